@@ -1,0 +1,174 @@
+package journal
+
+import (
+	"encoding/json"
+	"iter"
+	"maps"
+	"sync"
+	"time"
+)
+
+// Event is something that happened, as a struct of plain values. Kind is a constant,
+// dotted name, plane first ("process.child_killed"); it keys the counters and is
+// written beside the event in JSON.
+type Event interface {
+	Kind() string
+}
+
+// Record is one event with its place in the journal.
+type Record struct {
+	// Seq counts from 1 and has no gaps.
+	Seq uint64
+	// Time is when the event was appended.
+	Time time.Time
+	// Event is the event itself.
+	Event Event
+}
+
+// MarshalJSON writes {"seq":1,"time":RFC3339,"kind":…,"event":{…}}.
+func (r Record) MarshalJSON() ([]byte, error) {
+	return json.Marshal(struct {
+		Seq   uint64    `json:"seq"`
+		Time  time.Time `json:"time"`
+		Kind  string    `json:"kind"`
+		Event Event     `json:"event"`
+	}{r.Seq, r.Time, r.Event.Kind(), r.Event})
+}
+
+// Observer is called with every record, in order, one at a time, before Append
+// returns. It must be quick and must not call the journal.
+type Observer interface {
+	Observe(Record)
+}
+
+// Defaults of [Options].
+const (
+	DefaultMaxRecords = 4096
+	DefaultMaxBytes   = 1 << 20
+)
+
+// Options configure a [Journal]; the zero value means the defaults.
+type Options struct {
+	// MaxRecords bounds the ring in records (DefaultMaxRecords).
+	MaxRecords int
+	// MaxBytes bounds the ring in bytes of the events' JSON (DefaultMaxBytes).
+	MaxBytes int
+	// Observers see every record.
+	Observers []Observer
+}
+
+// Journal is a bounded ring of records with counters by kind.
+type Journal struct {
+	mu        sync.Mutex
+	opts      Options
+	seq       uint64
+	records   []Record // ring, oldest at head
+	sizes     []int
+	head, n   int
+	bytes     int
+	dropped   uint64
+	counts    map[string]uint64
+	observers []Observer
+}
+
+// New makes an empty journal.
+func New(o Options) *Journal {
+	if o.MaxRecords <= 0 {
+		o.MaxRecords = DefaultMaxRecords
+	}
+	if o.MaxBytes <= 0 {
+		o.MaxBytes = DefaultMaxBytes
+	}
+	return &Journal{opts: o, counts: map[string]uint64{}, observers: o.Observers}
+}
+
+// Append records e and returns its sequence number. An event larger than the whole
+// ring is observed and counted, and dropped from the ring at once.
+func (j *Journal) Append(e Event) uint64 {
+	size := sizeOf(e)
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	j.seq++
+	rec := Record{Seq: j.seq, Time: time.Now(), Event: e}
+	j.counts[e.Kind()]++
+	for _, o := range j.observers {
+		o.Observe(rec)
+	}
+	for j.n > 0 && (j.n >= j.opts.MaxRecords || j.bytes+size > j.opts.MaxBytes) {
+		j.dropOldest()
+	}
+	if size > j.opts.MaxBytes {
+		j.dropped++
+		return rec.Seq
+	}
+	j.push(rec, size)
+	return rec.Seq
+}
+
+func (j *Journal) push(rec Record, size int) {
+	if j.n == len(j.records) { // the ring grows by doubling up to MaxRecords, so that a short run stays small
+		grown := min(max(2*len(j.records), 16), j.opts.MaxRecords)
+		records, sizes := make([]Record, grown), make([]int, grown)
+		for i := range j.n {
+			at := (j.head + i) % len(j.records)
+			records[i], sizes[i] = j.records[at], j.sizes[at]
+		}
+		j.records, j.sizes, j.head = records, sizes, 0
+	}
+	at := (j.head + j.n) % len(j.records)
+	j.records[at], j.sizes[at] = rec, size
+	j.n++
+	j.bytes += size
+}
+
+func (j *Journal) dropOldest() {
+	j.bytes -= j.sizes[j.head]
+	j.records[j.head] = Record{}
+	j.head = (j.head + 1) % len(j.records)
+	j.n--
+	j.dropped++
+}
+
+// Since yields the kept records with a sequence number above seq, oldest first, as
+// they were when the iteration began.
+func (j *Journal) Since(seq uint64) iter.Seq[Record] {
+	return func(yield func(Record) bool) {
+		j.mu.Lock()
+		kept := make([]Record, 0, j.n)
+		for i := range j.n {
+			if rec := j.records[(j.head+i)%len(j.records)]; rec.Seq > seq {
+				kept = append(kept, rec)
+			}
+		}
+		j.mu.Unlock()
+		for _, rec := range kept {
+			if !yield(rec) {
+				return
+			}
+		}
+	}
+}
+
+// Counts tells how many events of each kind were ever appended.
+func (j *Journal) Counts() map[string]uint64 {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	return maps.Clone(j.counts)
+}
+
+// Dropped tells how many records have left the ring to keep it within its bounds.
+func (j *Journal) Dropped() uint64 {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	return j.dropped
+}
+
+// sizeOf charges an event what its JSON takes, plus the record around it.
+func sizeOf(e Event) int {
+	const record = 64
+	body, err := json.Marshal(e)
+	if err != nil {
+		return record
+	}
+	return record + len(body)
+}

@@ -1,0 +1,105 @@
+package journal
+
+import "time"
+
+// The events of the process plane. Sizes are in bytes.
+type (
+	// LayerChosen says which sandbox layer a run got and what that layer enforces
+	// ("kernel", "process", "watched" or "none" for each property).
+	LayerChosen struct {
+		Layer  string `json:"layer"`
+		Memory string `json:"memory"`
+		Swap   string `json:"swap"`
+		Pids   string `json:"pids"`
+		Why    string `json:"why,omitempty"`
+	}
+	// LayerFailed says that a layer that was probed as available did not work for this run.
+	LayerFailed struct {
+		Layer string `json:"layer"`
+		Error string `json:"error"`
+	}
+	// Waiting says that admission queues a run, and behind how many others.
+	Waiting struct {
+		Position int    `json:"position"`
+		Reason   string `json:"reason"`
+	}
+	// Admitted says that a run got its reservation.
+	Admitted struct {
+		ReservationBytes int64         `json:"reservation_bytes"`
+		Forced           bool          `json:"forced,omitempty"`
+		Nested           bool          `json:"nested,omitempty"`
+		Waited           time.Duration `json:"waited_ns,omitempty"`
+	}
+	// Refused says that a run was not admitted.
+	Refused struct {
+		Reason string `json:"reason"`
+	}
+	// RunStarted says that the command runs.
+	RunStarted struct {
+		PID        int   `json:"pid"`
+		LimitBytes int64 `json:"limit_bytes"`
+	}
+	// ChildKilled says that the kernel or Plimsoll ended a descendant of the agent for memory.
+	ChildKilled struct {
+		PID   int    `json:"pid"`
+		Name  string `json:"name"`
+		Bytes int64  `json:"bytes,omitempty"`
+		// By is "kernel" or "plimsoll".
+		By string `json:"by"`
+	}
+	// OOMKills counts kernel OOM kills inside the run as they are noticed; Total is the sum so far.
+	OOMKills struct {
+		New   int `json:"new"`
+		Total int `json:"total"`
+	}
+	// Pressure says that the host runs short of memory and what was done about it
+	// ("warn", "stop", "freeze", "thaw", "kill").
+	Pressure struct {
+		Action string `json:"action"`
+		PID    int    `json:"pid,omitempty"`
+		Name   string `json:"name,omitempty"`
+		Reason string `json:"reason"`
+	}
+	// Leftover is a descendant that was still there when the command had ended.
+	Leftover struct {
+		PID  int    `json:"pid"`
+		Name string `json:"name"`
+		// Fate is "terminated", "killed" or "left".
+		Fate string `json:"fate"`
+	}
+	// Warned is something the user should know that stops nothing.
+	Warned struct {
+		About string `json:"about"`
+		Text  string `json:"text"`
+	}
+	// CleanedUp says that what a dead owner left behind was removed.
+	CleanedUp struct {
+		What string `json:"what"`
+	}
+	// RunEnded closes a run with what the sandbox measured.
+	RunEnded struct {
+		ExitCode      int           `json:"exit_code"`
+		Signal        string        `json:"signal,omitempty"`
+		Outcome       Outcome       `json:"outcome"`
+		Duration      time.Duration `json:"duration_ns"`
+		PeakBytes     int64         `json:"peak_bytes"`
+		PeakAnonBytes int64         `json:"peak_anon_bytes"`
+		PeakMethod    string        `json:"peak_method"`
+		PeakExact     bool          `json:"peak_exact"`
+		OOMKills      int           `json:"oom_kills"`
+	}
+)
+
+func (LayerChosen) Kind() string { return "process.layer_chosen" }
+func (LayerFailed) Kind() string { return "process.layer_failed" }
+func (Waiting) Kind() string     { return "process.waiting" }
+func (Admitted) Kind() string    { return "process.admitted" }
+func (Refused) Kind() string     { return "process.refused" }
+func (RunStarted) Kind() string  { return "process.run_started" }
+func (ChildKilled) Kind() string { return "process.child_killed" }
+func (OOMKills) Kind() string    { return "process.oom_kills" }
+func (Pressure) Kind() string    { return "process.pressure" }
+func (Leftover) Kind() string    { return "process.leftover" }
+func (Warned) Kind() string      { return "process.warned" }
+func (CleanedUp) Kind() string   { return "process.cleaned_up" }
+func (RunEnded) Kind() string    { return "process.run_ended" }

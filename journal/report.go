@@ -1,0 +1,165 @@
+package journal
+
+import "sync"
+
+// ReportSchema is the version of [Report]'s JSON. Keys are only ever added within a version.
+const ReportSchema = 1
+
+// Outcome says how a run ended.
+type Outcome string
+
+// The outcomes of a run. OutcomeOOM is only used when the command itself died of memory;
+// a killed child is counted in KilledChildren instead.
+const (
+	OutcomeOK        Outcome = "ok"
+	OutcomeFailed    Outcome = "failed"
+	OutcomeOOM       Outcome = "oom"
+	OutcomeLimit     Outcome = "limit"
+	OutcomeRefused   Outcome = "refused"
+	OutcomeSignalled Outcome = "signalled"
+)
+
+// Report is the run report, as `plimsoll run --report FILE` writes it. Sizes are bytes,
+// durations milliseconds. docs/report.md documents every key.
+type Report struct {
+	Schema      int         `json:"schema"`
+	Tool        string      `json:"tool"`
+	Project     string      `json:"project"`
+	Command     []string    `json:"command"`
+	Started     string      `json:"started,omitempty"` // RFC 3339
+	ExitCode    int         `json:"exit_code"`
+	Signal      string      `json:"signal"`
+	Outcome     Outcome     `json:"outcome"`
+	DurationMS  int64       `json:"duration_ms"`
+	Layer       string      `json:"layer"`
+	Enforcement Enforcement `json:"enforcement"`
+
+	LimitBytes       int64    `json:"limit_bytes"`
+	SwapLimitBytes   int64    `json:"swap_limit_bytes"`
+	PidsLimit        int      `json:"pids_limit"`
+	ReservationBytes int64    `json:"reservation_bytes"`
+	Estimate         Estimate `json:"estimate"`
+
+	PeakBytes     int64  `json:"peak_bytes"`
+	PeakAnonBytes int64  `json:"peak_anon_bytes"`
+	PeakMethod    string `json:"peak_method"`
+	PeakExact     bool   `json:"peak_exact"`
+	OOMKills      int    `json:"oom_kills"`
+
+	KilledChildren []Process `json:"killed_children"`
+	Leftovers      []Process `json:"leftovers"`
+	Window         Window    `json:"window"`
+	MCP            MCP       `json:"mcp"`
+	Warnings       []string  `json:"warnings,omitempty"`
+}
+
+// Enforcement says who holds each limit: "kernel", "process", "watched" or "none".
+type Enforcement struct {
+	Memory string `json:"memory"`
+	Swap   string `json:"swap"`
+	Pids   string `json:"pids"`
+}
+
+// Estimate is what the run was expected to need, where that came from, and from how many runs.
+type Estimate struct {
+	Bytes   int64  `json:"bytes"`
+	Source  string `json:"source"`
+	Samples int    `json:"samples"`
+}
+
+// Process is a descendant of the agent that the report names.
+type Process struct {
+	PID   int    `json:"pid"`
+	Name  string `json:"name"`
+	Bytes int64  `json:"bytes,omitempty"`
+	By    string `json:"by,omitempty"`
+	Fate  string `json:"fate,omitempty"`
+}
+
+// Window is what the window plane did for the run.
+type Window struct {
+	Requests           int64 `json:"requests"`
+	TokensIn           int64 `json:"tokens_in"`
+	LimitTokens        int64 `json:"limit_tokens"`
+	Compactions        int64 `json:"compactions"`
+	Repairs            int64 `json:"repairs"`
+	CutBytes           int64 `json:"cut_bytes"`
+	OverflowRecoveries int64 `json:"overflow_recoveries"`
+}
+
+// MCP is what the tools plane did for the run.
+type MCP struct {
+	Calls          int64 `json:"calls"`
+	UpstreamBytes  int64 `json:"upstream_bytes"`
+	DeliveredBytes int64 `json:"delivered_bytes"`
+	Spilled        int64 `json:"spilled"`
+}
+
+// maxListed bounds the process lists and warnings of a report; the counters go on.
+const maxListed = 100
+
+// Reporter folds records into a [Report]. It is an [Observer]; Report may be called at
+// any time, from any goroutine.
+type Reporter struct {
+	mu     sync.Mutex
+	report Report
+}
+
+// NewReporter starts from what is known before the run: tool, project, command, estimate.
+func NewReporter(start Report) *Reporter {
+	start.Schema = ReportSchema
+	if start.Command == nil {
+		start.Command = []string{}
+	}
+	start.KilledChildren, start.Leftovers = []Process{}, []Process{}
+	return &Reporter{report: start}
+}
+
+// Observe folds one record in.
+func (r *Reporter) Observe(rec Record) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	p := &r.report
+	switch e := rec.Event.(type) {
+	case LayerChosen:
+		p.Layer = e.Layer
+		p.Enforcement = Enforcement{Memory: e.Memory, Swap: e.Swap, Pids: e.Pids}
+	case Admitted:
+		p.ReservationBytes = e.ReservationBytes
+	case Refused:
+		p.Outcome = OutcomeRefused
+		p.ExitCode = 125
+	case RunStarted:
+		p.LimitBytes = e.LimitBytes
+		p.Started = rec.Time.UTC().Format("2006-01-02T15:04:05.000Z07:00")
+	case ChildKilled:
+		if len(p.KilledChildren) < maxListed {
+			p.KilledChildren = append(p.KilledChildren, Process{PID: e.PID, Name: e.Name, Bytes: e.Bytes, By: e.By})
+		}
+	case OOMKills:
+		p.OOMKills = e.Total
+	case Leftover:
+		if len(p.Leftovers) < maxListed {
+			p.Leftovers = append(p.Leftovers, Process{PID: e.PID, Name: e.Name, Fate: e.Fate})
+		}
+	case Warned:
+		if len(p.Warnings) < maxListed {
+			p.Warnings = append(p.Warnings, e.Text)
+		}
+	case RunEnded:
+		p.ExitCode, p.Signal, p.Outcome = e.ExitCode, e.Signal, e.Outcome
+		p.DurationMS = e.Duration.Milliseconds()
+		p.PeakBytes, p.PeakAnonBytes = e.PeakBytes, e.PeakAnonBytes
+		p.PeakMethod, p.PeakExact, p.OOMKills = e.PeakMethod, e.PeakExact, e.OOMKills
+	}
+}
+
+// Report returns the report so far.
+func (r *Reporter) Report() Report {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	p := r.report
+	p.KilledChildren = append([]Process{}, p.KilledChildren...)
+	p.Leftovers = append([]Process{}, p.Leftovers...)
+	return p
+}
