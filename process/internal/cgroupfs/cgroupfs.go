@@ -1,0 +1,235 @@
+// Package cgroupfs tells where a process sits in the control group file systems.
+//
+// The kernel describes it in two files: /proc/PID/cgroup names the group of every
+// hierarchy, /proc/PID/mountinfo says where each hierarchy is mounted and which part of
+// it the mount shows (a container sees its own group as the root). [Own] joins the two
+// into directories that can be opened.
+//
+//	own, err := cgroupfs.Own()
+//	own.Unified          // /sys/fs/cgroup/user.slice/…, "" when no cgroup2 is mounted
+//	own.V1["memory"]     // /sys/fs/cgroup/memory/…, absent on a pure v2 host
+//
+// [Parse] does the same from given texts; it is what the tests and the fuzzer call.
+// It never fails on a line it does not understand: it skips it, as the kernel may add
+// new ones.
+package cgroupfs
+
+import (
+	"fmt"
+	"io/fs"
+	"os"
+	"path"
+	"strconv"
+	"strings"
+)
+
+// Place is where one process sits.
+type Place struct {
+	// Unified is the directory of the process's cgroup v2 group, "" when there is none.
+	Unified string
+	// UnifiedMount is where the cgroup2 file system is mounted.
+	UnifiedMount string
+	// V1 maps a controller of a v1 hierarchy ("memory", "pids", "freezer") to the
+	// directory of the process's group in it.
+	V1 map[string]string
+	// V1Mount maps the same controllers to the mount points.
+	V1Mount map[string]string
+}
+
+// Own is the place of the calling process.
+func Own() (Place, error) { return Of("self") }
+
+// Of is the place of process pid ("self" or a number).
+func Of(pid string) (Place, error) {
+	groups, err := os.ReadFile("/proc/" + pid + "/cgroup")
+	if err != nil {
+		return Place{}, fmt.Errorf("find own control group: %w", err)
+	}
+	mounts, err := os.ReadFile("/proc/self/mountinfo")
+	if err != nil {
+		return Place{}, fmt.Errorf("find the control group mounts: %w", err)
+	}
+	return Parse(string(groups), string(mounts)), nil
+}
+
+// mount is one line of mountinfo (proc_pid_mountinfo(5)).
+type mount struct {
+	root, point string
+	unified     bool
+	controllers []string
+}
+
+// Parse joins the texts of /proc/PID/cgroup and /proc/PID/mountinfo.
+func Parse(groups, mountinfo string) Place {
+	place := Place{V1: map[string]string{}, V1Mount: map[string]string{}}
+	mounts := parseMounts(mountinfo)
+	for line := range strings.Lines(groups) {
+		id, rest, ok := strings.Cut(strings.TrimSuffix(line, "\n"), ":")
+		if !ok {
+			continue
+		}
+		controllers, group, ok := strings.Cut(rest, ":")
+		if !ok || !strings.HasPrefix(group, "/") {
+			continue
+		}
+		if id == "0" && controllers == "" {
+			for _, m := range mounts {
+				if !m.unified {
+					continue
+				}
+				if dir, ok := m.dir(group); ok && place.Unified == "" {
+					place.Unified, place.UnifiedMount = dir, m.point
+				}
+			}
+			continue
+		}
+		for controller := range strings.SplitSeq(controllers, ",") {
+			for _, m := range mounts {
+				if m.unified || !contains(m.controllers, controller) {
+					continue
+				}
+				if dir, ok := m.dir(group); ok && place.V1[controller] == "" {
+					place.V1[controller], place.V1Mount[controller] = dir, m.point
+				}
+			}
+		}
+	}
+	return place
+}
+
+// dir is where the group shows under the mount; false when the mount does not show it.
+func (m mount) dir(group string) (string, bool) {
+	if strings.HasPrefix(group, "/..") { // outside of our cgroup namespace
+		return "", false
+	}
+	if m.root == "/" {
+		return path.Join(m.point, group), true
+	}
+	rest, ok := strings.CutPrefix(group, m.root)
+	if !ok || rest != "" && rest[0] != '/' {
+		return "", false
+	}
+	return path.Join(m.point, rest), true
+}
+
+func parseMounts(mountinfo string) []mount {
+	var mounts []mount
+	for line := range strings.Lines(mountinfo) {
+		before, after, ok := strings.Cut(strings.TrimSpace(line), " - ")
+		if !ok {
+			continue
+		}
+		fields, tail := strings.Fields(before), strings.Fields(after)
+		if len(fields) < 6 || len(tail) < 1 {
+			continue
+		}
+		m := mount{root: unescape(fields[3]), point: unescape(fields[4])}
+		switch tail[0] {
+		case "cgroup2":
+			m.unified = true
+		case "cgroup":
+			if len(tail) < 3 {
+				continue
+			}
+			m.controllers = strings.Split(tail[2], ",")
+		default:
+			continue
+		}
+		if path.IsAbs(m.root) && path.IsAbs(m.point) {
+			mounts = append(mounts, m)
+		}
+	}
+	return mounts
+}
+
+// unescape undoes the octal escapes of mountinfo (\040 is a space).
+func unescape(s string) string {
+	if !strings.Contains(s, `\`) {
+		return s
+	}
+	var b strings.Builder
+	for i := 0; i < len(s); i++ {
+		if s[i] == '\\' && i+3 < len(s) {
+			if n, err := strconv.ParseUint(s[i+1:i+4], 8, 8); err == nil {
+				b.WriteByte(byte(n))
+				i += 3
+				continue
+			}
+		}
+		b.WriteByte(s[i])
+	}
+	return b.String()
+}
+
+func contains(list []string, want string) bool {
+	for _, s := range list {
+		if s == want {
+			return true
+		}
+	}
+	return false
+}
+
+// Procs reads the process ids of the group at dir. A group that is gone has none.
+func Procs(dir string) ([]int, error) {
+	return readPids(path.Join(dir, "cgroup.procs"))
+}
+
+func readPids(file string) ([]int, error) {
+	body, err := os.ReadFile(file)
+	if err != nil {
+		if os.IsNotExist(err) || isGone(err) {
+			return nil, nil
+		}
+		return nil, err
+	}
+	return AppendPids(nil, body), nil
+}
+
+// AppendPids parses a cgroup.procs text, one decimal number a line, and appends to pids.
+// Zeros (processes outside of our pid namespace) and anything else are skipped.
+func AppendPids(pids []int, body []byte) []int {
+	n, ok := 0, false
+	for i := 0; i <= len(body); i++ {
+		if i == len(body) || body[i] == '\n' {
+			if ok && n > 0 {
+				pids = append(pids, n)
+			}
+			n, ok = 0, false
+			continue
+		}
+		c := body[i]
+		if c < '0' || c > '9' || n > 1<<30 {
+			n, ok = -1<<40, false
+			continue
+		}
+		n, ok = n*10+int(c-'0'), n >= 0
+	}
+	return pids
+}
+
+// Tree yields dir and every group below it, deepest first, so that removing in order
+// works. It looks at no more than 10,000 groups.
+func Tree(dir string) []string {
+	const most = 10_000
+	var dirs []string
+	seen := 0
+	var walk func(string, int)
+	walk = func(d string, depth int) {
+		if seen++; seen > most || depth > 64 {
+			return
+		}
+		entries, err := os.ReadDir(d)
+		if err != nil {
+			return
+		}
+		for _, e := range entries {
+			if e.Type()&fs.ModeDir != 0 {
+				walk(path.Join(d, e.Name()), depth+1)
+			}
+		}
+		dirs = append(dirs, d)
+	}
+	walk(dir, 0)
+	return dirs
+}

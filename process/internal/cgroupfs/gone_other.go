@@ -1,0 +1,5 @@
+//go:build !unix
+
+package cgroupfs
+
+func isGone(error) bool { return false }
