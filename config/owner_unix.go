@@ -1,0 +1,26 @@
+//go:build unix
+
+package config
+
+import (
+	"fmt"
+	"io/fs"
+	"os"
+	"syscall"
+)
+
+func dirOwner(path string) (int, error) {
+	fi, err := os.Stat(path)
+	if err != nil {
+		return -1, err
+	}
+	return ownerOf(fi)
+}
+
+func ownerOf(fi fs.FileInfo) (int, error) {
+	st, ok := fi.Sys().(*syscall.Stat_t)
+	if !ok {
+		return -1, fmt.Errorf("owner of %s is not known", fi.Name())
+	}
+	return int(st.Uid), nil
+}

@@ -1,0 +1,77 @@
+package config
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// maxProblems bounds how many problems one load reports; further ones are only counted.
+const maxProblems = 100
+
+// Problem is one thing that is wrong in one place.
+type Problem struct {
+	Where Source `json:"where"`
+	Key   string `json:"key"`  // dotted, as written: "resources.memory_max"
+	What  string `json:"what"` // what is wrong, with the value
+	Fix   string `json:"fix"`  // the next step: did you mean "…"? or write …
+}
+
+// String writes where: key: what; fix.
+func (p Problem) String() string {
+	var b strings.Builder
+	b.WriteString(p.Where.String())
+	if p.Key != "" {
+		b.WriteString(": " + p.Key)
+	}
+	b.WriteString(": " + p.What)
+	if p.Fix != "" {
+		b.WriteString("; " + p.Fix)
+	}
+	return b.String()
+}
+
+// Error holds everything that is wrong in all sources of one [Load], in the order of the
+// sources and of the lines in them. It holds at most 100 problems; More counts the rest.
+type Error struct {
+	Problems []Problem
+	More     int
+}
+
+// Error writes one problem per line.
+func (e *Error) Error() string {
+	lines := make([]string, 0, len(e.Problems)+1)
+	for _, p := range e.Problems {
+		lines = append(lines, p.String())
+	}
+	if e.More > 0 {
+		lines = append(lines, fmt.Sprintf("… and %d more", e.More))
+	}
+	return strings.Join(lines, "\n")
+}
+
+// problems collects, so that a person can repair everything in one go.
+type problems struct {
+	list []Problem
+	more int
+}
+
+func (p *problems) add(q Problem) {
+	if len(p.list) == maxProblems {
+		p.more++
+		return
+	}
+	p.list = append(p.list, q)
+}
+
+func (p *problems) err() error {
+	if len(p.list) == 0 {
+		return nil
+	}
+	slices.SortStableFunc(p.list, func(a, b Problem) int {
+		return cmp.Or(cmp.Compare(a.Where.Origin.rank(), b.Where.Origin.rank()), cmp.Compare(a.Where.File, b.Where.File),
+			cmp.Compare(a.Where.Line, b.Where.Line), cmp.Compare(a.Where.Column, b.Where.Column))
+	})
+	return &Error{Problems: p.list, More: p.more}
+}

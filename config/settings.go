@@ -1,0 +1,108 @@
+package config
+
+import (
+	"math"
+	"time"
+
+	"github.com/plimsoll/plimsoll/limit"
+)
+
+// Auto stands in a size of [Settings] for "auto": whoever uses the value works it out.
+const Auto limit.Bytes = -1
+
+// Forever is the [Settings.Wait] of a run that waits for its turn however long it takes.
+const Forever = time.Duration(math.MaxInt64)
+
+// Enforcement says what happens when no layer can hold the memory limit in the kernel.
+type Enforcement string
+
+// The enforcements, from the loosest to the strictest.
+const (
+	EnforcementOff        Enforcement = "off"         // measure only
+	EnforcementBestEffort Enforcement = "best-effort" // warn and go on
+	EnforcementRequired   Enforcement = "required"    // refuse to start
+)
+
+// OnExit says what becomes of processes that a command leaves behind.
+type OnExit string
+
+// The choices for leftovers.
+const (
+	OnExitKill  OnExit = "kill"  // end them after the grace period
+	OnExitWait  OnExit = "wait"  // wait until they are gone
+	OnExitLeave OnExit = "leave" // leave them, and list them in the report
+)
+
+// OnPressure says what to do with a run when the host is about to run out of memory.
+type OnPressure string
+
+// The choices under pressure. Auto freezes a run without a terminal and warns on one with
+// a terminal, because a frozen agent loses the stream of its provider.
+const (
+	OnPressureAuto   OnPressure = "auto"
+	OnPressureFreeze OnPressure = "freeze"
+	OnPressureKill   OnPressure = "kill"
+	OnPressureWarn   OnPressure = "warn"
+	OnPressureOff    OnPressure = "off"
+)
+
+// Estimator names how a reservation is worked out from the history of peaks.
+type Estimator string
+
+// The estimators.
+const (
+	EstimatorBound Estimator = "bound" // an upper bound that gets tighter with experience
+	EstimatorP95   Estimator = "p95"   // nearest rank over the last 20 runs
+)
+
+// Names of the layers that can hold a limit, in the order they are tried.
+const (
+	LayerSystemd = "systemd" // a scope asked of systemd, cgroup v2
+	LayerCgroup2 = "cgroup2" // a delegated cgroup v2 directory
+	LayerCgroup1 = "cgroup1" // writable cgroup v1 memory and pids groups
+	LayerRlimit  = "rlimit"  // resource limits of every single process
+	LayerMonitor = "monitor" // sampling the process tree
+)
+
+// Settings are the values of table [resources] in force for one run: all sources merged,
+// the tool's own table applied, every default filled in. Get them from [Loaded.For].
+type Settings struct {
+	Tool string `json:"tool,omitempty"` // the tool they are for; "" means no particular one
+
+	Enforcement Enforcement `json:"enforcement"`
+	MemoryMax   limit.Bytes `json:"memory_max"` // hard limit of the whole tree, or Auto
+	SwapMax     limit.Bytes `json:"swap_max"`   // swap on top of MemoryMax; 0 means none
+	PidsMax     int         `json:"pids_max"`   // processes and threads; "auto" is worked out already
+
+	MinFree         limit.Bytes `json:"min_free"`         // memory that admission leaves free on the host, or Auto
+	InitialEstimate limit.Bytes `json:"initial_estimate"` // need of a tool without history; 0 means none is configured
+	CountSwap       bool        `json:"count_swap"`       // free swap counts as available memory
+	Estimator       Estimator   `json:"estimator"`
+
+	MaxConcurrent      int           `json:"max_concurrent"`       // runs of this tool at once; 0 means no bound
+	MaxConcurrentTotal int           `json:"max_concurrent_total"` // runs of all tools at once; 0 means no bound
+	Wait               time.Duration `json:"-"`                    // how long to wait for a turn; 0 means fail at once, or Forever
+
+	OnExit     OnExit        `json:"on_exit"`
+	OnPressure OnPressure    `json:"on_pressure"`
+	Grace      time.Duration `json:"-"`      // between the request to end and the kill
+	Layers     []string      `json:"layers"` // the layers to try, in this order; never empty
+
+	SharedLedger string `json:"shared_ledger"` // directory of a ledger shared between users; "" means none
+	HistoryKeep  int    `json:"history_keep"`  // runs kept per tool and project
+
+	// Warnings say which values of a project file were not taken, and why.
+	Warnings []Problem `json:"warnings,omitempty"`
+
+	sources map[string]Source // by key name, without the table
+}
+
+// Source says where the value of a key comes from: Source("initial_estimate"). The zero
+// Source means that there is no such key.
+func (s Settings) Source(key string) Source { return s.sources[key] }
+
+// Config is the whole configuration at a glance.
+type Config struct {
+	Resources Settings            `json:"resources"` // for a tool without a table and a profile
+	Tools     map[string]Settings `json:"tools"`     // every tool with a table or a built-in profile
+}
