@@ -1,0 +1,180 @@
+package headroom
+
+import (
+	"bytes"
+	"errors"
+	"io/fs"
+	"path"
+	"strconv"
+	"strings"
+
+	"github.com/plimsoll/plimsoll/limit"
+)
+
+// maxDepth bounds the walk from our cgroup to the root; the kernel's own default of
+// cgroup.max.depth is unlimited, and real trees are below ten.
+const maxDepth = 64
+
+// place is our own cgroup in one hierarchy.
+type place struct {
+	version int
+	path    string // as in /proc/self/cgroup
+	mount   mount
+	rel     string // path below mount.root; "." is the root of the mount
+}
+
+// readCgroups adds every enclosing cgroup with a limit to r.
+func (r *Reading) readCgroups(root fs.FS) {
+	text, err := readFile(root, "proc/self/cgroup", maxFile)
+	if err != nil { // a kernel without cgroups
+		return
+	}
+	v2, v1 := parseOwnCgroups(text)
+	if v2 == "" && v1 == "" {
+		return
+	}
+	table, err := readFile(root, "proc/self/mountinfo", maxMounts)
+	if err != nil {
+		r.approximate("the mount table cannot be read, so limits of enclosing cgroups are not seen")
+		return
+	}
+	mounts := parseCgroupMounts(table)
+	for _, own := range []struct {
+		version int
+		path    string
+	}{{1, v1}, {2, v2}} {
+		if own.path == "" {
+			continue
+		}
+		p, ok, exact := locate(own.version, own.path, mounts)
+		if !ok {
+			if own.version == 1 || v1 == "" {
+				r.approximate("the cgroup hierarchy of " + own.path + " is not mounted, so its limits are not seen")
+			}
+			continue
+		}
+		if !exact {
+			r.approximate("our cgroup " + own.path + " lies outside the mount " + p.mount.point + ", whose own limit is used")
+		}
+		r.climb(root, p)
+	}
+}
+
+func (r *Reading) approximate(what string) { r.Approximate = append(r.Approximate, what) }
+
+// climb reads the limits from p up to the root of its mount.
+func (r *Reading) climb(root fs.FS, p place) {
+	at, name := p.rel, p.path
+	for range maxDepth {
+		dir := path.Join(p.mount.point, at)
+		if c, ok := r.readLimits(root, p.version, dir); ok {
+			c.Path = name
+			r.Cgroups = append(r.Cgroups, c)
+		}
+		if at == "." {
+			return
+		}
+		at, name = path.Dir(at), path.Dir(name)
+	}
+}
+
+// readLimits reads one cgroup; ok is false when it has no limit.
+func (r *Reading) readLimits(root fs.FS, version int, dir string) (c Cgroup, ok bool) {
+	c = Cgroup{Dir: dir, Version: version, Limit: Unlimited, SwapLimit: Unlimited, BothLimit: Unlimited}
+	number := func(name string, otherwise limit.Bytes) (limit.Bytes, bool) {
+		text, err := readFile(root, strings.TrimPrefix(path.Join(dir, name), "/"), maxFile)
+		if err != nil {
+			return otherwise, false
+		}
+		n, ok := parseSize(text)
+		if !ok {
+			return otherwise, false
+		}
+		return n, true
+	}
+	names := [...]string{"memory.max", "memory.current", "inactive_file"}
+	if version == 1 {
+		names = [...]string{"memory.limit_in_bytes", "memory.usage_in_bytes", "total_inactive_file"}
+	}
+	c.Limit, _ = number(names[0], Unlimited)
+	if version == 1 {
+		c.BothLimit, _ = number("memory.memsw.limit_in_bytes", Unlimited)
+	} else {
+		c.SwapLimit, _ = number("memory.swap.max", Unlimited)
+	}
+	if c.Limit == Unlimited && c.SwapLimit == Unlimited && c.BothLimit == Unlimited {
+		return c, false
+	}
+	if c.SwapLimit != Unlimited {
+		c.SwapUsage, _ = number("memory.swap.current", 0)
+	}
+	if c.BothLimit != Unlimited {
+		c.BothUsage, _ = number("memory.memsw.usage_in_bytes", 0)
+	}
+	if c.Limit == Unlimited && c.BothLimit == Unlimited {
+		return c, true
+	}
+	if c.Usage, ok = number(names[1], 0); !ok {
+		r.approximate("the usage of cgroup " + dir + " cannot be read and counts as 0")
+	}
+	if stat, err := readFile(root, strings.TrimPrefix(path.Join(dir, "memory.stat"), "/"), maxFile); err == nil {
+		c.InactiveFile = min(parseStat(stat, names[2]), c.Usage)
+	}
+	return c, true
+}
+
+// parseOwnCgroups finds our v2 path and the path in the v1 memory hierarchy in
+// /proc/self/cgroup (cgroups(7): hierarchy-ID:controller-list:path). Either may be "".
+func parseOwnCgroups(text []byte) (v2, v1 string) {
+	for line := range bytes.Lines(text) {
+		parts := strings.SplitN(strings.TrimSuffix(string(line), "\n"), ":", 3)
+		if len(parts) != 3 || !strings.HasPrefix(parts[2], "/") {
+			continue
+		}
+		// The kernel marks a cgroup that was removed under us; its ancestors still count.
+		own := strings.TrimSuffix(parts[2], " (deleted)")
+		switch {
+		case parts[0] == "0" && parts[1] == "":
+			v2 = own
+		case contains(parts[1], "memory"):
+			v1 = own
+		}
+	}
+	return v2, v1
+}
+
+func contains(list, item string) bool {
+	for part := range strings.SplitSeq(list, ",") {
+		if part == item {
+			return true
+		}
+	}
+	return false
+}
+
+// parseSize reads the content of a limit or usage file: a number of bytes or "max". What
+// is beyond 2^62, as v1's 9223372036854771712 (PAGE_COUNTER_MAX), is Unlimited.
+func parseSize(text []byte) (limit.Bytes, bool) {
+	s := string(bytes.TrimSpace(text))
+	if s == "max" {
+		return Unlimited, true
+	}
+	n, err := strconv.ParseUint(s, 10, 64)
+	if errors.Is(err, strconv.ErrRange) || err == nil && n >= 1<<62 {
+		return Unlimited, true
+	}
+	return limit.Bytes(n), err == nil
+}
+
+// parseStat finds one key of a memory.stat file; 0 when it is not there.
+func parseStat(text []byte, key string) limit.Bytes {
+	for line := range bytes.Lines(text) {
+		name, value, ok := bytes.Cut(line, []byte(" "))
+		if !ok || string(name) != key {
+			continue
+		}
+		n, _ := parseSize(value)
+		return n
+	}
+	return 0
+}

@@ -1,0 +1,102 @@
+package headroom
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"math"
+	"strconv"
+
+	"github.com/plimsoll/plimsoll/limit"
+)
+
+// Files under /proc and /sys are small; what is larger is cut here. The mount table alone
+// grows with the host: 4 MiB are some 20,000 mounts.
+const (
+	maxFile   = 64 << 10
+	maxMounts = 4 << 20
+)
+
+// ErrNoMemTotal says that a meminfo file does not tell the size of memory.
+var ErrNoMemTotal = errors.New("no MemTotal line")
+
+// readLinux reads a Linux file system.
+func readLinux(root fs.FS) (Reading, error) {
+	text, err := readFile(root, "proc/meminfo", maxFile)
+	if err != nil {
+		return Reading{}, fmt.Errorf("headroom: cannot tell the host's memory: %w; is /proc mounted?", err)
+	}
+	r, err := parseMeminfo(text)
+	if err != nil {
+		return Reading{}, fmt.Errorf("headroom: /proc/meminfo: %w", err)
+	}
+	r.readCgroups(root)
+	return r, nil
+}
+
+// parseMeminfo reads /proc/meminfo (proc_meminfo(5)); its unit "kB" is 1024 bytes.
+func parseMeminfo(text []byte) (Reading, error) {
+	var r Reading
+	var free, inactiveFile, slab limit.Bytes
+	seen := map[string]bool{}
+	for line := range bytes.Lines(text) {
+		name, value, ok := bytes.Cut(line, []byte(":"))
+		if !ok {
+			continue
+		}
+		var into *limit.Bytes
+		switch string(name) {
+		case "MemTotal":
+			into = &r.MemTotal
+		case "MemAvailable":
+			into = &r.MemAvailable
+		case "MemFree":
+			into = &free
+		case "Inactive(file)":
+			into = &inactiveFile
+		case "SReclaimable":
+			into = &slab
+		case "SwapTotal":
+			into = &r.SwapTotal
+		case "SwapFree":
+			into = &r.SwapFree
+		default:
+			continue
+		}
+		fields := bytes.Fields(value)
+		if len(fields) == 0 {
+			continue
+		}
+		n, err := strconv.ParseInt(string(fields[0]), 10, 64)
+		if err != nil || n < 0 {
+			continue
+		}
+		if len(fields) > 1 {
+			n = min(n, math.MaxInt64>>10) << 10
+		}
+		*into = limit.Bytes(n)
+		seen[string(name)] = true
+	}
+	if r.MemTotal <= 0 {
+		return Reading{}, ErrNoMemTotal
+	}
+	if !seen["MemAvailable"] { // before Linux 3.14
+		r.MemAvailable = sum(free, sum(inactiveFile, slab/2))
+		r.Approximate = append(r.Approximate, "the kernel gives no MemAvailable: free pages, inactive file pages and half the reclaimable slab are used instead")
+	}
+	r.MemAvailable = min(r.MemAvailable, r.MemTotal)
+	r.SwapFree = min(r.SwapFree, r.SwapTotal)
+	return r, nil
+}
+
+// readFile reads at most most bytes of name.
+func readFile(root fs.FS, name string, most int64) ([]byte, error) {
+	f, err := root.Open(name)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	return io.ReadAll(io.LimitReader(f, most))
+}

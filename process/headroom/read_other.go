@@ -1,0 +1,19 @@
+//go:build !linux && !darwin && !windows
+
+package headroom
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+)
+
+// Read takes a reading of [Source.Root]; this system itself cannot be asked.
+func Read(s Source) (Reading, error) {
+	if s.Root != nil {
+		return readLinux(s.Root)
+	}
+	return Reading{}, fmt.Errorf("headroom: the host's memory cannot be told here: %w", errors.ErrUnsupported)
+}
+
+func machineRoot() fs.FS { return nil }

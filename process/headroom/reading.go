@@ -1,0 +1,136 @@
+package headroom
+
+import (
+	"io/fs"
+	"math"
+
+	"github.com/plimsoll/plimsoll/limit"
+)
+
+// Unlimited stands for a limit that is not set.
+const Unlimited = limit.Bytes(math.MaxInt64)
+
+// Host is [Room.BoundBy] when no cgroup leaves less than the host itself.
+const Host = "host"
+
+// Source says where to read. The zero value is this machine.
+type Source struct {
+	// Root is the root of a Linux file system (proc/meminfo, proc/self/cgroup,
+	// proc/self/mountinfo and the cgroup mounts they name). Nil means this machine's, which
+	// on macOS and Windows is asked by system calls instead.
+	Root fs.FS
+}
+
+// Reading is what was found at one moment. All sizes are in bytes and not negative.
+type Reading struct {
+	// MemTotal, MemAvailable, SwapTotal and SwapFree are the host's.
+	MemTotal, MemAvailable, SwapTotal, SwapFree limit.Bytes
+	// Cgroups are the enclosing cgroups that limit memory or swap, innermost first.
+	Cgroups []Cgroup
+	// Approximate names what could not be read exactly, in words; empty when all could.
+	Approximate []string
+}
+
+// Cgroup is an enclosing control group with a limit. A limit that is not set is [Unlimited].
+type Cgroup struct {
+	// Path is the cgroup's path as /proc/self/cgroup writes it ("/user.slice").
+	Path string
+	// Dir is its directory ("/sys/fs/cgroup/user.slice").
+	Dir string
+	// Version is 1 or 2.
+	Version int
+	// Limit is memory.max (v1: memory.limit_in_bytes).
+	Limit limit.Bytes
+	// Usage is memory.current, with page cache.
+	Usage limit.Bytes
+	// InactiveFile is the reclaimable part of Usage: inactive_file of memory.stat, with
+	// all descendants (v1: total_inactive_file).
+	InactiveFile limit.Bytes
+	// SwapLimit and SwapUsage are memory.swap.max and memory.swap.current (v2).
+	SwapLimit, SwapUsage limit.Bytes
+	// BothLimit and BothUsage are memory.memsw.limit_in_bytes and usage_in_bytes (v1):
+	// memory and swap together.
+	BothLimit, BothUsage limit.Bytes
+}
+
+// Room is memory that can be given out.
+type Room struct {
+	// Physical is memory, Swap is swap space, Total their sum.
+	Physical, Swap, Total limit.Bytes
+	// BoundBy is the path of the cgroup that leaves the least, or [Host].
+	BoundBy string
+}
+
+// Available is what is free now: MemAvailable, and SwapFree when countSwap, bounded by
+// every enclosing cgroup as limit − (usage − inactive_file).
+func (r Reading) Available(countSwap bool) Room {
+	return r.room(r.MemAvailable, r.SwapFree, countSwap, func(c Cgroup) (memory, swap, both limit.Bytes) {
+		used := max(0, c.Usage-c.InactiveFile)
+		return rest(c.Limit, used), rest(c.SwapLimit, c.SwapUsage), rest(c.BothLimit, max(0, c.BothUsage-c.InactiveFile))
+	})
+}
+
+// Ceiling is what there would be if nothing else ran: the tightest of MemTotal and the
+// enclosing limits, and of SwapTotal and theirs when countSwap. What needs more can never run.
+func (r Reading) Ceiling(countSwap bool) Room {
+	return r.room(r.MemTotal, r.SwapTotal, countSwap, func(c Cgroup) (memory, swap, both limit.Bytes) {
+		return c.Limit, c.SwapLimit, c.BothLimit
+	})
+}
+
+// Capacity is the tightest of MemTotal and the memory limits of the enclosing cgroups,
+// without swap.
+func (r Reading) Capacity() limit.Bytes { return r.Ceiling(false).Physical }
+
+func (r Reading) room(memory, swap limit.Bytes, countSwap bool, level func(Cgroup) (memory, swap, both limit.Bytes)) Room {
+	room := Room{Physical: max(0, memory), BoundBy: Host}
+	if countSwap {
+		room.Swap = max(0, swap)
+	}
+	both, bothBy := Unlimited, ""
+	for _, c := range r.Cgroups {
+		m, s, b := level(c)
+		if m < room.Physical {
+			room.Physical, room.BoundBy = max(0, m), c.Path
+		}
+		room.Swap = min(room.Swap, max(0, s))
+		if b < both {
+			both, bothBy = max(0, b), c.Path
+		}
+	}
+	room.Total = sum(room.Physical, room.Swap)
+	if both < room.Total {
+		room.Total, room.BoundBy = both, bothBy
+		room.Physical = min(room.Physical, both)
+		room.Swap = both - room.Physical
+	}
+	return room
+}
+
+// rest is limit − used, not below zero; an unlimited limit leaves an unlimited rest.
+func rest(limit, used limit.Bytes) limit.Bytes {
+	if limit >= Unlimited {
+		return Unlimited
+	}
+	return max(0, limit-max(0, used))
+}
+
+// sum adds two sizes that are not negative and stops at the largest one.
+func sum(a, b limit.Bytes) limit.Bytes {
+	if a > Unlimited-b {
+		return Unlimited
+	}
+	return a + b
+}
+
+// Bounds of [MinFree].
+const (
+	LeastMinFree = 256 * limit.MiB
+	MostMinFree  = 2 * limit.GiB
+)
+
+// MinFree is the part of total that should stay free when runs are admitted: 5 %, at
+// least 256 MiB (a desktop still reacts) and at most 2 GiB (a large server wastes none).
+func MinFree(total limit.Bytes) limit.Bytes {
+	return min(max(total/20, LeastMinFree), MostMinFree)
+}
