@@ -1,0 +1,201 @@
+package proctree
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"syscall"
+	"time"
+)
+
+// DefaultKillWithin bounds how long killing may take after the grace.
+const DefaultKillWithin = 5 * time.Second
+
+// KillOptions configure [Tree.KillTree].
+type KillOptions struct {
+	// Grace is how long the members may take to end on SIGTERM; 0 kills at once.
+	Grace time.Duration
+	// SpareRoot leaves the root alone and ends only its descendants.
+	SpareRoot bool
+	// Within bounds the killing (DefaultKillWithin). A process that is blocked in the
+	// kernel, or frozen by a version 1 cgroup, does not end on SIGKILL: thaw first.
+	Within time.Duration
+}
+
+const (
+	// maxReport bounds how many leftovers are reported.
+	maxReport = 4096
+	// stopRounds bounds the scans that look for newcomers while all others are stopped.
+	stopRounds = 64
+	firstWait  = 2 * time.Millisecond
+	longWait   = 40 * time.Millisecond
+)
+
+// KillTree ends all members and returns those it found alive, with their fates, in the
+// order of discovery (at most 4096 of them). They get SIGTERM (and SIGCONT where they are
+// stopped) and the grace; whoever starts during the grace, a clean-up handler's own
+// child for instance, is left in peace for the rest of it. Then all are stopped, until scans
+// find nobody new, so that no parent dies before its children are known, and killed. That
+// wins against processes that keep forking. When ctx ends, the rest of the grace is
+// skipped; the killing is not. The error names the processes that survived.
+//
+// Zombies count as ended: reaping them is up to their parent.
+func (t *Tree) KillTree(ctx context.Context, o KillOptions) ([]Leftover, error) {
+	if o.Within <= 0 {
+		o.Within = DefaultKillWithin
+	}
+	k := &killing{tree: t, spareRoot: o.SpareRoot, index: make(map[identity]int)}
+	if err := k.look(); err != nil {
+		return nil, err
+	}
+	if o.Grace > 0 && len(k.alive) > 0 {
+		for _, p := range k.alive {
+			k.signal(p, syscall.SIGTERM)
+			if canStop && (p.State == 'T' || p.State == 't') {
+				k.signal(p, sigCont)
+			}
+		}
+		grace, cancel := context.WithTimeout(ctx, o.Grace)
+		err := k.waitUntilEmpty(grace)
+		cancel()
+		if err != nil {
+			return k.found, err
+		}
+	}
+	if len(k.alive) == 0 {
+		return k.found, nil
+	}
+	k.stopAll()
+	deadline, cancel := context.WithTimeout(context.WithoutCancel(ctx), o.Within)
+	defer cancel()
+	k.killing = true
+	if err := k.waitUntilEmpty(deadline); err != nil {
+		return k.found, err
+	}
+	return k.found, k.survivors()
+}
+
+// killing is one KillTree under way.
+type killing struct {
+	tree      *Tree
+	spareRoot bool
+	killing   bool
+	alive     []Process
+	found     []Leftover
+	index     map[identity]int // into found
+	lastError error
+}
+
+// look scans and records who is alive.
+func (k *killing) look() error {
+	var err error
+	if k.alive, err = k.tree.living(k.spareRoot); err != nil {
+		return err
+	}
+	for i := range k.found {
+		if k.found[i].Fate == Survived {
+			k.found[i].Fate = Terminated
+		}
+	}
+	for _, p := range k.alive {
+		i, ok := k.index[p.id()]
+		if !ok && len(k.found) < maxReport {
+			i, ok = len(k.found), true
+			k.index[p.id()] = i
+			k.found = append(k.found, Leftover{Process: p})
+		}
+		if ok {
+			k.found[i].Process = p
+			if k.found[i].Fate != Killed {
+				k.found[i].Fate = Survived
+			}
+		}
+	}
+	return nil
+}
+
+// waitUntilEmpty looks until nobody is alive or ctx ends; while killing it also kills.
+func (k *killing) waitUntilEmpty(ctx context.Context) error {
+	wait := firstWait
+	for {
+		if k.killing {
+			for _, p := range k.alive {
+				if k.signal(p, syscall.SIGKILL) {
+					if i, ok := k.index[p.id()]; ok {
+						k.found[i].Fate = Killed
+					}
+				}
+			}
+		}
+		timer := time.NewTimer(wait)
+		select {
+		case <-ctx.Done():
+			timer.Stop()
+			return k.look()
+		case <-timer.C:
+		}
+		wait = min(wait*2, longWait)
+		if err := k.look(); err != nil || len(k.alive) == 0 {
+			return err
+		}
+	}
+}
+
+// stopAll stops every member, until two scans in a row find nobody new.
+func (k *killing) stopAll() {
+	if !canStop {
+		return
+	}
+	stopped := make(map[identity]bool)
+	for quiet, round := 0, 0; quiet < 2 && round < stopRounds; round++ {
+		quiet++
+		for _, p := range k.alive {
+			if !stopped[p.id()] {
+				stopped[p.id()] = true
+				quiet = 0
+				k.signal(p, sigStop)
+			}
+		}
+		if k.look() != nil {
+			return
+		}
+	}
+}
+
+// signal reports whether the signal was sent.
+func (k *killing) signal(p Process, sig syscall.Signal) bool {
+	err := Signal(p, sig)
+	if err != nil && !isGone(err) {
+		k.lastError = err
+	}
+	return err == nil
+}
+
+// survivors names those who are still alive, as an error.
+func (k *killing) survivors() error {
+	if len(k.alive) == 0 {
+		return nil
+	}
+	names := make([]string, 0, 8)
+	for _, p := range k.alive {
+		if i, ok := k.index[p.id()]; ok {
+			k.found[i].Fate = Survived
+		}
+		if len(names) < cap(names) {
+			name := p.String()
+			if p.State != 0 {
+				name += " in state " + string(rune(p.State))
+			}
+			names = append(names, name)
+		}
+	}
+	err := fmt.Errorf("%d processes did not end on SIGKILL: %s", len(k.alive), strings.Join(names, ", "))
+	if k.lastError != nil {
+		err = fmt.Errorf("%w: %w", err, k.lastError)
+	}
+	return err
+}
+
+// isGone reports whether err only says that the process has ended.
+func isGone(err error) bool { return errors.Is(err, ErrGone) }

@@ -1,0 +1,215 @@
+package proctree
+
+import (
+	"cmp"
+	"slices"
+	"strconv"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/plimsoll/plimsoll/limit"
+)
+
+const (
+	// largeResident is the resident size from which a newly met process is asked for its
+	// high-water mark at once, rather than in its turn.
+	largeResident = 32 * limit.MiB
+	// hwmTurns is after how many measurements every member had its turn to be asked for
+	// its high-water mark: reading status costs ten times as much as statm.
+	hwmTurns = 16
+)
+
+// Measure reads the memory of every member the last scan found. It does not allocate.
+// See the package page for what the figures mean.
+func (t *Tree) Measure() Usage {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.measureLocked()
+}
+
+func (t *Tree) measureLocked() Usage {
+	var u Usage
+	var largest *member
+	for _, m := range t.members {
+		pages, ok := t.readStatm(m)
+		if !ok {
+			m.private, m.resident = 0, 0
+			u.Unreadable++
+			continue
+		}
+		if pages.resident == 0 {
+			m.private, m.resident = 0, 0
+			if !t.hollow(m, &pages) {
+				continue
+			}
+		}
+		m.private = limit.Bytes(pages.private()) * t.pageSize
+		m.resident = limit.Bytes(pages.resident) * t.pageSize
+		u.Processes++
+		u.Anon = plus(u.Anon, m.private)
+		u.RSS = plus(u.RSS, m.resident)
+		u.Shared = max(u.Shared, m.resident-m.private)
+		if largest == nil || m.private > largest.private {
+			largest = m
+		}
+		if m.resident >= largeResident && !m.hwmRead {
+			t.readHighWater(m)
+		}
+	}
+	for range (len(t.members) + hwmTurns - 1) / hwmTurns {
+		t.hwmCursor = (t.hwmCursor + 1) % len(t.members)
+		t.readHighWater(t.members[t.hwmCursor])
+	}
+	if largest != nil {
+		u.Largest, u.LargestBytes = largest.Process, largest.private
+	}
+	t.highWater = max(t.highWater, u.LargestBytes)
+	u.HighWater = t.highWater
+	return u
+}
+
+// readStatm reads m's statm file, through the descriptor kept open where there is one.
+func (t *Tree) readStatm(m *member) (statm, bool) {
+	fd := m.statm
+	if fd < 0 {
+		var err error
+		if fd, err = t.open(m.PID, "statm"); err != nil {
+			return statm{}, false
+		}
+		if t.counters.OpenFiles < t.o.MaxOpenFiles {
+			// The path may lead to another process by now; only a file whose process is
+			// the one meant is kept.
+			if p, err := t.readStat(m.PID); err != nil || p.Start != m.Start {
+				unix.Close(fd)
+				return statm{}, false
+			}
+			m.statm = fd
+			t.counters.OpenFiles++
+		} else {
+			t.counters.Reopened++
+			defer unix.Close(fd)
+		}
+	}
+	for {
+		n, err := unix.Pread(fd, t.buf[:256], 0)
+		if err == unix.EINTR {
+			continue
+		}
+		if err != nil || n == 0 {
+			return statm{}, false
+		}
+		pages, err := parseStatm(t.buf[:n])
+		return pages, err == nil
+	}
+}
+
+// hollow looks closer at a member without memory: a zombie, or a process whose first
+// thread has ended before the others, whose memory only its other threads show. It
+// reports whether pages now holds that memory.
+func (t *Tree) hollow(m *member, pages *statm) bool {
+	if m.Process.Zombie() {
+		return false
+	}
+	if !t.refresh(m) || m.State != 'Z' || m.Threads < 2 {
+		return false
+	}
+	dir, err := t.open(m.PID, "task")
+	if err != nil {
+		return false
+	}
+	defer unix.Close(dir)
+	n, err := unix.Getdents(dir, t.dirents)
+	if err != nil || n <= 0 {
+		return false
+	}
+	for tid := range direntPIDs(t.dirents[:n]) {
+		if tid == m.PID {
+			continue
+		}
+		n, err := t.readFile(m.PID, "task/"+strconv.Itoa(tid)+"/statm", t.buf)
+		if err != nil {
+			continue
+		}
+		if *pages, err = parseStatm(t.buf[:n]); err == nil && pages.resident > 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// readHighWater reads the largest resident size the kernel recorded for m.
+func (t *Tree) readHighWater(m *member) {
+	n, err := t.readFile(m.PID, "status", t.buf)
+	if err != nil {
+		return
+	}
+	if hwm, ok := kilobytes(t.buf[:n], "VmHWM"); ok {
+		m.hwmRead = true
+		t.highWater = max(t.highWater, hwm)
+	}
+}
+
+// Precise measures like Measure and then asks the kernel for the proportional figures of
+// the largest members ([Options.PreciseLargest]), so that shared pages count once and
+// tmpfs and swap are seen. It costs 50 to 500 microseconds for each of them, more for
+// processes of many GiB: ask only when Measure comes near a limit.
+func (t *Tree) Precise() Usage {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	u := t.measureLocked()
+	u.Precise = true
+	order := slices.Clone(t.members)
+	slices.SortFunc(order, func(a, b *member) int { return cmp.Compare(b.resident, a.resident) })
+	u.Anon, u.RSS, u.Shared, u.Largest, u.LargestBytes = 0, 0, 0, Process{}, 0
+	for i, m := range order {
+		if m.resident == 0 {
+			break
+		}
+		held := m.private
+		r, err := rollup{}, error(nil)
+		if i < t.o.PreciseLargest {
+			var n int
+			if n, err = t.readFile(m.PID, "smaps_rollup", t.buf); err == nil {
+				r, err = parseRollup(t.buf[:n])
+			}
+		}
+		if err != nil || i >= t.o.PreciseLargest {
+			u.Estimated++
+			u.Anon = plus(u.Anon, m.private)
+			u.RSS = plus(u.RSS, m.private)
+		} else {
+			held = plus(r.anon, plus(r.shmem, r.swap))
+			u.Anon = plus(u.Anon, r.anon)
+			u.RSS = plus(u.RSS, r.rss)
+			u.Shmem = plus(u.Shmem, r.shmem)
+			u.Swap = plus(u.Swap, r.swap)
+			u.Shared = plus(u.Shared, plus(r.file, r.shmem))
+		}
+		if held > u.LargestBytes {
+			u.Largest, u.LargestBytes = m.Process, held
+		}
+	}
+	return u
+}
+
+// Largest returns the member with the most private resident memory at the last
+// measurement and what it held, read again so that its name is current. ok is false when
+// no member was measured.
+func (t *Tree) Largest(excludeRoot bool) (p Process, held limit.Bytes, ok bool) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	var largest *member
+	for _, m := range t.members {
+		if excludeRoot && t.isRoot(m.Process) || m.resident == 0 {
+			continue
+		}
+		if largest == nil || m.private > largest.private {
+			largest = m
+		}
+	}
+	if largest == nil {
+		return Process{}, 0, false
+	}
+	t.refresh(largest)
+	return largest.Process, largest.private, true
+}

@@ -1,0 +1,176 @@
+package proctree
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/plimsoll/plimsoll/limit"
+)
+
+// ErrGone is wrapped by every error that says that a process no longer exists, or that
+// its number now belongs to another one.
+var ErrGone = errors.New("the process is gone")
+
+// Process describes one process as it was when it was last looked at.
+type Process struct {
+	PID, PPID int
+	// PGID and SID are the process group and session (0 where the system has none).
+	PGID, SID int
+	// Start tells two processes apart that had the same PID. It is comparable only with
+	// other Start values of this machine and boot: clock ticks since boot on Linux,
+	// microseconds since 1970 on macOS, 100 ns units since 1601 on Windows.
+	Start uint64
+	// Name is the command name; Linux cuts it to 15 bytes, and it may hold any byte.
+	Name string
+	// State is the kernel's letter (R, S, D, Z, T, …), or 0 where it is not known.
+	State byte
+	// Threads is the number of threads, or 0 where it is not known.
+	Threads int
+}
+
+// Zombie reports whether nothing of p is left but its exit status. A process whose first
+// thread ended before the others shows state Z too, but is alive.
+func (p Process) Zombie() bool {
+	return (p.State == 'Z' || p.State == 'X') && p.Threads <= 1
+}
+
+// String names p in messages: `123 (node)`.
+func (p Process) String() string { return fmt.Sprintf("%d (%s)", p.PID, p.Name) }
+
+func (p Process) id() identity { return identity{p.PID, p.Start} }
+
+type identity struct {
+	pid   int
+	start uint64
+}
+
+// Defaults of [Options].
+const (
+	// DefaultMaxMembers is more than twice the usual pid_max of 32768.
+	DefaultMaxMembers = 65536
+	// DefaultMaxOpenFiles bounds the statm files kept open; a quarter of the soft limit
+	// of open files (RLIMIT_NOFILE) bounds them too.
+	DefaultMaxOpenFiles = 512
+	// DefaultPreciseLargest is how many processes [Tree.Precise] asks for exact figures.
+	DefaultPreciseLargest = 32
+)
+
+// Options configure a [Tree].
+type Options struct {
+	// Root is the PID the tree grows from. It may already have ended: its descendants are
+	// then found by the other evidence. 0 means that there is no root, and that the
+	// cookie is looked for in every process (to find what a dead run left behind).
+	Root int
+	// Cookie is an environment entry, NAME=VALUE, that the root was started with and that
+	// no process outside the tree carries. Empty: not used.
+	Cookie string
+	// Subreaper says that this process adopts the tree's orphans
+	// (PR_SET_CHILD_SUBREAPER): its children that are younger than the root belong to the
+	// tree, unless Exclude takes them out.
+	Subreaper bool
+	// Exclude, if set, is asked once about each process that would become a member; true
+	// leaves it and its descendants out. It is called while the tree is locked and must
+	// not call it.
+	Exclude func(Process) bool
+	// Since leaves out processes whose ancestry is lost and that started before (a
+	// [Process.Start] value). 0: when the root started.
+	Since uint64
+	// MaxMembers bounds the tree (DefaultMaxMembers).
+	MaxMembers int
+	// MaxOpenFiles bounds the files kept open (DefaultMaxOpenFiles); negative keeps none.
+	MaxOpenFiles int
+	// PreciseLargest bounds what Precise reads (DefaultPreciseLargest).
+	PreciseLargest int
+
+	// procRoot replaces /proc in tests with a recorded tree.
+	procRoot string
+	// self replaces our own PID in tests.
+	self int
+}
+
+// Changes says what a scan found.
+type Changes struct {
+	// Appeared are the processes that became members, ancestors before descendants.
+	Appeared []Process
+	// Gone are the members that no longer exist.
+	Gone []Process
+}
+
+// Usage is what the tree holds at one moment. All sizes are in bytes.
+type Usage struct {
+	// Processes is how many members were measured, zombies not among them.
+	Processes int
+	// Anon is private memory: heaps, stacks, written copies. See the package page for how
+	// it is estimated when Precise is false.
+	Anon limit.Bytes
+	// RSS is everything resident; when Precise is false a page that several processes
+	// share counts once for each of them.
+	RSS limit.Bytes
+	// Shared is file and tmpfs pages: when Precise is false those of the process that has
+	// most of them, which is a lower bound for the tree.
+	Shared limit.Bytes
+	// Shmem is tmpfs, memfd and shared anonymous memory that is mapped (0 unless Precise).
+	Shmem limit.Bytes
+	// Swap is what was swapped out, each shared page once (0 unless Precise).
+	Swap limit.Bytes
+	// HighWater is the largest resident size that the kernel recorded for any one member
+	// since New, file pages included: a lower bound of the tree's peak.
+	HighWater limit.Bytes
+	// Largest is the member with the most private memory, the root included, and
+	// LargestBytes what it holds; see [Tree.Largest] for the largest descendant.
+	Largest      Process
+	LargestBytes limit.Bytes
+	// Precise says that shared pages were counted once, for all but Estimated processes.
+	Precise bool
+	// Estimated is how many processes of a precise figure were too small to be asked, or
+	// did not allow it, and count with their private resident memory instead.
+	Estimated int
+	// Unreadable is how many members could not be measured at all.
+	Unreadable int
+}
+
+// Working is the memory the tree cannot give back without swapping: anonymous, tmpfs and
+// what is already swapped out.
+func (u Usage) Working() limit.Bytes { return u.Anon + u.Shmem + u.Swap }
+
+// Counters say what the bounds of a [Tree] did.
+type Counters struct {
+	// Scans is how often the processes were listed.
+	Scans uint64
+	// StatReads is how often a process had to be asked who it is.
+	StatReads uint64
+	// CookieReads is how many environments were searched.
+	CookieReads uint64
+	// OverMembers counts processes left out because the tree was full.
+	OverMembers uint64
+	// OverKnown counts processes outside the tree that were too many to remember, and
+	// were asked again.
+	OverKnown uint64
+	// ForgottenLeaders counts former members whose session could no longer be remembered.
+	ForgottenLeaders uint64
+	// Reopened counts readings of a process whose file could not be kept open.
+	Reopened uint64
+	// OOMScoreFailed counts members whose OOM score could not be raised.
+	OOMScoreFailed uint64
+	// OpenFiles is how many files are kept open now.
+	OpenFiles int
+}
+
+// Fate is how a leftover ended.
+type Fate string
+
+// The fates of a [Leftover].
+const (
+	// Terminated: it ended by itself or on SIGTERM.
+	Terminated Fate = "terminated"
+	// Killed: it had to be killed.
+	Killed Fate = "killed"
+	// Survived: it is still there, for instance blocked in the kernel.
+	Survived Fate = "survived"
+)
+
+// Leftover is one process that [Tree.KillTree] found, and its fate.
+type Leftover struct {
+	Process
+	Fate Fate
+}

@@ -1,0 +1,375 @@
+package proctree
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"iter"
+	"slices"
+
+	"golang.org/x/sys/unix"
+)
+
+// candidate is a process that a scan saw for the first time.
+type candidate struct {
+	Process
+	inode uint64
+	state candidateState
+}
+
+type candidateState uint8
+
+const (
+	undecided candidateState = iota
+	outside
+	inside
+)
+
+// Scan finds new members and drops those that ended. When nothing changed it allocates
+// nothing. It fails only when the processes cannot be listed at all.
+func (t *Tree) Scan() (Changes, error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.scanLocked()
+}
+
+func (t *Tree) scanLocked() (Changes, error) {
+	var changes Changes
+	if t.closed {
+		return changes, errors.New("proctree: scan of a closed tree")
+	}
+	t.scan++
+	t.counters.Scans++
+	t.fresh = t.fresh[:0]
+	same, err := t.list()
+	if err != nil {
+		return changes, fmt.Errorf("proctree: list %s: %w", t.procDir, err)
+	}
+	t.lookAgain()
+	added := 0
+	if len(t.fresh) > 0 {
+		before := len(t.members)
+		added = t.identify(&changes)
+		for _, m := range t.members[before:] { // drop leaves the list as it is
+			changes.Appeared = append(changes.Appeared, m.Process)
+		}
+	}
+	if same+added < len(t.known) {
+		t.sweep(&changes)
+	}
+	if len(changes.Gone) > 0 {
+		t.members = slices.DeleteFunc(t.members, func(m *member) bool { return m.gone })
+	}
+	return changes, nil
+}
+
+// list reads the directory and returns how many processes are the same as last time; the
+// others are in t.fresh.
+func (t *Tree) list() (same int, err error) {
+	if _, err := unix.Seek(t.dir, 0, unix.SEEK_SET); err != nil {
+		return 0, err
+	}
+	for {
+		n, err := unix.Getdents(t.dir, t.dirents)
+		if err == unix.EINTR {
+			continue
+		}
+		if err != nil || n <= 0 {
+			return same, err
+		}
+		same += t.listed(t.dirents[:n])
+	}
+}
+
+// listed takes one buffer of directory entries.
+func (t *Tree) listed(b []byte) (same int) {
+	for pid, inode := range direntPIDs(b) {
+		if e := t.known[pid]; e != nil && e.inode == inode {
+			e.scan = t.scan
+			same++
+		} else {
+			t.fresh = append(t.fresh, listed{pid, inode})
+		}
+	}
+	return same
+}
+
+// direntPIDs yields the entries of one getdents buffer that are numbers, with their
+// inodes. An entry is: inode (8 bytes), offset (8), length of the entry (2), type (1), and
+// the name, ending in NUL.
+func direntPIDs(b []byte) iter.Seq2[int, uint64] {
+	const header = 8 + 8 + 2 + 1
+	return func(yield func(int, uint64) bool) {
+		for len(b) > header {
+			length := int(binary.NativeEndian.Uint16(b[16:]))
+			if length <= header || length > len(b) {
+				return
+			}
+			if pid := direntPID(b[header:length]); pid > 0 && !yield(pid, binary.NativeEndian.Uint64(b)) {
+				return
+			}
+			b = b[length:]
+		}
+	}
+}
+
+// direntPID returns the number that name, up to its NUL, consists of, or 0.
+func direntPID(name []byte) int {
+	pid := 0
+	for _, c := range name {
+		if c == 0 {
+			return pid
+		}
+		if c < '0' || c > '9' || pid > 1<<30/10 {
+			return 0
+		}
+		pid = pid*10 + int(c-'0')
+	}
+	return 0
+}
+
+// lookAgain reads the members that were new in the last scan once more: a process is
+// often first seen between fork and exec, with its parent's name, group and session.
+func (t *Tree) lookAgain() {
+	for i, m := range t.young {
+		t.young[i] = nil
+		if !m.gone {
+			t.refresh(m)
+		}
+	}
+	t.young = t.young[:0]
+}
+
+// refresh reads m again and reports whether it is still the same process.
+func (t *Tree) refresh(m *member) bool {
+	p, err := t.readStat(m.PID)
+	if err != nil || p.Start != m.Start {
+		return false
+	}
+	m.Process = p
+	return true
+}
+
+// identify asks the fresh processes who they are and decides who is a member. It returns
+// how many entries it added to, or confirmed in, t.known for this scan.
+func (t *Tree) identify(changes *Changes) (added int) {
+	clear(t.pending)
+	for _, f := range t.fresh {
+		p, err := t.readStat(f.pid)
+		if err != nil {
+			continue // it ended meanwhile; the sweep drops an entry it may have had
+		}
+		if e := t.known[f.pid]; e != nil {
+			if e.start == p.Start && (e.inode != 0 || e.m != nil) {
+				// The same process under a new inode: the kernel had dropped its
+				// directory entry for want of memory, or it was met as a parent.
+				e.inode, e.scan = f.inode, t.scan
+				added++
+				continue
+			}
+			if e.m != nil {
+				t.drop(e.m, changes)
+				delete(t.known, f.pid)
+			}
+		}
+		t.past.reused(f.pid)
+		t.pending[f.pid] = &candidate{Process: p, inode: f.inode}
+	}
+	for _, f := range t.fresh {
+		if c := t.pending[f.pid]; c != nil {
+			t.decide(c)
+		}
+	}
+	for pid := range t.pending {
+		if e := t.known[pid]; e != nil && e.scan == t.scan {
+			added++
+		}
+	}
+	return added
+}
+
+// decide settles c and, first, its undecided ancestors.
+func (t *Tree) decide(c *candidate) {
+	var chain []*candidate
+	for c.state == undecided && len(chain) <= len(t.pending) {
+		chain = append(chain, c)
+		parent := t.pending[c.PPID]
+		if parent == nil && c.PPID > 0 && t.known[c.PPID] == nil {
+			parent = t.findParent(c)
+		}
+		if parent == nil {
+			break
+		}
+		c = parent
+	}
+	for _, c := range slices.Backward(chain) {
+		if c.state == undecided {
+			t.settle(c)
+		}
+	}
+}
+
+// findParent looks for a parent that the listing did not show: it began after the listing
+// had passed its number, or it has ended, and then c has another parent by now.
+func (t *Tree) findParent(c *candidate) *candidate {
+	for range 4 {
+		if p, err := t.readStat(c.PPID); err == nil {
+			parent := &candidate{Process: p}
+			t.pending[p.PID] = parent
+			return parent
+		}
+		again, err := t.readStat(c.PID)
+		if err != nil || again.Start != c.Start || again.PPID == c.PPID {
+			return nil
+		}
+		c.Process = again
+		if parent := t.pending[c.PPID]; parent != nil {
+			return parent
+		}
+		if t.known[c.PPID] != nil {
+			return nil
+		}
+	}
+	return nil
+}
+
+// settle decides about one candidate whose parent is decided.
+func (t *Tree) settle(c *candidate) {
+	e := t.known[c.PID]
+	if e == nil || e.start != c.Start {
+		e = &entry{start: c.Start}
+	}
+	e.inode, e.scan = c.inode, t.scan
+	c.state = outside
+	belongs, sure := t.belongs(c.Process)
+	switch {
+	case !belongs:
+		if !sure && e.misses < 3 {
+			e.misses++
+			e.inode = 0
+		}
+		if len(t.known) >= maxKnown+len(t.members) && t.known[c.PID] == nil {
+			t.counters.OverKnown++
+			return
+		}
+	case t.o.Exclude != nil && !t.isRoot(c.Process) && t.o.Exclude(c.Process):
+	case len(t.members) >= t.o.MaxMembers:
+		t.counters.OverMembers++
+	default:
+		c.state = inside
+		e.m = &member{Process: c.Process, statm: -1}
+		t.members = append(t.members, e.m)
+		t.young = append(t.young, e.m)
+	}
+	t.known[c.PID] = e
+}
+
+// belongs holds the rules of membership. sure is false when the answer may be another one
+// at the next scan.
+func (t *Tree) belongs(p Process) (yes, sure bool) {
+	if t.isRoot(p) {
+		return true, true
+	}
+	if start, ok := t.adopters[p.PID]; ok && start == p.Start {
+		return false, true
+	}
+	if parent := t.pending[p.PPID]; parent != nil {
+		if parent.state == inside {
+			return true, true
+		}
+	} else if e := t.known[p.PPID]; e != nil && e.m != nil {
+		return true, true
+	}
+	if p.Start < t.since {
+		return false, true
+	}
+	if t.o.Root != 0 {
+		if _, lost := t.adopters[p.PPID]; !lost {
+			return false, true
+		}
+		if t.o.Subreaper && p.PPID == t.self || t.ledByMember(p.SID) || t.ledByMember(p.PGID) {
+			return true, true
+		}
+	}
+	if t.o.Cookie == "" || p.Zombie() {
+		return false, true
+	}
+	return t.carriesCookie(p.PID)
+}
+
+// ledByMember reports whether a session or process group is named after a member, alive
+// or ended.
+func (t *Tree) ledByMember(leader int) bool {
+	if leader <= 0 {
+		return false
+	}
+	if e := t.known[leader]; e != nil && e.m != nil {
+		return true
+	}
+	return t.past.has(leader)
+}
+
+// maxEnviron bounds how much of an environment is searched; the kernel's own bound for
+// arguments and environment together is 6 MiB with the usual stack limit.
+const maxEnviron = 6 << 20
+
+// carriesCookie searches a process's environment. sure is false when it was empty: a
+// process in the middle of an exec shows none.
+func (t *Tree) carriesCookie(pid int) (yes, sure bool) {
+	t.counters.CookieReads++
+	fd, err := t.open(pid, "environ")
+	if err != nil {
+		return false, true // ended, or another user's
+	}
+	defer unix.Close(fd)
+	search := cookieSearch{cookie: t.o.Cookie}
+	offset := int64(0)
+	for offset < maxEnviron {
+		n, err := unix.Pread(fd, t.buf, offset)
+		if err == unix.EINTR {
+			continue
+		}
+		if err != nil {
+			return false, true
+		}
+		if n == 0 {
+			break
+		}
+		if search.feed(t.buf[:n]) {
+			return true, true
+		}
+		offset += int64(n)
+	}
+	return search.done(), offset > 0
+}
+
+// sweep drops the entries that this scan did not see.
+func (t *Tree) sweep(changes *Changes) {
+	for pid, e := range t.known {
+		if e.scan == t.scan {
+			continue
+		}
+		delete(t.known, pid)
+		if e.m != nil {
+			t.drop(e.m, changes)
+		}
+	}
+}
+
+// drop forgets a member that ended; the scan takes it out of the list when it is through.
+func (t *Tree) drop(m *member, changes *Changes) {
+	t.closeStatm(m)
+	m.gone = true
+	changes.Gone = append(changes.Gone, m.Process)
+	if t.past.add(m.PID) {
+		t.counters.ForgottenLeaders++
+	}
+}
+
+func (t *Tree) closeStatm(m *member) {
+	if m.statm >= 0 {
+		unix.Close(m.statm)
+		m.statm = -1
+		t.counters.OpenFiles--
+	}
+}

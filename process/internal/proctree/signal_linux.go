@@ -1,0 +1,107 @@
+package proctree
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+)
+
+// canStop says that a process can be held still while the rest of its tree is found.
+const canStop = true
+
+const (
+	sigStop = syscall.SIGSTOP
+	sigCont = syscall.SIGCONT
+)
+
+// Signal sends sig to p, and only to p: the process is pinned by a pidfd first and its
+// start time compared after, so that a number that went to another process is never hit.
+// Kernels before 5.3, and sandboxes that forbid pidfd_open, get kill(2) directly after the
+// comparison. An ended process is an error that wraps [ErrGone]; signal 0 only asks.
+func Signal(p Process, sig syscall.Signal) error {
+	if p.PID <= 1 || p.PID == os.Getpid() {
+		return fmt.Errorf("signal %v to process %d: refused, it is init or this process", sig, p.PID)
+	}
+	same := func() error {
+		start, err := StartTime(p.PID)
+		if err == nil && start != p.Start {
+			err = fmt.Errorf("process %d: %w, its number belongs to another one now", p.PID, ErrGone)
+		}
+		return err
+	}
+	fd, err := unix.PidfdOpen(p.PID, 0)
+	switch {
+	case err == nil:
+		defer unix.Close(fd)
+		if err := same(); err != nil {
+			return err
+		}
+		err = unix.PidfdSendSignal(fd, sig, nil, 0)
+		if err == unix.ENOSYS || err == unix.EPERM && sig == 0 {
+			err = unix.Kill(p.PID, sig)
+		}
+		return signalError(p, sig, err)
+	case err == unix.ESRCH:
+		return signalError(p, sig, err)
+	}
+	if err := same(); err != nil {
+		return err
+	}
+	return signalError(p, sig, unix.Kill(p.PID, sig))
+}
+
+func signalError(p Process, sig syscall.Signal, err error) error {
+	switch {
+	case err == nil:
+		return nil
+	case err == unix.ESRCH:
+		return fmt.Errorf("process %d: %w", p.PID, ErrGone)
+	}
+	return fmt.Errorf("signal %v to process %v: %w", sig, p, err)
+}
+
+// Lookup reads who the process with this PID is now.
+func Lookup(pid int) (Process, error) {
+	b, err := readProc(pid, "stat")
+	if err != nil {
+		return Process{}, err
+	}
+	return parseStat(b)
+}
+
+// StartTime reads when the process with this PID began, as in [Process.Start].
+func StartTime(pid int) (uint64, error) {
+	p, err := Lookup(pid)
+	return p.Start, err
+}
+
+// Alive reports whether the process that had this PID and start time still runs. A zombie
+// does not.
+func Alive(pid int, start uint64) bool {
+	p, err := Lookup(pid)
+	return err == nil && p.Start == start && !p.Zombie()
+}
+
+// Name reads the command name of a process; empty when there is none.
+func Name(pid int) string {
+	p, _ := Lookup(pid)
+	return p.Name
+}
+
+func readProc(pid int, name string) ([]byte, error) {
+	b, err := os.ReadFile(filepath.Join("/proc", strconv.Itoa(pid), name))
+	if goneError(err) {
+		return nil, fmt.Errorf("process %d: %w", pid, ErrGone)
+	}
+	return b, err
+}
+
+// goneError reports whether a failed access in /proc says that the process has ended.
+func goneError(err error) bool {
+	return errors.Is(err, unix.ENOENT) || errors.Is(err, unix.ESRCH)
+}

@@ -1,0 +1,322 @@
+package proctree
+
+import (
+	"fmt"
+	"os"
+	"strconv"
+	"sync"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/plimsoll/plimsoll/limit"
+)
+
+// Tree is a process and all its descendants. Make one with [New].
+type Tree struct {
+	o        Options
+	procDir  string
+	self     int
+	pageSize limit.Bytes
+
+	mu     sync.Mutex
+	closed bool
+	// dir is a descriptor of /proc, kept open.
+	dir int
+	// root is the root's identity; start is 0 when it was gone before New.
+	root identity
+	// adopters are those who may inherit the tree's orphans: the root's and our own
+	// ancestors, and ourselves, each with its start time. They are never members.
+	adopters map[int]uint64
+	since    uint64
+
+	scan    uint64 // number of the scan under way, or of the last one
+	known   map[int]*entry
+	members []*member // in order of discovery
+	young   []*member // seen once, to be looked at again: they may just have exec'd
+	past    pidRing   // members that ended: they may still name a session or group
+	fresh   []listed
+	pending map[int]*candidate
+
+	dirents []byte
+	buf     []byte
+
+	highWater limit.Bytes
+	hwmCursor int
+	counters  Counters
+}
+
+// entry is one process of the machine as the last scan saw it.
+type entry struct {
+	inode  uint64 // of the directory entry in /proc; 0: look again
+	scan   uint64 // the last scan that saw it
+	start  uint64
+	m      *member // nil: not of the tree
+	misses uint8   // how often its environment was empty
+}
+
+// member is one process of the tree.
+type member struct {
+	Process
+	statm       int // descriptor of its statm file, -1: not open
+	private     limit.Bytes
+	resident    limit.Bytes
+	hwmRead     bool
+	oomAdjusted bool
+	gone        bool
+}
+
+// listed is a process of the listing that has to be asked who it is.
+type listed struct {
+	pid   int
+	inode uint64
+}
+
+// maxKnown bounds the processes outside the tree that are remembered, 32 bytes each.
+const maxKnown = 65536
+
+// New opens the process table and remembers the root; call Scan to fill the tree. The
+// caller must Close the tree.
+func New(o Options) (*Tree, error) {
+	if o.Root < 0 || o.Root == 0 && o.Cookie == "" {
+		return nil, fmt.Errorf("proctree: root %d: want the PID of a process, or a cookie to search by", o.Root)
+	}
+	if o.MaxMembers <= 0 {
+		o.MaxMembers = DefaultMaxMembers
+	}
+	if o.MaxOpenFiles == 0 {
+		o.MaxOpenFiles = DefaultMaxOpenFiles
+	}
+	if o.PreciseLargest <= 0 {
+		o.PreciseLargest = DefaultPreciseLargest
+	}
+	var files unix.Rlimit
+	if err := unix.Getrlimit(unix.RLIMIT_NOFILE, &files); err == nil && files.Cur/4 < uint64(max(o.MaxOpenFiles, 0)) {
+		o.MaxOpenFiles = int(files.Cur / 4)
+	}
+	t := &Tree{
+		o:        o,
+		procDir:  o.procRoot,
+		self:     o.self,
+		pageSize: limit.Bytes(os.Getpagesize()),
+		adopters: map[int]uint64{1: 0},
+		known:    make(map[int]*entry),
+		pending:  make(map[int]*candidate),
+		dirents:  make([]byte, 32<<10),
+		buf:      make([]byte, 4<<10),
+	}
+	if t.procDir == "" {
+		t.procDir = "/proc"
+	}
+	if t.self == 0 {
+		t.self = os.Getpid()
+	}
+	dir, err := unix.Open(t.procDir, unix.O_RDONLY|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return nil, fmt.Errorf("proctree: open %s to list processes: %w", t.procDir, err)
+	}
+	t.dir = dir
+	if _, err := t.readStat(t.self); err != nil {
+		unix.Close(dir)
+		return nil, fmt.Errorf("proctree: %s does not show this process (%d): %w; mount a proc file system of this PID namespace there",
+			t.procDir, t.self, err)
+	}
+	t.since = o.Since
+	t.root = identity{pid: o.Root}
+	if o.Root > 0 {
+		if p, err := t.readStat(o.Root); err == nil {
+			t.root = p.id()
+			if t.since == 0 {
+				t.since = p.Start
+			}
+			t.addAdopters(p.PPID)
+		}
+	}
+	t.addAdopters(t.self)
+	return t, nil
+}
+
+// addAdopters remembers pid and its ancestors.
+func (t *Tree) addAdopters(pid int) {
+	for range 1024 { // a chain read while processes die could be a circle
+		if pid <= 0 || t.adopters[pid] != 0 {
+			return
+		}
+		p, err := t.readStat(pid)
+		if err != nil {
+			return
+		}
+		t.adopters[pid] = p.Start
+		pid = p.PPID
+	}
+}
+
+// Close lets go of all files. A closed tree scans and measures nothing.
+func (t *Tree) Close() error {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.closed {
+		return nil
+	}
+	t.closed = true
+	for _, m := range t.members {
+		t.closeStatm(m)
+	}
+	t.members, t.young = nil, nil
+	clear(t.known)
+	return unix.Close(t.dir)
+}
+
+// Members returns the processes of the tree as the last scan left them, in the order in
+// which they were found: the root first, ancestors before descendants.
+func (t *Tree) Members() []Process {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	out := make([]Process, len(t.members))
+	for i, m := range t.members {
+		out[i] = m.Process
+	}
+	return out
+}
+
+// Contains reports whether the process with this PID is a member, as of the last scan.
+func (t *Tree) Contains(pid int) bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	e := t.known[pid]
+	return e != nil && e.m != nil
+}
+
+// Counters returns what the bounds did so far.
+func (t *Tree) Counters() Counters {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.counters
+}
+
+// living scans and returns the members that are no zombies, described anew.
+func (t *Tree) living(spareRoot bool) ([]Process, error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if _, err := t.scanLocked(); err != nil {
+		return nil, err
+	}
+	var out []Process
+	for _, m := range t.members {
+		if spareRoot && t.isRoot(m.Process) {
+			continue
+		}
+		if t.refresh(m) && !m.Zombie() {
+			out = append(out, m.Process)
+		}
+	}
+	return out, nil
+}
+
+// isRoot says whether p is the process the tree grows from.
+func (t *Tree) isRoot(p Process) bool {
+	return t.root.start != 0 && p.id() == t.root
+}
+
+// readStat asks a process who it is.
+func (t *Tree) readStat(pid int) (Process, error) {
+	t.counters.StatReads++
+	n, err := t.readFile(pid, "stat", t.buf)
+	if err != nil {
+		return Process{}, err
+	}
+	p, err := parseStat(t.buf[:n])
+	if err == nil && p.PID != pid {
+		err = fmt.Errorf("%w: %s/%d/stat speaks of process %d", errFormat, t.procDir, pid, p.PID)
+	}
+	return p, err
+}
+
+// readFile reads a file of a process into buf, as much as fits.
+func (t *Tree) readFile(pid int, name string, buf []byte) (int, error) {
+	fd, err := t.open(pid, name)
+	if err != nil {
+		return 0, err
+	}
+	defer unix.Close(fd)
+	n, err := readAll(fd, buf)
+	if err != nil {
+		return 0, t.fileError(pid, name, err)
+	}
+	return n, nil
+}
+
+func (t *Tree) open(pid int, name string) (int, error) {
+	for {
+		fd, err := unix.Openat(t.dir, strconv.Itoa(pid)+"/"+name, unix.O_RDONLY|unix.O_CLOEXEC, 0)
+		if err == nil {
+			return fd, nil
+		}
+		if err != unix.EINTR {
+			return -1, t.fileError(pid, name, err)
+		}
+	}
+}
+
+// fileError names the file; a process that has ended shows as ENOENT on open and as ESRCH
+// on read.
+func (t *Tree) fileError(pid int, name string, err error) error {
+	if goneError(err) {
+		return fmt.Errorf("process %d: %w", pid, ErrGone)
+	}
+	return fmt.Errorf("read %s/%d/%s: %w", t.procDir, pid, name, err)
+}
+
+// readAll reads from the start of fd until the file ends or buf is full.
+func readAll(fd int, buf []byte) (int, error) {
+	total := 0
+	for total < len(buf) {
+		n, err := unix.Pread(fd, buf[total:], int64(total))
+		if err == unix.EINTR {
+			continue
+		}
+		if err != nil {
+			return total, err
+		}
+		if n == 0 {
+			break
+		}
+		total += n
+	}
+	return total, nil
+}
+
+// pidRing remembers the last 4096 members that ended.
+type pidRing struct {
+	set   map[int]struct{}
+	order []int
+	next  int
+}
+
+const maxPast = 4096
+
+// add remembers pid and reports whether another one had to be forgotten for it.
+func (r *pidRing) add(pid int) (forgot bool) {
+	if r.set == nil {
+		r.set = make(map[int]struct{})
+	}
+	if _, ok := r.set[pid]; ok {
+		return false
+	}
+	r.set[pid] = struct{}{}
+	if len(r.order) < maxPast {
+		r.order = append(r.order, pid)
+		return false
+	}
+	old := r.order[r.next]
+	r.order[r.next] = pid
+	r.next = (r.next + 1) % maxPast
+	_, forgot = r.set[old]
+	delete(r.set, old)
+	return forgot
+}
+
+func (r *pidRing) has(pid int) bool { _, ok := r.set[pid]; return ok }
+
+// reused drops pid: the kernel gives a number out again only when no session and no
+// group is named after it any more.
+func (r *pidRing) reused(pid int) { delete(r.set, pid) }
