@@ -1,0 +1,150 @@
+package estimate
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/plimsoll/plimsoll/limit"
+)
+
+// Estimator says how much memory the next run needs, from the samples of earlier ones.
+type Estimator struct {
+	// Name is what configuration and reports call it.
+	Name string
+	// Rule is the formula in one line, for people.
+	Rule string
+	// Window is how many samples it looks at, the newest.
+	Window int
+
+	bytes func([]Sample) float64
+}
+
+// Bytes estimates from samples, oldest first; 0 when there are none. It is a pure function of
+// the last Window samples and never returns a size that is negative or beyond any machine.
+func (e Estimator) Bytes(samples []Sample) limit.Bytes {
+	samples = samples[max(0, len(samples)-e.Window):]
+	if len(samples) == 0 {
+		return 0
+	}
+	return fromFloat(e.bytes(samples))
+}
+
+// Names of the estimators that are referred to by name elsewhere.
+const (
+	// Default is the estimator in force.
+	Default = "bound"
+	// Baseline is what everything else is compared with.
+	Baseline = "p95"
+)
+
+// The floor after memory ran out: for the next floorRuns runs the estimate stays above the line
+// that was reached, by a fifth or by 100 MiB, whichever is more. Twenty runs are enough to see
+// whether the need is real and few enough to forget an accident.
+const (
+	floorRuns   = 20
+	floorFactor = 1.2
+	floorExtra  = 100 * limit.MiB
+)
+
+// window of the estimators that use all that is kept.
+const window = 200
+
+var estimators = []Estimator{
+	{Name: "p95", Rule: "95th percentile (nearest rank) of the last 20", Window: 20, bytes: func(s []Sample) float64 { return quantile(s, 0.95) }},
+	{Name: "max20", Rule: "maximum of the last 20", Window: 20, bytes: largest},
+	{Name: "vpa", Rule: "90th percentile of the last 200 × 1.15, as the Kubernetes vertical pod autoscaler", Window: window, bytes: func(s []Sample) float64 { return 1.15 * quantile(s, 0.90) }},
+	{Name: "max5x1.5", Rule: "maximum of the last 5 × 1.5", Window: 5, bytes: func(s []Sample) float64 { return 1.5 * largest(s) }},
+	{Name: "bound", Rule: "maximum of the last 200 × (1.03 + 0.6/√n), above the line of an OOM kill for 20 runs", Window: window, bytes: bound},
+	{Name: "bound-log", Rule: "maximum of the last 200 × exp(sd(log)/√n + 0.03)", Window: window, bytes: boundLog},
+}
+
+// Estimators lists all of them, the baseline first.
+func Estimators() []Estimator { return slices.Clone(estimators) }
+
+// ByName finds an estimator; the empty name is the default.
+func ByName(name string) (Estimator, error) {
+	if name == "" {
+		name = Default
+	}
+	names := make([]string, len(estimators))
+	for i, e := range estimators {
+		if e.Name == name {
+			return e, nil
+		}
+		names[i] = e.Name
+	}
+	return Estimator{}, fmt.Errorf("no estimator is called %.40q; there are %s", name, strings.Join(names, ", "))
+}
+
+func largest(samples []Sample) float64 {
+	m := 0.0
+	for _, s := range samples {
+		m = max(m, float64(s.Demand))
+	}
+	return m
+}
+
+// quantile is the nearest-rank quantile: the smallest value with at least q of them at or below.
+func quantile(samples []Sample, q float64) float64 {
+	sorted := make([]limit.Bytes, len(samples))
+	for i, s := range samples {
+		sorted[i] = s.Demand
+	}
+	slices.Sort(sorted)
+	rank := int(math.Ceil(q * float64(len(sorted))))
+	return float64(sorted[min(max(rank, 1), len(sorted))-1])
+}
+
+// bound is the maximum with a margin that shrinks with the number of runs: the more have been
+// seen, the less the next one can stand out. 3 % remain for what no history shows.
+func bound(samples []Sample) float64 {
+	margin := 1.03 + 0.6/math.Sqrt(float64(len(samples)))
+	return max(largest(samples)*margin, floor(samples))
+}
+
+// boundLog lets the spread of what was seen, in logarithms, set the margin.
+func boundLog(samples []Sample) float64 {
+	n := float64(len(samples))
+	return max(largest(samples)*math.Exp(spread(samples)/math.Sqrt(n)+0.03), floor(samples))
+}
+
+// spread is the standard deviation of the logarithms.
+func spread(samples []Sample) float64 {
+	if len(samples) < 2 {
+		return 0
+	}
+	mean := 0.0
+	for _, s := range samples {
+		mean += math.Log(float64(s.Demand))
+	}
+	mean /= float64(len(samples))
+	sum := 0.0
+	for _, s := range samples {
+		d := math.Log(float64(s.Demand)) - mean
+		sum += d * d
+	}
+	return math.Sqrt(sum / float64(len(samples)-1))
+}
+
+// floor is what the estimate must not go below because memory ran out in one of the last
+// floorRuns runs; 0 when it did not.
+func floor(samples []Sample) float64 {
+	f := 0.0
+	for _, s := range samples[max(0, len(samples)-floorRuns):] {
+		if s.Line > 0 {
+			f = max(f, floorFactor*float64(s.Line), float64(s.Line+floorExtra))
+		}
+	}
+	return f
+}
+
+// fromFloat rounds up to bytes and keeps the result a size that something could have.
+func fromFloat(f float64) limit.Bytes {
+	const most = float64(limit.Bytes(1) << 50)
+	if math.IsNaN(f) || f <= 0 {
+		return 0
+	}
+	return limit.Bytes(math.Ceil(min(f, most)))
+}

@@ -1,0 +1,180 @@
+package usage
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/plimsoll/plimsoll/journal"
+	"github.com/plimsoll/plimsoll/limit"
+)
+
+// Schema is the version of the project files. A file of a newer one is left alone.
+const Schema = 1
+
+// Bounds of one project's file.
+const (
+	// KeptRuns is how many runs are kept per tool and project.
+	KeptRuns = 200
+	// MaxTools is how many tools a project's file holds.
+	MaxTools = 64
+	// MaxFileBytes is the largest file that is read; one that is larger is damaged,
+	// because MaxTools × KeptRuns of the longest records take less.
+	MaxFileBytes = 8 << 20
+)
+
+// document is one project's file.
+type document struct {
+	Schema  int      `json:"schema"`
+	Project string   `json:"project"`
+	Path    string   `json:"path,omitempty"`
+	Appends int64    `json:"appends"`
+	Evicted int64    `json:"evicted_tools,omitempty"`
+	Tools   []*shelf `json:"tools"`
+}
+
+// shelf is one tool's part of a document.
+type shelf struct {
+	Tool     string   `json:"tool"`
+	Recorded int64    `json:"recorded"`
+	OOMKills int64    `json:"oom_kills"`
+	Last     int64    `json:"last"` // the document's Appends when this tool was last appended to
+	Runs     []record `json:"runs"`
+}
+
+// record is a Run in a file. Names are short because a file has thousands of them.
+type record struct {
+	Time     time.Time       `json:"time"`
+	Peak     limit.Bytes     `json:"peak"`
+	Anon     limit.Bytes     `json:"anon"`
+	Method   string          `json:"method,omitempty"`
+	Exact    bool            `json:"exact,omitempty"`
+	Outcome  journal.Outcome `json:"outcome"`
+	OOMKills int             `json:"oom_kills,omitempty"`
+	Killed   int             `json:"killed,omitempty"`
+	Limit    limit.Bytes     `json:"limit,omitempty"`
+	Duration int64           `json:"ms"`
+	Layer    string          `json:"layer,omitempty"`
+	ExitCode int             `json:"exit"`
+}
+
+func toRecord(r Run) record {
+	return record{
+		Time: r.Time.Round(0).UTC().Truncate(time.Millisecond), Peak: r.Peak, Anon: r.PeakAnon, Method: r.Method, Exact: r.Exact,
+		Outcome: r.Outcome, OOMKills: r.OOMKills, Killed: r.KilledChildren, Limit: r.Limit,
+		Duration: r.Duration.Milliseconds(), Layer: r.Layer, ExitCode: r.ExitCode,
+	}
+}
+
+func (r record) run() Run {
+	return Run{
+		Time: r.Time, Peak: r.Peak, PeakAnon: r.Anon, Method: r.Method, Exact: r.Exact,
+		Outcome: r.Outcome, OOMKills: r.OOMKills, KilledChildren: r.Killed, Limit: r.Limit,
+		Duration: time.Duration(r.Duration) * time.Millisecond, Layer: r.Layer, ExitCode: r.ExitCode,
+	}
+}
+
+// errNewer is a file of a schema that this version does not know.
+var errNewer = errors.New("newer schema")
+
+// parse reads a project's file and checks everything in it. An error other than errNewer
+// means that the file is damaged; its text says where.
+func parse(body []byte, key string) (*document, error) {
+	var version struct {
+		Schema *int64 `json:"schema"`
+	}
+	if err := json.Unmarshal(body, &version); err != nil {
+		return nil, fmt.Errorf("it is not the JSON it should be: %w", err)
+	}
+	switch {
+	case version.Schema == nil:
+		return nil, errors.New("it has no schema")
+	case *version.Schema > Schema:
+		return nil, fmt.Errorf("%w: schema %d, this Plimsoll knows %d", errNewer, *version.Schema, Schema)
+	case *version.Schema < 1:
+		return nil, fmt.Errorf("its schema is %d", *version.Schema)
+	}
+	var d document
+	if err := json.NewDecoder(bytes.NewReader(body)).Decode(&d); err != nil {
+		return nil, fmt.Errorf("it is not the JSON it should be: %w", err)
+	}
+	if d.Project != key {
+		return nil, fmt.Errorf("it belongs to the project %.140q", d.Project)
+	}
+	if len(d.Tools) > MaxTools {
+		return nil, fmt.Errorf("it has %d tools", len(d.Tools))
+	}
+	if d.Appends < 0 || d.Evicted < 0 || len(d.Path) > maxPath {
+		return nil, errors.New("its counts are impossible")
+	}
+	seen := make(map[string]bool, len(d.Tools))
+	for i, s := range d.Tools {
+		if s == nil {
+			return nil, fmt.Errorf("tools[%d] is null", i)
+		}
+		if err := validTool(s.Tool); err != nil {
+			return nil, fmt.Errorf("tools[%d]: %w", i, err)
+		}
+		if seen[s.Tool] {
+			return nil, fmt.Errorf("the tool %q is there twice", s.Tool)
+		}
+		seen[s.Tool] = true
+		if len(s.Runs) > KeptRuns || s.Recorded < int64(len(s.Runs)) || s.OOMKills < 0 || s.Last < 0 || s.Last > d.Appends {
+			return nil, fmt.Errorf("%s: the counts (recorded %d, kept %d, OOM kills %d) are impossible", s.Tool, s.Recorded, len(s.Runs), s.OOMKills)
+		}
+		for n, r := range s.Runs {
+			if r.Duration < 0 || r.Duration > maxSeconds*1000 {
+				return nil, fmt.Errorf("%s: runs[%d]: the duration is %d ms", s.Tool, n, r.Duration)
+			}
+			if err := r.run().valid(); err != nil {
+				return nil, fmt.Errorf("%s: runs[%d]: %w", s.Tool, n, err)
+			}
+		}
+	}
+	return &d, nil
+}
+
+// add appends one run and returns the tool that had to make room for it, if any.
+func (d *document) add(tool string, r Run) (evicted *shelf) {
+	d.Appends++
+	at := slices.IndexFunc(d.Tools, func(s *shelf) bool { return s.Tool == tool })
+	if at < 0 {
+		if len(d.Tools) >= MaxTools {
+			oldest := slices.MinFunc(d.Tools, func(a, b *shelf) int { return int(min(max(a.Last-b.Last, -1), 1)) })
+			d.Tools = slices.DeleteFunc(d.Tools, func(s *shelf) bool { return s == oldest })
+			d.Evicted++
+			evicted = oldest
+		}
+		d.Tools = append(d.Tools, &shelf{Tool: tool})
+		at = len(d.Tools) - 1
+	}
+	s := d.Tools[at]
+	s.Recorded++
+	s.OOMKills += int64(r.OOMKills)
+	s.Last = d.Appends
+	s.Runs = append(s.Runs, toRecord(r))
+	if extra := len(s.Runs) - KeptRuns; extra > 0 {
+		s.Runs = slices.Delete(s.Runs, 0, extra)
+	}
+	return evicted
+}
+
+func (d *document) shelf(tool string) *shelf {
+	for _, s := range d.Tools {
+		if s.Tool == tool {
+			return s
+		}
+	}
+	return nil
+}
+
+func (s *shelf) runs() []Run {
+	runs := make([]Run, len(s.Runs))
+	for i, r := range s.Runs {
+		runs[i] = r.run()
+	}
+	return runs
+}

@@ -1,0 +1,12 @@
+//go:build unix
+
+package usage
+
+import (
+	"errors"
+	"syscall"
+)
+
+func isFull(err error) bool {
+	return errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT)
+}

@@ -1,0 +1,429 @@
+package usage
+
+import (
+	"cmp"
+	"context"
+	"crypto/rand"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"iter"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/gofrs/flock"
+
+	"github.com/plimsoll/plimsoll/journal"
+	"github.com/plimsoll/plimsoll/limit"
+)
+
+// Defaults and bounds of a [History].
+const (
+	// DefaultLockWait is how long a writer waits for the others. A write holds the lock
+	// for some milliseconds, so five seconds are hundreds of writers.
+	DefaultLockWait = 5 * time.Second
+	// MaxProjects is how many project files a listing reads.
+	MaxProjects = 256
+	// MaxToolProjects is how many of the projects written last [History.ToolRuns] reads:
+	// it runs before every first run in a project and must take milliseconds.
+	MaxToolProjects = 32
+	// KeptCorrupt is how many damaged files are kept per project.
+	KeptCorrupt = 3
+
+	maxEntries = 8192 // of the directory, seen by a listing
+	lockPoll   = time.Millisecond
+	staleAfter = 10 * time.Minute
+	sweepEvery = 20 // appends
+	folder     = "history"
+	extension  = ".json"
+)
+
+// Options configure a [History]; the zero value means the defaults.
+type Options struct {
+	// Warn is called with everything the user should know, one at a time per call of a
+	// method; nil logs it with slog.
+	Warn func(Warning)
+	// LockWait is how long Append waits for other writers (DefaultLockWait).
+	LockWait time.Duration
+}
+
+// History is the directory of project files. It is safe for concurrent use when Warn is.
+type History struct {
+	directory string
+	options   Options
+}
+
+// Open names the history under a state directory, in its folder "history". Nothing is read or
+// made before it is needed.
+func Open(stateDir string, o Options) *History {
+	if o.LockWait <= 0 {
+		o.LockWait = DefaultLockWait
+	}
+	return &History{directory: filepath.Join(stateDir, folder), options: o}
+}
+
+// Directory is where the project files are.
+func (h *History) Directory() string { return h.directory }
+
+// Append records one run of a tool in a project. The error is an [OffError] when the history
+// could not be written, or wraps [ErrInvalid]; in both cases nothing was recorded.
+func (h *History) Append(p Project, tool string, r Run) error {
+	if err := errors.Join(validKey(p.Key), validTool(tool)); err != nil {
+		return err
+	}
+	r.Method, r.Layer, r.Outcome = word(r.Method), word(r.Layer), journal.Outcome(word(string(r.Outcome)))
+	if err := r.valid(); err != nil {
+		return err
+	}
+	if err := os.MkdirAll(h.directory, 0o700); err != nil {
+		return h.off(h.directory, err)
+	}
+	root, err := os.OpenRoot(h.directory)
+	if err != nil {
+		return h.off(h.directory, err)
+	}
+	defer root.Close()
+
+	name := p.Key + extension
+	unlock, err := h.lock(p.Key)
+	if err != nil {
+		return err
+	}
+	err = h.replace(root, name, p, tool, r)
+	unlock()
+	if err != nil {
+		return err
+	}
+	syncDirectory(root) // outside the lock: the new name is visible already, this makes it survive a power cut
+	return nil
+}
+
+// replace reads the project's file, adds a run and puts the new file in its place. The caller
+// holds the project's lock.
+func (h *History) replace(root *os.Root, name string, p Project, tool string, r Run) error {
+	path := filepath.Join(h.directory, name)
+	d, err := h.read(root, name, p.Key)
+	damaged := (*damage)(nil)
+	switch {
+	case err == nil:
+	case errors.Is(err, fs.ErrNotExist):
+		d = &document{Schema: Schema, Project: p.Key}
+	case errors.As(err, &damaged):
+		if err := h.setAside(root, name, damaged); err != nil {
+			return err
+		}
+		d = &document{Schema: Schema, Project: p.Key}
+	default:
+		return err
+	}
+	d.Path = cut(p.Path, maxPath)
+	if evicted := d.add(tool, r); evicted != nil {
+		h.warn(Warning{
+			Kind: ToolEvicted, Path: path, Count: len(evicted.Runs),
+			Text: fmt.Sprintf("the history of %s in %s was dropped: a project keeps %d tools, and it was unused for longest", evicted.Tool, path, MaxTools),
+		})
+	}
+	body, err := json.Marshal(d)
+	if err != nil {
+		return &OffError{Reason: OffFailed, Path: path, Err: err}
+	}
+	if d.Appends%sweepEvery == 0 {
+		sweep(root, p.Key)
+	}
+	temporary := p.Key + temporaryInfix + rand.Text()
+	if err := writeSynced(root, temporary, body); err != nil {
+		_ = root.Remove(temporary)
+		return h.off(path, err)
+	}
+	if err := root.Rename(temporary, name); err != nil {
+		_ = root.Remove(temporary)
+		return h.off(path, err)
+	}
+	return nil
+}
+
+// damage says why a file cannot be used.
+type damage struct{ why error }
+
+func (d *damage) Error() string { return d.why.Error() }
+
+// read returns a project's document, fs.ErrNotExist, a *damage or an *OffError.
+func (h *History) read(root *os.Root, name, key string) (*document, error) {
+	path := filepath.Join(h.directory, name)
+	f, err := root.Open(name)
+	if err != nil {
+		if errors.Is(err, fs.ErrNotExist) {
+			return nil, err
+		}
+		return nil, h.off(path, err)
+	}
+	defer f.Close()
+	status, err := f.Stat()
+	if err != nil {
+		return nil, h.off(path, err)
+	}
+	if !status.Mode().IsRegular() {
+		return nil, &OffError{Reason: OffFailed, Path: path, Err: fmt.Errorf("not a regular file (%v)", status.Mode().Type())}
+	}
+	body, err := io.ReadAll(io.LimitReader(f, MaxFileBytes+1))
+	if err != nil {
+		return nil, h.off(path, err)
+	}
+	if len(body) > MaxFileBytes {
+		return nil, &damage{fmt.Errorf("it has more than %v", limit.Bytes(MaxFileBytes).Human())}
+	}
+	d, err := parse(body, key)
+	switch {
+	case errors.Is(err, errNewer):
+		return nil, &OffError{Reason: OffNewer, Path: path, Err: err}
+	case err != nil:
+		return nil, &damage{err}
+	}
+	return d, nil
+}
+
+// Runs returns the kept runs of a tool in a project, oldest first; none is no error. A damaged
+// file is told through Warn and counts as none; the next Append sets it aside.
+func (h *History) Runs(projectKey, tool string) ([]Run, error) {
+	d, err := h.open(projectKey)
+	if err != nil || d == nil {
+		return nil, err
+	}
+	if s := d.shelf(tool); s != nil {
+		return s.runs(), nil
+	}
+	return nil, nil
+}
+
+// Project returns the summaries of one project's tools, by name.
+func (h *History) Project(projectKey string) ([]Summary, error) {
+	d, err := h.open(projectKey)
+	if err != nil || d == nil {
+		return nil, err
+	}
+	return d.summaries(), nil
+}
+
+// open reads one project's document without a lock; nil means that there is none.
+func (h *History) open(key string) (*document, error) {
+	if err := validKey(key); err != nil {
+		return nil, err
+	}
+	root, err := os.OpenRoot(h.directory)
+	if err != nil {
+		if errors.Is(err, fs.ErrNotExist) {
+			return nil, nil
+		}
+		return nil, h.off(h.directory, err)
+	}
+	defer root.Close()
+	d, err := h.read(root, key+extension, key)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if damaged, ok := errors.AsType[*damage](err); ok {
+		h.warnFound(key+extension, damaged)
+		return nil, nil
+	}
+	return d, err
+}
+
+func (h *History) warnFound(name string, damaged *damage) {
+	path := filepath.Join(h.directory, name)
+	h.warn(Warning{
+		Kind: CorruptFound, Path: path, Count: 1,
+		Text: fmt.Sprintf("the history file %s is damaged and not used: %v; the next run in that project sets it aside", path, damaged),
+	})
+}
+
+func (d *document) summaries() []Summary {
+	list := make([]Summary, 0, len(d.Tools))
+	for _, s := range d.Tools {
+		list = append(list, Summary{
+			Project: Project{Key: d.Project, Path: d.Path}, Tool: s.Tool,
+			Recorded: s.Recorded, OOMKills: s.OOMKills, Runs: s.runs(),
+		})
+	}
+	slices.SortFunc(list, func(a, b Summary) int { return cmp.Compare(a.Tool, b.Tool) })
+	return list
+}
+
+// Summaries yields every tool of every project, the projects by key and a project's tools by
+// name, holding one project in memory at a time. What could not be read is told through Warn; an
+// error is yielded once, alone, when the directory itself cannot be read.
+func (h *History) Summaries() iter.Seq2[Summary, error] {
+	return func(yield func(Summary, error) bool) {
+		root, files, err := h.list(MaxProjects)
+		if err != nil {
+			yield(Summary{}, err)
+			return
+		}
+		if root == nil {
+			return
+		}
+		defer root.Close()
+		slices.SortFunc(files, func(a, b projectFile) int { return cmp.Compare(a.key, b.key) })
+		for _, file := range files {
+			d := h.readListed(root, file.key)
+			if d == nil {
+				continue
+			}
+			for _, s := range d.summaries() {
+				if !yield(s, nil) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// ToolRuns returns the newest [KeptRuns] runs of a tool in the [MaxToolProjects] projects that
+// were written last, newest last. Within a project the order is that of appending; between
+// projects it goes by the records' times, none of them counted as later than its file.
+func (h *History) ToolRuns(tool string) ([]Run, error) {
+	root, files, err := h.list(MaxToolProjects)
+	if err != nil || root == nil {
+		return nil, err
+	}
+	defer root.Close()
+	type dated struct {
+		at  time.Time
+		run Run
+	}
+	var all []dated
+	for _, file := range files {
+		d := h.readListed(root, file.key)
+		if d == nil {
+			continue
+		}
+		s := d.shelf(tool)
+		if s == nil {
+			continue
+		}
+		// A time that went backwards is lifted to its predecessor's and one in the future
+		// cut to the file's, so that sorting never reorders a project's own records.
+		at := time.Time{}
+		for _, r := range s.Runs {
+			if r.Time.After(at) {
+				at = r.Time
+			}
+			if at.After(file.written) {
+				at = file.written
+			}
+			all = append(all, dated{at, r.run()})
+		}
+	}
+	slices.SortStableFunc(all, func(a, b dated) int { return a.at.Compare(b.at) })
+	all = all[max(0, len(all)-KeptRuns):]
+	runs := make([]Run, len(all))
+	for i := range all {
+		runs[i] = all[i].run
+	}
+	return runs, nil
+}
+
+// readListed reads one file of a listing; what is wrong with it is told and left out.
+func (h *History) readListed(root *os.Root, key string) *document {
+	name := key + extension
+	d, err := h.read(root, name, key)
+	if err == nil {
+		return d
+	}
+	if damaged, ok := errors.AsType[*damage](err); ok {
+		h.warnFound(name, damaged)
+	} else if off, ok := errors.AsType[*OffError](err); ok {
+		kind := Unreadable
+		if off.Reason == OffNewer {
+			kind = NewerSchema
+		}
+		h.warn(Warning{Kind: kind, Path: off.Path, Count: 1, Text: fmt.Sprintf("left out of the listing: %s: %v", off.Path, off.Err)})
+	}
+	return nil
+}
+
+type projectFile struct {
+	key     string
+	written time.Time
+}
+
+// list returns the newest project files, at most bound; a nil root without an error means that
+// there is no history yet.
+func (h *History) list(bound int) (*os.Root, []projectFile, error) {
+	root, err := os.OpenRoot(h.directory)
+	if err != nil {
+		if errors.Is(err, fs.ErrNotExist) {
+			return nil, nil, nil
+		}
+		return nil, nil, h.off(h.directory, err)
+	}
+	entries, unseen, err := entriesOf(root)
+	if err != nil {
+		root.Close()
+		return nil, nil, h.off(h.directory, err)
+	}
+	var files []projectFile
+	for _, e := range entries {
+		key, ok := strings.CutSuffix(e.Name(), extension)
+		if !ok || validKey(key) != nil || !e.Type().IsRegular() {
+			continue
+		}
+		status, err := e.Info()
+		if err != nil {
+			continue // renamed or removed since
+		}
+		files = append(files, projectFile{key, status.ModTime()})
+	}
+	slices.SortFunc(files, func(a, b projectFile) int {
+		return cmp.Or(b.written.Compare(a.written), cmp.Compare(a.key, b.key))
+	})
+	if left := len(files) - bound; left > 0 || unseen {
+		files = files[:min(bound, len(files))]
+		// One tool's runs come from the newest projects by intention: nothing to tell.
+		if bound == MaxProjects {
+			h.warn(Warning{
+				Kind: ListingCut, Path: h.directory, Count: max(left, 1),
+				Text: fmt.Sprintf("the listing has the %d projects written last; %s holds at least %d more", len(files), h.directory, max(left, 1)),
+			})
+		}
+	}
+	return root, files, nil
+}
+
+func (h *History) lock(key string) (unlock func(), err error) {
+	path := filepath.Join(h.directory, key+".lock")
+	f := flock.New(path, flock.SetPermissions(0o600))
+	ctx, cancel := context.WithTimeout(context.Background(), h.options.LockWait)
+	defer cancel()
+	locked, err := f.TryLockContext(ctx, lockPoll)
+	switch {
+	case locked:
+		return func() { _ = f.Close() }, nil
+	case errors.Is(err, context.DeadlineExceeded):
+		return nil, &OffError{Reason: OffLocked, Path: path, Err: fmt.Errorf("still locked after %v", h.options.LockWait)}
+	default:
+		return nil, h.off(path, err)
+	}
+}
+
+// word makes s short and plain, so that a record has a largest size whatever it was given.
+func word(s string) string {
+	return strings.Map(func(r rune) rune {
+		if r < ' ' || r > '~' || strings.ContainsRune(`"\\<>&`, r) {
+			return '_'
+		}
+		return r
+	}, cut(s, maxWord))
+}
+
+// cut shortens s to at most n bytes of valid UTF-8.
+func cut(s string, n int) string {
+	if len(s) > n {
+		s = s[:n]
+	}
+	return strings.ToValidUTF8(s, "")
+}

@@ -1,0 +1,138 @@
+package usage
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+	"unicode"
+
+	"github.com/plimsoll/plimsoll/journal"
+	"github.com/plimsoll/plimsoll/limit"
+)
+
+// How a peak was measured, for [Run.Method]. Other methods may be recorded too.
+const (
+	MethodMemoryPeak = "memory.peak"
+	MethodV1MaxUsage = "v1 max_usage"
+	MethodSampled    = "sampled"
+	MethodMaxRSS     = "ru_maxrss"
+)
+
+// Run is what is remembered of one run. Sizes are bytes.
+type Run struct {
+	// Time is when the run ended, as the clock said. It orders nothing.
+	Time time.Time
+	// Peak is the high-water mark, page cache included where the kernel counts it; 0 means
+	// that nothing was measured.
+	Peak limit.Bytes
+	// PeakAnon is the sampled working set (anonymous, shared and kernel memory); 0 means
+	// that it was not measured.
+	PeakAnon limit.Bytes
+	// Method says how Peak was measured, and Exact whether it is a high-water mark (true)
+	// or a lower bound (false).
+	Method string
+	Exact  bool
+	// Outcome says how the run ended.
+	Outcome journal.Outcome
+	// OOMKills counts what the kernel killed inside the run, KilledChildren all
+	// descendants that were ended for memory, by the kernel or by Plimsoll.
+	OOMKills       int
+	KilledChildren int
+	// Limit is the memory limit the run was under; 0 means none.
+	Limit    limit.Bytes
+	Duration time.Duration
+	// Layer is the sandbox layer that held the run.
+	Layer    string
+	ExitCode int
+}
+
+// Project is what a history is kept for.
+type Project struct {
+	// Key names the project's file. Different projects have different keys, also when
+	// their directories have one name. It consists of 1 to 120 of A-Z a-z 0-9 . _ - and
+	// begins with a letter or digit.
+	Key string
+	// Path is the project's directory, for people; it is cut to 4,096 bytes.
+	Path string
+}
+
+// Summary is the history of one tool in one project.
+type Summary struct {
+	Project Project
+	Tool    string
+	// Recorded counts every run ever appended and OOMKills every kernel OOM kill in
+	// them; both also count what is no longer kept.
+	Recorded int64
+	OOMKills int64
+	// Runs are the kept ones, oldest first.
+	Runs []Run
+}
+
+// ErrInvalid is wrapped by the errors about what a caller passed in: a project key, a tool
+// name or a run that cannot be recorded.
+var ErrInvalid = errors.New("not recordable")
+
+const (
+	maxKey     = 120
+	maxTool    = 200
+	maxPath    = 4096
+	maxWord    = 64 // of Method, Outcome, Layer
+	maxSize    = limit.Bytes(1) << 50
+	maxCount   = 1 << 40
+	maxSeconds = 100 * 365 * 24 * 3600
+)
+
+func validKey(key string) error {
+	if key == "" || len(key) > maxKey {
+		return fmt.Errorf("%w: the project key %.40q has %d bytes; it must have 1 to %d", ErrInvalid, key, len(key), maxKey)
+	}
+	for i := range len(key) {
+		c := key[i]
+		letter := c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9'
+		if !letter && (i == 0 || c != '.' && c != '_' && c != '-') {
+			return fmt.Errorf("%w: the project key %q has %q at byte %d; use letters, digits, '.', '_' and '-'", ErrInvalid, key, c, i)
+		}
+	}
+	return nil
+}
+
+func validTool(tool string) error {
+	if tool == "" || len(tool) > maxTool {
+		return fmt.Errorf("%w: the tool name %.40q has %d bytes; it must have 1 to %d", ErrInvalid, tool, len(tool), maxTool)
+	}
+	if strings.ContainsFunc(tool, func(r rune) bool { return r == unicode.ReplacementChar || unicode.IsControl(r) }) {
+		return fmt.Errorf("%w: the tool name %q has control characters or broken UTF-8", ErrInvalid, tool)
+	}
+	return nil
+}
+
+// valid tells what is impossible about r. The upper bounds are far beyond any machine
+// (1 PiB, 2^40 kills, a hundred years): they catch damage, not large runs.
+func (r Run) valid() error {
+	for _, size := range []struct {
+		name  string
+		value limit.Bytes
+	}{{"peak", r.Peak}, {"peak_anon", r.PeakAnon}, {"limit", r.Limit}} {
+		if size.value < 0 || size.value > maxSize {
+			return fmt.Errorf("%w: %s is %d bytes", ErrInvalid, size.name, size.value)
+		}
+	}
+	for _, count := range []struct {
+		name  string
+		value int
+	}{{"oom_kills", r.OOMKills}, {"killed_children", r.KilledChildren}} {
+		if count.value < 0 || count.value > maxCount {
+			return fmt.Errorf("%w: %s is %d", ErrInvalid, count.name, count.value)
+		}
+	}
+	if r.Duration < 0 || r.Duration > maxSeconds*time.Second {
+		return fmt.Errorf("%w: the duration is %v", ErrInvalid, r.Duration)
+	}
+	for _, word := range []string{r.Method, string(r.Outcome), r.Layer} {
+		if len(word) > maxWord {
+			return fmt.Errorf("%w: %.20q… has %d bytes; at most %d", ErrInvalid, word, len(word), maxWord)
+		}
+	}
+	return nil
+}
