@@ -1,0 +1,231 @@
+package config
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"sort"
+	"strings"
+
+	"github.com/pelletier/go-toml/v2"
+	"github.com/pelletier/go-toml/v2/unstable"
+)
+
+// maxFile bounds a configuration file, in bytes. A file with every key and a hundred tools
+// has about 30 KiB.
+const maxFile = 256 << 10
+
+// part is one part of a dotted key and where it stands.
+type part struct {
+	name string
+	pos  int // offset in the file
+}
+
+// document walks a TOML file and hands every value, with its whole key, to a reader.
+// go-toml's decoder checks the grammar and double definitions; its parser gives positions.
+type document struct {
+	file   string
+	origin Origin
+	lines  []int // offsets of line starts
+	probs  *problems
+	told   map[string]bool // table names a problem was reported for
+	reader *reader
+}
+
+// readFile reads a file of at most maxFile bytes.
+func readFile(file string) ([]byte, error) {
+	f, err := os.Open(file)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	data, err := io.ReadAll(io.LimitReader(f, maxFile+1))
+	if err != nil {
+		return nil, fmt.Errorf("read %s: %w", file, err)
+	}
+	if len(data) > maxFile {
+		return nil, fmt.Errorf("%s is larger than %d KiB, which no configuration is; name the right file", file, maxFile>>10)
+	}
+	return data, nil
+}
+
+// parseDocument reads one file's content into entries, adding to probs all that is wrong.
+func parseDocument(file string, origin Origin, data []byte, probs *problems) map[address]entry {
+	d := &document{file: file, origin: origin, probs: probs, told: map[string]bool{}}
+	d.lines = append(d.lines, 0)
+	for i, c := range data {
+		if c == '\n' {
+			d.lines = append(d.lines, i+1)
+		}
+	}
+	d.reader = &reader{entries: map[address]entry{}, add: probs.add}
+	before := len(probs.list)
+
+	var p unstable.Parser
+	p.Reset(data)
+	var table []part
+	for p.NextExpression() {
+		n := p.Expression()
+		switch n.Kind {
+		case unstable.Table:
+			table = keyParts(n)
+			d.header(table)
+		case unstable.ArrayTable:
+			table = nil
+			if parts := keyParts(n); d.header(parts) {
+				name := dotted(parts)
+				d.problem(parts[len(parts)-1].pos, name, "is written as a list of tables", "write ["+name+"] with single brackets")
+			}
+			table = []part{{name: ""}} // its content means nothing
+		case unstable.KeyValue:
+			d.value(table, n)
+		}
+	}
+	var any map[string]any
+	if err := toml.Unmarshal(data, &any); err != nil {
+		d.syntax(err, probs.list[min(before, len(probs.list)):])
+	} else if err := p.Error(); err != nil {
+		// The decoder took what the parser refused. Nothing after that place was read.
+		d.problem(0, "", err.Error(), "repair the file")
+	}
+	return d.reader.entries
+}
+
+// syntax reports what the decoder refuses, unless a problem of that line says it already.
+func (d *document) syntax(err error, known []Problem) {
+	line, column := 1, 1
+	what := strings.TrimPrefix(err.Error(), "toml: ")
+	if e, ok := errors.AsType[*toml.DecodeError](err); ok {
+		line, column = e.Position()
+	}
+	for _, p := range known {
+		if p.Where.Line == line {
+			return
+		}
+	}
+	d.probs.add(Problem{
+		Where: Source{Origin: d.origin, File: d.file, Line: max(line, 1), Column: max(column, 1)},
+		What:  clip(what), Fix: "repair this line: key = value, strings in quotes",
+	})
+}
+
+func keyParts(n *unstable.Node) []part {
+	var out []part
+	for it := n.Key(); it.Next(); {
+		k := it.Node()
+		out = append(out, part{name: string(k.Data), pos: int(k.Raw.Offset)})
+	}
+	return out
+}
+
+func dotted(parts []part) string {
+	names := make([]string, len(parts))
+	for i, p := range parts {
+		names[i] = clip(p.name)
+	}
+	return strings.Join(names, ".")
+}
+
+// header checks the name of a table; it reports whether the table has one that is known.
+func (d *document) header(parts []part) bool {
+	root := parts[0]
+	switch root.name {
+	case "resources", "tools":
+		return true
+	}
+	if d.told[root.name] {
+		return false
+	}
+	if len(d.told) < maxProblems {
+		d.told[root.name] = true
+	}
+	if what, ok := laterTables[root.name]; ok {
+		d.problem(root.pos, root.name, "table ["+root.name+"] ("+what+") is not in this version yet", "remove it or comment it out")
+		return false
+	}
+	if k, _ := lookup(root.name, false); k != nil {
+		d.problem(root.pos, root.name, "is a key of table [resources]", "write it below a line [resources]")
+		return false
+	}
+	fix := "the tables are [resources] and [tools.NAME]"
+	if near := nearest(root.name, append(names(false), "resources", "tools")); near == "resources" || near == "tools" {
+		fix = fmt.Sprintf("did you mean %q?", near)
+	} else if near != "" {
+		fix = fmt.Sprintf("did you mean %q, below a line [resources]?", near)
+	}
+	d.problem(root.pos, clip(root.name), "unknown key or table", fix)
+	return false
+}
+
+// value reads one key = value; an inline table is read as the table it stands for.
+func (d *document) value(table []part, n *unstable.Node) {
+	if len(table) == 1 && table[0].name == "" {
+		return
+	}
+	path := append(append([]part(nil), table...), keyParts(n)...)
+	v := n.Value()
+	if v.Kind == unstable.InlineTable && !d.takesTable(path) {
+		for it := v.Children(); it.Next(); {
+			if it.Node().Kind == unstable.KeyValue {
+				d.value(path, it.Node())
+			}
+		}
+		return
+	}
+	if !d.header(path) {
+		return
+	}
+	names := make([]string, len(path))
+	for i, p := range path {
+		names[i] = p.name
+	}
+	d.reader.assign(names, readNode(v, 0), d.at(path[len(path)-1].pos))
+}
+
+// takesTable reports whether a table at path must be seen whole: a key that takes none
+// gets an error about the table instead of one about each member.
+func (d *document) takesTable(path []part) bool {
+	var k *Key
+	switch {
+	case len(path) == 2 && path[0].name == "resources":
+		k, _ = lookup(path[1].name, false)
+	case len(path) == 3 && path[0].name == "tools":
+		k, _ = lookup(path[2].name, true)
+	}
+	return k != nil && k.Type != TypeToolSizes && (k.Type != TypeToolCount || path[0].name == "tools")
+}
+
+// readNode copies a value out of the parser's memory.
+func readNode(n *unstable.Node, depth int) written {
+	w := written{text: string(n.Data)}
+	switch n.Kind {
+	case unstable.String:
+		w.form = formString
+	case unstable.Integer:
+		w.form = formInt
+	case unstable.Float:
+		w.form = formFloat
+	case unstable.Bool:
+		w.form = formBool
+	case unstable.Array:
+		w.form = formList
+		for it := n.Children(); it.Next() && depth == 0 && len(w.items) <= maxItems; {
+			w.items = append(w.items, readNode(it.Node(), depth+1))
+		}
+	case unstable.InlineTable:
+		w.form = formTable
+	default:
+		w.form = formTime
+	}
+	return w
+}
+
+func (d *document) at(offset int) Source {
+	line := sort.SearchInts(d.lines, offset+1)
+	return Source{Origin: d.origin, File: d.file, Line: line, Column: offset - d.lines[line-1] + 1}
+}
+
+func (d *document) problem(offset int, key, what, fix string) {
+	d.probs.add(Problem{Where: d.at(offset), Key: key, What: what, Fix: fix})
+}

@@ -1,0 +1,185 @@
+package config
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+)
+
+// address names a value: a key, for one tool or, with tool "", for all.
+type address struct{ key, tool string }
+
+// entry is a value with its source.
+type entry struct {
+	key   *Key
+	value any
+	src   Source
+	tool  string // as written; "" for all
+	name  string // the whole key as written, for messages
+}
+
+// maxEntries bounds the values of one source; more are a problem, not memory.
+const maxEntries = 10_000
+
+// reader turns keys as written into entries. It is the same for files, variables and flags.
+type reader struct {
+	entries map[address]entry
+	add     func(Problem)
+}
+
+// assign takes the value of a whole key, as ["tools", "codex", "memory_max"].
+func (r *reader) assign(path []string, w written, src Source) {
+	switch {
+	case len(path) == 1:
+		r.problem(src, path, "is "+string(w.form)+", not a table", "write it as a table: ["+path[0]+"]")
+	case path[0] == "resources":
+		r.resources(path, w, src)
+	default:
+		r.tool(path, w, src)
+	}
+}
+
+func (r *reader) resources(path []string, w written, src Source) {
+	k, a := lookup(path[1], false)
+	switch {
+	case k == nil:
+		r.unknown(path, 1, false, src)
+	case len(path) == 2 && k.Type == TypeToolSizes || len(path) == 2 && k.Type == TypeToolCount && w.form == formText:
+		r.pairs(path, k, a, w, src)
+	case len(path) == 2:
+		r.put(path, k, a, "", w, src)
+	case len(path) == 3 && k.Type == TypeToolSizes:
+		of, _ := lookup(k.of, true)
+		// The forerunner's table holds integers, in MiB.
+		r.put(path, of, Alias{Name: path[2], MiB: w.form == formInt}, path[2], w, src)
+	case len(path) == 3 && k.Type == TypeToolCount:
+		r.put(path, k, a, path[2], w, src)
+	default:
+		r.problem(src, path, "is not a table", "write "+k.Name+" = "+k.example)
+	}
+}
+
+// pairs reads a table from one line of text, "codex=4096,claude=2G", which is how a
+// variable or a flag writes one.
+func (r *reader) pairs(path []string, k *Key, a Alias, w written, src Source) {
+	if k.Type == TypeToolCount && !strings.Contains(w.text, "=") {
+		r.put(path, k, a, "", w, src)
+		return
+	}
+	if w.form != formText {
+		r.problem(src, path, describe(w)+", not a table", "write "+k.Name+" = "+k.example)
+		return
+	}
+	for pair := range strings.SplitSeq(w.text, ",") {
+		tool, value, ok := strings.Cut(pair, "=")
+		if !ok {
+			r.problem(src, path, quote(pair)+" is not TOOL=VALUE", "write "+src.String()+"=codex=4,claude=3")
+			return
+		}
+		form := formText
+		if k.Type == TypeToolSizes && strings.Trim(strings.TrimSpace(value), "0123456789") == "" {
+			form = formInt
+		}
+		r.resources(append(slices.Clone(path), strings.TrimSpace(tool)), written{form: form, text: strings.TrimSpace(value)}, src)
+	}
+}
+
+func (r *reader) tool(path []string, w written, src Source) {
+	rest := path[2:]
+	if len(rest) > 1 && rest[0] == "resources" {
+		rest = rest[1:]
+	}
+	if len(rest) == 0 {
+		r.problem(src, path, describe(w)+", not a table", "write ["+strings.Join(path, ".")+"] and keys below it")
+		return
+	}
+	k, a := lookup(rest[0], true)
+	switch {
+	case k != nil && len(rest) == 1:
+		r.put(path, k, a, path[1], w, src)
+	case k != nil:
+		r.problem(src, path, "is not a table", "write "+k.Name+" = "+k.example)
+	default:
+		if general, _ := lookup(rest[0], false); general != nil {
+			r.problem(src, path, "concerns all tools, not one", "write it below [resources]")
+			return
+		}
+		r.unknown(path, len(path)-len(rest), true, src)
+	}
+}
+
+func (r *reader) put(path []string, k *Key, a Alias, tool string, w written, src Source) {
+	at := address{k.Name, ""}
+	if tool != "" || len(path) > 2 {
+		tool = CanonicalTool(tool)
+		at.tool = foldTool(tool)
+		if tool == "" || SafeName(tool) != tool {
+			r.problem(src, path, quote(tool)+" is not the name of a tool", "write letters, digits, . _ and -, at most 64, a letter or digit first")
+			return
+		}
+	}
+	v, err := k.parse(w, a)
+	if err != nil {
+		m := &misfit{what: err.Error(), fix: "write " + k.example}
+		if e, ok := errors.AsType[*misfit](err); ok {
+			m = e
+		}
+		r.problem(src, path, m.what, m.fix)
+		return
+	}
+	if first, ok := r.entries[at]; ok {
+		r.problem(src, path, fmt.Sprintf("is set twice, first as %s at %s", first.name, first.src), "remove one of the two")
+		return
+	}
+	if len(r.entries) == maxEntries {
+		r.problem(src, path, fmt.Sprintf("is one value too many, more than %d", maxEntries), "remove some tools")
+		return
+	}
+	r.entries[at] = entry{key: k, value: v, src: src, tool: tool, name: strings.Join(path, ".")}
+}
+
+func (r *reader) unknown(path []string, i int, tool bool, src Source) {
+	fix := "plimsoll config init writes a file with every key"
+	if near := nearest(path[i], names(tool)); near != "" {
+		fix = fmt.Sprintf("did you mean %q?", near)
+	} else if _, ok := laterTables[path[i]]; ok {
+		fix = "table [" + path[i] + "] is not in this version yet"
+	}
+	r.problem(src, path[:i+1], "unknown key", fix)
+}
+
+func (r *reader) problem(src Source, path []string, what, fix string) {
+	shown := make([]string, 0, min(len(path), 6))
+	for _, p := range path[:min(len(path), 6)] {
+		shown = append(shown, clip(p))
+	}
+	r.add(Problem{Where: src, Key: strings.Join(shown, "."), What: what, Fix: fix})
+}
+
+// defaults are the built-in values, and the built-in profiles of tools.
+func defaults() (base, profile map[address]entry) {
+	base, profile = map[address]entry{}, map[address]entry{}
+	for _, k := range keys {
+		if k.set == nil {
+			continue
+		}
+		v := k.zero()
+		if k.Default != "" {
+			var err error
+			if v, err = k.parse(written{form: formText, text: k.Default}, Alias{Name: k.Name}); err != nil {
+				panic("config: default of " + k.Name + ": " + err.Error()) // a test loads the defaults
+			}
+		}
+		base[address{k.Name, ""}] = entry{key: k, value: v, src: Source{Origin: OriginDefault}, name: k.Name}
+	}
+	for name, p := range maps.All(profiles) {
+		src := Source{Origin: OriginProfile, Name: name}
+		for key, v := range map[string]any{"initial_estimate": p.InitialEstimate, "max_concurrent": p.MaxConcurrent} {
+			k, _ := lookup(key, true)
+			profile[address{key, name}] = entry{key: k, value: v, src: src, name: key}
+		}
+	}
+	return base, profile
+}

@@ -1,0 +1,144 @@
+package config
+
+import (
+	"fmt"
+	"slices"
+	"sort"
+)
+
+// candidate is a value on its way to being in force.
+type candidate struct {
+	entry
+	ignored string // why it is not taken, "" if nothing speaks against it
+}
+
+// candidates lists every value given for a key that counts for a tool ("" for none in
+// particular), the weakest first. Within one source the tool's own table follows the
+// general one. The last that is not ignored is in force.
+func (l *Loaded) candidates(k *Key, tool string) []candidate {
+	var out []candidate
+	tables := []string{""}
+	if tool != "" {
+		tables = append(tables, foldTool(tool))
+	}
+	var base entry // in force without the project file
+	for _, o := range origins {
+		for _, t := range tables {
+			e, ok := l.byOrigin[o.rank()][address{k.Name, t}]
+			if !ok {
+				continue
+			}
+			c := candidate{entry: e}
+			if o == OriginProject {
+				c.ignored = k.forbids(e.value, base)
+			}
+			out = append(out, c)
+		}
+		if o == OriginUser && len(out) > 0 {
+			base = out[len(out)-1].entry
+		}
+	}
+	return out
+}
+
+// forbids says why a project file may not set the value, given what is in force without
+// it; "" means that it may.
+func (k *Key) forbids(v any, base entry) string {
+	switch k.Project {
+	case ProjectNever:
+		return "a project file may not set it"
+	case ProjectStricter:
+		if k.looseness(v) > k.looseness(base.value) {
+			return fmt.Sprintf("a project file may only make it stricter than %s (%s)", format(base.value), base.src)
+		}
+	case ProjectCapped:
+		if base.src.Origin == OriginUser && k.looseness(v) > k.looseness(base.value) {
+			return fmt.Sprintf("a project file may not raise it above your %s (%s)", format(base.value), base.src)
+		}
+	}
+	return ""
+}
+
+// For resolves the settings of one run of a tool, "" for no particular one. The error says
+// that the name is none a tool can have.
+func (l *Loaded) For(tool string) (Settings, error) {
+	if tool != "" && SafeName(tool) != tool {
+		return Settings{}, fmt.Errorf("%s is not the name of a tool; write letters, digits, . _ and -, at most %d, a letter or digit first, like %q",
+			quote(tool), maxToolName, SafeName(tool))
+	}
+	s := Settings{Tool: CanonicalTool(tool), sources: map[string]Source{}}
+	for _, k := range keys {
+		if k.set == nil {
+			continue
+		}
+		for _, c := range l.candidates(k, tool) {
+			if c.ignored != "" {
+				s.Warnings = append(s.Warnings, c.warning())
+				continue
+			}
+			k.set(&s, c.value)
+			s.sources[k.Name] = c.src
+		}
+	}
+	if s.PidsMax == int(Auto) {
+		s.PidsMax = AutoPids(l.cpus)
+	}
+	for _, c := range l.candidates(matchKey, tool) {
+		if c.ignored != "" {
+			s.Warnings = append(s.Warnings, c.warning())
+		}
+	}
+	return s, nil
+}
+
+func (c candidate) warning() Problem {
+	return Problem{
+		Where: c.src, Key: c.name, What: format(c.value) + " is ignored: " + c.ignored,
+		Fix: "set it in your own file, in the environment or by a flag",
+	}
+}
+
+// AutoPids is the "auto" of pids_max. A thread counts as a process here, and build tools
+// start threads by the number of CPUs, so the 256 of the forerunner is only the floor.
+func AutoPids(cpus int) int { return min(max(256, 128*cpus), maxPids) }
+
+// Tools lists every tool that has a table, a variable or a built-in profile, sorted.
+func (l *Loaded) Tools() []string {
+	out := make([]string, 0, len(l.names))
+	for _, name := range l.names {
+		out = append(out, name)
+	}
+	sort.Strings(out)
+	return out
+}
+
+// Config resolves the settings of every known tool.
+func (l *Loaded) Config() Config {
+	c := Config{Tools: map[string]Settings{}}
+	c.Resources, _ = l.For("")
+	for _, tool := range l.Tools() {
+		// Names of tools were checked when they were read.
+		c.Tools[tool], _ = l.For(tool)
+	}
+	return c
+}
+
+// match returns the tool whose match list names this base name, "" if none does. Among
+// several the first by name is taken, so that the answer does not change between runs.
+func (l *Loaded) match(base string) string {
+	if l == nil {
+		return ""
+	}
+	for _, tool := range l.Tools() {
+		var names []string
+		for _, c := range l.candidates(matchKey, tool) {
+			if c.ignored == "" {
+				names = c.value.([]string)
+			}
+		}
+		if slices.Contains(names, base) {
+			return tool
+		}
+	}
+	return ""
+}

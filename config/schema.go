@@ -1,0 +1,240 @@
+package config
+
+import (
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/plimsoll/plimsoll/limit"
+)
+
+// Type says what may be written for a key.
+type Type string
+
+// The types, as the reference shows them.
+const (
+	TypeSize      Type = "size"              // "512M"
+	TypeAutoSize  Type = "size or auto"      // "512M" or "auto"
+	TypeCount     Type = "integer"           // 3
+	TypeAutoCount Type = "integer or auto"   // 3 or "auto"
+	TypeToolCount Type = "integer or table"  // 3, or a table from tool to integer
+	TypeToolSizes Type = "table"             // from tool to size or a number of MiB
+	TypeBool      Type = "boolean"           // true
+	TypeChoice    Type = "one of the values" // "kill"
+	TypeChoices   Type = "list of the values"
+	TypeNames     Type = "list of names"
+	TypeDuration  Type = "duration"
+	TypeWait      Type = "duration or forever"
+	TypeDirectory Type = "directory"
+)
+
+// ProjectRule says what a project file may do to a key. The file may come with a cloned
+// repository, so whoever wrote it does not own this machine.
+type ProjectRule string
+
+// The rules. A value that a rule forbids is ignored with a warning.
+const (
+	ProjectFree     ProjectRule = "free"               // any value
+	ProjectStricter ProjectRule = "only stricter"      // not looser than what is in force without it
+	ProjectCapped   ProjectRule = "up to the user's"   // not above what the user's own file states, if it states it
+	ProjectNever    ProjectRule = "not from a project" // concerns the machine or the user
+)
+
+// Key is one configuration key. The list of them is the only one: checking, the generated
+// file, Explain, suggestions, variables and the reference are made from it.
+type Key struct {
+	Name    string // without the table
+	Type    Type
+	Default string   // as written in a file, without quotes
+	Choices []string // of TypeChoice and TypeChoices, the loosest first
+	Aliases []Alias
+	PerTool bool // may stand in [tools.NAME] too
+	Project ProjectRule
+	Doc     string // one sentence
+
+	min, max int64  // of sizes (bytes), counts and durations (nanoseconds); max 0 means none
+	example  string // a value as written in TOML
+	of       string // of TypeToolSizes: the per-tool key its members set
+	noBound  bool   // 0 means unlimited, the loosest value
+	set      func(*Settings, any)
+}
+
+// Alias is another name of a key: those of the program whose users this one takes over.
+type Alias struct {
+	Name string
+	MiB  bool // the value is a whole number of MiB
+}
+
+// Bounds of values. The pid bound is the kernel's PID_MAX_LIMIT; a process cannot even be
+// executed in less than about 1 MiB; no machine has 1 PiB.
+const (
+	minMemory  = int64(limit.MiB)
+	maxMemory  = 1024 * int64(limit.TiB)
+	maxPids    = 1 << 22
+	maxSlots   = 1 << 16
+	maxHistory = 100_000
+)
+
+// keys of [resources], in the order of the generated file and the reference.
+var keys = []*Key{
+	{
+		Name: "enforcement", Type: TypeChoice, Default: "best-effort", Choices: []string{"off", "best-effort", "required"},
+		Aliases: []Alias{{Name: "enforcement_mode"}}, PerTool: true, Project: ProjectStricter,
+		Doc: "What to do when the kernel cannot hold the memory limit: refuse to start, warn and go on, or only measure.",
+		set: func(s *Settings, v any) { s.Enforcement = Enforcement(v.(string)) },
+	},
+	{
+		Name: "memory_max", Type: TypeAutoSize, Default: "auto", Aliases: []Alias{{"memory_max_mb", true}}, PerTool: true,
+		Project: ProjectCapped, min: minMemory, max: maxMemory, example: `"4G"`,
+		Doc: "Hard memory limit of the command and all it starts; auto is the larger of 4G and twice the reservation, within what the host has.",
+		set: func(s *Settings, v any) { s.MemoryMax = v.(limit.Bytes) },
+	},
+	{
+		Name: "swap_max", Type: TypeSize, Default: "0", Aliases: []Alias{{"memory_swap_max_mb", true}}, PerTool: true,
+		Project: ProjectCapped, max: maxMemory, example: `"1G"`,
+		Doc: "Swap a run may use on top of memory_max; 0 means none.",
+		set: func(s *Settings, v any) { s.SwapMax = v.(limit.Bytes) },
+	},
+	{
+		Name: "pids_max", Type: TypeAutoCount, Default: "auto", PerTool: true, Project: ProjectCapped, min: 1, max: maxPids, example: "512",
+		Doc: "Processes and threads a run may have at once; auto is 128 per CPU, at least 256.",
+		set: func(s *Settings, v any) { s.PidsMax = v.(int) },
+	},
+	{
+		Name: "min_free", Type: TypeAutoSize, Default: "auto", Aliases: []Alias{{"min_free_memory_mb", true}}, Project: ProjectNever,
+		max: maxMemory, example: `"1G"`,
+		Doc: "Memory that must stay free on the host when a run is admitted; auto is 5 % of it, between 256M and 2G.",
+		set: func(s *Settings, v any) { s.MinFree = v.(limit.Bytes) },
+	},
+	{
+		Name: "initial_estimate", Type: TypeSize, PerTool: true, Project: ProjectFree, min: minMemory, max: maxMemory, example: `"1G"`,
+		Doc: "Memory to reserve for a tool that has no history here yet; without it 500M.",
+		set: func(s *Settings, v any) { s.InitialEstimate = v.(limit.Bytes) },
+	},
+	{
+		Name: "initial_estimates", Type: TypeToolSizes, Project: ProjectFree, of: "initial_estimate", example: "{ codex = 4096 }",
+		Doc: "initial_estimate of several tools in one table; a bare integer is in MiB.",
+	},
+	{
+		Name: "max_concurrent", Type: TypeToolCount, Default: "0", PerTool: true, Project: ProjectCapped, max: maxSlots, noBound: true,
+		example: "3",
+		Doc:     "Runs of one tool at once, as one number for every tool or as a table from tool to number; 0 means no bound.",
+		set:     func(s *Settings, v any) { s.MaxConcurrent = v.(int) },
+	},
+	{
+		Name: "max_concurrent_total", Type: TypeCount, Default: "0", Project: ProjectNever, max: maxSlots, noBound: true, example: "8",
+		Doc: "Runs of all tools at once; 0 means no bound.",
+		set: func(s *Settings, v any) { s.MaxConcurrentTotal = v.(int) },
+	},
+	{
+		Name: "count_swap", Type: TypeBool, Default: "true", Project: ProjectNever, example: "true",
+		Doc: "Whether free swap counts as available memory when a run is admitted.",
+		set: func(s *Settings, v any) { s.CountSwap = v.(bool) },
+	},
+	{
+		Name: "wait", Type: TypeWait, PerTool: true, Project: ProjectFree, max: int64(30 * 24 * time.Hour), example: `"10m"`,
+		Doc: "How long a run that does not fit yet waits for its turn; empty means fail at once, forever means no end.",
+		set: func(s *Settings, v any) { s.Wait = v.(time.Duration) },
+	},
+	{
+		Name: "on_exit", Type: TypeChoice, Default: "kill", Choices: []string{"leave", "wait", "kill"}, PerTool: true, Project: ProjectStricter,
+		Doc: "What to do with processes that the command leaves behind.",
+		set: func(s *Settings, v any) { s.OnExit = OnExit(v.(string)) },
+	},
+	{
+		Name: "on_pressure", Type: TypeChoice, Default: "auto", Choices: []string{"off", "warn", "auto", "freeze", "kill"}, PerTool: true,
+		Project: ProjectStricter,
+		Doc:     "What to do with a run when the host is about to run out of memory; auto freezes without a terminal and warns with one.",
+		set:     func(s *Settings, v any) { s.OnPressure = OnPressure(v.(string)) },
+	},
+	{
+		Name: "estimator", Type: TypeChoice, Default: "bound", Choices: []string{"p95", "bound"}, PerTool: true, Project: ProjectNever,
+		Doc: "How a reservation is worked out from past peaks: an upper bound over the last 200 runs, or the 95th percentile of the last 20.",
+		set: func(s *Settings, v any) { s.Estimator = Estimator(v.(string)) },
+	},
+	{
+		Name: "layers", Type: TypeChoices, Default: "systemd, cgroup2, cgroup1, rlimit, monitor", PerTool: true, Project: ProjectNever,
+		Choices: []string{LayerSystemd, LayerCgroup2, LayerCgroup1, LayerRlimit, LayerMonitor},
+		Doc:     "The layers that may hold the limits, in the order they are tried.",
+		set:     func(s *Settings, v any) { s.Layers = slices.Clone(v.([]string)) },
+	},
+	{
+		Name: "grace", Type: TypeDuration, Default: "2s", PerTool: true, Project: ProjectStricter, max: int64(time.Hour), example: `"5s"`,
+		Doc: "Time between the request to end and the kill.",
+		set: func(s *Settings, v any) { s.Grace = v.(time.Duration) },
+	},
+	{
+		Name: "shared_ledger", Type: TypeDirectory, Project: ProjectNever, example: `"/var/lib/plimsoll/shared"`,
+		Doc: "Directory through which several users see each other's claims; empty means each user for himself.",
+		set: func(s *Settings, v any) { s.SharedLedger = v.(string) },
+	},
+	{
+		Name: "history_keep", Type: TypeCount, Default: "200", Project: ProjectNever, min: 1, max: maxHistory, example: "200",
+		Doc: "Runs kept per tool and project.",
+		set: func(s *Settings, v any) { s.HistoryKeep = v.(int) },
+	},
+}
+
+// matchKey stands in [tools.NAME] only.
+var matchKey = &Key{
+	Name: "match", Type: TypeNames, PerTool: true, Project: ProjectNever, example: `["my-agent", "agent.py"]`,
+	Doc: "Base names of commands that are this tool, beside the name of the table.",
+}
+
+// laterTables belong to planes that this version does not have. They are errors, because
+// a table that is read by no code would make its author believe it does something.
+var laterTables = map[string]string{
+	"window": "limits of the context window", "mcp": "limits of MCP servers", "agents": "the built-in agent",
+	"upstream": "addresses of model providers", "serve": "the daemon", "fleet": "several hosts", "watch": "metrics and the dashboard",
+}
+
+// Keys returns the schema of [resources], in the order of the reference. The last entry,
+// match, stands in [tools.NAME] only. The keys are shared: do not change them.
+func Keys() []*Key { return append(slices.Clone(keys), matchKey) }
+
+// Variable is the environment variable of the key, "" for one that has none.
+func (k *Key) Variable() string {
+	if k == matchKey {
+		return ""
+	}
+	return resourcesPrefix + strings.ToUpper(k.Name)
+}
+
+// lookup finds a key by its name or an alias, among those of [resources] or of [tools.NAME].
+func lookup(name string, tool bool) (*Key, Alias) {
+	if tool && name == matchKey.Name {
+		return matchKey, Alias{Name: name}
+	}
+	for _, k := range keys {
+		if tool && !k.PerTool {
+			continue
+		}
+		if k.Name == name {
+			return k, Alias{Name: name}
+		}
+		for _, a := range k.Aliases {
+			if a.Name == name {
+				return k, a
+			}
+		}
+	}
+	return nil, Alias{}
+}
+
+// names lists what lookup knows.
+func names(tool bool) []string {
+	var out []string
+	for _, k := range keys {
+		if tool && !k.PerTool {
+			continue
+		}
+		out = append(out, k.Name)
+		for _, a := range k.Aliases {
+			out = append(out, a.Name)
+		}
+	}
+	if tool {
+		out = append(out, matchKey.Name, "resources")
+	}
+	return out
+}

@@ -1,0 +1,374 @@
+package config
+
+import (
+	"fmt"
+	"math"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/plimsoll/plimsoll/limit"
+)
+
+// form is how a value was written. formText is text without a type of its own, from a
+// variable or a flag: it is read as whatever the key wants.
+type form string
+
+const (
+	formText   form = "text"
+	formString form = "a string"
+	formInt    form = "an integer"
+	formFloat  form = "a float"
+	formBool   form = "a boolean"
+	formList   form = "a list"
+	formTable  form = "a table"
+	formTime   form = "a date or time"
+)
+
+// written is a value before its key has read it. text is the content of a string and the
+// spelling of everything else.
+type written struct {
+	form  form
+	text  string
+	items []written // of a list
+}
+
+// maxItems bounds a list; no key has use for more.
+const maxItems = 256
+
+// misfit is what is wrong with a value, and the next step.
+type misfit struct{ what, fix string }
+
+func (m *misfit) Error() string { return m.what + "; " + m.fix }
+
+// parse reads a value: limit.Bytes, int, bool, string, time.Duration or []string by type.
+func (k *Key) parse(w written, a Alias) (any, error) {
+	switch {
+	case a.MiB:
+		return k.parseMiB(w, a.Name)
+	case (k.Type == TypeAutoSize || k.Type == TypeAutoCount) && w.isText() && strings.TrimSpace(w.text) == "auto":
+		if k.Type == TypeAutoCount {
+			return int(Auto), nil
+		}
+		return Auto, nil
+	}
+	switch k.Type {
+	case TypeSize, TypeAutoSize:
+		return k.parseSize(w)
+	case TypeCount, TypeAutoCount, TypeToolCount:
+		return k.parseCount(w)
+	case TypeBool:
+		if w.form == formBool || w.form == formText {
+			switch strings.ToLower(w.text) {
+			case "true":
+				return true, nil
+			case "false":
+				return false, nil
+			}
+		}
+		return nil, k.wrong(w, "true or false", "true")
+	case TypeChoice:
+		if !w.isText() {
+			return nil, k.wrong(w, "a string", strconv.Quote(k.Default))
+		}
+		return k.choose(w.text)
+	case TypeChoices, TypeNames:
+		return k.parseList(w)
+	case TypeDuration, TypeWait:
+		return k.parseDuration(w)
+	case TypeDirectory:
+		if !w.isText() {
+			return nil, k.wrong(w, "a string", k.example)
+		}
+		if w.text != "" && !filepath.IsAbs(w.text) || strings.ContainsRune(w.text, 0) {
+			return nil, &misfit{quote(w.text) + " is not an absolute path", "write the whole path, like " + k.example}
+		}
+		return w.text, nil
+	}
+	return nil, k.wrong(w, "a table", k.example)
+}
+
+func (w written) isText() bool { return w.form == formString || w.form == formText }
+
+func (k *Key) wrong(w written, want, example string) error {
+	value := quote(w.text)
+	if w.form == formList || w.form == formTable || w.form == formInt || w.form == formBool || w.form == formFloat || w.form == formTime {
+		value = string(w.form)
+		if w.form != formList && w.form != formTable {
+			value = clip(w.text) + " is " + value
+		} else {
+			value = "is " + value
+		}
+		return &misfit{value + ", not " + want, fmt.Sprintf("write %s = %s", k.Name, example)}
+	}
+	return &misfit{value + " is not " + want, fmt.Sprintf("write %s = %s", k.Name, example)}
+}
+
+func (k *Key) parseSize(w written) (any, error) {
+	if w.form == formInt && w.text != "0" {
+		// A bare number is bytes to this program and megabytes to its forerunner.
+		return nil, &misfit{clip(w.text) + " has no unit", fmt.Sprintf(`write %s = "%sM" or another unit`, k.Name, clip(w.text))}
+	}
+	if !w.isText() && w.form != formInt {
+		return nil, k.wrong(w, "a size", k.example)
+	}
+	b, err := limit.ParseBytes(w.text)
+	if err != nil {
+		fix := fmt.Sprintf("write %s = %s", k.Name, k.example)
+		if near := nearSize(w.text); near != "" {
+			fix = fmt.Sprintf("did you mean %q?", near)
+		}
+		return nil, &misfit{quote(w.text) + " is not a size", fix}
+	}
+	return k.sizeInRange(b, w.text)
+}
+
+// nearSize repairs what people mistype most: a doubled unit and a decimal comma.
+func nearSize(text string) string {
+	text = strings.ReplaceAll(strings.TrimSpace(text), ",", ".")
+	if len(text) > 32 {
+		return ""
+	}
+	digits := strings.TrimLeft(text, "0123456789.")
+	for n := 1; n <= len(digits); n++ {
+		candidate := text[:len(text)-len(digits)+n]
+		if _, err := limit.ParseBytes(candidate); err == nil {
+			return candidate
+		}
+	}
+	if _, err := limit.ParseBytes(text); err == nil {
+		return text
+	}
+	return ""
+}
+
+func (k *Key) sizeInRange(b limit.Bytes, text string) (any, error) {
+	if int64(b) < k.min || int64(b) > k.max {
+		fix := fmt.Sprintf("write %s = %s", k.Name, k.example)
+		if _, err := strconv.ParseUint(text, 10, 32); err == nil && b > 0 {
+			fix = fmt.Sprintf("without a unit it is bytes: did you mean %q?", text+"M")
+		}
+		return nil, &misfit{fmt.Sprintf("%s is out of range, %s to %s", quote(text), limit.Bytes(k.min), limit.Bytes(k.max)), fix}
+	}
+	return b, nil
+}
+
+func (k *Key) parseMiB(w written, name string) (any, error) {
+	example := fmt.Sprintf("write %s = 4096, a whole number of MiB, or %s = %s", name, k.Name, k.example)
+	if w.form != formInt && w.form != formText {
+		return nil, &misfit{describe(w) + ", not a whole number", example}
+	}
+	n, err := parseInt(w)
+	if err != nil || n < 0 || n > maxMemory/int64(limit.MiB) || n*int64(limit.MiB) < k.min {
+		return nil, &misfit{fmt.Sprintf("%s is out of range, %d to %d MiB", clip(w.text), (k.min+minMemory-1)/minMemory, maxMemory/minMemory), example}
+	}
+	return limit.Bytes(n) * limit.MiB, nil
+}
+
+func (k *Key) parseCount(w written) (any, error) {
+	want := "an integer"
+	if k.Type == TypeAutoCount {
+		want = `an integer or "auto"`
+	}
+	if w.form != formInt && w.form != formText {
+		return nil, k.wrong(w, want, k.example)
+	}
+	n, err := parseInt(w)
+	if err != nil && w.form == formText {
+		return nil, k.wrong(w, want, k.example)
+	}
+	if err != nil || n < k.min || n > k.max {
+		return nil, &misfit{fmt.Sprintf("%s is out of range, %d to %d", clip(w.text), k.min, k.max), fmt.Sprintf("write %s = %s", k.Name, k.example)}
+	}
+	return int(n), nil
+}
+
+// parseInt reads a TOML integer, which may be written 4_096, 0xff or +3.
+func parseInt(w written) (int64, error) {
+	text := strings.TrimSpace(w.text)
+	if w.form == formText {
+		return strconv.ParseInt(text, 10, 64)
+	}
+	if len(text) > 1 && text[0] == '0' {
+		return strconv.ParseInt(text, 0, 64)
+	}
+	return strconv.ParseInt(strings.ReplaceAll(text, "_", ""), 10, 64)
+}
+
+func (k *Key) choose(text string) (any, error) {
+	folded := fold(text)
+	for _, c := range k.Choices {
+		if fold(c) == folded {
+			return c, nil
+		}
+	}
+	quoted := make([]string, len(k.Choices))
+	for i, c := range k.Choices {
+		quoted[i] = strconv.Quote(c)
+	}
+	fix := "write " + strings.Join(quoted, ", ")
+	if near := nearest(text, k.Choices); near != "" {
+		fix = fmt.Sprintf("did you mean %q?", near)
+	}
+	return nil, &misfit{fmt.Sprintf("%s is not one of %s", quote(text), strings.Join(k.Choices, ", ")), fix}
+}
+
+// fold makes Required, BestEffort, best-effort and best_effort comparable.
+func fold(s string) string {
+	return strings.ToLower(strings.NewReplacer("-", "", "_", "").Replace(strings.TrimSpace(s)))
+}
+
+func (k *Key) parseList(w written) (any, error) {
+	example := k.example
+	if example == "" {
+		example = `["` + strings.Join(k.Choices, `", "`) + `"]`
+	}
+	items := w.items
+	switch w.form {
+	case formText:
+		for part := range strings.SplitSeq(w.text, ",") {
+			items = append(items, written{form: formText, text: strings.TrimSpace(part)})
+		}
+	case formList:
+	default:
+		return nil, k.wrong(w, "a list", example)
+	}
+	if len(items) == 0 || len(items) > maxItems {
+		return nil, &misfit{fmt.Sprintf("a list of %d is out of range, 1 to %d", len(items), maxItems), fmt.Sprintf("write %s = %s", k.Name, example)}
+	}
+	out := make([]string, 0, len(items))
+	for _, item := range items {
+		if !item.isText() {
+			return nil, k.wrong(item, "a string", example)
+		}
+		text := item.text
+		if k.Type == TypeChoices {
+			v, err := k.choose(text)
+			if err != nil {
+				return nil, err
+			}
+			text = v.(string)
+		} else if text == "" || strings.ContainsAny(text, "/\\\x00") {
+			return nil, &misfit{quote(text) + " is not the base name of a command", fmt.Sprintf("write %s = %s", k.Name, example)}
+		}
+		if slices.Contains(out, text) {
+			return nil, &misfit{quote(text) + " is listed twice", "write it once"}
+		}
+		out = append(out, text)
+	}
+	return out, nil
+}
+
+func (k *Key) parseDuration(w written) (any, error) {
+	if !w.isText() {
+		return nil, k.wrong(w, "a duration", k.example)
+	}
+	if k.Type == TypeWait {
+		switch strings.TrimSpace(w.text) {
+		case "":
+			return time.Duration(0), nil
+		case "forever":
+			return Forever, nil
+		}
+	}
+	d, err := time.ParseDuration(strings.TrimSpace(w.text))
+	if err != nil {
+		return nil, k.wrong(w, "a duration", k.example)
+	}
+	if int64(d) < k.min || int64(d) > k.max {
+		return nil, &misfit{fmt.Sprintf("%s is out of range, %s to %s", quote(w.text), time.Duration(k.min), time.Duration(k.max)), fmt.Sprintf("write %s = %s", k.Name, k.example)}
+	}
+	return d, nil
+}
+
+// format writes a value as a person would write it, without quotes.
+func format(v any) string {
+	switch v := v.(type) {
+	case limit.Bytes:
+		if v == Auto {
+			return "auto"
+		}
+		return v.String()
+	case int:
+		if v == int(Auto) {
+			return "auto"
+		}
+		return strconv.Itoa(v)
+	case bool:
+		return strconv.FormatBool(v)
+	case time.Duration:
+		if v == Forever {
+			return "forever"
+		}
+		return v.String()
+	case []string:
+		return strings.Join(v, ", ")
+	case string:
+		return v
+	}
+	return ""
+}
+
+// looseness orders the values of a key: the larger, the less a run is held.
+func (k *Key) looseness(v any) int64 {
+	switch v := v.(type) {
+	case limit.Bytes:
+		if v == Auto {
+			return math.MaxInt64
+		}
+		return int64(v)
+	case int:
+		if v == int(Auto) || v == 0 && k.noBound {
+			return math.MaxInt64
+		}
+		return int64(v)
+	case time.Duration:
+		return int64(v)
+	case string:
+		return -int64(slices.Index(k.Choices, v))
+	}
+	return math.MaxInt64
+}
+
+func describe(w written) string {
+	switch w.form {
+	case formList, formTable:
+		return "is " + string(w.form)
+	case formText:
+		return quote(w.text)
+	case formString:
+		return quote(w.text) + " is a string"
+	}
+	return clip(w.text) + " is " + string(w.form)
+}
+
+// maxShown bounds how much of a value a message repeats, in bytes.
+const maxShown = 64
+
+func clip(s string) string {
+	if len(s) > maxShown {
+		return strings.ToValidUTF8(s[:maxShown], "�") + "…"
+	}
+	return strings.ToValidUTF8(s, "�")
+}
+
+func quote(s string) string { return strconv.Quote(clip(s)) }
+
+// zero is the value of a key without a default.
+func (k *Key) zero() any {
+	switch k.Type {
+	case TypeSize, TypeAutoSize:
+		return limit.Bytes(0)
+	case TypeDuration, TypeWait:
+		return time.Duration(0)
+	case TypeBool:
+		return false
+	case TypeCount, TypeAutoCount, TypeToolCount:
+		return 0
+	case TypeChoices, TypeNames:
+		return []string(nil)
+	}
+	return ""
+}
