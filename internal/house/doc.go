@@ -1,0 +1,18 @@
+// Package house holds the rules of the house as tests, and nothing else.
+//
+// What is written only in a guide is forgotten; what a test says with its reason is
+// kept, or changed on purpose. `go test ./internal/house` reads the import graph (with
+// go list, for every system Plimsoll builds on), the files that git knows, and the gate
+// in .ci, and fails when
+//
+//   - a package imports one it must not know (rules and reasons: imports_test.go);
+//   - two packages share a name, or one has a name that says nothing;
+//   - a package has no comment in doc.go, or a file has grown past 450 lines;
+//   - a fuzz target or a command of the README is not run by the gate;
+//   - a tracked file names a path of one developer's machine, the host of a package
+//     registry, or a private note.
+//
+// The tests only read and take about a second. They need the go command and git. Each
+// failure names the file, the rule and why the rule is there; to change a rule, change
+// its row here in the same commit and say why in the message.
+package house
