@@ -7,10 +7,6 @@ import (
 	"strconv"
 )
 
-// MaxOOMScore makes the kernel take a process first when memory runs out
-// (OOM_SCORE_ADJ_MAX in include/uapi/linux/oom.h).
-const MaxOOMScore = 1000
-
 // OOMScoreAdj raises a process's oom_score_adj to value (-1000 … 1000). It never lowers
 // it: a score that is as high or higher stays. Raising needs no privilege for one's own
 // processes. changed says whether it was written.

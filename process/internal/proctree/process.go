@@ -55,6 +55,10 @@ const (
 	DefaultPreciseLargest = 32
 )
 
+// MaxOOMScore makes the kernel take a process first when memory runs out
+// (OOM_SCORE_ADJ_MAX in include/uapi/linux/oom.h).
+const MaxOOMScore = 1000
+
 // Options configure a [Tree].
 type Options struct {
 	// Root is the PID the tree grows from. It may already have ended: its descendants are

@@ -1,0 +1,115 @@
+package proctree
+
+import (
+	"fmt"
+	"os"
+	"syscall"
+	"unsafe"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/plimsoll/plimsoll/limit"
+)
+
+const (
+	// canStop says that a process can be held still while the rest of its tree is found.
+	canStop = true
+	// orphansGoToInit says that launchd, process 1, becomes the parent of orphans.
+	orphansGoToInit = true
+
+	sigStop = syscall.SIGSTOP
+	sigCont = syscall.SIGCONT
+)
+
+func snapshot() ([]Process, error) {
+	all, err := unix.SysctlKinfoProcSlice("kern.proc.all")
+	if err != nil {
+		return nil, err
+	}
+	out := make([]Process, 0, len(all))
+	for i := range all {
+		out = append(out, processOf(&all[i]))
+	}
+	return out, nil
+}
+
+func processOf(k *unix.KinfoProc) Process {
+	p := Process{
+		PID: int(k.Proc.P_pid), PPID: int(k.Eproc.Ppid), PGID: int(k.Eproc.Pgid),
+		Start: uint64(k.Proc.P_starttime.Sec)*1e6 + uint64(k.Proc.P_starttime.Usec),
+	}
+	var name []byte
+	for _, c := range k.Proc.P_comm {
+		if c == 0 {
+			break
+		}
+		name = append(name, byte(c))
+	}
+	p.Name = string(name)
+	switch k.Proc.P_stat { // SIDL … SZOMB in sys/proc.h
+	case 1:
+		p.State = 'I'
+	case 2:
+		p.State = 'R'
+	case 3:
+		p.State = 'S'
+	case 4:
+		p.State = 'T'
+	case 5:
+		p.State = 'Z'
+	}
+	return p
+}
+
+// Lookup reads who the process with this PID is now.
+func Lookup(pid int) (Process, error) {
+	k, err := unix.SysctlKinfoProc("kern.proc.pid", pid)
+	if err != nil || int(k.Proc.P_pid) != pid {
+		return Process{}, fmt.Errorf("process %d: %w", pid, ErrGone)
+	}
+	return processOf(k), nil
+}
+
+// rusageInfo is struct rusage_info_v0 of sys/resource.h.
+type rusageInfo struct {
+	uuid                                  [16]byte
+	user, system, idleWakeups, interrupts uint64
+	pageins, wired, resident, footprint   uint64
+	startAbs, exitAbs                     uint64
+}
+
+// memoryOf asks for the physical footprint, which includes what the kernel compressed,
+// through the system call under proc_pid_rusage(3): call 9, PROC_INFO_CALL_PIDRUSAGE,
+// flavour 0, RUSAGE_INFO_V0. Only one's own processes answer.
+func memoryOf(p Process) (private, resident limit.Bytes, err error) {
+	var info rusageInfo
+	_, _, errno := unix.Syscall6(unix.SYS_PROC_INFO, 9, uintptr(p.PID), 0, 0,
+		uintptr(unsafe.Pointer(&info)), unsafe.Sizeof(info))
+	if errno != 0 {
+		return 0, 0, errno
+	}
+	return limit.Bytes(min(info.footprint, maxBytes)), limit.Bytes(min(info.resident, maxBytes)), nil
+}
+
+// Signal sends sig to p after comparing its start time. Between the two the number could
+// in principle go to another process; macOS has nothing that pins a process.
+func Signal(p Process, sig syscall.Signal) error {
+	if p.PID <= 1 || p.PID == os.Getpid() {
+		return fmt.Errorf("signal %v to process %d: refused, it is launchd or this process", sig, p.PID)
+	}
+	now, err := Lookup(p.PID)
+	if err != nil {
+		return err
+	}
+	if now.Start != p.Start {
+		return fmt.Errorf("process %d: %w, its number belongs to another one now", p.PID, ErrGone)
+	}
+	switch err := unix.Kill(p.PID, sig); err {
+	case nil:
+		return nil
+	case unix.ESRCH:
+		return fmt.Errorf("process %d: %w", p.PID, ErrGone)
+	default:
+		return fmt.Errorf("signal %v to process %v: %w", sig, p, err)
+	}
+}

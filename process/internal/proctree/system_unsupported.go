@@ -1,0 +1,31 @@
+//go:build !linux && !darwin && !windows
+
+package proctree
+
+import (
+	"errors"
+	"fmt"
+	"runtime"
+	"syscall"
+
+	"github.com/plimsoll/plimsoll/limit"
+)
+
+const (
+	canStop         = false
+	orphansGoToInit = false
+	sigStop         = syscall.Signal(0)
+	sigCont         = syscall.Signal(0)
+)
+
+var errSystem = fmt.Errorf("watching processes on %s: %w", runtime.GOOS, errors.ErrUnsupported)
+
+func snapshot() ([]Process, error) { return nil, errSystem }
+
+func memoryOf(Process) (private, resident limit.Bytes, err error) { return 0, 0, errSystem }
+
+// Lookup is not supported on this system.
+func Lookup(int) (Process, error) { return Process{}, errSystem }
+
+// Signal is not supported on this system.
+func Signal(Process, syscall.Signal) error { return errSystem }

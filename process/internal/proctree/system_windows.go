@@ -1,0 +1,145 @@
+package proctree
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"syscall"
+	"unsafe"
+
+	"golang.org/x/sys/windows"
+
+	"github.com/plimsoll/plimsoll/limit"
+)
+
+const (
+	// canStop: Windows has no signal that stops a process.
+	canStop = false
+	// orphansGoToInit: a process keeps the number of its dead parent.
+	orphansGoToInit = false
+
+	sigStop = syscall.Signal(0)
+	sigCont = syscall.Signal(0)
+)
+
+// snapshot lists all processes. Those that do not let themselves be opened have start
+// time 0, and so are never younger than the root.
+func snapshot() ([]Process, error) {
+	handle, err := windows.CreateToolhelp32Snapshot(windows.TH32CS_SNAPPROCESS, 0)
+	if err != nil {
+		return nil, err
+	}
+	defer windows.CloseHandle(handle)
+	var entry windows.ProcessEntry32
+	entry.Size = uint32(unsafe.Sizeof(entry))
+	var out []Process
+	for err = windows.Process32First(handle, &entry); err == nil; err = windows.Process32Next(handle, &entry) {
+		pid := int(entry.ProcessID)
+		start, _ := startOf(pid)
+		out = append(out, Process{
+			PID: pid, PPID: int(entry.ParentProcessID), Start: start,
+			Name: windows.UTF16ToString(entry.ExeFile[:]), Threads: int(entry.Threads),
+		})
+	}
+	if !errors.Is(err, windows.ERROR_NO_MORE_FILES) {
+		return nil, err
+	}
+	return out, nil
+}
+
+func startOf(pid int) (uint64, error) {
+	handle, err := windows.OpenProcess(windows.PROCESS_QUERY_LIMITED_INFORMATION, false, uint32(pid))
+	if err != nil {
+		return 0, err
+	}
+	defer windows.CloseHandle(handle)
+	return creationTime(handle)
+}
+
+// creationTime is when the process behind handle began. A process that ended can still be
+// opened while somebody holds a handle of it; it counts as gone.
+func creationTime(handle windows.Handle) (uint64, error) {
+	var created, exited, kernel, user windows.Filetime
+	if err := windows.GetProcessTimes(handle, &created, &exited, &kernel, &user); err != nil {
+		return 0, err
+	}
+	if exited != (windows.Filetime{}) {
+		return 0, ErrGone
+	}
+	return uint64(created.HighDateTime)<<32 | uint64(created.LowDateTime), nil
+}
+
+// Lookup reads who the process with this PID is now.
+func Lookup(pid int) (Process, error) {
+	all, err := snapshot()
+	if err != nil {
+		return Process{}, err
+	}
+	for _, p := range all {
+		if p.PID == pid && p.Start != 0 {
+			return p, nil
+		}
+	}
+	return Process{}, fmt.Errorf("process %d: %w", pid, ErrGone)
+}
+
+var getProcessMemoryInfo = windows.NewLazySystemDLL("kernel32.dll").NewProc("K32GetProcessMemoryInfo")
+
+// memoryCounters is PROCESS_MEMORY_COUNTERS_EX of psapi.h.
+type memoryCounters struct {
+	size, pageFaults                                uint32
+	peakWorkingSet, workingSet                      uintptr
+	peakPagedPool, pagedPool                        uintptr
+	peakNonPagedPool, nonPagedPool                  uintptr
+	pagefileUsage, peakPagefileUsage, privateCommit uintptr
+}
+
+// memoryOf asks for the private commit charge, which is what a job's limit counts, and the
+// working set.
+func memoryOf(p Process) (private, resident limit.Bytes, err error) {
+	handle, err := windows.OpenProcess(windows.PROCESS_QUERY_LIMITED_INFORMATION, false, uint32(p.PID))
+	if err != nil {
+		return 0, 0, err
+	}
+	defer windows.CloseHandle(handle)
+	if start, err := creationTime(handle); err != nil || start != p.Start {
+		return 0, 0, ErrGone
+	}
+	counters := memoryCounters{size: uint32(unsafe.Sizeof(memoryCounters{}))}
+	ok, _, err := getProcessMemoryInfo.Call(uintptr(handle), uintptr(unsafe.Pointer(&counters)), uintptr(counters.size))
+	if ok == 0 {
+		return 0, 0, err
+	}
+	return limit.Bytes(min(uint64(counters.privateCommit), maxBytes)), limit.Bytes(min(uint64(counters.workingSet), maxBytes)), nil
+}
+
+// Signal ends p when sig is SIGTERM, SIGKILL or SIGINT, after comparing the creation time
+// on the very handle that is used; signal 0 only asks. Others are not supported.
+func Signal(p Process, sig syscall.Signal) error {
+	switch sig {
+	case 0, syscall.SIGTERM, syscall.SIGKILL, syscall.SIGINT:
+	default:
+		return fmt.Errorf("signal %v to process %v: %w on Windows", sig, p, errors.ErrUnsupported)
+	}
+	if p.PID <= 4 || p.PID == os.Getpid() {
+		return fmt.Errorf("end process %d: refused, it is the system or this process", p.PID)
+	}
+	handle, err := windows.OpenProcess(windows.PROCESS_TERMINATE|windows.PROCESS_QUERY_LIMITED_INFORMATION, false, uint32(p.PID))
+	if errors.Is(err, windows.ERROR_INVALID_PARAMETER) {
+		return fmt.Errorf("process %d: %w", p.PID, ErrGone)
+	}
+	if err != nil {
+		return fmt.Errorf("end process %v: %w", p, err)
+	}
+	defer windows.CloseHandle(handle)
+	if start, err := creationTime(handle); err != nil || start != p.Start {
+		return fmt.Errorf("process %d: %w", p.PID, ErrGone)
+	}
+	if sig == 0 {
+		return nil
+	}
+	if err := windows.TerminateProcess(handle, 128+uint32(sig)); err != nil {
+		return fmt.Errorf("end process %v: %w", p, err)
+	}
+	return nil
+}

@@ -1,0 +1,258 @@
+//go:build !linux
+
+package proctree
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"sync"
+
+	"github.com/plimsoll/plimsoll/limit"
+)
+
+// Tree is a process and all its descendants. Make one with [New]. Where the system is not
+// Linux it takes a snapshot of all processes at each scan.
+type Tree struct {
+	o    Options
+	self int
+	root identity
+
+	mu        sync.Mutex
+	closed    bool
+	members   []*member
+	byID      map[identity]*member
+	past      pidRing
+	highWater limit.Bytes
+	counters  Counters
+}
+
+type member struct {
+	Process
+	private, resident limit.Bytes
+	seen              uint64
+}
+
+// New remembers the root; call Scan to fill the tree. It fails where the system does not
+// let the processes be listed.
+func New(o Options) (*Tree, error) {
+	if o.Root <= 0 {
+		return nil, fmt.Errorf("proctree: root %d: want the PID of a process", o.Root)
+	}
+	if o.MaxMembers <= 0 {
+		o.MaxMembers = DefaultMaxMembers
+	}
+	t := &Tree{o: o, self: os.Getpid(), root: identity{pid: o.Root}, byID: make(map[identity]*member)}
+	if _, err := snapshot(); err != nil {
+		return nil, fmt.Errorf("proctree: list processes: %w", err)
+	}
+	if start, err := StartTime(o.Root); err == nil {
+		t.root.start = start
+	}
+	return t, nil
+}
+
+// Close ends the use of the tree.
+func (t *Tree) Close() error {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.closed = true
+	t.members = nil
+	clear(t.byID)
+	return nil
+}
+
+// Scan finds new members and drops those that ended. It fails only when the processes
+// cannot be listed at all.
+func (t *Tree) Scan() (Changes, error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	var changes Changes
+	if t.closed {
+		return changes, errors.New("proctree: scan of a closed tree")
+	}
+	t.counters.Scans++
+	all, err := snapshot()
+	if err != nil {
+		return changes, fmt.Errorf("proctree: list processes: %w", err)
+	}
+	now := make(map[int]Process, len(all))
+	for _, p := range all {
+		now[p.PID] = p
+		if m := t.byID[p.id()]; m != nil {
+			m.Process, m.seen = p, t.counters.Scans
+		}
+	}
+	for added := true; added; {
+		added = false
+		for _, p := range all {
+			if t.byID[p.id()] != nil || !t.belongs(p, now) {
+				continue
+			}
+			if len(t.members) >= t.o.MaxMembers {
+				t.counters.OverMembers++
+				continue
+			}
+			if t.o.Exclude != nil && !t.isRoot(p) && t.o.Exclude(p) {
+				continue
+			}
+			m := &member{Process: p, seen: t.counters.Scans}
+			t.byID[p.id()] = m
+			t.members = append(t.members, m)
+			changes.Appeared = append(changes.Appeared, p)
+			added = true
+		}
+	}
+	t.members = slices.DeleteFunc(t.members, func(m *member) bool {
+		if m.seen == t.counters.Scans {
+			return false
+		}
+		delete(t.byID, m.id())
+		if t.past.add(m.PID) {
+			t.counters.ForgottenLeaders++
+		}
+		changes.Gone = append(changes.Gone, m.Process)
+		return true
+	})
+	return changes, nil
+}
+
+// belongs decides by the parent, which must not be younger than its child (Windows gives
+// a parent's number to somebody else), and for orphans by the process group.
+func (t *Tree) belongs(p Process, now map[int]Process) bool {
+	if t.isRoot(p) {
+		return true
+	}
+	if p.PID == t.self || p.Start < t.root.start {
+		return false
+	}
+	if parent, ok := now[p.PPID]; ok && parent.PID != p.PID && parent.Start <= p.Start && t.byID[parent.id()] != nil {
+		return true
+	}
+	if !orphansGoToInit || p.PPID != 1 || p.PGID <= 0 {
+		return false
+	}
+	leader, alive := now[p.PGID]
+	return alive && t.byID[leader.id()] != nil || !alive && t.past.has(p.PGID)
+}
+
+// maxBytes is the most that one process is believed to hold, so that sums stay positive.
+const maxBytes = 1 << 46
+
+// Members returns the processes of the tree as the last scan left them, in the order in
+// which they were found.
+func (t *Tree) Members() []Process {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	out := make([]Process, len(t.members))
+	for i, m := range t.members {
+		out[i] = m.Process
+	}
+	return out
+}
+
+// Contains reports whether the process with this PID is a member, as of the last scan.
+func (t *Tree) Contains(pid int) bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return slices.ContainsFunc(t.members, func(m *member) bool { return m.PID == pid })
+}
+
+// Counters returns what the bounds did so far.
+func (t *Tree) Counters() Counters {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.counters
+}
+
+// Measure reads the memory of every member the last scan found.
+func (t *Tree) Measure() Usage {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	var u Usage
+	for _, m := range t.members {
+		m.private, m.resident = 0, 0
+		if m.Zombie() {
+			continue
+		}
+		private, resident, err := memoryOf(m.Process)
+		if err != nil {
+			u.Unreadable++
+			continue
+		}
+		m.private, m.resident = private, resident
+		u.Processes++
+		u.Anon = plus(u.Anon, private)
+		u.RSS = plus(u.RSS, resident)
+		u.Shared = max(u.Shared, resident-min(resident, private))
+		if private > u.LargestBytes {
+			u.Largest, u.LargestBytes = m.Process, private
+		}
+		t.highWater = max(t.highWater, resident)
+	}
+	u.HighWater = t.highWater
+	return u
+}
+
+// Precise is Measure: this system has no cheaper and no better figure.
+func (t *Tree) Precise() Usage { return t.Measure() }
+
+// Largest returns the member that held most at the last measurement. ok is false when no
+// member was measured.
+func (t *Tree) Largest(excludeRoot bool) (p Process, held limit.Bytes, ok bool) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for _, m := range t.members {
+		if excludeRoot && t.isRoot(m.Process) {
+			continue
+		}
+		if m.private > held {
+			p, held, ok = m.Process, m.private, true
+		}
+	}
+	return p, held, ok
+}
+
+// RaiseOOMScore does nothing: only Linux has OOM scores.
+func (t *Tree) RaiseOOMScore(int) (raised int, err error) { return 0, nil }
+
+func (t *Tree) isRoot(p Process) bool { return t.root.start != 0 && p.id() == t.root }
+
+// living scans and returns the members that are no zombies.
+func (t *Tree) living(spareRoot bool) ([]Process, error) {
+	if _, err := t.Scan(); err != nil {
+		return nil, err
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	var out []Process
+	for _, m := range t.members {
+		if !m.Zombie() && !(spareRoot && t.isRoot(m.Process)) {
+			out = append(out, m.Process)
+		}
+	}
+	return out, nil
+}
+
+// OOMScoreAdj does nothing: only Linux has OOM scores.
+func OOMScoreAdj(pid, value int) (changed bool, err error) { return false, nil }
+
+// StartTime reads when the process with this PID began, as in [Process.Start].
+func StartTime(pid int) (uint64, error) {
+	p, err := Lookup(pid)
+	return p.Start, err
+}
+
+// Alive reports whether the process that had this PID and start time still runs. A zombie
+// does not.
+func Alive(pid int, start uint64) bool {
+	p, err := Lookup(pid)
+	return err == nil && p.Start == start && !p.Zombie()
+}
+
+// Name reads the command name of a process; empty when there is none.
+func Name(pid int) string {
+	p, _ := Lookup(pid)
+	return p.Name
+}
