@@ -38,6 +38,7 @@ type Loaded struct {
 	names    map[string]string    // tools as written, by folded name
 	cpus     int
 	dir      string
+	path     string // PATH, for [Loaded.Tool]
 }
 
 // Load reads all sources. The error is an *[Error] when a source says something wrong, and
@@ -53,7 +54,7 @@ func Load(o Options) (*Loaded, error) {
 	if o.Dirs == nil {
 		o.Dirs = new(NewDirs(getenvOf(o.Environ)))
 	}
-	l := &Loaded{cpus: o.CPUs, dir: o.Dir, names: map[string]string{}}
+	l := &Loaded{cpus: o.CPUs, dir: o.Dir, path: getenvOf(o.Environ)("PATH"), names: map[string]string{}}
 	if l.dir == "" {
 		// Without a working directory (it was deleted) there is no project file either.
 		l.dir, _ = os.Getwd()

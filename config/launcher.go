@@ -1,0 +1,257 @@
+package config
+
+import (
+	"strings"
+)
+
+// inner is one possibility of what a launcher starts.
+type inner struct {
+	argv   []string
+	pkg    string // package that holds it, without version
+	script bool   // argv[0] is a file for an interpreter, not a command
+	line   bool   // one of the commands of a line for a shell
+}
+
+// launcher reads its own arguments and says what it would start.
+type launcher func(t *tracer, args []string) []inner
+
+// launchers by base name. Their options that take a value are listed, because the word
+// after such an option is not the command.
+var launchers map[string]launcher
+
+func init() {
+	launchers = map[string]launcher{
+		"env": envCommand, "sh": shell, "cmd": windowsShell,
+		"node": interpreter("-r --require --import --loader --experimental-loader -C --conditions --env-file --inspect-port --title -e --eval -p --print", "-e --eval -p --print"),
+		"deno": afterWord(interpreter("-c --config --import-map -L --log-level", ""), "run"),
+		"bun":  bun,
+		"npx":  packageRunner("-p --package -w --workspace --loglevel --registry --cache --prefix", "-c --call", "-p --package"),
+		"bunx": packageRunner("-p --package", "", "-p --package"),
+		"npm":  afterWord(packageRunner("-p --package -w --workspace --loglevel --registry --prefix", "-c --call", "-p --package"), "exec", "x"),
+		"pnpm": afterWord(packageRunner("--package -C --dir -F --filter --reporter", "-c --shell-mode", "--package"), "dlx", "exec"),
+		"yarn": afterWord(packageRunner("-p --package --cwd", "", "-p --package"), "dlx", "exec"),
+		"uvx":  packageRunner("--from --with -p --python --index-url --index -w --with-editable --directory", "", "--from"),
+		"uv":   uv,
+		"pipx": afterWord(packageRunner("--spec --python --pip-args --index-url", "", "--spec"), "run"),
+
+		"python": python,
+		"nice":   plain("-n --adjustment", 0), "ionice": plain("-c --class -n --classdata", 0), "nohup": plain("", 0),
+		"setsid": plain("", 0), "stdbuf": plain("-i --input -o --output -e --error", 0), "time": plain("-f --format -o --output", 0),
+		"timeout": plain("-k --kill-after -s --signal", 1), "taskset": plain("", 1), "chrt": plain("-T -P -D", 1),
+		"sudo": plain("-u --user -g --group -C -D --chdir -h --host -p --prompt -r -t -R", 0), "doas": plain("-u -C", 0),
+		"exec": plain("-a", 0), "command": plain("", 0), "unbuffer": plain("", 0), "winpty": plain("", 0),
+		"caffeinate": plain("-t -w", 0), "xvfb-run": plain("-n --server-num -s --server-args -f --auth-file -e --error-file", 0),
+		"dumb-init": plain("-r --rewrite", 0), "tini": plain("-e -p", 0), "firejail": plain("", 0),
+	}
+	for name, same := range map[string]string{
+		"bash": "sh", "dash": "sh", "zsh": "sh", "ksh": "sh", "ash": "sh", "nodejs": "node", "pnpx": "bunx", "pypy": "python", "gtimeout": "timeout",
+	} {
+		launchers[name] = launchers[same]
+	}
+}
+
+// launcherName folds python3.12 and pypy3 to one name.
+func launcherName(base string) string {
+	name := strings.ToLower(base)
+	if stem := strings.TrimRight(name, "0123456789."); stem == "python" || stem == "pypy" {
+		return stem
+	}
+	return name
+}
+
+// options skips the options at the front of args. It stops at the first word that is none,
+// or after "--", and returns the values of the options in want, in order.
+func options(args []string, withValue, want string) (values, rest []string) {
+	valued, wanted := " "+withValue+" ", " "+want+" "
+	for len(args) > 0 {
+		arg := args[0]
+		if arg == "--" {
+			return values, args[1:]
+		}
+		if len(arg) < 2 || arg[0] != '-' {
+			return values, args
+		}
+		args = args[1:]
+		name, value, attached := strings.Cut(arg, "=")
+		if strings.ContainsRune(name, ' ') || !strings.Contains(valued, " "+name+" ") {
+			continue
+		}
+		if !attached {
+			if len(args) == 0 {
+				return values, nil
+			}
+			value, args = args[0], args[1:]
+		}
+		if strings.Contains(wanted, " "+name+" ") {
+			values = append(values, value)
+		}
+	}
+	return values, nil
+}
+
+// plain is a launcher that runs the words after its options, assignments and operands.
+func plain(withValue string, operands int) launcher {
+	return func(_ *tracer, args []string) []inner {
+		_, rest := options(args, withValue, "")
+		rest = assignments(rest)
+		if len(rest) <= operands {
+			return nil
+		}
+		return []inner{{argv: rest[operands:]}}
+	}
+}
+
+func assignments(args []string) []string {
+	for len(args) > 0 && strings.IndexByte(args[0], '=') > 0 {
+		args = args[1:]
+	}
+	return args
+}
+
+// envCommand reads the options of env; -S holds a whole command line in one word.
+func envCommand(_ *tracer, args []string) []inner {
+	for len(args) > 0 && args[0] == "-" {
+		args = args[1:]
+	}
+	split, rest := options(args, "-u --unset -C --chdir -S --split-string -a --argv0", "-S --split-string")
+	for _, arg := range args[:len(args)-len(rest)] {
+		if text, ok := strings.CutPrefix(arg, "-S"); ok && text != "" {
+			split = append(split, text)
+		}
+	}
+	if len(split) > 0 {
+		rest = append(strings.Fields(split[0]), rest...)
+		_, rest = options(rest, "-u --unset -C --chdir", "")
+	}
+	return []inner{{argv: assignments(rest)}}
+}
+
+// afterWord is a launcher that runs something only after one of these subcommands.
+func afterWord(l launcher, words ...string) launcher {
+	return func(t *tracer, args []string) []inner {
+		for i, arg := range args {
+			for _, w := range words {
+				if arg == w {
+					return l(t, args[i+1:])
+				}
+			}
+			if !strings.HasPrefix(arg, "-") {
+				return nil
+			}
+		}
+		return nil
+	}
+}
+
+// packageRunner downloads a package and runs a command of it. calls are options whose
+// value is a line for a shell, pkgs those that name the package apart from the command.
+func packageRunner(withValue, calls, pkgs string) launcher {
+	return func(_ *tracer, args []string) []inner {
+		lines, _ := options(args, withValue+" "+calls, calls)
+		specs, rest := options(args, withValue+" "+calls, pkgs)
+		// npm exec takes options after "--" of its own as well as before.
+		if len(rest) > 0 && rest[0] == "--" {
+			rest = rest[1:]
+		}
+		var out []inner
+		for _, s := range specs {
+			out = append(out, inner{pkg: packageName(s)})
+		}
+		for _, line := range lines {
+			for _, argv := range shellCommands(line, "") {
+				out = append(out, inner{argv: argv})
+			}
+		}
+		if len(rest) == 0 {
+			return out
+		}
+		name := packageName(rest[0])
+		command := name[strings.LastIndexByte(name, '/')+1:]
+		return append(out, inner{pkg: name}, inner{argv: append([]string{command}, rest[1:]...)})
+	}
+}
+
+// packageName cuts the version off a package specification: @openai/codex@latest, aider-chat==0.80,
+// aider-chat[help], npm:@openai/codex@1.
+func packageName(spec string) string {
+	spec = strings.TrimPrefix(spec, "npm:")
+	if len(spec) > 1 {
+		if i := strings.IndexByte(spec[1:], '@'); i >= 0 {
+			spec = spec[:i+1]
+		}
+	}
+	if i := strings.IndexAny(spec, "=<>~![ ;"); i > 0 {
+		spec = spec[:i]
+	}
+	return strings.TrimSpace(spec)
+}
+
+// interpreter runs a script file; code are options that give it code instead.
+func interpreter(withValue, code string) launcher {
+	return func(_ *tracer, args []string) []inner {
+		given, rest := options(args, withValue, code)
+		if len(given) > 0 || len(rest) == 0 {
+			return nil
+		}
+		return []inner{{argv: rest, script: true}}
+	}
+}
+
+func bun(t *tracer, args []string) []inner {
+	_, rest := options(args, "-r --preload --cwd -c --config --env-file", "")
+	if len(rest) > 0 && rest[0] == "x" {
+		return launchers["bunx"](t, rest[1:])
+	}
+	if len(rest) > 0 && rest[0] == "run" {
+		_, rest = options(rest[1:], "-r --preload --cwd -c --config --env-file", "")
+	}
+	if len(rest) == 0 {
+		return nil
+	}
+	return []inner{{argv: rest, script: true}}
+}
+
+func uv(t *tracer, args []string) []inner {
+	const withValue = "--directory --project --config-file --with -p --python --extra --group --env-file --with-requirements --package --index"
+	_, rest := options(args, withValue, "")
+	switch {
+	case len(rest) > 1 && rest[0] == "tool" && rest[1] == "run":
+		return launchers["uvx"](t, rest[2:])
+	case len(rest) > 1 && rest[0] == "run":
+		modules, command := options(rest[1:], withValue+" -m --module", "-m --module")
+		if len(modules) > 0 {
+			return []inner{{argv: append(modules[:1], command...)}}
+		}
+		if len(command) > 0 && strings.HasSuffix(command[0], ".py") {
+			return []inner{{argv: command, script: true}}
+		}
+		return []inner{{argv: command}}
+	}
+	return nil
+}
+
+func python(_ *tracer, args []string) []inner {
+	for i := 0; i < len(args); i++ {
+		arg := args[i]
+		switch {
+		case arg == "-m" && i+1 < len(args):
+			return []inner{{argv: append([]string{moduleName(args[i+1])}, args[i+2:]...), script: true}}
+		case strings.HasPrefix(arg, "-m") && len(arg) > 2:
+			return []inner{{argv: append([]string{moduleName(arg[2:])}, args[i+1:]...), script: true}}
+		case strings.HasPrefix(arg, "-c") || arg == "-":
+			return nil
+		case arg == "-W" || arg == "-X" || arg == "--check-hash-based-pycs":
+			i++
+		case strings.HasPrefix(arg, "-"):
+		default:
+			return []inner{{argv: args[i:], script: true}}
+		}
+	}
+	return nil
+}
+
+// moduleName is what a module is called as a command: aider of aider, or of aider.__main__.
+func moduleName(module string) string {
+	name, _, _ := strings.Cut(module, ".")
+	return name
+}

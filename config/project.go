@@ -1,0 +1,54 @@
+package config
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"os"
+	"path/filepath"
+)
+
+// Project is what a history of peaks belongs to.
+type Project struct {
+	Name string // base name of Root, for people
+	Key  string // Name and a hash of Root: two projects with one name have two keys; safe as a file name
+	Root string // absolute
+}
+
+// ProjectOf finds the project of a working directory: the git repository or work tree it is
+// in, else the directory of a .plimsoll.toml at or above it, else itself. An empty dir is
+// the working directory of the process. Symbolic links are followed, so that one project
+// has one history by whatever path it is entered.
+func ProjectOf(dir string) Project {
+	if abs, err := filepath.Abs(dir); err == nil {
+		dir = abs
+	}
+	if real, err := filepath.EvalSymlinks(dir); err == nil {
+		dir = real
+	}
+	root := dir
+	if top := above(dir, ".git"); top != "" {
+		root = top
+	} else if top := above(dir, ProjectFile); top != "" {
+		root = top
+	}
+	name := filepath.Base(root)
+	if name == string(filepath.Separator) || name == "." {
+		name = "root"
+	}
+	sum := sha256.Sum256([]byte(root))
+	return Project{Name: name, Key: SafeName(name) + "-" + hex.EncodeToString(sum[:6]), Root: root}
+}
+
+// above returns the nearest directory at or above dir that holds name.
+func above(dir, name string) string {
+	for {
+		if _, err := os.Lstat(filepath.Join(dir, name)); err == nil {
+			return dir
+		}
+		up := filepath.Dir(dir)
+		if up == dir {
+			return ""
+		}
+		dir = up
+	}
+}

@@ -1,0 +1,297 @@
+package config
+
+import (
+	"encoding/json"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// maxScript bounds how much of a script or of a package.json is read, in bytes.
+const maxScript = 16 << 10
+
+// maxCommands bounds how many commands of one script are looked at.
+const maxCommands = 256
+
+// readHead reads the beginning of a regular file.
+func readHead(file string) string {
+	fi, err := os.Stat(file) // a FIFO would block the open
+	if err != nil || !fi.Mode().IsRegular() {
+		return ""
+	}
+	f, err := os.Open(file)
+	if err != nil {
+		return ""
+	}
+	defer f.Close()
+	data, err := io.ReadAll(io.LimitReader(f, maxScript))
+	if err != nil {
+		return ""
+	}
+	return string(data)
+}
+
+// wrapped returns the commands that a shell script may end in, the likeliest first: those
+// it executes in its own place (exec), from the last to the first.
+func wrapped(file string) [][]string {
+	text := readHead(file)
+	line, body, _ := strings.Cut(text, "\n")
+	line, isScript := strings.CutPrefix(line, "#!")
+	if !isScript {
+		return nil
+	}
+	words := strings.Fields(line)
+	if len(words) == 0 {
+		return nil
+	}
+	interpreter := baseName(words[0])
+	if interpreter == "env" {
+		words = slices.DeleteFunc(words[1:], func(w string) bool { return strings.HasPrefix(w, "-") || strings.Contains(w, "=") })
+		if len(words) == 0 {
+			return nil
+		}
+		interpreter = baseName(words[0])
+	}
+	switch interpreter {
+	case "sh", "bash", "dash", "zsh", "ksh", "ash":
+	default:
+		return nil
+	}
+	var out [][]string
+	for _, argv := range slices.Backward(shellCommands(body, filepath.Dir(file))) {
+		if argv[0] == "exec" && len(argv) > 1 {
+			out = append(out, argv[1:])
+		}
+	}
+	return out
+}
+
+// shell is sh -c 'LINE' or sh SCRIPT.
+func shell(t *tracer, args []string) []inner {
+	for i, arg := range args {
+		if len(arg) < 2 || arg[0] != '-' && arg[0] != '+' {
+			file := arg
+			if !filepath.IsAbs(file) {
+				file = filepath.Join(t.dir, file)
+			}
+			var out []inner
+			for _, argv := range wrapped(file) {
+				out = append(out, inner{argv: argv})
+			}
+			// Last, so that a script which leads to nothing known gives its own name.
+			return append(out, inner{argv: args[i:], script: true})
+		}
+		if arg[0] == '-' && arg[1] != '-' && strings.HasSuffix(arg, "c") && i+1 < len(args) {
+			commands := shellCommands(args[i+1], "")
+			var out []inner
+			for _, argv := range commands {
+				out = append(out, inner{argv: argv, line: true})
+			}
+			return out
+		}
+		if arg == "-o" || arg == "-O" || arg == "--rcfile" || arg == "--init-file" {
+			return shell(t, args[min(i+2, len(args)):])
+		}
+	}
+	return nil
+}
+
+// windowsShell is cmd /c LINE.
+func windowsShell(_ *tracer, args []string) []inner {
+	for len(args) > 0 && strings.HasPrefix(args[0], "/") {
+		args = args[1:]
+	}
+	return []inner{{argv: args}}
+}
+
+// shellCommands splits text into simple commands and these into words, with quotes
+// removed. A variable or command substitution at the front of a path is taken for here, the
+// directory of the script. It is no shell: it finds the names that people write plainly.
+func shellCommands(text, here string) [][]string {
+	var (
+		out  [][]string
+		argv []string
+		word strings.Builder
+		open bool // a word has begun
+	)
+	endWord := func() {
+		if open {
+			argv = append(argv, plainPath(word.String(), here))
+		}
+		word.Reset()
+		open = false
+	}
+	endCommand := func() {
+		endWord()
+		argv = skipShellWords(argv)
+		if len(argv) > 0 && len(out) < maxCommands {
+			out = append(out, argv)
+		}
+		argv = nil
+	}
+	for i := 0; i < len(text); i++ {
+		switch c := text[i]; c {
+		case '\'':
+			end := strings.IndexByte(text[i+1:], '\'')
+			if end < 0 {
+				end = len(text) - i - 1
+			}
+			word.WriteString(text[i+1 : i+1+end])
+			open, i = true, i+1+end
+		case '"':
+			open = true
+			for i++; i < len(text) && text[i] != '"'; i++ {
+				if text[i] == '$' && i+1 < len(text) && text[i+1] == '(' {
+					end := closing(text, i+1)
+					word.WriteString(text[i:end])
+					i = end - 1
+					continue
+				}
+				if text[i] == '\\' && i+1 < len(text) {
+					i++
+				}
+				word.WriteByte(text[i])
+			}
+		case '\\':
+			if i+1 < len(text) && text[i+1] == '\n' {
+				i++
+				continue
+			}
+			if i++; i < len(text) {
+				word.WriteByte(text[i])
+				open = true
+			}
+		case '$':
+			open = true
+			if i+1 < len(text) && text[i+1] == '(' {
+				end := closing(text, i+1)
+				word.WriteString(text[i:end])
+				i = end - 1
+				continue
+			}
+			word.WriteByte(c)
+		case '#':
+			if open {
+				word.WriteByte(c)
+				continue
+			}
+			if end := strings.IndexByte(text[i:], '\n'); end >= 0 {
+				i += end - 1
+			} else {
+				i = len(text)
+			}
+		case ' ', '\t', '\r':
+			endWord()
+		case '\n', ';', '&', '|', '(', ')':
+			endCommand()
+		default:
+			word.WriteByte(c)
+			open = true
+		}
+	}
+	endCommand()
+	return out
+}
+
+// closing returns the offset after the bracket that closes the one at text[i].
+func closing(text string, i int) int {
+	depth := 0
+	for ; i < len(text); i++ {
+		switch text[i] {
+		case '(':
+			depth++
+		case ')':
+			if depth--; depth == 0 {
+				return i + 1
+			}
+		}
+	}
+	return len(text)
+}
+
+// skipShellWords drops what may stand before a command: keywords and assignments.
+func skipShellWords(argv []string) []string {
+	for len(argv) > 0 {
+		switch argv[0] {
+		case "then", "else", "do", "if", "elif", "while", "!", "{":
+			argv = argv[1:]
+			continue
+		}
+		rest := assignments(argv)
+		if len(rest) == len(argv) {
+			break
+		}
+		argv = rest
+	}
+	return argv
+}
+
+// plainPath replaces a leading $NAME, ${NAME…} or $(…) followed by a slash.
+func plainPath(word, here string) string {
+	if here == "" || len(word) < 2 || word[0] != '$' {
+		return word
+	}
+	end := 0
+	switch word[1] {
+	case '(':
+		end = closing(word, 1)
+	case '{':
+		end = strings.IndexByte(word, '}') + 1
+	default:
+		end = strings.IndexByte(word, '/')
+	}
+	if end <= 0 || end >= len(word) || word[end] != '/' {
+		return word
+	}
+	return here + word[end:]
+}
+
+// packageOf finds the npm package that a file belongs to: the name in the nearest
+// package.json at or above its directory, at most six levels up, and the name of the
+// command that this package gives the file, "" for none.
+func packageOf(file string) (name, bin string) {
+	dir := filepath.Dir(file)
+	for range 6 {
+		text := readHead(filepath.Join(dir, "package.json"))
+		if text != "" {
+			var p struct {
+				Name string          `json:"name"`
+				Bin  json.RawMessage `json:"bin"`
+			}
+			// A package.json inside a package that only states {"type": "module"} has no name.
+			if json.Unmarshal([]byte(text), &p) == nil && p.Name != "" {
+				return p.Name, binOf(p.Name, p.Bin, dir, file)
+			}
+		}
+		if up := filepath.Dir(dir); up != dir && filepath.Base(dir) != "node_modules" {
+			dir = up
+			continue
+		}
+		break
+	}
+	return "", ""
+}
+
+func binOf(name string, bin json.RawMessage, dir, file string) string {
+	var one string
+	if json.Unmarshal(bin, &one) == nil && filepath.Join(dir, one) == file {
+		return name[strings.LastIndexByte(name, '/')+1:]
+	}
+	var many map[string]string
+	if json.Unmarshal(bin, &many) != nil {
+		return ""
+	}
+	var found []string
+	for command, path := range many {
+		if filepath.Join(dir, path) == file {
+			found = append(found, command)
+		}
+	}
+	slices.Sort(found)
+	if len(found) == 0 {
+		return ""
+	}
+	return found[0]
+}

@@ -1,0 +1,209 @@
+package config
+
+import (
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+)
+
+// Match says which tool a command is.
+type Match struct {
+	Tool    string   // name of the history and the slots; see [SafeName]
+	Profile string   // name of the built-in profile, "" if there is none for it
+	Via     []string // launchers the command goes through, the outermost first
+}
+
+// maxLaunchers bounds how many launchers one command is followed through.
+const maxLaunchers = 8
+
+// Tool says which tool a command line starts, without configuration: see [Loaded.Tool].
+func Tool(command []string) Match { return (*Loaded)(nil).Tool(command) }
+
+// Tool says which tool a command line starts. The first of these that knows the name
+// decides: a match list of [tools.NAME], a table's name, a built-in profile. It looks
+// through launchers (npx, node, python -m, env, timeout, sh -c, …), symbolic links and
+// shell scripts that end by executing a tool it knows. Files are read, at most 16 KiB of
+// each, and never run. What nobody knows is called after the command behind the launchers.
+func (l *Loaded) Tool(command []string) Match {
+	if len(command) == 0 {
+		return Match{Tool: SafeName("")}
+	}
+	t := tracer{loaded: l, dir: ".", path: os.Getenv("PATH")}
+	if l != nil {
+		t.dir, t.path = l.dir, l.path
+	}
+	if name, via, ok := t.trace(command, nil); ok {
+		m := Match{Tool: name, Via: via}
+		if _, known := profiles[name]; known {
+			m.Profile = name
+		}
+		return m
+	}
+	name, via := t.last, t.via
+	return Match{Tool: SafeName(name), Via: via}
+}
+
+// tracer follows a command through launchers.
+type tracer struct {
+	loaded *Loaded
+	dir    string // of relative paths
+	path   string // list of directories to find commands in
+	last   string // base name of the innermost command so far
+	via    []string
+}
+
+// trace finds the known tool behind argv. When there is none, last and via hold what was
+// found of an unknown one.
+func (t *tracer) trace(argv, via []string) (string, []string, bool) {
+	if len(argv) == 0 || len(via) > maxLaunchers {
+		return "", nil, false
+	}
+	base := baseName(argv[0])
+	t.last, t.via = base, via
+	inside := append(slices.Clone(via), base)
+	launch, ok := launchers[launcherName(base)]
+	if !ok {
+		if name := t.known(base); name != "" {
+			return name, via, true
+		}
+	} else {
+		// A table for python must not hide what python -m aider is.
+		inners := launch(t, argv[1:])
+		for _, inner := range inners {
+			if inner.pkg != "" {
+				if name := profileOfPackage(inner.pkg); name != "" {
+					return name, inside, true
+				}
+			}
+			if len(inner.argv) == 0 {
+				continue
+			}
+			if inner.script {
+				if name, ok := t.script(inner.argv[0], inside); ok {
+					return name, inside, true
+				}
+				continue
+			}
+			if name, via, ok := t.trace(inner.argv, inside); ok {
+				return name, via, true
+			}
+		}
+		if name := t.known(base); name != "" {
+			return name, via, true
+		}
+		if n := len(inners); n > 1 && inners[n-1].line && inners[n-1].argv[0] != "exec" {
+			t.last, t.via = base, via // several commands, none of them known: the shell is the tool
+		}
+		return "", nil, false
+	}
+	file := t.find(argv[0])
+	if file == "" {
+		return "", nil, false
+	}
+	// Whatever a wrapper runs: if nobody knows that, the wrapper itself is the tool.
+	defer func(last string, via []string) { t.last, t.via = last, via }(base, via)
+	if real, err := filepath.EvalSymlinks(file); err == nil && real != file {
+		if name := t.known(baseName(real)); name != "" {
+			return name, inside, true
+		}
+		file = real
+	}
+	if name, _ := packageOf(file); profileOfPackage(name) != "" {
+		return profileOfPackage(name), inside, true
+	}
+	for _, inner := range wrapped(file) {
+		if name, via, ok := t.trace(inner, inside); ok {
+			return name, via, true
+		}
+	}
+	return "", nil, false
+}
+
+// known maps the base name of a command to a tool, "" if nobody knows it.
+func (t *tracer) known(base string) string {
+	if name := t.loaded.match(base); name != "" {
+		return name
+	}
+	if name := CanonicalTool(base); profiles[name].InitialEstimate != 0 {
+		return name
+	}
+	if t.loaded != nil {
+		return t.loaded.names[foldTool(base)]
+	}
+	return ""
+}
+
+// script takes a file that an interpreter runs: a node program is known by its package.
+func (t *tracer) script(file string, via []string) (string, bool) {
+	t.last, t.via = baseName(file), via
+	if name := t.known(baseName(file)); name != "" {
+		return name, true
+	}
+	if name := t.known(strings.TrimSuffix(baseName(file), filepath.Ext(file))); name != "" {
+		return name, true
+	}
+	if !filepath.IsAbs(file) {
+		file = filepath.Join(t.dir, file)
+	}
+	if real, err := filepath.EvalSymlinks(file); err == nil {
+		file = real
+	}
+	pkg, bin := packageOf(file)
+	if name := profileOfPackage(pkg); name != "" {
+		return name, true
+	}
+	if bin != "" {
+		t.last = bin
+		if name := t.known(bin); name != "" {
+			return name, true
+		}
+	}
+	return "", false
+}
+
+// find returns the file that a command names, as exec would find it, or "".
+func (t *tracer) find(command string) string {
+	if strings.ContainsRune(command, filepath.Separator) || strings.Contains(command, "/") {
+		if !filepath.IsAbs(command) {
+			command = filepath.Join(t.dir, command)
+		}
+		return executable(command)
+	}
+	for _, dir := range filepath.SplitList(t.path) {
+		if file := executable(filepath.Join(dir, command)); file != "" && filepath.IsAbs(dir) {
+			return file
+		}
+	}
+	return ""
+}
+
+func executable(file string) string {
+	suffixes := []string{""}
+	if runtime.GOOS == "windows" {
+		suffixes = []string{".exe", ".cmd", ".bat", ""}
+	}
+	for _, s := range suffixes {
+		fi, err := os.Stat(file + s)
+		if err == nil && fi.Mode().IsRegular() && (runtime.GOOS == "windows" || fi.Mode().Perm()&0o111 != 0) {
+			return file + s
+		}
+	}
+	return ""
+}
+
+// baseName is the last element of a path of either system, without the suffix by which
+// Windows knows a program.
+func baseName(path string) string {
+	path = strings.TrimRight(path, `/\`)
+	if i := strings.LastIndexAny(path, `/\`); i >= 0 {
+		path = path[i+1:]
+	}
+	for _, suffix := range []string{".exe", ".cmd", ".bat", ".ps1"} {
+		if n := len(path) - len(suffix); n > 0 && strings.EqualFold(path[n:], suffix) {
+			return path[:n]
+		}
+	}
+	return path
+}
