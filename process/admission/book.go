@@ -1,0 +1,360 @@
+package admission
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/plimsoll/plimsoll/limit"
+)
+
+// schema is the version of the ledger file and of the claim files.
+const schema = 1
+
+// maxLedger bounds what is read of a ledger file: MaxClaims + MaxWaiters entries of at most about 3 KiB.
+const maxLedger = 16 << 20
+
+// entry is one line of the ledger: a run that holds or waits.
+type entry struct {
+	ID          string      `json:"id"`
+	State       State       `json:"state"`
+	Ticket      uint64      `json:"ticket"` // order of arrival
+	Tool        string      `json:"tool"`
+	Project     string      `json:"project,omitempty"`
+	Parent      string      `json:"parent,omitempty"`
+	Reservation limit.Bytes `json:"reservation_bytes"`
+	Owner       Owner       `json:"owner"`
+	Since       time.Time   `json:"since"`
+	Forced      bool        `json:"forced,omitempty"`
+
+	// What a waiter asks for, so that those behind it can tell whether they harm it.
+	MinFree      limit.Bytes `json:"min_free_bytes,omitempty"`
+	CountSwap    bool        `json:"count_swap,omitempty"`
+	SlotsPerTool int         `json:"slots_per_tool,omitempty"`
+	SlotsTotal   int         `json:"slots_total,omitempty"`
+
+	Bypassed int       `json:"bypassed,omitempty"`  // how often it was overtaken to its cost
+	ReadyAt  time.Time `json:"ready_at,omitzero"`   // since when it could go and has not
+	Missed   bool      `json:"missed,omitempty"`    // it let its turn pass: it is stopped
+	StaleAt  time.Time `json:"stale_at,omitzero"`   // since when its owner is known dead
+	StaleWhy string    `json:"stale_why,omitempty"` // why it could not be cleaned up
+
+	reaping bool // by another process, now
+}
+
+// ledgerFile is ledger.json.
+type ledgerFile struct {
+	Schema  int      `json:"schema"`
+	Ticket  uint64   `json:"ticket"` // the last one given out
+	Entries []*entry `json:"entries"`
+}
+
+// card is a claim's own file: its entry again, so that a lost ledger can be rebuilt,
+// and what the run has recorded about itself.
+type card struct {
+	Schema  int             `json:"schema"`
+	Entry   *entry          `json:"entry"`
+	Remains json.RawMessage `json:"remains,omitempty"`
+}
+
+func (l *Ledger) claimLock(id string) string { return filepath.Join(l.claims(), id+".lock") }
+func (l *Ledger) cardPath(id string) string  { return filepath.Join(l.claims(), id+".json") }
+func (l *Ledger) usePath(id string) string   { return filepath.Join(l.claims(), id+".use") }
+
+// book is the ledger in memory, between taking its lock and giving it back.
+type book struct {
+	ledger   *Ledger
+	now      time.Time
+	file     ledgerFile
+	changed  bool
+	warnings []Warning
+}
+
+func (b *book) warn(about, path, format string, args ...any) {
+	b.warnings = append(b.warnings, Warning{About: about, Path: path, Text: fmt.Sprintf(format, args...)})
+}
+
+// load reads the ledger. One that cannot be understood is set aside and rebuilt from the
+// claim files.
+func (b *book) load() error {
+	path := b.ledger.ledgerPath()
+	text, err := readBounded(path, maxLedger)
+	if errors.Is(err, fs.ErrNotExist) {
+		b.file = ledgerFile{Schema: schema}
+		return b.adopt()
+	}
+	if err != nil {
+		return err
+	}
+	b.file, err = parseLedger(text)
+	if err == nil || errors.Is(err, ErrNewer) {
+		return err
+	}
+	aside, asideErr := b.setAside(path)
+	if asideErr != nil {
+		return fmt.Errorf("%s is damaged (%w) and cannot be set aside: %w", path, err, asideErr)
+	}
+	b.file, b.changed = ledgerFile{Schema: schema}, true
+	if err := b.adopt(); err != nil {
+		return err
+	}
+	b.warn("ledger", aside, "the ledger was damaged (%v); it is kept as %s, and %d claims were recovered from their own files",
+		err, aside, len(b.file.Entries))
+	return nil
+}
+
+// keptAside bounds how many damaged ledgers are kept.
+const keptAside = 4
+
+func (b *book) setAside(path string) (string, error) {
+	dir, base := filepath.Split(path)
+	old, err := filepath.Glob(filepath.Join(dir, "ledger.damaged-*.json"))
+	if err != nil {
+		return "", err
+	}
+	slices.Sort(old)
+	for len(old) >= keptAside {
+		if err := os.Remove(old[0]); err != nil {
+			return "", err
+		}
+		old = old[1:]
+	}
+	aside := filepath.Join(dir, strings.TrimSuffix(base, ".json")+".damaged-"+b.now.UTC().Format("20060102T150405.000000000")+".json")
+	return aside, os.Rename(path, aside)
+}
+
+// parseLedger reads ledger.json and refuses what this package could not have written.
+func parseLedger(text []byte) (ledgerFile, error) {
+	var f ledgerFile
+	if err := json.Unmarshal(text, &f); err != nil {
+		return ledgerFile{}, err
+	}
+	if f.Schema > schema {
+		return ledgerFile{}, fmt.Errorf("schema %d: %w", f.Schema, ErrNewer)
+	}
+	if f.Schema != schema {
+		return ledgerFile{}, fmt.Errorf("schema %d", f.Schema)
+	}
+	if len(f.Entries) > MaxClaims+MaxWaiters {
+		return ledgerFile{}, fmt.Errorf("%d entries", len(f.Entries))
+	}
+	seen := make(map[string]bool, len(f.Entries))
+	for i, e := range f.Entries {
+		if err := e.check(); err != nil {
+			return ledgerFile{}, fmt.Errorf("entry %d: %w", i, err)
+		}
+		if seen[e.ID] {
+			return ledgerFile{}, fmt.Errorf("entry %d: %s is there twice", i, e.ID)
+		}
+		seen[e.ID] = true
+		f.Ticket = max(f.Ticket, e.Ticket)
+	}
+	return f, nil
+}
+
+func (e *entry) check() error {
+	switch {
+	case e == nil:
+		return errors.New("null")
+	case !ValidID(e.ID):
+		return fmt.Errorf("bad id %q", e.ID)
+	case e.Reservation < 0 || e.MinFree < 0 || e.Bypassed < 0:
+		return fmt.Errorf("%s: a negative size or count", e.ID)
+	case e.State != Holding && e.State != Waiting:
+		return fmt.Errorf("%s: unknown state %q", e.ID, e.State)
+	}
+	return nil
+}
+
+// adopt adds the claims whose files are there and which the ledger does not know: after
+// a damaged ledger, or a process killed between the two writes.
+func (b *book) adopt() error {
+	names, err := os.ReadDir(b.ledger.claims())
+	if errors.Is(err, fs.ErrNotExist) {
+		return b.ledger.makeDirs()
+	}
+	if err != nil {
+		return err
+	}
+	known := make(map[string]bool, len(b.file.Entries))
+	for _, e := range b.file.Entries {
+		known[e.ID] = true
+	}
+	for _, name := range names {
+		id, isLock := strings.CutSuffix(name.Name(), ".lock")
+		if !isLock {
+			id, _, _ = strings.Cut(name.Name(), ".")
+		}
+		if known[id] || !ValidID(id) {
+			continue
+		}
+		if !isLock && !b.ledger.lockMissing(id) { // told by its lock file
+			continue
+		}
+		c, err := b.ledger.readCard(id)
+		lock, free := b.ledger.probe(id)
+		if lock != nil {
+			lock.Close()
+		}
+		switch {
+		case err != nil && !isLock: // what is left of a removal that was cut short
+			_ = os.Remove(filepath.Join(b.ledger.claims(), name.Name()))
+			continue
+		case err != nil && free: // killed before it had written anything, so it has started nothing
+			b.ledger.removeFiles(id)
+			continue
+		case err != nil:
+			c.Entry = &entry{ID: id, State: Holding, Tool: "unknown", Since: b.now}
+			b.warn("ledger", b.ledger.cardPath(id), "claim %s is held, but its file cannot be read (%v): its reservation counts as 0", id, err)
+		}
+		known[id] = true
+		b.file.Entries = append(b.file.Entries, c.Entry)
+		b.file.Ticket = max(b.file.Ticket, c.Entry.Ticket)
+		b.changed = true
+		if len(b.file.Entries) >= MaxClaims+MaxWaiters {
+			break
+		}
+	}
+	return nil
+}
+
+// store writes the ledger. It is not flushed to disk: a process that dies leaves the
+// page cache as it is, and a host that goes down takes every claim with it, since the next
+// boot has another directory.
+func (b *book) store() error {
+	failpoint("store")
+	text, err := json.Marshal(b.file)
+	if err != nil {
+		return err
+	}
+	return replaceFile(b.ledger.ledgerPath(), text)
+}
+
+func (b *book) find(id string) *entry {
+	for _, e := range b.file.Entries {
+		if e.ID == id {
+			return e
+		}
+	}
+	return nil
+}
+
+func (b *book) add(e *entry) {
+	b.file.Entries = append(b.file.Entries, e)
+	b.changed = true
+}
+
+// remove takes the entry and its files away. The card goes first: without it, what is
+// left of a removal that is cut short is a dead claim with nothing to clean up.
+func (b *book) remove(id string) {
+	b.ledger.removeFiles(id)
+	before := len(b.file.Entries)
+	b.file.Entries = slices.DeleteFunc(b.file.Entries, func(e *entry) bool { return e.ID == id })
+	b.changed = b.changed || len(b.file.Entries) != before
+}
+
+func (l *Ledger) removeFiles(id string) {
+	_ = os.Remove(l.cardPath(id))
+	failpoint("card removed")
+	_ = os.Remove(l.usePath(id))
+	_ = os.Remove(l.claimLock(id))
+	failpoint("lock removed")
+}
+
+// probe tries to take a claim's lock. free says that its owner is dead; lock is then
+// held by us and must be closed.
+func (l *Ledger) probe(id string) (lock *os.File, free bool) {
+	f, err := os.OpenFile(l.claimLock(id), os.O_RDWR, 0)
+	if err != nil {
+		return nil, false
+	}
+	if ok, err := tryLockFile(f); err != nil || !ok {
+		f.Close()
+		return nil, false
+	}
+	return f, true
+}
+
+func (l *Ledger) readCard(id string) (card, error) {
+	text, err := readBounded(l.cardPath(id), maxLedger)
+	if err != nil {
+		return card{}, err
+	}
+	return parseCard(text, id)
+}
+
+func parseCard(text []byte, id string) (card, error) {
+	var c card
+	if err := json.Unmarshal(text, &c); err != nil {
+		return card{}, err
+	}
+	if c.Schema != schema {
+		return card{}, fmt.Errorf("schema %d", c.Schema)
+	}
+	if err := c.Entry.check(); err != nil {
+		return card{}, err
+	}
+	if c.Entry.ID != id {
+		return card{}, fmt.Errorf("it is about %s", c.Entry.ID)
+	}
+	return c, nil
+}
+
+func (l *Ledger) writeCard(c card) error {
+	c.Schema = schema
+	text, err := json.Marshal(c)
+	if err != nil {
+		return err
+	}
+	return replaceFile(l.cardPath(c.Entry.ID), text)
+}
+
+func readBounded(path string, most int64) ([]byte, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	text, err := io.ReadAll(io.LimitReader(f, most+1))
+	if err == nil && int64(len(text)) > most {
+		err = fmt.Errorf("%s is larger than %s", path, limit.Bytes(most).Human())
+	}
+	return text, err
+}
+
+// replaceFile writes path so that a reader sees the old or the new content, whenever the
+// writer dies. There is one writer at a time, so the temporary name is fixed and one that
+// was left behind is written over.
+func replaceFile(path string, text []byte) error {
+	temp := path + ".tmp"
+	if err := os.WriteFile(temp, text, 0o600); err != nil {
+		_ = os.Remove(temp)
+		return err
+	}
+	failpoint("temporary written")
+	err := os.Rename(temp, path)
+	for range renameTries { // Windows refuses while a reader has the old file open
+		if err == nil || runtime.GOOS != "windows" {
+			break
+		}
+		time.Sleep(renamePause)
+		err = os.Rename(temp, path)
+	}
+	return err
+}
+
+const (
+	renameTries = 10
+	renamePause = 2 * time.Millisecond
+)
+
+// failpoint is called between the steps that a kill may fall between. Tests replace it.
+var failpoint = func(string) {}

@@ -1,0 +1,125 @@
+package admission
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"sync"
+	"time"
+
+	"github.com/plimsoll/plimsoll/limit"
+)
+
+// ObserveEvery is how often [Claim.Observe] writes at most.
+const ObserveEvery = time.Second
+
+// ErrReleased is returned by operations on a claim that was released.
+var ErrReleased = errors.New("admission: the claim was released")
+
+// Claim is a reservation that is held. It is safe for concurrent use. It lasts until
+// Release, or until this process ends, whose claim the next command then cleans up.
+type Claim struct {
+	ledger *Ledger
+	id     string
+	entry  entry
+	terms  Terms
+	parent Holder
+	waited time.Duration
+
+	mu       sync.Mutex
+	lock     *os.File
+	released bool
+	use      *os.File
+	usedAt   time.Time
+}
+
+// ID is the claim's name, for PLIMSOLL_RUN_ID.
+func (c *Claim) ID() string { return c.id }
+
+// Terms is the sum at the moment of admission.
+func (c *Claim) Terms() Terms { return c.terms }
+
+// Waited is how long it took to get the claim.
+func (c *Claim) Waited() time.Duration { return c.waited }
+
+// Forced reports that the sum or the slots would have refused it.
+func (c *Claim) Forced() bool { return c.entry.Forced }
+
+// Parent is the run that this one draws on; ok is false when it stands for itself.
+func (c *Claim) Parent() (h Holder, ok bool) { return c.parent, c.entry.Parent != "" }
+
+// Record stores what must be cleaned up should this process die: anything that
+// marshals to at most [MaxRemains] bytes of JSON. Call it before making the thing, and again
+// when more is known; the last call counts. It takes no lock of the ledger.
+func (c *Claim) Record(remains any) error {
+	text, err := json.Marshal(remains)
+	if err != nil {
+		return fmt.Errorf("admission: record of claim %s: %w", c.id, err)
+	}
+	if len(text) > MaxRemains {
+		return fmt.Errorf("admission: record of claim %s has %d bytes, more than %d", c.id, len(text), MaxRemains)
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.released {
+		return ErrReleased
+	}
+	failpoint("record")
+	if err := c.ledger.writeCard(card{Entry: &c.entry, Remains: text}); err != nil {
+		return c.ledger.unavailable(err)
+	}
+	failpoint("recorded")
+	return nil
+}
+
+// Observe publishes what the run uses now, in bytes, for layers that keep no account
+// another process could read. Calls within [ObserveEvery] of the last write do nothing.
+func (c *Claim) Observe(current limit.Bytes) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.released {
+		return ErrReleased
+	}
+	if !c.usedAt.IsZero() && time.Since(c.usedAt) < ObserveEvery {
+		return nil
+	}
+	if c.use == nil {
+		f, err := os.OpenFile(c.ledger.usePath(c.id), os.O_RDWR|os.O_CREATE, 0o600)
+		if err != nil {
+			return c.ledger.unavailable(err)
+		}
+		c.use = f
+	}
+	c.usedAt = time.Now()
+	return writeUse(c.use, max(0, current))
+}
+
+// Release frees the reservation and the slot. Call it when the whole tree of the run is
+// dead and what was recorded is gone. Further calls do nothing. Whatever the error, the
+// claim's lock is given up, so that the next command removes what is left of it.
+func (c *Claim) Release() error { return c.release(context.Background()) }
+
+func (c *Claim) release(ctx context.Context) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.released {
+		return nil
+	}
+	c.released = true
+	if c.use != nil {
+		c.use.Close()
+	}
+	failpoint("release")
+	err := c.ledger.locked(ctx, func(b *book) error {
+		// Closed under the ledger's lock, and before its file is removed: Windows removes no
+		// file that is open.
+		c.lock.Close()
+		b.remove(c.id)
+		return nil
+	})
+	c.lock.Close()
+	c.ledger.ring()
+	return err
+}

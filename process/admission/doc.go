@@ -1,0 +1,59 @@
+// Package admission decides whether a run may start now, and keeps the ledger of who runs
+// and who waits on this host.
+//
+//	ledger, err := admission.Open(admission.Options{Dir: runtimeDir, Current: currentUse, Reap: reap})
+//	claim, err := ledger.Acquire(ctx, admission.Request{
+//		Tool: "codex", Project: dir, Reservation: 4 * limit.GiB,
+//		SlotsPerTool: 5, Wait: admission.Forever, Headroom: read,
+//	})
+//	defer claim.Release()
+//	claim.Record(remains) // before a cgroup exists, so that it is found should we die
+//
+// # The sum
+//
+// Under one lock, a run is admitted when
+//
+//	reservation ≤ available − min_free − Σ max(0, reservation_i − current_i)
+//
+// over all runs that hold a claim. What a run already uses is missing from "available"
+// anyway, so each holds back only what it has reserved and does not use yet. A run inside
+// another run (its Parent holds a claim) draws on that claim: it takes no slot and adds
+// nothing. A [*Refused] carries every term and prints them.
+//
+// # The queue
+//
+// First come, first served. A later run may start before an earlier one when it takes
+// nothing that the earlier one waits for (it fits beside its reservation, and the slots are
+// not the same), or at most [MaxBypass] times when it does. After that what becomes
+// free is kept for the earlier run, so no run starves. A waiter that is stopped is passed and
+// keeps its place. Waiters poll the ledger four to ten times a second, those far behind less
+// often; on Linux a release wakes the first ones at once.
+//
+// # Files
+//
+// In Dir/ledger/BOOT (BOOT names the host's boot, so that hosts that share a directory,
+// or claims from before a reboot, never mix):
+//
+//	lock              the one lock (flock); it is held for about a millisecond at a time
+//	ledger.json       everybody who holds or waits, in order; replaced by rename
+//	claims/ID.lock    locked by the owner while it lives: this alone tells who is alive
+//	claims/ID.json    the claim again, and what to clean up after its owner
+//	claims/ID.use     what the run uses now, where no kernel account tells
+//	bell              written to at every release
+//
+// A process may be killed between any two steps: its locks are then free, and the next
+// Acquire or [Ledger.Sweep] has what it left cleaned up and removes its claim. A stopped
+// process keeps its locks, and counts. A damaged ledger.json is set aside under another
+// name and rebuilt from the claim files, with a [Warning]. Nothing is flushed to disk: the
+// page cache survives the death of a process, and no claim survives the host.
+//
+// Files have mode 0600 and directories 0700: claims of other users are not seen. A
+// directory shared by users is not supported.
+//
+// # Concurrency, cost, tests
+//
+// Everything is safe for concurrent use by goroutines and by processes. Acquire and
+// Release on an idle ledger take well under a millisecond together; cost grows with
+// the number of claims (a few file operations each). A ledger holds at most [MaxClaims] claims and
+// [MaxWaiters] waiters. Tests start real processes and kill or stop them at every step.
+package admission

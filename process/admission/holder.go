@@ -1,0 +1,112 @@
+package admission
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/plimsoll/plimsoll/limit"
+)
+
+// State is what a run in the ledger is doing.
+type State string
+
+// The states of a [Holder].
+const (
+	// Holding has its reservation.
+	Holding State = "holding"
+	// Waiting is in the queue.
+	Waiting State = "waiting"
+	// Stale has lost its owner and is not cleaned up yet.
+	Stale State = "stale"
+)
+
+// Holder is a run in the ledger, as seen at one moment.
+type Holder struct {
+	ID      string
+	State   State
+	Tool    string
+	Project string
+	// Parent is the claim that this run draws on, "" when it stands for itself.
+	Parent string
+	// Reservation is what it asked for, in bytes.
+	Reservation limit.Bytes
+	// Current is what it uses now, in bytes; 0 when nobody can tell, and for waiters.
+	Current limit.Bytes
+	Owner   Owner
+	// Since is when it was admitted, or when it began to wait.
+	Since time.Time
+	// Forced says that it was started against the sum or the slots.
+	Forced bool
+	// Remains is what [Claim.Record] was given last; nil before that.
+	Remains json.RawMessage
+	// StaleWhy says why a stale claim could not be cleaned up.
+	StaleWhy string
+}
+
+// holder fills in what the ledger file does not have.
+func (b *book) holder(e *entry) Holder {
+	h := Holder{
+		ID: e.ID, State: e.State, Tool: e.Tool, Project: e.Project, Parent: e.Parent,
+		Reservation: e.Reservation, Owner: e.Owner, Since: e.Since, Forced: e.Forced, StaleWhy: e.StaleWhy,
+	}
+	if e.State == Waiting {
+		return h
+	}
+	if !e.StaleAt.IsZero() {
+		h.State = Stale
+	}
+	if c, err := b.ledger.readCard(e.ID); err == nil {
+		h.Remains = c.Remains
+	}
+	if h.Current = max(0, b.ledger.opts.Current(h)); h.Current == 0 {
+		h.Current = b.ledger.observed(e.ID)
+	}
+	return h
+}
+
+// observed is what the run published last by [Claim.Observe].
+func (l *Ledger) observed(id string) limit.Bytes {
+	text, err := readBounded(l.usePath(id), 64)
+	if err != nil {
+		return 0
+	}
+	return parseUse(text)
+}
+
+func parseUse(text []byte) limit.Bytes {
+	n, err := strconv.ParseInt(strings.TrimSpace(string(text)), 10, 64)
+	if err != nil {
+		return 0
+	}
+	return limit.Bytes(max(0, n))
+}
+
+// writeUse writes a number of a fixed width in one call, so that a reader never sees a
+// part of one and no rename is needed.
+func writeUse(f *os.File, n limit.Bytes) error {
+	_, err := f.WriteAt(fmt.Appendf(nil, "%020d\n", int64(n)), 0)
+	return err
+}
+
+// Holders lists everybody in the ledger: first who holds, oldest first, then who waits,
+// in the order of the queue. Runs whose owner is dead are listed as stale until the next
+// [Ledger.Sweep] or [Ledger.Acquire]; waiters whose owner is dead are left out.
+func (l *Ledger) Holders(ctx context.Context) ([]Holder, error) {
+	var list []Holder
+	err := l.locked(ctx, func(b *book) error {
+		b.reconcile(0, nil)
+		for _, e := range b.holding() {
+			list = append(list, b.holder(e))
+		}
+		for _, e := range b.waiting() {
+			list = append(list, b.holder(e))
+		}
+		return nil
+	})
+	return list, err
+}

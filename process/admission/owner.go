@@ -1,0 +1,65 @@
+package admission
+
+import (
+	"os"
+	"strings"
+)
+
+// Owner is the process that holds a claim, for people and for signals. Whether it
+// lives is told by the lock on its claim file and by nothing else.
+type Owner struct {
+	// Boot identifies the host and its boot.
+	Boot string `json:"boot"`
+	// PIDNamespace is the inode of its PID namespace (Linux), 0 where there is none: PID means
+	// something only inside it.
+	PIDNamespace uint64 `json:"pid_namespace,omitempty"`
+	// PID is its process id.
+	PID int `json:"pid"`
+	// Start is when the process began in the kernel's own unit (Linux: clock ticks since
+	// boot, field 22 of /proc/PID/stat), 0 where it is not known. With PID it names one process.
+	Start uint64 `json:"start,omitempty"`
+}
+
+// self is the owner that this process is.
+func self() Owner {
+	pid := os.Getpid()
+	return Owner{Boot: fileName(bootID()), PIDNamespace: pidNamespace(), PID: pid, Start: startTime(pid)}
+}
+
+// alive reports whether the process still exists, as far as we can see it: it is asked
+// only when a claim's lock file is gone.
+func (o Owner) alive(us Owner) bool {
+	return o.Start != 0 && o.PIDNamespace == us.PIDNamespace && startTime(o.PID) == o.Start
+}
+
+// fileName makes s fit for one path element.
+func fileName(s string) string {
+	s = strings.Map(func(r rune) rune {
+		if r < 0x80 && validByte(byte(r)) {
+			return r
+		}
+		return '-'
+	}, strings.TrimSpace(s))
+	if s == "" {
+		return "unknown"
+	}
+	return s[:min(len(s), 64)]
+}
+
+// validByte reports the bytes that a claim id may have.
+func validByte(c byte) bool {
+	return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || c == '-' || c == '_'
+}
+
+// ValidID reports whether id can name a claim: 1 to 64 letters, digits, - and _.
+func ValidID(id string) bool {
+	if len(id) == 0 || len(id) > 64 {
+		return false
+	}
+	for i := range len(id) {
+		if !validByte(id[i]) {
+			return false
+		}
+	}
+	return true
+}

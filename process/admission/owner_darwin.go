@@ -1,0 +1,29 @@
+package admission
+
+import (
+	"os"
+
+	"golang.org/x/sys/unix"
+)
+
+// bootID is kern.bootsessionuuid: a new one at every boot.
+func bootID() string {
+	id, err := unix.Sysctl("kern.bootsessionuuid")
+	if err != nil || id == "" {
+		host, _ := os.Hostname()
+		return "host-" + host
+	}
+	return id
+}
+
+func pidNamespace() uint64 { return 0 }
+
+// startTime is the start in microseconds since 1970, or 0.
+func startTime(pid int) uint64 {
+	p, err := unix.SysctlKinfoProc("kern.proc.pid", pid)
+	if err != nil || p == nil {
+		return 0
+	}
+	start := p.Proc.P_starttime
+	return uint64(start.Sec)*1e6 + uint64(start.Usec)
+}

@@ -1,0 +1,113 @@
+package admission
+
+import (
+	"cmp"
+	"errors"
+	"io/fs"
+	"os"
+	"slices"
+	"time"
+)
+
+// retryStale is how long a waiting process leaves a claim alone whose clean-up failed.
+const retryStale = 30 * time.Second
+
+// dead is a claim whose owner is gone; its lock is ours until it is closed, so that no
+// second sweeper works on it.
+type dead struct {
+	entry *entry
+	lock  *os.File
+}
+
+// reconcile brings the ledger in line with the locks: it adopts claims it did not know,
+// drops waiters whose owner is dead, marks dead holders as stale, and hands out at most
+// take of them, with their locks. Those in tried rest for retryStale.
+func (b *book) reconcile(take int, tried map[string]time.Time) (found []dead) {
+	if err := b.adopt(); err != nil {
+		b.warn("ledger", b.ledger.claims(), "the claim files cannot be listed: %v", err)
+	}
+	var gone []string
+	for _, e := range b.file.Entries {
+		lock, free := b.ledger.probe(e.ID)
+		if !free && b.ledger.lockMissing(e.ID) && !e.Owner.alive(b.ledger.owner) {
+			lock, free = b.ledger.takeMissing(e.ID)
+		}
+		if !free {
+			e.reaping = !e.StaleAt.IsZero()
+			continue
+		}
+		if e.State == Waiting {
+			lock.Close()
+			gone = append(gone, e.ID)
+			continue
+		}
+		if e.StaleAt.IsZero() {
+			e.StaleAt, b.changed = b.now, true
+		}
+		if len(found) >= take || b.now.Sub(tried[e.ID]).Abs() < retryStale {
+			lock.Close()
+			continue
+		}
+		found = append(found, dead{e, lock})
+	}
+	for _, id := range gone {
+		b.remove(id)
+	}
+	return found
+}
+
+// lockMissing reports a claim whose lock file was removed by somebody else (a cleaner of
+// temporary files). Its owner then counts as long as its process is there.
+func (l *Ledger) lockMissing(id string) bool {
+	_, err := os.Lstat(l.claimLock(id))
+	return errors.Is(err, fs.ErrNotExist)
+}
+
+func (l *Ledger) takeMissing(id string) (*os.File, bool) {
+	f, err := os.OpenFile(l.claimLock(id), os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
+		return nil, false
+	}
+	if ok, err := tryLockFile(f); err != nil || !ok {
+		f.Close()
+		return nil, false
+	}
+	return f, true
+}
+
+// holding are the entries that hold, oldest first.
+func (b *book) holding() []*entry { return b.in(Holding) }
+
+// waiting are the entries that wait, in the order of the queue.
+func (b *book) waiting() []*entry { return b.in(Waiting) }
+
+func (b *book) in(s State) []*entry {
+	var list []*entry
+	for _, e := range b.file.Entries {
+		if e.State == s {
+			list = append(list, e)
+		}
+	}
+	slices.SortStableFunc(list, func(x, y *entry) int { return cmp.Compare(x.Ticket, y.Ticket) })
+	return list
+}
+
+// maxNesting bounds a chain of runs inside runs.
+const maxNesting = 32
+
+// nested reports whether e draws on a run that is there: its own reservation and slot
+// then do not count. When that run has gone, e stands for itself.
+func (b *book) nested(e *entry) bool {
+	at := e
+	for range maxNesting {
+		if at.Parent == "" {
+			return at != e
+		}
+		above := b.find(at.Parent)
+		if above == nil || above.State != Holding {
+			return at != e
+		}
+		at = above
+	}
+	return false // a circle
+}

@@ -1,0 +1,241 @@
+package admission
+
+import (
+	"fmt"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"github.com/plimsoll/plimsoll/limit"
+)
+
+// Terms are the terms of the sum, in bytes, at one moment.
+type Terms struct {
+	// Estimate is the reservation asked for, Reserve what must stay free (min_free).
+	Estimate, Reserve limit.Bytes
+	// Physical and Swap are what is available; Swap is 0 unless it is counted.
+	Physical, Swap limit.Bytes
+	// BoundBy is "host", or the cgroup that leaves the least.
+	BoundBy string
+	// Claimed is what runs have reserved and do not use yet: Σ max(0, reservation − current).
+	Claimed limit.Bytes
+	// Ceiling is what there would be if nothing else ran.
+	Ceiling limit.Bytes
+	// CountSwap says whether swap was counted.
+	CountSwap bool
+	// Known is false when the memory could not be read: then only slots count.
+	Known bool
+	// Tool and Total are the slots in use, ToolSlots and TotalSlots how many there may be
+	// (0 is no limit, below 0 is none).
+	Tool, ToolSlots, Total, TotalSlots int
+	// Holders are the runs that hold, oldest first; nested ones are left out.
+	Holders []Holder
+}
+
+// Needs is Estimate + Reserve.
+func (t Terms) Needs() limit.Bytes { return add(t.Estimate, t.Reserve) }
+
+// Available is Physical + Swap.
+func (t Terms) Available() limit.Bytes { return add(t.Physical, t.Swap) }
+
+// Missing is by how much the sum does not come out, 0 when it does.
+func (t Terms) Missing() limit.Bytes {
+	return max(0, t.Needs()-(t.Available()-t.Claimed))
+}
+
+func (g *ground) terms(e *entry) Terms {
+	room := g.available[swapIndex(e.CountSwap)]
+	return Terms{
+		Estimate: e.Reservation, Reserve: e.MinFree, Physical: room.Physical, Swap: room.Total - room.Physical,
+		BoundBy: room.BoundBy, Claimed: g.claimed, Ceiling: g.ceiling[swapIndex(e.CountSwap)].Total,
+		CountSwap: e.CountSwap, Known: g.known,
+		Tool: g.tools[e.Tool], ToolSlots: e.SlotsPerTool, Total: g.total, TotalSlots: e.SlotsTotal,
+		Holders: g.holders,
+	}
+}
+
+// String writes the sum as two aligned lines without a line end:
+//
+//	needs      4096M + 2560M kept free            =  6656M
+//	available  6144M + 2048M swap - 0M claimed    =  8192M
+//
+// Needs are rounded up to whole MiB and what is there is rounded down.
+func (t Terms) String() string {
+	if !t.Known {
+		return "needs      " + mibUp(t.Estimate) + " (the memory of this host could not be read)"
+	}
+	left := mibUp(t.Estimate) + " + " + mibUp(t.Reserve) + " kept free"
+	right := mib(t.Physical)
+	if t.CountSwap {
+		right += " + " + mib(t.Swap) + " swap"
+	}
+	right += " - " + mibUp(t.Claimed) + " claimed"
+	width := max(len(left), len(right))
+	text := fmt.Sprintf("needs      %-*s  = %7s\navailable  %-*s  = %7s", width, left, mibUp(t.Needs()), width, right, mib(t.Available()-t.Claimed))
+	if t.BoundBy != "" && t.BoundBy != "host" {
+		text += "  (bound by cgroup " + t.BoundBy + ")"
+	}
+	return text
+}
+
+// Refused says that a run is not admitted, with every term.
+type Refused struct {
+	Tool, Project string
+	// Reason is what is missing.
+	Reason Reason
+	// Never says that waiting would not help.
+	Never bool
+	// Waited is how long it was in the queue.
+	Waited time.Duration
+	// Ahead is how many wait before it.
+	Ahead int
+	Terms Terms
+}
+
+func (v verdict) refused(r Request, waited time.Duration) *Refused {
+	if r.Wait == 0 {
+		waited = 0
+	}
+	return &Refused{
+		Tool: r.Tool, Project: r.Project, Reason: v.reason, Never: v.never,
+		Waited: waited, Ahead: v.position - 1, Terms: v.terms,
+	}
+}
+
+// shownHolders bounds the list in [Refused.Error].
+const shownHolders = 8
+
+// Error writes a few aligned lines for a person: what is missing, the sum, who holds
+// what, and what to do.
+func (e *Refused) Error() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s is not admitted: %s", e.Tool, e.why())
+	if e.Waited > 0 {
+		fmt.Fprintf(&b, " (waited %s)", e.Waited.Round(time.Millisecond))
+	}
+	if e.Reason == Memory || e.Reason == Turn {
+		for line := range strings.Lines(e.Terms.String()) {
+			b.WriteString("\n  " + strings.TrimSuffix(line, "\n"))
+		}
+	}
+	if list := e.holderLines(); list != "" && !e.Never {
+		b.WriteString("\n" + list)
+	}
+	b.WriteString("\n  next       " + strings.Join(e.next(), "\n             "))
+	return b.String()
+}
+
+func (e *Refused) why() string {
+	t := e.Terms
+	switch {
+	case e.Reason == Memory && e.Never:
+		return fmt.Sprintf("it needs %s and there will never be more than %s here", mibUp(t.Needs()), mib(t.Ceiling))
+	case e.Reason == Memory:
+		return mibUp(t.Missing()) + " of memory are missing"
+	case e.Reason == ToolSlots && e.Never:
+		return "its slots are set to none"
+	case e.Reason == TotalSlots && e.Never:
+		return "the slots of this host are set to none"
+	case e.Reason == ToolSlots:
+		return fmt.Sprintf("%d of %d slots of %s are taken", t.Tool, t.ToolSlots, e.Tool)
+	case e.Reason == TotalSlots:
+		return fmt.Sprintf("%d of %d slots of this host are taken", t.Total, t.TotalSlots)
+	case e.Reason == QueueFull:
+		return fmt.Sprintf("%d runs wait already", MaxWaiters)
+	case e.Reason == LedgerFull:
+		return fmt.Sprintf("%d runs are there already", MaxClaims)
+	}
+	return fmt.Sprintf("%d runs have waited longer", e.Ahead)
+}
+
+// holderLines are the runs to look at: those of the tool when its slots are the matter.
+func (e *Refused) holderLines() string {
+	var list []Holder
+	for _, h := range e.Terms.Holders {
+		if e.Reason != ToolSlots || h.Tool == e.Tool {
+			list = append(list, h)
+		}
+	}
+	var b strings.Builder
+	w := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
+	for i, h := range list {
+		if i == shownHolders {
+			break
+		}
+		label := ""
+		if i == 0 {
+			label = "held by"
+		}
+		state := "since " + h.Since.Local().Format("15:04")
+		if h.State == Stale {
+			state = "owner is gone"
+		}
+		fmt.Fprintf(w, "  %-9s\t%s\t%s\tpid %d\t%s reserved\t%s used\t%s\n", label, h.Tool, h.Project, h.Owner.PID, mibUp(h.Reservation), mibUp(h.Current), state)
+	}
+	w.Flush()
+	if more := len(list) - shownHolders; more > 0 {
+		fmt.Fprintf(&b, "             and %d more (plimsoll slots lists them)\n", more)
+	}
+	return strings.TrimSuffix(b.String(), "\n")
+}
+
+// next are the steps that would help.
+func (e *Refused) next() []string {
+	var steps []string
+	if e.Never {
+		switch e.Reason {
+		case Memory:
+			steps = append(steps, "lower the estimate of "+e.Tool+" or min_free")
+			if !e.Terms.CountSwap {
+				steps = append(steps, "count swap (count_swap = true)")
+			}
+			if e.Terms.BoundBy != "host" && e.Terms.BoundBy != "" {
+				steps = append(steps, "raise the limit of cgroup "+e.Terms.BoundBy)
+			}
+		default:
+			steps = append(steps, "raise max_concurrent")
+		}
+		return append(steps, "start it anyway: --force")
+	}
+	steps = append(steps, "queue for it: --wait, or --wait=10m")
+	if h, ok := e.largest(); ok {
+		steps = append(steps, fmt.Sprintf("end %s (pid %d), which holds %s", h.Tool, h.Owner.PID, mibUp(h.Reservation)))
+	}
+	switch e.Reason {
+	case Memory:
+		if !e.Terms.CountSwap {
+			steps = append(steps, "count swap (count_swap = true)")
+		}
+	case ToolSlots, TotalSlots:
+		steps = append(steps, "raise max_concurrent")
+	}
+	return append(steps, "start it anyway: --force")
+}
+
+func (e *Refused) largest() (most Holder, ok bool) {
+	for _, h := range e.Terms.Holders {
+		if e.Reason == ToolSlots && h.Tool != e.Tool {
+			continue
+		}
+		if !ok || h.Reservation > most.Reservation {
+			most, ok = h, true
+		}
+	}
+	return most, ok
+}
+
+// mib writes whole MiB, rounded down: "6144M".
+func mib(b limit.Bytes) string {
+	if b < 0 {
+		return "-" + mibUp(-b)
+	}
+	return fmt.Sprintf("%dM", b/limit.MiB)
+}
+
+// mibUp writes whole MiB, rounded up.
+func mibUp(b limit.Bytes) string {
+	if b%limit.MiB > 0 {
+		b += min(limit.MiB-b%limit.MiB, limit.Bytes(1<<63-1)-b)
+	}
+	return mib(b)
+}

@@ -1,0 +1,139 @@
+package admission
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+)
+
+// reapAtOnce bounds how many dead claims are worked on in one go, since each holds a file
+// open; the next round takes the next ones.
+const reapAtOnce = 32
+
+// Swept is what a sweep did.
+type Swept struct {
+	// Removed are dead claims that are gone now.
+	Removed []Holder
+	// Stale are dead claims that could not be cleaned up; [Holder.StaleWhy] says why.
+	Stale []Holder
+}
+
+// Sweep cleans up after owners that died: for each claim whose lock is free it calls reap and,
+// when that succeeds, removes the claim. A claim whose reap fails stays in the ledger as
+// stale, takes no slot, counts with its current use only, and is tried again next time.
+// reap is called without the ledger's lock and with the claim's own, so that no other sweeper
+// works on it; it may be called again for what it has removed before.
+func (l *Ledger) Sweep(ctx context.Context, reap func(Holder) error) (Swept, error) {
+	var done Swept
+	tried := map[string]time.Time{}
+	for {
+		if ctx.Err() != nil {
+			return done, context.Cause(ctx)
+		}
+		var found []dead
+		err := l.locked(ctx, func(b *book) error {
+			found = b.reconcile(reapAtOnce, tried)
+			return nil
+		})
+		if err != nil {
+			closeAll(found)
+			return done, err
+		}
+		if len(found) == 0 {
+			return done, nil
+		}
+		if err := l.reapAll(ctx, found, reap, tried, &done, time.Time{}); err != nil {
+			return done, err
+		}
+	}
+}
+
+func closeAll(found []dead) {
+	for _, d := range found {
+		d.lock.Close()
+	}
+}
+
+// reapAll works on found and gives their locks back. After the deadline, if there is one, no reap is begun.
+func (l *Ledger) reapAll(ctx context.Context, found []dead, reap func(Holder) error, tried map[string]time.Time, done *Swept, deadline time.Time) error {
+	defer closeAll(found)
+	failpoint("dead found")
+	results := make(map[string]error, len(found))
+	holders := make(map[string]Holder, len(found))
+	for _, d := range found {
+		if ctx.Err() != nil || !deadline.IsZero() && time.Now().After(deadline) {
+			break
+		}
+		id := d.entry.ID
+		h := (&book{ledger: l}).holder(d.entry)
+		holders[id] = h
+		results[id] = l.reapOne(h, reap)
+		tried[id] = time.Now()
+		failpoint("reaped")
+	}
+	defer l.ring()
+	// Also after ctx is done: what was reaped is written down.
+	return l.locked(context.WithoutCancel(ctx), func(b *book) error {
+		for _, d := range found {
+			id := d.entry.ID
+			err, reaped := results[id]
+			if !reaped {
+				continue
+			}
+			h := holders[id]
+			if err == nil {
+				d.lock.Close()
+				b.remove(id)
+				done.Removed = append(done.Removed, h)
+				continue
+			}
+			h.State, h.StaleWhy = Stale, clip(err.Error())
+			done.Stale = append(done.Stale, h)
+			if e := b.find(id); e != nil && e.StaleWhy != h.StaleWhy {
+				e.StaleWhy, b.changed = h.StaleWhy, true
+			}
+			b.warn("stale", l.cardPath(id), "what %s (pid %d, since %s) left cannot be cleaned up: %v; plimsoll gc tries again",
+				h.Tool, h.Owner.PID, h.Since.Format(time.RFC3339), err)
+		}
+		return nil
+	})
+}
+
+// clip bounds what the ledger keeps of an error.
+func clip(s string) string {
+	const most = 512
+	if len(s) <= most {
+		return s
+	}
+	return s[:most] + "…"
+}
+
+var errNoReaper = errors.New("this process has nothing to clean it up with")
+
+func (l *Ledger) reapOne(h Holder, reap func(Holder) error) (err error) {
+	defer func() { // a claim's file may hold anything
+		if p := recover(); p != nil {
+			err = fmt.Errorf("clean-up failed: %v", p)
+		}
+	}()
+	switch {
+	case reap != nil:
+		return reap(h)
+	case len(h.Remains) > 0:
+		return errNoReaper
+	}
+	return nil
+}
+
+// reap cleans up before a decision, within sweepBudget.
+func (a *acquisition) reap(ctx context.Context, found []dead) error {
+	var done Swept
+	began := time.Now()
+	err := a.ledger.reapAll(ctx, found, a.ledger.opts.Reap, a.tried, &done, began.Add(sweepBudget-a.spent))
+	a.spent += time.Since(began)
+	if err == nil && ctx.Err() != nil {
+		err = context.Cause(ctx)
+	}
+	return err
+}
