@@ -32,6 +32,4 @@ func (r *pidRing) add(pid int) (forgot bool) {
 
 func (r *pidRing) has(pid int) bool { _, ok := r.set[pid]; return ok }
 
-// reused drops pid: the kernel gives a number out again only when no session and no
-// group is named after it any more.
-func (r *pidRing) reused(pid int) { delete(r.set, pid) }
+func (r *pidRing) remove(pid int) { delete(r.set, pid) }

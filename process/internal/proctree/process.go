@@ -3,6 +3,7 @@ package proctree
 import (
 	"errors"
 	"fmt"
+	"math"
 
 	"github.com/plimsoll/plimsoll/limit"
 )
@@ -86,10 +87,7 @@ type Options struct {
 	// PreciseLargest bounds what Precise reads (DefaultPreciseLargest).
 	PreciseLargest int
 
-	// procRoot replaces /proc in tests with a recorded tree.
-	procRoot string
-	// self replaces our own PID in tests.
-	self int
+	testing testOptions
 }
 
 // Changes says what a scan found.
@@ -177,4 +175,12 @@ const (
 type Leftover struct {
 	Process
 	Fate Fate
+}
+
+// plus adds two sizes and stays at the largest size instead of wrapping.
+func plus(a, b limit.Bytes) limit.Bytes {
+	if a > math.MaxInt64-b {
+		return math.MaxInt64
+	}
+	return a + b
 }

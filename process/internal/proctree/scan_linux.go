@@ -172,7 +172,9 @@ func (t *Tree) identify(changes *Changes) (added int) {
 				delete(t.known, f.pid)
 			}
 		}
-		t.past.reused(f.pid)
+		// The kernel gives a number out again only when no session and no group is named
+		// after it any more.
+		t.past.remove(f.pid)
 		t.pending[f.pid] = &candidate{Process: p, inode: f.inode}
 	}
 	for _, f := range t.fresh {

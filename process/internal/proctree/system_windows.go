@@ -110,7 +110,7 @@ func memoryOf(p Process) (private, resident limit.Bytes, err error) {
 	if ok == 0 {
 		return 0, 0, err
 	}
-	return limit.Bytes(min(uint64(counters.privateCommit), maxBytes)), limit.Bytes(min(uint64(counters.workingSet), maxBytes)), nil
+	return limit.Bytes(counters.privateCommit), limit.Bytes(counters.workingSet), nil
 }
 
 // Signal ends p when sig is SIGTERM, SIGKILL or SIGINT, after comparing the creation time

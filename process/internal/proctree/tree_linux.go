@@ -71,6 +71,12 @@ type listed struct {
 	inode uint64
 }
 
+// testOptions let tests use a recorded tree.
+type testOptions struct {
+	procRoot string // in place of /proc
+	self     int    // in place of our own PID
+}
+
 // maxKnown bounds the processes outside the tree that are remembered, 32 bytes each.
 const maxKnown = 65536
 
@@ -95,8 +101,8 @@ func New(o Options) (*Tree, error) {
 	}
 	t := &Tree{
 		o:        o,
-		procDir:  o.procRoot,
-		self:     o.self,
+		procDir:  o.testing.procRoot,
+		self:     o.testing.self,
 		pageSize: limit.Bytes(os.Getpagesize()),
 		adopters: map[int]uint64{1: 0},
 		known:    make(map[int]*entry),

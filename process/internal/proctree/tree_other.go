@@ -28,6 +28,9 @@ type Tree struct {
 	counters  Counters
 }
 
+// testOptions: a snapshot cannot be recorded.
+type testOptions struct{}
+
 type member struct {
 	Process
 	private, resident limit.Bytes
@@ -181,6 +184,7 @@ func (t *Tree) Measure() Usage {
 			u.Unreadable++
 			continue
 		}
+		private, resident = min(private, maxBytes), min(resident, maxBytes)
 		m.private, m.resident = private, resident
 		u.Processes++
 		u.Anon = plus(u.Anon, private)

@@ -114,14 +114,6 @@ func parseStatm(b []byte) (statm, error) {
 // plus), so that a damaged file cannot turn a tree's figure negative.
 const maxPages = 1 << 34
 
-// plus adds two sizes and stays at the largest size instead of wrapping.
-func plus(a, b limit.Bytes) limit.Bytes {
-	if a > math.MaxInt64-b {
-		return math.MaxInt64
-	}
-	return a + b
-}
-
 // kilobytes reads the value of "Name:   123 kB" from a file of such lines
 // (proc_pid_status(5), proc_pid_smaps(5)). ok is false when there is no such line, when
 // it is no number, or when it exceeds the largest memory that addresses can name.

@@ -1,0 +1,109 @@
+package proctree
+
+import (
+	"context"
+	"testing"
+	"time"
+)
+
+func fates(left []Leftover) map[Fate]int {
+	n := make(map[Fate]int)
+	for _, l := range left {
+		n[l.Fate]++
+	}
+	return n
+}
+
+func TestKillTreeEndsPoliteProcessesWithinTheGrace(t *testing.T) {
+	tree, _ := start(t, "wide 5", Options{})
+	left, err := tree.KillTree(t.Context(), KillOptions{Grace: 20 * time.Second})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := fates(left); got[Terminated] != 6 || len(got) != 1 {
+		t.Errorf("fates %v, want 6 terminated: %v", got, left)
+	}
+}
+
+func TestKillTreeSparesTheRootAndKillsTheStubborn(t *testing.T) {
+	tree, c := start(t, "wide-stubborn 4", Options{})
+	left, err := tree.KillTree(t.Context(), KillOptions{Grace: 30 * time.Millisecond, SpareRoot: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := fates(left); got[Killed] != 4 || len(got) != 1 {
+		t.Errorf("fates %v, want 4 killed: %v", got, left)
+	}
+	start, err := StartTime(c.Process.Pid)
+	if err != nil || !Alive(c.Process.Pid, start) {
+		t.Errorf("the root was not spared: %v", err)
+	}
+}
+
+func TestKillTreeEndsAStoppedProcessPolitely(t *testing.T) {
+	tree, c := start(t, "idle", Options{})
+	p, err := Lookup(c.Process.Pid)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := Signal(p, sigStop); err != nil {
+		t.Fatal(err)
+	}
+	for p.State != 'T' {
+		if p, err = Lookup(p.PID); err != nil {
+			t.Fatal(err)
+		}
+	}
+	left, err := tree.KillTree(t.Context(), KillOptions{Grace: 20 * time.Second})
+	if err != nil || fates(left)[Terminated] != 1 {
+		t.Errorf("%v, %v: want it terminated", left, err)
+	}
+}
+
+func TestKillTreeSkipsTheGraceWhenItsContextEnds(t *testing.T) {
+	tree, _ := start(t, "stubborn", Options{})
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	left, err := tree.KillTree(ctx, KillOptions{Grace: time.Hour})
+	if err != nil || fates(left)[Killed] != 1 {
+		t.Errorf("%v, %v: want it killed", left, err)
+	}
+}
+
+func TestKillTreeWinsAgainstProcessesThatKeepForking(t *testing.T) {
+	tree, _ := start(t, "forker 4", Options{Cookie: "cookie"})
+	left, err := tree.KillTree(t.Context(), KillOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Logf("%d processes killed", len(left))
+	if got := fates(left); got[Survived] != 0 || got[Killed] == 0 {
+		t.Errorf("fates %v, want all killed", got)
+	}
+	rest, err := New(Options{Cookie: tree.o.Cookie})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer rest.Close()
+	for range 3 {
+		scan(t, rest)
+		if n := alive(rest); n != 0 {
+			t.Errorf("%d processes that carry the cookie are still there: %v", n, rest.Members())
+		}
+	}
+}
+
+func TestWhatADeadRunLeftBehindIsFoundByItsCookie(t *testing.T) {
+	tree, c := start(t, "daemon", Options{Cookie: "cookie"})
+	c.Process.Kill()
+	c.Process.Wait()
+	rest, err := New(Options{Cookie: tree.o.Cookie})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer rest.Close()
+	left, err := rest.KillTree(t.Context(), KillOptions{Grace: 20 * time.Second})
+	if err != nil || fates(left)[Terminated] != 1 || len(left) != 1 {
+		t.Errorf("%v, %v: want the daemon terminated", left, err)
+	}
+}
