@@ -103,7 +103,7 @@ func secrets() []secret {
 		},
 		{
 			"a private note; write the reason or the measurement itself",
-			regexp.MustCompile(`\b(FA`+`CTS|ORIG`+`INALS)\b|\b(DESIGN|STYLE)(\.md|\s+\d)`),
+			regexp.MustCompile(`\b(FA` + `CTS|ORIG` + `INALS)\b|\b(DESIGN|STYLE)(\.md|\s+\d)`),
 		},
 	}
 }

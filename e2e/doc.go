@@ -1,0 +1,23 @@
+// Package e2e holds the tests that run the plimsoll command itself: real agent CLIs, a
+// real bash in a pseudo-terminal, and what a command must find exactly as it would
+// without Plimsoll (streams, descriptors, environment, signals, exit status).
+//
+// Each test runs bare first, then under every layer that `plimsoll doctor --json` finds
+// available here, and asks for the same answer. So the bare run proves that the test
+// measures what it says, and a layer that appears on another machine is tested there
+// without a change.
+//
+//	.ci/run e2e                          # as the gate does, installs the agent CLIs
+//	go test ./e2e                        # without them: only the tests that need none
+//	go test ./e2e -run Terminal -v
+//
+// The agent CLIs are pinned in package.json and package-lock.json and live in
+// e2e/node_modules, which git ignores. Without them their test is skipped with the
+// reason, and fails where CI=true. They get an empty home, keys that open nothing and a
+// proxy that does not answer, so nothing leaves the machine.
+//
+// TestMain builds plimsoll and testtool (a small program that reports what it finds)
+// once. Where there is no Go, PLIMSOLL_E2E_BIN names a folder that holds both.
+// Every process that a test starts carries a cookie in its environment; a test ends by
+// looking for the cookie, so a process that a run left behind is a failure.
+package e2e

@@ -1,0 +1,257 @@
+//go:build linux || darwin
+
+// Command testtool is the agent in the end-to-end tests: it does one thing that agents
+// do to a terminal, a signal or a stream, and reports what it found in words that a
+// test can wait for.
+//
+//	testtool VERB [ARG...]
+//
+// The verbs are the functions in the table below. It uses the standard library and
+// x/sys only, so that it starts in a millisecond and brings no descriptors of its own.
+package main
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+	"golang.org/x/term"
+)
+
+// again is how long a verb looks whether a signal comes a second time.
+const again = 300 * time.Millisecond
+
+var verbs = map[string]func(args []string){
+	"exit":        exit,
+	"die":         die,
+	"args":        args,
+	"env":         func([]string) { os.Stdout.WriteString(strings.Join(os.Environ(), "\x00")) },
+	"place":       place,
+	"descriptors": descriptors,
+	"streams":     streams,
+	"group":       group,
+	"interrupted": interrupted,
+	"suspend":     suspend,
+	"suspended":   suspended,
+	"resized":     resized,
+	"fullscreen":  fullscreen,
+	"terminate":   terminate,
+	"stubborn":    stubborn,
+	"daemon":      daemon,
+}
+
+func main() {
+	if len(os.Args) < 2 || verbs[os.Args[1]] == nil {
+		fmt.Fprintln(os.Stderr, "usage: testtool VERB [ARG...]")
+		os.Exit(2)
+	}
+	verbs[os.Args[1]](os.Args[2:])
+}
+
+func check(err error) {
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "testtool:", err)
+		os.Exit(99)
+	}
+}
+
+func number(s string) int {
+	n, err := strconv.Atoi(s)
+	check(err)
+	return n
+}
+
+// exit N ends with status N.
+func exit(args []string) { os.Exit(number(args[0])) }
+
+// die N ends by signal N.
+func die(args []string) { raise(syscall.Signal(number(args[0]))) }
+
+func raise(sig syscall.Signal) {
+	signal.Reset(sig)
+	// Without a core file, whatever ulimit says.
+	check(unix.Setrlimit(unix.RLIMIT_CORE, &unix.Rlimit{}))
+	check(syscall.Kill(os.Getpid(), sig))
+	select {} // the signal may take a moment to arrive
+}
+
+// args prints how many arguments came and a digest of them.
+func args(args []string) {
+	fmt.Printf("%d %x\n", len(args), sha256.Sum256([]byte(strings.Join(args, "\x00"))))
+}
+
+// place prints the working directory by its inode and by name, and the umask.
+func place([]string) {
+	var here unix.Stat_t
+	check(unix.Stat(".", &here))
+	mask := unix.Umask(0)
+	fmt.Printf("inode %d PWD=%s umask %03o\n", here.Ino, os.Getenv("PWD"), mask)
+}
+
+// descriptors prints which descriptors up to 63 are open, and reads those given.
+func descriptors(args []string) {
+	var open []string
+	for fd := range 64 {
+		if _, err := unix.FcntlInt(uintptr(fd), unix.F_GETFD, 0); err == nil {
+			open = append(open, strconv.Itoa(fd))
+		}
+	}
+	for _, a := range args {
+		text, err := io.ReadAll(os.NewFile(uintptr(number(a)), "fd"+a))
+		check(err)
+		fmt.Printf("%s: %q\n", a, text)
+	}
+	fmt.Println("open", strings.Join(open, " "))
+}
+
+// streams copies stdin to stdout, and with every bit turned to stderr.
+func streams([]string) {
+	all, err := io.ReadAll(os.Stdin)
+	check(err)
+	done := make(chan error)
+	go func() {
+		_, err := os.Stdout.Write(all)
+		done <- err
+	}()
+	_, err = os.Stderr.Write(turned(all))
+	check(err)
+	check(<-done)
+}
+
+// turned returns data with every bit turned.
+func turned(data []byte) []byte {
+	out := bytes.Clone(data)
+	for i := range out {
+		out[i] ^= 0xff
+	}
+	return out
+}
+
+// group tells how this process stands to its terminal.
+func group([]string) {
+	for fd := range 3 {
+		fmt.Printf("tty%d=%v ", fd, term.IsTerminal(fd))
+	}
+	front, err := unix.IoctlGetInt(0, unix.TIOCGPGRP)
+	check(err)
+	width, height, err := term.GetSize(0)
+	check(err)
+	fmt.Printf("foreground=%v size=%dx%d\n", front == unix.Getpgrp(), width, height)
+}
+
+// interrupted FILE counts the interrupts that one Ctrl-C brings, appends the number to
+// FILE and then dies of it, as a tool should that was interrupted.
+func interrupted(args []string) {
+	c := make(chan os.Signal, 16)
+	signal.Notify(c, os.Interrupt)
+	fmt.Println("waiting for Ctrl-C")
+	<-c
+	record(args[0], 1+more(c))
+	raise(syscall.SIGINT)
+}
+
+// more counts the signals that follow within a moment.
+func more(c <-chan os.Signal) int {
+	n := 0
+	for end := time.After(again); ; n++ {
+		select {
+		case <-c:
+		case <-end:
+			return n
+		}
+	}
+}
+
+func record(name string, n int) {
+	f, err := os.OpenFile(name, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
+	check(err)
+	_, err = fmt.Fprintln(f, n)
+	check(err)
+	check(f.Close())
+}
+
+// suspend stops itself in the way no handler sees, as some agents do on Ctrl-Z.
+func suspend([]string) {
+	fmt.Println("stopping myself")
+	check(syscall.Kill(os.Getpid(), syscall.SIGSTOP))
+	fmt.Println("went on")
+}
+
+// suspended waits to be stopped by Ctrl-Z and continued.
+func suspended([]string) {
+	c := make(chan os.Signal, 1)
+	signal.Notify(c, syscall.SIGCONT)
+	fmt.Println("waiting for Ctrl-Z")
+	<-c
+	fmt.Println("went on")
+}
+
+// resized tells the new size, and how many signals told of it.
+func resized([]string) {
+	c := make(chan os.Signal, 16)
+	signal.Notify(c, syscall.SIGWINCH)
+	fmt.Println("waiting for a new size")
+	<-c
+	n := 1 + more(c)
+	width, height, err := term.GetSize(0)
+	check(err)
+	fmt.Printf("now %dx%d after %d\n", width, height, n)
+}
+
+// fullscreen takes the terminal over as an editor does, and is killed.
+func fullscreen([]string) {
+	_, err := term.MakeRaw(0)
+	check(err)
+	fmt.Print("\x1b[?1049h\x1b[?25lfull screen")
+	raise(syscall.SIGKILL)
+}
+
+// terminate ends with status 7 when asked.
+func terminate([]string) {
+	c := make(chan os.Signal, 16)
+	signal.Notify(c, syscall.SIGTERM, syscall.SIGHUP, os.Interrupt)
+	fmt.Println("ready")
+	sig := <-c
+	fmt.Println("got", sig, "and", more(c), "more")
+	os.Exit(7)
+}
+
+// stubborn never ends when asked.
+func stubborn([]string) {
+	c := make(chan os.Signal, 16)
+	signal.Notify(c, syscall.SIGTERM)
+	fmt.Println("ready")
+	for n := 1; ; n++ {
+		<-c
+		fmt.Println("got", n)
+	}
+}
+
+// daemon starts a child that outlives it, in a session of its own, and ends once the
+// child is there. The child holds none of the three streams.
+func daemon([]string) {
+	self, err := os.Executable()
+	check(err)
+	r, w, err := os.Pipe()
+	check(err)
+	null, err := os.OpenFile(os.DevNull, os.O_RDWR, 0)
+	check(err)
+	_, err = os.StartProcess(self, []string{self, "stubborn"}, &os.ProcAttr{
+		Files: []*os.File{null, w, null},
+		Sys:   &syscall.SysProcAttr{Setsid: true},
+	})
+	check(err)
+	w.Close()
+	ready := make([]byte, len("ready\n"))
+	_, err = io.ReadFull(r, ready)
+	check(err)
+	fmt.Println("left one behind")
+}
