@@ -1,0 +1,295 @@
+package estimate
+
+import (
+	"bufio"
+	"encoding/csv"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/plimsoll/plimsoll/limit"
+)
+
+// Bounds of a trace.
+const (
+	// MaxTraceLine is the longest record, in bytes.
+	MaxTraceLine = 1 << 20
+	// MaxTraceTasks is how many tasks are read.
+	MaxTraceTasks = 1 << 20
+
+	maxColumns = 1024
+	maxProcess = 300
+)
+
+// ErrTrace is wrapped by every error about the content of a trace.
+var ErrTrace = errors.New("not a usable trace")
+
+// TraceCount says what became of a trace's rows.
+type TraceCount struct {
+	// Rows is how many there were; those that are not tasks were left out because they
+	// failed or did not run (NotCompleted), have no peak (NoPeak), no time (NoTime), or are
+	// the last line of a file that ends inside it (Truncated).
+	Rows, NotCompleted, NoPeak, NoTime, Truncated int
+}
+
+// ReadTrace reads the tasks of a Nextflow trace (`-with-trace`), tab-separated or CSV with quotes,
+// raw (milliseconds, bytes) or for people ("1m 2s", "1.2 GB"), columns in any order. It needs
+// peak_rss, process or name, and realtime or start and complete; it uses status, submit and exit
+// where they are. Missing values are empty or "-". Units are binary, as Nextflow's are. name is
+// the file's, for errors, which say file:line:column and wrap [ErrTrace].
+//
+// It holds one record (at most [MaxTraceLine] bytes) and the tasks in memory. Tasks without any date
+// follow one another.
+func ReadTrace(r io.Reader, name string) ([]Task, TraceCount, error) {
+	t := &trace{reader: bufio.NewReaderSize(r, 64<<10), name: name}
+	if err := t.header(); err != nil {
+		return nil, TraceCount{}, err
+	}
+	var (
+		tasks []Task
+		count TraceCount
+		clock time.Time // of tasks without a date
+	)
+	for {
+		fields, err := t.record()
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		if err != nil {
+			return nil, count, err
+		}
+		count.Rows++
+		if len(fields) != len(t.columns) {
+			if t.cut {
+				count.Truncated++
+				break
+			}
+			return nil, count, t.fail("", "it has %d fields, the header has %d", len(fields), len(t.columns))
+		}
+		task, ok, err := t.task(fields, &count)
+		if err != nil {
+			return nil, count, err
+		}
+		if !ok {
+			continue
+		}
+		if task.Start.IsZero() {
+			task.Start, task.End = clock, clock.Add(task.Runtime)
+			clock = task.End
+		}
+		if len(tasks) >= MaxTraceTasks {
+			return nil, count, t.fail("", "it has more than %d tasks; split it", MaxTraceTasks)
+		}
+		tasks = append(tasks, task)
+	}
+	return tasks, count, nil
+}
+
+type trace struct {
+	reader                                                        *bufio.Reader
+	name                                                          string
+	line                                                          int // of the record's first line
+	next                                                          int // lines read
+	comma                                                         bool
+	cut                                                           bool // the last record ended without a newline
+	columns                                                       []string
+	process, tag, status, peak, realtime, submit, start, complete int
+}
+
+func (t *trace) fail(column, format string, args ...any) error {
+	place := fmt.Sprintf("%s:%d", t.name, t.line)
+	if column != "" {
+		place += ":" + column
+	}
+	return fmt.Errorf("%s: %w: %s", place, ErrTrace, fmt.Sprintf(format, args...))
+}
+
+// header reads the column names and finds those that matter.
+func (t *trace) header() error {
+	line, err := t.readLine(MaxTraceLine)
+	if err != nil {
+		if errors.Is(err, io.EOF) {
+			t.line = 1
+			return t.fail("", "the file is empty; write one with `nextflow run … -with-trace`")
+		}
+		return err
+	}
+	line = strings.TrimPrefix(line, "\ufeff")
+	t.line = t.next
+	t.comma = !strings.Contains(line, "\t")
+	if t.columns, err = t.split(line); err != nil {
+		return err
+	}
+	if len(t.columns) > maxColumns {
+		return t.fail("", "it has %d columns", len(t.columns))
+	}
+	find := func(names ...string) int {
+		for _, n := range names {
+			if at := slices.IndexFunc(t.columns, func(c string) bool { return strings.EqualFold(strings.TrimSpace(c), n) }); at >= 0 {
+				return at
+			}
+		}
+		return -1
+	}
+	t.process, t.tag, t.status, t.peak = find("process"), find("name"), find("status"), find("peak_rss")
+	t.realtime, t.submit, t.start, t.complete = find("realtime"), find("submit"), find("start"), find("complete")
+	switch {
+	case t.process < 0 && t.tag < 0:
+		return t.fail("", "the header names neither process nor name; set trace.fields in nextflow.config")
+	case t.peak < 0:
+		return t.fail("", "the header has no peak_rss; set trace.fields in nextflow.config")
+	case t.realtime < 0 && (t.start < 0 || t.complete < 0):
+		return t.fail("", "the header has neither realtime nor start and complete; set trace.fields in nextflow.config")
+	}
+	return nil
+}
+
+// record returns the fields of the next record that is not empty.
+func (t *trace) record() ([]string, error) {
+	for {
+		line, err := t.readLine(MaxTraceLine)
+		if err != nil {
+			return nil, err
+		}
+		t.line = t.next
+		// A quoted CSV field may hold line ends: the record goes on while a quote is open.
+		for t.comma && strings.Count(line, `"`)%2 == 1 {
+			more, err := t.readLine(MaxTraceLine - len(line))
+			if errors.Is(err, io.EOF) {
+				t.cut = true
+				return nil, nil
+			}
+			if err != nil {
+				return nil, err
+			}
+			line += "\n" + more
+		}
+		if strings.TrimSpace(line) == "" {
+			continue
+		}
+		fields, err := t.split(line)
+		if err != nil && t.cut {
+			return nil, nil
+		}
+		return fields, err
+	}
+}
+
+func (t *trace) split(line string) ([]string, error) {
+	if !t.comma {
+		return strings.Split(line, "\t"), nil
+	}
+	r := csv.NewReader(strings.NewReader(line))
+	fields, err := r.Read()
+	if err != nil {
+		if parse, ok := errors.AsType[*csv.ParseError](err); ok {
+			return nil, t.fail("", "%v", parse.Err)
+		}
+		return nil, t.fail("", "%v", err)
+	}
+	return fields, nil
+}
+
+// readLine returns the next line without its end.
+func (t *trace) readLine(most int) (string, error) {
+	var line []byte
+	for {
+		part, err := t.reader.ReadSlice('\n')
+		if len(line)+len(part) > max(most, 1) {
+			t.line = t.next + 1
+			return "", t.fail("", "the record is longer than %v", limit.Bytes(MaxTraceLine).Human())
+		}
+		line = append(line, part...)
+		switch {
+		case errors.Is(err, bufio.ErrBufferFull):
+			continue
+		case errors.Is(err, io.EOF):
+			if len(line) == 0 {
+				return "", io.EOF
+			}
+			t.cut = true
+		case err != nil:
+			return "", fmt.Errorf("%s:%d: %w", t.name, t.next+1, err)
+		}
+		t.next++
+		return strings.TrimRight(string(line), "\r\n"), nil
+	}
+}
+
+func missing(value string) bool { return value == "" || value == "-" }
+
+// task turns a record into a task; ok is false for one that is left out, counted.
+func (t *trace) task(fields []string, count *TraceCount) (task Task, ok bool, err error) {
+	value := func(at int) string {
+		if at < 0 {
+			return ""
+		}
+		return strings.TrimSpace(fields[at])
+	}
+	if status := value(t.status); !missing(status) && !strings.EqualFold(status, "COMPLETED") {
+		count.NotCompleted++
+		return Task{}, false, nil
+	}
+	peak := value(t.peak)
+	if missing(peak) {
+		count.NoPeak++
+		return Task{}, false, nil
+	}
+	bytes, err := limit.ParseBytes(peak)
+	if err != nil || bytes > maxPeak {
+		return Task{}, false, t.fail("peak_rss", "%.60q is not a size; it is bytes or like 1.2 GB", peak)
+	}
+	if bytes == 0 {
+		count.NoPeak++
+		return Task{}, false, nil
+	}
+	task.Sample = Sample{Demand: bytes, Exact: true}
+	if task.Process = value(t.process); missing(task.Process) {
+		task.Process, _, _ = strings.Cut(value(t.tag), " (")
+	}
+	task.Process = cutText(task.Process, maxProcess)
+	submit, err := t.date("submit", value(t.submit))
+	if err != nil {
+		return Task{}, false, err
+	}
+	if task.Start, err = t.date("start", value(t.start)); err != nil {
+		return Task{}, false, err
+	}
+	if task.End, err = t.date("complete", value(t.complete)); err != nil {
+		return Task{}, false, err
+	}
+	if task.Start.IsZero() {
+		task.Start = submit
+	}
+	if text := value(t.realtime); !missing(text) {
+		if task.Runtime, err = parseDuration(text); err != nil {
+			return Task{}, false, t.fail("realtime", "%v", err)
+		}
+	} else if !task.Start.IsZero() && !task.End.IsZero() {
+		task.Runtime = max(task.End.Sub(task.Start), 0)
+	} else {
+		count.NoTime++
+		return Task{}, false, nil
+	}
+	if !task.Start.IsZero() && task.End.IsZero() {
+		task.End = task.Start.Add(task.Runtime)
+	}
+	if task.Start.IsZero() && !task.End.IsZero() {
+		task.Start = task.End.Add(-task.Runtime)
+	}
+	return task, true, nil
+}
+
+func (t *trace) date(column, text string) (time.Time, error) {
+	if missing(text) {
+		return time.Time{}, nil
+	}
+	at, err := parseDate(text)
+	if err != nil {
+		return time.Time{}, t.fail(column, "%v", err)
+	}
+	return at, nil
+}
