@@ -1,0 +1,68 @@
+package sandbox
+
+import (
+	"fmt"
+	"os"
+	"sync"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/plimsoll/plimsoll/limit"
+	"github.com/plimsoll/plimsoll/process/internal/cgroupfs"
+)
+
+// maxRSSUnit is the unit of ru_maxrss (getrusage(2)).
+const maxRSSUnit = limit.KiB
+
+var adopting struct {
+	sync.Mutex
+	runs int
+}
+
+// becomeSubreaper makes this process the parent of the run's orphans until release.
+func becomeSubreaper() (release func()) {
+	adopting.Lock()
+	defer adopting.Unlock()
+	if adopting.runs++; adopting.runs == 1 {
+		_ = unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
+	}
+	return func() {
+		adopting.Lock()
+		defer adopting.Unlock()
+		if adopting.runs--; adopting.runs == 0 {
+			_ = unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 0, 0, 0, 0)
+		}
+	}
+}
+
+// resident reads how much memory a process holds, its anonymous part.
+func resident(pid int) limit.Bytes {
+	body, err := os.ReadFile(fmt.Sprintf("/proc/%d/statm", pid))
+	if err != nil {
+		return 0
+	}
+	var size, pages, shared int64
+	if _, err := fmt.Sscan(string(body), &size, &pages, &shared); err != nil {
+		return 0
+	}
+	return limit.Bytes(max(0, pages-shared)) * limit.Bytes(os.Getpagesize())
+}
+
+// allMembers lists the pids of a cage's groups, those of inner runs included.
+func allMembers(c cage) []int {
+	var root string
+	switch g := c.(type) {
+	case *group2:
+		root = g.dir
+	case *group1:
+		root = g.memory
+	default:
+		return nil
+	}
+	var pids []int
+	for _, dir := range cgroupfs.Tree(root) {
+		p, _ := cgroupfs.Procs(dir)
+		pids = append(pids, p...)
+	}
+	return pids
+}

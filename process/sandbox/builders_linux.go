@@ -1,0 +1,12 @@
+package sandbox
+
+// builders lists the layers of Linux, strongest first.
+func builders() []builder {
+	return []builder{
+		{Systemd, newSystemd},
+		{Cgroup2, newCgroup2},
+		{Cgroup1, newCgroup1},
+		{Rlimit, newRlimit},
+		{Monitor, newMonitor},
+	}
+}

@@ -1,0 +1,220 @@
+package sandbox
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/plimsoll/plimsoll/process/internal/cgroupfs"
+	"github.com/plimsoll/plimsoll/process/internal/proctree"
+)
+
+// supervisorLeaf is where the supervisor and its own ancestors move, because cgroup v2
+// allows no processes in a group that hands controllers to its children.
+const supervisorLeaf = "plimsoll-sup"
+
+// runPrefix begins the name of every group and unit that Plimsoll makes.
+const runPrefix = "plimsoll-"
+
+// newCgroup2 builds the run in a cgroup v2 directory that is ours to divide: beside the
+// agent of the run around us, or below our own group as in a container.
+func newCgroup2(spec *Spec, limits Limits) (cage, error) {
+	own, err := cgroupfs.Own()
+	if err != nil {
+		return nil, err
+	}
+	if own.Unified == "" {
+		return nil, errors.New("no cgroup v2 hierarchy shows our own group")
+	}
+	if outer, ok := outerNode(own.Unified); ok {
+		name := "inner-" + spec.ID
+		if err := spec.remember(Remains{Layer: Cgroup2, Groups: []string{filepath.Join(outer, name)}}); err != nil {
+			return nil, err
+		}
+		g, err := newGroup2(outer, name, limits)
+		if err != nil {
+			return nil, err
+		}
+		return g, nil
+	}
+	if !hasWord(filepath.Join(own.Unified, "cgroup.controllers"), "memory") {
+		return nil, fmt.Errorf("the memory controller is not offered in %s (on a hybrid host cgroup v1 holds it)", own.Unified)
+	}
+	base := own.Unified
+	if filepath.Base(base) == supervisorLeaf {
+		base = filepath.Dir(base)
+	}
+	name := runPrefix + spec.ID
+	if err := unix.Access(filepath.Join(base, "cgroup.procs"), unix.W_OK); err != nil {
+		return nil, fmt.Errorf("%s is not ours to write to: %w", base, err)
+	}
+	if err := spec.remember(Remains{Layer: Cgroup2, Groups: []string{filepath.Join(base, name)}}); err != nil {
+		return nil, err
+	}
+	if err := claimBase(base); err != nil {
+		return nil, err
+	}
+	g, err := newGroup2(base, name, limits)
+	if err != nil {
+		_ = yieldBase(base)
+		return nil, err
+	}
+	g.after = func() error { return yieldBase(base) }
+	return g, nil
+}
+
+// outerNode tells whether own is the leaf of a run around us, and which node holds it.
+func outerNode(own string) (string, bool) {
+	if filepath.Base(own) != agentLeaf {
+		return "", false
+	}
+	node := filepath.Dir(own)
+	name := filepath.Base(node)
+	inScope := name == "run" && strings.HasPrefix(filepath.Base(filepath.Dir(node)), runPrefix)
+	if inScope || strings.HasPrefix(name, runPrefix) || strings.HasPrefix(name, "inner-") {
+		return node, true
+	}
+	return "", false
+}
+
+// lockBase keeps two runs from dividing the same directory at once.
+func lockBase(base string) (unlock func(), err error) {
+	fd, err := unix.Open(base, unix.O_RDONLY|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return nil, err
+	}
+	for {
+		err = unix.Flock(fd, unix.LOCK_EX)
+		if !errors.Is(err, unix.EINTR) {
+			break
+		}
+	}
+	if err != nil {
+		_ = unix.Close(fd)
+		return nil, err
+	}
+	return func() { _ = unix.Close(fd) }, nil
+}
+
+// claimBase makes base hand memory and pids to its children. It moves only ourselves and
+// our own ancestors out of it; any other process makes the layer unavailable.
+func claimBase(base string) error {
+	unlock, err := lockBase(base)
+	if err != nil {
+		return err
+	}
+	defer unlock()
+	if hasWord(filepath.Join(base, "cgroup.subtree_control"), "memory") && hasWord(filepath.Join(base, "cgroup.subtree_control"), "pids") {
+		return nil
+	}
+	inside, err := cgroupfs.Procs(base)
+	if err != nil {
+		return err
+	}
+	if isRoot := !exists(filepath.Join(base, "cgroup.type")); !isRoot && len(inside) > 0 {
+		family := ancestors(os.Getpid())
+		var foreign []int
+		for _, pid := range inside {
+			if !slices.Contains(family, pid) {
+				foreign = append(foreign, pid)
+			}
+		}
+		if len(foreign) > 0 {
+			return fmt.Errorf("%d foreign processes are in %s too, the first is %s (pid %d); cgroup v2 can divide only a group without processes",
+				len(foreign), base, proctree.Name(foreign[0]), foreign[0])
+		}
+		if err := moveAll(inside, base, filepath.Join(base, supervisorLeaf)); err != nil {
+			return err
+		}
+	}
+	if err := writeControl(base, "cgroup.subtree_control", "+memory +pids"); err != nil {
+		_ = moveBack(base)
+		return err
+	}
+	return nil
+}
+
+func moveAll(pids []int, from, to string) error {
+	if err := os.Mkdir(to, 0o755); err != nil && !errors.Is(err, os.ErrExist) {
+		return err
+	}
+	for _, pid := range pids {
+		if err := writeControl(to, "cgroup.procs", fmt.Sprint(pid)); err != nil && !errors.Is(err, unix.ESRCH) {
+			_ = moveBack(from)
+			return err
+		}
+	}
+	return nil
+}
+
+// moveBack undoes moveAll.
+func moveBack(base string) error {
+	sup := filepath.Join(base, supervisorLeaf)
+	pids, err := cgroupfs.Procs(sup)
+	if err != nil {
+		return err
+	}
+	for _, pid := range pids {
+		if err := writeControl(base, "cgroup.procs", fmt.Sprint(pid)); err != nil && !errors.Is(err, unix.ESRCH) {
+			return err
+		}
+	}
+	if err := unix.Rmdir(sup); err != nil && !errors.Is(err, unix.ENOENT) {
+		return err
+	}
+	return nil
+}
+
+// yieldBase leaves base as it was found once no run of ours is left in it.
+func yieldBase(base string) error {
+	unlock, err := lockBase(base)
+	if err != nil {
+		return err
+	}
+	defer unlock()
+	entries, err := os.ReadDir(base)
+	if err != nil {
+		return err
+	}
+	for _, e := range entries {
+		if e.IsDir() && e.Name() != supervisorLeaf {
+			return nil // another run, or somebody else's group, still needs the controllers
+		}
+	}
+	if !exists(filepath.Join(base, supervisorLeaf)) {
+		return nil // the hierarchy's root: it was not emptied
+	}
+	if err := writeControl(base, "cgroup.subtree_control", "-memory -pids"); err != nil {
+		return err
+	}
+	return moveBack(base)
+}
+
+// ancestors lists pid, its parent, and so on up.
+func ancestors(pid int) []int {
+	var line []int
+	for range 64 {
+		line = append(line, pid)
+		p, err := proctree.Lookup(pid)
+		if err != nil || p.PPID <= 0 {
+			break
+		}
+		pid = p.PPID
+	}
+	return line
+}
+
+func hasWord(file, word string) bool {
+	body, err := os.ReadFile(file)
+	return err == nil && slices.Contains(strings.Fields(string(body)), word)
+}
+
+func exists(file string) bool {
+	_, err := os.Lstat(file)
+	return err == nil
+}

@@ -1,0 +1,326 @@
+package sandbox
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strconv"
+	"strings"
+	"sync"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/plimsoll/plimsoll/limit"
+	"github.com/plimsoll/plimsoll/process/internal/cgroupfs"
+)
+
+// group1 is a memory group and a pids group of cgroup v1. Where the host is hybrid, a v2
+// group beside them lends cgroup.freeze and cgroup.kill; else the v1 freezer does what it can.
+type group1 struct {
+	memory, pids string
+	freezer      string   // v1 freezer group, "" without one
+	unified      string   // v2 group without controllers, "" on a pure v1 host
+	unifiedDir   *os.File // for CLONE_INTO_CGROUP
+	held         Strength
+	usage        *os.File
+	buf          []byte
+	kills        map[string]int // OOM kills by group: v1 counts per group, and a removed one takes its count along
+	killsGone    int
+	closeOne     sync.Once
+}
+
+func newCgroup1(spec *Spec, l Limits) (_ cage, err error) {
+	own, err := cgroupfs.Own()
+	if err != nil {
+		return nil, err
+	}
+	memory, pids := own.V1["memory"], own.V1["pids"]
+	switch {
+	case memory == "":
+		return nil, errors.New("no cgroup v1 memory hierarchy is mounted")
+	case pids == "":
+		return nil, errors.New("no cgroup v1 pids hierarchy is mounted")
+	}
+	name := runPrefix + spec.ID
+	g := &group1{
+		memory: filepath.Join(memory, name),
+		pids:   filepath.Join(pids, name),
+		held:   Strength{ByNobody, ByNobody, ByNobody},
+		kills:  map[string]int{},
+	}
+	for _, dir := range []string{memory, pids} {
+		if err := unix.Access(dir, unix.W_OK); err != nil {
+			return nil, fmt.Errorf("%s is not ours to write to: %w", dir, err)
+		}
+	}
+	if own.Unified != "" && exists(filepath.Join(own.Unified, "cgroup.procs")) && unix.Access(own.Unified, unix.W_OK) == nil {
+		g.unified = filepath.Join(own.Unified, name)
+	}
+	if f := own.V1["freezer"]; f != "" && g.unified == "" && unix.Access(f, unix.W_OK) == nil {
+		g.freezer = filepath.Join(f, name)
+	}
+	if err := spec.remember(Remains{Layer: Cgroup1, Groups: g.groups()}); err != nil {
+		return nil, err
+	}
+	defer func() {
+		if err != nil {
+			_ = g.close()
+		}
+	}()
+	for _, dir := range g.groups() {
+		if err := os.Mkdir(dir, 0o755); err != nil {
+			return nil, fmt.Errorf("make the run's cgroup: %w", err)
+		}
+	}
+	if err := g.setLimits(l); err != nil {
+		return nil, err
+	}
+	if g.usage, err = os.Open(filepath.Join(g.memory, "memory.usage_in_bytes")); err != nil {
+		return nil, err
+	}
+	if g.unified != "" {
+		// A v2 tree that takes no processes (a threaded or invalid domain) costs us the
+		// freezer, not the run.
+		if g.unifiedDir, err = os.Open(g.unified); err != nil || !canTakeProcesses(g.unified) {
+			_ = unix.Rmdir(g.unified)
+			g.unified, g.unifiedDir, err = "", nil, nil
+		}
+	}
+	return g, nil
+}
+
+func canTakeProcesses(group string) bool {
+	body, err := os.ReadFile(filepath.Join(group, "cgroup.type"))
+	return err == nil && strings.TrimSpace(string(body)) == "domain"
+}
+
+func (g *group1) groups() []string {
+	groups := []string{g.memory, g.pids}
+	for _, dir := range []string{g.freezer, g.unified} {
+		if dir != "" {
+			groups = append(groups, dir)
+		}
+	}
+	return groups
+}
+
+func (g *group1) setLimits(l Limits) error {
+	if l.Memory > 0 {
+		if err := writeControl(g.memory, "memory.use_hierarchy", "1"); err != nil && !errors.Is(err, os.ErrNotExist) && !errors.Is(err, unix.EBUSY) && !errors.Is(err, unix.EINVAL) {
+			return err
+		}
+		if err := writeControl(g.memory, "memory.limit_in_bytes", strconv.FormatInt(int64(l.Memory), 10)); err != nil {
+			return err
+		}
+		g.held.Memory = ByKernel
+		if l.Swap >= 0 {
+			err := writeControl(g.memory, "memory.memsw.limit_in_bytes", strconv.FormatInt(int64(l.Memory+l.Swap), 10))
+			switch {
+			case err == nil:
+				g.held.Swap = ByKernel
+			case errors.Is(err, os.ErrNotExist): // no swap accounting: ask the kernel not to swap us
+				if l.Swap == 0 {
+					_ = writeControl(g.memory, "memory.swappiness", "0")
+				}
+			default:
+				return err
+			}
+		}
+	}
+	if l.Pids > 0 {
+		if err := writeControl(g.pids, "pids.max", strconv.Itoa(l.Pids)); err != nil {
+			return err
+		}
+		g.held.Pids = ByKernel
+	}
+	return nil
+}
+
+func (g *group1) strength() Strength { return g.held }
+
+// launch forks from a thread that has entered the groups. In cgroup v1 a single thread can
+// do that (the tasks file); its child starts where the thread is, so that not one
+// instruction of the command runs outside. The thread leaves again afterwards. The main
+// thread is never used: it owns the supervisor's memory in the eyes of the kernel.
+func (g *group1) launch(c *command) (pid int, err error) {
+	if g.unifiedDir != nil {
+		c.sys.UseCgroupFD = true
+		c.sys.CgroupFD = int(g.unifiedDir.Fd())
+	}
+	done := make(chan struct{})
+	var onOwnThread func()
+	onOwnThread = func() {
+		runtime.LockOSThread()
+		if unix.Gettid() == unix.Getpid() {
+			next := make(chan struct{})
+			go func() { defer close(next); onOwnThread() }()
+			<-next
+			runtime.UnlockOSThread()
+			return
+		}
+		pid, err = g.forkInside(c)
+	}
+	go func() { defer close(done); onOwnThread() }()
+	<-done
+	return pid, err
+}
+
+// forkInside must run on a locked thread. It gives the thread back only when the thread is
+// out of the groups again; else the thread ends with its goroutine.
+func (g *group1) forkInside(c *command) (int, error) {
+	tid := strconv.Itoa(unix.Gettid())
+	type move struct{ to, back string }
+	moves := []move{{g.memory, filepath.Dir(g.memory)}, {g.pids, filepath.Dir(g.pids)}}
+	if g.freezer != "" {
+		moves = append(moves, move{g.freezer, filepath.Dir(g.freezer)})
+	}
+	home := true
+	defer func() {
+		for _, m := range moves {
+			if err := writeControl(m.back, "tasks", tid); err != nil {
+				home = false
+			}
+		}
+		if home {
+			runtime.UnlockOSThread()
+		}
+	}()
+	for _, m := range moves {
+		if err := writeControl(m.to, "tasks", tid); err != nil {
+			return 0, fmt.Errorf("enter the run's cgroup: %w", err)
+		}
+	}
+	return c.fork()
+}
+
+func (g *group1) charged() int64 { return readNumber(g.usage) }
+
+func (g *group1) sample() (Sample, bool) {
+	usage := readNumber(g.usage)
+	if usage <= 0 {
+		return Sample{}, usage == 0
+	}
+	g.buf = readInto(filepath.Join(g.memory, "memory.stat"), g.buf)
+	stat := fieldReader(g.buf)
+	kernel := int64(0)
+	if body, err := os.ReadFile(filepath.Join(g.memory, "memory.kmem.usage_in_bytes")); err == nil {
+		kernel = parseNumber(body)
+	}
+	shmem := stat.get("total_shmem")
+	s := Sample{
+		Working: limit.Bytes(min(usage, stat.get("total_rss")+shmem+kernel)),
+		Charged: limit.Bytes(usage),
+		File:    limit.Bytes(max(0, stat.get("total_cache")-shmem)),
+	}
+	if pids, ok := g.members(nil); ok {
+		s.Processes = len(pids)
+	}
+	return s, true
+}
+
+// members opens the file anew each time: through an open descriptor v1 answers from a list
+// that it keeps for a second.
+func (g *group1) members(pids []int) ([]int, bool) {
+	file := filepath.Join(g.memory, "cgroup.procs")
+	for {
+		g.buf = readInto(file, g.buf)
+		if len(g.buf) < cap(g.buf) || cap(g.buf) >= 1<<20 {
+			return cgroupfs.AppendPids(pids, g.buf), true
+		}
+		g.buf = make([]byte, 0, 2*cap(g.buf))
+	}
+}
+
+func (g *group1) peak() (int64, string, bool) {
+	body, err := os.ReadFile(filepath.Join(g.memory, "memory.max_usage_in_bytes"))
+	if err != nil {
+		return 0, "", false
+	}
+	return parseNumber(body), "memory.max_usage_in_bytes", true
+}
+
+// oomKills sums over the subtree, because v1 counts a kill only in the group of the
+// process. Counts of inner groups that are gone since the last call are kept.
+func (g *group1) oomKills() int {
+	total := 0
+	seen := map[string]bool{}
+	for _, dir := range cgroupfs.Tree(g.memory) {
+		body, err := os.ReadFile(filepath.Join(dir, "memory.oom_control"))
+		if err != nil {
+			continue
+		}
+		n := int(fieldReader(body).get("oom_kill"))
+		seen[dir] = true
+		if n > 0 {
+			g.kills[dir] = n
+		}
+		total += n
+	}
+	for dir, n := range g.kills {
+		if !seen[dir] {
+			g.killsGone += n
+			delete(g.kills, dir)
+		}
+	}
+	return total + g.killsGone
+}
+
+func (g *group1) freeze(on bool) error {
+	switch {
+	case g.unified != "":
+		text := "0"
+		if on {
+			text = "1"
+		}
+		return writeControl(g.unified, "cgroup.freeze", text)
+	case g.freezer != "":
+		state := "THAWED"
+		if on {
+			state = "FROZEN"
+		}
+		return writeControl(g.freezer, "freezer.state", state)
+	}
+	return errors.New("neither a cgroup v2 tree nor a v1 freezer is writable")
+}
+
+// kill thaws first: a process frozen by the v1 freezer ignores SIGKILL.
+func (g *group1) kill() error {
+	_ = g.freeze(false)
+	return killGroups1(g.memory, g.pids, g.unified)
+}
+
+// killGroups1 ends everything in the v1 groups. pids.max = 0 keeps a fork bomb from
+// outrunning the loop; cgroup.kill of the v2 tree beside them does most of it at once.
+func killGroups1(memory, pids, unified string) error {
+	_ = writeControl(pids, "pids.max", "0")
+	if unified != "" {
+		_ = writeControl(unified, "cgroup.kill", "1")
+	}
+	return killLoop(func() []int {
+		var all []int
+		for _, root := range []string{memory, pids} {
+			for _, dir := range cgroupfs.Tree(root) {
+				p, _ := cgroupfs.Procs(dir)
+				all = append(all, p...)
+			}
+		}
+		return all
+	})
+}
+
+func (g *group1) close() error {
+	var err error
+	g.closeOne.Do(func() {
+		for _, f := range []*os.File{g.usage, g.unifiedDir} {
+			if f != nil {
+				_ = f.Close()
+			}
+		}
+		for _, dir := range g.groups() {
+			err = errors.Join(err, removeTree(dir))
+		}
+	})
+	return err
+}

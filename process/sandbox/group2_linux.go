@@ -1,0 +1,332 @@
+package sandbox
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/plimsoll/plimsoll/limit"
+	"github.com/plimsoll/plimsoll/process/internal/cgroupfs"
+)
+
+// group2 is one cgroup v2 node that carries the limits, with the leaf "agent" in which
+// the command starts. Inner runs become siblings of that leaf, inside the same limits.
+//
+//	PARENT/NAME          memory.max, memory.swap.max, pids.max; memory.peak is read here
+//	PARENT/NAME/agent    the command and its children
+type group2 struct {
+	dir      string
+	held     Strength
+	agent    *os.File // the leaf, for CLONE_INTO_CGROUP
+	current  *os.File // memory.current, kept open because it is read every 50 ms
+	procs    *os.File // cgroup.procs of the leaf
+	statBuf  []byte
+	closeOne sync.Once
+	// after is run once the node is gone: the layer's own clean-up.
+	after func() error
+}
+
+// agentLeaf is the name of the leaf in which the command starts.
+const agentLeaf = "agent"
+
+// newGroup2 makes the node name below parent, whose subtree_control must offer memory and
+// pids already.
+func newGroup2(parent, name string, l Limits) (g *group2, err error) {
+	g = &group2{dir: filepath.Join(parent, name), held: Strength{ByNobody, ByNobody, ByNobody}}
+	if err := os.Mkdir(g.dir, 0o755); err != nil {
+		return nil, fmt.Errorf("make the run's cgroup: %w", err)
+	}
+	defer func() {
+		if err != nil {
+			g.closeFiles()
+			_ = removeTree(g.dir)
+		}
+	}()
+	if l.Memory > 0 {
+		if err := g.write("memory.max", int64(l.Memory)); err != nil {
+			return nil, err
+		}
+		g.held.Memory = ByKernel
+		switch err := g.limitSwap(l.Swap); {
+		case err == nil && l.Swap >= 0:
+			g.held.Swap = ByKernel
+		case err != nil && !errors.Is(err, os.ErrNotExist): // no swap accounting, or no swap
+			return nil, err
+		}
+		if err := g.writeText("memory.oom.group", "0"); err != nil && !errors.Is(err, os.ErrNotExist) {
+			return nil, err
+		}
+	}
+	if l.Pids > 0 {
+		if err := g.write("pids.max", int64(l.Pids)); err != nil {
+			return nil, err
+		}
+		g.held.Pids = ByKernel
+	}
+	// The leaf needs controllers only where inner runs will want limits of their own.
+	if err := g.writeText("cgroup.subtree_control", "+memory +pids"); err != nil {
+		return nil, err
+	}
+	leaf := filepath.Join(g.dir, agentLeaf)
+	if err := os.Mkdir(leaf, 0o755); err != nil {
+		return nil, fmt.Errorf("make the agent's cgroup: %w", err)
+	}
+	if g.agent, err = os.Open(leaf); err != nil {
+		return nil, err
+	}
+	if g.procs, err = os.Open(filepath.Join(leaf, "cgroup.procs")); err != nil {
+		return nil, err
+	}
+	if g.current, err = os.Open(filepath.Join(g.dir, "memory.current")); err != nil {
+		return nil, fmt.Errorf("the memory controller is not at work in %s: %w", g.dir, err)
+	}
+	return g, nil
+}
+
+func (g *group2) limitSwap(swap limit.Bytes) error {
+	if swap < 0 {
+		return g.writeText("memory.swap.max", "max")
+	}
+	return g.write("memory.swap.max", int64(swap))
+}
+
+func (g *group2) write(name string, n int64) error {
+	return g.writeText(name, strconv.FormatInt(n, 10))
+}
+
+func (g *group2) writeText(name, text string) error { return writeControl(g.dir, name, text) }
+
+// writeControl writes one value into a control file of a group.
+func writeControl(dir, name, text string) error {
+	file := filepath.Join(dir, name)
+	fd, err := unix.Open(file, unix.O_WRONLY|unix.O_CLOEXEC, 0)
+	if err == nil {
+		_, err = unix.Write(fd, []byte(text))
+		_ = unix.Close(fd)
+	}
+	if err != nil {
+		return fmt.Errorf("write %q to %s: %w", text, file, err)
+	}
+	return nil
+}
+
+func (g *group2) strength() Strength { return g.held }
+
+func (g *group2) launch(c *command) (int, error) {
+	c.sys.UseCgroupFD = true
+	c.sys.CgroupFD = int(g.agent.Fd())
+	return c.fork()
+}
+
+func (g *group2) charged() int64 { return readNumber(g.current) }
+
+func (g *group2) sample() (Sample, bool) {
+	current := readNumber(g.current)
+	if current <= 0 {
+		return Sample{}, current == 0
+	}
+	g.statBuf = readInto(filepath.Join(g.dir, "memory.stat"), g.statBuf)
+	stat := fieldReader(g.statBuf)
+	working := stat.get("anon") + stat.get("shmem") + stat.get("kernel")
+	if stat.get("kernel") == 0 { // Linux before 5.18 has the parts only
+		working += stat.get("kernel_stack") + stat.get("pagetables") + stat.get("percpu") + stat.get("slab")
+	}
+	s := Sample{
+		Working: limit.Bytes(working),
+		Charged: limit.Bytes(current),
+		File:    limit.Bytes(max(0, stat.get("file")-stat.get("shmem"))),
+	}
+	if n, err := os.ReadFile(filepath.Join(g.dir, "pids.current")); err == nil {
+		s.Processes = int(parseNumber(n))
+	}
+	return s, true
+}
+
+func (g *group2) members(pids []int) ([]int, bool) {
+	buf := g.statBuf[:cap(g.statBuf)]
+	for {
+		if len(buf) == 0 {
+			buf = make([]byte, 4096)
+		}
+		n, err := unix.Pread(int(g.procs.Fd()), buf, 0)
+		if err != nil || n < 0 {
+			return pids, true // the group is gone: nobody is in it
+		}
+		if n < len(buf) {
+			g.statBuf = buf
+			return cgroupfs.AppendPids(pids, buf[:n]), true
+		}
+		if len(buf) >= 1<<20 {
+			return cgroupfs.AppendPids(pids, buf[:bytes.LastIndexByte(buf, '\n')+1]), true
+		}
+		buf = make([]byte, 2*len(buf))
+	}
+}
+
+func (g *group2) peak() (int64, string, bool) {
+	body, err := os.ReadFile(filepath.Join(g.dir, "memory.peak"))
+	if err != nil { // Linux before 5.19
+		return 0, "", false
+	}
+	return parseNumber(body), "memory.peak", true
+}
+
+func (g *group2) oomKills() int {
+	body, err := os.ReadFile(filepath.Join(g.dir, "memory.events"))
+	if err != nil {
+		return 0
+	}
+	return int(fieldReader(body).get("oom_kill"))
+}
+
+func (g *group2) freeze(on bool) error {
+	text := "0"
+	if on {
+		text = "1"
+	}
+	return g.writeText("cgroup.freeze", text)
+}
+
+func (g *group2) kill() error { return killGroup(g.dir) }
+
+func (g *group2) closeFiles() {
+	for _, f := range []*os.File{g.agent, g.procs, g.current} {
+		if f != nil {
+			_ = f.Close()
+		}
+	}
+}
+
+func (g *group2) close() error {
+	var err error
+	g.closeOne.Do(func() {
+		g.closeFiles()
+		err = removeTree(g.dir)
+		if g.after != nil {
+			err = errors.Join(err, g.after())
+		}
+	})
+	return err
+}
+
+// killGroup ends everything in a v2 group: cgroup.kill where the kernel has it (5.14),
+// else a loop of SIGKILL that wins because pids.max stops new children first.
+func killGroup(dir string) error {
+	_ = writeControl(dir, "cgroup.freeze", "0")
+	if err := writeControl(dir, "cgroup.kill", "1"); err == nil {
+		return nil
+	}
+	_ = writeControl(dir, "pids.max", "0")
+	return killLoop(func() []int {
+		var pids []int
+		for _, d := range cgroupfs.Tree(dir) {
+			p, _ := cgroupfs.Procs(d)
+			pids = append(pids, p...)
+		}
+		return pids
+	})
+}
+
+// killLoop sends SIGKILL to what list returns until it returns nothing, for at most five seconds.
+func killLoop(list func() []int) error {
+	deadline := time.Now().Add(5 * time.Second)
+	for {
+		pids := list()
+		if len(pids) == 0 {
+			return nil
+		}
+		for _, pid := range pids {
+			_ = unix.Kill(pid, unix.SIGKILL)
+		}
+		if time.Now().After(deadline) {
+			return fmt.Errorf("%d processes survive SIGKILL (in uninterruptible sleep?), the first is pid %d", len(pids), pids[0])
+		}
+		time.Sleep(time.Millisecond)
+	}
+}
+
+// removeTree removes a group and all below it. A group stays busy for a moment after its
+// last process was reaped, so it tries for two seconds.
+func removeTree(dir string) error {
+	deadline := time.Now().Add(2 * time.Second)
+	pause := 100 * time.Microsecond
+	for {
+		var busy error
+		for _, d := range cgroupfs.Tree(dir) {
+			if err := unix.Rmdir(d); err != nil && !errors.Is(err, unix.ENOENT) {
+				busy = fmt.Errorf("remove cgroup %s: %w", d, err)
+			}
+		}
+		if busy == nil {
+			return nil
+		}
+		if time.Now().After(deadline) {
+			return busy
+		}
+		time.Sleep(pause)
+		pause = min(2*pause, 20*time.Millisecond)
+	}
+}
+
+// readNumber reads a control file that holds one number through an open descriptor.
+func readNumber(f *os.File) int64 {
+	var buf [32]byte
+	n, err := unix.Pread(int(f.Fd()), buf[:], 0)
+	if err != nil || n <= 0 {
+		return 0
+	}
+	return parseNumber(buf[:n])
+}
+
+// parseNumber reads a decimal number; "max" and anything else is 0, what is beyond an
+// int64 is the largest int64.
+func parseNumber(b []byte) int64 {
+	text := strings.TrimSpace(string(b))
+	n, err := strconv.ParseInt(text, 10, 64)
+	if err != nil && !errors.Is(err, strconv.ErrRange) || n < 0 {
+		return 0
+	}
+	return n
+}
+
+func readInto(file string, buf []byte) []byte {
+	fd, err := unix.Open(file, unix.O_RDONLY|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return buf[:0]
+	}
+	defer unix.Close(fd)
+	if cap(buf) < 8192 {
+		buf = make([]byte, 8192)
+	}
+	n, err := unix.Read(fd, buf[:cap(buf)])
+	if err != nil {
+		n = 0
+	}
+	return buf[:n]
+}
+
+// fieldReader finds "name value" lines in a flat keyed control file.
+type fieldReader []byte
+
+func (f fieldReader) get(name string) int64 {
+	for rest := []byte(f); len(rest) > 0; {
+		line := rest
+		if i := bytes.IndexByte(rest, '\n'); i >= 0 {
+			line, rest = rest[:i], rest[i+1:]
+		} else {
+			rest = nil
+		}
+		if len(line) > len(name) && line[len(name)] == ' ' && string(line[:len(name)]) == name {
+			return parseNumber(line[len(name)+1:])
+		}
+	}
+	return 0
+}

@@ -1,0 +1,134 @@
+package sandbox
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"strconv"
+	"strings"
+
+	"github.com/plimsoll/plimsoll/limit"
+	"github.com/plimsoll/plimsoll/process/internal/cgroupfs"
+	"github.com/plimsoll/plimsoll/process/sandbox/internal/shim"
+)
+
+// The trial: a child takes twice what it is allowed.
+const (
+	trialLimit = 32 * limit.MiB
+	trialPids  = 24
+)
+
+// Probe tries every layer of this operating system by doing the real thing once: a child
+// that takes more memory than it may must be stopped. It takes a fraction of a second. The
+// systemd layer is tried last because it moves this process into a scope of its own. nested
+// says that this process runs inside a run.
+func Probe(ctx context.Context, nested bool) []Capability {
+	order := []Layer{Cgroup2, Cgroup1, Rlimit, Monitor, Systemd}
+	found := map[Layer]Capability{}
+	for _, layer := range order {
+		found[layer] = probeLayer(ctx, layer, nested)
+	}
+	var list []Capability
+	for _, layer := range Layers() {
+		if c, ok := found[layer]; ok {
+			list = append(list, c)
+		}
+	}
+	return list
+}
+
+func probeLayer(ctx context.Context, layer Layer, nested bool) Capability {
+	c := Capability{Name: layer, Strength: Strength{ByNobody, ByNobody, ByNobody}}
+	take := 2 * trialLimit
+	if layer == Rlimit {
+		take = rlimitFloor + 64*limit.MiB
+	}
+	res, err := trial(ctx, layer, nested, "memory", int64(take))
+	if err != nil {
+		c.Why = reason(err)
+		return c
+	}
+	stopped := res.ExitCode == 137 || res.ExitCode == shim.Stopped
+	if !stopped {
+		c.Why = fmt.Sprintf("a child took %s under a limit of %s and was not stopped (exit %d)", take.Human(), trialLimit.Human(), res.ExitCode)
+		return c
+	}
+	c.Available, c.Strength = true, res.Strength
+	var notes []string
+	if c.Pids == ByKernel {
+		pids, err := trial(ctx, layer, nested, "pids", 2*trialPids)
+		if err != nil || pids.ExitCode != shim.Stopped {
+			c.Pids = ByNobody
+			notes = append(notes, "the limit of processes did not hold")
+		}
+	}
+	if c.Memory == ByKernel && !res.Peak.Exact {
+		notes = append(notes, "the kernel keeps no peak here (memory.peak needs Linux 5.19): peaks are sampled")
+	}
+	if g := outerOOMGroup(); g != "" {
+		notes = append(notes, g+" has memory.oom.group=1: reaching that outer limit kills everything in it")
+	}
+	if layer == Systemd && os.Geteuid() != 0 && !lingers() {
+		notes = append(notes, "the user does not linger: runs end at logout (loginctl enable-linger)")
+	}
+	c.Why = strings.Join(notes, "; ")
+	return c
+}
+
+func trial(ctx context.Context, layer Layer, nested bool, what string, amount int64) (Result, error) {
+	self, err := os.Executable()
+	if err != nil {
+		return Result{}, err
+	}
+	null, err := os.OpenFile(os.DevNull, os.O_RDWR, 0)
+	if err != nil {
+		return Result{}, err
+	}
+	defer null.Close()
+	run, err := Start(ctx, Spec{
+		ID:     fmt.Sprintf("probe-%d-%s-%s", os.Getpid(), layer, what),
+		Path:   self,
+		Args:   []string{shim.Trial, what, strconv.FormatInt(amount, 10)},
+		Env:    []string{"GOMAXPROCS=1"},
+		Files:  []*os.File{null, null, null},
+		Limits: Limits{Memory: trialLimit, Pids: trialPids},
+		Layers: []Layer{layer},
+		Nested: nested,
+		Detach: true,
+	})
+	if err != nil {
+		return Result{}, err
+	}
+	return run.Wait()
+}
+
+// reason is the bare cause of a failed start.
+func reason(err error) string {
+	if e, ok := errors.AsType[*NotEnforced](err); ok && len(e.Tried) > 0 {
+		return e.Tried[0].Err.Error()
+	}
+	return err.Error()
+}
+
+// outerOOMGroup names the group around us whose OOM kill takes everything, if there is one.
+func outerOOMGroup() string {
+	own, err := cgroupfs.Own()
+	if err != nil || own.Unified == "" {
+		return ""
+	}
+	for dir := own.Unified; len(dir) >= len(own.UnifiedMount) && dir != "/"; dir = parentDir(dir) {
+		body, err := os.ReadFile(dir + "/memory.oom.group")
+		if err == nil && strings.TrimSpace(string(body)) == "1" {
+			return dir
+		}
+	}
+	return ""
+}
+
+func parentDir(dir string) string {
+	if i := strings.LastIndexByte(dir, '/'); i > 0 {
+		return dir[:i]
+	}
+	return "/"
+}

@@ -1,0 +1,307 @@
+package sandbox
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"regexp"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/plimsoll/plimsoll/journal"
+	"github.com/plimsoll/plimsoll/limit"
+)
+
+// Run is a command that runs inside its limits. Methods are safe for concurrent use.
+type Run struct {
+	spec    Spec
+	layer   Layer
+	cage    cage
+	pid     int
+	began   time.Time
+	started uint64 // the command's start time, against reuse of its pid
+
+	watch  *watcher
+	exited chan struct{} // closed when the command has ended
+	ended  exitStatus    // valid after exited
+	done   chan struct{} // closed when the run is over, leftovers included
+	result Result        // valid after done
+	failed error
+
+	cageMu sync.Mutex // the cage is used by the watcher, by finish, and by Freeze and Kill
+	frozen bool
+	// killedByUs is set when Plimsoll, not the kernel, ended the command for memory.
+	killedByUs atomic.Bool
+	limitKills atomic.Int64
+}
+
+// exitStatus is how the command itself ended.
+type exitStatus struct {
+	code   int // 128+signal when a signal ended it
+	signal int
+	cpu    time.Duration
+	maxRSS limit.Bytes
+	err    error
+}
+
+// builder makes the cage of one layer.
+type builder struct {
+	layer Layer
+	build func(*Spec, Limits) (cage, error)
+}
+
+var validID = regexp.MustCompile(`^[a-z0-9]([a-z0-9-]{0,62}[a-z0-9])?$`)
+
+func (s *Spec) check() error {
+	switch {
+	case !validID.MatchString(s.ID):
+		return fmt.Errorf("sandbox: the run's ID is %q, want 1 to 64 of a-z, 0-9 and '-'", s.ID)
+	case s.Path == "" || len(s.Args) == 0:
+		return errors.New("sandbox: no command given")
+	case s.Limits.Memory < 0 || s.Limits.Pids < 0:
+		return fmt.Errorf("sandbox: negative limits: memory %d, pids %d", s.Limits.Memory, s.Limits.Pids)
+	}
+	return nil
+}
+
+func (s *Spec) remember(r Remains) error {
+	if s.Remember == nil {
+		return nil
+	}
+	r.ID = s.ID
+	return s.Remember(r)
+}
+
+func (s *Spec) note(e journal.Event) {
+	if s.Journal != nil {
+		s.Journal.Append(e)
+	}
+}
+
+// limits are what the layers are asked to hold: none when enforcement is off.
+func (s *Spec) limits() Limits {
+	if s.Enforcement == Off {
+		return Limits{}
+	}
+	return s.Limits
+}
+
+// Start runs the command in the strongest layer that works. Trying a layer is doing the
+// real thing: a layer counts as working when the command runs in it. The errors are
+// [*ExecError] when the command can't be executed, [*NotEnforced] when no layer gives what
+// spec.Enforcement demands; in both cases nothing is left behind.
+func Start(ctx context.Context, spec Spec) (*Run, error) {
+	if err := spec.check(); err != nil {
+		return nil, err
+	}
+	if spec.Grace <= 0 {
+		spec.Grace = DefaultGrace
+	}
+	refused := &NotEnforced{Enforcement: spec.Enforcement}
+	for _, b := range chosen(spec.Layers) {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+		run, err := startIn(&spec, b)
+		if err == nil {
+			return run, nil
+		}
+		if exec, ok := errors.AsType[*ExecError](err); ok {
+			return nil, exec
+		}
+		refused.Tried = append(refused.Tried, &NotAvailable{Layer: b.layer, Err: err})
+		spec.note(journal.LayerFailed{Layer: string(b.layer), Error: err.Error()})
+	}
+	return nil, refused
+}
+
+// chosen are the builders of this operating system, in the order asked for.
+func chosen(layers []Layer) []builder {
+	all := builders()
+	if layers == nil {
+		return all
+	}
+	var list []builder
+	for _, l := range layers {
+		i := slices.IndexFunc(all, func(b builder) bool { return b.layer == l })
+		if i < 0 {
+			l := l
+			list = append(list, builder{l, func(*Spec, Limits) (cage, error) {
+				return nil, errors.New("does not exist on this operating system")
+			}})
+			continue
+		}
+		list = append(list, all[i])
+	}
+	return list
+}
+
+var errNotKernel = errors.New("holds memory, but not by the kernel for the whole run")
+
+func startIn(spec *Spec, b builder) (*Run, error) {
+	if spec.Enforcement == Required && spec.Limits.Memory > 0 && (b.layer == Rlimit || b.layer == Monitor) {
+		return nil, errNotKernel
+	}
+	c, err := b.build(spec, spec.limits())
+	if err != nil {
+		return nil, err
+	}
+	if spec.Enforcement == Required && spec.Limits.Memory > 0 && c.strength().Memory != ByKernel {
+		return nil, errors.Join(errNotKernel, c.close())
+	}
+	r := &Run{
+		spec:   *spec,
+		layer:  b.layer,
+		cage:   c,
+		exited: make(chan struct{}),
+		done:   make(chan struct{}),
+	}
+	adopt := false
+	if _, known := c.members(nil); !known {
+		adopt = spec.Subreaper
+	}
+	release := func() {}
+	if adopt {
+		release = becomeSubreaper()
+	}
+	r.began = time.Now()
+	r.pid, err = c.launch(newCommand(spec))
+	if err != nil {
+		release()
+		return nil, errors.Join(err, c.close())
+	}
+	r.started = startTime(r.pid)
+	held := c.strength()
+	spec.note(journal.LayerChosen{
+		Layer: string(b.layer), Memory: string(held.Memory), Swap: string(held.Swap), Pids: string(held.Pids),
+	})
+	spec.note(journal.RunStarted{PID: r.pid, LimitBytes: int64(spec.limits().Memory)})
+	r.watch = newWatcher(r, adopt)
+	go r.attendCommand(release)
+	return r, nil
+}
+
+// attendCommand waits for the command, then for the end of the run.
+func (r *Run) attendCommand(release func()) {
+	watching := make(chan struct{})
+	stop := make(chan struct{})
+	go func() { defer close(watching); r.watch.loop(stop) }()
+	r.ended = waitFor(r.pid, r.onStop)
+	close(r.exited)
+	if r.spec.OnExit == WaitForLeftovers {
+		r.watch.waitEmpty()
+	}
+	close(stop)
+	<-watching
+	r.finish()
+	release()
+	close(r.done)
+}
+
+// PID is the command's process id.
+func (r *Run) PID() int { return r.pid }
+
+// Layer tells which layer holds the run.
+func (r *Run) Layer() Layer { return r.layer }
+
+// Strength tells who holds each limit.
+func (r *Run) Strength() Strength { return r.cage.strength() }
+
+// Exited is closed when the command itself has ended; leftovers may still run.
+func (r *Run) Exited() <-chan struct{} { return r.exited }
+
+// Done is closed when the run is over.
+func (r *Run) Done() <-chan struct{} { return r.done }
+
+// Wait returns when the run is over: the command has ended, and so have its leftovers as
+// spec.OnExit wants it. The error tells what could not be cleaned up; the result is valid
+// nevertheless.
+func (r *Run) Wait() (Result, error) {
+	<-r.done
+	return r.result, r.failed
+}
+
+// Sample is what the run uses now, as the watcher last saw it.
+func (r *Run) Sample() Sample { return r.watch.last() }
+
+// Freeze stops every process of the run, or lets them go on. Without a group it sends
+// SIGSTOP and SIGCONT to each process, which they can notice.
+func (r *Run) Freeze(on bool) error {
+	r.cageMu.Lock()
+	defer r.cageMu.Unlock()
+	if r.frozen == on {
+		return nil
+	}
+	err := r.cage.freeze(on)
+	if err != nil {
+		err = r.watch.stopTree(on)
+	}
+	if err == nil {
+		r.frozen = on
+	}
+	return err
+}
+
+// Kill ends every process of the run at once, the frozen ones too.
+func (r *Run) Kill() error {
+	if err := r.Freeze(false); err != nil && r.frozen {
+		return err
+	}
+	r.cageMu.Lock()
+	defer r.cageMu.Unlock()
+	err := r.cage.kill()
+	return errors.Join(err, r.watch.killTree())
+}
+
+// finish tells leftovers to go, reads the peak, and takes the cage down.
+func (r *Run) finish() {
+	_ = r.Freeze(false)
+	r.cageMu.Lock()
+	defer r.cageMu.Unlock()
+	res := &r.result
+	res.Layer, res.Strength = r.layer, r.cage.strength()
+	res.Started, res.Duration = r.began, time.Since(r.began)
+	res.ExitCode, res.Signal, res.CPU = r.ended.code, r.ended.signal, r.ended.cpu
+	r.failed = r.ended.err
+
+	left, err := r.watch.endLeftovers()
+	res.Leftovers = left
+	r.failed = errors.Join(r.failed, err)
+	r.watch.sampleLocked()
+	res.OOMKills = r.watch.countKills()
+	res.LimitKills = int(r.limitKills.Load())
+	res.CommandOOM = res.ExitCode == 137 && (res.OOMKills > 0 || r.killedByUs.Load())
+	res.Peak = r.peak()
+	for _, l := range left {
+		r.spec.note(journal.Leftover{PID: l.PID, Name: l.Name, Fate: l.Fate})
+	}
+	if r.spec.OnExit == LeaveLeftovers && len(left) > 0 {
+		return // the group stays for them; gc removes it when they have gone
+	}
+	r.failed = errors.Join(r.failed, r.cage.close())
+}
+
+// peak joins what the kernel kept and what was sampled.
+func (r *Run) peak() Peak {
+	seen := r.watch.highest()
+	p := Peak{Working: seen.Working, File: seen.File}
+	if bytes, method, ok := r.cage.peak(); ok && bytes > 0 {
+		p.Bytes, p.Method, p.Exact = limit.Bytes(bytes), method, true
+		// What was charged at the peak and can't have been page cache was working set.
+		p.Working = min(p.Bytes, max(p.Working, p.Bytes-p.File))
+		return p
+	}
+	p.Bytes, p.Method = max(seen.Charged, seen.Working), "sampled"
+	// ru_maxrss of a child starts at our own size, because fork copies our memory: it says
+	// something only where it is larger.
+	if r.ended.maxRSS > p.Bytes && (p.Bytes == 0 || r.ended.maxRSS > ownPeak()) {
+		p.Bytes, p.Method = r.ended.maxRSS, "ru_maxrss"
+	}
+	p.Bytes = max(p.Bytes, 1)
+	if p.Working == 0 {
+		p.Working = p.Bytes
+	}
+	return p
+}

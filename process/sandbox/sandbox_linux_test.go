@@ -1,0 +1,369 @@
+package sandbox_test
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/plimsoll/plimsoll/limit"
+	"github.com/plimsoll/plimsoll/process/sandbox"
+)
+
+// The test binary plays the tools: it runs itself with toolVar set.
+const toolVar = "SANDBOX_TEST_TOOL"
+
+func TestMain(m *testing.M) {
+	if tool := os.Getenv(toolVar); tool != "" {
+		os.Exit(playTool(tool, os.Args[1:]))
+	}
+	os.Exit(m.Run())
+}
+
+// available asks once which layers work on this host.
+var available = func() map[sandbox.Layer]sandbox.Capability {
+	found := map[sandbox.Layer]sandbox.Capability{}
+	for _, c := range sandbox.Probe(contextBackground(), os.Getenv(sandbox.CookieName) != "") {
+		found[c.Name] = c
+	}
+	return found
+}
+
+// eachLayer runs the test in every layer that works here, and says which do not.
+func eachLayer(t *testing.T, kernelOnly bool, test func(t *testing.T, layer sandbox.Layer)) {
+	t.Helper()
+	layers := probed()
+	any := false
+	for _, layer := range sandbox.Layers() {
+		c, ok := layers[layer]
+		if !ok || kernelOnly && (layer == sandbox.Rlimit || layer == sandbox.Monitor) {
+			continue
+		}
+		t.Run(string(layer), func(t *testing.T) {
+			if !c.Available {
+				t.Skipf("layer %s is not available here: %s", layer, c.Why)
+			}
+			any = true
+			test(t, layer)
+		})
+	}
+	if want := os.Getenv("PLIMSOLL_TEST_LAYERS"); want != "" {
+		for name := range strings.SplitSeq(want, ",") {
+			if !layers[sandbox.Layer(name)].Available {
+				t.Errorf("this host was said to have layer %s, but: %s", name, layers[sandbox.Layer(name)].Why)
+			}
+		}
+	}
+	if !any && !kernelOnly {
+		t.Error("no layer is available here")
+	}
+}
+
+// spec describes a run of a tool that this binary plays.
+func spec(t *testing.T, layer sandbox.Layer, tool string, args ...string) sandbox.Spec {
+	t.Helper()
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	null, err := os.OpenFile(os.DevNull, os.O_RDWR, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { null.Close() })
+	return sandbox.Spec{
+		ID:     fmt.Sprintf("t%d-%d", os.Getpid(), time.Now().UnixNano()%1e9),
+		Path:   self,
+		Args:   append([]string{tool}, args...),
+		Env:    append(os.Environ(), toolVar+"="+tool, "GOGC=off"),
+		Files:  []*os.File{null, null, os.Stderr},
+		Layers: []sandbox.Layer{layer},
+		Detach: true, Subreaper: true,
+		Limits: sandbox.Limits{Memory: 1 * limit.GiB, Pids: 400},
+	}
+}
+
+func run(t *testing.T, s sandbox.Spec) sandbox.Result {
+	t.Helper()
+	r, err := sandbox.Start(t.Context(), s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	res, err := r.Wait()
+	if err != nil {
+		t.Errorf("after the run: %v", err)
+	}
+	return res
+}
+
+func TestExitStatusPassesThrough(t *testing.T) {
+	eachLayer(t, false, func(t *testing.T, layer sandbox.Layer) {
+		s := spec(t, layer, "exit", "7")
+		if res := run(t, s); res.ExitCode != 7 || res.Signal != 0 || res.Peak.Bytes <= 0 {
+			t.Errorf("got %+v", res)
+		}
+		s = spec(t, layer, "die", "15")
+		if res := run(t, s); res.ExitCode != 143 || res.Signal != 15 {
+			t.Errorf("got %+v", res)
+		}
+	})
+}
+
+func TestStreamsAndDescriptorsPass(t *testing.T) {
+	eachLayer(t, false, func(t *testing.T, layer sandbox.Layer) {
+		in, inW, _ := os.Pipe()
+		outR, out, _ := os.Pipe()
+		s := spec(t, layer, "cat")
+		s.Files = []*os.File{in, out, os.Stderr}
+		payload := bytes.Repeat([]byte{0, 1, 0xff, '\n', 'x'}, 200_000)
+		go func() { _, _ = inW.Write(payload); inW.Close() }()
+		r, err := sandbox.Start(t.Context(), s)
+		if err != nil {
+			t.Fatal(err)
+		}
+		out.Close()
+		in.Close()
+		got, _ := io.ReadAll(outR)
+		if res, _ := r.Wait(); res.ExitCode != 0 || !bytes.Equal(got, payload) {
+			t.Errorf("exit %d, %d bytes of %d came back", res.ExitCode, len(got), len(payload))
+		}
+	})
+}
+
+func TestCommandThatCannotRun(t *testing.T) {
+	dir := t.TempDir()
+	plain := dir + "/plain"
+	if err := os.WriteFile(plain, []byte("x"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	script := dir + "/script"
+	if err := os.WriteFile(script, []byte("exit 9\n"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	orphan := dir + "/orphan"
+	if err := os.WriteFile(orphan, []byte("#!/no/such/interpreter\n"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	eachLayer(t, false, func(t *testing.T, layer sandbox.Layer) {
+		for path, want := range map[string]int{dir + "/missing": 127, plain: 126, dir: 126, orphan: 126} {
+			s := spec(t, layer, "x")
+			s.Path = path
+			_, err := sandbox.Start(t.Context(), s)
+			var exec *sandbox.ExecError
+			if !asExec(err, &exec) || exec.Status != want {
+				t.Errorf("%s: got %v, want status %d", path, err, want)
+			}
+		}
+		s := spec(t, layer, "x")
+		s.Path = script
+		if res := run(t, s); res.ExitCode != 9 {
+			t.Errorf("a script without an interpreter line runs under sh: exit %d", res.ExitCode)
+		}
+	})
+}
+
+func TestPeakOfAShortSpikeIsTheKernels(t *testing.T) {
+	eachLayer(t, true, func(t *testing.T, layer sandbox.Layer) {
+		for name, c := range map[string]struct {
+			args []string
+			want limit.Bytes
+		}{
+			"one process, 400 MB for 50 ms": {[]string{"1", "400", "50"}, 400 * limit.MiB},
+			"four children, 300 MB each":    {[]string{"4", "300", "300"}, 1200 * limit.MiB},
+		} {
+			s := spec(t, layer, "spike", c.args...)
+			s.Limits.Memory = 3 * limit.GiB / 2
+			res := run(t, s)
+			if res.ExitCode != 0 {
+				t.Fatalf("%s: %+v", name, res)
+			}
+			if !res.Peak.Exact {
+				t.Skipf("this kernel keeps no peak: %+v", res.Peak)
+			}
+			// The tool itself is a few MB; what it takes is touched to the last page.
+			if low, high := c.want, c.want*103/100+24*limit.MiB; res.Peak.Bytes < low || res.Peak.Bytes > high {
+				t.Errorf("%s: peak %d, want within [%d, %d]", name, res.Peak.Bytes, low, high)
+			}
+			if res.Peak.Working < c.want*95/100 {
+				t.Errorf("%s: working set %s of %s", name, res.Peak.Working.Human(), c.want.Human())
+			}
+		}
+	})
+}
+
+func TestWatchedPeakIsALowerBoundAndNeverZero(t *testing.T) {
+	for _, layer := range []sandbox.Layer{sandbox.Rlimit, sandbox.Monitor} {
+		res := run(t, spec(t, layer, "exit", "0"))
+		if res.Peak.Exact || res.Peak.Bytes <= 0 {
+			t.Errorf("%s: %+v", layer, res.Peak)
+		}
+		res = run(t, spec(t, layer, "spike", "1", "300", "1200"))
+		if res.Peak.Exact || res.Peak.Bytes < 290*limit.MiB || res.Peak.Bytes > 340*limit.MiB {
+			t.Errorf("%s: 300 MB for more than a second: %+v", layer, res.Peak)
+		}
+	}
+}
+
+func TestAMemoryBombEndsWith137(t *testing.T) {
+	eachLayer(t, false, func(t *testing.T, layer sandbox.Layer) {
+		s := spec(t, layer, "spike", "1", "600", "3000")
+		s.Limits.Memory = 200 * limit.MiB
+		if layer == sandbox.Rlimit {
+			s.Args = []string{"spike", "1", "2300", "10"} // above the floor of 2 GiB: the process itself is refused
+		}
+		res := run(t, s)
+		if layer == sandbox.Rlimit {
+			if res.ExitCode == 0 {
+				t.Errorf("got %+v", res)
+			}
+			return
+		}
+		if res.ExitCode != 137 || !res.CommandOOM {
+			t.Errorf("got %+v", res)
+		}
+		if c := res.Strength.Memory; c == sandbox.ByKernel && res.OOMKills == 0 {
+			t.Errorf("no OOM kill counted: %+v", res)
+		}
+	})
+}
+
+func TestAForkBombIsHeld(t *testing.T) {
+	eachLayer(t, false, func(t *testing.T, layer sandbox.Layer) {
+		s := spec(t, layer, "forkbomb", "300")
+		s.Limits.Pids = 40
+		began := time.Now()
+		res := run(t, s)
+		if layer == sandbox.Rlimit || layer == sandbox.Monitor {
+			if res.LimitKills == 0 {
+				t.Errorf("nothing was ended over 40 processes: %+v", res)
+			}
+			return
+		}
+		if res.ExitCode != 11 { // 11: fork was refused
+			t.Errorf("after %s: %+v", time.Since(began), res)
+		}
+	})
+}
+
+func TestTheAgentSurvivesItsChildren(t *testing.T) {
+	times := 3
+	if n, err := strconv.Atoi(os.Getenv("PLIMSOLL_TEST_SURVIVALS")); err == nil {
+		times = n
+	}
+	eachLayer(t, true, func(t *testing.T, layer sandbox.Layer) {
+		for i := range times {
+			s := spec(t, layer, "agent", "250", "8", "60")
+			s.Limits.Memory = 400 * limit.MiB
+			res := run(t, s)
+			if res.ExitCode != 0 || res.OOMKills == 0 {
+				t.Errorf("time %d of %d: the agent of 250 MB ended with %d after %d OOM kills", i+1, times, res.ExitCode, res.OOMKills)
+			}
+			if res.CommandOOM {
+				t.Errorf("time %d: a killed child is no OOM of the command", i+1)
+			}
+		}
+	})
+}
+
+func TestReadingABigFileIsNoDemand(t *testing.T) {
+	file := t.TempDir() + "/big"
+	if err := exec.Command("truncate", "-s", "640M", file).Run(); err != nil {
+		t.Fatal(err)
+	}
+	if out, err := exec.Command("dd", "if=/dev/zero", "of="+file, "bs=1M", "count=640").CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	eachLayer(t, true, func(t *testing.T, layer sandbox.Layer) {
+		s := spec(t, layer, "read", file)
+		s.Limits.Memory = 64 * limit.MiB
+		res := run(t, s)
+		if res.ExitCode != 0 || res.OOMKills != 0 {
+			t.Fatalf("reading ten times the limit failed: %+v", res)
+		}
+		if res.Peak.Working > 40*limit.MiB {
+			t.Errorf("page cache counted as working set: %+v", res.Peak)
+		}
+	})
+}
+
+func TestLeftoversAreEndedAndListed(t *testing.T) {
+	eachLayer(t, false, func(t *testing.T, layer sandbox.Layer) {
+		s := spec(t, layer, "daemons", "2", "stubborn")
+		s.Grace = 300 * time.Millisecond
+		res := run(t, s)
+		if res.ExitCode != 0 || len(res.Leftovers) != 3 {
+			t.Fatalf("want 3 leftovers: %+v", res)
+		}
+		killed := 0
+		for _, l := range res.Leftovers {
+			if processExists(l.PID) {
+				t.Errorf("%+v is still there", l)
+			}
+			if l.Fate == "killed" {
+				killed++
+			}
+		}
+		if killed != 1 {
+			t.Errorf("only the stubborn one needs SIGKILL: %+v", res.Leftovers)
+		}
+	})
+}
+
+func TestRequiredRefusesWithoutTheKernel(t *testing.T) {
+	for _, layer := range []sandbox.Layer{sandbox.Rlimit, sandbox.Monitor} {
+		s := spec(t, layer, "exit", "0")
+		s.Enforcement = sandbox.Required
+		_, err := sandbox.Start(t.Context(), s)
+		if err == nil || !strings.Contains(err.Error(), "doctor") {
+			t.Errorf("%s: got %v, want a refusal with a next step", layer, err)
+		}
+	}
+}
+
+func TestNothingStaysBehind(t *testing.T) {
+	eachLayer(t, false, func(t *testing.T, layer sandbox.Layer) {
+		var last sandbox.Remains
+		s := spec(t, layer, "exit", "0")
+		s.Remember = func(r sandbox.Remains) error { last = r; return nil }
+		run(t, s)
+		if last.ID != s.ID || last.Layer != layer {
+			t.Errorf("remembered %+v", last)
+		}
+		for _, dir := range last.Groups {
+			if layer == sandbox.Systemd {
+				dir += "/run"
+			}
+			if _, err := os.Stat(dir); err == nil {
+				t.Errorf("%s is still there", dir)
+			}
+		}
+	})
+}
+
+func TestRemoveEndsWhatADeadSupervisorLeft(t *testing.T) {
+	eachLayer(t, false, func(t *testing.T, layer sandbox.Layer) {
+		remains, tool := killedSupervisor(t, layer)
+		if !processExists(tool) {
+			t.Fatal("the tool should have outlived its supervisor")
+		}
+		if err := sandbox.Remove(t.Context(), remains, 200*time.Millisecond); err != nil {
+			t.Fatal(err)
+		}
+		if processExists(tool) {
+			t.Error("the tool is still there")
+		}
+		for _, dir := range remains.Groups {
+			if !goneWithin(dir, 3*time.Second) {
+				t.Errorf("%s is still there", dir)
+			}
+		}
+		if err := sandbox.Remove(t.Context(), remains, 0); err != nil {
+			t.Errorf("removing again: %v", err)
+		}
+	})
+}

@@ -1,0 +1,184 @@
+package sandbox
+
+import (
+	"os"
+	"time"
+
+	"github.com/plimsoll/plimsoll/journal"
+	"github.com/plimsoll/plimsoll/limit"
+)
+
+// Unlimited in [Limits].Swap leaves swap alone.
+const Unlimited limit.Bytes = -1
+
+// Limits bound one run, all its processes together.
+type Limits struct {
+	// Memory is the most memory in bytes; 0 sets no limit.
+	Memory limit.Bytes
+	// Swap is the most swap beside it in bytes; 0 allows none, Unlimited leaves it alone.
+	// It counts only together with Memory.
+	Swap limit.Bytes
+	// Pids is the most processes and threads; 0 sets no limit.
+	Pids int
+	// AddressSpace (bytes) and UserProcesses ask the rlimit layer for RLIMIT_AS and
+	// RLIMIT_NPROC as well; 0 leaves them alone, as it should for nearly all tools: the
+	// first breaks Node, Bun and Go, the second counts all the user's processes.
+	AddressSpace  limit.Bytes
+	UserProcesses int
+}
+
+// OnExit says what happens to descendants that outlive the command.
+type OnExit string
+
+// The choices. The zero value means KillLeftovers.
+const (
+	// KillLeftovers asks them with SIGTERM and ends them after the grace.
+	KillLeftovers OnExit = "kill"
+	// WaitForLeftovers waits until they have ended by themselves.
+	WaitForLeftovers OnExit = "wait"
+	// LeaveLeftovers leaves them running inside their limits.
+	LeaveLeftovers OnExit = "leave"
+)
+
+// Defaults of [Spec].
+const (
+	// DefaultGrace is what leftovers get between SIGTERM and SIGKILL.
+	DefaultGrace = 2 * time.Second
+	// DefaultStopGrace is what the command gets after a second SIGTERM before SIGKILL.
+	DefaultStopGrace = 5 * time.Second
+)
+
+// Spec describes a run.
+type Spec struct {
+	// ID names the run's cgroup and unit: 1 to 64 of a-z, 0-9 and '-'. It must be unique
+	// on the host. Required.
+	ID string
+	// Path is the executable, Args the whole argument vector with the name first. Required.
+	Path string
+	Args []string
+	// Env is the environment, as given; nil means the supervisor's own. The cookie by which
+	// descendants are recognised ([CookieName]) is added.
+	Env []string
+	// Dir is the working directory; "" means the supervisor's own.
+	Dir string
+	// Files are the standard streams; nil means the supervisor's own three. Descriptors
+	// above 2 that are inherited without close-on-exec pass on by themselves.
+	Files []*os.File
+
+	Limits      Limits
+	Enforcement Enforcement
+	// Layers restricts and orders what is tried; nil means all.
+	Layers []Layer
+	// Nested says that the supervisor itself is inside another run.
+	Nested bool
+	OnExit OnExit
+	Grace  time.Duration
+	// Detach starts the command in a session of its own. Without a controlling terminal
+	// this is what keeps a stray signal to our group away from it.
+	Detach bool
+	// Launcher says that the command only starts the agent (npx, a shell): the chain of
+	// first children that leads to the agent is spared together with the command.
+	Launcher bool
+	// OnStop is called when the command was stopped by a signal (SIGSTOP, SIGTSTP, …): a
+	// supervisor under job control stops itself the same way. It may block.
+	OnStop func(signal int)
+	// Subreaper makes the calling process adopt orphans of the run while it lasts (Linux).
+	// A program that waits for other children of its own should know that it will meet theirs.
+	Subreaper bool
+
+	// Remember is called before anything outside of this process is made, with all it
+	// takes to clean up after a supervisor that died. An error stops the start.
+	Remember func(Remains) error
+	// Observe is called with a sample at most every half second, from one goroutine.
+	Observe func(Sample)
+	// Journal takes the events of the run; nil means none are kept.
+	Journal *journal.Journal
+}
+
+// CookieName is the environment variable that carries Spec.ID into the run.
+const CookieName = "PLIMSOLL_RUN_ID"
+
+// Sample is what a run used at one moment, in bytes.
+type Sample struct {
+	// Working is anonymous memory, shared memory and kernel memory: what can't be reclaimed.
+	Working limit.Bytes
+	// Charged is all that counts against the limit, page cache included (0 without a cgroup).
+	Charged limit.Bytes
+	// File is the page cache charged to the run (0 without a cgroup).
+	File limit.Bytes
+	// Processes is the number of processes.
+	Processes int
+}
+
+// Peak is the most memory a run used.
+type Peak struct {
+	// Bytes is the high-water mark: what the kernel kept where Exact, page cache included;
+	// else the highest sample, which is a lower bound. Never 0 for a run that started.
+	Bytes limit.Bytes
+	// Working is the highest working set; a lower bound always.
+	Working limit.Bytes
+	// File is the most page cache seen charged.
+	File limit.Bytes
+	// Method names the source: "memory.peak", "memory.max_usage_in_bytes", "sampled", "ru_maxrss".
+	Method string
+	Exact  bool
+}
+
+// Leftover is a descendant that outlived the command.
+type Leftover struct {
+	PID  int
+	Name string
+	// Fate is "terminated", "killed", "left", or "survived" when even SIGKILL did not end it in time.
+	Fate string
+}
+
+// Result is how a run ended.
+type Result struct {
+	// ExitCode is the command's exit status, or 128+N when signal N ended it.
+	ExitCode int
+	// Signal is the signal number that ended it, or 0.
+	Signal int
+	// Layer is the layer that held it.
+	Layer    Layer
+	Strength Strength
+	Started  time.Time
+	Duration time.Duration
+	Peak     Peak
+	// OOMKills counts the kernel's OOM kills in the run; CommandOOM says that the command
+	// itself was among them, or was ended by the monitor for memory.
+	OOMKills   int
+	CommandOOM bool
+	// LimitKills counts processes that Plimsoll ended over a watched limit.
+	LimitKills int
+	Leftovers  []Leftover
+	// CPU is user and system time of the command and the children it waited for.
+	CPU time.Duration
+}
+
+// ExecError is returned by [Start] when the command could not be executed. Status is 127
+// when it is not there and 126 when it can't be executed, as a shell has it.
+type ExecError struct {
+	Path   string
+	Status int
+	Err    error
+}
+
+func (e *ExecError) Error() string { return "can't run " + e.Path + ": " + e.Err.Error() }
+func (e *ExecError) Unwrap() error { return e.Err }
+
+// Remains is what a run leaves behind when its supervisor dies: all that [Remove] needs.
+// It is stored as JSON in the run's claim.
+type Remains struct {
+	Layer Layer `json:"layer"`
+	// Unit is the systemd scope; Groups are cgroup directories, parents first.
+	Unit   string   `json:"unit,omitempty"`
+	User   bool     `json:"user_bus,omitempty"`
+	Groups []string `json:"groups,omitempty"`
+	// ID is the cookie.
+	ID string `json:"id"`
+	// PID and Start identify the command once it runs.
+	PID   int    `json:"pid,omitempty"`
+	Start uint64 `json:"start,omitempty"`
+	// Leave says that the processes may go on: only empty groups are removed.
+	Leave bool `json:"leave,omitempty"`
+}

@@ -1,0 +1,248 @@
+package sandbox
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/godbus/dbus/v5"
+	"golang.org/x/sys/unix"
+
+	"github.com/plimsoll/plimsoll/process/internal/cgroupfs"
+)
+
+// The systemd layer asks the service manager for a scope over D-Bus (no systemd-run is
+// forked), moves the supervisor into it and divides it:
+//
+//	plimsoll-ID.scope/sup        the supervisor, outside of the limits
+//	plimsoll-ID.scope/run        the limits and the peak
+//	plimsoll-ID.scope/run/agent  the command
+//
+// The scope ends by itself when its last process has gone.
+const (
+	systemdBus   = "org.freedesktop.systemd1"
+	systemdPath  = dbus.ObjectPath("/org/freedesktop/systemd1")
+	systemdIface = "org.freedesktop.systemd1.Manager"
+	// scopeWait bounds how long the manager may take to move us into the scope.
+	scopeWait = 5 * time.Second
+)
+
+// property is systemd's (name, value) pair, D-Bus type (sv).
+type property struct {
+	Name  string
+	Value dbus.Variant
+}
+
+type auxUnit struct {
+	Name       string
+	Properties []property
+}
+
+func newSystemd(spec *Spec, limits Limits) (_ cage, err error) {
+	if spec.Nested {
+		return nil, errors.New("inside another run: a new scope would leave that run's limits")
+	}
+	own, err := cgroupfs.Own()
+	if err != nil {
+		return nil, err
+	}
+	if own.Unified == "" || !exists(filepath.Join(own.UnifiedMount, "cgroup.controllers")) {
+		return nil, errors.New("no cgroup v2 hierarchy is mounted")
+	}
+	if !hasWord(filepath.Join(own.UnifiedMount, "cgroup.controllers"), "memory") {
+		return nil, fmt.Errorf("the cgroup v2 hierarchy at %s has no memory controller (cgroup v1 holds it)", own.UnifiedMount)
+	}
+	if _, nested := outerNode(own.Unified); nested {
+		return nil, errors.New("inside another run: a new scope would leave that run's limits")
+	}
+	conn, user, err := dialManager()
+	if err != nil {
+		return nil, err
+	}
+	defer conn.Close()
+	unit := runPrefix + spec.ID + ".scope"
+	if err := spec.remember(Remains{Layer: Systemd, Unit: unit, User: user}); err != nil {
+		return nil, err
+	}
+	scope, err := enterScope(conn, own, unit, strings.Join(spec.Args, " "))
+	if err != nil {
+		return nil, err
+	}
+	if err := spec.remember(Remains{Layer: Systemd, Unit: unit, User: user, Groups: []string{scope}}); err != nil {
+		return nil, err
+	}
+	sup := filepath.Join(scope, "sup")
+	if err := os.Mkdir(sup, 0o755); err != nil {
+		return nil, fmt.Errorf("divide the scope: %w", err)
+	}
+	if err := writeControl(sup, "cgroup.procs", "0"); err != nil {
+		return nil, err
+	}
+	if err := writeControl(scope, "cgroup.subtree_control", "+memory +pids"); err != nil {
+		return nil, err
+	}
+	g, err := newGroup2(scope, "run", limits)
+	if err != nil {
+		return nil, err
+	}
+	return g, nil
+}
+
+// dialManager connects to the user's service manager, or the system's for uid 0.
+func dialManager() (conn *dbus.Conn, user bool, err error) {
+	var addresses []string
+	if os.Geteuid() == 0 {
+		addresses = []string{"unix:path=/run/dbus/system_bus_socket"}
+		if a := os.Getenv("DBUS_SYSTEM_BUS_ADDRESS"); a != "" {
+			addresses = []string{a}
+		}
+	} else {
+		user = true
+		if a := os.Getenv("DBUS_SESSION_BUS_ADDRESS"); a != "" {
+			addresses = append(addresses, a)
+		}
+		if dir := os.Getenv("XDG_RUNTIME_DIR"); dir != "" {
+			addresses = append(addresses, "unix:path="+filepath.Join(dir, "bus"))
+		}
+		addresses = append(addresses, fmt.Sprintf("unix:path=/run/user/%d/bus", os.Geteuid()))
+	}
+	var failed error
+	for _, address := range addresses {
+		conn, err := dialBus(address)
+		if err == nil {
+			return conn, user, nil
+		}
+		failed = errors.Join(failed, fmt.Errorf("%s: %w", address, err))
+	}
+	if user {
+		return nil, true, fmt.Errorf("no user service manager answers (log in through systemd, or loginctl enable-linger): %w", failed)
+	}
+	return nil, false, fmt.Errorf("no system service manager answers: %w", failed)
+}
+
+// dialBus connects and says hello; a bus that does not answer within two seconds is no bus.
+func dialBus(address string) (*dbus.Conn, error) {
+	conn, err := dbus.Dial(address)
+	if err != nil {
+		return nil, err
+	}
+	done := make(chan error, 1)
+	go func() {
+		err := conn.Auth([]dbus.Auth{dbus.AuthExternal(fmt.Sprint(os.Geteuid()))})
+		if err == nil {
+			err = conn.Hello()
+		}
+		done <- err
+	}()
+	select {
+	case err = <-done:
+	case <-time.After(2 * time.Second):
+		err = errors.New("the bus does not answer")
+	}
+	if err != nil {
+		_ = conn.Close()
+		return nil, err
+	}
+	return conn, nil
+}
+
+// enterScope asks for the scope, waits until this process is in it, and returns its directory.
+func enterScope(conn *dbus.Conn, own cgroupfs.Place, unit, description string) (string, error) {
+	if len(description) > 200 {
+		description = description[:200]
+	}
+	properties := []property{
+		{"Description", dbus.MakeVariant("plimsoll run -- " + strings.ToValidUTF8(description, "?"))},
+		{"PIDs", dbus.MakeVariant([]uint32{uint32(os.Getpid())})},
+		{"Delegate", dbus.MakeVariant(true)},
+		{"CollectMode", dbus.MakeVariant("inactive-or-failed")},
+		{"OOMPolicy", dbus.MakeVariant("continue")},
+		{"TimeoutStopUSec", dbus.MakeVariant(uint64(DefaultStopGrace / time.Microsecond))},
+	}
+	manager := conn.Object(systemdBus, systemdPath)
+	ctx, cancel := context.WithTimeout(context.Background(), scopeWait)
+	defer cancel()
+	var job dbus.ObjectPath
+	for {
+		err := manager.CallWithContext(ctx, systemdIface+".StartTransientUnit", 0, unit, "fail", properties, []auxUnit{}).Store(&job)
+		if err == nil {
+			break
+		}
+		// An older systemd refuses the whole call for one property that it does not know.
+		if i := unknownProperty(err, properties); i >= 0 {
+			properties = append(properties[:i:i], properties[i+1:]...)
+			continue
+		}
+		return "", fmt.Errorf("start the scope %s: %w", unit, err)
+	}
+	// The job is done when the kernel says that we moved; asking /proc is one read, where
+	// the JobRemoved signal costs a match rule and two more round trips.
+	deadline := time.Now().Add(scopeWait)
+	for pause := 50 * time.Microsecond; ; pause = min(2*pause, 5*time.Millisecond) {
+		place, err := cgroupfs.Own()
+		if err != nil {
+			return "", err
+		}
+		if place.Unified != own.Unified && filepath.Base(place.Unified) == unit {
+			return place.Unified, nil
+		}
+		if time.Now().After(deadline) {
+			return "", fmt.Errorf("systemd accepted the scope %s, but did not move us into it within %s", unit, scopeWait)
+		}
+		time.Sleep(pause)
+	}
+}
+
+// unknownProperty finds which optional property an error is about: systemd answers
+// "Cannot set property OOMPolicy, or unknown property."
+func unknownProperty(err error, properties []property) int {
+	e, ok := errors.AsType[dbus.Error](err)
+	if !ok || len(e.Body) == 0 {
+		return -1
+	}
+	text, _ := e.Body[0].(string)
+	if !strings.Contains(text, "roperty") {
+		return -1
+	}
+	for i, p := range properties {
+		optional := p.Name == "OOMPolicy" || p.Name == "CollectMode" || p.Name == "TimeoutStopUSec"
+		if optional && strings.Contains(text, p.Name) {
+			return i
+		}
+	}
+	return -1
+}
+
+// stopUnit makes the service manager forget a scope; one that is not loaded is no error.
+func stopUnit(unit string) error {
+	conn, _, err := dialManager()
+	if err != nil {
+		return err
+	}
+	defer conn.Close()
+	ctx, cancel := context.WithTimeout(context.Background(), scopeWait)
+	defer cancel()
+	manager := conn.Object(systemdBus, systemdPath)
+	call := manager.CallWithContext(ctx, systemdIface+".StopUnit", 0, unit, "replace")
+	if e, ok := errors.AsType[dbus.Error](call.Err); ok && e.Name == "org.freedesktop.systemd1.NoSuchUnit" {
+		return nil
+	}
+	return call.Err
+}
+
+// lingers tells whether the user's service manager outlives the user's last session.
+func lingers() bool {
+	_, err := os.Stat(filepath.Join("/var/lib/systemd/linger", userName()))
+	return err == nil
+}
+
+func userName() string {
+	if name := os.Getenv("USER"); name != "" && unix.Geteuid() != 0 {
+		return name
+	}
+	return fmt.Sprint(unix.Geteuid())
+}

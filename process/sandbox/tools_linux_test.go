@@ -1,0 +1,199 @@
+package sandbox_test
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"os/signal"
+	"strconv"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/plimsoll/plimsoll/process/sandbox"
+)
+
+func contextBackground() context.Context { return context.Background() }
+
+var probed = sync.OnceValue(available)
+
+func asExec(err error, target **sandbox.ExecError) bool { return errors.As(err, target) }
+
+// processExists is false for a zombie too.
+func processExists(pid int) bool {
+	body, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	if err != nil {
+		return false
+	}
+	for i := len(body) - 1; i >= 0; i-- {
+		if body[i] == ')' {
+			return body[i+2] != 'Z'
+		}
+	}
+	return false
+}
+
+func goneWithin(path string, d time.Duration) bool {
+	for end := time.Now().Add(d); ; time.Sleep(5 * time.Millisecond) {
+		if _, err := os.Stat(path); errors.Is(err, os.ErrNotExist) {
+			return true
+		}
+		if time.Now().After(end) {
+			return false
+		}
+	}
+}
+
+func playTool(tool string, args []string) int {
+	number := func(i int) int { n, _ := strconv.Atoi(args[i]); return n }
+	switch tool {
+	case "exit":
+		return number(0)
+	case "die":
+		_ = syscall.Kill(os.Getpid(), syscall.Signal(number(0)))
+		time.Sleep(time.Minute)
+	case "cat":
+		if _, err := io.Copy(os.Stdout, os.Stdin); err != nil {
+			return 1
+		}
+	case "sleep":
+		time.Sleep(time.Duration(number(0)) * time.Millisecond)
+	case "stubborn":
+		signal.Ignore(syscall.SIGTERM)
+		time.Sleep(time.Minute)
+	case "spike": // PROCESSES MB MS: that many processes hold that much for so long, all at once
+		if number(0) == 1 {
+			hold(number(1))
+			time.Sleep(time.Duration(number(2)) * time.Millisecond)
+			return 0
+		}
+		var children []*exec.Cmd
+		for range number(0) {
+			c := again("spike-in-step", args[1], args[2])
+			in, _ := c.StdinPipe()
+			out, _ := c.StdoutPipe()
+			if c.Start() != nil {
+				return 2
+			}
+			_, _ = bufio.NewReader(out).ReadString('\n') // it holds its memory now
+			defer in.Close()
+			children = append(children, c)
+		}
+		time.Sleep(time.Duration(number(2)) * time.Millisecond)
+	case "spike-in-step":
+		hold(number(0))
+		fmt.Println("held")
+		_, _ = io.ReadAll(os.Stdin)
+	case "forkbomb":
+		for range number(0) {
+			c := again("sleep", "3000")
+			if err := c.Start(); errors.Is(err, syscall.EAGAIN) {
+				return 11
+			}
+		}
+		time.Sleep(1500 * time.Millisecond)
+	case "agent": // MB CHILDREN MB: starts greedy children and must outlive them
+		kept := hold(number(0))
+		var wg sync.WaitGroup
+		for range number(1) {
+			wg.Go(func() { _ = again("spike", "1", args[2], "700").Run() })
+		}
+		wg.Wait()
+		if kept[0] != 1 {
+			return 3
+		}
+	case "read":
+		f, err := os.Open(args[0])
+		if err != nil {
+			return 2
+		}
+		if _, err := io.Copy(io.Discard, onlyReader{f}); err != nil {
+			return 3
+		}
+	case "daemons": // N [stubborn]: orphans in sessions of their own
+		n := number(0)
+		for range n {
+			detach("sleep", "60000")
+		}
+		if len(args) > 1 {
+			detach("stubborn")
+		}
+		time.Sleep(400 * time.Millisecond) // long enough for their start and for one look
+	case "supervise": // LAYER: a supervisor that is going to be killed
+		self, _ := os.Executable()
+		null, _ := os.OpenFile(os.DevNull, os.O_RDWR, 0)
+		var remains sandbox.Remains
+		r, err := sandbox.Start(context.Background(), sandbox.Spec{
+			ID: fmt.Sprintf("dead-%d", os.Getpid()), Path: self, Args: []string{"sleep", "60000"},
+			Env:    append(os.Environ(), toolVar+"=sleep"),
+			Files:  []*os.File{null, null, null},
+			Layers: []sandbox.Layer{sandbox.Layer(args[0])}, Detach: true,
+			Limits:   sandbox.Limits{Memory: 1 << 30, Pids: 100},
+			Remember: func(r sandbox.Remains) error { remains = r; return nil },
+		})
+		if err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			return 1
+		}
+		remains.PID = r.PID()
+		_ = json.NewEncoder(os.Stdout).Encode(remains)
+		time.Sleep(time.Minute)
+	}
+	return 0
+}
+
+type onlyReader struct{ io.Reader }
+
+// hold takes and touches n MiB.
+func hold(n int) []byte {
+	memory, err := syscall.Mmap(-1, 0, n<<20, syscall.PROT_READ|syscall.PROT_WRITE, syscall.MAP_ANON|syscall.MAP_PRIVATE)
+	if err != nil {
+		os.Exit(12)
+	}
+	for i := 0; i < len(memory); i += 4096 {
+		memory[i] = 1
+	}
+	return memory
+}
+
+func again(tool string, args ...string) *exec.Cmd {
+	self, _ := os.Executable()
+	c := exec.Command(self, args...)
+	c.Env = append(os.Environ(), toolVar+"="+tool)
+	return c
+}
+
+func detach(tool string, args ...string) {
+	c := again(tool, args...)
+	c.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
+	if err := c.Start(); err != nil {
+		os.Exit(13)
+	}
+}
+
+// killedSupervisor starts a supervisor with a tool in the layer, and kills the supervisor.
+func killedSupervisor(t *testing.T, layer sandbox.Layer) (sandbox.Remains, int) {
+	t.Helper()
+	c := again("supervise", string(layer))
+	c.Stderr = os.Stderr
+	out, err := c.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := c.Start(); err != nil {
+		t.Fatal(err)
+	}
+	var remains sandbox.Remains
+	if err := json.NewDecoder(out).Decode(&remains); err != nil {
+		t.Fatal(err)
+	}
+	_ = c.Process.Kill()
+	_ = c.Wait()
+	return remains, remains.PID
+}

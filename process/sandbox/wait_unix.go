@@ -1,0 +1,110 @@
+//go:build unix
+
+package sandbox
+
+import (
+	"errors"
+	"fmt"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/plimsoll/plimsoll/limit"
+	"github.com/plimsoll/plimsoll/process/internal/proctree"
+)
+
+// waitFor waits until pid has ended. Some agents suspend themselves by SIGSTOP, and a
+// plain wait would never give the prompt back: every stop is told to onStop.
+func waitFor(pid int, onStop func(int)) exitStatus {
+	for {
+		var status unix.WaitStatus
+		var usage unix.Rusage
+		_, err := unix.Wait4(pid, &status, unix.WUNTRACED, &usage)
+		switch {
+		case errors.Is(err, unix.EINTR):
+			continue
+		case err != nil:
+			return exitStatus{code: 125, err: fmt.Errorf("wait for pid %d: %w", pid, err)}
+		case status.Stopped():
+			onStop(int(status.StopSignal()))
+			continue
+		case status.Signaled():
+			e := statusOf(&usage)
+			e.signal = int(status.Signal())
+			e.code = 128 + e.signal
+			return e
+		case status.Exited():
+			e := statusOf(&usage)
+			e.code = status.ExitStatus()
+			return e
+		}
+	}
+}
+
+func statusOf(u *unix.Rusage) exitStatus {
+	return exitStatus{
+		cpu:    time.Duration(u.Utime.Nano() + u.Stime.Nano()),
+		maxRSS: limit.Bytes(u.Maxrss) * maxRSSUnit,
+	}
+}
+
+func (r *Run) onStop(signal int) {
+	if r.spec.OnStop != nil {
+		r.spec.OnStop(signal)
+	}
+}
+
+// ownPeak is the highest resident size of this process so far.
+func ownPeak() limit.Bytes {
+	var u unix.Rusage
+	if err := unix.Getrusage(unix.RUSAGE_SELF, &u); err != nil {
+		return 0
+	}
+	return limit.Bytes(u.Maxrss) * maxRSSUnit
+}
+
+// Signal sends sig to the command, never to its group.
+func (r *Run) Signal(sig syscall.Signal) error {
+	select {
+	case <-r.exited:
+		return nil
+	default:
+	}
+	return unix.Kill(r.pid, sig)
+}
+
+func signalAll(members []proctree.Process, stop bool) error {
+	sig := syscall.SIGCONT
+	if stop {
+		sig = syscall.SIGSTOP
+	}
+	var failed error
+	for _, p := range members {
+		if err := proctree.Signal(p, sig); err != nil && !errors.Is(err, proctree.ErrGone) {
+			failed = errors.Join(failed, err)
+		}
+	}
+	return failed
+}
+
+// reapAdopted takes the exit status of orphans that ended as our children.
+func (w *watcher) reapAdopted() {
+	for _, p := range w.tree.Members() {
+		if p.PID == w.run.pid {
+			continue
+		}
+		if now, err := proctree.Lookup(p.PID); err == nil && now.PPID == unix.Getpid() && now.Zombie() {
+			var status unix.WaitStatus
+			_, _ = unix.Wait4(p.PID, &status, unix.WNOHANG, nil)
+		}
+	}
+}
+
+func startTime(pid int) uint64 {
+	start, err := proctree.StartTime(pid)
+	if err != nil {
+		return 0
+	}
+	return start
+}

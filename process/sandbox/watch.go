@@ -1,0 +1,262 @@
+package sandbox
+
+import (
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/plimsoll/plimsoll/journal"
+	"github.com/plimsoll/plimsoll/limit"
+	"github.com/plimsoll/plimsoll/process/internal/proctree"
+)
+
+// The watcher's rhythm. A 250 MB agent with eight 60 MB children under 400 MB survived 20
+// of 20 times when the children's score was raised within 50 ms, and 0 of 20 times with a
+// poll of 500 ms; half a second is enough for everything else.
+const (
+	tick = 50 * time.Millisecond
+	// fastTick is the rhythm from a quarter of the limit on: eight children that each take
+	// 60 MB at once were faster than 50 ms.
+	fastTick    = 10 * time.Millisecond
+	sampleEvery = 500 * time.Millisecond
+	// calmEvery is how often members are listed while the run uses less than a quarter of
+	// its limit: from there no burst reaches the limit before the next tick notices.
+	calmEvery = 250 * time.Millisecond
+	// childScore is the oom_score_adj of every descendant: the kernel takes it before the
+	// agent. 500 was measured to be too little.
+	childScore = 1000
+	// maxKnown bounds the table of processes by pid; beyond it new ones are still raised,
+	// only not remembered by name.
+	maxKnown = 32768
+)
+
+// watcher follows one run: it raises the children's OOM score, samples, counts OOM kills,
+// and holds the limits of the layers that can't do it themselves.
+type watcher struct {
+	run  *Run
+	tree *proctree.Tree // for cages that can't list their members
+
+	mu       sync.Mutex
+	lastSeen Sample
+	high     Sample
+	known    map[int]*member
+	pids     []int
+	round    uint32
+	kills    int
+	lost     []member // gone since the last OOM count, newest last
+	sampled  time.Time
+	listed   time.Time
+}
+
+// member is a process of the run as it was last seen.
+type member struct {
+	pid     int
+	name    string
+	bytes   limit.Bytes
+	round   uint32
+	spared  bool // part of the chain of launchers that leads to the agent
+	parent  int
+	started uint64
+}
+
+// maxLost bounds the processes remembered as candidates for an OOM kill.
+const maxLost = 256
+
+func newWatcher(r *Run, adopts bool) *watcher {
+	w := &watcher{run: r, known: map[int]*member{}}
+	if _, knows := r.cage.members(nil); !knows {
+		tree, err := proctree.New(proctree.Options{Root: r.pid, Cookie: CookieName + "=" + r.spec.ID, Subreaper: adopts})
+		if err == nil {
+			w.tree = tree
+		} else {
+			r.spec.note(journal.Warned{About: "watching", Text: "the process tree can't be watched: " + err.Error()})
+		}
+	}
+	return w
+}
+
+// loop runs until stop is closed.
+func (w *watcher) loop(stop <-chan struct{}) {
+	w.look(true)
+	t := time.NewTimer(tick)
+	defer t.Stop()
+	for {
+		select {
+		case <-stop:
+			return
+		case <-t.C:
+			t.Reset(w.look(false))
+		}
+	}
+}
+
+// look does what is due and returns the pause until the next look.
+func (w *watcher) look(first bool) time.Duration {
+	w.run.cageMu.Lock()
+	defer w.run.cageMu.Unlock()
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	now := time.Now()
+	if w.tree != nil {
+		return w.lookAtTree(now)
+	}
+	memory := int64(w.run.spec.limits().Memory)
+	charged := w.run.cage.charged()
+	near := memory > 0 && charged >= memory/4
+	if first || near || now.Sub(w.listed) >= calmEvery {
+		w.listed = now
+		w.list()
+	}
+	if first || now.Sub(w.sampled) >= sampleEvery || memory > 0 && charged >= memory/8*7 && now.Sub(w.sampled) >= tick {
+		w.sample(now)
+		w.noteKills()
+	}
+	if near {
+		return fastTick
+	}
+	return tick
+}
+
+// list compares the members with those known, raises the score of new ones, and
+// remembers the lost ones.
+func (w *watcher) list() {
+	w.pids, _ = w.run.cage.members(w.pids[:0])
+	w.round++
+	for _, pid := range w.pids {
+		m := w.known[pid]
+		if m == nil {
+			m = w.meet(pid)
+		}
+		m.round = w.round
+	}
+	if len(w.known) == len(w.pids) {
+		return
+	}
+	for pid, m := range w.known {
+		if m.round != w.round {
+			delete(w.known, pid)
+			w.lose(*m)
+		}
+	}
+}
+
+func (w *watcher) lose(m member) {
+	if len(w.lost) >= maxLost {
+		w.lost = slices.Delete(w.lost, 0, maxLost/2)
+	}
+	w.lost = append(w.lost, m)
+}
+
+// meet takes in a new process.
+func (w *watcher) meet(pid int) *member {
+	m := &member{pid: pid}
+	if p, err := proctree.Lookup(pid); err == nil {
+		m.name, m.parent, m.started = p.Name, p.PPID, p.Start
+	}
+	m.spared = pid == w.run.pid || w.run.spec.Launcher && w.leadsOn(m)
+	if !m.spared {
+		_, _ = proctree.OOMScoreAdj(pid, childScore)
+	}
+	if len(w.known) < maxKnown {
+		w.known[pid] = m
+	}
+	return m
+}
+
+// leadsOn says whether m is the first child of a launcher in the chain that leads to the
+// agent: npx starts a shell that starts the agent, and the agent must not be the victim.
+func (w *watcher) leadsOn(m *member) bool {
+	parent := w.known[m.parent]
+	if parent == nil || !parent.spared || m.parent != w.run.pid && !isLauncher(parent.name) {
+		return false
+	}
+	for _, sibling := range w.known {
+		if sibling.spared && sibling.parent == m.parent && sibling.pid != m.pid {
+			return false
+		}
+	}
+	return true
+}
+
+// noteKills counts the kernel's OOM kills and names the likeliest victims: the largest of
+// the processes that went since the last count.
+func (w *watcher) noteKills() {
+	total := w.run.cage.oomKills()
+	fresh := total - w.kills
+	if fresh <= 0 {
+		w.lost = w.lost[:0]
+		return
+	}
+	w.kills = total
+	w.run.spec.note(journal.OOMKills{New: fresh, Total: total})
+	slices.SortStableFunc(w.lost, func(a, b member) int { return int(b.bytes - a.bytes) })
+	for i := range fresh {
+		if i == len(w.lost) {
+			break
+		}
+		m := w.lost[i]
+		if m.pid != w.run.pid {
+			w.run.spec.note(journal.ChildKilled{PID: m.pid, Name: m.name, Bytes: int64(m.bytes), By: "kernel"})
+		}
+	}
+	w.lost = w.lost[:0]
+}
+
+// countKills is the last count, when the run is over.
+func (w *watcher) countKills() int {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.tree == nil {
+		w.list()
+		w.noteKills()
+	}
+	return w.kills
+}
+
+func (w *watcher) sample(now time.Time) {
+	s, ok := w.run.cage.sample()
+	if !ok {
+		return
+	}
+	w.sampled = now
+	w.take(s)
+	if memory := w.run.spec.limits().Memory; memory > 0 && s.Charged >= memory/2 {
+		for pid, m := range w.known {
+			if held := resident(pid); held > 0 {
+				m.bytes = held
+			}
+		}
+	}
+}
+
+func (w *watcher) take(s Sample) {
+	w.lastSeen = s
+	w.high.Working = max(w.high.Working, s.Working)
+	w.high.Charged = max(w.high.Charged, s.Charged)
+	w.high.File = max(w.high.File, s.File)
+	w.high.Processes = max(w.high.Processes, s.Processes)
+	if w.run.spec.Observe != nil {
+		w.run.spec.Observe(s)
+	}
+}
+
+// sampleLocked takes the last sample; the caller holds the run's cage.
+func (w *watcher) sampleLocked() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.tree == nil {
+		w.sample(time.Now())
+	}
+}
+
+func (w *watcher) last() Sample {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.lastSeen
+}
+
+func (w *watcher) highest() Sample {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.high
+}

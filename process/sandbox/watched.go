@@ -1,0 +1,41 @@
+package sandbox
+
+import "errors"
+
+// watchedCage is the cage of the layers that have no group: the process tree is asked for
+// everything, and [Run] ends the largest member when the tree is over its limit.
+type watchedCage struct {
+	held Strength
+}
+
+func newWatched(l Limits) watchedCage {
+	w := watchedCage{held: Strength{ByNobody, ByNobody, ByNobody}}
+	if l.Memory > 0 {
+		w.held.Memory = ByWatching
+	}
+	if l.Pids > 0 {
+		w.held.Pids = ByWatching
+	}
+	return w
+}
+
+func newMonitor(spec *Spec, l Limits) (cage, error) {
+	if err := spec.remember(Remains{Layer: Monitor}); err != nil {
+		return nil, err
+	}
+	w := newWatched(l)
+	return &w, nil
+}
+
+func (w *watchedCage) strength() Strength               { return w.held }
+func (w *watchedCage) launch(c *command) (int, error)   { return c.fork() }
+func (w *watchedCage) sample() (Sample, bool)           { return Sample{}, false }
+func (w *watchedCage) members(pids []int) ([]int, bool) { return pids, false }
+func (w *watchedCage) charged() int64                   { return 0 }
+func (w *watchedCage) peak() (int64, string, bool)      { return 0, "", false }
+func (w *watchedCage) oomKills() int                    { return 0 }
+func (w *watchedCage) kill() error                      { return nil }
+func (w *watchedCage) close() error                     { return nil }
+func (w *watchedCage) freeze(bool) error {
+	return errors.New("this layer has no group to freeze")
+}

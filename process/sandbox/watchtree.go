@@ -1,0 +1,220 @@
+package sandbox
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"slices"
+	"syscall"
+	"time"
+
+	"github.com/plimsoll/plimsoll/journal"
+	"github.com/plimsoll/plimsoll/limit"
+	"github.com/plimsoll/plimsoll/process/internal/proctree"
+)
+
+// lookAtTree samples the process tree and acts where it is over a limit: the largest
+// descendant goes first, the command last.
+func (w *watcher) lookAtTree(now time.Time) time.Duration {
+	limits := w.run.spec.limits()
+	if _, err := w.tree.Scan(); err != nil {
+		return sampleEvery
+	}
+	_, _ = w.tree.RaiseOOMScore(childScore)
+	usage := w.tree.Measure()
+	s := Sample{Working: usage.Anon, Processes: usage.Processes}
+	if limits.Memory > 0 && usage.RSS >= limits.Memory/2 {
+		// Sums of resident pages count shared ones several times; near the limit the
+		// exact figure is worth its price.
+		exact := w.tree.Precise()
+		s.Working = exact.Working()
+	}
+	w.reapAdopted()
+	w.sampled = now
+	w.high.Working = max(w.high.Working, min(usage.HighWater, usage.RSS))
+	w.take(s)
+	if limits.Pids > 0 && usage.Processes > limits.Pids {
+		w.endYoungest(usage.Processes - limits.Pids)
+		return time.Millisecond
+	}
+	if limits.Memory <= 0 {
+		return sampleEvery
+	}
+	if s.Working > limits.Memory {
+		w.endLargest()
+		return tick / 5 // look again soon: is it enough?
+	}
+	if s.Working > limits.Memory/4 {
+		return tick
+	}
+	return sampleEvery / 2
+}
+
+func (w *watcher) endLargest() {
+	victim, held, ok := w.tree.Largest(true)
+	if !ok || held < limit.MiB {
+		victim, held, ok = w.tree.Largest(false)
+	}
+	if !ok {
+		return
+	}
+	root := victim.PID == w.run.pid
+	if err := proctree.Signal(victim, syscall.SIGKILL); err != nil {
+		return
+	}
+	w.run.limitKills.Add(1)
+	if root {
+		w.run.killedByUs.Store(true)
+		return
+	}
+	w.run.spec.note(journal.ChildKilled{PID: victim.PID, Name: victim.Name, Bytes: int64(held), By: "plimsoll"})
+}
+
+// endYoungest ends the n processes that started last, never the command itself.
+func (w *watcher) endYoungest(n int) {
+	members := slices.DeleteFunc(w.tree.Members(), func(p proctree.Process) bool { return p.PID == w.run.pid })
+	slices.SortFunc(members, func(a, b proctree.Process) int { return cmp.Compare(b.Start, a.Start) })
+	for _, p := range members[:min(n, len(members))] {
+		if proctree.Signal(p, syscall.SIGKILL) == nil {
+			w.run.limitKills.Add(1)
+		}
+	}
+}
+
+// stopTree is the freezer of layers without one.
+func (w *watcher) stopTree(on bool) error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	var members []proctree.Process
+	if w.tree != nil {
+		if _, err := w.tree.Scan(); err != nil {
+			return err
+		}
+		members = w.tree.Members()
+	} else {
+		for _, m := range w.known {
+			members = append(members, proctree.Process{PID: m.pid, Start: m.started})
+		}
+	}
+	return signalAll(members, on)
+}
+
+// killTree ends everything the tree knows; nothing to do for a cage that has a group.
+func (w *watcher) killTree() error {
+	if w.tree == nil {
+		return nil
+	}
+	_, err := w.tree.KillTree(context.Background(), proctree.KillOptions{})
+	return err
+}
+
+// waitEmpty returns when nobody but the command is left.
+func (w *watcher) waitEmpty() {
+	for {
+		if len(w.others()) == 0 {
+			return
+		}
+		time.Sleep(tick)
+	}
+}
+
+// others lists the living descendants.
+func (w *watcher) others() []member {
+	w.run.cageMu.Lock()
+	defer w.run.cageMu.Unlock()
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.othersLocked()
+}
+
+func (w *watcher) othersLocked() []member {
+	var left []member
+	if w.tree != nil {
+		if _, err := w.tree.Scan(); err != nil {
+			return nil
+		}
+		w.reapAdopted()
+		for _, p := range w.tree.Members() {
+			if p.PID == w.run.pid || !proctree.Alive(p.PID, p.Start) {
+				continue
+			}
+			left = append(left, member{pid: p.PID, name: p.Name, started: p.Start})
+		}
+		return left
+	}
+	for _, pid := range allMembers(w.run.cage) {
+		p, err := proctree.Lookup(pid)
+		if err != nil || p.Zombie() || pid == w.run.pid {
+			continue
+		}
+		left = append(left, member{pid: pid, name: p.Name, started: p.Start})
+	}
+	return left
+}
+
+// endLeftovers does to descendants that outlived the command what OnExit says. The caller
+// holds the run's cage.
+func (w *watcher) endLeftovers() ([]Leftover, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	left := w.othersLocked()
+	if len(left) == 0 {
+		return nil, w.closeTree()
+	}
+	if w.run.spec.OnExit == LeaveLeftovers {
+		list := make([]Leftover, len(left))
+		for i, m := range left {
+			list[i] = Leftover{PID: m.pid, Name: m.name, Fate: "left"}
+		}
+		return list, w.closeTree()
+	}
+	if w.tree != nil {
+		return w.endTree()
+	}
+	for _, m := range left {
+		_ = proctree.Signal(proctree.Process{PID: m.pid, Start: m.started}, syscall.SIGTERM)
+	}
+	stubborn := left
+	deadline := time.Now().Add(w.run.spec.Grace)
+	for pause := time.Millisecond; len(stubborn) > 0 && time.Now().Before(deadline); pause = min(2*pause, 50*time.Millisecond) {
+		time.Sleep(pause)
+		stubborn = w.othersLocked()
+	}
+	var err error
+	if len(stubborn) > 0 {
+		err = w.run.cage.kill()
+	}
+	survived := w.othersLocked()
+	for end := time.Now().Add(time.Second); len(survived) > 0 && time.Now().Before(end); survived = w.othersLocked() {
+		time.Sleep(time.Millisecond) // SIGKILL was sent; dying takes a moment
+	}
+	list := make([]Leftover, len(left))
+	for i, m := range left {
+		same := func(o member) bool { return o.pid == m.pid && o.started == m.started }
+		list[i] = Leftover{PID: m.pid, Name: m.name, Fate: "terminated"}
+		switch {
+		case slices.ContainsFunc(survived, same):
+			list[i].Fate = "survived"
+		case slices.ContainsFunc(stubborn, same):
+			list[i].Fate = "killed"
+		}
+	}
+	return list, err
+}
+
+func (w *watcher) endTree() ([]Leftover, error) {
+	ended, err := w.tree.KillTree(context.Background(), proctree.KillOptions{Grace: w.run.spec.Grace, SpareRoot: true})
+	list := make([]Leftover, len(ended))
+	for i, l := range ended {
+		list[i] = Leftover{PID: l.PID, Name: l.Name, Fate: string(l.Fate)}
+	}
+	w.reapAdopted()
+	return list, errors.Join(err, w.closeTree())
+}
+
+func (w *watcher) closeTree() error {
+	if w.tree == nil {
+		return nil
+	}
+	return w.tree.Close()
+}
