@@ -63,6 +63,9 @@ func (t *tracer) trace(argv, via []string) (string, []string, bool) {
 	base := baseName(argv[0])
 	t.last, t.via = base, via
 	inside := append(slices.Clone(via), base)
+	if base == "exec" || base == "command" {
+		inside = via // words of the shell, not programs
+	}
 	launch, ok := launchers[launcherName(base)]
 	if !ok {
 		if name := t.known(base); name != "" {

@@ -1,0 +1,144 @@
+package config
+
+import (
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/plimsoll/plimsoll/limit"
+)
+
+// toml writes text as this key wants it in a file.
+func (k *Key) toml(text string) string {
+	switch k.Type {
+	case TypeCount, TypeToolCount, TypeBool:
+		return text
+	case TypeAutoCount:
+		if _, err := strconv.Atoi(text); err == nil {
+			return text
+		}
+	case TypeChoices, TypeNames:
+		var quoted []string
+		for part := range strings.SplitSeq(text, ",") {
+			quoted = append(quoted, strconv.Quote(strings.TrimSpace(part)))
+		}
+		return "[" + strings.Join(quoted, ", ") + "]"
+	case TypeToolSizes:
+		return k.example
+	}
+	return strconv.Quote(text)
+}
+
+// WriteInit writes a configuration file with every key, its default and one sentence, all
+// commented out, so that it changes nothing until a line is uncommented.
+func WriteInit(w io.Writer) error {
+	var b strings.Builder
+	b.WriteString("# Plimsoll configuration. Every line is commented out and shows the default.\n" +
+		"# Sizes are written 512M or 4G (M is 2^20, G is 2^30), durations 500ms, 2s or 10m.\n" +
+		"# What overrides what: this file < .plimsoll.toml of a project < environment < flags.\n\n# [resources]\n")
+	for _, k := range keys {
+		if k.Type == TypeToolSizes {
+			continue // below, as a table
+		}
+		b.WriteString("\n")
+		comment(&b, k.Doc)
+		if len(k.Choices) > 0 {
+			comment(&b, "Values: "+strings.Join(k.Choices, ", ")+".")
+		}
+		value := k.Default
+		if k.Default == "" && k.min > 0 {
+			value = strings.Trim(k.example, `"`)
+		}
+		fmt.Fprintf(&b, "# %s = %s\n", k.Name, k.toml(value))
+	}
+	b.WriteString("\n# Memory to reserve for a tool without history, in MiB or as a size.\n# [resources.initial_estimates]\n")
+	for _, p := range Profiles() {
+		fmt.Fprintf(&b, "# %s = %d\n", p.Name, p.InitialEstimate/limit.MiB)
+	}
+	b.WriteString("\n# A tool of its own. Most keys of [resources] may stand here and count for this tool only.\n# [tools.my-agent]\n")
+	comment(&b, matchKey.Doc)
+	fmt.Fprintf(&b, "# match = %s\n# memory_max = \"8G\"\n", matchKey.example)
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
+// commentWidth is where comments of the generated file wrap.
+const commentWidth = 96
+
+func comment(b *strings.Builder, text string) {
+	line := "#"
+	for word := range strings.FieldsSeq(text) {
+		if len(line)+1+len(word) > commentWidth {
+			b.WriteString(line + "\n")
+			line = "#"
+		}
+		line += " " + word
+	}
+	b.WriteString(line + "\n")
+}
+
+// WriteReference writes the reference of all keys as Markdown tables.
+func WriteReference(w io.Writer) error {
+	var b strings.Builder
+	b.WriteString("| key | value | default | one tool | project file | other names | what it does |\n|---|---|---|---|---|---|---|\n")
+	for _, k := range Keys() {
+		value := string(k.Type)
+		if len(k.Choices) > 0 {
+			value = "`" + strings.Join(k.Choices, "`, `") + "`"
+			if k.Type == TypeChoices {
+				value = "list of " + value
+			}
+		}
+		if k.max > 0 {
+			v := func(n int64) string { return strconv.FormatInt(n, 10) }
+			switch k.Type {
+			case TypeSize, TypeAutoSize:
+				v = func(n int64) string { return limit.Bytes(n).String() }
+			case TypeDuration, TypeWait:
+				v = func(n int64) string { return time.Duration(n).String() }
+			}
+			value += ", " + v(k.min) + " to " + v(k.max)
+		}
+		def := "none"
+		switch {
+		case k.Type == TypeWait:
+			def = "`\"\"`"
+		case k.Default != "":
+			def = "`" + k.toml(k.Default) + "`"
+		}
+		var others []string
+		for _, a := range k.Aliases {
+			unit := ""
+			if a.MiB {
+				unit = " (MiB)"
+			}
+			others = append(others, "`"+a.Name+"`"+unit)
+		}
+		if v := k.Variable(); v != "" {
+			others = append(others, "`"+v+"`")
+		}
+		tool := "no"
+		if k.PerTool {
+			tool = "yes"
+		}
+		if k == matchKey {
+			tool = "only there"
+		}
+		fmt.Fprintf(&b, "| `%s` | %s | %s | %s | %s | %s | %s |\n", k.Name, value, def, tool, k.Project, strings.Join(others, ", "), k.Doc)
+	}
+	b.WriteString("\n| tool | other names | packages | initial_estimate | max_concurrent |\n|---|---|---|---|---|\n")
+	for _, p := range Profiles() {
+		fmt.Fprintf(&b, "| `%s` | %s | %s | %s | %d |\n", p.Name, codeList(p.Aliases), codeList(p.Packages), p.InitialEstimate.Human(), p.MaxConcurrent)
+	}
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
+func codeList(names []string) string {
+	if len(names) == 0 {
+		return ""
+	}
+	return "`" + strings.Join(names, "`, `") + "`"
+}
