@@ -137,8 +137,8 @@ func parse(body []byte, key string) (*document, error) {
 	return &d, nil
 }
 
-// add appends one run and returns the tool that had to make room for it, if any.
-func (d *document) add(tool string, r Run) (evicted *shelf) {
+// add appends one run, keeps the newest of its tool, and returns the tool that had to make room for it, if any.
+func (d *document) add(tool string, r Run, keep int) (evicted *shelf) {
 	d.Appends++
 	at := slices.IndexFunc(d.Tools, func(s *shelf) bool { return s.Tool == tool })
 	if at < 0 {
@@ -156,7 +156,7 @@ func (d *document) add(tool string, r Run) (evicted *shelf) {
 	s.OOMKills += int64(r.OOMKills)
 	s.Last = d.Appends
 	s.Runs = append(s.Runs, toRecord(r))
-	if extra := len(s.Runs) - KeptRuns; extra > 0 {
+	if extra := len(s.Runs) - keep; extra > 0 {
 		s.Runs = slices.Delete(s.Runs, 0, extra)
 	}
 	return evicted

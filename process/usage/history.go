@@ -48,6 +48,8 @@ type Options struct {
 	// Warn is called with everything the user should know, one at a time per call of a
 	// method; nil logs it with slog.
 	Warn func(Warning)
+	// Keep is how many runs are kept per tool and project (KeptRuns, which is also the most).
+	Keep int
 	// LockWait is how long Append waits for other writers (DefaultLockWait).
 	LockWait time.Duration
 }
@@ -63,6 +65,9 @@ type History struct {
 func Open(stateDir string, o Options) *History {
 	if o.LockWait <= 0 {
 		o.LockWait = DefaultLockWait
+	}
+	if o.Keep <= 0 || o.Keep > KeptRuns {
+		o.Keep = KeptRuns
 	}
 	return &History{directory: filepath.Join(stateDir, folder), options: o}
 }
@@ -122,7 +127,7 @@ func (h *History) replace(root *os.Root, name string, p Project, tool string, r 
 		return err
 	}
 	d.Path = cut(p.Path, maxPath)
-	if evicted := d.add(tool, r); evicted != nil {
+	if evicted := d.add(tool, r, h.options.Keep); evicted != nil {
 		h.warn(Warning{
 			Kind: ToolEvicted, Path: path, Count: len(evicted.Runs),
 			Text: fmt.Sprintf("the history of %s in %s was dropped: a project keeps %d tools, and it was unused for longest", evicted.Tool, path, MaxTools),

@@ -1,0 +1,546 @@
+package usage_test
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/gofrs/flock"
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/plimsoll/plimsoll/journal"
+	"github.com/plimsoll/plimsoll/limit"
+	"github.com/plimsoll/plimsoll/process/usage"
+)
+
+var web = usage.Project{Key: "web-1f3a", Path: "/src/web"}
+
+// writerEnv makes the test binary a writer process: directory, name, number of records.
+const writerEnv = "PLIMSOLL_USAGE_TEST_WRITER"
+
+func TestMain(m *testing.M) {
+	if job := os.Getenv(writerEnv); job != "" {
+		os.Exit(write(strings.Split(job, "|")))
+	}
+	os.Exit(m.Run())
+}
+
+func write(job []string) int {
+	h := usage.Open(job[0], usage.Options{LockWait: time.Minute})
+	var n int
+	if _, err := fmt.Sscan(job[2], &n); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	for i := range n {
+		if err := h.Append(web, "claude", usage.Run{Time: time.Now(), Peak: limit.Bytes(i+1) * limit.MiB, Method: job[1], Outcome: journal.OutcomeOK}); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			return 1
+		}
+	}
+	return 0
+}
+
+// warnings collects what a history tells.
+type warnings struct {
+	mu   sync.Mutex
+	list []usage.Warning
+}
+
+func (w *warnings) add(warning usage.Warning) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.list = append(w.list, warning)
+}
+
+func (w *warnings) kinds() []usage.WarningKind {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	var kinds []usage.WarningKind
+	for _, warning := range w.list {
+		kinds = append(kinds, warning.Kind)
+	}
+	return kinds
+}
+
+func open(t *testing.T) (*usage.History, *warnings) {
+	t.Helper()
+	w := &warnings{}
+	return usage.Open(t.TempDir(), usage.Options{Warn: w.add}), w
+}
+
+func mustAppend(t *testing.T, h *usage.History, p usage.Project, tool string, r usage.Run) {
+	t.Helper()
+	if err := h.Append(p, tool, r); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestARunComesBackAsItWas(t *testing.T) {
+	t.Parallel()
+	h, w := open(t)
+	want := usage.Run{
+		Time: time.Date(2026, 11, 20, 15, 4, 5, 678e6, time.UTC), Peak: 300 * limit.MiB, PeakAnon: 250 * limit.MiB,
+		Method: usage.MethodMemoryPeak, Exact: true, Outcome: journal.OutcomeOOM, OOMKills: 2, KilledChildren: 1,
+		Limit: 4 * limit.GiB, Duration: 90 * time.Second, Layer: "cgroup2", ExitCode: 137,
+	}
+	mustAppend(t, h, web, "claude", want)
+	got, err := h.Runs(web.Key, "claude")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff([]usage.Run{want}, got); diff != "" {
+		t.Error(diff)
+	}
+	if others, err := h.Runs(web.Key, "codex"); err != nil || len(others) != 0 {
+		t.Errorf("codex has %d runs, %v", len(others), err)
+	}
+	if kinds := w.kinds(); kinds != nil {
+		t.Errorf("warnings %v", kinds)
+	}
+	if runtime.GOOS != "windows" {
+		checkModes(t, h.Directory())
+	}
+}
+
+func checkModes(t *testing.T, directory string) {
+	t.Helper()
+	status, err := os.Stat(directory)
+	if err != nil || status.Mode().Perm() != 0o700 {
+		t.Errorf("%s is %v, %v; want 0700", directory, status.Mode().Perm(), err)
+	}
+	entries, err := os.ReadDir(directory)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range entries {
+		if status, err := e.Info(); err != nil || status.Mode().Perm() != 0o600 {
+			t.Errorf("%s is %v, %v; want 0600", e.Name(), status.Mode().Perm(), err)
+		}
+	}
+}
+
+func TestEightProcessesLoseNothing(t *testing.T) {
+	t.Parallel()
+	const processes, records = 8, 50
+	state := t.TempDir()
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var writers sync.WaitGroup
+	for i := range processes {
+		writers.Go(func() {
+			c := exec.CommandContext(t.Context(), self)
+			c.Env = append(os.Environ(), fmt.Sprintf("%s=%s|writer%d|%d", writerEnv, state, i, records))
+			if out, err := c.CombinedOutput(); err != nil {
+				t.Errorf("writer %d: %v: %s", i, err, out)
+			}
+		})
+	}
+	writers.Wait()
+	w := &warnings{}
+	h := usage.Open(state, usage.Options{Warn: w.add})
+	list, err := h.Project(web.Key)
+	if err != nil || len(list) != 1 {
+		t.Fatalf("%d summaries, %v", len(list), err)
+	}
+	if s := list[0]; s.Recorded != processes*records || len(s.Runs) != usage.KeptRuns {
+		t.Errorf("recorded %d, kept %d; want %d and %d", s.Recorded, len(s.Runs), processes*records, usage.KeptRuns)
+	}
+	// Each writer's own records are in its order.
+	last := map[string]limit.Bytes{}
+	for _, r := range list[0].Runs {
+		if r.Peak <= last[r.Method] {
+			t.Fatalf("%s: %d after %d", r.Method, r.Peak, last[r.Method])
+		}
+		last[r.Method] = r.Peak
+	}
+	if kinds := w.kinds(); kinds != nil {
+		t.Errorf("warnings %v", kinds)
+	}
+	left, err := filepath.Glob(filepath.Join(h.Directory(), "*.tmp-*"))
+	if err != nil || len(left) != 0 {
+		t.Errorf("temporary files %v are left, %v", left, err)
+	}
+}
+
+func TestOnlyTheNewestAreKeptInTheOrderOfAppending(t *testing.T) {
+	t.Parallel()
+	h, _ := open(t)
+	now := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+	for i := range usage.KeptRuns + 5 {
+		at := now.Add(time.Duration(i) * time.Minute)
+		switch i % 3 { // a clock that jumps a year back and ten ahead
+		case 1:
+			at = at.AddDate(-1, 0, 0)
+		case 2:
+			at = at.AddDate(10, 0, 0)
+		}
+		mustAppend(t, h, web, "claude", usage.Run{Time: at, Peak: limit.Bytes(i + 1), Outcome: journal.OutcomeOK, OOMKills: 1})
+	}
+	for name, read := range map[string]func() ([]usage.Run, error){
+		"Runs":     func() ([]usage.Run, error) { return h.Runs(web.Key, "claude") },
+		"ToolRuns": func() ([]usage.Run, error) { return h.ToolRuns("claude") },
+	} {
+		runs, err := read()
+		if err != nil || len(runs) != usage.KeptRuns {
+			t.Fatalf("%s: %d runs, %v", name, len(runs), err)
+		}
+		for i, r := range runs {
+			if want := limit.Bytes(i + 6); r.Peak != want {
+				t.Fatalf("%s: runs[%d] is number %d, want %d", name, i, r.Peak, want)
+			}
+		}
+	}
+	list, err := h.Project(web.Key)
+	if err != nil || list[0].Recorded != usage.KeptRuns+5 || list[0].OOMKills != usage.KeptRuns+5 {
+		t.Errorf("the counters forget: %d recorded, %d kills, %v", list[0].Recorded, list[0].OOMKills, err)
+	}
+}
+
+func TestToolRunsMergeProjectsByTime(t *testing.T) {
+	t.Parallel()
+	h, _ := open(t)
+	start := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+	api := usage.Project{Key: "api-2", Path: "/src/api"}
+	for i := range 6 {
+		p := web
+		if i%2 == 1 {
+			p = api
+		}
+		mustAppend(t, h, p, "claude", usage.Run{Time: start.Add(time.Duration(i) * time.Hour), Peak: limit.Bytes(i + 1)})
+	}
+	runs, err := h.ToolRuns("claude")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var peaks []limit.Bytes
+	for _, r := range runs {
+		peaks = append(peaks, r.Peak)
+	}
+	if diff := cmp.Diff([]limit.Bytes{1, 2, 3, 4, 5, 6}, peaks); diff != "" {
+		t.Error(diff)
+	}
+	var listed []string
+	for s, err := range h.Summaries() {
+		if err != nil {
+			t.Fatal(err)
+		}
+		listed = append(listed, fmt.Sprintf("%s %s %d %s", s.Project.Key, s.Tool, s.Recorded, s.Project.Path))
+	}
+	if diff := cmp.Diff([]string{"api-2 claude 3 /src/api", "web-1f3a claude 3 /src/web"}, listed); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestDamageIsSetAsideAndTold(t *testing.T) {
+	t.Parallel()
+	good := `{"schema":1,"project":"web-1f3a","appends":1,"tools":[{"tool":"claude","recorded":1,"oom_kills":0,"last":1,"runs":[{"time":"2026-01-01T00:00:00Z","peak":1,"anon":0,"outcome":"ok","ms":1,"exit":0}]}]}`
+	for name, body := range map[string]string{
+		"empty":            "",
+		"truncated":        good[:len(good)/2],
+		"not JSON":         "\x00\xff\xfe",
+		"two documents":    good + good,
+		"no schema":        `{}`,
+		"schema 0":         strings.Replace(good, `"schema":1`, `"schema":0`, 1),
+		"other project":    strings.Replace(good, "web-1f3a", "api", 1),
+		"negative peak":    strings.Replace(good, `"peak":1`, `"peak":-1`, 1),
+		"absurd peak":      strings.Replace(good, `"peak":1`, `"peak":9007199254740992`, 1),
+		"giant number":     strings.Replace(good, `"peak":1`, `"peak":1e400`, 1),
+		"negative time":    strings.Replace(good, `"ms":1`, `"ms":-1`, 1),
+		"recorded < kept":  strings.Replace(good, `"recorded":1`, `"recorded":0`, 1),
+		"recorded < 0":     strings.Replace(good, `"recorded":1`, `"recorded":-5`, 1),
+		"tool twice":       strings.Replace(good, `"tools":[`, `"tools":[{"tool":"claude"},`, 1),
+		"a null tool":      strings.Replace(good, `"tools":[`, `"tools":[null,`, 1),
+		"a nameless tool":  strings.Replace(good, `"claude"`, `""`, 1),
+		"larger than ever": strings.Repeat(" ", usage.MaxFileBytes+1),
+	} {
+		t.Run(name, func(t *testing.T) {
+			h, w := open(t)
+			mustAppend(t, h, web, "claude", usage.Run{Peak: 1})
+			path := filepath.Join(h.Directory(), web.Key+".json")
+			if err := os.WriteFile(path, []byte(body), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			if runs, err := h.Runs(web.Key, "claude"); err != nil || len(runs) != 0 {
+				t.Errorf("a reader got %d runs, %v", len(runs), err)
+			}
+			mustAppend(t, h, web, "claude", usage.Run{Peak: 2})
+			if diff := cmp.Diff([]usage.WarningKind{usage.CorruptFound, usage.CorruptSetAside}, w.kinds()); diff != "" {
+				t.Error(diff)
+			}
+			aside := w.list[1].Path
+			if kept, err := os.ReadFile(aside); err != nil || string(kept) != body {
+				t.Errorf("%s does not hold what was damaged: %v", aside, err)
+			}
+			if runs, err := h.Runs(web.Key, "claude"); err != nil || len(runs) != 1 || runs[0].Peak != 2 {
+				t.Errorf("the new history has %v, %v", runs, err)
+			}
+		})
+	}
+}
+
+func TestDamagedFilesDoNotPileUp(t *testing.T) {
+	t.Parallel()
+	h, w := open(t)
+	path := filepath.Join(h.Directory(), web.Key+".json")
+	for range usage.KeptCorrupt + 3 {
+		mustAppend(t, h, web, "claude", usage.Run{Peak: 1})
+		if err := os.WriteFile(path, []byte("{"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	mustAppend(t, h, web, "claude", usage.Run{Peak: 1})
+	kept, err := filepath.Glob(path + ".corrupt-*")
+	if err != nil || len(kept) != usage.KeptCorrupt {
+		t.Errorf("%d damaged files are kept, want %d: %v", len(kept), usage.KeptCorrupt, err)
+	}
+	removed := 0
+	for _, warning := range w.list {
+		if warning.Kind == usage.CorruptRemoved {
+			removed += warning.Count
+		}
+	}
+	if removed != 3 {
+		t.Errorf("%d removals were told, want 3", removed)
+	}
+}
+
+func TestANewerSchemaIsLeftAlone(t *testing.T) {
+	t.Parallel()
+	h, w := open(t)
+	mustAppend(t, h, web, "claude", usage.Run{Peak: 1})
+	path := filepath.Join(h.Directory(), web.Key+".json")
+	const newer = `{"schema":2,"tools":"in a way nobody knows yet"}`
+	if err := os.WriteFile(path, []byte(newer), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	_, readErr := h.Runs(web.Key, "claude")
+	for _, err := range []error{readErr, h.Append(web, "claude", usage.Run{Peak: 1})} {
+		if off, ok := errors.AsType[*usage.OffError](err); !ok || off.Reason != usage.OffNewer || !strings.HasPrefix(err.Error(), "history is off: ") {
+			t.Errorf("got %v, want OffNewer", err)
+		}
+	}
+	if body, err := os.ReadFile(path); err != nil || string(body) != newer {
+		t.Errorf("the file was touched: %q, %v", body, err)
+	}
+	if _, err := h.ToolRuns("claude"); err != nil || !slices.Contains(w.kinds(), usage.NewerSchema) {
+		t.Errorf("a listing told %v, %v; want NewerSchema", w.kinds(), err)
+	}
+}
+
+func TestAStuckWriterHangsNobody(t *testing.T) {
+	t.Parallel()
+	state := t.TempDir()
+	mustAppend(t, usage.Open(state, usage.Options{}), web, "claude", usage.Run{Peak: 7})
+	h := usage.Open(state, usage.Options{LockWait: 20 * time.Millisecond})
+	stuck := flock.New(filepath.Join(h.Directory(), web.Key+".lock"))
+	if err := stuck.Lock(); err != nil {
+		t.Fatal(err)
+	}
+	defer stuck.Close()
+	err := h.Append(web, "claude", usage.Run{Peak: 1})
+	if off, ok := errors.AsType[*usage.OffError](err); !ok || off.Reason != usage.OffLocked {
+		t.Errorf("got %v, want OffLocked", err)
+	}
+	if runs, err := h.Runs(web.Key, "claude"); err != nil || len(runs) != 1 || runs[0].Peak != 7 {
+		t.Errorf("reading beside a stuck writer: %v, %v", runs, err)
+	}
+}
+
+func TestAStateDirectoryThatCannotBeWrittenTurnsHistoryOff(t *testing.T) {
+	t.Parallel()
+	file := filepath.Join(t.TempDir(), "file")
+	if err := os.WriteFile(file, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	h := usage.Open(file, usage.Options{}) // a file where the directory should be: fails for root, too
+	err := h.Append(web, "claude", usage.Run{Peak: 1})
+	if _, ok := errors.AsType[*usage.OffError](err); !ok || !strings.Contains(err.Error(), file) {
+		t.Errorf("got %v, want an OffError that names %s", err, file)
+	}
+	if os.Getuid() == 0 {
+		return // root writes everywhere
+	}
+	state := t.TempDir()
+	if err := os.Chmod(state, 0o500); err != nil {
+		t.Fatal(err)
+	}
+	err = usage.Open(state, usage.Options{}).Append(web, "claude", usage.Run{Peak: 1})
+	if off, ok := errors.AsType[*usage.OffError](err); !ok || off.Reason != usage.OffReadOnly {
+		t.Errorf("got %v, want OffReadOnly", err)
+	}
+}
+
+func TestWithoutHistoryThereIsNoError(t *testing.T) {
+	t.Parallel()
+	h := usage.Open(filepath.Join(t.TempDir(), "never", "made"), usage.Options{})
+	if runs, err := h.Runs(web.Key, "claude"); err != nil || runs != nil {
+		t.Errorf("Runs: %v, %v", runs, err)
+	}
+	if runs, err := h.ToolRuns("claude"); err != nil || runs != nil {
+		t.Errorf("ToolRuns: %v, %v", runs, err)
+	}
+	for s, err := range h.Summaries() {
+		t.Errorf("Summaries: %v, %v", s, err)
+	}
+}
+
+func TestTheToolUnusedForLongestMakesRoom(t *testing.T) {
+	t.Parallel()
+	h, w := open(t)
+	for i := range usage.MaxTools {
+		mustAppend(t, h, web, fmt.Sprintf("tool%d", i), usage.Run{Peak: 1})
+	}
+	mustAppend(t, h, web, "tool0", usage.Run{Peak: 1}) // now tool1 is the oldest
+	mustAppend(t, h, web, "new", usage.Run{Peak: 1})
+	for tool, want := range map[string]int{"tool0": 2, "tool1": 0, "tool2": 1, "new": 1} {
+		if runs, err := h.Runs(web.Key, tool); err != nil || len(runs) != want {
+			t.Errorf("%s has %d runs, want %d, %v", tool, len(runs), want, err)
+		}
+	}
+	if diff := cmp.Diff([]usage.WarningKind{usage.ToolEvicted}, w.kinds()); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestAListingIsBoundedAndSaysSo(t *testing.T) {
+	t.Parallel()
+	h, w := open(t)
+	mustAppend(t, h, web, "claude", usage.Run{Peak: 1})
+	for i := range usage.MaxProjects + 9 {
+		key := fmt.Sprintf("p%d", i)
+		body := fmt.Sprintf(`{"schema":1,"project":%q,"appends":1,"tools":[{"tool":"x","recorded":1,"last":1,"runs":[]}]}`, key)
+		if err := os.WriteFile(filepath.Join(h.Directory(), key+".json"), []byte(body), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	n := 0
+	for _, err := range h.Summaries() {
+		if err != nil {
+			t.Fatal(err)
+		}
+		n++
+	}
+	if n != usage.MaxProjects {
+		t.Errorf("%d projects are listed, want %d", n, usage.MaxProjects)
+	}
+	if len(w.list) != 1 || w.list[0].Kind != usage.ListingCut || w.list[0].Count != 10 {
+		t.Errorf("told %+v, want ListingCut of 10", w.list)
+	}
+}
+
+func TestWhatCannotBeRecordedIsRefused(t *testing.T) {
+	t.Parallel()
+	h, _ := open(t)
+	for _, key := range []string{"", ".", "..", "../x", "a/b", `a\b`, ".hidden", "a b", "a\x00", "ü", strings.Repeat("a", 121)} {
+		if err := h.Append(usage.Project{Key: key}, "claude", usage.Run{Peak: 1}); !errors.Is(err, usage.ErrInvalid) {
+			t.Errorf("key %q: %v", key, err)
+		}
+		if _, err := h.Runs(key, "claude"); !errors.Is(err, usage.ErrInvalid) {
+			t.Errorf("reading key %q: %v", key, err)
+		}
+	}
+	for _, tool := range []string{"", "a\nb", "\xff", strings.Repeat("a", 201)} {
+		if err := h.Append(web, tool, usage.Run{Peak: 1}); !errors.Is(err, usage.ErrInvalid) {
+			t.Errorf("tool %q: %v", tool, err)
+		}
+	}
+	for _, r := range []usage.Run{{Peak: -1}, {PeakAnon: 1 << 60}, {Limit: -1}, {OOMKills: -1}, {KilledChildren: -1}, {Duration: -1}} {
+		if err := h.Append(web, "claude", r); !errors.Is(err, usage.ErrInvalid) {
+			t.Errorf("run %+v: %v", r, err)
+		}
+	}
+	if entries, err := os.ReadDir(h.Directory()); err == nil && len(entries) != 0 {
+		t.Errorf("%d files were made for nothing", len(entries))
+	}
+}
+
+func TestKeysThatLookLikeOurOwnFilesAreSafe(t *testing.T) {
+	t.Parallel()
+	h, w := open(t)
+	keys := []string{"a", "a.tmp-x", "a.json", "a.json.corrupt-x", "a.lock"}
+	for range 21 { // beyond a sweep
+		for _, key := range keys {
+			mustAppend(t, h, usage.Project{Key: key}, "claude", usage.Run{Peak: 1})
+		}
+	}
+	for _, key := range keys {
+		if runs, err := h.Runs(key, "claude"); err != nil || len(runs) != 21 {
+			t.Errorf("%s has %d runs, %v", key, len(runs), err)
+		}
+	}
+	if kinds := w.kinds(); kinds != nil {
+		t.Errorf("warnings %v", kinds)
+	}
+}
+
+func TestTheFullestFileIsWithinTheBound(t *testing.T) {
+	t.Parallel()
+	h, w := open(t)
+	long := strings.Repeat("\u2028<", 100)
+	r := usage.Run{
+		Time: time.Date(9999, 1, 1, 1, 1, 1, 999e6, time.UTC), Peak: 1 << 50, PeakAnon: 1 << 50, Limit: 1 << 50, Method: long, Layer: long,
+		Outcome: journal.Outcome(long), OOMKills: 1 << 40, KilledChildren: 1 << 40, Duration: 99 * 365 * 24 * time.Hour, ExitCode: -1 << 31, Exact: true,
+	}
+	mustAppend(t, h, usage.Project{Key: "one", Path: strings.Repeat("\u2028", 5000)}, "t", r)
+	status, err := os.Stat(filepath.Join(h.Directory(), "one.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	const pathAndHead = 5 << 10 * 6
+	perRecord := int(status.Size()) - 4096*2 // the path's escapes are at most doubled
+	if perRecord*usage.KeptRuns*usage.MaxTools > usage.MaxFileBytes-pathAndHead {
+		t.Errorf("a record may take %d bytes: %d of them do not fit into %d", perRecord, usage.KeptRuns*usage.MaxTools, usage.MaxFileBytes)
+	}
+	if kinds := w.kinds(); kinds != nil {
+		t.Errorf("warnings %v", kinds)
+	}
+}
+
+func FuzzReadAnyFile(f *testing.F) {
+	f.Add([]byte(`{"schema":1,"project":"k","appends":1,"tools":[{"tool":"claude","recorded":1,"last":1,"runs":[{"time":"2026-01-01T00:00:00Z","peak":1,"outcome":"ok","ms":1}]}]}`))
+	f.Add([]byte(`{"schema":1e3}`))
+	f.Add([]byte(`[[[[`))
+	f.Add([]byte("\xff"))
+	state := f.TempDir()
+	f.Fuzz(func(t *testing.T, body []byte) {
+		h := usage.Open(state, usage.Options{Warn: func(usage.Warning) {}})
+		if err := os.MkdirAll(h.Directory(), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(filepath.Join(h.Directory(), "k.json"), body, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		before, readErr := h.Project("k")
+		for _, s := range before {
+			if s.Recorded < int64(len(s.Runs)) || len(s.Runs) > usage.KeptRuns {
+				t.Fatalf("impossible counts %d, %d", s.Recorded, len(s.Runs))
+			}
+			for _, r := range s.Runs {
+				if r.Peak < 0 || r.PeakAnon < 0 || r.Limit < 0 || r.Duration < 0 {
+					t.Fatalf("a negative run %+v", r)
+				}
+			}
+		}
+		if err := h.Append(usage.Project{Key: "k"}, "claude", usage.Run{Peak: 9}); err != nil {
+			if off, ok := errors.AsType[*usage.OffError](err); !ok || off.Reason != usage.OffNewer || readErr == nil {
+				t.Fatalf("after reading (%v) nothing can be appended: %v", readErr, err)
+			}
+			return
+		}
+		runs, err := h.Runs("k", "claude")
+		if err != nil || len(runs) == 0 || runs[len(runs)-1].Peak != 9 {
+			t.Fatalf("the appended run is not the newest: %v, %v", runs, err)
+		}
+	})
+}
