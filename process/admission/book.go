@@ -133,12 +133,15 @@ func (b *book) setAside(path string) (string, error) {
 
 // parseLedger reads ledger.json and refuses what this package could not have written.
 func parseLedger(text []byte) (ledgerFile, error) {
+	var head struct {
+		Schema int `json:"schema"`
+	}
+	if json.Unmarshal(text, &head) == nil && head.Schema > schema { // whose entries may be of another shape
+		return ledgerFile{}, fmt.Errorf("schema %d: %w", head.Schema, ErrNewer)
+	}
 	var f ledgerFile
 	if err := json.Unmarshal(text, &f); err != nil {
 		return ledgerFile{}, err
-	}
-	if f.Schema > schema {
-		return ledgerFile{}, fmt.Errorf("schema %d: %w", f.Schema, ErrNewer)
 	}
 	if f.Schema != schema {
 		return ledgerFile{}, fmt.Errorf("schema %d", f.Schema)

@@ -1,0 +1,277 @@
+package admission
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+)
+
+func TestDamagedLedgerIsSetAsideAndRebuilt(t *testing.T) {
+	for name, damage := range map[string]func([]byte) []byte{
+		"cut short":        func(text []byte) []byte { return text[:len(text)/2] },
+		"empty":            func([]byte) []byte { return nil },
+		"no JSON":          func([]byte) []byte { return []byte("\xff\x00 what") },
+		"null":             func([]byte) []byte { return []byte("null") },
+		"a null entry":     func([]byte) []byte { return []byte(`{"schema":1,"entries":[null]}`) },
+		"a strange id":     func([]byte) []byte { return []byte(`{"schema":1,"entries":[{"id":"../x","state":"holding"}]}`) },
+		"a negative claim": func(text []byte) []byte { return bytes.ReplaceAll(text, []byte(`_bytes":7`), []byte(`_bytes":-7`)) },
+		"a giant number":   func(text []byte) []byte { return bytes.ReplaceAll(text, []byte(`_bytes":7`), []byte(`_bytes":7e99`)) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			var warnings []Warning
+			l := open(t, func(o *Options) { o.Warn = func(w Warning) { warnings = append(warnings, w) } })
+			outer := acquire(t, l, Request{Project: "/p", Reservation: 7 * mb})
+			if err := outer.Record("remains"); err != nil {
+				t.Fatal(err)
+			}
+			inner := acquire(t, l, Request{Parent: outer.ID()})
+			text, err := os.ReadFile(l.ledgerPath())
+			if err != nil {
+				t.Fatal(err)
+			}
+			damaged := damage(bytes.Clone(text))
+			if err := os.WriteFile(l.ledgerPath(), damaged, 0o600); err != nil {
+				t.Fatal(err)
+			}
+			list, err := l.Holders(t.Context())
+			if err != nil {
+				t.Fatal(err)
+			}
+			if len(list) != 2 || list[0].ID != outer.ID() || list[0].Reservation != 7*mb || string(list[0].Remains) != `"remains"` ||
+				list[1].ID != inner.ID() || list[1].Parent != outer.ID() {
+				t.Errorf("recovered %+v", list)
+			}
+			if len(warnings) != 1 || warnings[0].About != "ledger" {
+				t.Fatalf("warnings: %v", warnings)
+			}
+			if kept, err := os.ReadFile(warnings[0].Path); err != nil || !bytes.Equal(kept, damaged) {
+				t.Errorf("the damaged file is not kept: %q (%v)", kept, err)
+			}
+			if err := outer.Release(); err != nil {
+				t.Fatal(err)
+			}
+			if list, err := l.Holders(t.Context()); err != nil || len(list) != 1 {
+				t.Errorf("after a release: %+v (%v)", list, err)
+			}
+			if len(warnings) != 1 {
+				t.Errorf("warned again: %v", warnings)
+			}
+		})
+	}
+}
+
+func TestDamagedLedgersKeptAreBounded(t *testing.T) {
+	l := open(t, func(o *Options) { o.Warn = func(Warning) {} })
+	for range keptAside + 3 {
+		if err := os.WriteFile(l.ledgerPath(), []byte("{"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := l.Holders(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	kept, err := filepath.Glob(filepath.Join(l.Dir(), "ledger.damaged-*"))
+	if err != nil || len(kept) != keptAside {
+		t.Errorf("%d are kept (%v)", len(kept), err)
+	}
+}
+
+func TestLostFilesForgetNobodyWhoLives(t *testing.T) {
+	l := open(t, func(o *Options) { o.Warn = func(Warning) {} })
+	c := acquire(t, l, Request{Reservation: 7 * mb, SlotsTotal: 1})
+	mustHold := func(what string) {
+		t.Helper()
+		if _, err := l.Acquire(t.Context(), Request{Tool: "codex", SlotsTotal: 1}); err == nil {
+			t.Errorf("%s is gone, and the slot was given twice", what)
+		}
+	}
+	remove := func(path string) {
+		t.Helper()
+		if err := os.Remove(path); err != nil {
+			t.Fatal(err)
+		}
+	}
+	remove(l.ledgerPath())
+	mustHold("ledger.json")
+	remove(l.cardPath(c.ID()))
+	mustHold("the claim's card")
+	remove(l.ledgerPath())
+	mustHold("ledger.json and the claim's card")
+	if startTime(os.Getpid()) != 0 {
+		if err := l.writeCard(card{Entry: &c.entry}); err != nil {
+			t.Fatal(err)
+		}
+		remove(l.ledgerPath())
+		remove(l.claimLock(c.ID()))
+		mustHold("the claim's lock file (a cleaner of temporary files did it)")
+	}
+	if err := os.RemoveAll(l.Dir()); err != nil {
+		t.Fatal(err)
+	}
+	if err := c.Release(); err != nil {
+		t.Errorf("release after everything was removed: %v", err)
+	}
+	acquire(t, l, Request{SlotsTotal: 1})
+}
+
+func TestUnusableDirectoryIsATypedError(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "file")
+	if err := os.WriteFile(file, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, dir := range []string{"", file, filepath.Join(file, "below")} {
+		_, err := Open(Options{Dir: dir})
+		if unavailable, ok := errors.AsType[*UnavailableError](err); !ok || unavailable.Dir == "" {
+			t.Errorf("Open(%q): %v", dir, err)
+		}
+	}
+	l := open(t)
+	if err := os.RemoveAll(l.Dir()); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(l.Dir(), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	_, err := l.Acquire(t.Context(), Request{Tool: "codex", Wait: Forever})
+	if _, ok := errors.AsType[*UnavailableError](err); !ok {
+		t.Errorf("Acquire: %v", err)
+	}
+}
+
+func TestNewerLedgerIsNotTouched(t *testing.T) {
+	l := open(t)
+	newer := []byte(`{"schema":2,"entries":"of another kind"}`)
+	if err := os.WriteFile(l.ledgerPath(), newer, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	_, err := l.Acquire(t.Context(), Request{Tool: "codex"})
+	if _, ok := errors.AsType[*UnavailableError](err); !ok || !errors.Is(err, ErrNewer) {
+		t.Errorf("got %v", err)
+	}
+	if text, err := os.ReadFile(l.ledgerPath()); err != nil || !bytes.Equal(text, newer) {
+		t.Errorf("it reads %q now (%v)", text, err)
+	}
+}
+
+func TestModesAndBootDirectories(t *testing.T) {
+	dir := t.TempDir()
+	week := time.Now().Add(-bootKept - time.Hour)
+	boots := map[string]bool{"old": false, "old-but-held": true, "young": true} // stays?
+	for name := range boots {
+		claims := filepath.Join(dir, "ledger", name, "claims")
+		if err := os.MkdirAll(claims, 0o700); err != nil {
+			t.Fatal(err)
+		}
+		for _, file := range []string{"../lock", "../ledger.json", "../bell", "x.lock", "x.json"} {
+			if err := os.WriteFile(filepath.Join(claims, file), nil, 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if name != "young" {
+			if err := os.Chtimes(filepath.Join(dir, "ledger", name), week, week); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	held, err := os.OpenFile(filepath.Join(dir, "ledger", "old-but-held", "claims", "x.lock"), os.O_RDWR, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer held.Close()
+	if ok, err := tryLockFile(held); err != nil || !ok {
+		t.Fatal(ok, err)
+	}
+	l := open(t, func(o *Options) { o.Dir = dir })
+	for name, stays := range boots {
+		if _, err := os.Stat(filepath.Join(dir, "ledger", name)); (err == nil) != stays {
+			t.Errorf("%s: %v, should stay: %v", name, err, stays)
+		}
+	}
+	c := acquire(t, l, Request{})
+	if err := errors.Join(c.Record(1), c.Observe(1)); err != nil {
+		t.Fatal(err)
+	}
+	l.ring()
+	err = filepath.WalkDir(filepath.Join(dir, "ledger", l.owner.Boot), func(path string, d os.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		at, err := d.Info()
+		if err != nil {
+			return err
+		}
+		if want := map[bool]os.FileMode{true: 0o700, false: 0o600}[d.IsDir()]; at.Mode().Perm() != want {
+			t.Errorf("%s has mode %v, want %v", path, at.Mode(), want)
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestRecordIsBounded(t *testing.T) {
+	l := open(t)
+	c := acquire(t, l, Request{})
+	if err := c.Record(strings.Repeat("x", MaxRemains)); err == nil {
+		t.Error("an endless record was taken")
+	}
+	if err := c.Record(func() {}); err == nil {
+		t.Error("a record that is no JSON was taken")
+	}
+	if err := c.Record(json.RawMessage(`{"unit":"a.scope"}`)); err != nil {
+		t.Error(err)
+	}
+}
+
+func FuzzParseLedger(f *testing.F) {
+	f.Add([]byte(`{"schema":1,"ticket":3,"entries":[{"id":"a","state":"holding","ticket":1,"tool":"codex","reservation_bytes":7}]}`))
+	f.Add([]byte(`{"schema":1,"entries":[{"id":"a","state":"waiting","parent":"a"},{"id":"b","state":"holding","parent":"a","reservation_bytes":9223372036854775807}]}`))
+	f.Add([]byte(`{"schema":2}`))
+	f.Add([]byte(`null`))
+	f.Fuzz(func(t *testing.T, text []byte) {
+		file, err := parseLedger(text)
+		if err != nil {
+			return
+		}
+		b := &book{file: file, now: time.Now()}
+		waiting := b.waiting()
+		if len(waiting)+len(b.holding()) != len(file.Entries) {
+			t.Fatal("an entry neither holds nor waits")
+		}
+		g := &ground{known: true, tools: map[string]int{}}
+		for _, e := range file.Entries {
+			if !ValidID(e.ID) || e.Reservation < 0 {
+				t.Fatalf("accepted %+v", e)
+			}
+			b.nested(e)
+			g.take(e)
+			if g.claimed < 0 {
+				t.Fatal("the sum wrapped")
+			}
+		}
+		if again, err := json.Marshal(file); err != nil {
+			t.Fatal(err)
+		} else if _, err := parseLedger(again); err != nil {
+			t.Fatalf("what was accepted is not accepted again: %v", err)
+		}
+	})
+}
+
+func FuzzParseCard(f *testing.F) {
+	f.Add([]byte(`{"schema":1,"entry":{"id":"a","state":"holding","tool":"x"},"remains":{"unit":"u"}}`), []byte("00000000000000000017\n"))
+	f.Add([]byte(`{"schema":1}`), []byte("-1"))
+	f.Fuzz(func(t *testing.T, text, use []byte) {
+		if c, err := parseCard(text, "a"); err == nil && (c.Entry == nil || c.Entry.ID != "a") {
+			t.Fatalf("accepted %+v", c)
+		}
+		if n := parseUse(use); n < 0 {
+			t.Fatalf("a use of %d", n)
+		}
+	})
+}

@@ -1,0 +1,563 @@
+//go:build unix
+
+package admission
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// The test binary starts itself again as a process of its own; childEnv names its part.
+const childEnv = "ADMISSION_TEST_CHILD"
+
+func TestMain(m *testing.M) {
+	part := os.Getenv(childEnv)
+	if part == "" {
+		os.Exit(m.Run())
+	}
+	if err := children[part](os.Args[1:]); err != nil {
+		fmt.Fprintln(os.Stderr, part+":", err)
+		os.Exit(1)
+	}
+	os.Exit(0)
+}
+
+var children = map[string]func(args []string) error{
+	"many": childMany, "hold": childHold, "wait": childWait, "life": childLife,
+}
+
+// child starts a part; its first line on standard output is waited for by line.
+func child(t *testing.T, part string, args ...string) *exec.Cmd {
+	t.Helper()
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.Command(self, args...)
+	cmd.Env = append(os.Environ(), childEnv+"="+part)
+	cmd.Stderr = os.Stderr
+	return cmd
+}
+
+// start starts a part and returns when it has printed its first line, which it returns.
+func start(t *testing.T, part string, args ...string) (*exec.Cmd, string) {
+	t.Helper()
+	cmd := child(t, part, args...)
+	in, err := cmd.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		in.Close()
+		_ = cmd.Process.Kill()
+		_ = cmd.Wait()
+	})
+	line, err := bufio.NewReader(out).ReadString('\n')
+	if err != nil {
+		t.Fatalf("%s said nothing: %v", part, err)
+	}
+	return cmd, strings.TrimSpace(line)
+}
+
+func kill(t *testing.T, cmd *exec.Cmd) {
+	t.Helper()
+	if err := cmd.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	_ = cmd.Wait()
+}
+
+// childMany: DIR LOG ROUNDS. Every holder writes into LOG itself, so that the log and not the
+// ledger says how many there were.
+func childMany(args []string) error {
+	l, err := Open(Options{Dir: args[0], Warn: func(w Warning) { fmt.Fprintln(os.Stderr, "warning:", w) }})
+	if err != nil {
+		return err
+	}
+	log, err := os.OpenFile(args[1], os.O_WRONLY|os.O_APPEND, 0)
+	if err != nil {
+		return err
+	}
+	rounds, err := strconv.Atoi(args[2])
+	if err != nil {
+		return err
+	}
+	ctx := context.Background()
+	for i := range rounds {
+		c, err := l.Acquire(ctx, Request{Tool: "codex", SlotsPerTool: 3, Wait: Forever})
+		if err != nil {
+			return err
+		}
+		if _, err := log.WriteString("+\n"); err != nil {
+			return err
+		}
+		if i%5 == 0 {
+			inner, err := l.Acquire(ctx, Request{Tool: "codex", SlotsPerTool: 3, Parent: c.ID()})
+			if err != nil {
+				return fmt.Errorf("nested: %w", err)
+			}
+			if _, err := log.WriteString("n\n"); err != nil {
+				return err
+			}
+			if err := inner.Release(); err != nil {
+				return err
+			}
+		}
+		if _, err := log.WriteString("-\n"); err != nil {
+			return err
+		}
+		if err := c.Release(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func TestEightProcessesNeverExceedThreeSlots(t *testing.T) {
+	const processes, rounds = 8, 50
+	dir, log := t.TempDir(), filepath.Join(t.TempDir(), "log")
+	if err := os.WriteFile(log, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	var all sync.WaitGroup
+	errs := make([]error, processes)
+	for i := range processes {
+		cmd := child(t, "many", dir, log, strconv.Itoa(rounds))
+		all.Go(func() { errs[i] = cmd.Run() })
+	}
+	all.Wait()
+	if err := errors.Join(errs...); err != nil {
+		t.Fatal(err)
+	}
+	text, err := os.ReadFile(log)
+	if err != nil {
+		t.Fatal(err)
+	}
+	now, most, total, nested := 0, 0, 0, 0
+	for line := range bytes.Lines(text) {
+		switch line[0] {
+		case '+':
+			now, total = now+1, total+1
+			most = max(most, now)
+		case '-':
+			now--
+		case 'n':
+			nested++
+		}
+	}
+	if most > 3 || now != 0 || total != processes*rounds || nested != processes*rounds/5 {
+		t.Errorf("at most %d at once, %d at the end, %d in all, %d nested", most, now, total, nested)
+	}
+	if most < 2 {
+		t.Errorf("at most %d at once: the slots were not used", most)
+	}
+	wantEmpty(t, dir)
+}
+
+// wantEmpty demands that nothing is left in the ledger or beside it.
+func wantEmpty(t *testing.T, dir string) {
+	t.Helper()
+	l, err := Open(Options{Dir: dir})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if list, err := l.Holders(t.Context()); err != nil || len(list) != 0 {
+		t.Errorf("the ledger has %+v (%v)", list, err)
+	}
+	files, err := os.ReadDir(l.claims())
+	if err != nil || len(files) != 0 {
+		t.Errorf("claim files are left: %v (%v)", files, err)
+	}
+}
+
+// childHold: DIR [wait]. Holds the only slot until its standard input ends.
+func childHold(args []string) error {
+	l, err := Open(Options{Dir: args[0]})
+	if err != nil {
+		return err
+	}
+	c, err := l.Acquire(context.Background(), Request{Tool: "codex", Project: "/p", SlotsTotal: 1, Reservation: 7 * mb})
+	if err != nil {
+		return err
+	}
+	if err := c.Record(map[string]string{"thing": filepath.Base(args[0])}); err != nil {
+		return err
+	}
+	fmt.Println(c.ID())
+	_, _ = io.Copy(io.Discard, os.Stdin)
+	return c.Release()
+}
+
+// childWait: DIR. Waits for the only slot and prints when it is in the queue.
+func childWait(args []string) error {
+	l, err := Open(Options{Dir: args[0]})
+	if err != nil {
+		return err
+	}
+	var once sync.Once
+	c, err := l.Acquire(context.Background(), Request{
+		Tool: "codex", SlotsTotal: 1, Wait: Forever,
+		Progress: func(p Progress) { once.Do(func() { fmt.Println("waiting", p.Position) }) },
+	})
+	if err != nil {
+		return err
+	}
+	return c.Release()
+}
+
+func TestKilledOwnerIsCleanedUpBeforeTheNextRun(t *testing.T) {
+	dir := t.TempDir()
+	cmd, id := start(t, "hold", dir)
+	var reaped []Holder
+	l, err := Open(Options{Dir: dir, Reap: func(h Holder) error { reaped = append(reaped, h); return nil }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := Request{Tool: "codex", SlotsTotal: 1}
+	if _, err := l.Acquire(t.Context(), r); err == nil {
+		t.Fatal("the slot was given twice")
+	}
+	kill(t, cmd)
+	if list, err := l.Holders(t.Context()); err != nil || len(list) != 1 || list[0].State != Stale {
+		t.Errorf("before it is cleaned up, the ledger has %+v (%v)", list, err)
+	}
+	c, err := l.Acquire(t.Context(), r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(reaped) != 1 || reaped[0].ID != id || reaped[0].Owner.PID != cmd.Process.Pid || !strings.Contains(string(reaped[0].Remains), "thing") {
+		t.Errorf("reaped %+v, want claim %s with its remains", reaped, id)
+	}
+	if err := c.Release(); err != nil {
+		t.Fatal(err)
+	}
+	wantEmpty(t, dir)
+}
+
+func TestStoppedOwnerStillHolds(t *testing.T) {
+	dir := t.TempDir()
+	cmd, id := start(t, "hold", dir)
+	if err := cmd.Process.Signal(syscall.SIGSTOP); err != nil {
+		t.Fatal(err)
+	}
+	var status syscall.WaitStatus
+	if _, err := syscall.Wait4(cmd.Process.Pid, &status, syscall.WUNTRACED, nil); err != nil || !status.Stopped() {
+		t.Fatalf("it is not stopped: %v", err)
+	}
+	l := open(t, func(o *Options) {
+		o.Dir = dir
+		o.Reap = func(h Holder) error { t.Errorf("a stopped owner was reaped: %+v", h); return nil }
+	})
+	_, err := l.Acquire(t.Context(), Request{Tool: "codex", SlotsTotal: 1})
+	if refused, ok := errors.AsType[*Refused](err); !ok || refused.Terms.Holders[0].ID != id {
+		t.Errorf("got %v, want a refusal that names %s", err, id)
+	}
+	swept, err := l.Sweep(t.Context(), l.opts.Reap)
+	if err != nil || len(swept.Removed)+len(swept.Stale) != 0 {
+		t.Errorf("swept %+v (%v)", swept, err)
+	}
+}
+
+func TestKilledWaiterLeavesTheQueue(t *testing.T) {
+	dir := t.TempDir()
+	holder, _ := start(t, "hold", dir)
+	first, said := start(t, "wait", dir)
+	if said != "waiting 1" {
+		t.Fatalf("it says %q", said)
+	}
+	second, said := start(t, "wait", dir)
+	if said != "waiting 2" {
+		t.Fatalf("it says %q", said)
+	}
+	kill(t, first)
+	l, err := Open(Options{Dir: dir})
+	if err != nil {
+		t.Fatal(err)
+	}
+	list, err := l.Holders(t.Context())
+	if err != nil || len(list) != 2 || list[1].Owner.PID != second.Process.Pid {
+		t.Errorf("the ledger has %+v (%v)", list, err)
+	}
+	kill(t, holder)
+	// The second waiter has nothing to clean up the dead holder with, which therefore stays stale and gives its slot free.
+	if err := second.Wait(); err != nil {
+		t.Errorf("the second waiter: %v", err)
+	}
+	swept, err := l.Sweep(t.Context(), func(Holder) error { return nil })
+	if err != nil || len(swept.Removed) != 1 {
+		t.Errorf("swept %+v (%v)", swept, err)
+	}
+	wantEmpty(t, dir)
+}
+
+func TestFailedReapKeepsAStaleClaimThatHoldsNoSlot(t *testing.T) {
+	dir := t.TempDir()
+	cmd, _ := start(t, "hold", dir)
+	kill(t, cmd)
+	var warnings []Warning
+	busy := errors.New("device or resource busy")
+	l := open(t, func(o *Options) {
+		o.Dir, o.Reap = dir, func(Holder) error { return busy }
+		o.Warn = func(w Warning) { warnings = append(warnings, w) }
+	})
+	c := acquire(t, l, Request{SlotsTotal: 1, Reservation: mb, MinFree: -1, Headroom: machine(mb, 0)})
+	if len(warnings) != 1 || warnings[0].About != "stale" || !strings.Contains(warnings[0].Text, busy.Error()) {
+		t.Errorf("warnings: %v", warnings)
+	}
+	if holders := c.Terms().Holders; len(holders) != 1 || holders[0].State != Stale || holders[0].StaleWhy != busy.Error() {
+		t.Errorf("holders: %+v", holders)
+	}
+	l.opts.Reap = func(Holder) error { panic("nonsense in the remains") }
+	swept, err := l.Sweep(t.Context(), l.opts.Reap)
+	if err != nil || len(swept.Stale) != 1 {
+		t.Errorf("swept %+v (%v)", swept, err)
+	}
+	swept, err = l.Sweep(t.Context(), func(Holder) error { return nil })
+	if err != nil || len(swept.Removed) != 1 {
+		t.Errorf("swept %+v (%v)", swept, err)
+	}
+	if list, err := l.Holders(t.Context()); err != nil || len(list) != 1 {
+		t.Errorf("the ledger has %+v (%v)", list, err)
+	}
+}
+
+// childLife: DIR WORLD KILL. A whole life: it cleans up after a dead run, holds, is waited for
+// by itself, records, releases; at step KILL it kills itself. Without a KILL it prints its steps.
+func childLife(args []string) error {
+	dir, world := args[0], args[1]
+	at, err := strconv.Atoi(args[2])
+	if err != nil {
+		return err
+	}
+	var mu sync.Mutex
+	steps := 0
+	failpoint = func(string) {
+		mu.Lock()
+		defer mu.Unlock()
+		if steps++; steps == at {
+			_ = syscall.Kill(os.Getpid(), syscall.SIGKILL)
+			select {}
+		}
+	}
+	l, err := Open(Options{Dir: dir, Reap: reapWorld(world)})
+	if err != nil {
+		return err
+	}
+	ctx := context.Background()
+	live := func(c *Claim) error {
+		if err := c.Record("thing-" + c.ID()); err != nil {
+			return err
+		}
+		failpoint("before the thing is made")
+		thing := filepath.Join(world, "thing-"+c.ID())
+		if err := os.WriteFile(thing, nil, 0o600); err != nil {
+			return err
+		}
+		failpoint("the thing is made")
+		if err := c.Observe(mb); err != nil {
+			return err
+		}
+		if err := os.Remove(thing); err != nil {
+			return err
+		}
+		failpoint("the thing is gone")
+		return c.Release()
+	}
+	first, err := l.Acquire(ctx, Request{Tool: "codex", SlotsTotal: 1})
+	if err != nil {
+		return err
+	}
+	waiting := make(chan struct{})
+	var once sync.Once
+	done := make(chan error)
+	go func() {
+		c, err := l.Acquire(ctx, Request{
+			Tool: "codex", SlotsTotal: 1, Wait: Forever,
+			Progress: func(Progress) { once.Do(func() { close(waiting) }) },
+		})
+		if err == nil {
+			err = live(c)
+		}
+		done <- err
+	}()
+	<-waiting
+	if err := live(first); err != nil {
+		return err
+	}
+	if err := <-done; err != nil {
+		return err
+	}
+	fmt.Println(steps)
+	return nil
+}
+
+// reapWorld removes the thing that a dead run made, if it did.
+func reapWorld(world string) func(Holder) error {
+	return func(h Holder) error {
+		name, err := strconv.Unquote(string(h.Remains))
+		if err != nil || name == "" {
+			return nil
+		}
+		err = os.Remove(filepath.Join(world, name))
+		if errors.Is(err, os.ErrNotExist) {
+			return nil
+		}
+		return err
+	}
+}
+
+func TestKillAtAnyStepIsCleanedUpByTheNextCommand(t *testing.T) {
+	life := func(dir, world string, at int) (steps int, killed bool) {
+		t.Helper()
+		cmd := child(t, "life", dir, world, strconv.Itoa(at))
+		out, err := cmd.Output()
+		if exit, ok := errors.AsType[*exec.ExitError](err); ok {
+			if exit.Sys().(syscall.WaitStatus).Signal() != syscall.SIGKILL {
+				t.Fatalf("step %d: %v", at, err)
+			}
+			return 0, true
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		steps, err = strconv.Atoi(strings.TrimSpace(string(out)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return steps, false
+	}
+	dir, world := t.TempDir(), t.TempDir()
+	steps, _ := life(dir, world, 0)
+	if steps < 20 {
+		t.Fatalf("only %d steps: the hooks are not called", steps)
+	}
+	kills := 0
+	for at := 1; at <= steps; at++ {
+		if _, killed := life(dir, world, at); killed {
+			kills++
+		}
+		if at%2 == 0 { // every other time the next victim has to clean up first
+			continue
+		}
+		l := open(t, func(o *Options) { o.Dir, o.Reap = dir, reapWorld(world) })
+		c, err := l.Acquire(t.Context(), Request{Tool: "codex", SlotsTotal: 1})
+		if err != nil {
+			t.Fatalf("killed at step %d: %v", at, err)
+		}
+		if things, err := os.ReadDir(world); err != nil || len(things) != 0 {
+			t.Errorf("killed at step %d: %v is left (%v)", at, things, err)
+		}
+		if err := c.Release(); err != nil {
+			t.Fatal(err)
+		}
+		wantEmpty(t, dir)
+		if t.Failed() {
+			t.Fatalf("at step %d", at)
+		}
+	}
+	if kills < steps*3/4 { // how often the waiter looks differs from life to life
+		t.Errorf("%d of %d steps were reached", kills, steps)
+	}
+}
+
+func TestSweepersDoNotCollide(t *testing.T) {
+	dir := t.TempDir()
+	cmd, id := start(t, "hold", dir)
+	kill(t, cmd)
+	l := open(t, func(o *Options) { o.Dir = dir })
+	var mu sync.Mutex
+	var reaped []string
+	inside, goOn := make(chan struct{}), make(chan struct{})
+	var first sync.WaitGroup
+	first.Go(func() {
+		_, err := l.Sweep(t.Context(), func(h Holder) error {
+			mu.Lock()
+			reaped = append(reaped, h.ID)
+			mu.Unlock()
+			close(inside)
+			<-goOn
+			return nil
+		})
+		if err != nil {
+			t.Error(err)
+		}
+	})
+	<-inside
+	swept, err := l.Sweep(t.Context(), func(Holder) error { t.Error("reaped twice"); return nil })
+	if err != nil || len(swept.Removed) != 0 {
+		t.Errorf("swept %+v (%v)", swept, err)
+	}
+	// A request without --wait gives the other sweeper the time to finish.
+	other := open(t, func(o *Options) { o.Dir = dir })
+	var got sync.WaitGroup
+	got.Go(func() {
+		c, err := other.Acquire(t.Context(), Request{Tool: "codex", SlotsTotal: 1})
+		if err != nil {
+			t.Error(err)
+			return
+		}
+		if err := c.Release(); err != nil {
+			t.Error(err)
+		}
+	})
+	close(goOn)
+	first.Wait()
+	got.Wait()
+	if !slices.Equal(reaped, []string{id}) {
+		t.Errorf("reaped %v", reaped)
+	}
+	wantEmpty(t, dir)
+}
+
+func TestClaimLocksDoNotPassToChildren(t *testing.T) {
+	dir := t.TempDir()
+	l := open(t, func(o *Options) { o.Dir = dir })
+	c := acquire(t, l, Request{ID: "parent"})
+	sleeper := exec.Command("sleep", "60")
+	if err := sleeper.Start(); err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		_ = sleeper.Process.Kill()
+		_ = sleeper.Wait()
+	}()
+	c.lock.Close() // as the kernel does when the owner dies
+	swept, err := l.Sweep(t.Context(), func(Holder) error { return nil })
+	if err != nil || len(swept.Removed) != 1 {
+		t.Errorf("the lock lives on in a child: swept %+v (%v)", swept, err)
+	}
+}
+
+func TestLockThatIsNotReleasedIsAnErrorThatNamesIt(t *testing.T) {
+	l := open(t, func(o *Options) { o.LockTimeout = 20 * time.Millisecond })
+	lock, err := l.lock(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer lock.Close()
+	_, err = l.Acquire(t.Context(), Request{Tool: "codex"})
+	if _, ok := errors.AsType[*UnavailableError](err); !ok || !errors.Is(err, ErrLocked) || !strings.Contains(err.Error(), l.lockPath()) {
+		t.Errorf("got %v", err)
+	}
+}
