@@ -42,31 +42,38 @@ func TestDirsFollowTheSystemAndTheVariables(t *testing.T) {
 		state, runtime, cache, configs string
 	}{
 		"linux": {
-			"linux", "", 7, map[string]string{"HOME": "/home/u", "XDG_RUNTIME_DIR": "/run/user/7"},
+			"linux", "", 7,
+			map[string]string{"HOME": "/home/u", "XDG_RUNTIME_DIR": "/run/user/7"},
 			"/home/u/.local/state/plimsoll", "/run/user/7/plimsoll", "/home/u/.cache/plimsoll", "/home/u/.config/plimsoll/config.toml",
 		},
 		"linux without a session variable": {
-			"linux", "", 7, map[string]string{"HOME": "/home/u"},
+			"linux", "", 7,
+			map[string]string{"HOME": "/home/u"},
 			"/home/u/.local/state/plimsoll", "/run/user/7/plimsoll", "/home/u/.cache/plimsoll", "/home/u/.config/plimsoll/config.toml",
 		},
 		"linux after su": {
-			"linux", "", 7, map[string]string{"HOME": "/home/u", "XDG_RUNTIME_DIR": "/run/user/8"},
+			"linux", "", 7,
+			map[string]string{"HOME": "/home/u", "XDG_RUNTIME_DIR": "/run/user/8"},
 			"/home/u/.local/state/plimsoll", "/run/user/7/plimsoll", "/home/u/.cache/plimsoll", "/home/u/.config/plimsoll/config.toml",
 		},
 		"linux without logind": {
-			"linux", "", 9, map[string]string{"HOME": "/home/u"},
+			"linux", "", 9,
+			map[string]string{"HOME": "/home/u"},
 			"/home/u/.local/state/plimsoll", "/tmp/plimsoll-9", "/home/u/.cache/plimsoll", "/home/u/.config/plimsoll/config.toml",
 		},
 		"root": {
-			"linux", "", 0, map[string]string{"HOME": "/root", "XDG_RUNTIME_DIR": "/run/user/7"},
+			"linux", "", 0,
+			map[string]string{"HOME": "/root", "XDG_RUNTIME_DIR": "/run/user/7"},
 			"/root/.local/state/plimsoll", "/run/plimsoll", "/root/.cache/plimsoll", "/root/.config/plimsoll/config.toml",
 		},
 		"XDG everywhere, relative ones ignored": {
-			"linux", "", 9, map[string]string{"HOME": "/h", "XDG_STATE_HOME": "/s", "XDG_CACHE_HOME": "rel", "XDG_CONFIG_HOME": "/c", "XDG_RUNTIME_DIR": "/r"},
+			"linux", "", 9,
+			map[string]string{"HOME": "/h", "XDG_STATE_HOME": "/s", "XDG_CACHE_HOME": "rel", "XDG_CONFIG_HOME": "/c", "XDG_RUNTIME_DIR": "/r"},
 			"/s/plimsoll", "/r/plimsoll", "/h/.cache/plimsoll", "/c/plimsoll/config.toml",
 		},
 		"own variables": {
-			"linux", "", 0, map[string]string{"PLIMSOLL_STATE_DIR": "/p/", "PLIMSOLL_CACHE_DIR": "/q", "PLIMSOLL_CONFIG": "my.toml", "XDG_STATE_HOME": "/s"},
+			"linux", "", 0,
+			map[string]string{"PLIMSOLL_STATE_DIR": "/p/", "PLIMSOLL_CACHE_DIR": "/q", "PLIMSOLL_CONFIG": "my.toml", "XDG_STATE_HOME": "/s"},
 			"/p", "/p/run", "/q", "/cwd/my.toml",
 		},
 		"HOME unset": {
@@ -74,15 +81,18 @@ func TestDirsFollowTheSystemAndTheVariables(t *testing.T) {
 			"/home/found/.local/state/plimsoll", "/tmp/plimsoll-9", "/home/found/.cache/plimsoll", "/home/found/.config/plimsoll/config.toml",
 		},
 		"darwin": {
-			"darwin", "", 7, map[string]string{"HOME": "/Users/u"},
+			"darwin", "", 7,
+			map[string]string{"HOME": "/Users/u"},
 			"/Users/u/Library/Application Support/plimsoll/state", "/tmp/plimsoll-7", "/Users/u/Library/Caches/plimsoll", "/Users/u/Library/Application Support/plimsoll/config.toml",
 		},
 		"darwin with XDG": {
-			"darwin", "", 7, map[string]string{"HOME": "/Users/u", "XDG_STATE_HOME": "/s", "XDG_RUNTIME_DIR": "/r", "XDG_CONFIG_HOME": "/c"},
+			"darwin", "", 7,
+			map[string]string{"HOME": "/Users/u", "XDG_STATE_HOME": "/s", "XDG_RUNTIME_DIR": "/r", "XDG_CONFIG_HOME": "/c"},
 			"/s/plimsoll", "/r/plimsoll", "/Users/u/Library/Caches/plimsoll", "/c/plimsoll/config.toml",
 		},
 		"windows": {
-			"windows", "", -1, map[string]string{"AppData": "/U/Roaming", "LocalAppData": "/U/Local"},
+			"windows", "", -1,
+			map[string]string{"AppData": "/U/Roaming", "LocalAppData": "/U/Local"},
 			"/U/Local/plimsoll/state", "/U/Local/plimsoll/run", "/U/Local/plimsoll/cache", "/U/Roaming/plimsoll/config.toml",
 		},
 		"windows without variables": {

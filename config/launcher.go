@@ -1,6 +1,7 @@
 package config
 
 import (
+	"slices"
 	"strings"
 )
 
@@ -130,10 +131,8 @@ func envCommand(_ *tracer, args []string) []inner {
 func afterWord(l launcher, words ...string) launcher {
 	return func(t *tracer, args []string) []inner {
 		for i, arg := range args {
-			for _, w := range words {
-				if arg == w {
-					return l(t, args[i+1:])
-				}
+			if slices.Contains(words, arg) {
+				return l(t, args[i+1:])
 			}
 			if !strings.HasPrefix(arg, "-") {
 				return nil

@@ -33,14 +33,24 @@ func (k *Key) toml(text string) string {
 
 // WriteInit writes a configuration file with every key, its default and one sentence, all
 // commented out, so that it changes nothing until a line is uncommented.
-func WriteInit(w io.Writer) error {
+func WriteInit(w io.Writer) error { return writeInit(w, false) }
+
+// WriteProjectInit writes the same for a project, without the keys that a project file may
+// not set.
+func WriteProjectInit(w io.Writer) error { return writeInit(w, true) }
+
+func writeInit(w io.Writer, project bool) error {
 	var b strings.Builder
 	b.WriteString("# Plimsoll configuration. Every line is commented out and shows the default.\n" +
 		"# Sizes are written 512M or 4G (M is 2^20, G is 2^30), durations 500ms, 2s or 10m.\n" +
-		"# What overrides what: this file < .plimsoll.toml of a project < environment < flags.\n\n# [resources]\n")
+		"# What overrides what: the user's file < .plimsoll.toml of a project < environment < flags.\n")
+	if project {
+		b.WriteString("# This is a project's file: it may tighten limits and set estimates, not loosen what its user says.\n")
+	}
+	b.WriteString("\n# [resources]\n")
 	for _, k := range keys {
-		if k.Type == TypeToolSizes {
-			continue // below, as a table
+		if k.Type == TypeToolSizes || project && k.Project == ProjectNever {
+			continue // the table stands below
 		}
 		b.WriteString("\n")
 		comment(&b, k.Doc)
@@ -57,9 +67,12 @@ func WriteInit(w io.Writer) error {
 	for _, p := range Profiles() {
 		fmt.Fprintf(&b, "# %s = %d\n", p.Name, p.InitialEstimate/limit.MiB)
 	}
-	b.WriteString("\n# A tool of its own. Most keys of [resources] may stand here and count for this tool only.\n# [tools.my-agent]\n")
-	comment(&b, matchKey.Doc)
-	fmt.Fprintf(&b, "# match = %s\n# memory_max = \"8G\"\n", matchKey.example)
+	b.WriteString("\n# One tool. Most keys of [resources] may stand here and count for this tool only.\n# [tools.my-agent]\n")
+	if !project {
+		comment(&b, matchKey.Doc)
+		fmt.Fprintf(&b, "# match = %s\n", matchKey.example)
+	}
+	b.WriteString("# memory_max = \"8G\"\n")
 	_, err := io.WriteString(w, b.String())
 	return err
 }
