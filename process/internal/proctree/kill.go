@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"runtime"
 	"strings"
 	"syscall"
 	"time"
@@ -27,7 +28,7 @@ const (
 	// maxReport bounds how many leftovers are reported.
 	maxReport = 4096
 	// stopRounds bounds the scans that look for newcomers while all others are stopped.
-	stopRounds = 64
+	stopRounds = 256
 	firstWait  = 2 * time.Millisecond
 	longWait   = 40 * time.Millisecond
 )
@@ -49,7 +50,8 @@ func (t *Tree) KillTree(ctx context.Context, o KillOptions) ([]Leftover, error) 
 	if err := k.look(); err != nil {
 		return nil, err
 	}
-	if o.Grace > 0 && len(k.alive) > 0 {
+	empty := func() bool { return len(k.alive) == 0 && k.tree.settled() }
+	if o.Grace > 0 && !empty() {
 		for _, p := range k.alive {
 			k.signal(p, syscall.SIGTERM)
 			if canStop && (p.State == 'T' || p.State == 't') {
@@ -63,7 +65,7 @@ func (t *Tree) KillTree(ctx context.Context, o KillOptions) ([]Leftover, error) 
 			return k.found, err
 		}
 	}
-	if len(k.alive) == 0 {
+	if empty() {
 		return k.found, nil
 	}
 	k.stopAll()
@@ -136,30 +138,48 @@ func (k *killing) waitUntilEmpty(ctx context.Context) error {
 		case <-timer.C:
 		}
 		wait = min(wait*2, longWait)
-		if err := k.look(); err != nil || len(k.alive) == 0 {
+		if err := k.look(); err != nil || len(k.alive) == 0 && k.tree.settled() {
 			return err
 		}
 	}
 }
 
-// stopAll stops every member, until two scans in a row find nobody new.
+// stopAll stops every member, until two scans in a row find nobody new. Each round costs
+// only the newcomers, so that it does not fall behind them on a machine they keep busy.
 func (k *killing) stopAll() {
 	if !canStop {
 		return
 	}
-	stopped := make(map[identity]bool)
+	defer hurry()()
+	fresh := k.alive
 	for quiet, round := 0, 0; quiet < 2 && round < stopRounds; round++ {
 		quiet++
-		for _, p := range k.alive {
-			if !stopped[p.id()] {
-				stopped[p.id()] = true
-				quiet = 0
-				k.signal(p, sigStop)
+		groups := make(map[int]bool) // stopped in this round
+		for _, p := range fresh {
+			if k.spareRoot && k.tree.isRoot(p) {
+				continue
+			}
+			quiet = 0
+			if groups[p.PGID] {
+				continue
+			}
+			if k.signal(p, sigStop) && !k.spareRoot && k.tree.ownsGroup(p.PGID) {
+				// p is stopped and keeps the group's number from being given out again.
+				stopGroup(p.PGID)
+				groups[p.PGID] = true
 			}
 		}
-		if k.look() != nil {
+		changes, err := k.tree.Scan()
+		if err != nil {
 			return
 		}
+		if fresh = changes.Appeared; !k.tree.settled() {
+			quiet = 0
+			runtime.Gosched()
+		}
+	}
+	if err := k.look(); err != nil {
+		k.lastError = err
 	}
 }
 

@@ -2,6 +2,7 @@ package proctree
 
 import (
 	"context"
+	"runtime"
 	"testing"
 	"time"
 )
@@ -71,25 +72,32 @@ func TestKillTreeSkipsTheGraceWhenItsContextEnds(t *testing.T) {
 }
 
 func TestKillTreeWinsAgainstProcessesThatKeepForking(t *testing.T) {
-	tree, _ := start(t, "forker 4", Options{Cookie: "cookie"})
-	left, err := tree.KillTree(t.Context(), KillOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Logf("%d processes killed", len(left))
-	if got := fates(left); got[Survived] != 0 || got[Killed] == 0 {
-		t.Errorf("fates %v, want all killed", got)
-	}
-	rest, err := New(Options{Cookie: tree.o.Cookie})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer rest.Close()
-	for range 3 {
-		scan(t, rest)
-		if n := alive(rest); n != 0 {
-			t.Errorf("%d processes that carry the cookie are still there: %v", n, rest.Members())
-		}
+	for role, least := range map[string]int{"forker 3": 15, "comets 3": 2} {
+		t.Run(role, func(t *testing.T) {
+			tree, _ := start(t, role, Options{Cookie: "cookie"})
+			for scan(t, tree); alive(tree) < least; scan(t, tree) {
+				runtime.Gosched()
+			}
+			left, err := tree.KillTree(t.Context(), KillOptions{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			t.Logf("%d processes killed", len(left))
+			if got := fates(left); got[Survived] != 0 || got[Killed] == 0 {
+				t.Errorf("fates %v, want all killed", got)
+			}
+			rest, err := New(Options{Cookie: tree.o.Cookie})
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer rest.Close()
+			for range 3 {
+				scan(t, rest)
+				if n := alive(rest); n != 0 {
+					t.Errorf("%d processes that carry the cookie are still there: %v", n, rest.Members())
+				}
+			}
+		})
 	}
 }
 

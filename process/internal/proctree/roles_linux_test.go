@@ -97,9 +97,18 @@ func play(role []string) {
 		leaderless(n)
 	case "stubborn": // ignores SIGTERM
 		signal.Ignore(syscall.SIGTERM)
-	case "forker": // keeps starting children that do the same, up to n alive by generation
+	case "forker": // keeps starting children that do the same, for n generations
 		signal.Ignore(syscall.SIGTERM)
 		forker(n)
+	case "comets": // n processes that each start a successor and end, again and again
+		for range n {
+			next("comet 1000")
+		}
+	case "comet":
+		if n > 0 {
+			next("comet " + strconv.Itoa(n-1))
+		}
+		return
 	}
 	fmt.Println("ready")
 	bufio.NewReader(os.Stdin).ReadByte()
@@ -165,24 +174,34 @@ func leaderless(mebibytes int) {
 // The main goroutine keeps the first thread, so that the role "leaderless" ends that one.
 func init() { runtime.LockOSThread() }
 
-// forker starts n children that start children, for ever: whenever one dies there are
-// others that do not wait for it.
-func forker(n int) {
-	deadline := time.Now().Add(20 * time.Second) // a bound, should the test fail
+// forker starts six children over time, every other one in a session of its own. The
+// whole family stays below 6+36+216 processes, should the test fail.
+func forker(generations int) {
 	fmt.Println("ready")
-	for i := 0; time.Now().Before(deadline); i++ {
+	for i := range 6 {
+		if generations == 0 {
+			break
+		}
 		c := exec.Command("/proc/self/exe")
-		c.Env = append(os.Environ(), "PROCTREE_ROLE=forker "+strconv.Itoa(n-1))
+		c.Env = append(os.Environ(), "PROCTREE_ROLE=forker "+strconv.Itoa(generations-1))
+		c.Stdin = os.Stdin
 		c.SysProcAttr = &syscall.SysProcAttr{Setsid: i%2 == 1}
-		if n > 0 && c.Start() == nil {
+		if c.Start() == nil {
 			go c.Wait()
 		}
 		if i >= 3 {
-			runtime.Gosched()
 			unix.Nanosleep(&unix.Timespec{Nsec: 20e6}, nil)
 		}
 	}
-	os.Exit(0)
+}
+
+// next starts the test binary in a role and does not wait for it.
+func next(role string) {
+	c := exec.Command("/proc/self/exe")
+	c.Env = append(os.Environ(), "PROCTREE_ROLE="+role)
+	if err := c.Start(); err != nil {
+		panic(err)
+	}
 }
 
 // start starts the test binary in a role as the root of a tree, with "setsid " before the

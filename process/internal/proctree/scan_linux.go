@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"iter"
 	"slices"
+	"time"
 
 	"golang.org/x/sys/unix"
 )
@@ -40,7 +41,7 @@ func (t *Tree) scanLocked() (Changes, error) {
 	}
 	t.scan++
 	t.counters.Scans++
-	t.fresh = t.fresh[:0]
+	t.fresh, t.undecided = t.fresh[:0], 0
 	same, err := t.list()
 	if err != nil {
 		return changes, fmt.Errorf("proctree: list %s: %w", t.procDir, err)
@@ -157,7 +158,10 @@ func (t *Tree) identify(changes *Changes) (added int) {
 	for _, f := range t.fresh {
 		p, err := t.readStat(f.pid)
 		if err != nil {
-			continue // it ended meanwhile; the sweep drops an entry it may have had
+			// It ended meanwhile; the sweep drops an entry it may have had. It may have
+			// left a child that only the next listing shows.
+			t.undecided++
+			continue
 		}
 		if e := t.known[f.pid]; e != nil {
 			if e.start == p.Start && (e.inode != 0 || e.m != nil) {
@@ -235,6 +239,10 @@ func (t *Tree) findParent(c *candidate) *candidate {
 	return nil
 }
 
+// maxUndecided bounds how long a process without an environment is asked again. An exec
+// takes milliseconds, on a machine that is out of memory perhaps a second.
+const maxUndecided = 2 * time.Second
+
 // settle decides about one candidate whose parent is decided.
 func (t *Tree) settle(c *candidate) {
 	e := t.known[c.PID]
@@ -244,11 +252,23 @@ func (t *Tree) settle(c *candidate) {
 	e.inode, e.scan = c.inode, t.scan
 	c.state = outside
 	belongs, sure := t.belongs(c.Process)
+	if !belongs && sure {
+		// The parent may have ended after c named it; then c has been handed on.
+		if p, err := t.readStat(c.PID); err == nil && p.Start == c.Start && p.PPID != c.PPID {
+			c.Process = p
+			belongs, sure = t.belongs(p)
+		}
+	}
 	switch {
 	case !belongs:
-		if !sure && e.misses < 3 {
-			e.misses++
-			e.inode = 0
+		if !sure {
+			if e.undecided.IsZero() {
+				e.undecided = time.Now()
+			}
+			if time.Since(e.undecided) < maxUndecided {
+				c.inode, e.inode = 0, 0
+				t.undecided++
+			}
 		}
 		if len(t.known) >= maxKnown+len(t.members) && t.known[c.PID] == nil {
 			t.counters.OverKnown++
@@ -279,7 +299,9 @@ func (t *Tree) belongs(p Process) (yes, sure bool) {
 		if parent.state == inside {
 			return true, true
 		}
-	} else if e := t.known[p.PPID]; e != nil && e.m != nil {
+	}
+	e := t.known[p.PPID]
+	if e != nil && e.m != nil {
 		return true, true
 	}
 	if p.Start < t.since {
@@ -287,7 +309,8 @@ func (t *Tree) belongs(p Process) (yes, sure bool) {
 	}
 	if t.o.Root != 0 {
 		if _, lost := t.adopters[p.PPID]; !lost {
-			return false, true
+			// A child of an undecided parent is as undecided as that.
+			return false, e == nil || e.inode != 0
 		}
 		if t.o.Subreaper && p.PPID == t.self || t.ledByMember(p.SID) || t.ledByMember(p.PGID) {
 			return true, true

@@ -5,6 +5,8 @@ import (
 	"os"
 	"strconv"
 	"sync"
+	"time"
+	"unsafe"
 
 	"golang.org/x/sys/unix"
 
@@ -35,10 +37,14 @@ type Tree struct {
 	young   []*member // seen once, to be looked at again: they may just have exec'd
 	past    pidRing   // members that ended: they may still name a session or group
 	fresh   []listed
-	pending map[int]*candidate
+	// undecided is how many processes the last scan could not decide about yet, or saw
+	// only in the listing.
+	undecided int
+	pending   map[int]*candidate
 
 	dirents []byte
 	buf     []byte
+	path    []byte
 
 	highWater limit.Bytes
 	hwmCursor int
@@ -47,11 +53,12 @@ type Tree struct {
 
 // entry is one process of the machine as the last scan saw it.
 type entry struct {
-	inode  uint64 // of the directory entry in /proc; 0: look again
-	scan   uint64 // the last scan that saw it
-	start  uint64
-	m      *member // nil: not of the tree
-	misses uint8   // how often its environment was empty
+	inode uint64 // of the directory entry in /proc; 0: look again
+	scan  uint64 // the last scan that saw it
+	start uint64
+	m     *member // nil: not of the tree
+
+	undecided time.Time // when its environment was first found empty
 }
 
 // member is one process of the tree.
@@ -77,7 +84,7 @@ type testOptions struct {
 	self     int    // in place of our own PID
 }
 
-// maxKnown bounds the processes outside the tree that are remembered, 32 bytes each.
+// maxKnown bounds the processes outside the tree that are remembered, 64 bytes each.
 const maxKnown = 65536
 
 // New opens the process table and remembers the root; call Scan to fill the tree. The
@@ -251,14 +258,21 @@ func (t *Tree) readFile(pid int, name string, buf []byte) (int, error) {
 	return n, nil
 }
 
+// open opens a file of a process. It makes the system call itself, because unix.Openat
+// allocates a copy of the path each time.
 func (t *Tree) open(pid int, name string) (int, error) {
+	t.path = strconv.AppendInt(t.path[:0], int64(pid), 10)
+	t.path = append(t.path, '/')
+	t.path = append(t.path, name...)
+	t.path = append(t.path, 0)
 	for {
-		fd, err := unix.Openat(t.dir, strconv.Itoa(pid)+"/"+name, unix.O_RDONLY|unix.O_CLOEXEC, 0)
-		if err == nil {
-			return fd, nil
+		fd, _, errno := unix.Syscall6(unix.SYS_OPENAT, uintptr(t.dir), uintptr(unsafe.Pointer(&t.path[0])),
+			unix.O_RDONLY|unix.O_CLOEXEC, 0, 0, 0)
+		if errno == 0 {
+			return int(fd), nil
 		}
-		if err != unix.EINTR {
-			return -1, t.fileError(pid, name, err)
+		if errno != unix.EINTR {
+			return -1, t.fileError(pid, name, errno)
 		}
 	}
 }

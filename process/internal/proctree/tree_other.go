@@ -223,6 +223,17 @@ func (t *Tree) RaiseOOMScore(int) (raised int, err error) { return 0, nil }
 
 func (t *Tree) isRoot(p Process) bool { return t.root.start != 0 && p.id() == t.root }
 
+// ownsGroup: groups are signalled at once on Linux only.
+func (t *Tree) ownsGroup(int) bool { return false }
+
+// settled: a snapshot is always decided.
+func (t *Tree) settled() bool { return true }
+
+func stopGroup(int) {}
+
+// hurry raises the priority of the calling thread on Linux only.
+func hurry() (done func()) { return func() {} }
+
 // living scans and returns the members that are no zombies.
 func (t *Tree) living(spareRoot bool) ([]Process, error) {
 	if _, err := t.Scan(); err != nil {
