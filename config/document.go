@@ -59,7 +59,7 @@ func parseDocument(file string, origin Origin, data []byte, probs *problems) map
 			d.lines = append(d.lines, i+1)
 		}
 	}
-	d.reader = &reader{entries: map[address]entry{}, add: probs.add}
+	d.reader = &reader{entries: map[address]entry{}, probs: probs}
 	before := len(probs.list)
 
 	var p unstable.Parser
@@ -137,9 +137,11 @@ func (d *document) header(parts []part) bool {
 	if d.told[root.name] {
 		return false
 	}
-	if len(d.told) < maxProblems {
-		d.told[root.name] = true
+	if d.probs.full() {
+		d.probs.more++
+		return false
 	}
+	d.told[root.name] = true
 	if what, ok := laterTables[root.name]; ok {
 		d.problem(root.pos, root.name, "table ["+root.name+"] ("+what+") is not in this version yet", "remove it or comment it out")
 		return false

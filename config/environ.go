@@ -16,7 +16,7 @@ const (
 // readEnviron reads the variables that set keys. An empty one counts as not set. Variables
 // of Plimsoll that set no key here only give a warning when they look like one that would.
 func readEnviron(environ []string, probs *problems, warn func(Problem)) map[address]entry {
-	r := &reader{entries: map[address]entry{}, add: probs.add}
+	r := &reader{entries: map[address]entry{}, probs: probs}
 	environ = slices.Clone(environ)
 	slices.Sort(environ)
 	for _, pair := range environ {
@@ -72,7 +72,7 @@ type Flag struct {
 }
 
 func readFlags(flags []Flag, probs *problems) map[address]entry {
-	r := &reader{entries: map[address]entry{}, add: probs.add}
+	r := &reader{entries: map[address]entry{}, probs: probs}
 	for _, f := range flags {
 		path := strings.Split(f.Key, ".")
 		if len(path) == 1 {

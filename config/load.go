@@ -36,6 +36,7 @@ type Loaded struct {
 
 	byOrigin [6]map[address]entry // by Origin.rank
 	names    map[string]string    // tools as written, by folded name
+	matches  map[string]string    // tools by the base names of their match lists
 	cpus     int
 	dir      string
 	path     string // PATH, for [Loaded.Tool]
@@ -99,6 +100,7 @@ func Load(o Options) (*Loaded, error) {
 	for name := range profiles {
 		l.names[name] = name
 	}
+	l.matches = l.matchLists()
 	return l, nil
 }
 

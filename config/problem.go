@@ -57,8 +57,10 @@ type problems struct {
 	more int
 }
 
+func (p *problems) full() bool { return len(p.list) == maxProblems }
+
 func (p *problems) add(q Problem) {
-	if len(p.list) == maxProblems {
+	if p.full() {
 		p.more++
 		return
 	}

@@ -26,7 +26,7 @@ const maxEntries = 10_000
 // reader turns keys as written into entries. It is the same for files, variables and flags.
 type reader struct {
 	entries map[address]entry
-	add     func(Problem)
+	probs   *problems
 }
 
 // assign takes the value of a whole key, as ["tools", "codex", "memory_max"].
@@ -141,6 +141,10 @@ func (r *reader) put(path []string, k *Key, a Alias, tool string, w written, src
 }
 
 func (r *reader) unknown(path []string, i int, tool bool, src Source) {
+	if r.probs.full() {
+		r.probs.more++ // suggestions are dear: not for what nobody will see
+		return
+	}
 	fix := "plimsoll config init writes a file with every key"
 	if near := nearest(path[i], names(tool)); near != "" {
 		fix = fmt.Sprintf("did you mean %q?", near)
@@ -155,7 +159,7 @@ func (r *reader) problem(src Source, path []string, what, fix string) {
 	for _, p := range path[:min(len(path), 6)] {
 		shown = append(shown, clip(p))
 	}
-	r.add(Problem{Where: src, Key: strings.Join(shown, "."), What: what, Fix: fix})
+	r.probs.add(Problem{Where: src, Key: strings.Join(shown, "."), What: what, Fix: fix})
 }
 
 // defaults are the built-in values, and the built-in profiles of tools.

@@ -2,6 +2,7 @@ package config
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"sort"
 )
@@ -123,22 +124,30 @@ func (l *Loaded) Config() Config {
 	return c
 }
 
-// match returns the tool whose match list names this base name, "" if none does. Among
+// matchLists maps base names of commands to the tool whose match list names them. Among
 // several the first by name is taken, so that the answer does not change between runs.
-func (l *Loaded) match(base string) string {
-	if l == nil {
-		return ""
+func (l *Loaded) matchLists() map[string]string {
+	tools := map[string]bool{}
+	for _, entries := range l.byOrigin {
+		for at := range entries {
+			if at.key == matchKey.Name {
+				tools[at.tool] = true
+			}
+		}
 	}
-	for _, tool := range l.Tools() {
+	out := map[string]string{}
+	for _, tool := range slices.Sorted(maps.Keys(tools)) {
 		var names []string
 		for _, c := range l.candidates(matchKey, tool) {
 			if c.ignored == "" {
 				names = c.value.([]string)
 			}
 		}
-		if slices.Contains(names, base) {
-			return tool
+		for _, base := range names {
+			if _, taken := out[base]; !taken {
+				out[base] = l.names[tool]
+			}
 		}
 	}
-	return ""
+	return out
 }

@@ -126,8 +126,10 @@ func (t *tracer) trace(argv, via []string) (string, []string, bool) {
 
 // known maps the base name of a command to a tool, "" if nobody knows it.
 func (t *tracer) known(base string) string {
-	if name := t.loaded.match(base); name != "" {
-		return name
+	if t.loaded != nil {
+		if name := t.loaded.matches[base]; name != "" {
+			return name
+		}
 	}
 	if name := CanonicalTool(base); profiles[name].InitialEstimate != 0 {
 		return name

@@ -215,10 +215,10 @@ func (k *Key) choose(text string) (any, error) {
 	return nil, &misfit{fmt.Sprintf("%s is not one of %s", quote(text), strings.Join(k.Choices, ", ")), fix}
 }
 
+var joined = strings.NewReplacer("-", "", "_", "")
+
 // fold makes Required, BestEffort, best-effort and best_effort comparable.
-func fold(s string) string {
-	return strings.ToLower(strings.NewReplacer("-", "", "_", "").Replace(strings.TrimSpace(s)))
-}
+func fold(s string) string { return strings.ToLower(joined.Replace(strings.TrimSpace(s))) }
 
 func (k *Key) parseList(w written) (any, error) {
 	example := k.example
