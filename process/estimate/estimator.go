@@ -176,11 +176,11 @@ func floor(samples []Sample) float64 {
 	return f
 }
 
-// fromFloat rounds up to bytes and keeps the result a size that something could have.
+// fromFloat rounds to bytes and keeps the result a size that something could have.
 func fromFloat(f float64) limit.Bytes {
 	const most = float64(limit.Bytes(1) << 50)
 	if math.IsNaN(f) || f <= 0 {
 		return 0
 	}
-	return limit.Bytes(math.Ceil(min(f, most)))
+	return limit.Bytes(max(math.Round(min(f, most)), 1))
 }

@@ -155,17 +155,13 @@ func (t *trace) record() ([]string, error) {
 			return nil, err
 		}
 		t.line = t.next
-		// A quoted CSV field may hold line ends: the record goes on while a quote is open.
-		for t.comma && strings.Count(line, `"`)%2 == 1 {
-			more, err := t.readLine(MaxTraceLine - len(line))
-			if errors.Is(err, io.EOF) {
-				t.cut = true
-				return nil, nil
-			}
-			if err != nil {
+		if t.comma && strings.Count(line, `"`)%2 == 1 {
+			if line, err = t.continued(line); err != nil {
 				return nil, err
 			}
-			line += "\n" + more
+			if t.cut && line == "" {
+				return nil, nil // the file ends inside the quotes
+			}
 		}
 		if strings.TrimSpace(line) == "" {
 			continue
@@ -176,6 +172,35 @@ func (t *trace) record() ([]string, error) {
 		}
 		return fields, err
 	}
+}
+
+// continued returns a CSV record whose first line ends inside a quoted field, with all its lines;
+// "" when the file ends first.
+func (t *trace) continued(first string) (string, error) {
+	var record strings.Builder
+	record.WriteString(first)
+	for {
+		line, err := t.readLine(MaxTraceLine)
+		if errors.Is(err, io.EOF) {
+			t.cut = true
+			return "", nil
+		}
+		if err != nil {
+			return "", err
+		}
+		if record.Len()+1+len(line) > MaxTraceLine {
+			return "", t.tooLong()
+		}
+		record.WriteByte('\n')
+		record.WriteString(line)
+		if strings.Count(line, `"`)%2 == 1 { // closes what the line before left open
+			return record.String(), nil
+		}
+	}
+}
+
+func (t *trace) tooLong() error {
+	return t.fail("", "the record is longer than %v", limit.Bytes(MaxTraceLine).Human())
 }
 
 func (t *trace) split(line string) ([]string, error) {
@@ -198,9 +223,9 @@ func (t *trace) readLine(most int) (string, error) {
 	var line []byte
 	for {
 		part, err := t.reader.ReadSlice('\n')
-		if len(line)+len(part) > max(most, 1) {
+		if len(line)+len(part) > most {
 			t.line = t.next + 1
-			return "", t.fail("", "the record is longer than %v", limit.Bytes(MaxTraceLine).Human())
+			return "", t.tooLong()
 		}
 		line = append(line, part...)
 		switch {

@@ -1,0 +1,154 @@
+package usage
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"io/fs"
+	"iter"
+	"os"
+	"slices"
+	"strings"
+	"time"
+)
+
+// Summaries yields every tool of every project, the projects by key and a project's tools by
+// name, holding one project in memory at a time. What could not be read is told through Warn; an
+// error is yielded once, alone, when the directory itself cannot be read.
+func (h *History) Summaries() iter.Seq2[Summary, error] {
+	return func(yield func(Summary, error) bool) {
+		root, files, err := h.list(MaxProjects)
+		if err != nil {
+			yield(Summary{}, err)
+			return
+		}
+		if root == nil {
+			return
+		}
+		defer root.Close()
+		slices.SortFunc(files, func(a, b projectFile) int { return cmp.Compare(a.key, b.key) })
+		for _, file := range files {
+			d := h.readListed(root, file.key)
+			if d == nil {
+				continue
+			}
+			for _, s := range d.summaries() {
+				if !yield(s, nil) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// ToolRuns returns the newest [KeptRuns] runs of a tool in the [MaxToolProjects] projects that
+// were written last, newest last. Within a project the order is that of appending; between
+// projects it goes by the records' times, none of them counted as later than its file.
+func (h *History) ToolRuns(tool string) ([]Run, error) {
+	root, files, err := h.list(MaxToolProjects)
+	if err != nil || root == nil {
+		return nil, err
+	}
+	defer root.Close()
+	type dated struct {
+		at  time.Time
+		run Run
+	}
+	var all []dated
+	for _, file := range files {
+		d := h.readListed(root, file.key)
+		if d == nil {
+			continue
+		}
+		s := d.shelf(tool)
+		if s == nil {
+			continue
+		}
+		// A time that went backwards is lifted to its predecessor's and one in the future
+		// cut to the file's, so that sorting never reorders a project's own records.
+		at := time.Time{}
+		for _, r := range s.Runs {
+			if r.Time.After(at) {
+				at = r.Time
+			}
+			if at.After(file.written) {
+				at = file.written
+			}
+			all = append(all, dated{at, r.run()})
+		}
+	}
+	slices.SortStableFunc(all, func(a, b dated) int { return a.at.Compare(b.at) })
+	all = all[max(0, len(all)-KeptRuns):]
+	runs := make([]Run, len(all))
+	for i := range all {
+		runs[i] = all[i].run
+	}
+	return runs, nil
+}
+
+// readListed reads one file of a listing; what is wrong with it is told and left out.
+func (h *History) readListed(root *os.Root, key string) *document {
+	name := key + extension
+	d, err := h.read(root, name, key)
+	if err == nil {
+		return d
+	}
+	if damaged, ok := errors.AsType[*damage](err); ok {
+		h.warnFound(name, damaged)
+	} else if off, ok := errors.AsType[*OffError](err); ok {
+		kind := Unreadable
+		if off.Reason == OffNewer {
+			kind = NewerSchema
+		}
+		h.warn(Warning{Kind: kind, Path: off.Path, Count: 1, Text: fmt.Sprintf("left out of the listing: %s: %v", off.Path, off.Err)})
+	}
+	return nil
+}
+
+type projectFile struct {
+	key     string
+	written time.Time
+}
+
+// list returns the newest project files, at most bound; a nil root without an error means that
+// there is no history yet.
+func (h *History) list(bound int) (*os.Root, []projectFile, error) {
+	root, err := os.OpenRoot(h.directory)
+	if err != nil {
+		if errors.Is(err, fs.ErrNotExist) {
+			return nil, nil, nil
+		}
+		return nil, nil, h.off(h.directory, err)
+	}
+	entries, unseen, err := entriesOf(root)
+	if err != nil {
+		root.Close()
+		return nil, nil, h.off(h.directory, err)
+	}
+	var files []projectFile
+	for _, e := range entries {
+		key, ok := strings.CutSuffix(e.Name(), extension)
+		if !ok || validKey(key) != nil || !e.Type().IsRegular() {
+			continue
+		}
+		status, err := e.Info()
+		if err != nil {
+			continue // renamed or removed since
+		}
+		files = append(files, projectFile{key, status.ModTime()})
+	}
+	slices.SortFunc(files, func(a, b projectFile) int {
+		return cmp.Or(b.written.Compare(a.written), cmp.Compare(a.key, b.key))
+	})
+	if left := len(files) - bound; left > 0 || unseen {
+		files = files[:min(bound, len(files))]
+		// One tool's runs come from the newest projects by intention: nothing to tell.
+		if bound == MaxProjects {
+			h.warn(Warning{
+				Kind: ListingCut, Path: h.directory, Count: max(left, 1),
+				Text: fmt.Sprintf("the listing has the %d projects written last; %s holds at least %d more", len(files), h.directory, max(left, 1)),
+			})
+		}
+	}
+	return root, files, nil
+}
