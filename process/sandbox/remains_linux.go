@@ -24,7 +24,8 @@ var ErrBusy = errors.New("still in use")
 // grace, SIGKILL), its groups, its unit. It is safe to call again, and for a run that got
 // no further than announcing itself. Remains marked Leave lose only empty groups. It
 // refuses to remove a group that this process is in.
-func Remove(ctx context.Context, r Remains, grace time.Duration) error {
+func Remove(r Remains, grace time.Duration) error {
+	ctx := context.Background()
 	if !validID.MatchString(r.ID) {
 		return fmt.Errorf("remove the remains of a run: its ID is %q", r.ID)
 	}

@@ -351,7 +351,7 @@ func TestRemoveEndsWhatADeadSupervisorLeft(t *testing.T) {
 		if !processExists(tool) {
 			t.Fatal("the tool should have outlived its supervisor")
 		}
-		if err := sandbox.Remove(t.Context(), remains, 200*time.Millisecond); err != nil {
+		if err := sandbox.Remove(remains, 200*time.Millisecond); err != nil {
 			t.Fatal(err)
 		}
 		if processExists(tool) {
@@ -362,7 +362,7 @@ func TestRemoveEndsWhatADeadSupervisorLeft(t *testing.T) {
 				t.Errorf("%s is still there", dir)
 			}
 		}
-		if err := sandbox.Remove(t.Context(), remains, 0); err != nil {
+		if err := sandbox.Remove(remains, 0); err != nil {
 			t.Errorf("removing again: %v", err)
 		}
 	})

@@ -124,7 +124,7 @@ func dialManager() (conn *dbus.Conn, user bool, err error) {
 	return nil, false, fmt.Errorf("no system service manager answers: %w", failed)
 }
 
-// dialBus connects and says hello; a bus that does not answer within two seconds is no bus.
+// dialBus connects and says hello; a bus that does not answer within scopeWait is no bus.
 func dialBus(address string) (*dbus.Conn, error) {
 	conn, err := dbus.Dial(address)
 	if err != nil {
@@ -140,7 +140,7 @@ func dialBus(address string) (*dbus.Conn, error) {
 	}()
 	select {
 	case err = <-done:
-	case <-time.After(2 * time.Second):
+	case <-time.After(scopeWait):
 		err = errors.New("the bus does not answer")
 	}
 	if err != nil {

@@ -1,0 +1,167 @@
+package app
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+
+	"github.com/plimsoll/plimsoll/journal"
+	"github.com/plimsoll/plimsoll/limit"
+	"github.com/plimsoll/plimsoll/process/admission"
+	"github.com/plimsoll/plimsoll/process/sandbox"
+)
+
+// Decision is what a dry run prints: every term of the decision about a run.
+type Decision struct {
+	Tool             string               `json:"tool"`
+	Project          string               `json:"project"`
+	Command          []string             `json:"command"`
+	Path             string               `json:"path"`
+	Admitted         bool                 `json:"admitted"`
+	Refusal          string               `json:"refusal,omitempty"`
+	Estimate         journal.Estimate     `json:"estimate"`
+	ReservationBytes limit.Bytes          `json:"reservation_bytes"`
+	LimitBytes       limit.Bytes          `json:"limit_bytes"`
+	SwapLimitBytes   limit.Bytes          `json:"swap_limit_bytes"`
+	PidsLimit        int                  `json:"pids_limit"`
+	MinFreeBytes     limit.Bytes          `json:"min_free_bytes"`
+	AvailableBytes   limit.Bytes          `json:"available_bytes"`
+	SwapBytes        limit.Bytes          `json:"available_swap_bytes"`
+	ClaimedBytes     limit.Bytes          `json:"claimed_bytes"`
+	BoundBy          string               `json:"bound_by"`
+	Slots            Slots                `json:"slots"`
+	Layers           []sandbox.Capability `json:"layers"`
+	Chosen           sandbox.Layer        `json:"chosen"`
+	Enforcement      sandbox.Strength     `json:"enforcement"`
+}
+
+// Slots are the slots in use and how many there may be; 0 is no bound.
+type Slots struct {
+	Tool      int `json:"tool"`
+	ToolMost  int `json:"tool_max"`
+	Total     int `json:"total"`
+	TotalMost int `json:"total_max"`
+}
+
+// dryRun prints the decision. Its status is 0 when the run would start, 125 when not.
+func (x *execution) dryRun(ctx context.Context) Status {
+	p := x.plan
+	d := Decision{
+		Tool: p.Tool, Project: p.Project.Name, Command: x.opts.Command, Path: p.Path, Admitted: true,
+		Estimate:         journal.Estimate{Bytes: int64(p.Estimate.Bytes), Source: p.Estimate.Source, Samples: p.Estimate.Samples},
+		ReservationBytes: p.Reservation, LimitBytes: p.Limits.Memory, SwapLimitBytes: p.Limits.Swap,
+		PidsLimit: p.Limits.Pids, MinFreeBytes: p.MinFree,
+	}
+	if p.ReadingErr == nil {
+		room := p.Reading.Available(p.Settings.CountSwap)
+		d.AvailableBytes, d.SwapBytes, d.BoundBy = room.Physical, room.Swap, room.BoundBy
+	}
+	if ledger, err := x.openLedger(); err == nil {
+		terms, err := ledger.Preview(ctx, x.request())
+		if refused, ok := errors.AsType[*admission.Refused](err); ok {
+			d.Admitted, d.Refusal = false, refused.Error()
+		}
+		d.ClaimedBytes = terms.Claimed
+		d.Slots = Slots{terms.Tool, terms.ToolSlots, terms.Total, terms.TotalSlots}
+	} else {
+		x.say.warn("runs are not coordinated: " + err.Error())
+	}
+	report := doctorOf(ctx, p.Settings.Layers)
+	d.Layers, d.Chosen = report.Layers, report.Chosen
+	for _, c := range d.Layers {
+		if c.Name == d.Chosen {
+			d.Enforcement = c.Strength
+		}
+	}
+	if p.Settings.Enforcement == "required" && d.Enforcement.Memory != sandbox.ByKernel {
+		d.Admitted = false
+		d.Refusal = strings.TrimSpace(d.Refusal + "\nenforcement is required, but no layer here lets the kernel hold the memory limit")
+	}
+	if x.opts.JSON {
+		e := json.NewEncoder(x.opts.Stdout)
+		e.SetIndent("", "  ")
+		_ = e.Encode(d)
+	} else {
+		_, _ = fmt.Fprint(x.opts.Stdout, d.text(p))
+	}
+	if !d.Admitted {
+		return Status{Code: exitFailed}
+	}
+	return Status{}
+}
+
+func (d Decision) text(p *Plan) string {
+	var b strings.Builder
+	row := func(name, format string, args ...any) {
+		fmt.Fprintf(&b, "%-12s %s\n", name, fmt.Sprintf(format, args...))
+	}
+	row("command", "%s", printable(strings.Join(d.Command, " ")))
+	tool := d.Tool
+	if len(p.Match.Via) > 0 {
+		tool += " (started by " + strings.Join(p.Match.Via, ", ") + ")"
+	}
+	row("tool", "%s, project %s", tool, printable(d.Project))
+	row("estimate", "%s, %s", limit.Bytes(d.Estimate.Bytes).Human(), sourceWords(d.Estimate))
+	row("reserve", "%s kept free on the host", d.MinFreeBytes.Human())
+	row("available", "%s physical + %s swap, bound by %s", d.AvailableBytes.Human(), d.SwapBytes.Human(), d.BoundBy)
+	row("claimed", "%s that other runs have reserved and do not use yet", d.ClaimedBytes.Human())
+	row("slots", "%s", d.Slots)
+	row("limit", "memory %s, swap %s, processes %d", d.LimitBytes.Human(), d.SwapLimitBytes.Human(), d.PidsLimit)
+	row("layer", "%s: memory %s", d.Chosen, mechanismWords(string(d.Enforcement.Memory)))
+	for _, c := range d.Layers {
+		if !c.Available {
+			row("", "%s is not available: %s", c.Name, c.Why)
+		}
+	}
+	if d.Admitted {
+		row("decision", "would start now")
+	} else {
+		row("decision", "would be refused")
+		fmt.Fprintln(&b, d.Refusal)
+	}
+	return b.String()
+}
+
+// String writes the slots in words.
+func (s Slots) String() string {
+	of := func(n, most int) string {
+		if most == 0 {
+			return fmt.Sprintf("%d in use", n)
+		}
+		return fmt.Sprintf("%d of %d in use", n, most)
+	}
+	return "this tool " + of(s.Tool, s.ToolMost) + ", all tools " + of(s.Total, s.TotalMost)
+}
+
+// Doctor is what this host can enforce.
+type Doctor struct {
+	Layers []sandbox.Capability `json:"layers"`
+	// Chosen is the layer that a run would get, "" when there is none.
+	Chosen sandbox.Layer `json:"chosen"`
+	// Notes are what to know beside the layers, whole sentences.
+	Notes []string `json:"notes,omitempty"`
+}
+
+// Doctor probes every layer by doing the real thing.
+func (a *App) Doctor(ctx context.Context) (Doctor, error) {
+	settings, err := a.Config.For("")
+	if err != nil {
+		return Doctor{}, err
+	}
+	return doctorOf(ctx, settings.Layers), nil
+}
+
+func doctorOf(ctx context.Context, layers []string) Doctor {
+	d := Doctor{Layers: sandbox.Probe(ctx, os.Getenv(sandbox.CookieName) != "")}
+	for _, name := range layers {
+		for _, c := range d.Layers {
+			if string(c.Name) == name && c.Available && d.Chosen == "" {
+				d.Chosen = c.Name
+			}
+		}
+	}
+	return d
+}

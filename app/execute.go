@@ -1,0 +1,162 @@
+package app
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/plimsoll/plimsoll/journal"
+	"github.com/plimsoll/plimsoll/process/sandbox"
+)
+
+// Status is how this process should end.
+type Status struct {
+	// Code is the exit status.
+	Code int
+	// Signal is raised again on ourselves, so that a shell sees that its loop was
+	// interrupted; 0 for none.
+	Signal int
+}
+
+// execute starts the command in its sandbox and waits for the end of the run.
+func (x *execution) execute(ctx context.Context) error {
+	p := x.plan
+	terminal := sandbox.Terminal()
+	screen := sandbox.SaveScreen()
+	spec := sandbox.Spec{
+		ID: x.id(), Path: p.Path, Args: x.opts.Command,
+		Limits:      p.Limits,
+		Enforcement: sandbox.Enforcement(p.Settings.Enforcement),
+		Nested:      os.Getenv(sandbox.CookieName) != "",
+		OnExit:      sandbox.OnExit(p.Settings.OnExit),
+		Grace:       p.Settings.Grace,
+		Detach:      !terminal,
+		Subreaper:   true,
+		Launcher:    len(p.Match.Via) > 0,
+		Journal:     x.journal,
+	}
+	for _, name := range p.Settings.Layers {
+		layer, err := sandbox.ParseLayer(name)
+		if err != nil {
+			return err
+		}
+		spec.Layers = append(spec.Layers, layer)
+	}
+	if x.claim != nil {
+		spec.Remember = func(r sandbox.Remains) error { return x.claim.Record(r) }
+		spec.Observe = func(s sandbox.Sample) { _ = x.claim.Observe(s.Working) }
+	}
+	var run *sandbox.Run
+	started := make(chan struct{})
+	spec.OnStop = func(signal int) {
+		<-started
+		if terminal {
+			sandbox.StopLike(run.PID(), signal)
+		}
+	}
+	run, err := sandbox.Start(ctx, spec)
+	if err != nil {
+		return err
+	}
+	close(started)
+	detach := run.Attend(terminal, p.Settings.Grace)
+	x.warnAboutStrength(run)
+	x.result, err = run.Wait()
+	detach()
+	if err != nil {
+		x.warn("clean-up", "not everything could be cleaned up, the next command tries again: "+err.Error())
+	}
+	if x.result.Signal != 0 {
+		screen.Restore(x.result.Signal)
+	}
+	if x.claim != nil && x.leftRunning() {
+		// The claim outlives us for what stays: it counts with its use only.
+		x.claim = nil
+	}
+	x.judge()
+	return nil
+}
+
+func (x *execution) id() string {
+	if x.claim != nil {
+		return x.claim.ID()
+	}
+	return newID()
+}
+
+func (x *execution) leftRunning() bool {
+	for _, l := range x.result.Leftovers {
+		if l.Fate == "left" || l.Fate == "survived" {
+			return true
+		}
+	}
+	return false
+}
+
+// warnAboutStrength says what is not enforced, once, when best effort is all there is.
+func (x *execution) warnAboutStrength(run *sandbox.Run) {
+	if x.plan.Settings.Enforcement == "off" {
+		return
+	}
+	if held := run.Strength(); held.Memory != sandbox.ByKernel {
+		x.warn("enforcement", fmt.Sprintf("memory is %s here, not held by the kernel (layer %s); plimsoll doctor says why",
+			map[sandbox.Mechanism]string{
+				sandbox.ByProcess: "limited per process", sandbox.ByWatching: "only watched", sandbox.ByNobody: "not limited",
+			}[held.Memory], run.Layer()))
+	}
+}
+
+// judge turns the result into the outcome and the exit status.
+func (x *execution) judge() {
+	r := &x.result
+	x.status = Status{Code: r.ExitCode, Signal: r.Signal}
+	switch {
+	case r.CommandOOM:
+		x.outcome = journal.OutcomeOOM
+	case r.Signal != 0:
+		x.outcome = journal.OutcomeSignalled
+	case r.ExitCode != 0:
+		x.outcome = journal.OutcomeFailed
+	default:
+		x.outcome = journal.OutcomeOK
+	}
+	if r.LimitKills > 0 && x.outcome == journal.OutcomeFailed {
+		x.outcome = journal.OutcomeLimit
+	}
+	x.journal.Append(journal.RunEnded{
+		ExitCode: r.ExitCode, Signal: sandbox.SignalName(r.Signal), Outcome: x.outcome, Duration: r.Duration,
+		PeakBytes: int64(r.Peak.Bytes), PeakAnonBytes: int64(r.Peak.Working),
+		PeakMethod: r.Peak.Method, PeakExact: r.Peak.Exact, OOMKills: r.OOMKills,
+	})
+}
+
+// finish writes and shows the report.
+func (x *execution) finish() {
+	x.writeReport()
+	if x.opts.StderrIsTerminal && !x.opts.Quiet {
+		x.say.report(x.reporter.Report(), x.plan, time.Duration(x.result.CPU))
+	}
+}
+
+// checkReportFile finds out before the run whether the report can be written after it.
+func checkReportFile(file string) error {
+	if file == "" {
+		return nil
+	}
+	dir := filepath.Dir(file)
+	info, err := os.Stat(dir)
+	if err == nil && !info.IsDir() {
+		err = fmt.Errorf("%s is not a directory", dir)
+	}
+	if err == nil {
+		if into, statErr := os.Stat(file); statErr == nil && into.IsDir() {
+			err = fmt.Errorf("%s is a directory", file)
+		}
+	}
+	if err != nil {
+		return fmt.Errorf("--report %s: %w; name a file in a directory that exists", file, err)
+	}
+	return nil
+}

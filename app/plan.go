@@ -1,0 +1,168 @@
+package app
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+
+	"github.com/plimsoll/plimsoll/config"
+	"github.com/plimsoll/plimsoll/limit"
+	"github.com/plimsoll/plimsoll/process/estimate"
+	"github.com/plimsoll/plimsoll/process/headroom"
+	"github.com/plimsoll/plimsoll/process/sandbox"
+	"github.com/plimsoll/plimsoll/process/usage"
+)
+
+// Plan is the decision about a run before it starts: what it is, what it will need, and
+// what it may use.
+type Plan struct {
+	Match    config.Match
+	Tool     string
+	Project  config.Project
+	Path     string
+	Settings config.Settings
+	Estimate estimate.Estimate
+	// Reservation is what admission sets aside, in bytes: the estimate, but not more than
+	// the limit allows the run to use.
+	Reservation limit.Bytes
+	// MinFree is what admission leaves free on the host.
+	MinFree limit.Bytes
+	Limits  sandbox.Limits
+	// LimitNote says why the memory limit is not what was asked for, "" when it is.
+	LimitNote string
+	Reading   headroom.Reading
+	// ReadingErr says why the host's memory could not be read.
+	ReadingErr error
+}
+
+// leastAuto is the least memory limit that "auto" sets: a limit is there to stop a runaway,
+// and every agent CLI works in much less.
+const leastAuto = 4 * limit.GiB
+
+// plan decides. history may be nil; estimates then come from the configuration.
+func (a *App) plan(o *RunOptions, history *usage.History) (*Plan, error) {
+	p := &Plan{Project: config.ProjectOf("")}
+	p.Match = a.Config.Tool(o.Command)
+	p.Tool = p.Match.Tool
+	if o.Tool != "" {
+		p.Tool = config.CanonicalTool(o.Tool)
+		if config.SafeName(p.Tool) != p.Tool {
+			return nil, fmt.Errorf("--tool %q: a tool's name has letters, digits, '.', '_' and '-' only; write %s", o.Tool, config.SafeName(p.Tool))
+		}
+	}
+	var err error
+	if p.Settings, err = a.Config.For(p.Tool); err != nil {
+		return nil, err
+	}
+	if p.Path, err = findCommand(o.Command[0]); err != nil {
+		return nil, err
+	}
+	if p.Estimate, err = a.estimateFor(p.Tool, p.Project.Key, p.Settings, history); err != nil {
+		return nil, err
+	}
+	p.Reading, p.ReadingErr = headroom.Read(headroom.Source{})
+	p.setLimits()
+	return p, nil
+}
+
+// estimateFor asks the history, then the configuration.
+func (a *App) estimateFor(tool, projectKey string, s config.Settings, history *usage.History) (estimate.Estimate, error) {
+	in := estimate.Input{Estimator: string(s.Estimator)}
+	if s.Source("initial_estimate").Origin == config.OriginProfile {
+		in.Profile = s.InitialEstimate
+	} else {
+		in.Configured = s.InitialEstimate
+	}
+	if history != nil {
+		runs, err := history.Runs(projectKey, tool)
+		if err != nil {
+			a.warn("history is off for this run: " + err.Error())
+		}
+		in.Project = estimate.FromRuns(runs)
+		in.ToolSamples = func() []estimate.Sample {
+			runs, err := history.ToolRuns(tool)
+			if err != nil {
+				return nil
+			}
+			return estimate.FromRuns(runs)
+		}
+	}
+	return in.Estimate()
+}
+
+// setLimits turns settings into numbers. "auto" memory is max(4 GiB, twice the
+// reservation), never above the host's memory less what is kept free; any limit is kept
+// strictly below the enclosing ones, because a container's own OOM kill may take all of it.
+func (p *Plan) setLimits() {
+	s := p.Settings
+	capacity := limit.Bytes(0)
+	if p.ReadingErr == nil {
+		capacity = p.Reading.Capacity()
+	}
+	p.MinFree = s.MinFree
+	if p.MinFree == config.Auto {
+		p.MinFree = headroom.MinFree(capacity)
+	}
+	memory := s.MemoryMax
+	if memory == config.Auto {
+		memory = max(leastAuto, 2*p.Estimate.Bytes)
+		if most := capacity - p.MinFree; capacity > 0 && memory > most {
+			memory = max(most, capacity/2)
+		}
+	}
+	if outer, path := p.enclosing(); outer > 0 {
+		// 1/32 or 16 MiB below: what the supervisor and the shell around it need.
+		if most := max(outer-max(outer/32, 16*limit.MiB), outer/2); memory > most {
+			memory = most
+			p.LimitNote = fmt.Sprintf("kept below the %s that %s allows", outer.Human(), path)
+		}
+	}
+	if p.Estimate.Bytes > memory {
+		p.Reservation = memory
+	} else {
+		p.Reservation = p.Estimate.Bytes
+	}
+	p.Limits = sandbox.Limits{Memory: memory, Swap: s.SwapMax, Pids: s.PidsMax}
+}
+
+// enclosing is the tightest memory limit around us, 0 when there is none.
+func (p *Plan) enclosing() (limit.Bytes, string) {
+	tightest, path := limit.Bytes(0), ""
+	if p.ReadingErr != nil {
+		return 0, ""
+	}
+	for _, g := range p.Reading.Cgroups {
+		if g.Limit != headroom.Unlimited && g.Limit > 0 && (tightest == 0 || g.Limit < tightest) {
+			tightest, path = g.Limit, g.Path
+		}
+	}
+	return tightest, path
+}
+
+// findCommand finds the executable as a shell does. The error is a *sandbox.ExecError.
+func findCommand(name string) (string, error) {
+	if name == "" {
+		return "", &sandbox.ExecError{Path: `""`, Status: 127, Err: fmt.Errorf("the command's name is empty")}
+	}
+	path, err := exec.LookPath(name)
+	if err == nil || isRelativeDot(err) {
+		if abs, absErr := filepath.Abs(path); absErr == nil {
+			path = abs
+		}
+		return path, nil
+	}
+	status := 127
+	if strings.ContainsRune(name, os.PathSeparator) {
+		info, statErr := os.Stat(name)
+		switch {
+		case statErr == nil && info.IsDir():
+			return "", &sandbox.ExecError{Path: name, Status: 126, Err: fmt.Errorf("it is a directory; name the command inside it")}
+		case statErr == nil:
+			return "", &sandbox.ExecError{Path: name, Status: 126, Err: fmt.Errorf("it is not executable; chmod +x it, or name its interpreter")}
+		}
+		return "", &sandbox.ExecError{Path: name, Status: status, Err: fmt.Errorf("there is no such file")}
+	}
+	return "", &sandbox.ExecError{Path: name, Status: status, Err: fmt.Errorf("not found in PATH; is it installed?")}
+}

@@ -1,0 +1,283 @@
+package app
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/plimsoll/plimsoll/config"
+	"github.com/plimsoll/plimsoll/journal"
+	"github.com/plimsoll/plimsoll/limit"
+	"github.com/plimsoll/plimsoll/process/admission"
+	"github.com/plimsoll/plimsoll/process/headroom"
+	"github.com/plimsoll/plimsoll/process/sandbox"
+	"github.com/plimsoll/plimsoll/process/usage"
+)
+
+// RunOptions are what `plimsoll run` can be told beside the configuration.
+type RunOptions struct {
+	// Command is the argument vector. Required.
+	Command []string
+	// Tool overrides which tool the command counts as.
+	Tool string
+	// Force goes ahead against admission's refusal.
+	Force bool
+	// DryRun decides and prints, and does not run.
+	DryRun bool
+	// JSON makes DryRun print one JSON object.
+	JSON bool
+	// ReportFile takes the run report as JSON; "" writes none.
+	ReportFile string
+	// Quiet leaves out everything but errors.
+	Quiet bool
+	// Stdout is where DryRun prints, Stderr where Plimsoll's own words go.
+	Stdout, Stderr io.Writer
+	// StderrIsTerminal says that a person reads Stderr: the report at the end and the
+	// progress of waiting are shown.
+	StderrIsTerminal bool
+}
+
+// The exit codes of Plimsoll's own failures.
+const exitFailed = 125
+
+// execution is one run on its way through [App.Run].
+type execution struct {
+	app      *App
+	opts     *RunOptions
+	plan     *Plan
+	journal  *journal.Journal
+	reporter *journal.Reporter
+	history  *usage.History
+	claim    *admission.Claim
+	say      *speaker
+	result   sandbox.Result
+	outcome  journal.Outcome
+	status   Status
+	cleanup  []func()
+}
+
+// Run runs a command inside its limits and returns how this process should end.
+func (a *App) Run(ctx context.Context, o RunOptions) Status {
+	x := &execution{app: a, opts: &o, say: newSpeaker(&o)}
+	defer x.unwind()
+	if err := x.decide(); err != nil {
+		return x.fail(err)
+	}
+	if o.DryRun {
+		return x.dryRun(ctx)
+	}
+	if err := checkReportFile(o.ReportFile); err != nil {
+		return x.fail(err)
+	}
+	if err := x.admit(ctx); err != nil {
+		return x.fail(err)
+	}
+	if err := x.execute(ctx); err != nil {
+		return x.fail(err)
+	}
+	x.record()
+	x.release()
+	x.finish()
+	return x.status
+}
+
+// unwind runs the clean-up stack, last in first out.
+func (x *execution) unwind() {
+	for i := len(x.cleanup) - 1; i >= 0; i-- {
+		x.cleanup[i]()
+	}
+	x.cleanup = nil
+}
+
+// fail ends a run that did not start.
+func (x *execution) fail(err error) Status {
+	x.status = Status{Code: exitFailed}
+	x.outcome = journal.OutcomeFailed
+	if e, ok := errors.AsType[*sandbox.ExecError](err); ok {
+		x.status.Code = e.Status
+	}
+	if _, ok := errors.AsType[*admission.Refused](err); ok {
+		x.outcome = journal.OutcomeRefused
+	}
+	if _, ok := errors.AsType[*sandbox.NotEnforced](err); ok {
+		x.outcome = journal.OutcomeRefused
+	}
+	if errors.Is(err, context.Canceled) {
+		x.status.Code = 130
+		x.say.clear()
+	} else {
+		x.say.fail(err)
+	}
+	if x.journal != nil {
+		if x.outcome == journal.OutcomeRefused {
+			x.journal.Append(journal.Refused{Reason: err.Error()})
+		} else {
+			x.journal.Append(journal.RunEnded{ExitCode: x.status.Code, Outcome: x.outcome})
+		}
+		x.writeReport()
+	}
+	return x.status
+}
+
+// warn tells the user and the report something that stops nothing.
+func (x *execution) warn(about, text string) {
+	x.say.warn(text)
+	if x.journal != nil {
+		x.journal.Append(journal.Warned{About: about, Text: text})
+	}
+}
+
+func (x *execution) decide() error {
+	a, o := x.app, x.opts
+	if len(o.Command) == 0 {
+		return errors.New("no command given; write it after --, as in: plimsoll run -- claude")
+	}
+	settings, err := a.Config.For("")
+	if err != nil {
+		return err
+	}
+	x.history, err = a.OpenHistory(settings.HistoryKeep, func(w usage.Warning) { x.warn("history", w.Text) })
+	if err != nil {
+		x.say.warn("history is off: " + err.Error())
+	}
+	a.warn = func(text string) { x.warn("history", text) }
+	x.plan, err = a.plan(o, x.history)
+	tool := x.tool()
+	x.reporter = journal.NewReporter(journal.Report{
+		Tool: tool, Project: config.ProjectOf("").Name, Command: o.Command,
+	})
+	if x.plan != nil {
+		x.reporter = journal.NewReporter(startOfReport(x.plan, o.Command))
+	}
+	x.journal = journal.New(journal.Options{Observers: []journal.Observer{x.reporter}})
+	if err != nil {
+		return err
+	}
+	for _, p := range append(a.Config.Warnings, x.plan.Settings.Warnings...) {
+		x.warn("config", p.String())
+	}
+	if x.plan.ReadingErr != nil {
+		x.warn("headroom", "the host's memory can't be read, so only slots are checked: "+x.plan.ReadingErr.Error())
+	}
+	if x.plan.LimitNote != "" {
+		x.warn("limit", fmt.Sprintf("the memory limit is %s: %s", x.plan.Limits.Memory.Human(), x.plan.LimitNote))
+	}
+	return nil
+}
+
+func (x *execution) tool() string {
+	if x.plan != nil {
+		return x.plan.Tool
+	}
+	return config.Tool(x.opts.Command).Tool
+}
+
+func startOfReport(p *Plan, command []string) journal.Report {
+	return journal.Report{
+		Tool: p.Tool, Project: p.Project.Name, Command: command,
+		LimitBytes: int64(p.Limits.Memory), SwapLimitBytes: int64(p.Limits.Swap), PidsLimit: p.Limits.Pids,
+		ReservationBytes: int64(p.Reservation),
+		Estimate:         journal.Estimate{Bytes: int64(p.Estimate.Bytes), Source: p.Estimate.Source, Samples: p.Estimate.Samples},
+		Enforcement:      journal.Enforcement{Memory: string(sandbox.ByNobody), Swap: string(sandbox.ByNobody), Pids: string(sandbox.ByNobody)},
+	}
+}
+
+// request is the plan as admission sees it.
+func (x *execution) request() admission.Request {
+	s := x.plan.Settings
+	wait := s.Wait
+	if wait == config.Forever {
+		wait = admission.Forever
+	}
+	minFree := x.plan.MinFree
+	if minFree == 0 {
+		minFree = -1 // nothing is to be kept free; 0 would mean the default
+	}
+	return admission.Request{
+		ID: newID(), Tool: x.plan.Tool, Project: x.plan.Project.Name,
+		Reservation: x.plan.Reservation, Parent: os.Getenv(sandbox.CookieName),
+		SlotsPerTool: s.MaxConcurrent, SlotsTotal: s.MaxConcurrentTotal,
+		Wait: wait, Force: x.opts.Force, MinFree: minFree, CountSwap: s.CountSwap,
+		Headroom: func() (headroom.Reading, error) { return headroom.Read(headroom.Source{}) },
+		Progress: func(p admission.Progress) {
+			x.journal.Append(journal.Waiting{Position: p.Position, Reason: string(p.Reason)})
+			x.say.progress(p)
+		},
+	}
+}
+
+// newID names a run: 60 random bits, in the alphabet that cgroups, units and files share.
+func newID() string { return strings.ToLower(rand.Text()[:12]) }
+
+func (x *execution) admit(ctx context.Context) error {
+	ledger, err := x.openLedger()
+	if err != nil {
+		x.warn("ledger", "runs are not coordinated: "+err.Error())
+		return nil
+	}
+	ctx, stop := interruptible(ctx)
+	defer stop()
+	claim, err := ledger.Acquire(ctx, x.request())
+	if _, off := errors.AsType[*admission.UnavailableError](err); off {
+		x.warn("ledger", "runs are not coordinated: "+err.Error())
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	x.say.clear()
+	x.claim = claim
+	x.cleanup = append(x.cleanup, x.release)
+	_, nested := claim.Parent()
+	x.journal.Append(journal.Admitted{
+		ReservationBytes: int64(x.plan.Reservation), Forced: claim.Forced(), Nested: nested, Waited: claim.Waited(),
+	})
+	if claim.Forced() {
+		x.warn("forced", "started by --force although it should not have been:\n"+claim.Terms().String())
+	}
+	return nil
+}
+
+func (x *execution) openLedger() (*admission.Ledger, error) {
+	return x.app.OpenLedger(func(w admission.Warning) { x.warn(w.About, w.Text) })
+}
+
+func (x *execution) release() {
+	if x.claim == nil {
+		return
+	}
+	if err := x.claim.Release(); err != nil {
+		x.warn("ledger", "the claim could not be freed, the next command does it: "+err.Error())
+	}
+	x.claim = nil
+}
+
+// record appends the run to the history.
+func (x *execution) record() {
+	if x.history == nil {
+		return
+	}
+	r, p := x.result, x.plan
+	killed := len(x.reporter.Report().KilledChildren)
+	err := x.history.Append(usage.Project{Key: p.Project.Key, Path: p.Project.Root}, p.Tool, usage.Run{
+		Time: time.Now(), Peak: r.Peak.Bytes, PeakAnon: r.Peak.Working, Method: r.Peak.Method, Exact: r.Peak.Exact,
+		Outcome: x.outcome, OOMKills: r.OOMKills, KilledChildren: killed, Limit: x.limitInForce(),
+		Duration: r.Duration, Layer: string(r.Layer), ExitCode: r.ExitCode,
+	})
+	if err != nil {
+		x.warn("history", "this run was not recorded: "+err.Error())
+	}
+}
+
+// limitInForce is the memory limit that something really held.
+func (x *execution) limitInForce() limit.Bytes {
+	if x.result.Strength.Memory == sandbox.ByNobody {
+		return 0
+	}
+	return x.plan.Limits.Memory
+}

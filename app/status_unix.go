@@ -1,0 +1,34 @@
+//go:build unix
+
+package app
+
+import (
+	"context"
+	"os"
+	"os/signal"
+	"syscall"
+	"time"
+)
+
+// Exit ends this process the way the command ended. A command that died of SIGINT,
+// SIGQUIT, SIGHUP or SIGTERM makes us die of it too: a shell stops its loop only when it
+// sees that, and not on status 130.
+func (s Status) Exit() {
+	sig := syscall.Signal(s.Signal)
+	switch sig {
+	case syscall.SIGINT, syscall.SIGQUIT, syscall.SIGHUP, syscall.SIGTERM:
+		if !signal.Ignored(sig) {
+			// The core, if any, is the command's; ours would only overwrite it.
+			_ = syscall.Setrlimit(syscall.RLIMIT_CORE, &syscall.Rlimit{})
+			signal.Reset(sig)
+			_ = syscall.Kill(os.Getpid(), sig)
+			time.Sleep(time.Second) // until the signal has been delivered
+		}
+	}
+	os.Exit(s.Code)
+}
+
+// interruptible cancels the context on the first Ctrl-C or request to end.
+func interruptible(ctx context.Context) (context.Context, func()) {
+	return signal.NotifyContext(ctx, syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP)
+}

@@ -1,0 +1,214 @@
+package app
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/plimsoll/plimsoll/journal"
+	"github.com/plimsoll/plimsoll/limit"
+	"github.com/plimsoll/plimsoll/process/estimate"
+)
+
+// report shows the end of a run to a person: a few aligned lines.
+func (s *speaker) report(r journal.Report, p *Plan, cpu time.Duration) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	rows := [][2]string{
+		{"memory", memoryRow(r)},
+		{"estimate", estimateRow(r)},
+		{"layer", layerRow(r)},
+	}
+	if row := killedRow(r); row != "" {
+		rows = append(rows, [2]string{"killed", s.style(red, row)})
+	}
+	if row := leftoverRow(r); row != "" {
+		rows = append(rows, [2]string{"left over", row})
+	}
+	for _, text := range advice(r, p) {
+		rows = append(rows, [2]string{"next", text})
+	}
+	var b strings.Builder
+	head := fmt.Sprintf("%s in %s", r.Tool, r.Project)
+	verdict := s.style(green, "ok")
+	if r.Outcome != journal.OutcomeOK {
+		verdict = s.style(red, verdictOf(r))
+	}
+	fmt.Fprintf(&b, "\n%s %s · %s · %s", s.style(bold, "plimsoll"), printable(head), verdict, roughly(time.Duration(r.DurationMS)*time.Millisecond))
+	if cpu >= 100*time.Millisecond {
+		fmt.Fprintf(&b, " · %s of CPU", roughly(cpu))
+	}
+	for _, row := range rows {
+		fmt.Fprintf(&b, "\n  %s %s", s.style(dim, fmt.Sprintf("%-9s", row[0])), row[1])
+	}
+	s.line(b.String())
+}
+
+func verdictOf(r journal.Report) string {
+	switch {
+	case r.Outcome == journal.OutcomeOOM:
+		return "out of memory"
+	case r.Signal != "":
+		return r.Signal
+	case r.Outcome == journal.OutcomeLimit:
+		return fmt.Sprintf("exit %d after reaching a limit", r.ExitCode)
+	}
+	return fmt.Sprintf("exit %d", r.ExitCode)
+}
+
+// memoryRow is the peak, drawn against the limit.
+func memoryRow(r journal.Report) string {
+	peak := limit.Bytes(r.PeakBytes).Human()
+	if !r.PeakExact {
+		peak = "at least " + peak
+	}
+	if r.LimitBytes <= 0 {
+		return peak + " peak, no limit"
+	}
+	share := float64(r.PeakBytes) / float64(r.LimitBytes)
+	row := fmt.Sprintf("%s  %s peak of %s (%.0f %%)", gauge(share), peak, limit.Bytes(r.LimitBytes).Human(), 100*share)
+	if cache := r.PeakBytes - r.PeakAnonBytes; r.PeakExact && cache > r.PeakBytes/10 && r.PeakAnonBytes > 0 {
+		row += fmt.Sprintf(", working set %s, the rest file cache", limit.Bytes(r.PeakAnonBytes).Human())
+	}
+	return row
+}
+
+// gauge draws the hull and its line: ten cells, filled up to share.
+func gauge(share float64) string {
+	const cells = 10
+	full := min(cells, max(0, int(share*cells+0.5)))
+	return strings.Repeat("█", full) + strings.Repeat("░", cells-full)
+}
+
+func estimateRow(r journal.Report) string {
+	e := r.Estimate
+	row := limit.Bytes(e.Bytes).Human() + " expected, " + sourceWords(e)
+	if ratio := float64(r.PeakBytes) / float64(max(e.Bytes, 1)); e.Source != estimate.SourceDefault && ratio > 1.05 {
+		row += fmt.Sprintf("; it took %.1f times that", ratio)
+	}
+	return row
+}
+
+// sourceWords says where an estimate comes from.
+func sourceWords(e journal.Estimate) string {
+	runs := "runs"
+	if e.Samples == 1 {
+		runs = "run"
+	}
+	switch e.Source {
+	case estimate.SourceProject:
+		return fmt.Sprintf("from %d %s in this project", e.Samples, runs)
+	case estimate.SourceTool:
+		return fmt.Sprintf("from %d %s in other projects", e.Samples, runs)
+	case estimate.SourceConfigured:
+		return "as configured"
+	case estimate.SourceProfile:
+		return "the built-in guess for this tool"
+	}
+	return "the guess for a tool never run before"
+}
+
+func layerRow(r journal.Report) string {
+	e := r.Enforcement
+	if e.Memory == e.Swap && e.Swap == e.Pids {
+		return fmt.Sprintf("%s: memory, swap and processes %s", r.Layer, mechanismWords(e.Memory))
+	}
+	return fmt.Sprintf("%s: memory %s, swap %s, processes %s", r.Layer, mechanismWords(e.Memory), mechanismWords(e.Swap), mechanismWords(e.Pids))
+}
+
+func mechanismWords(m string) string {
+	switch m {
+	case "kernel":
+		return "held by the kernel"
+	case "process":
+		return "limited per process"
+	case "watched":
+		return "watched"
+	}
+	return "not limited"
+}
+
+func killedRow(r journal.Report) string {
+	n := max(len(r.KilledChildren), r.OOMKills)
+	if n == 0 {
+		return ""
+	}
+	var names []string
+	for i, c := range r.KilledChildren {
+		if i == 4 {
+			names = append(names, "…")
+			break
+		}
+		name := printable(c.Name)
+		if c.Bytes > 0 {
+			name += " (" + limit.Bytes(c.Bytes).Human() + ")"
+		}
+		names = append(names, name)
+	}
+	what := "processes"
+	if n == 1 {
+		what = "process"
+	}
+	row := fmt.Sprintf("%d %s for memory", n, what)
+	if len(names) > 0 {
+		row += ": " + strings.Join(names, ", ")
+	}
+	return row
+}
+
+func leftoverRow(r journal.Report) string {
+	if len(r.Leftovers) == 0 {
+		return ""
+	}
+	var names []string
+	for i, l := range r.Leftovers {
+		if i == 4 {
+			names = append(names, "…")
+			break
+		}
+		names = append(names, printable(l.Name)+" ("+l.Fate+")")
+	}
+	return fmt.Sprintf("%d: %s", len(r.Leftovers), strings.Join(names, ", "))
+}
+
+// advice is what to do when something was killed.
+func advice(r journal.Report, p *Plan) []string {
+	var list []string
+	more := limit.Bytes(r.LimitBytes) * 3 / 2
+	more -= more % (256 * limit.MiB)
+	if more <= limit.Bytes(r.LimitBytes) {
+		more = 2 * limit.Bytes(r.LimitBytes)
+	}
+	startUp := r.DurationMS < 5000 && r.LimitBytes < int64(rlimitAdvice)
+	switch {
+	case r.Outcome == journal.OutcomeOOM && startUp && p.Estimate.Samples == 0:
+		list = append(list, fmt.Sprintf("it ran out of memory while starting: %s is less than %s needs to start; try --memory-max %s",
+			limit.Bytes(r.LimitBytes), r.Tool, max(more, limit.GiB)))
+	case r.Outcome == journal.OutcomeOOM:
+		list = append(list, fmt.Sprintf("give it more: --memory-max %s, or memory_max in [tools.%s]; the next estimate is higher by itself", more, r.Tool))
+	case r.OOMKills > 0 || len(r.KilledChildren) > 0:
+		list = append(list, fmt.Sprintf("the agent went on; for a larger build or test: --memory-max %s", more))
+	case r.Outcome == journal.OutcomeFailed && r.Layer == "rlimit" && startUp:
+		list = append(list, fmt.Sprintf("if it failed for lack of memory: --memory-max %s", more))
+	case r.Outcome == journal.OutcomeLimit:
+		list = append(list, fmt.Sprintf("it reached the limit of %d processes: --pids-max %d", r.PidsLimit, 2*r.PidsLimit))
+	}
+	return list
+}
+
+// rlimitAdvice is the limit under which failing early may mean too little memory to start:
+// the largest of the agent CLIs that were measured takes 869 MB for one turn.
+const rlimitAdvice = 1 * limit.GiB
+
+// roughly writes a duration for a person: 0.4 s, 12 s, 3m 20s, 1h 5m.
+func roughly(d time.Duration) string {
+	switch {
+	case d < 10*time.Second:
+		return fmt.Sprintf("%.1f s", d.Seconds())
+	case d < time.Minute:
+		return fmt.Sprintf("%.0f s", d.Seconds())
+	case d < time.Hour:
+		return fmt.Sprintf("%dm %02ds", int(d.Minutes()), int(d.Seconds())%60)
+	}
+	return fmt.Sprintf("%dh %02dm", int(d.Hours()), int(d.Minutes())%60)
+}

@@ -1,0 +1,227 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"text/tabwriter"
+
+	"github.com/spf13/cobra"
+
+	"github.com/plimsoll/plimsoll/config"
+)
+
+func newConfigCommand(open opener) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "config",
+		Short: "Write, show, explain and check the configuration",
+		Args:  cobra.NoArgs,
+		RunE:  func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+	}
+	cmd.AddCommand(newConfigInitCommand(), newConfigShowCommand(open), newConfigExplainCommand(open), newConfigCheckCommand())
+	return cmd
+}
+
+// newConfigInitCommand opens no App: a broken file is a reason to write a fresh one.
+func newConfigInitCommand() *cobra.Command {
+	var force, project bool
+	cmd := &cobra.Command{
+		Use:   "init",
+		Short: "Write a file with every key, its default and what it does, all commented out",
+		Args:  cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			file, err := config.NewDirs(os.Getenv).ConfigFile()
+			if project {
+				file, err = filepath.Abs(config.ProjectFile)
+			}
+			if err != nil {
+				return err
+			}
+			if err := config.Create(file, force); err != nil {
+				return err
+			}
+			_, err = fmt.Fprintln(cmd.OutOrStdout(), file)
+			return err
+		},
+	}
+	cmd.Flags().BoolVar(&force, "force", false, "replace a file that exists")
+	cmd.Flags().BoolVar(&project, "project", false, "write "+config.ProjectFile+" in the working directory instead of your own file")
+	return cmd
+}
+
+func newConfigShowCommand(open opener) *cobra.Command {
+	var asJSON bool
+	var tool string
+	cmd := &cobra.Command{
+		Use:   "show",
+		Short: "Show every value in force and where it comes from",
+		Args:  cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			a, err := open(cmd)
+			if err != nil {
+				return err
+			}
+			settings, err := a.Config.For(tool)
+			if err != nil {
+				return err
+			}
+			values, err := a.Config.Values(tool)
+			if err != nil {
+				return err
+			}
+			warnings := append(append([]config.Problem{}, a.Config.Warnings...), settings.Warnings...)
+			if asJSON {
+				settings.Warnings = nil
+				return printJSON(cmd.OutOrStdout(), struct {
+					Tool        string               `json:"tool"`
+					UserFile    string               `json:"user_file"`
+					ProjectFile string               `json:"project_file"`
+					Settings    config.Settings      `json:"settings"`
+					Values      []config.Explanation `json:"values"`
+					Warnings    []config.Problem     `json:"warnings"`
+				}{settings.Tool, a.Config.UserFile, a.Config.ProjectFile, settings, values, warnings})
+			}
+			w := tabwriter.NewWriter(cmd.OutOrStdout(), 0, 0, 2, ' ', 0)
+			fmt.Fprintln(w, "KEY\tVALUE\tFROM")
+			for _, v := range values {
+				fmt.Fprintf(w, "%s\t%s\t%s\n", v.Key, shownValue(v.Value), v.Source)
+			}
+			writeConfigWarnings(cmd.ErrOrStderr(), warnings)
+			return w.Flush()
+		},
+	}
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON: sizes in bytes (null for auto), durations in milliseconds")
+	cmd.Flags().StringVar(&tool, "tool", "", "show what is in force for this tool")
+	return cmd
+}
+
+func newConfigExplainCommand(open opener) *cobra.Command {
+	var asJSON bool
+	var tool string
+	cmd := &cobra.Command{
+		Use:   "explain KEY",
+		Short: "Say where a value comes from and what it overrides",
+		Args:  cobra.ExactArgs(1),
+		ValidArgsFunction: func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+			var names []string
+			for _, k := range config.Keys() {
+				names = append(names, k.Name+"\t"+k.Doc)
+			}
+			return names, cobra.ShellCompDirectiveNoFileComp
+		},
+		RunE: func(cmd *cobra.Command, args []string) error {
+			a, err := open(cmd)
+			if err != nil {
+				return err
+			}
+			e, err := a.Config.Explain(args[0], tool)
+			if err != nil {
+				return err
+			}
+			if asJSON {
+				return printJSON(cmd.OutOrStdout(), e)
+			}
+			out := cmd.OutOrStdout()
+			of := ""
+			if e.Tool != "" {
+				of = " for " + e.Tool
+			}
+			fmt.Fprintf(out, "%s = %s%s\n%s\n\n", e.Key, shownValue(e.Value), of, e.Doc)
+			w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
+			fmt.Fprintf(w, "in force\t%s\t%s\n", shownValue(e.Value), e.Source)
+			for _, o := range e.Overridden {
+				word := "overridden"
+				if o.Ignored != "" {
+					word = "ignored"
+				}
+				fmt.Fprintf(w, "%s\t%s\t%s\n", word, shownValue(o.Value), o.Source)
+			}
+			if err := w.Flush(); err != nil {
+				return err
+			}
+			for _, o := range e.Overridden {
+				if o.Ignored != "" {
+					fmt.Fprintf(out, "\n%s is ignored: %s.\n", o.Source, o.Ignored)
+				}
+			}
+			return nil
+		},
+	}
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
+	cmd.Flags().StringVar(&tool, "tool", "", "explain the value for this tool")
+	return cmd
+}
+
+// newConfigCheckCommand opens no App, because that fails where a check is wanted most.
+func newConfigCheckCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:   "check [FILE...]",
+		Short: "Check files, or without any all sources in force here",
+		RunE: func(cmd *cobra.Command, args []string) error {
+			out := cmd.OutOrStdout()
+			if len(args) > 0 {
+				if err := config.Check(args...); err != nil {
+					return checkFailed(cmd.ErrOrStderr(), err)
+				}
+				for _, file := range args {
+					fmt.Fprintf(out, "%s: ok\n", file)
+				}
+				return nil
+			}
+			loaded, err := config.Load(config.Options{})
+			if err != nil {
+				return checkFailed(cmd.ErrOrStderr(), err)
+			}
+			warnings := append([]config.Problem{}, loaded.Warnings...)
+			seen := map[string]bool{}
+			for _, tool := range append([]string{""}, loaded.Tools()...) {
+				s, err := loaded.For(tool)
+				if err != nil {
+					return err
+				}
+				for _, p := range s.Warnings {
+					if !seen[p.String()] {
+						seen[p.String()] = true
+						warnings = append(warnings, p)
+					}
+				}
+			}
+			writeConfigWarnings(cmd.ErrOrStderr(), warnings)
+			for _, file := range []string{loaded.UserFile, loaded.ProjectFile} {
+				if file != "" {
+					fmt.Fprintf(out, "%s: ok\n", file)
+				}
+			}
+			if loaded.UserFile == "" && loaded.ProjectFile == "" {
+				fmt.Fprintln(out, "no configuration file; the built-in defaults count (plimsoll config init writes a file)")
+			}
+			return nil
+		},
+	}
+}
+
+// checkFailed prints problems as they are, one per line, and ends with status 1: a check
+// that finds something has not failed itself.
+func checkFailed(w io.Writer, err error) error {
+	if _, ok := errors.AsType[*config.Error](err); !ok {
+		return err
+	}
+	fmt.Fprintln(w, err)
+	return &exitError{1}
+}
+
+func writeConfigWarnings(w io.Writer, warnings []config.Problem) {
+	for _, p := range warnings {
+		fmt.Fprintf(w, "plimsoll: warning: %s\n", p)
+	}
+}
+
+// shownValue keeps an empty value visible in a listing.
+func shownValue(v string) string {
+	if v == "" {
+		return `""`
+	}
+	return v
+}

@@ -1,0 +1,65 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"text/tabwriter"
+
+	"github.com/spf13/cobra"
+
+	"github.com/plimsoll/plimsoll/app"
+)
+
+func newDoctorCommand(open opener) *cobra.Command {
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use:   "doctor",
+		Short: "Show what this machine can enforce, by trying it",
+		Args:  cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			a, err := open(cmd)
+			if err != nil {
+				return err
+			}
+			d, err := a.Doctor(cmd.Context())
+			if err != nil {
+				return err
+			}
+			if asJSON {
+				return printJSON(cmd.OutOrStdout(), d)
+			}
+			return printDoctor(cmd.OutOrStdout(), d)
+		},
+	}
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
+	return cmd
+}
+
+func printDoctor(w io.Writer, d app.Doctor) error {
+	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(t, "LAYER\tWORKS\tMEMORY\tSWAP\tPIDS\tWHY")
+	for _, c := range d.Layers {
+		works := "no"
+		if c.Available {
+			works = "yes"
+		}
+		if c.Name == d.Chosen {
+			works = "yes, used"
+		}
+		fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%s\t%s\n", c.Name, works, c.Memory, c.Swap, c.Pids, c.Why)
+	}
+	if err := t.Flush(); err != nil {
+		return err
+	}
+	for _, line := range d.Notes {
+		fmt.Fprintln(w, line)
+	}
+	return nil
+}
+
+func printJSON(w io.Writer, v any) error {
+	e := json.NewEncoder(w)
+	e.SetIndent("", "  ")
+	return e.Encode(v)
+}

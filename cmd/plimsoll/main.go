@@ -1,0 +1,23 @@
+// Command plimsoll runs any AI agent and keeps it inside its limits.
+//
+//	plimsoll run -- claude
+//
+// Each file here is one command: it maps flags to options of package app and renders what
+// comes back. `plimsoll help` lists them.
+package main
+
+import (
+	"context"
+	"os"
+
+	"charm.land/fang/v2"
+)
+
+func main() {
+	root := newRootCommand()
+	err := fang.Execute(context.Background(), root,
+		fang.WithVersion(version()),
+		fang.WithErrorHandler(showError),
+	)
+	os.Exit(exitCode(err))
+}

@@ -1,0 +1,115 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"runtime/debug"
+	"strings"
+
+	"charm.land/fang/v2"
+	"github.com/spf13/cobra"
+	"golang.org/x/term"
+
+	"github.com/plimsoll/plimsoll/app"
+	"github.com/plimsoll/plimsoll/config"
+)
+
+// opener loads the configuration for a command that needs it; version and completion do
+// not, and work with a broken one.
+type opener func(cmd *cobra.Command) (*app.App, error)
+
+// exitFailed is Plimsoll's own failure, kept apart from every status of a command.
+const exitFailed = 125
+
+// exitError ends the program with a status without a message: what there is to say has
+// been said.
+type exitError struct{ code int }
+
+func (e *exitError) Error() string { return fmt.Sprintf("exit status %d", e.code) }
+
+func newRootCommand() *cobra.Command {
+	root := &cobra.Command{
+		Use:   "plimsoll",
+		Short: "Runs any AI agent and keeps it inside its limits",
+		Long: `Plimsoll runs any AI agent and keeps it inside its limits: memory, swap and processes,
+held by the kernel where it can. The agent needs no change:
+
+  plimsoll run -- claude`,
+		Example: `  plimsoll run -- claude
+  plimsoll run --memory-max 8G -- npm test
+  plimsoll doctor`,
+		SilenceUsage:  true,
+		SilenceErrors: true,
+	}
+	open := func(cmd *cobra.Command) (*app.App, error) { return openApp(cmd, nil) }
+	root.AddCommand(
+		newRunCommand(),
+		newDoctorCommand(open),
+		newVersionCommand(),
+	)
+	return root
+}
+
+// openApp loads the configuration with the given flag values.
+func openApp(cmd *cobra.Command, flags []config.Flag) (*app.App, error) {
+	errs := cmd.ErrOrStderr()
+	return app.New(app.Options{
+		Flags: flags,
+		Warn:  func(text string) { fmt.Fprintln(errs, "plimsoll: "+text) },
+	})
+}
+
+// showError writes an error for a person, with the usage hint for a mistyped command line.
+func showError(w io.Writer, _ fang.Styles, err error) {
+	if _, silent := errors.AsType[*exitError](err); silent {
+		return
+	}
+	text := err.Error()
+	if e, ok := errors.AsType[*config.Error](err); ok {
+		text = "the configuration has mistakes, nothing was done:\n" + e.Error()
+	}
+	fmt.Fprintln(w, "plimsoll: "+text)
+	if strings.HasPrefix(text, "unknown flag") || strings.HasPrefix(text, "unknown command") {
+		fmt.Fprintln(w, "Try: plimsoll --help")
+	}
+}
+
+func exitCode(err error) int {
+	if err == nil {
+		return 0
+	}
+	if e, ok := errors.AsType[*exitError](err); ok {
+		return e.code
+	}
+	return exitFailed
+}
+
+// version is the module's version, or the commit of a build from a checkout.
+func version() string {
+	info, ok := debug.ReadBuildInfo()
+	if !ok {
+		return "unknown"
+	}
+	if v := info.Main.Version; v != "" && v != "(devel)" {
+		return v
+	}
+	commit, dirty := "", ""
+	for _, s := range info.Settings {
+		switch s.Key {
+		case "vcs.revision":
+			commit = s.Value[:min(12, len(s.Value))]
+		case "vcs.modified":
+			if s.Value == "true" {
+				dirty = "-dirty"
+			}
+		}
+	}
+	if commit == "" {
+		return "devel"
+	}
+	return "devel-" + commit + dirty
+}
+
+func stderrIsTerminal() bool { return term.IsTerminal(int(os.Stderr.Fd())) }

@@ -1,0 +1,73 @@
+package main
+
+import (
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/plimsoll/plimsoll/app"
+	"github.com/plimsoll/plimsoll/config"
+)
+
+func newRunCommand() *cobra.Command {
+	var o app.RunOptions
+	cmd := &cobra.Command{
+		Use:   "run [flags] -- COMMAND [ARG...]",
+		Short: "Run an agent, or any command, inside its limits",
+		Long: `Runs a command inside memory, swap and process limits, after checking that the machine
+can carry it. The command's streams, terminal and signals are its own. The exit status is
+the command's; 128+N if signal N ended it; 125 if Plimsoll failed or refused, 126 if the
+command can't be executed, 127 if it is not there.`,
+		Example: `  plimsoll run -- claude
+  plimsoll run --memory-max 8G --wait -- npm test
+  plimsoll run --dry-run -- codex`,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			o.Command = args
+			o.Stdout, o.Stderr = cmd.OutOrStdout(), cmd.ErrOrStderr()
+			o.StderrIsTerminal = stderrIsTerminal()
+			a, err := openApp(cmd, runFlags(cmd.Flags()))
+			if err != nil {
+				return err
+			}
+			a.Run(cmd.Context(), o).Exit()
+			return nil
+		},
+	}
+	f := cmd.Flags()
+	f.SetInterspersed(false)
+	f.StringVar(&o.Tool, "tool", "", "count the command as this `tool` (default: by its name)")
+	f.BoolVar(&o.Force, "force", false, "start even if the machine can't carry it")
+	f.BoolVarP(&o.DryRun, "dry-run", "n", false, "print the decision and do not run")
+	f.BoolVar(&o.JSON, "json", false, "with --dry-run: print JSON")
+	f.StringVar(&o.ReportFile, "report", "", "write the run report as JSON to `file`")
+	f.BoolVarP(&o.Quiet, "quiet", "q", false, "no report at the end, no warnings")
+	for _, s := range settings {
+		f.String(s.flag, "", s.usage)
+		if s.bare != "" {
+			f.Lookup(s.flag).NoOptDefVal = s.bare
+		}
+	}
+	return cmd
+}
+
+// settings are the flags that override a configuration key.
+var settings = []struct{ flag, key, usage, bare string }{
+	{"memory-max", "memory_max", "most memory of the whole run: a `size` like 4G, or auto", ""},
+	{"swap-max", "swap_max", "most swap beside it: a `size`", ""},
+	{"pids-max", "pids_max", "most processes and threads: a `number`, or auto", ""},
+	{"enforcement", "enforcement", "required, best-effort or off: what to do without kernel enforcement (`mode`)", ""},
+	{"layer", "layers", "use this `layer` only: systemd, cgroup2, cgroup1, job, rlimit, monitor", ""},
+	{"wait", "wait", "queue until the machine can carry it; --wait=10m at most so long (`duration`)", "forever"},
+	{"on-exit", "on_exit", "what happens to processes left over: kill, wait or leave (`choice`)", ""},
+	{"on-pressure", "on_pressure", "when the host runs out of memory: auto, freeze, kill, warn or off (`choice`)", ""},
+}
+
+// runFlags are the configuration values that were given on the command line.
+func runFlags(f *pflag.FlagSet) []config.Flag {
+	var flags []config.Flag
+	for _, s := range settings {
+		if f.Changed(s.flag) {
+			flags = append(flags, config.Flag{Name: "--" + s.flag, Key: s.key, Value: f.Lookup(s.flag).Value.String()})
+		}
+	}
+	return flags
+}
