@@ -72,15 +72,17 @@ func number(s string) int {
 // exit N ends with status N.
 func exit(args []string) { os.Exit(number(args[0])) }
 
-// die N ends by signal N.
-func die(args []string) { raise(syscall.Signal(number(args[0]))) }
+// die N ends by signal N. A shell does it: a Go program answers some signals, such as
+// SIGQUIT and SIGSEGV, with a trace and a status of its own.
+func die(args []string) {
+	check(syscall.Exec("/bin/sh", []string{"sh", "-c", "ulimit -c 0; kill -" + args[0] + " $$"}, os.Environ()))
+}
 
+// raise ends this process by a signal whose default a Go program keeps.
 func raise(sig syscall.Signal) {
 	signal.Reset(sig)
-	// Without a core file, whatever ulimit says.
-	check(unix.Setrlimit(unix.RLIMIT_CORE, &unix.Rlimit{}))
 	check(syscall.Kill(os.Getpid(), sig))
-	select {} // the signal may take a moment to arrive
+	time.Sleep(time.Minute) // the signal may take a moment to arrive
 }
 
 // args prints how many arguments came and a digest of them.
@@ -180,8 +182,11 @@ func record(name string, n int) {
 
 // suspend stops itself in the way no handler sees, as some agents do on Ctrl-Z.
 func suspend([]string) {
+	c := make(chan os.Signal, 1)
+	signal.Notify(c, syscall.SIGCONT)
 	fmt.Println("stopping myself")
 	check(syscall.Kill(os.Getpid(), syscall.SIGSTOP))
+	<-c // this thread may run on for a moment before the stop reaches it
 	fmt.Println("went on")
 }
 
