@@ -8,7 +8,9 @@ import (
 )
 
 // MaxBypass is how often a waiting run may be overtaken to its cost. After that nobody
-// passes it who takes anything it waits for, so what it needs can only become free.
+// passes it who takes anything it waits for, so what other runs free is kept for it. Only
+// when no run is left and it still does not fit, because something outside uses the memory, do
+// those behind it go on, one at a time, so that it does not hold up the queue for nothing.
 const MaxBypass = 8
 
 // turnMissed is how long a waiter that could go may leave its turn unused before others
@@ -125,6 +127,9 @@ func (b *book) decide(e *entry, waiting []*entry, r Request) verdict {
 
 // passes reports whether e may go although those in blocked came first.
 func passes(g *ground, e *entry, blocked []*entry) bool {
+	if g.total == 0 {
+		return true
+	}
 	for _, w := range blocked {
 		if w.Bypassed >= MaxBypass && g.harms(e, w) {
 			return false

@@ -25,8 +25,9 @@
 // First come, first served. A later run may start before an earlier one when it takes
 // nothing that the earlier one waits for (it fits beside its reservation, and the slots are
 // not the same), or at most [MaxBypass] times when it does. After that what becomes
-// free is kept for the earlier run, so no run starves. A waiter that is stopped is passed and
-// keeps its place. Waiters poll the ledger four to ten times a second, those far behind less
+// free is kept for the earlier run, so no run starves; only when nobody holds
+// anything and it still does not fit do those behind it go on, one at a time. A waiter
+// that is stopped is passed and keeps its place. Waiters poll the ledger four to ten times a second, those far behind less
 // often; on Linux a release wakes the first ones at once.
 //
 // # Files

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 )
 
@@ -213,6 +214,68 @@ func TestModesAndBootDirectories(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+}
+
+// killOwner gives a claim's lock up, as the kernel does when the owner dies.
+func killOwner(t *testing.T, l *Ledger, r Request) {
+	t.Helper()
+	c, err := l.Acquire(t.Context(), r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(c.Record(c.ID()), c.lock.Close()); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestMoreDeadClaimsThanAreTakenAtOnce(t *testing.T) {
+	l := open(t)
+	const number = 2*reapAtOnce + 7
+	fill := func() {
+		t.Helper()
+		reap := l.opts.Reap
+		l.opts.Reap = func(Holder) error { return errors.New("later") } // so that filling does not clean up
+		l.opts.Warn = func(Warning) {}
+		for range number {
+			killOwner(t, l, Request{Tool: "codex"})
+		}
+		l.opts.Reap = reap
+	}
+	var reaped int
+	l.opts.Reap = func(Holder) error { reaped++; return nil }
+	fill()
+	if swept, err := l.Sweep(t.Context(), l.opts.Reap); err != nil || len(swept.Removed) != number || reaped != number {
+		t.Errorf("swept %d, reaped %d of %d (%v)", len(swept.Removed), reaped, number, err)
+	}
+	fill()
+	acquire(t, l, Request{SlotsTotal: 1})
+	if reaped != 2*number {
+		t.Errorf("an admission reaped %d of %d", reaped-number, number)
+	}
+	if list, err := l.Holders(t.Context()); err != nil || len(list) != 1 {
+		t.Errorf("%d are left (%v)", len(list), err)
+	}
+}
+
+func TestAdmissionSpendsABoundedTimeOnWhatOthersLeft(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := open(t)
+		for range 4 {
+			killOwner(t, l, Request{Tool: "codex", Parent: "none", Force: true})
+			l.opts.Reap, l.opts.Warn = func(Holder) error { return errors.New("later") }, func(Warning) {}
+		}
+		time.Sleep(2 * retryStale)
+		reaped := 0
+		l.opts.Reap = func(Holder) error { reaped++; time.Sleep(2 * time.Second); return errors.New("busy") }
+		began := time.Now()
+		acquire(t, l, Request{SlotsTotal: 9})
+		if took := time.Since(began); reaped != 2 || took > 5*time.Second {
+			t.Errorf("%d reaps of 2s in %v; after 3s no further one is begun", reaped, took)
+		}
+		if swept, err := l.Sweep(t.Context(), func(Holder) error { return nil }); err != nil || len(swept.Removed) != 4 {
+			t.Errorf("swept %+v (%v)", swept, err)
+		}
+	})
 }
 
 func TestRecordIsBounded(t *testing.T) {

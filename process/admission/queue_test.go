@@ -215,6 +215,48 @@ func TestRunWithoutWaitDoesNotTakeWhatTheQueueIsAboutToGet(t *testing.T) {
 	})
 }
 
+// What the head needs is used by something that is no run of ours: waiting for runs to end
+// would never help it, so those behind it go on, one at a time.
+func TestHeadThatNoRunCanMakeRoomForDoesNotStopTheQueue(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		q := newQueue(t)
+		room := Request{MinFree: -1, Headroom: machine(4*limit.GiB, 0), Wait: Forever}
+		big, small := room, room
+		big.Reservation, small.Reservation, small.Wait, small.Tool = 10*limit.GiB, limit.GiB, 0, "codex"
+		ctx, cancel := context.WithCancel(t.Context())
+		q.start(ctx, "big", big)
+		for range MaxBypass + 5 {
+			c, err := q.ledger.Acquire(t.Context(), small)
+			if err != nil {
+				t.Fatal(err)
+			}
+			second, err := q.ledger.Acquire(t.Context(), small)
+			if err == nil { // while the big one has been passed less often
+				err = second.Release()
+			} else if refused, ok := errors.AsType[*Refused](err); ok && refused.Reason == Turn {
+				err = nil
+			}
+			if err := errors.Join(err, c.Release()); err != nil {
+				t.Fatal(err)
+			}
+		}
+		last, err := q.ledger.Acquire(t.Context(), small)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, err = q.ledger.Acquire(t.Context(), small)
+		if refused, ok := errors.AsType[*Refused](err); !ok || refused.Reason != Turn {
+			t.Errorf("a second one beside it: %v", err)
+		}
+		if err := last.Release(); err != nil {
+			t.Fatal(err)
+		}
+		cancel()
+		q.settle()
+		q.want("big")
+	})
+}
+
 func TestProgressTellsPositionAndReason(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		q := newQueue(t)
