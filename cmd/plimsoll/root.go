@@ -48,6 +48,7 @@ held by the kernel where it can. The agent needs no change:
 		newRunCommand(),
 		newDoctorCommand(open),
 		newVersionCommand(),
+		newConfigCommand(open),
 	)
 	return root
 }

@@ -10,8 +10,7 @@ func TestMain(m *testing.M) {
 	testscript.Main(m, map[string]func(){"plimsoll": main})
 }
 
-// TestScripts runs one script per user story; -update of a golden file is testscript's own
-// UpdateScripts, off here because the scripts match by pattern.
+// TestScripts runs one script per user story against this program.
 func TestScripts(t *testing.T) {
 	testscript.Run(t, testscript.Params{Dir: "testdata/script"})
 }
