@@ -49,6 +49,7 @@ held by the kernel where it can. The agent needs no change:
 		newDoctorCommand(open),
 		newVersionCommand(),
 		newConfigCommand(open),
+		newSlotsCommand(open),
 	)
 	return root
 }

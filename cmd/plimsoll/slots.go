@@ -1,0 +1,92 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"text/tabwriter"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/plimsoll/plimsoll/app"
+	"github.com/plimsoll/plimsoll/process/admission"
+)
+
+func newSlotsCommand(open opener) *cobra.Command {
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use:   "slots",
+		Short: "List who holds memory and slots, and who waits",
+		Long: "List the runs of this user on this host: what each has reserved, what it uses now, and who waits in\n" +
+			"which order. A run is stale when its plimsoll was killed and nothing has cleaned up after it yet;\n" +
+			"the next run does, or plimsoll gc.",
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			a, err := open(cmd)
+			if err != nil {
+				return err
+			}
+			slots, err := a.Slots(cmd.Context())
+			if err != nil {
+				return err
+			}
+			if asJSON {
+				return printJSON(cmd.OutOrStdout(), slots)
+			}
+			return printSlots(cmd.OutOrStdout(), slots, time.Now())
+		},
+	}
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
+	return cmd
+}
+
+// printSlots writes two tables: who holds, and who waits.
+func printSlots(out io.Writer, slots []app.Slot, now time.Time) error {
+	if len(slots) == 0 {
+		_, err := fmt.Fprintln(out, "nothing runs under plimsoll")
+		return err
+	}
+	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
+	holding, waiting := 0, 0
+	for _, s := range slots {
+		if s.State == admission.Waiting {
+			if waiting++; waiting == 1 {
+				if holding > 0 {
+					fmt.Fprintln(w)
+				}
+				fmt.Fprintln(w, "WAITING\tTOOL\tPROJECT\tPID\tASKS FOR\tSINCE")
+			}
+			fmt.Fprintf(w, "%d\t%s\t%s\t%d\t%s\t%s\n", s.Position, s.Tool, s.Project, s.PID, s.ReservationBytes.Human(), ago(s.Since, now))
+			continue
+		}
+		if holding++; holding == 1 {
+			fmt.Fprintln(w, "TOOL\tPROJECT\tPID\tRESERVED\tUSED\tSINCE\tSTATE")
+		}
+		fmt.Fprintf(w, "%s\t%s\t%d\t%s\t%s\t%s\t%s\n",
+			s.Tool, s.Project, s.PID, s.ReservationBytes.Human(), s.CurrentBytes.Human(), ago(s.Since, now), stateOf(s))
+	}
+	return w.Flush()
+}
+
+func stateOf(s app.Slot) string {
+	text := string(s.State)
+	switch {
+	case s.StaleWhy != "":
+		text += ": " + s.StaleWhy
+	case s.Parent != "":
+		text = "inside " + s.Parent
+	}
+	if s.Forced {
+		text += ", forced"
+	}
+	return text
+}
+
+// ago writes when something began: the time of day and how long that is ago.
+func ago(since, now time.Time) string {
+	d := max(0, now.Sub(since)).Round(time.Second)
+	if d >= 24*time.Hour {
+		return since.Local().Format("Jan 02 15:04")
+	}
+	return fmt.Sprintf("%s (%s)", since.Local().Format("15:04:05"), d)
+}
