@@ -9,7 +9,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/plimsoll/plimsoll/app"
-	"github.com/plimsoll/plimsoll/process/admission"
 )
 
 func newSlotsCommand(open opener) *cobra.Command {
@@ -49,7 +48,7 @@ func printSlots(out io.Writer, slots []app.Slot, now time.Time) error {
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 	holding, waiting := 0, 0
 	for _, s := range slots {
-		if s.State == admission.Waiting {
+		if s.Position > 0 { // it waits
 			if waiting++; waiting == 1 {
 				if holding > 0 {
 					fmt.Fprintln(w)
