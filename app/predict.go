@@ -1,0 +1,68 @@
+package app
+
+import (
+	"context"
+
+	"github.com/plimsoll/plimsoll/config"
+	"github.com/plimsoll/plimsoll/limit"
+	"github.com/plimsoll/plimsoll/process/estimate"
+	"github.com/plimsoll/plimsoll/process/headroom"
+	"github.com/plimsoll/plimsoll/process/usage"
+)
+
+// Prediction is what a run of a tool in a project would be expected to need, as
+// `predict --format json` prints it. Sizes are bytes.
+type Prediction struct {
+	Tool          string `json:"tool"`
+	Project       string `json:"project"`
+	EstimateBytes int64  `json:"estimate_bytes"`
+	Source        string `json:"source"`
+	Samples       int    `json:"samples"`
+	// LimitBytes is the memory limit that a run would get here.
+	LimitBytes int64 `json:"limit_bytes"`
+	// ReservationBytes is the estimate, but not more than the limit.
+	ReservationBytes int64 `json:"reservation_bytes"`
+}
+
+// Predict says what the next run of a tool will be expected to need in the project of the
+// working directory, from the same sources and with the same limits as a run.
+func (a *App) Predict(_ context.Context, tool string) (Prediction, error) {
+	p := &Plan{Project: config.ProjectOf("")}
+	p.Match = a.Config.Tool([]string{tool})
+	p.Tool = p.Match.Tool
+	var err error
+	if p.Settings, err = a.Config.For(p.Tool); err != nil {
+		return Prediction{}, err
+	}
+	var history *usage.History
+	if dir, err := a.Dirs.State(); err != nil {
+		a.warn("history is off: " + err.Error())
+	} else {
+		history = usage.Open(dir, usage.Options{Warn: func(w usage.Warning) { a.warn(w.Text) }})
+	}
+	if p.Estimate, err = a.estimateFor(p.Tool, p.Project.Key, p.Settings, history); err != nil {
+		return Prediction{}, err
+	}
+	p.Reading, p.ReadingErr = headroom.Read(headroom.Source{})
+	p.setLimits()
+	return Prediction{
+		Tool: p.Tool, Project: p.Project.Name, EstimateBytes: int64(p.Estimate.Bytes), Source: p.Estimate.Source,
+		Samples: p.Estimate.Samples, LimitBytes: int64(p.Limits.Memory), ReservationBytes: int64(p.Reservation),
+	}, nil
+}
+
+// estimateOf is an estimate from samples that are at hand. toolSamples may be nil.
+func (a *App) estimateOf(samples []estimate.Sample, s config.Settings, toolSamples func() []estimate.Sample) (estimate.Estimate, error) {
+	in := estimate.Input{Estimator: string(s.Estimator), Project: samples, ToolSamples: toolSamples}
+	if s.Source("initial_estimate").Origin == config.OriginProfile {
+		in.Profile = s.InitialEstimate
+	} else {
+		in.Configured = s.InitialEstimate
+	}
+	return in.Estimate()
+}
+
+// MiB rounds up to whole MiB, the unit of the resource tables of Kubernetes and Nomad.
+func MiB(bytes int64) int64 {
+	return (bytes + int64(limit.MiB) - 1) / int64(limit.MiB)
+}

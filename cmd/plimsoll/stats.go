@@ -1,0 +1,145 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"text/tabwriter"
+
+	"github.com/spf13/cobra"
+
+	"github.com/plimsoll/plimsoll/app"
+	"github.com/plimsoll/plimsoll/limit"
+	"github.com/plimsoll/plimsoll/process/estimate"
+)
+
+func newStatsCommand(open opener) *cobra.Command {
+	var (
+		o                app.StatsOptions
+		asJSON, backtest bool
+	)
+	cmd := &cobra.Command{
+		Use:   "stats [TOOL]",
+		Short: "Show what tools needed so far and what the next run will be expected to need",
+		Long: `Show what tools needed so far, per project, and what the next run will be expected to need.
+
+Without --project and --all it is about the project of the working directory, and about every
+project when that one has no history.
+
+With --backtest every way of estimating is replayed over the history, or over Nextflow traces: how
+often it would have reserved too little, and how much in vain.`,
+		Example: `  plimsoll stats
+  plimsoll stats claude --all
+  plimsoll stats --backtest --trace execution_trace.txt`,
+		Args: cobra.MaximumNArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if len(args) == 1 {
+				o.Tool = args[0]
+			}
+			if len(o.Traces) > 0 && !backtest {
+				return errors.New("--trace needs --backtest: a trace is replayed, not recorded")
+			}
+			a, err := open(cmd)
+			if err != nil {
+				return err
+			}
+			if backtest {
+				rows, err := a.Backtest(cmd.Context(), o)
+				if err != nil {
+					return err
+				}
+				if asJSON {
+					return printJSON(cmd.OutOrStdout(), backtestJSON(rows))
+				}
+				return printBacktest(cmd.OutOrStdout(), rows)
+			}
+			stats, err := a.Stats(cmd.Context(), o)
+			if err != nil {
+				return err
+			}
+			if asJSON {
+				return printJSON(cmd.OutOrStdout(), stats)
+			}
+			return printStats(cmd.OutOrStdout(), o, stats)
+		},
+	}
+	f := cmd.Flags()
+	f.BoolVar(&asJSON, "json", false, "print JSON")
+	f.BoolVar(&backtest, "backtest", false, "replay every way of estimating")
+	f.StringArrayVar(&o.Traces, "trace", nil, "Nextflow trace to replay instead of the history (TSV or CSV); may be repeated")
+	f.StringVar(&o.Project, "project", "", "directory or key of the project")
+	f.BoolVar(&o.All, "all", false, "every project")
+	cmd.MarkFlagsMutuallyExclusive("project", "all")
+	return cmd
+}
+
+func printStats(w io.Writer, o app.StatsOptions, stats []app.Stat) error {
+	if len(stats) == 0 {
+		what, command := "", "claude"
+		if o.Tool != "" {
+			what, command = " of "+o.Tool, o.Tool
+		}
+		_, err := fmt.Fprintf(w, "There is no history%s yet. It begins with the first run: plimsoll run -- %s\n", what, command)
+		return err
+	}
+	size := func(n int64) string {
+		if n == 0 {
+			return "-"
+		}
+		return limit.Bytes(n).Human()
+	}
+	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(t, "TOOL\tPROJECT\tRUNS\tKEPT\tP95\tMAX\tNEXT\tOOM KILLS")
+	for _, s := range stats {
+		fmt.Fprintf(t, "%s\t%s\t%d\t%d\t%s\t%s\t%s\t%d\n", s.Tool, s.ProjectKey, s.Recorded, s.Samples, size(s.P95Bytes), size(s.MaxBytes), size(s.EstimateBytes), s.OOMKills)
+	}
+	return t.Flush()
+}
+
+// backtestRow is one row of `stats --backtest --json`. An empty workflow is all of them.
+type backtestRow struct {
+	Workflow     string  `json:"workflow"`
+	Estimator    string  `json:"estimator"`
+	Tasks        int     `json:"tasks"`
+	First        int     `json:"first"`
+	Censored     int     `json:"censored"`
+	Under        int     `json:"under_reserved"`
+	UnderPercent float64 `json:"under_reserved_percent"`
+	WasteRatio   float64 `json:"waste_ratio"`
+	UsedGBh      float64 `json:"used_gbh"`
+}
+
+func backtestJSON(rows []estimate.Row) []backtestRow {
+	out := make([]backtestRow, len(rows))
+	for i, r := range rows {
+		out[i] = backtestRow{r.Workflow, r.Estimator, r.Tasks, r.First, r.Censored, r.Under, r.UnderPercent(), r.WasteRatio(), r.UsedGBh()}
+	}
+	return out
+}
+
+func printBacktest(w io.Writer, rows []estimate.Row) error {
+	counted := 0
+	for _, r := range rows {
+		counted += r.Tasks
+	}
+	if counted == 0 {
+		_, err := fmt.Fprintln(w, "There is nothing to replay yet: it takes two runs of one tool in one project, or --trace FILE.")
+		return err
+	}
+	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(t, "WORKFLOW\tESTIMATOR\tTASKS\tUNDER-RESERVED\tWASTE (GBh/GBh)")
+	last := ""
+	for _, r := range rows {
+		name := r.Workflow
+		if name == "" {
+			name = "(all)"
+		}
+		if name == last {
+			name = ""
+		} else {
+			last = name
+		}
+		fmt.Fprintf(t, "%s\t%s\t%d\t%.2f %%\t%.3f\n", name, r.Estimator, r.Tasks, r.UnderPercent(), r.WasteRatio())
+	}
+	return t.Flush()
+}
