@@ -87,7 +87,9 @@ func shell(t *tracer, args []string) []inner {
 			commands := shellCommands(args[i+1], "")
 			var out []inner
 			for _, argv := range commands {
-				out = append(out, inner{argv: argv, line: true})
+				if !slices.Contains(shellBuiltins, argv[0]) {
+					out = append(out, inner{argv: argv, line: true})
+				}
 			}
 			return out
 		}
@@ -96,6 +98,13 @@ func shell(t *tracer, args []string) []inner {
 		}
 	}
 	return nil
+}
+
+// shellBuiltins are commands that a shell carries out itself: no tool is called after them.
+var shellBuiltins = []string{
+	":", ".", "[", "alias", "bg", "break", "cd", "continue", "echo", "eval", "exit", "export", "false", "fg", "jobs",
+	"kill", "popd", "printf", "pushd", "pwd", "read", "readonly", "return", "set", "shift", "source", "test", "trap",
+	"true", "type", "ulimit", "umask", "unset", "wait",
 }
 
 // windowsShell is cmd /c LINE.

@@ -43,7 +43,15 @@ held by the kernel where it can. The agent needs no change:
 		SilenceUsage:  true,
 		SilenceErrors: true,
 	}
-	open := func(cmd *cobra.Command) (*app.App, error) { return openApp(cmd, nil) }
+	open := func(cmd *cobra.Command) (*app.App, error) {
+		a, err := openApp(cmd, nil)
+		if err == nil {
+			for _, w := range a.Config.Warnings {
+				fmt.Fprintln(cmd.ErrOrStderr(), "plimsoll: "+w.String())
+			}
+		}
+		return a, err
+	}
 	root.AddCommand(
 		newRunCommand(),
 		newDoctorCommand(open),

@@ -164,10 +164,11 @@ func (w *watcher) meet(pid int) *member {
 }
 
 // leadsOn says whether m is the first child of a launcher in the chain that leads to the
-// agent: npx starts a shell that starts the agent, and the agent must not be the victim.
+// agent: npx starts a shell that starts the agent, and the agent must not be the victim. An
+// interpreter is no launcher: node and python are the agent that they run.
 func (w *watcher) leadsOn(m *member) bool {
 	parent := w.known[m.parent]
-	if parent == nil || !parent.spared || m.parent != w.run.pid && !isLauncher(parent.name) {
+	if parent == nil || !parent.spared || !isLauncher(proctree.Name(m.parent)) {
 		return false
 	}
 	for _, sibling := range w.known {
