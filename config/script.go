@@ -86,10 +86,11 @@ func shell(t *tracer, args []string) []inner {
 		if arg[0] == '-' && arg[1] != '-' && strings.HasSuffix(arg, "c") && i+1 < len(args) {
 			commands := shellCommands(args[i+1], "")
 			var out []inner
+			if !slices.ContainsFunc(commands, func(argv []string) bool { return !slices.Contains(shellBuiltins, argv[0]) }) {
+				return nil
+			}
 			for _, argv := range commands {
-				if !slices.Contains(shellBuiltins, argv[0]) {
-					out = append(out, inner{argv: argv, line: true})
-				}
+				out = append(out, inner{argv: argv, line: true})
 			}
 			return out
 		}
