@@ -14,7 +14,7 @@ import (
 const MaxBypass = 8
 
 // turnMissed is how long a waiter that could go may leave its turn unused before others
-// pass it: it polls every second at least, so it is stopped. It keeps its place for
+// pass it: it looks once a second or more often, so it is stopped. It keeps its place for
 // when it is continued.
 const turnMissed = 5 * time.Second
 
