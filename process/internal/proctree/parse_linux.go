@@ -53,6 +53,9 @@ func parseStat(b []byte) (Process, error) {
 			p.PGID = int(value)
 		case 6:
 			p.SID = int(value)
+		case 9:
+			const kernelThread = 0x00200000 // PF_KTHREAD of include/linux/sched.h
+			p.kernel = value&kernelThread != 0
 		case 20:
 			p.Threads = int(value)
 		case 22:

@@ -27,6 +27,8 @@ type Process struct {
 	State byte
 	// Threads is the number of threads, or 0 where it is not known.
 	Threads int
+
+	kernel bool // a thread of the kernel, which has no environment
 }
 
 // Zombie reports whether nothing of p is left but its exit status. A process whose first

@@ -316,7 +316,7 @@ func (t *Tree) belongs(p Process) (yes, sure bool) {
 			return true, true
 		}
 	}
-	if t.o.Cookie == "" || p.Zombie() {
+	if t.o.Cookie == "" || p.Zombie() || p.kernel {
 		return false, true
 	}
 	return t.carriesCookie(p.PID)
@@ -338,13 +338,14 @@ func (t *Tree) ledByMember(leader int) bool {
 // arguments and environment together is 6 MiB with the usual stack limit.
 const maxEnviron = 6 << 20
 
-// carriesCookie searches a process's environment. sure is false when it was empty: a
-// process in the middle of an exec shows none.
+// carriesCookie searches a process's environment. sure is false when it could not be read
+// or was empty: a process in the middle of an exec or of its exit shows none, and the
+// latter may still be named as the parent of one that does.
 func (t *Tree) carriesCookie(pid int) (yes, sure bool) {
 	t.counters.CookieReads++
 	fd, err := t.open(pid, "environ")
 	if err != nil {
-		return false, true // ended, or another user's
+		return false, !isGone(err) // not gone: another user's
 	}
 	defer unix.Close(fd)
 	search := cookieSearch{cookie: t.o.Cookie}
@@ -355,7 +356,7 @@ func (t *Tree) carriesCookie(pid int) (yes, sure bool) {
 			continue
 		}
 		if err != nil {
-			return false, true
+			return false, false
 		}
 		if n == 0 {
 			break
