@@ -2,10 +2,12 @@ package sandbox_test
 
 import (
 	"bytes"
+	"encoding/json"
 	"fmt"
 	"io"
 	"os"
 	"os/exec"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -364,6 +366,48 @@ func TestRemoveEndsWhatADeadSupervisorLeft(t *testing.T) {
 		}
 		if err := sandbox.Remove(remains, 0); err != nil {
 			t.Errorf("removing again: %v", err)
+		}
+	})
+}
+
+func TestARunInsideARunStaysInsideItsLimits(t *testing.T) {
+	eachLayer(t, true, func(t *testing.T, layer sandbox.Layer) {
+		outR, out, err := os.Pipe()
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer outR.Close()
+		var outer sandbox.Remains
+		s := spec(t, layer, "nest", "120", "400")
+		s.Files[1] = out
+		s.Limits.Memory = 300 * limit.MiB
+		s.Remember = func(r sandbox.Remains) error { outer = r; return nil }
+		res := run(t, s)
+		out.Close()
+		text, _ := io.ReadAll(outR)
+		var inner nestedRun
+		if err := json.Unmarshal(text, &inner); err != nil {
+			t.Fatalf("%v: %q, the outer run ended with %+v", err, text, res)
+		}
+		if inner.Result.Layer == sandbox.Systemd {
+			t.Error("a new scope would leave the outer limits")
+		}
+		for _, dir := range inner.Remains.Groups {
+			if !slices.ContainsFunc(outer.Groups, func(o string) bool { return strings.HasPrefix(dir, o+"/") }) {
+				t.Errorf("the inner group %s is not below %v", dir, outer.Groups)
+			}
+			if _, err := os.Stat(dir); err == nil {
+				t.Errorf("%s is still there", dir)
+			}
+		}
+		if inner.Result.ExitCode != 137 || inner.Result.OOMKills == 0 || !inner.Result.Peak.Exact {
+			t.Errorf("400 MB under the inner limit of 120 MB: %+v", inner.Result)
+		}
+		if res.ExitCode != 0 || res.CommandOOM {
+			t.Errorf("the outer command goes on: %+v", res)
+		}
+		if res.Peak.Bytes < 119*limit.MiB || res.Peak.Bytes > 300*limit.MiB {
+			t.Errorf("the outer peak covers the inner run: %s", res.Peak.Bytes.Human())
 		}
 	})
 }

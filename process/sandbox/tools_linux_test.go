@@ -16,6 +16,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/plimsoll/plimsoll/limit"
 	"github.com/plimsoll/plimsoll/process/sandbox"
 )
 
@@ -125,13 +126,35 @@ func playTool(tool string, args []string) int {
 			detach("stubborn")
 		}
 		time.Sleep(400 * time.Millisecond) // long enough for their start and for one look
+	case "nest": // LIMIT MB: a run inside this run that takes more than its own limit
+		self, _ := os.Executable()
+		null, _ := os.OpenFile(os.DevNull, os.O_RDWR, 0)
+		var got nestedRun
+		r, err := sandbox.Start(context.Background(), sandbox.Spec{
+			ID: fmt.Sprintf("in-%d", os.Getpid()), Path: self, Args: []string{"spike", "1", args[1], "10"},
+			Env:      playing("spike"),
+			Files:    []*os.File{null, null, null},
+			Nested:   true,
+			Limits:   sandbox.Limits{Memory: limit.Bytes(number(0)) * limit.MiB, Pids: 100},
+			Remember: func(r sandbox.Remains) error { got.Remains = r; return nil },
+		})
+		if err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			return 1
+		}
+		got.Result, err = r.Wait()
+		if err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			return 2
+		}
+		_ = json.NewEncoder(os.Stdout).Encode(got)
 	case "supervise": // LAYER: a supervisor that is going to be killed
 		self, _ := os.Executable()
 		null, _ := os.OpenFile(os.DevNull, os.O_RDWR, 0)
 		var remains sandbox.Remains
 		r, err := sandbox.Start(context.Background(), sandbox.Spec{
 			ID: fmt.Sprintf("dead-%d", os.Getpid()), Path: self, Args: []string{"sleep", "60000"},
-			Env:    append(os.Environ(), toolVar+"=sleep"),
+			Env:    playing("sleep"),
 			Files:  []*os.File{null, null, null},
 			Layers: []sandbox.Layer{sandbox.Layer(args[0])}, Detach: true,
 			Limits:   sandbox.Limits{Memory: 1 << 30, Pids: 100},
@@ -146,6 +169,18 @@ func playTool(tool string, args []string) int {
 		time.Sleep(time.Minute)
 	}
 	return 0
+}
+
+// playing is our environment with another tool in it.
+func playing(tool string) []string {
+	_ = os.Setenv(toolVar, tool)
+	return os.Environ()
+}
+
+// nestedRun is what the tool "nest" tells of its inner run.
+type nestedRun struct {
+	Result  sandbox.Result
+	Remains sandbox.Remains
 }
 
 type onlyReader struct{ io.Reader }

@@ -1,0 +1,11 @@
+package sandbox
+
+// Orphan is the group of a run that no claim is known of; see [Orphans].
+type Orphan struct {
+	// Remains is what [Remove] needs.
+	Remains Remains
+	// Processes is how many processes are in it.
+	Processes int
+	// Keep says why it must not be removed now, "" when it may be.
+	Keep string
+}

@@ -1,0 +1,168 @@
+package sandbox
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/plimsoll/plimsoll/process/internal/cgroupfs"
+	"github.com/plimsoll/plimsoll/process/internal/proctree"
+)
+
+// orphanAge is how old the processes of a group must be before the group counts as lost:
+// the supervisor may belong to another state directory and be between two steps.
+const orphanAge = time.Hour
+
+// leftMark is an empty group inside the group of a run whose leftovers were left running
+// on purpose. It tells so when the state directory with the claim is lost.
+const leftMark = "left"
+
+// Orphans lists the groups of runs that no claim is known of, as a lost state directory
+// leaves them. known says which run IDs have a claim; it is called after the groups were
+// listed, because a claim is older than its groups and outlives them. Only groups of this
+// user and of this host's mounts are seen, at most 10,000 groups of each hierarchy.
+func Orphans(known func(id string) bool) ([]Orphan, error) {
+	own, err := cgroupfs.Own()
+	if err != nil {
+		return nil, err
+	}
+	found := map[string]*Remains{}
+	for _, name := range []string{"memory", "pids", "freezer"} {
+		if mount := own.V1Mount[name]; mount != "" {
+			collect(found, mount, Cgroup1)
+		}
+	}
+	if own.UnifiedMount != "" {
+		collect(found, own.UnifiedMount, Cgroup2)
+	}
+	var list []Orphan
+	for id, r := range found {
+		if !known(id) {
+			list = append(list, judgeOrphan(*r))
+		}
+	}
+	slices.SortFunc(list, func(a, b Orphan) int { return strings.Compare(a.Remains.ID, b.Remains.ID) })
+	return list, nil
+}
+
+// collect adds the run groups below a mount. Groups inside of a run's group are its own
+// affair: they go with it.
+func collect(found map[string]*Remains, mount string, layer Layer) {
+	inside := ""
+	dirs := cgroupfs.Tree(mount)
+	slices.Sort(dirs) // parents before children
+	for _, dir := range dirs {
+		if inside != "" && strings.HasPrefix(dir, inside+"/") {
+			continue
+		}
+		id, ok := strings.CutPrefix(filepath.Base(dir), runPrefix)
+		if !ok {
+			continue
+		}
+		id, scope := strings.CutSuffix(id, ".scope")
+		if dir := filepath.Base(dir); dir == supervisorLeaf || !validID.MatchString(id) || scope && layer != Cgroup2 {
+			continue
+		}
+		var st unix.Stat_t
+		if unix.Stat(dir, &st) != nil || int(st.Uid) != os.Geteuid() {
+			continue
+		}
+		inside = dir
+		r := found[id]
+		if r == nil {
+			r = &Remains{ID: id, Layer: layer}
+			if scope {
+				r.Layer, r.Unit, r.User = Systemd, filepath.Base(dir), os.Geteuid() != 0
+			}
+			found[id] = r
+		}
+		r.Groups = append(r.Groups, dir)
+	}
+}
+
+// judgeOrphan says what may be done with a group that no claim is known of.
+func judgeOrphan(r Remains) Orphan {
+	o := Orphan{Remains: r}
+	members := groupMembers(r.Groups)
+	o.Processes = len(members)
+	if len(members) == 0 {
+		return o
+	}
+	in := map[int]bool{}
+	youngest := uint64(0)
+	for _, p := range members {
+		in[p.PID] = true
+		youngest = max(youngest, p.Start)
+	}
+	var uptime unix.Timespec
+	_ = unix.ClockGettime(unix.CLOCK_BOOTTIME, &uptime)
+	age := time.Duration(uptime.Nano()) - time.Duration(youngest)*clockTick
+	for _, p := range members {
+		if r.Layer == Systemd && inSup(r, p.PID) {
+			o.Keep = fmt.Sprintf("its supervisor %v lives", p)
+			return o
+		}
+		if in[p.PPID] {
+			continue
+		}
+		if parent, err := proctree.Lookup(p.PPID); err == nil && !isReaper(parent) {
+			o.Keep = fmt.Sprintf("%v, the parent of %v, may be its supervisor", parent, p)
+			return o
+		}
+	}
+	switch {
+	case slices.ContainsFunc(r.Groups, func(dir string) bool { return exists(filepath.Join(nodeOf(r.Layer, dir), leftMark)) }):
+		o.Keep = fmt.Sprintf("%d processes were left running on purpose (--on-exit leave), the first is %v", len(members), members[0])
+	case age < orphanAge:
+		o.Keep = fmt.Sprintf("%d processes run in it, the youngest for %s; it counts as lost after %s", len(members), age.Round(time.Second), orphanAge)
+	}
+	return o
+}
+
+// clockTick is the unit of start times in /proc: USER_HZ is 100 on every Linux port that Go has.
+const clockTick = 10 * time.Millisecond
+
+// nodeOf is the group that holds the limits of a run.
+func nodeOf(layer Layer, group string) string {
+	if layer == Systemd {
+		return filepath.Join(group, "run")
+	}
+	return group
+}
+
+func inSup(r Remains, pid int) bool {
+	for _, dir := range r.Groups {
+		pids, _ := cgroupfs.Procs(filepath.Join(dir, "sup"))
+		if slices.Contains(pids, pid) {
+			return true
+		}
+	}
+	return false
+}
+
+// reapers adopt the processes of dead parents. Every other parent outside of the group is
+// taken for a supervisor: a program that uses this package may have any name.
+var reapers = []string{"systemd", "init", "tini", "dumb-init", "docker-init", "catatonit", "conmon", "s6-svscan", "runsvdir"}
+
+func isReaper(p proctree.Process) bool {
+	return p.PID == 1 || slices.Contains(reapers, p.Name) || strings.HasPrefix(p.Name, "containerd-shim")
+}
+
+// markLeft records in the group itself that what is in it was left on purpose.
+func markLeft(c cage) {
+	var dir string
+	switch g := c.(type) {
+	case *group2:
+		dir = g.dir
+	case *group1:
+		dir = g.memory
+	default:
+		return
+	}
+	_ = os.Mkdir(filepath.Join(dir, leftMark), 0o755)
+}

@@ -1,0 +1,8 @@
+//go:build !linux
+
+package sandbox
+
+// Orphans lists nothing: there are no control groups here.
+func Orphans(func(id string) bool) ([]Orphan, error) { return nil, nil }
+
+func markLeft(cage) {}
