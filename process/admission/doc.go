@@ -27,9 +27,9 @@
 // not the same), or at most [MaxBypass] times when it does. After that what becomes
 // free is kept for the earlier run, so no run starves; only when nobody holds
 // anything and it still does not fit do those behind it go on, one at a time. A waiter
-// that is stopped is passed and keeps its place. Waiters poll the ledger four to ten times a second, and
-// once a second when they wait for long or are far behind; on Linux a release wakes the
-// first ones at once.
+// that is stopped is passed and keeps its place. Waiters poll the ledger four to ten
+// times a second, and once a second when they wait for long or are far behind; on Linux a
+// release wakes the first ones at once.
 //
 // # Files
 //

@@ -265,6 +265,10 @@ func TestAdmissionSpendsABoundedTimeOnWhatOthersLeft(t *testing.T) {
 			l.opts.Reap, l.opts.Warn = func(Holder) error { return errors.New("later") }, func(Warning) {}
 		}
 		time.Sleep(2 * retryStale)
+		if _, err := l.Preview(t.Context(), Request{Tool: "codex", SlotsPerTool: 1}); err == nil || !strings.Contains(err.Error(), "owner is gone") ||
+			!strings.Contains(err.Error(), "plimsoll gc") || strings.Contains(err.Error(), "end codex") {
+			t.Errorf("a refusal for runs whose owner is gone says %v", err)
+		}
 		reaped := 0
 		l.opts.Reap = func(Holder) error { reaped++; time.Sleep(2 * time.Second); return errors.New("busy") }
 		began := time.Now()

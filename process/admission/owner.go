@@ -26,10 +26,14 @@ func self() Owner {
 	return Owner{Boot: fileName(bootID()), PIDNamespace: pidNamespace(), PID: pid, Start: startTime(pid)}
 }
 
-// alive reports whether the process still exists, as far as we can see it: it is asked
-// only when a claim's lock file is gone.
+// alive reports whether the process still exists: it is asked only when a claim's lock
+// file is gone. One of another PID namespace (another container) cannot be seen and counts as alive, since
+// a claim too many does less harm than cleaning up after a run that goes on.
 func (o Owner) alive(us Owner) bool {
-	return o.Start != 0 && o.PIDNamespace == us.PIDNamespace && startTime(o.PID) == o.Start
+	if o.PIDNamespace != us.PIDNamespace {
+		return true
+	}
+	return o.Start != 0 && startTime(o.PID) == o.Start
 }
 
 // fileName makes s fit for one path element.

@@ -152,7 +152,7 @@ func (e *Refused) why() string {
 func (e *Refused) holderLines() string {
 	var list []Holder
 	for _, h := range e.Terms.Holders {
-		if e.Reason != ToolSlots || h.Tool == e.Tool {
+		if e.Reason != ToolSlots || h.Tool == e.Tool && h.StaleWhy == "" {
 			list = append(list, h)
 		}
 	}
@@ -209,12 +209,18 @@ func (e *Refused) next() []string {
 	case ToolSlots, TotalSlots:
 		steps = append(steps, "raise max_concurrent")
 	}
+	for _, h := range e.Terms.Holders {
+		if h.State == Stale && h.StaleWhy == "" {
+			steps = append(steps, "clean up after runs whose owner is gone: plimsoll gc")
+			break
+		}
+	}
 	return append(steps, "start it anyway: --force")
 }
 
 func (e *Refused) largest() (most Holder, ok bool) {
 	for _, h := range e.Terms.Holders {
-		if e.Reason == ToolSlots && h.Tool != e.Tool {
+		if h.State == Stale || e.Reason == ToolSlots && h.Tool != e.Tool {
 			continue
 		}
 		if !ok || h.Reservation > most.Reservation {
