@@ -2,6 +2,7 @@ package app
 
 import (
 	"context"
+	"fmt"
 
 	"github.com/plimsoll/plimsoll/config"
 	"github.com/plimsoll/plimsoll/limit"
@@ -49,6 +50,25 @@ func (a *App) Predict(_ context.Context, tool string) (Prediction, error) {
 		Tool: p.Tool, Project: p.Project.Name, EstimateBytes: int64(p.Estimate.Bytes), Source: p.Estimate.Source,
 		Samples: p.Estimate.Samples, LimitBytes: int64(p.Limits.Memory), ReservationBytes: int64(p.Reservation),
 	}, nil
+}
+
+// Because says where the estimate comes from, for a person.
+func (p Prediction) Because() string {
+	runs := fmt.Sprintf("%d runs", p.Samples)
+	if p.Samples == 1 {
+		runs = "1 run"
+	}
+	switch p.Source {
+	case estimate.SourceProject:
+		return "from " + runs + " in this project"
+	case estimate.SourceTool:
+		return "from " + runs + " in other projects"
+	case estimate.SourceConfigured:
+		return "configured: initial_estimate"
+	case estimate.SourceProfile:
+		return "the built-in profile; no run is recorded yet"
+	}
+	return "a first guess; no run is recorded yet"
 }
 
 // estimateOf is an estimate from samples that are at hand. toolSamples may be nil.

@@ -80,8 +80,43 @@ func (a *App) Stats(ctx context.Context, o StatsOptions) ([]Stat, error) {
 	return stats, err
 }
 
-// Backtest replays the history, or traces when there are any, with every estimator.
-func (a *App) Backtest(ctx context.Context, o StatsOptions) ([]estimate.Row, error) {
+// BacktestRow is the score of one estimator on one workflow, as `stats --backtest --json`
+// prints it. An empty workflow is all of them together.
+type BacktestRow struct {
+	Workflow  string `json:"workflow"`
+	Estimator string `json:"estimator"`
+	// Tasks were estimated and counted. First had no history yet, and what Censored needed
+	// nobody knows: neither is counted.
+	Tasks    int `json:"tasks"`
+	First    int `json:"first"`
+	Censored int `json:"censored"`
+	// Under is how many tasks were reserved too little, UnderPercent their share.
+	Under        int     `json:"under_reserved"`
+	UnderPercent float64 `json:"under_reserved_percent"`
+	// WasteRatio is what was reserved in vain over what was used.
+	WasteRatio float64 `json:"waste_ratio"`
+	UsedGBh    float64 `json:"used_gbh"`
+}
+
+// Backtest replays the history, or traces when there are any, with every estimator: first
+// the rows over all workflows, then each workflow's, the worst first. Without anything to
+// replay there are no rows.
+func (a *App) Backtest(ctx context.Context, o StatsOptions) ([]BacktestRow, error) {
+	workflows, err := a.workflows(ctx, o)
+	rows := []BacktestRow{}
+	if err != nil || len(workflows) == 0 {
+		return rows, err
+	}
+	for _, r := range estimate.Backtest(workflows, estimate.Estimators()) {
+		rows = append(rows, BacktestRow{
+			Workflow: r.Workflow, Estimator: r.Estimator, Tasks: r.Tasks, First: r.First, Censored: r.Censored,
+			Under: r.Under, UnderPercent: r.UnderPercent(), WasteRatio: r.WasteRatio(), UsedGBh: r.UsedGBh(),
+		})
+	}
+	return rows, nil
+}
+
+func (a *App) workflows(ctx context.Context, o StatsOptions) ([]estimate.Workflow, error) {
 	var workflows []estimate.Workflow
 	if len(o.Traces) > 0 {
 		for _, name := range o.Traces {
@@ -91,7 +126,7 @@ func (a *App) Backtest(ctx context.Context, o StatsOptions) ([]estimate.Row, err
 			}
 			workflows = append(workflows, w)
 		}
-		return estimate.Backtest(workflows, estimate.Estimators()), nil
+		return workflows, nil
 	}
 	err := a.eachSummary(ctx, o, func(s usage.Summary) error {
 		// A tool in a project has a history of its own, so it is a workflow of one process.
@@ -100,10 +135,7 @@ func (a *App) Backtest(ctx context.Context, o StatsOptions) ([]estimate.Row, err
 		}
 		return nil
 	})
-	if err != nil || len(workflows) == 0 {
-		return nil, err
-	}
-	return estimate.Backtest(workflows, estimate.Estimators()), nil
+	return workflows, err
 }
 
 func (a *App) readTrace(name string) (estimate.Workflow, error) {

@@ -8,7 +8,6 @@ import (
 
 	"github.com/plimsoll/plimsoll/app"
 	"github.com/plimsoll/plimsoll/limit"
-	"github.com/plimsoll/plimsoll/process/estimate"
 )
 
 func newPredictCommand(open opener) *cobra.Command {
@@ -60,24 +59,6 @@ var predictionFormats = map[string]func(io.Writer, app.Prediction) error{
 
 func printPrediction(w io.Writer, p app.Prediction) error {
 	_, err := fmt.Fprintf(w, "%s will need about %s (%s); its limit will be %s\n",
-		p.Tool, limit.Bytes(p.EstimateBytes).Human(), because(p), limit.Bytes(p.LimitBytes).Human())
+		p.Tool, limit.Bytes(p.EstimateBytes).Human(), p.Because(), limit.Bytes(p.LimitBytes).Human())
 	return err
-}
-
-func because(p app.Prediction) string {
-	runs := fmt.Sprintf("%d runs", p.Samples)
-	if p.Samples == 1 {
-		runs = "1 run"
-	}
-	switch p.Source {
-	case estimate.SourceProject:
-		return "from " + runs + " in this project"
-	case estimate.SourceTool:
-		return "from " + runs + " in other projects"
-	case estimate.SourceConfigured:
-		return "configured: initial_estimate"
-	case estimate.SourceProfile:
-		return "the built-in profile; no run is recorded yet"
-	}
-	return "a first guess; no run is recorded yet"
 }

@@ -10,7 +10,6 @@ import (
 
 	"github.com/plimsoll/plimsoll/app"
 	"github.com/plimsoll/plimsoll/limit"
-	"github.com/plimsoll/plimsoll/process/estimate"
 )
 
 func newStatsCommand(open opener) *cobra.Command {
@@ -49,7 +48,7 @@ often it would have reserved too little, and how much in vain.`,
 					return err
 				}
 				if asJSON {
-					return printJSON(cmd.OutOrStdout(), backtestJSON(rows))
+					return printJSON(cmd.OutOrStdout(), rows)
 				}
 				return printBacktest(cmd.OutOrStdout(), rows)
 			}
@@ -96,28 +95,7 @@ func printStats(w io.Writer, o app.StatsOptions, stats []app.Stat) error {
 	return t.Flush()
 }
 
-// backtestRow is one row of `stats --backtest --json`. An empty workflow is all of them.
-type backtestRow struct {
-	Workflow     string  `json:"workflow"`
-	Estimator    string  `json:"estimator"`
-	Tasks        int     `json:"tasks"`
-	First        int     `json:"first"`
-	Censored     int     `json:"censored"`
-	Under        int     `json:"under_reserved"`
-	UnderPercent float64 `json:"under_reserved_percent"`
-	WasteRatio   float64 `json:"waste_ratio"`
-	UsedGBh      float64 `json:"used_gbh"`
-}
-
-func backtestJSON(rows []estimate.Row) []backtestRow {
-	out := make([]backtestRow, len(rows))
-	for i, r := range rows {
-		out[i] = backtestRow{r.Workflow, r.Estimator, r.Tasks, r.First, r.Censored, r.Under, r.UnderPercent(), r.WasteRatio(), r.UsedGBh()}
-	}
-	return out
-}
-
-func printBacktest(w io.Writer, rows []estimate.Row) error {
+func printBacktest(w io.Writer, rows []app.BacktestRow) error {
 	counted := 0
 	for _, r := range rows {
 		counted += r.Tasks
@@ -139,7 +117,7 @@ func printBacktest(w io.Writer, rows []estimate.Row) error {
 		} else {
 			last = name
 		}
-		fmt.Fprintf(t, "%s\t%s\t%d\t%.2f %%\t%.3f\n", name, r.Estimator, r.Tasks, r.UnderPercent(), r.WasteRatio())
+		fmt.Fprintf(t, "%s\t%s\t%d\t%.2f %%\t%.3f\n", name, r.Estimator, r.Tasks, r.UnderPercent, r.WasteRatio)
 	}
 	return t.Flush()
 }
