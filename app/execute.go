@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"time"
 
 	"github.com/plimsoll/plimsoll/journal"
 	"github.com/plimsoll/plimsoll/process/sandbox"
@@ -63,6 +62,7 @@ func (x *execution) execute(ctx context.Context) error {
 	close(started)
 	detach := run.Attend(terminal, p.Settings.Grace)
 	x.warnAboutStrength(run)
+	x.warnAboutLogout(run)
 	x.result, err = run.Wait()
 	detach()
 	if err != nil {
@@ -93,6 +93,15 @@ func (x *execution) leftRunning() bool {
 		}
 	}
 	return false
+}
+
+// warnAboutLogout: a user's scope ends with the user's last session, unless the user
+// lingers. Whoever ignores SIGHUP (nohup) means the run to outlive the session.
+func (x *execution) warnAboutLogout(run *sandbox.Run) {
+	if run.Layer() == sandbox.Systemd && ignoresHangup() && !sandbox.Lingers() {
+		x.warn("linger", "this run ends when you log out, although SIGHUP is ignored: the service manager of a user without a session is stopped; "+
+			"to keep it: loginctl enable-linger")
+	}
 }
 
 // warnAboutStrength says what is not enforced, once, when best effort is all there is.
@@ -135,8 +144,13 @@ func (x *execution) judge() {
 // finish writes and shows the report.
 func (x *execution) finish() {
 	x.writeReport()
+	report := x.reporter.Report()
 	if x.opts.StderrIsTerminal && !x.opts.Quiet {
-		x.say.report(x.reporter.Report(), x.plan, time.Duration(x.result.CPU))
+		x.say.report(report, x.plan, x.result.CPU)
+		return
+	}
+	if next := advice(report, x.plan); len(next) > 0 {
+		x.say.warn(inOneLine(report, next[0]))
 	}
 }
 

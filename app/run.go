@@ -244,7 +244,12 @@ func (x *execution) admit(ctx context.Context) error {
 }
 
 func (x *execution) openLedger() (*admission.Ledger, error) {
-	return x.app.OpenLedger(func(w admission.Warning) { x.warn(w.About, w.Text) })
+	return x.app.OpenLedger(func(w admission.Warning) {
+		if errors.Is(w.Err, sandbox.ErrBusy) {
+			return // left running on purpose: slots and gc show it, every run need not
+		}
+		x.warn(w.About, w.Text)
+	})
 }
 
 func (x *execution) release() {

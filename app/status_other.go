@@ -15,3 +15,5 @@ func (s Status) Exit() { os.Exit(s.Code) }
 func interruptible(ctx context.Context) (context.Context, func()) {
 	return signal.NotifyContext(ctx, os.Interrupt)
 }
+
+func ignoresHangup() bool { return false }

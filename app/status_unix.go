@@ -32,3 +32,6 @@ func (s Status) Exit() {
 func interruptible(ctx context.Context) (context.Context, func()) {
 	return signal.NotifyContext(ctx, syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP)
 }
+
+// ignoresHangup says that SIGHUP was ignored when this process started, as under nohup.
+func ignoresHangup() bool { return signal.Ignored(syscall.SIGHUP) }

@@ -56,6 +56,19 @@ func verdictOf(r journal.Report) string {
 	return fmt.Sprintf("exit %d", r.ExitCode)
 }
 
+// inOneLine is the report for a log: only when there is something to do.
+func inOneLine(r journal.Report, next string) string {
+	text := verdictOf(r)
+	if r.Outcome == journal.OutcomeOK {
+		text = "ok"
+	}
+	text += fmt.Sprintf(": memory %s of %s", limit.Bytes(r.PeakBytes).Human(), limit.Bytes(r.LimitBytes).Human())
+	if killed := killedRow(r); killed != "" {
+		text += ", killed " + killed
+	}
+	return text + "; " + next
+}
+
 // memoryRow is the peak, drawn against the limit.
 func memoryRow(r journal.Report) string {
 	peak := limit.Bytes(r.PeakBytes).Human()

@@ -14,7 +14,7 @@ import (
 	"github.com/plimsoll/plimsoll/process/internal/proctree"
 )
 
-// orphanAge is how old the processes of a group must be before the group counts as lost:
+// orphanAge is how old the oldest process of a group must be before the group counts as lost:
 // the supervisor may belong to another state directory and be between two steps.
 const orphanAge = time.Hour
 
@@ -94,14 +94,14 @@ func judgeOrphan(r Remains) Orphan {
 		return o
 	}
 	in := map[int]bool{}
-	youngest := uint64(0)
+	oldest := members[0].Start
 	for _, p := range members {
 		in[p.PID] = true
-		youngest = max(youngest, p.Start)
+		oldest = min(oldest, p.Start)
 	}
 	var uptime unix.Timespec
 	_ = unix.ClockGettime(unix.CLOCK_BOOTTIME, &uptime)
-	age := time.Duration(uptime.Nano()) - time.Duration(youngest)*clockTick
+	age := time.Duration(uptime.Nano()) - time.Duration(oldest)*clockTick
 	for _, p := range members {
 		if r.Layer == Systemd && inSup(r, p.PID) {
 			o.Keep = fmt.Sprintf("its supervisor %v lives", p)
@@ -119,7 +119,7 @@ func judgeOrphan(r Remains) Orphan {
 	case slices.ContainsFunc(r.Groups, func(dir string) bool { return exists(filepath.Join(nodeOf(r.Layer, dir), leftMark)) }):
 		o.Keep = fmt.Sprintf("%d processes were left running on purpose (--on-exit leave), the first is %v", len(members), members[0])
 	case age < orphanAge:
-		o.Keep = fmt.Sprintf("%d processes run in it, the youngest for %s; it counts as lost after %s", len(members), age.Round(time.Second), orphanAge)
+		o.Keep = fmt.Sprintf("%d processes run in it, the oldest for %s; it counts as lost after %s", len(members), age.Round(time.Second), orphanAge)
 	}
 	return o
 }

@@ -69,7 +69,7 @@ func probeLayer(ctx context.Context, layer Layer, nested bool) Capability {
 	if g := outerOOMGroup(); g != "" {
 		notes = append(notes, g+" has memory.oom.group=1: reaching that outer limit kills everything in it")
 	}
-	if layer == Systemd && os.Geteuid() != 0 && !lingers() {
+	if layer == Systemd && !Lingers() {
 		notes = append(notes, "the user does not linger: runs end at logout (loginctl enable-linger)")
 	}
 	c.Why = strings.Join(notes, "; ")

@@ -67,10 +67,11 @@ func (s *Spec) check() error {
 }
 
 func (s *Spec) remember(r Remains) error {
+	r.ID = s.ID
+	s.remembered = r
 	if s.Remember == nil {
 		return nil
 	}
-	r.ID = s.ID
 	return s.Remember(r)
 }
 
@@ -278,6 +279,11 @@ func (r *Run) finish() {
 		r.spec.note(journal.Leftover{PID: l.PID, Name: l.Name, Fate: l.Fate})
 	}
 	if r.spec.OnExit == LeaveLeftovers && len(left) > 0 {
+		// Whoever finds our claim dead must not end what was left on purpose.
+		remains := r.spec.remembered
+		remains.Leave = true
+		r.failed = errors.Join(r.failed, r.spec.remember(remains))
+		markLeft(r.cage)
 		return // the group stays for them; gc removes it when they have gone
 	}
 	r.failed = errors.Join(r.failed, r.cage.close())

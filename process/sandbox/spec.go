@@ -93,6 +93,8 @@ type Spec struct {
 	Observe func(Sample)
 	// Journal takes the events of the run; nil means none are kept.
 	Journal *journal.Journal
+
+	remembered Remains // what Remember was called with last
 }
 
 // CookieName is the environment variable that carries Spec.ID into the run.

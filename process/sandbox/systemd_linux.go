@@ -5,12 +5,13 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"os/user"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"time"
 
 	"github.com/godbus/dbus/v5"
-	"golang.org/x/sys/unix"
 
 	"github.com/plimsoll/plimsoll/process/internal/cgroupfs"
 )
@@ -59,20 +60,20 @@ func newSystemd(spec *Spec, limits Limits) (_ cage, err error) {
 	if _, nested := outerNode(own.Unified); nested {
 		return nil, errors.New("inside another run: a new scope would leave that run's limits")
 	}
-	conn, user, err := dialManager()
+	conn, ofUser, err := dialManager()
 	if err != nil {
 		return nil, err
 	}
 	defer conn.Close()
 	unit := runPrefix + spec.ID + ".scope"
-	if err := spec.remember(Remains{Layer: Systemd, Unit: unit, User: user}); err != nil {
+	if err := spec.remember(Remains{Layer: Systemd, Unit: unit, User: ofUser}); err != nil {
 		return nil, err
 	}
 	scope, err := enterScope(conn, own, unit, strings.Join(spec.Args, " "))
 	if err != nil {
 		return nil, err
 	}
-	if err := spec.remember(Remains{Layer: Systemd, Unit: unit, User: user, Groups: []string{scope}}); err != nil {
+	if err := spec.remember(Remains{Layer: Systemd, Unit: unit, User: ofUser, Groups: []string{scope}}); err != nil {
 		return nil, err
 	}
 	sup := filepath.Join(scope, "sup")
@@ -93,7 +94,7 @@ func newSystemd(spec *Spec, limits Limits) (_ cage, err error) {
 }
 
 // dialManager connects to the user's service manager, or the system's for uid 0.
-func dialManager() (conn *dbus.Conn, user bool, err error) {
+func dialManager() (conn *dbus.Conn, ofUser bool, err error) {
 	var addresses []string
 	if os.Geteuid() == 0 {
 		addresses = []string{"unix:path=/run/dbus/system_bus_socket"}
@@ -101,7 +102,7 @@ func dialManager() (conn *dbus.Conn, user bool, err error) {
 			addresses = []string{a}
 		}
 	} else {
-		user = true
+		ofUser = true
 		if a := os.Getenv("DBUS_SESSION_BUS_ADDRESS"); a != "" {
 			addresses = append(addresses, a)
 		}
@@ -114,11 +115,11 @@ func dialManager() (conn *dbus.Conn, user bool, err error) {
 	for _, address := range addresses {
 		conn, err := dialBus(address)
 		if err == nil {
-			return conn, user, nil
+			return conn, ofUser, nil
 		}
 		failed = errors.Join(failed, fmt.Errorf("%s: %w", address, err))
 	}
-	if user {
+	if ofUser {
 		return nil, true, fmt.Errorf("no user service manager answers (log in through systemd, or loginctl enable-linger): %w", failed)
 	}
 	return nil, false, fmt.Errorf("no system service manager answers: %w", failed)
@@ -234,15 +235,16 @@ func stopUnit(unit string) error {
 	return call.Err
 }
 
-// lingers tells whether the user's service manager outlives the user's last session.
-func lingers() bool {
-	_, err := os.Stat(filepath.Join("/var/lib/systemd/linger", userName()))
-	return err == nil
-}
-
-func userName() string {
-	if name := os.Getenv("USER"); name != "" && unix.Geteuid() != 0 {
-		return name
+// Lingers tells whether the service manager that runs our scopes outlives the user's last
+// session: always for root, whose scopes belong to the system's.
+func Lingers() bool {
+	if os.Geteuid() == 0 {
+		return true
 	}
-	return fmt.Sprint(unix.Geteuid())
+	u, err := user.LookupId(strconv.Itoa(os.Geteuid()))
+	if err != nil {
+		return false
+	}
+	_, err = os.Stat(filepath.Join("/var/lib/systemd/linger", u.Username))
+	return err == nil
 }

@@ -1,0 +1,212 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/plimsoll/plimsoll/process/admission"
+	"github.com/plimsoll/plimsoll/process/sandbox"
+)
+
+// GCOptions are what `plimsoll gc` can be told.
+type GCOptions struct {
+	// DryRun lists what would be removed, and removes nothing.
+	DryRun bool
+}
+
+// Garbage is one thing that a supervisor which was killed has left behind.
+type Garbage struct {
+	// Kind is "claim", "group", "ledger" or "file".
+	Kind string `json:"kind"`
+	// Name is the claim's ID, the group's or file's path.
+	Name string `json:"name"`
+	// What says more about it, for a person.
+	What string `json:"what"`
+	// Why says why it is kept; "" for what is removed.
+	Why string `json:"why,omitempty"`
+}
+
+// Collection is what a clean-up removed, or would remove, and what it had to keep.
+type Collection struct {
+	DryRun  bool      `json:"dry_run"`
+	Removed []Garbage `json:"removed"`
+	Kept    []Garbage `json:"kept"`
+}
+
+// GC removes what dead supervisors left: claims with their processes and groups, groups
+// whose claim is lost, ledgers of earlier boots, half-written files. What can't be found
+// out or removed is in the joined error or in Kept; the rest is done nevertheless.
+func (a *App) GC(ctx context.Context, o GCOptions) (Collection, error) {
+	c := Collection{DryRun: o.DryRun, Removed: []Garbage{}, Kept: []Garbage{}}
+	err := errors.Join(
+		c.claims(ctx, a),
+		c.temporaries(a),
+	)
+	return c, err
+}
+
+func (c *Collection) remove(kind, name, what string) {
+	c.Removed = append(c.Removed, Garbage{Kind: kind, Name: name, What: what})
+}
+
+func (c *Collection) keep(kind, name, what, why string) {
+	c.Kept = append(c.Kept, Garbage{Kind: kind, Name: name, What: what, Why: why})
+}
+
+// claims cleans up by the ledger, and then looks for groups that the ledger does not know.
+func (c *Collection) claims(ctx context.Context, a *App) error {
+	dir, err := a.Dirs.EnsureRuntime()
+	if err != nil {
+		return fmt.Errorf("the ledger is out of reach, so nothing of it was cleaned up: %w", err)
+	}
+	warn := func(w admission.Warning) {
+		if w.About != "stale" { // is in the result
+			a.warnLedger(w)
+		}
+	}
+	ledger, err := admission.Open(admission.Options{Dir: dir, Current: currentOf, Warn: warn, KeepOld: true})
+	if err != nil {
+		return err
+	}
+	if c.DryRun {
+		err = c.deadClaims(ctx, ledger)
+	} else {
+		err = c.sweep(ctx, ledger)
+	}
+	if err != nil {
+		return err
+	}
+	for _, old := range ledger.Old(!c.DryRun) {
+		c.remove("ledger", old, "of an earlier boot or another host, unused for a week")
+	}
+	return c.orphans(ctx, ledger)
+}
+
+func whose(h admission.Holder) string {
+	return fmt.Sprintf("%s in %s, its plimsoll (pid %d) is dead", h.Tool, h.Project, h.Owner.PID)
+}
+
+func (c *Collection) deadClaims(ctx context.Context, ledger *admission.Ledger) error {
+	holders, err := ledger.Holders(ctx)
+	for _, h := range holders {
+		if r, ok := remainsOf(h); h.State == admission.Stale && ok && r.Leave && h.StaleWhy != "" {
+			c.keep("claim", h.ID, whose(h), h.StaleWhy)
+		} else if h.State == admission.Stale {
+			c.remove("claim", h.ID, whose(h))
+		}
+	}
+	return err
+}
+
+func (c *Collection) sweep(ctx context.Context, ledger *admission.Ledger) error {
+	swept, err := ledger.Sweep(ctx, reap)
+	for _, h := range swept.Removed {
+		c.remove("claim", h.ID, whose(h))
+	}
+	for _, h := range swept.Stale {
+		c.keep("claim", h.ID, whose(h), h.StaleWhy)
+	}
+	return err
+}
+
+// settling is how long an empty group must stay empty: a run that starts or ends right now
+// is through with that in milliseconds.
+const settling = time.Second
+
+// orphans removes groups that no claim is known of.
+func (c *Collection) orphans(ctx context.Context, ledger *admission.Ledger) error {
+	list, err := findOrphans(ctx, ledger)
+	if err != nil || len(list) == 0 {
+		return err
+	}
+	for _, o := range list {
+		if o.Processes == 0 {
+			select {
+			case <-ctx.Done():
+				return context.Cause(ctx)
+			case <-time.After(settling):
+			}
+			if list, err = findOrphans(ctx, ledger); err != nil {
+				return err
+			}
+			break
+		}
+	}
+	for _, o := range list {
+		name := strings.Join(o.Remains.Groups, ", ")
+		what := fmt.Sprintf("a group of layer %s without a claim, %d processes", o.Remains.Layer, o.Processes)
+		if o.Keep != "" {
+			c.keep("group", name, what, o.Keep)
+			continue
+		}
+		if !c.DryRun {
+			if err := sandbox.Remove(o.Remains, reapGrace); err != nil {
+				c.keep("group", name, what, err.Error())
+				continue
+			}
+		}
+		c.remove("group", name, what)
+	}
+	return nil
+}
+
+func findOrphans(ctx context.Context, ledger *admission.Ledger) ([]sandbox.Orphan, error) {
+	var failed error
+	known := map[string]bool{}
+	asked := false
+	list, err := sandbox.Orphans(func(id string) bool {
+		if !asked { // only now: see sandbox.Orphans
+			asked = true
+			var holders []admission.Holder
+			holders, failed = ledger.Holders(ctx)
+			for _, h := range holders {
+				known[h.ID] = true
+			}
+		}
+		return failed != nil || known[id]
+	})
+	return list, errors.Join(err, failed)
+}
+
+// temporaryAge is how old a half-written file must be: a write takes milliseconds.
+const temporaryAge = 10 * time.Minute
+
+// temporaries removes files of the history that a killed writer left half-written.
+func (c *Collection) temporaries(a *App) error {
+	dir, err := a.Dirs.State()
+	if err != nil {
+		return err
+	}
+	files, err := filepath.Glob(filepath.Join(globQuote(dir), "history", "*.tmp-*"))
+	if err != nil {
+		return err
+	}
+	for _, file := range files {
+		info, err := os.Lstat(file)
+		if err != nil || !info.Mode().IsRegular() || time.Since(info.ModTime()) < temporaryAge {
+			continue
+		}
+		what := "half-written, " + info.ModTime().Format(time.RFC3339)
+		if !c.DryRun {
+			if err := os.Remove(file); err != nil {
+				c.keep("file", file, what, err.Error())
+				continue
+			}
+		}
+		c.remove("file", file, what)
+	}
+	return nil
+}
+
+// globQuote keeps the characters of a path from being read as a pattern.
+func globQuote(path string) string {
+	if os.PathSeparator == '\\' { // no escapes there
+		return path
+	}
+	return strings.NewReplacer(`\`, `\\`, `*`, `\*`, `?`, `\?`, `[`, `\[`).Replace(path)
+}

@@ -1,0 +1,6 @@
+//go:build !linux
+
+package sandbox
+
+// Lingers is always true where no service manager ends the runs of a user who logs out.
+func Lingers() bool { return true }
