@@ -62,7 +62,7 @@ func output(t *testing.T, cmd *cobra.Command, args ...string) string {
 	cmd.SetOut(&out)
 	cmd.SetErr(&out)
 	cmd.SilenceUsage, cmd.SilenceErrors = true, true
-	cmd.SetArgs(args)
+	cmd.SetArgs(append([]string{}, args...)) // nil would mean the arguments of the test binary
 	if err := cmd.ExecuteContext(t.Context()); err != nil {
 		t.Fatalf("%v: %v", args, err)
 	}
