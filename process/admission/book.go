@@ -343,21 +343,8 @@ func replaceFile(path string, text []byte) error {
 		return err
 	}
 	failpoint("temporary written")
-	err := os.Rename(temp, path)
-	for range renameTries { // Windows refuses while a reader has the old file open
-		if err == nil || runtime.GOOS != "windows" {
-			break
-		}
-		time.Sleep(renamePause)
-		err = os.Rename(temp, path)
-	}
-	return err
+	return atomicfile.Rename(func() error { return os.Rename(temp, path) })
 }
-
-const (
-	renameTries = 10
-	renamePause = 2 * time.Millisecond
-)
 
 // failpoint is called between the steps that a kill may fall between. Tests replace it.
 var failpoint = func(string) {}

@@ -8,59 +8,101 @@ import (
 
 // Directories of other boots are removed when nothing was written there for bootKept, nobody
 // holds the lock and no claim is held: another host may share the directory and be up for
-// months. At most bootsAtOnce are looked at, and only those with at most
-// bootClaims claim files; the rest waits for the next command.
+// months. A start looks at no more than bootsAtOnce
+// of that age, and only at those with at most bootClaims claim files.
 const (
 	bootKept    = 7 * 24 * time.Hour
 	bootsAtOnce = 8
 	bootClaims  = 256
 )
 
-// removeOldBoots is best effort: what it leaves costs a few kilobytes.
-func (l *Ledger) removeOldBoots(boots string) {
+// Old lists the ledgers of earlier boots and other hosts that nobody uses any more. With
+// remove it removes them, and lists those that it could.
+func (l *Ledger) Old(remove bool) []string {
+	if remove {
+		return l.oldBoots(maxBoots, removeBoot)
+	}
+	return l.oldBoots(maxBoots, unusedBoot)
+}
+
+// maxBoots bounds [Ledger.Old].
+const maxBoots = 1024
+
+// oldBoots calls do with at most most directories that are old enough and returns those
+// for which it answered true. It is best effort: what is left costs a few kilobytes.
+func (l *Ledger) oldBoots(most int, do func(dir string) bool) (done []string) {
+	boots := filepath.Dir(l.dir)
 	names, err := os.ReadDir(boots)
 	if err != nil {
-		return
+		return nil
 	}
 	looked := 0
 	for _, name := range names {
 		if !name.IsDir() || name.Name() == l.owner.Boot {
 			continue
 		}
-		if looked++; looked > bootsAtOnce {
-			return
+		at, err := name.Info()
+		if err != nil || time.Since(at.ModTime()) <= bootKept {
+			continue
 		}
-		if at, err := name.Info(); err == nil && time.Since(at.ModTime()) > bootKept {
-			removeBoot(filepath.Join(boots, name.Name()))
+		if looked++; looked > most {
+			break
+		}
+		if dir := filepath.Join(boots, name.Name()); do(dir) {
+			done = append(done, dir)
 		}
 	}
+	return done
 }
 
-func removeBoot(dir string) {
+// unusedBoot reports that nobody holds the ledger's lock or a claim.
+func unusedBoot(dir string) bool {
+	lock, ok := lockUnused(dir)
+	if ok {
+		lock.Close()
+	}
+	return ok
+}
+
+func lockUnused(dir string) (*os.File, bool) {
 	old := &Ledger{dir: dir}
 	lock, err := os.OpenFile(old.lockPath(), os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
-		return
+		return nil, false
 	}
-	defer lock.Close()
-	if ok, err := tryLockFile(lock); err != nil || !ok {
-		return
+	if ok, err := tryLockFile(lock); err != nil || !ok || !old.noClaimHeld() {
+		lock.Close()
+		return nil, false
 	}
-	claims, err := os.ReadDir(old.claims())
+	return lock, true
+}
+
+func (l *Ledger) noClaimHeld() bool {
+	claims, err := os.ReadDir(l.claims())
 	if err != nil && !os.IsNotExist(err) || len(claims) > bootClaims {
-		return
+		return false
 	}
 	for _, name := range claims {
-		f, err := os.OpenFile(filepath.Join(old.claims(), name.Name()), os.O_RDWR, 0)
+		f, err := os.OpenFile(filepath.Join(l.claims(), name.Name()), os.O_RDWR, 0)
 		if err != nil {
-			return
+			return false
 		}
 		ok, err := tryLockFile(f)
 		f.Close()
 		if err != nil || !ok {
-			return
+			return false
 		}
 	}
+	return true
+}
+
+func removeBoot(dir string) bool {
+	lock, ok := lockUnused(dir)
+	if !ok {
+		return false
+	}
+	defer lock.Close()
+	old := &Ledger{dir: dir}
 	// The lock goes last: until then nobody can begin to write here.
 	_ = os.RemoveAll(old.claims())
 	if rest, err := os.ReadDir(dir); err == nil {
@@ -71,5 +113,5 @@ func removeBoot(dir string) {
 		}
 	}
 	_ = os.Remove(old.lockPath())
-	_ = os.Remove(dir)
+	return os.Remove(dir) == nil
 }

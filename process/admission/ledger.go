@@ -44,6 +44,8 @@ type Options struct {
 	// Warn hears what the user should know and what stops nothing. It is called without
 	// the lock, on the goroutine of the call that found it out.
 	Warn func(Warning)
+	// KeepOld leaves the ledgers of earlier boots alone: for a look that changes nothing.
+	KeepOld bool
 
 	noBell bool // only poll: set by tests that run on a fake clock
 }
@@ -56,6 +58,8 @@ type Warning struct {
 	Text string
 	// Path is the file it is about, if any: a damaged ledger is here under its new name.
 	Path string
+	// Err is the cause of a "stale" warning: what Reap returned.
+	Err error
 }
 
 // UnavailableError says that there is no ledger to be had: its directory cannot be made
@@ -114,7 +118,9 @@ func Open(o Options) (*Ledger, error) {
 	if err := l.makeDirs(); err != nil {
 		return nil, l.unavailable(err)
 	}
-	l.removeOldBoots(boots)
+	if !o.KeepOld {
+		l.oldBoots(bootsAtOnce, removeBoot)
+	}
 	return l, nil
 }
 

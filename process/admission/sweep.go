@@ -95,6 +95,7 @@ func (l *Ledger) reapAll(ctx context.Context, found []dead, reap func(Holder) er
 			}
 			b.warn("stale", l.cardPath(id), "what %s (pid %d, since %s) left cannot be cleaned up: %v; plimsoll gc tries again",
 				h.Tool, h.Owner.PID, h.Since.Format(time.RFC3339), err)
+			b.warnings[len(b.warnings)-1].Err = err
 		}
 		return nil
 	})
