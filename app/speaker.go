@@ -122,13 +122,3 @@ func (s *speaker) clearLocked() {
 		s.unclosed = false
 	}
 }
-
-// printable keeps control characters of names and paths from reaching the terminal.
-func printable(text string) string {
-	return strings.Map(func(r rune) rune {
-		if r < 0x20 && r != '\n' && r != '\t' || r == 0x7f || r >= 0x80 && r < 0xa0 {
-			return '�'
-		}
-		return r
-	}, text)
-}

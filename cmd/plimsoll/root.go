@@ -58,6 +58,7 @@ held by the kernel where it can. The agent needs no change:
 		newVersionCommand(),
 		newConfigCommand(open),
 		newSlotsCommand(open),
+		newGCCommand(open),
 	)
 	return root
 }
