@@ -1,7 +1,6 @@
 package usage
 
 import (
-	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -83,23 +82,9 @@ var errNewer = errors.New("newer schema")
 // parse reads a project's file and checks everything in it. An error other than errNewer
 // means that the file is damaged; its text says where.
 func parse(body []byte, key string) (*document, error) {
-	var version struct {
-		Schema *int64 `json:"schema"`
-	}
-	if err := json.Unmarshal(body, &version); err != nil {
-		return nil, fmt.Errorf("it is not the JSON it should be: %w", err)
-	}
-	switch {
-	case version.Schema == nil:
-		return nil, errors.New("it has no schema")
-	case *version.Schema > Schema:
-		return nil, fmt.Errorf("%w: schema %d, this Plimsoll knows %d", errNewer, *version.Schema, Schema)
-	case *version.Schema < 1:
-		return nil, fmt.Errorf("its schema is %d", *version.Schema)
-	}
 	var d document
-	if err := json.NewDecoder(bytes.NewReader(body)).Decode(&d); err != nil {
-		return nil, fmt.Errorf("it is not the JSON it should be: %w", err)
+	if err := json.Unmarshal(body, &d); err != nil || d.Schema != Schema {
+		return nil, unusable(body, err)
 	}
 	if d.Project != key {
 		return nil, fmt.Errorf("it belongs to the project %.140q", d.Project)
@@ -135,6 +120,26 @@ func parse(body []byte, key string) (*document, error) {
 		}
 	}
 	return &d, nil
+}
+
+// unusable says why a body is not a document of this schema. It looks at the version alone,
+// because a newer schema may have other types under the same names.
+func unusable(body []byte, decoding error) error {
+	var version struct {
+		Schema *int64 `json:"schema"`
+	}
+	if err := json.Unmarshal(body, &version); err != nil {
+		return fmt.Errorf("it is not the JSON it should be: %w", err)
+	}
+	switch {
+	case version.Schema == nil:
+		return errors.New("it has no schema")
+	case *version.Schema > Schema:
+		return fmt.Errorf("%w: schema %d, this Plimsoll knows %d", errNewer, *version.Schema, Schema)
+	case *version.Schema < Schema:
+		return fmt.Errorf("its schema is %d", *version.Schema)
+	}
+	return fmt.Errorf("it is not the JSON it should be: %w", decoding)
 }
 
 // add appends one run, keeps the newest of its tool, and returns the tool that had to make room for it, if any.
