@@ -4,7 +4,7 @@ import (
 	"encoding/json"
 	"os"
 
-	"github.com/google/renameio/v2"
+	"github.com/plimsoll/plimsoll/internal/atomicfile"
 )
 
 // writeReport writes the run report where it was asked for. A device or a pipe is written
@@ -20,7 +20,7 @@ func (x *execution) writeReport() {
 		if info, statErr := os.Stat(file); statErr == nil && !info.Mode().IsRegular() {
 			err = writeTo(file, body)
 		} else {
-			err = renameio.WriteFile(file, body, 0o600)
+			err = atomicfile.Write(file, body, 0o600)
 		}
 	}
 	if err != nil {

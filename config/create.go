@@ -2,11 +2,12 @@ package config
 
 import (
 	"bytes"
-	"errors"
 	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
+
+	"github.com/plimsoll/plimsoll/internal/atomicfile"
 )
 
 // Create writes a fresh configuration file: [WriteProjectInit] with mode 0644 when path is
@@ -22,24 +23,14 @@ func Create(path string, force bool) error {
 	if err := write(&b); err != nil {
 		return err
 	}
-	dir := filepath.Dir(path)
-	if err := os.MkdirAll(dir, 0o700); err != nil {
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return err
 	}
 	if real, err := filepath.EvalSymlinks(path); err == nil {
 		if !force {
 			return fmt.Errorf("%s: %w; edit it, or replace it with --force", path, fs.ErrExist)
 		}
-		path, dir = real, filepath.Dir(real)
+		path = real
 	}
-	tmp, err := os.CreateTemp(dir, ".plimsoll-*.tmp")
-	if err != nil {
-		return err
-	}
-	defer os.Remove(tmp.Name()) // gone already when all went well
-	_, err = tmp.Write(b.Bytes())
-	if err := errors.Join(err, tmp.Chmod(mode), tmp.Sync(), tmp.Close()); err != nil {
-		return fmt.Errorf("write %s: %w", path, err)
-	}
-	return os.Rename(tmp.Name(), path)
+	return atomicfile.Write(path, b.Bytes(), mode)
 }

@@ -17,6 +17,7 @@ import (
 
 	"github.com/gofrs/flock"
 
+	"github.com/plimsoll/plimsoll/internal/atomicfile"
 	"github.com/plimsoll/plimsoll/journal"
 	"github.com/plimsoll/plimsoll/limit"
 )
@@ -144,7 +145,7 @@ func (h *History) replace(root *os.Root, name string, p Project, tool string, r 
 		_ = root.Remove(temporary)
 		return h.off(path, err)
 	}
-	if err := root.Rename(temporary, name); err != nil {
+	if err := atomicfile.Rename(func() error { return root.Rename(temporary, name) }); err != nil {
 		_ = root.Remove(temporary)
 		return h.off(path, err)
 	}
