@@ -103,6 +103,14 @@ func (t *Tree) readStatm(m *member) (statm, bool) {
 	}
 }
 
+func (t *Tree) closeStatm(m *member) {
+	if m.statm >= 0 {
+		unix.Close(m.statm)
+		m.statm = -1
+		t.counters.OpenFiles--
+	}
+}
+
 // hollow looks closer at a member without memory: a zombie, or a process whose first
 // thread has ended before the others, whose memory only its other threads show. It
 // reports whether pages now holds that memory.

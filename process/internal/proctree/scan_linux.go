@@ -391,11 +391,3 @@ func (t *Tree) drop(m *member, changes *Changes) {
 		t.counters.ForgottenLeaders++
 	}
 }
-
-func (t *Tree) closeStatm(m *member) {
-	if m.statm >= 0 {
-		unix.Close(m.statm)
-		m.statm = -1
-		t.counters.OpenFiles--
-	}
-}
