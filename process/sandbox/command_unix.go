@@ -5,30 +5,13 @@ package sandbox
 import (
 	"errors"
 	"os"
-	"strings"
 	"syscall"
 )
 
 // newCommand makes the fork and exec arguments of a spec.
 func newCommand(spec *Spec) *command {
-	env := spec.Env
-	if env == nil {
-		env = os.Environ()
-	}
-	cookie := CookieName + "="
-	marked := make([]string, 0, len(env)+1)
-	for _, e := range env {
-		if !strings.HasPrefix(e, cookie) {
-			marked = append(marked, e)
-		}
-	}
-	marked = append(marked, cookie+spec.ID)
-	files := spec.Files
-	if files == nil {
-		files = []*os.File{os.Stdin, os.Stdout, os.Stderr}
-	}
-	c := &command{path: spec.Path, args: spec.Args, env: marked, dir: spec.Dir}
-	for _, f := range files {
+	c := &command{path: spec.Path, args: spec.Args, env: spec.environ(), dir: spec.Dir}
+	for _, f := range spec.streams() {
 		c.files = append(c.files, f.Fd())
 	}
 	c.sys.Setsid = spec.Detach

@@ -2,10 +2,8 @@ package sandbox
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"os"
-	"strconv"
 	"strings"
 
 	"github.com/plimsoll/plimsoll/limit"
@@ -74,41 +72,6 @@ func probeLayer(ctx context.Context, layer Layer, nested bool) Capability {
 	}
 	c.Why = strings.Join(notes, "; ")
 	return c
-}
-
-func trial(ctx context.Context, layer Layer, nested bool, what string, amount int64) (Result, error) {
-	self, err := os.Executable()
-	if err != nil {
-		return Result{}, err
-	}
-	null, err := os.OpenFile(os.DevNull, os.O_RDWR, 0)
-	if err != nil {
-		return Result{}, err
-	}
-	defer null.Close()
-	run, err := Start(ctx, Spec{
-		ID:     fmt.Sprintf("probe-%d-%s-%s", os.Getpid(), layer, what),
-		Path:   self,
-		Args:   []string{shim.Trial, what, strconv.FormatInt(amount, 10)},
-		Env:    []string{"GOMAXPROCS=1"},
-		Files:  []*os.File{null, null, null},
-		Limits: Limits{Memory: trialLimit, Pids: trialPids},
-		Layers: []Layer{layer},
-		Nested: nested,
-		Detach: true,
-	})
-	if err != nil {
-		return Result{}, err
-	}
-	return run.Wait()
-}
-
-// reason is the bare cause of a failed start.
-func reason(err error) string {
-	if e, ok := errors.AsType[*NotEnforced](err); ok && len(e.Tried) > 0 {
-		return e.Tried[0].Err.Error()
-	}
-	return err.Error()
 }
 
 // outerOOMGroup names the group around us whose OOM kill takes everything, if there is one.

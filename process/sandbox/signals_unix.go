@@ -93,8 +93,7 @@ func StopLike(pid, sig int) {
 	if s != syscall.SIGSTOP {
 		signal.Reset(s)
 	}
-	// Sent to our own thread, the stop happens before the call returns.
-	_ = unix.Tgkill(unix.Getpid(), unix.Gettid(), s)
+	raiseStop(s)
 	if s == syscall.SIGTSTP {
 		signal.Notify(make(chan os.Signal, 1), s) // caught again: the next Ctrl-Z is the command's
 	}

@@ -1,15 +1,5 @@
-// Package shim is the few instructions that run in the child between fork and exec: it
-// sets resource limits on itself and becomes the command.
-//
-// Go's fork can't set resource limits, so the supervisor executes its own binary again
-// under the name [Name]; the init of this package sees that name, does its work and never
-// returns. It imports next to nothing and is initialised before the packages that take
-// time, so that the detour costs a millisecond or two. Any program that imports
-// process/sandbox has it, test binaries included.
-//
-// Arguments: NAME, the limits (see [Encode]), the descriptor to report a failure on, the
-// path, then the command's own argument vector. On success the descriptor closes on exec
-// and the supervisor reads nothing; on failure it reads the error number.
+//go:build linux || darwin
+
 package shim
 
 import (
@@ -17,8 +7,9 @@ import (
 	"syscall"
 )
 
-// Name is the argument zero that makes this binary act as the shim.
-const Name = "plimsoll-shim"
+// LimitFailed precedes the error number when a limit could not be set; without it the
+// command could not be executed.
+const LimitFailed = "limit "
 
 // Limits are the resource limits to set, in the kernel's units; 0 leaves one alone.
 type Limits struct {
@@ -36,16 +27,17 @@ func init() {
 	}
 	report := int(parse(os.Args[2]))
 	syscall.CloseOnExec(report)
-	if errno := become(os.Args[1], os.Args[3], os.Args[4:]); errno != 0 {
-		_, _ = syscall.Write(report, []byte(decimal(uint64(errno))))
+	text := ""
+	if errno := limitSelf(os.Args[1]); errno != 0 {
+		text = LimitFailed + decimal(uint64(errno))
+	} else if errno := become(os.Args[3], os.Args[4:]); errno != 0 {
+		text = decimal(uint64(errno))
 	}
+	_, _ = syscall.Write(report, []byte(text))
 	os.Exit(127)
 }
 
-// rlimitNproc is RLIMIT_NPROC, which package syscall does not name.
-const rlimitNproc = 6
-
-func become(limits, path string, args []string) syscall.Errno {
+func limitSelf(limits string) syscall.Errno {
 	var numbers [3]uint64
 	i := 0
 	for _, c := range []byte(limits) {
@@ -61,6 +53,10 @@ func become(limits, path string, args []string) syscall.Errno {
 			return errno
 		}
 	}
+	return 0
+}
+
+func become(path string, args []string) syscall.Errno {
 	err := syscall.Exec(path, args, os.Environ())
 	if err == syscall.ENOEXEC { // a script without an interpreter line, as execvp(3) does it
 		err = syscall.Exec("/bin/sh", append([]string{"sh", path}, args[1:]...), os.Environ())
@@ -85,26 +81,4 @@ func lower(resource int, to uint64) syscall.Errno {
 		return err.(syscall.Errno)
 	}
 	return 0
-}
-
-func parse(s string) uint64 {
-	var n uint64
-	for _, c := range []byte(s) {
-		if c >= '0' && c <= '9' {
-			n = n*10 + uint64(c-'0')
-		}
-	}
-	return n
-}
-
-func decimal(n uint64) string {
-	var buf [20]byte
-	i := len(buf)
-	for {
-		i--
-		buf[i] = byte('0' + n%10)
-		if n /= 10; n == 0 {
-			return string(buf[i:])
-		}
-	}
 }

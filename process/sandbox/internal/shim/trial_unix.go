@@ -1,21 +1,11 @@
+//go:build linux || darwin
+
 package shim
 
 import (
 	"os"
 	"syscall"
 	"time"
-)
-
-// Trial is the argument zero that makes this binary try to break a limit, to see whether
-// it is really held: argument 1 is "memory" or "pids", argument 2 how much to try.
-const Trial = "plimsoll-trial"
-
-// Exit statuses of a trial.
-const (
-	// Broke: the limit did not stop it.
-	Broke = 71
-	// Stopped: the kernel refused the memory or the process.
-	Stopped = 72
 )
 
 func init() {
@@ -50,10 +40,14 @@ func takeMemory(n int) int {
 
 // takePids starts n processes that wait.
 func takePids(n int) int {
+	self, err := os.Executable()
+	if err != nil {
+		return Broke
+	}
 	var started []int
 	result := Broke
 	for range n {
-		pid, err := syscall.ForkExec("/proc/self/exe", []string{Trial, "wait", "0"}, &syscall.ProcAttr{Env: os.Environ()})
+		pid, err := syscall.ForkExec(self, []string{Trial, "wait", "0"}, &syscall.ProcAttr{Env: os.Environ()})
 		if err != nil {
 			result = Stopped
 			break

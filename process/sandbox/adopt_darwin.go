@@ -1,0 +1,18 @@
+package sandbox
+
+import (
+	"github.com/plimsoll/plimsoll/limit"
+	"github.com/plimsoll/plimsoll/process/internal/proctree"
+)
+
+// maxRSSUnit is the unit of ru_maxrss: XNU gives bytes (calcru in kern_resource.c).
+const maxRSSUnit limit.Bytes = 1
+
+// becomeSubreaper does nothing: on macOS launchd adopts every orphan.
+func becomeSubreaper() (release func()) { return func() {} }
+
+// resident is the physical footprint of a process.
+func resident(pid int) limit.Bytes { return proctree.Private(pid) }
+
+// allMembers is asked only of cages that list their members, and there are none.
+func allMembers(cage) []int { return nil }

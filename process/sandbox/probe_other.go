@@ -1,0 +1,58 @@
+//go:build darwin || windows
+
+package sandbox
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/plimsoll/plimsoll/limit"
+	"github.com/plimsoll/plimsoll/process/sandbox/internal/shim"
+)
+
+// The trial: a child takes twice what it is allowed. The limits leave room for the child
+// itself, whose program is this one.
+const (
+	trialLimit = 128 * limit.MiB
+	trialPids  = 8
+)
+
+// Probe tries every layer of this operating system by doing the real thing once: a child
+// that takes more memory than it may must be stopped. It takes a fraction of a second.
+// nested says that this process runs inside a run.
+func Probe(ctx context.Context, nested bool) []Capability {
+	var list []Capability
+	for _, b := range builders() {
+		list = append(list, probeLayer(ctx, b.layer, nested))
+	}
+	return list
+}
+
+func probeLayer(ctx context.Context, layer Layer, nested bool) Capability {
+	c := Capability{Name: layer, Strength: Strength{ByNobody, ByNobody, ByNobody}}
+	take := 2 * trialLimit
+	res, err := trial(ctx, layer, nested, "memory", int64(take))
+	if err != nil {
+		c.Why = reason(err)
+		return c
+	}
+	if res.ExitCode != 137 && res.ExitCode != shim.Stopped {
+		c.Why = fmt.Sprintf("a child took %s under a limit of %s and was not stopped (exit %d)", take.Human(), trialLimit.Human(), res.ExitCode)
+		return c
+	}
+	c.Available, c.Strength = true, res.Strength
+	var notes []string
+	if note := layerNote(layer); note != "" {
+		notes = append(notes, note)
+	}
+	if c.Pids == ByKernel {
+		pids, err := trial(ctx, layer, nested, "pids", 2*trialPids)
+		if err != nil || pids.ExitCode != shim.Stopped {
+			c.Pids = ByNobody
+			notes = append(notes, "the limit of processes did not hold")
+		}
+	}
+	c.Why = strings.Join(notes, "; ")
+	return c
+}

@@ -1,0 +1,51 @@
+//go:build !linux
+
+package sandbox
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"time"
+
+	"github.com/plimsoll/plimsoll/limit"
+	"github.com/plimsoll/plimsoll/process/internal/proctree"
+)
+
+// ErrBusy is wrapped by the error of [Remove] when processes that may stay are still there.
+var ErrBusy = errors.New("still in use")
+
+// Remove ends what a run left behind whose supervisor is dead: the command, known by pid
+// and start time, and its descendants. It is safe to call again, and for a run that got no
+// further than announcing itself. When the command itself has ended, its descendants can't
+// be told from other processes here and are left alone; a Windows job whose supervisor
+// dies has been ended by the kernel already.
+func Remove(r Remains, grace time.Duration) error {
+	if !validID.MatchString(r.ID) {
+		return fmt.Errorf("remove the remains of a run: its ID is %q", r.ID)
+	}
+	if os.Getenv(CookieName) == r.ID {
+		return fmt.Errorf("%w: this command runs inside the run %s itself", ErrBusy, r.ID)
+	}
+	if r.PID <= 0 || r.Start == 0 || !proctree.Alive(r.PID, r.Start) {
+		return nil
+	}
+	if r.Leave {
+		return fmt.Errorf("%w: the command of run %s was left running, pid %d", ErrBusy, r.ID, r.PID)
+	}
+	if err := Thaw(r); err != nil {
+		return err
+	}
+	tree, err := proctree.New(proctree.Options{Root: r.PID})
+	if err != nil {
+		return err
+	}
+	defer tree.Close()
+	_, err = tree.KillTree(context.Background(), proctree.KillOptions{Grace: grace})
+	return err
+}
+
+// Current is what the run of these remains uses now. ok is always false: there is no group
+// to ask here, and what the run itself published counts.
+func Current(Remains) (used limit.Bytes, ok bool) { return 0, false }
