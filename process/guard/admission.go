@@ -1,0 +1,153 @@
+package guard
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/plimsoll/plimsoll/config"
+	"github.com/plimsoll/plimsoll/limit"
+	"github.com/plimsoll/plimsoll/process/admission"
+	"github.com/plimsoll/plimsoll/process/estimate"
+	"github.com/plimsoll/plimsoll/process/sandbox"
+	"github.com/plimsoll/plimsoll/process/usage"
+)
+
+// Request describes a run that wants to start.
+type Request struct {
+	// Tool names what runs: history, estimate and slots go by it. Required.
+	Tool string
+	// Project is what the history belongs to; zero means that of the working directory.
+	Project usage.Project
+	// Reservation is what to set aside, in bytes; 0 means the estimate.
+	Reservation limit.Bytes
+	// Slots is how many runs of Tool there may be at once; 0 is no bound.
+	Slots int
+	// Wait is how long to queue for memory and slots: 0 not at all, [admission.Forever]
+	// without an end. Check does not wait.
+	Wait time.Duration
+	// Force goes ahead whatever the sum and the slots say; the ledger notes it.
+	Force bool
+	// Progress hears where a waiting run stands; it may be nil.
+	Progress func(admission.Progress)
+}
+
+// Decision is whether a run would be admitted now, and why.
+type Decision struct {
+	Admitted bool
+	// Refused says what is missing when it is not admitted; else it is nil.
+	Refused *admission.Refused
+	// Estimate is what the run will need, and where that comes from.
+	Estimate estimate.Estimate
+	// Terms are all terms of the sum.
+	Terms admission.Terms
+}
+
+// Check tells whether the run would be admitted now. It changes nothing. The error says that there
+// is no answer: an [*admission.UnavailableError], a request that makes no sense, or the cause of ctx.
+func (g *Guard) Check(ctx context.Context, r Request) (Decision, error) {
+	ask, d := g.request(r)
+	var err error
+	d.Terms, err = g.ledger.Preview(ctx, ask)
+	if refused, ok := errors.AsType[*admission.Refused](err); ok {
+		d.Refused = refused
+		return d, nil
+	}
+	d.Admitted = err == nil
+	return d, err
+}
+
+// Admit sets memory and a slot aside, waiting as the request says. A run inside another one
+// (PLIMSOLL_RUN_ID is set) draws on that one's reservation and takes no slot. The error is an
+// [*admission.Refused], an [*admission.UnavailableError], or the cause of ctx, and then nothing is
+// held. The admission must be released.
+func (g *Guard) Admit(ctx context.Context, r Request) (*Admission, error) {
+	ask, d := g.request(r)
+	claim, err := g.ledger.Acquire(ctx, ask)
+	if err != nil {
+		return nil, err
+	}
+	return &Admission{guard: g, claim: claim, tool: ask.Tool, project: projectOf(r.Project), estimate: d.Estimate}, nil
+}
+
+func (g *Guard) request(r Request) (admission.Request, Decision) {
+	project := projectOf(r.Project)
+	d := Decision{Estimate: g.Estimate(r.Tool, project)}
+	name := project.Key
+	if project.Path != "" {
+		name = filepath.Base(project.Path)
+	}
+	if r.Reservation == 0 {
+		r.Reservation = d.Estimate.Bytes
+	}
+	return admission.Request{
+		Tool: config.CanonicalTool(r.Tool), Project: name, Reservation: r.Reservation, Parent: os.Getenv(sandbox.CookieName),
+		SlotsPerTool: r.Slots, SlotsTotal: g.options.SlotsTotal, Wait: r.Wait, Force: r.Force,
+		MinFree: g.options.MinFree, CountSwap: g.options.CountSwap, Headroom: g.options.Headroom, Progress: r.Progress,
+	}, d
+}
+
+// Admission is memory and a slot that are held for one run, until Release or until this process
+// ends. It is safe for concurrent use.
+type Admission struct {
+	guard    *Guard
+	claim    *admission.Claim
+	tool     string
+	project  usage.Project
+	estimate estimate.Estimate
+}
+
+// ID names the run, for [sandbox.Spec].ID and for PLIMSOLL_RUN_ID in the environment of what is
+// started: what runs inside finds its reservation by it.
+func (a *Admission) ID() string { return a.claim.ID() }
+
+// Estimate is what the run was expected to need.
+func (a *Admission) Estimate() estimate.Estimate { return a.estimate }
+
+// Terms is the sum at the moment of admission.
+func (a *Admission) Terms() admission.Terms { return a.claim.Terms() }
+
+// Remember stores what must be removed should this process die; it is for [sandbox.Spec].Remember.
+func (a *Admission) Remember(r sandbox.Remains) error { return a.claim.Record(r) }
+
+// Observe publishes what the run uses now, in bytes, for those who reserve after it. Only work
+// without a control group needs it.
+func (a *Admission) Observe(current limit.Bytes) error { return a.claim.Observe(current) }
+
+// Record adds the run to the history, from which later runs are estimated. The error says why it
+// was not remembered; a caller may well go on.
+func (a *Admission) Record(r usage.Run) error {
+	if a.guard.history == nil {
+		return errors.New("guard: history is off: there is no state directory")
+	}
+	if err := a.guard.history.Append(a.project, a.tool, r); err != nil {
+		return fmt.Errorf("guard: the run was not recorded: %w", err)
+	}
+	return nil
+}
+
+// Release frees the memory and the slot. Call it when all of the run's processes have ended;
+// further calls do nothing.
+func (a *Admission) Release() error { return a.claim.Release() }
+
+// RunOf is what to record of a sandboxed run that had the given memory limit in bytes.
+// KilledChildren counts what the kernel killed; children that the monitor layer ended are in the
+// journal's report.
+func RunOf(r sandbox.Result, memory limit.Bytes) usage.Run {
+	if r.Strength.Memory == sandbox.ByNobody {
+		memory = 0
+	}
+	killed := r.OOMKills
+	if r.CommandOOM {
+		killed = max(0, killed-1)
+	}
+	return usage.Run{
+		Time: r.Started.Add(r.Duration), Duration: r.Duration,
+		Peak: r.Peak.Bytes, PeakAnon: r.Peak.Working, Method: r.Peak.Method, Exact: r.Peak.Exact,
+		Outcome: r.Outcome(), ExitCode: r.ExitCode, OOMKills: r.OOMKills, KilledChildren: killed,
+		Limit: memory, Layer: string(r.Layer),
+	}
+}

@@ -1,0 +1,158 @@
+package guard
+
+import (
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"github.com/plimsoll/plimsoll/config"
+	"github.com/plimsoll/plimsoll/limit"
+	"github.com/plimsoll/plimsoll/process/admission"
+	"github.com/plimsoll/plimsoll/process/estimate"
+	"github.com/plimsoll/plimsoll/process/headroom"
+	"github.com/plimsoll/plimsoll/process/sandbox"
+	"github.com/plimsoll/plimsoll/process/usage"
+)
+
+// Options configure a [Guard]; the zero value means the places and rules of plimsoll without a
+// configuration file.
+type Options struct {
+	// StateDir holds the history of peaks, RuntimeDir the ledger. "" means where plimsoll
+	// keeps them for this user, so that runs of both count for each other.
+	StateDir, RuntimeDir string
+	// Keep is how many runs are remembered per tool and project (usage.KeptRuns).
+	Keep int
+	// Estimator is the name of one of [estimate.Estimators]; "" means [estimate.Default].
+	Estimator string
+	// InitialEstimates are what to reserve, in bytes, for tools without a history. Tools
+	// that are not in it go by their built-in profile, else by [estimate.FirstGuess]. Tools
+	// may be called by the other names of their profile: claude-code is claude.
+	InitialEstimates map[string]limit.Bytes
+	// MinFree is what must stay free on the host, in bytes: 0 means [headroom.MinFree] of its
+	// memory, below 0 nothing.
+	MinFree limit.Bytes
+	// CountSwap counts free swap as available.
+	CountSwap bool
+	// SlotsTotal is how many runs of all tools there may be at once; 0 is no bound.
+	SlotsTotal int
+	// Headroom reads what memory there is; nil means this machine's.
+	Headroom func() (headroom.Reading, error)
+	// Warn hears what the user should know and what stops nothing; nil drops it.
+	Warn func(text string)
+}
+
+// Guard answers for one history and one ledger.
+type Guard struct {
+	options Options
+	ledger  *admission.Ledger
+	history *usage.History // nil when history is off
+	// Initial estimates of the caller and of the built-in profiles, by tool.
+	initial, profiles map[string]limit.Bytes
+}
+
+// Open opens the ledger and the history, and makes their directories. Without a history it warns
+// and goes on; without a ledger the error wraps an [*admission.UnavailableError].
+func Open(o Options) (*Guard, error) {
+	if o.Warn == nil {
+		o.Warn = func(string) {}
+	}
+	if o.Headroom == nil {
+		o.Headroom = func() (headroom.Reading, error) { return headroom.Read(headroom.Source{}) }
+	}
+	if _, err := estimate.ByName(o.Estimator); err != nil {
+		return nil, fmt.Errorf("guard: %w", err)
+	}
+	g := &Guard{options: o, initial: map[string]limit.Bytes{}, profiles: map[string]limit.Bytes{}}
+	for _, p := range config.Profiles() {
+		g.profiles[p.Name] = p.InitialEstimate
+	}
+	for tool, size := range o.InitialEstimates {
+		g.initial[config.CanonicalTool(tool)] = size
+	}
+	var err error
+	if o.RuntimeDir == "" {
+		if o.RuntimeDir, err = config.NewDirs(nil).EnsureRuntime(); err != nil {
+			return nil, fmt.Errorf("guard: %w", &admission.UnavailableError{Dir: "(none)", Err: err})
+		}
+	}
+	g.ledger, err = admission.Open(admission.Options{
+		Dir: o.RuntimeDir, Current: Current, Reap: Reap,
+		Warn: func(w admission.Warning) { o.Warn(w.Text) },
+	})
+	if err != nil {
+		return nil, fmt.Errorf("guard: %w", err)
+	}
+	if o.StateDir == "" {
+		if o.StateDir, err = config.NewDirs(nil).EnsureState(); err != nil {
+			o.Warn("history is off: " + err.Error())
+			return g, nil
+		}
+	}
+	g.history = usage.Open(o.StateDir, usage.Options{Keep: o.Keep, Warn: func(w usage.Warning) { o.Warn(w.Text) }})
+	return g, nil
+}
+
+// Estimate says what the next run of tool will need: by the tool's history in the project, else by
+// its history in other projects, else by the initial estimate. The zero project is that of the
+// working directory.
+func (g *Guard) Estimate(tool string, project usage.Project) estimate.Estimate {
+	tool = config.CanonicalTool(tool)
+	in := estimate.Input{Estimator: g.options.Estimator, Configured: g.initial[tool], Profile: g.profiles[tool]}
+	if g.history != nil {
+		in.Project = g.samples(g.history.Runs(projectOf(project).Key, tool))
+		in.ToolSamples = func() []estimate.Sample { return g.samples(g.history.ToolRuns(tool)) }
+	}
+	e, _ := in.Estimate() // its only error is an unknown estimator, which Open refuses
+	return e
+}
+
+func (g *Guard) samples(runs []usage.Run, err error) []estimate.Sample {
+	if err != nil {
+		g.options.Warn("estimated without history: " + err.Error())
+	}
+	return estimate.FromRuns(runs)
+}
+
+// projectOf is p, or the project of the working directory.
+func projectOf(p usage.Project) usage.Project {
+	if p.Key != "" {
+		return p
+	}
+	here := config.ProjectOf("")
+	return usage.Project{Key: here.Key, Path: here.Root}
+}
+
+// Current is what the run of a claim uses now, in bytes, as its control group says; 0 when it has
+// none. It is for [admission.Options].Current.
+func Current(h admission.Holder) limit.Bytes {
+	remains, ok := Remains(h)
+	if !ok {
+		return 0
+	}
+	used, _ := sandbox.Current(remains)
+	return used
+}
+
+// ReapGrace is what processes of a dead supervisor's run get between SIGTERM and SIGKILL.
+const ReapGrace = 2 * time.Second
+
+// Reap ends and removes what a dead supervisor has left behind. It is for
+// [admission.Options].Reap.
+func Reap(h admission.Holder) error {
+	if len(h.Remains) == 0 {
+		return nil
+	}
+	remains, ok := Remains(h)
+	if !ok {
+		return fmt.Errorf("what the claim %s says about its run is unreadable", h.ID)
+	}
+	return sandbox.Remove(remains, ReapGrace)
+}
+
+// Remains is what a claim says about its run; ok is false when that is nothing or unreadable.
+func Remains(h admission.Holder) (r sandbox.Remains, ok bool) {
+	if len(h.Remains) == 0 || json.Unmarshal(h.Remains, &r) != nil {
+		return sandbox.Remains{}, false
+	}
+	return r, true
+}

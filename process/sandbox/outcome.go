@@ -1,0 +1,19 @@
+package sandbox
+
+import "github.com/plimsoll/plimsoll/journal"
+
+// Outcome says in one word how the run ended. It is [journal.OutcomeOOM] only when the command
+// itself died of memory; killed children are counted in OOMKills and LimitKills.
+func (r Result) Outcome() journal.Outcome {
+	switch {
+	case r.CommandOOM:
+		return journal.OutcomeOOM
+	case r.Signal != 0:
+		return journal.OutcomeSignalled
+	case r.ExitCode != 0 && r.LimitKills > 0:
+		return journal.OutcomeLimit
+	case r.ExitCode != 0:
+		return journal.OutcomeFailed
+	}
+	return journal.OutcomeOK
+}
