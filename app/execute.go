@@ -49,10 +49,10 @@ func (x *execution) execute(ctx context.Context) error {
 	}
 	var run *sandbox.Run
 	started := make(chan struct{})
-	spec.OnStop = func(signal int) {
+	spec.OnStop = func(int) {
 		<-started
 		if terminal {
-			sandbox.StopLike(run.PID(), signal)
+			sandbox.StopWith(run.PID())
 		}
 	}
 	run, err := sandbox.Start(ctx, spec)

@@ -86,17 +86,12 @@ func (r *Run) killAfter(grace time.Duration, quit <-chan struct{}) {
 	}
 }
 
-// StopLike stops this process the way the command was stopped, so that a shell gives its
-// prompt back, and lets the command go on when we do. It is what [Spec].OnStop is for.
-func StopLike(pid, sig int) {
-	s := syscall.Signal(sig)
-	if s != syscall.SIGSTOP {
-		signal.Reset(s)
-	}
-	raiseStop(s)
-	if s == syscall.SIGTSTP {
-		signal.Notify(make(chan os.Signal, 1), s) // caught again: the next Ctrl-Z is the command's
-	}
+// StopWith stops this process because the command pid has stopped, so that a shell gives
+// its prompt back, and lets the command go on when we do. It is what [Spec].OnStop is for.
+// The stop is always SIGSTOP: Go's runtime swallows a SIGTSTP that it has once been
+// notified of, and to a shell both are a stopped job.
+func StopWith(pid int) {
+	raiseStop(syscall.SIGSTOP)
 	// fg continues the whole group; kill -CONT of our pid alone must reach the command too.
 	_ = unix.Kill(pid, unix.SIGCONT)
 }
