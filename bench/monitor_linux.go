@@ -54,11 +54,15 @@ func monitor(ctx context.Context, o *Out, args []string) error {
 			o.Add(Row{Case: name, Metric: "cpu", Value: percent, Unit: "% of a core", Baseline: "goal", BaselineValue: goal})
 		}
 	}
-	idle, err := spend(ctx, period, time.Hour, func() error { return nil })
-	if err != nil {
-		return err
+	for name, pause := range map[string]time.Duration{
+		"waking up every 50 ms, nothing else": 50 * time.Millisecond, "nothing": time.Hour,
+	} {
+		idle, err := spend(ctx, period, pause, func() error { return nil })
+		if err != nil {
+			return err
+		}
+		add(name, idle, 0)
 	}
-	add("nothing", idle, 0)
 	for _, every := range []int{1, 10} {
 		group, err := readGroup(ctx, o, period, every)
 		if err != nil {
