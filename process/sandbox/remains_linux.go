@@ -68,9 +68,8 @@ func Remove(r Remains, grace time.Duration) error {
 
 // checkGroup keeps a damaged ledger from pointing us at somebody else's group.
 func checkGroup(dir, id string) error {
-	name := strings.TrimSuffix(filepath.Base(dir), ".scope")
-	if !filepath.IsAbs(dir) || filepath.Clean(dir) != dir || name != runPrefix+id && name != "inner-"+id {
-		return fmt.Errorf("%s is not a group of run %s", dir, id)
+	if err := namesGroup(dir, id); err != nil {
+		return err
 	}
 	own, err := cgroupfs.Own()
 	if err != nil {
@@ -84,6 +83,15 @@ func checkGroup(dir, id string) error {
 		if p == dir || strings.HasPrefix(p, dir+"/") {
 			return fmt.Errorf("%w: this command runs inside %s itself", ErrBusy, dir)
 		}
+	}
+	return nil
+}
+
+// namesGroup says whether dir is named as a group of the run.
+func namesGroup(dir, id string) error {
+	name := strings.TrimSuffix(filepath.Base(dir), ".scope")
+	if !filepath.IsAbs(dir) || filepath.Clean(dir) != dir || name != runPrefix+id && name != "inner-"+id {
+		return fmt.Errorf("%s is not a group of run %s", dir, id)
 	}
 	return nil
 }

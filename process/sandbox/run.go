@@ -32,6 +32,10 @@ type Run struct {
 
 	cageMu sync.Mutex // the cage is used by the watcher, by finish, and by Freeze and Kill
 	frozen bool
+	over   bool    // set by finish: nothing may be stopped any more
+	held   []Child // descendants that are stopped
+	// stopping says that Freeze, not the command, is behind a stop of the command.
+	stopping atomic.Bool
 	// killedByUs is set when Plimsoll, not the kernel, ended the command for memory.
 	killedByUs atomic.Bool
 	limitKills atomic.Int64
@@ -173,6 +177,7 @@ func startIn(spec *Spec, b builder) (*Run, error) {
 		release()
 		return nil, errors.Join(err, c.close())
 	}
+	r.spec.remembered = spec.remembered // a launch may have added the pid
 	r.started = startTime(r.pid)
 	held := c.strength()
 	spec.note(journal.LayerChosen{
@@ -232,17 +237,7 @@ func (r *Run) Sample() Sample { return r.watch.last() }
 func (r *Run) Freeze(on bool) error {
 	r.cageMu.Lock()
 	defer r.cageMu.Unlock()
-	if r.frozen == on {
-		return nil
-	}
-	err := r.cage.freeze(on)
-	if err != nil {
-		err = r.watch.stopTree(on)
-	}
-	if err == nil {
-		r.frozen = on
-	}
-	return err
+	return r.freezeLocked(on)
 }
 
 // Kill ends every process of the run at once, the frozen ones too.
@@ -258,9 +253,9 @@ func (r *Run) Kill() error {
 
 // finish tells leftovers to go, reads the peak, and takes the cage down.
 func (r *Run) finish() {
-	_ = r.Freeze(false)
 	r.cageMu.Lock()
 	defer r.cageMu.Unlock()
+	r.letGo()
 	res := &r.result
 	res.Layer, res.Strength = r.layer, r.cage.strength()
 	res.Started, res.Duration = r.began, time.Since(r.began)

@@ -183,4 +183,8 @@ type Remains struct {
 	Start uint64 `json:"start,omitempty"`
 	// Leave says that the processes may go on: only empty groups are removed.
 	Leave bool `json:"leave,omitempty"`
+	// Frozen is since when the whole run is frozen, zero when it is not; Stopped are the
+	// descendants that are stopped one by one. [Thaw] lets them all go on.
+	Frozen  time.Time `json:"frozen,omitzero"`
+	Stopped []Child   `json:"stopped,omitempty"`
 }

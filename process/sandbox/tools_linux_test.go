@@ -109,6 +109,16 @@ func playTool(tool string, args []string) int {
 		if kept[0] != 1 {
 			return 3
 		}
+	case "family": // MB CHILDREN MB: an agent and its children, until standard input ends
+		kept := hold(number(0))
+		for range number(1) {
+			c := again("spike-in-step", args[2])
+			if _, err := c.StdinPipe(); err != nil || c.Start() != nil {
+				return 2
+			}
+		}
+		_, _ = io.ReadAll(os.Stdin)
+		return int(kept[0]) - 1
 	case "read":
 		f, err := os.Open(args[0])
 		if err != nil {

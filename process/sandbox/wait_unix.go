@@ -50,7 +50,7 @@ func statusOf(u *unix.Rusage) exitStatus {
 }
 
 func (r *Run) onStop(signal int) {
-	if r.spec.OnStop != nil {
+	if r.spec.OnStop != nil && !r.stopping.Load() {
 		r.spec.OnStop(signal)
 	}
 }

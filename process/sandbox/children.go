@@ -1,0 +1,219 @@
+package sandbox
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"slices"
+	"syscall"
+
+	"github.com/plimsoll/plimsoll/journal"
+	"github.com/plimsoll/plimsoll/limit"
+	"github.com/plimsoll/plimsoll/process/internal/proctree"
+)
+
+// Child is a descendant of the command.
+type Child struct {
+	PID int `json:"pid"`
+	// Start tells it from a later process with the same PID (see [Run.LargestChild]).
+	Start uint64 `json:"start"`
+	Name  string `json:"name,omitempty"`
+	// Bytes is the private memory that it held when it was found.
+	Bytes limit.Bytes `json:"bytes,omitempty"`
+}
+
+// errOver is returned for what can't be done to a run that has ended.
+var errOver = errors.New("the run is over")
+
+// maxHeld bounds the descendants that are stopped at one time.
+const maxHeld = 64
+
+// LargestChild finds the descendant that holds the most private memory now, those of inner
+// runs included. It is never the command itself, nor with [Spec].Launcher a part of the
+// chain that leads from the command to the agent, nor a process in its first half second: until
+// it has executed its program it is a copy of its parent, which may be the agent, and shows
+// that one's memory. ok is false when there is none.
+func (r *Run) LargestChild() (largest Child, ok bool) {
+	r.cageMu.Lock()
+	defer r.cageMu.Unlock()
+	if r.over {
+		return Child{}, false
+	}
+	r.watch.mu.Lock()
+	defer r.watch.mu.Unlock()
+	family := r.watch.family()
+	spared := r.watch.sparedOf(family)
+	for _, p := range family {
+		if spared[p.PID] || newborn(p) {
+			continue
+		}
+		if held := resident(p.PID); held > largest.Bytes {
+			largest = Child{PID: p.PID, Start: p.Start, Name: p.Name, Bytes: held}
+		}
+	}
+	return largest, largest.Bytes > 0
+}
+
+// StopChild stops one descendant with SIGSTOP until ContinueChild, or the end of the run.
+// Its parent can notice, as for any stopped child.
+func (r *Run) StopChild(c Child) error {
+	r.cageMu.Lock()
+	defer r.cageMu.Unlock()
+	if err := r.mayTouch(c); err != nil {
+		return err
+	}
+	r.held = slices.DeleteFunc(r.held, func(h Child) bool { return !proctree.Alive(h.PID, h.Start) })
+	if len(r.held) >= maxHeld {
+		return fmt.Errorf("stop %s (pid %d): %d descendants are stopped already", c.Name, c.PID, len(r.held))
+	}
+	if !proctree.Alive(c.PID, c.Start) {
+		return fmt.Errorf("stop %s (pid %d): %w", c.Name, c.PID, proctree.ErrGone)
+	}
+	if err := signalAll([]proctree.Process{c.process()}, true); err != nil {
+		return err
+	}
+	if !slices.ContainsFunc(r.held, c.same) {
+		r.held = append(r.held, c)
+	}
+	return nil
+}
+
+// ContinueChild lets a stopped descendant go on; one that has ended is no error.
+func (r *Run) ContinueChild(c Child) error {
+	r.cageMu.Lock()
+	defer r.cageMu.Unlock()
+	if err := signalAll([]proctree.Process{c.process()}, false); err != nil {
+		return err
+	}
+	r.held = slices.DeleteFunc(r.held, c.same)
+	return nil
+}
+
+// KillChild ends one descendant. A frozen run is thawed first: what is frozen by cgroup v1
+// ignores SIGKILL. The journal gets [journal.ChildKilled].
+func (r *Run) KillChild(c Child) error {
+	r.cageMu.Lock()
+	defer r.cageMu.Unlock()
+	if err := r.mayTouch(c); err != nil {
+		return err
+	}
+	if err := r.freezeLocked(false); err != nil {
+		return err
+	}
+	if err := proctree.Signal(c.process(), syscall.SIGKILL); err != nil {
+		return err
+	}
+	r.held = slices.DeleteFunc(r.held, c.same)
+	r.spec.note(journal.ChildKilled{PID: c.PID, Name: c.Name, Bytes: int64(c.Bytes), By: "plimsoll"})
+	return nil
+}
+
+// Frozen says whether the run is frozen now.
+func (r *Run) Frozen() bool {
+	r.cageMu.Lock()
+	defer r.cageMu.Unlock()
+	return r.frozen
+}
+
+// mayTouch refuses the command itself, and everybody once the run is over.
+func (r *Run) mayTouch(c Child) error {
+	switch {
+	case r.over:
+		return errOver
+	case c.PID == r.pid:
+		return fmt.Errorf("pid %d is the command itself, not a descendant", c.PID)
+	}
+	return nil
+}
+
+// freezeLocked is [Run.Freeze]; the caller holds the cage.
+func (r *Run) freezeLocked(on bool) error {
+	if r.frozen == on {
+		return nil
+	}
+	if on && r.over {
+		return errOver
+	}
+	// Where freezing is SIGSTOP, the command's stop is ours and not its own.
+	r.stopping.Store(on)
+	err := r.cage.freeze(on)
+	if err != nil {
+		err = r.watch.stopTree(on)
+	}
+	switch {
+	case err == nil:
+		r.frozen = on
+	case on: // a part may have stopped
+		_ = r.cage.freeze(false)
+		_ = r.watch.stopTree(false)
+		r.stopping.Store(false)
+	}
+	return err
+}
+
+// letGo thaws the run and continues who is stopped; the caller holds the cage. From then
+// on nothing of the run can be stopped any more.
+func (r *Run) letGo() {
+	r.over = true
+	_ = r.freezeLocked(false)
+	for _, c := range r.held {
+		_ = signalAll([]proctree.Process{c.process()}, false)
+	}
+	r.held = nil
+}
+
+func (c Child) process() proctree.Process {
+	return proctree.Process{PID: c.PID, Start: c.Start, Name: c.Name}
+}
+
+func (c Child) same(o Child) bool { return c.PID == o.PID && c.Start == o.Start }
+
+// family lists the processes of the run as they are now, the command included: the tree
+// may have met one between fork and exec, when it had its parent's name. The caller holds
+// the lock.
+func (w *watcher) family() []proctree.Process {
+	var pids []int
+	if w.tree == nil {
+		pids = allMembers(w.run.cage)
+	} else if _, err := w.tree.Scan(); err == nil {
+		for _, p := range w.tree.Members() {
+			pids = append(pids, p.PID)
+		}
+	}
+	list := make([]proctree.Process, 0, len(pids))
+	for _, pid := range pids {
+		if p, err := proctree.Lookup(pid); err == nil && !p.Zombie() {
+			list = append(list, p)
+		}
+	}
+	return list
+}
+
+// sparedOf tells who of the family is the command or leads to the agent: who was spared
+// from the OOM killer when it was met, and who leads there now.
+func (w *watcher) sparedOf(family []proctree.Process) map[int]bool {
+	spared := map[int]bool{w.run.pid: true}
+	if !w.run.spec.Launcher {
+		return spared
+	}
+	for _, p := range family {
+		if m := w.known[p.PID]; m != nil && m.spared && m.started == p.Start {
+			spared[p.PID] = true
+		}
+	}
+	for at := w.run.pid; ; {
+		var first *proctree.Process
+		for i, p := range family {
+			if p.PPID == at && (first == nil || cmp.Or(cmp.Compare(p.Start, first.Start), cmp.Compare(p.PID, first.PID)) < 0) {
+				first = &family[i]
+			}
+		}
+		if first == nil || at != w.run.pid && spared[first.PID] {
+			return spared
+		}
+		spared[first.PID] = true
+		if at = first.PID; !isLauncher(first.Name) {
+			return spared
+		}
+	}
+}

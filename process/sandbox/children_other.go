@@ -1,0 +1,40 @@
+//go:build !linux
+
+package sandbox
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/plimsoll/plimsoll/process/internal/proctree"
+)
+
+// Thaw lets the run of these remains go on, the whole of it and the descendants in
+// r.Stopped: what a peer does when the run's own supervisor is stopped or dead. Here the
+// run is the command (r.PID) and its descendants; it is safe to call for a run that is
+// not frozen.
+func Thaw(r Remains) error {
+	if !validID.MatchString(r.ID) {
+		return fmt.Errorf("thaw a run: its ID is %q", r.ID)
+	}
+	var failed error
+	for _, c := range r.Stopped {
+		failed = errors.Join(failed, signalAll([]proctree.Process{c.process()}, false))
+	}
+	if r.Frozen.IsZero() || r.PID <= 0 || r.Start != 0 && !proctree.Alive(r.PID, r.Start) {
+		return failed
+	}
+	tree, err := proctree.New(proctree.Options{Root: r.PID})
+	if err != nil {
+		return errors.Join(failed, err)
+	}
+	defer tree.Close()
+	if _, err := tree.Scan(); err != nil {
+		return errors.Join(failed, err)
+	}
+	return errors.Join(failed, signalAll(tree.Members(), false))
+}
+
+// newborn is for systems where a new process shows its parent's memory until it executes
+// its program.
+func newborn(proctree.Process) bool { return false }
