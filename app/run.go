@@ -8,12 +8,11 @@ import (
 	"io"
 	"os"
 	"strings"
-	"time"
 
 	"github.com/plimsoll/plimsoll/config"
 	"github.com/plimsoll/plimsoll/journal"
-	"github.com/plimsoll/plimsoll/limit"
 	"github.com/plimsoll/plimsoll/process/admission"
+	"github.com/plimsoll/plimsoll/process/guard"
 	"github.com/plimsoll/plimsoll/process/headroom"
 	"github.com/plimsoll/plimsoll/process/sandbox"
 	"github.com/plimsoll/plimsoll/process/usage"
@@ -72,6 +71,7 @@ func (a *App) Run(ctx context.Context, o RunOptions) Status {
 		return x.dryRun(ctx)
 	}
 	if err := checkReportFile(o.ReportFile); err != nil {
+		o.ReportFile = "" // said once
 		return x.fail(err)
 	}
 	if err := x.admit(ctx); err != nil {
@@ -267,22 +267,10 @@ func (x *execution) record() {
 	if x.history == nil {
 		return
 	}
-	r, p := x.result, x.plan
-	killed := len(x.reporter.Report().KilledChildren)
-	err := x.history.Append(usage.Project{Key: p.Project.Key, Path: p.Project.Root}, p.Tool, usage.Run{
-		Time: time.Now(), Peak: r.Peak.Bytes, PeakAnon: r.Peak.Working, Method: r.Peak.Method, Exact: r.Peak.Exact,
-		Outcome: x.outcome, OOMKills: r.OOMKills, KilledChildren: killed, Limit: x.limitInForce(),
-		Duration: r.Duration, Layer: string(r.Layer), ExitCode: r.ExitCode,
-	})
+	run := guard.RunOf(x.result, x.plan.Limits.Memory)
+	run.KilledChildren = len(x.reporter.Report().KilledChildren)
+	err := x.history.Append(usage.Project{Key: x.plan.Project.Key, Path: x.plan.Project.Root}, x.plan.Tool, run)
 	if err != nil {
 		x.warn("history", "this run was not recorded: "+err.Error())
 	}
-}
-
-// limitInForce is the memory limit that something really held.
-func (x *execution) limitInForce() limit.Bytes {
-	if x.result.Strength.Memory == sandbox.ByNobody {
-		return 0
-	}
-	return x.plan.Limits.Memory
 }

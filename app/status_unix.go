@@ -20,9 +20,10 @@ func (s Status) Exit() {
 		if !signal.Ignored(sig) {
 			// The core, if any, is the command's; ours would only overwrite it.
 			_ = syscall.Setrlimit(syscall.RLIMIT_CORE, &syscall.Rlimit{})
-			signal.Reset(sig)
-			_ = syscall.Kill(os.Getpid(), sig)
-			time.Sleep(time.Second) // until the signal has been delivered
+			if defaultAction(sig) {
+				_ = syscall.Kill(os.Getpid(), sig)
+				time.Sleep(time.Second) // until the signal has been delivered
+			}
 		}
 	}
 	os.Exit(s.Code)

@@ -1,0 +1,15 @@
+//go:build unix && !linux
+
+package app
+
+import (
+	"os/signal"
+	"syscall"
+)
+
+// defaultAction gives sig back to the system. For SIGQUIT the Go runtime has no way to do
+// that: it would answer with a dump of all stacks.
+func defaultAction(sig syscall.Signal) bool {
+	signal.Reset(sig)
+	return sig != syscall.SIGQUIT
+}
