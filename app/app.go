@@ -1,15 +1,11 @@
 package app
 
 import (
-	"encoding/json"
-	"fmt"
 	"os"
-	"time"
 
 	"github.com/plimsoll/plimsoll/config"
-	"github.com/plimsoll/plimsoll/limit"
 	"github.com/plimsoll/plimsoll/process/admission"
-	"github.com/plimsoll/plimsoll/process/sandbox"
+	"github.com/plimsoll/plimsoll/process/guard"
 	"github.com/plimsoll/plimsoll/process/usage"
 )
 
@@ -64,16 +60,13 @@ func getenv(environ []string) func(string) string {
 	}
 }
 
-// reapGrace is what orphans of a dead supervisor get between SIGTERM and SIGKILL.
-const reapGrace = 2 * time.Second
-
 // OpenLedger opens the ledger of claims. warn hears its warnings; nil drops them.
 func (a *App) OpenLedger(warn func(admission.Warning)) (*admission.Ledger, error) {
 	dir, err := a.Dirs.EnsureRuntime()
 	if err != nil {
 		return nil, err
 	}
-	return admission.Open(admission.Options{Dir: dir, Current: currentOf, Reap: reap, Warn: warn})
+	return admission.Open(admission.Options{Dir: dir, Current: guard.Current, Reap: guard.Reap, Warn: warn})
 }
 
 // OpenHistory names the history of peaks; the error says why there is none.
@@ -83,34 +76,4 @@ func (a *App) OpenHistory(keep int, warn func(usage.Warning)) (*usage.History, e
 		return nil, err
 	}
 	return usage.Open(dir, usage.Options{Keep: keep, Warn: warn}), nil
-}
-
-// currentOf asks a holder's cgroup what it uses now.
-func currentOf(h admission.Holder) limit.Bytes {
-	remains, ok := remainsOf(h)
-	if !ok {
-		return 0
-	}
-	used, _ := sandbox.Current(remains)
-	return used
-}
-
-// reap removes what a dead supervisor left.
-func reap(h admission.Holder) error {
-	if len(h.Remains) == 0 {
-		return nil
-	}
-	remains, ok := remainsOf(h)
-	if !ok {
-		return fmt.Errorf("what the claim %s says about its run is unreadable", h.ID)
-	}
-	return sandbox.Remove(remains, reapGrace)
-}
-
-func remainsOf(h admission.Holder) (sandbox.Remains, bool) {
-	var r sandbox.Remains
-	if len(h.Remains) == 0 || json.Unmarshal(h.Remains, &r) != nil {
-		return r, false
-	}
-	return r, true
 }

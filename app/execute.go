@@ -121,19 +121,7 @@ func (x *execution) warnAboutStrength(run *sandbox.Run) {
 func (x *execution) judge() {
 	r := &x.result
 	x.status = Status{Code: r.ExitCode, Signal: r.Signal}
-	switch {
-	case r.CommandOOM:
-		x.outcome = journal.OutcomeOOM
-	case r.Signal != 0:
-		x.outcome = journal.OutcomeSignalled
-	case r.ExitCode != 0:
-		x.outcome = journal.OutcomeFailed
-	default:
-		x.outcome = journal.OutcomeOK
-	}
-	if r.LimitKills > 0 && x.outcome == journal.OutcomeFailed {
-		x.outcome = journal.OutcomeLimit
-	}
+	x.outcome = r.Outcome()
 	x.journal.Append(journal.RunEnded{
 		ExitCode: r.ExitCode, Signal: sandbox.SignalName(r.Signal), Outcome: x.outcome, Duration: r.Duration,
 		PeakBytes: int64(r.Peak.Bytes), PeakAnonBytes: int64(r.Peak.Working),

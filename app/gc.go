@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/plimsoll/plimsoll/process/admission"
+	"github.com/plimsoll/plimsoll/process/guard"
 	"github.com/plimsoll/plimsoll/process/sandbox"
 )
 
@@ -69,7 +70,7 @@ func (c *Collection) claims(ctx context.Context, a *App) error {
 			a.warnLedger(w)
 		}
 	}
-	ledger, err := admission.Open(admission.Options{Dir: dir, Current: currentOf, Warn: warn, KeepOld: true})
+	ledger, err := admission.Open(admission.Options{Dir: dir, Current: guard.Current, Warn: warn, KeepOld: true})
 	if err != nil {
 		return err
 	}
@@ -94,7 +95,7 @@ func whose(h admission.Holder) string {
 func (c *Collection) deadClaims(ctx context.Context, ledger *admission.Ledger) error {
 	holders, err := ledger.Holders(ctx)
 	for _, h := range holders {
-		if r, ok := remainsOf(h); h.State == admission.Stale && ok && r.Leave && h.StaleWhy != "" {
+		if r, ok := guard.Remains(h); h.State == admission.Stale && ok && r.Leave && h.StaleWhy != "" {
 			c.keep("claim", h.ID, whose(h), h.StaleWhy)
 		} else if h.State == admission.Stale {
 			c.remove("claim", h.ID, whose(h))
@@ -104,7 +105,7 @@ func (c *Collection) deadClaims(ctx context.Context, ledger *admission.Ledger) e
 }
 
 func (c *Collection) sweep(ctx context.Context, ledger *admission.Ledger) error {
-	swept, err := ledger.Sweep(ctx, reap)
+	swept, err := ledger.Sweep(ctx, guard.Reap)
 	for _, h := range swept.Removed {
 		c.remove("claim", h.ID, whose(h))
 	}
@@ -145,7 +146,7 @@ func (c *Collection) orphans(ctx context.Context, ledger *admission.Ledger) erro
 			continue
 		}
 		if !c.DryRun {
-			if err := sandbox.Remove(o.Remains, reapGrace); err != nil {
+			if err := sandbox.Remove(o.Remains, guard.ReapGrace); err != nil {
 				c.keep("group", name, what, err.Error())
 				continue
 			}

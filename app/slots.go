@@ -6,6 +6,7 @@ import (
 
 	"github.com/plimsoll/plimsoll/limit"
 	"github.com/plimsoll/plimsoll/process/admission"
+	"github.com/plimsoll/plimsoll/process/guard"
 )
 
 // Slot is a run in the ledger, as `slots --json` writes it. Sizes are in bytes.
@@ -66,7 +67,7 @@ func (a *App) SweepLedger(ctx context.Context) (admission.Swept, error) {
 	if err != nil {
 		return admission.Swept{}, err
 	}
-	return ledger.Sweep(ctx, reap)
+	return ledger.Sweep(ctx, guard.Reap)
 }
 
 func (a *App) warnLedger(w admission.Warning) { a.warn(w.Text) }
