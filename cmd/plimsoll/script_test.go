@@ -1,16 +1,66 @@
 package main
 
 import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
 	"testing"
 
 	"github.com/rogpeppe/go-internal/testscript"
 )
 
+// tools is a directory with the program and the agent that it runs in tests, built without
+// the race detector: its tables alone would break a memory limit.
+var tools string
+
 func TestMain(m *testing.M) {
-	testscript.Main(m, map[string]func(){"plimsoll": main})
+	var err error
+	if tools, err = buildTools(); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+	code := m.Run()
+	_ = os.RemoveAll(tools)
+	os.Exit(code)
+}
+
+func buildTools() (string, error) {
+	dir, err := os.MkdirTemp("", "plimsoll-test-")
+	if err != nil {
+		return "", err
+	}
+	for name, pkg := range map[string]string{"plimsoll": ".", "agent": "./testdata/agent"} {
+		if name == "agent" && runtime.GOOS == "windows" {
+			continue
+		}
+		if runtime.GOOS == "windows" {
+			name += ".exe"
+		}
+		out, err := exec.Command("go", "build", "-o", filepath.Join(dir, name), pkg).CombinedOutput()
+		if err != nil {
+			return "", fmt.Errorf("build %s: %w\n%s", pkg, err, out)
+		}
+	}
+	return dir, nil
 }
 
 // TestScripts runs one script per user story against this program.
 func TestScripts(t *testing.T) {
-	testscript.Run(t, testscript.Params{Dir: "testdata/script"})
+	testscript.Run(t, testscript.Params{
+		Dir: "testdata/script",
+		Setup: func(e *testscript.Env) error {
+			e.Setenv("PATH", tools+string(os.PathListSeparator)+e.Getenv("PATH"))
+			e.Setenv("PLIMSOLL_STATE_DIR", filepath.Join(e.WorkDir, "state")) // a ledger and a history of its own
+			return nil
+		},
+		Condition: func(cond string) (bool, error) {
+			switch cond {
+			case "kernel": // a kernel layer holds memory here
+				return chosenLayer().kernel, nil
+			}
+			return false, fmt.Errorf("no condition %q", cond)
+		},
+	})
 }
