@@ -29,9 +29,19 @@ func (s Status) Exit() {
 	os.Exit(s.Code)
 }
 
-// interruptible cancels the context on the first Ctrl-C or request to end.
+// interruptible cancels the context on the first Ctrl-C or request to end. What was ignored
+// when we started stays ignored: nohup is for the queue too.
 func interruptible(ctx context.Context) (context.Context, func()) {
-	return signal.NotifyContext(ctx, syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP)
+	var heard []os.Signal
+	for _, s := range []os.Signal{syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP} {
+		if !signal.Ignored(s) {
+			heard = append(heard, s)
+		}
+	}
+	if len(heard) == 0 { // NotifyContext would take that for all signals
+		return context.WithCancel(ctx)
+	}
+	return signal.NotifyContext(ctx, heard...)
 }
 
 // ignoresHangup says that SIGHUP was ignored when this process started, as under nohup.

@@ -192,7 +192,7 @@ func advice(r journal.Report, p *Plan) []string {
 	if more <= limit.Bytes(r.LimitBytes) {
 		more = 2 * limit.Bytes(r.LimitBytes)
 	}
-	startUp := r.DurationMS < 5000 && r.LimitBytes < int64(rlimitAdvice)
+	startUp := r.DurationMS < 5000 && r.LimitBytes > 0 && r.LimitBytes < int64(rlimitAdvice)
 	switch {
 	case r.Outcome == journal.OutcomeOOM && startUp && p.Estimate.Samples == 0:
 		list = append(list, fmt.Sprintf("it ran out of memory while starting: %s is less than %s needs to start; try --memory-max %s",
@@ -201,7 +201,7 @@ func advice(r journal.Report, p *Plan) []string {
 		list = append(list, fmt.Sprintf("give it more: --memory-max %s, or memory_max in [tools.%s]; the next estimate is higher by itself", more, r.Tool))
 	case r.OOMKills > 0 || len(r.KilledChildren) > 0:
 		list = append(list, fmt.Sprintf("the agent went on; for a larger build or test: --memory-max %s", more))
-	case r.Outcome == journal.OutcomeFailed && r.Layer == "rlimit" && startUp:
+	case r.Outcome == journal.OutcomeFailed && r.Layer == "rlimit" && startUp && r.PeakBytes >= r.LimitBytes/2:
 		list = append(list, fmt.Sprintf("if it failed for lack of memory: --memory-max %s", more))
 	case r.Outcome == journal.OutcomeLimit:
 		list = append(list, fmt.Sprintf("it reached the limit of %d processes: --pids-max %d", r.PidsLimit, 2*r.PidsLimit))
