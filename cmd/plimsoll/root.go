@@ -55,10 +55,12 @@ held by the kernel where it can. The agent needs no change:
 	root.AddCommand(
 		newRunCommand(),
 		newDoctorCommand(open),
-		newVersionCommand(),
-		newConfigCommand(open),
+		newStatsCommand(open),
+		newPredictCommand(open),
 		newSlotsCommand(open),
 		newGCCommand(open),
+		newConfigCommand(open),
+		newVersionCommand(),
 	)
 	return root
 }
