@@ -72,7 +72,7 @@ const (
 	maxMemory  = 1024 * int64(limit.TiB)
 	maxPids    = 1 << 22
 	maxSlots   = 1 << 16
-	maxHistory = 100_000
+	maxHistory = 200
 )
 
 // keys of [resources], in the order of the generated file and the reference.
@@ -148,7 +148,7 @@ var keys = []*Key{
 		set:     func(s *Settings, v any) { s.OnPressure = OnPressure(v.(string)) },
 	},
 	{
-		Name: "estimator", Type: TypeChoice, Default: "bound", Choices: []string{"p95", "bound"}, PerTool: true, Project: ProjectNever,
+		Name: "estimator", Type: TypeChoice, Default: "bound", Choices: []string{"p95", "bound", "tail"}, PerTool: true, Project: ProjectNever,
 		Doc: "How a reservation is worked out from past peaks: an upper bound over the last 200 runs, or the 95th percentile of the last 20.",
 		set: func(s *Settings, v any) { s.Estimator = Estimator(v.(string)) },
 	},
