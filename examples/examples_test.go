@@ -1,0 +1,70 @@
+package examples_test
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"testing"
+
+	"github.com/plimsoll/plimsoll/config"
+)
+
+// The example program builds, runs a command, and knows more the second time.
+func TestGuardRunsACommand(t *testing.T) {
+	program := filepath.Join(t.TempDir(), "guard")
+	if runtime.GOOS == "windows" {
+		program += ".exe"
+	}
+	if out, err := exec.Command("go", "build", "-o", program, "./guard").CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	state := t.TempDir()
+	run := func(args ...string) (string, int) {
+		cmd := exec.Command(program, args...)
+		cmd.Env = append(os.Environ(), "PLIMSOLL_STATE_DIR="+state, "PLIMSOLL_RUN_ID=")
+		var stderr strings.Builder
+		cmd.Stderr = &stderr
+		out, err := cmd.Output()
+		if cmd.ProcessState == nil {
+			t.Fatal(err)
+		}
+		return string(out) + stderr.String(), cmd.ProcessState.ExitCode()
+	}
+	for _, want := range []string{"go will need about 500 MiB (default)", "(history:project)"} {
+		text, status := run("go", "version")
+		if status != 0 || !strings.Contains(text, want) || !strings.Contains(text, runtime.Version()) || !strings.Contains(text, "guard: exit 0, peak ") {
+			t.Errorf("status %d, want 0 and %q in\n%s", status, want, text)
+		}
+	}
+	if text, status := run("go", "no-such-command"); status != 2 {
+		t.Errorf("status %d, want the command's own 2:\n%s", status, text)
+	}
+	if text, status := run("no-such-command"); status != 127 {
+		t.Errorf("status %d, want 127:\n%s", status, text)
+	}
+	left, err := filepath.Glob(filepath.Join(state, "run", "ledger", "*", "claims", "*"))
+	if err != nil || len(left) > 0 {
+		t.Errorf("claims are left: %q, %v", left, err)
+	}
+}
+
+func TestConfigs(t *testing.T) {
+	files, err := filepath.Glob("configs/*.toml")
+	if err != nil || len(files) < 3 {
+		t.Fatalf("the configurations are %q, %v", files, err)
+	}
+	for _, file := range files {
+		if err := config.Check(file); err != nil {
+			t.Errorf("%s: %v", file, err)
+		}
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !strings.HasPrefix(string(text), "# ") {
+			t.Errorf("%s does not say what it is for in its first line", file)
+		}
+	}
+}
