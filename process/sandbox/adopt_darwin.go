@@ -5,6 +5,9 @@ import (
 	"github.com/plimsoll/plimsoll/process/internal/proctree"
 )
 
+// maxRSSMethod names the source of exitStatus.maxRSS.
+const maxRSSMethod = "ru_maxrss"
+
 // maxRSSUnit is the unit of ru_maxrss: XNU gives bytes (calcru in kern_resource.c).
 const maxRSSUnit limit.Bytes = 1
 

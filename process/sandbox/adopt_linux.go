@@ -11,6 +11,9 @@ import (
 	"github.com/plimsoll/plimsoll/process/internal/cgroupfs"
 )
 
+// maxRSSMethod names the source of exitStatus.maxRSS.
+const maxRSSMethod = "ru_maxrss"
+
 // maxRSSUnit is the unit of ru_maxrss (getrusage(2)).
 const maxRSSUnit = limit.KiB
 

@@ -298,7 +298,7 @@ func (r *Run) peak() Peak {
 	// ru_maxrss of a child starts at our own size, because fork copies our memory: it says
 	// something only where it is larger.
 	if r.ended.maxRSS > p.Bytes && (p.Bytes == 0 || r.ended.maxRSS > ownPeak()) {
-		p.Bytes, p.Method = r.ended.maxRSS, "ru_maxrss"
+		p.Bytes, p.Method = r.ended.maxRSS, maxRSSMethod
 	}
 	p.Bytes = max(p.Bytes, 1)
 	if p.Working == 0 {

@@ -121,7 +121,8 @@ type Peak struct {
 	Working limit.Bytes
 	// File is the most page cache seen charged.
 	File limit.Bytes
-	// Method names the source: "memory.peak", "memory.max_usage_in_bytes", "sampled", "ru_maxrss".
+	// Method names the source: "memory.peak", "memory.max_usage_in_bytes", "sampled", "ru_maxrss";
+	// on Windows "PeakJobMemoryUsed", "sampled", "PeakPagefileUsage".
 	Method string
 	Exact  bool
 }

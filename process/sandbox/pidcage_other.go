@@ -1,3 +1,5 @@
+//go:build !linux
+
 package sandbox
 
 import "github.com/plimsoll/plimsoll/journal"

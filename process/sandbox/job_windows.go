@@ -1,0 +1,189 @@
+package sandbox
+
+import (
+	"errors"
+	"fmt"
+	"unsafe"
+
+	"golang.org/x/sys/windows"
+
+	"github.com/plimsoll/plimsoll/journal"
+	"github.com/plimsoll/plimsoll/limit"
+)
+
+// jobCage holds a run in a job object. The command is created suspended, put into the job
+// and resumed, so that it has no moment outside; its descendants are in the job by
+// themselves. Windows 8 and later nest jobs, so a run may be inside another one.
+//
+// The limit is on committed memory, page file included. At the limit an allocation fails;
+// nothing is killed. A process that asks to break away from the job is refused.
+type jobCage struct {
+	job  windows.Handle
+	held Strength
+	spec *Spec
+}
+
+// noMemoryLimit is 64 TiB. It is set where there is no limit, because early versions of
+// Windows keep a job's peak only while the job has a memory limit.
+const noMemoryLimit limit.Bytes = 1 << 46
+
+func newJob(spec *Spec, l Limits) (cage, error) {
+	if err := spec.remember(Remains{Layer: Job}); err != nil {
+		return nil, err
+	}
+	job, err := windows.CreateJobObject(nil, nil)
+	if err != nil {
+		return nil, fmt.Errorf("create a job object: %w", err)
+	}
+	j := &jobCage{job: job, spec: spec, held: Strength{ByNobody, ByNobody, ByNobody}}
+	var info windows.JOBOBJECT_EXTENDED_LIMIT_INFORMATION
+	basic := &info.BasicLimitInformation
+	basic.LimitFlags = windows.JOB_OBJECT_LIMIT_JOB_MEMORY
+	info.JobMemoryLimit = uintptr(noMemoryLimit)
+	if l.Memory > 0 {
+		info.JobMemoryLimit = uintptr(min(l.Memory, noMemoryLimit))
+		j.held.Memory = ByKernel
+	}
+	if l.Pids > 0 {
+		basic.LimitFlags |= windows.JOB_OBJECT_LIMIT_ACTIVE_PROCESS
+		basic.ActiveProcessLimit = uint32(min(l.Pids, 1<<30))
+		j.held.Pids = ByKernel
+	}
+	if spec.OnExit != LeaveLeftovers {
+		// Ours is the only handle: when we die, however, the kernel ends the run.
+		basic.LimitFlags |= windows.JOB_OBJECT_LIMIT_KILL_ON_JOB_CLOSE
+	}
+	_, err = windows.SetInformationJobObject(job, windows.JobObjectExtendedLimitInformation,
+		uintptr(unsafe.Pointer(&info)), uint32(unsafe.Sizeof(info)))
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("set the limits of the job object: %w", err), j.close())
+	}
+	return j, nil
+}
+
+func (j *jobCage) strength() Strength { return j.held }
+
+func (j *jobCage) launch(c *command) (int, error) {
+	c.sys.CreationFlags |= windows.CREATE_SUSPENDED
+	pid, err := c.fork()
+	if err != nil {
+		return 0, err
+	}
+	process := commandHandle(pid)
+	if err = windows.AssignProcessToJobObject(j.job, process); err != nil {
+		err = fmt.Errorf("put the command into the job object: %w", err)
+	} else {
+		err = resume(pid)
+	}
+	if err != nil {
+		_ = windows.TerminateProcess(process, killedStatus)
+		forgetCommand(pid)
+		return 0, err
+	}
+	if err := j.spec.remember(Remains{Layer: Job, PID: pid, Start: startTime(pid)}); err != nil {
+		j.spec.note(journal.Warned{About: "clean-up", Text: "this run is not on record: " + err.Error()})
+	}
+	return pid, nil
+}
+
+// resume lets the threads of a suspended process go. There is one, and whatever a virus
+// scanner has put beside it, which is not suspended and does not notice.
+func resume(pid int) error {
+	threads, err := windows.CreateToolhelp32Snapshot(windows.TH32CS_SNAPTHREAD, 0)
+	if err != nil {
+		return fmt.Errorf("find the threads of pid %d: %w", pid, err)
+	}
+	defer windows.CloseHandle(threads)
+	var entry windows.ThreadEntry32
+	entry.Size = uint32(unsafe.Sizeof(entry))
+	resumed := 0
+	for err = windows.Thread32First(threads, &entry); err == nil; err = windows.Thread32Next(threads, &entry) {
+		if int(entry.OwnerProcessID) != pid {
+			continue
+		}
+		thread, err := windows.OpenThread(windows.THREAD_SUSPEND_RESUME, false, entry.ThreadID)
+		if err != nil {
+			continue
+		}
+		if _, err := windows.ResumeThread(thread); err == nil {
+			resumed++
+		}
+		_ = windows.CloseHandle(thread)
+	}
+	if resumed == 0 {
+		return fmt.Errorf("resume pid %d: it has no thread that can be resumed: %w", pid, err)
+	}
+	return nil
+}
+
+// memoryUsage is JOBOBJECT_MEMORY_USAGE_INFORMATION, in bytes; its class is 28 (Windows 10).
+type memoryUsage struct{ now, peak uint64 }
+
+const memoryUsageClass = 28
+
+func (j *jobCage) charged() int64 {
+	var u memoryUsage
+	err := windows.QueryInformationJobObject(j.job, memoryUsageClass, uintptr(unsafe.Pointer(&u)), uint32(unsafe.Sizeof(u)), nil)
+	if err != nil {
+		return 0
+	}
+	return int64(min(u.now, uint64(noMemoryLimit)))
+}
+
+func (j *jobCage) sample() (Sample, bool) {
+	charged := limit.Bytes(j.charged())
+	if charged == 0 {
+		return Sample{}, false
+	}
+	pids, _ := j.members(nil)
+	return Sample{Working: charged, Charged: charged, Processes: len(pids)}, true
+}
+
+// pidList is JOBOBJECT_BASIC_PROCESS_ID_LIST.
+type pidList struct {
+	assigned, listed uint32
+	pids             [maxListed]uintptr
+}
+
+// maxListed bounds the processes of a job that are listed; the limits count all.
+const maxListed = 4096
+
+func (j *jobCage) members(pids []int) ([]int, bool) {
+	list := new(pidList)
+	err := windows.QueryInformationJobObject(j.job, windows.JobObjectBasicProcessIdList, uintptr(unsafe.Pointer(list)), uint32(unsafe.Sizeof(*list)), nil)
+	if err != nil && !errors.Is(err, windows.ERROR_MORE_DATA) {
+		return pids, true
+	}
+	for _, pid := range list.pids[:min(list.listed, maxListed)] {
+		pids = append(pids, int(pid))
+	}
+	return pids, true
+}
+
+func (j *jobCage) peak() (int64, string, bool) {
+	var info windows.JOBOBJECT_EXTENDED_LIMIT_INFORMATION
+	err := windows.QueryInformationJobObject(j.job, windows.JobObjectExtendedLimitInformation,
+		uintptr(unsafe.Pointer(&info)), uint32(unsafe.Sizeof(info)), nil)
+	if err != nil {
+		return 0, "", false
+	}
+	return int64(min(info.PeakJobMemoryUsed, uintptr(noMemoryLimit))), "PeakJobMemoryUsed", true
+}
+
+// oomKills is 0: at the limit allocations fail, and nothing is killed.
+func (j *jobCage) oomKills() int { return 0 }
+
+func (j *jobCage) freeze(bool) error {
+	return errors.New("a job object can't be frozen")
+}
+
+func (j *jobCage) kill() error { return windows.TerminateJobObject(j.job, killedStatus) }
+
+func (j *jobCage) close() error {
+	if j.job == 0 {
+		return nil
+	}
+	err := windows.CloseHandle(j.job)
+	j.job = 0
+	return err
+}
