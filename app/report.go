@@ -2,13 +2,18 @@ package app
 
 import (
 	"encoding/json"
+	"errors"
+	"io/fs"
 	"os"
+	"path/filepath"
+	"strings"
 
 	"github.com/plimsoll/plimsoll/internal/atomicfile"
 )
 
-// writeReport writes the run report where it was asked for. A device or a pipe is written
-// to; a file is replaced whole or not at all.
+// writeReport writes the run report where it was asked for. A file is replaced whole or not
+// at all, also behind a symbolic link. What is no regular file by its own name is written to:
+// a device, a pipe, and /dev/stdout, which leads to a regular file when a shell redirects it.
 func (x *execution) writeReport() {
 	file := x.opts.ReportFile
 	if file == "" {
@@ -16,26 +21,38 @@ func (x *execution) writeReport() {
 	}
 	body, err := json.MarshalIndent(x.reporter.Report(), "", "  ")
 	if err == nil {
-		body = append(body, '\n')
-		if info, statErr := os.Stat(file); statErr == nil && !info.Mode().IsRegular() {
-			err = writeTo(file, body)
-		} else {
-			err = atomicfile.Write(file, body, 0o600)
-		}
+		err = putReport(file, append(body, '\n'))
 	}
 	if err != nil {
 		x.say.warn("the report was not written: " + err.Error())
 	}
 }
 
-func writeTo(file string, body []byte) error {
-	f, err := os.OpenFile(file, os.O_WRONLY, 0)
+func putReport(file string, body []byte) error {
+	if info, err := os.Lstat(file); ofSystem(file) || err == nil && info.Mode()&fs.ModeSymlink == 0 && !info.Mode().IsRegular() {
+		return appendTo(file, body)
+	}
+	if target, err := os.Readlink(file); err == nil {
+		if real, err := filepath.EvalSymlinks(file); err == nil && !ofSystem(target) {
+			return putReport(real, body)
+		}
+		return appendTo(file, body)
+	}
+	return atomicfile.Write(file, body, 0o600)
+}
+
+// ofSystem says that a name is the system's (/dev/stdout, /proc/self/fd/3): it stands for an
+// open file, and neither that file nor the name may be replaced.
+func ofSystem(name string) bool {
+	abs, err := filepath.Abs(name)
+	return err != nil || strings.HasPrefix(abs, "/dev/") || strings.HasPrefix(abs, "/proc/")
+}
+
+func appendTo(file string, body []byte) error {
+	f, err := os.OpenFile(file, os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o600)
 	if err != nil {
 		return err
 	}
-	if _, err := f.Write(body); err != nil {
-		_ = f.Close()
-		return err
-	}
-	return f.Close()
+	_, err = f.Write(body)
+	return errors.Join(err, f.Close())
 }

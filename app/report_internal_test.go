@@ -1,0 +1,73 @@
+//go:build unix
+
+package app
+
+import (
+	"io"
+	"os"
+	"path/filepath"
+	"strconv"
+	"testing"
+)
+
+// A report replaces a file, also behind a link, and never a device or the system's own link to
+// an open file.
+func TestPutReport(t *testing.T) {
+	dir := t.TempDir()
+	at := func(name string) string { return filepath.Join(dir, name) }
+	write := func(file, body string) {
+		t.Helper()
+		if err := putReport(file, []byte(body)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	holds := func(file, want string) {
+		t.Helper()
+		if got, err := os.ReadFile(file); err != nil || string(got) != want {
+			t.Errorf("%s holds %q, %v, want %q", file, got, err, want)
+		}
+	}
+	write(at("new"), "one")
+	write(at("new"), "2")
+	holds(at("new"), "2")
+
+	if err := os.Symlink("new", at("link")); err != nil {
+		t.Fatal(err)
+	}
+	write(at("link"), "three")
+	holds(at("new"), "three")
+	if info, err := os.Lstat(at("link")); err != nil || info.Mode()&os.ModeSymlink == 0 {
+		t.Errorf("the link was replaced: %v, %v", info, err)
+	}
+	write("/dev/null", "gone")
+
+	read, pipe, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer read.Close()
+	write("/dev/fd/"+strconv.Itoa(int(pipe.Fd())), "through a pipe")
+	pipe.Close()
+	if got, err := io.ReadAll(read); err != nil || string(got) != "through a pipe" {
+		t.Errorf("the pipe got %q, %v", got, err)
+	}
+
+	// As a shell redirects standard output: the file stays the same one.
+	file, err := os.Create(at("log"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer file.Close()
+	if _, err := file.WriteString("line\n"); err != nil {
+		t.Fatal(err)
+	}
+	write("/dev/fd/"+strconv.Itoa(int(file.Fd())), "report\n")
+	holds(at("log"), "line\nreport\n")
+	before, err := file.Stat()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if after, err := os.Stat(at("log")); err != nil || !os.SameFile(before, after) {
+		t.Errorf("the redirected file was replaced: %v", err)
+	}
+}
