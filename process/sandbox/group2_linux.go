@@ -29,6 +29,7 @@ type group2 struct {
 	current  *os.File // memory.current, kept open because it is read every 50 ms
 	procs    *os.File // cgroup.procs of the leaf
 	statBuf  []byte
+	brake    brake
 	closeOne sync.Once
 	// after is run once the node is gone: the layer's own clean-up.
 	after func() error
@@ -55,6 +56,7 @@ func newGroup2(parent, name string, l Limits) (g *group2, err error) {
 			return nil, err
 		}
 		g.held.Memory = ByKernel
+		g.brake.memory = int64(l.Memory)
 		switch err := g.limitSwap(l.Swap); {
 		case err == nil && l.Swap >= 0:
 			g.held.Swap = ByKernel

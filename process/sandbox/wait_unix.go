@@ -90,11 +90,8 @@ func signalAll(members []proctree.Process, stop bool) error {
 
 // reapAdopted takes the exit status of orphans that ended as our children.
 func (w *watcher) reapAdopted() {
-	for _, p := range w.tree.Members() {
-		if p.PID == w.run.pid {
-			continue
-		}
-		if now, err := proctree.Lookup(p.PID); err == nil && now.PPID == unix.Getpid() && now.Zombie() {
+	for _, p := range w.tree.Zombies(unix.Getpid()) {
+		if p.PID != w.run.pid {
 			var status unix.WaitStatus
 			_, _ = unix.Wait4(p.PID, &status, unix.WNOHANG, nil)
 		}

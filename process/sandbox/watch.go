@@ -3,6 +3,7 @@ package sandbox
 import (
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/plimsoll/plimsoll/journal"
@@ -15,12 +16,12 @@ import (
 // poll of 500 ms; half a second is enough for everything else.
 const (
 	tick = 50 * time.Millisecond
-	// fastTick is the rhythm from a quarter of the limit on: eight children that each take
-	// 60 MB at once were faster than 50 ms.
+	// fastTick is the rhythm from a quarter of the limit on while no alarm is set: eight
+	// children that each take 60 MB at once were faster than 50 ms.
 	fastTick    = 10 * time.Millisecond
 	sampleEvery = 500 * time.Millisecond
-	// calmEvery is how often members are listed while the run uses less than a quarter of
-	// its limit: from there no burst reaches the limit before the next tick notices.
+	// calmEvery is the rhythm while the run uses less than a quarter of its limit: an alarm
+	// tells when that changes.
 	calmEvery = 250 * time.Millisecond
 	// childScore is the oom_score_adj of every descendant: the kernel takes it before the
 	// agent. 500 was measured to be too little.
@@ -46,6 +47,7 @@ type watcher struct {
 	lost     []member // gone since the last OOM count, newest last
 	sampled  time.Time
 	listed   time.Time
+	alarm    atomic.Bool // the cage wakes us near the limit
 }
 
 // member is a process of the run as it was last seen.
@@ -75,15 +77,32 @@ func newWatcher(r *Run, adopts bool) *watcher {
 	return w
 }
 
+// alarmed is a cage that wakes the watcher when the run comes near its limit.
+type alarmed interface {
+	// setAlarm runs until stop is closed; ready tells when the alarm is in place.
+	setAlarm(memory int64, wake chan<- struct{}, ready *atomic.Bool, stop <-chan struct{})
+	// ease is called after every look, when the children have been marked.
+	ease(charged int64)
+}
+
 // loop runs until stop is closed.
 func (w *watcher) loop(stop <-chan struct{}) {
-	w.look(true)
-	t := time.NewTimer(tick)
+	wake := make(chan struct{}, 1)
+	var alarm sync.WaitGroup
+	defer alarm.Wait()
+	if c, ok := w.run.cage.(alarmed); ok {
+		if memory := w.run.spec.limits().Memory; memory > 0 {
+			alarm.Go(func() { c.setAlarm(int64(memory), wake, &w.alarm, stop) })
+		}
+	}
+	t := time.NewTimer(w.look(true))
 	defer t.Stop()
 	for {
 		select {
 		case <-stop:
 			return
+		case <-wake:
+			t.Reset(w.look(false))
 		case <-t.C:
 			t.Reset(w.look(false))
 		}
@@ -111,8 +130,17 @@ func (w *watcher) look(first bool) time.Duration {
 		w.sample(now)
 		w.noteKills()
 	}
-	if near {
+	alarm := w.alarm.Load()
+	if c, ok := w.run.cage.(alarmed); ok && alarm {
+		c.ease(charged)
+	}
+	switch {
+	case near && alarm:
+		return tick
+	case near:
 		return fastTick
+	case alarm || memory <= 0:
+		return calmEvery
 	}
 	return tick
 }

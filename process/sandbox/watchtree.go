@@ -44,10 +44,13 @@ func (w *watcher) lookAtTree(now time.Time) time.Duration {
 		w.endLargest()
 		return tick / 5 // look again soon: is it enough?
 	}
-	if s.Working > limits.Memory/4 {
+	switch { // the nearer the limit, the closer the look
+	case s.Working > limits.Memory/2:
 		return tick
+	case s.Working > limits.Memory/4:
+		return sampleEvery / 4
 	}
-	return sampleEvery / 2
+	return sampleEvery
 }
 
 func (w *watcher) endLargest() {
@@ -133,6 +136,7 @@ func (w *watcher) othersLocked() []member {
 		if _, err := w.tree.Scan(); err != nil {
 			return nil
 		}
+		_ = w.tree.Measure() // tells the zombies
 		w.reapAdopted()
 		for _, p := range w.tree.Members() {
 			if p.PID == w.run.pid || !proctree.Alive(p.PID, p.Start) {
@@ -208,6 +212,7 @@ func (w *watcher) endTree() ([]Leftover, error) {
 	for i, l := range ended {
 		list[i] = Leftover{PID: l.PID, Name: l.Name, Fate: string(l.Fate)}
 	}
+	_ = w.tree.Measure()
 	w.reapAdopted()
 	return list, errors.Join(err, w.closeTree())
 }
