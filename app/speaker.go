@@ -23,9 +23,10 @@ type speaker struct {
 }
 
 func newSpeaker(o *RunOptions) *speaker {
+	terminal := o.StderrIsTerminal && drawsEscapes()
 	return &speaker{
-		w: o.Stderr, person: o.StderrIsTerminal, quiet: o.Quiet,
-		colour: o.StderrIsTerminal && os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb",
+		w: o.Stderr, person: terminal, quiet: o.Quiet,
+		colour: terminal && os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb",
 		said:   map[string]bool{},
 	}
 }

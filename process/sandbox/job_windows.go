@@ -23,9 +23,8 @@ type jobCage struct {
 	spec *Spec
 }
 
-// noMemoryLimit is 64 TiB. It is set where there is no limit, because early versions of
-// Windows keep a job's peak only while the job has a memory limit.
-const noMemoryLimit limit.Bytes = 1 << 46
+// maxJobMemory is 64 TiB, the most that a limit asks for and that a figure is believed.
+const maxJobMemory limit.Bytes = 1 << 46
 
 func newJob(spec *Spec, l Limits) (cage, error) {
 	if err := spec.remember(Remains{Layer: Job}); err != nil {
@@ -38,10 +37,9 @@ func newJob(spec *Spec, l Limits) (cage, error) {
 	j := &jobCage{job: job, spec: spec, held: Strength{ByNobody, ByNobody, ByNobody}}
 	var info windows.JOBOBJECT_EXTENDED_LIMIT_INFORMATION
 	basic := &info.BasicLimitInformation
-	basic.LimitFlags = windows.JOB_OBJECT_LIMIT_JOB_MEMORY
-	info.JobMemoryLimit = uintptr(noMemoryLimit)
 	if l.Memory > 0 {
-		info.JobMemoryLimit = uintptr(min(l.Memory, noMemoryLimit))
+		basic.LimitFlags |= windows.JOB_OBJECT_LIMIT_JOB_MEMORY
+		info.JobMemoryLimit = uintptr(min(l.Memory, maxJobMemory))
 		j.held.Memory = ByKernel
 	}
 	if l.Pids > 0 {
@@ -127,7 +125,7 @@ func (j *jobCage) charged() int64 {
 	if err != nil {
 		return 0
 	}
-	return int64(min(u.now, uint64(noMemoryLimit)))
+	return int64(min(u.now, uint64(maxJobMemory)))
 }
 
 func (j *jobCage) sample() (Sample, bool) {
@@ -167,7 +165,7 @@ func (j *jobCage) peak() (int64, string, bool) {
 	if err != nil {
 		return 0, "", false
 	}
-	return int64(min(info.PeakJobMemoryUsed, uintptr(noMemoryLimit))), "PeakJobMemoryUsed", true
+	return int64(min(info.PeakJobMemoryUsed, uintptr(maxJobMemory))), "PeakJobMemoryUsed", true
 }
 
 // oomKills is 0: at the limit allocations fail, and nothing is killed.

@@ -67,5 +67,5 @@ func (r *Run) Attend(terminal bool, grace time.Duration) (stop func()) {
 	}
 }
 
-// StopLike does nothing: Windows has no job control.
-func StopLike(int, int) {}
+// StopWith does nothing: Windows has no job control.
+func StopWith(int) {}

@@ -9,8 +9,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// stopWithin bounds the wait for a stop that the kernel ignores, as it does with SIGTSTP
-// in a process group that no shell controls.
+// stopWithin bounds the wait for the SIGCONT that ended a stop, should it get lost.
 const stopWithin = time.Second
 
 // raiseStop stops this process and returns when it was continued. A signal to a whole

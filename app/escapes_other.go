@@ -1,0 +1,7 @@
+//go:build !windows
+
+package app
+
+// drawsEscapes says whether a terminal understands escape sequences: TERM=dumb is asked
+// elsewhere.
+func drawsEscapes() bool { return true }
