@@ -43,6 +43,21 @@
 // process into the scope that it creates; the delegated layer may move it and its own
 // ancestors one level down. A program that does not want that names its layers.
 //
+// # Other systems
+//
+// macOS has no memory limit for a tree of processes, so memory is watched: the monitor
+// sums physical footprints. The rlimit layer exists there only for
+// [Limits].AddressSpace and UserProcesses, because RLIMIT_DATA bounds the address space
+// there. The remains of a run are its command, by pid and start time.
+//
+// Windows holds a run in a job object: the kernel bounds committed memory, page file
+// included, and the number of processes (not threads), keeps the exact peak, and ends the
+// run when its supervisor dies. At the limit an allocation fails and nothing is killed.
+// Exit codes stay what Windows says they are; [Result].Signal is the signal that comes
+// nearest to a crash or a Ctrl-C.
+//
+// Both compile and are vetted, but have not been proven on a real machine.
+//
 // # Tests
 //
 // The tests start real processes in every layer that the host offers, and say which are
