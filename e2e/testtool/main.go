@@ -1,5 +1,10 @@
 //go:build linux || darwin
 
+// The runtime would keep a file of the control group open to count processors: the verb
+// descriptors must find only those that were passed on.
+//go:debug containermaxprocs=0
+//go:debug updatemaxprocs=0
+
 // Command testtool is the agent in the end-to-end tests: it does one thing that agents
 // do to a terminal, a signal or a stream, and reports what it found in words that a
 // test can wait for.
