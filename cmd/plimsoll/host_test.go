@@ -201,3 +201,16 @@ func contains(t testing.TB, where, text string, wants ...string) {
 }
 
 func pidOf(cmd *exec.Cmd) string { return strconv.Itoa(cmd.Process.Pid) }
+
+// held gives a command a standard input that ends when the test closes it or is over; unlike
+// StdinPipe's it does not end with the command, whose children may outlive it.
+func held(t testing.TB, cmd *exec.Cmd) (in *os.File) {
+	t.Helper()
+	r, w, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd.Stdin = r
+	t.Cleanup(func() { r.Close(); w.Close() })
+	return w
+}
