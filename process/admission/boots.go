@@ -55,13 +55,20 @@ func (l *Ledger) oldBoots(most int, do func(dir string) bool) (done []string) {
 	return done
 }
 
-// unusedBoot reports that nobody holds the ledger's lock or a claim.
+// unusedBoot reports that nobody holds the ledger's lock or a claim. It makes nothing: a
+// new file would make the directory young again.
 func unusedBoot(dir string) bool {
-	lock, ok := lockUnused(dir)
-	if ok {
-		lock.Close()
+	old := &Ledger{dir: dir}
+	lock, err := os.OpenFile(old.lockPath(), os.O_RDWR, 0)
+	if os.IsNotExist(err) {
+		return old.noClaimHeld()
 	}
-	return ok
+	if err != nil {
+		return false
+	}
+	defer lock.Close()
+	ok, err := tryLockFile(lock)
+	return err == nil && ok && old.noClaimHeld()
 }
 
 func lockUnused(dir string) (*os.File, bool) {
