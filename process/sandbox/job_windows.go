@@ -21,6 +21,7 @@ type jobCage struct {
 	job  windows.Handle
 	held Strength
 	spec *Spec
+	list pidList // read into by members
 }
 
 // maxJobMemory is 64 TiB, the most that a limit asks for and that a figure is believed.
@@ -121,6 +122,9 @@ const memoryUsageClass = 28
 
 func (j *jobCage) charged() int64 {
 	var u memoryUsage
+	if j.job == 0 { // Windows takes 0 for the job that this process is in itself
+		return 0
+	}
 	err := windows.QueryInformationJobObject(j.job, memoryUsageClass, uintptr(unsafe.Pointer(&u)), uint32(unsafe.Sizeof(u)), nil)
 	if err != nil {
 		return 0
@@ -147,7 +151,10 @@ type pidList struct {
 const maxListed = 4096
 
 func (j *jobCage) members(pids []int) ([]int, bool) {
-	list := new(pidList)
+	if j.job == 0 {
+		return pids, true
+	}
+	list := &j.list
 	err := windows.QueryInformationJobObject(j.job, windows.JobObjectBasicProcessIdList, uintptr(unsafe.Pointer(list)), uint32(unsafe.Sizeof(*list)), nil)
 	if err != nil && !errors.Is(err, windows.ERROR_MORE_DATA) {
 		return pids, true
@@ -159,6 +166,9 @@ func (j *jobCage) members(pids []int) ([]int, bool) {
 }
 
 func (j *jobCage) peak() (int64, string, bool) {
+	if j.job == 0 {
+		return 0, "", false
+	}
 	var info windows.JOBOBJECT_EXTENDED_LIMIT_INFORMATION
 	err := windows.QueryInformationJobObject(j.job, windows.JobObjectExtendedLimitInformation,
 		uintptr(unsafe.Pointer(&info)), uint32(unsafe.Sizeof(info)), nil)
@@ -175,7 +185,12 @@ func (j *jobCage) freeze(bool) error {
 	return errors.New("a job object can't be frozen")
 }
 
-func (j *jobCage) kill() error { return windows.TerminateJobObject(j.job, killedStatus) }
+func (j *jobCage) kill() error {
+	if j.job == 0 {
+		return nil
+	}
+	return windows.TerminateJobObject(j.job, killedStatus)
+}
 
 func (j *jobCage) close() error {
 	if j.job == 0 {

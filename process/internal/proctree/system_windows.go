@@ -25,26 +25,36 @@ const (
 // snapshot lists all processes. Those that do not let themselves be opened have start
 // time 0, and so are never younger than the root.
 func snapshot() ([]Process, error) {
+	var out []Process
+	err := each(func(p Process) bool {
+		p.Start, _ = startOf(p.PID)
+		out = append(out, p)
+		return true
+	})
+	return out, err
+}
+
+// each calls yield with every process, without its start time, until it returns false.
+func each(yield func(Process) bool) error {
 	handle, err := windows.CreateToolhelp32Snapshot(windows.TH32CS_SNAPPROCESS, 0)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	defer windows.CloseHandle(handle)
 	var entry windows.ProcessEntry32
 	entry.Size = uint32(unsafe.Sizeof(entry))
-	var out []Process
 	for err = windows.Process32First(handle, &entry); err == nil; err = windows.Process32Next(handle, &entry) {
-		pid := int(entry.ProcessID)
-		start, _ := startOf(pid)
-		out = append(out, Process{
-			PID: pid, PPID: int(entry.ParentProcessID), Start: start,
+		if !yield(Process{
+			PID: int(entry.ProcessID), PPID: int(entry.ParentProcessID),
 			Name: windows.UTF16ToString(entry.ExeFile[:]), Threads: int(entry.Threads),
-		})
+		}) {
+			return nil
+		}
 	}
 	if !errors.Is(err, windows.ERROR_NO_MORE_FILES) {
-		return nil, err
+		return err
 	}
-	return out, nil
+	return nil
 }
 
 func startOf(pid int) (uint64, error) {
@@ -71,16 +81,25 @@ func creationTime(handle windows.Handle) (uint64, error) {
 
 // Lookup reads who the process with this PID is now.
 func Lookup(pid int) (Process, error) {
-	all, err := snapshot()
-	if err != nil {
-		return Process{}, err
+	start, err := startOf(pid)
+	if err != nil || start == 0 {
+		return Process{}, fmt.Errorf("process %d: %w", pid, ErrGone)
 	}
-	for _, p := range all {
-		if p.PID == pid && p.Start != 0 {
-			return p, nil
+	found := Process{}
+	err = each(func(p Process) bool {
+		if p.PID == pid {
+			found = p
 		}
+		return p.PID != pid
+	})
+	switch {
+	case err != nil:
+		return Process{}, err
+	case found.PID != pid:
+		return Process{}, fmt.Errorf("process %d: %w", pid, ErrGone)
 	}
-	return Process{}, fmt.Errorf("process %d: %w", pid, ErrGone)
+	found.Start = start
+	return found, nil
 }
 
 var getProcessMemoryInfo = windows.NewLazySystemDLL("kernel32.dll").NewProc("K32GetProcessMemoryInfo")
