@@ -1,0 +1,389 @@
+package pressure
+
+import (
+	"cmp"
+	"time"
+)
+
+// action is one decision.
+type action struct {
+	kind   ActionKind
+	reason string
+	// say asks for a line on the terminal: the first of an episode, and one more when the
+	// run gives way after a warning.
+	say bool
+	// peer is whom DoThawPeer is about.
+	peer Holder
+}
+
+// input is what the policy looks at.
+type input struct {
+	now     time.Time
+	reading Reading
+	// frozen says whether our run is frozen in fact: a signal for it thaws it too.
+	frozen bool
+	// asked says that the ledger was asked for this look; holders are its runs, and
+	// ledgerErr why it did not answer.
+	asked     bool
+	holders   []Holder
+	ledgerErr error
+}
+
+// policy decides for one run. It has no clock and does nothing itself; [watch] does, and
+// reports back by took, failed and nothingToTake.
+type policy struct {
+	self  string
+	lines Lines
+	pace  Pace
+	state State
+
+	level     level
+	hardLooks int       // readings in a row below the hard line
+	easySince time.Time // since when memory is back above the relaxed line
+	began     bool      // an episode is under way
+	said      int       // 0 nothing, 1 a warning, 2 that our run gives way
+	noted     bool      // the episode's warning was given
+	childless bool      // there was no descendant worth stopping
+
+	askedAt time.Time
+	turn    string // whose turn it is
+	turnAt  time.Time
+	acted   time.Time       // what that run published last when its turn began
+	passed  map[string]bool // did not act on their turn, in this episode
+	heldBy  map[string]seen // peers that hold their run
+}
+
+// seen is what we know about what a peer holds, by our own clock: the wall clock may jump.
+type seen struct {
+	stamp, first time.Time
+	thawed       bool
+}
+
+func newPolicy(self string, mode Mode, lines Lines, pace Pace) *policy {
+	return &policy{
+		self: self, lines: lines, pace: pace, state: State{Mode: mode},
+		passed: map[string]bool{}, heldBy: map[string]seen{},
+	}
+}
+
+// wants says whether this look needs the ledger.
+func (p *policy) wants(now time.Time, r Reading) bool {
+	if p.askedAt.IsZero() {
+		return true
+	}
+	every := p.pace.Peers
+	if l, _ := p.lines.levelOf(r); l == hard && p.hardLooks > 0 { // nothing is done at the first
+		every = p.pace.Ledger
+	}
+	return now.Sub(p.askedAt) >= every
+}
+
+// next is the pause until the next look.
+func (p *policy) next() time.Duration {
+	switch {
+	case p.level >= near:
+		return p.pace.Fast
+	case p.level == normal || p.began || p.holding():
+		return p.pace.Normal
+	}
+	return p.pace.Slow
+}
+
+func (p *policy) holding() bool { return !p.state.held().IsZero() }
+
+// step takes one look.
+func (p *policy) step(in input) []action {
+	var why string
+	p.level, why = p.lines.levelOf(in.reading)
+	p.observe(in)
+	if acts := p.release(in, why); acts != nil {
+		return acts
+	}
+	var acts []action
+	if in.asked && in.ledgerErr == nil {
+		acts = p.thawPeers(in)
+	}
+	switch {
+	case p.hardLooks >= 2:
+		acts = append(acts, p.press(in, why)...)
+	case p.level == soft && !p.began:
+		acts = append(acts, action{kind: DoWarn, reason: why})
+	}
+	if p.level >= soft {
+		p.began = true
+	}
+	return acts
+}
+
+// observe keeps account of how long memory has been short, or not.
+func (p *policy) observe(in input) {
+	if in.asked {
+		p.askedAt = in.now
+	}
+	if p.level == hard {
+		p.hardLooks++
+	} else {
+		p.hardLooks, p.turn = 0, ""
+	}
+	if p.level >= soft || in.reading.Total < p.lines.relaxed() {
+		p.easySince = time.Time{}
+		return
+	}
+	if p.easySince.IsZero() {
+		p.easySince = in.now
+	}
+	if p.easy(in.now, p.pace.Calm) && !p.holding() {
+		p.began, p.said, p.noted, p.childless, p.turn = false, 0, false, false, ""
+		clear(p.passed)
+	}
+}
+
+// easy says whether memory has been back for so long.
+func (p *policy) easy(now time.Time, d time.Duration) bool {
+	return !p.easySince.IsZero() && now.Sub(p.easySince) >= d
+}
+
+// release lets go what has been held for its time, or is needed no more: first the run,
+// and then, when that is well, its descendants.
+func (p *policy) release(in input, why string) []action {
+	s := &p.state
+	frozen, stopped := !s.Frozen.IsZero(), len(s.Stopped) > 0
+	switch {
+	case frozen && !in.frozen: // who asks it to end wants it to get there
+		return p.letGo(in.now, "it was thawed for a signal")
+	case p.holding() && in.now.Sub(s.held()) >= p.pace.Hold && in.now.Sub(s.Acted) >= p.pace.Pause:
+		return p.letGo(in.now, "held for "+p.pace.Hold.String()+"; "+why)
+	case !p.easy(in.now, p.pace.Easy) || in.now.Sub(s.Acted) < p.pace.Pause:
+	case frozen:
+		return []action{{kind: DoThaw, reason: why}}
+	case stopped:
+		return []action{{kind: DoContinue, reason: why}}
+	}
+	return nil
+}
+
+// letGo ends every hold, and has the run left alone for a while.
+func (p *policy) letGo(now time.Time, reason string) []action {
+	var acts []action
+	if !p.state.Frozen.IsZero() {
+		acts = append(acts, action{kind: DoThaw, reason: reason})
+	}
+	if len(p.state.Stopped) > 0 {
+		acts = append(acts, action{kind: DoContinue, reason: reason})
+	}
+	p.childless = false
+	p.state.Rests = now.Add(p.pace.Rest)
+	return acts
+}
+
+// press decides what to do about memory below the hard line.
+func (p *policy) press(in input, why string) []action {
+	if !in.asked {
+		return nil // soon: see wants
+	}
+	if in.ledgerErr != nil {
+		return p.warn(why + "; the ledger cannot be read, so nothing is stopped")
+	}
+	chosen, state := p.choose(in)
+	switch {
+	case state == nobodyAbove:
+		return p.warn(why + "; no run uses more than it has reserved, so nothing is stopped")
+	case state == nobodyActs:
+		return p.warn(why + "; the runs above their reservation are not to be stopped")
+	case state == wait:
+		return nil
+	case chosen.ID != p.self:
+		p.expect(in.now, chosen)
+		return nil
+	}
+	p.turn = ""
+	over := why + "; this run uses " + chosen.Current.Human() + ", has reserved " + chosen.Reservation.Human() + " and is the youngest above that"
+	give := func(k ActionKind) []action {
+		a := action{kind: k, reason: over, say: p.said < 2}
+		p.said = 2
+		return []action{a}
+	}
+	switch {
+	case p.state.Mode == Kill:
+		return give(DoKill)
+	case len(p.state.Stopped) > 0 || p.childless:
+		return give(DoFreeze)
+	}
+	return give(DoStop)
+}
+
+// warn warns once an episode.
+func (p *policy) warn(reason string) []action {
+	if p.noted {
+		return nil
+	}
+	p.noted = true
+	a := action{kind: DoWarn, reason: reason, say: p.said < 1}
+	p.said = max(p.said, 1)
+	return []action{a}
+}
+
+type choice int
+
+const (
+	someone     choice = iota
+	nobodyAbove        // no run uses more than it has reserved
+	nobodyActs         // those that do are not to be stopped
+	wait               // all has been done, or something was just done
+)
+
+// choose finds whose turn it is: the youngest run above its reservation that may be
+// stopped and is not yet. After any action of anybody all wait for its effect.
+func (p *policy) choose(in input) (chosen Holder, _ choice) {
+	above, may := false, false
+	for _, h := range in.holders {
+		s := h.State
+		if h.ID == p.self {
+			s = p.state // newer than what was published
+		}
+		if age := in.now.Sub(s.Acted); age >= 0 && age < p.pace.Pause {
+			return Holder{}, wait
+		}
+		if h.Nested || h.Dead || h.Current <= h.Reservation {
+			continue
+		}
+		above = true
+		if !s.Mode.acts() || p.passed[h.ID] {
+			continue
+		}
+		if p.overdue(in.now, h) { // its supervisor is stopped
+			continue
+		}
+		may = true
+		if !s.Frozen.IsZero() || s.Rests.After(in.now) && s.Rests.Sub(in.now) <= p.pace.Rest {
+			continue
+		}
+		if chosen.ID == "" || cmp.Or(h.Since.Compare(chosen.Since), cmp.Compare(h.ID, chosen.ID)) > 0 {
+			chosen = h
+		}
+	}
+	switch {
+	case !above:
+		return Holder{}, nobodyAbove
+	case !may:
+		return Holder{}, nobodyActs
+	case chosen.ID == "":
+		return Holder{}, wait
+	}
+	return chosen, someone
+}
+
+// expect notes whose turn it is, and passes over one that does not act on it.
+func (p *policy) expect(now time.Time, h Holder) {
+	if p.turn != h.ID || !p.acted.Equal(h.State.Acted) {
+		p.turn, p.turnAt, p.acted = h.ID, now, h.State.Acted
+		return
+	}
+	if now.Sub(p.turnAt) >= p.pace.Turn {
+		p.passed[h.ID] = true
+		p.turn = ""
+	}
+}
+
+// thawPeers finds runs whose supervisor should have let them go and has not: it is
+// stopped, or dead. Of a dead one's run only its own clean-up waits, so it is let go as
+// soon as memory is not short.
+func (p *policy) thawPeers(in input) []action {
+	var acts []action
+	there := map[string]bool{}
+	for _, h := range in.holders {
+		stamp := h.State.held()
+		if h.ID == p.self || stamp.IsZero() {
+			continue
+		}
+		there[h.ID] = true
+		k := p.heldBy[h.ID]
+		if !k.stamp.Equal(stamp) {
+			k = seen{stamp: stamp, first: in.now}
+		}
+		p.heldBy[h.ID] = k
+		if !k.thawed && (p.overdue(in.now, h) || h.Dead && p.level < soft) {
+			who := "its supervisor is stopped"
+			if h.Dead {
+				who = "its supervisor is dead"
+			}
+			acts = append(acts, action{kind: DoThawPeer, peer: h, reason: "run " + h.ID + " is held since " + stamp.Format(time.TimeOnly) + " and " + who})
+		}
+	}
+	for id := range p.heldBy {
+		if !there[id] {
+			delete(p.heldBy, id)
+		}
+	}
+	return acts
+}
+
+// overdue says whether a peer has held its run for longer than it may, by the wall clock
+// that it wrote down or by what we saw ourselves.
+func (p *policy) overdue(now time.Time, h Holder) bool {
+	stamp := h.State.held()
+	if stamp.IsZero() || h.ID == p.self {
+		return false
+	}
+	late := p.pace.Hold + p.pace.PeerGrace
+	k, known := p.heldBy[h.ID]
+	return now.Sub(stamp) >= late || known && k.stamp.Equal(stamp) && now.Sub(k.first) >= late
+}
+
+// took records that an action is being done; what it returns is to be published before.
+func (p *policy) took(now time.Time, k ActionKind, c Child) State {
+	s := &p.state
+	switch k {
+	case DoStop:
+		s.Stopped, s.StoppedSince = append(s.Stopped, c), now
+	case DoFreeze:
+		s.Frozen = now
+	case DoThaw:
+		s.Frozen = time.Time{}
+	case DoContinue:
+		s.Stopped, s.StoppedSince = nil, time.Time{}
+	case DoWarn, DoThawPeer:
+		return *s
+	}
+	s.Acted = now
+	return *s
+}
+
+// failed takes back what could not be done; the run rests, so that it is not tried again
+// at once and another one gets the turn.
+func (p *policy) failed(now time.Time, k ActionKind) State {
+	s := &p.state
+	switch k {
+	case DoStop:
+		s.Stopped, s.StoppedSince = nil, time.Time{}
+	case DoFreeze:
+		s.Frozen = time.Time{}
+	case DoThaw: // tried again after a pause
+		s.Acted = now
+		return *s
+	case DoContinue, DoThawPeer, DoWarn:
+		return *s
+	}
+	s.Rests = now.Add(p.pace.Rest)
+	return *s
+}
+
+// nothingToTake records that the run has no descendant worth stopping or ending: the whole
+// run is the next to be frozen; where killing is all there is, another run gets the turn.
+func (p *policy) nothingToTake(now time.Time, reason string) []action {
+	p.said = min(p.said, 1)
+	if p.state.Mode != Kill {
+		p.childless = true
+		return nil
+	}
+	p.state.Rests = now.Add(p.pace.Rest)
+	return p.warn(reason + "; it has no descendant worth ending")
+}
+
+// thawedPeer records that a peer was let go.
+func (p *policy) thawedPeer(id string) {
+	if k, ok := p.heldBy[id]; ok {
+		k.thawed = true
+		p.heldBy[id] = k
+	}
+}

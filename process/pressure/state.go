@@ -1,0 +1,82 @@
+package pressure
+
+import (
+	"time"
+
+	"github.com/plimsoll/plimsoll/limit"
+)
+
+// Mode is what a supervisor does with its run when it is its turn.
+type Mode string
+
+// The modes.
+const (
+	Off    Mode = "off"
+	Warn   Mode = "warn"
+	Freeze Mode = "freeze"
+	Kill   Mode = "kill"
+)
+
+// acts says whether a run in this mode gives way.
+func (m Mode) acts() bool { return m == Freeze || m == Kill }
+
+// Child is a descendant of a run's command.
+type Child struct {
+	PID int
+	// Start tells it from a later process with the same PID.
+	Start uint64
+	Name  string
+	Bytes limit.Bytes
+}
+
+// Holder is a run in the ledger, as its supervisor published it.
+type Holder struct {
+	ID string
+	// Since is when it was admitted; the youngest gives way first.
+	Since time.Time
+	// Reservation is what it asked for and Current what it uses now, in bytes.
+	Reservation, Current limit.Bytes
+	// Nested says that it draws on another run's reservation: that one answers for it.
+	Nested bool
+	// Dead says that its supervisor has ended.
+	Dead bool
+	// State is what its supervisor published last; the zero State when it watches nothing.
+	State State
+}
+
+// State is what a supervisor publishes about its run.
+type State struct {
+	Mode Mode
+	// Frozen is since when the whole run is frozen, zero when it is not.
+	Frozen time.Time
+	// Stopped are the descendants that are stopped, and StoppedSince is since when.
+	Stopped      []Child
+	StoppedSince time.Time
+	// Acted is when the supervisor did something last, and Rests until when the run is left alone.
+	Acted, Rests time.Time
+}
+
+// held is since when anything of the run is held, zero when nothing is.
+func (s State) held() time.Time {
+	switch {
+	case s.Frozen.IsZero():
+		return s.StoppedSince
+	case s.StoppedSince.IsZero() || s.Frozen.Before(s.StoppedSince):
+		return s.Frozen
+	}
+	return s.StoppedSince
+}
+
+// ActionKind is what is done; see [journal.Pressure].
+type ActionKind string
+
+// The kinds of actions.
+const (
+	DoWarn     ActionKind = "warn"
+	DoStop     ActionKind = "stop"
+	DoContinue ActionKind = "continue"
+	DoFreeze   ActionKind = "freeze"
+	DoThaw     ActionKind = "thaw"
+	DoKill     ActionKind = "kill"
+	DoThawPeer ActionKind = "thaw-peer"
+)
