@@ -44,7 +44,8 @@ func (x *execution) execute(ctx context.Context) error {
 		spec.Layers = append(spec.Layers, layer)
 	}
 	if x.claim != nil {
-		spec.Remember = func(r sandbox.Remains) error { return x.claim.Record(r) }
+		x.notes.watchedAs(x.pressureMode(terminal))
+		spec.Remember = func(r sandbox.Remains) error { return x.notes.remember(x.claim, r) }
 		spec.Observe = func(s sandbox.Sample) { _ = x.claim.Observe(s.Working) }
 	}
 	var run *sandbox.Run
@@ -63,7 +64,9 @@ func (x *execution) execute(ctx context.Context) error {
 	detach := run.Attend(terminal, p.Settings.Grace)
 	x.warnAboutStrength(run)
 	x.warnAboutLogout(run)
+	relax := x.underPressure(run, terminal)
 	x.result, err = run.Wait()
+	relax()
 	detach()
 	if err != nil {
 		x.warn("clean-up", "not everything could be cleaned up, the next command tries again: "+err.Error())

@@ -52,7 +52,9 @@ type execution struct {
 	journal  *journal.Journal
 	reporter *journal.Reporter
 	history  *usage.History
+	ledger   *admission.Ledger // nil when runs are not coordinated
 	claim    *admission.Claim
+	notes    notebook // what the claim says about the run
 	say      *speaker
 	result   sandbox.Result
 	outcome  journal.Outcome
@@ -231,7 +233,7 @@ func (x *execution) admit(ctx context.Context) error {
 		return err
 	}
 	x.say.clear()
-	x.claim = claim
+	x.ledger, x.claim = ledger, claim
 	x.cleanup = append(x.cleanup, x.release)
 	_, nested := claim.Parent()
 	x.journal.Append(journal.Admitted{

@@ -1,0 +1,255 @@
+package app
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/plimsoll/plimsoll/config"
+	"github.com/plimsoll/plimsoll/journal"
+	"github.com/plimsoll/plimsoll/process/admission"
+	"github.com/plimsoll/plimsoll/process/headroom"
+	"github.com/plimsoll/plimsoll/process/pressure"
+	"github.com/plimsoll/plimsoll/process/sandbox"
+)
+
+// claimRecord is what a run writes into its claim: what to clean up after it, and what its
+// pressure watch does, so that other supervisors can see it and undo it.
+type claimRecord struct {
+	sandbox.Remains
+	Pressure watched `json:"pressure,omitzero"`
+}
+
+// watched is the part of a [pressure.State] that is not in the remains.
+type watched struct {
+	Mode         pressure.Mode `json:"mode,omitempty"`
+	StoppedSince time.Time     `json:"stopped_since,omitzero"`
+	Acted        time.Time     `json:"acted,omitzero"`
+	Rests        time.Time     `json:"rests,omitzero"`
+}
+
+func (r *claimRecord) state() pressure.State {
+	s := pressure.State{
+		Mode: r.Pressure.Mode, Frozen: r.Frozen, StoppedSince: r.Pressure.StoppedSince,
+		Acted: r.Pressure.Acted, Rests: r.Pressure.Rests,
+	}
+	for _, c := range r.Stopped {
+		s.Stopped = append(s.Stopped, pressure.Child(c))
+	}
+	return s
+}
+
+func (r *claimRecord) setState(s pressure.State) {
+	r.Frozen, r.Stopped = s.Frozen, nil
+	for _, c := range s.Stopped {
+		r.Stopped = append(r.Stopped, sandbox.Child(c))
+	}
+	r.Pressure = watched{Mode: s.Mode, StoppedSince: s.StoppedSince, Acted: s.Acted, Rests: s.Rests}
+}
+
+// notebook keeps the claim's record, which the sandbox and the pressure watch both write.
+type notebook struct {
+	mu     sync.Mutex
+	record claimRecord
+}
+
+// write changes the record and stores it.
+func (n *notebook) write(claim *admission.Claim, change func(*claimRecord)) error {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	change(&n.record)
+	return claim.Record(n.record)
+}
+
+// watchedAs sets what the run does under pressure; it is stored with what comes next.
+func (n *notebook) watchedAs(m pressure.Mode) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.record.Pressure.Mode = m
+}
+
+// remember stores what to clean up after us, and leaves the rest of the record as it is.
+func (n *notebook) remember(claim *admission.Claim, r sandbox.Remains) error {
+	return n.write(claim, func(record *claimRecord) {
+		r.Frozen, r.Stopped = record.Frozen, record.Stopped
+		record.Remains = r
+	})
+}
+
+// pressureMode is what the run does when it is its turn. A frozen agent loses the stream
+// of its provider, and a person at a terminal can decide better; without one nobody can.
+func pressureMode(o config.OnPressure, terminal bool) pressure.Mode {
+	switch o {
+	case config.OnPressureAuto:
+		if terminal {
+			return pressure.Warn
+		}
+		return pressure.Freeze
+	case config.OnPressureFreeze:
+		return pressure.Freeze
+	case config.OnPressureKill:
+		return pressure.Kill
+	case config.OnPressureWarn:
+		return pressure.Warn
+	}
+	return pressure.Off
+}
+
+// underPressure watches the host's memory while the run lasts. A run inside another run
+// draws on that one's reservation, and that one's watch reaches its processes.
+func (x *execution) underPressure(run *sandbox.Run, terminal bool) (stop func()) {
+	mode := x.pressureMode(terminal)
+	lines := pressure.LinesFor(x.plan.MinFree, x.plan.Reading.Capacity())
+	return x.watchPressure(run, pressure.Options{Mode: mode, Lines: lines, Read: readingFor(lines, x.plan.Settings.CountSwap)})
+}
+
+// pressureMode is [pressure.Off] also where memory can't be read, and in a run inside a run.
+func (x *execution) pressureMode(terminal bool) pressure.Mode {
+	nested := false
+	if x.claim != nil {
+		_, nested = x.claim.Parent()
+	}
+	if nested || x.plan.ReadingErr != nil {
+		return pressure.Off
+	}
+	return pressureMode(x.plan.Settings.OnPressure, terminal)
+}
+
+// watchPressure starts the watch; o says what it reads and how fast.
+func (x *execution) watchPressure(run *sandbox.Run, o pressure.Options) (stop func()) {
+	o.Run, o.Note = watchedRun{run}, x.notePressure
+	if x.claim != nil && x.ledger != nil {
+		o.Self = x.claim.ID()
+		o.Peers = &ledgerPeers{ledger: x.ledger, claim: x.claim, notes: &x.notes}
+	}
+	return pressure.Start(o)
+}
+
+// readingFor reads the memory that is left; stalls only where they can matter.
+func readingFor(lines pressure.Lines, countSwap bool) func() (pressure.Reading, error) {
+	return func() (pressure.Reading, error) {
+		host, err := headroom.Read(headroom.Source{})
+		if err != nil {
+			return pressure.Reading{}, err
+		}
+		room := host.Available(countSwap)
+		r := pressure.Reading{Total: room.Total, Physical: room.Physical, BoundBy: room.BoundBy}
+		if !lines.Near(r) {
+			return r, nil
+		}
+		stalls := headroom.ReadPressure(headroom.Source{})
+		if i := slices.IndexFunc(host.Cgroups, func(c headroom.Cgroup) bool { return c.Path == room.BoundBy && c.Version == 2 }); i >= 0 {
+			inner := headroom.ReadCgroupPressure(headroom.Source{}, host.Cgroups[i].Dir)
+			if inner.Memory != nil {
+				stalls.Memory = inner.Memory
+			}
+			if inner.IO != nil {
+				stalls.IO = inner.IO
+			}
+		}
+		if stalls.Memory != nil {
+			r.MemoryStall = stalls.Memory.Some.Avg10
+		}
+		if stalls.IO != nil {
+			r.IOStall = stalls.IO.Some.Avg10
+		}
+		return r, nil
+	}
+}
+
+// notePressure writes the event down, and tells a person what concerns them.
+func (x *execution) notePressure(e pressure.Event) {
+	noted := journal.Pressure{Action: string(e.Kind), PID: e.Child.PID, Name: e.Child.Name, Reason: e.Reason}
+	if e.Err != nil {
+		noted.Reason += "; it failed: " + e.Err.Error()
+	}
+	x.journal.Append(noted)
+	if e.Say {
+		x.warn("pressure", pressureWords(e))
+	}
+}
+
+func pressureWords(e pressure.Event) string {
+	child := fmt.Sprintf("%s (pid %d, %s)", e.Child.Name, e.Child.PID, e.Child.Bytes.Human())
+	hold := fmt.Sprintf("%.0f s", pressure.DefaultHold.Seconds())
+	var what string
+	switch e.Kind {
+	case pressure.DoStop:
+		what = child + " is stopped for at most " + hold + ", then the whole run if that does not help"
+	case pressure.DoFreeze:
+		what = "the run is frozen for at most " + hold
+	case pressure.DoKill:
+		what = child + " was ended"
+	}
+	switch {
+	case e.Err != nil && what != "":
+		return "memory is short (" + e.Reason + "): what could be done failed: " + e.Err.Error()
+	case what == "":
+		return "memory is short: " + e.Reason
+	}
+	return "memory is short: " + what + " (" + e.Reason + ")"
+}
+
+// watchedRun is the sandbox's run as the watch needs it.
+type watchedRun struct{ *sandbox.Run }
+
+func (r watchedRun) LargestChild() (pressure.Child, bool) {
+	c, ok := r.Run.LargestChild()
+	return pressure.Child(c), ok
+}
+func (r watchedRun) StopChild(c pressure.Child) error { return r.Run.StopChild(sandbox.Child(c)) }
+func (r watchedRun) ContinueChild(c pressure.Child) error {
+	return r.Run.ContinueChild(sandbox.Child(c))
+}
+func (r watchedRun) KillChild(c pressure.Child) error { return r.Run.KillChild(sandbox.Child(c)) }
+
+// ledgerPeers is the ledger as the watch needs it. It is used from one goroutine.
+type ledgerPeers struct {
+	ledger *admission.Ledger
+	claim  *admission.Claim
+	notes  *notebook
+	last   map[string]sandbox.Remains // of the runs of the last list
+}
+
+// Holders lists who holds; those who wait use nothing yet.
+func (p *ledgerPeers) Holders(ctx context.Context) ([]pressure.Holder, error) {
+	all, err := p.ledger.Holders(ctx)
+	if err != nil {
+		return nil, err
+	}
+	p.last = make(map[string]sandbox.Remains, len(all))
+	list := make([]pressure.Holder, 0, len(all))
+	for _, h := range all {
+		if h.State == admission.Waiting {
+			continue
+		}
+		var record claimRecord
+		if len(h.Remains) > 0 && json.Unmarshal(h.Remains, &record) != nil {
+			record = claimRecord{} // its owner may be another version: it counts, and is left alone
+		}
+		p.last[h.ID] = record.Remains
+		list = append(list, pressure.Holder{
+			ID: h.ID, Since: h.Since, Reservation: h.Reservation, Current: h.Current,
+			Nested: h.Parent != "", Dead: h.State == admission.Stale, State: record.state(),
+		})
+	}
+	return list, nil
+}
+
+// Publish writes our state into our claim.
+func (p *ledgerPeers) Publish(s pressure.State) error {
+	return p.notes.write(p.claim, func(r *claimRecord) { r.setState(s) })
+}
+
+// Thaw lets another supervisor's run go.
+func (p *ledgerPeers) Thaw(h pressure.Holder) error {
+	remains, ok := p.last[h.ID]
+	if !ok || remains.ID == "" {
+		return errors.New("its claim does not say where it is")
+	}
+	return sandbox.Thaw(remains)
+}
