@@ -10,3 +10,11 @@ func builders() []builder {
 		{Monitor, newMonitor},
 	}
 }
+
+func newMonitor(spec *Spec, l Limits) (cage, error) {
+	if err := spec.remember(Remains{Layer: Monitor}); err != nil {
+		return nil, err
+	}
+	w := newWatched(l)
+	return &w, nil
+}

@@ -19,14 +19,6 @@ func newWatched(l Limits) watchedCage {
 	return w
 }
 
-func newMonitor(spec *Spec, l Limits) (cage, error) {
-	if err := spec.remember(Remains{Layer: Monitor}); err != nil {
-		return nil, err
-	}
-	w := newWatched(l)
-	return &w, nil
-}
-
 func (w *watchedCage) strength() Strength               { return w.held }
 func (w *watchedCage) launch(c *command) (int, error)   { return c.fork() }
 func (w *watchedCage) sample() (Sample, bool)           { return Sample{}, false }

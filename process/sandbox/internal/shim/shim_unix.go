@@ -82,3 +82,15 @@ func lower(resource int, to uint64) syscall.Errno {
 	}
 	return 0
 }
+
+func decimal(n uint64) string {
+	var buf [20]byte
+	i := len(buf)
+	for {
+		i--
+		buf[i] = byte('0' + n%10)
+		if n /= 10; n == 0 {
+			return string(buf[i:])
+		}
+	}
+}

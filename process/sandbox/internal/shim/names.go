@@ -15,7 +15,7 @@ const (
 	Stopped = 72
 )
 
-// parse and decimal stand for package strconv, which the shim does without.
+// parse reads a decimal number; the shim does without package strconv.
 func parse(s string) uint64 {
 	var n uint64
 	for _, c := range []byte(s) {
@@ -24,16 +24,4 @@ func parse(s string) uint64 {
 		}
 	}
 	return n
-}
-
-func decimal(n uint64) string {
-	var buf [20]byte
-	i := len(buf)
-	for {
-		i--
-		buf[i] = byte('0' + n%10)
-		if n /= 10; n == 0 {
-			return string(buf[i:])
-		}
-	}
 }
