@@ -214,9 +214,6 @@ func (g *group1) sample() (Sample, bool) {
 		Charged: limit.Bytes(usage),
 		File:    limit.Bytes(max(0, stat.get("total_cache")-shmem)),
 	}
-	if pids, ok := g.members(nil); ok {
-		s.Processes = len(pids)
-	}
 	return s, true
 }
 

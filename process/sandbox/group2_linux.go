@@ -146,9 +146,6 @@ func (g *group2) sample() (Sample, bool) {
 		Charged: limit.Bytes(current),
 		File:    limit.Bytes(max(0, stat.get("file")-stat.get("shmem"))),
 	}
-	if n, err := os.ReadFile(filepath.Join(g.dir, "pids.current")); err == nil {
-		s.Processes = int(parseNumber(n))
-	}
 	return s, true
 }
 

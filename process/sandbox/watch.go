@@ -20,9 +20,9 @@ const (
 	// children that each take 60 MB at once were faster than 50 ms.
 	fastTick    = 10 * time.Millisecond
 	sampleEvery = 500 * time.Millisecond
-	// calmEvery is the rhythm while the run uses less than a quarter of its limit: an alarm
-	// tells when that changes.
-	calmEvery = 250 * time.Millisecond
+	// calmEvery is the rhythm of everything while the run uses less than a quarter of its
+	// limit and an alarm tells the end of that; the kernel keeps the peak meanwhile.
+	calmEvery = time.Second
 	// childScore is the oom_score_adj of every descendant: the kernel takes it before the
 	// agent. 500 was measured to be too little.
 	childScore = 1000
@@ -122,7 +122,7 @@ func (w *watcher) look(first bool) time.Duration {
 	memory := int64(w.run.spec.limits().Memory)
 	charged := w.run.cage.charged()
 	near := memory > 0 && charged >= memory/4
-	if first || near || now.Sub(w.listed) >= calmEvery {
+	if first || near || now.Sub(w.listed) >= sampleEvery {
 		w.listed = now
 		w.list()
 	}
@@ -248,6 +248,7 @@ func (w *watcher) sample(now time.Time) {
 		return
 	}
 	w.sampled = now
+	s.Processes = len(w.pids)
 	w.take(s)
 	if memory := w.run.spec.limits().Memory; memory > 0 && s.Charged >= memory/2 {
 		for pid, m := range w.known {
