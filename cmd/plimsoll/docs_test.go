@@ -1,0 +1,424 @@
+package main
+
+import (
+	"bytes"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"reflect"
+	"regexp"
+	"runtime"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/plimsoll/plimsoll/app"
+	"github.com/plimsoll/plimsoll/config"
+	"github.com/plimsoll/plimsoll/journal"
+)
+
+// A guide is a page of the documentation, taken apart.
+type guide struct {
+	name   string // below the top folder
+	blocks []block
+	spans  []span // of code inside the text
+	links  []span
+	heads  []string // anchors
+}
+
+// A block is what stands between two fences.
+type block struct {
+	info  string // behind the opening fence: "console", "toml"
+	line  int    // of its first line
+	lines []string
+}
+
+type span struct {
+	text string
+	line int
+}
+
+var (
+	codeSpan = regexp.MustCompile("`([^`]+)`")
+	linkSpan = regexp.MustCompile(`\]\(([^)\s]+)\)`)
+	notSlug  = regexp.MustCompile(`[^\p{L}\p{N} _-]`)
+)
+
+func guides(t *testing.T) []guide {
+	t.Helper()
+	const top = "../.."
+	names, err := filepath.Glob(top + "/docs/*.md")
+	if err != nil || len(names) < 5 {
+		t.Fatalf("the guides are %q, %v", names, err)
+	}
+	var list []guide
+	for _, name := range append(names, top+"/README.md", top+"/CONTRIBUTING.md", top+"/CHANGELOG.md") {
+		text, err := os.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		rel, err := filepath.Rel(top, name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		list = append(list, parseGuide(filepath.ToSlash(rel), string(text)))
+	}
+	return list
+}
+
+func parseGuide(name, text string) guide {
+	g := guide{name: name}
+	var in *block
+	for i, line := range strings.Split(text, "\n") {
+		info, fence := strings.CutPrefix(strings.TrimSpace(line), "```")
+		switch {
+		case fence && in == nil:
+			in = &block{info: info, line: i + 2}
+		case fence:
+			g.blocks = append(g.blocks, *in)
+			in = nil
+		case in != nil:
+			in.lines = append(in.lines, line)
+		case strings.HasPrefix(line, "#"):
+			head := strings.ToLower(strings.TrimSpace(strings.TrimLeft(line, "#")))
+			g.heads = append(g.heads, strings.ReplaceAll(notSlug.ReplaceAllString(head, ""), " ", "-"))
+			fallthrough
+		default:
+			if strings.HasPrefix(line, "    ") { // an indented block is code too
+				g.spans = append(g.spans, span{strings.TrimSpace(line), i + 1})
+			}
+			for _, m := range codeSpan.FindAllStringSubmatch(line, -1) {
+				g.spans = append(g.spans, span{m[1], i + 1})
+			}
+			for _, m := range linkSpan.FindAllStringSubmatch(line, -1) {
+				g.links = append(g.links, span{m[1], i + 1})
+			}
+		}
+	}
+	return g
+}
+
+// code is everything of a guide that is set as code, but not what a console prints.
+func (g guide) code() []span {
+	list := slices.Clone(g.spans)
+	for _, b := range g.blocks {
+		console := strings.HasPrefix(b.info, "console")
+		for i, line := range b.lines {
+			if console && !strings.HasPrefix(line, "$ ") {
+				continue
+			}
+			list = append(list, span{line, b.line + i})
+		}
+	}
+	return list
+}
+
+var exitComment = regexp.MustCompile(`#\s*exit (\d+)\s*$`)
+
+// What a guide shows as a session works as shown: a block marked "console" is typed into a
+// shell, its lines beginning with "$ ". The lines between are in the output, in their order,
+// with "…" for anything; "# exit N" is the status if it is not 0. A block "console example"
+// needs what a test does not have, or shows what differs between machines, and is not run.
+func TestGuidesShowWhatHappens(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("the guides show a POSIX shell")
+	}
+	ran := 0
+	for _, g := range guides(t) {
+		for _, b := range g.blocks {
+			if b.info != "console" {
+				continue
+			}
+			s := newSite(t)
+			for at := 0; at < len(b.lines); {
+				line, ok := strings.CutPrefix(b.lines[at], "$ ")
+				if !ok {
+					t.Errorf("%s:%d: a console block begins with a command: \"$ plimsoll …\"", g.name, b.line+at)
+					break
+				}
+				var want []string
+				where := b.line + at
+				for at++; at < len(b.lines) && !strings.HasPrefix(b.lines[at], "$ "); at++ {
+					want = append(want, b.lines[at])
+				}
+				status := 0
+				if m := exitComment.FindStringSubmatch(line); m != nil {
+					status, _ = strconv.Atoi(m[1])
+				}
+				cmd := exec.CommandContext(t.Context(), "sh", "-c", line)
+				cmd.Dir, cmd.Env = s.dir, s.env
+				var out bytes.Buffer
+				cmd.Stdout, cmd.Stderr = &out, &out
+				_ = cmd.Run()
+				ran++
+				if cmd.ProcessState == nil || cmd.ProcessState.ExitCode() != status {
+					t.Errorf("%s:%d: %s: %v, want status %d:\n%s", g.name, where, line, cmd.ProcessState, status, out.Bytes())
+				}
+				if missing := notShown(out.String(), want); missing != "" {
+					t.Errorf("%s:%d: %s: the guide shows %q, which is not in\n%s", g.name, where, line, missing, out.Bytes())
+				}
+			}
+		}
+	}
+	if ran < 5 {
+		t.Errorf("only %d commands were run: this test holds next to nothing", ran)
+	}
+}
+
+// notShown is the first wanted line that the output does not have behind the ones before.
+func notShown(out string, want []string) string {
+	lines := strings.Split(out, "\n")
+	for _, w := range want {
+		words := strings.Join(strings.Fields(w), " ")
+		if words == "" {
+			continue
+		}
+		re := regexp.MustCompile("^" + strings.ReplaceAll(regexp.QuoteMeta(words), "…", ".*") + "$")
+		at := slices.IndexFunc(lines, func(l string) bool { return re.MatchString(strings.Join(strings.Fields(l), " ")) })
+		if at < 0 {
+			return w
+		}
+		lines = lines[at+1:]
+	}
+	return ""
+}
+
+func TestNotShown(t *testing.T) {
+	out := "a  b\nc 12 MiB\nd\n"
+	for _, good := range [][]string{{"a b"}, {"a b", "c … MiB"}, {"…", "d"}, nil, {""}} {
+		if line := notShown(out, good); line != "" {
+			t.Errorf("%q: %q is missing", good, line)
+		}
+	}
+	for _, bad := range [][]string{{"a"}, {"d", "a b"}, {"d", "d"}, {"c … GiB"}} {
+		if notShown(out, bad) == "" {
+			t.Errorf("%q is found in %q", bad, out)
+		}
+	}
+}
+
+// shellWord is enough of a shell's grammar for command lines in a guide.
+var shellWord = regexp.MustCompile(`'[^']*'|"[^"]*"|[^\s'"|;&]+|[|;&]+`)
+
+// Every command and flag of plimsoll that a guide names exists.
+func TestGuidesNameRealFlags(t *testing.T) {
+	root := newRootCommand()
+	root.InitDefaultCompletionCmd()
+	root.InitDefaultHelpCmd()
+	any := map[string]bool{"--help": true, "--version": true}
+	for _, c := range commandsBelow(root) {
+		c.InitDefaultHelpFlag()
+		for _, name := range flagsOf(c) {
+			any[name] = true
+		}
+	}
+	found := 0
+	for _, g := range guides(t) {
+		for _, code := range g.code() {
+			words := shellWord.FindAllString(code.text, -1)
+			for i, w := range words {
+				if w != "plimsoll" && !strings.HasSuffix(w, "/plimsoll") || i+1 == len(words) || i > 0 && words[i-1] == "-C" {
+					continue
+				}
+				if bad := wrongIn(root, words[i+1:]); bad != "" {
+					t.Errorf("%s:%d: %q: there is no %s", g.name, code.line, code.text, bad)
+				}
+				found++
+			}
+			name, _, _ := strings.Cut(strings.Fields(code.text + " x")[0], "=")
+			name, _, _ = strings.Cut(name, "[")
+			if strings.HasPrefix(name, "--") && len(name) > 2 && !any[name] && !strings.HasPrefix(g.name, "CONTRIBUTING") && !foreignFlags[name] {
+				t.Errorf("%s:%d: %q: no command has the flag %s", g.name, code.line, code.text, name)
+			}
+		}
+	}
+	if found < 30 {
+		t.Errorf("the guides name plimsoll %d times only: is the text still taken apart as it is written?", found)
+	}
+}
+
+// foreignFlags are flags of other programs that a guide names alone.
+var foreignFlags = map[string]bool{"--security-opt": true}
+
+func commandsBelow(c *cobra.Command) []*cobra.Command {
+	list := []*cobra.Command{c}
+	for _, sub := range c.Commands() {
+		list = append(list, commandsBelow(sub)...)
+	}
+	return list
+}
+
+func flagsOf(c *cobra.Command) []string {
+	var names []string
+	add := func(f *pflag.Flag) {
+		names = append(names, "--"+f.Name)
+		if f.Shorthand != "" {
+			names = append(names, "-"+f.Shorthand)
+		}
+	}
+	c.Flags().VisitAll(add)
+	c.InheritedFlags().VisitAll(add)
+	return names
+}
+
+// wrongIn is the first word of a command line that plimsoll does not know, or "".
+func wrongIn(root *cobra.Command, words []string) string {
+	c := root
+	for _, w := range words {
+		switch {
+		case w == "--" || strings.ContainsAny(w, "|;&#`") || w == "…":
+			return ""
+		case strings.HasPrefix(w, "-"):
+			name, _, _ := strings.Cut(w, "=")
+			name, _, _ = strings.Cut(name, "[")
+			if c == root && (name == "--help" || name == "--version") {
+				continue
+			}
+			if !slices.Contains(flagsOf(c), name) {
+				return "flag " + name + " of " + c.CommandPath()
+			}
+		case c.HasSubCommands():
+			at := slices.IndexFunc(c.Commands(), func(sub *cobra.Command) bool { return sub.Name() == w })
+			if at < 0 {
+				if c == root && w == "man" || strings.ToLower(w) != w || strings.Contains(w, "|") {
+					return "" // man is made by the library that draws the help; TOOL stands for a word
+				}
+				return "command " + w
+			}
+			c = c.Commands()[at]
+		}
+	}
+	return ""
+}
+
+func TestWrongIn(t *testing.T) {
+	root := newRootCommand()
+	for line, want := range map[string]string{
+		"run --wait=10m -- claude --weit": "",
+		"run --weit -- claude":            "flag --weit of plimsoll run",
+		"config show --tool codex":        "",
+		"stats TOOL --all":                "",
+		"statistics":                      "command statistics",
+		"config shaw":                     "command shaw",
+		"gc -n":                           "",
+		"gc -m":                           "flag -m of plimsoll gc",
+	} {
+		if got := wrongIn(root, strings.Fields(line)); got != want {
+			t.Errorf("%s: %q, want %q", line, got, want)
+		}
+	}
+}
+
+// keyName is a name as keys have them: words with underscores between.
+var keyName = regexp.MustCompile(`^[a-z][a-z0-9]*(_[a-z0-9]+)+$`)
+
+// foreignNames are names with underscores that guides use and that are not ours.
+var foreignNames = []string{"ru_maxrss", "oom_score_adj", "inactive_file", "peak_rss", "proc_info", "page_size"}
+
+// Every key, environment variable and TOML example that a guide names is understood.
+func TestGuidesNameRealKeys(t *testing.T) {
+	known := map[string]bool{}
+	variables := map[string]bool{
+		"PLIMSOLL_STATE_DIR": true, "PLIMSOLL_CACHE_DIR": true, "PLIMSOLL_CONFIG": true, "PLIMSOLL_RUN_ID": true,
+		"PLIMSOLL_RESOURCES_KEY": true, "PLIMSOLL_TOOLS_NAME_KEY": true, // as patterns
+	}
+	for _, k := range config.Keys() {
+		known[k.Name], variables[k.Variable()] = true, true
+		for _, a := range k.Aliases {
+			known[a.Name] = true
+		}
+	}
+	for _, v := range []any{journal.Report{}, app.Stat{}, app.BacktestRow{}, app.Prediction{}, app.Slot{}, app.Doctor{}, app.Decision{}, app.Collection{}} {
+		jsonNames(reflect.TypeOf(v), known)
+	}
+	for _, name := range foreignNames {
+		known[name] = true
+	}
+	variable := regexp.MustCompile(`\bPLIMSOLL_[A-Z_]*[A-Z]\b`)
+	for _, g := range guides(t) {
+		if g.name == "CONTRIBUTING.md" {
+			continue // it is about the gate, which has names of its own
+		}
+		for _, code := range g.code() {
+			for _, name := range variable.FindAllString(code.text, -1) {
+				if !variables[name] {
+					t.Errorf("%s:%d: nothing reads the variable %s", g.name, code.line, name)
+				}
+			}
+		}
+		for _, code := range g.spans {
+			key, _, assigned := strings.Cut(code.text, " = ")
+			if keyName.MatchString(key) && !known[key] {
+				t.Errorf("%s:%d: %q is no key of the configuration and of no JSON", g.name, code.line, key)
+			}
+			if assigned && keyName.MatchString(key) {
+				checkTOML(t, g, code.line, "[resources]\n"+code.text)
+			}
+		}
+		for _, b := range g.blocks {
+			if b.info == "toml" {
+				checkTOML(t, g, b.line, strings.Join(b.lines, "\n"))
+			}
+		}
+	}
+}
+
+func checkTOML(t *testing.T, g guide, line int, text string) {
+	t.Helper()
+	file := filepath.Join(t.TempDir(), "config.toml")
+	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := config.Check(file); err != nil {
+		t.Errorf("%s:%d: %v", g.name, line, err)
+	}
+}
+
+func jsonNames(of reflect.Type, names map[string]bool) {
+	switch of.Kind() {
+	case reflect.Slice, reflect.Pointer:
+		jsonNames(of.Elem(), names)
+	case reflect.Struct:
+		for f := range of.Fields() {
+			name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
+			names[name] = true
+			jsonNames(f.Type, names)
+		}
+	}
+}
+
+// Links between guides lead somewhere, and the index has every guide.
+func TestGuidesLinkToWhatExists(t *testing.T) {
+	list := guides(t)
+	index := list[slices.IndexFunc(list, func(g guide) bool { return g.name == "docs/README.md" })]
+	for _, g := range list {
+		base, inDocs := strings.CutPrefix(g.name, "docs/")
+		if inDocs && g.name != index.name && !slices.ContainsFunc(index.links, func(l span) bool { return l.text == base }) {
+			t.Errorf("docs/README.md does not list %s", g.name)
+		}
+	}
+	for _, g := range list {
+		for _, l := range g.links {
+			if strings.Contains(l.text, "://") {
+				continue
+			}
+			file, anchor, _ := strings.Cut(l.text, "#")
+			target := g.name
+			if file != "" {
+				target = filepath.ToSlash(filepath.Join(filepath.Dir(g.name), file))
+			}
+			if _, err := os.Stat(filepath.Join("../..", target)); err != nil {
+				t.Errorf("%s:%d: the link to %s leads nowhere", g.name, l.line, l.text)
+				continue
+			}
+			at := slices.IndexFunc(list, func(o guide) bool { return o.name == target })
+			if anchor != "" && at >= 0 && !slices.Contains(list[at].heads, anchor) {
+				t.Errorf("%s:%d: %s has no heading %q, only %q", g.name, l.line, target, anchor, list[at].heads)
+			}
+		}
+	}
+}
