@@ -18,6 +18,7 @@
 //
 // TestMain builds plimsoll and testtool (a small program that reports what it finds)
 // once. Where there is no Go, PLIMSOLL_E2E_BIN names a folder that holds both.
+// PLIMSOLL_E2E_LAYERS="systemd cgroup2" leaves out other layers, where starts are slow.
 // Every process that a test starts carries a cookie in its environment; a test ends by
 // looking for the cookie, so a process that a run left behind is a failure.
 package e2e

@@ -179,14 +179,16 @@ var doctor = sync.OnceValues(func() ([]mode, error) {
 	if err := json.Unmarshal(out, &said); err != nil {
 		return nil, fmt.Errorf("%v: %w in %s", cmd.Args, err, out)
 	}
+	// Where each start is slow, only the layers that are tested nowhere else.
+	only := strings.Fields(os.Getenv("PLIMSOLL_E2E_LAYERS"))
 	var modes []mode
 	for _, l := range said.Layers {
-		if l.Available {
+		if l.Available && (only == nil || slices.Contains(only, l.Name)) {
 			modes = append(modes, mode{l.Name, l.Name})
 		}
 	}
 	if len(modes) == 0 {
-		return nil, fmt.Errorf("%v finds no layer at all: %s", cmd.Args, out)
+		return nil, fmt.Errorf("%v finds no layer to test (of %q, if that names any): %s", cmd.Args, only, out)
 	}
 	return modes, nil
 })
