@@ -34,6 +34,24 @@ func assertClean(t *testing.T, s *site, e *enclosure, agent int) {
 	}
 }
 
+// nextCommand runs the command that must clean up. A child that the supervisor had forked
+// and that has not executed its command yet holds the claim's lock for the supervisor: the
+// run then counts as alive for that moment, and the command after that is the next one.
+func (s *site) nextCommand(after string) {
+	s.t.Helper()
+	for i := 1; ; i++ {
+		if o := s.plimsoll("run", "--quiet", "--enforcement", "off", "--", "true"); o.code != 0 || o.stdout+o.stderr != "" {
+			s.t.Errorf("%s: the next command: %+v", after, o)
+		}
+		if len(s.claims()) == 0 || i == 20 {
+			if i > 1 {
+				s.t.Logf("%s: it took %d commands", after, i)
+			}
+			return
+		}
+	}
+}
+
 // TestASupervisorKilledAtAnyMomentLeavesNothingForGood kills plimsoll after random times;
 // the next command must find and remove whatever there was.
 func TestASupervisorKilledAtAnyMomentLeavesNothingForGood(t *testing.T) {
@@ -56,11 +74,8 @@ func TestASupervisorKilledAtAnyMomentLeavesNothingForGood(t *testing.T) {
 			time.Sleep(after) // the moment is what is tested
 			_ = cmd.Process.Kill()
 			_ = cmd.Wait()
-			next := s.plimsoll("run", "--quiet", "--enforcement", "off", "--", "true")
+			s.nextCommand(fmt.Sprint(layer, ", killed after ", after))
 			in.Close()
-			if next.code != 0 || next.stdout+next.stderr != "" {
-				t.Errorf("%s, killed after %v: the next run: %+v", layer, after, next)
-			}
 			assertClean(t, s, e, pidIn(t, ready))
 			if t.Failed() {
 				t.Fatalf("%s, round %d, killed after %v", layer, i, after)
@@ -92,9 +107,7 @@ func TestASupervisorKilledAtAChosenMoment(t *testing.T) {
 			until(t, moment, func() bool { return seen(s, e, ready) })
 			_ = cmd.Process.Kill()
 			_ = cmd.Wait()
-			if o := s.plimsoll("run", "--quiet", "--enforcement", "off", "--", "true"); o.code != 0 {
-				t.Errorf("%s, %s: the next run: %+v", layer, moment, o)
-			}
+			s.nextCommand(layer + ", killed when " + moment)
 			in.Close()
 			assertClean(t, s, e, pidIn(t, ready))
 			if t.Failed() {
@@ -120,9 +133,7 @@ func TestKilledWhileItEndsLeftovers(t *testing.T) {
 		until(t, "the daemon runs", func() bool { body, err := os.ReadFile(pidFile); return err == nil && len(body) > 0 })
 		_ = cmd.Process.Kill()
 		_ = cmd.Wait()
-		if o := s.plimsoll("run", "--quiet", "--enforcement", "off", "--", "true"); o.code != 0 {
-			t.Errorf("%s: the next run: %+v", layer, o)
-		}
+		s.nextCommand(layer)
 		body, _ := os.ReadFile(pidFile)
 		var daemon int
 		_, _ = fmt.Sscan(string(body), &daemon)

@@ -1,0 +1,219 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+
+	"github.com/creack/pty"
+)
+
+// TestManyProcessesAtOnce: eight shells that each run a command fifty times, with three
+// slots between them. Lock files that the command takes, and nothing of ours, tell that no
+// more than three ever ran.
+func TestManyProcessesAtOnce(t *testing.T) {
+	t.Parallel()
+	const shells, slots = 8, 3
+	runs := 50
+	if testing.Short() {
+		runs = 10
+	}
+	s := newSite(t)
+	e := s.enclose()
+	s.configure(fmt.Sprintf("[tools.codex]\nmax_concurrent = %d\n", slots))
+	locks := t.TempDir()
+	var wg sync.WaitGroup
+	for shell := range shells {
+		wg.Go(func() {
+			for run := range runs {
+				line := []string{"run", "--quiet", "--wait", "--tool", "codex", "--"}
+				if (shell+run)%10 == 0 { // the inner run takes no slot of its own, whatever it counts as
+					line = append(line, "plimsoll", "run", "--quiet", "--tool", "codex", "--")
+				}
+				o := s.plimsoll(append(line, "agent", "slot", locks, fmt.Sprint(slots))...)
+				if o.code != 0 || o.stdout+o.stderr != "" {
+					t.Errorf("shell %d, run %d: %+v", shell, run, o)
+					return
+				}
+			}
+		})
+	}
+	wg.Wait()
+	nested := 0
+	for shell := range shells {
+		for run := range runs {
+			if (shell+run)%10 == 0 {
+				nested++
+			}
+		}
+	}
+	sum := s.summary("codex")
+	if want := int64(shells*runs + nested); sum.Recorded != want {
+		t.Errorf("recorded %d, want %d", sum.Recorded, want)
+	}
+	if want := min(200, shells*runs+nested); sum.Samples != want {
+		t.Errorf("kept %d, want %d", sum.Samples, want)
+	}
+	assertClean(t, s, e, 0)
+}
+
+func TestWithoutWaitTheErrorNamesWhoHoldsWhat(t *testing.T) {
+	t.Parallel()
+	s := newSite(t)
+	s.configure("[tools.codex]\nmax_concurrent = 1\n")
+	ready := filepath.Join(s.dir, "ready")
+	cmd := s.command("run", "--quiet", "--tool", "codex", "--", "agent", "ready", ready)
+	in := held(t, cmd)
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	until(t, "the first runs", func() bool { return pidIn(t, ready) != 0 })
+	r, o := s.report("--tool", "codex", "--", "true")
+	if o.code != 125 || r.Outcome != "refused" || o.stdout != "" {
+		t.Errorf("status %d, outcome %s, %q", o.code, r.Outcome, o.stdout)
+	}
+	contains(t, "the refusal", o.stderr, "codex", "web", pidOf(cmd), "--wait")
+	if o := s.plimsoll("run", "--quiet", "--wait=50ms", "--tool", "codex", "--", "true"); o.code != 125 {
+		t.Errorf("after a wait: %+v", o)
+	}
+	if o := s.plimsoll("run", "--quiet", "--tool", "claude", "--", "true"); o.code != 0 {
+		t.Errorf("another tool has slots of its own: %+v", o)
+	}
+	in.Close()
+	if err := cmd.Wait(); err != nil {
+		t.Error(err)
+	}
+	if o := s.plimsoll("run", "--quiet", "--tool", "codex", "--", "true"); o.code != 0 {
+		t.Errorf("the slot is free again: %+v", o)
+	}
+}
+
+// TestCtrlCLeavesTheQueue, in a terminal and without one.
+func TestCtrlCLeavesTheQueue(t *testing.T) {
+	t.Parallel()
+	s := newSite(t)
+	s.configure("[tools.codex]\nmax_concurrent = 1\n")
+	ready := filepath.Join(s.dir, "ready")
+	first := s.command("run", "--quiet", "--tool", "codex", "--", "agent", "ready", ready)
+	in := held(t, first)
+	if err := first.Start(); err != nil {
+		t.Fatal(err)
+	}
+	until(t, "the first runs", func() bool { return pidIn(t, ready) != 0 })
+	queued := func() bool {
+		for _, slot := range s.slots() {
+			if slot.Position > 0 {
+				return true
+			}
+		}
+		return false
+	}
+
+	waiter := s.command("run", "--wait", "--tool", "codex", "--", "touch", "ran")
+	if err := waiter.Start(); err != nil {
+		t.Fatal(err)
+	}
+	until(t, "it waits", queued)
+	_ = waiter.Process.Signal(syscall.SIGINT)
+	_ = waiter.Wait()
+	if code := waiter.ProcessState.ExitCode(); code != 130 {
+		t.Errorf("status %d, want 130", code)
+	}
+	if queued() {
+		t.Errorf("it is still in the queue: %+v", s.slots())
+	}
+
+	typed := s.command("run", "--wait", "--tool", "codex", "--", "touch", "ran")
+	typed.Env = append(typed.Env, "TERM=xterm")
+	tty, err := pty.Start(typed)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer tty.Close()
+	screen := make([]byte, 0, 4096)
+	buf := make([]byte, 4096)
+	for !strings.Contains(string(screen), "Ctrl-C") {
+		n, err := tty.Read(buf)
+		if err != nil {
+			t.Fatalf("%v after %q", err, screen)
+		}
+		screen = append(screen, buf[:n]...)
+	}
+	contains(t, "the screen", string(screen), "waiting for", "1 of 1")
+	if _, err := tty.Write([]byte{3}); err != nil {
+		t.Fatal(err)
+	}
+	_ = typed.Wait()
+	if code := typed.ProcessState.ExitCode(); code != 130 {
+		t.Errorf("in a terminal: status %d, want 130", code)
+	}
+	if queued() {
+		t.Errorf("it is still in the queue: %+v", s.slots())
+	}
+
+	// One that is killed in the queue leaves it, too.
+	killed := s.command("run", "--wait", "--tool", "codex", "--", "touch", "ran")
+	if err := killed.Start(); err != nil {
+		t.Fatal(err)
+	}
+	until(t, "it waits", queued)
+	_ = killed.Process.Kill()
+	_ = killed.Wait()
+	if o := s.plimsoll("run", "--quiet", "--tool", "claude", "--", "true"); o.code != 0 || queued() {
+		t.Errorf("%+v, slots %+v", o, s.slots())
+	}
+	in.Close()
+	if err := first.Wait(); err != nil {
+		t.Error(err)
+	}
+	if _, err := os.Stat(filepath.Join(s.dir, "ran")); err == nil {
+		t.Error("one that left the queue ran")
+	}
+	if files := s.claims(); len(files) != 0 {
+		t.Errorf("claims are left: %v", files)
+	}
+}
+
+// TestARunInsideARun: under each layer, the inner run draws on the outer's claim, and its
+// group is under the outer's.
+func TestARunInsideARun(t *testing.T) {
+	t.Parallel()
+	s := newSite(t)
+	e := s.enclose()
+	s.configure("[resources]\nmax_concurrent_total = 1\n")
+	for _, outer := range layersHere() {
+		for _, inner := range layersHere() {
+			o := s.plimsoll("run", "--quiet", "--layer", outer, "--memory-max", "300M", "--",
+				"plimsoll", "run", "--quiet", "--layer", inner, "--memory-max", "200M", "--",
+				"sh", "-c", "cat /proc/self/cgroup; exit 9")
+			if o.code != 9 || o.stderr != "" {
+				t.Errorf("%s in %s: %+v", inner, outer, o)
+			}
+			if outer == "cgroup1" && inner == "cgroup1" && strings.Count(memoryGroup(o.stdout), "plimsoll-") != 2 {
+				t.Errorf("the inner group is not under the outer's: %s", memoryGroup(o.stdout))
+			}
+		}
+	}
+	o := s.plimsoll("run", "--quiet", "--", "plimsoll", "slots", "--json")
+	if o.code != 0 || strings.Count(o.stdout, `"id"`) != 1 {
+		t.Errorf("slots seen from inside: %+v", o)
+	}
+	o = s.plimsoll("run", "--quiet", "--", "plimsoll", "run", "--quiet", "--", "plimsoll", "run", "--quiet", "--", "plimsoll", "slots", "--json")
+	if o.code != 0 || strings.Count(o.stdout, `"id"`) != 3 || strings.Count(o.stdout, `"parent"`) != 2 {
+		t.Errorf("three deep: %+v", o)
+	}
+	assertClean(t, s, e, 0)
+}
+
+func memoryGroup(groups string) string {
+	for line := range strings.Lines(groups) {
+		if strings.Contains(line, ":memory:") {
+			return strings.TrimSpace(line)
+		}
+	}
+	return ""
+}
