@@ -66,7 +66,7 @@ func (a *App) OpenLedger(warn func(admission.Warning)) (*admission.Ledger, error
 	if err != nil {
 		return nil, err
 	}
-	return admission.Open(admission.Options{Dir: dir, Current: guard.Current, Reap: guard.Reap, Warn: warn})
+	return admission.Open(admission.Options{Dir: dir, Shared: a.sharedLedger(), Current: guard.Current, Reap: guard.Reap, Warn: warn})
 }
 
 // OpenHistory names the history of peaks; the error says why there is none.

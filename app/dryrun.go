@@ -151,7 +151,9 @@ func (a *App) Doctor(ctx context.Context) (Doctor, error) {
 	if err != nil {
 		return Doctor{}, err
 	}
-	return doctorOf(ctx, settings.Layers), nil
+	d := doctorOf(ctx, settings.Layers)
+	d.Notes = append(d.Notes, sharedNotes(settings.SharedLedger)...)
+	return d, nil
 }
 
 func doctorOf(ctx context.Context, layers []string) Doctor {

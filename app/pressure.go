@@ -215,7 +215,7 @@ type ledgerPeers struct {
 	last   map[string]sandbox.Remains // of the runs of the last list
 }
 
-// Holders lists who holds; those who wait use nothing yet.
+// Holders lists who of this user holds; those who wait use nothing yet.
 func (p *ledgerPeers) Holders(ctx context.Context) ([]pressure.Holder, error) {
 	all, err := p.ledger.Holders(ctx)
 	if err != nil {
@@ -224,7 +224,7 @@ func (p *ledgerPeers) Holders(ctx context.Context) ([]pressure.Holder, error) {
 	p.last = make(map[string]sandbox.Remains, len(all))
 	list := make([]pressure.Holder, 0, len(all))
 	for _, h := range all {
-		if h.State == admission.Waiting {
+		if h.State == admission.Waiting || h.User != "" { // another user's run is watched by its own supervisor
 			continue
 		}
 		var record claimRecord

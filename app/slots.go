@@ -13,6 +13,9 @@ import (
 type Slot struct {
 	Tool    string `json:"tool"`
 	Project string `json:"project"`
+	// User is the name of another user whose run it is, seen through shared_ledger; Project and PID are
+	// not known then. "" for our own.
+	User string `json:"user,omitempty"`
 	// PID is the plimsoll process that holds the claim.
 	PID              int         `json:"pid"`
 	ReservationBytes limit.Bytes `json:"reservation_bytes"`
@@ -34,7 +37,8 @@ type Slot struct {
 }
 
 // Slots lists the runs of this user on this host: first those that hold a claim, oldest
-// first, then those that wait, in the order of the queue. The list is never nil.
+// first, then those of other users that are seen, then those that wait, in the order of the queue. The
+// list is never nil.
 func (a *App) Slots(ctx context.Context) ([]Slot, error) {
 	ledger, err := a.OpenLedger(a.warnLedger)
 	if err != nil {
@@ -48,7 +52,7 @@ func (a *App) Slots(ctx context.Context) ([]Slot, error) {
 	waiting := 0
 	for _, h := range holders {
 		s := Slot{
-			Tool: h.Tool, Project: h.Project, PID: h.Owner.PID, ReservationBytes: h.Reservation, CurrentBytes: h.Current,
+			Tool: h.Tool, Project: h.Project, User: h.User, PID: h.Owner.PID, ReservationBytes: h.Reservation, CurrentBytes: h.Current,
 			Since: h.Since, State: h.State, ID: h.ID, Parent: h.Parent, Forced: h.Forced, StaleWhy: h.StaleWhy,
 		}
 		if h.State == admission.Waiting {

@@ -165,7 +165,7 @@ var keys = []*Key{
 	},
 	{
 		Name: "shared_ledger", Type: TypeDirectory, Project: ProjectNever, example: `"/var/lib/plimsoll/shared"`,
-		Doc: "Directory through which several users see each other's claims; empty means each user for himself.",
+		Doc: "Directory through which several users reckon with each other's claims, made by an admin (root's, mode 1777); empty means each user for himself.",
 		set: func(s *Settings, v any) { s.SharedLedger = v.(string) },
 	},
 	{

@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"io"
+	"strconv"
 	"text/tabwriter"
 	"time"
 
@@ -17,8 +18,8 @@ func newSlotsCommand(open opener) *cobra.Command {
 		Use:   "slots",
 		Short: "List who holds memory and slots, and who waits",
 		Long: "List the runs of this user on this host: what each has reserved, what it uses now, and who waits in\n" +
-			"which order. A run is stale when its plimsoll was killed and nothing has cleaned up after it yet;\n" +
-			"the next run does, or plimsoll gc.",
+			"which order. With shared_ledger set, the runs of other users are listed too. A run is stale when its\n" +
+			"plimsoll was killed and nothing has cleaned up after it yet; the next run does, or plimsoll gc.",
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			a, err := open(cmd)
@@ -61,8 +62,12 @@ func printSlots(out io.Writer, slots []app.Slot, now time.Time) error {
 		if holding++; holding == 1 {
 			fmt.Fprintln(w, "TOOL\tPROJECT\tPID\tRESERVED\tUSED\tSINCE\tSTATE")
 		}
-		fmt.Fprintf(w, "%s\t%s\t%d\t%s\t%s\t%s\t%s\n",
-			s.Tool, s.Project, s.PID, s.ReservationBytes.Human(), s.CurrentBytes.Human(), ago(s.Since, now), stateOf(s))
+		whose, pid := s.Project, strconv.Itoa(s.PID)
+		if s.User != "" {
+			whose, pid = "user "+s.User, "-"
+		}
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\t%s\n",
+			s.Tool, whose, pid, s.ReservationBytes.Human(), s.CurrentBytes.Human(), ago(s.Since, now), stateOf(s))
 	}
 	return w.Flush()
 }

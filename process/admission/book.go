@@ -76,6 +76,7 @@ type book struct {
 	file     ledgerFile
 	changed  bool
 	warnings []Warning
+	others   []Holder // claims of other users
 }
 
 func (b *book) warn(about, path, format string, args ...any) {

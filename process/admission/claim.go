@@ -33,6 +33,7 @@ type Claim struct {
 	released bool
 	use      *os.File
 	usedAt   time.Time
+	shared   *sharedClaim // nil when other users do not see it
 }
 
 // ID is the claim's name, for PLIMSOLL_RUN_ID.
@@ -74,8 +75,9 @@ func (c *Claim) Record(remains any) error {
 	return nil
 }
 
-// Observe publishes what the run uses now, in bytes, for layers that keep no account
-// another process could read. Calls within [ObserveEvery] of the last write do nothing.
+// Observe publishes what the run uses now, in bytes: for layers that keep no account
+// another process could read, and for other users, who count a run that never calls it with all that it has
+// reserved. Calls within [ObserveEvery] of the last write do nothing.
 func (c *Claim) Observe(current limit.Bytes) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -93,7 +95,12 @@ func (c *Claim) Observe(current limit.Bytes) error {
 		c.use = f
 	}
 	c.usedAt = time.Now()
-	return writeUse(c.use, max(0, current))
+	err := writeUse(c.use, max(0, current))
+	if c.shared != nil {
+		c.shared.note.Current = max(0, current)
+		err = errors.Join(err, c.shared.write())
+	}
+	return err
 }
 
 // Release frees the reservation and the slot. Call it when the whole tree of the run is
@@ -110,6 +117,9 @@ func (c *Claim) release(ctx context.Context) error {
 	c.released = true
 	if c.use != nil {
 		c.use.Close()
+	}
+	if c.shared != nil {
+		c.shared.remove()
 	}
 	failpoint("release")
 	err := c.ledger.locked(ctx, func(b *book) error {

@@ -49,13 +49,29 @@
 // name and rebuilt from the claim files, with a [Warning]. Nothing is flushed to disk: the
 // page cache survives the death of a process, and no claim survives the host.
 //
-// Files have mode 0600 and directories 0700: claims of other users are not seen. A
-// directory shared by users is not supported.
+// Files have mode 0600 and directories 0700: nobody else sees them.
+//
+// # Other users
+//
+// Each user has a ledger, slots and a queue alone. With [Options].Shared the memory is reckoned together: a
+// claim that stands for itself also appears in that directory, which an admin made (root's, mode 1777), as
+//
+//	BOOT.UID.ID.claim   0644, locked by its owner while it lives: tool, reservation, use, since
+//	BOOT.UID.ID.new     0600, the same before it is filled and locked
+//	lock                0644, held during a decision and for what that publishes
+//
+// The sum then holds back what other users' live claims have reserved and do not use yet. Nothing
+// in that directory is believed: links are not followed, pipes not waited for, files of another
+// owner or size or content than their name promises are ignored with a [Warning], the claims of
+// one user count for at most what the machine has, and the lock is waited for during
+// [SharedLockTimeout] at most. What a dead owner left counts for nothing, and the next command of its
+// user or of root removes it. A user who means harm can still claim all there is, as he could
+// use it; --force goes ahead.
 //
 // # Concurrency, cost, tests
 //
 // Everything is safe for concurrent use by goroutines and by processes. Acquire and
 // Release on an idle ledger take well under a millisecond together; cost grows with
-// the number of claims (a few file operations each). A ledger holds at most [MaxClaims] claims and
+// the number of claims (a few file operations each), those of other users included. A ledger holds at most [MaxClaims] claims and
 // [MaxWaiters] waiters. Tests start real processes and kill or stop them at every step.
 package admission

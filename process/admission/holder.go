@@ -1,10 +1,12 @@
 package admission
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -31,6 +33,9 @@ type Holder struct {
 	State   State
 	Tool    string
 	Project string
+	// User is the name of another user, whose run is seen through [Options.Shared]; "" for our own.
+	// Nothing is known of such a run's Project, Owner.PID and Remains.
+	User string
 	// Parent is the claim that this run draws on, "" when it stands for itself.
 	Parent string
 	// Reservation is what it asked for, in bytes.
@@ -46,6 +51,11 @@ type Holder struct {
 	Remains json.RawMessage
 	// StaleWhy says why a stale claim could not be cleaned up.
 	StaleWhy string
+}
+
+// sortHolders puts the oldest first.
+func sortHolders(list []Holder) {
+	slices.SortFunc(list, func(a, b Holder) int { return cmp.Or(a.Since.Compare(b.Since), cmp.Compare(a.ID, b.ID)) })
 }
 
 // holder fills in what the ledger file does not have.
@@ -93,16 +103,18 @@ func writeUse(f *os.File, n limit.Bytes) error {
 	return err
 }
 
-// Holders lists everybody in the ledger: first who holds, oldest first, then who waits,
-// in the order of the queue. Runs whose owner is dead are listed as stale until the next
+// Holders lists everybody in the ledger: first who holds, oldest first, then the runs of other
+// users, then who waits, in the order of the queue. Runs whose owner is dead are listed as stale until the next
 // [Ledger.Sweep] or [Ledger.Acquire]; waiters whose owner is dead are left out.
 func (l *Ledger) Holders(ctx context.Context) ([]Holder, error) {
 	var list []Holder
+	others := l.others(false)
 	err := l.locked(ctx, func(b *book) error {
 		b.reconcile(0, nil)
 		for _, e := range b.holding() {
 			list = append(list, b.holder(e))
 		}
+		list = append(list, others...)
 		for _, e := range b.waiting() {
 			list = append(list, b.holder(e))
 		}

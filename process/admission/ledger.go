@@ -32,6 +32,10 @@ type Options struct {
 	// Dir is the runtime directory; the ledger lives in Dir/ledger/BOOT. It is made with
 	// mode 0700 when it is missing.
 	Dir string
+	// Shared is a directory, made by an admin (root's, mode 1777), through which the claims of other users
+	// count in the sum and ours in theirs; "" is none. When it is not fit for that, a
+	// [Warning] with a [*SharedError] says so, and each user is alone. Unix only.
+	Shared string
 	// LockTimeout bounds the wait for the ledger's lock ([DefaultLockTimeout]).
 	LockTimeout time.Duration
 	// Current tells what a holder uses now, in bytes; 0 when it cannot tell, and then what
@@ -52,13 +56,13 @@ type Options struct {
 
 // Warning is something the user should know that stops nothing.
 type Warning struct {
-	// About is the subject: "ledger", "stale", "headroom", "nested" or "bound".
+	// About is the subject: "ledger", "stale", "headroom", "nested", "shared" or "bound".
 	About string
 	// Text says what happened and what was done about it.
 	Text string
 	// Path is the file it is about, if any: a damaged ledger is here under its new name.
 	Path string
-	// Err is the cause of a "stale" warning: what Reap returned.
+	// Err is the cause of a "stale" warning: what Reap returned; for some "shared" ones a [*SharedError].
 	Err error
 }
 
@@ -89,10 +93,11 @@ var ErrNewer = errors.New("it was written by a newer version of plimsoll; update
 // Ledger is the record of who holds and who waits on this host since it booted. It is
 // safe for concurrent use, by goroutines and by processes.
 type Ledger struct {
-	opts  Options
-	dir   string // of this boot
-	owner Owner
-	bell  func(dir string) bell
+	opts    Options
+	dir     string // of this boot
+	owner   Owner
+	bell    func(dir string) bell
+	sharing sharing
 }
 
 // Open finds or makes the ledger of this boot. The error is an [*UnavailableError].
@@ -121,6 +126,7 @@ func Open(o Options) (*Ledger, error) {
 	if !o.KeepOld {
 		l.oldBoots(bootsAtOnce, removeBoot)
 	}
+	l.checkShared()
 	return l, nil
 }
 

@@ -36,6 +36,7 @@ func TestMain(m *testing.M) {
 
 var children = map[string]func(args []string) error{
 	"many": childMany, "hold": childHold, "wait": childWait, "life": childLife,
+	"share": childShare, "turns": childTurns, "beside": childBeside,
 }
 
 // child starts a part; its first line on standard output is waited for by line.
@@ -54,7 +55,11 @@ func child(t *testing.T, part string, args ...string) *exec.Cmd {
 // start starts a part and returns when it has printed its first line, which it returns.
 func start(t *testing.T, part string, args ...string) (*exec.Cmd, string) {
 	t.Helper()
-	cmd := child(t, part, args...)
+	return begin(t, part, child(t, part, args...))
+}
+
+func begin(t *testing.T, part string, cmd *exec.Cmd) (*exec.Cmd, string) {
+	t.Helper()
 	in, err := cmd.StdinPipe()
 	if err != nil {
 		t.Fatal(err)

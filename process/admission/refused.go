@@ -28,7 +28,7 @@ type Terms struct {
 	// Tool and Total are the slots in use, ToolSlots and TotalSlots how many there may be
 	// (0 is no limit, below 0 is none).
 	Tool, ToolSlots, Total, TotalSlots int
-	// Holders are the runs that hold, oldest first; nested ones are left out.
+	// Holders are the runs that hold, oldest first, and then those of other users; nested ones are left out.
 	Holders []Holder
 }
 
@@ -152,6 +152,9 @@ func (e *Refused) why() string {
 func (e *Refused) holderLines() string {
 	var list []Holder
 	for _, h := range e.Terms.Holders {
+		if h.User != "" && e.Reason != Memory && e.Reason != Turn {
+			continue // slots are each user's own
+		}
 		if e.Reason != ToolSlots || h.Tool == e.Tool && h.StaleWhy == "" {
 			list = append(list, h)
 		}
@@ -170,7 +173,11 @@ func (e *Refused) holderLines() string {
 		if h.State == Stale {
 			state = "owner is gone"
 		}
-		fmt.Fprintf(w, "  %-9s\t%s\t%s\tpid %d\t%s reserved\t%s used\t%s\n", label, h.Tool, h.Project, h.Owner.PID, mibUp(h.Reservation), mibUp(h.Current), state)
+		whose, pid := h.Project, fmt.Sprintf("pid %d", h.Owner.PID)
+		if h.User != "" {
+			whose, pid = "user "+h.User, ""
+		}
+		fmt.Fprintf(w, "  %-9s\t%s\t%s\t%s\t%s reserved\t%s used\t%s\n", label, h.Tool, whose, pid, mibUp(h.Reservation), mibUp(h.Current), state)
 	}
 	w.Flush()
 	if more := len(list) - shownHolders; more > 0 {
@@ -198,7 +205,9 @@ func (e *Refused) next() []string {
 		return append(steps, "start it anyway: --force")
 	}
 	steps = append(steps, "queue for it: --wait, or --wait=10m")
-	if h, ok := e.largest(); ok {
+	if h, ok := e.largest(); ok && h.User != "" {
+		steps = append(steps, fmt.Sprintf("ask user %s to end %s, which holds %s", h.User, h.Tool, mibUp(h.Reservation)))
+	} else if ok {
 		steps = append(steps, fmt.Sprintf("end %s (pid %d), which holds %s", h.Tool, h.Owner.PID, mibUp(h.Reservation)))
 	}
 	switch e.Reason {
@@ -220,7 +229,7 @@ func (e *Refused) next() []string {
 
 func (e *Refused) largest() (most Holder, ok bool) {
 	for _, h := range e.Terms.Holders {
-		if h.State == Stale || e.Reason == ToolSlots && h.Tool != e.Tool {
+		if h.State == Stale || e.Reason == ToolSlots && h.Tool != e.Tool || h.User != "" && e.Reason != Memory && e.Reason != Turn {
 			continue
 		}
 		if !ok || h.Reservation > most.Reservation {

@@ -118,7 +118,9 @@ func (l *Ledger) Preview(ctx context.Context, r Request) (Terms, error) {
 		return Terms{}, err
 	}
 	var terms Terms
+	others := l.others(false)
 	err := l.locked(ctx, func(b *book) error {
+		b.others = others
 		b.reconcile(0, nil)
 		v := b.decide(b.newEntry(r), b.waiting(), r)
 		terms = v.terms
@@ -139,6 +141,7 @@ type acquisition struct {
 	spent   time.Duration        // on cleaning up since we last slept
 	claim   *Claim               // once our files are there
 	queued  bool
+	tidied  bool // the shared directory, once
 	shown   Progress
 	shownAt time.Time
 	warned  bool // of a headroom that cannot be read
@@ -196,7 +199,11 @@ type step struct {
 
 func (a *acquisition) step(ctx context.Context) (s step, err error) {
 	l, r := a.ledger, a.request
+	defer l.serialise(ctx)()
+	others := l.others(!a.tidied)
+	a.tidied = true
 	err = l.locked(ctx, func(b *book) error {
+		b.others = others
 		take := reapAtOnce
 		if a.spent >= sweepBudget {
 			take = 0
@@ -311,6 +318,7 @@ func (a *acquisition) admit(b *book, e *entry, v verdict) error {
 	}
 	c := a.claim
 	c.entry, c.terms, c.waited = *e, v.terms, time.Since(a.began)
+	c.shared = b.share(e)
 	if e.Parent != "" {
 		if above := b.find(e.Parent); above != nil {
 			c.parent = b.holder(above)

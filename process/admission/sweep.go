@@ -27,6 +27,7 @@ type Swept struct {
 func (l *Ledger) Sweep(ctx context.Context, reap func(Holder) error) (Swept, error) {
 	var done Swept
 	tried := map[string]time.Time{}
+	l.others(true)
 	for {
 		if ctx.Err() != nil {
 			return done, context.Cause(ctx)

@@ -1,0 +1,41 @@
+package app
+
+import (
+	"fmt"
+	"runtime"
+
+	"github.com/plimsoll/plimsoll/process/admission"
+)
+
+// sharedLedger is the directory through which users see each other's claims, "" for none. A
+// project file may not set it.
+func (a *App) sharedLedger() string {
+	settings, err := a.Config.For("")
+	if err != nil { // told by what needs the settings
+		return ""
+	}
+	return settings.SharedLedger
+}
+
+// sharedNotes say which directory shares claims and what is seen there.
+func sharedNotes(dir string) []string {
+	if dir == "" {
+		if runtime.GOOS == "windows" { // where nothing could be set
+			return nil
+		}
+		return []string{"Runs of other users are not seen: no shared_ledger is set."}
+	}
+	others, warnings, err := admission.Others(dir)
+	if err != nil {
+		return []string{"Runs of other users are not seen: " + err.Error() + "."}
+	}
+	runs := "runs"
+	if len(others) == 1 {
+		runs = "run"
+	}
+	notes := []string{fmt.Sprintf("Claims are shared with other users through %s: %d %s of theirs seen now.", dir, len(others), runs)}
+	for _, w := range warnings {
+		notes = append(notes, w.Text)
+	}
+	return notes
+}

@@ -1,0 +1,248 @@
+package admission
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"sync"
+	"time"
+
+	"github.com/plimsoll/plimsoll/limit"
+)
+
+// Bounds of a shared directory, which anybody may write.
+const (
+	// MaxShared is how many of its files are looked at; what is beyond is not seen, with a [Warning].
+	MaxShared = 4096
+	// SharedLockTimeout is how long a decision waits for those of other users, whoever
+	// holds the lock and why ever. Then it goes on, with a warning.
+	SharedLockTimeout = 2 * time.Second
+
+	sharedRetry = 30 * time.Second // after a timeout the lock is only tried, so that a stopped process costs 2 s once and not at each poll
+	draftKept   = time.Minute      // a file is filled and named within a millisecond
+)
+
+// SharedError says why claims are not shared with other users through a directory.
+type SharedError struct {
+	Dir string
+	Err error
+}
+
+// Error names the directory and the cause.
+func (e *SharedError) Error() string {
+	return fmt.Sprintf("claims are not shared with other users through %s: %v", e.Dir, e.Err)
+}
+
+// Unwrap returns the cause.
+func (e *SharedError) Unwrap() error { return e.Err }
+
+// ErrSharedLocked is wrapped by a [SharedError] in a warning when the lock of the shared directory was
+// not released in time.
+var ErrSharedLocked = errors.New("its lock is held by another process, which may be stopped; this decision does not wait for it any longer")
+
+// Others lists the live claims of other users in a shared directory ([Options].Shared), without
+// a lock and without changing anything, and says which files there are ignored. The
+// error is a [*SharedError]. A directory that is fit for sharing and empty is no error.
+func Others(dir string) ([]Holder, []Warning, error) {
+	d, err := openShared(dir)
+	if err != nil {
+		return nil, nil, &SharedError{dir, err}
+	}
+	defer d.close()
+	seen, err := d.scan(self().Boot, false)
+	if err != nil {
+		return nil, nil, &SharedError{dir, err}
+	}
+	return seen.others, seen.warnings(dir), nil
+}
+
+// sighting is what one look into the shared directory found.
+type sighting struct {
+	others []Holder
+	odd    []string // files that are ignored, and why
+	more   bool     // than MaxShared files are there
+}
+
+// warnings are at most two, however many files somebody puts there.
+func (s sighting) warnings(dir string) []Warning {
+	var list []Warning
+	if len(s.odd) > 0 {
+		text := fmt.Sprintf("a file in %s is ignored: %s", dir, s.odd[0])
+		if len(s.odd) > 1 {
+			text = fmt.Sprintf("%d files in %s are ignored, the first: %s", len(s.odd), dir, s.odd[0])
+		}
+		list = append(list, Warning{About: "shared", Path: dir, Text: text})
+	}
+	if s.more {
+		list = append(list, Warning{About: "shared", Path: dir, Text: fmt.Sprintf(
+			"more than %d files are in %s: some claims of other users are not seen; look whose they are (ls -l) and remove them", MaxShared, dir)})
+	}
+	return list
+}
+
+// sharing is a ledger's part in a shared directory.
+type sharing struct {
+	mu      sync.Mutex
+	said    map[string]bool
+	stuckAt time.Time // when the lock was not given back
+}
+
+// maxSaid bounds the warnings that are remembered so as to be given once by each Ledger.
+const maxSaid = 64
+
+// first reports whether a warning was not given yet.
+func (s *sharing) first(text string) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.said[text] || len(s.said) >= maxSaid {
+		return false
+	}
+	if s.said == nil {
+		s.said = map[string]bool{}
+	}
+	s.said[text] = true
+	return true
+}
+
+// patience is how long to wait for the lock.
+func (s *sharing) patience() time.Duration {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if !s.stuckAt.IsZero() && time.Since(s.stuckAt) < sharedRetry {
+		return 0
+	}
+	return SharedLockTimeout
+}
+
+func (s *sharing) stuck() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.stuckAt.IsZero() || time.Since(s.stuckAt) >= sharedRetry {
+		s.stuckAt = time.Now()
+	}
+}
+
+func (l *Ledger) warnShared(w Warning) {
+	if l.sharing.first(w.Text) {
+		l.opts.Warn(w)
+	}
+}
+
+func (l *Ledger) unshared(err error) {
+	e := &SharedError{l.opts.Shared, err}
+	l.warnShared(Warning{About: "shared", Path: l.opts.Shared, Text: e.Error(), Err: e})
+}
+
+// checkShared says at once when there is no sharing.
+func (l *Ledger) checkShared() {
+	if l.opts.Shared == "" {
+		return
+	}
+	d, err := openShared(l.opts.Shared)
+	if err != nil {
+		l.unshared(err)
+		return
+	}
+	d.close()
+}
+
+// others are the live claims of other users. With tidy, files of dead owners are removed that this
+// user may remove. Whatever is wrong is a warning.
+func (l *Ledger) others(tidy bool) []Holder {
+	if l.opts.Shared == "" {
+		return nil
+	}
+	d, err := openShared(l.opts.Shared)
+	if err != nil {
+		l.unshared(err)
+		return nil
+	}
+	defer d.close()
+	seen, err := d.scan(l.owner.Boot, tidy)
+	if err != nil {
+		l.unshared(err)
+	}
+	for _, w := range seen.warnings(l.opts.Shared) {
+		l.warnShared(w)
+	}
+	return seen.others
+}
+
+// serialise takes turns with the decisions of other users, until leave is called. It is taken
+// before the ledger's own lock, so that waiting for other users holds up none of our own runs
+// that do not decide.
+func (l *Ledger) serialise(ctx context.Context) (leave func()) {
+	if l.opts.Shared == "" {
+		return func() {}
+	}
+	d, err := openShared(l.opts.Shared)
+	if err != nil { // said by others
+		return func() {}
+	}
+	defer d.close()
+	lock, err := d.lock(ctx, l.sharing.patience())
+	switch {
+	case ctx.Err() != nil: // told by what comes next
+	case errors.Is(err, ErrSharedLocked):
+		l.sharing.stuck()
+		l.warnShared(Warning{
+			About: "shared", Path: l.opts.Shared, Err: &SharedError{l.opts.Shared, err},
+			Text: fmt.Sprintf("decisions of other users may overlap: %s: %v", l.opts.Shared, err),
+		})
+	case err != nil:
+		l.warnShared(Warning{
+			About: "shared", Path: l.opts.Shared, Err: &SharedError{l.opts.Shared, err},
+			Text: fmt.Sprintf("decisions of other users may overlap: the lock in %s cannot be taken: %v", l.opts.Shared, err),
+		})
+	}
+	if lock == nil {
+		return func() {}
+	}
+	return func() { lock.Close() }
+}
+
+// share shows a claim to other users; without that it is held all the same.
+func (b *book) share(e *entry) *sharedClaim {
+	dir := b.ledger.opts.Shared
+	if dir == "" || e.Parent != "" {
+		return nil
+	}
+	d, err := openShared(dir)
+	if err != nil { // said by others
+		return nil
+	}
+	defer d.close()
+	c, err := d.publish(note{
+		Schema: schema, Boot: b.ledger.owner.Boot, UID: os.Geteuid(), ID: e.ID,
+		Tool: cleanTool(e.Tool), Reservation: min(e.Reservation, maxReserved), Since: e.Since,
+	})
+	if err != nil {
+		b.warn("shared", dir, "other users do not see this run: %v", err)
+		b.warnings[len(b.warnings)-1].Err = &SharedError{dir, err}
+		return nil
+	}
+	return c
+}
+
+// addOthers adds to the ground what other users have reserved and do not use yet. One user
+// counts for at most what the machine has, whatever that user's files say. Slots are each
+// user's own.
+func (b *book) addOthers(g *ground) {
+	sums := map[string]limit.Bytes{}
+	for _, h := range b.others {
+		g.holders = append(g.holders, h)
+		sums[h.User] = add(sums[h.User], max(0, h.Reservation-h.Current))
+	}
+	for name, sum := range sums {
+		if g.known && sum > g.capacity {
+			text := fmt.Sprintf("user %s claims %s, more than this machine's %s, and counts for that only; start anyway with --force",
+				name, mib(sum), mib(g.capacity))
+			if b.ledger.sharing.first("capped " + name) {
+				b.warn("shared", b.ledger.opts.Shared, "%s", text)
+			}
+			sum = g.capacity
+		}
+		g.claimed = add(g.claimed, sum)
+	}
+}

@@ -1,0 +1,36 @@
+//go:build !unix
+
+package admission
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"runtime"
+	"time"
+)
+
+// errNoSharing: owners, sticky directories and locks that bind nobody are what sharing between
+// users who do not trust each other stands on.
+var errNoSharing = fmt.Errorf("users do not share claims on %s: %w", runtime.GOOS, errors.ErrUnsupported)
+
+// sharedDir and sharedClaim are never made here.
+type (
+	sharedDir   struct{}
+	sharedClaim struct{ note note }
+)
+
+func openShared(string) (*sharedDir, error) { return nil, errNoSharing }
+
+func (*sharedDir) close() {}
+
+func (*sharedDir) scan(string, bool) (sighting, error) { return sighting{}, errNoSharing }
+
+func (*sharedDir) lock(context.Context, time.Duration) (*os.File, error) { return nil, errNoSharing }
+
+func (*sharedDir) publish(note) (*sharedClaim, error) { return nil, errNoSharing }
+
+func (*sharedClaim) write() error { return errNoSharing }
+
+func (*sharedClaim) remove() {}

@@ -1,0 +1,348 @@
+//go:build unix
+
+package admission
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// sharedDir is a shared directory that was found fit, open. What is done in it goes by its
+// descriptor and never follows a link.
+type sharedDir struct {
+	f    *os.File
+	path string
+}
+
+// openShared opens a directory after the rules for one that anybody may write: it belongs to
+// root (or to ourselves, which harms nobody else) and has the sticky bit, so that nobody
+// removes or replaces a file of another.
+func openShared(path string) (_ *sharedDir, err error) {
+	f, err := os.OpenFile(path, os.O_RDONLY|unix.O_DIRECTORY, 0)
+	if errors.Is(err, unix.ENOTDIR) {
+		return nil, errors.New("it is not a directory")
+	}
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("it is not there; an admin makes it: install -d -o root -m 1777 %s", path)
+	}
+	if err != nil {
+		return nil, err
+	}
+	defer func() {
+		if err != nil {
+			f.Close()
+		}
+	}()
+	info, err := f.Stat()
+	if err != nil {
+		return nil, err
+	}
+	uid := ownerOf(info)
+	switch {
+	case uid != 0 && uid != os.Geteuid():
+		return nil, fmt.Errorf("it belongs to user %s, who could remove every claim in it; let it belong to root: chown root %s", userName(uid), path)
+	case info.Mode().Perm()&0o022 != 0 && info.Mode()&fs.ModeSticky == 0:
+		return nil, fmt.Errorf("others may write it and it has no sticky bit, so anybody could remove the claims of others; set it: chmod 1777 %s", path)
+	}
+	if err := unix.Faccessat(int(f.Fd()), ".", unix.W_OK|unix.X_OK, unix.AT_EACCESS); err != nil {
+		return nil, fmt.Errorf("it cannot be written (%w); an admin opens it to all users: chmod 1777 %s", err, path)
+	}
+	return &sharedDir{f, path}, nil
+}
+
+func (d *sharedDir) close() { d.f.Close() }
+
+// ownerOf is the uid of a file.
+func ownerOf(info fs.FileInfo) int {
+	if st, ok := info.Sys().(*syscall.Stat_t); ok {
+		return int(st.Uid)
+	}
+	return -1
+}
+
+// open never follows a link, and never waits for the other end of a pipe.
+func (d *sharedDir) open(name string, flags int, mode uint32) (*os.File, error) {
+	path := filepath.Join(d.path, name)
+	for {
+		fd, err := unix.Openat(int(d.f.Fd()), name, flags|unix.O_NOFOLLOW|unix.O_CLOEXEC|unix.O_NONBLOCK, mode)
+		if errors.Is(err, unix.EINTR) {
+			continue
+		}
+		if err != nil {
+			return nil, &fs.PathError{Op: "open", Path: path, Err: err}
+		}
+		return os.NewFile(uintptr(fd), path), nil
+	}
+}
+
+// unlink removes a name; for a link that is the link.
+func (d *sharedDir) unlink(name string) error { return unix.Unlinkat(int(d.f.Fd()), name, 0) }
+
+// unlocked reports that nobody holds a lock on f. A claim's file has its name only while
+// its owner holds the exclusive lock, so a shared one that is granted proves that the owner is
+// dead, and readers do not disturb each other.
+func unlocked(f *os.File) (bool, error) {
+	for {
+		err := unix.Flock(int(f.Fd()), unix.LOCK_SH|unix.LOCK_NB)
+		switch {
+		case err == nil:
+			return true, nil
+		case errors.Is(err, unix.EINTR):
+		case errors.Is(err, unix.EWOULDBLOCK):
+			return false, nil
+		default:
+			return false, err
+		}
+	}
+}
+
+// scan reads the live claims of other users. With tidy it removes what dead owners left: our
+// own files, and as root everybody's; those of another boot or host when they are a week old.
+func (d *sharedDir) scan(boot string, tidy bool) (sighting, error) {
+	names, err := d.f.Readdirnames(MaxShared + 1)
+	if err != nil && !errors.Is(err, io.EOF) {
+		return sighting{}, err
+	}
+	var s sighting
+	if len(names) > MaxShared {
+		names, s.more = names[:MaxShared], true
+	}
+	us, now := os.Geteuid(), time.Now()
+	for _, name := range names {
+		n, ok := parseNoteName(name)
+		if !ok {
+			continue
+		}
+		ours := n.uid == us
+		sweep := tidy && (ours || us == 0)
+		switch {
+		case n.draft:
+			if sweep {
+				d.sweep(n, now, draftKept)
+			}
+		case n.boot != boot:
+			if sweep {
+				d.sweep(n, now, bootKept)
+			}
+		case ours:
+			if sweep {
+				d.sweep(n, now, 0)
+			}
+		default:
+			about, live, err := d.read(n)
+			switch {
+			case errors.Is(err, fs.ErrNotExist): // released meanwhile
+			case err != nil:
+				s.odd = append(s.odd, fmt.Sprintf("%s: %v", name, err))
+			case live:
+				s.others = append(s.others, about.holder(now))
+			case sweep:
+				d.sweep(n, now, 0)
+			}
+		}
+	}
+	sortHolders(s.others)
+	return s, nil
+}
+
+// check refuses a file that is not what its name says.
+func (n noteName) check(f *os.File) (fs.FileInfo, error) {
+	info, err := f.Stat()
+	switch {
+	case err != nil:
+		return nil, err
+	case !info.Mode().IsRegular():
+		return nil, errors.New("it is no regular file")
+	case ownerOf(info) != n.uid:
+		return nil, fmt.Errorf("it belongs to user %s, not to %s", userName(ownerOf(info)), userName(n.uid))
+	}
+	return info, nil
+}
+
+// rereads is how often a file is read that looks broken: its owner may have been writing.
+const rereads = 3
+
+func (d *sharedDir) read(n noteName) (about note, live bool, err error) {
+	f, err := d.open(n.String(), unix.O_RDONLY, 0)
+	if errors.Is(err, unix.ELOOP) || errors.Is(err, unix.EMLINK) { // EMLINK: FreeBSD
+		return note{}, false, errors.New("it is a symbolic link")
+	}
+	if err != nil {
+		return note{}, false, err
+	}
+	defer f.Close()
+	if _, err := n.check(f); err != nil {
+		return note{}, false, err
+	}
+	if dead, err := unlocked(f); err != nil || dead {
+		return note{}, false, err
+	}
+	for range rereads {
+		var text []byte
+		text, err = io.ReadAll(io.NewSectionReader(f, 0, maxNote+1))
+		if err != nil {
+			break
+		}
+		if len(text) > maxNote {
+			err = fmt.Errorf("it is larger than %d bytes", maxNote)
+			break
+		}
+		if about, err = parseNote(text, n); err == nil {
+			return about, true, nil
+		}
+	}
+	return note{}, false, err
+}
+
+// sweep removes a file whose owner is dead and that was not written for age.
+func (d *sharedDir) sweep(n noteName, now time.Time, age time.Duration) {
+	f, err := d.open(n.String(), unix.O_RDONLY, 0)
+	if err != nil {
+		return
+	}
+	defer f.Close()
+	info, err := n.check(f)
+	if err != nil || age > 0 && now.Sub(info.ModTime()) <= age {
+		return
+	}
+	if dead, err := unlocked(f); err == nil && dead {
+		_ = d.unlink(n.String())
+	}
+}
+
+// lock takes the exclusive lock that decisions of all users are made under. It needs no more
+// than to read the file, so that nobody can fill a file of another; its mode is set beside
+// the umask, or a careful one would lock everybody else out.
+func (d *sharedDir) lock(ctx context.Context, patience time.Duration) (*os.File, error) {
+	pause, waited := 200*time.Microsecond, time.Duration(0)
+	for {
+		f, err := d.tryLock()
+		if f != nil || err != nil && !errors.Is(err, fs.ErrPermission) { // not permitted: perhaps being made just now
+			return f, err
+		}
+		if waited >= patience {
+			if err == nil {
+				err = ErrSharedLocked
+			}
+			return nil, err
+		}
+		failpoint("shared lock busy")
+		nap := pause/2 + rand.N(pause)
+		if err := sleep(ctx, nap); err != nil {
+			return nil, err
+		}
+		waited += nap
+		pause = min(2*pause, 5*time.Millisecond)
+	}
+}
+
+// sharedLock is the name of the lock.
+const sharedLock = "lock"
+
+// tryLock returns nil, nil while another process has the lock.
+func (d *sharedDir) tryLock() (_ *os.File, err error) {
+	f, err := d.open(sharedLock, unix.O_RDONLY, 0)
+	if errors.Is(err, fs.ErrNotExist) {
+		f, err = d.open(sharedLock, unix.O_RDONLY|unix.O_CREAT|unix.O_EXCL, 0o644)
+		if errors.Is(err, fs.ErrExist) {
+			return nil, nil
+		}
+		if err == nil {
+			err = f.Chmod(0o644)
+		}
+	}
+	if err != nil {
+		if f != nil {
+			f.Close()
+		}
+		return nil, err
+	}
+	ours, err := f.Stat()
+	if err == nil && !ours.Mode().IsRegular() {
+		err = fmt.Errorf("%s is no regular file", f.Name())
+	}
+	var ok bool
+	if err == nil {
+		ok, err = tryLockFile(f)
+	}
+	if err == nil && ok { // a lock on a file that has lost its name excludes nobody
+		named, statErr := os.Lstat(f.Name())
+		if statErr == nil && os.SameFile(ours, named) {
+			return f, nil
+		}
+	}
+	f.Close()
+	return nil, err
+}
+
+// sharedClaim is a claim's file in the shared directory, locked.
+type sharedClaim struct {
+	f    *os.File
+	path string
+	note note
+}
+
+// publish makes a claim's file. It gets its name only when it is filled and locked, and until then
+// nobody else may open it: so a file with a name and no lock has a dead owner.
+func (d *sharedDir) publish(n note) (_ *sharedClaim, err error) {
+	draft := noteName{boot: n.Boot, uid: n.UID, id: n.ID, draft: true}
+	name := draft
+	name.draft = false
+	f, err := d.open(draft.String(), unix.O_RDWR|unix.O_CREAT|unix.O_EXCL, 0o600)
+	if err != nil {
+		return nil, err
+	}
+	defer func() {
+		if err != nil {
+			_ = d.unlink(draft.String())
+			f.Close()
+		}
+	}()
+	ok, err := tryLockFile(f)
+	if err == nil && !ok {
+		err = errors.New("somebody else has locked its new file")
+	}
+	if err != nil {
+		return nil, err
+	}
+	c := &sharedClaim{f: f, path: filepath.Join(d.path, name.String()), note: n}
+	if err := c.write(); err != nil {
+		return nil, err
+	}
+	if err := f.Chmod(0o644); err != nil {
+		return nil, err
+	}
+	failpoint("shared written")
+	err = unix.Renameat(int(d.f.Fd()), draft.String(), int(d.f.Fd()), name.String())
+	return c, err
+}
+
+// remove takes the file away and then gives the lock up.
+func (c *sharedClaim) remove() {
+	if ours, err := c.f.Stat(); err == nil {
+		if named, err := os.Lstat(c.path); err == nil && os.SameFile(ours, named) {
+			_ = os.Remove(c.path)
+		}
+	}
+	c.f.Close()
+}
+
+// write replaces the whole content.
+func (c *sharedClaim) write() error {
+	text, err := c.note.text()
+	if err != nil {
+		return err
+	}
+	_, err = c.f.WriteAt(text, 0)
+	return err
+}
