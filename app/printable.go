@@ -8,6 +8,9 @@ func Printable(name string) string {
 	return strings.NewReplacer("\n", "�", "\t", "�").Replace(printable(name))
 }
 
+// PrintableText is [Printable] for a whole text: line ends and tabs stay.
+func PrintableText(text string) string { return printable(text) }
+
 // printable keeps control characters of names and paths from reaching the terminal. Line
 // ends and tabs stay: it is for whole texts.
 func printable(text string) string {

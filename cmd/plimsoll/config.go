@@ -83,7 +83,7 @@ func newConfigShowCommand(open opener) *cobra.Command {
 					Warnings    []config.Problem     `json:"warnings"`
 				}{settings.Tool, a.Config.UserFile, a.Config.ProjectFile, settings, values, warnings})
 			}
-			w := tabwriter.NewWriter(cmd.OutOrStdout(), 0, 0, 2, ' ', 0)
+			w := tabwriter.NewWriter(plain(cmd.OutOrStdout()), 0, 0, 2, ' ', 0)
 			fmt.Fprintln(w, "KEY\tVALUE\tFROM")
 			for _, v := range values {
 				fmt.Fprintf(w, "%s\t%s\t%s\n", v.Key, shownValue(v.Value), v.Source)
@@ -123,7 +123,7 @@ func newConfigExplainCommand(open opener) *cobra.Command {
 			if asJSON {
 				return printJSON(cmd.OutOrStdout(), e)
 			}
-			out := cmd.OutOrStdout()
+			out := plain(cmd.OutOrStdout())
 			of := ""
 			if e.Tool != "" {
 				of = " for " + e.Tool
@@ -208,13 +208,13 @@ func checkFailed(w io.Writer, err error) error {
 	if _, ok := errors.AsType[*config.Error](err); !ok {
 		return err
 	}
-	fmt.Fprintln(w, err)
+	fmt.Fprintln(plain(w), err)
 	return &exitError{1}
 }
 
 func writeConfigWarnings(w io.Writer, warnings []config.Problem) {
 	for _, p := range warnings {
-		fmt.Fprintf(w, "plimsoll: warning: %s\n", p)
+		fmt.Fprintf(plain(w), "plimsoll: warning: %s\n", p)
 	}
 }
 

@@ -36,7 +36,7 @@ as text, JSON, or the resource table of a Kubernetes container or a Nomad task.`
 			if err != nil {
 				return err
 			}
-			return write(cmd.OutOrStdout(), p)
+			return write(plain(cmd.OutOrStdout()), p)
 		},
 	}
 	cmd.Flags().StringVar(&format, "format", format, "text, json, k8s or nomad")

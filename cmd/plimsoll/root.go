@@ -47,7 +47,7 @@ held by the kernel where it can. The agent needs no change:
 		a, err := openApp(cmd, nil)
 		if err == nil {
 			for _, w := range a.Config.Warnings {
-				fmt.Fprintln(cmd.ErrOrStderr(), "plimsoll: "+w.String())
+				fmt.Fprintln(plain(cmd.ErrOrStderr()), "plimsoll: "+w.String())
 			}
 		}
 		return a, err
@@ -72,7 +72,7 @@ func openApp(cmd *cobra.Command, flags []config.Flag) (*app.App, error) {
 	errs := cmd.ErrOrStderr()
 	return app.New(app.Options{
 		Flags: flags,
-		Warn:  func(text string) { fmt.Fprintln(errs, "plimsoll: "+text) },
+		Warn:  func(text string) { fmt.Fprintln(plain(errs), "plimsoll: "+text) },
 	})
 }
 
@@ -85,7 +85,7 @@ func showError(w io.Writer, _ fang.Styles, err error) {
 	if e, ok := errors.AsType[*config.Error](err); ok {
 		text = "the configuration has mistakes, nothing was done:\n" + e.Error()
 	}
-	fmt.Fprintln(w, "plimsoll: "+text)
+	fmt.Fprintln(plain(w), "plimsoll: "+text)
 	if strings.HasPrefix(text, "unknown flag") || strings.HasPrefix(text, "unknown command") {
 		fmt.Fprintln(w, "Try: plimsoll --help")
 	}

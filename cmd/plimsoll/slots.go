@@ -33,7 +33,7 @@ func newSlotsCommand(open opener) *cobra.Command {
 			if asJSON {
 				return printJSON(cmd.OutOrStdout(), slots)
 			}
-			return printSlots(cmd.OutOrStdout(), slots, time.Now())
+			return printSlots(plain(cmd.OutOrStdout()), slots, time.Now())
 		},
 	}
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")

@@ -50,7 +50,7 @@ often it would have reserved too little, and how much in vain.`,
 				if asJSON {
 					return printJSON(cmd.OutOrStdout(), rows)
 				}
-				return printBacktest(cmd.OutOrStdout(), rows)
+				return printBacktest(plain(cmd.OutOrStdout()), rows)
 			}
 			stats, err := a.Stats(cmd.Context(), o)
 			if err != nil {
@@ -59,7 +59,7 @@ often it would have reserved too little, and how much in vain.`,
 			if asJSON {
 				return printJSON(cmd.OutOrStdout(), stats)
 			}
-			return printStats(cmd.OutOrStdout(), o, stats)
+			return printStats(plain(cmd.OutOrStdout()), o, stats)
 		},
 	}
 	f := cmd.Flags()
