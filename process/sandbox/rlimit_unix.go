@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -34,18 +35,11 @@ func (r *rlimitCage) launch(c *command) (int, error) {
 	}
 	defer failure.Close()
 	reportFD := int(report.Fd())
-	// The write end must cross one exec without taking a number that the command inherits.
-	// The fork lock keeps other forks of this program from inheriting it meanwhile.
-	syscall.ForkLock.Lock()
-	_, err = unix.FcntlInt(uintptr(reportFD), unix.F_SETFD, 0)
 	inner := *c
 	inner.path = self
+	inner.files = withDescriptor(c.files, reportFD)
 	inner.args = append([]string{shim.Name, r.limits.Encode(), strconv.Itoa(reportFD), c.path}, c.args...)
-	syscall.ForkLock.Unlock()
-	var pid int
-	if err == nil {
-		pid, err = inner.fork()
-	}
+	pid, err := inner.fork()
 	_ = report.Close()
 	if err != nil {
 		return 0, err
@@ -66,4 +60,19 @@ func (r *rlimitCage) launch(c *command) (int, error) {
 		return 0, fmt.Errorf("the kernel refused the resource limits (data, address space, processes: %s): %w", r.limits.Encode(), syscall.Errno(errno))
 	}
 	return 0, execError(c.path, syscall.Errno(errno))
+}
+
+// withDescriptor lets descriptor fd cross one exec under its own number, which nothing that
+// the command inherits has. It stays close-on-exec here, so that no other fork of this
+// program takes it along; the descriptors between are passed or closed as they would be.
+func withDescriptor(files []uintptr, fd int) []uintptr {
+	files = slices.Clone(files)
+	for n := len(files); n < fd; n++ {
+		pass := ^uintptr(0) // closed in the child
+		if flags, err := unix.FcntlInt(uintptr(n), unix.F_GETFD, 0); err == nil && flags&unix.FD_CLOEXEC == 0 {
+			pass = uintptr(n)
+		}
+		files = append(files, pass)
+	}
+	return append(files, uintptr(fd))
 }

@@ -10,6 +10,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -26,6 +28,9 @@ func TestMain(m *testing.M) {
 	}
 	os.Exit(m.Run())
 }
+
+// runs numbers the runs of this test binary.
+var runs atomic.Int64
 
 // available asks once which layers work on this host.
 var available = func() map[sandbox.Layer]sandbox.Capability {
@@ -79,7 +84,7 @@ func spec(t *testing.T, layer sandbox.Layer, tool string, args ...string) sandbo
 	}
 	t.Cleanup(func() { null.Close() })
 	return sandbox.Spec{
-		ID:     fmt.Sprintf("t%d-%d", os.Getpid(), time.Now().UnixNano()%1e9),
+		ID:     fmt.Sprintf("t%d-%d", os.Getpid(), runs.Add(1)),
 		Path:   self,
 		Args:   append([]string{tool}, args...),
 		Env:    append(os.Environ(), toolVar+"="+tool, "GOGC=off"),
@@ -408,6 +413,44 @@ func TestARunInsideARunStaysInsideItsLimits(t *testing.T) {
 		}
 		if res.Peak.Bytes < 119*limit.MiB || res.Peak.Bytes > 300*limit.MiB {
 			t.Errorf("the outer peak covers the inner run: %s", res.Peak.Bytes.Human())
+		}
+	})
+}
+
+// Two starts at once in one program: neither may wait for the other's command, and
+// descriptors that the program means to pass on reach both.
+func TestStartsAtOnceDoNotHoldEachOther(t *testing.T) {
+	eachLayer(t, false, func(t *testing.T, layer sandbox.Layer) {
+		if layer == sandbox.Systemd {
+			t.Skip("the scope moves the calling process: one start at a time")
+		}
+		long, err := sandbox.Start(t.Context(), spec(t, layer, "sleep", "60000"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		var wg sync.WaitGroup
+		for range 4 {
+			s := spec(t, layer, "exit", "0")
+			wg.Go(func() {
+				r, err := sandbox.Start(t.Context(), s)
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				_, _ = r.Wait()
+			})
+		}
+		wg.Wait()
+		select {
+		case <-long.Done():
+			t.Error("the long command should still run")
+		default:
+		}
+		if err := long.Kill(); err != nil {
+			t.Error(err)
+		}
+		if res, _ := long.Wait(); res.Signal != 9 {
+			t.Errorf("%+v", res)
 		}
 	})
 }
