@@ -328,6 +328,26 @@ func TestFilesThatAreNoClaimsAreIgnoredWithOneWarning(t *testing.T) {
 	}
 }
 
+func TestClaimThatCannotBeShownIsHeldAllTheSame(t *testing.T) {
+	dir := commons(t)
+	var warnings []Warning
+	l := open(t, through(dir), hears(&warnings))
+	squatted := noteName{boot: l.owner.Boot, uid: os.Geteuid(), id: "mine", draft: true}
+	if err := os.Symlink(filepath.Join(dir, "target"), filepath.Join(dir, squatted.String())); err != nil {
+		t.Fatal(err)
+	}
+	c := acquire(t, l, Request{ID: "mine"})
+	if err := c.Observe(mb); err != nil {
+		t.Error(err)
+	}
+	if len(warnings) != 1 || !strings.Contains(warnings[0].Text, "other users do not see this run") {
+		t.Errorf("warnings: %v", warnings)
+	}
+	if got := files(t, dir); len(got) != 1 {
+		t.Errorf("written through a link: %v", got)
+	}
+}
+
 func TestManyFilesAreBounded(t *testing.T) {
 	dir := commons(t)
 	for i := range MaxShared + 1 {
@@ -373,12 +393,12 @@ func TestLockOfOtherUsersIsWaitedForABoundedTime(t *testing.T) {
 			}
 			return f
 		}
-		lock := hold()
-		time.AfterFunc(time.Second, func() { lock.Close() })
+		brief := hold()
+		time.AfterFunc(time.Second, func() { brief.Close() })
 		if took := take(); took < time.Second || len(warnings) > 0 {
 			t.Errorf("did not wait for a decision of another user: %v, %v", took, warnings)
 		}
-		lock = hold()
+		lock := hold()
 		defer lock.Close()
 		if took := take(); took < SharedLockTimeout || took > 2*SharedLockTimeout {
 			t.Errorf("waited %v", took)

@@ -4,10 +4,12 @@ package admission
 
 import (
 	"bufio"
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -113,6 +115,24 @@ func TestClaimsOfAnotherUserCountWhileItsProcessLives(t *testing.T) {
 	c := acquire(t, l, r) // root may remove both
 	if got := files(t, dir); len(got) != 1 || !strings.Contains(got[0], c.ID()) {
 		t.Errorf("after root's next run: %v", got)
+	}
+}
+
+func TestUserWhoMayNotWriteTheDirectoryGoesOnAlone(t *testing.T) {
+	needRoot(t)
+	dir := commons(t)
+	if err := os.Chmod(dir, 0o755|fs.ModeSticky); err != nil {
+		t.Fatal(err)
+	}
+	name, text := aNote(t, "x", limit.GiB)
+	plant(t, dir, name, text, userA)
+	cmd := as(t, child(t, "share", dir, "1M", "0"), userB)
+	var said bytes.Buffer
+	cmd.Stderr = &said
+	cmd, _ = begin(t, "share", cmd) // it has its claim
+	kill(t, cmd)
+	if got := said.String(); strings.Count(got, "warning:") != 1 || !strings.Contains(got, "cannot be written") {
+		t.Errorf("it said %q", got)
 	}
 }
 
