@@ -1,10 +1,11 @@
 package headroom
 
 import (
-	"bytes"
 	"path"
-	"strconv"
+	"slices"
 	"strings"
+
+	"github.com/plimsoll/plimsoll/process/internal/cgroupfs"
 )
 
 // mount is one mounted cgroup hierarchy that can hold memory limits.
@@ -14,62 +15,18 @@ type mount struct {
 	point   string
 }
 
-// maxCgroupMounts bounds what is kept of a mount table; every container's bind mount of
-// /sys/fs/cgroup may add one.
-const maxCgroupMounts = 1024
-
-// parseCgroupMounts reads /proc/self/mountinfo (proc_pid_mountinfo(5)):
-//
-//	36 35 98:0 /root /point rw,noatime master:1 - type source superoptions
-//
-// and keeps cgroup2 mounts and v1 mounts of the memory controller.
-func parseCgroupMounts(text []byte) []mount {
+// parseCgroupMounts keeps the cgroup2 mounts and the v1 mounts of the memory controller.
+func parseCgroupMounts(mountinfo []byte) []mount {
 	var mounts []mount
-	for line := range bytes.Lines(text) {
-		before, after, ok := strings.Cut(strings.TrimSuffix(string(line), "\n"), " - ")
-		if !ok {
-			continue
-		}
-		left, right := strings.Split(before, " "), strings.Split(after, " ")
-		if len(left) < 6 || len(right) < 2 {
-			continue
-		}
-		m := mount{root: unescape(left[3]), point: unescape(left[4])}
+	for _, m := range cgroupfs.ParseMounts(string(mountinfo)) {
 		switch {
-		case right[0] == "cgroup2":
-			m.version = 2
-		case right[0] == "cgroup" && len(right) > 2 && contains(right[2], "memory"):
-			m.version = 1
-		default:
-			continue
-		}
-		if !strings.HasPrefix(m.root, "/") || !strings.HasPrefix(m.point, "/") {
-			continue
-		}
-		if mounts = append(mounts, m); len(mounts) == maxCgroupMounts {
-			break
+		case m.Unified:
+			mounts = append(mounts, mount{2, m.Root, m.Point})
+		case slices.Contains(m.Controllers, "memory"):
+			mounts = append(mounts, mount{1, m.Root, m.Point})
 		}
 	}
 	return mounts
-}
-
-// unescape undoes the kernel's \ooo for space, tab, newline and backslash.
-func unescape(s string) string {
-	if !strings.Contains(s, `\`) {
-		return s
-	}
-	var b strings.Builder
-	for i := 0; i < len(s); i++ {
-		if s[i] == '\\' && i+3 < len(s) {
-			if n, err := strconv.ParseUint(s[i+1:i+4], 8, 8); err == nil {
-				b.WriteByte(byte(n))
-				i += 3
-				continue
-			}
-		}
-		b.WriteByte(s[i])
-	}
-	return b.String()
 }
 
 // locate finds the mount that shows the most ancestors of our cgroup. When none contains

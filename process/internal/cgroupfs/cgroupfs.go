@@ -5,6 +5,7 @@ import (
 	"io/fs"
 	"os"
 	"path"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -38,17 +39,25 @@ func Of(pid string) (Place, error) {
 	return Parse(string(groups), string(mounts)), nil
 }
 
-// mount is one line of mountinfo (proc_pid_mountinfo(5)).
-type mount struct {
-	root, point string
-	unified     bool
-	controllers []string
+// Mount is one mounted control group hierarchy.
+type Mount struct {
+	// Root is the group that is mounted here, "/" for the whole hierarchy.
+	Root string
+	// Point is where it is mounted.
+	Point string
+	// Unified says that it is cgroup v2; else Controllers lists those of the v1 hierarchy.
+	Unified     bool
+	Controllers []string
 }
+
+// maxMounts bounds what is kept of a mount table: every container's bind mount of
+// /sys/fs/cgroup may add one.
+const maxMounts = 1024
 
 // Parse joins the texts of /proc/PID/cgroup and /proc/PID/mountinfo.
 func Parse(groups, mountinfo string) Place {
 	place := Place{V1: map[string]string{}, V1Mount: map[string]string{}}
-	mounts := parseMounts(mountinfo)
+	mounts := ParseMounts(mountinfo)
 	for line := range strings.Lines(groups) {
 		id, rest, ok := strings.Cut(strings.TrimSuffix(line, "\n"), ":")
 		if !ok {
@@ -60,22 +69,22 @@ func Parse(groups, mountinfo string) Place {
 		}
 		if id == "0" && controllers == "" {
 			for _, m := range mounts {
-				if !m.unified {
+				if !m.Unified {
 					continue
 				}
 				if dir, ok := m.dir(group); ok && place.Unified == "" {
-					place.Unified, place.UnifiedMount = dir, m.point
+					place.Unified, place.UnifiedMount = dir, m.Point
 				}
 			}
 			continue
 		}
 		for controller := range strings.SplitSeq(controllers, ",") {
 			for _, m := range mounts {
-				if m.unified || !contains(m.controllers, controller) {
+				if m.Unified || !slices.Contains(m.Controllers, controller) {
 					continue
 				}
 				if dir, ok := m.dir(group); ok && place.V1[controller] == "" {
-					place.V1[controller], place.V1Mount[controller] = dir, m.point
+					place.V1[controller], place.V1Mount[controller] = dir, m.Point
 				}
 			}
 		}
@@ -84,22 +93,26 @@ func Parse(groups, mountinfo string) Place {
 }
 
 // dir is where the group shows under the mount; false when the mount does not show it.
-func (m mount) dir(group string) (string, bool) {
+func (m Mount) dir(group string) (string, bool) {
 	if strings.HasPrefix(group, "/..") { // outside of our cgroup namespace
 		return "", false
 	}
-	if m.root == "/" {
-		return path.Join(m.point, group), true
+	if m.Root == "/" {
+		return path.Join(m.Point, group), true
 	}
-	rest, ok := strings.CutPrefix(group, m.root)
+	rest, ok := strings.CutPrefix(group, m.Root)
 	if !ok || rest != "" && rest[0] != '/' {
 		return "", false
 	}
-	return path.Join(m.point, rest), true
+	return path.Join(m.Point, rest), true
 }
 
-func parseMounts(mountinfo string) []mount {
-	var mounts []mount
+// ParseMounts reads the control group mounts out of a mountinfo text
+// (proc_pid_mountinfo(5)), at most 1024 of them:
+//
+//	36 35 98:0 /root /point rw,noatime master:1 - type source superoptions
+func ParseMounts(mountinfo string) []Mount {
+	var mounts []Mount
 	for line := range strings.Lines(mountinfo) {
 		before, after, ok := strings.Cut(strings.TrimSpace(line), " - ")
 		if !ok {
@@ -109,20 +122,20 @@ func parseMounts(mountinfo string) []mount {
 		if len(fields) < 6 || len(tail) < 1 {
 			continue
 		}
-		m := mount{root: unescape(fields[3]), point: unescape(fields[4])}
-		switch tail[0] {
-		case "cgroup2":
-			m.unified = true
-		case "cgroup":
-			if len(tail) < 3 {
-				continue
-			}
-			m.controllers = strings.Split(tail[2], ",")
+		m := Mount{Root: unescape(fields[3]), Point: unescape(fields[4])}
+		switch {
+		case tail[0] == "cgroup2":
+			m.Unified = true
+		case tail[0] == "cgroup" && len(tail) > 2:
+			m.Controllers = strings.Split(tail[2], ",")
 		default:
 			continue
 		}
-		if path.IsAbs(m.root) && path.IsAbs(m.point) {
-			mounts = append(mounts, m)
+		if !path.IsAbs(m.Root) || !path.IsAbs(m.Point) {
+			continue
+		}
+		if mounts = append(mounts, m); len(mounts) == maxMounts {
+			break
 		}
 	}
 	return mounts
@@ -145,15 +158,6 @@ func unescape(s string) string {
 		b.WriteByte(s[i])
 	}
 	return b.String()
-}
-
-func contains(list []string, want string) bool {
-	for _, s := range list {
-		if s == want {
-			return true
-		}
-	}
-	return false
 }
 
 // Procs reads the process ids of the group at dir. A group that is gone has none.
