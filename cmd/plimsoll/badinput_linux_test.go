@@ -288,9 +288,22 @@ func TestNothingOfNamesReachesTheTerminalRaw(t *testing.T) {
 	}
 	check("the report", screen)
 	for _, args := range [][]string{
-		{"run", "--dry-run", "--", tool, evil}, {"run", "--", evil}, {"run", "--", "./" + evil}, {"run", "--tool", evil, "--", "true"},
-		{"run", "--report", filepath.Join(evil, evil), "--", "true"}, {"run", "--memory-max", evil, "--", "true"}, {"run", "--" + evil},
-		{evil}, {"run", "--layer", evil, "--", "true"}, {"stats"}, {"stats", evil}, {"predict", evil}, {"gc", evil}, {"config", "check", evil}, {"config", "explain", evil}, {"config", "show"},
+		{"run", "--dry-run", "--", tool, evil},
+		{"run", "--", evil},
+		{"run", "--", "./" + evil},
+		{"run", "--tool", evil, "--", "true"},
+		{"run", "--report", filepath.Join(evil, evil), "--", "true"},
+		{"run", "--memory-max", evil, "--", "true"},
+		{"run", "--" + evil},
+		{evil},
+		{"run", "--layer", evil, "--", "true"},
+		{"stats"},
+		{"stats", evil},
+		{"predict", evil},
+		{"gc", evil},
+		{"config", "check", evil},
+		{"config", "explain", evil},
+		{"config", "show"},
 	} {
 		o := s.plimsoll(args...)
 		check(fmt.Sprintf("%q, stdout", args), o.stdout)

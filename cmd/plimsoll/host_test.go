@@ -22,7 +22,8 @@ import (
 var chosenLayer = sync.OnceValue(func() (c struct {
 	name   string
 	kernel bool
-}) {
+},
+) {
 	state, err := os.MkdirTemp("", "plimsoll-doctor-")
 	if err != nil {
 		return c
