@@ -93,31 +93,17 @@ func newSystemd(spec *Spec, limits Limits) (_ cage, err error) {
 	return g, nil
 }
 
-// dialManager connects to the user's service manager, or the system's for uid 0.
+// dialManager connects to the user's service manager, or the system's for uid 0: over its
+// bus, else over the manager's own socket, which answers also where no bus is running.
 func dialManager() (conn *dbus.Conn, ofUser bool, err error) {
-	var addresses []string
-	if os.Geteuid() == 0 {
-		addresses = []string{"unix:path=/run/dbus/system_bus_socket"}
-		if a := os.Getenv("DBUS_SYSTEM_BUS_ADDRESS"); a != "" {
-			addresses = []string{a}
-		}
-	} else {
-		ofUser = true
-		if a := os.Getenv("DBUS_SESSION_BUS_ADDRESS"); a != "" {
-			addresses = append(addresses, a)
-		}
-		if dir := os.Getenv("XDG_RUNTIME_DIR"); dir != "" {
-			addresses = append(addresses, "unix:path="+filepath.Join(dir, "bus"))
-		}
-		addresses = append(addresses, fmt.Sprintf("unix:path=/run/user/%d/bus", os.Geteuid()))
-	}
 	var failed error
-	for _, address := range addresses {
-		conn, err := dialBus(address)
+	for _, a := range managerAddresses() {
+		conn, err := dialBus(a)
 		if err == nil {
-			return conn, ofUser, nil
+			return conn, a.ofUser, nil
 		}
-		failed = errors.Join(failed, fmt.Errorf("%s: %w", address, err))
+		failed = errors.Join(failed, fmt.Errorf("%s: %w", a.bus, err))
+		ofUser = a.ofUser
 	}
 	if ofUser {
 		return nil, true, fmt.Errorf("no user service manager answers (log in through systemd, or loginctl enable-linger): %w", failed)
@@ -125,16 +111,43 @@ func dialManager() (conn *dbus.Conn, ofUser bool, err error) {
 	return nil, false, fmt.Errorf("no system service manager answers: %w", failed)
 }
 
+type managerAddress struct {
+	bus    string
+	ofUser bool
+	direct bool // no bus between: there is nobody to say hello to
+}
+
+func managerAddresses() []managerAddress {
+	if os.Geteuid() == 0 {
+		bus := "unix:path=/run/dbus/system_bus_socket"
+		if a := os.Getenv("DBUS_SYSTEM_BUS_ADDRESS"); a != "" {
+			bus = a
+		}
+		return []managerAddress{{bus: bus}, {bus: "unix:path=/run/systemd/private", direct: true}}
+	}
+	own := fmt.Sprintf("/run/user/%d", os.Geteuid())
+	var list []managerAddress
+	if a := os.Getenv("DBUS_SESSION_BUS_ADDRESS"); a != "" {
+		list = append(list, managerAddress{bus: a, ofUser: true})
+	}
+	if dir := os.Getenv("XDG_RUNTIME_DIR"); dir != "" && dir != own {
+		list = append(list, managerAddress{bus: "unix:path=" + filepath.Join(dir, "bus"), ofUser: true})
+	}
+	return append(list,
+		managerAddress{bus: "unix:path=" + own + "/bus", ofUser: true},
+		managerAddress{bus: "unix:path=" + own + "/systemd/private", ofUser: true, direct: true})
+}
+
 // dialBus connects and says hello; a bus that does not answer within scopeWait is no bus.
-func dialBus(address string) (*dbus.Conn, error) {
-	conn, err := dbus.Dial(address)
+func dialBus(a managerAddress) (*dbus.Conn, error) {
+	conn, err := dbus.Dial(a.bus)
 	if err != nil {
 		return nil, err
 	}
 	done := make(chan error, 1)
 	go func() {
 		err := conn.Auth([]dbus.Auth{dbus.AuthExternal(fmt.Sprint(os.Geteuid()))})
-		if err == nil {
+		if err == nil && !a.direct {
 			err = conn.Hello()
 		}
 		done <- err
