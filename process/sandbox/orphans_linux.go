@@ -15,8 +15,8 @@ import (
 )
 
 // orphanAge is how old the oldest process of a group must be before the group counts as lost:
-// the supervisor may belong to another state directory and be between two steps.
-const orphanAge = time.Hour
+// the supervisor may belong to another state directory and be between two steps. A variable for tests.
+var orphanAge = time.Hour
 
 // leftMark is an empty group inside the group of a run whose leftovers were left running
 // on purpose. It tells so when the state directory with the claim is lost.
