@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/godbus/dbus/v5"
@@ -22,6 +23,7 @@ import (
 //	plimsoll-ID.scope/sup        the supervisor, outside of the limits
 //	plimsoll-ID.scope/run        the limits and the peak
 //	plimsoll-ID.scope/run/agent  the command
+//	plimsoll-ID.scope/plimsoll-ID2/agent  a further run of the same supervisor
 //
 // The scope ends by itself when its last process has gone.
 const (
@@ -60,6 +62,9 @@ func newSystemd(spec *Spec, limits Limits) (_ cage, err error) {
 	if _, nested := outerNode(own.Unified); nested {
 		return nil, errors.New("inside another run: a new scope would leave that run's limits")
 	}
+	if scope := filepath.Dir(own.Unified); scope == entered.scope() {
+		return beside(spec, scope, limits)
+	}
 	conn, ofUser, err := dialManager()
 	if err != nil {
 		return nil, err
@@ -87,6 +92,41 @@ func newSystemd(spec *Spec, limits Limits) (_ cage, err error) {
 		return nil, err
 	}
 	g, err := newGroup2(scope, "run", limits)
+	if err != nil {
+		return nil, err
+	}
+	entered.set(scope)
+	return g, nil
+}
+
+// entered is the scope that an earlier run moved this process into. A program that starts
+// many runs asks systemd once; the next ones become siblings inside the same scope.
+var entered enteredScope
+
+type enteredScope struct {
+	mu  sync.Mutex
+	dir string
+}
+
+func (e *enteredScope) scope() string {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return e.dir
+}
+
+func (e *enteredScope) set(dir string) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.dir = dir
+}
+
+// beside builds a further run in the scope that we are in already.
+func beside(spec *Spec, scope string, limits Limits) (cage, error) {
+	name := runPrefix + spec.ID
+	if err := spec.remember(Remains{Layer: Cgroup2, Groups: []string{filepath.Join(scope, name)}}); err != nil {
+		return nil, err
+	}
+	g, err := newGroup2(scope, name, limits)
 	if err != nil {
 		return nil, err
 	}
