@@ -60,6 +60,7 @@ type execution struct {
 	outcome  journal.Outcome
 	status   Status
 	cleanup  []func()
+	early    []journal.Warned // before there is a journal
 }
 
 // Run runs a command inside its limits and returns how this process should end.
@@ -109,8 +110,14 @@ func (x *execution) fail(err error) Status {
 	if _, ok := errors.AsType[*sandbox.NotEnforced](err); ok {
 		x.outcome = journal.OutcomeRefused
 	}
+	signal := 0
 	if errors.Is(err, context.Canceled) {
-		x.status.Code = 130
+		signal = 2 // SIGINT
+		if e, ok := errors.AsType[*interrupted](err); ok {
+			signal = e.signal
+		}
+		x.status = Status{Code: 128 + signal, Signal: signal}
+		x.outcome = journal.OutcomeSignalled
 		x.say.clear()
 	} else {
 		x.say.fail(err)
@@ -119,7 +126,7 @@ func (x *execution) fail(err error) Status {
 		if x.outcome == journal.OutcomeRefused {
 			x.journal.Append(journal.Refused{Reason: err.Error()})
 		} else {
-			x.journal.Append(journal.RunEnded{ExitCode: x.status.Code, Outcome: x.outcome})
+			x.journal.Append(journal.RunEnded{ExitCode: x.status.Code, Signal: sandbox.SignalName(signal), Outcome: x.outcome})
 		}
 		x.writeReport()
 	}
@@ -129,8 +136,10 @@ func (x *execution) fail(err error) Status {
 // warn tells the user and the report something that stops nothing.
 func (x *execution) warn(about, text string) {
 	x.say.warn(text)
-	if x.journal != nil {
-		x.journal.Append(journal.Warned{About: about, Text: text})
+	if w := (journal.Warned{About: about, Text: text}); x.journal != nil {
+		x.journal.Append(w)
+	} else if len(x.early) < maxSaid {
+		x.early = append(x.early, w)
 	}
 }
 
@@ -145,7 +154,7 @@ func (x *execution) decide() error {
 	}
 	x.history, err = a.OpenHistory(settings.HistoryKeep, func(w usage.Warning) { x.warn("history", w.Text) })
 	if err != nil {
-		x.say.warn("history is off: " + err.Error())
+		x.warn("history", "history is off: "+strings.TrimSuffix(err.Error(), "; history is off"))
 	}
 	a.warn = func(text string) { x.warn("history", text) }
 	x.plan, err = a.plan(o, x.history)
@@ -157,6 +166,10 @@ func (x *execution) decide() error {
 		x.reporter = journal.NewReporter(startOfReport(x.plan, o.Command))
 	}
 	x.journal = journal.New(journal.Options{Observers: []journal.Observer{x.reporter}})
+	for _, w := range x.early {
+		x.journal.Append(w)
+	}
+	x.early = nil
 	if err != nil {
 		return err
 	}

@@ -38,10 +38,22 @@ func interruptible(ctx context.Context) (context.Context, func()) {
 			heard = append(heard, s)
 		}
 	}
-	if len(heard) == 0 { // NotifyContext would take that for all signals
-		return context.WithCancel(ctx)
+	ctx, cancel := context.WithCancelCause(ctx)
+	signals := make(chan os.Signal, 1)
+	if len(heard) > 0 { // none would mean all
+		signal.Notify(signals, heard...)
 	}
-	return signal.NotifyContext(ctx, heard...)
+	go func() {
+		select {
+		case s := <-signals:
+			cancel(&interrupted{int(s.(syscall.Signal))})
+		case <-ctx.Done():
+		}
+	}()
+	return ctx, func() {
+		signal.Stop(signals)
+		cancel(nil)
+	}
 }
 
 // ignoresHangup says that SIGHUP was ignored when this process started, as under nohup.
