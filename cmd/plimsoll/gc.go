@@ -32,6 +32,9 @@ func newGCCommand(open opener) *cobra.Command {
 				}
 				return err
 			}
+			if err != nil && len(c.Removed)+len(c.Kept) == 0 {
+				return err
+			}
 			if printErr := printCollection(cmd.OutOrStdout(), c); printErr != nil {
 				return printErr
 			}

@@ -120,8 +120,9 @@ func TestCtrlCLeavesTheQueue(t *testing.T) {
 	until(t, "it waits", queued)
 	_ = waiter.Process.Signal(syscall.SIGINT)
 	_ = waiter.Wait()
-	if code := waiter.ProcessState.ExitCode(); code != 130 {
-		t.Errorf("status %d, want 130", code)
+	// Death by the signal is what a shell shows as 130, and what ends its loop.
+	if end := waiter.ProcessState.Sys().(syscall.WaitStatus); !end.Signaled() || end.Signal() != syscall.SIGINT {
+		t.Errorf("status %v, want death by SIGINT", waiter.ProcessState)
 	}
 	if queued() {
 		t.Errorf("it is still in the queue: %+v", s.slots())
@@ -148,12 +149,26 @@ func TestCtrlCLeavesTheQueue(t *testing.T) {
 		t.Fatal(err)
 	}
 	_ = typed.Wait()
-	if code := typed.ProcessState.ExitCode(); code != 130 {
-		t.Errorf("in a terminal: status %d, want 130", code)
+	if end := typed.ProcessState.Sys().(syscall.WaitStatus); !end.Signaled() || end.Signal() != syscall.SIGINT {
+		t.Errorf("in a terminal: status %v, want death by SIGINT", typed.ProcessState)
 	}
 	if queued() {
 		t.Errorf("it is still in the queue: %+v", s.slots())
 	}
+
+	report := filepath.Join(s.dir, "report.json")
+	shell := s.command("run", "--wait", "--report", report, "--tool", "codex", "--", "touch", "ran")
+	if err := shell.Start(); err != nil {
+		t.Fatal(err)
+	}
+	until(t, "it waits", queued)
+	_ = shell.Process.Signal(syscall.SIGTERM)
+	_ = shell.Wait()
+	body, err := os.ReadFile(report)
+	if err != nil {
+		t.Fatal(err)
+	}
+	contains(t, "the report of one that gave up", string(body), `"exit_code": 143`, `"signal": "SIGTERM"`, `"outcome": "signalled"`)
 
 	// One that is killed in the queue leaves it, too.
 	killed := s.command("run", "--wait", "--tool", "codex", "--", "touch", "ran")
