@@ -69,27 +69,20 @@ func (a *App) plan(o *RunOptions, history *usage.History) (*Plan, error) {
 
 // estimateFor asks the history, then the configuration.
 func (a *App) estimateFor(tool, projectKey string, s config.Settings, history *usage.History) (estimate.Estimate, error) {
-	in := estimate.Input{Estimator: string(s.Estimator)}
-	if s.Source("initial_estimate").Origin == config.OriginProfile {
-		in.Profile = s.InitialEstimate
-	} else {
-		in.Configured = s.InitialEstimate
+	if history == nil {
+		return a.estimateOf(nil, s, nil)
 	}
-	if history != nil {
-		runs, err := history.Runs(projectKey, tool)
+	runs, err := history.Runs(projectKey, tool)
+	if err != nil {
+		a.warn("history is off for this run: " + err.Error())
+	}
+	return a.estimateOf(estimate.FromRuns(runs), s, func() []estimate.Sample {
+		runs, err := history.ToolRuns(tool)
 		if err != nil {
-			a.warn("history is off for this run: " + err.Error())
+			return nil
 		}
-		in.Project = estimate.FromRuns(runs)
-		in.ToolSamples = func() []estimate.Sample {
-			runs, err := history.ToolRuns(tool)
-			if err != nil {
-				return nil
-			}
-			return estimate.FromRuns(runs)
-		}
-	}
-	return in.Estimate()
+		return estimate.FromRuns(runs)
+	})
 }
 
 // setLimits turns settings into numbers. "auto" memory is max(4 GiB, twice the

@@ -29,10 +29,13 @@ func (x *execution) writeReport() {
 }
 
 func putReport(file string, body []byte) error {
+	// Opened again a stream would have an offset of its own, and write over what is there.
 	switch filepath.Clean(file) {
 	case "/dev/stdout", "/dev/fd/1", "/proc/self/fd/1":
-		// Opened again it would have an offset of its own, and write over what is there.
 		_, err := os.Stdout.Write(body)
+		return err
+	case "/dev/stderr", "/dev/fd/2", "/proc/self/fd/2":
+		_, err := os.Stderr.Write(body)
 		return err
 	}
 	if info, err := os.Lstat(file); ofSystem(file) || err == nil && info.Mode()&fs.ModeSymlink == 0 && !info.Mode().IsRegular() {

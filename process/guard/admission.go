@@ -110,6 +110,13 @@ func (a *Admission) Estimate() estimate.Estimate { return a.estimate }
 // Terms is the sum at the moment of admission.
 func (a *Admission) Terms() admission.Terms { return a.claim.Terms() }
 
+// Nested says that the run is inside another one and draws on its reservation; it is for
+// [sandbox.Spec].Nested.
+func (a *Admission) Nested() bool {
+	_, nested := a.claim.Parent()
+	return nested
+}
+
 // Remember stores what must be removed should this process die; it is for [sandbox.Spec].Remember.
 func (a *Admission) Remember(r sandbox.Remains) error { return a.claim.Record(r) }
 

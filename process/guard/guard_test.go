@@ -167,7 +167,10 @@ func TestRunInsideARun(t *testing.T) {
 	g, _ := open(t, t.TempDir(), guard.Options{SlotsTotal: 1})
 	outer := admit(t, g, guard.Request{Tool: "indexer", Project: project, Reservation: 5 * limit.GiB})
 	t.Setenv(sandbox.CookieName, outer.ID())
-	admit(t, g, guard.Request{Tool: "indexer", Project: project, Reservation: 4 * limit.GiB})
+	inner := admit(t, g, guard.Request{Tool: "indexer", Project: project, Reservation: 4 * limit.GiB})
+	if outer.Nested() || !inner.Nested() {
+		t.Errorf("outer nested %v, inner nested %v", outer.Nested(), inner.Nested())
+	}
 }
 
 func TestInitialEstimates(t *testing.T) {
