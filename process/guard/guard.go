@@ -20,6 +20,9 @@ type Options struct {
 	// StateDir holds the history of peaks, RuntimeDir the ledger. "" means where plimsoll
 	// keeps them for this user, so that runs of both count for each other.
 	StateDir, RuntimeDir string
+	// SharedDir is a directory made by an admin, through which users reckon with each other's
+	// claims; "" is none. See [admission.Options].Shared.
+	SharedDir string
 	// Keep is how many runs are remembered per tool and project (usage.KeptRuns).
 	Keep int
 	// Estimator is the name of one of [estimate.Estimators]; "" means [estimate.Default].
@@ -76,7 +79,7 @@ func Open(o Options) (*Guard, error) {
 		}
 	}
 	g.ledger, err = admission.Open(admission.Options{
-		Dir: o.RuntimeDir, Current: Current, Reap: Reap,
+		Dir: o.RuntimeDir, Shared: o.SharedDir, Current: Current, Reap: Reap,
 		Warn: func(w admission.Warning) { o.Warn(w.Text) },
 	})
 	if err != nil {
