@@ -188,7 +188,7 @@ func tree(ctx context.Context) (pids []int, stop func(), err error) {
 			return nil, nil, err
 		}
 		pids = append(pids[:0], c.Process.Pid)
-		for _, field := range strings.Fields(string(b)) {
+		for field := range strings.FieldsSeq(string(b)) {
 			if pid, err := strconv.Atoi(field); err == nil {
 				pids = append(pids, pid)
 			}

@@ -74,7 +74,6 @@ func playTool(tool string, args []string) int {
 			time.Sleep(time.Duration(number(2)) * time.Millisecond)
 			return 0
 		}
-		var children []*exec.Cmd
 		for range number(0) {
 			c := again("spike-in-step", args[1], args[2])
 			in, _ := c.StdinPipe()
@@ -84,7 +83,6 @@ func playTool(tool string, args []string) int {
 			}
 			_, _ = bufio.NewReader(out).ReadString('\n') // it holds its memory now
 			defer in.Close()
-			children = append(children, c)
 		}
 		time.Sleep(time.Duration(number(2)) * time.Millisecond)
 	case "spike-in-step":
