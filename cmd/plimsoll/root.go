@@ -58,8 +58,6 @@ held by the kernel where it can. The agent needs no change:
 		newStatsCommand(open),
 		newPredictCommand(open),
 		newSlotsCommand(open),
-		newStatsCommand(open),
-		newPredictCommand(open),
 		newGCCommand(open),
 		newConfigCommand(open),
 		newVersionCommand(),

@@ -34,11 +34,11 @@ command can't be executed, 127 if it is not there.`,
 	}
 	f := cmd.Flags()
 	f.SetInterspersed(false)
-	f.StringVar(&o.Tool, "tool", "", "count the command as this `tool` (default: by its name)")
+	f.StringVar(&o.Tool, "tool", "", "count the command as this tool (default: by its name)")
 	f.BoolVar(&o.Force, "force", false, "start even if the machine can't carry it")
 	f.BoolVarP(&o.DryRun, "dry-run", "n", false, "print the decision and do not run")
 	f.BoolVar(&o.JSON, "json", false, "with --dry-run: print JSON")
-	f.StringVar(&o.ReportFile, "report", "", "write the run report as JSON to `file`")
+	f.StringVar(&o.ReportFile, "report", "", "write the run report as JSON to this file")
 	f.BoolVarP(&o.Quiet, "quiet", "q", false, "no report at the end, no warnings")
 	for _, s := range settings {
 		f.String(s.flag, "", s.usage)
@@ -51,14 +51,14 @@ command can't be executed, 127 if it is not there.`,
 
 // settings are the flags that override a configuration key.
 var settings = []struct{ flag, key, usage, bare string }{
-	{"memory-max", "memory_max", "most memory of the whole run: a `size` like 4G, or auto", ""},
-	{"swap-max", "swap_max", "most swap beside it: a `size`", ""},
-	{"pids-max", "pids_max", "most processes and threads: a `number`, or auto", ""},
-	{"enforcement", "enforcement", "required, best-effort or off: what to do without kernel enforcement (`mode`)", ""},
-	{"layer", "layers", "use this `layer` only: systemd, cgroup2, cgroup1, job, rlimit, monitor", ""},
-	{"wait", "wait", "queue until the machine can carry it; --wait=10m at most so long (`duration`)", "forever"},
-	{"on-exit", "on_exit", "what happens to processes left over: kill, wait or leave (`choice`)", ""},
-	{"on-pressure", "on_pressure", "when the host runs out of memory: auto, freeze, kill, warn or off (`choice`)", ""},
+	{"memory-max", "memory_max", "most memory of the whole run: a size like 4G, or auto", ""},
+	{"swap-max", "swap_max", "most swap beside it: a size like 1G", ""},
+	{"pids-max", "pids_max", "most processes and threads: a number, or auto", ""},
+	{"enforcement", "enforcement", "required, best-effort or off: what to do without kernel enforcement", ""},
+	{"layer", "layers", "use this layer only: systemd, cgroup2, cgroup1, job, rlimit, monitor", ""},
+	{"wait", "wait", "queue until the machine can carry it; --wait=10m at most so long", "forever"},
+	{"on-exit", "on_exit", "what happens to processes left over: kill, wait or leave", ""},
+	{"on-pressure", "on_pressure", "when the host runs out of memory: auto, freeze, kill, warn or off", ""},
 }
 
 // runFlags are the configuration values that were given on the command line.
