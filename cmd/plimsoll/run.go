@@ -45,6 +45,10 @@ command can't be executed, 127 if it is not there.`,
 		if s.bare != "" {
 			f.Lookup(s.flag).NoOptDefVal = s.bare
 		}
+		if choices := choicesOf(s.key); choices != nil {
+			// The only error is a flag that does not exist.
+			_ = cmd.RegisterFlagCompletionFunc(s.flag, cobra.FixedCompletions(choices, cobra.ShellCompDirectiveNoFileComp))
+		}
 	}
 	return cmd
 }
@@ -59,6 +63,16 @@ var settings = []struct{ flag, key, usage, bare string }{
 	{"wait", "wait", "queue until the machine can carry it; --wait=10m at most so long", "forever"},
 	{"on-exit", "on_exit", "what happens to processes left over: kill, wait or leave", ""},
 	{"on-pressure", "on_pressure", "when the host runs out of memory: auto, freeze, kill, warn or off", ""},
+}
+
+// choicesOf lists what shell completion offers for a key, from the key's own schema.
+func choicesOf(key string) []cobra.Completion {
+	for _, k := range config.Keys() {
+		if k.Name == key {
+			return k.Choices
+		}
+	}
+	return nil
 }
 
 // runFlags are the configuration values that were given on the command line.
