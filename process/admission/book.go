@@ -75,6 +75,8 @@ type book struct {
 	now      time.Time
 	file     ledgerFile
 	changed  bool
+	patient  bool // look whether the owner of a locked claim is gone
+	orphaned bool // one is: its lock will be free in a moment
 	warnings []Warning
 	others   []Holder // claims of other users
 }

@@ -208,7 +208,12 @@ func (a *acquisition) step(ctx context.Context) (s step, err error) {
 		if a.spent >= sweepBudget {
 			take = 0
 		}
+		b.patient = time.Since(a.began) < orphanPatience
 		if s.dead = b.reconcile(take, a.tried); len(s.dead) > 0 {
+			return nil
+		}
+		if b.orphaned {
+			s.again = orphanPoll
 			return nil
 		}
 		e, waiting := a.entry(b), b.waiting()

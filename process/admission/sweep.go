@@ -27,6 +27,7 @@ type Swept struct {
 func (l *Ledger) Sweep(ctx context.Context, reap func(Holder) error) (Swept, error) {
 	var done Swept
 	tried := map[string]time.Time{}
+	began, orphaned := time.Now(), false
 	l.others(true)
 	for {
 		if ctx.Err() != nil {
@@ -34,12 +35,20 @@ func (l *Ledger) Sweep(ctx context.Context, reap func(Holder) error) (Swept, err
 		}
 		var found []dead
 		err := l.locked(ctx, func(b *book) error {
+			b.patient = time.Since(began) < orphanPatience
 			found = b.reconcile(reapAtOnce, tried)
+			orphaned = b.orphaned
 			return nil
 		})
 		if err != nil {
 			closeAll(found)
 			return done, err
+		}
+		if len(found) == 0 && orphaned {
+			if err := sleep(ctx, orphanPoll); err != nil {
+				return done, err
+			}
+			continue
 		}
 		if len(found) == 0 {
 			return done, nil
