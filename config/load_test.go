@@ -85,7 +85,7 @@ func TestDefaultsAreTheDocumentedOnes(t *testing.T) {
 	want := config.Settings{
 		Enforcement: config.EnforcementBestEffort, MemoryMax: config.Auto, PidsMax: 512, MinFree: config.Auto, CountSwap: true,
 		Estimator: config.EstimatorBound, OnExit: config.OnExitKill, OnPressure: config.OnPressureAuto, Grace: 2 * time.Second,
-		Layers: []string{"systemd", "cgroup2", "cgroup1", "rlimit", "monitor"}, HistoryKeep: 200,
+		Layers: []string{"systemd", "cgroup2", "cgroup1", "job", "rlimit", "monitor"}, HistoryKeep: 200,
 	}
 	if diff := cmp.Diff(want, got, cmp.FilterPath(func(p cmp.Path) bool { return p.Last().String() == ".sources" }, cmp.Ignore())); diff != "" {
 		t.Error(diff)
@@ -246,7 +246,7 @@ func TestEveryMistakeNamesItsPlaceAndTheNextStep(t *testing.T) {
 		"duration text":          {"[resources]\ngrace = '2 sec'", `"2 sec" is not a duration`},
 		"duration too long":      {"[resources]\ngrace = '2h'", `"2h" is out of range, 0s to 1h0m0s`},
 		"negative wait":          {"[resources]\nwait = '-1s'", `out of range`},
-		"layer":                  {"[resources]\nlayers = ['cgroup3']", `"cgroup3" is not one of systemd, cgroup2, cgroup1, rlimit, monitor; did you mean "cgroup2"?`},
+		"layer":                  {"[resources]\nlayers = ['cgroup3']", `"cgroup3" is not one of systemd, cgroup2, cgroup1, job, rlimit, monitor; did you mean "cgroup2"?`},
 		"no layers":              {"[resources]\nlayers = []", `a list of 0 is out of range`},
 		"layer twice":            {"[resources]\nlayers = ['rlimit', 'rlimit']", `"rlimit" is listed twice; write it once`},
 		"layer of wrong type":    {"[resources]\nlayers = [1]", `1 is an integer, not a string`},

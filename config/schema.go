@@ -153,8 +153,8 @@ var keys = []*Key{
 		set: func(s *Settings, v any) { s.Estimator = Estimator(v.(string)) },
 	},
 	{
-		Name: "layers", Type: TypeChoices, Default: "systemd, cgroup2, cgroup1, rlimit, monitor", PerTool: true, Project: ProjectNever,
-		Choices: []string{LayerSystemd, LayerCgroup2, LayerCgroup1, LayerRlimit, LayerMonitor},
+		Name: "layers", Type: TypeChoices, Default: "systemd, cgroup2, cgroup1, job, rlimit, monitor", PerTool: true, Project: ProjectNever,
+		Choices: []string{LayerSystemd, LayerCgroup2, LayerCgroup1, LayerJob, LayerRlimit, LayerMonitor},
 		Doc:     "The layers that may hold the limits, in the order they are tried.",
 		set:     func(s *Settings, v any) { s.Layers = slices.Clone(v.([]string)) },
 	},

@@ -61,6 +61,7 @@ const (
 	LayerSystemd = "systemd" // a scope asked of systemd, cgroup v2
 	LayerCgroup2 = "cgroup2" // a delegated cgroup v2 directory
 	LayerCgroup1 = "cgroup1" // writable cgroup v1 memory and pids groups
+	LayerJob     = "job"     // a Windows job object
 	LayerRlimit  = "rlimit"  // resource limits of every single process
 	LayerMonitor = "monitor" // sampling the process tree
 )

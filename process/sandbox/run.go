@@ -131,8 +131,10 @@ func chosen(layers []Layer) []builder {
 	var list []builder
 	for _, l := range layers {
 		i := slices.IndexFunc(all, func(b builder) bool { return b.layer == l })
+		if i < 0 && len(layers) > 1 {
+			continue // a list is for all systems; a single layer was asked for by name
+		}
 		if i < 0 {
-			l := l
 			list = append(list, builder{l, func(*Spec, Limits) (cage, error) {
 				return nil, errors.New("does not exist on this operating system")
 			}})
