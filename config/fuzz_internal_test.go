@@ -36,7 +36,7 @@ func FuzzDocument(f *testing.F) {
 				t.Fatalf("%q: %s is shown as %q, which reads as %v, %v", data, e.name, format(e.value), again, err)
 			}
 			s, err := l.For(e.tool)
-			if err != nil || s.Enforcement == EnforcementOff || s.SharedLedger != "" || len(s.Layers) != 5 {
+			if err != nil || s.Enforcement == EnforcementOff || s.SharedLedger != "" || len(s.Layers) != 6 {
 				t.Fatalf("%q: a project file weakens the settings of %q: %+v, %v", data, e.tool, s, err)
 			}
 		}
