@@ -35,8 +35,9 @@ func assertClean(t *testing.T, s *site, e *enclosure, agent int) {
 }
 
 // nextCommand runs the command that must clean up. A child that the supervisor had forked
-// and that has not executed its command yet holds the claim's lock for the supervisor: the
-// run then counts as alive for that moment, and the command after that is the next one.
+// and that has not executed its command yet has a copy of the claim's lock. The next command
+// waits a while for such a child; where the host is too busy even for that, the run counts as
+// alive for that moment, and the command after that is the next one.
 func (s *site) nextCommand(after string) {
 	s.t.Helper()
 	for i := 1; ; i++ {

@@ -124,8 +124,9 @@ func TestAKilledChildIsCounted(t *testing.T) {
 	needsKernel(t)
 	s := newSite(t)
 	r, o := s.report("--memory-max", "120M", "--", "agent", "outlive")
-	if o.code != 0 || r.Outcome != "ok" || r.OOMKills < 1 || len(r.KilledChildren) != 1 {
-		t.Errorf("status %d, %q, %+v", o.code, o.stderr, r)
+	if o.code != 0 || r.Outcome != "ok" || r.OOMKills < 1 || len(r.KilledChildren) > 1 {
+		// A child that came and went between two looks is counted and has no name.
+		t.Errorf("status %d, %q, %d kills, %v, %+v", o.code, o.stderr, r.OOMKills, r.KilledChildren, r)
 	}
 	contains(t, "the agent", o.stdout, "child: signal: killed")
 	if len(r.KilledChildren) == 1 && (r.KilledChildren[0].Name != "agent" || r.KilledChildren[0].By != "kernel" || r.KilledChildren[0].PID == 0) {
