@@ -53,7 +53,7 @@ type (
 		Total int `json:"total"`
 	}
 	// Pressure says that the host runs short of memory and what was done about it
-	// ("warn", "stop", "freeze", "thaw", "kill").
+	// ("warn", "stop", "continue", "freeze", "thaw", "kill", and "thaw-peer" for another's run).
 	Pressure struct {
 		Action string `json:"action"`
 		PID    int    `json:"pid,omitempty"`
