@@ -238,8 +238,12 @@ func (g *group1) peak() (int64, string, bool) {
 	return parseNumber(body), "memory.max_usage_in_bytes", true
 }
 
-// oomKills sums over the subtree, because v1 counts a kill only in the group of the
-// process. Counts of inner groups that are gone since the last call are kept.
+// endedPrefix begins the name of an inner run's group that is over and had OOM kills: v1
+// counts a kill only in the group of the process, so the inner supervisor leaves the group
+// to the outer one, which takes the count and removes it.
+const endedPrefix = "ended-"
+
+// oomKills sums over the subtree. Counts of inner groups that are gone are kept.
 func (g *group1) oomKills() int {
 	total := 0
 	seen := map[string]bool{}
@@ -249,19 +253,34 @@ func (g *group1) oomKills() int {
 			continue
 		}
 		n := int(fieldReader(body).get("oom_kill"))
-		seen[dir] = true
+		inner := strings.ReplaceAll(dir, "/"+endedPrefix, "/"+runPrefix)
+		if strings.HasPrefix(filepath.Base(dir), endedPrefix) && unix.Rmdir(dir) == nil {
+			g.kills[inner] = n // counted below, as of a group that is gone
+			continue
+		}
+		seen[inner] = true
 		if n > 0 {
-			g.kills[dir] = n
+			g.kills[inner] = n
 		}
 		total += n
 	}
-	for dir, n := range g.kills {
-		if !seen[dir] {
+	for inner, n := range g.kills {
+		if !seen[inner] {
 			g.killsGone += n
-			delete(g.kills, dir)
+			delete(g.kills, inner)
 		}
 	}
 	return total + g.killsGone
+}
+
+// inherit hands the group to the run around us when that run has kills to count in it.
+func (g *group1) inherit() bool {
+	outer, name := filepath.Split(g.memory)
+	if !strings.HasPrefix(filepath.Base(outer), runPrefix) || g.oomKills() == 0 {
+		return false
+	}
+	ended := filepath.Join(outer, endedPrefix+strings.TrimPrefix(name, runPrefix))
+	return unix.Rename(g.memory, ended) == nil
 }
 
 func (g *group1) freeze(on bool) error {
@@ -315,8 +334,11 @@ func (g *group1) close() error {
 				_ = f.Close()
 			}
 		}
+		inherited := g.inherit()
 		for _, dir := range g.groups() {
-			err = errors.Join(err, removeTree(dir))
+			if dir != g.memory || !inherited {
+				err = errors.Join(err, removeTree(dir))
+			}
 		}
 	})
 	return err

@@ -174,7 +174,10 @@ func startIn(spec *Spec, b builder) (*Run, error) {
 		release = becomeSubreaper()
 	}
 	r.began = time.Now()
-	r.pid, err = c.launch(newCommand(spec))
+	err = commands.start(func() (int, error) {
+		r.pid, err = c.launch(newCommand(spec))
+		return r.pid, err
+	})
 	if err != nil {
 		release()
 		return nil, errors.Join(err, c.close())
@@ -204,6 +207,7 @@ func (r *Run) attendCommand(release func()) {
 	close(stop)
 	<-watching
 	r.finish()
+	commands.ended(r.pid)
 	release()
 	close(r.done)
 }
@@ -244,6 +248,11 @@ func (r *Run) Freeze(on bool) error {
 
 // Kill ends every process of the run at once, the frozen ones too.
 func (r *Run) Kill() error {
+	select {
+	case <-r.done:
+		return nil
+	default:
+	}
 	if err := r.Freeze(false); err != nil && r.frozen {
 		return err
 	}

@@ -1,0 +1,40 @@
+package sandbox
+
+import "sync"
+
+// commands are the commands of the runs under way in this program. A run that adopts its
+// orphans must not take another run's command for one: both are our children.
+var commands siblings
+
+type siblings struct {
+	mu   sync.Mutex
+	pids map[int]bool
+}
+
+// start runs launch and remembers the pid before anybody can ask about it.
+func (s *siblings) start(launch func() (pid int, err error)) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	pid, err := launch()
+	if err != nil {
+		return err
+	}
+	if s.pids == nil {
+		s.pids = map[int]bool{}
+	}
+	s.pids[pid] = true
+	return nil
+}
+
+func (s *siblings) ended(pid int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.pids, pid)
+}
+
+// other reports whether pid is the command of a run that is not own's.
+func (s *siblings) other(pid, own int) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return pid != own && s.pids[pid]
+}
