@@ -171,25 +171,22 @@ func (c *console) expectAnywhere(text string) {
 	c.expect(text)
 }
 
-// interrupt presses Ctrl-C until the program has ended: some ask for a second one and
-// forget the first after a moment. It returns the status.
+// interrupt presses Ctrl-C twice within half a second, as these tools ask for, and again
+// after a long while if that was lost: a third one while a tool tidies up would upset it.
+// It returns the status.
 func (c *console) interrupt() int {
 	c.t.Helper()
-	again := time.NewTicker(400 * time.Millisecond)
-	defer again.Stop()
 	end := time.After(patience)
 	for {
-		select {
-		case <-c.ended:
-			return c.status
-		case <-end:
-			c.t.Fatalf("%v of Ctrl-C have not ended %q; the terminal shows\n%s", patience, short(c.cmd.Args), c.shows())
-		default:
-		}
-		c.press(ctrlC)
-		select {
-		case <-c.ended:
-		case <-again.C:
+		for _, pause := range []time.Duration{400 * time.Millisecond, 15 * time.Second} {
+			c.press(ctrlC)
+			select {
+			case <-c.ended:
+				return c.status
+			case <-end:
+				c.t.Fatalf("%v of Ctrl-C have not ended %q; the terminal shows\n%s", patience, short(c.cmd.Args), c.shows())
+			case <-time.After(pause):
+			}
 		}
 	}
 }
