@@ -98,7 +98,7 @@ func (d Decision) text(p *Plan) string {
 	row := func(name, format string, args ...any) {
 		fmt.Fprintf(&b, "%-12s %s\n", name, fmt.Sprintf(format, args...))
 	}
-	row("command", "%s", printable(strings.Join(d.Command, " ")))
+	row("command", "%s", Printable(shorten(strings.Join(d.Command, " "), 200)))
 	tool := d.Tool
 	if len(p.Match.Via) > 0 {
 		tool += " (started by " + strings.Join(p.Match.Via, ", ") + ")"
@@ -123,6 +123,15 @@ func (d Decision) text(p *Plan) string {
 		fmt.Fprintln(&b, d.Refusal)
 	}
 	return b.String()
+}
+
+// shorten cuts text to most runes and says how much is left out.
+func shorten(text string, most int) string {
+	runes := []rune(text)
+	if len(runes) <= most {
+		return text
+	}
+	return fmt.Sprintf("%s… and %d characters more", string(runes[:most]), len(runes)-most)
 }
 
 // String writes the slots in words.

@@ -148,6 +148,9 @@ func (x *execution) decide() error {
 	if len(o.Command) == 0 {
 		return errors.New("no command given; write it after --, as in: plimsoll run -- claude")
 	}
+	if o.JSON && !o.DryRun {
+		return errors.New("--json goes with --dry-run; for the report of a run write --report FILE")
+	}
 	settings, err := a.Config.For("")
 	if err != nil {
 		return err
