@@ -183,7 +183,7 @@ var doctor = sync.OnceValues(func() ([]mode, error) {
 	only := strings.Fields(os.Getenv("PLIMSOLL_E2E_LAYERS"))
 	var modes []mode
 	for _, l := range said.Layers {
-		if l.Available && (only == nil || slices.Contains(only, l.Name)) {
+		if l.Available && (len(only) == 0 || slices.Contains(only, l.Name)) {
 			modes = append(modes, mode{l.Name, l.Name})
 		}
 	}
