@@ -6,7 +6,7 @@
 //
 // A passing test's output is dropped. Lines that begin with "= " are the summary the
 // gate keeps of a step that passed. A run in which no test passed is an error: it has
-// checked nothing. With -bench the files hold JSON of ./bench instead, which must parse
+// checked nothing. With -bench the files hold rows of `./bench -json` instead, which must parse
 // and not be empty.
 package main
 
@@ -140,21 +140,26 @@ func reason(output string) string {
 	return why
 }
 
-// figures checks that r is JSON that holds something, and prints it in one line each.
+// figures checks that r holds JSON objects that name what they measured, and prints each
+// in one line.
 func figures(w io.Writer, r io.Reader) error {
-	var rows []map[string]any
-	if err := json.NewDecoder(r).Decode(&rows); err != nil {
-		return fmt.Errorf("not the JSON array of objects that bench promises: %w", err)
-	}
-	if len(rows) == 0 {
-		return errors.New("an empty array: nothing was measured")
-	}
-	for _, row := range rows {
-		line, err := json.Marshal(row)
-		if err != nil {
-			return err
+	dec := json.NewDecoder(r)
+	for n := 0; ; n++ {
+		var row struct {
+			Bench, Case, Metric, Unit string
+			Value                     float64
 		}
-		fmt.Fprintf(w, "= %s\n", line)
+		if err := dec.Decode(&row); errors.Is(err, io.EOF) {
+			if n == 0 {
+				return errors.New("empty: nothing was measured")
+			}
+			return nil
+		} else if err != nil {
+			return fmt.Errorf("row %d is not the JSON that bench promises: %w", n+1, err)
+		}
+		if row.Bench == "" || row.Case == "" || row.Metric == "" {
+			return fmt.Errorf("row %d does not say what it measured: %+v", n+1, row)
+		}
+		fmt.Fprintf(w, "= %s, %s: %s %.3g %s\n", row.Bench, row.Case, row.Metric, row.Value, row.Unit)
 	}
-	return nil
 }

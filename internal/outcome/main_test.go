@@ -35,14 +35,20 @@ func TestTests(t *testing.T) {
 }
 
 func TestFigures(t *testing.T) {
-	for in, ok := range map[string]bool{
-		`[{"name":"launch","ms":1.5}]`: true,
-		`[]`:                           false,
-		`{}`:                           false,
-		`[{"name":`:                    false,
+	const row = `{"bench":"launch","case":"bare","metric":"median","value":0.891,"unit":"ms"}` + "\n"
+	for in, want := range map[string]string{
+		row:             "= launch, bare: median 0.891 ms\n",
+		row + row:       "= launch, bare: median 0.891 ms\n= launch, bare: median 0.891 ms\n",
+		"":              "",
+		"{}":            "",
+		"[]":            "",
+		row[:20]:        "",
+		"layer missing": "",
 	} {
-		if err := figures(new(strings.Builder), strings.NewReader(in)); (err == nil) != ok {
-			t.Errorf("%s: %v", in, err)
+		var out strings.Builder
+		err := figures(&out, strings.NewReader(in))
+		if (err == nil) != (want != "") || want != "" && out.String() != want {
+			t.Errorf("%q: %v, wrote %q, want %q", in, err, out.String(), want)
 		}
 	}
 }
