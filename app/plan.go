@@ -112,11 +112,7 @@ func (p *Plan) setLimits() {
 			p.LimitNote = fmt.Sprintf("kept below the %s that %s allows", outer.Human(), path)
 		}
 	}
-	if p.Estimate.Bytes > memory {
-		p.Reservation = memory
-	} else {
-		p.Reservation = p.Estimate.Bytes
-	}
+	p.Reservation = min(p.Estimate.Bytes, memory)
 	p.Limits = sandbox.Limits{Memory: memory, Swap: s.SwapMax, Pids: s.PidsMax}
 }
 

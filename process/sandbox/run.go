@@ -174,7 +174,7 @@ func startIn(spec *Spec, b builder) (*Run, error) {
 		release = becomeSubreaper()
 	}
 	r.began = time.Now()
-	err = commands.start(func() (int, error) {
+	err = underway.start(func() (int, error) {
 		r.pid, err = c.launch(newCommand(spec))
 		return r.pid, err
 	})
@@ -207,7 +207,7 @@ func (r *Run) attendCommand(release func()) {
 	close(stop)
 	<-watching
 	r.finish()
-	commands.ended(r.pid)
+	underway.ended(r.pid)
 	release()
 	close(r.done)
 }

@@ -2,9 +2,9 @@ package sandbox
 
 import "sync"
 
-// commands are the commands of the runs under way in this program. A run that adopts its
+// underway are the commands of the runs under way in this program. A run that adopts its
 // orphans must not take another run's command for one: both are our children.
-var commands siblings
+var underway siblings
 
 type siblings struct {
 	mu   sync.Mutex

@@ -67,8 +67,10 @@ const maxLost = 256
 func newWatcher(r *Run, adopts bool) *watcher {
 	w := &watcher{run: r, known: map[int]*member{}}
 	if _, knows := r.cage.members(nil); !knows {
-		tree, err := proctree.New(proctree.Options{Root: r.pid, Cookie: CookieName + "=" + r.spec.ID, Subreaper: adopts,
-			Exclude: func(p proctree.Process) bool { return commands.other(p.PID, r.pid) }})
+		tree, err := proctree.New(proctree.Options{
+			Root: r.pid, Cookie: CookieName + "=" + r.spec.ID, Subreaper: adopts,
+			Exclude: func(p proctree.Process) bool { return underway.other(p.PID, r.pid) },
+		})
 		if err == nil {
 			w.tree = tree
 		} else {
