@@ -3,6 +3,7 @@ package sandbox
 import (
 	"errors"
 	"fmt"
+	"math"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -24,6 +25,7 @@ type group1 struct {
 	unified      string   // v2 group without controllers, "" on a pure v1 host
 	unifiedDir   *os.File // for CLONE_INTO_CGROUP
 	held         Strength
+	maxPids      int // what pids.max is once the command runs; 0 for none
 	usage        *os.File
 	buf          []byte
 	kills        map[string]int // OOM kills by group: v1 counts per group, and a removed one takes its count along
@@ -84,6 +86,9 @@ func newCgroup1(spec *Spec, l Limits) (_ cage, err error) {
 		// A v2 tree that takes no processes (a threaded or invalid domain) costs us the
 		// freezer, not the run.
 		if g.unifiedDir, err = os.Open(g.unified); err != nil || !canTakeProcesses(g.unified) {
+			if g.unifiedDir != nil {
+				_ = g.unifiedDir.Close()
+			}
 			_ = unix.Rmdir(g.unified)
 			g.unified, g.unifiedDir, err = "", nil, nil
 		}
@@ -116,7 +121,7 @@ func (g *group1) setLimits(l Limits) error {
 		}
 		g.held.Memory = ByKernel
 		if l.Swap >= 0 {
-			err := writeControl(g.memory, "memory.memsw.limit_in_bytes", strconv.FormatInt(int64(l.Memory+l.Swap), 10))
+			err := writeControl(g.memory, "memory.memsw.limit_in_bytes", strconv.FormatInt(int64(min(l.Swap, math.MaxInt64-l.Memory)+l.Memory), 10))
 			switch {
 			case err == nil:
 				g.held.Swap = ByKernel
@@ -130,9 +135,11 @@ func (g *group1) setLimits(l Limits) error {
 		}
 	}
 	if l.Pids > 0 {
-		if err := writeControl(g.pids, "pids.max", strconv.Itoa(l.Pids)); err != nil {
+		// One more until the thread that forks the command has left again (see launch).
+		if err := writeControl(g.pids, "pids.max", strconv.Itoa(l.Pids+1)); err != nil {
 			return err
 		}
+		g.maxPids = l.Pids
 		g.held.Pids = ByKernel
 	}
 	return nil
@@ -145,10 +152,6 @@ func (g *group1) strength() Strength { return g.held }
 // instruction of the command runs outside. The thread leaves again afterwards. The main
 // thread is never used: it owns the supervisor's memory in the eyes of the kernel.
 func (g *group1) launch(c *command) (pid int, err error) {
-	if g.unifiedDir != nil {
-		c.sys.UseCgroupFD = true
-		c.sys.CgroupFD = int(g.unifiedDir.Fd())
-	}
 	done := make(chan struct{})
 	var onOwnThread func()
 	onOwnThread = func() {
@@ -164,6 +167,9 @@ func (g *group1) launch(c *command) (pid int, err error) {
 	}
 	go func() { defer close(done); onOwnThread() }()
 	<-done
+	if err == nil && g.maxPids > 0 {
+		_ = writeControl(g.pids, "pids.max", strconv.Itoa(g.maxPids)) // the thread has left
+	}
 	return pid, err
 }
 
@@ -192,7 +198,20 @@ func (g *group1) forkInside(c *command) (int, error) {
 			return 0, fmt.Errorf("enter the run's cgroup: %w", err)
 		}
 	}
-	return c.fork()
+	if g.unifiedDir == nil {
+		return c.fork()
+	}
+	pid, err := c.forkInto(g.unifiedDir)
+	if _, refused := errors.AsType[*cloneError](err); !refused {
+		return pid, err
+	}
+	// Linux before 5.7, or a seccomp filter: the limits are v1's and hold from the first
+	// instruction; the v2 group beside them gets the command a moment later.
+	if pid, err = c.fork(); err == nil && writeControl(g.unified, "cgroup.procs", strconv.Itoa(pid)) != nil {
+		_ = unix.Rmdir(g.unified)
+		g.unified = ""
+	}
+	return pid, err
 }
 
 func (g *group1) charged() int64 { return readNumber(g.usage) }

@@ -123,9 +123,7 @@ func writeControl(dir, name, text string) error {
 func (g *group2) strength() Strength { return g.held }
 
 func (g *group2) launch(c *command) (int, error) {
-	c.sys.UseCgroupFD = true
-	c.sys.CgroupFD = int(g.agent.Fd())
-	return c.fork()
+	return c.forkInto(g.agent)
 }
 
 func (g *group2) charged() int64 { return readNumber(g.current) }
