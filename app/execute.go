@@ -32,6 +32,7 @@ func (x *execution) execute(ctx context.Context) error {
 		OnExit:      sandbox.OnExit(p.Settings.OnExit),
 		Grace:       p.Settings.Grace,
 		Detach:      !terminal,
+		Attended:    true,
 		Subreaper:   true,
 		Launcher:    len(p.Match.Via) > 0,
 		Journal:     x.journal,

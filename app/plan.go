@@ -41,6 +41,9 @@ type Plan struct {
 // and every agent CLI works in much less.
 const leastAuto = 4 * limit.GiB
 
+// leastShare is what "auto" gives where min_free is nearly all that there is.
+const leastShare = 256 * limit.MiB
+
 // plan decides. history may be nil; estimates then come from the configuration.
 func (a *App) plan(o *RunOptions, history *usage.History) (*Plan, error) {
 	p := &Plan{Project: config.ProjectOf("")}
@@ -102,7 +105,7 @@ func (p *Plan) setLimits() {
 	if memory == config.Auto {
 		memory = max(leastAuto, 2*p.Estimate.Bytes)
 		if most := capacity - p.MinFree; capacity > 0 && memory > most {
-			memory = max(most, capacity/2)
+			memory = max(most, min(capacity/2, leastShare))
 		}
 	}
 	if outer, path := p.enclosing(); outer > 0 {
@@ -112,6 +115,7 @@ func (p *Plan) setLimits() {
 			p.LimitNote = fmt.Sprintf("kept below the %s that %s allows", outer.Human(), path)
 		}
 	}
+	memory = max(memory, limit.MiB) // the least that can be configured: never none at all
 	p.Reservation = min(p.Estimate.Bytes, memory)
 	p.Limits = sandbox.Limits{Memory: memory, Swap: s.SwapMax, Pids: s.PidsMax}
 }

@@ -80,6 +80,7 @@ func run(ctx context.Context, command []string) (status int, err error) {
 		ID: a.ID(), Path: path, Args: command,
 		Limits:   sandbox.Limits{Memory: memory, Pids: 512},
 		Detach:   !terminal,
+		Attended: true,
 		Nested:   a.Nested(),
 		Remember: a.Remember,
 		Observe:  func(s sandbox.Sample) { _ = a.Observe(s.Working) },

@@ -63,6 +63,15 @@ func (g *group1) setAlarm(memory int64, wake chan<- struct{}, ready *atomic.Bool
 // ease has nothing to let go of: v1 thresholds only tell.
 func (g *group1) ease(int64) {}
 
+func (g *group1) unattended() {}
+
+// unattended lifts the brake for good: nobody would ever lift it again.
+func (g *group2) unattended() {
+	if g.brake.armed && g.writeText("memory.high", "max") == nil {
+		g.brake.armed = false
+	}
+}
+
 // brakeAt is where memory.high holds the run back until its children are marked, in
 // percent of memory.max. Below 90 % memory.high is known to hang jobs; here it is lifted as
 // soon as it has been noticed.

@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -56,12 +57,8 @@ func newCgroup2(spec *Spec, limits Limits) (cage, error) {
 	if err := spec.remember(Remains{Layer: Cgroup2, Groups: []string{filepath.Join(base, name)}}); err != nil {
 		return nil, err
 	}
-	if err := claimBase(base); err != nil {
-		return nil, err
-	}
-	g, err := newGroup2(base, name, limits)
+	g, err := claimAndBuild(base, name, limits)
 	if err != nil {
-		_ = yieldBase(base)
 		return nil, err
 	}
 	g.after = func() error { return yieldBase(base) }
@@ -101,51 +98,112 @@ func lockBase(base string) (unlock func(), err error) {
 	return func() { _ = unix.Close(fd) }, nil
 }
 
-// claimBase makes base hand memory and pids to its children. It moves only ourselves and
-// our own ancestors out of it; any other process makes the layer unavailable.
-func claimBase(base string) error {
+// claimAndBuild makes the run's node in base. Both under one lock: a run that ends between
+// them would see nobody in base and take the controllers back.
+func claimAndBuild(base, name string, limits Limits) (*group2, error) {
 	unlock, err := lockBase(base)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	defer unlock()
+	if err := claimBase(base); err != nil {
+		return nil, err
+	}
+	g, err := newGroup2(base, name, limits)
+	if err != nil {
+		_ = yieldLocked(base)
+		return nil, err
+	}
+	return g, nil
+}
+
+// A shell that starts several runs at once forks while we divide: its newest child is a
+// copy of it for a moment, and may be born in base after its parent was moved.
+const (
+	claimTries = 20
+	claimPause = 5 * time.Millisecond
+)
+
+// errPassing is wrapped by what may be over in a moment.
+var errPassing = errors.New("a process has just started there")
+
+// claimBase makes base hand memory and pids to its children. It moves only ourselves, our
+// own ancestors, and other supervisors of this program with theirs, who would divide base
+// the same way; any other process makes the layer unavailable. The caller holds the lock.
+func claimBase(base string) error {
 	if hasWord(filepath.Join(base, "cgroup.subtree_control"), "memory") && hasWord(filepath.Join(base, "cgroup.subtree_control"), "pids") {
 		return nil
 	}
-	inside, err := cgroupfs.Procs(base)
-	if err != nil {
-		return err
-	}
-	if isRoot := !exists(filepath.Join(base, "cgroup.type")); !isRoot && len(inside) > 0 {
-		family := ancestors(os.Getpid())
-		var foreign []int
-		for _, pid := range inside {
-			if !slices.Contains(family, pid) {
-				foreign = append(foreign, pid)
-			}
+	var err error
+	for try := range claimTries {
+		if try > 0 {
+			time.Sleep(claimPause)
 		}
-		if len(foreign) > 0 {
-			return fmt.Errorf("%d foreign processes are in %s too, the first is %s (pid %d); cgroup v2 can divide only a group without processes",
-				len(foreign), base, proctree.Name(foreign[0]), foreign[0])
+		if err = emptyBase(base); err == nil {
+			err = writeControl(base, "cgroup.subtree_control", "+memory +pids")
 		}
-		if err := moveAll(inside, base, filepath.Join(base, supervisorLeaf)); err != nil {
-			return err
+		if err == nil {
+			return nil
+		}
+		if !errors.Is(err, errPassing) && !errors.Is(err, unix.EBUSY) {
+			break
 		}
 	}
-	if err := writeControl(base, "cgroup.subtree_control", "+memory +pids"); err != nil {
-		_ = moveBack(base)
-		return err
-	}
-	return nil
+	_ = moveBack(base)
+	return err
 }
 
-func moveAll(pids []int, from, to string) error {
+// emptyBase moves what is ours out of base.
+func emptyBase(base string) error {
+	if !exists(filepath.Join(base, "cgroup.type")) {
+		return nil // the hierarchy's root may hold processes
+	}
+	inside, err := cgroupfs.Procs(base)
+	if err != nil || len(inside) == 0 {
+		return err
+	}
+	if foreign := strangers(inside); len(foreign) > 0 {
+		err := fmt.Errorf("%d foreign processes are in %s too, the first is %s (pid %d); cgroup v2 can divide only a group without processes",
+			len(foreign), base, foreign[0].Name, foreign[0].PID)
+		if !slices.ContainsFunc(foreign, func(p proctree.Process) bool { return !newborn(p) }) {
+			err = fmt.Errorf("%w (%w)", err, errPassing)
+		}
+		return err
+	}
+	return moveAll(inside, filepath.Join(base, supervisorLeaf))
+}
+
+// strangers are those of pids that neither are supervisors of this program, this process
+// among them, nor ancestors of one. Who is gone or a zombie is in nobody's way.
+func strangers(pids []int) []proctree.Process {
+	ours := ancestors(os.Getpid())
+	self, err := os.Stat("/proc/self/exe")
+	for _, pid := range pids {
+		if slices.Contains(ours, pid) || err != nil {
+			continue
+		}
+		if exe, err := os.Stat(fmt.Sprintf("/proc/%d/exe", pid)); err == nil && os.SameFile(self, exe) {
+			ours = append(ours, ancestors(pid)...)
+		}
+	}
+	var foreign []proctree.Process
+	for _, pid := range pids {
+		if slices.Contains(ours, pid) {
+			continue
+		}
+		if p, err := proctree.Lookup(pid); err == nil && !p.Zombie() {
+			foreign = append(foreign, p)
+		}
+	}
+	return foreign
+}
+
+func moveAll(pids []int, to string) error {
 	if err := os.Mkdir(to, 0o755); err != nil && !errors.Is(err, os.ErrExist) {
 		return err
 	}
 	for _, pid := range pids {
 		if err := writeControl(to, "cgroup.procs", fmt.Sprint(pid)); err != nil && !errors.Is(err, unix.ESRCH) {
-			_ = moveBack(from)
 			return err
 		}
 	}
@@ -155,19 +213,25 @@ func moveAll(pids []int, from, to string) error {
 // moveBack undoes moveAll.
 func moveBack(base string) error {
 	sup := filepath.Join(base, supervisorLeaf)
-	pids, err := cgroupfs.Procs(sup)
-	if err != nil {
-		return err
-	}
-	for _, pid := range pids {
-		if err := writeControl(base, "cgroup.procs", fmt.Sprint(pid)); err != nil && !errors.Is(err, unix.ESRCH) {
+	var err error
+	for range claimTries { // somebody in it may be forking
+		var pids []int
+		if pids, err = cgroupfs.Procs(sup); err != nil {
 			return err
 		}
+		for _, pid := range pids {
+			if err := writeControl(base, "cgroup.procs", fmt.Sprint(pid)); err != nil && !errors.Is(err, unix.ESRCH) {
+				return err
+			}
+		}
+		if err = unix.Rmdir(sup); err == nil || errors.Is(err, unix.ENOENT) {
+			return nil
+		}
+		if !errors.Is(err, unix.EBUSY) {
+			break
+		}
 	}
-	if err := unix.Rmdir(sup); err != nil && !errors.Is(err, unix.ENOENT) {
-		return err
-	}
-	return nil
+	return fmt.Errorf("remove cgroup %s: %w", sup, err)
 }
 
 // yieldBase leaves base as it was found once no run of ours is left in it.
@@ -177,6 +241,10 @@ func yieldBase(base string) error {
 		return err
 	}
 	defer unlock()
+	return yieldLocked(base)
+}
+
+func yieldLocked(base string) error {
 	entries, err := os.ReadDir(base)
 	if err != nil {
 		return err

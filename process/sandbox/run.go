@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
+	"os/signal"
 	"regexp"
 	"slices"
 	"sync"
@@ -38,6 +40,13 @@ type Run struct {
 	stopping atomic.Bool
 	// killedByUs is set when Plimsoll, not the kernel, ended the command for memory.
 	killedByUs atomic.Bool
+	// killAsked is set when [Run.Kill] ended the command.
+	killAsked atomic.Bool
+	// heard takes the signals of Attend, nil unless spec.Attended.
+	heard chan os.Signal
+	// waiting is set while leftovers are waited for; hurry ends that.
+	waiting    atomic.Bool
+	hurry      chan struct{}
 	limitKills atomic.Int64
 }
 
@@ -164,6 +173,7 @@ func startIn(spec *Spec, b builder) (*Run, error) {
 		cage:   c,
 		exited: make(chan struct{}),
 		done:   make(chan struct{}),
+		hurry:  make(chan struct{}, 1),
 	}
 	adopt := false
 	if _, known := c.members(nil); !known {
@@ -173,12 +183,18 @@ func startIn(spec *Spec, b builder) (*Run, error) {
 	if adopt {
 		release = becomeSubreaper()
 	}
+	if spec.Attended {
+		r.heard = hear()
+	}
 	r.began = time.Now()
 	err = underway.start(func() (int, error) {
 		r.pid, err = c.launch(newCommand(spec))
 		return r.pid, err
 	})
 	if err != nil {
+		if r.heard != nil {
+			signal.Stop(r.heard)
+		}
 		release()
 		return nil, errors.Join(err, c.close())
 	}
@@ -210,6 +226,17 @@ func (r *Run) attendCommand(release func()) {
 	underway.ended(r.pid)
 	release()
 	close(r.done)
+}
+
+// stopWaiting ends the wait for leftovers, when there is one.
+func (r *Run) stopWaiting() {
+	if !r.waiting.Load() {
+		return
+	}
+	select {
+	case r.hurry <- struct{}{}:
+	default:
+	}
 }
 
 // PID is the command's process id.
@@ -253,11 +280,19 @@ func (r *Run) Kill() error {
 		return nil
 	default:
 	}
-	if err := r.Freeze(false); err != nil && r.frozen {
-		return err
-	}
 	r.cageMu.Lock()
 	defer r.cageMu.Unlock()
+	if r.over {
+		return nil
+	}
+	if err := r.freezeLocked(false); err != nil {
+		return err
+	}
+	select {
+	case <-r.exited:
+	default:
+		r.killAsked.Store(true)
+	}
 	err := r.cage.kill()
 	return errors.Join(err, r.watch.killTree())
 }
@@ -279,7 +314,7 @@ func (r *Run) finish() {
 	r.watch.sampleLocked()
 	res.OOMKills = r.watch.countKills()
 	res.LimitKills = int(r.limitKills.Load())
-	res.CommandOOM = res.ExitCode == 137 && (res.OOMKills > 0 || r.killedByUs.Load())
+	res.CommandOOM = res.ExitCode == 137 && (res.OOMKills > 0 && !r.killAsked.Load() || r.killedByUs.Load())
 	res.Peak = r.peak()
 	for _, l := range left {
 		r.spec.note(journal.Leftover{PID: l.PID, Name: l.Name, Fate: l.Fate})
@@ -290,6 +325,9 @@ func (r *Run) finish() {
 		remains.Leave = true
 		r.failed = errors.Join(r.failed, r.spec.remember(remains))
 		markLeft(r.cage)
+		if c, ok := r.cage.(alarmed); ok {
+			c.unattended()
+		}
 		return // the group stays for them; gc removes it when they have gone
 	}
 	r.failed = errors.Join(r.failed, r.cage.close())

@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/plimsoll/plimsoll/process/internal/proctree"
 )
 
 // Terminal says whether this process has a controlling terminal. With one, the command
@@ -29,22 +31,16 @@ func Terminal() bool {
 // command is in the same process group and has them already, and a second copy would be a
 // second Ctrl-C. Without one they are passed on. SIGTERM, SIGHUP, SIGUSR1 and SIGUSR2 are
 // passed on always, to the command's pid and never to a group. A second SIGTERM, SIGHUP or
-// (without a terminal) SIGINT ends the whole run after grace. Signals that were ignored
-// when we started stay ignored, for the command too.
+// (without a terminal) SIGINT ends the whole run after grace. While leftovers are waited
+// for, the first of these, Ctrl-C at a terminal among them, ends the waiting: they are then
+// treated as by [KillLeftovers]. SIGHUP and SIGINT stay ignored where they were when we
+// started, for the command too (of other signals Go's runtime does not tell).
 func (r *Run) Attend(terminal bool, grace time.Duration) (stop func()) {
-	forward := []os.Signal{syscall.SIGTERM, syscall.SIGHUP, syscall.SIGUSR1, syscall.SIGUSR2}
-	swallow := []os.Signal{syscall.SIGINT, syscall.SIGQUIT}
-	if !terminal {
-		forward = append(forward, swallow...)
-		swallow = nil
+	signals := r.heard
+	if signals == nil {
+		signals = hear()
 	}
-	signals := make(chan os.Signal, 16)
-	for _, s := range append(forward, swallow...) {
-		if !signal.Ignored(s) {
-			signal.Notify(signals, s)
-		}
-	}
-	if terminal {
+	if terminal && !signal.Ignored(syscall.SIGTSTP) {
 		signal.Notify(signals, syscall.SIGTSTP)
 	}
 	quit := make(chan struct{})
@@ -56,6 +52,9 @@ func (r *Run) Attend(terminal bool, grace time.Duration) (stop func()) {
 			case <-quit:
 				return
 			case s := <-signals:
+				if s != syscall.SIGUSR1 && s != syscall.SIGUSR2 && s != syscall.SIGTSTP {
+					r.stopWaiting()
+				}
 				if terminal && (s == syscall.SIGINT || s == syscall.SIGQUIT || s == syscall.SIGTSTP) {
 					continue
 				}
@@ -77,6 +76,19 @@ func (r *Run) Attend(terminal bool, grace time.Duration) (stop func()) {
 	}
 }
 
+// hear keeps the signals that [Run.Attend] attends to from ending this process.
+func hear() chan os.Signal {
+	signals := make(chan os.Signal, 16)
+	for _, s := range []os.Signal{
+		syscall.SIGTERM, syscall.SIGHUP, syscall.SIGUSR1, syscall.SIGUSR2, syscall.SIGINT, syscall.SIGQUIT,
+	} {
+		if !signal.Ignored(s) {
+			signal.Notify(signals, s)
+		}
+	}
+	return signals
+}
+
 func (r *Run) killAfter(grace time.Duration, quit <-chan struct{}) {
 	select {
 	case <-quit:
@@ -89,9 +101,36 @@ func (r *Run) killAfter(grace time.Duration, quit <-chan struct{}) {
 // StopWith stops this process because the command pid has stopped, so that a shell gives
 // its prompt back, and lets the command go on when we do. It is what [Spec].OnStop is for.
 // The stop is always SIGSTOP: Go's runtime swallows a SIGTSTP that it has once been
-// notified of, and to a shell both are a stopped job.
+// notified of, and to a shell both are a stopped job. Where no shell could continue us (the
+// main process of a container, a command of ssh -t) only the command stays stopped.
 func StopWith(pid int) {
+	if orphaned() {
+		return
+	}
 	raiseStop(syscall.SIGSTOP)
 	// fg continues the whole group; kill -CONT of our pid alone must reach the command too.
 	_ = unix.Kill(pid, unix.SIGCONT)
+}
+
+// orphaned says that no process of our session outside of our process group is a parent of
+// ours: then nobody has job control over us.
+func orphaned() bool {
+	group := unix.Getpgrp()
+	session, err := unix.Getsid(0)
+	if err != nil {
+		return false
+	}
+	for pid := unix.Getppid(); ; {
+		if of, err := unix.Getsid(pid); pid <= 0 || err != nil || of != session {
+			return true
+		}
+		if of, err := unix.Getpgid(pid); err == nil && of != group {
+			return false
+		}
+		p, err := proctree.Lookup(pid)
+		if err != nil {
+			return false
+		}
+		pid = p.PPID
+	}
 }

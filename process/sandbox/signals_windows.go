@@ -30,8 +30,10 @@ func Terminal() bool {
 // out or the system shuts down, the command is told by Windows; what is left of the run
 // after grace is ended.
 func (r *Run) Attend(terminal bool, grace time.Duration) (stop func()) {
-	signals := make(chan os.Signal, 16)
-	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
+	signals := r.heard
+	if signals == nil {
+		signals = hear()
+	}
 	quit := make(chan struct{})
 	var wg sync.WaitGroup
 	wg.Go(func() {
@@ -41,6 +43,7 @@ func (r *Run) Attend(terminal bool, grace time.Duration) (stop func()) {
 			case <-quit:
 				return
 			case s := <-signals:
+				r.stopWaiting()
 				if terminal && s == os.Interrupt || ending {
 					continue
 				}
@@ -65,6 +68,13 @@ func (r *Run) Attend(terminal bool, grace time.Duration) (stop func()) {
 		close(quit)
 		wg.Wait()
 	}
+}
+
+// hear keeps the signals that [Run.Attend] attends to from ending this process.
+func hear() chan os.Signal {
+	signals := make(chan os.Signal, 16)
+	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
+	return signals
 }
 
 // StopWith does nothing: Windows has no job control.

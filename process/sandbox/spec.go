@@ -82,6 +82,10 @@ type Spec struct {
 	// OnStop is called when the command was stopped by a signal (SIGSTOP, SIGTSTP, …): a
 	// supervisor under job control stops itself the same way. It may block.
 	OnStop func(signal int)
+	// Attended says that [Run.Attend] will be called: the signals that it attends to are kept
+	// for it from just before the command starts. Without it one that comes between would end
+	// the calling process and leave the command alone.
+	Attended bool
 	// Subreaper makes the calling process adopt orphans of the run while it lasts (Linux).
 	// A program that waits for other children of its own should know that it will meet theirs.
 	Subreaper bool

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"sync"
 	"time"
+	"unicode"
 
 	"github.com/godbus/dbus/v5"
 
@@ -209,8 +210,16 @@ func enterScope(conn *dbus.Conn, own cgroupfs.Place, unit, description string) (
 	if len(description) > 200 {
 		description = description[:200]
 	}
+	// systemd keeps it as a line of the unit's file: a prompt of several lines would become
+	// several settings when the manager reloads its units.
+	description = strings.Map(func(c rune) rune {
+		if unicode.IsControl(c) {
+			return ' '
+		}
+		return c
+	}, strings.ToValidUTF8(description, "?"))
 	properties := []property{
-		{"Description", dbus.MakeVariant("plimsoll run -- " + strings.ToValidUTF8(description, "?"))},
+		{"Description", dbus.MakeVariant("plimsoll run -- " + description)},
 		{"PIDs", dbus.MakeVariant([]uint32{uint32(os.Getpid())})},
 		{"Delegate", dbus.MakeVariant(true)},
 		{"CollectMode", dbus.MakeVariant("inactive-or-failed")},

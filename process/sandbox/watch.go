@@ -59,6 +59,7 @@ type member struct {
 	spared  bool // part of the chain of launchers that leads to the agent
 	parent  int
 	started uint64
+	stopped bool // by a signal, when it was found as a leftover
 }
 
 // maxLost bounds the processes remembered as candidates for an OOM kill.
@@ -86,6 +87,8 @@ type alarmed interface {
 	setAlarm(memory int64, wake chan<- struct{}, ready *atomic.Bool, stop <-chan struct{})
 	// ease is called after every look, when the children have been marked.
 	ease(charged int64)
+	// unattended is called when the processes go on without a watcher.
+	unattended()
 }
 
 // loop runs until stop is closed.

@@ -111,13 +111,16 @@ func (w *watcher) killTree() error {
 	return err
 }
 
-// waitEmpty returns when nobody but the command is left.
+// waitEmpty returns when nobody but the command is left, or when it is told to hurry. It can
+// be told so only after a tick: the Ctrl-C that ended the command is not for the leftovers.
 func (w *watcher) waitEmpty() {
-	for {
-		if len(w.others()) == 0 {
+	for len(w.others()) > 0 {
+		select {
+		case <-w.run.hurry:
 			return
+		case <-time.After(tick):
+			w.run.waiting.Store(true)
 		}
-		time.Sleep(tick)
 	}
 }
 
@@ -151,7 +154,7 @@ func (w *watcher) othersLocked() []member {
 		if err != nil || p.Zombie() || pid == w.run.pid {
 			continue
 		}
-		left = append(left, member{pid: pid, name: p.Name, started: p.Start})
+		left = append(left, member{pid: pid, name: p.Name, started: p.Start, stopped: p.State == 'T'})
 	}
 	return left
 }
@@ -176,7 +179,11 @@ func (w *watcher) endLeftovers() ([]Leftover, error) {
 		return w.endTree()
 	}
 	for _, m := range left {
-		_ = proctree.Signal(proctree.Process{PID: m.pid, Start: m.started}, syscall.SIGTERM)
+		p := proctree.Process{PID: m.pid, Start: m.started}
+		_ = proctree.Signal(p, syscall.SIGTERM)
+		if m.stopped { // it can't answer otherwise
+			_ = signalAll([]proctree.Process{p}, false)
+		}
 	}
 	stubborn := left
 	deadline := time.Now().Add(w.run.spec.Grace)
