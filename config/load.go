@@ -136,7 +136,14 @@ func Check(files ...string) error {
 	for _, f := range files {
 		data, err := readFile(f)
 		if err != nil {
-			probs.add(Problem{Where: Source{Origin: OriginUser, File: f}, What: err.Error(), Fix: "plimsoll config init writes one"})
+			fix := "plimsoll config init writes one"
+			if !errors.Is(err, fs.ErrNotExist) {
+				fix = "name a file that you can read"
+			}
+			for pe := (*fs.PathError)(nil); errors.As(err, &pe); { // the place is said already
+				err = pe.Err
+			}
+			probs.add(Problem{Where: Source{Origin: OriginUser, File: f}, What: err.Error(), Fix: fix})
 			continue
 		}
 		parseDocument(f, OriginUser, data, &probs)

@@ -1,12 +1,16 @@
 package config
 
-import "slices"
+import (
+	"slices"
+	"strings"
+)
 
 // maxWord bounds what the edit distance is worked out for, in bytes: its cost is quadratic.
 const maxWord = 64
 
 // nearest returns the candidate with the smallest edit distance to word, or "" when every
-// one of them would need more than a third of its letters changed.
+// one of them would need more than a third of its letters changed. Before that the shortest
+// one that word begins is taken.
 func nearest(word string, candidates []string) string {
 	if word == "" || len(word) > maxWord {
 		return ""
@@ -15,6 +19,13 @@ func nearest(word string, candidates []string) string {
 	for _, c := range candidates {
 		if d := distance(fold(word), fold(c)); d < found {
 			best, found = c, d
+		}
+	}
+	if best == "" && len(word) > 2 {
+		for _, c := range candidates {
+			if strings.HasPrefix(fold(c), fold(word)) && (best == "" || len(c) < len(best)) {
+				best = c
+			}
 		}
 	}
 	return best

@@ -109,7 +109,11 @@ func (k *Key) wrong(w written, want, example string) error {
 func (k *Key) parseSize(w written) (any, error) {
 	if w.form == formInt && w.text != "0" {
 		// A bare number is bytes to this program and megabytes to its forerunner.
-		return nil, &misfit{clip(w.text) + " has no unit", fmt.Sprintf(`write %s = "%sM" or another unit`, k.Name, clip(w.text))}
+		near := clip(w.text) + "M"
+		if n, err := strconv.ParseInt(w.text, 10, 64); err == nil && n >= int64(limit.GiB) {
+			near = limit.Bytes(n).String() // nobody means a million gigabytes
+		}
+		return nil, &misfit{clip(w.text) + " has no unit", fmt.Sprintf("write %s = %q or another unit", k.Name, near)}
 	}
 	if !w.isText() && w.form != formInt {
 		return nil, k.wrong(w, "a size", k.example)
@@ -204,11 +208,7 @@ func (k *Key) choose(text string) (any, error) {
 			return c, nil
 		}
 	}
-	quoted := make([]string, len(k.Choices))
-	for i, c := range k.Choices {
-		quoted[i] = strconv.Quote(c)
-	}
-	fix := "write " + strings.Join(quoted, ", ")
+	fix := "write one of them"
 	if near := nearest(text, k.Choices); near != "" {
 		fix = fmt.Sprintf("did you mean %q?", near)
 	}
