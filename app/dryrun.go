@@ -105,7 +105,7 @@ func (d Decision) text(p *Plan) string {
 	}
 	row("tool", "%s, project %s", tool, printable(d.Project))
 	row("estimate", "%s, %s", limit.Bytes(d.Estimate.Bytes).Human(), sourceWords(d.Estimate))
-	row("reserve", "%s kept free on the host", d.MinFreeBytes.Human())
+	row("kept free", "%s on the host", d.MinFreeBytes.Human())
 	row("available", "%s physical + %s swap, bound by %s", d.AvailableBytes.Human(), d.SwapBytes.Human(), d.BoundBy)
 	row("claimed", "%s that other runs have reserved and do not use yet", d.ClaimedBytes.Human())
 	row("slots", "%s", d.Slots)

@@ -141,6 +141,9 @@ func (c *Collection) orphans(ctx context.Context, ledger *admission.Ledger) erro
 	for _, o := range list {
 		name := strings.Join(o.Remains.Groups, ", ")
 		what := fmt.Sprintf("a group of layer %s without a claim, %d processes", o.Remains.Layer, o.Processes)
+		if o.Processes == 1 {
+			what = fmt.Sprintf("a group of layer %s without a claim, 1 process", o.Remains.Layer)
+		}
 		if o.Keep != "" {
 			c.keep("group", name, what, o.Keep)
 			continue

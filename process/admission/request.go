@@ -329,7 +329,7 @@ func (a *acquisition) admit(b *book, e *entry, v verdict) error {
 			c.parent = b.holder(above)
 			if e.Reservation > above.Reservation {
 				b.warn("nested", "", "%s may need %s, more than the %s reserved by the run around it (%s): the inner run draws on the outer one's reservation",
-					e.Tool, mib(e.Reservation), mib(above.Reservation), above.Tool)
+					e.Tool, e.Reservation.Human(), above.Reservation.Human(), above.Tool)
 			}
 		}
 	}

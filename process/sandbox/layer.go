@@ -110,6 +110,10 @@ func (e *NotEnforced) Error() string {
 	for _, t := range e.Tried {
 		fmt.Fprintf(&b, "\n  %-9s %v", t.Layer, t.Err)
 	}
-	b.WriteString("\n" + remedy)
+	if e.Enforcement == Required {
+		b.WriteString("\n" + remedy)
+	} else { // monitor works everywhere, so it was not among those that were asked for
+		b.WriteString("\nTo take the strongest layer there is: leave out --layer, or the key layers. To see all: plimsoll doctor.")
+	}
 	return b.String()
 }
