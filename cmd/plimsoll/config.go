@@ -103,7 +103,7 @@ func newConfigExplainCommand(open opener) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "explain KEY",
 		Short: "Say where a value comes from and what it overrides",
-		Args:  cobra.ExactArgs(1),
+		Args:  oneArg("key", "plimsoll config explain memory_max"),
 		ValidArgsFunction: func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
 			var names []string
 			for _, k := range config.Keys() {

@@ -188,8 +188,8 @@ func wrongIn(root *cobra.Command, words []string) string {
 		case c.HasSubCommands():
 			at := slices.IndexFunc(c.Commands(), func(sub *cobra.Command) bool { return sub.Name() == w })
 			if at < 0 {
-				if c == root && w == "man" || strings.ToLower(w) != w || strings.Contains(w, "|") {
-					return "" // man is made by the library that draws the help; TOOL stands for a word
+				if strings.ToLower(w) != w || strings.Contains(w, "|") {
+					return "" // TOOL stands for a word
 				}
 				return "command " + w
 			}

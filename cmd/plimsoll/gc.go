@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"io"
+	"strings"
 	"text/tabwriter"
 
 	"github.com/spf13/cobra"
@@ -57,10 +58,20 @@ func printCollection(out io.Writer, c app.Collection) error {
 	}
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 	for _, g := range c.Removed {
-		fmt.Fprintf(w, "%s\t%s\t%s\t%s\n", verb, g.Kind, app.Printable(g.Name), app.Printable(g.What))
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\n", verb, g.Kind, firstName(g.Name), app.Printable(g.What))
 	}
 	for _, g := range c.Kept {
-		fmt.Fprintf(w, "kept\t%s\t%s\t%s: %s\n", g.Kind, app.Printable(g.Name), app.Printable(g.What), app.Printable(g.Why))
+		fmt.Fprintf(w, "kept\t%s\t%s\t%s: %s\n", g.Kind, firstName(g.Name), app.Printable(g.What), app.Printable(g.Why))
 	}
 	return w.Flush()
+}
+
+// firstName is the first of the control groups of a run, which lie in one hierarchy each
+// under cgroup v1; --json has them all.
+func firstName(name string) string {
+	first, rest, _ := strings.Cut(name, ", /")
+	if rest != "" {
+		first += fmt.Sprintf(" (and %d more)", 1+strings.Count(rest, ", /"))
+	}
+	return app.Printable(first)
 }

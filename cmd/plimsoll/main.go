@@ -18,6 +18,7 @@ func main() {
 	err := fang.Execute(context.Background(), root,
 		fang.WithVersion(version()),
 		fang.WithErrorHandler(showError),
+		fang.WithoutManpage(), // newManCommand
 	)
 	os.Exit(exitCode(err))
 }

@@ -19,7 +19,7 @@ func newPredictCommand(open opener) *cobra.Command {
 as text, JSON, or the resource table of a Kubernetes container or a Nomad task.`,
 		Example: `  plimsoll predict claude
   plimsoll predict claude --format k8s`,
-		Args: cobra.ExactArgs(1),
+		Args: oneArg("tool", "plimsoll predict claude"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			write, ok := predictionFormats[format]
 			if !ok {

@@ -10,6 +10,7 @@ import (
 
 	"charm.land/fang/v2"
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 	"golang.org/x/term"
 
 	"github.com/plimsoll/plimsoll/app"
@@ -43,6 +44,7 @@ held by the kernel where it can. The agent needs no change:
 		SilenceUsage:  true,
 		SilenceErrors: true,
 	}
+	root.SetFlagErrorFunc(flagError)
 	open := func(cmd *cobra.Command) (*app.App, error) {
 		a, err := openApp(cmd, nil)
 		if err == nil {
@@ -61,7 +63,9 @@ held by the kernel where it can. The agent needs no change:
 		newGCCommand(open),
 		newConfigCommand(open),
 		newVersionCommand(),
+		newManCommand(),
 	)
+	addCompletion(root)
 	return root
 }
 
@@ -84,8 +88,39 @@ func showError(w io.Writer, _ fang.Styles, err error) {
 		text = "the configuration has mistakes, nothing was done:\n" + e.Error()
 	}
 	fmt.Fprintln(plain(w), "plimsoll: "+text)
-	if strings.HasPrefix(text, "unknown flag") || strings.HasPrefix(text, "unknown command") {
-		fmt.Fprintln(w, "Try: plimsoll --help")
+	if rest, ok := strings.CutPrefix(text, "unknown command "); ok {
+		// The text goes on with the command and, in quotes, with what it was looked for in.
+		of := "plimsoll"
+		if _, after, ok := strings.Cut(rest, ` for "plimsoll `); ok {
+			name, _, _ := strings.Cut(after, `"`)
+			of += " " + name
+		}
+		fmt.Fprintln(plain(w), "Try: "+of+" --help")
+	}
+}
+
+// flagError says where the flags of c are listed, and which one starts like the one that is
+// not there.
+func flagError(c *cobra.Command, err error) error {
+	next := "Try: " + c.CommandPath() + " --help"
+	if missing, ok := errors.AsType[*pflag.NotExistError](err); ok {
+		name := missing.GetSpecifiedName()
+		c.Flags().VisitAll(func(f *pflag.Flag) {
+			if len(name) > 2 && (strings.HasPrefix(f.Name, name) || strings.HasPrefix(name, f.Name)) {
+				next = "Did you mean --" + f.Name + "? " + next
+			}
+		})
+	}
+	return fmt.Errorf("%w\n%s", err, next)
+}
+
+// oneArg demands one argument, and shows how it is given.
+func oneArg(what, example string) cobra.PositionalArgs {
+	return func(cmd *cobra.Command, args []string) error {
+		if len(args) == 1 {
+			return nil
+		}
+		return fmt.Errorf("%s takes one %s, not %d; write it as in: %s", cmd.Name(), what, len(args), example)
 	}
 }
 

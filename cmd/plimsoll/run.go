@@ -1,6 +1,9 @@
 package main
 
 import (
+	"fmt"
+	"time"
+
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
@@ -16,7 +19,9 @@ func newRunCommand() *cobra.Command {
 		Long: `Runs a command inside memory, swap and process limits, after checking that the machine
 can carry it. The command's streams, terminal and signals are its own. The exit status is
 the command's; 128+N if signal N ended it; 125 if Plimsoll failed or refused, 126 if the
-command can't be executed, 127 if it is not there.`,
+command can't be executed, 127 if it is not there.
+
+Flags of Plimsoll stand before --. What follows is the command's own.`,
 		Example: `  plimsoll run -- claude
   plimsoll run --memory-max 8G --wait -- npm test
   plimsoll run --dry-run -- codex`,
@@ -24,6 +29,9 @@ command can't be executed, 127 if it is not there.`,
 			o.Command = args
 			o.Stdout, o.Stderr = cmd.OutOrStdout(), cmd.ErrOrStderr()
 			o.StderrIsTerminal = stderrIsTerminal()
+			if err := waitApart(cmd.Flags(), args); err != nil {
+				return err
+			}
 			a, err := openApp(cmd, runFlags(cmd.Flags()))
 			if err != nil {
 				return err
@@ -51,6 +59,17 @@ command can't be executed, 127 if it is not there.`,
 		}
 	}
 	return cmd
+}
+
+// waitApart finds "--wait 10m -- COMMAND", in which 10m would be the command.
+func waitApart(f *pflag.FlagSet, args []string) error {
+	if !f.Changed("wait") || len(args) < 2 || args[1] != "--" {
+		return nil
+	}
+	if _, err := time.ParseDuration(args[0]); err != nil {
+		return nil
+	}
+	return fmt.Errorf("--wait %s: the time needs a = before it; write --wait=%s", args[0], args[0])
 }
 
 // settings are the flags that override a configuration key.
