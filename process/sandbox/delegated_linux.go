@@ -43,12 +43,12 @@ func newCgroup2(spec *Spec, limits Limits) (cage, error) {
 		}
 		return g, nil
 	}
-	if !hasWord(filepath.Join(own.Unified, "cgroup.controllers"), "memory") {
-		return nil, fmt.Errorf("the memory controller is not offered in %s (on a hybrid host cgroup v1 holds it)", own.Unified)
-	}
 	base := own.Unified
-	if filepath.Base(base) == supervisorLeaf {
+	if filepath.Base(base) == supervisorLeaf { // what that is offered changes with the runs beside us
 		base = filepath.Dir(base)
+	}
+	if !hasWord(filepath.Join(base, "cgroup.controllers"), "memory") {
+		return nil, fmt.Errorf("the memory controller is not offered in %s (on a hybrid host cgroup v1 holds it)", base)
 	}
 	name := runPrefix + spec.ID
 	if err := unix.Access(filepath.Join(base, "cgroup.procs"), unix.W_OK); err != nil {
