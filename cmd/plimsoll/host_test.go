@@ -94,7 +94,8 @@ func (s *site) command(args ...string) *exec.Cmd {
 // outcome is how a command of the test ended.
 type outcome struct {
 	stdout, stderr string
-	code           int // -1 when a signal ended plimsoll itself
+	code           int    // -1 when a signal ended plimsoll itself
+	how            string // the same in words, the signal's name included
 }
 
 func (s *site) plimsoll(args ...string) outcome {
@@ -115,7 +116,7 @@ func (s *site) finish(cmd *exec.Cmd) outcome {
 	if _, ok := errors.AsType[*exec.ExitError](err); err != nil && !ok {
 		s.t.Fatal(err)
 	}
-	return outcome{stdout.String(), stderr.String(), cmd.ProcessState.ExitCode()}
+	return outcome{stdout.String(), stderr.String(), cmd.ProcessState.ExitCode(), cmd.ProcessState.String()}
 }
 
 // report runs a command and returns its report too.

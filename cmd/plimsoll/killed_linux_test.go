@@ -343,8 +343,7 @@ func TestWhatIsLeftOnPurposeStays(t *testing.T) {
 			t.Errorf("%s: what was left on purpose was ended", layer)
 		}
 		_ = syscall.Kill(pid, syscall.SIGKILL)
-		until(t, "it is gone", func() bool { return !lives(pid) })
-		s.collect()
+		until(t, "it is gone", func() bool { return !lives(pid) && len(mine(s.collect().Kept, e)) == 0 })
 		assertClean(t, s, e, pid)
 	}
 }
