@@ -156,6 +156,8 @@ type managerAddress struct {
 	bus    string
 	ofUser bool
 	direct bool // no bus between: there is nobody to say hello to
+	// guessed says that the bus may be one without a manager, as dbus-run-session starts it.
+	guessed bool
 }
 
 func managerAddresses() []managerAddress {
@@ -169,7 +171,7 @@ func managerAddresses() []managerAddress {
 	own := fmt.Sprintf("/run/user/%d", os.Geteuid())
 	var list []managerAddress
 	if a := os.Getenv("DBUS_SESSION_BUS_ADDRESS"); a != "" {
-		list = append(list, managerAddress{bus: a, ofUser: true})
+		list = append(list, managerAddress{bus: a, ofUser: true, guessed: !strings.HasPrefix(a, "unix:path="+own+"/bus")})
 	}
 	if dir := os.Getenv("XDG_RUNTIME_DIR"); dir != "" && dir != own {
 		list = append(list, managerAddress{bus: "unix:path=" + filepath.Join(dir, "bus"), ofUser: true})
@@ -191,6 +193,9 @@ func dialBus(a managerAddress) (*dbus.Conn, error) {
 		if err == nil && !a.direct {
 			err = conn.Hello()
 		}
+		if err == nil && a.guessed {
+			err = hasManager(conn)
+		}
 		done <- err
 	}()
 	select {
@@ -203,6 +208,16 @@ func dialBus(a managerAddress) (*dbus.Conn, error) {
 		return nil, err
 	}
 	return conn, nil
+}
+
+// hasManager asks a bus whether systemd is on it.
+func hasManager(conn *dbus.Conn) error {
+	var owned bool
+	err := conn.BusObject().Call("org.freedesktop.DBus.NameHasOwner", 0, systemdBus).Store(&owned)
+	if err == nil && !owned {
+		err = errors.New("no service manager is on this bus")
+	}
+	return err
 }
 
 // enterScope asks for the scope, waits until this process is in it, and returns its directory.

@@ -156,6 +156,23 @@ func playTool(tool string, args []string) int {
 			return 2
 		}
 		_ = json.NewEncoder(os.Stdout).Encode(got)
+	case "supervise-once": // LAYER: a supervisor of one short command
+		self, _ := os.Executable()
+		null, _ := os.OpenFile(os.DevNull, os.O_RDWR, 0)
+		r, err := sandbox.Start(context.Background(), sandbox.Spec{
+			ID: fmt.Sprintf("once-%d", os.Getpid()), Path: self, Args: []string{"sleep", "5"},
+			Env:    playing("sleep"),
+			Files:  []*os.File{null, null, null},
+			Layers: []sandbox.Layer{sandbox.Layer(args[0])}, Detach: true,
+			Limits: sandbox.Limits{Memory: 1 << 30, Pids: 100},
+		})
+		if err == nil {
+			_, err = r.Wait()
+		}
+		if err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			return 1
+		}
 	case "supervise": // LAYER: a supervisor that is going to be killed
 		self, _ := os.Executable()
 		null, _ := os.OpenFile(os.DevNull, os.O_RDWR, 0)
