@@ -28,7 +28,7 @@ func (x *execution) execute(ctx context.Context) error {
 		ID: x.id(), Path: p.Path, Args: x.opts.Command,
 		Limits:      p.Limits,
 		Enforcement: sandbox.Enforcement(p.Settings.Enforcement),
-		Nested:      os.Getenv(sandbox.CookieName) != "",
+		Nested:      x.nested,
 		OnExit:      sandbox.OnExit(p.Settings.OnExit),
 		Grace:       p.Settings.Grace,
 		Detach:      !terminal,
@@ -62,13 +62,13 @@ func (x *execution) execute(ctx context.Context) error {
 		return err
 	}
 	close(started)
-	detach := run.Attend(terminal, p.Settings.Grace)
+	// Until the run is recorded and reported: a late signal must not lose that.
+	x.cleanup = append(x.cleanup, run.Attend(terminal, p.Settings.Grace))
 	x.warnAboutStrength(run)
 	x.warnAboutLogout(run)
 	relax := x.underPressure(run, terminal)
 	x.result, err = run.Wait()
 	relax()
-	detach()
 	if err != nil {
 		x.warn("clean-up", "not everything could be cleaned up, the next command tries again: "+err.Error())
 	}

@@ -125,17 +125,20 @@ func (c *Collection) orphans(ctx context.Context, ledger *admission.Ledger) erro
 	if err != nil || len(list) == 0 {
 		return err
 	}
+	before := map[string]bool{}
 	for _, o := range list {
 		if o.Processes == 0 {
-			select {
-			case <-ctx.Done():
-				return context.Cause(ctx)
-			case <-time.After(settling):
-			}
-			if list, err = findOrphans(ctx, ledger); err != nil {
-				return err
-			}
-			break
+			before[o.Remains.ID] = true
+		}
+	}
+	if len(before) > 0 {
+		select {
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		case <-time.After(settling):
+		}
+		if list, err = findOrphans(ctx, ledger); err != nil {
+			return err
 		}
 	}
 	for _, o := range list {
@@ -143,6 +146,12 @@ func (c *Collection) orphans(ctx context.Context, ledger *admission.Ledger) erro
 		what := fmt.Sprintf("a group of layer %s without a claim, %d processes", o.Remains.Layer, o.Processes)
 		if o.Processes == 1 {
 			what = fmt.Sprintf("a group of layer %s without a claim, 1 process", o.Remains.Layer)
+		}
+		if o.Processes == 0 {
+			if !before[o.Remains.ID] {
+				continue // a run of another state directory that starts or ends right now
+			}
+			o.Remains.Leave = true // and nobody who enters it meanwhile is ended
 		}
 		if o.Keep != "" {
 			c.keep("group", name, what, o.Keep)

@@ -61,11 +61,13 @@ type execution struct {
 	status   Status
 	cleanup  []func()
 	early    []journal.Warned // before there is a journal
+	// nested says that this process runs inside another run.
+	nested bool
 }
 
 // Run runs a command inside its limits and returns how this process should end.
 func (a *App) Run(ctx context.Context, o RunOptions) Status {
-	x := &execution{app: a, opts: &o, say: newSpeaker(&o)}
+	x := &execution{app: a, opts: &o, say: newSpeaker(&o), nested: os.Getenv(sandbox.CookieName) != ""}
 	defer x.unwind()
 	if err := x.decide(); err != nil {
 		return x.fail(err)
@@ -252,6 +254,7 @@ func (x *execution) admit(ctx context.Context) error {
 	x.ledger, x.claim = ledger, claim
 	x.cleanup = append(x.cleanup, x.release)
 	_, nested := claim.Parent()
+	x.nested = nested // a cookie of a run that is over forbids nothing
 	x.journal.Append(journal.Admitted{
 		ReservationBytes: int64(x.plan.Reservation), Forced: claim.Forced(), Nested: nested, Waited: claim.Waited(),
 	})

@@ -62,6 +62,8 @@ type member struct {
 	stopped bool // by a signal, when it was found as a leftover
 }
 
+func (m member) same(o member) bool { return m.pid == o.pid && m.started == o.started }
+
 // maxLost bounds the processes remembered as candidates for an OOM kill.
 const maxLost = 256
 

@@ -190,6 +190,11 @@ func (w *watcher) endLeftovers() ([]Leftover, error) {
 	for pause := time.Millisecond; len(stubborn) > 0 && time.Now().Before(deadline); pause = min(2*pause, 50*time.Millisecond) {
 		time.Sleep(pause)
 		stubborn = w.othersLocked()
+		for _, m := range stubborn { // born meanwhile
+			if len(left) < maxKnown && !slices.ContainsFunc(left, m.same) {
+				left = append(left, m)
+			}
+		}
 	}
 	var err error
 	if len(stubborn) > 0 {
@@ -201,12 +206,11 @@ func (w *watcher) endLeftovers() ([]Leftover, error) {
 	}
 	list := make([]Leftover, len(left))
 	for i, m := range left {
-		same := func(o member) bool { return o.pid == m.pid && o.started == m.started }
 		list[i] = Leftover{PID: m.pid, Name: m.name, Fate: "terminated"}
 		switch {
-		case slices.ContainsFunc(survived, same):
+		case slices.ContainsFunc(survived, m.same):
 			list[i].Fate = "survived"
-		case slices.ContainsFunc(stubborn, same):
+		case slices.ContainsFunc(stubborn, m.same):
 			list[i].Fate = "killed"
 		}
 	}
