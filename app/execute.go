@@ -75,12 +75,25 @@ func (x *execution) execute(ctx context.Context) error {
 	if x.result.Signal != 0 {
 		screen.Restore(x.result.Signal)
 	}
+	x.warnAboutPids()
 	if x.claim != nil && x.leftRunning() {
 		// The claim outlives us for what stays: it counts with its use only.
 		x.claim = nil
 	}
 	x.judge()
 	return nil
+}
+
+// warnAboutPids says what the limit of processes did: the command may have taken a refused
+// fork for a passing fault, and what Plimsoll ended it may not have noticed at all.
+func (x *execution) warnAboutPids() {
+	most := x.plan.Limits.Pids
+	switch r := x.result; {
+	case r.PidsKills > 0:
+		x.warn("pids", fmt.Sprintf("%d processes over the limit of %d were ended; for more: --pids-max %d", r.PidsKills, most, 2*most))
+	case r.ForksRefused > 0:
+		x.warn("pids", fmt.Sprintf("the limit of %d processes refused a new one %d times; for more: --pids-max %d", most, r.ForksRefused, 2*most))
+	}
 }
 
 func (x *execution) id() string {
@@ -161,8 +174,22 @@ func checkReportFile(file string) error {
 			err = fmt.Errorf("%s is a directory", file)
 		}
 	}
+	if err == nil && !exists(file) {
+		var trial *os.File
+		if trial, err = os.CreateTemp(dir, ".plimsoll-"); err == nil {
+			_ = trial.Close()
+			err = os.Remove(trial.Name())
+		} else {
+			err = fmt.Errorf("%s can't be written to", dir)
+		}
+	}
 	if err != nil {
-		return fmt.Errorf("--report %s: %w; name a file in a directory that exists", file, err)
+		return fmt.Errorf("--report %s: %w; name a file in a directory that exists and is yours to write to", file, err)
 	}
 	return nil
+}
+
+func exists(file string) bool {
+	_, err := os.Lstat(file)
+	return err == nil
 }

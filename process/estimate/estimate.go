@@ -1,6 +1,8 @@
 package estimate
 
 import (
+	"slices"
+
 	"github.com/plimsoll/plimsoll/limit"
 )
 
@@ -50,14 +52,14 @@ func (in Input) Estimate() (Estimate, error) {
 		return Estimate{}, err
 	}
 	if bytes := estimator.Bytes(in.Project); bytes > 0 {
-		return Estimate{bytes, SourceProject, min(len(in.Project), estimator.Window)}, nil
+		return Estimate{in.orProfile(bytes, in.Project), SourceProject, min(len(in.Project), estimator.Window)}, nil
 	}
 	tool := in.Tool
 	if tool == nil && in.ToolSamples != nil {
 		tool = in.ToolSamples()
 	}
 	if bytes := estimator.Bytes(tool); bytes > 0 {
-		return Estimate{bytes, SourceTool, min(len(tool), estimator.Window)}, nil
+		return Estimate{in.orProfile(bytes, tool), SourceTool, min(len(tool), estimator.Window)}, nil
 	}
 	switch {
 	case in.Configured > 0:
@@ -66,4 +68,14 @@ func (in Input) Estimate() (Estimate, error) {
 		return Estimate{Bytes: in.Profile, Source: SourceProfile}, nil
 	}
 	return Estimate{Bytes: FirstGuess, Source: SourceDefault}, nil
+}
+
+// orProfile is what the history says, but not less than the profile while all of it was over
+// within two seconds: a `claude --version` must not make the next session of hours count
+// as tiny.
+func (in Input) orProfile(bytes limit.Bytes, samples []Sample) limit.Bytes {
+	if slices.ContainsFunc(samples, func(s Sample) bool { return !s.Brief }) {
+		return bytes
+	}
+	return max(bytes, in.Profile)
 }

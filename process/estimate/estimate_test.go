@@ -3,6 +3,7 @@ package estimate_test
 import (
 	"math"
 	"math/rand/v2"
+	"slices"
 	"testing"
 	"time"
 
@@ -47,7 +48,7 @@ func TestARunTeachesItsDemand(t *testing.T) {
 			if ok != (c.want > 0) {
 				t.Fatalf("a sample: %v, want %v (%+v)", ok, c.want > 0, s)
 			}
-			if want := (estimate.Sample{Demand: c.want, Exact: c.exact, Censored: c.killed, Line: c.line}); ok && s != want {
+			if want := (estimate.Sample{Demand: c.want, Exact: c.exact, Censored: c.killed, Line: c.line, Brief: s.Brief}); ok && s != want {
 				t.Errorf("got %+v, want %+v", s, want)
 			}
 		})
@@ -173,5 +174,26 @@ func TestBackOff(t *testing.T) {
 	}
 	if _, err := (estimate.Input{Estimator: "guess"}).Estimate(); err == nil {
 		t.Error("an unknown estimator is no error")
+	}
+}
+
+func TestAShortRunDoesNotUnseatAProfile(t *testing.T) {
+	version := estimate.Sample{Demand: 200 * limit.MiB, Brief: true}
+	session := estimate.Sample{Demand: 600 * limit.MiB}
+	for name, c := range map[string]struct {
+		samples []estimate.Sample
+		profile bool
+	}{
+		"asked for its version once":      {[]estimate.Sample{version}, true},
+		"asked for its version ten times": {slices.Repeat([]estimate.Sample{version}, 10), true},
+		"a session, then its version":     {[]estimate.Sample{session, version}, false},
+	} {
+		e, err := estimate.Input{Project: c.samples, Profile: 4 * limit.GiB}.Estimate()
+		if err != nil || e.Source != estimate.SourceProject || (e.Bytes == 4*limit.GiB) != c.profile {
+			t.Errorf("%s: %+v, %v", name, e, err)
+		}
+	}
+	if e, _ := (estimate.Input{Project: []estimate.Sample{version}}).Estimate(); e.Bytes > limit.GiB {
+		t.Errorf("a tool without a profile learns from its first run: %+v", e)
 	}
 }

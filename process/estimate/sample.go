@@ -20,6 +20,9 @@ type Sample struct {
 	// what it had when something outside ran out first); 0 for a run that was not. The
 	// next estimates stay above it.
 	Line limit.Bytes
+	// Brief says that the run was over before it can have been a session: somebody asked a
+	// tool for its version. It counts like any other, except against a profile.
+	Brief bool
 }
 
 // The rule by which [FromRun] reads a recorded run.
@@ -59,6 +62,7 @@ func FromRun(r usage.Run) (s Sample, ok bool) {
 	if killed(r) {
 		return killedSample(r), true
 	}
+	defer func() { s.Brief = r.Duration > 0 && r.Duration < fewSamples }()
 	full := r.Limit > 0 && float64(r.Peak) >= fullShare*float64(r.Limit)
 	seen := r.PeakAnon > 0 && r.Duration >= fewSamples
 	switch {

@@ -292,6 +292,8 @@ func (g *group1) oomKills() int {
 	return total + g.killsGone
 }
 
+func (g *group1) forksRefused() int { return refusedIn(g.pids) }
+
 // inherit hands the group to the run around us when that run has kills to count in it.
 func (g *group1) inherit() bool {
 	outer, name := filepath.Split(g.memory)

@@ -184,6 +184,21 @@ func (g *group2) oomKills() int {
 	return int(fieldReader(body).get("oom_kill"))
 }
 
+// forksRefused counts how often the limit of processes held somebody back.
+func (g *group2) forksRefused() int { return refusedIn(g.dir) }
+
+// refusedIn sums pids.events over a group and those below it: which of them counts depends
+// on the kernel.
+func refusedIn(root string) int {
+	total := int64(0)
+	for _, dir := range cgroupfs.Tree(root) {
+		if body, err := os.ReadFile(filepath.Join(dir, "pids.events")); err == nil {
+			total += fieldReader(body).get("max")
+		}
+	}
+	return int(total)
+}
+
 func (g *group2) freeze(on bool) error {
 	text := "0"
 	if on {

@@ -48,6 +48,7 @@ type Run struct {
 	waiting    atomic.Bool
 	hurry      chan struct{}
 	limitKills atomic.Int64
+	pidsKills  atomic.Int64
 }
 
 // exitStatus is how the command itself ended.
@@ -314,6 +315,10 @@ func (r *Run) finish() {
 	r.watch.sampleLocked()
 	res.OOMKills = r.watch.countKills()
 	res.LimitKills = int(r.limitKills.Load())
+	res.PidsKills = int(r.pidsKills.Load())
+	if c, ok := r.cage.(interface{ forksRefused() int }); ok {
+		res.ForksRefused = c.forksRefused()
+	}
 	res.CommandOOM = res.ExitCode == 137 && (res.OOMKills > 0 && !r.killAsked.Load() || r.killedByUs.Load())
 	res.Peak = r.peak()
 	for _, l := range left {

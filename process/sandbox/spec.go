@@ -157,7 +157,11 @@ type Result struct {
 	CommandOOM bool
 	// LimitKills counts processes that Plimsoll ended over a watched limit.
 	LimitKills int
-	Leftovers  []Leftover
+	// PidsKills counts those of them that were over a watched limit of processes, and
+	// ForksRefused how often the kernel refused a new one at its limit.
+	PidsKills    int
+	ForksRefused int
+	Leftovers    []Leftover
 	// CPU is user and system time of the command and the children it waited for.
 	CPU time.Duration
 }

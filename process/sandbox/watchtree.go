@@ -75,11 +75,15 @@ func (w *watcher) endLargest() {
 
 // endYoungest ends the n processes that started last, never the command itself.
 func (w *watcher) endYoungest(n int) {
-	members := slices.DeleteFunc(w.tree.Members(), func(p proctree.Process) bool { return p.PID == w.run.pid })
+	members := slices.DeleteFunc(w.tree.Members(), func(p proctree.Process) bool {
+		now, err := proctree.Lookup(p.PID)
+		return p.PID == w.run.pid || err != nil || now.Zombie()
+	})
 	slices.SortFunc(members, func(a, b proctree.Process) int { return cmp.Compare(b.Start, a.Start) })
 	for _, p := range members[:min(n, len(members))] {
 		if proctree.Signal(p, syscall.SIGKILL) == nil {
 			w.run.limitKills.Add(1)
+			w.run.pidsKills.Add(1)
 		}
 	}
 }
