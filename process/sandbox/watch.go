@@ -45,6 +45,7 @@ type watcher struct {
 	round    uint32
 	kills    int
 	lost     []member // gone since the last OOM count, newest last
+	dying    map[int]uint64 // ended over the limit of processes: pid to start time
 	sampled  time.Time
 	listed   time.Time
 	alarm    atomic.Bool // the cage wakes us near the limit

@@ -81,10 +81,15 @@ func (w *watcher) endYoungest(n int) {
 	})
 	slices.SortFunc(members, func(a, b proctree.Process) int { return cmp.Compare(b.Start, a.Start) })
 	for _, p := range members[:min(n, len(members))] {
-		if proctree.Signal(p, syscall.SIGKILL) == nil {
-			w.run.limitKills.Add(1)
-			w.run.pidsKills.Add(1)
+		if w.dying[p.PID] == p.Start || proctree.Signal(p, syscall.SIGKILL) != nil {
+			continue // dying takes a moment, and nobody is counted twice
 		}
+		if len(w.dying) >= maxLost || w.dying == nil {
+			w.dying = map[int]uint64{}
+		}
+		w.dying[p.PID] = p.Start
+		w.run.limitKills.Add(1)
+		w.run.pidsKills.Add(1)
 	}
 }
 
