@@ -44,7 +44,7 @@ type watcher struct {
 	pids     []int
 	round    uint32
 	kills    int
-	lost     []member // gone since the last OOM count, newest last
+	lost     []member       // gone since the last OOM count, newest last
 	dying    map[int]uint64 // ended over the limit of processes: pid to start time
 	sampled  time.Time
 	listed   time.Time
