@@ -259,7 +259,7 @@ func TestAForkBombIsHeld(t *testing.T) {
 }
 
 func TestTheAgentSurvivesItsChildren(t *testing.T) {
-	times := 3
+	times := 1 // the gate asks for twenty, with nobody beside it
 	if n, err := strconv.Atoi(os.Getenv("PLIMSOLL_TEST_SURVIVALS")); err == nil {
 		times = n
 	}
