@@ -120,7 +120,7 @@ func claimAndBuild(base, name string, limits Limits) (*group2, error) {
 // A shell that starts several runs at once forks while we divide: its newest child is a
 // copy of it for a moment, and may be born in base after its parent was moved.
 const (
-	claimTries = 20
+	claimTries = 50
 	claimPause = 5 * time.Millisecond
 )
 
@@ -165,7 +165,7 @@ func emptyBase(base string) error {
 	if foreign := strangers(inside); len(foreign) > 0 {
 		err := fmt.Errorf("%d foreign processes are in %s too, the first is %s (pid %d); cgroup v2 can divide only a group without processes",
 			len(foreign), base, foreign[0].Name, foreign[0].PID)
-		if !slices.ContainsFunc(foreign, func(p proctree.Process) bool { return !newborn(p) }) {
+		if !slices.ContainsFunc(foreign, func(p proctree.Process) bool { return !newborn(p) && !leaving(p) }) {
 			err = fmt.Errorf("%w (%w)", err, errPassing)
 		}
 		return err
@@ -208,6 +208,12 @@ func moveAll(pids []int, to string) error {
 		}
 	}
 	return nil
+}
+
+// leaving says that a process has given up its memory and is about to be a zombie.
+func leaving(p proctree.Process) bool {
+	_, err := os.Stat(fmt.Sprintf("/proc/%d/exe", p.PID))
+	return errors.Is(err, os.ErrNotExist)
 }
 
 // moveBack undoes moveAll.
