@@ -56,17 +56,44 @@ held by the kernel where it can. The agent needs no change:
 	}
 	root.AddCommand(
 		newRunCommand(),
-		newDoctorCommand(open),
+		newDoctorCommand(anyway(open)),
 		newStatsCommand(open),
 		newPredictCommand(open),
-		newSlotsCommand(open),
-		newGCCommand(open),
+		newSlotsCommand(anyway(open)),
+		newGCCommand(anyway(open)),
 		newConfigCommand(open),
 		newVersionCommand(),
 		newManCommand(),
 	)
 	addCompletion(root)
 	return root
+}
+
+// anyway lets a command that finds out what is wrong work although the configuration has
+// mistakes: it says so and goes on with the defaults.
+func anyway(open opener) opener {
+	return func(cmd *cobra.Command) (*app.App, error) {
+		a, err := open(cmd)
+		mistakes, ok := errors.AsType[*config.Error](err)
+		if !ok {
+			return a, err
+		}
+		fmt.Fprintln(plain(cmd.ErrOrStderr()), "plimsoll: the configuration has mistakes, this goes by the defaults:\n"+mistakes.Error())
+		return app.New(app.Options{Environ: withoutConfiguration(os.Environ()), Dir: string(os.PathSeparator)})
+	}
+}
+
+// withoutConfiguration leaves out the user's file and the variables of keys. Where state
+// lives stays: the runs that are to be seen are there.
+func withoutConfiguration(environ []string) []string {
+	kept := []string{"PLIMSOLL_CONFIG=" + os.DevNull}
+	for _, e := range environ {
+		name, _, _ := strings.Cut(e, "=")
+		if !strings.HasPrefix(name, "PLIMSOLL_") || strings.HasSuffix(name, "_DIR") || name == "PLIMSOLL_RUN_ID" {
+			kept = append(kept, e)
+		}
+	}
+	return kept
 }
 
 // openApp loads the configuration with the given flag values.
