@@ -159,7 +159,7 @@ func (r *reader) problem(src Source, path []string, what, fix string) {
 	for _, p := range path[:min(len(path), 6)] {
 		shown = append(shown, clip(p))
 	}
-	r.probs.add(Problem{Where: src, Key: strings.Join(shown, "."), What: what, Fix: fix})
+	r.probs.add(Problem{Where: src, Key: strings.Join(shown, "."), What: what, Fix: inPlace(src, fix)})
 }
 
 // defaults are the built-in values, and the built-in profiles of tools.
@@ -186,4 +186,15 @@ func defaults() (base, profile map[address]entry) {
 		}
 	}
 	return base, profile
+}
+
+// inPlace turns "write KEY = VALUE", which is how a file has it, into what is written where
+// the mistake is: --memory-max=4G, or a variable.
+func inPlace(src Source, fix string) string {
+	assignment, ok := strings.CutPrefix(fix, "write ")
+	_, value, isKey := strings.Cut(assignment, " = ")
+	if !ok || !isKey || src.Origin != OriginFlag && src.Origin != OriginEnvironment {
+		return fix
+	}
+	return "write " + src.Name + "=" + strings.ReplaceAll(value, `"`, "")
 }
