@@ -1,0 +1,132 @@
+package journal
+
+import "time"
+
+// The events of the window plane. Counts of tokens are the best estimate unless the field
+// says otherwise; sizes are in bytes. A conversation is named by the first 12 hexadecimal
+// digits of the digest it is stored under.
+type (
+	// WindowRequest says that one model request was read and is about to be forwarded.
+	WindowRequest struct {
+		Upstream     string `json:"upstream"` // name of the upstream: "openai", "anthropic", "gemini", …
+		Dialect      string `json:"dialect"`
+		Model        string `json:"model"`
+		Conversation string `json:"conversation,omitempty"`
+		Messages     int    `json:"messages"`
+		// Tokens is the input as it is forwarded, Low and High the band it was known within.
+		Tokens int64 `json:"tokens"`
+		Low    int64 `json:"low"`
+		High   int64 `json:"high"`
+		// Counted says how: "exact", "estimate", "usage" (known prefix and a tail), "provider".
+		Counted string `json:"counted"`
+		// LimitTokens is the window in force, 0 when none is known.
+		LimitTokens int64 `json:"limit_tokens"`
+		// LimitSource says where that came from: "config", "learned", "catalogue", "default", "breaker".
+		LimitSource string `json:"limit_source,omitempty"`
+		// ReceivedBytes and ForwardedBytes are the body's, as it came and as it goes on.
+		ReceivedBytes  int64         `json:"received_bytes"`
+		ForwardedBytes int64         `json:"forwarded_bytes"`
+		Replayed       bool          `json:"replayed,omitempty"` // frozen checkpoints were put in again
+		Overhead       time.Duration `json:"overhead_ns"`        // between the last byte read and the first byte sent
+	}
+	// WindowResponse says that a provider answered a model request. Usage is as the provider
+	// reported it; 0 where it did not.
+	WindowResponse struct {
+		Upstream  string        `json:"upstream"`
+		Dialect   string        `json:"dialect"`
+		Model     string        `json:"model"`
+		Status    int           `json:"status"`
+		Stream    bool          `json:"stream"`
+		TokensIn  int64         `json:"tokens_in"` // cache reads and writes included
+		TokensOut int64         `json:"tokens_out"`
+		CacheRead int64         `json:"cache_read"`
+		Estimated int64         `json:"estimated"` // what was expected for TokensIn
+		FirstByte time.Duration `json:"first_byte_ns"`
+		Duration  time.Duration `json:"duration_ns"`
+		Bytes     int64         `json:"bytes"`
+		// Ended is "complete", "client_gone", "upstream_cut" or "timeout".
+		Ended string `json:"ended"`
+	}
+	// WindowRepaired says that calls and results of one request were paired again.
+	WindowRepaired struct {
+		Upstream     string `json:"upstream"`
+		Model        string `json:"model"`
+		Conversation string `json:"conversation,omitempty"`
+		// What is one of package window/repair's kinds: "synthesised", "moved", "dropped", …
+		What   string `json:"what"`
+		Count  int    `json:"count"`
+		CallID string `json:"call_id,omitempty"` // of the first
+	}
+	// WindowCompacted says that room was made in a conversation.
+	WindowCompacted struct {
+		Upstream     string        `json:"upstream"`
+		Model        string        `json:"model"`
+		Conversation string        `json:"conversation,omitempty"`
+		Checkpoint   string        `json:"checkpoint,omitempty"`
+		Reason       string        `json:"reason"` // "trigger", "overflow", "limit"
+		Rungs        []string      `json:"rungs"`  // those that did something, in order
+		Before       int64         `json:"before_tokens"`
+		After        int64         `json:"after_tokens"`
+		Messages     int           `json:"messages"` // cut, replaced or summarised
+		CutBytes     int64         `json:"cut_bytes"`
+		Took         time.Duration `json:"took_ns"`
+		SummaryIn    int64         `json:"summary_tokens_in,omitempty"` // what a model summary cost
+		SummaryOut   int64         `json:"summary_tokens_out,omitempty"`
+	}
+	// WindowOverflow says that a provider refused a request as too long.
+	WindowOverflow struct {
+		Upstream string `json:"upstream"`
+		Model    string `json:"model"`
+		// Form names the row of the table of phrases that matched.
+		Form string `json:"form"`
+		// LimitTokens is what the error named and what passed the sanity check, else 0.
+		LimitTokens int64 `json:"limit_tokens"`
+		Try         int   `json:"try"` // 1 for the first refusal of a request
+		// Action is "retried", "recovered", "given_up" or "learned" (a stop reason after content).
+		Action string `json:"action"`
+	}
+	// WindowRefused says that Plimsoll itself answered a request with an error.
+	WindowRefused struct {
+		Upstream string `json:"upstream,omitempty"`
+		Status   int    `json:"status"`
+		Reason   string `json:"reason"` // "token", "host", "origin", "peer", "too_large", "memory", "does_not_fit", "upstream", "websocket"
+		Text     string `json:"text"`
+	}
+	// WindowPassed says that a request went through without being looked into.
+	WindowPassed struct {
+		Upstream string `json:"upstream"`
+		Path     string `json:"path"`
+		Reason   string `json:"reason"` // "path", "mode", "aside", "unreadable", "encoding"
+		Detail   string `json:"detail,omitempty"`
+	}
+	// WindowBreaker says that the working limit of a model moved.
+	WindowBreaker struct {
+		Upstream    string `json:"upstream"`
+		Model       string `json:"model"`
+		State       string `json:"state"` // "tripped", "recovering", "closed"
+		LimitTokens int64  `json:"limit_tokens"`
+		Reason      string `json:"reason"`
+	}
+	// WindowOff says why a run goes without the proxy.
+	WindowOff struct {
+		Reason string `json:"reason"`
+	}
+	// WindowStore says what a bound of the store of checkpoints did.
+	WindowStore struct {
+		Evicted int    `json:"evicted"`
+		Bytes   int64  `json:"bytes"`
+		Reason  string `json:"reason"` // "bytes", "count", "age", "damaged", "full"
+	}
+)
+
+// The kinds of the window plane.
+func (WindowRequest) Kind() string   { return "window.request" }
+func (WindowResponse) Kind() string  { return "window.response" }
+func (WindowRepaired) Kind() string  { return "window.repaired" }
+func (WindowCompacted) Kind() string { return "window.compacted" }
+func (WindowOverflow) Kind() string  { return "window.overflow" }
+func (WindowRefused) Kind() string   { return "window.refused" }
+func (WindowPassed) Kind() string    { return "window.passed" }
+func (WindowBreaker) Kind() string   { return "window.breaker" }
+func (WindowOff) Kind() string       { return "window.off" }
+func (WindowStore) Kind() string     { return "window.store" }
