@@ -8,5 +8,8 @@
 //	b.String()                           // "1536M", which parses back to the same size
 //	b.Human()                            // "1.5 GiB", for a person, rounded
 //
+// [Cut] shortens a text to a number of bytes and keeps both of its ends, without ever
+// splitting a rune or making the text longer.
+//
 // The package imports nothing of Plimsoll, so every plane can use it.
 package limit

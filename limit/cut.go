@@ -1,0 +1,63 @@
+package limit
+
+import "unicode/utf8"
+
+// Cut shortens text to at most about maxBytes: its head, what marker says, and its tail.
+// The head gets two thirds, because a result opens with what it is and ends with how it went.
+//
+// marker is given the number of bytes taken out and must not get longer for a smaller
+// number. No rune is split: text that was valid UTF-8 stays valid, and where a line ends
+// near a cut the cut is made there. The result is never longer than text, also when both
+// are written as JSON strings: where what would be taken out is not at least twice as
+// long as the marker (a line end takes two bytes in JSON), text comes back as it is. So the
+// result is longer than maxBytes only for such a text, or where the marker alone is.
+func Cut(text string, maxBytes int, marker func(cut int) string) string {
+	if len(text) <= maxBytes {
+		return text
+	}
+	keep := max(0, maxBytes-len(marker(len(text))))
+	head := lineEnd(text, runeStart(text, keep-keep/3))
+	tail := lineStart(text, runeAfter(text, len(text)-keep/3))
+	note := marker(tail - head)
+	if tail-head < 2*len(note) {
+		return text
+	}
+	return text[:head] + note + text[tail:]
+}
+
+// slack is the part of a kept piece that may be given up to end it at a line: 1/slack.
+const slack = 8
+
+// runeStart is the largest offset of at most i that is not inside a rune.
+func runeStart(text string, i int) int {
+	for back := 0; back < utf8.UTFMax && i > 0 && i < len(text) && !utf8.RuneStart(text[i]); back++ {
+		i--
+	}
+	return i
+}
+
+// runeAfter is the smallest offset of at least i that is not inside a rune.
+func runeAfter(text string, i int) int {
+	for on := 0; on < utf8.UTFMax && i < len(text) && !utf8.RuneStart(text[i]); on++ {
+		i++
+	}
+	return i
+}
+
+func lineEnd(text string, i int) int {
+	for at := i; at > i-i/slack; at-- {
+		if text[at-1] == '\n' {
+			return at
+		}
+	}
+	return i
+}
+
+func lineStart(text string, i int) int {
+	for at := i; at < i+(len(text)-i)/slack; at++ {
+		if text[at] == '\n' {
+			return at
+		}
+	}
+	return i
+}
