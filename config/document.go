@@ -130,8 +130,7 @@ func dotted(parts []part) string {
 // header checks the name of a table; it reports whether the table has one that is known.
 func (d *document) header(parts []part) bool {
 	root := parts[0]
-	switch root.name {
-	case "resources", "tools":
+	if root.name == "tools" || isTable(root.name) {
 		return true
 	}
 	if d.told[root.name] {
@@ -146,15 +145,19 @@ func (d *document) header(parts []part) bool {
 		d.problem(root.pos, root.name, "table ["+root.name+"] ("+what+") is not in this version yet", "remove it or comment it out")
 		return false
 	}
-	if k, _ := lookup(root.name, false); k != nil {
-		d.problem(root.pos, root.name, "is a key of table [resources]", "write it below a line [resources]")
+	if table := tableOf(root.name, false); table != "" {
+		d.problem(root.pos, root.name, "is a key of table ["+table+"]", "write it below a line ["+table+"]")
 		return false
 	}
-	fix := "the tables are [resources] and [tools.NAME]"
-	if near := nearest(root.name, append(names(false), "resources", "tools")); near == "resources" || near == "tools" {
+	fix := "the tables are [" + strings.Join(tableNames(), "], [") + "] and [tools.NAME]"
+	known := append(tableNames(), "tools")
+	for _, table := range tableNames() {
+		known = append(known, names(table, false)...)
+	}
+	if near := nearest(root.name, known); near == "tools" || isTable(near) {
 		fix = fmt.Sprintf("did you mean %q?", near)
 	} else if near != "" {
-		fix = fmt.Sprintf("did you mean %q, below a line [resources]?", near)
+		fix = fmt.Sprintf("did you mean %q, below a line [%s]?", near, tableOf(near, false))
 	}
 	d.problem(root.pos, clip(root.name), "unknown key or table", fix)
 	return false
@@ -190,10 +193,12 @@ func (d *document) value(table []part, n *unstable.Node) {
 func (d *document) takesTable(path []part) bool {
 	var k *Key
 	switch {
-	case len(path) == 2 && path[0].name == "resources":
-		k, _ = lookup(path[1].name, false)
+	case len(path) == 2 && isTable(path[0].name):
+		k, _ = lookup(path[0].name, path[1].name, false)
 	case len(path) == 3 && path[0].name == "tools":
-		k, _ = lookup(path[2].name, true)
+		k, _ = lookup(resources, path[2].name, true)
+	case len(path) == 4 && path[0].name == "tools":
+		k, _ = lookup(path[2].name, path[3].name, true)
 	}
 	return k != nil && k.Type != TypeToolSizes && (k.Type != TypeToolCount || path[0].name == "tools")
 }

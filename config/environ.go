@@ -6,11 +6,10 @@ import (
 )
 
 // Prefixes of the variables that set keys: PLIMSOLL_RESOURCES_MEMORY_MAX and, for one tool,
-// PLIMSOLL_TOOLS_CODEX_MEMORY_MAX.
+// PLIMSOLL_TOOLS_CODEX_MEMORY_MAX or PLIMSOLL_TOOLS_CODEX_WINDOW_TRIGGER.
 const (
-	resourcesPrefix = "PLIMSOLL_RESOURCES_"
-	toolsPrefix     = "PLIMSOLL_TOOLS_"
-	anyPrefix       = "PLIMSOLL_"
+	toolsPrefix = "PLIMSOLL_TOOLS_"
+	anyPrefix   = "PLIMSOLL_"
 )
 
 // readEnviron reads the variables that set keys. An empty one counts as not set. Variables
@@ -26,36 +25,68 @@ func readEnviron(environ []string, probs *problems, warn func(Problem)) map[addr
 		}
 		src := Source{Origin: OriginEnvironment, Name: name}
 		w := written{form: formText, text: value}
-		if rest, ok := strings.CutPrefix(name, resourcesPrefix); ok {
-			r.resources([]string{"resources", strings.ToLower(rest)}, w, src)
-		} else if rest, ok := strings.CutPrefix(name, toolsPrefix); ok {
+		if rest, ok := strings.CutPrefix(name, toolsPrefix); ok {
 			tool, key := splitTool(strings.ToLower(rest))
-			r.tool([]string{"tools", tool, key}, w, src)
+			r.tool(append([]string{"tools", tool}, key...), w, src)
+		} else if table, key, ok := splitTable(name); ok {
+			r.general([]string{table, key}, w, src)
 		} else {
 			strayVariable(name, src, warn)
 		}
 	}
+	r.foreign(environ)
 	return r.entries
+}
+
+// foreign reads the variables of other programs that set keys too.
+func (r *reader) foreign(environ []string) {
+	get := getenvOf(environ)
+	for _, k := range keys {
+		for _, name := range k.Variables {
+			value := get(name)
+			if _, taken := r.entries[address{k.ID(), ""}]; taken || value == "" {
+				continue
+			}
+			r.put([]string{k.Table, k.Name}, k, Alias{Name: k.Name}, "", written{form: formText, text: value}, Source{Origin: OriginEnvironment, Name: name})
+		}
+	}
+}
+
+// splitTable takes PLIMSOLL_WINDOW_MAX_TOKENS apart. PLIMSOLL_UPSTREAM and what is no table's
+// is not one.
+func splitTable(name string) (table, key string, ok bool) {
+	table, key, ok = strings.Cut(strings.ToLower(strings.TrimPrefix(name, anyPrefix)), "_")
+	return table, key, ok && isTable(table)
 }
 
 // splitTool takes CODEX_MEMORY_MAX apart: the longest key that the text ends in is the key.
 // Without one the last word is taken for it, and reported as unknown.
-func splitTool(text string) (tool, key string) {
-	for _, k := range names(true) {
-		if rest, ok := strings.CutSuffix(text, "_"+k); ok && len(k) > len(key) && k != "resources" {
-			tool, key = rest, k
+func splitTool(text string) (tool string, key []string) {
+	longest := 0
+	for _, table := range toolTables() {
+		for _, k := range names(table, true) {
+			path := []string{table, k}
+			if table == resources {
+				path = path[1:]
+			}
+			suffix := "_" + strings.Join(path, "_")
+			if rest, ok := strings.CutSuffix(text, suffix); ok && len(suffix) > longest && !isTable(k) {
+				tool, key, longest = rest, path, len(suffix)
+			}
 		}
 	}
-	if key == "" {
-		tool, key, _ = strings.Cut(text, "_")
+	if key == nil {
+		var last string
+		tool, last, _ = strings.Cut(text, "_")
+		key = []string{last}
 	}
 	return strings.ReplaceAll(tool, "_", "-"), key
 }
 
 func strayVariable(name string, src Source, warn func(Problem)) {
 	rest := strings.ToLower(strings.TrimPrefix(name, anyPrefix))
-	if k, _ := lookup(rest, false); k != nil {
-		warn(Problem{Where: src, What: "sets nothing", Fix: "did you mean " + resourcesPrefix + strings.ToUpper(rest) + "?"})
+	if table := tableOf(rest, false); table != "" {
+		warn(Problem{Where: src, What: "sets nothing", Fix: "did you mean " + anyPrefix + strings.ToUpper(table+"_"+rest) + "?"})
 		return
 	}
 	table, _, _ := strings.Cut(rest, "_")
@@ -67,7 +98,7 @@ func strayVariable(name string, src Source, warn func(Problem)) {
 // Flag is a value from the command line.
 type Flag struct {
 	Name  string // as the user wrote it: "--memory-max"
-	Key   string // "memory_max", or dotted with its table
+	Key   string // "memory_max", or dotted with its table: "window.mode"
 	Value string
 }
 
@@ -76,11 +107,11 @@ func readFlags(flags []Flag, probs *problems) map[address]entry {
 	for _, f := range flags {
 		path := strings.Split(f.Key, ".")
 		if len(path) == 1 {
-			path = []string{"resources", f.Key}
+			path = []string{resources, f.Key}
 		}
 		src := Source{Origin: OriginFlag, Name: f.Name}
-		if path[0] != "resources" && path[0] != "tools" {
-			r.unknown(path, 0, false, src)
+		if path[0] != "tools" && !isTable(path[0]) {
+			r.unknown(path, 0, resources, false, src)
 			continue
 		}
 		r.assign(path, written{form: formText, text: f.Value}, src)

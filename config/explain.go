@@ -32,21 +32,30 @@ type Overridden struct {
 // in particular. The key may be written with its table and as an alias: memory_max,
 // resources.memory_max, memory_max_mb, tools.codex.memory_max.
 func (l *Loaded) Explain(key, tool string) (Explanation, error) {
-	name := strings.TrimPrefix(key, "resources.")
+	table, name := resources, key
+	if t, rest, ok := strings.Cut(key, "."); ok && isTable(t) {
+		table, name = t, rest
+	}
 	if rest, ok := strings.CutPrefix(key, "tools."); ok {
 		of, k, ok := strings.Cut(rest, ".")
 		if !ok || tool != "" && foldTool(of) != foldTool(tool) {
 			return Explanation{}, fmt.Errorf("%s does not name one value of one tool; write tools.NAME.KEY", quote(key))
 		}
-		tool, name = of, strings.TrimPrefix(k, "resources.")
+		tool, name = of, k
+		if t, rest, ok := strings.Cut(k, "."); ok && isTable(t) {
+			table, name = t, rest
+		}
 	}
-	k, _ := lookup(name, tool != "")
+	if t := tableOf(name, false); table == resources && t != "" && name != matchKey.Name {
+		table = t // a name that stands in one table needs none in front
+	}
+	k, _ := lookup(table, name, tool != "")
 	if k == nil {
-		k, _ = lookup(name, false)
+		k, _ = lookup(table, name, false)
 	}
 	if k == nil || k.Type == TypeToolSizes {
 		fix := "plimsoll config show lists the keys"
-		if near := nearest(name, names(tool != "")); k != nil {
+		if near := nearest(name, names(table, tool != "")); k != nil {
 			fix = "explain " + k.of + " with --tool"
 		} else if near != "" {
 			fix = fmt.Sprintf("did you mean %q?", near)
@@ -56,7 +65,7 @@ func (l *Loaded) Explain(key, tool string) (Explanation, error) {
 	if tool != "" && SafeName(tool) != tool {
 		return Explanation{}, fmt.Errorf("%s is not the name of a tool; write one like %q", quote(tool), SafeName(tool))
 	}
-	e := Explanation{Key: "resources." + k.Name, Tool: CanonicalTool(tool), Doc: k.Doc, Overridden: []Overridden{}}
+	e := Explanation{Key: k.Table + "." + k.Name, Tool: CanonicalTool(tool), Doc: k.Doc, Overridden: []Overridden{}}
 	if k == matchKey {
 		e.Key = "tools." + e.Tool + "." + k.Name
 		e.Source = Source{Origin: OriginDefault}
@@ -83,7 +92,7 @@ func (l *Loaded) Values(tool string) ([]Explanation, error) {
 		if k.set == nil {
 			continue
 		}
-		e, err := l.Explain(k.Name, tool)
+		e, err := l.Explain(k.Table+"."+k.Name, tool)
 		if err != nil {
 			return nil, err
 		}
@@ -113,4 +122,18 @@ func (s Settings) MarshalJSON() ([]byte, error) {
 		WaitMS    *int64       `json:"wait_ms"`
 		GraceMS   int64        `json:"grace_ms"`
 	}{plain(s), size(s.MemoryMax), size(s.MinFree), wait, s.Grace.Milliseconds()})
+}
+
+// MarshalJSON writes max_tokens as null for auto and the age as store_age_ms.
+func (w WindowSettings) MarshalJSON() ([]byte, error) {
+	type plain WindowSettings // without this method
+	tokens := &w.MaxTokens
+	if w.MaxTokens == int(Auto) {
+		tokens = nil
+	}
+	return json.Marshal(struct {
+		plain
+		MaxTokens  *int  `json:"max_tokens"`
+		StoreAgeMS int64 `json:"store_age_ms"`
+	}{plain(w), tokens, w.StoreAge.Milliseconds()})
 }

@@ -86,6 +86,17 @@ func TestDefaultsAreTheDocumentedOnes(t *testing.T) {
 		Enforcement: config.EnforcementBestEffort, MemoryMax: config.Auto, PidsMax: 512, MinFree: config.Auto, CountSwap: true,
 		Estimator: config.EstimatorBound, OnExit: config.OnExitKill, OnPressure: config.OnPressureAuto, Grace: 2 * time.Second,
 		Layers: []string{"systemd", "cgroup2", "cgroup1", "job", "rlimit", "monitor"}, HistoryKeep: 200,
+		Window: config.WindowSettings{
+			Proxy: "auto", Mode: "enforce", Provider: "auto", MaxTokens: int(config.Auto), Trigger: 0.8, Target: 0.5, RetryTarget: 0.6, MinMessages: 4,
+			ProviderTokens: map[string]int{"azure_openai": 0, "openai": 0, "bedrock": 0, "anthropic": 0, "gemini": 0, "vertex": 0},
+			Compact:        true, Repair: true, CutResults: true, MaxToolOutput: 10000, Summarizer: "extractive",
+			SummaryURL: "https://api.openai.com/v1", SummaryTokens: 200000,
+			Store: "disk", StoreMax: 256 * limit.MiB, StoreAge: 7 * 24 * time.Hour, BodyMemory: 256 * limit.MiB, BodyMax: 64 * limit.MiB,
+		},
+		Upstream: config.UpstreamSettings{
+			OpenAI: "https://api.openai.com/v1", Anthropic: "https://api.anthropic.com", Gemini: "https://generativelanguage.googleapis.com",
+		},
+		Serve: config.ServeSettings{Listen: "127.0.0.1:4620"},
 	}
 	if diff := cmp.Diff(want, got, cmp.FilterPath(func(p cmp.Path) bool { return p.Last().String() == ".sources" }, cmp.Ignore())); diff != "" {
 		t.Error(diff)
@@ -223,9 +234,9 @@ func TestEveryMistakeNamesItsPlaceAndTheNextStep(t *testing.T) {
 		"unknown key far off":    {"[resources]\nxyzzy = 1", `:2:1: resources.xyzzy: unknown key; plimsoll config init writes a file with every key`},
 		"unknown table":          {"[resuorces]\nmemory_max = '4G'", `:1:2: resuorces: unknown key or table; did you mean "resources"?`},
 		"key outside":            {"memory_max = '4G'", `:1:1: memory_max: is a key of table [resources]; write it below a line [resources]`},
-		"later table":            {"\n[window]\nmax_tokens = 1", `:2:2: window: table [window] (limits of the context window) is not in this version yet; remove it`},
+		"later table":            {"\n[fleet]\nurl = 1", `:2:2: fleet: table [fleet] (several hosts) is not in this version yet; remove it`},
 		"later table deeper":     {"[mcp.servers.x]\ncommand = 'y'", `:1:2: mcp: table [mcp] (limits of MCP servers) is not in this version yet`},
-		"later table inline":     {"serve = { listen = ':1' }", `:1:1: serve: table [serve]`},
+		"later table inline":     {"watch = { listen = ':1' }", `:1:1: watch: table [watch]`},
 		"doubled unit":           {"[resources]\nmemory_max = '4GG'", `:2:1: resources.memory_max: "4GG" is not a size; did you mean "4G"?`},
 		"no size at all":         {"[resources]\nmemory_max = 'lots'", `"lots" is not a size; write memory_max = "4G"`},
 		"decimal comma":          {"[resources]\nmemory_max = '1,5G'", `did you mean "1.5G"?`},
@@ -267,7 +278,7 @@ func TestEveryMistakeNamesItsPlaceAndTheNextStep(t *testing.T) {
 		"unknown tool key":       {"[tools.codex]\nmemory = '1G'", `tools.codex.memory: unknown key`},
 		"name of a tool":         {"[tools.'../../x']\npids_max = 3", `is not the name of a tool`},
 		"match with a path":      {"[tools.x]\nmatch = ['/bin/x']", `"/bin/x" is not the base name of a command`},
-		"later table in a tool":  {"[tools.codex.window]\nmax_tokens = 3", `:2:1: tools.codex.window: unknown key; table [window] is not in this version yet`},
+		"later table in a tool":  {"[tools.codex.mcp]\nmax_tokens = 3", `:2:1: tools.codex.mcp: unknown key; table [mcp] is not in this version yet`},
 		"syntax":                 {"[resources]\nmemory_max 4G", `:2:`},
 		"unclosed":               {"[resources", `:1:`},
 		"broken UTF-8":           {"[resources]\nwait = '\xff'", `:2:`},
@@ -352,9 +363,9 @@ func TestAMissingFileThatWasNamedIsSaid(t *testing.T) {
 }
 
 func TestVariablesThatSetNothingAreSaid(t *testing.T) {
-	l := newWorld(t).env("PLIMSOLL_MEMORY_MAX=4G", "PLIMSOLL_WINDOW_MAX_TOKENS=9", "PLIMSOLL_RUN_ID=1").must()
-	if len(l.Warnings) != 2 || !strings.Contains(l.Warnings[0].String(), "did you mean PLIMSOLL_RESOURCES_MEMORY_MAX?") ||
-		!strings.Contains(l.Warnings[1].String(), "not in this version yet") {
+	l := newWorld(t).env("PLIMSOLL_MEMORY_MAX=4G", "PLIMSOLL_FLEET_URL=9", "PLIMSOLL_RUN_ID=1").must()
+	if len(l.Warnings) != 2 || !strings.Contains(l.Warnings[0].String(), "not in this version yet") ||
+		!strings.Contains(l.Warnings[1].String(), "did you mean PLIMSOLL_RESOURCES_MEMORY_MAX?") {
 		t.Errorf("warnings: %v", l.Warnings)
 	}
 }

@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// address names a value: a key, for one tool or, with tool "", for all.
+// address names a value: a key by its [Key.ID], for one tool or, with tool "", for all.
 type address struct{ key, tool string }
 
 // entry is a value with its source.
@@ -34,24 +34,25 @@ func (r *reader) assign(path []string, w written, src Source) {
 	switch {
 	case len(path) == 1:
 		r.problem(src, path, "is "+string(w.form)+", not a table", "write it as a table: ["+path[0]+"]")
-	case path[0] == "resources":
-		r.resources(path, w, src)
+	case isTable(path[0]):
+		r.general(path, w, src)
 	default:
 		r.tool(path, w, src)
 	}
 }
 
-func (r *reader) resources(path []string, w written, src Source) {
-	k, a := lookup(path[1], false)
+// general takes a value of a table that counts for all tools.
+func (r *reader) general(path []string, w written, src Source) {
+	k, a := lookup(path[0], path[1], false)
 	switch {
 	case k == nil:
-		r.unknown(path, 1, false, src)
+		r.unknown(path, 1, path[0], false, src)
 	case len(path) == 2 && k.Type == TypeToolSizes || len(path) == 2 && k.Type == TypeToolCount && w.form == formText:
 		r.pairs(path, k, a, w, src)
 	case len(path) == 2:
 		r.put(path, k, a, "", w, src)
 	case len(path) == 3 && k.Type == TypeToolSizes:
-		of, _ := lookup(k.of, true)
+		of, _ := lookup(resources, k.of, true)
 		// The forerunner's table holds integers, in MiB.
 		r.put(path, of, Alias{Name: path[2], MiB: w.form == formInt}, path[2], w, src)
 	case len(path) == 3 && k.Type == TypeToolCount:
@@ -82,36 +83,42 @@ func (r *reader) pairs(path []string, k *Key, a Alias, w written, src Source) {
 		if k.Type == TypeToolSizes && strings.Trim(strings.TrimSpace(value), "0123456789") == "" {
 			form = formInt
 		}
-		r.resources(append(slices.Clone(path), strings.TrimSpace(tool)), written{form: form, text: strings.TrimSpace(value)}, src)
+		r.general(append(slices.Clone(path), strings.TrimSpace(tool)), written{form: form, text: strings.TrimSpace(value)}, src)
 	}
 }
 
 func (r *reader) tool(path []string, w written, src Source) {
-	rest := path[2:]
-	if len(rest) > 1 && rest[0] == "resources" {
-		rest = rest[1:]
+	rest, table := path[2:], resources
+	if len(rest) > 1 && isTable(rest[0]) {
+		rest, table = rest[1:], rest[0]
 	}
 	if len(rest) == 0 {
 		r.problem(src, path, describe(w)+", not a table", "write ["+strings.Join(path, ".")+"] and keys below it")
 		return
 	}
-	k, a := lookup(rest[0], true)
+	k, a := lookup(table, rest[0], true)
 	switch {
+	case k == nil && len(rest) == 1 && isTable(rest[0]):
+		r.problem(src, path, describe(w)+", not a table", "write ["+strings.Join(path, ".")+"] and keys below it")
 	case k != nil && len(rest) == 1:
 		r.put(path, k, a, path[1], w, src)
 	case k != nil:
 		r.problem(src, path, "is not a table", "write "+k.Name+" = "+k.example)
 	default:
-		if general, _ := lookup(rest[0], false); general != nil {
-			r.problem(src, path, "concerns all tools, not one", "write it below [resources]")
+		if general, _ := lookup(table, rest[0], false); general != nil {
+			r.problem(src, path, "concerns all tools, not one", "write it below ["+table+"]")
 			return
 		}
-		r.unknown(path, len(path)-len(rest), true, src)
+		if of := tableOf(rest[0], true); of != "" && table == resources {
+			r.problem(src, path, "is a key of table ["+of+"]", "write it below ["+strings.Join(path[:2], ".")+"."+of+"]")
+			return
+		}
+		r.unknown(path, len(path)-len(rest), table, true, src)
 	}
 }
 
 func (r *reader) put(path []string, k *Key, a Alias, tool string, w written, src Source) {
-	at := address{k.Name, ""}
+	at := address{k.ID(), ""}
 	if tool != "" || len(path) > 2 {
 		tool = CanonicalTool(tool)
 		at.tool = foldTool(tool)
@@ -140,13 +147,13 @@ func (r *reader) put(path []string, k *Key, a Alias, tool string, w written, src
 	r.entries[at] = entry{key: k, value: v, src: src, tool: tool, name: strings.Join(path, ".")}
 }
 
-func (r *reader) unknown(path []string, i int, tool bool, src Source) {
+func (r *reader) unknown(path []string, i int, table string, tool bool, src Source) {
 	if r.probs.full() {
 		r.probs.more++ // suggestions are dear: not for what nobody will see
 		return
 	}
 	fix := "plimsoll config init writes a file with every key"
-	if near := nearest(path[i], names(tool)); near != "" {
+	if near := nearest(path[i], names(table, tool)); near != "" {
 		fix = fmt.Sprintf("did you mean %q?", near)
 	} else if _, ok := laterTables[path[i]]; ok {
 		fix = "table [" + path[i] + "] is not in this version yet"
@@ -176,12 +183,12 @@ func defaults() (base, profile map[address]entry) {
 				panic("config: default of " + k.Name + ": " + err.Error()) // a test loads the defaults
 			}
 		}
-		base[address{k.Name, ""}] = entry{key: k, value: v, src: Source{Origin: OriginDefault}, name: k.Name}
+		base[address{k.ID(), ""}] = entry{key: k, value: v, src: Source{Origin: OriginDefault}, name: k.ID()}
 	}
 	for name, p := range maps.All(profiles) {
 		src := Source{Origin: OriginProfile, Name: name}
 		for key, v := range map[string]any{"initial_estimate": p.InitialEstimate, "max_concurrent": p.MaxConcurrent} {
-			k, _ := lookup(key, true)
+			k, _ := lookup(resources, key, true)
 			profile[address{key, name}] = entry{key: k, value: v, src: src, name: key}
 		}
 	}

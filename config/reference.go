@@ -3,6 +3,7 @@ package config
 import (
 	"fmt"
 	"io"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -13,13 +14,13 @@ import (
 // toml writes text as this key wants it in a file.
 func (k *Key) toml(text string) string {
 	switch k.Type {
-	case TypeCount, TypeToolCount, TypeBool:
+	case TypeCount, TypeToolCount, TypeBool, TypeRatio:
 		return text
 	case TypeAutoCount:
 		if _, err := strconv.Atoi(text); err == nil {
 			return text
 		}
-	case TypeChoices, TypeNames:
+	case TypeChoices, TypeNames, TypeHosts:
 		var quoted []string
 		for part := range strings.SplitSeq(text, ",") {
 			quoted = append(quoted, strconv.Quote(strings.TrimSpace(part)))
@@ -47,27 +48,28 @@ func writeInit(w io.Writer, project bool) error {
 	if project {
 		b.WriteString("# This is a project's file: it may tighten limits and set estimates, not loosen what its user says.\n")
 	}
-	b.WriteString("\n# [resources]\n")
-	for _, k := range keys {
-		if k.Type == TypeToolSizes || project && k.Project == ProjectNever {
-			continue // the table stands below
+	for _, t := range tables {
+		if project && !slices.ContainsFunc(t.keys, func(k *Key) bool { return k.Project != ProjectNever }) {
+			continue
 		}
-		b.WriteString("\n")
-		comment(&b, k.Doc)
-		if len(k.Choices) > 0 {
-			comment(&b, "Values: "+strings.Join(k.Choices, ", ")+".")
+		fmt.Fprintf(&b, "\n# [%s]\n", t.name)
+		for _, k := range t.keys {
+			if k.Type == TypeToolSizes || project && k.Project == ProjectNever {
+				continue // the table stands below
+			}
+			b.WriteString("\n")
+			comment(&b, k.Doc)
+			if len(k.Choices) > 0 {
+				comment(&b, "Values: "+strings.Join(k.Choices, ", ")+".")
+			}
+			fmt.Fprintf(&b, "# %s = %s\n", k.Name, k.toml(k.shown()))
 		}
-		value := k.Default
-		if k.Default == "" && k.min > 0 {
-			value = strings.Trim(k.example, `"`)
-		}
-		fmt.Fprintf(&b, "# %s = %s\n", k.Name, k.toml(value))
 	}
 	b.WriteString("\n# Memory to reserve for a tool without history, in MiB or as a size.\n# [resources.initial_estimates]\n")
 	for _, p := range Profiles() {
 		fmt.Fprintf(&b, "# %s = %d\n", p.Name, p.InitialEstimate/limit.MiB)
 	}
-	b.WriteString("\n# One tool. Most keys of [resources] may stand here and count for this tool only.\n# [tools.my-agent]\n")
+	b.WriteString("\n# One tool. Most keys of [resources] may stand here and count for this tool only; those of\n# [window] below [tools.my-agent.window].\n# [tools.my-agent]\n")
 	if !project {
 		comment(&b, matchKey.Doc)
 		fmt.Fprintf(&b, "# match = %s\n", matchKey.example)
@@ -75,6 +77,22 @@ func writeInit(w io.Writer, project bool) error {
 	b.WriteString("# memory_max = \"8G\"\n")
 	_, err := io.WriteString(w, b.String())
 	return err
+}
+
+// shown is the value that the generated file has for a key: the default, or the example of
+// a key whose default can't be written.
+func (k *Key) shown() string {
+	switch {
+	case k.Default != "":
+		return k.Default
+	case k.optional:
+		return "0"
+	case k.min > 0:
+		return strings.Trim(k.example, `"`)
+	case k.Type == TypeHosts:
+		return strings.Trim(k.example, `[]"`)
+	}
+	return ""
 }
 
 // commentWidth is where comments of the generated file wrap.
@@ -92,61 +110,85 @@ func comment(b *strings.Builder, text string) {
 	b.WriteString(line + "\n")
 }
 
-// WriteReference writes the reference of all keys as Markdown tables.
+// WriteReference writes the reference of all keys as Markdown tables, one for each table of
+// the configuration.
 func WriteReference(w io.Writer) error {
 	var b strings.Builder
-	b.WriteString("| key | value | default | one tool | project file | other names | what it does |\n|---|---|---|---|---|---|---|\n")
-	for _, k := range Keys() {
-		value := string(k.Type)
-		if len(k.Choices) > 0 {
-			value = "`" + strings.Join(k.Choices, "`, `") + "`"
-			if k.Type == TypeChoices {
-				value = "list of " + value
-			}
+	for i, t := range tables {
+		if i > 0 {
+			b.WriteString("\n")
 		}
-		if k.max > 0 {
-			v := func(n int64) string { return strconv.FormatInt(n, 10) }
-			switch k.Type {
-			case TypeSize, TypeAutoSize:
-				v = func(n int64) string { return limit.Bytes(n).String() }
-			case TypeDuration, TypeWait:
-				v = func(n int64) string { return time.Duration(n).String() }
-			}
-			value += ", " + v(k.min) + " to " + v(k.max)
+		fmt.Fprintf(&b, "### [%s]\n\n%s%s.\n\n", t.name, strings.ToUpper(t.doc[:1]), t.doc[1:])
+		b.WriteString("| key | value | default | one tool | project file | other names | what it does |\n|---|---|---|---|---|---|---|\n")
+		for _, k := range t.keys {
+			k.row(&b)
 		}
-		def := "none"
-		switch {
-		case k.Type == TypeWait:
-			def = "`\"\"`"
-		case k.Default != "":
-			def = "`" + k.toml(k.Default) + "`"
+		if t.name == resources {
+			matchKey.row(&b)
 		}
-		var others []string
-		for _, a := range k.Aliases {
-			unit := ""
-			if a.MiB {
-				unit = " (MiB)"
-			}
-			others = append(others, "`"+a.Name+"`"+unit)
-		}
-		if v := k.Variable(); v != "" {
-			others = append(others, "`"+v+"`")
-		}
-		tool := "no"
-		if k.PerTool {
-			tool = "yes"
-		}
-		if k == matchKey {
-			tool = "only there"
-		}
-		fmt.Fprintf(&b, "| `%s` | %s | %s | %s | %s | %s | %s |\n", k.Name, value, def, tool, k.Project, strings.Join(others, ", "), k.Doc)
 	}
-	b.WriteString("\n| tool | other names | packages | initial_estimate | max_concurrent |\n|---|---|---|---|---|\n")
+	b.WriteString("\n### Built-in profiles\n\n| tool | other names | packages | initial_estimate | max_concurrent |\n|---|---|---|---|---|\n")
 	for _, p := range Profiles() {
 		fmt.Fprintf(&b, "| `%s` | %s | %s | %s | %d |\n", p.Name, codeList(p.Aliases), codeList(p.Packages), p.InitialEstimate.Human(), p.MaxConcurrent)
 	}
 	_, err := io.WriteString(w, b.String())
 	return err
+}
+
+// row writes a key's line of the reference.
+func (k *Key) row(b *strings.Builder) {
+	def := "none"
+	switch {
+	case k.Type == TypeWait:
+		def = "`\"\"`"
+	case k.Default != "":
+		def = "`" + k.toml(k.Default) + "`"
+	}
+	var others []string
+	for _, a := range k.Aliases {
+		unit := ""
+		if a.MiB {
+			unit = " (MiB)"
+		}
+		others = append(others, "`"+a.Name+"`"+unit)
+	}
+	for _, v := range append([]string{k.Variable()}, k.Variables...) {
+		if v != "" {
+			others = append(others, "`"+v+"`")
+		}
+	}
+	tool := "no"
+	if k.PerTool {
+		tool = "yes"
+	}
+	if k == matchKey {
+		tool = "only there"
+	}
+	fmt.Fprintf(b, "| `%s` | %s | %s | %s | %s | %s | %s |\n", k.Name, k.values(), def, tool, k.Project, strings.Join(others, ", "), k.Doc)
+}
+
+// values says what may be written for a key.
+func (k *Key) values() string {
+	out := string(k.Type)
+	if len(k.Choices) > 0 {
+		out = "`" + strings.Join(k.Choices, "`, `") + "`"
+		if k.Type == TypeChoices {
+			out = "list of " + out
+		}
+	}
+	if k.max == 0 {
+		return out
+	}
+	v := func(n int64) string { return strconv.FormatInt(n, 10) }
+	switch k.Type {
+	case TypeSize, TypeAutoSize:
+		v = func(n int64) string { return limit.Bytes(n).String() }
+	case TypeDuration, TypeWait:
+		v = func(n int64) string { return time.Duration(n).String() }
+	case TypeRatio:
+		v = func(n int64) string { return format(float64(n) / 100) }
+	}
+	return out + ", " + v(k.min) + " to " + v(k.max)
 }
 
 func codeList(names []string) string {

@@ -69,7 +69,7 @@ func TestInitChangesNothingAndEveryLineOfItIsValid(t *testing.T) {
 		if !strings.Contains(active, "\n"+k.Name+" = ") && !strings.Contains(active, "."+k.Name+"]") {
 			t.Errorf("%s is not in the generated file", k.Name)
 		}
-		e, err := l.Explain(k.Name, "my-agent")
+		e, err := l.Explain(k.ID(), "my-agent")
 		if k.Name == "initial_estimates" {
 			continue
 		}

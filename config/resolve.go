@@ -25,7 +25,7 @@ func (l *Loaded) candidates(k *Key, tool string) []candidate {
 	var base entry // in force without the project file
 	for _, o := range origins {
 		for _, t := range tables {
-			e, ok := l.byOrigin[o.rank()][address{k.Name, t}]
+			e, ok := l.byOrigin[o.rank()][address{k.ID(), t}]
 			if !ok {
 				continue
 			}
@@ -78,7 +78,7 @@ func (l *Loaded) For(tool string) (Settings, error) {
 				continue
 			}
 			k.set(&s, c.value)
-			s.sources[k.Name] = c.src
+			s.sources[k.ID()] = c.src
 		}
 	}
 	if s.PidsMax == int(Auto) {

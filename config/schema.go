@@ -26,6 +26,13 @@ const (
 	TypeDuration  Type = "duration"
 	TypeWait      Type = "duration or forever"
 	TypeDirectory Type = "directory"
+	TypeFile      Type = "file"
+	TypeRatio     Type = "number below 1"
+	TypeURL       Type = "URL"
+	TypeVariable  Type = "name of a variable"
+	TypeText      Type = "text"
+	TypeAddress   Type = "address"
+	TypeHosts     Type = "list of host names"
 )
 
 // ProjectRule says what a project file may do to a key. The file may come with a cloned
@@ -44,18 +51,23 @@ const (
 // file, Explain, suggestions, variables and the reference are made from it.
 type Key struct {
 	Name    string // without the table
+	Table   string // "resources", "window", …
 	Type    Type
 	Default string   // as written in a file, without quotes
 	Choices []string // of TypeChoice and TypeChoices, the loosest first
 	Aliases []Alias
-	PerTool bool // may stand in [tools.NAME] too
-	Project ProjectRule
-	Doc     string // one sentence
+	// Variables are environment variables of other programs that set the key too; one of
+	// Plimsoll's own wins over them.
+	Variables []string
+	PerTool   bool // may stand in [tools.NAME] too, and below its table's name unless that is resources
+	Project   ProjectRule
+	Doc       string // one sentence
 
 	min, max int64  // of sizes (bytes), counts and durations (nanoseconds); max 0 means none
 	example  string // a value as written in TOML
 	of       string // of TypeToolSizes: the per-tool key its members set
 	noBound  bool   // 0 means unlimited, the loosest value
+	optional bool   // of counts: 0 is allowed although it is below min
 	set      func(*Settings, any)
 }
 
@@ -75,8 +87,31 @@ const (
 	maxHistory = 200
 )
 
-// keys of [resources], in the order of the generated file and the reference.
-var keys = []*Key{
+// tables in the order of the generated file and the reference.
+var tables = []struct {
+	name, doc string
+	keys      []*Key
+}{
+	{"resources", "memory, processes and concurrency of a run", resourceKeys},
+	{"window", "the context window of the model", windowKeys},
+	{"upstream", "addresses of model providers", upstreamKeys},
+	{"serve", "the daemon", serveKeys},
+}
+
+// keys of all tables.
+var keys = func() []*Key {
+	var out []*Key
+	for _, t := range tables {
+		for _, k := range t.keys {
+			k.Table = t.name
+			out = append(out, k)
+		}
+	}
+	return out
+}()
+
+// resourceKeys of [resources]: the process plane.
+var resourceKeys = []*Key{
 	{
 		Name: "enforcement", Type: TypeChoice, Default: "best-effort", Choices: []string{"off", "best-effort", "required"},
 		Aliases: []Alias{{Name: "enforcement_mode"}}, PerTool: true, Project: ProjectStricter,
@@ -184,12 +219,11 @@ var matchKey = &Key{
 // laterTables belong to planes that this version does not have. They are errors, because
 // a table that is read by no code would make its author believe it does something.
 var laterTables = map[string]string{
-	"window": "limits of the context window", "mcp": "limits of MCP servers", "agents": "the built-in agent",
-	"upstream": "addresses of model providers", "serve": "the daemon", "fleet": "several hosts", "watch": "metrics and the dashboard",
+	"mcp": "limits of MCP servers", "agents": "the built-in agent", "fleet": "several hosts", "watch": "metrics and the dashboard",
 }
 
-// Keys returns the schema of [resources], in the order of the reference. The last entry,
-// match, stands in [tools.NAME] only. The keys are shared: do not change them.
+// Keys returns the whole schema, in the order of the reference. The last entry, match,
+// stands in [tools.NAME] only. The keys are shared: do not change them.
 func Keys() []*Key { return append(slices.Clone(keys), matchKey) }
 
 // Variable is the environment variable of the key, "" for one that has none.
@@ -197,16 +231,42 @@ func (k *Key) Variable() string {
 	if k == matchKey {
 		return ""
 	}
-	return resourcesPrefix + strings.ToUpper(k.Name)
+	return anyPrefix + strings.ToUpper(k.Table+"_"+k.Name)
 }
 
-// lookup finds a key by its name or an alias, among those of [resources] or of [tools.NAME].
-func lookup(name string, tool bool) (*Key, Alias) {
-	if tool && name == matchKey.Name {
+// ID names the key among those of all tables: the bare name for [resources], which was the
+// only table once, and "table.name" for the others.
+func (k *Key) ID() string {
+	if k.Table == resources || k == matchKey {
+		return k.Name
+	}
+	return k.Table + "." + k.Name
+}
+
+// resources is the table whose keys need no table's name in front.
+const resources = "resources"
+
+func isTable(name string) bool {
+	return slices.ContainsFunc(tableNames(), func(t string) bool { return t == name })
+}
+
+// tableNames lists the tables of the schema, without tools.
+func tableNames() []string {
+	out := make([]string, 0, len(tables))
+	for _, t := range tables {
+		out = append(out, t.name)
+	}
+	return out
+}
+
+// lookup finds a key of a table by its name or an alias; with tool only those that may be
+// set for one tool.
+func lookup(table, name string, tool bool) (*Key, Alias) {
+	if tool && table == resources && name == matchKey.Name {
 		return matchKey, Alias{Name: name}
 	}
 	for _, k := range keys {
-		if tool && !k.PerTool {
+		if k.Table != table || tool && !k.PerTool {
 			continue
 		}
 		if k.Name == name {
@@ -221,11 +281,21 @@ func lookup(name string, tool bool) (*Key, Alias) {
 	return nil, Alias{}
 }
 
-// names lists what lookup knows.
-func names(tool bool) []string {
+// tableOf finds the table that has a key of this name, "" when none has.
+func tableOf(name string, tool bool) string {
+	for _, table := range tableNames() {
+		if k, _ := lookup(table, name, tool); k != nil {
+			return table
+		}
+	}
+	return ""
+}
+
+// names lists what lookup knows of a table.
+func names(table string, tool bool) []string {
 	var out []string
 	for _, k := range keys {
-		if tool && !k.PerTool {
+		if k.Table != table || tool && !k.PerTool {
 			continue
 		}
 		out = append(out, k.Name)
@@ -233,8 +303,19 @@ func names(tool bool) []string {
 			out = append(out, a.Name)
 		}
 	}
-	if tool {
-		out = append(out, matchKey.Name, "resources")
+	if tool && table == resources {
+		out = append(append(out, matchKey.Name), toolTables()...)
+	}
+	return out
+}
+
+// toolTables lists the tables that may stand below [tools.NAME].
+func toolTables() []string {
+	var out []string
+	for _, t := range tables {
+		if slices.ContainsFunc(t.keys, func(k *Key) bool { return k.PerTool }) {
+			out = append(out, t.name)
+		}
 	}
 	return out
 }

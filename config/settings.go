@@ -66,8 +66,9 @@ const (
 	LayerMonitor = "monitor" // sampling the process tree
 )
 
-// Settings are the values of table [resources] in force for one run: all sources merged,
-// the tool's own table applied, every default filled in. Get them from [Loaded.For].
+// Settings are the values in force for one run: all sources merged, the tool's own table
+// applied, every default filled in. The fields of table [resources] stand at the top. Get
+// them from [Loaded.For].
 type Settings struct {
 	Tool string `json:"tool,omitempty"` // the tool they are for; "" means no particular one
 
@@ -93,18 +94,74 @@ type Settings struct {
 	SharedLedger string `json:"shared_ledger"` // directory of a ledger shared between users; "" means none
 	HistoryKeep  int    `json:"history_keep"`  // runs kept per tool and project
 
+	Window   WindowSettings   `json:"window"`
+	Upstream UpstreamSettings `json:"upstream"`
+	Serve    ServeSettings    `json:"serve"`
+
 	// Warnings say which values of a project file were not taken, and why.
 	Warnings []Problem `json:"warnings,omitempty"`
 
-	sources map[string]Source // by key name, without the table
+	sources map[string]Source // by [Key.ID]
 }
 
-// Source says where the value of a key comes from: Source("initial_estimate"). The zero
-// Source means that there is no such key.
+// Source says where the value of a key comes from: Source("initial_estimate"),
+// Source("window.trigger"). The zero Source means that there is no such key.
 func (s Settings) Source(key string) Source { return s.sources[key] }
 
 // Config is the whole configuration at a glance.
 type Config struct {
 	Resources Settings            `json:"resources"` // for a tool without a table and a profile
 	Tools     map[string]Settings `json:"tools"`     // every tool with a table or a built-in profile
+}
+
+// WindowSettings are the values of table [window] in force.
+type WindowSettings struct {
+	Proxy    string `json:"proxy"` // "auto", "on" or "off"
+	Mode     string `json:"mode"`  // "enforce", "observe" or "off"
+	Provider string `json:"provider"`
+
+	MaxTokens      int            `json:"max_tokens"`      // tokens, or -1 for auto
+	ProviderTokens map[string]int `json:"provider_tokens"` // by "azure_openai", "openai", "bedrock", "anthropic", "gemini", "vertex"; 0 means none
+
+	Trigger     float64 `json:"trigger"`
+	Target      float64 `json:"target"`
+	RetryTarget float64 `json:"retry_target"`
+	MinMessages int     `json:"min_messages"`
+
+	Compact       bool `json:"compact"`
+	Repair        bool `json:"repair"`
+	CutResults    bool `json:"cut_tool_results"`
+	MaxToolOutput int  `json:"max_tool_output"` // bytes kept of one tool result that is cut
+
+	Summarizer    string `json:"summarizer"` // "off", "extractive" or "model"
+	SummaryModel  string `json:"summary_model"`
+	SummaryURL    string `json:"summary_url"`
+	SummaryKey    string `json:"summary_key"` // name of an environment variable
+	SummaryTokens int    `json:"summary_tokens"`
+
+	Store      string        `json:"store"` // "off", "memory" or "disk"
+	StoreMax   limit.Bytes   `json:"store_max"`
+	StoreAge   time.Duration `json:"-"`
+	BodyMemory limit.Bytes   `json:"body_memory"`
+	BodyMax    limit.Bytes   `json:"body_max"`
+}
+
+// UpstreamSettings are the values of table [upstream] in force: base URLs without a slash at
+// the end, and names of environment variables that hold keys ("" passes on the client's).
+type UpstreamSettings struct {
+	OpenAI       string `json:"openai"`
+	Anthropic    string `json:"anthropic"`
+	Gemini       string `json:"gemini"`
+	OpenAIKey    string `json:"openai_key"`
+	AnthropicKey string `json:"anthropic_key"`
+	GeminiKey    string `json:"gemini_key"`
+}
+
+// ServeSettings are the values of table [serve] in force.
+type ServeSettings struct {
+	Listen  string   `json:"listen"`
+	Token   string   `json:"token"` // name of an environment variable
+	Hosts   []string `json:"hosts"`
+	TLSCert string   `json:"tls_cert"`
+	TLSKey  string   `json:"tls_key"`
 }

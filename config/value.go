@@ -74,11 +74,24 @@ func (k *Key) parse(w written, a Alias) (any, error) {
 			return nil, k.wrong(w, "a string", strconv.Quote(k.Default))
 		}
 		return k.choose(w.text)
-	case TypeChoices, TypeNames:
+	case TypeChoices, TypeNames, TypeHosts:
 		return k.parseList(w)
 	case TypeDuration, TypeWait:
 		return k.parseDuration(w)
-	case TypeDirectory:
+	case TypeRatio:
+		return k.parseRatio(w)
+	case TypeURL:
+		return k.parseURL(w)
+	case TypeAddress:
+		return k.parseAddress(w)
+	case TypeVariable:
+		return k.parseVariable(w)
+	case TypeText:
+		if !w.isText() || len(w.text) > maxText {
+			return nil, k.wrong(w, "a short text", k.example)
+		}
+		return strings.TrimSpace(w.text), nil
+	case TypeDirectory, TypeFile:
 		if !w.isText() {
 			return nil, k.wrong(w, "a string", k.example)
 		}
@@ -183,7 +196,7 @@ func (k *Key) parseCount(w written) (any, error) {
 	if err != nil && w.form == formText {
 		return nil, k.wrong(w, want, k.example)
 	}
-	if err != nil || n < k.min || n > k.max {
+	if err != nil || (n < k.min || n > k.max) && (n != 0 || !k.optional) {
 		return nil, &misfit{fmt.Sprintf("%s is out of range, %d to %d", clip(w.text), k.min, k.max), fmt.Sprintf("write %s = %s", k.Name, k.example)}
 	}
 	return int(n), nil
@@ -250,6 +263,11 @@ func (k *Key) parseList(w written) (any, error) {
 				return nil, err
 			}
 			text = v.(string)
+		} else if k.Type == TypeHosts {
+			if text == "" || strings.ContainsAny(text, "/\\ \x00@") {
+				return nil, &misfit{quote(text) + " is not the name of a host", fmt.Sprintf("write %s = %s", k.Name, example)}
+			}
+			text = strings.ToLower(text)
 		} else if text == "" || strings.ContainsAny(text, "/\\\x00") {
 			return nil, &misfit{quote(text) + " is not the base name of a command", fmt.Sprintf("write %s = %s", k.Name, example)}
 		}
@@ -298,6 +316,8 @@ func format(v any) string {
 		return strconv.Itoa(v)
 	case bool:
 		return strconv.FormatBool(v)
+	case float64:
+		return strconv.FormatFloat(v, 'f', -1, 64)
 	case time.Duration:
 		if v == Forever {
 			return "forever"
@@ -326,6 +346,8 @@ func (k *Key) looseness(v any) int64 {
 		return int64(v)
 	case time.Duration:
 		return int64(v)
+	case float64:
+		return int64(v * 1e6)
 	case string:
 		return -int64(slices.Index(k.Choices, v))
 	}
@@ -367,7 +389,9 @@ func (k *Key) zero() any {
 		return false
 	case TypeCount, TypeAutoCount, TypeToolCount:
 		return 0
-	case TypeChoices, TypeNames:
+	case TypeRatio:
+		return float64(0)
+	case TypeChoices, TypeNames, TypeHosts:
 		return []string(nil)
 	}
 	return ""

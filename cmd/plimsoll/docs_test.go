@@ -232,6 +232,9 @@ func TestGuidesNameRealKeys(t *testing.T) {
 	}
 	for _, k := range config.Keys() {
 		known[k.Name], variables[k.Variable()] = true, true
+		for _, v := range k.Variables {
+			variables[v] = true
+		}
 		for _, a := range k.Aliases {
 			known[a.Name] = true
 		}

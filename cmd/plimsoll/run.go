@@ -87,7 +87,7 @@ var settings = []struct{ flag, key, usage, bare string }{
 // choicesOf lists what shell completion offers for a key, from the key's own schema.
 func choicesOf(key string) []cobra.Completion {
 	for _, k := range config.Keys() {
-		if k.Name == key {
+		if k.ID() == key {
 			return k.Choices
 		}
 	}

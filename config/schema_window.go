@@ -1,0 +1,221 @@
+package config
+
+import (
+	"slices"
+	"time"
+
+	"github.com/plimsoll/plimsoll/limit"
+)
+
+// Bounds of values. No model that is offered takes more than 10 million tokens; a window
+// under 1024 does not hold the system prompt of any agent.
+const (
+	minTokens = 1 << 10
+	maxTokens = 20 << 20
+	maxBodies = int64(64 * limit.GiB)
+)
+
+// providerLimits are the windows by provider, under the names that people have in their
+// environments already.
+var providerLimits = []struct{ name, variable, provider string }{
+	{"azure_openai_max_tokens", "AZURE_OPENAI_MAX_CONTEXT_TOKENS", "Azure OpenAI"},
+	{"openai_max_tokens", "OPENAI_MAX_CONTEXT_TOKENS", "OpenAI"},
+	{"bedrock_max_tokens", "AWS_BEDROCK_MAX_CONTEXT_TOKENS", "AWS Bedrock"},
+	{"anthropic_max_tokens", "ANTHROPIC_MAX_CONTEXT_TOKENS", "Anthropic"},
+	{"gemini_max_tokens", "GOOGLE_GEMINI_MAX_CONTEXT_TOKENS", "Google Gemini"},
+	{"vertex_max_tokens", "GCP_VERTEXAI_MAX_CONTEXT_TOKENS", "Google Vertex AI"},
+}
+
+// windowKeys of [window]: what the proxy between an agent and its model provider does.
+var windowKeys = append([]*Key{
+	{
+		Name: "proxy", Type: TypeChoice, Default: "auto", Choices: []string{"off", "auto", "on"}, PerTool: true, Project: ProjectStricter,
+		Doc: "Whether run puts the proxy in front of the model provider; auto does it for tools whose way of taking a base URL is known.",
+		set: func(s *Settings, v any) { s.Window.Proxy = v.(string) },
+	},
+	{
+		Name: "mode", Type: TypeChoice, Default: "enforce", Choices: []string{"off", "observe", "enforce"}, PerTool: true, Project: ProjectStricter,
+		Doc: "What the proxy does with a request: pass it on unseen, count and report without a change, or hold the limits.",
+		set: func(s *Settings, v any) { s.Window.Mode = v.(string) },
+	},
+	{
+		Name: "max_tokens", Type: TypeAutoCount, Default: "auto", Aliases: []Alias{{Name: "max_context_tokens"}}, Variables: []string{"MAX_CONTEXT_TOKENS"},
+		PerTool: true, Project: ProjectCapped, min: minTokens, max: maxTokens, example: "200000",
+		Doc: "Context window in tokens, for every model; auto is what is known of the model, or learned from its provider.",
+		set: func(s *Settings, v any) { s.Window.MaxTokens = v.(int) },
+	},
+	{
+		Name: "provider", Type: TypeChoice, Default: "auto", Variables: []string{"LLM_PROVIDER"},
+		Choices: []string{"auto", "azure-openai", "openai", "aws-bedrock", "anthropic-claude", "google-gemini", "gcp-vertexai"},
+		PerTool: true, Project: ProjectFree,
+		Doc: "The provider whose limit counts where the address does not tell; auto goes by the upstream.",
+		set: func(s *Settings, v any) { s.Window.Provider = v.(string) },
+	},
+	{
+		Name: "trigger", Type: TypeRatio, Default: "0.8", PerTool: true, Project: ProjectStricter, min: 10, max: 99, example: "0.8",
+		Doc: "Part of the window at which room is made; tools that compact by themselves get 0.95 unless it is set.",
+		set: func(s *Settings, v any) { s.Window.Trigger = v.(float64) },
+	},
+	{
+		Name: "target", Type: TypeRatio, Default: "0.5", PerTool: true, Project: ProjectFree, min: 10, max: 95, example: "0.5",
+		Doc: "Part of the window that is in use after room was made.",
+		set: func(s *Settings, v any) { s.Window.Target = v.(float64) },
+	},
+	{
+		Name: "retry_target", Type: TypeRatio, Default: "0.6", PerTool: true, Project: ProjectFree, min: 10, max: 95, example: "0.6",
+		Doc: "Part of the target that the second try aims at when a provider still refuses.",
+		set: func(s *Settings, v any) { s.Window.RetryTarget = v.(float64) },
+	},
+	{
+		Name: "min_messages", Type: TypeCount, Default: "4", Aliases: []Alias{{Name: "min_messages_to_keep"}}, Variables: []string{"MIN_MESSAGES_TO_KEEP"},
+		PerTool: true, Project: ProjectFree, min: 0, max: 1000, example: "4",
+		Doc: "Newest messages that are kept as they are while anything else can be cut.",
+		set: func(s *Settings, v any) { s.Window.MinMessages = v.(int) },
+	},
+	{
+		Name: "compact", Type: TypeBool, Default: "true", Aliases: []Alias{{Name: "enable_auto_compression"}}, Variables: []string{"ENABLE_AUTO_COMPRESSION"},
+		PerTool: true, Project: ProjectFree, example: "true",
+		Doc: "Whether room is made before a request is sent; without it only after a provider refused one.",
+		set: func(s *Settings, v any) { s.Window.Compact = v.(bool) },
+	},
+	{
+		Name: "repair", Type: TypeBool, Default: "true", PerTool: true, Project: ProjectFree, example: "true",
+		Doc: "Whether tool calls without results and results without calls are put right.",
+		set: func(s *Settings, v any) { s.Window.Repair = v.(bool) },
+	},
+	{
+		Name: "cut_tool_results", Type: TypeBool, Default: "true", Aliases: []Alias{{Name: "summarize_tool_outputs"}}, Variables: []string{"SUMMARIZE_TOOL_OUTPUTS"},
+		PerTool: true, Project: ProjectFree, example: "true",
+		Doc: "Whether results of tools are cut and masked before whole turns are summarised.",
+		set: func(s *Settings, v any) { s.Window.CutResults = v.(bool) },
+	},
+	{
+		Name: "max_tool_output", Type: TypeCount, Default: "10000", Aliases: []Alias{{Name: "max_tool_output_length"}, {Name: "max_tool_output_size"}},
+		Variables: []string{"MAX_TOOL_OUTPUT_SIZE", "MAX_TOOL_OUTPUT_LENGTH"}, PerTool: true, Project: ProjectFree, min: 256, max: 10 << 20, example: "10000",
+		Doc: "Bytes that are kept of one tool result when it is cut.",
+		set: func(s *Settings, v any) { s.Window.MaxToolOutput = v.(int) },
+	},
+	{
+		Name: "summarizer", Type: TypeChoice, Default: "extractive", Choices: []string{"off", "extractive", "model"}, PerTool: true, Project: ProjectNever,
+		Doc: "How old turns are summarised: not at all, by picking out what matters, or by a model with a key of its own.",
+		set: func(s *Settings, v any) { s.Window.Summarizer = v.(string) },
+	},
+	{
+		Name: "summary_model", Type: TypeText, PerTool: true, Project: ProjectNever, example: `"gpt-5-mini"`,
+		Doc: "Model that writes summaries when summarizer is model.",
+		set: func(s *Settings, v any) { s.Window.SummaryModel = v.(string) },
+	},
+	{
+		Name: "summary_url", Type: TypeURL, Default: "https://api.openai.com/v1", PerTool: true, Project: ProjectNever, example: `"http://127.0.0.1:11434/v1"`,
+		Doc: "Base URL of an OpenAI-compatible service for summary_model.",
+		set: func(s *Settings, v any) { s.Window.SummaryURL = v.(string) },
+	},
+	{
+		Name: "summary_key", Type: TypeVariable, PerTool: true, Project: ProjectNever, example: `"PLIMSOLL_SUMMARY_KEY"`,
+		Doc: "Name of the environment variable that holds the key for summary_model. A client's own credential is never used for it.",
+		set: func(s *Settings, v any) { s.Window.SummaryKey = v.(string) },
+	},
+	{
+		Name: "summary_tokens", Type: TypeCount, Default: "200000", PerTool: true, Project: ProjectNever, min: 0, max: 1 << 30, example: "200000",
+		Doc: "Tokens that summaries by a model may cost in one run; after that they are picked out without a model.",
+		set: func(s *Settings, v any) { s.Window.SummaryTokens = v.(int) },
+	},
+	{
+		Name: "store", Type: TypeChoice, Default: "disk", Choices: []string{"off", "memory", "disk"}, PerTool: true, Project: ProjectNever,
+		Doc: "Where compactions are kept, so that a conversation that comes again gets the same bytes again.",
+		set: func(s *Settings, v any) { s.Window.Store = v.(string) },
+	},
+	{
+		Name: "store_max", Type: TypeSize, Default: "256M", Project: ProjectNever, min: int64(limit.MiB), max: maxMemory, example: `"256M"`,
+		Doc: "Disk that kept compactions may take; the oldest go first.",
+		set: func(s *Settings, v any) { s.Window.StoreMax = v.(limit.Bytes) },
+	},
+	{
+		Name: "store_age", Type: TypeDuration, Default: "168h", Project: ProjectNever, min: int64(time.Minute), max: int64(365 * 24 * time.Hour), example: `"168h"`,
+		Doc: "How long a kept compaction lives after its last use.",
+		set: func(s *Settings, v any) { s.Window.StoreAge = v.(time.Duration) },
+	},
+	{
+		Name: "body_memory", Type: TypeSize, Default: "256M", Project: ProjectNever, min: 8 * int64(limit.MiB), max: maxBodies, example: `"256M"`,
+		Doc: "Memory that the bodies of requests on their way may take; over it a request waits shortly and is then answered 503.",
+		set: func(s *Settings, v any) { s.Window.BodyMemory = v.(limit.Bytes) },
+	},
+	{
+		Name: "body_max", Type: TypeSize, Default: "64M", Project: ProjectNever, min: int64(limit.MiB), max: maxBodies, example: `"64M"`,
+		Doc: "Largest body that is looked into.",
+		set: func(s *Settings, v any) { s.Window.BodyMax = v.(limit.Bytes) },
+	},
+}, providerLimitKeys()...)
+
+func providerLimitKeys() []*Key {
+	var out []*Key
+	for _, p := range providerLimits {
+		out = append(out, &Key{
+			Name: p.name, Type: TypeCount, Variables: []string{p.variable}, PerTool: true, Project: ProjectCapped, min: minTokens, max: maxTokens, noBound: true,
+			optional: true, example: "200000",
+			Doc: "Context window in tokens of models at " + p.provider + "; overrides max_tokens there. Unset or 0 leaves it to max_tokens.",
+			set: func(s *Settings, v any) {
+				if s.Window.ProviderTokens == nil {
+					s.Window.ProviderTokens = map[string]int{}
+				}
+				s.Window.ProviderTokens[p.name[:len(p.name)-len("_max_tokens")]] = v.(int)
+			},
+		})
+	}
+	return out
+}
+
+// upstreamKeys of [upstream]: where models are.
+var upstreamKeys = []*Key{
+	upstreamURL("openai", "https://api.openai.com/v1", "OpenAI or a service that speaks its protocol; ends in /v1.", func(u *UpstreamSettings) *string { return &u.OpenAI }),
+	upstreamURL("anthropic", "https://api.anthropic.com", "Anthropic; without /v1.", func(u *UpstreamSettings) *string { return &u.Anthropic }),
+	upstreamURL("gemini", "https://generativelanguage.googleapis.com", "Google Gemini; without a version.", func(u *UpstreamSettings) *string { return &u.Gemini }),
+	upstreamKey("openai", func(u *UpstreamSettings) *string { return &u.OpenAIKey }),
+	upstreamKey("anthropic", func(u *UpstreamSettings) *string { return &u.AnthropicKey }),
+	upstreamKey("gemini", func(u *UpstreamSettings) *string { return &u.GeminiKey }),
+}
+
+func upstreamURL(name, def, what string, field func(*UpstreamSettings) *string) *Key {
+	return &Key{
+		Name: name, Type: TypeURL, Default: def, PerTool: true, Project: ProjectNever, example: `"` + def + `"`,
+		Doc: "Base URL of " + what,
+		set: func(s *Settings, v any) { *field(&s.Upstream) = v.(string) },
+	}
+}
+
+func upstreamKey(name string, field func(*UpstreamSettings) *string) *Key {
+	return &Key{
+		Name: name + "_key", Type: TypeVariable, Project: ProjectNever, example: `"MY_KEY"`,
+		Doc: "Name of the environment variable whose value serve sends to " + name + " as the key; empty passes on what the client sends.",
+		set: func(s *Settings, v any) { *field(&s.Upstream) = v.(string) },
+	}
+}
+
+// serveKeys of [serve]: the daemon.
+var serveKeys = []*Key{
+	{
+		Name: "listen", Type: TypeAddress, Default: "127.0.0.1:4620", Project: ProjectNever, example: `"127.0.0.1:4620"`,
+		Doc: "Address that serve listens on; beyond loopback it demands token, tls_cert and tls_key.",
+		set: func(s *Settings, v any) { s.Serve.Listen = v.(string) },
+	},
+	{
+		Name: "token", Type: TypeVariable, Project: ProjectNever, example: `"PLIMSOLL_TOKEN"`,
+		Doc: "Name of the environment variable with the token that clients must show.",
+		set: func(s *Settings, v any) { s.Serve.Token = v.(string) },
+	},
+	{
+		Name: "hosts", Type: TypeHosts, Project: ProjectNever, example: `["models.example.com"]`,
+		Doc: "Names that a Host header may carry beside those of loopback and of the address listened on.",
+		set: func(s *Settings, v any) { s.Serve.Hosts = slices.Clone(v.([]string)) },
+	},
+	{
+		Name: "tls_cert", Type: TypeFile, Project: ProjectNever, example: `"/etc/plimsoll/cert.pem"`,
+		Doc: "Certificate chain in PEM.",
+		set: func(s *Settings, v any) { s.Serve.TLSCert = v.(string) },
+	},
+	{
+		Name: "tls_key", Type: TypeFile, Project: ProjectNever, example: `"/etc/plimsoll/key.pem"`,
+		Doc: "Private key of tls_cert in PEM.",
+		set: func(s *Settings, v any) { s.Serve.TLSKey = v.(string) },
+	},
+}

@@ -1,0 +1,100 @@
+package config
+
+import (
+	"fmt"
+	"net"
+	"net/url"
+	"strconv"
+	"strings"
+)
+
+// maxText bounds a value that is any text, and a URL, in bytes.
+const maxText = 2048
+
+// parseRatio reads a part of one; min and max of the key are in hundredths.
+func (k *Key) parseRatio(w written) (any, error) {
+	if w.form != formFloat && w.form != formInt && w.form != formText {
+		return nil, k.wrong(w, "a number", k.example)
+	}
+	text := strings.TrimSpace(w.text)
+	if w.form != formText {
+		text = strings.ReplaceAll(text, "_", "")
+	}
+	v, err := strconv.ParseFloat(text, 64)
+	if err != nil {
+		return nil, k.wrong(w, "a number", k.example)
+	}
+	if low, high := float64(k.min)/100, float64(k.max)/100; !(v >= low && v <= high) { // also false for NaN
+		fix := fmt.Sprintf("write %s = %s", k.Name, k.example)
+		if v > 1 && v >= float64(k.min) && v <= float64(k.max) {
+			fix = fmt.Sprintf("did you mean %s?", format(v/100))
+		}
+		return nil, &misfit{fmt.Sprintf("%s is out of range, %s to %s", clip(w.text), format(low), format(high)), fix}
+	}
+	return v, nil
+}
+
+// parseURL reads the base URL of a service. A user name in it would be a secret in a file.
+func (k *Key) parseURL(w written) (any, error) {
+	if !w.isText() {
+		return nil, k.wrong(w, "a URL", k.example)
+	}
+	text := strings.TrimRight(strings.TrimSpace(w.text), "/")
+	fix := fmt.Sprintf("write %s = %s", k.Name, k.example)
+	u, err := url.Parse(text)
+	switch {
+	case err != nil || len(text) > maxText || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || u.Opaque != "":
+		return nil, &misfit{quote(w.text) + " is not a URL with http or https and a host", fix}
+	case u.User != nil:
+		return nil, &misfit{"a user name or password does not belong into the URL", "write it without, and name the variable that holds the key in " + strings.TrimSuffix(k.Name, "_key") + "_key"}
+	case u.RawQuery != "" || u.Fragment != "":
+		return nil, &misfit{quote(w.text) + " has a query or a fragment, which a base URL has not", fix}
+	}
+	if port := u.Port(); port != "" {
+		if n, err := strconv.Atoi(port); err != nil || n < 1 || n > 65535 {
+			return nil, &misfit{quote(port) + " is not a port", fix}
+		}
+	}
+	return text, nil
+}
+
+// parseAddress reads host:port, :port for all addresses.
+func (k *Key) parseAddress(w written) (any, error) {
+	if !w.isText() {
+		return nil, k.wrong(w, "an address", k.example)
+	}
+	text := strings.TrimSpace(w.text)
+	fix := fmt.Sprintf("write %s = %s", k.Name, k.example)
+	host, port, err := net.SplitHostPort(text)
+	if err != nil {
+		return nil, &misfit{quote(w.text) + " is not HOST:PORT", fix}
+	}
+	if n, err := strconv.Atoi(port); err != nil || n < 0 || n > 65535 {
+		return nil, &misfit{quote(port) + " is not a port", fix}
+	}
+	if strings.ContainsAny(host, "/@ ") {
+		return nil, &misfit{quote(host) + " is not the name or address of a host", fix}
+	}
+	return text, nil
+}
+
+// parseVariable reads the name of an environment variable. A value that looks like a key
+// itself is not repeated in the message.
+func (k *Key) parseVariable(w written) (any, error) {
+	if !w.isText() {
+		return nil, k.wrong(w, "the name of an environment variable", k.example)
+	}
+	text := strings.TrimSpace(w.text)
+	name := len(text) <= maxWord
+	for i, c := range []byte(text) {
+		letter := c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c == '_'
+		name = name && (letter || i > 0 && c >= '0' && c <= '9')
+	}
+	if !name {
+		return nil, &misfit{
+			"the value is not the name of an environment variable",
+			fmt.Sprintf("write %s = %s and put the secret into that variable: it does not belong into a file", k.Name, k.example),
+		}
+	}
+	return text, nil
+}
