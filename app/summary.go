@@ -19,6 +19,9 @@ func (s *speaker) report(r journal.Report, p *Plan, cpu time.Duration) {
 		{"estimate", estimateRow(r)},
 		{"layer", layerRow(r)},
 	}
+	if row := windowRow(r.Window); row != "" {
+		rows = append(rows, [2]string{"window", row})
+	}
 	if row := killedRow(r); row != "" {
 		rows = append(rows, [2]string{"killed", s.style(red, row)})
 	}

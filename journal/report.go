@@ -76,15 +76,62 @@ type Process struct {
 	Fate  string `json:"fate,omitempty"`
 }
 
-// Window is what the window plane did for the run.
+// Window is what the window plane did for the run. PeakTokens and LimitTokens are of the
+// request that filled its window the most; TokensIn and TokensOut are the provider's own
+// numbers where it gave them, else the estimates.
 type Window struct {
-	Requests           int64 `json:"requests"`
-	TokensIn           int64 `json:"tokens_in"`
-	LimitTokens        int64 `json:"limit_tokens"`
-	Compactions        int64 `json:"compactions"`
-	Repairs            int64 `json:"repairs"`
-	CutBytes           int64 `json:"cut_bytes"`
-	OverflowRecoveries int64 `json:"overflow_recoveries"`
+	Proxy              bool   `json:"proxy"`              // requests went through the proxy
+	NoProxy            string `json:"no_proxy,omitempty"` // why they did not
+	Requests           int64  `json:"requests"`
+	Passed             int64  `json:"passed"`
+	TokensIn           int64  `json:"tokens_in"`
+	TokensOut          int64  `json:"tokens_out"`
+	PeakTokens         int64  `json:"peak_tokens"`
+	LimitTokens        int64  `json:"limit_tokens"`
+	Compactions        int64  `json:"compactions"`
+	Repairs            int64  `json:"repairs"`
+	CutBytes           int64  `json:"cut_bytes"`
+	OverflowRecoveries int64  `json:"overflow_recoveries"`
+	Refused            int64  `json:"refused"`
+	SummaryTokens      int64  `json:"summary_tokens,omitempty"`
+}
+
+// observe folds one event of the window plane in.
+func (w *Window) observe(e Event) {
+	switch e := e.(type) {
+	case WindowOn:
+		w.Proxy = true
+	case WindowOff:
+		w.NoProxy = e.Reason
+	case WindowRequest:
+		w.Requests++
+		if w.LimitTokens == 0 || float64(e.Tokens)*float64(w.LimitTokens) > float64(w.PeakTokens)*float64(e.LimitTokens) {
+			w.PeakTokens, w.LimitTokens = e.Tokens, e.LimitTokens
+		}
+	case WindowResponse:
+		if e.Status < 300 {
+			in := e.TokensIn
+			if in == 0 {
+				in = e.Estimated
+			}
+			w.TokensIn += in
+			w.TokensOut += e.TokensOut
+		}
+	case WindowRepaired:
+		w.Repairs += int64(e.Count)
+	case WindowCompacted:
+		w.Compactions++
+		w.CutBytes += e.CutBytes
+		w.SummaryTokens += e.SummaryIn + e.SummaryOut
+	case WindowOverflow:
+		if e.Action == "recovered" {
+			w.OverflowRecoveries++
+		}
+	case WindowRefused:
+		w.Refused++
+	case WindowPassed:
+		w.Passed++
+	}
 }
 
 // MCP is what the tools plane did for the run.
@@ -146,6 +193,8 @@ func (r *Reporter) Observe(rec Record) {
 		if len(p.Warnings) < maxListed {
 			p.Warnings = append(p.Warnings, e.Text)
 		}
+	case WindowOn, WindowOff, WindowRequest, WindowResponse, WindowRepaired, WindowCompacted, WindowOverflow, WindowRefused, WindowPassed:
+		p.Window.observe(e)
 	case RunEnded:
 		p.ExitCode, p.Signal, p.Outcome = e.ExitCode, e.Signal, e.Outcome
 		p.DurationMS = e.Duration.Milliseconds()

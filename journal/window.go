@@ -107,6 +107,10 @@ type (
 		LimitTokens int64  `json:"limit_tokens"`
 		Reason      string `json:"reason"`
 	}
+	// WindowOn says that a run's requests go through the proxy.
+	WindowOn struct {
+		Client string `json:"client"` // the profile: "claude", "codex", "generic", …
+	}
 	// WindowOff says why a run goes without the proxy.
 	WindowOff struct {
 		Reason string `json:"reason"`
@@ -128,5 +132,6 @@ func (WindowOverflow) Kind() string  { return "window.overflow" }
 func (WindowRefused) Kind() string   { return "window.refused" }
 func (WindowPassed) Kind() string    { return "window.passed" }
 func (WindowBreaker) Kind() string   { return "window.breaker" }
+func (WindowOn) Kind() string        { return "window.on" }
 func (WindowOff) Kind() string       { return "window.off" }
 func (WindowStore) Kind() string     { return "window.store" }

@@ -1,0 +1,71 @@
+package app
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/plimsoll/plimsoll/journal"
+	"github.com/plimsoll/plimsoll/limit"
+)
+
+// windowRow is what the window plane did: the fullest request against its window, and what
+// was done about it. It is "" for a run that has nothing to do with models.
+func windowRow(w journal.Window) string {
+	if w.NoProxy != "" {
+		return "no proxy, because " + w.NoProxy
+	}
+	if w.Requests == 0 {
+		return ""
+	}
+	var row string
+	if w.LimitTokens > 0 {
+		share := float64(w.PeakTokens) / float64(w.LimitTokens)
+		row = fmt.Sprintf("%s  %s peak of %s tokens (%.0f %%)", gauge(share), tokens(w.PeakTokens), tokens(w.LimitTokens), 100*share)
+	} else {
+		row = tokens(w.PeakTokens) + " tokens peak, window unknown"
+	}
+	parts := []string{row, fmt.Sprintf("%s, %s tokens in", counted(w.Requests, "request"), tokens(w.TokensIn))}
+	if w.Compactions > 0 {
+		parts = append(parts, fmt.Sprintf("made room %s (%s cut)", times(w.Compactions), limit.Bytes(w.CutBytes).Human()))
+	}
+	if w.Repairs > 0 {
+		parts = append(parts, counted(w.Repairs, "repair"))
+	}
+	if w.OverflowRecoveries > 0 {
+		parts = append(parts, fmt.Sprintf("recovered %s from “too long”", times(w.OverflowRecoveries)))
+	}
+	if w.Refused > 0 {
+		parts = append(parts, fmt.Sprintf("%d refused", w.Refused))
+	}
+	return strings.Join(parts, " · ")
+}
+
+// tokens writes a count as people say it: 950, 12.3k, 143k, 1.2M.
+func tokens(n int64) string {
+	switch {
+	case n < 1000:
+		return fmt.Sprint(n)
+	case n < 99_950:
+		return strings.TrimSuffix(fmt.Sprintf("%.1f", float64(n)/1e3), ".0") + "k"
+	case n < 999_500:
+		return fmt.Sprintf("%.0fk", float64(n)/1e3)
+	}
+	return strings.TrimSuffix(fmt.Sprintf("%.1f", float64(n)/1e6), ".0") + "M"
+}
+
+func counted(n int64, noun string) string {
+	if n == 1 {
+		return "1 " + noun
+	}
+	return fmt.Sprintf("%d %ss", n, noun)
+}
+
+func times(n int64) string {
+	switch n {
+	case 1:
+		return "once"
+	case 2:
+		return "twice"
+	}
+	return fmt.Sprintf("%d times", n)
+}
