@@ -1,0 +1,176 @@
+package overflow
+
+import (
+	"strings"
+	"unicode/utf8"
+)
+
+// A phrase is a pattern over a normalised text. Literal text stands for itself, "*" for
+// anything, and a name in braces for a number:
+//
+//	{limit} {actual} {output}   what [Overflow] reports
+//	{extra}                     more input: added to actual
+//	{least}                     as {actual}, which is then a lower bound
+//	{_}                         a number of no interest
+//
+// Between two "*" everything follows directly. Such a group starts with literal text, so
+// that looking for it is one search from the left and all of it is linear.
+type phrase string
+
+// numbers are what a phrase found.
+type numbers struct {
+	limit, actual, output int
+	least                 bool
+}
+
+// longestNumber bounds the characters read as one number; what is longer is no token count.
+const longestNumber = 40
+
+func (p phrase) find(text string) (numbers, bool) {
+	var n numbers
+	rest := string(p)
+	for rest != "" {
+		var group string
+		group, rest, _ = strings.Cut(rest, "*")
+		literal, tail := cutLiteral(group)
+		found := false
+		for {
+			i := strings.Index(text, literal)
+			if i < 0 {
+				break
+			}
+			text = text[i+len(literal):]
+			trial := n
+			if end, ok := trial.follow(tail, text); ok {
+				text, n, found = text[end:], trial, true
+				break
+			}
+		}
+		if !found {
+			return numbers{}, false
+		}
+	}
+	return n, true
+}
+
+func cutLiteral(group string) (literal, tail string) {
+	if i := strings.IndexByte(group, '{'); i >= 0 {
+		return group[:i], group[i:]
+	}
+	return group, ""
+}
+
+// follow matches the rest of a group directly at the start of text.
+func (n *numbers) follow(tail, text string) (end int, ok bool) {
+	for tail != "" {
+		if tail[0] != '{' {
+			var literal string
+			literal, tail = cutLiteral(tail)
+			if !strings.HasPrefix(text[end:], literal) {
+				return 0, false
+			}
+			end += len(literal)
+			continue
+		}
+		var name string
+		name, tail, _ = strings.Cut(tail[1:], "}")
+		value, size := number(text[end:])
+		if size == 0 {
+			return 0, false
+		}
+		end += size
+		switch name {
+		case "limit":
+			n.limit = value
+		case "actual":
+			n.actual = value
+		case "least":
+			n.actual, n.least = value, true
+		case "extra":
+			n.actual += value
+		case "output":
+			n.output = value
+		}
+	}
+	return end, true
+}
+
+// maxTokens is the largest number taken for a count of tokens.
+const maxTokens = 1_000_000_000_000
+
+// number reads a decimal number at the start of text: its value, 0 when absurd, and its
+// length in bytes. Groups of three digits may be separated by a comma, an underscore or a dot.
+func number(text string) (value, size int) {
+	for size < len(text) && size < longestNumber {
+		c := text[size]
+		switch {
+		case c >= '0' && c <= '9':
+			if value = value*10 + int(c-'0'); value > maxTokens {
+				value = maxTokens + 1
+			}
+			size++
+		case size > 0 && (c == ',' || c == '_' || c == '.') && threeDigits(text[size+1:]):
+			size++
+		default:
+			return plausible(value), size
+		}
+	}
+	if size == longestNumber { // the rest of a run of digits belongs to it
+		for size < len(text) && text[size] >= '0' && text[size] <= '9' {
+			size++
+		}
+		return 0, size
+	}
+	return plausible(value), size
+}
+
+func plausible(value int) int {
+	if value > maxTokens {
+		return 0
+	}
+	return value
+}
+
+func threeDigits(text string) bool {
+	for i := range 3 {
+		if i >= len(text) || text[i] < '0' || text[i] > '9' {
+			return false
+		}
+	}
+	return len(text) == 3 || text[3] < '0' || text[3] > '9'
+}
+
+// maxText bounds one text: providers' words come first, an echo of the request after them.
+const maxText = 8 << 10
+
+// normal brings a text into the form that phrases are written in: ASCII letters in lower
+// case, every run of white space one blank, typographic apostrophes plain, and no
+// backquotes, quotation marks or backslashes, which the same words carry in one wrapping
+// and not in another.
+func normal(text string) string {
+	text = text[:min(len(text), maxText)]
+	var b strings.Builder
+	b.Grow(len(text))
+	blank := false
+	for i := 0; i < len(text); {
+		r, size := utf8.DecodeRuneInString(text[i:])
+		i += size
+		switch {
+		case r == ' ' || r == '\n' || r == '\r' || r == '\t' || r == '\u00a0' || r == '\u202f':
+			blank = true
+			continue
+		case r == '`' || r == '"' || r == '\\':
+			continue
+		case r == '’':
+			r = '\''
+		case r >= 'A' && r <= 'Z':
+			r += 'a' - 'A'
+		}
+		if blank && b.Len() > 0 {
+			b.WriteByte(' ')
+		}
+		blank = false
+		b.WriteRune(r)
+	}
+	return b.String()
+}

@@ -1,0 +1,260 @@
+package overflow
+
+// The table of forms. Rows with more words come before those whose words they contain;
+// the general ones are last. Texts are as [normal] leaves them.
+var table = [...]row{
+	// OpenAI's sentence, which DeepSeek, Azure, vLLM and many gateways share word for word.
+	{
+		form: "openai.messages", provider: "openai", servers: true,
+		phrases: []phrase{
+			"maximum context length is {limit} tokens*you requested {_} tokens ({actual} in the messages, {extra} in the functions, and {output} in the completion",
+			"maximum context length is {limit} tokens*you requested {_} tokens ({actual} in the messages, {extra} in the functions, {output} in the completion",
+			"maximum context length is {limit} tokens*you requested {_} tokens ({actual} in the messages, {output} in the completion",
+			"maximum context length is {limit} tokens*you requested {_} tokens ({actual} in your prompt; {output} for the completion",
+			"maximum context length is {limit} tokens*your messages resulted in {_} tokens ({actual} in the messages, {extra} in the functions",
+			"maximum context length is {limit} tokens*your messages resulted in {actual} tokens",
+		},
+	},
+	{
+		form: "openai.configured", provider: "openai",
+		phrases: []phrase{
+			"input tokens exceed the configured limit of {limit} tokens*your messages resulted in {actual} tokens",
+			"input tokens exceed the configured limit of {limit} tokens",
+		},
+	},
+	{
+		form: "openai.window", provider: "openai",
+		phrases: []phrase{"your input exceeds the context window of this model"},
+	},
+	{
+		form: "openrouter.endpoint", provider: "openrouter",
+		phrases: []phrase{
+			"endpoint's maximum context length is {limit} tokens*you requested about {_} tokens ({actual} of text input, {extra} of tool input, {output} in the output",
+			"endpoint's maximum context length is {limit} tokens*you requested about {_} tokens ({actual} of text input, {output} in the output",
+			"endpoint's maximum context length is {limit} tokens*you requested about {_} tokens ({actual} of text input, {extra} of tool input",
+			"endpoint's maximum context length is {limit} tokens*you requested about {actual} tokens",
+			"endpoint's maximum context length is {limit} tokens",
+		},
+	},
+	{
+		form: "vllm.output", provider: "vllm",
+		phrases: []phrase{
+			"is too large: {output}. this model's maximum context length is {limit} tokens and your request has {actual} input tokens",
+			"maximum context length is {limit} tokens*you requested {output} output tokens and your prompt contains at least {least} input tokens",
+			"maximum context length is {limit} tokens*you requested {output} output tokens and your prompt contains {actual} input tokens",
+			"you passed {actual} input tokens and requested {output} output tokens*context length is only {limit} tokens",
+			"you passed {_} input characters and requested {output} output tokens*context length is only {limit} tokens",
+		},
+	},
+	{
+		form: "vllm.input", provider: "vllm", servers: true,
+		phrases: []phrase{
+			"maximum context length is {limit} tokens*your request has {actual} input tokens",
+			"decoder prompt (length {actual}) is longer than the maximum model length of {limit}",
+			"prompt (length {actual}) is longer than the maximum model length of {limit}",
+			"prompt (total length {actual}) is too long to fit into the model (context length {limit}",
+		},
+	},
+	{
+		form: "sglang.total", provider: "sglang",
+		phrases: []phrase{
+			"requested token count exceeds the model's maximum context length of {limit} tokens*you requested a total of {_} tokens: {actual} tokens from the input messages and {output} tokens for the completion",
+			"requested token count exceeds the model's maximum context length of {limit} tokens",
+		},
+	},
+	{
+		form: "sglang.input", provider: "sglang", servers: true, // Together serves with it too
+		phrases: []phrase{
+			"input ({actual} tokens) is longer than the model's context length ({limit} tokens)",
+			"input length ({actual} tokens) exceeds the maximum allowed length ({limit} tokens)",
+			"input length ({actual}) exceeds model's maximum context length ({limit})",
+		},
+	},
+	{
+		form: "tgi.sum", provider: "tgi",
+		phrases: []phrase{"inputs tokens + max_new_tokens must be <= {limit}. given: {actual} inputs tokens and {output} max_new_tokens"},
+	},
+	{
+		form: "tgi.inputs", provider: "tgi",
+		phrases: []phrase{"inputs must have less than {limit} tokens. given: {actual}"},
+	},
+	{
+		form: "llamacpp.context", provider: "llama.cpp", servers: true,
+		codes: []string{"exceed_context_size_error"},
+		phrases: []phrase{
+			"request ({actual} tokens) exceeds the available context size ({limit} tokens)",
+			"request exceeds the available context size",
+		},
+		limitMember: "n_ctx", actualMember: "n_prompt_tokens",
+	},
+	{
+		form: "lmstudio.keep", provider: "lmstudio", servers: true,
+		phrases: []phrase{
+			"trying to keep the first {actual} tokens when context the overflows*context length of only {limit} tokens",
+			"tokens to keep from the initial prompt is greater than the context length (n_keep: {actual}>= n_ctx: {limit})",
+			"tokens to keep from the initial prompt is greater than the context length",
+			"reached context length of {limit} tokens with model",
+		},
+	},
+	{
+		form: "ollama.input", provider: "ollama", servers: true,
+		phrases: []phrase{
+			"input length ({actual} tokens) exceeds the model's maximum context length ({limit} tokens)",
+			"prompt too long; exceeded max context length by {_} tokens",
+			"prompt too long; exceeded context length by {_} tokens",
+			"input length exceeds the context length",
+		},
+	},
+	{
+		form: "fireworks.prompt", provider: "fireworks",
+		phrases: []phrase{"prompt is too long: {actual}, model maximum context length: {limit}"},
+	},
+	{
+		form: "anthropic.output", provider: "anthropic", // Bedrock and Vertex pass it on
+		phrases: []phrase{
+			"input length and max_tokens exceed context limit: {actual} + {output} > {limit}",
+			"input length and max_tokens exceed context limit: {actual} {output} > {limit}", // the plus lost in form decoding
+			"input length and max_tokens exceed context limit",
+		},
+	},
+	{
+		form: "anthropic.prompt", provider: "anthropic",
+		phrases: []phrase{
+			"prompt is too long: {actual} tokens > {limit}",
+			"prompt is too long",
+		},
+	},
+	{
+		// 32 MB by the API's front door, less on Vertex. The numbers are bytes.
+		form: "anthropic.bytes", provider: "anthropic",
+		codes: []string{"request_too_large"},
+	},
+	{
+		form: "bedrock.input", provider: "bedrock",
+		phrases: []phrase{
+			"too many input tokens. max input tokens: {limit}, request input token count: {actual}",
+			"input is too long for requested model",
+			"input tokens exceeded",
+			"too many input tokens",
+		},
+	},
+	{
+		// Bytes and characters: what is too long is known, the window is not.
+		form: "bedrock.bytes", provider: "bedrock",
+		phrases: []phrase{
+			"too many total text bytes",
+			"malformed input request: expected maxlength: {_}, actual: {_}",
+		},
+	},
+	{
+		form: "bedrock.length", provider: "bedrock",
+		phrases: []phrase{
+			"maximum context length is {limit} tokens. please reduce the length of the prompt",
+			"number of input tokens ({actual}) exceeds the maximum ({limit})",
+			"number of input tokens exceeds the maximum",
+			"input exceeds the maximum",
+			"prompt exceeds the maximum",
+		},
+	},
+	{
+		form: "gemini.input", provider: "gemini", // the API and Vertex AI
+		phrases: []phrase{
+			"input token count ({actual}) exceeds the maximum number of tokens allowed ({limit})",
+			"input token count ({actual}) exceeds the maximum number of tokens allowed {limit}",
+			"input token count exceeds the maximum number of tokens allowed ({limit})",
+			"input token count exceeds the maximum number of tokens allowed {limit}",
+			"input token count is {actual} but model only supports up to {limit}",
+			"input token count*exceeds the maximum",
+		},
+	},
+	{
+		form: "xai.prompt", provider: "xai",
+		phrases: []phrase{"maximum prompt length is {limit} but the request contains {actual} tokens", "maximum prompt length is {limit}"},
+	},
+	{
+		form: "copilot.prompt", provider: "copilot",
+		codes: []string{"model_max_prompt_tokens_exceeded"},
+		phrases: []phrase{
+			"prompt token count of {actual} exceeds the limit of {limit}",
+		},
+	},
+	{
+		form: "mistral.prompt", provider: "mistral",
+		phrases: []phrase{
+			"prompt contains {actual} tokens*too large for model with {limit} maximum context length",
+			"too large for model with {limit} maximum context length",
+		},
+	},
+	{
+		form: "kimi.limit", provider: "kimi",
+		phrases: []phrase{
+			"exceeded model token limit: {limit} (requested: {actual})",
+			"exceeded model token limit",
+			"model max length exceeded, max length:{limit}",
+		},
+	},
+	{
+		form: "minimax.window", provider: "minimax",
+		phrases: []phrase{"context window exceeds limit"},
+	},
+	{
+		form: "cerebras.length", provider: "cerebras",
+		phrases: []phrase{"current length is {actual} while limit is {limit}"},
+	},
+	{
+		form: "groq.messages", provider: "groq",
+		phrases: []phrase{"please reduce the length of the messages or completion"},
+	},
+	{
+		form: "qwen.range", provider: "qwen",
+		phrases: []phrase{"range of input length should be [1, {limit}]"},
+	},
+	{
+		form: "glm.prompt", provider: "glm",
+		codes:   []string{"1261", "model_context_window_exceeded"},
+		phrases: []phrase{"prompt exceeds max length", "model_context_window_exceeded"},
+	},
+	{
+		form: "cohere.tokens", provider: "cohere",
+		phrases: []phrase{
+			"too many tokens: total number of tokens in the prompt cannot exceed {limit} - received {actual}",
+			"too many tokens: total number of tokens (prompt and prediction) cannot exceed {limit} - received {actual}",
+			"too many tokens: size limit exceeded by {_} tokens*limit for this model is {limit} tokens",
+			"too many tokens: size limit exceeded",
+		},
+	},
+	{
+		form: "poolside.input", provider: "poolside",
+		phrases: []phrase{"input length {actual} exceeds the maximum allowed input length of {limit} tokens"},
+	},
+	{
+		form: "ds4.prompt", provider: "ds4",
+		phrases: []phrase{"prompt has {actual} tokens, but the configured context size is {limit} tokens"},
+	},
+
+	// What servers without a form of their own say.
+	{
+		form: "any.length", provider: "any", servers: true,
+		phrases: []phrase{
+			"maximum context length is {limit} tokens*you requested {actual} tokens",
+			"maximum context length is {limit}",
+			"maximum context length of {limit} tokens",
+			"context length is only {limit} tokens",
+			"exceeds maximum context length",
+			"exceeds the maximum context length",
+			"exceeds the model's maximum context length",
+			"longer than the model's context length",
+			"exceeds the context window",
+			"exceeds context window",
+			"exceeds the model's context window",
+			"context length exceeded",
+			"context window exceeded",
+			"exceeded the context window",
+		},
+	},
+	{
+		form: "any.code", provider: "any", servers: true,
+		codes:   []string{"context_length_exceeded", "context_window_exceeded", "contextwindowexceedederror", "max_prompt_tokens_exceeded"},
+		phrases: []phrase{"context_length_exceeded", "contextwindowexceedederror"},
+	},
+}
