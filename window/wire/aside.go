@@ -1,0 +1,3 @@
+package wire
+
+func ownCompaction(r *Request) Aside { return AsideNone }

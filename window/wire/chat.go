@@ -1,0 +1,334 @@
+package wire
+
+// chatMember reads one member of a Chat Completions request.
+func (p *parser) chatMember(k []byte, seen *set) {
+	switch string(k) {
+	case "model":
+		p.once(seen, 0)
+		p.model()
+	case "messages":
+		p.once(seen, 1)
+		p.list((*parser).chatMessage)
+	case "stream":
+		p.once(seen, 2)
+		p.r.Stream = p.truth()
+	case "max_completion_tokens":
+		p.once(seen, 3)
+		if n, at := p.number(); !at.IsZero() {
+			p.r.MaxOutput, p.r.MaxOutputSpan = n, at
+		}
+	case "max_tokens":
+		p.once(seen, 4)
+		if n, at := p.number(); p.r.MaxOutputSpan.IsZero() {
+			p.r.MaxOutput, p.r.MaxOutputSpan = n, at
+		}
+	case "tools":
+		p.once(seen, 5)
+		p.tools(namedTool)
+	case "response_format", "functions", "prediction":
+		p.extra()
+	default:
+		p.skip()
+	}
+}
+
+// chatMessage reads one element of messages.
+func (p *parser) chatMessage() {
+	if !p.begin('{', "a message is no object") {
+		return
+	}
+	var (
+		m      = Message{Span: Span{Start: p.i - 1}}
+		seen   set
+		role   string
+		result Part
+		mark   = len(p.r.Marks)
+		simple bool
+	)
+	for p.more('}') {
+		key, k := p.member()
+		switch string(k) {
+		case "role":
+			p.once(&seen, 0)
+			role, _ = p.word("a role is no string")
+		case "content":
+			p.once(&seen, 1)
+			simple = p.openaiContent(&m)
+		case "tool_calls":
+			p.once(&seen, 2)
+			p.toolCalls(&m)
+		case "tool_call_id":
+			p.once(&seen, 3)
+			result.CallID, result.IDSpan = p.word("a tool_call_id is no string")
+		case "name":
+			p.once(&seen, 4)
+			result.Name, _ = p.word("a name is no string")
+		case "refusal":
+			p.once(&seen, 5)
+			p.memberPart(Text, "refusal")
+		case "reasoning_content":
+			p.once(&seen, 6)
+			p.memberPart(Reasoning, "reasoning_content")
+		case "reasoning":
+			p.once(&seen, 7)
+			p.memberPart(Reasoning, "reasoning")
+		case "reasoning_details":
+			p.once(&seen, 8)
+			p.memberPart(Reasoning, "reasoning_details")
+		case "function_call":
+			p.once(&seen, 9)
+			p.memberPart(Other, "function_call")
+		case "audio":
+			p.once(&seen, 10)
+			p.memberPart(Other, "audio")
+		case "cache_control":
+			p.once(&seen, 11)
+			p.cacheControl(key)
+		default:
+			p.skip()
+		}
+	}
+	m.Span.End = p.i
+	m.lone = simple && len(p.parts) == 1
+	switch role {
+	case "system", "developer":
+		m.Role = RoleSystem
+	case "user":
+		m.Role = RoleUser
+	case "assistant":
+		m.Role = RoleAssistant
+	case "tool":
+		m.Role = RoleTool
+		result.Kind, result.Span, result.Content, result.Type = Result, m.Span, m.Content, "tool"
+		p.whole(result)
+	case "function":
+		// The legacy form pairs by name and order; it is left as it is.
+		p.whole(Part{Span: m.Span, Name: result.Name, Type: "function", Content: m.Content})
+	case "":
+		p.fail(m.Span.Start, "a message without a role")
+	}
+	p.message(m, mark)
+}
+
+// memberPart reads a member of a message that is a part of its own. A string is its text;
+// anything else is opaque.
+func (p *parser) memberPart(kind PartKind, name string) {
+	switch p.peek() {
+	case 'n':
+		p.skip()
+	case '"':
+		lit := p.str()
+		p.words(lit)
+		p.add(Part{Kind: kind, place: placeMember, Span: lit, Type: name})
+	default:
+		v := p.skip()
+		if kind == Text {
+			p.fail(v.Start, "a refusal is no string")
+		}
+		p.add(Part{Kind: kind, place: placeMember, Span: v, Raw: v, Type: name})
+	}
+}
+
+// toolCalls reads the calls of an assistant's message.
+func (p *parser) toolCalls(m *Message) {
+	if p.peek() == 'n' {
+		p.skip()
+		return
+	}
+	at := p.i
+	if !p.begin('[', "tool_calls is no array") {
+		return
+	}
+	for p.more(']') {
+		p.peek()
+		call := Part{Kind: Call, place: placeCall, Span: Span{Start: p.i}}
+		if !p.begin('{', "a call is no object") {
+			return
+		}
+		var seen set
+		for p.more('}') {
+			switch string(p.name()) {
+			case "id":
+				p.once(&seen, 0)
+				call.CallID, call.IDSpan = p.word("a call's id is no string")
+			case "type":
+				p.once(&seen, 1)
+				call.Type, _ = p.word("a call's type is no string")
+			case "function", "custom":
+				p.once(&seen, 2)
+				p.callee(&call)
+			default:
+				p.skip()
+			}
+		}
+		call.Span.End = p.i
+		if call.Type == "" {
+			call.Type = "function"
+		}
+		p.add(call)
+	}
+	m.calls = Span{at, p.i}
+}
+
+// callee reads the name and arguments of a call.
+func (p *parser) callee(call *Part) {
+	if !p.begin('{', "a call's function is no object") {
+		return
+	}
+	var seen set
+	for p.more('}') {
+		switch string(p.name()) {
+		case "name":
+			p.once(&seen, 0)
+			call.Name, _ = p.word("a call's name is no string")
+		case "arguments", "input":
+			p.once(&seen, 1)
+			// Some clients send the arguments as an object; it counts as it stands.
+			if p.peek() == '{' {
+				call.Raw = p.skip()
+				break
+			}
+			p.words(p.text("a call's arguments are no string"))
+		default:
+			p.skip()
+		}
+	}
+}
+
+// openaiContent reads a content value of Chat and Responses: a string, null, or an array
+// of blocks. It tells whether that is one block of only type and text.
+func (p *parser) openaiContent(m *Message) (simple bool) {
+	switch p.peek() {
+	case 'n':
+		p.skip()
+	case '"':
+		lit := p.str()
+		m.Content, m.Plain = lit, true
+		p.words(lit)
+		p.add(Part{Kind: Text, place: placePlain, Span: lit})
+	case '[':
+		at := p.i
+		p.begin('[', "")
+		for n := 0; p.more(']'); n++ {
+			simple = p.openaiBlock() && n == 0
+		}
+		m.Content = Span{at, p.i}
+	default:
+		p.fail(p.i, "a content is neither string nor array")
+	}
+	return simple
+}
+
+// openaiBlock reads one content block. It tells whether it has only type and text, apart
+// from a cache mark.
+func (p *parser) openaiBlock() (simple bool) {
+	if !p.begin('{', "a content block is no object") {
+		return false
+	}
+	part := Part{Kind: Other, place: placeBlock, Span: Span{Start: p.i - 1}}
+	var seen set
+	var text Span
+	simple = true
+	for p.more('}') {
+		key, k := p.member()
+		switch string(k) {
+		case "type":
+			p.once(&seen, 0)
+			part.Type, _ = p.word("a block's type is no string")
+		case "text", "refusal":
+			p.once(&seen, 1)
+			text = p.text("a block's text is no string")
+			p.words(text)
+		case "image_url", "video_url", "input_audio", "file":
+			p.once(&seen, 2)
+			simple = false
+			p.openaiSource()
+		case "file_url":
+			p.once(&seen, 3)
+			simple = false
+			p.source(p.text("a file_url is no string"), "", false)
+		case "file_data":
+			p.once(&seen, 4)
+			simple = false
+			p.fileData()
+		case "file_id":
+			p.once(&seen, 5)
+			simple = false
+			p.fileID()
+		case "cache_control":
+			p.once(&seen, 6)
+			p.cacheControl(key)
+		default:
+			simple = false
+			p.skip()
+		}
+	}
+	part.Span.End = p.i
+	switch part.Type {
+	case "text", "input_text", "output_text", "refusal", "summary_text", "reasoning_text":
+		part.Kind = Text
+	case "image_url", "input_image", "input_audio", "file", "input_file", "video_url", "input_video", "computer_screenshot":
+		part.Kind = Media
+	default:
+		p.texts, p.media = p.texts[:0], p.media[:0]
+		part.Raw = part.Span
+	}
+	p.add(part)
+	return simple && part.Type == "text" && !text.IsZero()
+}
+
+// openaiSource reads the value of image_url, input_audio or file: a string or an object.
+func (p *parser) openaiSource() {
+	switch p.peek() {
+	case '"':
+		p.source(p.str(), "", false)
+		return
+	case 'n':
+		p.skip()
+		return
+	}
+	if !p.begin('{', "a source is neither string nor object") {
+		return
+	}
+	var seen set
+	var data Span
+	var format string
+	for p.more('}') {
+		switch string(p.name()) {
+		case "url":
+			p.once(&seen, 0)
+			p.source(p.text("a url is no string"), "", false)
+		case "data":
+			p.once(&seen, 1)
+			data = p.text("data is no string")
+		case "format":
+			p.once(&seen, 2)
+			format, _ = p.word("a format is no string")
+		case "file_data":
+			p.once(&seen, 3)
+			p.fileData()
+		case "file_id":
+			p.once(&seen, 4)
+			p.fileID()
+		default:
+			p.skip()
+		}
+	}
+	p.source(data, format, true)
+}
+
+// fileData reads a file given as a data URL or bare base64.
+func (p *parser) fileData() {
+	lit := p.text("file_data is no string")
+	if lit.Len() > 6 && string(p.b[lit.Start+1:lit.Start+6]) == "data:" {
+		p.source(lit, "", false)
+		return
+	}
+	p.source(lit, "", true)
+}
+
+func (p *parser) fileID() {
+	if !p.text("a file_id is no string").IsZero() {
+		p.media = append(p.media, MediaSource{FileID: true})
+	}
+}

@@ -1,0 +1,44 @@
+// Package wire reads the request bodies of four model protocols as views over their raw
+// bytes, and edits them by splicing.
+//
+// A gateway that decodes a request and encodes it again changes it: keys move, numbers
+// lose digits, fields nobody knew are lost, and the provider's prompt cache starts anew.
+// Here a request is its body plus a [Request]: where the messages, parts, calls, results,
+// media and cache marks lie. What needs no edit is forwarded byte for byte.
+//
+// # Use
+//
+//	r, err := wire.Parse(wire.Messages, body)
+//	if err != nil {
+//		// *wire.SyntaxError: forward the body as it came
+//	}
+//	if r.Aside != wire.AsideNone {
+//		// count if you like, edit nothing
+//	}
+//	d := r.Draft()
+//	d.DropMessages(1, 3)
+//	d.InsertMessages(1, wire.TextMessage(r.Dialect, wire.RoleUser, "What came before: …"))
+//	next, err := d.Build() // a new body, parsed again
+//
+// [Parse] reads Chat Completions, Responses, Messages and generateContent bodies.
+// [Decode] unpacks compressed ones. [Request.Units] groups messages that must stay or go
+// together. [Request.Fingerprint] names a message for hash chains, cache marks left out.
+// [Answer] reads usage, stop reason and errors off a response that streams by.
+//
+// # What to expect
+//
+// Parse is one pass without recursion and allocates only slices that grow; a 300 KB body
+// takes a fraction of a millisecond. It checks what it looks at, and of everything else
+// only that strings end and brackets match. Keys with escapes are decoded before they are
+// compared. Images and files are measured, never decoded.
+//
+// # Concurrency
+//
+// A Request is not changed after Parse and may be read by many. A [Draft] and an [Answer]
+// belong to one goroutine.
+//
+// # How it is tested
+//
+// Tables of bodies as the real clients send them; fuzz targets that hold every span, edit
+// and chunking against encoding/json.
+package wire

@@ -1,0 +1,327 @@
+package wire
+
+import "strings"
+
+// messagesMember reads one member of an Anthropic Messages request.
+func (p *parser) messagesMember(k []byte, seen *set) {
+	switch string(k) {
+	case "model":
+		p.once(seen, 0)
+		p.model()
+	case "messages":
+		p.once(seen, 1)
+		p.list((*parser).messagesMessage)
+	case "stream":
+		p.once(seen, 2)
+		p.r.Stream = p.truth()
+	case "max_tokens":
+		p.once(seen, 3)
+		p.maxOutput()
+	case "tools":
+		p.once(seen, 4)
+		p.tools(namedTool)
+	case "system":
+		p.once(seen, 5)
+		var m Message
+		p.peek()
+		lone := p.blocks(&m)
+		if !m.Content.IsZero() {
+			p.r.System, p.r.SystemSpan, p.r.systemLone = p.take(), m.Content, lone
+		}
+	case "context_management":
+		p.once(seen, 6)
+		p.contextManagement()
+	case "output_config", "output_format":
+		p.extra()
+	default:
+		p.skip()
+	}
+}
+
+// contextManagement looks for edits with which the provider itself would summarise. The
+// clear_* edits only blank old results there, and change nothing for what is sent.
+func (p *parser) contextManagement() {
+	v := p.skip()
+	if p.err != nil {
+		return
+	}
+	end := p.i
+	p.i = v.Start
+	for _, lit := range p.literals(nil) {
+		if strings.HasPrefix(p.decoded(lit), "compact_") {
+			p.r.Aside = max(p.r.Aside, AsideCompaction)
+		}
+	}
+	p.i = max(p.i, end)
+}
+
+// messagesMessage reads one element of messages.
+func (p *parser) messagesMessage() {
+	if !p.begin('{', "a message is no object") {
+		return
+	}
+	var (
+		m    = Message{Span: Span{Start: p.i - 1}}
+		seen set
+		role string
+		mark = len(p.r.Marks)
+	)
+	for p.more('}') {
+		key, k := p.member()
+		switch string(k) {
+		case "role":
+			p.once(&seen, 0)
+			role, _ = p.word("a role is no string")
+		case "content":
+			p.once(&seen, 1)
+			m.lone = p.blocks(&m)
+		case "cache_control":
+			p.once(&seen, 2)
+			p.cacheControl(key)
+		default:
+			p.skip()
+		}
+	}
+	m.Span.End = p.i
+	switch role {
+	case "user":
+		m.Role = RoleUser
+	case "assistant":
+		m.Role = RoleAssistant
+	case "system":
+		m.Role = RoleSystem
+	case "":
+		p.fail(m.Span.Start, "a message without a role")
+	}
+	p.message(m, mark)
+}
+
+// blocks reads a content: a string, null or an array of blocks. It tells whether that is
+// one block of only type and text.
+func (p *parser) blocks(m *Message) (lone bool) {
+	switch p.peek() {
+	case 'n':
+		p.skip()
+	case '"':
+		lit := p.str()
+		m.Content, m.Plain = lit, true
+		p.words(lit)
+		p.add(Part{Kind: Text, place: placePlain, Span: lit})
+	case '[':
+		at := p.i
+		p.begin('[', "")
+		for n := 0; p.more(']'); n++ {
+			lone = p.block() && n == 0
+		}
+		m.Content = Span{at, p.i}
+	default:
+		p.fail(p.i, "a content is neither string nor array")
+	}
+	return lone
+}
+
+// block reads one content block. It tells whether it has only type and text, apart from
+// a cache mark.
+func (p *parser) block() (simple bool) {
+	if !p.begin('{', "a content block is no object") {
+		return false
+	}
+	var (
+		part        = Part{place: placeBlock, Span: Span{Start: p.i - 1}}
+		seen        set
+		id, use     Span
+		input, file Span
+		data        Span
+	)
+	for p.more('}') {
+		key, k := p.member()
+		switch string(k) {
+		case "type":
+			p.once(&seen, 0)
+			part.Type, _ = p.word("a block's type is no string")
+		case "text":
+			p.once(&seen, 1)
+			p.words(p.text("a text is no string"))
+		case "cache_control":
+			p.once(&seen, 2)
+			p.cacheControl(key)
+		case "id":
+			p.once(&seen, 3)
+			id = p.text("an id is no string")
+		case "tool_use_id":
+			p.once(&seen, 4)
+			use = p.text("a tool_use_id is no string")
+		case "name":
+			p.once(&seen, 5)
+			part.Name, _ = p.word("a name is no string")
+		case "input":
+			p.once(&seen, 6)
+			input = p.skip()
+		case "content":
+			p.once(&seen, 7)
+			part.Content = p.inner(2)
+		case "is_error":
+			p.once(&seen, 8)
+			part.Failed = p.truth()
+		case "thinking":
+			p.once(&seen, 9)
+			p.words(p.text("a thinking is no string"))
+		case "signature":
+			p.once(&seen, 10)
+			part.Sealed = p.text("a signature is no string")
+		case "data":
+			p.once(&seen, 11)
+			data = p.skip()
+		case "source":
+			p.once(&seen, 12)
+			p.anthropicSource(2)
+		case "file_id":
+			p.once(&seen, 13)
+			file = p.text("a file_id is no string")
+		case "title", "context":
+			seen |= 1 << 14
+			p.flat()
+		default:
+			seen |= 1 << 15
+			p.skip()
+		}
+	}
+	part.Span.End = p.i
+	switch part.Type {
+	case "text":
+		part.Kind = Text
+		simple = seen&^7 == 0 && seen&2 != 0
+	case "tool_use":
+		part.Kind, part.Raw = Call, input
+		part.CallID, part.IDSpan = p.decoded(id), id
+	case "tool_result":
+		part.Kind = Result
+		part.CallID, part.IDSpan = p.decoded(use), use
+	case "thinking":
+		part.Kind = Reasoning
+	case "redacted_thinking":
+		part.Kind, part.Sealed = Reasoning, data
+	case "image", "document":
+		part.Kind = Media
+	case "container_upload":
+		part.Kind = Media
+		if !file.IsZero() {
+			p.media = append(p.media, MediaSource{FileID: true})
+		}
+	case "compaction":
+		p.r.Aside = max(p.r.Aside, AsideCompaction)
+	}
+	if part.Kind == Other {
+		p.texts, p.media = p.texts[:0], p.media[:0]
+		part.Raw, part.Content = part.Span, Span{}
+	}
+	p.add(part)
+	return simple
+}
+
+// inner reads the content of a result or document: a string, or blocks of which texts and
+// sources are noted. It returns the value's span.
+func (p *parser) inner(levels int) Span {
+	c := p.peek()
+	at := p.i
+	if c != '[' || levels == 0 {
+		return p.flat()
+	}
+	p.begin('[', "")
+	for p.more(']') {
+		if p.peek() != '{' {
+			p.flat()
+			continue
+		}
+		p.innerBlock(levels - 1)
+	}
+	return Span{at, p.i}
+}
+
+// innerBlock reads one block within a block.
+func (p *parser) innerBlock(levels int) {
+	at, texts, media := p.i, len(p.texts), len(p.media)
+	p.begin('{', "")
+	var seen set
+	var kind string
+	for p.more('}') {
+		key, k := p.member()
+		switch string(k) {
+		case "type":
+			p.once(&seen, 0)
+			kind, _ = p.word("a block's type is no string")
+		case "text":
+			p.once(&seen, 1)
+			p.words(p.text("a text is no string"))
+		case "cache_control":
+			p.once(&seen, 2)
+			p.cacheControl(key)
+		case "source":
+			p.once(&seen, 3)
+			p.anthropicSource(levels)
+		case "title", "context":
+			p.flat()
+		default:
+			p.skip()
+		}
+	}
+	switch kind {
+	case "text", "image", "document":
+	default:
+		// Search results, references and what is yet to come: every string may be read.
+		end := p.i
+		p.texts, p.media = p.texts[:texts], p.media[:media]
+		p.i = at
+		p.texts = p.literals(p.texts)
+		p.i = max(p.i, end)
+	}
+}
+
+// anthropicSource reads the source of an image or document.
+func (p *parser) anthropicSource(levels int) {
+	if p.peek() != '{' {
+		p.flat() // a search result's source is an address
+		return
+	}
+	p.begin('{', "")
+	var (
+		seen       set
+		kind, form string
+		data, url  Span
+		file       Span
+	)
+	for p.more('}') {
+		switch string(p.name()) {
+		case "type":
+			p.once(&seen, 0)
+			kind, _ = p.word("a source's type is no string")
+		case "media_type":
+			p.once(&seen, 1)
+			form, _ = p.word("a media_type is no string")
+		case "data":
+			p.once(&seen, 2)
+			data = p.text("data is no string")
+		case "url":
+			p.once(&seen, 3)
+			url = p.text("a url is no string")
+		case "file_id":
+			p.once(&seen, 4)
+			file = p.text("a file_id is no string")
+		case "content":
+			p.once(&seen, 5)
+			p.inner(levels)
+		default:
+			p.skip()
+		}
+	}
+	switch {
+	case kind == "text":
+		p.words(data)
+	case !data.IsZero():
+		p.source(data, form, true)
+	case !url.IsZero():
+		p.media = append(p.media, MediaSource{Type: form, URL: true})
+	case !file.IsZero():
+		p.media = append(p.media, MediaSource{Type: form, FileID: true})
+	}
+}

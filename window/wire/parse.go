@@ -1,0 +1,298 @@
+package wire
+
+import "bytes"
+
+// Bounds of a view, far above what any window holds. A request beyond them is a
+// [SyntaxError], so that a small body of tiny elements cannot become a large view.
+const (
+	MaxMessages = 1 << 17
+	MaxParts    = 1 << 18 // and as many tools
+	MaxTexts    = 1 << 19
+)
+
+// Parse reads a request body. It is one pass without recursion, allocates only slices
+// that grow with the number of messages and parts, and leaves the body as it is. The
+// Request keeps body; nobody may change it any more.
+//
+// A [*SyntaxError] means that the body is no JSON, has bytes behind its end, has a shape
+// no request has, or says a thing twice (two clients of one body may then read different
+// requests). What no name is known for is skipped by its brackets alone, unchecked.
+func Parse(d Dialect, body []byte) (*Request, error) {
+	p := &parser{r: &Request{Dialect: d, Body: body}}
+	p.b = body
+	if p.begin('{', "not a JSON object") {
+		var seen set
+		for p.more('}') {
+			switch d {
+			case Chat:
+				p.chatMember(p.name(), &seen)
+			case Responses:
+				p.responsesMember(p.name(), &seen)
+			case Messages:
+				p.messagesMember(p.name(), &seen)
+			case Gemini:
+				p.geminiMember(p.name(), &seen)
+			default:
+				p.fail(p.i, "an unknown dialect")
+			}
+		}
+	}
+	if p.peek(); p.err == nil && p.i < len(body) {
+		p.fail(p.i, "bytes behind the end")
+	}
+	if p.err == nil && p.r.List.IsZero() {
+		p.fail(len(body), "no messages")
+	}
+	if p.err != nil {
+		return nil, p.err
+	}
+	p.r.Aside = max(p.r.Aside, ownCompaction(p.r))
+	return p.r, nil
+}
+
+// set remembers which of the known keys of an object were seen.
+type set uint64
+
+// parser builds the view. Parts and texts of the element at hand are gathered in scratch
+// slices and then moved into slabs, which messages share.
+type parser struct {
+	scanner
+	r     *Request
+	parts []Part
+	texts []Span
+	media []MediaSource
+
+	partSlab  []Part
+	textSlab  []Span
+	mediaSlab []MediaSource
+
+	nparts, ntexts int
+}
+
+// once fails when a key of one object is met for the second time.
+func (p *parser) once(seen *set, bit uint) {
+	if *seen>>bit&1 == 1 {
+		p.fail(p.i, "a key for the second time")
+	}
+	*seen |= 1 << bit
+}
+
+// carve returns a copy of from that lives in a slab, with no room behind it.
+func carve[T any](slab *[]T, from []T) []T {
+	n := len(from)
+	if n == 0 {
+		return nil
+	}
+	if cap(*slab)-len(*slab) < n {
+		*slab = make([]T, 0, max(n, min(2*cap(*slab), 2048), 32))
+	}
+	at := len(*slab)
+	*slab = append(*slab, from...)
+	return (*slab)[at : at+n : at+n]
+}
+
+// add appends a part with the texts and media gathered for it.
+func (p *parser) add(part Part) *Part {
+	if p.nparts++; p.nparts > MaxParts {
+		p.fail(p.i, "too many parts")
+	}
+	if p.ntexts += len(p.texts); p.ntexts > MaxTexts {
+		p.fail(p.i, "too many texts")
+	}
+	part.Texts = carve(&p.textSlab, p.texts)
+	part.Media = carve(&p.mediaSlab, p.media)
+	p.texts, p.media = p.texts[:0], p.media[:0]
+	p.parts = append(p.parts, part)
+	return &p.parts[len(p.parts)-1]
+}
+
+// take returns the gathered parts.
+func (p *parser) take() []Part {
+	parts := carve(&p.partSlab, p.parts)
+	p.parts = p.parts[:0]
+	return parts
+}
+
+// words notes a literal that the model reads.
+func (p *parser) words(lit Span) {
+	if !lit.IsZero() {
+		p.texts = append(p.texts, lit)
+	}
+}
+
+// whole makes one part of the message at hand out of all that was gathered for it: the
+// texts and media of its parts in their order.
+func (p *parser) whole(part Part) {
+	// What was gathered last and belongs to no part yet comes last, as in the body.
+	texts, media := p.texts, p.media
+	p.texts, p.media = nil, nil
+	for i := range p.parts {
+		if raw := p.parts[i].Raw; !raw.IsZero() && len(p.parts[i].Texts) == 0 {
+			// A block nobody knows: every string in it may be read.
+			at := p.i
+			p.i = raw.Start
+			p.texts = p.literals(p.texts)
+			p.i = max(p.i, at)
+		}
+		p.texts = append(p.texts, p.parts[i].Texts...)
+		p.media = append(p.media, p.parts[i].Media...)
+	}
+	p.texts, p.media = append(p.texts, texts...), append(p.media, media...)
+	p.parts = p.parts[:0]
+	part.place = placeWhole
+	p.add(part)
+}
+
+// list reads the array of messages with one function for each element.
+func (p *parser) list(element func(*parser)) {
+	p.peek()
+	p.r.List.Start = p.i
+	p.r.marks[0] = int32(len(p.r.Marks))
+	if p.begin('[', "the messages are no array") {
+		for p.more(']') {
+			if len(p.r.Messages) == MaxMessages {
+				p.fail(p.i, "too many messages")
+			}
+			element(p)
+		}
+	}
+	p.r.List.End = p.i
+	p.r.marks[1] = int32(len(p.r.Marks))
+}
+
+// message files the message at hand.
+func (p *parser) message(m Message, mark int) {
+	m.marks = [2]int32{int32(mark), int32(len(p.r.Marks))}
+	m.Parts = p.take()
+	p.r.Messages = append(p.r.Messages, m)
+}
+
+// cacheControl reads the value of a cache mark whose key has just been read.
+func (p *parser) cacheControl(key int) {
+	comma := p.comma
+	v := p.skip()
+	if p.err == nil {
+		p.r.Marks = append(p.r.Marks, p.mark(comma, key, v.End))
+	}
+}
+
+// member is a key at p.i: its position is wanted before it is read.
+func (p *parser) member() (int, []byte) {
+	p.peek()
+	return p.i, p.name()
+}
+
+// source measures bytes given as a data URL, an address, or base64 of a known type.
+func (p *parser) source(lit Span, kind string, base64 bool) {
+	if lit.Len() <= 2 {
+		return
+	}
+	at, end := lit.Start+1, lit.End-1
+	m := MediaSource{Type: kind}
+	if head := p.b[at:min(end, at+256)]; !base64 && bytes.HasPrefix(head, []byte("data:")) {
+		if comma := bytes.IndexByte(head, ','); comma > 0 {
+			kind, _, _ := bytes.Cut(head[5:comma], []byte(";"))
+			m.Type = p.decoded(Span{at + 4, at + 6 + len(kind)})
+			at, base64 = at+comma+1, true
+		}
+	}
+	if base64 {
+		m.Base64 = end - at
+		m.Head = Span{at, min(end, at+HeadBytes)}
+	} else {
+		m.URL = true
+	}
+	p.media = append(p.media, m)
+}
+
+// flat reads a value that is one string, or else any JSON of which all strings are words.
+func (p *parser) flat() Span {
+	p.peek()
+	at := p.i
+	p.texts = p.literals(p.texts)
+	if p.b[at] == 'n' && p.err == nil {
+		return Span{}
+	}
+	return Span{at, p.i}
+}
+
+// tools reads an array of tools; name reads one and returns what it is called.
+func (p *parser) tools(name func(*parser) string) {
+	p.peek()
+	at := p.i
+	if p.peek() == 'n' {
+		p.skip()
+		return
+	}
+	if !p.begin('[', "the tools are no array") {
+		return
+	}
+	for p.more(']') {
+		p.peek()
+		from := p.i
+		p.tool(name(p), from)
+	}
+	p.r.ToolsSpan = Span{at, p.i}
+}
+
+func (p *parser) tool(name string, from int) {
+	if len(p.r.Tools) == MaxParts {
+		p.fail(p.i, "too many tools")
+	}
+	p.r.Tools = append(p.r.Tools, Tool{Name: name, Span: Span{from, p.i}})
+}
+
+// namedTool reads one tool of the OpenAI and Anthropic dialects.
+func namedTool(p *parser) (name string) {
+	if !p.begin('{', "a tool is no object") {
+		return ""
+	}
+	var seen set
+	for p.more('}') {
+		key, k := p.member()
+		switch string(k) {
+		case "name":
+			p.once(&seen, 0)
+			name, _ = p.word("a tool's name is no string")
+		case "function", "custom":
+			p.once(&seen, 1)
+			if p.peek() != '{' {
+				p.skip()
+				break
+			}
+			p.begin('{', "")
+			var inner set
+			for p.more('}') {
+				if string(p.name()) != "name" {
+					p.skip()
+					continue
+				}
+				p.once(&inner, 0)
+				name, _ = p.word("a tool's name is no string")
+			}
+		case "cache_control":
+			p.once(&seen, 2)
+			p.cacheControl(key)
+		default:
+			p.skip()
+		}
+	}
+	return name
+}
+
+// model and maxOutput read members that all dialects have in some spelling.
+func (p *parser) model() { p.r.Model, p.r.ModelSpan = p.word("the model is no string") }
+
+func (p *parser) maxOutput() { p.r.MaxOutput, p.r.MaxOutputSpan = p.number() }
+
+func (p *parser) extra() {
+	if v := p.skip(); p.err == nil && p.b[v.Start] != 'n' {
+		p.r.Extra = append(p.r.Extra, v)
+	}
+}
+
+// set values that are not null or false count as given.
+func (p *parser) given() bool {
+	v := p.skip()
+	return p.err == nil && p.b[v.Start] != 'n' && p.b[v.Start] != 'f' && string(p.b[v.Start:v.End]) != `""`
+}

@@ -1,0 +1,218 @@
+package wire
+
+import "strings"
+
+// responsesMember reads one member of a Responses request.
+func (p *parser) responsesMember(k []byte, seen *set) {
+	switch string(k) {
+	case "model":
+		p.once(seen, 0)
+		p.model()
+	case "input":
+		p.once(seen, 1)
+		if p.peek() == '"' {
+			p.inputString()
+			return
+		}
+		p.list((*parser).responsesItem)
+	case "stream":
+		p.once(seen, 2)
+		p.r.Stream = p.truth()
+	case "max_output_tokens":
+		p.once(seen, 3)
+		p.maxOutput()
+	case "tools":
+		p.once(seen, 4)
+		p.tools(namedTool)
+	case "instructions":
+		p.once(seen, 5)
+		if lit := p.text("the instructions are no string"); !lit.IsZero() {
+			p.words(lit)
+			p.add(Part{Kind: Text, place: placePlain, Span: lit})
+			p.r.System, p.r.SystemSpan = p.take(), lit
+		}
+	case "previous_response_id", "conversation":
+		if p.given() {
+			p.r.Aside = max(p.r.Aside, AsidePreviousResponse)
+		}
+	case "text", "prompt":
+		p.extra()
+	default:
+		p.skip()
+	}
+}
+
+// inputString reads an input that is one string: one message of the user.
+func (p *parser) inputString() {
+	lit := p.str()
+	p.r.List = lit
+	p.words(lit)
+	p.add(Part{Kind: Text, place: placePlain, Span: lit})
+	p.r.marks[0] = int32(len(p.r.Marks))
+	p.message(Message{Span: lit, Role: RoleUser, Plain: true, Content: lit}, len(p.r.Marks))
+	p.r.marks[1] = p.r.marks[0]
+}
+
+// item is what is gathered of a Responses item before its type is known for sure.
+type item struct {
+	role   string
+	id     Span
+	action Span // action, operation or arguments that are no string
+	output Span
+	part   Part
+}
+
+// responsesItem reads one element of input.
+func (p *parser) responsesItem() {
+	if !p.begin('{', "an item is no object") {
+		return
+	}
+	var (
+		m    = Message{Span: Span{Start: p.i - 1}}
+		it   item
+		seen set
+		mark = len(p.r.Marks)
+	)
+	for p.more('}') {
+		p.responsesField(p.name(), &m, &it, &seen)
+	}
+	m.Span.End = p.i
+	it.part.Span = m.Span
+	if it.part.Type == "" || it.part.Type == "message" {
+		switch it.role {
+		case "user":
+			m.Role = RoleUser
+		case "assistant":
+			m.Role = RoleAssistant
+		case "system", "developer":
+			m.Role = RoleSystem
+		case "":
+			p.fail(m.Span.Start, "an item without type and role")
+		}
+		p.message(m, mark)
+		return
+	}
+	m.Role = p.wholeItem(&it)
+	m.Content = it.part.Content
+	m.Plain = false
+	p.message(m, mark)
+}
+
+// responsesField reads one member of an item, in place, whatever the item will be.
+func (p *parser) responsesField(k []byte, m *Message, it *item, seen *set) {
+	switch string(k) {
+	case "type":
+		p.once(seen, 0)
+		it.part.Type, _ = p.word("an item's type is no string")
+	case "role":
+		p.once(seen, 1)
+		it.role, _ = p.word("a role is no string")
+	case "content":
+		p.once(seen, 2)
+		p.openaiContent(m)
+	case "call_id":
+		p.once(seen, 3)
+		it.part.CallID, it.part.IDSpan = p.word("a call_id is no string")
+	case "id":
+		p.once(seen, 4)
+		it.id = p.text("an item's id is no string")
+	case "name":
+		p.once(seen, 5)
+		it.part.Name, _ = p.word("a name is no string")
+	case "arguments", "input":
+		p.once(seen, 6)
+		if p.peek() == '"' {
+			p.words(p.str())
+			break
+		}
+		it.action = p.skip()
+	case "action", "operation":
+		p.once(seen, 7)
+		it.action = p.skip()
+	case "output":
+		p.once(seen, 8)
+		p.itemOutput(it)
+	case "summary":
+		p.once(seen, 9)
+		if p.peek() != '[' {
+			p.skip()
+			break
+		}
+		p.begin('[', "")
+		for p.more(']') {
+			p.openaiBlock()
+		}
+	case "encrypted_content":
+		p.once(seen, 10)
+		it.part.Sealed = p.text("encrypted_content is no string")
+	default:
+		p.skip()
+	}
+}
+
+// itemOutput reads what a tool returned: a string, an array of blocks, or one block.
+func (p *parser) itemOutput(it *item) {
+	c := p.peek()
+	at := p.i
+	switch c {
+	case 'n':
+		p.skip()
+		return
+	case '"':
+		p.words(p.str())
+	case '[':
+		p.begin('[', "")
+		for p.more(']') {
+			p.openaiBlock()
+		}
+	case '{':
+		p.openaiBlock()
+	default:
+		p.fail(p.i, "an output is neither string nor array")
+	}
+	it.output = Span{at, p.i}
+}
+
+// wholeItem files an item that is no message, and says whose it is.
+func (p *parser) wholeItem(it *item) Role {
+	part := &it.part
+	kind := part.Type
+	role := RoleOther
+	switch {
+	case kind == "reasoning":
+		part.Kind, role = Reasoning, RoleAssistant
+	case kind == "item_reference":
+		p.r.Aside = max(p.r.Aside, AsideReference)
+	case strings.Contains(kind, "compaction"):
+		p.r.Aside = max(p.r.Aside, AsideCompaction)
+	case strings.HasSuffix(kind, "_output"):
+		if part.IDSpan.IsZero() && kind == "local_shell_call_output" {
+			part.CallID, part.IDSpan = p.decoded(it.id), it.id
+		}
+		if part.CallID != "" {
+			part.Kind, role = Result, RoleTool
+			part.Content = it.output
+		}
+	case strings.HasSuffix(kind, "_call"):
+		role = RoleAssistant
+		if part.CallID != "" {
+			part.Kind = Call
+		}
+	case kind == "mcp_list_tools", kind == "mcp_approval_request":
+		role = RoleAssistant
+	}
+	p.whole(*part)
+	w := &p.parts[len(p.parts)-1]
+	switch {
+	case w.Kind == Other:
+		w.Texts, w.Media, w.Raw = nil, nil, w.Span
+	case w.Kind == Call && len(w.Texts) == 0:
+		w.Raw = it.action
+		if w.Raw.IsZero() {
+			w.Raw = w.Span
+		}
+	case w.Kind == Result && len(w.Texts) == 0 && len(w.Media) == 0 && w.Content.IsZero():
+		w.Raw = w.Span // tool_search_output: what was found is in a member of its own
+	}
+	return role
+}

@@ -1,0 +1,209 @@
+package wire
+
+// Dialect is one of the request protocols of the model providers.
+type Dialect uint8
+
+// The dialects.
+const (
+	Chat      Dialect = iota + 1 // OpenAI Chat Completions, and the many that speak it
+	Responses                    // OpenAI Responses
+	Messages                     // Anthropic Messages
+	Gemini                       // Google generateContent
+)
+
+var dialectNames = [...]string{Chat: "chat", Responses: "responses", Messages: "messages", Gemini: "gemini"}
+
+// String returns "chat", "responses", "messages" or "gemini".
+func (d Dialect) String() string {
+	if d == 0 || int(d) >= len(dialectNames) {
+		return "unknown"
+	}
+	return dialectNames[d]
+}
+
+// ParseDialect is the inverse of [Dialect.String].
+func ParseDialect(name string) (Dialect, bool) {
+	for d := Chat; d <= Gemini; d++ {
+		if dialectNames[d] == name {
+			return d, true
+		}
+	}
+	return 0, false
+}
+
+// Span is a half-open range of bytes of [Request.Body]; the zero Span means absent
+// (no value that is looked for begins at byte 0 of a body and ends there).
+type Span struct{ Start, End int }
+
+// IsZero tells that the thing is absent.
+func (s Span) IsZero() bool { return s.End == 0 }
+
+// Len is the length in bytes.
+func (s Span) Len() int { return s.End - s.Start }
+
+// Contains tells whether o lies in s.
+func (s Span) Contains(o Span) bool { return s.Start <= o.Start && o.End <= s.End }
+
+// Role is who speaks, over all dialects.
+type Role uint8
+
+// The roles. The results of Messages and mostly of Gemini are parts of a user's message.
+const (
+	RoleOther     Role = iota // anything unknown, and the legacy "function"
+	RoleSystem                // "system", "developer"
+	RoleUser                  // "user", and a Gemini content without a role
+	RoleAssistant             // "assistant", "model"; all items a model makes in Responses
+	RoleTool                  // "tool"; items with a call's output in Responses; "function" in Gemini
+)
+
+// String returns "system", "user", "assistant", "tool" or "other".
+func (r Role) String() string {
+	return [...]string{"other", "system", "user", "assistant", "tool"}[min(int(r), 4)]
+}
+
+// PartKind is what a part of a message is to those who count and cut.
+type PartKind uint8
+
+// The kinds of parts.
+const (
+	Other     PartKind = iota // opaque: moved and dropped with its message, never looked into
+	Text                      // words
+	Call                      // the model calls a tool of the client
+	Result                    // what that tool returned
+	Reasoning                 // the model's thoughts, open or sealed
+	Media                     // image, audio, document
+)
+
+// String returns the kind in lower case.
+func (k PartKind) String() string {
+	return [...]string{"other", "text", "call", "result", "reasoning", "media"}[min(int(k), 5)]
+}
+
+// Part is the smallest thing that is counted, cut or dropped by itself.
+type Part struct {
+	Kind   PartKind
+	Failed bool // a Result that says it is an error
+	place  place
+	// Span is the part as an element of the array it stands in: a content block, an
+	// element of tool_calls, a Gemini part. It is the literal (quotes included) when the
+	// content is one string, the whole message where the message is the part (a Chat tool
+	// message, a Responses item other than a message), and the member's value when it is a
+	// member of the message of its own (refusal, reasoning_content, function_call, audio).
+	Span Span
+	// Texts are the JSON string literals, quotes included, that the model reads and that
+	// may be cut: text, arguments, pieces of a result.
+	Texts []Span
+	// Raw is a JSON value that the model reads as JSON: the input of a Messages call, args
+	// and response of Gemini, the whole of an opaque part. Where Raw is set it is what
+	// counts, and Texts, if any, lie inside it; where it is zero Texts count.
+	Raw Span
+	// Content of a Result is its whole value: the string, array or object that
+	// [Draft.ReplaceResult] puts one text in place of. Zero where there is none.
+	Content Span
+	// Sealed is the literal of what only the provider can read: a signature, encrypted
+	// reasoning. It is in addition to Texts.
+	Sealed Span
+	// Type is the dialect's own name of the block or item ("tool_use", "custom_tool_call");
+	// "" where it has none.
+	Type string
+	// CallID of a Call and a Result, decoded; "" where there is none (Gemini often).
+	CallID string
+	IDSpan Span // the literal of CallID
+	Name   string
+	Media  []MediaSource // of a Media part one, in a Result any number
+}
+
+// MediaSource measures an image, a sound or a document without decoding it.
+type MediaSource struct {
+	Type   string // media type, or what the dialect says instead ("wav"); "" when unknown
+	Base64 int    // length of the base64 text in characters; 0 when the bytes are elsewhere
+	Head   Span   // the first characters of the base64 text, at most [HeadBytes]
+	URL    bool   // the provider fetches it
+	FileID bool   // the provider has it
+}
+
+// HeadBytes is the most that [MediaSource.Head] spans: enough for the size of an image
+// behind an embedded preview or colour profile.
+const HeadBytes = 64 << 10
+
+// Message is one element of the list of messages: a message, a Responses item, a Gemini
+// content.
+type Message struct {
+	Span  Span
+	Role  Role
+	Plain bool // Content is one string
+	lone  bool // Content is one block of nothing but its type and text
+	marks [2]int32
+	calls Span // the tool_calls array of Chat
+	Parts []Part
+	// Content is the content (parts, output, …) value; zero when absent or null.
+	Content Span
+}
+
+// Tool is one declared tool.
+type Tool struct {
+	Name string
+	Span Span
+}
+
+// Aside says why a request must not be edited.
+type Aside uint8
+
+// The reasons to stand aside.
+const (
+	AsideNone             Aside = iota
+	AsidePreviousResponse       // the conversation goes on from one the provider keeps
+	AsideReference              // parts of the conversation are kept by the provider
+	AsideCompaction             // the provider compacts: an item, a trigger, a compact_* edit
+	AsideOwnCompaction          // the agent asks for a summary of its own history
+)
+
+// String returns the reason as a short stable word: "", "previous_response",
+// "reference", "compaction" or "own_compaction".
+func (a Aside) String() string {
+	return [...]string{"", "previous_response", "reference", "compaction", "own_compaction"}[min(int(a), 4)]
+}
+
+// Request is a body and the view of it. Strings in it may share the body's memory: clone
+// what is kept longer than the request. It is not changed after Parse, except that a
+// caller who has the model from the path may set Model, so it may be read by many.
+type Request struct {
+	Dialect   Dialect
+	Body      []byte
+	Model     string
+	ModelSpan Span // the literal; zero when the model is not in the body
+	Stream    bool
+	// MaxOutput is the output asked for, in tokens; 0 when it is absent or no plain number.
+	MaxOutput     int
+	MaxOutputSpan Span
+	System        []Part // top-level system, instructions, systemInstruction
+	SystemSpan    Span
+	Tools         []Tool
+	ToolsSpan     Span
+	// Extra are the other top-level values that count as input: schemas of the answer.
+	Extra []Span
+	// List is the array of messages with its brackets, or the literal of a Responses input
+	// that is a string, or the object of a single Gemini content.
+	List     Span
+	Messages []Message
+	Aside    Aside
+	// Marks are the cache_control members, each with one of its commas, by position.
+	Marks      []Span
+	systemLone bool
+	marks      [3]int32 // how many marks were seen before and after the list
+}
+
+// Raw returns the bytes of a span.
+func (r *Request) Raw(s Span) []byte { return r.Body[s.Start:s.End:s.End] }
+
+// place is how a part hangs in its message.
+type place uint8
+
+const (
+	placeBlock  place = iota // element of the content array
+	placePlain               // the content is this string
+	placeCall                // element of tool_calls
+	placeMember              // value of a member of the message
+	placeWhole               // the message is the part
+	placeOnly                // the content is this one object (Gemini)
+)
