@@ -1,0 +1,181 @@
+package extract
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+	"unicode/utf8"
+)
+
+// A choice is what of the lines goes into a summary.
+type choice struct {
+	taken    []int          // indices into the lines, oldest first
+	text     map[int]string // of those that were shortened
+	also     []string       // identifiers by themselves, whose lines did not fit
+	verbatim string
+	count    int
+}
+
+const (
+	// userShare of the room is kept for the user's words, alsoShare for identifiers whose
+	// lines did not fit; what one does not use goes to the rest.
+	userShare = 0.40
+	alsoShare = 0.08
+	// longest a line may be in a summary, in bytes.
+	longestSpoken = 280
+	longestTool   = 170
+	// lineCost is what a line takes beside its text: a mark and the line end.
+	lineCost = 3
+	// floor keeps very short lines from winning by being short.
+	floor = 36
+)
+
+// choose takes lines by what they add for each byte until room is used.
+func choose(all []line, room int, verbatim string) choice {
+	c := choice{text: map[int]string{}}
+	order := make([]int, 0, len(all))
+	for i := range all {
+		if verbatim == "" || all[i].kind == User || all[i].section == sectionUser {
+			order = append(order, i)
+		}
+	}
+	density := func(i int) float64 {
+		return all[i].score / float64(max(floor, min(len(all[i].text), longestSpoken))+lineCost)
+	}
+	slices.SortFunc(order, func(a, b int) int {
+		return cmp.Or(cmp.Compare(density(b), density(a)), cmp.Compare(a, b))
+	})
+	if verbatim != "" {
+		most := room - int(userShare*float64(room))/2
+		c.verbatim = shorten(verbatim, most)
+		room -= len(c.verbatim) + lineCost
+	}
+	held := map[uint64]bool{}
+	said := map[string]bool{}
+	taken := make([]bool, len(all))
+	left := room
+	take := func(i, room int) int {
+		l := &all[i]
+		if taken[i] || l.score <= 0 || said[l.text] || l.addsNothing(held) {
+			return 0
+		}
+		text := l.shortened()
+		cost := len(text) + lineCost
+		if cost > room || cost > left {
+			return 0
+		}
+		taken[i] = true
+		said[l.text] = true
+		if len(text) < len(l.text) {
+			c.text[i] = text
+		}
+		for _, t := range l.tokens {
+			if strings.Contains(text, l.text[t.from:t.to]) {
+				held[t.hash] = true
+			}
+		}
+		left -= cost
+		c.count++
+		return cost
+	}
+	user := int(userShare * float64(room))
+	also := 0
+	if verbatim == "" {
+		also = int(alsoShare * float64(room))
+	}
+	for _, i := range order {
+		if all[i].section == sectionUser {
+			user -= take(i, user)
+		}
+	}
+	for _, i := range order {
+		take(i, left-also)
+	}
+	for i, yes := range taken {
+		if yes {
+			c.taken = append(c.taken, i)
+		}
+	}
+	if verbatim == "" {
+		c.also = remaining(all, order, held, left)
+	}
+	return c
+}
+
+// addsNothing tells that everything a line could be needed for is there already.
+func (l *line) addsNothing(held map[uint64]bool) bool {
+	if l.section == sectionUser || l.section == sectionConstraints || l.section == sectionNext || len(l.tokens) == 0 {
+		return l.kind == Result || l.kind == Call
+	}
+	for _, t := range l.tokens {
+		if !held[t.hash] {
+			return false
+		}
+	}
+	return true
+}
+
+// remaining lists identifiers and paths by themselves, best lines first.
+func remaining(all []line, order []int, held map[uint64]bool, room int) (also []string) {
+	room -= len(alsoMark) + lineCost
+	for _, i := range order {
+		if room < 8 {
+			break
+		}
+		l := &all[i]
+		for _, t := range l.tokens {
+			word := l.text[t.from:t.to]
+			if t.weight < weightIdentifier || held[t.hash] || len(word) > 120 || len(word)+2 > room {
+				continue
+			}
+			held[t.hash] = true
+			also = append(also, word)
+			room -= len(word) + 2
+		}
+	}
+	slices.Sort(also)
+	return also
+}
+
+// shortened is the line as it is quoted: the part of it that holds what is worth most.
+func (l *line) shortened() string {
+	most := longestTool
+	if l.kind == User || l.kind == Assistant || l.kind == Prior {
+		most = longestSpoken
+	}
+	if len(l.text) <= most {
+		return l.text
+	}
+	from := 0
+	if l.kind == Result || l.kind == Call {
+		// Around its tokens: the first one, with what names it before it.
+		if len(l.tokens) > 0 {
+			first, last := int(l.tokens[0].from), int(l.tokens[len(l.tokens)-1].to)
+			if last > most {
+				from = max(0, min(first-most/4, len(l.text)-most))
+			}
+		}
+	}
+	for back := 0; back < utf8.UTFMax && from > 0 && !utf8.RuneStart(l.text[from]); back++ {
+		from--
+	}
+	return shorten(l.text[from:], most)
+}
+
+// ellipsis ends what was shortened.
+const ellipsis = " ..."
+
+// shorten cuts text to at most n bytes, at a rune.
+func shorten(text string, n int) string {
+	if len(text) <= n {
+		return text
+	}
+	end := max(0, n-len(ellipsis))
+	for back := 0; back < utf8.UTFMax && end > 0 && !utf8.RuneStart(text[end]); back++ {
+		end--
+	}
+	if n < len(ellipsis) {
+		return ""
+	}
+	return text[:end] + ellipsis
+}

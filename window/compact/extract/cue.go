@@ -1,0 +1,58 @@
+package extract
+
+import "strings"
+
+// cue says what a line does, by its words.
+type cue uint8
+
+const (
+	cueConstraint cue = 1 << iota
+	cueDecision
+	cueError
+	cueNext
+)
+
+// The words are matched in lower case, each at the start of a word. They are English and a few of
+// the commonest elsewhere; a line without any is still weighed by what it holds.
+var cueWords = []struct {
+	is    cue
+	words []string
+}{
+	{cueConstraint, []string{
+		"must", "never", "always", "do not", "don't", "only ", "required", "make sure", "ensure", "forbidden", "not allowed",
+		"avoid", "without ", "at least", "at most", "no more than", "instead of", "keep ", "remember", "important", "should",
+		"niemals", "immer ", "nicht ", "muss ", "jamais", "toujours", "nunca", "siempre", "不要", "必须", "禁止",
+	}},
+	{cueDecision, []string{
+		"decided", "decision", "we will", "i'll use", "i will use", "going with", "chose", "agreed", "root cause", "turns out", "because",
+		"the fix", "fixed by", "the plan", "settled on", "we use", "conclusion", "confirmed", "found that", "approach",
+	}},
+	{cueError, []string{
+		"error", "failed", "failure", "panic", "exception", "fatal", "traceback", "denied", "refused", "timed out", "cannot", "undefined",
+		"not found", "segfault", "exit status", "exit code", "assert",
+	}},
+	{cueNext, []string{"next step", "next,", "next i", "todo", "remaining", "still need", "then i", "now i'll", "pending", "to do:"}},
+}
+
+// cues reads a line. The first bytes of a long one are enough.
+func cues(text string, scratch []byte) (found cue) {
+	text = text[:min(len(text), longLine)]
+	lower := append(scratch[:0], ' ')
+	for i := range len(text) {
+		c := text[i]
+		if c >= 'A' && c <= 'Z' {
+			c += 'a' - 'A'
+		}
+		lower = append(lower, c)
+	}
+	view := string(lower)
+	for _, group := range cueWords {
+		for _, word := range group.words {
+			if at := strings.Index(view, word); at >= 0 && (class[view[at-1]] == 0 || word[0] >= 0x80 || class[view[at-1]] == 'p') {
+				found |= group.is
+				break
+			}
+		}
+	}
+	return found
+}

@@ -1,0 +1,36 @@
+// Package extract writes the summary of a conversation without a model: it chooses
+// lines, and never makes one up.
+//
+//	s := extract.Summarize([]extract.Turn{
+//		{Kind: extract.User, Text: "Never touch the table billing_v2."},
+//		{Kind: extract.Result, Tool: "bash", Text: output},
+//	}, extract.Options{Bytes: 12_000, Messages: 84})
+//	s.Text // what goes into the conversation in place of those turns
+//
+// A summary says how many messages it stands for, quotes the user's own words, and lists
+// constraints, decisions, files and identifiers with the line they stood in, errors, and
+// where the work stood. It is marked as Plimsoll's, so that a model does not take it for the
+// user's; a later summary that covers an earlier one reads it back ([Turn] of [Prior]) and
+// carries on what still fits.
+//
+// # What is chosen
+//
+// Every line is a candidate. What speaks for it: the user said it; it commands, decides or
+// reports an error; it holds identifiers, paths or numbers, the more the rarer they are in
+// this conversation; it looks like no other line (lines are compared with everything that
+// has a digit in it struck out, so that a thousand lines of a log count as one kind); it is
+// newer. Lines are taken by what they add for each byte, a line whose identifiers are all
+// there already adds little, and a line said twice is taken once. The weights were set with
+// `go run ./bench facts`, which plants 200 facts into long sessions and prints how many
+// survive.
+//
+// [Own] takes away what a client wraps around its user's words (reminders, environment, lists of
+// files): it also tells which message holds the task.
+//
+// All functions are pure: the same input gives the same bytes, on every machine. They are
+// safe for concurrent use, and the time they take grows with the input (a megabyte takes
+// well under a second). Input beyond [Options].Scan bytes is left out, oldest first.
+//
+// Tests plant facts among noise, feed summaries back into summaries, and fuzz text, kinds and
+// budgets: never longer than the budget, always valid UTF-8.
+package extract

@@ -1,0 +1,73 @@
+package extract
+
+// Kind says who wrote a turn.
+type Kind uint8
+
+// The kinds of turns.
+const (
+	User      Kind = iota // the user's message; a client's additions are taken off
+	Assistant             // what the model said
+	Call                  // the arguments of a tool call
+	Result                // what a tool gave back
+	Prior                 // an earlier summary, as it stands in the conversation
+)
+
+// A Turn is one text of the conversation, oldest first.
+type Turn struct {
+	Kind   Kind
+	Tool   string // of a Call or a Result; may be empty
+	Failed bool   // of a Result that is an error
+	Text   string
+}
+
+// Options say how long a summary may be.
+type Options struct {
+	// Bytes is the most the summary may take, its marks included. Below MinBytes nothing
+	// but the first line is written.
+	Bytes int
+	// Messages is how many messages of the conversation the turns were; an earlier
+	// summary among them adds those it stood for.
+	Messages int
+	// Scan bounds the input that is read, in bytes, newest first; 0 means DefaultScan.
+	Scan int
+	// Verbatim is a model's summary, which then takes the place of everything but the
+	// user's own words. It is cut when it does not fit.
+	Verbatim string
+}
+
+const (
+	// MinBytes is the least that holds more than the first and the last line.
+	MinBytes = 400
+	// DefaultScan is four times the text of a window of a million tokens.
+	DefaultScan = 16 << 20
+)
+
+// A Summary is what goes into the conversation.
+type Summary struct {
+	Text     string
+	Messages int // that it stands for, those of earlier summaries included
+	Lines    int // that were taken over
+}
+
+// Summarize chooses what to keep of turns.
+func Summarize(turns []Turn, o Options) Summary {
+	if o.Scan <= 0 {
+		o.Scan = DefaultScan
+	}
+	messages := o.Messages
+	for _, t := range turns {
+		if t.Kind == Prior {
+			// The earlier summary is itself one of the messages counted.
+			messages += max(0, priorCount(t.Text)-1)
+		}
+	}
+	w := newWriter(o.Bytes, messages)
+	if o.Bytes < MinBytes {
+		return Summary{Text: w.bare(), Messages: messages}
+	}
+	all := lines(turns, o.Scan)
+	weigh(all)
+	chosen := choose(all, w.room(), o.Verbatim)
+	text := w.write(all, chosen)
+	return Summary{Text: text, Messages: messages, Lines: chosen.count}
+}

@@ -1,0 +1,145 @@
+package extract
+
+import (
+	"iter"
+	"strings"
+	"unicode/utf8"
+)
+
+// A line is one candidate: a line of a turn, or a piece of one that is too long.
+type line struct {
+	text     string
+	turn     int32
+	kind     Kind
+	first    bool // of its turn
+	last     bool
+	section  section
+	template uint64
+	tokens   []token
+	score    float64
+}
+
+const (
+	// longLine is where a line is taken apart: a minified JSON result is one line of a
+	// megabyte, and no use as a whole.
+	longLine = 320
+	// piece is about how long its parts are, in bytes: an identifier and what it belongs to.
+	piece = 180
+	// pasted is how much of one user message counts as the user's own words, in bytes; what
+	// follows (a log, a file) is weighed as a tool's output is.
+	pasted = 4096
+)
+
+// lines takes the turns apart. Only the newest scan bytes are read.
+func lines(turns []Turn, scan int) []line {
+	from, size := len(turns), 0
+	for from > 0 && size < scan {
+		from--
+		size += len(turns[from].Text)
+	}
+	found := make([]line, 0, min(size, scan)/60)
+	for i := from; i < len(turns); i++ {
+		t := turns[i]
+		text := t.Text
+		if over := size - scan; i == from && over > 0 && t.Kind != Prior {
+			text = text[min(over, len(text)):]
+		}
+		if !utf8.ValidString(text) {
+			text = strings.ToValidUTF8(text, "\uFFFD")
+		}
+		switch t.Kind {
+		case User:
+			text = Own(text)
+		case Call:
+			// Arguments are JSON text: their line ends and quotes are escaped.
+			text = strings.ReplaceAll(strings.ReplaceAll(text, `\n`, "\n"), `\"`, `"`)
+		case Prior:
+			found = priorLines(found, text, int32(i))
+			continue
+		}
+		start := len(found)
+		for at, part := range pieces(text) {
+			l := line{text: part, turn: int32(i), kind: t.Kind, first: len(found) == start}
+			if t.Kind == User && at > pasted {
+				l.kind = Result
+			}
+			if t.Kind == Result && t.Failed {
+				l.section = sectionErrors
+			}
+			found = append(found, l)
+		}
+		if len(found) > start {
+			found[len(found)-1].last = true
+		}
+	}
+	return found
+}
+
+// pieces yields the lines of text that hold something, each with its offset; long ones in
+// parts that end where something ends.
+func pieces(text string) iter.Seq2[int, string] {
+	return func(yield func(int, string) bool) {
+		for at := 0; at < len(text); {
+			end := strings.IndexByte(text[at:], '\n')
+			next := at + end + 1
+			if end < 0 {
+				end, next = len(text)-at, len(text)
+			}
+			rest := text[at : at+end]
+			for len(rest) > 0 {
+				n := len(rest)
+				if n > longLine {
+					n = breakAt(rest)
+				}
+				if part := strings.TrimSpace(rest[:n]); worth(part) && !yield(at, part) {
+					return
+				}
+				rest = rest[n:]
+				at += n
+			}
+			at = next
+		}
+	}
+}
+
+// breakAt is where to end the first part of a long line: after a separator near piece, else
+// at a rune.
+func breakAt(text string) int {
+	best := 0
+	for i := piece / 2; i < longLine && i < len(text); i++ {
+		switch text[i] {
+		case ',', ';', '}', ']', ' ', '.':
+			if text[i] == '.' && text[i+1:min(i+2, len(text))] != " " {
+				continue // inside a number or the name of a file
+			}
+			// The separator ends the part; a sentence's end is the best of them.
+			if best == 0 || i <= piece || text[i] == '.' {
+				best = i + 1
+			}
+		}
+		if i >= piece && best > 0 {
+			return best
+		}
+	}
+	if best > 0 {
+		return best
+	}
+	n := min(longLine, len(text))
+	for back := 0; back < utf8.UTFMax && n > 1 && n < len(text) && !utf8.RuneStart(text[n]); back++ {
+		n--
+	}
+	return n
+}
+
+// worth tells whether a line holds more than punctuation.
+func worth(text string) bool {
+	n := 0
+	for i := range len(text) {
+		if c := text[i]; c >= '0' && c <= '9' || c >= 'A' && c <= 'Z' || c >= 'a' && c <= 'z' || c >= 0x80 {
+			if n++; n >= 2 {
+				return true
+			}
+		}
+	}
+	return false
+}

@@ -1,0 +1,143 @@
+package extract
+
+import "math"
+
+// What a line weighs by who wrote it. The user's words are the task; a tool's output can be
+// asked for again.
+var baseWeight = [...]float64{User: 8, Assistant: 2.5, Call: 0.8, Result: 0.5, Prior: 5}
+
+const (
+	weightFirst      = 4.0 // the first line of what the user said
+	weightConstraint = 6.0
+	weightDecision   = 4.0
+	weightError      = 2.0
+	weightNext       = 1.0
+	// tokenCap bounds what the tokens of one line add: a line of forty identifiers is a
+	// listing.
+	tokenCap = 12.0
+	// lonely is for a tool's line that is one word: a number without what it counts.
+	lonely = 0.3
+)
+
+// weigh scores every line, and puts it into a section.
+func weigh(all []line) {
+	templates := make(map[uint64]int32, len(all))
+	occurs := make(map[uint64]int32, len(all))
+	spoken := make(map[uint64]bool)
+	arena := make([]token, 0, 4*len(all)+maxTokens)
+	for i := range all {
+		l := &all[i]
+		if cap(arena)-len(arena) < maxTokens {
+			arena = make([]token, 0, 4*(len(all)-i)+maxTokens)
+		}
+		l.scan(arena[len(arena):len(arena):cap(arena)])
+		arena = arena[:len(arena)+len(l.tokens)]
+		templates[l.template]++
+		for k, t := range l.tokens {
+			if !earlier(l.tokens[:k], t.hash) {
+				occurs[t.hash]++
+			}
+			if l.kind == User || l.kind == Prior || l.kind == Assistant {
+				spoken[t.hash] = true
+			}
+		}
+	}
+	var scratch [longLine + 8]byte
+	newest := float64(1)
+	if len(all) > 0 {
+		newest = float64(all[len(all)-1].turn) + 1
+	}
+	for i := range all {
+		l := &all[i]
+		l.score = l.weight(templates[l.template], occurs, spoken, len(all), scratch[:])
+		l.score *= 0.75 + 0.5*float64(l.turn+1)/newest
+	}
+}
+
+func (l *line) weight(alike int32, occurs map[uint64]int32, spoken map[uint64]bool, n int, scratch []byte) float64 {
+	score := baseWeight[l.kind]
+	is := cues(l.text, scratch)
+	strength := 1.0
+	switch l.kind {
+	case Result, Call:
+		is &= cueError
+		strength = 0.5
+	case Assistant:
+		strength = 0.6
+	}
+	if is&cueConstraint != 0 {
+		score += weightConstraint * strength
+	}
+	if is&cueDecision != 0 {
+		score += weightDecision * strength
+	}
+	if is&cueError != 0 {
+		score += weightError * strength
+	}
+	if is&cueNext != 0 {
+		score += weightNext * strength
+	}
+	if l.kind == User && l.first {
+		score += weightFirst
+	}
+	if l.section == sectionNone || l.section == sectionErrors {
+		l.section = l.place(is)
+	}
+	held, words := 0.0, 0
+	for k, t := range l.tokens {
+		if earlier(l.tokens[:k], t.hash) {
+			continue
+		}
+		rare := rarity(occurs[t.hash], n)
+		value := float64(t.weight) * rare * rare
+		if (l.kind == Result || l.kind == Call) && spoken[t.hash] {
+			value *= 1.5 // somebody spoke of it
+		}
+		held += value
+		words++
+	}
+	score += min(held, tokenCap)
+	if l.kind == Result && len(l.tokens) == 1 && int(l.tokens[0].to-l.tokens[0].from) >= len(l.text)-4 {
+		score *= lonely
+	}
+	switch l.kind {
+	case Result, Call:
+		score /= math.Sqrt(float64(alike))
+	case Assistant:
+		score /= math.Sqrt(math.Sqrt(float64(alike)))
+	}
+	return score
+}
+
+// place chooses the section of a line.
+func (l *line) place(is cue) section {
+	switch l.kind {
+	case User:
+		return sectionUser
+	case Assistant:
+		switch {
+		case is&cueNext != 0 && l.last:
+			return sectionNext
+		case is&cueConstraint != 0:
+			return sectionConstraints
+		case is&cueDecision != 0:
+			return sectionDecisions
+		case is&cueError != 0:
+			return sectionErrors
+		}
+		return sectionDecisions
+	}
+	if is&cueError != 0 || l.section == sectionErrors {
+		return sectionErrors
+	}
+	return sectionFiles
+}
+
+func earlier(tokens []token, hash uint64) bool {
+	for _, t := range tokens {
+		if t.hash == hash {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,109 @@
+package extract
+
+import (
+	"strconv"
+	"strings"
+)
+
+// A section is a part of a summary.
+type section uint8
+
+// The sections, in the order they are written in.
+const (
+	sectionNone section = iota
+	sectionUser
+	sectionConstraints
+	sectionDecisions
+	sectionFiles
+	sectionErrors
+	sectionNext
+	sections
+)
+
+// Opening is how every summary starts: by it a summary is known again, and a model told from
+// the user.
+const Opening = "[Plimsoll: summary of "
+
+const (
+	opened  = " earlier messages of this conversation, taken out to make room. Chosen without a model from what was said; this is not a new message of the user.]"
+	told    = " earlier messages of this conversation, taken out to make room. Written by a model; this is not a new message of the user.]"
+	closing = "[Plimsoll: end of the summary; the conversation goes on with its newer messages.]"
+	bareEnd = " earlier messages of this conversation, taken out to make room. Nothing of them is kept here; ask the user or run the tools again for what is missing.]"
+	// alsoMark begins the list of identifiers that stand by themselves.
+	alsoMark    = "- Also named: "
+	verbatimTop = "## Summary"
+)
+
+var titles = [sections]string{
+	sectionUser:        "## What the user said, in the user's own words",
+	sectionConstraints: "## Constraints",
+	sectionDecisions:   "## Decisions and findings",
+	sectionFiles:       "## Files, identifiers and values",
+	sectionErrors:      "## Errors",
+	sectionNext:        "## Where it stood",
+}
+
+// A writer puts a summary together within a number of bytes.
+type writer struct {
+	bytes, messages int
+}
+
+func newWriter(bytes, messages int) *writer { return &writer{bytes: bytes, messages: messages} }
+
+// room is what is left for lines once every mark and title is paid for.
+func (w *writer) room() int {
+	room := w.bytes - len(Opening) - len(opened) - len(closing) - 24 - len(verbatimTop)
+	for _, title := range titles {
+		room -= len(title) + 2
+	}
+	return max(0, room)
+}
+
+// bare is the summary that only says that there was something.
+func (w *writer) bare() string {
+	return Opening + strconv.Itoa(w.messages) + bareEnd
+}
+
+func (w *writer) write(all []line, c choice) string {
+	var b strings.Builder
+	b.Grow(w.bytes)
+	b.WriteString(Opening)
+	b.WriteString(strconv.Itoa(w.messages))
+	if c.verbatim != "" {
+		b.WriteString(told + "\n\n" + verbatimTop + "\n")
+		b.WriteString(c.verbatim)
+		b.WriteByte('\n')
+	} else {
+		b.WriteString(opened + "\n")
+	}
+	by := [sections][]int{}
+	for _, i := range c.taken {
+		by[all[i].section] = append(by[all[i].section], i)
+	}
+	for s := sectionUser; s < sections; s++ {
+		if len(by[s]) == 0 && (s != sectionFiles || len(c.also) == 0) {
+			continue
+		}
+		b.WriteString("\n" + titles[s] + "\n")
+		mark := "- "
+		if s == sectionUser {
+			mark = "> "
+		}
+		for _, i := range by[s] {
+			text, ok := c.text[i]
+			if !ok {
+				text = all[i].text
+			}
+			b.WriteString(mark)
+			b.WriteString(text)
+			b.WriteByte('\n')
+		}
+		if s == sectionFiles && len(c.also) > 0 {
+			b.WriteString(alsoMark)
+			b.WriteString(strings.Join(c.also, ", "))
+			b.WriteByte('\n')
+		}
+	}
+	b.WriteString("\n" + closing)
+	return b.String()
+}
