@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"iter"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -103,13 +104,13 @@ func (w *words) json(body []byte, errorsOnly bool) {
 			if len(open) == maxDepth {
 				return
 			}
-			open = append(open, frame{name: name, object: v == '{', inError: inError || contains(errorMembers, name)})
+			open = append(open, frame{name: name, object: v == '{', inError: inError || slices.Contains(errorMembers, name)})
 		case string:
 			if name == "type" && v == "error" && top != nil && len(open) == 1 {
 				top.inError = true // {"type":"error","code":…,"message":…} as an event
 				continue
 			}
-			if inError || contains(errorMembers, name) {
+			if inError || slices.Contains(errorMembers, name) {
 				w.value(name, v)
 			}
 		case json.Number:
@@ -122,9 +123,9 @@ func (w *words) json(body []byte, errorsOnly bool) {
 
 func (w *words) value(name, v string) {
 	switch {
-	case name == "" || contains(textMembers, name):
+	case name == "" || slices.Contains(textMembers, name):
 		w.text(v)
-	case contains(codeMembers, name) && len(w.codes) < maxTexts && len(v) <= 128:
+	case slices.Contains(codeMembers, name) && len(w.codes) < maxTexts && len(v) <= 128:
 		w.codes = append(w.codes, strings.ToLower(v))
 		w.named(name, v)
 	}
@@ -136,7 +137,7 @@ func (w *words) number(name, digits string) {
 		return
 	}
 	switch {
-	case contains(codeMembers, name):
+	case slices.Contains(codeMembers, name):
 		if len(w.codes) < maxTexts {
 			w.codes = append(w.codes, digits)
 		}
@@ -151,15 +152,6 @@ func (w *words) named(name, v string) {
 	if n, err := strconv.Atoi(v); err == nil && n >= 400 && n < 600 && name != "type" {
 		w.status = n
 	}
-}
-
-func contains(list []string, name string) bool {
-	for _, one := range list {
-		if one == name {
-			return true
-		}
-	}
-	return false
 }
 
 // events yields the data of each event in a stream, as far as it has come. Data that is
