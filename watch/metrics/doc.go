@@ -1,0 +1,32 @@
+// Package metrics turns the journal into OpenTelemetry instruments and shows them to
+// Prometheus.
+//
+//	m, err := metrics.New()
+//	j := journal.New(journal.Options{Observers: []journal.Observer{m}})
+//	mux.Handle("/metrics", m.Handler())
+//
+// Nothing else writes a metric: what is not an event of the journal is not counted, and
+// what the run report says and what a graph shows come from the same records.
+//
+// # What to expect
+//
+// Names follow OpenTelemetry's semantic conventions for generative AI where these have one
+// (gen_ai.client.token.usage, gen_ai.client.operation.duration,
+// gen_ai.server.time_to_first_token); all others begin with plimsoll. The Prometheus exporter
+// writes dots as underscores and adds units and _total. docs/metrics.md lists every one.
+//
+// Labels are bounded: a model's name is cut at 64 bytes, and of all models only the first
+// 100 have a name of their own, later ones count as "other". No label holds a path, an id, a
+// token or text of a conversation.
+//
+// # Concurrency
+//
+// Observe is called by the journal, one record at a time; the handler may be used by any
+// number of scrapes at the same time.
+//
+// # How it is tested
+//
+// Every event of the window plane is appended to a real journal and found again in what the
+// handler writes, which is parsed by Prometheus' own parser; a test holds that the guide
+// lists what the handler writes.
+package metrics

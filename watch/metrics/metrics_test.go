@@ -1,0 +1,131 @@
+package metrics_test
+
+import (
+	"fmt"
+	"net/http/httptest"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/prometheus/common/expfmt"
+	"github.com/prometheus/common/model"
+
+	"github.com/plimsoll/plimsoll/journal"
+	"github.com/plimsoll/plimsoll/watch/metrics"
+)
+
+var everything = []journal.Event{
+	journal.WindowRequest{Upstream: "gemini", Dialect: "gemini", Model: "m-1", Tokens: 1000, LimitTokens: 8192, LimitSource: "catalogue", Counted: "usage", Overhead: time.Millisecond},
+	journal.WindowResponse{
+		Upstream: "gemini", Dialect: "gemini", Model: "m-1", Status: 200, Stream: true, TokensIn: 950, TokensOut: 20, Estimated: 1000,
+		FirstByte: time.Second, Duration: 3 * time.Second, Ended: "complete",
+	},
+	journal.WindowResponse{Upstream: "gemini", Dialect: "gemini", Model: "m-1", Status: 500, Duration: time.Second, Ended: "complete"},
+	journal.WindowRepaired{Upstream: "gemini", Model: "m-1", What: "synthesised", Count: 2},
+	journal.WindowCompacted{Upstream: "gemini", Model: "m-1", Reason: "trigger", Rungs: []string{"cut", "mask"}, Before: 7000, After: 4000, CutBytes: 12000},
+	journal.WindowOverflow{Upstream: "gemini", Model: "m-1", Form: "gemini", Action: "recovered"},
+	journal.WindowRefused{Status: 403, Reason: "token"},
+	journal.WindowPassed{Upstream: "openai", Path: "/v1/models", Reason: "path"},
+	journal.WindowBreaker{Upstream: "gemini", Model: "m-1", State: "tripped"},
+	journal.WindowStore{Evicted: 3, Reason: "age"},
+	journal.WindowOff{Reason: "a login"},
+}
+
+func scrape(t *testing.T, events ...journal.Event) string {
+	t.Helper()
+	m, err := metrics.New()
+	if err != nil {
+		t.Fatal(err)
+	}
+	j := journal.New(journal.Options{Observers: []journal.Observer{m}})
+	for _, e := range events {
+		j.Append(e)
+	}
+	w := httptest.NewRecorder()
+	m.Handler().ServeHTTP(w, httptest.NewRequest("GET", "/metrics", nil))
+	text := w.Body.String()
+	parser := expfmt.NewTextParser(model.LegacyValidation)
+	if _, err := parser.TextToMetricFamilies(strings.NewReader(text)); err != nil {
+		t.Fatalf("%v in\n%s", err, text)
+	}
+	if err := m.Close(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	return text
+}
+
+func TestEveryEventOfTheWindowIsShown(t *testing.T) {
+	text := scrape(t, everything...)
+	for _, want := range []string{
+		`gen_ai_client_token_usage_sum{gen_ai_operation_name="generate_content",gen_ai_provider_name="gcp.gemini",gen_ai_request_model="m-1",gen_ai_token_type="input"} 950`,
+		`gen_ai_client_token_usage_sum{gen_ai_operation_name="generate_content",gen_ai_provider_name="gcp.gemini",gen_ai_request_model="m-1",gen_ai_token_type="output"} 20`,
+		`gen_ai_client_operation_duration_seconds_sum{ended="complete",gen_ai_operation_name="generate_content",gen_ai_provider_name="gcp.gemini",gen_ai_request_model="m-1"} 3`,
+		`error_type="500"`,
+		`gen_ai_server_time_to_first_token_seconds_sum{`,
+		`plimsoll_window_requests_total{counted="usage",dialect="gemini",gen_ai_provider_name="gcp.gemini",gen_ai_request_model="m-1"} 1`,
+		`plimsoll_window_limit{gen_ai_provider_name="gcp.gemini",gen_ai_request_model="m-1",source="catalogue"} 8192`,
+		`plimsoll_window_repairs_total{gen_ai_provider_name="gcp.gemini",gen_ai_request_model="m-1",what="synthesised"} 2`,
+		`plimsoll_window_compactions_total{gen_ai_provider_name="gcp.gemini",gen_ai_request_model="m-1",reason="trigger",rung="mask"} 1`,
+		`plimsoll_window_compaction_after_sum{gen_ai_provider_name="gcp.gemini",gen_ai_request_model="m-1"} 4000`,
+		`plimsoll_window_cut_bytes_total{gen_ai_provider_name="gcp.gemini",gen_ai_request_model="m-1"} 12000`,
+		`plimsoll_window_overflows_total{action="recovered",form="gemini",`,
+		`plimsoll_window_refused_total{reason="token"} 1`,
+		`plimsoll_window_passed_total{gen_ai_provider_name="openai",reason="path"} 1`,
+		`plimsoll_window_breaker_moves_total{`, `plimsoll_window_store_evictions_total{reason="age"} 3`,
+		`plimsoll_events_total{kind="window.off"} 1`, `go_goroutines `, `process_resident_memory_bytes `,
+	} {
+		if !strings.Contains(text, want) {
+			t.Errorf("missing %s", want)
+		}
+	}
+	if t.Failed() {
+		t.Log(text)
+	}
+}
+
+// A client that makes up a model's name in every request must not fill the memory.
+func TestLabelsAreBounded(t *testing.T) {
+	var events []journal.Event
+	for i := range 1000 {
+		events = append(events, journal.WindowRequest{Upstream: "openai", Model: fmt.Sprint("model", i, strings.Repeat("\n\"x", 40)), Counted: "exact"})
+	}
+	text := scrape(t, events...)
+	if n := strings.Count(text, "plimsoll_window_requests_total{"); n != 101 {
+		t.Errorf("%d series", n)
+	}
+	if !strings.Contains(text, `gen_ai_request_model="other"} 900`) {
+		t.Error("the rest is not counted as other")
+	}
+	for line := range strings.Lines(text) {
+		if len(line) > 400 {
+			t.Errorf("a label is not cut: %s", line)
+		}
+	}
+}
+
+// The guide lists every instrument, and no other.
+func TestMetricsAreDocumented(t *testing.T) {
+	guide, err := os.ReadFile("../../docs/metrics.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	seen := map[string]bool{}
+	for line := range strings.Lines(scrape(t, everything...)) {
+		if name, ok := strings.CutPrefix(line, "# TYPE "); ok && (strings.HasPrefix(name, "plimsoll_") || strings.HasPrefix(name, "gen_ai_")) {
+			name, _, _ = strings.Cut(name, " ")
+			seen[name] = true
+			if !strings.Contains(string(guide), "| `"+name+"` |") {
+				t.Errorf("docs/metrics.md does not list %s", name)
+			}
+		}
+	}
+	for line := range strings.Lines(string(guide)) {
+		if cells := strings.Split(line, "`"); strings.HasPrefix(line, "| `") && !seen[cells[1]] {
+			t.Errorf("docs/metrics.md lists %s, which nothing writes", cells[1])
+		}
+	}
+	if len(seen) < 15 {
+		t.Errorf("only %d instruments", len(seen))
+	}
+}
