@@ -91,7 +91,7 @@ func TestDefaultsAreTheDocumentedOnes(t *testing.T) {
 			ProviderTokens: map[string]int{"azure_openai": 0, "openai": 0, "bedrock": 0, "anthropic": 0, "gemini": 0, "vertex": 0},
 			Compact:        true, Repair: true, CutResults: true, MaxToolOutput: 10000, Summarizer: "extractive",
 			SummaryURL: "https://api.openai.com/v1", SummaryTokens: 200000,
-			Store: "disk", StoreMax: 256 * limit.MiB, StoreAge: 7 * 24 * time.Hour, BodyMemory: 256 * limit.MiB, BodyMax: 64 * limit.MiB,
+			Store: "disk", StoreMax: 256 * limit.MiB, StoreAge: 7 * 24 * time.Hour, BodyMemory: 256 * limit.MiB, ViewMax: 64 * limit.MiB, BodyMax: limit.GiB,
 		},
 		Upstream: config.UpstreamSettings{
 			OpenAI: "https://api.openai.com/v1", Anthropic: "https://api.anthropic.com", Gemini: "https://generativelanguage.googleapis.com",

@@ -20,7 +20,7 @@ func (k *Key) toml(text string) string {
 		if _, err := strconv.Atoi(text); err == nil {
 			return text
 		}
-	case TypeChoices, TypeNames, TypeHosts:
+	case TypeChoices, TypeNames, TypeHosts, TypeOrigins:
 		var quoted []string
 		for part := range strings.SplitSeq(text, ",") {
 			quoted = append(quoted, strconv.Quote(strings.TrimSpace(part)))
@@ -89,7 +89,7 @@ func (k *Key) shown() string {
 		return "0"
 	case k.min > 0:
 		return strings.Trim(k.example, `"`)
-	case k.Type == TypeHosts:
+	case k.Type == TypeHosts || k.Type == TypeOrigins:
 		return strings.Trim(k.example, `[]"`)
 	}
 	return ""

@@ -33,6 +33,7 @@ const (
 	TypeText      Type = "text"
 	TypeAddress   Type = "address"
 	TypeHosts     Type = "list of host names"
+	TypeOrigins   Type = "list of origins"
 )
 
 // ProjectRule says what a project file may do to a key. The file may come with a cloned

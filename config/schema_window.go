@@ -141,8 +141,13 @@ var windowKeys = append([]*Key{
 		set: func(s *Settings, v any) { s.Window.BodyMemory = v.(limit.Bytes) },
 	},
 	{
-		Name: "body_max", Type: TypeSize, Default: "64M", Project: ProjectNever, min: int64(limit.MiB), max: maxBodies, example: `"64M"`,
-		Doc: "Largest body that is looked into.",
+		Name: "view_max", Type: TypeSize, Default: "64M", Project: ProjectNever, min: int64(limit.MiB), max: maxBodies, example: `"64M"`,
+		Doc: "Largest body of a request that is looked into, unpacked; a larger one passes unseen and is counted.",
+		set: func(s *Settings, v any) { s.Window.ViewMax = v.(limit.Bytes) },
+	},
+	{
+		Name: "body_max", Type: TypeSize, Default: "1G", Project: ProjectNever, min: int64(limit.MiB), max: maxBodies, example: `"1G"`,
+		Doc: "Largest body that passes at all; a larger one is answered 413.",
 		set: func(s *Settings, v any) { s.Window.BodyMax = v.(limit.Bytes) },
 	},
 }, providerLimitKeys()...)
@@ -207,6 +212,16 @@ var serveKeys = []*Key{
 		Name: "hosts", Type: TypeHosts, Project: ProjectNever, example: `["models.example.com"]`,
 		Doc: "Names that a Host header may carry beside those of loopback and of the address listened on.",
 		set: func(s *Settings, v any) { s.Serve.Hosts = slices.Clone(v.([]string)) },
+	},
+	{
+		Name: "origins", Type: TypeOrigins, Project: ProjectNever, example: `["https://tool.example.com"]`,
+		Doc: "Web origins whose pages may use the daemon.",
+		set: func(s *Settings, v any) { s.Serve.Origins = slices.Clone(v.([]string)) },
+	},
+	{
+		Name: "any_user", Type: TypeBool, Default: "false", Project: ProjectNever, example: "false",
+		Doc: "Whether other users of this machine may connect; the token then is all that keeps them out.",
+		set: func(s *Settings, v any) { s.Serve.AnyUser = v.(bool) },
 	},
 	{
 		Name: "tls_cert", Type: TypeFile, Project: ProjectNever, example: `"/etc/plimsoll/cert.pem"`,

@@ -143,6 +143,7 @@ type WindowSettings struct {
 	StoreMax   limit.Bytes   `json:"store_max"`
 	StoreAge   time.Duration `json:"-"`
 	BodyMemory limit.Bytes   `json:"body_memory"`
+	ViewMax    limit.Bytes   `json:"view_max"`
 	BodyMax    limit.Bytes   `json:"body_max"`
 }
 
@@ -162,6 +163,8 @@ type ServeSettings struct {
 	Listen  string   `json:"listen"`
 	Token   string   `json:"token"` // name of an environment variable
 	Hosts   []string `json:"hosts"`
+	Origins []string `json:"origins"`
+	AnyUser bool     `json:"any_user"`
 	TLSCert string   `json:"tls_cert"`
 	TLSKey  string   `json:"tls_key"`
 }

@@ -74,7 +74,7 @@ func (k *Key) parse(w written, a Alias) (any, error) {
 			return nil, k.wrong(w, "a string", strconv.Quote(k.Default))
 		}
 		return k.choose(w.text)
-	case TypeChoices, TypeNames, TypeHosts:
+	case TypeChoices, TypeNames, TypeHosts, TypeOrigins:
 		return k.parseList(w)
 	case TypeDuration, TypeWait:
 		return k.parseDuration(w)
@@ -233,52 +233,6 @@ var joined = strings.NewReplacer("-", "", "_", "")
 // fold makes Required, BestEffort, best-effort and best_effort comparable.
 func fold(s string) string { return strings.ToLower(joined.Replace(strings.TrimSpace(s))) }
 
-func (k *Key) parseList(w written) (any, error) {
-	example := k.example
-	if example == "" {
-		example = `["` + strings.Join(k.Choices, `", "`) + `"]`
-	}
-	items := w.items
-	switch w.form {
-	case formText:
-		for part := range strings.SplitSeq(w.text, ",") {
-			items = append(items, written{form: formText, text: strings.TrimSpace(part)})
-		}
-	case formList:
-	default:
-		return nil, k.wrong(w, "a list", example)
-	}
-	if len(items) == 0 || len(items) > maxItems {
-		return nil, &misfit{fmt.Sprintf("a list of %d is out of range, 1 to %d", len(items), maxItems), fmt.Sprintf("write %s = %s", k.Name, example)}
-	}
-	out := make([]string, 0, len(items))
-	for _, item := range items {
-		if !item.isText() {
-			return nil, k.wrong(item, "a string", example)
-		}
-		text := item.text
-		if k.Type == TypeChoices {
-			v, err := k.choose(text)
-			if err != nil {
-				return nil, err
-			}
-			text = v.(string)
-		} else if k.Type == TypeHosts {
-			if text == "" || strings.ContainsAny(text, "/\\ \x00@") {
-				return nil, &misfit{quote(text) + " is not the name of a host", fmt.Sprintf("write %s = %s", k.Name, example)}
-			}
-			text = strings.ToLower(text)
-		} else if text == "" || strings.ContainsAny(text, "/\\\x00") {
-			return nil, &misfit{quote(text) + " is not the base name of a command", fmt.Sprintf("write %s = %s", k.Name, example)}
-		}
-		if slices.Contains(out, text) {
-			return nil, &misfit{quote(text) + " is listed twice", "write it once"}
-		}
-		out = append(out, text)
-	}
-	return out, nil
-}
-
 func (k *Key) parseDuration(w written) (any, error) {
 	if !w.isText() {
 		return nil, k.wrong(w, "a duration", k.example)
@@ -391,7 +345,7 @@ func (k *Key) zero() any {
 		return 0
 	case TypeRatio:
 		return float64(0)
-	case TypeChoices, TypeNames, TypeHosts:
+	case TypeChoices, TypeNames, TypeHosts, TypeOrigins:
 		return []string(nil)
 	}
 	return ""

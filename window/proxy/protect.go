@@ -1,0 +1,31 @@
+package proxy
+
+import (
+	"net/http"
+	"strings"
+)
+
+// Protect puts the proxy's checks (Host, Origin, the peer's user, the token) in front of
+// another handler on the same listener. The token stands in the path's first element, which
+// h does not see, in the Plimsoll-Token header or, as scrapers send it, in Authorization.
+func (p *Proxy) Protect(h http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if p.token != nil {
+			if bearer, ok := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer "); ok && r.Header.Get(TokenHeader) == "" {
+				r = r.Clone(r.Context())
+				r.Header.Set(TokenHeader, bearer)
+			}
+		}
+		below, e := p.admit(r)
+		if e != nil {
+			p.refuse(w, nil, e)
+			return
+		}
+		if below != path(r) {
+			r = r.Clone(r.Context())
+			r.URL.Path, r.URL.RawPath = below, ""
+		}
+		r.Header.Del(TokenHeader)
+		h.ServeHTTP(w, r)
+	})
+}
