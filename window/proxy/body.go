@@ -1,0 +1,168 @@
+package proxy
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"sync/atomic"
+	"time"
+)
+
+// A heldBody is a request body in memory, charged to the budget. It lives until the
+// handler and every reader handed to the transport have let go of it: the transport may
+// still be sending when the answer has begun.
+type heldBody struct {
+	bytes []byte // as it came
+	room  hold
+	refs  atomic.Int32
+	// pooled says that nothing refers to the bytes when refs is 0. A request that was
+	// edited may share them with what was stored, so its buffer is left to the collector.
+	pooled bool
+}
+
+func (b *heldBody) release() {
+	if b.refs.Add(-1) > 0 {
+		return
+	}
+	b.room.shrink(0)
+	if b.pooled {
+		freeBuffer(b.bytes)
+	}
+	b.bytes = nil
+}
+
+// reader returns the content as a request body. It may be what came or an edit of it.
+func (b *heldBody) reader(content []byte) io.ReadCloser {
+	b.refs.Add(1)
+	return &heldReader{Reader: *bytes.NewReader(content), body: b}
+}
+
+type heldReader struct {
+	bytes.Reader
+	body   *heldBody
+	closed atomic.Bool
+}
+
+func (r *heldReader) Close() error {
+	if !r.closed.Swap(true) {
+		r.body.release()
+	}
+	return nil
+}
+
+// attach makes content the body of req, which may then be sent again on a new connection.
+func (b *heldBody) attach(req *http.Request, content []byte, chunked bool) {
+	req.Body = b.reader(content)
+	req.GetBody = func() (io.ReadCloser, error) { return b.reader(content), nil }
+	req.ContentLength = int64(len(content))
+	if chunked {
+		req.ContentLength = -1
+	}
+}
+
+// errTooLargeToHold says that a body is to stream through.
+var errTooLargeToHold = errors.New("the body is larger than what is looked into")
+
+// firstRoom is charged for a body of unknown length before its first byte is read.
+const firstRoom = 16 << 10
+
+// readBody reads the whole body into memory. On errTooLargeToHold the part that was read
+// is in the result and the rest still in r.Body. A *refusal means no room.
+func (p *Proxy) readBody(r *http.Request) (*heldBody, error) {
+	b := &heldBody{room: hold{b: p.budget}, pooled: true}
+	b.refs.Store(1)
+	if r.ContentLength > p.o.MaxHeld {
+		return b, errTooLargeToHold
+	}
+	size := r.ContentLength
+	if size < 0 {
+		size = firstRoom
+	}
+	// One byte more than announced lets the last read see the end without growing.
+	if !b.room.grow(r.Context(), size) {
+		return b, p.noRoom(r.Context(), size)
+	}
+	b.bytes = newBuffer(int(size) + 1)
+	for {
+		if len(b.bytes) == cap(b.bytes) {
+			if err := p.enlarge(r.Context(), b); err != nil {
+				return b, err
+			}
+		}
+		n, err := r.Body.Read(b.bytes[len(b.bytes):min(cap(b.bytes), int(p.o.MaxHeld)+1)])
+		b.bytes = b.bytes[:len(b.bytes)+n]
+		switch {
+		case int64(len(b.bytes)) > p.o.MaxHeld:
+			return b, errTooLargeToHold
+		case errors.Is(err, io.EOF):
+			b.room.shrink(int64(len(b.bytes)))
+			return b, nil
+		case err != nil:
+			return b, err
+		}
+	}
+}
+
+// enlarge doubles the buffer of a body whose length was not announced.
+func (p *Proxy) enlarge(ctx context.Context, b *heldBody) error {
+	size := min(2*int64(cap(b.bytes)), p.o.MaxHeld+1)
+	// While the bytes are copied both buffers exist.
+	if !b.room.grow(ctx, min(size, p.budget.size)) {
+		return p.noRoom(ctx, size)
+	}
+	bigger := append(newBuffer(int(size)), b.bytes...)
+	freeBuffer(b.bytes)
+	b.bytes = bigger
+	return nil
+}
+
+// A resumedBody is a body whose beginning was read into memory before it turned out to be
+// too large. The memory is given back as soon as the beginning has been sent.
+type resumedBody struct {
+	held io.ReadCloser // nil once it was sent
+	rest io.ReadCloser
+}
+
+func (b *resumedBody) Read(p []byte) (int, error) {
+	if b.held == nil {
+		return b.rest.Read(p)
+	}
+	n, err := b.held.Read(p)
+	if errors.Is(err, io.EOF) {
+		_ = b.held.Close()
+		b.held, err = nil, nil
+	}
+	return n, err
+}
+
+func (b *resumedBody) Close() error {
+	if b.held != nil {
+		_ = b.held.Close()
+	}
+	return b.rest.Close()
+}
+
+// noRoom is the answer when the budget stayed full.
+func (p *Proxy) noRoom(ctx context.Context, size int64) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	return &refusal{
+		status: http.StatusServiceUnavailable, reason: "memory", retry: p.o.BudgetWait + time.Second,
+		text: fmt.Sprintf("Plimsoll's memory budget for requests (%d bytes) is full and a body of %d bytes found no room in %v: send it again, or raise [window] body_memory",
+			p.budget.size, size, p.o.BudgetWait),
+	}
+}
+
+// bodyFailed answers when a body could not be read.
+func (p *Proxy) bodyFailed(w http.ResponseWriter, r *http.Request, rt *route, err error) {
+	if e, ok := errors.AsType[*refusal](err); ok {
+		p.refuse(w, rt, e)
+		return
+	}
+	// The client went away in the middle of its own request.
+	panic(http.ErrAbortHandler)
+}

@@ -1,0 +1,53 @@
+// Package proxy is the HTTP proxy between agents and their model providers: it counts,
+// repairs and makes room before a request is sent, recovers when a provider refuses one as
+// too long, and is byte-transparent otherwise.
+//
+//	p, err := proxy.New(proxy.Options{Token: token, Journal: j})
+//	s, err := p.Listen(proxy.ListenOptions{})          // 127.0.0.1, a free port
+//	base := proxy.BaseURL(s.URL(), token, proxy.Upstream{Name: "anthropic"})
+//	// ANTHROPIC_BASE_URL=base claude
+//
+// # Paths
+//
+// A path is [/TOKEN]/UPSTREAM/REST. For OpenAI /openai/v1 stands for the upstream's base
+// URL, which ends in /v1 itself; for the others /NAME does. The rest goes on as it came.
+// Model requests are POSTs to …/chat/completions, …/responses, …/messages,
+// models/M:generateContent and :streamGenerateContent, Vertex's rawPredict and
+// streamRawPredict, Azure's openai/deployments/D/chat/completions and Bedrock's
+// model/ID/invoke for Anthropic models. Everything else (lists of models, counting, files,
+// batches, Converse) streams through untouched in both directions and is counted as
+// passed. A WebSocket on /responses is answered 426, whose clients then use HTTP; other
+// upgrades go through.
+//
+// # Bytes
+//
+// Method, path, query, headers and body go on as they came, less hop-by-hop headers; Host
+// becomes the upstream's. Nothing is added. Header names are written in canonical form and
+// sorted, as net/http does; names are case-insensitive. Compressed bodies are looked into
+// decoded and sent compressed when nothing was changed. Answers go down as they come, each
+// read flushed, trailers and 1xx included, with the headers Plimsoll-Tokens,
+// Plimsoll-Limit and Plimsoll-Actions added to those of model requests.
+//
+// # Bounds
+//
+// Bodies of model requests are held in memory, charged to a budget before they are read;
+// without room within a short wait the answer is 503 with Retry-After. A body above
+// MaxHeld (64 MiB) streams through in constant memory, counted as passed for its size, so
+// a 200 MB body reaches the provider, which refuses it in its own words; above MaxBody
+// (1 GiB) the answer is 413. An answer has no time limit unless IdleTimeout sets one. An
+// answer that breaks off is cut off for the client too.
+//
+// # Who may ask
+//
+// Host must name localhost and the port, or a configured host; a web page's Origin must be
+// ours; on Linux the other end of a loopback connection must belong to this user or root.
+// The token is compared in constant time, and demanded when keys are injected or the
+// listener is beyond loopback, which also demands TLS. Neither token nor keys nor text
+// enter an event, an error or a file; a credential is known only by its HMAC.
+//
+// # Concurrency and tests
+//
+// A Proxy is safe for concurrent use and starts no goroutine that outlives a request. The
+// tests send requests through real sockets to scripted providers that hang, break off,
+// send HTML or gzip, and compare raw bytes on both sides.
+package proxy

@@ -1,0 +1,196 @@
+package proxy
+
+import (
+	"context"
+	"crypto/sha256"
+	"crypto/subtle"
+	"fmt"
+	"net"
+	"net/http"
+	"net/url"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+)
+
+// TokenHeader may carry the token in place of the path's first element.
+const TokenHeader = "Plimsoll-Token"
+
+// admit checks who asks, and returns the path without the token. The checks are ordered
+// so that a page in a browser and another local user learn nothing but that they may not.
+func (p *Proxy) admit(r *http.Request) (string, *refusal) {
+	if e := p.checkHost(r); e != nil {
+		return "", e
+	}
+	if e := p.checkOrigin(r); e != nil {
+		return "", e
+	}
+	if e := p.checkPeer(r); e != nil {
+		return "", e
+	}
+	return p.checkToken(r)
+}
+
+// checkHost refuses a Host header that is not ours: a name of somebody else's that resolves
+// to this address is how a web page reaches a local server (DNS rebinding).
+func (p *Proxy) checkHost(r *http.Request) *refusal {
+	if slices.ContainsFunc(p.o.Hosts, func(own string) bool { return sameHost(own, r.Host) }) {
+		return nil
+	}
+	if local, ok := r.Context().Value(http.LocalAddrContextKey).(net.Addr); ok && loopbackHost(r.Host, local) {
+		return nil
+	}
+	return &refusal{
+		status: http.StatusMisdirectedRequest, reason: "host",
+		text: "the Host header names neither localhost with this port nor a host this proxy was configured with; set [serve] hosts when it is meant",
+	}
+}
+
+// sameHost compares a configured host, with or without a port, with a Host header.
+func sameHost(own, header string) bool {
+	if strings.EqualFold(own, header) {
+		return true
+	}
+	host, _ := splitPort(header)
+	return strings.EqualFold(own, host)
+}
+
+// splitPort splits a Host header. The port is "" when it has none; brackets go.
+func splitPort(header string) (host, port string) {
+	if i := strings.LastIndexByte(header, ':'); i >= 0 && !strings.HasSuffix(header, "]") && (strings.Count(header, ":") == 1 || strings.HasPrefix(header, "[")) {
+		header, port = header[:i], header[i+1:]
+	}
+	if strings.HasPrefix(header, "[") && strings.HasSuffix(header, "]") {
+		header = header[1 : len(header)-1]
+	}
+	return header, port
+}
+
+// loopbackHost tells whether a Host header names the loopback address and port it came to.
+func loopbackHost(header string, local net.Addr) bool {
+	host, port := splitPort(header)
+	if tcp, ok := local.(*net.TCPAddr); !ok || port != strconv.Itoa(tcp.Port) {
+		return false
+	}
+	if strings.EqualFold(host, "localhost") {
+		return true
+	}
+	ip := net.ParseIP(host)
+	return ip != nil && ip.IsLoopback()
+}
+
+// checkOrigin refuses what a browser sends for a page of somebody else.
+func (p *Proxy) checkOrigin(r *http.Request) *refusal {
+	e := &refusal{
+		status: http.StatusForbidden, reason: "origin",
+		text: "a web page of another origin may not use this proxy; add its origin to [serve] origins when it is meant",
+	}
+	origins, ok := r.Header["Origin"]
+	if !ok {
+		// A browser sends no Origin with a plain GET, but says where the page is from.
+		if site := r.Header.Get("Sec-Fetch-Site"); site == "cross-site" || site == "same-site" {
+			return e
+		}
+		return nil
+	}
+	if len(origins) != 1 {
+		return e
+	}
+	if slices.Contains(p.o.Origins, origins[0]) {
+		return nil
+	}
+	u, err := url.Parse(origins[0])
+	if err == nil && (u.Scheme == "http" || u.Scheme == "https") && strings.EqualFold(u.Host, r.Host) {
+		return nil
+	}
+	return e
+}
+
+// A peer is looked up once per connection: the table of the kernel is text and long.
+type peer struct {
+	once sync.Once
+	err  error
+	conn net.Conn
+}
+
+type peerKey struct{}
+
+// ConnContext is for http.Server.ConnContext of a server that is not made by [Listen]:
+// with it the check of the peer's user costs once per connection, without it once per
+// request.
+func (p *Proxy) ConnContext(ctx context.Context, c net.Conn) context.Context {
+	return context.WithValue(ctx, peerKey{}, &peer{conn: c})
+}
+
+func (p *Proxy) checkPeer(r *http.Request) *refusal {
+	if p.o.AnyPeer {
+		return nil
+	}
+	var err error
+	if known, ok := r.Context().Value(peerKey{}).(*peer); ok {
+		known.once.Do(func() { known.err = peerAllowed(known.conn.RemoteAddr(), known.conn.LocalAddr()) })
+		err = known.err
+	} else if local, ok := r.Context().Value(http.LocalAddrContextKey).(net.Addr); ok {
+		remote, parseErr := net.ResolveTCPAddr("tcp", r.RemoteAddr)
+		if err = parseErr; err == nil {
+			err = peerAllowed(remote, local)
+		}
+	}
+	if err == nil {
+		return nil
+	}
+	return &refusal{status: http.StatusForbidden, reason: "peer", text: err.Error()}
+}
+
+// peerAllowed tells whether the process at the other end of a loopback connection belongs
+// to this user or to root, who could read our memory anyway. Connections from elsewhere
+// have no local user: a token is demanded of them.
+func peerAllowed(remote, local net.Addr) error {
+	from, ok := remote.(*net.TCPAddr)
+	to, ok2 := local.(*net.TCPAddr)
+	if !ok || !ok2 || !from.IP.IsLoopback() && !from.IP.Equal(to.IP) {
+		return nil
+	}
+	uid, known, err := peerUID(from.AddrPort(), to.AddrPort())
+	switch {
+	case err != nil:
+		return fmt.Errorf("which user asks can't be found out: %w", err)
+	case known && uid != os.Getuid() && uid != 0:
+		return fmt.Errorf("the connection is another user's (uid %d); every user runs a proxy of their own", uid)
+	}
+	return nil
+}
+
+// checkToken takes the token off the path. A request may also carry it in a header, or,
+// where keys are injected, in the place of the key.
+func (p *Proxy) checkToken(r *http.Request) (string, *refusal) {
+	full := path(r)
+	if p.token == nil {
+		return full, nil
+	}
+	if first, rest, ok := cutElement(full); ok && p.isToken(unescape(first)) {
+		return rest, nil
+	}
+	if p.isToken(r.Header.Get(TokenHeader)) {
+		return full, nil
+	}
+	if up, _, ok := p.find(full); ok && up.key != "" {
+		for _, name := range credentialHeaders {
+			if p.isToken(strings.TrimPrefix(r.Header.Get(name), "Bearer ")) {
+				return full, nil
+			}
+		}
+	}
+	return "", &refusal{
+		status: http.StatusUnauthorized, reason: "token",
+		text: "the first element of the path is not this proxy's token; take the base URL that plimsoll printed or set, it holds the token",
+	}
+}
+
+// isToken compares digests: the time it takes tells neither a byte nor the length.
+func (p *Proxy) isToken(s string) bool {
+	sum := sha256.Sum256([]byte(s))
+	return subtle.ConstantTimeCompare(sum[:], p.token[:]) == 1
+}

@@ -1,0 +1,277 @@
+package proxy
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"net"
+	"net/http"
+	"net/http/httptrace"
+	"net/http/httputil"
+	"net/textproto"
+	"net/url"
+	"slices"
+	"strings"
+
+	"github.com/plimsoll/plimsoll/journal"
+)
+
+// ServeHTTP checks who asks, finds the upstream and relays.
+func (p *Proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	path, e := p.admit(r)
+	if e != nil {
+		p.refuse(w, nil, e)
+		return
+	}
+	up, below, ok := p.find(path)
+	if !ok {
+		p.noUpstream(w, r, path)
+		return
+	}
+	rt := &route{up: up, below: below}
+	rt.classify(r.Method)
+	if upgrade := r.Header.Get("Upgrade"); upgrade != "" && hasToken(r.Header["Connection"], "upgrade") {
+		p.upgrade(w, r, rt)
+		return
+	}
+	switch {
+	case !rt.model:
+		p.pass(w, r, rt, "path", "")
+	case p.o.Mode == Off:
+		p.pass(w, r, rt, "mode", "")
+	default:
+		p.modelRequest(w, r, rt)
+	}
+}
+
+// noUpstream answers a path without an upstream. The root is no error: some clients ask
+// for it to see whether anybody is there.
+func (p *Proxy) noUpstream(w http.ResponseWriter, r *http.Request, path string) {
+	if (path == "" || path == "/") && (r.Method == http.MethodGet || r.Method == http.MethodHead) {
+		h := w.Header()
+		h["Content-Type"] = []string{"text/plain; charset=utf-8"}
+		_, _ = io.WriteString(w, "plimsoll: the window plane is listening\n")
+		return
+	}
+	// The path is not repeated: what looks like a name may be the token of another run.
+	p.refuse(w, nil, &refusal{
+		status: http.StatusNotFound, reason: "upstream",
+		text: "the path begins with no upstream's name; there are: " + strings.Join(slices.Sorted(maps.Keys(p.upstreams)), ", "),
+	})
+}
+
+// pass relays a request that is not looked into: nothing of it is held.
+func (p *Proxy) pass(w http.ResponseWriter, r *http.Request, rt *route, reason, detail string) {
+	p.passed(rt, reason, detail)
+	if r.ContentLength > p.o.MaxBody {
+		p.refuse(w, rt, p.tooLarge())
+		return
+	}
+	if rt.up.AWS != nil { // the signature covers the body
+		p.passSigned(w, r, rt)
+		return
+	}
+	p.passBody(w, r, rt, r.Body)
+}
+
+func (p *Proxy) passed(rt *route, reason, detail string) {
+	p.event(journal.WindowPassed{Upstream: rt.up.Name, Path: clip(rt.below, 256), Reason: reason, Detail: clip(detail, 256)})
+}
+
+func clip(s string, n int) string {
+	if len(s) > n {
+		s = strings.ToValidUTF8(s[:n], "")
+	}
+	return strings.Clone(s)
+}
+
+// passBody sends a body that is not held, and relays the answer.
+func (p *Proxy) passBody(w http.ResponseWriter, r *http.Request, rt *route, body io.ReadCloser) {
+	req, err := p.outgoing(r, rt)
+	if err != nil {
+		_ = body.Close()
+		p.refuse(w, rt, badPath(err))
+		return
+	}
+	if r.ContentLength != 0 {
+		req.Body = &boundedBody{ReadCloser: body, left: p.o.MaxBody}
+		req.ContentLength = r.ContentLength
+		req.Trailer = r.Trailer // filled in by the server when the body has been read
+	}
+	p.relay(w, r, rt, req)
+}
+
+// relay sends req and its answer on without looking at either.
+func (p *Proxy) relay(w http.ResponseWriter, r *http.Request, rt *route, req *http.Request) {
+	res, err := p.send(w, req)
+	if err != nil {
+		p.upstreamFailed(w, r, rt, err)
+		return
+	}
+	defer res.Body.Close()
+	writeHead(w, res)
+	endRelay(relayBody(w, res, nil, p.o.IdleTimeout, nil))
+}
+
+// outgoing is the request to the upstream without its body: what the client sent less
+// what belongs to the one connection.
+func (p *Proxy) outgoing(r *http.Request, rt *route) (*http.Request, error) {
+	target, err := rt.up.target(rt.below, r.URL.RawQuery, r.URL.ForceQuery)
+	if err != nil {
+		return nil, err
+	}
+	h := make(http.Header, len(r.Header)+2)
+	maps.Copy(h, r.Header)
+	dropHopByHop(h)
+	if hasToken(r.Header["Te"], "trailers") {
+		h["Te"] = []string{"trailers"}
+	}
+	delete(h, TokenHeader)
+	if _, ok := h["User-Agent"]; !ok {
+		h["User-Agent"] = nil // net/http would add its own
+	}
+	rt.up.injectKey(h, target)
+	req := &http.Request{
+		Method: r.Method, URL: target, Host: target.Host, Header: h,
+		Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1, Body: http.NoBody,
+	}
+	return req.WithContext(r.Context()), nil
+}
+
+// hopByHop are the headers that belong to one connection (RFC 9110, 7.6.1), and the older
+// ones that proxies have always taken off.
+var hopByHop = []string{
+	"Connection", "Proxy-Connection", "Keep-Alive", "Proxy-Authenticate", "Proxy-Authorization",
+	"Te", "Trailer", "Transfer-Encoding", "Upgrade",
+}
+
+func dropHopByHop(h http.Header) {
+	for _, line := range h["Connection"] {
+		for name := range strings.SplitSeq(line, ",") {
+			if name = strings.TrimSpace(name); name != "" {
+				h.Del(name)
+			}
+		}
+	}
+	for _, name := range hopByHop {
+		delete(h, name)
+	}
+}
+
+// hasToken looks for one item of a comma-separated header.
+func hasToken(lines []string, token string) bool {
+	for _, line := range lines {
+		for item := range strings.SplitSeq(line, ",") {
+			if strings.EqualFold(strings.TrimSpace(item), token) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// send makes the request and forwards what arrives before the answer: 103 and other 1xx.
+// 100 is the server's own to say, when the body is read.
+func (p *Proxy) send(w http.ResponseWriter, req *http.Request) (*http.Response, error) {
+	if w != nil {
+		trace := &httptrace.ClientTrace{Got1xxResponse: func(code int, header textproto.MIMEHeader) error {
+			if code == http.StatusContinue {
+				return nil
+			}
+			h := w.Header()
+			maps.Copy(h, header)
+			w.WriteHeader(code)
+			clear(h)
+			return nil
+		}}
+		req = req.WithContext(httptrace.WithClientTrace(req.Context(), trace))
+	}
+	return p.transport.RoundTrip(req)
+}
+
+// upstreamFailed answers when the upstream could not be asked or sent no answer.
+func (p *Proxy) upstreamFailed(w http.ResponseWriter, r *http.Request, rt *route, err error) {
+	if r.Context().Err() != nil { // the client is gone, nobody reads an answer
+		p.event(journal.WindowResponse{Upstream: rt.up.Name, Dialect: rt.dialect.String(), Ended: "client_gone"})
+		panic(http.ErrAbortHandler)
+	}
+	if errors.Is(err, errBodyTooLarge) {
+		p.refuse(w, rt, p.tooLarge())
+		return
+	}
+	e := &refusal{status: http.StatusBadGateway, reason: "upstream"}
+	var timeout net.Error
+	if errors.As(err, &timeout) && timeout.Timeout() || errors.Is(err, context.DeadlineExceeded) {
+		e.status = http.StatusGatewayTimeout
+	}
+	// The error of net/http names the URL, whose query may hold a key.
+	if inner, ok := errors.AsType[*url.Error](err); ok {
+		err = inner.Err
+	}
+	e.text = fmt.Sprintf("upstream %s at %s gave no answer: %v", rt.up.Name, rt.up.base.Host, err)
+	p.refuse(w, rt, e)
+}
+
+func badPath(err error) *refusal {
+	return &refusal{status: http.StatusBadRequest, reason: "upstream", text: "the request cannot be forwarded: " + err.Error()}
+}
+
+func (p *Proxy) tooLarge() *refusal {
+	return &refusal{
+		status: http.StatusRequestEntityTooLarge, reason: "too_large",
+		text: fmt.Sprintf("the body is larger than %d bytes, the most this proxy lets through; raise [window] body_max when it is meant", p.o.MaxBody),
+	}
+}
+
+var errBodyTooLarge = errors.New("the body is larger than this proxy lets through")
+
+// A boundedBody fails once more than left bytes were read of it.
+type boundedBody struct {
+	io.ReadCloser
+	left int64
+}
+
+func (b *boundedBody) Read(buf []byte) (int, error) {
+	n, err := b.ReadCloser.Read(buf)
+	if b.left -= int64(n); b.left < 0 {
+		return 0, errBodyTooLarge
+	}
+	return n, err
+}
+
+// upgrade answers requests to switch protocols. A model stream over a WebSocket cannot be
+// counted or cut, and its clients fall back to HTTP on 426; others go through as they are.
+func (p *Proxy) upgrade(w http.ResponseWriter, r *http.Request, rt *route) {
+	if _, last := cutLast(strings.TrimSuffix(rt.below, "/")); last == "responses" && p.o.Mode != Off {
+		w.Header()["Upgrade"] = []string{"HTTP/2.0, HTTP/1.1"}
+		p.refuse(w, rt, &refusal{
+			status: http.StatusUpgradeRequired, reason: "websocket",
+			text: "this proxy takes responses over HTTP only: a WebSocket session could not be kept within its window",
+		})
+		return
+	}
+	p.passed(rt, "path", "upgrade")
+	target, err := rt.up.target(rt.below, r.URL.RawQuery, r.URL.ForceQuery)
+	if err != nil {
+		p.refuse(w, rt, badPath(err))
+		return
+	}
+	relay := &httputil.ReverseProxy{
+		Transport: p.transport,
+		Rewrite: func(pr *httputil.ProxyRequest) {
+			pr.Out.URL, pr.Out.Host = target, target.Host
+			for _, name := range []string{"X-Forwarded-For", "X-Forwarded-Host", "X-Forwarded-Proto", "Forwarded"} {
+				if v, ok := pr.In.Header[name]; ok {
+					pr.Out.Header[name] = v
+				}
+			}
+			delete(pr.Out.Header, TokenHeader)
+			rt.up.injectKey(pr.Out.Header, target)
+		},
+		ErrorHandler: func(w http.ResponseWriter, r *http.Request, err error) { p.upstreamFailed(w, r, rt, err) },
+		ErrorLog:     silent,
+	}
+	relay.ServeHTTP(w, r)
+}

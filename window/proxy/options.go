@@ -1,0 +1,206 @@
+package proxy
+
+import (
+	"crypto/rand"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"net/http"
+	"time"
+
+	"github.com/plimsoll/plimsoll/journal"
+)
+
+// Mode is how far the proxy goes with a model request.
+type Mode string
+
+// The modes.
+const (
+	Enforce Mode = "enforce" // count, repair, make room, recover
+	Observe Mode = "observe" // count and report, change nothing
+	Off     Mode = "off"     // relay only
+)
+
+// The defaults of [Options].
+const (
+	DefaultMemoryBudget = 256 << 20
+	DefaultMaxHeld      = 64 << 20
+	DefaultMaxBody      = 1 << 30
+	DefaultBudgetWait   = 2 * time.Second
+
+	DefaultTrigger     = 0.80
+	OwnTrigger         = 0.95
+	DefaultTarget      = 0.50
+	DefaultRetryTarget = 0.60
+	DefaultMinMessages = 4
+	DefaultReserve     = 20_000
+)
+
+// Options configure a [Proxy]. Zero values mean the defaults.
+type Options struct {
+	// Upstreams are the providers ([DefaultUpstreams]). Names must differ.
+	Upstreams []Upstream
+	// Mode is Enforce when empty.
+	Mode Mode
+
+	// Token is demanded as the first element of every path (or in the Plimsoll-Token
+	// header, or in place of the key where one is injected). It may be empty only when no
+	// upstream injects a key and nobody listens beyond loopback.
+	Token string
+	// Hosts are names, with or without a port, that a Host header may hold besides
+	// localhost and loopback addresses with the port of the listener.
+	Hosts []string
+	// Origins are web origins ("https://host:port") whose pages may use the proxy.
+	Origins []string
+	// AnyPeer lets other users of this machine in. The token then is all that keeps them out.
+	AnyPeer bool
+	// Secret keys the HMAC that credentials are known by: see [LoadSecret]. Nil makes one
+	// that lasts as long as the Proxy.
+	Secret []byte
+
+	// MemoryBudget bounds the bytes of request bodies held at one time, over all requests.
+	// A request that gets no room within BudgetWait is answered 503.
+	MemoryBudget int64
+	BudgetWait   time.Duration
+	// MaxHeld bounds the body that is looked into, decoded. A larger one streams through
+	// untouched and is counted: the provider answers it in its own words.
+	MaxHeld int64
+	// MaxBody bounds a body of any kind; a larger one is answered 413.
+	MaxBody int64
+
+	// Trigger is the part of (window − reserve) above which room is made, Target what it is
+	// brought down to, RetryTarget what a second try aims at. OwnCompaction says that the
+	// client compacts by itself: the default of Trigger then is OwnTrigger, so that the
+	// client gets the chance.
+	Trigger, Target, RetryTarget float64
+	OwnCompaction                bool
+	// Reserve caps how many tokens of the requested output are kept free.
+	Reserve int
+	// MinMessages are the newest messages that are cut last.
+	MinMessages int
+
+	// Transport reaches the upstreams; nil makes one ([NewTransport]).
+	Transport http.RoundTripper
+	// IdleTimeout ends an answer when its provider has sent nothing for that long. Zero
+	// waits as long as the client does: models think for minutes.
+	IdleTimeout time.Duration
+
+	// Journal takes the events; nil drops them.
+	Journal *journal.Journal
+}
+
+// Proxy stands between agents and their model providers. It is an [http.Handler], safe for
+// concurrent use. Close it when nobody uses it any more.
+type Proxy struct {
+	o         Options
+	upstreams map[string]*upstream
+	token     *[sha256.Size]byte
+	budget    *budget
+	transport http.RoundTripper
+}
+
+// New checks the options and makes a Proxy.
+func New(o Options) (*Proxy, error) {
+	if o.Upstreams == nil {
+		o.Upstreams = DefaultUpstreams()
+	}
+	switch o.Mode {
+	case "":
+		o.Mode = Enforce
+	case Enforce, Observe, Off:
+	default:
+		return nil, fmt.Errorf("the mode of the window plane is %q; use enforce, observe or off", o.Mode)
+	}
+	defaults(&o)
+	if err := checkLines(o); err != nil {
+		return nil, err
+	}
+	p := &Proxy{o: o, upstreams: map[string]*upstream{}, budget: newBudget(o.MemoryBudget, o.BudgetWait), transport: o.Transport}
+	for _, u := range o.Upstreams {
+		up, err := newUpstream(u)
+		if err != nil {
+			return nil, err
+		}
+		if p.upstreams[u.Name] != nil {
+			return nil, fmt.Errorf("upstream %s is given twice", u.Name)
+		}
+		if (up.key != "" || up.AWS != nil) && o.Token == "" {
+			return nil, fmt.Errorf("upstream %s: a proxy that adds a key or signs for its clients needs a token, or everyone on this machine could use the key", u.Name)
+		}
+		p.upstreams[u.Name] = up
+	}
+	if o.Token != "" {
+		if len(o.Token) < 16 {
+			return nil, errors.New("the token of the proxy is shorter than 16 characters and could be guessed; leave it to plimsoll to make one")
+		}
+		sum := sha256.Sum256([]byte(o.Token))
+		p.token, p.o.Token = &sum, ""
+	}
+	if p.o.Secret == nil {
+		p.o.Secret = make([]byte, secretBytes)
+		_, _ = rand.Read(p.o.Secret) // never fails
+	}
+	if p.transport == nil {
+		p.transport = NewTransport()
+	}
+	return p, nil
+}
+
+func defaults(o *Options) {
+	set := func(v *int64, standard int64) {
+		if *v <= 0 {
+			*v = standard
+		}
+	}
+	set(&o.MemoryBudget, DefaultMemoryBudget)
+	set(&o.MaxBody, DefaultMaxBody)
+	set(&o.MaxHeld, DefaultMaxHeld)
+	// What can never get room is better streamed through than refused.
+	o.MaxHeld = min(o.MaxHeld, o.MemoryBudget, o.MaxBody)
+	if o.BudgetWait <= 0 {
+		o.BudgetWait = DefaultBudgetWait
+	}
+	if o.Trigger == 0 {
+		o.Trigger = DefaultTrigger
+		if o.OwnCompaction {
+			o.Trigger = OwnTrigger
+		}
+	}
+	if o.Target == 0 {
+		o.Target = DefaultTarget
+	}
+	if o.RetryTarget == 0 {
+		o.RetryTarget = max(DefaultRetryTarget, o.Target)
+	}
+	if o.Reserve <= 0 {
+		o.Reserve = DefaultReserve
+	}
+	if o.MinMessages <= 0 {
+		o.MinMessages = DefaultMinMessages
+	}
+}
+
+func checkLines(o Options) error {
+	switch {
+	case !(o.Trigger > 0 && o.Trigger <= 1):
+		return fmt.Errorf("trigger is %g; it is a part of the window, above 0 and at most 1", o.Trigger)
+	case !(o.Target > 0 && o.Target < o.Trigger):
+		return fmt.Errorf("target is %g; it must be above 0 and below trigger (%g), or every request would be cut again", o.Target, o.Trigger)
+	case !(o.RetryTarget > 0 && o.RetryTarget <= 1):
+		return fmt.Errorf("retry_target is %g; it is a part of the window, above 0 and at most 1", o.RetryTarget)
+	}
+	return nil
+}
+
+// Close ends idle connections to upstreams.
+func (p *Proxy) Close() {
+	if t, ok := p.transport.(interface{ CloseIdleConnections() }); ok && p.o.Transport == nil {
+		t.CloseIdleConnections()
+	}
+}
+
+func (p *Proxy) event(e journal.Event) {
+	if p.o.Journal != nil {
+		p.o.Journal.Append(e)
+	}
+}

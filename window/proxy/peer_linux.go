@@ -1,0 +1,117 @@
+package proxy
+
+import (
+	"bytes"
+	"encoding/binary"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"net/netip"
+	"os"
+	"strconv"
+)
+
+// peerUID looks up whose socket the other end of a TCP connection on this host is. The
+// credentials that Unix sockets tell (SO_PEERCRED) do not exist for TCP, so the kernel's
+// table of connections is read: the line whose local end is the peer's address. It is the
+// table of our own network namespace; a peer that is not in it is refused.
+func peerUID(remote, local netip.AddrPort) (uid int, known bool, err error) {
+	var errs error
+	for _, name := range []string{"/proc/self/net/tcp", "/proc/self/net/tcp6"} {
+		f, err := os.Open(name)
+		if err != nil {
+			errs = errors.Join(errs, err)
+			continue
+		}
+		uid, found, err := scanConnections(f, remote, local)
+		_ = f.Close()
+		if found {
+			return uid, true, nil
+		}
+		errs = errors.Join(errs, err)
+	}
+	if errs != nil {
+		return 0, false, errs
+	}
+	return 0, false, fmt.Errorf("no socket of this network namespace is at %s", remote)
+}
+
+const (
+	established = "01"
+	closeWait   = "08"
+)
+
+// scanConnections finds the connection from remote to local in a table in the form of
+// /proc/net/tcp or tcp6: "sl local rem st tx:rx tr:when retrnsmt uid …". A socket that its
+// process has closed is listed with uid 0, so only a living one counts.
+func scanConnections(r io.Reader, remote, local netip.AddrPort) (uid int, found bool, err error) {
+	from4, from6 := tableAddress(remote)
+	to4, to6 := tableAddress(local)
+	buf := make([]byte, 64<<10)
+	kept := 0
+	for {
+		n, err := r.Read(buf[kept:])
+		chunk := buf[:kept+n]
+		for {
+			i := bytes.IndexByte(chunk, '\n')
+			if i < 0 {
+				break
+			}
+			line := chunk[:i]
+			chunk = chunk[i+1:]
+			if uid, ok := matchConnection(line, from4, to4); ok {
+				return uid, true, nil
+			}
+			if uid, ok := matchConnection(line, from6, to6); ok {
+				return uid, true, nil
+			}
+		}
+		if len(chunk) == len(buf) {
+			return 0, false, errors.New("a line of the table of connections is longer than 64 KiB")
+		}
+		kept = copy(buf, chunk)
+		if errors.Is(err, io.EOF) {
+			return 0, false, nil
+		}
+		if err != nil {
+			return 0, false, err
+		}
+	}
+}
+
+func matchConnection(line []byte, from, to string) (uid int, ok bool) {
+	if from == "" || to == "" || !bytes.Contains(line, []byte(from)) {
+		return 0, false
+	}
+	f := bytes.Fields(line)
+	if len(f) < 8 || string(f[1]) != from || string(f[2]) != to {
+		return 0, false
+	}
+	if st := string(f[3]); st != established && st != closeWait {
+		return 0, false
+	}
+	uid, err := strconv.Atoi(string(f[7]))
+	return uid, err == nil && uid >= 0
+}
+
+// tableAddress writes an address as the tables do: each 32-bit word in the byte order of
+// the machine, then the port. The IPv6 form of an IPv4 address is the mapped one, which a
+// socket that speaks both uses.
+func tableAddress(a netip.AddrPort) (v4, v6 string) {
+	addr := a.Addr().Unmap()
+	port := fmt.Sprintf(":%04X", a.Port())
+	words := func(b []byte) string {
+		var out []byte
+		for ; len(b) >= 4; b = b[4:] {
+			out = binary.BigEndian.AppendUint32(out, binary.NativeEndian.Uint32(b))
+		}
+		return string(bytes.ToUpper([]byte(hex.EncodeToString(out)))) + port
+	}
+	all := addr.As16()
+	if addr.Is4() {
+		four := addr.As4()
+		v4 = words(four[:])
+	}
+	return v4, words(all[:])
+}

@@ -1,0 +1,168 @@
+package proxy
+
+import (
+	"errors"
+	"io"
+	"log"
+	"maps"
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+)
+
+// silent drops what the standard library would log: only the journal speaks.
+var silent = log.New(io.Discard, "", 0)
+
+// An ending is how an answer came to its end.
+type ending struct {
+	bytes int64
+	how   string // of journal.WindowResponse.Ended
+	err   error
+}
+
+// errIdle says that the upstream was silent for longer than the configured limit.
+var errIdle = errors.New("the upstream was silent for too long")
+
+// writeHead sends status and headers as they came, less what belongs to the connection.
+// What is set in w's header already is kept beside them.
+func writeHead(w http.ResponseWriter, res *http.Response) {
+	h := w.Header()
+	var own http.Header
+	if len(h) > 0 {
+		own = maps.Clone(h)
+	}
+	maps.Copy(h, res.Header)
+	dropHopByHop(h)
+	maps.Copy(h, own)
+	// net/http fills these two in when they are missing; the provider left them out.
+	for _, name := range []string{"Date", "Content-Type"} {
+		if _, ok := h[name]; !ok {
+			h[name] = nil
+		}
+	}
+	if len(res.Trailer) > 0 {
+		h["Trailer"] = []string{strings.Join(slices.Sorted(maps.Keys(res.Trailer)), ", ")}
+	}
+	w.WriteHeader(res.StatusCode)
+}
+
+var relayBuffers = sync.Pool{New: func() any { return new([32 << 10]byte) }}
+
+// relayBody sends the body on as it arrives, first what was read of it before. Each read
+// is flushed, so that an event of a stream never waits for the next. See, when not nil,
+// is shown every byte after it was written.
+func relayBody(w http.ResponseWriter, res *http.Response, before []byte, idle time.Duration, see func([]byte)) ending {
+	e := ending{how: "complete"}
+	flusher, _ := w.(http.Flusher)
+	left := res.ContentLength // -1 when unknown
+	write := func(p []byte) bool {
+		n, err := w.Write(p)
+		e.bytes += int64(n)
+		if see != nil {
+			see(p)
+		}
+		if left >= 0 {
+			left -= int64(n)
+		}
+		if err != nil {
+			e.how, e.err = "client_gone", err
+			return false
+		}
+		if left != 0 && flusher != nil {
+			flusher.Flush()
+		}
+		return true
+	}
+	if len(before) > 0 && !write(before) {
+		return e
+	}
+	body := io.Reader(res.Body)
+	if idle > 0 {
+		watched := newIdleReader(res.Body, idle)
+		defer watched.stop()
+		body = watched
+	}
+	if left < 0 && len(before) == 0 && flusher != nil {
+		flusher.Flush() // the head of a stream is news by itself
+	}
+	buf := relayBuffers.Get().(*[32 << 10]byte)
+	defer relayBuffers.Put(buf)
+	for {
+		n, err := body.Read(buf[:])
+		if n > 0 && !write(buf[:n]) {
+			return e
+		}
+		switch {
+		case err == nil:
+			continue
+		case errors.Is(err, io.EOF):
+			sendTrailers(w.Header(), res.Trailer)
+			return e
+		case errors.Is(err, errIdle):
+			e.how, e.err = "timeout", err
+		case res.Request != nil && res.Request.Context().Err() != nil:
+			e.how, e.err = "client_gone", err
+		default:
+			e.how, e.err = "upstream_cut", err
+		}
+		return e
+	}
+}
+
+// sendTrailers adds what came after the body. HTTP/2 may send trailers that the head did
+// not announce; net/http takes those under a prefix.
+func sendTrailers(h, trailer http.Header) {
+	announced := h["Trailer"]
+	for name, values := range trailer {
+		if !hasToken(announced, name) {
+			name = http.TrailerPrefix + name
+		}
+		h[name] = values
+	}
+}
+
+// endRelay makes an end that was no end visible: the connection is cut, so that the
+// client does not take half an answer for a whole one.
+func endRelay(e ending) {
+	if e.err != nil {
+		panic(http.ErrAbortHandler)
+	}
+}
+
+// An idleReader closes the body when one read takes longer than the limit. The time that
+// writing takes does not count: that is the client's.
+type idleReader struct {
+	body  io.ReadCloser
+	limit time.Duration
+	timer *time.Timer
+	fired chan struct{}
+}
+
+func newIdleReader(body io.ReadCloser, limit time.Duration) *idleReader {
+	r := &idleReader{body: body, limit: limit, fired: make(chan struct{})}
+	r.timer = time.AfterFunc(limit, func() {
+		close(r.fired)
+		_ = body.Close()
+	})
+	r.timer.Stop()
+	return r
+}
+
+func (r *idleReader) Read(p []byte) (int, error) {
+	select {
+	case <-r.fired:
+		return 0, errIdle
+	default:
+	}
+	r.timer.Reset(r.limit)
+	n, err := r.body.Read(p)
+	if !r.timer.Stop() {
+		<-r.fired
+		return n, errIdle
+	}
+	return n, err
+}
+
+func (r *idleReader) stop() { r.timer.Stop() }

@@ -1,0 +1,165 @@
+package proxy
+
+import (
+	"net/http"
+	"net/url"
+	"strings"
+
+	"github.com/plimsoll/plimsoll/window/wire"
+)
+
+// A route is what the path of a request says, before its body is read.
+type route struct {
+	up    *upstream
+	below string // the path below the upstream's name, escaped as received, beginning with '/' or empty
+	// model tells that the body is a request to a model in the dialect; the other fields
+	// mean nothing when it is false.
+	model   bool
+	dialect wire.Dialect
+	// name of the model when the path holds it, else "" (the body does).
+	name   string
+	stream bool // the path asks for a stream
+}
+
+// path is the escaped path of r as its bytes were received. Only a mux that rewrote the
+// URL makes it differ from the request line.
+func path(r *http.Request) string {
+	raw, _, _ := strings.Cut(r.RequestURI, "?")
+	if raw == r.URL.Path {
+		return raw
+	}
+	if p, err := url.PathUnescape(raw); err == nil && p == r.URL.Path {
+		return raw
+	}
+	return r.URL.EscapedPath()
+}
+
+// classify fills in what the method and the path below the upstream's name say. Everything
+// it does not recognise is no model request and streams through.
+func (rt *route) classify(method string) {
+	if method != http.MethodPost {
+		return
+	}
+	head, last := cutLast(strings.TrimSuffix(rt.below, "/"))
+	switch last {
+	case "completions":
+		if up, chat := cutLast(head); chat == "chat" {
+			rt.model, rt.dialect = true, wire.Chat
+			if deployment, ok := deployment(up); ok {
+				rt.name = deployment
+			}
+		}
+		return
+	case "responses":
+		if apiRoot(head) {
+			rt.model, rt.dialect = true, wire.Responses
+		}
+		return
+	case "messages":
+		if apiRoot(head) {
+			rt.model, rt.dialect = true, wire.Messages
+		}
+		return
+	}
+	rt.classifyModelPath(head, last)
+}
+
+// apiRoot tells whether head can be where an API begins: nothing, or a path that ends in a
+// version or in a mount that providers use. Collections whose objects have messages or
+// responses of their own (/v1/threads/T/messages) are none.
+func apiRoot(head string) bool {
+	_, last := cutLast(head)
+	switch last {
+	case "", "api", "openai", "anthropic", "codex":
+		return true
+	}
+	return isVersion(last)
+}
+
+// classifyModelPath reads paths that name the model: Gemini's models/M:generateContent,
+// Vertex's publishers/P/models/M:rawPredict and Bedrock's model/ID/invoke.
+func (rt *route) classifyModelPath(head, last string) {
+	up, name := cutLast(head)
+	if model, method, ok := cutMethod(last); ok {
+		if name != "models" && name != "tunedModels" && name != "endpoints" {
+			return
+		}
+		switch method {
+		case "generateContent", "streamGenerateContent":
+			rt.model, rt.dialect = true, wire.Gemini
+			rt.stream = method == "streamGenerateContent"
+		case "rawPredict", "streamRawPredict":
+			switch _, publisher := cutLast(up); publisher {
+			case "anthropic":
+				rt.model, rt.dialect = model != "count-tokens", wire.Messages
+			case "mistralai", "meta", "deepseek-ai", "qwen", "openai":
+				rt.model, rt.dialect = true, wire.Chat
+			}
+			rt.stream = method == "streamRawPredict"
+		}
+		rt.name = unescape(model)
+		return
+	}
+	if _, collection := cutLast(up); collection != "model" {
+		return
+	}
+	// Converse has a dialect of its own that is not read; invoke takes what the model's
+	// maker defined, which for Anthropic is the Messages dialect.
+	switch last {
+	case "invoke", "invoke-with-response-stream":
+		if id := unescape(name); strings.Contains(id, "anthropic.") {
+			rt.model, rt.dialect, rt.name = true, wire.Messages, id
+			rt.stream = last != "invoke"
+		}
+	}
+}
+
+// cutLast splits "/a/b/c" into "/a/b" and "c".
+func cutLast(path string) (head, last string) {
+	i := strings.LastIndexByte(path, '/')
+	if i < 0 {
+		return "", path
+	}
+	return path[:i], path[i+1:]
+}
+
+// cutMethod splits "gemini-2.5-pro:generateContent"; some clients escape the colon.
+func cutMethod(element string) (model, method string, ok bool) {
+	if i := strings.LastIndexByte(element, ':'); i > 0 {
+		return element[:i], element[i+1:], true
+	}
+	for _, colon := range []string{"%3A", "%3a"} {
+		if i := strings.LastIndex(element, colon); i > 0 {
+			return element[:i], element[i+len(colon):], true
+		}
+	}
+	return "", "", false
+}
+
+// deployment reads Azure's …/openai/deployments/D.
+func deployment(path string) (string, bool) {
+	up, name := cutLast(path)
+	_, collection := cutLast(up)
+	return unescape(name), collection == "deployments" && name != ""
+}
+
+func unescape(s string) string {
+	if plain, err := url.PathUnescape(s); err == nil {
+		return plain
+	}
+	return s
+}
+
+// find looks the upstream up that the path, already without a token, belongs to.
+func (p *Proxy) find(path string) (*upstream, string, bool) {
+	name, below, ok := cutElement(path)
+	if !ok {
+		return nil, "", false
+	}
+	// Azure's own client takes an endpoint without a path and adds /openai/deployments/….
+	if azure := p.upstreams["azure"]; azure != nil && name == "openai" && strings.HasPrefix(below, "/deployments/") {
+		return azure, path, true
+	}
+	up := p.upstreams[name]
+	return up, below, up != nil
+}

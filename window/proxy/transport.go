@@ -1,0 +1,45 @@
+package proxy
+
+import (
+	"net"
+	"net/http"
+	"net/url"
+	"time"
+
+	"golang.org/x/net/http/httpproxy"
+)
+
+// Limits of [NewTransport].
+const (
+	ConnectTimeout  = 15 * time.Second
+	MaxConnsPerHost = 512
+	idlePerHost     = 64
+	idleConns       = 256
+	idleFor         = 90 * time.Second
+	pingAfter       = 30 * time.Second
+	pingTimeout     = 15 * time.Second
+)
+
+// NewTransport makes the way to the upstreams: HTTP/2 where they speak it, the proxy that
+// HTTP_PROXY, HTTPS_PROXY and NO_PROXY name (as they are now; never for loopback),
+// connections kept for reuse. It adds nothing to a request and takes no content encoding
+// off an answer. Connecting and TLS have a time limit, an answer has none.
+func NewTransport() *http.Transport {
+	proxy := httpproxy.FromEnvironment().ProxyFunc()
+	dialer := &net.Dialer{Timeout: ConnectTimeout, KeepAlive: 30 * time.Second}
+	return &http.Transport{
+		Proxy:                 func(r *http.Request) (*url.URL, error) { return proxy(r.URL) },
+		DialContext:           dialer.DialContext,
+		TLSHandshakeTimeout:   ConnectTimeout,
+		ExpectContinueTimeout: time.Second,
+		ForceAttemptHTTP2:     true,
+		DisableCompression:    true,
+		MaxConnsPerHost:       MaxConnsPerHost,
+		MaxIdleConns:          idleConns,
+		MaxIdleConnsPerHost:   idlePerHost,
+		IdleConnTimeout:       idleFor,
+		// A model that thinks sends nothing for minutes; a ping tells that from a dead
+		// connection, over which all requests to that host would hang.
+		HTTP2: &http.HTTP2Config{SendPingTimeout: pingAfter, PingTimeout: pingTimeout},
+	}
+}

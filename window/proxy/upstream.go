@@ -1,0 +1,204 @@
+package proxy
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+)
+
+// Provider is the family of protocols an upstream speaks. It decides how its URL is read,
+// where an injected key goes and which of its paths count tokens for free; which requests
+// are model requests is decided by the path alone, so an upstream may speak several.
+type Provider string
+
+// The providers.
+const (
+	OpenAI    Provider = "openai"
+	Anthropic Provider = "anthropic"
+	Gemini    Provider = "gemini"
+	Vertex    Provider = "vertex"
+	Azure     Provider = "azure"
+	Bedrock   Provider = "bedrock"
+)
+
+// Upstream is one provider behind the proxy, reached under /NAME/.
+type Upstream struct {
+	// Name is the path element that selects it: letters, digits, '-', '_' and '.'.
+	Name string
+	// Provider defaults to Name when that is one of the constants, else to OpenAI.
+	Provider Provider
+	// URL is the base as the provider's own client libraries take it: OpenAI's ends in
+	// /v1, Anthropic's and Gemini's do not. It holds no query and no credential.
+	URL string
+	// KeyEnv names the environment variable that holds a key to use in place of the
+	// client's own. Empty: the client's credential passes through. A Proxy with such an
+	// upstream demands a token.
+	KeyEnv string
+	// AWS signs requests anew, which Bedrock needs because its signature covers the host.
+	AWS *AWS
+}
+
+// AWS is what requests to Bedrock are signed with.
+type AWS struct {
+	Credentials aws.CredentialsProvider
+	Region      string
+	Service     string // "bedrock" when empty
+}
+
+// DefaultUpstreams are the public endpoints of the three providers most clients use.
+func DefaultUpstreams() []Upstream {
+	return []Upstream{
+		{Name: "openai", Provider: OpenAI, URL: "https://api.openai.com/v1"},
+		{Name: "anthropic", Provider: Anthropic, URL: "https://api.anthropic.com"},
+		{Name: "gemini", Provider: Gemini, URL: "https://generativelanguage.googleapis.com"},
+	}
+}
+
+// An upstream is an Upstream made ready.
+type upstream struct {
+	Upstream
+	base *url.URL // path without a slash at its end
+	key  string
+}
+
+// newUpstream checks u. Errors never hold the key or the URL's user information.
+func newUpstream(u Upstream) (*upstream, error) {
+	if u.Name == "" || strings.Trim(u.Name, nameBytes) != "" {
+		return nil, fmt.Errorf("upstream %q: the name must be letters, digits, '-', '_' or '.'", u.Name)
+	}
+	switch u.Provider {
+	case OpenAI, Anthropic, Gemini, Vertex, Azure, Bedrock:
+	case "":
+		u.Provider = OpenAI
+		if p := Provider(u.Name); slices.Contains([]Provider{Anthropic, Gemini, Vertex, Azure, Bedrock}, p) {
+			u.Provider = p
+		}
+	default:
+		return nil, fmt.Errorf("upstream %s: there is no provider %q; use openai, anthropic, gemini, vertex, azure or bedrock", u.Name, u.Provider)
+	}
+	base, err := url.Parse(u.URL)
+	switch {
+	case err != nil:
+		return nil, fmt.Errorf("upstream %s: the URL cannot be read; it looks like https://HOST or https://HOST/v1", u.Name)
+	case base.Scheme != "http" && base.Scheme != "https" || base.Host == "":
+		return nil, fmt.Errorf("upstream %s: %q is no http or https URL with a host", u.Name, base.Redacted())
+	case base.User != nil:
+		return nil, fmt.Errorf("upstream %s: a URL with a user name or password is refused, it would be printed in reports; name the variable that holds the key", u.Name)
+	case base.RawQuery != "" || base.Fragment != "":
+		return nil, fmt.Errorf("upstream %s: the URL of %s has a query or a fragment; give the base only", u.Name, base.Host)
+	}
+	base.Path = strings.TrimRight(base.Path, "/")
+	base.RawPath = strings.TrimRight(base.RawPath, "/")
+	up := &upstream{Upstream: u, base: base}
+	if u.KeyEnv != "" {
+		if up.key = os.Getenv(u.KeyEnv); up.key == "" {
+			return nil, fmt.Errorf("upstream %s: the variable %s, which should hold its key, is empty", u.Name, u.KeyEnv)
+		}
+		if strings.ContainsFunc(up.key, func(r rune) bool { return r < ' ' || r > '~' }) {
+			return nil, fmt.Errorf("upstream %s: the key in %s holds a character that no header can carry (a line break at its end?)", u.Name, u.KeyEnv)
+		}
+	}
+	if u.AWS != nil && (u.AWS.Credentials == nil || u.AWS.Region == "") {
+		return nil, fmt.Errorf("upstream %s: signing needs AWS credentials and a region", u.Name)
+	}
+	return up, nil
+}
+
+const nameBytes = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_."
+
+// target is the URL at the upstream of a path below its name, escaped as it was received.
+//
+// The client's base URL ends where its provider's convention lets it end, so for OpenAI
+// /NAME/v1 stands for the base, for the others /NAME does. A base that ends in the version
+// the path begins with (a common slip) does not get it twice.
+func (u *upstream) target(below, query string, forceQuery bool) (*url.URL, error) {
+	if first, rest, _ := cutElement(below); first != "" {
+		base := u.base.EscapedPath()
+		if u.Provider == OpenAI && first == "v1" || isVersion(first) && strings.HasSuffix(base, "/"+first) {
+			below = rest
+		}
+	}
+	raw := u.base.EscapedPath() + below
+	path, err := url.PathUnescape(raw)
+	if err != nil {
+		return nil, errors.New("the path has a broken % escape")
+	}
+	t := &url.URL{Scheme: u.base.Scheme, Host: u.base.Host, Path: path, RawPath: raw, RawQuery: query, ForceQuery: forceQuery}
+	if t.EscapedPath() != raw && raw != "" && raw[0] == '/' && !strings.HasPrefix(raw, "//") {
+		t.Opaque = raw // bytes that net/url would escape on the way out, such as '{'
+	}
+	return t, nil
+}
+
+// cutElement splits "/a/b/c" into "a" and "/b/c".
+func cutElement(path string) (element, rest string, ok bool) {
+	path, ok = strings.CutPrefix(path, "/")
+	if !ok {
+		return "", "", false
+	}
+	if i := strings.IndexByte(path, '/'); i >= 0 {
+		return path[:i], path[i:], true
+	}
+	return path, "", true
+}
+
+// isVersion tells whether s is a version of an API: v1, v1beta, v1alpha, v2.
+func isVersion(s string) bool {
+	return len(s) >= 2 && s[0] == 'v' && s[1] >= '0' && s[1] <= '9'
+}
+
+// credentialHeaders may carry what a client proves itself with.
+var credentialHeaders = []string{"Authorization", "X-Api-Key", "X-Goog-Api-Key", "Api-Key"}
+
+// injectKey puts the configured key where the provider looks for it and takes every
+// credential of the client away: two keys of two owners in one request would be told to
+// a provider who should know one of them.
+func (u *upstream) injectKey(h http.Header, t *url.URL) {
+	if u.key == "" {
+		return
+	}
+	for _, name := range credentialHeaders {
+		delete(h, name)
+	}
+	if t.RawQuery != "" && strings.Contains(t.RawQuery, "key=") {
+		var kept []string
+		for pair := range strings.SplitSeq(t.RawQuery, "&") {
+			if !strings.HasPrefix(pair, "key=") {
+				kept = append(kept, pair)
+			}
+		}
+		t.RawQuery = strings.Join(kept, "&")
+	}
+	switch u.Provider {
+	case Anthropic:
+		h["X-Api-Key"] = []string{u.key}
+	case Gemini:
+		h["X-Goog-Api-Key"] = []string{u.key}
+	case Azure:
+		h["Api-Key"] = []string{u.key}
+	default:
+		h["Authorization"] = []string{"Bearer " + u.key}
+	}
+}
+
+// credential is what tells one client's conversations from another's: the credential that
+// goes upstream. It is only ever hashed.
+func credential(h http.Header, query string) string {
+	for _, name := range credentialHeaders {
+		if v := h[name]; len(v) > 0 && v[0] != "" {
+			return v[0]
+		}
+	}
+	for pair := range strings.SplitSeq(query, "&") {
+		if key, ok := strings.CutPrefix(pair, "key="); ok {
+			return key
+		}
+	}
+	return ""
+}
