@@ -42,7 +42,6 @@ func (p *parser) chatMessage() {
 		seen   set
 		role   string
 		result Part
-		mark   = len(p.r.Marks)
 		simple bool
 	)
 	for p.more('}') {
@@ -107,7 +106,7 @@ func (p *parser) chatMessage() {
 	case "":
 		p.fail(m.Span.Start, "a message without a role")
 	}
-	p.message(m, mark)
+	p.message(m)
 }
 
 // memberPart reads a member of a message that is a part of its own. A string is its text;

@@ -12,9 +12,7 @@ func (p *parser) geminiMember(k []byte, seen *set) {
 		if p.peek() == '{' {
 			// The provider takes one object where an array of one is meant.
 			at := p.i
-			p.r.marks[0] = int32(len(p.r.Marks))
 			p.geminiContent()
-			p.r.marks[1] = int32(len(p.r.Marks))
 			p.r.List = Span{at, p.i}
 			return
 		}
@@ -171,7 +169,7 @@ func (p *parser) geminiContent() {
 	case "system":
 		m.Role = RoleSystem
 	}
-	p.message(m, len(p.r.Marks))
+	p.message(m)
 }
 
 // geminiParts reads an array of parts, or one part where an array of one is meant.

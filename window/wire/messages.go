@@ -64,7 +64,6 @@ func (p *parser) messagesMessage() {
 		m    = Message{Span: Span{Start: p.i - 1}}
 		seen set
 		role string
-		mark = len(p.r.Marks)
 	)
 	for p.more('}') {
 		key, k := p.member()
@@ -93,7 +92,7 @@ func (p *parser) messagesMessage() {
 	case "":
 		p.fail(m.Span.Start, "a message without a role")
 	}
-	p.message(m, mark)
+	p.message(m)
 }
 
 // blocks reads a content: a string, null or an array of blocks. It tells whether that is

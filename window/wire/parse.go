@@ -147,7 +147,6 @@ func (p *parser) whole(part Part) {
 func (p *parser) list(element func(*parser)) {
 	p.peek()
 	p.r.List.Start = p.i
-	p.r.marks[0] = int32(len(p.r.Marks))
 	if p.begin('[', "the messages are no array") {
 		for p.more(']') {
 			if len(p.r.Messages) == MaxMessages {
@@ -157,12 +156,10 @@ func (p *parser) list(element func(*parser)) {
 		}
 	}
 	p.r.List.End = p.i
-	p.r.marks[1] = int32(len(p.r.Marks))
 }
 
 // message files the message at hand.
-func (p *parser) message(m Message, mark int) {
-	m.marks = [2]int32{int32(mark), int32(len(p.r.Marks))}
+func (p *parser) message(m Message) {
 	m.Parts = p.take()
 	p.r.Messages = append(p.r.Messages, m)
 }

@@ -48,9 +48,7 @@ func (p *parser) inputString() {
 	p.r.List = lit
 	p.words(lit)
 	p.add(Part{Kind: Text, place: placePlain, Span: lit})
-	p.r.marks[0] = int32(len(p.r.Marks))
-	p.message(Message{Span: lit, Role: RoleUser, Plain: true, Content: lit}, len(p.r.Marks))
-	p.r.marks[1] = p.r.marks[0]
+	p.message(Message{Span: lit, Role: RoleUser, Plain: true, Content: lit})
 }
 
 // item is what is gathered of a Responses item before its type is known for sure.
@@ -71,7 +69,6 @@ func (p *parser) responsesItem() {
 		m    = Message{Span: Span{Start: p.i - 1}}
 		it   item
 		seen set
-		mark = len(p.r.Marks)
 	)
 	for p.more('}') {
 		p.responsesField(p.name(), &m, &it, &seen)
@@ -89,13 +86,13 @@ func (p *parser) responsesItem() {
 		case "":
 			p.fail(m.Span.Start, "an item without type and role")
 		}
-		p.message(m, mark)
+		p.message(m)
 		return
 	}
 	m.Role = p.wholeItem(&it)
 	m.Content = it.part.Content
 	m.Plain = false
-	p.message(m, mark)
+	p.message(m)
 }
 
 // responsesField reads one member of an item, in place, whatever the item will be.

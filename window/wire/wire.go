@@ -133,7 +133,6 @@ type Message struct {
 	Role  Role
 	Plain bool // Content is one string
 	lone  bool // Content is one block of nothing but its type and text
-	marks [2]int32
 	calls Span // the tool_calls array of Chat
 	Parts []Part
 	// Content is the content (parts, output, …) value; zero when absent or null.
@@ -189,8 +188,7 @@ type Request struct {
 	Aside    Aside
 	// Marks are the cache_control members, each with one of its commas, by position.
 	Marks      []Span
-	systemLone bool
-	marks      [3]int32 // how many marks were seen before and after the list
+	systemLone bool // System is one block of nothing but its type and text
 }
 
 // Raw returns the bytes of a span.

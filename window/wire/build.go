@@ -1,0 +1,331 @@
+package wire
+
+import (
+	"bytes"
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+)
+
+// Build makes the edits and parses the new body. Without edits it returns the request
+// the draft began with.
+func (d *Draft) Build() (*Request, error) {
+	if d.err != nil {
+		return nil, d.err
+	}
+	if len(d.edits)+len(d.drops)+len(d.inserts)+len(d.messages) == 0 {
+		return d.r, nil
+	}
+	b := builder{r: d.r, edits: slices.Clone(d.edits)}
+	drops := maps.Clone(d.drops)
+	if drops == nil {
+		drops = map[int]bool{}
+	}
+	for i, a := range d.messages {
+		if d.r.Messages[i].emptied(a) {
+			drops[i] = true
+		}
+	}
+	kept := func(i int) bool { return !drops[i] }
+	// The order in which edits are gathered decides among insertions at one place.
+	closing := b.list(d, kept)
+	for _, i := range slices.Sorted(maps.Keys(d.messages)) {
+		if kept(i) {
+			b.message(&d.r.Messages[i], d.messages[i])
+		}
+	}
+	b.edits = append(b.edits, closing...)
+	body, err := Splice(d.r.Body, settle(b.edits))
+	if err != nil {
+		return nil, err
+	}
+	next, err := Parse(d.r.Dialect, body)
+	if err != nil {
+		return nil, fmt.Errorf("wire: the edited request: %w", err)
+	}
+	if d.r.ModelSpan.IsZero() { // the caller has it from the path
+		next.Model = d.r.Model
+	}
+	if d.r.Dialect == Gemini {
+		next.Stream = d.r.Stream
+	}
+	return next, nil
+}
+
+// settle sorts edits and leaves out those inside another one. Of two for the same bytes
+// the later call wins.
+func settle(edits []Edit) []Edit {
+	type numbered struct {
+		Edit
+		n int
+	}
+	all := make([]numbered, len(edits))
+	for i, e := range edits {
+		all[i] = numbered{e, i}
+	}
+	slices.SortFunc(all, func(a, b numbered) int {
+		switch {
+		case a.Span.Start != b.Span.Start:
+			return cmp.Compare(a.Span.Start, b.Span.Start)
+		case a.Span.Len() == 0 && b.Span.Len() == 0:
+			return cmp.Compare(a.n, b.n)
+		case a.Span.Len() == 0 || b.Span.Len() == 0: // what is inserted stands before
+			return cmp.Compare(a.Span.Len(), b.Span.Len())
+		case a.Span.End != b.Span.End: // the larger one wins
+			return cmp.Compare(b.Span.End, a.Span.End)
+		}
+		return cmp.Compare(b.n, a.n)
+	})
+	out := edits[:0:0]
+	end := 0
+	for _, e := range all {
+		if e.Span.Start >= end {
+			out = append(out, e.Edit)
+			end = e.Span.End
+		}
+	}
+	return out
+}
+
+// emptied tells whether nothing but reasoning is left of a message of which parts were
+// dropped.
+func (m *Message) emptied(a *amendment) bool {
+	if len(a.drops) == 0 || len(a.inserts) > 0 {
+		return false
+	}
+	for i := range m.Parts {
+		if !a.drops[i] && m.Parts[i].Kind != Reasoning {
+			return false
+		}
+	}
+	return true
+}
+
+// builder turns what is wanted into edits of bytes.
+type builder struct {
+	r     *Request
+	edits []Edit
+}
+
+func (b *builder) insert(at int, raw []byte) {
+	b.edits = append(b.edits, Edit{Span{at, at}, raw})
+}
+
+// list drops and inserts messages. What it returns closes what it opened, and belongs
+// behind the edits of the messages.
+func (b *builder) list(d *Draft, kept func(int) bool) (closing []Edit) {
+	r := b.r
+	amended := false // a part goes into an input that is one string
+	opening, ending := "", ""
+	switch r.Body[r.List.Start] {
+	case '"':
+		opening, ending = `{"role":"user","content":`, "}"
+		amended = len(d.messages) > 0
+	case '{':
+	default:
+		spans := make([]Span, len(r.Messages))
+		for i := range r.Messages {
+			spans[i] = r.Messages[i].Span
+		}
+		b.arrange(r.List, spans, kept, func(i int) [][]byte { return d.inserts[i] })
+		return nil
+	}
+	if kept(0) && len(d.inserts) == 0 && !amended {
+		return nil
+	}
+	before, behind := bytes.Join(d.inserts[0], comma), bytes.Join(d.inserts[1], comma)
+	if !kept(0) {
+		all := bytes.Join(slices.Concat(d.inserts[0], d.inserts[1]), comma)
+		b.edits = append(b.edits, Edit{r.List, join("[", all, "]")})
+		return nil
+	}
+	if len(before) > 0 {
+		opening = "," + opening
+	}
+	if len(behind) > 0 {
+		ending += ","
+	}
+	b.insert(r.List.Start, join("[", before, opening))
+	return []Edit{{Span{r.List.End, r.List.End}, join(ending, behind, "]")}}
+}
+
+var comma = []byte{','}
+
+// arrange drops elements of an array or object and inserts others, so that one comma
+// stands between any two. Where two neighbours both stay, what is between them stays.
+func (b *builder) arrange(list Span, elements []Span, kept func(int) bool, insert func(int) [][]byte) {
+	some := false // an element stands already
+	for i := range len(elements) + 1 {
+		var with []byte
+		inserts := insert(i)
+		for _, raw := range inserts {
+			if some {
+				with = append(with, ',')
+			}
+			with, some = append(with, raw...), true
+		}
+		if i == len(elements) {
+			if len(with) > 0 {
+				at := list.Start + 1
+				if i > 0 {
+					at = elements[i-1].End
+				}
+				b.insert(at, with)
+			}
+			break
+		}
+		stays := kept(i)
+		if !stays {
+			b.edits = append(b.edits, Edit{Span: elements[i]})
+		}
+		if i == 0 {
+			if stays && some {
+				with = append(with, ',')
+			}
+			if len(with) > 0 {
+				b.insert(elements[0].Start, with)
+			}
+		} else if !stays || !some || len(inserts) > 0 {
+			if stays && some {
+				with = append(with, ',')
+			}
+			b.edits = append(b.edits, Edit{Span{elements[i-1].End, elements[i].Start}, with})
+		}
+		some = some || stays
+	}
+}
+
+// message edits the parts of a message that stays.
+func (b *builder) message(m *Message, a *amendment) {
+	var blocks, calls []insertion
+	for _, in := range a.inserts {
+		if b.r.Dialect == Chat && isCall(in.raw) {
+			calls = append(calls, in)
+		} else {
+			blocks = append(blocks, in)
+		}
+	}
+	var gone []string
+	var added [][]byte
+	for i := range m.Parts {
+		if p := &m.Parts[i]; a.drops[i] && p.place == placeMember {
+			gone = append(gone, p.Type)
+		}
+	}
+	switch n := b.elements(m, a, m.calls, placeCall, calls); {
+	case m.calls.IsZero() && len(calls) > 0:
+		gone = append(gone, "tool_calls") // it is there and null
+		added = append(added, join(`"tool_calls":[`, bytes.Join(raws(calls), comma), "]"))
+	case !m.calls.IsZero() && n == 0:
+		gone = append(gone, "tool_calls")
+	}
+	switch {
+	case m.Content.IsZero():
+		if len(blocks) > 0 {
+			name := "content"
+			if b.r.Dialect == Gemini {
+				name = "parts"
+			}
+			gone = append(gone, name)
+			added = append(added, join(`"`+name+`":[`, bytes.Join(raws(blocks), comma), "]"))
+		}
+	case m.Plain, b.r.Body[m.Content.Start] == '{':
+		b.single(m, a, blocks)
+	default:
+		if n := b.elements(m, a, m.Content, placeBlock, blocks); n == 0 {
+			b.edits = append(b.edits, Edit{m.Content, []byte("null")})
+		}
+	}
+	if len(gone)+len(added) > 0 {
+		b.members(m.Span, gone, added)
+	}
+}
+
+// elements edits one of the arrays of a message, and returns how many it has then.
+func (b *builder) elements(m *Message, a *amendment, list Span, where place, in []insertion) (n int) {
+	if list.IsZero() {
+		return 0
+	}
+	var spans []Span
+	var index []int // of the part, for each element
+	for i := range m.Parts {
+		if m.Parts[i].place == where {
+			spans, index = append(spans, m.Parts[i].Span), append(index, i)
+		}
+	}
+	n = len(spans) + len(in)
+	before := make([][][]byte, len(spans)+1)
+	for _, e := range in {
+		i, _ := slices.BinarySearch(index, e.at)
+		before[i] = append(before[i], e.raw)
+	}
+	touched := len(in) > 0
+	for _, i := range index {
+		if a.drops[i] {
+			touched = true
+			n--
+		}
+	}
+	if touched {
+		b.arrange(list, spans, func(i int) bool { return !a.drops[index[i]] }, func(i int) [][]byte { return before[i] })
+	} else if n == 0 {
+		return 1 // it was empty before, and stays as it is
+	}
+	return n
+}
+
+// single edits a content that is one string or one object.
+func (b *builder) single(m *Message, a *amendment, in []insertion) {
+	at := slices.IndexFunc(m.Parts, func(p Part) bool { return p.place == placePlain || p.place == placeOnly })
+	if a.drops[at] {
+		with := []byte("null")
+		if len(in) > 0 {
+			with = join("[", bytes.Join(raws(in), comma), "]")
+		}
+		b.edits = append(b.edits, Edit{m.Content, with})
+		return
+	}
+	if len(in) == 0 {
+		return
+	}
+	var before, behind [][]byte
+	for _, e := range in {
+		if e.at <= at {
+			before = append(before, e.raw)
+		} else {
+			behind = append(behind, e.raw)
+		}
+	}
+	opening, ending := "", ""
+	if m.Plain {
+		opening, ending = `{"type":"`+textType(b.r.Dialect, m.Role)+`","text":`, "}"
+	}
+	if len(before) > 0 {
+		opening = "," + opening
+	}
+	if len(behind) > 0 {
+		ending += ","
+	}
+	b.insert(m.Content.Start, join("[", bytes.Join(before, comma), opening))
+	b.insert(m.Content.End, join(ending, bytes.Join(behind, comma), "]"))
+}
+
+func raws(in []insertion) [][]byte {
+	out := make([][]byte, len(in))
+	for i, e := range in {
+		out[i] = e.raw
+	}
+	return out
+}
+
+// isCall tells whether an element belongs into tool_calls.
+func isCall(raw []byte) bool {
+	for _, m := range membersOf(raw, Span{0, len(raw)}) {
+		if m.name == "type" {
+			kind := string(raw[m.value.Start:m.value.End])
+			return kind == `"function"` || kind == `"custom"`
+		}
+	}
+	return false
+}

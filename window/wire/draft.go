@@ -1,0 +1,239 @@
+package wire
+
+import (
+	"encoding/json"
+	"fmt"
+)
+
+// Draft gathers edits of one request. Messages and parts are named by their indices in
+// that request, however many edits came before: nothing shifts. An edit inside something
+// that is dropped or replaced as a whole is void. A wrong index is reported by Build.
+//
+// Dropping the last part of a message drops the message, and so does dropping all but its
+// reasoning: no provider takes thoughts that led to nothing.
+type Draft struct {
+	r        *Request
+	err      error
+	edits    []Edit // of values, in the order of the calls
+	drops    map[int]bool
+	inserts  map[int][][]byte
+	messages map[int]*amendment
+}
+
+// amendment is what is to be done to the parts of one message.
+type amendment struct {
+	drops   map[int]bool
+	inserts []insertion // in the order of the calls
+}
+
+type insertion struct {
+	at  int
+	raw []byte
+}
+
+// Draft begins an edit.
+func (r *Request) Draft() *Draft { return &Draft{r: r} }
+
+func (d *Draft) failf(format string, args ...any) {
+	if d.err == nil {
+		d.err = fmt.Errorf("wire: "+format, args...)
+	}
+}
+
+// DropMessages drops the messages [from,to).
+func (d *Draft) DropMessages(from, to int) {
+	if from < 0 || to < from || to > len(d.r.Messages) {
+		d.failf("drop messages [%d,%d) of %d", from, to, len(d.r.Messages))
+		return
+	}
+	if d.drops == nil {
+		d.drops = map[int]bool{}
+	}
+	for i := from; i < to; i++ {
+		d.drops[i] = true
+	}
+}
+
+// InsertMessages inserts elements, each in the dialect's own JSON, before a message;
+// len(Messages) appends. Several calls for one place insert in their order.
+func (d *Draft) InsertMessages(before int, raw ...[]byte) {
+	if before < 0 || before > len(d.r.Messages) {
+		d.failf("insert before message %d of %d", before, len(d.r.Messages))
+		return
+	}
+	for _, e := range raw {
+		d.check(e)
+	}
+	if len(raw) == 0 {
+		return
+	}
+	if d.inserts == nil {
+		d.inserts = map[int][][]byte{}
+	}
+	d.inserts[before] = append(d.inserts[before], raw...)
+}
+
+// ReplaceMessages puts elements in place of the messages [from,to).
+func (d *Draft) ReplaceMessages(from, to int, raw ...[]byte) {
+	d.DropMessages(from, to)
+	d.InsertMessages(from, raw...)
+}
+
+func (d *Draft) check(raw []byte) {
+	if !json.Valid(raw) {
+		d.failf("an inserted element of %d bytes is not JSON", len(raw))
+	}
+}
+
+// part returns a part, or reports the index as wrong.
+func (d *Draft) part(msg, part int) *Part {
+	if msg < 0 || msg >= len(d.r.Messages) || part < 0 || part >= len(d.r.Messages[msg].Parts) {
+		d.failf("no part %d in message %d of %d", part, msg, len(d.r.Messages))
+		return nil
+	}
+	return &d.r.Messages[msg].Parts[part]
+}
+
+func (d *Draft) amend(msg int) *amendment {
+	if d.messages == nil {
+		d.messages = map[int]*amendment{}
+	}
+	a := d.messages[msg]
+	if a == nil {
+		a = &amendment{drops: map[int]bool{}}
+		d.messages[msg] = a
+	}
+	return a
+}
+
+func (d *Draft) set(at Span, with []byte) { d.edits = append(d.edits, Edit{at, with}) }
+
+// DropPart drops one part.
+func (d *Draft) DropPart(msg, part int) {
+	switch p := d.part(msg, part); {
+	case p == nil:
+	case p.place == placeWhole:
+		d.DropMessages(msg, msg+1)
+	default:
+		d.amend(msg).drops[part] = true
+	}
+}
+
+// InsertPart inserts an element before a part; len(Parts) appends. In a Chat message an
+// element of type "function" or "custom" goes into tool_calls, any other into the
+// content, which becomes an array where it was a string. A message that is itself the
+// part (a Chat tool message, a Responses item) takes none.
+func (d *Draft) InsertPart(msg, at int, raw []byte) {
+	if msg < 0 || msg >= len(d.r.Messages) || at < 0 || at > len(d.r.Messages[msg].Parts) {
+		d.failf("insert before part %d in message %d of %d", at, msg, len(d.r.Messages))
+		return
+	}
+	if parts := d.r.Messages[msg].Parts; len(parts) > 0 && parts[0].place == placeWhole {
+		d.failf("message %d has no parts to insert between", msg)
+		return
+	}
+	d.check(raw)
+	a := d.amend(msg)
+	a.inserts = append(a.inserts, insertion{at, raw})
+}
+
+// ReplacePart puts an element in place of a part. Where the content is one string it
+// becomes an array of that element; where the message is the part it is the message.
+func (d *Draft) ReplacePart(msg, part int, raw []byte) {
+	p := d.part(msg, part)
+	if p == nil {
+		return
+	}
+	d.check(raw)
+	if p.place == placePlain {
+		if d.r.List == p.Span { // a Responses input that is one string
+			d.ReplaceMessages(msg, msg+1, join(`{"role":"user","content":[`, raw, `]}`))
+			return
+		}
+		raw = join("[", raw, "]")
+	}
+	d.set(p.Span, raw)
+}
+
+// ReplaceText puts other words in place of one of the Texts of a part.
+func (d *Draft) ReplaceText(msg, part, text int, with string) {
+	p := d.part(msg, part)
+	if p == nil {
+		return
+	}
+	if text < 0 || text >= len(p.Texts) {
+		d.failf("no text %d in part %d of message %d", text, part, msg)
+		return
+	}
+	d.set(p.Texts[text], Quote(nil, with))
+}
+
+// ReplaceResult puts one text in place of all that a result holds, blocks and media too.
+// It returns false, and does nothing, for results that have no form for a text: those of
+// a computer's screen, of a search for tools, and of items that are not known here.
+func (d *Draft) ReplaceResult(msg, part int, with string) bool {
+	p := d.part(msg, part)
+	if p == nil || p.Kind != Result {
+		return false
+	}
+	lit := Quote(nil, with)
+	switch d.r.Dialect {
+	case Chat, Messages:
+		if p.Content.IsZero() {
+			d.setMember(p.Span, "content", lit)
+			return true
+		}
+	case Responses:
+		switch p.Type {
+		case "function_call_output", "custom_tool_call_output", "local_shell_call_output", "apply_patch_call_output":
+		case "shell_call_output":
+			lit = join(`[{"stdout":`, lit, `,"stderr":"","outcome":{"type":"exit","exit_code":0}}]`)
+		default:
+			return false
+		}
+		if p.Content.IsZero() {
+			d.setMember(p.Span, "output", lit)
+			return true
+		}
+	case Gemini:
+		if p.Content.IsZero() {
+			return false
+		}
+		name := `{"output":`
+		if p.Failed {
+			name = `{"error":`
+		}
+		lit = join(name, lit, "}")
+	}
+	d.set(p.Content, lit)
+	return true
+}
+
+// ReplaceCallID gives a call or result another id.
+func (d *Draft) ReplaceCallID(msg, part int, id string) {
+	p := d.part(msg, part)
+	if p == nil {
+		return
+	}
+	if p.IDSpan.IsZero() {
+		d.failf("part %d of message %d has no id", part, msg)
+		return
+	}
+	d.set(p.IDSpan, Quote(nil, id))
+}
+
+// SetMaxOutput changes the requested output, in tokens. A request that asks for none has
+// nothing to change: see [Request.MaxOutputSpan].
+func (d *Draft) SetMaxOutput(n int) {
+	if d.r.MaxOutputSpan.IsZero() || n <= 0 {
+		d.failf("the requested output cannot be set to %d: it is absent, or must stay above 0", n)
+		return
+	}
+	d.set(d.r.MaxOutputSpan, fmt.Append(nil, n))
+}
+
+// join makes one element of its pieces.
+func join(before string, raw []byte, after string) []byte {
+	out := make([]byte, 0, len(before)+len(raw)+len(after))
+	return append(append(append(out, before...), raw...), after...)
+}

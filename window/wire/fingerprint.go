@@ -1,0 +1,51 @@
+package wire
+
+import "sort"
+
+// Fingerprint feeds w with what decides whether a message is the same as one seen before:
+// its bytes, cache marks left out. A content that is one string and a content of one text
+// block with the same literal are the same, since clients turn one into the other when
+// the cache mark moves. What w is given is a view of the body.
+func (r *Request) Fingerprint(msg int, w func([]byte)) {
+	m := &r.Messages[msg]
+	r.unmarked(m.Span, m.Content, m.lone, m.Parts, w)
+}
+
+var systemName, toolsName = []byte("system:"), []byte("tools:")
+
+// FingerprintHead does the same for system and tools.
+func (r *Request) FingerprintHead(w func([]byte)) {
+	w(systemName)
+	r.unmarked(r.SystemSpan, r.SystemSpan, r.systemLone, r.System, w)
+	w(toolsName)
+	r.unmarked(r.ToolsSpan, Span{}, false, nil, w)
+}
+
+func (r *Request) unmarked(s, content Span, lone bool, parts []Part, w func([]byte)) {
+	if lone && len(parts) == 1 && len(parts[0].Texts) == 1 {
+		r.plainly(Span{s.Start, content.Start}, w)
+		w(r.Raw(parts[0].Texts[0]))
+		s.Start = content.End
+	}
+	r.plainly(s, w)
+}
+
+// plainly writes the bytes of a span without the marks in it.
+func (r *Request) plainly(s Span, w func([]byte)) {
+	at := s.Start
+	if len(r.Marks) > 0 {
+		first := sort.Search(len(r.Marks), func(i int) bool { return r.Marks[i].Start >= s.Start })
+		for _, m := range r.Marks[first:] {
+			if m.End > s.End {
+				break
+			}
+			if m.Start > at {
+				w(r.Body[at:m.Start])
+			}
+			at = m.End
+		}
+	}
+	if at < s.End {
+		w(r.Body[at:s.End])
+	}
+}

@@ -1,0 +1,65 @@
+package wire
+
+import "slices"
+
+// member is one member of an object, as it is needed to take it out.
+type member struct {
+	name  string
+	span  Span // key and value
+	value Span
+}
+
+// membersOf lists the members of the object in a span that Parse has been through.
+func membersOf(body []byte, object Span) (all []member) {
+	s := scanner{b: body[:object.End], i: object.Start}
+	if !s.begin('{', "not an object") {
+		return nil
+	}
+	for s.more('}') {
+		s.peek()
+		at := s.i
+		name := string(s.name())
+		value := s.skip()
+		all = append(all, member{name, Span{at, s.i}, value})
+	}
+	if s.err != nil {
+		return nil
+	}
+	return all
+}
+
+// members takes members out of an object, and adds others behind those that stay.
+func (b *builder) members(object Span, gone []string, added [][]byte) {
+	all := membersOf(b.r.Body, object)
+	spans := make([]Span, len(all))
+	for i, m := range all {
+		spans[i] = m.span
+	}
+	b.arrange(object, spans,
+		func(i int) bool { return !slices.Contains(gone, all[i].name) },
+		func(i int) [][]byte {
+			if i < len(all) {
+				return nil
+			}
+			return added
+		})
+}
+
+// setMember gives a member of an object another value, or adds it.
+func (d *Draft) setMember(object Span, name string, value []byte) {
+	all := membersOf(d.r.Body, object)
+	for _, m := range all {
+		if m.name == name {
+			d.set(m.value, value)
+			return
+		}
+	}
+	end := Span{object.Start + 1, object.Start + 1}
+	with := join(`"`+name+`":`, value, "")
+	if len(all) > 0 {
+		last := all[len(all)-1].span.End
+		end = Span{last, last}
+		with = join(",", with, "")
+	}
+	d.set(end, with)
+}

@@ -1,0 +1,85 @@
+package wire
+
+// Unit is the smallest group of messages that may be cut as a whole: a call, its results
+// and its reasoning travel together. Units are contiguous and cover all messages.
+type Unit struct {
+	From, To int // messages [From,To)
+	// Pending is how many calls in it have no result anywhere behind them.
+	Pending int
+	// Open marks the last unit: the model is about to go on from it.
+	Open bool
+}
+
+// Units groups the messages. Results are matched to the newest call with their id, so
+// reused ids pair with their own call; a result that comes late, with other messages in
+// between, joins all of them into one unit. Where there are no ids, results belong to the
+// calls right before them. In Responses all that a model made in one go, between two
+// inputs of others, is one unit: a reasoning item is refused without its next item, and
+// an item without its reasoning.
+func (r *Request) Units() []Unit {
+	units := make([]Unit, 0, len(r.Messages))
+	calls := map[string]int{} // id → unit, of calls without a result so far
+	var (
+		model    bool // the last unit began with what the model made
+		answered bool // and has results already
+	)
+	for i := range r.Messages {
+		m := &r.Messages[i]
+		last := len(units) - 1
+		into := last + 1 // the unit this message joins
+		results, found := 0, 0
+		for j := range m.Parts {
+			if p := &m.Parts[j]; p.Kind == Result {
+				results++
+				if u, ok := calls[p.CallID]; ok && p.CallID != "" {
+					into = min(into, u)
+					found++
+					delete(calls, p.CallID)
+				}
+			}
+		}
+		switch {
+		case results > 0:
+			if model && found < results {
+				into = min(into, last)
+			}
+		case m.Role == RoleOther:
+			if model {
+				into = last
+			}
+		case m.Role == RoleAssistant && r.Dialect == Responses:
+			if model && !answered {
+				into = last
+			}
+		}
+		if into > last {
+			units = append(units, Unit{From: i})
+			model, answered = m.Role == RoleAssistant, false
+		} else if into < last {
+			for _, u := range units[into+1:] {
+				units[into].Pending += u.Pending
+			}
+			for id, u := range calls {
+				calls[id] = min(u, into)
+			}
+			units = units[:into+1]
+			model = true
+		}
+		u := &units[into]
+		u.To = i + 1
+		u.Pending = max(0, u.Pending-results)
+		answered = answered || results > 0
+		for j := range m.Parts {
+			if p := &m.Parts[j]; p.Kind == Call {
+				u.Pending++
+				if p.CallID != "" {
+					calls[p.CallID] = into
+				}
+			}
+		}
+	}
+	if n := len(units); n > 0 {
+		units[n-1].Open = true
+	}
+	return units
+}
