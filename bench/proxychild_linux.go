@@ -1,0 +1,166 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httputil"
+	"net/url"
+	"os"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/plimsoll/plimsoll/journal"
+	"github.com/plimsoll/plimsoll/window/proxy"
+)
+
+// proxyCore is the core of the proxies; everything else keeps off it.
+const proxyCore = 0
+
+// proxyChild serves in one role until standard input ends. It prints the URL it serves at
+// and the one that tells what it has used.
+func proxyChild(role string, args []string) error {
+	var cores unix.CPUSet
+	if role == "child-provider" {
+		if err := unix.SchedGetaffinity(0, &cores); err != nil {
+			return err
+		}
+		if cores.Count() > 1 {
+			cores.Clear(proxyCore)
+		}
+	} else {
+		cores.Set(proxyCore)
+	}
+	// Threads that exist already have an affinity of their own.
+	threads, err := os.ReadDir("/proc/self/task")
+	if err != nil {
+		return err
+	}
+	for _, t := range threads {
+		id, err := strconv.Atoi(t.Name())
+		if err == nil {
+			err = unix.SchedSetaffinity(id, &cores)
+		}
+		if err != nil {
+			return fmt.Errorf("pin to a core: %w", err)
+		}
+	}
+	serve, err := benchRole(role, args)
+	if err != nil {
+		return err
+	}
+	ln, err := listenBench()
+	if err != nil {
+		return err
+	}
+	go func() { _ = http.Serve(ln, http.HandlerFunc(tellCost)) }()
+	fmt.Println(serve, "http://"+ln.Addr().String())
+	_, _ = io.Copy(io.Discard, os.Stdin)
+	return nil
+}
+
+// benchRole starts to serve and returns the base URL of a client.
+func benchRole(role string, args []string) (string, error) {
+	if role == "child-plimsoll" {
+		upstreams := []proxy.Upstream{{Name: "openai", URL: args[0] + "/v1"}}
+		p, err := proxy.New(proxy.Options{Upstreams: upstreams, Journal: journal.New(journal.Options{})})
+		if err != nil {
+			return "", err
+		}
+		s, err := p.Listen(proxy.ListenOptions{})
+		if err != nil {
+			return "", err
+		}
+		return s.URL() + "/openai", nil
+	}
+	ln, err := listenBench()
+	if err != nil {
+		return "", err
+	}
+	var h http.Handler = http.HandlerFunc(benchProvider)
+	if role == "child-reverse" {
+		target, err := url.Parse(args[0])
+		if err != nil {
+			return "", err
+		}
+		transport := http.DefaultTransport.(*http.Transport).Clone()
+		transport.MaxIdleConnsPerHost = 128 // both keep their connections
+		h = &httputil.ReverseProxy{
+			Rewrite:       func(r *httputil.ProxyRequest) { r.SetURL(target) },
+			Transport:     transport,
+			FlushInterval: -1,
+		}
+	}
+	go func() { _ = http.Serve(ln, h) }()
+	return "http://" + ln.Addr().String(), nil
+}
+
+var together struct {
+	sync.Mutex
+	waiting int
+	all     chan struct{}
+}
+
+// benchProvider answers a Chat request at once, with a stream, or together with others.
+func benchProvider(w http.ResponseWriter, r *http.Request) {
+	_, _ = io.Copy(io.Discard, r.Body)
+	how, number, _ := strings.Cut(r.Header.Get("X-Bench"), " ")
+	n, _ := strconv.Atoi(number)
+	switch how {
+	case "events", "bulk":
+		w.Header().Set("Content-Type", "text/event-stream")
+		for i := range n {
+			fmt.Fprintf(w, "data: {\"id\":\"chatcmpl-1\",\"object\":\"chat.completion.chunk\",\"choices\":[{\"index\":0,\"delta\":{\"content\":\"word %d\"}}]}\n\n", i)
+			if how == "events" {
+				w.(http.Flusher).Flush()
+			}
+		}
+		_, _ = io.WriteString(w, "data: {\"id\":\"chatcmpl-1\",\"choices\":[],\"usage\":{\"prompt_tokens\":10,\"completion_tokens\":5,\"total_tokens\":15}}\n\ndata: [DONE]\n\n")
+		return
+	case "together":
+		together.Lock()
+		if together.all == nil {
+			together.all = make(chan struct{})
+		}
+		all := together.all
+		if together.waiting++; together.waiting == n {
+			close(all)
+			together.waiting, together.all = 0, nil
+		}
+		together.Unlock()
+		<-all
+	}
+	w.Header().Set("Content-Type", "application/json")
+	_, _ = io.WriteString(w, `{"id":"chatcmpl-1","object":"chat.completion","choices":[{"index":0,"message":{"role":"assistant","content":"`+strings.Repeat("done ", 150)+`"},"finish_reason":"stop"}],"usage":{"prompt_tokens":100,"completion_tokens":150,"total_tokens":250}}`)
+}
+
+func tellCost(w http.ResponseWriter, _ *http.Request) {
+	var u unix.Rusage
+	if err := unix.Getrusage(unix.RUSAGE_SELF, &u); err != nil {
+		http.Error(w, err.Error(), http.StatusInternalServerError)
+		return
+	}
+	used := cost{CPU: time.Duration(u.Utime.Nano() + u.Stime.Nano())}
+	status, err := os.ReadFile("/proc/self/status")
+	if err != nil {
+		http.Error(w, err.Error(), http.StatusInternalServerError)
+		return
+	}
+	for line := range strings.Lines(string(status)) {
+		name, value, _ := strings.Cut(line, ":")
+		var kb int64
+		_, _ = fmt.Sscan(value, &kb)
+		switch name {
+		case "VmHWM":
+			used.Peak = kb << 10
+		case "RssAnon":
+			used.Anon = kb << 10
+		}
+	}
+	_ = json.NewEncoder(w).Encode(used)
+}
