@@ -56,6 +56,7 @@ held by the kernel where it can. The agent needs no change:
 	}
 	root.AddCommand(
 		newRunCommand(),
+		newServeCommand(),
 		newDoctorCommand(anyway(open)),
 		newStatsCommand(open),
 		newPredictCommand(open),

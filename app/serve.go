@@ -1,0 +1,196 @@
+package app
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"os/signal"
+	"syscall"
+	"text/tabwriter"
+	"time"
+
+	"github.com/plimsoll/plimsoll/config"
+	"github.com/plimsoll/plimsoll/internal/atomicfile"
+	"github.com/plimsoll/plimsoll/journal"
+	"github.com/plimsoll/plimsoll/watch/metrics"
+	"github.com/plimsoll/plimsoll/window/proxy"
+)
+
+// ServeOptions are what `plimsoll serve` can be told beside the configuration.
+type ServeOptions struct {
+	// ReadyFile takes the base URL when the daemon takes requests, and is removed at the
+	// end; "" writes none. It holds no token.
+	ReadyFile string
+	// Ready is called with the base URL then; nil is not.
+	Ready func(url string)
+	// Log takes one JSON object a line for every event; nil writes none.
+	Log io.Writer
+	// Stderr is where the daemon says where it listens.
+	Stderr io.Writer
+	// Quiet leaves that out.
+	Quiet bool
+}
+
+// drain is what requests under way get when the daemon ends. An answer of a model takes
+// longer, but whoever stops a daemon waits for it.
+const drain = 10 * time.Second
+
+// Serve is the daemon: the model gateway with metrics and health, until ctx ends or a
+// signal asks for the end (SIGINT, SIGTERM; a second one ends at once).
+func (a *App) Serve(ctx context.Context, o ServeOptions) (err error) {
+	settings, err := a.Config.For("")
+	if err != nil {
+		return err
+	}
+	ctx, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
+	defer stop()
+
+	meters, err := metrics.New()
+	if err != nil {
+		return fmt.Errorf("make the metrics: %w", err)
+	}
+	defer func() { err = errors.Join(err, meters.Close(context.WithoutCancel(ctx))) }()
+	observers := []journal.Observer{meters}
+	if o.Log != nil {
+		observers = append(observers, &eventLog{w: o.Log})
+	}
+	events := journal.New(journal.Options{Observers: observers})
+
+	plane, err := a.openWindow(settings, windowOptions{
+		journal: events, token: os.Getenv(settings.Serve.Token), tokenName: settings.Serve.Token, keys: true, warn: a.warn,
+	})
+	if err != nil {
+		return err
+	}
+	defer plane.Close()
+
+	secure, err := serverTLS(settings.Serve)
+	if err != nil {
+		return err
+	}
+	ready := make(chan struct{})
+	server, err := plane.proxy.Listen(proxy.ListenOptions{
+		Addr: settings.Serve.Listen, TLS: secure, Handler: daemon(plane.proxy, meters, ready),
+	})
+	if err != nil {
+		return listenError(settings, err)
+	}
+	close(ready)
+	if o.ReadyFile != "" {
+		if err := atomicfile.Write(o.ReadyFile, []byte(server.URL()+"\n"), 0o600); err != nil {
+			return errors.Join(fmt.Errorf("--ready-file %s: %w; name a file in a directory that is yours to write to", o.ReadyFile, err), server.Shutdown(ctx))
+		}
+		defer os.Remove(o.ReadyFile)
+	}
+	if o.Ready != nil {
+		o.Ready(server.URL())
+	}
+	if !o.Quiet {
+		sayWhere(o.Stderr, server.URL(), plane)
+	}
+	select {
+	case <-ctx.Done():
+	case <-server.Done():
+		return fmt.Errorf("the listener of %s ended: %w", settings.Serve.Listen, server.Err())
+	}
+	stop() // a second signal ends the program at once
+	if !o.Quiet {
+		fmt.Fprintf(o.Stderr, "plimsoll: ending, requests under way have %s\n", drain)
+	}
+	last, cancel := context.WithTimeout(context.WithoutCancel(ctx), drain)
+	defer cancel()
+	if err := server.Shutdown(last); err != nil && !errors.Is(err, context.DeadlineExceeded) {
+		return err
+	}
+	return nil
+}
+
+// daemon is the listener's handler: health for whoever asks, all else behind the checks.
+func daemon(p *proxy.Proxy, meters *metrics.Metrics, ready <-chan struct{}) http.Handler {
+	mux := http.NewServeMux()
+	say := func(w http.ResponseWriter, status int, text string) {
+		w.Header().Set("Content-Type", "text/plain; charset=utf-8")
+		w.WriteHeader(status)
+		_, _ = io.WriteString(w, text+"\n")
+	}
+	// A probe comes from another host with a Host header of its own; these two tell nothing
+	// but that somebody is there.
+	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) { say(w, http.StatusOK, "ok") })
+	mux.HandleFunc("GET /readyz", func(w http.ResponseWriter, _ *http.Request) {
+		select {
+		case <-ready:
+			say(w, http.StatusOK, "ready")
+		default:
+			say(w, http.StatusServiceUnavailable, "starting")
+		}
+	})
+	mux.Handle("GET /metrics", p.Protect(meters.Handler()))
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		switch r.URL.Path {
+		case "/healthz", "/readyz", "/metrics":
+			mux.ServeHTTP(w, r)
+		default:
+			// Not through the mux: it would clean paths that belong to a provider.
+			p.ServeHTTP(w, r)
+		}
+	})
+}
+
+// sayWhere prints the base URLs as each provider's clients take them.
+func sayWhere(w io.Writer, root string, plane *windowPlane) {
+	fmt.Fprintf(w, "plimsoll: serving on %s\n", root)
+	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	shown := ""
+	if plane.token {
+		shown = "TOKEN" // never the token itself
+	}
+	for _, u := range plane.upstreams {
+		variable := baseVariables[u.Provider]
+		fmt.Fprintf(t, "  %s=%s\tto %s\n", variable, proxy.BaseURL(root, shown, u), u.URL)
+	}
+	_ = t.Flush()
+}
+
+// baseVariables are the variables by which the providers' own libraries take a base URL.
+var baseVariables = map[proxy.Provider]string{
+	proxy.OpenAI: "OPENAI_BASE_URL", proxy.Anthropic: "ANTHROPIC_BASE_URL", proxy.Gemini: "GOOGLE_GEMINI_BASE_URL",
+}
+
+// listenError adds the next step to what the listener says.
+func listenError(s config.Settings, err error) error {
+	var busy *net.OpError
+	if errors.As(err, &busy) {
+		return fmt.Errorf("%w; choose another with --listen, or end the program that has it", err)
+	}
+	var missing []string
+	if s.Serve.Token == "" {
+		missing = append(missing, "token")
+	}
+	if s.Serve.TLSCert == "" {
+		missing = append(missing, "tls_cert and tls_key")
+	}
+	if len(missing) > 0 {
+		return fmt.Errorf("%w; set %v in [serve], or listen on 127.0.0.1", err, missing)
+	}
+	return err
+}
+
+// serverTLS reads the certificate; nil when none is configured.
+func serverTLS(s config.ServeSettings) (*tls.Config, error) {
+	switch {
+	case s.TLSCert == "" && s.TLSKey == "":
+		return nil, nil
+	case s.TLSCert == "" || s.TLSKey == "":
+		return nil, errors.New("[serve] tls_cert and tls_key go together; set both or none")
+	}
+	pair, err := tls.LoadX509KeyPair(s.TLSCert, s.TLSKey)
+	if err != nil {
+		return nil, fmt.Errorf("[serve] tls_cert %s with tls_key %s: %w", s.TLSCert, s.TLSKey, err)
+	}
+	return &tls.Config{Certificates: []tls.Certificate{pair}, MinVersion: tls.VersionTLS12}, nil
+}

@@ -1,0 +1,57 @@
+package main
+
+import (
+	"github.com/spf13/cobra"
+
+	"github.com/plimsoll/plimsoll/app"
+	"github.com/plimsoll/plimsoll/config"
+)
+
+func newServeCommand() *cobra.Command {
+	var o app.ServeOptions
+	var listen, mode string
+	var events bool
+	cmd := &cobra.Command{
+		Use:   "serve",
+		Short: "Serve the model gateway and its metrics, for agents that run elsewhere",
+		Long: `Listens on one loopback address and stands between agents and their model providers:
+it counts every request before it is sent, pairs tool calls and results again, makes room
+when the context window is nearly full, and lets everything else through byte for byte.
+
+  /openai/v1/…  /anthropic/v1/…  /gemini/v1beta/…   the providers of [upstream]
+  /metrics  /healthz  /readyz
+
+plimsoll run does the same for one run by itself; the daemon is for agents that are not
+started by plimsoll run. Beyond loopback it demands a token and TLS: see [serve].`,
+		Example: `  plimsoll serve
+  ANTHROPIC_BASE_URL=http://127.0.0.1:4620/anthropic claude
+  plimsoll serve --listen 127.0.0.1:0 --ready-file /tmp/plimsoll.url`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			var flags []config.Flag
+			if cmd.Flags().Changed("listen") {
+				flags = append(flags, config.Flag{Name: "--listen", Key: "serve.listen", Value: listen})
+			}
+			if cmd.Flags().Changed("mode") {
+				flags = append(flags, config.Flag{Name: "--mode", Key: "window.mode", Value: mode})
+			}
+			a, err := openApp(cmd, flags)
+			if err != nil {
+				return err
+			}
+			o.Stderr = cmd.ErrOrStderr()
+			if events {
+				o.Log = cmd.OutOrStdout()
+			}
+			return a.Serve(cmd.Context(), o)
+		},
+	}
+	f := cmd.Flags()
+	f.StringVar(&listen, "listen", "", "address to listen on (default: 127.0.0.1:4620, or [serve] listen)")
+	f.StringVar(&mode, "mode", "", "enforce, observe (count and report, change nothing) or off")
+	f.StringVar(&o.ReadyFile, "ready-file", "", "write the base URL into this file when ready, remove it at the end")
+	f.BoolVar(&events, "events", false, "print every event as one line of JSON")
+	f.BoolVarP(&o.Quiet, "quiet", "q", false, "do not say where it listens")
+	_ = cmd.RegisterFlagCompletionFunc("mode", cobra.FixedCompletions(choicesOf("window.mode"), cobra.ShellCompDirectiveNoFileComp))
+	return cmd
+}
