@@ -1,0 +1,15 @@
+package tokens
+
+import "testing"
+
+func BenchmarkCount(b *testing.B) {
+	for _, s := range corpus(b, 256<<10) {
+		b.Run(s.name, func(b *testing.B) {
+			b.SetBytes(int64(len(s.text)))
+			b.ReportAllocs()
+			for b.Loop() {
+				O200K().Count(s.text)
+			}
+		})
+	}
+}

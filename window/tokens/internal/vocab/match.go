@@ -1,0 +1,97 @@
+package vocab
+
+import (
+	"encoding/binary"
+	"math/bits"
+)
+
+// Match returns the longest token that merging can reach, that p begins with, and that is
+// at most limit >= 1 bytes long, and its length. p must not be empty.
+func (t *Table) Match(p []byte, limit int) (id uint32, n int) {
+	limit = min(limit, len(p), t.longest)
+	if limit >= 3 {
+		mask := binary.LittleEndian.Uint32(t.masks[4*MaskIndex(p[0], p[1], p[2]):])
+		if limit >= LongFrom && mask>>31 != 0 {
+			if id, n = t.matchLong(p, limit); n > 0 {
+				return id, n
+			}
+		}
+		// Bit i stands for length i+3.
+		mask &= 1<<min(limit-2, 31) - 1
+		for mask != 0 {
+			top := 31 - bits.LeadingZeros32(mask)
+			mask &^= 1 << top
+			n = top + 3
+			if n <= 16 {
+				lo, hi := Load(p, 0, n)
+				id, ok := t.FindShort(lo, hi, n, HashShort(lo, hi, n))
+				if ok && t.reachable(id) {
+					return id, n
+				}
+			} else if id, ok := t.Find(p[:n], Hash(p[:n])); ok && t.reachable(id) {
+				return id, n
+			}
+		}
+	}
+	if limit >= 2 {
+		lo, _ := Load(p, 0, 2)
+		if id, ok := t.FindShort(lo, 0, 2, HashShort(lo, 0, 2)); ok && t.reachable(id) {
+			return id, 2
+		}
+	}
+	return t.Single(p[0]), 1
+}
+
+func (t *Table) matchLong(p []byte, limit int) (uint32, int) {
+	for n := limit; n >= LongFrom; n-- {
+		if t.longs[(n-1)/8]>>((n-1)%8)&1 == 0 {
+			continue
+		}
+		if id, ok := t.Find(p[:n], Hash(p[:n])); ok && t.reachable(id) {
+			return id, n
+		}
+	}
+	return 0, 0
+}
+
+// reachable is false for the few entries that no order of merges produces: they stand for
+// a piece that is exactly their bytes and never for a part of one.
+func (t *Table) reachable(id uint32) bool { return t.Record(id).Left() != id }
+
+// Adjacent reports whether merging leaves a and b side by side, where p[at-len(a):at+len(b)]
+// are their bytes. It undoes the merges that made the two, latest first, and asks each time
+// whether the parts that then touched would have merged across the border earlier.
+func (t *Table) Adjacent(p []byte, at int, a, b uint32) bool {
+	ra, rb := t.Record(a), t.Record(b)
+	before := ^uint32(0) // a merge across the border counts when its rank is below this
+	for {
+		from, to := at-ra.Len(), at+rb.Len()
+		if n := to - from; n <= t.longest {
+			var h uint64
+			if n <= 16 {
+				lo, hi := Load(p, from, n)
+				h = HashShort(lo, hi, n)
+			} else {
+				h = Hash(p[from:to])
+			}
+			if c, ok := t.FindPair(a, b, h); ok && c < before {
+				return false
+			}
+		}
+		// Of two equal tokens the left one was merged first, so the right one is undone
+		// first. One byte is not merged from anything.
+		leftAtom, rightAtom := ra.Len() == 1, rb.Len() == 1
+		switch {
+		case leftAtom && rightAtom:
+			return true
+		case rightAtom || !leftAtom && a > b:
+			before = a
+			a = ra.Right()
+			ra = t.Record(a)
+		default:
+			before = b + 1
+			b = rb.Left()
+			rb = t.Record(b)
+		}
+	}
+}

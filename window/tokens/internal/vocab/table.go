@@ -1,0 +1,173 @@
+package vocab
+
+import (
+	"encoding/binary"
+	"math/bits"
+	"unsafe"
+)
+
+// The layout of a table file: a header of eight little-endian 32-bit words (magic, count of
+// tokens, count of slots, bytes of token text, longest token in bytes, then three zeros),
+// the sections below in this order, and 16 bytes of padding so that a 16-byte load at any
+// token stays inside the file.
+const (
+	// Magic begins a table file; it changes with the layout.
+	Magic = 0x32504c50
+	// HeaderBytes is the size of the header.
+	HeaderBytes = 32
+	// LengthBytes is the bitmap of lengths from LongFrom up that some token has.
+	LengthBytes = 16
+	// SingleBytes is the table of the 256 one-byte tokens.
+	SingleBytes = 256 * 4
+	// MaskBits is the width of the index into the masks of lengths by first three bytes.
+	MaskBits = 15
+	// MaskBytes is the size of those masks.
+	MaskBytes = 4 << MaskBits
+	// LongFrom is the first length that has no bit of its own in a mask: bit 31 stands for all.
+	LongFrom = 34
+	// PadBytes follow the last section.
+	PadBytes = 16
+	// MaxLength is the longest token a record can describe, in bytes.
+	MaxLength = 128
+	// Empty is the slot that holds nothing.
+	Empty = ^uint32(0)
+	// FingerprintBits of a slot are the low bits of the hash; the token is above them.
+	FingerprintBits = 14
+	fingerprintMask = 1<<FingerprintBits - 1
+	idMask          = 1<<18 - 1
+)
+
+// Table is one vocabulary, read in place from the file embedded in the program.
+type Table struct {
+	slots, records, text  []byte
+	singles, masks, longs []byte
+	slotCount             uint64
+	count, longest        int
+}
+
+// Open views a table file. It panics on a file of another layout: the files are part of
+// the program, so that can only be a mistake in building it.
+func Open(file string) *Table {
+	// The string is the program's read-only data: viewing it as bytes avoids a copy of
+	// several megabytes onto the heap. Nothing here writes to it.
+	b := unsafe.Slice(unsafe.StringData(file), len(file))
+	word := func(i int) int { return int(binary.LittleEndian.Uint32(b[4*i:])) }
+	if len(b) < HeaderBytes || word(0) != Magic {
+		panic("vocab: the embedded table is not one of this layout: run go generate ./window/tokens")
+	}
+	t := &Table{count: word(1), slotCount: uint64(word(2)), longest: word(4)}
+	slots := word(5)
+	at := HeaderBytes
+	section := func(n int) []byte {
+		s := b[at : at+n : at+n]
+		at += n
+		return s
+	}
+	t.longs = section(LengthBytes)
+	t.singles = section(SingleBytes)
+	t.masks = section(MaskBytes)
+	t.slots = section(4 * slots)
+	t.records = section(8 * t.count)
+	t.text = section(word(3) + PadBytes)
+	if at != len(b) {
+		panic("vocab: the embedded table has the wrong size: run go generate ./window/tokens")
+	}
+	return t
+}
+
+// Record is what the table knows about a token: the two tokens it was merged from (itself
+// twice when it cannot be reached by merging), where its bytes are, and how many.
+type Record uint64
+
+// NewRecord packs a record: 18 bits each for left and right, 21 for the offset, 7 for the length.
+func NewRecord(left, right uint32, offset, length int) Record {
+	return Record(uint64(left)<<46 | uint64(right)<<28 | uint64(offset)<<7 | uint64(length-1))
+}
+
+// Left is the token this one was merged from that stood left.
+func (r Record) Left() uint32 { return uint32(r>>46) & idMask }
+
+// Right is the token this one was merged from that stood right.
+func (r Record) Right() uint32 { return uint32(r>>28) & idMask }
+
+// Len is the length in bytes.
+func (r Record) Len() int { return int(r&127) + 1 }
+
+func (r Record) offset() int { return int(r>>7) & (1<<21 - 1) }
+
+// Record returns the record of a token, which must be below [Table.Count].
+func (t *Table) Record(id uint32) Record {
+	return Record(binary.LittleEndian.Uint64(t.records[8*int(id):]))
+}
+
+// Count is the number of tokens; the tokens are 0 to Count-1.
+func (t *Table) Count() int { return t.count }
+
+// Longest is the length in bytes of the longest token.
+func (t *Table) Longest() int { return t.longest }
+
+// Single is the token of one byte. Every byte has one.
+func (t *Table) Single(b byte) uint32 { return binary.LittleEndian.Uint32(t.singles[4*int(b):]) }
+
+// Bytes are the bytes of a token. They are read-only.
+func (t *Table) Bytes(id uint32) []byte {
+	r := t.Record(id)
+	o := r.offset()
+	return t.text[o : o+r.Len() : o+r.Len()]
+}
+
+// Find returns the token whose bytes are exactly p. hash is Hash(p).
+func (t *Table) Find(p []byte, hash uint64) (uint32, bool) {
+	hi, _ := bits.Mul64(hash, t.slotCount)
+	for at := int(hi) * 4; ; at += 4 {
+		v := binary.LittleEndian.Uint32(t.slots[at:])
+		if v == Empty {
+			return 0, false
+		}
+		if (v^uint32(hash))&fingerprintMask == 0 {
+			id := v >> FingerprintBits
+			if r := t.Record(id); r.Len() == len(p) && string(t.text[r.offset():r.offset()+len(p)]) == string(p) {
+				return id, true
+			}
+		}
+	}
+}
+
+// FindShort is Find for a piece of n <= 16 bytes that was loaded with [Load].
+func (t *Table) FindShort(lo, hi uint64, n int, hash uint64) (uint32, bool) {
+	slot, _ := bits.Mul64(hash, t.slotCount)
+	for at := int(slot) * 4; ; at += 4 {
+		v := binary.LittleEndian.Uint32(t.slots[at:])
+		if v == Empty {
+			return 0, false
+		}
+		if (v^uint32(hash))&fingerprintMask == 0 {
+			id := v >> FingerprintBits
+			r := t.Record(id)
+			if r.Len() != n {
+				continue
+			}
+			if l, h := Load(t.text, r.offset(), n); l == lo && h == hi {
+				return id, true
+			}
+		}
+	}
+}
+
+// FindPair returns the token that left and right merge into. hash is the hash of the bytes
+// of both together, so that one index serves whole pieces and merges.
+func (t *Table) FindPair(left, right uint32, hash uint64) (uint32, bool) {
+	want := uint64(left)<<18 | uint64(right)
+	hi, _ := bits.Mul64(hash, t.slotCount)
+	for at := int(hi) * 4; ; at += 4 {
+		v := binary.LittleEndian.Uint32(t.slots[at:])
+		if v == Empty {
+			return 0, false
+		}
+		if (v^uint32(hash))&fingerprintMask == 0 {
+			if id := v >> FingerprintBits; uint64(t.Record(id))>>28 == want {
+				return id, true
+			}
+		}
+	}
+}

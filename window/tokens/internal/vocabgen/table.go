@@ -1,0 +1,179 @@
+package main
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"math/bits"
+	"unicode"
+
+	"github.com/plimsoll/plimsoll/window/tokens/internal/vocab"
+)
+
+// load is the share of slots that are taken. A miss then reads about four slots in a row.
+const load = 0.64
+
+// table lays out a vocabulary as package vocab reads it.
+func table(tokens []string) ([]byte, error) {
+	if len(tokens) >= 1<<18-1 {
+		return nil, fmt.Errorf("%d tokens do not fit 18 bits", len(tokens))
+	}
+	rank := make(map[string]uint32, len(tokens))
+	longest := 0
+	for id, token := range tokens {
+		rank[token] = uint32(id)
+		longest = max(longest, len(token))
+	}
+	if len(rank) != len(tokens) || longest > vocab.MaxLength {
+		return nil, fmt.Errorf("%d tokens, %d of them different, the longest of %d bytes (at most %d)", len(tokens), len(rank), longest, vocab.MaxLength)
+	}
+	var (
+		singles = make([]byte, vocab.SingleBytes)
+		masks   = make([]byte, vocab.MaskBytes)
+		longs   = make([]byte, vocab.LengthBytes)
+		records = make([]byte, 8*len(tokens))
+		text    []byte
+	)
+	for b := range 256 {
+		id, ok := rank[string([]byte{byte(b)})]
+		if !ok {
+			return nil, fmt.Errorf("byte %#x has no token", b)
+		}
+		binary.LittleEndian.PutUint32(singles[4*b:], id)
+	}
+	for id, token := range tokens {
+		left, right := uint32(id), uint32(id)
+		if l, r, ok := split(rank, token); ok {
+			left, right = l, r
+			mark(masks, longs, token)
+		}
+		binary.LittleEndian.PutUint64(records[8*id:], uint64(vocab.NewRecord(left, right, len(text), len(token))))
+		text = append(text, token...)
+	}
+	if len(text) >= 1<<21 {
+		return nil, errors.New("the text of the tokens does not fit 21 bits")
+	}
+	slotCount, slots := index(tokens)
+	header := make([]byte, vocab.HeaderBytes)
+	for i, v := range []int{vocab.Magic, len(tokens), slotCount, len(text), longest, len(slots) / 4} {
+		binary.LittleEndian.PutUint32(header[4*i:], uint32(v))
+	}
+	var file []byte
+	for _, s := range [][]byte{header, longs, singles, masks, slots, records, text, make([]byte, vocab.PadBytes)} {
+		file = append(file, s...)
+	}
+	return file, nil
+}
+
+// split replays byte-pair merging on the bytes of one token and returns the two tokens of
+// the last merge. Some entries of the published vocabularies cannot be reached that way.
+func split(rank map[string]uint32, token string) (left, right uint32, ok bool) {
+	parts := make([]string, len(token))
+	for i := range parts {
+		parts[i] = token[i : i+1]
+	}
+	for len(parts) > 2 {
+		best, at := uint32(1<<32-1), -1
+		for i := range len(parts) - 1 {
+			if r, ok := rank[parts[i]+parts[i+1]]; ok && r < best {
+				best, at = r, i
+			}
+		}
+		if at < 0 {
+			return 0, 0, false
+		}
+		parts[at] += parts[at+1]
+		parts = append(parts[:at+1], parts[at+2:]...)
+	}
+	if len(parts) != 2 {
+		return 0, 0, false
+	}
+	return rank[parts[0]], rank[parts[1]], true
+}
+
+// mark notes the length of a token under its first three bytes.
+func mark(masks, longs []byte, token string) {
+	n := len(token)
+	if n < 3 {
+		return
+	}
+	at := 4 * vocab.MaskIndex(token[0], token[1], token[2])
+	bit := 31
+	if n < vocab.LongFrom {
+		bit = n - 3
+	} else {
+		longs[(n-1)/8] |= 1 << ((n - 1) % 8)
+	}
+	binary.LittleEndian.PutUint32(masks[at:], binary.LittleEndian.Uint32(masks[at:])|1<<bit)
+}
+
+// index places every token in the first free slot from its hash on. Slots past the count
+// take what does not fit before the end, so that a search never wraps around.
+func index(tokens []string) (count int, slots []byte) {
+	count = int(float64(len(tokens)) / load)
+	filled := make([]uint32, count, count+64)
+	for i := range filled {
+		filled[i] = vocab.Empty
+	}
+	for id, token := range tokens {
+		hash := vocab.Hash([]byte(token))
+		hi, _ := bits.Mul64(hash, uint64(count))
+		at := int(hi)
+		for at < len(filled) && filled[at] != vocab.Empty {
+			at++
+		}
+		if at == len(filled) {
+			filled = append(filled, vocab.Empty)
+		}
+		filled[at] = uint32(id)<<vocab.FingerprintBits | uint32(hash)&(1<<vocab.FingerprintBits-1)
+	}
+	filled = append(filled, vocab.Empty) // a search always meets one
+	for _, v := range filled {
+		slots = binary.LittleEndian.AppendUint32(slots, v)
+	}
+	return count, slots
+}
+
+// classes lays out the class of every character, equal blocks once.
+func classes() []byte {
+	index := make([]byte, vocab.Blocks)
+	var blocks []byte
+	seen := map[[vocab.BlockSize]byte]int{}
+	for i := range index {
+		var block [vocab.BlockSize]byte
+		for j := range block {
+			block[j] = byte(class(rune(i*vocab.BlockSize + j)))
+		}
+		n, ok := seen[block]
+		if !ok {
+			n = len(seen)
+			seen[block] = n
+			blocks = append(blocks, block[:]...)
+		}
+		if n > 255 {
+			panic("vocabgen: more than 256 different blocks: the index needs two bytes")
+		}
+		index[i] = byte(n)
+	}
+	return append(index, blocks...)
+}
+
+func class(r rune) vocab.Class {
+	switch {
+	case r == '\r' || r == '\n':
+		return vocab.Newline
+	case unicode.Is(unicode.White_Space, r):
+		return vocab.Space
+	case unicode.In(r, unicode.Lu, unicode.Lt):
+		return vocab.Upper
+	case unicode.Is(unicode.Ll, r):
+		return vocab.Lower
+	case unicode.In(r, unicode.Lm, unicode.Lo):
+		return vocab.Caseless
+	case unicode.Is(unicode.M, r):
+		return vocab.Mark
+	case unicode.Is(unicode.N, r):
+		return vocab.Number
+	}
+	return vocab.Other
+}

@@ -1,0 +1,170 @@
+package tokens
+
+import (
+	"bytes"
+	"unicode/utf16"
+	"unicode/utf8"
+
+	"github.com/plimsoll/plimsoll/window/tokens/internal/vocab"
+)
+
+// chunkBytes is how much unescaped text is gathered before it is counted.
+const chunkBytes = 16 << 10
+
+// CountLiteral returns the number of tokens of the text that a JSON string literal (quotes
+// included) stands for, as [Encoding.Count] of the unescaped text would, without holding
+// more than a chunk of that text. A lone surrogate counts as U+FFFD. What is no valid
+// escape counts as it stands.
+func (e *Encoding) CountLiteral(literal []byte) int {
+	if n := len(literal); n >= 2 && literal[0] == '"' && literal[n-1] == '"' {
+		literal = literal[1 : n-1]
+	}
+	at := bytes.IndexByte(literal, '\\')
+	if at < 0 {
+		return e.Count(literal)
+	}
+	s := e.scratch()
+	defer e.release(s)
+	st := stream{e: e, s: s}
+	for at >= 0 {
+		st.writeText(literal[:at])
+		r, size := unescape(literal[at:])
+		s.text = utf8.AppendRune(s.text, r)
+		st.settle()
+		literal = literal[at+size:]
+		at = bytes.IndexByte(literal, '\\')
+	}
+	st.writeText(literal)
+	return st.close()
+}
+
+// unescape reads the escape b begins with and returns its character and length. What is no
+// escape is a backslash.
+func unescape(b []byte) (r rune, size int) {
+	if len(b) < 2 {
+		return '\\', 1
+	}
+	switch b[1] {
+	case '"', '\\', '/':
+		return rune(b[1]), 2
+	case 'b':
+		return '\b', 2
+	case 'f':
+		return '\f', 2
+	case 'n':
+		return '\n', 2
+	case 'r':
+		return '\r', 2
+	case 't':
+		return '\t', 2
+	case 'u':
+		r, ok := hex4(b)
+		if !ok {
+			return '\\', 1
+		}
+		if !utf16.IsSurrogate(r) {
+			return r, 6
+		}
+		if low, ok := hex4(b[6:]); ok {
+			if r := utf16.DecodeRune(r, low); r != utf8.RuneError {
+				return r, 12
+			}
+		}
+		return utf8.RuneError, 6
+	}
+	return '\\', 1
+}
+
+// hex4 reads \uXXXX.
+func hex4(b []byte) (r rune, ok bool) {
+	if len(b) < 6 || b[0] != '\\' || b[1] != 'u' {
+		return 0, false
+	}
+	for _, c := range b[2:6] {
+		switch {
+		case c >= '0' && c <= '9':
+			c -= '0'
+		case c|0x20 >= 'a' && c|0x20 <= 'f':
+			c = c | 0x20 - 'a' + 10
+		default:
+			return 0, false
+		}
+		r = r<<4 | rune(c)
+	}
+	return r, true
+}
+
+// stream counts a text that comes in parts, as if it came whole: it counts up to a place
+// where a piece ends whatever follows, and keeps the rest. The text waits in s.text.
+type stream struct {
+	e     *Encoding
+	s     *scratch
+	total int
+	tried int // no such place was found in the first so many bytes of s.text
+}
+
+// writeText takes text that need not be UTF-8.
+func (w *stream) writeText(text []byte) {
+	for len(text) > 0 {
+		part := text[:min(len(text), chunkBytes)]
+		// Do not cut a character in two: what is cut would count as not UTF-8.
+		for cut := len(part); cut < len(text) && cut > len(part)-utf8.UTFMax && cut > 0; cut-- {
+			if utf8.RuneStart(text[cut]) {
+				part = part[:cut]
+				break
+			}
+		}
+		text = text[len(part):]
+		if utf8.Valid(part) {
+			w.s.text = append(w.s.text, part...)
+		} else {
+			for len(part) > 0 {
+				r, size := utf8.DecodeRune(part)
+				w.s.text = utf8.AppendRune(w.s.text, r)
+				part = part[size:]
+			}
+		}
+		w.settle()
+	}
+}
+
+// settle counts what can be counted once a chunk has come together. Each search looks at
+// twice as much as the last one that failed, so that all searches together are linear.
+func (w *stream) settle() {
+	text := w.s.text
+	if len(text) < max(chunkBytes, 2*w.tried) {
+		return
+	}
+	end := boundary(text)
+	if end == 0 {
+		w.tried = len(text)
+		return
+	}
+	w.tried = 0
+	w.total += w.e.count(w.s, text[:end])
+	w.s.text = text[:copy(text, text[end:])]
+}
+
+func (w *stream) close() int {
+	w.total += w.e.count(w.s, w.s.text)
+	w.s.text = w.s.text[:0]
+	return w.total
+}
+
+// boundary returns the last place in text where both patterns end a piece whatever stands
+// before and after, or 0: behind a letter or number, before a character that is neither one
+// nor a mark nor an apostrophe. No alternative goes on from a letter or number to such a
+// character, and none looks further ahead than that.
+func boundary(text []byte) int {
+	var next vocab.Class // of the character at end, 0 at the end of the text
+	for end := len(text); end > 0; {
+		r, size := utf8.DecodeLastRune(text[:end])
+		class := vocab.ClassOf(r)
+		if class&(vocab.Letter|vocab.Number) != 0 && next&(vocab.Other|vocab.Space|vocab.Newline) != 0 && text[end] != '\'' {
+			return end
+		}
+		next = class
+		end -= size
+	}
+	return 0
+}
