@@ -1,0 +1,160 @@
+package checkpoint
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"sync"
+
+	"github.com/klauspost/compress/zstd"
+)
+
+// Digest names a run of messages from the first one on. It is that of package tokens.
+type Digest = [16]byte
+
+// A Patch puts With, raw JSON messages, in the place of the client's messages [From,To).
+// With an empty range it inserts before From.
+type Patch struct {
+	From, To int
+	With     [][]byte
+}
+
+// A Checkpoint is what one compaction made of the messages it covers. It is not changed
+// once it is made: it may be read by many.
+type Checkpoint struct {
+	// Chain is the digest of the client's messages [0,Covers).
+	Chain  Digest
+	Covers int
+	// Generation counts how often the conversation was compacted, from 1.
+	Generation int
+	// Patches are in order and do not overlap; their positions are those of the client's
+	// messages, however often the conversation was compacted before.
+	Patches []Patch
+}
+
+// size is about what a checkpoint takes in memory, in bytes.
+func (c *Checkpoint) size() int64 {
+	n := int64(128)
+	for _, p := range c.Patches {
+		n += 48
+		for _, w := range p.With {
+			n += int64(len(w)) + 24
+		}
+	}
+	return n
+}
+
+// Bounds of what is read back, far above what is ever written.
+const (
+	maxDecoded = 256 << 20
+	maxPatches = 1 << 20
+	maxCovers  = 1 << 30
+)
+
+const magic = "plimsoll-ck1\n"
+
+// errDamaged is why a file is set aside.
+var errDamaged = errors.New("checkpoint: the file is damaged")
+
+var encoder = sync.OnceValue(func() *zstd.Encoder {
+	e, err := zstd.NewWriter(nil, zstd.WithEncoderConcurrency(1), zstd.WithEncoderLevel(zstd.SpeedFastest))
+	if err != nil {
+		panic(err) // the options are constants
+	}
+	return e
+})
+
+var decoder = sync.OnceValue(func() *zstd.Decoder {
+	d, err := zstd.NewReader(nil, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxMemory(maxDecoded))
+	if err != nil {
+		panic(err) // the options are constants
+	}
+	return d
+})
+
+// seal is a file: the magic, the checksum of the rest, the rest.
+func seal(body []byte) []byte {
+	sum := sha256.Sum256(body)
+	out := make([]byte, 0, len(magic)+len(sum)+len(body))
+	return append(append(append(out, magic...), sum[:]...), body...)
+}
+
+func unseal(file []byte) ([]byte, error) {
+	rest, ok := bytes.CutPrefix(file, []byte(magic))
+	if !ok || len(rest) < sha256.Size {
+		return nil, fmt.Errorf("%w: no header", errDamaged)
+	}
+	if sum := sha256.Sum256(rest[sha256.Size:]); !bytes.Equal(sum[:], rest[:sha256.Size]) {
+		return nil, fmt.Errorf("%w: wrong checksum", errDamaged)
+	}
+	return rest[sha256.Size:], nil
+}
+
+// encode writes a checkpoint as a file.
+func (c *Checkpoint) encode() []byte {
+	b := append(make([]byte, 0, c.size()), c.Chain[:]...)
+	for _, n := range []int{c.Covers, c.Generation, len(c.Patches)} {
+		b = binary.AppendUvarint(b, uint64(n))
+	}
+	for _, p := range c.Patches {
+		for _, n := range []int{p.From, p.To, len(p.With)} {
+			b = binary.AppendUvarint(b, uint64(n))
+		}
+		for _, w := range p.With {
+			b = append(binary.AppendUvarint(b, uint64(len(w))), w...)
+		}
+	}
+	return seal(encoder().EncodeAll(b, nil))
+}
+
+// decode reads what encode wrote. Any other bytes are errDamaged.
+func decode(file []byte) (*Checkpoint, error) {
+	body, err := unseal(file)
+	if err != nil {
+		return nil, err
+	}
+	b, err := decoder().DecodeAll(body, nil)
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", errDamaged, err)
+	}
+	c := &Checkpoint{}
+	if copy(c.Chain[:], b) < len(c.Chain) {
+		return nil, fmt.Errorf("%w: it ends early", errDamaged)
+	}
+	b = b[len(c.Chain):]
+	ok := true
+	number := func(limit int) int {
+		n, size := binary.Uvarint(b)
+		if size <= 0 || n > uint64(limit) {
+			ok = false
+			return 0
+		}
+		b = b[size:]
+		return int(n)
+	}
+	c.Covers, c.Generation = number(maxCovers), number(maxCovers)
+	last := 0
+	for range number(maxPatches) {
+		p := Patch{From: number(c.Covers), To: number(c.Covers)}
+		ok = ok && last <= p.From && p.From <= p.To
+		last = p.To
+		for range number(maxPatches) {
+			n := number(len(b))
+			if !ok || n > len(b) {
+				return nil, fmt.Errorf("%w: it ends early", errDamaged)
+			}
+			p.With = append(p.With, b[:n:n])
+			b = b[n:]
+		}
+		if !ok {
+			break
+		}
+		c.Patches = append(c.Patches, p)
+	}
+	if !ok || len(b) > 0 {
+		return nil, fmt.Errorf("%w: its numbers make no sense", errDamaged)
+	}
+	return c, nil
+}

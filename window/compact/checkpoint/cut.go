@@ -1,0 +1,277 @@
+package checkpoint
+
+import (
+	"bytes"
+	"cmp"
+	"encoding/binary"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// Entry says what one compaction did. It holds no text of the conversation.
+type Entry struct {
+	// ID names the entry for [Store.Read]. Put fills it in.
+	ID string `json:"id"`
+	// Conversation is a name the conversation keeps over all its compactions.
+	Conversation string    `json:"conversation"`
+	Time         time.Time `json:"time"`
+	Upstream     string    `json:"upstream,omitempty"`
+	Dialect      string    `json:"dialect"`
+	Model        string    `json:"model"`
+	Rungs        []string  `json:"rungs"` // those that did something, in order
+	Before       int       `json:"before_tokens"`
+	After        int       `json:"after_tokens"`
+	Messages     int       `json:"messages"` // changed, replaced or dropped
+	CutBytes     int64     `json:"cut_bytes"`
+	// Incomplete says that the text was too large to be kept whole: its end is missing.
+	Incomplete bool `json:"incomplete,omitempty"`
+	// StoredBytes is what the entry's file takes on the disk. List fills it in.
+	StoredBytes int64 `json:"stored_bytes"`
+}
+
+// A Cut is an entry with the text: the messages that were changed or dropped, as they were
+// sent, one JSON value a line.
+type Cut struct {
+	Entry
+	Text []byte
+}
+
+const (
+	// maxCutText is the most text one compaction keeps to be shown, in bytes.
+	maxCutText = 64 << 20
+	// maxEntry bounds the JSON of an entry, so that a listing never reads a text.
+	maxEntry = 16 << 10
+)
+
+const cutMagic = "plimsoll-cut1\n"
+
+func entryID(k key, c *Checkpoint) string {
+	return hex.EncodeToString(k.chain[:6]) + "-" + strconv.Itoa(c.Generation)
+}
+
+// EntryID is the ID that the entry of a checkpoint gets.
+func EntryID(c *Checkpoint) string { return entryID(key{chain: c.Chain}, c) }
+
+func cutName(k key, c *Checkpoint) string {
+	return hex.EncodeToString(k.chain[:]) + "-" + strconv.Itoa(c.Generation) + cutEnd
+}
+
+// file writes a cut: the magic, the length of the entry and the entry as JSON, then the
+// sealed text. compressed is the most the text may take.
+func (c Cut) file(k key, of *Checkpoint, compressed int64) []byte {
+	c.ID = entryID(k, of)
+	c.Model = c.Model[:min(len(c.Model), 200)]
+	text := c.Text
+	if len(text) > maxCutText {
+		text, c.Incomplete = text[:maxCutText], true
+	}
+	small := encoder().EncodeAll(text, nil)
+	for int64(len(small)) > compressed && len(text) > 0 {
+		text, c.Incomplete = text[:len(text)/2], true
+		small = encoder().EncodeAll(text, nil)
+	}
+	c.StoredBytes = 0
+	head, err := json.Marshal(c.Entry)
+	if err != nil || len(head) > maxEntry {
+		// Only a time out of range or absurdly many rungs can do this.
+		head, _ = json.Marshal(Entry{ID: c.ID, Conversation: c.Conversation[:min(len(c.Conversation), 64)]})
+	}
+	out := append(make([]byte, 0, len(cutMagic)+4+len(head)+64+len(small)), cutMagic...)
+	out = binary.BigEndian.AppendUint32(out, uint32(len(head)))
+	return append(append(out, head...), seal(small)...)
+}
+
+// readEntry reads the entry of a cut and leaves r at its text.
+func readEntry(r io.Reader) (e Entry, err error) {
+	start := make([]byte, len(cutMagic)+4)
+	if _, err := io.ReadFull(r, start); err != nil || !bytes.HasPrefix(start, []byte(cutMagic)) {
+		return e, fmt.Errorf("%w: no header", errDamaged)
+	}
+	n := binary.BigEndian.Uint32(start[len(cutMagic):])
+	if n > maxEntry {
+		return e, fmt.Errorf("%w: an entry of %d bytes", errDamaged, n)
+	}
+	head := make([]byte, n)
+	if _, err := io.ReadFull(r, head); err != nil {
+		return e, fmt.Errorf("%w: it ends early", errDamaged)
+	}
+	if err := json.Unmarshal(head, &e); err != nil {
+		return e, fmt.Errorf("%w: %w", errDamaged, err)
+	}
+	return e, nil
+}
+
+// decodeCut reads what file wrote.
+func decodeCut(file []byte) (Cut, error) {
+	r := bytes.NewReader(file)
+	e, err := readEntry(r)
+	if err != nil {
+		return Cut{}, err
+	}
+	e.StoredBytes = int64(len(file))
+	small, err := unseal(file[len(file)-r.Len():])
+	if err != nil {
+		return Cut{}, err
+	}
+	text, err := decoder().DecodeAll(small, nil)
+	if err != nil {
+		return Cut{}, fmt.Errorf("%w: %w", errDamaged, err)
+	}
+	return Cut{Entry: e, Text: text}, nil
+}
+
+// List returns the entries of every scope, newest first. Damaged files are set aside.
+func (s *Store) List() ([]Entry, error) {
+	var list []Entry
+	err := s.cuts(func(f stored) error {
+		file, err := os.Open(f.path)
+		if err != nil {
+			return nil // removed meanwhile
+		}
+		e, err := readEntry(file)
+		_ = file.Close()
+		if err != nil {
+			s.setAside(f.path, f.size)
+			return nil
+		}
+		e.StoredBytes = f.size
+		list = append(list, e)
+		return nil
+	})
+	slices.SortFunc(list, func(a, b Entry) int { return cmp.Or(b.Time.Compare(a.Time), cmp.Compare(a.ID, b.ID)) })
+	return list, err
+}
+
+// ErrUnknown says that there is no entry with that ID: it was never there, or a bound or
+// gc took it.
+var ErrUnknown = errors.New("checkpoint: no such entry")
+
+// Read returns one entry with its text. The error is ErrUnknown, or says that the file is
+// damaged.
+func (s *Store) Read(id string) (found Cut, err error) {
+	err = ErrUnknown
+	digest, generation, ok := strings.Cut(id, "-")
+	if !ok || digest == "" {
+		return found, fmt.Errorf("%w: %.40q; `plimsoll window show` lists them", ErrUnknown, id)
+	}
+	walkErr := s.cuts(func(f stored) error {
+		name := filepath.Base(f.path)
+		if !strings.HasPrefix(name, digest) || !strings.HasSuffix(name, "-"+generation+cutEnd) || f.size > maxFile {
+			return nil
+		}
+		file, readErr := os.ReadFile(f.path)
+		if readErr != nil {
+			return nil
+		}
+		cut, decodeErr := decodeCut(file)
+		if decodeErr != nil {
+			s.setAside(f.path, f.size)
+			err = decodeErr
+			return nil
+		}
+		if cut.ID == id {
+			found, err = cut, nil
+		}
+		return nil
+	})
+	if err != nil {
+		err = fmt.Errorf("%w: %.40q", err, id)
+	}
+	return found, errors.Join(walkErr, err)
+}
+
+// Which says what [Store.Remove] takes away; conditions that are set must all hold.
+type Which struct {
+	Conversation string        // one conversation, by its name
+	OlderThan    time.Duration // not used for that long
+	All          bool          // everything, whatever the other fields say
+}
+
+// Remove takes conversations away: their checkpoints and what was cut. A conversation that
+// goes on is compacted anew. It returns how many files went and their bytes. The zero Which
+// removes nothing.
+func (s *Store) Remove(which Which) (files int, bytes int64, err error) {
+	if s == nil || which == (Which{}) {
+		return 0, 0, nil
+	}
+	s.mu.Lock()
+	s.memory = memory{max: s.o.MemoryBytes}
+	clear(s.listing)
+	s.mu.Unlock()
+	if s.o.Dir == "" {
+		return 0, 0, nil
+	}
+	now := time.Now()
+	remove := func(f stored) {
+		if removeErr := os.Remove(f.path); removeErr == nil {
+			files++
+			bytes += f.size
+		} else if !errors.Is(removeErr, os.ErrNotExist) {
+			err = errors.Join(err, removeErr)
+		}
+	}
+	all := s.walk()
+	// A checkpoint does not say which conversation it is of; the cuts beside it do.
+	gone := map[string]bool{} // checkpoints to remove
+	for _, f := range all {
+		if which.All || which.Conversation == "" && now.Sub(f.time) > which.OlderThan {
+			remove(f)
+			continue
+		}
+		if which.Conversation == "" || !strings.HasSuffix(f.path, cutEnd) {
+			continue
+		}
+		e, readErr := entryOf(f.path)
+		if readErr == nil && e.Conversation == which.Conversation && now.Sub(f.time) >= which.OlderThan {
+			at := strings.LastIndexByte(f.path, '-')
+			gone[f.path[:max(0, at)]+checkpointEnd] = true
+			remove(f)
+		}
+	}
+	for _, f := range all {
+		if gone[f.path] {
+			remove(f)
+		}
+	}
+	s.mu.Lock()
+	s.disk.bytes -= bytes
+	s.disk.files -= files
+	s.mu.Unlock()
+	return files, bytes, err
+}
+
+func entryOf(path string) (Entry, error) {
+	file, err := os.Open(path)
+	if err != nil {
+		return Entry{}, err
+	}
+	defer file.Close()
+	return readEntry(file)
+}
+
+// cuts calls f for every file with a cut.
+func (s *Store) cuts(f func(stored) error) error {
+	if s == nil || s.o.Dir == "" {
+		return nil
+	}
+	if _, err := os.ReadDir(s.o.Dir); err != nil {
+		return fmt.Errorf("checkpoint: list the conversations: %w", err)
+	}
+	for _, one := range s.walk() {
+		if strings.HasSuffix(one.path, cutEnd) {
+			if err := f(one); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}

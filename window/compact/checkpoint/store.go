@@ -1,0 +1,231 @@
+package checkpoint
+
+import (
+	"crypto/hmac"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"sync"
+	"time"
+
+	"github.com/plimsoll/plimsoll/journal"
+)
+
+// Options say where a store keeps its files and how much of them. Zero means the default.
+type Options struct {
+	// Dir is made when it is not there. Empty means memory only.
+	Dir string
+	// MaxBytes and MaxFiles bound the directory, MaxAge the time since a file was last
+	// used.
+	MaxBytes int64
+	MaxFiles int
+	MaxAge   time.Duration
+	// MemoryBytes bounds the checkpoints held in memory. The one used last stays even if it alone
+	// is larger.
+	MemoryBytes int64
+	// Journal takes what the bounds did; nil means nobody is told.
+	Journal *journal.Journal
+}
+
+// The defaults of [Options].
+const (
+	DefaultMaxBytes    = 512 << 20
+	DefaultMaxFiles    = 10_000
+	DefaultMaxAge      = 7 * 24 * time.Hour
+	DefaultMemoryBytes = 32 << 20
+)
+
+// Scope names a credential without giving it away. Checkpoints of different credentials
+// never meet.
+type Scope [16]byte
+
+// String is the name of the scope's directory.
+func (s Scope) String() string { return hex.EncodeToString(s[:]) }
+
+// A Store keeps checkpoints. See the package comment. Close is not needed: nothing is
+// open between calls. A nil Store keeps nothing and finds nothing.
+type Store struct {
+	o     Options
+	key   []byte
+	gates gates
+
+	mu      sync.Mutex
+	memory  memory
+	listing map[Scope]*listing
+	disk    usage
+	failing bool // the last write failed
+	stats   Stats
+}
+
+// Stats count what a store did since it was opened.
+type Stats struct {
+	Hits, Misses int64 // of Lookup
+	Stored       int64
+	Evicted      int64 // files, by any bound
+	EvictedBytes int64
+	Damaged      int64 // files set aside
+	Failed       int64 // writes
+}
+
+// Open makes the directory, its key, and puts it within its bounds.
+func Open(o Options) (*Store, error) {
+	if o.MaxBytes <= 0 {
+		o.MaxBytes = DefaultMaxBytes
+	}
+	if o.MaxFiles <= 0 {
+		o.MaxFiles = DefaultMaxFiles
+	}
+	if o.MaxAge <= 0 {
+		o.MaxAge = DefaultMaxAge
+	}
+	if o.MemoryBytes <= 0 {
+		o.MemoryBytes = DefaultMemoryBytes
+	}
+	s := &Store{o: o, memory: memory{max: o.MemoryBytes}, listing: map[Scope]*listing{}}
+	if o.Dir == "" {
+		s.key = make([]byte, keyBytes)
+		_, _ = rand.Read(s.key) // never fails
+		return s, nil
+	}
+	if err := os.MkdirAll(o.Dir, 0o700); err != nil {
+		return nil, fmt.Errorf("checkpoint: make the directory of conversations: %w; choose another one or turn the store off", err)
+	}
+	var err error
+	if s.key, err = readKey(filepath.Join(o.Dir, "key")); err != nil {
+		return nil, fmt.Errorf("checkpoint: the key of the directory of conversations: %w", err)
+	}
+	s.sweep()
+	return s, nil
+}
+
+// Scope is the HMAC of a credential under the directory's own key.
+func (s *Store) Scope(credential []byte) (scope Scope) {
+	if s == nil {
+		return scope
+	}
+	h := hmac.New(sha256.New, s.key)
+	h.Write(credential)
+	copy(scope[:], h.Sum(nil))
+	return scope
+}
+
+// Lookup finds the checkpoint that covers most of a conversation; nil when there is none.
+// chain[i] is the digest of the client's messages 0..i.
+func Lookup[D ~[16]byte](s *Store, scope Scope, chain []D) *Checkpoint {
+	if s == nil {
+		return nil
+	}
+	known := s.known(scope)
+	for i := len(chain) - 1; i >= 0; i-- {
+		k := key{scope, Digest(chain[i])}
+		s.mu.Lock()
+		h := s.memory.get(k)
+		s.mu.Unlock()
+		if h == nil && !known[k.chain] {
+			continue
+		}
+		if c := s.load(k, h); c != nil && c.Covers == i+1 {
+			s.count(func(t *Stats) { t.Hits++ })
+			return c
+		}
+	}
+	s.count(func(t *Stats) { t.Misses++ })
+	return nil
+}
+
+// Put keeps a checkpoint and what it cut (cut.Text may be empty), and returns the one that is in force: another one when another
+// process was first with the same generation or has a later one. It is never nil. An error
+// means that the checkpoint is in memory only; it was journalled.
+func (s *Store) Put(scope Scope, c *Checkpoint, cut Cut) (*Checkpoint, error) {
+	if s == nil {
+		return c, nil
+	}
+	k := key{scope, c.Chain}
+	s.mu.Lock()
+	h := s.memory.get(k)
+	s.mu.Unlock()
+	if old := s.load(k, h); old != nil && old.Generation >= c.Generation && old.Covers == c.Covers {
+		return old, nil
+	}
+	fresh := &held{key: k, c: c}
+	var err error
+	if s.o.Dir != "" {
+		err = s.write(fresh, cut)
+	}
+	s.mu.Lock()
+	evicted, freed := s.memory.put(fresh)
+	s.stats.Stored++
+	over := s.disk.bytes > s.o.MaxBytes || s.disk.files > s.o.MaxFiles || time.Since(s.disk.swept) > sweepEvery
+	s.mu.Unlock()
+	if evicted > 0 && s.o.Dir == "" {
+		s.tell("bytes", evicted, freed) // with a directory they are only out of memory
+	}
+	if s.o.Dir != "" && over {
+		s.sweep()
+	}
+	return fresh.c, err
+}
+
+// Stats returns the counters.
+func (s *Store) Stats() Stats {
+	if s == nil {
+		return Stats{}
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.stats
+}
+
+func (s *Store) count(f func(*Stats)) {
+	s.mu.Lock()
+	f(&s.stats)
+	s.mu.Unlock()
+}
+
+// tell journals what a bound did.
+func (s *Store) tell(reason string, evicted int, bytes int64) {
+	s.count(func(t *Stats) {
+		switch reason {
+		case "damaged":
+			t.Damaged += int64(evicted)
+		case "full":
+		default:
+			t.Evicted += int64(evicted)
+			t.EvictedBytes += bytes
+		}
+	})
+	if s.o.Journal != nil {
+		s.o.Journal.Append(journal.WindowStore{Evicted: evicted, Bytes: bytes, Reason: reason})
+	}
+}
+
+const keyBytes = 32
+
+// readKey reads the key of a directory, and makes it when there is none. Of several
+// processes that make one at a time, the first one's stays.
+func readKey(path string) ([]byte, error) {
+	for range 3 {
+		k, err := os.ReadFile(path)
+		switch {
+		case err == nil && len(k) == keyBytes:
+			return k, nil
+		case err == nil:
+			// Without its key nothing in the directory can be found again anyway.
+			if err := os.Rename(path, path+".damaged"); err != nil {
+				return nil, err
+			}
+		case !errors.Is(err, os.ErrNotExist):
+			return nil, err
+		}
+		fresh := make([]byte, keyBytes)
+		_, _ = rand.Read(fresh) // never fails
+		if _, err := writeFirst(path, fresh); err != nil {
+			return nil, err
+		}
+	}
+	return nil, fmt.Errorf("%s changes all the time", path)
+}

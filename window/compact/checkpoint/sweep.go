@@ -1,0 +1,123 @@
+package checkpoint
+
+import (
+	"cmp"
+	"crypto/rand"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+)
+
+// usage is what the directory held at the last sweep, and what was added since.
+type usage struct {
+	bytes int64
+	files int
+	swept time.Time
+}
+
+const (
+	// sweepEvery is how often the directory is read whole, at the least when something is
+	// put into it: other processes add files that this one does not count.
+	sweepEvery = time.Hour
+	// low is what a bound is brought down to once it is crossed, so that the next file does not
+	// cross it again.
+	low = 0.9
+	// abandoned is how old a temporary file must be to have no writer any more.
+	abandoned = time.Hour
+)
+
+func randomName() string { return rand.Text() }
+
+// A stored file, as the sweep sees it.
+type stored struct {
+	path string
+	size int64
+	time time.Time
+}
+
+// walk lists the files below the store's directory, without the key.
+func (s *Store) walk() (all []stored) {
+	scopes, err := os.ReadDir(s.o.Dir)
+	if err != nil {
+		return nil
+	}
+	for _, scope := range scopes {
+		if !scope.IsDir() || len(scope.Name()) != 2*len(Scope{}) {
+			continue
+		}
+		dir := filepath.Join(s.o.Dir, scope.Name())
+		entries, err := os.ReadDir(dir)
+		if err != nil {
+			continue
+		}
+		if len(entries) == 0 {
+			_ = os.Remove(dir)
+		}
+		for _, e := range entries {
+			info, err := e.Info()
+			if err != nil || !info.Mode().IsRegular() {
+				continue
+			}
+			all = append(all, stored{filepath.Join(dir, e.Name()), info.Size(), info.ModTime()})
+		}
+	}
+	return all
+}
+
+// sweep puts the directory within its bounds, oldest files first.
+func (s *Store) sweep() {
+	now := time.Now()
+	all := s.walk()
+	slices.SortFunc(all, func(a, b stored) int { return cmp.Or(a.time.Compare(b.time), cmp.Compare(a.path, b.path)) })
+	var bytes int64
+	for _, f := range all {
+		bytes += f.size
+	}
+	files := len(all)
+	var old, fat, many dropped
+	drop := func(f stored, d *dropped) {
+		if err := os.Remove(f.path); err == nil || errors.Is(err, fs.ErrNotExist) {
+			bytes -= f.size
+			files--
+			d.files++
+			d.bytes += f.size
+		}
+	}
+	overBytes, overFiles := bytes > s.o.MaxBytes, files > s.o.MaxFiles
+	for _, f := range all {
+		switch {
+		case strings.Contains(filepath.Base(f.path), temporaryMark):
+			if now.Sub(f.time) > abandoned {
+				drop(f, &dropped{}) // never was a file of the store
+			}
+		case now.Sub(f.time) > s.o.MaxAge:
+			drop(f, &old)
+		case overBytes && float64(bytes) > low*float64(s.o.MaxBytes):
+			drop(f, &fat)
+		case overFiles && float64(files) > low*float64(s.o.MaxFiles):
+			drop(f, &many)
+		}
+	}
+	s.mu.Lock()
+	s.disk = usage{bytes: bytes, files: files, swept: now}
+	s.mu.Unlock()
+	old.tell(s, "age")
+	fat.tell(s, "bytes")
+	many.tell(s, "count")
+}
+
+// dropped counts what one bound took away.
+type dropped struct {
+	files int
+	bytes int64
+}
+
+func (d dropped) tell(s *Store, reason string) {
+	if d.files > 0 {
+		s.tell(reason, d.files, d.bytes)
+	}
+}
