@@ -1,0 +1,226 @@
+package wire
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"strconv"
+	"strings"
+)
+
+// The rules a provider holds a history to, as they are named in an Invalid. They are
+// stable: tests and journals compare them.
+const (
+	RuleJSON            = "json"             // the body is not JSON, or nested beyond 10,000 levels
+	RuleShape           = "shape"            // a member has the wrong type, or a required one lacks
+	RuleEmptyHistory    = "empty_history"    // no message at all
+	RuleRole            = "role"             // a role the dialect does not know
+	RuleRoleFirst       = "role_first"       // the first message is not the user's
+	RuleBlockRole       = "block_role"       // a call outside the model's messages, or a result outside the user's
+	RuleOrphanCall      = "orphan_call"      // a call without its result where the dialect wants it
+	RuleOrphanResult    = "orphan_result"    // a result of a call that is nowhere before it
+	RuleAdjacency       = "adjacency"        // a result of an earlier call, not in the place for it
+	RuleDuplicateCall   = "duplicate_call"   // a second call with an id that is still open, or (Messages) was ever used
+	RuleDuplicateResult = "duplicate_result" // a second result of one call
+	RuleResultsFirst    = "results_first"    // a result behind other content of its message
+	RuleResultCount     = "result_count"     // Gemini: not as many responses as calls
+	RuleResultName      = "result_name"      // Gemini: a response that fits no call by id, nor by order and name
+	RuleCallTurn        = "call_turn"        // Gemini: a call turn that does not follow a user or response turn
+	RuleEmptyCalls      = "empty_calls"      // Chat: tool_calls is there and empty
+	RuleContentNull     = "content_null"     // Chat: no content, and no call that would excuse it
+	RuleEmptyContent    = "empty_content"    // a message without content
+	RuleEmptyText       = "empty_text"       // Messages: a text block that is empty or all white space
+	RuleReasoningFollow = "reasoning_follow" // Responses: a reasoning item without the item it led to
+	RuleThinkingFirst   = "thinking_first"   // Messages: the last assistant turn lost the thinking block it began with
+	RuleThinkingLast    = "thinking_last"    // Messages: an assistant message ends in a thinking block
+	RuleTrailingSpace   = "trailing_space"   // Messages: a prefilled answer ends in white space
+	RuleCacheMarks      = "cache_marks"      // Messages: more than four cache_control marks
+	RuleID              = "id_pattern"       // an id is empty or holds a character the provider does not take
+	RuleIDLength        = "id_length"        // Bedrock: an id of more than 64 characters
+)
+
+// maxFindings bounds what one validation keeps: a history broken in more places is
+// described well enough by the first of them.
+const maxFindings = 64
+
+// Invalid is one broken rule of a provider. It holds ids and places, never message text,
+// so it may be logged.
+type Invalid struct {
+	Rule  string // one of the Rule constants
+	Place string // as the providers write it: messages.3.content.1, input.4, contents.2.parts.0
+	ID    string // of the call concerned; "" when none is
+	// Detail is the item's type or the value that was wrong, where the provider's own
+	// words name it.
+	Detail string
+	others []string // further ids of the same place (providers name them all)
+}
+
+func (i *Invalid) Error() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s: %s", i.Place, i.Rule)
+	if i.ID != "" {
+		fmt.Fprintf(&b, " (%s)", strings.Join(i.ids(), ", "))
+	}
+	if i.Detail != "" {
+		fmt.Fprintf(&b, ": %s", i.Detail)
+	}
+	return b.String()
+}
+
+func (i *Invalid) ids() []string { return append([]string{i.ID}, i.others...) }
+
+// Validate holds a request body to every rule of pairing and placement that the
+// dialect's provider enforces, and returns an *Invalid for the first that is broken. It
+// reads the body with encoding/json and shares nothing with Parse, so that it can judge
+// edits. A call at the very end without its result is an orphan here, as it is for every
+// provider. What lies outside the body cannot be judged: results that may belong to a
+// previous_response_id, conversation or item_reference are let pass.
+func Validate(d Dialect, body []byte) error {
+	return first(inspect(d, body))
+}
+
+// ValidateBedrock is Validate for Messages bodies that go to Bedrock: its ids have 1 to 64
+// characters out of [a-zA-Z0-9_-].
+func ValidateBedrock(body []byte) error {
+	c := &checker{bedrock: true}
+	c.body(Messages, body)
+	return first(c.found)
+}
+
+// ValidateEdit returns the first rule that after breaks and before did not: what an edit
+// has to answer for. A client's request that was odd before the edit, in ways its provider
+// may well accept, does not speak against the edit.
+func ValidateEdit(d Dialect, before, after []byte) error {
+	found := inspect(d, after)
+	if len(found) == 0 {
+		return nil
+	}
+	known := map[string]bool{}
+	for _, i := range inspect(d, before) {
+		known[i.Rule+"\x00"+i.ID] = true
+	}
+	for _, i := range found {
+		if !known[i.Rule+"\x00"+i.ID] {
+			return i
+		}
+	}
+	return nil
+}
+
+func inspect(d Dialect, body []byte) []*Invalid {
+	c := &checker{}
+	c.body(d, body)
+	return c.found
+}
+
+func first(found []*Invalid) error {
+	if len(found) == 0 {
+		return nil
+	}
+	return found[0]
+}
+
+// A checker walks one body and collects what is wrong with it.
+type checker struct {
+	found   []*Invalid
+	bedrock bool
+}
+
+func (c *checker) add(rule, place, id, detail string) *Invalid {
+	i := &Invalid{Rule: rule, Place: place, ID: id, Detail: detail}
+	if len(c.found) < maxFindings {
+		c.found = append(c.found, i)
+	}
+	return i
+}
+
+func (c *checker) orphans(place string, ids []string, detail string) {
+	if len(ids) > 0 {
+		c.add(RuleOrphanCall, place, ids[0], detail).others = ids[1:]
+	}
+}
+
+func (c *checker) body(d Dialect, body []byte) {
+	var top object
+	// The decoder refuses nesting beyond 10,000 levels without recursing.
+	if err := json.Unmarshal(body, &top); err != nil || top == nil {
+		what := "not an object"
+		if syntax, ok := err.(*json.SyntaxError); ok {
+			what = fmt.Sprintf("not JSON at byte %d", syntax.Offset)
+		}
+		c.add(RuleJSON, "body", "", what)
+		return
+	}
+	switch d {
+	case Chat:
+		c.chat(top)
+	case Responses:
+		c.responses(top)
+	case Messages:
+		c.messages(top)
+	case Gemini:
+		c.gemini(top)
+	default:
+		c.add(RuleShape, "body", "", "unknown dialect")
+	}
+}
+
+// An object is one level of JSON, decoded no further. Names are exact, as they are for
+// the providers (a Go struct would take any case).
+type object map[string]json.RawMessage
+
+// has tells whether a member is there and not null.
+func (o object) has(name string) bool {
+	raw, ok := o[name]
+	return ok && !bytes.Equal(bytes.TrimSpace(raw), []byte("null"))
+}
+
+// text returns a string member; false when it is absent, null or no string.
+func (o object) text(name string) (string, bool) { return text(o[name]) }
+
+func text(raw json.RawMessage) (string, bool) {
+	var s *string
+	if len(raw) == 0 || json.Unmarshal(raw, &s) != nil || s == nil {
+		return "", false
+	}
+	return *s, true
+}
+
+func isObject(raw json.RawMessage) bool {
+	raw = bytes.TrimSpace(raw)
+	return len(raw) > 0 && raw[0] == '{'
+}
+
+func (c *checker) object(place string, raw json.RawMessage) (object, bool) {
+	var o object
+	if json.Unmarshal(raw, &o) != nil || o == nil {
+		c.add(RuleShape, place, "", "not an object")
+		return nil, false
+	}
+	return o, true
+}
+
+func (c *checker) array(place string, raw json.RawMessage) ([]json.RawMessage, bool) {
+	var list []json.RawMessage
+	if len(raw) == 0 || json.Unmarshal(raw, &list) != nil || list == nil {
+		c.add(RuleShape, place, "", "not an array")
+		return nil, false
+	}
+	return list, true
+}
+
+func at(parts ...any) string {
+	var b strings.Builder
+	for i, p := range parts {
+		if i > 0 {
+			b.WriteByte('.')
+		}
+		switch p := p.(type) {
+		case int:
+			b.WriteString(strconv.Itoa(p))
+		case string:
+			b.WriteString(p)
+		}
+	}
+	return b.String()
+}

@@ -1,0 +1,160 @@
+package wire
+
+// gemini holds a generateContent body to its rules: a turn with function calls is followed
+// directly by one turn with as many function responses, and follows a user turn or such a
+// turn of responses itself. Ids are optional there, and clients send response ids that no
+// call has: then order and name decide.
+func (c *checker) gemini(top object) {
+	list, ok := c.array("contents", top["contents"])
+	if !ok {
+		return
+	}
+	if len(list) == 0 {
+		c.add(RuleEmptyHistory, "contents", "", "")
+		return
+	}
+	var calls []part
+	callPlace, last := "", "" // of the call turn that waits; role of the turn before
+	for i, raw := range list {
+		place := at("contents", i)
+		turn, ok := c.geminiTurn(place, raw)
+		if !ok {
+			continue
+		}
+		switch {
+		case len(turn.responses) > 0 && callPlace == "":
+			c.add(RuleOrphanResult, place, turn.responses[0].id, turn.responses[0].name)
+		case len(turn.responses) == 0 && callPlace != "":
+			c.add(RuleOrphanCall, callPlace, calls[0].id, calls[0].name)
+		case len(turn.responses) > 0:
+			c.geminiPair(place, calls, turn.responses)
+		}
+		calls, callPlace = nil, ""
+		if len(turn.calls) > 0 {
+			if last != "user" {
+				c.add(RuleCallTurn, place, turn.calls[0].id, turn.calls[0].name)
+			}
+			calls, callPlace = turn.calls, place
+		}
+		last = turn.role
+	}
+	if callPlace != "" {
+		c.add(RuleOrphanCall, callPlace, calls[0].id, calls[0].name)
+	}
+}
+
+type part struct{ id, name string }
+
+type turn struct {
+	role             string // "user" or "model"
+	calls, responses []part
+}
+
+func (c *checker) geminiTurn(place string, raw []byte) (turn, bool) {
+	var t turn
+	content, ok := c.object(place, raw)
+	if !ok {
+		return t, false
+	}
+	role, _ := content.text("role")
+	switch role {
+	case "", "user", "function": // a missing role is the user's; "function" is the first API's
+		t.role = "user"
+	case "model":
+		t.role = "model"
+	default:
+		c.add(RuleRole, at(place, "role"), "", role)
+		t.role = "user"
+	}
+	parts, ok := c.array(at(place, "parts"), content["parts"])
+	if !ok {
+		return t, false
+	}
+	if len(parts) == 0 {
+		c.add(RuleEmptyContent, at(place, "parts"), "", "")
+	}
+	for k, raw := range parts {
+		here := at(place, "parts", k)
+		p, ok := c.object(here, raw)
+		if !ok {
+			continue
+		}
+		if len(p) == 0 {
+			c.add(RuleEmptyContent, here, "", "")
+		}
+		if call, ok := c.geminiPart(here, p, "functionCall", "function_call"); ok {
+			if t.role != "model" {
+				c.add(RuleBlockRole, here, call.id, "functionCall")
+			}
+			for _, other := range t.calls {
+				if call.id != "" && call.id == other.id {
+					c.add(RuleDuplicateCall, here, call.id, "")
+				}
+			}
+			t.calls = append(t.calls, call)
+		}
+		if response, ok := c.geminiPart(here, p, "functionResponse", "function_response"); ok {
+			if t.role == "model" {
+				c.add(RuleBlockRole, here, response.id, "functionResponse")
+			}
+			t.responses = append(t.responses, response)
+		}
+	}
+	return t, true
+}
+
+// geminiPart reads a call or response out of a part, in either of the two spellings that
+// the API takes.
+func (c *checker) geminiPart(place string, p object, names ...string) (part, bool) {
+	for _, name := range names {
+		if !p.has(name) {
+			continue
+		}
+		o, ok := c.object(at(place, name), p[name])
+		if !ok {
+			return part{}, false
+		}
+		var found part
+		found.id, _ = o.text("id")
+		found.name, _ = o.text("name")
+		if found.name == "" {
+			c.add(RuleShape, at(place, name, "name"), found.id, "required")
+		}
+		for _, value := range []string{"args", "response"} {
+			if o.has(value) && !isObject(o[value]) {
+				c.add(RuleShape, at(place, name, value), found.id, "not an object")
+			}
+		}
+		return found, true
+	}
+	return part{}, false
+}
+
+func (c *checker) geminiPair(place string, calls, responses []part) {
+	if len(calls) != len(responses) {
+		c.add(RuleResultCount, place, responses[0].id, "")
+		return
+	}
+	byID := map[string]string{}
+	for _, call := range calls {
+		if call.id != "" {
+			byID[call.id] = call.name
+		}
+	}
+	matched, taken := 0, map[string]bool{}
+	for _, r := range responses {
+		if name, ok := byID[r.id]; ok && name == r.name && !taken[r.id] {
+			matched++
+			taken[r.id] = true
+		}
+	}
+	if matched == len(calls) {
+		return
+	}
+	for k, r := range responses {
+		if r.name != calls[k].name {
+			c.add(RuleResultName, at(place, "parts", k), r.id, r.name)
+			return
+		}
+	}
+}

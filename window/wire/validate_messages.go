@@ -1,0 +1,314 @@
+package wire
+
+import (
+	"strings"
+	"unicode/utf8"
+)
+
+const (
+	maxCacheMarks = 4  // cache_control marks in one request, as the provider refuses a fifth
+	maxBedrockID  = 64 // characters of a toolUseId in Bedrock's ToolUseBlock
+)
+
+// messages holds a Messages body to its rules. Roles need not alternate, and role system
+// inside the list is accepted (Claude Code sends it), but not between a call and its result.
+func (c *checker) messages(top object) {
+	list, ok := c.array("messages", top["messages"])
+	if !ok {
+		return
+	}
+	if len(list) == 0 {
+		c.add(RuleEmptyHistory, "messages", "", "")
+		return
+	}
+	w := &blocks{checker: c, seen: map[string]bool{}, settled: map[string]bool{}}
+	if top.has("system") {
+		w.marks += w.system(top)
+	}
+	if top.has("tools") {
+		w.marks += w.tools(top)
+	}
+	for i, raw := range list {
+		place := at("messages", i)
+		if m, ok := c.object(place, raw); ok {
+			w.message(place, m, i == len(list)-1)
+		}
+	}
+	w.expect()
+	if thinking, ok := top["thinking"]; ok && isObject(thinking) {
+		t, _ := c.object("thinking", thinking)
+		if kind, _ := t.text("type"); kind == "enabled" {
+			w.thinkingFirst()
+		}
+	}
+	if w.marks > maxCacheMarks {
+		c.add(RuleCacheMarks, "messages", "", "")
+	}
+}
+
+// blocks is the state of a walk over the messages.
+type blocks struct {
+	*checker
+	group                   // the calls of the message before, when it was the assistant's
+	seen    map[string]bool // ids of tool_use blocks so far
+	settled map[string]bool // and of those that have their result
+	started bool            // a message other than a system one was there
+	marks   int
+	// The last assistant turn: everything since the last user message that is more than
+	// results. A tool loop inside it is one turn.
+	turnPlace string
+	turnKind  string // type of its first block
+	turnCalls bool
+}
+
+func (w *blocks) system(top object) (marks int) {
+	if _, ok := top.text("system"); ok {
+		return 0
+	}
+	list, ok := w.array("system", top["system"])
+	if !ok {
+		return 0
+	}
+	for k, raw := range list {
+		if b, ok := w.object(at("system", k), raw); ok {
+			marks += mark(b)
+			w.text(at("system", k), b)
+		}
+	}
+	return marks
+}
+
+func (w *blocks) tools(top object) (marks int) {
+	list, _ := w.array("tools", top["tools"])
+	for k, raw := range list {
+		if b, ok := w.object(at("tools", k), raw); ok {
+			marks += mark(b)
+		}
+	}
+	return marks
+}
+
+func mark(b object) int {
+	if b.has("cache_control") {
+		return 1
+	}
+	return 0
+}
+
+// expect reports the calls that were left without results by the message behind them.
+func (w *blocks) expect() {
+	w.orphans(w.group.place, w.unanswered(), "")
+	w.group = group{}
+}
+
+func (w *blocks) message(place string, m object, last bool) {
+	role, _ := m.text("role")
+	switch role {
+	case "user", "assistant":
+		if !w.started && role != "user" {
+			w.add(RuleRoleFirst, place, "", role)
+		}
+		w.started = true
+	case "system":
+	default:
+		w.add(RuleRole, at(place, "role"), "", role)
+	}
+	list, plain := w.content(place, role, m, last)
+	switch {
+	case role != "user":
+		w.expect()
+	case plain:
+		w.expect()
+		w.turnPlace = ""
+	default:
+		w.user(place, list)
+	}
+	if role == "assistant" {
+		w.assistant(place, list, plain)
+	}
+}
+
+// content returns the blocks of a message, or that it is one plain string.
+func (w *blocks) content(place, role string, m object, last bool) (list []object, plain bool) {
+	final := last && role == "assistant"
+	if s, ok := m.text("content"); ok {
+		switch {
+		case s == "" && !final:
+			w.add(RuleEmptyContent, place, "", "")
+		case strings.TrimSpace(s) == "" && s != "":
+			w.add(RuleEmptyText, place, "", "white space")
+		case final && s != strings.TrimRight(s, " \t\r\n"):
+			w.add(RuleTrailingSpace, place, "", "")
+		}
+		return nil, true
+	}
+	raws, ok := w.array(at(place, "content"), m["content"])
+	if !ok {
+		return nil, false
+	}
+	if len(raws) == 0 && !final {
+		w.add(RuleEmptyContent, place, "", "")
+	}
+	for k, raw := range raws {
+		here := at(place, "content", k)
+		b, ok := w.object(here, raw)
+		if !ok {
+			b = object{} // keeps the numbering
+		}
+		list = append(list, b)
+		w.marks += mark(b)
+		switch kind, _ := b.text("type"); kind {
+		case "":
+			if ok {
+				w.add(RuleShape, at(here, "type"), "", "required")
+			}
+		case "text":
+			w.text(here, b)
+			s, _ := b.text("text")
+			if final && k == len(raws)-1 && s != strings.TrimRight(s, " \t\r\n") {
+				w.add(RuleTrailingSpace, place, "", "")
+			}
+		case "tool_use":
+			if role != "assistant" {
+				w.add(RuleBlockRole, here, "", kind)
+			}
+		case "tool_result":
+			if role != "user" {
+				w.add(RuleBlockRole, here, "", kind)
+			}
+		case "thinking", "redacted_thinking":
+			if role != "assistant" {
+				w.add(RuleBlockRole, here, "", kind)
+			}
+		}
+	}
+	return list, false
+}
+
+func (w *blocks) text(place string, b object) {
+	if kind, _ := b.text("type"); kind != "text" {
+		return
+	}
+	s, ok := b.text("text")
+	switch {
+	case !ok:
+		w.add(RuleShape, at(place, "text"), "", "required")
+	case s == "":
+		w.add(RuleEmptyText, place, "", "")
+	case strings.TrimSpace(s) == "":
+		w.add(RuleEmptyText, place, "", "white space")
+	}
+}
+
+// user pairs the results of a user message with the calls right before it.
+func (w *blocks) user(place string, list []object) {
+	other := false
+	for k, b := range list {
+		here := at(place, "content", k)
+		if kind, _ := b.text("type"); kind != "tool_result" {
+			other = true
+			continue
+		}
+		id, ok := b.text("tool_use_id")
+		if !ok || id == "" {
+			w.add(RuleShape, at(here, "tool_use_id"), "", "required")
+			continue
+		}
+		w.id(at(here, "tool_use_id"), id)
+		switch {
+		case w.settled[id]:
+			w.add(RuleDuplicateResult, here, id, "")
+		case w.has(id):
+			if other {
+				w.add(RuleResultsFirst, here, id, "")
+			}
+			w.answer(id)
+			w.settled[id] = true
+		case w.seen[id]:
+			w.add(RuleAdjacency, here, id, "")
+		default:
+			w.add(RuleOrphanResult, here, id, "")
+		}
+	}
+	w.expect()
+	if other {
+		w.turnPlace = ""
+	}
+}
+
+func (w *blocks) assistant(place string, list []object, plain bool) {
+	w.group = group{place: place}
+	kind := ""
+	servers := map[string]bool{}
+	for k, b := range list {
+		kind, _ = b.text("type")
+		here := at(place, "content", k)
+		id, _ := b.text("id")
+		switch {
+		case kind == "tool_use":
+			w.call(here, id, b)
+		case strings.HasSuffix(kind, "server_tool_use"), kind == "mcp_tool_use":
+			servers[id] = true
+		case strings.HasSuffix(kind, "_tool_result"):
+			if of, _ := b.text("tool_use_id"); !servers[of] {
+				w.add(RuleOrphanResult, here, of, kind)
+			}
+		case kind == "thinking":
+			if _, ok := b.text("thinking"); !ok {
+				w.add(RuleShape, at(here, "thinking.thinking"), "", "required")
+			}
+			if _, ok := b.text("signature"); !ok {
+				w.add(RuleShape, at(here, "thinking.signature"), "", "required")
+			}
+		}
+		if w.turnPlace == "" {
+			w.turnPlace, w.turnKind, w.turnCalls = here, kind, false
+		}
+	}
+	if plain && w.turnPlace == "" {
+		w.turnPlace, w.turnKind, w.turnCalls = at(place, "content"), "text", false
+	}
+	if kind == "thinking" || kind == "redacted_thinking" {
+		w.add(RuleThinkingLast, place, "", kind)
+	}
+	w.turnCalls = w.turnCalls || len(w.group.calls) > 0
+}
+
+func (w *blocks) call(place, id string, b object) {
+	w.id(at(place, "tool_use.id"), id)
+	if w.seen[id] {
+		w.add(RuleDuplicateCall, place, id, "")
+	}
+	w.seen[id] = true
+	w.group.call(id)
+	if name, ok := b.text("name"); !ok || name == "" {
+		w.add(RuleShape, at(place, "tool_use.name"), id, "required")
+	}
+	if !isObject(b["input"]) {
+		w.add(RuleShape, at(place, "tool_use.input"), id, "not an object")
+	}
+}
+
+func (w *blocks) id(place, id string) {
+	for _, r := range id {
+		if (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') && (r < '0' || r > '9') && r != '_' && r != '-' {
+			w.add(RuleID, place, id, "")
+			return
+		}
+	}
+	if id == "" {
+		w.add(RuleID, place, id, "")
+	}
+	if w.bedrock && utf8.RuneCountInString(id) > maxBedrockID {
+		w.add(RuleIDLength, place, id, "")
+	}
+}
+
+// thinkingFirst demands that the assistant turn that is still running, when it calls tools
+// and thinking is on, begins with the thinking it began with.
+func (w *blocks) thinkingFirst() {
+	if w.turnPlace == "" || !w.turnCalls || w.turnKind == "thinking" || w.turnKind == "redacted_thinking" {
+		return
+	}
+	w.add(RuleThinkingFirst, w.turnPlace, "", w.turnKind)
+}

@@ -1,0 +1,215 @@
+package wire
+
+import "strings"
+
+// outputsOf maps the kinds of output items to the kinds of calls they may answer. Codex
+// answers a local_shell_call with a function_call_output.
+var outputsOf = map[string][]string{
+	"function_call_output":    {"function_call", "local_shell_call"},
+	"custom_tool_call_output": {"custom_tool_call"},
+	"local_shell_call_output": {"local_shell_call"},
+	"shell_call_output":       {"shell_call"},
+	"apply_patch_call_output": {"apply_patch_call"},
+	"computer_call_output":    {"computer_call"},
+	"tool_search_output":      {"tool_search_call"},
+}
+
+// answered are the kinds of calls whose output the client owes. Other calls (web search,
+// file search, code interpreter, images, MCP) run at the provider.
+var answered = map[string]bool{
+	"function_call": true, "custom_tool_call": true, "local_shell_call": true, "shell_call": true,
+	"apply_patch_call": true, "computer_call": true,
+}
+
+// responses holds a Responses body to its rules: a call and its output are paired by
+// call_id, the output anywhere behind the call; an id is free again once it is answered.
+func (c *checker) responses(top object) {
+	elsewhere := top.has("previous_response_id") || top.has("conversation")
+	if !top.has("input") {
+		if !elsewhere && !top.has("prompt") {
+			c.add(RuleEmptyHistory, "input", "", "")
+		}
+		return
+	}
+	if _, ok := top.text("input"); ok {
+		return
+	}
+	list, ok := c.array("input", top["input"])
+	if !ok {
+		return
+	}
+	if len(list) == 0 && !elsewhere {
+		c.add(RuleEmptyHistory, "input", "", "")
+		return
+	}
+	s := &items{checker: c, open: map[string]callItem{}, seen: map[string]bool{}, ids: map[string]bool{}, elsewhere: elsewhere}
+	for i, raw := range list {
+		item, ok := c.object(at("input", i), raw)
+		if !ok {
+			continue
+		}
+		s.item(at("input", i), item)
+	}
+	s.settleReasoning("")
+	for _, id := range s.order {
+		if call, ok := s.open[id]; ok {
+			delete(s.open, id)
+			c.add(RuleOrphanCall, call.place, id, call.kind)
+		}
+	}
+}
+
+type callItem struct{ kind, place string }
+
+// items is the state of a walk over an input list.
+type items struct {
+	*checker
+	open      map[string]callItem // calls without an output so far
+	order     []string            // their ids, in order of the calls
+	seen      map[string]bool     // call ids met so far
+	ids       map[string]bool     // item ids met so far
+	reasoning string              // place of a reasoning item that waits for what follows
+	rsID      string
+	elsewhere bool // part of the history lies outside the body
+}
+
+func (s *items) item(place string, item object) {
+	kind, _ := item.text("type")
+	role, hasRole := item.text("role")
+	if kind == "" && hasRole {
+		kind = "message"
+	}
+	if kind == "" {
+		s.add(RuleShape, at(place, "type"), "", "required")
+		return
+	}
+	if id, ok := item.text("id"); ok && id != "" {
+		if s.ids[id] {
+			s.add(RuleDuplicateCall, place, id, "item")
+		}
+		s.ids[id] = true
+	}
+	s.settleReasoning(followKind(kind, role))
+	switch {
+	case kind == "item_reference":
+		s.elsewhere = true
+	case kind == "message":
+		s.message(place, role, item)
+	case kind == "reasoning":
+		s.reasoning = place
+		s.rsID, _ = item.text("id")
+	case outputsOf[kind] != nil:
+		s.output(place, kind, item)
+	case strings.HasSuffix(kind, "_call"):
+		s.call(place, kind, item)
+	}
+}
+
+// settleReasoning judges a waiting reasoning item by what follows it: whatever else the
+// model made. next is "" when that is something the model did not make, or the end.
+func (s *items) settleReasoning(next string) {
+	if s.reasoning != "" && next == "" {
+		s.add(RuleReasoningFollow, s.reasoning, s.rsID, "")
+	}
+	s.reasoning = ""
+}
+
+func followKind(kind, role string) string {
+	switch {
+	case kind == "message" && role != "assistant", outputsOf[kind] != nil && kind != "tool_search_output",
+		kind == "mcp_approval_response":
+		return ""
+	default:
+		return kind
+	}
+}
+
+func (s *items) message(place, role string, item object) {
+	switch role {
+	case "user", "assistant", "system", "developer":
+	default:
+		s.add(RuleRole, at(place, "role"), "", role)
+	}
+	if _, ok := item.text("content"); ok {
+		return
+	}
+	parts, ok := s.array(at(place, "content"), item["content"])
+	if !ok {
+		return
+	}
+	for k, raw := range parts {
+		s.object(at(place, "content", k), raw)
+	}
+}
+
+func (s *items) call(place, kind string, item object) {
+	if !answered[kind] {
+		// A search of the client's tools is owed an output when the client executes it.
+		if by, _ := item.text("execution"); kind != "tool_search_call" || by != "client" {
+			if id, ok := item.text("call_id"); ok {
+				s.seen[id] = true
+				s.open[id] = callItem{kind, place} // may be answered, need not
+			}
+			return
+		}
+	}
+	id, ok := item.text("call_id")
+	if !ok || id == "" {
+		s.add(RuleShape, at(place, "call_id"), "", "required")
+		return
+	}
+	if _, twice := s.open[id]; twice {
+		s.add(RuleDuplicateCall, place, id, kind)
+		return
+	}
+	s.open[id] = callItem{kind, place}
+	s.order = append(s.order, id)
+	s.seen[id] = true
+	switch kind {
+	case "function_call":
+		if _, ok := item.text("arguments"); !ok {
+			s.add(RuleShape, at(place, "arguments"), id, "not a string")
+		}
+	case "custom_tool_call":
+		if _, ok := item.text("input"); !ok {
+			s.add(RuleShape, at(place, "input"), id, "not a string")
+		}
+	default:
+		return
+	}
+	if name, ok := item.text("name"); !ok || name == "" {
+		s.add(RuleShape, at(place, "name"), id, "required")
+	}
+}
+
+func (s *items) output(place, kind string, item object) {
+	id, ok := item.text("call_id")
+	if !ok && kind == "local_shell_call_output" {
+		id, ok = item.text("id") // this one kind names its call by id
+	}
+	if !ok || id == "" {
+		if kind != "tool_search_output" { // the provider's own has none
+			s.add(RuleShape, at(place, "call_id"), "", "required")
+		}
+		return
+	}
+	if !item.has("output") && kind != "tool_search_output" && kind != "apply_patch_call_output" {
+		s.add(RuleShape, at(place, "output"), id, "required")
+	}
+	if call, ok := s.open[id]; ok {
+		for _, fits := range outputsOf[kind] {
+			if call.kind == fits {
+				delete(s.open, id)
+				return
+			}
+		}
+		s.add(RuleOrphanResult, place, id, kind)
+		return
+	}
+	switch {
+	case s.seen[id]:
+		s.add(RuleDuplicateResult, place, id, kind)
+	case !s.elsewhere:
+		s.add(RuleOrphanResult, place, id, kind)
+	}
+}
