@@ -1,0 +1,140 @@
+package models
+
+import (
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+)
+
+// DefaultContext is the window of a model that nothing is known of, in tokens.
+const DefaultContext = 100_000
+
+// Overrides in tokens must lie between these: no model that is offered takes more than ten
+// million, and under 1024 not even the system prompt of an agent fits. What a provider
+// names is believed within the same bounds.
+const (
+	MinContext = 1 << 10
+	MaxContext = 20 << 20
+)
+
+// Overrides are windows that a user has set, in tokens.
+type Overrides struct {
+	// Provider says who is behind an upstream whose address does not tell, by one of the
+	// names of LLM_PROVIDER: "azure-openai" makes the override for Azure count at an upstream
+	// that speaks OpenAI's protocol. "" and "auto" leave it to the upstream.
+	Provider string
+	// Max is for every model; 0 is none.
+	Max int
+	// ByProvider is by "azure_openai", "openai", "bedrock", "anthropic", "gemini", "vertex"; 0
+	// is none. It counts before Max.
+	ByProvider map[string]int
+}
+
+// A known provider of the environment: its variable, its name in LLM_PROVIDER and in
+// ByProvider, the catalogue's, the default window for a model that is not known, and the
+// protocols it is reached by, named after the upstream of each.
+var environment = [...]struct {
+	variable, name, key, provider string
+	fallback                      int
+	protocols                     string
+}{
+	{"AZURE_OPENAI_MAX_CONTEXT_TOKENS", "azure-openai", "azure_openai", "azure", 100_000, "openai"},
+	{"OPENAI_MAX_CONTEXT_TOKENS", "openai", "openai", "openai", 100_000, "openai"},
+	{"AWS_BEDROCK_MAX_CONTEXT_TOKENS", "aws-bedrock", "bedrock", "bedrock", 150_000, "anthropic openai"},
+	{"ANTHROPIC_MAX_CONTEXT_TOKENS", "anthropic-claude", "anthropic", "anthropic", 150_000, "anthropic"},
+	{"GOOGLE_GEMINI_MAX_CONTEXT_TOKENS", "google-gemini", "gemini", "gemini", 800_000, "gemini"},
+	{"GCP_VERTEXAI_MAX_CONTEXT_TOKENS", "gcp-vertexai", "vertex", "vertex", 150_000, "gemini anthropic"},
+}
+
+// FromEnviron reads LLM_PROVIDER, MAX_CONTEXT_TOKENS and the six variables like
+// OPENAI_MAX_CONTEXT_TOKENS through lookup, which is os.LookupEnv outside tests. An empty
+// value counts as not set. The error joins one per bad value; the good ones are returned.
+func FromEnviron(lookup func(string) (string, bool)) (Overrides, error) {
+	var (
+		o    Overrides
+		errs []error
+	)
+	tokens := func(variable string) int {
+		text, _ := lookup(variable)
+		if text = strings.TrimSpace(text); text == "" {
+			return 0
+		}
+		n, err := strconv.Atoi(text)
+		if err != nil || n < MinContext || n > MaxContext {
+			errs = append(errs, fmt.Errorf("%s=%.64q is no window: write a whole number of tokens from %d to %d, or unset it", variable, text, MinContext, MaxContext))
+			return 0
+		}
+		return n
+	}
+	var names []string
+	text, _ := lookup("LLM_PROVIDER")
+	provider, known := strings.TrimSpace(text), false
+	o.Max = tokens("MAX_CONTEXT_TOKENS")
+	for _, e := range environment {
+		names = append(names, e.name)
+		known = known || e.name == provider
+		if n := tokens(e.variable); n > 0 {
+			if o.ByProvider == nil {
+				o.ByProvider = map[string]int{}
+			}
+			o.ByProvider[e.key] = n
+		}
+	}
+	switch {
+	case known || provider == "auto":
+		o.Provider = provider
+	case provider != "":
+		errs = append(errs, fmt.Errorf("LLM_PROVIDER=%.64q is no provider: write one of %s, or unset it", provider, strings.Join(names, ", ")))
+	}
+	return o, errors.Join(errs...)
+}
+
+// row is the place in environment that counts for an upstream, -1 when there is none.
+func (o Overrides) row(upstream string) int {
+	provider := Provider(upstream)
+	found := -1
+	for i, e := range environment {
+		if e.provider == provider {
+			found = i
+		}
+	}
+	for i, e := range environment {
+		if e.name != o.Provider {
+			continue
+		}
+		// The named one may be behind an upstream of its protocol, or behind one that tells
+		// nothing; a known upstream of somebody else stays what it is.
+		if provider == "" || e.provider == provider || found >= 0 && contains(e.protocols, environment[found].provider) {
+			return i
+		}
+	}
+	return found
+}
+
+func contains(words, word string) bool {
+	for one := range strings.FieldsSeq(words) {
+		if one == word {
+			return true
+		}
+	}
+	return false
+}
+
+// window is the override for an upstream, 0 when there is none.
+func (o Overrides) window(upstream string) int {
+	if i := o.row(upstream); i >= 0 {
+		if n := o.ByProvider[environment[i].key]; n > 0 {
+			return n
+		}
+	}
+	return max(0, o.Max)
+}
+
+// fallback is the window of an unknown model at an upstream.
+func (o Overrides) fallback(upstream string) int {
+	if i := o.row(upstream); i >= 0 {
+		return environment[i].fallback
+	}
+	return DefaultContext
+}

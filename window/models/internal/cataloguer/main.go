@@ -1,0 +1,236 @@
+// Cataloguer makes the table of windows that package models has inside.
+//
+//	cataloguer -out DIR                       DIR/catalogue.json → DIR/table.txt
+//	cataloguer -from CHECKOUT -out DIR        a checkout of models.dev → both files
+//
+// The first form is what go generate runs. The second refreshes the kept catalogue: it
+// reads the TOML files of the providers in the list below and keeps the three limits of
+// each chat model. Both forms write the same bytes for the same input.
+//
+// It runs on a developer's machine only; its test runs the first form and compares.
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"flag"
+	"fmt"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/pelletier/go-toml/v2"
+
+	"github.com/plimsoll/plimsoll/window/models/internal/spelling"
+)
+
+// catalogue is the kept file.
+type catalogue struct {
+	Source  string `json:"source"`
+	Commit  string `json:"commit"`
+	Date    string `json:"date"`
+	Licence string `json:"licence"`
+	Members string `json:"members"`
+	// Providers has [context, input, output] in tokens by provider and model; 0 is unknown.
+	Providers map[string]map[string][3]int `json:"providers"`
+}
+
+// providers maps ours to theirs. Where two of theirs are one of ours, the first that has a
+// model counts.
+var providers = map[string][]string{
+	"anthropic": {"anthropic"}, "openai": {"openai"}, "gemini": {"google"}, "vertex": {"google-vertex", "google-vertex-anthropic"},
+	"bedrock": {"amazon-bedrock"}, "azure": {"azure", "azure-cognitive-services"}, "copilot": {"github-copilot"},
+	"openrouter": {"openrouter"}, "mistral": {"mistral"}, "xai": {"xai"}, "groq": {"groq"}, "deepseek": {"deepseek"},
+	"kimi": {"moonshotai", "moonshotai-cn", "kimi-for-coding"}, "minimax": {"minimax", "minimax-cn"}, "glm": {"zai", "zhipuai"},
+	"qwen": {"alibaba", "alibaba-cn"}, "cerebras": {"cerebras"}, "together": {"togetherai"}, "fireworks": {"fireworks-ai"},
+	"cohere": {"cohere"}, "nvidia": {"nvidia"}, "huggingface": {"huggingface"}, "opencode": {"opencode"}, "llama": {"llama"},
+	"ollama-cloud": {"ollama-cloud"}, "perplexity": {"perplexity"}, "deepinfra": {"deepinfra"}, "baseten": {"baseten"},
+}
+
+type entry struct {
+	Base  string `toml:"base_model"`
+	Limit struct {
+		Context int `toml:"context"`
+		Input   int `toml:"input"`
+		Output  int `toml:"output"`
+	} `toml:"limit"`
+	Modalities struct {
+		Output []string `toml:"output"`
+	} `toml:"modalities"`
+}
+
+func main() {
+	from := flag.String("from", "", "checkout of models.dev to refresh the catalogue from")
+	out := flag.String("out", ".", "directory of catalogue.json and table.txt")
+	flag.Parse()
+	if err := run(*from, *out); err != nil {
+		fmt.Fprintln(os.Stderr, "cataloguer:", err)
+		os.Exit(1)
+	}
+}
+
+func run(from, out string) error {
+	kept := filepath.Join(out, "catalogue.json")
+	if from != "" {
+		c, err := gather(from)
+		if err != nil {
+			return err
+		}
+		text, err := json.MarshalIndent(c, "", " ")
+		if err != nil {
+			return err
+		}
+		if err := os.WriteFile(kept, append(flat(text), '\n'), 0o644); err != nil {
+			return err
+		}
+	}
+	text, err := os.ReadFile(kept)
+	if err != nil {
+		return err
+	}
+	table, err := tabulate(text)
+	if err != nil {
+		return fmt.Errorf("%s: %w", kept, err)
+	}
+	return os.WriteFile(filepath.Join(out, "table.txt"), table, 0o644)
+}
+
+// flat puts each list of three numbers on one line.
+func flat(text []byte) []byte {
+	s := string(text)
+	s = strings.ReplaceAll(s, "[\n    ", "[")
+	s = strings.ReplaceAll(s, ",\n    ", ", ")
+	return []byte(strings.ReplaceAll(s, "\n   ]", "]"))
+}
+
+// tabulate writes one line "provider/model context input output" per model, sorted by the
+// folded name, the form that binary search in package models reads.
+func tabulate(text []byte) ([]byte, error) {
+	var c catalogue
+	if err := json.Unmarshal(text, &c); err != nil {
+		return nil, err
+	}
+	if c.Date == "" || c.Licence == "" {
+		return nil, errors.New("the catalogue names no date or no licence")
+	}
+	lines := map[string]string{}
+	for provider, list := range c.Providers {
+		for model, limits := range list {
+			key := provider + "/" + spelling.Fold(model)
+			line := fmt.Sprintf("%s %d %d %d", key, limits[0], limits[1], limits[2])
+			if old, taken := lines[key]; taken && old != line {
+				line = min(old, line) // two spellings of one model: either, but always the same
+			}
+			lines[key] = line
+		}
+	}
+	keys := make([]string, 0, len(lines))
+	for key := range lines {
+		keys = append(keys, key)
+	}
+	slices.Sort(keys)
+	var b strings.Builder
+	for _, key := range keys {
+		b.WriteString(lines[key])
+		b.WriteByte('\n')
+	}
+	return []byte(b.String()), nil
+}
+
+func gather(root string) (*catalogue, error) {
+	git := func(args ...string) (string, error) {
+		text, err := exec.Command("git", append([]string{"-C", root}, args...)...).Output()
+		return strings.TrimSpace(string(text)), err
+	}
+	commit, err := git("rev-parse", "HEAD")
+	if err != nil {
+		return nil, fmt.Errorf("%s is not a git checkout: %w", root, err)
+	}
+	date, err := git("log", "-1", "--format=%cs")
+	if err != nil {
+		return nil, err
+	}
+	c := &catalogue{
+		Source: "models.dev (github.com/anomalyco/models.dev), reduced to limits", Commit: commit, Date: date,
+		Licence: "MIT, Copyright (c) 2025 models.dev", Members: "[context, input, output] in tokens; 0 is unknown",
+		Providers: map[string]map[string][3]int{},
+	}
+	for ours, theirs := range providers {
+		for _, name := range theirs {
+			if err := c.add(ours, root, filepath.Join(root, "providers", name, "models")); err != nil {
+				return nil, err
+			}
+		}
+	}
+	labs, err := os.ReadDir(filepath.Join(root, "models"))
+	if err != nil {
+		return nil, err
+	}
+	for _, lab := range labs { // what a model can do wherever it is served
+		if err := c.add("any", root, filepath.Join(root, "models", lab.Name())); err != nil {
+			return nil, err
+		}
+	}
+	return c, nil
+}
+
+func (c *catalogue) add(ours, root, dir string) error {
+	return filepath.WalkDir(dir, func(path string, d os.DirEntry, err error) error {
+		if err != nil || d.IsDir() || filepath.Ext(path) != ".toml" {
+			return err
+		}
+		e, err := load(root, path)
+		if errors.Is(err, fs.ErrNotExist) {
+			return nil // a link to a model that was taken out
+		}
+		if err != nil {
+			return err
+		}
+		if e.Limit.Context < 1024 || len(e.Modalities.Output) > 0 && !slices.Contains(e.Modalities.Output, "text") || strings.Contains(path, "embed") {
+			return nil // images, embeddings, speech
+		}
+		model := strings.TrimSuffix(filepath.ToSlash(strings.TrimPrefix(path, dir+string(filepath.Separator))), ".toml")
+		if c.Providers[ours] == nil {
+			c.Providers[ours] = map[string][3]int{}
+		}
+		if _, taken := c.Providers[ours][model]; !taken {
+			c.Providers[ours][model] = [3]int{e.Limit.Context, e.Limit.Input, e.Limit.Output}
+		}
+		return nil
+	})
+}
+
+// load reads one model; what it does not say comes from its base.
+func load(root, path string) (entry, error) {
+	var e entry
+	text, err := os.ReadFile(path)
+	if err == nil {
+		err = toml.Unmarshal(text, &e)
+	}
+	if err != nil {
+		return e, fmt.Errorf("%s: %w", path, err)
+	}
+	if e.Base == "" {
+		return e, nil
+	}
+	base, err := load(root, filepath.Join(root, "models", filepath.FromSlash(e.Base)+".toml"))
+	if err != nil {
+		return e, err
+	}
+	if e.Limit.Context == 0 {
+		e.Limit.Context = base.Limit.Context
+		if e.Limit.Input == 0 {
+			e.Limit.Input = base.Limit.Input
+		}
+	}
+	if e.Limit.Output == 0 {
+		e.Limit.Output = base.Limit.Output
+	}
+	if len(e.Modalities.Output) == 0 {
+		e.Modalities.Output = base.Modalities.Output
+	}
+	return e, nil
+}

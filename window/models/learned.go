@@ -1,0 +1,200 @@
+package models
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/gofrs/flock"
+
+	"github.com/plimsoll/plimsoll/internal/atomicfile"
+)
+
+const (
+	schema = 1
+	// maxFile bounds a file that is read: 256 models take 50 KiB.
+	maxFile = 1 << 20
+	// lockWait is short: requests wait meanwhile, and a lock is held for milliseconds.
+	lockWait = 500 * time.Millisecond
+	lockPoll = 2 * time.Millisecond
+)
+
+// document is the file of one upstream.
+type document struct {
+	Schema   int                `json:"schema"`
+	Upstream string             `json:"upstream"`
+	Models   map[string]*lesson `json:"models"`
+}
+
+// stamp tells whether a file is another than it was.
+type stamp struct {
+	size int64
+	when time.Time
+}
+
+// errNewer says that a newer version of Plimsoll wrote the file.
+var errNewer = errors.New("it was written by a newer version")
+
+// path is the file of an upstream: readable, and different for different upstreams.
+func (x *Resolver) path(name string) string {
+	sum := sha256.Sum256([]byte(name))
+	readable := strings.Map(func(r rune) rune {
+		if r >= 'a' && r <= 'z' || r >= '0' && r <= '9' || r == '-' || r == '.' {
+			return r
+		}
+		return '_'
+	}, strings.ToLower(name[:min(len(name), 40)]))
+	return filepath.Join(x.o.Dir, "limits-"+strings.Trim(readable, ".")+"-"+hex.EncodeToString(sum[:4])+".json")
+}
+
+// refresh takes over what the file has, when it is another than last time.
+func (x *Resolver) refresh(name string, u *upstream) {
+	path := x.path(name)
+	info, err := os.Stat(path)
+	if err != nil || u.stamp == (stamp{info.Size(), info.ModTime()}) {
+		return // none yet, or nothing new; what can't be read is said when it is written
+	}
+	d, err := readDocument(path)
+	if err != nil {
+		x.unreadable(path, err)
+		return
+	}
+	u.stamp = stamp{info.Size(), info.ModTime()}
+	u.merge(d)
+}
+
+// merge takes over what is newer.
+func (u *upstream) merge(d *document) {
+	for key, theirs := range d.Models {
+		if theirs == nil || len(key) > maxKey+len("[1m]") || theirs.Limit != 0 && (theirs.Limit < MinContext || theirs.Limit > MaxContext) ||
+			theirs.Learned.After(time.Now().Add(time.Hour)) {
+			continue
+		}
+		ours := u.models[key]
+		switch {
+		case ours == nil:
+			u.models[key] = &lesson{Limit: theirs.Limit, Learned: theirs.Learned}
+		case theirs.Learned.After(ours.Learned):
+			ours.Limit, ours.Learned, ours.guess = theirs.Limit, theirs.Learned, false
+		}
+	}
+	u.trim(MaxModels)
+}
+
+func readDocument(path string) (*document, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	text, err := io.ReadAll(io.LimitReader(f, maxFile+1))
+	if err != nil {
+		return nil, err
+	}
+	if len(text) > maxFile {
+		return nil, &damage{fmt.Errorf("it has more than %d bytes", maxFile)}
+	}
+	return parseDocument(text)
+}
+
+// damage is the error of a file whose content is at fault.
+type damage struct{ err error }
+
+func (d *damage) Error() string { return d.err.Error() }
+
+func parseDocument(text []byte) (*document, error) {
+	var version struct {
+		Schema int `json:"schema"`
+	}
+	if err := json.Unmarshal(text, &version); err != nil {
+		return nil, &damage{err}
+	}
+	if version.Schema > schema {
+		return nil, errNewer
+	}
+	var d document
+	if err := json.Unmarshal(text, &d); err != nil {
+		return nil, &damage{err}
+	}
+	if d.Schema != schema {
+		return nil, &damage{fmt.Errorf("its schema is %d, not %d", d.Schema, schema)}
+	}
+	return &d, nil
+}
+
+// unreadable sets a damaged file aside, one per upstream, and says what is the matter.
+func (x *Resolver) unreadable(path string, err error) {
+	if d, ok := errors.AsType[*damage](err); ok {
+		aside := path + ".damaged"
+		if err := os.Rename(path, aside); err != nil {
+			x.warn(path, "the learned limits in %s are damaged (%v) and can't be set aside: %v; remove the file", path, d, err)
+			return
+		}
+		x.warn(path, "the learned limits in %s are damaged: %v; the file is set aside as %s and learning begins anew", path, d, filepath.Base(aside))
+		return
+	}
+	if !errors.Is(err, fs.ErrNotExist) {
+		x.warn(path, "the learned limits in %s are not used: %v; what is learned now is forgotten at the end", path, err)
+	}
+}
+
+// save writes what was learned of an upstream, merged with what others wrote meanwhile. When
+// that fails it counts in memory all the same.
+func (x *Resolver) save(name string) {
+	if x.o.Dir == "" {
+		return
+	}
+	path := x.path(name)
+	if err := x.write(name, path); err != nil {
+		x.warn("write "+path, "the learned limits can't be written to %s: %v; they count until the end of this process", path, err)
+	}
+}
+
+func (x *Resolver) write(name, path string) error {
+	if err := os.MkdirAll(x.o.Dir, 0o700); err != nil {
+		return err
+	}
+	lock := flock.New(path+".lock", flock.SetPermissions(0o600))
+	ctx, cancel := context.WithTimeout(context.Background(), lockWait)
+	defer cancel()
+	if _, err := lock.TryLockContext(ctx, lockPoll); err != nil {
+		return fmt.Errorf("locking: %w", err)
+	}
+	defer lock.Close()
+	u := x.upstreams[name[:min(len(name), 256)]]
+	d, err := readDocument(path)
+	switch {
+	case err == nil:
+		u.merge(d)
+	case errors.Is(err, errNewer):
+		return err
+	default:
+		x.unreadable(path, err)
+	}
+	d = &document{Schema: schema, Upstream: name, Models: map[string]*lesson{}}
+	for key, l := range u.models {
+		if !l.guess && !l.Learned.IsZero() {
+			d.Models[key] = l
+		}
+	}
+	text, err := json.Marshal(d)
+	if err != nil {
+		return err
+	}
+	if err := atomicfile.Write(path, append(text, '\n'), 0o600); err != nil {
+		return err
+	}
+	if info, err := os.Stat(path); err == nil {
+		u.stamp = stamp{info.Size(), info.ModTime()}
+	}
+	return nil
+}

@@ -1,0 +1,154 @@
+package models
+
+import (
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/plimsoll/plimsoll/window/models/internal/spelling"
+)
+
+// A name is a model's name taken apart.
+type name struct {
+	spellings []string // folded; as it stands first, then with less and less around it
+	long      bool     // it ends in [1m]
+	explicit  int      // Bedrock's variants name their window in tokens: "…-v1:0:48k"
+}
+
+// maxSpellings bounds how often a name is looked up; real ones have up to ten spellings.
+const maxSpellings = 32
+
+func parseName(model string) name {
+	var n name
+	model = strings.TrimSpace(model)
+	model = model[:min(len(model), spelling.MaxName)]
+	if i := strings.LastIndex(model, "models/"); i >= 0 { // Gemini, Vertex, Fireworks
+		model = model[i+len("models/"):]
+	}
+	if strings.HasPrefix(model, "arn:") {
+		model = model[strings.LastIndexByte(model, '/')+1:]
+	}
+	if head, method, ok := strings.Cut(model, ":"); ok && isMethod(method) {
+		model = head
+	}
+	if len(model) >= 4 && strings.EqualFold(model[len(model)-4:], "[1m]") {
+		model, n.long = model[:len(model)-4], true
+	}
+	model, n.explicit = cutVariant(model)
+	folded := strings.Trim(spelling.Fold(model), "-/")
+	for {
+		n.around(folded)
+		_, rest, ok := strings.Cut(folded, "/")
+		if !ok {
+			break
+		}
+		folded = rest
+	}
+	// The least shortened of every prefix before the next shorter ones: what has an entry of
+	// its own must not be found under a shorter name.
+	for i := 0; i < len(n.spellings) && len(n.spellings) < maxSpellings; i++ {
+		if shorter, ok := cutSuffix(n.spellings[i]); ok {
+			n.add(shorter)
+		}
+	}
+	return n
+}
+
+func (n *name) add(spelled string) {
+	if spelled != "" && len(n.spellings) < maxSpellings && !slices.Contains(n.spellings, spelled) {
+		n.spellings = append(n.spellings, spelled)
+	}
+}
+
+var (
+	// regions and vendors in front of Bedrock's names, folded.
+	regions = []string{"us-gov-", "us-", "eu-", "apac-", "ap-", "jp-", "au-", "ca-", "sa-", "global-"}
+	vendors = []string{
+		"anthropic-", "amazon-", "meta-", "mistral-", "deepseek-", "cohere-", "openai-", "qwen-", "moonshot-", "moonshotai-",
+		"minimax-", "nvidia-", "google-", "writer-", "ai21-", "zai-", "azure-", "vertex-", "gemini-",
+	}
+)
+
+// around adds a name, and what is left of it without a region and a vendor. A vendor goes
+// only where a name is left that has letters, so that "gemini-2-5-pro" is not cut.
+func (n *name) around(folded string) {
+	n.add(folded)
+	for _, region := range regions {
+		if rest, ok := strings.CutPrefix(folded, region); ok {
+			folded = rest
+			n.add(folded)
+			break
+		}
+	}
+	for _, vendor := range vendors {
+		if rest, ok := strings.CutPrefix(folded, vendor); ok && rest != "" && (rest[0] < '0' || rest[0] > '9') {
+			n.add(rest)
+			break
+		}
+	}
+}
+
+// suffixes that say when or in which shape a model is served, not which it is.
+var suffixes = []string{
+	"-latest", "-default", "-preview", "-experimental", "-exp", "-beta", "-free", "-thinking", "-extended", "-nitro", "-floor", "-online",
+	"-customtools", "-xhigh", "-high", "-medium", "-low", "-minimal", "-fp8", "-fp4", "-int4", "-int8", "-bf16", "-awq", "-gguf", "-turbo-tput",
+}
+
+// dated matches dates and versions at the end of a folded name: 2025-09-29, 09-2025,
+// 20250929, 06-05, 0613, v1-0, v1, 001. It is compiled by the first lookup.
+var dated = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`-(20\d\d-[01]\d-[0-3]\d|[01]\d-20\d\d|20\d{6}|[01]\d-[0-3]\d|[01]\d[0-3]\d|v\d{1,2}(-\d{1,2})?|00\d)$`)
+})
+
+func cutSuffix(spelled string) (string, bool) {
+	for _, suffix := range suffixes {
+		if head, ok := strings.CutSuffix(spelled, suffix); ok {
+			return head, true
+		}
+	}
+	if at := dated().FindStringIndex(spelled); at != nil {
+		return spelled[:at[0]], true
+	}
+	return "", false
+}
+
+// cutVariant takes the window off a name of Bedrock: "anthropic.claude-3-haiku-20240307-v1:0:48k".
+func cutVariant(model string) (head string, tokens int) {
+	head, variant, ok := cutLast(model, ':')
+	if !ok || !strings.Contains(head, ":") || len(variant) < 2 || len(variant) > 5 || variant[len(variant)-1] != 'k' {
+		return model, 0
+	}
+	for _, c := range variant[:len(variant)-1] {
+		if c < '0' || c > '9' {
+			return model, 0
+		}
+		tokens = tokens*10 + int(c-'0')
+	}
+	return head, tokens * 1000
+}
+
+func cutLast(s string, sep byte) (before, after string, ok bool) {
+	i := strings.LastIndexByte(s, sep)
+	if i < 0 {
+		return s, "", false
+	}
+	return s[:i], s[i+1:], true
+}
+
+// isMethod knows what follows the colon in a path of Gemini and Vertex.
+func isMethod(s string) bool {
+	switch s {
+	case "generateContent", "streamGenerateContent", "countTokens", "rawPredict", "streamRawPredict", "predict":
+		return true
+	}
+	return false
+}
+
+// longByBeta tells whether it is the beta header that gives the model a million tokens:
+// Sonnet 4 and 4.5. Newer ones have them without, others never.
+func (n name) longByBeta() bool {
+	return slices.ContainsFunc(n.spellings, func(s string) bool {
+		return s == "claude-sonnet-4" || s == "claude-sonnet-4-0" || s == "claude-sonnet-4-5" || s == "claude-4-sonnet"
+	})
+}

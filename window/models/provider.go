@@ -1,0 +1,156 @@
+package models
+
+import "strings"
+
+// Provider is the catalogue's name for a provider: of its other names, and of an address
+// ("https://api.groq.com/openai/v1" is "groq"). It is "" for what is not known.
+func Provider(upstream string) string {
+	upstream = strings.ToLower(strings.TrimSpace(upstream))
+	for _, pair := range aliases {
+		if pair[0] == upstream {
+			return pair[1]
+		}
+	}
+	if !strings.ContainsAny(upstream, ".:") {
+		return ""
+	}
+	_, host, found := strings.Cut(upstream, "://")
+	if !found {
+		host = upstream
+	}
+	if i := strings.IndexAny(host, "/?#"); i >= 0 {
+		host = host[:i]
+	}
+	if i := strings.LastIndexByte(host, '@'); i >= 0 {
+		host = host[i+1:]
+	}
+	for _, h := range hosts {
+		if strings.HasSuffix(host, h.port) && h.port != "" {
+			return h.provider
+		}
+	}
+	if i := strings.LastIndexByte(host, ':'); i >= 0 {
+		host = host[:i]
+	}
+	for _, h := range hosts {
+		if h.port != "" || !strings.HasSuffix(host, h.domain) {
+			continue
+		}
+		if rest := host[:len(host)-len(h.domain)]; h.part == "" && (rest == "" || rest[len(rest)-1] == '.') || h.part != "" && strings.Contains(host, h.part) {
+			return h.provider
+		}
+	}
+	return ""
+}
+
+// aliases are pairs of another name and ours. An array costs nothing when the program
+// starts, a map would be filled then.
+var aliases = [...][2]string{
+	{"openai", "openai"},
+	{"chatgpt", "openai"},
+	{"codex", "openai"},
+	{"anthropic", "anthropic"},
+	{"anthropic-claude", "anthropic"},
+	{"claude", "anthropic"},
+	{"gemini", "gemini"},
+	{"google", "gemini"},
+	{"google-gemini", "gemini"},
+	{"vertex", "vertex"},
+	{"gcp-vertexai", "vertex"},
+	{"google-vertex", "vertex"},
+	{"vertexai", "vertex"},
+	{"vertex_ai", "vertex"},
+	{"bedrock", "bedrock"},
+	{"aws-bedrock", "bedrock"},
+	{"amazon-bedrock", "bedrock"},
+	{"azure", "azure"},
+	{"azure-openai", "azure"},
+	{"azure_openai", "azure"},
+	{"copilot", "copilot"},
+	{"github-copilot", "copilot"},
+	{"openrouter", "openrouter"},
+	{"mistral", "mistral"},
+	{"xai", "xai"},
+	{"groq", "groq"},
+	{"deepseek", "deepseek"},
+	{"kimi", "kimi"},
+	{"moonshot", "kimi"},
+	{"moonshotai", "kimi"},
+	{"minimax", "minimax"},
+	{"glm", "glm"},
+	{"zai", "glm"},
+	{"zhipu", "glm"},
+	{"zhipuai", "glm"},
+	{"qwen", "qwen"},
+	{"alibaba", "qwen"},
+	{"dashscope", "qwen"},
+	{"cerebras", "cerebras"},
+	{"together", "together"},
+	{"togetherai", "together"},
+	{"fireworks", "fireworks"},
+	{"fireworks-ai", "fireworks"},
+	{"cohere", "cohere"},
+	{"nvidia", "nvidia"},
+	{"huggingface", "huggingface"},
+	{"opencode", "opencode"},
+	{"llama", "llama"},
+	{"ollama-cloud", "ollama-cloud"},
+	{"perplexity", "perplexity"},
+	{"deepinfra", "deepinfra"},
+	{"baseten", "baseten"},
+	{"ollama", "ollama"},
+	{"lmstudio", "lmstudio"},
+	{"llama.cpp", "llama.cpp"},
+	{"llamacpp", "llama.cpp"},
+	{"vllm", "vllm"},
+	{"sglang", "sglang"},
+}
+
+// hosts are tried in order; part is a piece of a name that has a region inside.
+var hosts = [...]struct{ domain, part, port, provider string }{
+	{port: ":11434", provider: "ollama"},
+	{port: ":1234", provider: "lmstudio"},
+	{domain: "openai.azure.com", provider: "azure"},
+	{domain: "ai.azure.com", provider: "azure"},
+	{domain: "cognitiveservices.azure.com", provider: "azure"},
+	{domain: "openai.com", provider: "openai"},
+	{domain: "chatgpt.com", provider: "openai"},
+	{domain: "anthropic.com", provider: "anthropic"},
+	{domain: "generativelanguage.googleapis.com", provider: "gemini"},
+	{domain: "cloudcode-pa.googleapis.com", provider: "gemini"},
+	{domain: "aiplatform.googleapis.com", part: "aiplatform", provider: "vertex"},
+	{domain: "amazonaws.com", part: "bedrock", provider: "bedrock"},
+	{domain: "githubcopilot.com", provider: "copilot"},
+	{domain: "openrouter.ai", provider: "openrouter"},
+	{domain: "mistral.ai", provider: "mistral"},
+	{domain: "x.ai", provider: "xai"},
+	{domain: "groq.com", provider: "groq"},
+	{domain: "deepseek.com", provider: "deepseek"},
+	{domain: "moonshot.ai", provider: "kimi"},
+	{domain: "moonshot.cn", provider: "kimi"},
+	{domain: "kimi.com", provider: "kimi"},
+	{domain: "minimax.io", provider: "minimax"},
+	{domain: "minimaxi.com", provider: "minimax"},
+	{domain: "z.ai", provider: "glm"},
+	{domain: "bigmodel.cn", provider: "glm"},
+	{domain: "aliyuncs.com", provider: "qwen"},
+	{domain: "cerebras.ai", provider: "cerebras"},
+	{domain: "together.xyz", provider: "together"},
+	{domain: "together.ai", provider: "together"},
+	{domain: "fireworks.ai", provider: "fireworks"},
+	{domain: "cohere.com", provider: "cohere"},
+	{domain: "cohere.ai", provider: "cohere"},
+	{domain: "api.nvidia.com", provider: "nvidia"},
+	{domain: "huggingface.co", provider: "huggingface"},
+	{domain: "opencode.ai", provider: "opencode"},
+	{domain: "llama.com", provider: "llama"},
+	{domain: "ollama.com", provider: "ollama-cloud"},
+	{domain: "perplexity.ai", provider: "perplexity"},
+	{domain: "deepinfra.com", provider: "deepinfra"},
+	{domain: "baseten.co", provider: "baseten"},
+}
+
+// isLocal knows servers whose window is what their user gave them.
+func isLocal(provider string) bool {
+	return provider == "ollama" || provider == "lmstudio" || provider == "llama.cpp"
+}

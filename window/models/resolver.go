@@ -1,0 +1,241 @@
+package models
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+)
+
+// Bounds of a [Resolver].
+const (
+	// MaxUpstreams is how many upstreams are kept in memory; the one not used for longest goes.
+	MaxUpstreams = 64
+	// MaxModels is how many models are kept of one upstream, in memory and on disk; the one
+	// learned longest ago goes.
+	MaxModels = 256
+	// LearnedFor is how long a limit is believed that a provider named. Windows grow: then the
+	// catalogue counts again, and a refusal teaches anew.
+	LearnedFor = 90 * 24 * time.Hour
+	// GuessedFor is how long a limit is believed that no refusal named.
+	GuessedFor = time.Hour
+	// justAccepted is for how long an accepted request speaks against a smaller limit. A
+	// server may be started again with a smaller window.
+	justAccepted = 10 * time.Minute
+	// recheck is how often the file of an upstream is looked at for what others learned.
+	recheck = 5 * time.Second
+)
+
+// Options of a [Resolver]. The zero value keeps everything in memory and has no overrides.
+type Options struct {
+	// Dir is the directory of the files of learned limits; it is made (0700) when the first
+	// is written. "" keeps them in memory.
+	Dir string
+	// Overrides are the user's.
+	Overrides Overrides
+	// Warn is told, in a sentence, when a file can't be used; nil tells nobody. It may be
+	// called from any goroutine, and at most once for the same file and reason.
+	Warn func(text string)
+}
+
+// A Resolver says which window counts. Make one with [NewResolver].
+type Resolver struct {
+	o Options
+
+	mu        sync.Mutex
+	upstreams map[string]*upstream
+	warned    map[string]bool
+}
+
+// NewResolver returns a Resolver. It reads no file yet.
+func NewResolver(o Options) *Resolver {
+	o.Overrides.ByProvider = maps.Clone(o.Overrides.ByProvider)
+	return &Resolver{o: o, upstreams: map[string]*upstream{}, warned: map[string]bool{}}
+}
+
+// upstream is what is known of one.
+type upstream struct {
+	models  map[string]*lesson
+	used    time.Time
+	checked time.Time // when the file was looked at
+	stamp   stamp     // and what it was then
+}
+
+// A lesson is what was learned of one model.
+type lesson struct {
+	Limit   int       `json:"limit"` // 0: a limit that turned out wrong
+	Learned time.Time `json:"learned"`
+
+	guess      bool // not named by the provider: memory only
+	accepted   int  // largest input that went through
+	acceptedAt time.Time
+	doubted    int // limit that was refused to be believed once
+}
+
+// inForce is the learned limit, 0 when there is none.
+func (l *lesson) inForce(now time.Time) int {
+	if l == nil || l.Limit == 0 {
+		return 0
+	}
+	age := LearnedFor
+	if l.guess {
+		age = GuessedFor
+	}
+	if now.Sub(l.Learned) > age {
+		return 0
+	}
+	return l.Limit
+}
+
+// Window is the window in force for a model at an upstream, which is the name of a provider
+// or the address that requests go to; the same string must be given to Learn. It always has
+// a Context and says in Source where that comes from.
+func (x *Resolver) Window(upstream, model string, betas []string) Window {
+	w, known := Lookup(upstream, model, betas)
+	x.mu.Lock()
+	learned := x.known(upstream).models[lessonKey(model, betas)].inForce(time.Now())
+	x.mu.Unlock()
+	override := x.o.Overrides.window(upstream)
+	switch {
+	case override > 0 && (learned == 0 || override <= learned):
+		w = Window{Context: override, Output: w.Output, Source: SourceConfig}
+	case learned > 0:
+		input := w.Input
+		if input >= learned {
+			input = 0 // it is the input that the provider named
+		}
+		w = Window{Context: learned, Input: input, Output: w.Output, Source: SourceLearned}
+	case !known:
+		w = Window{Context: x.o.Overrides.fallback(upstream), Source: SourceDefault}
+	}
+	if w.Output >= w.Context {
+		w.Output = 0 // such an output says nothing: some entries repeat the window
+	}
+	return w
+}
+
+// Learn takes in a limit that a refusal taught: named by the provider, or found out by
+// trying (then it counts for [GuessedFor] and only here). It is believed when it lies
+// between [MinContext] and [MaxContext] (a server's bug once named 3) and a larger input
+// has not gone through within the last ten minutes; the second time that the provider names
+// the same limit, that is believed too. A guess never replaces a smaller limit that was
+// named. Why says the reason when it is not believed.
+func (x *Resolver) Learn(upstream, model string, betas []string, limit int, named bool) (accepted bool, why string) {
+	if limit < MinContext || limit > MaxContext {
+		return false, fmt.Sprintf("a window of %d tokens is not plausible (%d to %d are)", limit, MinContext, MaxContext)
+	}
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	now := time.Now()
+	l := x.known(upstream).lesson(lessonKey(model, betas))
+	if limit < l.accepted && now.Sub(l.acceptedAt) < justAccepted {
+		if !named || l.doubted != limit {
+			l.doubted = limit
+			return false, fmt.Sprintf("an input of %d tokens went through %v ago", l.accepted, now.Sub(l.acceptedAt).Round(time.Second))
+		}
+		l.accepted = 0
+	}
+	if old := l.inForce(now); !named && old > 0 && old <= limit && !l.guess {
+		return false, fmt.Sprintf("the provider named %d tokens", old)
+	}
+	again := named && l.inForce(now) == limit && !l.guess && now.Sub(l.Learned) < LearnedFor/2
+	l.Limit, l.guess, l.doubted = limit, !named, 0
+	if again {
+		return true, "" // the file has it
+	}
+	l.Learned = now
+	if named {
+		x.save(upstream)
+	}
+	return true, ""
+}
+
+// Accepted takes in that an input of so many tokens, as the provider counts, went through. A
+// learned limit below it was wrong and is forgotten.
+func (x *Resolver) Accepted(upstream, model string, betas []string, input int) {
+	if input <= 0 || input > MaxContext {
+		return
+	}
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	now := time.Now()
+	l := x.known(upstream).lesson(lessonKey(model, betas))
+	if input >= l.accepted || now.Sub(l.acceptedAt) >= justAccepted {
+		l.accepted, l.acceptedAt = input, now
+	}
+	if limit := l.inForce(now); limit > 0 && input > limit {
+		wasGuess := l.guess
+		l.Limit, l.Learned, l.guess = 0, now, false
+		if !wasGuess {
+			x.save(upstream)
+		}
+	}
+}
+
+// known returns the state of an upstream, up to date with its file. The lock is held.
+func (x *Resolver) known(name string) *upstream {
+	name = name[:min(len(name), 256)]
+	now := time.Now()
+	u := x.upstreams[name]
+	if u == nil {
+		if len(x.upstreams) >= MaxUpstreams {
+			delete(x.upstreams, slices.MinFunc(slices.Collect(maps.Keys(x.upstreams)), func(a, b string) int {
+				return x.upstreams[a].used.Compare(x.upstreams[b].used)
+			}))
+		}
+		u = &upstream{models: map[string]*lesson{}}
+		x.upstreams[name] = u
+	}
+	u.used = now
+	if x.o.Dir != "" && (u.checked.IsZero() || now.Sub(u.checked) >= recheck) {
+		u.checked = now
+		x.refresh(name, u)
+	}
+	return u
+}
+
+func (u *upstream) lesson(key string) *lesson {
+	l := u.models[key]
+	if l == nil {
+		u.trim(MaxModels - 1)
+		l = &lesson{}
+		u.models[key] = l
+	}
+	return l
+}
+
+// trim leaves at most n models: those that nothing was learned of go first, then by age.
+func (u *upstream) trim(n int) {
+	for len(u.models) > n {
+		delete(u.models, slices.MinFunc(slices.Sorted(maps.Keys(u.models)), func(a, b string) int {
+			return u.models[a].Learned.Compare(u.models[b].Learned)
+		}))
+	}
+}
+
+// maxKey bounds a model's name in a file.
+const maxKey = 128
+
+// lessonKey names a model in what was learned: with a million tokens asked for it is another.
+func lessonKey(model string, betas []string) string {
+	key := strings.Map(func(r rune) rune {
+		if r < ' ' || r > '~' {
+			return '_'
+		}
+		return r
+	}, strings.ToLower(strings.TrimSpace(model[:min(len(model), maxKey)])))
+	if asksForLong(betas) && !strings.HasSuffix(key, "[1m]") {
+		key += "[1m]"
+	}
+	return key
+}
+
+func (x *Resolver) warn(about, format string, args ...any) {
+	if x.o.Warn == nil || x.warned[about] || len(x.warned) >= 4*MaxUpstreams {
+		return
+	}
+	x.warned[about] = true
+	x.o.Warn(fmt.Sprintf(format, args...))
+}

@@ -1,0 +1,158 @@
+package models
+
+import "strings"
+
+// Where a window comes from.
+const (
+	SourceConfig    = "config"    // an override
+	SourceLearned   = "learned"   // a provider named it, or it was found out
+	SourceCatalogue = "catalogue" // the table, or a family's rule
+	SourceDefault   = "default"   // the provider's default, or DefaultContext
+)
+
+// A Window is how many tokens a model takes; 0 is unknown.
+type Window struct {
+	Context int // input and output together
+	Input   int // at most this much of it is input, where the provider says so
+	Output  int // the largest output that may be asked for
+	Source  string
+}
+
+// ForInput is how many tokens of input fit beside reserve tokens of output.
+func (w Window) ForInput(reserve int) int {
+	room := max(0, w.Context-max(0, reserve))
+	if w.Input > 0 {
+		room = min(room, w.Input)
+	}
+	return room
+}
+
+// longContext is what the beta of a million tokens gives.
+const longContext = 1_000_000
+
+// Lookup finds a model in the catalogue. Upstream is the name of a provider ("openai",
+// "bedrock", "azure-openai", …) or an address of one; "" and unknown ones are searched among
+// all. Betas are the values of anthropic-beta headers, separated or not. Servers that a user
+// starts (Ollama, LM Studio, llama.cpp) have the window they were started with, whatever
+// their model could take: for them nothing is found.
+func Lookup(upstream, model string, betas []string) (Window, bool) {
+	provider := Provider(upstream)
+	if isLocal(provider) {
+		return Window{}, false
+	}
+	n := parseName(model)
+	if n.explicit > 0 {
+		return Window{Context: n.explicit, Source: SourceCatalogue}, true
+	}
+	w, ok := n.window(provider)
+	if ok && w.Context < longContext && (n.long || asksForLong(betas)) && n.longByBeta() && provider != "copilot" {
+		w.Context, w.Input = longContext, 0
+	}
+	return w, ok
+}
+
+// window goes from the name as it stands to shorter ones, and with each from the provider's
+// own entry to what the model takes elsewhere.
+func (n name) window(provider string) (Window, bool) {
+	for _, spelled := range n.spellings {
+		for _, where := range [...]string{provider, "any", "anthropic", "openai", "gemini"} {
+			if where == "" {
+				continue
+			}
+			if w, ok := find(where + "/" + spelled); ok {
+				return w, true
+			}
+		}
+		if w, ok := legacy(spelled); ok {
+			return w, true
+		}
+	}
+	for _, spelled := range n.spellings {
+		if w, ok := family(spelled); ok {
+			return w, true
+		}
+	}
+	return Window{}, false
+}
+
+func asksForLong(betas []string) bool {
+	for _, header := range betas {
+		for one := range strings.SplitSeq(header, ",") {
+			if strings.HasPrefix(strings.ToLower(strings.TrimSpace(one)), "context-1m-") {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// A ruled window is given to names that begin with prefix.
+type ruled struct {
+	prefix                 string
+	context, input, output int
+}
+
+func (r ruled) window() Window {
+	return Window{Context: r.context, Input: r.input, Output: r.output, Source: SourceCatalogue}
+}
+
+// retired are models that the catalogue has dropped and whose names, shortened, would be
+// taken for others. They match whole names.
+var retired = [...]ruled{
+	{"gpt-4-1106-preview", 128_000, 0, 4_096},
+	{"gpt-4-0125-preview", 128_000, 0, 4_096},
+	{"gpt-4-turbo-preview", 128_000, 0, 4_096},
+	{"gpt-4-vision-preview", 128_000, 0, 4_096},
+	{"gpt-4-32k", 32_768, 0, 32_768},
+	{"gpt-4-32k-0613", 32_768, 0, 32_768},
+	{"gpt-3-5-turbo-16k", 16_385, 0, 4_096},
+	{"gpt-35-turbo", 16_385, 0, 4_096},
+	{"gpt-35-turbo-16k", 16_385, 0, 4_096},
+	{"chatgpt-4o-latest", 128_000, 0, 16_384},
+	{"o1-preview", 128_000, 0, 32_768},
+	{"o1-mini", 128_000, 0, 65_536},
+	{"codex-mini-latest", 200_000, 0, 100_000},
+	{"gemini-1-5-pro", 2_097_152, 0, 8_192},
+	{"gemini-1-5-flash", 1_048_576, 0, 8_192},
+	{"claude-2-0", 100_000, 0, 4_096},
+	{"claude-2-1", 200_000, 0, 4_096},
+	{"claude-instant-1-2", 100_000, 0, 4_096},
+}
+
+// families give a model that is newer than the catalogue what the smallest current model of
+// its family takes: too little room costs a compaction too early, too much a refusal, which
+// then teaches the limit. The longest prefix that fits comes first.
+var families = [...]ruled{
+	{"claude-", 200_000, 0, 32_000},
+	{"gemini-", 1_048_576, 0, 65_536},
+	{"gpt-5", 400_000, 272_000, 128_000},
+	{"gpt-4o", 128_000, 0, 16_384},
+	{"gpt-4-1", 1_047_576, 0, 32_768},
+	{"gpt-oss", 131_072, 0, 32_768},
+	{"o3", 200_000, 0, 100_000},
+	{"o4", 200_000, 0, 100_000},
+	{"grok-4", 131_072, 0, 8_192},
+	{"deepseek-", 65_536, 0, 8_192},
+	{"kimi-k2", 131_072, 0, 16_384},
+	{"glm-4", 128_000, 0, 32_768},
+	{"glm-5", 128_000, 0, 32_768},
+	{"minimax-m2", 196_608, 0, 65_536},
+}
+
+func legacy(spelled string) (Window, bool) {
+	for _, r := range retired {
+		if spelled == r.prefix {
+			return r.window(), true
+		}
+	}
+	return Window{}, false
+}
+
+func family(spelled string) (Window, bool) {
+	for _, r := range families {
+		if rest, ok := strings.CutPrefix(spelled, r.prefix); ok && (rest == "" || r.prefix[len(r.prefix)-1] == '-' || rest[0] == '-') {
+			return r.window(), true
+		}
+	}
+	return Window{}, false
+}
