@@ -1,0 +1,153 @@
+package wire
+
+import (
+	"bytes"
+	"slices"
+)
+
+// Usage is what a provider says a request cost, in tokens; 0 where it does not say.
+type Usage struct {
+	Input      int // all of it: cache reads and writes included
+	Output     int // reasoning included
+	CacheRead  int
+	CacheWrite int
+	Reasoning  int
+}
+
+// ErrorBytes is the most that [Answer.ErrorBody] holds.
+const ErrorBytes = 64 << 10
+
+// Answer reads along while a response streams by: JSON bodies and server-sent events of
+// all dialects, in pieces cut anywhere. It takes a fixed amount of memory (about
+// [ErrorBytes] and 4 KB), never fails, and keeps nothing of what it is given.
+//
+// Lines of an event stream end in LF or CRLF.
+type Answer struct {
+	Usage Usage
+	// StopReason is the provider's own word ("stop", "max_tokens", "MAX_TOKENS",
+	// "model_context_window_exceeded", …), at most 64 bytes.
+	StopReason string
+	// Begun tells that content was seen: a client may have shown it. What only announces
+	// it (response.created, in_progress, message_start, ping, a chunk without choices)
+	// does not count, and neither do errors.
+	Begun bool
+	// Done tells that the provider ended the response in its own way.
+	Done bool
+	// ErrorBody is the first JSON object that says it is an error, whatever the status
+	// was; cut at ErrorBytes.
+	ErrorBody []byte
+
+	dialect Dialect
+	stream  bool
+	line    lineState
+	field   [6]byte // the beginning of a line, until it is known what line it is
+	nfield  int
+
+	lex    lexer
+	record []byte // the object at hand, cut at ErrorBytes
+	failed bool   // and whether it says it is an error
+	last   bool   // and whether it ends the response
+	said   said
+	reason bool // StopReason is the better one of two words for it
+}
+
+type lineState uint8
+
+const (
+	lineBegins lineState = iota
+	lineData
+	lineOther
+)
+
+// NewAnswer makes a reader for one response. stream says that it is an event stream (by
+// its Content-Type, not by what was asked for); else it is one JSON value, or Gemini's
+// array of them.
+func NewAnswer(d Dialect, stream bool) *Answer {
+	return &Answer{dialect: d, stream: stream}
+}
+
+// Write takes the next bytes. It returns len(p) and nil.
+func (a *Answer) Write(p []byte) (int, error) {
+	n := len(p)
+	if !a.stream {
+		a.payload(p)
+		return n, nil
+	}
+	for len(p) > 0 {
+		end := bytes.IndexByte(p, '\n')
+		piece := p
+		if end >= 0 {
+			piece = p[:end]
+		}
+		a.piece(piece)
+		if end < 0 {
+			break
+		}
+		p = p[end+1:]
+		if a.line == lineData {
+			a.payload(newline) // data lines of one event are joined by it
+		}
+		if a.line == lineBegins && a.nfield == 0 {
+			a.lex.reset() // an empty line ends the event
+			a.clear()
+		}
+		a.line, a.nfield = lineBegins, 0
+	}
+	return n, nil
+}
+
+var (
+	newline   = []byte{'\n'}
+	dataField = []byte("data:")
+)
+
+// piece takes bytes of one line.
+func (a *Answer) piece(p []byte) {
+	for a.line == lineBegins && len(p) > 0 {
+		a.field[a.nfield] = p[0]
+		a.nfield++
+		switch {
+		case !bytes.HasPrefix(dataField, a.field[:a.nfield]):
+			a.line = lineOther
+			if a.nfield == 1 && p[0] == '\r' {
+				a.line, a.nfield = lineBegins, 0 // the CR of an empty line
+			}
+		case a.nfield == len(dataField):
+			a.line = lineData
+		}
+		p = p[1:]
+	}
+	if a.line == lineData && len(p) > 0 {
+		a.payload(p)
+	}
+}
+
+// payload takes bytes of JSON.
+func (a *Answer) payload(p []byte) {
+	for len(p) > 0 {
+		n := a.lex.feed(p, a)
+		if a.lex.from < n {
+			piece := p[a.lex.from:n]
+			a.record = append(a.record, piece[:min(len(piece), ErrorBytes-len(a.record))]...)
+		}
+		p = p[n:]
+		if a.lex.closed {
+			a.lex.closed = false
+			a.finish()
+			a.clear()
+		}
+	}
+}
+
+// clear forgets the object at hand.
+func (a *Answer) clear() {
+	a.record, a.failed, a.last = a.record[:0], false, false
+}
+
+// finish draws the conclusions of a complete object.
+func (a *Answer) finish() {
+	if a.failed && a.ErrorBody == nil {
+		a.ErrorBody = slices.Clone(a.record)
+	}
+	a.Done = a.Done || a.last || a.failed || !a.stream
+}

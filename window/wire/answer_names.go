@@ -1,0 +1,270 @@
+package wire
+
+import "strings"
+
+// name is a key that an Answer looks for.
+type name uint8
+
+const (
+	nameUnknown name = iota
+	nameElement      // of an array
+	nameBlockReason
+	nameCacheCreation
+	nameCacheRead
+	nameCachedContent
+	nameCachedTokens
+	nameCandidates
+	nameCandidatesTokens
+	nameChoices
+	nameContent
+	nameDelta
+	nameError
+	nameFinishReason
+	nameIncomplete
+	nameInputDetails
+	nameInputTokens
+	nameMessage
+	nameOutput
+	nameOutputDetails
+	nameOutputTokens
+	nameParts
+	namePromptFeedback
+	nameReason
+	nameReasoningTokens
+	nameResponse
+	nameStatus
+	nameStopReason
+	nameThoughts
+	nameToolPrompt
+	nameType
+	nameUsage
+)
+
+// nameOf knows the names of all dialects; those that mean the same are the same.
+func nameOf(key []byte) name {
+	switch string(key) {
+	case "usage", "usageMetadata":
+		return nameUsage
+	case "type":
+		return nameType
+	case "response":
+		return nameResponse
+	case "message":
+		return nameMessage
+	case "delta":
+		return nameDelta
+	case "error":
+		return nameError
+	case "choices":
+		return nameChoices
+	case "candidates":
+		return nameCandidates
+	case "content":
+		return nameContent
+	case "parts":
+		return nameParts
+	case "output":
+		return nameOutput
+	case "status":
+		return nameStatus
+	case "finish_reason", "finishReason":
+		return nameFinishReason
+	case "stop_reason":
+		return nameStopReason
+	case "incomplete_details":
+		return nameIncomplete
+	case "reason":
+		return nameReason
+	case "promptFeedback":
+		return namePromptFeedback
+	case "blockReason":
+		return nameBlockReason
+	case "prompt_tokens", "input_tokens", "promptTokenCount":
+		return nameInputTokens
+	case "completion_tokens", "output_tokens":
+		return nameOutputTokens
+	case "candidatesTokenCount":
+		return nameCandidatesTokens
+	case "thoughtsTokenCount":
+		return nameThoughts
+	case "toolUsePromptTokenCount":
+		return nameToolPrompt
+	case "cache_read_input_tokens", "prompt_cache_hit_tokens":
+		return nameCacheRead
+	case "cache_creation_input_tokens":
+		return nameCacheCreation
+	case "cachedContentTokenCount":
+		return nameCachedContent
+	case "cached_tokens":
+		return nameCachedTokens
+	case "prompt_tokens_details", "input_tokens_details":
+		return nameInputDetails
+	case "completion_tokens_details", "output_tokens_details":
+		return nameOutputDetails
+	case "reasoning_tokens":
+		return nameReasoningTokens
+	}
+	return nameUnknown
+}
+
+// The places where something is said.
+const (
+	atType        = path(nameType)
+	atError       = path(nameError)
+	atFailure     = path(nameResponse)<<8 | path(nameError)
+	atChoice      = path(nameChoices)<<8 | path(nameElement)
+	atCandidate   = path(nameCandidates)<<8 | path(nameElement)
+	atPart        = atCandidate<<24 | path(nameContent)<<16 | path(nameParts)<<8 | path(nameElement)
+	atBlock       = path(nameContent)<<8 | path(nameElement)
+	atItem        = path(nameOutput)<<8 | path(nameElement)
+	atUsage       = path(nameUsage)
+	atStartUsage  = path(nameMessage)<<8 | path(nameUsage)
+	atFinalUsage  = path(nameResponse)<<8 | path(nameUsage)
+	atChoiceUsage = atChoice<<8 | path(nameUsage) // Kimi
+	atStatus      = path(nameStatus)
+	atFinalStatus = path(nameResponse)<<8 | path(nameStatus)
+	atIncomplete  = path(nameIncomplete)<<8 | path(nameReason)
+	atFinalReason = path(nameResponse)<<16 | path(nameIncomplete)<<8 | path(nameReason)
+	atStop        = path(nameStopReason)
+	atDeltaStop   = path(nameDelta)<<8 | path(nameStopReason)
+	atFinish      = atChoice<<8 | path(nameFinishReason)
+	atCandFinish  = atCandidate<<8 | path(nameFinishReason)
+	atBlocked     = path(namePromptFeedback)<<8 | path(nameBlockReason)
+)
+
+// opened hears that an object or array begins.
+func (a *Answer) opened(at path) {
+	switch at {
+	case atError, atFailure:
+		a.failed = true
+	case atChoice, atPart, atItem:
+		a.Begun = true
+	case atBlock:
+		a.Begun = a.Begun || a.dialect == Messages
+	}
+}
+
+// value hears a string, without its quotes and as it is written, or a number or literal.
+func (a *Answer) value(at path, v []byte, text bool) {
+	switch at {
+	case nowhere, 0:
+	case atType:
+		if text {
+			a.event(v)
+		}
+	case atError, atFailure:
+		a.failed = a.failed || text
+	case atStatus, atFinalStatus:
+		if text && a.dialect == Responses && string(v) != "in_progress" && string(v) != "queued" && !a.reason {
+			a.StopReason = string(v)
+		}
+	case atIncomplete, atFinalReason:
+		if text {
+			a.StopReason, a.reason = string(v), true
+		}
+	case atStop, atDeltaStop, atFinish, atCandFinish, atBlocked:
+		if text {
+			a.StopReason = string(v)
+			a.last = a.last || at == atFinish || at == atCandFinish || at == atBlocked
+		}
+	default:
+		if !text {
+			a.count(at, v)
+		}
+	}
+}
+
+// event hears the type of an event (or, without a stream, of the whole answer).
+func (a *Answer) event(v []byte) {
+	kind := string(v)
+	if kind == "error" {
+		a.failed = true
+		return
+	}
+	switch a.dialect {
+	case Messages:
+		a.last = kind == "message_stop"
+		a.Begun = a.Begun || a.last || strings.HasPrefix(kind, "content_block_")
+	case Responses:
+		switch kind {
+		case "response.created", "response.in_progress", "response.queued":
+		case "response.failed":
+			a.failed = true
+		case "response.completed", "response.incomplete":
+			a.last = true
+			a.Begun = a.Begun || kind == "response.completed"
+		default:
+			a.Begun = a.Begun || strings.HasPrefix(kind, "response.")
+		}
+	}
+}
+
+// said is what a provider said of tokens, last.
+type said struct {
+	input, tools, read, write, output, thoughts, reasoning int
+	start                                                  bool // message_start said how long the input is
+}
+
+// count hears a number of a usage.
+func (a *Answer) count(at path, v []byte) {
+	n := 0
+	if len(v) == 0 || len(v) > 12 {
+		return
+	}
+	for _, c := range v {
+		if c < '0' || c > '9' {
+			return
+		}
+		n = n*10 + int(c-'0')
+	}
+	s := &a.said
+	up, key := at>>8, name(at&0xff)
+	if up.usage() {
+		// A message_delta repeats the input, or sums it up over the turns that tools of the
+		// provider took; the length of this input is what message_start says. Some say 0
+		// there.
+		switch key {
+		case nameOutputTokens, nameCandidatesTokens:
+			s.output = n
+		case nameThoughts:
+			s.thoughts = n
+		default:
+			if up == atUsage && s.start {
+				return
+			}
+			s.start = s.start || up == atStartUsage && n > 0
+			s.hear(key, n)
+		}
+	} else if (up >> 8).usage() {
+		switch {
+		case name(up&0xff) == nameInputDetails && key == nameCachedTokens:
+			s.read = n
+		case name(up&0xff) == nameOutputDetails && key == nameReasoningTokens:
+			s.reasoning = n
+		}
+	} else {
+		return
+	}
+	a.Usage = Usage{Input: s.input + s.tools, Output: s.output + s.thoughts, CacheRead: s.read, CacheWrite: s.write, Reasoning: s.reasoning + s.thoughts}
+	if a.dialect == Messages {
+		a.Usage.Input += s.read + s.write
+	}
+}
+
+func (p path) usage() bool {
+	return p == atUsage || p == atStartUsage || p == atFinalUsage || p == atChoiceUsage
+}
+
+// hear takes a number of the input.
+func (s *said) hear(key name, n int) {
+	switch key {
+	case nameInputTokens:
+		s.input = n
+	case nameToolPrompt:
+		s.tools = n
+	case nameCacheRead, nameCachedContent:
+		s.read = n
+	case nameCacheCreation:
+		s.write = n
+	}
+}

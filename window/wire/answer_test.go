@@ -1,0 +1,204 @@
+package wire
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"strings"
+	"testing"
+)
+
+// events makes an event stream of JSON texts, named where they have a type.
+func events(data ...string) string {
+	var b strings.Builder
+	for _, d := range data {
+		fmt.Fprintf(&b, "data: %s\n\n", d)
+	}
+	return b.String()
+}
+
+var answers = []struct {
+	name    string
+	dialect Dialect
+	stream  bool
+	body    string
+	usage   Usage
+	stop    string
+	begun   bool
+	done    bool
+	failure string
+}{
+	{
+		name: "chat", dialect: Chat,
+		body:  `{"id":"x","choices":[{"index":0,"message":{"role":"assistant","content":"a \"usage\": {"},"finish_reason":"stop"}],"usage":{"prompt_tokens":120,"completion_tokens":7,"total_tokens":127,"prompt_tokens_details":{"cached_tokens":100},"completion_tokens_details":{"reasoning_tokens":3}}}`,
+		usage: Usage{Input: 120, Output: 7, CacheRead: 100, Reasoning: 3}, stop: "stop", begun: true, done: true,
+	},
+	{
+		name: "chat stream", dialect: Chat, stream: true,
+		body: events(`{"choices":[],"prompt_filter_results":[]}`, `{"choices":[{"delta":{"role":"assistant","content":""},"finish_reason":null}],"usage":null}`,
+			`{"choices":[{"delta":{"content":"hi"}}]}`, `{"choices":[{"delta":{},"finish_reason":"length"}]}`,
+			`{"choices":[],"usage":{"prompt_tokens":9,"completion_tokens":2}}`, `[DONE]`),
+		usage: Usage{Input: 9, Output: 2}, stop: "length", begun: true, done: true,
+	},
+	{
+		name: "chat stream cut off", dialect: Chat, stream: true,
+		body:  events(`{"choices":[{"delta":{"content":"hi"}}]}`) + `data: {"choices":[{"delta":{},"finish_rea`,
+		begun: true,
+	},
+	{
+		name: "error inside a 200", dialect: Chat, stream: true,
+		body:    ": keep alive\n\n" + events(`{"error":{"object":"error","message":"The input (9 tokens) is longer than the model's context length (8 tokens).","type":"BadRequestError","code":400}}`, `[DONE]`),
+		done:    true,
+		failure: `{"error":{"object":"error","message":"The input (9 tokens) is longer than the model's context length (8 tokens).","type":"BadRequestError","code":400}}`,
+	},
+	{
+		name: "error as a string", dialect: Chat,
+		body: `{"error":"model not found"}`, done: true, failure: `{"error":"model not found"}`,
+	},
+	{
+		name: "responses", dialect: Responses,
+		body:  `{"id":"r","object":"response","status":"completed","error":null,"incomplete_details":null,"output":[{"type":"message","status":"in_progress","content":[{"type":"output_text","text":"x"}]}],"usage":{"input_tokens":50,"input_tokens_details":{"cached_tokens":40},"output_tokens":6,"output_tokens_details":{"reasoning_tokens":2}}}`,
+		usage: Usage{Input: 50, Output: 6, CacheRead: 40, Reasoning: 2}, stop: "completed", begun: true, done: true,
+	},
+	{
+		name: "responses held back", dialect: Responses, stream: true,
+		body: events(`{"type":"response.created","response":{"id":"r","status":"in_progress","error":null,"output":[]}}`, `{"type":"response.in_progress","response":{"status":"in_progress"}}`, `{"type":"keepalive"}`),
+	},
+	{
+		name: "responses incomplete", dialect: Responses, stream: true,
+		body:  "event: response.incomplete\n" + events(`{"response":{"status":"incomplete","incomplete_details":{"reason":"max_output_tokens"},"usage":{"input_tokens":5,"output_tokens":1}},"type":"response.incomplete"}`),
+		usage: Usage{Input: 5, Output: 1}, stop: "max_output_tokens", done: true,
+	},
+	{
+		name: "responses failed", dialect: Responses, stream: true,
+		body: events(`{"type":"response.created","response":{}}`, `{"type":"response.failed","response":{"status":"failed","error":{"code":"context_length_exceeded","message":"Your input exceeds the context window"}}}`),
+		stop: "failed", done: true,
+		failure: `{"type":"response.failed","response":{"status":"failed","error":{"code":"context_length_exceeded","message":"Your input exceeds the context window"}}}`,
+	},
+	{
+		name: "responses error event", dialect: Responses, stream: true,
+		body: events(`{"type":"error","code":"context_length_exceeded","message":"m","param":null}`),
+		done: true, failure: `{"type":"error","code":"context_length_exceeded","message":"m","param":null}`,
+	},
+	{
+		name: "messages", dialect: Messages,
+		body:  `{"type":"message","role":"assistant","content":[{"type":"text","text":"x"}],"stop_reason":"end_turn","usage":{"input_tokens":3,"cache_creation_input_tokens":20,"cache_read_input_tokens":100,"cache_creation":{"ephemeral_5m_input_tokens":20},"output_tokens":4}}`,
+		usage: Usage{Input: 123, Output: 4, CacheRead: 100, CacheWrite: 20}, stop: "end_turn", begun: true, done: true,
+	},
+	{
+		name: "messages stream", dialect: Messages, stream: true,
+		body: strings.ReplaceAll("event: message_start\n"+events(`{"type":"message_start","message":{"type":"message","content":[],"stop_reason":null,"usage":{"input_tokens":3,"cache_creation_input_tokens":20,"cache_read_input_tokens":100,"output_tokens":1}}}`,
+			`{"type": "ping"}`, `{"type":"content_block_start","index":0,"content_block":{"type":"text","text":""}}`,
+			`{"type":"content_block_delta","index":0,"delta":{"type":"text_delta","text":"\\\"}{"}}`,
+			`{"type":"message_delta","delta":{"stop_reason":"tool_use","stop_sequence":null},"usage":{"input_tokens":900,"output_tokens":44}}`,
+			`{"type":"message_stop"}`), "\n", "\r\n"),
+		usage: Usage{Input: 123, Output: 44, CacheRead: 100, CacheWrite: 20}, stop: "tool_use", begun: true, done: true,
+	},
+	{
+		name: "messages stream that says the input last", dialect: Messages, stream: true,
+		body: events(`{"type":"message_start","message":{"usage":{"input_tokens":0,"output_tokens":0}}}`,
+			`{"type":"message_delta","delta":{"stop_reason":"model_context_window_exceeded"},"usage":{"input_tokens":70,"cache_read_input_tokens":30,"output_tokens":4}}`),
+		usage: Usage{Input: 100, Output: 4, CacheRead: 30}, stop: "model_context_window_exceeded",
+	},
+	{
+		name: "messages error event", dialect: Messages, stream: true,
+		body: "event: error\n" + events(`{"type":"error","error":{"type":"overloaded_error","message":"Overloaded"}}`),
+		done: true, failure: `{"type":"error","error":{"type":"overloaded_error","message":"Overloaded"}}`,
+	},
+	{
+		name: "gemini stream", dialect: Gemini, stream: true,
+		body: events(`{"candidates":[{"content":{"parts":[{"text":"a"}],"role":"model"}}],"usageMetadata":{"promptTokenCount":11,"totalTokenCount":11}}`,
+			`{"candidates":[{"content":{"parts":[{"text":"b"}]},"finishReason":"STOP"}],"usageMetadata":{"promptTokenCount":11,"cachedContentTokenCount":8,"candidatesTokenCount":5,"thoughtsTokenCount":2}}`),
+		usage: Usage{Input: 11, Output: 7, CacheRead: 8, Reasoning: 2}, stop: "STOP", begun: true, done: true,
+	},
+	{
+		name: "gemini array", dialect: Gemini,
+		body:  "[{\"candidates\":[{\"content\":{\"parts\":[{\"text\":\"a\"}]}}]}\n,\r\n{\"candidates\":[{\"finishReason\":\"MAX_TOKENS\"}],\"usageMetadata\":{\"promptTokenCount\":11,\"toolUsePromptTokenCount\":4}}]",
+		usage: Usage{Input: 15}, stop: "MAX_TOKENS", begun: true, done: true,
+	},
+	{
+		name: "gemini error array", dialect: Gemini,
+		body: "[{\n  \"error\": {\"code\": 400, \"message\": \"too many\", \"status\": \"INVALID_ARGUMENT\"}\n}\n]",
+		done: true, failure: "{\n  \"error\": {\"code\": 400, \"message\": \"too many\", \"status\": \"INVALID_ARGUMENT\"}\n}",
+	},
+	{name: "html", dialect: Chat, body: "<html>\"{[</html>"},
+	{name: "deep", dialect: Chat, body: `{"a":` + strings.Repeat("[", 100_000)},
+	{name: "escaped names are others", dialect: Messages, body: `{"\u0075sage":{"input_tokens":3},"usage\\":{"input_tokens":4},"x":{"usage":{"input_tokens":5}}}`, done: true},
+}
+
+func same(a, b *Answer) bool {
+	return a.Usage == b.Usage && a.StopReason == b.StopReason && a.Begun == b.Begun && a.Done == b.Done && string(a.ErrorBody) == string(b.ErrorBody)
+}
+
+func TestAnswer(t *testing.T) {
+	for _, c := range answers {
+		t.Run(c.name, func(t *testing.T) {
+			want := &Answer{Usage: c.usage, StopReason: c.stop, Begun: c.begun, Done: c.done, ErrorBody: []byte(c.failure)}
+			whole := NewAnswer(c.dialect, c.stream)
+			whole.Write([]byte(c.body))
+			if !same(whole, want) {
+				t.Errorf("at once: %+v %q begun %t done %t\nerror %s", whole.Usage, whole.StopReason, whole.Begun, whole.Done, whole.ErrorBody)
+			}
+			bytewise := NewAnswer(c.dialect, c.stream)
+			for i := range len(c.body) {
+				bytewise.Write([]byte(c.body[i : i+1]))
+			}
+			if !same(bytewise, want) {
+				t.Errorf("byte by byte: %+v %q begun %t done %t\nerror %s", bytewise.Usage, bytewise.StopReason, bytewise.Begun, bytewise.Done, bytewise.ErrorBody)
+			}
+		})
+	}
+}
+
+func TestAnswerKeepsNoLongError(t *testing.T) {
+	a := NewAnswer(Chat, false)
+	a.Write([]byte(`{"error":{"message":"`))
+	for range 100 {
+		a.Write([]byte(strings.Repeat("x", 10_000)))
+	}
+	a.Write([]byte(`"}}`))
+	if len(a.ErrorBody) != ErrorBytes || cap(a.record) > 2*ErrorBytes {
+		t.Errorf("an error of a megabyte left %d bytes, and a record of %d", len(a.ErrorBody), cap(a.record))
+	}
+}
+
+func FuzzAnswer(f *testing.F) {
+	for _, c := range answers {
+		if len(c.body) < 10_000 {
+			f.Add(uint8(c.dialect), c.stream, []byte(c.body), uint64(7))
+		}
+	}
+	f.Fuzz(func(t *testing.T, d uint8, stream bool, body []byte, seed uint64) {
+		whole := NewAnswer(Dialect(d), stream)
+		whole.Write(body)
+		r := rand.New(rand.NewPCG(seed, 1))
+		pieces := NewAnswer(Dialect(d), stream)
+		for rest := body; len(rest) > 0; {
+			n := 1 + r.IntN(min(len(rest), 1+r.IntN(64)))
+			if got, err := pieces.Write(rest[:n]); got != n || err != nil {
+				t.Fatalf("Write(%d bytes) = %d, %v", n, got, err)
+			}
+			rest = rest[n:]
+		}
+		if !same(whole, pieces) {
+			t.Errorf("at once %+v %q %t %t %q, in pieces %+v %q %t %t %q",
+				whole.Usage, whole.StopReason, whole.Begun, whole.Done, whole.ErrorBody,
+				pieces.Usage, pieces.StopReason, pieces.Begun, pieces.Done, pieces.ErrorBody)
+		}
+	})
+}
+
+func BenchmarkAnswer(b *testing.B) {
+	var s strings.Builder
+	for range 2000 {
+		s.WriteString("event: content_block_delta\n" + events(`{"type":"content_block_delta","index":0,"delta":{"type":"text_delta","text":"some words of the model"}}`))
+	}
+	body := []byte(s.String())
+	b.SetBytes(int64(len(body)))
+	b.ReportAllocs()
+	for b.Loop() {
+		a := NewAnswer(Messages, true)
+		for rest := body; len(rest) > 0; rest = rest[min(len(rest), 4096):] {
+			a.Write(rest[:min(len(rest), 4096)])
+		}
+	}
+}

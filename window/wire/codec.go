@@ -1,0 +1,141 @@
+package wire
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"sync"
+
+	"github.com/klauspost/compress/gzip"
+	"github.com/klauspost/compress/zstd"
+)
+
+// ErrEncoding is returned for a content encoding that is not known here (br, deflate,
+// several at once). Such a body is forwarded as it came.
+var ErrEncoding = errors.New("a content encoding that is not known")
+
+// TooLargeError says that a body would be larger, decoded, than was allowed.
+type TooLargeError struct{ Max int64 } // in bytes
+
+func (e *TooLargeError) Error() string {
+	return fmt.Sprintf("the body is larger than %d bytes when it is decoded", e.Max)
+}
+
+// Decode unpacks a body by its Content-Encoding: gzip, x-gzip or zstd; "" and identity
+// return the body itself. No more than about max bytes of memory are taken, whatever the
+// body claims; what would be larger is a [*TooLargeError].
+func Decode(encoding string, body []byte, max int64) ([]byte, error) {
+	switch codingOf(encoding) {
+	case "":
+		if int64(len(body)) > max {
+			return nil, &TooLargeError{max}
+		}
+		return body, nil
+	case "gzip":
+		return gunzip(body, max)
+	case "zstd":
+		return unzstd(body, max)
+	}
+	return nil, fmt.Errorf("wire: %.40q: %w", encoding, ErrEncoding)
+}
+
+// Encode packs a body, for an edited request of a client that sent a packed one.
+func Encode(encoding string, body []byte) ([]byte, error) {
+	switch codingOf(encoding) {
+	case "":
+		return body, nil
+	case "gzip":
+		var out bytes.Buffer
+		w, err := gzip.NewWriterLevel(&out, gzip.BestSpeed)
+		if err != nil {
+			return nil, err
+		}
+		if _, err := w.Write(body); err != nil {
+			return nil, err
+		}
+		return out.Bytes(), w.Close()
+	case "zstd":
+		w, err := zstd.NewWriter(nil, zstd.WithEncoderConcurrency(1), zstd.WithEncoderLevel(zstd.SpeedFastest),
+			zstd.WithWindowSize(zstdWindow))
+		if err != nil {
+			return nil, err
+		}
+		defer w.Close()
+		return w.EncodeAll(body, nil), nil
+	}
+	return nil, fmt.Errorf("wire: %.40q: %w", encoding, ErrEncoding)
+}
+
+// zstdWindow is small enough for any server: RFC 9659 has HTTP stop at 8 MB.
+const zstdWindow = 4 << 20
+
+func codingOf(encoding string) string {
+	switch encoding = strings.ToLower(strings.TrimSpace(encoding)); encoding {
+	case "identity":
+		return ""
+	case "x-gzip":
+		return "gzip"
+	}
+	return encoding
+}
+
+var gzipReaders = sync.Pool{New: func() any { return new(gzip.Reader) }}
+
+func gunzip(body []byte, limit int64) ([]byte, error) {
+	z := gzipReaders.Get().(*gzip.Reader)
+	defer gzipReaders.Put(z)
+	if err := z.Reset(bytes.NewReader(body)); err != nil {
+		return nil, fmt.Errorf("wire: gzip: %w", err)
+	}
+	// JSON packs about four to one; the buffer grows from there.
+	out := make([]byte, 0, max(512, min(limit+1, int64(len(body))*5)))
+	for {
+		if len(out) == cap(out) {
+			grown := make([]byte, len(out), min(limit+1, int64(cap(out))*2))
+			copy(grown, out)
+			out = grown
+		}
+		n, err := z.Read(out[len(out):cap(out)])
+		out = out[:len(out)+n]
+		if int64(len(out)) > limit {
+			return nil, &TooLargeError{limit}
+		}
+		if errors.Is(err, io.EOF) {
+			return out, nil
+		}
+		if err != nil {
+			return nil, fmt.Errorf("wire: gzip: %w", err)
+		}
+	}
+}
+
+// zstdReader is a decoder and the bound it was made with.
+type zstdReader struct {
+	*zstd.Decoder
+	limit int64
+}
+
+var zstdReaders sync.Pool
+
+func unzstd(body []byte, limit int64) ([]byte, error) {
+	z, _ := zstdReaders.Get().(*zstdReader)
+	if z == nil || z.limit != limit {
+		dec, err := zstd.NewReader(nil, zstd.WithDecoderConcurrency(1), zstd.WithDecoderLowmem(true),
+			zstd.WithDecoderMaxMemory(uint64(max(limit, 1))))
+		if err != nil {
+			return nil, fmt.Errorf("wire: zstd: %w", err)
+		}
+		z = &zstdReader{dec, limit}
+	}
+	out, err := z.DecodeAll(body, nil)
+	zstdReaders.Put(z)
+	switch {
+	case errors.Is(err, zstd.ErrDecoderSizeExceeded), errors.Is(err, zstd.ErrWindowSizeExceeded), int64(len(out)) > limit:
+		return nil, &TooLargeError{limit}
+	case err != nil:
+		return nil, fmt.Errorf("wire: zstd: %w", err)
+	}
+	return out, nil
+}

@@ -1,0 +1,207 @@
+package wire
+
+import "bytes"
+
+// lexer walks JSON that comes in pieces cut anywhere. It knows where it is by a path of
+// known names, and tells an Answer of what it meets there; it keeps a few words at most.
+type lexer struct {
+	closed  bool // the outermost object has just ended
+	array   bool // it stands in an array, which does not count
+	awaited bool // in an object: a key comes next
+	naming  bool // the string at hand is a key
+	quoted  bool // in a string
+	escaped bool // behind an odd number of backslashes
+	dead    bool // nested too deep
+	long    bool // word does not hold all of the string or number
+	atom    bool // in a number or a literal
+	depth   int
+	from    int // where in the last piece the outermost object began or went on
+	nword   int
+	code    path // of the value that comes next in an object
+	word    [64]byte
+	objects [lexerDepth / 64]uint64
+	codes   [pathLength]path
+}
+
+const (
+	// lexerDepth is beyond what a response nests; what lies deeper is not looked at.
+	lexerDepth = 512
+	pathLength = 8
+)
+
+// path is a row of names, one byte each, the last one lowest.
+type path uint64
+
+// nowhere is a path with a name that nobody asks for.
+const nowhere = ^path(0)
+
+func (p path) down(n name) path {
+	if n == nameUnknown || p == nowhere || p>>(8*(pathLength-2)) != 0 {
+		return nowhere
+	}
+	return p<<8 | path(n)
+}
+
+func (l *lexer) reset() { *l = lexer{} }
+
+// top is the path of the container at hand.
+func (l *lexer) top() path {
+	if l.depth == 0 {
+		return 0
+	}
+	if l.depth > pathLength {
+		return nowhere
+	}
+	return l.codes[l.depth-1]
+}
+
+func (l *lexer) object() bool {
+	return l.depth > 0 && l.objects[(l.depth-1)>>6]>>((l.depth-1)&63)&1 == 1
+}
+
+// here is the path of the value that begins.
+func (l *lexer) here() path {
+	switch {
+	case l.depth == 0:
+		return 0
+	case l.object():
+		return l.code
+	}
+	return l.top().down(nameElement)
+}
+
+// feed takes bytes up to the end of the outermost object, and returns how many.
+func (l *lexer) feed(p []byte, a *Answer) int {
+	l.from = len(p)
+	if l.depth > 0 {
+		l.from = 0
+	}
+	for i := 0; i < len(p); {
+		if l.dead {
+			return len(p)
+		}
+		if l.quoted {
+			i = l.text(p, i, a)
+			continue
+		}
+		c := p[i]
+		if l.atom {
+			switch c {
+			case ',', ':', ']', '}', '[', '{', '"', ' ', '\t', '\n', '\r':
+				l.atom = false
+				a.value(l.here(), l.said(), false)
+				if l.depth == 0 && l.array && string(l.said()) == "DONE" {
+					a.Done = true
+				}
+			default:
+				l.keep(p[i : i+1])
+				i++
+				continue
+			}
+		}
+		switch c {
+		case ' ', '\t', '\n', '\r', ':':
+		case ',':
+			l.awaited = l.object()
+		case '"':
+			l.quoted, l.naming = true, l.object() && l.awaited
+			l.nword, l.long = 0, false
+		case '{', '[':
+			if c == '[' && l.depth == 0 {
+				l.array = true
+				break
+			}
+			if l.depth == 0 {
+				l.from = i
+			}
+			l.push(c, a)
+		case '}', ']':
+			if l.depth == 0 {
+				l.array = false
+				break
+			}
+			l.depth--
+			l.awaited = false
+			if l.depth == 0 {
+				l.closed = true
+				return i + 1
+			}
+		default:
+			l.atom = true
+			l.nword, l.long = 0, false
+			continue
+		}
+		i++
+	}
+	return len(p)
+}
+
+// push enters a container.
+func (l *lexer) push(c byte, a *Answer) {
+	if l.depth == lexerDepth {
+		l.dead = true
+		return
+	}
+	at := l.here()
+	if l.depth < pathLength {
+		l.codes[l.depth] = at
+	}
+	bit := uint64(1) << (l.depth & 63)
+	if c == '{' {
+		l.objects[l.depth>>6] |= bit
+	} else {
+		l.objects[l.depth>>6] &^= bit
+	}
+	l.depth++
+	l.awaited = c == '{'
+	if at != nowhere {
+		a.opened(at)
+	}
+}
+
+// text takes bytes of a string and returns where it stopped.
+func (l *lexer) text(p []byte, i int, a *Answer) int {
+	end := bytes.IndexByte(p[i:], '"')
+	piece := p[i:]
+	if end >= 0 {
+		piece = p[i : i+end]
+	}
+	run := 0
+	for run < len(piece) && piece[len(piece)-1-run] == '\\' {
+		run++
+	}
+	odd := run&1 == 1
+	if run == len(piece) {
+		odd = odd != l.escaped
+	}
+	l.keep(piece)
+	if end < 0 {
+		l.escaped = odd
+		return len(p)
+	}
+	l.escaped = false
+	i += end + 1
+	if odd {
+		l.keep(p[i-1 : i])
+		return i
+	}
+	l.quoted = false
+	if l.naming {
+		l.awaited = false
+		l.code = nowhere
+		if up := l.top(); up != nowhere && !l.long {
+			l.code = up.down(nameOf(l.said()))
+		}
+	} else if at := l.here(); at != nowhere {
+		a.value(at, l.said(), true)
+	}
+	return i
+}
+
+func (l *lexer) keep(p []byte) {
+	n := copy(l.word[l.nword:], p)
+	l.nword += n
+	l.long = l.long || n < len(p)
+}
+
+func (l *lexer) said() []byte { return l.word[:l.nword] }
