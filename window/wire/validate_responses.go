@@ -42,7 +42,7 @@ func (c *checker) responses(top object) {
 		c.add(RuleEmptyHistory, "input", "", "")
 		return
 	}
-	s := &items{checker: c, open: map[string]callItem{}, seen: map[string]bool{}, ids: map[string]bool{}, elsewhere: elsewhere}
+	s := &items{checker: c, open: map[string]callItem{}, seen: map[string]bool{}, closed: map[string]string{}, ids: map[string]bool{}, elsewhere: elsewhere}
 	for i, raw := range list {
 		item, ok := c.object(at("input", i), raw)
 		if !ok {
@@ -67,6 +67,7 @@ type items struct {
 	open      map[string]callItem // calls without an output so far
 	order     []string            // their ids, in order of the calls
 	seen      map[string]bool     // call ids met so far
+	closed    map[string]string   // call ids that have an output, and of which kind
 	ids       map[string]bool     // item ids met so far
 	reasoning string              // place of a reasoning item that waits for what follows
 	rsID      string
@@ -200,6 +201,7 @@ func (s *items) output(place, kind string, item object) {
 		for _, fits := range outputsOf[kind] {
 			if call.kind == fits {
 				delete(s.open, id)
+				s.closed[id] = kind
 				return
 			}
 		}
@@ -207,6 +209,8 @@ func (s *items) output(place, kind string, item object) {
 		return
 	}
 	switch {
+	case s.closed[id] == kind && kind == "custom_tool_call_output":
+		// Codex lets a script of one call send notes ahead of its result, as outputs.
 	case s.seen[id]:
 		s.add(RuleDuplicateResult, place, id, kind)
 	case !s.elsewhere:

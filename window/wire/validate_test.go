@@ -126,6 +126,7 @@ func TestResponsesRules(t *testing.T) {
 		{Responses, "output anywhere later", in(itemUser, itemCall("a"), itemCall("b"), itemOut("b"), itemDone, itemUser, itemOut("a")), "", "", "", ""},
 		{Responses, "reasoning, call, output", in(itemUser, itemRS, itemCall("a"), itemOut("a"), itemDone), "", "", "", ""},
 		{Responses, "custom and shell", in(itemUser, custom, customOut, shell, `{"type":"function_call_output","call_id":"s","output":"ok"}`), "", "", "", ""},
+		{Responses, "notes of a custom call", in(itemUser, custom, customOut, itemDone, customOut), "", "", "", ""},
 		{Responses, "computer", in(itemUser, `{"type":"computer_call","call_id":"p","action":{}}`, `{"type":"computer_call_output","call_id":"p","output":{}}`), "", "", "", ""},
 		{Responses, "hosted call", in(itemUser, `{"type":"web_search_call","id":"ws_1","status":"completed"}`, itemDone), "", "", "", ""},
 		{Responses, "an id used again later", in(itemUser, itemCall("a"), itemOut("a"), itemCall("a"), itemOut("a")), "", "", "", ""},

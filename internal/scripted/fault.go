@@ -1,0 +1,140 @@
+package scripted
+
+import (
+	"fmt"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/plimsoll/plimsoll/window/wire"
+)
+
+// A Kind is one way for a provider to go wrong.
+type Kind uint8
+
+// The kinds of faults.
+const (
+	None      Kind = iota
+	Hang           // no answer until the client goes away
+	HangMid        // the same after Events events
+	Cut            // the connection ends in the middle of the event behind Events
+	HTML           // a proxy's error page, with Status (default 502)
+	Gzip           // the answer is gzip, asked for or not
+	Drip           // every event in pieces of Bytes, with Delay between them
+	Late           // the answer begins after Delay
+	RateLimit      // 429: tokens per minute; no overflow
+	ServerErr      // 500, or Status, in the dialect's form
+	Garbage        // events that are not JSON, before the real ones
+	HugeEvent      // one event of Bytes (default 2 MiB) before the real ones
+)
+
+var kinds = [...]string{"none", "hang", "hang-mid", "cut", "html", "gzip", "drip", "late", "rate-limit", "server-error", "garbage", "huge-event"}
+
+// String returns the name as ParseFault takes it.
+func (k Kind) String() string {
+	if int(k) < len(kinds) {
+		return kinds[k]
+	}
+	return "unknown"
+}
+
+// ParseFault returns the fault of a name.
+func ParseFault(name string) (Fault, error) {
+	for k, known := range kinds {
+		if name == known {
+			return Fault{Kind: Kind(k)}, nil
+		}
+	}
+	return Fault{}, fmt.Errorf("no fault %q; there are %v", name, kinds)
+}
+
+// A Fault is what goes wrong with one answer. The zero value is a good answer.
+type Fault struct {
+	Kind   Kind
+	Events int           // events written whole before HangMid and Cut
+	Delay  time.Duration // of Drip and Late
+	Bytes  int           // of Drip (default 1) and HugeEvent
+	Status int           // of HTML and ServerErr
+}
+
+// FaultAt makes one fault happen to the model request of that number, and to no other.
+func FaultAt(number int, f Fault) func(*Request) Fault {
+	return func(r *Request) Fault {
+		if r.N == number {
+			return f
+		}
+		return Fault{}
+	}
+}
+
+// before plays the faults that take the place of an answer; true when it did.
+func (f Fault) before(s *stream, p *Provider, r *Request) bool {
+	switch f.Kind {
+	case Hang:
+		<-s.r.Context().Done()
+		s.status = 0
+		return true
+	case Late:
+		if !s.wait(f.Delay) {
+			return true
+		}
+	case HTML:
+		s.status = f.Status
+		if s.status == 0 {
+			s.status = http.StatusBadGateway
+		}
+		page := "<!DOCTYPE html>\n<html><head><title>Bad gateway</title></head><body><h1>Bad gateway</h1></body></html>\n"
+		s.w.Header().Set("Content-Type", "text/html; charset=UTF-8")
+		s.w.Header().Set("Content-Length", strconv.Itoa(len(page)))
+		s.w.WriteHeader(s.status)
+		s.w.Write([]byte(page))
+		return true
+	case RateLimit:
+		s.status = http.StatusTooManyRequests
+		s.w.Header().Set("Retry-After", "1")
+		words := fmt.Sprintf("Request too large for %s in organization org-scripted on tokens per min (TPM): Limit 30000, Requested %d. The input or output tokens must be reduced in order to run successfully.", r.Model, r.Input)
+		switch r.Dialect {
+		case wire.Messages:
+			writeJSON(s.w, s.status, anthropic("rate_limit_error", "This request would exceed your organization's rate limit of 30,000 input tokens per minute."))
+		case wire.Gemini:
+			writeJSON(s.w, s.status, m{"error": m{"code": s.status, "message": "Resource has been exhausted (e.g. check quota).", "status": "RESOURCE_EXHAUSTED"}})
+		default:
+			writeJSON(s.w, s.status, m{"error": m{"message": words, "type": "tokens", "param": nil, "code": "rate_limit_exceeded"}})
+		}
+		return true
+	case ServerErr:
+		s.status = f.Status
+		if s.status == 0 {
+			s.status = http.StatusInternalServerError
+		}
+		kind := "server_error"
+		if r.Dialect == wire.Messages {
+			kind = "api_error"
+		}
+		p.fail(s.w, r.Dialect, s.status, kind, "The server had an error while processing your request.")
+		return true
+	}
+	return false
+}
+
+// during plays the faults that happen between events.
+func (f Fault) during(s *stream, text string) {
+	switch {
+	case f.Kind == HangMid && s.events == f.Events:
+		<-s.r.Context().Done()
+		s.err = errCut
+	case f.Kind == Cut && s.events == f.Events:
+		s.raw(text[:len(text)/2])
+		s.flush()
+		panic(http.ErrAbortHandler) // closes the connection without an end
+	case f.Kind == Garbage && s.events == 0:
+		s.raw("data: {\"broken\": \ndata: \xff\xfe{{{\n\n: a comment\n\nevent: nothing\n\n")
+	case f.Kind == HugeEvent && s.events == 0:
+		size := f.Bytes
+		if size == 0 {
+			size = 2 << 20
+		}
+		s.raw(": " + strings.Repeat(".", size) + "\n\n") // a comment
+	}
+}

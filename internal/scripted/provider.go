@@ -1,0 +1,284 @@
+package scripted
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"net/http"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/plimsoll/plimsoll/window/wire"
+)
+
+const (
+	// DefaultRecordBytes bounds the kept requests, in bytes of decoded bodies.
+	DefaultRecordBytes = 64 << 20
+	// maxBody bounds one request, decoded. Real providers take 20 to 50 MiB.
+	maxBody = 256 << 20
+	// maxConversations bounds the turns that are counted; beyond it all start anew.
+	maxConversations = 10_000
+)
+
+// Options of a Provider. The zero value answers "ok" to everything.
+type Options struct {
+	// Script gives the answer to each turn. Default: the text "ok".
+	Script Script
+	// Side answers requests without tools and a client's own compaction. Default: a short
+	// title, or a summary in the form the client asks for.
+	Side Script
+	// Window is the largest input in tokens; 0 has no limit.
+	Window int
+	// WithOutput demands that input and requested output fit into Window together, as
+	// Anthropic's older models and the OpenAI-compatible servers do.
+	WithOutput bool
+	// Form names the refusal of a longer input, see [Forms]. Default: the dialect's own.
+	Form string
+	// Tokenizer counts text. Default: [Simple].
+	Tokenizer Tokenizer
+	// Lenient accepts histories that the real provider would refuse.
+	Lenient bool
+	// Bedrock also demands ids of 1 to 64 characters in Messages bodies.
+	Bedrock bool
+	// CheckSignatures refuses thinking that this provider did not sign, in the last turn of
+	// a Messages history: the real one refuses thinking that was changed.
+	CheckSignatures bool
+	// Fault says what goes wrong with a model request; N counts them from 0.
+	Fault func(r *Request) Fault
+	// Usage, when set, maps the counted input to what is reported: to play a provider whose
+	// reports are under the truth.
+	Usage func(input int) int
+	// Conversation tells conversations apart. Default: all requests are one.
+	Conversation func(r *Request) string
+	// Models are the ids of the model list. Default: one per protocol.
+	Models []string
+	// Key, when set, must be in Authorization, x-api-key or x-goog-api-key.
+	Key string
+	// RecordBytes bounds what is kept of requests. Default: DefaultRecordBytes.
+	RecordBytes int
+}
+
+// A Provider is an http.Handler. Create it with New.
+type Provider struct {
+	o       Options
+	record  recorder
+	prefix  prefixes
+	count   counter
+	number  atomic.Int64 // of model requests
+	ids     atomic.Int64
+	mu      sync.Mutex
+	turns   map[string]int
+	refused atomic.Int64
+}
+
+// New makes a Provider. An unknown Form is a mistake in a test and panics.
+func New(o Options) *Provider {
+	if o.Form != "" && forms[o.Form].write == nil {
+		panic(fmt.Sprintf("scripted: no form %q; there are %s", o.Form, strings.Join(Forms(), ", ")))
+	}
+	if o.Script == nil {
+		o.Script = func(int, *Request) Reply { return Reply{Text: "ok"} }
+	}
+	if o.Side == nil {
+		o.Side = aside
+	}
+	if o.Tokenizer == nil {
+		o.Tokenizer = Simple
+	}
+	if o.RecordBytes == 0 {
+		o.RecordBytes = DefaultRecordBytes
+	}
+	if len(o.Models) == 0 {
+		o.Models = []string{"gpt-5.1", "claude-sonnet-4-5", "gemini-2.5-pro"}
+	}
+	p := &Provider{o: o, turns: map[string]int{}}
+	p.record.limit = o.RecordBytes
+	p.count.tokenizer = o.Tokenizer
+	return p
+}
+
+// Turns returns how many turns of a conversation have been answered; "" is the only one
+// when Options.Conversation is nil.
+func (p *Provider) Turns(conversation string) int {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.turns[conversation]
+}
+
+// Refused returns how many model requests were refused, for whatever reason.
+func (p *Provider) Refused() int { return int(p.refused.Load()) }
+
+func (p *Provider) id(prefix string) string {
+	n := p.ids.Add(1)
+	sum := sha256.Sum256(fmt.Appendf(nil, "%s%d", prefix, n))
+	return prefix + hex.EncodeToString(sum[:12])
+}
+
+func (p *Provider) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	raw, body, err := readBody(r)
+	sum := sha256.Sum256(raw)
+	w.Header().Set("Scripted-Digest", hex.EncodeToString(sum[:]))
+	kept := &Recorded{Method: r.Method, Path: r.URL.Path, Query: r.URL.RawQuery, Host: r.Host, Header: r.Header.Clone(), Body: body, Digest: hex.EncodeToString(sum[:])}
+	defer func() { p.record.add(kept) }()
+	if err != nil {
+		kept.refuse(http.StatusBadRequest, err.Error())
+		http.Error(w, err.Error(), http.StatusBadRequest)
+		return
+	}
+	path := route(r)
+	kept.Kind = path.kind
+	switch {
+	case r.Method == http.MethodHead && r.URL.Path == "/":
+		kept.Status = http.StatusOK
+	case strings.EqualFold(r.Header.Get("Upgrade"), "websocket"):
+		kept.Status = http.StatusUpgradeRequired
+		w.Header().Set("Upgrade", "h2c")
+		p.fail(w, path.dialect, kept.Status, "invalid_request_error", "WebSocket is not available here.")
+	case p.o.Key != "" && !authorised(r, p.o.Key):
+		kept.refuse(http.StatusUnauthorized, "key")
+		p.fail(w, path.dialect, http.StatusUnauthorized, "authentication_error", "Incorrect API key provided.")
+	case path.kind == "models":
+		kept.Status = http.StatusOK
+		p.models(w, r)
+	case path.kind == "count":
+		p.counts(w, path, body, kept)
+	case path.kind == "model":
+		p.model(w, r, path, body, kept)
+	default:
+		kept.Status = http.StatusNotFound
+		p.fail(w, path.dialect, http.StatusNotFound, "not_found_error", "Unknown request URL: "+r.Method+" "+r.URL.Path)
+	}
+}
+
+// model answers one model request.
+func (p *Provider) model(w http.ResponseWriter, hr *http.Request, path place, body []byte, kept *Recorded) {
+	r, err := readRequest(path, hr, body)
+	if err != nil {
+		p.refuse(w, path.dialect, kept, err.Error())
+		return
+	}
+	r.N = int(p.number.Add(1) - 1)
+	if p.o.Conversation != nil {
+		r.Conversation = p.o.Conversation(r)
+	}
+	kept.Request = r
+	if !p.o.Lenient {
+		if err := p.validate(r); err != nil {
+			p.refuse(w, r.Dialect, kept, err.Error())
+			return
+		}
+	}
+	p.measure(r)
+	kept.Input = r.Input
+	fault := Fault{}
+	if p.o.Fault != nil {
+		fault = p.o.Fault(r)
+	}
+	out := &stream{w: w, rc: http.NewResponseController(w), r: hr, fault: fault}
+	if fault.before(out, p, r) {
+		kept.refuse(out.status, "fault "+fault.Kind.String())
+		p.refused.Add(1)
+		return
+	}
+	if over := p.overflow(r); over != nil {
+		p.refused.Add(1)
+		kept.refuse(http.StatusBadRequest, "overflow "+over.form)
+		kept.Status = over.answer(out, p, r)
+		return
+	}
+	turn, reply := p.reply(r)
+	reply.resolve(p, r)
+	kept.Turn, kept.Status = turn, http.StatusOK
+	if fault.Kind != None {
+		kept.Note = "fault " + fault.Kind.String()
+	}
+	out.answer(p, r, reply)
+	if !r.Side && out.err == nil {
+		p.advance(r.Conversation, turn)
+	}
+}
+
+func (p *Provider) reply(r *Request) (int, Reply) {
+	if r.Side {
+		return -1, p.o.Side(-1, r)
+	}
+	p.mu.Lock()
+	turn := p.turns[r.Conversation]
+	p.mu.Unlock()
+	return turn, p.o.Script(turn, r)
+}
+
+func (p *Provider) advance(conversation string, turn int) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if len(p.turns) >= maxConversations {
+		clear(p.turns)
+	}
+	p.turns[conversation] = max(p.turns[conversation], turn+1)
+}
+
+func (p *Provider) validate(r *Request) error {
+	err := wire.Validate(r.Dialect, r.Body)
+	if err == nil && p.o.Bedrock && r.Dialect == wire.Messages {
+		err = wire.ValidateBedrock(r.Body)
+	}
+	if invalid, ok := err.(*wire.Invalid); ok {
+		r.Broken = invalid
+		return fmt.Errorf("%s", invalid.ProviderText(r.Dialect))
+	}
+	if p.o.CheckSignatures && r.Dialect == wire.Messages {
+		return checkSignatures(r)
+	}
+	return nil
+}
+
+// refuse answers 400 in the dialect's form.
+func (p *Provider) refuse(w http.ResponseWriter, d wire.Dialect, kept *Recorded, words string) {
+	p.refused.Add(1)
+	kept.refuse(http.StatusBadRequest, words)
+	p.fail(w, d, http.StatusBadRequest, "invalid_request_error", words)
+}
+
+// fail writes an error object as the dialect's provider does.
+func (p *Provider) fail(w http.ResponseWriter, d wire.Dialect, status int, kind, words string) {
+	var v any
+	switch d {
+	case wire.Messages:
+		w.Header().Set("request-id", p.id("req_"))
+		v = m{"type": "error", "error": m{"type": kind, "message": words}, "request_id": p.id("req_")}
+	case wire.Gemini:
+		v = m{"error": m{"code": status, "message": words, "status": geminiStatus(status)}}
+	default:
+		var param any
+		if d == wire.Responses {
+			param = "input"
+		}
+		v = m{"error": m{"message": words, "type": kind, "param": param, "code": nil}}
+	}
+	writeJSON(w, status, v)
+}
+
+func geminiStatus(status int) string {
+	switch status {
+	case http.StatusBadRequest:
+		return "INVALID_ARGUMENT"
+	case http.StatusUnauthorized:
+		return "UNAUTHENTICATED"
+	case http.StatusNotFound:
+		return "NOT_FOUND"
+	case http.StatusTooManyRequests:
+		return "RESOURCE_EXHAUSTED"
+	default:
+		return "INTERNAL"
+	}
+}
+
+func authorised(r *http.Request, key string) bool {
+	return r.Header.Get("Authorization") == "Bearer "+key || r.Header.Get("x-api-key") == key ||
+		r.Header.Get("x-goog-api-key") == key || r.URL.Query().Get("key") == key
+}
+
+// created is a fixed time, so that answers are the same from run to run.
+var created = time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC).Unix()

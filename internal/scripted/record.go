@@ -1,0 +1,116 @@
+package scripted
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+)
+
+// Recorded is one request as it arrived and what became of it.
+type Recorded struct {
+	Method, Path, Query, Host string
+	Header                    http.Header
+	Body                      []byte // decoded
+	Digest                    string // SHA-256 of the body as it came, in hexadecimal
+	Kind                      string // "model", "count", "models", or "" for anything else
+	Request                   *Request
+	Turn                      int // of the script; meaningful when Status is 200
+	Input                     int // tokens, by the provider's count
+	Status                    int // 0: the provider hung
+	// Note says why a request was refused, or which fault it met.
+	Note string
+}
+
+func (k *Recorded) refuse(status int, note string) { k.Status, k.Note = status, note }
+
+// recorder keeps the newest requests within a limit of bytes.
+type recorder struct {
+	mu      sync.Mutex
+	limit   int
+	bytes   int
+	dropped int
+	list    []*Recorded
+}
+
+func (r *recorder) add(k *Recorded) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.list = append(r.list, k)
+	r.bytes += k.size()
+	for r.bytes > r.limit && len(r.list) > 1 {
+		r.bytes -= r.list[0].size()
+		r.list = slices.Delete(r.list, 0, 1)
+		r.dropped++
+	}
+}
+
+func (k *Recorded) size() int {
+	n := len(k.Body) + 1024
+	if k.Request != nil {
+		n += len(k.Body) // its members are copies
+	}
+	return n
+}
+
+// Requests returns the kept requests in the order in which they were finished. The
+// pointers are the provider's own: read them only.
+func (p *Provider) Requests() []*Recorded {
+	p.record.mu.Lock()
+	defer p.record.mu.Unlock()
+	return slices.Clone(p.record.list)
+}
+
+// Dropped returns how many requests were let go for Options.RecordBytes.
+func (p *Provider) Dropped() int {
+	p.record.mu.Lock()
+	defer p.record.mu.Unlock()
+	return p.record.dropped
+}
+
+// Dump writes the kept requests into a directory: NNN-PATH.json (the decoded body) and
+// index.json (everything else, without the values of credentials).
+func (p *Provider) Dump(dir string) error {
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return fmt.Errorf("dump requests: %w", err)
+	}
+	type row struct {
+		File, Method, Path, Query, Digest, Kind, Note, Model string
+		Header                                               http.Header
+		Bytes, Turn, Input, Cached, Status, Messages         int
+		Side                                                 bool
+		Tools                                                []string
+	}
+	var index []row
+	for i, k := range p.Requests() {
+		name := fmt.Sprintf("%03d-%s.json", i, strings.NewReplacer("/", "_", ":", "_").Replace(strings.Trim(k.Path, "/")))
+		e := row{File: name, Method: k.Method, Path: k.Path, Query: k.Query, Digest: k.Digest, Kind: k.Kind, Note: k.Note, Header: k.Header.Clone(), Bytes: len(k.Body), Turn: k.Turn, Input: k.Input, Status: k.Status}
+		for _, secret := range []string{"Authorization", "X-Api-Key", "X-Goog-Api-Key"} {
+			if e.Header.Get(secret) != "" {
+				e.Header.Set(secret, "(removed)")
+			}
+		}
+		if k.Request != nil {
+			e.Model, e.Messages, e.Side, e.Cached = k.Request.Model, k.Request.Messages, k.Request.Side, k.Request.Cached
+			for _, t := range k.Request.Tools {
+				e.Tools = append(e.Tools, t.Name)
+			}
+		}
+		index = append(index, e)
+		if err := os.WriteFile(filepath.Join(dir, name), k.Body, 0o600); err != nil {
+			return fmt.Errorf("dump requests: %w", err)
+		}
+	}
+	text, err := json.MarshalIndent(index, "", "  ")
+	if err != nil {
+		return fmt.Errorf("dump requests: %w", err)
+	}
+	if err := os.WriteFile(filepath.Join(dir, "index.json"), text, 0o600); err != nil {
+		return fmt.Errorf("dump requests: %w", err)
+	}
+	return nil
+}

@@ -1,0 +1,220 @@
+package scripted
+
+import (
+	"bytes"
+	"compress/gzip"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+
+	"github.com/klauspost/compress/zstd"
+
+	"github.com/plimsoll/plimsoll/window/wire"
+)
+
+// A Request is a model request as a script sees it. Its fields are not to be changed.
+type Request struct {
+	N            int // counts model requests from 0
+	Dialect      wire.Dialect
+	Model        string
+	Stream       bool
+	Header       http.Header
+	Body         []byte // decoded
+	Conversation string
+	Tools        []Tool
+	Messages     int    // elements of messages, input or contents
+	LastUser     string // the newest text of a user message
+	MaxOutput    int    // tokens; 0 when the request names none
+	Input        int    // tokens, by the provider's count
+	Cached       int    // of those, the prefix seen before
+	// Side says that this is no turn of the task: no tools are declared, or the client asks
+	// for a summary of its own (Compaction).
+	Side       bool
+	Compaction bool
+	// Broken is the rule a refused history broke.
+	Broken *wire.Invalid
+
+	place place
+	top   map[string]json.RawMessage
+	list  []json.RawMessage
+}
+
+// A place is what a path asks for.
+type place struct {
+	kind    string // "model", "count", "models" or ""
+	dialect wire.Dialect
+	model   string // when the path names it
+	stream  bool   // when the path says it
+	array   bool   // Gemini: a stream without alt=sse is one JSON array
+}
+
+// route reads method and path. The base may be any prefix.
+func route(r *http.Request) place {
+	path := strings.TrimSuffix(r.URL.Path, "/")
+	last := path[strings.LastIndexByte(path, '/')+1:]
+	p := place{dialect: wire.Chat}
+	switch {
+	case strings.Contains(path, "/v1beta") || strings.Contains(path, "/v1alpha") || strings.Contains(last, "enerateContent") || strings.Contains(last, ":countTokens"):
+		p.dialect = wire.Gemini
+	case r.Header.Get("anthropic-version") != "" || strings.Contains(path, "/messages"):
+		p.dialect = wire.Messages
+	case last == "responses":
+		p.dialect = wire.Responses
+	}
+	if r.Method == http.MethodGet && (last == "models" || strings.Contains(path, "/models/")) {
+		p.kind = "models"
+		return p
+	}
+	if r.Method != http.MethodPost {
+		return p
+	}
+	model, verb, _ := strings.Cut(last, ":")
+	switch {
+	case last == "completions" && strings.HasSuffix(path, "/chat/completions"), last == "responses":
+		p.kind = "model"
+	case last == "messages":
+		p.kind = "model"
+	case last == "count_tokens":
+		p.kind = "count"
+	case verb == "countTokens":
+		p.kind = "count"
+	case verb == "generateContent" || verb == "streamGenerateContent":
+		p.kind, p.model, p.stream = "model", model, verb == "streamGenerateContent"
+		p.array = p.stream && r.URL.Query().Get("alt") != "sse"
+	case verb == "rawPredict" || verb == "streamRawPredict":
+		p.kind, p.model, p.dialect = "model", model, wire.Messages
+	case last == "invoke" && strings.Contains(path, "/model/"):
+		p.kind, p.dialect = "model", wire.Messages
+		p.model = path[strings.LastIndex(path, "/model/")+7 : len(path)-len("/invoke")]
+	}
+	return p
+}
+
+func readBody(r *http.Request) (raw, body []byte, err error) {
+	raw, err = io.ReadAll(io.LimitReader(r.Body, maxBody+1))
+	if err != nil {
+		return nil, nil, fmt.Errorf("read the body: %w", err)
+	}
+	if len(raw) > maxBody {
+		return nil, nil, errors.New("the body is larger than 256 MiB")
+	}
+	var in io.Reader
+	switch encoding := r.Header.Get("Content-Encoding"); encoding {
+	case "", "identity":
+		return raw, raw, nil
+	case "gzip":
+		z, err := gzip.NewReader(bytes.NewReader(raw))
+		if err != nil {
+			return raw, nil, fmt.Errorf("gzip: %w", err)
+		}
+		in = z
+	case "zstd":
+		z, err := zstd.NewReader(bytes.NewReader(raw), zstd.WithDecoderConcurrency(1))
+		if err != nil {
+			return raw, nil, fmt.Errorf("zstd: %w", err)
+		}
+		defer z.Close()
+		in = z
+	default:
+		return raw, raw, fmt.Errorf("unknown Content-Encoding %q", encoding)
+	}
+	body, err = io.ReadAll(io.LimitReader(in, maxBody+1))
+	if err == nil && len(body) > maxBody {
+		err = errors.New("the decoded body is larger than 256 MiB")
+	}
+	return raw, body, err
+}
+
+var lists = map[wire.Dialect]string{wire.Chat: "messages", wire.Responses: "input", wire.Messages: "messages", wire.Gemini: "contents"}
+
+func readRequest(p place, hr *http.Request, body []byte) (*Request, error) {
+	r := &Request{Dialect: p.dialect, Model: p.model, Stream: p.stream, Header: hr.Header, Body: body, place: p}
+	if err := json.Unmarshal(body, &r.top); err != nil || r.top == nil {
+		return nil, errors.New("We could not parse the JSON body of your request.") //nolint:staticcheck // the provider's words
+	}
+	if p.model == "" {
+		json.Unmarshal(r.top["model"], &r.Model)
+	}
+	if p.dialect != wire.Gemini {
+		json.Unmarshal(r.top["stream"], &r.Stream)
+	}
+	json.Unmarshal(r.top[lists[p.dialect]], &r.list) // Responses: may be a string
+	r.Messages = len(r.list)
+	r.maxOutput()
+	r.Tools = r.readTools()
+	r.LastUser = r.lastUser()
+	r.Compaction = asksForSummary(r)
+	r.Side = len(r.Tools) == 0 || r.Compaction
+	return r, nil
+}
+
+func (r *Request) maxOutput() {
+	for _, name := range []string{"max_tokens", "max_completion_tokens", "max_output_tokens"} {
+		json.Unmarshal(r.top[name], &r.MaxOutput)
+	}
+	var g struct{ MaxOutputTokens int }
+	if json.Unmarshal(r.top["generationConfig"], &g) == nil && g.MaxOutputTokens > 0 {
+		r.MaxOutput = g.MaxOutputTokens
+	}
+}
+
+// lastUser finds the newest text of the user, which may share its message with results.
+func (r *Request) lastUser() string {
+	if r.list == nil {
+		var s string
+		json.Unmarshal(r.top[lists[r.Dialect]], &s)
+		return s
+	}
+	for i := len(r.list) - 1; i >= 0; i-- {
+		var e struct {
+			Role           string
+			Content, Parts json.RawMessage
+		}
+		if json.Unmarshal(r.list[i], &e) != nil || e.Role != "user" {
+			continue
+		}
+		var plain string
+		if json.Unmarshal(e.Content, &plain) == nil {
+			return plain
+		}
+		var parts []struct{ Text string }
+		if e.Parts != nil {
+			e.Content = e.Parts
+		}
+		json.Unmarshal(e.Content, &parts)
+		for k := len(parts) - 1; k >= 0; k-- {
+			if parts[k].Text != "" {
+				return parts[k].Text
+			}
+		}
+	}
+	return ""
+}
+
+// summaries are words of the clients' own requests for a summary of the conversation.
+var summaries = []string{
+	"create a detailed summary of the conversation", "detailed summary of the conversation so far", // Claude Code
+	"CONTEXT CHECKPOINT COMPACTION", "compaction_trigger", // Codex
+	"<state_snapshot>", "state_snapshot", // Gemini CLI, Qwen Code
+	"Provide a detailed prompt for continuing our conversation", "anchored summary", "Summarize the conversation", // opencode
+}
+
+func asksForSummary(r *Request) bool {
+	if r.Dialect == wire.Responses && len(r.list) > 0 && bytes.Contains(r.list[len(r.list)-1], []byte(`"compaction_trigger"`)) {
+		return true
+	}
+	for _, words := range summaries {
+		if strings.Contains(r.LastUser, words) {
+			return true
+		}
+	}
+	return false
+}
+
+// compactionItem tells whether Codex wants one compaction item and nothing else.
+func (r *Request) compactionItem() bool {
+	return r.Dialect == wire.Responses && len(r.list) > 0 && bytes.Contains(r.list[len(r.list)-1], []byte(`"compaction_trigger"`))
+}

@@ -1,0 +1,90 @@
+// Command serve runs the scripted provider for trying clients by hand.
+//
+//	go run ./internal/scripted/serve --listen 127.0.0.1:8099 --window 40000 \
+//		--shell 'cat big.txt' --turns 20 --record /tmp/requests
+//
+// The base URL for Anthropic and Gemini clients is http://127.0.0.1:8099, for OpenAI
+// clients http://127.0.0.1:8099/v1. On an interrupt it writes the requests it got into
+// --record and ends. With --ready-file it writes its base URL there once it listens.
+package main
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"net"
+	"net/http"
+	"os"
+	"os/signal"
+	"strings"
+	"syscall"
+
+	"github.com/plimsoll/plimsoll/internal/scripted"
+)
+
+func main() {
+	if err := run(); err != nil {
+		fmt.Fprintln(os.Stderr, "serve:", err)
+		os.Exit(1)
+	}
+}
+
+func run() error {
+	listen := flag.String("listen", "127.0.0.1:8099", "address")
+	window := flag.Int("window", 0, "largest input in tokens; 0 has no limit")
+	form := flag.String("form", "", "how a longer input is refused: "+strings.Join(scripted.Forms(), ", "))
+	fault := flag.String("fault", "none", "what goes wrong with every answer")
+	shell := flag.String("shell", "date", "the command the model asks for, once per turn; %d is the turn")
+	turns := flag.Int("turns", 3, "turns before the model is done")
+	end := flag.String("end", "The task is done.", "what the model says in the end")
+	record := flag.String("record", "", "directory for the requests")
+	ready := flag.String("ready-file", "", "file for the base URL")
+	claude := flag.Bool("claude", false, "count with content-dependent factors")
+	lenient := flag.Bool("lenient", false, "accept orphaned calls and results")
+	flag.Parse()
+
+	f, err := scripted.ParseFault(*fault)
+	if err != nil {
+		return err
+	}
+	var commands []string
+	for i := range *turns {
+		commands = append(commands, strings.ReplaceAll(*shell, "%d", fmt.Sprint(i)))
+	}
+	o := scripted.Options{
+		Window: *window, Form: *form, Lenient: *lenient, Script: scripted.Shells(*end, commands...),
+		Fault: func(*scripted.Request) scripted.Fault { return f },
+	}
+	if *claude {
+		o.Tokenizer = scripted.Claude(scripted.Simple)
+	}
+	p := scripted.New(o)
+	l, err := net.Listen("tcp", *listen)
+	if err != nil {
+		return err
+	}
+	url := "http://" + l.Addr().String()
+	fmt.Fprintln(os.Stderr, url)
+	if *ready != "" {
+		if err := os.WriteFile(*ready, []byte(url), 0o600); err != nil {
+			return err
+		}
+	}
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	server := &http.Server{Handler: p}
+	go func() {
+		<-ctx.Done()
+		server.Close()
+	}()
+	if err := server.Serve(l); err != http.ErrServerClosed {
+		return err
+	}
+	for i, k := range p.Requests() {
+		fmt.Fprintf(os.Stderr, "%3d %-4s %-40s %3d turn %2d input %7d %7d bytes %s\n", i, k.Method, k.Path, k.Status, k.Turn, k.Input, len(k.Body), k.Note)
+	}
+	if *record != "" {
+		return p.Dump(*record)
+	}
+	return nil
+}
