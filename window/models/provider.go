@@ -3,9 +3,17 @@ package models
 import "strings"
 
 // Provider is the catalogue's name for a provider: of its other names, and of an address
-// ("https://api.groq.com/openai/v1" is "groq"). It is "" for what is not known.
+// ("https://api.groq.com/openai/v1" is "groq"). An address that tells nothing may have the
+// provider whose protocol it speaks in front: "openai+http://127.0.0.1:4000". It is "" for
+// what is not known.
 func Provider(upstream string) string {
 	upstream = strings.ToLower(strings.TrimSpace(upstream))
+	if protocol, address, ok := strings.Cut(upstream, "+"); ok && strings.Contains(address, "://") && !strings.ContainsAny(protocol, "+:.") {
+		if p := Provider(address); p != "" {
+			return p
+		}
+		return Provider(protocol)
+	}
 	for _, pair := range aliases {
 		if pair[0] == upstream {
 			return pair[1]
