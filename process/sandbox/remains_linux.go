@@ -23,7 +23,7 @@ var ErrBusy = errors.New("still in use")
 // Remove removes what a run left behind whose supervisor is dead: its processes (SIGTERM,
 // grace, SIGKILL), its groups, its unit. It is safe to call again, and for a run that got
 // no further than announcing itself. Remains marked Leave lose only empty groups. It
-// refuses to remove a group that this process is in.
+// refuses to remove a group that this process is in. When it returns nil, nothing is left.
 func Remove(r Remains, grace time.Duration) error {
 	ctx := context.Background()
 	if !validID.MatchString(r.ID) {
@@ -42,28 +42,70 @@ func Remove(r Remains, grace time.Duration) error {
 			return err
 		}
 	}
-	var failed error
-	for _, dir := range r.Groups {
-		if r.Layer == Systemd {
-			// The scope itself belongs to systemd, which removes it when it is empty.
-			for _, child := range []string{"run", "sup"} {
-				if exists(filepath.Join(dir, child)) {
-					failed = errors.Join(failed, removeTree(filepath.Join(dir, child)))
-				}
-			}
-			continue
-		}
-		failed = errors.Join(failed, removeTree(dir))
-		if r.Layer == Cgroup2 && strings.HasPrefix(filepath.Base(dir), runPrefix) {
-			_ = yieldBase(filepath.Dir(dir))
+	// A group that is gone means that its unit has ended; without one, nobody but systemd
+	// can tell.
+	if r.Unit != "" && r.Unit == runPrefix+r.ID+".scope" && (len(r.Groups) == 0 || exists(r.Groups[0])) {
+		if err := letGo(r.Unit, r.Groups, !r.Leave); err != nil {
+			return err
 		}
 	}
-	if r.Unit != "" && r.Unit == runPrefix+r.ID+".scope" && failed == nil {
-		if len(r.Groups) == 0 || exists(r.Groups[0]) {
-			failed = stopUnit(r.Unit)
+	var failed error
+	for _, dir := range r.Groups {
+		failed = errors.Join(failed, removeTree(dir))
+		if r.Layer != Cgroup2 || !strings.HasPrefix(filepath.Base(dir), runPrefix) {
+			continue
+		}
+		parent := filepath.Dir(dir)
+		if !isScope(parent) {
+			_ = yieldBase(parent)
+		} else if failed == nil && empty(parent) && ownerOf(parent) == os.Geteuid() {
+			// This was the last run of a program with several: nobody else may know of its scope.
+			if failed = letGo(filepath.Base(parent), []string{parent}, false); failed == nil {
+				failed = removeTree(parent)
+			}
 		}
 	}
 	return failed
+}
+
+// letGo returns once the service manager has done with a scope, which it is told to stop
+// or which ends by itself. Only then may the scope's groups be removed: the manager removes
+// them once, when the last process has gone. It gives up when a group goes while it looks,
+// and leaves the rest to nobody; and a scope whose own group went before it looked counts
+// as running for ever.
+func letGo(unit string, groups []string, stop bool) error {
+	for _, dir := range groups {
+		if owner := ownerOf(dir); owner >= 0 && owner != os.Geteuid() {
+			// Another user's manager, which we can't ask.
+			for deadline := time.Now().Add(scopeWait); exists(dir); time.Sleep(20 * time.Millisecond) {
+				if time.Now().After(deadline) {
+					return fmt.Errorf("%s is left, which belongs to the service manager of uid %d", dir, owner)
+				}
+			}
+			return nil
+		}
+	}
+	return endUnit(unit, stop)
+}
+
+func isScope(dir string) bool {
+	name := filepath.Base(dir)
+	return strings.HasPrefix(name, runPrefix) && strings.HasSuffix(name, ".scope")
+}
+
+// empty says that nobody is in a v2 group or below it.
+func empty(dir string) bool {
+	return hasWord(filepath.Join(dir, "cgroup.events"), "populated") &&
+		fieldReader(readInto(filepath.Join(dir, "cgroup.events"), nil)).get("populated") == 0
+}
+
+// ownerOf is the uid that a group belongs to, -1 when it is gone.
+func ownerOf(dir string) int {
+	var st unix.Stat_t
+	if unix.Stat(dir, &st) != nil {
+		return -1
+	}
+	return int(st.Uid)
 }
 
 // checkGroup keeps a damaged ledger from pointing us at somebody else's group.

@@ -353,29 +353,6 @@ func TestNothingStaysBehind(t *testing.T) {
 	})
 }
 
-func TestRemoveEndsWhatADeadSupervisorLeft(t *testing.T) {
-	eachLayer(t, false, func(t *testing.T, layer sandbox.Layer) {
-		remains, tool := killedSupervisor(t, layer)
-		if !processExists(tool) {
-			t.Fatal("the tool should have outlived its supervisor")
-		}
-		if err := sandbox.Remove(remains, 200*time.Millisecond); err != nil {
-			t.Fatal(err)
-		}
-		if processExists(tool) {
-			t.Error("the tool is still there")
-		}
-		for _, dir := range remains.Groups {
-			if !goneWithin(dir, 3*time.Second) {
-				t.Errorf("%s is still there", dir)
-			}
-		}
-		if err := sandbox.Remove(remains, 0); err != nil {
-			t.Errorf("removing again: %v", err)
-		}
-	})
-}
-
 func TestARunInsideARunStaysInsideItsLimits(t *testing.T) {
 	eachLayer(t, true, func(t *testing.T, layer sandbox.Layer) {
 		outR, out, err := os.Pipe()

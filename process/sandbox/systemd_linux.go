@@ -26,7 +26,8 @@ import (
 //	plimsoll-ID.scope/run/agent  the command
 //	plimsoll-ID.scope/plimsoll-ID2/agent  a further run of the same supervisor
 //
-// The scope ends by itself when its last process has gone.
+// The scope ends by itself when its last process has gone. systemd removes its groups then,
+// as far as nobody else does so at the same time; see letGo.
 const (
 	systemdBus   = "org.freedesktop.systemd1"
 	systemdPath  = dbus.ObjectPath("/org/freedesktop/systemd1")
@@ -295,8 +296,9 @@ func unknownProperty(err error, properties []property) int {
 	return -1
 }
 
-// stopUnit makes the service manager forget a scope; one that is not loaded is no error.
-func stopUnit(unit string) error {
+// endUnit returns once the service manager has no such scope any more, or keeps only that
+// it failed. With stop it is told to end it, else the scope must be about to end by itself.
+func endUnit(unit string, stop bool) error {
 	conn, _, err := dialManager()
 	if err != nil {
 		return err
@@ -304,12 +306,41 @@ func stopUnit(unit string) error {
 	defer conn.Close()
 	ctx, cancel := context.WithTimeout(context.Background(), scopeWait)
 	defer cancel()
-	manager := conn.Object(systemdBus, systemdPath)
-	call := manager.CallWithContext(ctx, systemdIface+".StopUnit", 0, unit, "replace")
-	if e, ok := errors.AsType[dbus.Error](call.Err); ok && e.Name == "org.freedesktop.systemd1.NoSuchUnit" {
-		return nil
+	if stop {
+		err := conn.Object(systemdBus, systemdPath).CallWithContext(ctx, systemdIface+".StopUnit", 0, unit, "replace").Err
+		if isNoSuchUnit(err) {
+			return nil
+		}
+		if err != nil {
+			return fmt.Errorf("stop %s: %w", unit, err)
+		}
 	}
-	return call.Err
+	for pause := time.Millisecond; ; pause = min(2*pause, 50*time.Millisecond) {
+		state, err := stateOfUnit(ctx, conn, unit)
+		switch {
+		case isNoSuchUnit(err), err == nil && (state == "inactive" || state == "failed"):
+			return nil
+		case ctx.Err() != nil && err != nil:
+			return fmt.Errorf("wait for the end of %s: %w", unit, err)
+		case ctx.Err() != nil:
+			return fmt.Errorf("%s is still %s after %s", unit, state, scopeWait)
+		}
+		time.Sleep(pause) // an error too is asked again: the unit may have gone between two questions
+	}
+}
+
+func stateOfUnit(ctx context.Context, conn *dbus.Conn, unit string) (state string, err error) {
+	var path dbus.ObjectPath
+	if err := conn.Object(systemdBus, systemdPath).CallWithContext(ctx, systemdIface+".GetUnit", 0, unit).Store(&path); err != nil {
+		return "", err
+	}
+	err = conn.Object(systemdBus, path).CallWithContext(ctx, "org.freedesktop.DBus.Properties.Get", 0, systemdBus+".Unit", "ActiveState").Store(&state)
+	return state, err
+}
+
+func isNoSuchUnit(err error) bool {
+	e, ok := errors.AsType[dbus.Error](err)
+	return ok && e.Name == "org.freedesktop.systemd1.NoSuchUnit"
 }
 
 // Lingers tells whether the service manager that runs our scopes outlives the user's last

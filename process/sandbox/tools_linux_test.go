@@ -40,17 +40,6 @@ func processExists(pid int) bool {
 	return false
 }
 
-func goneWithin(path string, d time.Duration) bool {
-	for end := time.Now().Add(d); ; time.Sleep(5 * time.Millisecond) {
-		if _, err := os.Stat(path); errors.Is(err, os.ErrNotExist) {
-			return true
-		}
-		if time.Now().After(end) {
-			return false
-		}
-	}
-}
-
 func playTool(tool string, args []string) int {
 	number := func(i int) int { n, _ := strconv.Atoi(args[i]); return n }
 	switch tool {
@@ -173,23 +162,32 @@ func playTool(tool string, args []string) int {
 			fmt.Fprintln(os.Stderr, err)
 			return 1
 		}
-	case "supervise": // LAYER: a supervisor that is going to be killed
+	case "supervise": // LAYER RUNS: a supervisor that is going to be killed in the last of so many runs
 		self, _ := os.Executable()
 		null, _ := os.OpenFile(os.DevNull, os.O_RDWR, 0)
 		var remains sandbox.Remains
-		r, err := sandbox.Start(context.Background(), sandbox.Spec{
-			ID: fmt.Sprintf("dead-%d", os.Getpid()), Path: self, Args: []string{"sleep", "60000"},
-			Env:    playing("sleep"),
+		s := sandbox.Spec{
+			Path: self, Env: playing("sleep"),
 			Files:  []*os.File{null, null, null},
 			Layers: []sandbox.Layer{sandbox.Layer(args[0])}, Detach: true,
 			Limits:   sandbox.Limits{Memory: 1 << 30, Pids: 100},
 			Remember: func(r sandbox.Remains) error { remains = r; return nil },
-		})
-		if err != nil {
-			fmt.Fprintln(os.Stderr, err)
-			return 1
 		}
-		remains.PID = r.PID()
+		for n := number(1); n > 0; n-- {
+			s.ID, s.Args = fmt.Sprintf("dead-%d-%d", os.Getpid(), n), []string{"sleep", "60000"}
+			if n > 1 {
+				s.Args[1] = "5"
+			}
+			r, err := sandbox.Start(context.Background(), s)
+			if err == nil && n > 1 {
+				_, err = r.Wait()
+			}
+			if err != nil {
+				fmt.Fprintln(os.Stderr, err)
+				return 1
+			}
+			remains.PID = r.PID()
+		}
 		_ = json.NewEncoder(os.Stdout).Encode(remains)
 		time.Sleep(time.Minute)
 	}
@@ -237,10 +235,11 @@ func detach(tool string, args ...string) {
 	}
 }
 
-// killedSupervisor starts a supervisor with a tool in the layer, and kills the supervisor.
-func killedSupervisor(t *testing.T, layer sandbox.Layer) (sandbox.Remains, int) {
+// killedSupervisor starts a supervisor of so many runs in the layer, one after the other, and
+// kills it in the last one. It returns that one's remains and its tool.
+func killedSupervisor(t *testing.T, layer sandbox.Layer, runs int) (sandbox.Remains, int) {
 	t.Helper()
-	c := again("supervise", string(layer))
+	c := again("supervise", string(layer), strconv.Itoa(runs))
 	c.Stderr = os.Stderr
 	out, err := c.StdoutPipe()
 	if err != nil {
