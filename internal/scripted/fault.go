@@ -3,7 +3,6 @@ package scripted
 import (
 	"fmt"
 	"net/http"
-	"strconv"
 	"strings"
 	"time"
 
@@ -86,7 +85,6 @@ func (f Fault) before(s *stream, p *Provider, r *Request) bool {
 		}
 		page := "<!DOCTYPE html>\n<html><head><title>Bad gateway</title></head><body><h1>Bad gateway</h1></body></html>\n"
 		s.w.Header().Set("Content-Type", "text/html; charset=UTF-8")
-		s.w.Header().Set("Content-Length", strconv.Itoa(len(page)))
 		s.w.WriteHeader(s.status)
 		s.w.Write([]byte(page))
 		return true

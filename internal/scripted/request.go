@@ -133,7 +133,7 @@ var lists = map[wire.Dialect]string{wire.Chat: "messages", wire.Responses: "inpu
 func readRequest(p place, hr *http.Request, body []byte) (*Request, error) {
 	r := &Request{Dialect: p.dialect, Model: p.model, Stream: p.stream, Header: hr.Header, Body: body, place: p}
 	if err := json.Unmarshal(body, &r.top); err != nil || r.top == nil {
-		return nil, errors.New("We could not parse the JSON body of your request.") //nolint:staticcheck // the provider's words
+		return nil, errors.New("We could not parse the JSON body of your request.") // the provider's words
 	}
 	if p.model == "" {
 		json.Unmarshal(r.top["model"], &r.Model)
@@ -169,49 +169,65 @@ func (r *Request) lastUser() string {
 		return s
 	}
 	for i := len(r.list) - 1; i >= 0; i-- {
-		var e struct {
-			Role           string
-			Content, Parts json.RawMessage
-		}
-		if json.Unmarshal(r.list[i], &e) != nil || e.Role != "user" {
-			continue
-		}
-		var plain string
-		if json.Unmarshal(e.Content, &plain) == nil {
-			return plain
-		}
-		var parts []struct{ Text string }
-		if e.Parts != nil {
-			e.Content = e.Parts
-		}
-		json.Unmarshal(e.Content, &parts)
-		for k := len(parts) - 1; k >= 0; k-- {
-			if parts[k].Text != "" {
-				return parts[k].Text
-			}
+		if text := userText(r.list[i]); text != "" {
+			return text
 		}
 	}
 	return ""
 }
 
-// summaries are words of the clients' own requests for a summary of the conversation.
-var summaries = []string{
-	"create a detailed summary of the conversation", "detailed summary of the conversation so far", // Claude Code
-	"CONTEXT CHECKPOINT COMPACTION", "compaction_trigger", // Codex
-	"<state_snapshot>", "state_snapshot", // Gemini CLI, Qwen Code
-	"Provide a detailed prompt for continuing our conversation", "anchored summary", "Summarize the conversation", // opencode
+// userText is the last text of a user message, "" of anything else.
+func userText(raw json.RawMessage) string {
+	var e struct {
+		Role           string
+		Content, Parts json.RawMessage
+	}
+	if json.Unmarshal(raw, &e) != nil || e.Role != "user" {
+		return ""
+	}
+	var plain string
+	if json.Unmarshal(e.Content, &plain) == nil {
+		return plain
+	}
+	if e.Parts != nil {
+		e.Content = e.Parts
+	}
+	var parts []struct{ Text string }
+	json.Unmarshal(e.Content, &parts)
+	for k := len(parts) - 1; k >= 0; k-- {
+		if parts[k].Text != "" {
+			return parts[k].Text
+		}
+	}
+	return ""
 }
 
+// summaries are words of the clients' own requests for a summary of the conversation, as
+// they stand in its last message.
+var summaries = []string{
+	"Your task is to create a detailed summary of",                                  // Claude Code
+	"CONTEXT CHECKPOINT COMPACTION",                                                 // Codex, local
+	"anchored summary", "Provide a detailed prompt for continuing our conversation", // opencode
+}
+
+// asksForSummary looks at the last element alone: a summary once given stays in the
+// history, words and all.
 func asksForSummary(r *Request) bool {
-	if r.Dialect == wire.Responses && len(r.list) > 0 && bytes.Contains(r.list[len(r.list)-1], []byte(`"compaction_trigger"`)) {
+	if len(r.list) == 0 {
+		return false
+	}
+	last := r.list[len(r.list)-1]
+	if r.compactionItem() {
 		return true
 	}
+	text := userText(last)
 	for _, words := range summaries {
-		if strings.Contains(r.LastUser, words) {
+		if strings.Contains(text, words) {
 			return true
 		}
 	}
-	return false
+	// Gemini CLI and Qwen Code ask without tools; with them it is a summary in the history.
+	return len(r.Tools) == 0 && strings.Contains(text, "<state_snapshot>")
 }
 
 // compactionItem tells whether Codex wants one compaction item and nothing else.

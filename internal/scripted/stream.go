@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"strconv"
 	"strings"
 	"time"
 
@@ -21,7 +20,7 @@ func writeJSON(w http.ResponseWriter, status int, v any) {
 		panic(fmt.Sprintf("scripted: %v", err))
 	}
 	w.Header().Set("Content-Type", "application/json")
-	w.Header().Set("Content-Length", strconv.Itoa(len(text)))
+	// No Content-Length of our own: the client must not see the end before the request is recorded.
 	w.WriteHeader(status)
 	w.Write(text)
 }

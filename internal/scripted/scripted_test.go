@@ -1,0 +1,608 @@
+package scripted
+
+import (
+	"bufio"
+	"bytes"
+	"compress/gzip"
+	"context"
+	"encoding/json"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/klauspost/compress/zstd"
+
+	"github.com/plimsoll/plimsoll/window/overflow"
+	"github.com/plimsoll/plimsoll/window/wire"
+)
+
+const (
+	shellSchema = `{"type":"object","properties":{"command":{"type":"string"},"description":{"type":"string"},"background":{"type":"boolean"}},"required":["command","description","background"]}`
+	task        = "do the task"
+)
+
+var dialects = []wire.Dialect{wire.Chat, wire.Responses, wire.Messages, wire.Gemini}
+
+// ask builds a request of a dialect: a task of the user and whatever comes after.
+func ask(d wire.Dialect, stream bool, text string, more ...string) (path, body string) {
+	flag := "false"
+	if stream {
+		flag = "true"
+	}
+	join := func(first string) string { return strings.Join(append([]string{first}, more...), ",") }
+	quoted, err := json.Marshal(text)
+	if err != nil {
+		panic(err)
+	}
+	switch d {
+	case wire.Chat:
+		return "/v1/chat/completions", `{"model":"m","stream":` + flag + `,"stream_options":{"include_usage":true},"tools":[{"type":"function","function":{"name":"bash","parameters":` + shellSchema + `}}],"messages":[` +
+			join(`{"role":"user","content":`+string(quoted)+`}`) + `]}`
+	case wire.Responses:
+		return "/v1/responses", `{"model":"m","stream":` + flag + `,"tools":[{"type":"function","name":"shell","parameters":{"type":"object","properties":{"command":{"type":"array","items":{"type":"string"}}},"required":["command"]}}],"input":[` +
+			join(`{"type":"message","role":"user","content":[{"type":"input_text","text":`+string(quoted)+`}]}`) + `]}`
+	case wire.Messages:
+		return "/v1/messages", `{"model":"m","stream":` + flag + `,"max_tokens":1000,"thinking":{"type":"enabled","budget_tokens":1024},"tools":[{"name":"Bash","input_schema":` + shellSchema + `}],"messages":[` +
+			join(`{"role":"user","content":[{"type":"text","text":`+string(quoted)+`,"cache_control":{"type":"ephemeral"}}]}`) + `]}`
+	default:
+		verb := ":generateContent"
+		if stream {
+			verb = ":streamGenerateContent?alt=sse"
+		}
+		return "/v1beta/models/m" + verb, `{"tools":[{"functionDeclarations":[{"name":"run_shell_command","parametersJsonSchema":` + shellSchema + `}]}],"contents":[` +
+			join(`{"role":"user","parts":[{"text":`+string(quoted)+`}]}`) + `]}`
+	}
+}
+
+func send(t *testing.T, server *httptest.Server, path, body string) (int, http.Header, string) {
+	t.Helper()
+	resp, err := server.Client().Post(server.URL+path, "application/json", strings.NewReader(body))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	text, err := io.ReadAll(resp.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return resp.StatusCode, resp.Header, string(text)
+}
+
+func start(t *testing.T, o Options) (*Provider, *httptest.Server) {
+	t.Helper()
+	p := New(o)
+	server := httptest.NewServer(p)
+	t.Cleanup(server.Close)
+	return p, server
+}
+
+// events returns the data of a stream's events.
+func events(t *testing.T, text string) []map[string]any {
+	t.Helper()
+	var list []map[string]any
+	lines := bufio.NewScanner(strings.NewReader(text))
+	lines.Buffer(nil, 1<<24)
+	name := ""
+	for lines.Scan() {
+		line := lines.Text()
+		if after, ok := strings.CutPrefix(line, "event: "); ok {
+			name = after
+		}
+		data, ok := strings.CutPrefix(line, "data: ")
+		if !ok || data == "[DONE]" {
+			continue
+		}
+		var v map[string]any
+		if err := json.Unmarshal([]byte(data), &v); err != nil {
+			t.Fatalf("event %q: %v", data, err)
+		}
+		if name != "" && v["type"] != name {
+			t.Errorf("event %s carries type %v", name, v["type"])
+		}
+		list = append(list, v)
+	}
+	return list
+}
+
+func at(v any, path ...any) any {
+	for _, p := range path {
+		switch p := p.(type) {
+		case string:
+			object, ok := v.(map[string]any)
+			if !ok {
+				return nil
+			}
+			v = object[p]
+		case int:
+			list, ok := v.([]any)
+			if !ok || p >= len(list) {
+				return nil
+			}
+			v = list[p]
+		}
+	}
+	return v
+}
+
+// turn1 is the history after the first call, built from the answer as a client would.
+func turn1(t *testing.T, d wire.Dialect, answer string) []string {
+	t.Helper()
+	var v map[string]any
+	if err := json.Unmarshal([]byte(answer), &v); err != nil {
+		t.Fatalf("%s: %v", answer, err)
+	}
+	text := func(v any) string {
+		raw, err := json.Marshal(v)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return string(raw)
+	}
+	switch d {
+	case wire.Chat:
+		message := at(v, "choices", 0, "message")
+		return []string{text(message), text(m{"role": "tool", "tool_call_id": at(message, "tool_calls", 0, "id"), "content": "ok"})}
+	case wire.Responses:
+		var list []string
+		for _, item := range v["output"].([]any) {
+			list = append(list, text(item))
+			if at(item, "type") == "function_call" {
+				list = append(list, text(m{"type": "function_call_output", "call_id": at(item, "call_id"), "output": "ok"}))
+			}
+		}
+		return list
+	case wire.Messages:
+		var id any
+		for _, b := range v["content"].([]any) {
+			if at(b, "type") == "tool_use" {
+				id = at(b, "id")
+			}
+		}
+		return []string{text(m{"role": "assistant", "content": v["content"]}), text(m{"role": "user", "content": []any{m{"type": "tool_result", "tool_use_id": id, "content": "ok"}}})}
+	default:
+		content := at(v, "candidates", 0, "content")
+		var call any
+		for _, part := range at(content, "parts").([]any) {
+			if c := at(part, "functionCall"); c != nil {
+				call = c
+			}
+		}
+		return []string{text(content), text(m{"role": "user", "parts": []any{m{"functionResponse": m{"id": at(call, "id"), "name": at(call, "name"), "response": m{"output": "ok"}}}}})}
+	}
+}
+
+// A client that sends the answers back walks through the script, in every protocol.
+func TestScriptIsPlayed(t *testing.T) {
+	for _, d := range dialects {
+		t.Run(d.String(), func(t *testing.T) {
+			p, server := start(t, Options{CheckSignatures: true, Script: Replies(
+				Reply{Thinking: "let me see", Text: "first", Calls: []Call{{Shell: "ls -l"}}}, Reply{Text: "all done"},
+			)})
+			path, body := ask(d, false, task)
+			status, _, answer := send(t, server, path, body)
+			if status != 200 || !strings.Contains(answer, "ls -l") || !strings.Contains(answer, "first") {
+				t.Fatalf("%d %s", status, answer)
+			}
+			if d != wire.Responses && !strings.Contains(answer, "background") {
+				t.Errorf("a required argument lacks: %s", answer)
+			}
+			if d == wire.Responses && !strings.Contains(answer, `[\"bash\",\"-lc\",\"ls -l\"]`) {
+				t.Errorf("the shell takes an argv: %s", answer)
+			}
+			path, body = ask(d, false, task, turn1(t, d, answer)...)
+			if status, _, answer = send(t, server, path, body); status != 200 || !strings.Contains(answer, "all done") {
+				t.Fatalf("%d %s", status, answer)
+			}
+			last := p.Requests()[1]
+			if p.Turns("") != 2 || last.Turn != 1 || last.Request.LastUser != task {
+				t.Errorf("turns %d, turn of the last request %d, its user text %q", p.Turns(""), last.Turn, last.Request.LastUser)
+			}
+			if last.Request.Cached == 0 || last.Request.Cached >= last.Input {
+				t.Errorf("%d of %d tokens were cached; the first request is a prefix of the second", last.Request.Cached, last.Input)
+			}
+		})
+	}
+}
+
+// The four streams have the events, in the order, that the providers' clients wait for.
+func TestStreams(t *testing.T) {
+	reply := Reply{Thinking: "let me see", Text: strings.Repeat("wörter ", 20), Calls: []Call{{Shell: "ls"}, {Shell: "pwd"}}}
+	for _, d := range dialects {
+		t.Run(d.String(), func(t *testing.T) {
+			_, server := start(t, Options{Script: Replies(reply)})
+			path, body := ask(d, true, task)
+			status, header, text := send(t, server, path, body)
+			if status != 200 || !strings.HasPrefix(header.Get("Content-Type"), "text/event-stream") {
+				t.Fatalf("%d %s", status, header.Get("Content-Type"))
+			}
+			list := events(t, text)
+			var order []string
+			var said, arguments strings.Builder
+			str := func(v any) string { s, _ := v.(string); return s }
+			for i, e := range list {
+				kind := str(e["type"])
+				if kind != "" && (len(order) == 0 || order[len(order)-1] != kind) {
+					order = append(order, kind)
+				}
+				switch d {
+				case wire.Chat:
+					said.WriteString(str(at(e, "choices", 0, "delta", "content")))
+					arguments.WriteString(str(at(e, "choices", 0, "delta", "tool_calls", 0, "function", "arguments")))
+				case wire.Responses:
+					if at(e, "sequence_number") != float64(i) {
+						t.Errorf("event %d has number %v", i, at(e, "sequence_number"))
+					}
+					if kind == "response.output_text.delta" {
+						said.WriteString(str(e["delta"]))
+					}
+					if kind == "response.function_call_arguments.delta" {
+						arguments.WriteString(str(e["delta"]))
+					}
+				case wire.Messages:
+					said.WriteString(str(at(e, "delta", "text")))
+					arguments.WriteString(str(at(e, "delta", "partial_json")))
+				case wire.Gemini:
+					if at(e, "candidates", 0, "content", "parts", 0, "thought") == nil {
+						said.WriteString(str(at(e, "candidates", 0, "content", "parts", 0, "text")))
+					}
+					arguments.WriteString(str(at(e, "candidates", 0, "content", "parts", 0, "functionCall", "args", "command")))
+				}
+			}
+			if said.String() != reply.Text {
+				t.Errorf("said %q, want %q", said.String(), reply.Text)
+			}
+			if got := arguments.String(); !strings.Contains(got, "ls") || !strings.Contains(got, "pwd") {
+				t.Errorf("arguments %q", got)
+			}
+			want := map[wire.Dialect]string{
+				wire.Responses: "response.created response.in_progress response.output_item.added response.reasoning_summary_part.added",
+				wire.Messages:  "message_start ping content_block_start content_block_delta content_block_stop content_block_start",
+			}[d]
+			if got := strings.Join(order, " "); !strings.HasPrefix(got, want) {
+				t.Errorf("events %s, want %s first", got, want)
+			}
+			end := list[len(list)-1]
+			switch d {
+			case wire.Chat:
+				if at(end, "usage", "prompt_tokens").(float64) <= 0 || !strings.HasSuffix(text, "data: [DONE]\n\n") {
+					t.Errorf("no usage, or no end: %v", end)
+				}
+			case wire.Responses:
+				if at(end, "response", "usage", "input_tokens").(float64) <= 0 || len(at(end, "response", "output").([]any)) != 4 {
+					t.Errorf("the last event: %v", end)
+				}
+			case wire.Messages:
+				if delta := list[len(list)-2]; at(delta, "delta", "stop_reason") != "tool_use" || at(delta, "usage", "output_tokens").(float64) <= 0 {
+					t.Errorf("message_delta: %v", delta)
+				}
+			case wire.Gemini:
+				if at(end, "candidates", 0, "finishReason") != "STOP" || !strings.Contains(text, "\r\n\r\n") {
+					t.Errorf("the last event: %v", end)
+				}
+			}
+		})
+	}
+}
+
+// What the real provider refuses is refused, in its words and form; a repeat of a refused
+// request is the same turn.
+func TestOrphansAreRefused(t *testing.T) {
+	call := map[wire.Dialect]string{
+		wire.Chat:      `{"role":"assistant","content":null,"tool_calls":[{"id":"a","type":"function","function":{"name":"bash","arguments":"{}"}}]}`,
+		wire.Responses: `{"type":"function_call","call_id":"a","name":"shell","arguments":"{}"}`,
+		wire.Messages:  `{"role":"assistant","content":[{"type":"thinking","thinking":"x","signature":"x"},{"type":"tool_use","id":"a","name":"Bash","input":{}}]}`,
+		wire.Gemini:    `{"role":"model","parts":[{"functionCall":{"name":"run_shell_command","args":{}}}]}`,
+	}
+	words := map[wire.Dialect]string{
+		wire.Chat: "must be followed by tool messages", wire.Responses: "No tool output found for function call a.",
+		wire.Messages: "`tool_use` ids were found without `tool_result` blocks immediately after: a.", wire.Gemini: "number of function response parts",
+	}
+	for _, d := range dialects {
+		p, server := start(t, Options{})
+		path, body := ask(d, true, task, call[d])
+		status, _, answer := send(t, server, path, body)
+		if status != 400 || !strings.Contains(answer, words[d]) || !json.Valid([]byte(answer)) {
+			t.Errorf("%s: %d %s", d, status, answer)
+		}
+		if kept := p.Requests()[0]; kept.Request.Broken == nil || kept.Status != 400 || p.Turns("") != 0 || p.Refused() != 1 {
+			t.Errorf("%s: recorded as %+v", d, kept)
+		}
+	}
+}
+
+func TestChangedThinkingIsRefused(t *testing.T) {
+	_, server := start(t, Options{CheckSignatures: true})
+	path, body := ask(wire.Messages, false, task,
+		`{"role":"assistant","content":[{"type":"thinking","thinking":"other","signature":"`+sign("this")+`"},{"type":"tool_use","id":"a","name":"Bash","input":{}}]}`,
+		`{"role":"user","content":[{"type":"tool_result","tool_use_id":"a","content":"ok"}]}`)
+	if status, _, answer := send(t, server, path, body); status != 400 || !strings.Contains(answer, "Invalid `signature`") {
+		t.Errorf("%d %s", status, answer)
+	}
+}
+
+// Every form of "too long" is one that Plimsoll's own table knows, and what fits is
+// answered under all of them.
+func TestFormsAreOverflows(t *testing.T) {
+	for _, name := range Forms() {
+		if name == "silent" {
+			continue
+		}
+		for _, d := range dialects {
+			if !strings.Contains(" "+strings.Join(FormsOf(d), " ")+" ", " "+name+" ") {
+				continue
+			}
+			for _, stream := range []bool{false, true} {
+				p, server := start(t, Options{Window: 2000, Form: name})
+				path, body := ask(d, stream, "short")
+				if status, _, answer := send(t, server, path, body); status != 200 {
+					t.Errorf("%s: a short request: %d %s", name, status, answer)
+				}
+				path, body = ask(d, stream, strings.Repeat("a long text ", 5000))
+				status, header, answer := send(t, server, path, body)
+				found, ok := overflow.Classify(status, header.Get("Content-Type"), []byte(answer))
+				if name == "anthropic.stop" {
+					ok = strings.Contains(answer, `"stop_reason":"model_context_window_exceeded"`)
+				}
+				if !ok {
+					t.Errorf("%s over %s (stream %v) is no overflow: %d %s", name, d, stream, status, answer)
+				}
+				if found.Limit != 0 && found.Limit != 2000 && name != "vllm.bug" {
+					t.Errorf("%s: limit %d read, 2000 said", name, found.Limit)
+				}
+				if p.Turns("") != 1 {
+					t.Errorf("%s: %d turns, want only the short one", name, p.Turns(""))
+				}
+			}
+		}
+	}
+}
+
+func TestOutputCounts(t *testing.T) {
+	_, server := start(t, Options{Window: 900, WithOutput: true})
+	path, body := ask(wire.Messages, false, "short") // asks for 1000 tokens of output
+	status, header, answer := send(t, server, path, body)
+	o, ok := overflow.Classify(status, header.Get("Content-Type"), []byte(answer))
+	if !ok || o.Output != 1000 || o.Limit != 900 {
+		t.Errorf("%d %s: %+v", status, answer, o)
+	}
+}
+
+func TestSilentTruncation(t *testing.T) {
+	p, server := start(t, Options{Window: 1000, Form: "silent"})
+	path, body := ask(wire.Chat, false, strings.Repeat("a long text ", 5000))
+	status, _, answer := send(t, server, path, body)
+	var v struct {
+		Usage struct {
+			Prompt int `json:"prompt_tokens"`
+		}
+	}
+	if err := json.Unmarshal([]byte(answer), &v); err != nil || status != 200 || v.Usage.Prompt != 1000 {
+		t.Errorf("%d, reported %d (%v)", status, v.Usage.Prompt, err)
+	}
+	if in := p.Requests()[0].Input; in < 5000 {
+		t.Errorf("counted %d", in)
+	}
+}
+
+func TestFaults(t *testing.T) {
+	path, body := ask(wire.Messages, true, task)
+	for _, f := range []Fault{{Kind: HTML}, {Kind: RateLimit}, {Kind: ServerErr}, {Kind: ServerErr, Status: 529}} {
+		p, server := start(t, Options{Fault: FaultAt(0, f)})
+		status, header, answer := send(t, server, path, body)
+		if status < 400 {
+			t.Errorf("%s: %d", f.Kind, status)
+		}
+		if f.Kind == HTML && !strings.Contains(header.Get("Content-Type"), "html") {
+			t.Errorf("no HTML: %s", answer)
+		}
+		if _, ok := overflow.Classify(status, header.Get("Content-Type"), []byte(answer)); ok {
+			t.Errorf("%s is taken for an overflow: %s", f.Kind, answer)
+		}
+		if status, _, _ = send(t, server, path, body); status != 200 || p.Requests()[1].Turn != 0 {
+			t.Errorf("%s: the repeat: %d", f.Kind, status)
+		}
+	}
+	plain := func(f Fault) string {
+		_, server := start(t, Options{Script: Replies(Reply{Text: "ünicode text"}), Fault: FaultAt(0, f)})
+		_, _, answer := send(t, server, path, body)
+		return answer
+	}
+	want := plain(Fault{})
+	for _, f := range []Fault{{Kind: Drip}, {Kind: Late, Delay: time.Millisecond}, {Kind: Drip, Bytes: 5}} {
+		if got := plain(f); got != want {
+			t.Errorf("%s changes the bytes: %q", f.Kind, got)
+		}
+	}
+	for _, f := range []Fault{{Kind: Garbage}, {Kind: HugeEvent}} {
+		if got := plain(f); !strings.HasSuffix(got, want) || got == want {
+			t.Errorf("%s: %.100q", f.Kind, got)
+		}
+	}
+	t.Run("cut", func(t *testing.T) {
+		_, server := start(t, Options{Fault: FaultAt(0, Fault{Kind: Cut, Events: 2})})
+		resp, err := server.Client().Post(server.URL+path, "application/json", strings.NewReader(body))
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer resp.Body.Close()
+		text, err := io.ReadAll(resp.Body)
+		if err == nil || strings.HasSuffix(string(text), "\n\n") || strings.Count(string(text), "event:") != 3 {
+			t.Errorf("%v %q", err, text)
+		}
+	})
+	t.Run("gzip", func(t *testing.T) {
+		_, server := start(t, Options{Fault: FaultAt(0, Fault{Kind: Gzip})})
+		req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, server.URL+path, strings.NewReader(body))
+		if err != nil {
+			t.Fatal(err)
+		}
+		req.Header.Set("Accept-Encoding", "identity")
+		resp, err := server.Client().Do(req)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer resp.Body.Close()
+		z, err := gzip.NewReader(resp.Body)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if text, err := io.ReadAll(z); err != nil || !strings.Contains(string(text), "message_stop") {
+			t.Errorf("%v %q", err, text)
+		}
+	})
+	t.Run("hang", func(t *testing.T) {
+		arrived := make(chan struct{})
+		p, server := start(t, Options{Fault: func(*Request) Fault { close(arrived); return Fault{Kind: Hang} }})
+		ctx, cancel := context.WithCancel(t.Context())
+		go func() { <-arrived; cancel() }()
+		req, err := http.NewRequestWithContext(ctx, http.MethodPost, server.URL+path, strings.NewReader(body))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if resp, err := server.Client().Do(req); err == nil {
+			resp.Body.Close()
+			t.Error("it answered")
+		}
+		server.Close() // waits for the handler
+		if kept := p.Requests(); len(kept) != 1 || kept[0].Status != 0 {
+			t.Errorf("recorded %+v", kept)
+		}
+	})
+}
+
+func TestCompressedRequests(t *testing.T) {
+	path, body := ask(wire.Responses, false, task)
+	var zipped bytes.Buffer
+	z := gzip.NewWriter(&zipped)
+	io.WriteString(z, body)
+	z.Close()
+	encoder, err := zstd.NewWriter(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for encoding, raw := range map[string][]byte{"gzip": zipped.Bytes(), "zstd": encoder.EncodeAll([]byte(body), nil)} {
+		p, server := start(t, Options{})
+		req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, server.URL+path, bytes.NewReader(raw))
+		if err != nil {
+			t.Fatal(err)
+		}
+		req.Header.Set("Content-Encoding", encoding)
+		resp, err := server.Client().Do(req)
+		if err != nil {
+			t.Fatal(err)
+		}
+		resp.Body.Close()
+		if resp.StatusCode != 200 || string(p.Requests()[0].Body) != body {
+			t.Errorf("%s: %d", encoding, resp.StatusCode)
+		}
+	}
+}
+
+// A client's own requests beside the task take no turn.
+func TestSideRequests(t *testing.T) {
+	p, server := start(t, Options{})
+	_, _, title := send(t, server, "/v1/chat/completions", `{"model":"m","messages":[{"role":"user","content":"a title please"}]}`)
+	path, body := ask(wire.Messages, false, "Your task is to create a detailed summary of the conversation so far")
+	_, _, summary := send(t, server, path, body)
+	path, body = ask(wire.Responses, false, task, `{"type":"compaction_trigger"}`)
+	_, _, item := send(t, server, path, body)
+	_, _, form := send(t, server, "/v1beta/models/m:generateContent", `{"contents":[{"parts":[{"text":"x"}]}],"generationConfig":{"responseJsonSchema":{"type":"OBJECT","properties":{"score":{"type":"INTEGER"}},"required":["score"]}}}`)
+	if !strings.Contains(title, "A scripted task") || !strings.Contains(summary, "summary") || !strings.Contains(form, `{\"score\":1}`) ||
+		strings.Count(item, `"type":"compaction"`) != 1 || strings.Contains(item, `"type":"message"`) {
+		t.Errorf("%s\n%s\n%s\n%s", title, summary, item, form)
+	}
+	if p.Turns("") != 0 {
+		t.Errorf("%d turns", p.Turns(""))
+	}
+}
+
+func TestOtherPaths(t *testing.T) {
+	_, server := start(t, Options{Key: "k", Window: 5000})
+	for _, c := range []struct {
+		method, path, body string
+		header             http.Header
+		status             int
+		want               string
+	}{
+		{"HEAD", "/", "", nil, 200, ""},
+		{"GET", "/v1/responses", "", http.Header{"Upgrade": {"websocket"}, "Connection": {"Upgrade"}}, 426, "WebSocket"},
+		{"GET", "/v1/models", "", http.Header{"Authorization": {"Bearer k"}}, 200, `"object":"list"`},
+		{"GET", "/v1/models", "", http.Header{"X-Api-Key": {"k"}, "Anthropic-Version": {"2023-06-01"}}, 200, `"has_more":false`},
+		{"GET", "/v1beta/models/gemini-x", "", http.Header{"X-Goog-Api-Key": {"k"}}, 200, `"inputTokenLimit":5000`},
+		{"POST", "/v1/messages/count_tokens", `{"messages":[{"role":"user","content":"x"}]}`, http.Header{"X-Api-Key": {"k"}}, 200, `"input_tokens":`},
+		{"POST", "/v1beta/models/m:countTokens", `{"contents":[{"parts":[{"text":"x"}]}]}`, http.Header{"X-Goog-Api-Key": {"k"}}, 200, `"totalTokens":`},
+		{"POST", "/v1/messages", `{}`, nil, 401, "authentication_error"},
+		{"POST", "/v1/embeddings", `{}`, http.Header{"Authorization": {"Bearer k"}}, 404, "Unknown request URL"},
+		{"POST", "/v1/messages", `{"messages":`, http.Header{"X-Api-Key": {"k"}}, 400, "could not parse"},
+	} {
+		req, err := http.NewRequestWithContext(t.Context(), c.method, server.URL+c.path, strings.NewReader(c.body))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for k, v := range c.header {
+			req.Header[k] = v
+		}
+		resp, err := server.Client().Do(req)
+		if err != nil {
+			t.Fatal(err)
+		}
+		text, err := io.ReadAll(resp.Body)
+		resp.Body.Close()
+		if err != nil || resp.StatusCode != c.status || !strings.Contains(string(text), c.want) || resp.Header.Get("Scripted-Digest") == "" {
+			t.Errorf("%s %s: %d %s (%v), want %d and %q", c.method, c.path, resp.StatusCode, text, err, c.status, c.want)
+		}
+	}
+}
+
+func TestRecordIsBounded(t *testing.T) {
+	p, server := start(t, Options{RecordBytes: 20_000})
+	path, body := ask(wire.Chat, false, strings.Repeat("x", 3000))
+	for range 10 {
+		send(t, server, path, body)
+	}
+	if kept := len(p.Requests()); kept == 0 || kept+p.Dropped() != 10 || p.Dropped() == 0 {
+		t.Errorf("%d kept, %d dropped", kept, p.Dropped())
+	}
+	dir := t.TempDir()
+	if err := p.Dump(dir); err != nil {
+		t.Error(err)
+	}
+}
+
+// Moving the cache marks, or turning a plain string into a block, is the same prefix.
+func TestCacheMarksDoNotCount(t *testing.T) {
+	p, server := start(t, Options{})
+	one := `{"model":"m","messages":[{"role":"user","content":"a text"}]}`
+	two := `{"model":"m","messages":[{"role":"user","content":[{"type":"text","text":"a text","cache_control":{"type":"ephemeral"}}]}]}`
+	send(t, server, "/v1/messages", one)
+	send(t, server, "/v1/messages", two)
+	if r := p.Requests()[1].Request; r.Cached != r.Input {
+		t.Errorf("%d of %d cached", r.Cached, r.Input)
+	}
+}
+
+func TestTokenizers(t *testing.T) {
+	hexdump := strings.Repeat("00000010  7f 45 4c 46 02 01 01 00  00 00 00 00 00 00 00 00\n", 20)
+	mixed := strings.Repeat("Привет мир, 你好世界, γειά σου\n", 20)
+	claude := Claude(Simple)
+	for text, percent := range map[string]int{hexdump: 82, mixed: 157, "": 0} {
+		if got, want := claude(text), (Simple(text)*percent+99)/100; got != want {
+			t.Errorf("%.20q: %d, want %d", text, got, want)
+		}
+	}
+	if n := Simple(strings.Repeat("The quick brown fox jumps over it. ", 100)); n < 700 || n > 1200 {
+		t.Errorf("3500 characters of English are %d tokens", n)
+	}
+}
+
+func TestUnknownFormPanics(t *testing.T) {
+	defer func() {
+		if recover() == nil {
+			t.Error("no panic")
+		}
+	}()
+	New(Options{Form: "nobody's"})
+}
