@@ -94,7 +94,6 @@ func openai(kind, param, code any, format string, numbers func(o over) []any) fu
 
 func limitInput(o over) []any { return []any{o.limit, o.input} }
 func inputLimit(o over) []any { return []any{o.input, o.limit} }
-func limitOnly(o over) []any  { return []any{o.limit} }
 func nothing(over) []any      { return nil }
 func requested(o over) []any  { return []any{o.limit, o.input + o.output, o.input, o.output} }
 func functioned(o over) []any { return []any{o.limit, o.input, o.input - o.input/4, o.input / 4} }

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 )
 
 // messages writes a Messages answer: one object, or the events from message_start to
@@ -45,9 +46,7 @@ func (s *stream) messages(p *Provider, r *Request, reply Reply, u usage) {
 	}
 	s.open("text/event-stream; charset=utf-8")
 	start := m{}
-	for k, v := range used {
-		start[k] = v
-	}
+	maps.Copy(start, used)
 	start["output_tokens"] = 1
 	message["content"], message["stop_reason"], message["usage"] = []any{}, nil, start
 	s.event("message_start", m{"type": "message_start", "message": message})

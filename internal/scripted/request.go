@@ -128,12 +128,19 @@ func readBody(r *http.Request) (raw, body []byte, err error) {
 	return raw, body, err
 }
 
+// refusal is an error in the provider's own words.
+type refusal string
+
+func (r refusal) Error() string { return string(r) }
+
+const errParse refusal = "We could not parse the JSON body of your request."
+
 var lists = map[wire.Dialect]string{wire.Chat: "messages", wire.Responses: "input", wire.Messages: "messages", wire.Gemini: "contents"}
 
 func readRequest(p place, hr *http.Request, body []byte) (*Request, error) {
 	r := &Request{Dialect: p.dialect, Model: p.model, Stream: p.stream, Header: hr.Header, Body: body, place: p}
 	if err := json.Unmarshal(body, &r.top); err != nil || r.top == nil {
-		return nil, errors.New("We could not parse the JSON body of your request.") // the provider's words
+		return nil, errParse
 	}
 	if p.model == "" {
 		json.Unmarshal(r.top["model"], &r.Model)

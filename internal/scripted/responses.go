@@ -3,6 +3,7 @@ package scripted
 import (
 	"encoding/base64"
 	"encoding/json"
+	"maps"
 )
 
 // responses writes a Responses answer: one object, or the events from response.created to
@@ -18,9 +19,7 @@ func (s *stream) responses(p *Provider, r *Request, reply Reply, u usage) {
 	items := p.items(r, reply)
 	done := func() m {
 		full := m{}
-		for k, v := range response {
-			full[k] = v
-		}
+		maps.Copy(full, response)
 		full["status"], full["output"] = "completed", items
 		if reply.Stop != "" {
 			full["status"], full["incomplete_details"] = "incomplete", m{"reason": reply.Stop}
@@ -118,9 +117,7 @@ func (n *numbered) send(kind string, v m) {
 // item writes the events of one output item.
 func (n *numbered) item(i int, item m) {
 	begun := m{}
-	for k, v := range item {
-		begun[k] = v
-	}
+	maps.Copy(begun, item)
 	id := item["id"]
 	add := func() {
 		if _, ok := item["status"]; ok {

@@ -7,6 +7,7 @@ import (
 	"context"
 	"encoding/json"
 	"io"
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -542,9 +543,7 @@ func TestOtherPaths(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		for k, v := range c.header {
-			req.Header[k] = v
-		}
+		maps.Copy(req.Header, c.header)
 		resp, err := server.Client().Do(req)
 		if err != nil {
 			t.Fatal(err)

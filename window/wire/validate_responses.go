@@ -1,6 +1,9 @@
 package wire
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 // outputsOf maps the kinds of output items to the kinds of calls they may answer. Codex
 // answers a local_shell_call with a function_call_output.
@@ -198,12 +201,10 @@ func (s *items) output(place, kind string, item object) {
 		s.add(RuleShape, at(place, "output"), id, "required")
 	}
 	if call, ok := s.open[id]; ok {
-		for _, fits := range outputsOf[kind] {
-			if call.kind == fits {
-				delete(s.open, id)
-				s.closed[id] = kind
-				return
-			}
+		if slices.Contains(outputsOf[kind], call.kind) {
+			delete(s.open, id)
+			s.closed[id] = kind
+			return
 		}
 		s.add(RuleOrphanResult, place, id, kind)
 		return
