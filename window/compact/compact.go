@@ -1,0 +1,227 @@
+package compact
+
+import (
+	"context"
+	"sync/atomic"
+	"time"
+
+	"github.com/plimsoll/plimsoll/window/wire"
+)
+
+// Sizes is what a request costs, in tokens.
+type Sizes struct {
+	Total    int
+	Head     int   // system, tools and whatever else is no message
+	Messages []int // of each message of the request
+}
+
+// Measure tells the cost of a request as it would be sent. It is called several times for
+// one compaction, with requests that differ little, and must not depend on anything but
+// the request.
+type Measure func(*wire.Request) Sizes
+
+// A Goal says how far to go, in tokens.
+type Goal struct {
+	// Target is where to stop: half of what fits, usually.
+	Target int
+	// Limit is what must not be exceeded. 0 means Target.
+	Limit int
+	// Trigger is where the next compaction would begin; 0 means four fifths of Limit. A
+	// result near it is no good: the next turns would be compacted again, each time at
+	// the cost of the provider's cache.
+	Trigger int
+	// Strict halves what is kept of a tool's result.
+	Strict bool
+	// NoModel leaves the model out, as it must be left out while somebody waits for a
+	// request that was refused already.
+	NoModel bool
+}
+
+// minGain is the part of the limit that a compaction has to stay below the trigger, or the
+// ladder is climbed on.
+const minGain = 0.05
+
+func (g Goal) settled() Goal {
+	if g.Limit <= 0 {
+		g.Limit = g.Target
+	}
+	g.Target = min(g.Target, g.Limit)
+	if g.Trigger <= 0 || g.Trigger > g.Limit {
+		g.Trigger = int(0.8 * float64(g.Limit))
+	}
+	return g
+}
+
+// enough is what is good enough when the target cannot be reached.
+func (g Goal) enough() int {
+	return max(g.Target, g.Trigger-int(minGain*float64(g.Limit)))
+}
+
+// Style says how old turns are summarised.
+type Style uint8
+
+// The styles, by the names they have in the configuration.
+const (
+	Extractive Style = iota // "extractive": lines are chosen, no model is asked
+	Model                   // "model": Options.Summarizer writes, Extractive steps in
+	Off                     // "off": old turns are dropped, and a line says so
+)
+
+// Options of a Compactor. Zero means the default.
+type Options struct {
+	// MinMessages is how many of the newest messages are left alone unless nothing else
+	// helps; with them goes the rest of their units.
+	MinMessages int
+	Style       Style
+	Summarizer  Summarizer
+	// SummaryBudget bounds what all model summaries of this Compactor may cost together,
+	// input and output, in tokens.
+	SummaryBudget int
+	// SummaryTimeout bounds one of them.
+	SummaryTimeout time.Duration
+}
+
+// The defaults of [Options].
+const (
+	DefaultMinMessages    = 4
+	DefaultSummaryBudget  = 1_000_000
+	DefaultSummaryTimeout = 20 * time.Second
+)
+
+// A Compactor makes room in requests. It is safe for concurrent use.
+type Compactor struct {
+	o     Options
+	spent atomic.Int64 // tokens of model summaries
+}
+
+// New makes a Compactor.
+func New(o Options) *Compactor {
+	if o.MinMessages <= 0 {
+		o.MinMessages = DefaultMinMessages
+	}
+	if o.SummaryBudget <= 0 {
+		o.SummaryBudget = DefaultSummaryBudget
+	}
+	if o.SummaryTimeout <= 0 {
+		o.SummaryTimeout = DefaultSummaryTimeout
+	}
+	if o.Summarizer == nil && o.Style == Model {
+		o.Style = Extractive
+	}
+	return &Compactor{o: o}
+}
+
+// Spent is what model summaries have cost so far, in tokens, and how much they may.
+func (c *Compactor) Spent() (tokens, budget int) {
+	return int(c.spent.Load()), c.o.SummaryBudget
+}
+
+// The rungs, as they are named in [Result].Rungs.
+const (
+	RungCut     = "cut"     // tool results keep their head and tail
+	RungMask    = "mask"    // tool results and media are named, not kept
+	RungModel   = "model"   // old turns were summarised by a model
+	RungExtract = "extract" // old turns were summarised by choosing lines
+	RungDrop    = "drop"    // old turns are gone, a line says so
+	RungRelax   = "relax"   // the newest messages were not spared
+	RungOpen    = "open"    // results of the turn that is still running were cut
+)
+
+// A Result is what a compaction came to.
+type Result struct {
+	// Request is what to send. It is the view's own when nothing could be done.
+	Request *wire.Request
+	// Patches make Request out of the client's; nil when nothing was done.
+	Patches  []Patch
+	Covers   int      // how many of the client's messages they speak of
+	Rungs    []string // those that did something, in order
+	Before   int      // tokens
+	After    int      // tokens
+	Messages int      // of the view that were changed, replaced or dropped
+	CutBytes int64    // by which the body got shorter
+	Cut      []byte   // those messages as they were, one JSON value a line
+	// SummaryIn and SummaryOut are what a model summary cost, in tokens; also when it could not be used.
+	SummaryIn, SummaryOut int
+	// SummaryError says why a model summary was not used; nil when it was, or none was asked
+	// for. It holds no text of the conversation.
+	SummaryError error
+}
+
+// Changed tells whether there is something to keep.
+func (r *Result) Changed() bool { return r.Patches != nil }
+
+// Compact brings a view to goal.Target, or as near as the ladder gets. The error is a
+// *DoesNotFit when even what must stay is over goal.Limit, or the context's; the result
+// then is the view as it was, with what a summary cost.
+func (c *Compactor) Compact(ctx context.Context, v *View, measure Measure, goal Goal) (Result, error) {
+	goal = goal.settled()
+	before := measure(v.Request)
+	unchanged := Result{Request: v.Request, Before: before.Total, After: before.Total}
+	if before.Total <= goal.Target || v.Request.Aside != wire.AsideNone {
+		return unchanged, ctx.Err()
+	}
+	w := newWork(ctx, c, v.Request, measure, before, goal)
+	for level := levelSpare; level <= levelOpen && w.wants(level); level++ {
+		for _, rung := range ladder {
+			if w.sizes.Total <= w.aim(level) || ctx.Err() != nil || w.err != nil {
+				break
+			}
+			total := w.sizes.Total
+			rung(w, level)
+			if level == levelRelax && w.sizes.Total < total {
+				w.did(RungRelax)
+			}
+		}
+	}
+	unchanged.SummaryIn, unchanged.SummaryOut, unchanged.SummaryError = w.spentIn, w.spentOut, w.modelErr
+	if err := ctx.Err(); err != nil {
+		return unchanged, err
+	}
+	if w.err != nil {
+		return unchanged, w.err
+	}
+	if w.sizes.Total > goal.Limit {
+		return unchanged, w.doesNotFit(v)
+	}
+	if w.cur == v.Request {
+		return unchanged, nil
+	}
+	return w.result(v, unchanged)
+}
+
+// ladder is the order in which the rungs are climbed. Each does as little as brings the request to
+// the aim, oldest messages first, and leaves the rest to the next.
+var ladder = []func(*work, level){
+	(*work).cutResults,
+	(*work).maskResults,
+	(*work).summarise,
+	(*work).drop,
+}
+
+// A level says what may be touched.
+type level uint8
+
+const (
+	levelSpare level = iota // what is sacred and the newest messages stay as they are
+	levelRelax              // the newest messages are old messages
+	levelOpen               // so is all but the task, the newest user message and the open unit, whose results may be cut
+)
+
+// wants tells whether a level is worth climbing to.
+func (w *work) wants(l level) bool {
+	switch l {
+	case levelSpare:
+		return true
+	case levelRelax:
+		return w.sizes.Total > w.goal.enough()
+	}
+	return w.sizes.Total > w.goal.Limit
+}
+
+// aim is where a level stops. The running turn is cut only as far as it must be.
+func (w *work) aim(l level) int {
+	if l == levelOpen {
+		return w.goal.Limit
+	}
+	return w.goal.Target
+}

@@ -1,0 +1,144 @@
+package compact
+
+import (
+	"strconv"
+	"strings"
+
+	"github.com/plimsoll/plimsoll/limit"
+	"github.com/plimsoll/plimsoll/window/wire"
+)
+
+// How much of a tool's result the rung "cut" keeps: a sixteenth of a byte for each token that fits (12.5 KB
+// for 200,000 tokens), within these bounds. Agents cap single results at about 10 to 50 KB
+// themselves, so what is over twice that is worth cutting.
+const (
+	cutShare  = 16
+	cutLeast  = 1 << 10
+	cutMost   = 16 << 10
+	openLeast = 256 // of a result of the running turn, at the very last
+)
+
+func (g Goal) keep() int {
+	keep := min(max(g.Limit/cutShare, cutLeast), cutMost)
+	if g.Strict {
+		keep = max(keep/2, cutLeast/2)
+	}
+	return keep
+}
+
+// cutResults keeps the head and the tail of large results.
+func (w *work) cutResults(at level) {
+	keep := w.goal.keep()
+	if at < levelOpen {
+		if w.climb(w.large(at, keep), w.aim(at)) {
+			w.did(RungCut)
+		}
+		return
+	}
+	for ; keep >= openLeast && w.sizes.Total > w.aim(at) && w.err == nil; keep /= 2 {
+		if w.climb(w.large(at, keep), w.aim(at)) {
+			w.did(RungOpen)
+		}
+	}
+}
+
+// large lists the results of a level of which more than keep bytes can go.
+func (w *work) large(at level, keep int) (list []candidate) {
+	w.touchable(at, func(i int) {
+		for j := range w.base.Messages[i].Parts {
+			t := target{i, j}
+			p := &w.base.Messages[i].Parts[j]
+			done, acted := w.actions[t]
+			if p.Kind != wire.Result || acted && (done.mask || done.keep <= keep) {
+				continue
+			}
+			if _, saves := shorter(w.base, p, keep); saves > keep {
+				list = append(list, candidate{t, action{keep: keep}, w.share(i, saves)})
+			}
+		}
+	})
+	return list
+}
+
+// heard is how many bytes of a result the model reads.
+func heard(p *wire.Part) (size int) {
+	if !p.Raw.IsZero() {
+		return p.Raw.Len()
+	}
+	for _, t := range p.Texts {
+		size += t.Len()
+	}
+	return size
+}
+
+// A shortening is what the rung "cut" puts into a result: whole, or for each of its texts that is too
+// long.
+type shortening struct {
+	texts map[int]string
+	whole string
+}
+
+// shorter shortens the texts of a result to about keep bytes each; where there are many, or none that
+// is a text, the result becomes one text. It saves 0 bytes when the result is not worth it.
+func shorter(r *wire.Request, p *wire.Part, keep int) (s shortening, saves int) {
+	size := heard(p)
+	for i, t := range p.Texts {
+		if t.Len() <= keep {
+			continue
+		}
+		text := string(wire.Unquote(nil, r.Raw(t)))
+		if cut := cutText(text, keep); cut != text {
+			if s.texts == nil {
+				s.texts = map[int]string{}
+			}
+			s.texts[i] = cut
+			// The literal is written in its shortest form; the old one may have been shorter
+			// only by the escapes of what was cut.
+			saves += t.Len() - len(wire.Quote(nil, cut))
+		}
+	}
+	if size-saves >= 3*keep {
+		text := resultText(r, p)
+		cut := cutText(text, keep)
+		if cut == text || !replaceable(r, p) {
+			return s, max(0, saves)
+		}
+		return shortening{whole: cut}, size - len(cut)
+	}
+	return s, max(0, saves)
+}
+
+const (
+	cutBegin = "\n[Plimsoll cut "
+	cutEnd   = " bytes out of this result here to make room; its beginning and its end are kept]\n"
+)
+
+// cutText shortens one text. What was cut out of it before is in the number it names.
+func cutText(text string, keep int) string {
+	before := 0
+	if _, rest, ok := strings.Cut(text, cutBegin); ok {
+		if number, _, ok := strings.Cut(rest[:min(len(rest), 20)], " "); ok {
+			before, _ = strconv.Atoi(number)
+			before = max(0, before)
+		}
+	}
+	return limit.Cut(text, keep, func(cut int) string { return cutBegin + strconv.Itoa(cut+before) + cutEnd })
+}
+
+// resultText is all a result says, for one text to take its place.
+func resultText(r *wire.Request, p *wire.Part) string {
+	if len(p.Texts) == 0 {
+		return string(r.Raw(p.Raw))
+	}
+	if !p.Raw.IsZero() {
+		return string(r.Raw(p.Raw)) // names and numbers between the texts count too
+	}
+	var b []byte
+	for i, t := range p.Texts {
+		if i > 0 {
+			b = append(b, '\n')
+		}
+		b = wire.Unquote(b, r.Raw(t))
+	}
+	return string(b)
+}

@@ -1,0 +1,186 @@
+package compact
+
+import (
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/plimsoll/plimsoll/window/wire"
+)
+
+const (
+	maskBegin = "[Plimsoll took this out to make room: "
+	// maskWorth is the least a mask has to save, in bytes: each one costs the model a look.
+	maskWorth = 160
+	// firstLine is how much of a result's first line stays, in bytes; of an error's more.
+	firstLine      = 80
+	firstLineError = 240
+)
+
+// isMask tells whether a text is what a mask left.
+func isMask(text string) bool { return strings.HasPrefix(text, maskBegin) }
+
+// maskResults puts a line in place of old results and media.
+func (w *work) maskResults(at level) {
+	if at >= levelOpen {
+		return // the running turn needs what it just asked for
+	}
+	var list []candidate
+	w.touchable(at, func(i int) {
+		m := &w.base.Messages[i]
+		for j := range m.Parts {
+			p, t := &m.Parts[j], target{i, j}
+			if w.actions[t].mask {
+				continue
+			}
+			switch {
+			case p.Kind == wire.Media && m.Role == wire.RoleUser && !m.Plain && inside(m, p):
+			case p.Kind == wire.Result && replaceable(w.base, p):
+			default:
+				continue
+			}
+			text := w.mask(t)
+			if text == "" || p.Span.Len()-len(text) < maskWorth {
+				continue
+			}
+			list = append(list, candidate{t, action{mask: true}, w.share(i, p.Span.Len()-len(text))})
+		}
+	})
+	if w.climb(list, w.aim(at)) {
+		w.did(RungMask)
+	}
+}
+
+func inside(m *wire.Message, p *wire.Part) bool {
+	return m.Content.Contains(p.Span) && m.Content != p.Span
+}
+
+// replaceable tells whether one text may take the place of a result: see
+// [wire.Draft.ReplaceResult].
+func replaceable(r *wire.Request, p *wire.Part) bool {
+	switch r.Dialect {
+	case wire.Responses:
+		switch p.Type {
+		case "function_call_output", "custom_tool_call_output", "local_shell_call_output", "apply_patch_call_output", "shell_call_output":
+			return true
+		}
+		return false
+	case wire.Gemini:
+		return !p.Content.IsZero()
+	}
+	return true
+}
+
+// mask is the line that stands for a part; "" when it already is one.
+func (w *work) mask(t target) string {
+	p := &w.base.Messages[t.message].Parts[t.part]
+	if p.Kind == wire.Media {
+		return maskBegin + media(p.Media) + "]"
+	}
+	var text string
+	if len(p.Texts) > 0 {
+		text = string(wire.Unquote(nil, w.base.Raw(p.Texts[0])))
+		if isMask(text) {
+			return ""
+		}
+	} else if !p.Raw.IsZero() {
+		text = string(w.base.Raw(p.Raw))
+	}
+	var b strings.Builder
+	b.WriteString(maskBegin)
+	b.WriteString("a result of ")
+	b.WriteString(strconv.Itoa(heard(p)))
+	b.WriteString(" bytes")
+	if name := w.tool(t); name != "" {
+		b.WriteString(" from ")
+		b.WriteString(name[:min(len(name), 64)])
+	}
+	if len(p.Media) > 0 {
+		b.WriteString(" with ")
+		b.WriteString(media(p.Media))
+	}
+	most := firstLine
+	if p.Failed {
+		b.WriteString(", an error")
+		most = firstLineError
+	}
+	if line := first(text, most); line != "" {
+		b.WriteString("; it began: ")
+		b.WriteString(line)
+	}
+	b.WriteByte(']')
+	return b.String()
+}
+
+// media says what some media were.
+func media(list []wire.MediaSource) string {
+	if len(list) != 1 {
+		return strconv.Itoa(len(list)) + " images or files"
+	}
+	name := list[0].Type
+	if name == "" || len(name) > 64 {
+		name = "image or file"
+	}
+	if list[0].Base64 > 0 {
+		return "one " + name + " of " + strconv.Itoa(list[0].Base64/4*3) + " bytes"
+	}
+	return "one " + name
+}
+
+// first is the first line of a text that says something, at most n bytes of it.
+func first(text string, n int) string {
+	for line := range strings.Lines(text[:min(len(text), 4096)]) {
+		line = strings.TrimSpace(line)
+		if len(line) < 3 {
+			continue
+		}
+		if len(line) > n {
+			for back := 0; back < utf8.UTFMax && n > 0 && !utf8.RuneStart(line[n]); back++ {
+				n--
+			}
+			line = line[:n] + " ..."
+		}
+		return strings.ToValidUTF8(line, "\uFFFD")
+	}
+	return ""
+}
+
+// tool names the tool a result came from: most dialects name it only in the call.
+func (w *work) tool(t target) string {
+	if w.tools == nil {
+		w.tools = map[target]string{}
+		last := map[string]string{}
+		for i := range w.base.Messages {
+			for j := range w.base.Messages[i].Parts {
+				switch p := &w.base.Messages[i].Parts[j]; {
+				case p.Kind == wire.Call && p.CallID != "":
+					last[p.CallID] = p.Name
+				case p.Kind == wire.Result && p.Name != "":
+					w.tools[target{i, j}] = p.Name
+				case p.Kind == wire.Result:
+					w.tools[target{i, j}] = last[p.CallID]
+				}
+			}
+		}
+	}
+	return w.tools[t]
+}
+
+// apply does one action in a draft.
+func (w *work) apply(d *wire.Draft, t target, a action) {
+	p := &w.base.Messages[t.message].Parts[t.part]
+	switch {
+	case a.mask && p.Kind == wire.Media:
+		d.ReplacePart(t.message, t.part, wire.TextElement(w.base.Dialect, w.base.Messages[t.message].Role, w.mask(t)))
+	case a.mask:
+		d.ReplaceResult(t.message, t.part, w.mask(t))
+	default:
+		s, _ := shorter(w.base, p, a.keep)
+		if s.whole != "" {
+			d.ReplaceResult(t.message, t.part, s.whole)
+		}
+		for i, text := range s.texts {
+			d.ReplaceText(t.message, t.part, i, text)
+		}
+	}
+}

@@ -1,0 +1,58 @@
+package compact
+
+import (
+	"github.com/plimsoll/plimsoll/window/compact/extract"
+	"github.com/plimsoll/plimsoll/window/wire"
+)
+
+// turns lists what was said in some messages, for a summary. Thoughts are left out: they
+// led to what was said and done.
+func (w *work) turns(messages []int) (list []extract.Turn) {
+	r := w.base
+	for _, i := range messages {
+		m := &r.Messages[i]
+		for j := range m.Parts {
+			p := &m.Parts[j]
+			t := extract.Turn{Tool: p.Name, Failed: p.Failed}
+			switch {
+			case p.Kind == wire.Call:
+				t.Kind, t.Text = extract.Call, resultText(r, p)
+			case p.Kind == wire.Result:
+				t.Kind, t.Text, t.Tool = extract.Result, said(r, p), w.tool(target{i, j})
+				if isMask(t.Text) {
+					continue
+				}
+			case p.Kind != wire.Text, m.Role == wire.RoleSystem:
+				continue
+			case m.Role == wire.RoleAssistant:
+				t.Kind, t.Text = extract.Assistant, said(r, p)
+			case m.Role == wire.RoleUser:
+				t.Text = said(r, p)
+				if extract.IsSummary(t.Text) {
+					t.Kind = extract.Prior
+				}
+			default:
+				t.Kind, t.Text = extract.Result, said(r, p)
+			}
+			if t.Text != "" {
+				list = append(list, t)
+			}
+		}
+	}
+	return list
+}
+
+// said is the words of a part, without what holds them together.
+func said(r *wire.Request, p *wire.Part) string {
+	if len(p.Texts) == 0 && !p.Raw.IsZero() {
+		return string(r.Raw(p.Raw))
+	}
+	var b []byte
+	for i, t := range p.Texts {
+		if i > 0 {
+			b = append(b, '\n')
+		}
+		b = wire.Unquote(b, r.Raw(t))
+	}
+	return string(b)
+}

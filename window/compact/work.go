@@ -1,0 +1,304 @@
+package compact
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/plimsoll/plimsoll/window/wire"
+)
+
+// A target names one part of a request.
+type target struct{ message, part int }
+
+// An action is what is done to one part: mask it, or keep that many bytes of each of its
+// texts.
+type action struct {
+	mask bool
+	keep int
+}
+
+// work is one compaction under way: the request it began with, what is to be done to
+// it, and what comes of that. Every build starts from the request it began with, so that the
+// rungs can change their minds.
+type work struct {
+	ctx     context.Context
+	c       *Compactor
+	base    *wire.Request
+	measure Measure
+	goal    Goal
+	lay     *layout
+	start   Sizes
+
+	actions map[target]action
+	dropped []bool // of the base's messages
+	note    string // the summary, or the line about what was dropped; "" for none
+	rungs   []string
+
+	cur   *wire.Request
+	sizes Sizes
+	err   error
+
+	tools map[target]string // that results came from, once asked for
+
+	asked             bool // the model was
+	verbatim          string
+	spentIn, spentOut int
+	modelErr          error
+}
+
+func newWork(ctx context.Context, c *Compactor, r *wire.Request, measure Measure, sizes Sizes, goal Goal) *work {
+	return &work{
+		ctx: ctx, c: c, base: r, measure: measure, goal: goal, lay: layOut(r, c.o.MinMessages), start: sizes,
+		actions: map[target]action{}, dropped: make([]bool, len(r.Messages)), cur: r, sizes: sizes,
+	}
+}
+
+// did notes that a rung changed something.
+func (w *work) did(rung string) {
+	if !slices.Contains(w.rungs, rung) {
+		w.rungs = append(w.rungs, rung)
+	}
+}
+
+// A state is what a rung goes back to when what it did made nothing smaller.
+type state struct {
+	dropped []bool
+	note    string
+	cur     *wire.Request
+	sizes   Sizes
+}
+
+func (w *work) state() state { return state{slices.Clone(w.dropped), w.note, w.cur, w.sizes} }
+
+func (w *work) restore(s state) {
+	w.dropped, w.note, w.cur, w.sizes = s.dropped, s.note, s.cur, s.sizes
+}
+
+// build makes the request of what is to be done, and measures it. It returns false, with
+// the error kept, when that fails.
+func (w *work) build() bool {
+	d := w.base.Draft()
+	for t, a := range w.actions {
+		if !w.dropped[t.message] {
+			w.apply(d, t, a)
+		}
+	}
+	for i, gone := range w.dropped {
+		if gone {
+			d.DropMessages(i, i+1)
+		}
+	}
+	if w.note != "" {
+		d.InsertMessages(w.lay.at, wire.TextMessage(w.base.Dialect, wire.RoleUser, w.note))
+	}
+	next, err := d.Build()
+	if err != nil {
+		w.err = fmt.Errorf("compact: %w", err)
+		return false
+	}
+	w.cur, w.sizes = next, w.measure(next)
+	return true
+}
+
+// A candidate is one thing a rung may do, with about how many tokens it would save.
+type candidate struct {
+	target
+	action
+	saves int
+}
+
+// climb does one candidate after the other, oldest first, until the aim is reached. It
+// builds as seldom as the estimates allow, and returns whether it did anything.
+func (w *work) climb(list []candidate, aim int) bool {
+	least := 1
+	done := 0
+	for done < len(list) && w.sizes.Total > aim && w.err == nil && w.ctx.Err() == nil {
+		need, saved := w.sizes.Total-aim, 0
+		for n := 0; done < len(list) && (saved < need || n < least); n++ {
+			w.actions[list[done].target] = list[done].action
+			saved += list[done].saves
+			done++
+		}
+		if !w.build() {
+			return false
+		}
+		// Estimates that promise too much must not make this a build for each candidate.
+		least = min(2*least, len(list))
+	}
+	if done > 0 && w.err == nil {
+		w.soften(list[done-1], aim)
+	}
+	return done > 0
+}
+
+// soften gives back what the last candidate took too much: one result of half a window
+// need not shrink to a page when half of it fits.
+func (w *work) soften(last candidate, aim int) {
+	p := &w.base.Messages[last.message].Parts[last.part]
+	slack := aim - w.sizes.Total
+	if slack < aim/10 || p.Kind != wire.Result || w.dropped[last.message] {
+		return
+	}
+	cost := max(1, w.share(last.message, p.Span.Len()))
+	keep := last.keep + int(0.9*float64(slack)*float64(p.Span.Len())/float64(cost))
+	if keep < 2*cutLeast {
+		return
+	}
+	before, did := w.state(), w.actions[last.target]
+	w.actions[last.target] = action{keep: keep}
+	if !w.build() {
+		return
+	}
+	if w.sizes.Total > aim {
+		w.restore(before)
+		w.actions[last.target] = did
+	}
+}
+
+// share is about what bytes of a message cost, in tokens.
+func (w *work) share(message, bytes int) int {
+	span := w.base.Messages[message].Span.Len()
+	if message >= len(w.start.Messages) || span == 0 {
+		return bytes / 4
+	}
+	return int(int64(w.start.Messages[message]) * int64(min(bytes, span)) / int64(span))
+}
+
+// touchable yields the messages whose results a level may cut or mask, oldest first.
+func (w *work) touchable(at level, f func(message int)) {
+	for u, s := range w.lay.standing {
+		if s == free || s == newest && at >= levelRelax || (s == open || s == sacred || s == preamble) && at >= levelOpen {
+			for i := w.lay.units[u].From; i < w.lay.units[u].To; i++ {
+				if !w.dropped[i] {
+					f(i)
+				}
+			}
+		}
+	}
+}
+
+// result writes down what came of it all, in the client's own messages.
+func (w *work) result(v *View, res Result) (Result, error) {
+	touched := make([]bool, len(w.base.Messages))
+	copy(touched, w.dropped)
+	for t := range w.actions {
+		touched[t.message] = true
+	}
+	for i, yes := range touched {
+		if yes {
+			res.Messages++
+			res.Cut = append(append(res.Cut, w.base.Raw(w.base.Messages[i].Span)...), '\n')
+		}
+	}
+	patches := w.patches(touched)
+	composed, covers := compose(len(v.Client.Messages), v.base, patches)
+	// What is sent now has to be what later requests get from the checkpoint, to the byte.
+	next, err := patch(v.Client, composed)
+	if err != nil {
+		return res, fmt.Errorf("compact: put the patches into the client's request: %w", err)
+	}
+	sizes := w.measure(next)
+	if sizes.Total >= res.Before {
+		return res, nil
+	}
+	res.Request, res.Patches, res.Covers = next, composed, covers
+	res.Rungs, res.After = w.rungs, sizes.Total
+	res.CutBytes = max(0, int64(len(v.Request.Body)-len(next.Body)))
+	return res, nil
+}
+
+// patches describes the current request as patches of the one the work began with. Cache
+// marks are left out of them: the client moves its own every turn, and takes at most four.
+func (w *work) patches(touched []bool) (patches []Patch) {
+	at := 0 // in the current request
+	put := func(from, to int, raw ...[]byte) {
+		if n := len(patches); n > 0 && patches[n-1].To == from {
+			patches[n-1].To = to
+			patches[n-1].With = append(patches[n-1].With, raw...)
+			return
+		}
+		patches = append(patches, Patch{From: from, To: to, With: raw})
+	}
+	take := func() []byte {
+		m := w.cur.Messages[at]
+		at++
+		return unmarked(w.cur, m.Span)
+	}
+	for i := range len(w.base.Messages) + 1 {
+		if i == w.lay.at && w.note != "" {
+			put(i, i, take())
+		}
+		switch {
+		case i == len(w.base.Messages):
+		case w.dropped[i]:
+			put(i, i+1)
+		case touched[i]:
+			put(i, i+1, take())
+		default:
+			at++
+		}
+	}
+	return patches
+}
+
+// unmarked is the raw text of a span without its cache marks.
+func unmarked(r *wire.Request, s wire.Span) []byte {
+	out := make([]byte, 0, s.Len())
+	at := s.Start
+	for _, m := range r.Marks {
+		if m.Start >= at && m.End <= s.End {
+			out = append(out, r.Body[at:m.Start]...)
+			at = m.End
+		}
+	}
+	return append(out, r.Body[at:s.End]...)
+}
+
+// DoesNotFit says that even what must stay is too large. It holds no text of the
+// conversation.
+type DoesNotFit struct {
+	// Message is the largest message that had to stay, by its position in the client's
+	// request; -1 when the system prompt and the tools are larger.
+	Message int
+	Role    string // of that message: "user", "tool", …; "system and tools" for -1
+	Tokens  int    // of that message, after what could be cut was cut
+	Total   int    // of the request
+	Limit   int
+}
+
+func (e *DoesNotFit) Error() string {
+	what := fmt.Sprintf("message %d (%s)", e.Message, e.Role)
+	if e.Message < 0 {
+		what = e.Role
+	}
+	return fmt.Sprintf("the request has %d tokens after everything that may be cut was cut, and %d fit: %s takes %d of them; shorten it, or use a model with a larger context window",
+		e.Total, e.Limit, what, e.Tokens)
+}
+
+func (w *work) doesNotFit(v *View) error {
+	e := &DoesNotFit{Message: -1, Role: "system and tools", Tokens: w.sizes.Head, Total: w.sizes.Total, Limit: w.goal.Limit}
+	at := 0
+	for i := range len(w.base.Messages) + 1 {
+		if i == w.lay.at && w.note != "" {
+			at++
+		}
+		if i == len(w.base.Messages) || w.dropped[i] {
+			continue
+		}
+		if at < len(w.sizes.Messages) && w.sizes.Messages[at] > e.Tokens {
+			e.Message, e.Tokens, e.Role = i, w.sizes.Messages[at], w.base.Messages[i].Role.String()
+		}
+		at++
+	}
+	if v.base != nil && e.Message >= 0 {
+		// What was changed before stands before the client's next message that was not.
+		list := elements(len(v.Client.Messages), v.base.Patches)
+		i := e.Message
+		for i < len(list)-1 && list[i].client < 0 {
+			i++
+		}
+		e.Message = max(0, list[i].client)
+	}
+	return e
+}
