@@ -42,7 +42,6 @@ func (p *parser) chatMessage() {
 		seen   set
 		role   string
 		result Part
-		simple bool
 	)
 	for p.more('}') {
 		key, k := p.member()
@@ -52,7 +51,7 @@ func (p *parser) chatMessage() {
 			role, _ = p.word("a role is no string")
 		case "content":
 			p.once(&seen, 1)
-			simple = p.openaiContent(&m)
+			p.openaiContent(&m)
 		case "tool_calls":
 			p.once(&seen, 2)
 			p.toolCalls(&m)
@@ -88,7 +87,6 @@ func (p *parser) chatMessage() {
 		}
 	}
 	m.Span.End = p.i
-	m.lone = simple && len(p.parts) == 1
 	switch role {
 	case "system", "developer":
 		m.Role = RoleSystem
@@ -195,8 +193,8 @@ func (p *parser) callee(call *Part) {
 }
 
 // openaiContent reads a content value of Chat and Responses: a string, null, or an array
-// of blocks. It tells whether that is one block of only type and text.
-func (p *parser) openaiContent(m *Message) (simple bool) {
+// of blocks.
+func (p *parser) openaiContent(m *Message) {
 	switch p.peek() {
 	case 'n':
 		p.skip()
@@ -209,25 +207,25 @@ func (p *parser) openaiContent(m *Message) (simple bool) {
 		at := p.i
 		p.begin('[', "")
 		for n := 0; p.more(']'); n++ {
-			simple = p.openaiBlock() && n == 0
+			if m.lone = p.openaiBlock(); n > 0 {
+				m.lone = Span{}
+			}
 		}
 		m.Content = Span{at, p.i}
 	default:
 		p.fail(p.i, "a content is neither string nor array")
 	}
-	return simple
 }
 
-// openaiBlock reads one content block. It tells whether it has only type and text, apart
-// from a cache mark.
-func (p *parser) openaiBlock() (simple bool) {
+// openaiBlock reads one content block. If it has only type and text, apart from a cache
+// mark, the text is returned.
+func (p *parser) openaiBlock() (lone Span) {
 	if !p.begin('{', "a content block is no object") {
-		return false
+		return Span{}
 	}
 	part := Part{Kind: Other, place: placeBlock, Span: Span{Start: p.i - 1}}
 	var seen set
-	var text Span
-	simple = true
+	simple := true
 	for p.more('}') {
 		key, k := p.member()
 		switch string(k) {
@@ -236,8 +234,8 @@ func (p *parser) openaiBlock() (simple bool) {
 			part.Type, _ = p.word("a block's type is no string")
 		case "text", "refusal":
 			p.once(&seen, 1)
-			text = p.text("a block's text is no string")
-			p.words(text)
+			lone = p.text("a block's text is no string")
+			p.words(lone)
 		case "image_url", "video_url", "input_audio", "file":
 			p.once(&seen, 2)
 			simple = false
@@ -273,7 +271,10 @@ func (p *parser) openaiBlock() (simple bool) {
 		part.Raw = part.Span
 	}
 	p.add(part)
-	return simple && part.Type == "text" && !text.IsZero()
+	if !simple || part.Type != "text" {
+		return Span{}
+	}
+	return lone
 }
 
 // openaiSource reads the value of image_url, input_audio or file: a string or an object.

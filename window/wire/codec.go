@@ -24,8 +24,8 @@ func (e *TooLargeError) Error() string {
 }
 
 // Decode unpacks a body by its Content-Encoding: gzip, x-gzip or zstd; "" and identity
-// return the body itself. No more than about max bytes of memory are taken, whatever the
-// body claims; what would be larger is a [*TooLargeError].
+// return the body itself. No more than about max bytes of memory are taken (and 8 MB for
+// zstd), whatever the body claims; what would be larger is a [*TooLargeError].
 func Decode(encoding string, body []byte, max int64) ([]byte, error) {
 	switch codingOf(encoding) {
 	case "":
@@ -55,7 +55,8 @@ func Encode(encoding string, body []byte) ([]byte, error) {
 		if _, err := w.Write(body); err != nil {
 			return nil, err
 		}
-		return out.Bytes(), w.Close()
+		err = w.Close()
+		return out.Bytes(), err
 	case "zstd":
 		w, err := zstd.NewWriter(nil, zstd.WithEncoderConcurrency(1), zstd.WithEncoderLevel(zstd.SpeedFastest),
 			zstd.WithWindowSize(zstdWindow))
@@ -68,8 +69,12 @@ func Encode(encoding string, body []byte) ([]byte, error) {
 	return nil, fmt.Errorf("wire: %.40q: %w", encoding, ErrEncoding)
 }
 
-// zstdWindow is small enough for any server: RFC 9659 has HTTP stop at 8 MB.
-const zstdWindow = 4 << 20
+const (
+	// zstdWindow is small enough for any server: RFC 9659 has HTTP stop at 8 MB.
+	zstdWindow = 4 << 20
+	// zstdLeast is what a window may have, however small the body in it is.
+	zstdLeast = 8 << 20
+)
 
 func codingOf(encoding string) string {
 	switch encoding = strings.ToLower(strings.TrimSpace(encoding)); encoding {
@@ -123,7 +128,7 @@ func unzstd(body []byte, limit int64) ([]byte, error) {
 	z, _ := zstdReaders.Get().(*zstdReader)
 	if z == nil || z.limit != limit {
 		dec, err := zstd.NewReader(nil, zstd.WithDecoderConcurrency(1), zstd.WithDecoderLowmem(true),
-			zstd.WithDecoderMaxMemory(uint64(max(limit, 1))))
+			zstd.WithDecoderMaxMemory(uint64(max(limit, zstdLeast))))
 		if err != nil {
 			return nil, fmt.Errorf("wire: zstd: %w", err)
 		}

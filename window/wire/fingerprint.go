@@ -8,7 +8,7 @@ import "sort"
 // the cache mark moves. What w is given is a view of the body.
 func (r *Request) Fingerprint(msg int, w func([]byte)) {
 	m := &r.Messages[msg]
-	r.unmarked(m.Span, m.Content, m.lone, m.Parts, w)
+	r.unmarked(m.Span, m.Content, m.lone, w)
 }
 
 var systemName, toolsName = []byte("system:"), []byte("tools:")
@@ -16,15 +16,15 @@ var systemName, toolsName = []byte("system:"), []byte("tools:")
 // FingerprintHead does the same for system and tools.
 func (r *Request) FingerprintHead(w func([]byte)) {
 	w(systemName)
-	r.unmarked(r.SystemSpan, r.SystemSpan, r.systemLone, r.System, w)
+	r.unmarked(r.SystemSpan, r.SystemSpan, r.systemLone, w)
 	w(toolsName)
-	r.unmarked(r.ToolsSpan, Span{}, false, nil, w)
+	r.plainly(r.ToolsSpan, w)
 }
 
-func (r *Request) unmarked(s, content Span, lone bool, parts []Part, w func([]byte)) {
-	if lone && len(parts) == 1 && len(parts[0].Texts) == 1 {
+func (r *Request) unmarked(s, content, lone Span, w func([]byte)) {
+	if !lone.IsZero() {
 		r.plainly(Span{s.Start, content.Start}, w)
-		w(r.Raw(parts[0].Texts[0]))
+		w(r.Raw(lone))
 		s.Start = content.End
 	}
 	r.plainly(s, w)

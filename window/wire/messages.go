@@ -95,9 +95,9 @@ func (p *parser) messagesMessage() {
 	p.message(m)
 }
 
-// blocks reads a content: a string, null or an array of blocks. It tells whether that is
-// one block of only type and text.
-func (p *parser) blocks(m *Message) (lone bool) {
+// blocks reads a content: a string, null or an array of blocks. Of one block with nothing
+// but type and text it returns the text.
+func (p *parser) blocks(m *Message) (lone Span) {
 	switch p.peek() {
 	case 'n':
 		p.skip()
@@ -110,7 +110,9 @@ func (p *parser) blocks(m *Message) (lone bool) {
 		at := p.i
 		p.begin('[', "")
 		for n := 0; p.more(']'); n++ {
-			lone = p.block() && n == 0
+			if lone = p.block(); n > 0 {
+				lone = Span{}
+			}
 		}
 		m.Content = Span{at, p.i}
 	default:
@@ -119,11 +121,11 @@ func (p *parser) blocks(m *Message) (lone bool) {
 	return lone
 }
 
-// block reads one content block. It tells whether it has only type and text, apart from
-// a cache mark.
-func (p *parser) block() (simple bool) {
+// block reads one content block. If it has only type and text, apart from a cache mark,
+// the text is returned.
+func (p *parser) block() (lone Span) {
 	if !p.begin('{', "a content block is no object") {
-		return false
+		return Span{}
 	}
 	var (
 		part        = Part{place: placeBlock, Span: Span{Start: p.i - 1}}
@@ -140,7 +142,8 @@ func (p *parser) block() (simple bool) {
 			part.Type, _ = p.word("a block's type is no string")
 		case "text":
 			p.once(&seen, 1)
-			p.words(p.text("a text is no string"))
+			lone = p.text("a text is no string")
+			p.words(lone)
 		case "cache_control":
 			p.once(&seen, 2)
 			p.cacheControl(key)
@@ -189,7 +192,6 @@ func (p *parser) block() (simple bool) {
 	switch part.Type {
 	case "text":
 		part.Kind = Text
-		simple = seen&^7 == 0 && seen&2 != 0
 	case "tool_use":
 		part.Kind, part.Raw = Call, input
 		part.CallID, part.IDSpan = p.decoded(id), id
@@ -215,7 +217,10 @@ func (p *parser) block() (simple bool) {
 		part.Raw, part.Content = part.Span, Span{}
 	}
 	p.add(part)
-	return simple
+	if part.Kind != Text || seen&^7 != 0 {
+		return Span{}
+	}
+	return lone
 }
 
 // inner reads the content of a result or document: a string, or blocks of which texts and

@@ -176,7 +176,8 @@ func (p *parser) cacheControl(key int) {
 // member is a key at p.i: its position is wanted before it is read.
 func (p *parser) member() (int, []byte) {
 	p.peek()
-	return p.i, p.name()
+	at := p.i
+	return at, p.name()
 }
 
 // source measures bytes given as a data URL, an address, or base64 of a known type.
@@ -204,10 +205,15 @@ func (p *parser) source(lit Span, kind string, base64 bool) {
 
 // flat reads a value that is one string, or else any JSON of which all strings are words.
 func (p *parser) flat() Span {
-	p.peek()
+	c := p.peek()
 	at := p.i
+	if c == '"' {
+		lit := p.str()
+		p.words(lit)
+		return lit
+	}
 	p.texts = p.literals(p.texts)
-	if p.b[at] == 'n' && p.err == nil {
+	if c == 'n' {
 		return Span{}
 	}
 	return Span{at, p.i}

@@ -195,6 +195,8 @@ func (p *parser) wholeItem(it *item) Role {
 		if part.CallID != "" {
 			part.Kind = Call
 		}
+	case kind == "additional_tools":
+		role = RoleSystem // Codex declares its tools in the input
 	case kind == "mcp_list_tools", kind == "mcp_approval_request":
 		role = RoleAssistant
 	}

@@ -132,7 +132,7 @@ type Message struct {
 	Span  Span
 	Role  Role
 	Plain bool // Content is one string
-	lone  bool // Content is one block of nothing but its type and text
+	lone  Span // the text where Content is one block of nothing but its type and text
 	calls Span // the tool_calls array of Chat
 	Parts []Part
 	// Content is the content (parts, output, …) value; zero when absent or null.
@@ -188,7 +188,7 @@ type Request struct {
 	Aside    Aside
 	// Marks are the cache_control members, each with one of its commas, by position.
 	Marks      []Span
-	systemLone bool // System is one block of nothing but its type and text
+	systemLone Span // as Message.lone
 }
 
 // Raw returns the bytes of a span.
