@@ -46,9 +46,9 @@ func sources(t testing.TB, max int) []byte {
 	return bytes.ToValidUTF8(b.Bytes(), nil)
 }
 
-// words are joined in random order into texts of the size wanted. Each list has what the
+// vocabularyOf are words that are joined in random order into texts of the size wanted. Each list has what the
 // patterns and merges of its script turn on: marks, case, digits of its own, punctuation.
-var words = map[string]string{
+var vocabularyOf = map[string]string{
 	"english":  "the of and to a in that it was for on are with as I his they be at one have this from or had by hot but some what there we can out other were all your when up use word how said an each she which do their time if will way about many then them would write like so these her long make thing see him two has look more day could go come did my sound no most number who over know water than call first people may down side been now find any new work part take get place made live where after back little only round man year came show every good me give our under name very through just form much great think say help low line before turn cause same mean differ move right boy old too does tell sentence set three want air well also play small end put home read hand port large spell add even land here must big high such follow act why ask men change went light kind off need house picture try us again animal point mother world near build self earth father don't I'll we've it's they'd HTTP McDonald iPhone e-mail co-operate naïve résumé façade 3.14 1,234 2024",
 	"cjk":      "上下文窗口 的 令牌 计数，必须精确。 你好世界！ 一万二千三百四十五 こんにちは 世界、 トークン を 数える カタカナ ー 々 東京都 안녕하세요 세계 한국어 토큰 화, １２３ ＡＢＣ ｶﾅ 繁體中文 測試 「引号」 《书名》 …… 価格は￥1,200です。 𠮷野家 㐀 ",
 	"arabic":   "السلام عليكم ورحمة الله وبركاته كيف حالك؟ هَذَا نَصٌّ مُشَكَّلٌ ١٢٣٤ العربية، لغة شلام עברית שָׁלוֹם עוֹלָם فارسی می‌خواهم ‌",
@@ -92,12 +92,12 @@ func corpus(t testing.TB, size int) []sample {
 	add := func(name string, text []byte) { all = append(all, sample{name, text[:min(len(text), size)]}) }
 	add("go", sources(t, size))
 	for _, name := range []string{"english", "cjk", "arabic", "indic", "cyrillic", "emoji", "code"} {
-		add(name, bytes.ToValidUTF8(mixture(rng, words[name], size)[:size], nil))
+		add(name, bytes.ToValidUTF8(mixture(rng, vocabularyOf[name], size)[:size], nil))
 	}
 	var mixed []byte
 	for len(mixed) < size {
 		for _, name := range []string{"english", "cjk", "arabic", "indic", "cyrillic", "emoji", "code"} {
-			mixed = append(mixed, mixture(rng, words[name], 60)...)
+			mixed = append(mixed, mixture(rng, vocabularyOf[name], 60)...)
 		}
 	}
 	add("mixed", bytes.ToValidUTF8(mixed[:size], nil))
@@ -130,7 +130,7 @@ func jsonText(rng *rand.Rand, size int) []byte {
 		line, _ := json.MarshalIndent(map[string]any{
 			"id": rng.IntN(1e9), "name": fmt.Sprintf("pod-%x", rng.Uint32()), "ok": rng.IntN(2) == 0,
 			"labels": map[string]any{"app.kubernetes.io/name": "guestbook", "tier": []string{"frontend", "web"}},
-			"ratio":  rng.Float64(), "when": "2026-11-20T18:15:23Z", "message": string(mixture(rng, words["english"], 40)),
+			"ratio":  rng.Float64(), "when": "2026-11-20T18:15:23Z", "message": string(mixture(rng, vocabularyOf["english"], 40)),
 		}, "", "  ")
 		b.Write(line)
 		b.WriteByte('\n')

@@ -41,12 +41,17 @@ func (e *Encoding) Name() string { return e.name }
 func (e *Encoding) Count(text []byte) int {
 	s := e.scratch()
 	defer e.release(s)
-	if !utf8.Valid(text) {
-		st := stream{e: e, s: s}
-		st.writeText(text)
-		return st.close()
+	return e.countText(s, text, nil)
+}
+
+// countText counts bytes that need not be UTF-8.
+func (e *Encoding) countText(s *scratch, text []byte, m *mix) int {
+	if utf8.Valid(text) {
+		return e.count(s, text, m)
 	}
-	return e.count(s, text)
+	st := stream{e: e, s: s, m: m}
+	st.writeText(text)
+	return st.close()
 }
 
 // Append appends the tokens of text to dst.
@@ -86,27 +91,31 @@ func (e *Encoding) release(s *scratch) {
 	e.pool.Put(s)
 }
 
-// count counts valid UTF-8.
-func (e *Encoding) count(s *scratch, text []byte) int {
+// count counts valid UTF-8, and adds what the tokens are made of to m unless it is nil.
+func (e *Encoding) count(s *scratch, text []byte, m *mix) int {
 	total := 0
 	for i := 0; i < len(text); {
 		end := e.split(text, i)
 		n := end - i
+		var tokens int
 		if n > 16 {
-			total += e.countLong(s, text[i:end])
-			i = end
-			continue
-		}
-		lo, hi := vocab.Load(text, i, n)
-		hash := vocab.HashShort(lo, hi, n)
-		known := &s.known[hash>>(64-knownBits)]
-		if known.lo != lo || known.hi != hi || int(known.length) != n {
-			known.lo, known.hi, known.length, known.tokens = lo, hi, uint32(n), 1
-			if _, ok := e.table.FindShort(lo, hi, n, hash); !ok {
-				known.tokens = uint32(len(s.encode(e.table, text[i:end])))
+			tokens = e.countLong(s, text[i:end])
+		} else {
+			lo, hi := vocab.Load(text, i, n)
+			hash := vocab.HashShort(lo, hi, n)
+			known := &s.known[hash>>(64-knownBits)]
+			if known.lo != lo || known.hi != hi || int(known.length) != n {
+				known.lo, known.hi, known.length, known.tokens = lo, hi, uint32(n), 1
+				if _, ok := e.table.FindShort(lo, hi, n, hash); !ok {
+					known.tokens = uint32(len(s.encode(e.table, text[i:end])))
+				}
 			}
+			tokens = int(known.tokens)
 		}
-		total += int(known.tokens)
+		if m != nil {
+			m.add(text[i:end], tokens)
+		}
+		total += tokens
 		i = end
 	}
 	return total

@@ -264,7 +264,7 @@ func TestCountIsSafeForConcurrentUse(t *testing.T) {
 func FuzzCount(f *testing.F) {
 	f.Add("Hello, world! It's 2026.\n\n  don't\tstop")
 	f.Add("'ſab ÀÉ中ABc\u0301's ١٢٣٤/\n/\r\n  \u00a0x")
-	f.Add(strings.Repeat("a", 60)+strings.Repeat(" ", 60))
+	f.Add(strings.Repeat("a", 60) + strings.Repeat(" ", 60))
 	f.Fuzz(func(t *testing.T, text string) {
 		text = text[:min(len(text), 200)] // the library is slow
 		text = strings.ToValidUTF8(text, "\ufffd")

@@ -16,16 +16,20 @@ const chunkBytes = 16 << 10
 // more than a chunk of that text. A lone surrogate counts as U+FFFD. What is no valid
 // escape counts as it stands.
 func (e *Encoding) CountLiteral(literal []byte) int {
+	s := e.scratch()
+	defer e.release(s)
+	return e.countLiteral(s, literal, nil)
+}
+
+func (e *Encoding) countLiteral(s *scratch, literal []byte, m *mix) int {
 	if n := len(literal); n >= 2 && literal[0] == '"' && literal[n-1] == '"' {
 		literal = literal[1 : n-1]
 	}
 	at := bytes.IndexByte(literal, '\\')
 	if at < 0 {
-		return e.Count(literal)
+		return e.countText(s, literal, m)
 	}
-	s := e.scratch()
-	defer e.release(s)
-	st := stream{e: e, s: s}
+	st := stream{e: e, s: s, m: m}
 	for at >= 0 {
 		st.writeText(literal[:at])
 		r, size := unescape(literal[at:])
@@ -99,6 +103,7 @@ func hex4(b []byte) (r rune, ok bool) {
 type stream struct {
 	e     *Encoding
 	s     *scratch
+	m     *mix // nil, or what the tokens are made of
 	total int
 	tried int // no such place was found in the first so many bytes of s.text
 }
@@ -141,12 +146,12 @@ func (w *stream) settle() {
 		return
 	}
 	w.tried = 0
-	w.total += w.e.count(w.s, text[:end])
+	w.total += w.e.count(w.s, text[:end], w.m)
 	w.s.text = text[:copy(text, text[end:])]
 }
 
 func (w *stream) close() int {
-	w.total += w.e.count(w.s, w.s.text)
+	w.total += w.e.count(w.s, w.s.text, w.m)
 	w.s.text = w.s.text[:0]
 	return w.total
 }

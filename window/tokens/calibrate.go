@@ -1,0 +1,112 @@
+package tokens
+
+import (
+	"math"
+	"slices"
+)
+
+const (
+	// window is how many of the newest reports a calibration looks at.
+	window = 32
+	// perClass is how many of the newest ratios of a class count.
+	perClass = window / int(classes-1)
+	// minTail is the least number of tokens a ratio is taken from: below, what separates
+	// messages weighs more than their text.
+	minTail = 48
+	// enough ratios of a class replace the family's own factors.
+	enough = 3
+)
+
+// calibration is how one provider's numbers stand to ours for one model.
+type calibration struct {
+	ratios [classes][perClass]float32 // report ÷ our best estimate, of tails of a class
+	seen   [classes]int
+	errors [window]float32 // |estimate − report| ÷ report
+	noted  int
+}
+
+// note keeps how far an expectation was from what came.
+func (c *calibration) note(expected Estimate, input int) {
+	c.errors[c.noted%window] = float32(math.Abs(float64(expected.Best-input)) / float64(input))
+	c.noted++
+}
+
+// learn takes the ratio of a tail: what the report grew by over what we had expected. A
+// tail of several classes is what most of it is; it must be two thirds.
+func (c *calibration) learn(t *Tally, through, before, input int) {
+	if before < 0 {
+		return
+	}
+	var of [classes]int
+	all, thought := 0, 0
+	for i := through; i < len(t.Messages); i++ {
+		of[t.classes[i]] += t.Messages[i].Best
+		all += t.Messages[i].Best
+		thought += int(t.thoughts[i])
+	}
+	// Whether thoughts were counted shows in no number. Where they are few, take it that
+	// they were not: the ratio is then on the high side.
+	if thought*5 > all {
+		return
+	}
+	all -= thought
+	if through == 0 {
+		// The head is in the number, and the rules of tools in the head.
+		if t.Head.High-t.Head.Low > all/10 {
+			return
+		}
+		before = t.Head.Best + t.Extra.Best
+	}
+	most := class(0)
+	for k := range classes {
+		if of[k] > of[most] {
+			most = k
+		}
+	}
+	if all < minTail || of[most]*3 < all*2 || input <= before {
+		return
+	}
+	ratio := float64(input-before) / float64(all)
+	c.ratios[most][c.seen[most]%perClass] = float32(min(max(ratio, 0.2), 6))
+	c.seen[most]++
+}
+
+// adjust replaces the family's band by one around what was seen, when enough was. The band
+// keeps a margin: of the spread seen, of the family's own band (less with more reports),
+// and of a few tokens for the markers between messages. So it is never narrower than what
+// was seen, and a number above the family's High widens it.
+func (c *calibration) adjust(f Family, e Estimate, k class, thought int32) Estimate {
+	if c == nil || c.seen[k] == 0 {
+		return e
+	}
+	if f.Exact() || e.Best == 0 || int(thought)*5 > e.Best || k == other || c.seen[k] < enough {
+		return c.widen(f, e, k)
+	}
+	seen := c.ratios[k][:min(c.seen[k], perClass)]
+	lowest, highest := float64(slices.Min(seen)), float64(slices.Max(seen))
+	best := float64(e.Best)
+	slack := max(0.04, (highest-lowest)/2)
+	shrink := 0.5 / math.Sqrt(float64(len(seen)))
+	above := max(slack, shrink*(float64(e.High)/best-1))
+	below := max(slack, shrink*(1-float64(e.Low)/best))
+	var sum float64
+	for _, r := range seen {
+		sum += float64(r)
+	}
+	return Estimate{
+		Low:  max(0, int(best*(lowest-below))-4),
+		Best: int(best*sum/float64(len(seen)) + 0.5),
+		High: int(best*(highest+above)) + 8,
+	}
+}
+
+// widen keeps the family's band, but not below what was seen so far of the class.
+func (c *calibration) widen(f Family, e Estimate, k class) Estimate {
+	margin := 1.1
+	if f.Exact() {
+		margin = 1 // what was seen is what separates messages, and that hardly varies
+	}
+	highest := float64(slices.Max(c.ratios[k][:min(c.seen[k], perClass)]))
+	e.High = max(e.High, int(float64(e.Best)*highest*margin)+8)
+	return e
+}

@@ -1,0 +1,275 @@
+package tokens
+
+import (
+	"crypto/sha256"
+	"hash/maphash"
+	"sync"
+
+	"github.com/plimsoll/plimsoll/window/wire"
+)
+
+// DefaultMemoBytes is the memory a [Counter] may use for what it remembers: about 20,000
+// messages.
+const DefaultMemoBytes = 4 << 20
+
+// memoEntry is what one remembered message costs with its key in the map, in bytes: 104 of
+// content, and half as much again that a growing map holds in reserve.
+const memoEntry = 160
+
+// Options configure a [Counter].
+type Options struct {
+	// MemoBytes bounds the memory of the memo; 0 means [DefaultMemoBytes].
+	MemoBytes int
+}
+
+// Counter counts requests. It remembers every message it has counted under a hash of its
+// content, so that a request that goes on from one seen before costs its new tail and the
+// hashing of the rest. It is safe for concurrent use.
+type Counter struct {
+	seeds [2]maphash.Seed
+	mu    sync.Mutex
+	memo  generations[key, item]
+	stats Stats
+}
+
+// Stats are counters of a [Counter] since it was made, and the size of its memo now.
+type Stats struct {
+	Hits, Misses, Evictions int64 // messages, system blocks and tools
+	Entries, Bytes          int
+}
+
+// Digest names a message or a chain of messages. It is the same in every process: the
+// first half of a SHA-256.
+type Digest [16]byte
+
+// key finds a message in this process: two differently seeded hashes, which nobody outside
+// can make collide, since the seeds are not known.
+type key [2]uint64
+
+// item is what is remembered of a message, a system block or a tool.
+type item struct {
+	digest    Digest
+	chain     Digest // of the messages up to this one, when those before had the digest prev
+	prev      Digest
+	low, high int32
+	best      int32
+	thought   int32 // what of best is reasoning, which a provider may leave out
+	class     class
+}
+
+// NewCounter returns a counter with an empty memo.
+func NewCounter(o Options) *Counter {
+	if o.MemoBytes <= 0 {
+		o.MemoBytes = DefaultMemoBytes
+	}
+	c := &Counter{seeds: [2]maphash.Seed{maphash.MakeSeed(), maphash.MakeSeed()}}
+	c.memo.limit = max(o.MemoBytes/memoEntry/2, 16)
+	return c
+}
+
+// Stats returns the counters.
+func (c *Counter) Stats() Stats {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	s := c.stats
+	s.Evictions = c.memo.evicted
+	s.Entries = c.memo.len()
+	s.Bytes = s.Entries * memoEntry
+	return s
+}
+
+// Tally is what a request costs. It is not changed once made.
+type Tally struct {
+	Family Family
+	Model  string
+	// Head is system and tools with what the provider adds to every request, Extra the
+	// schemas of the answer and the like.
+	Head, Extra Estimate
+	HeadDigest  Digest
+	// Messages are the costs one by one, and Chain[i] names the messages up to and with i:
+	// equal chains are equal conversations, in any process.
+	Messages []Estimate
+	Chain    []Digest
+	// Total is all of it.
+	Total Estimate
+
+	classes  []class
+	thoughts []int32
+}
+
+// what tells apart things whose bytes may be the same.
+type what uint64
+
+const (
+	aMessage what = iota
+	aSystem
+	aTool
+	anExtra
+)
+
+// Tally counts r as a model of family f reads it. One pass; what was counted before, in
+// this or another request, is only hashed.
+func (c *Counter) Tally(r *wire.Request, f Family) Tally {
+	n := len(r.Messages)
+	t := Tally{
+		Family: f, Model: r.Model,
+		Messages: make([]Estimate, n), Chain: make([]Digest, n),
+		classes: make([]class, n), thoughts: make([]int32, n),
+	}
+	var head Estimate
+	sum := sha256.New()
+	var parts [8]item
+	list := c.items(r, f, aSystem, len(r.System), parts[:0])
+	list = c.items(r, f, aTool, len(r.Tools), list)
+	for i := range list {
+		head = head.Plus(list[i].estimate())
+		sum.Write(list[i].digest[:])
+	}
+	copy(t.HeadDigest[:], sum.Sum(nil))
+	t.Head = head.Plus(everyRequest(r, f))
+	for _, it := range c.items(r, f, anExtra, len(r.Extra), parts[:0]) {
+		t.Extra = t.Extra.Plus(it.estimate())
+	}
+	t.Total = t.Head.Plus(t.Extra)
+	for i, it := range c.items(r, f, aMessage, n, make([]item, 0, n)) {
+		t.Messages[i], t.Chain[i] = it.estimate(), it.chain
+		t.classes[i], t.thoughts[i] = it.class, it.thought
+		t.Total = t.Total.Plus(t.Messages[i])
+	}
+	return t
+}
+
+func (i *item) estimate() Estimate {
+	return Estimate{int(i.low), int(i.best), int(i.high)}
+}
+
+// items returns n items of a request: from the memo, or counted and put there. Messages
+// come with their chain.
+func (c *Counter) items(r *wire.Request, f Family, w what, n int, list []item) []item {
+	if n == 0 {
+		return list
+	}
+	from, v := len(list), newViews()
+	keys := make([]key, n)
+	for i := range keys {
+		keys[i] = c.key(r, f, w, i, v)
+	}
+	var missing []int
+	c.mu.Lock()
+	for i := range keys {
+		it, ok := c.memo.get(keys[i])
+		if !ok {
+			missing = append(missing, i)
+		}
+		list = append(list, it)
+	}
+	c.stats.Hits += int64(n - len(missing))
+	c.stats.Misses += int64(len(missing))
+	c.mu.Unlock()
+	for _, i := range missing {
+		list[from+i] = count(r, f, w, i, v)
+	}
+	if w == aMessage {
+		// Where a message follows other messages than last time, its chain is new.
+		prev := Digest{byte(r.Dialect)}
+		for i := range n {
+			it := &list[from+i]
+			if it.prev != prev || it.chain == (Digest{}) {
+				it.prev, it.chain = prev, follow(prev, it.digest)
+				if len(missing) == 0 || missing[len(missing)-1] < i {
+					missing = append(missing, i)
+				}
+			}
+			prev = it.chain
+		}
+	}
+	if len(missing) > 0 {
+		c.mu.Lock()
+		for _, i := range missing {
+			c.memo.put(keys[i], list[from+i])
+		}
+		c.mu.Unlock()
+	}
+	return list
+}
+
+// follow is the digest of a chain that goes on with one more message.
+func follow(prev, next Digest) Digest {
+	var b [32]byte
+	copy(b[:16], prev[:])
+	copy(b[16:], next[:])
+	sum := sha256.Sum256(b[:])
+	return Digest(sum[:16])
+}
+
+// views gathers what decides whether an item is the same as one seen before: mostly one
+// run of bytes, more where cache marks are left out.
+type views struct {
+	list [][]byte
+	add  func([]byte) // made once: a method value would be an allocation for each message
+}
+
+func newViews() *views {
+	v := &views{list: make([][]byte, 0, 8)}
+	v.add = func(b []byte) { v.list = append(v.list, b) }
+	return v
+}
+
+func (v *views) fill(r *wire.Request, w what, i int) {
+	v.list = v.list[:0]
+	switch w {
+	case aMessage:
+		r.Fingerprint(i, v.add)
+	case aSystem:
+		unmarked(r, r.System[i].Span, v.add)
+	case aTool:
+		unmarked(r, r.Tools[i].Span, v.add)
+	case anExtra:
+		v.add(r.Raw(r.Extra[i]))
+	}
+}
+
+// unmarked gives the bytes of a span without the cache marks in it.
+func unmarked(r *wire.Request, s wire.Span, w func([]byte)) {
+	at := s.Start
+	for _, m := range r.Marks {
+		if m.Start >= at && m.End <= s.End {
+			w(r.Body[at:m.Start])
+			at = m.End
+		}
+	}
+	w(r.Body[at:s.End])
+}
+
+func (c *Counter) key(r *wire.Request, f Family, w what, i int, v *views) (k key) {
+	v.fill(r, w, i)
+	for j, seed := range c.seeds {
+		if len(v.list) == 1 {
+			k[j] = maphash.Bytes(seed, v.list[0])
+			continue
+		}
+		var h maphash.Hash
+		h.SetSeed(seed)
+		for _, b := range v.list {
+			h.Write(b)
+		}
+		k[j] = h.Sum64()
+	}
+	k[0] ^= (uint64(f)<<16 | uint64(r.Dialect)<<8 | uint64(w)) * 0x9e3779b97f4a7c15
+	return k
+}
+
+func digest(r *wire.Request, w what, i int, v *views) Digest {
+	v.fill(r, w, i)
+	if len(v.list) == 1 {
+		sum := sha256.Sum256(v.list[0])
+		return Digest(sum[:16])
+	}
+	h := sha256.New()
+	for _, b := range v.list {
+		h.Write(b)
+	}
+	var sum [sha256.Size]byte
+	h.Sum(sum[:0])
+	return Digest(sum[:16])
+}

@@ -1,0 +1,45 @@
+package tokens
+
+// Estimate is a number of tokens that is known within a band: the truth is taken to lie
+// from Low to High, and Best is where it most likely is. An exact count has all three equal.
+type Estimate struct{ Low, Best, High int }
+
+// Exactly is the estimate of a number that is known.
+func Exactly(n int) Estimate { return Estimate{n, n, n} }
+
+// Plus adds two estimates.
+func (e Estimate) Plus(o Estimate) Estimate {
+	return Estimate{e.Low + o.Low, e.Best + o.Best, e.High + o.High}
+}
+
+// Exact tells that the number is known.
+func (e Estimate) Exact() bool { return e.Low == e.High }
+
+// Straddles tells that the band lies on both sides of a line: some of it at or under, some
+// over. That is when asking a provider that counts for free is worth a round trip.
+func (e Estimate) Straddles(line int) bool { return e.Low <= line && line < e.High }
+
+// Over decides whether room must be made, for a trigger at which it should and a limit that
+// must not be passed. sure is false when the band straddles the trigger: a provider that
+// counts for free should be asked then, and over is what to do when it cannot be. So nothing
+// is touched that may be under the trigger, and nothing sent that may be over the limit.
+func (e Estimate) Over(trigger, limit int) (over, sure bool) {
+	switch {
+	case e.High <= trigger:
+		return false, true
+	case e.Low > trigger:
+		return true, true
+	}
+	return e.High > limit, false
+}
+
+// Counted says how a number of tokens came about, in the words of the journal.
+type Counted string
+
+// The ways to know a number of input tokens.
+const (
+	CountedExact    Counted = "exact"    // the band is a point
+	CountedEstimate Counted = "estimate" // nothing was reported for any prefix of the conversation
+	CountedUsage    Counted = "usage"    // reported for a prefix, an upper estimate of the rest
+	CountedProvider Counted = "provider" // the provider counted this very request
+)

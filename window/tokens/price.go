@@ -1,0 +1,167 @@
+package tokens
+
+import (
+	"math"
+
+	"github.com/plimsoll/plimsoll/window/wire"
+)
+
+// everyRequest is what a provider adds to a request, whatever is in it.
+func everyRequest(r *wire.Request, f Family) Estimate {
+	tools := len(r.Tools) > 0
+	switch r.Dialect {
+	case wire.Messages:
+		e := Estimate{0, 4, 12}
+		if tools {
+			// The system prompt that enables tools: 346 tokens with tool_choice auto, 313
+			// with any in Claude 4; 159 to 530 in Claude 3; up to 935 in later models
+			// (Anthropic's tables of tool use).
+			e = e.Plus(Estimate{159, 346, 960})
+		}
+		return e
+	case wire.Gemini:
+		if tools {
+			return Estimate{0, 20, 200}
+		}
+		return Estimate{0, 1, 8}
+	}
+	// Three tokens begin the answer in OpenAI's chat format; the newer models add a few
+	// for their own settings, and a preamble about tools.
+	e := Estimate{3, 3, 16}
+	if !f.Exact() {
+		e = Estimate{0, 8, 64} // the template of the model, often with a default system message
+	}
+	if tools {
+		e = e.Plus(Estimate{8, 12, 160})
+	}
+	return e
+}
+
+// perMessage is what separates one message from the next: the role and its markers.
+func perMessage(r *wire.Request, f Family) Estimate {
+	switch {
+	case f.Exact() && r.Dialect == wire.Chat:
+		return Estimate{3, 4, 6} // three and the role, one more with a name
+	case r.Dialect == wire.Messages:
+		return Estimate{1, 4, 8}
+	case r.Dialect == wire.Gemini:
+		return Estimate{1, 4, 8}
+	}
+	return Estimate{1, 4, 10}
+}
+
+// Calls and results have markers of their own, and where the model sees ids, those.
+var (
+	perCall   = Estimate{2, 8, 30}
+	perResult = Estimate{2, 6, 26}
+	perTool   = Estimate{2, 8, 24}
+)
+
+// price adds up what an item costs.
+type price struct {
+	r   *wire.Request
+	f   Family
+	enc *Encoding
+	s   *scratch
+	sum Estimate
+	mix mix
+	// thought is what of sum.Best is reasoning.
+	thought int
+}
+
+// count counts one item afresh.
+func count(r *wire.Request, f Family, w what, i int, v *views) item {
+	p := price{r: r, f: f, enc: f.encoding()}
+	p.s = p.enc.scratch()
+	defer p.enc.release(p.s)
+	switch w {
+	case aMessage:
+		p.sum = perMessage(r, f)
+		for j := range r.Messages[i].Parts {
+			p.part(&r.Messages[i].Parts[j])
+		}
+	case aSystem:
+		p.part(&r.System[i])
+	case aTool:
+		p.tool(r.Raw(r.Tools[i].Span))
+	case anExtra:
+		// A schema is rewritten, or only steers the sampling.
+		e := p.text(r.Raw(r.Extra[i]), false)
+		p.sum = Estimate{0, e.Best, e.High + 32}
+	}
+	return item{
+		digest: digest(r, w, i, v),
+		low:    clamp(p.sum.Low), best: clamp(p.sum.Best), high: clamp(p.sum.High),
+		class: p.mix.class(), thought: clamp(p.thought),
+	}
+}
+
+func clamp(n int) int32 { return int32(min(n, math.MaxInt32)) }
+
+// text estimates one text and notes its mix. A literal is unescaped.
+func (p *price) text(b []byte, literal bool) Estimate {
+	var m mix
+	if literal {
+		p.enc.countLiteral(p.s, b, &m)
+	} else {
+		p.enc.countText(p.s, b, &m)
+	}
+	m.settle()
+	p.mix.plus(&m)
+	return m.estimate(p.f)
+}
+
+// texts estimates what the model reads of a part.
+func (p *price) texts(part *wire.Part) (e Estimate) {
+	if !part.Raw.IsZero() {
+		// Read as JSON, but written by the provider: spaces and escapes may differ.
+		e = p.text(p.r.Raw(part.Raw), false)
+		return Estimate{e.Low * 8 / 10, e.Best, e.High*11/10 + 4}
+	}
+	for _, s := range part.Texts {
+		e = e.Plus(p.text(p.r.Raw(s), true))
+	}
+	return e
+}
+
+func (p *price) part(part *wire.Part) {
+	e := p.texts(part)
+	switch part.Kind {
+	case wire.Call:
+		e = e.Plus(p.text([]byte(part.Name), false)).Plus(perCall)
+	case wire.Result:
+		e = e.Plus(perResult)
+		if p.r.Dialect == wire.Gemini {
+			e = e.Plus(p.text([]byte(part.Name), false))
+		}
+	case wire.Reasoning:
+		// A provider may leave out the thoughts of earlier turns, and may show a summary
+		// in place of what it counts; what is sealed has 3 to 4 characters of base64 for
+		// each byte of text or less.
+		sealed := part.Sealed.Len()
+		e = Estimate{0, max(e.Best, sealed/12), e.High + sealed/4}
+		p.thought += e.Best
+	case wire.Other:
+		e.Low = 0
+	}
+	for i := range part.Media {
+		m := &part.Media[i]
+		e = e.Plus(media(p.f, m, p.r.Raw(m.Head)))
+	}
+	p.sum = p.sum.Plus(e)
+}
+
+// tool estimates the declaration of a tool. OpenAI rewrites it as a shorter type
+// declaration; the others put the JSON before the model more or less as it is.
+func (p *price) tool(raw []byte) {
+	e := p.text(raw, false)
+	switch p.r.Dialect {
+	case wire.Messages:
+		e = Estimate{e.Low * 7 / 10, e.Best, e.High * 115 / 100}
+	case wire.Gemini:
+		e = Estimate{e.Low * 4 / 10, e.Best * 8 / 10, e.High * 11 / 10}
+	default:
+		e = Estimate{e.Low * 35 / 100, e.Best * 7 / 10, e.High * 11 / 10}
+	}
+	p.sum = p.sum.Plus(e).Plus(perTool)
+}

@@ -1,0 +1,254 @@
+package tokens
+
+import (
+	"hash/maphash"
+	"sync"
+
+	"github.com/plimsoll/plimsoll/window/wire"
+)
+
+// DefaultUsageBytes is the memory a [Usage] may use: about 6,000 known prefixes.
+const DefaultUsageBytes = 1 << 20
+
+const (
+	prefixEntry = 160 // bytes of a known prefix with its place in the map
+	scopeEntry  = 800 // bytes of a calibration
+	// maxScopes is how many pairs of credential and model are calibrated at once, twice.
+	maxScopes = 128
+)
+
+// UsageOptions configure a [Usage].
+type UsageOptions struct {
+	// Bytes bounds the memory of the known prefixes; 0 means [DefaultUsageBytes].
+	Bytes int
+}
+
+// Usage is the ledger of what providers reported: the input tokens of exact prefixes of
+// conversations, and how their numbers stand to ours. It is safe for concurrent use.
+//
+// A scope is one credential at one upstream, named by any string the caller likes; only a
+// hash of it is kept. Models of a scope are kept apart.
+type Usage struct {
+	seed     maphash.Seed
+	mu       sync.Mutex
+	prefixes generations[prefixKey, prefix]
+	scopes   generations[uint64, *calibration]
+	stats    UsageStats
+}
+
+// UsageStats are counters of a [Usage] since it was made, and its size now.
+type UsageStats struct {
+	Reports   int64 // taken
+	Ignored   int64 // not believed: far below any count of ours
+	Above     int64 // reports above what was the upper estimate: each should worry
+	Evictions int64
+	Prefixes  int
+	Bytes     int
+	// Error is the mean of |estimate − report| ÷ report over the newest reports of every
+	// scope, 0 while there is none.
+	Error float64
+}
+
+type prefixKey struct {
+	scope uint64
+	chain Digest
+}
+
+// prefix is what was reported for a chain under a head.
+type prefix struct {
+	input    int
+	head     Digest
+	headCost Estimate
+	extra    Estimate
+}
+
+// NewUsage returns an empty ledger.
+func NewUsage(o UsageOptions) *Usage {
+	if o.Bytes <= 0 {
+		o.Bytes = DefaultUsageBytes
+	}
+	u := &Usage{seed: maphash.MakeSeed()}
+	u.prefixes.limit = max(o.Bytes/prefixEntry/2, 16)
+	u.scopes.limit = maxScopes
+	return u
+}
+
+func (u *Usage) scope(scope string, t *Tally) uint64 {
+	var h maphash.Hash
+	h.SetSeed(u.seed)
+	h.WriteString(scope)
+	h.WriteByte(0)
+	h.WriteString(t.Model)
+	h.WriteByte(byte(t.Family))
+	return h.Sum64()
+}
+
+// Input is how many tokens a request is expected to have, and how that is known.
+type Input struct {
+	Estimate
+	Counted Counted
+	// Known is how many messages the provider's own number covers.
+	Known int
+}
+
+// silent is the share of our lowest estimate under which a report is not believed: servers
+// that cut silently what is too long report what was left, and some report nothing but
+// what was not in their cache.
+const silent = 0.5
+
+// Report notes that the provider counted input tokens (cache reads and writes included)
+// for exactly the request that t is of. It returns false when the number is not believed:
+// then the provider did not read what was sent, and nothing is learned from it.
+func (u *Usage) Report(scope string, t Tally, input int) bool {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	if input <= 0 || float64(input) < silent*float64(t.Total.Low) {
+		u.stats.Ignored++
+		return false
+	}
+	u.stats.Reports++
+	id := u.scope(scope, &t)
+	c, ok := u.scopes.get(id)
+	if !ok {
+		c = &calibration{}
+		u.scopes.put(id, c)
+	}
+	expected, through, from := u.input(id, &t)
+	c.note(expected, input)
+	if input > expected.High {
+		u.stats.Above++
+	}
+	if n := len(t.Chain); n > 0 {
+		if through < n {
+			var before int
+			if through > 0 {
+				if from.head != t.HeadDigest {
+					before = -1 // two things changed: nothing can be learned from the sum
+				} else {
+					before = from.input
+				}
+			}
+			c.learn(&t, through, before, input)
+		}
+		u.prefixes.put(prefixKey{id, t.Chain[n-1]}, prefix{
+			input: input, head: t.HeadDigest, headCost: t.Head, extra: t.Extra,
+		})
+	}
+	return true
+}
+
+// Known returns the longest prefix of the conversation whose tokens the provider reported:
+// how many messages, and their tokens with head and extras. When system or tools changed
+// since, their difference by our own count is added, with its band.
+func (u *Usage) Known(scope string, t Tally) (through int, tokens Estimate, ok bool) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	through, tokens, _, ok = u.known(u.scope(scope, &t), &t)
+	return through, tokens, ok
+}
+
+func (u *Usage) known(id uint64, t *Tally) (through int, tokens Estimate, p prefix, ok bool) {
+	for i := len(t.Chain) - 1; i >= 0; i-- {
+		if p, ok = u.prefixes.get(prefixKey{id, t.Chain[i]}); ok {
+			tokens = Exactly(p.input)
+			if p.head != t.HeadDigest {
+				tokens = tokens.Plus(change(p.headCost, t.Head))
+			}
+			if p.extra != t.Extra {
+				tokens = tokens.Plus(change(p.extra, t.Extra))
+			}
+			tokens.Low, tokens.Best = max(tokens.Low, 0), max(tokens.Best, 0)
+			return i + 1, tokens, p, true
+		}
+	}
+	return 0, Estimate{}, prefix{}, false
+}
+
+// change is the difference of two estimates of what is mostly the same: what did not
+// change cancels out, so its band does not count, but a fiftieth of the whole may have
+// moved without the sum showing it.
+func change(from, to Estimate) Estimate {
+	best := to.Best - from.Best
+	slack := to.Best/50 + 32
+	low, high := best, best
+	if to.Best > 0 {
+		low = min(best, best*to.Low/to.Best)
+		high = max(best, best*to.High/to.Best)
+	}
+	return Estimate{low - slack, best, high + slack}
+}
+
+// Input returns what is expected for a request before it is sent: the provider's own
+// number for the longest known prefix and an estimate of the tail, whose factors follow
+// what this provider reported for tails of the same class; without a known prefix, an
+// estimate of all. See [Estimate.Over] for what to hold against which line.
+func (u *Usage) Input(scope string, t Tally) Input {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	e, through, _ := u.input(u.scope(scope, &t), &t)
+	in := Input{Estimate: e, Counted: CountedEstimate, Known: through}
+	switch {
+	case through > 0:
+		in.Counted = CountedUsage
+	case e.Exact():
+		in.Counted = CountedExact
+	}
+	return in
+}
+
+func (u *Usage) input(id uint64, t *Tally) (Estimate, int, prefix) {
+	through, sum, p, ok := u.known(id, t)
+	if !ok {
+		return t.Total, 0, p
+	}
+	c, _ := u.scopes.get(id)
+	for i := through; i < len(t.Messages); i++ {
+		sum = sum.Plus(c.adjust(t.Family, t.Messages[i], t.classes[i], t.thoughts[i]))
+	}
+	return sum, through, p
+}
+
+// Stats returns the counters.
+func (u *Usage) Stats() UsageStats {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	s := u.stats
+	s.Evictions = u.prefixes.evicted + u.scopes.evicted
+	s.Prefixes = u.prefixes.len()
+	s.Bytes = s.Prefixes*prefixEntry + u.scopes.len()*scopeEntry
+	var sum float64
+	var n int
+	for _, half := range []map[uint64]*calibration{u.scopes.young, u.scopes.old} {
+		for _, c := range half {
+			for _, e := range c.errors[:min(c.noted, len(c.errors))] {
+				sum += float64(e)
+				n++
+			}
+		}
+	}
+	if n > 0 {
+		s.Error = sum / float64(n)
+	}
+	return s
+}
+
+// Error returns the mean of |estimate − report| ÷ report over the newest reports (at most
+// 32) of one scope and the model and family of t, and how many they are.
+func (u *Usage) Error(scope, model string, f Family) (mean float64, reports int) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	c, ok := u.scopes.get(u.scope(scope, &Tally{Model: model, Family: f}))
+	if !ok {
+		return 0, 0
+	}
+	n := min(c.noted, len(c.errors))
+	for _, e := range c.errors[:n] {
+		mean += float64(e)
+	}
+	return mean / float64(max(n, 1)), n
+}
+
+// CountsForFree tells whether the provider behind a dialect has an endpoint that counts a
+// request without a charge: Anthropic's count_tokens and Google's countTokens. OpenAI's
+// two dialects have none that every server with them offers.
+func CountsForFree(d wire.Dialect) bool { return d == wire.Messages || d == wire.Gemini }
