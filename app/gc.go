@@ -18,11 +18,13 @@ import (
 type GCOptions struct {
 	// DryRun lists what would be removed, and removes nothing.
 	DryRun bool
+	// Conversations removes what is kept of conversations instead: see [App.Cuts].
+	Conversations bool
 }
 
 // Garbage is one thing that a supervisor which was killed has left behind.
 type Garbage struct {
-	// Kind is "claim", "group", "ledger" or "file".
+	// Kind is "claim", "group", "ledger", "file" or "conversation".
 	Kind string `json:"kind"`
 	// Name is the claim's ID, the group's or file's path.
 	Name string `json:"name"`
@@ -44,6 +46,9 @@ type Collection struct {
 // out or removed is in the joined error or in Kept; the rest is done nevertheless.
 func (a *App) GC(ctx context.Context, o GCOptions) (Collection, error) {
 	c := Collection{DryRun: o.DryRun, Removed: []Garbage{}, Kept: []Garbage{}}
+	if o.Conversations {
+		return c, c.conversations(a)
+	}
 	err := errors.Join(
 		c.claims(ctx, a),
 		c.temporaries(a),

@@ -20,11 +20,11 @@ func windowRow(w journal.Window) string {
 	var row string
 	if w.LimitTokens > 0 {
 		share := float64(w.PeakTokens) / float64(w.LimitTokens)
-		row = fmt.Sprintf("%s  %s peak of %s tokens (%.0f %%)", gauge(share), tokens(w.PeakTokens), tokens(w.LimitTokens), 100*share)
+		row = fmt.Sprintf("%s  %s peak of %s tokens (%.0f %%)", gauge(share), Tokens(w.PeakTokens), Tokens(w.LimitTokens), 100*share)
 	} else {
-		row = tokens(w.PeakTokens) + " tokens peak, window unknown"
+		row = Tokens(w.PeakTokens) + " tokens peak, window unknown"
 	}
-	parts := []string{row, fmt.Sprintf("%s, %s tokens in", counted(w.Requests, "request"), tokens(w.TokensIn))}
+	parts := []string{row, fmt.Sprintf("%s, %s tokens in", counted(w.Requests, "request"), Tokens(w.TokensIn))}
 	if w.Compactions > 0 {
 		parts = append(parts, fmt.Sprintf("made room %s (%s cut)", times(w.Compactions), limit.Bytes(w.CutBytes).Human()))
 	}
@@ -40,8 +40,8 @@ func windowRow(w journal.Window) string {
 	return strings.Join(parts, " · ")
 }
 
-// tokens writes a count as people say it: 950, 12.3k, 143k, 1.2M.
-func tokens(n int64) string {
+// Tokens writes a count as people say it: 950, 12.3k, 143k, 1.2M.
+func Tokens(n int64) string {
 	switch {
 	case n < 1000:
 		return fmt.Sprint(n)

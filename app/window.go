@@ -2,7 +2,6 @@ package app
 
 import (
 	"fmt"
-	"path/filepath"
 
 	"github.com/plimsoll/plimsoll/config"
 	"github.com/plimsoll/plimsoll/journal"
@@ -42,17 +41,12 @@ func (a *App) openWindow(s config.Settings, o windowOptions) (*windowPlane, erro
 		Upstreams: w.upstreams, Mode: proxy.Mode(s.Window.Mode), Token: o.token,
 		Hosts: s.Serve.Hosts, Origins: s.Serve.Origins, AnyPeer: s.Serve.AnyUser,
 		MemoryBudget: int64(s.Window.BodyMemory), MaxHeld: int64(s.Window.ViewMax), MaxBody: int64(s.Window.BodyMax),
-		Target: s.Window.Target, RetryTarget: s.Window.RetryTarget, OwnCompaction: o.own, MinMessages: s.Window.MinMessages,
+		Target: s.Window.Target, RetryTarget: s.Window.RetryTarget, OwnCompaction: o.own,
 		Journal: o.journal,
 	}
 	// A client that compacts by itself gets the chance, unless somebody said otherwise.
 	if !o.own || s.Source("window.trigger").Origin != config.OriginDefault {
 		po.Trigger = s.Window.Trigger
-	}
-	if dir, err := a.Dirs.EnsureState(); err != nil {
-		o.warn("conversations are not kept between runs: " + err.Error())
-	} else if po.Secret, err = proxy.LoadSecret(filepath.Join(dir, "window", "secret")); err != nil {
-		o.warn("conversations are not kept between runs: " + err.Error())
 	}
 	var err error
 	if w.proxy, err = proxy.New(po); err != nil {

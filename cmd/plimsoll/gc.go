@@ -43,6 +43,7 @@ func newGCCommand(open opener) *cobra.Command {
 		},
 	}
 	cmd.Flags().BoolVarP(&o.DryRun, "dry-run", "n", false, "list what would be removed, and remove nothing")
+	cmd.Flags().BoolVar(&o.Conversations, "conversations", false, "remove what is kept of conversations instead: plimsoll window show lists it")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
 	return cmd
 }

@@ -61,6 +61,7 @@ held by the kernel where it can. The agent needs no change:
 		newStatsCommand(open),
 		newPredictCommand(open),
 		newSlotsCommand(anyway(open)),
+		newWindowCommand(open),
 		newGCCommand(anyway(open)),
 		newConfigCommand(open),
 		newVersionCommand(),

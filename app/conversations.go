@@ -1,0 +1,107 @@
+package app
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/plimsoll/plimsoll/config"
+	"github.com/plimsoll/plimsoll/journal"
+	"github.com/plimsoll/plimsoll/window/compact/checkpoint"
+)
+
+// openConversations opens the store of compactions as the configuration wants it; nil when
+// it is off.
+func (a *App) openConversations(w config.WindowSettings, j *journal.Journal) (*checkpoint.Store, error) {
+	o := checkpoint.Options{MaxBytes: int64(w.StoreMax), MaxAge: w.StoreAge, Journal: j}
+	switch w.Store {
+	case "off":
+		return nil, nil
+	case "disk":
+		dir, err := a.conversationsDir()
+		if err != nil {
+			return nil, err
+		}
+		o.Dir = dir
+	}
+	return checkpoint.Open(o)
+}
+
+func (a *App) conversationsDir() (string, error) {
+	state, err := a.Dirs.State()
+	if err != nil {
+		return "", err
+	}
+	return filepath.Join(state, "window", "conversations"), nil
+}
+
+// existing opens the store on the disk for a look. Nothing is made: (nil, nil) says that
+// nothing was ever kept.
+func (a *App) existing() (*checkpoint.Store, error) {
+	dir, err := a.conversationsDir()
+	if err != nil {
+		return nil, err
+	}
+	if _, err := os.Stat(dir); errors.Is(err, os.ErrNotExist) {
+		return nil, nil
+	}
+	settings, err := a.Config.For("")
+	if err != nil {
+		return nil, err
+	}
+	return checkpoint.Open(checkpoint.Options{Dir: dir, MaxBytes: int64(settings.Window.StoreMax), MaxAge: settings.Window.StoreAge})
+}
+
+// Cuts lists what was cut from conversations, the newest first: all, or those whose entry or
+// conversation has an ID that begins with of.
+func (a *App) Cuts(of string) ([]checkpoint.Entry, error) {
+	store, err := a.existing()
+	if err != nil || store == nil {
+		return []checkpoint.Entry{}, err
+	}
+	all, err := store.List()
+	if err != nil {
+		return nil, err
+	}
+	found := []checkpoint.Entry{}
+	for _, e := range all {
+		if strings.HasPrefix(e.ID, of) || strings.HasPrefix(e.Conversation, of) {
+			found = append(found, e)
+		}
+	}
+	if len(found) == 0 && of != "" {
+		return nil, fmt.Errorf("nothing that was cut has the ID %q; plimsoll window show lists all there is", of)
+	}
+	return found, nil
+}
+
+// Cut is one entry of [App.Cuts] with the text that was cut.
+func (a *App) Cut(id string) (checkpoint.Cut, error) {
+	store, err := a.existing()
+	if err != nil {
+		return checkpoint.Cut{}, err
+	}
+	return store.Read(id)
+}
+
+// conversations removes what is kept of conversations, for gc.
+func (c *Collection) conversations(a *App) error {
+	store, err := a.existing()
+	if err != nil || store == nil {
+		return err
+	}
+	entries, err := store.List()
+	if err != nil {
+		return err
+	}
+	for _, e := range entries {
+		c.remove("conversation", e.ID, fmt.Sprintf("%s, %d messages of %s", e.Time.Format("2006-01-02 15:04"), e.Messages, e.Model))
+	}
+	if c.DryRun {
+		return nil
+	}
+	_, _, err = store.Remove(checkpoint.Which{All: true})
+	return err
+}
