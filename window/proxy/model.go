@@ -1,9 +1,73 @@
 package proxy
 
 import (
+	"encoding/binary"
 	"errors"
 	"net/http"
+	"strings"
+	"time"
+
+	"github.com/plimsoll/plimsoll/window/compact"
+	"github.com/plimsoll/plimsoll/window/compact/checkpoint"
+	"github.com/plimsoll/plimsoll/window/models"
+	"github.com/plimsoll/plimsoll/window/repair"
+	"github.com/plimsoll/plimsoll/window/tokens"
+	"github.com/plimsoll/plimsoll/window/wire"
 )
+
+// A turn is one model request on its way through. It belongs to the goroutine of its
+// handler.
+type turn struct {
+	p    *Proxy
+	r    *http.Request
+	rt   *route
+	body *turnBody
+
+	upstream string // as package models knows it
+	model    string
+	betas    []string
+	stream   bool
+	family   tokens.Family
+	scope    checkpoint.Scope
+	ledger   string // scope, upstream and model in one
+
+	received *wire.Request // decoded, as it came; nil when it could not be read
+	view     *compact.View // repaired, with the checkpoint put in
+	chain    []tokens.Digest
+	talk     string // names the conversation
+	request  *wire.Request
+	tally    tokens.Tally
+	in       tokens.Estimate // input of request, in the provider's tokens
+	how      tokens.Counted
+	window   models.Window
+	strict   bool
+
+	content    []byte // what is sent: request's body, packed as the client packed it
+	edited     bool
+	result     *compact.Result // of the newest compaction, until it is kept
+	generation int             // of the checkpoint that was put in
+	repairs    []repair.Action
+	actions    []string
+
+	readAt      time.Time // the body had been read
+	firstSize   int       // of what was refused first, by our count
+	refusedSize int       // of what was refused last
+	unnamed     bool      // without naming a limit
+	lastForm    string
+}
+
+// turnBody is the turn's own hold on its body, which ends once.
+type turnBody struct {
+	*heldBody
+	gone bool
+}
+
+func (b *turnBody) done() {
+	if !b.gone {
+		b.gone = true
+		b.release()
+	}
+}
 
 // modelRequest handles a request to a model: read, looked into, sent, recovered.
 func (p *Proxy) modelRequest(w http.ResponseWriter, r *http.Request, rt *route) {
@@ -11,27 +75,105 @@ func (p *Proxy) modelRequest(w http.ResponseWriter, r *http.Request, rt *route) 
 		p.refuse(w, rt, p.tooLarge())
 		return
 	}
-	body, err := p.readBody(r)
-	defer body.release()
+	held, err := p.readBody(r)
+	body := &turnBody{heldBody: held}
+	defer body.done()
 	switch {
 	case errors.Is(err, errTooLargeToHold):
 		p.passed(rt, "size", "")
-		p.passBody(w, r, rt, &resumedBody{held: body.reader(body.bytes), rest: r.Body})
+		rest := &resumedBody{held: held.reader(held.bytes), rest: r.Body}
+		body.done()
+		p.passBody(w, r, rt, rest)
 		return
 	case err != nil:
 		p.bodyFailed(w, r, rt, err)
 		return
 	}
-	req, err := p.outgoing(r, rt)
+	t := &turn{p: p, r: r, rt: rt, body: body, content: held.bytes, readAt: time.Now(), stream: rt.stream}
+	if err := t.read(); err != nil {
+		p.refusedTurn(w, r, rt, err)
+		return
+	}
+	if t.received != nil {
+		if err := t.prepare(); err != nil {
+			p.refusedTurn(w, r, rt, err)
+			return
+		}
+	}
+	t.exchange(w)
+}
+
+func (p *Proxy) refusedTurn(w http.ResponseWriter, r *http.Request, rt *route, err error) {
+	if e, ok := errors.AsType[*refusal](err); ok {
+		p.refuse(w, rt, e)
+		return
+	}
+	p.upstreamFailed(w, r, rt, err)
+}
+
+// read decodes and parses the body. A body that cannot be read goes on as it came: the
+// provider says what is wrong with it.
+func (t *turn) read() error {
+	t.model = t.rt.name
+	t.upstream = string(t.rt.up.Provider) + "+" + t.rt.up.base.String()
+	encoding := t.r.Header.Get("Content-Encoding")
+	text, err := t.decode(encoding)
 	if err != nil {
-		p.refuse(w, rt, badPath(err))
-		return
+		if e, ok := errors.AsType[*refusal](err); ok {
+			return e
+		}
+		reason := "unreadable"
+		if _, ok := errors.AsType[*wire.TooLargeError](err); ok {
+			reason = "size"
+		} else if errors.Is(err, wire.ErrEncoding) {
+			reason = "encoding"
+		}
+		t.p.passed(t.rt, reason, "")
+		return nil
 	}
-	body.attach(req, body.bytes, r.ContentLength < 0)
-	if err := p.sign(req, rt, body.bytes); err != nil {
-		_ = req.Body.Close()
-		p.refuse(w, rt, &refusal{status: http.StatusBadGateway, reason: "upstream", text: err.Error()})
-		return
+	req, err := wire.Parse(t.rt.dialect, text)
+	if err != nil {
+		t.p.passed(t.rt, "unreadable", err.Error())
+		return nil
 	}
-	p.relay(w, r, rt, req)
+	if t.model == "" {
+		t.model = clip(req.Model, 256)
+	}
+	req.Model = t.model
+	t.stream = t.stream || req.Stream
+	t.betas = t.r.Header["Anthropic-Beta"]
+	t.received = req
+	return nil
+}
+
+// decode unpacks the body. What it unpacks to is charged to the budget before it is made:
+// first what the packed form says of itself, or a guess, then all that may be.
+func (t *turn) decode(encoding string) ([]byte, error) {
+	packed := t.body.bytes
+	if isIdentity(encoding) {
+		return packed, nil
+	}
+	most := t.p.o.MaxHeld - int64(len(packed))
+	for _, size := range []int64{min(unpackedSize(encoding, packed), most), most} {
+		if !t.body.room.grow(t.r.Context(), int64(len(packed))+size) {
+			return nil, t.p.noRoom(t.r.Context(), size)
+		}
+		text, err := wire.Decode(encoding, packed, size)
+		if _, large := errors.AsType[*wire.TooLargeError](err); large && size < most {
+			continue
+		}
+		t.body.room.shrink(int64(len(packed) + len(text)))
+		return text, err
+	}
+	return nil, &wire.TooLargeError{Max: most}
+}
+
+// unpackedSize is what a packed body says it holds, with some room; a guess where it says
+// nothing. It is only believed as far as memory goes.
+func unpackedSize(encoding string, packed []byte) int64 {
+	guess := 10 * int64(len(packed))
+	if n := len(packed); strings.HasSuffix(encoding, "gzip") && n >= 18 {
+		guess = max(int64(binary.LittleEndian.Uint32(packed[n-4:])), int64(n)) // RFC 1952: ISIZE
+	}
+	return guess + 4<<10
 }

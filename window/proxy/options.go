@@ -9,6 +9,11 @@ import (
 	"time"
 
 	"github.com/plimsoll/plimsoll/journal"
+	"github.com/plimsoll/plimsoll/window/breaker"
+	"github.com/plimsoll/plimsoll/window/compact"
+	"github.com/plimsoll/plimsoll/window/compact/checkpoint"
+	"github.com/plimsoll/plimsoll/window/models"
+	"github.com/plimsoll/plimsoll/window/tokens"
 )
 
 // Mode is how far the proxy goes with a model request.
@@ -32,7 +37,6 @@ const (
 	OwnTrigger         = 0.95
 	DefaultTarget      = 0.50
 	DefaultRetryTarget = 0.60
-	DefaultMinMessages = 4
 	DefaultReserve     = 20_000
 )
 
@@ -54,9 +58,6 @@ type Options struct {
 	Origins []string
 	// AnyPeer lets other users of this machine in. The token then is all that keeps them out.
 	AnyPeer bool
-	// Secret keys the HMAC that credentials are known by: see [LoadSecret]. Nil makes one
-	// that lasts as long as the Proxy.
-	Secret []byte
 
 	// MemoryBudget bounds the bytes of request bodies held at one time, over all requests.
 	// A request that gets no room within BudgetWait is answered 503.
@@ -76,8 +77,20 @@ type Options struct {
 	OwnCompaction                bool
 	// Reserve caps how many tokens of the requested output are kept free.
 	Reserve int
-	// MinMessages are the newest messages that are cut last.
-	MinMessages int
+	// NoPreflight makes room only after a provider refused a request, NoRepair leaves calls
+	// and results as they are.
+	NoPreflight, NoRepair bool
+
+	// Counter, Usage, Resolver, Breaker and Compactor do the work; nil makes one with the
+	// defaults, in memory. Several proxies of one program may share them.
+	Counter   *tokens.Counter
+	Usage     *tokens.Usage
+	Resolver  *models.Resolver
+	Breaker   *breaker.Breaker
+	Compactor *compact.Compactor
+	// Store keeps what compactions made, so that a conversation that comes again gets the
+	// same bytes again. Nil keeps nothing: every turn over the line is compacted anew.
+	Store *checkpoint.Store
 
 	// Transport reaches the upstreams; nil makes one ([NewTransport]).
 	Transport http.RoundTripper
@@ -97,6 +110,8 @@ type Proxy struct {
 	token     *[sha256.Size]byte
 	budget    *budget
 	transport http.RoundTripper
+	secret    [32]byte // of scopes without a store
+	counts    counts
 }
 
 // New checks the options and makes a Proxy.
@@ -136,10 +151,7 @@ func New(o Options) (*Proxy, error) {
 		sum := sha256.Sum256([]byte(o.Token))
 		p.token, p.o.Token = &sum, ""
 	}
-	if p.o.Secret == nil {
-		p.o.Secret = make([]byte, secretBytes)
-		_, _ = rand.Read(p.o.Secret) // never fails
-	}
+	_, _ = rand.Read(p.secret[:]) // never fails
 	if p.transport == nil {
 		p.transport = NewTransport()
 	}
@@ -175,8 +187,20 @@ func defaults(o *Options) {
 	if o.Reserve <= 0 {
 		o.Reserve = DefaultReserve
 	}
-	if o.MinMessages <= 0 {
-		o.MinMessages = DefaultMinMessages
+	if o.Counter == nil {
+		o.Counter = tokens.NewCounter(tokens.Options{})
+	}
+	if o.Usage == nil {
+		o.Usage = tokens.NewUsage(tokens.UsageOptions{})
+	}
+	if o.Resolver == nil {
+		o.Resolver = models.NewResolver(models.Options{})
+	}
+	if o.Breaker == nil {
+		o.Breaker = breaker.New(breaker.Options{})
+	}
+	if o.Compactor == nil {
+		o.Compactor = compact.New(compact.Options{})
 	}
 }
 

@@ -186,19 +186,3 @@ func (u *upstream) injectKey(h http.Header, t *url.URL) {
 		h["Authorization"] = []string{"Bearer " + u.key}
 	}
 }
-
-// credential is what tells one client's conversations from another's: the credential that
-// goes upstream. It is only ever hashed.
-func credential(h http.Header, query string) string {
-	for _, name := range credentialHeaders {
-		if v := h[name]; len(v) > 0 && v[0] != "" {
-			return v[0]
-		}
-	}
-	for pair := range strings.SplitSeq(query, "&") {
-		if key, ok := strings.CutPrefix(pair, "key="); ok {
-			return key
-		}
-	}
-	return ""
-}

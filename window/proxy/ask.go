@@ -1,0 +1,171 @@
+package proxy
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/json"
+	"io"
+	"net/http"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/plimsoll/plimsoll/window/tokens"
+	"github.com/plimsoll/plimsoll/window/wire"
+)
+
+const (
+	// askTime is how long a request waits for its provider to count it.
+	askTime = 3 * time.Second
+	// askAgain is after how long an upstream that does not count is asked once more.
+	askAgain = 10 * time.Minute
+	// askMemo bounds how many counts are remembered, askBytes the answer that is read.
+	askMemo  = 512
+	askBytes = 16 << 10
+)
+
+// counts remembers what providers counted, and which of them do not count.
+type counts struct {
+	mu     sync.Mutex
+	known  map[[sha256.Size]byte]int
+	silent map[string]time.Time // by upstream: until when it is not asked
+}
+
+func (c *counts) get(key [sha256.Size]byte) (int, bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	n, ok := c.known[key]
+	return n, ok
+}
+
+func (c *counts) put(key [sha256.Size]byte, n int) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.known == nil || len(c.known) >= askMemo {
+		c.known = map[[sha256.Size]byte]int{} // a count is asked for rarely, and again if need be
+	}
+	c.known[key] = n
+}
+
+func (c *counts) isSilent(upstream string) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return time.Now().Before(c.silent[upstream])
+}
+
+func (c *counts) silence(upstream string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.silent == nil {
+		c.silent = map[string]time.Time{}
+	}
+	c.silent[upstream] = time.Now().Add(askAgain) // as many entries as upstreams, at most
+}
+
+// ask has the provider count the request, when it does so for free: Anthropic's
+// count_tokens, Gemini's countTokens and OpenAI's responses/input_tokens. It uses the
+// client's own credential, waits a short time, and is only worth it when an estimate lies
+// on both sides of a line. An upstream that has no such thing is left alone for a while.
+func (t *turn) ask() {
+	name := t.rt.up.Name
+	below, body := t.countRequest()
+	if below == "" || t.p.counts.isSilent(name) {
+		return
+	}
+	key := sha256.Sum256(append([]byte(t.ledger+"\x00"), body...))
+	n, known := t.p.counts.get(key)
+	if !known {
+		var silent bool
+		if n, silent = t.askProvider(below, body); n <= 0 {
+			if silent {
+				t.p.counts.silence(name)
+			}
+			return
+		}
+		t.p.counts.put(key, n)
+	}
+	t.p.o.Usage.Report(t.ledger, t.tally, n)
+	t.in, t.how = tokens.Exactly(n), tokens.CountedProvider
+}
+
+// countRequest is the path below the upstream and the body that asks for a count of the
+// request; "" when its provider has none.
+func (t *turn) countRequest() (below string, body []byte) {
+	r := t.request
+	member := func(name string, s wire.Span) {
+		if !s.IsZero() {
+			body = append(append(append(append(body, ',', '"'), name...), '"', ':'), r.Raw(s)...)
+		}
+	}
+	below = strings.TrimSuffix(t.rt.below, "/")
+	switch {
+	case t.rt.dialect == wire.Messages && t.rt.name == "":
+		member("system", r.SystemSpan)
+		member("tools", r.ToolsSpan)
+		member("messages", r.List)
+		below += "/count_tokens"
+	case t.rt.dialect == wire.Responses && t.rt.up.Provider == OpenAI:
+		member("instructions", r.SystemSpan)
+		member("tools", r.ToolsSpan)
+		member("input", r.List)
+		below += "/input_tokens"
+	case t.rt.dialect == wire.Gemini && t.rt.up.Provider == Gemini:
+		i := strings.LastIndexByte(below, ':')
+		if i < 0 {
+			return "", nil
+		}
+		member("systemInstruction", r.SystemSpan)
+		member("tools", r.ToolsSpan)
+		member("contents", r.List)
+		inner := append([]byte(`{"model":`), wire.Quote(nil, "models/"+t.model)...)
+		inner = append(append(inner, body...), '}')
+		return below[:i] + ":countTokens", append(append([]byte(`{"generateContentRequest":`), inner...), '}')
+	default:
+		return "", nil
+	}
+	head := append([]byte(`{"model":`), wire.Quote(nil, t.model)...)
+	return below, append(append(head, body...), '}')
+}
+
+// askProvider returns the count, 0 when there is none; silent says that asking again soon
+// is no use.
+func (t *turn) askProvider(below string, body []byte) (n int, silent bool) {
+	ctx, cancel := context.WithTimeout(t.r.Context(), askTime)
+	defer cancel()
+	rt := *t.rt
+	rt.below = below
+	req, err := t.p.outgoing(t.r.WithContext(ctx), &rt)
+	if err != nil {
+		return 0, true
+	}
+	query := req.URL.Query()
+	query.Del("alt") // of the stream
+	req.URL.RawQuery = query.Encode()
+	req.Header = req.Header.Clone()
+	for _, name := range []string{"Content-Encoding", "Accept-Encoding", "Accept", "Content-Md5", "Digest", "Content-Digest", "Expect"} {
+		req.Header.Del(name)
+	}
+	req.Header.Set("Content-Type", "application/json")
+	req.Body = io.NopCloser(bytes.NewReader(body))
+	req.GetBody = func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(body)), nil }
+	req.ContentLength = int64(len(body))
+	res, err := t.p.transport.RoundTrip(req)
+	if err != nil {
+		return 0, t.r.Context().Err() == nil
+	}
+	defer res.Body.Close()
+	text, err := io.ReadAll(io.LimitReader(res.Body, askBytes))
+	if err != nil || res.StatusCode != http.StatusOK {
+		// 400 is about this request and 429 about this minute; what else there is stays.
+		return 0, res.StatusCode != http.StatusBadRequest && res.StatusCode != http.StatusTooManyRequests
+	}
+	var answer struct {
+		InputTokens int `json:"input_tokens"`
+		TotalTokens int `json:"totalTokens"`
+	}
+	if json.Unmarshal(text, &answer) != nil {
+		return 0, true
+	}
+	return max(answer.InputTokens, answer.TotalTokens), answer.InputTokens <= 0 && answer.TotalTokens <= 0
+}

@@ -1,0 +1,271 @@
+package proxy
+
+import (
+	"errors"
+	"math"
+	"mime"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/plimsoll/plimsoll/journal"
+	"github.com/plimsoll/plimsoll/window/models"
+	"github.com/plimsoll/plimsoll/window/overflow"
+	"github.com/plimsoll/plimsoll/window/wire"
+)
+
+// The names of the headers that are added to answers of model requests.
+const (
+	TokensHeader  = "Plimsoll-Tokens"  // input as it was sent, best estimate
+	LimitHeader   = "Plimsoll-Limit"   // the window in force
+	ActionsHeader = "Plimsoll-Actions" // what was done, comma-separated
+)
+
+// maxTries is how often a request is made smaller when the provider names no limit. With
+// the default factor of 0.6 the last has 13 % of the first.
+const maxTries = 4
+
+// exchange sends the request, recovers from refusals for length, and relays the answer.
+func (t *turn) exchange(w http.ResponseWriter) {
+	for try := 1; ; try++ {
+		a, err := t.try(w)
+		if err != nil {
+			t.p.upstreamFailed(w, t.r, t.rt, err)
+			return
+		}
+		if a.refused {
+			if t.recover(a, try) {
+				a.close()
+				continue
+			}
+		} else if try > 1 {
+			t.overflowed(t.lastForm, 0, try-1, "recovered")
+			t.recovered()
+		}
+		t.relay(w, a)
+		return
+	}
+}
+
+// try sends the request as it now is and reads as much of the answer as tells whether it
+// was refused for its length.
+func (t *turn) try(w http.ResponseWriter) (*answer, error) {
+	req, err := t.p.outgoing(t.r, t.rt)
+	if err != nil {
+		return nil, err
+	}
+	t.body.attach(req, t.content, t.r.ContentLength < 0 && !t.edited)
+	if t.edited {
+		for _, name := range []string{"Content-Md5", "Digest", "Content-Digest", "Repr-Digest"} {
+			delete(req.Header, name) // they speak of the body that the client sent
+		}
+	}
+	if err := t.p.sign(req, t.rt, t.content); err != nil {
+		_ = req.Body.Close()
+		return nil, err
+	}
+	res, err := t.p.send(w, req)
+	if err != nil {
+		return nil, err
+	}
+	a := &answer{res: res, body: &heldReads{ReadCloser: res.Body}}
+	// An answer of an endless kind must be looked at before its first byte is sent; where
+	// nothing can be done about a refusal there is no need to hold it.
+	if t.mayRecover() || res.StatusCode != http.StatusOK {
+		a.look(t.rt.dialect)
+	}
+	return a, nil
+}
+
+// close ends an answer that is not sent down.
+func (a *answer) close() { _ = a.body.Close() }
+
+// relay sends the answer down, reading along what it says of usage, and writes down how
+// it ended.
+func (t *turn) relay(w http.ResponseWriter, a *answer) {
+	defer a.close()
+	t.body.done() // nothing is sent again: the memory is free once the transport has sent it
+	encoding := a.res.Header.Get("Content-Encoding")
+	kind, _, _ := mime.ParseMediaType(a.res.Header.Get("Content-Type"))
+	var along *tap
+	if a.res.StatusCode == http.StatusOK && readable(encoding, kind) {
+		if a.reader == nil || !isIdentity(encoding) {
+			a.reader = wire.NewAnswer(t.rt.dialect, kind == "text/event-stream")
+			along = newTap(encoding, a.reader)
+			along.see(a.held)
+		} else {
+			along = newTap(encoding, a.reader)
+		}
+	}
+	t.headers(w.Header())
+	writeHead(w, a.res)
+	first := time.Since(t.readAt)
+	res := *a.res
+	res.Body = a.body
+	seen := int64(len(a.held))
+	e := relayBody(w, &res, a.held, t.p.o.IdleTimeout, func(p []byte) {
+		if seen > 0 { // the held bytes were shown before
+			seen -= int64(len(p))
+			return
+		}
+		if along != nil {
+			along.see(p)
+		}
+	})
+	if along != nil {
+		along.close()
+	}
+	t.finish(a, e, first)
+	endRelay(e)
+}
+
+// headers adds what was found out and done.
+func (t *turn) headers(h http.Header) {
+	if t.in.Best > 0 {
+		h[TokensHeader] = []string{strconv.Itoa(t.in.Best)}
+	}
+	if t.window.Context > 0 {
+		h[LimitHeader] = []string{strconv.Itoa(t.window.Context)}
+	}
+	if len(t.actions) > 0 {
+		h[ActionsHeader] = []string{strings.Join(t.actions, ", ")}
+	}
+}
+
+// finish learns from an answer and journals it.
+func (t *turn) finish(a *answer, e ending, first time.Duration) {
+	ev := journal.WindowResponse{
+		Upstream: t.rt.up.Name, Dialect: t.rt.dialect.String(), Model: t.model, Status: a.res.StatusCode, Stream: a.stream || t.stream,
+		Estimated: int64(t.in.Best), FirstByte: first, Duration: time.Since(t.readAt), Bytes: e.bytes, Ended: e.how,
+	}
+	if r := a.reader; r != nil && a.res.StatusCode == http.StatusOK {
+		ev.TokensIn, ev.TokensOut, ev.CacheRead = int64(r.Usage.Input), int64(r.Usage.Output), int64(r.Usage.CacheRead)
+		if r.Usage.Input > 0 && !a.refused {
+			t.learnUsage(r.Usage.Input)
+		}
+		if r.Begun {
+			t.learnLate(r)
+		}
+	}
+	t.p.event(ev)
+}
+
+// learnLate takes in a refusal that came after content: nothing can be sent again, but the
+// next request will be smaller.
+func (t *turn) learnLate(r *wire.Answer) {
+	o, ok := overflow.StopReason(r.StopReason)
+	if !ok && len(r.ErrorBody) > 0 {
+		o, ok = overflow.Event(r.ErrorBody)
+	}
+	if !ok {
+		return
+	}
+	limit := 0
+	if o.Limit > 0 && t.learnLimit(o.Limit) {
+		limit = o.Limit
+	} else if o.Limit == 0 && r.Usage.Input > 0 {
+		// The window was full with what went in and what came out.
+		full := r.Usage.Input + r.Usage.Output
+		if ok, _ := t.p.o.Resolver.Learn(t.upstream, t.model, t.betas, full, false); ok {
+			limit = full
+		}
+	}
+	t.breaker(t.p.o.Breaker.Overflow(t.upstream, t.model))
+	t.overflowed(o.Form, limit, 1, "learned")
+}
+
+func (t *turn) learnLimit(limit int) bool {
+	ok, _ := t.p.o.Resolver.Learn(t.upstream, t.model, t.betas, limit, true)
+	return ok
+}
+
+// overflowed journals what happened with a refusal.
+func (t *turn) overflowed(form string, limit, try int, action string) {
+	t.p.event(journal.WindowOverflow{Upstream: t.rt.up.Name, Model: t.model, Form: form, LimitTokens: int64(limit), Try: try, Action: action})
+}
+
+// mayRecover tells whether a refusal could be answered with a smaller request.
+func (t *turn) mayRecover() bool {
+	return t.p.o.Mode == Enforce && t.view != nil && t.view.Client.Aside == wire.AsideNone
+}
+
+// recover makes the request smaller after a refusal. False means that the provider's own
+// answer goes down.
+func (t *turn) recover(a *answer, try int) bool {
+	o := a.over
+	named := 0
+	if o.Limit > 0 && t.learnLimit(o.Limit) {
+		named = o.Limit
+	}
+	t.lastForm = o.Form
+	t.breaker(t.p.o.Breaker.Overflow(t.upstream, t.model))
+	tries := maxTries
+	if named > 0 {
+		tries = 1
+	}
+	if !t.mayRecover() || try > tries || t.r.Context().Err() != nil || !t.shrink(o, named, try) {
+		t.overflowed(o.Form, named, try, "given_up")
+		return false
+	}
+	t.overflowed(o.Form, named, try, "retried")
+	return true
+}
+
+// shrink finds a smaller request. Lowering the output that was asked for is enough when the
+// provider says so; else room is made, to the target of a limit that was named, or to a
+// part of what was refused.
+func (t *turn) shrink(o overflow.Overflow, named, try int) bool {
+	size := max(t.in.Best, 1) // of what was refused, by our count
+	t.refusedSize, t.unnamed = size, named == 0
+	theirs := max(o.Actual, size)
+	if o.LowerOutput {
+		limit := max(named, o.Limit)
+		if t.lowerOutput(limit-theirs) == nil {
+			return true
+		}
+	}
+	goal := t.goal()
+	if named > 0 {
+		if o.Actual == 0 || o.AtLeast {
+			theirs = max(theirs, named+1)
+		}
+		t.window.Context, t.window.Input, t.window.Source = named, 0, models.SourceLearned
+		room := t.room()
+		ours := float64(size) / float64(theirs)
+		goal.Target, goal.Limit, goal.Trigger = int(float64(room)*t.p.o.Target*ours), int(float64(room)*ours), 0
+	} else {
+		part := math.Pow(t.p.o.RetryTarget, float64(try))
+		if t.firstSize == 0 {
+			t.firstSize = size
+		}
+		goal.Target = int(float64(t.firstSize) * part)
+		goal.Limit, goal.Trigger = goal.Target, goal.Target
+	}
+	goal.NoModel = true
+	return t.compact(goal, "overflow") == nil
+}
+
+// learnUsage takes in what the provider counted.
+func (t *turn) learnUsage(input int) {
+	if t.request == nil {
+		return
+	}
+	x := t.p.o.Resolver
+	if overflow.SilentTruncation(t.in.Low, input) {
+		// The server threw away what did not fit and said nothing: what it read is its window.
+		if ok, _ := x.Learn(t.upstream, t.model, t.betas, input, false); ok {
+			t.overflowed("silent_truncation", input, 1, "learned")
+		}
+		return
+	}
+	t.p.o.Usage.Report(t.ledger, t.tally, input)
+	x.Accepted(t.upstream, t.model, t.betas, input)
+	if t.firstSize > 0 && t.unnamed && t.in.Best > 0 {
+		// Between what was refused last and what went through lies the limit.
+		refused := float64(t.refusedSize) * float64(input) / float64(t.in.Best)
+		x.Learn(t.upstream, t.model, t.betas, (input+int(refused))/2, false)
+	}
+}
+
+var errNoGain = errors.New("nothing could be made smaller")

@@ -1,0 +1,207 @@
+package proxy
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"mime"
+	"net/http"
+	"time"
+
+	"github.com/klauspost/compress/gzip"
+	"github.com/klauspost/compress/zstd"
+
+	"github.com/plimsoll/plimsoll/window/overflow"
+	"github.com/plimsoll/plimsoll/window/wire"
+)
+
+// What is held of an answer while it is not clear whether it is a refusal.
+const (
+	holdBytes = 64 << 10
+	holdTime  = 2 * time.Second
+	// holdDecoded bounds what held bytes unpack to.
+	holdDecoded = 1 << 20
+)
+
+// An answer is a response whose beginning may have been read.
+type answer struct {
+	res    *http.Response
+	body   *heldReads
+	held   []byte
+	reader *wire.Answer // has been shown the held bytes; nil when nobody reads along
+	stream bool
+	// over says how the provider refused, when it did.
+	over    overflow.Overflow
+	refused bool
+}
+
+// A readResult is what one read of a body gave.
+type readResult struct {
+	n   int
+	err error
+}
+
+// heldReads reads a body with a limit on the waiting: a read that takes too long goes on
+// in the background, and its bytes come with the next call. At most one is under way.
+type heldReads struct {
+	io.ReadCloser
+	buf     *[32 << 10]byte
+	pending chan readResult // not nil while a read is under way
+	left    []byte          // read in the background, not taken yet
+	err     error           // that came with left
+}
+
+// within reads once. It returns false when the timer fires first.
+func (h *heldReads) within(timer <-chan time.Time) (p []byte, err error, ok bool) {
+	if h.pending == nil {
+		if h.buf == nil {
+			h.buf = relayBuffers.Get().(*[32 << 10]byte)
+		}
+		h.pending = make(chan readResult, 1)
+		go func(ch chan<- readResult, body io.Reader, buf []byte) {
+			n, err := body.Read(buf)
+			ch <- readResult{n, err}
+		}(h.pending, h.ReadCloser, h.buf[:])
+	}
+	select {
+	case r := <-h.pending:
+		h.pending = nil
+		return h.buf[:r.n], r.err, true
+	case <-timer:
+		return nil, nil, false
+	}
+}
+
+// Read gives what was read in the background first.
+func (h *heldReads) Read(p []byte) (int, error) {
+	if h.pending != nil {
+		r := <-h.pending
+		h.pending = nil
+		h.left, h.err = h.buf[:r.n], r.err
+	}
+	if len(h.left) > 0 {
+		n := copy(p, h.left)
+		h.left = h.left[n:]
+		return n, nil
+	}
+	if h.err != nil {
+		return 0, h.err
+	}
+	return h.ReadCloser.Read(p)
+}
+
+// Close also waits for a read that is under way: closing the body ends it.
+func (h *heldReads) Close() error {
+	err := h.ReadCloser.Close()
+	if h.pending != nil {
+		<-h.pending
+		h.pending = nil
+	}
+	if h.buf != nil {
+		relayBuffers.Put(h.buf)
+		h.buf = nil
+	}
+	return err
+}
+
+// look reads the beginning of an answer as far as is needed to know whether it refuses the
+// request as too long: the body of an error, or of a 200 what comes before the content.
+// Within a time and a size; what is not clear by then is none.
+func (a *answer) look(d wire.Dialect) {
+	kind, _, _ := mime.ParseMediaType(a.res.Header.Get("Content-Type"))
+	a.stream = kind == "text/event-stream"
+	encoding := a.res.Header.Get("Content-Encoding")
+	failed := a.res.StatusCode != http.StatusOK
+	if !failed && !readable(encoding, kind) {
+		return
+	}
+	timer := time.NewTimer(holdTime)
+	defer timer.Stop()
+	for len(a.held) < holdBytes {
+		p, err, ok := a.body.within(timer.C)
+		if !ok {
+			break
+		}
+		a.held = append(a.held, p...)
+		if err != nil {
+			a.body.err = err
+		}
+		if !failed {
+			a.follow(d, encoding, p)
+			if a.reader.Begun || a.reader.Done || len(a.reader.ErrorBody) > 0 {
+				break
+			}
+		}
+		if err != nil {
+			break
+		}
+	}
+	if failed {
+		text := unpacked(encoding, a.held)
+		a.over, a.refused = overflow.Classify(a.res.StatusCode, a.res.Header.Get("Content-Type"), text)
+		return
+	}
+	if !a.reader.Begun && len(a.reader.ErrorBody) > 0 {
+		a.over, a.refused = overflow.Event(a.reader.ErrorBody)
+	}
+	// Some providers end an answer without content with a stop reason that says so.
+	if !a.reader.Begun && !a.refused && a.reader.Done {
+		a.over, a.refused = overflow.StopReason(a.reader.StopReason)
+	}
+}
+
+// follow shows the reader more of a body. A packed one is unpacked from its start again,
+// which is cheap because little is held.
+func (a *answer) follow(d wire.Dialect, encoding string, p []byte) {
+	if isIdentity(encoding) {
+		if a.reader == nil {
+			a.reader = wire.NewAnswer(d, a.stream)
+		}
+		_, _ = a.reader.Write(p)
+		return
+	}
+	a.reader = wire.NewAnswer(d, a.stream)
+	_, _ = a.reader.Write(unpacked(encoding, a.held))
+}
+
+func isIdentity(encoding string) bool { return encoding == "" || encoding == "identity" }
+
+// readable tells whether the content can be read along.
+func readable(encoding, kind string) bool {
+	switch encoding {
+	case "", "identity", "gzip", "x-gzip", "zstd":
+	default:
+		return false
+	}
+	return kind == "text/event-stream" || kind == "application/json"
+}
+
+// unpacked is as much of a packed text as its beginning gives.
+func unpacked(encoding string, packed []byte) []byte {
+	if isIdentity(encoding) {
+		return packed
+	}
+	r, err := unpacker(encoding, bytes.NewReader(packed))
+	if err != nil {
+		return nil
+	}
+	defer r.Close()
+	text, _ := io.ReadAll(io.LimitReader(r, holdDecoded)) // it ends in the middle: what there is counts
+	return text
+}
+
+var errUnreadable = errors.New("the content encoding is not read along")
+
+func unpacker(encoding string, r io.Reader) (io.ReadCloser, error) {
+	switch encoding {
+	case "gzip", "x-gzip":
+		return gzip.NewReader(r)
+	case "zstd":
+		d, err := zstd.NewReader(r, zstd.WithDecoderConcurrency(1), zstd.WithDecoderLowmem(true), zstd.WithDecoderMaxMemory(8<<20))
+		if err != nil {
+			return nil, err
+		}
+		return d.IOReadCloser(), nil
+	}
+	return nil, errUnreadable
+}

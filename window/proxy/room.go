@@ -1,0 +1,273 @@
+package proxy
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/plimsoll/plimsoll/journal"
+	"github.com/plimsoll/plimsoll/window/compact"
+	"github.com/plimsoll/plimsoll/window/compact/checkpoint"
+	"github.com/plimsoll/plimsoll/window/models"
+	"github.com/plimsoll/plimsoll/window/wire"
+)
+
+// reserveOf is what is kept free for the answer, in tokens: what was asked for up to
+// Reserve (clients ask for 64,000 and get 2,000), never more than a quarter of the window.
+func (t *turn) reserveOf(w models.Window) int {
+	asked := t.received.MaxOutput
+	if asked <= 0 {
+		asked = t.p.o.Reserve
+		if w.Output > 0 {
+			asked = min(asked, w.Output)
+		}
+	}
+	return min(asked, t.p.o.Reserve, w.Context/4)
+}
+
+// room is how many tokens of input fit beside the reserve.
+func (t *turn) room() int { return t.window.ForInput(t.reserveOf(t.window)) }
+
+// fit brings a request that is over the trigger to the target. Where it is only the
+// requested output that does not fit, that is lowered.
+func (t *turn) fit() error {
+	room := t.room()
+	if room <= 0 {
+		return nil
+	}
+	trigger := int(t.p.o.Trigger * float64(room))
+	// Under the trigger nothing is touched, over the room nothing is sent. Only a band that
+	// spans both lines leaves no answer that keeps both.
+	if t.in.High > room && t.in.Low <= trigger {
+		t.ask()
+	}
+	if t.in.High <= room && t.in.Low <= trigger || t.p.o.NoPreflight {
+		t.fitOutput()
+		return nil
+	}
+	err := t.compact(t.goal(), t.reasonFor(room))
+	if tooLarge, ok := errors.AsType[*compact.DoesNotFit](err); ok {
+		err = t.bestEffort(tooLarge)
+	}
+	if err != nil && !errors.Is(err, errNoGain) {
+		return err
+	}
+	t.fitOutput()
+	return nil
+}
+
+func (t *turn) reasonFor(room int) string {
+	if t.in.High > room {
+		return "limit"
+	}
+	return "trigger"
+}
+
+// goal is where a compaction goes. Parts are measured by the best estimate, the limit
+// holds for the upper one.
+func (t *turn) goal() compact.Goal {
+	room := t.room()
+	limit := int(float64(room) * float64(max(t.in.Best, 1)) / float64(max(t.in.High, 1)))
+	return compact.Goal{
+		Target: int(t.p.o.Target * float64(room)), Limit: limit, Trigger: min(int(t.p.o.Trigger*float64(room)), limit), Strict: t.strict,
+	}
+}
+
+// bestEffort decides about a request whose sacred part is over the limit. When even the
+// lower estimate is, it is answered here; else it goes out as small as it gets, and the
+// provider decides. A window that is only a default is no reason to refuse.
+func (t *turn) bestEffort(e *compact.DoesNotFit) error {
+	low := float64(e.Total) * float64(t.in.Low) / float64(max(t.in.Best, 1))
+	if int(low) > t.room() && t.window.Source != models.SourceDefault {
+		return tooLong(t.rt.dialect, e.Total, t.window.Context, e.Error())
+	}
+	goal := t.goal()
+	goal.Limit = e.Total
+	err := t.compact(goal, "limit")
+	if _, again := errors.AsType[*compact.DoesNotFit](err); again {
+		return errNoGain
+	}
+	return err
+}
+
+// sizes measures requests in the provider's tokens: our own best count of each part, times
+// what the whole was found to be more or less than that.
+func (t *turn) sizes() compact.Measure {
+	scale := float64(max(t.in.Best, 1)) / float64(max(t.tally.Total.Best, 1))
+	scaled := func(n int) int { return int(float64(n)*scale + 0.5) }
+	return func(r *wire.Request) compact.Sizes {
+		tally := t.p.o.Counter.Tally(r, t.family)
+		s := compact.Sizes{
+			Total: scaled(tally.Total.Best), Head: scaled(tally.Head.Best + tally.Extra.Best), Messages: make([]int, len(tally.Messages)),
+		}
+		for i, m := range tally.Messages {
+			s.Messages[i] = scaled(m.Best)
+		}
+		return s
+	}
+}
+
+// compact makes room, one request of a conversation at a time: a second one of the same
+// conversation waits and finds what the first has stored.
+func (t *turn) compact(goal compact.Goal, reason string) error {
+	ctx := t.r.Context()
+	unlock, err := t.p.o.Store.Lock(ctx, t.scope, t.talk)
+	if err != nil {
+		return err
+	}
+	defer unlock()
+	if reason != "overflow" && t.adopt(goal) {
+		return nil
+	}
+	if !t.body.room.grow(ctx, min(t.p.budget.size, t.body.room.n+2*int64(len(t.request.Body)))) {
+		return t.p.noRoom(ctx, int64(len(t.request.Body)))
+	}
+	began := time.Now()
+	res, err := t.p.o.Compactor.Compact(ctx, t.view, t.sizes(), goal)
+	if err != nil {
+		return err
+	}
+	if !res.Changed() || len(res.Request.Body) >= len(t.request.Body) {
+		return errNoGain
+	}
+	before := t.content
+	view := t.view
+	t.result = &res
+	c := compact.Checkpoint(view, &res, t.chain)
+	t.use(view, res.Request)
+	if c != nil && reason != "overflow" {
+		t.keep(c)
+	}
+	t.recount()
+	if err := t.pack(); err != nil {
+		return err
+	}
+	if t.result == nil { // taken back
+		t.content = before
+		return errNoGain
+	}
+	t.actions = append(t.actions, "compacted:"+strings.Join(res.Rungs, "+"))
+	id := ""
+	if c != nil {
+		id = checkpoint.EntryID(c)
+	}
+	t.p.event(journal.WindowCompacted{
+		Upstream: t.rt.up.Name, Model: t.model, Conversation: t.talk, Checkpoint: id, Reason: reason, Rungs: res.Rungs,
+		Before: int64(res.Before), After: int64(res.After), Messages: res.Messages, CutBytes: res.CutBytes, Took: time.Since(began),
+		SummaryIn: int64(res.SummaryIn), SummaryOut: int64(res.SummaryOut),
+	})
+	return nil
+}
+
+// adopt uses a checkpoint that somebody else stored while this request waited.
+func (t *turn) adopt(goal compact.Goal) bool {
+	c := checkpoint.Lookup(t.p.o.Store, t.scope, t.chain)
+	if c == nil || t.view.Replayed() && c.Generation <= t.generation {
+		return false
+	}
+	view, err := compact.Replay(t.view.Client, c)
+	if err != nil {
+		return false
+	}
+	t.generation = c.Generation
+	t.use(view, view.Request)
+	t.recount()
+	if t.in.High > goal.Trigger {
+		return false
+	}
+	t.actions = append(t.actions, "replayed")
+	return true
+}
+
+// keep stores what was made, and sends what is in force: another replica may have been
+// first with the same step.
+func (t *turn) keep(c *checkpoint.Checkpoint) {
+	res := t.result
+	cut := checkpoint.Cut{Text: res.Cut, Entry: checkpoint.Entry{
+		Conversation: t.talk, Upstream: t.rt.up.Name, Dialect: t.rt.dialect.String(), Model: t.model, Rungs: res.Rungs,
+		Before: res.Before, After: res.After, Messages: res.Messages, CutBytes: res.CutBytes,
+	}}
+	got, _ := t.p.o.Store.Put(t.scope, c, cut) // the store journals what went wrong
+	if got == c || got == nil {
+		return
+	}
+	if view, err := compact.Replay(t.view.Client, got); err == nil {
+		t.use(view, view.Request)
+	}
+}
+
+// recovered stores what a provider took after it had refused more.
+func (t *turn) recovered() {
+	if t.result == nil {
+		return
+	}
+	if c := compact.Checkpoint(t.view, t.result, t.chain); c != nil {
+		ctx := context.WithoutCancel(t.r.Context())
+		if unlock, err := t.p.o.Store.Lock(ctx, t.scope, t.talk); err == nil {
+			sent := t.request
+			t.keep(c)
+			t.request = sent // it is on its way already
+			unlock()
+		}
+	}
+}
+
+// fitOutput lowers the requested output when it does not fit beside the input, at providers
+// that add the two up and refuse.
+func (t *turn) fitOutput() {
+	if t.rt.dialect != wire.Chat && t.rt.dialect != wire.Messages || t.window.Source == models.SourceDefault {
+		return
+	}
+	free := t.window.Context - t.in.High
+	if asked := t.request.MaxOutput; asked > 0 && asked > free && t.in.High <= t.room() {
+		_ = t.lowerOutput(free)
+	}
+}
+
+// lowerOutput asks for at most n tokens of output, less a margin. It is refused where
+// thinking was given a budget that would no longer fit.
+func (t *turn) lowerOutput(n int) error {
+	n -= n / 50
+	if n < minOutput || t.request.MaxOutput <= n || n <= thinkingBudget(t.request) {
+		return errNoGain
+	}
+	d := t.request.Draft()
+	d.SetMaxOutput(n)
+	next, err := d.Build()
+	if err != nil {
+		return err
+	}
+	t.edited = true
+	t.request = next
+	t.body.pooled = false
+	t.actions = append(t.actions, "output-lowered")
+	return t.pack()
+}
+
+// minOutput is the least output worth asking for, in tokens: less cuts a tool call in two.
+const minOutput = 1024
+
+var budgetName = []byte(`"budget_tokens"`)
+
+// thinkingBudget is thinking.budget_tokens of a Messages request, which max_tokens must
+// exceed; 0 when there is none. It is looked for outside the messages.
+func thinkingBudget(r *wire.Request) int {
+	for _, part := range [][]byte{r.Body[:r.List.Start], r.Body[r.List.End:]} {
+		i := bytes.Index(part, budgetName)
+		if i < 0 {
+			continue
+		}
+		rest := bytes.TrimLeft(part[i+len(budgetName):], " \t\r\n:")
+		end := 0
+		for end < len(rest) && end < 9 && rest[end] >= '0' && rest[end] <= '9' {
+			end++
+		}
+		if n, err := strconv.Atoi(string(rest[:end])); err == nil {
+			return n
+		}
+	}
+	return 0
+}
