@@ -54,8 +54,8 @@ type blocks struct {
 	settled map[string]bool // and of those that have their result
 	started bool            // a message other than a system one was there
 	marks   int
-	// The last assistant turn: everything since the last user message that is more than
-	// results. A tool loop inside it is one turn.
+	// The last assistant turn: everything since the last user message without results. A
+	// tool loop inside it is one turn, reminders beside the results included.
 	turnPlace string
 	turnKind  string // type of its first block
 	turnCalls bool
@@ -202,13 +202,14 @@ func (w *blocks) text(place string, b object) {
 
 // user pairs the results of a user message with the calls right before it.
 func (w *blocks) user(place string, list []object) {
-	other := false
+	other, answers := false, false
 	for k, b := range list {
 		here := at(place, "content", k)
 		if kind, _ := b.text("type"); kind != "tool_result" {
 			other = true
 			continue
 		}
+		answers = true
 		id, ok := b.text("tool_use_id")
 		if !ok || id == "" {
 			w.add(RuleShape, at(here, "tool_use_id"), "", "required")
@@ -231,7 +232,7 @@ func (w *blocks) user(place string, list []object) {
 		}
 	}
 	w.expect()
-	if other {
+	if !answers {
 		w.turnPlace = ""
 	}
 }

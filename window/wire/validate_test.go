@@ -156,6 +156,7 @@ func TestMessagesRules(t *testing.T) {
 		{Messages, "no alternation", m(claudeUser, claudeUser, claudeNote, claudeDone, claudeDone, claudeUser), "", "", "", ""},
 		{Messages, "parallel, any order, text behind", m(claudeUser, claude("assistant", textBlock, use("a"), use("b")), claude("user", result("b"), result("a"), textBlock)), "", "", "", ""},
 		{Messages, "a tool loop is one turn", on(claudeUser, claude("assistant", thinking, use("a")), claude("user", result("a")), claude("assistant", use("b")), claude("user", result("b"))), "", "", "", ""},
+		{Messages, "a reminder beside results starts no turn", on(claudeUser, claude("assistant", thinking, use("a")), claude("user", result("a"), textBlock), claude("assistant", use("b")), claude("user", result("b"))), "", "", "", ""},
 		{Messages, "older turns may lose thinking", on(claudeUser, claude("assistant", use("a")), claude("user", result("a")), claudeDone, claudeUser), "", "", "", ""},
 		{Messages, "thinking off", m(claudeUser, claude("assistant", use("a")), claude("user", result("a"))), "", "", "", ""},
 		{Messages, "server tools", m(claudeUser, claude("assistant", `{"type":"server_tool_use","id":"srv","name":"web_search","input":{}}`, `{"type":"web_search_tool_result","tool_use_id":"srv","content":[]}`, textBlock)), "", "", "", ""},
