@@ -26,7 +26,7 @@ type band struct{ low, best, high int32 }
 // the number of bytes, which every one of these tokenizers keeps, and which is applied.
 var factors = [families][kinds]band{
 	FamilyUnknown: {
-		words: {80, 108, 210}, digits: {70, 130, 300}, marks: {75, 110, 210}, blanks: {60, 105, 200}, dense: {70, 110, 170},
+		words: {80, 108, 210}, digits: {70, 130, 300}, marks: {75, 110, 210}, blanks: {60, 105, 200}, dense: {70, 112, 200},
 		european: {75, 125, 230}, cjk: {60, 115, 230}, scripts: {70, 150, 400}, symbols: {60, 120, 220},
 	},
 	FamilyClaude: {
@@ -38,7 +38,7 @@ var factors = [families][kinds]band{
 		european: {95, 150, 230}, cjk: {80, 125, 195}, scripts: {90, 170, 320}, symbols: {80, 140, 215},
 	},
 	FamilyGemini: {
-		words: {85, 103, 125}, digits: {100, 230, 300}, marks: {80, 108, 145}, blanks: {50, 95, 150}, dense: {85, 125, 160},
+		words: {85, 103, 125}, digits: {100, 230, 300}, marks: {80, 108, 145}, blanks: {50, 100, 190}, dense: {85, 132, 180},
 		european: {80, 105, 150}, cjk: {70, 98, 140}, scripts: {70, 115, 220}, symbols: {70, 110, 200},
 	},
 	FamilyLlama: {
@@ -46,11 +46,11 @@ var factors = [families][kinds]band{
 		european: {90, 120, 170}, cjk: {85, 125, 185}, scripts: {85, 150, 330}, symbols: {80, 125, 190},
 	},
 	FamilyQwen: {
-		words: {92, 101, 115}, digits: {100, 220, 300}, marks: {90, 102, 125}, blanks: {80, 102, 130}, dense: {90, 125, 160},
+		words: {92, 101, 115}, digits: {100, 220, 300}, marks: {90, 102, 125}, blanks: {80, 105, 160}, dense: {90, 130, 180},
 		european: {90, 130, 180}, cjk: {65, 95, 150}, scripts: {80, 160, 340}, symbols: {80, 125, 190},
 	},
 	FamilyMistral: {
-		words: {90, 108, 145}, digits: {100, 230, 300}, marks: {85, 110, 150}, blanks: {60, 110, 200}, dense: {90, 125, 165},
+		words: {90, 108, 145}, digits: {100, 230, 300}, marks: {85, 110, 150}, blanks: {60, 110, 200}, dense: {90, 130, 180},
 		european: {80, 112, 165}, cjk: {75, 115, 230}, scripts: {75, 130, 350}, symbols: {75, 120, 210},
 	},
 	FamilyDeepSeek: {

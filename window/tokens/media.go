@@ -131,7 +131,7 @@ func picture(f Family, w, h int) Estimate {
 		return Estimate{64, 1280, 5000}
 	}
 	n := ceil(w, 28) * ceil(h, 28)
-	return Estimate{64, min(n, 1280) + 8, min(3*n, 16384) + 64}
+	return Estimate{min(n, 64), min(n, 1280) + 8, min(3*n, 16384) + 64}
 }
 
 // patches counts squares of side pixels after scaling down to a longest edge and a number
