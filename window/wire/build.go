@@ -286,7 +286,7 @@ func (b *builder) single(m *Message, a *amendment, in []insertion) {
 		b.edits = append(b.edits, Edit{m.Content, with})
 		return
 	}
-	if len(in) == 0 {
+	if len(in) == 0 && a.instead == nil {
 		return
 	}
 	var before, behind [][]byte
@@ -298,7 +298,10 @@ func (b *builder) single(m *Message, a *amendment, in []insertion) {
 		}
 	}
 	opening, ending := "", ""
-	if m.Plain {
+	switch {
+	case a.instead != nil:
+		b.edits = append(b.edits, Edit{m.Content, a.instead})
+	case m.Plain:
 		opening, ending = `{"type":"`+textType(b.r.Dialect, m.Role)+`","text":`, "}"
 	}
 	if len(before) > 0 {

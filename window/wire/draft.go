@@ -14,7 +14,8 @@ import (
 type Draft struct {
 	r        *Request
 	err      error
-	edits    []Edit // of values, in the order of the calls
+	edits    []Edit           // of values, in the order of the calls
+	added    map[addition]int // which of them adds a member
 	drops    map[int]bool
 	inserts  map[int][][]byte
 	messages map[int]*amendment
@@ -24,6 +25,7 @@ type Draft struct {
 type amendment struct {
 	drops   map[int]bool
 	inserts []insertion // in the order of the calls
+	instead []byte      // an element in place of a content that is one string
 }
 
 type insertion struct {
@@ -137,7 +139,7 @@ func (d *Draft) InsertPart(msg, at int, raw []byte) {
 	a.inserts = append(a.inserts, insertion{at, raw})
 }
 
-// ReplacePart puts an element in place of a part. Where the content is one string it
+// ReplacePart puts an element in place of a part; one that is dropped stays dropped. Where the content is one string it
 // becomes an array of that element; where the message is the part it is the message.
 func (d *Draft) ReplacePart(msg, part int, raw []byte) {
 	p := d.part(msg, part)
@@ -146,11 +148,8 @@ func (d *Draft) ReplacePart(msg, part int, raw []byte) {
 	}
 	d.check(raw)
 	if p.place == placePlain {
-		if d.r.List == p.Span { // a Responses input that is one string
-			d.ReplaceMessages(msg, msg+1, join(`{"role":"user","content":[`, raw, `]}`))
-			return
-		}
-		raw = join("[", raw, "]")
+		d.amend(msg).instead = raw
+		return
 	}
 	d.set(p.Span, raw)
 }

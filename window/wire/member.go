@@ -54,6 +54,7 @@ func (d *Draft) setMember(object Span, name string, value []byte) {
 			return
 		}
 	}
+	at := addition{object, name}
 	end := Span{object.Start + 1, object.Start + 1}
 	with := join(`"`+name+`":`, value, "")
 	if len(all) > 0 {
@@ -61,5 +62,19 @@ func (d *Draft) setMember(object Span, name string, value []byte) {
 		end = Span{last, last}
 		with = join(",", with, "")
 	}
+	if i, again := d.added[at]; again {
+		d.edits[i].With = with
+		return
+	}
+	if d.added == nil {
+		d.added = map[addition]int{}
+	}
+	d.added[at] = len(d.edits)
 	d.set(end, with)
+}
+
+// addition is a member that an edit adds to an object.
+type addition struct {
+	object Span
+	name   string
 }

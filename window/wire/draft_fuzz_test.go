@@ -1,0 +1,124 @@
+package wire
+
+import (
+	"bytes"
+	"encoding/json"
+	"testing"
+)
+
+// FuzzDraft makes edits as the bytes of script say. Of a valid body every edit must make
+// a valid body, in which what was not touched stands byte for byte and in order.
+func FuzzDraft(f *testing.F) {
+	for i, c := range edits {
+		f.Add(uint8(c.dialect), []byte(c.body), []byte{byte(i), 1, 2, 0, 3, 1, 0, 4, 1, 1, 5, 2, 0, 6, 3, 0, byte(i), 2, 1})
+	}
+	for _, c := range views {
+		f.Add(uint8(c.dialect), []byte(c.body), []byte{1, 4, 0, 2, 3, 1, 5, 4, 0, 6, 2, 0, 0, 1, 1})
+	}
+	f.Fuzz(func(t *testing.T, d uint8, body, script []byte) {
+		r, err := Parse(Dialect(d), body)
+		if err != nil || !json.Valid(body) || len(script) > 300 {
+			return
+		}
+		edit := r.Draft()
+		type fate struct {
+			dropped, touched bool
+			before           [][]byte
+		}
+		fates := make([]fate, len(r.Messages)+1)
+		block := TextElement(r.Dialect, RoleUser, "inserted \"text\"")
+		call := []byte(`{"id":"new","type":"function","function":{"name":"f","arguments":"{}"}}`)
+		done := false
+		for ; len(script) >= 3; script = script[3:] {
+			i := int(script[1]) % (len(r.Messages) + 1)
+			if script[0]%9 == 1 {
+				raw := TextMessage(r.Dialect, RoleUser, "a new one")
+				edit.InsertMessages(i, raw)
+				fates[i].before = append(fates[i].before, raw)
+				done = true
+				continue
+			}
+			if i == len(r.Messages) {
+				continue
+			}
+			m := &r.Messages[i]
+			if script[0]%9 == 0 {
+				edit.DropMessages(i, i+1)
+				fates[i].dropped, done = true, true
+				continue
+			}
+			whole := len(m.Parts) > 0 && m.Parts[0].place == placeWhole
+			if script[0]%9 == 7 && !whole {
+				raw := block
+				if r.Dialect == Chat && script[2]%2 == 0 {
+					raw = call
+				}
+				edit.InsertPart(i, int(script[2])%(len(m.Parts)+1), raw)
+				fates[i].touched, done = true, true
+			}
+			if len(m.Parts) == 0 {
+				continue
+			}
+			j := int(script[2]) % len(m.Parts)
+			p := &m.Parts[j]
+			done = true
+			switch script[0] % 9 {
+			case 2:
+				edit.DropPart(i, j)
+			case 3:
+				if len(p.Texts) > 0 {
+					edit.ReplaceText(i, j, int(script[2])%len(p.Texts), "words \"\\")
+				}
+			case 4:
+				edit.ReplaceResult(i, j, "cut")
+			case 5:
+				if !p.IDSpan.IsZero() {
+					edit.ReplaceCallID(i, j, "other")
+				}
+			case 6:
+				if p.place == placeBlock || p.place == placePlain || p.place == placeOnly {
+					edit.ReplacePart(i, j, block)
+				}
+			case 8:
+				if !r.MaxOutputSpan.IsZero() {
+					edit.SetMaxOutput(1 + j)
+				}
+				continue
+			default:
+				continue
+			}
+			fates[i].touched = true
+		}
+		next, err := edit.Build()
+		if err != nil {
+			t.Fatalf("%v\nof %s", err, body)
+		}
+		if !done && next != r {
+			t.Fatal("no edit made another request")
+		}
+		if !json.Valid(next.Body) {
+			t.Fatalf("of %s\nbecame %s", body, next.Body)
+		}
+		// What was not touched is there, in its order, with what was inserted.
+		at := 0
+		expect := func(raw []byte) {
+			t.Helper()
+			for ; at < len(next.Messages); at++ {
+				if bytes.Equal(next.Raw(next.Messages[at].Span), raw) {
+					at++
+					return
+				}
+			}
+			t.Errorf("%s is gone from %s\nof %s", raw, next.Body, body)
+		}
+		for i, fate := range fates {
+			for _, raw := range fate.before {
+				expect(raw)
+			}
+			if i < len(r.Messages) && !fate.dropped && !fate.touched && r.Body[r.List.Start] != '"' {
+				expect(r.Raw(r.Messages[i].Span))
+			}
+		}
+		checkView(t, next)
+	})
+}
