@@ -5,6 +5,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/plimsoll/plimsoll/window/compact/extract"
 	"github.com/plimsoll/plimsoll/window/wire"
 )
 
@@ -15,6 +16,8 @@ const (
 	// firstLine is how much of a result's first line stays, in bytes; of an error's more.
 	firstLine      = 80
 	firstLineError = 240
+	// heldLine is how much of the line that stands out stays.
+	heldLine = 140
 )
 
 // isMask tells whether a text is what a mask left.
@@ -104,12 +107,35 @@ func (w *work) mask(t target) string {
 		b.WriteString(", an error")
 		most = firstLineError
 	}
-	if line := first(text, most); line != "" {
+	began := first(text, most)
+	if began != "" {
 		b.WriteString("; it began: ")
+		b.WriteString(began)
+	}
+	if line := w.notable(t); line != "" && line != began {
+		b.WriteString("; it held: ")
 		b.WriteString(line)
 	}
 	b.WriteByte(']')
 	return b.String()
+}
+
+// notable is the line of a result that stands out in the conversation.
+func (w *work) notable(t target) string {
+	if w.notes == nil {
+		w.notes = map[target]string{}
+		all := make([]int, len(w.base.Messages))
+		for i := range all {
+			all[i] = i
+		}
+		turns, from := w.turns(all)
+		for i, line := range extract.Notable(turns, heldLine) {
+			if line != "" {
+				w.notes[from[i]] = line
+			}
+		}
+	}
+	return w.notes[t]
 }
 
 // media says what some media were.

@@ -97,7 +97,7 @@ func (w *work) replace(units []int, n, room int) bool {
 	if len(messages) == 0 {
 		return false
 	}
-	turns := w.turns(messages)
+	turns, _ := w.turns(messages)
 	rung, tokens := RungExtract, 0
 	for _, i := range messages {
 		tokens += w.cost(i)
@@ -174,7 +174,8 @@ func (w *work) drop(at level) {
 // prior lists the earlier summaries among messages: the line says how many messages they
 // stood for.
 func (w *work) prior(messages []int) (list []extract.Turn) {
-	for _, t := range w.turns(messages) {
+	turns, _ := w.turns(messages)
+	for _, t := range turns {
 		if t.Kind == extract.Prior {
 			list = append(list, t)
 		}

@@ -5,9 +5,9 @@ import (
 	"github.com/plimsoll/plimsoll/window/wire"
 )
 
-// turns lists what was said in some messages, for a summary. Thoughts are left out: they
-// led to what was said and done.
-func (w *work) turns(messages []int) (list []extract.Turn) {
+// turns lists what was said in some messages, for a summary, and where each was said.
+// Thoughts are left out: they led to what was said and done.
+func (w *work) turns(messages []int) (list []extract.Turn, from []target) {
 	r := w.base
 	for _, i := range messages {
 		m := &r.Messages[i]
@@ -35,11 +35,11 @@ func (w *work) turns(messages []int) (list []extract.Turn) {
 				t.Kind, t.Text = extract.Result, said(r, p)
 			}
 			if t.Text != "" {
-				list = append(list, t)
+				list, from = append(list, t), append(from, target{i, j})
 			}
 		}
 	}
-	return list
+	return list, from
 }
 
 // said is the words of a part, without what holds them together.

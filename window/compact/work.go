@@ -40,6 +40,7 @@ type work struct {
 	err   error
 
 	tools map[target]string // that results came from, once asked for
+	notes map[target]string // lines of results that stand out, once asked for
 
 	asked             bool // the model was
 	verbatim          string

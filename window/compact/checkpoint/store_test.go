@@ -296,7 +296,7 @@ func TestBoundsOfTheDirectory(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	s = open(t, checkpoint.Options{Dir: dir, Journal: j})
+	open(t, checkpoint.Options{Dir: dir, Journal: j})
 	if n := len(files(t, dir, "")); n != 1 {
 		t.Errorf("%d files are left of those not used for 8 days, want the key", n)
 	}

@@ -15,6 +15,7 @@ type line struct {
 	last     bool
 	section  section
 	template uint64
+	shape    uint64
 	tokens   []token
 	score    float64
 }

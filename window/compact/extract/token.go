@@ -47,15 +47,18 @@ var class = func() (c [256]byte) {
 }()
 
 // scan fills in the template of a line (a hash of it with every word that has a digit
-// replaced) and its tokens.
+// replaced), its shape (a hash of it with every word replaced) and its tokens.
 func (l *line) scan(buf []token) {
 	text := l.text
-	template := uint64(fnvOffset)
+	template, shape := uint64(fnvOffset), uint64(fnvOffset)
 	l.tokens = buf[:0]
 	for i := 0; i < len(text); {
 		c := class[text[i]]
 		if c == 0 {
 			template = (template ^ uint64(text[i])) * fnvPrime
+			if text[i] != ' ' && text[i] != '\t' { // tables are padded
+				shape = (shape ^ uint64(text[i])) * fnvPrime
+			}
 			i++
 			continue
 		}
@@ -91,10 +94,16 @@ func (l *line) scan(buf []token) {
 			}
 			end++
 		}
-		if digit {
+		switch {
+		case digit:
 			template = (template ^ '0') * fnvPrime
-		} else {
+			shape = (shape ^ '0') * fnvPrime
+		case slash || dot:
 			template = (template ^ hash) * fnvPrime
+			shape = (shape ^ '/') * fnvPrime
+		default:
+			template = (template ^ hash) * fnvPrime
+			shape = (shape ^ 'a') * fnvPrime
 		}
 		from, to := trim(text, i, end)
 		i = end
@@ -125,7 +134,7 @@ func (l *line) scan(buf []token) {
 			l.tokens = append(l.tokens, token{hash: hash, weight: weight, from: int32(from), to: int32(to)})
 		}
 	}
-	l.template = template
+	l.template, l.shape = template, shape
 }
 
 // trim takes punctuation off both ends of the word text[from:to].

@@ -22,6 +22,7 @@ const (
 // weigh scores every line, and puts it into a section.
 func weigh(all []line) {
 	templates := make(map[uint64]int32, len(all))
+	shapes := make(map[uint64]int32, len(all))
 	occurs := make(map[uint64]int32, len(all))
 	spoken := make(map[uint64]bool)
 	arena := make([]token, 0, 4*len(all)+maxTokens)
@@ -33,6 +34,7 @@ func weigh(all []line) {
 		l.scan(arena[len(arena):len(arena):cap(arena)])
 		arena = arena[:len(arena)+len(l.tokens)]
 		templates[l.template]++
+		shapes[l.shape]++
 		for k, t := range l.tokens {
 			if !earlier(l.tokens[:k], t.hash) {
 				occurs[t.hash]++
@@ -49,7 +51,7 @@ func weigh(all []line) {
 	}
 	for i := range all {
 		l := &all[i]
-		l.score = l.weight(templates[l.template], occurs, spoken, len(all), scratch[:])
+		l.score = l.weight(max(templates[l.template], shapes[l.shape]), occurs, spoken, len(all), scratch[:])
 		l.score *= 0.75 + 0.5*float64(l.turn+1)/newest
 	}
 }
