@@ -1,0 +1,46 @@
+// Package repair pairs tool calls and their results again, in the way each dialect wants
+// them, so that a history with a hole in it is not refused by the provider.
+//
+//	next, actions, err := repair.Repair(r, repair.Options{})
+//	// next == r when there was nothing to do
+//
+// Histories break when a client is interrupted in a call, when it cuts old messages, when
+// two of them write one session, or when a conversation goes on at another provider.
+//
+// # What it does
+//
+// The history is walked in order. A result belongs to the newest call before it that has
+// its id and no result yet, so an id that is used again pairs with its own call. Gemini's
+// calls mostly have no ids, or the results have others: there name and order decide, and
+// results never reach back over a call of their name that is open later.
+//
+//   - A result in the wrong place is moved to its call, byte for byte.
+//   - A call without a result gets a short note in place of one, marked as an error where
+//     the dialect has a mark, see [Note]. A call for a computer's screen can't get a text,
+//     and is dropped.
+//   - A second result of a call, and a result of no call, are dropped. A result that comes
+//     before the only call with its id is moved behind it.
+//   - A second call with an id that may not be used twice gets another id, and so does its
+//     result; an exact copy made at the same time, without a result, is dropped.
+//   - Ids over Options.MaxID characters, and in Messages ids with characters that are not
+//     taken there, are shortened in both places, always to the same.
+//   - Responses: a reasoning item whose following item is gone goes too.
+//   - Messages: results come first, all in one message; the first message is the user's.
+//     Gemini: as many responses as calls, in one content; calls follow a user's content.
+//
+// The open last turn is left alone: when the last message is the model's, calls in it that
+// nothing answers are the client's business. Thinking blocks are never touched. Words of
+// users, words of the model and real results are all still there, apart from results that
+// belong to no call; [Action.Bytes] says how large those were.
+//
+// # What to expect
+//
+// The same input gives the same output, and the output gives itself: the same pointer. A
+// request with a reason to stand aside ([wire.Request.Aside]) is returned as it is. A
+// request that is in order costs some microseconds and no memory to speak of. Time grows
+// linearly with the history. Repair is a pure function and may be called from any
+// goroutine.
+//
+// Tables hold each rule in each dialect; a fuzz target holds random broken histories
+// against the strict validators of package wire.
+package repair

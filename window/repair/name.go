@@ -1,0 +1,164 @@
+package repair
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"strconv"
+	"unicode/utf8"
+
+	"github.com/plimsoll/plimsoll/window/wire"
+)
+
+const (
+	// minMaxID leaves eight characters of an id readable beside its digest.
+	minMaxID = 24
+	// maxPlainID is how long an id may get by being numbered: OpenAI takes 64 characters.
+	maxPlainID = 64
+	digestLen  = 16
+)
+
+// name finds the calls that need another id, or must go because they are copies.
+func (p *pairing) name(o Options) {
+	used := map[string]bool{}
+	for k := range p.calls {
+		used[p.calls[k].id] = true
+	}
+	numbers := map[string]int{} // id → the last number that was put behind it
+	taken := map[string]int{}   // id → the call that has it for longest
+	for k := range p.calls {
+		c := &p.calls[k]
+		if c.id == "" {
+			continue // nothing to rename: shape is not pairing
+		}
+		if old, ok := taken[c.id]; ok && p.clash(&p.calls[old], c) {
+			if c.result == none && c.group != p.open && p.calls[old].group == c.group && p.same(&p.calls[old], c) {
+				c.drop = true
+				p.did(Duplicate, c.msg, c.id, p.partOf(c).Span.Len())
+				continue
+			}
+			c.newID = numbered(c.id, numbers, used, o)
+			used[c.newID] = true
+		} else if !ok || p.r.Dialect != wire.Responses || p.end(&p.calls[old]) < p.end(c) {
+			taken[c.id] = k
+		}
+		if name := cmpOr(c.newID, c.id); badID(p.r.Dialect, name, o) {
+			c.newID = shortened(name, o)
+		}
+		if c.newID != "" {
+			p.did(Renamed, c.msg, c.id, 0)
+		}
+	}
+}
+
+func cmpOr(a, b string) string {
+	if a != "" {
+		return a
+	}
+	return b
+}
+
+// clash tells whether a call may not have the id of one before it.
+func (p *pairing) clash(old, c *call) bool {
+	switch p.r.Dialect {
+	case wire.Messages:
+		return true // ids are unique in the whole history
+	case wire.Responses:
+		return p.end(old) > c.msg // an id is free when its call is answered
+	}
+	return old.group == c.group
+}
+
+// end is the message before which a call of Responses has its output in the end.
+func (p *pairing) end(c *call) int {
+	if c.result != none && p.results[c.result].msg > c.msg {
+		return p.results[c.result].msg
+	}
+	if c.group == p.open {
+		return len(p.r.Messages)
+	}
+	return p.behind(c.msg)
+}
+
+// behind is the place behind the calls that were made together with the one in a message,
+// and behind the outputs that follow those.
+func (p *pairing) behind(msg int) int {
+	if msg >= p.run[0] && msg < p.run[1] {
+		return p.run[1]
+	}
+	p.run = [2]int{msg, msg + 1}
+	for kind := wire.Call; p.run[1] < len(p.r.Messages); p.run[1]++ {
+		m := &p.r.Messages[p.run[1]]
+		if len(m.Parts) == 1 && m.Parts[0].Kind == wire.Result {
+			kind = wire.Result
+		}
+		if len(m.Parts) != 1 || m.Parts[0].Kind != kind {
+			break
+		}
+	}
+	return p.run[1]
+}
+
+func (p *pairing) same(a, b *call) bool {
+	return bytes.Equal(p.r.Raw(p.partOf(a).Span), p.r.Raw(p.partOf(b).Span))
+}
+
+// numbered makes an id that is not used yet. The same history gives the same.
+func numbered(id string, numbers map[string]int, used map[string]bool, o Options) string {
+	longest := maxPlainID
+	if o.MaxID > 0 {
+		longest = o.MaxID
+	}
+	for {
+		numbers[id] = max(numbers[id]+1, 2)
+		suffix := "_" + strconv.Itoa(numbers[id])
+		name := id + suffix
+		if utf8.RuneCountInString(name) > longest {
+			name = digested(id+suffix, longest)
+		}
+		if !used[name] {
+			return name
+		}
+	}
+}
+
+// badID tells whether a provider refuses an id for its form.
+func badID(d wire.Dialect, id string, o Options) bool {
+	if o.MaxID > 0 && len(id) > o.MaxID && utf8.RuneCountInString(id) > o.MaxID {
+		return true
+	}
+	if d == wire.Messages {
+		for i := range len(id) {
+			if !plain(id[i]) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+func plain(c byte) bool {
+	return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || c == '_' || c == '-'
+}
+
+func shortened(id string, o Options) string {
+	if o.MaxID > 0 {
+		return digested(id, o.MaxID)
+	}
+	return digested(id, maxPlainID)
+}
+
+// digested keeps the beginning of an id, in characters that every provider takes, and a
+// digest of all of it: equal ids stay equal, different ones different.
+func digested(id string, longest int) string {
+	sum := sha256.Sum256([]byte(id))
+	head := make([]byte, 0, longest)
+	for i := 0; i < len(id) && len(head) < longest-digestLen-1; i++ {
+		if c := id[i]; plain(c) {
+			head = append(head, c)
+		} else if n := len(head); n == 0 || head[n-1] != '_' {
+			head = append(head, '_')
+		}
+	}
+	return string(head) + "_" + hex.EncodeToString(sum[:digestLen/2])
+}

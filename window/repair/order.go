@@ -1,0 +1,275 @@
+package repair
+
+import (
+	"sync"
+
+	"github.com/plimsoll/plimsoll/window/wire"
+)
+
+// scratch is the memory of a check. Its strings share a body's memory, so it is emptied
+// before anybody else gets it.
+type scratch struct{ ids map[string]state }
+
+type state uint8
+
+const (
+	called state = iota + 1
+	answered
+)
+
+// maxScratch is how many ids a scratch may have grown to and still be kept: a map does not
+// shrink.
+const maxScratch = 4096
+
+var scratches = sync.Pool{New: func() any { return &scratch{ids: map[string]state{}} }}
+
+// manyCalls is from where on the calls of one message are not compared one by one. The
+// whole walk then judges: it takes a map.
+const manyCalls = 64
+
+// inOrder tells whether nothing is to be repaired. It may say no to what is in order; the
+// walk then finds that there is nothing to do.
+func inOrder(r *wire.Request, o Options) bool {
+	s := scratches.Get().(*scratch)
+	defer func() {
+		if len(s.ids) <= maxScratch {
+			clear(s.ids)
+			scratches.Put(s)
+		}
+	}()
+	if len(r.Messages) == 0 {
+		return true
+	}
+	if r.Dialect == wire.Responses {
+		return s.items(r, o)
+	}
+	covered := none // the last message whose results were judged from their calls
+	for i := range r.Messages {
+		m := &r.Messages[i]
+		calls := 0
+		for j := range m.Parts {
+			if part := &m.Parts[j]; part.Kind == wire.Call && m.Role == wire.RoleAssistant {
+				calls++
+				if !s.fresh(r, part, o) {
+					return false
+				}
+			}
+		}
+		if calls == 0 {
+			if i > covered && hasResult(m) {
+				return false // of no call, or not in the place for it
+			}
+			continue
+		}
+		if calls > manyCalls || !inTurn(r, i, calls) {
+			return false
+		}
+		if covered = i + 1; r.Dialect == wire.Chat {
+			covered = i + calls
+		}
+	}
+	if r.Dialect == wire.Messages {
+		i := firstSpeaker(r)
+		return i == len(r.Messages) || r.Messages[i].Role != wire.RoleAssistant
+	}
+	return true
+}
+
+// fresh tells whether a call may have its id.
+func (s *scratch) fresh(r *wire.Request, part *wire.Part, o Options) bool {
+	if badID(r.Dialect, part.CallID, o) {
+		return false
+	}
+	if r.Dialect != wire.Messages {
+		return true // compared within the message
+	}
+	if s.ids[part.CallID] != 0 {
+		return false
+	}
+	s.ids[part.CallID] = called
+	return true
+}
+
+// inTurn tells whether the calls of a message have their results where they belong.
+func inTurn(r *wire.Request, i, calls int) bool {
+	m := &r.Messages[i]
+	if hasResult(m) || r.Dialect == wire.Gemini && callTurn(r, i) {
+		return false
+	}
+	if i == len(r.Messages)-1 {
+		return distinct(m) // the open last turn
+	}
+	switch r.Dialect {
+	case wire.Chat:
+		return toolMessages(r, i, calls)
+	case wire.Messages:
+		return resultBlocks(m, &r.Messages[i+1], calls)
+	}
+	return responseParts(m, &r.Messages[i+1], calls)
+}
+
+func hasResult(m *wire.Message) bool {
+	for j := range m.Parts {
+		if m.Parts[j].Kind == wire.Result {
+			return true
+		}
+	}
+	return false
+}
+
+// distinct tells whether the calls of a message have different ids, as far as they have any.
+func distinct(m *wire.Message) bool {
+	for j := range m.Parts {
+		id := m.Parts[j].CallID
+		if m.Parts[j].Kind != wire.Call || id == "" {
+			continue
+		}
+		if _, ok := one(m, id); !ok {
+			return false
+		}
+	}
+	return true
+}
+
+// one finds the call with an id, and whether it is the only one with it.
+func one(m *wire.Message, id string) (name string, ok bool) {
+	n := 0
+	for j := range m.Parts {
+		if part := &m.Parts[j]; part.Kind == wire.Call && part.CallID == id {
+			n, name = n+1, part.Name
+		}
+	}
+	return name, n == 1
+}
+
+// toolMessages tells whether exactly the tool messages of the calls follow, each once.
+func toolMessages(r *wire.Request, i, calls int) bool {
+	n := 0
+	for ; i+1+n < len(r.Messages) && r.Messages[i+1+n].Role == wire.RoleTool; n++ {
+		parts := r.Messages[i+1+n].Parts
+		if n == calls || len(parts) != 1 {
+			return false
+		}
+		if _, ok := one(&r.Messages[i], parts[0].CallID); !ok {
+			return false
+		}
+		for k := range n {
+			if r.Messages[i+1+k].Parts[0].CallID == parts[0].CallID {
+				return false
+			}
+		}
+	}
+	return n == calls
+}
+
+// resultBlocks tells whether the next message begins with exactly the results of the calls.
+func resultBlocks(m, next *wire.Message, calls int) bool {
+	if next.Role != wire.RoleUser || len(next.Parts) < calls {
+		return false
+	}
+	for j := range next.Parts {
+		part := &next.Parts[j]
+		if (part.Kind == wire.Result) != (j < calls) {
+			return false
+		}
+		if j >= calls {
+			continue
+		}
+		if _, ok := one(m, part.CallID); !ok {
+			return false
+		}
+		for k := range j {
+			if next.Parts[k].CallID == part.CallID {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// responseParts tells whether the next content has a response for each call: by id, or by
+// order and name.
+func responseParts(m, next *wire.Message, calls int) bool {
+	if next.Role == wire.RoleAssistant || !distinct(m) {
+		return false
+	}
+	n, byID, byName, at := 0, true, true, 0
+	for j := range next.Parts {
+		part := &next.Parts[j]
+		if part.Kind != wire.Result {
+			continue
+		}
+		if n++; n > calls {
+			return false
+		}
+		name, ok := one(m, part.CallID)
+		byID = byID && ok && part.CallID != "" && name == part.Name && !earlier(next, j)
+		for at < len(m.Parts) && m.Parts[at].Kind != wire.Call {
+			at++
+		}
+		// An id that another call has would pair with that one.
+		byName = byName && m.Parts[at].Name == part.Name && (!ok || part.CallID == m.Parts[at].CallID)
+		at++
+	}
+	return n == calls && (byID || byName)
+}
+
+// earlier tells whether a result with the same id stands before part j.
+func earlier(m *wire.Message, j int) bool {
+	for k := range j {
+		if m.Parts[k].Kind == wire.Result && m.Parts[k].CallID == m.Parts[j].CallID {
+			return true
+		}
+	}
+	return false
+}
+
+// items tells whether the calls of a Responses input are answered, and its reasoning
+// followed.
+func (s *scratch) items(r *wire.Request, o Options) bool {
+	owing, thinking := 0, false
+	tail := len(r.Messages) // the open last turn begins here
+	for tail > 0 && r.Messages[tail-1].Role == wire.RoleAssistant {
+		tail--
+	}
+	for i := range r.Messages {
+		m := &r.Messages[i]
+		if thinking && !isReasoning(m) && !ledTo(m) {
+			return false
+		}
+		thinking = isReasoning(m)
+		for j := range m.Parts {
+			part := &m.Parts[j]
+			switch {
+			case part.Kind == wire.Call && m.Role == wire.RoleAssistant:
+				if s.ids[part.CallID] == called || badID(r.Dialect, part.CallID, o) || part.Type != "function_call" && part.Type != "custom_tool_call" {
+					return false // rare kinds are for the walk to judge
+				}
+				s.ids[part.CallID] = called
+				if i < tail {
+					owing++
+				}
+			case part.Kind == wire.Result:
+				if s.ids[part.CallID] != called || part.Type != "function_call_output" && part.Type != "custom_tool_call_output" || !s.answer(r, i, part) {
+					return false
+				}
+				s.ids[part.CallID] = answered
+				owing--
+			}
+		}
+	}
+	return owing == 0
+}
+
+// answer tells whether an output is of the kind of its call. The call is looked for from
+// the output back; it is near, and when it is not the walk judges.
+func (s *scratch) answer(r *wire.Request, i int, part *wire.Part) bool {
+	for k := i - 1; k >= max(0, i-manyCalls); k-- {
+		for j := range r.Messages[k].Parts {
+			if c := &r.Messages[k].Parts[j]; c.Kind == wire.Call && c.CallID == part.CallID {
+				return fits(part.Type, c.Type)
+			}
+		}
+	}
+	return false
+}

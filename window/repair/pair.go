@@ -1,0 +1,218 @@
+package repair
+
+import (
+	"encoding/json"
+
+	"github.com/plimsoll/plimsoll/window/wire"
+)
+
+// none stands for no call, no result.
+const none = -1
+
+// A call is one occurrence of a call.
+type call struct {
+	msg, part int
+	group     int // calls of one group were made at once
+	result    int // index in results
+	id        string
+	newID     string // "" keeps it
+	drop      bool
+}
+
+// A result is one occurrence of a result.
+type result struct {
+	msg, part int
+	call      int // index in calls
+	// second says that its call has another result.
+	second bool
+}
+
+// A pairing is which results belong to which calls.
+type pairing struct {
+	r       *wire.Request
+	calls   []call
+	results []result
+	// open is the group of the open last turn, none when there is none.
+	open    int
+	run     [2]int // the calls that were made together, of whom was last asked
+	draft   *wire.Draft
+	actions []Action
+}
+
+// pair walks the history once and matches each result with a call.
+func pair(r *wire.Request) *pairing {
+	p := &pairing{r: r, open: none}
+	byID, byName := index{}, index{}
+	seen := map[string]int{} // calls by id so far
+	group, fresh := none, true
+	for i := range r.Messages {
+		m := &r.Messages[i]
+		if r.Dialect != wire.Responses || m.Role != wire.RoleAssistant {
+			fresh = true
+		}
+		for j := range m.Parts {
+			part := &m.Parts[j]
+			switch {
+			case part.Kind == wire.Result:
+				p.results = append(p.results, result{msg: i, part: j, call: p.match(part, byID, byName, seen)})
+				res := &p.results[len(p.results)-1]
+				if res.call != none {
+					p.calls[res.call].result = len(p.results) - 1
+				} else {
+					res.second = seen[part.CallID] > 0 && part.CallID != ""
+				}
+			case part.Kind == wire.Call && m.Role == wire.RoleAssistant:
+				if fresh {
+					group, fresh = group+1, false
+				}
+				k := len(p.calls)
+				p.calls = append(p.calls, call{msg: i, part: j, group: group, result: none, id: part.CallID})
+				if part.CallID != "" || r.Dialect != wire.Gemini {
+					byID.push(part.CallID, k, group)
+				}
+				if r.Dialect == wire.Gemini {
+					byName.push(part.Name, k, group)
+				}
+				seen[part.CallID]++
+			}
+		}
+	}
+	p.findOpen()
+	p.early(seen)
+	return p
+}
+
+func (p *pairing) partOf(c *call) *wire.Part       { return &p.r.Messages[c.msg].Parts[c.part] }
+func (p *pairing) resultPart(s *result) *wire.Part { return &p.r.Messages[s.msg].Parts[s.part] }
+
+// match finds the call of a result among those before it.
+func (p *pairing) match(part *wire.Part, byID, byName index, seen map[string]int) int {
+	answered := func(k int) bool { return p.calls[k].result != none }
+	switch {
+	case p.r.Dialect != wire.Gemini:
+		k := byID.top(part.CallID, answered)
+		if k != none && p.r.Dialect == wire.Responses && !fits(part.Type, p.partOf(&p.calls[k]).Type) {
+			return none
+		}
+		return k
+	case part.CallID != "" && seen[part.CallID] > 0:
+		// An id that some call has names that call and no other.
+		if k := byID.top(part.CallID, answered); k != none && p.partOf(&p.calls[k]).Name == part.Name {
+			return k
+		}
+		return none
+	}
+	return byName.top(part.Name, answered)
+}
+
+// findOpen looks whether the last message is the model's and has calls that nothing answers.
+func (p *pairing) findOpen() {
+	if len(p.calls) == 0 {
+		return
+	}
+	last := p.calls[len(p.calls)-1]
+	for i := last.msg + 1; i < len(p.r.Messages); i++ {
+		if p.r.Dialect != wire.Responses || p.r.Messages[i].Role != wire.RoleAssistant {
+			return
+		}
+	}
+	for k := len(p.calls) - 1; k >= 0 && p.calls[k].group == last.group; k-- {
+		if p.calls[k].result != none {
+			return
+		}
+	}
+	p.open = last.group
+}
+
+// early matches results that come before the only call with their id.
+func (p *pairing) early(seen map[string]int) {
+	if p.r.Dialect == wire.Gemini {
+		return
+	}
+	only := map[string]int{}
+	for k := range p.calls {
+		if c := &p.calls[k]; c.result == none && c.group != p.open && c.id != "" && seen[c.id] == 1 {
+			only[c.id] = k
+		}
+	}
+	for s := range p.results {
+		res := &p.results[s]
+		part := p.resultPart(res)
+		if k, ok := only[part.CallID]; ok && res.call == none {
+			c := &p.calls[k]
+			switch {
+			case c.result != none:
+				res.second = true
+			case p.r.Dialect != wire.Responses || fits(part.Type, p.partOf(c).Type):
+				c.result, res.call = s, k
+			}
+		}
+	}
+}
+
+// An index finds the newest open call by a key. Calls of one group are found in their order.
+type index map[string]*[]queue
+
+type queue struct {
+	group int
+	calls []int
+}
+
+func (x index) push(key string, k, group int) {
+	stack := x[key]
+	if stack == nil {
+		stack = new([]queue)
+		x[key] = stack
+	}
+	if n := len(*stack); n > 0 && (*stack)[n-1].group == group {
+		(*stack)[n-1].calls = append((*stack)[n-1].calls, k)
+		return
+	}
+	*stack = append(*stack, queue{group: group, calls: []int{k}})
+}
+
+// top returns the call that a result with that key answers. What is answered meanwhile is
+// thrown away on the way, so that each call is looked at once in all.
+func (x index) top(key string, answered func(int) bool) int {
+	stack := x[key]
+	if stack == nil {
+		return none
+	}
+	for n := len(*stack); n > 0; n = len(*stack) {
+		q := &(*stack)[n-1]
+		for len(q.calls) > 0 && answered(q.calls[0]) {
+			q.calls = q.calls[1:]
+		}
+		if len(q.calls) > 0 {
+			return q.calls[0]
+		}
+		*stack = (*stack)[:n-1]
+	}
+	return none
+}
+
+// fits tells whether an output item of Responses may answer a call of that type.
+func fits(output, kind string) bool {
+	switch output {
+	case "function_call_output":
+		return kind == "function_call" || kind == "local_shell_call"
+	case "local_shell_call_output":
+		return kind == "local_shell_call"
+	case "tool_search_output":
+		return kind == "tool_search_call"
+	}
+	return output == kind+"_output"
+}
+
+// owed tells whether the client owes a call of Responses its output. Other calls run at the
+// provider and may have one.
+func owed(r *wire.Request, part *wire.Part) bool {
+	switch part.Type {
+	case "function_call", "custom_tool_call", "local_shell_call", "shell_call", "apply_patch_call", "computer_call":
+		return true
+	case "tool_search_call":
+		var item struct{ Execution string }
+		return json.Unmarshal(r.Raw(part.Span), &item) == nil && item.Execution == "client"
+	}
+	return false
+}

@@ -1,0 +1,194 @@
+package repair
+
+import (
+	"slices"
+
+	"github.com/plimsoll/plimsoll/window/wire"
+)
+
+// raw is a result as it goes to another place, under the id of its call.
+func (p *pairing) raw(s *result) []byte {
+	part := p.resultPart(s)
+	body := p.r.Raw(part.Span)
+	if id := p.calls[s.call].newID; id != "" && !part.IDSpan.IsZero() {
+		at := wire.Span{Start: part.IDSpan.Start - part.Span.Start, End: part.IDSpan.End - part.Span.Start}
+		if moved, err := wire.Splice(body, []wire.Edit{{Span: at, With: wire.Quote(nil, id)}}); err == nil {
+			return moved
+		}
+	}
+	return slices.Clone(body)
+}
+
+// note makes the result of a call that has none; nil where there is no form for it.
+func (p *pairing) note(c *call) []byte {
+	part := *p.partOf(c)
+	if c.newID != "" {
+		part.CallID = c.newID
+	}
+	raw := wire.ResultElement(p.r.Dialect, part, Note, true)
+	if raw != nil {
+		p.did(Synthesised, c.msg, c.id, 0)
+	}
+	return raw
+}
+
+// brought returns the result that has to be put in for a call: moved, or a note.
+func (p *pairing) brought(c *call) []byte {
+	if c.result == none {
+		return p.note(c)
+	}
+	s := &p.results[c.result]
+	p.did(Moved, s.msg, c.id, 0)
+	return p.raw(s)
+}
+
+// stays leaves a result where it is, under the id of its call.
+func (p *pairing) stays(s *result) {
+	if id := p.calls[s.call].newID; id != "" && !p.resultPart(s).IDSpan.IsZero() {
+		p.draft.ReplaceCallID(s.msg, s.part, id)
+	}
+}
+
+// leaves takes a result out of its place. One that goes to its call is not told here.
+func (p *pairing) leaves(s *result) {
+	p.draft.DropPart(s.msg, s.part)
+	if s.call != none {
+		return
+	}
+	kind := Dropped
+	if s.second {
+		kind = Duplicate
+	}
+	part := p.resultPart(s)
+	p.did(kind, s.msg, part.CallID, part.Span.Len())
+}
+
+// rename gives the calls their ids, and drops copies.
+func (p *pairing) rename() {
+	for k := range p.calls {
+		switch c := &p.calls[k]; {
+		case c.drop:
+			p.draft.DropPart(c.msg, c.part)
+		case c.newID != "":
+			p.draft.ReplaceCallID(c.msg, c.part, c.newID)
+		}
+	}
+}
+
+// groups yields the calls of each group that has to be answered, without the copies.
+func (p *pairing) groups(yield func([]*call) bool) {
+	var list []*call
+	for k := range p.calls {
+		c := &p.calls[k]
+		if c.group == p.open || c.drop {
+			continue
+		}
+		if len(list) > 0 && list[0].group != c.group {
+			if !yield(list) {
+				return
+			}
+			list = nil
+		}
+		list = append(list, c)
+	}
+	if len(list) > 0 {
+		yield(list)
+	}
+}
+
+// chat puts tool messages directly behind the message with their calls.
+func (p *pairing) chat() {
+	p.rename()
+	kept := make([]bool, len(p.results))
+	for calls := range p.groups {
+		first := calls[0].msg + 1
+		behind := first
+		for behind < len(p.r.Messages) && p.r.Messages[behind].Role == wire.RoleTool {
+			behind++
+		}
+		var put [][]byte
+		for _, c := range calls {
+			if c.result != none && p.results[c.result].msg >= first && p.results[c.result].msg < behind {
+				kept[c.result] = true
+				continue
+			}
+			if raw := p.brought(c); raw != nil {
+				put = append(put, raw)
+			}
+		}
+		p.draft.InsertMessages(behind, put...)
+	}
+	p.settle(kept)
+}
+
+// settle lets the results that were found in their place stay, and takes the others out.
+func (p *pairing) settle(kept []bool) {
+	for s := range p.results {
+		if kept[s] {
+			p.stays(&p.results[s])
+		} else {
+			p.leaves(&p.results[s])
+		}
+	}
+}
+
+// messages puts tool_result blocks in front of the user's message behind their calls, or
+// into one of their own when that has none of them: its words stay as they are.
+func (p *pairing) messages() {
+	p.rename()
+	kept := make([]bool, len(p.results))
+	for calls := range p.groups {
+		host := calls[0].msg + 1
+		lead := p.lead(host)
+		here := false
+		for _, c := range calls {
+			if s := c.result; s != none && p.results[s].msg == host && p.r.Messages[host].Role == wire.RoleUser {
+				here = true
+				kept[s] = p.results[s].part < lead
+			}
+		}
+		var put [][]byte
+		for _, c := range calls {
+			if c.result == none || !kept[c.result] {
+				if raw := p.brought(c); raw != nil {
+					put = append(put, raw)
+				}
+			}
+		}
+		switch {
+		case len(put) == 0:
+		case here:
+			for _, raw := range put {
+				p.draft.InsertPart(host, lead, raw)
+			}
+		default:
+			p.draft.InsertMessages(host, together(`{"role":"user","content":[`, put))
+		}
+	}
+	p.settle(kept)
+}
+
+// lead is how many parts at the beginning of a message are results.
+func (p *pairing) lead(msg int) int {
+	if msg >= len(p.r.Messages) {
+		return 0
+	}
+	parts := p.r.Messages[msg].Parts
+	n := 0
+	for n < len(parts) && parts[n].Kind == wire.Result {
+		n++
+	}
+	return n
+}
+
+// together makes one message of elements.
+func together(head string, elements [][]byte) []byte {
+	out := []byte(head)
+	for i, e := range elements {
+		if i > 0 {
+			out = append(out, ',')
+		}
+		out = append(out, e...)
+	}
+	return append(out, "]}"...)
+}

@@ -1,0 +1,153 @@
+package repair
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+
+	"github.com/plimsoll/plimsoll/window/wire"
+)
+
+// Note stands in place of a result that is not there. It must not make a model call again:
+// the call may have run, and may have done something that is not to be done twice.
+const Note = "[No result was recorded for this call. It may or may not have run. Do not repeat it only because of this note.]"
+
+// Texts of messages that are put in where a dialect wants one of the user.
+const (
+	beginning = "[The beginning of this conversation is not part of it any more.]"
+	between   = "[No message of the user was recorded here.]"
+	nothing   = "[Only results of tools that belonged to no call were here.]"
+)
+
+// BedrockMaxID is the longest id of a call, in characters, that Amazon Bedrock takes.
+const BedrockMaxID = 64
+
+// Options of a repair.
+type Options struct {
+	// MaxID is the longest id of a call that the provider takes, in characters; 0 is no
+	// limit. Values under 24 count as 24: a shortened id holds a digest.
+	MaxID int
+}
+
+// Kinds of an [Action].
+const (
+	Synthesised = "synthesised" // a note was put in for a result that is missing
+	Moved       = "moved"       // a result went to its call
+	Dropped     = "dropped"     // a result of no call, or a call that can have no note
+	Duplicate   = "duplicate"   // a second result of a call, or a copy of a call, was dropped
+	Renamed     = "renamed"     // a call and its result got another id
+	Reasoning   = "reasoning"   // a reasoning item that led to nothing was dropped
+	Inserted    = "inserted"    // a message of the user was put in
+)
+
+// An Action is one thing that was done.
+type Action struct {
+	Kind    string
+	Message int    // index in the request before the repair, of what it was done to
+	CallID  string // as it was before; "" where there is none
+	Bytes   int    // of what was dropped
+}
+
+// Repair returns a request whose calls and results are paired as its dialect wants them,
+// and what was done for that; the same request and nothing when it was in order. The error
+// is of the edit itself, and no fault of the history; the request is then as good as it was.
+func Repair(r *wire.Request, o Options) (*wire.Request, []Action, error) {
+	if o.MaxID > 0 {
+		o.MaxID = max(o.MaxID, minMaxID)
+	}
+	if r.Aside != wire.AsideNone || inOrder(r, o) {
+		return r, nil, nil
+	}
+	p := pair(r)
+	p.name(o)
+	d := r.Draft()
+	p.draft = d
+	switch r.Dialect {
+	case wire.Chat:
+		p.chat()
+	case wire.Responses:
+		p.responses()
+	case wire.Messages:
+		p.messages()
+	case wire.Gemini:
+		p.gemini()
+	}
+	next, err := d.Build()
+	if err != nil {
+		return r, nil, fmt.Errorf("repairing %d calls and %d results of a %s request: %w", len(p.calls), len(p.results), r.Dialect, err)
+	}
+	next, err = p.complete(next)
+	if err != nil {
+		return r, nil, fmt.Errorf("completing a repaired %s request: %w", r.Dialect, err)
+	}
+	slices.SortStableFunc(p.actions, func(a, b Action) int { return cmp.Compare(a.Message, b.Message) })
+	return next, p.actions, nil
+}
+
+// complete puts in messages of the user where the dialect wants one and there is none: this
+// shows only once the rest is in its place.
+func (p *pairing) complete(r *wire.Request) (*wire.Request, error) {
+	if len(r.Messages) == 0 {
+		if len(p.r.Messages) == 0 {
+			return r, nil
+		}
+		return p.insert(r, 0, nothing)
+	}
+	switch r.Dialect {
+	case wire.Messages:
+		if i := firstSpeaker(r); i < len(r.Messages) && r.Messages[i].Role == wire.RoleAssistant {
+			return p.insert(r, i, beginning)
+		}
+	case wire.Gemini:
+		d := r.Draft()
+		for i := range r.Messages {
+			if !callTurn(r, i) {
+				continue
+			}
+			text := between
+			if i == 0 {
+				text = beginning
+			}
+			d.InsertMessages(i, wire.TextMessage(r.Dialect, wire.RoleUser, text))
+			p.did(Inserted, 0, "", 0)
+		}
+		return d.Build()
+	}
+	return r, nil
+}
+
+func (p *pairing) insert(r *wire.Request, before int, text string) (*wire.Request, error) {
+	d := r.Draft()
+	d.InsertMessages(before, wire.TextMessage(r.Dialect, wire.RoleUser, text))
+	p.did(Inserted, 0, "", 0)
+	return d.Build()
+}
+
+// firstSpeaker is the first message that is not the system's.
+func firstSpeaker(r *wire.Request) int {
+	for i := range r.Messages {
+		if r.Messages[i].Role != wire.RoleSystem {
+			return i
+		}
+	}
+	return len(r.Messages)
+}
+
+// callTurn tells whether a content of Gemini has calls and does not follow the user's.
+func callTurn(r *wire.Request, i int) bool {
+	m := &r.Messages[i]
+	return m.Role == wire.RoleAssistant && (i == 0 || r.Messages[i-1].Role == wire.RoleAssistant) && hasCall(m)
+}
+
+func hasCall(m *wire.Message) bool {
+	for j := range m.Parts {
+		if m.Parts[j].Kind == wire.Call {
+			return true
+		}
+	}
+	return false
+}
+
+func (p *pairing) did(kind string, message int, id string, bytes int) {
+	p.actions = append(p.actions, Action{Kind: kind, Message: message, CallID: id, Bytes: bytes})
+}
