@@ -33,56 +33,84 @@ var edits = []struct {
 	edit    func(*Draft)
 	want    string // of the list of messages, or the whole body when it begins with ^
 }{
-	{"drop the first", Chat, `{"messages":[{"role":"user","content":"a"}, {"role":"user","content":"b"}]}`,
-		func(d *Draft) { d.DropMessages(0, 1) }, `[{"role":"user","content":"b"}]`},
-	{"drop the last", Chat, `{"messages":[{"role":"user","content":"a"}, {"role":"user","content":"b"} ]}`,
-		func(d *Draft) { d.DropMessages(1, 2) }, `[{"role":"user","content":"a"} ]`},
-	{"drop all", Chat, `{"messages":[{"role":"user"} , {"role":"user"}]}`,
-		func(d *Draft) { d.DropMessages(0, 2) }, `[]`},
-	{"replace all", Chat, `{"messages":[{"role":"user"} , {"role":"user"}]}`,
-		func(d *Draft) { d.ReplaceMessages(0, 2, []byte(`{"role":"x"}`), []byte(`{"role":"y"}`)) }, `[{"role":"x"},{"role":"y"}]`},
-	{"insert into nothing", Chat, `{"messages":[ ]}`,
-		func(d *Draft) { d.InsertMessages(0, []byte(`{"role":"x"}`)) }, `[{"role":"x"} ]`},
-	{"insert everywhere", Chat, `{"messages":[ {"role":"a"},  {"role":"b"} ]}`,
+	{
+		"drop the first", Chat, `{"messages":[{"role":"user","content":"a"}, {"role":"user","content":"b"}]}`,
+		func(d *Draft) { d.DropMessages(0, 1) }, `[{"role":"user","content":"b"}]`,
+	},
+	{
+		"drop the last", Chat, `{"messages":[{"role":"user","content":"a"}, {"role":"user","content":"b"} ]}`,
+		func(d *Draft) { d.DropMessages(1, 2) }, `[{"role":"user","content":"a"} ]`,
+	},
+	{
+		"drop all", Chat, `{"messages":[{"role":"user"} , {"role":"user"}]}`,
+		func(d *Draft) { d.DropMessages(0, 2) }, `[]`,
+	},
+	{
+		"replace all", Chat, `{"messages":[{"role":"user"} , {"role":"user"}]}`,
+		func(d *Draft) { d.ReplaceMessages(0, 2, []byte(`{"role":"x"}`), []byte(`{"role":"y"}`)) }, `[{"role":"x"},{"role":"y"}]`,
+	},
+	{
+		"insert into nothing", Chat, `{"messages":[ ]}`,
+		func(d *Draft) { d.InsertMessages(0, []byte(`{"role":"x"}`)) }, `[{"role":"x"} ]`,
+	},
+	{
+		"insert everywhere", Chat, `{"messages":[ {"role":"a"},  {"role":"b"} ]}`,
 		func(d *Draft) {
 			d.InsertMessages(2, []byte(`{"role":"3"}`))
 			d.InsertMessages(0, []byte(`{"role":"0"}`), []byte(`{"role":"1"}`))
 			d.InsertMessages(1, []byte(`{"role":"2"}`))
-		}, `[ {"role":"0"},{"role":"1"},{"role":"a"},{"role":"2"},{"role":"b"},{"role":"3"} ]`},
-	{"move a message", Chat, `{"messages":[{"role":"a"},{"role":"b"},{"role":"c"}]}`,
+		}, `[ {"role":"0"},{"role":"1"},{"role":"a"},{"role":"2"},{"role":"b"},{"role":"3"} ]`,
+	},
+	{
+		"move a message", Chat, `{"messages":[{"role":"a"},{"role":"b"},{"role":"c"}]}`,
 		func(d *Draft) {
 			d.DropMessages(2, 3)
 			d.InsertMessages(1, d.r.Raw(d.r.Messages[2].Span))
-		}, `[{"role":"a"},{"role":"c"},{"role":"b"}]`},
-	{"what stays keeps its blanks", Chat, "{\"messages\":[\n {\"role\":\"a\"} ,\n {\"role\":\"b\"} ,\n {\"role\":\"c\"}\n]}",
-		func(d *Draft) { d.DropMessages(0, 1) }, "[\n {\"role\":\"b\"} ,\n {\"role\":\"c\"}\n]"},
+		}, `[{"role":"a"},{"role":"c"},{"role":"b"}]`,
+	},
+	{
+		"what stays keeps its blanks", Chat, "{\"messages\":[\n {\"role\":\"a\"} ,\n {\"role\":\"b\"} ,\n {\"role\":\"c\"}\n]}",
+		func(d *Draft) { d.DropMessages(0, 1) }, "[\n {\"role\":\"b\"} ,\n {\"role\":\"c\"}\n]",
+	},
 	{"output", Chat, chatBody, func(d *Draft) { d.SetMaxOutput(7) }, "^" + strings.Replace(chatBody, "100", "7", 1)},
 	{"drop a call", Chat, chatBody, func(d *Draft) { d.DropPart(1, 1) }, "^" + strings.Replace(chatBody, `{"id":"1","type":"function","function":{"name":"f","arguments":"{}"}}, `, ``, 1)},
-	{"drop all calls", Chat, chatBody, func(d *Draft) { d.DropPart(1, 1); d.DropPart(1, 2) },
-		`[ {"role":"user","content":"u"}, {"role":"assistant","content":"a","reasoning_content":"r"}, {"role":"tool","tool_call_id":"1","content":"x"}, {"role":"tool","tool_call_id":"2","content":[{"type":"text","text":"y"},{"type":"text","text":"z"}]} ]`},
-	{"drop all but the reasoning", Chat, chatBody, func(d *Draft) { d.DropPart(1, 0); d.DropPart(1, 1); d.DropPart(1, 2); d.DropMessages(2, 4) },
-		`[ {"role":"user","content":"u"} ]`},
-	{"drop text and reasoning beside calls", Chat, chatBody, func(d *Draft) {
-		d.DropPart(1, 0)
-		d.DropPart(1, 3)
-		d.DropPart(2, 0)
-		d.DropMessages(3, 4)
-		d.DropPart(1, 2)
+	{
+		"drop all calls", Chat, chatBody, func(d *Draft) { d.DropPart(1, 1); d.DropPart(1, 2) },
+		`[ {"role":"user","content":"u"}, {"role":"assistant","content":"a","reasoning_content":"r"}, {"role":"tool","tool_call_id":"1","content":"x"}, {"role":"tool","tool_call_id":"2","content":[{"type":"text","text":"y"},{"type":"text","text":"z"}]} ]`,
 	},
-		`[ {"role":"user","content":"u"}, {"role":"assistant","content":null,"tool_calls":[ {"id":"1","type":"function","function":{"name":"f","arguments":"{}"}} ]} ]`},
-	{"replace results", Chat, chatBody, func(d *Draft) { d.ReplaceResult(2, 0, "\"1\""); d.ReplaceResult(3, 0, "2"); d.DropMessages(0, 2) },
-		`[ {"role":"tool","tool_call_id":"1","content":"\"1\""}, {"role":"tool","tool_call_id":"2","content":"2"} ]`},
-	{"replace a result that has none", Chat, `{"messages":[{"role":"tool","tool_call_id":"1"},{"role":"tool","content":null}]}`,
-		func(d *Draft) { d.ReplaceResult(0, 0, "x"); d.ReplaceResult(1, 0, "y") }, `[{"role":"tool","tool_call_id":"1","content":"x"},{"role":"tool","content":"y"}]`},
-	{"replace texts", Chat, chatBody, func(d *Draft) {
-		d.ReplaceText(3, 0, 1, "Z")
-		d.ReplaceText(1, 1, 0, "[]")
-		d.ReplaceText(0, 0, 0, "void")
-		d.ReplaceText(0, 0, 0, "U")
-		d.ReplaceCallID(2, 0, "one")
-		d.DropPart(1, 2)
+	{
+		"drop all but the reasoning", Chat, chatBody, func(d *Draft) { d.DropPart(1, 0); d.DropPart(1, 1); d.DropPart(1, 2); d.DropMessages(2, 4) },
+		`[ {"role":"user","content":"u"} ]`,
 	},
-		`[ {"role":"user","content":"U"}, {"role":"assistant","content":"a","tool_calls":[ {"id":"1","type":"function","function":{"name":"f","arguments":"[]"}} ],"reasoning_content":"r"}, {"role":"tool","tool_call_id":"one","content":"x"}, {"role":"tool","tool_call_id":"2","content":[{"type":"text","text":"y"},{"type":"text","text":"Z"}]} ]`},
+	{
+		"drop text and reasoning beside calls", Chat, chatBody, func(d *Draft) {
+			d.DropPart(1, 0)
+			d.DropPart(1, 3)
+			d.DropPart(2, 0)
+			d.DropMessages(3, 4)
+			d.DropPart(1, 2)
+		},
+		`[ {"role":"user","content":"u"}, {"role":"assistant","content":null,"tool_calls":[ {"id":"1","type":"function","function":{"name":"f","arguments":"{}"}} ]} ]`,
+	},
+	{
+		"replace results", Chat, chatBody, func(d *Draft) { d.ReplaceResult(2, 0, "\"1\""); d.ReplaceResult(3, 0, "2"); d.DropMessages(0, 2) },
+		`[ {"role":"tool","tool_call_id":"1","content":"\"1\""}, {"role":"tool","tool_call_id":"2","content":"2"} ]`,
+	},
+	{
+		"replace a result that has none", Chat, `{"messages":[{"role":"tool","tool_call_id":"1"},{"role":"tool","content":null}]}`,
+		func(d *Draft) { d.ReplaceResult(0, 0, "x"); d.ReplaceResult(1, 0, "y") }, `[{"role":"tool","tool_call_id":"1","content":"x"},{"role":"tool","content":"y"}]`,
+	},
+	{
+		"replace texts", Chat, chatBody, func(d *Draft) {
+			d.ReplaceText(3, 0, 1, "Z")
+			d.ReplaceText(1, 1, 0, "[]")
+			d.ReplaceText(0, 0, 0, "void")
+			d.ReplaceText(0, 0, 0, "U")
+			d.ReplaceCallID(2, 0, "one")
+			d.DropPart(1, 2)
+		},
+		`[ {"role":"user","content":"U"}, {"role":"assistant","content":"a","tool_calls":[ {"id":"1","type":"function","function":{"name":"f","arguments":"[]"}} ],"reasoning_content":"r"}, {"role":"tool","tool_call_id":"one","content":"x"}, {"role":"tool","tool_call_id":"2","content":[{"type":"text","text":"y"},{"type":"text","text":"Z"}]} ]`,
+	},
 	{"an edit inside what goes is void", Chat, chatBody, func(d *Draft) {
 		d.ReplaceText(2, 0, 0, "void")
 		d.DropMessages(1, 4)
@@ -106,10 +134,14 @@ var edits = []struct {
 		d.DropPart(0, 2)
 		d.ReplacePart(0, 0, []byte(`{"type":"text","text":"p"}`))
 	}, `[{"role":"user","content":[{"type":"tool_result","tool_use_id":"0"},{"type":"text","text":"p"} ,{"type":"tool_result","tool_use_id":"2","content":"new"},{"type":"tool_result","tool_use_id":"3"}]}]`},
-	{"only thoughts are left", Messages, `{"messages":[{"role":"user","content":"u"},{"role":"assistant","content":[{"type":"thinking","thinking":"t"},{"type":"tool_use","id":"1","input":{}}]}]}`,
-		func(d *Draft) { d.DropPart(1, 1) }, `[{"role":"user","content":"u"}]`},
-	{"replace a plain content", Messages, `{"messages":[{"role":"user","content":"u"}]}`,
-		func(d *Draft) { d.ReplacePart(0, 0, []byte(`{"type":"text","text":"p"}`)) }, `[{"role":"user","content":[{"type":"text","text":"p"}]}]`},
+	{
+		"only thoughts are left", Messages, `{"messages":[{"role":"user","content":"u"},{"role":"assistant","content":[{"type":"thinking","thinking":"t"},{"type":"tool_use","id":"1","input":{}}]}]}`,
+		func(d *Draft) { d.DropPart(1, 1) }, `[{"role":"user","content":"u"}]`,
+	},
+	{
+		"replace a plain content", Messages, `{"messages":[{"role":"user","content":"u"}]}`,
+		func(d *Draft) { d.ReplacePart(0, 0, []byte(`{"type":"text","text":"p"}`)) }, `[{"role":"user","content":[{"type":"text","text":"p"}]}]`,
+	},
 	{"items", Responses, `{"input":[{"role":"user","content":"u"},{"type":"function_call","call_id":"1","name":"f","arguments":"{}"},{"type":"function_call_output","call_id":"1","output":[{"type":"input_text","text":"x"}]},{"type":"shell_call_output","call_id":"2","output":[]},{"type":"computer_call_output","call_id":"3","output":{"type":"computer_screenshot"}}]}`, func(d *Draft) {
 		if !d.ReplaceResult(2, 0, "X") || !d.ReplaceResult(3, 0, "S") || d.ReplaceResult(4, 0, "no") || d.ReplaceResult(1, 0, "no") {
 			d.failf("ReplaceResult says it wrong")
@@ -123,11 +155,15 @@ var edits = []struct {
 		d.InsertPart(0, 1, []byte(`{"type":"input_text","text":"v"}`))
 		d.ReplaceText(0, 0, 0, "U")
 	}, `[{"role":"developer","content":"0"},{"role":"user","content":[{"type":"input_text","text":"U"},{"type":"input_text","text":"v"}]},{"role":"user","content":"2"},{"role":"user","content":"3"}]`},
-	{"in place of an input that is a string", Responses, `{"input":"u"}`,
-		func(d *Draft) { d.ReplaceMessages(0, 1, []byte(`{"role":"user","content":"2"}`)) }, `[{"role":"user","content":"2"}]`},
+	{
+		"in place of an input that is a string", Responses, `{"input":"u"}`,
+		func(d *Draft) { d.ReplaceMessages(0, 1, []byte(`{"role":"user","content":"2"}`)) }, `[{"role":"user","content":"2"}]`,
+	},
 	{"inside an input that is a string", Responses, `{"input":"u"}`, func(d *Draft) { d.ReplaceText(0, 0, 0, "v") }, `"v"`},
-	{"a part for an input that is a string", Responses, `{"input":"u"}`,
-		func(d *Draft) { d.ReplacePart(0, 0, []byte(`{"type":"input_text","text":"v"}`)) }, `[{"role":"user","content":[{"type":"input_text","text":"v"}]}]`},
+	{
+		"a part for an input that is a string", Responses, `{"input":"u"}`,
+		func(d *Draft) { d.ReplacePart(0, 0, []byte(`{"type":"input_text","text":"v"}`)) }, `[{"role":"user","content":[{"type":"input_text","text":"v"}]}]`,
+	},
 	{"gemini parts", Gemini, `{"contents":[{"role":"model","parts":[{"functionCall":{"name":"f","args":{}}},{"functionCall":{"name":"g","args":{}}}]},{"role":"user","parts":[{"functionResponse":{"name":"f","response":{"output":"o"}}},{"functionResponse":{"name":"g","response":{"error":"e","code":1}}}]}],"generationConfig":{"maxOutputTokens":9}}`, func(d *Draft) {
 		d.DropPart(0, 1)
 		d.ReplaceResult(1, 0, "O")
