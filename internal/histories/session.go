@@ -1,0 +1,264 @@
+package histories
+
+import (
+	"encoding/json"
+	"fmt"
+	"math/rand/v2"
+	"strings"
+
+	"github.com/plimsoll/plimsoll/window/wire"
+)
+
+// Defaults of SessionOptions.
+const (
+	DefaultResultBytes = 6000
+	DefaultSystemBytes = 8000
+	DefaultUserEvery   = 10
+)
+
+// SessionOptions of a synthetic agent session. Only Dialect is needed.
+type SessionOptions struct {
+	Dialect wire.Dialect
+	Seed    uint64
+	Content Content
+	// ResultBytes is the size of a tool result; sizes vary between a quarter of it and twice.
+	ResultBytes int
+	// SystemBytes is the size of the system prompt.
+	SystemBytes int
+	// UserEvery is how many turns lie between two messages of the user.
+	UserEvery int
+	// Parallel is how many calls a turn makes at most. Default: 1.
+	Parallel int
+	// Thinking puts thinking or reasoning ahead of calls.
+	Thinking bool
+	// ChangingHead puts a line that differs from turn to turn into the system prompt of a
+	// Messages session, as Claude Code's billing header does.
+	ChangingHead bool
+	// Facts to plant, evenly over the first Turns turns.
+	Facts, Turns int
+	// Model overrides the dialect's own.
+	Model string
+	// MaxOutput is the output the requests ask for, in tokens. Default: 8192.
+	MaxOutput int
+}
+
+// A Session grows turn by turn: turn 0 is the system prompt and the task, each further
+// turn adds one answer with its calls, their results and, every so often, a message of the
+// user. It is not safe for concurrent use.
+type Session struct {
+	o     SessionOptions
+	r     *rand.Rand
+	head  string // members before the history, and the opening bracket
+	tail  string
+	steps []step
+	facts []Fact
+	plan  map[int][]Fact // by turn
+	size  int
+	ids   int
+}
+
+// step holds the elements of one turn. The last may carry a cache mark (Messages).
+type step struct {
+	elements []string
+	marked   string // the last element with its mark; "" when it cannot have one
+}
+
+// NewSession returns a session at turn 0.
+func NewSession(o SessionOptions) *Session {
+	if o.ResultBytes == 0 {
+		o.ResultBytes = DefaultResultBytes
+	}
+	if o.SystemBytes == 0 {
+		o.SystemBytes = DefaultSystemBytes
+	}
+	if o.UserEvery == 0 {
+		o.UserEvery = DefaultUserEvery
+	}
+	o.Parallel = max(1, o.Parallel)
+	if o.MaxOutput == 0 {
+		o.MaxOutput = 8192
+	}
+	if o.Model == "" {
+		o.Model = map[wire.Dialect]string{wire.Chat: "gpt-5.1", wire.Responses: "gpt-5.1-codex", wire.Messages: "claude-sonnet-4-5", wire.Gemini: "gemini-2.5-pro"}[o.Dialect]
+	}
+	s := &Session{o: o, r: rand.New(rand.NewPCG(o.Seed, uint64(o.Dialect)<<8|uint64(o.Content)))}
+	s.plant()
+	s.frame()
+	s.add(s.user(0, "Task: "+Task+" "+Text(English, s.r, 600)))
+	return s
+}
+
+// Task is in the first user message of every session, unescaped.
+const Task = "find out why the nightly deployment fails and repair it (task-statement-7f3a91)"
+
+// Turns returns how many turns have been made so far; Request makes more as needed.
+func (s *Session) Turns() int { return len(s.steps) - 1 }
+
+// Request returns the body that the agent sends as its turn-th request: the system prompt,
+// the task and everything of the turns before. Each extends the one before it byte for byte
+// up to the end of the history, except for cache marks (and ChangingHead).
+func (s *Session) Request(turn int) []byte {
+	s.grow(turn)
+	var b strings.Builder
+	b.Grow(s.size + len(s.head) + len(s.tail) + 4096)
+	head := s.head
+	if s.o.ChangingHead && s.o.Dialect == wire.Messages {
+		head = strings.Replace(head, billing, fmt.Sprintf("x-billing-header: cch=%05x;", turn*7919&0xfffff), 1)
+	}
+	b.WriteString(head)
+	for i, st := range s.steps[:turn+1] {
+		last := len(st.elements) - 1
+		for k, e := range st.elements {
+			if i+k > 0 {
+				b.WriteByte(',')
+			}
+			if k == last && st.marked != "" && i >= turn-1 { // clients mark the two newest
+				e = st.marked
+			}
+			b.WriteString(e)
+		}
+	}
+	b.WriteString(s.tail)
+	return []byte(b.String())
+}
+
+// TurnOf returns the first turn whose request has at least size bytes.
+func (s *Session) TurnOf(size int) int {
+	n := len(s.head) + len(s.tail)
+	for turn := 0; ; turn++ {
+		s.grow(turn)
+		for _, e := range s.steps[turn].elements {
+			n += len(e) + 1
+		}
+		if n >= size {
+			return turn
+		}
+	}
+}
+
+func (s *Session) grow(turn int) {
+	for len(s.steps) <= turn {
+		s.turn(len(s.steps))
+	}
+}
+
+func (s *Session) add(st step) {
+	s.steps = append(s.steps, st)
+	for _, e := range st.elements {
+		s.size += len(e) + 1
+	}
+}
+
+// billing is replaced by a line of the same length; it changes at every turn.
+const billing = "x-billing-header: cch=00000;"
+
+// frame makes what stands around the history.
+func (s *Session) frame() {
+	m := &maker{d: s.o.Dialect, r: rand.New(rand.NewPCG(s.o.Seed, 99))}
+	system := "You are an agent that works in a terminal. " + Text(English, s.r, s.o.SystemBytes)
+	top := m.top(list{raw("@")})
+	ordered := object{}
+	var elements any
+	for _, e := range top {
+		switch e.name {
+		case "x_unknown":
+		case "messages", "input", "contents":
+			elements = e.value
+		case "system":
+			first := list{obj("type", "text", "text", system, "cache_control", obj("type", "ephemeral"))}
+			if s.o.ChangingHead {
+				first = append(list{obj("type", "text", "text", billing)}, first...)
+			}
+			ordered = ordered.with(e.name, first)
+		case "instructions":
+			ordered = ordered.with(e.name, system)
+		case "systemInstruction":
+			ordered = ordered.with(e.name, obj("role", "user", "parts", list{obj("text", system)}))
+		case "model":
+			ordered = ordered.with(e.name, s.o.Model)
+		case "max_tokens", "max_completion_tokens":
+			ordered = ordered.with(e.name, s.o.MaxOutput)
+		case "generationConfig":
+			ordered = ordered.with(e.name, obj("temperature", 1, "maxOutputTokens", s.o.MaxOutput))
+		case "thinking":
+		default:
+			ordered = ordered.with(e.name, e.value)
+		}
+	}
+	switch {
+	case s.o.Dialect == wire.Responses:
+		ordered = ordered.with("max_output_tokens", s.o.MaxOutput)
+	case s.o.Dialect == wire.Messages && s.o.Thinking:
+		ordered = ordered.with("thinking", obj("type", "enabled", "budget_tokens", 2048))
+	}
+	name := map[wire.Dialect]string{wire.Chat: "messages", wire.Responses: "input", wire.Messages: "messages", wire.Gemini: "contents"}[s.o.Dialect]
+	ordered = ordered.with(name, elements)
+	s.head, s.tail, _ = strings.Cut(plain.text(ordered), "@")
+	if s.o.Dialect == wire.Chat { // the system prompt is a message there
+		s.head += plain.text(chat(entry{role: "system", texts: []string{system}})[0]) + ","
+	}
+}
+
+func (s *Session) user(turn int, text string) step {
+	return s.render(entry{role: "user", texts: append([]string{text}, s.planted(turn, "user")...), listed: true})
+}
+
+// render makes the elements of entries, the last of them with and without a mark.
+func (s *Session) render(entries ...entry) step {
+	var st step
+	form := map[wire.Dialect]func(entry) list{wire.Chat: chat, wire.Responses: responses, wire.Messages: messages, wire.Gemini: gemini}[s.o.Dialect]
+	for i, e := range entries {
+		for _, element := range form(e) {
+			st.elements = append(st.elements, plain.text(element))
+		}
+		if i == len(entries)-1 && s.o.Dialect == wire.Messages {
+			e.mark = true
+			st.marked = plain.text(messages(e)[0])
+		}
+	}
+	return st
+}
+
+// turn makes one turn: an answer with calls, their results, and sometimes the user.
+func (s *Session) turn(n int) {
+	answer := entry{role: "assistant", listed: true, texts: []string{fmt.Sprintf("Step %d. %s", n, Text(English, s.r, 150))}}
+	answer.texts = append(answer.texts, s.planted(n, "assistant")...)
+	if s.o.Thinking {
+		answer.thought = fmt.Sprintf("Considering step %d: %s", n, Text(English, s.r, 200))
+	}
+	results := entry{role: "results"}
+	for k := range 1 + s.r.IntN(s.o.Parallel) {
+		s.ids++
+		id := fmt.Sprintf("toolu_%06d%010x", s.ids, s.r.Uint64()&0xffffffffff)
+		name := toolNames[s.r.IntN(len(toolNames))]
+		size := s.o.ResultBytes/4 + s.r.IntN(s.o.ResultBytes*7/4)
+		text := Text(s.o.Content, s.r, size)
+		arguments := map[string]any{"command": fmt.Sprintf("./check --step %d --part %d", n, k)}
+		if k == 0 {
+			if facts := s.planted(n, "arguments"); len(facts) > 0 {
+				arguments["path"] = strings.Join(facts, " ")
+			}
+			for _, fact := range s.planted(n, "result") { // somewhere in the middle, on a line of its own
+				middle := strings.IndexByte(text[len(text)/2:], '\n') + len(text)/2 + 1
+				text = text[:middle] + fact + "\n" + text[middle:]
+			}
+		}
+		args, err := json.Marshal(arguments)
+		if err != nil {
+			panic(err) // strings
+		}
+		answer.calls = append(answer.calls, call{id: id, name: name, args: string(args)})
+		results.results = append(results.results, result{id: id, name: name, text: text})
+	}
+	if n%s.o.UserEvery != 0 {
+		s.add(s.render(answer, results))
+		return
+	}
+	done := entry{role: "assistant", texts: []string{fmt.Sprintf("That was part %d.", n/s.o.UserEvery)}, listed: true}
+	if s.o.Thinking {
+		done.thought = "Summing up."
+	}
+	st := s.render(answer, results, done)
+	next := s.user(n, fmt.Sprintf("Good. Go on with part %d.", n/s.o.UserEvery+1))
+	s.add(step{elements: append(st.elements, next.elements...), marked: next.marked})
+}
