@@ -28,8 +28,8 @@ type Answer struct {
 	// "model_context_window_exceeded", …), at most 64 bytes.
 	StopReason string
 	// Begun tells that content was seen: a client may have shown it. What only announces
-	// it (response.created, in_progress, message_start, ping, a chunk without choices)
-	// does not count, and neither do errors.
+	// or ends it (response.created, message_start, ping, message_stop, a chunk without
+	// choices) does not count, and neither do errors.
 	Begun bool
 	// Done tells that the provider ended the response in its own way.
 	Done bool

@@ -117,6 +117,7 @@ const (
 	atPart        = atCandidate<<24 | path(nameContent)<<16 | path(nameParts)<<8 | path(nameElement)
 	atBlock       = path(nameContent)<<8 | path(nameElement)
 	atItem        = path(nameOutput)<<8 | path(nameElement)
+	atFinalItem   = path(nameResponse)<<16 | atItem
 	atUsage       = path(nameUsage)
 	atStartUsage  = path(nameMessage)<<8 | path(nameUsage)
 	atFinalUsage  = path(nameResponse)<<8 | path(nameUsage)
@@ -137,7 +138,7 @@ func (a *Answer) opened(at path) {
 	switch at {
 	case atError, atFailure:
 		a.failed = true
-	case atChoice, atPart, atItem:
+	case atChoice, atPart, atItem, atFinalItem:
 		a.Begun = true
 	case atBlock:
 		a.Begun = a.Begun || a.dialect == Messages
@@ -184,7 +185,7 @@ func (a *Answer) event(v []byte) {
 	switch a.dialect {
 	case Messages:
 		a.last = kind == "message_stop"
-		a.Begun = a.Begun || a.last || strings.HasPrefix(kind, "content_block_")
+		a.Begun = a.Begun || strings.HasPrefix(kind, "content_block_")
 	case Responses:
 		switch kind {
 		case "response.created", "response.in_progress", "response.queued":
@@ -192,7 +193,6 @@ func (a *Answer) event(v []byte) {
 			a.failed = true
 		case "response.completed", "response.incomplete":
 			a.last = true
-			a.Begun = a.Begun || kind == "response.completed"
 		default:
 			a.Begun = a.Begun || strings.HasPrefix(kind, "response.")
 		}

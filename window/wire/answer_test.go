@@ -69,6 +69,11 @@ var answers = []struct {
 		usage: Usage{Input: 5, Output: 1}, stop: "max_output_tokens", done: true,
 	},
 	{
+		name: "responses completed", dialect: Responses, stream: true,
+		body: events(`{"type":"response.completed","response":{"status":"completed","output":[{"type":"message"}]}}`),
+		stop: "completed", begun: true, done: true,
+	},
+	{
 		name: "responses failed", dialect: Responses, stream: true,
 		body: events(`{"type":"response.created","response":{}}`, `{"type":"response.failed","response":{"status":"failed","error":{"code":"context_length_exceeded","message":"Your input exceeds the context window"}}}`),
 		stop: "failed", done: true,
@@ -96,8 +101,8 @@ var answers = []struct {
 	{
 		name: "messages stream that says the input last", dialect: Messages, stream: true,
 		body: events(`{"type":"message_start","message":{"usage":{"input_tokens":0,"output_tokens":0}}}`,
-			`{"type":"message_delta","delta":{"stop_reason":"model_context_window_exceeded"},"usage":{"input_tokens":70,"cache_read_input_tokens":30,"output_tokens":4}}`),
-		usage: Usage{Input: 100, Output: 4, CacheRead: 30}, stop: "model_context_window_exceeded",
+			`{"type":"message_delta","delta":{"stop_reason":"model_context_window_exceeded"},"usage":{"input_tokens":70,"cache_read_input_tokens":30,"output_tokens":4}}`, `{"type":"message_stop"}`),
+		usage: Usage{Input: 100, Output: 4, CacheRead: 30}, stop: "model_context_window_exceeded", done: true,
 	},
 	{
 		name: "messages error event", dialect: Messages, stream: true,
