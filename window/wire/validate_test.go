@@ -233,6 +233,15 @@ func rule(t *testing.T, rulings []ruling) {
 	}
 }
 
+// What real clients sent, and real providers answered, breaks no rule.
+func TestRecordedRequestsAreValid(t *testing.T) {
+	for name, r := range recorded(t) {
+		if err := Validate(r.Dialect, r.Body); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
 func TestBedrockIDs(t *testing.T) {
 	for _, long := range []int{1, 64, 65} {
 		id := strings.Repeat("x", long)
