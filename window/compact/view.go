@@ -52,7 +52,7 @@ func Checkpoint[D ~[16]byte](v *View, res *Result, chain []D) *checkpoint.Checkp
 	if !res.Changed() || res.Covers < 1 || res.Covers > len(chain) {
 		return nil
 	}
-	c := &checkpoint.Checkpoint{Chain: checkpoint.Digest(chain[res.Covers-1]), Covers: res.Covers, Generation: 1, Patches: res.Patches}
+	c := &checkpoint.Checkpoint{Chain: checkpoint.Digest(chain[res.Covers-1]), Covers: res.Covers, Generation: 1, Tokens: max(0, res.After), Patches: res.Patches}
 	if v.base != nil {
 		c.Generation = v.base.Generation + 1
 	}

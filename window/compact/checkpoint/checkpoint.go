@@ -29,9 +29,21 @@ type Checkpoint struct {
 	Covers int
 	// Generation counts how often the conversation was compacted, from 1.
 	Generation int
+	// Tokens is what the request had afterwards.
+	Tokens int
 	// Patches are in order and do not overlap; their positions are those of the client's
 	// messages, however often the conversation was compacted before.
 	Patches []Patch
+}
+
+// beats tells whether c takes the place of another one of the same messages. Of two of one
+// generation the first stays, so that all processes send the same bytes, unless the second
+// is clearly smaller: then the provider refused the first as too long.
+func (c *Checkpoint) beats(old *Checkpoint) bool {
+	if old == nil || old.Covers != c.Covers || c.Generation > old.Generation {
+		return true
+	}
+	return c.Generation == old.Generation && c.Tokens < old.Tokens-old.Tokens/10
 }
 
 // size is about what a checkpoint takes in memory, in bytes.
@@ -95,7 +107,7 @@ func unseal(file []byte) ([]byte, error) {
 // encode writes a checkpoint as a file.
 func (c *Checkpoint) encode() []byte {
 	b := append(make([]byte, 0, c.size()), c.Chain[:]...)
-	for _, n := range []int{c.Covers, c.Generation, len(c.Patches)} {
+	for _, n := range []int{c.Covers, c.Generation, c.Tokens, len(c.Patches)} {
 		b = binary.AppendUvarint(b, uint64(n))
 	}
 	for _, p := range c.Patches {
@@ -134,7 +146,7 @@ func decode(file []byte) (*Checkpoint, error) {
 		b = b[size:]
 		return int(n)
 	}
-	c.Covers, c.Generation = number(maxCovers), number(maxCovers)
+	c.Covers, c.Generation, c.Tokens = number(maxCovers), number(maxCovers), number(maxCovers)
 	last := 0
 	for range number(maxPatches) {
 		p := Patch{From: number(c.Covers), To: number(c.Covers)}

@@ -165,7 +165,7 @@ func (s *Store) write(h *held, cut Cut) error {
 		// An older generation is replaced; of the same one the first stays.
 		if old := s.load(h.key, nil); old == nil {
 			first, err = writeFirst(path, file)
-		} else if old.Generation < h.c.Generation || old.Covers != h.c.Covers {
+		} else if h.c.beats(old) {
 			err = atomicfile.Write(path, file, 0o600)
 		} else {
 			first = false

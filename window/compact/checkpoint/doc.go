@@ -22,7 +22,8 @@
 //
 // Stores with one directory share what they keep. The first of two that make the same
 // checkpoint wins, and [Store.Put] gives the other one the winner's, so both send the same
-// bytes. A checkpoint of a later [Checkpoint].Generation replaces one of an earlier one.
+// bytes. A checkpoint of a later [Checkpoint].Generation replaces one of an earlier one, and
+// one that is clearly smaller replaces one of the same.
 //
 // # What is on the disk
 //

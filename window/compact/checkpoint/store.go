@@ -137,9 +137,10 @@ func Lookup[D ~[16]byte](s *Store, scope Scope, chain []D) *Checkpoint {
 	return nil
 }
 
-// Put keeps a checkpoint and what it cut (cut.Text may be empty), and returns the one that is in force: another one when another
-// process was first with the same generation or has a later one. It is never nil. An error
-// means that the checkpoint is in memory only; it was journalled.
+// Put keeps a checkpoint and what it cut (cut.Text may be empty; a cut without a time is
+// given the present one), and returns the one that is in force: another one when somebody
+// was first with the same generation or has a later one. It is never nil. An error means
+// that the checkpoint is in memory only; it was journalled.
 func (s *Store) Put(scope Scope, c *Checkpoint, cut Cut) (*Checkpoint, error) {
 	if s == nil {
 		return c, nil
@@ -148,8 +149,11 @@ func (s *Store) Put(scope Scope, c *Checkpoint, cut Cut) (*Checkpoint, error) {
 	s.mu.Lock()
 	h := s.memory.get(k)
 	s.mu.Unlock()
-	if old := s.load(k, h); old != nil && old.Generation >= c.Generation && old.Covers == c.Covers {
+	if old := s.load(k, h); !c.beats(old) {
 		return old, nil
+	}
+	if cut.Time.IsZero() {
+		cut.Time = time.Now().UTC()
 	}
 	fresh := &held{key: k, c: c}
 	var err error

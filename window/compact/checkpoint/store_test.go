@@ -123,6 +123,10 @@ func TestASecondStoreSendsTheSameBytes(t *testing.T) {
 	if got, err := b.Put(scope, mine, cutOf("c", "x")); err != nil || !reflect.DeepEqual(got, theirs) {
 		t.Errorf("the second writer goes on with %+v, %v", got, err)
 	}
+	theirs.Tokens, mine.Tokens = 1000, 950
+	if got, err := b.Put(scope, mine, cutOf("c", "x")); err != nil || got == mine {
+		t.Errorf("a little smaller: %+v, %v", got, err)
+	}
 	mine.Generation = 12
 	if got, err := b.Put(scope, mine, cutOf("c", "x")); err != nil || got != mine {
 		t.Errorf("a later generation: %+v, %v", got, err)
@@ -130,6 +134,16 @@ func TestASecondStoreSendsTheSameBytes(t *testing.T) {
 	if got := checkpoint.Lookup(a, scope, chain); !reflect.DeepEqual(got, mine) {
 		t.Errorf("the first store still has %+v", got)
 	}
+	// What a provider refused, and was made smaller for, is not sent again.
+	small := made(chain, 48, 12)
+	small.Tokens = 500
+	if got, err := a.Put(scope, small, cutOf("c", "x")); err != nil || got != small {
+		t.Errorf("a much smaller one: %+v, %v", got, err)
+	}
+	if got := checkpoint.Lookup(b, scope, chain); !reflect.DeepEqual(got, small) {
+		t.Errorf("the second store still has %+v", got)
+	}
+	mine = small
 	again := open(t, checkpoint.Options{Dir: dir}) // a restart
 	if got := checkpoint.Lookup(again, scope, chain); !reflect.DeepEqual(got, mine) {
 		t.Errorf("after a restart %+v", got)
