@@ -32,6 +32,9 @@ func ownCompaction(r *Request) Aside {
 		if first := &r.Messages[0]; first.Role == RoleSystem && r.asks(first.Parts[:min(len(first.Parts), requestParts)]) {
 			return AsideOwnCompaction
 		}
+		for n > 1 && r.Messages[n-1].Role == RoleSystem {
+			n-- // reminders of Claude Code
+		}
 		last := &r.Messages[n-1]
 		if last.Role == RoleUser && r.asks(last.Parts[max(0, len(last.Parts)-requestParts):]) {
 			return AsideOwnCompaction

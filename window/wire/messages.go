@@ -38,8 +38,9 @@ func (p *parser) messagesMember(k []byte, seen *set) {
 	}
 }
 
-// contextManagement looks for edits with which the provider itself would summarise. The
-// clear_* edits only blank old results there, and change nothing for what is sent.
+// contextManagement looks for edits with which the provider itself would summarise:
+// compact_* in Messages, compaction in Responses. The clear_* edits only blank old results
+// there, and change nothing for what is sent.
 func (p *parser) contextManagement() {
 	v := p.skip()
 	if p.err != nil {
@@ -48,7 +49,7 @@ func (p *parser) contextManagement() {
 	end := p.i
 	p.i = v.Start
 	for _, lit := range p.literals(nil) {
-		if strings.HasPrefix(p.decoded(lit), "compact_") {
+		if strings.HasPrefix(p.decoded(lit), "compact") {
 			p.r.Aside = max(p.r.Aside, AsideCompaction)
 		}
 	}

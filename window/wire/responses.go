@@ -35,6 +35,9 @@ func (p *parser) responsesMember(k []byte, seen *set) {
 		if p.given() {
 			p.r.Aside = max(p.r.Aside, AsidePreviousResponse)
 		}
+	case "context_management":
+		p.once(seen, 6)
+		p.contextManagement()
 	case "text", "prompt":
 		p.extra()
 	default:

@@ -1,5 +1,7 @@
 package wire
 
+import "sort"
+
 // Unit is the smallest group of messages that may be cut as a whole: a call, its results
 // and its reasoning travel together. Units are contiguous and cover all messages.
 type Unit struct {
@@ -18,7 +20,7 @@ type Unit struct {
 // an item without its reasoning.
 func (r *Request) Units() []Unit {
 	units := make([]Unit, 0, len(r.Messages))
-	calls := map[string]int{} // id → unit, of calls without a result so far
+	calls := map[string]int{} // id → message, of calls without a result so far
 	var (
 		model    bool // the last unit began with what the model made
 		answered bool // and has results already
@@ -31,8 +33,8 @@ func (r *Request) Units() []Unit {
 		for j := range m.Parts {
 			if p := &m.Parts[j]; p.Kind == Result {
 				results++
-				if u, ok := calls[p.CallID]; ok && p.CallID != "" {
-					into = min(into, u)
+				if at, ok := calls[p.CallID]; ok && p.CallID != "" {
+					into = min(into, sort.Search(len(units), func(k int) bool { return units[k].To > at }))
 					found++
 					delete(calls, p.CallID)
 				}
@@ -59,9 +61,6 @@ func (r *Request) Units() []Unit {
 			for _, u := range units[into+1:] {
 				units[into].Pending += u.Pending
 			}
-			for id, u := range calls {
-				calls[id] = min(u, into)
-			}
 			units = units[:into+1]
 			model = true
 		}
@@ -73,7 +72,7 @@ func (r *Request) Units() []Unit {
 			if p := &m.Parts[j]; p.Kind == Call {
 				u.Pending++
 				if p.CallID != "" {
-					calls[p.CallID] = into
+					calls[p.CallID] = i
 				}
 			}
 		}

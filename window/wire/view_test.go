@@ -1,6 +1,7 @@
 package wire
 
 import (
+	"bytes"
 	"encoding/json"
 	"slices"
 	"strings"
@@ -86,6 +87,13 @@ func checkView(t *testing.T, r *Request) {
 		value("message", m.Span)
 		value("content", m.Content)
 		parts(m.Span, m.Parts)
+	}
+	var same []Edit
+	for i := range r.Messages {
+		same = append(same, Edit{r.Messages[i].Span, r.Raw(r.Messages[i].Span)})
+	}
+	if body, err := Splice(r.Body, same); err != nil || !bytes.Equal(body, r.Body) {
+		t.Errorf("every message in its own place: %v, %s", err, body)
 	}
 	for i, s := range r.Marks {
 		if i > 0 && s.Start < r.Marks[i-1].End {
