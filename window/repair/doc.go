@@ -24,7 +24,7 @@
 //     result; an exact copy made at the same time, without a result, is dropped.
 //   - Ids over Options.MaxID characters, and in Messages ids with characters that are not
 //     taken there, are shortened in both places, always to the same.
-//   - Responses: a reasoning item whose following item is gone goes too.
+//   - Chat: an empty tool_calls goes. Responses: a reasoning item whose following item is gone goes too.
 //   - Messages: results come first, all in one message; the first message is the user's.
 //     Gemini: as many responses as calls, in one content; calls follow a user's content.
 //

@@ -2,6 +2,7 @@ package repair_test
 
 import (
 	"encoding/json"
+	"errors"
 	"slices"
 	"strings"
 	"testing"
@@ -140,7 +141,13 @@ func valid(t testing.TB, d wire.Dialect, r *wire.Request, from []byte) {
 	if len(closed.Messages) == 0 {
 		return
 	}
-	if err := wire.Validate(d, closed.Body); err != nil {
+	err := wire.Validate(d, closed.Body)
+	// Words of the user amid the calls begin a new turn, which has no thoughts of its own:
+	// that is nothing that can be put right, and it is judged last.
+	if invalid, ok := errors.AsType[*wire.Invalid](err); ok && invalid.Rule == wire.RuleThinkingFirst {
+		return
+	}
+	if err != nil {
 		t.Errorf("%v\nafter  %s\nbefore %s", err, r.Body, from)
 	}
 }

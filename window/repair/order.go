@@ -56,8 +56,8 @@ func inOrder(r *wire.Request, o Options) bool {
 			}
 		}
 		if calls == 0 {
-			if i > covered && hasResult(m) {
-				return false // of no call, or not in the place for it
+			if i > covered && hasResult(m) || m.EmptyCalls() {
+				return false // results of no call, or not in the place for them
 			}
 			continue
 		}

@@ -34,7 +34,9 @@ type pairing struct {
 	results []result
 	// open is the group of the open last turn, none when there is none.
 	open    int
-	run     [2]int // the calls that were made together, of whom was last asked
+	asked   map[string]bool // Gemini: ids of calls
+	told    map[string]bool // Gemini: ids of results
+	run     [2]int          // the calls that were made together, of whom was last asked
 	draft   *wire.Draft
 	actions []Action
 }
@@ -44,6 +46,9 @@ func pair(r *wire.Request) *pairing {
 	p := &pairing{r: r, open: none}
 	byID, byName := index{}, index{}
 	seen := map[string]int{} // calls by id so far
+	if r.Dialect == wire.Gemini {
+		p.census()
+	}
 	group, fresh := none, true
 	for i := range r.Messages {
 		m := &r.Messages[i]
@@ -54,7 +59,7 @@ func pair(r *wire.Request) *pairing {
 			part := &m.Parts[j]
 			switch {
 			case part.Kind == wire.Result:
-				p.results = append(p.results, result{msg: i, part: j, call: p.match(part, byID, byName, seen)})
+				p.results = append(p.results, result{msg: i, part: j, call: p.match(part, byID, byName)})
 				res := &p.results[len(p.results)-1]
 				if res.call != none {
 					p.calls[res.call].result = len(p.results) - 1
@@ -85,24 +90,44 @@ func pair(r *wire.Request) *pairing {
 func (p *pairing) partOf(c *call) *wire.Part       { return &p.r.Messages[c.msg].Parts[c.part] }
 func (p *pairing) resultPart(s *result) *wire.Part { return &p.r.Messages[s.msg].Parts[s.part] }
 
-// match finds the call of a result among those before it.
-func (p *pairing) match(part *wire.Part, byID, byName index, seen map[string]int) int {
-	answered := func(k int) bool { return p.calls[k].result != none }
-	switch {
-	case p.r.Dialect != wire.Gemini:
-		k := byID.top(part.CallID, answered)
-		if k != none && p.r.Dialect == wire.Responses && !fits(part.Type, p.partOf(&p.calls[k]).Type) {
-			return none
+// census notes all ids of Gemini's calls and results: an id that both have names that call
+// and no other, wherever the two stand.
+func (p *pairing) census() {
+	p.asked, p.told = map[string]bool{}, map[string]bool{}
+	for i := range p.r.Messages {
+		for j := range p.r.Messages[i].Parts {
+			switch part := &p.r.Messages[i].Parts[j]; {
+			case part.CallID == "":
+			case part.Kind == wire.Call:
+				p.asked[part.CallID] = true
+			case part.Kind == wire.Result:
+				p.told[part.CallID] = true
+			}
 		}
-		return k
-	case part.CallID != "" && seen[part.CallID] > 0:
-		// An id that some call has names that call and no other.
-		if k := byID.top(part.CallID, answered); k != none && p.partOf(&p.calls[k]).Name == part.Name {
-			return k
-		}
-		return none
 	}
-	return byName.top(part.Name, answered)
+}
+
+// match finds the call of a result among those before it.
+func (p *pairing) match(part *wire.Part, byID, byName index) int {
+	answered := func(k int) bool { return p.calls[k].result != none }
+	if p.r.Dialect == wire.Gemini && !p.asked[part.CallID] {
+		return byName.top(part.Name, func(k int) bool { return answered(k) || p.told[p.calls[k].id] })
+	}
+	if k := byID.top(part.CallID, answered); k != none && p.fits(part, &p.calls[k]) {
+		return k
+	}
+	return none
+}
+
+// fits tells whether a result with the id of a call is of its kind.
+func (p *pairing) fits(part *wire.Part, c *call) bool {
+	switch p.r.Dialect {
+	case wire.Responses:
+		return fits(part.Type, p.partOf(c).Type)
+	case wire.Gemini:
+		return part.Name == p.partOf(c).Name
+	}
+	return true
 }
 
 // findOpen looks whether the last message is the model's and has calls that nothing answers.
@@ -126,9 +151,6 @@ func (p *pairing) findOpen() {
 
 // early matches results that come before the only call with their id.
 func (p *pairing) early(seen map[string]int) {
-	if p.r.Dialect == wire.Gemini {
-		return
-	}
 	only := map[string]int{}
 	for k := range p.calls {
 		if c := &p.calls[k]; c.result == none && c.group != p.open && c.id != "" && seen[c.id] == 1 {
@@ -143,7 +165,7 @@ func (p *pairing) early(seen map[string]int) {
 			switch {
 			case c.result != none:
 				res.second = true
-			case p.r.Dialect != wire.Responses || fits(part.Type, p.partOf(c).Type):
+			case p.fits(part, c):
 				c.result, res.call = s, k
 			}
 		}

@@ -99,6 +99,11 @@ func (p *pairing) groups(yield func([]*call) bool) {
 // chat puts tool messages directly behind the message with their calls.
 func (p *pairing) chat() {
 	p.rename()
+	for i := range p.r.Messages {
+		if p.r.Messages[i].EmptyCalls() && p.draft.DropEmptyCalls(i) {
+			p.did(Emptied, i, "", 0)
+		}
+	}
 	kept := make([]bool, len(p.results))
 	for calls := range p.groups {
 		first := calls[0].msg + 1

@@ -38,6 +38,7 @@ const (
 	Renamed     = "renamed"     // a call and its result got another id
 	Reasoning   = "reasoning"   // a reasoning item that led to nothing was dropped
 	Inserted    = "inserted"    // a message of the user was put in
+	Emptied     = "emptied"     // Chat: a tool_calls with nothing in it went
 )
 
 // An Action is one thing that was done.
