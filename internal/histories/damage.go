@@ -4,8 +4,6 @@ import (
 	"maps"
 	"slices"
 	"strings"
-
-	"github.com/plimsoll/plimsoll/window/wire"
 )
 
 // Damages are the kinds of damage, sorted.
@@ -40,7 +38,7 @@ var damages = map[string]func(m *maker) (id string, ok bool){
 		id := a.calls[k].id
 		a.calls = slices.Delete(slices.Clone(a.calls), k, k+1)
 		if len(a.calls) == 0 && len(a.texts) == 0 {
-			a.texts = []string{m.marker("step")}
+			a.texts = []string{m.marker("step") + "."}
 		}
 		return id, true
 	},
@@ -137,15 +135,6 @@ var damages = map[string]func(m *maker) (id string, ok bool){
 		id := m.entries[e].calls[k].id
 		m.entries = m.entries[:e+1]
 		return id, true
-	},
-	"empty_calls": func(m *maker) (string, bool) {
-		for i := range m.entries {
-			if e := &m.entries[i]; m.d == wire.Chat && e.role == "assistant" && len(e.calls) == 0 && len(e.texts) > 0 {
-				e.hollow = true
-				return "", true
-			}
-		}
-		return "", false
 	},
 	"forged_result": func(m *maker) (string, bool) {
 		id := "call_of_nobody"

@@ -21,7 +21,6 @@ type entry struct {
 	after   string // and behind them
 	mark    bool   // a cache mark on the last block
 	listed  bool   // content as a list where a plain string would do
-	hollow  bool   // an empty list of calls (a mistake)
 }
 
 type call struct {
@@ -114,7 +113,7 @@ func (m *maker) loop() {
 	for step := range m.r.IntN(5) {
 		a := entry{role: "assistant", listed: m.chance(50)}
 		if m.chance(50) {
-			a.texts = []string{m.marker("step") + m.words(8)}
+			a.texts = []string{m.marker("step") + m.words(8) + "."}
 		}
 		// With thinking on, a turn begins with thinking; later steps may lack it.
 		if step == 0 && m.thinking {

@@ -12,7 +12,7 @@ var dialects = []wire.Dialect{wire.Chat, wire.Responses, wire.Messages, wire.Gem
 
 func TestValidHistoriesAreValid(t *testing.T) {
 	for _, d := range dialects {
-		for seed := range uint64(200) {
+		for seed := range uint64(100) {
 			body := Valid(d, seed)
 			if err := wire.Validate(d, body); err != nil {
 				t.Fatalf("%s, seed %d: %v\n%s", d, seed, err, body)
@@ -49,7 +49,7 @@ func TestBrokenHistoriesAreBroken(t *testing.T) {
 	for _, d := range dialects {
 		rules, kinds := map[string]int{}, map[string]int{}
 		results := 0
-		for seed := range uint64(200) {
+		for seed := range uint64(100) {
 			body, done, inv := Broken(d, seed)
 			invalid, ok := wire.Validate(d, body).(*wire.Invalid)
 			if !ok || !json.Valid(body) {

@@ -89,8 +89,8 @@ func chat(e entry) list {
 		if e.thought != "" {
 			o = o.with("reasoning_content", e.thought)
 		}
-		if len(e.calls) > 0 || e.hollow {
-			calls := list{}
+		if len(e.calls) > 0 {
+			var calls list
 			for _, c := range e.calls {
 				calls = append(calls, obj("id", c.id, "type", "function", "function", obj("name", c.name, "arguments", c.args)))
 			}

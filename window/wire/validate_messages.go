@@ -59,6 +59,7 @@ type blocks struct {
 	turnPlace string
 	turnKind  string // type of its first block
 	turnCalls bool
+	answering bool // the user's messages since the last of the assistant have results
 }
 
 func (w *blocks) system(top object) (marks int) {
@@ -119,7 +120,7 @@ func (w *blocks) message(place string, m object, last bool) {
 		w.expect()
 	case plain:
 		w.expect()
-		w.turnPlace = ""
+		w.endTurn()
 	default:
 		w.user(place, list)
 	}
@@ -232,13 +233,23 @@ func (w *blocks) user(place string, list []object) {
 		}
 	}
 	w.expect()
-	if !answers {
+	if answers {
+		w.answering = true
+	} else {
+		w.endTurn()
+	}
+}
+
+// endTurn ends the assistant's turn with a message of the user, unless it comes right after
+// one with results: the provider makes consecutive messages of a role one.
+func (w *blocks) endTurn() {
+	if !w.answering {
 		w.turnPlace = ""
 	}
 }
 
 func (w *blocks) assistant(place string, list []object, plain bool) {
-	w.group = group{place: place}
+	w.group, w.answering = group{place: place}, false
 	kind := ""
 	servers := map[string]bool{}
 	for k, b := range list {

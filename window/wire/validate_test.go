@@ -157,6 +157,8 @@ func TestMessagesRules(t *testing.T) {
 		{Messages, "parallel, any order, text behind", m(claudeUser, claude("assistant", textBlock, use("a"), use("b")), claude("user", result("b"), result("a"), textBlock)), "", "", "", ""},
 		{Messages, "a tool loop is one turn", on(claudeUser, claude("assistant", thinking, use("a")), claude("user", result("a")), claude("assistant", use("b")), claude("user", result("b"))), "", "", "", ""},
 		{Messages, "a reminder beside results starts no turn", on(claudeUser, claude("assistant", thinking, use("a")), claude("user", result("a"), textBlock), claude("assistant", use("b")), claude("user", result("b"))), "", "", "", ""},
+		{Messages, "nor does a message right behind them", on(claudeUser, claude("assistant", thinking, use("a")), claude("user", result("a")), claudeUser, claude("assistant", use("b")), claude("user", result("b"))), "", "", "", ""},
+		{Messages, "a new turn has thinking of its own", on(claudeUser, claude("assistant", thinking, use("a")), claude("user", result("a")), claudeDone, claudeUser, claude("assistant", use("b")), claude("user", result("b"))), RuleThinkingFirst, "messages.5.content.0", "", ""},
 		{Messages, "older turns may lose thinking", on(claudeUser, claude("assistant", use("a")), claude("user", result("a")), claudeDone, claudeUser), "", "", "", ""},
 		{Messages, "thinking off", m(claudeUser, claude("assistant", use("a")), claude("user", result("a"))), "", "", "", ""},
 		{Messages, "server tools", m(claudeUser, claude("assistant", `{"type":"server_tool_use","id":"srv","name":"web_search","input":{}}`, `{"type":"web_search_tool_result","tool_use_id":"srv","content":[]}`, textBlock)), "", "", "", ""},
