@@ -96,6 +96,7 @@ assistant | text "a" | text "no"`,
 	{"a conversation", Responses, `{"conversation":{"id":"c"},"input":"x"}`, "model= output=0 stream=false aside=previous_response\nuser | text \"x\""},
 	{"compaction is asked for", Responses, `{"input":[{"type":"compaction_trigger"}]}`, "model= output=0 stream=false aside=compaction\nother | other raw={\"type\":\"compaction_trigger\"}"},
 	{"compaction was done", Responses, `{"input":[{"type":"compaction","encrypted_content":"x"}]}`, "model= output=0 stream=false aside=compaction\nother | other raw={\"type\":\"compaction\",\"encrypted_content\":\"x\"} sealed=\"x\""},
+	{"items nobody knows", Responses, `{"input":[{"type":"panel","content":{"a":1},"output":[1,"x"]},{"type":"panel_call","call_id":"1","input":{"a":1}},{"type":"panel_call_output","call_id":"1","output":[["x"],2,{"type":"?","b":"y"}]}]}`, "model= output=0 stream=false\nother | other raw={\"type\":\"panel\",\"content\":{\"a\":1},\"output\":[1,\"x\"]}\nassistant | call #1 raw={\"a\":1}\ntool | result #1 \"x\" \"?\" \"y\""},
 	{"a reference", Responses, `{"input":[{"type":"item_reference","id":"fc_1"}]}`, "model= output=0 stream=false aside=reference\nother | other raw={\"type\":\"item_reference\",\"id\":\"fc_1\"}"},
 	{
 		"blocks", Messages,

@@ -109,6 +109,10 @@ func (p *parser) responsesField(k []byte, m *Message, it *item, seen *set) {
 		it.role, _ = p.word("a role is no string")
 	case "content":
 		p.once(seen, 2)
+		if !it.known() {
+			p.skip()
+			break
+		}
 		p.openaiContent(m)
 	case "call_id":
 		p.once(seen, 3)
@@ -150,6 +154,16 @@ func (p *parser) responsesField(k []byte, m *Message, it *item, seen *set) {
 	}
 }
 
+// known tells whether the content of an item is a message's: new kinds of items may have
+// anything under that name, and must not make the request unreadable.
+func (it *item) known() bool {
+	switch it.part.Type {
+	case "", "message", "reasoning":
+		return true
+	}
+	return false
+}
+
 // itemOutput reads what a tool returned: a string, an array of blocks, or one block.
 func (p *parser) itemOutput(it *item) {
 	c := p.peek()
@@ -163,12 +177,17 @@ func (p *parser) itemOutput(it *item) {
 	case '[':
 		p.begin('[', "")
 		for p.more(']') {
-			p.openaiBlock()
+			if p.peek() == '{' {
+				p.openaiBlock()
+			} else {
+				p.texts = p.literals(p.texts)
+				p.add(Part{Kind: Text})
+			}
 		}
 	case '{':
 		p.openaiBlock()
 	default:
-		p.fail(p.i, "an output is neither string nor array")
+		p.skip()
 	}
 	it.output = Span{at, p.i}
 }
