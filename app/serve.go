@@ -61,8 +61,12 @@ func (a *App) Serve(ctx context.Context, o ServeOptions) (err error) {
 	}
 	events := journal.New(journal.Options{Observers: observers})
 
+	token, err := serveToken(settings.Serve.Token, os.Getenv)
+	if err != nil {
+		return err
+	}
 	plane, err := a.openWindow(settings, windowOptions{
-		journal: events, token: os.Getenv(settings.Serve.Token), tokenName: settings.Serve.Token, keys: true, warn: a.warn,
+		journal: events, token: token, upstreams: upstreamsOf(settings.Upstream), warn: a.warn,
 	})
 	if err != nil {
 		return err

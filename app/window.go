@@ -2,9 +2,14 @@ package app
 
 import (
 	"fmt"
+	"path/filepath"
+	"strings"
 
 	"github.com/plimsoll/plimsoll/config"
 	"github.com/plimsoll/plimsoll/journal"
+	"github.com/plimsoll/plimsoll/window/breaker"
+	"github.com/plimsoll/plimsoll/window/compact"
+	"github.com/plimsoll/plimsoll/window/models"
 	"github.com/plimsoll/plimsoll/window/proxy"
 )
 
@@ -13,69 +18,101 @@ type windowPlane struct {
 	proxy     *proxy.Proxy
 	upstreams []proxy.Upstream
 	token     bool
-	cleanup   []func()
 }
 
 // windowOptions are what a run and the daemon want differently.
 type windowOptions struct {
 	journal   *journal.Journal
 	token     string
-	tokenName string // the variable it comes from, for messages
-	keys      bool   // inject the keys of [upstream]
-	own       bool   // the client compacts by itself
 	upstreams []proxy.Upstream
+	own       bool // the client compacts by itself
+	// exhausted says that the agent itself died of memory a moment ago.
+	exhausted bool
 	warn      func(string)
 }
 
 // openWindow wires the window plane from a configuration. A part that can't be opened (a
 // state directory that is not ours) is said and left out: the proxy works without it.
 func (a *App) openWindow(s config.Settings, o windowOptions) (*windowPlane, error) {
-	if o.tokenName != "" && o.token == "" {
-		return nil, fmt.Errorf("[serve] token names the variable %s, which is empty; set it to at least 16 characters", o.tokenName)
-	}
-	w := &windowPlane{upstreams: o.upstreams, token: o.token != ""}
-	if w.upstreams == nil {
-		w.upstreams = upstreamsOf(s.Upstream, o.keys)
-	}
+	w := s.Window
 	po := proxy.Options{
-		Upstreams: w.upstreams, Mode: proxy.Mode(s.Window.Mode), Token: o.token,
+		Upstreams: o.upstreams, Mode: proxy.Mode(w.Mode), Token: o.token,
 		Hosts: s.Serve.Hosts, Origins: s.Serve.Origins, AnyPeer: s.Serve.AnyUser,
-		MemoryBudget: int64(s.Window.BodyMemory), MaxHeld: int64(s.Window.ViewMax), MaxBody: int64(s.Window.BodyMax),
-		Target: s.Window.Target, RetryTarget: s.Window.RetryTarget, OwnCompaction: o.own,
-		Journal: o.journal,
+		MemoryBudget: int64(w.BodyMemory), MaxHeld: int64(w.ViewMax), MaxBody: int64(w.BodyMax),
+		Target: w.Target, RetryTarget: w.RetryTarget, OwnCompaction: o.own,
+		NoPreflight: !w.Compact, NoRepair: !w.Repair,
+		Breaker: breaker.New(breaker.Options{}), Journal: o.journal,
 	}
 	// A client that compacts by itself gets the chance, unless somebody said otherwise.
 	if !o.own || s.Source("window.trigger").Origin != config.OriginDefault {
-		po.Trigger = s.Window.Trigger
+		po.Trigger = w.Trigger
 	}
 	var err error
-	if w.proxy, err = proxy.New(po); err != nil {
-		w.Close()
+	if po.Compactor, err = compactorOf(w); err != nil {
 		return nil, err
 	}
-	w.cleanup = append(w.cleanup, w.proxy.Close)
-	return w, nil
-}
-
-// Close undoes openWindow, the last first.
-func (w *windowPlane) Close() {
-	for i := len(w.cleanup) - 1; i >= 0; i-- {
-		w.cleanup[i]()
+	if po.Store, err = a.openConversations(w, o.journal); err != nil {
+		o.warn("compactions are not kept between runs: " + err.Error())
 	}
-	w.cleanup = nil
+	po.Resolver = models.NewResolver(models.Options{Dir: a.limitsDir(), Overrides: overridesOf(w), Warn: o.warn})
+	if o.exhausted {
+		for _, c := range po.Breaker.OutOfMemory() {
+			o.journal.Append(journal.WindowBreaker{Upstream: c.Upstream, Model: c.Model, State: c.State, Reason: c.Reason})
+		}
+	}
+	plane := &windowPlane{upstreams: o.upstreams, token: o.token != ""}
+	plane.proxy, err = proxy.New(po)
+	return plane, err
 }
 
-// upstreamsOf are the providers of [upstream].
-func upstreamsOf(u config.UpstreamSettings, keys bool) []proxy.Upstream {
-	out := []proxy.Upstream{
+// Close ends what the plane holds open.
+func (w *windowPlane) Close() { w.proxy.Close() }
+
+// limitsDir is where limits that providers taught are kept, "" when nothing can be.
+func (a *App) limitsDir() string {
+	state, err := a.Dirs.State()
+	if err != nil {
+		return ""
+	}
+	return filepath.Join(state, "window", "limits")
+}
+
+func overridesOf(w config.WindowSettings) models.Overrides {
+	return models.Overrides{Provider: w.Provider, Max: max(w.MaxTokens, 0), ByProvider: w.ProviderTokens}
+}
+
+func compactorOf(w config.WindowSettings) (*compact.Compactor, error) {
+	o := compact.Options{MinMessages: w.MinMessages, SummaryBudget: w.SummaryTokens}
+	switch w.Summarizer {
+	case "off":
+		o.Style = compact.Off
+	case "model":
+		writer, err := newSummarizer(w)
+		if err != nil {
+			return nil, err
+		}
+		o.Style, o.Summarizer = compact.Model, writer
+	}
+	return compact.New(o), nil
+}
+
+// upstreamsOf are the providers of [upstream], with the keys that are to be added.
+func upstreamsOf(u config.UpstreamSettings) []proxy.Upstream {
+	return []proxy.Upstream{
 		{Name: "openai", Provider: proxy.OpenAI, URL: u.OpenAI, KeyEnv: u.OpenAIKey},
 		{Name: "anthropic", Provider: proxy.Anthropic, URL: u.Anthropic, KeyEnv: u.AnthropicKey},
 		{Name: "gemini", Provider: proxy.Gemini, URL: u.Gemini, KeyEnv: u.GeminiKey},
 	}
-	if !keys { // the client's own credential passes on
-		for i := range out {
-			out[i].KeyEnv = ""
-		}
+}
+
+// serveToken reads the daemon's token from the variable that the configuration names.
+func serveToken(name string, getenv func(string) string) (string, error) {
+	if name == "" {
+		return "", nil
 	}
-	return out
+	token := strings.TrimSpace(getenv(name))
+	if token == "" {
+		return "", fmt.Errorf("[serve] token names the variable %s, which is empty; set it to at least 16 characters", name)
+	}
+	return token, nil
 }
