@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"runtime"
 	"strings"
@@ -65,7 +66,7 @@ func benchTokens(ctx context.Context, o *Out, args []string) error {
 		Case: "both encodings", Metric: "live heap after first use", Value: float64(after - live), Unit: "B",
 		Baseline: "tiktoken-go", BaselineValue: float64(liveHeap() - after),
 	})
-	cases, err := tokenCases()
+	cases, err := tokenCases(ctx)
 	if err != nil {
 		return err
 	}
@@ -135,13 +136,13 @@ func liveHeap() uint64 {
 	return m.HeapAlloc
 }
 
-func tokenCases() ([]tokenCase, error) {
+func tokenCases(ctx context.Context) ([]tokenCase, error) {
 	rng := rand.New(rand.NewPCG(1, 2))
 	var cases []tokenCase
 	add := func(name string, text []byte) {
 		cases = append(cases, tokenCase{name: name, text: bytes.ToValidUTF8(text[:min(len(text), tokenText)], nil)})
 	}
-	code, prose, err := tokenSources()
+	code, prose, err := tokenSources(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -194,8 +195,12 @@ func tokenCases() ([]tokenCase, error) {
 }
 
 // tokenSources returns Go source, and the English of its comments joined to paragraphs.
-func tokenSources() (code, prose []byte, err error) {
-	dir := filepath.Join(runtime.GOROOT(), "src")
+func tokenSources(ctx context.Context) (code, prose []byte, err error) {
+	root, err := exec.CommandContext(ctx, "go", "env", "GOROOT").Output()
+	if err != nil {
+		return nil, nil, fmt.Errorf("the texts are Go's own sources: go env GOROOT: %w", err)
+	}
+	dir := filepath.Join(strings.TrimSpace(string(root)), "src")
 	for _, folder := range []string{"net/http", "go/types", "crypto/tls", "runtime", "os", "reflect", "encoding/json", "time"} {
 		names, err := filepath.Glob(filepath.Join(dir, folder, "*.go"))
 		if err != nil {

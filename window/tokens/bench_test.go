@@ -13,3 +13,14 @@ func BenchmarkCount(b *testing.B) {
 		})
 	}
 }
+
+func BenchmarkHostile(b *testing.B) {
+	for _, s := range hostile(256 << 10) {
+		b.Run(s.name, func(b *testing.B) {
+			b.SetBytes(int64(len(s.text)))
+			for b.Loop() {
+				O200K().Count(s.text)
+			}
+		})
+	}
+}

@@ -79,16 +79,14 @@ func compare(t *testing.T, p pair, name string, text []byte) {
 }
 
 func TestCountIsTheLibrarys(t *testing.T) {
-	size := 200 << 10
-	if testing.Short() {
-		size = 20 << 10
-	}
+	// The library does two megabytes a second. On a megabyte of each kind the two agree too.
+	const size = 40 << 10
 	for _, p := range pairs() {
 		for _, s := range corpus(t, size) {
 			compare(t, p, s.name, s.text)
 		}
 		// The library takes quadratic time here.
-		for _, s := range hostile(3000) {
+		for _, s := range hostile(1200) {
 			compare(t, p, s.name, s.text)
 		}
 	}
@@ -111,7 +109,7 @@ func TestEveryTokenOfTheVocabularyIsItself(t *testing.T) {
 // Random texts of few bytes, so that every pair of neighbours of every class occurs.
 func TestShortRandomTextsCountAsTheLibrarys(t *testing.T) {
 	rng := rand.New(rand.NewPCG(3, 4))
-	for range 6000 {
+	for range 3000 {
 		text := randomText(rng, 1+rng.IntN(12))
 		for _, p := range pairs() {
 			compare(t, p, "random", text)
@@ -124,7 +122,7 @@ func TestShortRandomTextsCountAsTheLibrarys(t *testing.T) {
 func TestGluedTokensCountAsTheLibrarys(t *testing.T) {
 	rng := rand.New(rand.NewPCG(5, 6))
 	for _, p := range pairs() {
-		for range 4000 {
+		for range 2000 {
 			var text []byte
 			for range 2 + rng.IntN(6) {
 				text = append(text, bytes.TrimLeft(p.ours.Bytes(rng.Uint32N(uint32(p.ours.table.Count()))), " \n\t")...)
@@ -220,11 +218,11 @@ func TestCountDoesNotAllocate(t *testing.T) {
 	}
 }
 
-// Half of a hostile text must count about half as much, and counting a megabyte must end:
+// Half of a hostile text must count about half as much, and counting half a megabyte must end:
 // a quadratic algorithm would need hours for this table.
-func TestHostileMegabytes(t *testing.T) {
+func TestHostileText(t *testing.T) {
 	for _, e := range []*Encoding{O200K(), CL100K()} {
-		for _, s := range hostile(1 << 20) {
+		for _, s := range hostile(1 << 19) {
 			half := append([]byte(nil), s.text[:len(s.text)/2]...)
 			half = bytes.ToValidUTF8(half, nil)
 			n, h := e.Count(s.text), e.Count(half)
@@ -232,8 +230,8 @@ func TestHostileMegabytes(t *testing.T) {
 				t.Errorf("%s %s: %d tokens in %d bytes, %d in the first half", e.Name(), s.name, n, len(s.text), h)
 			}
 		}
-		broken := bytes.Repeat([]byte{0xff, 'a', 0xc3}, 1<<18)
-		if n := e.Count(broken); n < 1<<18 {
+		broken := bytes.Repeat([]byte{0xff, 'a', 0xc3}, 1<<17)
+		if n := e.Count(broken); n < 1<<17 {
 			t.Errorf("%s: broken UTF-8 counts as %d", e.Name(), n)
 		}
 	}

@@ -6,6 +6,9 @@ const (
 	// knownBits sets the size of the cache of short pieces: 2,048 entries of 24 bytes
 	// stay in a core's second-level cache beside the tables' hot lines.
 	knownBits = 11
+	// pairBits sets the size of the caches of what was found out about tokens: 1,024
+	// entries of 8 bytes each.
+	pairBits = 13
 	// keepBytes is how much of each buffer of a scratch outlives its use.
 	keepBytes = 1 << 18
 )
@@ -18,6 +21,12 @@ type scratch struct {
 		lo, hi         uint64
 		length, tokens uint32
 	}
+	// apart and shorter remember answers that depend on tokens alone: 1 + (left, right) and
+	// whether they stay apart in the lowest bit; 1 + token and the longest token it begins
+	// with. In text that repeats itself the same few are asked for again and again.
+	apart   [1 << pairBits]uint64
+	shorter [1 << pairBits]uint64
+
 	stack []uint32 // the tokens of one piece so far
 	dead  []uint64 // a bit for each place in it that no encoding passes through
 	text  []byte   // unescaped text that is not counted yet
@@ -58,7 +67,7 @@ func (s *scratch) encode(t *vocab.Table, p []byte) []uint32 {
 	id, n := t.Match(p, len(p))
 	for {
 		end := at + n
-		if dead[end/64]>>(end%64)&1 == 0 && (len(stack) == 0 || t.Adjacent(p, at, stack[len(stack)-1], id)) {
+		if dead[end/64]>>(end%64)&1 == 0 && (len(stack) == 0 || s.stayApart(t, p, at, stack[len(stack)-1], id)) {
 			stack = append(stack, id)
 			if end == len(p) {
 				break
@@ -68,7 +77,7 @@ func (s *scratch) encode(t *vocab.Table, p []byte) []uint32 {
 			continue
 		}
 		if n > 1 {
-			id, n = t.Match(p[at:], n-1)
+			id, n = s.shorten(t, p[at:], id, n)
 			continue
 		}
 		dead[at/64] |= 1 << (at % 64)
@@ -79,4 +88,33 @@ func (s *scratch) encode(t *vocab.Table, p []byte) []uint32 {
 	}
 	s.stack = stack
 	return stack
+}
+
+// stayApart is Adjacent of the table, remembered.
+func (s *scratch) stayApart(t *vocab.Table, p []byte, at int, a, b uint32) bool {
+	key := (uint64(a)<<18 | uint64(b)) + 1
+	known := &s.apart[key*0x9e3779b97f4a7c15>>(64-pairBits)]
+	if *known>>1 == key {
+		return *known&1 == 1
+	}
+	apart := t.Adjacent(p, at, a, b)
+	*known = key << 1
+	if apart {
+		*known |= 1
+	}
+	return apart
+}
+
+// shorten returns the longest token that is shorter than the token id of n bytes, which p
+// begins with.
+func (s *scratch) shorten(t *vocab.Table, p []byte, id uint32, n int) (uint32, int) {
+	key := uint64(id) + 1
+	known := &s.shorter[key*0x9e3779b97f4a7c15>>(64-pairBits)]
+	if *known>>32 == key {
+		id = uint32(*known)
+		return id, t.Record(id).Len()
+	}
+	id, n = t.Match(p, n-1)
+	*known = key<<32 | uint64(id)
+	return id, n
 }

@@ -60,8 +60,13 @@ func Load(b []byte, at, n int) (lo, hi uint64) {
 	return lo, hi
 }
 
-// MaskIndex is where the mask of lengths for tokens that begin with a, b, c is.
-func MaskIndex(a, b, c byte) int {
-	v := uint32(a) | uint32(b)<<8 | uint32(c)<<16
-	return int(v * 0x9e3779b1 >> (32 - MaskBits))
+// Mask3 is where the mask of lengths for tokens that begin with p[:3] is.
+func Mask3(p []byte) int {
+	v := uint32(p[0]) | uint32(p[1])<<8 | uint32(p[2])<<16
+	return int(v*0x9e3779b1>>(32-MaskBits)) * 4
+}
+
+// Mask8 is where the mask of lengths for longer tokens that begin with p[:8] is.
+func Mask8(p []byte) int {
+	return int(binary.LittleEndian.Uint64(p)*k0>>(64-MaskBits)) * 4
 }

@@ -10,13 +10,16 @@ import (
 func (t *Table) Match(p []byte, limit int) (id uint32, n int) {
 	limit = min(limit, len(p), t.longest)
 	if limit >= 3 {
-		mask := binary.LittleEndian.Uint32(t.masks[4*MaskIndex(p[0], p[1], p[2]):])
+		// Bit i stands for length i+3.
+		mask := binary.LittleEndian.Uint32(t.masks3[Mask3(p):])
+		if mask>>6 != 0 && limit > 8 {
+			mask &= binary.LittleEndian.Uint32(t.masks8[Mask8(p):]) | (1<<6 - 1)
+		}
 		if limit >= LongFrom && mask>>31 != 0 {
 			if id, n = t.matchLong(p, limit); n > 0 {
 				return id, n
 			}
 		}
-		// Bit i stands for length i+3.
 		mask &= 1<<min(limit-2, 31) - 1
 		for mask != 0 {
 			top := 31 - bits.LeadingZeros32(mask)

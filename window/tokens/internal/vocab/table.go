@@ -12,16 +12,17 @@ import (
 // token stays inside the file.
 const (
 	// Magic begins a table file; it changes with the layout.
-	Magic = 0x32504c50
+	Magic = 0x33504c50
 	// HeaderBytes is the size of the header.
 	HeaderBytes = 32
 	// LengthBytes is the bitmap of lengths from LongFrom up that some token has.
 	LengthBytes = 16
 	// SingleBytes is the table of the 256 one-byte tokens.
 	SingleBytes = 256 * 4
-	// MaskBits is the width of the index into the masks of lengths by first three bytes.
+	// MaskBits is the width of the index into the masks of lengths: one by the first three
+	// bytes of a token, and one by its first eight, which counts for lengths above eight.
 	MaskBits = 15
-	// MaskBytes is the size of those masks.
+	// MaskBytes is the size of the masks of either.
 	MaskBytes = 4 << MaskBits
 	// LongFrom is the first length that has no bit of its own in a mask: bit 31 stands for all.
 	LongFrom = 34
@@ -39,10 +40,11 @@ const (
 
 // Table is one vocabulary, read in place from the file embedded in the program.
 type Table struct {
-	slots, records, text  []byte
-	singles, masks, longs []byte
-	slotCount             uint64
-	count, longest        int
+	slots, records, text []byte
+	singles, longs       []byte
+	masks3, masks8       []byte
+	slotCount            uint64
+	count, longest       int
 }
 
 // Open views a table file. It panics on a file of another layout: the files are part of
@@ -65,7 +67,8 @@ func Open(file string) *Table {
 	}
 	t.longs = section(LengthBytes)
 	t.singles = section(SingleBytes)
-	t.masks = section(MaskBytes)
+	t.masks3 = section(MaskBytes)
+	t.masks8 = section(MaskBytes)
 	t.slots = section(4 * slots)
 	t.records = section(8 * t.count)
 	t.text = section(word(3) + PadBytes)

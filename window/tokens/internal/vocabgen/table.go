@@ -29,7 +29,8 @@ func table(tokens []string) ([]byte, error) {
 	}
 	var (
 		singles = make([]byte, vocab.SingleBytes)
-		masks   = make([]byte, vocab.MaskBytes)
+		masks3  = make([]byte, vocab.MaskBytes)
+		masks8  = make([]byte, vocab.MaskBytes)
 		longs   = make([]byte, vocab.LengthBytes)
 		records = make([]byte, 8*len(tokens))
 		text    []byte
@@ -45,7 +46,7 @@ func table(tokens []string) ([]byte, error) {
 		left, right := uint32(id), uint32(id)
 		if l, r, ok := split(rank, token); ok {
 			left, right = l, r
-			mark(masks, longs, token)
+			mark(masks3, masks8, longs, token)
 		}
 		binary.LittleEndian.PutUint64(records[8*id:], uint64(vocab.NewRecord(left, right, len(text), len(token))))
 		text = append(text, token...)
@@ -59,7 +60,7 @@ func table(tokens []string) ([]byte, error) {
 		binary.LittleEndian.PutUint32(header[4*i:], uint32(v))
 	}
 	var file []byte
-	for _, s := range [][]byte{header, longs, singles, masks, slots, records, text, make([]byte, vocab.PadBytes)} {
+	for _, s := range [][]byte{header, longs, singles, masks3, masks8, slots, records, text, make([]byte, vocab.PadBytes)} {
 		file = append(file, s...)
 	}
 	return file, nil
@@ -91,20 +92,26 @@ func split(rank map[string]uint32, token string) (left, right uint32, ok bool) {
 	return rank[parts[0]], rank[parts[1]], true
 }
 
-// mark notes the length of a token under its first three bytes.
-func mark(masks, longs []byte, token string) {
+// mark notes the length of a token under its first three bytes, and when it is longer
+// than eight under its first eight.
+func mark(masks3, masks8, longs []byte, token string) {
 	n := len(token)
 	if n < 3 {
 		return
 	}
-	at := 4 * vocab.MaskIndex(token[0], token[1], token[2])
 	bit := 31
 	if n < vocab.LongFrom {
 		bit = n - 3
 	} else {
 		longs[(n-1)/8] |= 1 << ((n - 1) % 8)
 	}
-	binary.LittleEndian.PutUint32(masks[at:], binary.LittleEndian.Uint32(masks[at:])|1<<bit)
+	set := func(masks []byte, at int) {
+		binary.LittleEndian.PutUint32(masks[at:], binary.LittleEndian.Uint32(masks[at:])|1<<bit)
+	}
+	set(masks3, vocab.Mask3([]byte(token)))
+	if n > 8 {
+		set(masks8, vocab.Mask8([]byte(token)))
+	}
 }
 
 // index places every token in the first free slot from its hash on. Slots past the count
