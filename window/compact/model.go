@@ -60,16 +60,18 @@ var errBudget = errors.New("compact: the budget for model summaries is spent")
 
 func (w *work) ask(turns []extract.Turn, tokens int) (string, error) {
 	transcript := transcribe(turns)
-	// The answer and the transcript, estimated, have to be within the budget: what it turns
-	// out to cost is counted afterwards.
-	if int(w.c.spent.Load())+tokens+len(transcript)/bytesPerToken > w.c.o.SummaryBudget {
+	// What it will cost is estimated and set aside, so that several at once stay within the
+	// budget; what it did cost takes its place.
+	aside := int64(tokens + len(transcript)/bytesPerToken)
+	if w.c.spent.Add(aside) > int64(w.c.o.SummaryBudget) {
+		w.c.spent.Add(-aside)
 		return "", errBudget
 	}
 	ctx, cancel := context.WithTimeout(w.ctx, w.c.o.SummaryTimeout)
 	defer cancel()
 	written, err := w.c.o.Summarizer.Summarize(ctx, Assignment{instructions, transcript, tokens})
 	w.spentIn, w.spentOut = written.In, written.Out
-	w.c.spent.Add(int64(max(0, written.In)) + int64(max(0, written.Out)))
+	w.c.spent.Add(int64(max(0, written.In)) + int64(max(0, written.Out)) - aside)
 	if err != nil {
 		return "", fmt.Errorf("compact: the model summary: %w", err)
 	}

@@ -20,9 +20,9 @@ type replica struct {
 }
 
 const (
-	sessionLimit   = 40_000
-	sessionTrigger = 32_000
-	sessionTarget  = 20_000
+	sessionLimit   = 16_000
+	sessionTrigger = 12_800
+	sessionTarget  = 8_000
 )
 
 func (p *replica) tally(r *wire.Request) tokens.Tally {
@@ -110,7 +110,7 @@ func TestEveryRequestExtendsTheOneBefore(t *testing.T) {
 				return &replica{s, tokens.NewCounter(tokens.Options{}), compact.New(compact.Options{Style: style})}
 			}
 			first, second := open(), open()
-			s := histories.NewSession(histories.SessionOptions{Dialect: d, Seed: 5, ResultBytes: 3000, Thinking: true, ChangingHead: true, Parallel: 2})
+			s := histories.NewSession(histories.SessionOptions{Dialect: d, Seed: 5, ResultBytes: 1200, SystemBytes: 3000, Thinking: true, ChangingHead: true, Parallel: 2})
 			var before []byte
 			compactions := 0
 			name := ""
