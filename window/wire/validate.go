@@ -1,10 +1,9 @@
 package wire
 
 import (
-	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
-	"strconv"
 	"strings"
 )
 
@@ -40,8 +39,12 @@ const (
 )
 
 // maxFindings bounds what one validation keeps: a history broken in more places is
-// described well enough by the first of them.
-const maxFindings = 64
+// described well enough by the first of them. What was wrong before an edit is needed in
+// full, within reason.
+const (
+	maxFindings = 64
+	maxKnown    = 1 << 16
+)
 
 // Invalid is one broken rule of a provider. It holds ids and places, never message text,
 // so it may be logged.
@@ -71,8 +74,7 @@ func (i *Invalid) ids() []string { return append([]string{i.ID}, i.others...) }
 
 // Validate holds a request body to every rule of pairing and placement that the
 // dialect's provider enforces, and returns an *Invalid for the first that is broken. It
-// reads the body with encoding/json and shares nothing with Parse, so that it can judge
-// edits. A call at the very end without its result is an orphan here, as it is for every
+// shares nothing with Parse but the Dialect, so that it can judge edits. A call at the very end without its result is an orphan here, as it is for every
 // provider. What lies outside the body cannot be judged: results that may belong to a
 // previous_response_id, conversation or item_reference are let pass.
 func Validate(d Dialect, body []byte) error {
@@ -82,7 +84,7 @@ func Validate(d Dialect, body []byte) error {
 // ValidateBedrock is Validate for Messages bodies that go to Bedrock: its ids have 1 to 64
 // characters out of [a-zA-Z0-9_-].
 func ValidateBedrock(body []byte) error {
-	c := &checker{bedrock: true}
+	c := &checker{limit: maxFindings, bedrock: true}
 	c.body(Messages, body)
 	return first(c.found)
 }
@@ -96,7 +98,9 @@ func ValidateEdit(d Dialect, before, after []byte) error {
 		return nil
 	}
 	known := map[string]bool{}
-	for _, i := range inspect(d, before) {
+	c := &checker{limit: maxKnown}
+	c.body(d, before)
+	for _, i := range c.found {
 		known[i.Rule+"\x00"+i.ID] = true
 	}
 	for _, i := range found {
@@ -108,7 +112,7 @@ func ValidateEdit(d Dialect, before, after []byte) error {
 }
 
 func inspect(d Dialect, body []byte) []*Invalid {
-	c := &checker{}
+	c := &checker{limit: maxFindings}
 	c.body(d, body)
 	return c.found
 }
@@ -123,12 +127,13 @@ func first(found []*Invalid) error {
 // A checker walks one body and collects what is wrong with it.
 type checker struct {
 	found   []*Invalid
+	limit   int
 	bedrock bool
 }
 
 func (c *checker) add(rule, place, id, detail string) *Invalid {
 	i := &Invalid{Rule: rule, Place: place, ID: id, Detail: detail}
-	if len(c.found) < maxFindings {
+	if len(c.found) < c.limit {
 		c.found = append(c.found, i)
 	}
 	return i
@@ -141,14 +146,20 @@ func (c *checker) orphans(place string, ids []string, detail string) {
 }
 
 func (c *checker) body(d Dialect, body []byte) {
-	var top object
-	// The decoder refuses nesting beyond 10,000 levels without recursing.
-	if err := json.Unmarshal(body, &top); err != nil || top == nil {
-		what := "not an object"
-		if syntax, ok := err.(*json.SyntaxError); ok {
+	// encoding/json judges the syntax, and refuses nesting beyond 10,000 levels without
+	// recursing. What follows relies on that.
+	if !json.Valid(body) {
+		var syntax *json.SyntaxError
+		what := "not JSON"
+		if errors.As(json.Unmarshal(body, new(json.RawMessage)), &syntax) {
 			what = fmt.Sprintf("not JSON at byte %d", syntax.Offset)
 		}
 		c.add(RuleJSON, "body", "", what)
+		return
+	}
+	top, ok := splitObject(body)
+	if !ok {
+		c.add(RuleJSON, "body", "", "not an object")
 		return
 	}
 	switch d {
@@ -163,64 +174,4 @@ func (c *checker) body(d Dialect, body []byte) {
 	default:
 		c.add(RuleShape, "body", "", "unknown dialect")
 	}
-}
-
-// An object is one level of JSON, decoded no further. Names are exact, as they are for
-// the providers (a Go struct would take any case).
-type object map[string]json.RawMessage
-
-// has tells whether a member is there and not null.
-func (o object) has(name string) bool {
-	raw, ok := o[name]
-	return ok && !bytes.Equal(bytes.TrimSpace(raw), []byte("null"))
-}
-
-// text returns a string member; false when it is absent, null or no string.
-func (o object) text(name string) (string, bool) { return text(o[name]) }
-
-func text(raw json.RawMessage) (string, bool) {
-	var s *string
-	if len(raw) == 0 || json.Unmarshal(raw, &s) != nil || s == nil {
-		return "", false
-	}
-	return *s, true
-}
-
-func isObject(raw json.RawMessage) bool {
-	raw = bytes.TrimSpace(raw)
-	return len(raw) > 0 && raw[0] == '{'
-}
-
-func (c *checker) object(place string, raw json.RawMessage) (object, bool) {
-	var o object
-	if json.Unmarshal(raw, &o) != nil || o == nil {
-		c.add(RuleShape, place, "", "not an object")
-		return nil, false
-	}
-	return o, true
-}
-
-func (c *checker) array(place string, raw json.RawMessage) ([]json.RawMessage, bool) {
-	var list []json.RawMessage
-	if len(raw) == 0 || json.Unmarshal(raw, &list) != nil || list == nil {
-		c.add(RuleShape, place, "", "not an array")
-		return nil, false
-	}
-	return list, true
-}
-
-func at(parts ...any) string {
-	var b strings.Builder
-	for i, p := range parts {
-		if i > 0 {
-			b.WriteByte('.')
-		}
-		switch p := p.(type) {
-		case int:
-			b.WriteString(strconv.Itoa(p))
-		case string:
-			b.WriteString(p)
-		}
-	}
-	return b.String()
 }

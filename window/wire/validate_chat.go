@@ -46,7 +46,7 @@ func (c *checker) chatContent(place string, m object) {
 	if !m.has("content") {
 		return
 	}
-	if _, ok := m.text("content"); ok {
+	if m.isText("content") {
 		return
 	}
 	parts, ok := c.array(at(place, "content"), m["content"])
@@ -58,7 +58,7 @@ func (c *checker) chatContent(place string, m object) {
 		if !ok {
 			continue
 		}
-		if _, ok := part.text("type"); !ok {
+		if !part.isText("type") {
 			c.add(RuleShape, at(place, "content", k, "type"), "", "required")
 		}
 	}
@@ -137,7 +137,7 @@ func (c *checker) chatCall(place, id string, call object) {
 	if name, ok := f.text("name"); !ok || name == "" {
 		c.add(RuleShape, at(place, body, "name"), id, "required")
 	}
-	if _, ok := f.text(argument); !ok {
+	if !f.isText(argument) {
 		c.add(RuleShape, at(place, body, argument), id, "not a string")
 	}
 }

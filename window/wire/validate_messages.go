@@ -1,6 +1,7 @@
 package wire
 
 import (
+	"encoding/json"
 	"strings"
 	"unicode/utf8"
 )
@@ -63,7 +64,7 @@ type blocks struct {
 }
 
 func (w *blocks) system(top object) (marks int) {
-	if _, ok := top.text("system"); ok {
+	if top.isText("system") {
 		return 0
 	}
 	list, ok := w.array("system", top["system"])
@@ -132,13 +133,15 @@ func (w *blocks) message(place string, m object, last bool) {
 // content returns the blocks of a message, or that it is one plain string.
 func (w *blocks) content(place, role string, m object, last bool) (list []object, plain bool) {
 	final := last && role == "assistant"
-	if s, ok := m.text("content"); ok {
-		switch {
-		case s == "" && !final:
-			w.add(RuleEmptyContent, place, "", "")
-		case strings.TrimSpace(s) == "" && s != "":
+	if m.isText("content") {
+		switch raw := m["content"]; {
+		case string(raw) == `""`:
+			if !final {
+				w.add(RuleEmptyContent, place, "", "")
+			}
+		case blank(raw):
 			w.add(RuleEmptyText, place, "", "white space")
-		case final && s != strings.TrimRight(s, " \t\r\n"):
+		case final && trailing(raw):
 			w.add(RuleTrailingSpace, place, "", "")
 		}
 		return nil, true
@@ -165,8 +168,7 @@ func (w *blocks) content(place, role string, m object, last bool) (list []object
 			}
 		case "text":
 			w.text(here, b)
-			s, _ := b.text("text")
-			if final && k == len(raws)-1 && s != strings.TrimRight(s, " \t\r\n") {
+			if final && k == len(raws)-1 && b.isText("text") && trailing(b["text"]) {
 				w.add(RuleTrailingSpace, place, "", "")
 			}
 		case "tool_use":
@@ -190,15 +192,20 @@ func (w *blocks) text(place string, b object) {
 	if kind, _ := b.text("type"); kind != "text" {
 		return
 	}
-	s, ok := b.text("text")
-	switch {
-	case !ok:
+	switch raw := b["text"]; {
+	case !b.isText("text"):
 		w.add(RuleShape, at(place, "text"), "", "required")
-	case s == "":
+	case string(raw) == `""`:
 		w.add(RuleEmptyText, place, "", "")
-	case strings.TrimSpace(s) == "":
+	case blank(raw):
 		w.add(RuleEmptyText, place, "", "white space")
 	}
+}
+
+// trailing tells whether a text ends in white space.
+func trailing(raw json.RawMessage) bool {
+	s, _ := text(raw)
+	return s != strings.TrimRight(s, " \t\r\n")
 }
 
 // user pairs the results of a user message with the calls right before it.
@@ -266,10 +273,10 @@ func (w *blocks) assistant(place string, list []object, plain bool) {
 				w.add(RuleOrphanResult, here, of, kind)
 			}
 		case kind == "thinking":
-			if _, ok := b.text("thinking"); !ok {
+			if !b.isText("thinking") {
 				w.add(RuleShape, at(here, "thinking.thinking"), "", "required")
 			}
-			if _, ok := b.text("signature"); !ok {
+			if !b.isText("signature") {
 				w.add(RuleShape, at(here, "thinking.signature"), "", "required")
 			}
 		}

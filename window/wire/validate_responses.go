@@ -34,7 +34,7 @@ func (c *checker) responses(top object) {
 		}
 		return
 	}
-	if _, ok := top.text("input"); ok {
+	if top.isText("input") {
 		return
 	}
 	list, ok := c.array("input", top["input"])
@@ -134,7 +134,7 @@ func (s *items) message(place, role string, item object) {
 	default:
 		s.add(RuleRole, at(place, "role"), "", role)
 	}
-	if _, ok := item.text("content"); ok {
+	if item.isText("content") {
 		return
 	}
 	parts, ok := s.array(at(place, "content"), item["content"])
@@ -171,11 +171,11 @@ func (s *items) call(place, kind string, item object) {
 	s.seen[id] = true
 	switch kind {
 	case "function_call":
-		if _, ok := item.text("arguments"); !ok {
+		if !item.isText("arguments") {
 			s.add(RuleShape, at(place, "arguments"), id, "not a string")
 		}
 	case "custom_tool_call":
-		if _, ok := item.text("input"); !ok {
+		if !item.isText("input") {
 			s.add(RuleShape, at(place, "input"), id, "not a string")
 		}
 	default:

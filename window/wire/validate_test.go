@@ -311,3 +311,20 @@ func FuzzValidate(f *testing.F) {
 		}
 	})
 }
+
+func BenchmarkValidate(b *testing.B) {
+	text := strings.Repeat("a line of a file, with \\\"quotes\\\"\\n", 150)
+	var elements []string
+	for i := range 60 {
+		id := fmt.Sprintf("toolu_%d", i)
+		elements = append(elements, claude("assistant", textBlock, use(id)),
+			claude("user", fmt.Sprintf(`{"type":"tool_result","tool_use_id":%q,"content":"%s"}`, id, text)))
+	}
+	body := []byte(list("messages", append([]string{claudeUser}, elements...)...))
+	b.SetBytes(int64(len(body)))
+	for b.Loop() {
+		if err := Validate(Messages, body); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
