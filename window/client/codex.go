@@ -1,0 +1,235 @@
+package client
+
+import (
+	"fmt"
+	"path/filepath"
+	"strconv"
+	"strings"
+
+	"github.com/pelletier/go-toml/v2"
+)
+
+// Codex 0.169, measured.
+//
+// Its own provider takes the address by the setting openai_base_url, others by
+// model_providers.NAME.base_url; the variable OPENAI_BASE_URL does nothing. Both are given
+// as -c KEY=VALUE, which wins over every file. It asks for a WebSocket first, and after a
+// 426 for HTTP in the same second. First requests with and without an address are of the
+// same size (67,850 bytes); with an API key it then no longer asks chatgpt.com for its list
+// of models.
+//
+// The credential of its own provider is CODEX_API_KEY, or auth.json: an API key, which
+// belongs to api.openai.com, or a ChatGPT login, whose bearer token and account id belong
+// to chatgpt.com/backend-api/codex, with bodies compressed by zstd. OPENAI_API_KEY in the
+// environment is not sent. Without a login nobody can say where the credential that the
+// user is about to give will belong, so there is no proxy.
+const codexBase = "openai_base_url"
+
+// chatGPT is where Codex itself sends the requests of a ChatGPT login.
+const chatGPT = "https://chatgpt.com/backend-api/codex"
+
+func planCodex(w *planner) {
+	if w.given("codex", "--oss") {
+		w.refuse("Codex was asked for a local model (--oss), which has no profile")
+		return
+	}
+	c := readCodex(w)
+	if w.out.Why != "" {
+		return
+	}
+	provider := text(c.config["model_provider"])
+	if provider == "" {
+		provider = "openai"
+	}
+	table := object(object(c.config["model_providers"])[provider])
+	key, own := codexBase, text(c.config[codexBase])
+	var ownAuth bool
+	switch {
+	case provider == "openai":
+	case table == nil:
+		w.refuse("Codex uses its provider %s, for which there is no profile", clip(provider))
+		return
+	case table["aws"] != nil:
+		w.refuse("Codex uses Bedrock, whose requests are signed for their host")
+		return
+	default:
+		if strings.Trim(provider, bareKey) != "" {
+			w.refuse("Codex uses a provider whose name cannot be written in an argument; give it a name of letters and digits")
+			return
+		}
+		key, own = "model_providers."+provider+".base_url", text(table["base_url"])
+		login, _ := table["requires_openai_auth"].(bool)
+		ownAuth = !login
+	}
+	address, origin := own, key
+	if own == "" {
+		if address, origin = c.home(ownAuth); w.out.Why != "" {
+			return
+		}
+	}
+	base := w.through("openai", "openai", address, origin)
+	if w.out.Why != "" {
+		return
+	}
+	assignment := key + "=" + strconv.Quote(base)
+	if f, ok := c.overrides[key]; ok {
+		w.replace(f, assignment)
+		return
+	}
+	w.insert("codex", "-c", assignment)
+}
+
+const bareKey = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-"
+
+// codex is what its files and flags say, merged.
+type codex struct {
+	*planner
+	dir       string
+	config    map[string]any
+	overrides map[string]flag // the last -c of each key
+}
+
+func readCodex(w *planner) *codex {
+	c := &codex{planner: w, dir: w.get("CODEX_HOME"), config: map[string]any{}, overrides: map[string]flag{}}
+	if c.dir == "" {
+		c.dir = w.path(".codex")
+	}
+	names := []string{"/etc/codex/config.toml"}
+	if c.dir != "" {
+		names = append(names, filepath.Join(c.dir, "config.toml"))
+		if profiles := w.flags("codex", "-p", "--profile"); len(profiles) > 0 {
+			if name := profiles[len(profiles)-1].value; name != "" && strings.Trim(name, bareKey) == "" {
+				names = append(names, filepath.Join(c.dir, name+".config.toml"))
+			}
+		}
+	}
+	for _, name := range names {
+		text, err := w.read(name)
+		layer := map[string]any{}
+		if err == nil {
+			layer, err = decodeTOML(text)
+		}
+		if err != nil {
+			w.refuse("%s could not be understood, and it may name another provider; codex doctor or an editor shows what is wrong", name)
+			return c
+		}
+		merge(c.config, layer, 0)
+	}
+	for _, f := range w.flags("codex", "-c", "--config") {
+		key, value, ok := strings.Cut(f.value, "=")
+		if !ok {
+			continue
+		}
+		key = strings.TrimSpace(key)
+		c.overrides[key] = f
+		layer, err := decodeTOML([]byte("x = " + value))
+		v := layer["x"]
+		if err != nil {
+			v = strings.TrimSpace(value) // as Codex does: what is no TOML is text
+		}
+		assign(c.config, strings.Split(key, "."), v)
+	}
+	return c
+}
+
+// home is where the credential of Codex's own login belongs.
+func (c *codex) home(ownAuth bool) (address, origin string) {
+	if ownAuth || c.get("CODEX_API_KEY") != "" {
+		return c.usual("openai"), "[upstream] openai"
+	}
+	if store := text(c.config["cli_auth_credentials_store"]); store != "" && store != "file" {
+		c.refuse("Codex keeps its login in the keyring, where Plimsoll does not look, so the login's host is unknown; set %s in config.toml to go through the proxy", codexBase)
+		return "", ""
+	}
+	var auth struct {
+		Mode   string `json:"auth_mode"`
+		Key    string `json:"OPENAI_API_KEY"`
+		Tokens *struct {
+			Access string `json:"access_token"`
+		} `json:"tokens"`
+	}
+	if c.dir != "" {
+		if _, err := c.readJSON(filepath.Join(c.dir, "auth.json"), &auth); err != nil {
+			c.refuse("Codex's auth.json could not be understood, so the login's host is unknown")
+			return "", ""
+		}
+	}
+	switch {
+	case auth.Mode != "" && auth.Mode != "apikey" && auth.Mode != "chatgpt":
+		c.refuse("Codex is logged in by %s, for which there is no profile", clip(auth.Mode))
+	case auth.Mode == "apikey" || auth.Mode == "" && auth.Key != "":
+		return c.usual("openai"), "[upstream] openai"
+	case auth.Tokens != nil && auth.Tokens.Access != "":
+		if text(c.config["chatgpt_base_url"]) != "" {
+			c.refuse("Codex is logged in with ChatGPT and chatgpt_base_url is set, for which there is no profile")
+			return "", ""
+		}
+		return chatGPT, "the ChatGPT login"
+	case c.get("CODEX_ACCESS_TOKEN") != "":
+		c.refuse("Codex is logged in by CODEX_ACCESS_TOKEN, for which there is no profile")
+	default:
+		c.refuse("Codex is not logged in, so the host of the coming login is unknown; run codex login, or set CODEX_API_KEY")
+	}
+	return "", ""
+}
+
+// decodeTOML reads a document; its errors carry no text of it.
+func decodeTOML(doc []byte) (map[string]any, error) {
+	out := map[string]any{}
+	if len(doc) == 0 {
+		return out, nil
+	}
+	if err := toml.Unmarshal(doc, &out); err != nil {
+		return map[string]any{}, fmt.Errorf("is not TOML")
+	}
+	return out, nil
+}
+
+// merge puts the members of over into base, tables into tables.
+func merge(base, over map[string]any, depth int) {
+	for key, value := range over {
+		into, table := base[key].(map[string]any)
+		if from, ok := value.(map[string]any); ok && table && depth < maxNesting {
+			merge(into, from, depth+1)
+			continue
+		}
+		base[key] = value
+	}
+}
+
+// assign sets a dotted key.
+func assign(table map[string]any, path []string, value any) {
+	for len(path) > 1 && len(path) < maxNesting {
+		next, ok := table[path[0]].(map[string]any)
+		if !ok {
+			next = map[string]any{}
+			table[path[0]] = next
+		}
+		table, path = next, path[1:]
+	}
+	table[path[0]] = value
+}
+
+func text(v any) string {
+	s, _ := v.(string)
+	return s
+}
+
+func object(v any) map[string]any {
+	m, _ := v.(map[string]any)
+	return m
+}
+
+// clip bounds a foreign word in a sentence and takes out what could move a terminal.
+func clip(s string) string {
+	s = strings.Map(func(r rune) rune {
+		if r < ' ' || r == 0x7f || r >= 0x80 && r < 0xa0 {
+			return -1
+		}
+		return r
+	}, s)
+	if len(s) > 40 {
+		s = strings.ToValidUTF8(s[:40], "") + "…"
+	}
+	return strconv.Quote(s)
+}

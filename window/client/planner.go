@@ -1,0 +1,203 @@
+package client
+
+import (
+	"fmt"
+	"net/url"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+)
+
+// A planner collects one Setting. The first refusal stands.
+type planner struct {
+	in    Setup
+	host  string // of the proxy, without port
+	home  string
+	reads int
+	out   Setting
+}
+
+func newPlanner(in Setup, host string) *planner {
+	w := &planner{in: in, host: host, home: in.Home}
+	if w.home == "" {
+		w.home = w.get("HOME")
+	}
+	if w.home == "" {
+		w.home = w.get("USERPROFILE")
+	}
+	w.out.Argv = slices.Clone(in.Argv)
+	return w
+}
+
+// sameName compares names of variables as the system does.
+func sameName(a, b string) bool {
+	if runtime.GOOS == "windows" {
+		return strings.EqualFold(a, b)
+	}
+	return a == b
+}
+
+// look finds a variable; of several entries the last counts, as in os/exec.
+func (w *planner) look(name string) (string, bool) {
+	for _, kv := range slices.Backward(w.in.Environ) {
+		if n, value, ok := strings.Cut(kv, "="); ok && sameName(n, name) {
+			return value, true
+		}
+	}
+	return "", false
+}
+
+func (w *planner) get(name string) string {
+	value, _ := w.look(name)
+	return value
+}
+
+// first is the value of the first of these variables that is not empty.
+func (w *planner) first(names ...string) string {
+	for _, name := range names {
+		if value := w.get(name); value != "" {
+			return value
+		}
+	}
+	return ""
+}
+
+// truth reads a switch as most of the tools do.
+func truth(value string) bool {
+	switch strings.ToLower(strings.TrimSpace(value)) {
+	case "1", "true", "yes", "on":
+		return true
+	}
+	return false
+}
+
+func (w *planner) set(name, value string) {
+	w.out.Env = slices.DeleteFunc(w.out.Env, func(v Variable) bool { return sameName(v.Name, name) })
+	w.out.Env = append(w.out.Env, Variable{Name: name, Value: value})
+}
+
+func (w *planner) note(format string, args ...any) {
+	w.out.Notes = append(w.out.Notes, fmt.Sprintf(format, args...))
+}
+
+// refuse says why there is no proxy.
+func (w *planner) refuse(format string, args ...any) {
+	if w.out.Why == "" {
+		w.out.Why = fmt.Sprintf(format, args...)
+	}
+}
+
+// officials are the addresses that the tools use by themselves.
+var officials = map[string]string{
+	"openai":    "https://api.openai.com/v1",
+	"anthropic": "https://api.anthropic.com",
+	"gemini":    "https://generativelanguage.googleapis.com",
+}
+
+// usual is the configured address of a provider, else the official one.
+func (w *planner) usual(provider string) string {
+	if u := w.in.Upstreams[provider]; u != "" {
+		return u
+	}
+	return officials[provider]
+}
+
+// through makes the proxy reach address under a name and returns the base URL that the
+// tool is to use instead; "" after a refusal, which then names origin, where the address
+// was found.
+func (w *planner) through(name, provider, address, origin string) string {
+	u, err := url.Parse(address)
+	switch {
+	case err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "":
+		w.refuse("the address in %s is no http or https URL with a host; correct it there", origin)
+		return ""
+	case u.User != nil:
+		w.refuse("the address in %s holds a user name or password, which a proxy would have to show; give the credential to the tool apart from the address", origin)
+		return ""
+	case u.RawQuery != "" || u.Fragment != "":
+		w.refuse("the address in %s has a query or a fragment, which is no base that paths can be added to", origin)
+		return ""
+	}
+	up := Upstream{Name: name, Provider: provider, URL: strings.TrimRight(address, "/")}
+	for i := 2; ; i++ {
+		at := slices.IndexFunc(w.out.Upstreams, func(o Upstream) bool { return o.Name == up.Name })
+		if at < 0 {
+			w.out.Upstreams = append(w.out.Upstreams, up)
+			break
+		}
+		if w.out.Upstreams[at].URL == up.URL && w.out.Upstreams[at].Provider == provider {
+			break
+		}
+		up.Name = fmt.Sprintf("%s-%d", name, i)
+	}
+	base := w.in.Root + "/" + up.Name
+	if provider == "openai" {
+		base += "/v1"
+	}
+	return base
+}
+
+// variable points one variable of the tool at the proxy. Its present value, when there is
+// one, is the upstream.
+func (w *planner) variable(variable, name, provider string) {
+	address, origin := w.get(variable), variable
+	if address == "" {
+		address, origin = w.usual(provider), "[upstream] "+provider
+	}
+	if base := w.through(name, provider, address, origin); base != "" {
+		w.set(variable, base)
+	}
+}
+
+// official tells that an address is the provider's own, so that the tool would behave as
+// without any.
+func official(address, provider string) bool {
+	if address == "" {
+		return true
+	}
+	u, err := url.Parse(address)
+	home, _ := url.Parse(officials[provider])
+	return err == nil && strings.EqualFold(u.Host, home.Host)
+}
+
+// proxyVariables name HTTP proxies. A tool that is given one asks it for every address,
+// loopback included, unless NO_PROXY names that.
+var proxyVariables = []string{"HTTP_PROXY", "http_proxy", "HTTPS_PROXY", "https_proxy", "ALL_PROXY", "all_proxy"}
+
+// reachLoopback extends NO_PROXY by our own address when an HTTP proxy is set. Tools
+// disagree about which spelling counts first, so both get what they would have seen.
+func (w *planner) reachLoopback() {
+	if w.first(proxyVariables...) == "" {
+		return
+	}
+	upper, hasUpper := w.look("NO_PROXY")
+	lower, hasLower := w.look("no_proxy")
+	if !hasUpper {
+		upper = lower
+	}
+	if !hasLower {
+		lower = upper
+	}
+	for name, value := range map[string]string{"NO_PROXY": upper, "no_proxy": lower} {
+		listed := strings.FieldsFunc(value, func(r rune) bool { return r == ',' || r == ' ' })
+		if slices.Contains(listed, "*") {
+			continue
+		}
+		if !slices.Contains(listed, w.host) {
+			value = strings.Join(append(listed, w.host), ",")
+		}
+		if old, had := w.look(name); !had || old != value {
+			w.set(name, value)
+		}
+	}
+	slices.SortStableFunc(w.out.Env, func(a, b Variable) int { return strings.Compare(a.Name, b.Name) })
+}
+
+// path joins below the home directory; "" without a home.
+func (w *planner) path(elements ...string) string {
+	if w.home == "" {
+		return ""
+	}
+	return filepath.Join(append([]string{w.home}, elements...)...)
+}

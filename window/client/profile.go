@@ -1,0 +1,161 @@
+package client
+
+import (
+	"errors"
+	"fmt"
+	"net/url"
+	"slices"
+	"strings"
+)
+
+// OwnCompaction is the share of the window at which the proxy acts for clients that compact
+// by themselves: late, so that they get the chance (Claude Code acts at about 83 % of the
+// window, Codex at about 90 %), and before the provider refuses.
+const OwnCompaction = 0.95
+
+// Profile is what is known about one tool.
+type Profile struct {
+	// Name is the tool's, as in package config: "claude", "codex", ….
+	Name string
+	// Source says where the profile comes from: "measured" with the version, or
+	// "documentation".
+	Source string
+	// Compacts tells that the tool makes room in its history by itself.
+	Compacts bool
+
+	plan func(*planner)
+}
+
+var profiles = []Profile{
+	{Name: "aider", Source: "documentation", plan: planAider},
+	{Name: "claude", Source: "measured: 2.1.197", Compacts: true, plan: planClaude},
+	{Name: "cline", Source: "measured: 3.0.65", Compacts: true, plan: planCline},
+	{Name: "codex", Source: "measured: 0.169.0", Compacts: true, plan: planCodex},
+	{Name: "copilot", Source: "measured: 1.0.102", Compacts: true, plan: planCopilot},
+	{Name: "gemini", Source: "measured: 0.61.0", Compacts: true, plan: planGemini},
+	{Name: "generic", Source: "documentation", plan: planGeneric},
+	{Name: "goose", Source: "documentation", Compacts: true, plan: planGoose},
+	{Name: "opencode", Source: "measured: 1.18.33", Compacts: true, plan: planOpenCode},
+	{Name: "qwen", Source: "measured: 0.24.4", Compacts: true, plan: planQwen},
+}
+
+// For finds the profile of a tool by its canonical name. "generic" is for programs without
+// a profile of their own, to be used only when the user asks for a proxy.
+func For(tool string) (Profile, bool) {
+	i := slices.IndexFunc(profiles, func(p Profile) bool { return p.Name == tool })
+	if i < 0 {
+		return Profile{}, false
+	}
+	return profiles[i], true
+}
+
+// Profiles lists all, by name.
+func Profiles() []Profile { return slices.Clone(profiles) }
+
+// Setup is a command about to be started.
+type Setup struct {
+	// Argv is the command line as the user gave it, launchers included.
+	Argv []string
+	// Via are the launchers the command goes through (npx, node, env, …), as package config
+	// finds them. When empty, Argv[0] is the tool itself.
+	Via []string
+	// Environ is the environment as NAME=VALUE.
+	Environ []string
+	// Dir is the working directory, absolute.
+	Dir string
+	// Home is the user's home; "" takes it from Environ.
+	Home string
+	// Root is the proxy's address with the run's token, without a slash at its end:
+	// http://127.0.0.1:4711/TOKEN.
+	Root string
+	// Upstreams are configured addresses by provider ("openai", "anthropic", "gemini"),
+	// used where the tool has none of its own. Missing ones are the official addresses.
+	Upstreams map[string]string
+	// AWS tells that requests to Bedrock can be signed anew: credentials are configured.
+	AWS bool
+	// ReadFile reads a settings file; nil reads from disk, at most 1 MiB.
+	ReadFile func(name string) ([]byte, error)
+}
+
+// Upstream is a provider that the proxy has to reach.
+type Upstream struct {
+	// Name is the path element under which the tool will ask for it.
+	Name string
+	// Provider is "openai", "anthropic", "gemini", "vertex" or "bedrock".
+	Provider string
+	// URL is the base as the provider's own libraries take it: OpenAI's ends in its
+	// version, Anthropic's and Gemini's do not.
+	URL string
+	// SignRegion is set where the request must be signed anew for AWS: its region.
+	SignRegion string
+}
+
+// Variable is one change of the environment.
+type Variable struct {
+	Name, Value string
+	Unset       bool // remove it, Value is ""
+}
+
+// Setting is how the command is to be started.
+type Setting struct {
+	// Why is the reason to start it without proxy, "" when there is none. All other fields
+	// but Argv, Compacts and Notes are then empty.
+	Why string
+	// Argv is the command line, with flags put in where the tool needs them. It may hold
+	// the token: reports should show the user's own.
+	Argv []string
+	// Env are the changes of the environment, each name once. Values may hold the token.
+	Env []Variable
+	// Upstreams are what the proxy has to reach for this run.
+	Upstreams []Upstream
+	// Trigger is the share of the window at which the proxy should act, 0 for its default.
+	Trigger float64
+	// Compacts tells that the tool makes room by itself.
+	Compacts bool
+	// Notes are sentences for the user about what goes around the proxy.
+	Notes []string
+}
+
+// Environ applies the changes to environ and returns a new slice.
+func (s Setting) Environ(environ []string) []string {
+	out := slices.Clone(environ)
+	for _, v := range s.Env {
+		out = slices.DeleteFunc(out, func(kv string) bool {
+			name, _, ok := strings.Cut(kv, "=")
+			return ok && sameName(name, v.Name)
+		})
+		if !v.Unset {
+			out = append(out, v.Name+"="+v.Value)
+		}
+	}
+	return out
+}
+
+// Plan decides how the command is started so that its model requests go through the proxy.
+// The error is about the Setup; what speaks against a proxy is in Setting.Why.
+func (p Profile) Plan(in Setup) (Setting, error) {
+	if p.plan == nil {
+		return Setting{}, errors.New("client: the profile is empty; get one from For")
+	}
+	if len(in.Argv) == 0 {
+		return Setting{}, errors.New("client: no command")
+	}
+	root, err := url.Parse(in.Root)
+	if err != nil || root.Scheme == "" || root.Host == "" || strings.HasSuffix(in.Root, "/") {
+		return Setting{}, errors.New("client: Root must look like http://127.0.0.1:4711/TOKEN, without a slash at its end")
+	}
+	w := newPlanner(in, root.Hostname())
+	p.plan(w)
+	if w.out.Why == "" && len(w.out.Upstreams) == 0 {
+		return Setting{}, fmt.Errorf("client: the profile of %s planned nothing", p.Name)
+	}
+	if w.out.Why != "" {
+		return Setting{Why: w.out.Why, Argv: slices.Clone(in.Argv), Compacts: p.Compacts, Notes: w.out.Notes}, nil
+	}
+	w.reachLoopback()
+	w.out.Compacts = p.Compacts
+	if p.Compacts {
+		w.out.Trigger = OwnCompaction
+	}
+	return w.out, nil
+}
