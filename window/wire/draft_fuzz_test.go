@@ -3,6 +3,8 @@ package wire
 import (
 	"bytes"
 	"encoding/json"
+	"math/rand/v2"
+	"strings"
 	"testing"
 )
 
@@ -17,108 +19,168 @@ func FuzzDraft(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, d uint8, body, script []byte) {
 		r, err := Parse(Dialect(d), body)
-		if err != nil || !json.Valid(body) || len(script) > 300 {
-			return
+		if err == nil && json.Valid(body) && len(script) <= 300 {
+			checkEdits(t, r, script)
 		}
-		edit := r.Draft()
-		type fate struct {
-			dropped, touched bool
-			before           [][]byte
-		}
-		fates := make([]fate, len(r.Messages)+1)
-		block := TextElement(r.Dialect, RoleUser, "inserted \"text\"")
-		call := []byte(`{"id":"new","type":"function","function":{"name":"f","arguments":"{}"}}`)
-		done := false
-		for ; len(script) >= 3; script = script[3:] {
-			i := int(script[1]) % (len(r.Messages) + 1)
-			if script[0]%9 == 1 {
-				raw := TextMessage(r.Dialect, RoleUser, "a new one")
-				edit.InsertMessages(i, raw)
-				fates[i].before = append(fates[i].before, raw)
-				done = true
-				continue
-			}
-			if i == len(r.Messages) {
-				continue
-			}
-			m := &r.Messages[i]
-			if script[0]%9 == 0 {
-				edit.DropMessages(i, i+1)
-				fates[i].dropped, done = true, true
-				continue
-			}
-			whole := len(m.Parts) > 0 && m.Parts[0].place == placeWhole
-			if script[0]%9 == 7 && !whole {
-				raw := block
-				if r.Dialect == Chat && script[2]%2 == 0 {
-					raw = call
-				}
-				edit.InsertPart(i, int(script[2])%(len(m.Parts)+1), raw)
-				fates[i].touched, done = true, true
-			}
-			if len(m.Parts) == 0 {
-				continue
-			}
-			j := int(script[2]) % len(m.Parts)
-			p := &m.Parts[j]
-			done = true
-			switch script[0] % 9 {
-			case 2:
-				edit.DropPart(i, j)
-			case 3:
-				if len(p.Texts) > 0 {
-					edit.ReplaceText(i, j, int(script[2])%len(p.Texts), "words \"\\")
-				}
-			case 4:
-				edit.ReplaceResult(i, j, "cut")
-			case 5:
-				if !p.IDSpan.IsZero() {
-					edit.ReplaceCallID(i, j, "other")
-				}
-			case 6:
-				if p.place == placeBlock || p.place == placePlain || p.place == placeOnly {
-					edit.ReplacePart(i, j, block)
-				}
-			case 8:
-				if !r.MaxOutputSpan.IsZero() {
-					edit.SetMaxOutput(1 + j)
-				}
-				continue
-			default:
-				continue
-			}
-			fates[i].touched = true
-		}
-		next, err := edit.Build()
-		if err != nil {
-			t.Fatalf("%v\nof %s", err, body)
-		}
-		if !done && next != r {
-			t.Fatal("no edit made another request")
-		}
-		if !json.Valid(next.Body) {
-			t.Fatalf("of %s\nbecame %s", body, next.Body)
-		}
-		// What was not touched is there, in its order, with what was inserted.
-		at := 0
-		expect := func(raw []byte) {
-			t.Helper()
-			for ; at < len(next.Messages); at++ {
-				if bytes.Equal(next.Raw(next.Messages[at].Span), raw) {
-					at++
-					return
-				}
-			}
-			t.Errorf("%s is gone from %s\nof %s", raw, next.Body, body)
-		}
-		for i, fate := range fates {
-			for _, raw := range fate.before {
-				expect(raw)
-			}
-			if i < len(r.Messages) && !fate.dropped && !fate.touched && r.Body[r.List.Start] != '"' {
-				expect(r.Raw(r.Messages[i].Span))
-			}
-		}
-		checkView(t, next)
 	})
+}
+
+// checkEdits makes the edits of a script, three bytes for each.
+func checkEdits(t *testing.T, r *Request, script []byte) {
+	t.Helper()
+	edit := r.Draft()
+	type fate struct {
+		dropped, touched bool
+		before           [][]byte
+	}
+	fates := make([]fate, len(r.Messages)+1)
+	block := TextElement(r.Dialect, RoleUser, "inserted \"text\"")
+	call := []byte(`{"id":"new","type":"function","function":{"name":"f","arguments":"{}"}}`)
+	done := false
+	for ; len(script) >= 3; script = script[3:] {
+		i := int(script[1]) % (len(r.Messages) + 1)
+		if script[0]%9 == 1 {
+			raw := TextMessage(r.Dialect, RoleUser, "a new one")
+			edit.InsertMessages(i, raw)
+			fates[i].before = append(fates[i].before, raw)
+			done = true
+			continue
+		}
+		if i == len(r.Messages) {
+			continue
+		}
+		m := &r.Messages[i]
+		if script[0]%9 == 0 {
+			edit.DropMessages(i, i+1)
+			fates[i].dropped, done = true, true
+			continue
+		}
+		whole := len(m.Parts) > 0 && m.Parts[0].place == placeWhole
+		if script[0]%9 == 7 && !whole {
+			raw := block
+			if r.Dialect == Chat && script[2]%2 == 0 {
+				raw = call
+			}
+			edit.InsertPart(i, int(script[2])%(len(m.Parts)+1), raw)
+			fates[i].touched, done = true, true
+		}
+		if len(m.Parts) == 0 {
+			continue
+		}
+		j := int(script[2]) % len(m.Parts)
+		p := &m.Parts[j]
+		done = true
+		switch script[0] % 9 {
+		case 2:
+			edit.DropPart(i, j)
+		case 3:
+			if len(p.Texts) > 0 {
+				edit.ReplaceText(i, j, int(script[2])%len(p.Texts), "words \"\\")
+			}
+		case 4:
+			edit.ReplaceResult(i, j, "cut")
+		case 5:
+			if !p.IDSpan.IsZero() {
+				edit.ReplaceCallID(i, j, "other")
+			}
+		case 6:
+			if p.place == placeBlock || p.place == placePlain || p.place == placeOnly {
+				edit.ReplacePart(i, j, block)
+			}
+		case 8:
+			if !r.MaxOutputSpan.IsZero() {
+				edit.SetMaxOutput(1 + j)
+			}
+			continue
+		default:
+			continue
+		}
+		fates[i].touched = true
+	}
+	next, err := edit.Build()
+	if err != nil {
+		t.Fatalf("%v\nof %s", err, r.Body)
+	}
+	if !done && next != r {
+		t.Fatal("no edit made another request")
+	}
+	if !json.Valid(next.Body) {
+		t.Fatalf("of %s\nbecame %s", r.Body, next.Body)
+	}
+	// What was not touched is there, in its order, with what was inserted.
+	at := 0
+	expect := func(raw []byte) {
+		t.Helper()
+		for ; at < len(next.Messages); at++ {
+			if bytes.Equal(next.Raw(next.Messages[at].Span), raw) {
+				at++
+				return
+			}
+		}
+		t.Errorf("%s is gone from %s\nof %s", raw, next.Body, r.Body)
+	}
+	for i, fate := range fates {
+		for _, raw := range fate.before {
+			expect(raw)
+		}
+		if i < len(r.Messages) && !fate.dropped && !fate.touched && r.Body[r.List.Start] != '"' {
+			expect(r.Raw(r.Messages[i].Span))
+		}
+	}
+	checkView(t, next)
+}
+
+// TestRandomEdits does the same with histories that are put together of the elements of
+// all tables, with blanks between, as no fuzzer finds them.
+func TestRandomEdits(t *testing.T) {
+	pool := map[Dialect][]string{}
+	for d := range dialectNames {
+		for _, c := range views {
+			collect(t, pool, Dialect(d), c.dialect, c.body)
+		}
+		for _, c := range edits {
+			collect(t, pool, Dialect(d), c.dialect, c.body)
+		}
+	}
+	random := rand.New(rand.NewPCG(1, 2))
+	for range 4000 {
+		d := Dialect(1 + random.IntN(4))
+		var b strings.Builder
+		b.WriteString(map[Dialect]string{Chat: `{"messages" :[`, Messages: `{"messages": [`, Responses: `{"input":[`, Gemini: `{"contents":[`}[d])
+		for i := range random.IntN(9) {
+			if i > 0 {
+				b.WriteString([]string{",", " ,", ",\n ", " , "}[random.IntN(4)])
+			}
+			b.WriteString(pool[d][random.IntN(len(pool[d]))])
+		}
+		b.WriteString([]string{"]}", " ]}", "\n] }\n"}[random.IntN(3)])
+		r, err := Parse(d, []byte(b.String()))
+		if err != nil {
+			t.Fatalf("%v: %s", err, b.String())
+		}
+		script := make([]byte, 3*random.IntN(12))
+		for i := range script {
+			script[i] = byte(random.Uint32())
+		}
+		checkEdits(t, r, script)
+		if t.Failed() {
+			t.Fatalf("edits %v of %s", script, b.String())
+		}
+	}
+}
+
+func collect(t *testing.T, pool map[Dialect][]string, want, d Dialect, body string) {
+	t.Helper()
+	if want != d {
+		return
+	}
+	r, err := Parse(d, []byte(body))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range r.Messages {
+		if raw := string(r.Raw(r.Messages[i].Span)); raw[0] == '{' {
+			pool[d] = append(pool[d], raw)
+		}
+	}
 }
