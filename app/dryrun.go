@@ -36,6 +36,7 @@ type Decision struct {
 	Layers           []sandbox.Capability `json:"layers"`
 	Chosen           sandbox.Layer        `json:"chosen"`
 	Enforcement      sandbox.Strength     `json:"enforcement"`
+	Window           string               `json:"window,omitempty"` // which proxy there would be, or why none
 }
 
 // Slots are the slots in use and how many there may be; 0 is no bound.
@@ -80,6 +81,7 @@ func (x *execution) dryRun(ctx context.Context) Status {
 		d.Admitted = false
 		d.Refusal = strings.TrimSpace(d.Refusal + "\nenforcement is required, but no layer here lets the kernel hold the memory limit")
 	}
+	d.Window = x.windowWords(ctx)
 	if x.opts.JSON {
 		e := json.NewEncoder(x.opts.Stdout)
 		e.SetIndent("", "  ")
@@ -111,6 +113,9 @@ func (d Decision) text(p *Plan) string {
 	row("slots", "%s", d.Slots)
 	row("limit", "memory %s, swap %s, processes %d", d.LimitBytes.Human(), d.SwapLimitBytes.Human(), d.PidsLimit)
 	row("layer", "%s: memory %s", d.Chosen, mechanismWords(string(d.Enforcement.Memory)))
+	if d.Window != "" {
+		row("window", "%s", Printable(d.Window))
+	}
 	for _, c := range d.Layers {
 		if !c.Available {
 			row("", "%s is not available: %s", c.Name, c.Why)

@@ -44,6 +44,9 @@ func (x *execution) execute(ctx context.Context) error {
 		}
 		spec.Layers = append(spec.Layers, layer)
 	}
+	if argv, environ := x.openProxy(ctx); argv != nil {
+		spec.Args, spec.Env = argv, environ
+	}
 	if x.claim != nil {
 		x.notes.watchedAs(x.pressureMode(terminal))
 		spec.Remember = func(r sandbox.Remains) error { return x.notes.remember(x.claim, r) }
@@ -69,6 +72,9 @@ func (x *execution) execute(ctx context.Context) error {
 	relax := x.underPressure(run, terminal)
 	x.result, err = run.Wait()
 	relax()
+	if x.closeProxy != nil {
+		x.closeProxy()
+	}
 	if err != nil {
 		x.warn("clean-up", "not everything could be cleaned up, the next command tries again: "+err.Error())
 	}

@@ -61,6 +61,8 @@ type execution struct {
 	status   Status
 	cleanup  []func()
 	early    []journal.Warned // before there is a journal
+	// closeProxy ends the run's proxy, nil when it has none.
+	closeProxy func()
 	// nested says that this process runs inside another run.
 	nested bool
 }

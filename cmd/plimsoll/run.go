@@ -47,6 +47,9 @@ Flags of Plimsoll stand before --. What follows is the command's own.`,
 	f.BoolVarP(&o.DryRun, "dry-run", "n", false, "print the decision and do not run")
 	f.BoolVar(&o.JSON, "json", false, "with --dry-run: print JSON")
 	f.StringVar(&o.ReportFile, "report", "", "write the run report as JSON to this file")
+	f.Bool("proxy", false, "put the proxy in front of the model provider, also for a command that plimsoll does not know")
+	f.Bool("no-proxy", false, "leave the proxy out")
+	cmd.MarkFlagsMutuallyExclusive("proxy", "no-proxy")
 	f.BoolVarP(&o.Quiet, "quiet", "q", false, "no report at the end, no warnings")
 	for _, s := range settings {
 		f.String(s.flag, "", s.usage)
@@ -100,6 +103,11 @@ func runFlags(f *pflag.FlagSet) []config.Flag {
 	for _, s := range settings {
 		if f.Changed(s.flag) {
 			flags = append(flags, config.Flag{Name: "--" + s.flag, Key: s.key, Value: f.Lookup(s.flag).Value.String()})
+		}
+	}
+	for flag, value := range map[string]string{"proxy": "on", "no-proxy": "off"} {
+		if on, err := f.GetBool(flag); err == nil && on {
+			flags = append(flags, config.Flag{Name: "--" + flag, Key: "window.proxy", Value: value})
 		}
 	}
 	return flags

@@ -16,6 +16,8 @@ import (
 type ListenOptions struct {
 	// Addr is HOST:PORT; "127.0.0.1:0" when empty, where the system picks the port.
 	Addr string
+	// Listener is used in place of Addr when it is not nil, and closed with the server.
+	Listener net.Listener
 	// TLS is demanded when Addr is not a loopback address.
 	TLS *tls.Config
 	// Handler answers in place of the Proxy, and hands it what is the Proxy's (without
@@ -43,11 +45,15 @@ func (p *Proxy) Listen(o ListenOptions) (*Server, error) {
 	if o.Addr == "" {
 		o.Addr = "127.0.0.1:0"
 	}
-	ln, err := net.Listen("tcp", o.Addr)
-	if err != nil {
-		return nil, fmt.Errorf("listen for model requests: %w", err)
+	ln := o.Listener
+	if ln == nil {
+		var err error
+		if ln, err = net.Listen("tcp", o.Addr); err != nil {
+			return nil, fmt.Errorf("listen for model requests: %w", err)
+		}
 	}
 	if at, ok := ln.Addr().(*net.TCPAddr); !ok || !at.IP.IsLoopback() {
+		var err error
 		switch {
 		case p.token == nil:
 			err = fmt.Errorf("%s is not a loopback address: listening there needs a token", o.Addr)
@@ -74,6 +80,7 @@ func (p *Proxy) Listen(o ListenOptions) (*Server, error) {
 	}
 	go func() {
 		defer close(s.done)
+		var err error
 		if s.secure {
 			err = s.http.ServeTLS(ln, "", "")
 		} else {

@@ -1,0 +1,207 @@
+package app
+
+import (
+	"context"
+	"crypto/rand"
+	"fmt"
+	"net"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/plimsoll/plimsoll/config"
+	"github.com/plimsoll/plimsoll/journal"
+	"github.com/plimsoll/plimsoll/window/client"
+	"github.com/plimsoll/plimsoll/window/proxy"
+)
+
+// ProxyName is the environment variable by which a run inside a run finds the proxy of the
+// outer one: its address with the token.
+const ProxyName = "PLIMSOLL_PROXY"
+
+// windowChoice is whether a run gets a proxy, before anything is started.
+type windowChoice struct {
+	profile client.Profile
+	// wanted says that there is to be one; why, for a tool that is known, why there is not.
+	wanted bool
+	why    string
+}
+
+// chooseWindow goes by the configuration: tools with a profile get the proxy, others only
+// when it is asked for, and then by the variables of the providers' own libraries.
+func chooseWindow(p *Plan) windowChoice {
+	s := p.Settings
+	profile, known := client.For(p.Tool)
+	if !known {
+		profile, known = client.For(p.Match.Profile)
+	}
+	from := func(key string) string {
+		src := s.Source(key)
+		if src.Origin == config.OriginFlag {
+			return src.Name
+		}
+		return "[window] " + strings.TrimPrefix(key, "window.") + " is off (" + src.String() + ")"
+	}
+	c := windowChoice{profile: profile}
+	switch {
+	case s.Window.Proxy == "off":
+		c.why = from("window.proxy")
+	case s.Window.Mode == "off":
+		c.why = from("window.mode")
+	case known:
+		c.wanted = true
+	case s.Window.Proxy == "on":
+		c.profile, c.wanted = client.For("generic")
+	}
+	if !known && !c.wanted {
+		c.why = "" // no model is known to be asked: nothing is missing
+	}
+	return c
+}
+
+// planWindow asks the profile how the tool is pointed at root.
+func (x *execution) planWindow(c windowChoice, root string, aws bool) (client.Setting, error) {
+	p := x.plan
+	dir, err := os.Getwd()
+	if err != nil {
+		return client.Setting{}, err
+	}
+	u := p.Settings.Upstream
+	s, err := c.profile.Plan(client.Setup{
+		Argv: x.opts.Command, Via: p.Match.Via, Environ: os.Environ(), Dir: dir, Root: root, AWS: aws,
+		Upstreams: map[string]string{"openai": u.OpenAI, "anthropic": u.Anthropic, "gemini": u.Gemini},
+	})
+	if err != nil || s.Why != "" {
+		return s, err
+	}
+	if outer := os.Getenv(ProxyName); outer != "" {
+		for _, up := range s.Upstreams {
+			if strings.HasPrefix(up.URL, outer+"/") {
+				return client.Setting{Why: "its requests go through the proxy of the run that it is in"}, nil
+			}
+		}
+	}
+	return s, nil
+}
+
+// openProxy starts the proxy of a run when it is to have one, and returns the argument
+// vector and the environment that the tool is to get (nil: as they are). What keeps the
+// proxy from starting is in the report; it is no reason not to run.
+func (x *execution) openProxy(ctx context.Context) (argv, environ []string) {
+	choice := chooseWindow(x.plan)
+	if !choice.wanted {
+		x.withoutProxy(choice.why)
+		return nil, nil
+	}
+	ln, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		x.withoutProxy("it can't listen: " + err.Error())
+		return nil, nil
+	}
+	token := rand.Text()
+	root := "http://" + ln.Addr().String() + "/" + token
+	signer := awsCredentials(ctx)
+	setting, err := x.planWindow(choice, root, signer != nil)
+	if err == nil && setting.Why == "" {
+		err = x.serveWindow(ln, token, setting, signer)
+	}
+	if err != nil || setting.Why != "" {
+		_ = ln.Close()
+		why := setting.Why
+		if err != nil {
+			why = err.Error()
+			x.warn("window", "no proxy, because "+why)
+		}
+		x.withoutProxy(why)
+		return nil, nil
+	}
+	for _, note := range setting.Notes {
+		x.journal.Append(journal.Warned{About: "window", Text: note})
+	}
+	x.journal.Append(journal.WindowOn{Client: choice.profile.Name})
+	return setting.Argv, append(setting.Environ(os.Environ()), ProxyName+"="+root)
+}
+
+func (x *execution) withoutProxy(why string) {
+	if why != "" {
+		x.journal.Append(journal.WindowOff{Reason: why})
+	}
+}
+
+// lastAnswers is what requests still under way get when the tool has ended.
+const lastAnswers = time.Second
+
+// serveWindow starts the proxy on ln for the run's upstreams.
+func (x *execution) serveWindow(ln net.Listener, token string, setting client.Setting, signer *proxy.AWS) error {
+	settings := x.plan.Settings
+	o := windowOptions{journal: x.journal, token: token, own: setting.Compacts, exhausted: x.exhausted(), warn: func(text string) { x.warn("window", text) }}
+	for _, u := range setting.Upstreams {
+		up := proxy.Upstream{Name: u.Name, Provider: proxy.Provider(u.Provider), URL: u.URL}
+		if u.SignRegion != "" && signer != nil {
+			up.AWS = &proxy.AWS{Credentials: signer.Credentials, Region: u.SignRegion}
+		}
+		o.upstreams = append(o.upstreams, up)
+	}
+	plane, err := x.app.openWindow(settings, o)
+	if err != nil {
+		return err
+	}
+	server, err := plane.proxy.Listen(proxy.ListenOptions{Listener: ln})
+	if err != nil {
+		plane.Close()
+		return err
+	}
+	ended := false
+	x.closeProxy = func() {
+		if ended {
+			return
+		}
+		ended = true
+		ctx, cancel := context.WithTimeout(context.Background(), lastAnswers)
+		defer cancel()
+		_ = server.Shutdown(ctx) // what is cut after the time belongs to nobody any more
+		plane.Close()
+	}
+	x.cleanup = append(x.cleanup, x.closeProxy)
+	return nil
+}
+
+// afterOOM is how long a run after one whose agent died of memory works with half the window.
+const afterOOM = 10 * time.Minute
+
+// exhausted says that the last run of this tool here died of memory a moment ago: half as
+// long a conversation is what makes the agent smaller.
+func (x *execution) exhausted() bool {
+	if x.history == nil {
+		return false
+	}
+	runs, err := x.history.Runs(x.plan.Project.Key, x.plan.Tool)
+	if err != nil || len(runs) == 0 {
+		return false
+	}
+	last := runs[len(runs)-1]
+	return last.Outcome == journal.OutcomeOOM && time.Since(last.Time) < afterOOM
+}
+
+// windowWords are the line of a dry run: which proxy there would be.
+func (x *execution) windowWords(ctx context.Context) string {
+	choice := chooseWindow(x.plan)
+	if !choice.wanted {
+		if choice.why == "" {
+			return ""
+		}
+		return "no proxy, because " + choice.why
+	}
+	setting, err := x.planWindow(choice, "http://127.0.0.1:1/TOKEN", awsCredentials(ctx) != nil)
+	switch {
+	case err != nil:
+		return "no proxy, because " + err.Error()
+	case setting.Why != "":
+		return "no proxy, because " + setting.Why
+	}
+	var to []string
+	for _, u := range setting.Upstreams {
+		to = append(to, u.URL)
+	}
+	return fmt.Sprintf("proxy for %s, mode %s, to %s", choice.profile.Name, x.plan.Settings.Window.Mode, strings.Join(to, ", "))
+}
