@@ -605,3 +605,7 @@ func TestUnknownFormPanics(t *testing.T) {
 	}()
 	New(Options{Form: "nobody's"})
 }
+
+func newRequest(path, body string) (*http.Request, error) {
+	return http.NewRequest(http.MethodPost, "http://127.0.0.1"+path, strings.NewReader(body))
+}
