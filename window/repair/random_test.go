@@ -178,7 +178,7 @@ func FuzzDamagedHistories(f *testing.F) {
 }
 
 func TestDamagedHistories(t *testing.T) {
-	for seed := range uint64(500) {
+	for seed := range uint64(200) {
 		for _, d := range dialects {
 			held(t, d, seed)
 		}
@@ -186,7 +186,7 @@ func TestDamagedHistories(t *testing.T) {
 }
 
 func TestRandomBrokenHistories(t *testing.T) {
-	for seed := range uint64(500) {
+	for seed := range uint64(200) {
 		for _, d := range dialects {
 			check(t, d, broken(d, seed), repair.Options{})
 			if t.Failed() {
@@ -225,7 +225,7 @@ func FuzzRepair(f *testing.F) {
 
 // Histories made to be slow: a repair that was quadratic would not end before the test does.
 func TestHostileHistories(t *testing.T) {
-	const n = 20_000
+	const n = 8_000
 	repeat := func(s string) string { return strings.TrimSuffix(strings.Repeat(s+",", n), ",") }
 	for _, d := range dialects {
 		c, r := list(d, "c:1"), list(d, "t:1=x")
