@@ -160,26 +160,35 @@ func (l *layout) droppable(at level) (units []int) {
 // thinking it began with; a summary in front makes the first message that is kept the
 // beginning. So the last unit with thinking before it stays.
 func (l *layout) anchor(r *wire.Request, units []int, n int) int {
-	if r.Dialect != wire.Messages || l.turn >= len(l.units) || !thinks(r, l.units[l.turn]) {
+	if r.Dialect != wire.Messages {
 		return -1
 	}
-	gone := map[int]bool{}
+	start := l.answer(r, l.turn, nil)
+	if start == len(l.units) || !thinks(r, l.units[start]) {
+		return -1
+	}
+	gone := make(map[int]bool, n)
 	for _, u := range units[:n] {
 		gone[u] = true
 	}
-	kept := l.turn
-	for kept < len(l.units) && (gone[kept] || !assistants(r, l.units[kept])) {
-		kept++
-	}
-	if kept == len(l.units) || kept == l.turn || thinks(r, l.units[kept]) {
+	kept := l.answer(r, start, gone)
+	if kept == start || kept == len(l.units) || thinks(r, l.units[kept]) {
 		return -1
 	}
-	for u := kept - 1; u >= l.turn; u-- {
+	for u := kept - 1; u > start; u-- {
 		if gone[u] && thinks(r, l.units[u]) {
 			return u
 		}
 	}
-	return -1
+	return start
+}
+
+// answer is the first unit from u on, of those not gone, that the model began.
+func (l *layout) answer(r *wire.Request, u int, gone map[int]bool) int {
+	for u < len(l.units) && (gone[u] || !assistants(r, l.units[u])) {
+		u++
+	}
+	return u
 }
 
 func assistants(r *wire.Request, u wire.Unit) bool {
