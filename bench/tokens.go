@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"hash/maphash"
 	"math/rand/v2"
 	"os"
 	"os/exec"
@@ -20,6 +21,7 @@ import (
 	loader "github.com/pkoukk/tiktoken-go-loader"
 
 	"github.com/plimsoll/plimsoll/window/tokens"
+	"github.com/plimsoll/plimsoll/window/wire"
 )
 
 func init() {
@@ -30,10 +32,10 @@ func init() {
 // quadratic time, so it gets the first few kilobytes of those.
 const (
 	tokenText      = 1 << 20
-	tokenBaseline  = 256 << 10
+	tokenBaseline  = 64 << 10
 	tokenHostile   = 4 << 10
-	tokenRounds    = 5
-	tokenRoundTime = 150 * time.Millisecond
+	tokenRounds    = 9
+	tokenRoundTime = 20 * time.Millisecond
 )
 
 type tokenCase struct {
@@ -104,9 +106,78 @@ func benchTokens(ctx context.Context, o *Out, args []string) error {
 			o.Add(Row{Case: name + " (literal)", Metric: "allocations", Value: allocs, Unit: "per MB"})
 		}
 	}
+	if err := benchTally(o, only); err != nil {
+		return err
+	}
 	o.Note("Both count the same text on one core in turn, best of %d rounds; every figure was checked for the same number of tokens.", tokenRounds)
 	o.Note("The library gets the first %d KB of a text, and %d KB of a hostile one, for which its merging is quadratic.", tokenBaseline>>10, tokenHostile>>10)
 	return nil
+}
+
+// benchTally times a whole request of 300 KB: never seen, and seen before with one new
+// message. The baseline is hashing the body once.
+func benchTally(o *Out, only string) error {
+	if !strings.Contains("300 KB request", only) {
+		return nil
+	}
+	code, prose, err := tokenSources(context.Background())
+	if err != nil {
+		return err
+	}
+	request := func(size int) (*wire.Request, error) {
+		var messages []map[string]any
+		for at := 0; at < size; at += 3000 {
+			id := fmt.Sprint("call_", at)
+			messages = append(messages,
+				map[string]any{"role": "assistant", "content": string(prose[at/3 : at/3+500]), "tool_calls": []any{map[string]any{
+					"id": id, "type": "function", "function": map[string]any{"name": "read", "arguments": `{"path":"main.go"}`},
+				}}},
+				map[string]any{"role": "tool", "tool_call_id": id, "content": string(code[at : at+2200])})
+		}
+		body, err := json.Marshal(map[string]any{"model": "gpt-4o", "messages": messages})
+		if err != nil {
+			return nil, err
+		}
+		return wire.Parse(wire.Chat, body)
+	}
+	seen, err := request(300 << 10)
+	if err != nil {
+		return err
+	}
+	longer, err := request(303 << 10)
+	if err != nil {
+		return err
+	}
+	seed := maphash.MakeSeed()
+	hashing := least(func() { maphash.Bytes(seed, longer.Body) }, nil)
+	for _, f := range []tokens.Family{tokens.FamilyO200K, tokens.FamilyClaude} {
+		var c *tokens.Counter
+		add := func(metric string, took time.Duration) {
+			o.Add(Row{
+				Case: "300 KB request, " + f.String(), Metric: metric, Value: float64(took.Nanoseconds()) / 1e6, Unit: "ms",
+				Baseline: "maphash", BaselineValue: float64(hashing.Nanoseconds()) / 1e6,
+			})
+		}
+		fresh := func() { c = tokens.NewCounter(tokens.Options{}) }
+		add("never seen", least(func() { c.Tally(longer, f) }, fresh))
+		add("seen, one new turn", least(func() { c.Tally(longer, f) }, func() { fresh(); c.Tally(seen, f) }))
+		add("seen", least(func() { c.Tally(longer, f) }, nil))
+	}
+	return nil
+}
+
+// least is the shortest of many runs, each after prepare.
+func least(run, prepare func()) time.Duration {
+	shortest := time.Hour
+	for range 60 {
+		if prepare != nil {
+			prepare()
+		}
+		start := time.Now()
+		run()
+		shortest = min(shortest, time.Since(start))
+	}
+	return shortest
 }
 
 // tokenSpeed returns megabytes (10^6) a second, the best round, and allocations per megabyte.

@@ -35,6 +35,18 @@ func (f Family) String() string {
 // Exact tells that text is counted as the provider counts it.
 func (f Family) Exact() bool { return f == FamilyO200K || f == FamilyCL100K }
 
+// Estimate is what a text costs by itself, without anything around it. It takes as long as
+// [Encoding.Count] and allocates nothing.
+func (f Family) Estimate(text []byte) Estimate {
+	e := f.encoding()
+	s := e.scratch()
+	defer e.release(s)
+	var m mix
+	e.countText(s, text, &m)
+	m.settle()
+	return m.estimate(f)
+}
+
 func (f Family) encoding() *Encoding {
 	if f == FamilyCL100K {
 		return CL100K()

@@ -105,10 +105,7 @@ func TestEstimatesHoldWhatWasPublished(t *testing.T) {
 func TestNoEstimateIsAboveTheBytes(t *testing.T) {
 	for _, s := range corpus(t, 8<<10) {
 		for f := range families {
-			var m mix
-			O200K().countText(new(scratch), s.text, &m)
-			m.settle()
-			if e := m.estimate(f); e.High > len(s.text) || e.Low > e.Best || e.Best > e.High {
+			if e := f.Estimate(s.text); e.High > len(s.text) || e.Low > e.Best || e.Best > e.High {
 				t.Errorf("%s as %s: %+v of %d bytes", s.name, f, e, len(s.text))
 			}
 		}

@@ -6,9 +6,9 @@ const (
 	// knownBits sets the size of the cache of short pieces: 2,048 entries of 24 bytes
 	// stay in a core's second-level cache beside the tables' hot lines.
 	knownBits = 11
-	// pairBits sets the size of the caches of what was found out about tokens: 1,024
-	// entries of 8 bytes each.
-	pairBits = 13
+	// apartBits and shorterBits set the sizes of the caches of what was found out about
+	// tokens: 4,096 and 1,024 entries of 8 bytes.
+	apartBits, shorterBits = 12, 10
 	// keepBytes is how much of each buffer of a scratch outlives its use.
 	keepBytes = 1 << 18
 )
@@ -24,8 +24,8 @@ type scratch struct {
 	// apart and shorter remember answers that depend on tokens alone: 1 + (left, right) and
 	// whether they stay apart in the lowest bit; 1 + token and the longest token it begins
 	// with. In text that repeats itself the same few are asked for again and again.
-	apart   [1 << pairBits]uint64
-	shorter [1 << pairBits]uint64
+	apart   [1 << apartBits]uint64
+	shorter [1 << shorterBits]uint64
 
 	stack []uint32 // the tokens of one piece so far
 	dead  []uint64 // a bit for each place in it that no encoding passes through
@@ -93,7 +93,7 @@ func (s *scratch) encode(t *vocab.Table, p []byte) []uint32 {
 // stayApart is Adjacent of the table, remembered.
 func (s *scratch) stayApart(t *vocab.Table, p []byte, at int, a, b uint32) bool {
 	key := (uint64(a)<<18 | uint64(b)) + 1
-	known := &s.apart[key*0x9e3779b97f4a7c15>>(64-pairBits)]
+	known := &s.apart[key*0x9e3779b97f4a7c15>>(64-apartBits)]
 	if *known>>1 == key {
 		return *known&1 == 1
 	}
@@ -109,7 +109,7 @@ func (s *scratch) stayApart(t *vocab.Table, p []byte, at int, a, b uint32) bool 
 // begins with.
 func (s *scratch) shorten(t *vocab.Table, p []byte, id uint32, n int) (uint32, int) {
 	key := uint64(id) + 1
-	known := &s.shorter[key*0x9e3779b97f4a7c15>>(64-pairBits)]
+	known := &s.shorter[key*0x9e3779b97f4a7c15>>(64-shorterBits)]
 	if *known>>32 == key {
 		id = uint32(*known)
 		return id, t.Record(id).Len()
