@@ -151,8 +151,11 @@ func (p *parser) toolCalls(m *Message) {
 			case "type":
 				p.once(&seen, 1)
 				call.Type, _ = p.word("a call's type is no string")
-			case "function", "custom":
+			case "function":
 				p.once(&seen, 2)
+				p.callee(&call)
+			case "custom":
+				p.once(&seen, 3)
 				p.callee(&call)
 			default:
 				p.skip()
@@ -169,7 +172,7 @@ func (p *parser) toolCalls(m *Message) {
 
 // callee reads the name and arguments of a call.
 func (p *parser) callee(call *Part) {
-	if !p.begin('{', "a call's function is no object") {
+	if p.null() || !p.begin('{', "a call's function is no object") {
 		return
 	}
 	var seen set
@@ -178,7 +181,7 @@ func (p *parser) callee(call *Part) {
 		case "name":
 			p.once(&seen, 0)
 			call.Name, _ = p.word("a call's name is no string")
-		case "arguments", "input":
+		case "arguments":
 			p.once(&seen, 1)
 			// Some clients send the arguments as an object; it counts as it stands.
 			if p.peek() == '{' {
@@ -186,6 +189,9 @@ func (p *parser) callee(call *Part) {
 				break
 			}
 			p.words(p.text("a call's arguments are no string"))
+		case "input":
+			p.once(&seen, 2)
+			p.words(p.text("a call's input is no string"))
 		default:
 			p.skip()
 		}
@@ -232,12 +238,28 @@ func (p *parser) openaiBlock() (lone Span) {
 		case "type":
 			p.once(&seen, 0)
 			part.Type, _ = p.word("a block's type is no string")
-		case "text", "refusal":
+		case "text":
 			p.once(&seen, 1)
 			lone = p.text("a block's text is no string")
 			p.words(lone)
-		case "image_url", "video_url", "input_audio", "file":
+		case "refusal":
+			p.once(&seen, 7)
+			simple = false
+			p.words(p.text("a refusal is no string"))
+		case "image_url":
 			p.once(&seen, 2)
+			simple = false
+			p.openaiSource()
+		case "video_url":
+			p.once(&seen, 8)
+			simple = false
+			p.openaiSource()
+		case "input_audio":
+			p.once(&seen, 9)
+			simple = false
+			p.openaiSource()
+		case "file":
+			p.once(&seen, 10)
 			simple = false
 			p.openaiSource()
 		case "file_url":

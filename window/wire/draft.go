@@ -203,6 +203,7 @@ func (d *Draft) ReplaceResult(msg, part int, with string) bool {
 			name = `{"error":`
 		}
 		lit = join(name, lit, "}")
+		d.dropResponseParts(p)
 	}
 	d.set(p.Content, lit)
 	return true

@@ -170,6 +170,11 @@ var edits = []struct {
 		d.ReplaceResult(1, 1, "E")
 		d.SetMaxOutput(3)
 	}, `^{"contents":[{"role":"model","parts":[{"functionCall":{"name":"f","args":{}}}]},{"role":"user","parts":[{"functionResponse":{"name":"f","response":{"output":"O"}}},{"functionResponse":{"name":"g","response":{"error":"E"}}}]}],"generationConfig":{"maxOutputTokens":3}}`},
+	{"gemini media beside a result", Gemini, `{"contents":[{"parts":[{"functionResponse":{"name":"f","response":{"output":"o"}, "parts":[{"inlineData":{"mimeType":"image/png","data":"AAAA"}}] ,"id":"1"}},{"functionResponse":{"parts":[{"fileData":{"fileUri":"gs://x"}}], "response":{}}}]}]}`, func(d *Draft) {
+		d.ReplaceResult(0, 0, "O")
+		d.ReplaceCallID(0, 0, "2")
+		d.ReplaceResult(0, 1, "P")
+	}, `[{"parts":[{"functionResponse":{"name":"f","response":{"output":"O"} ,"id":"2"}},{"functionResponse":{"response":{"output":"P"}}}]}]`},
 	{"gemini, one where an array is meant", Gemini, `{"contents":{"role":"user","parts":{"text":"u"}}}`, func(d *Draft) {
 		d.InsertMessages(1, []byte(`{"role":"model","parts":[{"text":"m"}]}`))
 		d.InsertPart(0, 0, []byte(`{"text":"0"}`))

@@ -117,12 +117,11 @@ func (p *parser) geminiTool() {
 	for p.more('}') {
 		switch k := p.name(); string(k) {
 		case "functionDeclarations", "function_declarations":
-			p.once(&seen, 0)
-			if p.peek() != '[' {
-				p.skip()
+			if p.null() {
 				break
 			}
-			p.begin('[', "")
+			p.once(&seen, 0)
+			p.begin('[', "the declared functions are no array")
 			for p.more(']') {
 				p.peek()
 				from := p.i
@@ -130,7 +129,9 @@ func (p *parser) geminiTool() {
 			}
 		default:
 			name := string(k)
-			p.peek()
+			if p.null() {
+				break
+			}
 			from := p.i
 			p.skip()
 			p.tool(name, from)
@@ -201,7 +202,11 @@ func (p *parser) geminiPart(where place) {
 	var seen set
 	var thought, executed bool
 	for p.more('}') {
-		switch string(p.name()) {
+		k := p.name()
+		if p.null() {
+			continue
+		}
+		switch string(k) {
 		case "text":
 			p.once(&seen, 0)
 			part.Kind, part.Type = Text, "text"
@@ -217,15 +222,18 @@ func (p *parser) geminiPart(where place) {
 			part.Kind, part.Type = Call, "functionCall"
 			p.geminiFunction(&part)
 		case "functionResponse", "function_response":
-			p.once(&seen, 3)
+			p.once(&seen, 4)
 			part.Kind, part.Type = Result, "functionResponse"
 			p.geminiFunction(&part)
-		case "inlineData", "inline_data", "fileData", "file_data":
-			p.once(&seen, 4)
-			part.Kind, part.Type = Media, "data"
+		case "inlineData", "inline_data":
+			p.once(&seen, 5)
+			part.Kind, part.Type = Media, "inlineData"
+			p.geminiData()
+		case "fileData", "file_data":
+			p.once(&seen, 6)
+			part.Kind, part.Type = Media, "fileData"
 			p.geminiData()
 		case "executableCode", "executable_code", "codeExecutionResult", "code_execution_result":
-			p.once(&seen, 5)
 			executed = true
 			p.skip()
 		default:

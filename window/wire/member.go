@@ -45,6 +45,29 @@ func (b *builder) members(object Span, gone []string, added [][]byte) {
 		})
 }
 
+// dropResponseParts takes the media out of a functionResponse, which stand beside what it
+// says.
+func (d *Draft) dropResponseParts(p *Part) {
+	if len(p.Media) == 0 {
+		return
+	}
+	for _, f := range membersOf(d.r.Body, p.Span) {
+		if f.name != "functionResponse" && f.name != "function_response" {
+			continue
+		}
+		all := membersOf(d.r.Body, f.value)
+		for i, m := range all {
+			switch {
+			case m.name != "parts":
+			case i > 0:
+				d.set(Span{all[i-1].span.End, m.span.End}, nil)
+			case len(all) > 1:
+				d.set(Span{m.span.Start, all[1].span.Start}, nil)
+			}
+		}
+	}
+}
+
 // setMember gives a member of an object another value, or adds it.
 func (d *Draft) setMember(object Span, name string, value []byte) {
 	all := membersOf(d.r.Body, object)

@@ -225,11 +225,7 @@ func (p *parser) flat() Span {
 func (p *parser) tools(name func(*parser) string) {
 	p.peek()
 	at := p.i
-	if p.peek() == 'n' {
-		p.skip()
-		return
-	}
-	if !p.begin('[', "the tools are no array") {
+	if p.null() || !p.begin('[', "the tools are no array") {
 		return
 	}
 	for p.more(']') {
@@ -260,6 +256,9 @@ func namedTool(p *parser) (name string) {
 			p.once(&seen, 0)
 			name, _ = p.word("a tool's name is no string")
 		case "function", "custom":
+			if p.null() {
+				break
+			}
 			p.once(&seen, 1)
 			if p.peek() != '{' {
 				p.skip()

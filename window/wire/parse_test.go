@@ -132,6 +132,26 @@ assistant | reasoning "t" sealed="sig" | call #1 f raw={"a":1} sealed="s2" | oth
 user | result #1 f "o" raw={"output":"o","n":1} media(image/png 2 BB) | result g failed "bad" raw={"error":"bad"}`,
 	},
 	{
+		"what is not there is null", Gemini,
+		`{"systemInstruction":null,"tools":[{"functionDeclarations":null,"googleSearch":null,"urlContext":{}}],"generationConfig":null,"cachedContent":null,"contents":[{"role":"user","parts":[{"text":null,"functionCall":null,"functionResponse":{"id":null,"name":"f","response":{"output":"o","error":null},"parts":null},"inlineData":null,"fileData":null,"thought":null,"thoughtSignature":null}]}]}`,
+		"model= output=0 stream=false tools=urlContext\nuser | result f \"o\" raw={\"output\":\"o\",\"error\":null}",
+	},
+	{
+		"what is not there is null", Chat,
+		`{"model":null,"max_tokens":null,"tools":null,"messages":[{"role":"assistant","name":null,"content":[{"type":"text","text":"t","refusal":null,"image_url":null,"input_audio":null,"file":null}],"refusal":null,"function_call":null,"tool_call_id":null,"tool_calls":[{"id":"1","type":"custom","function":null,"custom":{"name":"p","input":"i","arguments":null}}]}]}`,
+		"model= output=0 stream=false\nassistant | text \"t\" | call #1 p \"i\"",
+	},
+	{
+		"what is not there is null", Responses,
+		`{"instructions":null,"tools":null,"max_output_tokens":null,"previous_response_id":null,"input":[{"type":"local_shell_call","call_id":"1","action":{},"operation":null,"arguments":null,"input":null,"output":null,"content":null,"summary":null,"encrypted_content":null,"role":null,"name":null}]}`,
+		"model= output=0 stream=false\nassistant | call #1 raw={}",
+	},
+	{
+		"what is not there is null", Messages,
+		`{"model":"m","system":null,"tools":null,"context_management":null,"messages":[{"role":"user","content":[{"type":"tool_result","tool_use_id":"1","content":null,"text":null,"id":null,"name":null,"input":null,"is_error":null,"thinking":null,"signature":null,"data":null,"source":null,"title":null,"file_id":null}]}]}`,
+		"model=m output=0 stream=false\nuser | result #1",
+	},
+	{
 		"the names of protobuf, and one where an array is meant", Gemini,
 		`{"system_instruction":{"parts":{"text":"s"}},"generation_config":{"max_output_tokens":10},"tools":[{"function_declarations":[{"name":"f"}]}],
 		"contents":{"parts":{"inline_data":{"mime_type":"image/png","data":"AAAA"}}}}`,

@@ -123,16 +123,17 @@ func (p *parser) responsesField(k []byte, m *Message, it *item, seen *set) {
 	case "name":
 		p.once(seen, 5)
 		it.part.Name, _ = p.word("a name is no string")
-	case "arguments", "input":
+	case "arguments":
 		p.once(seen, 6)
-		if p.peek() == '"' {
-			p.words(p.str())
-			break
-		}
-		it.action = p.skip()
+		p.itemInput(it)
+	case "input":
+		p.once(seen, 11)
+		p.itemInput(it)
 	case "action", "operation":
-		p.once(seen, 7)
-		it.action = p.skip()
+		if !p.null() {
+			p.once(seen, 7)
+			it.action = p.skip()
+		}
 	case "output":
 		p.once(seen, 8)
 		p.itemOutput(it)
@@ -151,6 +152,15 @@ func (p *parser) responsesField(k []byte, m *Message, it *item, seen *set) {
 		it.part.Sealed = p.text("encrypted_content is no string")
 	default:
 		p.skip()
+	}
+}
+
+// itemInput reads what a tool is called with: a string, or an object in the search for tools.
+func (p *parser) itemInput(it *item) {
+	if p.peek() == '"' {
+		p.words(p.str())
+	} else if !p.null() {
+		it.action = p.skip()
 	}
 }
 

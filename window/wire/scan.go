@@ -261,6 +261,15 @@ func (s *scanner) decoded(lit Span) string {
 	return unsafe.String(&in[0], len(in))
 }
 
+// null steps over a null. Clients with typed languages write one for whatever is not there.
+func (s *scanner) null() bool {
+	if s.peek() != 'n' {
+		return false
+	}
+	s.atom(s.i)
+	return true
+}
+
 // word reads a string (or null) and decodes it.
 func (s *scanner) word(what string) (string, Span) {
 	lit := s.text(what)
