@@ -77,7 +77,7 @@ func letGo(unit string, groups []string, stop bool) error {
 	for _, dir := range groups {
 		if owner := ownerOf(dir); owner >= 0 && owner != os.Geteuid() {
 			// Another user's manager, which we can't ask.
-			for deadline := time.Now().Add(scopeWait); exists(dir); time.Sleep(20 * time.Millisecond) {
+			for deadline := time.Now().Add(endWait); exists(dir); time.Sleep(20 * time.Millisecond) {
 				if time.Now().After(deadline) {
 					return fmt.Errorf("%s is left, which belongs to the service manager of uid %d", dir, owner)
 				}

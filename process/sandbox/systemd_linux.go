@@ -34,6 +34,9 @@ const (
 	systemdIface = "org.freedesktop.systemd1.Manager"
 	// scopeWait bounds how long the manager may take to move us into the scope.
 	scopeWait = 5 * time.Second
+	// endWait bounds how long it may take to end one: more than the TimeoutStopUSec of ours,
+	// after which it sends SIGKILL.
+	endWait = DefaultStopGrace + scopeWait
 )
 
 // property is systemd's (name, value) pair, D-Bus type (sv).
@@ -304,7 +307,7 @@ func endUnit(unit string, stop bool) error {
 		return err
 	}
 	defer conn.Close()
-	ctx, cancel := context.WithTimeout(context.Background(), scopeWait)
+	ctx, cancel := context.WithTimeout(context.Background(), endWait)
 	defer cancel()
 	if stop {
 		err := conn.Object(systemdBus, systemdPath).CallWithContext(ctx, systemdIface+".StopUnit", 0, unit, "replace").Err
@@ -323,7 +326,7 @@ func endUnit(unit string, stop bool) error {
 		case ctx.Err() != nil && err != nil:
 			return fmt.Errorf("wait for the end of %s: %w", unit, err)
 		case ctx.Err() != nil:
-			return fmt.Errorf("%s is still %s after %s", unit, state, scopeWait)
+			return fmt.Errorf("%s is still %s after %s", unit, state, endWait)
 		}
 		time.Sleep(pause) // an error too is asked again: the unit may have gone between two questions
 	}
