@@ -284,18 +284,20 @@ func namedTool(p *parser) (name string) {
 	return name
 }
 
-// model and maxOutput read members that all dialects have in some spelling.
+// model reads which model is asked.
 func (p *parser) model() { p.r.Model, p.r.ModelSpan = p.word("the model is no string") }
 
+// maxOutput reads how many tokens the answer may have.
 func (p *parser) maxOutput() { p.r.MaxOutput, p.r.MaxOutputSpan = p.number() }
 
+// extra notes a value that counts as input and is not looked into.
 func (p *parser) extra() {
 	if v := p.skip(); p.err == nil && p.b[v.Start] != 'n' {
 		p.r.Extra = append(p.r.Extra, v)
 	}
 }
 
-// set values that are not null or false count as given.
+// given tells whether the value that follows says anything: null, false and "" do not.
 func (p *parser) given() bool {
 	v := p.skip()
 	return p.err == nil && p.b[v.Start] != 'n' && p.b[v.Start] != 'f' && string(p.b[v.Start:v.End]) != `""`
