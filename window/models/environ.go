@@ -93,9 +93,15 @@ func FromEnviron(lookup func(string) (string, bool)) (Overrides, error) {
 // row is the place in environment that counts for an upstream, -1 when there is none.
 func (o Overrides) row(upstream string) int {
 	provider := Provider(upstream)
+	name, _ := split(upstream)
 	found := -1
 	for i, e := range environment {
 		if e.provider == provider {
+			found = i
+			break
+		}
+		// Somebody else's address, set as the upstream of that name.
+		if e.provider == Provider(name) {
 			found = i
 		}
 	}

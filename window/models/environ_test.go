@@ -23,15 +23,20 @@ func TestFromEnviron(t *testing.T) {
 		t.Fatalf("%+v, %v", o, err)
 	}
 	for upstream, want := range map[string]int{
-		"openai":                  60_000, // the provider that is named is behind it
-		"https://api.groq.com":    50_000,
-		"https://me.example.com":  60_000,
-		"anthropic":               80_000,
-		"bedrock":                 70_000,
-		"gemini":                  90_000,
-		"vertex":                  95_000,
-		"azure":                   60_000,
-		"https://ai.azure.com/v1": 60_000,
+		"openai":                                60_000, // the provider that is named is behind it
+		"https://api.groq.com":                  50_000,
+		"https://me.example.com":                60_000,
+		"anthropic":                             80_000,
+		"bedrock":                               70_000,
+		"gemini":                                90_000,
+		"vertex":                                95_000,
+		"azure":                                 60_000,
+		"https://ai.azure.com/v1":               60_000,
+		"openai+https://gateway.example.com/v1": 60_000,
+		"openai+http://127.0.0.1:11434/v1":      60_000,
+		"openai+https://api.groq.com/openai/v1": 60_000, // set as the upstream of that name
+		"anthropic+https://bedrock-runtime.us-east-1.amazonaws.com": 70_000,
+		"gemini+http://127.0.0.1:1":                                 90_000,
 	} {
 		if got := o.window(upstream); got != want {
 			t.Errorf("%s: %d, want %d", upstream, got, want)
@@ -85,6 +90,7 @@ func TestPrecedence(t *testing.T) {
 		{"provider's default", Overrides{}, 0, "gemini", "house-model", 800_000, SourceDefault},
 		{"named provider's default", Overrides{Provider: "gcp-vertexai"}, 0, "https://models.example.com", "house-model", 150_000, SourceDefault},
 		{"a known upstream stays what it is", Overrides{Provider: "google-gemini"}, 0, "openai", "house-model", 100_000, SourceDefault},
+		{"default of the protocol", Overrides{}, 0, "anthropic+http://127.0.0.1:1", "house-model", 150_000, SourceDefault},
 		{"default", Overrides{}, 0, "https://models.example.com", "house-model", DefaultContext, SourceDefault},
 		{"auto", Overrides{Provider: "auto"}, 0, "", "house-model", DefaultContext, SourceDefault},
 	} {

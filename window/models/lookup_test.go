@@ -88,10 +88,21 @@ func TestProvider(t *testing.T) {
 		"https://aiplatform.googleapis.com": "vertex", "https://bedrock-runtime.eu-west-1.amazonaws.com": "bedrock", "https://s3.amazonaws.com": "",
 		"https://api.individual.githubcopilot.com": "copilot", "https://api.z.ai/api/anthropic": "glm", "https://api.x.ai/v1": "xai",
 		"https://dashscope-intl.aliyuncs.com/compatible-mode/v1": "qwen", "http://localhost:1234/v1": "lmstudio", "http://[::1]:11434": "ollama",
-		"https://user:secret@api.groq.com/openai/v1": "groq", "https://notgroq.com": "", "openai+http://127.0.0.1:4000": "openai", "openai+https://api.groq.com": "groq", "a+b+http://x": "", "https://api.groq.com.evil.example": "", "://": "",
+		"https://user:secret@api.groq.com/openai/v1": "groq", "https://notgroq.com": "", "openai+https://api.groq.com/openai/v1": "groq", "anthropic+http://127.0.0.1:9999": "anthropic", "openai+http://127.0.0.1:11434/v1": "ollama", "x+y://z": "", "openai+http://127.0.0.1:4000": "openai", "openai+https://api.groq.com": "groq", "a+b+http://x": "", "https://api.groq.com.evil.example": "", "://": "",
 	} {
 		if got := Provider(upstream); got != want {
 			t.Errorf("Provider(%q) = %q, want %q", upstream, got, want)
+		}
+	}
+}
+
+func TestMayTruncate(t *testing.T) {
+	for upstream, want := range map[string]bool{
+		"openai+http://127.0.0.1:11434/v1": true, "ollama": true, "openai+http://127.0.0.1:8080/v1": true, "https://models.example.com": true,
+		"openai+https://api.openai.com/v1": false, "anthropic": false, "anthropic+https://api.anthropic.com": false, "https://api.groq.com": false,
+	} {
+		if got := MayTruncate(upstream); got != want {
+			t.Errorf("MayTruncate(%q) = %v", upstream, got)
 		}
 	}
 }

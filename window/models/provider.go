@@ -7,13 +7,33 @@ import "strings"
 // provider whose protocol it speaks in front: "openai+http://127.0.0.1:4000". It is "" for
 // what is not known.
 func Provider(upstream string) string {
-	upstream = strings.ToLower(strings.TrimSpace(upstream))
-	if protocol, address, ok := strings.Cut(upstream, "+"); ok && strings.Contains(address, "://") && !strings.ContainsAny(protocol, "+:.") {
-		if p := Provider(address); p != "" {
-			return p
-		}
-		return Provider(protocol)
+	protocol, address := split(upstream)
+	if p := provider(address); p != "" {
+		return p
 	}
+	return provider(protocol)
+}
+
+// split takes "openai+http://127.0.0.1:4000" apart. What has one part is both.
+func split(upstream string) (protocol, address string) {
+	protocol, address, ok := strings.Cut(upstream, "+")
+	if ok && strings.Contains(address, "://") && !strings.ContainsAny(protocol, ":.") {
+		return protocol, address
+	}
+	return upstream, upstream
+}
+
+// MayTruncate tells whether a server might cut a long input without a word: one that a user
+// runs, or one that nobody knows. The providers known here refuse it; when they report less
+// input than was sent they had another reason, such as a client's own clear_* edits.
+func MayTruncate(upstream string) bool {
+	_, address := split(upstream)
+	p := provider(address)
+	return p == "" || isLocal(p)
+}
+
+func provider(upstream string) string {
+	upstream = strings.ToLower(strings.TrimSpace(upstream))
 	for _, pair := range aliases {
 		if pair[0] == upstream {
 			return pair[1]
