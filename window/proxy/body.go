@@ -55,6 +55,10 @@ func (r *heldReader) Close() error {
 
 // attach makes content the body of req, which may then be sent again on a new connection.
 func (b *heldBody) attach(req *http.Request, content []byte, chunked bool) {
+	if len(content) == 0 && !chunked {
+		req.Body = http.NoBody // net/http takes any other for a body of unknown length
+		return
+	}
 	req.Body = b.reader(content)
 	req.GetBody = func() (io.ReadCloser, error) { return b.reader(content), nil }
 	req.ContentLength = int64(len(content))

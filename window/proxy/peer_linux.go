@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"net/netip"
 	"os"
 	"strconv"
@@ -17,9 +18,25 @@ import (
 // table of connections is read: the line whose local end is the peer's address. It is the
 // table of our own network namespace; a peer that is not in it is refused.
 func peerUID(remote, local netip.AddrPort) (uid int, known bool, err error) {
+	// The kernel writes the table piece by piece while connections come and go: a line may
+	// be missed once, hardly ever every time.
+	for range lookups {
+		if uid, known, err = lookUp(remote, local); known || err != nil {
+			return uid, known, err
+		}
+	}
+	return 0, false, fmt.Errorf("no socket of this network namespace is at %s", remote)
+}
+
+const lookups = 5
+
+func lookUp(remote, local netip.AddrPort) (uid int, known bool, err error) {
 	var errs error
 	for _, name := range []string{"/proc/self/net/tcp", "/proc/self/net/tcp6"} {
 		f, err := os.Open(name)
+		if errors.Is(err, fs.ErrNotExist) && errs == nil && name != "/proc/self/net/tcp" {
+			continue // a kernel without IPv6
+		}
 		if err != nil {
 			errs = errors.Join(errs, err)
 			continue
@@ -31,10 +48,7 @@ func peerUID(remote, local netip.AddrPort) (uid int, known bool, err error) {
 		}
 		errs = errors.Join(errs, err)
 	}
-	if errs != nil {
-		return 0, false, errs
-	}
-	return 0, false, fmt.Errorf("no socket of this network namespace is at %s", remote)
+	return 0, false, errs
 }
 
 const (

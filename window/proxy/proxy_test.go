@@ -103,7 +103,19 @@ func exchange(t *testing.T, root, request string) string {
 	return string(answer)
 }
 
-// lines splits a head into its first line and its sorted, lower-cased header lines.
+// received is the request that came before the answer; without one the test ends.
+func received(t *testing.T, requests <-chan string, answer string) string {
+	t.Helper()
+	select {
+	case r := <-requests:
+		return r
+	default:
+		t.Fatalf("nothing arrived at the upstream, and the answer is %.500q", answer)
+		return ""
+	}
+}
+
+// head splits what came into its first line, its sorted, lower-cased header lines and the body.
 func head(raw string) (first string, headers []string, body string) {
 	top, body, _ := strings.Cut(raw, "\r\n\r\n")
 	all := strings.Split(top, "\r\n")
@@ -152,8 +164,7 @@ func TestRequestBytesAreUntouched(t *testing.T) {
 			if c.body != "" {
 				request += fmt.Sprintf("Content-Length: %d\r\n", len(c.body))
 			}
-			exchange(t, root, request+"\r\n"+c.body)
-			first, headers, body := head(<-requests)
+			first, headers, body := head(received(t, requests, exchange(t, root, request+"\r\n"+c.body)))
 			if first != c.wantLine {
 				t.Errorf("the request line is %q, want %q", first, c.wantLine)
 			}

@@ -44,6 +44,7 @@ func writeHead(w http.ResponseWriter, res *http.Response) {
 	}
 	if len(res.Trailer) > 0 {
 		h["Trailer"] = []string{strings.Join(slices.Sorted(maps.Keys(res.Trailer)), ", ")}
+		delete(h, "Content-Length") // HTTP/2 may have both; HTTP/1.1 has trailers only when chunked
 	}
 	w.WriteHeader(res.StatusCode)
 }

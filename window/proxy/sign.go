@@ -32,12 +32,16 @@ func (p *Proxy) sign(req *http.Request, rt *route, body []byte) error {
 	for _, name := range signed {
 		delete(req.Header, name)
 	}
-	sum := sha256.Sum256(body)
 	service := a.Service
 	if service == "" {
 		service = "bedrock"
 	}
-	return signer.SignHTTP(req.Context(), who, req, hex.EncodeToString(sum[:]), service, a.Region, time.Now())
+	return signer.SignHTTP(req.Context(), who, req, hexSum(body), service, a.Region, time.Now())
+}
+
+func hexSum(body []byte) string {
+	sum := sha256.Sum256(body)
+	return hex.EncodeToString(sum[:])
 }
 
 // passSigned relays a request that is not looked into, to an upstream that wants it

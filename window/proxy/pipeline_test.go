@@ -1,0 +1,419 @@
+package proxy
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/plimsoll/plimsoll/internal/scripted"
+	"github.com/plimsoll/plimsoll/journal"
+	"github.com/plimsoll/plimsoll/window/compact/checkpoint"
+	"github.com/plimsoll/plimsoll/window/models"
+	"github.com/plimsoll/plimsoll/window/wire"
+)
+
+// scripting runs a scripted provider behind a proxy.
+func scripting(t *testing.T, so scripted.Options, o Options) (*scripted.Provider, *Proxy, string, *journal.Journal) {
+	t.Helper()
+	provider := scripted.New(so)
+	upstream := httptest.NewServer(provider)
+	t.Cleanup(upstream.Close)
+	p, root, j := start(t, upstream.URL, o)
+	return provider, p, root, j
+}
+
+// asked are the model requests that arrived.
+func asked(p *scripted.Provider) []*scripted.Recorded {
+	return slices.DeleteFunc(p.Requests(), func(r *scripted.Recorded) bool { return r.Kind != "model" })
+}
+
+func windowOf(tokens int) *models.Resolver {
+	return models.NewResolver(models.Options{Overrides: models.Overrides{Max: tokens}})
+}
+
+func memoryStore(t *testing.T) *checkpoint.Store {
+	t.Helper()
+	s, err := checkpoint.Open(checkpoint.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+// Requests of real clients go through byte for byte, headers included, packed ones too.
+func TestRecordedRequestsAreUntouched(t *testing.T) {
+	files, err := filepath.Glob("../wire/testdata/recorded/*.headers")
+	if err != nil || len(files) < 4 {
+		t.Fatalf("%d recorded requests (%v): this test would hold nothing", len(files), err)
+	}
+	upstream, requests := rawUpstream(t, "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 2\r\nConnection: close\r\n\r\n{}")
+	_, root, j := start(t, upstream, Options{Store: memoryStore(t)})
+	for _, file := range files {
+		name := strings.TrimSuffix(file, ".headers")
+		raw, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		encoding := ""
+		body, err := os.ReadFile(name + ".json")
+		if err != nil {
+			if body, err = os.ReadFile(name + ".json.zst"); err != nil {
+				t.Fatal(err)
+			}
+			encoding = "zstd"
+		}
+		for _, packing := range []string{"", "gzip", "zstd"} {
+			sent := body
+			if encoding == "" && packing != "" {
+				if sent, err = wire.Encode(packing, body); err != nil {
+					t.Fatal(err)
+				}
+			} else if packing != encoding {
+				continue
+			}
+			t.Run(filepath.Base(name)+packing, func(t *testing.T) {
+				line, headers := recordedHead(string(raw))
+				_, path, _ := strings.Cut(line, " ")
+				path, _, _ = strings.Cut(path, " ")
+				prefix := "/openai"
+				switch {
+				case strings.Contains(path, "/messages"):
+					prefix = "/anthropic"
+				case strings.Contains(path, "Content"):
+					prefix = "/gemini"
+				}
+				request := "POST " + prefix + path + " HTTP/1.1\r\nHost: " + strings.TrimPrefix(root, "http://") + "\r\nConnection: close\r\n"
+				want := []string{"host: " + strings.TrimPrefix(upstream, "http://"), fmt.Sprintf("content-length: %d", len(sent))}
+				if packing != "" {
+					headers = append(headers, "Content-Encoding: "+packing)
+				}
+				for _, h := range headers {
+					request += h + "\r\n"
+					key, value, _ := strings.Cut(h, ":")
+					want = append(want, strings.ToLower(key)+":"+value)
+				}
+				before := len(events[journal.WindowRequest](j))
+				answer := exchange(t, root, fmt.Sprintf("%sContent-Length: %d\r\n\r\n%s", request, len(sent), sent))
+				first, got, text := head(received(t, requests, answer))
+				if wantLine := "POST " + path + " HTTP/1.1"; first != wantLine && first != strings.Replace(wantLine, "POST /responses", "POST /v1/responses", 1) {
+					t.Errorf("the request line is %q, want %q", first, wantLine)
+				}
+				slices.Sort(want)
+				if !slices.Equal(got, want) {
+					t.Errorf("the headers are\n%q, want\n%q", got, want)
+				}
+				if text != string(sent) {
+					t.Errorf("the body was changed: %d bytes, want %d", len(text), len(sent))
+				}
+				found := events[journal.WindowRequest](j)
+				if len(found) != before+1 {
+					t.Fatalf("it was not looked into: %+v", events[journal.WindowPassed](j))
+				}
+				if e := found[before]; e.Tokens < 1000 || e.LimitTokens < 100_000 || e.ReceivedBytes != int64(len(sent)) || e.ForwardedBytes != e.ReceivedBytes {
+					t.Errorf("the journal has %+v", e)
+				}
+			})
+		}
+	}
+}
+
+// recordedHead reads a kept request line and its headers, less those of the connection.
+func recordedHead(raw string) (line string, headers []string) {
+	for i, h := range strings.Split(strings.ReplaceAll(strings.TrimSpace(raw), "\r\n", "\n"), "\n") {
+		name, value, ok := strings.Cut(h, ":")
+		switch {
+		case i == 0:
+			line = h
+		case !ok || slices.Contains([]string{"host", "content-length", "connection", "content-encoding", "transfer-encoding"}, strings.ToLower(name)):
+		default:
+			headers = append(headers, name+": "+strings.TrimSpace(value))
+		}
+	}
+	return line, headers
+}
+
+func TestRoomIsMadeBeforeTheLimit(t *testing.T) {
+	for _, d := range everyDialect {
+		t.Run(d.String(), func(t *testing.T) {
+			const window = 20_000
+			provider, _, root, j := scripting(t, scripted.Options{Window: window}, Options{Resolver: windowOf(window), Store: memoryStore(t)})
+			k := talkIn(d)
+			for turn := range 60 {
+				if res, text := k.ask(t, root, turn); res.StatusCode != http.StatusOK {
+					t.Fatalf("turn %d: %s %.300s", turn, res.Status, text)
+				}
+			}
+			if provider.Refused() > 0 {
+				t.Errorf("%d requests were over the limit", provider.Refused())
+			}
+			compacted := events[journal.WindowCompacted](j)
+			if len(compacted) == 0 || len(compacted) > 12 {
+				t.Errorf("%d compactions in 60 turns", len(compacted))
+			}
+			for i, r := range asked(provider) {
+				if !bytes.Contains(r.Body, []byte(task)) {
+					t.Fatalf("request %d lost the task", i)
+				}
+			}
+			// Between compactions each body extends the one before: the provider's cache keeps hitting.
+			broken := 0
+			last := ""
+			for _, r := range asked(provider) {
+				now := conversation(t, d, r.Body)
+				if !strings.HasPrefix(now, last) {
+					broken++
+				}
+				last = now
+			}
+			if broken > len(compacted) {
+				t.Errorf("%d bodies do not extend the one before, with %d compactions", broken, len(compacted))
+			}
+		})
+	}
+}
+
+// conversation is the head and the messages of a body but the last, marks left out.
+func conversation(t *testing.T, d wire.Dialect, body []byte) string {
+	t.Helper()
+	r, err := wire.Parse(d, body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var b strings.Builder
+	r.FingerprintHead(func(p []byte) { b.Write(p) })
+	newest := 1
+	if d == wire.Gemini {
+		newest = 2
+	}
+	for i := range len(r.Messages) - newest {
+		r.Fingerprint(i, func(p []byte) { b.Write(p) })
+		b.WriteByte('\n')
+	}
+	return b.String()
+}
+
+func TestReplicaSendsTheSameBytes(t *testing.T) {
+	dir := t.TempDir()
+	const window = 20_000
+	provider := scripted.New(scripted.Options{Window: window})
+	upstream := httptest.NewServer(provider)
+	defer upstream.Close()
+	var roots []string
+	for range 2 {
+		store, err := checkpoint.Open(checkpoint.Options{Dir: dir})
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, root, _ := start(t, upstream.URL, Options{Resolver: windowOf(window), Store: store})
+		roots = append(roots, root)
+	}
+	k := talkIn(wire.Messages)
+	k.marks = true
+	for turn := 30; turn < 45; turn++ {
+		for _, root := range roots {
+			if res, text := k.ask(t, root, turn); res.StatusCode != http.StatusOK {
+				t.Fatalf("turn %d: %s %.300s", turn, res.Status, text)
+			}
+		}
+	}
+	list := asked(provider)
+	for i := 0; i+1 < len(list); i += 2 {
+		if !bytes.Equal(list[i].Body, list[i+1].Body) {
+			t.Fatalf("turn %d: the replicas sent different bytes", 30+i/2)
+		}
+	}
+	if len(list[0].Body) >= len(k.body(30)) {
+		t.Error("nothing was cut: this test holds nothing")
+	}
+}
+
+func TestEditedRequestsStayPacked(t *testing.T) {
+	const window = 20_000
+	provider, _, root, _ := scripting(t, scripted.Options{Window: window}, Options{Resolver: windowOf(window), Store: memoryStore(t)})
+	k := talkIn(wire.Messages)
+	for _, encoding := range []string{"gzip", "zstd"} {
+		packed, err := wire.Encode(encoding, k.body(40))
+		if err != nil {
+			t.Fatal(err)
+		}
+		r, _ := http.NewRequest(http.MethodPost, root+k.path(), bytes.NewReader(packed))
+		r.Header.Set("Content-Encoding", encoding)
+		res, err := http.DefaultClient.Do(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, _ = io.Copy(io.Discard, res.Body)
+		res.Body.Close()
+		list := asked(provider)
+		got := list[len(list)-1]
+		if res.StatusCode != 200 || got.Header.Get("Content-Encoding") != encoding || len(got.Body) >= len(k.body(40)) {
+			t.Errorf("%s: %s, %q, %d bytes", encoding, res.Status, got.Header.Get("Content-Encoding"), len(got.Body))
+		}
+		if actions := res.Header.Get(ActionsHeader); actions == "" || res.Header.Get(TokensHeader) == "" || res.Header.Get(LimitHeader) != fmt.Sprint(window) {
+			t.Errorf("%s: the headers are %v", encoding, res.Header)
+		}
+	}
+}
+
+func TestObserveAndOffChangeNothing(t *testing.T) {
+	for _, mode := range []Mode{Observe, Off} {
+		provider, _, root, j := scripting(t, scripted.Options{Window: 5000}, Options{Mode: mode, Resolver: windowOf(5000)})
+		k := talkIn(wire.Chat)
+		res, text := k.ask(t, root, 20)
+		if res.StatusCode != http.StatusBadRequest || !strings.Contains(text, "context_length_exceeded") {
+			t.Errorf("%s: %s %.200s, want the provider's refusal", mode, res.Status, text)
+		}
+		list := asked(provider)
+		if len(list) != 1 || !bytes.Equal(list[0].Body, k.body(20)) {
+			t.Errorf("%s: %d requests, or another body", mode, len(list))
+		}
+		if n := len(events[journal.WindowRequest](j)); n != map[Mode]int{Observe: 1, Off: 0}[mode] {
+			t.Errorf("%s: %d requests are journalled", mode, n)
+		}
+	}
+}
+
+func TestOrphansAreRepaired(t *testing.T) {
+	provider, _, root, j := scripting(t, scripted.Options{}, Options{})
+	body := `{"model":"claude-sonnet-4-5","max_tokens":100,"messages":[{"role":"user","content":"go"},{"role":"assistant","content":[{"type":"tool_use","id":"toolu_1","name":"shell","input":{}}]},{"role":"user","content":"what?"}]}`
+	res, text := post(t, root+"/anthropic/v1/messages", body)
+	if res.StatusCode != http.StatusOK {
+		t.Fatalf("%s %s", res.Status, text)
+	}
+	if repaired := events[journal.WindowRepaired](j); len(repaired) == 0 || repaired[0].CallID != "toolu_1" {
+		t.Errorf("the journal has %+v", repaired)
+	}
+	if !strings.HasPrefix(res.Header.Get(ActionsHeader), "repaired:") {
+		t.Errorf("%s is %q", ActionsHeader, res.Header.Get(ActionsHeader))
+	}
+	if provider.Refused() != 0 {
+		t.Error("the provider refused it")
+	}
+}
+
+func TestWhatCannotFitIsRefusedInTheDialectsForm(t *testing.T) {
+	for d, want := range map[wire.Dialect]string{
+		wire.Chat: `"code":"context_length_exceeded"`, wire.Responses: `"code":"context_length_exceeded"`,
+		wire.Messages: `"message":"prompt is too long: `, wire.Gemini: `"status":"INVALID_ARGUMENT"`,
+	} {
+		provider, _, root, j := scripting(t, scripted.Options{Window: 2000}, Options{Resolver: windowOf(2000)})
+		k := talkIn(d)
+		body := bytes.Replace(k.body(1), []byte(task), []byte(strings.Repeat("It is a long task, and every word of it counts. ", 2000)), 1)
+		res, text := post(t, root+k.path(), string(body))
+		if res.StatusCode != http.StatusBadRequest || !strings.Contains(text, want) || !strings.Contains(text, "message ") {
+			t.Errorf("%v: %s %s, want 400 with %s and which message it is", d, res.Status, text, want)
+		}
+		if len(asked(provider)) != 0 {
+			t.Errorf("%v: it was sent all the same", d)
+		}
+		if refused := events[journal.WindowRefused](j); len(refused) != 1 || refused[0].Reason != "does_not_fit" {
+			t.Errorf("%v: refused is %+v", d, refused)
+		}
+	}
+}
+
+func TestRequestsToStandAsideFrom(t *testing.T) {
+	provider, _, root, j := scripting(t, scripted.Options{Lenient: true}, Options{Resolver: windowOf(1024)})
+	body := `{"model":"gpt-5.1","previous_response_id":"resp_1","input":[{"type":"message","role":"user","content":"` + strings.Repeat("word ", 5000) + `"}]}`
+	post(t, root+"/openai/v1/responses", body)
+	list := asked(provider)
+	if len(list) != 1 || string(list[0].Body) != body {
+		t.Errorf("%d requests arrived, or another body", len(list))
+	}
+	if passed := events[journal.WindowPassed](j); len(passed) != 1 || passed[0].Reason != "aside" || passed[0].Detail != "previous_response" {
+		t.Errorf("passed is %+v", passed)
+	}
+}
+
+func TestUnreadableBodiesPass(t *testing.T) {
+	upstream, requests := rawUpstream(t, "HTTP/1.1 200 OK\r\nContent-Length: 2\r\nConnection: close\r\n\r\n{}")
+	_, root, j := start(t, upstream, Options{})
+	for _, c := range []struct{ body, encoding, reason string }{
+		{"not JSON", "", "unreadable"},
+		{`[1,2,3]`, "", "unreadable"},
+		{`{"model":"a","model":"b","messages":[]}`, "", "unreadable"},
+		{strings.Repeat("[", 100_000), "", "unreadable"},
+		{`{"messages":` + strings.Repeat("[", 100_000), "", "unreadable"},
+		{"", "", "unreadable"},
+		{"not gzip", "gzip", "unreadable"},
+		{"whatever", "br", "encoding"},
+	} {
+		before := len(events[journal.WindowPassed](j))
+		extra := ""
+		if c.encoding != "" {
+			extra = "Content-Encoding: " + c.encoding + "\r\n"
+		}
+		answer := exchange(t, root, fmt.Sprintf("POST /openai/v1/chat/completions HTTP/1.1\r\nHost: %s\r\nConnection: close\r\n%sContent-Length: %d\r\n\r\n%s", strings.TrimPrefix(root, "http://"), extra, len(c.body), c.body))
+		if _, _, got := head(received(t, requests, answer)); got != c.body {
+			t.Errorf("%.40q was changed to %.40q", c.body, got)
+		}
+		if passed := events[journal.WindowPassed](j); len(passed) != before+1 || passed[before].Reason != c.reason {
+			t.Errorf("%.40q: passed is %+v, want reason %q", c.body, passed[before:], c.reason)
+		}
+	}
+}
+
+func TestProviderIsAskedWhenTheBandSpansTheLines(t *testing.T) {
+	const window = 20_000
+	provider, _, root, j := scripting(t, scripted.Options{Window: window}, Options{Resolver: windowOf(window), Store: memoryStore(t)})
+	k := talkIn(wire.Messages)
+	counted := false
+	for turn := 1; turn < 30; turn++ {
+		// A credential of its own each: no usage is known from the turn before.
+		r, _ := http.NewRequest(http.MethodPost, root+k.path(), bytes.NewReader(k.body(turn)))
+		r.Header.Set("X-Api-Key", fmt.Sprint("key", turn))
+		res, err := http.DefaultClient.Do(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, _ = io.Copy(io.Discard, res.Body)
+		res.Body.Close()
+		if res.StatusCode != http.StatusOK {
+			t.Fatalf("turn %d: %s", turn, res.Status)
+		}
+	}
+	for _, e := range events[journal.WindowRequest](j) {
+		counted = counted || e.Counted == "provider"
+	}
+	n := 0
+	for _, r := range provider.Requests() {
+		if r.Kind == "count" {
+			n++
+			if r.Header.Get("X-Api-Key") == "" {
+				t.Error("it was asked without the client's credential")
+			}
+		}
+	}
+	if !counted || n == 0 {
+		t.Errorf("the provider was asked %d times, and its count used: %v", n, counted)
+	}
+	if provider.Refused() > 0 {
+		t.Errorf("%d requests were over the limit", provider.Refused())
+	}
+}
+
+func TestOutputAloneIsLowered(t *testing.T) {
+	const window = 20_000
+	provider, _, root, _ := scripting(t, scripted.Options{Window: window, WithOutput: true}, Options{Resolver: windowOf(window), Store: memoryStore(t)})
+	k := talkIn(wire.Chat)
+	k.output = 16_000
+	res, text := k.ask(t, root, 8)
+	if res.StatusCode != http.StatusOK {
+		t.Fatalf("%s %s", res.Status, text)
+	}
+	list := asked(provider)
+	got := list[len(list)-1]
+	if len(got.Body) < len(k.body(8))-10 || got.Request.MaxOutput >= k.output || got.Request.MaxOutput < minOutput {
+		t.Errorf("%d bytes of %d, output %d: want the output lowered and nothing else", len(got.Body), len(k.body(8)), got.Request.MaxOutput)
+	}
+	if actions := res.Header.Get(ActionsHeader); actions != "output-lowered" {
+		t.Errorf("%s is %q", ActionsHeader, actions)
+	}
+}

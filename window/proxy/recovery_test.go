@@ -1,0 +1,134 @@
+package proxy
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/plimsoll/plimsoll/internal/scripted"
+	"github.com/plimsoll/plimsoll/journal"
+	"github.com/plimsoll/plimsoll/window/models"
+	"github.com/plimsoll/plimsoll/window/wire"
+)
+
+// Every form in which a provider says "too long" is recovered from, in every dialect that
+// has it, streaming and not, whether or not it names its limit.
+func TestEveryRefusalIsRecoveredFrom(t *testing.T) {
+	for _, d := range everyDialect {
+		for _, form := range scripted.FormsOf(d) {
+			for _, stream := range []bool{true, false} {
+				t.Run(fmt.Sprintf("%v/%s/%v", d, form, stream), func(t *testing.T) {
+					const window = 9000
+					provider, _, root, j := scripting(t, scripted.Options{Window: window, Form: form}, Options{Store: memoryStore(t)})
+					k := talkIn(d)
+					k.stream = stream
+					res, text := k.ask(t, root, 40)
+					if res.StatusCode != http.StatusOK {
+						t.Fatalf("%s %.300s", res.Status, text)
+					}
+					list := asked(provider)
+					final := list[len(list)-1]
+					if form == "silent" {
+						if learned := events[journal.WindowOverflow](j); len(learned) != 1 || learned[0].Action != "learned" {
+							t.Errorf("the journal has %+v", learned)
+						}
+						return
+					}
+					if !bytes.Contains(final.Body, []byte(task)) || !bytes.Contains(final.Body, fmt.Appendf(nil, newest, 40)) {
+						t.Error("the task or the newest word of the user is gone")
+					}
+					if final.Input < window/4 {
+						t.Errorf("%d tokens are sent of %d: less than a quarter", final.Input, window)
+					}
+					over := events[journal.WindowOverflow](j)
+					if len(over) < 2 || over[0].Action != "retried" || over[len(over)-1].Action != "recovered" || len(list) != len(over) {
+						t.Errorf("%d requests, and the journal has %+v", len(list), over)
+					}
+					if strings.Contains(text, "context_length_exceeded") || strings.Contains(text, "too long") {
+						t.Errorf("the refusal went down: %.300s", text)
+					}
+					// The next turn is not refused again where the limit was named, and sends the same bytes.
+					before := len(list)
+					if res, text := k.ask(t, root, 41); res.StatusCode != http.StatusOK {
+						t.Fatalf("the next turn: %s %.300s", res.Status, text)
+					}
+					if list = asked(provider); over[0].LimitTokens > 0 && len(list) != before+1 {
+						t.Errorf("the next turn took %d requests", len(list)-before)
+					}
+				})
+			}
+		}
+	}
+}
+
+func TestRefusalGoesDownWhenNothingHelps(t *testing.T) {
+	for form, tries := range map[string]int{"anthropic": 2, "anthropic.413": 1 + maxTries} {
+		// The system prompt alone is over the window, and what is sacred is not cut.
+		provider, _, root, j := scripting(t, scripted.Options{Window: 3000, Form: form}, Options{Store: memoryStore(t), Resolver: models.NewResolver(models.Options{})})
+		k := talkIn(wire.Messages)
+		body := bytes.Replace(k.body(60), []byte("You are an agent."), []byte(strings.Repeat("You are an agent that never gives up. ", 700)), 1)
+		res, text := post(t, root+k.path(), string(body))
+		if res.StatusCode != http.StatusBadRequest && res.StatusCode != http.StatusRequestEntityTooLarge || !json.Valid([]byte(text)) {
+			t.Errorf("%s: %s %.300s, want the provider's own refusal", form, res.Status, text)
+		}
+		if n := len(asked(provider)); n > tries {
+			t.Errorf("%s: %d requests, want at most %d", form, n, tries)
+		}
+		over := events[journal.WindowOverflow](j)
+		if len(over) == 0 || over[len(over)-1].Action != "given_up" {
+			t.Errorf("%s: the journal has %+v", form, over)
+		}
+	}
+}
+
+func TestOthersErrorsAreNotRetried(t *testing.T) {
+	for _, fault := range []scripted.Fault{{Kind: scripted.RateLimit}, {Kind: scripted.ServerErr}, {Kind: scripted.HTML}, {Kind: scripted.Garbage}, {Kind: scripted.HugeEvent}, {Kind: scripted.Gzip}, {Kind: scripted.Drip, Bytes: 7}} {
+		for _, d := range everyDialect {
+			provider, _, root, _ := scripting(t, scripted.Options{Fault: scripted.FaultAt(0, fault)}, Options{})
+			res, text := talkIn(d).ask(t, root, 1)
+			if n := len(asked(provider)); n != 1 {
+				t.Errorf("%v, %v: %d requests, want 1 (%s %.200s)", d, fault.Kind, n, res.Status, text)
+			}
+		}
+	}
+}
+
+// A stop reason that comes after content cannot be undone; the next request is smaller.
+func TestOverflowAfterContentTeaches(t *testing.T) {
+	script := func(int, *scripted.Request) scripted.Reply {
+		return scripted.Reply{Text: "Some words.", Stop: "model_context_window_exceeded", Output: 10}
+	}
+	provider, p, root, j := scripting(t, scripted.Options{Script: script, Side: script}, Options{Store: memoryStore(t)})
+	k := talkIn(wire.Messages)
+	res, text := k.ask(t, root, 10)
+	if res.StatusCode != http.StatusOK || !strings.Contains(text, "Some words.") {
+		t.Fatalf("%s %s", res.Status, text)
+	}
+	over := events[journal.WindowOverflow](j)
+	if len(over) != 1 || over[0].Action != "learned" || over[0].LimitTokens == 0 {
+		t.Errorf("the journal has %+v", over)
+	}
+	if len(asked(provider)) != 1 {
+		t.Errorf("%d requests, want 1", len(asked(provider)))
+	}
+	if w := p.o.Resolver.Window(string(Anthropic)+"+"+p.upstreams["anthropic"].base.String(), k.model, nil); w.Source != models.SourceLearned {
+		t.Errorf("the window is %+v", w)
+	}
+}
+
+func TestRepeatedRefusalsTripTheBreaker(t *testing.T) {
+	_, _, root, j := scripting(t, scripted.Options{Window: 9000, Form: "groq"}, Options{Store: memoryStore(t)})
+	k := talkIn(wire.Chat)
+	for i := range 4 {
+		k.model = "gpt-4o"
+		k.size = 3000 + i // another conversation each
+		k.ask(t, root, 60)
+	}
+	tripped := events[journal.WindowBreaker](j)
+	if len(tripped) == 0 || tripped[0].State != "tripped" || tripped[0].Upstream != "openai" || tripped[0].LimitTokens == 0 {
+		t.Errorf("the journal has %+v", tripped)
+	}
+}
