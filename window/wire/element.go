@@ -27,16 +27,11 @@ func TextMessage(d Dialect, role Role, text string) []byte {
 	out := make([]byte, 0, len(text)+len(text)/8+96)
 	out = append(out, `{"role":"`...)
 	out = append(out, name...)
-	switch {
-	case d == Gemini:
-		out = append(Quote(append(out, `","parts":[{"text":`...), text), `}]}`...)
-	case d == Responses && name == "assistant":
-		// The model's own words have to say so; the short form is for what it is told.
-		out = append(Quote(append(out, `","type":"message","content":[{"type":"output_text","text":`...), text), `,"annotations":[]}]}`...)
-	default:
-		out = append(Quote(append(out, `","content":`...), text), '}')
+	if d == Gemini {
+		return append(Quote(append(out, `","parts":[{"text":`...), text), `}]}`...)
 	}
-	return out
+	// In Responses too: the short form is taken for every role.
+	return append(Quote(append(out, `","content":`...), text), '}')
 }
 
 // TextElement makes a content block (a Gemini part) of one text.
