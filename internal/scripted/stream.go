@@ -36,6 +36,7 @@ type stream struct {
 	events int
 	err    error
 	end    string // line ends
+	held   bool   // a whole answer goes out at once, with its length
 }
 
 // answer writes a reply in the request's dialect.
@@ -86,6 +87,9 @@ func (s *stream) open(contentType string) {
 }
 
 func (s *stream) flush() {
+	if s.held {
+		return
+	}
 	if s.zip != nil {
 		s.zip.Flush()
 	}
@@ -152,6 +156,7 @@ func (s *stream) raw(text string) {
 
 // whole writes a JSON answer that is no stream.
 func (s *stream) whole(v any) {
+	s.held = s.fault.Kind == None
 	if s.status == 0 {
 		s.open("application/json")
 	}
@@ -166,7 +171,7 @@ func (s *stream) close() {
 			s.err = err
 		}
 	}
-	s.rc.Flush()
+	s.flush()
 }
 
 func marshal(v any, err error) ([]byte, error) {

@@ -40,6 +40,7 @@ func run() error {
 	record := flag.String("record", "", "directory for the requests")
 	ready := flag.String("ready-file", "", "file for the base URL")
 	claude := flag.Bool("claude", false, "count with content-dependent factors")
+	think := flag.Bool("think", false, "think ahead of every answer, and refuse thinking that comes back changed")
 	lenient := flag.Bool("lenient", false, "accept orphaned calls and results")
 	flag.Parse()
 
@@ -51,8 +52,12 @@ func run() error {
 	for i := range *turns {
 		commands = append(commands, strings.ReplaceAll(*shell, "%d", fmt.Sprint(i)))
 	}
+	script := scripted.Shells(*end, commands...)
+	if *think {
+		script = thoughtful(script)
+	}
 	o := scripted.Options{
-		Window: *window, Form: *form, Lenient: *lenient, Script: scripted.Shells(*end, commands...),
+		Window: *window, Form: *form, Lenient: *lenient, Script: script, CheckSignatures: *think,
 		Fault: func(*scripted.Request) scripted.Fault { return f },
 	}
 	if *claude {
@@ -87,4 +92,13 @@ func run() error {
 		return p.Dump(*record)
 	}
 	return nil
+}
+
+// thoughtful puts thinking ahead of every reply.
+func thoughtful(script scripted.Script) scripted.Script {
+	return func(turn int, r *scripted.Request) scripted.Reply {
+		reply := script(turn, r)
+		reply.Thinking = fmt.Sprintf("This is turn %d; the next command follows.", turn)
+		return reply
+	}
 }
