@@ -32,5 +32,8 @@
 // in each. A damaged file is set aside and said once; a file of a newer version is left
 // alone. A limit is believed only when it is plausible, see [Resolver.Learn].
 //
+// The tests hold the table against the kept catalogue, the files against several writers,
+// damage and newer versions, and names against fuzzing.
+//
 // A Resolver may be used from many goroutines; everything else is pure.
 package models

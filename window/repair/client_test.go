@@ -34,12 +34,17 @@ func repaired(t *testing.T, what string, d wire.Dialect, list, want, actions str
 
 // The requests of real clients, as they were recorded, are in order.
 func TestRecordedRequests(t *testing.T) {
-	files, _ := filepath.Glob(filepath.Join("..", "wire", "testdata", "recorded", "*.json"))
+	files, _ := filepath.Glob(filepath.Join("..", "wire", "testdata", "recorded", "*.json*"))
 	seen := 0
 	for _, name := range files {
 		text, err := os.ReadFile(name)
 		if err != nil {
 			t.Fatal(err)
+		}
+		if filepath.Ext(name) == ".zst" {
+			if text, err = wire.Decode("zstd", text, 1<<20); err != nil {
+				t.Fatal(err)
+			}
 		}
 		for _, d := range dialects {
 			r, err := wire.Parse(d, text)

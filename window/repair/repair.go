@@ -59,6 +59,11 @@ func Repair(r *wire.Request, o Options) (*wire.Request, []Action, error) {
 	if r.Aside != wire.AsideNone || inOrder(r, o) {
 		return r, nil, nil
 	}
+	return walk(r, o)
+}
+
+// walk repairs a request whatever the quick check says of it.
+func walk(r *wire.Request, o Options) (*wire.Request, []Action, error) {
 	p := pair(r)
 	p.name(o)
 	d := r.Draft()
