@@ -32,11 +32,9 @@ func (c *calibration) note(expected Estimate, input int) {
 }
 
 // learn takes the ratio of a tail: what the report grew by over what we had expected. A
-// tail of several classes is what most of it is; it must be two thirds.
-func (c *calibration) learn(t *Tally, through, before, input int) {
-	if before < 0 {
-		return
-	}
+// tail of several classes is what most of it is; it must be two thirds. before is what is
+// known of all before it, give or take slack.
+func (c *calibration) learn(t *Tally, through, before, input, slack int) {
 	var of [classes]int
 	all, thought := 0, 0
 	for i := through; i < len(t.Messages); i++ {
@@ -63,7 +61,7 @@ func (c *calibration) learn(t *Tally, through, before, input int) {
 			most = k
 		}
 	}
-	if all < minTail || of[most]*3 < all*2 || input <= before {
+	if all < minTail+10*slack || of[most]*3 < all*2 || input <= before {
 		return
 	}
 	ratio := float64(input-before) / float64(all)

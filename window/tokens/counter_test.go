@@ -130,6 +130,10 @@ func TestMarksDoNotChangeTheChain(t *testing.T) {
 	body := func(marked int) object {
 		b := anthropic("", object{"role": "user", "content": []any{block("a", marked == 0), block("b", marked == 1)}}, say("assistant", "c"))
 		b["system"] = []any{block("s1", marked == 0), block("s2", marked == 1)}
+		tool := b["tools"].([]any)[0].(object)
+		if marked == 1 {
+			tool["cache_control"] = object{"type": "ephemeral"}
+		}
 		return b
 	}
 	c := NewCounter(Options{})
@@ -138,6 +142,12 @@ func TestMarksDoNotChangeTheChain(t *testing.T) {
 		marked := c.Tally(parse(t, wire.Messages, body(i)), FamilyClaude)
 		if !slices.Equal(marked.Chain, bare.Chain) || marked.HeadDigest != bare.HeadDigest {
 			t.Errorf("a mark at block %d changed a digest", i)
+		}
+	}
+	// What is remembered is the same, wherever the mark was at the time.
+	for i := range 2 {
+		if marked := NewCounter(Options{}).Tally(parse(t, wire.Messages, body(i)), FamilyClaude); marked.Total != bare.Total {
+			t.Errorf("a mark at block %d made %+v of %+v", i, marked.Total, bare.Total)
 		}
 	}
 	if s := c.Stats(); s.Misses != 5 { // two messages, two system blocks, one tool
@@ -215,6 +225,8 @@ func TestEveryDialectCountsItsParts(t *testing.T) {
 func FuzzTally(f *testing.F) {
 	f.Add([]byte(`{"messages":[{"role":"user","content":"hi"}]}`), byte(1))
 	f.Add([]byte(`{"system":[{"type":"text","text":"s","cache_control":{}}],"messages":[{"role":"user","content":[{"type":"image","source":{"type":"base64","media_type":"image/png","data":"iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJ"}}]}]}`), byte(3))
+	f.Add([]byte(`{"system":[{"cache_control":{}}],"messages":[]}`), byte(2))
+	f.Add([]byte(`{"system":[{}],"messages":[]}`), byte(2))
 	f.Add([]byte(`{"input":[{"type":"reasoning","encrypted_content":"QUJD"},{"type":"x","y":[1]}],"tools":[{}]}`), byte(2))
 	f.Add([]byte(`{"contents":[{"parts":[{"inlineData":{"mimeType":"video/mp4","data":"AAAA"}}]}]}`), byte(4))
 	c := NewCounter(Options{})

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"math/rand/v2"
+	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -290,4 +291,30 @@ func FuzzLiteral(f *testing.F) {
 			}
 		}
 	})
+}
+
+// Without case, ſ is an s. The published encoder's regular expressions fold case as Unicode
+// does (CaseFolding.txt has "017F; C; 0073"), Go's own do, and the library's do not: they
+// compare lower-case forms, and ſ is its own. So this is the one place where the library's
+// own pattern is not followed.
+func TestLongSIsAnS(t *testing.T) {
+	const text = "'ſab" // the contraction 'ſ, then ab
+	if got := regexp.MustCompile(`(?i:'s)`).FindString(text); got != "'ſ" {
+		t.Fatalf("Go's regular expressions find %q", got)
+	}
+	if end := splitCL100K([]byte(text), 0); text[:end] != "'ſ" {
+		t.Errorf("the first piece is %q", text[:end])
+	}
+	const word = "itſ'ſab"
+	if end := splitO200K([]byte(word), 0); word[:end] != "itſ'ſ" {
+		t.Errorf("the first piece is %q", word[:end])
+	}
+	// It changes where pieces end and never the tokens: no token has ſ beside a letter.
+	for _, e := range []*Encoding{O200K(), CL100K()} {
+		for id := range uint32(e.table.Count()) {
+			if b := e.Bytes(id); bytes.Contains(b, []byte("ſ")) && len(b) > 2 {
+				t.Errorf("%s: token %d is %q", e.Name(), id, b)
+			}
+		}
+	}
 }

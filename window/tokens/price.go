@@ -83,10 +83,10 @@ func count(r *wire.Request, f Family, w what, i int, v *views) item {
 	case aSystem:
 		p.part(&r.System[i])
 	case aTool:
-		p.tool(r.Raw(r.Tools[i].Span))
+		p.tool(r.Tools[i].Span)
 	case anExtra:
 		// A schema is rewritten, or only steers the sampling.
-		e := p.text(r.Raw(r.Extra[i]), false)
+		e := p.raw(r.Extra[i])
 		p.sum = Estimate{0, e.Best, e.High + 32}
 	}
 	return item{
@@ -106,16 +106,36 @@ func (p *price) text(b []byte, literal bool) Estimate {
 	} else {
 		p.enc.countText(p.s, b, &m)
 	}
+	return p.settle(&m)
+}
+
+func (p *price) settle(m *mix) Estimate {
 	m.settle()
-	p.mix.plus(&m)
+	p.mix.plus(m)
 	return m.estimate(p.f)
+}
+
+// raw estimates JSON as it stands, without the cache marks in it: providers do not show
+// them to the model, and what is remembered must not depend on where they were.
+func (p *price) raw(s wire.Span) Estimate {
+	var m mix
+	st := stream{e: p.enc, s: p.s, m: &m}
+	unmarked(p.r, s, func(b []byte) {
+		if len(b) == s.Len() {
+			p.enc.countText(p.s, b, &m)
+			return
+		}
+		st.writeText(b)
+	})
+	st.close()
+	return p.settle(&m)
 }
 
 // texts estimates what the model reads of a part.
 func (p *price) texts(part *wire.Part) (e Estimate) {
 	if !part.Raw.IsZero() {
 		// Read as JSON, but written by the provider: spaces and escapes may differ.
-		e = p.text(p.r.Raw(part.Raw), false)
+		e = p.raw(part.Raw)
 		return Estimate{e.Low * 8 / 10, e.Best, e.High*11/10 + 4}
 	}
 	for _, s := range part.Texts {
@@ -153,8 +173,8 @@ func (p *price) part(part *wire.Part) {
 
 // tool estimates the declaration of a tool. OpenAI rewrites it as a shorter type
 // declaration; the others put the JSON before the model more or less as it is.
-func (p *price) tool(raw []byte) {
-	e := p.text(raw, false)
+func (p *price) tool(s wire.Span) {
+	e := p.raw(s)
 	switch p.r.Dialect {
 	case wire.Messages:
 		e = Estimate{e.Low * 7 / 10, e.Best, e.High * 115 / 100}

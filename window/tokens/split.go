@@ -15,6 +15,10 @@ import (
 //	             [^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]+[\p{Ll}\p{Lm}\p{Lo}\p{M}]*(?i:'s|…)? |
 //	             \p{N}{1,3} | ' '?[^\s\p{L}\p{N}]+[\r\n/]* | \s*[\r\n]+ | \s+(?!\S) | \s+
 //
+// Newer releases of OpenAI's library write cl100k_base with \s++$ before \s*[\r\n], which
+// differs at the very end of a text that ends in a line break and then spaces: one piece
+// there, two here, at most one token. In a request no text is at the end: a marker follows.
+//
 // A pattern is tried at one place, alternative by alternative, each as greedy as it can
 // be, so the end of a piece depends only on what follows its start. Every function takes
 // valid UTF-8 and reads each character a bounded number of times.

@@ -120,15 +120,13 @@ func (u *Usage) Report(scope string, t Tally, input int) bool {
 	}
 	if n := len(t.Chain); n > 0 {
 		if through < n {
-			var before int
-			if through > 0 {
-				if from.head != t.HeadDigest {
-					before = -1 // two things changed: nothing can be learned from the sum
-				} else {
-					before = from.input
-				}
+			// Clients change a line of their head every turn. When it changed more, two
+			// things did, and nothing can be learned from the sum.
+			moved := 0
+			if through > 0 && from.head != t.HeadDigest {
+				moved = t.Head.Best - from.headCost.Best
 			}
-			c.learn(&t, through, before, input)
+			c.learn(&t, through, from.input+moved, input, max(moved, -moved))
 		}
 		u.prefixes.put(prefixKey{id, t.Chain[n-1]}, prefix{
 			input: input, head: t.HeadDigest, headCost: t.Head, extra: t.Extra,

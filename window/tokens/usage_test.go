@@ -228,3 +228,37 @@ func FuzzUsage(f *testing.F) {
 		}
 	})
 }
+
+// Claude Code's first system block has a line that changes every turn.
+func TestCalibrationSurvivesAHeadThatChangesALittle(t *testing.T) {
+	rng := rand.New(rand.NewPCG(4, 4))
+	c, u := NewCounter(Options{}), NewUsage(UsageOptions{})
+	var said []string
+	truth := 1900
+	var first, last Input
+	for i := range 8 {
+		text := texts(rng, "english", 3000)
+		said = append(said, text)
+		truth += int(float64(O200K().Count([]byte(text)))*1.3) + 5
+		tally := known(t, c, fmt.Sprintf("billing cch=%x%s", rng.Uint32(), strings.Repeat(" be brief", 900)), said...)
+		last = u.Input("s", tally)
+		if i == 1 {
+			first = last
+		}
+		if i > 0 && (truth < last.Low || truth > last.High) {
+			t.Errorf("turn %d: the provider counts %d, expected was %+v", i, truth, last)
+		}
+		if !u.Report("s", tally, truth) {
+			t.Fatalf("turn %d: %d was not believed of %+v", i, truth, tally.Total)
+		}
+	}
+	if a, b := first.High-first.Low, last.High-last.Low; b > a*2/3 {
+		t.Errorf("eight reports narrowed the band from %d to %d only", a, b)
+	}
+	if d := last.Best - truth; d > truth/50 || d < -truth/50 {
+		t.Errorf("expected %d, the provider counts %d", last.Best, truth)
+	}
+	if mean, n := u.Error("s", "claude-sonnet-4-5", FamilyClaude); n != 8 || mean <= 0 || mean > 0.2 {
+		t.Errorf("an error of %v over %d reports", mean, n)
+	}
+}
