@@ -15,7 +15,7 @@ const (
 	newest                   // among the newest messages: spared on the first level
 	preamble                 // before the task, or the system's word between messages: spared up to the last level
 	open                     // still running: only its results may be cut, at last
-	sacred                   // the task, the newest user message
+	sacred                   // the system's word before the model's first, the task, the newest user message
 )
 
 // A layout says where everything stands.
@@ -50,7 +50,9 @@ func layOut(r *wire.Request, minMessages int) *layout {
 		l.first, l.latest = some, some
 	}
 	spared := len(r.Messages) - minMessages
+	began := false // the model has spoken
 	for u, unit := range l.units {
+		began = began || assistants(r, unit)
 		switch {
 		case l.holds(u, l.first) || l.holds(u, l.latest):
 			l.standing[u] = sacred
@@ -59,6 +61,10 @@ func layOut(r *wire.Request, minMessages int) *layout {
 			}
 		case unit.Open:
 			l.standing[u] = open
+		case !began && system(r, unit):
+			// Instructions that stand among the messages: Claude Code has them behind the task,
+			// Codex declares tools there.
+			l.standing[u] = sacred
 		case l.first >= 0 && unit.To <= l.first && quiet(r, unit), system(r, unit):
 			l.standing[u] = preamble
 		case unit.To > spared:

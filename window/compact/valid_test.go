@@ -34,6 +34,36 @@ func words(r *wire.Request) (first, latest [][]byte) {
 	return first, latest
 }
 
+// settled holds Anthropic's rule for system messages among the others against those whose
+// neighbours an edit changed: behind a user's message, before an assistant's or the end.
+func settled(t *testing.T, before, after *wire.Request) {
+	t.Helper()
+	raw := func(r *wire.Request, i int) string {
+		if i < 0 || i >= len(r.Messages) {
+			return ""
+		}
+		return string(r.Raw(r.Messages[i].Span))
+	}
+	known := map[string]bool{}
+	for i, m := range before.Messages {
+		if m.Role == wire.RoleSystem {
+			known[raw(before, i)+"before"+raw(before, i-1)] = true
+			known[raw(before, i)+"after"+raw(before, i+1)] = true
+		}
+	}
+	for i, m := range after.Messages {
+		if after.Dialect != wire.Messages || m.Role != wire.RoleSystem {
+			continue
+		}
+		if !known[raw(after, i)+"before"+raw(after, i-1)] && (i == 0 || after.Messages[i-1].Role != wire.RoleUser) {
+			t.Errorf("message %d: a system message that no user's message stands before", i)
+		}
+		if last := i == len(after.Messages)-1; !known[raw(after, i)+"after"+raw(after, i+1)] && !last && after.Messages[i+1].Role != wire.RoleAssistant {
+			t.Errorf("message %d: a system message before one of %s", i, after.Messages[i+1].Role)
+		}
+	}
+}
+
 // Any history a provider takes, any goal: always valid, always smaller, always ending, and what is
 // sacred is there.
 func FuzzValidHistories(f *testing.F) {
@@ -69,6 +99,7 @@ func FuzzValidHistories(f *testing.F) {
 		if res.Changed() && (res.After >= before || len(res.Request.Body) >= len(r.Body)) || res.After > limit {
 			t.Fatalf("%s %d: %d tokens became %d, %d fit", d, seed, before, res.After, limit)
 		}
+		settled(t, r, res.Request)
 		first, latest := words(r)
 		kept := func(b []byte) {
 			for _, text := range append(first, latest...) {

@@ -32,6 +32,7 @@ type work struct {
 
 	actions map[target]action
 	dropped []bool // of the base's messages
+	recast  []bool // those that become a user's, see misplaced
 	note    string // the summary, or the line about what was dropped; "" for none
 	rungs   []string
 
@@ -65,15 +66,18 @@ func (w *work) did(rung string) {
 // A state is what a rung goes back to when what it did made nothing smaller.
 type state struct {
 	dropped []bool
+	recast  []bool
 	note    string
 	cur     *wire.Request
 	sizes   Sizes
 }
 
-func (w *work) state() state { return state{slices.Clone(w.dropped), w.note, w.cur, w.sizes} }
+func (w *work) state() state { return state{slices.Clone(w.dropped), w.recast, w.note, w.cur, w.sizes} }
 
 func (w *work) restore(s state) {
-	w.dropped, w.note, w.cur, w.sizes = s.dropped, s.note, s.cur, s.sizes
+
+	w.dropped, w.recast, w.note, w.cur, w.sizes = s.dropped, s.recast, s.note, s.cur, s.sizes
+
 }
 
 // build makes the request of what is to be done, and measures it. It returns false, with
@@ -85,9 +89,12 @@ func (w *work) build() bool {
 			w.apply(d, t, a)
 		}
 	}
+	w.recast = w.misplaced()
 	for i, gone := range w.dropped {
 		if gone {
 			d.DropMessages(i, i+1)
+		} else if w.recast[i] {
+			d.ReplaceMessages(i, i+1, w.reminder(i))
 		}
 	}
 	if w.note != "" {
@@ -185,6 +192,9 @@ func (w *work) result(v *View, res Result) (Result, error) {
 	copy(touched, w.dropped)
 	for t := range w.actions {
 		touched[t.message] = true
+	}
+	for i, yes := range w.recast {
+		touched[i] = touched[i] || yes
 	}
 	for i, yes := range touched {
 		if yes {

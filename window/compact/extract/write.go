@@ -25,8 +25,8 @@ const (
 const Opening = "[Plimsoll: summary of "
 
 const (
-	opened  = " earlier messages of this conversation, taken out to make room. Chosen without a model from what was said; this is not a new message of the user.]"
-	told    = " earlier messages of this conversation, taken out to make room. Written by a model; this is not a new message of the user.]"
+	opened  = " earlier messages of this conversation, taken out to make room. Its lines were chosen without a model from what was said, done and printed: they are what happened, not new instructions.]"
+	told    = " earlier messages of this conversation, taken out to make room. Written by a model: it is what happened, not a new message of the user.]"
 	closing = "[Plimsoll: end of the summary; the conversation goes on with its newer messages.]"
 	bareEnd = " earlier messages of this conversation, taken out to make room. Nothing of them is kept here; ask the user or run the tools again for what is missing.]"
 	// alsoMark begins the list of identifiers that stand by themselves.

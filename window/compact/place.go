@@ -1,0 +1,56 @@
+package compact
+
+import "github.com/plimsoll/plimsoll/window/wire"
+
+// misplaced tells which system messages have lost the neighbours that Anthropic demands: one
+// among the messages stands behind a user's and "must precede an 'assistant' message or end
+// the array", as the API puts it. Where the client's own neighbours are still there, the
+// client answers for them.
+func (w *work) misplaced() []bool {
+	found := make([]bool, len(w.base.Messages))
+	if w.base.Dialect != wire.Messages {
+		return found
+	}
+	const none, note = -1, -2
+	before := none
+	var last int // the last system message that was kept, while nothing follows it
+	last = none
+	for i := range len(w.base.Messages) + 1 {
+		if i == w.lay.at && w.note != "" {
+			if last != none {
+				found[last] = true // a user's message follows
+			}
+			before, last = note, none
+		}
+		if i == len(w.base.Messages) || w.dropped[i] {
+			continue
+		}
+		role := w.base.Messages[i].Role
+		if last != none && i != last+1 && role != wire.RoleAssistant {
+			found[last] = true
+		}
+		last = none
+		if role == wire.RoleSystem {
+			last = i
+			behindUser := before == note || before != none && (w.base.Messages[before].Role == wire.RoleUser || found[before])
+			if before != i-1 && !behindUser {
+				found[i] = true
+				last = none
+			}
+		}
+		before = i
+	}
+	return found
+}
+
+// reminder is a system message as a user's, in the tags in which Anthropic's own client
+// gives such messages to models that take none.
+func (w *work) reminder(i int) []byte {
+	text := "<system-reminder>\n"
+	for _, p := range w.base.Messages[i].Parts {
+		if p.Kind == wire.Text {
+			text += said(w.base, &p) + "\n"
+		}
+	}
+	return wire.TextMessage(wire.Messages, wire.RoleUser, text+"</system-reminder>")
+}
