@@ -275,17 +275,4 @@ func TestElements(t *testing.T) {
 			}
 		}
 	}
-	for _, kind := range []string{"function_call", "custom_tool_call", "local_shell_call", "shell_call", "apply_patch_call", "tool_search_call"} {
-		raw := ResultElement(Responses, Part{Kind: Call, Type: kind, CallID: "c\"1"}, text, true)
-		r, err := Parse(Responses, []byte(`{"input":[`+string(raw)+`]}`))
-		if err != nil || !json.Valid(raw) {
-			t.Fatalf("%s: %v", raw, err)
-		}
-		if p := r.Messages[0].Parts[0]; p.Kind != Result || p.CallID != "c\"1" {
-			t.Errorf("%s: %s", kind, sketch(r))
-		}
-	}
-	if raw := ResultElement(Responses, Part{Type: "computer_call"}, text, true); raw != nil {
-		t.Errorf("a computer's screen as text: %s", raw)
-	}
 }
