@@ -227,12 +227,14 @@ func removeByCookie(ctx context.Context, r Remains, grace time.Duration) error {
 	if slices.ContainsFunc(members, func(p proctree.Process) bool { return p.PID == os.Getpid() }) {
 		return fmt.Errorf("%w: this command runs inside the run %s itself", ErrBusy, r.ID)
 	}
-	if len(members) == 0 {
-		return nil
-	}
 	if r.Leave {
+		if len(members) == 0 {
+			return nil
+		}
 		return fmt.Errorf("%w: %d processes of run %s were left running, the first is %v", ErrBusy, len(members), r.ID, members[0])
 	}
+	// Also when one look found nobody: a command whose supervisor died as it started it has
+	// no environment, and no cookie, until its exec is over. KillTree asks it again.
 	_, err = tree.KillTree(ctx, proctree.KillOptions{Grace: grace})
 	return err
 }
