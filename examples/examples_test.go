@@ -50,6 +50,36 @@ func TestGuardRunsACommand(t *testing.T) {
 	}
 }
 
+// The example program counts a request of a real agent, and mends one that would be refused.
+func TestWindowCountsARequest(t *testing.T) {
+	for _, c := range []struct{ dialect, model, body, want string }{
+		{"messages", "claude-sonnet-4-5", recorded(t, "claude-first.json"), "tools\ntokens   "},
+		{"chat", "gpt-4o", `{"model":"gpt-4o","messages":[{"role":"user","content":"hi"},{"role":"assistant","content":null,"tool_calls":[{"id":"a","type":"function","function":{"name":"f","arguments":"{}"}}]},{"role":"user","content":"and?"}]}`, "repair   message "},
+	} {
+		cmd := exec.Command("go", "run", "./window", c.dialect, c.model)
+		cmd.Stdin = strings.NewReader(c.body)
+		out, err := cmd.CombinedOutput()
+		if err != nil || !strings.Contains(string(out), c.want) || !strings.Contains(string(out), "\nwindow   ") {
+			t.Errorf("%s: %v, want %q in\n%s", c.dialect, err, c.want, out)
+		}
+	}
+	cmd := exec.Command("go", "run", "./window", "chat", "gpt-4o")
+	cmd.Stdin = strings.NewReader(`{"messages":`)
+	if out, err := cmd.CombinedOutput(); err == nil || !strings.Contains(string(out), "read the request") {
+		t.Errorf("half a request: %v\n%s", err, out)
+	}
+}
+
+// recorded is a request of a real agent.
+func recorded(t *testing.T, name string) string {
+	t.Helper()
+	body, err := os.ReadFile(filepath.Join("..", "window", "wire", "testdata", "recorded", name))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(body)
+}
+
 func TestConfigs(t *testing.T) {
 	files, err := filepath.Glob("configs/*.toml")
 	if err != nil || len(files) < 3 {
