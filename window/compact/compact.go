@@ -140,7 +140,8 @@ type Result struct {
 	Messages int      // of the view that were changed, replaced or dropped
 	CutBytes int64    // by which the body got shorter
 	Cut      []byte   // those messages as they were, one JSON value a line
-	// SummaryIn and SummaryOut are what a model summary cost, in tokens; also when it could not be used.
+	// SummaryIn and SummaryOut are what a model summary cost, in tokens; also when it could
+	// not be used.
 	SummaryIn, SummaryOut int
 	// SummaryError says why a model summary was not used; nil when it was, or none was asked
 	// for. It holds no text of the conversation.

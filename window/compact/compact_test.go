@@ -253,3 +253,16 @@ func FuzzCompact(f *testing.F) {
 }
 
 func abs(n int) int { return max(n, -(n + 1)) }
+
+func BenchmarkCompactMegabyte(b *testing.B) {
+	r := parse(b, wire.Messages, body(wire.Messages, session(300, 3500)))
+	v, size := view(b, r), len(r.Body)
+	c := compact.New(compact.Options{})
+	b.SetBytes(int64(size))
+	b.ReportAllocs()
+	for b.Loop() {
+		if _, err := c.Compact(b.Context(), v, quarter, compact.Goal{Target: size / 40}); err != nil {
+			b.Fatal(err)
+		}
+	}
+}

@@ -8,9 +8,9 @@ import (
 	"github.com/plimsoll/plimsoll/window/wire"
 )
 
-// How much of a tool's result the rung "cut" keeps: a sixteenth of a byte for each token that fits (12.5 KB
-// for 200,000 tokens), within these bounds. Agents cap single results at about 10 to 50 KB
-// themselves, so what is over twice that is worth cutting.
+// How much of a tool's result the rung "cut" keeps: a sixteenth of a byte for each token
+// that fits (12.5 KB for 200,000 tokens), within these bounds. Agents cap single results at
+// about 10 to 50 KB themselves, so what is over twice that is worth cutting.
 const (
 	cutShare  = 16
 	cutLeast  = 1 << 10

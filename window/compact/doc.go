@@ -31,11 +31,11 @@
 // # What stays
 //
 // System and tools, the task (the first message with words of the user's own: clients put
-// reminders and descriptions of the environment before them), the newest user message and the last unit,
-// which is still running, are never changed. The newest messages are spared unless the
-// request would otherwise be over the trigger again at once (rung "relax"). At the very last, results of the
-// running unit are cut to their head and tail (rung "open"). If that is still too much, the
-// error is a [DoesNotFit], which names the largest message.
+// reminders and descriptions of the environment before them), the newest user message and
+// the last unit, which is still running, are never changed. The newest messages are spared
+// unless the request would otherwise be over the trigger again at once (rung "relax"). At
+// the very last, results of the running unit are cut to their head and tail (rung "open").
+// If that is still too much, the error is a [DoesNotFit], which names the largest message.
 //
 // Every step leaves a smaller request, a step that doesn't is undone, and each rung has a
 // bounded number of steps. Texts hold no time and nothing random: the same request, measure and goal
@@ -43,10 +43,10 @@
 //
 // # Checkpoints
 //
-// Agents send their whole history each turn. [Result].Patches says what was done in terms of the client's own messages;
-// kept in a checkpoint.Store and put in again with [Replay], it gives later requests the
-// same bytes, so that each extends the one before, and a second compaction begins where
-// the first one ended.
+// Agents send their whole history each turn. [Result].Patches says what was done in terms
+// of the client's own messages; kept in a checkpoint.Store and put in again with [Replay],
+// it gives later requests the same bytes, so that each extends the one before, and a second
+// compaction begins where the first one ended.
 //
 // # Concurrency and tests
 //

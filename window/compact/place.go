@@ -1,6 +1,10 @@
 package compact
 
-import "github.com/plimsoll/plimsoll/window/wire"
+import (
+	"strings"
+
+	"github.com/plimsoll/plimsoll/window/wire"
+)
 
 // misplaced tells which system messages have lost the neighbours that Anthropic demands: one
 // among the messages stands behind a user's and "must precede an 'assistant' message or end
@@ -46,11 +50,12 @@ func (w *work) misplaced() []bool {
 // reminder is a system message as a user's, in the tags in which Anthropic's own client
 // gives such messages to models that take none.
 func (w *work) reminder(i int) []byte {
-	text := "<system-reminder>\n"
+	var text strings.Builder
+	text.WriteString("<system-reminder>\n")
 	for _, p := range w.base.Messages[i].Parts {
 		if p.Kind == wire.Text {
-			text += said(w.base, &p) + "\n"
+			text.WriteString(said(w.base, &p) + "\n")
 		}
 	}
-	return wire.TextMessage(wire.Messages, wire.RoleUser, text+"</system-reminder>")
+	return wire.TextMessage(wire.Messages, wire.RoleUser, text.String()+"</system-reminder>")
 }

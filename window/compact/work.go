@@ -75,9 +75,7 @@ type state struct {
 func (w *work) state() state { return state{slices.Clone(w.dropped), w.recast, w.note, w.cur, w.sizes} }
 
 func (w *work) restore(s state) {
-
 	w.dropped, w.recast, w.note, w.cur, w.sizes = s.dropped, s.recast, s.note, s.cur, s.sizes
-
 }
 
 // build makes the request of what is to be done, and measures it. It returns false, with

@@ -34,8 +34,8 @@ var cueWords = []struct {
 	{cueNext, []string{"next step", "next,", "next i", "todo", "remaining", "still need", "then i", "now i'll", "pending", "to do:"}},
 }
 
-// cues reads a line. The first bytes of a long one are enough.
-func cues(text string, scratch []byte) (found cue) {
+// cues reads a line for those that are asked for. The first bytes of a long one are enough.
+func cues(text string, ask cue, scratch []byte) (found cue) {
 	text = text[:min(len(text), longLine)]
 	lower := append(scratch[:0], ' ')
 	for i := range len(text) {
@@ -47,6 +47,9 @@ func cues(text string, scratch []byte) (found cue) {
 	}
 	view := string(lower)
 	for _, group := range cueWords {
+		if group.is&ask == 0 {
+			continue
+		}
 		for _, word := range group.words {
 			if at := strings.Index(view, word); at >= 0 && (class[view[at-1]] == 0 || word[0] >= 0x80 || class[view[at-1]] == 'p') {
 				found |= group.is

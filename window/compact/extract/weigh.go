@@ -58,15 +58,14 @@ func weigh(all []line) {
 
 func (l *line) weight(alike int32, occurs map[uint64]int32, spoken map[uint64]bool, n int, scratch []byte) float64 {
 	score := baseWeight[l.kind]
-	is := cues(l.text, scratch)
-	strength := 1.0
+	strength, ask := 1.0, cueConstraint|cueDecision|cueError|cueNext
 	switch l.kind {
 	case Result, Call:
-		is &= cueError
-		strength = 0.5
+		strength, ask = 0.5, cueError // code and logs are full of the other words
 	case Assistant:
 		strength = 0.6
 	}
+	is := cues(l.text, ask, scratch)
 	if is&cueConstraint != 0 {
 		score += weightConstraint * strength
 	}
