@@ -10,6 +10,7 @@ type lexer struct {
 	awaited bool // in an object: a key comes next
 	naming  bool // the string at hand is a key
 	quoted  bool // in a string
+	wanted  bool // that somebody may ask for
 	escaped bool // behind an odd number of backslashes
 	dead    bool // nested too deep
 	long    bool // word does not hold all of the string or number
@@ -104,7 +105,12 @@ func (l *lexer) feed(p []byte, a *Answer) int {
 		case ',':
 			l.awaited = l.object()
 		case '"':
-			l.quoted, l.naming = true, l.object() && l.awaited
+			l.quoted, l.naming = true, l.awaited && l.object()
+			if l.naming {
+				l.wanted = l.top() != nowhere
+			} else {
+				l.wanted = l.here() != nowhere
+			}
 			l.nword, l.long = 0, false
 		case '{', '[':
 			if c == '[' && l.depth == 0 {
@@ -174,7 +180,9 @@ func (l *lexer) text(p []byte, i int, a *Answer) int {
 	if run == len(piece) {
 		odd = odd != l.escaped
 	}
-	l.keep(piece)
+	if l.wanted {
+		l.keep(piece)
+	}
 	if end < 0 {
 		l.escaped = odd
 		return len(p)
@@ -182,18 +190,20 @@ func (l *lexer) text(p []byte, i int, a *Answer) int {
 	l.escaped = false
 	i += end + 1
 	if odd {
-		l.keep(p[i-1 : i])
+		if l.wanted {
+			l.keep(p[i-1 : i])
+		}
 		return i
 	}
 	l.quoted = false
 	if l.naming {
 		l.awaited = false
 		l.code = nowhere
-		if up := l.top(); up != nowhere && !l.long {
-			l.code = up.down(nameOf(l.said()))
+		if l.wanted && !l.long {
+			l.code = l.top().down(nameOf(l.said()))
 		}
-	} else if at := l.here(); at != nowhere {
-		a.value(at, l.said(), true)
+	} else if l.wanted {
+		a.value(l.here(), l.said(), true)
 	}
 	return i
 }
