@@ -3,6 +3,7 @@ package scripted
 import (
 	"crypto/sha256"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"net/http"
 	"strings"
@@ -40,7 +41,8 @@ type Options struct {
 	Tokenizer Tokenizer
 	// Lenient accepts histories that the real provider would refuse.
 	Lenient bool
-	// Bedrock also demands ids of 1 to 64 characters in Messages bodies.
+	// Bedrock makes Messages Amazon Bedrock's: ids of 1 to 64 characters, its own words and
+	// its own form of errors.
 	Bedrock bool
 	// CheckSignatures refuses thinking that this provider did not sign, in the last turn of
 	// a Messages history: the real one refuses thinking that was changed.
@@ -221,18 +223,23 @@ func (p *Provider) advance(conversation string, turn int) {
 
 func (p *Provider) validate(r *Request) error {
 	err := wire.Validate(r.Dialect, r.Body)
-	if err == nil && p.o.Bedrock && r.Dialect == wire.Messages {
+	if p.bedrock(r.Dialect) {
 		err = wire.ValidateBedrock(r.Body)
 	}
-	if invalid, ok := err.(*wire.Invalid); ok {
+	if invalid, ok := errors.AsType[*wire.Invalid](err); ok {
 		r.Broken = invalid
-		return fmt.Errorf("%s", invalid.ProviderText(r.Dialect))
+		if p.bedrock(r.Dialect) {
+			return refusal(invalid.BedrockText())
+		}
+		return refusal(invalid.ProviderText(r.Dialect))
 	}
 	if p.o.CheckSignatures && r.Dialect == wire.Messages {
 		return checkSignatures(r)
 	}
 	return nil
 }
+
+func (p *Provider) bedrock(d wire.Dialect) bool { return p.o.Bedrock && d == wire.Messages }
 
 // refuse answers 400 in the dialect's form.
 func (p *Provider) refuse(w http.ResponseWriter, d wire.Dialect, kept *Recorded, words string) {
@@ -244,11 +251,14 @@ func (p *Provider) refuse(w http.ResponseWriter, d wire.Dialect, kept *Recorded,
 // fail writes an error object as the dialect's provider does.
 func (p *Provider) fail(w http.ResponseWriter, d wire.Dialect, status int, kind, words string) {
 	var v any
-	switch d {
-	case wire.Messages:
+	switch {
+	case p.bedrock(d):
+		w.Header().Set("x-amzn-ErrorType", "ValidationException")
+		v = m{"message": words}
+	case d == wire.Messages:
 		w.Header().Set("request-id", p.id("req_"))
 		v = m{"type": "error", "error": m{"type": kind, "message": words}, "request_id": p.id("req_")}
-	case wire.Gemini:
+	case d == wire.Gemini:
 		v = m{"error": m{"code": status, "message": words, "status": geminiStatus(status)}}
 	default:
 		var param any

@@ -355,6 +355,43 @@ func TestFormsAreOverflows(t *testing.T) {
 	}
 }
 
+func TestBedrock(t *testing.T) {
+	_, server := start(t, Options{Bedrock: true})
+	_, body := ask(wire.Messages, false, task, `{"role":"user","content":[{"type":"tool_result","tool_use_id":"a","content":"x"}]}`)
+	status, header, answer := send(t, server, "/model/anthropic.claude-v1:0/invoke", body)
+	if status != 400 || header.Get("X-Amzn-Errortype") != "ValidationException" || !strings.HasPrefix(answer, `{"message":"The number of toolResult blocks`) {
+		t.Errorf("%d %v %s", status, header, answer)
+	}
+}
+
+// Turns are counted for each conversation, and usage may be under the truth.
+func TestConversationsAndUsage(t *testing.T) {
+	p, server := start(t, Options{
+		Conversation: func(r *Request) string { return r.LastUser },
+		Usage:        func(input int) int { return input / 2 },
+		Script:       func(turn int, _ *Request) Reply { return Reply{Text: strings.Repeat("turn ", turn+1)} },
+	})
+	for _, text := range []string{"a", "b", "a", "a"} {
+		path, body := ask(wire.Chat, false, text)
+		_, _, answer := send(t, server, path, body)
+		var v struct {
+			Usage struct {
+				Prompt int `json:"prompt_tokens"`
+			}
+		}
+		if err := json.Unmarshal([]byte(answer), &v); err != nil {
+			t.Fatal(err)
+		}
+		list := p.Requests()
+		if in := list[len(list)-1].Input; v.Usage.Prompt != in/2 {
+			t.Errorf("%d reported of %d", v.Usage.Prompt, in)
+		}
+	}
+	if p.Turns("a") != 3 || p.Turns("b") != 1 {
+		t.Errorf("turns %d and %d", p.Turns("a"), p.Turns("b"))
+	}
+}
+
 func TestOutputCounts(t *testing.T) {
 	_, server := start(t, Options{Window: 900, WithOutput: true})
 	path, body := ask(wire.Messages, false, "short") // asks for 1000 tokens of output

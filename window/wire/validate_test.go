@@ -258,6 +258,22 @@ func TestBedrockIDs(t *testing.T) {
 	}
 }
 
+func TestBedrockWords(t *testing.T) {
+	long := strings.Repeat("x", 65)
+	for body, want := range map[string]string{
+		list("messages", claudeUser, claude("assistant", use("a"), use("b"))):                        "Expected toolResult blocks at messages.2.content for the following Ids: a, b",
+		list("messages", claudeUser, claude("user", result("a"))):                                    "The number of toolResult blocks at messages.1.content exceeds",
+		list("messages", claudeUser, claude("assistant", use(long)), claude("user", result(long))):   "Member must have length less than or equal to 64",
+		list("messages", claudeUser, claude("assistant", use("a.b")), claude("user", result("a.b"))): "[a-zA-Z0-9_-]+",
+		list("messages", claudeDone): "first message must use",
+	} {
+		invalid, _ := errors.AsType[*Invalid](ValidateBedrock([]byte(body)))
+		if invalid == nil || !strings.Contains(invalid.BedrockText(), want) {
+			t.Errorf("%s: %v, want %q", body, invalid, want)
+		}
+	}
+}
+
 // An edit answers for what it broke, and for nothing else.
 func TestValidateEdit(t *testing.T) {
 	odd := list("messages", claude("user", `{"type":"text","text":""}`), claude("assistant", use("a")), claude("user", result("a")))

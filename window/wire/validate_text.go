@@ -2,6 +2,7 @@ package wire
 
 import (
 	"fmt"
+	"strconv"
 	"strings"
 )
 
@@ -19,6 +20,26 @@ func (i *Invalid) ProviderText(d Dialect) string {
 	default:
 		return i.messagesText()
 	}
+}
+
+// BedrockText is ProviderText for Messages bodies at Amazon Bedrock, in the words of its
+// Converse API where those differ from Anthropic's.
+func (i *Invalid) BedrockText() string {
+	switch i.Rule {
+	case RuleOrphanCall:
+		next := i.Place
+		if n, err := strconv.Atoi(strings.TrimPrefix(i.Place, "messages.")); err == nil {
+			next = at("messages", n+1)
+		}
+		return fmt.Sprintf("Expected toolResult blocks at %s.content for the following Ids: %s", next, strings.Join(i.ids(), ", "))
+	case RuleOrphanResult, RuleAdjacency, RuleDuplicateResult:
+		return fmt.Sprintf("The number of toolResult blocks at %s.content exceeds the number of toolUse blocks of previous turn.", message(i.Place))
+	case RuleIDLength:
+		return fmt.Sprintf("1 validation error detected: Value '%s' at '%s' failed to satisfy constraint: Member must have length less than or equal to 64", i.ID, i.Place)
+	case RuleID:
+		return fmt.Sprintf("1 validation error detected: Value '%s' at '%s' failed to satisfy constraint: Member must satisfy regular expression pattern: [a-zA-Z0-9_-]+", i.ID, i.Place)
+	}
+	return i.messagesText()
 }
 
 func (i *Invalid) chatText() string {
