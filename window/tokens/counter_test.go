@@ -7,6 +7,7 @@ import (
 	"math/rand/v2"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/plimsoll/plimsoll/window/wire"
@@ -219,6 +220,35 @@ func TestEveryDialectCountsItsParts(t *testing.T) {
 			}
 		}
 	}
+}
+
+func TestCounterAndUsageAreSafeForConcurrentUse(t *testing.T) {
+	c, u := NewCounter(Options{MemoBytes: 16 << 10}), NewUsage(UsageOptions{Bytes: 16 << 10})
+	requests := make([]*wire.Request, 40)
+	var messages []any
+	for i := range requests {
+		messages = append(messages, say("user", fmt.Sprint("message ", i)))
+		requests[i] = parse(t, wire.Messages, anthropic("s", messages...))
+	}
+	want := NewCounter(Options{}).Tally(requests[39], FamilyClaude)
+	var wg sync.WaitGroup
+	for range 4 {
+		wg.Go(func() {
+			for _, r := range requests {
+				tally := c.Tally(r, FamilyClaude)
+				if !slices.Equal(tally.Chain, want.Chain[:len(tally.Chain)]) {
+					t.Error("a chain is another beside others")
+				}
+				u.Report("s", tally, tally.Total.Best)
+				if in := u.Input("s", tally); in.Best != tally.Total.Best {
+					t.Errorf("%+v after a report of %d", in, tally.Total.Best)
+				}
+			}
+			u.Stats()
+			c.Stats()
+		})
+	}
+	wg.Wait()
 }
 
 // What is added may not count for nothing, and parts of a whole not for more than it.

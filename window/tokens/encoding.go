@@ -36,8 +36,10 @@ var CL100K = sync.OnceValue(func() *Encoding { return newEncoding("cl100k_base",
 func (e *Encoding) Name() string { return e.name }
 
 // Count returns the number of tokens of text. It takes time linear in the length of any
-// text, and allocates nothing but, for a single piece of kilobytes, scratch of five times
-// its size.
+// text, and allocates nothing but, for a single piece of kilobytes, scratch of up to five
+// times its size. A piece of more than 4 MiB (so many letters without anything between) is
+// counted in parts of that size, so that the scratch is bounded; a part may then have a
+// token or two more than it has in the whole.
 func (e *Encoding) Count(text []byte) int {
 	s := e.scratch()
 	defer e.release(s)
@@ -63,8 +65,8 @@ func (e *Encoding) Append(dst []uint32, text []byte) []uint32 {
 	}
 	for i := 0; i < len(text); {
 		end := e.split(text, i)
-		p := text[i:end]
-		i = end
+		p := text[i:min(end, i+maxPiece)]
+		i += len(p)
 		if len(p) <= e.table.Longest() {
 			if id, ok := e.table.Find(p, vocab.Hash(p)); ok {
 				dst = append(dst, id)
@@ -121,11 +123,14 @@ func (e *Encoding) count(s *scratch, text []byte, m *mix) int {
 	return total
 }
 
-func (e *Encoding) countLong(s *scratch, p []byte) int {
+func (e *Encoding) countLong(s *scratch, p []byte) (n int) {
+	for ; len(p) > maxPiece; p = p[maxPiece:] {
+		n += len(s.encode(e.table, p[:maxPiece]))
+	}
 	if len(p) <= e.table.Longest() {
 		if _, ok := e.table.Find(p, vocab.Hash(p)); ok {
-			return 1
+			return n + 1
 		}
 	}
-	return len(s.encode(e.table, p))
+	return n + len(s.encode(e.table, p))
 }

@@ -238,6 +238,30 @@ func TestHostileText(t *testing.T) {
 	}
 }
 
+// The scratch is bounded: a piece of many megabytes is counted in parts.
+func TestEndlessPieces(t *testing.T) {
+	e := O200K()
+	for _, s := range []sample{{"letter", bytes.Repeat([]byte("a"), 2*maxPiece+100)}, {"ideograph", bytes.Repeat([]byte("中"), maxPiece/3+50)}} {
+		n := e.Count(s.text)
+		if got := len(e.Append(nil, s.text)); got != n {
+			t.Errorf("%s: Count says %d, Append %d", s.name, n, got)
+		}
+		literal := append(append([]byte(`"\\`), s.text...), '"')
+		if got := e.CountLiteral(literal); got < n-8 || got > n+8 {
+			t.Errorf("%s: %d tokens in the literal, %d in the text", s.name, got, n)
+		}
+		tenth := e.Count(s.text[:len(s.text)/30*3])
+		if n < 10*tenth-16 || n > 10*tenth+64 {
+			t.Errorf("%s: %d tokens in a tenth, %d in the whole", s.name, tenth, n)
+		}
+	}
+	s := e.scratch()
+	defer e.release(s)
+	if cap(s.stack) > keepBytes/4 || cap(s.dead) > keepBytes/8 || cap(s.text) > keepBytes {
+		t.Errorf("a scratch kept %d tokens, %d words, %d bytes", cap(s.stack), cap(s.dead), cap(s.text))
+	}
+}
+
 func TestCountIsSafeForConcurrentUse(t *testing.T) {
 	texts := corpus(t, 8<<10)
 	e := O200K()

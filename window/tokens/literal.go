@@ -141,6 +141,9 @@ func (w *stream) settle() {
 		return
 	}
 	end := boundary(text)
+	if end == 0 && len(text) > maxPiece {
+		end = len(text) // part of a piece that is not encoded as a whole anyway
+	}
 	if end == 0 {
 		w.tried = len(text)
 		return

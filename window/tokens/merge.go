@@ -9,6 +9,8 @@ const (
 	// apartBits and shorterBits set the sizes of the caches of what was found out about
 	// tokens: 4,096 and 1,024 entries of 8 bytes.
 	apartBits, shorterBits = 12, 10
+	// maxPiece is the longest piece that is encoded as a whole, in bytes.
+	maxPiece = 4 << 20
 	// keepBytes is how much of each buffer of a scratch outlives its use.
 	keepBytes = 1 << 18
 )
