@@ -10,6 +10,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"github.com/plimsoll/plimsoll/window/tokens"
 	"github.com/plimsoll/plimsoll/window/wire"
 )
 
@@ -69,6 +70,9 @@ func tokensOf(class byte, run int) int {
 	}
 	return 0
 }
+
+// O200K counts exactly as OpenAI's models do.
+func O200K(text string) int { return tokens.O200K().Count([]byte(text)) }
 
 // Claude makes a tokenizer whose counts stand to base as Anthropic's published counts
 // stand to o200k: the factor depends on what the text is, from 0.82 for hexdumps to 1.57

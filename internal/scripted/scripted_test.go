@@ -509,6 +509,9 @@ func TestTokenizers(t *testing.T) {
 			t.Errorf("%.20q: %d, want %d", text, got, want)
 		}
 	}
+	if n := O200K("hello world"); n != 2 {
+		t.Errorf("hello world is %d tokens of o200k, want 2", n)
+	}
 	if n := Simple(strings.Repeat("The quick brown fox jumps over it. ", 100)); n < 700 || n > 1200 {
 		t.Errorf("3500 characters of English are %d tokens", n)
 	}

@@ -16,6 +16,7 @@ import (
 	"net/http"
 	"os"
 	"os/signal"
+	"slices"
 	"strings"
 	"syscall"
 
@@ -39,7 +40,7 @@ func run() error {
 	end := flag.String("end", "The task is done.", "what the model says in the end")
 	record := flag.String("record", "", "directory for the requests")
 	ready := flag.String("ready-file", "", "file for the base URL")
-	claude := flag.Bool("claude", false, "count with content-dependent factors")
+	tokenizer := flag.String("tokenizer", "simple", "simple, o200k, or claude: o200k with factors that depend on the content")
 	think := flag.Bool("think", false, "think ahead of every answer, and refuse thinking that comes back changed")
 	lenient := flag.Bool("lenient", false, "accept orphaned calls and results")
 	flag.Parse()
@@ -47,6 +48,9 @@ func run() error {
 	f, err := scripted.ParseFault(*fault)
 	if err != nil {
 		return err
+	}
+	if *form != "" && !slices.Contains(scripted.Forms(), *form) {
+		return fmt.Errorf("no form %q; there are %s", *form, strings.Join(scripted.Forms(), ", "))
 	}
 	var commands []string
 	for i := range *turns {
@@ -60,8 +64,14 @@ func run() error {
 		Window: *window, Form: *form, Lenient: *lenient, Script: script, CheckSignatures: *think,
 		Fault: func(*scripted.Request) scripted.Fault { return f },
 	}
-	if *claude {
-		o.Tokenizer = scripted.Claude(scripted.Simple)
+	switch *tokenizer {
+	case "simple":
+	case "o200k":
+		o.Tokenizer = scripted.O200K
+	case "claude":
+		o.Tokenizer = scripted.Claude(scripted.O200K)
+	default:
+		return fmt.Errorf("no tokenizer %q", *tokenizer)
 	}
 	p := scripted.New(o)
 	l, err := net.Listen("tcp", *listen)
