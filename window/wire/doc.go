@@ -27,10 +27,12 @@
 //
 // # What to expect
 //
-// Parse is one pass without recursion and allocates only slices that grow; a 300 KB body
-// takes a fraction of a millisecond. It checks what it looks at, and of everything else
-// only that strings end and brackets match. Keys with escapes are decoded before they are
-// compared. Images and files are measured, never decoded.
+// Parse is linear, does not recurse with the nesting of the body, and allocates only
+// slices that grow; a 300 KB body takes about 0.2 ms. It checks what it looks at, and of
+// everything else only that strings end and brackets match. Keys with escapes are decoded
+// before they are compared. Bytes that are no UTF-8 stay. A null is as good as absent.
+// Images and files are measured, never decoded. Every view is bounded ([MaxMessages],
+// [MaxParts], [MaxTexts], [MaxDepth]); a request beyond is a [SyntaxError].
 //
 // # Concurrency
 //
@@ -39,6 +41,8 @@
 //
 // # How it is tested
 //
-// Tables of bodies as the real clients send them; fuzz targets that hold every span, edit
-// and chunking against encoding/json.
+// Tables of bodies, requests recorded from the real clients (testdata/recorded), random
+// edits of histories, and fuzz targets that hold every span, edit and chunking against
+// encoding/json. What is made here is held against [Validate], which shares no code with
+// the view.
 package wire

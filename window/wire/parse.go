@@ -10,9 +10,9 @@ const (
 	MaxTexts    = 1 << 18
 )
 
-// Parse reads a request body. It is one pass without recursion, allocates only slices
-// that grow with the number of messages and parts, and leaves the body as it is. The
-// Request keeps body; nobody may change it any more.
+// Parse reads a request body. It is linear, does not recurse with the body's nesting,
+// allocates only slices that grow with the number of messages and parts, and leaves the
+// body as it is. The Request keeps body; nobody may change it any more.
 //
 // A [*SyntaxError] means that the body is no JSON, has bytes behind its end, has a shape
 // no request has, or says a thing twice (two clients of one body may then read different
