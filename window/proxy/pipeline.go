@@ -25,8 +25,8 @@ func (t *turn) prepare() error {
 		t.p.passed(t.rt, "aside", t.received.Aside.String())
 	}
 	client := t.received
-	if enforce && !t.p.o.NoRepair {
-		client = t.repair()
+	if t.p.o.Mode == Enforce && !t.p.o.NoRepair {
+		client = t.repair() // it knows for itself when to stand aside
 	}
 	if err := t.replay(client, enforce); err != nil {
 		return err

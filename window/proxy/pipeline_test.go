@@ -89,18 +89,19 @@ func TestRecordedRequestsAreUntouched(t *testing.T) {
 				case strings.Contains(path, "Content"):
 					prefix = "/gemini"
 				}
-				request := "POST " + prefix + path + " HTTP/1.1\r\nHost: " + strings.TrimPrefix(root, "http://") + "\r\nConnection: close\r\n"
+				var request strings.Builder
+				request.WriteString("POST " + prefix + path + " HTTP/1.1\r\nHost: " + strings.TrimPrefix(root, "http://") + "\r\nConnection: close\r\n")
 				want := []string{"host: " + strings.TrimPrefix(upstream, "http://"), fmt.Sprintf("content-length: %d", len(sent))}
 				if packing != "" {
 					headers = append(headers, "Content-Encoding: "+packing)
 				}
 				for _, h := range headers {
-					request += h + "\r\n"
+					request.WriteString(h + "\r\n")
 					key, value, _ := strings.Cut(h, ":")
 					want = append(want, strings.ToLower(key)+":"+value)
 				}
 				before := len(events[journal.WindowRequest](j))
-				answer := exchange(t, root, fmt.Sprintf("%sContent-Length: %d\r\n\r\n%s", request, len(sent), sent))
+				answer := exchange(t, root, fmt.Sprintf("%sContent-Length: %d\r\n\r\n%s", request.String(), len(sent), sent))
 				first, got, text := head(received(t, requests, answer))
 				if wantLine := "POST " + path + " HTTP/1.1"; first != wantLine && first != strings.Replace(wantLine, "POST /responses", "POST /v1/responses", 1) {
 					t.Errorf("the request line is %q, want %q", first, wantLine)

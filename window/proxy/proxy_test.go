@@ -157,14 +157,15 @@ func TestRequestBytesAreUntouched(t *testing.T) {
 		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			request := c.line + "\r\nHost: " + host + "\r\nConnection: close\r\n"
+			var request strings.Builder
+			request.WriteString(c.line + "\r\nHost: " + host + "\r\nConnection: close\r\n")
 			for _, h := range c.headers {
-				request += h + "\r\n"
+				request.WriteString(h + "\r\n")
 			}
 			if c.body != "" {
-				request += fmt.Sprintf("Content-Length: %d\r\n", len(c.body))
+				request.WriteString(fmt.Sprintf("Content-Length: %d\r\n", len(c.body)))
 			}
-			first, headers, body := head(received(t, requests, exchange(t, root, request+"\r\n"+c.body)))
+			first, headers, body := head(received(t, requests, exchange(t, root, request.String()+"\r\n"+c.body)))
 			if first != c.wantLine {
 				t.Errorf("the request line is %q, want %q", first, c.wantLine)
 			}

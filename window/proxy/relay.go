@@ -135,17 +135,21 @@ func endRelay(e ending) {
 // An idleReader closes the body when one read takes longer than the limit. The time that
 // writing takes does not count: that is the client's.
 type idleReader struct {
-	body  io.ReadCloser
+	body  io.Reader
 	limit time.Duration
 	timer *time.Timer
 	fired chan struct{}
 }
 
 func newIdleReader(body io.ReadCloser, limit time.Duration) *idleReader {
+	connection := body
+	if held, ok := body.(*heldReads); ok {
+		connection = held.ReadCloser // held's own Close is for the one who reads it
+	}
 	r := &idleReader{body: body, limit: limit, fired: make(chan struct{})}
 	r.timer = time.AfterFunc(limit, func() {
 		close(r.fired)
-		_ = body.Close()
+		_ = connection.Close()
 	})
 	r.timer.Stop()
 	return r

@@ -133,7 +133,6 @@ func (t *turn) compact(goal compact.Goal, reason string) error {
 	if !res.Changed() || len(res.Request.Body) >= len(t.request.Body) {
 		return errNoGain
 	}
-	before := t.content
 	view := t.view
 	t.result = &res
 	c := compact.Checkpoint(view, &res, t.chain)
@@ -146,7 +145,6 @@ func (t *turn) compact(goal compact.Goal, reason string) error {
 		return err
 	}
 	if t.result == nil { // taken back
-		t.content = before
 		return errNoGain
 	}
 	t.actions = append(t.actions, "compacted:"+strings.Join(res.Rungs, "+"))
@@ -256,11 +254,11 @@ var budgetName = []byte(`"budget_tokens"`)
 // exceed; 0 when there is none. It is looked for outside the messages.
 func thinkingBudget(r *wire.Request) int {
 	for _, part := range [][]byte{r.Body[:r.List.Start], r.Body[r.List.End:]} {
-		i := bytes.Index(part, budgetName)
-		if i < 0 {
+		_, after, ok := bytes.Cut(part, budgetName)
+		if !ok {
 			continue
 		}
-		rest := bytes.TrimLeft(part[i+len(budgetName):], " \t\r\n:")
+		rest := bytes.TrimLeft(after, " \t\r\n:")
 		end := 0
 		for end < len(rest) && end < 9 && rest[end] >= '0' && rest[end] <= '9' {
 			end++
