@@ -54,18 +54,24 @@ func (a *App) existing() (*checkpoint.Store, error) {
 	return checkpoint.Open(checkpoint.Options{Dir: dir, MaxBytes: int64(settings.Window.StoreMax), MaxAge: settings.Window.StoreAge})
 }
 
+// CutEntry says what was cut from a conversation at one time, CutText has the text too.
+type (
+	CutEntry = checkpoint.Entry
+	CutText  = checkpoint.Cut
+)
+
 // Cuts lists what was cut from conversations, the newest first: all, or those whose entry or
 // conversation has an ID that begins with of.
-func (a *App) Cuts(of string) ([]checkpoint.Entry, error) {
+func (a *App) Cuts(of string) ([]CutEntry, error) {
 	store, err := a.existing()
 	if err != nil || store == nil {
-		return []checkpoint.Entry{}, err
+		return []CutEntry{}, err
 	}
 	all, err := store.List()
 	if err != nil {
 		return nil, err
 	}
-	found := []checkpoint.Entry{}
+	found := []CutEntry{}
 	for _, e := range all {
 		if strings.HasPrefix(e.ID, of) || strings.HasPrefix(e.Conversation, of) {
 			found = append(found, e)
@@ -78,10 +84,10 @@ func (a *App) Cuts(of string) ([]checkpoint.Entry, error) {
 }
 
 // Cut is one entry of [App.Cuts] with the text that was cut.
-func (a *App) Cut(id string) (checkpoint.Cut, error) {
+func (a *App) Cut(id string) (CutText, error) {
 	store, err := a.existing()
 	if err != nil {
-		return checkpoint.Cut{}, err
+		return CutText{}, err
 	}
 	return store.Read(id)
 }

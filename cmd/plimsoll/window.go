@@ -10,7 +10,6 @@ import (
 
 	"github.com/plimsoll/plimsoll/app"
 	"github.com/plimsoll/plimsoll/limit"
-	"github.com/plimsoll/plimsoll/window/compact/checkpoint"
 )
 
 func newWindowCommand(open opener) *cobra.Command {
@@ -69,7 +68,7 @@ func newWindowShowCommand(open opener) *cobra.Command {
 	return cmd
 }
 
-func printCuts(out io.Writer, entries []checkpoint.Entry) error {
+func printCuts(out io.Writer, entries []app.CutEntry) error {
 	if len(entries) == 0 {
 		_, err := fmt.Fprintln(out, "nothing was cut from any conversation")
 		return err
@@ -91,7 +90,7 @@ func printCut(cmd *cobra.Command, a *app.App, id string, asJSON bool) error {
 	out := cmd.OutOrStdout()
 	if asJSON {
 		return printJSON(out, struct {
-			checkpoint.Entry
+			app.CutEntry
 			Text string `json:"text"`
 		}{cut.Entry, string(cut.Text)})
 	}
