@@ -91,18 +91,25 @@ type Input struct {
 	Known int
 }
 
-// silent is the share of our lowest estimate under which a report is not believed: servers
-// that cut silently what is too long report what was left, and some report nothing but
-// what was not in their cache.
+// silent is the share of our lowest estimate under which a report does not speak of what
+// was sent: servers that cut silently what is too long (Ollama does) report what was left.
 const silent = 0.5
 
+// honest tells that a family's providers never cut silently. A small number is then true:
+// Anthropic clears old results itself when a request asks for it (clear_* edits).
+func (f Family) honest() bool {
+	return f == FamilyClaude || f == FamilyClaude47 || f == FamilyGemini
+}
+
 // Report notes that the provider counted input tokens (cache reads and writes included)
-// for exactly the request that t is of. It returns false when the number is not believed:
-// then the provider did not read what was sent, and nothing is learned from it.
+// for exactly the request that t is of. It returns false when the number is not believed,
+// because it is far below any count of ours and the provider may be one that cuts silently:
+// then nothing is learned from it.
 func (u *Usage) Report(scope string, t Tally, input int) bool {
 	u.mu.Lock()
 	defer u.mu.Unlock()
-	if input <= 0 || float64(input) < silent*float64(t.Total.Low) {
+	plausible := float64(input) >= silent*float64(t.Total.Low)
+	if input <= 0 || !plausible && !t.Family.honest() {
 		u.stats.Ignored++
 		return false
 	}
@@ -114,12 +121,14 @@ func (u *Usage) Report(scope string, t Tally, input int) bool {
 		u.scopes.put(id, c)
 	}
 	expected, through, from := u.input(id, &t)
-	c.note(expected, input)
+	if plausible {
+		c.note(expected, input)
+	}
 	if input > expected.High {
 		u.stats.Above++
 	}
 	if n := len(t.Chain); n > 0 {
-		if through < n {
+		if through < n && plausible {
 			// Clients change a line of their head every turn. When it changed more, two
 			// things did, and nothing can be learned from the sum.
 			moved := 0
@@ -178,8 +187,8 @@ func change(from, to Estimate) Estimate {
 
 // Input returns what is expected for a request before it is sent: the provider's own
 // number for the longest known prefix and an estimate of the tail, whose factors follow
-// what this provider reported for tails of the same class; without a known prefix, an
-// estimate of all. See [Estimate.Over] for what to hold against which line.
+// what this provider reported for tails of the same class; without a known prefix (a
+// new conversation, or one that was made shorter), such an estimate of all. See [Estimate.Over] for what to hold against which line.
 func (u *Usage) Input(scope string, t Tally) Input {
 	u.mu.Lock()
 	defer u.mu.Unlock()
@@ -197,7 +206,7 @@ func (u *Usage) Input(scope string, t Tally) Input {
 func (u *Usage) input(id uint64, t *Tally) (Estimate, int, prefix) {
 	through, sum, p, ok := u.known(id, t)
 	if !ok {
-		return t.Total, 0, p
+		sum = t.Head.Plus(t.Extra)
 	}
 	c, _ := u.scopes.get(id)
 	for i := through; i < len(t.Messages); i++ {

@@ -166,6 +166,7 @@ func TestAChangedHeadKeepsThePrefix(t *testing.T) {
 func TestReportsThatCannotBeAreIgnored(t *testing.T) {
 	c, u := NewCounter(Options{}), NewUsage(UsageOptions{})
 	long := known(t, c, "sys", strings.Repeat("many words here ", 2000))
+	long.Family = FamilyLlama
 	for _, n := range []int{0, -5, 2048} { // a server that cut silently at 2,048
 		if u.Report("s", long, n) {
 			t.Errorf("a report of %d for %+v was believed", n, long.Total)
@@ -173,6 +174,14 @@ func TestReportsThatCannotBeAreIgnored(t *testing.T) {
 	}
 	if _, _, ok := u.Known("s", long); ok || u.Stats().Ignored != 3 {
 		t.Errorf("%+v", u.Stats())
+	}
+	// Anthropic does not cut silently: it cleared old results, as it was asked to.
+	long.Family = FamilyClaude
+	if !u.Report("s", long, 2048) {
+		t.Error("Anthropic's number was not believed")
+	}
+	if _, e, _ := u.Known("s", long); e != Exactly(2048) {
+		t.Errorf("known is %+v", e)
 	}
 }
 
@@ -260,5 +269,31 @@ func TestCalibrationSurvivesAHeadThatChangesALittle(t *testing.T) {
 	}
 	if mean, n := u.Error("s", "claude-sonnet-4-5", FamilyClaude); n != 8 || mean <= 0 || mean > 0.2 {
 		t.Errorf("an error of %v over %d reports", mean, n)
+	}
+}
+
+// After a compaction the conversation is another one, but the provider is the same.
+func TestAShortenedConversationKeepsTheCalibration(t *testing.T) {
+	rng := rand.New(rand.NewPCG(6, 6))
+	c, u := NewCounter(Options{}), NewUsage(UsageOptions{})
+	count := func(said []string) (n int) {
+		for _, text := range said {
+			n += int(float64(O200K().Count([]byte(text)))*1.05) + 5
+		}
+		return n + 360
+	}
+	var said []string
+	for range 10 {
+		said = append(said, texts(rng, "english", 3000))
+		u.Report("s", known(t, c, "sys", said...), count(said))
+	}
+	short := append([]string{"what was said before, in short"}, said[6:]...)
+	tally := known(t, c, "sys", short...)
+	in, truth := u.Input("s", tally), count(short)
+	if in.Known != 0 || in.Counted != CountedEstimate || truth < in.Low || truth > in.High {
+		t.Errorf("the provider counts %d, expected was %+v", truth, in)
+	}
+	if a, b := tally.Total.High-tally.Total.Low, in.High-in.Low; b >= a*3/4 {
+		t.Errorf("without the provider's reports the band is %d wide, with them %d", a, b)
 	}
 }
