@@ -88,8 +88,12 @@ func choose(all []line, room int, verbatim string) choice {
 			user -= take(i, user)
 		}
 	}
-	for _, i := range order {
-		take(i, left-also)
+	for _, user := range []bool{false, true} {
+		for _, i := range order {
+			if (all[i].section == sectionUser) == user {
+				take(i, left-also)
+			}
+		}
 	}
 	for i, yes := range taken {
 		if yes {

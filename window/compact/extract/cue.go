@@ -59,3 +59,19 @@ func cues(text string, ask cue, scratch []byte) (found cue) {
 	}
 	return found
 }
+
+// narrations begin sentences with which agents announce their next call.
+var narrations = []string{
+	"let me ", "let's ", "now i", "now let", "i will ", "i'll ", "i'm going to", "i am going to", "i need to ", "next, i", "next i", "first, i", "first, let",
+	"understood", "okay", "ok,", "great", "perfect", "sure", "good", "i look", "i see", "looking at", "checking ", "then i",
+}
+
+func narrates(text string) bool {
+	start := strings.ToLower(text[:min(len(text), 24)])
+	for _, n := range narrations {
+		if strings.HasPrefix(start, n) {
+			return true
+		}
+	}
+	return false
+}

@@ -26,10 +26,17 @@ const (
 	longLine = 320
 	// piece is about how long its parts are, in bytes: an identifier and what it belongs to.
 	piece = 180
+	// longSentence is where an agent's line is taken apart into sentences: announcements and
+	// findings stand side by side.
+	longSentence = 110
 	// pasted is how much of one user message counts as the user's own words, in bytes; what
 	// follows (a log, a file) is weighed as a tool's output is.
 	pasted = 4096
 )
+
+// arguments makes lines of the JSON text of a call: one for each member, and those of its
+// texts.
+var arguments = strings.NewReplacer(`\\`, `\`, `\n`, "\n", `\t`, "\t", `\"`, `"`, `","`, "\n", `":"`, ": ", `,"`, "\n", `":`, ": ")
 
 // lines takes the turns apart. Only the newest scan bytes are read.
 func lines(turns []Turn, scan int) []line {
@@ -52,14 +59,17 @@ func lines(turns []Turn, scan int) []line {
 		case User:
 			text = Own(text)
 		case Call:
-			// Arguments are JSON text: their line ends and quotes are escaped.
-			text = strings.ReplaceAll(strings.ReplaceAll(text, `\n`, "\n"), `\"`, `"`)
+			text = strings.Trim(arguments.Replace(text), `{"}`)
 		case Prior:
 			found = priorLines(found, text, int32(i))
 			continue
 		}
 		start := len(found)
-		for at, part := range pieces(text) {
+		longest := longLine
+		if t.Kind == Assistant {
+			longest = longSentence
+		}
+		for at, part := range pieces(text, longest) {
 			l := line{text: part, turn: int32(i), kind: t.Kind, first: len(found) == start}
 			if t.Kind == User && at > pasted {
 				l.kind = Result
@@ -76,9 +86,9 @@ func lines(turns []Turn, scan int) []line {
 	return found
 }
 
-// pieces yields the lines of text that hold something, each with its offset; long ones in
-// parts that end where something ends.
-func pieces(text string) iter.Seq2[int, string] {
+// pieces yields the lines of text that hold something, each with its offset; those over longest
+// bytes in parts that end where something ends.
+func pieces(text string, longest int) iter.Seq2[int, string] {
 	return func(yield func(int, string) bool) {
 		for at := 0; at < len(text); {
 			end := strings.IndexByte(text[at:], '\n')
@@ -89,6 +99,11 @@ func pieces(text string) iter.Seq2[int, string] {
 			rest := text[at : at+end]
 			for len(rest) > 0 {
 				n := len(rest)
+				if n > longest {
+					if n = sentence(rest); n == 0 || n > longLine {
+						n = len(rest)
+					}
+				}
 				if n > longLine {
 					n = breakAt(rest)
 				}
@@ -101,6 +116,16 @@ func pieces(text string) iter.Seq2[int, string] {
 			at = next
 		}
 	}
+}
+
+// sentence is where the first sentence of text ends, 0 when it has no end within longLine.
+func sentence(text string) int {
+	for i := 20; i < min(len(text)-1, longLine); i++ {
+		if c := text[i]; (c == '.' || c == '!' || c == '?' || c == ';') && text[i+1] == ' ' {
+			return i + 1
+		}
+	}
+	return 0
 }
 
 // breakAt is where to end the first part of a long line: after a separator near piece, else

@@ -62,7 +62,7 @@ func priorLines(found []line, text string, turn int32) []line {
 		if strings.HasPrefix(row, "> ") {
 			l.section = sectionUser
 		}
-		for _, part := range pieces(rest) {
+		for _, part := range pieces(rest, longLine) {
 			l.text = part
 			found = append(found, l)
 		}

@@ -17,6 +17,9 @@ const (
 	tokenCap = 12.0
 	// lonely is for a tool's line that is one word: a number without what it counts.
 	lonely = 0.3
+	// narrated is for an agent's words about what it is about to do: the call that follows
+	// says it better.
+	narrated = 0.3
 )
 
 // weigh scores every line, and puts it into a section.
@@ -102,10 +105,11 @@ func (l *line) weight(alike int32, occurs map[uint64]int32, spoken map[uint64]bo
 		score *= lonely
 	}
 	switch l.kind {
-	case Result, Call:
+	case Result, Call, Assistant:
 		score /= math.Sqrt(float64(alike))
-	case Assistant:
-		score /= math.Sqrt(math.Sqrt(float64(alike)))
+	}
+	if l.kind == Assistant && is&^cueNext == 0 && narrates(l.text) {
+		score *= narrated
 	}
 	return score
 }
