@@ -22,7 +22,8 @@ type talk struct {
 	size    int // bytes of one tool result
 	output  int // requested
 	stream  bool
-	marks   bool // Messages: the last message carries the cache mark
+	marks   bool                  // Messages: the last message carries the cache mark
+	text    func(turn int) string // what a tool says; nil is prose of size
 }
 
 var everyDialect = []wire.Dialect{wire.Chat, wire.Responses, wire.Messages, wire.Gemini}
@@ -54,6 +55,9 @@ func (k talk) path() string {
 }
 
 func (k talk) result(turn int) string {
+	if k.text != nil {
+		return k.text(turn)
+	}
 	var b strings.Builder
 	for i := 0; b.Len() < k.size; i++ {
 		fmt.Fprintf(&b, "line %d of turn %d: the compiler says that package number %d needs attention soon\n", i, turn, (turn*31+i)%977)
