@@ -28,7 +28,7 @@
 //   - Messages: results come first, all in one message; the first message is the user's.
 //     Gemini: as many responses as calls, in one content; calls follow a user's content.
 //
-// The open last turn is left alone: when the last message is the model's, calls in it that
+// The open last turn is left alone, ids and all: when the last message is the model's, calls in it that
 // nothing answers are the client's business. Thinking blocks are never touched. Words of
 // users, words of the model and real results are all still there, apart from results that
 // belong to no call; [Action.Bytes] says how large those were.

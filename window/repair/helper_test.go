@@ -141,14 +141,18 @@ func valid(t testing.TB, d wire.Dialect, r *wire.Request, from []byte) {
 	if len(closed.Messages) == 0 {
 		return
 	}
-	err := wire.Validate(d, closed.Body)
-	// Words of the user amid the calls begin a new turn, which has no thoughts of its own:
-	// that is nothing that can be put right, and it is judged last.
-	if invalid, ok := errors.AsType[*wire.Invalid](err); ok && invalid.Rule == wire.RuleThinkingFirst {
-		return
+	// A cut may have taken the thoughts that the running turn began with. That is nothing that
+	// pairing can put right.
+	thoughtless := func(err error) bool {
+		invalid, ok := errors.AsType[*wire.Invalid](err)
+		return ok && invalid.Rule == wire.RuleThinkingFirst // it is judged last
 	}
-	if err != nil {
+	if err := wire.Validate(d, closed.Body); err != nil && !thoughtless(err) {
 		t.Errorf("%v\nafter  %s\nbefore %s", err, r.Body, from)
+	}
+	// What the gateway asks before it sends an edited body.
+	if err := wire.ValidateEdit(d, from, r.Body); err != nil && !thoughtless(err) {
+		t.Errorf("the edit broke %v\nafter  %s\nbefore %s", err, r.Body, from)
 	}
 }
 

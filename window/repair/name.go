@@ -28,11 +28,11 @@ func (p *pairing) name(o Options) {
 	taken := map[string]int{}   // id → the call that has it for longest
 	for k := range p.calls {
 		c := &p.calls[k]
-		if c.id == "" {
-			continue // nothing to rename: shape is not pairing
+		if c.id == "" || c.group == p.open {
+			continue // shape is not pairing, and the open turn is left alone
 		}
 		if old, ok := taken[c.id]; ok && p.clash(&p.calls[old], c) {
-			if c.result == none && c.group != p.open && p.calls[old].group == c.group && p.same(&p.calls[old], c) {
+			if c.result == none && p.calls[old].group == c.group && p.same(&p.calls[old], c) {
 				c.drop = true
 				p.did(Duplicate, c.msg, c.id, p.partOf(c).Span.Len())
 				continue
