@@ -16,6 +16,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/plimsoll/plimsoll/journal"
+	"github.com/plimsoll/plimsoll/window/compact/checkpoint"
 	"github.com/plimsoll/plimsoll/window/proxy"
 )
 
@@ -61,14 +62,28 @@ func proxyChild(role string, args []string) error {
 	go func() { _ = http.Serve(ln, http.HandlerFunc(tellCost)) }()
 	fmt.Println(serve, "http://"+ln.Addr().String())
 	_, _ = io.Copy(io.Discard, os.Stdin)
+	benchCleanup()
 	return nil
 }
+
+// benchCleanup removes what a role has left on the disk.
+var benchCleanup = func() {}
 
 // benchRole starts to serve and returns the base URL of a client.
 func benchRole(role string, args []string) (string, error) {
 	if role == "child-plimsoll" {
 		upstreams := []proxy.Upstream{{Name: "openai", URL: args[0] + "/v1"}}
-		p, err := proxy.New(proxy.Options{Upstreams: upstreams, Journal: journal.New(journal.Options{})})
+		dir, err := os.MkdirTemp("", "plimsoll-bench-")
+		if err != nil {
+			return "", err
+		}
+		benchCleanup = func() { _ = os.RemoveAll(dir) }
+		j := journal.New(journal.Options{})
+		store, err := checkpoint.Open(checkpoint.Options{Dir: dir, Journal: j})
+		if err != nil {
+			return "", err
+		}
+		p, err := proxy.New(proxy.Options{Upstreams: upstreams, Journal: j, Store: store})
 		if err != nil {
 			return "", err
 		}
