@@ -1,0 +1,89 @@
+//go:build linux
+
+package e2e
+
+import (
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/plimsoll/plimsoll/internal/scripted"
+)
+
+// A tool that knows nothing of a base URL sends the same through Plimsoll as without it:
+// the same tools, about the same size. A proxy that answers for the provider's own host
+// sees both.
+//
+// Only on Linux: elsewhere a program's own certificates are not taken from a variable.
+func TestWindowFirstRequest(t *testing.T) {
+	var table strings.Builder
+	fmt.Fprintf(&table, "%-9s %6s %12s %12s\n", "tool", "tools", "bytes alone", "plimsoll")
+	for _, a := range agents {
+		t.Run(a.name, func(t *testing.T) {
+			var first [2]*scripted.Recorded
+			for i := range first {
+				w := newWorld(t)
+				p := scripted.New(scripted.Options{Script: scripted.Shells("The task is finished.", "pwd"), Key: key})
+				h := playHosts(t, a.host, p)
+				e := errand{proxy: h.url, env: h.environ(), prompt: "Say where you are.", report: filepath.Join(w.state, "report.json")}
+				if i == 1 {
+					e.flags = []string{}
+				}
+				got := a.start(t, w, e)
+				if got.status != 0 || !strings.Contains(got.stdout, "The task is finished.") {
+					t.Fatalf("status %d\nstdout: %s\nstderr: %s", got.status, clip(got.stdout), clip(got.stderr))
+				}
+				if i == 1 {
+					if n := readReport(t, e.report).Window.Requests; n < 2 {
+						t.Fatalf("%d requests went through the proxy", n)
+					}
+				}
+				for _, r := range p.Requests() {
+					if r.Kind == "model" && !r.Request.Side {
+						first[i] = r
+						break
+					}
+				}
+			}
+			alone, through := first[0], first[1]
+			if a, b := names(alone), names(through); !slices.Equal(a, b) {
+				t.Errorf("tools %q, alone %q", b, a)
+			}
+			if a, b := len(alone.Body), len(through.Body); b > a+a/20 || b < a-a/20 {
+				t.Errorf("%d bytes, alone %d", b, a)
+			}
+			fmt.Fprintf(&table, "%-9s %6d %12d %12d\n", a.name, len(alone.Request.Tools), len(alone.Body), len(through.Body))
+			if a, b := headers(alone), headers(through); !slices.Equal(a, b) {
+				t.Errorf("headers %q, alone %q", b, a)
+			}
+		})
+	}
+	t.Logf("the first request of a task at the provider's own host\n%s", table.String())
+}
+
+func names(r *scripted.Recorded) []string {
+	var out []string
+	for _, tool := range r.Request.Tools {
+		out = append(out, tool.Namespace+"/"+tool.Name)
+	}
+	return out
+}
+
+// headers are the names, and the values that are no identifiers of the run. Connection is
+// between neighbours, and what a tool accepts as encoding depends on whether it speaks TLS.
+func headers(r *scripted.Recorded) []string {
+	var out []string
+	for name, values := range r.Header {
+		switch name {
+		case "Connection", "Accept-Encoding":
+		case "Authorization", "X-Api-Key", "X-Goog-Api-Key", "Anthropic-Beta", "Content-Type", "User-Agent":
+			out = append(out, name+": "+strings.Join(values, ", "))
+		default:
+			out = append(out, name)
+		}
+	}
+	slices.Sort(out)
+	return out
+}
