@@ -6,9 +6,11 @@ import (
 	"flag"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"time"
 
+	"github.com/plimsoll/plimsoll/internal/histories"
 	"github.com/plimsoll/plimsoll/window/compact"
 	"github.com/plimsoll/plimsoll/window/compact/extract"
 	"github.com/plimsoll/plimsoll/window/tokens"
@@ -201,6 +203,73 @@ func plainly(r *wire.Request, measure compact.Measure, budget int) (*wire.Reques
 	return d.Build()
 }
 
+// o200k measures with a tokenizer, so that budgets mean what they say.
+func o200k() compact.Measure {
+	encoding := tokens.O200K()
+	return func(r *wire.Request) (s compact.Sizes) {
+		s.Messages = make([]int, len(r.Messages))
+		for i, m := range r.Messages {
+			s.Messages[i] = encoding.Count(r.Raw(m.Span)) + 1
+			s.Total += s.Messages[i]
+		}
+		return s
+	}
+}
+
+// compare reports what survived in got, made from r, beside plain dropping at the same tokens.
+func compare(o *Out, name string, r, got *wire.Request, facts []fact, measure compact.Measure, took time.Duration) error {
+	budget := measure(got).Total
+	plain, err := plainly(r, measure, budget)
+	if err != nil {
+		return err
+	}
+	kinds, kept := survivors(got, facts)
+	plainKinds, plainKept := survivors(plain, facts)
+	o.Add(Row{Case: name, Metric: "facts of 200", Value: float64(kept), Unit: "facts", Baseline: "plain dropping", BaselineValue: float64(plainKept)})
+	for k, kind := range factKinds {
+		o.Add(Row{Case: name, Metric: kind + "s of 50", Value: float64(kinds[k]), Unit: "facts", Baseline: "plain dropping", BaselineValue: float64(plainKinds[k])})
+	}
+	o.Add(Row{Case: name, Metric: "tokens", Value: float64(budget), Unit: "tokens", Baseline: "plain dropping", BaselineValue: float64(measure(plain).Total)})
+	o.Add(Row{Case: name, Metric: "time", Value: float64(took.Milliseconds()), Unit: "ms"})
+	return nil
+}
+
+// otherSessions does the same with sessions that the tests of the window plane use, of other contents
+// and in another dialect: the weights were not set on them.
+func otherSessions(ctx context.Context, o *Out, seed uint64, turns int, measure compact.Measure) error {
+	o.Note("The sessions by content are those of the tests, which the weights were not set on.")
+	for _, content := range []histories.Content{histories.English, histories.JSON, histories.Hexdump, histories.Mixed} {
+		s := histories.NewSession(histories.SessionOptions{
+			Dialect: wire.Messages, Seed: seed, Content: content, ResultBytes: 3000, Facts: factCount, Turns: turns, Thinking: true,
+		})
+		r, err := wire.Parse(wire.Messages, s.Request(turns))
+		if err != nil {
+			return err
+		}
+		var facts []fact
+		for _, f := range s.Facts() {
+			facts = append(facts, fact{kind: slices.Index(factKinds[:], f.Kind), key: f.Text})
+		}
+		for _, percent := range []int{40, 15, 5} {
+			v, err := compact.Replay(r, nil)
+			if err != nil {
+				return err
+			}
+			target := measure(r).Total * percent / 100
+			start := time.Now()
+			res, err := compact.New(compact.Options{}).Compact(ctx, v, measure, compact.Goal{Target: target, Limit: 2 * target})
+			if err != nil {
+				return err
+			}
+			name := fmt.Sprintf("%s to %d %%: %s", content, percent, strings.Join(res.Rungs, "+"))
+			if err := compare(o, name, r, res.Request, facts, measure, time.Since(start)); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
 func benchFacts(ctx context.Context, o *Out, args []string) error {
 	flags := flag.NewFlagSet("facts", flag.ContinueOnError)
 	seed := flags.Uint64("seed", 1, "of the synthetic session")
@@ -214,33 +283,12 @@ func benchFacts(ctx context.Context, o *Out, args []string) error {
 	if err != nil {
 		return err
 	}
-	encoding := tokens.O200K()
-	measure := func(r *wire.Request) (s compact.Sizes) {
-		s.Messages = make([]int, len(r.Messages))
-		for i, m := range r.Messages {
-			s.Messages[i] = encoding.Count(r.Raw(m.Span)) + 1
-			s.Total += s.Messages[i]
-		}
-		return s
-	}
+	measure := o200k()
 	all := measure(r).Total
 	o.Note("%d facts in %d messages, %d bytes, %d tokens (o200k); seed %d; a fact survives when its text is still in the request.", len(facts), len(r.Messages), len(body), all, *seed)
 	o.Note("The baseline drops the oldest units and keeps the task, at the tokens the rung came to. A model's summary is not measured: it depends on the model.")
 	row := func(name string, took time.Duration, got *wire.Request) error {
-		budget := measure(got).Total
-		plain, err := plainly(r, measure, budget)
-		if err != nil {
-			return err
-		}
-		kinds, kept := survivors(got, facts)
-		plainKinds, plainKept := survivors(plain, facts)
-		o.Add(Row{Case: name, Metric: "facts of 200", Value: float64(kept), Unit: "facts", Baseline: "plain dropping", BaselineValue: float64(plainKept)})
-		for k, kind := range factKinds {
-			o.Add(Row{Case: name, Metric: kind + "s of 50", Value: float64(kinds[k]), Unit: "facts", Baseline: "plain dropping", BaselineValue: float64(plainKinds[k])})
-		}
-		o.Add(Row{Case: name, Metric: "tokens", Value: float64(budget), Unit: "tokens", Baseline: "plain dropping", BaselineValue: float64(measure(plain).Total)})
-		o.Add(Row{Case: name, Metric: "time", Value: float64(took.Milliseconds()), Unit: "ms"})
-		return nil
+		return compare(o, name, r, got, facts, measure, took)
 	}
 	for _, c := range []struct {
 		percent int
@@ -286,5 +334,5 @@ func benchFacts(ctx context.Context, o *Out, args []string) error {
 			return err
 		}
 	}
-	return nil
+	return otherSessions(ctx, o, *seed, *turns, measure)
 }

@@ -17,6 +17,7 @@ type line struct {
 	template uint64
 	shape    uint64
 	tokens   []token
+	words    int
 	score    float64
 }
 

@@ -17,6 +17,7 @@ const (
 	weightIdentifier = 3.0
 	weightNumber     = 2.0
 	weightCapital    = 1.0 // a name: "Grafana", "KubeCon"
+	weightShort      = 0.3 // two digits: a day, a byte of a dump
 )
 
 // maxTokens bounds the tokens of one line.
@@ -47,7 +48,8 @@ var class = func() (c [256]byte) {
 }()
 
 // scan fills in the template of a line (a hash of it with every word that has a digit
-// replaced), its shape (a hash of it with every word replaced) and its tokens.
+// replaced), its shape (a hash of it with every word replaced), its tokens, and how many
+// words it has that a person would read.
 func (l *line) scan(buf []token) {
 	text := l.text
 	template, shape := uint64(fnvOffset), uint64(fnvOffset)
@@ -108,6 +110,9 @@ func (l *line) scan(buf []token) {
 		from, to := trim(text, i, end)
 		i = end
 		letters := lower || upper || other
+		if to-from >= 3 && letters && (!digit || slash || dot) {
+			l.words++
+		}
 		var weight float32
 		switch n := to - from; {
 		case n < 2:
@@ -119,9 +124,11 @@ func (l *line) scan(buf []token) {
 			weight = weightIdentifier
 		case inner && letters && n >= 6:
 			weight = weightIdentifier / 2 // a word with a dash, or key:value
-		case digit && n >= 2:
+		case digit && n >= 3:
 			weight = weightNumber
-		case upper && n >= 3:
+		case digit:
+			weight = weightShort
+		case upper && n >= 3 && !starts(text, from):
 			weight = weightCapital
 		}
 		if weight > 0 && len(l.tokens) < maxTokens {
@@ -135,6 +142,14 @@ func (l *line) scan(buf []token) {
 		}
 	}
 	l.template, l.shape = template, shape
+}
+
+// starts tells whether the word at i begins a sentence, where a capital says nothing.
+func starts(text string, i int) bool {
+	for i > 0 && text[i-1] == ' ' {
+		i--
+	}
+	return i == 0 || text[i-1] == '.' || text[i-1] == '!' || text[i-1] == '?' || text[i-1] == '"'
 }
 
 // trim takes punctuation off both ends of the word text[from:to].

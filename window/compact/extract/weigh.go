@@ -15,8 +15,8 @@ const (
 	// tokenCap bounds what the tokens of one line add: a line of forty identifiers is a
 	// listing.
 	tokenCap = 12.0
-	// lonely is for a tool's line that is one word: a number without what it counts.
-	lonely = 0.3
+	// mute is for a tool's line without words: a number without what it counts, a dump.
+	mute = 0.1
 	// narrated is for an agent's words about what it is about to do: the call that follows
 	// says it better.
 	narrated = 0.3
@@ -101,12 +101,16 @@ func (l *line) weight(alike int32, occurs map[uint64]int32, spoken map[uint64]bo
 		words++
 	}
 	score += min(held, tokenCap)
-	if l.kind == Result && len(l.tokens) == 1 && int(l.tokens[0].to-l.tokens[0].from) >= len(l.text)-4 {
-		score *= lonely
+	if l.kind == Result && l.words < 2 {
+		score *= mute
 	}
 	switch l.kind {
-	case Result, Call, Assistant:
-		score /= math.Sqrt(float64(alike))
+	case Result, Call:
+		// A thousand lines of one kind are bulk; fifty of them in a megabyte need not be.
+		score /= math.Sqrt(1 + float64(alike)*float64(alike)/float64(n))
+	case Assistant:
+		// An agent repeats itself in much fewer lines than its tools do.
+		score /= math.Sqrt(math.Sqrt(float64(alike)))
 	}
 	if l.kind == Assistant && is&^cueNext == 0 && narrates(l.text) {
 		score *= narrated
