@@ -18,8 +18,9 @@
 //   - A call without a result gets a short note in place of one, marked as an error where
 //     the dialect has a mark, see [Note]. A call for a computer's screen can't get a text,
 //     and is dropped.
-//   - A second result of a call, and a result of no call, are dropped. A result that comes
-//     before the only call with its id is moved behind it.
+//   - A second result of a call is dropped when it says the same, and else its words go
+//     behind those of the first. A result of no call is dropped. A result that comes before
+//     the only call with its id is moved behind it.
 //   - A second call with an id that may not be used twice gets another id, and so does its
 //     result; an exact copy made at the same time, without a result, is dropped.
 //   - Ids over Options.MaxID characters, and in Messages ids with characters that are not
@@ -28,10 +29,10 @@
 //   - Messages: results come first, all in one message; the first message is the user's.
 //     Gemini: as many responses as calls, in one content; calls follow a user's content.
 //
-// The open last turn is left alone, ids and all: when the last message is the model's, calls in it that
-// nothing answers are the client's business. Thinking blocks are never touched. Words of
-// users, words of the model and real results are all still there, apart from results that
-// belong to no call; [Action.Bytes] says how large those were.
+// The open last turn is left alone, ids and all: when the last message is the model's, calls
+// in it that nothing answers are the client's business. Thinking blocks are never touched.
+// Words of users, words of the model and real results are all still there, apart from results
+// that belong to no call, and second ones with media; [Action.Bytes] says how large those were.
 //
 // # What to expect
 //

@@ -23,8 +23,9 @@ type call struct {
 type result struct {
 	msg, part int
 	call      int // index in calls
-	// second says that its call has another result.
-	second bool
+	// second is the call that it would belong to, had that not got another result.
+	second int
+	added  bool // what it says is in that other result now
 }
 
 // A pairing is which results belong to which calls.
@@ -36,6 +37,8 @@ type pairing struct {
 	open    int
 	asked   map[string]bool // Gemini: ids of calls
 	told    map[string]bool // Gemini: ids of results
+	count   map[string]int  // calls by id
+	joined  map[int]string  // what a result says when those of its doubles that say more are in it
 	run     [2]int          // the calls that were made together, of whom was last asked
 	draft   *wire.Draft
 	actions []Action
@@ -45,7 +48,7 @@ type pairing struct {
 func pair(r *wire.Request) *pairing {
 	p := &pairing{r: r, open: none}
 	byID, byName := index{}, index{}
-	seen := map[string]int{} // calls by id so far
+	seen, newest := map[string]int{}, map[string]int{} // calls by id so far, and the last
 	if r.Dialect == wire.Gemini {
 		p.census()
 	}
@@ -59,13 +62,13 @@ func pair(r *wire.Request) *pairing {
 			part := &m.Parts[j]
 			switch {
 			case part.Kind == wire.Result:
-				p.results = append(p.results, result{msg: i, part: j, call: p.match(part, byID, byName)})
-				res := &p.results[len(p.results)-1]
+				res := result{msg: i, part: j, call: p.match(part, byID, byName), second: none}
 				if res.call != none {
-					p.calls[res.call].result = len(p.results) - 1
-				} else {
-					res.second = seen[part.CallID] > 0 && part.CallID != ""
+					p.calls[res.call].result = len(p.results)
+				} else if k, ok := newest[part.CallID]; ok && part.CallID != "" {
+					res.second = k
 				}
+				p.results = append(p.results, res)
 			case part.Kind == wire.Call && m.Role == wire.RoleAssistant:
 				if fresh {
 					group, fresh = group+1, false
@@ -79,11 +82,13 @@ func pair(r *wire.Request) *pairing {
 					byName.push(part.Name, k, group)
 				}
 				seen[part.CallID]++
+				newest[part.CallID] = k
 			}
 		}
 	}
 	p.findOpen()
 	p.early(seen)
+	p.count = seen
 	return p
 }
 
@@ -164,7 +169,7 @@ func (p *pairing) early(seen map[string]int) {
 			c := &p.calls[k]
 			switch {
 			case c.result != none:
-				res.second = true
+				res.second = k
 			case p.fits(part, c):
 				c.result, res.call = s, k
 			}

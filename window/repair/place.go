@@ -9,14 +9,23 @@ import (
 // raw is a result as it goes to another place, under the id of its call.
 func (p *pairing) raw(s *result) []byte {
 	part := p.resultPart(s)
-	body := p.r.Raw(part.Span)
-	if id := p.calls[s.call].newID; id != "" && !part.IDSpan.IsZero() {
-		at := wire.Span{Start: part.IDSpan.Start - part.Span.Start, End: part.IDSpan.End - part.Span.Start}
-		if moved, err := wire.Splice(body, []wire.Edit{{Span: at, With: wire.Quote(nil, id)}}); err == nil {
-			return moved
-		}
+	var edits []wire.Edit
+	edit := func(at wire.Span, text string) {
+		at.Start, at.End = at.Start-part.Span.Start, at.End-part.Span.Start
+		edits = append(edits, wire.Edit{Span: at, With: wire.Quote(nil, text)})
 	}
-	return slices.Clone(body)
+	if id := p.calls[s.call].newID; id != "" && !part.IDSpan.IsZero() {
+		edit(part.IDSpan, id)
+	}
+	if text, ok := p.joined[p.calls[s.call].result]; ok {
+		edit(part.Content, text)
+	}
+	slices.SortFunc(edits, func(a, b wire.Edit) int { return a.Span.Start - b.Span.Start })
+	moved, err := wire.Splice(p.r.Raw(part.Span), edits)
+	if err != nil { // the spans lie in the part and apart from each other
+		return slices.Clone(p.r.Raw(part.Span))
+	}
+	return moved
 }
 
 // note makes the result of a call that has none; nil where there is no form for it.
@@ -44,6 +53,9 @@ func (p *pairing) brought(c *call) []byte {
 
 // stays leaves a result where it is, under the id of its call.
 func (p *pairing) stays(s *result) {
+	if text, ok := p.joined[p.calls[s.call].result]; ok {
+		p.draft.ReplaceResult(s.msg, s.part, text)
+	}
 	if id := p.calls[s.call].newID; id != "" && !p.resultPart(s).IDSpan.IsZero() {
 		p.draft.ReplaceCallID(s.msg, s.part, id)
 	}
@@ -56,7 +68,10 @@ func (p *pairing) leaves(s *result) {
 		return
 	}
 	kind := Dropped
-	if s.second {
+	switch {
+	case s.added:
+		kind = Joined
+	case s.second != none:
 		kind = Duplicate
 	}
 	part := p.resultPart(s)

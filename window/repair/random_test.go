@@ -85,7 +85,7 @@ func check(t testing.TB, d wire.Dialect, text []byte, o repair.Options) {
 		has += len(list)
 	}
 	for _, a := range actions {
-		if a.Bytes > 0 && (a.Kind == repair.Dropped || a.Kind == repair.Duplicate) {
+		if a.Bytes > 0 && (a.Kind == repair.Dropped || a.Kind == repair.Duplicate || a.Kind == repair.Joined) {
 			dropped++
 		}
 	}

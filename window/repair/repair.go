@@ -35,6 +35,7 @@ const (
 	Moved       = "moved"       // a result went to its call
 	Dropped     = "dropped"     // a result of no call, or a call that can have no note
 	Duplicate   = "duplicate"   // a second result of a call, or a copy of a call, was dropped
+	Joined      = "joined"      // a second result went into the first, whose words were others
 	Renamed     = "renamed"     // a call and its result got another id
 	Reasoning   = "reasoning"   // a reasoning item that led to nothing was dropped
 	Inserted    = "inserted"    // a message of the user was put in
@@ -74,6 +75,7 @@ func standsAside(r *wire.Request) bool {
 func walk(r *wire.Request, o Options) (*wire.Request, []Action, error) {
 	p := pair(r)
 	p.name(o)
+	p.join()
 	d := r.Draft()
 	p.draft = d
 	switch r.Dialect {

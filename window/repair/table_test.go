@@ -133,7 +133,7 @@ var cases = []struct {
 	{"words beside it stay", "mg", "u:x t:1=r,-w u:y", "u:x t:-w u:y", "dropped"},
 	{"the beginning was cut off", "crg", "t:1=r a:y u:z", "a:y u:z", "dropped"},
 	{"the beginning was cut off", "m", "t:1=r a:y u:z", "u:@beginning a:y u:z", "dropped inserted"},
-	{"nothing is left", "crmg", "t:1=r", "u:@nothing", "dropped inserted"},
+	{"nothing is left", "crmg", "t:1=r", "u:@orphans", "dropped inserted"},
 	{"calls first", "g", "c:1 t:1=r a:y", "u:@beginning c:1 t:1=r a:y", "inserted"},
 	{"calls after the model's words", "g", "u:x a:y c:1 t:1=r a:z", "u:x a:y u:@between c:1 t:1=r a:z", "inserted"},
 
@@ -147,9 +147,14 @@ var cases = []struct {
 	{"half late", "cm", "u:x c:1,2 t:2=s u:y t:1=r a:z", "u:x c:1,2 t:2=s t:1=r u:y a:z", "moved"},
 	{"crossed over", "cm", "u:x c:1 t:2=s c:2 t:1=r a:z", "u:x c:1 t:1=r c:2 t:2=s a:z", "moved moved"},
 
-	{"a second result", "crm", "u:x c:1 t:1=r,1=q a:y", "u:x c:1 t:1=r a:y", "duplicate"},
+	{"a second result", "crm", "u:x c:1 t:1=r,1=r a:y", "u:x c:1 t:1=r a:y", "duplicate"},
+	{"a second result that says more", "crm", "u:x c:1 t:1=r,1=q a:y", "u:x c:1 t:1=r@nq a:y", "joined"},
+	{"a third and a fourth", "cr", "u:x c:1 t:1=r,1=q,1=r a:y u:z t:1=p a:w", "u:x c:1 t:1=r@nq@np a:y u:z a:w", "joined duplicate joined"},
+	{"a first one that has to move", "cm", "u:x c:1 u:y t:1=r,1=q a:z", "u:x c:1 t:1=r@nq u:y a:z", "moved joined"},
 	{"a second result", "g", "u:x c:1 t:1=r,1=q a:y", "u:x c:1 t:1=r a:y", "dropped"},
-	{"a second result, late", "crm", "u:x c:1 t:1=r a:y u:z t:1=q a:w", "u:x c:1 t:1=r a:y u:z a:w", "duplicate"},
+	{"a second result, late", "crm", "u:x c:1 t:1=r a:y u:z t:1=r a:w", "u:x c:1 t:1=r a:y u:z a:w", "duplicate"},
+	{"a second result, late, that says more", "crm", "u:x c:1 t:1=r a:y u:z t:1=q a:w", "u:x c:1 t:1=r@nq a:y u:z a:w", "joined"},
+	{"whose second result, nobody knows", "c", "u:x c:1 t:1=r a:y u:z c:1 t:1=s a:w t:1=q u:v", "u:x c:1 t:1=r a:y u:z c:1 t:1=s a:w u:v", "duplicate"},
 	{"an id again", "cr", "u:x c:1 t:1=r a:y u:z c:1 t:1=s a:w", "u:x c:1 t:1=r a:y u:z c:1 t:1=s a:w", ""},
 	{"an id again", "m", "u:x c:1 t:1=r a:y u:z c:1 t:1=s a:w", "u:x c:1 t:1=r a:y u:z c:1_2 t:1_2=s a:w", "renamed"},
 	{"an id again, the first unanswered", "c", "u:x c:1 u:z c:1 t:1=s a:w", "u:x c:1 n:1 u:z c:1 t:1=s a:w", "synthesised"},
@@ -176,9 +181,10 @@ var cases = []struct {
 func TestRules(t *testing.T) {
 	letters := map[wire.Dialect]string{wire.Chat: "c", wire.Responses: "r", wire.Messages: "m", wire.Gemini: "g"}
 	markers := strings.NewReplacer(
+		"@n", `\n`,
 		"@beginning", "[The beginning of this conversation is not part of it any more.]",
 		"@between", "[No message of the user was recorded here.]",
-		"@nothing", "[Only results of tools that belonged to no call were here.]")
+		"@orphans", "[Only results of tools that belonged to no call were here.]")
 	for _, c := range cases {
 		for _, d := range dialects {
 			if !strings.Contains(c.in, letters[d]) {

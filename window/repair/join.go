@@ -1,0 +1,66 @@
+package repair
+
+import (
+	"strings"
+
+	"github.com/plimsoll/plimsoll/window/wire"
+)
+
+// join finds the second results that say something else than the first, and puts their
+// words behind its words: a client may have noted "running" first and the outcome later,
+// and a provider takes one result. That needs both to be words alone; a result with media,
+// or a first one that is a list of blocks or an object, stays the only one. Of an id that
+// several calls have nobody knows whose second result it is.
+func (p *pairing) join() {
+	said := map[int]map[string]bool{} // by result: what is in it
+	for s := range p.results {
+		double := &p.results[s]
+		if double.second == none || p.count[p.calls[double.second].id] != 1 {
+			continue
+		}
+		first := p.calls[double.second].result
+		if first == none || !p.isString(&p.results[first]) {
+			continue
+		}
+		if said[first] == nil {
+			words, _ := p.words(&p.results[first])
+			said[first] = map[string]bool{words: true}
+			if p.joined == nil {
+				p.joined = map[int]string{}
+			}
+		}
+		words, ok := p.words(double)
+		if !ok || said[first][words] || strings.TrimSpace(words) == "" {
+			continue
+		}
+		said[first][words] = true
+		text, begun := p.joined[first]
+		if !begun {
+			text, _ = p.words(&p.results[first])
+		}
+		p.joined[first] = text + "\n" + words
+		double.added = true
+	}
+}
+
+// isString tells whether the whole of a result is one string.
+func (p *pairing) isString(s *result) bool {
+	content := p.resultPart(s).Content
+	return !content.IsZero() && p.r.Body[content.Start] == '"'
+}
+
+// words are the texts of a result; false when it holds more than that.
+func (p *pairing) words(s *result) (string, bool) {
+	part := p.resultPart(s)
+	if len(part.Media) > 0 || !part.Raw.IsZero() {
+		return "", false
+	}
+	var b []byte
+	for i, lit := range part.Texts {
+		if i > 0 {
+			b = append(b, '\n')
+		}
+		b = wire.Unquote(b, p.r.Raw(lit))
+	}
+	return string(b), true
+}
