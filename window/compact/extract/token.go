@@ -67,9 +67,16 @@ func (l *line) scan(buf []token) {
 		end := i
 		hash := uint64(fnvOffset)
 		var digit, lower, upper, other, hump, under, slash, dot, inner bool
+		run, longest := 0, 0 // of letters
 		for end < len(text) && class[text[end]] != 0 {
 			b := text[end]
 			hash = (hash ^ uint64(b)) * fnvPrime
+			if k := class[b]; k == 'l' || k == 'U' || k == 'x' {
+				run++
+				longest = max(longest, run)
+			} else {
+				run = 0
+			}
 			switch class[b] {
 			case 'd':
 				digit = true
@@ -110,7 +117,7 @@ func (l *line) scan(buf []token) {
 		from, to := trim(text, i, end)
 		i = end
 		letters := lower || upper || other
-		if to-from >= 3 && letters && (!digit || slash || dot) {
+		if longest >= 3 && (!digit || slash || dot) {
 			l.words++
 		}
 		var weight float32
@@ -118,7 +125,7 @@ func (l *line) scan(buf []token) {
 		case n < 2:
 		case slash && n >= 4 && letters:
 			weight = weightPath
-		case dot && letters && n >= 4:
+		case dot && longest >= 2 && n >= 4:
 			weight = weightPath
 		case digit && letters && n >= 3, under && letters && n >= 4, hump && n >= 4:
 			weight = weightIdentifier
