@@ -23,7 +23,8 @@ type agent struct {
 	settle func(t *testing.T, w *world, base string)
 	env    func(base string) []string
 	argv   func(prompt string) []string
-	// bases are where the tool's base URL ends below the provider's address.
+	label  string // of a variant
+	// base is where the tool's base URL ends below the provider's address.
 	base string
 	// host is where it goes without a base URL.
 	host string
