@@ -92,10 +92,10 @@ func (t *turn) relay(w http.ResponseWriter, a *answer) {
 	if a.res.StatusCode == http.StatusOK && readable(encoding, kind) {
 		if a.reader == nil || !isIdentity(encoding) {
 			a.reader = wire.NewAnswer(t.rt.dialect, kind == "text/event-stream")
-			along = newTap(encoding, a.reader)
+			along = newTap(encoding, a.reader, t.skims(kind))
 			along.see(a.held)
 		} else {
-			along = newTap(encoding, a.reader)
+			along = newTap(encoding, a.reader, t.skims(kind))
 		}
 	}
 	t.headers(w.Header())
@@ -118,6 +118,12 @@ func (t *turn) relay(w http.ResponseWriter, a *answer) {
 	}
 	t.finish(a, e, first)
 	endRelay(e)
+}
+
+// skims tells whether most events of an answer need not be read. Gemini says in every event
+// what was used so far.
+func (t *turn) skims(kind string) bool {
+	return kind == "text/event-stream" && t.rt.dialect != wire.Gemini
 }
 
 // headers adds what was found out and done.

@@ -1,7 +1,9 @@
 package proxy
 
 import (
+	"bytes"
 	"io"
+	"slices"
 
 	"github.com/plimsoll/plimsoll/window/wire"
 )
@@ -14,15 +16,19 @@ const tapLimit = 64 << 20
 // for longer than unpacking takes.
 type tap struct {
 	reader *wire.Answer
+	skim   bool           // lines that cannot matter need not be read
+	inLine bool           // the reader was given the beginning of a line
 	pipe   *io.PipeWriter // to the goroutine that unpacks; nil when nothing is packed
 	done   chan struct{}
 }
 
 // newTap reads along from the first byte that see is given on. In an answer that is packed
-// the bytes held before must be given again.
-func newTap(encoding string, reader *wire.Answer) *tap {
-	t := &tap{reader: reader}
+// the bytes held before must be given again. Skim says that it is an event stream of which
+// most events can be left unread once the content has begun.
+func newTap(encoding string, reader *wire.Answer, skim bool) *tap {
+	t := &tap{reader: reader, inLine: true}
 	if isIdentity(encoding) {
+		t.skim = skim
 		return t
 	}
 	r, w := io.Pipe()
@@ -39,11 +45,45 @@ func newTap(encoding string, reader *wire.Answer) *tap {
 }
 
 func (t *tap) see(p []byte) {
-	if t.pipe == nil {
+	switch {
+	case t.pipe != nil:
+		_, _ = t.pipe.Write(p)
+	case t.skim && t.reader.Begun:
+		t.skimLines(p)
+	default:
 		_, _ = t.reader.Write(p)
-		return
 	}
-	_, _ = t.pipe.Write(p)
+}
+
+// tellTale are what a line must hold, one of them, to matter once the content has begun:
+// the usage, an error, or that the window is full.
+var tellTale = [][]byte{
+	[]byte(`usage":{`), []byte(`usage": {`), []byte(`"error`), []byte("window_exceeded"),
+}
+
+var lineEnd = []byte{'\n'}
+
+// skimLines gives the reader only blocks of whole lines that matter. Looking for four words
+// costs a third of reading; in a fast stream that is most of what a proxy does.
+func (t *tap) skimLines(p []byte) {
+	if t.inLine { // its beginning was read, so is its end
+		end := bytes.IndexByte(p, '\n')
+		if end < 0 {
+			_, _ = t.reader.Write(p)
+			return
+		}
+		_, _ = t.reader.Write(p[:end+1])
+		p = p[end+1:]
+	}
+	last := bytes.LastIndexByte(p, '\n') + 1
+	if block := p[:last]; slices.ContainsFunc(tellTale, func(word []byte) bool { return bytes.Contains(block, word) }) {
+		_, _ = t.reader.Write(block)
+	} else if last > 0 {
+		_, _ = t.reader.Write(lineEnd) // whatever event was being read is over
+	}
+	if t.inLine = last < len(p); t.inLine {
+		_, _ = t.reader.Write(p[last:])
+	}
 }
 
 // close returns once everything that was seen has been read.

@@ -1,0 +1,116 @@
+package proxy
+
+import (
+	"fmt"
+	"reflect"
+	"strings"
+	"testing"
+
+	"github.com/plimsoll/plimsoll/window/wire"
+)
+
+// streams are whole answers, by dialect.
+func streams() map[wire.Dialect][]string {
+	chat := "data: {\"id\":\"c\",\"choices\":[{\"index\":0,\"delta\":{\"role\":\"assistant\"},\"finish_reason\":null}],\"usage\":null}\n\n"
+	messages := messageStart + contentDelta
+	responses := "event: response.output_text.delta\ndata: {\"type\":\"response.output_text.delta\",\"delta\":\"first\"}\n\n"
+	for i := range 20 {
+		chat += fmt.Sprintf("data: {\"id\":\"c\",\"choices\":[{\"index\":0,\"delta\":{\"content\":\"an \\\"error in the usage: {%d} \"},\"finish_reason\":null}],\"usage\":null}\n\n", i)
+		messages += strings.Replace(contentDelta, `"a"`, fmt.Sprintf(`"word %d, usage\": {"`, i), 1)
+		responses += fmt.Sprintf("data: {\"type\":\"response.output_text.delta\",\"delta\":\"word %d\"}\n\n", i)
+	}
+	return map[wire.Dialect][]string{
+		wire.Chat: {
+			chat + "data: {\"choices\":[{\"delta\":{},\"finish_reason\":\"stop\"}]}\n\ndata: {\"choices\":[],\"usage\":{\"prompt_tokens\":812,\"completion_tokens\":34,\"prompt_tokens_details\":{\"cached_tokens\":512}}}\n\ndata: [DONE]\n\n",
+			strings.ReplaceAll(chat, "\n", "\r\n") + "data: {\"choices\": [], \"usage\": {\"prompt_tokens\": 812, \"completion_tokens\": 34}}\r\n\r\n",
+			chat + "data: {\"error\":{\"message\":\"This model's maximum context length is 8000 tokens.\"}}\n\n",
+		},
+		wire.Messages: {
+			messages + "event: message_delta\ndata: {\"type\":\"message_delta\",\"delta\":{\"stop_reason\":\"model_context_window_exceeded\"},\"usage\":{\"output_tokens\":77}}\n\nevent: message_stop\ndata: {\"type\":\"message_stop\"}\n\n",
+			messages + "event: error\ndata: {\"type\":\"error\",\"error\":{\"type\":\"overloaded_error\",\"message\":\"Overloaded\"}}\n\n",
+		},
+		wire.Responses: {
+			responses + "data: {\"type\":\"response.completed\",\"response\":{\"usage\":{\"input_tokens\":900,\"input_tokens_details\":{\"cached_tokens\":100},\"output_tokens\":12}}}\n\n",
+		},
+	}
+}
+
+// A tap that skims finds what a tap that reads everything finds, however the stream is cut.
+func TestSkimmingFindsWhatReadingFinds(t *testing.T) {
+	for d, list := range streams() {
+		for n, text := range list {
+			whole := wire.NewAnswer(d, true)
+			_, _ = whole.Write([]byte(text))
+			if whole.Usage.Input+whole.Usage.Output+len(whole.ErrorBody) == 0 {
+				t.Fatalf("%v, %d: nothing is in the stream", d, n)
+			}
+			for _, size := range []int{1, 2, 3, 7, 50, 113, 400, 1000, len(text)} {
+				for offset := range min(size, 9) {
+					got := wire.NewAnswer(d, true)
+					along := newTap("", got, true)
+					rest := text
+					for cut := offset + 1; len(rest) > 0; cut = size {
+						cut = min(cut, len(rest))
+						along.see([]byte(rest[:cut]))
+						rest = rest[cut:]
+					}
+					along.close()
+					if !reflect.DeepEqual(got.Usage, whole.Usage) || string(got.ErrorBody) != string(whole.ErrorBody) || got.Begun != whole.Begun ||
+						strings.Contains(whole.StopReason, "window") && got.StopReason != whole.StopReason {
+						t.Fatalf("%v, %d, pieces of %d from %d: %+v %q %q, want %+v %q %q", d, n, size, offset,
+							got.Usage, got.StopReason, got.ErrorBody, whole.Usage, whole.StopReason, whole.ErrorBody)
+					}
+				}
+			}
+		}
+	}
+}
+
+func TestPackedAnswersAreReadAlong(t *testing.T) {
+	for d, list := range streams() {
+		for _, encoding := range []string{"gzip", "zstd"} {
+			packed, err := wire.Encode(encoding, []byte(list[0]))
+			if err != nil {
+				t.Fatal(err)
+			}
+			whole, got := wire.NewAnswer(d, true), wire.NewAnswer(d, true)
+			_, _ = whole.Write([]byte(list[0]))
+			along := newTap(encoding, got, true)
+			for _, b := range packed {
+				along.see([]byte{b})
+			}
+			along.close()
+			if got.Usage != whole.Usage {
+				t.Errorf("%v, %s: %+v, want %+v", d, encoding, got.Usage, whole.Usage)
+			}
+			for cut := range packed {
+				broken := newTap(encoding, wire.NewAnswer(d, true), true)
+				broken.see(packed[:cut])
+				broken.see([]byte("and then something else"))
+				broken.close()
+			}
+		}
+	}
+}
+
+// FuzzTap cuts and packs whatever comes: it never fails, and never finds more than reading does.
+func FuzzTap(f *testing.F) {
+	for _, list := range streams() {
+		f.Add([]byte(list[0]), 17, 0)
+		f.Add([]byte(gzippedText(list[0])), 5, 1)
+	}
+	f.Fuzz(func(t *testing.T, text []byte, size, packing int) {
+		encoding := []string{"", "gzip", "zstd"}[uint(packing)%3]
+		size = 1 + int(uint(size)%4096)
+		for _, d := range everyDialect {
+			along := newTap(encoding, wire.NewAnswer(d, true), true)
+			for rest := text; len(rest) > 0; {
+				n := min(size, len(rest))
+				along.see(rest[:n])
+				rest = rest[n:]
+			}
+			along.close()
+			_ = unpacked(encoding, text)
+		}
+	})
+}
