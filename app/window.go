@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"path/filepath"
 	"strings"
+	"sync"
+	"time"
 
 	"github.com/plimsoll/plimsoll/config"
 	"github.com/plimsoll/plimsoll/journal"
@@ -18,7 +20,13 @@ type windowPlane struct {
 	proxy     *proxy.Proxy
 	upstreams []proxy.Upstream
 	token     bool
+	end       chan struct{} // closed by Close
+	swept     sync.WaitGroup
 }
+
+// sweepEvery is how often a breaker is asked for steps of recovery, so that one shows also
+// when no request comes.
+const sweepEvery = time.Minute
 
 // windowOptions are what a run and the daemon want differently.
 type windowOptions struct {
@@ -56,17 +64,41 @@ func (a *App) openWindow(s config.Settings, o windowOptions) (*windowPlane, erro
 	}
 	po.Resolver = models.NewResolver(models.Options{Dir: a.limitsDir(), Overrides: overridesOf(w), Warn: o.warn})
 	if o.exhausted {
-		for _, c := range po.Breaker.OutOfMemory() {
-			o.journal.Append(journal.WindowBreaker{Upstream: c.Upstream, Model: c.Model, State: c.State, Reason: c.Reason})
-		}
+		tellMoves(o.journal, po.Breaker.OutOfMemory())
 	}
-	plane := &windowPlane{upstreams: o.upstreams, token: o.token != ""}
-	plane.proxy, err = proxy.New(po)
-	return plane, err
+	plane := &windowPlane{upstreams: o.upstreams, token: o.token != "", end: make(chan struct{})}
+	if plane.proxy, err = proxy.New(po); err != nil {
+		return nil, err
+	}
+	plane.swept.Go(func() {
+		every := time.NewTicker(sweepEvery)
+		defer every.Stop()
+		for {
+			select {
+			case <-plane.end:
+				return
+			case <-every.C:
+				tellMoves(o.journal, po.Breaker.Sweep())
+			}
+		}
+	})
+	return plane, nil
 }
 
 // Close ends what the plane holds open.
-func (w *windowPlane) Close() { w.proxy.Close() }
+func (w *windowPlane) Close() {
+	close(w.end)
+	w.swept.Wait()
+	w.proxy.Close()
+}
+
+// tellMoves writes down moves of a breaker that no request made. One of all models has no
+// limit of its own.
+func tellMoves(j *journal.Journal, moves []breaker.Change) {
+	for _, c := range moves {
+		j.Append(journal.WindowBreaker{Upstream: c.Upstream, Model: c.Model, State: c.State, Reason: c.Reason})
+	}
+}
 
 // limitsDir is where limits that providers taught are kept, "" when nothing can be.
 func (a *App) limitsDir() string {
