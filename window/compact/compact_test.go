@@ -111,6 +111,34 @@ func TestTheNewestMessagesAreSparedAsLongAsPossible(t *testing.T) {
 	}
 }
 
+// A result just under the trigger would have the next turns compacted again, each at the
+// cost of the provider's cache: then the newest messages are not spared.
+func TestTheNextTurnIsNotCompactedAgain(t *testing.T) {
+	for _, d := range dialects {
+		steps := session(12, 300)
+		r := rand.New(rand.NewPCG(4, 4))
+		for i := len(steps) - 3; i < len(steps)-1; i++ {
+			steps[i].result = log(r, 9000)
+		}
+		req := parse(t, d, body(d, steps))
+		goal := compact.Goal{Target: 1500, Limit: 6000, Trigger: 4800}
+		newest := 6
+		if d == wire.Responses { // a call is four items there
+			newest = 12
+		}
+		c := compact.New(compact.Options{MinMessages: newest})
+		res := run(t, c, req, goal)
+		if !slices.Contains(res.Rungs, "relax") || res.After > 4800-300 {
+			t.Errorf("%s: %v, %d tokens", d, res.Rungs, res.After)
+		}
+		// Where the newest messages leave room enough they are spared, target or not.
+		goal.Limit, goal.Trigger = 12_000, 9_600
+		if res := run(t, c, req, goal); slices.Contains(res.Rungs, "relax") || res.After <= goal.Target {
+			t.Errorf("%s: %v, %d tokens", d, res.Rungs, res.After)
+		}
+	}
+}
+
 func TestWhatCannotFitIsNamed(t *testing.T) {
 	for _, d := range dialects {
 		steps := append(session(3, 400), step{user: "Here is the whole file: " + strings.Repeat("text ", 8000)})
