@@ -2,6 +2,7 @@ package compact
 
 import (
 	"context"
+	"slices"
 	"sync/atomic"
 	"time"
 
@@ -66,6 +67,17 @@ const (
 	Model                   // "model": Options.Summarizer writes, Extractive steps in
 	Off                     // "off": old turns are dropped, and a line says so
 )
+
+var styleNames = [...]string{Extractive: "extractive", Model: "model", Off: "off"}
+
+// String returns the name.
+func (s Style) String() string { return styleNames[min(int(s), len(styleNames)-1)] }
+
+// ParseStyle is the inverse of [Style.String].
+func ParseStyle(name string) (Style, bool) {
+	i := slices.Index(styleNames[:], name)
+	return Style(max(0, i)), i >= 0
+}
 
 // Options of a Compactor. Zero means the default.
 type Options struct {

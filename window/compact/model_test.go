@@ -130,3 +130,14 @@ func TestTheDeadlineAndTheBudgetOfModelSummaries(t *testing.T) {
 		t.Errorf("%d calls, %d of %d tokens, %v, %v", calls, spent, budget, last.Rungs, last.SummaryError)
 	}
 }
+
+func TestStylesHaveNames(t *testing.T) {
+	for _, s := range []compact.Style{compact.Extractive, compact.Model, compact.Off} {
+		if got, ok := compact.ParseStyle(s.String()); !ok || got != s {
+			t.Errorf("%v becomes %v, %v", s, got, ok)
+		}
+	}
+	if got, ok := compact.ParseStyle("extrative"); ok {
+		t.Errorf("a typing error is %v", got)
+	}
+}

@@ -19,10 +19,14 @@
 // reports an error; it holds identifiers, paths or numbers, the more the rarer they are in
 // this conversation; it looks like no other line (lines are compared with everything that
 // has a digit in it struck out, so that a thousand lines of a log count as one kind); it is
-// newer. Lines are taken by what they add for each byte, a line whose identifiers are all
+// newer. What speaks against it: it has no words (a dump), or the agent only announces what
+// it is about to do. Lines are taken by what they add for each byte, a line whose identifiers are all
 // there already adds little, and a line said twice is taken once. The weights were set with
 // `go run ./bench facts`, which plants 200 facts into long sessions and prints how many
 // survive.
+//
+// [Notable] finds the one line of each tool result that stands out in the same way, for
+// those who leave the result out.
 //
 // [Own] takes away what a client wraps around its user's words (reminders, environment, lists of
 // files): it also tells which message holds the task.
