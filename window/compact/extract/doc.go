@@ -20,20 +20,21 @@
 // this conversation; it looks like no other line (lines are compared with everything that
 // has a digit in it struck out, so that a thousand lines of a log count as one kind); it is
 // newer. What speaks against it: it has no words (a dump), or the agent only announces what
-// it is about to do. Lines are taken by what they add for each byte, a line whose identifiers are all
-// there already adds little, and a line said twice is taken once. The weights were set with
-// `go run ./bench facts`, which plants 200 facts into long sessions and prints how many
-// survive.
+// it is about to do. Lines are taken by what they add for each byte, a line whose
+// identifiers are all there already adds little, and a line said twice is taken once. The
+// weights were set with `go run ./bench facts`, which plants 200 facts into long sessions
+// and prints how many survive, there and in sessions they were not set on.
 //
 // [Notable] finds the one line of each tool result that stands out in the same way, for
 // those who leave the result out.
 //
-// [Own] takes away what a client wraps around its user's words (reminders, environment, lists of
-// files): it also tells which message holds the task.
+// [Own] takes away what a client wraps around its user's words (reminders, environment,
+// lists of files): it also tells which message holds the task.
 //
-// All functions are pure: the same input gives the same bytes, on every machine. They are
-// safe for concurrent use, and the time they take grows with the input (a megabyte takes
-// well under a second). Input beyond [Options].Scan bytes is left out, oldest first.
+// All functions are pure: the same input gives the same bytes, in every process on machines
+// of one architecture (others may round a weight differently). They are safe for concurrent
+// use, and the time they take grows with the input (a megabyte takes well under a second).
+// Input beyond [Options].Scan bytes is left out, oldest first.
 //
 // Tests plant facts among noise, feed summaries back into summaries, and fuzz text, kinds and
 // budgets: never longer than the budget, always valid UTF-8.
