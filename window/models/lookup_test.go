@@ -53,6 +53,7 @@ func TestLookup(t *testing.T) {
 		{"openai", "gpt-4-0613", nil, 8192},
 		{"openai", "gpt-4-1106-preview", nil, 128_000},
 		{"openai", "gpt-4-32k-0613", nil, 32_768},
+		{"openai", "gpt-6.1-sol", nil, 400_000},
 		{"openai", "gpt-9-colossal", nil, 0},
 		{"openai", "gpt-4-something", nil, 0}, // must not be taken for gpt-4
 		{"azure", "gpt-4o", nil, 128_000},

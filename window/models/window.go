@@ -125,6 +125,7 @@ var retired = [...]ruled{
 var families = [...]ruled{
 	{"claude-", 200_000, 0, 32_000},
 	{"gemini-", 1_048_576, 0, 65_536},
+	{"gpt-6", 400_000, 272_000, 128_000}, // the input Codex 0.169 budgets for its own default model, gpt-6.1-sol
 	{"gpt-5", 400_000, 272_000, 128_000},
 	{"gpt-4o", 128_000, 0, 16_384},
 	{"gpt-4-1", 1_047_576, 0, 32_768},
