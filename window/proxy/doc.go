@@ -28,6 +28,31 @@
 // read flushed, trailers and 1xx included, with the headers Plimsoll-Tokens,
 // Plimsoll-Limit and Plimsoll-Actions added to those of model requests.
 //
+// # What is done with a model request
+//
+// The body is read once, decoded if it is packed, and viewed ([wire.Parse]). Calls and
+// results are paired (package repair), the conversation's checkpoint is put back in, and
+// the input is counted: the provider's own usage for the longest known prefix and an
+// estimate of the rest. Under the trigger nothing is touched; over it, or when it might not
+// fit at all, room is made to the target (package compact), one request of a conversation
+// at a time. Where only the requested output does not fit beside the input, that is
+// lowered. When a band spans both the trigger and the limit, the provider is asked to
+// count, with the client's credential and a short deadline: Anthropic, Gemini and OpenAI's
+// Responses do so for free. What cannot be made to fit is answered here, in the dialect's
+// own words, unless the limit is only a default. After every edit the body is validated
+// against what came; an edit that broke a rule is taken back.
+//
+// Then the answer is awaited. When the provider refuses the request as too long (package
+// overflow), the limit is learned if it was named, the request is made smaller without a
+// model, and sent again: once to a limit that was named, else up to four times, each
+// RetryTarget of the one before. All this happens before a byte has gone down. Of a 200 stream
+// only what announces content is held, for at most 2 s or 64 KiB. A refusal after content
+// only teaches. 429 and 5xx are the client's to retry. When nothing helps, the provider's
+// own answer goes down.
+//
+// Requests that must not be edited ([wire.Aside]) or cannot be read go on as they came.
+// Mode Observe counts and reports, Off relays only.
+//
 // # Bounds
 //
 // Bodies of model requests are held in memory, charged to a budget before they are read;
@@ -40,7 +65,8 @@
 // # Who may ask
 //
 // Host must name localhost and the port, or a configured host; a web page's Origin must be
-// ours; on Linux the other end of a loopback connection must belong to this user or root.
+// ours; on Linux the other end of a connection on this machine must belong to this user or
+// root.
 // The token is compared in constant time, and demanded when keys are injected or the
 // listener is beyond loopback, which also demands TLS. Neither token nor keys nor text
 // enter an event, an error or a file; a credential is known only by its HMAC.
@@ -48,6 +74,8 @@
 // # Concurrency and tests
 //
 // A Proxy is safe for concurrent use and starts no goroutine that outlives a request. The
-// tests send requests through real sockets to scripted providers that hang, break off,
-// send HTML or gzip, and compare raw bytes on both sides.
+// journal is told everything; nothing else is logged. The tests send requests through real
+// sockets to scripted providers that refuse in every known form, hang, break off, send HTML
+// or gzip, and compare raw bytes on both sides; `go run ./bench proxy` measures what it
+// costs against httputil.ReverseProxy.
 package proxy

@@ -150,15 +150,15 @@ func (t *turn) finish(a *answer, e ending, first time.Duration) {
 		if r.Usage.Input > 0 && !a.refused {
 			t.learnUsage(r.Usage.Input)
 		}
-		if r.Begun {
+		if !a.refused {
 			t.learnLate(r)
 		}
 	}
 	t.p.event(ev)
 }
 
-// learnLate takes in a refusal that came after content: nothing can be sent again, but the
-// next request will be smaller.
+// learnLate takes in a refusal that came after something was sent down: nothing can be sent
+// again, but the next request will be smaller.
 func (t *turn) learnLate(r *wire.Answer) {
 	o, ok := overflow.StopReason(r.StopReason)
 	if !ok && len(r.ErrorBody) > 0 {

@@ -39,7 +39,7 @@ func (p *Proxy) checkHost(r *http.Request) *refusal {
 	if slices.ContainsFunc(p.o.Hosts, func(own string) bool { return sameHost(own, r.Host) }) {
 		return nil
 	}
-	if local, ok := r.Context().Value(http.LocalAddrContextKey).(net.Addr); ok && loopbackHost(r.Host, local) {
+	if local, ok := r.Context().Value(http.LocalAddrContextKey).(net.Addr); ok && ownHost(r.Host, local) {
 		return nil
 	}
 	return &refusal{
@@ -68,17 +68,20 @@ func splitPort(header string) (host, port string) {
 	return header, port
 }
 
-// loopbackHost tells whether a Host header names the loopback address and port it came to.
-func loopbackHost(header string, local net.Addr) bool {
+// ownHost tells whether a Host header names localhost, a loopback address or the very
+// address it came to, with the port. A page that rebinds a name has that name in Host,
+// never an address.
+func ownHost(header string, local net.Addr) bool {
 	host, port := splitPort(header)
-	if tcp, ok := local.(*net.TCPAddr); !ok || port != strconv.Itoa(tcp.Port) {
+	tcp, ok := local.(*net.TCPAddr)
+	if !ok || port != strconv.Itoa(tcp.Port) {
 		return false
 	}
 	if strings.EqualFold(host, "localhost") {
 		return true
 	}
 	ip := net.ParseIP(host)
-	return ip != nil && ip.IsLoopback()
+	return ip != nil && (ip.IsLoopback() || ip.Equal(tcp.IP))
 }
 
 // checkOrigin refuses what a browser sends for a page of somebody else.

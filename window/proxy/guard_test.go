@@ -1,6 +1,7 @@
 package proxy
 
 import (
+	"crypto/tls"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -182,6 +183,38 @@ func TestOptionsThatWouldBeUnsafe(t *testing.T) {
 		_ = s.Shutdown(t.Context())
 		t.Error("listening beyond loopback without a token is accepted")
 	}
+	// With both it serves, and the address it was reached at is a host of its own.
+	certified := httptest.NewTLSServer(nil)
+	defer certified.Close()
+	if p, err = New(Options{Token: testToken}); err != nil {
+		t.Fatal(err)
+	}
+	s, err := p.Listen(ListenOptions{Addr: "0.0.0.0:0", TLS: &tls.Config{Certificates: certified.TLS.Certificates}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !strings.HasPrefix(s.URL(), "https://localhost:") {
+		t.Errorf("its URL is %s", s.URL())
+	}
+	client := certified.Client()
+	client.Transport.(*http.Transport).TLSClientConfig.ServerName = "example.com"
+	for url, want := range map[string]int{s.URL() + "/" + testToken + "/": 200, s.URL() + "/": 401} {
+		res, err := client.Get(url)
+		if err != nil {
+			t.Fatal(err)
+		}
+		res.Body.Close()
+		if res.StatusCode != want {
+			t.Errorf("over TLS: %s, want %d", res.Status, want)
+		}
+	}
+	client.CloseIdleConnections()
+	if err := s.Shutdown(t.Context()); err != nil {
+		t.Error(err)
+	}
+	if !ownHost("192.0.2.7:99", &net.TCPAddr{IP: net.IPv4(192, 0, 2, 7), Port: 99}) || ownHost("192.0.2.8:99", &net.TCPAddr{IP: net.IPv4(192, 0, 2, 7), Port: 99}) {
+		t.Error("the address a request came to is not told from another")
+	}
 	p, err = New(Options{Token: testToken})
 	if err != nil {
 		t.Fatal(err)
@@ -201,7 +234,7 @@ func FuzzSplitPort(f *testing.F) {
 		if len(host)+len(port) > len(header) {
 			t.Errorf("%q splits into more than it has: %q %q", header, host, port)
 		}
-		if loopbackHost(header, &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1), Port: 80}) {
+		if ownHost(header, &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1), Port: 80}) {
 			ip := net.ParseIP(host)
 			if port != "80" || !strings.EqualFold(host, "localhost") && (ip == nil || !ip.IsLoopback()) {
 				t.Errorf("%q is taken for ours", header)

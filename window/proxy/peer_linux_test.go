@@ -5,9 +5,13 @@ import (
 	"net"
 	"net/netip"
 	"os"
+	"os/exec"
 	"strings"
+	"syscall"
 	"testing"
 	"testing/iotest"
+
+	"github.com/plimsoll/plimsoll/journal"
 )
 
 func TestPeerIsFoundInTheKernelsTable(t *testing.T) {
@@ -36,6 +40,31 @@ func TestPeerIsFoundInTheKernelsTable(t *testing.T) {
 		nobody := netip.AddrPortFrom(remote.Addr(), 1)
 		if _, _, err := peerUID(nobody, local); err == nil {
 			t.Errorf("%s: a connection that does not exist is found", network)
+		}
+	}
+}
+
+// Another user of this machine is refused, whatever token they know.
+func TestAnotherUserIsRefused(t *testing.T) {
+	curl, err := exec.LookPath("curl")
+	if err != nil || os.Getuid() != 0 {
+		t.Skip("only root can ask as somebody else, and needs curl for it")
+	}
+	for _, anybody := range []bool{false, true} {
+		_, root, j := start(t, "http://127.0.0.1:1", Options{Token: testToken, AnyPeer: anybody})
+		ask := exec.CommandContext(t.Context(), curl, "-s", "-o", "/dev/null", "-w", "%{http_code}", root+"/"+testToken+"/")
+		ask.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: 65534, Gid: 65534}}
+		ask.Dir, ask.Env = "/", []string{"NO_PROXY=*"}
+		status, err := ask.Output()
+		want := "403"
+		if anybody {
+			want = "200"
+		}
+		if err != nil || string(status) != want {
+			t.Errorf("any user allowed %v: another gets %s (%v), want %s", anybody, status, err, want)
+		}
+		if refused := events[journal.WindowRefused](j); !anybody && (len(refused) != 1 || refused[0].Reason != "peer") {
+			t.Errorf("refused is %+v", refused)
 		}
 	}
 }

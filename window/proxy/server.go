@@ -9,6 +9,7 @@ import (
 	"log"
 	"net"
 	"net/http"
+	"strconv"
 	"time"
 )
 
@@ -96,11 +97,14 @@ func (p *Proxy) Listen(o ListenOptions) (*Server, error) {
 // Addr is the address that is listened on.
 func (s *Server) Addr() net.Addr { return s.ln.Addr() }
 
-// URL is http://HOST:PORT, or https.
+// URL is http://HOST:PORT, or https. For a listener on all addresses HOST is localhost.
 func (s *Server) URL() string {
 	scheme := "http://"
 	if s.secure {
 		scheme = "https://"
+	}
+	if at, ok := s.ln.Addr().(*net.TCPAddr); ok && at.IP.IsUnspecified() {
+		return scheme + net.JoinHostPort("localhost", strconv.Itoa(at.Port))
 	}
 	return scheme + s.ln.Addr().String()
 }
