@@ -23,7 +23,7 @@
 // it is about to do. Lines are taken by what they add for each byte, a line whose
 // identifiers are all there already adds little, and a line said twice is taken once. The
 // weights were set with `go run ./bench facts`, which plants 200 facts into long sessions
-// and prints how many survive, there and in sessions they were not set on.
+// and prints how many survive; it says which of the sessions the weights were set on.
 //
 // [Notable] finds the one line of each tool result that stands out in the same way, for
 // those who leave the result out.
