@@ -143,7 +143,10 @@ func (t *turn) headers(h http.Header) {
 func (t *turn) finish(a *answer, e ending, first time.Duration) {
 	ev := journal.WindowResponse{
 		Upstream: t.rt.up.Name, Dialect: t.rt.dialect.String(), Model: t.model, Status: a.res.StatusCode, Stream: a.stream || t.stream,
-		Estimated: int64(t.in.Best), FirstByte: first, Duration: time.Since(t.readAt), Bytes: e.bytes, Ended: e.how,
+		FirstByte: first, Duration: time.Since(t.readAt), Bytes: e.bytes, Ended: e.how,
+	}
+	if !t.keptElsewhere() {
+		ev.Estimated = int64(t.in.Best)
 	}
 	if r := a.reader; r != nil && a.res.StatusCode == http.StatusOK {
 		ev.TokensIn, ev.TokensOut, ev.CacheRead = int64(r.Usage.Input), int64(r.Usage.Output), int64(r.Usage.CacheRead)
@@ -224,7 +227,10 @@ func (t *turn) recover(a *answer, try int) bool {
 func (t *turn) shrink(o overflow.Overflow, named, try int) bool {
 	size := max(t.in.Best, 1) // of what was refused, by our count
 	t.refusedSize, t.unnamed = size, named == 0
-	theirs := max(o.Actual, size)
+	theirs := o.Actual
+	if o.Actual <= 0 || o.AtLeast {
+		theirs = max(o.Actual, size)
+	}
 	if o.LowerOutput {
 		limit := max(named, o.Limit)
 		if t.lowerOutput(limit-theirs) == nil {
@@ -252,9 +258,15 @@ func (t *turn) shrink(o overflow.Overflow, named, try int) bool {
 	return t.compact(goal, "overflow") == nil
 }
 
+// keptElsewhere tells that the provider read more than the request holds: what it keeps of
+// the conversation itself. Its numbers then say nothing about our counts.
+func (t *turn) keptElsewhere() bool {
+	return t.received != nil && t.received.Aside != wire.AsideNone && t.received.Aside != wire.AsideOwnCompaction
+}
+
 // learnUsage takes in what the provider counted.
 func (t *turn) learnUsage(input int) {
-	if t.request == nil {
+	if t.request == nil || t.keptElsewhere() {
 		return
 	}
 	x := t.p.o.Resolver

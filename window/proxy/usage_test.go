@@ -11,19 +11,20 @@ import (
 
 // streams are whole answers, by dialect.
 func streams() map[wire.Dialect][]string {
-	chat := "data: {\"id\":\"c\",\"choices\":[{\"index\":0,\"delta\":{\"role\":\"assistant\"},\"finish_reason\":null}],\"usage\":null}\n\n"
+	var chat strings.Builder
+	chat.WriteString("data: {\"id\":\"c\",\"choices\":[{\"index\":0,\"delta\":{\"role\":\"assistant\"},\"finish_reason\":null}],\"usage\":null}\n\n")
 	messages := messageStart + contentDelta
 	responses := "event: response.output_text.delta\ndata: {\"type\":\"response.output_text.delta\",\"delta\":\"first\"}\n\n"
 	for i := range 20 {
-		chat += fmt.Sprintf("data: {\"id\":\"c\",\"choices\":[{\"index\":0,\"delta\":{\"content\":\"an \\\"error in the usage: {%d} \"},\"finish_reason\":null}],\"usage\":null}\n\n", i)
+		chat.WriteString(fmt.Sprintf("data: {\"id\":\"c\",\"choices\":[{\"index\":0,\"delta\":{\"content\":\"an \\\"error in the usage: {%d} \"},\"finish_reason\":null}],\"usage\":null}\n\n", i))
 		messages += strings.Replace(contentDelta, `"a"`, fmt.Sprintf(`"word %d, usage\": {"`, i), 1)
 		responses += fmt.Sprintf("data: {\"type\":\"response.output_text.delta\",\"delta\":\"word %d\"}\n\n", i)
 	}
 	return map[wire.Dialect][]string{
 		wire.Chat: {
-			chat + "data: {\"choices\":[{\"delta\":{},\"finish_reason\":\"stop\"}]}\n\ndata: {\"choices\":[],\"usage\":{\"prompt_tokens\":812,\"completion_tokens\":34,\"prompt_tokens_details\":{\"cached_tokens\":512}}}\n\ndata: [DONE]\n\n",
-			strings.ReplaceAll(chat, "\n", "\r\n") + "data: {\"choices\": [], \"usage\": {\"prompt_tokens\": 812, \"completion_tokens\": 34}}\r\n\r\n",
-			chat + "data: {\"error\":{\"message\":\"This model's maximum context length is 8000 tokens.\"}}\n\n",
+			chat.String() + "data: {\"choices\":[{\"delta\":{},\"finish_reason\":\"stop\"}]}\n\ndata: {\"choices\":[],\"usage\":{\"prompt_tokens\":812,\"completion_tokens\":34,\"prompt_tokens_details\":{\"cached_tokens\":512}}}\n\ndata: [DONE]\n\n",
+			strings.ReplaceAll(chat.String(), "\n", "\r\n") + "data: {\"choices\": [], \"usage\": {\"prompt_tokens\": 812, \"completion_tokens\": 34}}\r\n\r\n",
+			chat.String() + "data: {\"error\":{\"message\":\"This model's maximum context length is 8000 tokens.\"}}\n\n",
 		},
 		wire.Messages: {
 			messages + "event: message_delta\ndata: {\"type\":\"message_delta\",\"delta\":{\"stop_reason\":\"model_context_window_exceeded\"},\"usage\":{\"output_tokens\":77}}\n\nevent: message_stop\ndata: {\"type\":\"message_stop\"}\n\n",
