@@ -11,6 +11,13 @@
 //	go test ./e2e                        # without them: only the tests that need none
 //	go test ./e2e -run Terminal -v
 //
+// The tests of the window (window_*_test.go) let the CLIs work against a scripted provider
+// in this process, which holds every request to its own rules and to a window: through
+// Plimsoll a task ends that the CLI alone does not bring to an end; what is sent under the
+// limit is the same bytes before and behind Plimsoll; the first request is the one that the
+// CLI sends when it knows of no base URL, for which an HTTPS proxy with a certificate of
+// its own plays the provider's host; and what a CLI compacts by itself stays its own.
+//
 // The agent CLIs are pinned in package.json and package-lock.json and live in
 // e2e/node_modules, which git ignores. Without them their test is skipped with the
 // reason, and fails where CI=true. They get an empty home, keys that open nothing and a

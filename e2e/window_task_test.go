@@ -3,10 +3,12 @@
 package e2e
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -60,8 +62,14 @@ func readReport(t *testing.T, file string) (r struct {
 	if err != nil {
 		t.Fatal(err)
 	}
+	if at := withToken.Find(text); at != nil || bytes.Contains(text, []byte(key)) {
+		t.Errorf("the report tells the proxy's token or the tool's key: %s", at)
+	}
 	return r
 }
+
+// withToken is the address that a tool is given in place of its provider's.
+var withToken = regexp.MustCompile(`127\.0\.0\.1:[0-9]+/[A-Za-z0-9_-]{16,}`)
 
 // A long task that does not fit into the provider's window: the tool alone dies or goes
 // round in circles, through Plimsoll it ends as it should.
