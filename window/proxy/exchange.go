@@ -243,6 +243,7 @@ func (t *turn) shrink(o overflow.Overflow, named, try int) bool {
 			theirs = max(theirs, named+1)
 		}
 		t.window.Context, t.window.Input, t.window.Source = named, 0, models.SourceLearned
+		t.whole = t.window
 		room := t.room()
 		ours := float64(size) / float64(theirs)
 		goal.Target, goal.Limit, goal.Trigger = int(float64(room)*t.p.o.Target*ours), int(float64(room)*ours), 0

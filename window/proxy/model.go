@@ -39,7 +39,8 @@ type turn struct {
 	tally    tokens.Tally
 	in       tokens.Estimate // input of request, in the provider's tokens
 	how      tokens.Counted
-	window   models.Window
+	window   models.Window // in force
+	whole    models.Window // before the breaker
 	strict   bool
 
 	content    []byte // what is sent: request's body, packed as the client packed it

@@ -59,7 +59,8 @@ func (t *turn) upTo(r *wire.Request) {
 	t.family = tokens.FamilyOf(string(t.rt.up.Provider), t.model)
 	state, changes := t.p.o.Breaker.State(t.upstream, t.model)
 	t.breaker(changes)
-	t.window, t.strict = t.p.o.Resolver.Window(t.upstream, t.model, t.betas), state.Strict
+	t.whole, t.strict = t.p.o.Resolver.Window(t.upstream, t.model, t.betas), state.Strict
+	t.window = t.whole
 	if state.Factor < 1 {
 		t.window.Context = int(float64(t.window.Context) * state.Factor)
 		t.window.Input = int(float64(t.window.Input) * state.Factor)

@@ -321,7 +321,7 @@ func TestWhatCannotFitIsRefusedInTheDialectsForm(t *testing.T) {
 }
 
 func TestRequestsToStandAsideFrom(t *testing.T) {
-	provider, _, root, j := scripting(t, scripted.Options{Lenient: true}, Options{Resolver: windowOf(1024)})
+	provider, p, root, j := scripting(t, scripted.Options{Lenient: true}, Options{Resolver: windowOf(1024)})
 	body := `{"model":"gpt-5.1","previous_response_id":"resp_1","input":[{"type":"message","role":"user","content":"` + strings.Repeat("word ", 5000) + `"}]}`
 	post(t, root+"/openai/v1/responses", body)
 	list := asked(provider)
@@ -330,6 +330,13 @@ func TestRequestsToStandAsideFrom(t *testing.T) {
 	}
 	if passed := events[journal.WindowPassed](j); len(passed) != 1 || passed[0].Reason != "aside" || passed[0].Detail != "previous_response" {
 		t.Errorf("passed is %+v", passed)
+	}
+	// What the provider reports is of more than the request holds, and teaches nothing.
+	if answered := events[journal.WindowResponse](j); len(answered) != 1 || answered[0].TokensIn == 0 || answered[0].Estimated != 0 {
+		t.Errorf("answered is %+v", answered)
+	}
+	if stats := p.o.Usage.Stats(); stats.Reports+stats.Ignored != 0 {
+		t.Errorf("the ledger took %+v", stats)
 	}
 }
 

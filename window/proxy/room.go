@@ -77,12 +77,13 @@ func (t *turn) goal() compact.Goal {
 }
 
 // bestEffort decides about a request whose sacred part is over the limit. When even the
-// lower estimate is, it is answered here; else it goes out as small as it gets, and the
-// provider decides. A window that is only a default is no reason to refuse.
+// lower estimate is over the whole window, it is answered here; else it goes out as small
+// as it gets, and the provider decides. A window that is only a default, or that the
+// breaker has made smaller, is no reason to refuse.
 func (t *turn) bestEffort(e *compact.DoesNotFit) error {
 	low := float64(e.Total) * float64(t.in.Low) / float64(max(t.in.Best, 1))
-	if int(low) > t.room() && t.window.Source != models.SourceDefault {
-		return tooLong(t.rt.dialect, e.Total, t.window.Context, e.Error())
+	if int(low) > t.whole.ForInput(0) && t.whole.Source != models.SourceDefault {
+		return tooLong(t.rt.dialect, e.Total, t.whole.Context, e.Error())
 	}
 	goal := t.goal()
 	goal.Limit = e.Total
@@ -216,11 +217,11 @@ func (t *turn) recovered() {
 // fitOutput lowers the requested output when it does not fit beside the input, at providers
 // that add the two up and refuse.
 func (t *turn) fitOutput() {
-	if t.rt.dialect != wire.Chat && t.rt.dialect != wire.Messages || t.window.Source == models.SourceDefault {
+	if t.rt.dialect != wire.Chat && t.rt.dialect != wire.Messages || t.whole.Source == models.SourceDefault {
 		return
 	}
-	free := t.window.Context - t.in.High
-	if asked := t.request.MaxOutput; asked > 0 && asked > free && t.in.High <= t.room() {
+	free := t.whole.Context - t.in.High
+	if asked := t.request.MaxOutput; asked > 0 && asked > free && free > 0 {
 		_ = t.lowerOutput(free)
 	}
 }
