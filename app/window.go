@@ -114,7 +114,9 @@ func overridesOf(w config.WindowSettings) models.Overrides {
 }
 
 func compactorOf(w config.WindowSettings) (*compact.Compactor, error) {
-	o := compact.Options{MinMessages: w.MinMessages, SummaryBudget: w.SummaryTokens}
+	o := compact.Options{
+		MinMessages: w.MinMessages, ResultBytes: max(w.MaxToolOutput, 0), WholeResults: !w.CutResults, SummaryBudget: w.SummaryTokens,
+	}
 	switch w.Summarizer {
 	case "off":
 		o.Style = compact.Off

@@ -124,16 +124,19 @@ func (s Settings) MarshalJSON() ([]byte, error) {
 	}{plain(s), size(s.MemoryMax), size(s.MinFree), wait, s.Grace.Milliseconds()})
 }
 
-// MarshalJSON writes max_tokens as null for auto and the age as store_age_ms.
+// MarshalJSON writes max_tokens and max_tool_output as null for auto and the age as store_age_ms.
 func (w WindowSettings) MarshalJSON() ([]byte, error) {
 	type plain WindowSettings // without this method
-	tokens := &w.MaxTokens
-	if w.MaxTokens == int(Auto) {
-		tokens = nil
+	number := func(n int) *int {
+		if n == int(Auto) {
+			return nil
+		}
+		return &n
 	}
 	return json.Marshal(struct {
 		plain
-		MaxTokens  *int  `json:"max_tokens"`
-		StoreAgeMS int64 `json:"store_age_ms"`
-	}{plain(w), tokens, w.StoreAge.Milliseconds()})
+		MaxTokens     *int  `json:"max_tokens"`
+		MaxToolOutput *int  `json:"max_tool_output"`
+		StoreAgeMS    int64 `json:"store_age_ms"`
+	}{plain(w), number(w.MaxTokens), number(w.MaxToolOutput), w.StoreAge.Milliseconds()})
 }

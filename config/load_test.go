@@ -89,7 +89,7 @@ func TestDefaultsAreTheDocumentedOnes(t *testing.T) {
 		Window: config.WindowSettings{
 			Proxy: "auto", Mode: "enforce", Provider: "auto", MaxTokens: int(config.Auto), Trigger: 0.8, Target: 0.5, RetryTarget: 0.6, MinMessages: 4,
 			ProviderTokens: map[string]int{"azure_openai": 0, "openai": 0, "bedrock": 0, "anthropic": 0, "gemini": 0, "vertex": 0},
-			Compact:        true, Repair: true, CutResults: true, MaxToolOutput: 10000, Summarizer: "extractive",
+			Compact:        true, Repair: true, CutResults: true, MaxToolOutput: int(config.Auto), Summarizer: "extractive",
 			SummaryURL: "https://api.openai.com/v1", SummaryTokens: 200000,
 			Store: "disk", StoreMax: 256 * limit.MiB, StoreAge: 7 * 24 * time.Hour, BodyMemory: 256 * limit.MiB, ViewMax: 64 * limit.MiB, BodyMax: limit.GiB,
 		},

@@ -68,7 +68,7 @@ var windowKeys = append([]*Key{
 	},
 	{
 		Name: "min_messages", Type: TypeCount, Default: "4", Aliases: []Alias{{Name: "min_messages_to_keep"}}, Variables: []string{"MIN_MESSAGES_TO_KEEP"},
-		PerTool: true, Project: ProjectFree, min: 0, max: 1000, example: "4",
+		PerTool: true, Project: ProjectFree, min: 1, max: 1000, example: "4",
 		Doc: "Newest messages that are kept as they are while anything else can be cut.",
 		set: func(s *Settings, v any) { s.Window.MinMessages = v.(int) },
 	},
@@ -90,9 +90,9 @@ var windowKeys = append([]*Key{
 		set: func(s *Settings, v any) { s.Window.CutResults = v.(bool) },
 	},
 	{
-		Name: "max_tool_output", Type: TypeCount, Default: "10000", Aliases: []Alias{{Name: "max_tool_output_length"}, {Name: "max_tool_output_size"}},
+		Name: "max_tool_output", Type: TypeAutoCount, Default: "auto", Aliases: []Alias{{Name: "max_tool_output_length"}, {Name: "max_tool_output_size"}},
 		Variables: []string{"MAX_TOOL_OUTPUT_SIZE", "MAX_TOOL_OUTPUT_LENGTH"}, PerTool: true, Project: ProjectFree, min: 256, max: 10 << 20, example: "10000",
-		Doc: "Bytes that are kept of one tool result when it is cut.",
+		Doc: "Bytes that are kept of one tool result when it is cut; auto goes by the window, 1 to 16 KiB.",
 		set: func(s *Settings, v any) { s.Window.MaxToolOutput = v.(int) },
 	},
 	{

@@ -131,7 +131,7 @@ type WindowSettings struct {
 	Compact       bool `json:"compact"`
 	Repair        bool `json:"repair"`
 	CutResults    bool `json:"cut_tool_results"`
-	MaxToolOutput int  `json:"max_tool_output"` // bytes kept of one tool result that is cut
+	MaxToolOutput int  `json:"max_tool_output"` // bytes kept of one tool result that is cut, or -1 for auto
 
 	Summarizer    string `json:"summarizer"` // "off", "extractive" or "model"
 	SummaryModel  string `json:"summary_model"`

@@ -84,8 +84,13 @@ type Options struct {
 	// MinMessages is how many of the newest messages are left alone unless nothing else
 	// helps; with them goes the rest of their units.
 	MinMessages int
-	Style       Style
-	Summarizer  Summarizer
+	// ResultBytes is what the rung "cut" keeps of a tool's result; 0 goes by the window.
+	ResultBytes int
+	// WholeResults leaves out the rungs "cut" and "mask": results of tools stay as they are or
+	// go with their turn. The last resort, "open", stays.
+	WholeResults bool
+	Style        Style
+	Summarizer   Summarizer
 	// SummaryBudget bounds what all model summaries of this Compactor may cost together,
 	// input and output, in tokens.
 	SummaryBudget int

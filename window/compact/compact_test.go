@@ -56,6 +56,7 @@ func TestTheLadderIsClimbedOnlyAsFarAsNeeded(t *testing.T) {
 		}{
 			{"one large result", append(big, session(6, 100)[1:]...), compact.Goal{Target: 6000, Limit: 12_000}, compact.Options{}, []string{"cut"}},
 			{"many results", session(60, 1900), compact.Goal{Target: 13_000, Limit: 26_000}, compact.Options{}, []string{"mask"}},
+			{"many results that stay whole", session(60, 1900), compact.Goal{Target: 13_000, Limit: 26_000}, compact.Options{WholeResults: true}, []string{"extract"}},
 			{"many turns", session(200, 60), compact.Goal{Target: 3000, Limit: 6000}, compact.Options{}, []string{"extract"}},
 			{"many turns, no summary", session(200, 60), compact.Goal{Target: 3000, Limit: 6000}, compact.Options{Style: compact.Off}, []string{"drop"}},
 		} {
@@ -76,6 +77,35 @@ func TestTheLadderIsClimbedOnlyAsFarAsNeeded(t *testing.T) {
 			}
 		}
 	}
+}
+
+func TestResultBytesAreWhatACutKeeps(t *testing.T) {
+	for _, d := range dialects {
+		big := session(3, 500)
+		big[1].result = log(rand.New(rand.NewPCG(1, 1)), 60_000)
+		r := parse(t, d, body(d, append(big, session(6, 100)[1:]...)))
+		for _, keep := range []int{800, 3000} {
+			// A target that only a full cut reaches: the last cut gives back what it overshot.
+			target := (len(r.Body) - largest(r) + keep + 200) / 4
+			res := run(t, compact.New(compact.Options{ResultBytes: keep}), r, compact.Goal{Target: target, Limit: 2 * target})
+			left := largest(res.Request)
+			if !slices.Contains(res.Rungs, "cut") || left < keep*3/4 || left > keep*2 {
+				t.Errorf("%s: the largest result has %d bytes, %d were to be kept; rungs %v", d, left, keep, res.Rungs)
+			}
+		}
+	}
+}
+
+// largest is the size of the largest result, in bytes.
+func largest(r *wire.Request) (size int) {
+	for _, m := range r.Messages {
+		for _, p := range m.Parts {
+			if p.Kind == wire.Result {
+				size = max(size, p.Span.Len())
+			}
+		}
+	}
+	return size
 }
 
 // What the newest messages say is spared until nothing else helps, and then too the task,

@@ -18,8 +18,12 @@ const (
 	openLeast = 256 // of a result of the running turn, at the very last
 )
 
-func (g Goal) keep() int {
+// keep is how many bytes stay of a result that is cut; set overrides what the window says.
+func (g Goal) keep(set int) int {
 	keep := min(max(g.Limit/cutShare, cutLeast), cutMost)
+	if set > 0 {
+		keep = set
+	}
 	if g.Strict {
 		keep = max(keep/2, cutLeast/2)
 	}
@@ -28,8 +32,11 @@ func (g Goal) keep() int {
 
 // cutResults keeps the head and the tail of large results.
 func (w *work) cutResults(at level) {
-	keep := w.goal.keep()
+	keep := w.goal.keep(w.c.o.ResultBytes)
 	if at < levelOpen {
+		if w.c.o.WholeResults {
+			return
+		}
 		if w.climb(w.large(at, keep), w.aim(at)) {
 			w.did(RungCut)
 		}

@@ -25,7 +25,7 @@ func isMask(text string) bool { return strings.HasPrefix(text, maskBegin) }
 
 // maskResults puts a line in place of old results and media.
 func (w *work) maskResults(at level) {
-	if at >= levelOpen {
+	if at >= levelOpen || w.c.o.WholeResults {
 		return // the running turn needs what it just asked for
 	}
 	var list []candidate
