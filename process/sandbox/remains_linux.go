@@ -59,7 +59,8 @@ func Remove(r Remains, grace time.Duration) error {
 		if !isScope(parent) {
 			_ = yieldBase(parent)
 		} else if failed == nil && empty(parent) && ownerOf(parent) == os.Geteuid() {
-			// This was the last run of a program with several: nobody else may know of its scope.
+			// This was the last run of a program with several: nobody else may know of its
+			// scope, and systemd may have stumbled over the removal of dir.
 			if failed = letGo(filepath.Base(parent), []string{parent}, false); failed == nil {
 				failed = removeTree(parent)
 			}
@@ -69,10 +70,10 @@ func Remove(r Remains, grace time.Duration) error {
 }
 
 // letGo returns once the service manager has done with a scope, which it is told to stop
-// or which ends by itself. Only then may the scope's groups be removed: the manager removes
-// them once, when the last process has gone. It gives up when a group goes while it looks,
-// and leaves the rest to nobody; and a scope whose own group went before it looked counts
-// as running for ever.
+// or which ends by itself. Only then can we remove what is left for good: the manager
+// removes the groups once, when the last process has gone. It gives up when one goes while
+// it looks, and leaves the rest to nobody; and a scope whose own group went before it
+// looked counts as running for ever.
 func letGo(unit string, groups []string, stop bool) error {
 	for _, dir := range groups {
 		if owner := ownerOf(dir); owner >= 0 && owner != os.Geteuid() {

@@ -26,18 +26,11 @@ var probed = sync.OnceValue(available)
 
 func asExec(err error, target **sandbox.ExecError) bool { return errors.As(err, target) }
 
-// processExists is false for a zombie too.
+// processExists is false for a zombie, and for a process that is about to be one: it has
+// left its groups and given up its memory, and runs none of its own code any more.
 func processExists(pid int) bool {
-	body, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
-	if err != nil {
-		return false
-	}
-	for i := len(body) - 1; i >= 0; i-- {
-		if body[i] == ')' {
-			return body[i+2] != 'Z'
-		}
-	}
-	return false
+	_, err := os.Readlink(fmt.Sprintf("/proc/%d/exe", pid))
+	return err == nil
 }
 
 func playTool(tool string, args []string) int {
