@@ -3,7 +3,6 @@ package proxy
 import (
 	"errors"
 	"math"
-	"mime"
 	"net/http"
 	"strconv"
 	"strings"
@@ -87,7 +86,7 @@ func (t *turn) relay(w http.ResponseWriter, a *answer) {
 	defer a.close()
 	t.body.done() // nothing is sent again: the memory is free once the transport has sent it
 	encoding := a.res.Header.Get("Content-Encoding")
-	kind, _, _ := mime.ParseMediaType(a.res.Header.Get("Content-Type"))
+	kind := mediaType(a.res.Header)
 	var along *tap
 	if a.res.StatusCode == http.StatusOK && readable(encoding, kind) {
 		if a.reader == nil || !isIdentity(encoding) {

@@ -4,8 +4,8 @@ import (
 	"bytes"
 	"errors"
 	"io"
-	"mime"
 	"net/http"
+	"strings"
 	"time"
 
 	"github.com/klauspost/compress/gzip"
@@ -51,12 +51,16 @@ type heldReads struct {
 	err     error           // that came with left
 }
 
-// within reads once. It returns false when the timer fires first.
+// within reads once. It returns false when the timer fires first; a nil timer never does.
 func (h *heldReads) within(timer <-chan time.Time) (p []byte, err error, ok bool) {
+	if h.buf == nil {
+		h.buf = relayBuffers.Get().(*[32 << 10]byte)
+	}
+	if timer == nil {
+		n, err := h.ReadCloser.Read(h.buf[:])
+		return h.buf[:n], err, true
+	}
 	if h.pending == nil {
-		if h.buf == nil {
-			h.buf = relayBuffers.Get().(*[32 << 10]byte)
-		}
 		h.pending = make(chan readResult, 1)
 		go func(ch chan<- readResult, body io.Reader, buf []byte) {
 			n, err := body.Read(buf)
@@ -108,17 +112,21 @@ func (h *heldReads) Close() error {
 // request as too long: the body of an error, or of a 200 what comes before the content.
 // Within a time and a size; what is not clear by then is none.
 func (a *answer) look(d wire.Dialect) {
-	kind, _, _ := mime.ParseMediaType(a.res.Header.Get("Content-Type"))
+	kind := mediaType(a.res.Header)
 	a.stream = kind == "text/event-stream"
 	encoding := a.res.Header.Get("Content-Encoding")
 	failed := a.res.StatusCode != http.StatusOK
 	if !failed && !readable(encoding, kind) {
 		return
 	}
-	timer := time.NewTimer(holdTime)
-	defer timer.Stop()
+	var late <-chan time.Time // never, for an answer that is small and no stream: it is of use only whole
+	if a.stream || a.res.ContentLength < 0 || a.res.ContentLength > holdBytes {
+		timer := time.NewTimer(holdTime)
+		defer timer.Stop()
+		late = timer.C
+	}
 	for len(a.held) < holdBytes {
-		p, err, ok := a.body.within(timer.C)
+		p, err, ok := a.body.within(late)
 		if !ok {
 			break
 		}
@@ -162,6 +170,12 @@ func (a *answer) follow(d wire.Dialect, encoding string, p []byte) {
 	}
 	a.reader = wire.NewAnswer(d, a.stream)
 	_, _ = a.reader.Write(unpacked(encoding, a.held))
+}
+
+// mediaType is the Content-Type without its parameters.
+func mediaType(h http.Header) string {
+	kind, _, _ := strings.Cut(h.Get("Content-Type"), ";")
+	return strings.ToLower(strings.TrimSpace(kind))
 }
 
 func isIdentity(encoding string) bool { return encoding == "" || encoding == "identity" }
