@@ -30,7 +30,7 @@ func longTask(commands []string) scripted.Script {
 		if turn >= taskSteps {
 			return scripted.Reply{Text: "The task is finished."}
 		}
-		reply := scripted.Reply{Text: fmt.Sprintf("Step %d of %d.", turn+1, taskSteps)}
+		reply := scripted.Reply{Thinking: "The next parts tell more.", Text: fmt.Sprintf("Step %d of %d.", turn+1, taskSteps)}
 		for _, c := range commands[turn*taskCalls : (turn+1)*taskCalls] {
 			reply.Calls = append(reply.Calls, scripted.Call{Shell: c})
 		}
@@ -80,7 +80,7 @@ func TestWindowLongTask(t *testing.T) {
 		t.Run(a.name, func(t *testing.T) {
 			for _, alone := range []bool{true, false} {
 				w := newWorld(t)
-				p, url := provide(t, scripted.Options{Window: taskWindow, Script: longTask(logs(t, w, taskSteps*taskCalls))})
+				p, url := provide(t, scripted.Options{Window: taskWindow, CheckSignatures: true, Script: longTask(logs(t, w, taskSteps*taskCalls))})
 				e := errand{base: url + a.base, prompt: "Show every part of the log, one after the other.", report: filepath.Join(w.state, "report.json")}
 				if !alone {
 					e.flags = []string{}
