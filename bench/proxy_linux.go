@@ -262,6 +262,7 @@ func quantile(d []time.Duration, part float64) time.Duration {
 func (b *proxyRun) stream() error {
 	const events = 5000
 	body := []byte(`{"model":"gpt-4o","stream":true,"messages":[{"role":"user","content":"go"}]}`)
+	cut := 0
 	for _, c := range []struct{ name, mark string }{{"SSE, flushed one by one", "events"}, {"SSE, as fast as it goes", "bulk"}} {
 		var rate, cpu [2][]float64
 		for round := range 8 {
@@ -272,7 +273,12 @@ func (b *proxyRun) stream() error {
 				}
 				began := time.Now()
 				if err := b.post(child, fmt.Sprintf("%s %d", c.mark, events*b.scale), body); err != nil {
-					return err
+					// Connections have been seen to break on a busy machine: that round does not count.
+					if cut++; cut > 2 || b.ctx.Err() != nil {
+						return err
+					}
+					b.o.Note("%s: a stream broke off (%v), that round is left out", child.url, err)
+					continue
 				}
 				took := time.Since(began)
 				after, err := child.cost()
