@@ -177,7 +177,8 @@ func (t *turn) pack() error {
 		t.content = t.body.bytes
 		return nil
 	}
-	if err := wire.ValidateEdit(t.rt.dialect, t.received.Body, t.request.Body); err != nil {
+	body := withoutChecksum(t.request)
+	if err := wire.ValidateEdit(t.rt.dialect, t.received.Body, body); err != nil {
 		rule := "unknown"
 		if invalid, ok := errors.AsType[*wire.Invalid](err); ok {
 			rule = invalid.Rule
@@ -186,7 +187,7 @@ func (t *turn) pack() error {
 		return nil
 	}
 	encoding := t.r.Header.Get("Content-Encoding")
-	packed, err := wire.Encode(encoding, t.request.Body)
+	packed, err := wire.Encode(encoding, body)
 	if err != nil {
 		t.unedited("the edited body could not be packed")
 		return nil
