@@ -246,3 +246,22 @@ func TestEveryEventArrivesAtOnce(t *testing.T) {
 		t.Errorf("after the last event came %q (%v)", rest, err)
 	}
 }
+
+// Some clients ask for the root to see whether anybody is there: of the proxy, and of the
+// upstream.
+func TestHeadOfTheRoot(t *testing.T) {
+	upstream, requests := rawUpstream(t, "HTTP/1.1 200 OK\r\nContent-Length: 123\r\nX-Root: yes\r\nConnection: close\r\n\r\n")
+	_, root, _ := start(t, upstream, Options{})
+	for path, line := range map[string]string{"/": "", "/anthropic": "HEAD / HTTP/1.1", "/anthropic/": "HEAD / HTTP/1.1"} {
+		got := exchange(t, root, "HEAD "+path+" HTTP/1.1\r\nHost: "+strings.TrimPrefix(root, "http://")+"\r\nConnection: close\r\n\r\n")
+		if !strings.HasPrefix(got, "HTTP/1.1 200 ") {
+			t.Errorf("%s: %q", path, got)
+		}
+		if line == "" {
+			continue
+		}
+		if first, _, _ := head(received(t, requests, got)); first != line || !strings.Contains(got, "X-Root: yes") || !strings.Contains(got, "Content-Length: 123") {
+			t.Errorf("%s: %q was asked, and the answer is %q", path, first, got)
+		}
+	}
+}

@@ -13,12 +13,14 @@ import (
 func streams() map[wire.Dialect][]string {
 	var chat strings.Builder
 	chat.WriteString("data: {\"id\":\"c\",\"choices\":[{\"index\":0,\"delta\":{\"role\":\"assistant\"},\"finish_reason\":null}],\"usage\":null}\n\n")
-	messages := messageStart + contentDelta
-	responses := "event: response.output_text.delta\ndata: {\"type\":\"response.output_text.delta\",\"delta\":\"first\"}\n\n"
+	var messages strings.Builder
+	messages.WriteString(messageStart + contentDelta)
+	var responses strings.Builder
+	responses.WriteString("event: response.output_text.delta\ndata: {\"type\":\"response.output_text.delta\",\"delta\":\"first\"}\n\n")
 	for i := range 20 {
 		chat.WriteString(fmt.Sprintf("data: {\"id\":\"c\",\"choices\":[{\"index\":0,\"delta\":{\"content\":\"an \\\"error in the usage: {%d} \"},\"finish_reason\":null}],\"usage\":null}\n\n", i))
-		messages += strings.Replace(contentDelta, `"a"`, fmt.Sprintf(`"word %d, usage\": {"`, i), 1)
-		responses += fmt.Sprintf("data: {\"type\":\"response.output_text.delta\",\"delta\":\"word %d\"}\n\n", i)
+		messages.WriteString(strings.Replace(contentDelta, `"a"`, fmt.Sprintf(`"word %d, usage\": {"`, i), 1))
+		responses.WriteString(fmt.Sprintf("data: {\"type\":\"response.output_text.delta\",\"delta\":\"word %d\"}\n\n", i))
 	}
 	return map[wire.Dialect][]string{
 		wire.Chat: {
@@ -27,11 +29,11 @@ func streams() map[wire.Dialect][]string {
 			chat.String() + "data: {\"error\":{\"message\":\"This model's maximum context length is 8000 tokens.\"}}\n\n",
 		},
 		wire.Messages: {
-			messages + "event: message_delta\ndata: {\"type\":\"message_delta\",\"delta\":{\"stop_reason\":\"model_context_window_exceeded\"},\"usage\":{\"output_tokens\":77}}\n\nevent: message_stop\ndata: {\"type\":\"message_stop\"}\n\n",
-			messages + "event: error\ndata: {\"type\":\"error\",\"error\":{\"type\":\"overloaded_error\",\"message\":\"Overloaded\"}}\n\n",
+			messages.String() + "event: message_delta\ndata: {\"type\":\"message_delta\",\"delta\":{\"stop_reason\":\"model_context_window_exceeded\"},\"usage\":{\"output_tokens\":77}}\n\nevent: message_stop\ndata: {\"type\":\"message_stop\"}\n\n",
+			messages.String() + "event: error\ndata: {\"type\":\"error\",\"error\":{\"type\":\"overloaded_error\",\"message\":\"Overloaded\"}}\n\n",
 		},
 		wire.Responses: {
-			responses + "data: {\"type\":\"response.completed\",\"response\":{\"usage\":{\"input_tokens\":900,\"input_tokens_details\":{\"cached_tokens\":100},\"output_tokens\":12}}}\n\n",
+			responses.String() + "data: {\"type\":\"response.completed\",\"response\":{\"usage\":{\"input_tokens\":900,\"input_tokens_details\":{\"cached_tokens\":100},\"output_tokens\":12}}}\n\n",
 		},
 	}
 }
