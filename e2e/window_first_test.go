@@ -3,6 +3,7 @@
 package e2e
 
 import (
+	"bytes"
 	"fmt"
 	"path/filepath"
 	"slices"
@@ -86,4 +87,35 @@ func headers(r *scripted.Recorded) []string {
 	}
 	slices.Sort(out)
 	return out
+}
+
+// Towards Anthropic's own host Claude Code sums up each body in its system prompt. The sum
+// is passed on with the body it belongs to, and not with one that Plimsoll has shortened.
+func TestWindowLongTaskAtHome(t *testing.T) {
+	a := agents[slices.IndexFunc(agents, func(a agent) bool { return a.name == "claude" })]
+	w := newWorld(t)
+	p := scripted.New(scripted.Options{Window: taskWindow, CheckSignatures: true, Script: longTask(logs(t, w, taskSteps*taskCalls)), Key: key})
+	h := playHosts(t, a.host, p)
+	e := errand{proxy: h.url, env: h.environ(), prompt: "Show every part of the log.", report: filepath.Join(w.state, "report.json"), flags: []string{}}
+	got := a.start(t, w, e)
+	if got.status != 0 || p.Turns("") != taskSteps+1 {
+		t.Fatalf("status %d after %d turns\nstdout: %s\nstderr: %s", got.status, p.Turns(""), clip(got.stdout), clip(got.stderr))
+	}
+	with, without := 0, 0
+	for _, r := range p.Requests() {
+		switch {
+		case r.Kind != "model" || r.Request.Side:
+		case bytes.Contains(r.Body, []byte("; cch=")):
+			with++
+			if without > 0 {
+				t.Errorf("the request of turn %d has a sum, after one that was shortened had none", r.Turn)
+			}
+		default:
+			without++
+		}
+	}
+	if window := readReport(t, e.report).Window; with == 0 || without == 0 || window.Compactions == 0 {
+		t.Errorf("%d requests with a sum, %d without, %+v", with, without, window)
+	}
+	t.Logf("%d requests with a sum, %d without", with, without)
 }
