@@ -120,8 +120,9 @@ func (x *Resolver) Window(upstream, model string, betas []string) Window {
 // trying (then it counts for [GuessedFor] and only here). It is believed when it lies
 // between [MinContext] and [MaxContext] (a server's bug once named 3) and a larger input
 // has not gone through within the last ten minutes; the second time that the provider names
-// the same limit, that is believed too. A guess never replaces a smaller limit that was
-// named. Why says the reason when it is not believed.
+// the same limit, that is believed too. A guess below what went through becomes that: with
+// nothing learned the next request would be refused again. A guess never replaces a smaller
+// limit that was named. Why says the reason when it is not believed.
 func (x *Resolver) Learn(upstream, model string, betas []string, limit int, named bool) (accepted bool, why string) {
 	if limit < MinContext || limit > MaxContext {
 		return false, fmt.Sprintf("a window of %d tokens is not plausible (%d to %d are)", limit, MinContext, MaxContext)
@@ -130,8 +131,11 @@ func (x *Resolver) Learn(upstream, model string, betas []string, limit int, name
 	defer x.mu.Unlock()
 	now := time.Now()
 	l := x.known(upstream).lesson(lessonKey(model, betas))
+	if limit < l.accepted && now.Sub(l.acceptedAt) < justAccepted && !named {
+		limit = l.accepted
+	}
 	if limit < l.accepted && now.Sub(l.acceptedAt) < justAccepted {
-		if !named || l.doubted != limit {
+		if l.doubted != limit {
 			l.doubted = limit
 			return false, fmt.Sprintf("an input of %d tokens went through %v ago", l.accepted, now.Sub(l.acceptedAt).Round(time.Second))
 		}

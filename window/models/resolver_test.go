@@ -81,6 +81,14 @@ func TestGuesses(t *testing.T) {
 		if ok, _ := x.Learn("u", "n", nil, 20_000, false); !ok {
 			t.Error("n")
 		}
+		// Tried 75,000 in vain, then 45,000 with success, after 58,000 had gone through.
+		x.Accepted("u", "o", nil, 58_000)
+		if ok, why := x.Learn("u", "o", nil, 57_000, false); !ok {
+			t.Error(why)
+		}
+		if got := x.Window("u", "o", nil); got.Context != 58_000 {
+			t.Errorf("a guess below what went through: %+v", got)
+		}
 		time.Sleep(GuessedFor + time.Second)
 		if got := x.Window("u", "n", nil); got.Source != SourceDefault {
 			t.Errorf("a guess lives on: %+v", got)
