@@ -110,6 +110,10 @@ func TestWindowLongTask(t *testing.T) {
 					if window.Requests == 0 || window.Compactions == 0 {
 						t.Errorf("the report does not tell of it: %+v", window)
 					}
+					// The first refusal teaches the limit, or, where it names none, nearly so.
+					if p.Refused() > 2 {
+						t.Errorf("%d requests were refused", p.Refused())
+					}
 					w.nothingLeft()
 				}
 			}
