@@ -260,8 +260,14 @@ func tokenCases(ctx context.Context) ([]tokenCase, error) {
 	}
 	add("random characters", []byte(string(runes)))
 	for _, h := range []struct{ name, unit string }{
-		{"one letter", "a"}, {"spaces", " "}, {"newlines", "\n"}, {"digits", "7"}, {"dashes", "-"},
-		{"marks", "\u0301"}, {"one ideograph", "中"}, {"rare ideographs", "龘靐齉"},
+		{"one letter", "a"},
+		{"spaces", " "},
+		{"newlines", "\n"},
+		{"digits", "7"},
+		{"dashes", "-"},
+		{"marks", "\u0301"},
+		{"one ideograph", "中"},
+		{"rare ideographs", "龘靐齉"},
 	} {
 		cases = append(cases, tokenCase{name: h.name, text: []byte(strings.Repeat(h.unit, tokenText/len(h.unit))), hostile: true})
 	}
