@@ -102,7 +102,7 @@ func (s *Store) load(k key, h *held) *Checkpoint {
 		}
 		return nil
 	}
-	if h != nil && h.modified.Equal(info.ModTime()) && h.length == info.Size() {
+	if h != nil && s.unchanged(h, info) {
 		s.touch(path, h)
 		return h.c
 	}
@@ -125,6 +125,14 @@ func (s *Store) load(k key, h *held) *Checkpoint {
 	s.memory.put(h)
 	s.mu.Unlock()
 	return c
+}
+
+// unchanged tells whether the file is the one that memory has. The time is read under the
+// lock, because another request of the conversation may be renewing it.
+func (s *Store) unchanged(h *held, info fs.FileInfo) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return h.modified.Equal(info.ModTime()) && h.length == info.Size()
 }
 
 // touch keeps what is used from getting old.
