@@ -35,8 +35,8 @@
 //
 //	t := counter.Tally(request, tokens.FamilyOf("anthropic", request.Model))
 //	in := usage.Input(scope, t)
-//	if over, sure := in.Over(trigger, limit); !sure && tokens.CountsForFree(request.Dialect) {
-//		… ask the provider, and usage.Report(scope, t, answer)
+//	if over, sure := in.Over(trigger, limit); over && !sure {
+//		… ask a provider that counts for free, and usage.Report(scope, t, answer)
 //	}
 //	… send; then usage.Report(scope, t, input + cacheRead + cacheWrite)
 //

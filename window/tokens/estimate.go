@@ -15,10 +15,6 @@ func (e Estimate) Plus(o Estimate) Estimate {
 // Exact tells that the number is known.
 func (e Estimate) Exact() bool { return e.Low == e.High }
 
-// Straddles tells that the band lies on both sides of a line: some of it at or under, some
-// over. That is when asking a provider that counts for free is worth a round trip.
-func (e Estimate) Straddles(line int) bool { return e.Low <= line && line < e.High }
-
 // Over decides whether room must be made, for a trigger at which it should and a limit that
 // must not be passed. sure is false when the band straddles the trigger: a provider that
 // counts for free should be asked then, and over is what to do when it cannot be. So nothing

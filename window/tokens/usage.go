@@ -3,8 +3,6 @@ package tokens
 import (
 	"hash/maphash"
 	"sync"
-
-	"github.com/plimsoll/plimsoll/window/wire"
 )
 
 // DefaultUsageBytes is the memory a [Usage] may use: about 5,000 known prefixes.
@@ -254,8 +252,3 @@ func (u *Usage) Error(scope, model string, f Family) (mean float64, reports int)
 	}
 	return mean / float64(max(n, 1)), n
 }
-
-// CountsForFree tells whether the provider behind a dialect has an endpoint that counts a
-// request without a charge: Anthropic's count_tokens and Google's countTokens. OpenAI's
-// two dialects have none that every server with them offers.
-func CountsForFree(d wire.Dialect) bool { return d == wire.Messages || d == wire.Gemini }
