@@ -107,7 +107,7 @@ func shorter(r *wire.Request, p *wire.Part, keep int) (s shortening, saves int) 
 	if size-saves >= 3*keep {
 		text := resultText(r, p)
 		cut := cutText(text, keep)
-		if cut == text || !replaceable(r, p) {
+		if cut == text || !r.TakesText(p) {
 			return s, max(0, saves)
 		}
 		return shortening{whole: cut}, size - len(cut)
@@ -134,18 +134,8 @@ func cutText(text string, keep int) string {
 
 // resultText is all a result says, for one text to take its place.
 func resultText(r *wire.Request, p *wire.Part) string {
-	if len(p.Texts) == 0 {
-		return string(r.Raw(p.Raw))
-	}
 	if !p.Raw.IsZero() {
 		return string(r.Raw(p.Raw)) // names and numbers between the texts count too
 	}
-	var b []byte
-	for i, t := range p.Texts {
-		if i > 0 {
-			b = append(b, '\n')
-		}
-		b = wire.Unquote(b, r.Raw(t))
-	}
-	return string(b)
+	return said(r, p)
 }

@@ -38,7 +38,7 @@ func (w *work) maskResults(at level) {
 			}
 			switch {
 			case p.Kind == wire.Media && m.Role == wire.RoleUser && !m.Plain && inside(m, p):
-			case p.Kind == wire.Result && replaceable(w.base, p):
+			case p.Kind == wire.Result && w.base.TakesText(p):
 			default:
 				continue
 			}
@@ -56,22 +56,6 @@ func (w *work) maskResults(at level) {
 
 func inside(m *wire.Message, p *wire.Part) bool {
 	return m.Content.Contains(p.Span) && m.Content != p.Span
-}
-
-// replaceable tells whether one text may take the place of a result: see
-// [wire.Draft.ReplaceResult].
-func replaceable(r *wire.Request, p *wire.Part) bool {
-	switch r.Dialect {
-	case wire.Responses:
-		switch p.Type {
-		case "function_call_output", "custom_tool_call_output", "local_shell_call_output", "apply_patch_call_output", "shell_call_output":
-			return true
-		}
-		return false
-	case wire.Gemini:
-		return !p.Content.IsZero()
-	}
-	return true
 }
 
 // mask is the line that stands for a part; "" when it already is one.

@@ -232,7 +232,9 @@ func (w *work) patches(touched []bool) (patches []Patch) {
 	take := func() []byte {
 		m := w.cur.Messages[at]
 		at++
-		return unmarked(w.cur, m.Span)
+		out := make([]byte, 0, m.Span.Len()) // of its own: a patch is kept, the body is not
+		w.cur.Unmarked(m.Span, func(b []byte) { out = append(out, b...) })
+		return out
 	}
 	for i := range len(w.base.Messages) + 1 {
 		if i == w.lay.at && w.note != "" {
@@ -249,19 +251,6 @@ func (w *work) patches(touched []bool) (patches []Patch) {
 		}
 	}
 	return patches
-}
-
-// unmarked is the raw text of a span without its cache marks.
-func unmarked(r *wire.Request, s wire.Span) []byte {
-	out := make([]byte, 0, s.Len())
-	at := s.Start
-	for _, m := range r.Marks {
-		if m.Start >= at && m.End <= s.End {
-			out = append(out, r.Body[at:m.Start]...)
-			at = m.End
-		}
-	}
-	return append(out, r.Body[at:s.End]...)
 }
 
 // DoesNotFit says that even what must stay is too large. It holds no text of the

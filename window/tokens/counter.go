@@ -221,24 +221,12 @@ func (v *views) fill(r *wire.Request, w what, i int) {
 	case aMessage:
 		r.Fingerprint(i, v.add)
 	case aSystem:
-		unmarked(r, r.System[i].Span, v.add)
+		r.Unmarked(r.System[i].Span, v.add)
 	case aTool:
-		unmarked(r, r.Tools[i].Span, v.add)
+		r.Unmarked(r.Tools[i].Span, v.add)
 	case anExtra:
 		v.add(r.Raw(r.Extra[i]))
 	}
-}
-
-// unmarked gives the bytes of a span without the cache marks in it.
-func unmarked(r *wire.Request, s wire.Span, w func([]byte)) {
-	at := s.Start
-	for _, m := range r.Marks {
-		if m.Start >= at && m.End <= s.End {
-			w(r.Body[at:m.Start])
-			at = m.End
-		}
-	}
-	w(r.Body[at:s.End])
 }
 
 func (c *Counter) key(r *wire.Request, f Family, w what, i int, v *views) (k key) {

@@ -120,7 +120,7 @@ func (p *price) settle(m *mix) Estimate {
 func (p *price) raw(s wire.Span) Estimate {
 	var m mix
 	st := stream{e: p.enc, s: p.s, m: &m}
-	unmarked(p.r, s, func(b []byte) {
+	p.r.Unmarked(s, func(b []byte) {
 		if len(b) == s.Len() {
 			p.enc.countText(p.s, b, &m)
 			return

@@ -167,12 +167,31 @@ func (d *Draft) ReplaceText(msg, part, text int, with string) {
 	d.set(p.Texts[text], Quote(nil, with))
 }
 
+// TakesText tells whether one text may take the place of all that a result of the request
+// holds. It may not where a result has no form for a text: a computer's screen, a search
+// for tools, items that are not known here.
+func (r *Request) TakesText(p *Part) bool {
+	if p.Kind != Result {
+		return false
+	}
+	switch r.Dialect {
+	case Responses:
+		switch p.Type {
+		case "function_call_output", "custom_tool_call_output", "local_shell_call_output", "apply_patch_call_output", "shell_call_output":
+			return true
+		}
+		return false
+	case Gemini:
+		return !p.Content.IsZero()
+	}
+	return true
+}
+
 // ReplaceResult puts one text in place of all that a result holds, blocks and media too.
-// It returns false, and does nothing, for results that have no form for a text: those of
-// a computer's screen, of a search for tools, and of items that are not known here.
+// It returns false, and does nothing, where [Request.TakesText] is false.
 func (d *Draft) ReplaceResult(msg, part int, with string) bool {
 	p := d.part(msg, part)
-	if p == nil || p.Kind != Result {
+	if p == nil || !d.r.TakesText(p) {
 		return false
 	}
 	lit := Quote(nil, with)
@@ -183,21 +202,14 @@ func (d *Draft) ReplaceResult(msg, part int, with string) bool {
 			return true
 		}
 	case Responses:
-		switch p.Type {
-		case "function_call_output", "custom_tool_call_output", "local_shell_call_output", "apply_patch_call_output":
-		case "shell_call_output":
+		if p.Type == "shell_call_output" {
 			lit = join(`[{"stdout":`, lit, `,"stderr":"","outcome":{"type":"exit","exit_code":0}}]`)
-		default:
-			return false
 		}
 		if p.Content.IsZero() {
 			d.setMember(p.Span, "output", lit)
 			return true
 		}
 	case Gemini:
-		if p.Content.IsZero() {
-			return false
-		}
 		name := `{"output":`
 		if p.Failed {
 			name = `{"error":`

@@ -18,20 +18,20 @@ func (r *Request) FingerprintHead(w func([]byte)) {
 	w(systemName)
 	r.unmarked(r.SystemSpan, r.SystemSpan, r.systemLone, w)
 	w(toolsName)
-	r.plainly(r.ToolsSpan, w)
+	r.Unmarked(r.ToolsSpan, w)
 }
 
 func (r *Request) unmarked(s, content, lone Span, w func([]byte)) {
 	if !lone.IsZero() {
-		r.plainly(Span{s.Start, content.Start}, w)
+		r.Unmarked(Span{s.Start, content.Start}, w)
 		w(r.Raw(lone))
 		s.Start = content.End
 	}
-	r.plainly(s, w)
+	r.Unmarked(s, w)
 }
 
-// plainly writes the bytes of a span without the marks in it.
-func (r *Request) plainly(s Span, w func([]byte)) {
+// Unmarked feeds w with the bytes of a span without the cache marks in it: views of the body.
+func (r *Request) Unmarked(s Span, w func([]byte)) {
 	at := s.Start
 	if len(r.Marks) > 0 {
 		first := sort.Search(len(r.Marks), func(i int) bool { return r.Marks[i].Start >= s.Start })
