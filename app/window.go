@@ -117,15 +117,16 @@ func compactorOf(w config.WindowSettings) (*compact.Compactor, error) {
 	o := compact.Options{
 		MinMessages: w.MinMessages, ResultBytes: max(w.MaxToolOutput, 0), WholeResults: !w.CutResults, SummaryBudget: w.SummaryTokens,
 	}
-	switch w.Summarizer {
-	case "off":
-		o.Style = compact.Off
-	case "model":
+	var known bool
+	if o.Style, known = compact.ParseStyle(w.Summarizer); !known {
+		return nil, fmt.Errorf("[window] summarizer is %q; use extractive, model or off", w.Summarizer)
+	}
+	if o.Style == compact.Model {
 		writer, err := newSummarizer(w)
 		if err != nil {
 			return nil, err
 		}
-		o.Style, o.Summarizer = compact.Model, writer
+		o.Summarizer = writer
 	}
 	return compact.New(o), nil
 }

@@ -63,7 +63,7 @@ var windowKeys = append([]*Key{
 	},
 	{
 		Name: "retry_target", Type: TypeRatio, Default: "0.6", PerTool: true, Project: ProjectFree, min: 10, max: 95, example: "0.6",
-		Doc: "Part of the target that the second try aims at when a provider still refuses.",
+		Doc: "Part of a request that its provider refused as too long, naming no limit, that the next try keeps.",
 		set: func(s *Settings, v any) { s.Window.RetryTarget = v.(float64) },
 	},
 	{
