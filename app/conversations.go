@@ -13,20 +13,26 @@ import (
 )
 
 // openConversations opens the store of compactions as the configuration wants it; nil when
-// it is off.
+// it is off. With an error comes a store in memory: without any, each turn over the line
+// would be cut anew, and to other bytes than the one before.
 func (a *App) openConversations(w config.WindowSettings, j *journal.Journal) (*checkpoint.Store, error) {
-	o := checkpoint.Options{MaxBytes: int64(w.StoreMax), MaxAge: w.StoreAge, Journal: j}
-	switch w.Store {
-	case "off":
+	if w.Store == "off" {
 		return nil, nil
-	case "disk":
-		dir, err := a.conversationsDir()
-		if err != nil {
-			return nil, err
-		}
-		o.Dir = dir
 	}
-	return checkpoint.Open(o)
+	o := checkpoint.Options{MaxBytes: int64(w.StoreMax), MaxAge: w.StoreAge, Journal: j}
+	var failed error
+	if w.Store == "disk" {
+		var store *checkpoint.Store
+		if o.Dir, failed = a.conversationsDir(); failed == nil {
+			store, failed = checkpoint.Open(o)
+		}
+		if failed == nil {
+			return store, nil
+		}
+		o.Dir = ""
+	}
+	store, err := checkpoint.Open(o)
+	return store, errors.Join(failed, err)
 }
 
 func (a *App) conversationsDir() (string, error) {

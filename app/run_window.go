@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net"
 	"os"
+	"runtime/debug"
 	"strings"
 	"time"
 
@@ -131,6 +132,11 @@ func (x *execution) withoutProxy(why string) {
 // lastAnswers is what requests still under way get when the tool has ended.
 const lastAnswers = time.Second
 
+// collectAt is the GC percentage of a supervisor with a proxy. It handles one conversation and
+// has time, and what it holds is taken from the agent: with Go's own 100 it held 19 MiB of
+// anonymous memory in a long session of Claude Code, with this 12.
+const collectAt = 25
+
 // serveWindow starts the proxy on ln for the run's upstreams.
 func (x *execution) serveWindow(ln net.Listener, token string, setting client.Setting, signer *proxy.AWS) error {
 	settings := x.plan.Settings
@@ -141,6 +147,9 @@ func (x *execution) serveWindow(ln net.Listener, token string, setting client.Se
 			up.AWS = &proxy.AWS{Credentials: signer.Credentials, Region: u.SignRegion}
 		}
 		o.upstreams = append(o.upstreams, up)
+	}
+	if os.Getenv("GOGC") == "" {
+		debug.SetGCPercent(collectAt)
 	}
 	plane, err := x.app.openWindow(settings, o)
 	if err != nil {

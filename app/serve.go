@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"os"
 	"os/signal"
+	"strings"
 	"syscall"
 	"text/tabwriter"
 	"time"
@@ -179,7 +180,7 @@ func listenError(s config.Settings, err error) error {
 		missing = append(missing, "tls_cert and tls_key")
 	}
 	if len(missing) > 0 {
-		return fmt.Errorf("%w; set %v in [serve], or listen on 127.0.0.1", err, missing)
+		return fmt.Errorf("%w; set %s in [serve], or listen on 127.0.0.1", err, strings.Join(missing, ", "))
 	}
 	return err
 }

@@ -152,7 +152,7 @@ func TestServeWithAKeyDemandsAToken(t *testing.T) {
 func TestServeSaysWhatIsMissing(t *testing.T) {
 	t.Setenv("TEST_SERVE_EMPTY", "")
 	for _, c := range []struct{ env, want string }{
-		{"EVERYWHERE=1", "needs a token; set [token tls_cert and tls_key] in [serve], or listen on 127.0.0.1"},
+		{"EVERYWHERE=1", "needs a token; set token, tls_cert and tls_key in [serve], or listen on 127.0.0.1"},
 		{"PLIMSOLL_SERVE_TOKEN=TEST_SERVE_EMPTY", "names the variable TEST_SERVE_EMPTY, which is empty"},
 		{"PLIMSOLL_SERVE_TLS_CERT=/nowhere/cert.pem", "tls_cert and tls_key go together"},
 		{"PLIMSOLL_WINDOW_TARGET=0.9", "target is 0.9; it must be above 0 and below trigger"},

@@ -60,7 +60,7 @@ func (a *App) openWindow(s config.Settings, o windowOptions) (*windowPlane, erro
 		return nil, err
 	}
 	if po.Store, err = a.openConversations(w, o.journal); err != nil {
-		o.warn("compactions are not kept between runs: " + err.Error())
+		o.warn("compactions are kept in memory only, and lost at the end: " + err.Error())
 	}
 	po.Resolver = models.NewResolver(models.Options{Dir: a.limitsDir(), Overrides: overridesOf(w), Warn: o.warn})
 	if o.exhausted {

@@ -6,6 +6,8 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"os"
+	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
@@ -209,6 +211,38 @@ func TestCompactionsAreKeptWhereTheConfigurationSays(t *testing.T) {
 		if err != nil || len(cuts) != want {
 			t.Errorf("%s: %d are kept, %v; want %d", store, len(cuts), err, want)
 		}
+	}
+}
+
+// A state directory that takes nothing costs what outlives the daemon, not that the next turn
+// gets the bytes of the one before.
+func TestWithoutAStateDirectoryCompactionsStayInMemory(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "a file")
+	if err := os.WriteFile(file, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	model := scripted.New(scripted.Options{Lenient: true, Tokenizer: scripted.O200K})
+	provider := httptest.NewServer(model)
+	defer provider.Close()
+	log := &lines{}
+	url, end := serving(t, "127.0.0.1:0", app.ServeOptions{Log: log}, "PLIMSOLL_STATE_DIR="+file, "MAX_CONTEXT_TOKENS=40000", "PLIMSOLL_UPSTREAM_OPENAI="+provider.URL+"/v1")
+	if url == "" {
+		t.Fatal(end())
+	}
+	body := turns(240_000)
+	for range 2 {
+		res, err := http.Post(url+"/openai/v1/chat/completions", "application/json", bytes.NewReader(body))
+		if err != nil || res.StatusCode != 200 {
+			t.Fatalf("%v, %v", res, err)
+		}
+		_ = res.Body.Close()
+	}
+	if err := end(); err != nil {
+		t.Fatal(err)
+	}
+	got := model.Requests()
+	if len(got) != 2 || !bytes.Equal(got[0].Body, got[1].Body) || len(log.events(t, "window.compacted")) != 1 {
+		t.Errorf("%d requests, %d compactions; want the bytes of one compaction twice", len(got), len(log.events(t, "window.compacted")))
 	}
 }
 

@@ -71,7 +71,8 @@ const magic = "plimsoll-ck1\n"
 var errDamaged = errors.New("checkpoint: the file is damaged")
 
 var encoder = sync.OnceValue(func() *zstd.Encoder {
-	e, err := zstd.NewWriter(nil, zstd.WithEncoderConcurrency(1), zstd.WithEncoderLevel(zstd.SpeedFastest))
+	e, err := zstd.NewWriter(nil, zstd.WithEncoderConcurrency(1), zstd.WithEncoderLevel(zstd.SpeedFastest),
+		zstd.WithWindowSize(512<<10), zstd.WithLowerEncoderMem(true))
 	if err != nil {
 		panic(err) // the options are constants
 	}
