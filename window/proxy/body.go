@@ -1,12 +1,12 @@
 package proxy
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"io"
 	"net/http"
+	"sync"
 	"sync/atomic"
 	"time"
 )
@@ -37,18 +37,39 @@ func (b *heldBody) release() {
 // reader returns the content as a request body. It may be what came or an edit of it.
 func (b *heldBody) reader(content []byte) io.ReadCloser {
 	b.refs.Add(1)
-	return &heldReader{Reader: *bytes.NewReader(content), body: b}
+	return &heldReader{left: content, body: b}
 }
 
+// A heldReader is closed by one goroutine of the transport while another may still read
+// (HTTP/2 does so when the answer comes before the body is sent). Once it is closed the
+// bytes may be those of another request, so no read may be under way or begin.
 type heldReader struct {
-	bytes.Reader
-	body   *heldBody
-	closed atomic.Bool
+	mu   sync.Mutex
+	left []byte
+	body *heldBody // nil once it was closed
+}
+
+func (r *heldReader) Read(p []byte) (int, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	switch {
+	case r.body == nil:
+		return 0, http.ErrBodyReadAfterClose
+	case len(r.left) == 0:
+		return 0, io.EOF
+	}
+	n := copy(p, r.left)
+	r.left = r.left[n:]
+	return n, nil
 }
 
 func (r *heldReader) Close() error {
-	if !r.closed.Swap(true) {
-		r.body.release()
+	r.mu.Lock()
+	body := r.body
+	r.left, r.body = nil, nil
+	r.mu.Unlock()
+	if body != nil {
+		body.release()
 	}
 	return nil
 }
