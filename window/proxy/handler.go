@@ -14,6 +14,7 @@ import (
 	"net/url"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/plimsoll/plimsoll/journal"
 )
@@ -175,20 +176,25 @@ func hasToken(lines []string, token string) bool {
 // send makes the request and forwards what arrives before the answer: 103 and other 1xx.
 // 100 is the server's own to say, when the body is read.
 func (p *Proxy) send(w http.ResponseWriter, req *http.Request) (*http.Response, error) {
-	if w != nil {
-		trace := &httptrace.ClientTrace{Got1xxResponse: func(code int, header textproto.MIMEHeader) error {
-			if code == http.StatusContinue {
-				return nil
-			}
-			h := w.Header()
-			maps.Copy(h, header)
-			w.WriteHeader(code)
-			clear(h)
+	var mu sync.Mutex
+	over := false // w is the handler's again: a request that was given up may still hear a 1xx
+	trace := &httptrace.ClientTrace{Got1xxResponse: func(code int, header textproto.MIMEHeader) error {
+		mu.Lock()
+		defer mu.Unlock()
+		if over || code == http.StatusContinue {
 			return nil
-		}}
-		req = req.WithContext(httptrace.WithClientTrace(req.Context(), trace))
-	}
-	return p.transport.RoundTrip(req)
+		}
+		h := w.Header()
+		maps.Copy(h, header)
+		w.WriteHeader(code)
+		clear(h)
+		return nil
+	}}
+	res, err := p.transport.RoundTrip(req.WithContext(httptrace.WithClientTrace(req.Context(), trace)))
+	mu.Lock()
+	over = true
+	mu.Unlock()
+	return res, err
 }
 
 // upstreamFailed answers when the upstream could not be asked or sent no answer.
