@@ -3,6 +3,7 @@ package app_test
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -289,8 +290,10 @@ func TestSummariesByAModel(t *testing.T) {
 		t.Errorf("over the budget: rungs %q", got.rungs(t))
 	}
 	writer.Close()
-	if got := through(t, body, scripted.Options{}, environ...); got.rungs(t) != "extract" || got.status != 200 {
-		t.Errorf("without the service: status %d, rungs %q", got.status, got.rungs(t))
+	got = through(t, body, scripted.Options{}, environ...)
+	made = got.log.events(t, "window.compacted")
+	if got.rungs(t) != "extract" || got.status != 200 || len(made) != 1 || !strings.Contains(fmt.Sprint(made[0]["summary_error"]), "gave no answer") {
+		t.Errorf("without the service: status %d, rungs %q, %v", got.status, got.rungs(t), made)
 	}
 	for env, want := range map[string]string{
 		"PLIMSOLL_WINDOW_SUMMARIZER=model": "summary_model names none",

@@ -72,6 +72,7 @@ type (
 		Took         time.Duration `json:"took_ns"`
 		SummaryIn    int64         `json:"summary_tokens_in,omitempty"` // what a model summary cost
 		SummaryOut   int64         `json:"summary_tokens_out,omitempty"`
+		SummaryError string        `json:"summary_error,omitempty"` // why a model's summary was not used
 	}
 	// WindowOverflow says that a provider refused a request as too long.
 	WindowOverflow struct {

@@ -156,9 +156,17 @@ func (t *turn) compact(goal compact.Goal, reason string) error {
 	t.p.event(journal.WindowCompacted{
 		Upstream: t.rt.up.Name, Model: t.model, Conversation: t.talk, Checkpoint: id, Reason: reason, Rungs: res.Rungs,
 		Before: int64(res.Before), After: int64(res.After), Messages: res.Messages, CutBytes: res.CutBytes, Took: time.Since(began),
-		SummaryIn: int64(res.SummaryIn), SummaryOut: int64(res.SummaryOut),
+		SummaryIn: int64(res.SummaryIn), SummaryOut: int64(res.SummaryOut), SummaryError: errorText(res.SummaryError),
 	})
 	return nil
+}
+
+// errorText is why a summary was not used, bounded, "" when it was.
+func errorText(err error) string {
+	if err == nil {
+		return ""
+	}
+	return clip(err.Error(), 256)
 }
 
 // adopt uses a checkpoint that somebody else stored while this request waited.
