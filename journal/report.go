@@ -123,6 +123,8 @@ func (w *Window) observe(e Event) {
 		w.Compactions++
 		w.CutBytes += e.CutBytes
 		w.SummaryTokens += e.SummaryIn + e.SummaryOut
+	case WindowSummaryUnused:
+		w.SummaryTokens += e.SummaryIn + e.SummaryOut
 	case WindowOverflow:
 		if e.Action == "recovered" {
 			w.OverflowRecoveries++

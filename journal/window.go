@@ -74,6 +74,16 @@ type (
 		SummaryOut   int64         `json:"summary_tokens_out,omitempty"`
 		SummaryError string        `json:"summary_error,omitempty"` // why a model's summary was not used
 	}
+	// WindowSummaryUnused says that a model was asked for a summary in a compaction that came
+	// to nothing.
+	WindowSummaryUnused struct {
+		Upstream     string `json:"upstream"`
+		Model        string `json:"model"`
+		Conversation string `json:"conversation,omitempty"`
+		SummaryIn    int64  `json:"summary_tokens_in,omitempty"` // what it cost all the same
+		SummaryOut   int64  `json:"summary_tokens_out,omitempty"`
+		Error        string `json:"summary_error,omitempty"`
+	}
 	// WindowOverflow says that a provider refused a request as too long.
 	WindowOverflow struct {
 		Upstream string `json:"upstream"`
@@ -125,14 +135,15 @@ type (
 )
 
 // The kinds of the window plane.
-func (WindowRequest) Kind() string   { return "window.request" }
-func (WindowResponse) Kind() string  { return "window.response" }
-func (WindowRepaired) Kind() string  { return "window.repaired" }
-func (WindowCompacted) Kind() string { return "window.compacted" }
-func (WindowOverflow) Kind() string  { return "window.overflow" }
-func (WindowRefused) Kind() string   { return "window.refused" }
-func (WindowPassed) Kind() string    { return "window.passed" }
-func (WindowBreaker) Kind() string   { return "window.breaker" }
-func (WindowOn) Kind() string        { return "window.on" }
-func (WindowOff) Kind() string       { return "window.off" }
-func (WindowStore) Kind() string     { return "window.store" }
+func (WindowRequest) Kind() string       { return "window.request" }
+func (WindowResponse) Kind() string      { return "window.response" }
+func (WindowRepaired) Kind() string      { return "window.repaired" }
+func (WindowCompacted) Kind() string     { return "window.compacted" }
+func (WindowOverflow) Kind() string      { return "window.overflow" }
+func (WindowRefused) Kind() string       { return "window.refused" }
+func (WindowPassed) Kind() string        { return "window.passed" }
+func (WindowBreaker) Kind() string       { return "window.breaker" }
+func (WindowOn) Kind() string            { return "window.on" }
+func (WindowOff) Kind() string           { return "window.off" }
+func (WindowSummaryUnused) Kind() string { return "window.summary_unused" }
+func (WindowStore) Kind() string         { return "window.store" }

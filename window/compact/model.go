@@ -15,7 +15,8 @@ import (
 // credential of the client whose conversation it is.
 //
 // Summarize may be called from several goroutines at once. It returns when ctx ends. The
-// cost is counted also when there is an error.
+// cost is counted also when there is an error. The error is written down: it holds no text
+// of the conversation.
 type Summarizer interface {
 	Summarize(ctx context.Context, a Assignment) (Written, error)
 }

@@ -43,7 +43,8 @@ type turn struct {
 	whole    models.Window // before the breaker
 	strict   bool
 
-	content    []byte // what is sent: request's body, packed as the client packed it
+	content    []byte        // what is sent: request's body, packed as the client packed it
+	packed     *wire.Request // that content was made of, when it was edited
 	edited     bool
 	result     *compact.Result // of the newest compaction, until it is kept
 	generation int             // of the checkpoint that was put in

@@ -173,8 +173,11 @@ func (t *turn) recount() {
 // pack makes the bytes to send. After an edit they are validated against what came: when
 // the edit broke a rule, what came goes on and the journal says so.
 func (t *turn) pack() error {
-	if !t.edited {
+	switch {
+	case !t.edited:
 		t.content = t.body.bytes
+		return nil
+	case t.packed == t.request:
 		return nil
 	}
 	body := withoutChecksum(t.request)
@@ -192,7 +195,7 @@ func (t *turn) pack() error {
 		t.unedited("the edited body could not be packed")
 		return nil
 	}
-	t.content = packed
+	t.content, t.packed = packed, t.request
 	return nil
 }
 

@@ -41,10 +41,12 @@ func (t *turn) fit() error {
 	trigger := int(t.p.o.Trigger * float64(room))
 	// Under the trigger nothing is touched, over the room nothing is sent. Only a band that
 	// spans both lines leaves no answer that keeps both.
-	if t.in.High > room && t.in.Low <= trigger {
+	over, sure := t.in.Over(trigger, room)
+	if over && !sure {
 		t.ask()
+		over, _ = t.in.Over(trigger, room)
 	}
-	if t.in.High <= room && t.in.Low <= trigger || t.p.o.NoPreflight {
+	if !over || t.p.o.NoPreflight {
 		t.fitOutput()
 		return nil
 	}
@@ -128,26 +130,34 @@ func (t *turn) compact(goal compact.Goal, reason string) error {
 	}
 	began := time.Now()
 	res, err := t.p.o.Compactor.Compact(ctx, t.view, t.sizes(), goal)
-	if err != nil {
-		return err
+	gained := err == nil && res.Changed() && len(res.Request.Body) < len(t.request.Body)
+	if !gained {
+		t.unused(&res)
 	}
-	if !res.Changed() || len(res.Request.Body) >= len(t.request.Body) {
+	switch _, tooLarge := errors.AsType[*compact.DoesNotFit](err); {
+	case tooLarge || ctx.Err() != nil:
+		return err
+	case err != nil: // an edit that cannot be made is our fault: the request goes on without it
+		t.p.passed(t.rt, "invalid", "an edit could not be made")
+		return errNoGain
+	case !gained:
 		return errNoGain
 	}
-	view := t.view
 	t.result = &res
-	c := compact.Checkpoint(view, &res, t.chain)
-	t.use(view, res.Request)
-	if c != nil && reason != "overflow" {
-		t.keep(c)
-	}
-	t.recount()
+	c := compact.Checkpoint(t.view, &res, t.chain)
+	t.use(t.view, res.Request)
 	if err := t.pack(); err != nil {
 		return err
 	}
-	if t.result == nil { // taken back
+	if t.result == nil { // taken back: what breaks a rule must not come again with every turn
 		return errNoGain
 	}
+	if c != nil && reason != "overflow" && t.keep(c) {
+		if err := t.pack(); err != nil {
+			return err
+		}
+	}
+	t.recount()
 	t.actions = append(t.actions, "compacted:"+strings.Join(res.Rungs, "+"))
 	id := ""
 	if c != nil {
@@ -167,6 +177,17 @@ func errorText(err error) string {
 		return ""
 	}
 	return clip(err.Error(), 256)
+}
+
+// unused journals what a model summary cost when the compaction came to nothing.
+func (t *turn) unused(res *compact.Result) {
+	if res.SummaryError == nil && res.SummaryIn+res.SummaryOut == 0 {
+		return
+	}
+	t.p.event(journal.WindowSummaryUnused{
+		Upstream: t.rt.up.Name, Model: t.model, Conversation: t.talk, Error: errorText(res.SummaryError),
+		SummaryIn: int64(res.SummaryIn), SummaryOut: int64(res.SummaryOut),
+	})
 }
 
 // adopt uses a checkpoint that somebody else stored while this request waited.
@@ -189,9 +210,9 @@ func (t *turn) adopt(goal compact.Goal) bool {
 	return true
 }
 
-// keep stores what was made, and sends what is in force: another replica may have been
-// first with the same step.
-func (t *turn) keep(c *checkpoint.Checkpoint) {
+// keep stores what was made, and uses what is in force: another replica may have been first
+// with the same step. It tells whether that is another.
+func (t *turn) keep(c *checkpoint.Checkpoint) bool {
 	res := t.result
 	cut := checkpoint.Cut{Text: res.Cut, Entry: checkpoint.Entry{
 		Conversation: t.talk, Upstream: t.rt.up.Name, Dialect: t.rt.dialect.String(), Model: t.model, Rungs: res.Rungs,
@@ -199,11 +220,14 @@ func (t *turn) keep(c *checkpoint.Checkpoint) {
 	}}
 	got, _ := t.p.o.Store.Put(t.scope, c, cut) // the store journals what went wrong
 	if got == c || got == nil {
-		return
+		return false
 	}
-	if view, err := compact.Replay(t.view.Client, got); err == nil {
-		t.use(view, view.Request)
+	view, err := compact.Replay(t.view.Client, got)
+	if err != nil {
+		return false
 	}
+	t.use(view, view.Request)
+	return true
 }
 
 // recovered stores what a provider took after it had refused more.
