@@ -2,20 +2,95 @@ package app
 
 import (
 	"encoding/json"
+	"fmt"
 	"io"
+	"sync/atomic"
+	"time"
 
 	"github.com/plimsoll/plimsoll/journal"
 )
 
-// eventLog writes every event as one line of JSON. It keeps nothing: whoever reads the
-// stream bounds it.
-type eventLog struct{ w io.Writer }
+const (
+	// logLines is how many events wait for a reader that is slow. A line has a few hundred
+	// bytes, so they take less than a megabyte.
+	logLines = 2048
+	// logFlush is what the reader gets at the end to take those that wait.
+	logFlush = time.Second
+)
 
-// Observe writes one record; a reader that is gone is no reason to stop serving.
+// eventLog writes every event as one line of JSON. A reader that takes its time, or none at
+// all, never holds up a request: what finds no room is left out, and the gap shows in the
+// sequence numbers.
+type eventLog struct {
+	lines chan []byte
+	end   chan struct{} // closed by Close
+	done  chan struct{} // closed when nothing is written any more
+	lost  atomic.Int64
+}
+
+func newEventLog(w io.Writer) *eventLog {
+	l := &eventLog{lines: make(chan []byte, logLines), end: make(chan struct{}), done: make(chan struct{})}
+	go l.write(w)
+	return l
+}
+
+// write ends when Close was called and nothing waits any more.
+func (l *eventLog) write(w io.Writer) {
+	defer close(l.done)
+	var gone bool
+	put := func(line []byte) {
+		if !gone {
+			_, err := w.Write(line)
+			gone = err != nil
+		}
+		if gone {
+			l.lost.Add(1)
+		}
+	}
+	for {
+		select {
+		case line := <-l.lines:
+			put(line)
+		case <-l.end:
+			for {
+				select {
+				case line := <-l.lines:
+					put(line)
+				default:
+					return
+				}
+			}
+		}
+	}
+}
+
+// Observe takes one record.
 func (l *eventLog) Observe(r journal.Record) {
 	line, err := json.Marshal(r)
 	if err != nil {
 		return
 	}
-	_, _ = l.w.Write(append(line, '\n'))
+	select {
+	case l.lines <- append(line, '\n'):
+	default:
+		l.lost.Add(1)
+	}
+}
+
+// Close gives the reader a moment for what still waits, and says what it did not get. A
+// request that was cut may still tell something; that is lost.
+func (l *eventLog) Close() error {
+	close(l.end)
+	late := time.NewTimer(logFlush)
+	defer late.Stop()
+	waiting := 0
+	select {
+	case <-l.done:
+	case <-late.C: // its writer is stuck, and ends with the process
+		waiting = len(l.lines) + 1
+	}
+	if lost := l.lost.Load() + int64(waiting); lost > 0 {
+		return fmt.Errorf("%d events were not printed: their reader was too slow or is gone", lost)
+	}
+	return nil
 }

@@ -58,7 +58,17 @@ func (a *App) Serve(ctx context.Context, o ServeOptions) (err error) {
 	defer func() { err = errors.Join(err, meters.Close(context.WithoutCancel(ctx))) }()
 	observers := []journal.Observer{meters}
 	if o.Log != nil {
-		observers = append(observers, &eventLog{w: o.Log})
+		// Who reads the events may go: the requests under way are others'.
+		broken := make(chan os.Signal, 1)
+		signal.Notify(broken, syscall.SIGPIPE)
+		defer signal.Stop(broken)
+		log := newEventLog(o.Log)
+		defer func() {
+			if err := log.Close(); err != nil {
+				a.warn(err.Error())
+			}
+		}()
+		observers = append(observers, log)
 	}
 	events := journal.New(journal.Options{Observers: observers})
 

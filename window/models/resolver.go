@@ -16,9 +16,11 @@ const (
 	// MaxModels is how many models are kept of one upstream, in memory and on disk; the one
 	// learned longest ago goes.
 	MaxModels = 256
-	// LearnedFor is how long a limit is believed that a provider named. Windows grow: then the
-	// catalogue counts again, and a refusal teaches anew.
-	LearnedFor = 90 * 24 * time.Hour
+	// LearnedFor is how long a limit is believed that a provider named. Below it nothing shows
+	// that it no longer holds: a local server that is started again with a larger window, or a
+	// provider's slip, would count as long as it is believed. After that the catalogue counts
+	// again, and a refusal, which the client does not see, teaches anew.
+	LearnedFor = 24 * time.Hour
 	// GuessedFor is how long a limit is believed that no refusal named.
 	GuessedFor = time.Hour
 	// justAccepted is for how long an accepted request speaks against a smaller limit. A
