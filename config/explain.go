@@ -58,6 +58,9 @@ func (l *Loaded) Explain(key, tool string) (Explanation, error) {
 		if near := nearest(name, names(table, tool != "")); k != nil {
 			fix = "explain " + k.of + " with --tool"
 		} else if near != "" {
+			if strings.HasPrefix(key, table+".") {
+				near = table + "." + near
+			}
 			fix = fmt.Sprintf("did you mean %q?", near)
 		}
 		return Explanation{}, fmt.Errorf("%s is not a key with one value; %s", quote(key), fix)
