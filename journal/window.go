@@ -100,7 +100,7 @@ type (
 	WindowRefused struct {
 		Upstream string `json:"upstream,omitempty"`
 		Status   int    `json:"status"`
-		Reason   string `json:"reason"` // "token", "host", "origin", "peer", "too_large", "memory", "does_not_fit", "upstream", "websocket"
+		Reason   string `json:"reason"` // "token", "host", "origin", "peer", "too_large", "memory", "stalled", "does_not_fit", "upstream", "websocket"
 		Text     string `json:"text"`
 	}
 	// WindowPassed says that a request went through without being looked into.

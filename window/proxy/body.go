@@ -6,9 +6,12 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"os"
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"github.com/plimsoll/plimsoll/journal"
 )
 
 // A heldBody is a request body in memory, charged to the budget. It lives until the
@@ -94,9 +97,14 @@ var errTooLargeToHold = errors.New("the body is larger than what is looked into"
 // firstRoom is charged for a body of unknown length before its first byte is read.
 const firstRoom = 16 << 10
 
+// bodyIdle is how long a body that is held may send nothing. Its room is charged when it is
+// announced: clients that hang in the middle would keep it from all others for good.
+const bodyIdle = time.Minute
+
 // readBody reads the whole body into memory. On errTooLargeToHold the part that was read
-// is in the result and the rest still in r.Body. A *refusal means no room.
-func (p *Proxy) readBody(r *http.Request) (*heldBody, error) {
+// is in the result and the rest still in r.Body. A *refusal means no room, or that the body
+// stopped coming.
+func (p *Proxy) readBody(w http.ResponseWriter, r *http.Request) (*heldBody, error) {
 	b := &heldBody{room: hold{b: p.budget}, pooled: true}
 	b.refs.Store(1)
 	if r.ContentLength > p.o.MaxHeld {
@@ -111,12 +119,16 @@ func (p *Proxy) readBody(r *http.Request) (*heldBody, error) {
 		return b, p.noRoom(r.Context(), size)
 	}
 	b.bytes = newBuffer(int(size) + 1)
+	// A writer that knows no deadlines (of a test, or behind another handler) has none.
+	connection := http.NewResponseController(w)
+	defer func() { _ = connection.SetReadDeadline(time.Time{}) }()
 	for {
 		if len(b.bytes) == cap(b.bytes) {
 			if err := p.enlarge(r.Context(), b); err != nil {
 				return b, err
 			}
 		}
+		_ = connection.SetReadDeadline(time.Now().Add(p.bodyIdle))
 		n, err := r.Body.Read(b.bytes[len(b.bytes):min(cap(b.bytes), int(p.o.MaxHeld)+1)])
 		b.bytes = b.bytes[:len(b.bytes)+n]
 		switch {
@@ -125,6 +137,11 @@ func (p *Proxy) readBody(r *http.Request) (*heldBody, error) {
 		case errors.Is(err, io.EOF):
 			b.room.shrink(int64(len(b.bytes)))
 			return b, nil
+		case errors.Is(err, os.ErrDeadlineExceeded):
+			return b, &refusal{
+				status: http.StatusRequestTimeout, reason: "stalled",
+				text: fmt.Sprintf("the body stopped coming after %d bytes, for %v: send the request again", len(b.bytes), p.bodyIdle),
+			}
 		case err != nil:
 			return b, err
 		}
@@ -189,5 +206,6 @@ func (p *Proxy) bodyFailed(w http.ResponseWriter, r *http.Request, rt *route, er
 		return
 	}
 	// The client went away in the middle of its own request.
+	p.event(journal.WindowResponse{Upstream: rt.up.Name, Dialect: rt.dialect.String(), Ended: "client_gone"})
 	panic(http.ErrAbortHandler)
 }

@@ -1,12 +1,20 @@
 package proxy
 
 import (
+	"bufio"
 	"bytes"
 	"errors"
+	"fmt"
 	"io"
+	"net"
 	"net/http"
+	"net/http/httptest"
+	"strings"
 	"sync"
 	"testing"
+	"time"
+
+	"github.com/plimsoll/plimsoll/journal"
 )
 
 // The transport may close a body while it reads it. What is read afterwards would be
@@ -36,6 +44,66 @@ func TestClosedBodyIsNotRead(t *testing.T) {
 		freeBuffer(other)
 		if !errors.Is(err, io.EOF) && !errors.Is(err, http.ErrBodyReadAfterClose) {
 			t.Errorf("reading ended with %v", err)
+		}
+	}
+}
+
+// A client that announces a body and hangs in the middle does not keep its room from others,
+// and one that goes leaves an event.
+func TestBodyThatStopsComingGivesItsRoomBack(t *testing.T) {
+	upstream := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { _, _ = io.Copy(io.Discard, r.Body) }))
+	defer upstream.Close()
+	p, root, j := start(t, upstream.URL, Options{MemoryBudget: 1 << 20, AnyPeer: true})
+	p.bodyIdle = 20 * time.Millisecond
+	host := strings.TrimPrefix(root, "http://")
+	begin := func() net.Conn {
+		c, err := net.Dial("tcp", host)
+		if err != nil {
+			t.Fatal(err)
+		}
+		fmt.Fprintf(c, "POST /anthropic/v1/messages HTTP/1.1\r\nHost: %s\r\nContent-Length: 1000000\r\n\r\n{", host)
+		return c
+	}
+	c := begin()
+	defer c.Close()
+	res, err := http.ReadResponse(bufio.NewReader(c), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, _ := io.ReadAll(res.Body)
+	if res.StatusCode != http.StatusRequestTimeout || !res.Close || !strings.Contains(string(text), "stopped coming after 1 bytes") {
+		t.Errorf("%s, close %v, %s", res.Status, res.Close, text)
+	}
+	if refused := events[journal.WindowRefused](j); len(refused) != 1 || refused[0].Reason != "stalled" {
+		t.Errorf("refused is %+v", refused)
+	}
+	// The budget is as free as before.
+	if res, _ := post(t, root+"/anthropic/v1/messages", strings.Repeat(" ", 900_000)); res.StatusCode != 200 {
+		t.Errorf("a body that comes: %s", res.Status)
+	}
+	p.bodyIdle = time.Hour
+	c = begin()
+	defer c.Close()
+	if err := c.(*net.TCPConn).CloseWrite(); err != nil {
+		t.Fatal(err)
+	}
+	if rest, err := io.ReadAll(c); len(rest) > 0 || err != nil {
+		t.Errorf("an answer to half a request: %q, %v", rest, err)
+	}
+	if e := events[journal.WindowResponse](j); e[len(e)-1].Ended != "client_gone" {
+		t.Errorf("%+v", e)
+	}
+}
+
+// A status that ends no request is the provider's fault and not an answer.
+func TestStatusThatIsNoAnswer(t *testing.T) {
+	for _, status := range []string{"099 Odd", "101 Switching Protocols"} {
+		upstream, _ := rawUpstream(t, "HTTP/1.1 "+status+"\r\nContent-Length: 0\r\n\r\n")
+		_, root, _ := start(t, upstream, Options{})
+		for _, path := range []string{"/openai/v1/chat/completions", "/openai/v1/files"} {
+			if res, text := post(t, root+path, `{"model":"m","messages":[]}`); res.StatusCode != http.StatusBadGateway || !strings.Contains(text, "which ends no request") {
+				t.Errorf("%s on %s: %s %s", status, path, res.Status, text)
+			}
 		}
 	}
 }

@@ -56,7 +56,8 @@
 // # Bounds
 //
 // Bodies of model requests are held in memory, charged to a budget before they are read;
-// without room within a short wait the answer is 503 with Retry-After. A body above
+// without room within a short wait the answer is 503 with Retry-After, and a body that
+// stops coming for a minute is given up with 408. A body above
 // MaxHeld (64 MiB) streams through in constant memory, counted as passed for its size, so
 // a 200 MB body reaches the provider, which refuses it in its own words; above MaxBody
 // (1 GiB) the answer is 413. An answer has no time limit unless IdleTimeout sets one. An

@@ -40,7 +40,8 @@ func (p *Proxy) refuse(w http.ResponseWriter, rt *route, e *refusal) {
 	if rt != nil && rt.up != nil && rt.up.Provider == Bedrock {
 		h["X-Amzn-Errortype"] = []string{bedrockError(e.status)}
 	}
-	if e.status == http.StatusRequestEntityTooLarge || e.status == http.StatusServiceUnavailable {
+	switch e.status {
+	case http.StatusRequestEntityTooLarge, http.StatusServiceUnavailable, http.StatusRequestTimeout:
 		// The body may not have been read; draining 200 MB to keep one connection is no gain.
 		h["Connection"] = []string{"close"}
 	}

@@ -194,6 +194,10 @@ func (p *Proxy) send(w http.ResponseWriter, req *http.Request) (*http.Response, 
 	mu.Lock()
 	over = true
 	mu.Unlock()
+	if err == nil && (res.StatusCode < 200 || res.StatusCode > 999) { // 101 to a request that asked for no other protocol
+		_ = res.Body.Close()
+		return nil, fmt.Errorf("its status is %d, which ends no request", res.StatusCode)
+	}
 	return res, err
 }
 

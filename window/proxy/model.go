@@ -77,7 +77,7 @@ func (p *Proxy) modelRequest(w http.ResponseWriter, r *http.Request, rt *route) 
 		p.refuse(w, rt, p.tooLarge())
 		return
 	}
-	held, err := p.readBody(r)
+	held, err := p.readBody(w, r)
 	body := &turnBody{heldBody: held}
 	defer body.done()
 	switch {

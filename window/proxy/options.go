@@ -112,6 +112,7 @@ type Proxy struct {
 	transport http.RoundTripper
 	secret    [32]byte // of scopes without a store
 	counts    counts
+	bodyIdle  time.Duration
 }
 
 // New checks the options and makes a Proxy.
@@ -130,7 +131,7 @@ func New(o Options) (*Proxy, error) {
 	if err := checkLines(o); err != nil {
 		return nil, err
 	}
-	p := &Proxy{o: o, upstreams: map[string]*upstream{}, budget: newBudget(o.MemoryBudget, o.BudgetWait), transport: o.Transport}
+	p := &Proxy{o: o, upstreams: map[string]*upstream{}, budget: newBudget(o.MemoryBudget, o.BudgetWait), transport: o.Transport, bodyIdle: bodyIdle}
 	for _, u := range o.Upstreams {
 		up, err := newUpstream(u)
 		if err != nil {

@@ -47,7 +47,7 @@ func hexSum(body []byte) string {
 // passSigned relays a request that is not looked into, to an upstream that wants it
 // signed. Its body has to be held for that.
 func (p *Proxy) passSigned(w http.ResponseWriter, r *http.Request, rt *route) {
-	body, err := p.readBody(r)
+	body, err := p.readBody(w, r)
 	defer body.release()
 	if errors.Is(err, errTooLargeToHold) {
 		err = &refusal{
