@@ -240,7 +240,7 @@ func TestGuidesNameRealKeys(t *testing.T) {
 			known[a.Name] = true
 		}
 	}
-	for _, v := range []any{journal.Report{}, app.Stat{}, app.BacktestRow{}, app.Prediction{}, app.Slot{}, app.Doctor{}, app.Decision{}, app.Collection{}} {
+	for _, v := range []any{journal.Report{}, app.Stat{}, app.BacktestRow{}, app.Prediction{}, app.Slot{}, app.Doctor{}, app.Decision{}, app.Collection{}, journal.WindowCompacted{}} {
 		jsonNames(reflect.TypeOf(v), known)
 	}
 	for _, name := range foreignNames {
