@@ -36,7 +36,27 @@ type Decision struct {
 	Layers           []sandbox.Capability `json:"layers"`
 	Chosen           sandbox.Layer        `json:"chosen"`
 	Enforcement      sandbox.Strength     `json:"enforcement"`
-	Window           string               `json:"window,omitempty"` // which proxy there would be, or why none
+	Window           WindowDecision       `json:"window"`
+}
+
+// WindowDecision is which proxy there would be, or why none. NoProxy is "" for a command of
+// which it is not known that it asks a model.
+type WindowDecision struct {
+	Proxy     bool     `json:"proxy"`
+	NoProxy   string   `json:"no_proxy,omitempty"`
+	Client    string   `json:"client,omitempty"` // the profile by which the tool is pointed at the proxy
+	Mode      string   `json:"mode,omitempty"`
+	Upstreams []string `json:"upstreams,omitempty"` // base URLs
+}
+
+func (w WindowDecision) words() string {
+	switch {
+	case w.Proxy:
+		return fmt.Sprintf("proxy for %s, mode %s, to %s", w.Client, w.Mode, strings.Join(w.Upstreams, ", "))
+	case w.NoProxy != "":
+		return "no proxy, because " + w.NoProxy
+	}
+	return ""
 }
 
 // Slots are the slots in use and how many there may be; 0 is no bound.
@@ -81,7 +101,7 @@ func (x *execution) dryRun(ctx context.Context) Status {
 		d.Admitted = false
 		d.Refusal = strings.TrimSpace(d.Refusal + "\nenforcement is required, but no layer here lets the kernel hold the memory limit")
 	}
-	d.Window = x.windowWords(ctx)
+	d.Window = x.decideWindow(ctx)
 	if x.opts.JSON {
 		e := json.NewEncoder(x.opts.Stdout)
 		e.SetIndent("", "  ")
@@ -113,13 +133,13 @@ func (d Decision) text(p *Plan) string {
 	row("slots", "%s", d.Slots)
 	row("limit", "memory %s, swap %s, processes %d", d.LimitBytes.Human(), d.SwapLimitBytes.Human(), d.PidsLimit)
 	row("layer", "%s: memory %s", d.Chosen, mechanismWords(string(d.Enforcement.Memory)))
-	if d.Window != "" {
-		row("window", "%s", Printable(d.Window))
-	}
 	for _, c := range d.Layers {
 		if !c.Available {
 			row("", "%s is not available: %s", c.Name, c.Why)
 		}
+	}
+	if w := d.Window.words(); w != "" {
+		row("window", "%s", Printable(w))
 	}
 	if d.Admitted {
 		row("decision", "would start now")

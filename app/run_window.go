@@ -3,7 +3,6 @@ package app
 import (
 	"context"
 	"crypto/rand"
-	"fmt"
 	"net"
 	"os"
 	"runtime/debug"
@@ -192,25 +191,22 @@ func (x *execution) exhausted() bool {
 	return last.Outcome == journal.OutcomeOOM && time.Since(last.Time) < afterOOM
 }
 
-// windowWords are the line of a dry run: which proxy there would be.
-func (x *execution) windowWords(ctx context.Context) string {
+// decideWindow is what a dry run says of the proxy.
+func (x *execution) decideWindow(ctx context.Context) WindowDecision {
 	choice := chooseWindow(x.plan)
 	if !choice.wanted {
-		if choice.why == "" {
-			return ""
-		}
-		return "no proxy, because " + choice.why
+		return WindowDecision{NoProxy: choice.why}
 	}
 	setting, err := x.planWindow(choice, "http://127.0.0.1:1/TOKEN", awsCredentials(ctx) != nil)
-	switch {
-	case err != nil:
-		return "no proxy, because " + err.Error()
-	case setting.Why != "":
-		return "no proxy, because " + setting.Why
+	if err != nil {
+		return WindowDecision{NoProxy: err.Error()}
 	}
-	var to []string
+	if setting.Why != "" {
+		return WindowDecision{NoProxy: setting.Why}
+	}
+	d := WindowDecision{Proxy: true, Client: choice.profile.Name, Mode: x.plan.Settings.Window.Mode}
 	for _, u := range setting.Upstreams {
-		to = append(to, u.URL)
+		d.Upstreams = append(d.Upstreams, u.URL)
 	}
-	return fmt.Sprintf("proxy for %s, mode %s, to %s", choice.profile.Name, x.plan.Settings.Window.Mode, strings.Join(to, ", "))
+	return d
 }

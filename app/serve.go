@@ -205,7 +205,7 @@ func serverTLS(s config.ServeSettings) (*tls.Config, error) {
 	}
 	pair, err := tls.LoadX509KeyPair(s.TLSCert, s.TLSKey)
 	if err != nil {
-		return nil, fmt.Errorf("[serve] tls_cert %s with tls_key %s: %w", s.TLSCert, s.TLSKey, err)
+		return nil, fmt.Errorf("[serve] tls_cert %s with tls_key %s: %w; name a chain and its key, both in PEM", s.TLSCert, s.TLSKey, err)
 	}
 	return &tls.Config{Certificates: []tls.Certificate{pair}, MinVersion: tls.VersionTLS12}, nil
 }

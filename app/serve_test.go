@@ -151,18 +151,20 @@ func TestServeWithAKeyDemandsAToken(t *testing.T) {
 
 func TestServeSaysWhatIsMissing(t *testing.T) {
 	t.Setenv("TEST_SERVE_EMPTY", "")
+	t.Setenv("TEST_SERVE_SHORT", "0123456789abcde")
 	for _, c := range []struct{ env, want string }{
 		{"EVERYWHERE=1", "needs a token; set token, tls_cert and tls_key in [serve], or listen on 127.0.0.1"},
 		{"PLIMSOLL_SERVE_TOKEN=TEST_SERVE_EMPTY", "names the variable TEST_SERVE_EMPTY, which is empty"},
 		{"PLIMSOLL_SERVE_TLS_CERT=/nowhere/cert.pem", "tls_cert and tls_key go together"},
 		{"PLIMSOLL_WINDOW_TARGET=0.9", "target is 0.9; it must be above 0 and below trigger"},
+		{"PLIMSOLL_SERVE_TOKEN=TEST_SERVE_SHORT", "what is in the variable TEST_SERVE_SHORT is shorter than 16 characters"},
 	} {
 		listen := "127.0.0.1:0"
 		if c.env == "EVERYWHERE=1" {
 			listen = "0.0.0.0:0"
 		}
 		_, end := serving(t, listen, app.ServeOptions{}, c.env)
-		if err := end(); err == nil || !strings.Contains(err.Error(), c.want) {
+		if err := end(); err == nil || !strings.Contains(err.Error(), c.want) || strings.Contains(err.Error(), "0123456789abcde") {
 			t.Errorf("%s: %v\nwant %s", c.env, err, c.want)
 		}
 	}

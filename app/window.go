@@ -47,7 +47,7 @@ func (a *App) openWindow(s config.Settings, o windowOptions) (*windowPlane, erro
 		Upstreams: o.upstreams, Mode: proxy.Mode(w.Mode), Token: o.token,
 		Hosts: s.Serve.Hosts, Origins: s.Serve.Origins, AnyPeer: s.Serve.AnyUser,
 		MemoryBudget: int64(w.BodyMemory), MaxHeld: int64(w.ViewMax), MaxBody: int64(w.BodyMax),
-		Target: w.Target, RetryTarget: w.RetryTarget, OwnCompaction: o.own,
+		RetryTarget: w.RetryTarget, OwnCompaction: o.own,
 		NoPreflight: !w.Compact, NoRepair: !w.Repair,
 		Breaker: breaker.New(breaker.Options{}), Journal: o.journal,
 	}
@@ -55,6 +55,7 @@ func (a *App) openWindow(s config.Settings, o windowOptions) (*windowPlane, erro
 	if !o.own || s.Source("window.trigger").Origin != config.OriginDefault {
 		po.Trigger = w.Trigger
 	}
+	po.Target = targetOf(s, po.Trigger)
 	var err error
 	if po.Compactor, err = compactorOf(w); err != nil {
 		return nil, err
@@ -83,6 +84,21 @@ func (a *App) openWindow(s config.Settings, o windowOptions) (*windowPlane, erro
 		}
 	})
 	return plane, nil
+}
+
+// targetOf is the target for a trigger; a trigger of 0 is that of a client that compacts by
+// itself. Where only the trigger was lowered, or a project's file had a hand in it, a target that
+// is not below is put where the defaults have it: a repository must not be able to switch the
+// proxy off. What the user has set to contradict itself is left to proxy.New, which says so.
+func targetOf(s config.Settings, trigger float64) float64 {
+	if trigger == 0 {
+		trigger = proxy.OwnTrigger
+	}
+	of, project := s.Source("window.target").Origin, s.Source("window.trigger").Origin == config.OriginProject
+	if s.Window.Target < trigger || of != config.OriginDefault && of != config.OriginProject && !project {
+		return s.Window.Target
+	}
+	return trigger * proxy.DefaultTarget / proxy.DefaultTrigger
 }
 
 // Close ends what the plane holds open.
@@ -148,6 +164,9 @@ func serveToken(name string, getenv func(string) string) (string, error) {
 	token := strings.TrimSpace(getenv(name))
 	if token == "" {
 		return "", fmt.Errorf("[serve] token names the variable %s, which is empty; set it to at least 16 characters", name)
+	}
+	if len(token) < 16 {
+		return "", fmt.Errorf("[serve] token: what is in the variable %s is shorter than 16 characters and could be guessed; make one with: openssl rand -hex 32", name)
 	}
 	return token, nil
 }

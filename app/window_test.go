@@ -132,6 +132,7 @@ func TestEverySettingOfTheWindowChangesWhatHappens(t *testing.T) {
 		"OPENAI_MAX_…":       {with: []string{"OPENAI_MAX_CONTEXT_TOKENS=40000", "MAX_CONTEXT_TOKENS=100000"}, without: []string{"ANTHROPIC_MAX_CONTEXT_TOKENS=40000"}, holds: cuts, otherwise: whole},
 		"LLM_PROVIDER":       {with: []string{"LLM_PROVIDER=azure-openai", "AZURE_OPENAI_MAX_CONTEXT_TOKENS=40000"}, without: []string{"AZURE_OPENAI_MAX_CONTEXT_TOKENS=40000"}, holds: cuts, otherwise: whole},
 		"trigger":            {with: []string{limit, "PLIMSOLL_WINDOW_TRIGGER=0.6"}, without: []string{limit, "PLIMSOLL_WINDOW_TRIGGER=0.99"}, holds: cuts, otherwise: whole},
+		"trigger alone":      {with: []string{limit, "PLIMSOLL_WINDOW_TRIGGER=0.4"}, holds: cuts, otherwise: whole},
 		"target":             {with: []string{"MAX_CONTEXT_TOKENS=40000", "PLIMSOLL_WINDOW_TARGET=0.2"}, without: []string{"MAX_CONTEXT_TOKENS=40000"}, holds: smaller(0.25), otherwise: func(t *testing.T, s sent) bool { return cuts(t, s) && !smaller(0.25)(t, s) }},
 		"mode observe":       {with: []string{"MAX_CONTEXT_TOKENS=40000", "PLIMSOLL_WINDOW_MODE=observe"}, without: []string{"MAX_CONTEXT_TOKENS=40000"}, holds: whole, otherwise: cuts},
 		"mode off":           {with: []string{"MAX_CONTEXT_TOKENS=40000", "PLIMSOLL_WINDOW_MODE=off"}, holds: func(t *testing.T, s sent) bool { return whole(t, s) && len(s.log.events(t, "window.request")) == 0 }, otherwise: func(t *testing.T, s sent) bool { return len(s.log.events(t, "window.request")) == 1 }},

@@ -6,6 +6,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"strings"
 	"text/tabwriter"
 
 	"github.com/spf13/cobra"
@@ -104,10 +105,16 @@ func newConfigExplainCommand(open opener) *cobra.Command {
 		Use:   "explain KEY",
 		Short: "Say where a value comes from and what it overrides",
 		Args:  oneArg("key", "plimsoll config explain memory_max"),
-		ValidArgsFunction: func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+		ValidArgsFunction: func(_ *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective) {
 			var names []string
 			for _, k := range config.Keys() {
-				names = append(names, k.Name+"\t"+k.Doc)
+				name := k.Name
+				if strings.Contains(typed, ".") {
+					name = k.Table + "." + k.Name
+				}
+				if len(args) == 0 && strings.HasPrefix(name, typed) {
+					names = append(names, name+"\t"+k.Doc)
+				}
 			}
 			return names, cobra.ShellCompDirectiveNoFileComp
 		},

@@ -284,6 +284,16 @@ func TestADryRunDecidesAndDoesNotRun(t *testing.T) {
 	if files := s.claims(); len(files) != 0 {
 		t.Errorf("it claimed: %v", files)
 	}
+	// The proxy is a decision too.
+	if w := s.decision("--proxy", "--", "touch", "ran").Window; !w.Proxy || w.Client != "generic" || w.Mode != "enforce" || len(w.Upstreams) != 3 {
+		t.Errorf("%+v", w)
+	}
+	if w := s.decision("--no-proxy", "--tool", "claude", "--", "touch", "ran").Window; w.Proxy || w.NoProxy != "--no-proxy" {
+		t.Errorf("%+v", w)
+	}
+	if o := s.plimsoll("run", "--dry-run", "--proxy", "--no-proxy", "--", "true"); o.code != 125 || !strings.Contains(o.stderr, "give one of them") {
+		t.Errorf("status %d, %q", o.code, o.stderr)
+	}
 	// What would be refused has the refusal's status.
 	s.configure("[tools.codex]\ninitial_estimate = \"1000G\"\nmemory_max = \"2000G\"\n")
 	if d := s.decision("--tool", "codex", "--", "true"); d.Admitted || !strings.Contains(d.Refusal, "1000") && !strings.Contains(d.Refusal, "available") {

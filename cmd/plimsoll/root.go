@@ -35,7 +35,8 @@ func newRootCommand() *cobra.Command {
 		Use:   "plimsoll",
 		Short: "Runs any AI agent and keeps it inside its limits",
 		Long: `Plimsoll runs any AI agent and keeps it inside its limits: memory, swap and processes,
-held by the kernel where it can. The agent needs no change:
+held by the kernel where it can, and the context window of its model, by a proxy. The
+agent needs no change:
 
   plimsoll run -- claude`,
 		Example: `  plimsoll run -- claude
@@ -61,7 +62,7 @@ held by the kernel where it can. The agent needs no change:
 		newStatsCommand(open),
 		newPredictCommand(open),
 		newSlotsCommand(anyway(open)),
-		newWindowCommand(open),
+		newWindowCommand(anyway(open)),
 		newGCCommand(anyway(open)),
 		newConfigCommand(open),
 		newVersionCommand(),

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"time"
 
@@ -21,6 +22,10 @@ can carry it. The command's streams, terminal and signals are its own. The exit 
 the command's; 128+N if signal N ended it; 125 if Plimsoll failed or refused, 126 if the
 command can't be executed, 127 if it is not there.
 
+For agents it knows, Plimsoll puts a proxy before the model provider: it counts each
+request, repairs what would be refused, and makes room when the context window is nearly
+full. --dry-run says whether it would, and if not why.
+
 Flags of Plimsoll stand before --. What follows is the command's own.`,
 		Example: `  plimsoll run -- claude
   plimsoll run --memory-max 8G --wait -- npm test
@@ -31,6 +36,9 @@ Flags of Plimsoll stand before --. What follows is the command's own.`,
 			o.StderrIsTerminal = stderrIsTerminal()
 			if err := waitApart(cmd.Flags(), args); err != nil {
 				return err
+			}
+			if cmd.Flags().Changed("proxy") && cmd.Flags().Changed("no-proxy") {
+				return errors.New("--proxy and --no-proxy say the opposite; give one of them")
 			}
 			a, err := openApp(cmd, runFlags(cmd.Flags()))
 			if err != nil {
@@ -47,9 +55,8 @@ Flags of Plimsoll stand before --. What follows is the command's own.`,
 	f.BoolVarP(&o.DryRun, "dry-run", "n", false, "print the decision and do not run")
 	f.BoolVar(&o.JSON, "json", false, "with --dry-run: print JSON")
 	f.StringVar(&o.ReportFile, "report", "", "write the run report as JSON to this file")
-	f.Bool("proxy", false, "put the proxy in front of the model provider, also for a command that plimsoll does not know")
+	f.Bool("proxy", false, "put the proxy in front of the model provider, also for a command that Plimsoll does not know")
 	f.Bool("no-proxy", false, "leave the proxy out")
-	cmd.MarkFlagsMutuallyExclusive("proxy", "no-proxy")
 	f.BoolVarP(&o.Quiet, "quiet", "q", false, "no report at the end, no warnings")
 	for _, s := range settings {
 		f.String(s.flag, "", s.usage)

@@ -14,7 +14,7 @@ func newServeCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "serve",
 		Short: "Serve the model gateway and its metrics, for agents that run elsewhere",
-		Long: `Listens on one loopback address and stands between agents and their model providers:
+		Long: `Listens on a loopback address and stands between agents and their model providers:
 it counts every request before it is sent, pairs tool calls and results again, makes room
 when the context window is nearly full, and lets everything else through byte for byte.
 
@@ -50,7 +50,7 @@ started by plimsoll run. Beyond loopback it demands a token and TLS: see [serve]
 	f.StringVar(&listen, "listen", "", "address to listen on (default: 127.0.0.1:4620, or [serve] listen)")
 	f.StringVar(&mode, "mode", "", "enforce, observe (count and report, change nothing) or off")
 	f.StringVar(&o.ReadyFile, "ready-file", "", "write the base URL into this file when ready, remove it at the end")
-	f.BoolVar(&events, "events", false, "print every event as one line of JSON")
+	f.BoolVar(&events, "events", false, "print every event as one line of JSON on standard output")
 	f.BoolVarP(&o.Quiet, "quiet", "q", false, "do not say where it listens")
 	_ = cmd.RegisterFlagCompletionFunc("mode", cobra.FixedCompletions(choicesOf("window.mode"), cobra.ShellCompDirectiveNoFileComp))
 	return cmd
