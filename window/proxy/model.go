@@ -48,6 +48,7 @@ type turn struct {
 	edited     bool
 	result     *compact.Result // of the newest compaction, until it is kept
 	generation int             // of the checkpoint that was put in
+	replayed   replayed        // names it where the client's calls were in order; else zero
 	repairs    []repair.Action
 	actions    []string
 

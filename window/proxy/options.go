@@ -112,6 +112,7 @@ type Proxy struct {
 	transport http.RoundTripper
 	secret    [32]byte // of scopes without a store
 	counts    counts
+	approved  approved
 	bodyIdle  time.Duration
 }
 

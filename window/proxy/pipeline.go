@@ -136,6 +136,9 @@ func (t *turn) replay(client *wire.Request, enforce bool) error {
 	t.use(view, view.Request)
 	if view.Replayed() {
 		t.generation = c.Generation
+		if client == t.received {
+			t.replayed = nameReplay(c, t.chain)
+		}
 		t.tally = t.p.o.Counter.Tally(t.request, t.family)
 		t.actions = append(t.actions, "replayed")
 	}
@@ -144,6 +147,9 @@ func (t *turn) replay(client *wire.Request, enforce bool) error {
 
 // use makes request, which comes of view, what is sent.
 func (t *turn) use(view *compact.View, request *wire.Request) {
+	if view != t.view {
+		t.replayed = replayed{}
+	}
 	t.view, t.request = view, request
 	t.edited = request != t.received
 	if t.edited {
@@ -171,7 +177,8 @@ func (t *turn) recount() {
 }
 
 // pack makes the bytes to send. After an edit they are validated against what came: when
-// the edit broke a rule, what came goes on and the journal says so.
+// the edit broke a rule, what came goes on and the journal says so. A replay that broke none
+// before is not validated again.
 func (t *turn) pack() error {
 	switch {
 	case !t.edited:
@@ -181,13 +188,20 @@ func (t *turn) pack() error {
 		return nil
 	}
 	body := withoutChecksum(t.request)
-	if err := wire.ValidateEdit(t.rt.dialect, t.received.Body, body); err != nil {
-		rule := "unknown"
-		if invalid, ok := errors.AsType[*wire.Invalid](err); ok {
-			rule = invalid.Rule
+	replay := t.replayed
+	if t.request != t.view.Request {
+		replay = replayed{} // and something else
+	}
+	if !t.p.approved.has(replay) {
+		if err := wire.ValidateEdit(t.rt.dialect, t.received.Body, body); err != nil {
+			rule := "unknown"
+			if invalid, ok := errors.AsType[*wire.Invalid](err); ok {
+				rule = invalid.Rule
+			}
+			t.unedited(fmt.Sprintf("an edit broke the rule %s and was taken back", rule))
+			return nil
 		}
-		t.unedited(fmt.Sprintf("an edit broke the rule %s and was taken back", rule))
-		return nil
+		t.p.approved.add(replay)
 	}
 	encoding := t.r.Header.Get("Content-Encoding")
 	packed, err := wire.Encode(encoding, body)
