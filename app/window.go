@@ -2,6 +2,8 @@ package app
 
 import (
 	"fmt"
+	"net/http"
+	"os"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -20,7 +22,8 @@ type windowPlane struct {
 	proxy     *proxy.Proxy
 	upstreams []proxy.Upstream
 	token     bool
-	end       chan struct{} // closed by Close
+	trusting  *http.Transport // the proxy's, when it is not its own
+	end       chan struct{}   // closed by Close
 	swept     sync.WaitGroup
 }
 
@@ -56,6 +59,10 @@ func (a *App) openWindow(s config.Settings, o windowOptions) (*windowPlane, erro
 		po.Trigger = w.Trigger
 	}
 	po.Target = targetOf(s, po.Trigger)
+	trusting := transportOf(os.Getenv, o.warn)
+	if trusting != nil {
+		po.Transport = trusting
+	}
 	var err error
 	if po.Compactor, err = compactorOf(w); err != nil {
 		return nil, err
@@ -67,7 +74,7 @@ func (a *App) openWindow(s config.Settings, o windowOptions) (*windowPlane, erro
 	if o.exhausted {
 		tellMoves(o.journal, po.Breaker.OutOfMemory())
 	}
-	plane := &windowPlane{upstreams: o.upstreams, token: o.token != "", end: make(chan struct{})}
+	plane := &windowPlane{upstreams: o.upstreams, token: o.token != "", trusting: trusting, end: make(chan struct{})}
 	if plane.proxy, err = proxy.New(po); err != nil {
 		return nil, err
 	}
@@ -106,6 +113,9 @@ func (w *windowPlane) Close() {
 	close(w.end)
 	w.swept.Wait()
 	w.proxy.Close()
+	if w.trusting != nil {
+		w.trusting.CloseIdleConnections()
+	}
 }
 
 // tellMoves writes down moves of a breaker that no request made. One of all models has no
