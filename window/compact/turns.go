@@ -47,12 +47,5 @@ func said(r *wire.Request, p *wire.Part) string {
 	if len(p.Texts) == 0 && !p.Raw.IsZero() {
 		return string(r.Raw(p.Raw))
 	}
-	var b []byte
-	for i, t := range p.Texts {
-		if i > 0 {
-			b = append(b, '\n')
-		}
-		b = wire.Unquote(b, r.Raw(t))
-	}
-	return string(b)
+	return r.Words(p)
 }

@@ -2,8 +2,6 @@ package repair
 
 import (
 	"strings"
-
-	"github.com/plimsoll/plimsoll/window/wire"
 )
 
 // join finds the second results that say something else than the first, and puts their
@@ -55,12 +53,5 @@ func (p *pairing) words(s *result) (string, bool) {
 	if len(part.Media) > 0 || !part.Raw.IsZero() {
 		return "", false
 	}
-	var b []byte
-	for i, lit := range part.Texts {
-		if i > 0 {
-			b = append(b, '\n')
-		}
-		b = wire.Unquote(b, p.r.Raw(lit))
-	}
-	return string(b), true
+	return p.r.Words(part), true
 }

@@ -2,6 +2,7 @@ package repair
 
 import (
 	"bytes"
+	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"strconv"
@@ -42,20 +43,13 @@ func (p *pairing) name(o Options) {
 		} else if !ok || p.r.Dialect != wire.Responses || p.end(&p.calls[old]) < p.end(c) {
 			taken[c.id] = k
 		}
-		if name := cmpOr(c.newID, c.id); badID(p.r.Dialect, name, o) {
+		if name := cmp.Or(c.newID, c.id); badID(p.r.Dialect, name, o) {
 			c.newID = shortened(name, o)
 		}
 		if c.newID != "" {
 			p.did(Renamed, c.msg, c.id, 0)
 		}
 	}
-}
-
-func cmpOr(a, b string) string {
-	if a != "" {
-		return a
-	}
-	return b
 }
 
 // clash tells whether a call may not have the id of one before it.

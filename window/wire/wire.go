@@ -194,6 +194,18 @@ type Request struct {
 // Raw returns the bytes of a span.
 func (r *Request) Raw(s Span) []byte { return r.Body[s.Start:s.End:s.End] }
 
+// Words are the texts of a part, unquoted, each on lines of its own.
+func (r *Request) Words(p *Part) string {
+	var b []byte
+	for i, lit := range p.Texts {
+		if i > 0 {
+			b = append(b, '\n')
+		}
+		b = Unquote(b, r.Raw(lit))
+	}
+	return string(b)
+}
+
 // place is how a part hangs in its message.
 type place uint8
 
