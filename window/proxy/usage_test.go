@@ -96,7 +96,7 @@ func TestPackedAnswersAreReadAlong(t *testing.T) {
 	}
 }
 
-// FuzzTap cuts and packs whatever comes: it never fails, and never finds more than reading does.
+// FuzzTap cuts and packs whatever comes: reading along ends, and keeps no more than its bound.
 func FuzzTap(f *testing.F) {
 	for _, list := range streams() {
 		f.Add([]byte(list[0]), 17, 0)
@@ -113,6 +113,9 @@ func FuzzTap(f *testing.F) {
 				rest = rest[n:]
 			}
 			along.close()
+			if r := along.reader; len(r.ErrorBody) > wire.ErrorBytes || r.Usage.Input < 0 || r.Usage.Output < 0 {
+				t.Errorf("%s: %d bytes of an error, usage %+v", d, len(r.ErrorBody), r.Usage)
+			}
 			_ = unpacked(encoding, text)
 		}
 	})
