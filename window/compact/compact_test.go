@@ -295,11 +295,11 @@ func FuzzCompact(f *testing.F) {
 			t.Fatalf("%s: the task is gone", d)
 		}
 		// Of the request, not of the steps: where two answers would meet, body puts a word of the
-		// user between them.
+		// user between them. What a client writes in the user's name is not the user's.
 		latest := ""
 		for _, m := range req.Messages {
 			for _, p := range m.Parts {
-				if m.Role == wire.RoleUser && p.Kind == wire.Text {
+				if m.Role == wire.RoleUser && p.Kind == wire.Text && extract.Own(string(wire.Unquote(nil, req.Raw(p.Texts[0])))) != "" {
 					latest = string(req.Raw(p.Texts[0]))
 				}
 			}
