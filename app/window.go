@@ -147,6 +147,9 @@ func compactorOf(w config.WindowSettings) (*compact.Compactor, error) {
 	if o.Style, known = compact.ParseStyle(w.Summarizer); !known {
 		return nil, fmt.Errorf("[window] summarizer is %q; use extractive, model or off", w.Summarizer)
 	}
+	if o.Style == compact.Model && w.SummaryTokens == 0 {
+		o.Style = compact.Extractive // nothing may be spent; to Options 0 is the default
+	}
 	if o.Style == compact.Model {
 		writer, err := newSummarizer(w)
 		if err != nil {

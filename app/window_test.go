@@ -286,9 +286,11 @@ func TestSummariesByAModel(t *testing.T) {
 	if asked.key != "Bearer summary-secret" || asked.model != "small" || !strings.Contains(asked.text, "AGENT: ") {
 		t.Errorf("asked with %q for %q: %.200s", asked.key, asked.model, asked.text)
 	}
-	// With a budget that one summary would pass the model is not asked.
-	if got := through(t, body, scripted.Options{}, append(environ, "PLIMSOLL_WINDOW_SUMMARY_TOKENS=10")...); got.rungs(t) != "extract" {
-		t.Errorf("over the budget: rungs %q", got.rungs(t))
+	// With a budget that one summary would pass the model is not asked, nor with none at all.
+	for _, budget := range []string{"10", "0"} {
+		if got := through(t, body, scripted.Options{}, append(environ, "PLIMSOLL_WINDOW_SUMMARY_TOKENS="+budget)...); got.rungs(t) != "extract" {
+			t.Errorf("a budget of %s: rungs %q", budget, got.rungs(t))
+		}
 	}
 	writer.Close()
 	got = through(t, body, scripted.Options{}, environ...)
