@@ -8,11 +8,6 @@ import (
 	"strings"
 )
 
-// OwnCompaction is the share of the window at which the proxy acts for clients that compact
-// by themselves: late, so that they get the chance (Claude Code acts at about 83 % of the
-// window, Codex at about 90 %), and before the provider refuses.
-const OwnCompaction = 0.95
-
 // Profile is what is known about one tool.
 type Profile struct {
 	// Name is the tool's, as in package config: "claude", "codex", ….
@@ -20,7 +15,8 @@ type Profile struct {
 	// Source says where the profile comes from: "measured" with the version, or
 	// "documentation".
 	Source string
-	// Compacts tells that the tool makes room in its history by itself.
+	// Compacts tells that the tool makes room in its history by itself (Claude Code at about
+	// 83 % of the window, Codex at about 90 %): the proxy acts late, so that it gets the chance.
 	Compacts bool
 
 	plan func(*planner)
@@ -108,8 +104,6 @@ type Setting struct {
 	Env []Variable
 	// Upstreams are what the proxy has to reach for this run.
 	Upstreams []Upstream
-	// Trigger is the share of the window at which the proxy should act, 0 for its default.
-	Trigger float64
 	// Compacts tells that the tool makes room by itself.
 	Compacts bool
 	// Notes are sentences for the user about what goes around the proxy.
@@ -154,8 +148,5 @@ func (p Profile) Plan(in Setup) (Setting, error) {
 	}
 	w.reachLoopback()
 	w.out.Compacts = p.Compacts
-	if p.Compacts {
-		w.out.Trigger = OwnCompaction
-	}
 	return w.out, nil
 }

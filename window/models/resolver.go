@@ -192,7 +192,7 @@ func (x *Resolver) known(name string) *upstream {
 			}))
 		}
 		u = &upstream{models: map[string]*lesson{}}
-		x.upstreams[name] = u
+		x.upstreams[strings.Clone(name)] = u // the caller's may be a view of a body
 	}
 	u.used = now
 	if x.o.Dir != "" && (u.checked.IsZero() || now.Sub(u.checked) >= recheck) {
@@ -207,7 +207,7 @@ func (u *upstream) lesson(key string) *lesson {
 	if l == nil {
 		u.trim(MaxModels - 1)
 		l = &lesson{}
-		u.models[key] = l
+		u.models[strings.Clone(key)] = l
 	}
 	return l
 }
