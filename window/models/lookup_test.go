@@ -102,8 +102,18 @@ func TestMayTruncate(t *testing.T) {
 		"openai+http://127.0.0.1:11434/v1": true, "ollama": true, "openai+http://127.0.0.1:8080/v1": true, "https://models.example.com": true,
 		"openai+https://api.openai.com/v1": false, "anthropic": false, "anthropic+https://api.anthropic.com": false, "https://api.groq.com": false,
 	} {
-		if got := MayTruncate(upstream); got != want {
+		if got := MayTruncate(upstream, "llama3.1:8b"); got != want {
 			t.Errorf("MayTruncate(%q) = %v", upstream, got)
+		}
+	}
+	// Behind a gateway is who refuses by himself.
+	for model, want := range map[string]bool{
+		"llama3.1:8b": true, "qwen3-coder": true, "gpt-oss:20b": true, "openai/gpt-oss-120b": true, "o1llama": true, "my-model": true, "": true,
+		"claude-sonnet-4-5": false, "anthropic/claude-opus-4.1": false, "us.anthropic.claude-sonnet-4-20250514-v1:0": false, "gemini-2.5-pro": false,
+		"models/gemini-2.5-pro": false, "gpt-4o": false, "openai/gpt-5.1": false, "o3": false, "o4-mini": false, "x-ai/grok-4": false,
+	} {
+		if got := MayTruncate("anthropic+http://127.0.0.1:4000", model); got != want {
+			t.Errorf("a gateway with %q: %v", model, got)
 		}
 	}
 }

@@ -1,6 +1,9 @@
 package models
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 // Provider is the catalogue's name for a provider: of its other names, and of an address
 // ("https://api.groq.com/openai/v1" is "groq"). An address that tells nothing may have the
@@ -23,13 +26,31 @@ func split(upstream string) (protocol, address string) {
 	return upstream, upstream
 }
 
-// MayTruncate tells whether a server might cut a long input without a word: one that a user
-// runs, or one that nobody knows. The providers known here refuse it; when they report less
-// input than was sent they had another reason, such as a client's own clear_* edits.
-func MayTruncate(upstream string) bool {
+// MayTruncate tells whether a server might cut a long input of a model without a word: one
+// that a user runs, or one that nobody knows, with a model that anybody can run. The
+// providers known here refuse it, and so does whoever stands behind a gateway that has
+// their models; when these report less input than was sent they had another reason, such
+// as a client's own clear_* edits, or tokens of a cache that the gateway left out.
+func MayTruncate(upstream, model string) bool {
 	_, address := split(upstream)
 	p := provider(address)
-	return p == "" || isLocal(p)
+	if p != "" && !isLocal(p) {
+		return false
+	}
+	return !slices.ContainsFunc(parseName(model).spellings, isClosed)
+}
+
+// closed are the beginnings of the names of models that only their makers serve.
+var closed = []string{"claude-", "gemini-", "gpt-", "chatgpt-", "codex-", "o1", "o3", "o4", "grok-"}
+
+func isClosed(spelled string) bool {
+	if strings.HasPrefix(spelled, "gpt-oss") {
+		return false
+	}
+	return slices.ContainsFunc(closed, func(begin string) bool {
+		rest, ok := strings.CutPrefix(spelled, begin)
+		return ok && (strings.HasSuffix(begin, "-") || rest == "" || rest[0] == '-')
+	})
 }
 
 func provider(upstream string) string {

@@ -270,7 +270,7 @@ func (t *turn) learnUsage(input int) {
 		return
 	}
 	x := t.p.o.Resolver
-	if models.MayTruncate(t.upstream) && overflow.SilentTruncation(t.in.Low, input) {
+	if models.MayTruncate(t.upstream, t.model) && overflow.SilentTruncation(t.in.Low, input) {
 		// The server threw away what did not fit and said nothing: what it read is its window.
 		if ok, _ := x.Learn(t.upstream, t.model, t.betas, input, false); ok {
 			t.overflowed("silent_truncation", input, 1, "learned")

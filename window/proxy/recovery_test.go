@@ -25,6 +25,9 @@ func TestEveryRefusalIsRecoveredFrom(t *testing.T) {
 					provider, _, root, j := scripting(t, scripted.Options{Window: window, Form: form}, Options{Store: memoryStore(t)})
 					k := talkIn(d)
 					k.stream = stream
+					if form == "silent" {
+						k.model = "llama-3.1-8b" // who serves the others refuses
+					}
 					res, text := k.ask(t, root, 40)
 					if res.StatusCode != http.StatusOK {
 						t.Fatalf("%s %.300s", res.Status, text)
@@ -131,4 +134,24 @@ func TestRepeatedRefusalsTripTheBreaker(t *testing.T) {
 	if len(tripped) == 0 || tripped[0].State != "tripped" || tripped[0].Upstream != "openai" || tripped[0].LimitTokens == 0 {
 		t.Errorf("the journal has %+v", tripped)
 	}
+}
+
+// A gateway whose usage leaves out what was read from a cache has not cut anything: believing
+// it would cut the conversation down to what was new in one turn.
+func TestUsageWithoutTheCacheIsNoWindow(t *testing.T) {
+	upstream, _ := rawUpstream(t, answerOf(`{"type":"message","content":[{"type":"text","text":"ok"}],"stop_reason":"end_turn","usage":{"input_tokens":3000,"output_tokens":5}}`))
+	_, root, j := start(t, upstream, Options{Store: memoryStore(t)})
+	k := talkIn(wire.Messages)
+	for turns := 10; turns < 14; turns++ {
+		if res, text := k.ask(t, root, turns); res.StatusCode != http.StatusOK || res.Header.Get(LimitHeader) != "200000" || res.Header.Get(ActionsHeader) != "" {
+			t.Fatalf("%s, limit %s, done %q: %.200s", res.Status, res.Header.Get(LimitHeader), res.Header.Get(ActionsHeader), text)
+		}
+	}
+	if over := events[journal.WindowOverflow](j); len(over) > 0 {
+		t.Errorf("%+v", over)
+	}
+}
+
+func answerOf(body string) string {
+	return fmt.Sprintf("HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%s", len(body), body)
 }
