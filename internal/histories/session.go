@@ -91,11 +91,8 @@ func NewSession(o SessionOptions) *Session {
 // Task is in the first user message of every session, unescaped.
 const Task = "find out why the nightly deployment fails and repair it (task-statement-7f3a91)"
 
-// Turns returns how many turns have been made so far; Request makes more as needed.
-func (s *Session) Turns() int { return len(s.steps) - 1 }
-
 // Request returns the body that the agent sends as its turn-th request: the system prompt,
-// the task and everything of the turns before. Each extends the one before it byte for byte
+// the task and everything of the turns before, which are made as needed. Each extends the one before it byte for byte
 // up to the end of the history, except for cache marks (and ChangingHead).
 func (s *Session) Request(turn int) []byte {
 	s.grow(turn)
