@@ -25,7 +25,6 @@ type layout struct {
 	first    int        // message with the task; -1 when the user said nothing
 	latest   int        // newest message of the user's own
 	at       int        // where a summary goes: before this message
-	turn     int        // first unit after the last message that is no result: the model's running turn
 }
 
 // layOut reads where the parts of a conversation are.
@@ -69,9 +68,6 @@ func layOut(r *wire.Request, minMessages int) *layout {
 			l.standing[u] = preamble
 		case unit.To > spared:
 			l.standing[u] = newest
-		}
-		if m := &r.Messages[unit.To-1]; m.Role == wire.RoleUser && !holds(m, wire.Result) {
-			l.turn = u + 1
 		}
 	}
 	if l.first < 0 {
@@ -161,32 +157,64 @@ func (l *layout) droppable(at level) (units []int) {
 	return units
 }
 
-// anchor is the unit that has to stay though it is among the first n of units, or -1. While
+// anchors are the units that have to stay though they are among the first n of units. While
 // Anthropic's model is in the middle of a turn with tools, that turn must begin with the
 // thinking it began with; a summary in front makes the first message that is kept the
-// beginning. So the last unit with thinking before it stays.
-func (l *layout) anchor(r *wire.Request, units []int, n int) int {
+// beginning. So the last unit with thinking before it stays, and, where a message of the user
+// would begin a turn only because the results before it went, these.
+func (l *layout) anchors(r *wire.Request, units []int, n int) (stay []int) {
 	if r.Dialect != wire.Messages {
-		return -1
+		return nil
 	}
-	start := l.answer(r, l.turn, nil)
-	if start == len(l.units) || !thinks(r, l.units[start]) {
-		return -1
+	if start := l.answer(r, l.running(r, nil), nil); start == len(l.units) || !thinks(r, l.units[start]) {
+		return nil
 	}
 	gone := make(map[int]bool, n)
 	for _, u := range units[:n] {
 		gone[u] = true
 	}
-	kept := l.answer(r, start, gone)
-	if kept == start || kept == len(l.units) || thinks(r, l.units[kept]) {
-		return -1
+	for {
+		turn := l.running(r, gone)
+		kept := l.answer(r, turn, gone)
+		if kept == len(l.units) || thinks(r, l.units[kept]) {
+			return stay
+		}
+		u := kept - 1
+		for u >= turn && !(gone[u] && thinks(r, l.units[u])) {
+			u--
+		}
+		if u < turn { // the turn began earlier before its results went
+			u = turn - 2
+			for u >= 0 && !assistants(r, l.units[u]) {
+				u--
+			}
+			if u < 0 || !gone[u] || !holds(&r.Messages[l.units[u].To-1], wire.Result) {
+				return stay
+			}
+		}
+		stay = append(stay, u)
+		delete(gone, u)
 	}
-	for u := kept - 1; u > start; u-- {
-		if gone[u] && thinks(r, l.units[u]) {
-			return u
+}
+
+// running is the first unit of the turn that the model is in, of those not gone. A message of
+// the user begins a turn unless it comes right after results: the provider makes consecutive
+// messages of a role one.
+func (l *layout) running(r *wire.Request, gone map[int]bool) (turn int) {
+	answering := false
+	for u, unit := range l.units {
+		for i := unit.From; i < unit.To && !gone[u]; i++ {
+			switch m := &r.Messages[i]; {
+			case m.Role == wire.RoleAssistant:
+				answering = false
+			case m.Role == wire.RoleUser && holds(m, wire.Result):
+				answering = true
+			case m.Role == wire.RoleUser && !answering:
+				turn = u + 1
+			}
 		}
 	}
-	return start
+	return turn
 }
 
 // answer is the first unit from u on, of those not gone, that the model began.

@@ -1,6 +1,8 @@
 package compact
 
 import (
+	"slices"
+
 	"github.com/plimsoll/plimsoll/window/compact/extract"
 )
 
@@ -126,13 +128,13 @@ func (w *work) replace(units []int, n, room int) bool {
 	return true
 }
 
-// take marks the first n units as dropped, except the anchor, and lists all messages that
+// take marks the first n units as dropped, except the anchors, and lists all messages that
 // are then dropped.
 func (w *work) take(units []int, n int) (messages []int) {
-	anchor := w.lay.anchor(w.base, units, n)
+	stay := w.lay.anchors(w.base, units, n)
 	for _, u := range units[:n] {
 		for i := w.lay.units[u].From; i < w.lay.units[u].To; i++ {
-			w.dropped[i] = u != anchor
+			w.dropped[i] = !slices.Contains(stay, u)
 		}
 	}
 	for i, gone := range w.dropped {
