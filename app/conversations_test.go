@@ -10,7 +10,7 @@ import (
 	"github.com/plimsoll/plimsoll/window/compact/checkpoint"
 )
 
-func TestWhatWasCutCanBeListedReadAndForgotten(t *testing.T) {
+func TestWindowCutsCanBeListedReadAndForgotten(t *testing.T) {
 	home := t.TempDir()
 	a, err := app.New(app.Options{Environ: []string{"HOME=" + home, "PLIMSOLL_STATE_DIR=" + home}, Dir: home})
 	if err != nil {

@@ -112,7 +112,7 @@ func turns(size int) []byte {
 
 // Every setting of [window] changes what happens to a request, under its own name and under
 // those that people have in their environments already.
-func TestEverySettingOfTheWindowChangesWhatHappens(t *testing.T) {
+func TestWindowSettingsChangeWhatHappens(t *testing.T) {
 	body := turns(240_000) // about 48,000 tokens
 	limit := "PLIMSOLL_WINDOW_MAX_TOKENS=64000"
 	cuts := func(t *testing.T, s sent) bool {
@@ -168,7 +168,7 @@ func sameEnd(a, b []byte) int {
 }
 
 // A call without its result is mended, unless that is switched off.
-func TestRepairCanBeSwitchedOff(t *testing.T) {
+func TestWindowRepairCanBeSwitchedOff(t *testing.T) {
 	body := []byte(`{"model":"gpt-4o","messages":[{"role":"user","content":"hi"},{"role":"assistant","content":null,"tool_calls":[{"id":"a","type":"function","function":{"name":"f","arguments":"{}"}}]},{"role":"user","content":"and?"}]}`)
 	if got := through(t, body, scripted.Options{}); !strings.Contains(string(got.forwarded), `"role":"tool"`) || len(got.log.events(t, "window.repaired")) != 1 {
 		t.Errorf("repaired: %s", got.forwarded)
@@ -180,7 +180,7 @@ func TestRepairCanBeSwitchedOff(t *testing.T) {
 
 // What is too large to be looked into passes unseen, what is too large for anything is
 // refused, and both are counted.
-func TestSizesOfBodiesAreBounded(t *testing.T) {
+func TestWindowBodiesAreBounded(t *testing.T) {
 	body := turns(3 << 20)
 	got := through(t, body, scripted.Options{}, "PLIMSOLL_WINDOW_VIEW_MAX=2M", "MAX_CONTEXT_TOKENS=40000")
 	if passed := got.log.events(t, "window.passed"); got.status != 200 || !bytes.Equal(got.forwarded, body) || len(passed) != 1 || passed[0]["reason"] != "size" {
@@ -197,7 +197,7 @@ func TestSizesOfBodiesAreBounded(t *testing.T) {
 }
 
 // Where compactions are kept, and for how long.
-func TestCompactionsAreKeptWhereTheConfigurationSays(t *testing.T) {
+func TestWindowCompactionsAreKeptWhereTheConfigurationSays(t *testing.T) {
 	body := turns(240_000)
 	for store, want := range map[string]int{"disk": 1, "memory": 0, "off": 0} {
 		state := t.TempDir()
@@ -218,7 +218,7 @@ func TestCompactionsAreKeptWhereTheConfigurationSays(t *testing.T) {
 
 // A state directory that takes nothing costs what outlives the daemon, not that the next turn
 // gets the bytes of the one before.
-func TestWithoutAStateDirectoryCompactionsStayInMemory(t *testing.T) {
+func TestWindowWithoutAStateDirectoryKeepsInMemory(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "a file")
 	if err := os.WriteFile(file, nil, 0o600); err != nil {
 		t.Fatal(err)
@@ -250,7 +250,7 @@ func TestWithoutAStateDirectoryCompactionsStayInMemory(t *testing.T) {
 
 // A model writes summaries with a key of its own, and what it costs is told; without a
 // model's name, or with an empty key, the daemon does not start.
-func TestSummariesByAModel(t *testing.T) {
+func TestWindowSummariesByAModel(t *testing.T) {
 	body := turns(240_000)
 	var asked struct {
 		sync.Mutex
