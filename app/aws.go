@@ -6,6 +6,7 @@ import (
 	"time"
 
 	awsconfig "github.com/aws/aws-sdk-go-v2/config"
+	"github.com/aws/smithy-go/logging"
 
 	"github.com/plimsoll/plimsoll/window/proxy"
 )
@@ -29,7 +30,8 @@ func awsCredentials(ctx context.Context) *proxy.AWS {
 	}
 	ctx, cancel := context.WithTimeout(ctx, awsWait)
 	defer cancel()
-	c, err := awsconfig.LoadDefaultConfig(ctx)
+	// The library would write its warnings into the agent's standard error.
+	c, err := awsconfig.LoadDefaultConfig(ctx, awsconfig.WithLogger(logging.Nop{}))
 	if err != nil {
 		return nil
 	}

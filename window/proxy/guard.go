@@ -188,7 +188,7 @@ func (p *Proxy) checkToken(r *http.Request) (string, *refusal) {
 	}
 	return "", &refusal{
 		status: http.StatusUnauthorized, reason: "token",
-		text: "the first element of the path is not this proxy's token; take the base URL that plimsoll printed or set, it holds the token",
+		text: "this proxy's token is missing or wrong; it is the first element of the path of the base URL that plimsoll set, or goes into the header " + TokenHeader,
 	}
 }
 
