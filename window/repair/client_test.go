@@ -227,20 +227,6 @@ func TestActionsTellWhatWasLost(t *testing.T) {
 	}
 }
 
-// What is in order costs next to nothing.
-func TestInOrderAllocatesNothing(t *testing.T) {
-	for _, d := range dialects {
-		r := parse(t, d, session(d, 100))
-		if n := testing.AllocsPerRun(20, func() {
-			if next, _, err := repair.Repair(r, repair.Options{MaxID: 64}); err != nil || next != r {
-				t.Fatal(err)
-			}
-		}); n > 2 {
-			t.Errorf("%s: %v allocations", d, n)
-		}
-	}
-}
-
 // session has so many calls with results of 3 KB.
 func session(d wire.Dialect, calls int) []byte {
 	var b strings.Builder

@@ -199,26 +199,6 @@ func TestLiteralEscapes(t *testing.T) {
 	}
 }
 
-func TestCountDoesNotAllocate(t *testing.T) {
-	for _, e := range []*Encoding{O200K(), CL100K()} {
-		for _, s := range corpus(t, 20<<10) {
-			literal, err := json.Marshal(string(s.text))
-			if err != nil {
-				t.Fatal(err)
-			}
-			e.Count(s.text)
-			// A collection may empty the pool in between: less than one a run is none.
-			if n := testing.AllocsPerRun(20, func() { e.Count(s.text) }); n >= 1 {
-				t.Errorf("%s %s: Count allocates %v times", e.Name(), s.name, n)
-			}
-			e.CountLiteral(literal)
-			if n := testing.AllocsPerRun(20, func() { e.CountLiteral(literal) }); n >= 1 {
-				t.Errorf("%s %s: CountLiteral allocates %v times", e.Name(), s.name, n)
-			}
-		}
-	}
-}
-
 // Half of a hostile text must count about half as much, and counting half a megabyte must end:
 // a quadratic algorithm would need hours for this table.
 func TestHostileText(t *testing.T) {

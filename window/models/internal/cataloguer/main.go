@@ -1,4 +1,4 @@
-// Cataloguer makes the table of windows that package models has inside.
+// Command cataloguer makes the table of windows that package models has inside.
 //
 //	cataloguer -out DIR                       DIR/catalogue.json → DIR/table.txt
 //	cataloguer -from CHECKOUT -out DIR        a checkout of models.dev → both files
