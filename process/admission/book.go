@@ -78,7 +78,7 @@ type book struct {
 	patient  bool // look whether the owner of a locked claim is gone
 	orphaned bool // one is: its lock will be free in a moment
 	warnings []Warning
-	others   []Holder // claims of other users
+	seen     sighting // in the shared directory
 }
 
 func (b *book) warn(about, path, format string, args ...any) {

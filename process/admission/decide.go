@@ -56,7 +56,7 @@ type verdict struct {
 //
 //	reservation ≤ available − min_free − Σ max(0, reservation_i − current_i)
 //
-// over all runs that hold, nested ones excepted, and those of other users that are seen. Waiters before e are first given what they would
+// over all runs that hold, nested ones excepted, and those in other ledgers that are seen. Waiters before e are first given what they would
 // get, in their order; what is left is e's to take if it harms none of them more than MaxBypass times.
 func (b *book) decide(e *entry, waiting []*entry, r Request) verdict {
 	v := verdict{position: len(waiting) + 1, waiting: len(waiting)}
@@ -190,7 +190,7 @@ func (b *book) ground(r Request, v *verdict) *ground {
 		g.tools[e.Tool]++
 		g.total++
 	}
-	b.addOthers(g)
+	b.addOthers(g, r)
 	return g
 }
 

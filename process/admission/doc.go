@@ -60,7 +60,9 @@
 //	BOOT.UID.ID.new     0600, the same before it is filled and locked
 //	lock                0644, held during a decision and for what that publishes
 //
-// The sum then holds back what other users' live claims have reserved and do not use yet. Nothing
+// The sum then holds back what live claims there have reserved and do not use yet: those of other users,
+// and those of our own user that are in another ledger (another runtime directory, a container that
+// has the directory too). Slots and the queue stay each ledger's own. Nothing
 // in that directory is believed: links are not followed, pipes not waited for, files of another
 // owner or size or content than their name promises are ignored with a [Warning], the claims of
 // one user count for at most what the machine has, and the lock is waited for during

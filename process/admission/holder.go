@@ -33,8 +33,9 @@ type Holder struct {
 	State   State
 	Tool    string
 	Project string
-	// User is the name of another user, whose run is seen through [Options.Shared]; "" for our own.
-	// Nothing is known of such a run's Project, Owner.PID and Remains.
+	// User is whose run it is when it is in another ledger and seen through [Options.Shared]: another
+	// user's, or our own user's with another runtime directory. Nothing is known of such a run's Project,
+	// Owner.PID and Remains. "" is a run in this ledger.
 	User string
 	// Parent is the claim that this run draws on, "" when it stands for itself.
 	Parent string
@@ -103,18 +104,19 @@ func writeUse(f *os.File, n limit.Bytes) error {
 	return err
 }
 
-// Holders lists everybody in the ledger: first who holds, oldest first, then the runs of other
-// users, then who waits, in the order of the queue. Runs whose owner is dead are listed as stale until the next
+// Holders lists everybody in the ledger: first who holds, oldest first, then the runs in other
+// ledgers that are seen, then who waits, in the order of the queue. Runs whose owner is dead are listed as stale until the next
 // [Ledger.Sweep] or [Ledger.Acquire]; waiters whose owner is dead are left out.
 func (l *Ledger) Holders(ctx context.Context) ([]Holder, error) {
 	var list []Holder
-	others := l.others(false)
+	seen := l.shared(false)
 	err := l.locked(ctx, func(b *book) error {
+		b.seen = seen
 		b.reconcile(0, nil)
 		for _, e := range b.holding() {
 			list = append(list, b.holder(e))
 		}
-		list = append(list, others...)
+		list = append(list, b.others()...)
 		for _, e := range b.waiting() {
 			list = append(list, b.holder(e))
 		}

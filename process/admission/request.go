@@ -118,9 +118,9 @@ func (l *Ledger) Preview(ctx context.Context, r Request) (Terms, error) {
 		return Terms{}, err
 	}
 	var terms Terms
-	others := l.others(false)
+	seen := l.shared(false)
 	err := l.locked(ctx, func(b *book) error {
-		b.others = others
+		b.seen = seen
 		b.reconcile(0, nil)
 		v := b.decide(b.newEntry(r), b.waiting(), r)
 		terms = v.terms
@@ -200,10 +200,10 @@ type step struct {
 func (a *acquisition) step(ctx context.Context) (s step, err error) {
 	l, r := a.ledger, a.request
 	defer l.serialise(ctx)()
-	others := l.others(!a.tidied)
+	seen := l.shared(!a.tidied)
 	a.tidied = true
 	err = l.locked(ctx, func(b *book) error {
-		b.others = others
+		b.seen = seen
 		take := reapAtOnce
 		if a.spent >= sweepBudget {
 			take = 0

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"sync"
 	"time"
 
@@ -60,6 +61,7 @@ func Others(dir string) ([]Holder, []Warning, error) {
 // sighting is what one look into the shared directory found.
 type sighting struct {
 	others []Holder
+	own    []Holder // of this user, in whatever ledger
 	odd    []string // files that are ignored, and why
 	more   bool     // than MaxShared files are there
 }
@@ -115,6 +117,13 @@ func (s *sharing) patience() time.Duration {
 	return SharedLockTimeout
 }
 
+// moving is noted when the lock was given to us: nobody is stuck with it.
+func (s *sharing) moving() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.stuckAt = time.Time{}
+}
+
 func (s *sharing) stuck() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -147,16 +156,16 @@ func (l *Ledger) checkShared() {
 	d.close()
 }
 
-// others are the live claims of other users. With tidy, files of dead owners are removed that this
-// user may remove. Whatever is wrong is a warning.
-func (l *Ledger) others(tidy bool) []Holder {
+// shared looks at the live claims in the shared directory. With tidy, files of dead owners are removed
+// that this user may remove. Whatever is wrong is a warning.
+func (l *Ledger) shared(tidy bool) sighting {
 	if l.opts.Shared == "" {
-		return nil
+		return sighting{}
 	}
 	d, err := openShared(l.opts.Shared)
 	if err != nil {
 		l.unshared(err)
-		return nil
+		return sighting{}
 	}
 	defer d.close()
 	seen, err := d.scan(l.owner.Boot, tidy)
@@ -166,7 +175,32 @@ func (l *Ledger) others(tidy bool) []Holder {
 	for _, w := range seen.warnings(l.opts.Shared) {
 		l.warnShared(w)
 	}
-	return seen.others
+	return seen
+}
+
+// others are the claims that were seen and are not in this ledger: those of other users, and
+// those of our own user in another ledger (another runtime directory, or a container that has the
+// shared directory too). One of ours that was seen and has left this ledger since has also left the
+// shared directory, for that comes first: so who is not in the ledger is asked once more.
+func (b *book) others() []Holder {
+	list := slices.Clone(b.seen.others)
+	for _, h := range b.seen.own {
+		if b.find(h.ID) == nil && b.ledger.elsewhere(h.ID) {
+			list = append(list, h)
+		}
+	}
+	sortHolders(list)
+	return list
+}
+
+// elsewhere reports whether our user's claim that this ledger does not know is held.
+func (l *Ledger) elsewhere(id string) bool {
+	d, err := openShared(l.opts.Shared)
+	if err != nil { // said when it was seen
+		return false
+	}
+	defer d.close()
+	return d.holds(l.owner.Boot, id)
 }
 
 // serialise takes turns with the decisions of other users, until leave is called. It is taken
@@ -183,6 +217,8 @@ func (l *Ledger) serialise(ctx context.Context) (leave func()) {
 	defer d.close()
 	lock, err := d.lock(ctx, l.sharing.patience())
 	switch {
+	case lock != nil:
+		l.sharing.moving()
 	case ctx.Err() != nil: // told by what comes next
 	case errors.Is(err, ErrSharedLocked):
 		l.sharing.stuck()
@@ -225,12 +261,15 @@ func (b *book) share(e *entry) *sharedClaim {
 	return c
 }
 
-// addOthers adds to the ground what other users have reserved and do not use yet. One user
+// addOthers adds to the ground what is reserved in other ledgers and not used yet. One user
 // counts for at most what the machine has, whatever that user's files say. Slots are each
-// user's own.
-func (b *book) addOthers(g *ground) {
+// ledger's own. The run around r, when another ledger has it, is not held against r: it waits for r.
+func (b *book) addOthers(g *ground, r Request) {
 	sums := map[string]limit.Bytes{}
-	for _, h := range b.others {
+	for _, h := range b.others() {
+		if h.ID == r.Parent && h.User == userName(os.Geteuid()) {
+			continue
+		}
 		g.holders = append(g.holders, h)
 		sums[h.User] = add(sums[h.User], max(0, h.Reservation-h.Current))
 	}

@@ -27,6 +27,8 @@ func (*sharedDir) close() {}
 
 func (*sharedDir) scan(string, bool) (sighting, error) { return sighting{}, errNoSharing }
 
+func (*sharedDir) holds(string, string) bool { return false }
+
 func (*sharedDir) lock(context.Context, time.Duration) (*os.File, error) { return nil, errNoSharing }
 
 func (*sharedDir) publish(note) (*sharedClaim, error) { return nil, errNoSharing }

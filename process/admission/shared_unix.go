@@ -106,7 +106,7 @@ func unlocked(f *os.File) (bool, error) {
 	}
 }
 
-// scan reads the live claims of other users. With tidy it removes what dead owners left: our
+// scan reads the live claims, those of other users and our own. With tidy it removes what dead owners left: our
 // own files, and as root everybody's; those of another boot or host when they are a week old.
 func (d *sharedDir) scan(boot string, tidy bool) (sighting, error) {
 	names, err := d.f.Readdirnames(MaxShared + 1)
@@ -134,16 +134,14 @@ func (d *sharedDir) scan(boot string, tidy bool) (sighting, error) {
 			if sweep {
 				d.sweep(n, now, bootKept)
 			}
-		case ours:
-			if sweep {
-				d.sweep(n, now, 0)
-			}
 		default:
 			about, live, err := d.read(n)
 			switch {
 			case errors.Is(err, fs.ErrNotExist): // released meanwhile
 			case err != nil:
 				s.odd = append(s.odd, fmt.Sprintf("%s: %v", name, err))
+			case live && ours:
+				s.own = append(s.own, about.holder(now))
 			case live:
 				s.others = append(s.others, about.holder(now))
 			case sweep:
@@ -167,6 +165,12 @@ func (n noteName) check(f *os.File) (fs.FileInfo, error) {
 		return nil, fmt.Errorf("it belongs to user %s, not to %s", userName(ownerOf(info)), userName(n.uid))
 	}
 	return info, nil
+}
+
+// holds reports whether a claim of our own user is held now.
+func (d *sharedDir) holds(boot, id string) bool {
+	_, live, err := d.read(noteName{boot: boot, uid: os.Geteuid(), id: id})
+	return err == nil && live
 }
 
 // rereads is how often a file is read that looks broken: its owner may have been writing.

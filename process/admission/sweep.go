@@ -28,7 +28,7 @@ func (l *Ledger) Sweep(ctx context.Context, reap func(Holder) error) (Swept, err
 	var done Swept
 	tried := map[string]time.Time{}
 	began, orphaned := time.Now(), false
-	l.others(true)
+	l.shared(true)
 	for {
 		if ctx.Err() != nil {
 			return done, context.Cause(ctx)

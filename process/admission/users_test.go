@@ -13,6 +13,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -141,8 +142,8 @@ func startAs(t *testing.T, uid uint32, part string, args ...string) (*exec.Cmd, 
 	return begin(t, part, as(t, child(t, part, args...), uid))
 }
 
-// childTurns: DIR SHARED LOG ROUNDS. There is memory for one run at a time, and the log tells how many
-// there were.
+// childTurns: DIR SHARED LOG ROUNDS NAME. There is memory for one run at a time, and the log tells who
+// ran when: NAME begins, name ends.
 func childTurns(args []string) error {
 	l, err := Open(Options{Dir: args[0], Shared: args[1], Warn: func(w Warning) { fmt.Fprintln(os.Stderr, "warning:", w.Text) }})
 	if err != nil {
@@ -166,12 +167,13 @@ func childTurns(args []string) error {
 		if err != nil {
 			return err
 		}
-		for _, mark := range []string{"+", "-"} {
-			if _, err := log.WriteString(mark); err != nil {
-				return err
-			}
+		_, err = log.WriteString(args[4])
+		for range 3 { // it runs for as long as decisions of others take
+			_, lookErr := l.Holders(ctx)
+			err = errors.Join(err, lookErr)
 		}
-		if err := c.Release(); err != nil {
+		_, logErr := log.WriteString(strings.ToLower(args[4]))
+		if err := errors.Join(err, logErr, c.Release()); err != nil {
 			return err
 		}
 	}
@@ -187,14 +189,15 @@ func TestUsersTakeTurnsOnMemoryForOne(t *testing.T) {
 		t.Fatal(err)
 	}
 	const rounds = 8
-	users := []uint32{userA, userA, userB, 0}
+	users := []uint32{userA, userA, userB, 0} // each with a ledger of its own
+	const names = "ABCD"
 	var runs []*exec.Cmd
 	gate, signal, err := os.Pipe()
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, uid := range users {
-		cmd := as(t, child(t, "turns", dir, log, strconv.Itoa(rounds)), uid)
+	for i, uid := range users {
+		cmd := as(t, child(t, "turns", dir, log, strconv.Itoa(rounds), names[i:i+1]), uid)
 		cmd.Stdin = gate
 		out, err := cmd.StdoutPipe()
 		if err := errors.Join(err, cmd.Start()); err != nil {
@@ -220,8 +223,13 @@ func TestUsersTakeTurnsOnMemoryForOne(t *testing.T) {
 	gate.Close()
 	signal.Close()
 	text, err := os.ReadFile(log)
-	if want := strings.Repeat("+-", len(users)*rounds); err != nil || string(text) != want {
-		t.Errorf("%s (%v), want %s: two ran at once", text, err, want)
+	if err != nil || len(text) != 2*len(users)*rounds {
+		t.Errorf("%d runs began or ended (%v), want %d: %s", len(text), err, 2*len(users)*rounds, text)
+	}
+	for pair := range slices.Chunk(text, 2) {
+		if begun := string(pair[:1]); string(pair) != begun+strings.ToLower(begun) {
+			t.Fatalf("two ran at once (%s) in %s", pair, text)
+		}
 	}
 	if got := files(t, dir); len(got) != 1 {
 		t.Errorf("left: %v", got)
