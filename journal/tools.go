@@ -1,0 +1,94 @@
+package journal
+
+import "time"
+
+// The events of the tools plane. Sizes are in bytes. Server is the name that the gateway
+// has for an MCP server, Tool a tool's own name, cut at 64 bytes.
+type (
+	// ToolCalled says that a tools/call or resources/read was answered.
+	ToolCalled struct {
+		Server string `json:"server"`
+		Method string `json:"method"` // "tools/call" or "resources/read"
+		Tool   string `json:"tool,omitempty"`
+		// UpstreamBytes is the message as the server sent it, DeliveredBytes as the client got it.
+		UpstreamBytes  int64 `json:"upstream_bytes"`
+		DeliveredBytes int64 `json:"delivered_bytes"`
+		// Spilled says that the result went to the spool and the client got a page of it.
+		Spilled bool  `json:"spilled,omitempty"`
+		Items   int64 `json:"items,omitempty"` // of a spilled result
+		// Reused says that it was answered from the spool, without the server.
+		Reused bool `json:"reused,omitempty"`
+		// Failed says that the result was an error: the tool's (isError) or the protocol's.
+		Failed bool `json:"failed,omitempty"`
+		// Cut says that the result broke off; what came of it can be read.
+		Cut      bool          `json:"cut,omitempty"`
+		Protocol string        `json:"protocol,omitempty"` // the client's, "2025-11-25"
+		Duration time.Duration `json:"duration_ns"`
+	}
+	// ToolResultLarge says that a result passed a line of size: "warning" or "alert".
+	ToolResultLarge struct {
+		Server string `json:"server"`
+		Tool   string `json:"tool,omitempty"`
+		Bytes  int64  `json:"bytes"`
+		Level  string `json:"level"`
+	}
+	// ToolRefused says that a call was not passed on: the tool is not allowed, writes are
+	// off, the request was too large.
+	ToolRefused struct {
+		Server string `json:"server"`
+		Tool   string `json:"tool,omitempty"`
+		Why    string `json:"why"` // "denied", "read_only", "too_large", "busy", "protocol"
+	}
+	// ToolRead says that a kept result was read: "page", "search" or "query".
+	ToolRead struct {
+		Server   string        `json:"server"`
+		What     string        `json:"what"`
+		Bytes    int64         `json:"bytes"`
+		Failed   bool          `json:"failed,omitempty"`
+		Duration time.Duration `json:"duration_ns"`
+	}
+	// ToolServer says what became of a server: "started", "ended", "restarting", "given_up",
+	// "lost", "killed".
+	ToolServer struct {
+		Server string        `json:"server"`
+		State  string        `json:"state"`
+		PID    int           `json:"pid,omitempty"`
+		Reason string        `json:"reason,omitempty"`
+		After  time.Duration `json:"after_ns,omitempty"` // the pause before a restart
+		Peak   int64         `json:"peak_bytes,omitempty"`
+	}
+	// ToolNoise says that a server sent what is no message: text on its standard output, an
+	// answer to nobody, a second answer. Bytes were dropped.
+	ToolNoise struct {
+		Server string `json:"server"`
+		What   string `json:"what"` // "text", "unknown_id", "second_answer", "too_large", "unread"
+		Bytes  int64  `json:"bytes"`
+	}
+	// SpoolEvicted says that kept results were removed and why: "age", "count", "bytes", "crash".
+	SpoolEvicted struct {
+		Results int    `json:"results"`
+		Bytes   int64  `json:"bytes"`
+		Why     string `json:"why"`
+	}
+)
+
+// observe folds one event of the tools plane in.
+func (m *MCP) observe(e Event) {
+	if e, ok := e.(ToolCalled); ok {
+		m.Calls++
+		m.UpstreamBytes += e.UpstreamBytes
+		m.DeliveredBytes += e.DeliveredBytes
+		if e.Spilled {
+			m.Spilled++
+		}
+	}
+}
+
+// Kind implements [Event].
+func (ToolCalled) Kind() string      { return "tools.called" }
+func (ToolResultLarge) Kind() string { return "tools.result_large" }
+func (ToolRefused) Kind() string     { return "tools.refused" }
+func (ToolRead) Kind() string        { return "tools.read" }
+func (ToolServer) Kind() string      { return "tools.server" }
+func (ToolNoise) Kind() string       { return "tools.noise" }
+func (SpoolEvicted) Kind() string    { return "tools.spool_evicted" }
