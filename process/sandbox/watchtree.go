@@ -174,7 +174,8 @@ func (w *watcher) endLeftovers() ([]Leftover, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	left := w.othersLocked()
-	if len(left) == 0 {
+	// A tree is looked at once more below, by one who knows that processes come and go meanwhile.
+	if len(left) == 0 && (w.tree == nil || w.run.spec.OnExit == LeaveLeftovers) {
 		return nil, w.closeTree()
 	}
 	if w.run.spec.OnExit == LeaveLeftovers {

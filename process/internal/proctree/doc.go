@@ -31,6 +31,15 @@
 // process in the tree that runs with a different cookie (a run inside the run) is still
 // found by ancestry and session.
 //
+// # What killing can promise
+//
+// No kernel group holds the tree, so KillTree looks, stops, looks again and kills, until a look finds
+// nobody alive and nobody who died while it looked: such a one may have forked behind its back. Then
+// nobody is left whom the rules above can tell, however fast they fork. If there is no such
+// look in time, because a chain of processes in sessions of their own is renewed faster
+// than one can be found and stopped (some tenths of a millisecond), the error says so. What has escaped the
+// rules is not ended; only a cgroup or a PID namespace holds that.
+//
 // # What the figures mean
 //
 // [Tree.Measure] reads /proc/PID/statm, which is cheap. Usage.Anon sums resident minus

@@ -39,7 +39,8 @@ const (
 // child for instance, is left in peace for the rest of it. Then all are stopped, until scans
 // find nobody new, so that no parent dies before its children are known, and killed. That
 // wins against processes that keep forking. When ctx ends, the rest of the grace is
-// skipped; the killing is not. The error names the processes that survived.
+// skipped; the killing is not. The error names the processes that survived, or wraps
+// [ErrUnsettled]. Without one nobody is left who can be told to belong to the tree.
 //
 // Zombies count as ended: reaping them is up to their parent.
 func (t *Tree) KillTree(ctx context.Context, o KillOptions) ([]Leftover, error) {
@@ -89,11 +90,19 @@ type killing struct {
 	lastError error
 }
 
+// looks is how often an empty tree that is not settled is looked at again without a pause.
+const looks = 4
+
 // look scans and records who is alive.
 func (k *killing) look() error {
-	var err error
-	if k.alive, err = k.tree.living(k.spareRoot); err != nil {
-		return err
+	for range looks {
+		var err error
+		if k.alive, err = k.tree.living(k.spareRoot); err != nil {
+			return err
+		}
+		if len(k.alive) > 0 || k.tree.settled() {
+			break
+		}
 	}
 	for i := range k.found {
 		if k.found[i].Fate == Survived {
@@ -192,9 +201,16 @@ func (k *killing) signal(p Process, sig syscall.Signal) bool {
 	return err == nil
 }
 
+// ErrUnsettled is wrapped when the time for killing ended with nobody found alive, but processes of
+// unknown origin had started and ended during each of the looks: some may be of the tree.
+var ErrUnsettled = errors.New("processes start and end faster than they can be asked whose they are; some may be left")
+
 // survivors names those who are still alive, as an error.
 func (k *killing) survivors() error {
 	if len(k.alive) == 0 {
+		if !k.tree.settled() {
+			return fmt.Errorf("proctree: end the tree of process %d: %w", k.tree.o.Root, ErrUnsettled)
+		}
 		return nil
 	}
 	names := make([]string, 0, 8)

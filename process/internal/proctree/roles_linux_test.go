@@ -13,6 +13,7 @@ import (
 	"syscall"
 	"testing"
 	"time"
+	"unsafe"
 
 	"golang.org/x/sys/unix"
 )
@@ -104,6 +105,10 @@ func play(role []string) {
 		for range n {
 			next("comet 1000")
 		}
+	case "sparks": // a chain of n processes, each of which lives half a millisecond
+		next("spark " + role[1])
+	case "spark":
+		spark(n)
 	case "comet":
 		if n > 0 {
 			next("comet " + strconv.Itoa(n-1))
@@ -193,6 +198,19 @@ func forker(generations int) {
 			unix.Nanosleep(&unix.Timespec{Nsec: 20e6}, nil)
 		}
 	}
+}
+
+// spark forks without exec, again and again; each parent ends at once.
+func spark(n int) {
+	nap := unix.Timespec{Nsec: 500e3}
+	for range n {
+		unix.RawSyscall(unix.SYS_NANOSLEEP, uintptr(unsafe.Pointer(&nap)), 0, 0)
+		child, _, errno := unix.RawSyscall6(unix.SYS_CLONE, uintptr(unix.SIGCHLD), 0, 0, 0, 0, 0)
+		if child != 0 || errno != 0 { // what a fork leaves of the Go runtime can make system calls and no more
+			break
+		}
+	}
+	unix.RawSyscall(unix.SYS_EXIT_GROUP, 0, 0, 0)
 }
 
 // next starts the test binary in a role and does not wait for it.

@@ -148,6 +148,9 @@ func (t *Tree) refresh(m *member) bool {
 		return false
 	}
 	m.Process = p
+	if p.Zombie() && m.ended == 0 {
+		m.ended = t.scan
+	}
 	return true
 }
 
@@ -269,6 +272,8 @@ func (t *Tree) settle(c *candidate) {
 				c.inode, e.inode = 0, 0
 				t.undecided++
 			}
+		} else if c.Zombie() && t.mayBeOurs(c.Process) {
+			t.undecided++ // it may have forked after the listing
 		}
 		if len(t.known) >= maxKnown+len(t.members) && t.known[c.PID] == nil {
 			t.counters.OverKnown++
@@ -280,10 +285,29 @@ func (t *Tree) settle(c *candidate) {
 	default:
 		c.state = inside
 		e.m = &member{Process: c.Process, statm: -1}
+		if c.Zombie() {
+			e.m.ended = t.scan
+		}
 		t.members = append(t.members, e.m)
 		t.young = append(t.young, e.m)
 	}
 	t.known[c.PID] = e
+}
+
+// mayBeOurs reports whether a zombie, which has no environment any more, may have been of the tree: its
+// parent is nobody who is known to be outside.
+func (t *Tree) mayBeOurs(p Process) bool {
+	if p.Start < t.since {
+		return false
+	}
+	if t.o.Root == 0 {
+		return true
+	}
+	if _, lost := t.adopters[p.PPID]; lost {
+		return true
+	}
+	e := t.known[p.PPID]
+	return e == nil || e.inode == 0
 }
 
 // belongs holds the rules of membership. sure is false when the answer may be another one
@@ -344,8 +368,8 @@ const maxEnviron = 6 << 20
 func (t *Tree) carriesCookie(pid int) (yes, sure bool) {
 	t.counters.CookieReads++
 	fd, err := t.open(pid, "environ")
-	if err != nil {
-		return false, !isGone(err) // not gone: another user's
+	if err != nil { // another user's, or it is gone or the system out of something
+		return false, errors.Is(err, unix.EACCES) || errors.Is(err, unix.EPERM)
 	}
 	defer unix.Close(fd)
 	search := cookieSearch{cookie: t.o.Cookie}
@@ -386,6 +410,9 @@ func (t *Tree) sweep(changes *Changes) {
 func (t *Tree) drop(m *member, changes *Changes) {
 	t.closeStatm(m)
 	m.gone = true
+	if m.ended == 0 && m.PID > t.lastPID {
+		t.undecided++
+	}
 	changes.Gone = append(changes.Gone, m.Process)
 	if t.past.add(m.PID) {
 		t.counters.ForgottenLeaders++

@@ -37,9 +37,10 @@ type Tree struct {
 	young   []*member // seen once, to be looked at again: they may just have exec'd
 	past    pidRing   // members that ended: they may still name a session or group
 	fresh   []listed
-	// undecided is how many processes the last scan could not decide about yet, or saw
-	// only in the listing.
+	// undecided is how many processes the last scan could not decide about yet, or saw only in
+	// the listing, or found dead that may have forked after it (see living).
 	undecided int
+	lastPID   int // the number given out last when living looked before; 0: not known
 	pending   map[int]*candidate
 
 	dirents []byte
@@ -70,6 +71,7 @@ type member struct {
 	hwmRead     bool
 	oomAdjusted bool
 	gone        bool
+	ended       uint64 // the scan that first found it a zombie; 0: it was none
 }
 
 // listed is a process of the listing that has to be asked who it is.
@@ -145,6 +147,7 @@ func New(o Options) (*Tree, error) {
 		}
 	}
 	t.addAdopters(t.self)
+	t.lastPID = t.newest()
 	return t, nil
 }
 
@@ -220,10 +223,20 @@ func (t *Tree) Counters() Counters {
 	return t.counters
 }
 
-// living scans and returns the members that are no zombies, described anew.
+// living scans and returns the members that are no zombies, described anew. When it returns none
+// and the tree is settled, there are none, whatever forks meanwhile. For a process that the listing
+// missed was born after it, or behind it; its parent then was alive as long, and is either in the
+// result or has died since, and each that has died since makes the tree unsettled:
+//
+//   - one that was listed, and is dead or gone when it is asked;
+//   - a member that is not listed any more and whose child may have got a smaller number, which the
+//     listing had passed; those of others are larger, unless numbers began anew since the last look.
 func (t *Tree) living(spareRoot bool) ([]Process, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
+	newest := t.newest()
+	anew := newest < t.lastPID
+	t.lastPID = newest
 	if _, err := t.scanLocked(); err != nil {
 		return nil, err
 	}
@@ -234,9 +247,34 @@ func (t *Tree) living(spareRoot bool) ([]Process, error) {
 		}
 		if t.refresh(m) && !m.Zombie() {
 			out = append(out, m.Process)
+		} else if m.ended == 0 || m.ended == t.scan {
+			t.undecided++
 		}
 	}
+	if anew || t.newest() < newest {
+		t.undecided++
+	}
 	return out, nil
+}
+
+// newest is the process number that was given out last, 0 where the kernel does not tell (it does
+// when built with CONFIG_CHECKPOINT_RESTORE, as distributions do).
+func (t *Tree) newest() int {
+	fd, err := unix.Openat(t.dir, "sys/kernel/ns_last_pid", unix.O_RDONLY|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return 0
+	}
+	defer unix.Close(fd)
+	var text [16]byte
+	n, err := readAll(fd, text[:])
+	if err != nil {
+		return 0
+	}
+	value, _, ok := number(text[:n])
+	if !ok || value > 1<<30 {
+		return 0
+	}
+	return int(value)
 }
 
 // isRoot says whether p is the process the tree grows from.
