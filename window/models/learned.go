@@ -23,9 +23,12 @@ const (
 	schema = 1
 	// maxFile bounds a file that is read: 256 models take 50 KiB.
 	maxFile = 1 << 20
-	// lockWait is short: requests wait meanwhile, and a lock is held for milliseconds.
-	lockWait = 500 * time.Millisecond
-	lockPoll = 2 * time.Millisecond
+	// lockWait is how long a refused request waits for other writers, each of whom holds the lock until
+	// the disk has the file: milliseconds, or tenths of a second on a busy disk. After that what
+	// was learned is written with what is learned next, or retrySave later.
+	lockWait  = 2 * time.Second
+	retrySave = 5 * time.Second
+	lockPoll  = 2 * time.Millisecond
 )
 
 // document is the file of one upstream.
@@ -56,21 +59,67 @@ func (x *Resolver) path(name string) string {
 	return filepath.Join(x.o.Dir, "limits-"+strings.Trim(readable, ".")+"-"+hex.EncodeToString(sum[:4])+".json")
 }
 
+// hear takes over what others have learned, when it is time to look. For the first look at an upstream
+// all wait who ask for it; later ones hold up nobody else.
+func (x *Resolver) hear(name string) {
+	if x.o.Dir == "" {
+		return
+	}
+	due := func(now time.Time) (u *upstream, yes bool) {
+		u = x.known(name)
+		if u.checked.IsZero() {
+			return u, true
+		}
+		if yes = now.Sub(u.checked) >= recheck; yes {
+			u.checked = now
+		}
+		return u, yes
+	}
+	x.mu.Lock()
+	u, yes := due(time.Now())
+	first := u.checked.IsZero()
+	x.mu.Unlock()
+	if !yes {
+		return
+	}
+	x.reading.Lock()
+	defer x.reading.Unlock()
+	if first {
+		x.mu.Lock()
+		u, yes = due(time.Now()) // perhaps somebody has looked while we waited
+		x.mu.Unlock()
+		if !yes {
+			return
+		}
+	}
+	x.refresh(name, u)
+}
+
 // refresh takes over what the file has, when it is another than last time.
 func (x *Resolver) refresh(name string, u *upstream) {
 	path := x.path(name)
 	info, err := os.Stat(path)
-	if err != nil || u.stamp == (stamp{info.Size(), info.ModTime()}) {
-		return // none yet, or nothing new; what can't be read is said when it is written
+	var d *document
+	if err == nil { // else there is none yet; what can't be read is said when it is written
+		x.mu.Lock()
+		same := u.stamp == stampOf(info)
+		x.mu.Unlock()
+		if !same {
+			if d, err = readDocument(path); err != nil {
+				x.unreadable(path, err)
+			}
+		}
 	}
-	d, err := readDocument(path)
-	if err != nil {
-		x.unreadable(path, err)
-		return
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	u.checked = time.Now()
+	if d != nil {
+		u.stamp = stampOf(info)
+		u.merge(d)
 	}
-	u.stamp = stamp{info.Size(), info.ModTime()}
-	u.merge(d)
 }
+
+func stampOf(info fs.FileInfo) stamp { return stamp{info.Size(), info.ModTime()} }
 
 // merge takes over what is newer.
 func (u *upstream) merge(d *document) {
@@ -148,18 +197,30 @@ func (x *Resolver) unreadable(path string, err error) {
 }
 
 // save writes what was learned of an upstream, merged with what others wrote meanwhile. When
-// that fails it counts in memory all the same.
+// that fails it counts in memory all the same, and is tried again.
 func (x *Resolver) save(name string) {
 	if x.o.Dir == "" {
 		return
 	}
+	x.mu.Lock()
+	u := x.known(name)
+	due := u.unsaved && time.Since(u.failed) >= retrySave
+	x.mu.Unlock()
+	if !due {
+		return
+	}
+	x.writing.Lock()
+	defer x.writing.Unlock()
 	path := x.path(name)
-	if err := x.write(name, path); err != nil {
-		x.warn("write "+path, "the learned limits can't be written to %s: %v; they count until the end of this process", path, err)
+	if err := x.write(u, name, path); err != nil {
+		x.mu.Lock()
+		u.unsaved, u.failed = true, time.Now()
+		x.mu.Unlock()
+		x.warn("write "+path, "the learned limits can't be written to %s: %v; they count in this process, which tries again", path, err)
 	}
 }
 
-func (x *Resolver) write(name, path string) error {
+func (x *Resolver) write(u *upstream, name, path string) error {
 	if err := os.MkdirAll(x.o.Dir, 0o700); err != nil {
 		return err
 	}
@@ -170,31 +231,42 @@ func (x *Resolver) write(name, path string) error {
 		return fmt.Errorf("locking: %w", err)
 	}
 	defer lock.Close()
-	u := x.upstreams[name[:min(len(name), 256)]]
-	d, err := readDocument(path)
+	theirs, err := readDocument(path)
 	switch {
-	case err == nil:
-		u.merge(d)
 	case errors.Is(err, errNewer):
 		return err
-	default:
+	case err != nil:
 		x.unreadable(path, err)
 	}
-	d = &document{Schema: schema, Upstream: name, Models: map[string]*lesson{}}
+	x.mu.Lock()
+	if theirs != nil {
+		u.merge(theirs)
+	}
+	text, err := u.document(name)
+	u.unsaved = false
+	x.mu.Unlock()
+	if err != nil {
+		return err
+	}
+	if err := atomicfile.Write(path, text, 0o600); err != nil {
+		return err
+	}
+	if info, err := os.Stat(path); err == nil {
+		x.mu.Lock()
+		u.stamp = stampOf(info)
+		x.mu.Unlock()
+	}
+	return nil
+}
+
+// document is the text of the file. The lock is held.
+func (u *upstream) document(name string) ([]byte, error) {
+	d := &document{Schema: schema, Upstream: name, Models: map[string]*lesson{}}
 	for key, l := range u.models {
 		if !l.guess && !l.Learned.IsZero() {
 			d.Models[key] = l
 		}
 	}
 	text, err := json.Marshal(d)
-	if err != nil {
-		return err
-	}
-	if err := atomicfile.Write(path, append(text, '\n'), 0o600); err != nil {
-		return err
-	}
-	if info, err := os.Stat(path); err == nil {
-		u.stamp = stamp{info.Size(), info.ModTime()}
-	}
-	return nil
+	return append(text, '\n'), err
 }

@@ -46,9 +46,15 @@ type Options struct {
 type Resolver struct {
 	o Options
 
+	// mu guards what is in memory and is never held while a file is read, written or locked: every
+	// request asks for its window.
 	mu        sync.Mutex
 	upstreams map[string]*upstream
-	warned    map[string]bool
+
+	reading, writing sync.Mutex // one goroutine at a time
+
+	warnings sync.Mutex
+	warned   map[string]bool
 }
 
 // NewResolver returns a Resolver. It reads no file yet.
@@ -63,6 +69,8 @@ type upstream struct {
 	used    time.Time
 	checked time.Time // when the file was looked at
 	stamp   stamp     // and what it was then
+	unsaved bool      // something was learned that the file doesn't have
+	failed  time.Time // when it could not be written last
 }
 
 // A lesson is what was learned of one model.
@@ -96,9 +104,7 @@ func (l *lesson) inForce(now time.Time) int {
 // a Context and says in Source where that comes from.
 func (x *Resolver) Window(upstream, model string, betas []string) Window {
 	w, known := Lookup(upstream, model, betas)
-	x.mu.Lock()
-	learned := x.known(upstream).models[lessonKey(model, betas)].inForce(time.Now())
-	x.mu.Unlock()
+	learned := x.learned(upstream, lessonKey(model, betas))
 	override := x.o.Overrides.window(upstream)
 	switch {
 	case override > 0 && (learned == 0 || override <= learned):
@@ -118,6 +124,14 @@ func (x *Resolver) Window(upstream, model string, betas []string) Window {
 	return w
 }
 
+// learned is what was learned of a model and counts now, 0 for nothing.
+func (x *Resolver) learned(name, key string) int {
+	x.hear(name)
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	return x.known(name).models[key].inForce(time.Now())
+}
+
 // Learn takes in a limit that a refusal taught: named by the provider, or found out by
 // trying (then it counts for [GuessedFor] and only here). It is believed when it lies
 // between [MinContext] and [MaxContext] (a server's bug once named 3) and a larger input
@@ -129,10 +143,12 @@ func (x *Resolver) Learn(upstream, model string, betas []string, limit int, name
 	if limit < MinContext || limit > MaxContext {
 		return false, fmt.Sprintf("a window of %d tokens is not plausible (%d to %d are)", limit, MinContext, MaxContext)
 	}
+	x.hear(upstream)
+	defer x.save(upstream)
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	now := time.Now()
-	l := x.known(upstream).lesson(lessonKey(model, betas))
+	now, u := time.Now(), x.known(upstream)
+	l := u.lesson(lessonKey(model, betas))
 	if limit < l.accepted && now.Sub(l.acceptedAt) < justAccepted && !named {
 		limit = l.accepted
 	}
@@ -149,11 +165,11 @@ func (x *Resolver) Learn(upstream, model string, betas []string, limit int, name
 	again := named && l.inForce(now) == limit && !l.guess && now.Sub(l.Learned) < LearnedFor/2
 	l.Limit, l.guess, l.doubted = limit, !named, 0
 	if again {
-		return true, "" // the file has it
+		return true, "" // the file has it, or will have
 	}
 	l.Learned = now
 	if named {
-		x.save(upstream)
+		u.unsaved, u.failed = true, time.Time{}
 	}
 	return true, ""
 }
@@ -164,26 +180,26 @@ func (x *Resolver) Accepted(upstream, model string, betas []string, input int) {
 	if input <= 0 || input > MaxContext {
 		return
 	}
+	x.hear(upstream)
+	defer x.save(upstream)
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	now := time.Now()
-	l := x.known(upstream).lesson(lessonKey(model, betas))
+	now, u := time.Now(), x.known(upstream)
+	l := u.lesson(lessonKey(model, betas))
 	if input >= l.accepted || now.Sub(l.acceptedAt) >= justAccepted {
 		l.accepted, l.acceptedAt = input, now
 	}
 	if limit := l.inForce(now); limit > 0 && input > limit {
-		wasGuess := l.guess
-		l.Limit, l.Learned, l.guess = 0, now, false
-		if !wasGuess {
-			x.save(upstream)
+		if !l.guess {
+			u.unsaved, u.failed = true, time.Time{}
 		}
+		l.Limit, l.Learned, l.guess = 0, now, false
 	}
 }
 
-// known returns the state of an upstream, up to date with its file. The lock is held.
+// known returns the state of an upstream. The lock is held.
 func (x *Resolver) known(name string) *upstream {
 	name = name[:min(len(name), 256)]
-	now := time.Now()
 	u := x.upstreams[name]
 	if u == nil {
 		if len(x.upstreams) >= MaxUpstreams {
@@ -194,11 +210,7 @@ func (x *Resolver) known(name string) *upstream {
 		u = &upstream{models: map[string]*lesson{}}
 		x.upstreams[strings.Clone(name)] = u // the caller's may be a view of a body
 	}
-	u.used = now
-	if x.o.Dir != "" && (u.checked.IsZero() || now.Sub(u.checked) >= recheck) {
-		u.checked = now
-		x.refresh(name, u)
-	}
+	u.used = time.Now()
 	return u
 }
 
@@ -239,9 +251,14 @@ func lessonKey(model string, betas []string) string {
 }
 
 func (x *Resolver) warn(about, format string, args ...any) {
-	if x.o.Warn == nil || x.warned[about] || len(x.warned) >= 4*MaxUpstreams {
+	x.warnings.Lock()
+	said := x.o.Warn == nil || x.warned[about] || len(x.warned) >= 4*MaxUpstreams
+	if !said {
+		x.warned[about] = true
+	}
+	x.warnings.Unlock()
+	if said {
 		return
 	}
-	x.warned[about] = true
 	x.o.Warn(fmt.Sprintf(format, args...))
 }

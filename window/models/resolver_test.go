@@ -10,6 +10,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/gofrs/flock"
 )
 
 const sonnet = "claude-sonnet-4-5"
@@ -181,6 +183,31 @@ func TestNoUpdateIsLost(t *testing.T) {
 			}
 		}
 	}
+}
+
+// What could not be written is written later, although the provider only says it again.
+func TestWhatCouldNotBeWrittenIsWrittenLater(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		dir := t.TempDir()
+		var said []string
+		x := NewResolver(Options{Dir: dir, Warn: func(s string) { said = append(said, s) }})
+		other := flock.New(x.path("u") + ".lock")
+		if err := other.Lock(); err != nil {
+			t.Fatal(err)
+		}
+		x.Learn("u", "m", nil, 44_000, true)
+		if got := tokens(x, "u", "m"); got != 44_000 || len(said) != 1 || !strings.Contains(said[0], "tries again") {
+			t.Fatalf("window %d, said %q", got, said)
+		}
+		if err := other.Close(); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(retrySave)
+		x.Accepted("u", "m", nil, 40_000)
+		if got := tokens(NewResolver(Options{Dir: dir}), "u", "m"); got != 44_000 {
+			t.Errorf("the file has %d", got)
+		}
+	})
 }
 
 func TestOthersAreHeardAfterAWhile(t *testing.T) {
