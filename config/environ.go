@@ -44,7 +44,7 @@ func (r *reader) foreign(environ []string) {
 	for _, k := range keys {
 		for _, name := range k.Variables {
 			value := get(name)
-			if _, taken := r.entries[address{k.ID(), ""}]; taken || value == "" {
+			if _, taken := r.entries[address{key: k.ID()}]; taken || value == "" {
 				continue
 			}
 			r.put([]string{k.Table, k.Name}, k, Alias{Name: k.Name}, "", written{form: formText, text: value}, Source{Origin: OriginEnvironment, Name: name})

@@ -143,3 +143,21 @@ func (w WindowSettings) MarshalJSON() ([]byte, error) {
 		StoreAgeMS    int64 `json:"store_age_ms"`
 	}{plain(w), number(w.MaxTokens), number(w.MaxToolOutput), w.StoreAge.Milliseconds()})
 }
+
+// MarshalJSON writes max_output as null for auto and durations in milliseconds.
+func (m MCPSettings) MarshalJSON() ([]byte, error) {
+	type plain MCPSettings // without this method
+	size := &m.MaxOutput
+	if m.MaxOutput == Auto {
+		size = nil
+	}
+	return json.Marshal(struct {
+		plain
+		MaxOutput  *limit.Bytes `json:"max_output"`
+		ReuseMS    int64        `json:"reuse_ms"`
+		EarlyMS    int64        `json:"early_ms"`
+		TimeoutMS  int64        `json:"timeout_ms"`
+		IdleMS     int64        `json:"idle_ms"`
+		SpoolAgeMS int64        `json:"spool_age_ms"`
+	}{plain(m), size, m.Reuse.Milliseconds(), m.Early.Milliseconds(), m.Timeout.Milliseconds(), m.Idle.Milliseconds(), m.SpoolAge.Milliseconds()})
+}

@@ -101,6 +101,9 @@ func Load(o Options) (*Loaded, error) {
 		l.names[name] = name
 	}
 	l.matches = l.matchLists()
+	if _, err := l.Servers(""); err != nil {
+		return nil, err
+	}
 	return l, nil
 }
 

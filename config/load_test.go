@@ -96,6 +96,11 @@ func TestDefaultsAreTheDocumentedOnes(t *testing.T) {
 		Upstream: config.UpstreamSettings{
 			OpenAI: "https://api.openai.com/v1", Anthropic: "https://api.anthropic.com", Gemini: "https://generativelanguage.googleapis.com",
 		},
+		MCP: config.MCPSettings{
+			Wrap: "auto", MaxOutput: config.Auto, MaxItems: 100, PageItems: 20, MaxSearch: 1000, MaxMedia: 8 * limit.MiB, OutputSchema: "strip",
+			Reuse: 30 * time.Second, Early: 30 * time.Second, MaxResult: 4 * limit.GiB, MemoryMax: 2 * limit.GiB, PidsMax: 512, MaxSessions: 1000,
+			MaxProcesses: 16, Idle: 30 * time.Minute, SpoolMax: 8 * limit.GiB, SpoolResults: 1000, SpoolAge: 24 * time.Hour,
+		},
 		Serve: config.ServeSettings{Listen: "127.0.0.1:4620"},
 	}
 	if diff := cmp.Diff(want, got, cmp.FilterPath(func(p cmp.Path) bool { return p.Last().String() == ".sources" }, cmp.Ignore())); diff != "" {
@@ -235,7 +240,7 @@ func TestEveryMistakeNamesItsPlaceAndTheNextStep(t *testing.T) {
 		"unknown table":          {"[resuorces]\nmemory_max = '4G'", `:1:2: resuorces: unknown key or table; did you mean "resources"?`},
 		"key outside":            {"memory_max = '4G'", `:1:1: memory_max: is a key of table [resources]; write it below a line [resources]`},
 		"later table":            {"\n[fleet]\nurl = 1", `:2:2: fleet: table [fleet] (several hosts) is not in this version yet; remove it`},
-		"later table deeper":     {"[mcp.servers.x]\ncommand = 'y'", `:1:2: mcp: table [mcp] (limits of MCP servers) is not in this version yet`},
+		"later table deeper":     {"[agents.x]\nmodel = 'y'", `:1:2: agents: table [agents] (the built-in agent) is not in this version yet`},
 		"later table inline":     {"watch = { listen = ':1' }", `:1:1: watch: table [watch]`},
 		"doubled unit":           {"[resources]\nmemory_max = '4GG'", `:2:1: resources.memory_max: "4GG" is not a size; did you mean "4G"?`},
 		"no size at all":         {"[resources]\nmemory_max = 'lots'", `"lots" is not a size; write memory_max = "4G"`},
@@ -278,7 +283,7 @@ func TestEveryMistakeNamesItsPlaceAndTheNextStep(t *testing.T) {
 		"unknown tool key":       {"[tools.codex]\nmemory = '1G'", `tools.codex.memory: unknown key`},
 		"name of a tool":         {"[tools.'../../x']\npids_max = 3", `is not the name of a tool`},
 		"match with a path":      {"[tools.x]\nmatch = ['/bin/x']", `"/bin/x" is not the base name of a command`},
-		"later table in a tool":  {"[tools.codex.mcp]\nmax_tokens = 3", `:2:1: tools.codex.mcp: unknown key; table [mcp] is not in this version yet`},
+		"later table in a tool":  {"[tools.codex.agents]\nmodel = 3", `:2:1: tools.codex.agents: unknown key; table [agents] is not in this version yet`},
 		"syntax":                 {"[resources]\nmemory_max 4G", `:2:`},
 		"unclosed":               {"[resources", `:1:`},
 		"broken UTF-8":           {"[resources]\nwait = '\xff'", `:2:`},

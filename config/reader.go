@@ -9,7 +9,8 @@ import (
 )
 
 // address names a value: a key by its [Key.ID], for one tool or, with tool "", for all.
-type address struct{ key, tool string }
+// Server and of narrow it to one MCP server, and to one tool of that server.
+type address struct{ key, tool, server, of string }
 
 // entry is a value with its source.
 type entry struct {
@@ -34,6 +35,8 @@ func (r *reader) assign(path []string, w written, src Source) {
 	switch {
 	case len(path) == 1:
 		r.problem(src, path, "is "+string(w.form)+", not a table", "write it as a table: ["+path[0]+"]")
+	case path[0] == "mcp" && path[1] == "servers":
+		r.server(path, w, src)
 	case isTable(path[0]):
 		r.general(path, w, src)
 	default:
@@ -118,7 +121,7 @@ func (r *reader) tool(path []string, w written, src Source) {
 }
 
 func (r *reader) put(path []string, k *Key, a Alias, tool string, w written, src Source) {
-	at := address{k.ID(), ""}
+	at := address{key: k.ID()}
 	if tool != "" || len(path) > 2 {
 		tool = CanonicalTool(tool)
 		at.tool = foldTool(tool)
@@ -127,6 +130,11 @@ func (r *reader) put(path []string, k *Key, a Alias, tool string, w written, src
 			return
 		}
 	}
+	r.keep(at, path, k, a, tool, w, src)
+}
+
+// keep reads the value and keeps it as what is at the address.
+func (r *reader) keep(at address, path []string, k *Key, a Alias, tool string, w written, src Source) {
 	v, err := k.parse(w, a)
 	if err != nil {
 		m := &misfit{what: err.Error(), fix: "write " + k.example}
@@ -183,13 +191,13 @@ func defaults() (base, profile map[address]entry) {
 				panic("config: default of " + k.Name + ": " + err.Error()) // a test loads the defaults
 			}
 		}
-		base[address{k.ID(), ""}] = entry{key: k, value: v, src: Source{Origin: OriginDefault}, name: k.ID()}
+		base[address{key: k.ID()}] = entry{key: k, value: v, src: Source{Origin: OriginDefault}, name: k.ID()}
 	}
 	for name, p := range maps.All(profiles) {
 		src := Source{Origin: OriginProfile, Name: name}
 		for key, v := range map[string]any{"initial_estimate": p.InitialEstimate, "max_concurrent": p.MaxConcurrent} {
 			k, _ := lookup(resources, key, true)
-			profile[address{key, name}] = entry{key: k, value: v, src: src, name: key}
+			profile[address{key: key, tool: name}] = entry{key: k, value: v, src: src, name: key}
 		}
 	}
 	return base, profile

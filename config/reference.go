@@ -20,7 +20,7 @@ func (k *Key) toml(text string) string {
 		if _, err := strconv.Atoi(text); err == nil {
 			return text
 		}
-	case TypeChoices, TypeNames, TypeHosts, TypeOrigins:
+	case TypeChoices, TypeNames, TypeHosts, TypeOrigins, TypePatterns, TypeArgv, TypePairs:
 		var quoted []string
 		for part := range strings.SplitSeq(text, ",") {
 			quoted = append(quoted, strconv.Quote(strings.TrimSpace(part)))
@@ -75,8 +75,43 @@ func writeInit(w io.Writer, project bool) error {
 		fmt.Fprintf(&b, "# match = %s\n", matchKey.example)
 	}
 	b.WriteString("# memory_max = \"8G\"\n")
+	if !project {
+		b.WriteString("\n# One MCP server, for /mcp/my-server and plimsoll mcp --server my-server. Most keys of [mcp] may\n" +
+			"# stand here too; those about results also below [mcp.servers.my-server.tools.TOOL].\n# [mcp.servers.my-server]\n")
+		for _, k := range serverKeys {
+			comment(&b, k.Doc)
+			mark := "# "
+			if k.Name == "url" || k.Name == "token" || k.Name == "headers" {
+				mark = "#   " // in the place of command
+			}
+			fmt.Fprintf(&b, "%s%s = %s\n", mark, k.Name, k.example)
+		}
+	}
 	_, err := io.WriteString(w, b.String())
 	return err
+}
+
+// writeServerReference writes the table of the keys that only a server has.
+func writeServerReference(b *strings.Builder) {
+	b.WriteString("\n### [mcp.servers.NAME]\n\nOne MCP server; exactly one of `command` and `url` is written. ")
+	list := func(tool bool) string {
+		var out []string
+		for _, k := range mcpKeys {
+			if k, _ := lookupServer(k.Name, tool); k != nil {
+				out = append(out, "`"+k.Name+"`")
+			}
+		}
+		return strings.Join(out, ", ")
+	}
+	b.WriteString("Of [mcp] these may stand here too: " + list(false) + "; and below [mcp.servers.NAME.tools.TOOL], for one tool of the server: " + list(true) + ".\n\n")
+	b.WriteString("| key | value | default | project file | what it does |\n|---|---|---|---|---|\n")
+	for _, k := range serverKeys {
+		def := "none"
+		if k.Default != "" {
+			def = "`" + k.toml(k.Default) + "`"
+		}
+		fmt.Fprintf(b, "| `%s` | %s | %s | %s | %s |\n", k.Name, k.values(), def, k.Project, k.Doc)
+	}
 }
 
 // shown is the value that the generated file has for a key: the default, or the example of
@@ -89,7 +124,7 @@ func (k *Key) shown() string {
 		return "0"
 	case k.min > 0:
 		return strings.Trim(k.example, `"`)
-	case k.Type == TypeHosts || k.Type == TypeOrigins:
+	case k.Type == TypeHosts || k.Type == TypeOrigins || k.Type == TypePatterns:
 		return strings.Trim(k.example, `[]"`)
 	}
 	return ""
@@ -125,6 +160,9 @@ func WriteReference(w io.Writer) error {
 		}
 		if t.name == resources {
 			matchKey.row(&b)
+		}
+		if t.name == "mcp" {
+			writeServerReference(&b)
 		}
 	}
 	b.WriteString("\n### Built-in profiles\n\n| tool | other names | packages | initial_estimate | max_concurrent |\n|---|---|---|---|---|\n")

@@ -17,15 +17,20 @@ type candidate struct {
 // particular), the weakest first. Within one source the tool's own table follows the
 // general one. The last that is not ignored is in force.
 func (l *Loaded) candidates(k *Key, tool string) []candidate {
-	var out []candidate
-	tables := []string{""}
+	in := []address{{key: k.ID()}}
 	if tool != "" {
-		tables = append(tables, foldTool(tool))
+		in = append(in, address{key: k.ID(), tool: foldTool(tool)})
 	}
+	return l.candidatesIn(k, in)
+}
+
+// candidatesIn is candidates for any addresses, the weakest first.
+func (l *Loaded) candidatesIn(k *Key, in []address) []candidate {
+	var out []candidate
 	var base entry // in force without the project file
 	for _, o := range origins {
-		for _, t := range tables {
-			e, ok := l.byOrigin[o.rank()][address{k.ID(), t}]
+		for _, at := range in {
+			e, ok := l.byOrigin[o.rank()][at]
 			if !ok {
 				continue
 			}

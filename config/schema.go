@@ -34,6 +34,10 @@ const (
 	TypeAddress   Type = "address"
 	TypeHosts     Type = "list of host names"
 	TypeOrigins   Type = "list of origins"
+	TypePatterns  Type = "list of patterns"
+	TypeArgv      Type = "list of texts"
+	TypePairs     Type = "list of NAME=VALUE"
+	TypeAnyURL    Type = "URL, with any path"
 )
 
 // ProjectRule says what a project file may do to a key. The file may come with a cloned
@@ -70,6 +74,10 @@ type Key struct {
 	noBound  bool   // 0 means unlimited, the loosest value
 	optional bool   // of counts: 0 is allowed although it is below min
 	set      func(*Settings, any)
+
+	perServer  bool // may stand in [mcp.servers.NAME]
+	perMCPTool bool // may stand in [mcp.servers.NAME.tools.TOOL]
+	setServer  func(*MCPServer, any)
 }
 
 // Alias is another name of a key: those of the program whose users this one takes over.
@@ -96,6 +104,7 @@ var tables = []struct {
 	{"resources", "memory, processes and concurrency of a run", resourceKeys},
 	{"window", "the context window of the model", windowKeys},
 	{"upstream", "addresses of model providers", upstreamKeys},
+	{"mcp", "MCP servers and what they return", mcpKeys},
 	{"serve", "the daemon", serveKeys},
 }
 
@@ -220,7 +229,7 @@ var matchKey = &Key{
 // laterTables belong to planes that this version does not have. They are errors, because
 // a table that is read by no code would make its author believe it does something.
 var laterTables = map[string]string{
-	"mcp": "limits of MCP servers", "agents": "the built-in agent", "fleet": "several hosts", "watch": "metrics and the dashboard",
+	"agents": "the built-in agent", "fleet": "several hosts", "watch": "metrics and the dashboard",
 }
 
 // Keys returns the whole schema, in the order of the reference. The last entry, match,

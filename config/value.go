@@ -74,13 +74,13 @@ func (k *Key) parse(w written, a Alias) (any, error) {
 			return nil, k.wrong(w, "a string", strconv.Quote(k.Default))
 		}
 		return k.choose(w.text)
-	case TypeChoices, TypeNames, TypeHosts, TypeOrigins:
+	case TypeChoices, TypeNames, TypeHosts, TypeOrigins, TypePatterns, TypeArgv, TypePairs:
 		return k.parseList(w)
 	case TypeDuration, TypeWait:
 		return k.parseDuration(w)
 	case TypeRatio:
 		return k.parseRatio(w)
-	case TypeURL:
+	case TypeURL, TypeAnyURL:
 		return k.parseURL(w)
 	case TypeAddress:
 		return k.parseAddress(w)
@@ -345,7 +345,7 @@ func (k *Key) zero() any {
 		return 0
 	case TypeRatio:
 		return float64(0)
-	case TypeChoices, TypeNames, TypeHosts, TypeOrigins:
+	case TypeChoices, TypeNames, TypeHosts, TypeOrigins, TypePatterns, TypeArgv, TypePairs:
 		return []string(nil)
 	}
 	return ""

@@ -34,7 +34,7 @@ func (k *Key) parseList(w written) (any, error) {
 		if err != nil {
 			return nil, err
 		}
-		if slices.Contains(out, text) {
+		if k.Type != TypeArgv && slices.Contains(out, text) {
 			return nil, &misfit{quote(text) + " is listed twice", "write it once"}
 		}
 		out = append(out, text)
@@ -59,6 +59,13 @@ func (k *Key) parseItem(text, example string) (string, error) {
 	case TypeHosts:
 		text = strings.ToLower(text)
 		fits, what = text != "" && !strings.ContainsAny(text, "/\\ \x00@"), "the name of a host"
+	case TypePatterns:
+		fits, what = text != "" && len(text) <= maxToolText && !strings.ContainsAny(text, "\x00\n"), "the name of a tool or a pattern"
+	case TypeArgv:
+		fits, what = len(text) <= maxText && !strings.ContainsRune(text, 0), "an argument"
+	case TypePairs:
+		name, value, ok := strings.Cut(text, "=")
+		fits, what = ok && name != "" && len(text) <= maxText && !strings.ContainsAny(name, " \t:\x00\n") && !strings.ContainsRune(value, 0), "NAME=VALUE"
 	default:
 		fits, what = text != "" && !strings.ContainsAny(text, "/\\\x00"), "the base name of a command"
 	}

@@ -39,7 +39,10 @@ func (k *Key) parseURL(w written) (any, error) {
 	if !w.isText() {
 		return nil, k.wrong(w, "a URL", k.example)
 	}
-	text := strings.TrimRight(strings.TrimSpace(w.text), "/")
+	text := strings.TrimSpace(w.text)
+	if k.Type == TypeURL {
+		text = strings.TrimRight(text, "/")
+	}
 	fix := fmt.Sprintf("write %s = %s", k.Name, k.example)
 	u, err := url.Parse(text)
 	switch {
@@ -47,7 +50,7 @@ func (k *Key) parseURL(w written) (any, error) {
 		return nil, &misfit{quote(w.text) + " is not a URL with http or https and a host", fix}
 	case u.User != nil:
 		return nil, &misfit{"a user name or password does not belong into the URL", "write it without, and name the variable that holds the key in " + strings.TrimSuffix(k.Name, "_key") + "_key"}
-	case u.RawQuery != "" || u.Fragment != "":
+	case u.Fragment != "" || u.RawQuery != "" && k.Type == TypeURL:
 		return nil, &misfit{quote(w.text) + " has a query or a fragment, which a base URL has not", fix}
 	}
 	if port := u.Port(); port != "" {

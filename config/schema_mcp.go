@@ -1,0 +1,179 @@
+package config
+
+import (
+	"slices"
+	"time"
+
+	"github.com/plimsoll/plimsoll/limit"
+)
+
+// mcpKeys of [mcp]: what the gateway in front of MCP servers does. Those that are perServer
+// may stand in [mcp.servers.NAME] too and count for that server; those that are perMCPTool
+// also in [mcp.servers.NAME.tools.TOOL].
+var mcpKeys = []*Key{
+	{
+		Name: "wrap", Type: TypeChoice, Default: "auto", Choices: []string{"off", "auto"}, PerTool: true, Project: ProjectStricter,
+		Doc: "Whether run puts the gateway in front of the MCP servers of tools that take them by a flag or a variable.",
+		set: func(s *Settings, v any) { s.MCP.Wrap = v.(string) },
+	},
+	{
+		Name: "max_output", Type: TypeAutoSize, Default: "auto", Variables: []string{"MAX_TOOL_OUTPUT_SIZE"}, PerTool: true, perServer: true, perMCPTool: true,
+		Project: ProjectFree, min: 256, max: int64(64 * limit.MiB), example: `"10K"`,
+		Doc: "Largest text of a tool's result that reaches the client whole; of a larger one it gets the first page. Auto goes by the client: 10K for one that is not known.",
+		set: func(s *Settings, v any) { s.MCP.MaxOutput = v.(limit.Bytes) },
+	},
+	{
+		Name: "max_items", Type: TypeCount, Default: "100", PerTool: true, perServer: true, perMCPTool: true, Project: ProjectFree, min: 0, max: 1 << 30, noBound: true, example: "100",
+		Doc: "A JSON list with more items than this is paged although it is small in bytes; 0 never does.",
+		set: func(s *Settings, v any) { s.MCP.MaxItems = v.(int) },
+	},
+	{
+		Name: "page_items", Type: TypeCount, Default: "20", PerTool: true, perServer: true, perMCPTool: true, Project: ProjectFree, min: 1, max: 100, example: "20",
+		Doc: "Items of a page when the caller names no size.",
+		set: func(s *Settings, v any) { s.MCP.PageItems = v.(int) },
+	},
+	{
+		Name: "max_search", Type: TypeCount, Default: "1000", Variables: []string{"MAX_SEARCH_RESULTS"}, PerTool: true, perServer: true, Project: ProjectFree, min: 1, max: 1 << 20, example: "1000",
+		Doc: "Matches of one search; more are an error with a breakdown, never a part of them.",
+		set: func(s *Settings, v any) { s.MCP.MaxSearch = v.(int) },
+	},
+	{
+		Name: "max_media", Type: TypeSize, Default: "8M", PerTool: true, perServer: true, perMCPTool: true, Project: ProjectFree, min: 1 << 10, max: int64(limit.GiB), example: `"8M"`,
+		Doc: "Largest image, sound or file in a result that reaches the client; in the place of a larger one stands a line about it.",
+		set: func(s *Settings, v any) { s.MCP.MaxMedia = v.(limit.Bytes) },
+	},
+	{
+		Name: "output_schema", Type: TypeChoice, Default: "strip", Choices: []string{"strip", "keep"}, PerTool: true, perServer: true, perMCPTool: true, Project: ProjectFree,
+		Doc: "What becomes of the schemas of results, which a page would break: taken out of the list of tools, or kept and served with a part of the result that fits them.",
+		set: func(s *Settings, v any) { s.MCP.OutputSchema = v.(string) },
+	},
+	{
+		Name: "augment", Type: TypeBool, Default: "false", PerTool: true, perServer: true, perMCPTool: true, Project: ProjectFree, example: "false",
+		Doc: "Whether tools that list get optional page, page_size and filter arguments.",
+		set: func(s *Settings, v any) { s.MCP.Augment = v.(bool) },
+	},
+	{
+		Name: "allow", Type: TypePatterns, PerTool: true, perServer: true, Project: ProjectNever, example: `["list_*", "get_*"]`,
+		Doc: "Names of the tools that may be used, with * for any text; empty means all.",
+		set: func(s *Settings, v any) { s.MCP.Allow = slices.Clone(v.([]string)) },
+	},
+	{
+		Name: "deny", Type: TypePatterns, PerTool: true, perServer: true, Project: ProjectNever, example: `["delete_*"]`,
+		Doc: "Names of the tools that may not be used; stronger than allow.",
+		set: func(s *Settings, v any) { s.MCP.Deny = slices.Clone(v.([]string)) },
+	},
+	{
+		Name: "read_only", Type: TypeBool, Default: "false", PerTool: true, perServer: true, Project: ProjectNever, example: "false",
+		Doc: "Whether only tools may be used that say of themselves that they change nothing (readOnlyHint).",
+		set: func(s *Settings, v any) { s.MCP.ReadOnly = v.(bool) },
+	},
+	{
+		Name: "reuse", Type: TypeDuration, Default: "30s", PerTool: true, perServer: true, perMCPTool: true, Project: ProjectFree, max: int64(time.Hour), example: `"30s"`,
+		Doc: "How old a large result of a tool that changes nothing may be to answer the same call again; 0s asks the server every time.",
+		set: func(s *Settings, v any) { s.MCP.Reuse = v.(time.Duration) },
+	},
+	{
+		Name: "early", Type: TypeDuration, Default: "30s", PerTool: true, perServer: true, perMCPTool: true, Project: ProjectFree, max: int64(24 * time.Hour), example: `"30s"`,
+		Doc: "How long a large result is waited for before its first page is delivered while the rest still comes; 0s waits for the end. Clients give up after 60 s or so.",
+		set: func(s *Settings, v any) { s.MCP.Early = v.(time.Duration) },
+	},
+	{
+		Name: "timeout", Type: TypeDuration, Default: "0s", PerTool: true, perServer: true, perMCPTool: true, Project: ProjectFree, max: int64(24 * time.Hour), example: `"2m"`,
+		Doc: "How long a call may go without an answer or progress before it is cancelled; 0s leaves that to the client.",
+		set: func(s *Settings, v any) { s.MCP.Timeout = v.(time.Duration) },
+	},
+	{
+		Name: "max_result", Type: TypeSize, Default: "4G", PerTool: true, perServer: true, perMCPTool: true, Project: ProjectNever, min: int64(limit.MiB), max: maxMemory, example: `"4G"`,
+		Doc: "Largest result that is taken from a server at all; a larger one is an error, and what came of it can be read.",
+		set: func(s *Settings, v any) { s.MCP.MaxResult = v.(limit.Bytes) },
+	},
+	{
+		Name: "memory_max", Type: TypeSize, Default: "2G", PerTool: true, perServer: true, Project: ProjectStricter, min: minMemory, max: maxMemory, example: `"1G"`,
+		Doc: "Memory of a server that the gateway starts, with everything it starts.",
+		set: func(s *Settings, v any) { s.MCP.MemoryMax = v.(limit.Bytes) },
+	},
+	{
+		Name: "pids_max", Type: TypeCount, Default: "512", PerTool: true, perServer: true, Project: ProjectStricter, min: 1, max: maxPids, example: "256",
+		Doc: "Processes and threads of a server that the gateway starts.",
+		set: func(s *Settings, v any) { s.MCP.PidsMax = v.(int) },
+	},
+	{
+		Name: "max_sessions", Type: TypeCount, Default: "1000", perServer: true, Project: ProjectNever, min: 1, max: 1 << 20, example: "1000",
+		Doc: "Sessions of clients that serve keeps for a server at once; the longest idle one ends first.",
+		set: func(s *Settings, v any) { s.MCP.MaxSessions = v.(int) },
+	},
+	{
+		Name: "max_processes", Type: TypeCount, Default: "16", perServer: true, Project: ProjectNever, min: 1, max: 1 << 16, example: "16",
+		Doc: "Processes of a server that serve starts at once: clients with sessions get one each.",
+		set: func(s *Settings, v any) { s.MCP.MaxProcesses = v.(int) },
+	},
+	{
+		Name: "idle", Type: TypeDuration, Default: "30m", perServer: true, Project: ProjectNever, min: int64(time.Second), max: int64(30 * 24 * time.Hour), example: `"30m"`,
+		Doc: "How long a client's session lives after its last request.",
+		set: func(s *Settings, v any) { s.MCP.Idle = v.(time.Duration) },
+	},
+	{
+		Name: "spool_max", Type: TypeSize, Default: "8G", Project: ProjectNever, min: int64(limit.MiB), max: maxMemory, example: `"8G"`,
+		Doc: "Disk that kept results may take; expired ones go first, then the least recently used.",
+		set: func(s *Settings, v any) { s.MCP.SpoolMax = v.(limit.Bytes) },
+	},
+	{
+		Name: "spool_results", Type: TypeCount, Default: "1000", Project: ProjectNever, min: 1, max: 1 << 20, example: "1000",
+		Doc: "Number of results that are kept.",
+		set: func(s *Settings, v any) { s.MCP.SpoolResults = v.(int) },
+	},
+	{
+		Name: "spool_age", Type: TypeDuration, Default: "24h", Project: ProjectNever, min: int64(time.Second), max: int64(365 * 24 * time.Hour), example: `"24h"`,
+		Doc: "How long a result is kept.",
+		set: func(s *Settings, v any) { s.MCP.SpoolAge = v.(time.Duration) },
+	},
+}
+
+// serverKeys stand in [mcp.servers.NAME] only: what the server is. A project's file, which
+// may come with a cloned repository, names none.
+var serverKeys = []*Key{
+	{
+		Name: "command", Type: TypeArgv, Project: ProjectNever, example: `["npx", "-y", "@modelcontextprotocol/server-everything"]`,
+		Doc:       "Program and arguments of a server that speaks over its standard streams.",
+		setServer: func(s *MCPServer, v any) { s.Command = slices.Clone(v.([]string)) },
+	},
+	{
+		Name: "url", Type: TypeAnyURL, Project: ProjectNever, example: `"https://mcp.example.com/mcp"`,
+		Doc:       "Address of a server that speaks over HTTP.",
+		setServer: func(s *MCPServer, v any) { s.URL = v.(string) },
+	},
+	{
+		Name: "token", Type: TypeVariable, Project: ProjectNever, example: `"GITHUB_TOKEN"`,
+		Doc:       "Name of the environment variable whose value is sent to url as the bearer token; empty passes on what the client sends.",
+		setServer: func(s *MCPServer, v any) { s.Token = v.(string) },
+	},
+	{
+		Name: "headers", Type: TypePairs, Project: ProjectNever, example: `["X-Api-Key=MY_KEY"]`,
+		Doc:       "Headers sent to url, each as NAME=VARIABLE: the value comes from that environment variable.",
+		setServer: func(s *MCPServer, v any) { s.Headers = slices.Clone(v.([]string)) },
+	},
+	{
+		Name: "env", Type: TypePairs, Project: ProjectNever, example: `["LOG_LEVEL=warn"]`,
+		Doc:       "Variables for command beside those of Plimsoll itself, each as NAME=VALUE.",
+		setServer: func(s *MCPServer, v any) { s.Env = slices.Clone(v.([]string)) },
+	},
+	{
+		Name: "dir", Type: TypeDirectory, Project: ProjectNever, example: `"/srv/data"`,
+		Doc:       "Working directory of command; empty is Plimsoll's own.",
+		setServer: func(s *MCPServer, v any) { s.Dir = v.(string) },
+	},
+	{
+		Name: "merge", Type: TypeBool, Default: "true", Project: ProjectNever, example: "true",
+		Doc:       "Whether the server's tools also stand behind /mcp, the endpoint of all servers, as NAME__TOOL.",
+		setServer: func(s *MCPServer, v any) { s.Merge = v.(bool) },
+	},
+}
+
+func init() {
+	for _, k := range serverKeys {
+		k.Table = serversTable
+	}
+}
+
+// serversTable is where serverKeys stand, below a name.
+const serversTable = "mcp.servers"

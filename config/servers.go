@@ -1,0 +1,180 @@
+package config
+
+import (
+	"fmt"
+	"slices"
+	"sort"
+	"strings"
+)
+
+// MCPServer is one server of [mcp.servers]: what it is, and the values of [mcp] in force
+// for it.
+type MCPServer struct {
+	Name    string   `json:"name"`
+	Command []string `json:"command,omitempty"` // program and arguments, or
+	URL     string   `json:"url,omitempty"`     // the address; exactly one of them is set
+	Token   string   `json:"token,omitempty"`   // name of an environment variable
+	Headers []string `json:"headers,omitempty"` // NAME=VARIABLE
+	Env     []string `json:"env,omitempty"`     // NAME=VALUE
+	Dir     string   `json:"dir,omitempty"`
+	Merge   bool     `json:"merge"`
+
+	MCP   MCPSettings            `json:"mcp"`
+	Tools map[string]MCPSettings `json:"tools,omitempty"` // of tools with a table of their own
+}
+
+// server takes a value of [mcp.servers.NAME] or [mcp.servers.NAME.tools.TOOL].
+func (r *reader) server(path []string, w written, src Source) {
+	switch {
+	case len(path) == 2:
+		r.problem(src, path, describe(w)+", not a table", "write [mcp.servers.NAME] and keys below it")
+		return
+	case len(path) == 3:
+		r.problem(src, path, describe(w)+", not a table", "write ["+strings.Join(path, ".")+"] and keys below it")
+		return
+	}
+	name, rest, tool := path[2], path[3:], ""
+	if SafeName(name) != name {
+		r.problem(src, path[:3], quote(name)+" is not the name of a server", "write letters, digits, . _ and -, at most 64, a letter or digit first")
+		return
+	}
+	if rest[0] == "tools" {
+		if len(rest) < 3 {
+			r.problem(src, path, describe(w)+", not a table", "write [mcp.servers."+name+".tools.TOOL] and keys below it")
+			return
+		}
+		tool, rest = rest[1], rest[2:]
+		if tool == "" || len(tool) > maxToolText {
+			r.problem(src, path, quote(tool)+" is not the name of a tool", "write the name as the server has it")
+			return
+		}
+	}
+	k, a := lookupServer(rest[0], tool != "")
+	switch {
+	case k == nil:
+		fix := "plimsoll config init writes a file with every key"
+		if near := nearest(rest[0], serverNames(tool != "")); near != "" {
+			fix = fmt.Sprintf("did you mean %q?", near)
+		} else if general, _ := lookup("mcp", rest[0], false); general != nil {
+			fix = "it concerns all servers: write it below [mcp]"
+			if general.perServer {
+				fix = "it concerns the whole server: write it below [mcp.servers." + name + "]"
+			}
+		}
+		r.problem(src, path, "unknown key", fix)
+	case len(rest) > 1:
+		r.problem(src, path, "is not a table", "write "+k.Name+" = "+k.example)
+	default:
+		r.keep(address{key: k.ID(), server: name, of: tool}, path, k, a, "", w, src)
+	}
+}
+
+// maxToolText bounds the name of a server's tool, in bytes: clients take 128 at most.
+const maxToolText = 256
+
+// lookupServer finds a key that may stand for one server, or for one tool of it.
+func lookupServer(name string, tool bool) (*Key, Alias) {
+	for _, k := range serverKeys {
+		if k.Name == name && !tool {
+			return k, Alias{Name: name}
+		}
+	}
+	k, a := lookup("mcp", name, false)
+	if k == nil || tool && !k.perMCPTool || !k.perServer {
+		return nil, Alias{}
+	}
+	return k, a
+}
+
+func serverNames(tool bool) []string {
+	var out []string
+	for _, k := range slices.Concat(serverKeys, mcpKeys) {
+		if found, _ := lookupServer(k.Name, tool); found != nil {
+			out = append(out, k.Name)
+		}
+	}
+	return out
+}
+
+// Servers resolves the servers of [mcp.servers], by name, for a run of tool ("" for none in
+// particular). The error is an *[Error]: a server without a command and a URL, or with both.
+func (l *Loaded) Servers(tool string) ([]MCPServer, error) {
+	names, tools := map[string]Source{}, map[string]map[string]bool{}
+	for _, o := range origins {
+		for at, e := range l.byOrigin[o.rank()] {
+			if at.server == "" {
+				continue
+			}
+			if _, ok := names[at.server]; !ok || e.src.Line < names[at.server].Line {
+				names[at.server] = e.src
+			}
+			if at.of != "" {
+				if tools[at.server] == nil {
+					tools[at.server] = map[string]bool{}
+				}
+				tools[at.server][at.of] = true
+			}
+		}
+	}
+	var out []MCPServer
+	var probs problems
+	for name, src := range names {
+		s := MCPServer{Name: name}
+		for _, k := range serverKeys {
+			if k.Default != "" {
+				v, err := k.parse(written{form: formText, text: k.Default}, Alias{Name: k.Name})
+				if err != nil {
+					panic("config: default of " + k.Name + ": " + err.Error()) // a test loads the defaults
+				}
+				k.setServer(&s, v)
+			}
+			for _, c := range l.candidatesIn(k, []address{{key: k.ID(), server: name}}) {
+				if c.ignored == "" {
+					k.setServer(&s, c.value)
+				}
+			}
+		}
+		switch {
+		case s.URL == "" && len(s.Command) == 0:
+			if src.Origin == OriginProject {
+				continue // what a project's file says of a server that the user does not have
+			}
+			probs.add(Problem{Where: src, Key: "mcp.servers." + name, What: "has neither command nor url", Fix: "write one of them"})
+			continue
+		case s.URL != "" && len(s.Command) > 0:
+			probs.add(Problem{Where: src, Key: "mcp.servers." + name, What: "has both command and url", Fix: "remove one of them"})
+			continue
+		}
+		s.MCP = l.mcpFor(tool, address{server: name})
+		for of := range tools[name] {
+			if s.Tools == nil {
+				s.Tools = map[string]MCPSettings{}
+			}
+			s.Tools[of] = l.mcpFor(tool, address{server: name}, address{server: name, of: of})
+		}
+		out = append(out, s)
+	}
+	sort.Slice(out, func(i, j int) bool { return out[i].Name < out[j].Name })
+	return out, probs.err()
+}
+
+// mcpFor resolves the values of [mcp] in the scopes given, the weakest first.
+func (l *Loaded) mcpFor(tool string, scopes ...address) MCPSettings {
+	var s Settings
+	for _, k := range mcpKeys {
+		in := []address{{key: k.ID()}}
+		if tool != "" {
+			in = append(in, address{key: k.ID(), tool: foldTool(tool)})
+		}
+		for _, scope := range scopes {
+			scope.key = k.ID()
+			in = append(in, scope)
+		}
+		for _, c := range l.candidatesIn(k, in) {
+			if c.ignored == "" {
+				k.set(&s, c.value)
+			}
+		}
+	}
+	return s.MCP
+}
