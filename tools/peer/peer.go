@@ -24,11 +24,13 @@ type Message struct {
 }
 
 // Event holds the fields of the server-sent event that a frame came in; all are "" elsewhere.
-type Event struct {
-	ID, Name, Retry string
-}
+type Event = jsonrpc.Event
 
 // Frame is one message of a server. It is valid until Receive returns.
+//
+// To a client of HTTP (its message has a Header) also events without data are handed:
+// they have an empty Head and no Rest, and their fields tell the client where to resume
+// and how long to wait. Who looks at messages passes them on; see [Frame.Bare].
 type Frame struct {
 	// Head is the beginning of the message, without framing: all of it when Rest is nil.
 	Head []byte
@@ -40,6 +42,9 @@ type Frame struct {
 
 // Whole says that Head is all of the message.
 func (f *Frame) Whole() bool { return f.Rest == nil }
+
+// Bare says that this is an event's fields without a message.
+func (f *Frame) Bare() bool { return len(f.Head) == 0 && f.Rest == nil }
 
 // Reader reads the message from its beginning.
 func (f *Frame) Reader() io.Reader {
@@ -105,6 +110,14 @@ type Peer interface {
 	Listen(ctx context.Context, header http.Header, to Receiver)
 	// Close ends the connection; requests under way are told Done with an error.
 	Close() error
+}
+
+// Ender is a Peer whose session a client can end itself, before the connection closes: an
+// HTTP server by DELETE. A Peer that stands between passes it on if its next one is an Ender.
+type Ender interface {
+	// End asks the server to end the session that header, of the client's own HTTP request,
+	// names. Open tells what it answered; no frame comes.
+	End(ctx context.Context, header http.Header, to Receiver)
 }
 
 // Funcs is a Receiver of functions; those that are nil do nothing.

@@ -1,0 +1,131 @@
+package endpoint
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"time"
+
+	"github.com/plimsoll/plimsoll/journal"
+	"github.com/plimsoll/plimsoll/tools/peer"
+)
+
+// Defaults of [Options].
+const (
+	// DefaultMaxSessions bounds sessions and, beside them, the ways for clients without one.
+	DefaultMaxSessions = 4096
+	// DefaultIdle is how long a session without an open request or stream is kept: agents
+	// pause for as long as their users do.
+	DefaultIdle = 30 * time.Minute
+	// DefaultMaxMessage bounds a message of a client in bytes; it is held whole.
+	DefaultMaxMessage = 16 << 20
+	// DefaultMaxBodies bounds the bytes of all messages of clients held at one time.
+	DefaultMaxBodies = 64 << 20
+	// DefaultMaxOpen bounds the requests of one session that wait for an answer.
+	DefaultMaxOpen = 256
+	// DefaultMaxStored bounds the bytes of events held for clients, of all sessions together:
+	// those a slow reader has not taken, and those kept for one that comes back.
+	DefaultMaxStored = 8 << 20
+	// DefaultMaxStoredSession is the share of one session.
+	DefaultMaxStoredSession = 256 << 10
+	// DefaultKeepAlive is the pause after which a silent stream gets a comment. Proxies and
+	// clients give up on silent connections after 30 s to 60 s.
+	DefaultKeepAlive = 15 * time.Second
+	// DefaultWriteTimeout is how long a client may take nothing of what is written to it.
+	DefaultWriteTimeout = 30 * time.Second
+	// DefaultReadTimeout is how long the body of a request may take.
+	DefaultReadTimeout = 60 * time.Second
+)
+
+// Opening is what a way to a server is asked for with.
+type Opening struct {
+	// Message is what the client sends first; zero when it begins with GET or DELETE.
+	Message peer.Message
+	// Header is of the client's HTTP request.
+	Header http.Header
+	// Principal is what [Options.Principal] said.
+	Principal string
+	// Modern says that the client speaks MCP 2026-07-28 or later: there is no session. The
+	// Session is then used for all of the principal's modern requests, whose ids may repeat:
+	// the Receiver tells them apart, as does an id of the peer's own upstream.
+	Modern bool
+	// Begins says that Message is initialize, which begins a session. When neither Modern
+	// nor Begins is set the client goes on with a session that is not known here: it can
+	// only be the server's own (Passed), else Open returns ErrNoSession.
+	Begins bool
+	// SessionID is the Mcp-Session-Id that the client sent, "" if none.
+	SessionID string
+}
+
+// Session is a way to a server for one client.
+type Session struct {
+	// Peer gets the client's messages. It is closed when the session ends.
+	Peer peer.Peer
+	// Passed says that the server speaks streamable HTTP itself, in the client's era: its
+	// status, headers, session ids and event ids reach the client unchanged, GET and DELETE
+	// reach the server ([peer.Ender]). Otherwise session and event ids are made here.
+	Passed bool
+}
+
+// ErrNoSession says that there is no such session: the client gets 404, which tells it to
+// begin anew.
+var ErrNoSession = errors.New("there is no such session; begin a new one with initialize")
+
+// Refusal is an error of Open or Principal that says what the client gets to see.
+type Refusal struct {
+	Status int         // of the HTTP answer
+	Code   int         // of the JSON-RPC error
+	Text   string      // for the client
+	Header http.Header // more headers, such as WWW-Authenticate
+}
+
+func (r *Refusal) Error() string { return r.Text }
+
+// Options configure a [Handler]. Only Open is required; zero values mean the defaults.
+type Options struct {
+	// Name is the server's, for events.
+	Name string
+	// Open finds the way to the server for a client. It must not wait for the server: what
+	// it returns may begin to do so at the first message. ctx is of the client's request,
+	// so the Session must not depend on it. A [Refusal] tells the client why not.
+	Open func(ctx context.Context, o Opening) (Session, error)
+	// Principal says who sent a request: a digest, never a credential; nil: everybody is "".
+	// An error that is no Refusal is answered with 401.
+	Principal func(*http.Request) (string, error)
+
+	MaxSessions      int
+	Idle             time.Duration
+	MaxMessage       int64
+	MaxBodies        int64
+	MaxOpen          int
+	MaxStored        int64
+	MaxStoredSession int64
+	KeepAlive        time.Duration
+	WriteTimeout     time.Duration
+	ReadTimeout      time.Duration
+
+	// Hosts and Origins are the values of the Host and Origin headers that are let in, as
+	// "localhost", "localhost:8080" (without a port: any port) or, for an origin,
+	// "https://example.com". A nil list checks nothing: the caller has done so. An absent
+	// Origin is let in: only browsers send one, and they are whom the check is for.
+	Hosts, Origins []string
+	// Resource gives the URL of our own OAuth protected resource metadata, which stands in
+	// for the server's in WWW-Authenticate of passed sessions; nil leaves the server's.
+	Resource func(*http.Request) string
+	// Journal gets ToolRefused events; nil is none.
+	Journal *journal.Journal
+}
+
+// StdioOptions configure [Stdio]; zero values mean the defaults.
+type StdioOptions struct {
+	// Name is the server's, for events.
+	Name       string
+	MaxMessage int64
+	// MaxOpen bounds the requests that wait for an answer (DefaultMaxOpen).
+	MaxOpen int
+	// Grace is how long open requests may go on after the client closed its end (2 s).
+	Grace time.Duration
+	// Principal is put into every message.
+	Principal string
+	Journal   *journal.Journal
+}
