@@ -1,0 +1,118 @@
+package result
+
+import (
+	"time"
+
+	"github.com/google/jsonschema-go/jsonschema"
+
+	"github.com/plimsoll/plimsoll/limit"
+	"github.com/plimsoll/plimsoll/tools/jsonrpc"
+	"github.com/plimsoll/plimsoll/tools/peer"
+)
+
+// The methods whose results are bounded. Frames of all others pass unchanged.
+const (
+	CallTool     = "tools/call"
+	ReadResource = "resources/read"
+)
+
+// Defaults of Options.
+const (
+	// DefaultMaxText is what the most modest clients take of one result without cutting it
+	// themselves (VS Code 8 KiB, Codex about 10 KB).
+	DefaultMaxText = 10 * limit.KiB
+	// DefaultMaxItems is the longest list that is not paged: lists cost a model more than
+	// their bytes.
+	DefaultMaxItems = 100
+	// DefaultMaxMedia is the media of one result, as base64. Larger ones are refused by the
+	// models' providers anyway (5 to 10 MB an image).
+	DefaultMaxMedia = 8 * limit.MiB
+	// DefaultPageItems is the number of items on a page.
+	DefaultPageItems = 20
+	// DefaultMaxFrame is the largest message that is taken.
+	DefaultMaxFrame = 4 * limit.GiB
+)
+
+// Bounds of what is held of one response.
+const (
+	// MaxNotice is the length of a notice in bytes.
+	MaxNotice = 600
+	// ChunkBytes is how much is read at once.
+	ChunkBytes = 32 << 10
+	// HoldBytes is how many raw bytes are held in memory before a file takes them.
+	HoldBytes = 64 << 10
+	// MaxKept is how many bytes of small members a composed message keeps in all, and
+	// MaxMember how many of one.
+	MaxKept   = 32 << 10
+	MaxMember = 4 << 10
+	// MaxDepth is how deep values may be nested; the same as in encoding/json.
+	MaxDepth = 10_000
+)
+
+// Names are what the tools that read kept results are called here.
+type Names struct {
+	Page, Search, Query string
+}
+
+// DefaultNames are the names when no other tool has them.
+var DefaultNames = Names{Page: "result_page", Search: "result_search", Query: "result_query"}
+
+// Options say how one response is bounded.
+type Options struct {
+	// Method is of the request that is answered.
+	Method string
+	// ID is of that request; where it is "" the one in the response is taken. Needed for
+	// Early and for answers to responses that broke off before their id.
+	ID jsonrpc.ID
+	// MaxText bounds the text, in bytes; 0 means DefaultMaxText, below 0 no bound.
+	MaxText limit.Bytes
+	// MaxItems is the longest array that is not paged; 0 turns that off.
+	MaxItems int
+	// MaxMedia bounds the media, in bytes as they are sent; 0 means DefaultMaxMedia.
+	MaxMedia limit.Bytes
+	// MaxFrame bounds the message; 0 means DefaultMaxFrame.
+	MaxFrame limit.Bytes
+	// PageItems is the number of items on page 1; 0 means DefaultPageItems, or what the
+	// document's shape has.
+	PageItems int
+	// Names of the added tools; the zero value means DefaultNames.
+	Names Names
+	// Schema is the tool's outputSchema where clients are told of it: then a spilled
+	// result carries a structuredContent that validates, or is an error. nil leaves
+	// structuredContent out.
+	Schema *jsonschema.Resolved
+	// Modern says that the client speaks MCP 2026-07-28, whose results name their type.
+	Modern bool
+	// Early is how long a server may go on sending before page 1 is delivered without its
+	// end; 0 waits for the end.
+	Early time.Duration
+	// TempDir is where files without a name are made; "" is the system's. It should be on
+	// a disk: the system's is often memory.
+	TempDir string
+	// Progress is told, at most twice a second until something is delivered, how far a
+	// spilled result has come. nil is told nothing.
+	Progress func(bytes, items int64, handle string)
+	// Deliver takes the one message for the client: at most once, and always for a
+	// response. The frame must not be used after it returns. Only a notification or
+	// request of the server that broke off or is too large is not delivered.
+	Deliver func(*peer.Frame)
+}
+
+// Outcome is what became of a response.
+type Outcome struct {
+	// ID is the response's, or Options.ID where it had none.
+	ID jsonrpc.ID
+	// Upstream and Delivered are the bytes of the message as the server sent it, and as
+	// the client got it.
+	Upstream, Delivered int64
+	// Spilled says that the result is in the spool, under Handle, with so many Items.
+	Spilled bool
+	Handle  string
+	Items   int64
+	// Failed says that the client got an error: the tool's (isError), the protocol's, or
+	// one made here.
+	Failed bool
+	// Cut says why the message was not read to its end, nil when it was: it broke off, was
+	// larger than MaxFrame, could not be followed, or could not be kept.
+	Cut error
+}
