@@ -49,6 +49,7 @@ func playTool(tool string, args []string) int {
 		time.Sleep(time.Duration(number(0)) * time.Millisecond)
 	case "stubborn":
 		signal.Ignore(syscall.SIGTERM)
+		fmt.Println("ready")
 		time.Sleep(time.Minute)
 	case "spike": // PROCESSES MB MS: that many processes hold that much for so long, all at once
 		if number(0) == 1 {
@@ -73,7 +74,7 @@ func playTool(tool string, args []string) int {
 		_, _ = io.ReadAll(os.Stdin)
 	case "forkbomb":
 		for range number(0) {
-			c := again("sleep", "3000")
+			c := again("sleep", "20000") // longer than a slow machine takes to start them all
 			if err := c.Start(); errors.Is(err, syscall.EAGAIN) {
 				return 11
 			}
@@ -81,11 +82,27 @@ func playTool(tool string, args []string) int {
 		time.Sleep(1500 * time.Millisecond)
 	case "agent": // MB CHILDREN MB: starts greedy children and must outlive them
 		kept := hold(number(0))
-		var wg sync.WaitGroup
+		var all sync.WaitGroup
+		done := make(chan struct{}) // until then each keeps what it holds, so that all ask for it at once
+		var holding sync.WaitGroup
 		for range number(1) {
-			wg.Go(func() { _ = again("spike", "1", args[2], "700").Run() })
+			holding.Add(1)
+			all.Go(func() {
+				c := again("spike-in-step", args[2])
+				in, _ := c.StdinPipe()
+				out, _ := c.StdoutPipe()
+				if c.Start() == nil {
+					_, _ = bufio.NewReader(out).ReadString('\n') // it holds, or it was killed
+				}
+				holding.Done()
+				<-done
+				in.Close()
+				_ = c.Wait()
+			})
 		}
-		wg.Wait()
+		holding.Wait()
+		close(done)
+		all.Wait()
 		if kept[0] != 1 {
 			return 3
 		}
@@ -223,8 +240,12 @@ func again(tool string, args ...string) *exec.Cmd {
 func detach(tool string, args ...string) {
 	c := again(tool, args...)
 	c.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
+	out, _ := c.StdoutPipe()
 	if err := c.Start(); err != nil {
 		os.Exit(13)
+	}
+	if tool == "stubborn" { // before it says so it ends on SIGTERM like everybody
+		_, _ = bufio.NewReader(out).ReadString('\n')
 	}
 }
 

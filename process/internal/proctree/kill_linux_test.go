@@ -116,9 +116,13 @@ func TestKillTreeKnowsWhetherItHasWon(t *testing.T) {
 			}
 			left, err := tree.KillTree(t.Context(), KillOptions{})
 			t.Logf("%d processes killed: %v", len(left), err)
-			if err == nil {
-				wantNoneWithTheCookieOf(t, tree)
+			for tries := 0; err != nil && tries < 20; tries++ { // the chain ends by itself
+				_, err = tree.KillTree(t.Context(), KillOptions{})
 			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			wantNoneWithTheCookieOf(t, tree)
 		})
 	}
 }
