@@ -1,0 +1,331 @@
+package jsonrpc
+
+import (
+	"bytes"
+	"io"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/plimsoll/plimsoll/internal/rawjson"
+)
+
+// Event holds the fields of a server-sent event beside its data.
+type Event struct {
+	ID, Name, Retry string
+}
+
+// MaxFieldBytes bounds a field of an event that is not its data; a longer one is ignored.
+// It holds an id that is a signed token.
+const MaxFieldBytes = 4 << 10
+
+// EventReader reads server-sent events as the HTML standard has them
+// (https://html.spec.whatwg.org/multipage/server-sent-events.html), with two liberties
+// that a relay needs: an event is given also when it has no data but other fields, and
+// one that the stream's end leaves without its blank line is given when its data is one
+// JSON value. It holds at most the bytes it was told to, beside a buffer of 32 KiB. It
+// must not be used by two goroutines at once.
+type EventReader struct {
+	src  io.Reader
+	hold int
+	buf  []byte
+	r, w int
+	err  error
+
+	head  []byte
+	rest  *eventRest
+	event Event
+	last  string        // id
+	retry time.Duration // as the server asked
+
+	state   eventState
+	crlf    bool // a "\r" ended the last line: a "\n" belongs to it
+	begun   bool // the byte order mark is behind
+	lines   int  // data lines of this event
+	owed    bool // the "\n" between two of them
+	fields  bool // there were other fields
+	id      bool // an id among them
+	field   []byte
+	tooLong bool
+	small   int // events since the last that needed a grown head
+}
+
+type eventState uint8
+
+const (
+	lineStart eventState = iota
+	inField              // collecting a line that is no data
+	dataSpace            // behind "data:", where one space may stand
+	dataValue            // in the value
+	skipLine             // a comment
+)
+
+// NewEventReader reads events from src and holds at most hold bytes of each one's data; 0
+// means [Hold].
+func NewEventReader(src io.Reader, hold int) *EventReader {
+	if hold <= 0 {
+		hold = Hold
+	}
+	return &EventReader{src: src, hold: hold}
+}
+
+// LastID is the id that a reconnection names: that of the last event that came whole, with
+// data or without.
+func (r *EventReader) LastID() string { return r.last }
+
+// Retry is how long the server wants a reconnection to wait; 0 when it said nothing.
+func (r *EventReader) Retry() time.Duration { return r.retry }
+
+// Next gives the next event: its fields, and its data as [LineReader.Next] gives a line.
+// Lines of data are joined by "\n". An event that only has other fields has an empty head
+// and no rest. Fields that a server wrote behind the data of an event larger than hold are
+// not in the Event; LastID and Retry have them once rest was read.
+func (r *EventReader) Next() (e Event, head []byte, rest io.Reader, err error) {
+	if r.rest != nil {
+		_, _ = io.Copy(io.Discard, r.rest) // an error of it is in r.err
+		r.rest = nil
+	}
+	r.event, r.lines, r.fields, r.id, r.owed = Event{}, 0, false, false, false
+	n, ended, err := r.fillHead()
+	head = r.head[:min(n, r.hold)]
+	switch {
+	case ended:
+		return r.event, head, nil, nil
+	case err != nil && r.lines == 0: // fields alone that no blank line ends are no event
+		return Event{}, nil, nil, err
+	case err == io.EOF && n <= r.hold:
+		if _, err := rawjson.Only(head); err == nil {
+			r.commit()
+			return r.event, head, nil, nil
+		}
+	}
+	r.rest = &eventRest{r: r}
+	if n > r.hold {
+		r.rest.first, r.rest.some = r.head[r.hold], true
+	}
+	if err == io.EOF {
+		err = io.ErrUnexpectedEOF
+	}
+	r.rest.done = err
+	return r.event, head, r.rest, nil
+}
+
+// fillHead reads up to hold+1 bytes of data: the one more tells that the event goes on.
+func (r *EventReader) fillHead() (n int, ended bool, err error) {
+	if r.small++; r.head == nil || r.small > calm && len(r.head) > firstBuffer {
+		r.head, r.small = make([]byte, min(firstBuffer, r.hold+1)), 0
+	}
+	for {
+		var m int
+		m, ended, err = r.step(r.head[n:])
+		n += m
+		if ended || err != nil || n > r.hold {
+			return n, ended, err
+		}
+		grown := make([]byte, min(2*len(r.head), r.hold+1))
+		copy(grown, r.head[:n])
+		r.head, r.small = grown, 0
+	}
+}
+
+// step reads data of the event into p until p is full or the event ends.
+func (r *EventReader) step(p []byte) (n int, ended bool, err error) {
+	for n < len(p) {
+		if r.owed {
+			p[n], r.owed = '\n', false
+			n++
+			continue
+		}
+		if r.r == r.w {
+			if err := r.fill(); err != nil {
+				r.endOfStream()
+				return n, false, err
+			}
+		}
+		if r.crlf {
+			r.crlf = false
+			if r.buf[r.r] == '\n' {
+				r.r++
+				continue
+			}
+		}
+		have := r.buf[r.r:r.w]
+		switch r.state {
+		case lineStart:
+			if c := have[0]; c == '\n' || c == '\r' {
+				r.lineEnd(c)
+				if r.lines > 0 || r.fields {
+					r.commit()
+					return n, true, nil
+				}
+				continue
+			}
+			r.state, r.field, r.tooLong = inField, r.field[:0], false
+		case inField:
+			c := have[0]
+			switch {
+			case c == '\n' || c == '\r':
+				r.take()
+				r.lineEnd(c)
+				continue
+			case c == ':' && len(r.field) == 0:
+				r.state = skipLine
+			case c == ':' && string(r.field) == "data":
+				r.state = dataSpace
+				r.line()
+			case len(r.field) >= MaxFieldBytes:
+				r.tooLong = true
+			default:
+				r.field = append(r.field, c)
+			}
+			r.r++
+		case dataSpace:
+			r.state = dataValue
+			if have[0] == ' ' {
+				r.r++
+			}
+		case dataValue, skipLine:
+			end := lineBreak(have)
+			value := have
+			if end >= 0 {
+				value = have[:end]
+			}
+			used := len(value)
+			if r.state == dataValue {
+				used = copy(p[n:], value)
+				n += used
+			}
+			r.r += used
+			if end >= 0 && used == len(value) {
+				r.lineEnd(have[end])
+			}
+		}
+	}
+	return n, false, nil
+}
+
+// endOfStream takes what stands in the last line, which has no line break.
+func (r *EventReader) endOfStream() {
+	if r.state == inField {
+		r.take()
+	}
+	r.state = lineStart
+}
+
+// line counts a line of data; what was before it ends with a line break.
+func (r *EventReader) line() {
+	r.owed = r.lines > 0
+	r.lines++
+}
+
+// commit takes the id of an event that is whole: one that broke off will be asked for again.
+func (r *EventReader) commit() {
+	if r.id {
+		r.last = r.event.ID
+	}
+}
+
+func (r *EventReader) lineEnd(c byte) {
+	r.r++
+	r.crlf = c == '\r'
+	r.state = lineStart
+}
+
+// take is called at the end of a line that is no data with a colon.
+func (r *EventReader) take() {
+	if r.tooLong {
+		return
+	}
+	name, value, _ := strings.Cut(string(r.field), ":")
+	value = strings.TrimPrefix(value, " ")
+	switch name {
+	case "data": // without a colon: an empty line of data
+		r.line()
+	case "id":
+		if strings.IndexByte(value, 0) < 0 {
+			r.event.ID, r.id, r.fields = value, true, true
+		}
+	case "event":
+		r.event.Name, r.fields = value, true
+	case "retry":
+		if ms, err := strconv.ParseUint(value, 10, 31); err == nil {
+			r.event.Retry, r.fields = value, true
+			r.retry = time.Duration(ms) * time.Millisecond
+		}
+	}
+}
+
+func (r *EventReader) fill() error {
+	if r.err != nil {
+		return r.err
+	}
+	if r.buf == nil {
+		r.buf = make([]byte, firstBuffer)
+	} else if r.w == len(r.buf) && r.w < restBuffer {
+		r.buf = make([]byte, restBuffer) // the source gives more than that at once
+	}
+	r.r, r.w = 0, 0
+	for r.w == 0 {
+		n, err := readSome(r.src, r.buf)
+		if r.w, r.err = n, err; n == 0 {
+			return err
+		}
+		if !r.begun {
+			r.mark()
+		}
+	}
+	return nil
+}
+
+// mark steps over a byte order mark. It reads on until it knows.
+func (r *EventReader) mark() {
+	const bom = "\xef\xbb\xbf"
+	for r.err == nil && r.w < len(bom) && string(r.buf[:r.w]) == bom[:r.w] {
+		n, err := readSome(r.src, r.buf[r.w:])
+		r.w, r.err = r.w+n, err
+	}
+	if r.begun = true; bytes.HasPrefix(r.buf[:r.w], []byte(bom)) {
+		r.w = copy(r.buf, r.buf[len(bom):r.w])
+	}
+}
+
+func lineBreak(b []byte) int {
+	n := bytes.IndexByte(b, '\n')
+	if n >= 0 {
+		b = b[:n]
+	}
+	if m := bytes.IndexByte(b, '\r'); m >= 0 {
+		return m
+	}
+	return n
+}
+
+// eventRest reads the data of an event from behind its head to its end.
+type eventRest struct {
+	r     *EventReader
+	first byte // read ahead
+	some  bool
+	done  error
+}
+
+func (s *eventRest) Read(p []byte) (int, error) {
+	switch {
+	case len(p) == 0:
+		return 0, nil
+	case s.some:
+		p[0], s.some = s.first, false
+		return 1, nil
+	case s.done != nil:
+		return 0, s.done
+	}
+	n, ended, err := s.r.step(p)
+	switch {
+	case ended:
+		s.done = io.EOF
+	case err == io.EOF:
+		s.done = io.ErrUnexpectedEOF
+	case err != nil:
+		s.done = err
+	}
+	return n, s.done
+}

@@ -1,0 +1,236 @@
+package jsonrpc
+
+import (
+	"bytes"
+	"io"
+
+	"github.com/plimsoll/plimsoll/internal/rawjson"
+)
+
+const (
+	// Hold is how many bytes of a message a reader holds when nothing else is asked for.
+	// The head of a tools/call result (its id, the beginning of its content) lies far
+	// within it, and it is the size of a Linux pipe: one read can fill it.
+	Hold = 64 << 10
+	// firstBuffer is what a reader begins with. Most messages are smaller, and a gateway
+	// of a thousand sessions has a thousand readers that wait.
+	firstBuffer = 4 << 10
+	// restBuffer is what the rest of a large message is read through.
+	restBuffer = 32 << 10
+	// calm is after how many small messages a grown buffer is given back.
+	calm = 64
+)
+
+// LineReader reads messages of which each is a line, as MCP has it on standard streams.
+// It holds at most the bytes it was told to, beside a buffer of 32 KiB, however long a
+// line is. It must not be used by two goroutines at once.
+type LineReader struct {
+	src   io.Reader
+	hold  int
+	buf   []byte // grows to hold+2: a line of hold bytes and its "\r\n"
+	r, w  int
+	err   error // of src, once it came
+	spare []byte
+	rest  *lineRest
+	small int // lines since the last that needed a grown buffer
+}
+
+// NewLineReader reads lines from src and holds at most hold bytes of each; 0 means [Hold].
+func NewLineReader(src io.Reader, hold int) *LineReader {
+	if hold <= 0 {
+		hold = Hold
+	}
+	return &LineReader{src: src, hold: hold}
+}
+
+// Next gives the next line that is not blank, without "\n" or "\r\n". head is its
+// beginning, and all of it when rest is nil; otherwise head is hold bytes long and rest
+// gives what follows, and io.EOF at the line's end. Both are valid until the next call,
+// which skips what was not read of rest.
+//
+// The end of the stream is io.EOF. A last line without its newline is whole when it is
+// one JSON value; else its rest gives io.ErrUnexpectedEOF, or the error of the stream,
+// where the bytes end.
+func (l *LineReader) Next() (head []byte, rest io.Reader, err error) {
+	if l.rest != nil {
+		if _, err := io.Copy(io.Discard, l.rest); err != nil {
+			l.r, l.w = 0, 0
+		}
+		l.rest = nil
+	}
+	l.settle()
+	for {
+		head, rest, err = l.line()
+		if err != nil || rest != nil || len(bytes.TrimLeft(head, " \t\r")) > 0 {
+			return head, rest, err
+		}
+	}
+}
+
+func (l *LineReader) line() ([]byte, io.Reader, error) {
+	seen := 0
+	for {
+		if n := bytes.IndexByte(l.buf[l.r+seen:l.w], '\n'); n >= 0 {
+			line := bytes.TrimSuffix(l.buf[l.r:l.r+seen+n], []byte{'\r'})
+			if len(line) <= l.hold {
+				l.r += seen + n + 1
+				return line, nil, nil
+			}
+		}
+		seen = l.w - l.r
+		if seen >= l.hold+2 {
+			return l.open(l.hold)
+		}
+		if l.err != nil {
+			return l.last()
+		}
+		l.fill()
+	}
+}
+
+// last is what stands behind the last newline.
+func (l *LineReader) last() ([]byte, io.Reader, error) {
+	line := l.buf[l.r:l.w]
+	if len(line) == 0 {
+		return nil, nil, l.err
+	}
+	if len(line) > l.hold {
+		return l.open(l.hold)
+	}
+	if l.err == io.EOF {
+		_, err := rawjson.Only(line)
+		if blank := len(bytes.TrimLeft(line, " \t\r")) == 0; err == nil || blank {
+			l.r = l.w
+			return bytes.TrimSuffix(line, []byte{'\r'}), nil, nil
+		}
+	}
+	return l.open(len(line))
+}
+
+// open gives n bytes as the head of a line that goes on, in a buffer that its rest is not
+// read through.
+func (l *LineReader) open(n int) ([]byte, io.Reader, error) {
+	head, more := l.buf[l.r:l.r+n], l.buf[l.r+n:l.w]
+	next := l.spare
+	if cap(next) < max(restBuffer, len(more)) {
+		next = make([]byte, max(restBuffer, len(more)))
+	}
+	l.spare, l.buf = l.buf, next[:cap(next)]
+	l.r, l.w = 0, copy(l.buf, more)
+	l.rest = &lineRest{l: l}
+	l.small = 0
+	return head, l.rest, nil
+}
+
+// fill reads more behind what there is, with room made for it.
+func (l *LineReader) fill() {
+	if l.r > 0 {
+		l.w = copy(l.buf, l.buf[l.r:l.w])
+		l.r = 0
+	}
+	if l.w == len(l.buf) {
+		grown := make([]byte, min(max(2*len(l.buf), firstBuffer), max(l.hold+2, restBuffer)))
+		l.w = copy(grown, l.buf[:l.w])
+		l.buf, l.small = grown, 0
+	}
+	n, err := readSome(l.src, l.buf[l.w:])
+	l.w += n
+	l.err = err
+}
+
+// settle gives grown buffers back when only small lines have come for a while.
+func (l *LineReader) settle() {
+	if len(l.buf) <= firstBuffer {
+		return
+	}
+	if l.small++; l.small > calm && l.w-l.r <= firstBuffer {
+		first := make([]byte, firstBuffer)
+		l.w = copy(first, l.buf[l.r:l.w])
+		l.r, l.buf, l.spare, l.small = 0, first, nil, 0
+	}
+}
+
+// lineRest reads a line from behind its head to its newline.
+type lineRest struct {
+	l    *LineReader
+	done error
+}
+
+func (s *lineRest) Read(p []byte) (int, error) {
+	if len(p) == 0 || s.done != nil {
+		return 0, s.done
+	}
+	l := s.l
+	for {
+		have := l.buf[l.r:l.w]
+		give, used := have, len(have)
+		if n := bytes.IndexByte(have, '\n'); n >= 0 {
+			give, used = bytes.TrimSuffix(have[:n], []byte{'\r'}), n+1
+		} else if l.err == nil {
+			// A "\r" belongs to the newline when one follows: not known yet.
+			give = bytes.TrimSuffix(have, []byte{'\r'})
+			used = len(give)
+		}
+		switch {
+		case len(give) > 0:
+			n := copy(p, give)
+			l.r += n
+			return n, nil
+		case used > 0: // the newline
+			l.r += used
+			s.done = io.EOF
+			return 0, io.EOF
+		case l.err != nil:
+			if s.done = l.err; l.err == io.EOF {
+				s.done = io.ErrUnexpectedEOF
+			}
+			return 0, s.done
+		}
+		l.fill()
+	}
+}
+
+// readSome reads once, or until something came. A reader that never gives anything ends
+// with io.ErrNoProgress.
+func readSome(src io.Reader, p []byte) (int, error) {
+	for range 100 {
+		if n, err := src.Read(p); n > 0 || err != nil {
+			return n, err
+		}
+	}
+	return 0, io.ErrNoProgress
+}
+
+// WriteLine writes a message as one line: line breaks within it, which JSON has only
+// between values, become spaces. rest is what follows head and may be nil. Reading rest
+// and writing are told apart by [ReadError].
+func WriteLine(w io.Writer, head []byte, rest io.Reader) error {
+	if rest == nil && lineBreak(head) < 0 {
+		// One write, so that a line of a few bytes is one packet and is never seen in half.
+		_, err := w.Write(append(bytes.Clone(head), '\n'))
+		return err
+	}
+	if lineBreak(head) < 0 {
+		if _, err := w.Write(head); err != nil {
+			return err
+		}
+		head = nil
+	}
+	if err := eachChunk(head, rest, func(chunk []byte) error {
+		flatten(chunk)
+		_, err := w.Write(chunk)
+		return err
+	}); err != nil {
+		return err
+	}
+	_, err := w.Write([]byte{'\n'})
+	return err
+}
+
+func flatten(b []byte) {
+	for i, c := range b {
+		if c == '\n' || c == '\r' {
+			b[i] = ' '
+		}
+	}
+}
