@@ -1,0 +1,353 @@
+package sizes
+
+import (
+	"cmp"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/gofrs/flock"
+
+	"github.com/plimsoll/plimsoll/internal/atomicfile"
+	"github.com/plimsoll/plimsoll/journal"
+)
+
+// Bounds of what is kept. A file of a full server has about 1 MiB.
+const (
+	maxServers = 256
+	maxTools   = 512
+	maxName    = 128 // bytes of a name
+	maxFile    = 16 << 20
+)
+
+// others is what counts under no name of its own.
+const others = "(others)"
+
+// Options of an Account; the zero value is fine.
+type Options struct {
+	// Every is the time between writes; 0 means a minute.
+	Every time.Duration
+	// Warn hears what could not be written; nil drops it. It is tried again.
+	Warn func(error)
+	// Now is the clock; nil means time.Now.
+	Now func() time.Time
+}
+
+// Account adds up tool calls. It is a [journal.Observer].
+type Account struct {
+	dir  string
+	o    Options
+	stop chan struct{}
+	done chan struct{}
+
+	mu      sync.Mutex
+	pending map[string]map[string]*tally // by server and tool, since the last write
+	closed  bool
+}
+
+// Open makes an Account that writes into dir, which is made when it is first needed.
+func Open(dir string, o Options) (*Account, error) {
+	if dir == "" {
+		return nil, errors.New("sizes: no directory is named")
+	}
+	if o.Every <= 0 {
+		o.Every = time.Minute
+	}
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	if o.Warn == nil {
+		o.Warn = func(error) {}
+	}
+	a := &Account{dir: dir, o: o, stop: make(chan struct{}), done: make(chan struct{}), pending: map[string]map[string]*tally{}}
+	go a.writeNowAndThen()
+	return a, nil
+}
+
+// Observe implements [journal.Observer].
+func (a *Account) Observe(r journal.Record) {
+	e, ok := r.Event.(journal.ToolCalled)
+	if !ok {
+		return
+	}
+	server, tool := clip(e.Server), clip(cmp.Or(e.Tool, e.Method))
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.closed {
+		return
+	}
+	tools := a.pending[server]
+	if tools == nil {
+		if len(a.pending) >= maxServers {
+			server = others
+		}
+		if tools = a.pending[server]; tools == nil {
+			tools = map[string]*tally{}
+			a.pending[server] = tools
+		}
+	}
+	at(tools, tool).add(e, r.Time)
+}
+
+// at is the tally of a tool, or of the others when there are too many.
+func at(tools map[string]*tally, tool string) *tally {
+	t := tools[tool]
+	if t == nil && len(tools) >= maxTools {
+		tool = others
+		t = tools[tool]
+	}
+	if t == nil {
+		t = &tally{}
+		tools[tool] = t
+	}
+	return t
+}
+
+func clip(name string) string {
+	if len(name) > maxName {
+		name = name[:maxName]
+	}
+	return strings.ToValidUTF8(name, "�")
+}
+
+func (a *Account) writeNowAndThen() {
+	defer close(a.done)
+	tick := time.NewTicker(a.o.Every)
+	defer tick.Stop()
+	for {
+		select {
+		case <-tick.C:
+			if err := a.Flush(); err != nil {
+				a.o.Warn(err)
+			}
+		case <-a.stop:
+			return
+		}
+	}
+}
+
+// Flush writes what was added since the last time. What could not be written is kept and
+// written with the next.
+func (a *Account) Flush() error {
+	a.mu.Lock()
+	pending := a.pending
+	a.pending = map[string]map[string]*tally{}
+	a.mu.Unlock()
+	var failed error
+	for server, tools := range pending {
+		if err := add(a.dir, server, tools); err != nil {
+			failed = fmt.Errorf("sizes of results of %s: %w", server, err)
+			a.giveBack(server, tools)
+		}
+	}
+	return failed
+}
+
+func (a *Account) giveBack(server string, tools map[string]*tally) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	kept := a.pending[server]
+	if kept == nil {
+		a.pending[server] = tools
+		return
+	}
+	for tool, t := range tools {
+		at(kept, tool).merge(t)
+	}
+}
+
+// Close writes what is left and ends the Account.
+func (a *Account) Close() error {
+	a.mu.Lock()
+	closed := a.closed
+	a.closed = true
+	a.mu.Unlock()
+	if closed {
+		return nil
+	}
+	close(a.stop)
+	<-a.done
+	return a.Flush()
+}
+
+// book is the file of one server.
+type book struct {
+	Schema int               `json:"schema"`
+	Server string            `json:"server"`
+	Tools  map[string]*tally `json:"tools"`
+}
+
+// fileOf names the file of a server: the name where it is one of a file, with a digest, so
+// that two servers never share one.
+func fileOf(server string) string {
+	sum := sha256.Sum256([]byte(server))
+	name := strings.Map(func(r rune) rune {
+		if r >= 'a' && r <= 'z' || r >= '0' && r <= '9' || r == '-' || r == '_' {
+			return r
+		}
+		return '-'
+	}, strings.ToLower(server))
+	return name[:min(len(name), 40)] + "-" + hex.EncodeToString(sum[:6]) + ".json"
+}
+
+// lockWait bounds the wait for another writer, who holds the lock for milliseconds.
+const lockWait = 5 * time.Second
+
+func add(dir, server string, tools map[string]*tally) error {
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return err
+	}
+	lock := flock.New(filepath.Join(dir, ".lock"), flock.SetPermissions(0o600))
+	ctx, cancel := context.WithTimeout(context.Background(), lockWait)
+	defer cancel()
+	if ok, err := lock.TryLockContext(ctx, 5*time.Millisecond); !ok {
+		return fmt.Errorf("%s is locked: %w", lock.Path(), err)
+	}
+	defer func() { _ = lock.Close() }()
+	file := filepath.Join(dir, fileOf(server))
+	b, err := load(file)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		if server != others && full(dir) {
+			return addToOthers(dir, tools)
+		}
+		b = &book{Server: server, Tools: map[string]*tally{}}
+	case err != nil:
+		if err := os.Rename(file, strings.TrimSuffix(file, ".json")+".damaged"); err != nil {
+			return err
+		}
+		b = &book{Server: server, Tools: map[string]*tally{}}
+	}
+	return b.write(file, tools)
+}
+
+// addToOthers adds to the others, under the lock that is held.
+func addToOthers(dir string, tools map[string]*tally) error {
+	file := filepath.Join(dir, fileOf(others))
+	b, err := load(file)
+	if err != nil {
+		b = &book{Server: others, Tools: map[string]*tally{}}
+	}
+	sum := &tally{}
+	for _, t := range tools {
+		sum.merge(t)
+	}
+	return b.write(file, map[string]*tally{others: sum})
+}
+
+func full(dir string) bool {
+	files, err := filepath.Glob(filepath.Join(dir, "*.json"))
+	return err == nil && len(files) >= maxServers
+}
+
+func (b *book) write(file string, tools map[string]*tally) error {
+	for tool, t := range tools {
+		at(b.Tools, tool).merge(t)
+	}
+	b.Schema = 1
+	data, err := json.Marshal(b)
+	if err != nil {
+		return err
+	}
+	return atomicfile.Write(file, append(data, '\n'), 0o600)
+}
+
+func load(file string) (*book, error) {
+	f, err := os.Open(file)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	data, err := io.ReadAll(io.LimitReader(f, maxFile+1))
+	if err != nil {
+		return nil, err
+	}
+	return parse(data)
+}
+
+func parse(data []byte) (*book, error) {
+	if len(data) > maxFile {
+		return nil, fmt.Errorf("larger than %d bytes", maxFile)
+	}
+	var b book
+	if err := json.Unmarshal(data, &b); err != nil {
+		return nil, err
+	}
+	if b.Schema != 1 || b.Server == "" || len(b.Tools) > maxTools+1 {
+		return nil, errors.New("not sizes of this version")
+	}
+	if b.Tools == nil {
+		b.Tools = map[string]*tally{}
+	}
+	for tool, t := range b.Tools {
+		if t == nil || !t.sound() {
+			return nil, fmt.Errorf("the numbers of %q are none", clip(tool))
+		}
+	}
+	return &b, nil
+}
+
+// Row is what is known of one tool. Sizes are bytes of whole messages.
+type Row struct {
+	Server         string    `json:"server"`
+	Tool           string    `json:"tool"`
+	Calls          int64     `json:"calls"`
+	Spilled        int64     `json:"spilled"`
+	Reused         int64     `json:"reused"`
+	Failed         int64     `json:"failed"`
+	UpstreamBytes  int64     `json:"upstream_bytes"`
+	DeliveredBytes int64     `json:"delivered_bytes"`
+	AverageBytes   int64     `json:"average_bytes"` // of what servers sent, reused answers left out
+	P95Bytes       int64     `json:"p95_bytes"`
+	MaxBytes       int64     `json:"max_bytes"`
+	First          time.Time `json:"first"`
+	Last           time.Time `json:"last"`
+}
+
+// Read lists what is kept in dir, the largest sum of bytes first. The error tells of files
+// that could not be read; the rows of the others are there nevertheless. A directory that
+// is not there has none.
+func Read(dir string) ([]Row, error) {
+	files, err := filepath.Glob(filepath.Join(dir, "*.json"))
+	if err != nil {
+		return nil, err
+	}
+	rows := []Row{}
+	var failed []error
+	for _, file := range files {
+		b, err := load(file)
+		if err != nil {
+			failed = append(failed, fmt.Errorf("%s: %w; remove it to begin anew", file, err))
+			continue
+		}
+		for tool, t := range b.Tools {
+			rows = append(rows, t.row(b.Server, tool))
+		}
+	}
+	slices.SortFunc(rows, func(a, b Row) int {
+		return cmp.Or(cmp.Compare(b.UpstreamBytes, a.UpstreamBytes), cmp.Compare(a.Server, b.Server), cmp.Compare(a.Tool, b.Tool))
+	})
+	return rows, errors.Join(failed...)
+}
+
+func (t *tally) row(server, tool string) Row {
+	r := Row{
+		Server: server, Tool: tool, Calls: t.Calls, Spilled: t.Spilled, Reused: t.Reused, Failed: t.Failed,
+		UpstreamBytes: t.Upstream, DeliveredBytes: t.Delivered, P95Bytes: t.percentile(0.95), MaxBytes: t.Max, First: t.First, Last: t.Last,
+	}
+	if n := t.Calls - t.Reused; n > 0 {
+		r.AverageBytes = t.Upstream / n
+	}
+	return r
+}

@@ -1,0 +1,200 @@
+package sizes
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/plimsoll/plimsoll/journal"
+)
+
+func TestMain(m *testing.M) {
+	if dir := os.Getenv("SIZES_TEST_WRITER"); dir != "" {
+		a, err := Open(dir, Options{})
+		if err != nil {
+			panic(err)
+		}
+		for i := range 25 {
+			a.Observe(called("everything", "list", int64(i)))
+			if err := a.Flush(); err != nil {
+				panic(err)
+			}
+		}
+		if err := a.Close(); err != nil {
+			panic(err)
+		}
+		return
+	}
+	os.Exit(m.Run())
+}
+
+func called(server, tool string, bytes int64) journal.Record {
+	return journal.Record{Time: time.Unix(1e9, 0), Event: journal.ToolCalled{Server: server, Method: "tools/call", Tool: tool, UpstreamBytes: bytes, DeliveredBytes: bytes / 2}}
+}
+
+func TestWhatIsKeptOfEachTool(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "sizes")
+	a, err := Open(dir, Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var all []int64
+	var sum int64
+	for range 999 {
+		n := int64(rand.ExpFloat64() * 20_000)
+		all = append(all, n)
+		sum += n
+		a.Observe(called("argo", "list_applications", n))
+	}
+	a.Observe(journal.Record{Time: time.Now(), Event: journal.ToolCalled{Server: "argo", Tool: "list_applications", Reused: true, Spilled: true, DeliveredBytes: 7}})
+	a.Observe(called("argo", "small", 12))
+	a.Observe(journal.Record{Event: journal.ToolRefused{Server: "argo"}})
+	if err := a.Close(); err != nil {
+		t.Fatal(err)
+	}
+	rows, err := Read(dir)
+	if err != nil || len(rows) != 2 {
+		t.Fatalf("%+v, %v", rows, err)
+	}
+	slices.Sort(all)
+	r, p95 := rows[0], all[949]
+	if r.Calls != 1000 || r.Reused != 1 || r.Spilled != 1 || r.UpstreamBytes != sum || r.AverageBytes != sum/999 || r.MaxBytes != all[998] {
+		t.Errorf("%+v, want the sum %d and the largest %d", r, sum, all[998])
+	}
+	if r.P95Bytes < p95 || float64(r.P95Bytes) > 1.05*float64(p95)+1 {
+		t.Errorf("p95 %d, want %d to 5 %% more", r.P95Bytes, p95)
+	}
+	if fi, err := os.Stat(filepath.Join(dir, fileOf("argo"))); err != nil || fi.Mode().Perm()&0o077 != 0 {
+		t.Errorf("%v, %v; want a private file", fi, err)
+	}
+}
+
+func TestNoCountIsLostBetweenProcesses(t *testing.T) {
+	dir := t.TempDir()
+	var wg sync.WaitGroup
+	for range 4 {
+		wg.Go(func() {
+			cmd := exec.Command(os.Args[0])
+			cmd.Env = append(os.Environ(), "SIZES_TEST_WRITER="+dir)
+			if out, err := cmd.CombinedOutput(); err != nil {
+				t.Errorf("%v: %s", err, out)
+			}
+		})
+	}
+	wg.Wait()
+	rows, err := Read(dir)
+	if err != nil || len(rows) != 1 || rows[0].Calls != 100 || rows[0].MaxBytes != 24 {
+		t.Errorf("%+v, %v; want 100 calls", rows, err)
+	}
+}
+
+func TestNamesAreBounded(t *testing.T) {
+	dir := t.TempDir()
+	a, err := Open(dir, Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range maxTools + 50 {
+		a.Observe(called("x", fmt.Sprint("tool", i), 1))
+	}
+	for i := range maxServers + 50 {
+		a.Observe(called(fmt.Sprint("server", i), strings.Repeat("é", 100), 1))
+		if i%100 == 0 {
+			if err := a.Flush(); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	if err := a.Close(); err != nil {
+		t.Fatal(err)
+	}
+	rows, err := Read(dir)
+	var calls int64
+	servers := map[string]bool{}
+	for _, r := range rows {
+		calls += r.Calls
+		servers[r.Server] = true
+		if len(r.Tool) > maxName+3 {
+			t.Errorf("a name of %d bytes", len(r.Tool))
+		}
+	}
+	if err != nil || calls != maxTools+maxServers+100 || len(servers) > maxServers+1 {
+		t.Errorf("%d calls, %d servers, %v", calls, len(servers), err)
+	}
+}
+
+func TestADamagedFileIsSetAside(t *testing.T) {
+	dir := t.TempDir()
+	file := filepath.Join(dir, fileOf("x"))
+	if err := os.WriteFile(file, []byte(`{"schema":1,"server":"x","tools":{"a":{"calls":-1}}}`), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if rows, err := Read(dir); len(rows) != 0 || err == nil || !strings.Contains(err.Error(), file) {
+		t.Errorf("%v, %v; want an error that names the file", rows, err)
+	}
+	a, err := Open(dir, Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	a.Observe(called("x", "a", 5))
+	if err := a.Close(); err != nil {
+		t.Fatal(err)
+	}
+	rows, err := Read(dir)
+	if err != nil || len(rows) != 1 || rows[0].Calls != 1 {
+		t.Errorf("%+v, %v", rows, err)
+	}
+	if _, err := os.Stat(strings.TrimSuffix(file, ".json") + ".damaged"); err != nil {
+		t.Error(err)
+	}
+}
+
+// A directory that cannot be written to keeps the counts until it can.
+func TestWhatCouldNotBeWrittenIsKept(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "d")
+	if err := os.WriteFile(dir, nil, 0o600); err != nil { // a file where the directory should be
+		t.Fatal(err)
+	}
+	a, err := Open(dir, Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	a.Observe(called("x", "a", 5))
+	if err := a.Flush(); err == nil {
+		t.Error("a file in the place of the directory went unnoticed")
+	}
+	if err := os.Remove(dir); err != nil {
+		t.Fatal(err)
+	}
+	a.Observe(called("x", "a", 6))
+	if err := a.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if rows, err := Read(dir); err != nil || len(rows) != 1 || rows[0].Calls != 2 {
+		t.Errorf("%+v, %v", rows, err)
+	}
+}
+
+func FuzzFile(f *testing.F) {
+	f.Add([]byte(`{"schema":1,"server":"x","tools":{"a":{"calls":2,"upstream_bytes":9,"max_bytes":5,"steps":{"38":2}}}}`))
+	f.Add([]byte(`{"schema":1,"server":"x","tools":{"a":null}}`))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		b, err := parse(data)
+		if err != nil {
+			return
+		}
+		for tool, tl := range b.Tools {
+			r := tl.row(b.Server, tool)
+			if r.P95Bytes < 0 || r.P95Bytes > max(r.MaxBytes, 0) {
+				t.Fatalf("%q: p95 %d of at most %d", data, r.P95Bytes, r.MaxBytes)
+			}
+		}
+	})
+}
