@@ -1,0 +1,160 @@
+package toolserver
+
+import (
+	"crypto/rand"
+	"encoding/base64"
+	"errors"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// The protocol versions.
+const (
+	Modern      = "2026-07-28"
+	LatestOlder = "2025-11-25"
+)
+
+var olderVersions = []string{LatestOlder, "2025-06-18", "2025-03-26", "2024-11-05"}
+
+// Eras says which eras a server speaks.
+type Eras uint8
+
+// The eras. The zero value is Both.
+const (
+	Both Eras = iota
+	LegacyOnly
+	ModernOnly
+)
+
+// Answer says in which form results are sent over HTTP.
+type Answer uint8
+
+// The forms. Auto is JSON unless something comes before the response.
+const (
+	Auto Answer = iota
+	JSON
+	SSE
+)
+
+// Options of a Server; the zero value speaks both eras.
+type Options struct {
+	Eras   Eras
+	Answer Answer
+	// PageSize is how many tools a page of tools/list has; 0 means all.
+	PageSize int
+	// SilentProbe leaves what comes before initialize unanswered, as some servers of the older era do.
+	SilentProbe bool
+	// Stateless serves the older era over HTTP without session ids.
+	Stateless bool
+	// EventIDs gives SSE events of the older era ids, so that a stream can be resumed.
+	EventIDs bool
+	// Retry is what a dropped stream tells the client to wait; 0 means 50 ms.
+	Retry time.Duration
+	// Name is the server's name; "" means "toolserver".
+	Name string
+	// Tasks offers tasks: of 2025-11-25, and the extension of 2026-07-28.
+	Tasks bool
+}
+
+// Faults that end a connection. ServeStdio returns them.
+var (
+	// ErrCut says that the stream was ended in the middle of a message.
+	ErrCut = errors.New("toolserver: cut in the middle of a result, as asked")
+	// ErrDied says that the server was asked to die.
+	ErrDied = errors.New("toolserver: died as asked")
+)
+
+// Stats is what a Server counted.
+type Stats struct {
+	Writes       int64 `json:"writes"`
+	Reads        int64 `json:"reads"`
+	Calls        int64 `json:"calls"`
+	Cancelled    int64 `json:"cancelled"`
+	Initialized  int64 `json:"initialized"`
+	Discovered   int64 `json:"discovered"`
+	Sessions     int64 `json:"sessions"`      // open now
+	Listens      int64 `json:"listens"`       // open subscriptions/listen streams
+	Subscribed   int64 `json:"subscribed"`    // resources/subscribe, less unsubscribe
+	RootsChanged int64 `json:"roots_changed"` // notifications of it
+	Open         int64 `json:"open"`          // requests under way
+}
+
+// Server is an MCP server.
+type Server struct {
+	o     Options
+	key   []byte // seals requestState
+	count struct {
+		writes, reads, calls, cancelled, initialized, discovered, subscribed, roots, open, extra atomic.Int64
+	}
+	mu       sync.Mutex
+	sessions map[string]*session // of HTTP, by session id
+	standing map[*session]bool   // every session that can be told of changes
+	listens  map[*listen]bool
+	tasks    map[string]*task
+	order    []string // of tasks
+}
+
+// New returns a Server.
+func New(o Options) *Server {
+	if o.Name == "" {
+		o.Name = "toolserver"
+	}
+	if o.Retry == 0 {
+		o.Retry = 50 * time.Millisecond
+	}
+	s := &Server{
+		o: o, key: make([]byte, 32),
+		sessions: make(map[string]*session), standing: make(map[*session]bool),
+		listens: make(map[*listen]bool), tasks: make(map[string]*task),
+	}
+	_, _ = rand.Read(s.key) // never fails
+	return s
+}
+
+// Stats returns what was counted so far.
+func (s *Server) Stats() Stats {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	c := &s.count
+	return Stats{
+		Writes: c.writes.Load(), Reads: c.reads.Load(), Calls: c.calls.Load(), Cancelled: c.cancelled.Load(),
+		Initialized: c.initialized.Load(), Discovered: c.discovered.Load(), Sessions: int64(len(s.standing)),
+		Listens: int64(len(s.listens)), Subscribed: c.subscribed.Load(), RootsChanged: c.roots.Load(), Open: c.open.Load(),
+	}
+}
+
+// EndSessions forgets every HTTP session, as a server does that was restarted: its clients get 404.
+func (s *Server) EndSessions() {
+	s.mu.Lock()
+	all := make([]*session, 0, len(s.sessions))
+	for _, c := range s.sessions {
+		all = append(all, c)
+	}
+	clear(s.sessions)
+	s.mu.Unlock()
+	for _, c := range all {
+		c.end()
+	}
+}
+
+func (s *Server) supported() []string {
+	switch s.o.Eras {
+	case ModernOnly:
+		return []string{Modern}
+	case LegacyOnly:
+		return olderVersions
+	}
+	return append([]string{Modern}, olderVersions...)
+}
+
+func (s *Server) speaksModern() bool { return s.o.Eras != LegacyOnly }
+
+func isOlder(version string) bool { return slices.Contains(olderVersions, version) }
+
+func token() string {
+	var b [18]byte
+	_, _ = rand.Read(b[:])
+	return base64.RawURLEncoding.EncodeToString(b[:])
+}
