@@ -2,6 +2,7 @@ package metrics
 
 import (
 	"context"
+	"errors"
 	"net/http"
 	"sync"
 
@@ -18,8 +19,10 @@ import (
 
 // Bounds of labels.
 const (
-	maxModels = 100 // names of models that get a label of their own
-	maxLabel  = 64  // bytes of one
+	maxModels  = 100 // names of models that get a label of their own
+	maxServers = 100 // and of MCP servers
+	maxTools   = 500 // and of tools, of all servers together
+	maxLabel   = 64  // bytes of one
 )
 
 // Metrics is a [journal.Observer] with a handler for scrapes.
@@ -27,10 +30,11 @@ type Metrics struct {
 	registry *prometheus.Registry
 	provider *sdk.MeterProvider
 	window   window
+	calls    tools
 	events   metric.Int64Counter
 
-	mu     sync.Mutex
-	models map[string]string // label by name as it came
+	mu                     sync.Mutex
+	models, servers, tools map[string]string // label by name as it came
 }
 
 // New makes the instruments. Close ends them.
@@ -41,12 +45,12 @@ func New() (*Metrics, error) {
 	if err != nil {
 		return nil, err
 	}
-	m := &Metrics{registry: registry, provider: sdk.NewMeterProvider(sdk.WithReader(exp)), models: map[string]string{}}
+	m := &Metrics{registry: registry, provider: sdk.NewMeterProvider(sdk.WithReader(exp)), models: map[string]string{}, servers: map[string]string{}, tools: map[string]string{}}
 	meter := m.provider.Meter("github.com/plimsoll/plimsoll")
 	if m.events, err = meter.Int64Counter("plimsoll.events", metric.WithDescription("Events of the journal, by kind.")); err != nil {
 		return nil, err
 	}
-	return m, m.window.make(meter)
+	return m, errors.Join(m.window.make(meter), m.calls.make(meter))
 }
 
 // Handler answers a scrape in the format that the scraper asks for.
@@ -62,21 +66,27 @@ func (m *Metrics) Observe(r journal.Record) {
 	ctx := context.Background()
 	m.events.Add(ctx, 1, metric.WithAttributes(attribute.String("kind", r.Event.Kind())))
 	m.window.observe(ctx, m, r.Event)
+	m.calls.observe(ctx, m, r.Event)
 }
 
 // model is the label of a model's name.
 func (m *Metrics) model(name string) attribute.KeyValue {
+	return attribute.String("gen_ai.request.model", m.label(m.models, maxModels, name, name))
+}
+
+// label is what known has under key: the first most keys get name, later ones "other".
+func (m *Metrics) label(known map[string]string, most int, key, name string) string {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	label, known := m.models[name]
-	if !known {
+	label, ok := known[key]
+	if !ok {
 		label = "other"
-		if len(m.models) < maxModels {
+		if len(known) < most {
 			label = clip(name)
-			m.models[name] = label
+			known[key] = label
 		}
 	}
-	return attribute.String("gen_ai.request.model", label)
+	return label
 }
 
 func clip(s string) string {

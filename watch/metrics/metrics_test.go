@@ -30,6 +30,16 @@ var everything = []journal.Event{
 	journal.WindowBreaker{Upstream: "gemini", Model: "m-1", State: "tripped"},
 	journal.WindowStore{Evicted: 3, Reason: "age"},
 	journal.WindowOff{Reason: "a login"},
+
+	journal.ToolCalled{Server: "argo", Method: "tools/call", Tool: "list", UpstreamBytes: 300000, DeliveredBytes: 9000, Spilled: true, Protocol: "2025-11-25", Duration: 2 * time.Second},
+	journal.ToolCalled{Server: "argo", Method: "tools/call", Tool: "list", DeliveredBytes: 9000, Spilled: true, Reused: true},
+	journal.ToolCalled{Server: "argo", Method: "resources/read", UpstreamBytes: 10, DeliveredBytes: 10, Failed: true, Duration: time.Second},
+	journal.ToolResultLarge{Server: "argo", Tool: "list", Bytes: 300000, Level: "alert"},
+	journal.ToolRefused{Server: "argo", Tool: "delete", Why: "denied"},
+	journal.ToolRead{Server: "argo", What: "search", Duration: time.Second},
+	journal.ToolServer{Server: "argo", State: "restarting"},
+	journal.ToolNoise{Server: "argo", What: "text", Bytes: 40},
+	journal.SpoolEvicted{Results: 2, Bytes: 500, Why: "age"},
 }
 
 func scrape(t *testing.T, events ...journal.Event) string {
@@ -55,7 +65,7 @@ func scrape(t *testing.T, events ...journal.Event) string {
 	return text
 }
 
-func TestEveryEventOfTheWindowIsShown(t *testing.T) {
+func TestEveryEventIsShown(t *testing.T) {
 	text := scrape(t, everything...)
 	for _, want := range []string{
 		`gen_ai_client_token_usage_sum{gen_ai_operation_name="generate_content",gen_ai_provider_name="gcp.gemini",gen_ai_request_model="m-1",gen_ai_token_type="input"} 950`,
@@ -73,6 +83,16 @@ func TestEveryEventOfTheWindowIsShown(t *testing.T) {
 		`plimsoll_window_refused_total{reason="token"} 1`,
 		`plimsoll_window_passed_total{gen_ai_provider_name="openai",reason="path"} 1`,
 		`plimsoll_window_breaker_moves_total{`, `plimsoll_window_store_evictions_total{reason="age"} 3`,
+		`mcp_client_operation_duration_seconds_sum{gen_ai_operation_name="execute_tool",gen_ai_tool_name="list",mcp_method_name="tools/call",mcp_protocol_version="2025-11-25",server="argo"} 2`,
+		`mcp_client_operation_duration_seconds_sum{error_type="tool_error",gen_ai_tool_name="resources/read",mcp_method_name="resources/read",server="argo"} 1`,
+		`plimsoll_tools_calls_total{failed="false",gen_ai_tool_name="list",server="argo"} 2`,
+		`plimsoll_tools_reused_total{gen_ai_tool_name="list",server="argo"} 1`, `plimsoll_tools_spilled_total{gen_ai_tool_name="list",server="argo"} 2`,
+		`plimsoll_tools_result_size_bytes_sum{gen_ai_tool_name="list",server="argo"} 300000`,
+		`plimsoll_tools_delivered_size_bytes_sum{gen_ai_tool_name="list",server="argo"} 18000`,
+		`plimsoll_tools_large_total{gen_ai_tool_name="list",level="alert",server="argo"} 1`, `plimsoll_tools_refused_total{reason="denied",server="argo"} 1`,
+		`plimsoll_tools_server_states_total{server="argo",state="restarting"} 1`, `plimsoll_tools_noise_bytes_total{server="argo",what="text"} 40`,
+		`plimsoll_tools_spool_evictions_total{reason="age"} 2`, `plimsoll_tools_spool_evicted_bytes_total{reason="age"} 500`,
+		`plimsoll_tools_read_duration_seconds_sum{failed="false",server="argo",what="search"} 1`,
 		`plimsoll_events_total{kind="window.off"} 1`, `go_goroutines `, `process_resident_memory_bytes `,
 	} {
 		if !strings.Contains(text, want) {
@@ -112,7 +132,7 @@ func TestMetricsAreDocumented(t *testing.T) {
 	}
 	seen := map[string]bool{}
 	for line := range strings.Lines(scrape(t, everything...)) {
-		if name, ok := strings.CutPrefix(line, "# TYPE "); ok && (strings.HasPrefix(name, "plimsoll_") || strings.HasPrefix(name, "gen_ai_")) {
+		if name, ok := strings.CutPrefix(line, "# TYPE "); ok && (strings.HasPrefix(name, "plimsoll_") || strings.HasPrefix(name, "gen_ai_") || strings.HasPrefix(name, "mcp_")) {
 			name, _, _ = strings.Cut(name, " ")
 			seen[name] = true
 			if !strings.Contains(string(guide), "| `"+name+"` |") {
