@@ -187,8 +187,8 @@ func TestPeakOfAShortSpikeIsTheKernels(t *testing.T) {
 			args []string
 			want limit.Bytes
 		}{
-			"one process, 400 MB for 50 ms": {[]string{"1", "400", "50"}, 400 * limit.MiB},
-			"four children, 300 MB each":    {[]string{"4", "300", "300"}, 1200 * limit.MiB},
+			"one process, 200 MB for 50 ms": {[]string{"1", "200", "50"}, 200 * limit.MiB},
+			"four children, 150 MB each":    {[]string{"4", "150", "300"}, 600 * limit.MiB},
 		} {
 			s := spec(t, layer, "spike", c.args...)
 			s.Limits.Memory = 3 * limit.GiB / 2
