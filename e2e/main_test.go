@@ -34,6 +34,9 @@ var (
 func TestMain(m *testing.M) { os.Exit(testMain(m)) }
 
 func testMain(m *testing.M) int {
+	if client := os.Getenv(clientVariable); client != "" {
+		return clientThroughGateway(client, os.Args[1:])
+	}
 	bin = os.Getenv("PLIMSOLL_E2E_BIN")
 	if bin == "" {
 		dir, err := os.MkdirTemp("", "plimsoll-e2e-")

@@ -1,0 +1,294 @@
+//go:build linux || darwin
+
+package e2e
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// The official conformance suite, against the official server and client, both with and
+// without the gateway between. Transparent means: every scenario ends the same.
+
+// pinned is the path of a program from e2e/mcp/node_modules.
+func pinned(t *testing.T, name string) string {
+	t.Helper()
+	path, err := filepath.Abs(filepath.Join("mcp", "node_modules", ".bin", name))
+	if err == nil {
+		_, err = os.Stat(path)
+	}
+	switch {
+	case err == nil:
+		return path
+	case os.Getenv("CI") == "true":
+		t.Fatalf("%s is not installed (npm ci --prefix e2e/mcp): %v", name, err)
+	default:
+		t.Skipf("%s is not installed: run .ci/run e2e, or npm ci --prefix e2e/mcp", name)
+	}
+	return ""
+}
+
+// official builds a conformance program of the official Go library, at the version that
+// go.mod pins.
+func official(t *testing.T, name string) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), name)
+	build := exec.Command("go", "build", "-o", path, "github.com/modelcontextprotocol/go-sdk/conformance/"+name)
+	if out, err := build.CombinedOutput(); err != nil {
+		t.Fatalf("%v: %v\n%s", build.Args, err, out)
+	}
+	return path
+}
+
+// freePort is a port that nobody listens on, for a program that takes no listener.
+func freePort(t *testing.T) string {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	return l.Addr().String()
+}
+
+// background starts a program of the world and ends it with the test.
+func (w *world) background(argv ...string) *exec.Cmd {
+	w.t.Helper()
+	cmd := exec.Command(argv[0], argv[1:]...)
+	cmd.Dir, cmd.Env = w.work, w.environment()
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
+	log := &bytes.Buffer{}
+	cmd.Stdout, cmd.Stderr = log, log
+	if err := cmd.Start(); err != nil {
+		w.t.Fatal(err)
+	}
+	w.t.Cleanup(func() {
+		_ = cmd.Process.Signal(syscall.SIGTERM)
+		ended := make(chan error, 1)
+		go func() { ended <- cmd.Wait() }()
+		select {
+		case <-ended:
+		case <-time.After(patience):
+			_ = cmd.Process.Kill()
+			<-ended
+			w.t.Errorf("%q did not end after SIGTERM", short(argv))
+		}
+		if w.t.Failed() {
+			w.t.Logf("%q said: %s", short(argv), clip(log.String()))
+		}
+	})
+	return cmd
+}
+
+// gateway starts plimsoll mcp with an HTTP endpoint and returns the endpoint's URL.
+func (w *world) gateway(flags ...string) string {
+	w.t.Helper()
+	ready := filepath.Join(w.t.TempDir(), "ready")
+	argv := []string{plimsoll, "mcp", "--listen", "127.0.0.1:0", "--ready-file", ready}
+	cmd := w.background(append(argv, flags...)...)
+	url := ""
+	w.until("the gateway is ready", func() bool {
+		data, err := os.ReadFile(ready)
+		url = strings.TrimSpace(string(data))
+		return err == nil && url != "" || cmd.ProcessState != nil
+	})
+	return url
+}
+
+// until waits for something that must happen.
+func (w *world) until(what string, happened func() bool) {
+	w.t.Helper()
+	for deadline := time.Now().Add(patience); !happened(); time.Sleep(10 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			w.t.Fatalf("%s: not within %v", what, patience)
+		}
+	}
+}
+
+// everythingServer starts the official server over HTTP and returns its URL.
+func (w *world) everythingServer(path string, flags ...string) string {
+	w.t.Helper()
+	addr := freePort(w.t)
+	w.background(slices.Concat([]string{path, "-http", addr}, flags)...)
+	w.until("the server listens", func() bool {
+		conn, err := net.Dial("tcp", addr)
+		if err == nil {
+			_ = conn.Close()
+		}
+		return err == nil
+	})
+	return "http://" + addr + "/"
+}
+
+var scenarioLine = regexp.MustCompile(`^[✓✗] ([^:]+): (\d+) passed, (\d+) failed$`)
+
+// scenarios runs the suite and returns what each scenario came to.
+func (w *world) scenarios(env []string, args ...string) map[string]string {
+	w.t.Helper()
+	suite := pinned(w.t, "conformance")
+	got := w.run(func(cmd *exec.Cmd) {
+		cmd.Env = append(cmd.Env, "PATH="+filepath.Dir(suite)+":"+os.Getenv("PATH")) // its own Node.js
+		cmd.Env = append(cmd.Env, env...)
+		cmd.Dir = w.t.TempDir() // it writes its results there
+	}, append([]string{suite}, args...)...)
+	results := map[string]string{}
+	lines := bufio.NewScanner(strings.NewReader(got.stdout + "\n" + got.stderr))
+	lines.Buffer(nil, 1<<20)
+	for lines.Scan() {
+		if m := scenarioLine.FindStringSubmatch(lines.Text()); m != nil {
+			results[m[1]] = m[2] + " passed, " + m[3] + " failed"
+		}
+	}
+	if len(results) < 10 {
+		w.t.Fatalf("only %d scenarios were told of:\n%s\n%s", len(results), clip(got.stdout), clip(got.stderr))
+	}
+	return results
+}
+
+// passed counts the checks that passed.
+func passed(results map[string]string) int {
+	sum := 0
+	for _, r := range results {
+		var n, failed int
+		_, _ = fmt.Sscanf(r, "%d passed, %d failed", &n, &failed)
+		sum += n
+	}
+	return sum
+}
+
+func alike(t *testing.T, want, got map[string]string) {
+	t.Helper()
+	for _, name := range slices.Sorted(maps.Keys(want)) {
+		if got[name] != want[name] {
+			t.Errorf("%s: %s through the gateway, %s without it", name, got[name], want[name])
+		}
+	}
+	for name := range got {
+		if _, ok := want[name]; !ok {
+			t.Errorf("%s ran through the gateway only", name)
+		}
+	}
+}
+
+func TestMCPConformanceOfServers(t *testing.T) {
+	pinned(t, "conformance")
+	path := official(t, "everything-server")
+	for _, c := range []struct {
+		requirements string
+		flags        []string // of the server: sessions are of the older revision
+		least        int      // checks that pass without the gateway
+	}{
+		{"2025-11-25", []string{"-stateless=false"}, 60},
+		{"2026-07-28", nil, 150},
+	} {
+		t.Run(c.requirements, func(t *testing.T) {
+			w := newWorld(t)
+			server := w.everythingServer(path, c.flags...)
+			want := w.scenarios(nil, "server", "--url", server, "--requirements", c.requirements)
+			if n := passed(want); n < c.least {
+				t.Fatalf("only %d checks pass without the gateway: %v", n, want)
+			}
+			got := w.scenarios(nil, "server", "--url", w.gateway("--url", server), "--requirements", c.requirements)
+			alike(t, want, got)
+			t.Logf("%d scenarios, %d checks passed with and %d without the gateway", len(want), passed(got), passed(want))
+		})
+	}
+}
+
+// The same server over its standard streams: the gateway makes the sessions.
+func TestMCPConformanceOfServersOnStreams(t *testing.T) {
+	pinned(t, "conformance")
+	path := official(t, "everything-server")
+	for _, requirements := range []string{"2025-11-25", "2026-07-28"} {
+		t.Run(requirements, func(t *testing.T) {
+			w := newWorld(t)
+			got := w.scenarios(nil, "server", "--url", w.gateway("--", path), "--requirements", requirements)
+			for _, name := range slices.Sorted(maps.Keys(got)) {
+				if !strings.HasSuffix(got[name], " 0 failed") && !notScored(name) {
+					t.Errorf("%s: %s", name, got[name])
+				}
+			}
+			t.Logf("%d scenarios, %d checks passed", len(got), passed(got))
+		})
+	}
+}
+
+// notScored are scenarios that the suite runs and that no revision requires.
+func notScored(name string) bool {
+	return strings.HasPrefix(name, "tasks-") || name == "server-session-lifecycle" || strings.HasPrefix(name, "json-schema-2020-12") || name == "server-sse-polling" ||
+		strings.HasPrefix(name, "http-")
+}
+
+func TestMCPConformanceOfClients(t *testing.T) {
+	pinned(t, "conformance")
+	path := official(t, "everything-client")
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, requirements := range []string{"2025-11-25", "2026-07-28"} {
+		t.Run(requirements, func(t *testing.T) {
+			w := newWorld(t)
+			want := w.scenarios(nil, "client", "--command", path, "--requirements", requirements)
+			if n := passed(want); n < 250 {
+				t.Fatalf("only %d checks pass without the gateway: %v", n, want)
+			}
+			got := w.scenarios([]string{clientVariable + "=" + path, "PLIMSOLL_E2E_BIN=" + bin}, "client", "--command", self, "--requirements", requirements)
+			alike(t, want, got)
+			t.Logf("%d scenarios, %d checks passed with and %d without the gateway", len(want), passed(got), passed(want))
+		})
+	}
+}
+
+// clientVariable makes this test program the client that the suite starts: it starts the
+// gateway in front of the suite's server, and the official client in front of that.
+const clientVariable = "PLIMSOLL_E2E_CLIENT"
+
+func clientThroughGateway(client string, args []string) int {
+	dir, err := os.MkdirTemp("", "plimsoll-client-")
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	defer os.RemoveAll(dir)
+	ready := filepath.Join(dir, "ready")
+	gateway := exec.Command(filepath.Join(os.Getenv("PLIMSOLL_E2E_BIN"), "plimsoll"), "mcp", "--url", args[len(args)-1], "--listen", "127.0.0.1:0", "--ready-file", ready)
+	gateway.Stderr = os.Stderr
+	if err := gateway.Start(); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	defer func() {
+		_ = gateway.Process.Signal(syscall.SIGTERM)
+		_ = gateway.Wait()
+	}()
+	var url []byte
+	for deadline := time.Now().Add(patience); len(url) == 0 && time.Now().Before(deadline); time.Sleep(5 * time.Millisecond) {
+		url, _ = os.ReadFile(ready)
+	}
+	args[len(args)-1] = strings.TrimSpace(string(url))
+	cmd := exec.CommandContext(context.Background(), client, args...)
+	cmd.Stdout, cmd.Stderr = os.Stdout, os.Stderr
+	if err := cmd.Run(); err != nil {
+		if exit, ok := errors.AsType[*exec.ExitError](err); ok {
+			return exit.ExitCode()
+		}
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	return 0
+}
