@@ -1,0 +1,142 @@
+package query
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/itchyny/gojq"
+)
+
+// prepared is a query that can be run.
+type prepared struct {
+	code *gojq.Code
+	// items says that it runs over stream and not over the whole document.
+	items  bool
+	stream *stream
+}
+
+// itemsFunction is what the path to the main array becomes in a query that goes item by item.
+const itemsFunction = "plimsoll_items"
+
+// byItems is the size from which a query that can go item by item does: below it, taking
+// the document whole is quicker than starting to think about it.
+const byItems = 1 << 20
+
+func prepare(o order) (prepared, error) {
+	p := prepared{stream: &stream{path: o.Path, shape: o.Shape, limit: ItemBytes}}
+	if o.Size <= WholeBytes {
+		p.stream.limit = WholeBytes // nothing is left out of what could be held whole
+	}
+	q, err := gojq.Parse(o.Query)
+	if err != nil {
+		return p, syntax(o.Query, err)
+	}
+	var options []gojq.CompilerOption
+	if o.Size > byItems {
+		p.items = rewrite(q, o.Path)
+		options = append(options, gojq.WithIterFunction(itemsFunction, 0, 0, func(any, []any) gojq.Iter { return p.stream }))
+	}
+	if p.code, err = gojq.Compile(q, options...); err != nil {
+		return p, syntax(o.Query, err)
+	}
+	if !p.items && o.Size > WholeBytes {
+		return p, large(o)
+	}
+	return p, nil
+}
+
+// large says how to write a query over a large document.
+func large(o order) *Error {
+	at := "."
+	for _, key := range o.Path {
+		if i := strings.IndexFunc(key, func(r rune) bool { return r != '_' && (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') }); i < 0 && key != "" {
+			at = strings.TrimSuffix(at, ".") + "." + key
+		} else {
+			at = strings.TrimSuffix(at, ".") + fmt.Sprintf("[%q]", key)
+			if at[0] != '.' {
+				at = "." + at
+			}
+		}
+	}
+	each := at + "[]"
+	return failf(Large, "the result has %d bytes, and over %d a query goes item by item: begin it with `%s`, as in `%s | select(.name == \"x\")`, "+
+		"`first(%s | select(…))`, `[limit(20; %s | .name)]` or `reduce %s as $i (0; . + 1)`; the rest of the document is not there, and items over %d bytes are left out",
+		o.Size, WholeBytes, each, each, each, each, each, ItemBytes)
+}
+
+// syntax gives the error of a query that cannot be run, with the place where that is known.
+func syntax(query string, err error) *Error {
+	e := failf(Syntax, "the query is not valid jq: %v", err)
+	if p, ok := errors.AsType[*gojq.ParseError](err); ok {
+		e.Offset = max(0, min(p.Offset-len(p.Token), len(query)))
+	} else if _, name, ok := strings.Cut(err.Error(), "not defined: "); ok {
+		name, _, _ = strings.Cut(name, "/")
+		e.Offset = strings.Index(query, name)
+	}
+	if e.Offset >= 0 {
+		from, to := max(0, e.Offset-20), min(len(query), e.Offset+20)
+		e.Text += fmt.Sprintf(", at character %d: …%s⟦here⟧%s…", utf8.RuneCountInString(query[:e.Offset])+1,
+			strings.ToValidUTF8(query[from:e.Offset], ""), strings.ToValidUTF8(query[e.Offset:to], ""))
+	}
+	return e
+}
+
+// values writes what a query gives, as far as there is room.
+type values struct {
+	out     io.Writer
+	room    int
+	written int64
+	cut     bool
+}
+
+func (w *values) run(ctx context.Context, p prepared, input any) error {
+	iter := p.code.RunWithContext(ctx, input)
+	for !w.cut {
+		v, more := iter.Next()
+		if !more {
+			return nil
+		}
+		if err, failed := v.(error); failed {
+			if halt, ok := errors.AsType[*gojq.HaltError](err); ok && halt.Value() == nil {
+				return nil // the query's own end
+			}
+			return failf(Runtime, "the query failed: %v", err)
+		}
+		line, err := gojq.Marshal(v)
+		if err != nil {
+			return err
+		}
+		if err := w.write(line); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (w *values) write(line []byte) error {
+	if len(line) > w.room {
+		w.cut = true
+		if w.written > 0 {
+			return nil
+		}
+		line = line[:w.room] // of the first value its beginning
+		for i := len(line) - 1; i >= 0 && i >= len(line)-utf8.UTFMax; i-- {
+			if utf8.RuneStart(line[i]) {
+				if !utf8.FullRune(line[i:]) {
+					line = line[:i]
+				}
+				break
+			}
+		}
+		_, err := w.out.Write(line)
+		return err
+	}
+	w.room -= len(line) + 1
+	w.written++
+	_, err := w.out.Write(append(line, '\n'))
+	return err
+}

@@ -1,0 +1,24 @@
+//go:build unix && !linux
+
+package query
+
+import (
+	"math"
+
+	"golang.org/x/sys/unix"
+)
+
+func set(which int, value uint64) {
+	var r unix.Rlimit
+	if unix.Getrlimit(which, &r) != nil || value > math.MaxInt64 {
+		return
+	}
+	// The fields are signed on some of these systems.
+	assign(&r.Cur, value)
+	assign(&r.Max, value)
+	_ = unix.Setrlimit(which, &r)
+}
+
+func assign[T int64 | uint64](field *T, value uint64) { *field = T(value) }
+
+func expendable() {}

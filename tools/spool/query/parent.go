@@ -1,0 +1,128 @@
+package query
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os/exec"
+	"strings"
+	"time"
+
+	"github.com/plimsoll/plimsoll/limit"
+)
+
+// turns bounds the children of this program.
+var turns = make(chan struct{}, Running)
+
+// Run answers a query. The error is an *Error when the query's author can do something
+// about it, then the Answer holds what came before it; any other error is of the machine.
+func Run(ctx context.Context, r Request) (Answer, error) {
+	r.MaxBytes = cmp.Or(r.MaxBytes, DefaultBytes)
+	r.Timeout = cmp.Or(r.Timeout, DefaultTimeout)
+	r.Memory = max(cmp.Or(r.Memory, DefaultMemory), LeastMemory)
+	if len(r.Query) > MaxQuery {
+		return Answer{}, failf(Syntax, "the query has %d bytes, at most %d are taken: write a shorter one", len(r.Query), MaxQuery)
+	}
+	if len(r.Command) == 0 {
+		return Answer{}, errors.New("query: no command that starts the child")
+	}
+	if err := turn(ctx, r.Timeout); err != nil {
+		return Answer{}, err
+	}
+	defer func() { <-turns }()
+
+	first, err := json.Marshal(order{
+		Query: r.Query, Size: r.Size, Shape: r.Shape, Path: r.Path,
+		MaxBytes: r.MaxBytes, Millis: r.Timeout.Milliseconds(), Memory: int64(r.Memory),
+	})
+	if err != nil {
+		return Answer{}, err
+	}
+	timed, cancel := context.WithTimeout(ctx, r.Timeout+Grace)
+	defer cancel()
+	cmd := exec.CommandContext(timed, r.Command[0], r.Command[1:]...)
+	cmd.Env = []string{}
+	cmd.Stdin = io.MultiReader(bytes.NewReader(append(first, '\n')), r.Document)
+	// One byte more than the bound, for the newline of a value that fills it.
+	out, report := &head{max: r.MaxBytes + 1}, &head{max: maxReport}
+	cmd.Stdout, cmd.Stderr = out, report
+	cmd.WaitDelay = Grace // a document that does not end holds nobody up
+	err = cmd.Run()
+	if ctx.Err() != nil {
+		return Answer{}, ctx.Err()
+	}
+	return read(r, out, report, err, timed.Err() != nil)
+}
+
+// turn waits until a child may be started.
+func turn(ctx context.Context, longest time.Duration) error {
+	timer := time.NewTimer(longest)
+	defer timer.Stop()
+	select {
+	case turns <- struct{}{}:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-timer.C:
+		return failf(Busy, "%d queries are running and none ended within %s: try again, or use result_search", Running, longest)
+	}
+}
+
+// maxReport bounds what the child says on its standard error: a report, or the first lines
+// of the runtime's complaint.
+const maxReport = 16 << 10
+
+// head keeps the first max bytes of what is written to it.
+type head struct {
+	bytes.Buffer
+	max int
+}
+
+func (h *head) Write(p []byte) (int, error) {
+	if room := h.max - h.Len(); room > 0 {
+		h.Buffer.Write(p[:min(len(p), room)])
+	}
+	return len(p), nil
+}
+
+// read makes the answer of what the child left.
+func read(r Request, out, said *head, failed error, late bool) (Answer, error) {
+	var end report
+	answer := Answer{Output: out.Bytes()}
+	if err := json.Unmarshal(said.Bytes(), &end); err == nil {
+		answer.Values, answer.Cut, answer.Items = end.Values, end.Cut, end.Items
+		answer.Skipped, answer.FirstSkipped = end.Skipped, end.FirstSkipped
+		if end.Kind != "" {
+			return answer, &Error{Kind: end.Kind, Text: end.Text, Offset: end.Offset}
+		}
+		return answer, nil
+	}
+	// It died before it could say anything: whole lines of its output are values.
+	answer.Output = answer.Output[:bytes.LastIndexByte(answer.Output, '\n')+1]
+	answer.Values = int64(bytes.Count(answer.Output, []byte{'\n'}))
+	switch complaint, status := said.String(), fmt.Sprint(failed); {
+	case late:
+		return answer, tooLong(r.Timeout)
+	case strings.HasPrefix(strings.ToLower(status), "signal: cpu"):
+		return answer, tooLong(r.Timeout)
+	case strings.Contains(complaint, "fatal error"), strings.HasPrefix(complaint, "SIG"), complaint == "" && status == "exit status 2":
+		// The runtime found no memory. Often it says so, at times it stumbles over the
+		// missing piece, or cannot even say that.
+		return answer, tooMuch(r.Memory)
+	case strings.HasPrefix(status, "signal: killed"):
+		return answer, tooMuch(r.Memory) // by the kernel: nobody else knows it
+	}
+	return answer, fmt.Errorf("query: the process that runs queries ended without an answer: %w", cmp.Or(failed, errors.New("it wrote no report")))
+}
+
+func tooLong(timeout time.Duration) *Error {
+	return failf(Time, "the query took longer than %s and was stopped: make it end sooner (no endless recursion, `first(…)` or `limit(20; …)` around it), or use result_search", timeout)
+}
+
+func tooMuch(memory limit.Bytes) *Error {
+	return failf(Memory, "the query needed more than %s of memory and was stopped: select before collecting, go item by item (`.[] | select(…)`), do not build large strings or arrays", memory.Human())
+}

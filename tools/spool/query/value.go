@@ -1,0 +1,154 @@
+package query
+
+import (
+	"bytes"
+	"encoding/json"
+	"strconv"
+	"strings"
+
+	"github.com/plimsoll/plimsoll/internal/rawjson"
+)
+
+// maxNames bounds the object keys that are kept once for all objects.
+const maxNames = 4096
+
+// decode makes the interpreter's value of a JSON document. It takes about half the memory
+// of encoding/json: keys exist once, arrays have their final size. Integers that fit are
+// ints, every other number stays as it is written.
+func decode(document []byte) (any, error) {
+	if !json.Valid(document) {
+		return nil, failf(Document, "the result is not valid JSON: use result_search or result_page")
+	}
+	b := builder{text: document, names: make(map[string]string)}
+	return b.value(), nil
+}
+
+// builder walks a text that is known to be valid.
+type builder struct {
+	text  []byte
+	at    int
+	names map[string]string
+	depth int
+}
+
+// peek steps over white space and returns the byte there.
+func (b *builder) peek() byte {
+	for {
+		switch c := b.text[b.at]; c {
+		case ' ', '\t', '\n', '\r':
+			b.at++
+		default:
+			return c
+		}
+	}
+}
+
+func (b *builder) value() any {
+	switch c := b.peek(); c {
+	case '{':
+		return b.object()
+	case '[':
+		return b.array()
+	case '"':
+		return b.str()
+	case 't':
+		b.at += len("true")
+		return true
+	case 'f':
+		b.at += len("false")
+		return false
+	case 'n':
+		b.at += len("null")
+		return nil
+	}
+	start := b.at
+	for b.at < len(b.text) && strings.IndexByte("+-.0123456789eE", b.text[b.at]) >= 0 {
+		b.at++
+	}
+	literal := string(b.text[start:b.at])
+	if n, err := strconv.Atoi(literal); err == nil && literal != "-0" {
+		return n
+	}
+	return json.Number(literal)
+}
+
+func (b *builder) object() any {
+	members := map[string]any{}
+	b.at++
+	b.depth++
+	for b.peek() != '}' {
+		if b.text[b.at] == ',' {
+			b.at++
+			b.peek()
+		}
+		key := b.name()
+		b.peek()
+		b.at++ // the colon
+		members[key] = b.value()
+	}
+	b.depth--
+	b.at++
+	return members
+}
+
+func (b *builder) array() any {
+	// Counting the elements first costs a walk over them, so it is done near the top only,
+	// where the long arrays are.
+	n := 0
+	if b.depth < 3 {
+		for range rawjson.Elements(b.text, b.at) {
+			n++
+		}
+	}
+	elements := make([]any, 0, n)
+	b.at++
+	b.depth++
+	for b.peek() != ']' {
+		if b.text[b.at] == ',' {
+			b.at++
+		}
+		elements = append(elements, b.value())
+	}
+	b.depth--
+	b.at++
+	return elements
+}
+
+// literal steps over a string and returns it with its quotes.
+func (b *builder) literal() []byte {
+	start := b.at
+	for b.at++; b.text[b.at] != '"'; b.at++ {
+		if b.text[b.at] == '\\' {
+			b.at++
+		}
+	}
+	b.at++
+	return b.text[start:b.at]
+}
+
+func (b *builder) str() string {
+	literal := b.literal()
+	inside := literal[1 : len(literal)-1]
+	if bytes.IndexByte(inside, '\\') < 0 {
+		return text(inside)
+	}
+	return text(rawjson.Unquote(nil, literal))
+}
+
+func (b *builder) name() string {
+	literal := b.literal()
+	if name, ok := b.names[string(literal)]; ok {
+		return name
+	}
+	b.at -= len(literal)
+	name := b.str()
+	if len(b.names) < maxNames {
+		b.names[string(literal)] = name
+	}
+	return name
+}
+
+// text makes a string of bytes; what is not UTF-8 becomes the replacement character.
+func text(raw []byte) string {
+	return strings.ToValidUTF8(string(raw), "\uFFFD")
+}
