@@ -37,7 +37,7 @@ type (
 	ToolRefused struct {
 		Server string `json:"server"`
 		Tool   string `json:"tool,omitempty"`
-		Why    string `json:"why"` // "denied", "read_only", "too_large", "busy", "protocol"
+		Why    string `json:"why"` // "denied", "read_only", "too_large", "busy", "protocol", "internal"
 	}
 	// ToolRead says that a kept result was read: "page", "search" or "query".
 	ToolRead struct {

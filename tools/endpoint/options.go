@@ -76,6 +76,7 @@ type Refusal struct {
 	Status int         // of the HTTP answer
 	Code   int         // of the JSON-RPC error
 	Text   string      // for the client
+	Data   []byte      // of the JSON-RPC error, raw JSON; nil is none
 	Header http.Header // more headers, such as WWW-Authenticate
 }
 

@@ -1,0 +1,111 @@
+package endpoint
+
+import (
+	"errors"
+	"net/http"
+	"os"
+	"strconv"
+	"time"
+
+	"github.com/plimsoll/plimsoll/tools/jsonrpc"
+)
+
+// conn is one HTTP request and the answer to it. Only the goroutine that serves the
+// request writes.
+type conn struct {
+	w  http.ResponseWriter
+	r  *http.Request
+	rc *http.ResponseController
+	h  *Handler
+
+	begun  bool // the status went out
+	broken bool // what was written is not whole
+	sse    *jsonrpc.EventWriter
+}
+
+func newConn(w http.ResponseWriter, r *http.Request, h *Handler) *conn {
+	return &conn{w: w, r: r, rc: http.NewResponseController(w), h: h}
+}
+
+// Write gives the client a new span of time to take p. A deadline that cannot be set, by a
+// writer of a test, is none.
+func (c *conn) Write(p []byte) (int, error) {
+	_ = c.rc.SetWriteDeadline(time.Now().Add(c.h.o.WriteTimeout))
+	n, err := c.w.Write(p)
+	return n, c.note(err)
+}
+
+func (c *conn) flush() error {
+	_ = c.rc.SetWriteDeadline(time.Now().Add(c.h.o.WriteTimeout))
+	err := c.rc.Flush()
+	if errors.Is(err, http.ErrNotSupported) {
+		err = nil
+	}
+	return c.note(err)
+}
+
+func (c *conn) note(err error) error {
+	if err != nil {
+		if errors.Is(err, os.ErrDeadlineExceeded) && !c.broken {
+			c.h.slow.Add(1)
+		}
+		c.broken = true
+	}
+	return err
+}
+
+// begin sends the status and headers of an answer of this content type; size < 0 is unknown.
+func (c *conn) begin(status int, contentType string, size int64) {
+	c.begun = true
+	header := c.w.Header()
+	if contentType != "" {
+		header.Set("Content-Type", contentType)
+	}
+	if size >= 0 {
+		header.Set("Content-Length", strconv.FormatInt(size, 10))
+	}
+	c.w.WriteHeader(status)
+}
+
+// stream begins an answer of server-sent events.
+func (c *conn) stream(status int) error {
+	header := c.w.Header()
+	if header.Get("Cache-Control") == "" {
+		header.Set("Cache-Control", "no-cache, no-transform")
+	}
+	header.Set("X-Accel-Buffering", "no") // or nginx holds events back
+	c.begin(status, eventStream, -1)
+	c.sse = jsonrpc.NewEventWriter(c, c.flush)
+	return c.flush()
+}
+
+// refuse answers with an error, if nothing was answered yet.
+func (c *conn) refuse(bad *Refusal, id jsonrpc.ID) {
+	if c.begun {
+		return
+	}
+	code := bad.Code
+	if code == 0 {
+		code = jsonrpc.CodeInvalidRequest
+	}
+	for name, values := range bad.Header {
+		c.w.Header()[http.CanonicalHeaderKey(name)] = values
+	}
+	c.message(bad.Status, jsonrpc.ErrorResponse(id, code, bad.Text, bad.Data))
+}
+
+// message answers with a whole message made here.
+func (c *conn) message(status int, message []byte) {
+	if c.begun {
+		return
+	}
+	c.begin(status, applicationJSON, int64(len(message)))
+	_, _ = c.Write(message) // a client that left needs no answer
+}
+
+// accepted answers a message that needs no response.
+func (c *conn) accepted() {
+	if !c.begun {
+		c.begin(http.StatusAccepted, "", 0)
+	}
+}

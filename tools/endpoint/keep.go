@@ -1,0 +1,123 @@
+package endpoint
+
+// What of a stream is held, and for how long. All of it is done with the session's mutex held.
+
+const (
+	// maxEnded is how many ended streams of a session are kept for a client that comes back.
+	maxEnded = 32
+	// maxUnread is how many events wait for a client that has no stream open yet.
+	maxUnread = 64
+)
+
+// hold takes n bytes of the bounds, making room by forgetting what was written already. A
+// stream that nobody reads yet gets a quarter of its session's share.
+func (st *stream) hold(n int64) bool {
+	s := st.s
+	share := s.h.o.MaxStoredSession
+	if st.reader == nil {
+		if !st.resumable || len(st.events)-st.next >= maxUnread {
+			return false
+		}
+		share /= 4
+	}
+	for s.stored+n > share {
+		if !s.forgetOne(st) {
+			return false
+		}
+	}
+	for s.h.stored.used.Add(n) > s.h.stored.max {
+		s.h.stored.used.Add(-n)
+		if !s.forgetOne(st) {
+			return false
+		}
+	}
+	s.stored += n
+	return true
+}
+
+// forgetOne makes room in the session: its oldest ended stream, else the oldest event that
+// st has written.
+func (s *session) forgetOne(st *stream) bool {
+	if len(s.ended) > 0 {
+		s.ended[0].discard()
+		s.ended = s.ended[1:]
+		return true
+	}
+	if st.next > 0 {
+		st.dropFirst()
+		return true
+	}
+	return false
+}
+
+// dropFirst forgets the oldest event.
+func (st *stream) dropFirst() {
+	s, n := st.s, int64(len(st.events[0].data))
+	if st.next > 0 {
+		st.next--
+		s.kept -= n
+		s.h.stored.kept.Add(-n)
+	}
+	s.stored -= n
+	s.h.stored.used.Add(-n)
+	st.events[0] = event{}
+	st.events = st.events[1:]
+}
+
+// wrote says that the event at next reached the client. It is kept when the client may ask
+// for it again, in at most half of what may be held.
+func (st *stream) wrote(keep bool) {
+	s := st.s
+	n := int64(len(st.events[st.next].data))
+	st.next++
+	s.kept += n
+	s.h.stored.kept.Add(n)
+	if !keep || !st.resumable {
+		for st.next > 0 {
+			st.dropFirst()
+		}
+		return
+	}
+	for st.next > 0 && (s.kept > s.h.o.MaxStoredSession/2 || s.h.stored.kept.Load() > s.h.stored.max/2) {
+		if !s.forgetOne(st) {
+			return
+		}
+	}
+}
+
+// settle looks whether a stream is of use to anybody: one that ended is kept only for a
+// client that left before it had all and knows an event id to come back with.
+func (st *stream) settle() {
+	s := st.s
+	if st.done && st.gone {
+		delete(s.streams, st.n)
+	}
+	if !st.done || st.gone || st.reader != nil {
+		return
+	}
+	if !st.resumable || !st.primed {
+		st.discard()
+		return
+	}
+	s.ended = append(s.ended, st)
+	if len(s.ended) > maxEnded {
+		s.ended[0].discard()
+		s.ended = s.ended[1:]
+	}
+}
+
+// discard forgets all events; nobody will read this stream.
+func (st *stream) discard() {
+	if st.gone {
+		return
+	}
+	st.gone = true
+	for len(st.events) > 0 {
+		st.dropFirst()
+	}
+	st.events = nil
+	if st.done || st.s.ctx.Err() != nil {
+		delete(st.s.streams, st.n)
+	}
+	st.signal()
+}

@@ -1,0 +1,199 @@
+package endpoint
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"slices"
+	"time"
+
+	"github.com/plimsoll/plimsoll/internal/rawjson"
+	"github.com/plimsoll/plimsoll/tools/jsonrpc"
+	"github.com/plimsoll/plimsoll/tools/peer"
+)
+
+// legacyVersions are those of the era with sessions. 2024-11-05 knew no such header, but a
+// client and a server may agree on it.
+var legacyVersions = []string{"2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25"}
+
+// cancelGrace is how long the answer to a request that its client took back may still come:
+// it may have been under way.
+const cancelGrace = 2 * time.Second
+
+// errFailed is what a request gets whose peer panicked.
+var errFailed = errors.New("the gateway failed at this request; try it again")
+
+// post takes a message of a client.
+func (h *Handler) post(c *conn, principal string) *Refusal {
+	if !isJSON(c.r.Header.Get("Content-Type")) {
+		return &Refusal{Status: http.StatusUnsupportedMediaType, Code: jsonrpc.CodeInvalidRequest, Text: "the Content-Type of a message is application/json"}
+	}
+	raw, free, bad := c.body()
+	defer free()
+	if bad != nil {
+		return bad
+	}
+	head, bad := parse(raw)
+	if bad != nil {
+		return bad
+	}
+	takesJSON, takesEvents := accepts(c.r.Header)
+	if head.Kind == jsonrpc.Request && !takesJSON && !takesEvents {
+		bad = &Refusal{Status: http.StatusNotAcceptable, Text: "the Accept header must list application/json and text/event-stream"}
+	} else if isModern(c.r.Header, raw, head) {
+		bad = h.postModern(c, principal, raw, head)
+	} else {
+		bad = h.postLegacy(c, principal, raw, head)
+	}
+	if bad != nil {
+		c.refuse(bad, head.ID)
+	}
+	return nil
+}
+
+// postModern takes a message of a client without a session.
+func (h *Handler) postModern(c *conn, principal string, raw []byte, head jsonrpc.Head) *Refusal {
+	s := h.find(principal, "", true)
+	if s == nil {
+		var bad *Refusal
+		s, bad = h.open(c, Opening{
+			Message: peer.Message{Raw: raw, Head: head, Header: c.r.Header, Principal: principal},
+			Header:  c.r.Header, Principal: principal, Modern: true, SessionID: c.r.Header.Get(headerSession),
+		})
+		if bad != nil {
+			return bad
+		}
+		if s.Passed {
+			if s, bad = s.add(""); bad != nil {
+				return bad
+			}
+		}
+	}
+	defer s.release()
+	if bad := checkModern(c.r.Header, raw, head, !s.Passed); bad != nil {
+		h.refused("protocol")
+		return bad
+	}
+	if !s.Passed && head.Kind == jsonrpc.Response {
+		return badRequest(jsonrpc.CodeInvalidRequest, "clients send no responses in this version of MCP")
+	}
+	if !s.Passed && head.Method == "notifications/cancelled" {
+		// Closing the answer is what cancels; an id names requests of other clients as well.
+		c.accepted()
+		return nil
+	}
+	return s.pass(c, raw, head, &stream{})
+}
+
+// postLegacy takes a message of a client with a session.
+func (h *Handler) postLegacy(c *conn, principal string, raw []byte, head jsonrpc.Head) *Refusal {
+	id := c.r.Header.Get(headerSession)
+	begins := head.Kind == jsonrpc.Request && head.Method == "initialize"
+	s := h.find(principal, id, false)
+	known := s != nil
+	switch {
+	case known && begins && !s.Passed:
+		s.release()
+		return badRequest(jsonrpc.CodeInvalidRequest, "this session is initialized already; a new one begins without Mcp-Session-Id")
+	case known && begins && id == "":
+		// A client of a server without sessions: what is known of the one before is not of it.
+		s.release()
+		s, known = nil, false
+	}
+	if s == nil {
+		var bad *Refusal
+		s, bad = h.open(c, Opening{
+			Message: peer.Message{Raw: raw, Head: head, Header: c.r.Header, Principal: principal},
+			Header:  c.r.Header, Principal: principal, Begins: begins, SessionID: id,
+		})
+		if bad != nil {
+			if bad.Status == http.StatusNotFound && id == "" {
+				return badRequest(jsonrpc.CodeInvalidRequest, "Mcp-Session-Id is missing; begin with initialize")
+			}
+			return bad
+		}
+	}
+	defer s.release()
+	if !s.Passed {
+		if version := c.r.Header.Get(headerVersion); version != "" && !slices.Contains(legacyVersions, version) {
+			if begins {
+				s.remove()
+			}
+			return badRequest(jsonrpc.CodeInvalidRequest, "MCP-Protocol-Version names no version that is supported here: 2025-03-26, 2025-06-18, 2025-11-25")
+		}
+	}
+	bad := s.pass(c, raw, head, &stream{begins: begins, known: known, sessionID: id})
+	if begins && !s.Passed && (bad != nil || c.broken || c.w.Header().Get(headerSession) == "") {
+		s.remove() // the client does not know its id
+	}
+	if head.Method == "notifications/cancelled" && !s.Passed {
+		s.cancelled(raw, head)
+	}
+	return bad
+}
+
+// pass sends a message on and brings the client what comes back. like holds what is known
+// of the stream that does.
+func (s *session) pass(c *conn, raw []byte, head jsonrpc.Head, like *stream) *Refusal {
+	takesJSON, takesEvents := accepts(c.r.Header)
+	ask := jsonrpc.ID("")
+	if head.Kind == jsonrpc.Request {
+		ask = head.ID
+	}
+	st, bad := s.newStream(ask)
+	if bad != nil {
+		return bad
+	}
+	st.begins, st.known, st.sessionID, st.method = like.begins, like.known, like.sessionID, c.r.Method
+	st.onlyJSON = takesJSON && !takesEvents
+	rd := st.reader
+	// A request of a session outlives the connection that brought it; others do not.
+	parent := s.ctx
+	if !st.resumable {
+		parent = c.r.Context()
+	}
+	ctx, cancel := context.WithCancel(parent)
+	st.cancel = cancel
+	if !st.resumable {
+		stop := context.AfterFunc(s.ctx, cancel)
+		defer stop()
+	}
+	m := s.message(c, raw, head)
+	if ask == "" && !s.Passed {
+		// Sent before it is accepted, so that what the client sends next comes after it.
+		s.Peer.Send(ctx, m, st)
+		c.accepted()
+		st.leave(rd)
+		return nil
+	}
+	s.h.background(func() {
+		defer func() {
+			if recover() != nil {
+				s.h.panicked()
+				st.Done(errFailed)
+			}
+		}()
+		s.Peer.Send(ctx, m, st)
+	})
+	st.serve(c, rd)
+	return nil
+}
+
+// cancelled ends the answer to a request that its client took back. The server has been
+// told by the client's own message and sends nothing more.
+func (s *session) cancelled(raw []byte, head jsonrpc.Head) {
+	if head.Params.IsZero() {
+		return
+	}
+	params := head.Params.Of(raw)
+	span := rawjson.Get(params, "requestId")
+	if span.IsZero() {
+		return
+	}
+	s.mu.Lock()
+	st := s.open[jsonrpc.ID(span.Of(params))]
+	s.mu.Unlock()
+	if st != nil && !st.begins {
+		time.AfterFunc(cancelGrace, func() { s.h.safely(st.cancel) })
+	}
+}

@@ -1,0 +1,90 @@
+package endpoint
+
+import (
+	"strings"
+
+	"github.com/plimsoll/plimsoll/tools/jsonrpc"
+	"github.com/plimsoll/plimsoll/tools/peer"
+)
+
+// router takes what a server sends that belongs to no request it names, and finds the
+// stream of the session that it goes to. It is a peer.Receiver.
+type router struct{ s *session }
+
+// listen begins to take what the server sends of its own accord, unless the server has its
+// own streams for that.
+func (s *session) listen() {
+	if !s.modern {
+		s.standing = &stream{s: s, wake: make(chan struct{}, 1), resumable: true}
+		s.streams[0] = s.standing
+	}
+	s.h.background(func() { s.Peer.Listen(s.ctx, nil, router{s}) })
+}
+
+// Open implements peer.Receiver.
+func (r router) Open(peer.Answer) {}
+
+// Done implements peer.Receiver.
+func (r router) Done(error) {}
+
+// Receive implements peer.Receiver.
+func (r router) Receive(f *peer.Frame) {
+	r.s.h.safely(func() {
+		head := headOf(f)
+		if head.Kind == jsonrpc.Response {
+			r.s.h.dropped.Add(1) // to a request that nobody here sent
+			return
+		}
+		if st := r.s.pick(head); st != nil && st.push(f, head) {
+			return
+		}
+		r.s.h.dropped.Add(1)
+		if head.Kind == jsonrpc.Request {
+			r.s.decline(head.ID)
+		}
+	})
+}
+
+// pick finds the stream for a message of the server. Standard streams do not say which
+// request of the client a request or a log line of the server belongs to. When only one is
+// open it is that one. Otherwise it is the standing stream, and when the client has none
+// open the newest that takes events. What concerns no request goes to the standing stream
+// first.
+func (s *session) pick(head jsonrpc.Head) *stream {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var newest *stream
+	open := 0
+	for _, st := range s.streams {
+		if st.ask == "" || st.reader == nil || st.onlyJSON || st.answered || st.done || st.gone {
+			continue
+		}
+		open++
+		if newest == nil || st.n > newest.n {
+			newest = st
+		}
+	}
+	ofNone := strings.HasSuffix(head.Method, "/list_changed") || head.Method == "notifications/resources/updated"
+	switch {
+	case open == 1 && !ofNone:
+		return newest
+	case s.standing == nil:
+		return nil
+	case s.standing.reader == nil && newest != nil:
+		return newest
+	}
+	return s.standing
+}
+
+// decline answers a request of the server that no client will see, so that the server does
+// not wait for it.
+func (s *session) decline(id jsonrpc.ID) {
+	raw := jsonrpc.ErrorResponse(id, jsonrpc.CodeInternal, "the client has no stream open that could take this request", nil)
+	head, err := jsonrpc.Scan(raw)
+	if err != nil {
+		return
+	}
+	s.h.background(func() {
+		s.Peer.Send(s.ctx, peer.Message{Raw: raw, Head: head, Principal: s.principal}, peer.Funcs{})
+	})
+}

@@ -1,0 +1,279 @@
+package endpoint
+
+import (
+	"net/http"
+	"time"
+
+	"github.com/plimsoll/plimsoll/tools/jsonrpc"
+)
+
+// serve writes the stream to the client until the stream ends, the client leaves, another
+// request takes its place or the session ends. Only this goroutine writes to c.
+//
+// The answer begins as JSON when the first message is the response and the client takes
+// JSON, and as a stream of events otherwise. A client that waits long gets a stream too:
+// silence would have its connection cut.
+func (st *stream) serve(c *conn, rd *reader) {
+	defer st.leave(rd)
+	takesJSON, takesEvents := accepts(c.r.Header)
+	pause := time.NewTimer(c.h.o.KeepAlive)
+	defer pause.Stop()
+	for {
+		w := st.next1(rd)
+		var err error
+		switch {
+		case w.stop:
+			c.refuse(noSession(), st.ask)
+			return
+		case w.big != nil:
+			err = st.write(c, &w.big.event, w.big, takesJSON)
+			st.handed(w.big, rd, err)
+		case w.event != nil:
+			err = st.write(c, w.event, nil, takesJSON)
+			st.read(rd, c, err)
+			if err == nil && w.event.response && st.ask != "" && !st.s.Passed {
+				return // the response is the last message of an answer
+			}
+		case w.end:
+			st.finish(c)
+			return
+		case w.begin && !c.begun:
+			err = st.stream(c) // as the server has begun to
+		default:
+			select {
+			case <-st.wake:
+				continue
+			case <-c.r.Context().Done():
+				c.broken = true
+				return
+			case <-st.s.ctx.Done():
+				c.refuse(noSession(), st.ask)
+				return
+			case <-rd.replaced:
+				return
+			case <-pause.C:
+				err = st.idle(c, takesEvents)
+			}
+		}
+		if err != nil {
+			c.broken = true
+			return
+		}
+		if c.begun && c.sse == nil {
+			return // a JSON answer is one message
+		}
+		pause.Reset(c.h.o.KeepAlive)
+	}
+}
+
+// step is what is to be done next for a reader.
+type step struct {
+	event            *event
+	big              *handoff
+	begin, end, stop bool
+}
+
+func (st *stream) next1(rd *reader) step {
+	s := st.s
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	switch {
+	case st.reader != rd || st.gone:
+		return step{stop: true}
+	case st.next < len(st.events):
+		ev := st.events[st.next]
+		return step{event: &ev}
+	case st.big != nil && st.big.by == nil:
+		st.big.by = rd
+		return step{big: st.big}
+	case st.done:
+		return step{end: true}
+	}
+	return step{begin: s.Passed && st.answer != nil && isEvents(st.answer.Header)}
+}
+
+// read notes that an event went to rd.
+func (st *stream) read(rd *reader, c *conn, err error) {
+	s := st.s
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if err == nil && st.reader == rd && !st.gone && st.next < len(st.events) {
+		st.primed = st.primed || c.sse != nil
+		st.wrote(c.sse != nil)
+	}
+}
+
+// handed gives the message back to the one that brought it.
+func (st *stream) handed(big *handoff, rd *reader, err error) {
+	s := st.s
+	s.mu.Lock()
+	if st.big == big {
+		st.big = nil
+		big.err = err
+		if err != nil && st.reader == rd {
+			// Of no more use: who brought the message must not hand it there again.
+			st.reader = nil
+		}
+		close(big.done)
+	}
+	s.mu.Unlock()
+}
+
+// leave ends a reader's part. What it leaves unread stays only where it can be asked for
+// again. That a client leaves takes its request back where the protocol says so: in the era
+// without sessions, and where the server would see the connection end itself.
+func (st *stream) leave(rd *reader) {
+	s := st.s
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	replaced := st.reader != rd && st.reader != nil
+	if big := st.big; big != nil && (big.by == rd || big.by == nil && !replaced) {
+		st.big = nil
+		big.err = errGone
+		close(big.done)
+	}
+	if replaced {
+		return
+	}
+	st.reader = nil
+	if !st.resumable || !st.primed && st.n != 0 {
+		st.discard()
+	}
+	if !st.resumable && st.cancel != nil {
+		st.cancel()
+	}
+	st.settle()
+}
+
+// write sends one message. big is nil when ev holds all of it.
+func (st *stream) write(c *conn, ev *event, big *handoff, takesJSON bool) error {
+	if !c.begun && ev.response && takesJSON && !st.demandsEvents() {
+		return st.writeJSON(c, ev, big)
+	}
+	if !c.begun {
+		if err := st.stream(c); err != nil {
+			return err
+		}
+	}
+	fields := ev.fields
+	if !st.s.Passed {
+		fields = jsonrpc.Event{Name: "message"}
+		if st.resumable && big == nil {
+			fields.ID = st.eventID(ev.seq)
+		}
+	}
+	if big != nil {
+		return c.sse.Write(fields, ev.data, big.rest)
+	}
+	return c.sse.Write(fields, ev.data, nil)
+}
+
+// demandsEvents says that a passed server answers with events: its ids and pauses matter.
+func (st *stream) demandsEvents() bool {
+	st.s.mu.Lock()
+	defer st.s.mu.Unlock()
+	return st.answer != nil && st.s.Passed && isEvents(st.answer.Header)
+}
+
+func (st *stream) writeJSON(c *conn, ev *event, big *handoff) error {
+	status := st.headers(c)
+	if st.s.modern && !st.s.Passed {
+		status = modernStatus(ev.code)
+	}
+	if st.begins && ev.code != 0 {
+		c.w.Header().Del(headerSession)
+	}
+	if big == nil || big.rest == nil {
+		c.begin(status, applicationJSON, int64(len(ev.data)))
+		_, err := c.Write(ev.data)
+		return err
+	}
+	c.begin(status, applicationJSON, -1)
+	if _, err := c.Write(ev.data); err != nil {
+		return err
+	}
+	buffer := make([]byte, 32<<10)
+	for {
+		n, err := big.rest.Read(buffer)
+		if n > 0 {
+			if _, err := c.Write(buffer[:n]); err != nil {
+				return err
+			}
+		}
+		if err != nil {
+			return ended(err)
+		}
+	}
+}
+
+// stream begins an answer of events.
+func (st *stream) stream(c *conn) error {
+	if err := c.stream(st.headers(c)); err != nil {
+		return err
+	}
+	s := st.s
+	s.mu.Lock()
+	// An event without data gives the client an id to come back with; clients before
+	// 2025-11-25 cannot read one.
+	prime := st.resumable && max(s.version, c.r.Header.Get(headerVersion)) >= "2025-11-25"
+	id := st.eventID(st.seq - uint64(len(st.events)-st.next))
+	st.primed = st.primed || prime
+	s.mu.Unlock()
+	if !prime {
+		return nil
+	}
+	return c.sse.Write(jsonrpc.Event{ID: id, Retry: "1000"}, nil, nil)
+}
+
+// idle keeps a silent connection alive.
+func (st *stream) idle(c *conn, takesEvents bool) error {
+	if c.sse != nil {
+		return c.sse.Comment("")
+	}
+	if st.s.Passed || !takesEvents {
+		return nil
+	}
+	return st.stream(c)
+}
+
+// finish ends the answer of a stream that ended.
+func (st *stream) finish(c *conn) {
+	s := st.s
+	s.mu.Lock()
+	a, err, answered := st.answer, st.err, st.answered
+	s.mu.Unlock()
+	failed := func() []byte {
+		text := "the server ended without an answer"
+		if err != nil {
+			text = err.Error()
+		}
+		return jsonrpc.ErrorResponse(st.ask, jsonrpc.CodeInternal, text, nil)
+	}
+	switch {
+	case c.sse != nil && err != nil && !answered && s.Passed:
+		// An answer that broke off ends as it did for us; a client resumes it or gives up.
+		c.broken = true
+	case c.begun:
+	case a != nil && s.Passed:
+		status := st.headers(c)
+		contentType := a.Header.Get("Content-Type")
+		if len(a.Body) == 0 && isEvents(a.Header) {
+			_ = st.stream(c)
+			return
+		}
+		c.begin(status, contentType, int64(len(a.Body)))
+		_, _ = c.Write(a.Body)
+	case a != nil && (a.Status == http.StatusUnauthorized || a.Status == http.StatusForbidden):
+		// The client's credential is what is wrong: it must see so to get another.
+		for _, value := range a.Header.Values("WWW-Authenticate") {
+			c.w.Header().Add("WWW-Authenticate", st.s.h.challenge(c.r, value))
+		}
+		c.message(a.Status, failed())
+	case s.Passed && err != nil:
+		c.message(http.StatusBadGateway, failed())
+	case st.ask == "":
+		c.accepted()
+	default:
+		c.message(http.StatusOK, failed())
+	}
+}
