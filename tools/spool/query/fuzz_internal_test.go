@@ -24,9 +24,11 @@ func calm(q string) bool {
 // A query is never taken for another one: what the rewriting accepts gives the same over
 // the items as the original gives over the whole.
 func FuzzQuery(f *testing.F) {
-	for _, q := range []string{`.items[]`, `.items[] | .a`, `[.items[].a] | length`, `.items | map(.a)`, `reduce .items[] as $x (0; . + $x.a)`,
+	for _, q := range []string{
+		`.items[]`, `.items[] | .a`, `[.items[].a] | length`, `.items | map(.a)`, `reduce .items[] as $x (0; . + $x.a)`,
 		`first(.items[] | select(.a))`, `.items[]?.a?`, `."items"[] as $x | .`, `.["items"][]`, `limit(1; .items[])`, `.items[][.b]`, `.a.b |= 1`,
-		`label $f | .items[] | break $f`, `((((`, `"\(1`, `def f: .; .items[] | f`, `[.items[]] | add`, `isempty(.items[])`, `any(.items[]; .a)`} {
+		`label $f | .items[] | break $f`, `((((`, `"\(1`, `def f: .; .items[] | f`, `[.items[]] | add`, `isempty(.items[])`, `any(.items[]; .a)`,
+	} {
 		f.Add(q)
 	}
 	const document = `{"a":7,"items":[{"a":1,"b":"a"},{"a":2,"c":[1]},{"a":null},3,"x"],"z":0}`
@@ -71,8 +73,10 @@ func FuzzQuery(f *testing.F) {
 
 // The stream gives the items that a decoder sees in the whole, however the bytes come.
 func FuzzItems(f *testing.F) {
-	for _, d := range []string{`[]`, `[1]`, `[1 , "a,]" ,{"x":[1,{}]},null,-1e5]`, `{"a":{"b":[1,2]}}`, `{"a":{"b":{"x":1,"y":[2]}}}`, `[[[[`, `{"a":{"b":[1`,
-		"\xef\xbb\xbf[\"\\u0041\\\"\"]", `[1 2]`, `[1,]`, `{"a":1,"a":{"b":[3]}}`, `["\ud800"]`, `[123456789012345678901234567890]`} {
+	for _, d := range []string{
+		`[]`, `[1]`, `[1 , "a,]" ,{"x":[1,{}]},null,-1e5]`, `{"a":{"b":[1,2]}}`, `{"a":{"b":{"x":1,"y":[2]}}}`, `[[[[`, `{"a":{"b":[1`,
+		"\xef\xbb\xbf[\"\\u0041\\\"\"]", `[1 2]`, `[1,]`, `{"a":1,"a":{"b":[3]}}`, `["\ud800"]`, `[123456789012345678901234567890]`,
+	} {
 		f.Add([]byte(d), false)
 		f.Add([]byte(d), true)
 	}

@@ -83,8 +83,10 @@ func TestItemByItem(t *testing.T) {
 		t.Run(c.query, func(t *testing.T) {
 			g := make()
 			// In less memory than the document has.
-			answer, err := query.Run(t.Context(), query.Request{Document: g, Size: g.size(), Path: []string{"data", "items"},
-				Query: c.query, Command: child(t), Memory: query.LeastMemory, Timeout: time.Minute})
+			answer, err := query.Run(t.Context(), query.Request{
+				Document: g, Size: g.size(), Path: []string{"data", "items"},
+				Query: c.query, Command: child(t), Memory: query.LeastMemory, Timeout: time.Minute,
+			})
 			if c.want == "" { // two expressions see the document
 				fails(t, err, query.Large)
 				return
@@ -98,8 +100,10 @@ func TestItemByItem(t *testing.T) {
 
 func TestLargeText(t *testing.T) {
 	g := &generated{item: "line %09d says nothing of interest, as most lines do", between: "\n", n: 500_000}
-	answer, err := query.Run(t.Context(), query.Request{Document: g, Size: g.size(), Shape: query.Lines,
-		Query: `.[] | select(test("000499999")) | .[:14]`, Command: child(t), Memory: query.LeastMemory, Timeout: time.Minute})
+	answer, err := query.Run(t.Context(), query.Request{
+		Document: g, Size: g.size(), Shape: query.Lines,
+		Query: `.[] | select(test("000499999")) | .[:14]`, Command: child(t), Memory: query.LeastMemory, Timeout: time.Minute,
+	})
 	if err != nil || string(answer.Output) != "\"line 000499999\"\n" || answer.Items != 500_000 {
 		t.Errorf("%+v, %q, %v", answer, answer.Output, err)
 	}
@@ -121,15 +125,19 @@ func TestABrokenLargeDocument(t *testing.T) {
 	g := applications(20_000)
 	g.item = strings.Replace(g.item, "%012d", `"%012d"`, 1)
 	whole := g.size()
-	answer, err := query.Run(t.Context(), query.Request{Document: io.LimitReader(g, whole/2), Size: whole, Path: []string{"data", "items"},
-		Query: `try (reduce .data.items[] as $x (0; . + 1)) catch "caught"`, Command: child(t), Timeout: time.Minute})
+	answer, err := query.Run(t.Context(), query.Request{
+		Document: io.LimitReader(g, whole/2), Size: whole, Path: []string{"data", "items"},
+		Query: `try (reduce .data.items[] as $x (0; . + 1)) catch "caught"`, Command: child(t), Timeout: time.Minute,
+	})
 	_ = answer
 	fails(t, err, query.Large) // try is not one of the forms
 
 	g = applications(20_000)
 	g.item = strings.Replace(g.item, "%012d", `"%012d"`, 1)
-	answer, err = query.Run(t.Context(), query.Request{Document: io.LimitReader(g, whole/2), Size: whole, Path: []string{"data", "items"},
-		Query: `.data.items[] | select(.id == "000000000003") | .id`, Command: child(t), Timeout: time.Minute})
+	answer, err = query.Run(t.Context(), query.Request{
+		Document: io.LimitReader(g, whole/2), Size: whole, Path: []string{"data", "items"},
+		Query: `.data.items[] | select(.id == "000000000003") | .id`, Command: child(t), Timeout: time.Minute,
+	})
 	fails(t, err, query.Document, "breaks off", "items")
 	if string(answer.Output) != "\"000000000003\"\n" {
 		t.Errorf("kept %q", answer.Output)
@@ -141,8 +149,10 @@ func BenchmarkItems(b *testing.B) {
 		g := applications(100_000)
 		g.item = strings.Replace(g.item, "%012d", `"%012d"`, 1)
 		b.SetBytes(g.size())
-		if _, err := query.Run(b.Context(), query.Request{Document: g, Size: g.size(), Path: []string{"data", "items"},
-			Query: `.data.items[] | select(.id == "x")`, Command: child(b), Timeout: time.Minute, Memory: 64 * limit.MiB}); err != nil {
+		if _, err := query.Run(b.Context(), query.Request{
+			Document: g, Size: g.size(), Path: []string{"data", "items"},
+			Query: `.data.items[] | select(.id == "x")`, Command: child(b), Timeout: time.Minute, Memory: 64 * limit.MiB,
+		}); err != nil {
 			b.Fatal(err)
 		}
 	}

@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -70,8 +71,10 @@ func TestWholeDocument(t *testing.T) {
 		shape                       query.Shape
 	}{
 		{"select", `{"items":[{"n":1},{"n":2}]}`, `.items[] | select(.n > 1) | .n`, "2\n", query.JSON},
-		{"big integers", `{"a":9007199254740993,"b":123456789012345678901234567890}`, `.a, .b, .a + 1, .b + 1`,
-			"9007199254740993\n123456789012345678901234567890\n9007199254740994\n123456789012345678901234567891\n", query.JSON},
+		{
+			"big integers", `{"a":9007199254740993,"b":123456789012345678901234567890}`, `.a, .b, .a + 1, .b + 1`,
+			"9007199254740993\n123456789012345678901234567890\n9007199254740994\n123456789012345678901234567891\n", query.JSON,
+		},
 		{"numbers as written", `[1.10,-0,1e400,1E2]`, `.`, "[1.10,-0,1e400,1E2]\n", query.JSON},
 		{"escapes", `{"k\u0041":"a\"\\\n\ud83d\ude00é"}`, `.kA`, `"a\"\\\n😀é"` + "\n", query.JSON},
 		{"byte order mark", "\xef\xbb\xbf[1]", `.[0]`, "1\n", query.JSON},
@@ -158,10 +161,8 @@ func TestGreedyAndEndlessPrograms(t *testing.T) {
 			if !ok {
 				t.Fatalf("error %v, want one for the author", err)
 			}
-			for _, kind := range c.kinds {
-				if e.Kind == kind {
-					return
-				}
+			if slices.Contains(c.kinds, e.Kind) {
+				return
 			}
 			t.Errorf("kind %s (%v), want one of %v", e.Kind, err, c.kinds)
 		})
@@ -253,8 +254,10 @@ func TestSixteenMebibytesWhole(t *testing.T) {
 
 func TestALargeDocumentNeedsItems(t *testing.T) {
 	big := `{"items":[` + strings.Repeat(`{"a":"bbbbbbbbbbbbbbbbbbbbbbbbbb"},`, query.WholeBytes/32) + `{}]}`
-	for _, q := range []string{`.`, `.items`, `.items | length`, `.items[0]`, `.other[]`, `.items[] as $x | .total`, `[.items[]], .total`,
-		`reduce .items[] as $x (.; .)`, `limit(.n; .items[])`, `.items[] += 1`, `def first(f): .; first(.items[])`, `.items[][.x]`} {
+	for _, q := range []string{
+		`.`, `.items`, `.items | length`, `.items[0]`, `.other[]`, `.items[] as $x | .total`, `[.items[]], .total`,
+		`reduce .items[] as $x (.; .)`, `limit(.n; .items[])`, `.items[] += 1`, `def first(f): .; first(.items[])`, `.items[][.x]`,
+	} {
 		_, err := run(t, big, query.Request{Query: q, Path: []string{"items"}})
 		fails(t, err, query.Large, "`.items[]`", "reduce .items[]")
 	}

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/plimsoll/plimsoll/internal/rawjson"
 )
@@ -148,7 +149,10 @@ func (b *builder) name() string {
 	return name
 }
 
-// text makes a string of bytes; what is not UTF-8 becomes the replacement character.
+// text makes a string of bytes; each that is not of UTF-8 becomes the replacement character.
 func text(raw []byte) string {
-	return strings.ToValidUTF8(string(raw), "\uFFFD")
+	if utf8.Valid(raw) {
+		return string(raw)
+	}
+	return string([]rune(string(raw)))
 }
