@@ -34,6 +34,7 @@ type entry struct {
 	Owner       Owner       `json:"owner"`
 	Since       time.Time   `json:"since"`
 	Forced      bool        `json:"forced,omitempty"`
+	NoSlot      bool        `json:"no_slot,omitempty"`
 
 	// What a waiter asks for, so that those behind it can tell whether they harm it.
 	MinFree      limit.Bytes `json:"min_free_bytes,omitempty"`

@@ -187,8 +187,10 @@ func (b *book) ground(r Request, v *verdict) *ground {
 		}
 		g.reaping = g.reaping || e.reaping
 		g.claimed = add(g.claimed, max(0, h.Reservation-h.Current))
-		g.tools[e.Tool]++
-		g.total++
+		if !e.NoSlot {
+			g.tools[e.Tool]++
+			g.total++
+		}
 	}
 	b.addOthers(g, r)
 	return g

@@ -32,6 +32,9 @@ type Request struct {
 	// SlotsPerTool and SlotsTotal are how many runs of Tool, and in all, may be there at
 	// once. 0 is no limit; below 0 none may.
 	SlotsPerTool, SlotsTotal int
+	// NoSlot is for what serves runs and is none, such as an MCP server: it takes nobody's
+	// slot. Its memory counts.
+	NoSlot bool
 	// Wait is how long to queue: 0 fails at once, below 0 ([Forever]) waits without an end.
 	Wait time.Duration
 	// Force goes ahead whatever the sum and the slots say, and is recorded.
@@ -277,7 +280,7 @@ func (b *book) newEntry(r Request) *entry {
 	return &entry{
 		ID: r.ID, Ticket: b.file.Ticket + 1, Tool: r.Tool, Project: r.Project, Parent: b.parent(r),
 		Reservation: r.Reservation, Owner: b.ledger.owner, Since: b.now,
-		CountSwap: r.CountSwap, SlotsPerTool: r.SlotsPerTool, SlotsTotal: r.SlotsTotal,
+		CountSwap: r.CountSwap, SlotsPerTool: r.SlotsPerTool, SlotsTotal: r.SlotsTotal, NoSlot: r.NoSlot,
 	}
 }
 
