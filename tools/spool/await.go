@@ -1,0 +1,131 @@
+package spool
+
+import (
+	"context"
+	"errors"
+	"io"
+	"os"
+	"time"
+	"unicode/utf8"
+)
+
+// wait waits for the end of the result.
+func (r *Result) wait(ctx context.Context) (*view, error) {
+	for {
+		v, w, err := r.complete()
+		if v != nil || err != nil {
+			return v, err
+		}
+		if err := r.more(ctx, w); err != nil {
+			return nil, err
+		}
+	}
+}
+
+// more waits until there may be more than there was.
+func (r *Result) more(ctx context.Context, w *Writer) error {
+	if w == nil {
+		t := time.NewTimer(pollEvery)
+		defer t.Stop()
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-t.C:
+			return r.alive()
+		}
+	}
+	w.mu.Lock()
+	if w.meta != nil || w.gone {
+		w.mu.Unlock()
+		return nil
+	}
+	wake := w.wake
+	w.waiting++
+	before := w.size
+	_ = w.drain(false)
+	moved := w.size != before
+	err := w.err
+	w.mu.Unlock()
+	defer func() {
+		w.mu.Lock()
+		w.waiting--
+		w.mu.Unlock()
+	}()
+	if moved {
+		return nil
+	}
+	_ = err // the writer decides what becomes of it: Cut or Discard wakes us
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-wake:
+		return nil
+	}
+}
+
+// alive says whether the process that writes the result still does: the lock can be taken
+// alone when it does not and nobody else reads it.
+func (r *Result) alive() error {
+	unlockFile(r.lock)
+	alone, err := lockFile(r.lock, true, false)
+	if alone {
+		unlockFile(r.lock)
+	}
+	if ok, e := lockFile(r.lock, false, false); e != nil || !ok {
+		return &NotFound{}
+	}
+	if _, missing := readMeta(r.s.root, r.id.String()); alone && errors.Is(missing, os.ErrNotExist) {
+		return &NotFound{}
+	}
+	return err
+}
+
+// Range gives up to n bytes (0 is PageBytes, at most MaxRange) from offset off of what is
+// stored, whole characters only: an offset within one is moved on to the next. While the
+// result is written it waits for the first byte.
+func (r *Result) Range(ctx context.Context, off, n int64) (Piece, error) {
+	if n <= 0 {
+		n = int64(r.head.PageBytes)
+	}
+	n = min(max(n, utf8.UTFMax), MaxRange)
+	for {
+		v, w, err := r.complete()
+		if err != nil {
+			return Piece{}, err
+		}
+		var total int64
+		switch {
+		case v != nil:
+			total = v.m.Stored
+		case w != nil:
+			w.mu.Lock()
+			total = w.size
+			w.mu.Unlock()
+		}
+		if off < 0 || v != nil && off >= total && (off > 0 || total > 0) {
+			return Piece{}, &NoRange{off, total}
+		}
+		if off < total || v != nil {
+			return r.piece(off, min(off+n, total), total, v != nil)
+		}
+		if err := r.more(ctx, w); err != nil {
+			return Piece{}, err
+		}
+	}
+}
+
+func (r *Result) piece(from, to, total int64, complete bool) (Piece, error) {
+	b := make([]byte, to-from)
+	if n, err := r.text.ReadAt(b, from); n < len(b) && err != nil && err != io.EOF {
+		return Piece{}, err
+	}
+	for range utf8.UTFMax - 1 {
+		if len(b) > 0 && !utf8.RuneStart(b[0]) {
+			b, from = b[1:], from+1
+		}
+	}
+	if to < total || !complete {
+		b = b[:len(b)-openRune(b)]
+	}
+	return Piece{Text: b, From: from, To: from + int64(len(b)), Total: total, Complete: complete}, nil
+}

@@ -1,0 +1,138 @@
+package spool
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+)
+
+// The files of an entry. Every file is 0600 in a directory of 0700.
+const (
+	headFile  = "head" // who and what, written first
+	metaFile  = "meta" // how it ended, written last: with it the entry is complete
+	textFile  = "text" // all parts, one after the other, as valid UTF-8
+	lockName  = "lock" // shared by the writer and readers; who evicts takes it alone
+	spareFile = "spare"
+	blockFile = "blocks" // a row for each block, when blocks are the items
+)
+
+// spareSize is set aside so that a result can still be ended properly on a full disk: the
+// ends of the tables and the meta file, in bytes.
+const spareSize = 32 << 10
+
+const (
+	version    = 1
+	maxHeadLen = 2*MaxCall + 16<<10
+	maxMetaLen = 64 << 10
+)
+
+type head struct {
+	Version   int    `json:"version"`
+	Handle    string `json:"handle_sha256"`
+	Principal string `json:"principal_sha256"`
+	Server    string `json:"server"`
+	Tool      string `json:"tool"`
+	Call      []byte `json:"call,omitempty"`
+	ReadOnly  bool   `json:"read_only,omitempty"`
+	PageBytes int    `json:"page_bytes"`
+	PageItems int    `json:"page_items"`
+	Created   int64  `json:"created_ms"`
+}
+
+// meta describes a document that has ended. All offsets are of the text file.
+type meta struct {
+	Version  int      `json:"version"`
+	Shape    Shape    `json:"shape"`
+	Items    int64    `json:"items"`
+	Pages    int64    `json:"pages"`
+	Large    int64    `json:"large"`
+	Blocks   int64    `json:"blocks,omitempty"`
+	PageName string   `json:"page_file"`
+	BigName  string   `json:"large_file"`
+	Wrapped  bool     `json:"wrapped,omitempty"`
+	PerPage  int      `json:"page_items"`
+	DocBegin int64    `json:"document_begin"`
+	DocEnd   int64    `json:"document_end"`
+	Begin    int64    `json:"begin"`
+	Close    int64    `json:"close"`
+	Last     int64    `json:"last_end"`
+	Keys     []string `json:"keys,omitempty"`
+	Depth    int      `json:"depth,omitempty"`
+	Stored   int64    `json:"stored"`
+	SHA256   string   `json:"sha256"`
+	Cut      string   `json:"cut,omitempty"`
+	Failed   bool     `json:"failed,omitempty"`
+	Part     int      `json:"part"`
+	Parts    int      `json:"parts"`
+}
+
+// valid holds what was read against itself: numbers that contradict each other would lead
+// out of the file or around in it.
+func (m *meta) valid() error {
+	ok := m.Version == version && m.DocBegin >= 0 && m.DocBegin <= m.DocEnd && m.DocEnd <= m.Stored &&
+		m.Items >= 0 && m.Pages >= 0 && m.Pages <= m.Items && m.Large >= 0 && m.Large <= m.Items && m.Blocks >= 0 &&
+		m.Begin >= m.DocBegin && m.Begin <= m.DocEnd && m.Last <= m.DocEnd && m.Close <= m.DocEnd &&
+		(m.Close == 0 || m.Close >= m.Last) && (m.Items == 0 || m.Last > m.Begin && m.Pages > 0) &&
+		m.PerPage > 0 && m.PerPage <= MaxPageLines && m.Depth >= 0 && m.Depth <= maxKeys
+	switch m.Shape {
+	case Array, Object, Lines:
+	case Blocks:
+		ok = ok && m.Blocks == m.Items
+	default:
+		ok = false
+	}
+	if !ok {
+		return &errDamaged{metaFile + " contradicts itself"}
+	}
+	return nil
+}
+
+func readHead(root *os.Root, name string) (*head, error) {
+	var h head
+	if err := readJSON(root, name+"/"+headFile, maxHeadLen, &h); err != nil {
+		return nil, err
+	}
+	if h.Version != version || h.PageBytes < minPageSize || h.PageItems < 1 || h.PageItems > MaxPageItems {
+		return nil, &errDamaged{headFile}
+	}
+	return &h, nil
+}
+
+func readMeta(root *os.Root, name string) (*meta, error) {
+	var m meta
+	if err := readJSON(root, name+"/"+metaFile, maxMetaLen, &m); err != nil {
+		return nil, err
+	}
+	return &m, m.valid()
+}
+
+func readJSON(root *os.Root, name string, most int64, into any) error {
+	f, err := root.Open(name)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	b, err := io.ReadAll(io.LimitReader(f, most))
+	if err != nil {
+		return err
+	}
+	if err := json.Unmarshal(b, into); err != nil {
+		return &errDamaged{fmt.Sprintf("%s: %v", name, err)}
+	}
+	return nil
+}
+
+// writeJSON makes a file appear whole: under another name first.
+func writeJSON(dir *os.Root, name string, v any) error {
+	b, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
+	temporary := name + ".new"
+	if err := dir.WriteFile(temporary, b, 0o600); err != nil {
+		_ = dir.Remove(temporary)
+		return err
+	}
+	return dir.Rename(temporary, name)
+}

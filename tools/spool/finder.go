@@ -1,0 +1,258 @@
+package spool
+
+import (
+	"context"
+	"io"
+)
+
+// extent is an object below some keys.
+type extent struct {
+	begin, end int64
+	keys       [][2]int64
+}
+
+func (e extent) size() int64 { return e.end - e.begin }
+
+// finder finds the shape of one part while it streams: it holds JSON to the grammar and
+// keeps page tables of two arrays, the largest so far and the one under way. Text that is
+// not JSON, or stops being it, is lines; what came before is then read again from the disk.
+type finder struct {
+	w     *Writer
+	p     *part
+	mode  mode
+	first int64 // of the JSON: behind a byte order mark and space
+	js    *scanner
+	ls    *lineScanner
+
+	now   *paging // the array under way
+	best  *paging // the largest that ended
+	lines *paging
+	maps  [maxKeys + 1]extent // the largest object below so many keys
+}
+
+type mode uint8
+
+const (
+	undecided mode = iota
+	asJSON
+	asLines
+	settled // readers were given an array of what is not JSON further on
+)
+
+func newFinder(w *Writer, p *part) *finder { return &finder{w: w, p: p} }
+
+// feed looks at text that is already stored; it ends where the part does.
+func (f *finder) feed(b []byte) error {
+	if f.mode == undecided {
+		b = f.decide(b)
+		if f.mode == undecided {
+			return nil
+		}
+	}
+	if f.mode == asJSON {
+		if _, ok := f.js.feed(b); !ok {
+			return f.broken()
+		}
+		return f.err()
+	}
+	if f.mode == asLines {
+		if err := f.catchUp(f.ls.off, f.p.end-int64(len(b))); err != nil {
+			return err
+		}
+		f.ls.feed(b)
+	}
+	return f.err()
+}
+
+// decide looks at the first byte that says something.
+func (f *finder) decide(b []byte) []byte {
+	for i, c := range b {
+		at := f.p.end - int64(len(b)) + int64(i)
+		switch {
+		case c == ' ' || c == '\n' || c == '\r' || c == '\t':
+			continue
+		case at-f.p.begin < 3 && c == "\xef\xbb\xbf"[at-f.p.begin]:
+			continue
+		case c == '{' || c == '[':
+			f.mode, f.first = asJSON, at
+			f.js = newScanner(f, at)
+			return b[i:]
+		}
+		f.toLines()
+		return b
+	}
+	return nil
+}
+
+// toLines begins again as lines; the text before is read by catchUp.
+func (f *finder) toLines() {
+	f.mode, f.js = asLines, nil
+	f.w.release(f.now)
+	f.w.release(f.best)
+	f.now, f.best = nil, nil
+	f.lines = f.w.paging(rulesFor(Lines, DefaultPageLines, int64(f.w.head.PageBytes), false), f.p.begin)
+	f.ls = newLineScanner(f.line, f.p.begin, f.lines.longest())
+}
+
+func (f *finder) line(start, end int64) bool {
+	f.lines.add(start, end)
+	return true
+}
+
+// catchUp reads what is stored in [from,to) as lines.
+func (f *finder) catchUp(from, to int64) error {
+	if from >= to {
+		return nil
+	}
+	buf := make([]byte, writeBuffer)
+	for from < to {
+		n, err := f.w.text.ReadAt(buf[:min(int64(len(buf)), to-from)], from)
+		f.ls.feed(buf[:n])
+		from += int64(n)
+		if err != nil && (err != io.EOF || n == 0) {
+			return err
+		}
+	}
+	return f.err()
+}
+
+// broken says that what looked like JSON is none.
+func (f *finder) broken() error {
+	if f.w.frozenIn == f.p {
+		f.mode = settled
+		return nil
+	}
+	f.toLines()
+	return f.catchUp(f.p.begin, f.p.end)
+}
+
+func (f *finder) err() error {
+	for _, p := range []*paging{f.now, f.best, f.lines} {
+		if p != nil {
+			if err := p.err(); err != nil {
+				return f.w.s.full(err)
+			}
+		}
+	}
+	return nil
+}
+
+func (f *finder) opened(off int64) {
+	if f.w.frozenIn == f.p {
+		f.now = nil
+		return
+	}
+	wrapped := f.js.depth > 0
+	f.now = f.w.paging(rulesFor(Array, f.w.head.PageItems, int64(f.w.head.PageBytes), wrapped), off)
+	f.now.end = off + 1
+	f.now.keys = f.keysTo(f.js.depth)
+}
+
+func (f *finder) keysTo(depth int) [][2]int64 {
+	return append([][2]int64(nil), f.js.keys[1:depth+1]...)
+}
+
+func (f *finder) item(start, end int64) bool {
+	if f.now != nil {
+		f.now.add(start, end)
+	}
+	return true
+}
+
+func (f *finder) closed(end int64) {
+	if f.now == nil {
+		return
+	}
+	f.now.close = end
+	if f.best == nil || f.best != f.w.frozen && (f.now == f.w.frozen || f.now.size() > f.best.size()) {
+		f.now, f.best = f.best, f.now
+	}
+	f.w.release(f.now)
+	f.now = nil
+}
+
+func (f *finder) object(depth int, start, end int64) {
+	if end-start > f.maps[depth].size() {
+		f.maps[depth] = extent{start, end, f.keysTo(depth)}
+	}
+}
+
+// items is how many have been found so far.
+func (f *finder) items() int64 {
+	if p := f.growing(); p != nil {
+		return p.count
+	}
+	return 0
+}
+
+// growing is the page table that a reader can be given before the end.
+func (f *finder) growing() *paging {
+	switch {
+	case f.mode == asLines:
+		return f.lines
+	case f.w.frozenIn == f.p:
+		return f.w.frozen
+	case f.now != nil && (f.best == nil || f.now.size() > f.best.size()):
+		return f.now
+	}
+	return f.best
+}
+
+// finish settles the shape of the part, whose text is all there. cut says that the text
+// was broken off, so that JSON need not have an end.
+func (f *finder) finish(cut bool) (*paging, error) {
+	switch {
+	case f.w.frozenIn == f.p && f.mode != asLines:
+		return f.w.frozen, f.err()
+	case f.mode == asJSON && (f.js.whole() || cut):
+		array := f.growing()
+		if array != nil && (array.count == 0 || 4*array.size() < f.p.size()) {
+			array = nil
+		}
+		if array != nil {
+			return array, f.err()
+		}
+		if e := f.largest(); f.js.whole() && e.size() > 2 {
+			return f.members(e)
+		}
+	}
+	if f.mode != asLines {
+		f.toLines()
+	}
+	if err := f.catchUp(f.ls.off, f.p.end); err != nil {
+		return nil, err
+	}
+	f.ls.finish()
+	f.lines.close = f.p.end
+	return f.lines, f.err()
+}
+
+// largest is the object that holds nearly everything: the whole document, or what is in it
+// below keys, as long as there is little else.
+func (f *finder) largest() extent {
+	e := f.maps[0]
+	for _, inner := range f.maps[1:] {
+		if 10*inner.size() < 9*e.size() {
+			break
+		}
+		e = inner
+	}
+	return e
+}
+
+// members makes the page table of an object in a second reading.
+func (f *finder) members(e extent) (*paging, error) {
+	p := f.w.paging(rulesFor(Object, f.w.head.PageItems, int64(f.w.head.PageBytes), len(e.keys) > 0), e.begin)
+	p.end, p.keys = e.begin+1, e.keys
+	err := walkAll(context.Background(), f.w.text, p, e.begin+1, e.end-1, nil)
+	p.close = e.end
+	if err != nil {
+		return nil, err
+	}
+	if p.count == 0 {
+		f.toLines()
+		return f.finish(false)
+	}
+	f.lines = p // so that its errors are seen
+	return p, f.err()
+}

@@ -1,0 +1,302 @@
+package spool
+
+import (
+	"crypto/sha256"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+
+	"github.com/plimsoll/plimsoll/limit"
+)
+
+// manyBlocks is how many text blocks are items of their own even when one is large.
+const manyBlocks = 20
+
+// endPart ends the part under way and keeps it when it is the largest of its kind.
+func (w *Writer) endPart(cut bool) error {
+	p := w.part
+	if p == nil {
+		return nil
+	}
+	if err := w.drain(true); err != nil && !cut {
+		return err
+	}
+	w.part = nil
+	if p.dropped {
+		return nil
+	}
+	p.end = max(p.end, p.begin)
+	w.hash.Sum(p.sum[:0])
+	if p.kind == Text {
+		if err := w.blockOf(p); err != nil && !cut {
+			return err
+		}
+	}
+	kept := &w.best
+	if p.kind != Text {
+		kept = &w.other
+	}
+	if old := *kept; old != nil && (old.size() >= p.size() || w.frozenIn == old) {
+		w.drop(p)
+		return nil
+	} else if old != nil {
+		w.drop(old)
+	}
+	*kept = p
+	return nil
+}
+
+// drop gives the page tables of a part back.
+func (w *Writer) drop(p *part) {
+	if w.frozenIn == p {
+		return
+	}
+	for _, t := range []**paging{&p.find.now, &p.find.best, &p.find.lines} {
+		w.release(*t)
+		*t = nil
+	}
+}
+
+// blockOf notes a text part as a block, a long one in pieces like a long line.
+func (w *Writer) blockOf(p *part) error {
+	if p.size() == 0 {
+		return nil
+	}
+	if w.blocks == nil {
+		w.blocks = &table{dir: w.dir, name: blockFile, grow: w.grow}
+	}
+	longest := min(maxLine, int64(w.head.PageBytes)) - 1 // the newline between blocks
+	for at := p.begin; at < p.end; {
+		end := p.end
+		if end-at > longest {
+			cut, err := runeEnd(w.text, at+longest)
+			if err != nil {
+				return err
+			}
+			end = cut
+		}
+		w.blocks.append(row{int64(p.number), at, end})
+		at = end
+	}
+	return w.blocks.err
+}
+
+// runeEnd is the last offset of at most off where a character begins.
+func runeEnd(text io.ReaderAt, off int64) (int64, error) {
+	var b [4]byte
+	from := max(0, off-3)
+	n, err := text.ReadAt(b[:off-from+1], from)
+	if err != nil && err != io.EOF {
+		return 0, err
+	}
+	for i := n - 1; i >= 0; i-- {
+		if b[i]&0xc0 != 0x80 {
+			return from + int64(i), nil
+		}
+	}
+	return off, nil
+}
+
+// Complete ends the result; after it the figures are final and the result can be read by
+// every process that shares the spool.
+func (w *Writer) Complete(o Final) error { return w.finish("", o.Error) }
+
+// Cut ends a result that broke off; reason is what readers are told. What came can be
+// read, the whole items of an array also when the array has no end.
+func (w *Writer) Cut(reason string) error {
+	if reason == "" {
+		reason = "it broke off"
+	}
+	return w.finish(limit.Cut(reason, 500, func(int) string { return "…" }), false)
+}
+
+func (w *Writer) finish(cut string, failed bool) error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.meta != nil || w.gone {
+		return os.ErrClosed
+	}
+	if cut == "" && w.err != nil {
+		return w.err
+	}
+	// The room that was kept for this.
+	_ = w.dir.Remove(spareFile)
+	w.used -= spareSize
+	if cut != "" {
+		w.err = nil
+		w.reserved += spareSize
+	}
+	m, err := w.settle(cut, failed)
+	if err == nil {
+		err = w.s.full(writeJSON(w.dir, metaFile, m))
+	}
+	if err != nil {
+		w.err = err
+		w.notify()
+		return err
+	}
+	w.meta = m
+	w.notify()
+	w.leave()
+	return w.s.locked(func(l *ledger) error {
+		delete(w.s.live, w.id)
+		if a := l.find(w.id); a != nil {
+			a.writing, a.bytes, l.changed = false, w.s.diskUse(w.id.String()), true
+		}
+		return nil
+	})
+}
+
+// leave gives up one use of the files.
+func (w *Writer) leave() {
+	if w.refs--; w.refs > 0 {
+		return
+	}
+	pagings := w.spare
+	for _, p := range []*part{w.best, w.other} {
+		if p != nil && p.find != nil {
+			pagings = append(pagings, p.find.now, p.find.best, p.find.lines)
+		}
+	}
+	for _, p := range append(pagings, w.frozen) {
+		if p != nil {
+			p.pages.close()
+			p.large.close()
+		}
+	}
+	if w.blocks != nil {
+		w.blocks.close()
+	}
+	w.close()
+	w.buf, w.scratch = nil, nil
+}
+
+// settle decides what the document is and writes its tables.
+func (w *Writer) settle(cut string, failed bool) (*meta, error) {
+	under := w.part
+	if under != nil && under.dropped {
+		under = nil
+	}
+	if err := w.endPart(cut != ""); err != nil {
+		return nil, err
+	}
+	doc := w.choose()
+	m := &meta{Version: version, Stored: w.size, Cut: cut, Failed: failed, Parts: w.parts}
+	if doc == nil && w.blocks != nil && w.texts > 1 {
+		return m, w.settleBlocks(m)
+	}
+	if doc == nil {
+		doc = &part{kind: Text, find: newFinder(w, nil), sum: sha256.Sum256(nil)}
+		doc.find.p = doc
+	}
+	table, err := doc.find.finish(cut != "" && doc == under)
+	if err != nil {
+		return nil, err
+	}
+	m.Shape, m.Items, m.Pages, m.Large = table.shape, table.count, table.pages.len(), table.large.len()
+	m.PageName, m.BigName, m.PerPage = table.pages.name, table.large.name, table.items
+	m.DocBegin, m.DocEnd, m.Begin, m.Close, m.Last = doc.begin, doc.end, table.begin, table.close, max(table.end, table.begin)
+	m.Part, m.Depth = doc.number, len(table.keys)
+	m.Wrapped = len(table.keys) > 0
+	m.SHA256 = fmt.Sprintf("%x", doc.sum)
+	for _, k := range table.keys {
+		m.Keys = append(m.Keys, w.key(k))
+	}
+	w.best, w.other = doc, nil
+	return m, errors.Join(w.s.full(table.pages.flush()), w.s.full(table.large.flush()), w.tidy(m))
+}
+
+// tidy removes the tables that are not of the document.
+func (w *Writer) tidy(m *meta) error {
+	for n := range w.made {
+		for _, name := range []string{fmt.Sprintf("pages.%d", n+1), fmt.Sprintf("large.%d", n+1)} {
+			if name != m.PageName && name != m.BigName {
+				_ = w.dir.Remove(name)
+			}
+		}
+	}
+	if m.Shape != Blocks {
+		_ = w.dir.Remove(blockFile)
+	}
+	return nil
+}
+
+// choose returns the part that is the document; nil is the blocks, or that there is none.
+func (w *Writer) choose() *part {
+	if w.frozenIn != nil {
+		return w.frozenIn
+	}
+	page := int64(w.head.PageBytes)
+	if w.other != nil && w.other.kind == Structured && w.textSize <= page && w.other.size() > w.textSize {
+		return w.other
+	}
+	switch {
+	case w.best == nil || w.texts == 0:
+		return w.other
+	case w.texts == 1:
+		return w.best
+	case w.texts > manyBlocks:
+		return nil
+	case w.textSize-w.best.size() <= page/2 && w.best.size() > page/2:
+		return w.best // the others are small enough to be beside it
+	}
+	return nil
+}
+
+// settleBlocks makes the blocks the items.
+func (w *Writer) settleBlocks(m *meta) error {
+	first, err := w.blocks.get(0)
+	if err != nil {
+		return err
+	}
+	p := w.paging(rulesFor(Blocks, w.head.PageItems, int64(w.head.PageBytes), false), first[1])
+	p.end = first[1]
+	count := w.blocks.len()
+	for i := range count {
+		b, err := w.blocks.get(i)
+		if err != nil {
+			return err
+		}
+		p.add(b[1], b[2]+1) // with the newline behind it
+		p.end = b[2]
+	}
+	m.Shape, m.Items, m.Pages, m.Blocks, m.Part = Blocks, p.count, p.pages.len(), count, -1
+	m.PageName, m.BigName, m.PerPage = p.pages.name, p.large.name, p.items
+	m.DocBegin, m.DocEnd, m.Begin, m.Last = first[1], p.end, first[1], p.end
+	h := sha256.New()
+	if _, err := io.CopyBuffer(struct{ io.Writer }{h}, io.NewSectionReader(w.text, m.DocBegin, m.DocEnd-m.DocBegin), make([]byte, writeBuffer)); err != nil {
+		return err
+	}
+	m.SHA256 = fmt.Sprintf("%x", h.Sum(nil))
+	w.spare = append(w.spare, p)
+	return errors.Join(w.s.full(w.blocks.flush()), w.s.full(p.pages.flush()), p.err(), w.tidy(m))
+}
+
+// key reads a key of the path to the items; one that is too long to be shown is "".
+func (w *Writer) key(at [2]int64) string {
+	b := make([]byte, min(at[1]-at[0], 1024))
+	var key string
+	if _, err := w.text.ReadAt(b, at[0]); err != nil || json.Unmarshal(b, &key) != nil {
+		return ""
+	}
+	return key
+}
+
+// Discard gives the result up and removes it. After Complete or Cut it does nothing.
+func (w *Writer) Discard() error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.meta != nil || w.gone {
+		return nil
+	}
+	w.gone = true
+	w.notify()
+	w.leave()
+	return w.s.locked(func(l *ledger) error {
+		delete(w.s.live, w.id)
+		l.remove(w.id)
+		return w.s.root.RemoveAll(w.id.String())
+	})
+}

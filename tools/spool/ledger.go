@@ -1,0 +1,229 @@
+package spool
+
+import (
+	"encoding/binary"
+	"encoding/hex"
+	"hash/crc32"
+	"io"
+	"os"
+	"slices"
+	"time"
+)
+
+// id names an entry on the disk: the first half of its handle's digest, so that what lies
+// there does not tell a handle.
+type id [16]byte
+
+func (i id) String() string { return hex.EncodeToString(i[:]) }
+
+func parseID(name string) (i id, ok bool) {
+	b, err := hex.DecodeString(name)
+	if err != nil || len(b) != len(i) {
+		return i, false
+	}
+	copy(i[:], b)
+	return i, i.String() == name
+}
+
+// account is what the ledger has of one entry.
+type account struct {
+	id            id
+	created, used int64 // Unix milliseconds
+	bytes         int64 // on the disk; what is set aside while it is written
+	writing       bool
+}
+
+const (
+	ledgerMagic  = "plspool1"
+	accountSize  = 16 + 8 + 8 + 8 + 1
+	ledgerFile   = "ledger"
+	ledgerLock   = "lock"
+	goneProlog   = "gone-"
+	maxLedgerLen = 64 << 20
+)
+
+// ledger is the list of entries that all processes keep together, in one file under one
+// lock. The directories are the truth: a ledger that is missing or damaged is made from them.
+type ledger struct {
+	accounts []account
+	changed  bool
+}
+
+func (l *ledger) find(i id) *account {
+	for k := range l.accounts {
+		if l.accounts[k].id == i {
+			return &l.accounts[k]
+		}
+	}
+	return nil
+}
+
+func (l *ledger) remove(i id) {
+	l.accounts = slices.DeleteFunc(l.accounts, func(a account) bool { return a.id == i })
+	l.changed = true
+}
+
+func (l *ledger) bytes() (sum int64) {
+	for _, a := range l.accounts {
+		sum += a.bytes
+	}
+	return sum
+}
+
+func (l *ledger) encode() []byte {
+	b := append(make([]byte, 0, 16+len(l.accounts)*accountSize), ledgerMagic...)
+	for _, a := range l.accounts {
+		b = append(b, a.id[:]...)
+		for _, v := range []int64{a.created, a.used, a.bytes} {
+			b = binary.LittleEndian.AppendUint64(b, uint64(v))
+		}
+		w := byte(0)
+		if a.writing {
+			w = 1
+		}
+		b = append(b, w)
+	}
+	return binary.LittleEndian.AppendUint32(b, crc32.Checksum(b, castagnoli))
+}
+
+func decodeLedger(b []byte) (*ledger, bool) {
+	end := len(b) - 4
+	if end < len(ledgerMagic) || string(b[:len(ledgerMagic)]) != ledgerMagic || (end-len(ledgerMagic))%accountSize != 0 ||
+		binary.LittleEndian.Uint32(b[end:]) != crc32.Checksum(b[:end], castagnoli) {
+		return nil, false
+	}
+	l := &ledger{}
+	for b = b[len(ledgerMagic):end]; len(b) > 0; b = b[accountSize:] {
+		var a account
+		copy(a.id[:], b)
+		a.created = int64(binary.LittleEndian.Uint64(b[16:]))
+		a.used = int64(binary.LittleEndian.Uint64(b[24:]))
+		a.bytes = int64(binary.LittleEndian.Uint64(b[32:]))
+		a.writing = b[40] != 0
+		if a.bytes < 0 || l.find(a.id) != nil {
+			return nil, false
+		}
+		l.accounts = append(l.accounts, a)
+	}
+	return l, true
+}
+
+// locked calls fn with the ledger, which no other goroutine or process has meanwhile, and
+// writes it back. What fn evicts is removed afterwards, without the lock.
+func (s *Spool) locked(fn func(l *ledger) error) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.closed {
+		return os.ErrClosed
+	}
+	if _, err := lockFile(s.lock, true, true); err != nil {
+		return err
+	}
+	var gone []string
+	err := func() error {
+		defer unlockFile(s.lock)
+		l := s.readLedger()
+		s.gone = nil
+		err := fn(l)
+		gone = s.gone
+		if l.changed {
+			if e := s.writeLedger(l); err == nil {
+				err = e
+			}
+		}
+		return err
+	}()
+	for _, name := range gone {
+		_ = s.root.RemoveAll(name)
+	}
+	return err
+}
+
+func (s *Spool) readLedger() *ledger {
+	f, err := s.root.Open(ledgerFile)
+	if err == nil {
+		defer f.Close()
+		if b, err := io.ReadAll(io.LimitReader(f, maxLedgerLen)); err == nil {
+			if l, ok := decodeLedger(b); ok {
+				return l
+			}
+		}
+	}
+	return s.rebuild()
+}
+
+// writeLedger writes in place: a torn write is noticed by the checksum and made good from
+// the directories.
+func (s *Spool) writeLedger(l *ledger) error {
+	f, err := s.root.OpenFile(ledgerFile, os.O_WRONLY|os.O_CREATE, 0o600)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	b := l.encode()
+	if _, err := f.WriteAt(b, 0); err != nil {
+		return s.full(err)
+	}
+	return f.Truncate(int64(len(b)))
+}
+
+// rebuild makes a ledger from the directories.
+func (s *Spool) rebuild() *ledger {
+	l := &ledger{changed: true}
+	for _, name := range s.names() {
+		if i, ok := parseID(name); ok {
+			l.accounts = append(l.accounts, s.look(i))
+		}
+	}
+	return l
+}
+
+// look sees what an entry's directory says of it.
+func (s *Spool) look(i id) account {
+	a := account{id: i, writing: true}
+	name := i.String()
+	if info, err := s.root.Stat(name); err == nil {
+		a.created = info.ModTime().UnixMilli()
+	}
+	if h, err := readHead(s.root, name); err == nil {
+		a.created = h.Created
+	}
+	a.used = a.created
+	if info, err := s.root.Stat(name + "/" + metaFile); err == nil {
+		a.writing = false
+		a.used = max(a.used, info.ModTime().UnixMilli())
+	}
+	a.bytes = s.diskUse(name)
+	return a
+}
+
+// diskUse sums the sizes of the files of an entry.
+func (s *Spool) diskUse(name string) (sum int64) {
+	d, err := s.root.Open(name)
+	if err != nil {
+		return 0
+	}
+	defer d.Close()
+	list, _ := d.ReadDir(-1)
+	for _, e := range list {
+		if info, err := e.Info(); err == nil {
+			sum += info.Size()
+		}
+	}
+	return sum
+}
+
+func (s *Spool) names() []string {
+	d, err := s.root.Open(".")
+	if err != nil {
+		return nil
+	}
+	defer d.Close()
+	names, _ := d.Readdirnames(-1)
+	slices.Sort(names)
+	return names
+}
+
+func (s *Spool) expired(created int64) bool {
+	return time.Since(time.UnixMilli(created)) >= s.o.MaxAge
+}

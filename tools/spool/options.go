@@ -1,0 +1,210 @@
+package spool
+
+import (
+	"time"
+
+	"github.com/plimsoll/plimsoll/journal"
+	"github.com/plimsoll/plimsoll/limit"
+)
+
+// Defaults of [Options] and [Source].
+const (
+	DefaultMaxBytes   = 2 * limit.GiB
+	DefaultMaxResults = 1000
+	DefaultMaxAge     = 24 * time.Hour
+	DefaultMaxResult  = 4 * limit.GiB
+
+	// DefaultPageBytes is the largest result that the common clients take whole: VS Code
+	// 8 KiB, Codex about 10 KB.
+	DefaultPageBytes = 10 * 1000
+	DefaultPageItems = 20
+	MaxPageItems     = 100
+	// Lines are shorter than items.
+	DefaultPageLines = 100
+	MaxPageLines     = 1000
+
+	// MaxMatches is how many matches a search may have in all; beyond it is [TooMany].
+	MaxMatches = 1000
+	// MaxCall is how much of a call's parameters is kept, in bytes; longer ones are not.
+	MaxCall = 64 << 10
+	// MaxRange is how much one Range gives, in bytes.
+	MaxRange = 1 << 20
+)
+
+// Options configure a [Spool]; nil and zero mean the defaults.
+type Options struct {
+	// Dir is where results are kept; it is made (0700). Several processes may share it.
+	Dir string
+	// MaxBytes bounds everything in Dir on the disk (DefaultMaxBytes).
+	MaxBytes limit.Bytes
+	// MaxResults bounds the number of results (DefaultMaxResults).
+	MaxResults int
+	// MaxAge is how long a result can be read after its beginning (DefaultMaxAge).
+	MaxAge time.Duration
+	// MaxResult bounds one result with its index (DefaultMaxResult, and MaxBytes).
+	MaxResult limit.Bytes
+	// Journal takes SpoolEvicted events; nil drops them.
+	Journal *journal.Journal
+}
+
+func (o *Options) defaults() {
+	if o.MaxBytes <= 0 {
+		o.MaxBytes = DefaultMaxBytes
+	}
+	if o.MaxResults <= 0 {
+		o.MaxResults = DefaultMaxResults
+	}
+	if o.MaxAge <= 0 {
+		o.MaxAge = DefaultMaxAge
+	}
+	if o.MaxResult <= 0 {
+		o.MaxResult = DefaultMaxResult
+	}
+	o.MaxResult = min(o.MaxResult, o.MaxBytes)
+	if o.Journal == nil {
+		o.Journal = journal.New(journal.Options{MaxRecords: 1})
+	}
+}
+
+// Source says where a result comes from and how it is to be paged.
+type Source struct {
+	// Principal is whose result it is: only with the same one can it be read. It is kept
+	// as a digest.
+	Principal string
+	Server    string
+	Tool      string
+	// Call is the parameters of the call as they were sent, so that it can be made again.
+	// More than MaxCall bytes are not kept.
+	Call []byte
+	// ReadOnly says that the tool changes nothing, as it says of itself.
+	ReadOnly bool
+	// PageBytes is the most that a page has, in bytes (DefaultPageBytes; at least 1 KiB).
+	PageBytes int
+	// PageItems is the page size in items unless a reader asks for another one
+	// (DefaultPageItems; at most MaxPageItems). Lines have DefaultPageLines.
+	PageItems int
+}
+
+func (s *Source) defaults() {
+	if s.PageBytes <= 0 {
+		s.PageBytes = DefaultPageBytes
+	}
+	s.PageBytes = max(s.PageBytes, minPageSize)
+	if s.PageItems <= 0 {
+		s.PageItems = DefaultPageItems
+	}
+	s.PageItems = min(s.PageItems, MaxPageItems)
+	if len(s.Call) > MaxCall {
+		s.Call = nil
+	}
+}
+
+// Part is a kind of content within a result.
+type Part string
+
+// The kinds of content.
+const (
+	Text       Part = "text"
+	Structured Part = "structured"
+	Media      Part = "media"
+)
+
+// Shape says what the items of a document are.
+type Shape string
+
+// The shapes. See the package comment for how one is found.
+const (
+	Array  Shape = "array"
+	Object Shape = "object"
+	Blocks Shape = "blocks"
+	Lines  Shape = "lines"
+)
+
+// itemsOn returns the default and the largest page size of a shape.
+func (s Shape) itemsOn(items int) (def, most int) {
+	if s == Lines {
+		return DefaultPageLines, MaxPageLines
+	}
+	return items, MaxPageItems
+}
+
+// Noun is what to call items of the shape.
+func (s Shape) Noun() string {
+	switch s {
+	case Object:
+		return "members"
+	case Blocks:
+		return "blocks"
+	case Lines:
+		return "lines"
+	}
+	return "items"
+}
+
+// Final says how a result ended.
+type Final struct {
+	// Error says that the tool reported failure.
+	Error bool
+}
+
+// Totals are what is known of a result. While it is written they say what has come so far.
+type Totals struct {
+	Shape Shape
+	// Bytes is the size of the document, Stored that of everything that was kept, both of
+	// text as it is on the disk: valid UTF-8.
+	Bytes, Stored int64
+	// Offset is where the document begins in what is stored. Offsets count from there on.
+	Offset int64
+	// Items counts the items, Pages the pages of PageItems items and PageBytes bytes.
+	Items, Pages         int64
+	PageItems, PageBytes int
+	// Complete says that the result has ended, so that the figures are final.
+	Complete bool
+	// Cut says why the result broke off; "" when it did not.
+	Cut string
+	// Failed is Final.Error.
+	Failed bool
+	// SHA256 is the document's, in hex, when complete.
+	SHA256 string
+	// Path is the keys that lead to the main array or object; Envelope says that pages
+	// have what surrounds it.
+	Path     []string
+	Envelope bool
+	// Part is which of the Begin calls (from 0) brought the document, -1 for blocks. Parts
+	// counts them all.
+	Part, Parts int
+	// Created is when the writer was made, Expires when nobody can read the result any more.
+	Created, Expires time.Time
+}
+
+// More is how many bytes are stored outside the document: other content of the result.
+func (t Totals) More() int64 { return t.Stored - t.Bytes }
+
+// Page is a part of a document: whole items, in order.
+type Page struct {
+	// Text is valid UTF-8, and one JSON value when JSON is set.
+	Text []byte
+	JSON bool
+	// Number counts from 1; Size is the items a page has at most.
+	Number, Size int
+	// TotalPages and TotalItems are final when Complete, else those so far.
+	TotalPages, TotalItems int64
+	// From and To number the first and last item on the page, from 1.
+	From, To int64
+	Complete bool
+	// Cut says why the result broke off; "" when it did not.
+	Cut string
+	// Omitted counts items larger than a page, for which a stub stands.
+	Omitted int
+}
+
+// HasNext says that there is, or will be, a page after this one.
+func (p Page) HasNext() bool { return !p.Complete || int64(p.Number) < p.TotalPages }
+
+// Piece is a range of what is stored: whole characters.
+type Piece struct {
+	Text []byte
+	// From and To are offsets in bytes; Total is how much is stored (so far, unless Complete).
+	From, To, Total int64
+	Complete        bool
+}

@@ -1,0 +1,260 @@
+package spool
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"strconv"
+
+	"github.com/plimsoll/plimsoll/internal/rawjson"
+)
+
+// source is where a page is rendered from: a document that has ended or one that grows.
+type source struct {
+	r      *Result
+	rules  rules
+	large  *table
+	begin  int64 // of the container
+	end    int64 // no item ends behind it
+	prolog []byte
+	epilog []byte
+}
+
+// Page gives page n, from 1, of pages of size items (0 is the default; more than the most
+// is the most). While the result is written it waits until the page is whole or the end
+// has come; ctx ends the waiting. A page that is not there is *NoPage.
+func (r *Result) Page(ctx context.Context, n, size int) (Page, error) {
+	for {
+		v, w, err := r.complete()
+		if err != nil {
+			return Page{}, err
+		}
+		if v != nil {
+			p, err := r.pageOf(ctx, v, n, size)
+			if damaged := (*errDamaged)(nil); errors.As(err, &damaged) {
+				r.mu.Lock()
+				err = r.remake(v)
+				r.mu.Unlock()
+				if err == nil {
+					p, err = r.pageOf(ctx, v, n, size)
+				}
+				if errors.As(err, &damaged) {
+					return Page{}, r.giveUp()
+				}
+			}
+			return p, err
+		}
+		if n < 1 {
+			return Page{}, &NoPage{Page: int64(n), Pages: 1, Size: max(size, 1), Noun: Lines.Noun()}
+		}
+		if w != nil {
+			if p, ok, err := r.pageSoFar(ctx, w, n, size); ok || err != nil {
+				return p, err
+			}
+		}
+		if err := r.more(ctx, w); err != nil {
+			return Page{}, err
+		}
+	}
+}
+
+// clamp is the page size that is used for the one that was asked for.
+func clamp(shape Shape, size, def int) int {
+	_, most := shape.itemsOn(def)
+	if size <= 0 {
+		return def
+	}
+	return min(size, most)
+}
+
+// pageOf gives a page of a document that has ended.
+func (r *Result) pageOf(ctx context.Context, v *view, n, size int) (Page, error) {
+	size = clamp(v.m.Shape, size, v.m.PerPage)
+	r.mu.Lock()
+	pages, err := v.pages, error(nil)
+	if size != v.m.PerPage {
+		pages, err = r.pagesOf(ctx, v, size)
+	}
+	r.mu.Unlock()
+	if err != nil {
+		return Page{}, err
+	}
+	m := v.m
+	p := Page{Number: n, Size: size, TotalPages: pages.len(), TotalItems: m.Items, Complete: true, Cut: m.Cut, JSON: v.rules.json()}
+	if m.Items == 0 && n == 1 { // an empty result has an empty page
+		p.TotalPages, p.JSON = 1, false
+		return p, nil
+	}
+	if n < 1 || int64(n) > p.TotalPages {
+		return Page{}, &NoPage{Page: int64(n), Pages: p.TotalPages, Size: size, Noun: m.Shape.Noun(), Items: m.Items}
+	}
+	first, err := pages.get(int64(n) - 1)
+	if err != nil {
+		return Page{}, err
+	}
+	next := row{m.Items, m.Last}
+	if int64(n) < p.TotalPages {
+		if next, err = pages.get(int64(n)); err != nil {
+			return Page{}, err
+		}
+	}
+	src := source{r: r, rules: v.rules, large: v.large, begin: m.Begin, end: m.Last}
+	if m.Depth > 0 && v.envelope() <= envelopeOf(int64(r.head.PageBytes)) {
+		if src.prolog, src.epilog, err = r.around(m); err != nil {
+			return Page{}, err
+		}
+	}
+	p.From, p.To = first[0]+1, next[0]
+	p.Text, p.Omitted, err = src.render(ctx, first, next)
+	return p, err
+}
+
+// around reads what surrounds the items.
+func (r *Result) around(m *meta) (prolog, epilog []byte, err error) {
+	prolog = make([]byte, m.Begin-m.DocBegin)
+	if _, err := r.text.ReadAt(prolog, m.DocBegin); err != nil {
+		return nil, nil, &errDamaged{err.Error()}
+	}
+	prolog = bytes.TrimPrefix(prolog, []byte("\xef\xbb\xbf"))
+	if m.Close == 0 {
+		return prolog, bytes.Repeat([]byte{'}'}, m.Depth), nil
+	}
+	epilog = make([]byte, m.DocEnd-m.Close)
+	if _, err := r.text.ReadAt(epilog, m.Close); err != nil {
+		return nil, nil, &errDamaged{err.Error()}
+	}
+	return prolog, epilog, nil
+}
+
+// pageSoFar gives a page of what is still written when all of its items are there.
+func (r *Result) pageSoFar(ctx context.Context, w *Writer, n, size int) (Page, bool, error) {
+	w.mu.Lock()
+	p := w.part
+	if w.frozenIn != nil {
+		p = w.frozenIn
+	}
+	if p == nil || p.find == nil || w.meta != nil {
+		w.mu.Unlock()
+		return Page{}, false, nil
+	}
+	g := p.find.growing()
+	if g == nil || g.pages.len() < 2 { // no page is whole
+		w.mu.Unlock()
+		return Page{}, false, nil
+	}
+	if w.frozen == nil { // from here on this is the document
+		w.frozen, w.frozenIn = g, p
+	}
+	size = clamp(g.shape, size, g.items)
+	count, end, pages, begin := g.count, g.end, g.pages.len(), g.begin
+	docBegin, depth := p.begin, len(g.keys)
+	w.mu.Unlock()
+
+	page := Page{Number: n, Size: size, TotalPages: pages, TotalItems: count, JSON: g.json()}
+	src := source{r: r, rules: g.rules, large: g.large, begin: begin, end: end}
+	var first, next row
+	var err error
+	if size == g.items {
+		if int64(n) >= pages {
+			return Page{}, false, nil
+		}
+		if first, err = g.pages.get(int64(n) - 1); err == nil {
+			next, err = g.pages.get(int64(n))
+		}
+	} else {
+		var ok bool
+		if first, next, ok, err = src.locate(ctx, size, int64(n)); err == nil && !ok {
+			return Page{}, false, nil
+		}
+		page.TotalPages = 0
+	}
+	if err != nil {
+		return Page{}, false, err
+	}
+	if length := begin - docBegin + int64(depth); depth > 0 && length <= envelopeOf(int64(r.head.PageBytes)) {
+		if src.prolog, src.epilog, err = r.around(&meta{Begin: begin, DocBegin: docBegin, Depth: depth}); err != nil {
+			return Page{}, false, err
+		}
+	}
+	page.From, page.To = first[0]+1, next[0]
+	page.Text, page.Omitted, err = src.render(ctx, first, next)
+	return page, true, err
+}
+
+// render writes the items from first to before next, each of them the row of a page.
+func (s *source) render(ctx context.Context, first, next row) ([]byte, int, error) {
+	if first[0] >= next[0] || first[1] > next[1] || first[1] < s.begin || next[1] > s.end && next[1] != s.end {
+		return nil, 0, &errDamaged{"pages are out of order"}
+	}
+	if !s.rules.json() {
+		if next[1]-first[1] > s.rules.budget+maxGap {
+			return nil, 0, &errDamaged{"a page is too long"}
+		}
+		b := make([]byte, next[1]-first[1])
+		if _, err := s.r.text.ReadAt(b, first[1]); err != nil {
+			return nil, 0, &errDamaged{err.Error()}
+		}
+		return b, 0, nil
+	}
+	open, shut := byte('['), byte(']')
+	if s.rules.shape == Object {
+		open, shut = '{', '}'
+	}
+	out := make([]byte, 0, s.rules.budget+int64(len(s.prolog)+len(s.epilog)))
+	out = append(append(out, s.prolog...), open)
+	omitted, number, before := 0, first[0], int64(-1)
+	var failed error
+	read := func(from, to int64) {
+		at := len(out)
+		out = append(out, make([]byte, to-from)...)
+		if _, err := s.r.text.ReadAt(out[at:], from); err != nil {
+			failed = &errDamaged{err.Error()}
+		}
+	}
+	err := walkJSON(ctx, s.r.text, s.rules.shape == Object, first[1], s.end, s.large, make([]byte, pageBuffer), func(start, end int64) bool {
+		switch {
+		case before < 0:
+		case start-before <= maxGap:
+			read(before, start)
+		default:
+			out = append(out, ',')
+		}
+		if s.rules.omits(end - start) {
+			omitted++
+			out = s.stub(out, number+1, start, end)
+		} else {
+			read(start, end)
+		}
+		number++
+		before = end
+		return number < next[0] && failed == nil
+	})
+	if err == nil {
+		err = failed
+	}
+	if err == nil && number != next[0] {
+		err = &errDamaged{"items are missing"}
+	}
+	return append(append(out, shut), s.epilog...), omitted, err
+}
+
+// stub writes what stands for an item that is larger than a page.
+func (s *source) stub(out []byte, number, start, end int64) []byte {
+	if s.rules.shape == Object {
+		key := make([]byte, min(maxStubKey-2, end-start))
+		_, _ = s.r.text.ReadAt(key, start)
+		if k, err := rawjson.Value(key, 0); err == nil {
+			out = append(out, k.Of(key)...)
+		} else {
+			out = rawjson.Quote(out, "plimsoll/omitted "+strconv.FormatInt(number, 10))
+		}
+		out = append(out, ':')
+	}
+	out = append(out, `{"plimsoll/omitted":{"item":`...)
+	out = strconv.AppendInt(out, number, 10)
+	out = append(out, `,"bytes":`...)
+	out = strconv.AppendInt(out, end-start, 10)
+	out = append(out, `,"offset":`...)
+	out = strconv.AppendInt(out, start, 10)
+	return append(out, `}}`...)
+}

@@ -1,0 +1,340 @@
+package spool
+
+import (
+	"context"
+	"crypto/subtle"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"sync"
+	"time"
+)
+
+// pollEvery is how often a result that another process writes is looked at.
+const pollEvery = 100 * time.Millisecond
+
+// Result is a result that is read. It is not evicted before Close. Its methods may be
+// called from many goroutines.
+type Result struct {
+	s    *Spool
+	id   id
+	head head
+	dir  *os.Root
+	lock *os.File
+	text *os.File
+
+	mu   sync.Mutex
+	w    *Writer        // while it is written in this process
+	v    *view          // when it is complete
+	made map[int]*table // of other page sizes
+	bad  bool           // to be removed when nobody reads it any more
+}
+
+// view is a document that can be paged.
+type view struct {
+	m      *meta
+	rules  rules
+	pages  *table
+	large  *table
+	blocks *table
+}
+
+// Read opens the result of a handle, for the principal that it belongs to. Any failure to
+// find it is *NotFound: unknown, somebody else's, expired, evicted.
+func (s *Spool) Read(principal, handle string) (*Result, error) {
+	handle = strings.TrimSpace(handle)
+	if len(handle) != handleLength || !strings.HasPrefix(handle, handleProlog) {
+		return nil, &NotFound{}
+	}
+	full, owner := digest("handle", handle), digest("principal", principal)
+	r := &Result{s: s, id: idOf(full)}
+	if err := r.open(full[:], owner[:]); err != nil {
+		r.shut()
+		return nil, &NotFound{}
+	}
+	s.mu.Lock()
+	r.w = s.live[r.id]
+	s.mu.Unlock()
+	if r.w != nil && !r.w.join() {
+		r.w = nil
+	}
+	if r.w == nil {
+		if err := r.load(); err != nil && !errors.Is(err, os.ErrNotExist) {
+			r.shut()
+			s.lost(r.id)
+			return nil, &NotFound{}
+		}
+	}
+	s.touch(r.id)
+	return r, nil
+}
+
+func (r *Result) open(handle, owner []byte) error {
+	name := r.id.String()
+	dir, err := r.s.root.OpenRoot(name)
+	if err != nil {
+		return err
+	}
+	r.dir = dir
+	if r.lock, err = dir.OpenFile(lockName, os.O_RDWR, 0); err != nil {
+		return err
+	}
+	if ok, err := lockFile(r.lock, false, false); err != nil || !ok {
+		return errors.Join(err, os.ErrNotExist)
+	}
+	// It may have been evicted just before the lock was taken.
+	h, err := readHead(r.s.root, name)
+	if err != nil {
+		return err
+	}
+	r.head = *h
+	same := func(text string, want []byte) bool {
+		b, err := hex.DecodeString(text)
+		return err == nil && subtle.ConstantTimeCompare(b, want) == 1
+	}
+	if known, his := same(h.Handle, handle), same(h.Principal, owner); !known || !his || r.s.expired(h.Created) {
+		return os.ErrNotExist
+	}
+	r.text, err = dir.Open(textFile)
+	return err
+}
+
+// join counts a reader in, unless the files are closed already.
+func (w *Writer) join() bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.meta != nil || w.gone {
+		return false
+	}
+	w.refs++
+	return true
+}
+
+// load reads the meta file; before there is one the error is os.ErrNotExist.
+func (r *Result) load() error {
+	m, err := readMeta(r.s.root, r.id.String())
+	if err != nil {
+		return err
+	}
+	if info, err := r.text.Stat(); err != nil || info.Size() < m.Stored {
+		return &errDamaged{textFile + " is shorter than it was"}
+	}
+	v := &view{m: m, rules: rulesFor(m.Shape, m.PerPage, int64(r.head.PageBytes), m.Wrapped)}
+	open := func(name string, count int64) *table {
+		t, e := openTable(r.dir, name, count)
+		err = errors.Join(err, e)
+		return t
+	}
+	v.pages, v.large = open(m.PageName, m.Pages), open(m.BigName, m.Large)
+	if m.Shape == Blocks {
+		v.blocks = open(blockFile, m.Blocks)
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if damaged := (*errDamaged)(nil); errors.As(err, &damaged) {
+		err = r.remake(v)
+	}
+	if err != nil {
+		return err
+	}
+	if r.v == nil {
+		r.v = v
+	} else {
+		v.close()
+	}
+	return nil
+}
+
+func (v *view) close() {
+	for _, t := range []*table{v.pages, v.large, v.blocks} {
+		if t != nil {
+			t.close()
+		}
+	}
+}
+
+// Close ends the reading.
+func (r *Result) Close() error {
+	r.mu.Lock()
+	w := r.w
+	r.w = nil
+	r.mu.Unlock()
+	if w != nil {
+		w.mu.Lock()
+		w.leave()
+		w.mu.Unlock()
+	}
+	r.shut()
+	if r.bad {
+		r.s.lost(r.id)
+	}
+	return nil
+}
+
+// giveUp gives a damaged result up.
+func (r *Result) giveUp() error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.bad = true
+	return &NotFound{}
+}
+
+func (r *Result) shut() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.v != nil {
+		r.v.close()
+	}
+	for _, t := range r.made {
+		t.close()
+	}
+	for _, f := range []*os.File{r.text, r.lock} {
+		if f != nil {
+			_ = f.Close()
+		}
+	}
+	if r.dir != nil {
+		_ = r.dir.Close()
+	}
+}
+
+// touch notes a use, for the order of eviction.
+func (s *Spool) touch(i id) {
+	_ = s.locked(func(l *ledger) error {
+		if a := l.find(i); a != nil {
+			a.used, l.changed = nowMillis(), true
+		}
+		return nil
+	})
+}
+
+// lost removes an entry that cannot be read.
+func (s *Spool) lost(i id) {
+	_ = s.locked(func(l *ledger) error {
+		if a := l.find(i); a != nil {
+			var t tally
+			if one := *a; s.evict(l, one) {
+				t.add(one)
+			}
+			t.tell(s, "crash")
+		}
+		return nil
+	})
+}
+
+// Source tells where the result comes from; Principal is left out, for only its digest is
+// known.
+func (r *Result) Source() Source {
+	h := &r.head
+	return Source{Server: h.Server, Tool: h.Tool, Call: h.Call, ReadOnly: h.ReadOnly, PageBytes: h.PageBytes, PageItems: h.PageItems}
+}
+
+// complete returns the document when it has ended, else nil and the writer to ask, which
+// is nil when it is in another process.
+func (r *Result) complete() (*view, *Writer, error) {
+	r.mu.Lock()
+	v, w := r.v, r.w
+	r.mu.Unlock()
+	if v != nil {
+		return v, nil, nil
+	}
+	if w != nil {
+		w.mu.Lock()
+		done, gone := w.meta != nil, w.gone
+		w.mu.Unlock()
+		if gone {
+			return nil, nil, &NotFound{}
+		}
+		if !done {
+			return nil, w, nil
+		}
+	}
+	err := r.load()
+	if errors.Is(err, os.ErrNotExist) && w == nil {
+		return nil, nil, nil
+	}
+	if err != nil {
+		return nil, nil, r.giveUp()
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.v, nil, nil
+}
+
+// Totals tells what is known so far.
+func (r *Result) Totals() Totals {
+	t := Totals{
+		PageItems: r.head.PageItems, PageBytes: r.head.PageBytes, Shape: Lines,
+		Created: time.UnixMilli(r.head.Created), Expires: r.s.expires(&r.head),
+	}
+	v, w, _ := r.complete()
+	switch {
+	case v != nil:
+		m := v.m
+		t.Shape, t.Bytes, t.Stored, t.Offset, t.Items, t.Pages = m.Shape, m.DocEnd-m.DocBegin, m.Stored, m.DocBegin, m.Items, m.Pages
+		t.PageItems, t.Complete, t.Cut, t.Failed, t.SHA256 = m.PerPage, true, m.Cut, m.Failed, m.SHA256
+		t.Path, t.Part, t.Parts = m.Keys, m.Part, m.Parts
+		t.Envelope = m.Depth > 0 && v.envelope() <= envelopeOf(int64(r.head.PageBytes))
+	case w != nil:
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		t.Bytes, t.Stored, t.Parts = w.size, w.size, w.parts
+		if p := w.part; p != nil && p.find != nil {
+			t.Part, t.Bytes, t.Offset = p.number, p.size(), p.begin
+			if g := p.find.growing(); g != nil {
+				t.Shape, t.Items, t.Pages, t.PageItems = g.shape, g.count, g.pages.len(), g.items
+			}
+		}
+	default:
+		if info, err := r.text.Stat(); err == nil {
+			t.Bytes, t.Stored = info.Size(), info.Size()
+		}
+	}
+	return t
+}
+
+// envelope is how much there is around the items, in bytes, when the object has an end.
+func (v *view) envelope() int64 {
+	m := v.m
+	if m.Close == 0 {
+		return m.Begin - m.DocBegin + int64(m.Depth)
+	}
+	return m.Begin - m.DocBegin + m.DocEnd - m.Close
+}
+
+// Document is the text that is paged, for whoever reads it otherwise.
+type Document struct {
+	// File is open for reading and the caller's to close; Path is its name.
+	File *os.File
+	Path string
+	// Offset and Size say where in it the document lies, in bytes.
+	Offset, Size int64
+	// Items says where the items lie, brackets included, when the shape is Array or Object
+	// and the text has an end.
+	ItemsOffset, ItemsSize int64
+}
+
+// Document waits for the end of the result.
+func (r *Result) Document(ctx context.Context) (Document, error) {
+	v, err := r.wait(ctx)
+	if err != nil {
+		return Document{}, err
+	}
+	f, err := r.dir.Open(textFile)
+	if err != nil {
+		return Document{}, fmt.Errorf("reading the result: %w; call the tool again", err)
+	}
+	d := Document{File: f, Path: f.Name(), Offset: v.m.DocBegin, Size: v.m.DocEnd - v.m.DocBegin}
+	if v.rules.json() && v.m.Close > 0 {
+		d.ItemsOffset, d.ItemsSize = v.m.Begin, v.m.Close-v.m.Begin
+	}
+	return d, nil
+}
+
+// Reader reads the document.
+func (d Document) Reader() *io.SectionReader {
+	return io.NewSectionReader(d.File, d.Offset, d.Size)
+}

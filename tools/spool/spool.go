@@ -1,0 +1,221 @@
+package spool
+
+import (
+	"cmp"
+	"crypto/rand"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/plimsoll/plimsoll/journal"
+)
+
+// Spool keeps results on disk.
+type Spool struct {
+	o    Options
+	root *os.Root
+
+	mu     sync.Mutex
+	lock   *os.File
+	closed bool
+	gone   []string // directories to be removed when the lock is free
+	live   map[id]*Writer
+}
+
+// Open opens the spool in o.Dir, removes what is too old and what a dead process left
+// half-written, and returns it.
+func Open(o Options) (*Spool, error) {
+	if o.Dir == "" {
+		return nil, errors.New("spool: no directory is given")
+	}
+	o.defaults()
+	if err := os.MkdirAll(o.Dir, 0o700); err != nil {
+		return nil, fmt.Errorf("spool: %w", err)
+	}
+	root, err := os.OpenRoot(o.Dir)
+	if err != nil {
+		return nil, fmt.Errorf("spool: %w", err)
+	}
+	lock, err := root.OpenFile(ledgerLock, os.O_RDWR|os.O_CREATE, 0o600)
+	if err != nil {
+		_ = root.Close()
+		return nil, fmt.Errorf("spool: %w", err)
+	}
+	s := &Spool{o: o, root: root, lock: lock, live: map[id]*Writer{}}
+	if err := s.Sweep(); err != nil {
+		_ = s.Close()
+		return nil, fmt.Errorf("spool %s: %w", o.Dir, err)
+	}
+	return s, nil
+}
+
+// Dir is where the spool is.
+func (s *Spool) Dir() string { return s.o.Dir }
+
+// Close ends the use of the spool; what is open of it can be read on. Results stay.
+func (s *Spool) Close() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.closed {
+		return nil
+	}
+	s.closed = true
+	return errors.Join(s.lock.Close(), s.root.Close())
+}
+
+// Sweep removes expired results, those of dead writers and unreadable ones, and makes the
+// ledger agree with the directories. Open and Create do it as far as they must.
+func (s *Spool) Sweep() error {
+	return s.locked(func(l *ledger) error {
+		known := map[id]bool{}
+		for _, a := range l.accounts {
+			known[a.id] = true
+		}
+		there := map[id]bool{}
+		for _, name := range s.names() {
+			i, ok := parseID(name)
+			switch {
+			case ok && !known[i]:
+				l.accounts = append(l.accounts, s.look(i))
+				l.changed = true
+			case strings.HasPrefix(name, goneProlog):
+				s.gone = append(s.gone, name)
+			}
+			there[i] = there[i] || ok
+		}
+		for _, a := range slices.Clone(l.accounts) {
+			if !there[a.id] {
+				l.remove(a.id)
+				continue
+			}
+			// What says that it is complete and is not readable was damaged.
+			if !a.writing {
+				if _, err := readMeta(s.root, a.id.String()); err != nil {
+					l.find(a.id).writing, l.changed = true, true
+				}
+			}
+		}
+		s.sweep(l)
+		return nil
+	})
+}
+
+// sweep evicts what is expired and what nobody writes any more.
+func (s *Spool) sweep(l *ledger) {
+	var old, crashed tally
+	for _, a := range slices.Clone(l.accounts) {
+		switch {
+		case s.live[a.id] != nil:
+		case a.writing:
+			// A writer of another process holds a lock. It may have ended since, too.
+			if m, err := readMeta(s.root, a.id.String()); err == nil && m != nil {
+				b := l.find(a.id)
+				b.writing, b.bytes, l.changed = false, s.diskUse(a.id.String()), true
+			} else if s.evict(l, a) {
+				crashed.add(a)
+			}
+		case s.expired(a.created):
+			if s.evict(l, a) {
+				old.add(a)
+			}
+		}
+	}
+	old.tell(s, "age")
+	crashed.tell(s, "crash")
+}
+
+// tally counts what is evicted for one reason.
+type tally struct {
+	results int
+	bytes   int64
+}
+
+func (t *tally) add(a account) { t.results++; t.bytes += a.bytes }
+
+func (t *tally) tell(s *Spool, why string) {
+	if t.results > 0 {
+		s.o.Journal.Append(journal.SpoolEvicted{Results: t.results, Bytes: t.bytes, Why: why})
+	}
+}
+
+// evict takes an entry out unless somebody reads or writes it.
+func (s *Spool) evict(l *ledger, a account) bool {
+	name := a.id.String()
+	if f, err := s.root.OpenFile(name+"/"+lockName, os.O_RDWR, 0); err == nil {
+		ok, err := lockFile(f, true, false)
+		defer f.Close()
+		if !ok || err != nil {
+			return false
+		}
+	}
+	aside := goneProlog + rand.Text()
+	if err := s.root.Rename(name, aside); err == nil {
+		s.gone = append(s.gone, aside)
+	} else if err := s.root.RemoveAll(name); err != nil {
+		return false
+	}
+	l.remove(a.id)
+	return true
+}
+
+// makeRoom evicts the least recently used entries until `bytes` more and `results` more fit.
+func (s *Spool) makeRoom(l *ledger, bytes int64, results int) bool {
+	fits := func() (inBytes, inCount bool) {
+		return l.bytes()+bytes <= int64(s.o.MaxBytes), len(l.accounts)+results <= s.o.MaxResults
+	}
+	inBytes, inCount := fits()
+	if inBytes && inCount {
+		return true
+	}
+	s.sweep(l)
+	order := slices.Clone(l.accounts)
+	slices.SortStableFunc(order, func(a, b account) int { return cmp.Compare(a.used, b.used) })
+	var forCount, forBytes tally
+	for _, a := range order {
+		if inBytes, inCount = fits(); inBytes && inCount {
+			break
+		}
+		if a.writing || s.live[a.id] != nil || !s.evict(l, a) {
+			continue
+		}
+		if !inCount {
+			forCount.add(a)
+		} else {
+			forBytes.add(a)
+		}
+	}
+	forCount.tell(s, "count")
+	forBytes.tell(s, "bytes")
+	inBytes, inCount = fits()
+	return inBytes && inCount
+}
+
+// full makes the system's words for a full disk a *Full.
+func (s *Spool) full(err error) error {
+	if diskFull(err) {
+		return &Full{Dir: s.o.Dir, Why: "disk", Err: err}
+	}
+	return err
+}
+
+// handleLength is "r_" and the 26 letters and digits of rand.Text: more than 128 bits.
+const (
+	handleProlog = "r_"
+	handleLength = len(handleProlog) + 26
+)
+
+func newHandle() string { return handleProlog + strings.ToLower(rand.Text()) }
+
+// digest is what is kept in the place of a handle or a principal.
+func digest(kind, text string) [sha256.Size]byte {
+	return sha256.Sum256([]byte("plimsoll spool " + kind + "\x00" + text))
+}
+
+func idOf(handle [sha256.Size]byte) id { return id(handle[:len(id{})]) }
+
+func nowMillis() int64 { return time.Now().UnixMilli() }

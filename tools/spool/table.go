@@ -1,0 +1,198 @@
+package spool
+
+import (
+	"encoding/binary"
+	"fmt"
+	"hash/crc32"
+	"os"
+	"sync"
+)
+
+// tableBuffer is how much of a growing table is held in memory, in bytes.
+const tableBuffer = 4 << 10
+
+// A row is what a table has for one page or one large item:
+//
+//	page   number of its first item (from 0), offset of that
+//	item   its number, offset, offset of its end
+type row [3]int64
+
+// rowSize is a row on disk: three numbers of 64 bits and a CRC-32 (Castagnoli) over them and the
+// row's place, so that a damaged or misplaced row is noticed before it is believed.
+const rowSize = 28
+
+var castagnoli = crc32.MakeTable(crc32.Castagnoli)
+
+// table is a list of rows on disk that is appended to, with its end in memory. A file is
+// made when the rows no longer fit into the buffer.
+type table struct {
+	mu      sync.Mutex
+	dir     *os.Root
+	name    string
+	file    *os.File
+	null    bool   // rows are counted and not kept
+	passing bool   // the file has no name: it goes with the last who has it open
+	pending []byte // rows that are not in the file yet
+	flushed int64  // rows in the file
+	count   int64
+	grow    func(bytes int64) error // asks for room on the disk
+	err     error
+}
+
+// errDamaged says that a table on disk is not what was written.
+type errDamaged struct{ what string }
+
+func (e *errDamaged) Error() string { return "the index is damaged: " + e.what }
+
+func (t *table) append(r row) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.err != nil {
+		return
+	}
+	if t.null {
+		t.count++
+		return
+	}
+	var b [rowSize]byte
+	r.encode(&b, t.count)
+	t.pending = append(t.pending, b[:]...)
+	t.count++
+	if len(t.pending)+rowSize > tableBuffer {
+		t.err = t.flushLocked()
+	}
+}
+
+func (r row) encode(b *[rowSize]byte, place int64) {
+	for i, v := range r {
+		binary.LittleEndian.PutUint64(b[8*i:], uint64(v))
+	}
+	binary.LittleEndian.PutUint32(b[24:], r.sum(b[:24], place))
+}
+
+func (row) sum(b []byte, place int64) uint32 {
+	var at [8]byte
+	binary.LittleEndian.PutUint64(at[:], uint64(place))
+	return crc32.Update(crc32.Checksum(b, castagnoli), castagnoli, at[:])
+}
+
+// flush puts all rows into the file.
+func (t *table) flush() error {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.err == nil {
+		t.err = t.flushLocked()
+	}
+	return t.err
+}
+
+func (t *table) flushLocked() error {
+	if len(t.pending) == 0 {
+		return nil
+	}
+	if t.grow != nil {
+		if err := t.grow(int64(len(t.pending))); err != nil {
+			return err
+		}
+	}
+	if t.file == nil {
+		f, err := t.dir.OpenFile(t.name, os.O_RDWR|os.O_CREATE|os.O_TRUNC, 0o600)
+		if err != nil {
+			return err
+		}
+		t.file = f
+		if t.passing {
+			_ = t.dir.Remove(t.name) // where that cannot be done it goes with the result
+		}
+	}
+	if _, err := t.file.WriteAt(t.pending, t.flushed*rowSize); err != nil {
+		return err
+	}
+	t.flushed += int64(len(t.pending) / rowSize)
+	t.pending = t.pending[:0]
+	return nil
+}
+
+// reset forgets all rows.
+func (t *table) reset() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.pending, t.flushed, t.count = t.pending[:0], 0, 0
+	if t.file != nil {
+		t.err = t.file.Truncate(0)
+	}
+}
+
+func (t *table) len() int64 {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.count
+}
+
+// get returns row i.
+func (t *table) get(i int64) (row, error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if i < 0 || i >= t.count {
+		return row{}, &errDamaged{fmt.Sprintf("%s has no row %d, only %d rows", t.name, i, t.count)}
+	}
+	var b [rowSize]byte
+	if i >= t.flushed {
+		copy(b[:], t.pending[(i-t.flushed)*rowSize:])
+	} else if _, err := t.file.ReadAt(b[:], i*rowSize); err != nil {
+		return row{}, &errDamaged{fmt.Sprintf("%s: row %d: %v", t.name, i, err)}
+	}
+	var r row
+	for k := range r {
+		r[k] = int64(binary.LittleEndian.Uint64(b[8*k:]))
+	}
+	if binary.LittleEndian.Uint32(b[24:]) != r.sum(b[:24], i) {
+		return row{}, &errDamaged{fmt.Sprintf("%s: row %d does not match its checksum", t.name, i)}
+	}
+	return r, nil
+}
+
+// find returns the first row whose column is at least value, or len.
+func (t *table) find(column int, value int64) (int64, error) {
+	low, high := int64(0), t.len()
+	for low < high {
+		middle := low + (high-low)/2
+		r, err := t.get(middle)
+		if err != nil {
+			return 0, err
+		}
+		if r[column] < value {
+			low = middle + 1
+		} else {
+			high = middle
+		}
+	}
+	return low, nil
+}
+
+func (t *table) close() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.file != nil {
+		_ = t.file.Close()
+		t.file, t.count = nil, 0
+	}
+}
+
+// openTable opens a table of `count` rows for reading.
+func openTable(dir *os.Root, name string, count int64) (*table, error) {
+	t := &table{dir: dir, name: name, count: count, flushed: count}
+	if count == 0 {
+		return t, nil
+	}
+	f, err := dir.Open(name)
+	if err != nil {
+		return nil, &errDamaged{name + " is missing"}
+	}
+	if info, err := f.Stat(); err != nil || info.Size() < count*rowSize {
+		_ = f.Close()
+		return nil, &errDamaged{name + " is shorter than it was"}
+	}
+	t.file = f
+	return t, nil
+}

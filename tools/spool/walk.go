@@ -1,0 +1,122 @@
+package spool
+
+import (
+	"context"
+	"io"
+)
+
+// Buffers of those who read a document, in bytes.
+const (
+	pageBuffer = 16 << 10
+	scanBuffer = 128 << 10
+)
+
+// walker tells the items of a document from one of them on.
+type walker struct {
+	ctx   context.Context
+	text  io.ReaderAt
+	end   int64 // of the container
+	large *table
+	tell  func(start, end int64) bool
+}
+
+func (w *walker) opened(int64)                   {}
+func (w *walker) closed(int64)                   {}
+func (w *walker) object(int, int64, int64)       {}
+func (w *walker) item(start, end int64) (m bool) { return w.tell(start, end) }
+
+// walkJSON tells the items of an array, or the members of an object, from the one at off
+// on (or the space before it) until tell returns false; none ends behind `end`. One byte more
+// is looked at: it says that a number is at its end.
+// Items that large has are not read but jumped over.
+func walkJSON(ctx context.Context, text io.ReaderAt, members bool, off, end int64, large *table, buf []byte, tell func(start, end int64) bool) error {
+	w := &walker{ctx: ctx, text: text, end: end, large: large, tell: tell}
+	s := newItemScanner(w, off, members)
+	at, jump, stop := int64(0), row{}, end+1
+	next := func(from int64) error {
+		s.skip = -1
+		if large == nil {
+			return nil
+		}
+		var err error
+		if at, err = large.find(1, from); err != nil || at >= large.len() {
+			return err
+		}
+		if jump, err = large.get(at); err == nil {
+			s.skip = jump[1]
+		}
+		return err
+	}
+	if err := next(off); err != nil {
+		return err
+	}
+	for s.off < stop && !s.whole() {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		n, err := text.ReadAt(buf[:min(int64(len(buf)), stop-s.off)], s.off)
+		if n == 0 {
+			return &errDamaged{"the text ends too early: " + err.Error()}
+		}
+		for b := buf[:n]; len(b) > 0; {
+			k, ok := s.feed(b)
+			if !ok {
+				return &errDamaged{"the text is not the JSON it was"}
+			}
+			b = b[k:]
+			if !s.stopped {
+				break
+			}
+			if s.off != s.skip {
+				return nil
+			}
+			if jump[2] <= jump[1] || jump[2] > end {
+				return &errDamaged{"a large item ends where it cannot"}
+			}
+			s.stopped, s.state, s.start = false, afterValue, jump[1]
+			if !tell(jump[1], jump[2]) {
+				return nil
+			}
+			if over := jump[2] - s.off; over < int64(len(b)) {
+				b = b[over:]
+			} else {
+				b = nil
+			}
+			s.off = jump[2]
+			if err := next(s.off); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// walkLines tells lines likewise.
+func walkLines(ctx context.Context, text io.ReaderAt, off, end, longest int64, buf []byte, tell func(start, end int64) bool) error {
+	s := newLineScanner(tell, off, longest)
+	for s.off < end && !s.stopped {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		n, err := text.ReadAt(buf[:min(int64(len(buf)), end-s.off)], s.off)
+		if n == 0 {
+			return &errDamaged{"the text ends too early: " + err.Error()}
+		}
+		s.feed(buf[:n])
+	}
+	s.finish()
+	return nil
+}
+
+// walkAll puts all items between off and end into p. large may know the large ones.
+func walkAll(ctx context.Context, text io.ReaderAt, p *paging, off, end int64, large *table) error {
+	buf := make([]byte, scanBuffer)
+	add := func(start, end int64) bool {
+		p.add(start, end)
+		return true
+	}
+	if p.shape == Lines {
+		return walkLines(ctx, text, off, end, p.longest(), buf, add)
+	}
+	return walkJSON(ctx, text, p.shape == Object, off, end, large, buf, add)
+}

@@ -1,0 +1,410 @@
+package spool
+
+import (
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"hash"
+	"io"
+	"os"
+	"sync"
+	"time"
+	"unicode/utf8"
+)
+
+// writeBuffer is what a Writer holds of the text, in bytes.
+const writeBuffer = 64 << 10
+
+// Room on the disk is set aside in steps, so that the other processes need not be asked at
+// each write.
+const (
+	minStep = 256 << 10
+	maxStep = 64 << 20
+)
+
+// Writer takes one result as it comes. Its methods may be called from any goroutine, one
+// after the other; reading the same result meanwhile is safe.
+type Writer struct {
+	s      *Spool
+	handle string
+	id     id
+	head   head
+	dir    *os.Root
+	lock   *os.File
+	text   *os.File
+
+	mu       sync.Mutex
+	buf      []byte
+	scratch  []byte
+	size     int64 // of the text file
+	used     int64 // bytes on the disk, tables included
+	reserved int64
+	parts    int
+	part     *part // the one under way
+	best     *part // the largest text so far
+	other    *part // structured content, or media
+	blocks   *table
+	texts    int   // text parts
+	textSize int64 // in all of them
+	last     byte  // of the text file
+	spare    []*paging
+	made     int // pagings made, for their names
+	hash     hash.Hash
+	err      error
+	frozen   *paging // what readers were given: the document is this
+	frozenIn *part
+	wake     chan struct{}
+	waiting  int
+	meta     *meta // when complete
+	gone     bool  // discarded
+	refs     int
+}
+
+// part is one Begin.
+type part struct {
+	kind       Part
+	number     int
+	begin, end int64
+	find       *finder
+	sum        [sha256.Size]byte
+	dropped    bool
+}
+
+func (p *part) size() int64 { return p.end - p.begin }
+
+// Create begins a result. It makes room for it by evicting what is expired, then what was
+// not used for longest. The error is *Full when that is not enough.
+func (s *Spool) Create(src Source) (*Writer, error) {
+	src.defaults()
+	w := &Writer{s: s, handle: newHandle(), wake: make(chan struct{}), refs: 1, hash: sha256.New()}
+	full, owner := digest("handle", w.handle), digest("principal", src.Principal)
+	w.id = idOf(full)
+	w.head = head{
+		Version: version, Handle: fmt.Sprintf("%x", full), Principal: fmt.Sprintf("%x", owner), Server: src.Server, Tool: src.Tool,
+		Call: src.Call, ReadOnly: src.ReadOnly, PageBytes: src.PageBytes, PageItems: src.PageItems, Created: nowMillis(),
+	}
+	w.used = spareSize + int64(len(src.Call))*4/3 + 2<<10
+	w.reserved = w.used + minStep
+	err := s.locked(func(l *ledger) error {
+		s.sweepSome(l)
+		if !s.makeRoom(l, w.reserved, 1) {
+			if len(l.accounts) >= s.o.MaxResults {
+				return &Full{Dir: s.o.Dir, Why: "count", Limit: int64(s.o.MaxResults)}
+			}
+			return &Full{Dir: s.o.Dir, Why: "quota", Limit: int64(s.o.MaxBytes)}
+		}
+		if err := w.open(); err != nil {
+			w.close()
+			_ = s.root.RemoveAll(w.id.String())
+			return s.full(err)
+		}
+		l.accounts = append(l.accounts, account{id: w.id, created: w.head.Created, used: w.head.Created, bytes: w.reserved, writing: true})
+		l.changed = true
+		s.live[w.id] = w
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	return w, nil
+}
+
+// sweepSome sweeps when an entry is expired, which the ledger tells without looking around.
+func (s *Spool) sweepSome(l *ledger) {
+	for _, a := range l.accounts {
+		if s.expired(a.created) {
+			s.sweep(l)
+			return
+		}
+	}
+}
+
+// open makes the entry's directory and files.
+func (w *Writer) open() (err error) {
+	name := w.id.String()
+	if err := w.s.root.Mkdir(name, 0o700); err != nil {
+		return err
+	}
+	if w.dir, err = w.s.root.OpenRoot(name); err != nil {
+		return err
+	}
+	if w.lock, err = w.dir.OpenFile(lockName, os.O_RDWR|os.O_CREATE, 0o600); err != nil {
+		return err
+	}
+	if ok, err := lockFile(w.lock, false, false); err != nil || !ok {
+		return errors.Join(err, errors.New("the lock of a new result is taken"))
+	}
+	if err := writeJSON(w.dir, headFile, &w.head); err != nil {
+		return err
+	}
+	if err := w.dir.WriteFile(spareFile, make([]byte, spareSize), 0o600); err != nil {
+		return err
+	}
+	w.text, err = w.dir.OpenFile(textFile, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
+	return err
+}
+
+// close closes the files.
+func (w *Writer) close() {
+	for _, f := range []io.Closer{w.text, w.lock, w.dir} {
+		switch f := f.(type) {
+		case *os.File:
+			if f != nil {
+				_ = f.Close()
+			}
+		case *os.Root:
+			if f != nil {
+				_ = f.Close()
+			}
+		}
+	}
+}
+
+// Handle is what the result is read with: "r_" and 26 letters and digits.
+func (w *Writer) Handle() string { return w.handle }
+
+// Begin ends the part under way and begins another; mime is what it is said to be. Writing
+// without Begin writes text.
+func (w *Writer) Begin(kind Part, mime string) error {
+	_ = mime // what the text looks like decides, and not what it is called
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if err := w.usable(); err != nil {
+		return err
+	}
+	return w.begin(kind)
+}
+
+func (w *Writer) begin(kind Part) error {
+	if err := w.endPart(false); err != nil {
+		return err
+	}
+	p := &part{kind: kind, number: w.parts}
+	w.parts++
+	// Structured content is the same once more, except where the text only refers to it.
+	p.dropped = kind == Structured && w.textSize > int64(w.head.PageBytes)
+	if !p.dropped && w.size > 0 && w.last != '\n' {
+		if err := w.store([]byte{'\n'}); err != nil {
+			return err
+		}
+	}
+	if kind == Text {
+		w.texts++
+	}
+	p.begin, p.end = w.size, w.size
+	w.hash.Reset()
+	if !p.dropped {
+		p.find = newFinder(w, p)
+	}
+	w.part = p
+	return nil
+}
+
+// Write takes text of the part under way: bytes after unescaping. An error is *Full, or
+// the system's; what was written before it stays, for Cut.
+func (w *Writer) Write(b []byte) (int, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if err := w.usable(); err != nil {
+		return 0, err
+	}
+	if w.part == nil {
+		if err := w.begin(Text); err != nil {
+			return 0, err
+		}
+	}
+	if w.part.dropped {
+		return len(b), nil
+	}
+	if w.buf == nil {
+		w.buf = make([]byte, 0, writeBuffer)
+	}
+	n := 0
+	for len(b) > 0 {
+		k := min(len(b), writeBuffer-len(w.buf))
+		w.buf = append(w.buf, b[:k]...)
+		b, n = b[k:], n+k
+		if len(w.buf) == writeBuffer || w.waiting > 0 && len(b) == 0 {
+			if err := w.drain(false); err != nil {
+				return n, err
+			}
+		}
+	}
+	return n, nil
+}
+
+func (w *Writer) usable() error {
+	switch {
+	case w.err != nil:
+		return w.err
+	case w.meta != nil || w.gone:
+		return os.ErrClosed
+	}
+	return nil
+}
+
+// drain takes the buffer in; what may be the beginning of a character stays, unless last.
+func (w *Writer) drain(last bool) error {
+	if len(w.buf) == 0 || w.part == nil {
+		return nil
+	}
+	b := w.buf
+	keep := 0
+	if !last {
+		keep = openRune(b)
+	}
+	err := w.take(b[:len(b)-keep])
+	w.buf = w.buf[:copy(w.buf, b[len(b)-keep:])]
+	if err != nil && w.err == nil {
+		w.err = err
+	}
+	w.notify()
+	return w.err
+}
+
+// openRune is how many bytes at the end of b are a character that is not whole yet.
+func openRune(b []byte) int {
+	for n := 1; n < utf8.UTFMax && n <= len(b); n++ {
+		if tail := b[len(b)-n:]; utf8.RuneStart(tail[0]) {
+			if !utf8.FullRune(tail) {
+				return n
+			}
+			return 0
+		}
+	}
+	return 0
+}
+
+// take stores text of the part and looks for its shape. Each byte that is not UTF-8
+// becomes U+FFFD here, so that all that follows is valid and offsets stay what they are.
+func (w *Writer) take(b []byte) error {
+	for len(b) > 0 {
+		good := b
+		if !utf8.Valid(b) {
+			if w.scratch == nil {
+				w.scratch = make([]byte, 0, writeBuffer)
+			}
+			good, b = repair(w.scratch[:0], b)
+		} else {
+			b = nil
+		}
+		if err := w.store(good); err != nil {
+			return err
+		}
+		w.hash.Write(good)
+		w.part.end = w.size
+		if w.part.kind == Text {
+			w.textSize += int64(len(good))
+		}
+		if err := w.part.find.feed(good); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// repair appends b to dst with U+FFFD for what is no UTF-8, as far as dst has room.
+func repair(dst, b []byte) (good, rest []byte) {
+	for len(b) > 0 && len(dst)+utf8.UTFMax <= cap(dst) {
+		r, size := utf8.DecodeRune(b)
+		dst = utf8.AppendRune(dst, r)
+		b = b[size:]
+	}
+	return dst, b
+}
+
+// store appends b to the text file.
+func (w *Writer) store(b []byte) error {
+	if err := w.reserve(int64(len(b))); err != nil {
+		return err
+	}
+	if _, err := w.text.WriteAt(b, w.size); err != nil {
+		return w.s.full(err)
+	}
+	w.size += int64(len(b))
+	w.used += int64(len(b))
+	w.last = b[len(b)-1]
+	return nil
+}
+
+// grow is asked by the tables.
+func (w *Writer) grow(n int64) error {
+	err := w.reserve(n)
+	if err == nil {
+		w.used += n
+	}
+	return err
+}
+
+// reserve sees that n more bytes are set aside.
+func (w *Writer) reserve(n int64) error {
+	need := w.used + n
+	if need > int64(w.s.o.MaxResult) {
+		return &Full{Dir: w.s.o.Dir, Why: "result", Limit: int64(w.s.o.MaxResult)}
+	}
+	if need <= w.reserved {
+		return nil
+	}
+	want := need + min(max(w.used/4, minStep), maxStep)
+	return w.s.locked(func(l *ledger) error {
+		a := l.find(w.id)
+		if a == nil {
+			return &Full{Dir: w.s.o.Dir, Why: "quota", Limit: int64(w.s.o.MaxBytes)}
+		}
+		if !w.s.makeRoom(l, want-w.reserved, 0) {
+			want = need
+			if !w.s.makeRoom(l, want-w.reserved, 0) {
+				return &Full{Dir: w.s.o.Dir, Why: "quota", Limit: int64(w.s.o.MaxBytes)}
+			}
+		}
+		a = l.find(w.id)
+		w.reserved, a.bytes, l.changed = want, want, true
+		return nil
+	})
+}
+
+// Progress tells how much has come: bytes of all parts, items of the part under way.
+func (w *Writer) Progress() (bytes, items int64) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.meta != nil {
+		return w.meta.Stored, w.meta.Items
+	}
+	if w.part != nil && w.part.find != nil {
+		items = w.part.find.items()
+	}
+	return w.size + int64(len(w.buf)), items
+}
+
+// notify wakes readers that wait for more.
+func (w *Writer) notify() {
+	if w.waiting > 0 {
+		close(w.wake)
+		w.wake = make(chan struct{})
+	}
+}
+
+// paging gives an empty page table.
+func (w *Writer) paging(r rules, begin int64) *paging {
+	if n := len(w.spare); n > 0 {
+		p := w.spare[n-1]
+		w.spare = w.spare[:n-1]
+		p.reset(r, begin)
+		return p
+	}
+	w.made++
+	p := &paging{dir: w.dir, rules: r, begin: begin, end: begin}
+	p.pages = &table{dir: w.dir, name: fmt.Sprintf("pages.%d", w.made), grow: w.grow}
+	p.large = &table{dir: w.dir, name: fmt.Sprintf("large.%d", w.made), grow: w.grow}
+	return p
+}
+
+// release takes a page table back that nobody reads.
+func (w *Writer) release(p *paging) {
+	if p != nil && p != w.frozen {
+		w.spare = append(w.spare, p)
+	}
+}
+
+// expires is when nobody can read the result any more.
+func (s *Spool) expires(h *head) time.Time { return time.UnixMilli(h.Created).Add(s.o.MaxAge) }
