@@ -27,6 +27,7 @@ type Handler struct {
 	recent   *list.List // of *session, the least recently used first
 	sweeper  *time.Timer
 
+	named   atomic.Value // string: where a server's 401 said its metadata are
 	stored  store
 	bodies  atomic.Int64
 	panics  atomic.Int64

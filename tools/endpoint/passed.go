@@ -125,5 +125,6 @@ func (h *Handler) challenge(r *http.Request, value string) string {
 	if end < 0 {
 		end = len(rest)
 	}
+	h.named.Store(strings.Trim(rest[:end], `"`))
 	return value[:at] + name + `"` + strings.ReplaceAll(h.o.Resource(r), `"`, "%22") + `"` + rest[end:]
 }
