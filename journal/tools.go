@@ -32,6 +32,17 @@ type (
 		Bytes  int64  `json:"bytes"`
 		Level  string `json:"level"`
 	}
+	// ToolsListed says that a client was given a server's list of tools.
+	ToolsListed struct {
+		Server string `json:"server"`
+		Tools  int    `json:"tools"`            // of the server, in the list
+		Hidden int    `json:"hidden,omitempty"` // by the policy
+		// Long counts descriptions over 2,048 characters, which clients cut.
+		Long  int   `json:"long_descriptions,omitempty"`
+		Bytes int64 `json:"bytes"`
+		// Rest says that the list was too long for one page and goes on behind a cursor.
+		Rest bool `json:"rest,omitempty"`
+	}
 	// ToolRefused says that a call was not passed on: the tool is not allowed, writes are
 	// off, the request was too large.
 	ToolRefused struct {
@@ -87,6 +98,7 @@ func (m *MCP) observe(e Event) {
 // Kind implements [Event].
 func (ToolCalled) Kind() string      { return "tools.called" }
 func (ToolResultLarge) Kind() string { return "tools.result_large" }
+func (ToolsListed) Kind() string     { return "tools.listed" }
 func (ToolRefused) Kind() string     { return "tools.refused" }
 func (ToolRead) Kind() string        { return "tools.read" }
 func (ToolServer) Kind() string      { return "tools.server" }
