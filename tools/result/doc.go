@@ -6,7 +6,7 @@
 //	outcome := result.Bound(ctx, frame, result.Options{
 //		Method:  "tools/call",
 //		ID:      head.ID,
-//		MaxText: 10 * limit.KiB,
+//		MaxText: 10_000,
 //		Spool:   store,
 //		Source:  spool.Source{Principal: message.Principal, Server: "github", Tool: "list_issues"},
 //		Deliver: to.Receive,

@@ -8,6 +8,7 @@ import (
 	"github.com/plimsoll/plimsoll/limit"
 	"github.com/plimsoll/plimsoll/tools/jsonrpc"
 	"github.com/plimsoll/plimsoll/tools/peer"
+	"github.com/plimsoll/plimsoll/tools/spool"
 )
 
 // The methods whose results are bounded. Frames of all others pass unchanged.
@@ -20,7 +21,7 @@ const (
 const (
 	// DefaultMaxText is what the most modest clients take of one result without cutting it
 	// themselves (VS Code 8 KiB, Codex about 10 KB).
-	DefaultMaxText = 10 * limit.KiB
+	DefaultMaxText = 10 * 1000
 	// DefaultMaxItems is the longest list that is not paged: lists cost a model more than
 	// their bytes.
 	DefaultMaxItems = 100
@@ -75,6 +76,10 @@ type Options struct {
 	// PageItems is the number of items on page 1; 0 means DefaultPageItems, or what the
 	// document's shape has.
 	PageItems int
+	// Spool keeps what is not delivered, as Source says; the size of its pages is set here.
+	// Without a spool a result that is too large is an error.
+	Spool  *spool.Spool
+	Source spool.Source
 	// Names of the added tools; the zero value means DefaultNames.
 	Names Names
 	// Schema is the tool's outputSchema where clients are told of it: then a spilled
@@ -93,8 +98,8 @@ type Options struct {
 	// spilled result has come. nil is told nothing.
 	Progress func(bytes, items int64, handle string)
 	// Deliver takes the one message for the client: at most once, and always for a
-	// response. The frame must not be used after it returns. Only a notification or
-	// request of the server that broke off or is too large is not delivered.
+	// response, unless ctx ended. The frame must not be used after it returns. A
+	// notification or request of the server that broke off or is too large is not delivered.
 	Deliver func(*peer.Frame)
 }
 

@@ -1,0 +1,125 @@
+package result
+
+import (
+	"bytes"
+	"encoding/json"
+
+	"github.com/plimsoll/plimsoll/internal/rawjson"
+)
+
+// seg is a piece of a composed message: bytes in memory, or a range of what is held.
+type seg struct {
+	mem      []byte
+	from, to int64
+}
+
+func segsLen(segs []seg) (n int64) {
+	for _, g := range segs {
+		n += int64(len(g.mem)) + g.to - g.from
+	}
+	return n
+}
+
+// block is a block of content or an entry of contents as it is delivered: its raw members
+// in their order, with a hole where its text was.
+type block struct {
+	segs []seg
+	hole int // the text comes before segs[hole]; -1 is no text
+	// part is the number of its text in the spool, -1 none; text is that text where it is
+	// small, and whole says that it is all of it.
+	part  int
+	text  []byte
+	whole bool
+	// media is the size of a value that is not delivered, mime and uri (raw) what it is.
+	media     int64
+	mime, uri []byte
+	held      bool // some of it is in the hold
+	kept      int  // bytes of members
+
+	buf    []byte
+	commas []bool // of the object that is open: the next member needs a comma
+}
+
+func newBlock() *block { return &block{hole: -1, part: -1} }
+
+func (b *block) openObject(key []byte) {
+	b.key(key)
+	b.buf = append(b.buf, '{')
+	b.commas = append(b.commas, false)
+}
+
+func (b *block) closeObject() {
+	b.buf = append(b.buf, '}')
+	b.commas = b.commas[:len(b.commas)-1]
+}
+
+func (b *block) key(key []byte) {
+	if len(b.commas) == 0 {
+		return
+	}
+	top := &b.commas[len(b.commas)-1]
+	if *top {
+		b.buf = append(b.buf, ',')
+	}
+	*top = true
+	b.buf = append(append(b.buf, key...), ':')
+}
+
+func (b *block) member(key, value []byte) {
+	b.key(key)
+	b.buf = append(b.buf, value...)
+	b.kept += len(key) + len(value)
+}
+
+// cut ends the segment under way.
+func (b *block) cut() {
+	if len(b.buf) > 0 {
+		b.segs = append(b.segs, seg{mem: b.buf})
+		b.buf = nil
+	}
+}
+
+func (b *block) openHole(key []byte) {
+	b.key(key)
+	b.cut()
+	b.hole = len(b.segs)
+}
+
+// holdRange puts a range of what is held in the place of a value.
+func (b *block) holdRange(from, to int64) {
+	b.cut()
+	b.segs = append(b.segs, seg{from: from, to: to})
+	b.held = true
+}
+
+// with is the block with this text in its hole.
+func (b *block) with(text []byte) []seg {
+	if b.hole < 0 {
+		return b.segs
+	}
+	segs := append([]seg(nil), b.segs[:b.hole]...)
+	segs = append(segs, seg{mem: rawjson.Quote(nil, text)})
+	return append(segs, b.segs[b.hole:]...)
+}
+
+// members are raw members of an object that a composed message keeps.
+type members struct {
+	raw []byte
+}
+
+func (m *members) add(key, value []byte) {
+	if len(m.raw) > 0 {
+		m.raw = append(m.raw, ',')
+	}
+	m.raw = append(append(append(m.raw, key...), ':'), value...)
+}
+
+// sound says whether a member can be part of a message that must be valid JSON.
+func sound(key, value []byte) bool {
+	return len(key) > 1 && json.Valid(key) && json.Valid(value)
+}
+
+// is says whether a raw value is this string.
+func is(raw []byte, text string) bool {
+	return len(raw) > 1 && raw[0] == '"' && bytes.Equal(rawjson.Unquote(nil, raw), []byte(text))
+}

@@ -1,0 +1,364 @@
+package result
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"sync"
+	"time"
+
+	"github.com/plimsoll/plimsoll/limit"
+	"github.com/plimsoll/plimsoll/tools/jsonrpc"
+	"github.com/plimsoll/plimsoll/tools/peer"
+	"github.com/plimsoll/plimsoll/tools/spool"
+)
+
+// BrokenOff says that a message ended before it was complete.
+type BrokenOff struct {
+	Bytes int64 // that came
+	Err   error // why, as the transport or the lexer has it
+}
+
+func (e *BrokenOff) Error() string {
+	return fmt.Sprintf("the message broke off after %s: %v", limit.Bytes(e.Bytes).Human(), e.Err)
+}
+
+func (e *BrokenOff) Unwrap() error { return e.Err }
+
+// TooLarge says that a message is larger than Options.MaxFrame, in bytes.
+type TooLarge struct{ Max int64 }
+
+func (e *TooLarge) Error() string {
+	return fmt.Sprintf("the message is larger than %s, which is the most that is taken: ask for less", limit.Bytes(e.Max).Human())
+}
+
+// reading is one response under way.
+type reading struct {
+	o       Options
+	ctx     context.Context
+	event   peer.Event
+	started time.Time
+
+	lexer   *lexer
+	scout   scout
+	raw     hold
+	passing bool  // it is no response: it goes through
+	lost    error // the lexer cannot follow it, from here on
+
+	// mu guards what follows against early delivery.
+	mu        sync.Mutex
+	spill     *spill
+	delivered bool
+	told      time.Time
+	early     *early
+	ended     bool // the frame was read
+	out       Outcome
+}
+
+var (
+	chunks = sync.Pool{New: func() any { return new([ChunkBytes]byte) }}
+	lexers = sync.Pool{New: func() any { return new(lexer) }}
+)
+
+// Bound reads the response f to its end and delivers it, or what a client should get of
+// it. It blocks as long as the server sends and the client takes; the end of ctx stops it
+// when the frame's reader returns.
+func Bound(ctx context.Context, f *peer.Frame, o Options) Outcome {
+	r := &reading{o: o, ctx: ctx, event: f.Event, lexer: lexers.Get().(*lexer)}
+	r.out.ID = o.ID
+	r.raw.dir = o.TempDir
+	r.scout.maxItems = o.MaxItems
+	r.lexer.reset(&r.scout, o.Method == ReadResource)
+	r.passing = o.Method != CallTool && o.Method != ReadResource
+	if o.Early > 0 {
+		r.started = time.Now()
+	}
+	defer r.close()
+	err := r.read(f)
+	r.early.stop()
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.ended = true
+	r.finish(err)
+	return r.out
+}
+
+func (r *reading) close() {
+	r.raw.close()
+	if r.spill != nil {
+		r.spill.kept.close()
+	}
+	r.lexer.to = nil
+	lexers.Put(r.lexer)
+}
+
+// read takes the frame in chunks.
+func (r *reading) read(f *peer.Frame) error {
+	// The head is held where it is; what is written after it goes to memory of its own.
+	r.raw.mem, r.raw.size = f.Head[:len(f.Head):len(f.Head)], int64(len(f.Head))
+	if err := r.take(f.Head, true); err != nil || f.Rest == nil {
+		return err
+	}
+	chunk := chunks.Get().(*[ChunkBytes]byte)
+	defer chunks.Put(chunk)
+	for {
+		n, err := f.Rest.Read(chunk[:])
+		if n > 0 {
+			if err := r.take(chunk[:n], false); err != nil {
+				return err
+			}
+		}
+		if r.ctx.Err() != nil {
+			return context.Cause(r.ctx)
+		}
+		if err == io.EOF {
+			return nil
+		}
+		if err != nil {
+			return &BrokenOff{r.out.Upstream, err}
+		}
+	}
+}
+
+// take reads the next bytes of the frame.
+func (r *reading) take(p []byte, held bool) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.out.Upstream += int64(len(p))
+	if r.out.Upstream > r.o.maxFrame() {
+		return &TooLarge{r.o.maxFrame()}
+	}
+	if r.spill != nil {
+		return r.takeSpill(p)
+	}
+	if !held {
+		if err := r.raw.write(p); err != nil {
+			return err
+		}
+	}
+	switch {
+	case r.passing:
+		return nil
+	case r.lost == nil:
+		if r.lost = r.lexer.write(p); r.scout.method {
+			r.passing, r.lost = true, nil
+			return nil
+		}
+	}
+	if r.lost != nil {
+		// Short nonsense is for the client to judge; how much of a long one a model would
+		// read nobody can say.
+		if r.raw.size > r.o.maxText() {
+			return &BrokenOff{r.out.Upstream, r.lost}
+		}
+		return nil
+	}
+	if r.scout.text > r.o.maxText() || r.scout.other > r.o.maxMedia() {
+		return r.toSpool()
+	}
+	return nil
+}
+
+func (r *reading) takeSpill(p []byte) error {
+	if err := r.lexer.write(p); err != nil {
+		return &BrokenOff{r.out.Upstream, err}
+	}
+	s := r.spill
+	if s.stop != nil {
+		return s.stop
+	}
+	if r.o.Progress != nil && s.failed == nil && !r.delivered {
+		if now := time.Now(); now.Sub(r.told) >= progressEvery {
+			r.told = now
+			bytes, items := s.writer.Progress()
+			r.o.Progress(bytes, items, s.writer.Handle())
+		}
+	}
+	return nil
+}
+
+// progressEvery is how often progress is told: as often as a person looks.
+const progressEvery = 500 * time.Millisecond
+
+// toSpool decides that the message is composed: what came of it is read again, into the
+// spool, and what follows will be.
+func (r *reading) toSpool() error {
+	s := &spill{o: &r.o}
+	r.spill = s
+	s.maxItems = r.o.MaxItems
+	s.kept.dir = r.o.TempDir
+	s.spare = min(r.o.maxText(), maxPage)
+	if r.scout.text > r.o.maxText() {
+		s.spare, s.maxItems = s.reserve(), 0 // there will be a page whatever the items
+	}
+	s.tailed.max = int(min(r.o.maxText(), maxError))
+	if r.o.Spool == nil {
+		s.failed = errNoSpool
+	} else {
+		src := r.o.Source
+		src.PageBytes = r.o.pageBytes()
+		if r.o.PageItems > 0 {
+			src.PageItems = r.o.PageItems
+		}
+		s.writer, s.failed = r.o.Spool.Create(src)
+	}
+	r.lexer.reset(s, r.o.Method == ReadResource)
+	chunk := chunks.Get().(*[ChunkBytes]byte)
+	defer chunks.Put(chunk)
+	for from := r.raw.reader(0, r.raw.size); ; {
+		n, err := from.Read(chunk[:])
+		if n > 0 {
+			if err := r.lexer.write(chunk[:n]); err != nil {
+				return &BrokenOff{r.out.Upstream, err}
+			}
+		}
+		if err == io.EOF {
+			break
+		}
+		if err != nil {
+			return fmt.Errorf("a temporary file cannot be read again: %w", err)
+		}
+	}
+	r.raw.close()
+	r.raw = hold{dir: r.o.TempDir}
+	if s.failed == nil && r.o.Early > 0 && r.o.ID != "" && !r.ended {
+		r.early = r.startEarly()
+	}
+	return s.stop
+}
+
+// maxError bounds the message of an error where text has a larger bound or none, in bytes.
+const maxError = 64 << 10
+
+// id is what the composed message answers: the frame's own id, else the request's.
+func (r *reading) id() jsonrpc.ID {
+	found := r.scout.id
+	if r.spill != nil {
+		found = r.spill.id
+	}
+	if n := len(found); n > 0 && n <= maxShort && (found[0] == '"' || found[0] == '-' || found[0] >= '0' && found[0] <= '9') && json.Valid(found) {
+		return jsonrpc.ID(found)
+	}
+	return r.o.ID
+}
+
+// paged says that the result is delivered as a page.
+func (r *reading) paged() bool {
+	s := r.spill
+	return s.crowded || s.text > min(r.o.maxText(), maxPage) || r.listed(&s.scout)
+}
+
+// listed says that a list in it is too long to be delivered whole.
+func (r *reading) listed(s *scout) bool {
+	return r.o.MaxItems > 0 && (s.items > r.o.MaxItems || s.blocks > r.o.MaxItems)
+}
+
+// finish delivers what is to be delivered.
+func (r *reading) finish(err error) {
+	r.out.Cut = err
+	if r.ctx.Err() != nil {
+		if r.spill != nil && r.spill.writer != nil {
+			_ = r.spill.writer.Cut("the call was cancelled")
+		}
+		r.out.ID = r.id()
+		return
+	}
+	switch {
+	case r.passing:
+		r.finishPassing(err)
+		return
+	case r.spill == nil && err == nil:
+		if r.lost == nil {
+			r.lost = r.lexer.finish()
+		}
+		switch {
+		case r.lost == nil && r.listed(&r.scout):
+			err = r.toSpool()
+		case r.lost != nil && r.raw.size > r.o.maxText():
+			err = &BrokenOff{r.out.Upstream, r.lost}
+		default:
+			r.out.ID, r.out.Failed = r.id(), r.scout.failed
+			r.deliverRaw()
+			return
+		}
+	}
+	if r.spill == nil && r.scout.text > 0 && r.o.Spool != nil && !r.scout.failed {
+		_ = r.toSpool() // so that what came can be read
+	}
+	r.out.ID = r.id()
+	if r.spill != nil && err == nil {
+		if lost := r.lexer.finish(); lost != nil {
+			err = &BrokenOff{r.out.Upstream, lost}
+		}
+	}
+	if err != nil {
+		r.out.Cut = err
+		r.cutOff(err)
+		return
+	}
+	r.complete()
+}
+
+// finishPassing hands on what is not bounded.
+func (r *reading) finishPassing(err error) {
+	switch {
+	case err == nil:
+		r.deliverRaw()
+	case !r.scout.method && r.o.ID != "":
+		r.out.Failed = true
+		r.deliver([]seg{{mem: jsonrpc.ErrorResponse(r.o.ID, jsonrpc.CodeInternal, reason(err), nil)}}, nil)
+	}
+}
+
+// complete delivers the composed message of a response that is whole.
+func (r *reading) complete() {
+	s := r.spill
+	r.out.Failed = s.scout.failed
+	if s.isErr {
+		if s.writer != nil {
+			_ = s.writer.Discard()
+		}
+		r.deliver(s.composeError(r.out.ID), nil)
+		return
+	}
+	if s.failed == nil {
+		s.failed = s.writer.Complete(spool.Final{Error: s.scout.failed})
+	}
+	var view *View
+	if s.failed == nil {
+		r.out.Spilled, r.out.Handle = true, s.writer.Handle()
+		var v View
+		if v, s.failed = r.view(r.ctx); s.failed == nil {
+			if r.out.Items = v.Totals.Items; r.paged() {
+				view = &v
+			}
+		}
+	} else if s.writer != nil {
+		_ = s.writer.Cut(shorten(s.failed.Error(), 200))
+	}
+	if s.failed != nil && (r.paged() || r.delivered) {
+		r.out.Cut = s.failed
+		r.out.Failed, r.out.Spilled, r.out.Handle = true, false, ""
+		r.deliver(s.unkept(r.out.ID), nil)
+		return
+	}
+	segs, failed := s.composeResult(r.out.ID, view, r.out.Handle)
+	r.out.Failed = failed
+	r.deliver(segs, &s.kept)
+}
+
+// view reads page 1 of what is in the spool.
+func (r *reading) view(ctx context.Context) (View, error) {
+	v := View{Handle: r.spill.writer.Handle(), Names: r.o.Names}
+	res, err := r.o.Spool.Read(r.o.Source.Principal, v.Handle)
+	if err != nil {
+		return v, err
+	}
+	defer func() { _ = res.Close() }()
+	if v.Page, err = res.Page(ctx, 1, 0); err != nil {
+		return v, err
+	}
+	v.Totals = res.Totals()
+	return v, nil
+}

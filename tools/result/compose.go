@@ -1,0 +1,227 @@
+package result
+
+import (
+	"bytes"
+	"fmt"
+
+	"github.com/plimsoll/plimsoll/internal/rawjson"
+	"github.com/plimsoll/plimsoll/limit"
+	"github.com/plimsoll/plimsoll/tools/jsonrpc"
+	"github.com/plimsoll/plimsoll/tools/spool"
+)
+
+// composer writes a message of pieces.
+type composer struct {
+	segs  []seg
+	buf   []byte
+	comma bool // the next element or member needs one
+}
+
+func (c *composer) raw(text string) { c.buf = append(c.buf, text...) }
+
+func (c *composer) splice(segs ...seg) {
+	for _, g := range segs {
+		if g.to > g.from {
+			c.cut()
+			c.segs = append(c.segs, g)
+		} else {
+			c.buf = append(c.buf, g.mem...)
+		}
+	}
+}
+
+func (c *composer) cut() {
+	if len(c.buf) > 0 {
+		c.segs = append(c.segs, seg{mem: c.buf})
+		c.buf = nil
+	}
+}
+
+func (c *composer) next() {
+	if c.comma {
+		c.buf = append(c.buf, ',')
+	}
+	c.comma = true
+}
+
+func (c *composer) member(key string, value []byte) {
+	c.next()
+	c.buf = append(append(rawjson.Quote(c.buf, key), ':'), value...)
+}
+
+// members adds raw members, if there are any.
+func (c *composer) members(m members) {
+	if len(m.raw) > 0 {
+		c.next()
+		c.buf = append(c.buf, m.raw...)
+	}
+}
+
+// envelope begins the message and leaves it open.
+func (s *spill) envelope(id jsonrpc.ID) *composer {
+	c := &composer{}
+	c.raw(`{"jsonrpc":"2.0","id":`)
+	if id == "" {
+		id = "null"
+	}
+	c.raw(string(id))
+	c.comma = true
+	c.members(s.message)
+	return c
+}
+
+// composeError makes the error response that s has seen, bounded.
+func (s *spill) composeError(id jsonrpc.ID) []seg {
+	c := s.envelope(id)
+	c.raw(`,"error":{`)
+	c.comma = false
+	if rawjson.Get(append(append([]byte{'{'}, s.err.raw...), '}'), "code").IsZero() {
+		c.member("code", []byte("-32603"))
+	}
+	c.members(s.err)
+	c.member("message", rawjson.Quote(nil, s.tailed.text()))
+	c.raw("}}")
+	c.cut()
+	return c.segs
+}
+
+// composeResult makes the result with page 1 in the place of the document. v is nil where
+// there is nothing but too much media: then all of the text is delivered.
+func (s *spill) composeResult(id jsonrpc.ID, v *View, handle string) (segs []seg, failed bool) {
+	structured, refused := s.structuredPart(v)
+	failed = s.scout.failed || refused != ""
+	c := s.envelope(id)
+	c.raw(`,"result":{`)
+	c.comma = false
+	c.members(s.result)
+	if s.o.Modern && !s.typed {
+		c.member("resultType", []byte(`"complete"`))
+	}
+	c.next()
+	if s.o.Method == ReadResource {
+		c.raw(`"contents":[`)
+	} else {
+		c.raw(`"content":[`)
+	}
+	c.comma = false
+	s.blocksPart(c, v, handle)
+	if refused != "" {
+		s.note(c, handle, refused)
+	}
+	if v != nil {
+		s.note(c, handle, v.Notice())
+	}
+	if s.dropped > 0 {
+		s.note(c, handle, fmt.Sprintf("[plimsoll] %d further parts of the result are left out: they are too large or too many.", s.dropped))
+	}
+	c.raw("]")
+	c.comma = true
+	if s.o.Method == CallTool && (failed || len(s.isError) > 0) {
+		c.member("isError", fmt.Append(nil, failed))
+	}
+	if structured != nil {
+		c.member("structuredContent", structured)
+	}
+	s.metaPart(c, v)
+	c.raw("}}")
+	c.cut()
+	return c.segs, failed
+}
+
+// blocksPart writes the blocks of content or the entries of contents.
+func (s *spill) blocksPart(c *composer, v *View, handle string) {
+	placed := v == nil
+	page := func() {
+		placed = true
+		c.next()
+		c.splice(s.textBlock(handle, v.Page.Text, v.Page.JSON)...)
+	}
+	for _, b := range s.blocks {
+		switch {
+		case b.media > 0:
+			s.mediaNote(c, b, handle)
+		case b.hole < 0:
+			c.next()
+			c.splice(b.segs...)
+		case v != nil && v.Totals.Part == b.part:
+			placed = true
+			c.next()
+			c.splice(b.with(v.Page.Text)...)
+		case v != nil && v.Totals.Shape == spool.Blocks:
+			if !placed {
+				page()
+			}
+		case b.whole:
+			c.next()
+			c.splice(b.with(b.text)...)
+		}
+	}
+	if !placed {
+		page()
+	}
+}
+
+// textBlock is a text of ours: a block of content, an entry of contents.
+func (s *spill) textBlock(handle string, text []byte, isJSON bool) []seg {
+	if s.o.Method == ReadResource {
+		kind := "text/plain"
+		if isJSON {
+			kind = "application/json"
+		}
+		return []seg{{mem: entry(rawjson.Quote(nil, "plimsoll:result/"+handle), kind, text)}}
+	}
+	return []seg{{mem: appendText(nil, text)}}
+}
+
+func appendText[T string | []byte](dst []byte, text T) []byte {
+	return append(rawjson.Quote(append(dst, `{"type":"text","text":`...), text), '}')
+}
+
+// entry is one of the contents of resources/read; uri is raw.
+func entry[T string | []byte](uri []byte, mime string, text T) []byte {
+	b := append([]byte(`{"uri":`), uri...)
+	b = append(b, `,"mimeType":`...)
+	b = rawjson.Quote(b, mime)
+	b = append(b, `,"text":`...)
+	return append(rawjson.Quote(b, text), '}')
+}
+
+func (s *spill) note(c *composer, handle, text string) {
+	c.next()
+	c.splice(s.textBlock(handle, []byte(text), false)...)
+}
+
+// mediaNote stands for media that is not delivered.
+func (s *spill) mediaNote(c *composer, b *block, handle string) {
+	kind := "Media"
+	if b.mime != nil {
+		kind = shorten(unquoted(b.mime), 100)
+	}
+	text := fmt.Sprintf("[plimsoll] %s of %s (as base64) is not delivered: a result may have %s of media.",
+		kind, limit.Bytes(b.media).Human(), limit.Bytes(s.o.maxMedia()).Human())
+	if s.failed == nil {
+		text += fmt.Sprintf(" It is kept under the handle %s.", rawjson.Quote(nil, handle))
+	}
+	c.next()
+	if s.o.Method == ReadResource && b.uri != nil {
+		c.splice(seg{mem: entry(b.uri, "text/plain", text)})
+		return
+	}
+	c.splice(s.textBlock(handle, []byte(text), false)...)
+}
+
+// metaPart writes _meta: the server's own where it is small, and the description of the page.
+func (s *spill) metaPart(c *composer, v *View) {
+	meta := s.meta
+	if v != nil {
+		if meta == nil {
+			meta = []byte("{}")
+		}
+		if set, err := rawjson.Set(meta, MetaKey, v.meta()); err == nil {
+			meta = set
+		}
+	}
+	if meta != nil {
+		c.member("_meta", bytes.TrimSpace(meta))
+	}
+}

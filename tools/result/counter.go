@@ -1,0 +1,79 @@
+package result
+
+// maxListDepth is how many objects may surround an array for it to count as a list.
+const maxListDepth = 3
+
+// counter counts the items of the longest array in a JSON text that comes in pieces:
+// of arrays that object keys lead to. In what is no JSON there are none.
+type counter struct {
+	most     int
+	depth    int
+	list     int // depth inside of the array that is counted, 0 is none
+	items    int
+	empty    bool
+	started  bool
+	broken   bool
+	inString bool
+	escaped  bool
+}
+
+func (c *counter) write(p []byte) {
+	for i := 0; i < len(p) && !c.broken; i++ {
+		if c.inString {
+			if c.escaped {
+				c.escaped = false
+				continue
+			}
+			if i += stringEnd(p[i:]); i == len(p) {
+				return
+			}
+			c.escaped = p[i] == '\\'
+			c.inString = c.escaped
+			continue
+		}
+		b := p[i]
+		class := classes[b]
+		if class == classSpace {
+			continue
+		}
+		if c.depth == 0 && (c.started || class != classOpen) {
+			c.broken = true // a text, or more than one value
+			return
+		}
+		c.started = true
+		if c.depth == c.list && b != ']' {
+			c.empty = false
+		}
+		switch class {
+		case classQuote:
+			c.inString = true
+		case classOpen:
+			c.depth++
+			if b == '[' && c.list == 0 && c.depth <= maxListDepth+1 {
+				c.list, c.items, c.empty = c.depth, 1, true
+			}
+		case classClose:
+			if c.depth == c.list {
+				if !c.empty {
+					c.most = max(c.most, c.items)
+				}
+				c.list = 0
+			}
+			c.depth--
+		case classMark:
+			if b == ',' && c.depth == c.list {
+				c.items++
+			}
+		}
+	}
+}
+
+// end gives the count when the text is complete, and makes c ready for another.
+func (c *counter) end() int {
+	n := c.most
+	if c.broken || c.depth != 0 {
+		n = 0
+	}
+	*c = counter{}
+	return n
+}

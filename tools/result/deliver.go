@@ -1,0 +1,143 @@
+package result
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"time"
+
+	"github.com/plimsoll/plimsoll/internal/rawjson"
+	"github.com/plimsoll/plimsoll/limit"
+	"github.com/plimsoll/plimsoll/tools/jsonrpc"
+	"github.com/plimsoll/plimsoll/tools/peer"
+)
+
+// deliverRaw hands on the message as it came.
+func (r *reading) deliverRaw() {
+	h := &r.raw
+	f := &peer.Frame{Head: h.mem, Event: r.event}
+	if n := int64(len(h.mem)); h.size > n {
+		f.Rest = h.reader(n, h.size)
+	}
+	r.hand(f, h.size)
+}
+
+// deliver hands on a composed message.
+func (r *reading) deliver(segs []seg, held *hold) {
+	f := &peer.Frame{Head: segs[0].mem, Event: r.event}
+	if len(segs) > 1 {
+		var rest []io.Reader
+		for _, g := range segs[1:] {
+			if g.mem != nil {
+				rest = append(rest, newReader(g.mem))
+			} else {
+				rest = append(rest, held.reader(g.from, g.to))
+			}
+		}
+		f.Rest = io.MultiReader(rest...)
+	}
+	r.hand(f, segsLen(segs))
+}
+
+func (r *reading) hand(f *peer.Frame, size int64) {
+	if r.delivered {
+		return
+	}
+	r.delivered = true
+	r.out.Delivered = size
+	if r.o.Deliver != nil {
+		r.o.Deliver(f)
+	}
+}
+
+// cutOff answers for a response that did not come to its end. What came can be read.
+func (r *reading) cutOff(err error) {
+	r.out.Failed = true
+	why := reason(err)
+	var data []byte
+	if s := r.spill; s != nil && s.writer != nil {
+		r.lexer.abandon()
+		if s.text == 0 || s.isErr || s.writer.Cut(shorten(err.Error(), 200)) != nil {
+			_ = s.writer.Discard()
+		} else if v, readErr := r.view(r.ctx); readErr == nil {
+			r.out.Spilled, r.out.Handle, r.out.Items = true, v.Handle, v.Totals.Items
+			names := v.names()
+			handle := rawjson.Quote(nil, v.Handle)
+			why += fmt.Sprintf(" %s of text came, %d %s of it: %s {\"handle\":%s,\"page\":1} reads them. The rest is not known: do not take this for all of it.",
+				limit.Bytes(v.Totals.Bytes).Human(), v.Totals.Items, v.Totals.Shape.Noun(), names.Page, handle)
+			v.Page.Complete = false
+			data = append(append([]byte(`{"`+MetaKey+`":`), v.meta()...), '}')
+		}
+	}
+	r.deliver([]seg{{mem: jsonrpc.ErrorResponse(r.out.ID, jsonrpc.CodeInternal, why, data)}}, nil)
+}
+
+// reason says what became of an answer, for the model.
+func reason(err error) string {
+	return "[plimsoll] The server's answer did not arrive whole: " + shorten(err.Error(), 300) + "."
+}
+
+// unkept is the answer where a result is too large and the spool does not take it.
+func (s *spill) unkept(id jsonrpc.ID) []seg {
+	text := fmt.Sprintf("[plimsoll] The result has %s of text, more than may be delivered at once, and it could not be kept: %s. ",
+		limit.Bytes(s.text).Human(), shorten(s.failed.Error(), 300))
+	if s.o.Method == ReadResource {
+		return []seg{{mem: jsonrpc.ErrorResponse(id, jsonrpc.CodeInternal, text, nil)}}
+	}
+	head := shorten(string(s.head), int(min(maxHead, s.o.maxText()/2)))
+	b := append([]byte(nil), `{`...)
+	if s.o.Modern {
+		b = append(b, `"resultType":"complete",`...)
+	}
+	b = append(b, `"content":[`...)
+	b = appendText(b, text+"Only its beginning follows, cut anywhere:")
+	if head != "" {
+		b = appendText(append(b, ','), head)
+	}
+	return []seg{{mem: jsonrpc.ResultResponse(id, append(b, `],"isError":true}`...))}}
+}
+
+// early delivers page 1 while the server is still sending.
+type early struct {
+	cancel context.CancelFunc
+	timer  *time.Timer
+	done   chan struct{}
+}
+
+// startEarly begins the wait. r.mu is held.
+func (r *reading) startEarly() *early {
+	ctx, cancel := context.WithCancel(r.ctx)
+	e := &early{cancel: cancel, done: make(chan struct{})}
+	e.timer = time.AfterFunc(max(0, r.o.Early-time.Since(r.started)), func() {
+		defer close(e.done)
+		r.deliverEarly(ctx)
+	})
+	return e
+}
+
+// stop ends it and returns when it has ended. r.mu is not held.
+func (e *early) stop() {
+	if e == nil {
+		return
+	}
+	e.cancel()
+	if !e.timer.Stop() {
+		<-e.done
+	}
+}
+
+func (r *reading) deliverEarly(ctx context.Context) {
+	v, err := r.view(ctx) // waits for the items of page 1
+	if err != nil {
+		return // the end will tell
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	s := r.spill
+	if ctx.Err() != nil || s.failed != nil || s.stop != nil || s.isErr || !r.paged() {
+		return
+	}
+	segs, failed := s.composeResult(r.id(), &v, v.Handle)
+	r.out.Failed = failed
+	r.deliver(segs, &s.kept)
+}

@@ -1,0 +1,99 @@
+package result
+
+import (
+	"fmt"
+	"unicode/utf8"
+
+	"github.com/plimsoll/plimsoll/internal/rawjson"
+	"github.com/plimsoll/plimsoll/limit"
+)
+
+// ends keeps the first and the last max bytes of a text that is written in pieces.
+type ends struct {
+	max        int
+	head, tail []byte
+	n          int64
+}
+
+func (e *ends) write(p []byte) {
+	e.n += int64(len(p))
+	if n := min(e.max-len(e.head), len(p)); n > 0 {
+		e.head = append(e.head, p[:n]...)
+		p = p[n:]
+	}
+	if len(p) > e.max {
+		p = p[len(p)-e.max:]
+	}
+	e.tail = append(e.tail, p...)
+	if len(e.tail) > 2*e.max {
+		e.tail = e.tail[:copy(e.tail, e.tail[len(e.tail)-e.max:])]
+	}
+}
+
+// text is the whole in at most about max bytes, with a mark where some was taken out.
+func (e *ends) text() string {
+	gap := int(e.n) - len(e.head) - len(e.tail)
+	return limit.Cut(string(e.head)+string(e.tail), e.max, func(cut int) string {
+		return fmt.Sprintf("\n[plimsoll: %s of this message cut]\n", limit.Bytes(cut+gap).Human())
+	})
+}
+
+// shorten cuts a text of somebody else to at most max bytes, at a rune.
+func shorten(s string, max int) string {
+	if len(s) <= max {
+		return s
+	}
+	for max > 0 && !utf8.RuneStart(s[max]) {
+		max--
+	}
+	return s[:max] + "…"
+}
+
+// unquoted decodes a raw string.
+func unquoted(raw []byte) string { return string(rawjson.Unquote(nil, raw)) }
+
+// The bounds as they are meant.
+
+func (o *Options) maxText() int64 {
+	switch {
+	case o.MaxText < 0:
+		return 1 << 62
+	case o.MaxText == 0:
+		return int64(DefaultMaxText)
+	}
+	return max(int64(o.MaxText), minText)
+}
+
+// minText is the smallest bound of text: a page has room for an item.
+const minText = 1 << 10
+
+func (o *Options) maxMedia() int64 {
+	if o.MaxMedia <= 0 {
+		return int64(DefaultMaxMedia)
+	}
+	return int64(o.MaxMedia)
+}
+
+func (o *Options) maxFrame() int64 {
+	if o.MaxFrame <= 0 {
+		return int64(DefaultMaxFrame)
+	}
+	return int64(o.MaxFrame)
+}
+
+// reserveOf is how much of a bound on text is set aside for what stands beside a page.
+func reserveOf(maxText int64) int64 {
+	return max(0, min(maxText/8, 2<<10, maxText-minText))
+}
+
+// pageBytes is how large a page may be: where it is sent twice, half as much.
+func (o *Options) pageBytes() int {
+	n := o.maxText() - reserveOf(o.maxText())
+	if o.Schema != nil {
+		n /= 2
+	}
+	return int(min(n, maxPage))
+}
+
+// maxPage bounds a page where text has no bound, in bytes.
+const maxPage = 1 << 20

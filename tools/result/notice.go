@@ -1,0 +1,131 @@
+package result
+
+import (
+	"fmt"
+	"strconv"
+
+	"github.com/plimsoll/plimsoll/internal/rawjson"
+	"github.com/plimsoll/plimsoll/limit"
+	"github.com/plimsoll/plimsoll/tools/spool"
+)
+
+// MetaKey is the member of a result's _meta that describes the page.
+const MetaKey = "plimsoll/result"
+
+// View is a page of a kept result, and what is known of the result.
+type View struct {
+	Handle string
+	Page   spool.Page
+	Totals spool.Totals
+	Names  Names
+}
+
+func (v *View) names() Names {
+	n := v.Names
+	if n.Page == "" {
+		n.Page = DefaultNames.Page
+	}
+	if n.Search == "" {
+		n.Search = DefaultNames.Search
+	}
+	if n.Query == "" {
+		n.Query = DefaultNames.Query
+	}
+	return n
+}
+
+// complete says that the result came to its end and nothing is to be added.
+func (v *View) complete() bool { return v.Page.Complete && v.cut() == "" }
+
+func (v *View) cut() string {
+	if v.Page.Cut != "" {
+		return v.Page.Cut
+	}
+	return v.Totals.Cut
+}
+
+// meta is the value of MetaKey, as JSON: exactly these members, sizes in bytes.
+func (v *View) meta() []byte {
+	b := append([]byte(nil), `{"handle":`...)
+	b = rawjson.Quote(b, v.Handle)
+	return fmt.Appendf(b, `,"bytes":%d,"total_items":%d,"page":%d,"page_size":%d,"total_pages":%d,"complete":%t}`,
+		v.Totals.Bytes, v.Page.TotalItems, v.Page.Number, v.Page.Size, v.Page.TotalPages, v.complete())
+}
+
+// Notice says what a page is a part of and which call gives what follows. Sentences that
+// do not fit into MaxNotice bytes are left out, from the end.
+func (v *View) Notice() string {
+	var (
+		p, t, n = v.Page, v.Totals, v.names()
+		handle  = string(rawjson.Quote(nil, v.Handle))
+		noun    = t.Shape.Noun()
+		so      = ""
+		text    string
+	)
+	say := func(format string, args ...any) {
+		if more := fmt.Sprintf(format, args...); len(text)+len(more) <= MaxNotice {
+			text += more
+		}
+	}
+	if !p.Complete {
+		so = " so far"
+	}
+	shown := fmt.Sprintf("%s %d-%d of %d", noun, p.From, p.To, p.TotalItems)
+	if p.TotalItems == 0 {
+		shown = "no " + noun
+	}
+	say("[plimsoll] Page %d of %d%s: %s (%s in all%s).", p.Number, max(1, p.TotalPages), so, shown, limit.Bytes(t.Bytes).Human(), so)
+	switch {
+	case v.cut() != "":
+		say(" The result is incomplete: it broke off there.")
+	case !p.Complete:
+		say(" The server is still sending.")
+	}
+	if p.HasNext() {
+		say(" Next page: %s {\"handle\":%s,\"page\":%d}.", n.Page, handle, p.Number+1)
+	}
+	say(" To find something, %s {\"handle\":%s,\"pattern\":\"REGEX\"} costs less than paging", n.Search, handle)
+	if p.JSON {
+		say("; %s {\"handle\":%s,\"query\":%s} takes jq", n.Query, handle, strconv.Quote(example(t)))
+	}
+	say(".")
+	if p.Omitted > 0 {
+		say(" %d %s larger than a page: stubs stand for them.", p.Omitted, noun)
+	}
+	if t.More() > 0 && p.Complete {
+		say(" Beside this document %s of other content are kept.", limit.Bytes(t.More()).Human())
+	}
+	return text
+}
+
+// example is a query that suits the document.
+func example(t spool.Totals) string {
+	path := "."
+	for _, key := range t.Path {
+		if !plainKey(key) {
+			return "."
+		}
+		if path != "." {
+			path += "."
+		}
+		path += key
+	}
+	if t.Shape == spool.Array {
+		if path += "[]"; len(path) < 60 {
+			return path
+		}
+	}
+	if len(path) < 60 {
+		return path
+	}
+	return "."
+}
+
+func plainKey(key string) bool {
+	for i, c := range []byte(key) {
+		if c != '_' && (c|0x20 < 'a' || c|0x20 > 'z') && (i == 0 || c < '0' || c > '9') {
+			return false
+		}
+	}
+	return key != ""
+}

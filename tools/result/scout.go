@@ -1,0 +1,93 @@
+package result
+
+// scout measures a response while it arrives.
+type scout struct {
+	maxItems int
+
+	id      []byte // the literal; too long ones are none
+	method  bool   // it is no response
+	failed  bool
+	isError []byte
+	// text and other are what counts against MaxText and MaxMedia, in bytes; items is the
+	// longest list, blocks how many text blocks there are.
+	text, other   int64
+	items, blocks int
+
+	field  field
+	in     place
+	aside  bool // the member is nothing that a model reads
+	counts bool // items are counted in it
+	list   counter
+}
+
+// aside are the members of a block that describe it to the client.
+var asides = map[string]bool{`"type"`: true, `"mimeType"`: true, `"annotations"`: true, `"_meta"`: true}
+
+func (s *scout) open(p place, _ []byte) {
+	if p == inError {
+		s.failed = true
+	}
+}
+
+func (s *scout) close(place) {}
+
+func (s *scout) begin(f field, in place, key []byte) {
+	s.field, s.in = f, in
+	s.counts = false
+	switch f {
+	case fieldID:
+		s.id = s.id[:0]
+	case fieldMethod:
+		s.method = true
+	case fieldIsError:
+		s.isError = s.isError[:0]
+	case fieldText, fieldStructured:
+		s.counts = s.maxItems > 0
+		if f == fieldText {
+			s.blocks++
+		}
+	case fieldMember:
+		s.aside = in == inMessage || in == inResult || in != inError && asides[string(key)]
+	}
+}
+
+func (s *scout) piece(p []byte) {
+	n := int64(len(p))
+	switch s.field {
+	case fieldID:
+		s.id = appendShort(s.id, p)
+	case fieldMethod:
+	case fieldIsError:
+		s.isError = appendShort(s.isError, p)
+	case fieldText, fieldStructured, fieldMessage, fieldElement:
+		s.text += n
+		if s.counts {
+			s.list.write(p)
+		}
+	case fieldMedia, fieldMeta:
+		s.other += n
+	default:
+		if s.aside {
+			s.other += n
+		} else {
+			s.text += n
+		}
+	}
+}
+
+func (s *scout) end() {
+	switch {
+	case s.field == fieldIsError:
+		s.failed = string(s.isError) == "true"
+	case s.counts:
+		s.items = max(s.items, s.list.end())
+	}
+}
+
+// maxShort is how long an id may be, as tools/jsonrpc has it.
+const maxShort = 1 << 10
+
+// appendShort keeps what is short; what is longer becomes longer than maxShort and stays so.
+func appendShort(dst, p []byte) []byte {
+	return append(dst, p[:min(len(p), maxShort+1-len(dst))]...)
+}

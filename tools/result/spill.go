@@ -1,0 +1,357 @@
+package result
+
+import (
+	"errors"
+
+	"github.com/plimsoll/plimsoll/tools/spool"
+)
+
+// errNoSpool is why nothing can be kept where Options has no spool.
+var errNoSpool = errors.New("this gateway keeps no results")
+
+// spill puts what a response has into the spool while it arrives, and keeps what the
+// message that is delivered is composed of.
+type spill struct {
+	scout
+	o      *Options
+	writer *spool.Writer
+	failed error // why the spool takes no more
+	parts  int   // begun in the spool
+
+	kept     hold // raw media that is delivered
+	message  members
+	result   members
+	meta     []byte // raw, where small
+	err      members
+	blocks   []*block
+	block    *block // under way
+	dropped  int    // blocks and members that are neither delivered nor in the document
+	crowded  bool   // there were more blocks than are kept
+	typed    bool   // result.resultType was there
+	isErr    bool   // it is an error of the protocol
+	keptSize int
+
+	structured []byte // raw, where small
+	hasStruct  bool
+	// spare is how much captured text may be delivered beside a page; captured is how much is held.
+	spare, captured int64
+	head            []byte // the beginning of the text, for when nothing can be kept
+	tailed          ends   // of error.message
+
+	key     []byte // of the value under way
+	hasKey  bool
+	small   []byte
+	spilled bool // the small value got too large
+	from    int64
+	over    bool // the media under way is not delivered
+	quotes  unquoter
+	stop    error // nothing more can be done with this response
+}
+
+// maxHead is how much of a text is delivered when the spool takes nothing.
+const maxHead = 4 << 10
+
+func (s *spill) open(p place, key []byte) {
+	s.scout.open(p, key)
+	switch p {
+	case inBlock, inEntry:
+		s.block = newBlock()
+		s.block.openObject(nil)
+	case inResource:
+		s.block.openObject(key)
+	case inError:
+		s.isErr = true
+	}
+}
+
+func (s *spill) close(p place) {
+	switch p {
+	case inResource:
+		s.block.closeObject()
+	case inBlock, inEntry:
+		s.block.closeObject()
+		s.block.cut()
+		s.keep(s.block)
+		s.block = nil
+	}
+}
+
+// perBlock is what a block costs in memory beside its bytes.
+const perBlock = 256
+
+// keep takes a complete block among those that may be delivered. What has no room and is
+// not in the spool yet goes there.
+func (s *spill) keep(b *block) {
+	size := b.kept + perBlock
+	if s.keptSize+size > MaxKept {
+		s.crowded = true
+		switch {
+		case b.held, b.media > 0:
+			s.dropped++
+		case b.hole < 0:
+			s.startPart(spool.Text, "")
+			for _, g := range b.segs {
+				s.put(g.mem)
+			}
+		}
+		return
+	}
+	s.keptSize += size
+	s.blocks = append(s.blocks, b)
+}
+
+func (s *spill) begin(f field, in place, key []byte) {
+	s.scout.begin(f, in, key)
+	s.key, s.hasKey = append(s.key[:0], key...), key != nil
+	s.small, s.spilled, s.over = s.small[:0], false, false
+	switch f {
+	case fieldText:
+		s.startPart(spool.Text, s.mime())
+		if s.block.hole < 0 {
+			s.block.openHole(key)
+			s.block.part, s.block.whole = s.parts-1, true
+		}
+	case fieldStructured:
+		s.startPart(spool.Structured, "application/json")
+		s.captured -= int64(len(s.structured))
+		s.structured, s.hasStruct = s.structured[:0], true
+		if s.structured == nil {
+			s.structured = []byte{}
+		}
+	case fieldMedia:
+		s.from = s.kept.size
+	case fieldMessage:
+		s.tailed = ends{max: s.tailed.max}
+	}
+}
+
+func (s *spill) piece(p []byte) {
+	s.scout.piece(p)
+	switch s.field {
+	case fieldText:
+		s.put(p)
+		if n := maxHead - len(s.head); n > 0 {
+			s.head = append(s.head, p[:min(n, len(p))]...)
+		}
+		if b := s.block; b.whole && b.part == s.parts-1 {
+			if b.whole = s.capture(len(p)); b.whole {
+				b.text = append(b.text, p...)
+			} else {
+				s.captured -= int64(len(b.text))
+				b.text = nil
+			}
+		}
+	case fieldStructured:
+		s.put(p)
+		if s.structured != nil {
+			if s.capture(len(p)) {
+				s.structured = append(s.structured, p...)
+			} else {
+				s.captured -= int64(len(s.structured))
+				s.structured = nil
+			}
+		}
+	case fieldMedia:
+		s.mediaPiece(p)
+	case fieldMessage:
+		s.tailed.write(p)
+	default:
+		s.smallPiece(p)
+	}
+	if s.spare > s.reserve() && s.text > s.o.maxText() {
+		s.shrink()
+	}
+}
+
+// capture says whether so many bytes of text may be held for delivery.
+func (s *spill) capture(n int) bool {
+	if s.captured+int64(n) > s.spare {
+		return false
+	}
+	s.captured += int64(n)
+	return true
+}
+
+// reserve is how much text may stand beside a page.
+func (s *spill) reserve() int64 { return reserveOf(s.o.maxText()) }
+
+// shrink lets go of captured text when it turns out that there will be a page.
+func (s *spill) shrink() {
+	s.spare, s.captured = s.reserve(), 0
+	all := s.blocks
+	if s.block != nil {
+		all = append(all[:len(all):len(all)], s.block)
+	}
+	for _, b := range all {
+		if b.whole && b.hole >= 0 && !s.capture(len(b.text)) {
+			b.whole, b.text = false, nil
+		}
+	}
+	if s.structured != nil && !s.capture(len(s.structured)) {
+		s.structured = nil
+	}
+}
+
+func (s *spill) mime() string {
+	if s.block == nil || s.block.mime == nil || len(s.block.mime) > 128 {
+		return ""
+	}
+	return unquoted(s.block.mime)
+}
+
+// mediaPiece holds media for delivery until it is too much, then the spool has it.
+func (s *spill) mediaPiece(p []byte) {
+	if s.over {
+		s.putQuoted(p)
+		s.block.media += int64(len(p))
+		return
+	}
+	if s.other <= s.o.maxMedia() {
+		if err := s.kept.write(p); err != nil {
+			s.stop = err
+		}
+		return
+	}
+	s.over = true
+	s.block.media = s.kept.size - s.from + int64(len(p))
+	s.startPart(spool.Media, s.mime())
+	s.quotes = unquoter{out: s.quotes.out}
+	held := make([]byte, ChunkBytes)
+	for r := s.kept.reader(s.from, s.kept.size); ; {
+		n, err := r.Read(held)
+		s.putQuoted(held[:n])
+		if err != nil {
+			break
+		}
+	}
+	s.kept.size = s.from
+	s.kept.mem = s.kept.mem[:min(int64(len(s.kept.mem)), s.from)]
+	s.putQuoted(p)
+}
+
+// putQuoted writes the inside of a string that begins with its quote.
+func (s *spill) putQuoted(p []byte) {
+	if !s.spilled && len(p) > 0 {
+		s.spilled = true // the opening quote
+		p = p[1:]
+	}
+	for len(p) > 0 {
+		text, n, closed := s.quotes.feed(p)
+		s.put(text)
+		if p = p[n:]; closed {
+			return
+		}
+	}
+}
+
+func (s *spill) smallPiece(p []byte) {
+	if !s.spilled && len(s.small)+len(p) <= MaxMember {
+		s.small = append(s.small, p...)
+		return
+	}
+	inBlock := s.block != nil || s.field == fieldElement
+	if !s.spilled {
+		s.spilled = true
+		s.dropped++
+		if inBlock {
+			s.startPart(spool.Text, "")
+			s.put(s.small)
+		}
+	}
+	if inBlock {
+		s.put(p)
+	}
+}
+
+func (s *spill) end() {
+	s.scout.end()
+	switch s.field {
+	case fieldText, fieldStructured, fieldMessage, fieldID, fieldMethod, fieldIsError:
+		return
+	case fieldMedia:
+		if !s.over && s.hasKey {
+			s.block.key(s.key)
+			s.block.holdRange(s.from, s.kept.size)
+		}
+		return
+	case fieldMeta:
+		s.meta = nil
+		if !s.spilled && len(s.small) > 0 && s.small[0] == '{' && sound(s.key, s.small) {
+			s.meta = append([]byte{}, s.small...)
+		}
+		return
+	}
+	if s.spilled {
+		return
+	}
+	if s.field == fieldElement {
+		if sound([]byte(`""`), s.small) {
+			b := newBlock()
+			b.segs, b.kept = []seg{{mem: append([]byte{}, s.small...)}}, len(s.small)
+			s.keep(b)
+		}
+		return
+	}
+	if !s.hasKey || !sound(s.key, s.small) {
+		s.dropped++
+		return
+	}
+	s.member()
+}
+
+// member keeps the small member under way.
+func (s *spill) member() {
+	size := len(s.key) + len(s.small) + 2
+	if s.block != nil {
+		switch {
+		case is(s.key, "mimeType"):
+			s.block.mime = append([]byte{}, s.small...)
+		case is(s.key, "uri"):
+			s.block.uri = append([]byte{}, s.small...)
+		}
+		if s.block.kept+size > 2*MaxMember {
+			s.dropped++
+			return
+		}
+		s.block.member(s.key, s.small)
+		return
+	}
+	if s.keptSize+size > MaxKept {
+		s.dropped++
+		return
+	}
+	s.keptSize += size
+	switch s.in {
+	case inMessage:
+		if !is(s.key, "jsonrpc") && !is(s.key, "result") && !is(s.key, "error") {
+			s.message.add(s.key, s.small)
+		}
+	case inError:
+		s.err.add(s.key, s.small)
+	case inResult:
+		switch {
+		case is(s.key, "cacheScope"): // a handle is of no use to others
+			s.small = append(s.small[:0], `"private"`...)
+		case is(s.key, "resultType"):
+			s.typed = true
+		case is(s.key, "content"), is(s.key, "contents"):
+			return // no list, or not of this method
+		}
+		s.result.add(s.key, s.small)
+	}
+}
+
+// startPart begins a part in the spool.
+func (s *spill) startPart(part spool.Part, mime string) {
+	s.parts++
+	if s.failed == nil {
+		s.failed = s.writer.Begin(part, mime)
+	}
+}
+
+// put writes into the part under way.
+func (s *spill) put(p []byte) {
+	if s.failed == nil && len(p) > 0 {
+		_, s.failed = s.writer.Write(p)
+	}
+}

@@ -1,0 +1,150 @@
+package result
+
+import (
+	"unicode/utf16"
+	"unicode/utf8"
+)
+
+// unquoter decodes the inside of one JSON string that comes in pieces. What it makes of
+// any bytes is what rawjson.Unquote makes of them in one piece: a lone half of a surrogate
+// pair becomes U+FFFD, escapes that JSON does not know and broken UTF-8 stay as they are.
+type unquoter struct {
+	// cut is an escape that is not decided yet: `\`, `\u12`, the first half of a pair, or
+	// that and the beginning of the second.
+	cut [12]byte
+	n   int
+	out []byte
+}
+
+var simpleEscapes = [256]byte{'"': '"', '\\': '\\', '/': '/', 'b': '\b', 'f': '\f', 'n': '\n', 'r': '\r', 't': '\t'}
+
+// feed decodes p up to the closing quote. text is valid until the next call; used is how
+// much of p was taken, with the quote; closed says that the quote was there.
+func (u *unquoter) feed(p []byte) (text []byte, used int, closed bool) {
+	i := 0
+	u.out = u.out[:0]
+	for u.n > 0 && i < len(p) {
+		i += u.step(p[i])
+	}
+	for i < len(p) {
+		run := stringEnd(p[i:])
+		if run == len(p)-i && len(u.out) == 0 {
+			return p[i:], len(p), false // nothing to decode: no copy
+		}
+		if i+run < len(p) && p[i+run] == '"' && len(u.out) == 0 {
+			return p[i : i+run], i + run + 1, true
+		}
+		u.out = append(u.out, p[i:i+run]...)
+		if i += run; i == len(p) {
+			break
+		}
+		if p[i] == '"' {
+			return u.out, i + 1, true
+		}
+		if i+1 < len(p) {
+			if c := simpleEscapes[p[i+1]]; c != 0 {
+				u.out = append(u.out, c)
+				i += 2
+				continue
+			}
+		}
+		if i+6 <= len(p) && p[i+1] == 'u' {
+			if r, ok := hex4(p[i+2 : i+6]); ok && !utf16.IsSurrogate(r) {
+				u.out = utf8.AppendRune(u.out, r)
+				i += 6
+				continue
+			}
+		}
+		u.cut[0], u.n = '\\', 1
+		for i++; u.n > 0 && i < len(p); {
+			i += u.step(p[i])
+		}
+	}
+	return u.out, i, false
+}
+
+// end gives what was cut when the string closed: nothing more decides it.
+func (u *unquoter) end() []byte {
+	u.out = u.out[:0]
+	for u.n > 0 {
+		u.give()
+	}
+	return u.out
+}
+
+// step takes one byte behind an undecided escape and returns 1, or 0 when the byte is not
+// part of it and is to be looked at again.
+func (u *unquoter) step(c byte) int {
+	at := u.n
+	if at > 6 {
+		at -= 6
+	}
+	switch {
+	case u.n == 6 && c == '\\', at == 1 && c == 'u', at > 1 && at < 6 && isHex(c):
+		u.cut[u.n] = c
+		u.n++
+	case u.n == 1:
+		u.n = 0
+		if simple := simpleEscapes[c]; simple != 0 {
+			u.out = append(u.out, simple)
+		} else {
+			u.out = append(u.out, '\\', c)
+		}
+		return 1
+	default:
+		u.give()
+		return 0
+	}
+	if u.n == 6 {
+		if r, _ := hex4(u.cut[2:6]); r < 0xD800 || r > 0xDBFF {
+			u.give()
+		}
+	}
+	if u.n == 12 {
+		high, _ := hex4(u.cut[2:6])
+		low, _ := hex4(u.cut[8:12])
+		if r := utf16.DecodeRune(high, low); r != utf8.RuneError {
+			u.out = utf8.AppendRune(u.out, r)
+			u.n = 0
+		} else {
+			u.give() // the second may be the first half of another pair
+			if low < 0xD800 || low > 0xDBFF {
+				u.give()
+			}
+		}
+	}
+	return 1
+}
+
+// give decodes the first escape of cut as far as it goes, and keeps what follows it.
+func (u *unquoter) give() {
+	if u.n >= 6 {
+		r, _ := hex4(u.cut[2:6]) // half a pair becomes U+FFFD
+		u.out = utf8.AppendRune(u.out, r)
+		copy(u.cut[:], u.cut[6:u.n])
+		u.n -= 6
+		return
+	}
+	u.out = append(u.out, u.cut[:u.n]...)
+	u.n = 0
+}
+
+func isHex(c byte) bool {
+	return c >= '0' && c <= '9' || c|0x20 >= 'a' && c|0x20 <= 'f'
+}
+
+// hex4 reads four hexadecimal digits.
+func hex4(b []byte) (r rune, ok bool) {
+	for _, c := range b[:4] {
+		switch {
+		case c >= '0' && c <= '9':
+			c -= '0'
+		case c|0x20 >= 'a' && c|0x20 <= 'f':
+			c = c | 0x20 - 'a' + 10
+		default:
+			return 0, false
+		}
+		r = r<<4 | rune(c)
+	}
+	return r, true
+}
