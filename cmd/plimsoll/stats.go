@@ -14,8 +14,8 @@ import (
 
 func newStatsCommand(open opener) *cobra.Command {
 	var (
-		o                app.StatsOptions
-		asJSON, backtest bool
+		o                         app.StatsOptions
+		asJSON, backtest, servers bool
 	)
 	cmd := &cobra.Command{
 		Use:   "stats [TOOL]",
@@ -26,10 +26,14 @@ Without --project and --all it is about the project of the working directory, an
 project when that one has no history.
 
 With --backtest every way of estimating is replayed over the history, or over Nextflow traces: how
-often it would have reserved too little, and how much in vain.`,
+often it would have reserved too little, and how much in vain.
+
+With --mcp it is about MCP servers: how large the results of each tool were when they came from the
+server, and how much of that reached the client.`,
 		Example: `  plimsoll stats
   plimsoll stats claude --all
-  plimsoll stats --backtest --trace execution_trace.txt`,
+  plimsoll stats --backtest --trace execution_trace.txt
+  plimsoll stats --mcp`,
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) == 1 {
@@ -41,6 +45,16 @@ often it would have reserved too little, and how much in vain.`,
 			a, err := open(cmd)
 			if err != nil {
 				return err
+			}
+			if servers {
+				rows, err := a.MCPStats(o.Tool)
+				if err != nil {
+					return err
+				}
+				if asJSON {
+					return printJSON(cmd.OutOrStdout(), rows)
+				}
+				return printSizes(plain(cmd.OutOrStdout()), rows)
 			}
 			if backtest {
 				rows, err := a.Backtest(cmd.Context(), o)
@@ -65,10 +79,14 @@ often it would have reserved too little, and how much in vain.`,
 	f := cmd.Flags()
 	f.BoolVar(&asJSON, "json", false, "print JSON")
 	f.BoolVar(&backtest, "backtest", false, "replay every way of estimating")
+	f.BoolVar(&servers, "mcp", false, "sizes of the results of MCP tools, of the server named or of all")
 	f.StringArrayVar(&o.Traces, "trace", nil, "Nextflow trace to replay instead of the history (TSV or CSV); may be repeated")
 	f.StringVar(&o.Project, "project", "", "directory or key of the project")
 	f.BoolVar(&o.All, "all", false, "every project")
 	cmd.MarkFlagsMutuallyExclusive("project", "all")
+	cmd.MarkFlagsMutuallyExclusive("mcp", "backtest")
+	cmd.MarkFlagsMutuallyExclusive("mcp", "project")
+	cmd.MarkFlagsMutuallyExclusive("mcp", "all")
 	return cmd
 }
 
@@ -91,6 +109,21 @@ func printStats(w io.Writer, o app.StatsOptions, stats []app.Stat) error {
 	fmt.Fprintln(t, "TOOL\tPROJECT\tRUNS\tKEPT\tP95\tMAX\tNEXT\tOOM KILLS")
 	for _, s := range stats {
 		fmt.Fprintf(t, "%s\t%s\t%d\t%d\t%s\t%s\t%s\t%d\n", s.Tool, s.ProjectKey, s.Recorded, s.Samples, size(s.P95Bytes), size(s.MaxBytes), size(s.EstimateBytes), s.OOMKills)
+	}
+	return t.Flush()
+}
+
+func printSizes(w io.Writer, rows []app.MCPSize) error {
+	if len(rows) == 0 {
+		_, err := fmt.Fprintln(w, "No tool was called through Plimsoll yet. It begins with: plimsoll mcp -- SERVER, or plimsoll mcp wrap FILE")
+		return err
+	}
+	size := func(n int64) string { return limit.Bytes(n).Human() }
+	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(t, "SERVER\tTOOL\tCALLS\tSENT\tDELIVERED\tAVERAGE\tP95\tMAX\tPAGED\tREUSED\tFAILED")
+	for _, r := range rows {
+		fmt.Fprintf(t, "%s\t%s\t%d\t%s\t%s\t%s\t%s\t%s\t%d\t%d\t%d\n", app.Printable(r.Server), app.Printable(r.Tool), r.Calls, size(r.UpstreamBytes), size(r.DeliveredBytes),
+			size(r.AverageBytes), size(r.P95Bytes), size(r.MaxBytes), r.Spilled, r.Reused, r.Failed)
 	}
 	return t.Flush()
 }

@@ -1,0 +1,172 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+
+	"github.com/plimsoll/plimsoll/config"
+	"github.com/plimsoll/plimsoll/journal"
+	"github.com/plimsoll/plimsoll/process/admission"
+	"github.com/plimsoll/plimsoll/process/sandbox"
+	"github.com/plimsoll/plimsoll/tools/upstream"
+)
+
+// launcher starts an MCP server in a sandbox of its own: its limits are the server's, and
+// it is part of the run around the gateway if there is one. A claim in the ledger is what
+// lets the next command clean up when the gateway itself was killed; it takes no slot and
+// reserves nothing, for servers are small and many.
+type launcher struct {
+	app     *App
+	server  config.MCPServer
+	process config.Settings // of the process plane
+	journal *journal.Journal
+	// ledger is nil when runs are not coordinated.
+	ledger *admission.Ledger
+}
+
+// Launch implements upstream.StdioOptions.Launch.
+func (l *launcher) Launch(ctx context.Context) (*upstream.Process, error) {
+	environ := append(os.Environ(), l.server.Env...)
+	path, err := lookPath(l.server.Command[0], l.server.Dir, getenv(environ)("PATH"))
+	if err != nil {
+		return nil, err
+	}
+	spec := sandbox.Spec{
+		ID: newID(), Path: path, Args: l.server.Command, Env: environ, Dir: l.server.Dir,
+		Limits:      sandbox.Limits{Memory: l.server.MCP.MemoryMax, Pids: l.server.MCP.PidsMax},
+		Enforcement: sandbox.Enforcement(l.process.Enforcement),
+		Nested:      os.Getenv(sandbox.CookieName) != "",
+		OnExit:      sandbox.KillLeftovers,
+		Grace:       l.process.Grace,
+		Detach:      true,
+		Launcher:    true, // npx and uvx are how most servers are started
+		Subreaper:   true,
+	}
+	for _, name := range l.process.Layers {
+		layer, err := sandbox.ParseLayer(name)
+		if err != nil {
+			return nil, err
+		}
+		spec.Layers = append(spec.Layers, layer)
+	}
+	claim := l.claim(ctx, &spec)
+	pipes, err := newPipes()
+	if err != nil {
+		return nil, errors.Join(err, release(claim))
+	}
+	spec.Files = pipes.child[:]
+	run, err := sandbox.Start(context.WithoutCancel(ctx), spec)
+	pipes.closeChild()
+	if err != nil {
+		pipes.closeOurs()
+		return nil, errors.Join(err, release(claim))
+	}
+	return &upstream.Process{
+		Stdin: pipes.stdin, Stdout: pipes.stdout, Stderr: pipes.stderr, PID: run.PID(),
+		Wait: func() (upstream.Exit, error) {
+			r, err := run.Wait()
+			exit := upstream.Exit{Code: r.ExitCode, OutOfMemory: r.CommandOOM, Peak: int64(r.Peak.Bytes)}
+			if r.Signal != 0 {
+				exit.Code, exit.Signal = -1, strings.ToLower(sandbox.SignalName(r.Signal))
+			}
+			return exit, errors.Join(err, release(claim))
+		},
+		Terminate: func() { _ = run.Signal(syscall.SIGTERM) },
+		Kill:      func() { _ = run.Kill() },
+	}, nil
+}
+
+// claim announces the server; nil when that cannot be, which stops nothing.
+func (l *launcher) claim(ctx context.Context, spec *sandbox.Spec) *admission.Claim {
+	if l.ledger == nil {
+		return nil
+	}
+	claim, err := l.ledger.Acquire(ctx, admission.Request{
+		ID: spec.ID, Tool: "mcp-" + l.server.Name, Project: config.ProjectOf(l.server.Dir).Name,
+		Parent: os.Getenv(sandbox.CookieName), NoSlot: true, Force: true, MinFree: -1,
+	})
+	if err != nil {
+		l.app.warn("what MCP servers leave behind when Plimsoll is killed stays: " + err.Error())
+		return nil
+	}
+	_, spec.Nested = claim.Parent()
+	spec.Remember = func(r sandbox.Remains) error { return claim.Record(r) }
+	spec.Observe = func(s sandbox.Sample) { _ = claim.Observe(s.Working) }
+	return claim
+}
+
+func release(c *admission.Claim) error {
+	if c == nil {
+		return nil
+	}
+	return c.Release()
+}
+
+// lookPath finds a program as the server's own environment has it.
+func lookPath(name, dir, path string) (string, error) {
+	next := "write the whole path, or install it"
+	if strings.ContainsRune(name, filepath.Separator) {
+		if !filepath.IsAbs(name) && dir != "" {
+			name = filepath.Join(dir, name)
+		}
+		found, err := exec.LookPath(name)
+		if err != nil {
+			return "", fmt.Errorf("start the MCP server: %w; %s", err, next)
+		}
+		return found, nil
+	}
+	for _, d := range filepath.SplitList(path) {
+		if d == "" {
+			d = "."
+		}
+		if found, err := exec.LookPath(filepath.Join(d, name)); err == nil {
+			return filepath.Abs(found)
+		}
+	}
+	return "", fmt.Errorf("start the MCP server: %q is not in PATH; %s", name, next)
+}
+
+// pipes are the three standard streams of a child.
+type pipes struct {
+	child                 [3]*os.File
+	stdin, stdout, stderr *os.File
+}
+
+func newPipes() (*pipes, error) {
+	p := &pipes{}
+	var err error
+	if p.child[0], p.stdin, err = os.Pipe(); err != nil {
+		return nil, err
+	}
+	if p.stdout, p.child[1], err = os.Pipe(); err == nil {
+		p.stderr, p.child[2], err = os.Pipe()
+	}
+	if err != nil {
+		p.closeChild()
+		p.closeOurs()
+		return nil, err
+	}
+	return p, nil
+}
+
+func (p *pipes) closeChild() {
+	for _, f := range p.child {
+		if f != nil {
+			_ = f.Close()
+		}
+	}
+}
+
+func (p *pipes) closeOurs() {
+	for _, f := range []*os.File{p.stdin, p.stdout, p.stderr} {
+		if f != nil {
+			_ = f.Close()
+		}
+	}
+}
