@@ -3,8 +3,11 @@ package result
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
+	"unicode/utf8"
 
 	"github.com/plimsoll/plimsoll/internal/rawjson"
+	"github.com/plimsoll/plimsoll/limit"
 )
 
 // seg is a piece of a composed message: bytes in memory, or a range of what is held.
@@ -25,9 +28,10 @@ func segsLen(segs []seg) (n int64) {
 type block struct {
 	segs []seg
 	hole int // the text comes before segs[hole]; -1 is no text
-	// part is the number of its text in the spool, -1 none; text is that text where it is
-	// small, and whole says that it is all of it.
+	// part is the number of its text in the spool, -1 none, and size the bytes of that
+	// text; text is all of it where whole says so, else its beginning or nothing.
 	part  int
+	size  int64
 	text  []byte
 	whole bool
 	// media is the size of a value that is not delivered, mime and uri (raw) what it is.
@@ -90,6 +94,28 @@ func (b *block) holdRange(from, to int64) {
 	b.cut()
 	b.segs = append(b.segs, seg{from: from, to: to})
 	b.held = true
+}
+
+// clip lets go of the text but for a beginning, if there is room for that.
+func (b *block) clip(capture func(int) bool) {
+	b.whole = false
+	if n := min(len(b.text), maxClip); n > 0 && capture(n) {
+		b.text = append([]byte{}, b.text[:n]...)
+	} else {
+		b.text = nil
+	}
+}
+
+// maxClip is how much of a text is shown that has no room beside a page, in bytes.
+const maxClip = 256
+
+// shown is the text that stands beside a page.
+func (b *block) shown() []byte {
+	if b.whole || b.text == nil {
+		return b.text
+	}
+	head := shorten(string(b.text), max(0, len(b.text)-utf8.UTFMax))
+	return fmt.Appendf(nil, "%s\n[plimsoll: cut; all of this text has %s]", head, limit.Bytes(b.size).Human())
 }
 
 // with is the block with this text in its hole.

@@ -151,9 +151,9 @@ func (s *spill) blocksPart(c *composer, v *View, handle string) {
 			if !placed {
 				page()
 			}
-		case b.whole:
+		case b.text != nil || b.whole:
 			c.next()
-			c.splice(b.with(b.text)...)
+			c.splice(b.with(b.shown())...)
 		}
 	}
 	if !placed {

@@ -83,7 +83,7 @@ func (o *Options) maxFrame() int64 {
 
 // reserveOf is how much of a bound on text is set aside for what stands beside a page.
 func reserveOf(maxText int64) int64 {
-	return max(0, min(maxText/8, 2<<10, maxText-minText))
+	return max(0, min(maxText/8, maxPage/8, maxText-minText))
 }
 
 // pageBytes is how large a page may be: where it is sent twice, half as much.

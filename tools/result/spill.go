@@ -133,12 +133,13 @@ func (s *spill) piece(p []byte) {
 		if n := maxHead - len(s.head); n > 0 {
 			s.head = append(s.head, p[:min(n, len(p))]...)
 		}
-		if b := s.block; b.whole && b.part == s.parts-1 {
-			if b.whole = s.capture(len(p)); b.whole {
+		if b := s.block; b.part == s.parts-1 {
+			if b.size += int64(len(p)); b.whole && s.capture(len(p)) {
 				b.text = append(b.text, p...)
-			} else {
+			} else if b.whole {
 				s.captured -= int64(len(b.text))
-				b.text = nil
+				b.text = append(b.text, p[:min(len(p), max(0, maxClip-len(b.text)))]...)
+				b.clip(s.capture)
 			}
 		}
 	case fieldStructured:
@@ -184,7 +185,7 @@ func (s *spill) shrink() {
 	}
 	for _, b := range all {
 		if b.whole && b.hole >= 0 && !s.capture(len(b.text)) {
-			b.whole, b.text = false, nil
+			b.clip(s.capture)
 		}
 	}
 	if s.structured != nil && !s.capture(len(s.structured)) {
