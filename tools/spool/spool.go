@@ -20,11 +20,12 @@ type Spool struct {
 	o    Options
 	root *os.Root
 
-	mu     sync.Mutex
-	lock   *os.File
-	closed bool
-	gone   []string // directories to be removed when the lock is free
-	live   map[id]*Writer
+	mu       sync.Mutex
+	lock     *os.File
+	closed   bool
+	gone     []string // directories to be removed when the lock is free
+	live     map[id]*Writer
+	searches []*searched // the last ones, oldest first
 }
 
 // Open opens the spool in o.Dir, removes what is too old and what a dead process left

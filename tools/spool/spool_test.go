@@ -5,8 +5,6 @@ import (
 	"fmt"
 	"strings"
 	"testing"
-
-	"github.com/plimsoll/plimsoll/journal"
 )
 
 func open(t testing.TB, o Options) *Spool {
@@ -165,5 +163,3 @@ func TestLinesArePaged(t *testing.T) {
 		}
 	}
 }
-
-var _ = journal.New

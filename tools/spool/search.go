@@ -1,0 +1,209 @@
+package spool
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// Bounds of a search.
+const (
+	MaxPattern       = 1024 // bytes of a pattern
+	MaxContext       = 10   // lines before and after a match
+	DefaultMatches   = 20   // matches on a page
+	MaxPageMatches   = 100
+	maxInstructions  = 10_000 // of a compiled pattern: the time a byte takes grows with them
+	snippetSize      = 400    // bytes shown of an item that is not small
+	contextSize      = 256    // bytes shown of a line before or after
+	keptSearches     = 4      // searches of the spool whose matches are remembered
+	breakdownTexts   = 10
+	breakdownTracked = 256 // different texts that are counted for it
+	breakdownText    = 60  // bytes of one
+)
+
+// SearchRequest asks for the items of a document that match.
+type SearchRequest struct {
+	// Pattern is a regular expression in RE2 syntax, at most MaxPattern bytes. It is looked
+	// for in one item, or line without its end, at a time: ^ and $ are the ends of that. Items are the
+	// JSON as it stands there.
+	Pattern    string
+	IgnoreCase bool
+	// Page counts from 1 (0 is 1); Size is the most matches on it (DefaultMatches, at most MaxPageMatches).
+	Page, Size int
+	// Context is how many lines before and after each match are given (at most MaxContext).
+	Context int
+}
+
+// Match is one item that matches.
+type Match struct {
+	Item          int64 // its number, from 1
+	Offset, Bytes int64 // of the item in what is stored
+	At            int64 // offset of the (first) match in it
+	// Text is the item, or what is around the match when Whole is not set.
+	Text  []byte
+	Whole bool
+	// Before and After are the lines around it, shortened to 256 bytes each.
+	Before, After []string
+}
+
+// Matches is a page of matches.
+type Matches struct {
+	Matches []Match
+	// Number, Size, TotalPages, From and To are as those of a Page, in matches.
+	Number, Size          int
+	TotalPages            int64
+	Total, From, To       int64
+	Searched              int64 // items
+	Shape                 Shape
+	Cut                   string // the result broke off; what came was searched
+	DocumentBytes, Offset int64
+}
+
+// Count is how often something is there.
+type Count struct {
+	Text string
+	N    int64
+}
+
+// TooMany says that more items match than an agent can look at.
+type TooMany struct {
+	Total int64 // exact
+	Max   int64
+	Noun  string
+	// Texts are the most frequent matched texts; empty when all are the same. Tenths
+	// counts the matches in each tenth of the document.
+	Texts      []Count
+	Tenths     [10]int64
+	Suggestion string
+}
+
+func (e *TooMany) Error() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%d %s match, more than the %d that a search gives. %s", e.Total, e.Noun, e.Max, e.Suggestion)
+	if len(e.Texts) > 0 {
+		b.WriteString(" Most frequent:")
+		for i, c := range e.Texts {
+			if i > 0 {
+				b.WriteByte(',')
+			}
+			fmt.Fprintf(&b, " %q %d times", c.Text, c.N)
+		}
+		b.WriteByte('.')
+	}
+	fmt.Fprintf(&b, " Matches in each tenth of the result: %s.", strings.Trim(fmt.Sprint(e.Tenths), "[]"))
+	return b.String()
+}
+
+// BadPattern says what is wrong with a pattern.
+type BadPattern struct{ Why string }
+
+func (e *BadPattern) Error() string {
+	return "the pattern is not a regular expression that can be searched: " + e.Why + "; the syntax is RE2 (no look-around, no back-references)"
+}
+
+// hit is a match that was found: which item, and where in it.
+type hit struct{ item, start, end, from, to int64 }
+
+// searched is what a search of a whole document found.
+type searched struct {
+	id         id
+	pattern    string
+	ignoreCase bool
+	hits       []hit // at most MaxMatches
+	total      int64
+	texts      map[string]int64
+	tenths     [10]int64
+}
+
+// Search waits for the end of the result and gives a page of the items that match, in
+// order. More than MaxMatches in all are *TooMany; a pattern that cannot be is *BadPattern.
+func (r *Result) Search(ctx context.Context, q SearchRequest) (Matches, error) {
+	p, err := compile(q.Pattern, q.IgnoreCase)
+	if err != nil {
+		return Matches{}, err
+	}
+	v, err := r.wait(ctx)
+	if err != nil {
+		return Matches{}, err
+	}
+	found := r.s.remembered(r.id, q)
+	if found == nil {
+		if found, err = r.search(ctx, v, p); err != nil {
+			if damaged := (*errDamaged)(nil); errors.As(err, &damaged) {
+				return Matches{}, r.giveUp()
+			}
+			return Matches{}, err
+		}
+		found.id, found.pattern, found.ignoreCase = r.id, q.Pattern, q.IgnoreCase
+		r.s.remember(found)
+	}
+	if found.total > MaxMatches {
+		return Matches{}, found.tooMany(v.m.Shape)
+	}
+	return r.show(ctx, v, q, found)
+}
+
+func (s *searched) tooMany(shape Shape) error {
+	e := &TooMany{
+		Total: s.total, Max: MaxMatches, Noun: shape.Noun(), Tenths: s.tenths,
+		Suggestion: "Make the pattern narrower: a longer text, a field with its value, or an anchor.",
+	}
+	if len(s.texts) > 1 {
+		for text, n := range s.texts {
+			e.Texts = append(e.Texts, Count{text, n})
+		}
+		slices.SortFunc(e.Texts, func(a, b Count) int {
+			if a.N != b.N {
+				return int(b.N - a.N)
+			}
+			return strings.Compare(a.Text, b.Text)
+		})
+		e.Texts = e.Texts[:min(len(e.Texts), breakdownTexts)]
+	}
+	return e
+}
+
+// remembered returns what an earlier search of the same found: its next pages need no
+// second one.
+func (s *Spool) remembered(i id, q SearchRequest) *searched {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, f := range s.searches {
+		if f.id == i && f.pattern == q.Pattern && f.ignoreCase == q.IgnoreCase {
+			return f
+		}
+	}
+	return nil
+}
+
+func (s *Spool) remember(f *searched) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if len(s.searches) >= keptSearches {
+		s.searches = slices.Delete(s.searches, 0, 1)
+	}
+	s.searches = append(s.searches, f)
+}
+
+// add counts a hit in; text is what matched.
+func (s *searched) add(h hit, m *meta, text []byte) {
+	s.total++
+	if size := m.DocEnd - m.DocBegin; size > 0 {
+		tenth := int64(float64(h.from-m.DocBegin) / float64(size) * 10)
+		s.tenths[min(max(tenth, 0), 9)]++
+	}
+	if len(s.hits) < MaxMatches {
+		s.hits = append(s.hits, h)
+	}
+	if s.texts == nil {
+		s.texts = map[string]int64{}
+	}
+	if len(text) > breakdownText {
+		text = text[:breakdownText-openRune(text[:breakdownText])]
+	}
+	if _, ok := s.texts[string(text)]; ok || len(s.texts) < breakdownTracked {
+		s.texts[string(text)]++
+	}
+}
