@@ -1,0 +1,398 @@
+package crossing
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/plimsoll/plimsoll/internal/rawjson"
+	"github.com/plimsoll/plimsoll/tools/jsonrpc"
+	"github.com/plimsoll/plimsoll/tools/peer"
+)
+
+// exchange is one request of a legacy client: at the server, or, between two rounds, with
+// the client, who is asked what the server said it needs.
+type exchange struct {
+	l      *legacy
+	to     peer.Receiver
+	m      peer.Message
+	params []byte // with _meta, without input
+	ctx    context.Context
+	stop   context.CancelFunc
+
+	out sync.Mutex // held while the receiver is called
+
+	mu      sync.Mutex
+	id      jsonrpc.ID // of the round under way, as the server knows it
+	over    bool
+	rounds  int
+	state   []byte // requestState as it came, with its quotes
+	wanted  map[jsonrpc.ID]*wanted
+	brought [][]byte // members of inputResponses
+	pages   []string // elicitationIds that the client was given
+	timer   *time.Timer
+	frames  bool
+	http    peer.Answer
+}
+
+// wanted is one thing that the client was asked for.
+type wanted struct {
+	key    []byte // in inputRequests; raw, with quotes
+	method string
+}
+
+// begin sends a client's request to the server.
+func (l *legacy) begin(ctx context.Context, m peer.Message, to peer.Receiver) {
+	x := &exchange{l: l, to: to, m: m, id: m.Head.ID}
+	params, err := rawjson.Remove(orEmpty(m.Head.Params.Of(m.Raw)), "task", "inputResponses", "requestState")
+	if err == nil {
+		x.params, err = l.meta(params)
+	}
+	if err != nil {
+		peer.Reply(to, fail(jsonrpc.CodeParams, "params cannot be read: %v", err).response(m.Head.ID))
+		return
+	}
+	x.ctx, x.stop = context.WithCancel(ctx)
+	l.mu.Lock()
+	_, twice := l.calls[m.Head.ID]
+	if !twice {
+		l.calls[m.Head.ID] = x
+	}
+	l.mu.Unlock()
+	if twice {
+		x.stop()
+		peer.Reply(to, fail(jsonrpc.CodeInvalidRequest, "a request with this id is under way").response(m.Head.ID))
+		return
+	}
+	context.AfterFunc(x.ctx, func() { x.finish(nil, context.Canceled) })
+	x.send(x.params)
+}
+
+func orEmpty(params []byte) []byte {
+	if len(params) == 0 {
+		return []byte("{}")
+	}
+	return params
+}
+
+func (x *exchange) send(params []byte) {
+	message, err := replaceParams(x.m.Raw, x.m.Head, params)
+	x.mu.Lock()
+	id := x.id
+	x.frames, x.http = false, peer.Answer{}
+	x.mu.Unlock()
+	if err == nil && id != x.m.Head.ID {
+		message, err = withID(message, id)
+	}
+	var head jsonrpc.Head
+	if err == nil {
+		head, err = jsonrpc.Scan(message)
+	}
+	if err != nil {
+		x.refuse(fail(jsonrpc.CodeParams, "the request cannot be sent: %v", err))
+		return
+	}
+	x.l.next.Send(x.ctx, peer.Message{Raw: message, Head: head, Principal: x.m.Principal}, peer.Funcs{
+		OnOpen: func(a peer.Answer) {
+			x.mu.Lock()
+			x.http = a
+			x.mu.Unlock()
+		},
+		OnReceive: func(f *peer.Frame) { x.receive(id, f) },
+		OnDone:    func(err error) { x.done(id, err) },
+	})
+}
+
+// deliver hands a frame to the client, as long as the request is open.
+func (x *exchange) deliver(f *peer.Frame) {
+	x.out.Lock()
+	defer x.out.Unlock()
+	x.mu.Lock()
+	over := x.over
+	x.mu.Unlock()
+	if !over {
+		x.to.Receive(f)
+	}
+}
+
+// finish ends the exchange, once: with a last frame, or with why there is none.
+func (x *exchange) finish(f *peer.Frame, err error) {
+	x.mu.Lock()
+	if x.over {
+		x.mu.Unlock()
+		return
+	}
+	x.over = true
+	pending := x.wanted
+	x.wanted = nil
+	stopTimer(x.timer)
+	http, frames := x.http, x.frames
+	x.mu.Unlock()
+	l := x.l
+	l.mu.Lock()
+	delete(l.calls, x.m.Head.ID)
+	for id := range pending {
+		delete(l.asked, id)
+	}
+	l.mu.Unlock()
+	x.out.Lock()
+	for id := range pending {
+		x.to.Receive(&peer.Frame{Head: jsonrpc.NewRequest("", "notifications/cancelled",
+			fmt.Appendf(nil, `{"requestId":%s,"reason":"the request it belongs to is over"}`, id))})
+	}
+	if f == nil && err == nil && !frames && http.Status >= 400 {
+		x.to.Open(http)
+	}
+	if f != nil {
+		x.to.Receive(f)
+	}
+	x.to.Done(err)
+	x.out.Unlock()
+	x.stop()
+}
+
+func (x *exchange) refuse(f *failure) {
+	x.finish(&peer.Frame{Head: f.response(x.m.Head.ID)}, nil)
+}
+
+// receive takes a frame of the round with this id.
+func (x *exchange) receive(id jsonrpc.ID, f *peer.Frame) {
+	x.mu.Lock()
+	current := x.id == id && !x.over
+	x.frames = true
+	x.mu.Unlock()
+	if !current {
+		return
+	}
+	switch kindOf(f) {
+	case jsonrpc.Notification:
+		x.deliver(f)
+	case jsonrpc.Request, jsonrpc.Invalid: // a server of this era sends none
+	default:
+		x.responded(f)
+	}
+}
+
+// responded takes a response: the last word, or that input is needed.
+func (x *exchange) responded(f *peer.Frame) {
+	if !needsInput(f.Head) {
+		x.last(f)
+		return
+	}
+	if err := f.ReadAll(maxControl); err != nil {
+		x.refuse(fail(jsonrpc.CodeInternal, "the server asks for input in a message that is cut off or larger than %d bytes", maxControl))
+		return
+	}
+	result := rawjson.Get(f.Head, "result").Of(f.Head)
+	if t, _ := rawjson.Text(result, "resultType"); t != "input_required" {
+		x.last(f)
+		return
+	}
+	x.require(result)
+}
+
+// needsInput says whether a response may be an input_required result: a large one says so
+// in its beginning, or is taken for a result.
+func needsInput(head []byte) bool { return bytes.Contains(head, []byte("input_required")) }
+
+// last hands the response on.
+func (x *exchange) last(f *peer.Frame) {
+	if f.Whole() {
+		if t, ok := rawjson.Text(f.Head, "result", "resultType"); ok && t != "complete" {
+			x.refuse(fail(jsonrpc.CodeInternal, "the server answered with a result of type %q, which was not asked for", short(t)))
+			return
+		}
+	}
+	x.mu.Lock()
+	pages := x.pages
+	x.pages = nil
+	x.mu.Unlock()
+	for _, page := range pages {
+		x.deliver(&peer.Frame{Head: jsonrpc.NewRequest("", "notifications/elicitation/complete", fmt.Appendf(nil, `{"elicitationId":%q}`, page))})
+	}
+	e := &envelope{id: []byte(x.m.Head.ID)}
+	if x.m.Head.Method == "resources/read" && f.Whole() && !rawjson.Get(f.Head, "error", "data", "uri").IsZero() {
+		e.code = func(code int64) int {
+			if code == jsonrpc.CodeParams {
+				return codeNotFound // until 2025-11-25
+			}
+			return int(code)
+		}
+	}
+	if x.current() == x.m.Head.ID && e.code == nil {
+		x.finish(f, nil) // byte for byte
+		return
+	}
+	x.finish(e.apply(f), nil)
+}
+
+func (x *exchange) current() jsonrpc.ID {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	return x.id
+}
+
+// done says that a round is over.
+func (x *exchange) done(id jsonrpc.ID, err error) {
+	x.mu.Lock()
+	waits := x.id != id || x.wanted != nil || x.timer != nil
+	status := x.http.Status
+	x.mu.Unlock()
+	if waits {
+		return // the client is being asked, or the next round is under way
+	}
+	if err == nil && status < 400 {
+		err = fmt.Errorf("%s ended without an answer to %s", x.l.o.Server, x.m.Head.Method)
+	}
+	x.finish(nil, err)
+}
+
+// require asks the client for what the server needs.
+func (x *exchange) require(result []byte) {
+	l := x.l
+	l.mu.Lock()
+	can := l.can
+	l.mu.Unlock()
+	x.mu.Lock()
+	x.rounds++
+	rounds := x.rounds
+	x.state = bytes.Clone(rawjson.Get(result, "requestState").Of(result))
+	x.brought = nil
+	x.mu.Unlock()
+	if rounds > l.o.Rounds {
+		x.refuse(fail(jsonrpc.CodeInternal, "the server asked for input %d times for one request, which is the limit", l.o.Rounds))
+		return
+	}
+	asked := make(map[jsonrpc.ID]*wanted)
+	var requests [][]byte
+	if v := rawjson.Get(result, "inputRequests"); !v.IsZero() && result[v.Start] == '{' {
+		for m, err := range rawjson.Members(result, v.Start) {
+			if err != nil || len(asked) == maxInputs {
+				x.refuse(fail(jsonrpc.CodeInternal, "the server asks for more than %d inputs at once, or in a form that cannot be read", maxInputs))
+				return
+			}
+			value := m.Value.Of(result)
+			method, _ := rawjson.Text(value, "method")
+			params := rawjson.Get(value, "params").Of(value)
+			if !asks(method) {
+				x.refuse(fail(jsonrpc.CodeInternal, "the server asks for %q, which no client is asked for", short(method)))
+				return
+			}
+			if can.missing(method, params) != nil {
+				x.refuse(fail(jsonrpc.CodeInternal, "the server asks for %s, which this client did not declare", method))
+				return
+			}
+			id := l.newID()
+			requests = append(requests, jsonrpc.NewRequest(id, method, x.page(method, params)))
+			asked[id] = &wanted{key: bytes.Clone(m.Name.Of(result)), method: method}
+		}
+	}
+	x.mu.Lock()
+	if x.over {
+		x.mu.Unlock()
+		return
+	}
+	if len(asked) == 0 { // nothing but patience is asked for
+		x.timer = time.AfterFunc(min(50*time.Millisecond<<min(rounds, 6), 2*time.Second), x.retry)
+		x.mu.Unlock()
+		return
+	}
+	x.wanted = asked
+	x.timer = time.AfterFunc(l.o.Hold, func() {
+		x.refuse(fail(jsonrpc.CodeInternal, "the input that the server needs did not come within %v", l.o.Hold))
+	})
+	x.mu.Unlock()
+	l.mu.Lock()
+	for id := range asked {
+		l.asked[id] = x
+	}
+	l.mu.Unlock()
+	for _, r := range requests {
+		x.deliver(&peer.Frame{Head: r})
+	}
+}
+
+// page gives a request to visit a page the elicitationId that 2025-11-25 demands.
+func (x *exchange) page(method string, params []byte) []byte {
+	if !isObject(params) {
+		return nil
+	}
+	if mode, _ := rawjson.Text(params, "mode"); method != "elicitation/create" || mode != "url" {
+		return bytes.Clone(params)
+	}
+	id := token()
+	out, err := rawjson.Set(params, "elicitationId", rawjson.Quote(nil, id))
+	if err != nil {
+		return bytes.Clone(params)
+	}
+	x.mu.Lock()
+	x.pages = append(x.pages, id)
+	x.mu.Unlock()
+	return out
+}
+
+// answered takes a client's response to a request made here.
+func (l *legacy) answered(m peer.Message) {
+	l.mu.Lock()
+	x := l.asked[m.Head.ID]
+	delete(l.asked, m.Head.ID)
+	l.mu.Unlock()
+	if x == nil {
+		return
+	}
+	result := m.Head.Result.Of(m.Raw)
+	x.mu.Lock()
+	w := x.wanted[m.Head.ID]
+	if w == nil {
+		x.mu.Unlock()
+		return
+	}
+	if !m.Head.Error.IsZero() && w.method == "elicitation/create" {
+		result = []byte(`{"action":"cancel"}`) // what a client says that cannot ask its user
+	}
+	if !isObject(result) {
+		x.mu.Unlock()
+		text, _ := rawjson.Text(m.Raw, "error", "message")
+		x.refuse(fail(jsonrpc.CodeInternal, "the server needs %s for this request, and the client answered with an error: %s", w.method, short(text)))
+		return
+	}
+	x.brought = append(x.brought, append(append(bytes.Clone(w.key), ':'), result...))
+	delete(x.wanted, m.Head.ID)
+	ready := len(x.wanted) == 0
+	if ready {
+		stopTimer(x.timer)
+	}
+	x.mu.Unlock()
+	if ready {
+		x.retry()
+	}
+}
+
+// retry sends the request again with what the client brought.
+func (x *exchange) retry() {
+	id := x.l.newID()
+	x.mu.Lock()
+	if x.over {
+		x.mu.Unlock()
+		return
+	}
+	x.id, x.wanted, x.timer = id, nil, nil
+	brought, state := x.brought, x.state
+	x.mu.Unlock()
+	params := x.params
+	var err error
+	if len(brought) > 0 {
+		params, err = rawjson.Set(params, "inputResponses", append(append([]byte{'{'}, bytes.Join(brought, []byte{','})...), '}'))
+	}
+	if err == nil && len(state) > 0 {
+		params, err = rawjson.Set(params, "requestState", state)
+	}
+	if err != nil {
+		x.refuse(fail(jsonrpc.CodeInternal, "the request cannot be sent again: %s", strings.TrimSpace(err.Error())))
+		return
+	}
+	x.send(params)
+}

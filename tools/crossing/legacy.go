@@ -1,0 +1,244 @@
+package crossing
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+	"strconv"
+	"sync"
+
+	"github.com/plimsoll/plimsoll/internal/rawjson"
+	"github.com/plimsoll/plimsoll/tools/jsonrpc"
+	"github.com/plimsoll/plimsoll/tools/peer"
+)
+
+// Legacy speaks the protocol of 2025-11-25 and older to one client over a server of
+// 2026-07-28. It is one session: what the client said in it goes with every request.
+func Legacy(next peer.Peer, o Options) peer.Peer {
+	l := &legacy{
+		o: o.filled(), next: next, prefix: "plimsoll-" + token()[:16] + "-",
+		calls: make(map[jsonrpc.ID]*exchange), asked: make(map[jsonrpc.ID]*exchange),
+	}
+	l.ctx, l.stop = context.WithCancel(context.Background())
+	l.news.l = l
+	return l
+}
+
+type legacy struct {
+	o      Options
+	next   peer.Peer
+	prefix string // of ids of ours, which no client has
+	ctx    context.Context
+	stop   context.CancelFunc
+	news   news
+
+	mu           sync.Mutex
+	client       []byte // clientInfo, raw
+	capabilities []byte // for the server, raw
+	can          abilities
+	version      string
+	level        string
+	offers       offers
+	serial       int
+	calls        map[jsonrpc.ID]*exchange // by the client's id
+	asked        map[jsonrpc.ID]*exchange // by the ids of requests made to the client
+}
+
+func (l *legacy) newID() jsonrpc.ID {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.serial++
+	return jsonrpc.ID(strconv.Quote(l.prefix + strconv.Itoa(l.serial)))
+}
+
+// Send implements peer.Peer.
+func (l *legacy) Send(ctx context.Context, m peer.Message, to peer.Receiver) {
+	params := m.Head.Params.Of(m.Raw)
+	switch m.Head.Kind {
+	case jsonrpc.Response:
+		l.answered(m)
+		to.Done(nil)
+		return
+	case jsonrpc.Notification:
+		if m.Head.Method == "notifications/cancelled" {
+			l.cancelled(jsonrpc.ID(rawjson.Get(params, "requestId").Of(params)))
+		}
+		to.Done(nil) // 2026-07-28 has no other notification of clients
+		return
+	case jsonrpc.Request:
+	default:
+		to.Done(nil)
+		return
+	}
+	switch m.Head.Method {
+	case "initialize":
+		// It takes as long as the server does; a ping or a cancellation may come meanwhile.
+		go func() { l.reply(to, m.Head.ID, func() ([]byte, error) { return l.initialize(ctx, m) }) }()
+	case "ping":
+		peer.Reply(to, jsonrpc.ResultResponse(m.Head.ID, []byte("{}")))
+	case "logging/setLevel":
+		l.reply(to, m.Head.ID, func() ([]byte, error) { return l.setLevel(params) })
+	case "resources/subscribe", "resources/unsubscribe":
+		go func() {
+			l.reply(to, m.Head.ID, func() ([]byte, error) {
+				return l.news.subscribe(ctx, params, m.Head.Method == "resources/subscribe")
+			})
+		}()
+	case "tasks/get", "tasks/list", "tasks/result", "tasks/cancel", "server/discover", "subscriptions/listen":
+		peer.Reply(to, fail(jsonrpc.CodeMethod, "Method not found: %s is not offered in this session", m.Head.Method).response(m.Head.ID))
+	default:
+		l.begin(ctx, m, to)
+	}
+}
+
+// reply hands on a result made here, or why there is none.
+func (l *legacy) reply(to peer.Receiver, id jsonrpc.ID, make func() ([]byte, error)) {
+	result, err := make()
+	var f *failure
+	var refused *refusedByServer
+	switch {
+	case err == nil:
+		peer.Reply(to, jsonrpc.ResultResponse(id, result))
+	case errors.As(err, &f):
+		peer.Reply(to, f.response(id))
+	case errors.As(err, &refused):
+		to.Open(refused.answer)
+		to.Done(nil)
+	default:
+		to.Done(err)
+	}
+}
+
+// initialize is answered from server/discover.
+func (l *legacy) initialize(ctx context.Context, m peer.Message) ([]byte, error) {
+	params := m.Head.Params.Of(m.Raw)
+	version, _ := rawjson.Text(params, "protocolVersion")
+	if version == "" {
+		return nil, fail(jsonrpc.CodeParams, "initialize lacks params.protocolVersion")
+	}
+	if !slices.Contains(legacyVersions, version) {
+		version = LegacyVersion
+	}
+	declared := rawjson.Get(params, "capabilities").Of(params)
+	capabilities, err := clientUp(declared)
+	if err != nil {
+		return nil, fail(jsonrpc.CodeParams, "initialize: capabilities cannot be read: %v", err)
+	}
+	client := rawjson.Get(params, "clientInfo").Of(params)
+	if !isObject(client) {
+		client = []byte(ownInfo)
+	}
+	l.mu.Lock()
+	l.client, l.capabilities, l.can, l.version = bytes.Clone(client), bytes.Clone(capabilities), abilitiesOf(declared), version
+	l.mu.Unlock()
+	bounded, stop := context.WithTimeout(ctx, l.o.Handshake)
+	defer stop()
+	asked, err := l.meta(nil)
+	if err != nil {
+		return nil, err
+	}
+	a, err := ask(bounded, l.next, peer.Message{Raw: jsonrpc.NewRequest(l.newID(), "server/discover", asked), Principal: m.Principal})
+	switch {
+	case errors.Is(err, context.DeadlineExceeded):
+		return nil, fail(jsonrpc.CodeInternal, "%s did not answer server/discover within %v: see whether it runs", l.o.Server, l.o.Handshake)
+	case err != nil:
+		return nil, err
+	case a.message == nil:
+		return nil, &refusedByServer{a.http}
+	}
+	result := rawjson.Get(a.message, "result")
+	if result.IsZero() {
+		text, _ := rawjson.Text(a.message, "error", "message")
+		return nil, fail(jsonrpc.CodeInternal, "%s refused server/discover: %s", l.o.Server, short(text))
+	}
+	if eraOf(a.message) != ModernEra {
+		return nil, fail(jsonrpc.CodeInternal, "%s does not support %s: %s", l.o.Server, ModernVersion,
+			short(string(rawjson.Get(a.message, "result", "supportedVersions").Of(a.message))))
+	}
+	return l.initialized(result.Of(a.message), version)
+}
+
+func (l *legacy) initialized(discovered []byte, version string) ([]byte, error) {
+	offered, err := serverAcross(rawjson.Get(discovered, "capabilities").Of(discovered))
+	if err != nil {
+		return nil, fail(jsonrpc.CodeInternal, "%s: capabilities that cannot be read: %v", l.o.Server, err)
+	}
+	l.mu.Lock()
+	l.offers = offersOf(offered)
+	l.mu.Unlock()
+	info := rawjson.Get(discovered, "_meta", metaServer).Of(discovered)
+	if !isObject(info) {
+		info = []byte(`{"name":"unnamed","version":"0"}`) // older clients demand one
+	}
+	b := fmt.Appendf(nil, `{"protocolVersion":%q,"capabilities":%s,"serverInfo":%s`, version, offered, info)
+	if v := rawjson.Get(discovered, "instructions"); !v.IsZero() {
+		b = fmt.Appendf(b, `,"instructions":%s`, v.Of(discovered))
+	}
+	l.news.start()
+	return append(b, '}'), nil
+}
+
+// meta puts into params what every request of 2026-07-28 carries. params may be nil.
+func (l *legacy) meta(params []byte) ([]byte, error) {
+	l.mu.Lock()
+	client, capabilities, level := l.client, l.capabilities, l.level
+	l.mu.Unlock()
+	if client == nil { // a client that leaves initialize out
+		client, capabilities = []byte(ownInfo), []byte("{}")
+	}
+	pairs := []pair{{metaVersion, []byte(`"` + ModernVersion + `"`)}, {metaClient, client}, {metaCapabilities, capabilities}}
+	if level != "" {
+		pairs = append(pairs, pair{metaLevel, []byte(`"` + level + `"`)})
+	}
+	return setMeta(params, pairs...)
+}
+
+func (l *legacy) setLevel(params []byte) ([]byte, error) {
+	level, _ := rawjson.Text(params, "level")
+	if levelOf(level) < 0 {
+		return nil, fail(jsonrpc.CodeParams, "logging/setLevel: %q is no level, use one of %v", short(level), levels)
+	}
+	l.mu.Lock()
+	l.level = level
+	l.mu.Unlock()
+	return []byte("{}"), nil
+}
+
+// cancelled takes a request back. The server learns of it in the way of its transport.
+func (l *legacy) cancelled(id jsonrpc.ID) {
+	l.mu.Lock()
+	x := l.calls[id]
+	l.mu.Unlock()
+	if x != nil {
+		x.finish(nil, context.Canceled)
+	}
+}
+
+// Listen implements peer.Peer: notifications come from a subscription of ours.
+func (l *legacy) Listen(ctx context.Context, _ http.Header, to peer.Receiver) {
+	detach := l.news.attach(to)
+	select {
+	case <-ctx.Done():
+	case <-l.ctx.Done():
+	}
+	detach()
+	to.Done(nil)
+}
+
+// Close implements peer.Peer.
+func (l *legacy) Close() error {
+	l.mu.Lock()
+	var open []*exchange
+	for _, x := range l.calls {
+		open = append(open, x)
+	}
+	l.mu.Unlock()
+	for _, x := range open {
+		x.finish(nil, errors.New("the gateway is closing"))
+	}
+	l.stop()
+	return l.next.Close()
+}

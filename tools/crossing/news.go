@@ -1,0 +1,258 @@
+package crossing
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/plimsoll/plimsoll/internal/rawjson"
+	"github.com/plimsoll/plimsoll/tools/jsonrpc"
+	"github.com/plimsoll/plimsoll/tools/peer"
+)
+
+// news is the one subscription of a legacy client's session: to what its server says that
+// changes, and to the resources that the client named. A change of these opens another
+// subscription and ends the old one when the new one is acknowledged, so that nothing is missed.
+type news struct {
+	l *legacy
+
+	change sync.Mutex // held while a change of the subscription is under way
+
+	mu      sync.Mutex
+	to      []*listener // the newest gets it
+	uris    []string
+	current *stream
+	pause   time.Duration
+	started bool
+	out     sync.Mutex // held while a receiver is called
+}
+
+// stream is one subscriptions/listen at the server.
+type stream struct {
+	id      jsonrpc.ID
+	stop    context.CancelFunc
+	granted chan filter // gets one value, or is closed without
+	once    sync.Once
+}
+
+// maxPause is the longest wait before a subscription that broke is made again.
+const (
+	firstPause = time.Second
+	maxPause   = 30 * time.Second
+)
+
+func (n *news) start() {
+	n.mu.Lock()
+	again := n.started
+	n.started = true
+	n.mu.Unlock()
+	if !again {
+		go func() { _, _ = n.renew(n.l.ctx) }()
+	}
+}
+
+// listener is a standing stream of the client.
+type listener struct{ to peer.Receiver }
+
+func (n *news) attach(to peer.Receiver) (detach func()) {
+	at := &listener{to}
+	n.mu.Lock()
+	n.to = append(n.to, at)
+	n.mu.Unlock()
+	return func() {
+		n.out.Lock() // whoever is being told is told to the end
+		n.mu.Lock()
+		if i := slices.Index(n.to, at); i >= 0 {
+			n.to = slices.Delete(n.to, i, i+1)
+		}
+		n.mu.Unlock()
+		n.out.Unlock()
+	}
+}
+
+// subscribe answers resources/subscribe and resources/unsubscribe.
+func (n *news) subscribe(ctx context.Context, params []byte, on bool) ([]byte, error) {
+	uri, ok := rawjson.Text(params, "uri")
+	if !ok {
+		return nil, fail(jsonrpc.CodeParams, "params.uri is missing")
+	}
+	l := n.l
+	l.mu.Lock()
+	offers := l.offers
+	l.mu.Unlock()
+	if !offers.subscribe {
+		return nil, fail(jsonrpc.CodeMethod, "Method not found: %s has no subscriptions to resources", l.o.Server)
+	}
+	n.mu.Lock()
+	at := slices.Index(n.uris, uri)
+	switch {
+	case on && at >= 0 || !on && at < 0:
+		n.mu.Unlock()
+		return []byte("{}"), nil
+	case on && len(n.uris) >= maxURIs:
+		n.mu.Unlock()
+		return nil, fail(jsonrpc.CodeInternal, "this session has %d resources subscribed to, which is the limit: end one", maxURIs)
+	case on:
+		n.uris = append(n.uris, uri)
+	default:
+		n.uris = slices.Delete(n.uris, at, at+1)
+	}
+	n.mu.Unlock()
+	granted, err := n.renew(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if on && !slices.Contains(granted.URIs, uri) {
+		n.mu.Lock()
+		if i := slices.Index(n.uris, uri); i >= 0 {
+			n.uris = slices.Delete(n.uris, i, i+1)
+		}
+		n.mu.Unlock()
+		return nil, fail(jsonrpc.CodeParams, "the server does not subscribe to %s", short(uri))
+	}
+	return []byte("{}"), nil
+}
+
+// renew opens a subscription to what is wanted now and ends the one before.
+func (n *news) renew(ctx context.Context) (filter, error) {
+	n.change.Lock()
+	defer n.change.Unlock()
+	l := n.l
+	l.mu.Lock()
+	want := filter{Tools: l.offers.tools, Prompts: l.offers.prompts, Resources: l.offers.resources}
+	l.mu.Unlock()
+	n.mu.Lock()
+	want.URIs = slices.Clone(n.uris)
+	before := n.current
+	n.mu.Unlock()
+	if !want.Tools && !want.Prompts && !want.Resources && len(want.URIs) == 0 {
+		n.replace(before, nil)
+		return filter{}, nil
+	}
+	s, err := n.open(want)
+	if err != nil {
+		return filter{}, err
+	}
+	wait, stop := context.WithTimeout(ctx, l.o.Handshake)
+	defer stop()
+	select {
+	case granted, ok := <-s.granted:
+		if !ok {
+			s.stop()
+			return filter{}, fail(jsonrpc.CodeInternal, "%s refused subscriptions/listen", l.o.Server)
+		}
+		n.replace(before, s)
+		return granted, nil
+	case <-wait.Done():
+		s.stop()
+		return filter{}, fail(jsonrpc.CodeInternal, "%s did not acknowledge subscriptions/listen within %v", l.o.Server, l.o.Handshake)
+	}
+}
+
+func (n *news) replace(before, now *stream) {
+	n.mu.Lock()
+	n.current, n.pause = now, 0
+	n.mu.Unlock()
+	if before != nil {
+		before.stop()
+	}
+}
+
+func (n *news) open(want filter) (*stream, error) {
+	l := n.l
+	b, err := json.Marshal(want)
+	if err != nil {
+		return nil, err
+	}
+	params, err := l.meta(fmt.Appendf(nil, `{"notifications":%s}`, b))
+	if err != nil {
+		return nil, err
+	}
+	s := &stream{id: l.newID(), granted: make(chan filter, 1)}
+	var ctx context.Context
+	ctx, s.stop = context.WithCancel(l.ctx)
+	raw := jsonrpc.NewRequest(s.id, "subscriptions/listen", params)
+	head, err := jsonrpc.Scan(raw)
+	if err != nil {
+		return nil, err
+	}
+	l.next.Send(ctx, peer.Message{Raw: raw, Head: head}, peer.Funcs{
+		OnReceive: func(f *peer.Frame) { n.receive(s, f) },
+		OnDone:    func(error) { n.ended(s, ctx) },
+	})
+	return s, nil
+}
+
+// receive takes what comes of a subscription.
+func (n *news) receive(s *stream, f *peer.Frame) {
+	if f.ReadAll(maxControl) != nil {
+		return
+	}
+	head, err := jsonrpc.Scan(f.Head)
+	if err != nil || head.Kind != jsonrpc.Notification {
+		return
+	}
+	params := head.Params.Of(f.Head)
+	if head.Method == "notifications/subscriptions/acknowledged" {
+		var granted struct{ Notifications filter }
+		_ = json.Unmarshal(params, &granted) // nothing is granted by what cannot be read
+		s.once.Do(func() { s.granted <- granted.Notifications })
+		return
+	}
+	out := f.Head
+	if len(params) > 0 {
+		if params, err = dropMeta(params, metaSubscription); err == nil {
+			out, err = replaceParams(f.Head, head, params)
+		}
+		if err != nil {
+			return
+		}
+	}
+	n.out.Lock()
+	defer n.out.Unlock()
+	n.mu.Lock()
+	var to peer.Receiver
+	if len(n.to) > 0 {
+		to = n.to[len(n.to)-1].to
+	}
+	n.mu.Unlock()
+	if to != nil {
+		to.Receive(&peer.Frame{Head: out})
+	}
+}
+
+// ended makes a subscription again that the server ended: after a restart it knows none.
+func (n *news) ended(s *stream, ctx context.Context) {
+	s.once.Do(func() { close(s.granted) })
+	n.mu.Lock()
+	broke := n.current == s && ctx.Err() == nil
+	var pause time.Duration
+	if broke {
+		n.current = nil
+		pause = max(firstPause, min(maxPause, 2*n.pause))
+		n.pause = pause
+	}
+	n.mu.Unlock()
+	if broke {
+		n.again(pause)
+	}
+}
+
+func (n *news) again(pause time.Duration) {
+	time.AfterFunc(pause, func() {
+		if n.l.ctx.Err() != nil {
+			return
+		}
+		if _, err := n.renew(n.l.ctx); err == nil || n.l.ctx.Err() != nil {
+			return
+		}
+		n.mu.Lock()
+		n.pause = min(maxPause, 2*max(pause, firstPause))
+		pause := n.pause
+		n.mu.Unlock()
+		n.again(pause)
+	})
+}

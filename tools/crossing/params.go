@@ -1,0 +1,191 @@
+package crossing
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"github.com/plimsoll/plimsoll/internal/rawjson"
+	"github.com/plimsoll/plimsoll/limit"
+	"github.com/plimsoll/plimsoll/tools/jsonrpc"
+)
+
+// The members of _meta that 2026-07-28 reserves.
+const (
+	metaVersion      = "io.modelcontextprotocol/protocolVersion"
+	metaClient       = "io.modelcontextprotocol/clientInfo"
+	metaCapabilities = "io.modelcontextprotocol/clientCapabilities"
+	metaLevel        = "io.modelcontextprotocol/logLevel"
+	metaServer       = "io.modelcontextprotocol/serverInfo"
+	metaSubscription = "io.modelcontextprotocol/subscriptionId"
+)
+
+// request is what a bridge reads of the params of a request. All but level are raw JSON.
+type request struct {
+	version, client, capabilities, progress []byte
+	level                                   string
+	state                                   []byte // requestState, with its quotes
+	inputs                                  []byte
+	arguments, name                         []byte
+}
+
+func readParams(params []byte) (request, error) {
+	var r request
+	for m, err := range members(params) {
+		if err != nil {
+			return r, err
+		}
+		v := m.Value.Of(params)
+		switch string(m.Key) {
+		case "requestState":
+			r.state = v
+		case "inputResponses":
+			r.inputs = v
+		case "arguments":
+			r.arguments = v
+		case "name", "uri":
+			r.name = v
+		case "_meta":
+			for n, err := range members(v) {
+				if err != nil {
+					return r, err
+				}
+				w := n.Value.Of(v)
+				switch string(n.Key) {
+				case metaVersion:
+					r.version = w
+				case metaClient:
+					r.client = w
+				case metaCapabilities:
+					r.capabilities = w
+				case metaLevel:
+					if w[0] == '"' {
+						r.level = string(rawjson.Unquote(nil, w))
+					} else {
+						r.level = string(w)
+					}
+				case "progressToken":
+					r.progress = w
+				}
+			}
+		}
+	}
+	return r, nil
+}
+
+// members walks an object that may be missing.
+func members(object []byte) func(func(rawjson.Member, error) bool) {
+	if len(object) == 0 {
+		return func(func(rawjson.Member, error) bool) {}
+	}
+	return rawjson.Members(object, 0)
+}
+
+// digest is of what a request asks for: its method, its name or URI and its arguments, in
+// whatever order their members are written.
+func digest(method string, r request) ([sha256.Size]byte, error) {
+	var arguments any
+	if r.arguments != nil {
+		d := json.NewDecoder(bytes.NewReader(r.arguments))
+		d.UseNumber()
+		if err := d.Decode(&arguments); err != nil {
+			return [sha256.Size]byte{}, err
+		}
+	}
+	b, err := json.Marshal([]any{method, string(rawjson.Unquote(nil, r.name)), arguments})
+	return sha256.Sum256(b), err
+}
+
+// replaceParams gives the message with other params; nil takes the member out.
+func replaceParams(message []byte, head jsonrpc.Head, params []byte) ([]byte, error) {
+	if params == nil {
+		return rawjson.Remove(message, "params")
+	}
+	if head.Params.IsZero() {
+		return rawjson.Set(message, "params", params)
+	}
+	return rawjson.Splice(message, []rawjson.Edit{{Span: head.Params, With: params}})
+}
+
+// withID gives the message another id.
+func withID(message []byte, id jsonrpc.ID) ([]byte, error) {
+	return rawjson.Set(message, "id", []byte(id))
+}
+
+// setMeta sets members of params._meta; params may be nil. A nil value takes its member out.
+func setMeta(params []byte, pairs ...pair) ([]byte, error) {
+	if len(params) == 0 {
+		params = []byte("{}")
+	}
+	meta := []byte("{}")
+	if v := rawjson.Get(params, "_meta"); !v.IsZero() && params[v.Start] == '{' {
+		meta = v.Of(params)
+	}
+	var err error
+	for _, p := range pairs {
+		if p.value == nil {
+			meta, err = rawjson.Remove(meta, p.key)
+		} else {
+			meta, err = rawjson.Set(meta, p.key, p.value)
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+	return rawjson.Set(params, "_meta", meta)
+}
+
+type pair struct {
+	key   string
+	value []byte
+}
+
+// dropMeta takes members of params._meta out, and an empty _meta altogether.
+func dropMeta(params []byte, keys ...string) ([]byte, error) {
+	v := rawjson.Get(params, "_meta")
+	if v.IsZero() || params[v.Start] != '{' {
+		return params, nil
+	}
+	meta, err := rawjson.Remove(v.Of(params), keys...)
+	if err != nil {
+		return nil, err
+	}
+	if isEmpty(meta) {
+		return rawjson.Remove(params, "_meta")
+	}
+	return rawjson.Set(params, "_meta", meta)
+}
+
+func isEmpty(object []byte) bool {
+	for range rawjson.Members(object, 0) {
+		return false
+	}
+	return true
+}
+
+func isObject(value []byte) bool { return len(value) > 0 && value[0] == '{' }
+
+// short is a peer's words, cut to what an error may repeat of them.
+func short(text string) string {
+	return strings.TrimSpace(limit.Cut(strings.ToValidUTF8(text, "?"), maxErrorOut, func(int) string { return " … " }))
+}
+
+// failure is an error response in the making.
+type failure struct {
+	code int
+	text string
+	data []byte
+}
+
+// Error implements error.
+func (f *failure) Error() string { return f.text }
+
+func fail(code int, format string, a ...any) *failure {
+	return &failure{code: code, text: fmt.Sprintf(format, a...)}
+}
+
+func (f *failure) response(id jsonrpc.ID) []byte {
+	return jsonrpc.ErrorResponse(id, f.code, f.text, f.data)
+}
