@@ -1,0 +1,183 @@
+package upstream
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/plimsoll/plimsoll/tools/jsonrpc"
+	"github.com/plimsoll/plimsoll/tools/peer"
+)
+
+// call is a request that waits for its answer.
+type call struct {
+	client   *client
+	id       jsonrpc.ID // as the server knows it
+	original jsonrpc.ID // as the client wrote it
+	method   string
+	raw      []byte // of an initialize alone
+	// token is the progress token as the server knows it, and originalToken the client's;
+	// both are raw JSON, "" when the request has none.
+	token, originalToken string
+	to                   peer.Receiver
+	at                   uint64      // its place among requests
+	gen                  *generation // it was written to; nil while it waits
+
+	ended atomic.Pointer[error] // what takes it back, so that a large answer stops
+	turn  sync.Mutex            // calls of the receiver never overlap
+	over  bool
+	stop  func() bool // the watch on its context
+	timer *time.Timer
+}
+
+// receive hands a frame over. It tells whether the frame was read without an error.
+func (c *call) receive(f *peer.Frame, last bool) (whole bool) {
+	c.turn.Lock()
+	defer c.turn.Unlock()
+	if c.over {
+		return true
+	}
+	rest := &guarded{call: c, src: f.Rest}
+	if f.Rest != nil {
+		f.Rest = rest
+	}
+	c.to.Receive(f)
+	if !last {
+		return true
+	}
+	if rest.err != nil {
+		return false
+	}
+	c.end(nil)
+	return true
+}
+
+// finish tells the receiver that nothing more comes.
+func (c *call) finish(err error) {
+	c.ended.CompareAndSwap(nil, &err)
+	c.turn.Lock()
+	defer c.turn.Unlock()
+	if !c.over {
+		c.end(err)
+	}
+}
+
+// end needs c.turn.
+func (c *call) end(err error) {
+	c.over = true
+	if c.stop != nil {
+		c.stop()
+	}
+	if c.timer != nil {
+		c.timer.Stop()
+	}
+	c.to.Done(err)
+}
+
+// progressed begins the wait for the answer anew.
+func (c *call) progressed(after time.Duration) {
+	if c.timer != nil && after > 0 {
+		c.timer.Reset(after)
+	}
+}
+
+// guarded is the rest of an answer, which ends when its request is taken back.
+type guarded struct {
+	call *call
+	src  io.Reader
+	err  error
+}
+
+func (g *guarded) Read(p []byte) (int, error) {
+	if err := g.call.ended.Load(); err != nil {
+		g.err = *err
+		if g.err == nil || g.err == io.EOF {
+			g.err = ErrClosed
+		}
+		return 0, g.err
+	}
+	n, err := g.src.Read(p)
+	if err != nil && err != io.EOF {
+		g.err = err
+	}
+	return n, err
+}
+
+// watch takes the request back when its context ends or its time is up.
+func (s *Server) watch(ctx context.Context, c *call) {
+	take := func(err error) {
+		// A cancellation that comes behind the answer is no harm: the server ignores it.
+		if !s.drop(c) {
+			return
+		}
+		s.mu.Lock()
+		s.recent.add(c.id, late)
+		s.mu.Unlock()
+		if c.method != "initialize" {
+			s.tellCancelled(c, err)
+		}
+		c.finish(err)
+	}
+	c.turn.Lock()
+	defer c.turn.Unlock()
+	if c.over {
+		return
+	}
+	if s.o.Timeout > 0 {
+		c.timer = time.AfterFunc(s.o.Timeout, func() {
+			take(&TimeoutError{Server: s.o.Name, Method: c.method, After: s.o.Timeout})
+		})
+	}
+	c.stop = context.AfterFunc(ctx, func() { take(context.Cause(ctx)) })
+}
+
+// tellCancelled sends a cancellation of a request that was written.
+func (s *Server) tellCancelled(c *call, why error) {
+	reason := "the client took the request back"
+	if t, ok := why.(*TimeoutError); ok {
+		reason = fmt.Sprintf("no answer within %v", t.After)
+	}
+	params := fmt.Appendf(nil, `{"requestId":%s,"reason":%q}`, c.id, reason)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.closed || c.gen == nil || c.gen.dead {
+		return
+	}
+	// Past the bound of the queue: there are at most as many as open requests.
+	s.push(&entry{raw: jsonrpc.NewRequest("", "notifications/cancelled", params)})
+}
+
+type fate uint8
+
+const (
+	answered fate = iota + 1
+	late          // taken back: its answer is expected and not wanted
+)
+
+// maxRecent is how many ids of ended requests are remembered, to tell a second answer and
+// a late one from an answer to nobody.
+const maxRecent = 1024
+
+type recent struct {
+	fates map[jsonrpc.ID]fate
+	ring  []jsonrpc.ID
+	at    int
+}
+
+func newRecent() recent { return recent{fates: map[jsonrpc.ID]fate{}} }
+
+func (r *recent) add(id jsonrpc.ID, f fate) {
+	if _, known := r.fates[id]; !known {
+		if len(r.ring) < maxRecent {
+			r.ring = append(r.ring, id)
+		} else {
+			delete(r.fates, r.ring[r.at])
+			r.ring[r.at] = id
+			r.at = (r.at + 1) % maxRecent
+		}
+	}
+	r.fates[id] = f
+}

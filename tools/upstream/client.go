@@ -1,0 +1,282 @@
+package upstream
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"net/http"
+	"sync"
+
+	"github.com/plimsoll/plimsoll/internal/rawjson"
+	"github.com/plimsoll/plimsoll/tools/jsonrpc"
+	"github.com/plimsoll/plimsoll/tools/peer"
+)
+
+// client is one client of a Server.
+type client struct {
+	s *Server
+
+	mu        sync.Mutex
+	closed    bool
+	listeners []*listener
+	waiting   [][]byte // for somebody to listen
+	bytes     int
+}
+
+// What waits for somebody to listen: enough for what a server says while a client gets
+// ready, in messages and bytes.
+const (
+	maxWaiting      = 64
+	maxWaitingBytes = 64 << 10
+)
+
+type listener struct {
+	to   peer.Receiver
+	turn sync.Mutex
+	over bool
+}
+
+func (l *listener) receive(f *peer.Frame) {
+	l.turn.Lock()
+	defer l.turn.Unlock()
+	if !l.over {
+		l.to.Receive(f)
+	}
+}
+
+func (l *listener) finish(err error) {
+	l.turn.Lock()
+	defer l.turn.Unlock()
+	if !l.over {
+		l.over = true
+		l.to.Done(err)
+	}
+}
+
+// Send implements [peer.Peer].
+func (c *client) Send(ctx context.Context, m peer.Message, to peer.Receiver) {
+	s := c.s
+	c.mu.Lock()
+	closed := c.closed
+	c.mu.Unlock()
+	switch {
+	case closed:
+		to.Done(ErrClosed)
+	case ctx.Err() != nil:
+		to.Done(context.Cause(ctx))
+	case m.Head.Kind == jsonrpc.Request:
+		if s.o.Shared && m.Head.Method == "initialize" && s.shareHandshake(ctx, c, m, to) {
+			return
+		}
+		c.request(ctx, m, to)
+	default:
+		raw, pass := c.note(m)
+		if !pass {
+			to.Done(nil)
+			return
+		}
+		// Done is told once the message has its place: nothing comes back for it.
+		to.Done(s.enqueue(ctx, &entry{raw: raw}))
+	}
+}
+
+func (c *client) request(ctx context.Context, m peer.Message, to peer.Receiver) {
+	s := c.s
+	r := &call{client: c, id: m.Head.ID, original: m.Head.ID, method: m.Head.Method, to: to}
+	if r.method == "initialize" && len(m.Raw) <= maxHandshake {
+		r.raw = m.Raw
+	}
+	token := progressToken(m.Raw)
+	r.token, r.originalToken = string(token.Of(m.Raw)), string(token.Of(m.Raw))
+	raw := m.Raw
+	s.mu.Lock()
+	s.serial++
+	r.at = s.serial
+	if s.o.Shared {
+		r.id = jsonrpc.ID(fmt.Sprintf(`"plimsoll-%d"`, s.serial))
+		if r.token != "" {
+			r.token = string(r.id)
+		}
+	}
+	_, taken := s.open[r.id]
+	full := len(s.open) >= maxOpen
+	if !taken && !full {
+		s.open[r.id] = r
+		delete(s.recent.fates, r.id)
+		if r.token != "" {
+			s.tokens[r.token] = r
+		}
+	}
+	s.mu.Unlock()
+	if taken || full {
+		text := fmt.Sprintf("a request with the id %s still waits for its answer: give every request an id of its own", r.id)
+		if full {
+			text = fmt.Sprintf("%d requests wait for an answer of the MCP server %s: wait for some of them", maxOpen, s.o.Name)
+		}
+		peer.Reply(to, jsonrpc.ErrorResponse(m.Head.ID, jsonrpc.CodeInvalidRequest, text, nil))
+		return
+	}
+	if s.o.Shared {
+		raw = rename(m.Raw, token, r)
+	}
+	if err := s.enqueue(ctx, &entry{raw: raw, call: r}); err != nil {
+		s.drop(r)
+		r.finish(err)
+		return
+	}
+	s.watch(ctx, r)
+}
+
+// note prepares a message that needs no answer. It tells whether the server is to have it.
+func (c *client) note(m peer.Message) (raw []byte, pass bool) {
+	s := c.s
+	if m.Head.Kind == jsonrpc.Response {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		// What a server asked that has ended is not answered to the next one.
+		return m.Raw, s.health.generation == nil || s.health.generation.asked.take(m.Head.ID)
+	}
+	switch m.Head.Method {
+	case "notifications/initialized":
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		again := s.handshake.initialized != nil
+		if len(m.Raw) <= maxHandshake {
+			s.handshake.initialized = bytes.Clone(m.Raw)
+		}
+		return m.Raw, !s.o.Shared || !again
+	case "notifications/cancelled":
+		return c.cancelled(m)
+	}
+	return m.Raw, true
+}
+
+// cancelled ends the request that the client takes back: no answer is to come.
+func (c *client) cancelled(m peer.Message) (raw []byte, pass bool) {
+	s := c.s
+	which := rawjson.Get(m.Raw, "params", "requestId")
+	id := jsonrpc.ID(which.Of(m.Raw))
+	var found *call
+	s.mu.Lock()
+	for _, r := range s.open {
+		if r.client == c && r.original == id {
+			found = r
+		}
+	}
+	s.mu.Unlock()
+	if found == nil || found.method == "initialize" || !s.drop(found) {
+		return m.Raw, !s.o.Shared
+	}
+	s.mu.Lock()
+	s.recent.add(found.id, late)
+	written := found.gen != nil
+	s.mu.Unlock()
+	found.finish(ErrCancelled)
+	raw = m.Raw
+	if s.o.Shared {
+		raw = splice(m.Raw, rawjson.Edit{Span: which, With: []byte(found.id)})
+	}
+	return raw, written
+}
+
+// Listen implements [peer.Peer].
+func (c *client) Listen(ctx context.Context, _ http.Header, to peer.Receiver) {
+	l := &listener{to: to}
+	l.turn.Lock() // what waits comes first
+	c.mu.Lock()
+	if c.closed {
+		c.mu.Unlock()
+		l.turn.Unlock()
+		l.finish(ErrClosed)
+		return
+	}
+	c.listeners = append(c.listeners, l)
+	waiting := c.waiting
+	c.waiting, c.bytes = nil, 0
+	c.mu.Unlock()
+	for _, message := range waiting {
+		to.Receive(&peer.Frame{Head: message})
+	}
+	l.turn.Unlock()
+	context.AfterFunc(ctx, func() {
+		c.leave(l)
+		l.finish(nil)
+	})
+}
+
+func (c *client) leave(l *listener) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for i, have := range c.listeners {
+		if have == l {
+			c.listeners = append(c.listeners[:i:i], c.listeners[i+1:]...)
+			return
+		}
+	}
+}
+
+// listener is who listened first, nil when nobody does.
+func (c *client) listener() *listener {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if len(c.listeners) == 0 {
+		return nil
+	}
+	return c.listeners[0]
+}
+
+// keep holds a message until somebody listens, if there is room; who listens already is
+// returned instead.
+func (c *client) keep(message []byte) (l *listener, kept bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if len(c.listeners) > 0 {
+		return c.listeners[0], false
+	}
+	if c.closed || len(c.waiting) >= maxWaiting || c.bytes+len(message) > maxWaitingBytes {
+		return nil, false
+	}
+	c.waiting = append(c.waiting, bytes.Clone(message))
+	c.bytes += len(message)
+	return nil, true
+}
+
+func (c *client) stopListening(err error) {
+	c.mu.Lock()
+	listeners := c.listeners
+	c.listeners, c.closed, c.waiting = nil, true, nil
+	c.mu.Unlock()
+	for _, l := range listeners {
+		l.finish(err)
+	}
+}
+
+// Close implements [peer.Peer] for a client that joined.
+func (c *client) Close() error {
+	s := c.s
+	c.stopListening(ErrClosed)
+	s.mu.Lock()
+	for i, have := range s.clients {
+		if have == c {
+			s.clients = append(s.clients[:i:i], s.clients[i+1:]...)
+			break
+		}
+	}
+	var mine []*call
+	for _, r := range s.open {
+		if r.client == c {
+			mine = append(mine, r)
+		}
+	}
+	s.mu.Unlock()
+	for _, r := range mine {
+		if s.drop(r) {
+			s.mu.Lock()
+			s.recent.add(r.id, late)
+			s.mu.Unlock()
+			s.tellCancelled(r, ErrClosed)
+			r.finish(ErrClosed)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,272 @@
+package upstream
+
+import (
+	"bytes"
+	"io"
+	"strings"
+
+	"github.com/plimsoll/plimsoll/internal/rawjson"
+	"github.com/plimsoll/plimsoll/tools/jsonrpc"
+	"github.com/plimsoll/plimsoll/tools/peer"
+)
+
+// read hands on what the server writes, one message after the other and in its order.
+func (s *Server) read(g *generation) {
+	lines := jsonrpc.NewLineReader(g.out, 0)
+	for {
+		head, rest, err := lines.Next()
+		if err != nil {
+			return
+		}
+		if rest == nil {
+			s.whole(g, head)
+		} else {
+			s.large(g, head, rest)
+		}
+	}
+}
+
+// whole hands on a message that is in memory. A batch, which servers of 2025-03-26 may
+// answer with, is its messages.
+func (s *Server) whole(g *generation, line []byte) {
+	if trimmed := bytes.TrimLeft(line, " \t"); len(trimmed) > 0 && trimmed[0] == '[' {
+		if _, err := rawjson.Only(line); err == nil {
+			for v, err := range rawjson.Elements(line, 0) {
+				if one := v.Of(line); err == nil && one[0] == '{' {
+					s.whole(g, one)
+				} else {
+					s.noise.add("text", int64(v.Len()))
+				}
+			}
+			return
+		}
+	}
+	h, err := jsonrpc.Scan(line)
+	if err != nil {
+		s.noise.add("text", int64(len(line)))
+		return
+	}
+	s.dispatch(g, &peer.Frame{Head: line}, h, rawjson.Span{})
+}
+
+// large hands on a message of which only the beginning is in memory.
+func (s *Server) large(g *generation, head []byte, rest io.Reader) {
+	start := jsonrpc.ScanStart(head)
+	f := &peer.Frame{Head: head, Rest: rest}
+	kind := start.Head.Kind
+	if kind == jsonrpc.Invalid && strings.HasPrefix(start.Head.Method, "notifications/") {
+		kind = jsonrpc.Notification // whose params are long
+	}
+	switch {
+	case kind == jsonrpc.Response && start.Head.ID == "":
+		switch alone, n := s.alone(); {
+		case n == 0:
+			s.discard("unknown_id", f)
+		case n == 1 && !s.o.Shared:
+			start.Head.ID = alone
+			s.dispatch(g, f, start.Head, rawjson.Span{})
+		default:
+			s.locate(g, f)
+		}
+	case kind != jsonrpc.Invalid:
+		start.Head.Kind = kind
+		s.dispatch(g, f, start.Head, rawjson.Span{})
+	case start.Head.Method != "" || start.Open == "id":
+		s.locate(g, f)
+	default:
+		s.discard("text", f)
+	}
+}
+
+// alone is the id of the only open request, and how many there are.
+func (s *Server) alone() (jsonrpc.ID, int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for id := range s.open {
+		return id, len(s.open)
+	}
+	return "", 0
+}
+
+func (s *Server) discard(what string, f *peer.Frame) {
+	n := int64(len(f.Head))
+	if f.Rest != nil {
+		more, _ := io.Copy(io.Discard, f.Rest) // it ends where it ends: nobody wants it
+		n += more
+	}
+	if what != "" {
+		s.noise.add(what, n)
+	}
+}
+
+// dispatch hands a message to whom it is for. id is where its id stands if that is known.
+func (s *Server) dispatch(g *generation, f *peer.Frame, h jsonrpc.Head, id rawjson.Span) {
+	switch h.Kind {
+	case jsonrpc.Response:
+		s.answer(g, f, h, id)
+	case jsonrpc.Request:
+		s.mu.Lock()
+		g.asked.add(h.ID)
+		s.mu.Unlock()
+		s.toListener(s.receiverOf(), f)
+	default:
+		s.notification(f, h)
+	}
+}
+
+// answer hands a response to the request it is for.
+func (s *Server) answer(g *generation, f *peer.Frame, h jsonrpc.Head, id rawjson.Span) {
+	s.mu.Lock()
+	c := s.open[h.ID]
+	fate := s.recent.fates[h.ID]
+	if c != nil && c.gen == g {
+		delete(s.open, h.ID)
+		s.forget(c)
+		s.recent.add(h.ID, answered)
+	} else {
+		c = nil
+	}
+	s.mu.Unlock()
+	g.answered.Store(true)
+	if c == nil {
+		switch fate {
+		case answered:
+			s.discard("second_answer", f)
+		case late: // as it was told, too late
+			s.discard("", f)
+		default:
+			s.discard("unknown_id", f)
+		}
+		return
+	}
+	if c.method == "initialize" && f.Whole() {
+		s.keepHandshake(c, f.Head)
+	}
+	if c.id != c.original {
+		if id.IsZero() {
+			id = idSpan(f.Head)
+		}
+		if id.End <= len(f.Head) && !id.IsZero() {
+			f.Head = splice(f.Head, rawjson.Edit{Span: id, With: []byte(c.original)})
+		}
+	}
+	if !c.receive(f, true) {
+		g.broken = append(g.broken, c) // it is told how the server ended
+	}
+}
+
+// idSpan is where the id stands in the beginning of a message.
+func idSpan(head []byte) rawjson.Span {
+	found := rawjson.Span{}
+	for m, err := range rawjson.Members(head, 0) {
+		if err != nil {
+			break
+		}
+		if string(m.Key) == "id" {
+			found = m.Value
+		}
+	}
+	return found
+}
+
+// notification hands a notification to the request it belongs to, else to those who listen.
+func (s *Server) notification(f *peer.Frame, h jsonrpc.Head) {
+	if !f.Whole() {
+		s.toListener(s.receiverOf(), f)
+		return
+	}
+	var at rawjson.Span
+	if h.Method == "notifications/progress" {
+		at = rawjson.Get(f.Head, "params", "progressToken")
+	} else {
+		at = rawjson.Get(f.Head, "params", "_meta", subscription)
+	}
+	if !at.IsZero() {
+		key := string(at.Of(f.Head))
+		s.mu.Lock()
+		c, with := s.tokens[key], ""
+		if h.Method != "notifications/progress" {
+			c = s.open[jsonrpc.ID(key)]
+		}
+		s.mu.Unlock()
+		if c != nil {
+			if with = string(c.original); h.Method == "notifications/progress" {
+				with = c.originalToken
+				c.progressed(s.o.Timeout)
+			}
+			if with != key {
+				f.Head = splice(f.Head, rawjson.Edit{Span: at, With: []byte(with)})
+			}
+			c.receive(f, false)
+			return
+		}
+		if s.o.Shared { // of a request that has ended: nobody would know its token
+			s.discard("unread", f)
+			return
+		}
+	}
+	if s.o.Shared {
+		s.toAll(f)
+		return
+	}
+	s.toListener(s.receiverOf(), f)
+}
+
+// receiverOf is the client that the server's own messages go to.
+func (s *Server) receiverOf() *client {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, c := range s.clients {
+		if c.listener() != nil {
+			return c
+		}
+	}
+	return s.main
+}
+
+// toListener hands a message to who listens for c. When nobody does it goes where the
+// client certainly reads: to an open request; else it waits for a while for a listener.
+func (s *Server) toListener(c *client, f *peer.Frame) {
+	if l := c.listener(); l != nil {
+		l.receive(f)
+		return
+	}
+	s.mu.Lock()
+	var open *call
+	for _, r := range s.open {
+		if r.gen != nil && r.method != "plimsoll/again" && (open == nil || r.at > open.at) {
+			open = r
+		}
+	}
+	s.mu.Unlock()
+	if open != nil {
+		open.receive(f, false)
+		return
+	}
+	if f.Whole() {
+		if l, kept := c.keep(f.Head); l != nil {
+			l.receive(f) // it came just now
+			return
+		} else if kept {
+			return
+		}
+	}
+	s.discard("unread", f)
+}
+
+// toAll hands a notification to every client that listens.
+func (s *Server) toAll(f *peer.Frame) {
+	s.mu.Lock()
+	clients := append([]*client(nil), s.clients...)
+	s.mu.Unlock()
+	told := false
+	for _, c := range clients {
+		if l := c.listener(); l != nil {
+			l.receive(f)
+			told = true
+		}
+	}
+	if !told {
+		s.toListener(s.main, f)
+	}
+}

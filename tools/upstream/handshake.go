@@ -1,0 +1,140 @@
+package upstream
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/plimsoll/plimsoll/internal/rawjson"
+	"github.com/plimsoll/plimsoll/tools/jsonrpc"
+	"github.com/plimsoll/plimsoll/tools/peer"
+)
+
+const (
+	// maxHandshake bounds the initialize messages that are kept, to be said again to a
+	// server that was restarted. Real ones have a few KiB.
+	maxHandshake = 256 << 10
+	// replayWait is how long a restarted server may take to answer the initialize that it
+	// is sent again. Servers that are fetched first (npx, uvx) take their time.
+	replayWait = time.Minute
+)
+
+// handshake is what the client and a server of 2025-11-25 and older said to one another at
+// the beginning. A server of the newer era has none.
+type handshake struct {
+	initialize  []byte // as the client sent it; nil when the server did not accept one yet
+	result      []byte
+	initialized []byte
+	asking      chan struct{} // of a Shared server: closed when the first one was answered
+}
+
+// keepHandshake remembers an initialize that was answered, before the client learns of it.
+func (s *Server) keepHandshake(c *call, answer []byte) {
+	result := rawjson.Get(answer, "result")
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if !result.IsZero() && c.raw != nil && len(answer) <= maxHandshake {
+		s.handshake.initialize = c.raw
+		s.handshake.result = bytes.Clone(result.Of(answer))
+		s.handshake.initialized = nil
+	}
+	if s.handshake.asking != nil {
+		close(s.handshake.asking)
+		s.handshake.asking = nil
+	}
+}
+
+// shareHandshake answers an initialize with what the server said to the first client. It
+// tells whether it did; when not, the caller is the first.
+func (s *Server) shareHandshake(ctx context.Context, c *client, m peer.Message, to peer.Receiver) bool {
+	for {
+		s.mu.Lock()
+		result, asking := s.handshake.result, s.handshake.asking
+		if result == nil && asking == nil {
+			s.handshake.asking = make(chan struct{})
+			s.mu.Unlock()
+			c.request(ctx, m, &firstHandshake{Receiver: to, s: s})
+			return true
+		}
+		s.mu.Unlock()
+		if result != nil {
+			peer.Reply(to, jsonrpc.ResultResponse(m.Head.ID, result))
+			return true
+		}
+		select {
+		case <-asking:
+		case <-ctx.Done():
+			to.Done(context.Cause(ctx))
+			return true
+		case <-s.ctx.Done():
+			to.Done(ErrClosed)
+			return true
+		}
+	}
+}
+
+// firstHandshake lets the next client try when the first one's initialize failed.
+type firstHandshake struct {
+	peer.Receiver
+	s *Server
+}
+
+func (f *firstHandshake) Done(err error) {
+	f.s.mu.Lock()
+	if f.s.handshake.asking != nil {
+		close(f.s.handshake.asking)
+		f.s.handshake.asking = nil
+	}
+	f.s.mu.Unlock()
+	f.Receiver.Done(err)
+}
+
+// replay says the handshake again to a server that was restarted, and returns when the
+// server is ready for the messages that wait.
+func (s *Server) replay(g *generation) error {
+	s.mu.Lock()
+	if len(s.queue) > 0 && s.queue[0].call != nil && s.queue[0].call.method == "initialize" {
+		s.handshake.initialize, s.handshake.initialized = nil, nil // the client begins anew
+	}
+	first, second := s.handshake.initialize, s.handshake.initialized
+	s.serial++
+	id := jsonrpc.ID(fmt.Sprintf(`"plimsoll-again-%d"`, s.serial))
+	done := make(chan error, 1)
+	accepted := false
+	c := &call{client: s.main, id: id, original: id, method: "plimsoll/again", gen: g, to: peer.Funcs{
+		OnReceive: func(f *peer.Frame) {
+			accepted = f.ReadAll(maxHandshake) == nil && !rawjson.Get(f.Head, "result").IsZero()
+		},
+		OnDone: func(err error) { done <- err },
+	}}
+	if first != nil {
+		s.open[id] = c
+	}
+	s.mu.Unlock()
+	if first == nil {
+		return nil
+	}
+	if err := g.write(withID(first, id)); err != nil {
+		s.drop(c)
+		return fmt.Errorf("it does not read its standard input: %w", err)
+	}
+	timer := time.NewTimer(replayWait)
+	defer timer.Stop()
+	var err error
+	select {
+	case err = <-done:
+	case <-timer.C:
+		err = fmt.Errorf("after its restart it did not answer initialize within %v", replayWait)
+		s.drop(c)
+	}
+	switch {
+	case err != nil:
+		return err
+	case !accepted:
+		return fmt.Errorf("after its restart it refused the initialize that it took before")
+	case second == nil:
+		return nil
+	}
+	return g.write(second)
+}

@@ -1,0 +1,49 @@
+package upstream
+
+import (
+	"sync"
+	"time"
+
+	"github.com/plimsoll/plimsoll/journal"
+)
+
+// noise counts what a server sent that is no message for anybody, and tells the journal at
+// most once a second of each kind: a flood is one event a second.
+type noise struct {
+	server  string
+	journal *journal.Journal
+	mu      sync.Mutex
+	bytes   map[string]int64
+	last    map[string]time.Time
+}
+
+func newNoise(server string, j *journal.Journal) *noise {
+	return &noise{server: server, journal: j, bytes: map[string]int64{}, last: map[string]time.Time{}}
+}
+
+func (n *noise) add(what string, bytes int64) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.bytes[what] += bytes
+	if now := time.Now(); now.Sub(n.last[what]) >= time.Second {
+		n.last[what] = now
+		n.tell(what)
+	}
+}
+
+// tell needs n.mu.
+func (n *noise) tell(what string) {
+	if n.journal != nil {
+		n.journal.Append(journal.ToolNoise{Server: n.server, What: what, Bytes: n.bytes[what]})
+	}
+	delete(n.bytes, what)
+}
+
+// flush tells what was counted and not told yet.
+func (n *noise) flush() {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	for what := range n.bytes {
+		n.tell(what)
+	}
+}

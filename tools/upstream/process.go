@@ -1,0 +1,94 @@
+package upstream
+
+import (
+	"fmt"
+	"io"
+	"time"
+)
+
+// Process is a server that was started.
+type Process struct {
+	// Stdin takes messages. It is closed to ask the server to end.
+	Stdin io.WriteCloser
+	// Stdout gives messages, and Stderr what the server has to say; a nil Stderr goes
+	// elsewhere. Those that are an io.Closer are closed when the server has ended.
+	Stdout, Stderr io.Reader
+	PID            int
+	// Wait returns when the server has ended. It is called once.
+	Wait func() (Exit, error)
+	// Terminate asks the server to end (SIGTERM), Kill makes it. A nil Terminate means Kill.
+	Terminate, Kill func()
+}
+
+// Exit is how a server ended.
+type Exit struct {
+	Code int // its status; -1 when a signal ended it
+	// Signal is the signal's name, "killed"; "" when there was none.
+	Signal string
+	// OutOfMemory says that its memory limit ended it, and Peak how much it took, in bytes.
+	OutOfMemory bool
+	Peak        int64
+}
+
+func (e Exit) String() string {
+	switch {
+	case e.OutOfMemory:
+		return "killed: out of memory"
+	case e.Signal != "":
+		return "ended by signal: " + e.Signal
+	}
+	return fmt.Sprintf("exit status %d", e.Code)
+}
+
+// Lost says that a request's server ended before it answered. The request was not sent
+// again: the server may have done what it asked for.
+type Lost struct {
+	Server string
+	Reason string // how it ended
+	// Words are the last line the server wrote to its standard error, at most 200 bytes.
+	Words string
+}
+
+func (e *Lost) Error() string {
+	text := fmt.Sprintf("the MCP server %s ended before it answered (%s); it is started again for the next request, and this one was not repeated: check what it did before you repeat it", e.Server, e.Reason)
+	if e.Words != "" {
+		text += "; its last words: " + e.Words
+	}
+	return text
+}
+
+// Unavailable says that a server cannot be started or does not stay up, so that a message
+// was not sent.
+type Unavailable struct {
+	Server string
+	Reason string
+	Words  string    // as in [Lost]
+	Tries  int       // in a row, without an answer
+	Again  time.Time // when it is tried again
+}
+
+func (e *Unavailable) Error() string {
+	text := fmt.Sprintf("the MCP server %s is not running: %s", e.Server, e.Reason)
+	if e.Words != "" {
+		text += "; its last words: " + e.Words
+	}
+	if e.Tries >= giveUpAfter {
+		return fmt.Sprintf("%s; given up after %d tries, the next request after %s tries again: check the server's command and its log",
+			text, e.Tries, e.Again.UTC().Format("15:04:05Z"))
+	}
+	return text + "; the message was not sent: check the server's command, then send it again"
+}
+
+// TimeoutError says that a server did not answer in time; it was told that the request is
+// taken back.
+type TimeoutError struct {
+	Server, Method string
+	After          time.Duration
+}
+
+func (e *TimeoutError) Error() string {
+	return fmt.Sprintf("the MCP server %s did not answer %s within %v and was told to stop: raise the timeout, or ask for less", e.Server, e.Method, e.After)
+}
+
+// Timeout makes it one for net.Error's sake.
+func (e *TimeoutError) Timeout() bool { return true }

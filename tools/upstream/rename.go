@@ -1,0 +1,44 @@
+package upstream
+
+import (
+	"slices"
+
+	"github.com/plimsoll/plimsoll/internal/rawjson"
+	"github.com/plimsoll/plimsoll/tools/jsonrpc"
+)
+
+// subscription is the key under which a server of 2026-07-28 names, in the _meta of a
+// notification, the subscriptions/listen request that it belongs to.
+const subscription = "io.modelcontextprotocol/subscriptionId"
+
+func progressToken(raw []byte) rawjson.Span {
+	return rawjson.Get(raw, "params", "_meta", "progressToken")
+}
+
+// rename puts the server's id and progress token into a request.
+func rename(raw []byte, token rawjson.Span, c *call) []byte {
+	edits := []rawjson.Edit{{Span: rawjson.Get(raw, "id"), With: []byte(c.id)}}
+	if !token.IsZero() {
+		edits = append(edits, rawjson.Edit{Span: token, With: []byte(c.token)})
+	}
+	return splice(raw, edits...)
+}
+
+// splice makes edits whose spans were found in raw, in any order.
+func splice(raw []byte, edits ...rawjson.Edit) []byte {
+	slices.SortFunc(edits, func(a, b rawjson.Edit) int { return a.Span.Start - b.Span.Start })
+	out, err := rawjson.Splice(raw, edits)
+	if err != nil {
+		return raw // spans of one message do not overlap
+	}
+	return out
+}
+
+// withID gives a message another id.
+func withID(raw []byte, id jsonrpc.ID) []byte {
+	span := rawjson.Get(raw, "id")
+	if span.IsZero() {
+		return raw
+	}
+	return splice(raw, rawjson.Edit{Span: span, With: []byte(id)})
+}

@@ -1,0 +1,99 @@
+package upstream
+
+import (
+	"bytes"
+	"io"
+	"strings"
+	"time"
+	"unicode"
+
+	"github.com/plimsoll/plimsoll/limit"
+)
+
+// maxWords bounds the line of a server's standard error that an error quotes.
+const maxWords = 200
+
+// stderr passes a server's standard error on and keeps the end of it.
+type stderr struct {
+	src  io.Reader
+	tail []byte // at most 4 KiB, so that a long last line has its beginning
+	done chan struct{}
+}
+
+func newStderr(s *Server, src io.Reader) *stderr {
+	e := &stderr{src: src, done: make(chan struct{})}
+	if src == nil {
+		close(e.done)
+		return e
+	}
+	go e.copy(s)
+	return e
+}
+
+func (e *stderr) copy(s *Server) {
+	defer close(e.done)
+	var (
+		buf   = make([]byte, 4<<10)
+		until time.Time // the end of this second
+		left  int       // bytes that may pass in it
+	)
+	for {
+		n, err := e.src.Read(buf)
+		e.keep(buf[:n])
+		if now := time.Now(); !now.Before(until) {
+			until, left = now.Add(time.Second), s.o.StderrRate
+		}
+		pass := min(n, left)
+		left -= pass
+		if s.o.Stderr != nil && pass > 0 {
+			// The server must not stop because nobody takes what it says here.
+			_, _ = s.o.Stderr.Write(buf[:pass])
+		}
+		if n > pass {
+			s.noise.add("stderr", int64(n-pass))
+		}
+		if err != nil {
+			return
+		}
+	}
+}
+
+func (e *stderr) keep(b []byte) {
+	const most = 4 << 10
+	e.tail = append(e.tail, b...)
+	if len(e.tail) > most {
+		e.tail = append(e.tail[:0], e.tail[len(e.tail)-most:]...)
+	}
+}
+
+// end waits for the end of the stream, not long when somebody else holds it open, and
+// gives the last line in it.
+func (e *stderr) end() string {
+	if e.src == nil {
+		return ""
+	}
+	timer := time.NewTimer(stuck / 4)
+	defer timer.Stop()
+	select {
+	case <-e.done:
+	case <-timer.C:
+	}
+	closeReader(e.src)
+	<-e.done
+	return lastLine(e.tail)
+}
+
+// lastLine is the last line with something in it, without control characters.
+func lastLine(text []byte) string {
+	text = bytes.TrimSpace(text)
+	if n := bytes.LastIndexByte(text, '\n'); n >= 0 {
+		text = text[n+1:]
+	}
+	line := strings.Map(func(r rune) rune {
+		if unicode.IsControl(r) {
+			return ' '
+		}
+		return r
+	}, strings.ToValidUTF8(string(text), "\ufffd"))
+	return limit.Cut(strings.TrimSpace(line), maxWords, func(int) string { return "…" })
+}
