@@ -72,8 +72,17 @@ type (
 	// answer to nobody, a second answer. Bytes were dropped.
 	ToolNoise struct {
 		Server string `json:"server"`
-		What   string `json:"what"` // "text", "unknown_id", "second_answer", "too_large", "unread"
+		What   string `json:"what"` // "text", "unknown_id", "second_answer", "too_large", "unread", "stderr"
 		Bytes  int64  `json:"bytes"`
+	}
+	// ToolsTallied is what the gateways of a run did for one tool, added up at the run's end.
+	ToolsTallied struct {
+		Server         string `json:"server"`
+		Tool           string `json:"tool"`
+		Calls          int64  `json:"calls"`
+		UpstreamBytes  int64  `json:"upstream_bytes"`
+		DeliveredBytes int64  `json:"delivered_bytes"`
+		Spilled        int64  `json:"spilled"`
 	}
 	// SpoolEvicted says that kept results were removed and why: "age", "count", "bytes", "crash".
 	SpoolEvicted struct {
@@ -85,13 +94,19 @@ type (
 
 // observe folds one event of the tools plane in.
 func (m *MCP) observe(e Event) {
-	if e, ok := e.(ToolCalled); ok {
+	switch e := e.(type) {
+	case ToolCalled:
 		m.Calls++
 		m.UpstreamBytes += e.UpstreamBytes
 		m.DeliveredBytes += e.DeliveredBytes
 		if e.Spilled {
 			m.Spilled++
 		}
+	case ToolsTallied:
+		m.Calls += e.Calls
+		m.UpstreamBytes += e.UpstreamBytes
+		m.DeliveredBytes += e.DeliveredBytes
+		m.Spilled += e.Spilled
 	}
 }
 
@@ -103,4 +118,5 @@ func (ToolRefused) Kind() string     { return "tools.refused" }
 func (ToolRead) Kind() string        { return "tools.read" }
 func (ToolServer) Kind() string      { return "tools.server" }
 func (ToolNoise) Kind() string       { return "tools.noise" }
+func (ToolsTallied) Kind() string    { return "tools.tallied" }
 func (SpoolEvicted) Kind() string    { return "tools.spool_evicted" }
