@@ -75,6 +75,7 @@ func (x *execution) execute(ctx context.Context) error {
 	if x.closeProxy != nil {
 		x.closeProxy()
 	}
+	x.collectTally(spec.ID)
 	if err != nil {
 		x.warn("clean-up", "not everything could be cleaned up, the next command tries again: "+err.Error())
 	}

@@ -22,6 +22,9 @@ func (s *speaker) report(r journal.Report, p *Plan, cpu time.Duration) {
 	if row := windowRow(r.Window); row != "" {
 		rows = append(rows, [2]string{"window", row})
 	}
+	if row := toolsRow(r.MCP); row != "" {
+		rows = append(rows, [2]string{"tools", row})
+	}
 	if row := killedRow(r); row != "" {
 		rows = append(rows, [2]string{"killed", s.style(red, row)})
 	}

@@ -197,7 +197,7 @@ func (r *Reporter) Observe(rec Record) {
 		}
 	case WindowOn, WindowOff, WindowRequest, WindowResponse, WindowRepaired, WindowCompacted, WindowOverflow, WindowRefused, WindowPassed:
 		p.Window.observe(e)
-	case ToolCalled:
+	case ToolCalled, ToolsTallied:
 		p.MCP.observe(e)
 	case RunEnded:
 		p.ExitCode, p.Signal, p.Outcome = e.ExitCode, e.Signal, e.Outcome

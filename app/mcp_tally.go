@@ -1,0 +1,83 @@
+package app
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/plimsoll/plimsoll/journal"
+	"github.com/plimsoll/plimsoll/process/admission"
+	"github.com/plimsoll/plimsoll/process/sandbox"
+	"github.com/plimsoll/plimsoll/tools/sizes"
+)
+
+// The gateways of a run are processes that the agent starts. What they did reaches the
+// run's report through a directory that is named by the run.
+const (
+	tallyDir = "mcp-runs"
+	// tallyEvery is how much of it a gateway that is killed loses.
+	tallyEvery = 2 * time.Second
+	// tallyAge is when the tally of a run that never came to its end is removed.
+	tallyAge = 7 * 24 * time.Hour
+)
+
+func (a *App) tallyOf(run string) (string, error) {
+	state, err := a.Dirs.State()
+	if err != nil {
+		return "", err
+	}
+	return filepath.Join(state, tallyDir, run), nil
+}
+
+// openTally adds up for the run that this gateway is in; nil when it is in none.
+func (a *App) openTally() *sizes.Account {
+	run := os.Getenv(sandbox.CookieName)
+	if run == "" || !admission.ValidID(run) {
+		return nil
+	}
+	dir, err := a.tallyOf(run)
+	if err != nil {
+		return nil
+	}
+	account, err := sizes.Open(dir, sizes.Options{Every: tallyEvery})
+	if err != nil {
+		return nil
+	}
+	return account
+}
+
+// collectTally puts what the gateways of this run did into its report.
+func (x *execution) collectTally(run string) {
+	dir, err := x.app.tallyOf(run)
+	if err != nil {
+		return
+	}
+	rows, err := sizes.Read(dir)
+	if err != nil {
+		x.warn("mcp", "not all that the MCP gateway did is in the report: "+err.Error())
+	}
+	for _, r := range rows {
+		x.journal.Append(journal.ToolsTallied{
+			Server: r.Server, Tool: r.Tool, Calls: r.Calls, UpstreamBytes: r.UpstreamBytes, DeliveredBytes: r.DeliveredBytes, Spilled: r.Spilled,
+		})
+	}
+	_ = os.RemoveAll(dir)
+	forgetTallies(filepath.Dir(dir), time.Now().Add(-tallyAge))
+}
+
+// forgetTallies removes what runs have left that were killed.
+func forgetTallies(dir string, before time.Time) {
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return
+	}
+	for _, e := range entries {
+		info, err := e.Info()
+		if errors.Is(err, fs.ErrNotExist) || err == nil && info.ModTime().After(before) {
+			continue
+		}
+		_ = os.RemoveAll(filepath.Join(dir, e.Name()))
+	}
+}
