@@ -1,0 +1,108 @@
+package gateway
+
+import (
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+
+	"github.com/plimsoll/plimsoll/internal/rawjson"
+)
+
+// wrong is an argument that is not what it should be. Its text is for the model.
+type wrong struct{ text string }
+
+func (w *wrong) Error() string { return w.text }
+
+func wrongf(format string, args ...any) *wrong { return &wrong{fmt.Sprintf(format, args...)} }
+
+// arguments are the values of a call, raw, by name.
+type arguments struct{ values map[string][]byte }
+
+// readArguments keeps the named members of a raw object; null counts as absent.
+func readArguments(object []byte, names ...string) (arguments, error) {
+	a := arguments{values: map[string][]byte{}}
+	if len(object) == 0 {
+		return a, nil
+	}
+	for m, err := range rawjson.Members(object, 0) {
+		if err != nil {
+			return a, wrongf("arguments must be a JSON object")
+		}
+		for _, name := range names {
+			if string(m.Key) == name {
+				if v := m.Value.Of(object); string(v) != "null" {
+					a.values[name] = v
+				}
+			}
+		}
+	}
+	return a, nil
+}
+
+// text reads a string. Models write numbers where they mean strings: those are taken too.
+func (a arguments) text(name string, required bool) (string, error) {
+	v, ok := a.values[name]
+	switch {
+	case !ok && required:
+		return "", wrongf("%s is missing", name)
+	case !ok:
+		return "", nil
+	case v[0] == '"':
+		s := string(rawjson.Unquote(nil, v))
+		if required && s == "" {
+			return "", wrongf("%s is empty", name)
+		}
+		return s, nil
+	case v[0] == '{' || v[0] == '[':
+		return "", wrongf("%s must be a string", name)
+	}
+	return string(v), nil
+}
+
+// number reads a whole number, also as a string or with a point and zeros: models write both.
+func (a arguments) number(name string, otherwise int64) (int64, error) {
+	v, ok := a.values[name]
+	if !ok {
+		return otherwise, nil
+	}
+	s := string(v)
+	if v[0] == '"' {
+		s = strings.TrimSpace(string(rawjson.Unquote(nil, v)))
+	}
+	if n, err := strconv.ParseInt(s, 10, 64); err == nil {
+		return n, nil
+	}
+	f, err := strconv.ParseFloat(s, 64)
+	switch {
+	case err == nil && f == math.Trunc(f) && math.Abs(f) < 1<<53:
+		return int64(f), nil
+	case err == nil || isRange(err):
+		return 0, wrongf("%s must be a whole number of ordinary size", name)
+	}
+	return 0, wrongf("%s must be a whole number, such as 1", name)
+}
+
+func isRange(err error) bool {
+	e, ok := err.(*strconv.NumError)
+	return ok && e.Err == strconv.ErrRange
+}
+
+// flag reads a boolean, also as a string.
+func (a arguments) flag(name string) (bool, error) {
+	v, ok := a.values[name]
+	if !ok {
+		return false, nil
+	}
+	s := string(v)
+	if v[0] == '"' {
+		s = strings.ToLower(string(rawjson.Unquote(nil, v)))
+	}
+	switch s {
+	case "true", "1", "yes":
+		return true, nil
+	case "false", "0", "no", "":
+		return false, nil
+	}
+	return false, wrongf("%s must be true or false", name)
+}

@@ -1,0 +1,371 @@
+package gateway
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"strconv"
+	"sync"
+	"time"
+
+	"github.com/plimsoll/plimsoll/internal/rawjson"
+	"github.com/plimsoll/plimsoll/journal"
+	"github.com/plimsoll/plimsoll/limit"
+	"github.com/plimsoll/plimsoll/tools/jsonrpc"
+	"github.com/plimsoll/plimsoll/tools/peer"
+	"github.com/plimsoll/plimsoll/tools/result"
+	"github.com/plimsoll/plimsoll/tools/spool"
+)
+
+// The sizes of a server's answer beyond which an event says so, in bytes: results that
+// large made agents fail before they were paged.
+const (
+	WarnBytes  = 100 << 10
+	AlertBytes = 200 << 10
+)
+
+// maxEarlyLife bounds how long a result whose first page was delivered may go on coming.
+const maxEarlyLife = time.Hour
+
+// errTimeout is the cause when a call went too long without a word.
+var errTimeout = errors.New("the call took too long")
+
+// callTool answers tools/call.
+func (s *Session) callTool(ctx context.Context, m peer.Message, p params, x *exchange) {
+	if !s.o.Bare {
+		switch n := s.names(m.Principal); p.name {
+		case n.Page, n.Search, n.Query:
+			s.read(ctx, m, p, x, n)
+			return
+		}
+	}
+	set := &s.o.Settings
+	c := &call{method: result.CallTool, tool: p.name, limits: set.limitsOf(p.name)}
+	if set.restricts() && !set.allows(p.name) {
+		s.refuse(x, p.name, "denied", fmt.Sprintf("Unknown tool: %s is not allowed here. tools/list shows the tools that are.", quoted(p.name)))
+		return
+	}
+	s.allowed(ctx, m, p, x, c)
+}
+
+// allowed goes on with a call of a tool whose name may be used.
+func (s *Session) allowed(ctx context.Context, m peer.Message, p params, x *exchange, c *call) {
+	set := &s.o.Settings
+	known, stale := s.o.Catalogue.get(m.Principal)
+	if (known == nil || stale) && (set.ReadOnly || c.limits.Augment || c.limits.KeepSchema) {
+		// What the policy says of this call depends on the list. Nobody else waits for it.
+		go func() {
+			defer x.recover()
+			waiting, cancel := s.cancellable(ctx, m.Head.ID)
+			defer cancel()
+			known := s.learn(waiting, m, p)
+			if waiting.Err() != nil {
+				x.Done(waiting.Err())
+				return
+			}
+			s.uncancellable(m.Head.ID)
+			s.permitted(ctx, m, p, x, c, known)
+		}()
+		return
+	}
+	if known == nil && c.limits.Reuse > 0 {
+		go s.learn(s.ctx, cloned(m), p) // for the next call; this one goes on as one of an unknown tool
+	}
+	s.permitted(ctx, m, p, x, c, known)
+}
+
+// permitted goes on with a call of which all is known that can be.
+func (s *Session) permitted(ctx context.Context, m peer.Message, p params, x *exchange, c *call, known *known) {
+	t := known.trait(p.name)
+	if s.o.Settings.ReadOnly && !t.readOnly {
+		s.refuse(x, p.name, "read_only", fmt.Sprintf("Unknown tool: %s is not allowed here, because it does not say that it changes nothing (readOnlyHint) and only such tools may be used. tools/list shows them.", quoted(p.name)))
+		return
+	}
+	c.readOnly = t.readOnly
+	c.known = known
+	if t.paged {
+		if !s.unpage(&m, &p, c, x) {
+			return
+		}
+	}
+	if !t.readOnly {
+		s.mu.Lock()
+		s.reuse.clear() // it may change what the others told
+		s.mu.Unlock()
+	} else if c.limits.Reuse > 0 && c.wish == nil {
+		if d, ok := callDigest(m.Principal, m.Head.Params.Of(m.Raw)); ok {
+			s.mu.Lock()
+			handle, age, ok := s.reuse.take(d, c.limits.Reuse, time.Now())
+			s.mu.Unlock()
+			if ok && s.again(ctx, m, p, x, c, handle, age) {
+				return
+			}
+			c.digest, c.reusable = d, true
+		}
+	}
+	s.forward(ctx, m, p, x, c)
+}
+
+// unpage takes the added arguments out of a call.
+func (s *Session) unpage(m *peer.Message, p *params, c *call, x *exchange) bool {
+	raw, wish, asked, err := stripped(m.Head.Params.Of(m.Raw))
+	if err == nil && asked {
+		var out []byte
+		if out, err = rawjson.Splice(m.Raw, []rawjson.Edit{{Span: m.Head.Params, With: raw}}); err == nil {
+			m.Raw = out
+			m.Head, err = jsonrpc.Scan(out)
+			*p = paramsOf(*m)
+			c.wish = &wish
+		}
+	}
+	if err != nil {
+		x.reply(result.TextResult(m.Head.ID, err.Error(), true, p.modern()))
+		return false
+	}
+	return true
+}
+
+// refuse answers a call that is not passed on.
+func (s *Session) refuse(x *exchange, tool, why, text string) {
+	s.event(journal.ToolRefused{Server: s.o.Name, Tool: clip(tool), Why: why})
+	x.reply(jsonrpc.ErrorResponse(x.id, jsonrpc.CodeParams, text, nil))
+}
+
+func quoted(name string) string {
+	return strconv.Quote(limit.Cut(name, 128, func(int) string { return "…" }))
+}
+
+// call is a request whose result is bounded, and the receiver of its answer.
+type call struct {
+	method   string
+	tool     string
+	limits   Limits
+	known    *known
+	readOnly bool
+	digest   digest
+	reusable bool
+	wish     *pageWish
+
+	s       *Session
+	x       *exchange
+	m       peer.Message
+	p       params
+	profile Profile
+	started time.Time
+	ctx     context.Context
+	cancel  context.CancelCauseFunc
+	stop    func() bool // no longer lets the client's context end the call
+
+	mu       sync.Mutex
+	timer    *time.Timer
+	answered bool
+	progress float64 // the last value that the client was told
+}
+
+// forward sends a call to the server and bounds what it answers.
+func (s *Session) forward(ctx context.Context, m peer.Message, p params, x *exchange, c *call) {
+	c.s, c.x, c.p, c.profile, c.started = s, x, p, s.profile(p), time.Now()
+	c.m = m
+	c.progress = math.Inf(-1)
+	c.ctx, c.cancel = context.WithCancelCause(context.WithoutCancel(ctx))
+	c.stop = context.AfterFunc(ctx, func() { c.cancel(context.Cause(ctx)) })
+	if c.limits.Timeout > 0 {
+		c.timer = time.AfterFunc(c.limits.Timeout, func() { c.cancel(errTimeout) })
+	}
+	s.o.Next.Send(c.ctx, m, c)
+}
+
+// Open implements [peer.Receiver].
+func (c *call) Open(a peer.Answer) { c.x.Open(a) }
+
+// Receive implements [peer.Receiver].
+func (c *call) Receive(f *peer.Frame) {
+	defer c.x.recover()
+	c.s.notice(f)
+	if f.Bare() {
+		c.x.Receive(f)
+		return
+	}
+	switch start := jsonrpc.ScanStart(f.Head); start.Head.Kind {
+	case jsonrpc.Request, jsonrpc.Notification:
+		c.heard(f, start.Head)
+		c.x.Receive(f)
+		return
+	}
+	c.mu.Lock()
+	again := c.answered
+	c.answered = true
+	if c.timer != nil {
+		c.timer.Stop() // it answers: from here on the sender's own pace counts
+	}
+	c.mu.Unlock()
+	if again {
+		c.s.event(journal.ToolNoise{Server: c.s.o.Name, What: "second_answer", Bytes: int64(len(f.Head))})
+		return
+	}
+	c.bound(f)
+}
+
+// heard notes what a notification says of the call.
+func (c *call) heard(f *peer.Frame, h jsonrpc.Head) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.timer != nil && !c.answered {
+		c.timer.Reset(c.limits.Timeout)
+	}
+	if h.Method == "notifications/progress" && f.Whole() && c.p.token != nil {
+		v := rawjson.Get(f.Head, "params", "progress")
+		token := rawjson.Get(f.Head, "params", metaToken)
+		if n, err := strconv.ParseFloat(string(v.Of(f.Head)), 64); err == nil && bytes.Equal(token.Of(f.Head), c.p.token) {
+			c.progress = max(c.progress, n)
+		}
+	}
+}
+
+// bound is where a result of any size becomes one that the client can take.
+func (c *call) bound(f *peer.Frame) {
+	s := c.s
+	o := c.options()
+	event := f.Event
+	begun, delivered, id := time.Now(), false, c.m.Head.ID
+	var held []byte
+	o.Deliver = func(out *peer.Frame) {
+		if c.wish != nil && out.Whole() {
+			held = bytes.Clone(out.Head) // the page that was asked for may be another one
+			return
+		}
+		out.Event = event
+		delivered = true
+		c.x.Receive(out)
+		if o.Early > 0 && time.Since(begun) >= o.Early {
+			c.stop() // the client is done with; what still comes is for its later questions
+			go c.expire()
+			c.x.Done(nil)
+		}
+	}
+	outcome := result.Bound(c.ctx, f, o)
+	if !delivered && held != nil {
+		if outcome.Spilled && outcome.Cut == nil && !outcome.Failed {
+			held = s.wished(c.ctx, id, c, outcome.Handle)
+		}
+		outcome.Delivered = int64(len(held))
+		c.x.Receive(&peer.Frame{Head: held, Event: event})
+	}
+	c.account(outcome)
+	if c.reusable && outcome.Spilled && !outcome.Failed && outcome.Cut == nil {
+		s.mu.Lock()
+		s.reuse.keep(c.digest, outcome.Handle, time.Now())
+		s.mu.Unlock()
+	}
+}
+
+// expire ends a call whose first page was delivered when the rest takes too long.
+func (c *call) expire() {
+	t := time.NewTimer(maxEarlyLife)
+	defer t.Stop()
+	select {
+	case <-t.C:
+	case <-c.s.ctx.Done():
+	case <-c.ctx.Done():
+		return
+	}
+	c.cancel(context.Canceled)
+}
+
+func (c *call) options() result.Options {
+	o := result.Options{
+		Method: c.method, ID: c.m.Head.ID, MaxText: c.cap(), MaxItems: c.limits.MaxItems,
+		MaxMedia: c.limits.MaxMedia, PageItems: c.limits.PageItems, Names: c.s.names(c.m.Principal),
+		Modern: c.p.modern(), Early: c.limits.Early, TempDir: c.s.o.TempDir, Spool: c.s.o.Spool,
+		Source: spool.Source{
+			Principal: c.m.Principal, Server: c.s.o.Name, Tool: c.tool, ReadOnly: c.readOnly,
+			PageItems: c.limits.PageItems, PageBytes: int(max(c.cap(), 0)),
+		},
+	}
+	if params := c.m.Head.Params; c.readOnly && params.Len() <= spool.MaxCall {
+		o.Source.Call = bytes.Clone(params.Of(c.m.Raw))
+	}
+	if c.limits.KeepSchema {
+		o.Schema = c.known.schema(c.tool)
+	}
+	if c.wish != nil { // everything is kept, so that any page of it can be given
+		o.MaxText, o.Early = 1, 0
+	}
+	if c.p.token != nil {
+		o.Progress = c.tell
+	}
+	return o
+}
+
+func (c *call) cap() limit.Bytes {
+	if c.limits.Cap != 0 {
+		return c.limits.Cap
+	}
+	return c.profile.Cap
+}
+
+// tell lets the client know how much of a large result has come. The value counts bytes;
+// where the server's own progress has gone further it goes on from there, because a
+// client may end a call whose progress goes back.
+func (c *call) tell(size, items int64, handle string) {
+	c.mu.Lock()
+	value := float64(size)
+	if value <= c.progress {
+		value = math.Nextafter(c.progress+1, math.Inf(1))
+	}
+	c.progress = value
+	c.mu.Unlock()
+	text := fmt.Sprintf("%s so far; handle %s", limit.Bytes(size).Human(), handle)
+	if items > 0 {
+		text = fmt.Sprintf("%s, %d items so far; handle %s", limit.Bytes(size).Human(), items, handle)
+	}
+	b := append([]byte(`{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":`), c.p.token...)
+	b = strconv.AppendFloat(append(b, `,"progress":`...), value, 'f', -1, 64)
+	b = rawjson.Quote(append(b, `,"message":`...), text)
+	c.x.Receive(&peer.Frame{Head: append(b, "}}"...)})
+}
+
+func (c *call) account(o result.Outcome) {
+	c.s.event(journal.ToolCalled{
+		Server: c.s.o.Name, Method: c.method, Tool: clip(c.tool), UpstreamBytes: o.Upstream, DeliveredBytes: o.Delivered,
+		Spilled: o.Spilled, Items: o.Items, Failed: o.Failed, Cut: o.Cut != nil,
+		Protocol: c.s.protocol(c.p), Duration: time.Since(c.started),
+	})
+	level := ""
+	switch {
+	case o.Upstream > AlertBytes:
+		level = "alert"
+	case o.Upstream > WarnBytes:
+		level = "warning"
+	default:
+		return
+	}
+	c.s.event(journal.ToolResultLarge{Server: c.s.o.Name, Tool: clip(c.tool), Bytes: o.Upstream, Level: level})
+}
+
+// Done implements [peer.Receiver].
+func (c *call) Done(err error) {
+	defer c.x.recover()
+	c.stop()
+	c.mu.Lock()
+	answered := c.answered
+	if c.timer != nil {
+		c.timer.Stop()
+	}
+	c.mu.Unlock()
+	if !answered {
+		if err != nil {
+			c.account(result.Outcome{Failed: true})
+		}
+		if errors.Is(context.Cause(c.ctx), errTimeout) {
+			c.x.Receive(&peer.Frame{Head: jsonrpc.ErrorResponse(c.m.Head.ID, jsonrpc.CodeInternal, fmt.Sprintf(
+				"%s gave no answer and no progress for %s, so the call was cancelled; whether it took effect is not known. Ask for less, or raise the timeout of %s.",
+				quoted(c.tool), c.limits.Timeout, c.s.o.Name), nil)})
+			err = nil
+		}
+	}
+	c.cancel(context.Canceled)
+	c.x.Done(err)
+}

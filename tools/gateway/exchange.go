@@ -1,0 +1,115 @@
+package gateway
+
+import (
+	"bytes"
+	"sync"
+
+	"github.com/plimsoll/plimsoll/journal"
+	"github.com/plimsoll/plimsoll/tools/jsonrpc"
+	"github.com/plimsoll/plimsoll/tools/peer"
+)
+
+// exchange is the receiver of one request: it tells the client Done once, whatever happens
+// on the way, and then forgets the request. A panic costs the request and nothing else.
+type exchange struct {
+	s       *Session
+	id      jsonrpc.ID
+	to      peer.Receiver
+	tracked bool
+
+	once sync.Once  // the request is forgotten
+	mu   sync.Mutex // held while the client's receiver is called
+	done bool
+}
+
+// Open implements [peer.Receiver].
+func (x *exchange) Open(a peer.Answer) {
+	defer x.recover()
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	if !x.done {
+		x.to.Open(a)
+	}
+}
+
+// Receive implements [peer.Receiver]. Once Done was said, what comes is dropped.
+func (x *exchange) Receive(f *peer.Frame) {
+	defer x.recover()
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	if !x.done {
+		x.to.Receive(f)
+	}
+}
+
+// Done implements [peer.Receiver].
+func (x *exchange) Done(err error) {
+	x.forget()
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	if !x.done {
+		x.done = true
+		x.to.Done(err)
+	}
+}
+
+// forget makes the id free before the client can hear of the end.
+func (x *exchange) forget() {
+	x.once.Do(func() {
+		if x.tracked {
+			x.s.mu.Lock()
+			delete(x.s.open, x.id)
+			x.s.mu.Unlock()
+		}
+	})
+}
+
+// reply answers the request with a message made here.
+func (x *exchange) reply(message []byte) {
+	x.Receive(&peer.Frame{Head: message})
+	x.Done(nil)
+}
+
+// recover is deferred where a message is worked on.
+func (x *exchange) recover() {
+	p := recover()
+	if p == nil {
+		return
+	}
+	x.s.event(journal.ToolRefused{Server: x.s.o.Name, Why: "protocol"})
+	message := jsonrpc.ErrorResponse(x.id, jsonrpc.CodeInternal, "the gateway failed on this request; others are not affected", nil)
+	defer func() { _ = recover() }() // the client's receiver may be what panicked
+	x.forget()
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	if !x.done {
+		x.done = true
+		x.to.Receive(&peer.Frame{Head: message})
+		x.to.Done(nil)
+	}
+}
+
+// watched wraps a receiver so that changes of the tools are noticed.
+func (s *Session) watched(to peer.Receiver) peer.Receiver { return &watch{s, to} }
+
+type watch struct {
+	s *Session
+	peer.Receiver
+}
+
+func (w *watch) Receive(f *peer.Frame) {
+	w.s.notice(f)
+	w.Receiver.Receive(f)
+}
+
+var listChanged = []byte("notifications/tools/list_changed")
+
+// notice looks for the announcement that the server's tools changed.
+func (s *Session) notice(f *peer.Frame) {
+	if !f.Whole() || len(f.Head) > 4<<10 || !bytes.Contains(f.Head, listChanged) {
+		return
+	}
+	if h, err := jsonrpc.Scan(f.Head); err == nil && h.Method == string(listChanged) {
+		s.o.Catalogue.changed()
+	}
+}

@@ -1,0 +1,70 @@
+package gateway
+
+import (
+	"context"
+
+	"github.com/plimsoll/plimsoll/internal/rawjson"
+	"github.com/plimsoll/plimsoll/tools/jsonrpc"
+	"github.com/plimsoll/plimsoll/tools/peer"
+)
+
+// maxGreeting bounds the answer to initialize or server/discover that is looked into.
+const maxGreeting = 1 << 20
+
+// greet passes initialize or server/discover on and learns who the client is and what the
+// server can do. A server that has resources but no tools is given the capability, so that
+// the client finds the tools that read large resources.
+func (s *Session) greet(ctx context.Context, m peer.Message, p params, x *exchange) {
+	if m.Head.Method == "initialize" {
+		client, _ := rawjson.Text(m.Raw, "params", "clientInfo", "name")
+		s.mu.Lock()
+		s.client = client
+		s.mu.Unlock()
+	}
+	s.o.Next.Send(ctx, m, peer.Funcs{
+		OnOpen: x.Open,
+		OnReceive: func(f *peer.Frame) {
+			defer x.recover()
+			if f.Bare() || jsonrpc.ScanStart(f.Head).Head.Kind != jsonrpc.Response || f.ReadAll(maxGreeting) != nil {
+				x.Receive(f)
+				return
+			}
+			x.Receive(&peer.Frame{Head: s.greeted(f.Head), Event: f.Event})
+		},
+		OnDone: x.Done,
+	})
+}
+
+// greeted reads the server's capabilities and adds the tools.
+func (s *Session) greeted(message []byte) []byte {
+	head, err := jsonrpc.Scan(message)
+	if err != nil || head.Result.IsZero() || message[head.Result.Start] != '{' {
+		return message
+	}
+	body := head.Result.Of(message)
+	if v, ok := rawjson.Text(body, "protocolVersion"); ok {
+		s.mu.Lock()
+		s.version = v
+		s.mu.Unlock()
+	}
+	capabilities := rawjson.Get(body, "capabilities")
+	if capabilities.IsZero() || body[capabilities.Start] != '{' {
+		return message
+	}
+	tools := rawjson.Get(body, "capabilities", "tools")
+	alone := tools.IsZero() && !rawjson.Get(body, "capabilities", "resources").IsZero()
+	s.o.Catalogue.setAlone(alone)
+	if !alone || s.o.Bare {
+		return message
+	}
+	with, err := rawjson.Set(capabilities.Of(body), "tools", []byte("{}"))
+	if err != nil {
+		return message
+	}
+	at := rawjson.Span{Start: head.Result.Start + capabilities.Start, End: head.Result.Start + capabilities.End}
+	out, err := rawjson.Splice(message, []rawjson.Edit{{Span: at, With: with}})
+	if err != nil {
+		return message
+	}
+	return out
+}

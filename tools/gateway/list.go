@@ -1,0 +1,285 @@
+package gateway
+
+import (
+	"context"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/plimsoll/plimsoll/internal/rawjson"
+	"github.com/plimsoll/plimsoll/journal"
+	"github.com/plimsoll/plimsoll/tools/jsonrpc"
+	"github.com/plimsoll/plimsoll/tools/peer"
+	"github.com/plimsoll/plimsoll/tools/result"
+)
+
+// askTimeout bounds a list of tools that the gateway asks for itself: a server that lists
+// nothing is treated as one of whose tools nothing is known.
+const askTimeout = 15 * time.Second
+
+// refetch is how often a list is asked for again at most because the server says it changed.
+const refetch = 5 * time.Second
+
+// list answers tools/list with all pages in one.
+func (s *Session) list(ctx context.Context, m peer.Message, p params, x *exchange) {
+	if s.o.Catalogue.isAlone() {
+		if s.o.Bare {
+			x.reply(jsonrpc.ResultResponse(m.Head.ID, []byte(`{"tools":[]}`)))
+			return
+		}
+		x.reply(jsonrpc.ResultResponse(m.Head.ID, ownList(s.o.Names, p.modern())))
+		return
+	}
+	l := &lister{s: s, ctx: ctx, m: m, p: p, x: x, version: s.o.Catalogue.now()}
+	_, l.later = rawjson.Text(m.Raw, "params", "cursor")
+	s.o.Next.Send(ctx, m, s.watched(l))
+}
+
+// lister is the receiver of the first page of a list that a client asked for.
+type lister struct {
+	s       *Session
+	ctx     context.Context
+	m       peer.Message
+	p       params
+	x       *exchange
+	version uint64
+	later   bool // the client goes on behind a cursor
+
+	first []byte // the response with the first page, while more pages are to be asked for
+	event peer.Event
+	pages pages
+}
+
+func (l *lister) Open(a peer.Answer) { l.x.Open(a) }
+
+func (l *lister) Receive(f *peer.Frame) {
+	defer l.x.recover()
+	if f.Bare() || jsonrpc.ScanStart(f.Head).Head.Kind != jsonrpc.Response || l.first != nil {
+		l.x.Receive(f)
+		return
+	}
+	if err := f.ReadAll(MaxListBytes); err != nil {
+		l.tooLarge(f, err)
+		return
+	}
+	head, err := jsonrpc.Scan(f.Head)
+	if err != nil || head.Result.IsZero() {
+		l.x.Receive(f) // an error of the server, or what its client must judge
+		return
+	}
+	if err := l.pages.add(head.Result.Of(f.Head)); err != nil {
+		if l.s.o.Settings.restricts() {
+			l.x.Receive(l.refused(err))
+			return
+		}
+		l.x.Receive(f)
+		return
+	}
+	l.event = f.Event
+	if !l.pages.wantsMore() {
+		l.deliver(f.Head)
+		return
+	}
+	l.first = append([]byte(nil), f.Head...)
+	l.pages.own(l.first, head.Result) // the frame ends with this call
+}
+
+// Done goes on with the other pages, beside whoever called it.
+func (l *lister) Done(err error) {
+	if l.first == nil || err != nil {
+		l.x.Done(err)
+		return
+	}
+	go func() {
+		defer l.x.recover()
+		ctx, cancel := l.s.cancellable(l.ctx, l.m.Head.ID)
+		defer cancel()
+		l.s.morePages(ctx, l.m, l.p, &l.pages)
+		if ctx.Err() == nil {
+			l.deliver(l.first)
+		}
+		l.x.Done(ctx.Err())
+	}()
+}
+
+// deliver makes the answer of the pages and remembers them.
+func (l *lister) deliver(first []byte) {
+	head, err := jsonrpc.Scan(first)
+	if err != nil {
+		l.x.Receive(&peer.Frame{Head: first, Event: l.event})
+		return
+	}
+	s := l.s
+	names := s.o.Names
+	if !l.later { // else it is a part of a list, of which nothing follows
+		names = s.remember(l.m.Principal, l.version, l.pages.tools)
+	}
+	var added [][]byte
+	if !s.o.Bare && !l.later {
+		added = addedTools(names)
+	}
+	e := edit(l.pages.tools, &s.o.Settings, added)
+	s.event(journal.ToolsListed{Server: s.o.Name, Tools: e.shown, Hidden: e.hidden, Long: e.long, Bytes: int64(len(e.array)), Rest: l.pages.next != ""})
+	out, err := listResponse(first, head.Result, e.array, l.pages.next, l.p.modern())
+	if err != nil {
+		l.x.Receive(l.refused(err))
+		return
+	}
+	l.x.Receive(&peer.Frame{Head: out, Event: l.event})
+}
+
+// tooLarge answers for a page that cannot be held. Without a policy it passes as it is.
+func (l *lister) tooLarge(f *peer.Frame, err error) {
+	l.s.event(journal.ToolNoise{Server: l.s.o.Name, What: "too_large", Bytes: int64(len(f.Head))})
+	if errors.Is(err, peer.ErrTooLarge) && !l.s.o.Settings.restricts() {
+		l.x.Receive(f)
+		return
+	}
+	l.x.Receive(l.refused(fmt.Errorf("the server's list of tools could not be read (at most %d bytes are): %w", MaxListBytes, err)))
+}
+
+func (l *lister) refused(err error) *peer.Frame {
+	return &peer.Frame{Head: jsonrpc.ErrorResponse(l.m.Head.ID, jsonrpc.CodeInternal, err.Error(), nil), Event: l.event}
+}
+
+// pages gathers the pages of a list within the bounds.
+type pages struct {
+	tools []listed
+	next  string // where the server goes on; "" at the end
+	seen  map[string]bool
+	count int
+	bytes int
+}
+
+func (p *pages) add(raw []byte) error {
+	tools, next, err := toolsOf(raw)
+	if err != nil {
+		return err
+	}
+	p.tools = append(p.tools, tools...)
+	p.count++
+	p.bytes += len(raw)
+	p.next = next
+	if p.seen == nil {
+		p.seen = map[string]bool{}
+	}
+	if p.seen[next] { // the server goes in circles
+		p.next = ""
+	}
+	p.seen[next] = true
+	return nil
+}
+
+// own lets the tools of the first page lie in bytes that stay; at is the result in them.
+func (p *pages) own(message []byte, at rawjson.Span) {
+	p.tools, _, _ = toolsOf(at.Of(message))
+}
+
+func (p *pages) wantsMore() bool {
+	return p.next != "" && p.count < MaxListPages && p.bytes < MaxListBytes && len(p.tools) < MaxListTools
+}
+
+// morePages asks for the pages behind the first. A page that does not come ends the list
+// where it is, with the cursor in it, so that the client can try itself.
+func (s *Session) morePages(ctx context.Context, m peer.Message, p params, to *pages) {
+	for to.wantsMore() {
+		raw, err := s.askPage(ctx, m, p, to.next, MaxListBytes-int64(to.bytes))
+		if err != nil || to.add(raw) != nil {
+			return
+		}
+	}
+}
+
+// askPage asks for one page of the list and returns the raw result.
+func (s *Session) askPage(ctx context.Context, m peer.Message, p params, cursor string, most int64) ([]byte, error) {
+	var members []byte
+	if cursor != "" {
+		members = append([]byte(`"cursor":`), rawjson.Quote(nil, cursor)...)
+	}
+	question, err := ask(m, p, s.ownID(), "tools/list", members)
+	if err != nil {
+		return nil, err
+	}
+	answer, err := peer.Ask(ctx, s.o.Next, question, most)
+	if err != nil {
+		return nil, err
+	}
+	head, err := jsonrpc.Scan(answer)
+	if err != nil {
+		return nil, err
+	}
+	if head.Result.IsZero() {
+		return nil, errors.New("the server answers tools/list with an error")
+	}
+	return head.Result.Of(answer), nil
+}
+
+// remember keeps what a list says of the tools and returns the names of the added ones.
+func (s *Session) remember(principal string, version uint64, tools []listed) result.Names {
+	k := &known{traits: traitsOf(tools, &s.o.Settings), version: version, at: time.Now()}
+	h := sha256.New()
+	for _, t := range tools {
+		h.Write(t.raw)
+		h.Write([]byte{'\n'})
+	}
+	h.Sum(k.sum[:0])
+	k.names = namesFor(func(name string) bool { _, ok := k.traits[name]; return ok })
+	if s.o.Bare {
+		k.names = s.o.Names
+	}
+	s.o.Catalogue.put(principal, k)
+	return k.names
+}
+
+// asking is a list under way that several calls wait for.
+type asking struct{ done chan struct{} }
+
+// learn asks for the list of tools on behalf of a call that came before one, and waits for
+// it. Calls of one principal share it.
+func (s *Session) learn(ctx context.Context, m peer.Message, p params) *known {
+	k, stale := s.o.Catalogue.get(m.Principal)
+	if k != nil && (!stale || time.Since(k.at) < refetch) || s.o.Catalogue.isAlone() {
+		return k
+	}
+	s.mu.Lock()
+	a := s.asking[m.Principal]
+	mine := a == nil
+	if mine {
+		a = &asking{done: make(chan struct{})}
+		if s.asking == nil {
+			s.asking = map[string]*asking{}
+		}
+		s.asking[m.Principal] = a
+	}
+	s.mu.Unlock()
+	if mine {
+		go s.ask(m, p, a)
+	}
+	select {
+	case <-a.done:
+	case <-ctx.Done():
+	}
+	k, _ = s.o.Catalogue.get(m.Principal)
+	return k
+}
+
+func (s *Session) ask(m peer.Message, p params, a *asking) {
+	defer func() {
+		_ = recover() // it costs this list; the calls go on without it
+		s.mu.Lock()
+		delete(s.asking, m.Principal)
+		s.mu.Unlock()
+		close(a.done)
+	}()
+	ctx, cancel := context.WithTimeout(s.ctx, askTimeout)
+	defer cancel()
+	version := s.o.Catalogue.now()
+	var all pages
+	raw, err := s.askPage(ctx, m, p, "", MaxListBytes)
+	if err != nil || all.add(raw) != nil {
+		return
+	}
+	s.morePages(ctx, m, p, &all)
+	s.remember(m.Principal, version, all.tools)
+}

@@ -1,0 +1,198 @@
+package gateway
+
+import (
+	"bytes"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/plimsoll/plimsoll/internal/rawjson"
+	"github.com/plimsoll/plimsoll/tools/result"
+)
+
+// Bounds of a list of tools. What a server lists beyond them is left behind a cursor.
+const (
+	// MaxListBytes bounds the pages of one listing held at once, in bytes.
+	MaxListBytes = 4 << 20
+	// MaxListPages bounds the pages that are asked for.
+	MaxListPages = 128
+	// MaxListTools bounds the tools that one listing shows and that are remembered.
+	MaxListTools = 4096
+	// maxSchema bounds an outputSchema that is kept, in bytes.
+	maxSchema = 128 << 10
+	// longDescription is where the common clients cut a tool's description, in characters.
+	longDescription = 2048
+)
+
+// listed is one tool of a server's list, as the server wrote it.
+type listed struct {
+	name string
+	raw  []byte // within the page that it came on
+}
+
+// toolsOf reads the tools of one page of a list; result is the raw result.
+func toolsOf(result []byte) (tools []listed, next string, err error) {
+	span := rawjson.Get(result, "tools")
+	if span.IsZero() || result[span.Start] != '[' {
+		return nil, "", fmt.Errorf("the server's answer to tools/list has no list of tools")
+	}
+	for v, err := range rawjson.Elements(result, span.Start) {
+		if err != nil {
+			return nil, "", fmt.Errorf("the server's list of tools is no JSON: %w", err)
+		}
+		raw := v.Of(result)
+		name := ""
+		if raw[0] == '{' {
+			name, _ = rawjson.Text(raw, "name")
+		}
+		tools = append(tools, listed{name, raw})
+	}
+	next, _ = rawjson.Text(result, "nextCursor")
+	return tools, next, nil
+}
+
+// edited is a list of tools as the client gets it.
+type edited struct {
+	array  []byte // a raw JSON array
+	shown  int    // tools of the server in it
+	hidden int
+	long   int // descriptions that clients will cut
+}
+
+// edit makes the client's list of the server's: those that may be used, sorted by name,
+// without output schemas where results may be cut, and with the added tools at its end.
+// Whatever is not edited keeps its bytes.
+func edit(tools []listed, s *Settings, added [][]byte) edited {
+	tools = slices.Clone(tools)
+	slices.SortStableFunc(tools, func(a, b listed) int { return strings.Compare(a.name, b.name) })
+	var e edited
+	size := 2
+	for _, t := range tools {
+		size += len(t.raw) + 1
+	}
+	e.array = append(make([]byte, 0, size+2048), '[')
+	for _, t := range tools {
+		if s.restricts() && (t.name == "" || !s.allows(t.name) || s.ReadOnly && !readOnly(t.raw)) {
+			e.hidden++
+			continue
+		}
+		if e.shown++; e.shown > 1 {
+			e.array = append(e.array, ',')
+		}
+		if d, ok := rawjson.Text(t.raw, "description"); ok && len(d) > longDescription {
+			e.long++
+		}
+		e.array = append(e.array, editTool(t, s)...)
+	}
+	for i, raw := range added {
+		if i > 0 || e.shown > 0 {
+			e.array = append(e.array, ',')
+		}
+		e.array = append(e.array, raw...)
+	}
+	e.array = append(e.array, ']')
+	return e
+}
+
+// editTool makes the edits of one tool; where one cannot be made the tool stays as it is.
+func editTool(t listed, s *Settings) []byte {
+	raw := t.raw
+	if len(raw) == 0 || raw[0] != '{' {
+		return raw
+	}
+	l := s.limitsOf(t.name)
+	if l.strips() && !rawjson.Get(raw, "outputSchema").IsZero() {
+		if out, err := rawjson.Remove(raw, "outputSchema"); err == nil {
+			raw = out
+		}
+	}
+	if l.Augment && takesPages(t) {
+		if out, ok := augmented(raw); ok {
+			raw = out
+		}
+	}
+	return raw
+}
+
+// strips says whether output schemas are taken out: a page of a result would not fit them.
+func (l Limits) strips() bool { return !l.KeepSchema && (l.Cap >= 0 || l.MaxItems > 0) }
+
+func readOnly(tool []byte) bool {
+	v := rawjson.Get(tool, "annotations", "readOnlyHint")
+	return !v.IsZero() && string(v.Of(tool)) == "true"
+}
+
+// takesPages says whether a tool is given the added arguments where that is on: it changes
+// nothing, seems to list, and has no argument of their names.
+func takesPages(t listed) bool {
+	if t.name == "" || t.raw[0] != '{' || !readOnly(t.raw) {
+		return false
+	}
+	description, _ := rawjson.Text(t.raw, "description")
+	schema := rawjson.Get(t.raw, "inputSchema")
+	return lists(t.name, description) && !schema.IsZero() && t.raw[schema.Start] == '{' && !ownsArguments(schema.Of(t.raw))
+}
+
+// trait is what is remembered of a tool between its listing and its calls.
+type trait struct {
+	readOnly, paged bool
+	schema          []byte // outputSchema, when it is kept
+}
+
+// traitsOf reads what is remembered of a list. It is bounded by MaxListTools.
+func traitsOf(tools []listed, s *Settings) map[string]trait {
+	traits := make(map[string]trait, min(len(tools), MaxListTools))
+	for _, t := range tools {
+		if t.name == "" || len(traits) == MaxListTools {
+			continue
+		}
+		l := s.limitsOf(t.name)
+		v := trait{readOnly: readOnly(t.raw), paged: l.Augment && takesPages(t)}
+		if l.KeepSchema {
+			if span := rawjson.Get(t.raw, "outputSchema"); !span.IsZero() && span.Len() <= maxSchema {
+				v.schema = bytes.Clone(span.Of(t.raw))
+			}
+		}
+		traits[strings.Clone(t.name)] = v
+	}
+	return traits
+}
+
+// listResponse puts a list of tools in the place of the one in response, which is the
+// server's answer with the first page, and its cursor away or anew.
+func listResponse(response []byte, at rawjson.Span, array []byte, cursor string, modern bool) ([]byte, error) {
+	body, err := rawjson.Set(at.Of(response), "tools", array)
+	if err != nil {
+		return nil, err
+	}
+	if cursor == "" {
+		body, err = rawjson.Remove(body, "nextCursor")
+	} else {
+		body, err = rawjson.Set(body, "nextCursor", rawjson.Quote(nil, cursor))
+	}
+	for _, m := range modernMembers {
+		if err == nil && modern && rawjson.Get(body, m.key).IsZero() {
+			body, err = rawjson.Set(body, m.key, []byte(m.value))
+		}
+	}
+	if err != nil {
+		return nil, err
+	}
+	return rawjson.Splice(response, []rawjson.Edit{{Span: at, With: body}})
+}
+
+// modernMembers are what a list must say since MCP 2026-07-28, and what it says when the
+// server did not: nothing may be kept.
+var modernMembers = []struct{ key, value string }{
+	{"resultType", `"complete"`}, {"ttlMs", "0"}, {"cacheScope", `"private"`},
+}
+
+// ownList is the result of tools/list when a server has no tools at all.
+func ownList(n result.Names, modern bool) []byte {
+	b := append([]byte(`{"tools":[`), bytes.Join(addedTools(n), []byte{','})...)
+	b = append(b, ']')
+	if modern {
+		b = append(b, `,"resultType":"complete","ttlMs":3600000,"cacheScope":"public"`...)
+	}
+	return append(b, '}')
+}

@@ -1,0 +1,128 @@
+package gateway
+
+import (
+	"bytes"
+	"net/http"
+
+	"github.com/plimsoll/plimsoll/internal/rawjson"
+	"github.com/plimsoll/plimsoll/tools/jsonrpc"
+	"github.com/plimsoll/plimsoll/tools/peer"
+)
+
+// Keys of _meta.
+const (
+	metaVersion    = "io.modelcontextprotocol/protocolVersion"
+	metaClientInfo = "io.modelcontextprotocol/clientInfo"
+	metaToken      = "progressToken"
+)
+
+// params is what the gateway goes by in the params of a request.
+type params struct {
+	name            string // of a tool
+	arguments, meta rawjson.Span
+	token           []byte // raw progress token
+	version         string // of the protocol, in requests of the era without sessions
+	client          string // clientInfo.name of such a request
+}
+
+// modern says that the request is of the era without sessions.
+func (p params) modern() bool { return p.version >= "2026" }
+
+func paramsOf(m peer.Message) params {
+	var p params
+	if m.Head.Params.IsZero() || m.Raw[m.Head.Params.Start] != '{' {
+		return p
+	}
+	for v, err := range rawjson.Members(m.Raw, m.Head.Params.Start) {
+		if err != nil {
+			return p
+		}
+		switch string(v.Key) {
+		case "name":
+			if m.Raw[v.Value.Start] == '"' {
+				p.name = string(rawjson.Unquote(nil, v.Value.Of(m.Raw)))
+			}
+		case "arguments":
+			p.arguments = v.Value
+		case "_meta":
+			p.meta = v.Value
+		}
+	}
+	if p.meta.IsZero() || m.Raw[p.meta.Start] != '{' {
+		return p
+	}
+	for v, err := range rawjson.Members(m.Raw, p.meta.Start) {
+		if err != nil {
+			return p
+		}
+		raw := v.Value.Of(m.Raw)
+		switch string(v.Key) {
+		case metaToken:
+			if len(raw) <= jsonrpc.MaxIDBytes && raw[0] != '{' && raw[0] != '[' && string(raw) != "null" {
+				p.token = raw
+			}
+		case metaVersion:
+			if raw[0] == '"' {
+				p.version = string(rawjson.Unquote(nil, raw))
+			}
+		case metaClientInfo:
+			p.client, _ = rawjson.Text(raw, "name")
+		}
+	}
+	return p
+}
+
+// cloned is a message whose bytes stay.
+func cloned(m peer.Message) peer.Message {
+	m.Raw = bytes.Clone(m.Raw)
+	return m
+}
+
+// withParams makes the message with other params, and its head.
+func withParams(m peer.Message, id jsonrpc.ID, method string, raw []byte) (peer.Message, error) {
+	m.Raw = jsonrpc.NewRequest(id, method, raw)
+	head, err := jsonrpc.Scan(m.Raw)
+	m.Head = head
+	return m, err
+}
+
+// ask makes a request of our own that goes with a client's message: for the same server
+// session, in the same era, by the same client.
+func ask(m peer.Message, p params, id jsonrpc.ID, method string, members []byte) (peer.Message, error) {
+	raw := []byte{'{'}
+	if p.modern() {
+		meta, err := rawjson.Remove(p.meta.Of(m.Raw), metaToken)
+		if err != nil {
+			return peer.Message{}, err
+		}
+		raw = append(append(raw, `"_meta":`...), meta...)
+		if len(members) > 0 {
+			raw = append(raw, ',')
+		}
+	}
+	raw = append(append(raw, members...), '}')
+	m.Header = headerFor(m.Header, method, "")
+	return withParams(m, id, method, raw)
+}
+
+// headerFor is the header of a client's request, changed for another method; nil stays nil.
+func headerFor(h http.Header, method, name string) http.Header {
+	if h == nil {
+		return nil
+	}
+	h = h.Clone()
+	for k := range h {
+		if len(k) > len("Mcp-Param-") && k[:len("Mcp-Param-")] == "Mcp-Param-" {
+			delete(h, k)
+		}
+	}
+	h.Del("Mcp-Name")
+	if h.Get("Mcp-Method") != "" {
+		h.Set("Mcp-Method", method)
+		if name != "" {
+			h.Set("Mcp-Name", name)
+		}
+	}
+	h.Del("Last-Event-Id")
+	return h
+}

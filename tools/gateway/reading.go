@@ -1,0 +1,327 @@
+package gateway
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/plimsoll/plimsoll/internal/rawjson"
+	"github.com/plimsoll/plimsoll/journal"
+	"github.com/plimsoll/plimsoll/limit"
+	"github.com/plimsoll/plimsoll/tools/jsonrpc"
+	"github.com/plimsoll/plimsoll/tools/peer"
+	"github.com/plimsoll/plimsoll/tools/result"
+	"github.com/plimsoll/plimsoll/tools/spool"
+)
+
+// readTimeout bounds one read of a kept result, in most of which a page is waited for that
+// the server has not sent yet. It is less than the patience of the common clients (60 s).
+const readTimeout = 45 * time.Second
+
+// maxHandle bounds a handle in an argument, in bytes.
+const maxHandle = 256
+
+// read answers a call of one of the added tools beside everything else that goes on.
+func (s *Session) read(ctx context.Context, m peer.Message, p params, x *exchange, n result.Names) {
+	what := map[string]string{n.Page: "page", n.Search: "search", n.Query: "query"}[p.name]
+	select {
+	case s.reading <- struct{}{}:
+	default:
+		s.event(journal.ToolRefused{Server: s.o.Name, Tool: clip(p.name), Why: "busy"})
+		x.reply(result.TextResult(m.Head.ID, fmt.Sprintf("%d reads of results are under way; wait for one to end and try again", MaxReading), true, p.modern()))
+		return
+	}
+	go func() {
+		defer x.recover()
+		defer func() { <-s.reading }()
+		started := time.Now()
+		working, cancel := s.cancellable(ctx, m.Head.ID)
+		defer cancel()
+		working, end := context.WithTimeout(working, readTimeout)
+		defer end()
+		r := reader{s: s, ctx: working, m: m, p: p, names: n, cap: s.readCap(p)}
+		r.read(what)
+		if r.again != nil { // a refresh: it goes to the server, as this request
+			s.uncancellable(m.Head.ID)
+			r.again(ctx, x)
+			return
+		}
+		if errors.Is(working.Err(), context.Canceled) {
+			x.Done(context.Canceled)
+			return
+		}
+		s.event(journal.ToolRead{Server: s.o.Name, What: what, Bytes: int64(len(r.message)), Failed: r.failed, Duration: time.Since(started)})
+		x.reply(r.message)
+	}()
+}
+
+// readCap is how much text one read gives, in bytes.
+func (s *Session) readCap(p params) int {
+	l := s.o.Settings.limitsOf("")
+	switch {
+	case l.Cap > 0:
+		return int(l.Cap)
+	case l.Cap < 0:
+		return int(limit.MiB)
+	}
+	return int(s.profile(p).Cap)
+}
+
+// reader is one read of a kept result.
+type reader struct {
+	s     *Session
+	ctx   context.Context
+	m     peer.Message
+	p     params
+	names result.Names
+	cap   int
+
+	message []byte
+	failed  bool
+	again   func(context.Context, *exchange)
+}
+
+func (r *reader) read(what string) {
+	err := r.try(what)
+	if err == nil {
+		return
+	}
+	r.failed = true
+	text := err.Error()
+	if errors.Is(err, context.DeadlineExceeded) {
+		text = "what was asked for has not come within " + readTimeout.String() + ": the server is still sending, or there is too much to look at; try again, or ask for an earlier page"
+	}
+	r.message = result.TextResult(r.m.Head.ID, bounded(text, r.cap), true, r.p.modern())
+}
+
+func (r *reader) try(what string) error {
+	raw := r.p.arguments.Of(r.m.Raw)
+	if len(raw) > 0 && raw[0] == '"' { // some models send the object as a string
+		raw = rawjson.Unquote(nil, raw)
+	}
+	args, err := readArguments(raw, "handle", argPage, argPageSize, "offset", "refresh", "pattern", "case_sensitive", "query")
+	if err != nil {
+		return err
+	}
+	handle, err := args.text("handle", true)
+	if err != nil {
+		return wrongf("%s; it is named in the notice at the end of a large result", err)
+	}
+	if len(handle) > maxHandle {
+		return &spool.NotFound{}
+	}
+	kept, err := r.s.o.Spool.Read(r.m.Principal, handle)
+	if err != nil {
+		return err
+	}
+	defer kept.Close()
+	switch what {
+	case "search":
+		return r.search(kept, handle, args)
+	case "query":
+		return r.query(kept, args)
+	}
+	return r.page(kept, handle, args)
+}
+
+// page gives a page, a range of bytes, or the result of the same call made anew.
+func (r *reader) page(kept *spool.Result, handle string, args arguments) error {
+	refresh, err := args.flag("refresh")
+	if err != nil {
+		return err
+	}
+	if refresh {
+		return r.refresh(kept)
+	}
+	if _, ok := args.values["offset"]; ok {
+		offset, err := args.number("offset", 0)
+		if err != nil {
+			return err
+		}
+		return r.bytes(kept, handle, offset)
+	}
+	number, err := args.number(argPage, 1)
+	if err != nil {
+		return err
+	}
+	size, err := args.number(argPageSize, 0)
+	if err != nil {
+		return err
+	}
+	if size < 0 {
+		return wrongf("page_size is %d; it is at least 1", size)
+	}
+	v, err := r.view(kept, handle, number, size)
+	if err != nil {
+		return err
+	}
+	r.message = result.PageResult(r.m.Head.ID, v, r.p.modern())
+	return nil
+}
+
+// view reads a page that fits the client: of a result that another client of the same
+// principal got, whose pages are larger, fewer items go on one.
+func (r *reader) view(kept *spool.Result, handle string, number, size int64) (result.View, error) {
+	t := kept.Totals()
+	if number < 1 || number > 1<<31 {
+		return result.View{}, r.noPage(t, number)
+	}
+	if t.PageBytes > r.cap && size == 0 && t.PageItems > 0 {
+		size = max(1, int64(t.PageItems)*int64(r.cap)/int64(t.PageBytes))
+	}
+	page, err := kept.Page(r.ctx, int(number), int(min(size, spool.MaxPageLines)))
+	if err != nil {
+		return result.View{}, err
+	}
+	if len(page.Text) > r.cap && t.PageBytes > r.cap {
+		page.Text = []byte(bounded(string(page.Text), r.cap))
+		page.JSON = false
+	}
+	return result.View{Handle: handle, Page: page, Totals: kept.Totals(), Names: r.names}, nil
+}
+
+func (r *reader) noPage(t spool.Totals, number int64) error {
+	if !t.Complete {
+		return wrongf("there is no page %d; pages are counted from 1", number)
+	}
+	return wrongf("there is no page %d: the result has pages 1 to %d (%d %s)", number, max(1, t.Pages), t.Items, t.Shape.Noun())
+}
+
+// bytes gives a range of what is kept, whatever its items are.
+func (r *reader) bytes(kept *spool.Result, handle string, offset int64) error {
+	piece, err := kept.Range(r.ctx, offset, int64(r.cap))
+	if err != nil {
+		return err
+	}
+	note := fmt.Sprintf("[plimsoll] Bytes %d to %d of %d", piece.From, piece.To, piece.Total)
+	if !piece.Complete {
+		note += " so far"
+	}
+	if piece.To < piece.Total || !piece.Complete {
+		note += fmt.Sprintf(". What follows: %s {\"handle\":%s,\"offset\":%d}", r.names.Page, rawjson.Quote(nil, handle), piece.To)
+	}
+	r.message = textBlocks(r.m.Head.ID, r.p.modern(), string(piece.Text), note+".")
+	return nil
+}
+
+// refresh makes the stored call again. Only of tools that change nothing: a call that
+// writes is the model's to make.
+func (r *reader) refresh(kept *spool.Result) error {
+	src := kept.Source()
+	if src.Server != r.s.o.Name {
+		return wrongf("refresh is not possible for this result: it is of the server %s; call the tool %s again", src.Server, src.Tool)
+	}
+	if !src.ReadOnly || len(src.Call) == 0 {
+		return wrongf("refresh is only possible for tools that say they change nothing (readOnlyHint); to run %s again, call it yourself", src.Tool)
+	}
+	params, err := rawjson.Remove(src.Call, "_meta")
+	if err == nil && !r.p.meta.IsZero() {
+		params, err = rawjson.Set(params, "_meta", r.p.meta.Of(r.m.Raw))
+	}
+	if err != nil {
+		return fmt.Errorf("the stored call cannot be read: call the tool again")
+	}
+	m := r.m
+	m.Header = headerFor(m.Header, "tools/call", src.Tool)
+	if m, err = withParams(m, r.m.Head.ID, "tools/call", params); err != nil {
+		return fmt.Errorf("the stored call cannot be read: call the tool again")
+	}
+	r.again = func(ctx context.Context, x *exchange) {
+		s, p := r.s, paramsOf(m)
+		c := &call{method: result.CallTool, tool: p.name, limits: s.o.Settings.limitsOf(p.name)}
+		c.limits.Reuse = -1
+		c.limits.Augment = false // its arguments are the tool's own
+		if !s.o.Settings.allows(p.name) {
+			s.refuse(x, p.name, "denied", fmt.Sprintf("Unknown tool: %s is not allowed here.", quoted(p.name)))
+			return
+		}
+		s.allowed(ctx, m, p, x, c)
+	}
+	return nil
+}
+
+// again answers a call from the spool, with its age and how to get it fresh. It is false
+// when the result can no longer be read.
+func (s *Session) again(ctx context.Context, m peer.Message, p params, x *exchange, c *call, handle string, age time.Duration) bool {
+	started := time.Now()
+	kept, err := s.o.Spool.Read(m.Principal, handle)
+	if err != nil {
+		s.mu.Lock()
+		s.reuse.drop(c.digest)
+		s.mu.Unlock()
+		return false
+	}
+	defer kept.Close()
+	c.s, c.profile = s, s.profile(p)
+	names := s.names(m.Principal)
+	r := reader{s: s, ctx: ctx, m: m, p: p, names: names, cap: int(c.cap())}
+	if r.cap <= 0 {
+		return false
+	}
+	v, err := r.view(kept, handle, 1, 0)
+	if err != nil {
+		return false
+	}
+	note := fmt.Sprintf("[plimsoll] This is the answer to the same call %s ago, not asked for again. For a fresh one: %s {\"handle\":%s,\"refresh\":true}, or the same call once more.",
+		max(age.Round(time.Second), time.Second), names.Page, rawjson.Quote(nil, handle))
+	message := withNote(result.PageResult(m.Head.ID, v, p.modern()), note)
+	s.event(journal.ToolCalled{
+		Server: s.o.Name, Method: c.method, Tool: clip(c.tool), DeliveredBytes: int64(len(message)), Spilled: true,
+		Items: v.Totals.Items, Reused: true, Protocol: s.protocol(p), Duration: time.Since(started),
+	})
+	x.reply(message)
+	return true
+}
+
+// wished gives the page or the matches that a call of a list tool asked for.
+func (s *Session) wished(ctx context.Context, id jsonrpc.ID, c *call, handle string) []byte {
+	r := reader{s: s, ctx: ctx, m: c.m, p: c.p, names: s.names(c.m.Principal), cap: int(c.cap())}
+	if r.cap <= 0 {
+		r.cap = int(limit.MiB)
+	}
+	kept, err := s.o.Spool.Read(c.m.Principal, handle)
+	if err != nil {
+		return result.TextResult(id, err.Error(), true, c.p.modern())
+	}
+	defer kept.Close()
+	w := c.wish
+	if w.filter != "" {
+		err = r.matches(kept, handle, w.filter, true, max(w.page, 1), w.size)
+	} else {
+		var v result.View
+		if v, err = r.view(kept, handle, int64(max(w.page, 1)), int64(w.size)); err == nil {
+			r.message = result.PageResult(id, v, c.p.modern())
+		}
+	}
+	if err != nil {
+		return result.TextResult(id, bounded(err.Error(), r.cap), true, c.p.modern())
+	}
+	return r.message
+}
+
+// bounded cuts a text made here.
+func bounded(text string, most int) string {
+	return limit.Cut(text, most, func(n int) string { return fmt.Sprintf("\n[plimsoll: %d bytes are left out here]\n", n) })
+}
+
+// textBlocks is the result of a tool as several texts.
+func textBlocks(id jsonrpc.ID, modern bool, texts ...string) []byte {
+	message := result.TextResult(id, texts[0], false, modern)
+	for _, text := range texts[1:] {
+		message = withNote(message, text)
+	}
+	return message
+}
+
+// withNote adds a text block to a result made here.
+func withNote(message []byte, text string) []byte {
+	content := rawjson.Get(message, "result", "content")
+	block := append([]byte(`,{"type":"text","text":`), rawjson.Quote(nil, text)...)
+	at := content.End - 1
+	out, err := rawjson.Splice(message, []rawjson.Edit{{Span: rawjson.Span{Start: at, End: at}, With: append(block, '}')}})
+	if err != nil {
+		return message
+	}
+	return out
+}

@@ -1,0 +1,260 @@
+package gateway
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/hex"
+	"fmt"
+	"net/http"
+	"sync"
+	"sync/atomic"
+
+	"github.com/plimsoll/plimsoll/internal/rawjson"
+	"github.com/plimsoll/plimsoll/journal"
+	"github.com/plimsoll/plimsoll/tools/jsonrpc"
+	"github.com/plimsoll/plimsoll/tools/peer"
+	"github.com/plimsoll/plimsoll/tools/result"
+	"github.com/plimsoll/plimsoll/tools/spool"
+)
+
+// Bounds of a session.
+const (
+	// MaxOpen bounds the requests of one session that wait for an answer.
+	MaxOpen = 1024
+	// MaxReading bounds the reads of kept results of one session that run at once.
+	MaxReading = 8
+)
+
+// Options of a [Session]. Next and Spool are required.
+type Options struct {
+	// Name is what the gateway calls the server, in events and results.
+	Name string
+	// Next is the way to the server, in the era of the client.
+	Next  peer.Peer
+	Spool *spool.Spool
+	// Journal takes events; nil takes none.
+	Journal  *journal.Journal
+	Settings Settings
+	// Catalogue is shared by the sessions with one server; nil makes one.
+	Catalogue *Catalogue
+	// Query starts the child that runs jq programs: a program and its arguments. Without
+	// it queries are refused.
+	Query []string
+	// TempDir is where files without a name are made; "" is the system's.
+	TempDir string
+	// Many says that several clients of the era without sessions use this one, so that ids
+	// may repeat.
+	Many bool
+	// Bare leaves the tools that read kept results to somebody else, who calls them Names.
+	Bare  bool
+	Names result.Names
+}
+
+// Session is a way to a server with the policy in it: what is too large is kept and paged,
+// what is not allowed is refused, everything else passes byte for byte. It serves one
+// client, or all clients of the era without sessions that share a principal.
+type Session struct {
+	o   Options
+	own string // prefix of the ids of our own requests
+
+	mu      sync.Mutex
+	open    map[jsonrpc.ID]*openCall
+	client  string // clientInfo.name of initialize
+	version string // the protocol version that both agreed on
+	reuse   reuseTable
+	asking  map[string]*asking // lists under way, by principal
+
+	reading chan struct{}
+	serial  atomic.Uint64
+	ctx     context.Context // ends with the session
+	end     context.CancelFunc
+}
+
+// openCall is a request that waits for its answer.
+type openCall struct {
+	cancel context.CancelFunc // of what runs here; nil when the server has it
+}
+
+// New returns a session. It does nothing until the first message.
+func New(o Options) *Session {
+	if o.Catalogue == nil {
+		o.Catalogue = NewCatalogue()
+	}
+	if o.Names == (result.Names{}) {
+		o.Names = result.DefaultNames
+	}
+	var b [6]byte
+	_, _ = rand.Read(b[:]) // never fails
+	s := &Session{
+		o: o, own: "plimsoll-" + hex.EncodeToString(b[:]) + "-",
+		open: map[jsonrpc.ID]*openCall{}, reading: make(chan struct{}, MaxReading),
+	}
+	s.ctx, s.end = context.WithCancel(context.Background())
+	return s
+}
+
+// Close ends the session and the way to the server.
+func (s *Session) Close() error {
+	s.end()
+	return s.o.Next.Close()
+}
+
+// End implements [peer.Ender].
+func (s *Session) End(ctx context.Context, header http.Header, to peer.Receiver) {
+	if e, ok := s.o.Next.(peer.Ender); ok {
+		e.End(ctx, header, to)
+		return
+	}
+	to.Done(nil)
+}
+
+// Listen implements [peer.Peer]: it watches for changes of the server's tools.
+func (s *Session) Listen(ctx context.Context, header http.Header, to peer.Receiver) {
+	s.o.Next.Listen(ctx, header, s.watched(to))
+}
+
+func (s *Session) event(e journal.Event) {
+	if s.o.Journal != nil {
+		s.o.Journal.Append(e)
+	}
+}
+
+// Send implements [peer.Peer].
+func (s *Session) Send(ctx context.Context, m peer.Message, to peer.Receiver) {
+	if m.Head.Kind != jsonrpc.Request {
+		s.tell(ctx, m, to)
+		return
+	}
+	x := &exchange{s: s, id: m.Head.ID, to: to}
+	defer x.recover()
+	p := paramsOf(m)
+	x.tracked = !s.o.Many && (m.Header == nil || !p.modern())
+	if x.tracked {
+		if code, text := s.begin(m.Head.ID); code != 0 {
+			s.event(journal.ToolRefused{Server: s.o.Name, Tool: clip(p.name), Why: "busy"})
+			peer.Reply(to, jsonrpc.ErrorResponse(m.Head.ID, code, text, nil))
+			return
+		}
+	}
+	switch m.Head.Method {
+	case "initialize", "server/discover":
+		s.greet(ctx, m, p, x)
+	case "tools/list":
+		s.list(ctx, m, p, x)
+	case "tools/call":
+		s.callTool(ctx, m, p, x)
+	case "resources/read":
+		s.forward(ctx, m, p, x, &call{method: result.ReadResource, limits: s.o.Settings.limitsOf("")})
+	case "tasks/result":
+		// What a task of 2025-11-25 answers with is the result of the tool.
+		s.forward(ctx, m, p, x, &call{method: result.CallTool, limits: s.o.Settings.limitsOf("")})
+	default:
+		s.o.Next.Send(ctx, m, s.watched(x))
+	}
+}
+
+// begin notes that a request is open. A code other than 0 says why it may not be.
+func (s *Session) begin(id jsonrpc.ID) (code int, text string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if _, ok := s.open[id]; ok {
+		return jsonrpc.CodeInvalidRequest, fmt.Sprintf("a request with the id %s is still open; every request needs an id of its own", id)
+	}
+	if len(s.open) >= MaxOpen {
+		return jsonrpc.CodeInternal, fmt.Sprintf("%d requests are open, no more are taken; wait for an answer and try again", len(s.open))
+	}
+	s.open[id] = &openCall{}
+	return 0, ""
+}
+
+// tell passes on what needs no answer. A cancellation of what runs here ends it here.
+func (s *Session) tell(ctx context.Context, m peer.Message, to peer.Receiver) {
+	if m.Head.Method == "notifications/cancelled" {
+		id := jsonrpc.ID(rawjson.Get(m.Raw, "params", "requestId").Of(m.Raw))
+		s.mu.Lock()
+		o := s.open[id]
+		s.mu.Unlock()
+		if o != nil && o.cancel != nil {
+			o.cancel()
+			to.Done(nil)
+			return
+		}
+	}
+	s.o.Next.Send(ctx, m, to)
+}
+
+// cancellable gives the context of work that is done here for a request; its notification of
+// cancellation, the end of the client's ctx and of the session end it.
+func (s *Session) cancellable(ctx context.Context, id jsonrpc.ID) (context.Context, context.CancelFunc) {
+	ctx, cancel := context.WithCancel(ctx)
+	stop := context.AfterFunc(s.ctx, cancel)
+	s.mu.Lock()
+	if o := s.open[id]; o != nil {
+		o.cancel = cancel
+	}
+	s.mu.Unlock()
+	return ctx, func() { stop(); cancel() }
+}
+
+// uncancellable says that the server has the request from now on.
+func (s *Session) uncancellable(id jsonrpc.ID) {
+	s.mu.Lock()
+	if o := s.open[id]; o != nil {
+		o.cancel = nil
+	}
+	s.mu.Unlock()
+}
+
+// ownID makes an id for a request of our own.
+func (s *Session) ownID() jsonrpc.ID {
+	return jsonrpc.ID(fmt.Sprintf("%q", fmt.Sprintf("%s%d", s.own, s.serial.Add(1))))
+}
+
+// profile of the client that sent a request.
+func (s *Session) profile(p params) Profile {
+	if p.client != "" {
+		return ProfileOf(p.client)
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return ProfileOf(s.client)
+}
+
+// protocol is the client's version, for events: only known ones, so that labels are few.
+func (s *Session) protocol(p params) string {
+	v := p.version
+	if v == "" {
+		s.mu.Lock()
+		v = s.version
+		s.mu.Unlock()
+	}
+	if len(v) != len("2025-11-25") || v[4] != '-' || v[7] != '-' || v < "2024" || v > "2100" {
+		return ""
+	}
+	return v
+}
+
+// names of the added tools, as this principal's list has them.
+func (s *Session) names(principal string) result.Names {
+	if s.o.Bare {
+		return s.o.Names
+	}
+	if k, _ := s.o.Catalogue.get(principal); k != nil {
+		return k.names
+	}
+	return s.o.Names
+}
+
+// clip cuts a name for an event.
+func clip(name string) string {
+	const most = 64
+	if len(name) <= most {
+		return name
+	}
+	for n := most; n > 0; n-- {
+		if c := name[n]; c < 0x80 || c >= 0xc0 {
+			return name[:n]
+		}
+	}
+	return ""
+}

@@ -1,0 +1,123 @@
+package gateway
+
+import (
+	"context"
+	"net/http"
+	"sync"
+
+	"github.com/plimsoll/plimsoll/tools/peer"
+)
+
+// standing lets clients listen before it is known to whom: what is attached later is
+// listened to as well, instead of what was before it or beside it.
+type standing struct {
+	guard   sync.Mutex
+	targets []target
+	listens map[*listen]bool
+	over    bool
+}
+
+type target struct {
+	p    peer.Peer
+	wrap func(peer.Receiver) peer.Receiver
+}
+
+// listen is one client that listens.
+type listen struct {
+	ctx    context.Context
+	header http.Header
+	stop   context.CancelFunc // of what is listened to
+
+	mu   sync.Mutex // held while the receiver is called
+	to   peer.Receiver
+	over bool
+}
+
+func (l *listen) Open(peer.Answer) {}
+
+func (l *listen) Receive(f *peer.Frame) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if !l.over {
+		l.to.Receive(f)
+	}
+}
+
+// Done of one server is not the end: another may be attached.
+func (l *listen) Done(error) {}
+
+func (l *listen) finish() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if !l.over {
+		l.over = true
+		l.to.Done(nil)
+	}
+}
+
+// attach has p listened to, in the place of what was; wrap, if any, is put around receivers.
+func (s *standing) attach(p peer.Peer, wrap func(peer.Receiver) peer.Receiver) {
+	s.guard.Lock()
+	defer s.guard.Unlock()
+	s.targets = []target{{p, wrap}}
+	for l := range s.listens {
+		l.stop()
+		s.start(l)
+	}
+}
+
+// add has p listened to as well.
+func (s *standing) add(p peer.Peer, wrap func(peer.Receiver) peer.Receiver) {
+	s.guard.Lock()
+	defer s.guard.Unlock()
+	s.targets = append(s.targets, target{p, wrap})
+	for l := range s.listens {
+		l.stop()
+		s.start(l)
+	}
+}
+
+func (s *standing) start(l *listen) {
+	ctx, cancel := context.WithCancel(l.ctx)
+	l.stop = cancel
+	for _, t := range s.targets {
+		var to peer.Receiver = l
+		if t.wrap != nil {
+			to = t.wrap(to)
+		}
+		go t.p.Listen(ctx, l.header, to)
+	}
+}
+
+// Listen implements [peer.Peer]; it returns when ctx has ended.
+func (s *standing) Listen(ctx context.Context, header http.Header, to peer.Receiver) {
+	l := &listen{ctx: ctx, header: header, to: to}
+	s.guard.Lock()
+	if s.listens == nil {
+		s.listens = map[*listen]bool{}
+	}
+	closed := s.over
+	if !closed {
+		s.listens[l] = true
+		s.start(l)
+	}
+	s.guard.Unlock()
+	if !closed {
+		<-ctx.Done()
+		s.guard.Lock()
+		l.stop()
+		delete(s.listens, l)
+		s.guard.Unlock()
+	}
+	l.finish()
+}
+
+// shut stops listening; the clients are told when their own contexts end.
+func (s *standing) shut() {
+	s.guard.Lock()
+	defer s.guard.Unlock()
+	s.over = true
+	for l := range s.listens {
+		l.stop()
+	}
+}

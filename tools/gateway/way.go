@@ -1,0 +1,339 @@
+package gateway
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"net/http"
+	"sync"
+
+	"github.com/plimsoll/plimsoll/internal/rawjson"
+	"github.com/plimsoll/plimsoll/tools/crossing"
+	"github.com/plimsoll/plimsoll/tools/jsonrpc"
+	"github.com/plimsoll/plimsoll/tools/peer"
+)
+
+// keptOpen is a Peer of somebody else: closing it does nothing.
+type keptOpen struct{ peer.Peer }
+
+func (keptOpen) Close() error { return nil }
+
+// End implements [peer.Ender] where the Peer does.
+func (k keptOpen) End(ctx context.Context, header http.Header, to peer.Receiver) {
+	if e, ok := k.Peer.(peer.Ender); ok {
+		e.End(ctx, header, to)
+		return
+	}
+	to.Done(nil)
+}
+
+// gone is the way to a server that there is none to.
+type gone struct{ err error }
+
+func (g gone) Send(_ context.Context, _ peer.Message, to peer.Receiver) { to.Done(g.err) }
+func (g gone) Listen(ctx context.Context, _ http.Header, to peer.Receiver) {
+	<-ctx.Done()
+	to.Done(nil)
+}
+func (g gone) Close() error { return nil }
+
+// way is the way to a server for a client of one era, which finds out with the first
+// request whether the server is of that era too.
+//
+// A client with a session sends initialize, and a server that knows it is taken to be of
+// that era: nothing else is ever asked of it. One that refuses is asked for its era. For a
+// client without sessions the server is asked first: a server of the older era may do
+// anything with a request that comes before initialize.
+type way struct {
+	s      *Server
+	modern bool
+	header http.Header
+	standing
+
+	mu      sync.Mutex
+	next    peer.Peer     // nil until it is known
+	decided chan struct{} // closed when next will stay
+	asking  bool
+	closed  bool
+}
+
+func (s *Server) way(modern bool, header http.Header) (*way, error) {
+	w := &way{s: s, modern: modern, header: header, decided: make(chan struct{})}
+	e := s.speaks()
+	switch {
+	case !modern:
+		p, err := s.process(Dialing{Header: header})
+		if err != nil {
+			return nil, err
+		}
+		if e.modern && !e.legacy {
+			p = crossing.Legacy(p, s.bridging())
+		}
+		w.set(p, !e.unknown())
+	case e.modern:
+		p, err := s.modernWay(header)
+		if err != nil {
+			return nil, err
+		}
+		w.set(p, true)
+	case e.legacy:
+		w.set(w.cross(nil), true)
+	}
+	return w, nil
+}
+
+// modernWay is the way to a server without sessions: one process for all clients, one
+// connection for each client of a remote server.
+func (s *Server) modernWay(header http.Header) (peer.Peer, error) {
+	if s.o.Remote {
+		return s.process(Dialing{Header: header})
+	}
+	return s.join()
+}
+
+// cross gives clients without sessions a server that has them: each client gets a way of
+// its own. first, when there is one, is used for the first of them.
+func (w *way) cross(first peer.Peer) peer.Peer {
+	o := w.s.bridging()
+	var mu sync.Mutex
+	o.Open = func(context.Context, peer.Message) (peer.Peer, error) {
+		mu.Lock()
+		defer mu.Unlock()
+		if p := first; p != nil {
+			first = nil
+			return p, nil
+		}
+		return w.s.process(Dialing{Header: w.header})
+	}
+	return &crossed{Peer: crossing.Modern(nil, o), spare: func() peer.Peer {
+		mu.Lock()
+		defer mu.Unlock()
+		p := first
+		first = nil
+		return p
+	}}
+}
+
+// crossed closes the process that nobody has used.
+type crossed struct {
+	peer.Peer
+	spare func() peer.Peer
+}
+
+func (c *crossed) Close() error {
+	err := c.Peer.Close()
+	if p := c.spare(); p != nil {
+		err = errors.Join(err, p.Close())
+	}
+	return err
+}
+
+func (w *way) set(p peer.Peer, decided bool) {
+	w.mu.Lock()
+	w.next = p
+	closed := w.closed
+	if decided {
+		close(w.decided)
+	}
+	w.mu.Unlock()
+	if closed {
+		_ = p.Close()
+		return
+	}
+	w.attach(p, nil)
+}
+
+// Send implements [peer.Peer].
+func (w *way) Send(ctx context.Context, m peer.Message, to peer.Receiver) {
+	w.mu.Lock()
+	next, asking := w.next, w.asking
+	select {
+	case <-w.decided:
+		w.mu.Unlock()
+		next.Send(ctx, m, to)
+		return
+	default:
+	}
+	if next != nil { // the client is of the older era, and perhaps the server
+		if m.Head.Method != "initialize" {
+			w.mu.Unlock()
+			next.Send(ctx, m, to)
+			return
+		}
+		w.mu.Unlock()
+		next.Send(ctx, m, &trial{w: w, ctx: ctx, m: m, to: to})
+		return
+	}
+	w.asking = true
+	w.mu.Unlock()
+	if !asking {
+		go w.find(m)
+	}
+	go func() { // few: the endpoint bounds how many requests wait
+		select {
+		case <-w.decided:
+			w.mu.Lock()
+			next := w.next
+			w.mu.Unlock()
+			next.Send(ctx, m, to)
+		case <-ctx.Done():
+			to.Done(ctx.Err())
+		}
+	}()
+}
+
+// find asks the server for its era on behalf of a client without sessions.
+func (w *way) find(m peer.Message) {
+	p, err := w.s.process(Dialing{Shared: true, Header: w.header})
+	if err != nil {
+		w.set(gone{err}, true)
+		return
+	}
+	e, err := w.s.detect(context.Background(), p, peer.Message{Principal: m.Principal})
+	switch {
+	case err != nil:
+		_ = p.Close()
+		w.set(gone{err}, true)
+	case e.modern && w.s.o.Remote:
+		w.set(p, true)
+	case e.modern:
+		w.s.share(p)
+		if p, err = w.s.join(); err != nil {
+			p = gone{err}
+		}
+		w.set(p, true)
+	default:
+		w.set(w.cross(p), true)
+	}
+}
+
+// share makes a process the shared one, if there is none yet.
+func (s *Server) share(p peer.Peer) {
+	s.mu.Lock()
+	taken := s.shared == nil && !s.closed
+	if taken {
+		s.shared = p
+	}
+	s.mu.Unlock()
+	if !taken {
+		_ = p.Close()
+	}
+}
+
+// Close implements [peer.Peer].
+func (w *way) Close() error {
+	w.mu.Lock()
+	closed, next := w.closed, w.next
+	w.closed = true
+	w.mu.Unlock()
+	w.shut()
+	if closed || next == nil {
+		return nil
+	}
+	return next.Close()
+}
+
+// trial receives the answer to the initialize of a client whose server may be of the newer
+// era and refuse it.
+type trial struct {
+	w       *way
+	ctx     context.Context
+	m       peer.Message
+	to      peer.Receiver
+	opened  *peer.Answer
+	refusal []byte
+	answer  bool
+}
+
+func (t *trial) Open(a peer.Answer) {
+	if a.Status >= http.StatusBadRequest {
+		t.opened = &a
+		return
+	}
+	t.to.Open(a)
+}
+
+func (t *trial) Receive(f *peer.Frame) {
+	head := jsonrpc.ScanStart(f.Head)
+	if head.Head.Kind != jsonrpc.Response {
+		t.to.Receive(f)
+		return
+	}
+	if (head.Open == "error" || !head.Head.Error.IsZero()) && f.ReadAll(maxGreeting) == nil {
+		t.refusal = bytes.Clone(f.Head)
+		return
+	}
+	t.answer = true
+	t.w.settled(eras{legacy: true})
+	t.to.Receive(f)
+}
+
+func (t *trial) Done(err error) {
+	if t.answer || t.ctx.Err() != nil {
+		t.to.Done(err)
+		return
+	}
+	go func() {
+		w := t.w
+		e, failed := w.s.detect(t.ctx, w.next, peer.Message{Principal: t.m.Principal})
+		if failed == nil && e.modern && !e.legacy {
+			w.mu.Lock()
+			bridge := crossing.Legacy(w.next, w.s.bridging())
+			w.next = bridge
+			w.mu.Unlock()
+			w.attach(bridge, nil)
+			w.settled(e)
+			bridge.Send(t.ctx, t.m, t.to)
+			return
+		}
+		if t.opened != nil {
+			t.to.Open(*t.opened)
+		}
+		if t.refusal != nil {
+			t.to.Receive(&peer.Frame{Head: t.refusal})
+		}
+		t.to.Done(err)
+	}()
+}
+
+// settled says that the way stays as it is.
+func (w *way) settled(e eras) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	select {
+	case <-w.decided:
+		return
+	default:
+		close(w.decided)
+	}
+	if known := w.s.speaks(); known.unknown() || known.modern && e.legacy {
+		e.modern = e.modern || known.modern
+		w.s.learned(e)
+	}
+}
+
+// speaksLegacy asks a server of the newer era whether it speaks the older one too.
+func speaksLegacy(ctx context.Context, next peer.Peer, first peer.Message) bool {
+	raw := jsonrpc.NewRequest(`"plimsoll-discover"`, "server/discover", []byte(`{"_meta":{"`+metaVersion+`":"`+crossing.ModernVersion+
+		`","`+metaClientInfo+`":{"name":"plimsoll","version":"1"},"io.modelcontextprotocol/clientCapabilities":{}}}`))
+	head, err := jsonrpc.Scan(raw)
+	if err != nil {
+		return false
+	}
+	ctx, cancel := context.WithTimeout(ctx, askTimeout)
+	defer cancel()
+	answer, err := peer.Ask(ctx, next, peer.Message{Raw: raw, Head: head, Header: first.Header, Principal: first.Principal}, maxGreeting)
+	if err != nil {
+		return false
+	}
+	versions := rawjson.Get(answer, "result", "supportedVersions")
+	if versions.IsZero() {
+		return false
+	}
+	for v, err := range rawjson.Elements(answer, versions.Start) {
+		if err == nil && v.Len() > 4 && string(answer[v.Start:v.End]) < `"2026` {
+			return true
+		}
+	}
+	return false
+}
