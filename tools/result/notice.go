@@ -92,7 +92,7 @@ func (v *View) Notice() string {
 	if p.Omitted > 0 {
 		say(" %d %s larger than a page: stubs stand for them.", p.Omitted, noun)
 	}
-	if t.More() > 0 && p.Complete {
+	if t.More() > minText && p.Complete { // less stands beside the page
 		say(" Beside this document %s of other content are kept.", limit.Bytes(t.More()).Human())
 	}
 	return text
