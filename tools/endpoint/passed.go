@@ -110,8 +110,13 @@ func (h *Handler) challenge(r *http.Request, value string) string {
 		return value
 	}
 	const name = "resource_metadata="
-	at := strings.Index(strings.ToLower(value), name)
-	if at < 0 {
+	at := 0
+	for ; at+len(name) <= len(value); at++ {
+		if strings.EqualFold(value[at:at+len(name)], name) {
+			break
+		}
+	}
+	if at+len(name) > len(value) {
 		return value
 	}
 	rest := value[at+len(name):]
