@@ -1,0 +1,159 @@
+package wrap
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"github.com/plimsoll/plimsoll/internal/atomicfile"
+)
+
+// BackupSuffix is what the name of a file's backup ends with.
+const BackupSuffix = ".plimsoll-backup"
+
+// file is a configuration file as it was read.
+type file struct {
+	path   string // as it was named
+	target string // behind symbolic links
+	mode   fs.FileMode
+	data   []byte
+}
+
+func open(path string) (file, error) {
+	f := file{path: path}
+	var err error
+	if f.target, err = filepath.EvalSymlinks(path); err != nil {
+		return f, err
+	}
+	info, err := os.Stat(f.target)
+	if err != nil {
+		return f, err
+	}
+	if !info.Mode().IsRegular() {
+		return f, &Error{Path: path, Text: "this is not a file: name the configuration file itself"}
+	}
+	f.mode = info.Mode().Perm()
+	f.data, err = limited(f.target)
+	if err != nil {
+		return f, fmt.Errorf("%s: %w", path, err)
+	}
+	return f, nil
+}
+
+// limited reads a file of at most MaxFile bytes.
+func limited(path string) ([]byte, error) {
+	r, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer r.Close()
+	data, err := io.ReadAll(io.LimitReader(r, MaxFile+1))
+	if err == nil && len(data) > MaxFile {
+		err = errors.New("the file is larger than 16 MiB: is it a configuration file?")
+	}
+	return data, err
+}
+
+// replace puts other bytes into the file, unless somebody else did so meanwhile.
+func (f file) replace(after []byte) error {
+	now, err := limited(f.target)
+	if err != nil {
+		return err
+	}
+	if !bytes.Equal(now, f.data) {
+		return &Error{Path: f.path, Text: "the file was changed while it was being rewritten, so it was left alone: close the client that uses it and try again"}
+	}
+	if err := atomicfile.Write(f.target, after, f.mode); err != nil {
+		return err
+	}
+	return os.Chmod(f.target, f.mode) // what the umask took
+}
+
+func (f file) backup() string { return f.target + BackupSuffix }
+
+// Preview says what Apply would do, and returns the file as it is.
+func Preview(path string, o Options) (before []byte, c Change, err error) {
+	f, err := open(path)
+	if err != nil {
+		return nil, Change{}, err
+	}
+	c, err = Plan(path, f.data, o)
+	return f.data, c, err
+}
+
+// Apply wraps the servers of a file in place. Before that the file as it is goes to its
+// backup, beside it and readable by its owner only; the backup of a file that holds wrapped
+// servers already is its original and stays.
+func Apply(path string, o Options) (Change, error) {
+	f, err := open(path)
+	if err != nil {
+		return Change{}, err
+	}
+	c, err := Plan(path, f.data, o)
+	if err != nil || !c.Changed(f.data) {
+		return c, err
+	}
+	already := slices.ContainsFunc(c.Servers, func(s Server) bool { return s.Action == Already })
+	if _, err := os.Stat(f.backup()); err != nil || !already {
+		if err := atomicfile.Write(f.backup(), f.data, 0o600); err != nil {
+			return c, fmt.Errorf("no backup could be written, so nothing was done: %w", err)
+		}
+	}
+	return c, f.replace(c.After)
+}
+
+// PreviewUndo says what Undo would do, and returns the file as it is.
+func PreviewUndo(path string) (before []byte, c Change, err error) {
+	f, err := open(path)
+	if err != nil {
+		return nil, Change{}, err
+	}
+	c, _, err = f.undo()
+	return f.data, c, err
+}
+
+func (f file) undo() (c Change, backup []byte, err error) {
+	backup, err = limited(f.backup())
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return c, nil, fmt.Errorf("the backup cannot be read: %w", err)
+	}
+	if err != nil {
+		backup = nil
+	} else if backup == nil {
+		backup = []byte{}
+	}
+	c, err = Unplan(f.path, f.data, backup)
+	return c, backup, err
+}
+
+// Undo takes the wrapping back, see [Unplan]. The backup goes when no wrapped server is
+// left.
+func Undo(path string) (Change, error) {
+	f, err := open(path)
+	if err != nil {
+		return Change{}, err
+	}
+	c, backup, err := f.undo()
+	if err != nil {
+		return c, err
+	}
+	if c.Changed(f.data) {
+		if err := f.replace(c.After); err != nil {
+			return c, err
+		}
+	}
+	if backup == nil {
+		return c, nil
+	}
+	for _, s := range c.Servers {
+		if s.Action == Left && s.Why == whyForm {
+			return c, nil
+		}
+	}
+	return c, os.Remove(f.backup())
+}

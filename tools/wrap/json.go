@@ -1,0 +1,324 @@
+package wrap
+
+import (
+	"bytes"
+	"encoding/json"
+	"path/filepath"
+	"reflect"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/plimsoll/plimsoll/internal/rawjson"
+	"github.com/tailscale/hujson"
+)
+
+var mark = []byte("\xef\xbb\xbf")
+
+// jsonFormat is JSON, with the comments and trailing commas that most of these clients take.
+type jsonFormat struct{}
+
+func (jsonFormat) read(data []byte) (map[string]any, error) {
+	// Standardize blanks comments where they lie, so it gets bytes of its own.
+	tree, err := hujson.Parse(bytes.Clone(bytes.TrimPrefix(data, mark)))
+	if err != nil {
+		return nil, err
+	}
+	tree.Standardize()
+	dec := json.NewDecoder(bytes.NewReader(tree.Pack()))
+	dec.UseNumber()
+	var value map[string]any
+	return value, dec.Decode(&value)
+}
+
+// same tells whether two values are equal; not a number is equal to itself here.
+func same(a, b any) bool {
+	switch a := a.(type) {
+	case map[string]any:
+		b, ok := b.(map[string]any)
+		if !ok || len(a) != len(b) {
+			return false
+		}
+		for k, v := range a {
+			if w, ok := b[k]; !ok || !same(v, w) {
+				return false
+			}
+		}
+		return true
+	case []any:
+		b, ok := b.([]any)
+		return ok && slices.EqualFunc(a, b, same)
+	case float64:
+		b, ok := b.(float64)
+		return ok && (a == b || a != a && b != b)
+	}
+	return reflect.DeepEqual(a, b)
+}
+
+// where matches the place in an error of the parser.
+var where = regexp.MustCompile(`line (\d+), column (\d+)`)
+
+func parseJSON(path string, data []byte) (*document, error) {
+	d := &document{path: path, data: data, format: jsonFormat{}}
+	base := 0
+	if bytes.HasPrefix(data, mark) {
+		base = len(mark)
+	}
+	if line := tooDeep(data[base:]); line > 0 {
+		return nil, &Error{Path: path, Line: line, Text: "values are nested deeper than 10,000 levels"}
+	}
+	if len(bytes.TrimSpace(data[base:])) == 0 {
+		return nil, &Error{Path: path, Text: "the file is empty: there is no server to wrap"}
+	}
+	tree, err := hujson.Parse(data[base:])
+	if err != nil {
+		e := &Error{Path: path, Text: "this is not valid JSON, not even with comments: correct it and try again"}
+		if m := where.FindStringSubmatch(err.Error()); m != nil {
+			e.Line, _ = strconv.Atoi(m[1])
+			e.Text = "not valid JSON at column " + m[2] + ": correct it and try again"
+		}
+		return nil, e
+	}
+	root, ok := objectOf(&tree, base)
+	if !ok {
+		return nil, &Error{Path: path, Line: 1, Text: "the file holds no JSON object, so no servers: which file does the client read?"}
+	}
+	d.find(root)
+	if len(d.entries) == 0 && !d.known(root) {
+		return nil, &Error{Path: path, Text: "there are no MCP servers in this file: looked for mcpServers, projects.*.mcpServers, servers, mcp, mcp.servers and context_servers"}
+	}
+	return d, nil
+}
+
+// tooDeep returns the line where values are nested too deep to be parsed, else 0. Brackets
+// in comments and strings do not count.
+func tooDeep(data []byte) int {
+	depth := 0
+	for i := 0; i < len(data); i++ {
+		switch c := data[i]; {
+		case c == '[' || c == '{':
+			if depth++; depth > maxDepth {
+				return lineOf(data, i)
+			}
+		case c == ']' || c == '}':
+			depth--
+		case c == '"':
+			for i++; i < len(data) && data[i] != '"'; i++ {
+				if data[i] == '\\' {
+					i++
+				}
+			}
+		case c == '/' && i+1 < len(data) && data[i+1] == '/':
+			for i < len(data) && data[i] != '\n' {
+				i++
+			}
+		case c == '/' && i+1 < len(data) && data[i+1] == '*':
+			end := bytes.Index(data[i+2:], []byte("*/"))
+			if end < 0 {
+				return 0
+			}
+			i += 2 + end + 1
+		}
+	}
+	return 0
+}
+
+// member is one member of an object, with places in the file.
+type member struct {
+	key         string
+	name, value span
+	node        *hujson.Value
+}
+
+// object is a JSON object in the file.
+type object struct {
+	span    span
+	members []member
+	base    int
+}
+
+func objectOf(v *hujson.Value, base int) (object, bool) {
+	o, ok := v.Value.(*hujson.Object)
+	if !ok {
+		return object{}, false
+	}
+	all := object{span: span{Start: v.StartOffset + base, End: v.EndOffset + base}, base: base}
+	for i := range o.Members {
+		m := &o.Members[i]
+		name, _ := m.Name.Value.(hujson.Literal)
+		all.members = append(all.members, member{
+			key:   name.String(),
+			name:  span{Start: m.Name.StartOffset + base, End: m.Name.EndOffset + base},
+			value: span{Start: m.Value.StartOffset + base, End: m.Value.EndOffset + base},
+			node:  &m.Value,
+		})
+	}
+	return all, true
+}
+
+// get gives the last member of a key, as decoders do, and how many there are.
+func (o object) get(key string) (found *member, times int) {
+	for i := range o.members {
+		if o.members[i].key == key {
+			found, times = &o.members[i], times+1
+		}
+	}
+	return found, times
+}
+
+func (o object) object(key string) (object, bool) {
+	m, _ := o.get(key)
+	if m == nil {
+		return object{}, false
+	}
+	return objectOf(m.node, o.base)
+}
+
+func stringOf(v *hujson.Value) (string, bool) {
+	l, ok := v.Value.(hujson.Literal)
+	if !ok || l.Kind() != '"' {
+		return "", false
+	}
+	return l.String(), true
+}
+
+// client names the program that reads a file, by where it lies. How an entry is read goes
+// by its form; the name is for people, and for what a client takes amiss.
+func client(path string) string {
+	slashed := strings.ToLower(filepath.ToSlash(path))
+	for _, c := range []struct{ end, name string }{
+		{"/.mcp.json", "Claude Code"},
+		{"/.claude.json", "Claude Code"},
+		{"/claude_desktop_config.json", "Claude Desktop"},
+		{"/.gemini/settings.json", "Gemini CLI"},
+		{"/gemini-cli/settings.json", "Gemini CLI"},
+		{"/.qwen/settings.json", "Qwen Code"},
+		{"/.cursor/mcp.json", "Cursor"},
+		{"/.vscode/mcp.json", "VS Code"},
+		{"/code/user/mcp.json", "VS Code"},
+		{"/.vscode/settings.json", "VS Code"},
+		{"/code/user/settings.json", "VS Code"},
+		{"/opencode.json", "opencode"},
+		{"/opencode.jsonc", "opencode"},
+		{"/windsurf/mcp_config.json", "Windsurf"},
+		{"/cline_mcp_settings.json", "Cline"},
+		{"/.copilot/mcp-config.json", "Copilot"},
+	} {
+		if strings.HasSuffix("/"+slashed, c.end) {
+			return c.name
+		}
+	}
+	return ""
+}
+
+// find looks for servers in all places where a client keeps them.
+func (d *document) find(root object) {
+	name := client(d.path)
+	named := func(fallback string) string {
+		if name != "" {
+			return name
+		}
+		return fallback
+	}
+	for _, key := range []string{"mcpServers", "amp.mcpServers", "context_servers"} {
+		d.section(root, named("an MCP client"), plainEntry, key)
+	}
+	for _, project := range root.inside("projects") {
+		d.section(root, named("Claude Code"), plainEntry, "projects", project, "mcpServers")
+	}
+	d.section(root, named("VS Code"), plainEntry, "servers")
+	d.section(root, named("VS Code"), plainEntry, "mcp.servers")
+	// `mcp` is opencode's; VS Code's settings have `mcp.servers`, opencode 2 as well.
+	mcp, ok := root.object("mcp")
+	if !ok {
+		return
+	}
+	d.section(root, named("opencode"), argvEntry, "mcp")
+	if _, ok := mcp.object("servers"); ok {
+		d.section(root, named("VS Code"), anyEntry, "mcp", "servers")
+	}
+}
+
+// inside gives the keys of the object that a key has.
+func (o object) inside(key string) (keys []string) {
+	below, _ := o.object(key)
+	for _, m := range below.members {
+		keys = append(keys, m.key)
+	}
+	return keys
+}
+
+// known tells whether the file has a place for servers, though there are none in it.
+func (d *document) known(root object) bool {
+	for _, key := range []string{"mcpServers", "amp.mcpServers", "context_servers", "projects", "servers", "mcp.servers", "mcp"} {
+		if m, _ := root.get(key); m != nil {
+			return true
+		}
+	}
+	return false
+}
+
+// kind says which form the entries of a section have.
+type kind uint8
+
+const (
+	plainEntry kind = iota // command, args, env; url, headers
+	argvEntry              // opencode: type, command as an array, environment
+	anyEntry               // either, by the entry itself
+)
+
+// section takes the servers of one object.
+func (d *document) section(root object, client string, k kind, place ...string) {
+	at := root
+	for _, key := range place {
+		m, times := at.get(key)
+		if m == nil {
+			return
+		}
+		if times > 1 {
+			return // which one counts differs between clients
+		}
+		next, ok := objectOf(m.node, root.base)
+		if !ok {
+			return
+		}
+		at = next
+	}
+	for _, m := range at.members {
+		o, ok := objectOf(m.node, root.base)
+		if !ok {
+			continue
+		}
+		if _, times := at.get(m.key); times > 1 {
+			continue
+		}
+		e := &jsonEntry{d: d, name: m.key, client: client, object: o,
+			path: append(append([]string(nil), place...), m.key), start: m.name.Start}
+		switch command, _ := o.get("command"); {
+		case k == plainEntry:
+		case command != nil && isArray(command.node), typeOf(o) == "local", typeOf(o) == "remote":
+			e.argv, e.client = true, "opencode"
+		case k == argvEntry:
+			continue // a setting that is not a server
+		}
+		d.entries = append(d.entries, e)
+	}
+}
+
+func typeOf(o object) string {
+	m, _ := o.get("type")
+	if m == nil {
+		return ""
+	}
+	s, _ := stringOf(m.node)
+	return s
+}
+
+func isArray(v *hujson.Value) bool {
+	_, ok := v.Value.(*hujson.Array)
+	return ok
+}
+
+// quote makes a JSON string.
+func quote(s string) []byte { return rawjson.Quote(nil, s) }

@@ -1,0 +1,355 @@
+package wrap
+
+import (
+	"bytes"
+	"slices"
+
+	"github.com/plimsoll/plimsoll/internal/rawjson"
+	"github.com/tailscale/hujson"
+)
+
+// jsonEntry is a server in a JSON file.
+type jsonEntry struct {
+	d            *document
+	name, client string
+	object       object
+	path         []string
+	start        int
+	argv         bool // opencode's form
+}
+
+func (e *jsonEntry) server() Server {
+	return Server{Name: e.name, Client: e.client, Line: lineOf(e.d.data, e.start)}
+}
+
+func (e *jsonEntry) place() []string { return e.path }
+
+func (e *jsonEntry) text() []byte { return e.object.span.Of(e.d.data) }
+
+// list gives the strings of an array and where they lie; ok is false when one is no string.
+func (e *jsonEntry) list(key string) (at *member, values []string, places []span, ok bool) {
+	m, times := e.object.get(key)
+	if m == nil {
+		return nil, nil, nil, true
+	}
+	array, isArray := m.node.Value.(*hujson.Array)
+	if !isArray || times > 1 {
+		return m, nil, nil, false
+	}
+	for i := range array.Elements {
+		v := &array.Elements[i]
+		s, isString := stringOf(v)
+		if !isString {
+			return m, nil, nil, false
+		}
+		values = append(values, s)
+		places = append(places, span{Start: v.StartOffset + e.object.base, End: v.EndOffset + e.object.base})
+	}
+	return m, values, places, true
+}
+
+func (e *jsonEntry) command() (string, bool) {
+	if e.argv {
+		_, values, _, ok := e.list("command")
+		if !ok || len(values) == 0 {
+			return "", false
+		}
+		return values[0], true
+	}
+	m, times := e.object.get("command")
+	if m == nil || times > 1 {
+		return "", false
+	}
+	return stringOf(m.node)
+}
+
+func (e *jsonEntry) arguments() []string {
+	if e.argv {
+		_, values, _, ok := e.list("command")
+		if !ok || len(values) == 0 {
+			return nil
+		}
+		return values[1:]
+	}
+	_, values, _, _ := e.list("args")
+	return values
+}
+
+func (e *jsonEntry) wrapped() bool {
+	_, ok := e.command()
+	if !ok {
+		return false
+	}
+	_, ok = wrapping(e.arguments())
+	return ok
+}
+
+// variables is the key of a server's environment.
+func (e *jsonEntry) variables() string {
+	if e.argv {
+		return "environment"
+	}
+	return "env"
+}
+
+func (e *jsonEntry) wrap(o Options) ([]rawjson.Edit, string) {
+	for _, key := range []string{"command", "args", "type", "url", "httpUrl", "serverUrl", "headers", e.variables()} {
+		if _, times := e.object.get(key); times > 1 {
+			return nil, whyTwice
+		}
+	}
+	if m, _ := e.object.get("command"); m != nil {
+		return e.wrapCommand(o)
+	}
+	for _, key := range []string{"url", "httpUrl", "serverUrl"} {
+		if m, _ := e.object.get(key); m != nil {
+			return e.wrapRemote(o, m)
+		}
+	}
+	return nil, whyNo
+}
+
+func (e *jsonEntry) wrapCommand(o Options) ([]rawjson.Edit, string) {
+	command, ok := e.command()
+	if !ok {
+		return nil, whyForm
+	}
+	if command == "" {
+		return nil, whyNo
+	}
+	front := []string{"mcp", "--name", e.name, "--"}
+	if e.argv {
+		m, _, _, _ := e.list("command")
+		return []rawjson.Edit{e.insert(m, append([]string{o.command()}, front...))}, ""
+	}
+	m, _ := e.object.get("command")
+	front = append(front, command)
+	edits := []rawjson.Edit{{Span: m.value, With: quote(o.command())}}
+	args, _, _, ok := e.list("args")
+	switch {
+	case !ok:
+		return nil, whyForm
+	case args != nil:
+		return append(edits, e.insert(args, front)), ""
+	}
+	edits[0].With = append(edits[0].With, ',')
+	edits[0].With = append(append(edits[0].With, e.gap(m)...), `"args": `...)
+	edits[0].With = appendArray(edits[0].With, front)
+	return edits, ""
+}
+
+// insert puts strings at the beginning of an array.
+func (e *jsonEntry) insert(m *member, values []string) rawjson.Edit {
+	return insertFront(e.d.data, m.value.Start+1, len(m.node.Value.(*hujson.Array).Elements), values, quote)
+}
+
+// gap is what stands before a member: the end of the line and its indentation, or a space.
+func (e *jsonEntry) gap(m *member) []byte {
+	i := m.name.Start
+	for i > 0 && (e.d.data[i-1] == ' ' || e.d.data[i-1] == '\t') {
+		i--
+	}
+	switch {
+	case i > 1 && e.d.data[i-1] == '\n' && e.d.data[i-2] == '\r':
+		i -= 2
+	case i > 0 && e.d.data[i-1] == '\n':
+		i--
+	default:
+		return []byte{' '}
+	}
+	return e.d.data[i:m.name.Start]
+}
+
+func appendArray(b []byte, values []string) []byte {
+	b = append(b, '[')
+	for i, v := range values {
+		if i > 0 {
+			b = append(b, ", "...)
+		}
+		b = append(b, quote(v)...)
+	}
+	return append(b, ']')
+}
+
+func appendObject(b []byte, values []header) []byte {
+	b = append(b, '{')
+	for i, v := range values {
+		if i > 0 {
+			b = append(b, ',')
+		}
+		b = append(append(append(b, ' '), quote(v.name)...), ": "...)
+		b = append(b, quote(v.value)...)
+	}
+	return append(b, " }"...)
+}
+
+// remote reads the address and headers of an entry.
+func (e *jsonEntry) remote(o Options, url *member) (r remote, headers *member, why string) {
+	var ok bool
+	if r.url, ok = stringOf(url.node); !ok || r.url == "" {
+		return r, nil, whyNoText
+	}
+	// What some clients know beside headers: each is a way to log in.
+	for _, key := range []string{"oauth", "auth", "authProviderType", "targetAudience", "targetServiceAccount", "headersHelper"} {
+		if m, _ := e.object.get(key); m != nil && string(m.value.Of(e.d.data)) != "false" {
+			return r, nil, whyOAuth
+		}
+	}
+	switch typeOf(e.object) {
+	case "", "http", "remote", "streamable-http", "streamableHttp", "streamable_http":
+	case "sse":
+		if !o.SSE {
+			return r, nil, whySSE
+		}
+	default:
+		return r, nil, whyForm
+	}
+	headers, _ = e.object.get("headers")
+	if headers != nil {
+		all, ok := objectOf(headers.node, e.object.base)
+		if !ok {
+			return r, nil, whyForm
+		}
+		for _, m := range all.members {
+			value, ok := stringOf(m.node)
+			if !ok {
+				return r, nil, whyNoText
+			}
+			r.headers = append(r.headers, header{m.key, value})
+		}
+	}
+	oauth, _ := e.object.get("oauth") // "oauth": false says that there is no login
+	if len(r.headers) == 0 && oauth == nil && !o.Remote {
+		return r, nil, whyLogin
+	}
+	return r, headers, ""
+}
+
+func (e *jsonEntry) wrapRemote(o Options, url *member) ([]rawjson.Edit, string) {
+	r, headers, why := e.remote(o, url)
+	if why != "" {
+		return nil, why
+	}
+	for _, key := range []string{"args", e.variables()} {
+		if m, _ := e.object.get(key); m != nil {
+			return nil, whyForm // of both kinds at once
+		}
+	}
+	args, env := r.arguments(e.name)
+	var with []byte
+	if e.argv {
+		with = append(with, `"command": `...)
+		with = appendArray(with, append([]string{o.command()}, args...))
+	} else {
+		with = append(append(with, `"command": `...), quote(o.command())...)
+		with = append(append(append(with, ','), e.gap(url)...), `"args": `...)
+		with = appendArray(with, args)
+	}
+	if headers == nil && len(env) > 0 {
+		with = append(append(append(with, ','), e.gap(url)...), append(quote(e.variables()), ": "...)...)
+		with = appendObject(with, env)
+	}
+	edits := []rawjson.Edit{{Span: span{Start: url.name.Start, End: url.value.End}, With: with}}
+	if headers != nil {
+		with := append(quote(e.variables()), ": "...)
+		edits = append(edits, rawjson.Edit{Span: span{Start: headers.name.Start, End: headers.value.End}, With: appendObject(with, env)})
+	}
+	if m, _ := e.object.get("type"); m != nil {
+		switch {
+		case e.argv:
+			edits = append(edits, rawjson.Edit{Span: m.value, With: quote("local")})
+		case e.client == "Gemini CLI" || e.client == "Qwen Code":
+			// Their type is of remote servers only: the command takes its place.
+			edits[0].With = edits[0].With[bytes.Index(edits[0].With, []byte(`"args"`)):]
+			edits = append(edits, rawjson.Edit{
+				Span: span{Start: m.name.Start, End: m.value.End},
+				With: append([]byte(`"command": `), quote(o.command())...),
+			})
+		default:
+			edits = append(edits, rawjson.Edit{Span: m.value, With: quote("stdio")})
+		}
+	}
+	slices.SortFunc(edits, func(a, b rawjson.Edit) int { return a.Span.Start - b.Span.Start })
+	return edits, ""
+}
+
+func (e *jsonEntry) unwrap(was []byte) ([]rawjson.Edit, string) {
+	if was != nil {
+		return []rawjson.Edit{{Span: e.object.span, With: was}}, ""
+	}
+	from, _ := wrapping(e.arguments())
+	if from < 0 {
+		return e.unwrapRemote()
+	}
+	if e.argv {
+		m, _, places, _ := e.list("command")
+		return []rawjson.Edit{removeFront(e.d.data, m.value.Start+1, places, from+1)}, ""
+	}
+	command, _ := e.object.get("command")
+	args, values, places, _ := e.list("args")
+	return []rawjson.Edit{
+		{Span: command.value, With: quote(values[from])},
+		removeFront(e.d.data, args.value.Start+1, places, from+1),
+	}, ""
+}
+
+// unwrapRemote makes the entry of an address again, in the usual form of its client.
+func (e *jsonEntry) unwrapRemote() ([]rawjson.Edit, string) {
+	variables, _ := e.object.get(e.variables())
+	env := map[string]string{}
+	if variables != nil {
+		all, _ := objectOf(variables.node, e.object.base)
+		for _, m := range all.members {
+			env[m.key], _ = stringOf(m.node)
+		}
+	}
+	r, ok := address(e.arguments(), env)
+	if !ok {
+		return nil, whyForm
+	}
+	name := "url"
+	switch e.client {
+	case "Gemini CLI", "Qwen Code":
+		name = "httpUrl"
+	case "Windsurf":
+		name = "serverUrl"
+	}
+	command, _ := e.object.get("command")
+	edits := []rawjson.Edit{{
+		Span: span{Start: command.name.Start, End: command.value.End},
+		With: append(append(quote(name), ": "...), quote(r.url)...),
+	}}
+	drop := func(m *member) { // with the comma before it: command stands first, as wrapping puts it
+		start := m.name.Start
+		for start > command.value.End && e.d.data[start] != ',' {
+			start--
+		}
+		edits = append(edits, rawjson.Edit{Span: span{Start: start, End: m.value.End}})
+	}
+	args, _ := e.object.get("args")
+	if args != nil {
+		if args.name.Start < command.name.Start {
+			return nil, whyForm
+		}
+		drop(args)
+	}
+	if variables != nil {
+		if len(r.headers) > 0 {
+			edits = append(edits, rawjson.Edit{
+				Span: span{Start: variables.name.Start, End: variables.value.End},
+				With: appendObject(append(quote("headers"), ": "...), r.headers),
+			})
+		} else if variables.name.Start > command.value.End {
+			drop(variables)
+		}
+	}
+	if m, _ := e.object.get("type"); m != nil {
+		kind := "http"
+		if e.argv {
+			kind = "remote"
+		}
+		edits = append(edits, rawjson.Edit{Span: m.value, With: quote(kind)})
+	}
+	slices.SortFunc(edits, func(a, b rawjson.Edit) int { return a.Span.Start - b.Span.Start })
+	return edits, ""
+}

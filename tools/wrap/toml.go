@@ -1,0 +1,310 @@
+package wrap
+
+import (
+	"bytes"
+	"errors"
+
+	"github.com/pelletier/go-toml/v2"
+)
+
+// tomlFormat is Codex's configuration.
+type tomlFormat struct{}
+
+func (tomlFormat) read(data []byte) (map[string]any, error) {
+	value := map[string]any{}
+	return value, toml.Unmarshal(bytes.TrimPrefix(data, mark), &value)
+}
+
+// table is the table of Codex's servers.
+const table = "mcp_servers"
+
+func parseTOML(path string, data []byte) (*document, error) {
+	d := &document{path: path, data: data, format: tomlFormat{}}
+	if _, err := d.format.read(data); err != nil {
+		e := &Error{Path: path, Text: "this is not valid TOML: correct it and try again"}
+		if at, ok := errors.AsType[*toml.DecodeError](err); ok {
+			e.Line, _ = at.Position()
+			e.Text = "not valid TOML (" + at.Error() + "): correct it and try again"
+		}
+		return nil, e
+	}
+	s := tomlScan{b: data, known: map[string]*tomlEntry{}, d: d}
+	if bytes.HasPrefix(data, mark) {
+		s.i = len(mark)
+	}
+	if !s.document() {
+		return nil, &Error{Path: path, Line: lineOf(data, s.i), Text: "this form of TOML is not understood: write the servers as [mcp_servers.NAME] tables"}
+	}
+	for _, e := range s.entries {
+		d.entries = append(d.entries, e)
+	}
+	return d, nil
+}
+
+// assignment is `key = value` with its place in the file.
+type assignment struct {
+	path   []string // from the top
+	keys   []span   // of the key's own segments, the last of path
+	value  span
+	inline bool // it stands in an inline table
+	table  bool // the value is an inline table
+}
+
+// whole is the assignment's span.
+func (a assignment) whole() span { return span{Start: a.keys[0].Start, End: a.value.End} }
+
+// heading is `[a.b]`.
+type heading struct {
+	path []string
+	keys []span
+}
+
+// tomlScan goes over a text that is valid TOML and notes what belongs to servers.
+type tomlScan struct {
+	b       []byte
+	i       int
+	depth   int
+	entries []*tomlEntry
+	known   map[string]*tomlEntry
+	d       *document
+}
+
+func (s *tomlScan) entry(path []string, at int) *tomlEntry {
+	if len(path) < 2 || path[0] != table {
+		return nil
+	}
+	e := s.known[path[1]]
+	if e == nil {
+		e = &tomlEntry{d: s.d, name: path[1], start: at}
+		s.known[path[1]] = e
+		s.entries = append(s.entries, e)
+	}
+	return e
+}
+
+func (s *tomlScan) document() bool {
+	var prefix []string
+	for {
+		s.skip()
+		if s.i >= len(s.b) {
+			return true
+		}
+		if s.b[s.i] != '[' {
+			if !s.assign(prefix, false) {
+				return false
+			}
+			continue
+		}
+		start := s.i
+		brackets := 1
+		if s.i++; s.at('[') {
+			brackets, s.i = 2, s.i+1
+		}
+		keys, path, ok := s.key()
+		if !ok {
+			return false
+		}
+		for range brackets {
+			if s.blank(); !s.at(']') {
+				return false
+			}
+			s.i++
+		}
+		prefix = path
+		if brackets == 2 {
+			prefix = []string{"\x00array"} // no servers are in arrays
+			continue
+		}
+		if e := s.entry(path, start); e != nil {
+			e.headings = append(e.headings, heading{path, keys})
+		}
+	}
+}
+
+// skip steps over white space, ends of lines and comments, blank over white space only.
+func (s *tomlScan) skip() {
+	for s.i < len(s.b) {
+		switch s.b[s.i] {
+		case ' ', '\t', '\r', '\n':
+			s.i++
+		case '#':
+			for s.i < len(s.b) && s.b[s.i] != '\n' {
+				s.i++
+			}
+		default:
+			return
+		}
+	}
+}
+
+func (s *tomlScan) blank() {
+	for s.i < len(s.b) && (s.b[s.i] == ' ' || s.b[s.i] == '\t') {
+		s.i++
+	}
+}
+
+func (s *tomlScan) at(c byte) bool { return s.i < len(s.b) && s.b[s.i] == c }
+
+// key reads a key of one or more segments.
+func (s *tomlScan) key() (spans []span, path []string, ok bool) {
+	for {
+		s.blank()
+		start := s.i
+		if s.at('"') || s.at('\'') {
+			if !s.str() {
+				return nil, nil, false
+			}
+		} else {
+			for s.i < len(s.b) && bareKey(s.b[s.i]) {
+				s.i++
+			}
+		}
+		if s.i == start {
+			return nil, nil, false
+		}
+		at := span{Start: start, End: s.i}
+		name := string(at.Of(s.b))
+		if name[0] == '"' || name[0] == '\'' {
+			if name, ok = textOf(at.Of(s.b)); !ok {
+				return nil, nil, false
+			}
+		}
+		spans, path = append(spans, at), append(path, name)
+		if s.blank(); !s.at('.') {
+			return spans, path, true
+		}
+		s.i++
+	}
+}
+
+func bareKey(c byte) bool {
+	return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || c == '_' || c == '-'
+}
+
+// textOf decodes a string of TOML.
+func textOf(raw []byte) (string, bool) {
+	var v struct{ V any }
+	if toml.Unmarshal(append([]byte("V = "), raw...), &v) != nil {
+		return "", false
+	}
+	s, ok := v.V.(string)
+	return s, ok
+}
+
+// assign reads `key = value`.
+func (s *tomlScan) assign(prefix []string, inline bool) bool {
+	keys, path, ok := s.key()
+	if !ok || !s.at('=') {
+		return false
+	}
+	s.i++
+	s.blank()
+	a := assignment{path: append(append([]string(nil), prefix...), path...), keys: keys, inline: inline, table: s.at('{')}
+	start := s.i
+	if !s.value(a.path) {
+		return false
+	}
+	a.value = span{Start: start, End: s.i}
+	if e := s.entry(a.path, keys[0].Start); e != nil {
+		e.assignments = append(e.assignments, a)
+	}
+	return true
+}
+
+// value steps over a value; path is where an inline table's members belong.
+func (s *tomlScan) value(path []string) bool {
+	if s.depth++; s.depth > maxDepth {
+		return false
+	}
+	defer func() { s.depth-- }()
+	if s.i >= len(s.b) {
+		return false
+	}
+	switch s.b[s.i] {
+	case '"', '\'':
+		return s.str()
+	case '[':
+		return s.array(func(span) {})
+	case '{':
+		s.i++
+		for {
+			if s.skip(); s.at('}') {
+				s.i++
+				return true
+			}
+			if s.at(',') {
+				s.i++
+				continue
+			}
+			if !s.assign(path, true) {
+				return false
+			}
+		}
+	}
+	start := s.i
+	for s.i < len(s.b) && bytes.IndexByte([]byte(",]}#\r\n"), s.b[s.i]) < 0 {
+		s.i++
+	}
+	for s.i > start && (s.b[s.i-1] == ' ' || s.b[s.i-1] == '\t') {
+		s.i--
+	}
+	return s.i > start
+}
+
+// array steps over an array and gives where its elements lie.
+func (s *tomlScan) array(each func(span)) bool {
+	s.i++
+	for {
+		if s.skip(); s.at(']') {
+			s.i++
+			return true
+		}
+		if s.at(',') {
+			s.i++
+			continue
+		}
+		start := s.i
+		if !s.value([]string{"\x00array"}) {
+			return false
+		}
+		each(span{Start: start, End: s.i})
+	}
+}
+
+// str steps over a string of any of the four kinds.
+func (s *tomlScan) str() bool {
+	quote := s.b[s.i]
+	long := []byte{quote, quote, quote}
+	if bytes.HasPrefix(s.b[s.i:], long) {
+		for s.i += 3; s.i < len(s.b); s.i++ {
+			if s.b[s.i] == '\\' && quote == '"' {
+				s.i++
+				continue
+			}
+			if bytes.HasPrefix(s.b[s.i:], long) {
+				// Up to two more may belong to the text.
+				for s.i += 3; s.at(quote); s.i++ {
+				}
+				return true
+			}
+		}
+		return false
+	}
+	for s.i++; s.i < len(s.b); s.i++ {
+		switch s.b[s.i] {
+		case '\\':
+			if quote == '"' {
+				s.i++
+			}
+		case quote:
+			s.i++
+			return true
+		}
+	}
+	return false
+}
+
+// quoteTOML makes a basic string.
+func quoteTOML(s string) []byte {
+	return bytes.ReplaceAll(quote(s), []byte{0x7f}, []byte(`\u007F`))
+}

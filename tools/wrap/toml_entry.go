@@ -1,0 +1,415 @@
+package wrap
+
+import (
+	"bytes"
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/plimsoll/plimsoll/internal/rawjson"
+)
+
+// tomlEntry is a server of Codex: its assignments may stand in one table, several, an
+// inline table, or be dotted keys anywhere above.
+type tomlEntry struct {
+	d           *document
+	name        string
+	start       int
+	assignments []assignment
+	headings    []heading
+}
+
+func (e *tomlEntry) server() Server {
+	return Server{Name: e.name, Client: "Codex", Line: lineOf(e.d.data, e.start)}
+}
+
+func (e *tomlEntry) place() []string { return []string{table, e.name} }
+
+// text is nil: an entry has no one place.
+func (e *tomlEntry) text() []byte { return nil }
+
+// get finds the assignment of a key of the entry.
+func (e *tomlEntry) get(key ...string) (assignment, bool) {
+	for _, a := range e.assignments {
+		if slices.Equal(a.path[2:], key) {
+			return a, true
+		}
+	}
+	return assignment{}, false
+}
+
+// has tells whether the entry has the key, as a value or as a table.
+func (e *tomlEntry) has(key string) bool {
+	for _, a := range e.assignments {
+		if len(a.path) > 2 && a.path[2] == key {
+			return true
+		}
+	}
+	for _, h := range e.headings {
+		if len(h.path) > 2 && h.path[2] == key {
+			return true
+		}
+	}
+	return false
+}
+
+// under gives the strings of a table of the entry, in the file's order; ok is false when
+// one is no string.
+func (e *tomlEntry) under(key string) (all []header, at []assignment, ok bool) {
+	for _, a := range e.assignments {
+		if len(a.path) < 3 || a.path[2] != key || len(a.path) == 3 && a.table {
+			continue
+		}
+		value, isText := textOf(a.value.Of(e.d.data))
+		if len(a.path) != 4 || !isText {
+			return nil, nil, false
+		}
+		all, at = append(all, header{a.path[3], value}), append(at, a)
+	}
+	return all, at, true
+}
+
+func (e *tomlEntry) command() (string, bool) {
+	a, ok := e.get("command")
+	if !ok {
+		return "", false
+	}
+	return textOf(a.value.Of(e.d.data))
+}
+
+// list gives the strings of args and where they lie.
+func (e *tomlEntry) list() (a assignment, values []string, places []span, ok bool) {
+	a, found := e.get("args")
+	if !found || e.d.data[a.value.Start] != '[' {
+		return a, nil, nil, !found
+	}
+	s := tomlScan{b: e.d.data, i: a.value.Start}
+	ok = s.array(func(at span) { places = append(places, at) })
+	for _, at := range places {
+		value, isText := textOf(at.Of(e.d.data))
+		values, ok = append(values, value), ok && isText
+	}
+	return a, values, places, ok
+}
+
+func (e *tomlEntry) arguments() []string {
+	_, values, _, ok := e.list()
+	if !ok {
+		return nil
+	}
+	return values
+}
+
+func (e *tomlEntry) wrapped() bool {
+	_, ok := e.command()
+	if !ok {
+		return false
+	}
+	_, ok = wrapping(e.arguments())
+	return ok
+}
+
+// beside makes a further assignment that stands behind a: on a line of its own, or in the
+// same inline table.
+func (e *tomlEntry) beside(a assignment, key string, value []byte) []byte {
+	start := a.keys[0].Start
+	dotted := e.d.data[start:a.keys[len(a.keys)-1].Start]
+	b := []byte(", ")
+	if !a.inline {
+		line := bytes.LastIndexByte(e.d.data[:start], '\n') + 1
+		b = []byte("\n")
+		if end := bytes.IndexByte(e.d.data[a.value.End:], '\n'); end > 0 && e.d.data[a.value.End+end-1] == '\r' {
+			b = []byte("\r\n")
+		}
+		b = append(b, e.d.data[line:start]...)
+	}
+	return append(append(append(append(b, dotted...), key...), " = "...), value...)
+}
+
+func (e *tomlEntry) rename(at span, name string) rawjson.Edit {
+	return rawjson.Edit{Span: at, With: []byte(name)}
+}
+
+func (e *tomlEntry) wrap(o Options) ([]rawjson.Edit, string) {
+	if a, ok := e.get("command"); ok {
+		return e.wrapCommand(o, a)
+	}
+	if a, ok := e.get("url"); ok {
+		return e.wrapRemote(o, a)
+	}
+	return nil, whyNo
+}
+
+func (e *tomlEntry) wrapCommand(o Options, at assignment) ([]rawjson.Edit, string) {
+	command, ok := e.command()
+	if !ok {
+		return nil, whyNoText
+	}
+	if command == "" {
+		return nil, whyNo
+	}
+	front := []string{"mcp", "--name", e.name, "--", command}
+	a, _, places, ok := e.list()
+	if !ok {
+		return nil, whyForm
+	}
+	with := quoteTOML(o.command())
+	if a.keys == nil {
+		with = append(with, e.beside(at, "args", tomlArray(front))...)
+		return []rawjson.Edit{{Span: at.value, With: with}}, ""
+	}
+	return []rawjson.Edit{
+		{Span: at.value, With: with},
+		insertFront(e.d.data, a.value.Start+1, len(places), front, quoteTOML),
+	}, ""
+}
+
+func tomlArray(values []string) []byte {
+	b := []byte{'['}
+	for i, v := range values {
+		if i > 0 {
+			b = append(b, ", "...)
+		}
+		b = append(b, quoteTOML(v)...)
+	}
+	return append(b, ']')
+}
+
+func tomlTable(values []header) []byte {
+	b := []byte{'{'}
+	for i, v := range values {
+		if i > 0 {
+			b = append(b, ',')
+		}
+		b = append(append(append(b, ' '), tomlKey(v.name)...), " = "...)
+		b = append(b, quoteTOML(v.value)...)
+	}
+	return append(b, " }"...)
+}
+
+// tomlKey writes a key: bare where that is possible.
+func tomlKey(name string) []byte {
+	for i := range len(name) {
+		if !bareKey(name[i]) {
+			return quoteTOML(name)
+		}
+	}
+	if name == "" {
+		return quoteTOML(name)
+	}
+	return []byte(name)
+}
+
+func (e *tomlEntry) wrapRemote(o Options, url assignment) ([]rawjson.Edit, string) {
+	var r remote
+	var ok bool
+	if r.url, ok = textOf(url.value.Of(e.d.data)); !ok || r.url == "" {
+		return nil, whyNoText
+	}
+	if e.has("oauth") || e.has("oauth_resource") || e.has("scopes") {
+		return nil, whyOAuth
+	}
+	if e.has("args") || e.has("env") || e.has("env_vars") || e.has("bearer_token") {
+		return nil, whyForm // Codex itself refuses it
+	}
+	headers, leaves, ok1 := e.under("http_headers")
+	fromEnv, _, ok2 := e.under("env_http_headers")
+	if !ok1 || !ok2 {
+		return nil, whyForm
+	}
+	r.headers, r.fromEnv = headers, fromEnv
+	var inherited []string
+	if a, has := e.get("bearer_token_env_var"); has {
+		if r.bearer, ok = textOf(a.value.Of(e.d.data)); !ok {
+			return nil, whyNoText
+		}
+		inherited = append(inherited, r.bearer)
+	}
+	for _, h := range fromEnv {
+		if !slices.Contains(inherited, h.value) {
+			inherited = append(inherited, h.value)
+		}
+	}
+	if len(headers)+len(inherited) == 0 && !o.Remote {
+		return nil, whyLogin
+	}
+	args, env := r.arguments(e.name)
+	with := quoteTOML(o.command())
+	with = append(with, e.beside(url, "args", tomlArray(args))...)
+	if len(inherited) > 0 {
+		// Codex gives a server it starts only these of its own variables.
+		with = append(with, e.beside(url, "env_vars", tomlArray(inherited))...)
+	}
+	var beside []byte // of the first header
+	if hidden := len(env) - len(headers); hidden > 0 {
+		if len(headers) == 0 {
+			with = append(with, e.beside(url, "env", tomlTable(env))...)
+		} else {
+			beside = bytes.Replace(e.beside(leaves[0], URLVariable, quoteTOML(r.url)), []byte("http_headers"), []byte("env"), 1)
+		}
+	}
+	edits := []rawjson.Edit{e.rename(url.keys[len(url.keys)-1], "command"), {Span: url.value, With: with}}
+	edits = append(edits, e.retitle("http_headers", "env")...)
+	for i, a := range leaves {
+		edits = append(edits,
+			e.rename(a.keys[len(a.keys)-1], fmt.Sprintf("%s%d", HeaderVariable, i+1)),
+			rawjson.Edit{Span: a.value, With: append(quoteTOML(headers[i].name+": "+headers[i].value), beside...)})
+		beside = nil
+	}
+	return append(edits, e.drop("bearer_token_env_var", "env_http_headers")...), ""
+}
+
+// retitle gives a table of the entry another name, wherever that stands.
+func (e *tomlEntry) retitle(from, to string) (edits []rawjson.Edit) {
+	name := func(path []string, keys []span) {
+		if path[len(path)-1] == URLVariable {
+			return // which goes as a whole
+		}
+		if at := 2 - (len(path) - len(keys)); len(path) > 2 && path[2] == from && at >= 0 {
+			edits = append(edits, e.rename(keys[at], to))
+		}
+	}
+	for _, a := range e.assignments {
+		name(a.path, a.keys)
+	}
+	for _, h := range e.headings {
+		name(h.path, h.keys)
+	}
+	return edits
+}
+
+// drop removes assignments and tables of the entry.
+func (e *tomlEntry) drop(names ...string) (edits []rawjson.Edit) {
+	for _, a := range e.assignments {
+		if len(a.path) > 2 && slices.Contains(names, a.path[2]) && 2 >= len(a.path)-len(a.keys) {
+			edits = append(edits, e.cut(a))
+		} else if len(a.path) > 3 && slices.Contains(names, a.path[2]) && !a.inline {
+			edits = append(edits, e.cut(a)) // below a heading that goes too
+		}
+	}
+	for _, h := range e.headings {
+		if len(h.path) > 2 && slices.Contains(names, h.path[2]) {
+			edits = append(edits, e.line(span{Start: h.keys[0].Start - 1, End: h.keys[len(h.keys)-1].End + 1}))
+		}
+	}
+	return edits
+}
+
+// line removes a span, with its line when nothing else is on it.
+func (e *tomlEntry) line(at span) rawjson.Edit {
+	data := e.d.data
+	start, end := at.Start, at.End
+	for start > 0 && (data[start-1] == ' ' || data[start-1] == '\t') {
+		start--
+	}
+	for end < len(data) && (data[end] == ' ' || data[end] == '\t' || data[end] == '\r') {
+		end++
+	}
+	if (start == 0 || data[start-1] == '\n') && (end == len(data) || data[end] == '\n') {
+		return rawjson.Edit{Span: span{Start: start, End: min(end+1, len(data))}}
+	}
+	return rawjson.Edit{Span: at}
+}
+
+// cut removes an assignment, in an inline table with a comma.
+func (e *tomlEntry) cut(a assignment) rawjson.Edit {
+	if !a.inline {
+		return e.line(a.whole())
+	}
+	data, at := e.d.data, a.whole()
+	for i := at.Start - 1; i >= 0; i-- {
+		if data[i] == ',' {
+			return rawjson.Edit{Span: span{Start: i, End: at.End}}
+		}
+		if data[i] != ' ' && data[i] != '\t' {
+			break
+		}
+	}
+	for i := at.End; i < len(data); i++ {
+		if data[i] == ',' {
+			for i++; i < len(data) && data[i] == ' '; i++ {
+			}
+			return rawjson.Edit{Span: span{Start: at.Start, End: i}}
+		}
+		if data[i] != ' ' && data[i] != '\t' {
+			break
+		}
+	}
+	return rawjson.Edit{Span: at}
+}
+
+func (e *tomlEntry) unwrap([]byte) ([]rawjson.Edit, string) {
+	at, _ := e.get("command")
+	a, values, places, _ := e.list()
+	from, _ := wrapping(values)
+	if from < 0 {
+		return e.unwrapRemote(at, a, values)
+	}
+	command := rawjson.Edit{Span: at.value, With: quoteTOML(values[from])}
+	if len(values) == from+1 && e.follows(at, a) {
+		command.Span.End = a.value.End // wrapping put args there
+		return []rawjson.Edit{command}, ""
+	}
+	return []rawjson.Edit{command, removeFront(e.d.data, a.value.Start+1, places, from+1)}, ""
+}
+
+// follows tells that b stands right behind a, as beside puts it.
+func (e *tomlEntry) follows(a, b assignment) bool {
+	if b.whole().Start < a.value.End {
+		return false
+	}
+	between := string(e.d.data[a.value.End:b.whole().Start])
+	return strings.Trim(between, " \t\r\n,") == "" && strings.Count(between, "\n") <= 1
+}
+
+func (e *tomlEntry) unwrapRemote(at, args assignment, values []string) ([]rawjson.Edit, string) {
+	env, leaves, ok := e.under("env")
+	if !ok {
+		return nil, whyForm
+	}
+	variables := map[string]string{}
+	for _, v := range env {
+		variables[v.name] = v.value
+	}
+	r, ok := address(values, variables)
+	if !ok {
+		return nil, whyForm
+	}
+	with := quoteTOML(r.url)
+	if r.bearer != "" {
+		with = append(with, e.beside(at, "bearer_token_env_var", quoteTOML(r.bearer))...)
+	}
+	if len(r.fromEnv) > 0 {
+		with = append(with, e.beside(at, "env_http_headers", tomlTable(r.fromEnv))...)
+	}
+	edits := []rawjson.Edit{e.rename(at.keys[len(at.keys)-1], "url"), {Span: at.value, With: with}}
+	if e.follows(at, args) {
+		end := args
+		if vars, ok := e.get("env_vars"); ok && e.follows(args, vars) {
+			end = vars
+		} else {
+			edits = append(edits, e.drop("env_vars")...)
+		}
+		edits[1].Span.End = end.value.End
+	} else {
+		edits = append(edits, e.drop("args", "env_vars")...)
+	}
+	if len(r.headers) == 0 {
+		return append(edits, e.drop("env")...), ""
+	}
+	edits = append(edits, e.retitle("env", "http_headers")...)
+	for i, a := range leaves {
+		name, value, ok := strings.Cut(env[i].value, ": ")
+		switch {
+		case env[i].name == URLVariable:
+			edits = append(edits, e.cut(a))
+		case !ok || !strings.HasPrefix(env[i].name, HeaderVariable):
+			return nil, whyForm
+		default:
+			edits = append(edits, rawjson.Edit{Span: a.keys[len(a.keys)-1], With: tomlKey(name)}, rawjson.Edit{Span: a.value, With: quoteTOML(value)})
+		}
+	}
+	slices.SortFunc(edits, func(a, b rawjson.Edit) int { return cmp.Compare(a.Span.Start, b.Span.Start) })
+	return edits, ""
+}

@@ -1,0 +1,287 @@
+package wrap
+
+import (
+	"bytes"
+	"fmt"
+	"path/filepath"
+	"strings"
+
+	"github.com/rogpeppe/go-internal/diff"
+)
+
+// Bounds. Sizes are in bytes.
+const (
+	// MaxFile is the largest file that is read: Claude Code keeps its history beside its
+	// servers, so these files grow to megabytes.
+	MaxFile = 16 << 20
+	// maxDepth is how deep a file's values may be nested: the limit of encoding/json.
+	maxDepth = 10_000
+)
+
+// Environment variables that a wrapped remote server's entry sets, since arguments can be
+// read by every user of the machine.
+const (
+	// URLVariable holds an address that has a query, a user or a variable in it.
+	URLVariable = "PLIMSOLL_MCP_URL"
+	// HeaderVariable and a number from 1 on hold one header each, as "Name: value".
+	HeaderVariable = "PLIMSOLL_MCP_HEADER_"
+)
+
+// Options say how servers are wrapped.
+type Options struct {
+	// Command starts Plimsoll; "" is "plimsoll", found in PATH when the client starts it.
+	Command string
+	// Remote also wraps remote servers that have no headers: they may need a login that
+	// only the client can do.
+	Remote bool
+	// SSE also wraps servers of the transport of 2024-11-05 ("type": "sse").
+	SSE bool
+}
+
+func (o Options) command() string {
+	if o.Command == "" {
+		return "plimsoll"
+	}
+	return o.Command
+}
+
+// Action is what becomes of a server.
+type Action string
+
+// The actions.
+const (
+	Wrapped Action = "wrapped"
+	Left    Action = "left"      // as it is; Why says why
+	Already Action = "already"   // it was wrapped before
+	Undone  Action = "unwrapped" // by Unplan
+)
+
+// Server is one server in a file.
+type Server struct {
+	Name   string
+	Client string // "Codex"
+	Line   int    // of its entry, from 1
+	Action Action
+	Why    string
+}
+
+// Change is a file's future.
+type Change struct {
+	Servers []Server
+	After   []byte // the file's bytes
+	// Exact says of an Unplan that After is the backup, byte for byte.
+	Exact bool
+}
+
+// Changed tells whether the change does anything to before.
+func (c Change) Changed(before []byte) bool { return !bytes.Equal(before, c.After) }
+
+// Error says what is wrong with a file, and where.
+type Error struct {
+	Path string
+	Line int // 0 when it is of no line
+	Text string
+}
+
+func (e *Error) Error() string {
+	if e.Line == 0 {
+		return e.Path + ": " + e.Text
+	}
+	return fmt.Sprintf("%s:%d: %s", e.Path, e.Line, e.Text)
+}
+
+// Plan says what wrapping does to a file of these bytes. The path tells which client's it
+// is; nothing is read or executed. An *Error says that the file cannot be read.
+func Plan(path string, data []byte, o Options) (Change, error) {
+	return edit(path, data, func(d *document) error {
+		for _, e := range d.entries {
+			if err := d.wrap(e, o); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// Unplan says what undoing does to a file: backup is what it was before it was wrapped, nil
+// when that is lost. When nothing else has changed since, After is the backup. Otherwise
+// every wrapped entry is put back on its own: as it is in the backup when it is what
+// wrapping made of that, else by its arguments.
+func Unplan(path string, data, backup []byte) (Change, error) {
+	change, err := edit(path, data, func(d *document) error {
+		was := d.originals(backup)
+		for _, e := range d.entries {
+			if err := d.unwrap(e, was); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err != nil || backup == nil {
+		return change, err
+	}
+	for _, o := range variants(path, data) {
+		if again, err := Plan(path, backup, o); err == nil && bytes.Equal(again.After, data) {
+			change.After, change.Exact = bytes.Clone(backup), true
+			break
+		}
+	}
+	return change, nil
+}
+
+// variants are the options that the wrapped entries of a file may have been made with.
+func variants(path string, data []byte) []Options {
+	d, err := parse(path, data)
+	if err != nil {
+		return nil
+	}
+	var all []Options
+	seen := map[string]bool{}
+	for _, e := range d.entries {
+		command, _ := e.command()
+		if !e.wrapped() || seen[command] || len(all) >= 16 {
+			continue
+		}
+		seen[command] = true
+		for _, remote := range []bool{false, true} {
+			for _, sse := range []bool{false, true} {
+				all = append(all, Options{Command: command, Remote: remote, SSE: sse})
+			}
+		}
+	}
+	return all
+}
+
+// edit reads a file, lets change make its edits, and holds the outcome to what was meant.
+func edit(path string, data []byte, change func(*document) error) (Change, error) {
+	d, err := parse(path, data)
+	if err != nil {
+		return Change{}, err
+	}
+	if err := change(d); err != nil {
+		return Change{}, err
+	}
+	after, err := d.splice()
+	if err != nil {
+		return Change{}, err
+	}
+	if err := d.check(after); err != nil {
+		return Change{}, err
+	}
+	return Change{Servers: d.servers, After: after}, nil
+}
+
+// Diff shows the change as a unified diff; "" when there is none.
+func Diff(path string, before, after []byte) string {
+	return string(diff.Diff(path, before, path+" (new)", after))
+}
+
+// own tells whether a command is Plimsoll, by its name.
+func own(command string) bool {
+	base := filepath.Base(strings.ReplaceAll(command, `\`, "/"))
+	return strings.TrimSuffix(strings.ToLower(base), ".exe") == "plimsoll"
+}
+
+// wrapping tells whether arguments are those of a wrapped server, and where the server's
+// own begin: behind "--"; -1 for a remote one.
+func wrapping(args []string) (from int, ok bool) {
+	if len(args) < 4 || args[0] != "mcp" || args[1] != "--name" {
+		return 0, false
+	}
+	switch args[3] {
+	case "--":
+		return 4, len(args) > 4
+	case "--url", "--url-env":
+		return -1, len(args) > 4
+	}
+	return 0, false
+}
+
+// header is one header of a remote server.
+type header struct{ name, value string }
+
+// remote is a server's address and what is sent with each request.
+type remote struct {
+	url     string
+	headers []header // values as they are in the file
+	// bearer and fromEnv name variables of the client's environment (Codex).
+	bearer  string
+	fromEnv []header
+}
+
+// arguments are those of Plimsoll for a remote server; what must not be seen is in env.
+func (r remote) arguments(name string) (args []string, env []header) {
+	args = []string{"mcp", "--name", name}
+	if plain(r.url) {
+		args = append(args, "--url", r.url)
+	} else {
+		args = append(args, "--url-env", URLVariable)
+		env = append(env, header{URLVariable, r.url})
+	}
+	if r.bearer != "" {
+		args = append(args, "--bearer-env", r.bearer)
+	}
+	for _, h := range r.fromEnv {
+		args = append(args, "--header-env", h.name+"="+h.value)
+	}
+	for i, h := range r.headers {
+		env = append(env, header{fmt.Sprintf("%s%d", HeaderVariable, i+1), h.name + ": " + h.value})
+	}
+	return args, env
+}
+
+// plain tells that an address can be shown: no user, no query, nothing to be filled in.
+func plain(url string) bool { return !strings.ContainsAny(url, "@?#${}") }
+
+// behind gives what stands behind key in args.
+func behind(args []string, key string) (values []string) {
+	for i := 0; i+1 < len(args); i++ {
+		if args[i] == key {
+			values = append(values, args[i+1])
+			i++
+		}
+	}
+	return values
+}
+
+// address reads arguments and variables back.
+func address(args []string, env map[string]string) (remote, bool) {
+	var r remote
+	if urls := behind(args, "--url"); len(urls) > 0 {
+		r.url = urls[0]
+	} else {
+		r.url = env[URLVariable]
+	}
+	if tokens := behind(args, "--bearer-env"); len(tokens) > 0 {
+		r.bearer = tokens[0]
+	}
+	for _, pair := range behind(args, "--header-env") {
+		name, variable, ok := strings.Cut(pair, "=")
+		if !ok {
+			return remote{}, false
+		}
+		r.fromEnv = append(r.fromEnv, header{name, variable})
+	}
+	for i := 1; ; i++ {
+		text, ok := env[fmt.Sprintf("%s%d", HeaderVariable, i)]
+		if !ok {
+			return r, r.url != ""
+		}
+		name, value, ok := strings.Cut(text, ": ")
+		if !ok {
+			return remote{}, false
+		}
+		r.headers = append(r.headers, header{name, value})
+	}
+}
+
+const (
+	whyLogin  = "it has no headers, so the client may log in to it by itself (OAuth), which nobody can do for it: if it needs no login, wrap it with --remote"
+	whyOAuth  = "the client logs in to it by itself (OAuth), which nobody can do for it"
+	whySSE    = "it speaks the transport of 2024-11-05 (SSE)"
+	whyOwn    = "it is a server of Plimsoll, which bounds its results itself"
+	whyNo     = "it has neither a command nor an address"
+	whyForm   = "its entry is not in a form that is known"
+	whyTwice  = "its entry has a key twice"
+	whyNoText = "a value of it is not a text"
+)
