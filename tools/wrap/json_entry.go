@@ -314,23 +314,22 @@ func (e *jsonEntry) unwrapRemote() ([]rawjson.Edit, string) {
 	case "Windsurf":
 		name = "serverUrl"
 	}
-	command, _ := e.object.get("command")
+	// The address takes the place of what stands first of the command and its arguments.
+	at, _ := e.object.get("command")
+	args, _ := e.object.get("args")
+	if args != nil && args.name.Start < at.name.Start {
+		at, args = args, at
+	}
 	edits := []rawjson.Edit{{
-		Span: span{Start: command.name.Start, End: command.value.End},
+		Span: span{Start: at.name.Start, End: at.value.End},
 		With: append(append(quote(name), ": "...), quote(r.url)...),
 	}}
-	drop := func(m *member) { // with the comma before it: command stands first, as wrapping puts it
-		start := m.name.Start
-		for start > command.value.End && e.d.data[start] != ',' {
-			start--
-		}
-		edits = append(edits, rawjson.Edit{Span: span{Start: start, End: m.value.End}})
+	drop := func(m *member) { // with the comma before it
+		i := slices.IndexFunc(e.object.members, func(o member) bool { return o.name == m.name })
+		before := e.object.members[i-1]
+		edits = append(edits, rawjson.Edit{Span: span{Start: before.value.End + len(before.node.AfterExtra), End: m.value.End}})
 	}
-	args, _ := e.object.get("args")
 	if args != nil {
-		if args.name.Start < command.name.Start {
-			return nil, whyForm
-		}
 		drop(args)
 	}
 	if variables != nil {
@@ -339,7 +338,7 @@ func (e *jsonEntry) unwrapRemote() ([]rawjson.Edit, string) {
 				Span: span{Start: variables.name.Start, End: variables.value.End},
 				With: appendObject(append(quote("headers"), ": "...), r.headers),
 			})
-		} else if variables.name.Start > command.value.End {
+		} else if variables.name.Start > at.value.End {
 			drop(variables)
 		}
 	}
