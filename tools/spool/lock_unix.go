@@ -38,3 +38,6 @@ func diskFull(err error) bool {
 }
 
 func unlockFile(f *os.File) { _ = unix.Flock(int(f.Fd()), unix.LOCK_UN) }
+
+// outOfSpace says that removing other files would help.
+func outOfSpace(err error) bool { return errors.Is(err, unix.ENOSPC) || errors.Is(err, unix.EDQUOT) }

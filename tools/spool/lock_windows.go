@@ -34,3 +34,6 @@ func diskFull(err error) bool {
 func unlockFile(f *os.File) {
 	_ = windows.UnlockFileEx(windows.Handle(f.Fd()), 0, 1, 0, new(windows.Overlapped))
 }
+
+// outOfSpace says that removing other files would help.
+func outOfSpace(err error) bool { return diskFull(err) }

@@ -1,6 +1,9 @@
 package spool
 
-import "os"
+import (
+	"fmt"
+	"os"
+)
 
 // Bounds of what a page is made of, in bytes.
 const (
@@ -112,4 +115,26 @@ func (p *paging) err() error {
 		}
 	}
 	return nil
+}
+
+// paging gives an empty page table.
+func (w *Writer) paging(r rules, begin int64) *paging {
+	if n := len(w.spare); n > 0 {
+		p := w.spare[n-1]
+		w.spare = w.spare[:n-1]
+		p.reset(r, begin)
+		return p
+	}
+	w.made++
+	p := &paging{dir: w.dir, rules: r, begin: begin, end: begin}
+	p.pages = &table{dir: w.dir, name: fmt.Sprintf("pages.%d", w.made), grow: w.grow}
+	p.large = &table{dir: w.dir, name: fmt.Sprintf("large.%d", w.made), grow: w.grow}
+	return p
+}
+
+// release takes a page table back that nobody reads.
+func (w *Writer) release(p *paging) {
+	if p != nil && p != w.frozen {
+		w.spare = append(w.spare, p)
+	}
 }

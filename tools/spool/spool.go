@@ -196,6 +196,29 @@ func (s *Spool) makeRoom(l *ledger, bytes int64, results int) bool {
 	return inBytes && inCount
 }
 
+// freeDisk evicts the least recently used result that can be, because the disk is full.
+func (s *Spool) freeDisk() (freed bool) {
+	_ = s.locked(func(l *ledger) error {
+		freed = s.evictOldest(l)
+		return nil
+	})
+	return freed
+}
+
+func (s *Spool) evictOldest(l *ledger) bool {
+	order := slices.Clone(l.accounts)
+	slices.SortStableFunc(order, func(a, b account) int { return cmp.Compare(a.used, b.used) })
+	for _, a := range order {
+		if !a.writing && s.live[a.id] == nil && s.evict(l, a) {
+			var t tally
+			t.add(a)
+			t.tell(s, "bytes")
+			return true
+		}
+	}
+	return false
+}
+
 // full makes the system's words for a full disk a *Full.
 func (s *Spool) full(err error) error {
 	if diskFull(err) {

@@ -85,28 +85,35 @@ func (s *Spool) Create(src Source) (*Writer, error) {
 	}
 	w.used = spareSize + int64(len(src.Call))*4/3 + 2<<10
 	w.reserved = w.used + minStep
-	err := s.locked(func(l *ledger) error {
-		s.sweepSome(l)
-		if !s.makeRoom(l, w.reserved, 1) {
-			if len(l.accounts) >= s.o.MaxResults {
-				return &Full{Dir: s.o.Dir, Why: "count", Limit: int64(s.o.MaxResults)}
-			}
-			return &Full{Dir: s.o.Dir, Why: "quota", Limit: int64(s.o.MaxBytes)}
-		}
-		if err := w.open(); err != nil {
-			w.close()
-			_ = s.root.RemoveAll(w.id.String())
-			return s.full(err)
-		}
-		l.accounts = append(l.accounts, account{id: w.id, created: w.head.Created, used: w.head.Created, bytes: w.reserved, writing: true})
-		l.changed = true
-		s.live[w.id] = w
-		return nil
-	})
+	err := s.locked(w.enter)
+	for err != nil && outOfSpace(err) && s.freeDisk() {
+		err = s.locked(w.enter)
+	}
 	if err != nil {
 		return nil, err
 	}
 	return w, nil
+}
+
+// enter takes the entry into the ledger and makes its directory.
+func (w *Writer) enter(l *ledger) error {
+	s := w.s
+	s.sweepSome(l)
+	if !s.makeRoom(l, w.reserved, 1) {
+		if len(l.accounts) >= s.o.MaxResults {
+			return &Full{Dir: s.o.Dir, Why: "count", Limit: int64(s.o.MaxResults)}
+		}
+		return &Full{Dir: s.o.Dir, Why: "quota", Limit: int64(s.o.MaxBytes)}
+	}
+	if err := w.open(); err != nil {
+		w.close()
+		_ = s.root.RemoveAll(w.id.String())
+		return s.full(err)
+	}
+	l.accounts = append(l.accounts, account{id: w.id, created: w.head.Created, used: w.head.Created, bytes: w.reserved, writing: true})
+	l.changed = true
+	s.live[w.id] = w
+	return nil
 }
 
 // sweepSome sweeps when an entry is expired, which the ledger tells without looking around.
@@ -262,19 +269,6 @@ func (w *Writer) drain(last bool) error {
 	return w.err
 }
 
-// openRune is how many bytes at the end of b are a character that is not whole yet.
-func openRune(b []byte) int {
-	for n := 1; n < utf8.UTFMax && n <= len(b); n++ {
-		if tail := b[len(b)-n:]; utf8.RuneStart(tail[0]) {
-			if !utf8.FullRune(tail) {
-				return n
-			}
-			return 0
-		}
-	}
-	return 0
-}
-
 // take stores text of the part and looks for its shape. Each byte that is not UTF-8
 // becomes U+FFFD here, so that all that follows is valid and offsets stay what they are.
 func (w *Writer) take(b []byte) error {
@@ -303,22 +297,16 @@ func (w *Writer) take(b []byte) error {
 	return nil
 }
 
-// repair appends b to dst with U+FFFD for what is no UTF-8, as far as dst has room.
-func repair(dst, b []byte) (good, rest []byte) {
-	for len(b) > 0 && len(dst)+utf8.UTFMax <= cap(dst) {
-		r, size := utf8.DecodeRune(b)
-		dst = utf8.AppendRune(dst, r)
-		b = b[size:]
-	}
-	return dst, b
-}
-
 // store appends b to the text file.
 func (w *Writer) store(b []byte) error {
 	if err := w.reserve(int64(len(b))); err != nil {
 		return err
 	}
-	if _, err := w.text.WriteAt(b, w.size); err != nil {
+	_, err := w.text.WriteAt(b, w.size)
+	for err != nil && outOfSpace(err) && w.s.freeDisk() {
+		_, err = w.text.WriteAt(b, w.size)
+	}
+	if err != nil {
 		return w.s.full(err)
 	}
 	w.size += int64(len(b))
@@ -381,28 +369,6 @@ func (w *Writer) notify() {
 	if w.waiting > 0 {
 		close(w.wake)
 		w.wake = make(chan struct{})
-	}
-}
-
-// paging gives an empty page table.
-func (w *Writer) paging(r rules, begin int64) *paging {
-	if n := len(w.spare); n > 0 {
-		p := w.spare[n-1]
-		w.spare = w.spare[:n-1]
-		p.reset(r, begin)
-		return p
-	}
-	w.made++
-	p := &paging{dir: w.dir, rules: r, begin: begin, end: begin}
-	p.pages = &table{dir: w.dir, name: fmt.Sprintf("pages.%d", w.made), grow: w.grow}
-	p.large = &table{dir: w.dir, name: fmt.Sprintf("large.%d", w.made), grow: w.grow}
-	return p
-}
-
-// release takes a page table back that nobody reads.
-func (w *Writer) release(p *paging) {
-	if p != nil && p != w.frozen {
-		w.spare = append(w.spare, p)
 	}
 }
 
