@@ -41,6 +41,10 @@ func (s *Session) callTool(ctx context.Context, m peer.Message, p params, x *exc
 			return
 		}
 	}
+	if s.o.through != nil {
+		s.o.Next.Send(ctx, m, s.watched(x))
+		return
+	}
 	set := &s.o.Settings
 	c := &call{method: result.CallTool, tool: p.name, limits: set.limitsOf(p.name)}
 	if set.restricts() && !set.allows(p.name) {
@@ -94,7 +98,7 @@ func (s *Session) permitted(ctx context.Context, m peer.Message, p params, x *ex
 		s.mu.Lock()
 		s.reuse.clear() // it may change what the others told
 		s.mu.Unlock()
-	} else if c.limits.Reuse > 0 && c.wish == nil {
+	} else if c.limits.Reuse > 0 && c.wish == nil && ctx.Value(fresh{}) == nil {
 		if d, ok := callDigest(m.Principal, m.Head.Params.Of(m.Raw)); ok {
 			s.mu.Lock()
 			handle, age, ok := s.reuse.take(d, c.limits.Reuse, time.Now())
@@ -126,6 +130,9 @@ func (s *Session) unpage(m *peer.Message, p *params, c *call, x *exchange) bool 
 	}
 	return true
 }
+
+// fresh marks the context of a call that must not be answered from the spool.
+type fresh struct{}
 
 // refuse answers a call that is not passed on.
 func (s *Session) refuse(x *exchange, tool, why, text string) {

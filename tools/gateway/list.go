@@ -119,7 +119,7 @@ func (l *lister) deliver(first []byte) {
 	if !s.o.Bare && !l.later {
 		added = addedTools(names)
 	}
-	e := edit(l.pages.tools, &s.o.Settings, added)
+	e := edit(l.pages.tools, &s.o.Settings, added, s.o.through != nil)
 	s.event(journal.ToolsListed{Server: s.o.Name, Tools: e.shown, Hidden: e.hidden, Long: e.long, Bytes: int64(len(e.array)), Rest: l.pages.next != ""})
 	out, err := listResponse(first, head.Result, e.array, l.pages.next, l.p.modern())
 	if err != nil {

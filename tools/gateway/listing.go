@@ -61,8 +61,8 @@ type edited struct {
 
 // edit makes the client's list of the server's: those that may be used, sorted by name,
 // without output schemas where results may be cut, and with the added tools at its end.
-// Whatever is not edited keeps its bytes.
-func edit(tools []listed, s *Settings, added [][]byte) edited {
+// Whatever is not edited keeps its bytes; plain leaves the tools themselves as they are.
+func edit(tools []listed, s *Settings, added [][]byte, plain bool) edited {
 	tools = slices.Clone(tools)
 	slices.SortStableFunc(tools, func(a, b listed) int { return strings.Compare(a.name, b.name) })
 	var e edited
@@ -81,6 +81,10 @@ func edit(tools []listed, s *Settings, added [][]byte) edited {
 		}
 		if d, ok := rawjson.Text(t.raw, "description"); ok && len(d) > longDescription {
 			e.long++
+		}
+		if plain {
+			e.array = append(e.array, t.raw...)
+			continue
 		}
 		e.array = append(e.array, editTool(t, s)...)
 	}

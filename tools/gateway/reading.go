@@ -209,13 +209,20 @@ func (r *reader) bytes(kept *spool.Result, handle string, offset int64) error {
 // writes is the model's to make.
 func (r *reader) refresh(kept *spool.Result) error {
 	src := kept.Source()
-	if src.Server != r.s.o.Name {
+	through, name := r.s.o.through, ""
+	if through != nil {
+		name, _ = through(src.Server, src.Tool)
+	}
+	if src.Server != r.s.o.Name && name == "" {
 		return wrongf("refresh is not possible for this result: it is of the server %s; call the tool %s again", src.Server, src.Tool)
 	}
 	if !src.ReadOnly || len(src.Call) == 0 {
 		return wrongf("refresh is only possible for tools that say they change nothing (readOnlyHint); to run %s again, call it yourself", src.Tool)
 	}
 	params, err := rawjson.Remove(src.Call, "_meta")
+	if err == nil && name != "" {
+		params, err = rawjson.Set(params, "name", rawjson.Quote(nil, name))
+	}
 	if err == nil && !r.p.meta.IsZero() {
 		params, err = rawjson.Set(params, "_meta", r.p.meta.Of(r.m.Raw))
 	}
@@ -230,7 +237,11 @@ func (r *reader) refresh(kept *spool.Result) error {
 	r.again = func(ctx context.Context, x *exchange) {
 		s, p := r.s, paramsOf(m)
 		c := &call{method: result.CallTool, tool: p.name, limits: s.o.Settings.limitsOf(p.name)}
-		c.limits.Reuse = -1
+		ctx = context.WithValue(ctx, fresh{}, true)
+		if name != "" {
+			s.o.Next.Send(ctx, m, s.watched(x))
+			return
+		}
 		c.limits.Augment = false // its arguments are the tool's own
 		if !s.o.Settings.allows(p.name) {
 			s.refuse(x, p.name, "denied", fmt.Sprintf("Unknown tool: %s is not allowed here.", quoted(p.name)))

@@ -48,6 +48,10 @@ type Options struct {
 	// Bare leaves the tools that read kept results to somebody else, who calls them Names.
 	Bare  bool
 	Names result.Names
+
+	// through says that Next has the policy already, of several servers, and gives the name
+	// that a server's tool has here.
+	through func(server, tool string) (string, bool)
 }
 
 // Session is a way to a server with the policy in it: what is too large is kept and paged,
@@ -144,6 +148,10 @@ func (s *Session) Send(ctx context.Context, m peer.Message, to peer.Receiver) {
 	case "tools/call":
 		s.callTool(ctx, m, p, x)
 	case "resources/read":
+		if s.o.through != nil {
+			s.o.Next.Send(ctx, m, s.watched(x))
+			return
+		}
 		s.forward(ctx, m, p, x, &call{method: result.ReadResource, limits: s.o.Settings.limitsOf("")})
 	case "tasks/result":
 		// What a task of 2025-11-25 answers with is the result of the tool.

@@ -121,3 +121,16 @@ func (s *standing) shut() {
 		l.stop()
 	}
 }
+
+// say sends everybody who listens a message made here.
+func (s *standing) say(message []byte) {
+	s.guard.Lock()
+	all := make([]*listen, 0, len(s.listens))
+	for l := range s.listens {
+		all = append(all, l)
+	}
+	s.guard.Unlock()
+	for _, l := range all {
+		l.Receive(&peer.Frame{Head: message})
+	}
+}

@@ -1,0 +1,176 @@
+package gateway
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"net/http"
+	"slices"
+	"strings"
+
+	"github.com/plimsoll/plimsoll/journal"
+	"github.com/plimsoll/plimsoll/tools/endpoint"
+	"github.com/plimsoll/plimsoll/tools/jsonrpc"
+	"github.com/plimsoll/plimsoll/tools/peer"
+	"github.com/plimsoll/plimsoll/tools/result"
+	"github.com/plimsoll/plimsoll/tools/spool"
+)
+
+// Separator stands between a server's prefix and the name of its tool or prompt.
+const Separator = "__"
+
+// MaxName is the longest tool name that all common clients and models' providers take.
+const MaxName = 64
+
+// Part is a server behind a merged endpoint.
+type Part struct {
+	Server *Server
+	// Prefix of its tools and prompts; "" means the server's name. No two may be alike.
+	Prefix string
+}
+
+// MergeOptions configure a [Merge].
+type MergeOptions struct {
+	// Name of the endpoint, for events; "" means "merged".
+	Name    string
+	Parts   []Part
+	Spool   *spool.Spool
+	Journal *journal.Journal
+	// Settings count for the added tools only; every server has its own.
+	Settings Settings
+	Query    []string
+}
+
+// Merge is one endpoint in front of several servers. Their tools and prompts get prefixes,
+// resources keep their addresses. A server that is gone takes only its own tools away.
+type Merge struct {
+	o     MergeOptions
+	paths resourceMap
+}
+
+// NewMerge returns the endpoint of several servers.
+func NewMerge(o MergeOptions) *Merge {
+	if o.Name == "" {
+		o.Name = "merged"
+	}
+	o.Parts = slices.Clone(o.Parts)
+	for i := range o.Parts {
+		if o.Parts[i].Prefix == "" {
+			o.Parts[i].Prefix = o.Parts[i].Server.Name()
+		}
+	}
+	return &Merge{o: o}
+}
+
+// Open is endpoint.Options.Open of the merged endpoint.
+func (m *Merge) Open(_ context.Context, o endpoint.Opening) (endpoint.Session, error) {
+	if !o.Modern && !o.Begins {
+		return endpoint.Session{}, endpoint.ErrNoSession
+	}
+	p, err := m.session(o.Modern, o.Modern)
+	if err != nil {
+		return endpoint.Session{}, &endpoint.Refusal{Status: http.StatusServiceUnavailable, Code: jsonrpc.CodeInternal, Text: err.Error()}
+	}
+	return endpoint.Session{Peer: p}, nil
+}
+
+// Local is the way to all servers for one client on standard streams.
+func (m *Merge) Local() peer.Peer {
+	return &local{open: func(modern bool) (peer.Peer, error) { return m.session(modern, false) }}
+}
+
+// session makes the client's view of all servers: their union, and in front of it the tools
+// that read kept results, once.
+func (m *Merge) session(modern, many bool) (peer.Peer, error) {
+	u := &union{m: m, modern: modern, open: map[jsonrpc.ID]*part{}}
+	u.ctx, u.end = context.WithCancel(context.Background())
+	var failed error
+	for i, p := range m.o.Parts {
+		w, err := p.Server.way(modern, nil)
+		c := &part{index: i, prefix: p.Prefix, server: p.Server.Name()}
+		if err != nil { // others may still have room
+			failed = errors.Join(failed, err)
+			c.session = p.Server.bare(gone{err}, many, result.DefaultNames)
+		} else {
+			c.session = p.Server.bare(w, many, result.DefaultNames)
+		}
+		u.parts = append(u.parts, c)
+		u.add(c.session, func(to peer.Receiver) peer.Receiver { return &marked{u: u, c: c, Receiver: to} })
+	}
+	if failed != nil && len(u.parts) == 1 {
+		return nil, failed
+	}
+	return New(Options{
+		Name: m.o.Name, Next: u, Spool: m.o.Spool, Journal: m.o.Journal, Settings: m.o.Settings, Query: m.o.Query,
+		Many: many, through: u.nameOf,
+	}), nil
+}
+
+// part is one server of a union.
+type part struct {
+	index   int
+	prefix  string
+	server  string
+	session *Session
+	down    bool // guarded by the union
+	begun   bool // it took initialize
+}
+
+// merged is the name that a server's tool has behind the merged endpoint. One that would be
+// longer than MaxName ends in a digest of itself, so that it stays the same every time.
+func merged(prefix, name string) string {
+	full := prefix + Separator + name
+	if len(full) <= MaxName {
+		return full
+	}
+	sum := sha256.Sum256([]byte(full))
+	return full[:MaxName-9] + "_" + hex.EncodeToString(sum[:4])
+}
+
+// route finds the server of a merged name, and what the server calls it. ask may ask the
+// server for its list, for a name that was shortened.
+func (u *union) route(name string, ask func(*part) *known) (*part, string) {
+	var found *part
+	for _, c := range u.parts {
+		if strings.HasPrefix(name, c.prefix+Separator) && (found == nil || len(c.prefix) > len(found.prefix)) {
+			found = c
+		}
+	}
+	if found != nil && len(name) < MaxName {
+		return found, name[len(found.prefix)+len(Separator):]
+	}
+	if len(name) == MaxName {
+		for _, c := range u.parts {
+			if !strings.HasPrefix(name, shortened(c.prefix)) {
+				continue
+			}
+			if k := ask(c); k != nil {
+				for tool := range k.traits {
+					if merged(c.prefix, tool) == name {
+						return c, tool
+					}
+				}
+			}
+		}
+		if found != nil {
+			return found, name[len(found.prefix)+len(Separator):]
+		}
+	}
+	return nil, ""
+}
+
+func shortened(prefix string) string {
+	full := prefix + Separator
+	return full[:min(len(full), MaxName-9)]
+}
+
+// nameOf gives the merged name of a server's tool.
+func (u *union) nameOf(server, tool string) (string, bool) {
+	for _, c := range u.parts {
+		if c.server == server {
+			return merged(c.prefix, tool), true
+		}
+	}
+	return "", false
+}

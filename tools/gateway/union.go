@@ -1,0 +1,246 @@
+package gateway
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"sync"
+
+	"github.com/plimsoll/plimsoll/internal/rawjson"
+	"github.com/plimsoll/plimsoll/tools/jsonrpc"
+	"github.com/plimsoll/plimsoll/tools/peer"
+)
+
+// union is several servers as one, for one client (or for all of the era without sessions
+// with one principal).
+type union struct {
+	m      *Merge
+	modern bool
+	parts  []*part
+	standing
+	ctx context.Context
+	end context.CancelFunc
+
+	mu       sync.Mutex
+	open     map[jsonrpc.ID]*part // who answers, for cancellations
+	greeting []byte               // initialize, for servers that come back
+	ready    []byte               // notifications/initialized
+	retrying bool
+}
+
+// Close implements [peer.Peer].
+func (u *union) Close() error {
+	u.end()
+	u.shut()
+	var all error
+	for _, c := range u.parts {
+		all = errors.Join(all, c.session.Close())
+	}
+	return all
+}
+
+// Send implements [peer.Peer].
+func (u *union) Send(ctx context.Context, m peer.Message, to peer.Receiver) {
+	switch m.Head.Kind {
+	case jsonrpc.Response:
+		u.respond(ctx, m, to)
+		return
+	case jsonrpc.Notification:
+		u.notify(ctx, m, to)
+		return
+	}
+	switch m.Head.Method {
+	case "initialize", "server/discover":
+		go u.greet(ctx, m, to)
+	case "tools/list":
+		go u.list(ctx, m, to, "tools", true)
+	case "prompts/list":
+		go u.list(ctx, m, to, "prompts", true)
+	case "resources/list":
+		go u.list(ctx, m, to, "resources", false)
+	case "resources/templates/list":
+		go u.list(ctx, m, to, "resourceTemplates", false)
+	case "tools/call", "prompts/get":
+		u.named(ctx, m, to, "name")
+	case "completion/complete":
+		u.complete(ctx, m, to)
+	case "resources/read", "resources/subscribe", "resources/unsubscribe":
+		u.located(ctx, m, to, "uri")
+	case "logging/setLevel":
+		go u.all(ctx, m, to)
+	case "ping":
+		peer.Reply(to, jsonrpc.ResultResponse(m.Head.ID, []byte("{}")))
+	case "subscriptions/listen":
+		go u.subscribe(ctx, m, to)
+	default:
+		u.refuse(m, to, jsonrpc.CodeMethod, fmt.Sprintf("%s is not served by an endpoint of several servers; connect to the one server", quoted(m.Head.Method)))
+	}
+}
+
+func (u *union) refuse(m peer.Message, to peer.Receiver, code int, text string) {
+	peer.Reply(to, jsonrpc.ErrorResponse(m.Head.ID, code, text, nil))
+}
+
+// named sends a request to the server that a name's prefix tells, with the server's own name.
+func (u *union) named(ctx context.Context, m peer.Message, to peer.Receiver, path ...string) {
+	keys := append([]string{"params"}, path...)
+	name, _ := rawjson.Text(m.Raw, keys...)
+	if len(name) == MaxName { // perhaps shortened; the server's list tells
+		go func() {
+			c, own := u.route(name, func(c *part) *known { return c.session.learn(ctx, m, paramsOf(m)) })
+			u.sendNamed(ctx, m, to, c, name, own, keys)
+		}()
+		return
+	}
+	c, own := u.route(name, nil)
+	u.sendNamed(ctx, m, to, c, name, own, keys)
+}
+
+func (u *union) sendNamed(ctx context.Context, m peer.Message, to peer.Receiver, c *part, name, own string, keys []string) {
+	if c == nil {
+		u.refuse(m, to, jsonrpc.CodeParams, fmt.Sprintf("Unknown name: %s. Names here are SERVER%sNAME; the lists show them.", quoted(name), Separator))
+		return
+	}
+	out, err := replaced(m, rawjson.Get(m.Raw, keys...), rawjson.Quote(nil, own))
+	if err != nil {
+		u.refuse(m, to, jsonrpc.CodeParams, err.Error())
+		return
+	}
+	u.pass(ctx, out, to, c)
+}
+
+// complete routes by what is completed.
+func (u *union) complete(ctx context.Context, m peer.Message, to peer.Receiver) {
+	if kind, _ := rawjson.Text(m.Raw, "params", "ref", "type"); kind == "ref/resource" {
+		u.located(ctx, m, to, "ref", "uri")
+		return
+	}
+	u.named(ctx, m, to, "ref", "name")
+}
+
+func replaced(m peer.Message, at rawjson.Span, with []byte) (peer.Message, error) {
+	raw, err := rawjson.Splice(m.Raw, []rawjson.Edit{{Span: at, With: with}})
+	if err != nil {
+		return m, err
+	}
+	m.Raw = raw
+	m.Head, err = jsonrpc.Scan(raw)
+	return m, err
+}
+
+// pass sends a request to one server.
+func (u *union) pass(ctx context.Context, m peer.Message, to peer.Receiver, c *part) {
+	u.mu.Lock()
+	u.open[m.Head.ID] = c
+	u.mu.Unlock()
+	c.session.Send(ctx, m, &marked{u: u, c: c, Receiver: to, id: m.Head.ID, ctx: ctx})
+}
+
+// all sends a request to every server and answers when all have.
+func (u *union) all(ctx context.Context, m peer.Message, to peer.Receiver) {
+	u.each(func(c *part) { _, _ = peer.Ask(ctx, c.session, m, maxGreeting) })
+	peer.Reply(to, jsonrpc.ResultResponse(m.Head.ID, []byte("{}")))
+}
+
+// each works on all servers at once and waits.
+func (u *union) each(work func(*part)) {
+	var wg sync.WaitGroup
+	for _, c := range u.parts {
+		wg.Go(func() {
+			defer func() { _ = recover() }() // it costs this server's part
+			work(c)
+		})
+	}
+	wg.Wait()
+}
+
+// notify passes a notification to whom it concerns.
+func (u *union) notify(ctx context.Context, m peer.Message, to peer.Receiver) {
+	var only *part
+	switch m.Head.Method {
+	case "notifications/cancelled":
+		id := jsonrpc.ID(rawjson.Get(m.Raw, "params", "requestId").Of(m.Raw))
+		u.mu.Lock()
+		only = u.open[id]
+		u.mu.Unlock()
+		if only == nil {
+			to.Done(nil)
+			return
+		}
+	case "notifications/initialized":
+		u.mu.Lock()
+		u.ready = m.Raw
+		u.mu.Unlock()
+	}
+	for _, c := range u.parts {
+		if c == only || only == nil && u.alive(c) {
+			c.session.Send(ctx, m, peer.Funcs{})
+		}
+	}
+	to.Done(nil)
+}
+
+// The requests of several servers may have the same ids: a server's is marked with its
+// place, and the client's response goes where the mark says.
+const mark = "plimsoll:"
+
+func marking(c *part, id jsonrpc.ID) []byte {
+	return rawjson.Quote(nil, mark+strconv.Itoa(c.index)+":"+string(id))
+}
+
+func (u *union) respond(ctx context.Context, m peer.Message, to peer.Receiver) {
+	text := string(rawjson.Unquote(nil, []byte(m.Head.ID)))
+	place, id, ok := strings.Cut(strings.TrimPrefix(text, mark), ":")
+	n, err := strconv.Atoi(place)
+	if !ok || err != nil || n < 0 || n >= len(u.parts) || !strings.HasPrefix(text, mark) {
+		to.Done(nil) // to nothing that was asked
+		return
+	}
+	out, err := replaced(m, rawjson.Get(m.Raw, "id"), []byte(id))
+	if err != nil {
+		to.Done(err)
+		return
+	}
+	u.parts[n].session.Send(ctx, out, to)
+}
+
+// marked marks the requests of one server, and notices when it is gone.
+type marked struct {
+	u *union
+	c *part
+	peer.Receiver
+	id  jsonrpc.ID // of the request that is answered; "" when listening
+	ctx context.Context
+}
+
+func (r *marked) Receive(f *peer.Frame) {
+	if h := jsonrpc.ScanStart(f.Head).Head; h.Kind == jsonrpc.Request {
+		at := rawjson.Span{}
+		for m, err := range rawjson.Members(f.Head, 0) {
+			if err != nil {
+				break
+			}
+			if string(m.Key) == "id" {
+				at = m.Value
+			}
+		}
+		if head, err := rawjson.Splice(f.Head, []rawjson.Edit{{Span: at, With: marking(r.c, h.ID)}}); err == nil && !at.IsZero() {
+			f = &peer.Frame{Head: head, Rest: f.Rest, Event: f.Event}
+		}
+	}
+	r.Receiver.Receive(f)
+}
+
+func (r *marked) Done(err error) {
+	if r.id != "" {
+		r.u.mu.Lock()
+		delete(r.u.open, r.id)
+		r.u.mu.Unlock()
+		if err != nil && r.ctx.Err() == nil {
+			r.u.lost(r.c)
+		}
+	}
+	r.Receiver.Done(err)
+}

@@ -1,0 +1,313 @@
+package gateway
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/plimsoll/plimsoll/internal/rawjson"
+	"github.com/plimsoll/plimsoll/limit"
+	"github.com/plimsoll/plimsoll/tools/crossing"
+	"github.com/plimsoll/plimsoll/tools/jsonrpc"
+	"github.com/plimsoll/plimsoll/tools/peer"
+)
+
+// Bounds of instructions, in bytes: they are in every request that the model gets.
+const (
+	maxInstructions    = 2 << 10
+	maxAllInstructions = 8 << 10
+)
+
+// greetTimeout bounds how long a server may hold up the greeting of all.
+const greetTimeout = 30 * time.Second
+
+// features that servers say they have, and what of each they may say.
+var features = []struct{ name, value string }{
+	{"tools", `{"listChanged":true}`}, {"prompts", `{"listChanged":true}`},
+	{"resources", `{"listChanged":true}`}, {"completions", "{}"}, {"logging", "{}"},
+}
+
+// greet answers initialize or server/discover with what all servers can do together. One
+// that does not answer is left out and tried again.
+func (u *union) greet(ctx context.Context, m peer.Message, to peer.Receiver) {
+	if m.Head.Method == "initialize" {
+		u.mu.Lock()
+		u.greeting = m.Raw
+		u.mu.Unlock()
+	}
+	answers := make([][]byte, len(u.parts))
+	u.each(func(c *part) {
+		answer, ok := u.greetOne(ctx, c, m)
+		if !ok {
+			if ctx.Err() == nil {
+				u.lost(c)
+			}
+			return
+		}
+		u.back(c)
+		answers[c.index] = answer
+	})
+	if ctx.Err() != nil {
+		to.Done(ctx.Err())
+		return
+	}
+	version, failures := "", 0
+	has := map[string]bool{}
+	subscribe := false
+	var instructions string
+	for i, a := range answers {
+		if a == nil {
+			failures++
+			continue
+		}
+		if v, ok := rawjson.Text(a, "result", "protocolVersion"); ok && (version == "" || v < version) {
+			version = v
+		}
+		for _, f := range features {
+			if !rawjson.Get(a, "result", "capabilities", f.name).IsZero() {
+				has[f.name] = true
+			}
+		}
+		if v := rawjson.Get(a, "result", "capabilities", "resources", "subscribe"); !v.IsZero() && string(v.Of(a)) == "true" {
+			subscribe = true
+		}
+		if text, ok := rawjson.Text(a, "result", "instructions"); ok && text != "" {
+			instructions += fmt.Sprintf("%s: %s\n", u.parts[i].prefix, limit.Cut(text, maxInstructions, cutMark))
+		}
+	}
+	if failures == len(u.parts) {
+		u.refuse(m, to, jsonrpc.CodeInternal, "none of the servers behind this endpoint answers")
+		return
+	}
+	has["tools"] = true // ours at least
+	b := []byte(`{"capabilities":{`)
+	for _, f := range features {
+		if !has[f.name] {
+			continue
+		}
+		if b[len(b)-1] != '{' {
+			b = append(b, ',')
+		}
+		value := f.value
+		if f.name == "resources" && subscribe {
+			value = `{"listChanged":true,"subscribe":true}`
+		}
+		b = append(rawjson.Quote(b, f.name), ':')
+		b = append(b, value...)
+	}
+	b = append(b, '}')
+	if instructions != "" {
+		b = rawjson.Quote(append(b, `,"instructions":`...), limit.Cut(instructions, maxAllInstructions, cutMark))
+	}
+	if u.modern {
+		b = fmt.Appendf(b, `,"supportedVersions":[%q],"resultType":"complete","ttlMs":0,"cacheScope":"private","_meta":{"io.modelcontextprotocol/serverInfo":%s}}`, crossing.ModernVersion, ownInfo)
+	} else {
+		if version == "" {
+			version = crossing.LegacyVersion
+		}
+		b = fmt.Appendf(b, `,"protocolVersion":%s,"serverInfo":%s}`, rawjson.Quote(nil, version), ownInfo)
+	}
+	peer.Reply(to, jsonrpc.ResultResponse(m.Head.ID, b))
+}
+
+// ownInfo is how the merged endpoint names itself: no single server's name would be true.
+const ownInfo = `{"name":"plimsoll","version":"1"}`
+
+func cutMark(n int) string { return fmt.Sprintf(" … [%d bytes cut] … ", n) }
+
+func (u *union) greetOne(ctx context.Context, c *part, m peer.Message) ([]byte, bool) {
+	ctx, cancel := context.WithTimeout(ctx, greetTimeout)
+	defer cancel()
+	answer, err := peer.Ask(ctx, c.session, m, maxGreeting)
+	if err != nil || rawjson.Get(answer, "result").IsZero() {
+		return nil, false
+	}
+	u.mu.Lock()
+	c.begun = true
+	u.mu.Unlock()
+	return answer, true
+}
+
+// revive tries to reach a server again. One that never took initialize gets it now.
+func (u *union) revive(c *part) bool {
+	u.mu.Lock()
+	greeting, ready, begun := u.greeting, u.ready, c.begun
+	u.mu.Unlock()
+	if u.modern {
+		return true // the next request will show
+	}
+	if greeting == nil {
+		return false
+	}
+	if !begun {
+		head, err := jsonrpc.Scan(greeting)
+		if err != nil {
+			return false
+		}
+		if _, ok := u.greetOne(u.ctx, c, peer.Message{Raw: greeting, Head: head}); !ok {
+			return false
+		}
+		if head, err = jsonrpc.Scan(ready); err == nil {
+			c.session.Send(u.ctx, peer.Message{Raw: ready, Head: head}, peer.Funcs{})
+		}
+		return true
+	}
+	_, ok := u.elements(u.ctx, c, peer.Message{}, "ping", "none")
+	return ok
+}
+
+// subscribe opens a stream of notifications with every server and makes one of them: one
+// acknowledgement with all that was agreed to, then whatever comes.
+func (u *union) subscribe(ctx context.Context, m peer.Message, to peer.Receiver) {
+	s := &subscription{u: u, to: to, waiting: len(u.parts), acked: make(chan struct{})}
+	for _, c := range u.parts {
+		go c.session.Send(ctx, m, &marked{u: u, c: c, Receiver: &subscribed{s: s}, ctx: ctx})
+	}
+	t := time.NewTimer(ackTimeout)
+	defer t.Stop()
+	select {
+	case <-s.acked:
+	case <-t.C: // who has not answered has agreed to nothing
+	case <-ctx.Done():
+	}
+	s.begin(m)
+	<-ctx.Done()
+	s.finish()
+}
+
+// ackTimeout is how long the servers may take to say what they will notify of.
+const ackTimeout = 5 * time.Second
+
+type subscription struct {
+	u  *union
+	to peer.Receiver
+
+	mu      sync.Mutex
+	waiting int
+	acked   chan struct{}
+	agreed  []string // raw members of notifications
+	uris    []string // raw
+	early   [][]byte // what came before the acknowledgement
+	begun   bool
+	over    bool
+}
+
+// maxEarlyNews bounds what is held until the acknowledgement.
+const maxEarlyNews = 64
+
+type subscribed struct {
+	s    *subscription
+	told bool
+}
+
+func (r *subscribed) Open(peer.Answer) {}
+
+func (r *subscribed) Receive(f *peer.Frame) {
+	h := jsonrpc.ScanStart(f.Head).Head
+	if h.Kind != jsonrpc.Notification {
+		return // the end of one stream is not the end of all
+	}
+	s := r.s
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if h.Method == "notifications/subscriptions/acknowledged" {
+		if f.Whole() {
+			s.agree(f.Head)
+		}
+		r.tell()
+		return
+	}
+	if s.over {
+		return
+	}
+	if !s.begun {
+		if f.Whole() && len(s.early) < maxEarlyNews {
+			s.early = append(s.early, append([]byte(nil), f.Head...))
+		}
+		return
+	}
+	s.to.Receive(f)
+}
+
+func (r *subscribed) Done(error) {
+	r.s.mu.Lock()
+	defer r.s.mu.Unlock()
+	r.tell()
+}
+
+func (r *subscribed) tell() {
+	if !r.told {
+		r.told = true
+		if r.s.waiting--; r.s.waiting == 0 {
+			close(r.s.acked)
+		}
+	}
+}
+
+func (s *subscription) agree(ack []byte) {
+	at := rawjson.Get(ack, "params", "notifications")
+	if at.IsZero() {
+		return
+	}
+	for m, err := range rawjson.Members(ack, at.Start) {
+		if err != nil {
+			return
+		}
+		switch v := string(m.Value.Of(ack)); {
+		case v == "true":
+			s.agreed = appendNew(s.agreed, string(m.Key))
+		case string(m.Key) == "resourceSubscriptions" && v[0] == '[':
+			for e, err := range rawjson.Elements(ack, m.Value.Start) {
+				if err == nil {
+					s.uris = appendNew(s.uris, string(e.Of(ack)))
+				}
+			}
+		}
+	}
+}
+
+func appendNew(list []string, text string) []string {
+	for _, t := range list {
+		if t == text {
+			return list
+		}
+	}
+	return append(list, text)
+}
+
+func (s *subscription) begin(m peer.Message) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	b := append([]byte(`{"_meta":{"io.modelcontextprotocol/subscriptionId":`), m.Head.ID...)
+	b = append(b, `},"notifications":{`...)
+	comma := ""
+	for _, key := range s.agreed {
+		b = append(b, comma...)
+		b = append(rawjson.Quote(b, key), ":true"...)
+		comma = ","
+	}
+	if len(s.uris) > 0 {
+		b = append(append(b, comma...), `"resourceSubscriptions":[`...)
+		for i, uri := range s.uris {
+			if i > 0 {
+				b = append(b, ',')
+			}
+			b = append(b, uri...)
+		}
+		b = append(b, ']')
+	}
+	s.begun = true
+	s.to.Receive(&peer.Frame{Head: jsonrpc.NewRequest("", "notifications/subscriptions/acknowledged", append(b, "}}"...))})
+	for _, message := range s.early {
+		s.to.Receive(&peer.Frame{Head: message})
+	}
+	s.early = nil
+}
+
+func (s *subscription) finish() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.over = true
+	s.to.Done(nil)
+}

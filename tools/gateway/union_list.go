@@ -1,0 +1,316 @@
+package gateway
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/plimsoll/plimsoll/internal/rawjson"
+	"github.com/plimsoll/plimsoll/tools/jsonrpc"
+	"github.com/plimsoll/plimsoll/tools/peer"
+)
+
+// listTimeout bounds how long one server may hold up a list of all.
+const listTimeout = 30 * time.Second
+
+// Between attempts to reach a server that is gone.
+const (
+	firstRetry = 5 * time.Second
+	lastRetry  = 5 * time.Minute
+)
+
+// elements asks one server for all pages of a list and returns its raw entries. The bounds
+// are those of a list of tools.
+func (u *union) elements(ctx context.Context, c *part, m peer.Message, method, member string) (entries [][]byte, ok bool) {
+	ctx, cancel := context.WithTimeout(ctx, listTimeout)
+	defer cancel()
+	p := paramsOf(m)
+	cursor, size := "", 0
+	for range MaxListPages {
+		var members []byte
+		if cursor != "" {
+			members = append([]byte(`"cursor":`), rawjson.Quote(nil, cursor)...)
+		}
+		question, err := ask(m, p, c.session.ownID(), method, members)
+		if err != nil {
+			return entries, false
+		}
+		answer, err := peer.Ask(ctx, c.session, question, MaxListBytes-int64(size))
+		if err != nil {
+			return entries, false
+		}
+		list := rawjson.Get(answer, "result", member)
+		if list.IsZero() {
+			return entries, true // it has none: an error says so
+		}
+		for v, err := range rawjson.Elements(answer, list.Start) {
+			if err != nil || len(entries) == MaxListTools {
+				break
+			}
+			entries = append(entries, v.Of(answer))
+		}
+		size += len(answer)
+		next, _ := rawjson.Text(answer, "result", "nextCursor")
+		if next == "" || next == cursor || size >= MaxListBytes {
+			break
+		}
+		cursor = next
+	}
+	return entries, true
+}
+
+// list answers with the entries of all servers. What of a server cannot be had is left out.
+func (u *union) list(ctx context.Context, m peer.Message, to peer.Receiver, member string, prefixed bool) {
+	lists := make([][][]byte, len(u.parts))
+	u.each(func(c *part) {
+		if !u.alive(c) && !u.modern {
+			return
+		}
+		entries, ok := u.elements(ctx, c, m, m.Head.Method, member)
+		if !ok && ctx.Err() == nil {
+			u.lost(c)
+			return
+		}
+		u.back(c)
+		lists[c.index] = entries
+	})
+	if ctx.Err() != nil {
+		to.Done(ctx.Err())
+		return
+	}
+	b := []byte(`{"` + member + `":[`)
+	for i, entries := range lists {
+		c := u.parts[i]
+		for _, raw := range entries {
+			if prefixed {
+				raw = renamed(raw, c.prefix)
+			} else {
+				u.m.paths.learn(raw, i)
+			}
+			if b[len(b)-1] != '[' {
+				b = append(b, ',')
+			}
+			b = append(b, raw...)
+		}
+	}
+	b = append(b, ']')
+	if u.modern {
+		b = append(b, `,"resultType":"complete","ttlMs":0,"cacheScope":"private"`...)
+	}
+	peer.Reply(to, jsonrpc.ResultResponse(m.Head.ID, append(b, '}')))
+}
+
+// renamed puts the prefix before an entry's name.
+func renamed(raw []byte, prefix string) []byte {
+	at := rawjson.Get(raw, "name")
+	if at.IsZero() || raw[at.Start] != '"' {
+		return raw
+	}
+	name := string(rawjson.Unquote(nil, at.Of(raw)))
+	out, err := rawjson.Splice(raw, []rawjson.Edit{{Span: at, With: rawjson.Quote(nil, merged(prefix, name))}})
+	if err != nil {
+		return raw
+	}
+	return out
+}
+
+// located sends a request to the server that listed a resource, or whose template fits it.
+func (u *union) located(ctx context.Context, m peer.Message, to peer.Receiver, path ...string) {
+	uri, _ := rawjson.Text(m.Raw, append([]string{"params"}, path...)...)
+	if i, ok := u.m.paths.find(uri); ok && i < len(u.parts) {
+		u.pass(ctx, m, to, u.parts[i])
+		return
+	}
+	go func() { // nobody has listed it yet
+		var mu sync.Mutex
+		var able []*part
+		u.each(func(c *part) {
+			n := 0
+			for method, member := range map[string]string{"resources/list": "resources", "resources/templates/list": "resourceTemplates"} {
+				entries, _ := u.elements(ctx, c, m, method, member)
+				for _, raw := range entries {
+					u.m.paths.learn(raw, c.index)
+				}
+				n += len(entries)
+			}
+			if n > 0 {
+				mu.Lock()
+				able = append(able, c)
+				mu.Unlock()
+			}
+		})
+		i, ok := u.m.paths.find(uri)
+		switch {
+		case ok:
+			u.pass(ctx, m, to, u.parts[i])
+		case len(able) == 1:
+			u.pass(ctx, m, to, able[0])
+		default:
+			code := -32002 // resource not found, as the older era has it
+			if u.modern {
+				code = jsonrpc.CodeParams
+			}
+			u.refuse(m, to, code, "Unknown resource: no server has listed it and no template fits it.")
+		}
+	}()
+}
+
+// Bounds of what is remembered of resources, for all clients of a merged endpoint together.
+const (
+	maxPaths     = 16 << 10
+	maxTemplates = 1024
+)
+
+// resourceMap knows which server listed a resource, by its place.
+type resourceMap struct {
+	mu        sync.Mutex
+	by        map[string]int
+	order     []string
+	templates []template
+}
+
+// template is a URI template by the literal text before, between and behind its variables.
+type template struct {
+	literals []string
+	place    int
+}
+
+func (r *resourceMap) learn(raw []byte, place int) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if uri, ok := rawjson.Text(raw, "uri"); ok && len(uri) <= 4<<10 {
+		if r.by == nil {
+			r.by = map[string]int{}
+		}
+		if _, ok := r.by[uri]; !ok {
+			if len(r.order) >= maxPaths {
+				delete(r.by, r.order[0])
+				r.order = r.order[1:]
+			}
+			r.order = append(r.order, uri)
+		}
+		r.by[uri] = place
+	}
+	if t, ok := rawjson.Text(raw, "uriTemplate"); ok && len(t) <= 4<<10 {
+		literals := literalsOf(t)
+		same := func(o template) bool { return o.place == place && slices.Equal(o.literals, literals) }
+		if len(r.templates) < maxTemplates && !slices.ContainsFunc(r.templates, same) {
+			r.templates = append(r.templates, template{literals, place})
+		}
+	}
+}
+
+func literalsOf(t string) []string {
+	var out []string
+	for {
+		before, rest, ok := strings.Cut(t, "{")
+		out = append(out, before)
+		if !ok {
+			return out
+		}
+		_, t, _ = strings.Cut(rest, "}")
+	}
+}
+
+func (t template) fits(uri string) bool {
+	if len(t.literals) == 1 {
+		return uri == t.literals[0]
+	}
+	if !strings.HasPrefix(uri, t.literals[0]) {
+		return false
+	}
+	uri = uri[len(t.literals[0]):]
+	for _, l := range t.literals[1 : len(t.literals)-1] {
+		i := strings.Index(uri, l)
+		if i < 0 {
+			return false
+		}
+		uri = uri[i+len(l):]
+	}
+	return strings.HasSuffix(uri, t.literals[len(t.literals)-1])
+}
+
+// find tells the place of the server: of who listed the resource, else of the template
+// that fits with the most literal text.
+func (r *resourceMap) find(uri string) (place int, ok bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if i, ok := r.by[uri]; ok {
+		return i, true
+	}
+	best := -1
+	for _, t := range r.templates {
+		if n := len(strings.Join(t.literals, "")); n > best && t.fits(uri) {
+			best, place = n, t.place
+		}
+	}
+	return place, best >= 0
+}
+
+func (u *union) alive(c *part) bool {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	return !c.down
+}
+
+// lost says that a server could not be reached: its tools are gone until it is back.
+func (u *union) lost(c *part) {
+	u.mu.Lock()
+	was := c.down
+	c.down = true
+	start := !u.retrying
+	u.retrying = true
+	u.mu.Unlock()
+	if !was {
+		u.changed()
+	}
+	if start {
+		go u.retry()
+	}
+}
+
+func (u *union) back(c *part) {
+	u.mu.Lock()
+	was := c.down
+	c.down = false
+	u.mu.Unlock()
+	if was {
+		u.changed()
+	}
+}
+
+// retry tries to reach servers that are gone, until all are back.
+func (u *union) retry() {
+	for pause := firstRetry; ; pause = min(2*pause, lastRetry) {
+		t := time.NewTimer(pause)
+		select {
+		case <-t.C:
+		case <-u.ctx.Done():
+			t.Stop()
+			return
+		}
+		u.each(func(c *part) {
+			if !u.alive(c) && u.revive(c) {
+				u.back(c)
+			}
+		})
+		u.mu.Lock()
+		done := !slices.ContainsFunc(u.parts, func(c *part) bool { return c.down })
+		if done {
+			u.retrying = false
+		}
+		u.mu.Unlock()
+		if done {
+			return
+		}
+	}
+}
+
+// changed tells the client that the lists are other ones.
+func (u *union) changed() {
+	for _, what := range []string{"tools", "prompts", "resources"} {
+		u.say(jsonrpc.NewRequest("", "notifications/"+what+"/list_changed", nil))
+	}
+}
