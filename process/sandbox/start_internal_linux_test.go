@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
-	"os/signal"
 	"syscall"
 	"testing"
 	"time"
@@ -69,21 +68,18 @@ func TestASignalEndsTheWaitForLeftovers(t *testing.T) {
 	}
 	stop := run.Attend(true, time.Minute)
 	defer stop()
-	// The last may come when nobody attends any more: it must not end the test.
-	spare := make(chan os.Signal, 1)
-	signal.Notify(spare, syscall.SIGINT)
-	defer signal.Stop(spare)
 	<-run.Exited()
 	ask := time.NewTicker(tick)
 	defer ask.Stop()
-	for over := false; !over; {
-		select {
-		case <-ask.C: // the first may come before the waiting
-			_ = syscall.Kill(os.Getpid(), syscall.SIGINT)
-		case <-run.Done():
-			over = true
-		}
+	for !run.waiting.Load() {
+		<-ask.C
 	}
+	// One, and the run is not over before it was heard: a second one might come when nobody attends
+	// any more, and end this test.
+	if err := syscall.Kill(os.Getpid(), syscall.SIGINT); err != nil {
+		t.Fatal(err)
+	}
+	<-run.Done()
 	result, err := run.Wait()
 	if err != nil || result.ExitCode != 3 || len(result.Leftovers) != 1 || result.Leftovers[0].Fate != "terminated" {
 		t.Errorf("got exit %d, leftovers %+v, %v; want 3 and the sleep terminated", result.ExitCode, result.Leftovers, err)
