@@ -122,12 +122,12 @@ func (h *Handler) postLegacy(c *conn, principal string, raw []byte, head jsonrpc
 			return badRequest(jsonrpc.CodeInvalidRequest, "MCP-Protocol-Version names no version that is supported here: 2025-03-26, 2025-06-18, 2025-11-25")
 		}
 	}
+	if head.Method == "notifications/cancelled" && !s.Passed {
+		s.cancelled(raw, head)
+	}
 	bad := s.pass(c, raw, head, &stream{begins: begins, known: known, sessionID: id})
 	if begins && !s.Passed && (bad != nil || c.broken || c.w.Header().Get(headerSession) == "") {
 		s.remove() // the client does not know its id
-	}
-	if head.Method == "notifications/cancelled" && !s.Passed {
-		s.cancelled(raw, head)
 	}
 	return bad
 }
@@ -179,8 +179,8 @@ func (s *session) pass(c *conn, raw []byte, head jsonrpc.Head, like *stream) *Re
 	return nil
 }
 
-// cancelled ends the answer to a request that its client took back. The server has been
-// told by the client's own message and sends nothing more.
+// cancelled ends the answer to a request that its client takes back. The server is told by
+// the client's own message and sends nothing more.
 func (s *session) cancelled(raw []byte, head jsonrpc.Head) {
 	if head.Params.IsZero() {
 		return
@@ -192,6 +192,9 @@ func (s *session) cancelled(raw []byte, head jsonrpc.Head) {
 	}
 	s.mu.Lock()
 	st := s.open[jsonrpc.ID(span.Of(params))]
+	if st != nil {
+		st.taken = !st.begins // initialize cannot be taken back
+	}
 	s.mu.Unlock()
 	if st != nil && !st.begins {
 		time.AfterFunc(cancelGrace, func() { s.h.safely(st.cancel) })

@@ -1,6 +1,9 @@
 package endpoint
 
 import (
+	"bytes"
+	"fmt"
+	"io"
 	"net/http"
 	"time"
 
@@ -147,6 +150,14 @@ func (st *stream) leave(rd *reader) {
 
 // write sends one message. big is nil when ev holds all of it.
 func (st *stream) write(c *conn, ev *event, big *handoff, takesJSON bool) error {
+	if big != nil && big.rest != nil && ev.response && st.ask != "" {
+		// Seen before anything is sent: one that breaks off soon can still be told as such.
+		if err := big.ahead(); err != nil {
+			ev = &event{response: true, code: jsonrpc.CodeInternal, data: jsonrpc.ErrorResponse(st.ask, jsonrpc.CodeInternal,
+				fmt.Sprintf("the answer was broken off: %v; call again", err), nil)}
+			big = &handoff{}
+		}
+	}
 	if !c.begun && ev.response && takesJSON && !st.demandsEvents() {
 		return st.writeJSON(c, ev, big)
 	}
@@ -173,6 +184,30 @@ func (st *stream) demandsEvents() bool {
 	st.s.mu.Lock()
 	defer st.s.mu.Unlock()
 	return st.answer != nil && st.s.Passed && isEvents(st.answer.Header)
+}
+
+// ahead reads the beginning of the rest; an error says that the message ends there, broken.
+func (b *handoff) ahead() error {
+	buffer, n := make([]byte, 32<<10), 0
+	for empty := 0; n < len(buffer); {
+		m, err := b.rest.Read(buffer[n:])
+		n += m
+		if empty++; m > 0 {
+			empty = 0
+		}
+		if empty > 100 {
+			return io.ErrNoProgress
+		}
+		if err == io.EOF {
+			b.rest = bytes.NewReader(buffer[:n])
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+	}
+	b.rest = io.MultiReader(bytes.NewReader(buffer), b.rest)
+	return nil
 }
 
 func (st *stream) writeJSON(c *conn, ev *event, big *handoff) error {

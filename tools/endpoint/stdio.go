@@ -173,6 +173,10 @@ func (s *stdio) take(raw []byte) {
 			return
 		}
 	}
+	if head.Method == "notifications/cancelled" && !head.Params.IsZero() {
+		// Before it is sent: a peer may end the request at once, and that needs no answer.
+		s.cancelled(head.Params.Of(raw))
+	}
 	func() {
 		defer func() {
 			if recover() != nil {
@@ -182,9 +186,6 @@ func (s *stdio) take(raw []byte) {
 		}()
 		s.p.Send(ctx, m, c)
 	}()
-	if head.Method == "notifications/cancelled" && !head.Params.IsZero() {
-		s.cancelled(head.Params.Of(raw))
-	}
 }
 
 // cancelled ends a request that the client took back, once its answer had time to come: a

@@ -70,6 +70,7 @@ type stream struct {
 	seq      uint64 // of the newest
 	primed   bool   // the client knows an event id of this stream
 	answered bool
+	taken    bool // back by the client: an error would be an answer that it does not want
 	done     bool
 	gone     bool // nobody will read; whatever comes is dropped
 	err      error
@@ -142,7 +143,7 @@ func (st *stream) Done(err error) {
 		if st.done {
 			return
 		}
-		if err != nil && st.ask != "" && !st.answered && !s.Passed {
+		if err != nil && st.ask != "" && !st.answered && !st.taken && !s.Passed {
 			st.answered = true
 			st.force(event{data: jsonrpc.ErrorResponse(st.ask, jsonrpc.CodeInternal, err.Error(), nil), response: true, code: jsonrpc.CodeInternal})
 		}
