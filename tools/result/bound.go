@@ -3,6 +3,7 @@ package result
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"sync"
@@ -22,6 +23,15 @@ type BrokenOff struct {
 
 func (e *BrokenOff) Error() string {
 	return fmt.Sprintf("the message broke off after %s: %v", limit.Bytes(e.Bytes).Human(), e.Err)
+}
+
+// brokenAt says so of a message that the lexer cannot follow.
+func brokenAt(err error) error {
+	e := &BrokenOff{Err: err}
+	if at, ok := errors.AsType[*SyntaxError](err); ok {
+		e.Bytes = at.Offset
+	}
+	return e
 }
 
 func (e *BrokenOff) Unwrap() error { return e.Err }
@@ -146,23 +156,20 @@ func (r *reading) take(p []byte, held bool) error {
 			return nil
 		}
 	}
-	if r.lost != nil {
+	if r.scout.text > r.o.maxText() || r.scout.other > r.o.maxMedia() && r.scout.answers {
+		return r.toSpool()
+	}
+	if r.lost != nil && r.raw.size > r.o.room() {
 		// Short nonsense is for the client to judge; how much of a long one a model would
 		// read nobody can say.
-		if r.raw.size > r.o.maxText() {
-			return &BrokenOff{r.out.Upstream, r.lost}
-		}
-		return nil
-	}
-	if r.scout.text > r.o.maxText() || r.scout.other > r.o.maxMedia() {
-		return r.toSpool()
+		return brokenAt(r.lost)
 	}
 	return nil
 }
 
 func (r *reading) takeSpill(p []byte) error {
 	if err := r.lexer.write(p); err != nil {
-		return &BrokenOff{r.out.Upstream, err}
+		return brokenAt(err)
 	}
 	s := r.spill
 	if s.stop != nil {
@@ -192,7 +199,7 @@ func (r *reading) toSpool() error {
 	if r.scout.text > r.o.maxText() {
 		s.spare, s.maxItems = s.reserve(), 0 // there will be a page whatever the items
 	}
-	s.tailed.max = int(min(r.o.maxText(), maxError))
+	s.tailed.max = int(min(r.o.room(), maxError))
 	if r.o.Spool == nil {
 		s.failed = errNoSpool
 	} else {
@@ -210,7 +217,7 @@ func (r *reading) toSpool() error {
 		n, err := from.Read(chunk[:])
 		if n > 0 {
 			if err := r.lexer.write(chunk[:n]); err != nil {
-				return &BrokenOff{r.out.Upstream, err}
+				return brokenAt(err)
 			}
 		}
 		if err == io.EOF {
@@ -275,8 +282,8 @@ func (r *reading) finish(err error) {
 		switch {
 		case r.lost == nil && r.listed(&r.scout):
 			err = r.toSpool()
-		case r.lost != nil && r.raw.size > r.o.maxText():
-			err = &BrokenOff{r.out.Upstream, r.lost}
+		case r.lost != nil && r.raw.size > r.o.room():
+			err = brokenAt(r.lost)
 		default:
 			r.out.ID, r.out.Failed = r.id(), r.scout.failed
 			r.deliverRaw()
@@ -289,7 +296,7 @@ func (r *reading) finish(err error) {
 	r.out.ID = r.id()
 	if r.spill != nil && err == nil {
 		if lost := r.lexer.finish(); lost != nil {
-			err = &BrokenOff{r.out.Upstream, lost}
+			err = brokenAt(lost)
 		}
 	}
 	if err != nil {

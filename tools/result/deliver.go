@@ -84,7 +84,7 @@ func (s *spill) unkept(id jsonrpc.ID) []seg {
 	if s.o.Method == ReadResource {
 		return []seg{{mem: jsonrpc.ErrorResponse(id, jsonrpc.CodeInternal, text, nil)}}
 	}
-	head := shorten(string(s.head), int(min(maxHead, s.o.maxText()/2)))
+	head := shorten(string(s.head), int(min(maxHead, s.o.room()/2)))
 	b := append([]byte(nil), `{`...)
 	if s.o.Modern {
 		b = append(b, `"resultType":"complete",`...)

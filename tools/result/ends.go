@@ -61,10 +61,16 @@ func (o *Options) maxText() int64 {
 	case o.MaxText == 0:
 		return int64(DefaultMaxText)
 	}
-	return max(int64(o.MaxText), minText)
+	return int64(o.MaxText)
 }
 
-// minText is the smallest bound of text: a page has room for an item.
+// room is how much text a page and what stands beside it may have: at least minText, and
+// as much as Source wants on a page.
+func (o *Options) room() int64 {
+	return max(o.maxText(), minText, int64(o.Source.PageBytes))
+}
+
+// minText is the smallest page, which has room for an item.
 const minText = 1 << 10
 
 func (o *Options) maxMedia() int64 {
@@ -81,14 +87,14 @@ func (o *Options) maxFrame() int64 {
 	return int64(o.MaxFrame)
 }
 
-// reserveOf is how much of a bound on text is set aside for what stands beside a page.
-func reserveOf(maxText int64) int64 {
-	return max(0, min(maxText/8, maxPage/8, maxText-minText))
+// reserve is how much of that is set aside for what stands beside a page.
+func (o *Options) reserve() int64 {
+	return max(0, min(o.room()/8, maxPage/8, o.room()-minText))
 }
 
 // pageBytes is how large a page may be: where it is sent twice, half as much.
 func (o *Options) pageBytes() int {
-	n := o.maxText() - reserveOf(o.maxText())
+	n := o.room() - o.reserve()
 	if o.Schema != nil {
 		n /= 2
 	}

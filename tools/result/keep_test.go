@@ -51,12 +51,12 @@ func TestKeepSaysWhyNothingValidates(t *testing.T) {
 	if !a.Result.IsError || !out.Failed || a.Result.Structured != nil || !out.Spilled {
 		t.Fatalf("%+v %.500s", out, got)
 	}
-	all := ""
+	var all strings.Builder
 	for _, c := range a.Result.Content {
-		all += c.Text
+		all.WriteString(c.Text)
 	}
-	if !strings.Contains(all, "minItems") || !strings.Contains(all, out.Handle) {
-		t.Error(all)
+	if !strings.Contains(all.String(), "minItems") || !strings.Contains(all.String(), out.Handle) {
+		t.Error(all.String())
 	}
 }
 

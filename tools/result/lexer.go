@@ -7,39 +7,6 @@ import (
 	"github.com/plimsoll/plimsoll/internal/rawjson"
 )
 
-// place is a container of a response that the lexer looks into.
-type place uint8
-
-const (
-	inMessage  place = iota
-	inResult         // result{}
-	inError          // error{}
-	inContent        // result.content[]
-	inContents       // result.contents[], of resources/read
-	inBlock          // a block of content
-	inResource       // the resource in a block
-	inEntry          // an entry of contents
-)
-
-// field is a value that the lexer does not look into.
-type field uint8
-
-const (
-	fieldMember     field = iota // a member of the container that no other field is for
-	fieldElement                 // an element of content or contents that is no object
-	fieldID                      // message.id
-	fieldMethod                  // message.method
-	fieldIsError                 // result.isError
-	fieldMeta                    // result._meta
-	fieldStructured              // result.structuredContent
-	fieldText                    // a string: the text of a block, resource or entry
-	fieldMedia                   // a string: data of a block, blob of a resource or entry
-	fieldMessage                 // a string: error.message
-)
-
-// decoded says that the pieces of a field are its text, not its raw bytes.
-func (f field) decoded() bool { return f == fieldText || f == fieldMessage }
-
 // events is what the lexer tells. Everything it hands over is valid during the call.
 type events interface {
 	open(p place, key []byte)
@@ -322,50 +289,6 @@ func (l *lexer) value(p []byte) (int, string) {
 	}
 	l.state = inScalar
 	return 0, ""
-}
-
-// inside says which container a value is.
-func (l *lexer) inside(in place, name string, c byte) (place, bool) {
-	switch {
-	case in == inMessage && name == "result" && c == '{':
-		return inResult, true
-	case in == inMessage && name == "error" && c == '{':
-		return inError, true
-	case in == inResult && !l.resource && name == "content" && c == '[':
-		return inContent, true
-	case in == inResult && l.resource && name == "contents" && c == '[':
-		return inContents, true
-	case in == inContent && c == '{':
-		return inBlock, true
-	case in == inContents && c == '{':
-		return inEntry, true
-	case in == inBlock && name == "resource" && c == '{':
-		return inResource, true
-	}
-	return 0, false
-}
-
-func fieldOf(in place, name string, c byte) field {
-	text := c == '"'
-	switch {
-	case in == inMessage && name == "id":
-		return fieldID
-	case in == inMessage && name == "method":
-		return fieldMethod
-	case in == inResult && name == "isError":
-		return fieldIsError
-	case in == inResult && name == "_meta":
-		return fieldMeta
-	case in == inResult && name == "structuredContent":
-		return fieldStructured
-	case in == inError && name == "message" && text:
-		return fieldMessage
-	case (in == inBlock || in == inResource || in == inEntry) && name == "text" && text:
-		return fieldText
-	case in == inBlock && name == "data" && text, (in == inResource || in == inEntry) && name == "blob" && text:
-		return fieldMedia
-	}
-	return fieldMember
 }
 
 // raw takes bytes of a raw value up to its end.

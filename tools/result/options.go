@@ -65,7 +65,9 @@ type Options struct {
 	// ID is of that request; where it is "" the one in the response is taken. Needed for
 	// Early and for answers to responses that broke off before their id.
 	ID jsonrpc.ID
-	// MaxText bounds the text, in bytes; 0 means DefaultMaxText, below 0 no bound.
+	// MaxText bounds the text, in bytes; 0 means DefaultMaxText, below 0 no bound. Where
+	// it is less than Source.PageBytes or 1 KiB, a page may have as much as those: 1 pages
+	// everything.
 	MaxText limit.Bytes
 	// MaxItems is the longest array that is not paged; 0 turns that off.
 	MaxItems int

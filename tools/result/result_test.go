@@ -79,7 +79,7 @@ func bound(t testing.TB, f *peer.Frame, o Options) ([]byte, Outcome) {
 }
 
 func frame(text string, cuts ...byte) *peer.Frame {
-	if cuts == nil {
+	if len(cuts) == 0 {
 		return &peer.Frame{Head: []byte(text)}
 	}
 	n := min(len(text), int(cuts[0]))

@@ -6,6 +6,7 @@ type scout struct {
 
 	id      []byte // the literal; too long ones are none
 	method  bool   // it is no response
+	answers bool   // it is one: result or error began
 	failed  bool
 	isError []byte
 	// text and other are what counts against MaxText and MaxMedia, in bytes; items is the
@@ -27,6 +28,9 @@ func (s *scout) open(p place, _ []byte) {
 	if p == inError {
 		s.failed = true
 	}
+	if p == inResult || p == inError {
+		s.answers = true
+	}
 }
 
 func (s *scout) close(place) {}
@@ -38,7 +42,7 @@ func (s *scout) begin(f field, in place, key []byte) {
 	case fieldID:
 		s.id = s.id[:0]
 	case fieldMethod:
-		s.method = true
+		s.method = !s.answers
 	case fieldIsError:
 		s.isError = s.isError[:0]
 	case fieldText, fieldStructured:
@@ -48,6 +52,9 @@ func (s *scout) begin(f field, in place, key []byte) {
 		}
 	case fieldMember:
 		s.aside = in == inMessage || in == inResult || in != inError && asides[string(key)]
+		if k := string(key); in == inMessage && (k == `"result"` || k == `"error"`) {
+			s.answers, s.aside = true, false // of no kind that is known
+		}
 	}
 }
 

@@ -174,7 +174,7 @@ func (s *spill) capture(n int) bool {
 }
 
 // reserve is how much text may stand beside a page.
-func (s *spill) reserve() int64 { return reserveOf(s.o.maxText()) }
+func (s *spill) reserve() int64 { return s.o.reserve() }
 
 // shrink lets go of captured text when it turns out that there will be a page.
 func (s *spill) shrink() {
@@ -250,16 +250,16 @@ func (s *spill) smallPiece(p []byte) {
 		s.small = append(s.small, p...)
 		return
 	}
-	inBlock := s.block != nil || s.field == fieldElement
+	read := s.block != nil || s.field == fieldElement || s.in == inMessage && !s.aside
 	if !s.spilled {
 		s.spilled = true
 		s.dropped++
-		if inBlock {
+		if read {
 			s.startPart(spool.Text, "")
 			s.put(s.small)
 		}
 	}
-	if inBlock {
+	if read {
 		s.put(p)
 	}
 }
