@@ -15,6 +15,7 @@ import (
 	"github.com/plimsoll/plimsoll/tools/peer"
 	"github.com/plimsoll/plimsoll/tools/result"
 	"github.com/plimsoll/plimsoll/tools/spool"
+	"github.com/plimsoll/plimsoll/tools/upstream"
 )
 
 // DefaultMaxProcesses bounds the processes of one server.
@@ -213,6 +214,9 @@ func probing(h http.Header) http.Header {
 // detect asks next for its era, and a server of the newer one whether it speaks the older too.
 func (s *Server) detect(ctx context.Context, next peer.Peer, first peer.Message) (eras, error) {
 	era, err := crossing.Detect(ctx, next, first, s.bridging())
+	if said, ok := errors.AsType[*upstream.StatusError](err); ok && speaksNot(said.Status) {
+		era, err = crossing.LegacyEra, nil
+	}
 	if err != nil {
 		return eras{}, err
 	}
@@ -222,6 +226,16 @@ func (s *Server) detect(ctx context.Context, next peer.Peer, first peer.Message)
 	}
 	s.learned(e)
 	return e, nil
+}
+
+// speaksNot says that a status tells a server that does not know the request, and not one
+// that wants credentials or has no time: the backward compatibility rules of 2026-07-28.
+func speaksNot(status int) bool {
+	switch status {
+	case http.StatusUnauthorized, http.StatusForbidden, http.StatusTooManyRequests, http.StatusProxyAuthRequired, http.StatusRequestTimeout:
+		return false
+	}
+	return status >= 400 && status < 500
 }
 
 func (s *Server) learned(e eras) {
