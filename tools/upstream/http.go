@@ -1,0 +1,273 @@
+package upstream
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/plimsoll/plimsoll/journal"
+	"github.com/plimsoll/plimsoll/tools/jsonrpc"
+	"github.com/plimsoll/plimsoll/tools/peer"
+)
+
+// HTTPOptions configure [HTTP].
+type HTTPOptions struct {
+	// Name is what the server is called in events and errors.
+	Name string
+	// URL is its MCP endpoint. Required.
+	URL string
+	// Header is set on every request, in the place of the client's own.
+	Header http.Header
+	// Client makes the requests; nil means one that reads no environment but the proxy's.
+	// It carries TLS options. Its CheckRedirect is not used: see [HTTP].
+	Client *http.Client
+	// Timeout is how long a request may wait for its answer or another message; 0 means
+	// for ever.
+	Timeout time.Duration
+	// Journal gets events; it may be nil.
+	Journal *journal.Journal
+}
+
+// maxBody bounds the body of an answer that is no message.
+const maxBody = 64 << 10
+
+// Remote is a Peer to a server over streamable HTTP.
+type Remote struct {
+	o      HTTPOptions
+	url    *url.URL
+	client *http.Client
+	noise  *noise
+	ctx    context.Context
+	cancel context.CancelCauseFunc
+	wg     sync.WaitGroup
+
+	mu      sync.Mutex
+	closed  bool
+	session session
+	mirrors mirrors
+}
+
+// HTTP makes a Peer to the server at o.URL.
+//
+// A message with a Header passes as its client means it: end-to-end headers in both
+// directions, the status, every event. A Remote keeps nothing of such clients and may
+// serve many. A message without one is of a client that knows no HTTP: then the Remote is
+// the HTTP client of that one, and keeps its session.
+//
+// A POST is sent once. Redirects are followed to the same origin, and only those that keep
+// the method; others are the server's answer.
+func HTTP(o HTTPOptions) (*Remote, error) {
+	u, err := url.Parse(o.URL)
+	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
+		return nil, fmt.Errorf("the URL of the MCP server %s must be http://HOST/PATH or https://HOST/PATH", o.Name)
+	}
+	r := &Remote{o: o, url: u, noise: newNoise(o.Name, o.Journal)}
+	client := http.Client{}
+	if o.Client != nil {
+		client = *o.Client
+	} else {
+		t := http.DefaultTransport.(*http.Transport).Clone()
+		t.MaxIdleConnsPerHost = 64 // agents call tools in parallel
+		t.DisableCompression = true
+		client.Transport = t
+	}
+	client.CheckRedirect = func(next *http.Request, via []*http.Request) error {
+		first := via[0]
+		if len(via) > 5 || next.Method != first.Method || next.URL.Scheme != first.URL.Scheme || next.URL.Host != first.URL.Host {
+			return http.ErrUseLastResponse
+		}
+		return nil
+	}
+	r.client = &client
+	r.ctx, r.cancel = context.WithCancelCause(context.Background())
+	r.session.ready = make(chan struct{})
+	return r, nil
+}
+
+// begin makes a context that ends with Close too. It tells whether the Remote is open; then
+// the caller calls the returned function when its work is done.
+func (r *Remote) begin(ctx context.Context) (context.Context, context.CancelCauseFunc, bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.closed {
+		return nil, nil, false
+	}
+	r.wg.Add(1)
+	ctx, cancel := context.WithCancelCause(ctx)
+	stop := context.AfterFunc(r.ctx, func() { cancel(ErrClosed) })
+	return ctx, func(err error) {
+		cancel(err)
+		if stop != nil {
+			stop()
+		}
+	}, true
+}
+
+// Send implements [peer.Peer].
+func (r *Remote) Send(ctx context.Context, m peer.Message, to peer.Receiver) {
+	if ctx.Err() != nil {
+		to.Done(context.Cause(ctx))
+		return
+	}
+	ctx, cancel, open := r.begin(ctx)
+	if !open {
+		to.Done(ErrClosed)
+		return
+	}
+	x := &exchange{r: r, cancel: cancel, m: m, to: to, sent: make(chan struct{})}
+	go func() {
+		defer r.wg.Done()
+		defer cancel(nil)
+		defer x.onWritten()
+		if m.Header != nil {
+			x.pass(ctx)
+		} else {
+			x.own(ctx)
+		}
+	}()
+	<-x.sent
+}
+
+// Listen implements [peer.Peer]. A server of 2026-07-28 has nothing to listen to: Done
+// comes at the end of ctx.
+func (r *Remote) Listen(ctx context.Context, header http.Header, to peer.Receiver) {
+	ctx, cancel, open := r.begin(ctx)
+	if !open {
+		to.Done(ErrClosed)
+		return
+	}
+	go func() {
+		defer r.wg.Done()
+		defer cancel(nil)
+		if header == nil {
+			r.stand(ctx, to)
+			return
+		}
+		x := &exchange{r: r, cancel: cancel, m: peer.Message{Header: header}, to: to, sent: make(chan struct{})}
+		x.passBody(ctx, http.MethodGet)
+	}()
+}
+
+// End implements [peer.Ender].
+func (r *Remote) End(ctx context.Context, header http.Header, to peer.Receiver) {
+	ctx, cancel, open := r.begin(ctx)
+	if !open {
+		to.Done(ErrClosed)
+		return
+	}
+	defer r.wg.Done()
+	defer cancel(nil)
+	x := &exchange{r: r, cancel: cancel, m: peer.Message{Header: header}, to: to, sent: make(chan struct{})}
+	x.passBody(ctx, http.MethodDelete)
+}
+
+// Close implements [peer.Peer]. It ends the session of a client without HTTP with DELETE.
+func (r *Remote) Close() error {
+	r.mu.Lock()
+	first := !r.closed
+	r.closed = true
+	id := r.session.id
+	r.mu.Unlock()
+	r.cancel(ErrClosed)
+	r.wg.Wait()
+	if first && id != "" {
+		// The server may be gone: that is no reason to stay.
+		ctx, cancel := context.WithTimeout(context.Background(), DefaultGrace)
+		defer cancel()
+		if answer, err := r.do(ctx, http.MethodDelete, r.ownHeader(nil), nil, nil); err == nil {
+			_ = answer.Body.Close() // its status does not matter: 405 is allowed
+		}
+	}
+	if first && r.o.Client == nil {
+		r.client.CloseIdleConnections()
+	}
+	r.noise.flush()
+	return nil
+}
+
+// place is the URL as it may be told: without user, password and query.
+func (r *Remote) place() string {
+	u := url.URL{Scheme: r.url.Scheme, Host: r.url.Host, Path: r.url.Path}
+	return u.String()
+}
+
+// Unreachable says that no answer came from a server.
+type Unreachable struct {
+	Server, URL string
+	Err         error
+}
+
+func (e *Unreachable) Error() string {
+	return fmt.Sprintf("cannot reach the MCP server %s at %s: %v; check that it is running and that the URL is right", e.Server, e.URL, e.Err)
+}
+
+// Unwrap gives what went wrong.
+func (e *Unreachable) Unwrap() error { return e.Err }
+
+// CutError says that an answer ended before its response was whole. The request was not
+// sent again.
+type CutError struct {
+	Server, URL string
+	Err         error
+}
+
+func (e *CutError) Error() string {
+	return fmt.Sprintf("the answer of the MCP server %s at %s broke off: %v; the request was not repeated: check what it did before you repeat it", e.Server, e.URL, e.Err)
+}
+
+// Unwrap gives what went wrong.
+func (e *CutError) Unwrap() error { return e.Err }
+
+// StatusError says that a server refused a message over HTTP.
+type StatusError struct {
+	Server, URL, Method string
+	Status              int
+	// Text is the beginning of what it said, at most 200 bytes.
+	Text string
+	Next string // what to do
+}
+
+func (e *StatusError) Error() string {
+	text := fmt.Sprintf("the MCP server %s at %s answered %s with status %d %s", e.Server, e.URL, e.Method, e.Status, http.StatusText(e.Status))
+	if e.Text != "" {
+		text += " (" + e.Text + ")"
+	}
+	return text + ": " + e.Next
+}
+
+func (r *Remote) refused(m peer.Message, status int, body []byte) *StatusError {
+	method := m.Head.Method
+	if m.Head.Kind == jsonrpc.Response {
+		method = "a response"
+	}
+	e := &StatusError{Server: r.o.Name, URL: r.place(), Method: method, Status: status}
+	if text := strings.TrimSpace(string(body)); text != "" && text[0] != '<' { // a page says less than its status
+		e.Text = lastLine([]byte(strings.ReplaceAll(text, "\n", " ")))
+	}
+	switch {
+	case status == http.StatusUnauthorized || status == http.StatusForbidden:
+		e.Next = "it wants other credentials; set its headers in the configuration"
+	case status == http.StatusNotFound || status == http.StatusMethodNotAllowed:
+		e.Next = "check the path of its URL"
+	case status >= 300 && status < 400:
+		e.Next = "it redirects to another origin, which is not followed; set that URL in the configuration"
+	case status >= 500:
+		e.Next = "the message was not repeated; try again, or look at the server's log"
+	default:
+		e.Next = "it does not take this message; look at the server's log"
+	}
+	return e
+}
+
+// reason is an error of net/http without the URL, which may hold secrets.
+func reason(err error) error {
+	if u, ok := errors.AsType[*url.Error](err); ok {
+		return u.Err
+	}
+	return err
+}

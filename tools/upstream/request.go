@@ -1,0 +1,278 @@
+package upstream
+
+import (
+	"bytes"
+	"compress/gzip"
+	"context"
+	"fmt"
+	"io"
+	"mime"
+	"net/http"
+	"net/http/httptrace"
+	"strings"
+
+	"github.com/plimsoll/plimsoll/internal/rawjson"
+	"github.com/plimsoll/plimsoll/tools/jsonrpc"
+	"github.com/plimsoll/plimsoll/tools/peer"
+)
+
+const (
+	eventStream = "text/event-stream"
+	jsonType    = "application/json"
+)
+
+// hop are headers of one connection (RFC 9110, 7.6.1), and those that net/http sets itself.
+var hop = []string{
+	"Connection", "Keep-Alive", "Proxy-Connection", "Proxy-Authenticate", "Proxy-Authorization", "Te", "Trailer",
+	"Transfer-Encoding", "Upgrade", "Host", "Content-Length", "Expect", "Accept-Encoding",
+}
+
+// passHeader is what of a client's headers goes to the server.
+func passHeader(from http.Header) http.Header {
+	h := from.Clone()
+	for _, value := range from.Values("Connection") {
+		for name := range strings.SplitSeq(value, ",") {
+			h.Del(strings.TrimSpace(name))
+		}
+	}
+	for _, name := range hop {
+		h.Del(name)
+	}
+	return h
+}
+
+// do makes one request. written is told once the server has it, or never will.
+func (r *Remote) do(ctx context.Context, method string, header http.Header, body []byte, written func()) (*http.Response, error) {
+	if written != nil {
+		ctx = httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{WroteRequest: func(httptrace.WroteRequestInfo) { written() }})
+	}
+	req, err := http.NewRequestWithContext(ctx, method, r.url.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+	req.Header = header
+	for name, values := range r.o.Header {
+		req.Header[http.CanonicalHeaderKey(name)] = values
+	}
+	// Not compressed: a stream that is compressed comes in blocks, not in messages.
+	req.Header.Set("Accept-Encoding", "identity")
+	if _, named := req.Header["User-Agent"]; !named {
+		req.Header.Set("User-Agent", "plimsoll")
+	}
+	if body != nil {
+		req.Body = io.NopCloser(bytes.NewReader(body))
+		req.ContentLength = int64(len(body))
+		// With GetBody net/http sends again what was certainly never written (a connection
+		// that closed while idle). With one of these headers it would also repeat what was
+		// written and not answered, which must not be.
+		if header.Get("Idempotency-Key") == "" && header.Get("X-Idempotency-Key") == "" {
+			req.GetBody = func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(body)), nil }
+		}
+	}
+	answer, err := r.client.Do(req)
+	switch {
+	case ctx.Err() != nil && err != nil:
+		return nil, context.Cause(ctx)
+	case err != nil:
+		return nil, &Unreachable{Server: r.o.Name, URL: r.place(), Err: reason(err)}
+	}
+	switch encoding := answer.Header.Get("Content-Encoding"); encoding {
+	case "", "identity":
+	case "gzip", "x-gzip":
+		answer.Body = &unzipped{under: answer.Body}
+		answer.Header.Del("Content-Encoding")
+		answer.Header.Del("Content-Length")
+	default:
+		_ = answer.Body.Close() // nothing in it can be read
+		return nil, &CutError{Server: r.o.Name, URL: r.place(), Err: fmt.Errorf("the content encoding %q was not asked for", encoding)}
+	}
+	return answer, nil
+}
+
+// unzipped decompresses a body as it comes.
+type unzipped struct {
+	under io.ReadCloser
+	zip   *gzip.Reader
+	err   error
+}
+
+func (u *unzipped) Read(p []byte) (int, error) {
+	if u.zip == nil && u.err == nil {
+		u.zip, u.err = gzip.NewReader(u.under) // reads: not before the answer's headers are told
+	}
+	if u.err != nil {
+		return 0, u.err
+	}
+	return u.zip.Read(p)
+}
+
+func (u *unzipped) Close() error { return u.under.Close() }
+
+// mediaType is the type of a body without its parameters.
+func mediaType(h http.Header) string {
+	name, _, err := mime.ParseMediaType(h.Get("Content-Type"))
+	if err != nil {
+		return ""
+	}
+	return name
+}
+
+// exchange is one message and what comes back for it.
+type exchange struct {
+	r      *Remote
+	cancel context.CancelCauseFunc
+	m      peer.Message
+	to     peer.Receiver
+	sent   chan struct{} // closed when the message is written, or never will be
+	told   bool          // of the one goroutine of do, or behind it
+	state
+}
+
+// onWritten lets Send return.
+func (x *exchange) onWritten() {
+	x.once.Do(func() { close(x.sent) })
+}
+
+// pass sends a message of a client of HTTP as it is.
+func (x *exchange) pass(ctx context.Context) { x.passBody(ctx, http.MethodPost) }
+
+// passBody makes the request and hands its answer over as it comes.
+func (x *exchange) passBody(ctx context.Context, method string) {
+	var body []byte
+	if method == http.MethodPost {
+		body = x.m.Raw
+	}
+	ctx, stop := x.limit(ctx)
+	defer stop()
+	answer, err := x.r.do(ctx, method, passHeader(x.m.Header), body, x.onWritten)
+	if err != nil {
+		x.to.Done(err)
+		return
+	}
+	defer func() { _ = answer.Body.Close() }()
+	x.onWritten()
+	a := peer.Answer{Status: answer.StatusCode, Header: answer.Header}
+	switch media := mediaType(answer.Header); {
+	case media == eventStream && answer.StatusCode == http.StatusOK:
+		x.to.Open(a)
+		err = x.events(ctx, answer.Body, true)
+		if method == http.MethodGet && err == io.EOF {
+			err = nil
+		}
+	case media == jsonType && answer.StatusCode != http.StatusAccepted && method == http.MethodPost:
+		err = x.document(a, answer.Body)
+	default:
+		a.Body, _ = io.ReadAll(io.LimitReader(answer.Body, maxBody)) // what came is told
+		x.to.Open(a)
+	}
+	if err != nil {
+		err = x.cut(ctx, err)
+	}
+	x.to.Done(err)
+}
+
+// cut is the error for an answer that ended with err before its response.
+func (x *exchange) cut(ctx context.Context, err error) error {
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	if err == io.EOF {
+		err = io.ErrUnexpectedEOF
+	}
+	return &CutError{Server: x.r.o.Name, URL: x.r.place(), Err: err}
+}
+
+// document hands over a body that is one JSON text. A refusal that is no message of
+// JSON-RPC is the answer's body.
+func (x *exchange) document(a peer.Answer, body io.Reader) error {
+	head, rest, err := readHead(body)
+	if err != nil && len(head) == 0 {
+		if err == io.EOF { // empty
+			err = nil
+		}
+		x.to.Open(a)
+		return err
+	}
+	if a.Status >= 300 {
+		if _, ok := refusalOf(head); !ok || rest != nil {
+			a.Body = head[:min(len(head), maxBody)]
+			x.to.Open(a)
+			return nil
+		}
+	}
+	if _, bad := rawjson.Only(head); bad != nil && rest == nil {
+		rest = failing{io.ErrUnexpectedEOF} // as far as HTTP can tell it is whole
+	}
+	x.to.Open(a)
+	return x.receive(&peer.Frame{Head: head, Rest: rest})
+}
+
+// refusalOf reads the message that an answer's status goes with, if it is one: what OAuth
+// says of an error has the shape of one, but for its version.
+func refusalOf(body []byte) (jsonrpc.Head, bool) {
+	h, err := jsonrpc.Scan(body)
+	return h, err == nil && !rawjson.Get(body, "jsonrpc").IsZero()
+}
+
+// readHead reads the beginning of a body that is one JSON text.
+func readHead(body io.Reader) (head []byte, rest io.Reader, err error) {
+	head = make([]byte, 4<<10)
+	n := 0
+	for {
+		var m int
+		m, err = body.Read(head[n:])
+		n += m
+		if err != nil || n > jsonrpc.Hold {
+			break
+		}
+		if n == len(head) {
+			head = append(head, make([]byte, min(len(head), jsonrpc.Hold+1-n))...)
+		}
+	}
+	head = head[:n]
+	switch {
+	case err == nil:
+		return head, body, nil
+	case n == 0:
+		return nil, nil, err
+	case err == io.EOF:
+		return bytes.TrimSpace(head), nil, nil
+	}
+	return head, failing{err}, nil
+}
+
+// failing is the rest of a message that broke off at once.
+type failing struct{ err error }
+
+func (f failing) Read([]byte) (int, error) { return 0, f.err }
+
+// followed notes how the rest of a frame ended.
+type followed struct {
+	src    io.Reader
+	failed error
+}
+
+func (f *followed) Read(p []byte) (int, error) {
+	n, err := f.src.Read(p)
+	if err != nil && err != io.EOF {
+		f.failed = err
+	}
+	return n, err
+}
+
+// err is what broke the frame off, nil when nothing did. A nil followed is of a whole frame.
+func (f *followed) err() error {
+	if f == nil {
+		return nil
+	}
+	return f.failed
+}
+
+func follow(f *peer.Frame) *followed {
+	if f.Rest == nil {
+		return nil
+	}
+	watch := &followed{src: f.Rest}
+	f.Rest = watch
+	return watch
+}

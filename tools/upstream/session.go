@@ -1,0 +1,273 @@
+package upstream
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"net/http"
+
+	"github.com/plimsoll/plimsoll/internal/rawjson"
+	"github.com/plimsoll/plimsoll/tools/jsonrpc"
+	"github.com/plimsoll/plimsoll/tools/peer"
+)
+
+// Headers of MCP.
+const (
+	headerSession = "Mcp-Session-Id"
+	headerVersion = "MCP-Protocol-Version"
+	headerLastID  = "Last-Event-ID"
+	headerMethod  = "Mcp-Method"
+	headerName    = "Mcp-Name"
+)
+
+// metaVersion is the key in the _meta of a request by which a client of 2026-07-28 and
+// later says its version; older requests have none.
+const metaVersion = "io.modelcontextprotocol/protocolVersion"
+
+// session is that of a client without HTTP. It needs Remote.mu.
+type session struct {
+	id, version string
+	initialize  []byte // to be said again when the server forgot the session
+	initialized []byte
+	ready       chan struct{} // closed when the client is initialized
+	begun       bool          // ready is closed
+	renewing    chan struct{} // closed when the session that is begun anew is there
+	number      int           // sessions so far
+}
+
+// ownHeader are the headers of a request that is made here. m is nil when it is no message.
+func (r *Remote) ownHeader(m *peer.Message) http.Header {
+	h := http.Header{}
+	r.mu.Lock()
+	id, version := r.session.id, r.session.version
+	r.mu.Unlock()
+	if m != nil {
+		h.Set("Content-Type", jsonType)
+		h.Set("Accept", jsonType+", "+eventStream)
+		if m.Head.Method == "initialize" {
+			id, version = "", ""
+		}
+		if modern, ok := rawjson.Text(m.Raw, "params", "_meta", metaVersion); ok {
+			version = modern
+			r.mirror(h, m)
+		}
+	}
+	if id != "" {
+		h.Set(headerSession, id)
+	}
+	if version != "" {
+		h.Set(headerVersion, version)
+	}
+	return h
+}
+
+// own sends a message of a client that knows no HTTP.
+func (x *exchange) own(ctx context.Context) {
+	r := x.r
+	r.settled(ctx)
+	ctx, stop := x.limit(ctx)
+	defer stop()
+	// A message is on its way when it is written. Only what follows the handshake must wait
+	// until the server has taken that.
+	written := x.onWritten
+	if x.m.Head.Method == "notifications/initialized" {
+		written = nil
+	}
+	header := r.ownHeader(&x.m)
+	answer, err := r.do(ctx, http.MethodPost, header, x.m.Raw, written)
+	if err != nil {
+		x.cancelled(ctx)
+		x.finish(err)
+		return
+	}
+	defer func() { _ = answer.Body.Close() }()
+	if x.m.Head.Kind != jsonrpc.Request {
+		x.taken(ctx, header, answer)
+		return
+	}
+	if _, modern := header[http.CanonicalHeaderKey(headerMethod)]; modern && x.m.Head.Method == "tools/list" {
+		x.to = &listed{Receiver: x.to, r: r}
+	}
+	media := mediaType(answer.Header)
+	switch {
+	case media == eventStream && answer.StatusCode == http.StatusOK:
+		r.opened(x, answer.Header)
+		x.finish(x.stream(ctx, answer))
+	case media == jsonType && answer.StatusCode < 300:
+		r.opened(x, answer.Header)
+		err := x.single(answer)
+		if err != nil {
+			x.cancelled(ctx)
+			err = x.cut(ctx, err)
+		}
+		x.finish(err)
+	default:
+		x.finish(x.refusal(ctx, header, answer))
+	}
+}
+
+// taken ends a message that needs no answer.
+func (x *exchange) taken(ctx context.Context, sent http.Header, answer *http.Response) {
+	if answer.StatusCode >= 300 {
+		x.finish(x.refusal(ctx, sent, answer))
+		return
+	}
+	if x.m.Head.Method == "notifications/initialized" {
+		s := &x.r.session
+		x.r.mu.Lock()
+		if len(x.m.Raw) <= maxHandshake {
+			s.initialized = bytes.Clone(x.m.Raw)
+		}
+		if !s.begun {
+			s.begun = true
+			close(s.ready)
+		}
+		x.r.mu.Unlock()
+	}
+	x.finish(nil)
+}
+
+// opened takes the session that the answer to initialize brings.
+func (r *Remote) opened(x *exchange, h http.Header) {
+	if x.m.Head.Method != "initialize" {
+		return
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.session.id = h.Get(headerSession)
+	r.session.version = ""
+	r.session.number++
+	r.session.initialized = nil
+	if len(x.m.Raw) <= maxHandshake {
+		r.session.initialize = bytes.Clone(x.m.Raw)
+	}
+	to := x.to
+	x.to = &versioned{Receiver: to, r: r}
+}
+
+// versioned takes the protocol version out of the answer to initialize.
+type versioned struct {
+	peer.Receiver
+	r *Remote
+}
+
+func (v *versioned) Receive(f *peer.Frame) {
+	if version, ok := rawjson.Text(f.Head, "result", "protocolVersion"); ok {
+		v.r.mu.Lock()
+		v.r.session.version = version
+		v.r.mu.Unlock()
+	}
+	v.Receiver.Receive(f)
+}
+
+// refusal is what a client is told of an answer that refuses its message: the server's
+// error if it sent one as a message, else a StatusError.
+func (x *exchange) refusal(ctx context.Context, sent http.Header, answer *http.Response) error {
+	head, rest, _ := readHead(answer.Body)
+	if rest != nil {
+		head = head[:min(len(head), maxBody)]
+	}
+	h, isMessage := refusalOf(head)
+	if id := sent.Get(headerSession); answer.StatusCode == http.StatusNotFound && id != "" && (!isMessage || h.ID == "") {
+		if err := x.r.renew(ctx, id); err != nil {
+			return fmt.Errorf("the session with the MCP server %s ended, and a new one could not begin: %w", x.r.o.Name, err)
+		}
+		return &StatusError{
+			Server: x.r.o.Name, URL: x.r.place(), Method: x.m.Head.Method, Status: answer.StatusCode,
+			Next: "the session had ended and a new one was begun; the message was not repeated, send it again",
+		}
+	}
+	if isMessage && rest == nil && h.Kind == jsonrpc.Response && x.m.Head.Kind == jsonrpc.Request {
+		if h.ID != x.m.Head.ID { // "an error response that has no id"
+			if span := rawjson.Get(head, "error"); !span.IsZero() {
+				head = bytes.Join([][]byte{[]byte(`{"jsonrpc":"2.0","id":` + string(x.m.Head.ID) + `,"error":`), span.Of(head), {'}'}}, nil)
+			}
+		}
+		x.to.Receive(&peer.Frame{Head: head})
+		return nil
+	}
+	return x.r.refused(x.m, answer.StatusCode, head)
+}
+
+// settled waits while a session is begun anew: what is sent meanwhile would go to the old one.
+func (r *Remote) settled(ctx context.Context) {
+	r.mu.Lock()
+	renewing := r.session.renewing
+	r.mu.Unlock()
+	if renewing != nil {
+		select {
+		case <-renewing:
+		case <-ctx.Done():
+		}
+	}
+}
+
+// renew begins a session in the place of the one with the id old, by what the client said
+// at the beginning of that. It does so once, whoever asks.
+func (r *Remote) renew(ctx context.Context, old string) error {
+	r.mu.Lock()
+	s := &r.session
+	if s.renewing != nil || s.id != old {
+		r.mu.Unlock()
+		r.settled(ctx)
+		return nil
+	}
+	first, second := s.initialize, s.initialized
+	done := make(chan struct{})
+	s.renewing = done
+	id := jsonrpc.ID(fmt.Sprintf(`"plimsoll-again-%d"`, s.number))
+	r.mu.Unlock()
+	defer func() {
+		r.mu.Lock()
+		s.renewing = nil
+		r.mu.Unlock()
+		close(done)
+	}()
+	// Not the context of the message that found out: others need the session too.
+	ctx, cancel := context.WithTimeout(r.ctx, replayWait)
+	defer cancel()
+	raw := withID(first, id)
+	head, err := jsonrpc.Scan(raw)
+	if err != nil {
+		return fmt.Errorf("the client's initialize was not kept: %w", err)
+	}
+	var version string
+	m := peer.Message{Raw: raw, Head: head}
+	asking, stop := context.WithCancelCause(ctx)
+	defer stop(nil)
+	x := &exchange{r: r, cancel: stop, m: m, sent: make(chan struct{}), to: peer.Funcs{OnReceive: func(f *peer.Frame) {
+		if v, ok := rawjson.Text(f.Head, "result", "protocolVersion"); ok {
+			version = v
+		}
+	}}}
+	answer, err := r.do(asking, http.MethodPost, r.ownHeader(&m), raw, nil)
+	if err != nil {
+		return err
+	}
+	if mediaType(answer.Header) == eventStream {
+		err = x.events(asking, answer.Body, false)
+	} else {
+		err = x.single(answer)
+	}
+	_ = answer.Body.Close() // it was read
+	if err != nil || version == "" {
+		return fmt.Errorf("it answered initialize with status %d and no result (%v)", answer.StatusCode, err)
+	}
+	r.mu.Lock()
+	s.id, s.version = answer.Header.Get(headerSession), version
+	s.number++
+	r.mu.Unlock()
+	if second == nil {
+		return nil
+	}
+	head, err = jsonrpc.Scan(second)
+	if err != nil {
+		return err
+	}
+	m = peer.Message{Raw: second, Head: head}
+	answer, err = r.do(ctx, http.MethodPost, r.ownHeader(&m), second, nil)
+	if err != nil {
+		return err
+	}
+	return answer.Body.Close()
+}
