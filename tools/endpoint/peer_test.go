@@ -60,11 +60,7 @@ func (s *server) Send(ctx context.Context, m peer.Message, to peer.Receiver) {
 		to.Done(nil)
 		return
 	}
-	s.open.Add(1)
-	go func() {
-		defer s.open.Done()
-		to.Done(s.answer(ctx, m, to))
-	}()
+	s.open.Go(func() { to.Done(s.answer(ctx, m, to)) })
 }
 
 func (s *server) answer(ctx context.Context, m peer.Message, to peer.Receiver) error {

@@ -97,9 +97,9 @@ func TestAcceptChoosesTheForm(t *testing.T) {
 	p := newPlace(t, Options{}, false, nil)
 	id := p.begin("2025-06-18")
 	for accept, want := range map[string]string{
-		"application/json":                         "application/json",
-		"text/event-stream":                        "text/event-stream",
-		"*/*":                                      "application/json",
+		"application/json":  "application/json",
+		"text/event-stream": "text/event-stream",
+		"*/*":               "application/json",
 		"text/event-stream;q=0.9,application/json": "application/json",
 	} {
 		_, header, answer := p.post(toolCall(1, "notes:0"), "Mcp-Session-Id", id, "Accept", accept)
