@@ -20,8 +20,7 @@ var mark = []byte("\xef\xbb\xbf")
 type jsonFormat struct{}
 
 func (jsonFormat) read(data []byte) (map[string]any, error) {
-	// Standardize blanks comments where they lie, so it gets bytes of its own.
-	tree, err := hujson.Parse(bytes.Clone(bytes.TrimPrefix(data, mark)))
+	tree, err := treeOf(bytes.TrimPrefix(data, mark))
 	if err != nil {
 		return nil, err
 	}
@@ -56,6 +55,12 @@ func same(a, b any) bool {
 	return reflect.DeepEqual(a, b)
 }
 
+// treeOf parses bytes of its own, since making JSON plain blanks comments where they lie. A
+// comment may end with the file; the parser wants the end of its line.
+func treeOf(data []byte) (hujson.Value, error) {
+	return hujson.Parse(append(bytes.Clone(data), '\n'))
+}
+
 // where matches the place in an error of the parser.
 var where = regexp.MustCompile(`line (\d+), column (\d+)`)
 
@@ -71,7 +76,7 @@ func parseJSON(path string, data []byte) (*document, error) {
 	if len(bytes.TrimSpace(data[base:])) == 0 {
 		return nil, &Error{Path: path, Text: "the file is empty: there is no server to wrap"}
 	}
-	tree, err := hujson.Parse(data[base:])
+	tree, err := treeOf(data[base:])
 	if err != nil {
 		e := &Error{Path: path, Text: "this is not valid JSON, not even with comments: correct it and try again"}
 		if m := where.FindStringSubmatch(err.Error()); m != nil {
