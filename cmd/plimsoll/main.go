@@ -11,9 +11,14 @@ import (
 	"os"
 
 	"charm.land/fang/v2"
+
+	"github.com/plimsoll/plimsoll/app"
 )
 
 func main() {
+	if status, is := app.Child(os.Args); is {
+		os.Exit(status)
+	}
 	root := newRootCommand()
 	err := fang.Execute(context.Background(), root,
 		fang.WithVersion(version()),

@@ -58,6 +58,7 @@ agent needs no change:
 	root.AddCommand(
 		newRunCommand(),
 		newServeCommand(),
+		newMCPCommand(),
 		newDoctorCommand(anyway(open)),
 		newStatsCommand(open),
 		newPredictCommand(open),

@@ -1,0 +1,274 @@
+package app
+
+import (
+	"context"
+	"crypto/subtle"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+
+	"github.com/plimsoll/plimsoll/config"
+	"github.com/plimsoll/plimsoll/internal/atomicfile"
+	"github.com/plimsoll/plimsoll/journal"
+	"github.com/plimsoll/plimsoll/tools/endpoint"
+	"github.com/plimsoll/plimsoll/tools/gateway"
+	"github.com/plimsoll/plimsoll/window/proxy"
+)
+
+// MCPOptions are what `plimsoll mcp` can be told beside the configuration.
+type MCPOptions struct {
+	// Command starts the server, or URL is its address, or Server names one of [mcp.servers].
+	// Exactly one is given.
+	Command []string
+	URL     string
+	Server  string
+	// Name is what the server is called in events and sizes; "" takes it from the others.
+	Name string
+	// Headers are sent to URL, each as NAME=VARIABLE: the value is that variable's.
+	Headers []string
+	// Listen is an address to serve streamable HTTP on; "" serves standard streams.
+	Listen string
+	// ReadyFile takes the endpoint's URL when Listen takes requests.
+	ReadyFile string
+	// Events takes one JSON object a line for every event; nil writes none. Not with
+	// standard streams, which are the client's.
+	Events io.Writer
+	// Stdin and Stdout are the client's streams; Stderr is for Plimsoll's own words and the
+	// server's.
+	Stdin  io.Reader
+	Stdout io.Writer
+	Stderr *os.File
+	// Quiet leaves out Plimsoll's own words but errors.
+	Quiet bool
+}
+
+// MCP is the gateway in front of one MCP server, until the client closes its end, ctx ends
+// or a signal asks for the end.
+func (a *App) MCP(ctx context.Context, o MCPOptions) (err error) {
+	server, err := a.mcpServer(o)
+	if err != nil {
+		return err
+	}
+	settings, err := a.Config.For("")
+	if err != nil {
+		return err
+	}
+	ctx, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
+	defer stop()
+	observers := []journal.Observer{}
+	if o.Events != nil {
+		log := newEventLog(o.Events)
+		defer func() { err = errors.Join(err, log.Close()) }()
+		observers = append(observers, log)
+	}
+	plane, err := a.openTools(settings, toolsOptions{observers: observers})
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, plane.Close()) }()
+	g, err := plane.serve(server, o.Stderr)
+	if err != nil {
+		return err
+	}
+	if o.Listen != "" {
+		return plane.listen(ctx, server, g, o)
+	}
+	err = endpoint.Stdio(ctx, o.Stdin, o.Stdout, g.Local(), endpoint.StdioOptions{Name: server.Name, Principal: plane.local(), Journal: plane.journal})
+	if errors.Is(err, context.Canceled) && ctx.Err() != nil {
+		return nil // asked to end
+	}
+	return err
+}
+
+// mcpServer is the server that the options name, with what is in force for it.
+func (a *App) mcpServer(o MCPOptions) (config.MCPServer, error) {
+	given := 0
+	for _, is := range []bool{len(o.Command) > 0, o.URL != "", o.Server != ""} {
+		if is {
+			given++
+		}
+	}
+	if given != 1 {
+		return config.MCPServer{}, errors.New("name one server: a command after --, --url URL, or --server NAME of [mcp.servers]; as in: plimsoll mcp -- npx -y @modelcontextprotocol/server-everything")
+	}
+	servers, err := a.Config.Servers("")
+	if err != nil {
+		return config.MCPServer{}, err
+	}
+	if o.Server != "" {
+		i := slices.IndexFunc(servers, func(s config.MCPServer) bool { return s.Name == o.Server })
+		if i < 0 {
+			names := make([]string, len(servers))
+			for i, s := range servers {
+				names[i] = s.Name
+			}
+			if len(names) == 0 {
+				return config.MCPServer{}, fmt.Errorf("there is no MCP server %q: no server is configured; write a table [mcp.servers.%s]", o.Server, config.SafeName(o.Server))
+			}
+			return config.MCPServer{}, fmt.Errorf("there is no MCP server %q; there are: %s", o.Server, strings.Join(names, ", "))
+		}
+		return servers[i], nil
+	}
+	settings, err := a.Config.For("")
+	if err != nil {
+		return config.MCPServer{}, err
+	}
+	s := config.MCPServer{Name: o.Name, Command: o.Command, URL: o.URL, Headers: o.Headers, MCP: settings.MCP}
+	if s.Name == "" {
+		s.Name = nameOf(o)
+	}
+	// What is configured for a server of this name counts here too, its command aside.
+	if i := slices.IndexFunc(servers, func(c config.MCPServer) bool { return c.Name == s.Name }); i >= 0 && o.Name != "" {
+		s.MCP, s.Tools = servers[i].MCP, servers[i].Tools
+	}
+	return s, nil
+}
+
+// nameOf makes a name of what is known: the package that a launcher starts, the program,
+// the host.
+func nameOf(o MCPOptions) string {
+	if o.URL != "" {
+		host, _, _ := strings.Cut(strings.TrimPrefix(strings.TrimPrefix(o.URL, "https://"), "http://"), "/")
+		return config.SafeName(host)
+	}
+	words := slices.DeleteFunc(slices.Clone(o.Command), func(w string) bool { return strings.HasPrefix(w, "-") || strings.Contains(w, "=") })
+	if len(words) == 0 {
+		words = o.Command
+	}
+	name := words[0]
+	if base := filepath.Base(name); len(words) > 1 && slices.Contains([]string{"npx", "bunx", "uvx", "pipx", "node", "bun", "deno", "python", "python3", "env", "uv", "docker"}, base) {
+		name = words[1]
+		if slices.Contains([]string{"run", "exec", "x"}, name) && len(words) > 2 {
+			name = words[2]
+		}
+	}
+	if i := strings.LastIndexByte(name, '@'); i > 0 { // a version
+		name = name[:i]
+	}
+	name = filepath.Base(name)
+	return config.SafeName(strings.TrimSuffix(name, filepath.Ext(name)))
+}
+
+// listen serves one server over HTTP, behind the checks that the daemon has.
+func (p *toolsPlane) listen(ctx context.Context, s config.MCPServer, g *gateway.Server, o MCPOptions) error {
+	serve := p.settings.Serve
+	token, err := serveToken(serve.Token, os.Getenv)
+	if err != nil {
+		return err
+	}
+	door, err := proxy.New(proxy.Options{Upstreams: []proxy.Upstream{}, Token: token, Hosts: serve.Hosts, Origins: serve.Origins, AnyPeer: serve.AnyUser, Journal: p.journal})
+	if err != nil {
+		return err
+	}
+	defer door.Close()
+	secure, err := serverTLS(serve)
+	if err != nil {
+		return err
+	}
+	mux := &mcpRoutes{routes: map[string]http.Handler{}, token: token}
+	closing := p.mount(mux, "/mcp", s, g)
+	server, err := door.Listen(proxy.ListenOptions{Addr: o.Listen, TLS: secure, Handler: door.Protect(mux)})
+	if err != nil {
+		_ = closing()
+		settings := p.settings
+		settings.Serve.Listen = o.Listen
+		return listenError(settings, err)
+	}
+	url := server.URL() + "/mcp"
+	if o.ReadyFile != "" {
+		if err := atomicfile.Write(o.ReadyFile, []byte(url+"\n"), 0o600); err != nil {
+			return errors.Join(fmt.Errorf("--ready-file %s: %w; name a file in a directory that is yours to write to", o.ReadyFile, err), closing(), server.Shutdown(ctx))
+		}
+		defer os.Remove(o.ReadyFile)
+	}
+	if !o.Quiet {
+		fmt.Fprintf(o.Stderr, "plimsoll: %s is at %s\n", s.Name, url)
+	}
+	select {
+	case <-ctx.Done():
+	case <-server.Done():
+		return errors.Join(fmt.Errorf("the listener of %s ended: %w", o.Listen, server.Err()), closing())
+	}
+	// The streams that clients hold open end first: nothing else would.
+	err = closing()
+	last, cancel := context.WithTimeout(context.WithoutCancel(ctx), drain)
+	defer cancel()
+	if e := server.Shutdown(last); e != nil && !errors.Is(e, context.DeadlineExceeded) {
+		err = errors.Join(err, e)
+	}
+	return err
+}
+
+// mcpRoutes finds the endpoint of a path.
+type mcpRoutes struct {
+	routes map[string]http.Handler
+	token  string
+}
+
+// has says whether a path is an endpoint's, or one of its metadata.
+func (m *mcpRoutes) has(path string) bool { return m.find(path) != nil }
+
+func (m *mcpRoutes) find(path string) http.Handler {
+	if h := m.routes[path]; h != nil {
+		return h
+	}
+	return m.routes[strings.TrimSuffix(path, "/")]
+}
+
+func (m *mcpRoutes) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	h := m.find(r.URL.Path)
+	if h == nil {
+		var there []string
+		for path := range m.routes {
+			if strings.HasPrefix(path, "/mcp") {
+				there = append(there, path)
+			}
+		}
+		slices.Sort(there)
+		http.Error(w, "there is no MCP server at this path; there are: "+strings.Join(there, ", "), http.StatusNotFound)
+		return
+	}
+	// The daemon's own token is nobody else's business.
+	if bearer, ok := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer "); ok && m.token != "" && subtle.ConstantTimeCompare([]byte(bearer), []byte(m.token)) == 1 {
+		r = r.Clone(r.Context())
+		r.Header.Del("Authorization")
+	}
+	h.ServeHTTP(w, r)
+}
+
+// wellKnown is where clients look for who may give them access to a resource (RFC 9728).
+const wellKnown = "/.well-known/oauth-protected-resource"
+
+// mount puts the endpoint of a server at path. closing ends its sessions.
+func (p *toolsPlane) mount(m *mcpRoutes, path string, s config.MCPServer, g *gateway.Server) (closing func() error) {
+	here := func(r *http.Request) string {
+		scheme := "http"
+		if r.TLS != nil {
+			scheme = "https"
+		}
+		return scheme + "://" + r.Host
+	}
+	o := endpoint.Options{
+		Name: s.Name, Open: g.Open, Principal: p.principal, MaxSessions: s.MCP.MaxSessions, Idle: s.MCP.Idle, Journal: p.journal,
+	}
+	if s.URL != "" {
+		o.Resource = func(r *http.Request) string { return here(r) + wellKnown + path }
+	}
+	h := endpoint.New(o)
+	m.routes[path] = h
+	if u := resourceOf(s); u != nil {
+		metadata := h.Metadata(u, p.client, func(r *http.Request) string { return here(r) + path })
+		m.routes[wellKnown+path] = metadata
+		if len(m.routes) == 2 { // alone here: clients also look at the root
+			m.routes[wellKnown] = metadata
+		}
+	}
+	return h.Close
+}

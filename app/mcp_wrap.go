@@ -1,0 +1,79 @@
+package app
+
+import (
+	"fmt"
+	"os"
+
+	"github.com/plimsoll/plimsoll/tools/wrap"
+)
+
+// WrapOptions are what `plimsoll mcp wrap` can be told.
+type WrapOptions struct {
+	// File is a client's configuration file.
+	File string
+	// Command starts Plimsoll in the file; "" is this program.
+	Command string
+	// Remote also wraps remote servers that the file has no headers for.
+	Remote bool
+	// Undo takes the wrapping out again.
+	Undo bool
+	// DryRun changes nothing.
+	DryRun bool
+}
+
+// WrapServer is one server of a file and what becomes of it.
+type WrapServer = wrap.Server
+
+// WrapResult is what was done to a file, or would be.
+type WrapResult struct {
+	File    string       `json:"file"`
+	Changed bool         `json:"changed"`
+	DryRun  bool         `json:"dry_run,omitempty"`
+	Servers []WrapServer `json:"servers"`
+	// Diff shows the change.
+	Diff string `json:"diff,omitempty"`
+	// Backup is what the file was before it was wrapped.
+	Backup string `json:"backup,omitempty"`
+	// Exact says that undoing gave the very bytes of before.
+	Exact bool `json:"exact,omitempty"`
+}
+
+// Wrap rewrites a client's configuration so that its MCP servers stand behind the gateway.
+func (a *App) Wrap(o WrapOptions) (WrapResult, error) {
+	if o.Command == "" {
+		self, err := os.Executable()
+		if err != nil {
+			return WrapResult{}, err
+		}
+		o.Command = self
+	}
+	wo := wrap.Options{Command: o.Command, Remote: o.Remote}
+	preview := func() ([]byte, wrap.Change, error) { return wrap.Preview(o.File, wo) }
+	if o.Undo {
+		preview = func() ([]byte, wrap.Change, error) { return wrap.PreviewUndo(o.File) }
+	}
+	before, change, err := preview()
+	if err != nil {
+		return WrapResult{}, err
+	}
+	r := WrapResult{
+		File: o.File, Changed: change.Changed(before), DryRun: o.DryRun, Servers: change.Servers, Exact: change.Exact,
+		Diff: wrap.Diff(o.File, before, change.After),
+	}
+	if len(change.Servers) == 0 {
+		return r, fmt.Errorf("%s names no MCP server; nothing was changed", o.File)
+	}
+	if o.DryRun || !r.Changed {
+		return r, nil
+	}
+	if o.Undo {
+		change, err = wrap.Undo(o.File)
+	} else {
+		change, err = wrap.Apply(o.File, wo)
+	}
+	r.Servers, r.Exact = change.Servers, change.Exact
+	if !o.Undo {
+		r.Backup = o.File + wrap.BackupSuffix
+	}
+	return r, err
+}

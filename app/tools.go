@@ -1,0 +1,292 @@
+package app
+
+import (
+	"crypto/hmac"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/plimsoll/plimsoll/config"
+	"github.com/plimsoll/plimsoll/internal/atomicfile"
+	"github.com/plimsoll/plimsoll/journal"
+	"github.com/plimsoll/plimsoll/process/admission"
+	"github.com/plimsoll/plimsoll/tools/gateway"
+	"github.com/plimsoll/plimsoll/tools/peer"
+	"github.com/plimsoll/plimsoll/tools/sizes"
+	"github.com/plimsoll/plimsoll/tools/spool"
+	"github.com/plimsoll/plimsoll/tools/spool/query"
+	"github.com/plimsoll/plimsoll/tools/upstream"
+)
+
+// toolsPlane is the MCP gateway with all that it is wired to.
+type toolsPlane struct {
+	app      *App
+	settings config.Settings
+	spool    *spool.Spool
+	journal  *journal.Journal
+	ledger   *admission.Ledger // nil when runs are not coordinated
+	client   *http.Client
+	key      []byte // of the digests that name clients
+	query    []string
+	temp     string
+	servers  []*gateway.Server
+	cleanup  []func() error
+}
+
+// toolsOptions are what one gateway and the daemon want differently.
+type toolsOptions struct {
+	observers []journal.Observer
+	// journal is one that there is already; nil makes one.
+	journal *journal.Journal
+}
+
+// resultsDir is where results of tools are kept, below the cache directory: they are large
+// and can be had again.
+const resultsDir = "results"
+
+// toolObservers keep account of the sizes of results, for `stats --mcp` and for the run that
+// this process is in. close writes what they hold.
+func (a *App) toolObservers() (observers []journal.Observer, closing func() error) {
+	var accounts []*sizes.Account
+	if state, err := a.Dirs.EnsureState(); err != nil {
+		a.warn("sizes of tool results are not kept: " + err.Error())
+	} else if account, err := sizes.Open(filepath.Join(state, sizesDir), sizes.Options{Warn: func(err error) { a.warn(err.Error()) }}); err == nil {
+		accounts = append(accounts, account)
+	}
+	if tally := a.openTally(); tally != nil {
+		accounts = append(accounts, tally)
+	}
+	for _, account := range accounts {
+		observers = append(observers, account)
+	}
+	return observers, func() error {
+		var all error
+		for _, account := range accounts {
+			all = errors.Join(all, account.Close())
+		}
+		return all
+	}
+}
+
+// openTools wires the tools plane. It starts no server.
+func (a *App) openTools(s config.Settings, o toolsOptions) (p *toolsPlane, err error) {
+	p = &toolsPlane{app: a, settings: s, journal: o.journal}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, p.Close())
+			p = nil
+		}
+	}()
+	if p.journal == nil {
+		observers, closing := a.toolObservers()
+		p.cleanup = append(p.cleanup, closing)
+		p.journal = journal.New(journal.Options{Observers: append(observers, o.observers...)})
+	}
+	cache, err := a.Dirs.EnsureCache()
+	if err != nil {
+		return p, err
+	}
+	p.temp = cache
+	p.spool, err = spool.Open(spool.Options{
+		Dir: filepath.Join(cache, resultsDir), MaxBytes: s.MCP.SpoolMax, MaxResults: s.MCP.SpoolResults,
+		MaxAge: s.MCP.SpoolAge, MaxResult: s.MCP.MaxResult, Journal: p.journal,
+	})
+	if err != nil {
+		return p, fmt.Errorf("keep results: %w", err)
+	}
+	p.cleanup = append(p.cleanup, p.spool.Close)
+	if p.key, err = keyOf(filepath.Join(cache, "results.key")); err != nil {
+		return p, err
+	}
+	if p.ledger, err = a.OpenLedger(func(w admission.Warning) { a.warn(w.Text) }); err != nil {
+		a.warn("runs are not coordinated: " + err.Error())
+		p.ledger, err = nil, nil
+	}
+	self, err := os.Executable()
+	if err != nil {
+		return p, err
+	}
+	p.query = []string{self, query.Argument}
+	p.client = &http.Client{}
+	if trusting := transportOf(os.Getenv, a.warn); trusting != nil {
+		p.client.Transport = trusting
+		p.cleanup = append(p.cleanup, func() error { trusting.CloseIdleConnections(); return nil })
+	} else {
+		p.client = nil
+	}
+	return p, nil
+}
+
+// Close ends the servers and what they are wired to, last in first out.
+func (p *toolsPlane) Close() error {
+	var all error
+	for _, s := range p.servers {
+		all = errors.Join(all, s.Close())
+	}
+	for i := len(p.cleanup) - 1; i >= 0; i-- {
+		all = errors.Join(all, p.cleanup[i]())
+	}
+	p.cleanup, p.servers = nil, nil
+	return all
+}
+
+// serve makes the gateway of one server.
+func (p *toolsPlane) serve(s config.MCPServer, stderr *os.File) (*gateway.Server, error) {
+	o := gateway.ServerOptions{
+		Name: s.Name, Remote: s.URL != "", Spool: p.spool, Journal: p.journal, Settings: policyOf(s), Query: p.query,
+		TempDir: p.temp, MaxProcesses: s.MCP.MaxProcesses,
+	}
+	if s.URL != "" {
+		header, err := headersOf(s, os.Getenv)
+		if err != nil {
+			return nil, err
+		}
+		if _, err := upstream.HTTP(upstream.HTTPOptions{Name: s.Name, URL: s.URL}); err != nil {
+			return nil, err
+		}
+		o.Dial = func(d gateway.Dialing) peer.Peer {
+			h := header.Clone()
+			for name, values := range d.Header { // of one client
+				if h == nil {
+					h = http.Header{}
+				}
+				if _, ours := h[name]; !ours {
+					h[name] = values
+				}
+			}
+			remote, err := upstream.HTTP(upstream.HTTPOptions{Name: s.Name, URL: s.URL, Header: h, Client: p.client, Timeout: s.MCP.Timeout, Journal: p.journal})
+			if err != nil { // it was tried above
+				panic(err)
+			}
+			return remote
+		}
+	} else {
+		l := &launcher{app: p.app, server: s, process: p.settings, journal: p.journal, ledger: p.ledger}
+		o.Dial = func(d gateway.Dialing) peer.Peer {
+			so := upstream.StdioOptions{
+				Name: s.Name, Launch: l.Launch, Shared: d.Shared, Timeout: s.MCP.Timeout, TempDir: p.temp, MaxFrame: int64(s.MCP.MaxResult), Journal: p.journal,
+			}
+			if stderr != nil {
+				so.Stderr = stderr
+			}
+			return upstream.Stdio(so)
+		}
+	}
+	server := gateway.NewServer(o)
+	p.servers = append(p.servers, server)
+	return server, nil
+}
+
+// policyOf is the configuration of a server as the gateway takes it.
+func policyOf(s config.MCPServer) gateway.Settings {
+	out := gateway.Settings{
+		Limits: limitsOf(s.MCP), Allow: s.MCP.Allow, Deny: s.MCP.Deny, ReadOnly: s.MCP.ReadOnly, MaxSearch: s.MCP.MaxSearch,
+	}
+	for name, m := range s.Tools {
+		if out.Tools == nil {
+			out.Tools = map[string]gateway.Limits{}
+		}
+		out.Tools[name] = limitsOf(m)
+	}
+	return out
+}
+
+func limitsOf(m config.MCPSettings) gateway.Limits {
+	l := gateway.Limits{
+		Cap: max(m.MaxOutput, 0), MaxItems: m.MaxItems, PageItems: m.PageItems, MaxMedia: m.MaxMedia, Early: m.Early,
+		Reuse: m.Reuse, Timeout: m.Timeout, KeepSchema: m.OutputSchema == "keep", Augment: m.Augment,
+	}
+	if l.MaxItems == 0 {
+		l.MaxItems = -1
+	}
+	if l.Reuse == 0 {
+		l.Reuse = -1
+	}
+	return l
+}
+
+// headersOf reads the headers of a remote server from the variables that are named.
+func headersOf(s config.MCPServer, getenv func(string) string) (http.Header, error) {
+	h := http.Header{}
+	if s.Token != "" {
+		value := strings.TrimSpace(getenv(s.Token))
+		if value == "" {
+			return nil, fmt.Errorf("the token of MCP server %s: the variable %s is empty; set it", s.Name, s.Token)
+		}
+		h.Set("Authorization", "Bearer "+value)
+	}
+	for _, pair := range s.Headers {
+		name, variable, _ := strings.Cut(pair, "=")
+		value := getenv(variable)
+		if value == "" {
+			return nil, fmt.Errorf("header %s of MCP server %s: the variable %s is empty; set it", name, s.Name, variable)
+		}
+		h.Set(name, value)
+	}
+	if len(h) == 0 {
+		return nil, nil
+	}
+	return h, nil
+}
+
+// principal names who sends a request over HTTP, for the results that belong to it: the
+// credential's digest, or the user of this machine when there is none.
+func (p *toolsPlane) principal(r *http.Request) (string, error) {
+	if credential := r.Header.Get("Authorization"); credential != "" {
+		return p.digest("credential", credential), nil
+	}
+	return p.local(), nil
+}
+
+// local is the principal of a client that this user has started.
+func (p *toolsPlane) local() string { return p.digest("user", fmt.Sprint(os.Getuid())) }
+
+func (p *toolsPlane) digest(kind, value string) string {
+	h := hmac.New(sha256.New, p.key)
+	_, _ = fmt.Fprintf(h, "%s\x00%s", kind, value)
+	return hex.EncodeToString(h.Sum(nil)[:16])
+}
+
+// keyOf reads the key of this installation, and makes it first.
+func keyOf(file string) ([]byte, error) {
+	key, err := readAtMost(file, 64)
+	if err == nil && len(key) == 32 {
+		return key, nil
+	}
+	fresh := make([]byte, 32)
+	_, _ = rand.Read(fresh) // never fails
+	// Of several that begin at once the first one's key counts.
+	if f, err := os.OpenFile(file+".lock", os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600); err == nil {
+		_ = f.Close()
+		defer os.Remove(file + ".lock")
+		return fresh, atomicfile.Write(file, fresh, 0o600)
+	}
+	for range 100 {
+		if key, err := readAtMost(file, 64); err == nil && len(key) == 32 {
+			return key, nil
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+	_ = os.Remove(file + ".lock") // left by one that was killed
+	return fresh, atomicfile.Write(file, fresh, 0o600)
+}
+
+// resourceOf is the URL of a remote server's endpoint, nil for another.
+func resourceOf(s config.MCPServer) *url.URL {
+	if s.URL == "" {
+		return nil
+	}
+	u, err := url.Parse(s.URL)
+	if err != nil {
+		return nil
+	}
+	return u
+}

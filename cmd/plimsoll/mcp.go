@@ -1,0 +1,153 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"text/tabwriter"
+
+	"github.com/spf13/cobra"
+
+	"github.com/plimsoll/plimsoll/app"
+	"github.com/plimsoll/plimsoll/config"
+)
+
+func newMCPCommand() *cobra.Command {
+	var o app.MCPOptions
+	var maxOutput, allow, deny, schema string
+	var readOnly, events bool
+	cmd := &cobra.Command{
+		Use:   "mcp [flags] -- SERVER [ARG...]",
+		Short: "Stand in front of an MCP server, so that no result is too large for the agent",
+		Long: `Starts an MCP server inside limits and passes everything between it and the client byte for byte,
+except what is too large: of a large result the client gets the first page, and three more tools to
+page, search and query the rest, which is kept on disk.
+
+Put it in front of the command in your client's configuration, or let "plimsoll mcp wrap FILE" do it.
+With --url the server is a remote one; with --listen the client comes over HTTP.`,
+		Example: `  plimsoll mcp -- npx -y @modelcontextprotocol/server-filesystem ~/notes
+  plimsoll mcp --url https://mcp.example.com/mcp --header Authorization=MY_BEARER
+  plimsoll mcp --read-only --deny 'delete_*' -- kubernetes-mcp-server
+  plimsoll mcp --listen 127.0.0.1:7000 -- npx -y @modelcontextprotocol/server-everything`,
+		Args: func(cmd *cobra.Command, args []string) error {
+			if len(args) > 0 && cmd.ArgsLenAtDash() != 0 {
+				return fmt.Errorf("write -- before the server's command, as in: plimsoll mcp -- %s", strings.Join(args, " "))
+			}
+			return nil
+		},
+		RunE: func(cmd *cobra.Command, args []string) error {
+			var flags []config.Flag
+			for _, f := range []struct {
+				name, key string
+				value     *string
+			}{{"max-output", "mcp.max_output", &maxOutput}, {"allow", "mcp.allow", &allow}, {"deny", "mcp.deny", &deny}, {"output-schema", "mcp.output_schema", &schema}} {
+				if cmd.Flags().Changed(f.name) {
+					flags = append(flags, config.Flag{Name: "--" + f.name, Key: f.key, Value: *f.value})
+				}
+			}
+			if cmd.Flags().Changed("read-only") {
+				flags = append(flags, config.Flag{Name: "--read-only", Key: "mcp.read_only", Value: fmt.Sprint(readOnly)})
+			}
+			a, err := openApp(cmd, flags)
+			if err != nil {
+				return err
+			}
+			o.Command, o.Stdin, o.Stdout, o.Stderr = args, os.Stdin, os.Stdout, os.Stderr
+			if events {
+				if o.Listen == "" {
+					return fmt.Errorf("--events needs --listen: without it standard output is the client's")
+				}
+				o.Events = cmd.OutOrStdout()
+			}
+			return a.MCP(cmd.Context(), o)
+		},
+	}
+	f := cmd.Flags()
+	f.StringVar(&o.URL, "url", "", "address of a remote server that speaks streamable HTTP")
+	f.StringVar(&o.Server, "server", "", "name of a server in [mcp.servers]")
+	f.StringVar(&o.Name, "name", "", "what the server is called in statistics and in [mcp.servers.NAME] (default: from the command)")
+	f.StringArrayVar(&o.Headers, "header", nil, "NAME=VARIABLE: send this header to --url with that variable's value; may be repeated")
+	f.StringVar(&o.Listen, "listen", "", "serve streamable HTTP on this address instead of standard streams")
+	f.StringVar(&o.ReadyFile, "ready-file", "", "write the endpoint's URL into this file when ready, remove it at the end")
+	f.StringVar(&maxOutput, "max-output", "", "largest text of a result that is not paged, as 20K (default: by the client, 10K for one not known)")
+	f.StringVar(&allow, "allow", "", "tools that may be used, as 'list_*,get_*' (default: all)")
+	f.StringVar(&deny, "deny", "", "tools that may not be used, as 'delete_*'")
+	f.BoolVar(&readOnly, "read-only", false, "only tools that say of themselves that they change nothing")
+	f.StringVar(&schema, "output-schema", "", "strip or keep the schemas of results")
+	f.BoolVar(&events, "events", false, "print every event as one line of JSON on standard output (with --listen)")
+	f.BoolVarP(&o.Quiet, "quiet", "q", false, "do not say where it listens")
+	_ = cmd.RegisterFlagCompletionFunc("output-schema", cobra.FixedCompletions(choicesOf("mcp.output_schema"), cobra.ShellCompDirectiveNoFileComp))
+	cmd.AddCommand(newMCPWrapCommand())
+	return cmd
+}
+
+func newMCPWrapCommand() *cobra.Command {
+	var o app.WrapOptions
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use:   "wrap FILE",
+		Short: "Put the gateway in front of every server in a client's configuration file",
+		Long: `Rewrites the MCP servers in the configuration file of Claude Code, Claude Desktop, Codex, Gemini CLI,
+Cursor, VS Code, opencode and clients that write it like them, in place: comments, order and what it
+does not know stay. What the file was is kept beside it; --undo puts it back.
+
+Remote servers that the file has no headers for may need a login that only the client can do, and
+are left alone without --remote.`,
+		Example: `  plimsoll mcp wrap .mcp.json --dry-run
+  plimsoll mcp wrap ~/.codex/config.toml
+  plimsoll mcp wrap ~/.codex/config.toml --undo`,
+		Args: oneArg("file", "plimsoll mcp wrap .mcp.json"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			a, err := openApp(cmd, nil)
+			if err != nil {
+				return err
+			}
+			o.File = args[0]
+			r, err := a.Wrap(o)
+			if err != nil {
+				return err
+			}
+			if asJSON {
+				return printJSON(cmd.OutOrStdout(), r)
+			}
+			return printWrap(plain(cmd.OutOrStdout()), r, o.Undo)
+		},
+	}
+	f := cmd.Flags()
+	f.BoolVar(&o.DryRun, "dry-run", false, "show the change, make none")
+	f.BoolVar(&o.Undo, "undo", false, "take the gateway out again")
+	f.BoolVar(&o.Remote, "remote", false, "also wrap remote servers that the file has no headers for")
+	f.StringVar(&o.Command, "command", "", "what starts Plimsoll in the file (default: this program's path)")
+	f.BoolVar(&asJSON, "json", false, "print JSON")
+	return cmd
+}
+
+func printWrap(w io.Writer, r app.WrapResult, undo bool) error {
+	if r.DryRun && r.Diff != "" {
+		if _, err := io.WriteString(w, r.Diff+"\n"); err != nil {
+			return err
+		}
+	}
+	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(t, "SERVER\tCLIENT\tLINE\t\tWHY")
+	for _, s := range r.Servers {
+		fmt.Fprintf(t, "%s\t%s\t%d\t%s\t%s\n", app.Printable(s.Name), s.Client, s.Line, s.Action, s.Why)
+	}
+	if err := t.Flush(); err != nil {
+		return err
+	}
+	switch {
+	case r.DryRun:
+		fmt.Fprintf(w, "Nothing was changed (--dry-run).\n")
+	case !r.Changed:
+		fmt.Fprintf(w, "%s needed no change.\n", r.File)
+	case undo && r.Exact:
+		fmt.Fprintf(w, "%s is what it was, byte for byte.\n", r.File)
+	case undo:
+		fmt.Fprintf(w, "%s has changed since it was wrapped: each server was put back by itself.\n", r.File)
+	default:
+		fmt.Fprintf(w, "%s was rewritten. What it was: %s. Restart the client; plimsoll mcp wrap %s --undo puts it back.\n", r.File, r.Backup, r.File)
+	}
+	return nil
+}
