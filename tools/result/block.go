@@ -96,6 +96,9 @@ func (b *block) holdRange(from, to int64) {
 	b.held = true
 }
 
+// readable says that the members of the block count as text.
+func (b *block) readable() bool { return b.hole < 0 && !b.held && b.media == 0 || b.kept > maxClip }
+
 // clip lets go of the text but for a beginning, if there is room for that.
 func (b *block) clip(capture func(int) bool) {
 	b.whole = false

@@ -112,7 +112,7 @@ func (s *spill) composeResult(id jsonrpc.ID, v *View, handle string) (segs []seg
 		s.note(c, handle, v.Notice())
 	}
 	if s.dropped > 0 {
-		s.note(c, handle, fmt.Sprintf("[plimsoll] %d further parts of the result are left out: they are too large or too many.", s.dropped))
+		s.note(c, handle, fmt.Sprintf("[plimsoll] Left out as too large or too many: %d other parts of the result.", s.dropped))
 	}
 	c.raw("]")
 	c.comma = true

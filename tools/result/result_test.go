@@ -308,6 +308,25 @@ func TestMediaOverTheBoundIsNamedAndKept(t *testing.T) {
 	}
 }
 
+func TestWhatStandsBesideAPageIsBounded(t *testing.T) {
+	s := open(t)
+	link := `{"type":"resource_link","uri":"file:///some/where","name":"` + strings.Repeat("n", 300) + `"},`
+	o := options(s)
+	o.MaxMedia = 1000
+	for name, content := range map[string]string{
+		"links":            strings.Repeat(link, 200),
+		"links and a text": strings.Repeat(link, 20) + `{"type":"text","text":` + quoted(list(500, 30)) + `},` + strings.Repeat(link, 20),
+		"media":            strings.Repeat(`{"type":"image","mimeType":"image/png","data":"`+strings.Repeat("QUJD", 1000)+`"},`, 50) + strings.Repeat(link, 20),
+		"media then text":  `{"type":"image","data":"` + strings.Repeat("QUJD", 1000) + `"},` + strings.Repeat(link, 20) + `{"type":"text","text":` + quoted(list(500, 30)) + `},`,
+	} {
+		text := `{"jsonrpc":"2.0","id":7,"result":{"content":[` + content + `{"type":"text","text":"end"}]}}`
+		got, out := bound(t, frame(text, 100), o)
+		if a := decode(t, got); !out.Spilled || a.texts() > int(DefaultMaxText)+3*MaxNotice || len(got) > 20_000 {
+			t.Errorf("%s: %d bytes, %d of text: %+v", name, len(got), a.texts(), out)
+		}
+	}
+}
+
 func TestResources(t *testing.T) {
 	s := open(t)
 	o := options(s)

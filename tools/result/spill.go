@@ -26,6 +26,7 @@ type spill struct {
 	blocks   []*block
 	block    *block // under way
 	dropped  int    // blocks and members that are neither delivered nor in the document
+	notes    int    // blocks whose media is not delivered
 	crowded  bool   // there were more blocks than are kept
 	typed    bool   // result.resultType was there
 	isErr    bool   // it is an error of the protocol
@@ -76,6 +77,9 @@ func (s *spill) close(p place) {
 	}
 }
 
+// maxNotes is how many notes about media that is not delivered there may be.
+const maxNotes = 4
+
 // perBlock is what a block costs in memory beside its bytes.
 const perBlock = 256
 
@@ -83,8 +87,12 @@ const perBlock = 256
 // not in the spool yet goes there.
 func (s *spill) keep(b *block) {
 	size := b.kept + perBlock
-	if s.keptSize+size > MaxKept {
-		s.crowded = true
+	if b.media > 0 {
+		s.notes++
+	}
+	// Members beyond the usual few are read by a model as text is.
+	if s.keptSize+size > MaxKept || b.media > 0 && s.notes > maxNotes || b.readable() && !s.capture(b.kept) {
+		s.crowded = s.crowded || b.media == 0
 		switch {
 		case b.held, b.media > 0:
 			s.dropped++
@@ -179,11 +187,20 @@ func (s *spill) reserve() int64 { return s.o.reserve() }
 // shrink lets go of captured text when it turns out that there will be a page.
 func (s *spill) shrink() {
 	s.spare, s.captured = s.reserve(), 0
-	all := s.blocks
-	if s.block != nil {
-		all = append(all[:len(all):len(all)], s.block)
+	left := s.blocks[:0]
+	for _, b := range s.blocks {
+		if b.readable() && !s.capture(b.kept) {
+			s.dropped++
+			continue
+		}
+		left = append(left, b)
 	}
-	for _, b := range all {
+	clear(s.blocks[len(left):])
+	s.blocks = left
+	if s.block != nil {
+		left = append(left[:len(left):len(left)], s.block)
+	}
+	for _, b := range left {
 		if b.whole && b.hole >= 0 && !s.capture(len(b.text)) {
 			b.clip(s.capture)
 		}
