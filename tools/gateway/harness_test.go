@@ -272,8 +272,14 @@ func (a *answer) add(raw []byte) {
 // onHTTP is a client of an endpoint.
 func onHTTP(t testing.TB, open func(context.Context, endpoint.Opening) (endpoint.Session, error), modern bool) *client {
 	h := endpoint.New(endpoint.Options{Name: "test", Open: open})
+	t.Cleanup(func() { _ = h.Close() })
+	return onHandler(t, h, modern)
+}
+
+// onHandler is a client of whatever serves MCP over HTTP.
+func onHandler(t testing.TB, h http.Handler, modern bool) *client {
 	web := httptest.NewServer(h)
-	t.Cleanup(func() { web.Close(); _ = h.Close() })
+	t.Cleanup(web.Close)
 	session := ""
 	c := &client{t: t, modern: modern}
 	c.send = func(ctx context.Context, message []byte) (a answer) {

@@ -1,0 +1,70 @@
+package gateway_test
+
+import (
+	"context"
+	"net/http"
+	"sync"
+
+	"github.com/plimsoll/plimsoll/tools/jsonrpc"
+	"github.com/plimsoll/plimsoll/tools/peer"
+)
+
+// scripted is a server that gives fixed results by method, to show what a real one seldom does.
+type scripted struct {
+	answers map[string]string
+	panics  string
+	silent  bool
+
+	mu     sync.Mutex
+	counts map[string]int
+	change string
+}
+
+func (s *scripted) asked(method string) int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.counts[method]
+}
+
+// say changes the tools and announces it to whoever listens.
+func (s *scripted) say(tools string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.answers["tools/list"] = tools
+	s.change = `{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}`
+}
+
+func (s *scripted) Send(ctx context.Context, m peer.Message, to peer.Receiver) {
+	s.mu.Lock()
+	if s.counts == nil {
+		s.counts = map[string]int{}
+	}
+	s.counts[m.Head.Method]++
+	result, ok := s.answers[m.Head.Method]
+	s.mu.Unlock()
+	switch {
+	case m.Head.Method == s.panics:
+		panic("as asked")
+	case m.Head.Kind != jsonrpc.Request:
+		to.Done(nil)
+	case s.silent:
+		go func() { <-ctx.Done(); to.Done(ctx.Err()) }()
+	case !ok:
+		peer.Reply(to, jsonrpc.ErrorResponse(m.Head.ID, jsonrpc.CodeMethod, "no such method", nil))
+	default:
+		peer.Reply(to, jsonrpc.ResultResponse(m.Head.ID, []byte(result)))
+	}
+}
+
+func (s *scripted) Listen(ctx context.Context, _ http.Header, to peer.Receiver) {
+	s.mu.Lock()
+	change := s.change
+	s.mu.Unlock()
+	if change != "" {
+		to.Receive(&peer.Frame{Head: []byte(change)})
+	}
+	<-ctx.Done()
+	to.Done(nil)
+}
+
+func (s *scripted) Close() error { return nil }
