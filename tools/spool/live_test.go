@@ -5,6 +5,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -218,7 +220,7 @@ func TestParts(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := create(t, s, Source{})
-			want := ""
+			var want strings.Builder
 			for _, p := range c.parts {
 				if err := w.Begin(p.kind, ""); err != nil {
 					t.Fatal(err)
@@ -235,15 +237,15 @@ func TestParts(t *testing.T) {
 			}
 			if c.shape == Blocks {
 				for _, p := range c.parts {
-					want += strings.TrimSuffix(p.text, "\n") + "\n"
+					want.WriteString(strings.TrimSuffix(p.text, "\n") + "\n")
 				}
 				for _, size := range []int{0, 3} {
 					got := ""
 					for _, p := range pages(t, r, size) {
 						got += string(p.Text)
 					}
-					if strings.TrimSuffix(got, "\n") != strings.TrimSuffix(want, "\n") {
-						t.Errorf("%d bytes on pages, want %d", len(got), len(want))
+					if strings.TrimSuffix(got, "\n") != strings.TrimSuffix(want.String(), "\n") {
+						t.Errorf("%d bytes on pages, want %d", len(got), len(want.String()))
 					}
 				}
 			}
@@ -262,12 +264,12 @@ func TestBrokenTextIsMadeWhole(t *testing.T) {
 	want := strings.Map(func(r rune) rune { return r }, text) // U+FFFD for each byte
 	for _, step := range []int{1, 3, 1 << 20} {
 		r := read(t, s, keep(t, s, Source{}, text, step))
-		got := ""
+		var got strings.Builder
 		for _, p := range pages(t, r, 0) {
-			got += string(p.Text)
+			got.WriteString(string(p.Text))
 		}
-		if got != want {
-			t.Fatalf("step %d: %d bytes, want %d", step, len(got), len(want))
+		if got.String() != want {
+			t.Fatalf("step %d: %d bytes, want %d", step, len(got.String()), len(want))
 		}
 	}
 }
@@ -307,4 +309,38 @@ func TestPagesThatAreNotThere(t *testing.T) {
 			t.Errorf("page %d: %v", n, err)
 		}
 	}
+}
+
+func TestOtherPageSizesAreKept(t *testing.T) {
+	s := open(t, Options{})
+	h := keep(t, s, Source{}, "["+strings.Repeat(`{"a":"0123456789"},`, 100_000)+"1]", 1<<20)
+	for range 2 { // made, then found
+		for _, size := range []int{1, 2, 3, 4, 5, 100} {
+			r := read(t, s, h)
+			p, err := r.Page(t.Context(), 7, size)
+			if err != nil || int(p.From) != 6*size+1 || p.TotalItems != 100_001 {
+				t.Fatalf("%+v %v", p, err)
+			}
+			must(t, r.Close())
+		}
+	}
+	if n := len(names(t, s, h)); n != 9 { // head, lock, text, meta, pages.1, and four tables
+		t.Errorf("%v", names(t, s, h))
+	}
+	must(t, s.locked(func(l *ledger) error {
+		if disk := s.diskUse(l.accounts[0].id.String()); l.accounts[0].bytes != disk {
+			t.Errorf("the ledger has %d bytes, the disk %d", l.accounts[0].bytes, disk)
+		}
+		return nil
+	}))
+}
+
+func names(t *testing.T, s *Spool, handle string) (all []string) {
+	t.Helper()
+	list, err := os.ReadDir(filepath.Join(s.Dir(), idOf(digest("handle", handle)).String()))
+	must(t, err)
+	for _, e := range list {
+		all = append(all, e.Name())
+	}
+	return all
 }

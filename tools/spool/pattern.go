@@ -8,15 +8,25 @@ import (
 	"unicode/utf8"
 )
 
-// pattern is a compiled regular expression with a text that every match holds, which is
-// found many times faster.
+// pattern is a compiled regular expression with texts of which every match holds one; they
+// are found many times faster than the expression.
 type pattern struct {
-	re      *regexp.Regexp
-	literal []byte // "" when there is none; lower case when fold
-	fold    bool   // the literal is found in either case
-	pure    bool   // a match is the literal and nothing else
-	anchor  int    // the byte of the literal that is looked for when fold
+	re       *regexp.Regexp
+	literals []literal // none when there are no such texts
+	pure     bool      // a match is the one literal and nothing else
+	longest  int       // bytes of the longest literal
 }
+
+// literal is one such text.
+type literal struct {
+	text   []byte // lower case when fold
+	fold   bool   // it is found in either case
+	anchor int    // the byte that is looked for when fold
+	next   int    // where it is next in the buffer; len when not at all, -1 when not known
+}
+
+// maxLiterals is how many texts are looked for side by side; beyond, the expression is as quick.
+const maxLiterals = 16
 
 func compile(text string, ignoreCase bool) (*pattern, error) {
 	switch {
@@ -47,21 +57,29 @@ func compile(text string, ignoreCase bool) (*pattern, error) {
 	}
 	p := &pattern{re: re}
 	if tree, err = syntax.Parse(text, syntax.Perl); err == nil {
-		p.literal, p.fold = required(tree)
-		p.pure = !p.fold && tree.Op == syntax.OpLiteral && tree.Flags&syntax.FoldCase == 0 && !bytes.ContainsAny(p.literal, "\r\n")
-		p.anchor = rarest(p.literal)
+		p.literals = required(tree)
+		for i := range p.literals {
+			l := &p.literals[i]
+			l.anchor = rarest(l.text)
+			p.longest = max(p.longest, len(l.text))
+		}
+		p.pure = len(p.literals) == 1 && tree.Op == syntax.OpLiteral && tree.Flags&syntax.FoldCase == 0 && !bytes.ContainsAny(p.literals[0].text, "\r\n")
 	}
 	return p, nil
 }
 
-// required returns the longest text that every match of the expression holds.
-func required(re *syntax.Regexp) (literal []byte, fold bool) {
+// required returns texts of which every match of the expression holds at least one; the
+// shortest of them is as long as it can be.
+func required(re *syntax.Regexp) []literal {
 	switch re.Op {
 	case syntax.OpLiteral:
-		if re.Flags&syntax.FoldCase == 0 {
-			return []byte(string(re.Rune)), false
+		l := literal{text: []byte(string(re.Rune))}
+		if re.Flags&syntax.FoldCase != 0 {
+			l = literal{text: foldable(re.Rune), fold: true}
 		}
-		return foldable(re.Rune), true
+		if len(l.text) > 0 {
+			return []literal{l}
+		}
 	case syntax.OpCapture, syntax.OpPlus:
 		return required(re.Sub[0])
 	case syntax.OpRepeat:
@@ -69,13 +87,36 @@ func required(re *syntax.Regexp) (literal []byte, fold bool) {
 			return required(re.Sub[0])
 		}
 	case syntax.OpConcat:
+		var best []literal
 		for _, sub := range re.Sub {
-			if l, f := required(sub); len(l) > len(literal) {
-				literal, fold = l, f
+			if some := required(sub); shortest(some) > shortest(best) {
+				best = some
 			}
 		}
+		return best
+	case syntax.OpAlternate:
+		var all []literal
+		for _, sub := range re.Sub {
+			some := required(sub)
+			if all = append(all, some...); len(some) == 0 || len(all) > maxLiterals {
+				return nil
+			}
+		}
+		if shortest(all) > 1 { // single letters are everywhere
+			return all
+		}
 	}
-	return literal, fold
+	return nil
+}
+
+func shortest(some []literal) int {
+	n := 0
+	for i, l := range some {
+		if i == 0 || len(l.text) < n {
+			n = len(l.text)
+		}
+	}
+	return n
 }
 
 // foldable returns the longest run, in lower case, of characters whose other case is one
@@ -115,13 +156,40 @@ func rarest(literal []byte) (at int) {
 	return at
 }
 
-// index is where in b the literal is, or -1.
-func (p *pattern) index(b []byte) int {
-	if !p.fold {
-		return bytes.Index(b, p.literal)
+// rewind makes the pattern ready for another buffer.
+func (p *pattern) rewind() {
+	for i := range p.literals {
+		p.literals[i].next = -1
 	}
-	n := len(p.literal)
-	low := p.literal[p.anchor]
+}
+
+// index is where in b, from at on, the first of the literals is, or -1. The buffer must be
+// the same as in the call before, unless rewind was called, and at must not be less.
+func (p *pattern) index(b []byte, at int) int {
+	first := len(b)
+	for i := range p.literals {
+		l := &p.literals[i]
+		if l.next < at {
+			if l.next = l.index(b[at:]); l.next < 0 {
+				l.next = len(b)
+			} else {
+				l.next += at
+			}
+		}
+		first = min(first, l.next)
+	}
+	if first == len(b) {
+		return -1
+	}
+	return first
+}
+
+func (p *literal) index(b []byte) int {
+	if !p.fold {
+		return bytes.Index(b, p.text)
+	}
+	n := len(p.text)
+	low := p.text[p.anchor]
 	up := low
 	if low >= 'a' && low <= 'z' {
 		up -= 'a' - 'A'
@@ -147,7 +215,7 @@ func (p *pattern) index(b []byte) int {
 		if start+n > len(b) {
 			return -1
 		}
-		if equalFold(b[start:start+n], p.literal) {
+		if equalFold(b[start:start+n], p.text) {
 			return start
 		}
 		at++

@@ -5,36 +5,104 @@ import (
 	"crypto/rand"
 	"fmt"
 	"os"
+	"strings"
 )
 
-// maxResized is how many other page sizes of one result have a table on the disk. Of
-// further ones each page is looked for from the beginning.
+// maxResized is how many other page sizes of one result have a table on the disk. For
+// further ones it is made each time.
 const maxResized = 4
+
+// leastKept is the size of document from which on such a table is kept, in bytes: reading
+// less again takes milliseconds.
+const leastKept = 1 << 20
 
 func passing(dir *os.Root, name string) *table {
 	return &table{dir: dir, name: name + rand.Text(), passing: true}
 }
 
-// pagesOf gives the page table of another page size, which is made once by reading the
-// document and then kept beside it. r.mu is held.
+// pagesOf gives the page table of another page size. It is made by reading the document
+// once, and kept beside it for the next reader. r.mu is held.
 func (r *Result) pagesOf(ctx context.Context, v *view, size int) (*table, error) {
 	if t := r.made[size]; t != nil {
 		return t, nil
 	}
-	rules := v.rules
-	rules.items = size
-	p := &paging{rules: rules, dir: r.dir, begin: v.m.Begin, end: v.m.Begin}
-	p.pages = passing(r.dir, "resized.")
-	p.large = &table{null: true}
-	if err := r.repage(ctx, v, p, v.large); err != nil {
-		p.pages.close()
-		return nil, err
+	name := fmt.Sprintf("pages.of.%d", size)
+	t := r.kept(v, name)
+	if t == nil {
+		rules := v.rules
+		rules.items = size
+		p := &paging{rules: rules, dir: r.dir, begin: v.m.Begin, end: v.m.Begin}
+		p.pages, p.large = passing(r.dir, "resized."), &table{null: true}
+		p.pages.passing = v.m.DocEnd-v.m.DocBegin < leastKept
+		err := r.repage(ctx, v, p, v.large)
+		if err == nil {
+			err = r.s.full(p.pages.flush())
+		}
+		if !p.pages.passing && p.pages.file != nil && (err != nil || !r.keepTable(p.pages, name)) {
+			_ = r.dir.Remove(p.pages.name)
+		}
+		if err != nil {
+			p.pages.close()
+			return nil, err
+		}
+		t = p.pages
 	}
 	if r.made == nil {
 		r.made = map[int]*table{}
 	}
-	r.made[size] = p.pages
-	return p.pages, nil
+	r.made[size] = t // there are at most MaxPageLines sizes
+	return t, nil
+}
+
+// kept opens a table that an earlier reader made.
+func (r *Result) kept(v *view, name string) *table {
+	info, err := r.dir.Stat(name)
+	if err != nil || info.Size() == 0 || info.Size()%rowSize != 0 {
+		return nil
+	}
+	t, err := openTable(r.dir, name, info.Size()/rowSize)
+	if err != nil {
+		return nil
+	}
+	last, err := t.get(t.count - 1)
+	if err != nil || last[0] >= v.m.Items || v.m.Items-last[0] > MaxPageLines {
+		t.close()
+		_ = r.dir.Remove(name)
+		return nil
+	}
+	return t
+}
+
+// keepTable gives a table its name when there is room for it.
+func (r *Result) keepTable(t *table, name string) bool {
+	d, err := r.dir.Open(".")
+	if err != nil {
+		return false
+	}
+	names, _ := d.Readdirnames(-1)
+	_ = d.Close()
+	n := 0
+	for _, other := range names {
+		if strings.HasPrefix(other, "pages.of.") {
+			n++
+		}
+	}
+	if n >= maxResized {
+		return false
+	}
+	err = r.s.locked(func(l *ledger) error {
+		size := t.count * rowSize
+		a := l.find(r.id)
+		if a == nil || l.bytes()+size > int64(r.s.o.MaxBytes) {
+			return os.ErrNotExist
+		}
+		if err := r.dir.Rename(t.name, name); err != nil {
+			return err
+		}
+		a.bytes, l.changed = a.bytes+size, true
+		return nil
+	})
+	return err == nil
 }
 
 // repage puts all items of a document into p.

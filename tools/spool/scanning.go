@@ -36,7 +36,7 @@ func (r *Result) search(ctx context.Context, v *view, p *pattern) (*searched, er
 	if v.m.Items == 0 {
 		return s.found, nil
 	}
-	if len(p.literal) > 0 {
+	if len(p.literals) > 0 {
 		return s.found, s.byLiteral(ctx)
 	}
 	return s.found, s.byUnit(ctx)
@@ -44,9 +44,9 @@ func (r *Result) search(ctx context.Context, v *view, p *pattern) (*searched, er
 
 // byLiteral looks for the literal in large steps and at units only where it is.
 func (s *search) byLiteral(ctx context.Context) error {
-	m, n := s.v.m, int64(len(s.p.literal))
+	m, n := s.v.m, int64(s.p.longest)
 	buf := make([]byte, scanBuffer)
-	for at := m.Begin; at+n <= m.Last; {
+	for at := m.Begin; at < m.Last; {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
@@ -54,13 +54,17 @@ func (s *search) byLiteral(ctx context.Context) error {
 		if k, err := s.r.text.ReadAt(b, at); k < len(b) {
 			return &errDamaged{err.Error()}
 		}
-		next := at + int64(len(b)) - n + 1 // what is before has been looked at
+		next := at + int64(len(b)) // what is before has been looked at
+		if next < m.Last {
+			next -= n - 1
+		}
+		s.p.rewind()
 		for i := int64(0); ; {
-			k := s.p.index(b[i:])
+			k := s.p.index(b, int(i))
 			if k < 0 {
 				break
 			}
-			on, err := s.look(ctx, at+i+int64(k))
+			on, err := s.look(ctx, at+int64(k))
 			if err != nil {
 				return err
 			}
@@ -81,11 +85,11 @@ func (s *search) look(ctx context.Context, at int64) (int64, error) {
 		return at + 1, err
 	}
 	if s.p.pure {
-		to := at + int64(len(s.p.literal))
+		to := at + int64(s.p.longest)
 		if to > u.end && !s.continues(u) {
 			return at + 1, nil
 		}
-		s.count(u, at, to, s.p.literal)
+		s.count(u, at, to, s.p.literals[0].text)
 		return u.end, nil
 	}
 	// A match that reaches into this piece of a long line may begin in the one before.
@@ -246,10 +250,12 @@ func (s *search) match(u unit) error {
 	if err != nil {
 		return err
 	}
+	extended := false
 	if s.v.m.Shape == Lines {
 		if b[len(b)-1] == '\n' {
 			b = bytes.TrimSuffix(b[:len(b)-1], []byte{'\r'})
 		} else if u.end < s.v.m.Last {
+			extended = true
 			if b, err = s.bytes(u.start, min(u.end+overlap, s.v.m.Last)); err != nil {
 				return err
 			}
@@ -258,7 +264,7 @@ func (s *search) match(u unit) error {
 			}
 		}
 	}
-	if at := s.p.re.FindIndex(b); at != nil && (int64(at[0]) < size || at[0] == 0) {
+	if at := s.p.re.FindIndex(b); at != nil && (int64(at[0]) < size || !extended) {
 		s.count(u, u.start+int64(at[0]), u.start+int64(at[1]), b[at[0]:at[1]])
 	}
 	return nil
@@ -271,7 +277,7 @@ func (s *search) bytes(from, to int64) ([]byte, error) {
 	}
 	if from < s.windowFrom || to > s.windowFrom+int64(len(s.window)) {
 		n := min(scanBuffer, s.v.m.Last-from)
-		if len(s.p.literal) > 0 { // hits lie apart
+		if len(s.p.literals) > 0 { // hits lie apart
 			n = to - from
 		}
 		s.windowFrom, s.window = from, s.window[:n]

@@ -42,9 +42,16 @@ func TestSearchFindsWhatRegexpFinds(t *testing.T) {
 	}
 	r := read(t, s, keep(t, s, Source{}, text.String(), 1<<20))
 	for _, q := range []SearchRequest{
-		{Pattern: `id=3a98f`}, {Pattern: `host-3 level=ERROR id=[0-9a-f]*99`}, {Pattern: `ID=3A98`, IgnoreCase: true},
-		{Pattern: `^2026.*id=.*beef`}, {Pattern: `(ca|be)fe.*n$`}, {Pattern: `\bid=[0-9]{3}\b`}, {Pattern: "id=7919 k", IgnoreCase: true},
-		{Pattern: `nothing like it`}, {Pattern: `[0-9]dead`},
+		{Pattern: `id=3a98f`},
+		{Pattern: `host-3 level=ERROR id=[0-9a-f]*99`},
+		{Pattern: `ID=3A98`, IgnoreCase: true},
+		{Pattern: `^2026.*id=.*beef`},
+		{Pattern: `(ca|be)fe.*n$`},
+		{Pattern: `\bid=[0-9]{3}\b`},
+		{Pattern: "id=7919 k", IgnoreCase: true},
+		{Pattern: `nothing like it`},
+		{Pattern: `[0-9]dead`},
+		{Pattern: `deadb|=cafe|id=(1ee7|f00d)`}, {Pattern: `(host-1|HOST-2).*(ERROR|warn) id=[0-9]+7 K`, IgnoreCase: true}, {Pattern: `x|id=1ee7`},
 	} {
 		expr := q.Pattern
 		if q.IgnoreCase {
@@ -183,6 +190,7 @@ func TestTooManyMatches(t *testing.T) {
 func FuzzSearch(f *testing.F) {
 	f.Add("a needle\nb\nNeedle", "needle", true)
 	f.Add("xx\r\nxy\n\n", "x.?$", false)
+	f.Add("a cat\na dog\na bird", "cat|(do|bir)[gd]", false)
 	f.Add("ſK\nsk", "sk", true)
 	f.Fuzz(func(t *testing.T, text, expr string, ignore bool) {
 		p, err := compile(expr, ignore)
