@@ -51,13 +51,10 @@ func TestPausesGrowAndAServerIsGivenUp(t *testing.T) {
 		l := &scripted{began: time.Now(), life: func(int, io.Reader, io.Writer) {}}
 		s := Stdio(StdioOptions{Name: "short", Launch: l.launch})
 		defer s.Close()
-		var last error
-		for range 20 {
-			if last = send(t, s, "1"); len(l.starts) == giveUpAfter {
-				break
-			}
+		for len(l.starts) < giveUpAfter {
+			_ = send(t, s, "1")
 		}
-		last = send(t, s, "1")
+		last := send(t, s, "1")
 		gone, ok := errors.AsType[*Unavailable](last)
 		if !ok || gone.Tries != giveUpAfter || !strings.Contains(gone.Error(), "exit status 9") || !strings.Contains(gone.Error(), "given up") {
 			t.Fatalf("after %d lives: %v", len(l.starts), last)

@@ -134,7 +134,8 @@ func (c *client) note(m peer.Message) (raw []byte, pass bool) {
 		s.mu.Lock()
 		defer s.mu.Unlock()
 		// What a server asked that has ended is not answered to the next one.
-		return m.Raw, s.health.generation == nil || s.health.generation.asked.take(m.Head.ID)
+		g := s.health.generation
+		return m.Raw, g != nil && g.asked.take(m.Head.ID)
 	}
 	switch m.Head.Method {
 	case "notifications/initialized":
@@ -165,7 +166,9 @@ func (c *client) cancelled(m peer.Message) (raw []byte, pass bool) {
 	}
 	s.mu.Unlock()
 	if found == nil || found.method == "initialize" || !s.drop(found) {
-		return m.Raw, !s.o.Shared
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		return m.Raw, !s.o.Shared && s.health.generation != nil
 	}
 	s.mu.Lock()
 	s.recent.add(found.id, late)

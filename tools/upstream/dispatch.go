@@ -139,7 +139,7 @@ func (s *Server) answer(g *generation, f *peer.Frame, h jsonrpc.Head, id rawjson
 		}
 		return
 	}
-	if c.method == "initialize" && f.Whole() {
+	if c.method == "initialize" && f.ReadAll(maxHandshake) == nil {
 		s.keepHandshake(c, f.Head)
 	}
 	if c.id != c.original {

@@ -42,13 +42,19 @@ type generation struct {
 func (g *generation) write(raw []byte) error { return jsonrpc.WriteLine(g.p.Stdin, raw, nil) }
 
 // asked are the ids of requests of the server that wait for the client.
-type asked struct{ ids map[jsonrpc.ID]bool }
+type asked struct {
+	ids  map[jsonrpc.ID]bool
+	lost bool // some are not remembered
+}
 
-// maxAsked bounds them: beyond it, the oldest are not told apart any more.
+// maxAsked bounds them: beyond it every response passes.
 const maxAsked = 1024
 
 func (a *asked) add(id jsonrpc.ID) {
-	if a.ids == nil || len(a.ids) >= maxAsked {
+	if a.lost = a.lost || len(a.ids) >= maxAsked; a.lost {
+		return
+	}
+	if a.ids == nil {
 		a.ids = map[jsonrpc.ID]bool{}
 	}
 	a.ids[id] = true
@@ -57,7 +63,7 @@ func (a *asked) add(id jsonrpc.ID) {
 func (a *asked) take(id jsonrpc.ID) bool {
 	known := a.ids[id]
 	delete(a.ids, id)
-	return known
+	return known || a.lost
 }
 
 // health is how the server's lives went. It needs Server.mu.

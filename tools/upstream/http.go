@@ -50,6 +50,10 @@ type Remote struct {
 	closed  bool
 	session session
 	mirrors mirrors
+	// fallback is the way to a server of the HTTP+SSE transport; fellBack is closed when it
+	// is there.
+	fallback *Server
+	fellBack chan struct{}
 }
 
 // HTTP makes a Peer to the server at o.URL.
@@ -58,6 +62,9 @@ type Remote struct {
 // directions, the status, every event. A Remote keeps nothing of such clients and may
 // serve many. A message without one is of a client that knows no HTTP: then the Remote is
 // the HTTP client of that one, and keeps its session.
+//
+// Where initialize is refused as servers of the HTTP+SSE transport (2024-11-05) do, and GET
+// gives their endpoint, that transport is spoken with a client without HTTP.
 //
 // A POST is sent once. Redirects are followed to the same origin, and only those that keep
 // the method; others are the server's answer.
@@ -85,7 +92,7 @@ func HTTP(o HTTPOptions) (*Remote, error) {
 	}
 	r.client = &client
 	r.ctx, r.cancel = context.WithCancelCause(context.Background())
-	r.session.ready = make(chan struct{})
+	r.session.ready, r.fellBack = make(chan struct{}), make(chan struct{})
 	return r, nil
 }
 
@@ -112,6 +119,10 @@ func (r *Remote) begin(ctx context.Context) (context.Context, context.CancelCaus
 func (r *Remote) Send(ctx context.Context, m peer.Message, to peer.Receiver) {
 	if ctx.Err() != nil {
 		to.Done(context.Cause(ctx))
+		return
+	}
+	if old := r.oldWay(); old != nil && m.Header == nil {
+		old.Send(ctx, m, to)
 		return
 	}
 	ctx, cancel, open := r.begin(ctx)
@@ -171,8 +182,11 @@ func (r *Remote) Close() error {
 	r.mu.Lock()
 	first := !r.closed
 	r.closed = true
-	id := r.session.id
+	id, old := r.session.id, r.fallback
 	r.mu.Unlock()
+	if old != nil {
+		_ = old.Close() // never fails
+	}
 	r.cancel(ErrClosed)
 	r.wg.Wait()
 	if first && id != "" {
@@ -188,6 +202,12 @@ func (r *Remote) Close() error {
 	}
 	r.noise.flush()
 	return nil
+}
+
+func (r *Remote) oldWay() *Server {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.fallback
 }
 
 // place is the URL as it may be told: without user, password and query.

@@ -127,6 +127,11 @@ func (r *Remote) stand(ctx context.Context, to peer.Receiver) {
 	r.mu.Unlock()
 	select {
 	case <-ready:
+	case <-r.fellBack:
+		over := make(chan struct{})
+		r.oldWay().Listen(ctx, nil, &followedDone{to, over})
+		<-over
+		return
 	case <-ctx.Done():
 		to.Done(r.closing(ctx))
 		return

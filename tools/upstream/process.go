@@ -28,10 +28,14 @@ type Exit struct {
 	// OutOfMemory says that its memory limit ended it, and Peak how much it took, in bytes.
 	OutOfMemory bool
 	Peak        int64
+	// Text says it in words, where the server is no process.
+	Text string
 }
 
 func (e Exit) String() string {
 	switch {
+	case e.Text != "":
+		return e.Text
 	case e.OutOfMemory:
 		return "killed: out of memory"
 	case e.Signal != "":

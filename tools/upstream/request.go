@@ -9,6 +9,7 @@ import (
 	"mime"
 	"net/http"
 	"net/http/httptrace"
+	"net/url"
 	"strings"
 
 	"github.com/plimsoll/plimsoll/internal/rawjson"
@@ -43,10 +44,14 @@ func passHeader(from http.Header) http.Header {
 
 // do makes one request. written is told once the server has it, or never will.
 func (r *Remote) do(ctx context.Context, method string, header http.Header, body []byte, written func()) (*http.Response, error) {
+	return r.doAt(ctx, r.url, method, header, body, written)
+}
+
+func (r *Remote) doAt(ctx context.Context, at *url.URL, method string, header http.Header, body []byte, written func()) (*http.Response, error) {
 	if written != nil {
 		ctx = httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{WroteRequest: func(httptrace.WroteRequestInfo) { written() }})
 	}
-	req, err := http.NewRequestWithContext(ctx, method, r.url.String(), nil)
+	req, err := http.NewRequestWithContext(ctx, method, at.String(), nil)
 	if err != nil {
 		return nil, err
 	}

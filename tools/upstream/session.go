@@ -102,8 +102,28 @@ func (x *exchange) own(ctx context.Context) {
 		}
 		x.finish(err)
 	default:
+		if mayBeOld(x, answer.StatusCode) {
+			if old := r.old(ctx); old != nil {
+				// The POST was refused: this is the first time that the server takes it.
+				over := make(chan struct{})
+				old.Send(ctx, x.m, &followedDone{x.to, over})
+				<-over
+				return
+			}
+		}
 		x.finish(x.refusal(ctx, header, answer))
 	}
+}
+
+// followedDone tells when Done was told.
+type followedDone struct {
+	peer.Receiver
+	over chan struct{}
+}
+
+func (f *followedDone) Done(err error) {
+	f.Receiver.Done(err)
+	close(f.over)
 }
 
 // taken ends a message that needs no answer.
@@ -152,6 +172,7 @@ type versioned struct {
 }
 
 func (v *versioned) Receive(f *peer.Frame) {
+	_ = f.ReadAll(maxHandshake) // one that is larger passes as it is, without a version
 	if version, ok := rawjson.Text(f.Head, "result", "protocolVersion"); ok {
 		v.r.mu.Lock()
 		v.r.session.version = version
