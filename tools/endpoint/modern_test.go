@@ -124,3 +124,42 @@ func TestAClosedModernAnswerIsCancelled(t *testing.T) {
 	p.server(0).open.Wait() // the call saw its context end
 	e.body.Close()
 }
+
+// Arguments that a header repeats must be what the header says (SEP-2243).
+func TestMirroredArguments(t *testing.T) {
+	schema := []byte(`{"type":"object","properties":{"region":{"type":"string","x-mcp-header":"Region"},
+		"at":{"properties":{"n":{"type":"integer","x-mcp-header":"N"}}},"on":{"type":"boolean","x-mcp-header":"On"},"free":{}}}`)
+	p := newPlace(t, Options{InputSchema: func(_, tool string) []byte {
+		if tool == "echo" {
+			return schema
+		}
+		return nil
+	}}, false, nil)
+	for _, test := range []struct {
+		arguments string
+		headers   []string
+		ok        bool
+	}{
+		{`{"free":1}`, nil, true},
+		{`{"region":null}`, nil, true},
+		{`{"region":"us"}`, []string{"Mcp-Param-Region", "us"}, true},
+		{`{"region":"us"}`, []string{"mcp-param-region", "=?base64?dXM=?="}, true},
+		{`{"region":"=?base64?x"}`, []string{"Mcp-Param-Region", "=?base64?x"}, true},
+		{`{"region":"us"}`, nil, false},
+		{`{"region":"us"}`, []string{"Mcp-Param-Region", "eu"}, false},
+		{`{"region":"us"}`, []string{"Mcp-Param-Region", "=?base64?dXM?="}, false},
+		{`{"region":null}`, []string{"Mcp-Param-Region", "null"}, false},
+		{`{"at":{"n":42}}`, []string{"Mcp-Param-N", "42.0"}, true},
+		{`{"at":{"n":9007199254740993}}`, []string{"Mcp-Param-N", "9007199254740992"}, false},
+		{`{"at":{"n":1}}`, []string{"Mcp-Param-N", "1e999999999"}, false},
+		{`{"at":3}`, nil, true},
+		{`{"on":true}`, []string{"Mcp-Param-On", "true"}, true},
+		{`{"on":true}`, []string{"Mcp-Param-On", "True"}, false},
+	} {
+		body := fmt.Sprintf(`{"jsonrpc":"2.0","id":5,"method":"tools/call","params":{"name":"echo","arguments":%s,%s}}`, test.arguments, meta)
+		status, _, answer := p.post(body, append(modernHeaders("echo"), test.headers...)...)
+		if ok := status == 200; ok != test.ok || !ok && !strings.Contains(answer, `"id":5,"error":{"code":-32020,`) {
+			t.Errorf("%s with %v: %d %s", test.arguments, test.headers, status, answer)
+		}
+	}
+}

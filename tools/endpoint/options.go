@@ -94,6 +94,12 @@ type Options struct {
 	// An error that is no Refusal is answered with 401.
 	Principal func(*http.Request) (string, error)
 
+	// InputSchema gives the inputSchema of a tool, raw JSON, as far as it is known without
+	// asking the server; nil is none. It names the headers of modern requests that repeat
+	// arguments (x-mcp-header), which are then checked. The server checks those of passed
+	// sessions itself.
+	InputSchema func(principal, tool string) []byte
+
 	MaxSessions      int
 	Idle             time.Duration
 	MaxMessage       int64

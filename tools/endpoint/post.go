@@ -74,6 +74,14 @@ func (h *Handler) postModern(c *conn, principal string, raw []byte, head jsonrpc
 		h.refused("protocol")
 		return bad
 	}
+	if !s.Passed && h.o.InputSchema != nil && head.Method == "tools/call" {
+		params := head.Params.Of(raw)
+		tool, _ := rawjson.Text(params, "name")
+		if bad := checkMirrored(c.r.Header, params, h.o.InputSchema(principal, tool)); bad != nil {
+			h.refused("protocol")
+			return bad
+		}
+	}
 	if !s.Passed && head.Kind == jsonrpc.Response {
 		return badRequest(jsonrpc.CodeInvalidRequest, "clients send no responses in this version of MCP")
 	}
