@@ -298,8 +298,10 @@ func (d *document) section(root object, client string, k kind, place ...string) 
 		if _, times := at.get(m.key); times > 1 {
 			continue
 		}
-		e := &jsonEntry{d: d, name: m.key, client: client, object: o,
-			path: append(append([]string(nil), place...), m.key), start: m.name.Start}
+		e := &jsonEntry{
+			d: d, name: m.key, client: client, object: o,
+			path: append(append([]string(nil), place...), m.key), start: m.name.Start,
+		}
 		switch command, _ := o.get("command"); {
 		case k == plainEntry:
 		case command != nil && isArray(command.node), typeOf(o) == "local", typeOf(o) == "remote":

@@ -2,7 +2,11 @@ package wrap
 
 import (
 	"bytes"
+	"fmt"
 	"path/filepath"
+	"strings"
+
+	"github.com/plimsoll/plimsoll/internal/rawjson"
 )
 
 // openCodeContent is merged over all files of opencode 1.18, key by key. What the user has
@@ -38,13 +42,25 @@ func (w *starter) opencode() {
 	any := false
 	w.each(func(name string, f found) {
 		// Only what makes it a wrapped one: the rest is merged from where it stands.
-		entry := f.plain("type", "command", "environment")
-		switch {
-		case entry == nil:
+		entry := f.plain("type", "command")
+		if entry == nil {
 			return
-		case bytes.Contains(entry, []byte("{file:")):
-			w.around(name, "it names a file from where its own file lies")
-			return
+		}
+		variables, _ := f.object.object("environment")
+		if len(w.hidden(variables)) > 0 {
+			if bytes.Contains(variables.span.Of(f.data), []byte("{file:")) {
+				w.around(name, "it names a file from where its own file lies")
+				return
+			}
+			// All servers see the variable with the content, so a secret goes by a file.
+			var env []header
+			for _, v := range w.hidden(variables) {
+				if !strings.Contains(v.value, "{env:") {
+					v.value = "{file:" + w.file(fmt.Sprintf("opencode-%d", len(w.out.Files)+1), []byte(v.value)) + "}"
+				}
+				env = append(env, v)
+			}
+			entry, _ = rawjson.Set(entry, "environment", appendObject(nil, env))
 		}
 		body, any = set(body, "mcp", name, entry), true
 	})
@@ -55,3 +71,13 @@ func (w *starter) opencode() {
 
 // direct holds for servers where opencode 1.18 has them: right below mcp.
 func direct(place []string, _ string) bool { return len(place) == 2 && place[0] == "mcp" }
+
+// hidden gives the variables that wrapping made.
+func (w *starter) hidden(variables object) (all []header) {
+	for _, m := range variables.members {
+		if value, ok := stringOf(m.node); ok && strings.HasPrefix(m.key, "PLIMSOLL_MCP_") {
+			all = append(all, header{m.key, value})
+		}
+	}
+	return all
+}

@@ -79,11 +79,12 @@ func TestForTool(t *testing.T) {
 		},
 		{
 			name: "opencode", start: start("opencode", []string{"opencode", "run"}, []string{`OPENCODE_CONFIG_CONTENT={"provider":{"x":{}}}`}, map[string]string{
-				"/h/.config/opencode/opencode.json": `{"mcp":{"a":{"type":"local","command":["x"],"enabled":true,"timeout":5},"file":{"type":"remote","url":"https://f.example","headers":{"K":"{file:./k}"}}}}`,
+				"/h/.config/opencode/opencode.json": `{"mcp":{"a":{"type":"local","command":["x"],"enabled":true,"timeout":5,"environment":{"SECRET":"s"}},"web":{"type":"remote","url":"https://w.example","headers":{"A":"{env:T}","B":"secret"}},"file":{"type":"remote","url":"https://f.example","headers":{"K":"{file:./k}"}}}}`,
 				"/p/opencode.jsonc":                 `{"mcp":{"a":{"enabled":false}}} // not here`,
 			}),
 			argv:  []string{"opencode", "run"},
-			env:   []string{`OPENCODE_CONFIG_CONTENT={"provider":{"x":{}},"mcp":{"a":{"type":"local","command":["/opt/plimsoll", "mcp", "--name", "a", "--", "x"]}}}`},
+			env:   []string{`OPENCODE_CONFIG_CONTENT={"provider":{"x":{}},"mcp":{"a":{"type":"local","command":["/opt/plimsoll", "mcp", "--name", "a", "--", "x"]},"web":{"type":"local","command": ["/opt/plimsoll", "mcp", "--name", "web", "--url", "https://w.example"],"environment":{ "PLIMSOLL_MCP_HEADER_1": "A: {env:T}", "PLIMSOLL_MCP_HEADER_2": "{file:/run/private/opencode-1}" }}}}`},
+			files: []wrap.File{{Path: "/run/private/opencode-1", Body: []byte("B: secret")}},
 			notes: 1,
 		},
 		{name: "no servers", start: start("codex", []string{"codex"}, nil, nil), argv: []string{"codex"}, why: "no server"},
