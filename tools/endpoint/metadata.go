@@ -24,7 +24,8 @@ const maxMetadata = 64 << 10
 // [Options.Resource] points clients.
 //
 // The document is looked for where the server's own 401 said, if that was on the same host,
-// then at the two places that RFC 9728 names. Only its resource is changed; its
+// then at the two places that RFC 9728 names. Only its resource is changed, and only where
+// it is the server's: a document of some other resource must look wrong here too. Its
 // authorization servers are the client's to ask. client gets no header of the request.
 func (h *Handler) Metadata(upstream *url.URL, client *http.Client, resource func(*http.Request) string) http.Handler {
 	if client == nil {
@@ -48,7 +49,7 @@ func (h *Handler) Metadata(upstream *url.URL, client *http.Client, resource func
 			c.refuse(&Refusal{Status: http.StatusNotFound, Text: "the server has no OAuth protected resource metadata"}, "")
 			return
 		}
-		if err == nil {
+		if err == nil && isOf(document, upstream) {
 			document, err = rawjson.Set(document, "resource", rawjson.Quote(nil, resource(r)))
 		}
 		if err != nil {
@@ -57,6 +58,21 @@ func (h *Handler) Metadata(upstream *url.URL, client *http.Client, resource func
 		}
 		c.message(http.StatusOK, document)
 	})
+}
+
+// isOf says that the document is of the server at upstream as clients check that: the same
+// origin, and a path that the server's begins with.
+func isOf(document []byte, upstream *url.URL) bool {
+	text, ok := rawjson.Text(document, "resource")
+	if !ok {
+		return false
+	}
+	u, err := url.Parse(text)
+	if err != nil || !strings.EqualFold(u.Scheme, upstream.Scheme) || !strings.EqualFold(u.Host, upstream.Host) {
+		return false
+	}
+	path := strings.TrimSuffix(upstream.EscapedPath(), "/") + "/"
+	return strings.HasPrefix(path, strings.TrimSuffix(u.EscapedPath(), "/")+"/")
 }
 
 // metadata fetches the document; nil is none.

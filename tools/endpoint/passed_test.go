@@ -50,7 +50,10 @@ func remote(s *server) {
 			to.Receive(frame(`{"jsonrpc":"2.0","id":%s,"result":{}}`, id))
 		case strings.Contains(text, "cut"):
 			answer(to, 200, "text/event-stream")
-			to.Receive(&peer.Frame{Event: jsonrpc.Event{ID: "e0"}})
+			to.Receive(&peer.Frame{Event: jsonrpc.Event{Retry: "1"}})
+			if strings.Contains(text, "resumably") {
+				to.Receive(&peer.Frame{Event: jsonrpc.Event{ID: "e0"}})
+			}
 			to.Done(io.ErrUnexpectedEOF)
 			return true
 		default:
@@ -118,11 +121,14 @@ func TestAPassedSession(t *testing.T) {
 			t.Errorf("%s: %s %s", tool, got, answer)
 		}
 	}
-	response = p.do(t.Context(), http.MethodPost, toolCall(1, "cut"), own...)
-	if _, err := io.ReadAll(response.Body); !errors.Is(err, io.ErrUnexpectedEOF) {
-		t.Errorf("a cut answer: %v", err)
-	}
-	response.Body.Close()
+	e = p.events(p.do(t.Context(), http.MethodPost, toolCall(1, "cut"), own...))
+	e.want("")
+	e.want(`"id":1,"error"`)
+	e.end()
+	e = p.events(p.do(t.Context(), http.MethodPost, toolCall(1, "cut resumably"), own...))
+	e.want("")
+	e.want("")
+	e.end()
 	response = p.do(t.Context(), http.MethodGet, "", own...)
 	response.Body.Close()
 	if response.StatusCode != 405 || response.Header.Get("Allow") != "POST" {

@@ -101,7 +101,7 @@ func (st *stream) read(rd *reader, c *conn, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if err == nil && st.reader == rd && !st.gone && st.next < len(st.events) {
-		st.primed = st.primed || c.sse != nil
+		st.primed = st.primed || c.sse != nil && st.resumable
 		st.wrote(c.sse != nil)
 	}
 }
@@ -167,7 +167,11 @@ func (st *stream) write(c *conn, ev *event, big *handoff, takesJSON bool) error 
 		}
 	}
 	fields := ev.fields
-	if !st.s.Passed {
+	if st.s.Passed {
+		st.s.mu.Lock()
+		st.primed = st.primed || fields.ID != ""
+		st.s.mu.Unlock()
+	} else {
 		fields = jsonrpc.Event{Name: "message"}
 		if st.resumable && big == nil {
 			fields.ID = st.eventID(ev.seq)
@@ -275,7 +279,7 @@ func (st *stream) idle(c *conn, takesEvents bool) error {
 func (st *stream) finish(c *conn) {
 	s := st.s
 	s.mu.Lock()
-	a, err, answered := st.answer, st.err, st.answered
+	a, err, answered, primed := st.answer, st.err, st.answered, st.primed
 	s.mu.Unlock()
 	failed := func() []byte {
 		text := "the server ended without an answer"
@@ -286,8 +290,11 @@ func (st *stream) finish(c *conn) {
 	}
 	switch {
 	case c.sse != nil && err != nil && !answered && s.Passed:
-		// An answer that broke off ends as it did for us; a client resumes it or gives up.
-		c.broken = true
+		// With an event id the client asks the server for the rest, which may have closed the
+		// stream for no other reason (SEP-1699). Without one nothing more can come.
+		if st.ask != "" && !primed {
+			_ = c.sse.Write(jsonrpc.Event{Name: "message"}, failed(), nil)
+		}
 	case c.begun:
 	case a != nil && s.Passed:
 		status := st.headers(c)
