@@ -157,12 +157,12 @@ func (c *call) leave() {
 	stopTimer(c.gather)
 	stopTimer(c.timer)
 	c.mu.Unlock()
+	c.cancel() // first: the server need not take the missing input for an answer
 	for _, in := range inputs {
 		if in.id != "" {
 			c.s.refuse(in, "the client gave no answer")
 		}
 	}
-	c.cancel()
 	c.s.mu.Lock()
 	c.s.calls = slices.DeleteFunc(c.s.calls, func(o *call) bool { return o == c })
 	c.s.used = time.Now()

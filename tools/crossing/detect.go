@@ -54,14 +54,17 @@ func Detect(ctx context.Context, next peer.Peer, first peer.Message, o Options) 
 	case err != nil:
 		return Unknown, fmt.Errorf("%s was asked for its protocol version: %w", o.Server, err)
 	}
-	if answer.message == nil {
-		switch s := answer.http.Status; {
-		case s == http.StatusUnauthorized, s == http.StatusForbidden, s == http.StatusTooManyRequests, s >= 500:
-			return Unknown, &Undecided{o.Server, answer.http}
-		}
-		return LegacyEra, nil
+	era := LegacyEra
+	if answer.message != nil {
+		era = eraOf(answer.message)
 	}
-	return eraOf(answer.message), nil
+	// A body with a member "error" is also what who guards a server says in its place.
+	switch s := answer.http.Status; {
+	case era == ModernEra:
+	case s == http.StatusUnauthorized, s == http.StatusForbidden, s == http.StatusTooManyRequests, s >= 500:
+		return Unknown, &Undecided{o.Server, answer.http}
+	}
+	return era, nil
 }
 
 // ownInfo is how this bridge names itself where there is no client to be named.

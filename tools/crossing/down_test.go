@@ -67,7 +67,9 @@ func inputs(t *testing.T, r string, answer func(method, params string) string) s
 	return `"requestState":` + string(state.Of([]byte(r))) + `,"inputResponses":{` + strings.Join(out, ",") + "}"
 }
 
-func accept(string, string) string { return `{"action":"accept","content":{"name":"Zoë","n":9007199254740993}}` }
+func accept(string, string) string {
+	return `{"action":"accept","content":{"name":"Zoë","n":9007199254740993}}`
+}
 
 // interact calls a tool and answers whatever is asked until it is done.
 func interact(t *testing.T, c *caller, call string, answer func(method, params string) string) (r string, rounds int) {

@@ -20,6 +20,7 @@ type exchange struct {
 	to     peer.Receiver
 	m      peer.Message
 	params []byte // with _meta, without input
+	serial int    // larger is newer
 	ctx    context.Context
 	stop   context.CancelFunc
 
@@ -59,6 +60,8 @@ func (l *legacy) begin(ctx context.Context, m peer.Message, to peer.Receiver) {
 	l.mu.Lock()
 	_, twice := l.calls[m.Head.ID]
 	if !twice {
+		l.serial++
+		x.serial = l.serial
 		l.calls[m.Head.ID] = x
 	}
 	l.mu.Unlock()
@@ -356,7 +359,7 @@ func (l *legacy) answered(m peer.Message) {
 	if !isObject(result) {
 		x.mu.Unlock()
 		text, _ := rawjson.Text(m.Raw, "error", "message")
-		x.refuse(fail(jsonrpc.CodeInternal, "the server needs %s for this request, and the client answered with an error: %s", w.method, short(text)))
+		go x.refuse(fail(jsonrpc.CodeInternal, "the server needs %s for this request, and the client answered with an error: %s", w.method, short(text)))
 		return
 	}
 	x.brought = append(x.brought, append(append(bytes.Clone(w.key), ':'), result...))
@@ -367,7 +370,7 @@ func (l *legacy) answered(m peer.Message) {
 	}
 	x.mu.Unlock()
 	if ready {
-		x.retry()
+		go x.retry() // the client may be answering from within what it is told
 	}
 }
 

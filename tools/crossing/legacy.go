@@ -220,12 +220,38 @@ func (l *legacy) cancelled(id jsonrpc.ID) {
 // Listen implements peer.Peer: notifications come from a subscription of ours.
 func (l *legacy) Listen(ctx context.Context, _ http.Header, to peer.Receiver) {
 	detach := l.news.attach(to)
-	select {
-	case <-ctx.Done():
-	case <-l.ctx.Done():
+	ctx, stop := context.WithCancel(ctx)
+	context.AfterFunc(l.ctx, stop)
+	context.AfterFunc(ctx, func() {
+		stop()
+		detach()
+		to.Done(nil)
+	})
+}
+
+// unsolicited takes what a server on standard streams sent without saying for which
+// request: log messages, which go with the newest request.
+func (l *legacy) unsolicited(f *peer.Frame) {
+	if f.ReadAll(maxControl) != nil {
+		return
 	}
-	detach()
-	to.Done(nil)
+	head, err := jsonrpc.Scan(f.Head)
+	if err != nil || head.Kind != jsonrpc.Notification || !rawjson.Get(f.Head, "params", "_meta", metaSubscription).IsZero() {
+		return // nothing else belongs to no request
+	}
+	l.mu.Lock()
+	var newest *exchange
+	for _, x := range l.calls {
+		if newest == nil || x.serial > newest.serial {
+			newest = x
+		}
+	}
+	l.mu.Unlock()
+	if newest != nil {
+		newest.deliver(f)
+		return
+	}
+	l.news.tell(f)
 }
 
 // Close implements peer.Peer.

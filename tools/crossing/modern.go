@@ -129,8 +129,7 @@ func requested(params []byte) []byte {
 
 // Listen implements peer.Peer. A client of this era listens by a request.
 func (b *modern) Listen(ctx context.Context, _ http.Header, to peer.Receiver) {
-	<-ctx.Done()
-	to.Done(nil)
+	context.AfterFunc(ctx, func() { to.Done(nil) })
 }
 
 // Close implements peer.Peer.

@@ -50,6 +50,7 @@ func (n *news) start() {
 	n.started = true
 	n.mu.Unlock()
 	if !again {
+		n.l.next.Listen(n.l.ctx, nil, peer.Funcs{OnReceive: n.l.unsolicited})
 		go func() { _, _ = n.renew(n.l.ctx) }()
 	}
 }
@@ -211,6 +212,11 @@ func (n *news) receive(s *stream, f *peer.Frame) {
 			return
 		}
 	}
+	n.tell(&peer.Frame{Head: out})
+}
+
+// tell hands a message to the client's standing stream, if there is one.
+func (n *news) tell(f *peer.Frame) {
 	n.out.Lock()
 	defer n.out.Unlock()
 	n.mu.Lock()
@@ -220,7 +226,7 @@ func (n *news) receive(s *stream, f *peer.Frame) {
 	}
 	n.mu.Unlock()
 	if to != nil {
-		to.Receive(&peer.Frame{Head: out})
+		to.Receive(f)
 	}
 }
 

@@ -30,9 +30,9 @@ type pipePeer struct {
 }
 
 type pending struct {
-	to    peer.Receiver
-	token string
-	stop  func() bool
+	to            peer.Receiver
+	method, token string
+	stop          func() bool
 }
 
 func overPipe(t testing.TB, s *toolserver.Server) *pipePeer {
@@ -77,9 +77,16 @@ func (p *pipePeer) read(from io.Reader) {
 
 func (p *pipePeer) route(head jsonrpc.Head, f *peer.Frame) {
 	if !f.Whole() {
-		head = jsonrpc.Head{Kind: jsonrpc.Response, ID: jsonrpc.ID(between(f.Head, `"id":`))}
+		head = jsonrpc.Head{Kind: jsonrpc.Response, ID: jsonrpc.ID(between(f.Head, `{"jsonrpc":"2.0","id":`))}
 	}
 	p.mu.Lock()
+	if head.ID == "" && !f.Whole() { // the id comes last: it is the one call under way
+		for id, o := range p.open {
+			if o.method == "tools/call" {
+				head.ID = id
+			}
+		}
+	}
 	if head.Kind == jsonrpc.Response {
 		o := p.open[head.ID]
 		delete(p.open, head.ID)
@@ -129,7 +136,7 @@ func (p *pipePeer) Send(ctx context.Context, m peer.Message, to peer.Receiver) {
 	}
 	p.sent = append(p.sent, string(m.Raw))
 	if m.Head.Kind == jsonrpc.Request {
-		o := &pending{to: to, token: string(rawjson.Get(m.Raw, "params", "_meta", "progressToken").Of(m.Raw))}
+		o := &pending{to: to, method: m.Head.Method, token: string(rawjson.Get(m.Raw, "params", "_meta", "progressToken").Of(m.Raw))}
 		if p.open[m.Head.ID] != nil {
 			panic("an id was used twice: " + string(m.Head.ID))
 		}
@@ -160,8 +167,7 @@ func (p *pipePeer) Listen(ctx context.Context, _ http.Header, to peer.Receiver) 
 	p.mu.Lock()
 	p.heard = append(p.heard, to)
 	p.mu.Unlock()
-	<-ctx.Done()
-	to.Done(nil)
+	context.AfterFunc(ctx, func() { to.Done(nil) })
 }
 
 func (p *pipePeer) Close() error { return p.out.Close() }
@@ -271,15 +277,17 @@ func events(body io.Reader, to peer.Receiver) error {
 }
 
 func (p *httpPeer) Listen(ctx context.Context, _ http.Header, to peer.Receiver) {
-	ctx, stop := context.WithCancel(ctx)
-	defer stop()
-	defer context.AfterFunc(p.ctx, stop)()
-	resp, err := p.request(ctx, http.MethodGet, peer.Message{})
-	if err == nil {
-		err = events(resp.Body, to)
-		_ = resp.Body.Close()
-	}
-	to.Done(err)
+	p.wg.Go(func() {
+		ctx, stop := context.WithCancel(ctx)
+		defer stop()
+		defer context.AfterFunc(p.ctx, stop)()
+		resp, err := p.request(ctx, http.MethodGet, peer.Message{})
+		if err == nil {
+			err = events(resp.Body, to)
+			_ = resp.Body.Close()
+		}
+		to.Done(err)
+	})
 }
 
 func (p *httpPeer) Close() error {
@@ -319,7 +327,7 @@ func legacyCaller(t testing.TB, p peer.Peer) *caller {
 	c.send(t.Context(), `{"jsonrpc":"2.0","method":"notifications/initialized"}`, peer.Funcs{})
 	ctx, stop := context.WithCancel(context.Background())
 	done := make(chan struct{})
-	go p.Listen(ctx, nil, peer.Funcs{OnReceive: func(f *peer.Frame) { c.other(f) }, OnDone: func(error) { close(done) }})
+	p.Listen(ctx, nil, peer.Funcs{OnReceive: func(f *peer.Frame) { c.other(f) }, OnDone: func(error) { close(done) }})
 	t.Cleanup(func() {
 		stop()
 		<-done

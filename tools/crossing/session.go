@@ -186,7 +186,7 @@ func (s *session) greet(m peer.Message, r request) error {
 		return fail(jsonrpc.CodeInternal, "%s: capabilities that cannot be read: %v", s.b.o.Server, err)
 	}
 	s.notify("notifications/initialized", nil)
-	go s.next.Listen(s.ctx, nil, peer.Funcs{OnReceive: s.unsolicited, OnDone: s.unheard})
+	s.next.Listen(s.ctx, nil, peer.Funcs{OnReceive: s.unsolicited, OnDone: s.unheard})
 	return nil
 }
 

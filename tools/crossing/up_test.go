@@ -57,8 +57,7 @@ func (s *script) Send(_ context.Context, m peer.Message, to peer.Receiver) {
 }
 
 func (s *script) Listen(ctx context.Context, _ http.Header, to peer.Receiver) {
-	<-ctx.Done()
-	to.Done(nil)
+	context.AfterFunc(ctx, func() { to.Done(nil) })
 }
 
 func (s *script) Close() error { return nil }
@@ -371,4 +370,3 @@ var upTests = map[string]func(*testing.T){
 		has(t, c.call("subscriptions/listen", `"notifications":{}`), `"code":-32601`)
 	},
 }
-

@@ -1,0 +1,108 @@
+package crossing
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/plimsoll/plimsoll/internal/toolserver"
+	"github.com/plimsoll/plimsoll/tools/peer"
+)
+
+func TestDetect(t *testing.T) {
+	for name, want := range map[string]Era{"legacy": LegacyEra, "modern": ModernEra, "both": ModernEra} {
+		eras := map[string]toolserver.Eras{"legacy": toolserver.LegacyOnly, "modern": toolserver.ModernOnly}[name]
+		for transport, p := range map[string]peer.Peer{
+			"stdio": overPipe(t, toolserver.New(toolserver.Options{Eras: eras})),
+			"http":  overHTTP(t, toolserver.New(toolserver.Options{Eras: eras}).Handler()),
+			"sse":   overHTTP(t, toolserver.New(toolserver.Options{Eras: eras, Answer: toolserver.SSE}).Handler()),
+		} {
+			if got, err := Detect(t.Context(), p, peer.Message{}, Options{}); got != want || err != nil {
+				t.Errorf("%s over %s: %v, %v", name, transport, got, err)
+			}
+		}
+	}
+}
+
+// TestDetectGoesByTheBody: a status alone says nothing of an era.
+func TestDetectGoesByTheBody(t *testing.T) {
+	for _, c := range []struct {
+		status int
+		body   string
+		want   Era
+	}{
+		{400, `{"jsonrpc":"2.0","id":null,"error":{"code":-32022,"message":"m","data":{"supported":["2026-07-28"],"requested":"x"}}}`, ModernEra},
+		{400, `{"jsonrpc":"2.0","id":null,"error":{"code":-32020,"message":"m"}}`, ModernEra},
+		{400, `{"jsonrpc":"2.0","id":null,"error":{"code":-32021,"message":"m","data":"odd"}}`, ModernEra},
+		{400, `{"jsonrpc":"2.0","id":null,"error":{"code":-32022,"message":"m","data":{"supported":["2025-11-25"]}}}`, LegacyEra},
+		{400, `{"jsonrpc":"2.0","id":null,"error":{"code":-32000,"message":"no session"}}`, LegacyEra},
+		{400, `Bad Request`, LegacyEra},
+		{404, ``, LegacyEra},
+		{404, `{"jsonrpc":"2.0","id":1,"error":{"code":-32601,"message":"Method not found"}}`, LegacyEra},
+		{405, ``, LegacyEra},
+		{200, `{"jsonrpc":"2.0","id":1,"result":{"supportedVersions":["2025-11-25"]}}`, LegacyEra},
+		{200, `{"jsonrpc":"2.0","id":1,"result":{"supportedVersions":["2025-11-25","2027-01-01"]}}`, ModernEra},
+		{200, `{"jsonrpc":"2.0","id":1,"result":[]}`, LegacyEra},
+		{401, `no`, Unknown},
+		{503, `later`, Unknown},
+	} {
+		p := overHTTP(t, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Content-Type", "application/json")
+			w.WriteHeader(c.status)
+			_, _ = w.Write([]byte(c.body))
+		}))
+		got, err := Detect(t.Context(), p, peer.Message{}, Options{})
+		if got != c.want {
+			t.Errorf("%d %s: %v, %v", c.status, c.body, got, err)
+		}
+		undecided, ok := errors.AsType[*Undecided](err)
+		if ok != (c.want == Unknown) || ok && undecided.Answer.Status != c.status {
+			t.Errorf("%d %s: %v", c.status, c.body, err)
+		}
+	}
+}
+
+// mute is a server that never says anything.
+type mute struct{ script }
+
+func (mute) Send(ctx context.Context, _ peer.Message, to peer.Receiver) {
+	context.AfterFunc(ctx, func() { to.Done(ctx.Err()) })
+}
+
+func TestSilenceMeansLegacy(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		start := time.Now()
+		got, err := Detect(t.Context(), &mute{}, peer.Message{}, Options{})
+		if got != LegacyEra || err != nil || time.Since(start) != DefaultProbe {
+			t.Errorf("%v, %v after %v", got, err, time.Since(start))
+		}
+		ctx, stop := context.WithTimeout(t.Context(), time.Second)
+		defer stop()
+		if got, err := Detect(ctx, &mute{}, peer.Message{}, Options{}); got != Unknown || !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("%v, %v", got, err)
+		}
+	})
+}
+
+// TestHandshakeIsBounded: a server that does not answer initialize is named.
+func TestHandshakeIsBounded(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := Modern(&mute{}, Options{Server: "quiet"})
+		c := modernCaller(t, b)
+		s := c.start("1", "tools/list", "")
+		time.Sleep(DefaultHandshake)
+		synctest.Wait()
+		has(t, <-s.response, "quiet did not answer initialize within 1m0s")
+		_ = b.Close()
+		l := Legacy(&mute{}, Options{Server: "quiet"})
+		c = &caller{t: t, p: l, heard: make(chan string, 10)}
+		s = c.start("1", "initialize", `"protocolVersion":"2025-11-25"`)
+		time.Sleep(DefaultHandshake)
+		synctest.Wait()
+		has(t, <-s.response, "quiet did not answer server/discover within 1m0s")
+		_ = l.Close()
+	})
+}

@@ -1,0 +1,176 @@
+package crossing
+
+import (
+	"bytes"
+	"encoding/json"
+	"io"
+	"strings"
+	"testing"
+
+	"github.com/plimsoll/plimsoll/internal/rawjson"
+	"github.com/plimsoll/plimsoll/tools/jsonrpc"
+	"github.com/plimsoll/plimsoll/tools/peer"
+)
+
+func TestEnvelope(t *testing.T) {
+	e := func() *envelope {
+		return &envelope{id: []byte("7"), mark: []byte(`"m":1`), code: codeDown}
+	}
+	for in, want := range map[string]string{
+		`{"jsonrpc":"2.0","id":"x","result":{"a":1}}`:                         `{"jsonrpc":"2.0","id":7,"result":{"m":1,"a":1}}`,
+		`{"result":{},"id":1}`:                                                `{"result":{"m":1},"id":7}`,
+		`{ "result" : { } , "id" : "x" }`:                                     `{ "result" : { "m":1} , "id" : 7 }`,
+		`{"\u0069d":3,"result":[{"id":4,"result":{}}]}`:                       `{"\u0069d":7,"result":[{"id":4,"result":{}}]}`,
+		`{"id":1,"error":{"message":"code","code":-32002,"data":{"code":1}}}`: `{"id":7,"error":{"message":"code","code":-32602,"data":{"code":1}}}`,
+		`{"id":1,"error":{"code": -32050 }}`:                                  `{"id":7,"error":{"code": -32603 }}`,
+		`{"id":1,"result":{"result":{"id":2},"id":"}{","x":"\"id\":1"}}`:      `{"id":7,"result":{"m":1,"result":{"id":2},"id":"}{","x":"\"id\":1"}}`,
+		`{"id":{"id":[1,"}"]},"result":"id"}`:                                 `{"id":7,"result":"id"}`,
+		`[{"id":1,"result":{}}]`:                                              `[{"id":1,"result":{}}]`,
+	} {
+		if got := string(e().feed(nil, []byte(in))); compactJSON(got) != compactJSON(want) {
+			t.Errorf("%s\nbecame %s\nwant   %s", in, got, want)
+		}
+	}
+}
+
+func compactJSON(s string) string {
+	var b bytes.Buffer
+	if json.Compact(&b, []byte(s)) != nil {
+		return s
+	}
+	return b.String()
+}
+
+// FuzzEnvelope: a valid response stays valid, wherever it is cut into pieces; its id is
+// ours, its marks are there, and every other byte is the server's.
+func FuzzEnvelope(f *testing.F) {
+	for _, s := range []string{
+		`{"jsonrpc":"2.0","id":"x","result":{"a":1}}`, `{"result":{},"id":1}`, `{"id":1,"error":{"code":-32002}}`,
+		`{"id":1e400,"result":{"x":"\ud800","id":[[[[{}]]]]}}`, `{"\u0069d":3,"error":{"code":"x"}}`, `{"id":null,"id":{"a":"}"},"result":null}`, "{\"result\":{\"\xff\":0}",
+	} {
+		f.Add([]byte(s), 3)
+	}
+	f.Fuzz(func(t *testing.T, in []byte, cut int) {
+		edit := func() *envelope {
+			return &envelope{id: []byte(`"ours"`), mark: []byte(`"plimsoll-mark":1`), code: codeDown}
+		}
+		whole := edit().feed(nil, in)
+		cut = max(0, cut) % (len(in) + 1)
+		frame := edit().apply(&peer.Frame{Head: in[:cut], Rest: bytes.NewReader(in[cut:])})
+		pieces, err := io.ReadAll(frame.Reader())
+		if err != nil || !bytes.Equal(pieces, whole) {
+			t.Fatalf("in pieces it became %q (%v), at once %q", pieces, err, whole)
+		}
+		if !json.Valid(in) {
+			return
+		}
+		if !json.Valid(whole) {
+			t.Fatalf("%q became %q", in, whole)
+		}
+		if in = bytes.TrimSpace(in); len(in) == 0 || in[0] != '{' {
+			if !bytes.Equal(in, bytes.TrimSpace(whole)) {
+				t.Fatalf("%q became %q", in, whole)
+			}
+			return
+		}
+		had := make(map[string]int)
+		for m := range rawjson.Members(in, 0) {
+			had[string(m.Key)]++
+		}
+		for m := range rawjson.Members(whole, 0) {
+			had[string(m.Key)]--
+			if string(m.Key) == "id" && string(m.Value.Of(whole)) != `"ours"` {
+				t.Fatalf("an id is %s in %q", m.Value.Of(whole), whole)
+			}
+		}
+		for key, n := range had {
+			if n != 0 {
+				t.Fatalf("member %q: %d are gone of %q: %q", key, n, in, whole)
+			}
+		}
+		if r := rawjson.Get(in, "result"); !r.IsZero() && in[r.Start] == '{' {
+			out := rawjson.Get(whole, "result").Of(whole)
+			back, err := rawjson.Remove(out, "plimsoll-mark")
+			if err != nil || !bytes.Contains(out, []byte(`"plimsoll-mark":1`)) || compactJSON(string(back)) != compactJSON(string(r.Of(in))) {
+				t.Fatalf("%q became %q", r.Of(in), out)
+			}
+		}
+	})
+}
+
+// FuzzParams: what is put into params and taken out again leaves them as they were, and
+// whatever a client sends makes a message or an error.
+func FuzzParams(f *testing.F) {
+	for _, s := range []string{
+		`{}`, `{"name":"x","arguments":{"a":1e999,"b":9007199254740993},"_meta":{"progressToken":1}}`, `{"_meta":7,"z":null}`,
+		`{"_meta":{"io.modelcontextprotocol/logLevel":3}}`, `{"a":1,"a":2,"_meta":{},"_meta":{"x":1}}`, `{"requestState":{},"inputResponses":[1]}`,
+	} {
+		f.Add([]byte(s))
+	}
+	f.Fuzz(func(t *testing.T, params []byte) {
+		raw := append(append([]byte(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":`), params...), '}')
+		head, err := jsonrpc.Scan(raw)
+		if err != nil || !json.Valid(raw) || head.Params.IsZero() || raw[head.Params.Start] != '{' || head.Method != "tools/call" {
+			return
+		}
+		r, err := readParams(head.Params.Of(raw))
+		if err != nil {
+			return
+		}
+		s := &session{}
+		c := &call{s: s, id: s.newID(), method: "tools/call"}
+		down, err := c.translate(peer.Message{Raw: raw, Head: head}, r)
+		if err == nil && !json.Valid(down) {
+			t.Fatalf("%q became %q", raw, down)
+		}
+		l := Legacy(nil, Options{}).(*legacy)
+		up, err := l.meta(head.Params.Of(raw))
+		if err != nil || !json.Valid(up) {
+			t.Fatalf("%q became %q: %v", params, up, err)
+		}
+		for m := range rawjson.Members(head.Params.Of(raw), 0) {
+			key := string(m.Key)
+			if key == "_meta" || strings.Contains(key, "�") {
+				continue
+			}
+			want := rawjson.Get(head.Params.Of(raw), key)
+			got := rawjson.Get(up, key)
+			if string(got.Of(up)) != string(want.Of(head.Params.Of(raw))) {
+				t.Fatalf("member %q of %q became %q", key, params, up)
+			}
+		}
+	})
+}
+
+// FuzzRequestState: nobody gets at a held call but with what was given out.
+func FuzzRequestState(f *testing.F) {
+	f.Add("", "alice", "tools/call", []byte(`{"a":1}`))
+	f.Add("STATE", "mallory", "tools/call", []byte(`{"a":1}`))
+	f.Add("STATE", "alice", "tools/call", []byte(`{"a":2}`))
+	f.Add("STATE", "alice", "prompts/get", []byte(`{"a":1}`))
+	f.Add("STATE", "alice", "tools/call", []byte(`{"a":1}`))
+	f.Fuzz(func(t *testing.T, state, principal, method string, arguments []byte) {
+		b := Modern(nil, Options{}).(*modern)
+		given := token()
+		c := &call{s: &session{principal: "alice"}, method: "tools/call"}
+		own := request{name: []byte(`"t"`), arguments: []byte(`{"a":1}`)}
+		var err error
+		if c.digest, err = digest("tools/call", own); err != nil {
+			t.Fatal(err)
+		}
+		b.held[given] = c
+		state = strings.Replace(state, "STATE", given, 1)
+		r := request{name: []byte(`"t"`), arguments: arguments, state: rawjson.Quote(nil, state)}
+		got, err := b.claim(peer.Message{Principal: principal, Head: jsonrpc.Head{Method: method}}, r)
+		same := state == given && principal == "alice" && method == "tools/call"
+		if sum, failed := digest(method, r); failed != nil || sum != c.digest {
+			same = false
+		}
+		if (got == c) != same || (err == nil) != same {
+			t.Fatalf("%q of %q for %s %q: %v, %v", state, principal, method, arguments, got, err)
+		}
+		if _, err := b.claim(peer.Message{Principal: "alice", Head: jsonrpc.Head{Method: "tools/call"}}, request{name: own.name, arguments: own.arguments, state: rawjson.Quote(nil, given)}); (err == nil) == same {
+			t.Fatal("a state was good twice, or was spent by one that was refused")
+		}
+	})
+}
