@@ -228,18 +228,27 @@ func TestMetadata(t *testing.T) {
 	if status, body := get(); status != 200 || body != `{"resource":"http://here/mcp/x","big":9007199254740993,"authorization_servers":["https://as"]}` {
 		t.Errorf("at the root: %d %s", status, body)
 	}
-	found["/.well-known/oauth-protected-resource/api/mcp"] = `{"a":1}`
-	if _, body := get(); body != `{"a":1,"resource":"http://here/mcp/x"}` {
+	of := func(name string) string { return `{"name":"` + name + `","resource":"` + up.URL + `/api"}` }
+	ours := func(name string) string { return `{"name":"` + name + `","resource":"http://here/mcp/x"}` }
+	found["/.well-known/oauth-protected-resource/api/mcp"] = of("path")
+	if _, body := get(); body != ours("path") {
 		t.Errorf("at its path: %s", body)
 	}
-	found["/elsewhere"] = `{"b":2}`
+	found["/elsewhere"] = of("elsewhere")
 	h.challenge(httptest.NewRequest(http.MethodPost, "/", nil), `Bearer resource_metadata=`+up.URL+`/elsewhere`)
-	if _, body := get(); body != `{"b":2,"resource":"http://here/mcp/x"}` {
+	if _, body := get(); body != ours("elsewhere") {
 		t.Errorf("where the 401 said: %s", body)
 	}
 	h.challenge(httptest.NewRequest(http.MethodPost, "/", nil), `Bearer resource_metadata="http://127.0.0.2:1/elsewhere"`)
-	if _, body := get(); body != `{"a":1,"resource":"http://here/mcp/x"}` {
+	if _, body := get(); body != ours("path") {
 		t.Errorf("another host is not asked: %s", body)
+	}
+	// Of some other resource, or of none: a client has to see that.
+	for _, other := range []string{`{"a":1}`, `{"resource":"https://evil.example/api/mcp"}`, `{"resource":"` + up.URL + `/apis"}`, `{"resource":1}`} {
+		found["/.well-known/oauth-protected-resource/api/mcp"] = other
+		if _, body := get(); body != other {
+			t.Errorf("%s became %s", other, body)
+		}
 	}
 	for _, bad := range []string{"away", "[]", "no json", `{"x":"` + strings.Repeat("x", maxMetadata) + `"}`} {
 		found = map[string]string{"/.well-known/oauth-protected-resource/api/mcp": bad}
