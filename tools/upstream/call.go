@@ -79,7 +79,9 @@ func (c *call) end(err error) {
 
 // progressed begins the wait for the answer anew.
 func (c *call) progressed(after time.Duration) {
-	if c.timer != nil && after > 0 {
+	c.turn.Lock()
+	defer c.turn.Unlock()
+	if c.timer != nil && !c.over {
 		c.timer.Reset(after)
 	}
 }

@@ -6,26 +6,39 @@
 //
 // [Stdio] is a [peer.Peer] to a server on standard streams. It starts the server with the
 // first message, restarts it with a growing pause, and tells each answer to the request
-// it is for. No message is ever written twice: a request that was under way when its
-// server ended fails with [Lost].
+// it is for. [HTTP] is one to a server over streamable HTTP: it lets the messages of
+// clients of HTTP pass with their headers, and is the HTTP client of those that know none.
+//
+// No message is ever sent twice: a request that was under way when its server ended, or
+// whose answer broke off, fails with [Lost] or [CutError], because nobody here knows what
+// the server did of it.
 //
 // # Concurrency
 //
-// All methods may be called from any goroutine. Frames are handed over by the goroutine
-// that reads the server's standard output, in the order of the server: a Receive that
-// waits stops that server's pipe, and must not wait for another answer of the same server.
-// Close waits for a Receive under way.
+// All methods may be called from any goroutine, and Listen returns at once. On standard
+// streams frames are handed over by the goroutine that reads the server's standard output,
+// in the order of the server: a Receive that waits stops that server's pipe, and must not
+// wait for another answer of the same server. Over HTTP each answer has a goroutine of its
+// own. Close waits for a Receive under way.
 //
 // # What to expect
 //
-// A server's message passes as it is, in constant memory. Its head tells whom it is for;
-// where the id stands behind a result that is too large for memory, and more than one
-// request is open, the message lies in a file until its id was found. What is no message,
-// or an answer to nobody, is counted in the journal and never troubles a client.
+// A server's message passes as it is, in constant memory: at most a head of 64 KiB and a
+// buffer of 32 KiB for each that is under way. The head tells whom it is for; where the id
+// stands behind a result that is too large for memory, and more than one request is open
+// on a process, the message lies in a file until its id was found. What is no message, or
+// an answer to nobody, is counted in the journal and never troubles a client.
+//
+// What a server on standard streams says of its own accord goes to who listens. When
+// nobody does, it goes with the latest open request, or waits, up to 64 messages.
+//
+// A process that several clients use must be Shared: only then may their ids, or those of
+// requests under way of one client, be equal.
 //
 // # How it is tested
 //
 // Against child processes, the test binary itself, that answer twice, die in the middle
-// of a message, ignore SIGTERM or write 256 MiB without a newline; pauses with
-// testing/synctest.
+// of a message, ignore SIGTERM or write 256 MiB without a newline; against real HTTP
+// servers that break off, redirect and forget sessions; and against a whole MCP server of
+// both eras over every way. Pauses with testing/synctest.
 package upstream

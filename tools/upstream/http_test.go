@@ -8,11 +8,11 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"runtime"
 	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
-	"time"
 
 	"github.com/plimsoll/plimsoll/tools/jsonrpc"
 	"github.com/plimsoll/plimsoll/tools/peer"
@@ -25,6 +25,7 @@ type web struct {
 	asked []*http.Request
 	texts []string
 	posts atomic.Int64
+	news  news
 }
 
 // site starts a server whose answers do makes; h is of the POST's message, zero else.
@@ -36,6 +37,7 @@ func site(t *testing.T, do func(w http.ResponseWriter, r *http.Request, h jsonrp
 		s.mu.Lock()
 		s.asked, s.texts = append(s.asked, r), append(s.texts, string(body))
 		s.mu.Unlock()
+		s.news.tell()
 		if r.Method == http.MethodPost {
 			s.posts.Add(1)
 		}
@@ -228,10 +230,16 @@ func TestLargeAnswersPass(t *testing.T) {
 		_, _ = io.WriteString(w, `"}`)
 	})
 	p := remote(t, s, nil)
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
 	for _, method := range []string{"json", "events"} {
 		if r := ask(t, p, "1", method); r.err != nil || r.bytes < 256<<20 || r.broken != nil {
 			t.Errorf("%s: %d bytes, %v, %v", method, r.bytes, r.err, r.broken)
 		}
+	}
+	runtime.ReadMemStats(&after)
+	if n := after.TotalAlloc - before.TotalAlloc; n > 8<<20 { // the server's 2 MiB included
+		t.Errorf("%d bytes were allocated for 512 MiB", n)
 	}
 }
 
@@ -340,11 +348,7 @@ func TestEndOfTheContextClosesTheStream(t *testing.T) {
 	if r.wait(t); !errors.Is(r.err, context.Canceled) {
 		t.Errorf("Done(%v)", r.err)
 	}
-	for range 1000 {
-		if s.count(http.MethodPost, `"notifications/cancelled","params":{"requestId":4,`) == 1 {
-			return
-		}
-		time.Sleep(2 * time.Millisecond) // it is sent after Done
-	}
-	t.Error("the server was not told of the cancellation")
+	s.news.until(t, "the server is told of the cancellation", func() bool {
+		return s.count(http.MethodPost, `"notifications/cancelled","params":{"requestId":4,`) == 1
+	})
 }

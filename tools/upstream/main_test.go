@@ -41,6 +41,9 @@ func serve(how string) {
 	case "dies at once":
 		fmt.Fprintln(os.Stderr, "no licence found")
 		os.Exit(3)
+	case "tools":
+		serveTools()
+		return
 	case "text":
 		fmt.Println("Server is listening on stdio")
 	}
@@ -143,10 +146,8 @@ func write256(w io.Writer) {
 // that no goroutine of it is left.
 func child(t *testing.T, how string, change func(*StdioOptions)) (*Server, *records) {
 	t.Helper()
-	cmd := exec.Command(os.Args[0])
-	cmd.Env = append(os.Environ(), serverVariable+"="+how)
 	said := &records{journal: journal.New(journal.Options{})}
-	o := StdioOptions{Name: "test", Launch: Exec(cmd), Stderr: said, StderrRate: 8 << 20, Journal: said.journal, TempDir: t.TempDir()}
+	o := StdioOptions{Name: "test", Launch: self(how), Stderr: said, StderrRate: 8 << 20, Journal: said.journal, TempDir: t.TempDir()}
 	if change != nil {
 		change(&o)
 	}
@@ -158,6 +159,13 @@ func child(t *testing.T, how string, change func(*StdioOptions)) (*Server, *reco
 		noGoroutineLeft(t)
 	})
 	return s, said
+}
+
+// self launches the test binary as the server how.
+func self(how string) func(context.Context) (*Process, error) {
+	cmd := exec.Command(os.Args[0])
+	cmd.Env = append(os.Environ(), serverVariable+"="+how)
+	return Exec(cmd)
 }
 
 // noGoroutineLeft fails when a goroutine of this package outlives its Server.
@@ -185,10 +193,54 @@ func noGoroutineLeft(t *testing.T) {
 type records struct {
 	mu      sync.Mutex
 	text    []byte
+	news    news
 	journal *journal.Journal
 }
 
+// news wakes those who wait for something to have changed.
+type news struct {
+	mu sync.Mutex
+	c  chan struct{}
+}
+
+// next is closed at the next tell.
+func (n *news) next() <-chan struct{} {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if n.c == nil {
+		n.c = make(chan struct{})
+	}
+	return n.c
+}
+
+func (n *news) tell() {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if n.c != nil {
+		close(n.c)
+		n.c = nil
+	}
+}
+
+// until waits until it is so, as often as something changes.
+func (n *news) until(t *testing.T, what string, so func() bool) {
+	t.Helper()
+	deadline := time.After(time.Minute)
+	for {
+		next := n.next()
+		if so() {
+			return
+		}
+		select {
+		case <-next:
+		case <-deadline:
+			t.Fatalf("%s: still not so after a minute", what)
+		}
+	}
+}
+
 func (r *records) Write(p []byte) (int, error) {
+	defer r.news.tell()
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.text = append(r.text, p...)
@@ -201,16 +253,10 @@ func (r *records) String() string {
 	return string(r.text)
 }
 
-// await waits until the server has said text, however long that takes.
+// await waits until the server has said text.
 func (r *records) await(t *testing.T, text string) {
 	t.Helper()
-	for range 3000 {
-		if strings.Contains(r.String(), text) {
-			return
-		}
-		time.Sleep(5 * time.Millisecond) // another process is at work
-	}
-	t.Fatalf("the server did not say %q, but:\n%s", text, r)
+	r.news.until(t, "the server says "+text, func() bool { return strings.Contains(r.String(), text) })
 }
 
 func (r *records) noise(what string) (bytes int64) {
@@ -246,6 +292,7 @@ type receiver struct {
 	done   chan struct{}
 	err    error
 	opened *peer.Answer
+	news   news
 }
 
 func newReceiver() *receiver { return &receiver{done: make(chan struct{})} }
@@ -261,6 +308,7 @@ func (r *receiver) Receive(f *peer.Frame) {
 		more, err = io.Copy(io.Discard, f.Rest)
 		n += more
 	}
+	defer r.news.tell()
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.frames, r.bytes = append(r.frames, head), r.bytes+n

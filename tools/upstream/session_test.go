@@ -176,12 +176,7 @@ func TestStandingStreamComesBack(t *testing.T) {
 	server.streams <- "retry: 1\ndata: {\"jsonrpc\":\"2.0\",\"method\":\"notifications/first\"}"
 	server.streams <- "" // the server closes it
 	server.streams <- "data: {\"jsonrpc\":\"2.0\",\"id\":9,\"method\":\"roots/list\"}"
-	for range 1000 {
-		if len(l.all()) == 2 {
-			break
-		}
-		time.Sleep(2 * time.Millisecond) // it is on its way
-	}
+	l.news.until(t, "two messages came", func() bool { return len(l.all()) == 2 })
 	if got := strings.Join(l.all(), " "); !strings.Contains(got, "first") || !strings.Contains(got, "roots/list") {
 		t.Errorf("the listener got %q", got)
 	}

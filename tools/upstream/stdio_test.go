@@ -10,9 +10,11 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/plimsoll/plimsoll/journal"
+	"github.com/plimsoll/plimsoll/tools/jsonrpc"
 	"github.com/plimsoll/plimsoll/tools/peer"
 )
 
@@ -85,7 +87,7 @@ func TestClientsCancellationEndsItsRequest(t *testing.T) {
 }
 
 func TestServerThatNeverAnswersIsGivenItsTime(t *testing.T) {
-	s, said := child(t, "plain", func(o *StdioOptions) { o.Timeout = 50 * time.Millisecond })
+	s, _ := child(t, "plain", func(o *StdioOptions) { o.Timeout = 50 * time.Millisecond })
 	r := newReceiver()
 	s.Send(t.Context(), request(t, "1", "never"), r)
 	if _, ok := errors.AsType[*TimeoutError](r.wait(t).err); !ok {
@@ -94,7 +96,6 @@ func TestServerThatNeverAnswersIsGivenItsTime(t *testing.T) {
 	if !strings.Contains(r.err.Error(), "test") || !strings.Contains(r.err.Error(), "never") {
 		t.Errorf("%q does not name the server and the method", r.err)
 	}
-	_ = said
 }
 
 func TestDeathIsToldAndNothingIsRepeated(t *testing.T) {
@@ -149,7 +150,7 @@ func TestHandshakeIsReplayedToARestartedServer(t *testing.T) {
 }
 
 func TestServerThatDoesNotStayUp(t *testing.T) {
-	s, said := child(t, "dies at once", nil)
+	s, _ := child(t, "dies at once", nil)
 	r := ask(t, s, "1", "echo")
 	if lost, ok := errors.AsType[*Lost](r.err); ok {
 		if lost.Words != "no licence found" {
@@ -158,7 +159,6 @@ func TestServerThatDoesNotStayUp(t *testing.T) {
 	} else if _, ok := errors.AsType[*Unavailable](r.err); !ok {
 		t.Errorf("Done(%v)", r.err)
 	}
-	_ = said
 }
 
 func TestCommandThatIsMissing(t *testing.T) {
@@ -348,4 +348,41 @@ func TestSharedProcessTellsItsClientsApart(t *testing.T) {
 	if r := ask(t, b, "9", "echo"); r.err != nil {
 		t.Errorf("after another client has gone: %v", r.err)
 	}
+}
+
+func TestMessagesArriveInTheirOrder(t *testing.T) {
+	s, said := child(t, "plain", nil)
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	var want strings.Builder
+	for i := range 500 {
+		s.Send(ctx, request(t, fmt.Sprint(i), "never"), newReceiver())
+		fmt.Fprintf(&want, "never %d\n", i)
+	}
+	said.await(t, "never 499\n")
+	if said.String() != want.String() {
+		t.Errorf("the server read them in another order:\n%s", said)
+	}
+}
+
+// A server that says how far it is has all the time it wants; the one that stops has not.
+func TestProgressGivesTime(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := &scripted{began: time.Now(), life: func(_ int, in io.Reader, out io.Writer) {
+			_, _, _ = jsonrpc.NewLineReader(in, 0).Next()
+			for range 10 {
+				time.Sleep(50 * time.Second)
+				_, _ = io.WriteString(out, `{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":7}}`+"\n")
+			}
+			_, _ = io.Copy(io.Discard, in)
+		}}
+		s := Stdio(StdioOptions{Name: "slow", Launch: l.launch, Timeout: time.Minute})
+		r := newReceiver()
+		s.Send(t.Context(), message(t, `{"jsonrpc":"2.0","id":1,"method":"x","params":{"_meta":{"progressToken":7}}}`), r)
+		<-r.done
+		if _, ok := errors.AsType[*TimeoutError](r.err); !ok || time.Since(l.began) != 560*time.Second || len(r.all()) != 10 {
+			t.Errorf("Done(%v) after %v, want a TimeoutError a minute after the last progress, at 560 s", r.err, time.Since(l.began))
+		}
+		_ = s.Close()
+	})
 }
