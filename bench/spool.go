@@ -26,7 +26,7 @@ type spoolCase struct {
 	row     func(dst []byte, n int) []byte
 	shut    string
 	literal string // near the end
-	expr    string // without a literal that could be looked for first
+	expr    string // of which each match holds one of two texts
 }
 
 const spoolRounds = 3
@@ -167,7 +167,7 @@ func (c *spoolCase) run(ctx context.Context, o *Out, s *spool.Spool, dir string,
 	for _, q := range []struct {
 		name, expr string
 		ignore     bool
-	}{{"search, literal", c.literal, false}, {"search, literal in any case", c.literal, true}, {"search, no literal", c.expr, false}} {
+	}{{"search, literal", c.literal, false}, {"search, literal in any case", c.literal, true}, {"search, alternatives", c.expr, false}, {"search, no text to look for", `[m-o][d-f][d-f][c-e][k-m][d-f][+-]`, false}} {
 		var ours, theirs time.Duration
 		for i := range spoolRounds {
 			again, err := s.Read("bench", handle)

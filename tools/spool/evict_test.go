@@ -174,6 +174,30 @@ func TestQuotaOfBytes(t *testing.T) {
 	}
 }
 
+func TestAResultThatIsCutByItsIndex(t *testing.T) {
+	s := open(t, Options{MaxResult: limit.MiB})
+	for _, text := range []string{strings.Repeat("1,", 1000), strings.Repeat("[]\n", 500)} {
+		w := create(t, s, Source{PageItems: 1})
+		write(t, w, "[")
+		for range 1000 {
+			if _, err := w.Write([]byte(text)); err != nil {
+				break
+			}
+		}
+		must(t, w.Cut("full"))
+		r := read(t, s, w.Handle())
+		tot := r.Totals()
+		p, err := r.Page(t.Context(), int(tot.Pages), 0)
+		if err != nil || tot.Items < 20_000 || p.To != tot.Items {
+			t.Errorf("%+v %v", tot, err)
+		}
+		must(t, r.Close())
+		if used := size(t, s.Dir()); used > 2<<20+spareSize {
+			t.Errorf("%d bytes", used)
+		}
+	}
+}
+
 func fill(t *testing.T, w *Writer, text string) *Full {
 	t.Helper()
 	for range 100 {

@@ -112,8 +112,11 @@ func (f *finder) catchUp(from, to int64) error {
 		if err != nil && (err != io.EOF || n == 0) {
 			return err
 		}
+		if err := f.err(); err != nil {
+			return err
+		}
 	}
-	return f.err()
+	return nil
 }
 
 // broken says that what looked like JSON is none.

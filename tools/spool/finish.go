@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 
 	"github.com/plimsoll/plimsoll/limit"
 )
@@ -125,8 +126,15 @@ func (w *Writer) finish(cut string, failed bool) error {
 	_ = w.dir.Remove(spareFile)
 	w.used -= spareSize
 	if cut != "" {
-		w.err = nil
-		w.reserved += spareSize
+		w.err, w.ending = nil, true
+		_ = w.text.Truncate(w.size) // of what was written in part
+		for _, p := range w.pagings() {
+			p.pages.retry()
+			p.large.retry()
+		}
+		if w.blocks != nil {
+			w.blocks.retry()
+		}
 	}
 	m, err := w.settle(cut, failed)
 	if err == nil {
@@ -149,22 +157,25 @@ func (w *Writer) finish(cut string, failed bool) error {
 	})
 }
 
+// pagings are all page tables there are.
+func (w *Writer) pagings() []*paging {
+	all := append(slices.Clone(w.spare), w.frozen)
+	for _, p := range []*part{w.best, w.other, w.part} {
+		if p != nil && p.find != nil {
+			all = append(all, p.find.now, p.find.best, p.find.lines)
+		}
+	}
+	return slices.DeleteFunc(all, func(p *paging) bool { return p == nil })
+}
+
 // leave gives up one use of the files.
 func (w *Writer) leave() {
 	if w.refs--; w.refs > 0 {
 		return
 	}
-	pagings := w.spare
-	for _, p := range []*part{w.best, w.other} {
-		if p != nil && p.find != nil {
-			pagings = append(pagings, p.find.now, p.find.best, p.find.lines)
-		}
-	}
-	for _, p := range append(pagings, w.frozen) {
-		if p != nil {
-			p.pages.close()
-			p.large.close()
-		}
+	for _, p := range w.pagings() {
+		p.pages.close()
+		p.large.close()
 	}
 	if w.blocks != nil {
 		w.blocks.close()

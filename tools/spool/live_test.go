@@ -240,12 +240,12 @@ func TestParts(t *testing.T) {
 					want.WriteString(strings.TrimSuffix(p.text, "\n") + "\n")
 				}
 				for _, size := range []int{0, 3} {
-					got := ""
+					var got strings.Builder
 					for _, p := range pages(t, r, size) {
-						got += string(p.Text)
+						got.WriteString(string(p.Text))
 					}
-					if strings.TrimSuffix(got, "\n") != strings.TrimSuffix(want.String(), "\n") {
-						t.Errorf("%d bytes on pages, want %d", len(got), len(want.String()))
+					if strings.TrimSuffix(got.String(), "\n") != strings.TrimSuffix(want.String(), "\n") {
+						t.Errorf("%d bytes on pages, want %d", len(got.String()), len(want.String()))
 					}
 				}
 			}

@@ -51,7 +51,9 @@ func TestSearchFindsWhatRegexpFinds(t *testing.T) {
 		{Pattern: "id=7919 k", IgnoreCase: true},
 		{Pattern: `nothing like it`},
 		{Pattern: `[0-9]dead`},
-		{Pattern: `deadb|=cafe|id=(1ee7|f00d)`}, {Pattern: `(host-1|HOST-2).*(ERROR|warn) id=[0-9]+7 K`, IgnoreCase: true}, {Pattern: `x|id=1ee7`},
+		{Pattern: `deadb|=cafe|id=(1ee7|f00d)`},
+		{Pattern: `(host-1|HOST-2).*(ERROR|warn) id=[0-9]+7 K`, IgnoreCase: true},
+		{Pattern: `x|id=1ee7`},
 	} {
 		expr := q.Pattern
 		if q.IgnoreCase {

@@ -3,8 +3,10 @@ package spool
 import (
 	"bytes"
 	"encoding/json"
+	"os"
 	"runtime"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"unicode/utf8"
@@ -184,6 +186,9 @@ func TestConstantMemory(t *testing.T) {
 			size := 16 << 20
 			if len(c.piece) == len(chunk) && !testing.Short() {
 				size = 64 << 20 // these are quick
+			}
+			if n, err := strconv.Atoi(os.Getenv("SPOOL_TEST_BYTES")); err == nil {
+				size = n // how it was tried with 1 GiB
 			}
 			s := open(t, Options{})
 			before := heap()

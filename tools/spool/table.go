@@ -47,9 +47,6 @@ func (e *errDamaged) Error() string { return "the index is damaged: " + e.what }
 func (t *table) append(r row) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if t.err != nil {
-		return
-	}
 	if t.null {
 		t.count++
 		return
@@ -58,9 +55,23 @@ func (t *table) append(r row) {
 	r.encode(&b, t.count)
 	t.pending = append(t.pending, b[:]...)
 	t.count++
-	if len(t.pending)+rowSize > tableBuffer {
+	// After an error rows are kept, for Cut; whoever appends stops soon.
+	if t.err == nil && len(t.pending)+rowSize > tableBuffer {
 		t.err = t.flushLocked()
 	}
+}
+
+// retry forgets an error: room was made.
+func (t *table) retry() {
+	t.mu.Lock()
+	t.err = nil
+	t.mu.Unlock()
+}
+
+func (t *table) healthy() bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.err == nil
 }
 
 func (r row) encode(b *[rowSize]byte, place int64) {

@@ -113,7 +113,7 @@ func walkAll(ctx context.Context, text io.ReaderAt, p *paging, off, end int64, l
 	buf := make([]byte, scanBuffer)
 	add := func(start, end int64) bool {
 		p.add(start, end)
-		return true
+		return p.pages.healthy() && p.large.healthy()
 	}
 	if p.shape == Lines {
 		return walkLines(ctx, text, off, end, p.longest(), buf, add)

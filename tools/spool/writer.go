@@ -51,6 +51,7 @@ type Writer struct {
 	made     int // pagings made, for their names
 	hash     hash.Hash
 	err      error
+	ending   bool    // broken off: what is left to be written has room
 	frozen   *paging // what readers were given: the document is this
 	frozenIn *part
 	wake     chan struct{}
@@ -326,6 +327,9 @@ func (w *Writer) grow(n int64) error {
 
 // reserve sees that n more bytes are set aside.
 func (w *Writer) reserve(n int64) error {
+	if w.ending { // the spare room is for this
+		return nil
+	}
 	need := w.used + n
 	if need > int64(w.s.o.MaxResult) {
 		return &Full{Dir: w.s.o.Dir, Why: "result", Limit: int64(w.s.o.MaxResult)}

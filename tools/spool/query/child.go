@@ -143,7 +143,12 @@ func whole(o order, in io.Reader) (any, error) {
 		return nil, failf(Document, "only %d of %d bytes of the result could be read: %v", n, o.Size, err)
 	}
 	document = bytes.TrimPrefix(document, []byte("\xef\xbb\xbf"))
-	if o.Shape == Lines {
+	if o.Shape == Blocks {
+		if values, ok := sequence(document); ok {
+			return values, nil
+		}
+	}
+	if o.Shape != JSON {
 		var lines []any
 		for line := range bytes.Lines(document) {
 			lines = append(lines, text(bytes.TrimRight(line, "\r\n")))

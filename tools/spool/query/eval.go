@@ -27,7 +27,7 @@ const itemsFunction = "plimsoll_items"
 const byItems = 1 << 20
 
 func prepare(o order) (prepared, error) {
-	p := prepared{stream: &stream{path: o.Path, shape: o.Shape, limit: ItemBytes}}
+	p := prepared{stream: &stream{path: o.Path, shape: o.Shape, broken: o.Broken, limit: ItemBytes}}
 	if o.Size <= WholeBytes {
 		p.stream.limit = WholeBytes // nothing is left out of what could be held whole
 	}
@@ -36,21 +36,22 @@ func prepare(o order) (prepared, error) {
 		return p, syntax(o.Query, err)
 	}
 	var options []gojq.CompilerOption
-	if o.Size > byItems {
+	cut := o.Broken && o.Shape == JSON
+	if o.Size > WholeBytes || cut || o.Size > byItems && o.Shape != Blocks {
 		p.items = rewrite(q, o.Path)
 		options = append(options, gojq.WithIterFunction(itemsFunction, 0, 0, func(any, []any) gojq.Iter { return p.stream }))
 	}
 	if p.code, err = gojq.Compile(q, options...); err != nil {
 		return p, syntax(o.Query, err)
 	}
-	if !p.items && o.Size > WholeBytes {
-		return p, large(o)
+	if !p.items && (o.Size > WholeBytes || cut) {
+		return p, large(o, cut)
 	}
 	return p, nil
 }
 
 // large says how to write a query over a large document.
-func large(o order) *Error {
+func large(o order, cut bool) *Error {
 	at := "."
 	for _, key := range o.Path {
 		if i := strings.IndexFunc(key, func(r rune) bool { return r != '_' && (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') }); i < 0 && key != "" {
@@ -63,9 +64,13 @@ func large(o order) *Error {
 		}
 	}
 	each := at + "[]"
-	return failf(Large, "the result has %d bytes, and over %d a query goes item by item: begin it with `%s`, as in `%s | select(.name == \"x\")`, "+
+	why := fmt.Sprintf("the result has %d bytes, and over %d a query goes item by item", o.Size, WholeBytes)
+	if cut {
+		why = "the result breaks off in the middle, so a query goes item by item"
+	}
+	return failf(Large, "%s: begin it with `%s`, as in `%s | select(.name == \"x\")`, "+
 		"`first(%s | select(…))`, `[limit(20; %s | .name)]` or `reduce %s as $i (0; . + 1)`; the rest of the document is not there, and items over %d bytes are left out",
-		o.Size, WholeBytes, each, each, each, each, each, ItemBytes)
+		why, each, each, each, each, each, ItemBytes)
 }
 
 // syntax gives the error of a query that cannot be run, with the place where that is known.

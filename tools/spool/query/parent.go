@@ -36,7 +36,7 @@ func Run(ctx context.Context, r Request) (Answer, error) {
 	defer func() { <-turns }()
 
 	first, err := json.Marshal(order{
-		Query: r.Query, Size: r.Size, Shape: r.Shape, Path: r.Path,
+		Query: r.Query, Size: r.Size, Shape: r.Shape, Broken: r.Broken, Path: r.Path,
 		MaxBytes: r.MaxBytes, Millis: r.Timeout.Milliseconds(), Memory: int64(r.Memory),
 	})
 	if err != nil {

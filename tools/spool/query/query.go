@@ -42,6 +42,9 @@ type Shape uint8
 const (
 	JSON  Shape = iota
 	Lines       // text: an array of strings to the query
+	// Blocks are texts, one after the other: an array of values when all of them are JSON,
+	// else lines.
+	Blocks
 )
 
 // Request is one query over one document. Zero fields take the defaults.
@@ -50,6 +53,9 @@ type Request struct {
 	Document io.Reader
 	Size     int64 // of the document in bytes
 	Shape    Shape
+	// Broken says that the document ends in the middle. Then it is looked at item by item,
+	// and what came is all there is.
+	Broken bool
 	// Path leads by object keys to the main array or object of a JSON document, whose
 	// elements are the items; empty when the document itself is that.
 	Path  []string
@@ -114,6 +120,7 @@ type order struct {
 	Query    string   `json:"query"`
 	Size     int64    `json:"size"`
 	Shape    Shape    `json:"shape"`
+	Broken   bool     `json:"broken,omitempty"`
 	Path     []string `json:"path,omitempty"`
 	MaxBytes int      `json:"max_bytes"`
 	Millis   int64    `json:"ms"`

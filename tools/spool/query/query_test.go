@@ -80,6 +80,8 @@ func TestWholeDocument(t *testing.T) {
 		{"byte order mark", "\xef\xbb\xbf[1]", `.[0]`, "1\n", query.JSON},
 		{"no environment", `1`, `env | length, ($ENV | length)`, "0\n0\n", query.JSON},
 		{"lines", "one\r\ntwo\nthr\xffee", `.[] | select(test("t"))`, "\"two\"\n\"thr\ufffdee\"\n", query.Lines},
+		{"blocks of JSON", "{\"a\":1}\n{\n \"a\": 2\n}\n", `map(.a)`, "[1,2]\n", query.Blocks},
+		{"blocks of text", "found 1\n{\"a\":1}", `.[0]`, "\"found 1\"\n", query.Blocks},
 		{"no lines", "", `length`, "0\n", query.Lines},
 		{"halt", `[1,2]`, `.[] | if . == 2 then halt else . end`, "1\n", query.JSON},
 		{"empty", `[]`, `.[]`, "", query.JSON},
@@ -260,6 +262,20 @@ func TestALargeDocumentNeedsItems(t *testing.T) {
 	} {
 		_, err := run(t, big, query.Request{Query: q, Path: []string{"items"}})
 		fails(t, err, query.Large, "`.items[]`", "reduce .items[]")
+	}
+}
+
+func TestOfABrokenDocumentWhatCame(t *testing.T) {
+	document := `{"items":[{"a":1},{"a":2},{"a`
+	answer, err := run(t, document, query.Request{Query: `[.items[] | .a]`, Path: []string{"items"}, Broken: true})
+	if err != nil || string(answer.Output) != "[1,2]\n" || answer.Items != 3 {
+		t.Errorf("%+v %q, %v", answer, answer.Output, err)
+	}
+	_, err = run(t, document, query.Request{Query: `.items | length`, Path: []string{"items"}, Broken: true})
+	fails(t, err, query.Large, "breaks off", "`.items[]`")
+	answer, err = run(t, "one\ntw", query.Request{Query: `length`, Shape: query.Lines, Broken: true})
+	if err != nil || string(answer.Output) != "2\n" {
+		t.Errorf("%q, %v", answer.Output, err)
 	}
 }
 

@@ -16,6 +16,8 @@ type stream struct {
 	path  []string
 	shape Shape
 	limit int // of one item, in bytes
+	// broken says that the document's end in the middle is no news.
+	broken bool
 
 	begun, object, ended bool
 	item                 []byte
@@ -32,7 +34,7 @@ const maxKey = 64 << 10
 func (s *stream) Next() (any, bool) {
 	for !s.ended {
 		whole, err := s.next()
-		if err == io.EOF {
+		if err == io.EOF || err == errEnd && s.broken {
 			s.ended = true
 			break
 		}
@@ -60,7 +62,7 @@ func (s *stream) Next() (any, bool) {
 }
 
 func (s *stream) value() (any, error) {
-	if s.shape == Lines {
+	if s.shape != JSON {
 		return text(bytes.TrimRight(s.item, "\r\n")), nil
 	}
 	return decode(s.item)
@@ -69,7 +71,7 @@ func (s *stream) value() (any, error) {
 // next reads an item into s.item. It returns false when the item is too large, and io.EOF
 // behind the last.
 func (s *stream) next() (whole bool, err error) {
-	if s.shape == Lines {
+	if s.shape != JSON {
 		return s.line()
 	}
 	if !s.begun {

@@ -24,6 +24,24 @@ func decode(document []byte) (any, error) {
 	return b.value(), nil
 }
 
+// sequence makes an array of JSON values that follow one another.
+func sequence(document []byte) (values []any, ok bool) {
+	for at := 0; at < len(document); {
+		v, err := rawjson.Value(document, at)
+		if err != nil || v.End == at {
+			return nil, false
+		}
+		value, err := decode(v.Of(document))
+		if err != nil {
+			return nil, false
+		}
+		values = append(values, value)
+		for at = v.End; at < len(document) && strings.IndexByte(" \t\r\n", document[at]) >= 0; at++ {
+		}
+	}
+	return values, true
+}
+
 // builder walks a text that is known to be valid.
 type builder struct {
 	text  []byte
