@@ -51,14 +51,15 @@ const (
 // Bounds that no option changes. Messages beyond them are refused or, where they need no
 // edit, passed on as they stream.
 const (
-	maxControl  = 4 << 20 // bytes of a request of a server, of an input_required result
-	maxEarly    = 1 << 20 // bytes of an answer that came while its call was held
-	maxURIs     = 1000    // resources subscribed to, per session
-	maxListens  = 64      // subscriptions/listen under way, per session
-	maxParked   = 16      // requests of a server outside of any call, per session
-	maxQueue    = 256     // requests that wait for a session to open
-	maxInputs   = 32      // requests of a server for one call at a time
-	maxErrorOut = 300     // bytes of a peer's words in an error made here
+	maxControl   = 4 << 20 // bytes of a request of a server, of an input_required result
+	maxEarly     = 1 << 20 // bytes of an answer that came while its call was held
+	maxURIs      = 1000    // resources subscribed to, per session
+	maxListens   = 64      // subscriptions/listen under way, per session
+	maxEarlyNews = 64      // notifications that came before a subscription was acknowledged
+	maxParked    = 16      // requests of a server outside of any call, per session
+	maxQueue     = 256     // requests that wait for a session to open
+	maxInputs    = 32      // requests of a server for one call at a time
+	maxErrorOut  = 300     // bytes of a peer's words in an error made here
 )
 
 // Options of a bridge; the zero value means the defaults.

@@ -66,11 +66,15 @@ func TestDetectGoesByTheBody(t *testing.T) {
 }
 
 // mute is a server that never says anything.
-type mute struct{ script }
+type mute struct{}
 
 func (mute) Send(ctx context.Context, _ peer.Message, to peer.Receiver) {
 	context.AfterFunc(ctx, func() { to.Done(ctx.Err()) })
 }
+
+func (mute) Listen(context.Context, http.Header, peer.Receiver) {}
+
+func (mute) Close() error { return nil }
 
 func TestSilenceMeansLegacy(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

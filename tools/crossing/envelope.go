@@ -95,6 +95,9 @@ func (e *envelope) feed(dst, src []byte) []byte {
 				dst = append(dst, c)
 			}
 		case ':':
+			if e.drop {
+				continue
+			}
 			dst = append(dst, c)
 			if e.keyEnds() {
 				dst = e.beginValue(dst)

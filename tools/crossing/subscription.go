@@ -30,6 +30,8 @@ type subscription struct {
 	mu     sync.Mutex
 	open   bool // the acknowledgement was sent
 	ended  bool
+	asked  []string // resources, until it is known which the server took
+	early  [][]byte // what came before the acknowledgement
 }
 
 // listen serves subscriptions/listen from the session's notifications.
@@ -62,43 +64,65 @@ func (s *session) listen(w *waiter, m peer.Message) {
 		w.fail(fail(jsonrpc.CodeInternal, "this client has %d subscriptions open, which is the limit: end one", maxListens))
 		return
 	}
-	// Resources are asked for one after the other, which takes time the sender of the
-	// next message should not wait for.
-	go l.begin()
+	l.begin()
 }
 
-// begin subscribes to the resources, then acknowledges what there is.
+// begin subscribes to the resources and acknowledges when the server has answered for all
+// of them. The requests are on their way when it returns.
 func (l *subscription) begin() {
 	l.mu.Lock()
-	granted := l.filter
+	uris := l.filter.URIs
+	l.asked, l.filter.URIs = uris, nil
 	l.mu.Unlock()
-	granted.URIs = slices.DeleteFunc(slices.Clone(granted.URIs), func(uri string) bool { return !l.s.subscribe(l.w.ctx, uri) })
+	ctx, stop := context.WithTimeout(l.w.ctx, l.s.b.o.Handshake)
+	left := len(uris) + 1
+	one := func(uri string, granted bool) {
+		l.mu.Lock()
+		if granted {
+			l.filter.URIs = append(l.filter.URIs, uri)
+		}
+		left--
+		last := left == 0
+		l.mu.Unlock()
+		if last {
+			stop()
+			l.acknowledge()
+		}
+	}
+	for _, uri := range uris {
+		l.s.subscribe(ctx, uri, func(granted bool) { one(uri, granted) })
+	}
+	one("", false)
+}
+
+// acknowledge says what was granted, which is the first that a client hears.
+func (l *subscription) acknowledge() {
 	l.mu.Lock()
-	l.filter = granted
-	l.mu.Unlock()
-	ack, err := json.Marshal(granted)
-	if err != nil {
-		l.w.fail(err)
+	defer l.mu.Unlock()
+	if l.ended {
+		go l.unsubscribe(slices.Clone(l.filter.URIs))
 		return
 	}
+	slices.Sort(l.filter.URIs)
+	ack, err := json.Marshal(l.filter)
+	if err != nil {
+		ack = []byte("{}")
+	}
 	params := fmt.Appendf(nil, `{"_meta":{%q:%s},"notifications":%s}`, metaSubscription, l.w.id, ack)
-	l.mu.Lock()
-	ended := l.ended
-	if !ended {
-		l.w.receive(&peer.Frame{Head: jsonrpc.NewRequest("", "notifications/subscriptions/acknowledged", params)})
-		l.open = true
+	l.w.receive(&peer.Frame{Head: jsonrpc.NewRequest("", "notifications/subscriptions/acknowledged", params)})
+	l.open = true
+	for _, m := range l.early {
+		l.w.receive(&peer.Frame{Head: m})
 	}
-	l.mu.Unlock()
-	if ended {
-		l.unsubscribe()
-	}
+	l.early = nil
 }
 
 // close ends the subscription; politely is by us, with a response.
 func (l *subscription) close(politely bool) {
 	l.mu.Lock()
 	was, open := l.ended, l.open
-	l.ended = true
+	uris := slices.Clone(l.filter.URIs)
+	l.ended, l.early = true, nil
 	l.mu.Unlock()
 	if was {
 		return
@@ -113,41 +137,58 @@ func (l *subscription) close(politely bool) {
 		l.w.done(context.Canceled)
 	}
 	if open {
-		l.unsubscribe()
+		l.unsubscribe(uris)
 	}
 }
 
-func (l *subscription) unsubscribe() {
-	for _, uri := range l.filter.URIs {
+func (l *subscription) unsubscribe(uris []string) {
+	for _, uri := range uris {
 		l.s.unsubscribe(uri)
 	}
 }
 
-// subscribe makes the server tell of changes of a resource; subscriptions to one resource are counted.
-func (s *session) subscribe(ctx context.Context, uri string) bool {
+// subscribe makes the server tell of changes of a resource, and tells whether it does.
+// Subscriptions to one resource are counted.
+func (s *session) subscribe(ctx context.Context, uri string, granted func(bool)) {
 	s.mu.Lock()
 	first := s.uris[uri] == 0
-	if first && len(s.uris) >= maxURIs {
-		s.mu.Unlock()
+	full := first && len(s.uris) >= maxURIs
+	if !full {
+		s.uris[uri]++
+	}
+	s.mu.Unlock()
+	if !first || full {
+		granted(!full)
+		return
+	}
+	raw := s.resourceRequest("resources/subscribe", uri)
+	head, err := jsonrpc.Scan(raw)
+	if err != nil {
+		granted(false)
+		return
+	}
+	taken := false
+	s.next.Send(ctx, peer.Message{Raw: raw, Head: head, Principal: s.principal}, peer.Funcs{
+		OnReceive: func(f *peer.Frame) { taken = taken || !rawjson.Get(f.Head, "result").IsZero() },
+		OnDone: func(error) {
+			if !taken {
+				s.mu.Lock()
+				s.drop(uri)
+				s.mu.Unlock()
+			}
+			granted(taken)
+		},
+	})
+}
+
+// drop counts one subscription less and says whether it was the last; the caller holds mu.
+func (s *session) drop(uri string) bool {
+	s.uris[uri]--
+	if s.uris[uri] > 0 {
 		return false
 	}
-	s.uris[uri]++
-	s.mu.Unlock()
-	if !first {
-		return true
-	}
-	ctx, stop := context.WithTimeout(ctx, s.b.o.Handshake)
-	defer stop()
-	a, err := ask(ctx, s.next, peer.Message{Raw: s.resourceRequest("resources/subscribe", uri), Principal: s.principal})
-	if err == nil && a.message != nil && !rawjson.Get(a.message, "result").IsZero() {
-		return true
-	}
-	s.mu.Lock()
-	if s.uris[uri]--; s.uris[uri] <= 0 {
-		delete(s.uris, uri)
-	}
-	s.mu.Unlock()
-	return false
+	delete(s.uris, uri)
+	return true
 }
 
 func (s *session) resourceRequest(method, uri string) []byte {
@@ -156,11 +197,7 @@ func (s *session) resourceRequest(method, uri string) []byte {
 
 func (s *session) unsubscribe(uri string) {
 	s.mu.Lock()
-	s.uris[uri]--
-	last := s.uris[uri] <= 0
-	if last {
-		delete(s.uris, uri)
-	}
+	last := s.drop(uri)
 	s.mu.Unlock()
 	if last && s.ctx.Err() == nil {
 		raw := s.resourceRequest("resources/unsubscribe", uri)
@@ -193,8 +230,11 @@ func (s *session) changed(f *peer.Frame, method string, params []byte) {
 			continue
 		}
 		l.mu.Lock()
-		if l.open && !l.ended {
+		switch {
+		case l.open && !l.ended:
 			l.w.receive(&peer.Frame{Head: out})
+		case !l.ended && len(l.early) < maxEarlyNews:
+			l.early = append(l.early, out)
 		}
 		l.mu.Unlock()
 	}
@@ -212,7 +252,11 @@ func (l *subscription) wants(method, uri string) bool {
 		return l.filter.Resources
 	case "notifications/resources/updated":
 		// A server may name a part of the resource that was subscribed to.
-		return slices.ContainsFunc(l.filter.URIs, func(u string) bool {
+		uris := l.filter.URIs
+		if !l.open {
+			uris = l.asked
+		}
+		return slices.ContainsFunc(uris, func(u string) bool {
 			return uri == u || strings.HasPrefix(uri, strings.TrimSuffix(u, "/")+"/")
 		})
 	}
