@@ -40,7 +40,7 @@ var files = []struct{ name, path, before, after string }{
     },
     "login": { "type": "http", "url": "https://mcp.example.com/mcp" },
     "helper": { "type": "http", "url": "https://mcp.example.com/mcp", "headersHelper": "/bin/x" },
-    "old": { "type": "sse", "url": "https://mcp.example.com/sse", "headers": {"A": "b"} },
+    "old": { "type": "stdio", "command": "/opt/plimsoll", "args": ["mcp", "--name", "old", "--url", "https://mcp.example.com/sse"], "env": { "PLIMSOLL_MCP_HEADER_1": "A: b" } },
     "ours": { "command": "/usr/bin/plimsoll", "args": ["mcp", "argocd"] },
     "done": { "command": "plimsoll", "args": ["mcp", "--name", "done", "--", "x"] }
   }

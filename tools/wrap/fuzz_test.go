@@ -11,7 +11,7 @@ import (
 // back. That nothing but servers changes and that the file stays valid, Plan itself checks:
 // it fails when that is not so, and then with a text that is looked for here.
 func fuzz(t *testing.T, path string, data []byte) {
-	o := wrap.Options{Command: "/opt/plimsoll", Remote: true, SSE: true}
+	o := wrap.Options{Command: "/opt/plimsoll", Remote: true}
 	change, err := wrap.Plan(path, data, o)
 	if err != nil {
 		if bytes.Contains([]byte(err.Error()), []byte("fault of Plimsoll")) {

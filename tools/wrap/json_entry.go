@@ -196,11 +196,7 @@ func (e *jsonEntry) remote(o Options, url *member) (r remote, headers *member, w
 		}
 	}
 	switch typeOf(e.object) {
-	case "", "http", "remote", "streamable-http", "streamableHttp", "streamable_http":
-	case "sse":
-		if !o.SSE {
-			return r, nil, whySSE
-		}
+	case "", "http", "remote", "streamable-http", "streamableHttp", "streamable_http", "sse":
 	default:
 		return r, nil, whyForm
 	}

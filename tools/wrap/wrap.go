@@ -34,8 +34,6 @@ type Options struct {
 	// Remote also wraps remote servers that have no headers: they may need a login that
 	// only the client can do.
 	Remote bool
-	// SSE also wraps servers of the transport of 2024-11-05 ("type": "sse").
-	SSE bool
 }
 
 func (o Options) command() string {
@@ -143,11 +141,7 @@ func variants(path string, data []byte) []Options {
 			continue
 		}
 		seen[command] = true
-		for _, remote := range []bool{false, true} {
-			for _, sse := range []bool{false, true} {
-				all = append(all, Options{Command: command, Remote: remote, SSE: sse})
-			}
-		}
+		all = append(all, Options{Command: command}, Options{Command: command, Remote: true})
 	}
 	return all
 }
@@ -278,7 +272,6 @@ func address(args []string, env map[string]string) (remote, bool) {
 const (
 	whyLogin  = "it has no headers, so the client may log in to it by itself (OAuth), which nobody can do for it: if it needs no login, wrap it with --remote"
 	whyOAuth  = "the client logs in to it by itself (OAuth), which nobody can do for it"
-	whySSE    = "it speaks the transport of 2024-11-05 (SSE)"
 	whyOwn    = "it is a server of Plimsoll, which bounds its results itself"
 	whyNo     = "it has neither a command nor an address"
 	whyForm   = "its entry is not in a form that is known"

@@ -91,7 +91,7 @@ func TestUndoOfAFileThatWentOn(t *testing.T) {
 
 func TestOptions(t *testing.T) {
 	before := `{"mcpServers":{"a":{"type":"sse","url":"https://a.example/sse"},"b":{"command":"x"}}}`
-	change, err := wrap.Plan("mcp.json", []byte(before), wrap.Options{Remote: true, SSE: true})
+	change, err := wrap.Plan("mcp.json", []byte(before), wrap.Options{Remote: true})
 	want := `{"mcpServers":{"a":{"type":"stdio","command": "plimsoll", "args": ["mcp", "--name", "a", "--url", "https://a.example/sse"]},"b":{"command":"plimsoll", "args": ["mcp", "--name", "b", "--", "x"]}}}`
 	if err != nil || string(change.After) != want {
 		t.Errorf("%s, %v", change.After, err)

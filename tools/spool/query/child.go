@@ -24,7 +24,7 @@ const maxOrder = 8 * MaxQuery
 // values to standard output and a report to standard error, and returns the exit status.
 func Main() int {
 	// Before anything else: from here on the process can neither open nor write a file.
-	confine()
+	mapped := confine()
 	debug.SetTraceback("none")
 	in := bufio.NewReaderSize(os.Stdin, 64<<10)
 	o, err := readOrder(in)
@@ -33,7 +33,7 @@ func Main() int {
 		return 2
 	}
 	timeout := time.Duration(o.Millis) * time.Millisecond
-	bound(o.Memory, timeout)
+	bound(o.Memory, mapped, timeout)
 	debug.SetMemoryLimit(o.Memory - o.Memory/8)
 	debug.SetMaxStack(int(o.Memory / 4))
 

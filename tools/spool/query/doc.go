@@ -10,7 +10,7 @@
 // bytes can ask for a gigabyte, another one never ends. So the program starts itself again
 // with the hidden first argument [Argument], hands the document to that child through its
 // standard input and takes what comes back, at most Request.MaxBytes. The child bounds
-// itself before it reads anything: memory ([syscall.RLIMIT_DATA], the runtime's own limit
+// itself before it reads anything: memory ([syscall.RLIMIT_DATA] and RLIMIT_AS, the runtime's own limit
 // and a watchdog where the system has no such limit), processor time, files (it can open
 // none, and write none), environment (it is given none). The parent kills it when its time
 // is over. At most [Running] children live at once; further queries wait their turn.

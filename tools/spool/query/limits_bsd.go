@@ -22,3 +22,5 @@ func set(which int, value uint64) {
 func assign[T int64 | uint64](field *T, value uint64) { *field = T(value) }
 
 func expendable() {}
+
+func addressSpace() int64 { return 0 }

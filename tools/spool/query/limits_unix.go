@@ -8,12 +8,15 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// confine takes from the process what no query needs.
-func confine() {
+// confine takes from the process what no query needs, and returns how much address space
+// it has so far, in bytes; 0 when that is not known.
+func confine() (mapped int64) {
 	expendable()
+	mapped = addressSpace()
 	for _, which := range []int{unix.RLIMIT_FSIZE, unix.RLIMIT_CORE, unix.RLIMIT_NOFILE} {
 		_ = unix.Setrlimit(which, &unix.Rlimit{})
 	}
+	return mapped
 }
 
 // reserve is what the runtime maps at its start and hardly touches, in bytes: a program
@@ -22,8 +25,14 @@ const reserve = 72 << 20
 
 // bound sets what the kernel enforces of an order's limits. A limit that cannot be set is
 // still held by the watchdog, and the time by the parent.
-func bound(memory int64, timeout time.Duration) {
+func bound(memory, mapped int64, timeout time.Duration) {
 	set(unix.RLIMIT_DATA, uint64(memory+reserve))
+	if mapped > 0 {
+		// Linux does not count pages into RLIMIT_DATA that are mapped over others, which is
+		// how the runtime takes memory: one allocation of any size would pass. Reserving the
+		// addresses before is counted here. An arena is 64 MiB.
+		set(unix.RLIMIT_AS, uint64(mapped+memory+64<<20))
+	}
 	// The collector works on a second processor, and the second is the unit.
 	seconds := uint64(timeout/time.Second)*2 + 2
 	set(unix.RLIMIT_CPU, seconds)
