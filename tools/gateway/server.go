@@ -65,6 +65,7 @@ type Server struct {
 	eras   eras
 	known  time.Time // when eras was learned
 	living int       // processes
+	guards bool      // a remote server wants credentials, which are its clients'
 	shared peer.Peer // of the clients without sessions, while there are any
 	users  int
 	direct peer.Peer // the way to a remote server that passed sessions share
@@ -102,9 +103,14 @@ func (s *Server) Open(ctx context.Context, o endpoint.Opening) (endpoint.Session
 }
 
 // openRemote lets a client have its session with the server itself where both are of one
-// era, and stands between them where they are not.
+// era, and stands between them where they are not. A server that wants its clients'
+// credentials always has its sessions itself: a client must see its challenges as they are
+// (status, WWW-Authenticate), at any request, to get the access that is asked for.
 func (s *Server) openRemote(ctx context.Context, o endpoint.Opening) (endpoint.Session, error) {
-	e := s.remoteEras(ctx, o)
+	var e eras
+	if !s.guarded(o.Header) {
+		e = s.remoteEras(ctx, o)
+	}
 	if e.unknown() || o.Modern && e.modern || !o.Modern && e.legacy {
 		return endpoint.Session{Peer: s.session(keptOpen{s.through()}, o.Modern), Passed: true}, nil
 	}
@@ -195,9 +201,27 @@ func (s *Server) remoteEras(ctx context.Context, o endpoint.Opening) eras {
 	first := peer.Message{Principal: o.Principal, Header: probing(o.Header)}
 	e, err := s.detect(ctx, keptOpen{s.through()}, first)
 	if err != nil {
+		status := 0
+		if said, ok := errors.AsType[*upstream.StatusError](err); ok {
+			status = said.Status
+		} else if said, ok := errors.AsType[*crossing.Undecided](err); ok {
+			status = said.Answer.Status
+		}
+		if status == http.StatusUnauthorized || status == http.StatusForbidden {
+			s.mu.Lock()
+			s.guards = true
+			s.mu.Unlock()
+		}
 		return eras{}
 	}
 	return e
+}
+
+// guarded says that credentials are at play between the client and the server.
+func (s *Server) guarded(h http.Header) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.guards || h.Get("Authorization") != ""
 }
 
 func probing(h http.Header) http.Header {
