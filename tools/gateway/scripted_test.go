@@ -2,6 +2,7 @@ package gateway_test
 
 import (
 	"context"
+	"errors"
 	"net/http"
 	"sync"
 
@@ -14,10 +15,26 @@ type scripted struct {
 	answers map[string]string
 	panics  string
 	silent  bool
+	gone    bool
 
 	mu     sync.Mutex
 	counts map[string]int
 	change string
+	sent   map[string][]byte
+}
+
+// last is the last message of a method.
+func (s *scripted) last(method string) []byte {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.sent[method]
+}
+
+// revive lets a server that is gone answer.
+func (s *scripted) revive(answers map[string]string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.gone, s.answers = false, answers
 }
 
 func (s *scripted) asked(method string) int {
@@ -37,12 +54,16 @@ func (s *scripted) say(tools string) {
 func (s *scripted) Send(ctx context.Context, m peer.Message, to peer.Receiver) {
 	s.mu.Lock()
 	if s.counts == nil {
-		s.counts = map[string]int{}
+		s.counts, s.sent = map[string]int{}, map[string][]byte{}
 	}
+	gone := s.gone
+	s.sent[m.Head.Method] = m.Raw
 	s.counts[m.Head.Method]++
 	result, ok := s.answers[m.Head.Method]
 	s.mu.Unlock()
 	switch {
+	case gone:
+		to.Done(errors.New("the server is gone"))
 	case m.Head.Method == s.panics:
 		panic("as asked")
 	case m.Head.Kind != jsonrpc.Request:

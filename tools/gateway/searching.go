@@ -107,8 +107,12 @@ func (r *reader) query(kept *spool.Result, args arguments) error {
 		Document: document.Reader(), Size: document.Size, Path: t.Path, Query: program,
 		MaxBytes: max(r.cap-64, leastMatch), Command: r.s.o.Query,
 	}
-	if t.Shape == spool.Lines {
+	request.Broken = t.Cut != ""
+	switch t.Shape {
+	case spool.Lines:
 		request.Shape = query.Lines
+	case spool.Blocks:
+		request.Shape = query.Blocks
 	}
 	answer, err := query.Run(r.ctx, request)
 	if err != nil {
