@@ -344,3 +344,20 @@ func names(t *testing.T, s *Spool, handle string) (all []string) {
 	}
 	return all
 }
+
+func TestPagesOfASizeThatWouldBeTooMany(t *testing.T) {
+	before := maxRows
+	maxRows = 10
+	defer func() { maxRows = before }()
+	s := open(t, Options{})
+	for _, text := range []string{"[" + strings.Repeat(`{"a":"0123456789"},`, 500) + "1]", strings.Repeat("line\n", 501)} {
+		r := read(t, s, keep(t, s, Source{}, text, 1<<20))
+		all := pages(t, r, 7)
+		if len(all) != 72 || len(r.made) != 0 {
+			t.Errorf("%d pages, %d tables", len(all), len(r.made))
+		}
+		if _, err := r.Page(t.Context(), 73, 7); err == nil || !strings.Contains(err.Error(), "pages 1 to 72") {
+			t.Error(err)
+		}
+	}
+}

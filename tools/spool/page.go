@@ -70,17 +70,13 @@ func clamp(shape Shape, size, def int) int {
 // pageOf gives a page of a document that has ended.
 func (r *Result) pageOf(ctx context.Context, v *view, n, size int) (Page, error) {
 	size = clamp(v.m.Shape, size, v.m.PerPage)
-	r.mu.Lock()
-	pages, err := v.pages, error(nil)
-	if size != v.m.PerPage {
-		pages, err = r.pagesOf(ctx, v, size)
-	}
-	r.mu.Unlock()
+	m := v.m
+	src := source{r: r, rules: v.rules, large: v.large, begin: m.Begin, end: m.Last}
+	first, next, total, err := r.rows(ctx, v, &src, n, size)
 	if err != nil {
 		return Page{}, err
 	}
-	m := v.m
-	p := Page{Number: n, Size: size, TotalPages: pages.len(), TotalItems: m.Items, Complete: true, Cut: m.Cut, JSON: v.rules.json()}
+	p := Page{Number: n, Size: size, TotalPages: total, TotalItems: m.Items, Complete: true, Cut: m.Cut, JSON: v.rules.json()}
 	if m.Items == 0 && n == 1 { // an empty result has an empty page
 		p.TotalPages, p.JSON = 1, false
 		return p, nil
@@ -88,17 +84,6 @@ func (r *Result) pageOf(ctx context.Context, v *view, n, size int) (Page, error)
 	if n < 1 || int64(n) > p.TotalPages {
 		return Page{}, &NoPage{Page: int64(n), Pages: p.TotalPages, Size: size, Noun: m.Shape.Noun(), Items: m.Items}
 	}
-	first, err := pages.get(int64(n) - 1)
-	if err != nil {
-		return Page{}, err
-	}
-	next := row{m.Items, m.Last}
-	if int64(n) < p.TotalPages {
-		if next, err = pages.get(int64(n)); err != nil {
-			return Page{}, err
-		}
-	}
-	src := source{r: r, rules: v.rules, large: v.large, begin: m.Begin, end: m.Last}
 	if m.Depth > 0 && v.envelope() <= envelopeOf(int64(r.head.PageBytes)) {
 		if src.prolog, src.epilog, err = r.around(m); err != nil {
 			return Page{}, err
@@ -107,6 +92,36 @@ func (r *Result) pageOf(ctx context.Context, v *view, n, size int) (Page, error)
 	p.From, p.To = first[0]+1, next[0]
 	p.Text, p.Omitted, err = src.render(ctx, first, next)
 	return p, err
+}
+
+// rows gives where page n begins and where the next one does, and how many there are.
+func (r *Result) rows(ctx context.Context, v *view, src *source, n, size int) (first, next row, total int64, err error) {
+	m, last := v.m, row{v.m.Items, v.m.Last}
+	if size != m.PerPage && m.many(size, v.rules.budget) {
+		var ok bool
+		if first, next, total, ok, err = src.locate(ctx, size, int64(n), true); !ok {
+			next = last
+		}
+		return first, next, total, err
+	}
+	pages := v.pages
+	if size != m.PerPage {
+		r.mu.Lock()
+		pages, err = r.pagesOf(ctx, v, size)
+		r.mu.Unlock()
+		if err != nil {
+			return first, next, 0, err
+		}
+	}
+	if total = pages.len(); n < 1 || int64(n) > total {
+		return first, next, total, nil
+	}
+	if first, err = pages.get(int64(n) - 1); err == nil && int64(n) < total {
+		next, err = pages.get(int64(n))
+	} else {
+		next = last
+	}
+	return first, next, total, err
 }
 
 // around reads what surrounds the items.
@@ -163,7 +178,7 @@ func (r *Result) pageSoFar(ctx context.Context, w *Writer, n, size int) (Page, b
 		}
 	} else {
 		var ok bool
-		if first, next, ok, err = src.locate(ctx, size, int64(n)); err == nil && !ok {
+		if first, next, _, ok, err = src.locate(ctx, size, int64(n), false); err == nil && !ok {
 			return Page{}, false, nil
 		}
 		page.TotalPages = 0

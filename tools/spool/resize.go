@@ -155,8 +155,18 @@ func (r *Result) remake(v *view) error {
 	return nil
 }
 
-// locate looks for page n of another size in what has come so far.
-func (s *source) locate(ctx context.Context, size int, n int64) (first, next row, ok bool, err error) {
+// maxRows bounds such a table: 28 MiB. A document that has more pages of that size is read
+// for each of them.
+var maxRows int64 = 1 << 20
+
+// many says that the pages of a size may be more than a table should have.
+func (m *meta) many(size int, budget int64) bool {
+	return m.Shape != Blocks && m.Items/int64(size)+2*(m.DocEnd-m.DocBegin)/budget > maxRows
+}
+
+// locate looks for page n of another size by reading from the beginning; total counts the
+// pages when all are to be seen. Without that ok says that the page is whole.
+func (s *source) locate(ctx context.Context, size int, n int64, all bool) (first, next row, total int64, ok bool, err error) {
 	rules := s.rules
 	rules.items = size
 	p := &paging{rules: rules, begin: s.begin, end: s.begin, pages: &table{}, large: &table{null: true}}
@@ -165,20 +175,20 @@ func (s *source) locate(ctx context.Context, size int, n int64) (first, next row
 		from++
 		p.end = from
 	}
-	seen, buf := int64(0), make([]byte, scanBuffer)
+	buf := make([]byte, scanBuffer)
 	add := func(start, end int64) bool {
 		p.add(start, end)
 		if p.pages.len() > 0 { // only the rows that matter are kept
 			r, e := p.pages.get(0)
 			p.pages.drop()
-			seen++
-			if err = e; seen == n {
+			total++
+			if err = e; total == n {
 				first = r
-			} else if seen == n+1 {
+			} else if total == n+1 {
 				next, ok = r, true
 			}
 		}
-		return !ok && err == nil
+		return (all || !ok) && err == nil
 	}
 	var walked error
 	if p.shape == Lines {
@@ -189,7 +199,7 @@ func (s *source) locate(ctx context.Context, size int, n int64) (first, next row
 	if err == nil {
 		err = walked
 	}
-	return first, next, ok, err
+	return first, next, total, ok, err
 }
 
 // drop forgets all rows of a table without a file.
