@@ -24,7 +24,7 @@
 // on, and what the client would have filled into them (${TOKEN}, ${input:id}, {env:TOKEN})
 // it fills in there. An address with a query, a user or something to fill in becomes
 // PLIMSOLL_MCP_URL. Codex names variables of its own environment instead; they become
-// `--bearer-env VARIABLE` and `--header-env NAME=VARIABLE`, and Codex is told to hand those on.
+// `--bearer-env VARIABLE` and `--header NAME=VARIABLE`, and Codex is told to hand those on.
 //
 // A remote server without headers is left alone: the client may have logged in to it by
 // itself, and that login cannot be handed on. So is one with settings for a login.

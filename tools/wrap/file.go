@@ -76,6 +76,14 @@ func (f file) replace(after []byte) error {
 
 func (f file) backup() string { return f.target + BackupSuffix }
 
+// Backup is where the backup of a file lies: beside it, behind symbolic links.
+func Backup(path string) string {
+	if target, err := filepath.EvalSymlinks(path); err == nil {
+		path = target
+	}
+	return path + BackupSuffix
+}
+
 // Preview says what Apply would do, and returns the file as it is.
 func Preview(path string, o Options) (before []byte, c Change, err error) {
 	f, err := open(path)

@@ -192,7 +192,7 @@ args = [
 
 [mcp_servers.api]
 command = "/opt/plimsoll"
-args = ["mcp", "--name", "api", "--url", "https://api.example/mcp", "--bearer-env", "TOKEN", "--header-env", "X-C=CVAR"]
+args = ["mcp", "--name", "api", "--url", "https://api.example/mcp", "--bearer-env", "TOKEN", "--header", "X-C=CVAR"]
 env_vars = ["TOKEN", "CVAR"]
 env = { PLIMSOLL_MCP_HEADER_1 = "X-A: 1", PLIMSOLL_MCP_HEADER_2 = "X B: 2" }
 tool_timeout_sec = 5

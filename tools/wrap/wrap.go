@@ -56,11 +56,11 @@ const (
 
 // Server is one server in a file.
 type Server struct {
-	Name   string
-	Client string // "Codex"
-	Line   int    // of its entry, from 1
-	Action Action
-	Why    string
+	Name   string `json:"name"`
+	Client string `json:"client"` // "Codex"
+	Line   int    `json:"line"`   // of its entry, from 1
+	Action Action `json:"action"`
+	Why    string `json:"why,omitempty"`
 }
 
 // Change is a file's future.
@@ -216,7 +216,7 @@ func (r remote) arguments(name string) (args []string, env []header) {
 		args = append(args, "--bearer-env", r.bearer)
 	}
 	for _, h := range r.fromEnv {
-		args = append(args, "--header-env", h.name+"="+h.value)
+		args = append(args, "--header", h.name+"="+h.value)
 	}
 	for i, h := range r.headers {
 		env = append(env, header{fmt.Sprintf("%s%d", HeaderVariable, i+1), h.name + ": " + h.value})
@@ -249,7 +249,7 @@ func address(args []string, env map[string]string) (remote, bool) {
 	if tokens := behind(args, "--bearer-env"); len(tokens) > 0 {
 		r.bearer = tokens[0]
 	}
-	for _, pair := range behind(args, "--header-env") {
+	for _, pair := range behind(args, "--header") {
 		name, variable, ok := strings.Cut(pair, "=")
 		if !ok {
 			return remote{}, false

@@ -163,7 +163,7 @@ func TestApplyAndUndo(t *testing.T) {
 		}
 		check(files[0].after, 0o640)
 	}
-	backup := target + wrap.BackupSuffix
+	backup := wrap.Backup(link)
 	if info, err := os.Stat(backup); err != nil || runtime.GOOS != "windows" && info.Mode().Perm() != 0o600 {
 		t.Fatalf("backup: %v, %v", info, err)
 	}
