@@ -275,7 +275,7 @@ func (s *Server) attend(g *generation) {
 	s.mu.Lock()
 	g.dead = true
 	pause := s.health.ended(time.Since(g.born), g.answered.Load(), reason, words)
-	given := s.health.failures == giveUpAfter
+	given, again := s.health.failures >= giveUpAfter, s.health.failures > giveUpAfter
 	refused := s.health.unavailable(s.o.Name)
 	closed := s.closed
 	s.mu.Unlock()
@@ -296,7 +296,9 @@ func (s *Server) attend(g *generation) {
 	s.note(event)
 	if given && !closed {
 		s.failQueue(refused)
-		s.note(journal.ToolServer{Server: s.o.Name, State: "given_up", Reason: reason, After: pause})
+		if !again {
+			s.note(journal.ToolServer{Server: s.o.Name, State: "given_up", Reason: reason, After: pause})
+		}
 	}
 	close(g.gone)
 }

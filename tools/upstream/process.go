@@ -11,7 +11,8 @@ type Process struct {
 	// Stdin takes messages. It is closed to ask the server to end.
 	Stdin io.WriteCloser
 	// Stdout gives messages, and Stderr what the server has to say; a nil Stderr goes
-	// elsewhere. Those that are an io.Closer are closed when the server has ended.
+	// elsewhere. They are closed when the server has ended if they are an io.Closer, as they
+	// must be where something else may hold the other end open.
 	Stdout, Stderr io.Reader
 	PID            int
 	// Wait returns when the server has ended. It is called once.

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"io"
 	"strings"
+	"sync"
 	"time"
 	"unicode"
 
@@ -16,6 +17,7 @@ const maxWords = 200
 // stderr passes a server's standard error on and keeps the end of it.
 type stderr struct {
 	src  io.Reader
+	mu   sync.Mutex
 	tail []byte // at most 4 KiB, so that a long last line has its beginning
 	done chan struct{}
 }
@@ -60,6 +62,8 @@ func (e *stderr) copy(s *Server) {
 
 func (e *stderr) keep(b []byte) {
 	const most = 4 << 10
+	e.mu.Lock()
+	defer e.mu.Unlock()
 	e.tail = append(e.tail, b...)
 	if len(e.tail) > most {
 		e.tail = append(e.tail[:0], e.tail[len(e.tail)-most:]...)
@@ -78,8 +82,12 @@ func (e *stderr) end() string {
 	case <-e.done:
 	case <-timer.C:
 	}
-	closeReader(e.src)
-	<-e.done
+	if _, ok := e.src.(io.Closer); ok {
+		closeReader(e.src)
+		<-e.done
+	}
+	e.mu.Lock()
+	defer e.mu.Unlock()
 	return lastLine(e.tail)
 }
 
