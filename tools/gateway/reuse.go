@@ -26,11 +26,9 @@ func (t *reuseTable) take(d digest, window time.Duration, now time.Time) (handle
 	if r == nil {
 		return "", 0, false
 	}
-	if now.Sub(r.asked) > window {
-		r.polled = false
-	}
-	again := r.polled
-	r.asked, r.polled = now, true
+	quiet := now.Sub(r.asked) > window && now.Sub(r.at) > window
+	again := r.polled && !quiet
+	r.asked, r.polled = now, !quiet
 	if r.handle == "" || again || now.Sub(r.at) > window {
 		return "", 0, false
 	}
