@@ -131,9 +131,11 @@ func (s *session) passStream(c *conn, known bool, ask func(context.Context, *str
 		return bad
 	}
 	rd := st.reader
-	st.known, st.sessionID, st.method = known, c.r.Header.Get(headerSession), c.r.Method
 	ctx, cancel := context.WithCancel(c.r.Context())
+	s.mu.Lock()
+	st.known, st.sessionID, st.method = known, c.r.Header.Get(headerSession), c.r.Method
 	st.cancel = cancel
+	s.mu.Unlock()
 	stop := context.AfterFunc(s.ctx, cancel)
 	defer stop()
 	s.h.background(func() {

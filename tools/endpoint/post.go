@@ -152,8 +152,6 @@ func (s *session) pass(c *conn, raw []byte, head jsonrpc.Head, like *stream) *Re
 	if bad != nil {
 		return bad
 	}
-	st.begins, st.known, st.sessionID, st.method = like.begins, like.known, like.sessionID, c.r.Method
-	st.onlyJSON = takesJSON && !takesEvents
 	rd := st.reader
 	// A request of a session outlives the connection that brought it; others do not.
 	parent := s.ctx
@@ -161,7 +159,11 @@ func (s *session) pass(c *conn, raw []byte, head jsonrpc.Head, like *stream) *Re
 		parent = c.r.Context()
 	}
 	ctx, cancel := context.WithCancel(parent)
+	s.mu.Lock() // other requests find the stream
+	st.begins, st.known, st.sessionID, st.method = like.begins, like.known, like.sessionID, c.r.Method
+	st.onlyJSON = takesJSON && !takesEvents
 	st.cancel = cancel
+	s.mu.Unlock()
 	if !st.resumable {
 		stop := context.AfterFunc(s.ctx, cancel)
 		defer stop()
@@ -169,9 +171,16 @@ func (s *session) pass(c *conn, raw []byte, head jsonrpc.Head, like *stream) *Re
 	m := s.message(c, raw, head)
 	if ask == "" && !s.Passed {
 		// Sent before it is accepted, so that what the client sends next comes after it.
+		defer st.leave(rd)
+		sent := false
+		defer func() {
+			if !sent { // a panic, which costs this message only
+				st.Done(errFailed)
+			}
+		}()
 		s.Peer.Send(ctx, m, st)
+		sent = true
 		c.accepted()
-		st.leave(rd)
 		return nil
 	}
 	s.h.background(func() {
@@ -199,12 +208,11 @@ func (s *session) cancelled(raw []byte, head jsonrpc.Head) {
 		return
 	}
 	s.mu.Lock()
+	defer s.mu.Unlock()
 	st := s.open[jsonrpc.ID(span.Of(params))]
-	if st != nil {
-		st.taken = !st.begins // initialize cannot be taken back
+	if st == nil || st.begins || st.cancel == nil {
+		return // initialize cannot be taken back
 	}
-	s.mu.Unlock()
-	if st != nil && !st.begins {
-		time.AfterFunc(cancelGrace, func() { s.h.safely(st.cancel) })
-	}
+	st.taken = true
+	time.AfterFunc(cancelGrace, st.cancel)
 }
