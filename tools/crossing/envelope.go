@@ -2,6 +2,7 @@ package crossing
 
 import (
 	"io"
+	"slices"
 	"strconv"
 
 	"github.com/plimsoll/plimsoll/internal/rawjson"
@@ -50,7 +51,7 @@ func (e *envelope) settled() bool {
 
 // feed appends src to dst with its edits.
 func (e *envelope) feed(dst, src []byte) []byte {
-	for i := 0; i < len(src); i++ {
+	for i := range src {
 		c := src[i]
 		if e.text {
 			if !e.drop {
@@ -171,11 +172,8 @@ func (e *envelope) keyEnds() bool {
 	if len(e.key) < 2 || e.inside == outside || e.inside == inTop && e.depth != 1 || e.inside == inError && e.depth != 2 {
 		return false
 	}
-	for _, c := range e.key {
-		if c == '\\' {
-			e.key = rawjson.Quote(nil, rawjson.Unquote(nil, e.key))
-			break
-		}
+	if slices.Contains(e.key, '\\') {
+		e.key = rawjson.Quote(nil, rawjson.Unquote(nil, e.key))
 	}
 	return true
 }

@@ -11,7 +11,6 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
 	"github.com/plimsoll/plimsoll/internal/rawjson"
 	"github.com/plimsoll/plimsoll/internal/toolserver"
@@ -121,8 +120,8 @@ func (p *pipePeer) route(head jsonrpc.Head, f *peer.Frame) {
 
 func between(b []byte, key string) string {
 	_, after, _ := bytes.Cut(b, []byte(key))
-	if i := bytes.IndexByte(after, ','); i >= 0 {
-		return string(after[:i])
+	if before, _, ok := bytes.Cut(after, []byte{','}); ok {
+		return string(before)
 	}
 	return ""
 }
@@ -294,181 +293,4 @@ func (p *httpPeer) Close() error {
 	p.stop()
 	p.wg.Wait()
 	return nil
-}
-
-// caller is a client of a bridge.
-type caller struct {
-	t         testing.TB
-	p         peer.Peer
-	principal string
-	meta      string // the members of _meta of every request; "" for a legacy client
-	mu        sync.Mutex
-	serial    int
-	asks      func(method string, params []byte) (result string) // what the client answers a server
-	heard     chan string
-}
-
-const allAbilities = `{"roots":{"listChanged":true},"sampling":{},"elicitation":{"form":{},"url":{}}}`
-
-func modernCaller(t testing.TB, p peer.Peer) *caller {
-	return &caller{
-		t: t, p: p, principal: "alice", heard: make(chan string, 1000),
-		meta: `"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientInfo":{"name":"c","version":"1"},"io.modelcontextprotocol/clientCapabilities":` + allAbilities,
-	}
-}
-
-// legacyCaller has greeted already.
-func legacyCaller(t testing.TB, p peer.Peer) *caller {
-	c := &caller{t: t, p: p, principal: "alice", heard: make(chan string, 1000)}
-	r := c.call("initialize", `"protocolVersion":"2025-11-25","capabilities":`+allAbilities+`,"clientInfo":{"name":"c","version":"1"}`)
-	if !strings.Contains(r, `"protocolVersion":"2025-11-25"`) {
-		t.Fatalf("initialize: %s", r)
-	}
-	c.send(t.Context(), `{"jsonrpc":"2.0","method":"notifications/initialized"}`, peer.Funcs{})
-	ctx, stop := context.WithCancel(context.Background())
-	done := make(chan struct{})
-	p.Listen(ctx, nil, peer.Funcs{OnReceive: func(f *peer.Frame) { c.other(f) }, OnDone: func(error) { close(done) }})
-	t.Cleanup(func() {
-		stop()
-		<-done
-	})
-	return c
-}
-
-func (c *caller) send(ctx context.Context, raw string, to peer.Receiver) {
-	head, err := jsonrpc.Scan([]byte(raw))
-	if err != nil {
-		c.t.Error(err)
-		return
-	}
-	c.p.Send(ctx, peer.Message{Raw: []byte(raw), Head: head, Principal: c.principal}, to)
-}
-
-// request is a request with its members of params.
-func (c *caller) request(id, method, members string) string {
-	meta := c.meta
-	if i := strings.Index(members, `"_meta":{`); i >= 0 {
-		rest := members[i+len(`"_meta":{`):]
-		inner, after, _ := strings.Cut(rest, "}")
-		members = strings.Trim(members[:i]+after, ",")
-		meta = strings.Trim(meta+","+inner, ",")
-	}
-	params := members
-	if meta != "" {
-		params = strings.Trim(params+`,"_meta":{`+meta+`}`, ",")
-	}
-	return `{"jsonrpc":"2.0","id":` + id + `,"method":"` + method + `","params":{` + params + `}}`
-}
-
-// started is a request under way.
-type started struct {
-	response chan string
-	done     chan error
-	stop     context.CancelFunc
-}
-
-func (c *caller) start(id, method, members string) started {
-	ctx, stop := context.WithCancel(context.Background())
-	s := started{make(chan string, 2), make(chan error, 1), stop}
-	c.t.Cleanup(stop)
-	c.send(ctx, c.request(id, method, members), peer.Funcs{
-		OnReceive: func(f *peer.Frame) {
-			if kindOf(f) != jsonrpc.Response {
-				c.other(f)
-				return
-			}
-			if err := f.ReadAll(1 << 28); err != nil {
-				s.done <- err
-				return
-			}
-			if !json.Valid(f.Head) {
-				c.t.Errorf("no valid JSON: %.300s", f.Head)
-			}
-			s.response <- string(f.Head)
-		},
-		OnDone: func(err error) { s.done <- err },
-	})
-	return s
-}
-
-func (s started) wait(t testing.TB) string {
-	t.Helper()
-	select {
-	case err := <-s.done:
-		select {
-		case r := <-s.response:
-			return r
-		default:
-			return "done: " + errText(err)
-		}
-	case <-time.After(20 * time.Second):
-		t.Fatal("no answer")
-		return ""
-	}
-}
-
-func errText(err error) string {
-	if err == nil {
-		return "nil"
-	}
-	return err.Error()
-}
-
-// call sends a request and returns the response.
-func (c *caller) call(method, members string) string {
-	c.t.Helper()
-	c.mu.Lock()
-	c.serial++
-	id := c.serial
-	c.mu.Unlock()
-	return c.start(itoa(id), method, members).wait(c.t)
-}
-
-func itoa(n int) string {
-	b, _ := json.Marshal(n)
-	return string(b)
-}
-
-func (c *caller) tool(name, arguments string) string {
-	c.t.Helper()
-	return c.call("tools/call", `"name":"`+name+`","arguments":`+arguments)
-}
-
-// other takes what is no response: it answers the server's requests and keeps the rest.
-func (c *caller) other(f *peer.Frame) {
-	head, err := jsonrpc.Scan(f.Head)
-	if err != nil {
-		c.t.Errorf("no message: %v", err)
-		return
-	}
-	if head.Kind == jsonrpc.Notification {
-		c.heard <- string(f.Head)
-		return
-	}
-	method, params, id := head.Method, bytes.Clone(head.Params.Of(f.Head)), head.ID
-	c.heard <- "request " + method + " " + string(params)
-	if c.asks == nil {
-		return
-	}
-	result := c.asks(method, params)
-	if strings.HasPrefix(result, "error") {
-		c.send(context.Background(), string(jsonrpc.ErrorResponse(id, -1, result, nil)), peer.Funcs{})
-		return
-	}
-	c.send(context.Background(), string(jsonrpc.ResultResponse(id, []byte(result))), peer.Funcs{})
-}
-
-// hear waits for a notification that contains text.
-func (c *caller) hear(text string) string {
-	c.t.Helper()
-	for {
-		select {
-		case m := <-c.heard:
-			if strings.Contains(m, text) {
-				return m
-			}
-		case <-time.After(20 * time.Second):
-			c.t.Fatalf("nothing came with %s", text)
-		}
-	}
 }
