@@ -18,9 +18,13 @@ func (s *Server) locate(g *generation, f *peer.Frame) {
 		s.discard("too_large", f)
 		return
 	}
+	// At once, so that nothing is left when we are killed. Windows removes it only closed.
+	removed := os.Remove(file.Name()) == nil
 	defer func() {
 		_ = file.Close()
-		_ = os.Remove(file.Name())
+		if !removed {
+			_ = os.Remove(file.Name())
+		}
 	}()
 	var find jsonrpc.Finder
 	n, err := io.Copy(io.MultiWriter(file, &find), io.LimitReader(f.Reader(), s.o.MaxFrame+1))

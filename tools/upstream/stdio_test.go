@@ -205,6 +205,7 @@ func TestIDBehindALargeResult(t *testing.T) {
 	if r := ask(t, s, "3", "big, id last"); r.err != nil || r.bytes < 300<<10 {
 		t.Errorf("with another request open: %d bytes, %v", r.bytes, r.err)
 	}
+	ask(t, s, "4", "echo") // its answer is read when the one before was done with
 	files, err := os.ReadDir(s.o.TempDir)
 	if err != nil || len(files) != 0 {
 		t.Errorf("%d files are left, %v", len(files), err)
