@@ -219,32 +219,43 @@ func (s *source) render(ctx context.Context, first, next row) ([]byte, int, erro
 	out = append(append(out, s.prolog...), open)
 	omitted, number, before := 0, first[0], int64(-1)
 	var failed error
-	read := func(from, to int64) {
+	from, to := int64(0), int64(0) // what is next on the page and not read yet
+	flush := func() {
 		at := len(out)
 		out = append(out, make([]byte, to-from)...)
-		if _, err := s.r.text.ReadAt(out[at:], from); err != nil {
+		if _, err := s.r.text.ReadAt(out[at:], from); err != nil && to > from {
 			failed = &errDamaged{err.Error()}
 		}
+		from = to
+	}
+	take := func(start, end int64) {
+		if start != to {
+			flush()
+			from = start
+		}
+		to = end
 	}
 	err := walkJSON(ctx, s.r.text, s.rules.shape == Object, first[1], s.end, s.large, make([]byte, pageBuffer), func(start, end int64) bool {
 		switch {
 		case before < 0:
 		case start-before <= maxGap:
-			read(before, start)
+			take(before, start)
 		default:
+			flush()
 			out = append(out, ',')
 		}
 		if s.rules.omits(end - start) {
 			omitted++
+			flush()
 			out = s.stub(out, number+1, start, end)
 		} else {
-			read(start, end)
+			take(start, end)
 		}
 		number++
 		before = end
 		return number < next[0] && failed == nil
 	})
-	if err == nil {
+	if flush(); err == nil {
 		err = failed
 	}
 	if err == nil && number != next[0] {
