@@ -260,6 +260,10 @@ func (e *StatusError) Error() string {
 	return text + ": " + e.Next
 }
 
+// HTTPStatus is for those who go by the status without knowing this package: the probe for
+// a server's era does.
+func (e *StatusError) HTTPStatus() int { return e.Status }
+
 func (r *Remote) refused(m peer.Message, status int, body []byte) *StatusError {
 	method := m.Head.Method
 	if m.Head.Kind == jsonrpc.Response {
