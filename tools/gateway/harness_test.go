@@ -46,7 +46,8 @@ func newRig(t testing.TB, o toolserver.Options, remote bool, set gateway.Setting
 	r := &rig{t: t, ts: toolserver.New(o), journal: journal.New(journal.Options{})}
 	r.spool = newSpool(t, r.journal)
 	so := gateway.ServerOptions{
-		Name: "test", Spool: r.spool, Journal: r.journal, Settings: set, TempDir: t.TempDir(),
+		Bridge: true,
+		Name:   "test", Spool: r.spool, Journal: r.journal, Settings: set, TempDir: t.TempDir(),
 		Query: []string{os.Args[0], query.Argument}, Remote: remote, Dial: dialStdio(r.ts),
 	}
 	if remote {

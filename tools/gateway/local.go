@@ -3,31 +3,47 @@ package gateway
 import (
 	"context"
 	"errors"
+	"slices"
 	"sync"
 
+	"github.com/plimsoll/plimsoll/tools/crossing"
 	"github.com/plimsoll/plimsoll/tools/jsonrpc"
 	"github.com/plimsoll/plimsoll/tools/peer"
 )
 
 // local is the way to a server for one client on standard streams. Its first request tells
-// its era; a client that tries the newer one first and then goes back gets what it asks for.
+// its era. A client that begins with server/discover probes: the server itself answers, on
+// the way that the client then uses, whichever era it goes on with.
 type local struct {
 	open func(modern bool) (peer.Peer, error)
+	// direct opens a way on which nothing is asked or bridged; nil when there is none.
+	direct func() (peer.Peer, error)
 	standing
 
 	mu             sync.Mutex
 	legacy, modern peer.Peer
+	probe          peer.Peer // direct, once the client has probed
 	closed         bool
 }
 
 func newLocal(s *Server) *local {
-	return &local{open: func(modern bool) (peer.Peer, error) {
+	l := &local{open: func(modern bool) (peer.Peer, error) {
 		w, err := s.way(modern, nil)
 		if err != nil {
 			return nil, err
 		}
 		return s.session(w, false), nil
 	}}
+	if !s.o.Bridge {
+		l.direct = func() (peer.Peer, error) {
+			p, err := s.process(Dialing{})
+			if err != nil {
+				return nil, err
+			}
+			return s.session(p, false), nil
+		}
+	}
+	return l
 }
 
 // Send implements [peer.Peer].
@@ -35,6 +51,9 @@ func (l *local) Send(ctx context.Context, m peer.Message, to peer.Receiver) {
 	p, err := l.pick(m)
 	switch {
 	case err == nil:
+		if m.Head.Method == "server/discover" {
+			to = &probed{Receiver: to, l: l, p: p}
+		}
 		p.Send(ctx, m, to)
 	case m.Head.Kind == jsonrpc.Request:
 		peer.Reply(to, jsonrpc.ErrorResponse(m.Head.ID, jsonrpc.CodeInternal, err.Error(), nil))
@@ -58,10 +77,20 @@ func (l *local) pick(m peer.Message) (peer.Peer, error) {
 	if modern {
 		p = &l.modern
 	}
-	if *p != nil {
+	switch {
+	case *p != nil:
 		return *p, nil
+	case !modern && l.probe != nil:
+		// It went back, or did not wait for an answer that never comes.
+		l.legacy = l.probe
+		return l.legacy, nil
+	case m.Head.Method == "server/discover" && l.direct != nil:
+		if l.probe != nil {
+			return l.probe, nil
+		}
+		p = &l.probe
 	}
-	made, err := l.open(modern)
+	made, err := l.made(modern, p == &l.probe)
 	if err != nil {
 		return nil, err
 	}
@@ -70,16 +99,41 @@ func (l *local) pick(m peer.Message) (peer.Peer, error) {
 	return made, nil
 }
 
+func (l *local) made(modern, direct bool) (peer.Peer, error) {
+	if direct {
+		return l.direct()
+	}
+	return l.open(modern)
+}
+
+// probed hears what a server says to a client's server/discover.
+type probed struct {
+	peer.Receiver
+	l *local
+	p peer.Peer
+}
+
+func (r *probed) Receive(f *peer.Frame) {
+	if f.Whole() && crossing.EraOf(f.Head) == crossing.ModernEra {
+		r.l.mu.Lock()
+		if r.l.probe == r.p && r.l.modern == nil {
+			r.l.modern = r.p
+		}
+		r.l.mu.Unlock()
+	}
+	r.Receiver.Receive(f)
+}
+
 // Close implements [peer.Peer].
 func (l *local) Close() error {
 	l.mu.Lock()
 	l.closed = true
-	legacy, modern := l.legacy, l.modern
+	peers := []peer.Peer{l.legacy, l.modern, l.probe}
 	l.mu.Unlock()
 	l.shut()
 	var err error
-	for _, p := range []peer.Peer{legacy, modern} {
-		if p != nil {
+	for i, p := range peers {
+		if p != nil && !slices.Contains(peers[:i], p) {
 			err = errors.Join(err, p.Close())
 		}
 	}

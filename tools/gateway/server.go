@@ -50,6 +50,11 @@ type ServerOptions struct {
 	// Query starts the child that runs jq programs; see Options.
 	Query   []string
 	TempDir string
+	// Bridge answers server/discover for a server of the older era too. Without it such a
+	// probe is answered as the server itself would, with an error, and a client that knows
+	// both eras goes back to initialize and has what it would have without the gateway.
+	// Other requests of the newer era are bridged always.
+	Bridge bool
 	// MaxProcesses bounds the processes at one time (DefaultMaxProcesses). A client with a
 	// session has one of its own; those without share one.
 	MaxProcesses int

@@ -105,7 +105,7 @@ func (w *way) cross(first peer.Peer) peer.Peer {
 		}
 		return w.s.process(Dialing{Header: w.header})
 	}
-	return &crossed{Peer: crossing.Modern(nil, o), spare: func() peer.Peer {
+	return &crossed{Peer: crossing.Modern(nil, o), bridge: w.s.o.Bridge, spare: func() peer.Peer {
 		mu.Lock()
 		defer mu.Unlock()
 		p := first
@@ -117,7 +117,23 @@ func (w *way) cross(first peer.Peer) peer.Peer {
 // crossed closes the process that nobody has used.
 type crossed struct {
 	peer.Peer
-	spare func() peer.Peer
+	spare  func() peer.Peer
+	bridge bool
+}
+
+// olderEra is what a probe for the newer era is told: any error that is none of that era's
+// sends a client that knows both back to initialize.
+const olderEra = "this server speaks MCP up to 2025-11-25; begin with initialize"
+
+func (c *crossed) Send(ctx context.Context, m peer.Message, to peer.Receiver) {
+	if m.Head.Method != "server/discover" || c.bridge {
+		c.Peer.Send(ctx, m, to)
+		return
+	}
+	if p := c.spare(); p != nil { // it was only started to be asked for its era
+		go func() { _ = p.Close() }()
+	}
+	peer.Reply(to, jsonrpc.ErrorResponse(m.Head.ID, jsonrpc.CodeInvalidRequest, olderEra, nil))
 }
 
 func (c *crossed) Close() error {
