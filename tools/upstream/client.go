@@ -218,14 +218,15 @@ func (c *client) leave(l *listener) {
 	}
 }
 
-// listener is who listened first, nil when nobody does.
+// listener is who listened last, nil when nobody does: of two streams of one client the
+// older may be one whose end was not noticed yet.
 func (c *client) listener() *listener {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if len(c.listeners) == 0 {
 		return nil
 	}
-	return c.listeners[0]
+	return c.listeners[len(c.listeners)-1]
 }
 
 // keep holds a message until somebody listens, if there is room; who listens already is
@@ -234,7 +235,7 @@ func (c *client) keep(message []byte) (l *listener, kept bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if len(c.listeners) > 0 {
-		return c.listeners[0], false
+		return c.listeners[len(c.listeners)-1], false
 	}
 	if c.closed || len(c.waiting) >= maxWaiting || c.bytes+len(message) > maxWaitingBytes {
 		return nil, false
