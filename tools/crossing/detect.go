@@ -70,6 +70,9 @@ func Detect(ctx context.Context, next peer.Peer, first peer.Message, o Options) 
 // ownInfo is how this bridge names itself where there is no client to be named.
 const ownInfo = `{"name":"plimsoll","version":"1"}`
 
+// EraOf judges a server's answer to server/discover: its response, whole.
+func EraOf(response []byte) Era { return eraOf(response) }
+
 // eraOf judges an answer to server/discover.
 func eraOf(message []byte) Era {
 	var r struct {
