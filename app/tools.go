@@ -142,7 +142,7 @@ func (p *toolsPlane) Close() error {
 func (p *toolsPlane) serve(s config.MCPServer, stderr *os.File) (*gateway.Server, error) {
 	o := gateway.ServerOptions{
 		Name: s.Name, Remote: s.URL != "", Spool: p.spool, Journal: p.journal, Settings: policyOf(s), Query: p.query,
-		TempDir: p.temp, MaxProcesses: s.MCP.MaxProcesses,
+		TempDir: p.temp, MaxProcesses: s.MCP.MaxProcesses, Bridge: s.MCP.Bridge,
 	}
 	if s.URL != "" {
 		header, err := headersOf(s, os.Getenv)

@@ -180,6 +180,7 @@ type MCPSettings struct {
 	MaxMedia     limit.Bytes   `json:"max_media"`
 	OutputSchema string        `json:"output_schema"` // "strip" or "keep"
 	Augment      bool          `json:"augment"`
+	Bridge       bool          `json:"bridge"`
 	Allow        []string      `json:"allow,omitempty"`
 	Deny         []string      `json:"deny,omitempty"`
 	ReadOnly     bool          `json:"read_only"`
