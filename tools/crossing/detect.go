@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/http"
 	"slices"
@@ -52,7 +53,11 @@ func Detect(ctx context.Context, next peer.Peer, first peer.Message, o Options) 
 	case probe.Err() != nil:
 		return LegacyEra, nil
 	case err != nil:
-		return Unknown, fmt.Errorf("%s was asked for its protocol version: %w", o.Server, err)
+		refused, ok := errors.AsType[statusError](err)
+		if !ok {
+			return Unknown, fmt.Errorf("%s was asked for its protocol version: %w", o.Server, err)
+		}
+		answer.http.Status = refused.HTTPStatus()
 	}
 	era := LegacyEra
 	if answer.message != nil {
@@ -65,6 +70,12 @@ func Detect(ctx context.Context, next peer.Peer, first peer.Message, o Options) 
 		return Unknown, &Undecided{o.Server, answer.http}
 	}
 	return era, nil
+}
+
+// statusError is an error of a way over HTTP that knows the status of a refusal.
+type statusError interface {
+	error
+	HTTPStatus() int
 }
 
 // ownInfo is how this bridge names itself where there is no client to be named.

@@ -1,0 +1,150 @@
+package crossing
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"net/http/httptest"
+	"os"
+	"os/exec"
+	"runtime"
+	"testing"
+
+	"github.com/plimsoll/plimsoll/internal/toolserver"
+	"github.com/plimsoll/plimsoll/tools/jsonrpc"
+	"github.com/plimsoll/plimsoll/tools/peer"
+	"github.com/plimsoll/plimsoll/tools/upstream"
+)
+
+// asServer makes this test's own program a server on standard streams.
+const asServer = "PLIMSOLL_TEST_SERVER_ERA"
+
+var serverEras = map[string]toolserver.Eras{"legacy": toolserver.LegacyOnly, "modern": toolserver.ModernOnly, "silent": toolserver.LegacyOnly}
+
+func TestMain(m *testing.M) {
+	era := os.Getenv(asServer)
+	if era == "" {
+		os.Exit(m.Run())
+	}
+	s := toolserver.New(toolserver.Options{Eras: serverEras[era], SilentProbe: era == "silent"})
+	if err := s.ServeStdio(context.Background(), os.Stdin, os.Stdout); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(3)
+	}
+}
+
+// upstreams are the ways that the gateway itself uses: a process and HTTP.
+func upstreams(t *testing.T, era string) map[string]peer.Peer {
+	cmd := exec.Command(os.Args[0])
+	cmd.Env = append(os.Environ(), asServer+"="+era)
+	process := upstream.Stdio(upstream.StdioOptions{Name: "s", Launch: upstream.Exec(cmd)})
+	server := httptest.NewServer(toolserver.New(toolserver.Options{Eras: serverEras[era]}).Handler())
+	remote, err := upstream.HTTP(upstream.HTTPOptions{Name: "s", URL: server.URL})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		_ = process.Close()
+		_ = remote.Close()
+		server.CloseClientConnections()
+		server.Close()
+	})
+	return map[string]peer.Peer{"process": process, "http": remote}
+}
+
+// TestUpstreams: probe, bridge and official client over the gateway's own transports.
+func TestUpstreams(t *testing.T) {
+	for name, p := range upstreams(t, "legacy") {
+		t.Run("modern client, older server, "+name, func(t *testing.T) {
+			if era, err := Detect(t.Context(), p, peer.Message{}, Options{}); era != LegacyEra || err != nil {
+				t.Fatalf("%v, %v", era, err)
+			}
+			officialClient(t, stdioFor(t, Modern(p, Options{})), ModernVersion)
+		})
+	}
+	for name, p := range upstreams(t, "modern") {
+		t.Run("older client, modern server, "+name, func(t *testing.T) {
+			if era, err := Detect(t.Context(), p, peer.Message{}, Options{}); era != ModernEra || err != nil {
+				t.Fatalf("%v, %v", era, err)
+			}
+			officialClient(t, stdioFor(t, Legacy(p, Options{})), LegacyVersion)
+		})
+	}
+}
+
+// endless is a server whose answer to tools/call is large and never in memory.
+type endless struct {
+	*script
+	bytes int64
+}
+
+func (s *endless) Send(ctx context.Context, m peer.Message, to peer.Receiver) {
+	if m.Head.Method != "tools/call" {
+		s.script.Send(ctx, m, to)
+		return
+	}
+	head := `{"jsonrpc":"2.0","result":{"content":[{"type":"text","text":"`
+	tail := `"}]},"id":` + string(m.Head.ID) + `}`
+	to.Receive(&peer.Frame{Head: []byte(head), Rest: io.MultiReader(io.LimitReader(letters{}, s.bytes), &tailReader{[]byte(tail)})})
+	to.Done(nil)
+}
+
+type letters struct{}
+
+func (letters) Read(p []byte) (int, error) {
+	for i := range p {
+		p[i] = 'x'
+	}
+	return len(p), nil
+}
+
+type tailReader struct{ left []byte }
+
+func (r *tailReader) Read(p []byte) (int, error) {
+	if len(r.left) == 0 {
+		return 0, io.EOF
+	}
+	n := copy(p, r.left)
+	r.left = r.left[n:]
+	return n, nil
+}
+
+// TestConstantMemory: a result whose id comes last, which is edited to its very end, goes
+// through in a few buffers.
+func TestConstantMemory(t *testing.T) {
+	const size = 64 << 20
+	for name, over := range map[string]func(peer.Peer) peer.Peer{
+		"modern": func(p peer.Peer) peer.Peer { return Modern(p, Options{}) },
+		"legacy": func(p peer.Peer) peer.Peer { return Legacy(p, Options{}) },
+	} {
+		server := &endless{script: &script{}, bytes: size}
+		b := over(server)
+		c := modernCaller(t, b)
+		if name == "legacy" {
+			c = legacyCaller(t, b)
+		} else {
+			c.call("server/discover", "")
+		}
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		var n int64
+		done := make(chan error, 1)
+		c.send(t.Context(), c.request("9", "tools/call", `"name":"x"`), peer.Funcs{
+			OnReceive: func(f *peer.Frame) {
+				if kindOf(f) == jsonrpc.Response {
+					n, _ = io.Copy(io.Discard, f.Reader())
+				}
+			},
+			OnDone: func(err error) { done <- err },
+		})
+		if err := <-done; err != nil {
+			t.Fatal(err)
+		}
+		runtime.ReadMemStats(&after)
+		// A buffer to copy with, two to edit with, the message of the request.
+		if used := after.TotalAlloc - before.TotalAlloc; n < size || used > 1<<20 {
+			t.Errorf("%s: %d bytes came, %d were allocated for it", name, n, used)
+		}
+		_ = b.Close()
+	}
+}
