@@ -84,6 +84,8 @@ func (b *modern) Send(ctx context.Context, m peer.Message, to peer.Receiver) {
 		switch {
 		case err != nil:
 			w.fail(err)
+		case w.ctx.Err() != nil: // taken back while the session was opening: never sent
+			w.done(w.ctx.Err())
 		case m.Head.Method == "server/discover":
 			w.finish(s.discovered(m.Head.ID))
 		case m.Head.Method == "subscriptions/listen":
