@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"net/url"
 	"os"
 	"os/signal"
 	"path/filepath"
@@ -29,6 +30,9 @@ type MCPOptions struct {
 	Command []string
 	URL     string
 	Server  string
+	// URLEnv names a variable that holds the address, BearerEnv one that holds the token for
+	// it: arguments can be read by every user of the machine.
+	URLEnv, BearerEnv string
 	// Name is what the server is called in events and sizes; "" takes it from the others.
 	Name string
 	// Headers are sent to URL, each as NAME=VARIABLE: the value is that variable's.
@@ -89,6 +93,14 @@ func (a *App) MCP(ctx context.Context, o MCPOptions) (err error) {
 
 // mcpServer is the server that the options name, with what is in force for it.
 func (a *App) mcpServer(o MCPOptions) (config.MCPServer, error) {
+	if o.URLEnv != "" {
+		if o.URL != "" {
+			return config.MCPServer{}, errors.New("--url and --url-env both name an address; leave one out")
+		}
+		if o.URL = os.Getenv(o.URLEnv); o.URL == "" {
+			return config.MCPServer{}, fmt.Errorf("--url-env: the variable %s is empty; set it to the server's address", o.URLEnv)
+		}
+	}
 	given := 0
 	for _, is := range []bool{len(o.Command) > 0, o.URL != "", o.Server != ""} {
 		if is {
@@ -120,7 +132,12 @@ func (a *App) mcpServer(o MCPOptions) (config.MCPServer, error) {
 	if err != nil {
 		return config.MCPServer{}, err
 	}
-	s := config.MCPServer{Name: o.Name, Command: o.Command, URL: o.URL, Headers: o.Headers, MCP: settings.MCP}
+	s := config.MCPServer{Name: o.Name, Command: o.Command, URL: o.URL, Token: o.BearerEnv, Headers: o.Headers, MCP: settings.MCP}
+	for _, pair := range o.Headers {
+		if name, variable, ok := strings.Cut(pair, "="); !ok || name == "" || variable == "" {
+			return config.MCPServer{}, fmt.Errorf("--header %s is not NAME=VARIABLE, as in --header X-Api-Key=MY_KEY: the value comes from the variable", config.SafeName(pair))
+		}
+	}
 	if s.Name == "" {
 		s.Name = nameOf(o)
 	}
@@ -135,8 +152,10 @@ func (a *App) mcpServer(o MCPOptions) (config.MCPServer, error) {
 // the host.
 func nameOf(o MCPOptions) string {
 	if o.URL != "" {
-		host, _, _ := strings.Cut(strings.TrimPrefix(strings.TrimPrefix(o.URL, "https://"), "http://"), "/")
-		return config.SafeName(host)
+		if u, err := url.Parse(o.URL); err == nil { // without what may be a secret in it
+			return config.SafeName(u.Host)
+		}
+		return "remote"
 	}
 	words := slices.DeleteFunc(slices.Clone(o.Command), func(w string) bool { return strings.HasPrefix(w, "-") || strings.Contains(w, "=") })
 	if len(words) == 0 {
@@ -181,15 +200,15 @@ func (p *toolsPlane) listen(ctx context.Context, s config.MCPServer, g *gateway.
 		settings.Serve.Listen = o.Listen
 		return listenError(settings, err)
 	}
-	url := server.URL() + "/mcp"
+	address := server.URL() + "/mcp"
 	if o.ReadyFile != "" {
-		if err := atomicfile.Write(o.ReadyFile, []byte(url+"\n"), 0o600); err != nil {
+		if err := atomicfile.Write(o.ReadyFile, []byte(address+"\n"), 0o600); err != nil {
 			return errors.Join(fmt.Errorf("--ready-file %s: %w; name a file in a directory that is yours to write to", o.ReadyFile, err), closing(), server.Shutdown(ctx))
 		}
 		defer os.Remove(o.ReadyFile)
 	}
 	if !o.Quiet {
-		fmt.Fprintf(o.Stderr, "plimsoll: %s is at %s\n", s.Name, url)
+		fmt.Fprintf(o.Stderr, "plimsoll: %s is at %s\n", s.Name, address)
 	}
 	select {
 	case <-ctx.Done():

@@ -73,7 +73,7 @@ func (a *App) Wrap(o WrapOptions) (WrapResult, error) {
 	}
 	r.Servers, r.Exact = change.Servers, change.Exact
 	if !o.Undo {
-		r.Backup = o.File + wrap.BackupSuffix
+		r.Backup = wrap.Backup(o.File)
 	}
 	return r, err
 }

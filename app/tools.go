@@ -24,6 +24,7 @@ import (
 	"github.com/plimsoll/plimsoll/tools/spool"
 	"github.com/plimsoll/plimsoll/tools/spool/query"
 	"github.com/plimsoll/plimsoll/tools/upstream"
+	"github.com/plimsoll/plimsoll/tools/wrap"
 )
 
 // toolsPlane is the MCP gateway with all that it is wired to.
@@ -149,9 +150,11 @@ func (p *toolsPlane) serve(s config.MCPServer, stderr *os.File) (*gateway.Server
 		if err != nil {
 			return nil, err
 		}
-		if _, err := upstream.HTTP(upstream.HTTPOptions{Name: s.Name, URL: s.URL}); err != nil {
+		trial, err := upstream.HTTP(upstream.HTTPOptions{Name: s.Name, URL: s.URL})
+		if err != nil {
 			return nil, err
 		}
+		p.cleanup = append(p.cleanup, trial.Close)
 		o.Dial = func(d gateway.Dialing) peer.Peer {
 			h := header.Clone()
 			for name, values := range d.Header { // of one client
@@ -230,6 +233,17 @@ func headersOf(s config.MCPServer, getenv func(string) string) (http.Header, err
 			return nil, fmt.Errorf("header %s of MCP server %s: the variable %s is empty; set it", name, s.Name, variable)
 		}
 		h.Set(name, value)
+	}
+	// What `mcp wrap` has put into the server's entry of a client.
+	_, wrapped, err := wrap.FromEnvironment(func(name string) (string, bool) {
+		value := getenv(name)
+		return value, value != ""
+	})
+	if err != nil {
+		return nil, err
+	}
+	for name, values := range wrapped {
+		h[name] = values
 	}
 	if len(h) == 0 {
 		return nil, nil

@@ -20,7 +20,7 @@ func readEnviron(environ []string, probs *problems, warn func(Problem)) map[addr
 	slices.Sort(environ)
 	for _, pair := range environ {
 		name, value, _ := strings.Cut(pair, "=")
-		if !strings.HasPrefix(name, anyPrefix) || value == "" {
+		if !strings.HasPrefix(name, anyPrefix) || value == "" || isEntry(name) {
 			continue
 		}
 		src := Source{Origin: OriginEnvironment, Name: name}
@@ -36,6 +36,11 @@ func readEnviron(environ []string, probs *problems, warn func(Problem)) map[addr
 	}
 	r.foreign(environ)
 	return r.entries
+}
+
+// isEntry says that a variable is no key's: `mcp wrap` has put it into a server's entry.
+func isEntry(name string) bool {
+	return name == "PLIMSOLL_MCP_URL" || strings.HasPrefix(name, "PLIMSOLL_MCP_HEADER_")
 }
 
 // foreign reads the variables of other programs that set keys too.

@@ -97,7 +97,7 @@ func TestServerMistakes(t *testing.T) {
 			t.Errorf("%s\n error %v\n wants %s", text, err, want)
 		}
 	}
-	if _, err := config.Load(config.Options{Environ: []string{"PLIMSOLL_MCP_PAGE_ITEMS=5", "PLIMSOLL_STATE_DIR=/x"}}); err != nil {
+	if _, err := config.Load(config.Options{Environ: []string{"PLIMSOLL_MCP_PAGE_ITEMS=5", "PLIMSOLL_STATE_DIR=/x", "PLIMSOLL_MCP_URL=http://h/?k=1", "PLIMSOLL_MCP_HEADER_1=A: b"}}); err != nil {
 		t.Errorf("PLIMSOLL_MCP_PAGE_ITEMS: %v", err)
 	}
 }

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"strings"
 	"text/tabwriter"
 
 	"github.com/spf13/cobra"
@@ -30,12 +29,8 @@ With --url the server is a remote one; with --listen the client comes over HTTP.
   plimsoll mcp --url https://mcp.example.com/mcp --header Authorization=MY_BEARER
   plimsoll mcp --read-only --deny 'delete_*' -- kubernetes-mcp-server
   plimsoll mcp --listen 127.0.0.1:7000 -- npx -y @modelcontextprotocol/server-everything`,
-		Args: func(cmd *cobra.Command, args []string) error {
-			if len(args) > 0 && cmd.ArgsLenAtDash() != 0 {
-				return fmt.Errorf("write -- before the server's command, as in: plimsoll mcp -- %s", strings.Join(args, " "))
-			}
-			return nil
-		},
+		// The -- before the command may be left out: some clients take it away.
+		Args: cobra.ArbitraryArgs,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			var flags []config.Flag
 			for _, f := range []struct {
@@ -65,6 +60,8 @@ With --url the server is a remote one; with --listen the client comes over HTTP.
 	}
 	f := cmd.Flags()
 	f.StringVar(&o.URL, "url", "", "address of a remote server that speaks streamable HTTP")
+	f.StringVar(&o.URLEnv, "url-env", "", "environment variable with that address, when it holds a secret")
+	f.StringVar(&o.BearerEnv, "bearer-env", "", "environment variable with the bearer token for it")
 	f.StringVar(&o.Server, "server", "", "name of a server in [mcp.servers]")
 	f.StringVar(&o.Name, "name", "", "what the server is called in statistics and in [mcp.servers.NAME] (default: from the command)")
 	f.StringArrayVar(&o.Headers, "header", nil, "NAME=VARIABLE: send this header to --url with that variable's value; may be repeated")
@@ -77,6 +74,7 @@ With --url the server is a remote one; with --listen the client comes over HTTP.
 	f.StringVar(&schema, "output-schema", "", "strip or keep the schemas of results")
 	f.BoolVar(&events, "events", false, "print every event as one line of JSON on standard output (with --listen)")
 	f.BoolVarP(&o.Quiet, "quiet", "q", false, "do not say where it listens")
+	f.SetInterspersed(false) // what follows the command is the server's
 	_ = cmd.RegisterFlagCompletionFunc("output-schema", cobra.FixedCompletions(choicesOf("mcp.output_schema"), cobra.ShellCompDirectiveNoFileComp))
 	cmd.AddCommand(newMCPWrapCommand())
 	return cmd
