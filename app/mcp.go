@@ -231,8 +231,17 @@ type mcpRoutes struct {
 	token  string
 }
 
-// has says whether a path is an endpoint's, or one of its metadata.
-func (m *mcpRoutes) has(path string) bool { return m.find(path) != nil }
+// takes says whether a path is for the MCP gateway: /mcp and below, and where clients look
+// for who gives access to it. The token may stand in front.
+func (m *mcpRoutes) takes(path string) bool {
+	below := path
+	if m.token != "" {
+		if first, rest, _ := strings.Cut(strings.TrimPrefix(path, "/"), "/"); subtle.ConstantTimeCompare([]byte(first), []byte(m.token)) == 1 {
+			below = "/" + rest
+		}
+	}
+	return below == "/mcp" || strings.HasPrefix(below, "/mcp/") || strings.HasPrefix(below, wellKnown)
+}
 
 func (m *mcpRoutes) find(path string) http.Handler {
 	if h := m.routes[path]; h != nil {

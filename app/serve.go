@@ -41,7 +41,7 @@ type ServeOptions struct {
 // longer, but whoever stops a daemon waits for it.
 const drain = 10 * time.Second
 
-// Serve is the daemon: the model gateway with metrics and health, until ctx ends or a
+// Serve is the daemon: the model gateway and the MCP gateway with metrics and health, until ctx ends or a
 // signal asks for the end (SIGINT, SIGTERM; a second one ends at once).
 func (a *App) Serve(ctx context.Context, o ServeOptions) (err error) {
 	settings, err := a.Config.For("")
@@ -70,7 +70,9 @@ func (a *App) Serve(ctx context.Context, o ServeOptions) (err error) {
 		}()
 		observers = append(observers, log)
 	}
-	events := journal.New(journal.Options{Observers: observers})
+	accounts, closeAccounts := a.toolObservers()
+	defer func() { err = errors.Join(err, closeAccounts()) }()
+	events := journal.New(journal.Options{Observers: append(observers, accounts...)})
 
 	token, err := serveToken(settings.Serve.Token, os.Getenv)
 	if err != nil {
@@ -84,13 +86,23 @@ func (a *App) Serve(ctx context.Context, o ServeOptions) (err error) {
 	}
 	defer plane.Close()
 
+	servers, err := a.openMCP(settings, events, token)
+	if err != nil {
+		return err
+	}
+	var routes *mcpRoutes
+	if servers != nil {
+		routes = servers.routes
+		defer func() { err = errors.Join(err, servers.Close()) }()
+	}
+
 	secure, err := serverTLS(settings.Serve)
 	if err != nil {
 		return err
 	}
 	ready := make(chan struct{})
 	server, err := plane.proxy.Listen(proxy.ListenOptions{
-		Addr: settings.Serve.Listen, TLS: secure, Handler: daemon(plane.proxy, meters, ready),
+		Addr: settings.Serve.Listen, TLS: secure, Handler: daemon(plane.proxy, routes, meters, ready),
 	})
 	if err != nil {
 		return listenError(settings, err)
@@ -107,6 +119,9 @@ func (a *App) Serve(ctx context.Context, o ServeOptions) (err error) {
 	}
 	if !o.Quiet {
 		sayWhere(o.Stderr, server.URL(), plane)
+		if servers != nil {
+			servers.say(o.Stderr, server.URL())
+		}
 	}
 	select {
 	case <-ctx.Done():
@@ -117,6 +132,11 @@ func (a *App) Serve(ctx context.Context, o ServeOptions) (err error) {
 	if !o.Quiet {
 		fmt.Fprintf(o.Stderr, "plimsoll: ending, requests under way have %s\n", drain)
 	}
+	if servers != nil {
+		if err := servers.end(); err != nil {
+			a.warn(err.Error())
+		}
+	}
 	last, cancel := context.WithTimeout(context.WithoutCancel(ctx), drain)
 	defer cancel()
 	if err := server.Shutdown(last); err != nil && !errors.Is(err, context.DeadlineExceeded) {
@@ -126,7 +146,7 @@ func (a *App) Serve(ctx context.Context, o ServeOptions) (err error) {
 }
 
 // daemon is the listener's handler: health for whoever asks, all else behind the checks.
-func daemon(p *proxy.Proxy, meters *metrics.Metrics, ready <-chan struct{}) http.Handler {
+func daemon(p *proxy.Proxy, servers *mcpRoutes, meters *metrics.Metrics, ready <-chan struct{}) http.Handler {
 	mux := http.NewServeMux()
 	say := func(w http.ResponseWriter, status int, text string) {
 		w.Header().Set("Content-Type", "text/plain; charset=utf-8")
@@ -145,10 +165,16 @@ func daemon(p *proxy.Proxy, meters *metrics.Metrics, ready <-chan struct{}) http
 		}
 	})
 	mux.Handle("GET /metrics", p.Protect(meters.Handler()))
+	var mcp http.Handler
+	if servers != nil {
+		mcp = p.Protect(servers)
+	}
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		switch r.URL.Path {
-		case "/healthz", "/readyz", "/metrics":
+		switch {
+		case r.URL.Path == "/healthz", r.URL.Path == "/readyz", r.URL.Path == "/metrics":
 			mux.ServeHTTP(w, r)
+		case mcp != nil && servers.takes(r.URL.Path):
+			mcp.ServeHTTP(w, r)
 		default:
 			// Not through the mux: it would clean paths that belong to a provider.
 			p.ServeHTTP(w, r)

@@ -13,12 +13,13 @@ func newServeCommand() *cobra.Command {
 	var events bool
 	cmd := &cobra.Command{
 		Use:   "serve",
-		Short: "Serve the model gateway and its metrics, for agents that run elsewhere",
+		Short: "Serve the model gateway and the MCP gateway with their metrics",
 		Long: `Listens on a loopback address and stands between agents and their model providers:
 it counts every request before it is sent, pairs tool calls and results again, makes room
 when the context window is nearly full, and lets everything else through byte for byte.
 
   /openai/v1/…  /anthropic/v1/…  /gemini/v1beta/…   the providers of [upstream]
+  /mcp/NAME  /mcp                                   the servers of [mcp.servers], each and as one
   /metrics  /healthz  /readyz
 
 plimsoll run does the same for one run by itself; the daemon is for agents that are not
