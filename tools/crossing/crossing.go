@@ -71,7 +71,7 @@ type Options struct {
 	// Open makes a way of its own to the server for each session that Modern opens: one
 	// for each client, that is principal, clientInfo and capabilities. first is the request
 	// that needs it. nil uses the one peer for every client, as long as all have the same
-	// principal.
+	// principal. ctx bounds the opening, not what is opened, which is closed with its session.
 	Open func(ctx context.Context, first peer.Message) (peer.Peer, error)
 	// Hold is how long a call waits for a client's input (DefaultHold).
 	Hold time.Duration
