@@ -2,6 +2,7 @@ package gateway
 
 import (
 	"bytes"
+	"slices"
 	"strings"
 
 	"github.com/plimsoll/plimsoll/internal/rawjson"
@@ -29,10 +30,8 @@ var listWords = []string{"list", "search", "find", "query", "all"}
 func lists(name, description string) bool {
 	words := wordsOf(name)
 	for _, w := range words {
-		for _, l := range listWords {
-			if w == l {
-				return true
-			}
+		if slices.Contains(listWords, w) {
+			return true
 		}
 	}
 	if n := len(words); n > 1 && len(words[n-1]) > 3 && strings.HasSuffix(words[n-1], "s") && !strings.HasSuffix(words[n-1], "ss") && !strings.HasSuffix(words[n-1], "us") {

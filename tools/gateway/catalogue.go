@@ -34,6 +34,7 @@ type known struct {
 	names   result.Names
 	version uint64 // of the catalogue when it was asked for
 	at      time.Time
+	failed  bool // the server gave no list
 
 	mu       sync.Mutex
 	compiled map[string]*jsonschema.Resolved // nil for a schema that is none
@@ -45,7 +46,7 @@ func (c *Catalogue) get(principal string) (k *known, stale bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	k = c.of[principal]
-	return k, k != nil && k.version != c.version
+	return k, k != nil && (k.version != c.version || k.failed && time.Since(k.at) > askAgain)
 }
 
 // put remembers a list that was asked for at version.
@@ -53,7 +54,7 @@ func (c *Catalogue) put(principal string, k *known) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for _, other := range c.of {
-		if other.sum == k.sum && other.version == k.version {
+		if other.sum == k.sum && other.version == k.version && !other.failed && !k.failed {
 			k = other
 			break
 		}

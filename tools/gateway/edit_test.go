@@ -86,9 +86,22 @@ func TestPatternsOfNames(t *testing.T) {
 		pattern, name string
 		want          bool
 	}{
-		{"*", "", true}, {"*", "a/b", true}, {"a*", "abc", true}, {"a*", "ba", false}, {"*a", "aaa", true}, {"a*b*c", "axxbyyc", true},
-		{"a*b*c", "axxbyy", false}, {"abc", "abc", true}, {"abc", "abcd", false}, {"", "", true}, {"", "a", false}, {"[a]", "a", false}, {"[a]", "[a]", true},
-		{"a?", "ab", false}, {"**x", "x", true}, {strings.Repeat("*a", 40), strings.Repeat("a", 39), false},
+		{"*", "", true},
+		{"*", "a/b", true},
+		{"a*", "abc", true},
+		{"a*", "ba", false},
+		{"*a", "aaa", true},
+		{"a*b*c", "axxbyyc", true},
+		{"a*b*c", "axxbyy", false},
+		{"abc", "abc", true},
+		{"abc", "abcd", false},
+		{"", "", true},
+		{"", "a", false},
+		{"[a]", "a", false},
+		{"[a]", "[a]", true},
+		{"a?", "ab", false},
+		{"**x", "x", true},
+		{strings.Repeat("*a", 40), strings.Repeat("a", 39), false},
 	} {
 		if got := glob(c.pattern, c.name); got != c.want {
 			t.Errorf("glob(%q, %q) = %v", c.pattern, c.name, got)

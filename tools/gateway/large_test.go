@@ -66,7 +66,9 @@ func TestAResultOfAnySizePassesInConstantMemory(t *testing.T) {
 		answer toolserver.Answer
 		kind   string
 	}{
-		{"stdio", false, toolserver.Auto, "json"}, {"json", true, toolserver.JSON, "json"}, {"sse", true, toolserver.SSE, "lines"},
+		{"stdio", false, toolserver.Auto, "json"},
+		{"json", true, toolserver.JSON, "json"},
+		{"sse", true, toolserver.SSE, "lines"},
 		{"one item", false, toolserver.Auto, "one-item"},
 	} {
 		t.Run(v.name, func(t *testing.T) {
@@ -208,12 +210,13 @@ func TestAThousandSessionsLeaveNothingBehind(t *testing.T) {
 				ask(t.Context(), 0, "initialize", `"clientInfo":{"name":"x"}`, false)
 				ask(t.Context(), 1, "tools/list", ``, false)
 				for n := range calls {
-					ctx, cancel := context.WithCancel(t.Context())
-					ask(ctx, n+2, "tools/call", fmt.Sprintf(`"name":"a","arguments":{"n":%d}`, n), i%10 == 0)
-					if i%7 == 0 {
-						cancel() // a client that is gone
+					ctx := t.Context()
+					if i%7 == 0 { // a client that is gone
+						dead, cancel := context.WithCancel(ctx)
+						defer cancel()
+						ctx = dead
 					}
-					defer cancel()
+					ask(ctx, n+2, "tools/call", fmt.Sprintf(`"name":"a","arguments":{"n":%d}`, n), i%10 == 0)
 				}
 			})
 		}

@@ -232,6 +232,9 @@ func (s *Session) remember(principal string, version uint64, tools []listed) res
 	return k.names
 }
 
+// askAgain is how long a server that gave no list is not asked for it again.
+const askAgain = 30 * time.Second
+
 // asking is a list under way that several calls wait for.
 type asking struct{ done chan struct{} }
 
@@ -278,6 +281,7 @@ func (s *Session) ask(m peer.Message, p params, a *asking) {
 	var all pages
 	raw, err := s.askPage(ctx, m, p, "", MaxListBytes)
 	if err != nil || all.add(raw) != nil {
+		s.o.Catalogue.put(m.Principal, &known{version: version, at: time.Now(), names: s.names(m.Principal), failed: true})
 		return
 	}
 	s.morePages(ctx, m, p, &all)

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/plimsoll/plimsoll/internal/rawjson"
 	"github.com/plimsoll/plimsoll/tools/result"
@@ -79,7 +80,7 @@ func edit(tools []listed, s *Settings, added [][]byte, plain bool) edited {
 		if e.shown++; e.shown > 1 {
 			e.array = append(e.array, ',')
 		}
-		if d, ok := rawjson.Text(t.raw, "description"); ok && len(d) > longDescription {
+		if d, ok := rawjson.Text(t.raw, "description"); ok && utf8.RuneCountInString(d) > longDescription {
 			e.long++
 		}
 		if plain {

@@ -45,8 +45,9 @@ type MergeOptions struct {
 // Merge is one endpoint in front of several servers. Their tools and prompts get prefixes,
 // resources keep their addresses. A server that is gone takes only its own tools away.
 type Merge struct {
-	o     MergeOptions
-	paths resourceMap
+	o         MergeOptions
+	paths     resourceMap
+	catalogue *Catalogue
 }
 
 // NewMerge returns the endpoint of several servers.
@@ -60,7 +61,7 @@ func NewMerge(o MergeOptions) *Merge {
 			o.Parts[i].Prefix = o.Parts[i].Server.Name()
 		}
 	}
-	return &Merge{o: o}
+	return &Merge{o: o, catalogue: NewCatalogue()}
 }
 
 // Open is endpoint.Options.Open of the merged endpoint.
@@ -103,7 +104,7 @@ func (m *Merge) session(modern, many bool) (peer.Peer, error) {
 	}
 	return New(Options{
 		Name: m.o.Name, Next: u, Spool: m.o.Spool, Journal: m.o.Journal, Settings: m.o.Settings, Query: m.o.Query,
-		Many: many, through: u.nameOf,
+		Many: many, Catalogue: m.catalogue, through: u.nameOf,
 	}), nil
 }
 

@@ -273,6 +273,34 @@ func TestACallWithoutAWordIsCancelled(t *testing.T) {
 	})
 }
 
+func TestAServerThatListsNothingIsNotAskedWithEveryCall(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		next := &scripted{answers: map[string]string{"tools/call": `{"content":[]}`}}
+		c := onPeer(t, gateway.New(gateway.Options{Name: "s", Next: next, Settings: gateway.Settings{ReadOnly: true}}), false)
+		for range 10 {
+			c.refused(c.call("a", `{}`))
+		}
+		if n := next.asked("tools/list"); n != 1 {
+			t.Errorf("the list was asked for %d times", n)
+		}
+		time.Sleep(time.Minute) // virtual
+		next.revive(map[string]string{"tools/list": `{"tools":[{"name":"a","annotations":{"readOnlyHint":true}}]}`, "tools/call": `{"content":[]}`})
+		c.ok(c.call("a", `{}`))
+	})
+}
+
+// A server that is down when a client without a session comes is found when it is up.
+func TestAServerThatWasDownIsFoundLater(t *testing.T) {
+	next := &scripted{gone: true}
+	s := gateway.NewServer(gateway.ServerOptions{Name: "s", Spool: newSpool(t, nil), Dial: func(gateway.Dialing) peer.Peer { return next }})
+	c := onPeer(t, s.Local(), true)
+	if a := c.do("server/discover", ""); a.err == nil {
+		t.Errorf("a server that is gone answered %s", a.raw)
+	}
+	next.revive(map[string]string{"server/discover": `{"supportedVersions":["2026-07-28"],"capabilities":{"tools":{}},"resultType":"complete"}`})
+	c.ok(c.do("server/discover", ""))
+}
+
 func TestChangedToolsAreLookedAtAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		next := &scripted{answers: map[string]string{

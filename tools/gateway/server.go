@@ -64,6 +64,7 @@ type ServerOptions struct {
 type Server struct {
 	o         ServerOptions
 	catalogue *Catalogue
+	inner     *Catalogue // of the sessions behind a merged endpoint
 
 	mu     sync.Mutex
 	closed bool
@@ -86,7 +87,7 @@ func NewServer(o ServerOptions) *Server {
 	if o.MaxProcesses <= 0 {
 		o.MaxProcesses = DefaultMaxProcesses
 	}
-	return &Server{o: o, catalogue: NewCatalogue()}
+	return &Server{o: o, catalogue: NewCatalogue(), inner: NewCatalogue()}
 }
 
 // Name is the server's.
@@ -156,7 +157,7 @@ func (s *Server) options(next peer.Peer, many bool) Options {
 // bare is a session whose added tools are somebody else's.
 func (s *Server) bare(next peer.Peer, many bool, n result.Names) *Session {
 	o := s.options(next, many)
-	o.Bare, o.Names, o.Catalogue = true, n, NewCatalogue()
+	o.Bare, o.Names, o.Catalogue = true, n, s.inner
 	return New(o)
 }
 

@@ -3,6 +3,8 @@ package gateway
 import (
 	"context"
 	"fmt"
+	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -24,8 +26,11 @@ const greetTimeout = 30 * time.Second
 
 // features that servers say they have, and what of each they may say.
 var features = []struct{ name, value string }{
-	{"tools", `{"listChanged":true}`}, {"prompts", `{"listChanged":true}`},
-	{"resources", `{"listChanged":true}`}, {"completions", "{}"}, {"logging", "{}"},
+	{"tools", `{"listChanged":true}`},
+	{"prompts", `{"listChanged":true}`},
+	{"resources", `{"listChanged":true}`},
+	{"completions", "{}"},
+	{"logging", "{}"},
 }
 
 // greet answers initialize or server/discover with what all servers can do together. One
@@ -55,7 +60,7 @@ func (u *union) greet(ctx context.Context, m peer.Message, to peer.Receiver) {
 	version, failures := "", 0
 	has := map[string]bool{}
 	subscribe := false
-	var instructions string
+	var instructions strings.Builder
 	for i, a := range answers {
 		if a == nil {
 			failures++
@@ -73,7 +78,7 @@ func (u *union) greet(ctx context.Context, m peer.Message, to peer.Receiver) {
 			subscribe = true
 		}
 		if text, ok := rawjson.Text(a, "result", "instructions"); ok && text != "" {
-			instructions += fmt.Sprintf("%s: %s\n", u.parts[i].prefix, limit.Cut(text, maxInstructions, cutMark))
+			fmt.Fprintf(&instructions, "%s: %s\n", u.parts[i].prefix, limit.Cut(text, maxInstructions, cutMark))
 		}
 	}
 	if failures == len(u.parts) {
@@ -97,8 +102,8 @@ func (u *union) greet(ctx context.Context, m peer.Message, to peer.Receiver) {
 		b = append(b, value...)
 	}
 	b = append(b, '}')
-	if instructions != "" {
-		b = rawjson.Quote(append(b, `,"instructions":`...), limit.Cut(instructions, maxAllInstructions, cutMark))
+	if instructions.String() != "" {
+		b = rawjson.Quote(append(b, `,"instructions":`...), limit.Cut(instructions.String(), maxAllInstructions, cutMark))
 	}
 	if u.modern {
 		b = fmt.Appendf(b, `,"supportedVersions":[%q],"resultType":"complete","ttlMs":0,"cacheScope":"private","_meta":{"io.modelcontextprotocol/serverInfo":%s}}`, crossing.ModernVersion, ownInfo)
@@ -268,10 +273,8 @@ func (s *subscription) agree(ack []byte) {
 }
 
 func appendNew(list []string, text string) []string {
-	for _, t := range list {
-		if t == text {
-			return list
-		}
+	if slices.Contains(list, text) {
+		return list
 	}
 	return append(list, text)
 }

@@ -53,8 +53,15 @@ type way struct {
 	mu      sync.Mutex
 	next    peer.Peer     // nil until it is known
 	decided chan struct{} // closed when next will stay
-	asking  bool
+	attempt *attempt      // to find out, under way
 	closed  bool
+}
+
+// attempt is one try to find the era of a server, for which requests wait. One that fails
+// fails them; the next request tries again.
+type attempt struct {
+	done chan struct{}
+	err  error // valid when done is closed
 }
 
 func (s *Server) way(modern bool, header http.Header) (*way, error) {
@@ -162,7 +169,7 @@ func (w *way) set(p peer.Peer, decided bool) {
 // Send implements [peer.Peer].
 func (w *way) Send(ctx context.Context, m peer.Message, to peer.Receiver) {
 	w.mu.Lock()
-	next, asking := w.next, w.asking
+	next := w.next
 	select {
 	case <-w.decided:
 		w.mu.Unlock()
@@ -180,47 +187,60 @@ func (w *way) Send(ctx context.Context, m peer.Message, to peer.Receiver) {
 		next.Send(ctx, m, &trial{w: w, ctx: ctx, m: m, to: to})
 		return
 	}
-	w.asking = true
-	w.mu.Unlock()
-	if !asking {
-		go w.find(m)
+	a := w.attempt
+	if a == nil {
+		a = &attempt{done: make(chan struct{})}
+		w.attempt = a
+		go w.find(m, a)
 	}
+	w.mu.Unlock()
 	go func() { // few: the endpoint bounds how many requests wait
 		select {
-		case <-w.decided:
-			w.mu.Lock()
-			next := w.next
-			w.mu.Unlock()
-			next.Send(ctx, m, to)
+		case <-a.done:
 		case <-ctx.Done():
 			to.Done(ctx.Err())
+			return
 		}
+		if a.err != nil {
+			to.Done(a.err)
+			return
+		}
+		w.mu.Lock()
+		next := w.next
+		w.mu.Unlock()
+		next.Send(ctx, m, to)
 	}()
 }
 
 // find asks the server for its era on behalf of a client without sessions.
-func (w *way) find(m peer.Message) {
+func (w *way) find(m peer.Message, a *attempt) {
+	p, err := w.found(m)
+	w.mu.Lock()
+	w.attempt = nil
+	w.mu.Unlock()
+	if a.err = err; err == nil {
+		w.set(p, true)
+	}
+	close(a.done)
+}
+
+func (w *way) found(m peer.Message) (peer.Peer, error) {
 	p, err := w.s.process(Dialing{Shared: true, Header: w.header})
 	if err != nil {
-		w.set(gone{err}, true)
-		return
+		return nil, err
 	}
 	e, err := w.s.detect(context.Background(), p, peer.Message{Principal: m.Principal})
 	switch {
 	case err != nil:
 		_ = p.Close()
-		w.set(gone{err}, true)
+		return nil, err
 	case e.modern && w.s.o.Remote:
-		w.set(p, true)
+		return p, nil
 	case e.modern:
 		w.s.share(p)
-		if p, err = w.s.join(); err != nil {
-			p = gone{err}
-		}
-		w.set(p, true)
-	default:
-		w.set(w.cross(p), true)
+		return w.s.join()
 	}
+	return w.cross(p), nil
 }
 
 // share makes a process the shared one, if there is none yet.
