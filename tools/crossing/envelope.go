@@ -30,6 +30,7 @@ type envelope struct {
 	inCode  bool
 	pending bool // mark is to be written before the next byte that is no white space
 
+	resultAt                              int // where the result's brace is in the piece that had it
 	sawID, sawResult, sawError, sawMethod bool
 }
 
@@ -82,7 +83,9 @@ func (e *envelope) feed(dst, src []byte) []byte {
 			if !e.drop {
 				dst = append(dst, c)
 			}
-			e.open(c)
+			if e.open(c) {
+				e.resultAt = i
+			}
 		case '}', ']':
 			dst = e.endValue(dst)
 			e.close()
@@ -145,7 +148,8 @@ func (e *envelope) beginText(dst []byte) []byte {
 	return append(dst, '"')
 }
 
-func (e *envelope) open(c byte) {
+// open takes the beginning of an object or array, and says whether it is the result.
+func (e *envelope) open(c byte) bool {
 	e.depth++
 	switch {
 	case e.depth == 1 && c == '{' && e.inside == outside:
@@ -156,7 +160,9 @@ func (e *envelope) open(c byte) {
 	case e.at(inTop, 2) && c == '{' && string(e.key) == `"result"`:
 		e.pending = len(e.mark) > 0
 		e.key = e.key[:0]
+		return true
 	}
+	return false
 }
 
 func (e *envelope) close() {

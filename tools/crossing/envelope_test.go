@@ -33,6 +33,21 @@ func TestEnvelope(t *testing.T) {
 	}
 }
 
+func TestLargeInputIsTold(t *testing.T) {
+	for head, want := range map[string]bool{
+		`{"id":1,"result":{"resultType":"input_required","inputRequests":{"a":`:                 true,
+		`{"result":{"_meta":{"resultType":"x"},"resultType":"input_required","inputRequests":{`: true,
+		`{"result":{"resultType":"complete","content":[{"text":"input_required`:                 false,
+		`{"result":{"content":[{"resultType":"input_required"},`:                                false,
+		`{"result":{"content":[{"text":"\"resultType\":\"input_required\"`:                      false,
+		`{"id":"input_required","error":{"resultType":"input_required"`:                         false,
+	} {
+		if got := needsInput(&peer.Frame{Head: []byte(head), Rest: strings.NewReader("")}); got != want {
+			t.Errorf("%s: %v", head, got)
+		}
+	}
+}
+
 func compactJSON(s string) string {
 	var b bytes.Buffer
 	if json.Compact(&b, []byte(s)) != nil {

@@ -180,7 +180,7 @@ func (x *exchange) receive(id jsonrpc.ID, f *peer.Frame) {
 
 // responded takes a response: the last word, or that input is needed.
 func (x *exchange) responded(f *peer.Frame) {
-	if !needsInput(f.Head) {
+	if !needsInput(f) {
 		x.last(f)
 		return
 	}
@@ -188,17 +188,34 @@ func (x *exchange) responded(f *peer.Frame) {
 		x.refuse(fail(jsonrpc.CodeInternal, "the server asks for input in a message that is cut off or larger than %d bytes", maxControl))
 		return
 	}
-	result := rawjson.Get(f.Head, "result").Of(f.Head)
-	if t, _ := rawjson.Text(result, "resultType"); t != "input_required" {
-		x.last(f)
-		return
-	}
-	x.require(result)
+	x.require(rawjson.Get(f.Head, "result").Of(f.Head))
 }
 
-// needsInput says whether a response may be an input_required result: a large one says so
-// in its beginning, or is taken for a result.
-func needsInput(head []byte) bool { return bytes.Contains(head, []byte("input_required")) }
+// needsInput says whether a response is an input_required result: a large one says so in
+// its beginning, or is taken for a result.
+func needsInput(f *peer.Frame) bool {
+	if !bytes.Contains(f.Head, []byte("input_required")) {
+		return false
+	}
+	if f.Whole() {
+		t, _ := rawjson.Text(f.Head, "result", "resultType")
+		return t == "input_required"
+	}
+	var e envelope
+	e.feed(make([]byte, 0, len(f.Head)), f.Head)
+	if e.resultAt == 0 {
+		return false
+	}
+	for m, err := range rawjson.Members(f.Head, e.resultAt) {
+		if err != nil {
+			break
+		}
+		if string(m.Key) == "resultType" {
+			return string(m.Value.Of(f.Head)) == `"input_required"`
+		}
+	}
+	return false
+}
 
 // last hands the response on.
 func (x *exchange) last(f *peer.Frame) {
