@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"math"
 	"strconv"
 	"sync"
@@ -32,118 +33,6 @@ const maxEarlyLife = time.Hour
 // errTimeout is the cause when a call went too long without a word.
 var errTimeout = errors.New("the call took too long")
 
-// callTool answers tools/call.
-func (s *Session) callTool(ctx context.Context, m peer.Message, p params, x *exchange) {
-	if !s.o.Bare {
-		switch n := s.names(m.Principal); p.name {
-		case n.Page, n.Search, n.Query:
-			s.read(ctx, m, p, x, n)
-			return
-		}
-	}
-	if s.o.through != nil {
-		s.o.Next.Send(ctx, m, s.watched(x))
-		return
-	}
-	set := &s.o.Settings
-	c := &call{method: result.CallTool, tool: p.name, limits: set.limitsOf(p.name)}
-	if set.restricts() && !set.allows(p.name) {
-		s.refuse(x, p.name, "denied", fmt.Sprintf("Unknown tool: %s is not allowed here. tools/list shows the tools that are.", quoted(p.name)))
-		return
-	}
-	s.allowed(ctx, m, p, x, c)
-}
-
-// allowed goes on with a call of a tool whose name may be used.
-func (s *Session) allowed(ctx context.Context, m peer.Message, p params, x *exchange, c *call) {
-	set := &s.o.Settings
-	known, stale := s.o.Catalogue.get(m.Principal)
-	if (known == nil || stale) && (set.ReadOnly || c.limits.Augment || c.limits.KeepSchema) {
-		// What the policy says of this call depends on the list. Nobody else waits for it.
-		go func() {
-			defer x.recover()
-			waiting, cancel := s.cancellable(ctx, m.Head.ID)
-			defer cancel()
-			known := s.learn(waiting, m, p)
-			if waiting.Err() != nil {
-				x.Done(waiting.Err())
-				return
-			}
-			s.uncancellable(m.Head.ID)
-			s.permitted(ctx, m, p, x, c, known)
-		}()
-		return
-	}
-	if known == nil && c.limits.Reuse > 0 {
-		go s.learn(s.ctx, cloned(m), p) // for the next call; this one goes on as one of an unknown tool
-	}
-	s.permitted(ctx, m, p, x, c, known)
-}
-
-// permitted goes on with a call of which all is known that can be.
-func (s *Session) permitted(ctx context.Context, m peer.Message, p params, x *exchange, c *call, known *known) {
-	t := known.trait(p.name)
-	if s.o.Settings.ReadOnly && !t.readOnly {
-		s.refuse(x, p.name, "read_only", fmt.Sprintf("Unknown tool: %s is not allowed here, because it does not say that it changes nothing (readOnlyHint) and only such tools may be used. tools/list shows them.", quoted(p.name)))
-		return
-	}
-	c.readOnly = t.readOnly
-	c.known = known
-	if t.paged {
-		if !s.unpage(&m, &p, c, x) {
-			return
-		}
-	}
-	if !t.readOnly {
-		s.mu.Lock()
-		s.reuse.clear() // it may change what the others told
-		s.mu.Unlock()
-	} else if c.limits.Reuse > 0 && c.wish == nil && ctx.Value(fresh{}) == nil {
-		if d, ok := callDigest(m.Principal, m.Head.Params.Of(m.Raw)); ok {
-			s.mu.Lock()
-			handle, age, ok := s.reuse.take(d, c.limits.Reuse, time.Now())
-			s.mu.Unlock()
-			if ok && s.again(ctx, m, p, x, c, handle, age) {
-				return
-			}
-			c.digest, c.reusable = d, true
-		}
-	}
-	s.forward(ctx, m, p, x, c)
-}
-
-// unpage takes the added arguments out of a call.
-func (s *Session) unpage(m *peer.Message, p *params, c *call, x *exchange) bool {
-	raw, wish, asked, err := stripped(m.Head.Params.Of(m.Raw))
-	if err == nil && asked {
-		var out []byte
-		if out, err = rawjson.Splice(m.Raw, []rawjson.Edit{{Span: m.Head.Params, With: raw}}); err == nil {
-			m.Raw = out
-			m.Head, err = jsonrpc.Scan(out)
-			*p = paramsOf(*m)
-			c.wish = &wish
-		}
-	}
-	if err != nil {
-		x.reply(result.TextResult(m.Head.ID, err.Error(), true, p.modern()))
-		return false
-	}
-	return true
-}
-
-// fresh marks the context of a call that must not be answered from the spool.
-type fresh struct{}
-
-// refuse answers a call that is not passed on.
-func (s *Session) refuse(x *exchange, tool, why, text string) {
-	s.event(journal.ToolRefused{Server: s.o.Name, Tool: clip(tool), Why: why})
-	x.reply(jsonrpc.ErrorResponse(x.id, jsonrpc.CodeParams, text, nil))
-}
-
-func quoted(name string) string {
-	return strconv.Quote(limit.Cut(name, 128, func(int) string { return "…" }))
-}
-
 // call is a request whose result is bounded, and the receiver of its answer.
 type call struct {
 	method   string
@@ -165,10 +54,12 @@ type call struct {
 	cancel  context.CancelCauseFunc
 	stop    func() bool // no longer lets the client's context end the call
 
-	mu       sync.Mutex
-	timer    *time.Timer
-	answered bool
-	progress float64 // the last value that the client was told
+	mu        sync.Mutex
+	timer     *time.Timer
+	answered  bool    // the response has begun
+	delivered bool    // the client has one
+	kept      string  // handle of what came
+	progress  float64 // the last value that the client was told
 }
 
 // forward sends a call to the server and bounds what it answers.
@@ -205,7 +96,7 @@ func (c *call) Receive(f *peer.Frame) {
 	again := c.answered
 	c.answered = true
 	if c.timer != nil {
-		c.timer.Stop() // it answers: from here on the sender's own pace counts
+		c.timer.Stop()
 	}
 	c.mu.Unlock()
 	if again {
@@ -236,7 +127,11 @@ func (c *call) bound(f *peer.Frame) {
 	s := c.s
 	o := c.options()
 	event := f.Event
-	begun, delivered, id := time.Now(), false, c.m.Head.ID
+	begun, id := time.Now(), c.m.Head.ID
+	if c.timer != nil && f.Rest != nil {
+		c.timer.Reset(c.limits.Timeout)
+		f = &peer.Frame{Head: f.Head, Rest: &paced{f.Rest, c}, Event: event}
+	}
 	var held []byte
 	o.Deliver = func(out *peer.Frame) {
 		if c.wish != nil && out.Whole() {
@@ -244,8 +139,7 @@ func (c *call) bound(f *peer.Frame) {
 			return
 		}
 		out.Event = event
-		delivered = true
-		c.x.Receive(out)
+		c.deliver(out)
 		if o.Early > 0 && time.Since(begun) >= o.Early {
 			c.stop() // the client is done with; what still comes is for its later questions
 			go c.expire()
@@ -253,19 +147,45 @@ func (c *call) bound(f *peer.Frame) {
 		}
 	}
 	outcome := result.Bound(c.ctx, f, o)
-	if !delivered && held != nil {
+	if held != nil {
 		if outcome.Spilled && outcome.Cut == nil && !outcome.Failed {
 			held = s.wished(c.ctx, id, c, outcome.Handle)
 		}
 		outcome.Delivered = int64(len(held))
-		c.x.Receive(&peer.Frame{Head: held, Event: event})
+		c.deliver(&peer.Frame{Head: held, Event: event})
 	}
+	c.mu.Lock()
+	c.kept = outcome.Handle
+	c.mu.Unlock()
 	c.account(outcome)
 	if c.reusable && outcome.Spilled && !outcome.Failed && outcome.Cut == nil {
 		s.mu.Lock()
 		s.reuse.keep(c.digest, outcome.Handle, time.Now())
 		s.mu.Unlock()
 	}
+}
+
+func (c *call) deliver(f *peer.Frame) {
+	c.mu.Lock()
+	c.delivered = true
+	c.mu.Unlock()
+	c.x.Receive(f)
+}
+
+// paced is a result on its way: as long as something comes the call's time begins anew.
+type paced struct {
+	io.Reader
+	c *call
+}
+
+func (p *paced) Read(b []byte) (int, error) {
+	n, err := p.Reader.Read(b)
+	if err != nil {
+		p.c.timer.Stop()
+	} else {
+		p.c.timer.Reset(p.c.limits.Timeout)
+	}
+	return n, err
 }
 
 // expire ends a call whose first page was delivered when the rest takes too long.
@@ -357,21 +277,22 @@ func (c *call) Done(err error) {
 	defer c.x.recover()
 	c.stop()
 	c.mu.Lock()
-	answered := c.answered
+	answered, delivered, kept := c.answered, c.delivered, c.kept
 	if c.timer != nil {
 		c.timer.Stop()
 	}
 	c.mu.Unlock()
-	if !answered {
-		if err != nil {
-			c.account(result.Outcome{Failed: true})
+	if !answered && err != nil {
+		c.account(result.Outcome{Failed: true})
+	}
+	if !delivered && errors.Is(context.Cause(c.ctx), errTimeout) {
+		text := fmt.Sprintf("%s gave no answer and no progress for %s, so the call was cancelled; whether it took effect is not known. Ask for less, or raise the timeout of %s.",
+			quoted(c.tool), c.limits.Timeout, c.s.o.Name)
+		if kept != "" {
+			text += fmt.Sprintf(" What came of its result can be read: %s {\"handle\":%q}.", c.s.names(c.m.Principal).Page, kept)
 		}
-		if errors.Is(context.Cause(c.ctx), errTimeout) {
-			c.x.Receive(&peer.Frame{Head: jsonrpc.ErrorResponse(c.m.Head.ID, jsonrpc.CodeInternal, fmt.Sprintf(
-				"%s gave no answer and no progress for %s, so the call was cancelled; whether it took effect is not known. Ask for less, or raise the timeout of %s.",
-				quoted(c.tool), c.limits.Timeout, c.s.o.Name), nil)})
-			err = nil
-		}
+		c.x.Receive(&peer.Frame{Head: jsonrpc.ErrorResponse(c.m.Head.ID, jsonrpc.CodeInternal, text, nil)})
+		err = nil
 	}
 	c.cancel(context.Canceled)
 	c.x.Done(err)

@@ -104,11 +104,33 @@ type pausing struct {
 	rest io.Reader
 }
 
-func (p *pausing) Send(_ context.Context, m peer.Message, to peer.Receiver) {
+func (p *pausing) Send(ctx context.Context, m peer.Message, to peer.Receiver) {
 	go func() {
 		to.Receive(&peer.Frame{Head: fmt.Appendf(nil, `{"jsonrpc":"2.0","id":%s,"result":{"content":[{"type":"text","text":"[`, m.Head.ID), Rest: p.rest})
-		to.Done(nil)
+		to.Done(ctx.Err())
 	}()
+}
+
+func TestAResultThatStopsComingIsCancelled(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		in, out := io.Pipe()
+		store := newSpool(t, nil)
+		s := gateway.New(gateway.Options{Name: "s", Next: &pausing{rest: in}, Spool: store, Settings: gateway.Settings{Limits: gateway.Limits{Timeout: time.Minute, Reuse: -1}}})
+		c := onPeer(t, s, false)
+		go func() {
+			for range 30 { // slow, but never a minute without a word
+				_, _ = io.WriteString(out, strings.Repeat("text ", 1000))
+				time.Sleep(50 * time.Second)
+			}
+			time.Sleep(time.Hour)
+			_ = out.CloseWithError(io.ErrUnexpectedEOF)
+		}()
+		_, text := c.refused(c.call("x", `{}`))
+		if !strings.Contains(text, "for 1m0s") && !strings.Contains(text, "r_") {
+			t.Errorf("%s", text)
+		}
+		_ = s.Close()
+	})
 }
 
 func TestPagesAreReadWhileTheServerIsStillSending(t *testing.T) {

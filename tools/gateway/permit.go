@@ -1,0 +1,127 @@
+package gateway
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"time"
+
+	"github.com/plimsoll/plimsoll/internal/rawjson"
+	"github.com/plimsoll/plimsoll/journal"
+	"github.com/plimsoll/plimsoll/limit"
+	"github.com/plimsoll/plimsoll/tools/jsonrpc"
+	"github.com/plimsoll/plimsoll/tools/peer"
+	"github.com/plimsoll/plimsoll/tools/result"
+)
+
+// callTool answers tools/call.
+func (s *Session) callTool(ctx context.Context, m peer.Message, p params, x *exchange) {
+	if !s.o.Bare {
+		switch n := s.names(m.Principal); p.name {
+		case n.Page, n.Search, n.Query:
+			s.read(ctx, m, p, x, n)
+			return
+		}
+	}
+	if s.o.through != nil {
+		s.o.Next.Send(ctx, m, s.watched(x))
+		return
+	}
+	set := &s.o.Settings
+	c := &call{method: result.CallTool, tool: p.name, limits: set.limitsOf(p.name)}
+	if set.restricts() && !set.allows(p.name) {
+		s.refuse(x, p.name, "denied", fmt.Sprintf("Unknown tool: %s is not allowed here. tools/list shows the tools that are.", quoted(p.name)))
+		return
+	}
+	s.allowed(ctx, m, p, x, c)
+}
+
+// allowed goes on with a call of a tool whose name may be used.
+func (s *Session) allowed(ctx context.Context, m peer.Message, p params, x *exchange, c *call) {
+	set := &s.o.Settings
+	known, stale := s.o.Catalogue.get(m.Principal)
+	if (known == nil || stale) && (set.ReadOnly || c.limits.Augment || c.limits.KeepSchema) {
+		// What the policy says of this call depends on the list. Nobody else waits for it.
+		go func() {
+			defer x.recover()
+			waiting, cancel := s.cancellable(ctx, m.Head.ID)
+			defer cancel()
+			known := s.learn(waiting, m, p)
+			if waiting.Err() != nil {
+				x.Done(waiting.Err())
+				return
+			}
+			s.uncancellable(m.Head.ID)
+			s.permitted(ctx, m, p, x, c, known)
+		}()
+		return
+	}
+	if known == nil && c.limits.Reuse > 0 {
+		go s.learn(s.ctx, cloned(m), p) // for the next call; this one goes on as one of an unknown tool
+	}
+	s.permitted(ctx, m, p, x, c, known)
+}
+
+// permitted goes on with a call of which all is known that can be.
+func (s *Session) permitted(ctx context.Context, m peer.Message, p params, x *exchange, c *call, known *known) {
+	t := known.trait(p.name)
+	if s.o.Settings.ReadOnly && !t.readOnly {
+		s.refuse(x, p.name, "read_only", fmt.Sprintf("Unknown tool: %s is not allowed here, because it does not say that it changes nothing (readOnlyHint) and only such tools may be used. tools/list shows them.", quoted(p.name)))
+		return
+	}
+	c.readOnly = t.readOnly
+	c.known = known
+	if t.paged {
+		if !s.unpage(&m, &p, c, x) {
+			return
+		}
+	}
+	if !t.readOnly {
+		s.mu.Lock()
+		s.reuse.clear() // it may change what the others told
+		s.mu.Unlock()
+	} else if c.limits.Reuse > 0 && c.wish == nil && ctx.Value(fresh{}) == nil {
+		if d, ok := callDigest(m.Principal, m.Head.Params.Of(m.Raw)); ok {
+			s.mu.Lock()
+			handle, age, ok := s.reuse.take(d, c.limits.Reuse, time.Now())
+			s.mu.Unlock()
+			if ok && s.again(ctx, m, p, x, c, handle, age) {
+				return
+			}
+			c.digest, c.reusable = d, true
+		}
+	}
+	s.forward(ctx, m, p, x, c)
+}
+
+// unpage takes the added arguments out of a call.
+func (s *Session) unpage(m *peer.Message, p *params, c *call, x *exchange) bool {
+	raw, wish, asked, err := stripped(m.Head.Params.Of(m.Raw))
+	if err == nil && asked {
+		var out []byte
+		if out, err = rawjson.Splice(m.Raw, []rawjson.Edit{{Span: m.Head.Params, With: raw}}); err == nil {
+			m.Raw = out
+			m.Head, err = jsonrpc.Scan(out)
+			*p = paramsOf(*m)
+			c.wish = &wish
+		}
+	}
+	if err != nil {
+		x.reply(result.TextResult(m.Head.ID, err.Error(), true, p.modern()))
+		return false
+	}
+	return true
+}
+
+// fresh marks the context of a call that must not be answered from the spool.
+type fresh struct{}
+
+// refuse answers a call that is not passed on.
+func (s *Session) refuse(x *exchange, tool, why, text string) {
+	s.event(journal.ToolRefused{Server: s.o.Name, Tool: clip(tool), Why: why})
+	x.reply(jsonrpc.ErrorResponse(x.id, jsonrpc.CodeParams, text, nil))
+}
+
+func quoted(name string) string {
+	return strconv.Quote(limit.Cut(name, 128, func(int) string { return "…" }))
+}
