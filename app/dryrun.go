@@ -37,6 +37,7 @@ type Decision struct {
 	Chosen           sandbox.Layer        `json:"chosen"`
 	Enforcement      sandbox.Strength     `json:"enforcement"`
 	Window           WindowDecision       `json:"window"`
+	MCP              MCPDecision          `json:"mcp"`
 }
 
 // WindowDecision is which proxy there would be, or why none. NoProxy is "" for a command of
@@ -102,6 +103,7 @@ func (x *execution) dryRun(ctx context.Context) Status {
 		d.Refusal = strings.TrimSpace(d.Refusal + "\nenforcement is required, but no layer here lets the kernel hold the memory limit")
 	}
 	d.Window = x.decideWindow(ctx)
+	d.MCP = x.decideServers()
 	if x.opts.JSON {
 		e := json.NewEncoder(x.opts.Stdout)
 		e.SetIndent("", "  ")
@@ -140,6 +142,9 @@ func (d Decision) text(p *Plan) string {
 	}
 	if w := d.Window.words(); w != "" {
 		row("window", "%s", Printable(w))
+	}
+	if m := d.MCP.words(); m != "" {
+		row("tools", "%s", Printable(m))
 	}
 	if d.Admitted {
 		row("decision", "would start now")

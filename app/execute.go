@@ -44,7 +44,8 @@ func (x *execution) execute(ctx context.Context) error {
 		}
 		spec.Layers = append(spec.Layers, layer)
 	}
-	if argv, environ := x.openProxy(ctx); argv != nil {
+	argv, environ := x.openProxy(ctx)
+	if argv, environ = x.wrapServers(spec.ID, argv, environ); argv != nil {
 		spec.Args, spec.Env = argv, environ
 	}
 	if x.claim != nil {

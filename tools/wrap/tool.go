@@ -3,6 +3,7 @@ package wrap
 import (
 	"bytes"
 	"encoding/json"
+	"maps"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -56,6 +57,9 @@ var tools = map[string]func(*starter){
 	"gemini":   (*starter).gemini,   // 0.61.0: system settings win, server by server
 	"opencode": (*starter).opencode, // 1.18.33: OPENCODE_CONFIG_CONTENT is merged over all files, key by key
 }
+
+// Tools lists the agents that [ForTool] knows a way for, by name.
+func Tools() []string { return slices.Sorted(maps.Keys(tools)) }
 
 // ForTool says how to start a known agent so that its servers are wrapped for this run.
 // Where there is no way, Why says so and the command is as it was. It reads the agent's

@@ -35,6 +35,15 @@ func (w *planner) word(tool string) (int, bool) {
 	return 0, false
 }
 
+// Word finds the place in a command line after which the tool's own arguments begin: its
+// name, its package, or its script. via are the launchers it goes through; ok is false when
+// there is no telling.
+func Word(tool string, argv, via []string) (at int, ok bool) {
+	w := planner{in: Setup{Argv: argv, Via: via}}
+	w.out.Argv = argv
+	return w.word(tool)
+}
+
 // withoutVersion cuts @VERSION off a package, whose name may begin with @ itself.
 func withoutVersion(spec string) string {
 	spec = strings.TrimPrefix(spec, "npm:")

@@ -1,0 +1,125 @@
+package app
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/plimsoll/plimsoll/internal/atomicfile"
+	"github.com/plimsoll/plimsoll/journal"
+	"github.com/plimsoll/plimsoll/tools/wrap"
+	"github.com/plimsoll/plimsoll/window/client"
+)
+
+// MCPDecision is which MCP servers of the agent there would be behind the gateway, or why
+// none are. NotWrapped is "" for a tool of which it is not known that it has servers.
+type MCPDecision struct {
+	Wrapped    []string `json:"wrapped,omitempty"`
+	NotWrapped string   `json:"not_wrapped,omitempty"`
+	Notes      []string `json:"notes,omitempty"`
+}
+
+func (d MCPDecision) words() string {
+	switch {
+	case len(d.Wrapped) > 0:
+		return "the gateway for " + strings.Join(d.Wrapped, ", ")
+	case d.NotWrapped != "":
+		return "no gateway, because " + d.NotWrapped
+	}
+	return ""
+}
+
+// planServers asks how the tool's MCP servers are put behind the gateway for this run,
+// without touching its files. folder is where private files may lie.
+func (x *execution) planServers(argv, environ []string, folder string) (wrap.Setup, error) {
+	p := x.plan
+	name := p.Tool
+	if !slices.Contains(wrap.Tools(), name) {
+		name = p.Match.Profile
+	}
+	if !slices.Contains(wrap.Tools(), name) {
+		return wrap.Setup{}, nil // nothing is known of it
+	}
+	if p.Settings.MCP.Wrap == "off" {
+		return wrap.Setup{Why: "[mcp] wrap is off (" + p.Settings.Source("mcp.wrap").String() + ")"}, nil
+	}
+	word, ok := client.Word(name, argv, p.Match.Via)
+	if !ok {
+		return wrap.Setup{Why: "there is no telling where the tool's arguments begin in this command"}, nil
+	}
+	self, err := os.Executable()
+	if err != nil {
+		return wrap.Setup{}, err
+	}
+	home, err := os.UserHomeDir()
+	if err != nil {
+		return wrap.Setup{Why: "there is no home directory to look for its settings in"}, nil
+	}
+	project, err := os.Getwd()
+	if err != nil {
+		return wrap.Setup{}, err
+	}
+	if real, err := filepath.EvalSymlinks(project); err == nil {
+		project = real
+	}
+	return wrap.ForTool(wrap.Start{
+		Tool: name, Home: home, Project: project, Argv: argv, Word: word, Env: environ, Folder: folder, Options: wrap.Options{Command: self},
+	}), nil
+}
+
+// wrapServers puts the tool's MCP servers behind the gateway, and returns the argument vector
+// and the environment that the tool is to get (nil: as they are). What keeps it from that is
+// in the report; it is no reason not to run.
+func (x *execution) wrapServers(run string, argv, environ []string) ([]string, []string) {
+	given, env := argv, environ
+	if given == nil {
+		given, env = x.opts.Command, os.Environ()
+	}
+	dir, err := x.app.tallyOf(run)
+	if err != nil {
+		return argv, environ
+	}
+	folder := filepath.Join(dir, "files")
+	setup, err := x.planServers(given, env, folder)
+	if err == nil && len(setup.Files) > 0 {
+		if err = os.MkdirAll(folder, 0o700); err == nil {
+			x.cleanup = append(x.cleanup, func() { _ = os.RemoveAll(dir) })
+		}
+		for _, f := range setup.Files {
+			if err == nil {
+				err = atomicfile.Write(f.Path, f.Body, 0o600)
+			}
+		}
+	}
+	if err != nil {
+		x.warn("mcp", "MCP servers are not behind the gateway: "+err.Error())
+		return argv, environ
+	}
+	for _, note := range setup.Notes {
+		x.journal.Append(journal.Warned{About: "mcp", Text: note})
+	}
+	if setup.Argv == nil || setup.Why != "" {
+		return argv, environ
+	}
+	return setup.Argv, append(slices.Clone(env), setup.Env...)
+}
+
+// decideServers is what a dry run says of the gateway.
+func (x *execution) decideServers() MCPDecision {
+	setup, err := x.planServers(x.opts.Command, os.Environ(), filepath.Join(os.TempDir(), "plimsoll-dry-run"))
+	if err != nil {
+		return MCPDecision{NotWrapped: err.Error()}
+	}
+	d := MCPDecision{NotWrapped: setup.Why, Notes: setup.Notes}
+	for _, s := range setup.Servers {
+		switch s.Action {
+		case wrap.Wrapped:
+			d.Wrapped = append(d.Wrapped, s.Name)
+		case wrap.Left:
+			d.Notes = append(d.Notes, fmt.Sprintf("%s is left alone: %s", s.Name, s.Why))
+		}
+	}
+	return d
+}
