@@ -36,6 +36,13 @@ func (s *asking) Send(ctx context.Context, m peer.Message, to peer.Receiver) {
 	})
 }
 
+// counts is how many calls and how many ways were ended.
+func (s *asking) counts() (ended, closed int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.ended, s.closed
+}
+
 func (s *asking) Close() error {
 	s.mu.Lock()
 	s.closed++
@@ -58,18 +65,18 @@ func TestTimeEndsWhatIsHeld(t *testing.T) {
 		synctest.Wait()
 		time.Sleep(DefaultHold - time.Nanosecond)
 		synctest.Wait()
-		if server.ended != 0 {
+		if ended, _ := server.counts(); ended != 0 {
 			t.Error("the call was given up early")
 		}
 		time.Sleep(time.Nanosecond)
 		synctest.Wait()
-		if server.ended != 1 || server.closed != 0 {
-			t.Errorf("after the hold %d calls are ended, %d sessions closed", server.ended, server.closed)
+		if ended, closed := server.counts(); ended != 1 || closed != 0 {
+			t.Errorf("after the hold %d calls are ended, %d sessions closed", ended, closed)
 		}
 		time.Sleep(2 * DefaultIdle)
 		synctest.Wait()
-		if server.closed != 1 {
-			t.Errorf("an idle session was closed %d times", server.closed)
+		if _, closed := server.counts(); closed != 1 {
+			t.Errorf("an idle session was closed %d times", closed)
 		}
 		_ = b.Close()
 	})
@@ -87,13 +94,13 @@ func TestOldHoldsGiveNoRoom(t *testing.T) {
 		}
 		has(t, c.tool("x", `{}`), "which is the limit")
 		synctest.Wait()
-		if server.ended != 1 || j.Counts()["tools.refused"] != 1 {
-			t.Errorf("%d calls ended, %v", server.ended, j.Counts())
+		if ended, _ := server.counts(); ended != 1 || j.Counts()["tools.refused"] != 1 {
+			t.Errorf("%d calls ended, %v", ended, j.Counts())
 		}
 		_ = b.Close()
 		synctest.Wait()
-		if server.ended != 4 {
-			t.Errorf("%d calls are ended after Close", server.ended)
+		if ended, _ := server.counts(); ended != 4 {
+			t.Errorf("%d calls are ended after Close", ended)
 		}
 	})
 }
