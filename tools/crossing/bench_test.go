@@ -1,0 +1,56 @@
+package crossing
+
+import (
+	"context"
+	"strings"
+	"testing"
+
+	"github.com/plimsoll/plimsoll/tools/jsonrpc"
+	"github.com/plimsoll/plimsoll/tools/peer"
+)
+
+// BenchmarkCall is what a bridge costs for a call with a result of 1 KB, without any transport.
+func BenchmarkCall(b *testing.B) {
+	result := `"result":{"content":[{"type":"text","text":"` + strings.Repeat("some words ", 90) + `"}]}`
+	for name, over := range map[string]func(peer.Peer) peer.Peer{
+		"modern": func(p peer.Peer) peer.Peer { return Modern(p, Options{}) },
+		"legacy": func(p peer.Peer) peer.Peer { return Legacy(p, Options{}) },
+	} {
+		b.Run(name, func(b *testing.B) {
+			server := &quick{script{answers: []string{result}}}
+			p := over(server)
+			defer func() { _ = p.Close() }()
+			c := modernCaller(b, p)
+			if name == "legacy" {
+				c.meta = ""
+				c.call("initialize", `"protocolVersion":"2025-11-25"`)
+			} else {
+				c.call("server/discover", "")
+			}
+			raw := []byte(c.request("1", "tools/call", `"name":"x","arguments":{"a":1}`))
+			head, err := jsonrpc.Scan(raw)
+			if err != nil {
+				b.Fatal(err)
+			}
+			b.ReportAllocs()
+			for b.Loop() {
+				done := false
+				p.Send(b.Context(), peer.Message{Raw: raw, Head: head, Principal: "alice"}, peer.Funcs{OnDone: func(err error) { done = err == nil }})
+				if !done {
+					b.Fatal("no answer")
+				}
+			}
+		})
+	}
+}
+
+// quick is a script that keeps no record.
+type quick struct{ script }
+
+func (s *quick) Send(ctx context.Context, m peer.Message, to peer.Receiver) {
+	if m.Head.Method != "tools/call" {
+		s.script.Send(ctx, m, to)
+		return
+	}
+	peer.Reply(to, []byte(`{"jsonrpc":"2.0","id":`+string(m.Head.ID)+`,`+s.answers[0]+`}`))
+}
