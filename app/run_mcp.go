@@ -9,6 +9,7 @@ import (
 
 	"github.com/plimsoll/plimsoll/internal/atomicfile"
 	"github.com/plimsoll/plimsoll/journal"
+	"github.com/plimsoll/plimsoll/process/sandbox"
 	"github.com/plimsoll/plimsoll/tools/wrap"
 	"github.com/plimsoll/plimsoll/window/client"
 )
@@ -65,7 +66,8 @@ func (x *execution) planServers(argv, environ []string, folder string) (wrap.Set
 		project = real
 	}
 	return wrap.ForTool(wrap.Start{
-		Tool: name, Home: home, Project: project, Argv: argv, Word: word, Env: environ, Folder: folder, Options: wrap.Options{Command: self},
+		Tool: name, Home: home, Project: project, Argv: argv, Word: word, Env: environ, Folder: folder,
+		Options: wrap.Options{Command: self, InRun: filepath.Join(folder, "run.env")},
 	}), nil
 }
 
@@ -83,9 +85,10 @@ func (x *execution) wrapServers(run string, argv, environ []string) ([]string, [
 	}
 	folder := filepath.Join(dir, "files")
 	setup, err := x.planServers(given, env, folder)
-	if err == nil && len(setup.Files) > 0 {
+	if err == nil && setup.Argv != nil && setup.Why == "" {
 		if err = os.MkdirAll(folder, 0o700); err == nil {
 			x.cleanup = append(x.cleanup, func() { _ = os.RemoveAll(dir) })
+			err = writeRunEnv(filepath.Join(folder, "run.env"), run, env)
 		}
 		for _, f := range setup.Files {
 			if err == nil {
@@ -104,6 +107,40 @@ func (x *execution) wrapServers(run string, argv, environ []string) ([]string, [
 		return argv, environ
 	}
 	return setup.Argv, append(slices.Clone(env), setup.Env...)
+}
+
+// runVariables are what a gateway within the run must know and some clients keep from the
+// servers that they start: where state lies. What run it is in comes with them.
+var runVariables = []string{"PLIMSOLL_STATE_DIR", "PLIMSOLL_CACHE_DIR", "PLIMSOLL_CONFIG", "XDG_STATE_HOME", "XDG_CACHE_HOME", "XDG_CONFIG_HOME", "XDG_RUNTIME_DIR"}
+
+// writeRunEnv writes the file that [EnterRun] reads.
+func writeRunEnv(file, run string, environ []string) error {
+	text := sandbox.CookieName + "=" + run + "\n"
+	get := getenv(environ)
+	for _, name := range runVariables {
+		if value := get(name); value != "" && !strings.ContainsAny(value, "\n\r") {
+			text += name + "=" + value + "\n"
+		}
+	}
+	return atomicfile.Write(file, []byte(text), 0o600)
+}
+
+// EnterRun sets what a run has written for the gateways within it, where a client has kept
+// it from them. A file that is gone (the run is over) is an error.
+func EnterRun(file string) error {
+	text, err := readAtMost(file, 64<<10)
+	if err != nil {
+		return fmt.Errorf("--in-run is set by plimsoll run, for as long as the run lasts: %w", err)
+	}
+	for line := range strings.Lines(string(text)) {
+		name, value, ok := strings.Cut(strings.TrimSuffix(line, "\n"), "=")
+		if ok && os.Getenv(name) == "" && (name == sandbox.CookieName || slices.Contains(runVariables, name)) {
+			if err := os.Setenv(name, value); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
 }
 
 // decideServers is what a dry run says of the gateway.

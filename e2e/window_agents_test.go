@@ -107,11 +107,16 @@ func (a agent) start(t *testing.T, w *world, e errand) result {
 	if e.flags != nil {
 		argv = slices.Concat([]string{plimsoll, "run", "--force", "--quiet", "--report", e.report}, e.flags, []string{"--"}, argv)
 	}
+	return w.run(a.apart(e), argv...)
+}
+
+// apart keeps an agent from the machine's own settings and from the network.
+func (a agent) apart(e errand) func(*exec.Cmd) {
 	proxy := e.proxy
 	if proxy == "" {
 		proxy = "http://127.0.0.1:9"
 	}
-	return w.run(func(cmd *exec.Cmd) {
+	return func(cmd *exec.Cmd) {
 		// Nothing of the machine's own agents, nobody but loopback in reach.
 		cmd.Env = slices.DeleteFunc(cmd.Env, func(kv string) bool {
 			name, _, _ := strings.Cut(kv, "=")
@@ -130,7 +135,7 @@ func (a agent) start(t *testing.T, w *world, e errand) result {
 			cmd.Env = append(cmd.Env, "NO_PROXY=127.0.0.1", "no_proxy=127.0.0.1")
 		}
 		cmd.Env = append(append(cmd.Env, a.env(e.base)...), e.env...)
-	}, argv...)
+	}
 }
 
 // provide starts a scripted provider and returns it with its address.

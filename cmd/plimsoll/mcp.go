@@ -15,6 +15,7 @@ import (
 func newMCPCommand() *cobra.Command {
 	var o app.MCPOptions
 	var maxOutput, allow, deny, schema string
+	var inRun string
 	var readOnly, events bool
 	cmd := &cobra.Command{
 		Use:   "mcp [flags] -- SERVER [ARG...]",
@@ -32,6 +33,11 @@ With --url the server is a remote one; with --listen the client comes over HTTP.
 		// The -- before the command may be left out: some clients take it away.
 		Args: cobra.ArbitraryArgs,
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if inRun != "" {
+				if err := app.EnterRun(inRun); err != nil {
+					return err
+				}
+			}
 			var flags []config.Flag
 			for _, f := range []struct {
 				name, key string
@@ -74,6 +80,8 @@ With --url the server is a remote one; with --listen the client comes over HTTP.
 	f.StringVar(&schema, "output-schema", "", "strip or keep the schemas of results")
 	f.BoolVar(&events, "events", false, "print every event as one line of JSON on standard output (with --listen)")
 	f.BoolVarP(&o.Quiet, "quiet", "q", false, "do not say where it listens")
+	f.StringVar(&inRun, "in-run", "", "file that plimsoll run has written for the gateways within it")
+	_ = f.MarkHidden("in-run")
 	f.SetInterspersed(false) // what follows the command is the server's
 	_ = cmd.RegisterFlagCompletionFunc("output-schema", cobra.FixedCompletions(choicesOf("mcp.output_schema"), cobra.ShellCompDirectiveNoFileComp))
 	cmd.AddCommand(newMCPWrapCommand())

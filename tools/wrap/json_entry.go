@@ -117,7 +117,7 @@ func (e *jsonEntry) wrapCommand(o Options) ([]rawjson.Edit, string) {
 	if command == "" {
 		return nil, whyNo
 	}
-	front := []string{"mcp", "--name", e.name, "--"}
+	front := append(o.front(e.name), "--")
 	if e.argv {
 		m, _, _, _ := e.list("command")
 		return []rawjson.Edit{e.insert(m, append([]string{o.command()}, front...))}, ""
@@ -231,7 +231,7 @@ func (e *jsonEntry) wrapRemote(o Options, url *member) ([]rawjson.Edit, string) 
 			return nil, whyForm // of both kinds at once
 		}
 	}
-	args, env := r.arguments(e.name)
+	args, env := r.arguments(o, e.name)
 	var with []byte
 	if e.argv {
 		with = append(with, `"command": `...)

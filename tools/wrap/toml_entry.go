@@ -128,7 +128,7 @@ func (e *tomlEntry) wrapCommand(o Options, at assignment) ([]rawjson.Edit, strin
 	if command == "" {
 		return nil, whyNo
 	}
-	front := []string{"mcp", "--name", e.name, "--", command}
+	front := append(o.front(e.name), "--", command)
 	a, _, places, ok := e.list()
 	if !ok {
 		return nil, whyForm
@@ -177,7 +177,7 @@ func (e *tomlEntry) wrapRemote(o Options, url assignment) ([]rawjson.Edit, strin
 	if len(headers)+len(inherited) == 0 && !o.Remote {
 		return nil, whyLogin
 	}
-	args, env := r.arguments(e.name)
+	args, env := r.arguments(o, e.name)
 	with := quoteTOML(o.command())
 	with = append(with, e.beside(url, "args", tomlArray(args))...)
 	if len(inherited) > 0 {

@@ -34,6 +34,9 @@ type Options struct {
 	// Remote also wraps remote servers that have no headers: they may need a login that
 	// only the client can do.
 	Remote bool
+	// InRun is a file that a gateway started within a run reads first (--in-run), because
+	// some clients give their servers a bare environment. "" is for files that stay.
+	InRun string
 }
 
 func (o Options) command() string {
@@ -182,13 +185,29 @@ func wrapping(args []string) (from int, ok bool) {
 	if len(args) < 4 || args[0] != "mcp" || args[1] != "--name" {
 		return 0, false
 	}
-	switch args[3] {
+	at := 3
+	if args[at] == inRun && len(args) > at+2 {
+		at += 2
+	}
+	switch args[at] {
 	case "--":
-		return 4, len(args) > 4
+		return at + 1, len(args) > at+1
 	case "--url", "--url-env":
-		return -1, len(args) > 4
+		return -1, len(args) > at+1
 	}
 	return 0, false
+}
+
+// inRun is the flag of Options.InRun.
+const inRun = "--in-run"
+
+// front is how Plimsoll's arguments for a server begin.
+func (o Options) front(name string) []string {
+	args := []string{"mcp", "--name", name}
+	if o.InRun != "" {
+		args = append(args, inRun, o.InRun)
+	}
+	return args
 }
 
 // header is one header of a remote server.
@@ -204,8 +223,8 @@ type remote struct {
 }
 
 // arguments are those of Plimsoll for a remote server; what must not be seen is in env.
-func (r remote) arguments(name string) (args []string, env []header) {
-	args = []string{"mcp", "--name", name}
+func (r remote) arguments(o Options, name string) (args []string, env []header) {
+	args = o.front(name)
 	if plain(r.url) {
 		args = append(args, "--url", r.url)
 	} else {
