@@ -74,6 +74,22 @@ func TestModernResultsNameTheirType(t *testing.T) {
 	}
 }
 
+// The call that a notice names gives what follows, also when the page was of a size of its
+// own: pages of another size have other numbers.
+func TestTheNextPageIsOfTheSameSize(t *testing.T) {
+	v := View{
+		Handle: "r_1", Page: spool.Page{Number: 2, Size: 5, TotalPages: 9, TotalItems: 45, From: 6, To: 10, Complete: true, JSON: true},
+		Totals: spool.Totals{Shape: spool.Array, PageItems: 20},
+	}
+	if n := v.Notice(); !strings.Contains(n, `result_page {"handle":"r_1","page":3,"page_size":5}.`) {
+		t.Error(n)
+	}
+	v.Page.Size = 20
+	if n := v.Notice(); !strings.Contains(n, `result_page {"handle":"r_1","page":3}.`) {
+		t.Error(n)
+	}
+}
+
 func TestAnswersOfOurOwn(t *testing.T) {
 	v := View{
 		Handle: "r_\"x", Page: spool.Page{Text: []byte("a\n\x00\"b\""), Number: 2, Size: 20, TotalPages: 3, TotalItems: 41, From: 21, To: 40, Complete: true, JSON: true},

@@ -82,7 +82,11 @@ func (v *View) Notice() string {
 		say(" The server is still sending.")
 	}
 	if p.HasNext() {
-		say(" Next page: %s {\"handle\":%s,\"page\":%d}.", n.Page, handle, p.Number+1)
+		size := ""
+		if t.PageItems > 0 && p.Size != t.PageItems { // pages of another size have other numbers
+			size = fmt.Sprintf(",\"page_size\":%d", p.Size)
+		}
+		say(" Next page: %s {\"handle\":%s,\"page\":%d%s}.", n.Page, handle, p.Number+1, size)
 	}
 	say(" To find something, %s {\"handle\":%s,\"pattern\":\"REGEX\"} costs less than paging", n.Search, handle)
 	if p.JSON {
@@ -90,7 +94,7 @@ func (v *View) Notice() string {
 	}
 	say(".")
 	if p.Omitted > 0 {
-		say(" %d %s larger than a page: stubs stand for them.", p.Omitted, noun)
+		say(" %d %s larger than a page: stubs stand for them, and %s with a stub's \"offset\" reads one.", p.Omitted, noun, n.Page)
 	}
 	if t.More() > minText && p.Complete { // less stands beside the page
 		say(" Beside this document %s of other content are kept.", limit.Bytes(t.More()).Human())
