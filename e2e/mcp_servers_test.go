@@ -267,7 +267,7 @@ func cluster(t *testing.T, pods int) *httptest.Server {
 			{"name": "pods", "singularName": "pod", "namespaced": true, "kind": "Pod", "verbs": []string{"get", "list"}},
 		}})
 	})
-	mux.HandleFunc("GET /api/v1/pods", func(w http.ResponseWriter, _ *http.Request) {
+	list := func(w http.ResponseWriter, _ *http.Request) {
 		items := make([]object, pods)
 		for i := range items {
 			items[i] = object{
@@ -276,7 +276,9 @@ func cluster(t *testing.T, pods int) *httptest.Server {
 			}
 		}
 		answer(w, object{"kind": "PodList", "apiVersion": "v1", "metadata": object{"resourceVersion": "1"}, "items": items})
-	})
+	}
+	mux.HandleFunc("GET /api/v1/pods", list)
+	mux.HandleFunc("GET /api/v1/namespaces/default/pods", list)
 	server := httptest.NewServer(mux)
 	t.Cleanup(server.Close)
 	return server
@@ -294,7 +296,7 @@ func TestMCPKubernetesListOfThousandsOfPods(t *testing.T) {
 			s := w.connect(wire.dial(w, pinned(t, "kubernetes-mcp-server"), "--list-output", "yaml", "--kubeconfig", filepath.Join(w.home, ".kube", "config")))
 			result, err := s.CallTool(t.Context(), &mcp.CallToolParams{Name: "pods_list", Arguments: map[string]any{}})
 			if err != nil || result.IsError {
-				t.Fatalf("%+v, %v", result, err)
+				t.Fatalf("%s, %v", quoted(t, result), err)
 			}
 			size := 0
 			for _, c := range result.Content {
