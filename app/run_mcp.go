@@ -115,14 +115,15 @@ var runVariables = []string{"PLIMSOLL_STATE_DIR", "PLIMSOLL_CACHE_DIR", "PLIMSOL
 
 // writeRunEnv writes the file that [EnterRun] reads.
 func writeRunEnv(file, run string, environ []string) error {
-	text := sandbox.CookieName + "=" + run + "\n"
+	var text strings.Builder
+	text.WriteString(sandbox.CookieName + "=" + run + "\n")
 	get := getenv(environ)
 	for _, name := range runVariables {
 		if value := get(name); value != "" && !strings.ContainsAny(value, "\n\r") {
-			text += name + "=" + value + "\n"
+			text.WriteString(name + "=" + value + "\n")
 		}
 	}
-	return atomicfile.Write(file, []byte(text), 0o600)
+	return atomicfile.Write(file, []byte(text.String()), 0o600)
 }
 
 // EnterRun sets what a run has written for the gateways within it, where a client has kept

@@ -7,6 +7,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"maps"
 	"net/http"
 	"net/url"
 	"os"
@@ -242,9 +243,7 @@ func headersOf(s config.MCPServer, getenv func(string) string) (http.Header, err
 	if err != nil {
 		return nil, err
 	}
-	for name, values := range wrapped {
-		h[name] = values
-	}
+	maps.Copy(h, wrapped)
 	if len(h) == 0 {
 		return nil, nil
 	}

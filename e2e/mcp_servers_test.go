@@ -1,5 +1,7 @@
 //go:build linux || darwin
 
+//lint:file-ignore SA1019 what a newer revision deprecates is in use, and must work
+
 package e2e
 
 import (
