@@ -1,6 +1,7 @@
 package examples_test
 
 import (
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -67,6 +68,53 @@ func TestWindowCountsARequest(t *testing.T) {
 	cmd.Stdin = strings.NewReader(`{"messages":`)
 	if out, err := cmd.CombinedOutput(); err == nil || !strings.Contains(string(out), "read the request") {
 		t.Errorf("half a request: %v\n%s", err, out)
+	}
+}
+
+// The example program shows a whole page of a long list, and finds what is at its end.
+func TestSpoolShowsAPage(t *testing.T) {
+	program := filepath.Join(t.TempDir(), "spool")
+	if runtime.GOOS == "windows" {
+		program += ".exe"
+	}
+	if out, err := exec.Command("go", "build", "-o", program, "./spool").CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	var list strings.Builder
+	for i := range 1000 {
+		fmt.Fprintf(&list, `{"id":%d,"state":"ok"},`, i)
+	}
+	kept := t.TempDir()
+	for _, c := range []struct {
+		in      string
+		args    []string
+		want    []string
+		refused bool
+	}{
+		{`{"total":1001,"items":[` + list.String() + `{"id":1000,"state":"failed"}]}`, []string{"fail(ed|ure)"}, []string{
+			`{"total":1001,"items":[{"id":0,"state":"ok"},{"id":1,"state":"ok"},{"id":2,"state":"ok"},{"id":3,"state":"ok"},{"id":4,"state":"ok"}]}` + "\n",
+			"page 1 of 201: items 1-5 of 1001, ", `1001: {"id":1000,"state":"failed"}`, "1 of 1001 match\n",
+		}, false},
+		{strings.Repeat("a line\n", 300), nil, []string{"page 1 of 3: lines 1-100 of 300, 2100 bytes in all\n"}, false},
+		{"", nil, []string{"of 0, 0 bytes in all\n"}, false},
+		{"a\n", []string{"("}, []string{"not a regular expression"}, true},
+		{"a\n", []string{"a", "b"}, []string{"one pattern or none"}, true},
+	} {
+		cmd := exec.Command(program, c.args...)
+		cmd.Stdin = strings.NewReader(c.in)
+		cmd.Env = append(os.Environ(), "TMPDIR="+kept, "TMP="+kept)
+		out, err := cmd.CombinedOutput()
+		if (err != nil) != c.refused {
+			t.Errorf("%q: %v\n%s", c.args, err, out)
+		}
+		for _, want := range c.want {
+			if !strings.Contains(string(out), want) {
+				t.Errorf("%q: want %q in\n%s", c.args, want, out)
+			}
+		}
+	}
+	if left, err := os.ReadDir(kept); err != nil || len(left) > 0 {
+		t.Errorf("it leaves %v, %v", left, err)
 	}
 }
 
