@@ -146,7 +146,7 @@ func TestGuidesNameRealFlags(t *testing.T) {
 }
 
 // foreignFlags are flags of other programs that a guide names alone.
-var foreignFlags = map[string]bool{"--security-opt": true}
+var foreignFlags = map[string]bool{"--security-opt": true, "--mcp-config": true, "--strict-mcp-config": true}
 
 func commandsBelow(c *cobra.Command) []*cobra.Command {
 	list := []*cobra.Command{c}
@@ -172,7 +172,12 @@ func flagsOf(c *cobra.Command) []string {
 // wrongIn is the first word of a command line that plimsoll does not know, or "".
 func wrongIn(root *cobra.Command, words []string) string {
 	c := root
+	value := false // the word is the value of the flag before it
 	for _, w := range words {
+		if value {
+			value = false
+			continue
+		}
 		switch {
 		case w == "--" || strings.ContainsAny(w, "|;&#`") || w == "…":
 			return ""
@@ -185,6 +190,7 @@ func wrongIn(root *cobra.Command, words []string) string {
 			if !slices.Contains(flagsOf(c), name) {
 				return "flag " + name + " of " + c.CommandPath()
 			}
+			value = c.HasSubCommands() && !strings.Contains(w, "=") && takesValue(c, name)
 		case c.HasSubCommands():
 			at := slices.IndexFunc(c.Commands(), func(sub *cobra.Command) bool { return sub.Name() == w })
 			if at < 0 {
@@ -199,6 +205,12 @@ func wrongIn(root *cobra.Command, words []string) string {
 	return ""
 }
 
+// takesValue says whether the next word belongs to a flag.
+func takesValue(c *cobra.Command, name string) bool {
+	f := c.Flags().Lookup(strings.TrimLeft(name, "-"))
+	return f != nil && f.NoOptDefVal == "" && strings.HasPrefix(name, "--")
+}
+
 func TestWrongIn(t *testing.T) {
 	root := newRootCommand()
 	for line, want := range map[string]string{
@@ -210,6 +222,9 @@ func TestWrongIn(t *testing.T) {
 		"config shaw":                     "command shaw",
 		"gc -n":                           "",
 		"gc -m":                           "flag -m of plimsoll gc",
+		"mcp --url https://x --url=y":     "",
+		"mcp --read-only wrop FILE":       "command wrop",
+		"mcp wrap FILE --undue":           "flag --undue of plimsoll mcp wrap",
 	} {
 		if got := wrongIn(root, strings.Fields(line)); got != want {
 			t.Errorf("%s: %q, want %q", line, got, want)
@@ -221,7 +236,11 @@ func TestWrongIn(t *testing.T) {
 var keyName = regexp.MustCompile(`^[a-z][a-z0-9]*(_[a-z0-9]+)+$`)
 
 // foreignNames are names with underscores that guides use and that are not ours.
-var foreignNames = []string{"ru_maxrss", "oom_score_adj", "inactive_file", "peak_rss", "proc_info", "page_size", "previous_response_id"}
+var foreignNames = []string{"ru_maxrss", "oom_score_adj", "inactive_file", "peak_rss", "proc_info", "previous_response_id", "input_required", "mcp_servers"}
+
+// addedNames are those of the tools that the MCP gateway adds, of their arguments, and of
+// what it says of a page.
+var addedNames = []string{"result_page", "result_search", "result_query", "plimsoll_result_page", "page_size", "total_items", "total_pages"}
 
 // Every key, environment variable and TOML example that a guide names is understood.
 func TestGuidesNameRealKeys(t *testing.T) {
@@ -240,10 +259,10 @@ func TestGuidesNameRealKeys(t *testing.T) {
 			known[a.Name] = true
 		}
 	}
-	for _, v := range []any{journal.Report{}, app.Stat{}, app.BacktestRow{}, app.Prediction{}, app.Slot{}, app.Doctor{}, app.Decision{}, app.Collection{}, journal.WindowCompacted{}} {
+	for _, v := range []any{journal.Report{}, app.Stat{}, app.BacktestRow{}, app.Prediction{}, app.Slot{}, app.Doctor{}, app.Decision{}, app.Collection{}, app.MCPSize{}, app.WrapResult{}, journal.WindowCompacted{}} {
 		jsonNames(reflect.TypeOf(v), known)
 	}
-	for _, name := range foreignNames {
+	for _, name := range slices.Concat(foreignNames, addedNames) {
 		known[name] = true
 	}
 	variable := regexp.MustCompile(`\bPLIMSOLL_[A-Z_]*[A-Z]\b`)
