@@ -205,7 +205,7 @@ func policyOf(s config.MCPServer) gateway.Settings {
 
 func limitsOf(m config.MCPSettings) gateway.Limits {
 	l := gateway.Limits{
-		Cap: max(m.MaxOutput, 0), MaxItems: m.MaxItems, PageItems: m.PageItems, MaxMedia: m.MaxMedia, Early: m.Early,
+		Cap: max(m.MaxOutput, 0), MaxItems: m.MaxItems, PageItems: m.PageItems, MaxMedia: m.MaxMedia, MaxResult: m.MaxResult, Early: m.Early,
 		Reuse: m.Reuse, Timeout: m.Timeout, KeepSchema: m.OutputSchema == "keep", Augment: m.Augment,
 	}
 	if l.MaxItems == 0 {

@@ -33,7 +33,7 @@ var mcpKeys = []*Key{
 		set: func(s *Settings, v any) { s.MCP.PageItems = v.(int) },
 	},
 	{
-		Name: "max_search", Type: TypeCount, Default: "1000", Variables: []string{"MAX_SEARCH_RESULTS"}, PerTool: true, perServer: true, Project: ProjectFree, min: 1, max: 1 << 20, example: "1000",
+		Name: "max_search", Type: TypeCount, Default: "1000", Variables: []string{"MAX_SEARCH_RESULTS"}, PerTool: true, perServer: true, Project: ProjectFree, min: 1, max: 1000, example: "1000",
 		Doc: "Matches of one search; more are an error with a breakdown, never a part of them.",
 		set: func(s *Settings, v any) { s.MCP.MaxSearch = v.(int) },
 	},

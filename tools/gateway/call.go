@@ -204,7 +204,7 @@ func (c *call) expire() {
 func (c *call) options() result.Options {
 	o := result.Options{
 		Method: c.method, ID: c.m.Head.ID, MaxText: c.cap(), MaxItems: c.limits.MaxItems,
-		MaxMedia: c.limits.MaxMedia, PageItems: c.limits.PageItems, Names: c.s.names(c.m.Principal),
+		MaxMedia: c.limits.MaxMedia, MaxFrame: c.limits.MaxResult, PageItems: c.limits.PageItems, Names: c.s.names(c.m.Principal),
 		Modern: c.p.modern(), Early: c.limits.Early, TempDir: c.s.o.TempDir, Spool: c.s.o.Spool,
 		Source: spool.Source{
 			Principal: c.m.Principal, Server: c.s.o.Name, Tool: c.tool, ReadOnly: c.readOnly,

@@ -32,6 +32,8 @@ type Limits struct {
 	PageItems int
 	// MaxMedia bounds images and the like in bytes; 0 means result.DefaultMaxMedia.
 	MaxMedia limit.Bytes
+	// MaxResult bounds a message of the server in bytes; 0 means result.DefaultMaxFrame.
+	MaxResult limit.Bytes
 	// Early is how long a large result may be on its way before its first page is
 	// delivered; 0 waits for the end.
 	Early time.Duration
