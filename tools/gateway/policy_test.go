@@ -49,6 +49,31 @@ func TestToolsThatAreNotAllowedAreHiddenAndRefused(t *testing.T) {
 	})
 }
 
+// A server in Go reads "Name" as "name", and of two members one library takes the first and
+// another the last: what the policy looks at must be all that a server could go by.
+func TestCallsThatAServerMayReadOtherwiseAreRefused(t *testing.T) {
+	each(t, gateway.Settings{Deny: []string{"write"}}, func(t *testing.T, r *rig, c *client) {
+		for _, params := range []string{
+			`"name":"echo","Name":"write","arguments":{}`,
+			`"Name":"write","arguments":{}`,
+			`"NAME":"write","name":"echo","arguments":{}`,
+			`"name":"echo","n\u0061me":"write","arguments":{}`,
+			`"name":"write","name":"echo","arguments":{}`,
+			`"name":"echo","arguments":{}},"Params":{"name":"write","arguments":{}`,
+		} {
+			if _, text := c.refused(c.do("tools/call", params)); text == "" {
+				t.Errorf("%s: refused without a word", params)
+			}
+		}
+		// What has no answer is not done either.
+		c.send(t.Context(), []byte(`{"jsonrpc":"2.0","id":null,"method":"tools/call","params":{"name":"write","arguments":{}}}`))
+		c.ok(c.call("echo", `{"Name":"write","text":"x"}`)) // an argument is the tool's own
+		if s := r.ts.Stats(); s.Writes != 0 {
+			t.Errorf("%d writes reached the server", s.Writes)
+		}
+	})
+}
+
 func TestReadOnlyModeGoesByWhatToolsSay(t *testing.T) {
 	each(t, gateway.Settings{ReadOnly: true}, func(t *testing.T, r *rig, c *client) {
 		if _, text := c.refused(c.call("write", `{}`)); !strings.Contains(text, "readOnlyHint") { // no list was asked for yet

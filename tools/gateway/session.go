@@ -125,6 +125,9 @@ func (s *Session) event(e journal.Event) {
 
 // Send implements [peer.Peer].
 func (s *Session) Send(ctx context.Context, m peer.Message, to peer.Receiver) {
+	if s.o.Settings.restricts() && s.o.through == nil && s.evasive(m, to) {
+		return
+	}
 	if m.Head.Kind != jsonrpc.Request {
 		s.tell(ctx, m, to)
 		return

@@ -1,0 +1,73 @@
+package gateway
+
+import (
+	"bytes"
+	"fmt"
+
+	"github.com/plimsoll/plimsoll/internal/rawjson"
+	"github.com/plimsoll/plimsoll/journal"
+	"github.com/plimsoll/plimsoll/tools/jsonrpc"
+	"github.com/plimsoll/plimsoll/tools/peer"
+)
+
+// Members that say what is called.
+var (
+	ofEnvelope = []string{"method", "params"}
+	ofParams   = []string{"name", "arguments"}
+)
+
+// ambiguous says what in a message servers may take for another call than the one that is
+// looked at here, "" when nothing. Names in JSON are exact, yet a server in Go takes "Name"
+// for "name", and which of two members of one name counts differs between libraries. So a
+// client that may not use all tools could name one to us and another to the server.
+func ambiguous(m peer.Message) string {
+	if what := twofold(m.Raw, 0, ofEnvelope); what != "" {
+		return what
+	}
+	if p := m.Head.Params; m.Head.Method == "tools/call" && !p.IsZero() && m.Raw[p.Start] == '{' {
+		return twofold(m.Raw, p.Start, ofParams)
+	}
+	return ""
+}
+
+// twofold looks for members of an object that are one of the names in another case, or
+// there twice.
+func twofold(text []byte, at int, names []string) string {
+	var seen [2]bool
+	for member, err := range rawjson.Members(text, at) {
+		if err != nil {
+			return ""
+		}
+		for i, name := range names {
+			switch {
+			case string(member.Key) == name && !seen[i]:
+				seen[i] = true
+			case string(member.Key) == name:
+				return fmt.Sprintf("%q is there twice", name)
+			case bytes.EqualFold(member.Key, []byte(name)):
+				return fmt.Sprintf("%s is not %q", quoted(string(member.Key)), name)
+			}
+		}
+	}
+	return ""
+}
+
+// evasive refuses what a server might take for a call that is not allowed. It is asked only
+// where some tools are kept from the client.
+func (s *Session) evasive(m peer.Message, to peer.Receiver) bool {
+	what := ambiguous(m)
+	if what == "" && m.Head.Kind != jsonrpc.Request && m.Head.Method == "tools/call" {
+		what = "it has no id, so it could not be answered" // and a server may do it all the same
+	}
+	if what == "" {
+		return false
+	}
+	x := &exchange{s: s, id: m.Head.ID, to: to}
+	if m.Head.Kind == jsonrpc.Request {
+		s.refuse(x, "", "denied", fmt.Sprintf("Invalid message: %s. Where only some tools are allowed a message must say exactly which it calls.", what))
+		return true
+	}
+	s.event(journal.ToolRefused{Server: s.o.Name, Why: "denied"})
+	to.Done(nil)
+	return true
+}
