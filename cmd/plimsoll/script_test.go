@@ -11,7 +11,7 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 )
 
-// tools is a directory with the program and the agent that it runs in tests, built without
+// tools is a directory with the program, and the agent and MCP server that it runs in tests, built without
 // the race detector: its tables alone would break a memory limit.
 var tools string
 
@@ -31,7 +31,7 @@ func buildTools() (string, error) {
 	if err != nil {
 		return "", err
 	}
-	for name, pkg := range map[string]string{"plimsoll": ".", "agent": "./testdata/agent"} {
+	for name, pkg := range map[string]string{"plimsoll": ".", "agent": "./testdata/agent", "toolserver": "../../internal/toolserver/standalone"} {
 		if name == "agent" && runtime.GOOS == "windows" {
 			continue
 		}
@@ -53,6 +53,7 @@ func TestScripts(t *testing.T) {
 		Setup: func(e *testscript.Env) error {
 			e.Setenv("PATH", tools+string(os.PathListSeparator)+e.Getenv("PATH"))
 			e.Setenv("PLIMSOLL_STATE_DIR", filepath.Join(e.WorkDir, "state")) // a ledger and a history of its own
+			e.Setenv("PLIMSOLL_CACHE_DIR", filepath.Join(e.WorkDir, "cache"))
 			return nil
 		},
 		Condition: func(cond string) (bool, error) {
