@@ -60,6 +60,11 @@ func (a *App) MCP(ctx context.Context, o MCPOptions) (err error) {
 	if err != nil {
 		return err
 	}
+	if len(server.Command) > 0 { // said at once, where the client shows it, and not at each request
+		if _, err := lookPath(server.Command[0], server.Dir, getenv(append(os.Environ(), server.Env...))("PATH")); err != nil {
+			return err
+		}
+	}
 	settings, err := a.Config.For("")
 	if err != nil {
 		return err

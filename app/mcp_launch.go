@@ -71,7 +71,7 @@ func (l *launcher) Launch(ctx context.Context) (*upstream.Process, error) {
 		Stdin: pipes.stdin, Stdout: pipes.stdout, Stderr: pipes.stderr, PID: run.PID(),
 		Wait: func() (upstream.Exit, error) {
 			r, err := run.Wait()
-			exit := upstream.Exit{Code: r.ExitCode, OutOfMemory: r.CommandOOM, Peak: int64(r.Peak.Bytes)}
+			exit := upstream.Exit{Code: r.ExitCode, OutOfMemory: r.CommandOOM, Limit: int64(l.server.MCP.MemoryMax), Peak: int64(r.Peak.Bytes)}
 			if r.Signal != 0 {
 				exit.Code, exit.Signal = -1, strings.ToLower(sandbox.SignalName(r.Signal))
 			}

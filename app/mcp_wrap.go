@@ -1,7 +1,9 @@
 package app
 
 import (
+	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 
 	"github.com/plimsoll/plimsoll/tools/wrap"
@@ -53,6 +55,9 @@ func (a *App) Wrap(o WrapOptions) (WrapResult, error) {
 		preview = func() ([]byte, wrap.Change, error) { return wrap.PreviewUndo(o.File) }
 	}
 	before, change, err := preview()
+	if errors.Is(err, fs.ErrNotExist) {
+		return WrapResult{}, fmt.Errorf("there is no file %s; name your client's configuration, such as .mcp.json, ~/.codex/config.toml or ~/.cursor/mcp.json", o.File)
+	}
 	if err != nil {
 		return WrapResult{}, err
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/plimsoll/plimsoll/tools/crossing"
 	"github.com/plimsoll/plimsoll/tools/jsonrpc"
 	"github.com/plimsoll/plimsoll/tools/peer"
+	"github.com/plimsoll/plimsoll/tools/upstream"
 )
 
 // keptOpen is a Peer of somebody else: closing it does nothing.
@@ -305,8 +306,8 @@ func (t *trial) Receive(f *peer.Frame) {
 }
 
 func (t *trial) Done(err error) {
-	if t.answer || t.ctx.Err() != nil {
-		t.to.Done(err)
+	if t.answer || t.ctx.Err() != nil || err != nil && t.refusal == nil && t.opened == nil && !refused(err) {
+		t.to.Done(err) // a server that died or is not there is not asked again what it speaks
 		return
 	}
 	go func() {
@@ -330,6 +331,12 @@ func (t *trial) Done(err error) {
 		}
 		t.to.Done(err)
 	}()
+}
+
+// refused says that err is a server's refusal, of the HTTP request.
+func refused(err error) bool {
+	_, ok := errors.AsType[*upstream.StatusError](err)
+	return ok
 }
 
 // settled says that the way stays as it is.
