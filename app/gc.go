@@ -20,11 +20,13 @@ type GCOptions struct {
 	DryRun bool
 	// Conversations removes what is kept of conversations instead: see [App.Cuts].
 	Conversations bool
+	// Results removes what is kept of large results of tools instead.
+	Results bool
 }
 
 // Garbage is one thing that a supervisor which was killed has left behind.
 type Garbage struct {
-	// Kind is "claim", "group", "ledger", "file" or "conversation".
+	// Kind is "claim", "group", "ledger", "file", "conversation" or "result".
 	Kind string `json:"kind"`
 	// Name is the claim's ID, the group's or file's path.
 	Name string `json:"name"`
@@ -48,6 +50,9 @@ func (a *App) GC(ctx context.Context, o GCOptions) (Collection, error) {
 	c := Collection{DryRun: o.DryRun, Removed: []Garbage{}, Kept: []Garbage{}}
 	if o.Conversations {
 		return c, c.conversations(a)
+	}
+	if o.Results {
+		return c, c.results(a)
 	}
 	err := errors.Join(
 		c.claims(ctx, a),
