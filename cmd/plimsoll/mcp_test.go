@@ -1,0 +1,432 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"path/filepath"
+	"regexp"
+	"runtime"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+)
+
+const greeting = `{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"test","version":"1"}}`
+
+// toolAnswer is what a test reads of a response.
+type toolAnswer struct {
+	ID     json.RawMessage `json:"id"`
+	Result struct {
+		IsError bool `json:"isError"`
+		Content []struct {
+			Text string `json:"text"`
+		} `json:"content"`
+		Tools []struct {
+			Name string `json:"name"`
+		} `json:"tools"`
+		Meta struct {
+			Page struct {
+				Handle     string `json:"handle"`
+				Bytes      int64  `json:"bytes"`
+				TotalItems int64  `json:"total_items"`
+				Page       int64  `json:"page"`
+				PageSize   int64  `json:"page_size"`
+				TotalPages int64  `json:"total_pages"`
+				Complete   bool   `json:"complete"`
+			} `json:"plimsoll/result"`
+		} `json:"_meta"`
+	} `json:"result"`
+	Error struct {
+		Message string `json:"message"`
+	} `json:"error"`
+}
+
+// text is what a model would read.
+func (a toolAnswer) text() string {
+	var texts []string
+	for _, c := range a.Result.Content {
+		texts = append(texts, c.Text)
+	}
+	return strings.Join(append(texts, a.Error.Message), "\n")
+}
+
+// A client of MCP, over whatever send does with a message.
+type mcpClient struct {
+	t    *testing.T
+	send func(message string) []byte // the response; nil for a notification
+	end  func()                      // ends its session, over HTTP
+	id   int
+}
+
+func (c *mcpClient) request(method, params string) toolAnswer {
+	c.t.Helper()
+	c.id++
+	body := c.send(fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"method":%q,"params":%s}`, c.id, method, params))
+	var a toolAnswer
+	if err := json.Unmarshal(body, &a); err != nil || string(a.ID) != fmt.Sprint(c.id) {
+		c.t.Fatalf("%s: %v in %.500s", method, err, body)
+	}
+	return a
+}
+
+func (c *mcpClient) greet() {
+	c.t.Helper()
+	c.request("initialize", greeting)
+	c.send(`{"jsonrpc":"2.0","method":"notifications/initialized"}`)
+}
+
+func (c *mcpClient) call(tool, arguments string) toolAnswer {
+	c.t.Helper()
+	return c.request("tools/call", fmt.Sprintf(`{"name":%q,"arguments":%s}`, tool, arguments))
+}
+
+// stdioClient starts a gateway on standard streams.
+func stdioClient(t *testing.T, s *site, args ...string) *mcpClient {
+	t.Helper()
+	cmd := s.command(args...)
+	cmd.Stderr = os.Stderr
+	in, err := cmd.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	lines := bufio.NewReader(out)
+	t.Cleanup(func() {
+		_ = in.Close()
+		_, _ = io.Copy(io.Discard, lines)
+		if err := cmd.Wait(); err != nil {
+			t.Errorf("%v: %v", args, err)
+		}
+	})
+	c := &mcpClient{t: t, send: func(message string) []byte {
+		if _, err := io.WriteString(in, message+"\n"); err != nil {
+			t.Fatal(err)
+		}
+		if !strings.Contains(message, `"id":`) {
+			return nil
+		}
+		line, err := lines.ReadBytes('\n')
+		if err != nil {
+			t.Fatalf("after %.200s: %v", message, err)
+		}
+		return line
+	}}
+	c.greet()
+	return c
+}
+
+var (
+	nextPage   = regexp.MustCompile(`Next page: (\w+) (\{.*?\})\.`)
+	searchCall = regexp.MustCompile(`(\w+) (\{[^{}]*"REGEX"\})`)
+)
+
+// What the notice of a large result says works as it says it: page by page to the end, a
+// search, a query.
+func TestALargeResultIsReadAsItsNoticeSays(t *testing.T) {
+	c := stdioClient(t, newSite(t), "mcp", "--", "toolserver")
+	first := c.call("big", `{"bytes":20000,"kind":"json","needle":"at-the-end"}`)
+	m := first.Result.Meta.Page
+	if m.Handle == "" || m.Page != 1 || m.PageSize != 20 || !m.Complete || m.TotalPages < 3 || first.Result.IsError {
+		t.Fatalf("%+v in %s", m, first.text())
+	}
+	var ids []int64
+	for page, at := first, int64(1); ; at++ {
+		var list struct {
+			Items []struct{ ID int64 }
+		}
+		if err := json.Unmarshal([]byte(page.Result.Content[0].Text), &list); err != nil {
+			t.Fatalf("page %d is no JSON: %v\n%s", at, err, page.text())
+		}
+		for _, item := range list.Items {
+			ids = append(ids, item.ID)
+		}
+		next := nextPage.FindStringSubmatch(page.text())
+		if next == nil {
+			break
+		}
+		if page = c.call(next[1], next[2]); page.Result.Meta.Page.Page != at+1 {
+			t.Fatalf("%s %s gives %s", next[1], next[2], page.text())
+		}
+	}
+	if int64(len(ids)) != m.TotalItems || !slices.IsSorted(ids) || ids[0] != 0 || ids[len(ids)-1] != m.TotalItems-1 {
+		t.Errorf("the pages have %d items, %d to %d, want %d in order", len(ids), ids[0], ids[len(ids)-1], m.TotalItems)
+	}
+
+	search := searchCall.FindStringSubmatch(first.text())
+	if search == nil {
+		t.Fatalf("no search in %s", first.text())
+	}
+	if found := c.call(search[1], strings.Replace(search[2], "REGEX", "AT-THE-(END|START)", 1)); !strings.Contains(found.text(), fmt.Sprintf("item %d: ", m.TotalItems)) {
+		t.Errorf("the search finds %s", found.text())
+	}
+	counted := c.call("result_query", fmt.Sprintf(`{"handle":%q,"query":".items | length"}`, m.Handle))
+	if !strings.HasPrefix(counted.text(), fmt.Sprint(m.TotalItems)+"\n") {
+		t.Errorf("the query gives %s", counted.text())
+	}
+
+	// What a model may get wrong is an error that says what is right.
+	for arguments, want := range map[string]string{
+		fmt.Sprintf(`{"handle":%q,"page":0}`, m.Handle):          fmt.Sprintf("the result has pages 1 to %d", m.TotalPages),
+		fmt.Sprintf(`{"handle":%q,"page":1000000000}`, m.Handle): fmt.Sprintf("pages 1 to %d", m.TotalPages),
+		fmt.Sprintf(`{"handle":%q,"refresh":true}`, m.Handle):    "to run big again, call it yourself",
+		`{"handle":"r_aaaaaaaaaaaaaaaaaaaaaaaaaa"}`:              "call the tool again",
+		`{}`: "handle is missing",
+	} {
+		if a := c.call("result_page", arguments); !a.Result.IsError || !strings.Contains(a.text(), want) {
+			t.Errorf("%s gives %s, want %q", arguments, a.text(), want)
+		}
+	}
+}
+
+// The same call of a tool that only reads gets the kept result once, then a fresh one.
+func TestARepeatedCallSaysItsAge(t *testing.T) {
+	c := stdioClient(t, newSite(t), "mcp", "--", "toolserver")
+	c.request("tools/list", `{}`) // says which tools only read
+	const age = "This is the answer to the same call"
+	handles := map[string]bool{}
+	for i, old := range []bool{false, true, false} {
+		a := c.call("list", `{"items":300}`)
+		if strings.Contains(a.text(), age) != old {
+			t.Errorf("call %d: %s", i+1, a.text())
+		}
+		handles[a.Result.Meta.Page.Handle] = true
+	}
+	if len(handles) != 2 {
+		t.Errorf("three calls have the handles %v, want two", handles)
+	}
+}
+
+// httpClient greets an MCP endpoint.
+func httpClient(t *testing.T, url string, header http.Header) *mcpClient {
+	t.Helper()
+	session := ""
+	c := &mcpClient{t: t, send: func(message string) []byte {
+		r, body := post(t, url, header, session, message)
+		if id := r.Header.Get("Mcp-Session-Id"); id != "" {
+			session = id
+		}
+		if !strings.Contains(message, `"id":`) {
+			if r.StatusCode != http.StatusAccepted {
+				t.Errorf("%s: status %d, want 202: %s", message, r.StatusCode, body)
+			}
+			return nil
+		}
+		if kind := r.Header.Get("Content-Type"); r.StatusCode != http.StatusOK || kind != "application/json" {
+			t.Fatalf("%.200s: status %d, %s: %.500s", message, r.StatusCode, kind, body)
+		}
+		return body
+	}}
+	c.end = func() {
+		if r, body := request(t, http.MethodDelete, url, header, session, ""); r.StatusCode != http.StatusNoContent {
+			t.Errorf("DELETE gives %d %s", r.StatusCode, body)
+		}
+	}
+	c.greet()
+	return c
+}
+
+func post(t *testing.T, url string, header http.Header, session, body string) (*http.Response, []byte) {
+	t.Helper()
+	return request(t, http.MethodPost, url, header, session, body)
+}
+
+func request(t *testing.T, method, url string, header http.Header, session, body string) (*http.Response, []byte) {
+	t.Helper()
+	r, err := http.NewRequest(method, url, strings.NewReader(body))
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.Header = http.Header{"Content-Type": {"application/json"}, "Accept": {"application/json, text/event-stream"}}
+	for name, values := range header {
+		r.Header[name] = values
+	}
+	if session != "" {
+		r.Header.Set("Mcp-Session-Id", session)
+	}
+	response, err := http.DefaultClient.Do(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer response.Body.Close()
+	text, err := io.ReadAll(io.LimitReader(response.Body, 1<<20))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return response, text
+}
+
+// listening starts a command that writes its URL into a file, and ends it with the test.
+// events is what it has printed, once ended.
+func listening(t *testing.T, s *site, args ...string) (url string, end func() (events, words string)) {
+	t.Helper()
+	if runtime.GOOS == "windows" {
+		t.Skip("it is ended by a signal")
+	}
+	ready := filepath.Join(t.TempDir(), "ready")
+	cmd := s.command(slices.Insert(slices.Clone(args), 1, "--ready-file", ready)...)
+	var stdout, stderr bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &stdout, &stderr
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	ended := false
+	end = func() (string, string) {
+		if !ended {
+			ended = true
+			_ = cmd.Process.Signal(syscall.SIGTERM)
+			if err := cmd.Wait(); err != nil {
+				t.Errorf("%v: %v\n%s", args, err, stderr.Bytes())
+			}
+		}
+		return stdout.String(), stderr.String()
+	}
+	t.Cleanup(func() { end() })
+	for deadline := time.Now().Add(30 * time.Second); time.Now().Before(deadline); time.Sleep(20 * time.Millisecond) {
+		if text, err := os.ReadFile(ready); err == nil {
+			return strings.TrimSpace(string(text)), end
+		}
+	}
+	end()
+	t.Fatalf("%v is not ready:\n%s", args, stderr.Bytes())
+	return "", nil
+}
+
+// serve has every configured server at a path of its own and all of them as one.
+func TestServeHasTheConfiguredServers(t *testing.T) {
+	s := newSite(t)
+	s.configure(`[serve]
+listen = "127.0.0.1:0"
+[mcp.servers.notes]
+command = ["toolserver"]
+[mcp.servers.notes.tools.big]
+max_output = "4K"
+[mcp.servers.plain]
+command = ["toolserver"]
+read_only = true
+[mcp.servers.alone]
+command = ["toolserver"]
+merge = false
+`)
+	root, end := listening(t, s, "serve", "--events")
+	notes, all := httpClient(t, root+"/mcp/notes", nil), httpClient(t, root+"/mcp", nil)
+	if text := notes.call("echo", `{"text":"hello"}`).text(); !strings.HasPrefix(text, "hello") {
+		t.Errorf("echo gives %q", text)
+	}
+	var names []string
+	for _, tool := range all.request("tools/list", `{}`).Result.Tools {
+		names = append(names, tool.Name)
+	}
+	for name, there := range map[string]bool{
+		"notes__echo": true, "notes__write": true, "plain__list": true, "plain__write": false, "alone__echo": false, "echo": false,
+		"result_page": true, "result_search": true, "result_query": true,
+	} {
+		if slices.Contains(names, name) != there {
+			t.Errorf("%s in the merged list: want %t; it has %q", name, there, names)
+		}
+	}
+	// One user's results can be read in any of his sessions.
+	large := all.call("notes__big", `{"bytes":300000,"kind":"json"}`)
+	page := notes.call("result_page", fmt.Sprintf(`{"handle":%q,"page":2}`, large.Result.Meta.Page.Handle))
+	if page.Result.IsError || page.Result.Meta.Page.Page != 2 || len(large.Result.Content[0].Text) > 4096 {
+		t.Errorf("%d bytes, then %s", len(large.Result.Content[0].Text), page.text())
+	}
+
+	for _, c := range []struct {
+		method, path, body string
+		header             http.Header
+		status             int
+		want               string
+	}{
+		{"POST", "/mcp/nobody", "{}", nil, 404, "there is no MCP server at this path; there are: /mcp, /mcp/alone, /mcp/notes, /mcp/plain"},
+		{"GET", "/mcp/notes", "", nil, 400, "Mcp-Session-Id is missing; begin with initialize"},
+		{"POST", "/mcp/notes", "{}", http.Header{"Origin": {"https://evil.example"}}, 403, "a web page of another origin"},
+		{"POST", "/mcp/notes", `{"jsonrpc":"2.0","id":1,"method":"tools/list"}`, http.Header{"Mcp-Session-Id": {"none"}}, 404, "there is no such session"},
+		{"POST", "/mcp/notes", "{}", http.Header{"Content-Type": {"text/plain"}}, 415, "application/json"},
+		{"PUT", "/mcp/notes", "{}", nil, 405, "not allowed here"},
+		{"GET", "/metrics", "", nil, 200, `plimsoll_tools_large_total{gen_ai_tool_name="big",level="alert",server="notes"} 1`},
+	} {
+		r, body := request(t, c.method, root+c.path, c.header, "", c.body)
+		if r.StatusCode != c.status || !strings.Contains(string(body), c.want) {
+			t.Errorf("%s %s: %d, want %d and %q in %.400s", c.method, c.path, r.StatusCode, c.status, c.want, body)
+		}
+	}
+	notes.end()
+	all.end()
+	events, words := end()
+	for _, want := range []string{`"kind":"tools.result_large","event":{"server":"notes","tool":"big",`, `"level":"alert"`, `"kind":"tools.server","event":{"server":"notes","state":"started"`} {
+		if !strings.Contains(events, want) {
+			t.Errorf("no %s in the events:\n%s", want, events)
+		}
+	}
+	if started, ended := strings.Count(events, `"state":"started"`), strings.Count(events, `"state":"ended"`); started != ended || started < 2 {
+		t.Errorf("%d servers were started, %d have ended:\n%s", started, ended, events)
+	}
+	if strings.Contains(events, large.Result.Meta.Page.Handle) || strings.Contains(events, "hello") {
+		t.Errorf("a handle or a text is in the events:\n%s", events)
+	}
+	for _, path := range []string{"/mcp/notes", "/mcp/plain", "/mcp/alone"} {
+		if !strings.Contains(words, root+path+" ") {
+			t.Errorf("it does not say that there is %s:\n%s", path, words)
+		}
+	}
+}
+
+// The daemon's token is asked for, in one of three places, and stays here.
+func TestServeAsksForItsToken(t *testing.T) {
+	s := newSite(t)
+	s.configure("[serve]\nlisten = \"127.0.0.1:0\"\ntoken = \"GATEWAY\"\n[mcp.servers.notes]\ncommand = [\"toolserver\"]\n")
+	const token = "0123456789abcdef0123456789abcdef"
+	s.env = append(s.env, "GATEWAY="+token)
+	root, _ := listening(t, s, "serve")
+	message := `{"jsonrpc":"2.0","id":1,"method":"initialize","params":` + greeting + `}`
+	for _, c := range []struct {
+		path   string
+		header http.Header
+		status int
+	}{
+		{"/mcp/notes", nil, 401},
+		{"/mcp/notes", http.Header{"Authorization": {"Bearer wrong"}}, 401},
+		{"/mcp/notes", http.Header{"Authorization": {"Bearer " + token}}, 200},
+		{"/mcp/notes", http.Header{"Plimsoll-Token": {token}}, 200},
+		{"/" + token + "/mcp/notes", nil, 200},
+		{"/" + token + "/mcp", nil, 200},
+	} {
+		if r, body := post(t, root+c.path, c.header, "", message); r.StatusCode != c.status {
+			t.Errorf("%s %v: %d, want %d: %s", c.path, c.header, r.StatusCode, c.status, body)
+		}
+	}
+}
+
+// A server on standard streams gets a URL, and its port belongs to one program.
+func TestListenGivesAServerAURL(t *testing.T) {
+	s := newSite(t)
+	url, end := listening(t, s, "mcp", "--listen", "127.0.0.1:0", "--events", "--name", "notes", "--", "toolserver")
+	if !strings.HasSuffix(url, "/mcp") {
+		t.Errorf("the URL is %s", url)
+	}
+	c := httpClient(t, url, nil)
+	if a := c.call("big", `{"bytes":120000,"kind":"lines"}`); a.Result.Meta.Page.PageSize != 100 {
+		t.Errorf("%+v", a.Result.Meta)
+	}
+	address := strings.TrimSuffix(strings.TrimPrefix(url, "http://"), "/mcp")
+	if o := s.plimsoll("mcp", "--listen", address, "--", "toolserver"); o.code != 125 || !strings.Contains(o.stderr, "address already in use") || !strings.Contains(o.stderr, "choose another with --listen") {
+		t.Errorf("%+v", o)
+	}
+	c.end()
+	if events, words := end(); !strings.Contains(events, `"level":"warning"`) || !strings.Contains(words, "notes is at "+url) {
+		t.Errorf("%s\n%s", words, events)
+	}
+}
