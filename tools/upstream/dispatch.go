@@ -20,8 +20,13 @@ func (s *Server) read(g *generation) {
 		}
 		if rest == nil {
 			s.whole(g, head)
-		} else {
-			s.large(g, head, rest)
+			continue
+		}
+		bounded := &endless{r: rest, bound: endlessFactor * s.o.MaxFrame}
+		s.large(g, head, bounded)
+		if !bounded.finish() {
+			g.reason = "it sent a message that does not end"
+			return
 		}
 	}
 }

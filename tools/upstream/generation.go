@@ -35,6 +35,7 @@ type generation struct {
 	asked    asked   // needs Server.mu
 	dead     bool    // needs Server.mu
 	broken   []*call // whose answers broke off; of the reading goroutine, then of attend
+	reason   string  // why it was ended, where that was its own doing; as broken
 	exit     Exit
 	gone     chan struct{} // the process has ended and everything it wrote was read
 }
@@ -261,16 +262,19 @@ func (s *Server) attend(g *generation) {
 		s.hurry(g, exited)
 	case <-exited:
 		_ = g.p.Stdin.Close()
-		g.out.drain(drained)
+		go g.out.drain(drained)
 	}
 	<-exited
+	whole := s.settle(drained)
 	closeReader(g.p.Stdout)
-	<-drained
 	words := g.words.end()
 
 	reason := g.exit.String()
-	if failed != nil {
+	switch {
+	case failed != nil:
 		reason = "its end could not be seen: " + failed.Error()
+	case whole && g.reason != "":
+		reason = g.reason
 	}
 	s.mu.Lock()
 	g.dead = true
@@ -281,8 +285,10 @@ func (s *Server) attend(g *generation) {
 	s.mu.Unlock()
 
 	lost := &Lost{Server: s.o.Name, Reason: reason, Words: words}
-	for _, c := range g.broken {
-		c.finish(lost)
+	if whole {
+		for _, c := range g.broken {
+			c.finish(lost)
+		}
 	}
 	s.finishAll(func(c *call) bool { return c.gen == g }, lost)
 	s.noise.flush()
@@ -301,6 +307,25 @@ func (s *Server) attend(g *generation) {
 		}
 	}
 	close(g.gone)
+}
+
+// settle waits until everything the server wrote was read. After Close it waits no longer
+// than Grace: a receiver that does not come back, as that of a client that reads nothing,
+// would keep the connection open for ever.
+func (s *Server) settle(drained <-chan struct{}) bool {
+	select {
+	case <-drained:
+		return true
+	case <-s.ctx.Done():
+	}
+	timer := time.NewTimer(s.o.Grace)
+	defer timer.Stop()
+	select {
+	case <-drained:
+		return true
+	case <-timer.C:
+		return false
+	}
 }
 
 // hurry ends a server that can answer no more, when it does not end by itself.
@@ -328,12 +353,17 @@ func (s *Server) note(e journal.Event) {
 type watched struct {
 	src   io.Reader
 	since atomic.Int64 // when the read began, in Unix nanoseconds; 0 when none is under way
+	ended atomic.Bool  // nothing more comes
 }
 
 func (w *watched) Read(p []byte) (int, error) {
 	w.since.Store(time.Now().UnixNano())
 	defer w.since.Store(0)
-	return w.src.Read(p)
+	n, err := w.src.Read(p)
+	if err != nil {
+		w.ended.Store(true)
+	}
+	return n, err
 }
 
 // drain lets what is left be read, however slow its reader is, and closes the pipe when

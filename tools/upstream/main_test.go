@@ -108,6 +108,13 @@ func serve(how string) {
 			write256(os.Stdout)
 			fmt.Println()
 			answer()
+		case h.Method == "endless", h.Method == "endless text":
+			if h.Method == "endless" {
+				fmt.Printf(`{"jsonrpc":"2.0","id":%s,"result":{"text":"`, h.ID)
+			}
+			for {
+				write256(os.Stdout)
+			}
 		case h.Method == "close stdout":
 			_ = os.Stdout.Close()
 		case h.Method == "flood stderr":

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"io"
 	"time"
+
+	"github.com/plimsoll/plimsoll/limit"
 )
 
 // Process is a server that was started.
@@ -26,9 +28,10 @@ type Exit struct {
 	Code int // its status; -1 when a signal ended it
 	// Signal is the signal's name, "killed"; "" when there was none.
 	Signal string
-	// OutOfMemory says that its memory limit ended it, and Peak how much it took, in bytes.
+	// OutOfMemory says that its memory limit ended it, Limit what that is (0 is not known),
+	// and Peak how much it took, in bytes.
 	OutOfMemory bool
-	Peak        int64
+	Limit, Peak int64
 	// Text says it in words, where the server is no process.
 	Text string
 }
@@ -37,6 +40,8 @@ func (e Exit) String() string {
 	switch {
 	case e.Text != "":
 		return e.Text
+	case e.OutOfMemory && e.Limit > 0:
+		return fmt.Sprintf("killed: out of memory, it needed more than its limit of %s; ask for less, or raise its memory_max", limit.Bytes(e.Limit).Human())
 	case e.OutOfMemory:
 		return "killed: out of memory"
 	case e.Signal != "":

@@ -145,8 +145,18 @@ func (s *Server) Close() error {
 		s.failQueue(ErrClosed)
 		s.finishAll(func(*call) bool { return true }, ErrClosed)
 		s.cancel()
-		for _, c := range clients {
-			c.stopListening(ErrClosed)
+		told := make(chan struct{})
+		go func() {
+			defer close(told)
+			for _, c := range clients {
+				c.stopListening(ErrClosed)
+			}
+		}()
+		timer := time.NewTimer(s.o.Grace)
+		defer timer.Stop()
+		select {
+		case <-told:
+		case <-timer.C: // a receiver does not come back: see settle
 		}
 	}
 	if running {
@@ -205,7 +215,8 @@ func (s *Server) push(e *entry) {
 func (s *Server) pop(g *generation) *entry {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for len(s.queue) > 0 && !g.dead {
+	// A server whose output has ended cannot answer: what waits is for the next one.
+	for len(s.queue) > 0 && !g.dead && !g.out.ended.Load() {
 		e := s.queue[0]
 		s.queue[0] = nil
 		s.queue = s.queue[1:]
