@@ -52,8 +52,8 @@ type call struct {
 // time; a large message is streamed to out while the others wait for it. A message that
 // cannot be passed on (no JSON-RPC, a batch, larger than MaxMessage, a request too many or
 // with an id that is in use) is answered with an error. After the end of in the requests
-// under way get Grace to be answered. Stdio returns although a Read of in is under way
-// when ctx ends; that goroutine ends with the Read.
+// under way get Grace to be answered. Stdio returns although a Read of in, or a Write to out
+// that the client does not take, is under way when ctx ends; their goroutines end with them.
 func Stdio(ctx context.Context, in io.Reader, out io.Writer, p peer.Peer, o StdioOptions) error {
 	o.MaxMessage = orDefault(o.MaxMessage, DefaultMaxMessage)
 	o.MaxOpen = orDefault(o.MaxOpen, DefaultMaxOpen)
@@ -82,7 +82,17 @@ func Stdio(ctx context.Context, in io.Reader, out io.Writer, p peer.Peer, o Stdi
 	}
 	s.cancel(nil)
 	safely(func() { _ = p.Close() })
-	listening.Wait()
+	heard := make(chan struct{})
+	go func() {
+		listening.Wait()
+		close(heard)
+	}()
+	grace := time.NewTimer(o.Grace)
+	defer grace.Stop()
+	select {
+	case <-heard:
+	case <-grace.C: // a write that nobody reads: it ends with the process
+	}
 	return err
 }
 
