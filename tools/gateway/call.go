@@ -42,6 +42,7 @@ type call struct {
 	readOnly bool
 	digest   digest
 	reusable bool
+	writes   uint64 // of the session's reuseTable when the call was made
 	wish     *pageWish
 
 	s       *Session
@@ -160,7 +161,7 @@ func (c *call) bound(f *peer.Frame) {
 	c.account(outcome)
 	if c.reusable && outcome.Spilled && !outcome.Failed && outcome.Cut == nil {
 		s.mu.Lock()
-		s.reuse.keep(c.digest, outcome.Handle, time.Now())
+		s.reuse.keep(c.digest, outcome.Handle, c.writes, time.Now())
 		s.mu.Unlock()
 	}
 }
@@ -282,6 +283,9 @@ func (c *call) Done(err error) {
 		c.timer.Stop()
 	}
 	c.mu.Unlock()
+	if c.tool != "" && !c.readOnly { // its effect may have come after its beginning
+		c.s.wrote()
+	}
 	if !answered && err != nil {
 		c.account(result.Outcome{Failed: true})
 	}

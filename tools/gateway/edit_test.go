@@ -228,7 +228,7 @@ func TestReuseIsForOneRepeatAndThenOnlyAfterQuiet(t *testing.T) {
 		_, _, ok := table.take(d, window, now)
 		return ok
 	}
-	keep := func() { table.keep(d, "h", now) }
+	keep := func() { table.keep(d, "h", table.writes, now) }
 	if ask(0) {
 		t.Error("an answer from nothing")
 	}
@@ -247,7 +247,7 @@ func TestReuseIsForOneRepeatAndThenOnlyAfterQuiet(t *testing.T) {
 	}
 	for i := range 10 * maxReuse {
 		d, _ := callDigest("p", fmt.Appendf(nil, `{"i":%d}`, i))
-		table.keep(d, "h", now)
+		table.keep(d, "h", table.writes, now)
 	}
 	if len(table.calls) > maxReuse {
 		t.Errorf("%d calls are remembered", len(table.calls))

@@ -77,13 +77,12 @@ func (s *Session) permitted(ctx context.Context, m peer.Message, p params, x *ex
 		}
 	}
 	if !t.readOnly {
-		s.mu.Lock()
-		s.reuse.clear() // it may change what the others told
-		s.mu.Unlock()
+		s.wrote()
 	} else if c.limits.Reuse > 0 && c.wish == nil && ctx.Value(fresh{}) == nil {
 		if d, ok := callDigest(m.Principal, m.Head.Params.Of(m.Raw)); ok {
 			s.mu.Lock()
 			handle, age, ok := s.reuse.take(d, c.limits.Reuse, time.Now())
+			c.writes = s.reuse.writes
 			s.mu.Unlock()
 			if ok && s.again(ctx, m, p, x, c, handle, age) {
 				return
@@ -92,6 +91,13 @@ func (s *Session) permitted(ctx context.Context, m peer.Message, p params, x *ex
 		}
 	}
 	s.forward(ctx, m, p, x, c)
+}
+
+// wrote says that a call began or ended which may change what others told.
+func (s *Session) wrote() {
+	s.mu.Lock()
+	s.reuse.clear()
+	s.mu.Unlock()
 }
 
 // unpage takes the added arguments out of a call.

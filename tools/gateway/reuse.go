@@ -11,6 +11,9 @@ const maxReuse = 32
 // the window polls, and goes on getting fresh results until the window has passed in quiet.
 type reuseTable struct {
 	calls map[digest]*reusable
+	// writes counts the beginnings and ends of calls that may change something: a result is
+	// only kept when there was none while it was made.
+	writes uint64
 }
 
 type reusable struct {
@@ -35,8 +38,11 @@ func (t *reuseTable) take(d digest, window time.Duration, now time.Time) (handle
 	return r.handle, now.Sub(r.at), true
 }
 
-// keep remembers a result.
-func (t *reuseTable) keep(d digest, handle string, now time.Time) {
+// keep remembers a result of a call that was made when there had been so many writes.
+func (t *reuseTable) keep(d digest, handle string, writes uint64, now time.Time) {
+	if writes != t.writes {
+		return
+	}
 	if t.calls == nil {
 		t.calls = map[digest]*reusable{}
 	}
@@ -58,6 +64,7 @@ func (t *reuseTable) drop(d digest) {
 
 // clear forgets all results: something may have changed them.
 func (t *reuseTable) clear() {
+	t.writes++
 	for _, r := range t.calls {
 		r.handle = ""
 	}

@@ -199,7 +199,8 @@ func (u *union) respond(ctx context.Context, m peer.Message, to peer.Receiver) {
 		return
 	}
 	out, err := replaced(m, rawjson.Get(m.Raw, "id"), []byte(id))
-	if err != nil {
+	// What stands behind the mark is the client's to write: it must be an id and nothing more.
+	if err != nil || out.Head.Kind != jsonrpc.Response || out.Head.ID != jsonrpc.ID(id) {
 		to.Done(err)
 		return
 	}
