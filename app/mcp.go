@@ -162,7 +162,10 @@ func nameOf(o MCPOptions) string {
 		}
 		return "remote"
 	}
-	words := slices.DeleteFunc(slices.Clone(o.Command), func(w string) bool { return strings.HasPrefix(w, "-") || strings.Contains(w, "=") })
+	words := slices.DeleteFunc(slices.Clone(o.Command), func(w string) bool {
+		// Neither flags, nor what may hold a secret: values, addresses, hidden files.
+		return strings.HasPrefix(w, "-") || strings.HasPrefix(w, ".env") || strings.Contains(w, "=") || strings.Contains(w, "://")
+	})
 	if len(words) == 0 {
 		words = o.Command
 	}

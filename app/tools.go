@@ -251,10 +251,14 @@ func headersOf(s config.MCPServer, getenv func(string) string) (http.Header, err
 }
 
 // principal names who sends a request over HTTP, for the results that belong to it: the
-// credential's digest, or the user of this machine when there is none.
+// credential's digest, or the user of this machine when there is none. Where other users
+// are let in it is not known that it is this one.
 func (p *toolsPlane) principal(r *http.Request) (string, error) {
 	if credential := r.Header.Get("Authorization"); credential != "" {
 		return p.digest("credential", credential), nil
+	}
+	if p.settings.Serve.AnyUser {
+		return p.digest("user", "any"), nil
 	}
 	return p.local(), nil
 }
@@ -280,6 +284,9 @@ func keyOf(file string) ([]byte, error) {
 	if f, err := os.OpenFile(file+".lock", os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600); err == nil {
 		_ = f.Close()
 		defer os.Remove(file + ".lock")
+		if key, err := readAtMost(file, 64); err == nil && len(key) == 32 {
+			return key, nil // another was done between the look above and the lock
+		}
 		return fresh, atomicfile.Write(file, fresh, 0o600)
 	}
 	for range 100 {
