@@ -15,6 +15,7 @@ type pattern struct {
 	literals []literal // none when there are no such texts
 	pure     bool      // a match is the one literal and nothing else
 	longest  int       // bytes of the longest literal
+	width    int       // the most bytes of a match that goes by its own text alone; 0 when there is no most
 }
 
 // literal is one such text.
@@ -62,6 +63,9 @@ func compile(text string, ignoreCase bool) (*pattern, error) {
 			l := &p.literals[i]
 			l.anchor = rarest(l.text)
 			p.longest = max(p.longest, len(l.text))
+		}
+		if n, ok := width(tree); ok && n <= maxWidth {
+			p.width = n
 		}
 		p.pure = len(p.literals) == 1 && tree.Op == syntax.OpLiteral && tree.Flags&syntax.FoldCase == 0 && !bytes.ContainsAny(p.literals[0].text, "\r\n")
 	}

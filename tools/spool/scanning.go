@@ -1,7 +1,6 @@
 package spool
 
 import (
-	"bufio"
 	"bytes"
 	"context"
 	"io"
@@ -92,6 +91,9 @@ func (s *search) look(ctx context.Context, at int64) (int64, error) {
 		s.count(u, at, to, s.p.literals[0].text)
 		return u.end, nil
 	}
+	if s.near(u) {
+		return s.matchNear(u, at)
+	}
 	// A match that reaches into this piece of a long line may begin in the one before.
 	if u.start > s.v.m.Begin && u.start > s.last && s.v.m.Shape == Lines {
 		before, ok, err := s.locate(ctx, u.start-1)
@@ -99,12 +101,12 @@ func (s *search) look(ctx context.Context, at int64) (int64, error) {
 			return 0, err
 		}
 		if ok && s.continues(before) && before.end > s.last {
-			if err := s.match(before); err != nil {
+			if err := s.match(ctx, before); err != nil {
 				return 0, err
 			}
 		}
 	}
-	return u.end, s.match(u)
+	return u.end, s.match(ctx, u)
 }
 
 // continues says that a unit is a piece of a line that goes on.
@@ -213,13 +215,13 @@ func (s *search) byUnit(ctx context.Context) error {
 		return err
 	}
 	var failed error
-	item := int64(0)
+	item, looked := int64(0), int64(0)
 	err = s.v.walk(ctx, s.r.text, first, make([]byte, scanBuffer), func(start, end int64) bool {
-		if item&0x3ff == 0 {
-			failed = ctx.Err()
+		if item&0x3ff == 0 || end-looked > scanBuffer {
+			failed, looked = ctx.Err(), end
 		}
 		if failed == nil {
-			failed = s.match(unit{item, start, end})
+			failed = s.match(ctx, unit{item, start, end})
 		}
 		item++
 		return failed == nil
@@ -231,20 +233,13 @@ func (s *search) byUnit(ctx context.Context) error {
 }
 
 // match tries one unit and counts it.
-func (s *search) match(u unit) error {
+func (s *search) match(ctx context.Context, u unit) error {
 	if u.end <= s.last {
 		return nil
 	}
 	size := u.end - u.start
 	if size > scanBuffer/2 {
-		// Read on the go: slower, and as exact.
-		in := bufio.NewReaderSize(io.NewSectionReader(s.r.text, u.start, size), pageBuffer)
-		if at := s.p.re.FindReaderIndex(in); at != nil {
-			text := make([]byte, min(at[1]-at[0], breakdownText))
-			_, _ = s.r.text.ReadAt(text, u.start+int64(at[0]))
-			s.count(u, u.start+int64(at[0]), u.start+int64(at[1]), text)
-		}
-		return nil
+		return s.matchLarge(ctx, u)
 	}
 	b, err := s.bytes(u.start, u.end)
 	if err != nil {

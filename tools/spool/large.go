@@ -1,0 +1,100 @@
+package spool
+
+import (
+	"bufio"
+	"context"
+	"io"
+	"regexp/syntax"
+	"unicode/utf8"
+)
+
+// maxWidth is how long matches may be at most for a look around the literals to do, in bytes.
+const maxWidth = 16 << 10
+
+// near says that of a unit only what is around the literals has to be looked at: it is too
+// large for memory, and every match is bounded.
+func (s *search) near(u unit) bool {
+	return u.end-u.start > scanBuffer/2 && s.p.width > 0 && s.v.m.Shape != Lines
+}
+
+// matchNear looks for a match around a place where a literal is, and returns where to look next.
+func (s *search) matchNear(u unit, at int64) (int64, error) {
+	around := int64(s.p.width + utf8.UTFMax)
+	from := max(u.start, at-around)
+	b := make([]byte, min(u.end, at+around)-from)
+	if k, err := s.r.text.ReadAt(b, from); k < len(b) {
+		return 0, &errDamaged{err.Error()}
+	}
+	for from > u.start && len(b) > 0 && !utf8.RuneStart(b[0]) { // half a character is none
+		b, from = b[1:], from+1
+	}
+	b = b[:len(b)-openRune(b)]
+	found := s.p.re.FindIndex(b)
+	if found == nil {
+		return at + 1, nil
+	}
+	s.count(u, from+int64(found[0]), from+int64(found[1]), b[found[0]:found[1]])
+	return u.end, nil
+}
+
+// matchLarge tries a unit that is read on the go: slower than one in memory, and as exact.
+func (s *search) matchLarge(ctx context.Context, u unit) error {
+	in := bufio.NewReaderSize(&lasting{ctx, io.NewSectionReader(s.r.text, u.start, u.end-u.start)}, pageBuffer)
+	at := s.p.re.FindReaderIndex(in)
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	if at != nil {
+		text := make([]byte, min(at[1]-at[0], breakdownText))
+		_, _ = s.r.text.ReadAt(text, u.start+int64(at[0]))
+		s.count(u, u.start+int64(at[0]), u.start+int64(at[1]), text)
+	}
+	return nil
+}
+
+// lasting ends with a context: a regular expression over a gigabyte takes minutes that
+// nobody may be waiting for any more.
+type lasting struct {
+	ctx context.Context
+	r   io.Reader
+}
+
+func (l *lasting) Read(p []byte) (int, error) {
+	if err := l.ctx.Err(); err != nil {
+		return 0, err
+	}
+	// Little at a time: the slowest expressions take a millisecond for a hundred bytes.
+	return l.r.Read(p[:min(len(p), 4<<10)])
+}
+
+// width is the most bytes that a match of the expression has; false when there is no such
+// bound, or when a match also goes by what is around it.
+func width(re *syntax.Regexp) (n int, ok bool) {
+	switch re.Op {
+	case syntax.OpEmptyMatch, syntax.OpNoMatch:
+		return 0, true
+	case syntax.OpLiteral:
+		return utf8.UTFMax * len(re.Rune), true
+	case syntax.OpCharClass, syntax.OpAnyChar, syntax.OpAnyCharNotNL:
+		return utf8.UTFMax, true
+	case syntax.OpCapture, syntax.OpQuest:
+		return width(re.Sub[0])
+	case syntax.OpRepeat:
+		n, ok = width(re.Sub[0])
+		return n * re.Max, ok && re.Max >= 0
+	case syntax.OpConcat, syntax.OpAlternate:
+		for _, sub := range re.Sub {
+			one, bounded := width(sub)
+			if !bounded {
+				return 0, false
+			}
+			if re.Op == syntax.OpAlternate {
+				n = max(n, one)
+			} else {
+				n += one
+			}
+		}
+		return n, true
+	}
+	return 0, false
+}
