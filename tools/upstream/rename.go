@@ -1,6 +1,7 @@
 package upstream
 
 import (
+	"bytes"
 	"slices"
 
 	"github.com/plimsoll/plimsoll/internal/rawjson"
@@ -13,6 +14,39 @@ const subscription = "io.modelcontextprotocol/subscriptionId"
 
 func progressToken(raw []byte) rawjson.Span {
 	return rawjson.Get(raw, "params", "_meta", "progressToken")
+}
+
+// plain tells whether the members that name a request are in a message once, and as they
+// are written in the specification. Of two a server may go by the one that is not renamed,
+// and some take "ID" for "id": in a shared process a client could so answer, cancel or
+// report the progress of another's request.
+func plain(raw []byte) bool {
+	at := 0
+	for _, names := range [][]string{{"id", "params"}, {"requestId", "_meta"}, {"progressToken"}} {
+		seen, below := map[string]bool{}, -1
+		for m, err := range rawjson.Members(raw, at) {
+			if err != nil {
+				return at > 0 // what is no object has no members; the message was scanned
+			}
+			for _, name := range names {
+				if !bytes.EqualFold(m.Key, []byte(name)) {
+					continue
+				}
+				if seen[name] || string(m.Key) != name {
+					return false
+				}
+				seen[name] = true
+				if name == names[len(names)-1] {
+					below = m.Value.Start
+				}
+			}
+		}
+		if below < 0 || raw[below] != '{' {
+			break
+		}
+		at = below
+	}
+	return true
 }
 
 // rename puts the server's id and progress token into a request.

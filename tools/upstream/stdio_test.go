@@ -313,6 +313,42 @@ func TestProgressGoesWithItsRequest(t *testing.T) {
 	}
 }
 
+// A server may take the first of two ids, or "ID" for "id", where the last is what is renamed:
+// its answer would be another client's.
+func TestSharedProcessTakesNoSecondIDs(t *testing.T) {
+	s, said := child(t, "plain", func(o *StdioOptions) { o.Shared = true })
+	a := s.Join()
+	for _, text := range []string{
+		`{"jsonrpc":"2.0","id":"plimsoll-2","id":1,"method":"never"}`,
+		`{"jsonrpc":"2.0","i\u0064":"plimsoll-2","id":1,"method":"never"}`,
+		`{"jsonrpc":"2.0","id":1,"ID":"plimsoll-2","method":"never"}`,
+		`{"jsonrpc":"2.0","id":1,"method":"never","params":{"_meta":{"progressToken":"plimsoll-2"}},"params":{}}`,
+		`{"jsonrpc":"2.0","id":1,"method":"never","params":{"_meta":{"progressToken":"plimsoll-2","progressToken":1}}}`,
+	} {
+		r := newReceiver()
+		a.Send(t.Context(), message(t, text), r)
+		if r.wait(t); !strings.Contains(r.last(), `"code":-32600`) {
+			t.Errorf("%s: %q, %v", text, r.last(), r.err)
+		}
+	}
+	r := newReceiver()
+	a.Send(t.Context(), message(t, `{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":"plimsoll-2","requestId":1}}`), r)
+	r.wait(t)
+	for _, text := range []string{
+		`{"jsonrpc":"2.0","id":1,"method":"echo"}`, `{"jsonrpc":"2.0","id":1,"method":"echo","params":[{"_meta":1}]}`,
+		`{"jsonrpc":"2.0","id":1,"method":"echo","params":{"_meta":{},"arguments":{"id":1,"ID":2,"_META":3}}}`,
+	} {
+		r := newReceiver()
+		a.Send(t.Context(), message(t, text), r)
+		if r.wait(t); !strings.Contains(r.last(), `"result"`) {
+			t.Errorf("%s: %q, %v", text, r.last(), r.err)
+		}
+	}
+	if text := said.String(); strings.Contains(text, "never") || strings.Contains(text, "notified") {
+		t.Errorf("the server got %s", text)
+	}
+}
+
 func TestSharedProcessTellsItsClientsApart(t *testing.T) {
 	s, said := child(t, "plain", func(o *StdioOptions) { o.Shared = true })
 	a, b := s.Join(), s.Join()
