@@ -9,16 +9,23 @@ import (
 )
 
 // maxWidth is how long matches may be at most for a look around the literals to do, in bytes.
-const maxWidth = 16 << 10
+const maxWidth = 1 << 10
+
+// maxLooks is how often in one search such a look may find nothing: then the literals are
+// so frequent that one pass over the unit is quicker.
+const maxLooks = 1000
 
 // near says that of a unit only what is around the literals has to be looked at: it is too
 // large for memory, and every match is bounded.
 func (s *search) near(u unit) bool {
-	return u.end-u.start > scanBuffer/2 && s.p.width > 0 && s.v.m.Shape != Lines
+	return u.end-u.start > scanBuffer/2 && s.p.width > 0 && s.looks < maxLooks && s.v.m.Shape != Lines
 }
 
 // matchNear looks for a match around a place where a literal is, and returns where to look next.
-func (s *search) matchNear(u unit, at int64) (int64, error) {
+func (s *search) matchNear(ctx context.Context, u unit, at int64) (int64, error) {
+	if err := ctx.Err(); err != nil {
+		return 0, err
+	}
 	around := int64(s.p.width + utf8.UTFMax)
 	from := max(u.start, at-around)
 	b := make([]byte, min(u.end, at+around)-from)
@@ -31,6 +38,7 @@ func (s *search) matchNear(u unit, at int64) (int64, error) {
 	b = b[:len(b)-openRune(b)]
 	found := s.p.re.FindIndex(b)
 	if found == nil {
+		s.looks++
 		return at + 1, nil
 	}
 	s.count(u, from+int64(found[0]), from+int64(found[1]), b[found[0]:found[1]])

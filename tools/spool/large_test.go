@@ -22,7 +22,7 @@ func TestSearchOfLargeItems(t *testing.T) {
 	r := read(t, s, keep(t, s, Source{}, "["+strings.Join(items, ",")+"]", 1<<20))
 	for _, pattern := range []string{
 		`nödle-2-Sack`, `(?i)NÖDLE-[13]-sack`, `nödle-\d`, `"key":"n.dle-[0-2]`, `dle-3-(Sack|sock)"`, `small|dle-1`, `[^é]needle`, `[^x]needle`, ` needle`,
-		`hay "}$`, `^\{"id":3`, `\bSack\b`, `id":[0-9]+,"a"`, `no such needle`,
+		`hay "}$`, `^\{"id":3`, `\bSack\b`, `id":[0-9]+,"a"`, `no such needle`, `straw größe nothing|nödle-3`,
 	} {
 		re := regexp.MustCompile("(?i:" + pattern + ")")
 		var want, got []string

@@ -28,6 +28,7 @@ type search struct {
 	windowFrom int64
 	scratch    []byte
 	last       int64 // the end of the unit that was counted last
+	looks      int   // around literals that found nothing
 }
 
 func (r *Result) search(ctx context.Context, v *view, p *pattern) (*searched, error) {
@@ -92,7 +93,7 @@ func (s *search) look(ctx context.Context, at int64) (int64, error) {
 		return u.end, nil
 	}
 	if s.near(u) {
-		return s.matchNear(u, at)
+		return s.matchNear(ctx, u, at)
 	}
 	// A match that reaches into this piece of a long line may begin in the one before.
 	if u.start > s.v.m.Begin && u.start > s.last && s.v.m.Shape == Lines {
