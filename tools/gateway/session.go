@@ -135,7 +135,8 @@ func (s *Session) Send(ctx context.Context, m peer.Message, to peer.Receiver) {
 	x := &exchange{s: s, id: m.Head.ID, to: to}
 	defer x.recover()
 	p := paramsOf(m)
-	x.tracked = !s.o.Many && (m.Header == nil || !p.modern())
+	// Ids are one client's: of a server over HTTP that gives no sessions all clients use this.
+	x.tracked = !s.o.Many && (m.Header == nil || !p.modern() && m.Header.Get("Mcp-Session-Id") != "")
 	if x.tracked {
 		if code, text := s.begin(m.Head.ID); code != 0 {
 			s.event(journal.ToolRefused{Server: s.o.Name, Tool: clip(p.name), Why: "busy"})
