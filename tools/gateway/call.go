@@ -87,8 +87,8 @@ func (c *call) Receive(f *peer.Frame) {
 		c.x.Receive(f)
 		return
 	}
-	switch start := jsonrpc.ScanStart(f.Head); start.Head.Kind {
-	case jsonrpc.Request, jsonrpc.Notification:
+	// What has a method is no response, also where more is not known of a long one.
+	if start := jsonrpc.ScanStart(f.Head); start.Head.Method != "" {
 		c.heard(f, start.Head)
 		c.x.Receive(f)
 		return

@@ -1,6 +1,10 @@
 package jsonrpc
 
-import "github.com/plimsoll/plimsoll/internal/rawjson"
+import (
+	"strings"
+
+	"github.com/plimsoll/plimsoll/internal/rawjson"
+)
 
 // Start is what the beginning of a message tells.
 type Start struct {
@@ -44,7 +48,8 @@ func ScanStart(begin []byte) Start {
 	switch {
 	case s.Head.Method != "" && s.Head.ID != "":
 		s.Head.Kind = Request
-	case s.Head.Method != "" && s.Open == "":
+	case s.Head.Method != "" && (s.Open == "" || strings.HasPrefix(s.Head.Method, "notifications/")):
+		// MCP has no request of such a name: its params may be long.
 		s.Head.Kind = Notification
 	case s.Open == "result" || s.Open == "error" || !s.Head.Result.IsZero() || !s.Head.Error.IsZero():
 		s.Head.Kind = Response

@@ -3,7 +3,6 @@ package upstream
 import (
 	"bytes"
 	"io"
-	"strings"
 
 	"github.com/plimsoll/plimsoll/internal/rawjson"
 	"github.com/plimsoll/plimsoll/tools/jsonrpc"
@@ -59,9 +58,6 @@ func (s *Server) large(g *generation, head []byte, rest io.Reader) {
 	start := jsonrpc.ScanStart(head)
 	f := &peer.Frame{Head: head, Rest: rest}
 	kind := start.Head.Kind
-	if kind == jsonrpc.Invalid && strings.HasPrefix(start.Head.Method, "notifications/") {
-		kind = jsonrpc.Notification // whose params are long
-	}
 	switch {
 	case kind == jsonrpc.Response && start.Head.ID == "":
 		switch alone, n := s.alone(); {
@@ -74,7 +70,6 @@ func (s *Server) large(g *generation, head []byte, rest io.Reader) {
 			s.locate(g, f)
 		}
 	case kind != jsonrpc.Invalid:
-		start.Head.Kind = kind
 		s.dispatch(g, f, start.Head, rawjson.Span{})
 	case start.Head.Method != "" || start.Open == "id":
 		s.locate(g, f)
