@@ -25,6 +25,9 @@ func ambiguous(m peer.Message) string {
 		return what
 	}
 	if p := m.Head.Params; m.Head.Method == "tools/call" && !p.IsZero() && m.Raw[p.Start] == '{' {
+		if name := rawjson.Get(m.Raw, "params", "name"); !name.IsZero() && m.Raw[name.Start] != '"' {
+			return `"name" is not a string` // in JavaScript tools[["write"]] is tools["write"]
+		}
 		return twofold(m.Raw, p.Start, ofParams)
 	}
 	return ""

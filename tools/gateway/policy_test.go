@@ -59,6 +59,7 @@ func TestCallsThatAServerMayReadOtherwiseAreRefused(t *testing.T) {
 			`"NAME":"write","name":"echo","arguments":{}`,
 			`"name":"echo","n\u0061me":"write","arguments":{}`,
 			`"name":"write","name":"echo","arguments":{}`,
+			`"name":["write"],"arguments":{}`,
 			`"name":"echo","arguments":{}},"Params":{"name":"write","arguments":{}`,
 		} {
 			if _, text := c.refused(c.do("tools/call", params)); text == "" {

@@ -49,6 +49,8 @@ type way struct {
 	s      *Server
 	modern bool
 	header http.Header
+	ctx    context.Context // ends with Close
+	end    context.CancelFunc
 	standing
 
 	mu      sync.Mutex
@@ -67,6 +69,7 @@ type attempt struct {
 
 func (s *Server) way(modern bool, header http.Header) (*way, error) {
 	w := &way{s: s, modern: modern, header: header, decided: make(chan struct{})}
+	w.ctx, w.end = context.WithCancel(context.Background())
 	e := s.speaks()
 	switch {
 	case !modern:
@@ -189,6 +192,11 @@ func (w *way) Send(ctx context.Context, m peer.Message, to peer.Receiver) {
 		return
 	}
 	a := w.attempt
+	if w.closed {
+		w.mu.Unlock()
+		to.Done(errServerClosed)
+		return
+	}
 	if a == nil {
 		a = &attempt{done: make(chan struct{})}
 		w.attempt = a
@@ -216,12 +224,12 @@ func (w *way) Send(ctx context.Context, m peer.Message, to peer.Receiver) {
 // find asks the server for its era on behalf of a client without sessions.
 func (w *way) find(m peer.Message, a *attempt) {
 	p, err := w.found(m)
-	w.mu.Lock()
-	w.attempt = nil
-	w.mu.Unlock()
 	if a.err = err; err == nil {
 		w.set(p, true)
 	}
+	w.mu.Lock() // not before: a request in between would try again
+	w.attempt = nil
+	w.mu.Unlock()
 	close(a.done)
 }
 
@@ -230,7 +238,7 @@ func (w *way) found(m peer.Message) (peer.Peer, error) {
 	if err != nil {
 		return nil, err
 	}
-	e, err := w.s.detect(context.Background(), p, peer.Message{Principal: m.Principal})
+	e, err := w.s.detect(w.ctx, p, peer.Message{Principal: m.Principal})
 	switch {
 	case err != nil:
 		_ = p.Close()
@@ -260,10 +268,14 @@ func (s *Server) share(p peer.Peer) {
 // Close implements [peer.Peer].
 func (w *way) Close() error {
 	w.mu.Lock()
-	closed, next := w.closed, w.next
+	closed, next, a := w.closed, w.next, w.attempt
 	w.closed = true
 	w.mu.Unlock()
+	w.end()
 	w.shut()
+	if a != nil {
+		<-a.done // what it started ends with it
+	}
 	if closed || next == nil {
 		return nil
 	}
