@@ -5,9 +5,11 @@ import (
 	"fmt"
 	"maps"
 	"net/http"
+	"net/http/httptest"
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 )
 
@@ -183,8 +185,25 @@ merge = false
 // The daemon's token is asked for, in one of three places, and stays here.
 func TestServeAsksForItsToken(t *testing.T) {
 	s := newSite(t)
-	s.configure("[serve]\nlisten = \"127.0.0.1:0\"\ntoken = \"GATEWAY\"\n[mcp.servers.notes]\ncommand = [\"toolserver\"]\n")
 	const token = "0123456789abcdef0123456789abcdef"
+	var mu sync.Mutex
+	requests := 0
+	remote := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		mu.Lock()
+		requests++
+		mu.Unlock()
+		for name, values := range r.Header {
+			if strings.Contains(strings.Join(values, " "), token) || strings.HasPrefix(name, "Plimsoll") {
+				t.Errorf("the remote server gets %s: %s", name, values)
+			}
+		}
+		if strings.Contains(r.URL.Path, token) {
+			t.Errorf("the remote server is asked for %s", r.URL.Path)
+		}
+		http.Error(w, "not today", http.StatusTeapot)
+	}))
+	t.Cleanup(remote.Close)
+	s.configure("[serve]\nlisten = \"127.0.0.1:0\"\ntoken = \"GATEWAY\"\n[mcp.servers.notes]\ncommand = [\"toolserver\"]\n[mcp.servers.remote]\nmerge = false\nurl = \"" + remote.URL + "/mcp\"\n")
 	s.env = append(s.env, "GATEWAY="+token)
 	root, _ := listening(t, s, "serve")
 	message := `{"jsonrpc":"2.0","id":1,"method":"initialize","params":` + greeting + `}`
@@ -199,10 +218,20 @@ func TestServeAsksForItsToken(t *testing.T) {
 		{"/mcp/notes", http.Header{"Plimsoll-Token": {token}}, 200},
 		{"/" + token + "/mcp/notes", nil, 200},
 		{"/" + token + "/mcp", nil, 200},
+		{"/mcp/remote", nil, 401},
+		{"/mcp/remote", http.Header{"Authorization": {"Bearer " + token}}, 418},
+		{"/mcp/remote", http.Header{"Plimsoll-Token": {token}}, 418},
+		{"/mcp/remote", http.Header{"Plimsoll-Token": {token}, "Authorization": {"Bearer the client's own"}}, 418},
+		{"/" + token + "/mcp/remote", nil, 418},
 	} {
 		if r, body := post(t, root+c.path, c.header, "", message); r.StatusCode != c.status {
 			t.Errorf("%s %v: %d, want %d: %s", c.path, c.header, r.StatusCode, c.status, body)
 		}
+	}
+	mu.Lock()
+	defer mu.Unlock()
+	if requests == 0 {
+		t.Error("nothing came to the remote server")
 	}
 }
 
