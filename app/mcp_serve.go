@@ -46,8 +46,10 @@ func (a *App) openMCP(s config.Settings, j *journal.Journal, token string) (_ *m
 		}
 		path := "/mcp/" + server.Name
 		d.closing = append(d.closing, plane.mount(d.routes, path, server, g))
-		what := server.URL
-		if what == "" {
+		var what string
+		if u := resourceOf(server); u != nil {
+			what = Printable(u.Scheme + "://" + u.Host) // there may be a key in the rest
+		} else {
 			what = Printable(server.Command[0])
 		}
 		d.paths = append(d.paths, [2]string{path, what})

@@ -210,10 +210,17 @@ func (r *Remote) oldWay() *Server {
 	return r.fallback
 }
 
-// place is the URL as it may be told: without user, password and query.
+// place is the URL as it may be told: without user, password and query, and with an ellipsis
+// for what in its path may be a key, as some hosts of MCP servers have it there.
 func (r *Remote) place() string {
-	u := url.URL{Scheme: r.url.Scheme, Host: r.url.Host, Path: r.url.Path}
-	return u.String()
+	parts := strings.Split(r.url.Path, "/")
+	for i, part := range parts {
+		digits := strings.ContainsFunc(part, func(c rune) bool { return c >= '0' && c <= '9' })
+		if len(part) > 24 || digits && len(part) > 4 {
+			parts[i] = "..."
+		}
+	}
+	return r.url.Scheme + "://" + r.url.Host + strings.Join(parts, "/")
 }
 
 // Unreachable says that no answer came from a server.
