@@ -38,15 +38,9 @@ func (r *reader) search(kept *spool.Result, handle string, args arguments) error
 // matches gives a page of the items that match. Every match of the page is in it: where
 // they are too long together for the client each is shortened.
 func (r *reader) matches(kept *spool.Result, handle, pattern string, ignoreCase bool, page, size int) error {
-	found, err := kept.Search(r.ctx, spool.SearchRequest{Pattern: pattern, IgnoreCase: ignoreCase, Page: page, Size: size})
+	found, err := kept.Search(r.ctx, spool.SearchRequest{Pattern: pattern, IgnoreCase: ignoreCase, Page: page, Size: size, Most: r.s.o.Settings.maxSearch()})
 	if err != nil {
 		return err
-	}
-	if most := int64(r.s.o.Settings.maxSearch()); found.Total > most {
-		return &spool.TooMany{
-			Total: found.Total, Max: most, Noun: found.Shape.Noun(),
-			Suggestion: "Narrow the pattern: add a word that only the wanted ones have.",
-		}
 	}
 	noun := strings.TrimSuffix(found.Shape.Noun(), "s")
 	var b strings.Builder

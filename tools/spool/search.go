@@ -34,6 +34,8 @@ type SearchRequest struct {
 	Page, Size int
 	// Context is how many lines before and after each match are given (at most MaxContext).
 	Context int
+	// Most is how many matches there may be in all: at most MaxMatches, which 0 means.
+	Most int
 }
 
 // Match is one item that matches.
@@ -139,15 +141,19 @@ func (r *Result) Search(ctx context.Context, q SearchRequest) (Matches, error) {
 		found.id, found.pattern, found.ignoreCase = r.id, q.Pattern, q.IgnoreCase
 		r.s.remember(found)
 	}
-	if found.total > MaxMatches {
-		return Matches{}, found.tooMany(v.m.Shape)
+	most := int64(MaxMatches)
+	if q.Most > 0 {
+		most = min(most, int64(q.Most))
+	}
+	if found.total > most {
+		return Matches{}, found.tooMany(v.m.Shape, most)
 	}
 	return r.show(ctx, v, q, found)
 }
 
-func (s *searched) tooMany(shape Shape) error {
+func (s *searched) tooMany(shape Shape, most int64) error {
 	e := &TooMany{
-		Total: s.total, Max: MaxMatches, Noun: shape.Noun(), Tenths: s.tenths,
+		Total: s.total, Max: most, Noun: shape.Noun(), Tenths: s.tenths,
 		Suggestion: "Make the pattern narrower: a longer text, a field with its value, or an anchor.",
 	}
 	if len(s.texts) > 1 {
