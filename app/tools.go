@@ -119,6 +119,9 @@ func (a *App) openTools(s config.Settings, o toolsOptions) (p *toolsPlane, err e
 	p.query = []string{self, query.Argument}
 	p.client = &http.Client{}
 	if trusting := transportOf(os.Getenv, a.warn); trusting != nil {
+		// Every session holds a stream to its server open, so that a bound on connections
+		// would stop all calls at that many sessions. Sessions are bounded themselves.
+		trusting.MaxConnsPerHost = 0
 		p.client.Transport = trusting
 		p.cleanup = append(p.cleanup, func() error { trusting.CloseIdleConnections(); return nil })
 	} else {
