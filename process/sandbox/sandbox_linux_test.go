@@ -201,7 +201,7 @@ func TestPeakOfAShortSpikeIsTheKernels(t *testing.T) {
 			}
 			// Each process has a few MB of its own; what it takes is touched to the last page.
 			n, _ := strconv.Atoi(c.args[0])
-			if low, high := c.want, c.want*103/100+limit.Bytes(n+1)*12*limit.MiB; res.Peak.Bytes < low || res.Peak.Bytes > high {
+			if low, high := c.want, c.want*103/100+limit.Bytes(n+1)*16*limit.MiB; res.Peak.Bytes < low || res.Peak.Bytes > high {
 				t.Errorf("%s: peak %d, want within [%d, %d]", name, res.Peak.Bytes, low, high)
 			}
 			if res.Peak.Working < c.want*95/100 {

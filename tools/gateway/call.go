@@ -135,21 +135,29 @@ func (c *call) bound(f *peer.Frame) {
 	}
 	var held []byte
 	o.Deliver = func(out *peer.Frame) {
-		if c.wish != nil && out.Whole() {
-			held = bytes.Clone(out.Head) // the page that was asked for may be another one
+		early := o.Early > 0 && time.Since(begun) >= o.Early
+		// The page that was asked for may be another one; and what may answer the next call is
+		// remembered before the client can make that.
+		if out.Whole() && (c.wish != nil || c.reusable && !early) {
+			held = bytes.Clone(out.Head)
 			return
 		}
 		out.Event = event
 		c.deliver(out)
-		if o.Early > 0 && time.Since(begun) >= o.Early {
+		if early {
 			c.stop() // the client is done with; what still comes is for its later questions
 			go c.expire()
 			c.x.Done(nil)
 		}
 	}
 	outcome := result.Bound(c.ctx, f, o)
+	if c.reusable && outcome.Spilled && !outcome.Failed && outcome.Cut == nil {
+		s.mu.Lock()
+		s.reuse.keep(c.digest, outcome.Handle, c.writes, time.Now())
+		s.mu.Unlock()
+	}
 	if held != nil {
-		if outcome.Spilled && outcome.Cut == nil && !outcome.Failed {
+		if c.wish != nil && outcome.Spilled && outcome.Cut == nil && !outcome.Failed {
 			held = s.wished(c.ctx, id, c, outcome.Handle)
 		}
 		outcome.Delivered = int64(len(held))
@@ -159,11 +167,6 @@ func (c *call) bound(f *peer.Frame) {
 	c.kept = outcome.Handle
 	c.mu.Unlock()
 	c.account(outcome)
-	if c.reusable && outcome.Spilled && !outcome.Failed && outcome.Cut == nil {
-		s.mu.Lock()
-		s.reuse.keep(c.digest, outcome.Handle, c.writes, time.Now())
-		s.mu.Unlock()
-	}
 }
 
 func (c *call) deliver(f *peer.Frame) {
