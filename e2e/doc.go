@@ -23,8 +23,9 @@
 // reason, and fails where CI=true. They get an empty home, keys that open nothing and a
 // proxy that does not answer, so nothing leaves the machine.
 //
-// TestMain builds plimsoll and testtool (a small program that reports what it finds)
-// once. Where there is no Go, PLIMSOLL_E2E_BIN names a folder that holds both.
+// TestMain builds plimsoll, testtool (a small program that reports what it finds) and the
+// MCP server of internal/toolserver once. Where there is no Go, PLIMSOLL_E2E_BIN names a
+// folder that holds them; without the last one the tests that need it are skipped.
 // PLIMSOLL_E2E_LAYERS="systemd cgroup2" leaves out other layers, where starts are slow.
 // Every process that a test starts carries a cookie in its environment; a test ends by
 // looking for the cookie, so a process that a run left behind is a failure.

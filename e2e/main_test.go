@@ -46,7 +46,7 @@ func testMain(m *testing.M) int {
 		}
 		defer os.RemoveAll(dir)
 		bin = dir
-		build := exec.Command("go", "build", "-o", bin+"/", "../cmd/plimsoll", "./testtool")
+		build := exec.Command("go", "build", "-o", bin+"/", "../cmd/plimsoll", "./testtool", "../internal/toolserver/standalone")
 		if out, err := build.CombinedOutput(); err != nil {
 			fmt.Fprintf(os.Stderr, "%v: %v\n%s", build.Args, err, out)
 			return 1
