@@ -133,6 +133,9 @@ func (c *call) bound(f *peer.Frame) {
 		c.timer.Reset(c.limits.Timeout)
 		f = &peer.Frame{Head: f.Head, Rest: &paced{f.Rest, c}, Event: event}
 	}
+	if c.tool != "" && c.limits.strips() {
+		withoutTwin(f, int64(o.MaxText))
+	}
 	var held []byte
 	o.Deliver = func(out *peer.Frame) {
 		early := o.Early > 0 && time.Since(begun) >= o.Early
