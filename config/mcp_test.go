@@ -43,6 +43,10 @@ func TestServersComeWithWhatIsInForceForThem(t *testing.T) {
 	if e.MCP.MaxOutput != 30*limit.KiB || e.MCP.Timeout != time.Minute || e.MCP.MaxSearch != 500 || e.MCP.Deny[0] != "delete_*" {
 		t.Errorf("%+v", e.MCP)
 	}
+	all := newWorld(t).user("[mcp]\ndeny = ['a_*']\n[mcp.servers.x]\ncommand = ['x']\ndeny = ['b_*', 'a_*']\n").flag("--deny", "mcp.deny", "c").must()
+	if got, err := all.Servers(""); err != nil || strings.Join(got[0].MCP.Deny, " ") != "a_* c b_*" && strings.Join(got[0].MCP.Deny, " ") != "a_* b_* c" {
+		t.Errorf("denied: %v, %v", got, err)
+	}
 	if one := e.Tools["get_all"]; one.MaxOutput != 40*limit.KiB || one.Reuse != 0 || one.Timeout != time.Minute {
 		t.Errorf("%+v", one)
 	}

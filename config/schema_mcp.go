@@ -64,8 +64,14 @@ var mcpKeys = []*Key{
 	},
 	{
 		Name: "deny", Type: TypePatterns, PerTool: true, perServer: true, Project: ProjectNever, example: `["delete_*"]`,
-		Doc: "Names of the tools that may not be used; stronger than allow.",
-		set: func(s *Settings, v any) { s.MCP.Deny = slices.Clone(v.([]string)) },
+		Doc: "Names of the tools that may not be used; stronger than allow. What is denied anywhere (all servers, one server, a flag) is denied.",
+		set: func(s *Settings, v any) {
+			for _, name := range v.([]string) {
+				if !slices.Contains(s.MCP.Deny, name) {
+					s.MCP.Deny = append(s.MCP.Deny, name)
+				}
+			}
+		},
 	},
 	{
 		Name: "read_only", Type: TypeBool, Default: "false", PerTool: true, perServer: true, Project: ProjectNever, example: "false",
@@ -73,7 +79,7 @@ var mcpKeys = []*Key{
 		set: func(s *Settings, v any) { s.MCP.ReadOnly = v.(bool) },
 	},
 	{
-		Name: "reuse", Type: TypeDuration, Default: "30s", PerTool: true, perServer: true, perMCPTool: true, Project: ProjectFree, max: int64(time.Hour), example: `"30s"`,
+		Name: "reuse", Type: TypeDuration, Default: "30s", PerTool: true, perServer: true, perMCPTool: true, Project: ProjectFree, max: int64(30 * time.Second), example: `"30s"`,
 		Doc: "How old a large result of a tool that changes nothing may be to answer the same call again; 0s asks the server every time.",
 		set: func(s *Settings, v any) { s.MCP.Reuse = v.(time.Duration) },
 	},

@@ -40,7 +40,7 @@ func (s *Session) callTool(ctx context.Context, m peer.Message, p params, x *exc
 func (s *Session) allowed(ctx context.Context, m peer.Message, p params, x *exchange, c *call) {
 	set := &s.o.Settings
 	known, stale := s.o.Catalogue.get(m.Principal)
-	if (known == nil || stale) && (set.ReadOnly || c.limits.Augment || c.limits.KeepSchema) {
+	if (known == nil || stale) && (set.ReadOnly || c.limits.Augment || c.limits.KeepSchema || ctx.Value(fresh{}) != nil) {
 		// What the policy says of this call depends on the list. Nobody else waits for it.
 		go func() {
 			defer x.recover()
@@ -67,6 +67,11 @@ func (s *Session) permitted(ctx context.Context, m peer.Message, p params, x *ex
 	t := known.trait(p.name)
 	if s.o.Settings.ReadOnly && !t.readOnly {
 		s.refuse(x, p.name, "read_only", fmt.Sprintf("Unknown tool: %s is not allowed here, because it does not say that it changes nothing (readOnlyHint) and only such tools may be used. tools/list shows them.", quoted(p.name)))
+		return
+	}
+	if ctx.Value(fresh{}) != nil && !t.readOnly {
+		// The result may be of another server that is called the same.
+		s.refuse(x, p.name, "read_only", fmt.Sprintf("refresh is not possible: %s does not say here that it changes nothing (readOnlyHint); to run it again, call it yourself.", quoted(p.name)))
 		return
 	}
 	c.readOnly = t.readOnly

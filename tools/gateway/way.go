@@ -324,11 +324,22 @@ func (t *trial) Done(err error) {
 	}
 	go func() {
 		w := t.w
-		e, failed := w.s.detect(t.ctx, w.next, peer.Message{Principal: t.m.Principal})
+		defer func() {
+			if recover() != nil { // it costs this call, not the gateway
+				t.to.Done(errServerClosed)
+			}
+		}()
+		w.mu.Lock()
+		next := w.next
+		w.mu.Unlock()
+		e, failed := w.s.detect(t.ctx, next, peer.Message{Principal: t.m.Principal})
 		if failed == nil && e.modern && !e.legacy {
 			w.mu.Lock()
-			bridge := crossing.Legacy(w.next, w.s.bridging())
-			w.next = bridge
+			bridge := w.next
+			if bridge == next { // nobody else has put one there meanwhile
+				bridge = crossing.Legacy(next, w.s.bridging())
+				w.next = bridge
+			}
 			w.mu.Unlock()
 			w.attach(bridge, nil)
 			w.settled(e)
