@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 
@@ -28,11 +29,22 @@ type launcher struct {
 	journal *journal.Journal
 	// ledger is nil when runs are not coordinated.
 	ledger *admission.Ledger
+	// hidden are variables that servers do not get: the daemon's own secrets.
+	hidden []string
+}
+
+// environ is what the server gets: ours and what the configuration adds.
+func (l *launcher) environ() []string {
+	environ := slices.DeleteFunc(os.Environ(), func(kv string) bool {
+		name, _, _ := strings.Cut(kv, "=")
+		return slices.Contains(l.hidden, name)
+	})
+	return append(environ, l.server.Env...)
 }
 
 // Launch implements upstream.StdioOptions.Launch.
 func (l *launcher) Launch(ctx context.Context) (*upstream.Process, error) {
-	environ := append(os.Environ(), l.server.Env...)
+	environ := l.environ()
 	path, err := lookPath(l.server.Command[0], l.server.Dir, getenv(environ)("PATH"))
 	if err != nil {
 		return nil, err

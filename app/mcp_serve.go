@@ -32,6 +32,12 @@ func (a *App) openMCP(s config.Settings, j *journal.Journal, token string) (_ *m
 	if err != nil {
 		return nil, fmt.Errorf("the MCP gateway: %w", err)
 	}
+	// What opens the daemon, and what it opens model providers with, is no server's business.
+	for _, name := range []string{s.Serve.Token, s.Upstream.OpenAIKey, s.Upstream.AnthropicKey, s.Upstream.GeminiKey, s.Window.SummaryKey} {
+		if name != "" {
+			plane.hidden = append(plane.hidden, name)
+		}
+	}
 	d := &mcpDaemon{plane: plane, routes: &mcpRoutes{routes: map[string]http.Handler{}, token: token}}
 	defer func() {
 		if err != nil {

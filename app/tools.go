@@ -39,6 +39,7 @@ type toolsPlane struct {
 	key      []byte // of the digests that name clients
 	query    []string
 	temp     string
+	hidden   []string // variables that servers do not get
 	servers  []*gateway.Server
 	cleanup  []func() error
 }
@@ -94,7 +95,7 @@ func (a *App) openTools(s config.Settings, o toolsOptions) (p *toolsPlane, err e
 	}
 	cache, err := a.Dirs.EnsureCache()
 	if err != nil {
-		return p, err
+		return p, fmt.Errorf("large results need a directory to be kept in: %w; set PLIMSOLL_CACHE_DIR to one that is yours to write to", err)
 	}
 	p.temp = cache
 	p.spool, err = spool.Open(spool.Options{
@@ -176,7 +177,7 @@ func (p *toolsPlane) serve(s config.MCPServer, stderr *os.File) (*gateway.Server
 			return remote
 		}
 	} else {
-		l := &launcher{app: p.app, server: s, process: p.settings, journal: p.journal, ledger: p.ledger}
+		l := &launcher{app: p.app, server: s, process: p.settings, journal: p.journal, ledger: p.ledger, hidden: p.hidden}
 		o.Dial = func(d gateway.Dialing) peer.Peer {
 			so := upstream.StdioOptions{
 				Name: s.Name, Launch: l.Launch, Shared: d.Shared, Timeout: s.MCP.Timeout, TempDir: p.temp, MaxFrame: int64(s.MCP.MaxResult), Journal: p.journal,

@@ -54,7 +54,7 @@ server, and how much of that reached the client.`,
 				if asJSON {
 					return printJSON(cmd.OutOrStdout(), rows)
 				}
-				return printSizes(plain(cmd.OutOrStdout()), rows)
+				return printSizes(plain(cmd.OutOrStdout()), o.Tool, rows)
 			}
 			if backtest {
 				rows, err := a.Backtest(cmd.Context(), o)
@@ -113,7 +113,11 @@ func printStats(w io.Writer, o app.StatsOptions, stats []app.Stat) error {
 	return t.Flush()
 }
 
-func printSizes(w io.Writer, rows []app.MCPSize) error {
+func printSizes(w io.Writer, server string, rows []app.MCPSize) error {
+	if len(rows) == 0 && server != "" {
+		_, err := fmt.Fprintf(w, "No tool of a server %q was called through Plimsoll yet; plimsoll stats --mcp lists all.\n", server)
+		return err
+	}
 	if len(rows) == 0 {
 		_, err := fmt.Fprintln(w, "No tool was called through Plimsoll yet. It begins with: plimsoll mcp -- SERVER, or plimsoll mcp wrap FILE")
 		return err

@@ -50,7 +50,7 @@ func (p *Proxy) Listen(o ListenOptions) (*Server, error) {
 	if ln == nil {
 		var err error
 		if ln, err = net.Listen("tcp", o.Addr); err != nil {
-			return nil, fmt.Errorf("listen for model requests: %w", err)
+			return nil, err // it names the address
 		}
 	}
 	if at, ok := ln.Addr().(*net.TCPAddr); !ok || !at.IP.IsLoopback() {
