@@ -19,7 +19,8 @@ func TestAMemoryBombTeaches(t *testing.T) {
 	if o.code != 137 || r.ExitCode != 137 || r.Outcome != "oom" || r.Signal != "SIGKILL" || r.OOMKills < 1 || len(r.KilledChildren) != 0 {
 		t.Errorf("status %d, %+v", o.code, r)
 	}
-	if r.PeakBytes < 60<<20 || r.PeakBytes > 64<<20 {
+	// The kernel charges in batches: its high-water mark may be some pages over the limit.
+	if r.PeakBytes < 60<<20 || r.PeakBytes > 65<<20 {
 		t.Errorf("peak %d under a limit of 64 MiB", r.PeakBytes)
 	}
 	contains(t, "the advice", o.stderr, "out of memory", "--memory-max")
