@@ -109,7 +109,11 @@ func (s *Server) postModern(w http.ResponseWriter, r *http.Request, h jsonrpc.He
 	if r.Context().Err() != nil {
 		s.count.cancelled.Add(1)
 	}
-	if k.faulted {
+	k.mu.Lock()
+	faulted := k.faulted
+	k.mu.Unlock()
+	k.detach() // others may still have a change to tell here
+	if faulted {
 		panic(http.ErrAbortHandler)
 	}
 }
