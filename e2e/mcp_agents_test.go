@@ -14,9 +14,9 @@ import (
 	"github.com/plimsoll/plimsoll/internal/scripted"
 )
 
-// Real agents with an MCP server of their own: through plimsoll run, and through a file that
-// plimsoll mcp wrap has rewritten, the server stands behind the gateway, and what the model
-// is shown of 5 MB is a page.
+// Real agents with an MCP server of their own: through plimsoll run, through a file that
+// plimsoll mcp wrap has rewritten, and over HTTP, the server stands behind the gateway, and
+// what the model is shown of 5 MB is a page.
 
 // bigList is a folder with a list of things that is far too large for a model.
 func bigList(t *testing.T, w *world) (file, needle string) {
@@ -39,6 +39,8 @@ var servers = []struct {
 	// file is below the home or the working directory.
 	file func(w *world) string
 	text func(t *testing.T, command []string) string
+	// remote is the same for a server at a URL.
+	remote func(t *testing.T, url string) string
 	// call is how the agent's model calls a tool of the server.
 	call func(tool, args string) scripted.Call
 	args []string
@@ -48,6 +50,9 @@ var servers = []struct {
 		file:  func(w *world) string { return filepath.Join(w.work, ".mcp.json") },
 		text: func(t *testing.T, command []string) string {
 			return quoted(t, map[string]any{"mcpServers": map[string]any{"files": map[string]any{"command": command[0], "args": command[1:]}}})
+		},
+		remote: func(t *testing.T, url string) string {
+			return quoted(t, map[string]any{"mcpServers": map[string]any{"files": map[string]any{"type": "http", "url": url}}})
 		},
 		call: func(tool, args string) scripted.Call {
 			return scripted.Call{Tool: "mcp__files__" + tool, Args: json.RawMessage(args)}
@@ -60,6 +65,7 @@ var servers = []struct {
 		text: func(t *testing.T, command []string) string {
 			return fmt.Sprintf("[mcp_servers.files]\ncommand = %q\nargs = %s\n", command[0], quoted(t, command[1:]))
 		},
+		remote: func(_ *testing.T, url string) string { return fmt.Sprintf("[mcp_servers.files]\nurl = %q\n", url) },
 		// Its model writes scripts that call tools.
 		call: func(tool, args string) scripted.Call {
 			return scripted.Call{Tool: "exec", Args: fmt.Sprintf("const r = await tools.mcp__files__%s(%s);\ntext(r);\n", tool, args)}
@@ -71,7 +77,7 @@ var handleIn = regexp.MustCompile(`r_[a-z2-7]{26}`)
 
 func TestMCPAgentsThroughTheGateway(t *testing.T) {
 	for _, c := range servers {
-		for _, how := range []string{"run", "wrap"} {
+		for _, how := range []string{"run", "wrap", "http"} {
 			t.Run(c.agent+"/"+how, func(t *testing.T) {
 				w := newWorld(t)
 				var a agent
@@ -99,7 +105,11 @@ func TestMCPAgentsThroughTheGateway(t *testing.T) {
 				a.settle(t, w, e.base)
 				file := c.file(w)
 				before, _ := os.ReadFile(file) // its own settings
-				write(t, string(before)+c.text(t, []string{pinned(t, "mcp-server-filesystem"), w.work}), file)
+				servers := c.text(t, []string{pinned(t, "mcp-server-filesystem"), w.work})
+				if how == "http" {
+					servers = c.remote(t, w.gateway("--", pinned(t, "mcp-server-filesystem"), w.work))
+				}
+				write(t, string(before)+servers, file)
 				text, err := os.ReadFile(file)
 				if err != nil {
 					t.Fatal(err)
@@ -153,7 +163,9 @@ func TestMCPAgentsThroughTheGateway(t *testing.T) {
 						t.Errorf("the report tells %+v, %v", report.MCP, err)
 					}
 				}
-				w.nothingLeft()
+				if how != "http" { // there the gateway runs on
+					w.nothingLeft()
+				}
 			})
 		}
 	}
