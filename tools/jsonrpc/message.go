@@ -75,7 +75,9 @@ func Scan(message []byte) (Head, error) {
 		if message[method.Start] != '"' {
 			return Head{}, fmt.Errorf("byte %d: a method is a string", method.Start)
 		}
-		h.Method = string(rawjson.Unquote(nil, method.Of(message)))
+		if h.Method = string(rawjson.Unquote(nil, method.Of(message))); h.Method == "" {
+			return Head{}, fmt.Errorf("byte %d: the method has no name", method.Start)
+		}
 		h.Kind = Request
 		if h.ID == "" {
 			h.Kind = Notification
