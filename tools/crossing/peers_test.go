@@ -183,6 +183,7 @@ type httpPeer struct {
 	url     string
 	mu      sync.Mutex
 	session string
+	closed  bool
 	wg      sync.WaitGroup
 	ctx     context.Context
 	stop    context.CancelFunc
@@ -225,8 +226,19 @@ func (p *httpPeer) request(ctx context.Context, method string, m peer.Message) (
 	return http.DefaultClient.Do(r)
 }
 
+// begin runs f beside, unless the peer is closed: nobody waits for it then.
+func (p *httpPeer) begin(to peer.Receiver, f func()) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.closed {
+		go to.Done(context.Canceled)
+		return
+	}
+	p.wg.Go(f)
+}
+
 func (p *httpPeer) Send(ctx context.Context, m peer.Message, to peer.Receiver) {
-	p.wg.Go(func() {
+	p.begin(to, func() {
 		ctx, stop := context.WithCancel(ctx)
 		defer stop()
 		defer context.AfterFunc(p.ctx, stop)()
@@ -276,7 +288,7 @@ func events(body io.Reader, to peer.Receiver) error {
 }
 
 func (p *httpPeer) Listen(ctx context.Context, _ http.Header, to peer.Receiver) {
-	p.wg.Go(func() {
+	p.begin(to, func() {
 		ctx, stop := context.WithCancel(ctx)
 		defer stop()
 		defer context.AfterFunc(p.ctx, stop)()
@@ -290,6 +302,9 @@ func (p *httpPeer) Listen(ctx context.Context, _ http.Header, to peer.Receiver) 
 }
 
 func (p *httpPeer) Close() error {
+	p.mu.Lock()
+	p.closed = true
+	p.mu.Unlock()
 	p.stop()
 	p.wg.Wait()
 	return nil
