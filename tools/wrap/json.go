@@ -82,6 +82,9 @@ func parseJSON(path string, data []byte) (*document, error) {
 		if m := where.FindStringSubmatch(err.Error()); m != nil {
 			e.Line, _ = strconv.Atoi(m[1])
 			e.Text = "not valid JSON at column " + m[2] + ": correct it and try again"
+			if last := 1 + bytes.Count(bytes.TrimSpace(data), []byte("\n")); e.Line > last {
+				e.Line, e.Text = last, "not valid JSON: the file ends in the middle of a value; correct it and try again"
+			}
 		}
 		return nil, e
 	}
