@@ -159,5 +159,6 @@ func (m MCPSettings) MarshalJSON() ([]byte, error) {
 		TimeoutMS  int64        `json:"timeout_ms"`
 		IdleMS     int64        `json:"idle_ms"`
 		SpoolAgeMS int64        `json:"spool_age_ms"`
-	}{plain(m), size, m.Reuse.Milliseconds(), m.Early.Milliseconds(), m.Timeout.Milliseconds(), m.Idle.Milliseconds(), m.SpoolAge.Milliseconds()})
+		SnapshotMS int64        `json:"argocd_snapshot_ms"`
+	}{plain(m), size, m.Reuse.Milliseconds(), m.Early.Milliseconds(), m.Timeout.Milliseconds(), m.Idle.Milliseconds(), m.SpoolAge.Milliseconds(), m.ArgoCDSnapshot.Milliseconds()})
 }

@@ -104,6 +104,9 @@ func Load(o Options) (*Loaded, error) {
 	if _, err := l.Servers(""); err != nil {
 		return nil, err
 	}
+	if _, err := l.ArgoCD(); err != nil {
+		return nil, err
+	}
 	return l, nil
 }
 

@@ -99,7 +99,7 @@ func TestDefaultsAreTheDocumentedOnes(t *testing.T) {
 		MCP: config.MCPSettings{
 			Wrap: "auto", MaxOutput: config.Auto, MaxItems: 100, PageItems: 20, MaxSearch: 1000, MaxMedia: 8 * limit.MiB, OutputSchema: "strip",
 			Reuse: 30 * time.Second, Early: 30 * time.Second, MaxResult: 4 * limit.GiB, MemoryMax: 2 * limit.GiB, PidsMax: 512, MaxSessions: 1000,
-			MaxProcesses: 16, Idle: 30 * time.Minute, SpoolMax: 8 * limit.GiB, SpoolResults: 1000, SpoolAge: 24 * time.Hour,
+			MaxProcesses: 16, Idle: 30 * time.Minute, SpoolMax: 8 * limit.GiB, SpoolResults: 1000, SpoolAge: 24 * time.Hour, ArgoCDTokens: "off",
 		},
 		Serve: config.ServeSettings{Listen: "127.0.0.1:4620"},
 	}
@@ -283,6 +283,8 @@ func TestEveryMistakeNamesItsPlaceAndTheNextStep(t *testing.T) {
 		"unknown tool key":       {"[tools.codex]\nmemory = '1G'", `tools.codex.memory: unknown key`},
 		"name of a tool":         {"[tools.'../../x']\npids_max = 3", `is not the name of a tool`},
 		"match with a path":      {"[tools.x]\nmatch = ['/bin/x']", `"/bin/x" is not the base name of a command`},
+		"blank match":            {"[tools.x]\nmatch = ['a', ' ']", `:2:1: tools.x.match: " " is not the base name of a command; write match = ["my-agent", "agent.py"]`},
+		"blank pattern":          {"[mcp]\ndeny = [\"\\t\"]", `:2:1: mcp.deny: "\t" is not the name of a tool or a pattern`},
 		"later table in a tool":  {"[tools.codex.agents]\nmodel = 3", `:2:1: tools.codex.agents: unknown key; table [agents] is not in this version yet`},
 		"syntax":                 {"[resources]\nmemory_max 4G", `:2:`},
 		"unclosed":               {"[resources", `:1:`},

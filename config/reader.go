@@ -9,8 +9,9 @@ import (
 )
 
 // address names a value: a key by its [Key.ID], for one tool or, with tool "", for all.
-// Server and of narrow it to one MCP server, and to one tool of that server.
-type address struct{ key, tool, server, of string }
+// Server and of narrow it to one MCP server, and to one tool of that server; instance to one
+// Argo CD.
+type address struct{ key, tool, server, of, instance string }
 
 // entry is a value with its source.
 type entry struct {
@@ -37,6 +38,8 @@ func (r *reader) assign(path []string, w written, src Source) {
 		r.problem(src, path, "is "+string(w.form)+", not a table", "write it as a table: ["+path[0]+"]")
 	case path[0] == "mcp" && path[1] == "servers":
 		r.server(path, w, src)
+	case path[0] == "mcp" && path[1] == "argocd":
+		r.instance(path, w, src)
 	case isTable(path[0]):
 		r.general(path, w, src)
 	default:

@@ -86,6 +86,15 @@ func writeInit(w io.Writer, project bool) error {
 			}
 			fmt.Fprintf(&b, "%s%s = %s\n", mark, k.Name, k.example)
 		}
+		b.WriteString("\n# One Argo CD, for plimsoll mcp argocd and for /mcp/argocd of plimsoll serve.\n# [mcp.argocd.production]\n")
+		for _, k := range instanceKeys {
+			comment(&b, k.Doc)
+			mark := "# "
+			if k.Name == "token_file" {
+				mark = "#   " // in the place of token
+			}
+			fmt.Fprintf(&b, "%s%s = %s\n", mark, k.Name, k.example)
+		}
 	}
 	_, err := io.WriteString(w, b.String())
 	return err
@@ -111,6 +120,15 @@ func writeServerReference(b *strings.Builder) {
 			def = "`" + k.toml(k.Default) + "`"
 		}
 		fmt.Fprintf(b, "| `%s` | %s | %s | %s | %s |\n", k.Name, k.values(), def, k.Project, k.Doc)
+	}
+}
+
+// writeInstanceReference writes the table of the keys that an Argo CD instance has.
+func writeInstanceReference(b *strings.Builder) {
+	b.WriteString("\n### [mcp.argocd.NAME]\n\nOne Argo CD, for `plimsoll mcp argocd` and for `/mcp/argocd` of the daemon; at least one of `url` and `context` is written.\n\n")
+	b.WriteString("| key | value | project file | what it does |\n|---|---|---|---|\n")
+	for _, k := range instanceKeys {
+		fmt.Fprintf(b, "| `%s` | %s | %s | %s |\n", k.Name, k.values(), k.Project, k.Doc)
 	}
 }
 
@@ -163,6 +181,7 @@ func WriteReference(w io.Writer) error {
 		}
 		if t.name == "mcp" {
 			writeServerReference(&b)
+			writeInstanceReference(&b)
 		}
 	}
 	b.WriteString("\n### Built-in profiles\n\n| tool | other names | packages | initial_estimate | max_concurrent |\n|---|---|---|---|---|\n")

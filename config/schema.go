@@ -78,6 +78,8 @@ type Key struct {
 	perServer  bool // may stand in [mcp.servers.NAME]
 	perMCPTool bool // may stand in [mcp.servers.NAME.tools.TOOL]
 	setServer  func(*MCPServer, any)
+	// setInstance is of the keys of [mcp.argocd.NAME].
+	setInstance func(*ArgoCDInstance, any)
 }
 
 // Alias is another name of a key: those of the program whose users this one takes over.

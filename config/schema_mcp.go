@@ -138,6 +138,21 @@ var mcpKeys = []*Key{
 		Doc: "How long a result is kept.",
 		set: func(s *Settings, v any) { s.MCP.SpoolAge = v.(time.Duration) },
 	},
+	{
+		Name: "argocd_writes", Type: TypeBool, Default: "false", Project: ProjectNever, example: "false",
+		Doc: "Whether the Argo CD server has the tools that change something (sync, rollback, delete and so on).",
+		set: func(s *Settings, v any) { s.MCP.ArgoCDWrites = v.(bool) },
+	},
+	{
+		Name: "argocd_snapshot", Type: TypeDuration, Default: "0s", Project: ProjectNever, max: int64(24 * time.Hour), example: `"30s"`,
+		Doc: "How long the pages of one listing of Argo CD objects come from one consistent snapshot; 0s reads the server for every page.",
+		set: func(s *Settings, v any) { s.MCP.ArgoCDSnapshot = v.(time.Duration) },
+	},
+	{
+		Name: "argocd_tokens", Type: TypeChoice, Default: "off", Choices: []string{"off", "allow", "require"}, Project: ProjectNever,
+		Doc: "Whether clients over HTTP act with their own Argo CD tokens (X-Argocd-Api-Token, or Authorization): never, when they send one, or always.",
+		set: func(s *Settings, v any) { s.MCP.ArgoCDTokens = v.(string) },
+	},
 }
 
 // serverKeys stand in [mcp.servers.NAME] only: what the server is. A project's file, which

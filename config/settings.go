@@ -198,4 +198,8 @@ type MCPSettings struct {
 	SpoolMax     limit.Bytes   `json:"spool_max"`
 	SpoolResults int           `json:"spool_results"`
 	SpoolAge     time.Duration `json:"-"`
+
+	ArgoCDWrites   bool          `json:"argocd_writes"`
+	ArgoCDSnapshot time.Duration `json:"-"`
+	ArgoCDTokens   string        `json:"argocd_tokens"` // "off", "allow" or "require"
 }

@@ -1,0 +1,67 @@
+package config
+
+import "slices"
+
+// instanceKeys stand in [mcp.argocd.NAME]: how one Argo CD is reached. A project's file, which
+// may come with a cloned repository, names none.
+var instanceKeys = []*Key{
+	{
+		Name: "url", Type: TypeAnyURL, Project: ProjectNever, example: `"https://argocd.example.com"`,
+		Doc:         "Address of the Argo CD server.",
+		setInstance: func(s *ArgoCDInstance, v any) { s.URL = v.(string) },
+	},
+	{
+		Name: "context", Type: TypeText, Project: ProjectNever, example: `"argocd.example.com"`,
+		Doc:         "Name of a context in the argocd command's own configuration; what the other keys do not say comes from there.",
+		setInstance: func(s *ArgoCDInstance, v any) { s.Context = v.(string) },
+	},
+	{
+		Name: "token", Type: TypeVariable, Project: ProjectNever, example: `"ARGOCD_AUTH_TOKEN"`,
+		Doc:         "Name of the environment variable that holds the token.",
+		setInstance: func(s *ArgoCDInstance, v any) { s.Token = v.(string) },
+	},
+	{
+		Name: "token_file", Type: TypeFile, Project: ProjectNever, example: `"/var/run/secrets/argocd/token"`,
+		Doc:         "File that holds the token, in the place of token; it is read again when it changes.",
+		setInstance: func(s *ArgoCDInstance, v any) { s.TokenFile = v.(string) },
+	},
+	{
+		Name: "headers", Type: TypePairs, Project: ProjectNever, example: `["X-Proxy-Token=PROXY_TOKEN"]`,
+		Doc:         "Further headers, each as NAME=VARIABLE: the value comes from that environment variable.",
+		setInstance: func(s *ArgoCDInstance, v any) { s.Headers = slices.Clone(v.([]string)) },
+	},
+	{
+		Name: "ca", Type: TypeFile, Project: ProjectNever, example: `"/etc/ssl/company.pem"`,
+		Doc:         "File with the certificates that the server's is checked against; empty means those of the system.",
+		setInstance: func(s *ArgoCDInstance, v any) { s.CA = v.(string) },
+	},
+	{
+		Name: "cert", Type: TypeFile, Project: ProjectNever, example: `"/etc/ssl/me.pem"`,
+		Doc:         "File with the client certificate, where the server wants one.",
+		setInstance: func(s *ArgoCDInstance, v any) { s.Cert = v.(string) },
+	},
+	{
+		Name: "key", Type: TypeFile, Project: ProjectNever, example: `"/etc/ssl/me.key"`,
+		Doc:         "File with the key of cert.",
+		setInstance: func(s *ArgoCDInstance, v any) { s.Key = v.(string) },
+	},
+	{
+		Name: "insecure", Type: TypeBool, Project: ProjectNever, example: "false",
+		Doc:         "Whether the server's certificate is believed unchecked; each start warns of it.",
+		setInstance: func(s *ArgoCDInstance, v any) { s.Insecure = v.(bool) },
+	},
+	{
+		Name: "default", Type: TypeBool, Project: ProjectNever, example: "true",
+		Doc:         "Whether calls that name no instance go here; without one they go to the first by name.",
+		setInstance: func(s *ArgoCDInstance, v any) { s.Default = v.(bool) },
+	},
+}
+
+// instancesTable is where instanceKeys stand, below a name.
+const instancesTable = "mcp.argocd"
+
+func init() {
+	for _, k := range instanceKeys {
+		k.Table = instancesTable
+	}
+}
