@@ -10,6 +10,8 @@ func FuzzDocument(f *testing.F) {
 		"", "[resources]\nmemory_max = '4G'\n", "[resources]\nmemory_max = \"4GG\"\nmemory_max_mb=1", "[tools.codex.resources]\nlayers = ['rlimit', 1]\n",
 		"tools = { a = { match = ['x'], grace = '1s' } }", "[[resources]]\nx=1", "[window]\n", "[resources.max_concurrent]\ncodex = 9_9\n", "x", "[", "a.b.c.d.e.f.g.h = 1",
 		"[resources]\nwait = \"\xff\"", "[resources]\npids_max = 99999999999999999999", "'' = 1", "[tools.'']\npids_max = 1", "a = [[[[[[[[[1]]]]]]]]]", "\r\n\r", "[resources]\ngrace=2026-11-20",
+		"tools = { b = { match = [' '],0000000= '00' } }", "[tools.b]\nmatch = ['a,b', ' c', '\"d\"', '\"e', 'f\"']",
+		"[mcp.servers.a]\ncommand = ['sh', '', '-c', 'echo a, b', \"\\t\\n\", '\"x\" y']\nenv = ['A=b,c']",
 	} {
 		f.Add([]byte(s))
 	}

@@ -255,7 +255,8 @@ func (k *Key) parseDuration(w written) (any, error) {
 	return d, nil
 }
 
-// format writes a value as a person would write it, without quotes.
+// format writes a value as a person would write it, without quotes but around members of a
+// list that need them. What it writes, the key reads back.
 func format(v any) string {
 	switch v := v.(type) {
 	case limit.Bytes:
@@ -278,7 +279,7 @@ func format(v any) string {
 		}
 		return v.String()
 	case []string:
-		return strings.Join(v, ", ")
+		return joinMembers(v)
 	case string:
 		return v
 	}

@@ -4,7 +4,9 @@ import (
 	"fmt"
 	"net/url"
 	"slices"
+	"strconv"
 	"strings"
+	"unicode"
 )
 
 func (k *Key) parseList(w written) (any, error) {
@@ -15,8 +17,8 @@ func (k *Key) parseList(w written) (any, error) {
 	items := w.items
 	switch w.form {
 	case formText:
-		for part := range strings.SplitSeq(w.text, ",") {
-			items = append(items, written{form: formText, text: strings.TrimSpace(part)})
+		for _, member := range splitMembers(w.text) {
+			items = append(items, written{form: formText, text: member})
 		}
 	case formList:
 	default:
@@ -45,6 +47,7 @@ func (k *Key) parseList(w written) (any, error) {
 // parseItem reads one member of a list.
 func (k *Key) parseItem(text, example string) (string, error) {
 	fits, what := false, ""
+	blank := strings.TrimSpace(text) == "" // names nothing, and nobody would see it in a message
 	switch k.Type {
 	case TypeChoices:
 		v, err := k.choose(text)
@@ -58,19 +61,67 @@ func (k *Key) parseItem(text, example string) (string, error) {
 		what = "an origin"
 	case TypeHosts:
 		text = strings.ToLower(text)
-		fits, what = text != "" && !strings.ContainsAny(text, "/\\ \x00@"), "the name of a host"
+		fits, what = !blank && !strings.ContainsAny(text, "/\\ \x00@"), "the name of a host"
 	case TypePatterns:
-		fits, what = text != "" && len(text) <= maxToolText && !strings.ContainsAny(text, "\x00\n"), "the name of a tool or a pattern"
+		fits, what = !blank && len(text) <= maxToolText && !strings.ContainsAny(text, "\x00\n"), "the name of a tool or a pattern"
 	case TypeArgv:
 		fits, what = len(text) <= maxText && !strings.ContainsRune(text, 0), "an argument"
 	case TypePairs:
 		name, value, ok := strings.Cut(text, "=")
 		fits, what = ok && name != "" && len(text) <= maxText && !strings.ContainsAny(name, " \t:\x00\n") && !strings.ContainsRune(value, 0), "NAME=VALUE"
 	default:
-		fits, what = text != "" && !strings.ContainsAny(text, "/\\\x00"), "the base name of a command"
+		fits, what = !blank && !strings.ContainsAny(text, "/\\\x00"), "the base name of a command"
 	}
 	if !fits {
 		return "", &misfit{quote(text) + " is not " + what, fmt.Sprintf("write %s = %s", k.Name, example)}
 	}
 	return text, nil
+}
+
+// splitMembers reads a list from one line of text, "a, b": what a variable or a flag has, and
+// what joinMembers writes. A member in double quotes may hold what would end or change a bare one.
+func splitMembers(text string) []string {
+	var out []string
+	for more := true; more; {
+		text = strings.TrimLeftFunc(text, unicode.IsSpace)
+		var member string
+		if quoted, rest, ok := cutQuoted(text); ok {
+			member, text, more = quoted, strings.TrimPrefix(rest, ","), rest != ""
+		} else {
+			member, text, more = strings.Cut(text, ",")
+			member = strings.TrimSpace(member)
+		}
+		out = append(out, member)
+	}
+	return out
+}
+
+// cutQuoted takes a member in double quotes from the start of text; rest is empty or begins
+// with the comma. What only looks like one, as in "a" b, is no quoted member.
+func cutQuoted(text string) (member, rest string, ok bool) {
+	if !strings.HasPrefix(text, `"`) {
+		return "", "", false
+	}
+	quoted, err := strconv.QuotedPrefix(text)
+	if err != nil {
+		return "", "", false
+	}
+	rest = strings.TrimLeftFunc(text[len(quoted):], unicode.IsSpace)
+	if rest != "" && rest[0] != ',' {
+		return "", "", false
+	}
+	member, err = strconv.Unquote(quoted)
+	return member, rest, err == nil
+}
+
+// joinMembers writes a list in one line that splitMembers reads back: bare where that can be.
+func joinMembers(members []string) string {
+	shown := make([]string, 0, len(members))
+	for _, m := range members {
+		if m == "" || strings.TrimSpace(m) != m || strings.Contains(m, ",") || strings.HasPrefix(m, `"`) {
+			m = strconv.Quote(m)
+		}
+		shown = append(shown, m)
+	}
+	return strings.Join(shown, ", ")
 }
