@@ -1,14 +1,23 @@
 package toolset
 
 import (
+	"encoding/json"
 	"errors"
+	"fmt"
+	"net/http"
+	"strings"
 
 	"github.com/plimsoll/plimsoll/tools/argocd"
 	"github.com/plimsoll/plimsoll/tools/builtin"
 )
 
-// DefaultUserHeader is the header that carries a user's own token.
+// DefaultUserHeader is the header that carries a user's own token. Other MCP servers for
+// Argo CD read the same one.
 const DefaultUserHeader = "X-Argocd-Api-Token"
+
+// maxToken bounds a user's token, in bytes. Argo CD's own have about 300; those of an
+// identity provider that lists many groups reach some thousands.
+const maxToken = 16 << 10
 
 // TokenPolicy says whose token a call is made with.
 type TokenPolicy int
@@ -23,6 +32,32 @@ const (
 	TokensRequire
 )
 
+// String is the policy's name in configuration.
+func (p TokenPolicy) String() string {
+	switch p {
+	case TokensOff:
+		return "off"
+	case TokensAllow:
+		return "allow"
+	case TokensRequire:
+		return "require"
+	}
+	return fmt.Sprintf("TokenPolicy(%d)", int(p))
+}
+
+// ParseTokenPolicy reads off, allow or require; "" is off.
+func ParseTokenPolicy(text string) (TokenPolicy, error) {
+	for _, p := range []TokenPolicy{TokensOff, TokensAllow, TokensRequire} {
+		if strings.EqualFold(text, p.String()) {
+			return p, nil
+		}
+	}
+	if text == "" {
+		return TokensOff, nil
+	}
+	return TokensOff, fmt.Errorf("%q is no policy for users' tokens: use off, allow or require", text)
+}
+
 // target is embedded in the arguments of every tool. Its argument is shown to clients only
 // where there are several instances.
 type target struct {
@@ -32,5 +67,122 @@ type target struct {
 // at gives the instance of that name ("" is the default) as the caller may use it: with
 // the caller's own token where the policy says so.
 func (t *Toolset) at(c *builtin.Call, instance string) (*argocd.Client, error) {
-	return nil, errors.New("not there yet")
+	client, err := t.named(instance)
+	if err != nil || t.o.UserTokens == TokensOff {
+		return client, err
+	}
+	token, err := userToken(c.Header, t.o.UserHeader, client.Name())
+	switch {
+	case err != nil:
+		return nil, err
+	case token != "":
+		return client.As(token), nil
+	case t.o.UserTokens == TokensAllow:
+		return client, nil
+	case c.Header == nil:
+		return nil, errors.New("this server wants each user's own Argo CD token, which comes in a header, and this client is connected by standard streams: connect it over HTTP, or start the server with user tokens off or allowed")
+	}
+	return nil, fmt.Errorf("this server wants your own Argo CD token: have the client send it as header %q or as \"Authorization: Bearer …\" (get one with: argocd account generate-token, or argocd login --sso)", t.o.UserHeader)
+}
+
+// named finds an instance. Models do not always keep the case of a name.
+func (t *Toolset) named(instance string) (*argocd.Client, error) {
+	if instance = strings.TrimSpace(instance); instance == "" {
+		return t.o.Instances[0], nil
+	}
+	for _, c := range t.o.Instances {
+		if strings.EqualFold(c.Name(), instance) {
+			return c, nil
+		}
+	}
+	return nil, fmt.Errorf("no Argo CD instance is called %q; there are: %s", short(instance), t.names())
+}
+
+// names lists the instances for people: "prod" (default), "staging".
+func (t *Toolset) names() string {
+	var b strings.Builder
+	for i, c := range t.o.Instances {
+		if i > 0 {
+			b.WriteString(", ")
+		}
+		fmt.Fprintf(&b, "%q", c.Name())
+		if i == 0 && len(t.o.Instances) > 1 {
+			b.WriteString(" (default)")
+		}
+	}
+	return b.String()
+}
+
+// several is the name of an instance where it tells something.
+func (t *Toolset) several(c *argocd.Client) string {
+	if len(t.o.Instances) == 1 {
+		return ""
+	}
+	return c.Name()
+}
+
+// userToken reads a user's token: the header of its own, for this instance (NAME-INSTANCE)
+// or for all, before the bearer token. A token that cannot be one is an error and is never
+// passed over: the call would go on with somebody else's rights.
+func userToken(h http.Header, name, instance string) (string, error) {
+	for _, key := range []string{name + "-" + instance, name} {
+		if values := h.Values(key); len(values) > 0 {
+			return checkToken(key, strings.TrimSpace(values[0]))
+		}
+	}
+	value := strings.TrimSpace(h.Get("Authorization"))
+	scheme, token, found := strings.Cut(value, " ")
+	switch {
+	case value == "":
+		return "", nil
+	case !found || !strings.EqualFold(scheme, "Bearer"):
+		return "", fmt.Errorf("the header Authorization holds no bearer token: send \"Authorization: Bearer TOKEN\", or the token alone as header %q", name)
+	}
+	return checkToken("Authorization", strings.TrimSpace(token))
+}
+
+// checkToken refuses what no token can be. The value itself is never said.
+func checkToken(header, token string) (string, error) {
+	switch {
+	case token == "":
+		return "", fmt.Errorf("the header %q is empty: send an Argo CD token in it, or leave it out", header)
+	case len(token) > maxToken:
+		return "", fmt.Errorf("the token in header %q has %d bytes, more than %d", header, len(token), maxToken)
+	}
+	for i := range len(token) {
+		if c := token[i]; c <= ' ' || c >= 0x7f {
+			return "", fmt.Errorf("the token in header %q has a byte at %d that no token has: send it as it was given out", header, i)
+		}
+	}
+	return token, nil
+}
+
+// addressed makes a schema fit the number of instances: no argument "instance" where there
+// is one, the names where there are several. A schema without the argument stays.
+func (t *Toolset) addressed(schema json.RawMessage) json.RawMessage {
+	var whole, properties map[string]json.RawMessage
+	if json.Unmarshal(schema, &whole) != nil || json.Unmarshal(whole["properties"], &properties) != nil {
+		return schema
+	}
+	if _, has := properties["instance"]; !has {
+		return schema
+	}
+	delete(properties, "instance")
+	if len(t.o.Instances) > 1 {
+		names := make([]string, len(t.o.Instances))
+		for i, c := range t.o.Instances {
+			names[i] = c.Name()
+		}
+		properties["instance"], _ = json.Marshal(map[string]any{
+			"type":        "string",
+			"description": fmt.Sprintf("Which Argo CD to ask (default %q)", names[0]),
+			"enum":        names,
+		})
+	}
+	whole["properties"], _ = json.Marshal(properties)
+	changed, err := json.Marshal(whole)
+	if err != nil {
+		return schema
+	}
+	return changed
 }

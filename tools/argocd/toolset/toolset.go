@@ -11,38 +11,56 @@ import (
 	"github.com/plimsoll/plimsoll/tools/builtin"
 )
 
+// MaxInstances is how many instances a [Toolset] may have: their names stand in the
+// schema of every tool.
+const MaxInstances = 64
+
 // Options configure a [Toolset].
 type Options struct {
-	// Instances are the Argo CD servers, under names that differ; the first is the default.
-	// Who made them closes them.
+	// Instances are the Argo CD servers, under names that differ in more than case; the
+	// first is the default. At least one, at most [MaxInstances]. Who made them closes them.
 	Instances []*argocd.Client
+	// Inventory bounds what listing and searching take; the zero value works.
 	Inventory inventory.Options
 	// AllowWrites adds the tools that change something.
 	AllowWrites bool
-	UserTokens  TokenPolicy
+	// UserTokens says whose token a call is made with.
+	UserTokens TokenPolicy
 	// UserHeader is the header that carries a user's own token, "" is [DefaultUserHeader].
+	// A bearer token of the same request counts where this header is missing.
 	UserHeader string
-	Journal    *journal.Journal
+	// Journal may be nil.
+	Journal *journal.Journal
 }
 
-// Toolset is the tools, and what they share.
+// Toolset is the tools, and what they share. Its methods may be called from any goroutine,
+// and so may the tools.
 type Toolset struct {
 	o         Options
 	inventory *inventory.Inventory
 }
 
-// New checks the options and opens nothing but the inventory.
+// New checks the options. It opens no connection. An error names the option and the value.
 func New(o Options) (*Toolset, error) {
-	if len(o.Instances) == 0 {
+	switch n := len(o.Instances); {
+	case n == 0:
 		return nil, errors.New("no Argo CD instance: at least one is needed")
+	case n > MaxInstances:
+		return nil, fmt.Errorf("%d Argo CD instances are more than %d: start a second server for the others", n, MaxInstances)
 	}
-	names := map[string]bool{}
-	for _, c := range o.Instances {
+	taken := map[string]bool{}
+	for i, c := range o.Instances {
+		if c == nil {
+			return nil, fmt.Errorf("Argo CD instance %d is missing", i+1)
+		}
 		name := strings.ToLower(c.Name())
-		if names[name] {
+		if taken[name] {
 			return nil, fmt.Errorf("two Argo CD instances are called %q: give one of them another name", c.Name())
 		}
-		names[name] = true
+		taken[name] = true
+	}
+	if o.UserTokens < TokensOff || o.UserTokens > TokensRequire {
+		return nil, fmt.Errorf("no policy for users' tokens has the number %d: use TokensOff, TokensAllow or TokensRequire", o.UserTokens)
 	}
 	if o.UserHeader == "" {
 		o.UserHeader = DefaultUserHeader
@@ -50,20 +68,35 @@ func New(o Options) (*Toolset, error) {
 	return &Toolset{o: o, inventory: inventory.New(o.Inventory)}, nil
 }
 
-// Close gives up the snapshots of lists.
+// Close ends the passes that run and gives up what was kept of lists.
 func (t *Toolset) Close() error { return t.inventory.Close() }
 
-// Tools gives all tools, those that write only when they are allowed.
+// Stats tells what the bounds of listing and searching did.
+func (t *Toolset) Stats() inventory.Stats { return t.inventory.Stats() }
+
+// Tools gives all tools, those that write only where they are allowed. Their schemas have
+// the argument "instance" only where there are several.
 func (t *Toolset) Tools() []builtin.Tool {
 	all := append(t.readTools(), t.detailTools()...)
 	if t.o.AllowWrites {
 		all = append(all, t.writeTools()...)
 	}
+	for i := range all {
+		all[i].Input = t.addressed(all[i].Input)
+	}
 	return all
 }
 
-// Instructions is what a client is told about the tools when it connects.
-func (t *Toolset) Instructions() string { return "" }
+// reads are the hints of a tool that changes nothing. Argo CD is outside: open world.
+var reads = builtin.Hints{ReadOnly: true, Idempotent: true, OpenWorld: true}
 
 // readTools lists and searches.
-func (t *Toolset) readTools() []builtin.Tool { return nil }
+func (t *Toolset) readTools() []builtin.Tool {
+	return []builtin.Tool{
+		t.listApplications(),
+		t.listProjects(),
+		t.listApplicationSets(),
+		t.listClusters(),
+		t.search(),
+	}
+}

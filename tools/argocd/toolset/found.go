@@ -1,0 +1,150 @@
+package toolset
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/plimsoll/plimsoll/tools/argocd"
+	"github.com/plimsoll/plimsoll/tools/argocd/inventory"
+	"github.com/plimsoll/plimsoll/tools/argocd/redact"
+	"github.com/plimsoll/plimsoll/tools/builtin"
+)
+
+// manyMatches is from where on an answer suggests to narrow the search.
+const manyMatches = 500
+
+// found is one page of a search as an answer.
+type found struct {
+	Instance      string               `json:"instance,omitempty"`
+	Query         string               `json:"query"`
+	CaseSensitive bool                 `json:"case_sensitive"`
+	Literal       bool                 `json:"literal,omitempty"`
+	Exhaustive    bool                 `json:"exhaustive_search"`
+	Kinds         []argocd.Kind        `json:"searched_resource_types"`
+	Total         int                  `json:"total_matches"`
+	Breakdown     map[string]int       `json:"breakdown"`
+	Searched      map[string]int       `json:"resources_searched"`
+	Failed        map[string]string    `json:"failed,omitempty"`
+	Progress      progress             `json:"progress"`
+	Pagination    inventory.Pagination `json:"pagination"`
+	Summary       *summary             `json:"summary,omitempty"`
+	BaseURL       string               `json:"argocd_base_url"`
+	Link          string               `json:"link,omitempty"`
+	Next          *again               `json:"next,omitempty"`
+	ReadAt        string               `json:"read_at,omitempty"`
+	Note          string               `json:"note,omitempty"`
+	Results       results              `json:"results"`
+}
+
+// progress says in words what was done.
+type progress struct {
+	Status   string `json:"status"`
+	Message  string `json:"message"`
+	Examined int    `json:"total_resources_examined"`
+}
+
+// results are the hits of a page by kind; every kind is there.
+type results struct {
+	Applications    []json.RawMessage `json:"applications"`
+	Projects        []json.RawMessage `json:"projects"`
+	ApplicationSets []json.RawMessage `json:"applicationsets"`
+	Clusters        []json.RawMessage `json:"clusters"`
+}
+
+func (r *results) of(kind argocd.Kind) *[]json.RawMessage {
+	switch kind {
+	case argocd.Projects:
+		return &r.Projects
+	case argocd.ApplicationSets:
+		return &r.ApplicationSets
+	case argocd.Clusters:
+		return &r.Clusters
+	}
+	return &r.Applications
+}
+
+// answer puts what the inventory found into the form of an answer.
+func (t *Toolset) answer(client *argocd.Client, in searchArguments, kinds []argocd.Kind, got *inventory.Found, repeat func(page int) *again) (*builtin.Result, error) {
+	answer := found{
+		Instance: t.several(client), Query: in.Query, CaseSensitive: in.CaseSensitive, Literal: in.Literal,
+		Exhaustive: len(got.Failed) == 0, Kinds: kinds,
+		Total: got.Pagination.TotalItems, Breakdown: map[string]int{}, Searched: map[string]int{},
+		Pagination: got.Pagination, Summary: summaryOf(got.Counts), BaseURL: client.URL(), Note: in.note(),
+	}
+	failed := make([]string, 0, len(got.Failed))
+	for _, kind := range kinds {
+		if reason, is := got.Failed[kind]; is {
+			if answer.Failed == nil {
+				answer.Failed = map[string]string{}
+			}
+			answer.Failed[string(kind)] = redact.Text(reason)
+			failed = append(failed, string(kind))
+			continue
+		}
+		answer.Breakdown[string(kind)] = got.Totals[kind]
+		answer.Searched[string(kind)] = got.Scanned[kind]
+		answer.Progress.Examined += got.Scanned[kind]
+	}
+	answer.Progress.Status = "completed"
+	answer.Progress.Message = fmt.Sprintf("Exhaustive search: all %d objects were examined.", answer.Progress.Examined)
+	if len(failed) > 0 {
+		answer.Progress.Status = "incomplete"
+		answer.Progress.Message = fmt.Sprintf("%d objects were examined. Not searched, see failed: %s.", answer.Progress.Examined, strings.Join(failed, ", "))
+	}
+
+	every := results{Applications: []json.RawMessage{}, Projects: []json.RawMessage{}, ApplicationSets: []json.RawMessage{}, Clusters: []json.RawMessage{}}
+	for _, hit := range got.Items {
+		row, err := withMatched(hit.Row, hit.Matched)
+		if err != nil {
+			return nil, fmt.Errorf("a row of %s: %w", hit.Kind, err)
+		}
+		group := every.of(hit.Kind)
+		*group = append(*group, row)
+	}
+	answer.Results = every
+	if slices.ContainsFunc(got.Items, func(h inventory.Hit) bool { return h.Kind == argocd.Applications }) {
+		answer.Link = linkTemplate(client.URL(), argocd.Applications)
+	}
+	if got.Pagination.HasNext {
+		answer.Next = repeat(got.Pagination.Page + 1)
+	}
+	switch {
+	case answer.Total > manyMatches:
+		answer.Note += fmt.Sprintf("%d matches are many: a more specific query, resource_types or project gives fewer.", answer.Total)
+	case answer.Total == 0 && len(failed) == 0:
+		answer.Note += "Nothing matches. Argo CD leaves out what this token may not see."
+	}
+	if t.o.Inventory.SnapshotTTL > 0 && !got.Snapshot.IsZero() {
+		answer.ReadAt = got.Snapshot.UTC().Format(time.RFC3339)
+	}
+	answer.Note = strings.TrimSpace(answer.Note)
+	return builtin.JSON(answer)
+}
+
+// withMatched adds the names of the fields that match to a row, whose other bytes stay.
+func withMatched(row json.RawMessage, matched []string) (json.RawMessage, error) {
+	row = bytes.TrimSpace(row)
+	if len(row) < 2 || row[0] != '{' || row[len(row)-1] != '}' {
+		return nil, fmt.Errorf("%q is no object", short(string(row)))
+	}
+	if len(matched) == 0 {
+		return row, nil
+	}
+	names, err := json.Marshal(matched)
+	if err != nil {
+		return nil, err
+	}
+	body := bytes.TrimRight(row[:len(row)-1], " \t\r\n")
+	out := make([]byte, 0, len(row)+len(names)+len(`,"matched":}`))
+	out = append(out, body...)
+	if len(body) > 1 {
+		out = append(out, ',')
+	}
+	out = append(out, `"matched":`...)
+	out = append(out, names...)
+	return append(out, '}'), nil
+}

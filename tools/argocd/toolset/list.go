@@ -1,0 +1,211 @@
+package toolset
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/plimsoll/plimsoll/tools/argocd"
+	"github.com/plimsoll/plimsoll/tools/argocd/inventory"
+	"github.com/plimsoll/plimsoll/tools/argocd/redact"
+	"github.com/plimsoll/plimsoll/tools/builtin"
+)
+
+// Sizes of pages. The numbers are those that clients of the Python server know.
+const (
+	defaultPageSize = 20
+	maxPageSize     = 100
+)
+
+// paging is the part of the arguments that says which page.
+type paging struct {
+	Page     int `json:"page,omitempty" jsonschema:"Page number, from 1 (default 1)"`
+	PageSize int `json:"page_size,omitempty" jsonschema:"Items on a page, 1 to 100 (default 20)"`
+}
+
+// clamped is what the paging asks for, inside what there is.
+func (p paging) clamped() paging {
+	p.Page = max(1, p.Page)
+	if p.PageSize == 0 {
+		p.PageSize = defaultPageSize
+	}
+	p.PageSize = min(maxPageSize, max(1, p.PageSize))
+	return p
+}
+
+// note says where clamped changed something.
+func (p paging) note() string {
+	if p.PageSize > maxPageSize {
+		return fmt.Sprintf("page_size %d is more than %d: pages have %d items. ", p.PageSize, maxPageSize, maxPageSize)
+	}
+	return ""
+}
+
+// shape is the part of the arguments that says how much of each object.
+type shape struct {
+	SummaryOnly *bool    `json:"summary_only,omitempty" jsonschema:"Short rows (default true); false is full=true"`
+	Full        bool     `json:"full,omitempty" jsonschema:"Whole objects, large, in place of short rows (default false)"`
+	Include     []string `json:"include,omitempty" jsonschema:"What full objects should have besides: managed_fields, history, helm_values, api_versions"`
+	Fresh       bool     `json:"fresh,omitempty" jsonschema:"Read the server again even if this listing was read a moment ago (default false)"`
+}
+
+// parts are what full objects have only when asked.
+var parts = [...]string{"managed_fields", "history", "helm_values", "api_versions"}
+
+// keep reads include; full says that whole objects are wanted.
+func (s shape) keep() (keep redact.Keep, full bool, err error) {
+	for _, name := range words(s.Include) {
+		switch strings.ToLower(name) {
+		case parts[0]:
+			keep.ManagedFields = true
+		case parts[1]:
+			keep.History = true
+		case parts[2]:
+			keep.HelmValues = true
+		case parts[3]:
+			keep.APIVersions = true
+		default:
+			return keep, false, fmt.Errorf("include has no part %q; there are: %s", short(name), strings.Join(parts[:], ", "))
+		}
+	}
+	return keep, s.Full || s.SummaryOnly != nil && !*s.SummaryOnly || keep != redact.Keep{}, nil
+}
+
+// leftOut names the parts that full objects do not have.
+func leftOut(keep redact.Keep) (names []string) {
+	for i, kept := range []bool{keep.ManagedFields, keep.History, keep.HelmValues, keep.APIVersions} {
+		if !kept {
+			names = append(names, parts[i])
+		}
+	}
+	return names
+}
+
+// listing is one page as an answer. What tells about all of them stands before the items,
+// where also a reader sees it whose client cuts answers off.
+type listing struct {
+	Instance    string               `json:"instance,omitempty"`
+	Pagination  inventory.Pagination `json:"pagination"`
+	Summary     *summary             `json:"summary,omitempty"`
+	SummaryOnly bool                 `json:"summary_only"`
+	BaseURL     string               `json:"argocd_base_url"`
+	Link        string               `json:"link,omitempty"`
+	Next        *again               `json:"next,omitempty"`
+	LeftOut     []string             `json:"left_out,omitempty"`
+	ReadAt      string               `json:"read_at,omitempty"`
+	Note        string               `json:"note,omitempty"`
+	Items       []json.RawMessage    `json:"items"`
+}
+
+// A request is one call of a tool that lists.
+type request struct {
+	target target
+	paging paging
+	shape  shape
+	list   inventory.ListRequest // all but the page and the shape
+	// repeat gives the arguments of the same call for another page.
+	repeat func(p paging) any
+	// none is the note for a listing without any item.
+	none string
+	// notes of the tool itself.
+	notes string
+}
+
+// list answers a call.
+func (t *Toolset) list(ctx context.Context, c *builtin.Call, q request) (*builtin.Result, error) {
+	keep, full, err := q.shape.keep()
+	if err != nil {
+		return nil, err
+	}
+	client, err := t.at(c, q.target.Instance)
+	if err != nil {
+		return nil, err
+	}
+	page := q.paging.clamped()
+	q.list.Page, q.list.PageSize, q.list.Fresh = page.Page, page.PageSize, q.shape.Fresh
+	if full {
+		q.list.Full = func(item []byte) ([]byte, error) {
+			slim, _, err := redact.Slim(item, keep)
+			return slim, err
+		}
+		q.list.FullKey = fmt.Sprint(keep)
+	}
+	repeat := func(number int) *again {
+		return &again{Tool: c.Tool, Arguments: q.repeat(paging{Page: number, PageSize: q.paging.PageSize})}
+	}
+
+	from, done := watch(c, client)
+	defer done()
+	got, err := t.inventory.List(ctx, from, q.list)
+	if err != nil {
+		return refused(err, page.PageSize, repeat)
+	}
+	answer := listing{
+		Instance:    t.several(client),
+		Pagination:  got.Pagination,
+		Summary:     summaryOf(got.Counts),
+		SummaryOnly: !full,
+		BaseURL:     client.URL(),
+		Link:        linkTemplate(client.URL(), q.list.Kind),
+		Note:        q.paging.note() + q.notes,
+		Items:       got.Items,
+	}
+	if answer.Items == nil {
+		answer.Items = []json.RawMessage{}
+	}
+	if got.Pagination.HasNext {
+		answer.Next = repeat(got.Pagination.Page + 1)
+	}
+	if got.Pagination.TotalItems == 0 {
+		answer.Note += q.none
+		answer.Link = ""
+	}
+	if full {
+		answer.LeftOut = leftOut(keep)
+	}
+	if t.o.Inventory.SnapshotTTL > 0 && !got.Snapshot.IsZero() {
+		answer.ReadAt = got.Snapshot.UTC().Format(time.RFC3339)
+	}
+	answer.Note = strings.TrimSpace(answer.Note)
+	return builtin.JSON(answer)
+}
+
+// linkTemplate is where the user interface shows an object: the fields in braces are those
+// of a row. Argo CD has no page of its own for the kinds that are not here.
+func linkTemplate(base string, kind argocd.Kind) string {
+	switch kind {
+	case argocd.Applications:
+		return base + "/applications/{namespace}/{name}"
+	case argocd.Projects:
+		return base + "/settings/projects/{name}"
+	}
+	return ""
+}
+
+// words are the values of an argument that takes several: one by one, or in one text with
+// commas between them, as models write both. No name in Argo CD has a comma.
+func words(values []string) (list []string) {
+	for _, value := range values {
+		for word := range strings.SplitSeq(value, ",") {
+			if word = strings.TrimSpace(word); word != "" && !slices.Contains(list, word) {
+				list = append(list, word)
+			}
+		}
+	}
+	return list
+}
+
+// either gives the one value of two arguments that mean the same.
+func either(nameA, a, nameB, b string) (string, error) {
+	a, b = strings.TrimSpace(a), strings.TrimSpace(b)
+	switch {
+	case a == "" || a == b:
+		return b, nil
+	case b == "":
+		return a, nil
+	}
+	return "", fmt.Errorf("%s is %q and %s is %q, and both mean the same: send one of them", nameA, short(a), nameB, short(b))
+}

@@ -1,0 +1,69 @@
+package toolset
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/plimsoll/plimsoll/tools/argocd"
+	"github.com/plimsoll/plimsoll/tools/argocd/inventory"
+	"github.com/plimsoll/plimsoll/tools/builtin"
+)
+
+type listApplicationsArguments struct {
+	target
+	Project      []string `json:"project,omitempty" jsonschema:"Only these projects"`
+	Name         string   `json:"name,omitempty" jsonschema:"Only the application of exactly this name"`
+	Repo         string   `json:"repo,omitempty" jsonschema:"Only applications of exactly this repository URL"`
+	Namespace    string   `json:"namespace,omitempty" jsonschema:"Only applications that live in this namespace (not where they deploy to)"`
+	AppNamespace string   `json:"app_namespace,omitempty" jsonschema:"The same as namespace"`
+	Destination  string   `json:"destination_namespace,omitempty" jsonschema:"Only applications that deploy to this namespace"`
+	Cluster      string   `json:"cluster,omitempty" jsonschema:"Only applications that deploy to this cluster (name or URL)"`
+	Selector     string   `json:"selector,omitempty" jsonschema:"Kubernetes label selector, e.g. team=payments,env in (prod,stage)"`
+	Health       []string `json:"health,omitempty" jsonschema:"Only these: Healthy, Progressing, Degraded, Suspended, Missing, Unknown, none"`
+	Sync         []string `json:"sync,omitempty" jsonschema:"Only these: Synced, OutOfSync, Unknown, none"`
+	Refresh      string   `json:"refresh,omitempty" jsonschema:"Does nothing: a list cannot refresh applications"`
+	shape
+	paging
+}
+
+const listApplicationsText = `List Argo CD applications, one page at a time, sorted by name.
+
+Every page comes with exact counts by health, sync status and project ("summary") over ALL matching applications, not only those on the page: for "how many" or "is anything degraded" page 1 is enough, and page_size=1 the cheapest.
+Filters work together. name and repo are exact; to find by a part of anything use search_argocd_resources. health=["Degraded","Missing"] and sync=["OutOfSync"] show what needs attention.
+Rows are short: name, namespace, project, health, sync, destination, sources. For one application in detail use get_application. full=true gives whole objects and is large.
+"next" is the call for the following page. Link to an application: put its namespace and name into "link".`
+
+func (t *Toolset) listApplications() builtin.Tool {
+	return builtin.Typed(builtin.Tool{
+		Name:        "list_applications",
+		Title:       "List applications",
+		Description: listApplicationsText,
+		Hints:       reads,
+	}, func(ctx context.Context, c *builtin.Call, in listApplicationsArguments) (*builtin.Result, error) {
+		namespace, err := either("namespace", in.Namespace, "app_namespace", in.AppNamespace)
+		if err != nil {
+			return nil, err
+		}
+		notes := ""
+		if refresh := strings.TrimSpace(in.Refresh); refresh != "" {
+			notes = fmt.Sprintf("refresh=%s did nothing: Argo CD refreshes one application at a time. ", short(refresh))
+		}
+		q := request{
+			target: in.target, paging: in.paging, shape: in.shape, notes: notes,
+			list: inventory.ListRequest{
+				Kind: argocd.Applications,
+				Query: argocd.Query{
+					Projects: words(in.Project), Name: strings.TrimSpace(in.Name), Repo: strings.TrimSpace(in.Repo),
+					Selector: strings.TrimSpace(in.Selector), AppNamespace: namespace,
+				},
+				Health: words(in.Health), Sync: words(in.Sync),
+				Namespace: strings.TrimSpace(in.Destination), Cluster: strings.TrimSpace(in.Cluster),
+			},
+			none: "No application matches. name and repo are compared exactly: search_argocd_resources finds parts of them. Argo CD also leaves out what this token may not see.",
+		}
+		in.Refresh = ""
+		q.repeat = func(p paging) any { in.paging = p; return in }
+		return t.list(ctx, c, q)
+	})
+}

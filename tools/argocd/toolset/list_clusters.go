@@ -1,0 +1,72 @@
+package toolset
+
+import (
+	"context"
+	"fmt"
+	"net/url"
+	"strings"
+
+	"github.com/plimsoll/plimsoll/tools/argocd"
+	"github.com/plimsoll/plimsoll/tools/argocd/inventory"
+	"github.com/plimsoll/plimsoll/tools/builtin"
+)
+
+type listClustersArguments struct {
+	target
+	Server  string `json:"param_server,omitempty" jsonschema:"Only the cluster of exactly this URL, with its port"`
+	Name    string `json:"param_name,omitempty" jsonschema:"Only the cluster of exactly this name"`
+	IDType  string `json:"param_id_type,omitempty" jsonschema:"What param_id_value is: server (default), name or name_escaped"`
+	IDValue string `json:"param_id_value,omitempty" jsonschema:"URL or name of the cluster, as param_id_type says"`
+	shape
+	paging
+}
+
+const listClustersText = `List the Kubernetes clusters that Argo CD deploys to, one page at a time, sorted by name.
+
+A row has the name, the server URL, the Kubernetes version, the state of the connection and how many applications deploy there; "summary" counts all clusters by the state of their connection. For all of one cluster use cluster_service__get. Credentials are never shown. To find clusters by a label or a part of a name use search_argocd_resources with resource_types=["clusters"].`
+
+func (t *Toolset) listClusters() builtin.Tool {
+	return builtin.Typed(builtin.Tool{
+		Name:        "cluster_service__list",
+		Title:       "List clusters",
+		Description: listClustersText,
+		Hints:       reads,
+	}, func(ctx context.Context, c *builtin.Call, in listClustersArguments) (*builtin.Result, error) {
+		name, server, err := in.which()
+		if err != nil {
+			return nil, err
+		}
+		return t.list(ctx, c, request{
+			target: in.target, paging: in.paging, shape: in.shape,
+			list: inventory.ListRequest{
+				Kind:  argocd.Clusters,
+				Query: argocd.Query{Name: name, Server: server},
+			},
+			repeat: func(p paging) any { in.paging = p; return in },
+			none:   "No cluster matches. Names and URLs are compared exactly, a URL with its port: search_argocd_resources finds parts of them. Argo CD also leaves out what this token may not see.",
+		})
+	})
+}
+
+// which reads the two ways of naming a cluster. The types of ids are those of Argo CD's API.
+func (in listClustersArguments) which() (name, server string, err error) {
+	value := strings.TrimSpace(in.IDValue)
+	idName, idServer := "", ""
+	switch strings.ToLower(strings.TrimSpace(in.IDType)) {
+	case "", "server", "url":
+		idServer = value
+	case "name":
+		idName = value
+	case "name_escaped":
+		if idName, err = url.QueryUnescape(value); err != nil {
+			return "", "", fmt.Errorf("param_id_value %q is not escaped as in a URL: %w; send it as it is, with param_id_type=name", short(value), err)
+		}
+	default:
+		return "", "", fmt.Errorf("param_id_type is %q; there are: server, name, name_escaped", short(in.IDType))
+	}
+	if name, err = either("param_name", in.Name, "param_id_value", idName); err != nil {
+		return "", "", err
+	}
+	server, err = either("param_server", in.Server, "param_id_value", idServer)
+	return name, server, err
+}

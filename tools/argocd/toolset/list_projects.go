@@ -1,0 +1,40 @@
+package toolset
+
+import (
+	"context"
+	"strings"
+
+	"github.com/plimsoll/plimsoll/tools/argocd"
+	"github.com/plimsoll/plimsoll/tools/argocd/inventory"
+	"github.com/plimsoll/plimsoll/tools/builtin"
+)
+
+type listProjectsArguments struct {
+	target
+	Name string `json:"param_name,omitempty" jsonschema:"Only the project of exactly this name"`
+	shape
+	paging
+}
+
+const listProjectsText = `List Argo CD projects (AppProjects), one page at a time, sorted by name.
+
+A row has the name, the description and what the project allows. For all of one project use project_get. To find projects by a part of a name, repository, destination or role use search_argocd_resources with resource_types=["projects"]. "pagination" has the exact total; "next" is the call for the following page.`
+
+func (t *Toolset) listProjects() builtin.Tool {
+	return builtin.Typed(builtin.Tool{
+		Name:        "project_list",
+		Title:       "List projects",
+		Description: listProjectsText,
+		Hints:       reads,
+	}, func(ctx context.Context, c *builtin.Call, in listProjectsArguments) (*builtin.Result, error) {
+		return t.list(ctx, c, request{
+			target: in.target, paging: in.paging, shape: in.shape,
+			list: inventory.ListRequest{
+				Kind:  argocd.Projects,
+				Query: argocd.Query{Name: strings.TrimSpace(in.Name)},
+			},
+			repeat: func(p paging) any { in.paging = p; return in },
+			none:   "No project matches. param_name is compared exactly: search_argocd_resources finds parts of names. Argo CD also leaves out what this token may not see.",
+		})
+	})
+}

@@ -1,0 +1,98 @@
+package toolset
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/plimsoll/plimsoll/tools/argocd"
+	"github.com/plimsoll/plimsoll/tools/argocd/inventory"
+	"github.com/plimsoll/plimsoll/tools/builtin"
+)
+
+// refusal is an answer that says why there is none. Programs read the same keys in it as
+// in an answer.
+type refusal struct {
+	Error      string         `json:"error"`
+	Suggestion string         `json:"suggestion,omitempty"`
+	Query      string         `json:"query,omitempty"`
+	Total      int            `json:"total_matches,omitempty"`
+	Limit      int            `json:"limit,omitempty"`
+	Breakdown  map[string]int `json:"breakdown,omitempty"`
+	Summary    *summary       `json:"summary,omitempty"`
+	Pagination *beyond        `json:"pagination,omitempty"`
+	Next       *again         `json:"next,omitempty"`
+}
+
+// beyond is the pagination of a page that does not exist.
+type beyond struct {
+	Page       int  `json:"page"`
+	PageSize   int  `json:"page_size"`
+	TotalItems int  `json:"total_items"`
+	TotalPages int  `json:"total_pages"`
+	HasNext    bool `json:"has_next"`
+	HasPrev    bool `json:"has_prev"`
+}
+
+// again is a call that can be made as it stands.
+type again struct {
+	Tool      string `json:"tool"`
+	Arguments any    `json:"arguments"`
+}
+
+// refused turns what went wrong with a listing or a search into an answer, if it is for
+// the model to act on; any other error stays one. repeat gives the same call for another page.
+func refused(err error, size int, repeat func(page int) *again) (*builtin.Result, error) {
+	answer := refusal{Error: err.Error()}
+	if none, is := errors.AsType[*inventory.NoPage](err); is {
+		answer.Error = fmt.Sprintf("page %d is beyond the end: the last page is %d (%d items, %d on a page)", none.Page, none.Last, none.TotalItems, size)
+		answer.Pagination = &beyond{Page: none.Page, PageSize: size, TotalItems: none.TotalItems, TotalPages: none.Last, HasPrev: true}
+		answer.Next = repeat(none.Last)
+	} else if many, is := errors.AsType[*inventory.TooMany](err); is {
+		answer.Error = fmt.Sprintf("the search matches %d objects, more than %d: nothing is shown", many.Total, many.Limit)
+		answer.Suggestion = many.Suggestion
+		if answer.Suggestion == "" {
+			answer.Suggestion = "Use a more specific pattern, or narrow the search with resource_types or project."
+		}
+		answer.Total, answer.Limit = many.Total, many.Limit
+		answer.Breakdown = byName(many.Totals)
+		answer.Summary = summaryOf(many.Counts)
+	} else if bad, is := errors.AsType[*inventory.BadPattern](err); is {
+		answer.Error = "the query is no regular expression (RE2): " + bad.Reason
+		answer.Suggestion = fmt.Sprintf("Send literal=true to look for the text as it stands, or escape it: %s", bad.Escaped)
+	} else {
+		return nil, err
+	}
+	r, err := builtin.JSON(answer)
+	if err != nil {
+		return nil, err
+	}
+	r.IsError = true
+	return r, nil
+}
+
+// byName has the kinds by their names, for JSON.
+func byName(m map[argocd.Kind]int) map[string]int {
+	if m == nil {
+		return nil
+	}
+	named := make(map[string]int, len(m))
+	for kind, n := range m {
+		named[string(kind)] = n
+	}
+	return named
+}
+
+// short cuts what a model sent to what an error may repeat of it.
+func short(text string) string {
+	const most = 80 // bytes
+	if len(text) <= most {
+		return strings.ToValidUTF8(text, "\uFFFD")
+	}
+	cut := most
+	for cut > 0 && !utf8.RuneStart(text[cut]) {
+		cut--
+	}
+	return strings.ToValidUTF8(text[:cut], "\uFFFD") + "…"
+}

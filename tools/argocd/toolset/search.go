@@ -1,0 +1,116 @@
+package toolset
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/plimsoll/plimsoll/tools/argocd"
+	"github.com/plimsoll/plimsoll/tools/argocd/inventory"
+	"github.com/plimsoll/plimsoll/tools/builtin"
+)
+
+// maxQuery bounds a pattern, in bytes: longer than any URL, and compiled in no time.
+const maxQuery = 2 << 10
+
+type searchArguments struct {
+	target
+	Query         string   `json:"query" jsonschema:"What to look for: a part of any text, or an RE2 regular expression"`
+	ResourceTypes []string `json:"resource_types,omitempty" jsonschema:"Where to look: applications, projects, applicationsets, clusters (default all)"`
+	CaseSensitive bool     `json:"case_sensitive,omitempty" jsonschema:"Tell upper from lower case (default false)"`
+	Literal       bool     `json:"literal,omitempty" jsonschema:"Take query as plain text and not as a regular expression (default false)"`
+	Project       []string `json:"project,omitempty" jsonschema:"Only applications of these projects; other kinds are not searched"`
+	Fresh         bool     `json:"fresh,omitempty" jsonschema:"Read the server again even if this search was made a moment ago (default false)"`
+	paging
+}
+
+const searchText = `Search all Argo CD applications, projects, application sets and clusters at once. Always exhaustive: every object is read, totals are exact.
+
+Looks into names, namespaces, labels (also as key=value), annotations, descriptions, repositories, paths, charts, revisions, destinations and all sources of multi-source applications. "matched" of a result names the fields that match.
+query is an RE2 regular expression, upper and lower case are the same unless case_sensitive; literal=true takes it as it stands. Examples: payments, ^billing-.*-prod$, team=(search|catalog).
+Health and sync status are not searched: use list_applications with health or sync for that.
+Pages are made after filtering: total_matches and "breakdown" count all matches; "summary" counts the matching applications by health, sync and project. More than 1000 matches are an error that says how to narrow the search. "next" is the call for the following page.`
+
+func (t *Toolset) search() builtin.Tool {
+	return builtin.Typed(builtin.Tool{
+		Name:        "search_argocd_resources",
+		Title:       "Search everything",
+		Description: searchText,
+		Hints:       reads,
+	}, t.runSearch)
+}
+
+func (t *Toolset) runSearch(ctx context.Context, c *builtin.Call, in searchArguments) (*builtin.Result, error) {
+	switch {
+	case strings.TrimSpace(in.Query) == "":
+		return nil, errors.New("query is empty: send a word or a pattern, or list everything with list_applications, project_list, applicationset_list or cluster_service__list")
+	case len(in.Query) > maxQuery:
+		return nil, fmt.Errorf("query has %d bytes, more than %d: send a shorter pattern", len(in.Query), maxQuery)
+	}
+	projects := words(in.Project)
+	kinds, err := searched(in.ResourceTypes, len(projects) > 0)
+	if err != nil {
+		return nil, err
+	}
+	client, err := t.at(c, in.Instance)
+	if err != nil {
+		return nil, err
+	}
+	page := in.clamped()
+	repeat := func(number int) *again {
+		following := in
+		following.Page = number
+		return &again{Tool: c.Tool, Arguments: following}
+	}
+	from, done := watch(c, client)
+	defer done()
+	got, err := t.inventory.Search(ctx, from, inventory.SearchRequest{
+		Pattern: in.Query, Literal: in.Literal, CaseSensitive: in.CaseSensitive,
+		Kinds: kinds, Page: page.Page, PageSize: page.PageSize, Fresh: in.Fresh,
+		Query: argocd.Query{Projects: projects},
+	})
+	if err != nil {
+		return refused(err, page.PageSize, repeat)
+	}
+	return t.answer(client, in, kinds, got, repeat)
+}
+
+// searched reads the kinds; all of them where none is named. Projects narrow applications
+// only, so with them nothing else is searched.
+func searched(names []string, projects bool) ([]argocd.Kind, error) {
+	all := argocd.Kinds()
+	var kinds []argocd.Kind
+	for _, name := range words(names) {
+		kind := argocd.Kind(strings.ToLower(name))
+		if !slices.Contains(all, kind) && slices.Contains(all, kind+"s") {
+			kind += "s" // "application" is clear enough
+		}
+		switch {
+		case !slices.Contains(all, kind):
+			return nil, fmt.Errorf("resource_types has no %q; there are: %s", short(name), joined(all))
+		case projects && kind != argocd.Applications:
+			return nil, fmt.Errorf("project narrows applications only, and resource_types asks for %s: leave one of the two out", kind)
+		case !slices.Contains(kinds, kind):
+			kinds = append(kinds, kind)
+		}
+	}
+	switch {
+	case len(kinds) > 0:
+		// In the order of answers, so that the same question asked in another order is the same.
+		slices.SortFunc(kinds, func(a, b argocd.Kind) int { return slices.Index(all, a) - slices.Index(all, b) })
+		return kinds, nil
+	case projects:
+		return []argocd.Kind{argocd.Applications}, nil
+	}
+	return all, nil
+}
+
+func joined(kinds []argocd.Kind) string {
+	names := make([]string, len(kinds))
+	for i, kind := range kinds {
+		names[i] = string(kind)
+	}
+	return strings.Join(names, ", ")
+}
