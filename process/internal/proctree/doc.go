@@ -34,7 +34,7 @@
 // # What killing can promise
 //
 // No kernel group holds the tree, so KillTree looks, stops, looks again and kills, until a look finds
-// nobody alive and nobody who died while it looked: such a one may have forked behind its back. Then
+// nobody alive and nobody who ended while it looked: such a one may have forked behind its back. Then
 // nobody is left whom the rules above can tell, however fast they fork. If there is no such
 // look in time, because a chain of processes in sessions of their own is renewed faster
 // than one can be found and stopped (some tenths of a millisecond), the error says so. What has escaped the
@@ -85,5 +85,6 @@
 // The parsers are fuzzed. Membership is tested on recorded trees in an injected proc root
 // and on real processes that the test binary starts by re-executing itself: deep and wide
 // trees, orphans of double forks, daemons in their own session, zombies, processes that
-// keep forking while they are being killed, and names made to confuse a parser.
+// keep forking while they are being killed, a process held in the middle of its end and seen with
+// the eyes of another user, and names made to confuse a parser.
 package proctree

@@ -54,8 +54,9 @@ func parseStat(b []byte) (Process, error) {
 		case 6:
 			p.SID = int(value)
 		case 9:
-			const kernelThread = 0x00200000 // PF_KTHREAD of include/linux/sched.h
+			const kernelThread, exiting = 0x00200000, 0x00000004 // PF_KTHREAD, PF_EXITING of include/linux/sched.h
 			p.kernel = value&kernelThread != 0
+			p.ending = value&exiting != 0
 		case 20:
 			p.Threads = int(value)
 		case 22:

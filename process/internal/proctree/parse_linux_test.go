@@ -23,6 +23,17 @@ func TestParseStatReadsAnyName(t *testing.T) {
 	}
 }
 
+func TestParseStatKnowsTheFlagsOfAProcess(t *testing.T) {
+	for flags, want := range map[string]Process{
+		"4194304": {}, "4194308": {ending: true}, "2129984": {kernel: true}, "2129988": {kernel: true, ending: true},
+	} {
+		p, err := parseStat([]byte("42 (sh)" + strings.Replace(statTail, "4194304", flags, 1)))
+		if err != nil || p.ending != want.ending || p.kernel != want.kernel {
+			t.Errorf("flags %s: ending %v, kernel %v, %v; want %+v", flags, p.ending, p.kernel, err, want)
+		}
+	}
+}
+
 func TestParseStatRefusesWhatIsNone(t *testing.T) {
 	whole := "42 (sh)" + statTail
 	end := strings.Index(whole, "4711")

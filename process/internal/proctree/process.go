@@ -29,6 +29,7 @@ type Process struct {
 	Threads int
 
 	kernel bool // a thread of the kernel, which has no environment
+	ending bool // its first thread is on the way out, or out
 }
 
 // Zombie reports whether nothing of p is left but its exit status. A process whose first

@@ -29,6 +29,7 @@ func newTable(t *testing.T) *table {
 type proc struct {
 	pid, ppid, pgid, sid, start int
 	name, state, environ, statm string
+	ending                      bool
 }
 
 // add puts a process, in place of one that had its number before.
@@ -41,8 +42,12 @@ func (x *table) add(p proc) {
 	if p.statm == "" {
 		p.statm = "5000 1000 200 10 0 300 0\n"
 	}
-	stat := fmt.Sprintf("%d (%s) %s %d %d %d 0 -1 4194304 1 2 3 4 5 6 7 8 20 0 1 0 %d 1000 200 18446744073709551615\n",
-		p.pid, p.name, p.state, p.ppid, p.pgid, p.sid, p.start)
+	flags := 0x400000 // PF_RANDOMIZE
+	if p.ending {
+		flags |= 0x4 // PF_EXITING
+	}
+	stat := fmt.Sprintf("%d (%s) %s %d %d %d 0 -1 %d 1 2 3 4 5 6 7 8 20 0 1 0 %d 1000 200 18446744073709551615\n",
+		p.pid, p.name, p.state, p.ppid, p.pgid, p.sid, flags, p.start)
 	dir := filepath.Join(x.dir, strconv.Itoa(p.pid))
 	if err := os.Mkdir(dir, 0o700); err != nil {
 		x.t.Fatal(err)

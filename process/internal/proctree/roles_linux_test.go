@@ -107,6 +107,11 @@ func play(role []string) {
 		}
 	case "sparks": // a chain of n processes, each of which lives half a millisecond
 		next("spark " + role[1])
+	case "ending": // with a child that is held in the middle of its end
+		if err := halfEnded(role[1]); err != nil {
+			fmt.Println(err)
+		}
+		return
 	case "spark":
 		spark(n)
 	case "comet":

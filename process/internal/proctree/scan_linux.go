@@ -272,7 +272,7 @@ func (t *Tree) settle(c *candidate) {
 				c.inode, e.inode = 0, 0
 				t.undecided++
 			}
-		} else if c.Zombie() && t.mayBeOurs(c.Process) {
+		} else if (c.ending || c.Zombie()) && t.mayBeOurs(c.Process) {
 			t.undecided++ // it may have forked after the listing
 		}
 		if len(t.known) >= maxKnown+len(t.members) && t.known[c.PID] == nil {
@@ -294,8 +294,8 @@ func (t *Tree) settle(c *candidate) {
 	t.known[c.PID] = e
 }
 
-// mayBeOurs reports whether a zombie, which has no environment any more, may have been of the tree: its
-// parent is nobody who is known to be outside.
+// mayBeOurs reports whether a process that has no environment any more, because it is ending or a zombie,
+// may have been of the tree: its parent is nobody who is known to be outside.
 func (t *Tree) mayBeOurs(p Process) bool {
 	if p.Start < t.since {
 		return false
@@ -343,7 +343,7 @@ func (t *Tree) belongs(p Process) (yes, sure bool) {
 	if t.o.Cookie == "" || p.Zombie() || p.kernel {
 		return false, true
 	}
-	return t.carriesCookie(p.PID)
+	return t.carriesCookie(p)
 }
 
 // ledByMember reports whether a session or process group is named after a member, alive
@@ -362,10 +362,23 @@ func (t *Tree) ledByMember(leader int) bool {
 // arguments and environment together is 6 MiB with the usual stack limit.
 const maxEnviron = 6 << 20
 
-// carriesCookie searches a process's environment. sure is false when it could not be read
-// or was empty: a process in the middle of an exec or of its exit shows none, and the
-// latter may still be named as the parent of one that does.
-func (t *Tree) carriesCookie(pid int) (yes, sure bool) {
+// carriesCookie searches a process's environment. sure is false when the answer means nothing,
+// because p was ending: it may still be named as the parent of one that carries the cookie.
+func (t *Tree) carriesCookie(p Process) (yes, sure bool) {
+	yes, sure = t.searchEnviron(p.PID)
+	if yes || !sure {
+		return yes, sure
+	}
+	// A process that ends lets go of its memory before it is a zombie. Its files then belong to root, so
+	// that to anybody else it looks like a stranger's (task_dump_owner of fs/proc/base.c), and what
+	// was being read of its environment ends early. So it is asked after, not before.
+	again, err := t.readStat(p.PID)
+	return false, err == nil && again.Start == p.Start && !again.ending
+}
+
+// searchEnviron searches the environment as it can be read now. sure is false when it could not
+// be read or was empty: a process in the middle of an exec or of its exit shows none.
+func (t *Tree) searchEnviron(pid int) (yes, sure bool) {
 	t.counters.CookieReads++
 	fd, err := t.open(pid, "environ")
 	if err != nil { // another user's, or it is gone or the system out of something

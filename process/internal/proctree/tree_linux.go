@@ -228,7 +228,7 @@ func (t *Tree) Counters() Counters {
 // missed was born after it, or behind it; its parent then was alive as long, and is either in the
 // result or has died since, and each that has died since makes the tree unsettled:
 //
-//   - one that was listed, and is dead or gone when it is asked;
+//   - one that was listed, and is ending, dead or gone when it is asked;
 //   - a member that is not listed any more and whose child may have got a smaller number, which the
 //     listing had passed; those of others are larger, unless numbers began anew since the last look.
 func (t *Tree) living(spareRoot bool) ([]Process, error) {
