@@ -1,34 +1,83 @@
 package redact
 
 import (
-	"bytes"
 	"encoding/json"
+	"errors"
+	"fmt"
+	"strconv"
+
+	"github.com/plimsoll/plimsoll/limit"
 )
 
-// Hidden is what stands in the place of a masked value.
+// Hidden is what stands in the place of a masked value. Its length says nothing.
 const Hidden = "********"
 
 // Keep says which of the parts that [Slim] leaves out are to stay.
 type Keep struct {
-	ManagedFields, History, HelmValues, APIVersions bool
+	// ManagedFields keeps metadata.managedFields and the last-applied annotation of
+	// kubectl: who wrote which field.
+	ManagedFields bool
+	// History keeps status.history: earlier deployments.
+	History bool
+	// HelmValues keeps values and valuesObject of every helm source.
+	HelmValues bool
+	// APIVersions keeps info.apiVersions of a cluster.
+	APIVersions bool
 }
 
-// Left is what was left out: paths with sizes, e.g. "metadata.managedFields (3.1 KB)".
+// Left is what was left out: at most 12 paths with their sizes in JSON, e.g.
+// "metadata.managedFields (3.1 KiB)", and a last entry that counts the others.
 type Left []string
 
+// maxLeft bounds Left: an application with a hundred sources has a hundred values.
+const maxLeft = 12
+
+// ErrJSON is wrapped by the errors of [Slim] and [Mask].
+var ErrJSON = errors.New("not JSON")
+
 // Slim returns raw, one object as JSON, compact and without what keep does not name.
-// Secrets are masked always.
+// Secrets are masked always. The error wraps [ErrJSON] and quotes nothing of raw.
 func Slim(raw []byte, keep Keep) (slim []byte, left Left, err error) {
-	var b bytes.Buffer
-	err = json.Compact(&b, raw)
-	return b.Bytes(), nil, err
+	w, err := walk(raw, &keep)
+	if err != nil {
+		return nil, nil, err
+	}
+	for _, cut := range w.left {
+		left = append(left, cut.path+" ("+limit.Bytes(cut.size).Human()+")")
+	}
+	if w.more > 0 {
+		left = append(left, fmt.Sprintf("%d more (%s)", w.more, limit.Bytes(w.moreBytes).Human()))
+	}
+	return w.out, left, nil
 }
 
-// Mask returns raw with its secrets masked, and how many there were.
+// Mask returns raw compact and with its secrets masked, and in how many places.
 func Mask(raw []byte) ([]byte, int, error) {
-	slim, _, err := Slim(raw, Keep{true, true, true, true})
-	return slim, 0, err
+	w, err := walk(raw, nil)
+	if err != nil {
+		return nil, 0, err
+	}
+	return w.out, w.masked, nil
 }
 
-// Text masks credentials in free text.
-func Text(s string) string { return s }
+func walk(raw []byte, keep *Keep) (*walker, error) {
+	// Everything after this relies on it: the walker checks nothing.
+	if !json.Valid(raw) {
+		return nil, invalid(raw)
+	}
+	w := &walker{in: raw, keep: keep}
+	w.run()
+	return w, nil
+}
+
+// invalid finds out where raw stops to be JSON. The text of encoding/json names one
+// character at most.
+func invalid(raw []byte) error {
+	var none json.RawMessage
+	err := json.Unmarshal(raw, &none)
+	if bad, ok := errors.AsType[*json.SyntaxError](err); ok {
+		return fmt.Errorf("%w: %s at byte %s of %d; the object was cut off or is of another format",
+			ErrJSON, bad.Error(), strconv.FormatInt(bad.Offset, 10), len(raw))
+	}
+	return fmt.Errorf("%w: %d bytes; the object was cut off or is of another format", ErrJSON, len(raw))
+}

@@ -1,0 +1,196 @@
+package redact
+
+import (
+	"regexp"
+	"slices"
+	"strings"
+)
+
+var (
+	// RFC 3986: userinfo ends at the last @ before the path. A password with a slash in it
+	// is wrong and common: where a port would be and no number is, it is one.
+	userinfo  = regexp.MustCompile(`([a-zA-Z][a-zA-Z0-9+.-]*://)(?:([^\s/@:"'<>\\]*:[0-9]*[^0-9\s/@"'<>\\][^\s/"'<>\\]*/[^\s@"'<>\\]*)|([^\s/?#"'<>\\]+))@`)
+	jwt       = regexp.MustCompile(`eyJ[A-Za-z0-9_-]{6,}\.[A-Za-z0-9_-]{4,}(?:\.[A-Za-z0-9_-]*)?`)
+	header    = regexp.MustCompile(`(?i)\b(bearer\s+|authorization["']?\s*[:=]\s*["']?(?:basic|token|apikey)\s+)([A-Za-z0-9._~+/=-]{8,})`)
+	keyBlock  = regexp.MustCompile(`-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY[A-Z ]{0,20}-----(?s:.*?)(?:-----END [A-Z0-9 ]{0,40}PRIVATE KEY[A-Z ]{0,20}-----|$)`)
+	wellKnown = regexp.MustCompile(`\b(?:gh[pousr]_[A-Za-z0-9]{20,}|github_pat_[A-Za-z0-9_]{20,}|glpat-[A-Za-z0-9_-]{16,}|xox[abeprs]-[A-Za-z0-9-]{10,}|hv[sb]\.[A-Za-z0-9_-]{20,}|npm_[A-Za-z0-9]{30,}|dop_v1_[a-f0-9]{32,}|AIza[A-Za-z0-9_-]{30,}|sk-[A-Za-z0-9_-]{20,})`)
+	assigned  = regexp.MustCompile(`([A-Za-z_][A-Za-z0-9_.-]{2,127})(\\*["']?)(\s{0,8}[=:]\s{0,8})("(?:\\.|[^"\\\n])*"?|'[^'\n]*'?|\\+"[^"\n]*"?|[^\s,;&"'(){}\[\]<>]+)`)
+	yamlKind  = regexp.MustCompile(`(?m)^\s*(?:- +)?["']?kind["']?\s*:\s*["']?Secret["']?\s*,?\s*$`)
+	yamlData  = regexp.MustCompile(`(?m)^\s*["']?(?:data|stringData)["']?\s*:`)
+	jsonKind  = regexp.MustCompile(`\\*["']kind\\*["']\s*:\s*\\*["']Secret\\*["']`)
+)
+
+// Text returns s with the credentials masked that its shape gives away: userinfo of URLs,
+// Bearer tokens, JWTs, private keys, tokens with a known prefix, NAME=value with the name of
+// a secret; in texts of several lines also what follows such a name and a colon. It is for
+// messages, events, logs and descriptions.
+func Text(s string) string {
+	safe, _ := freeText(s)
+	return safe
+}
+
+// suspicious tells whether any rule for texts could match: a quick look that spares
+// nearly all values of an object the rules.
+func suspicious(text []byte) bool {
+	for i := range len(text) {
+		switch text[i] {
+		case ':', '=', '{', '[', '\\':
+			return true
+		case '_', '.', '-':
+			// A token with a prefix has 14 bytes or more.
+			if len(text) > 14 {
+				return true
+			}
+		case ' ':
+			if i > 5 && (text[i-1]|0x20) == 'r' && (text[i-2]|0x20) == 'e' {
+				return true // "Bearer x"
+			}
+		}
+	}
+	return false
+}
+
+func freeText(s string) (safe string, masked int) {
+	// A manifest that is no valid JSON any more, or YAML: what is secret in it has no names
+	// that say so.
+	if strings.Contains(s, "Secret") &&
+		(jsonKind.MatchString(s) || yamlKind.MatchString(s) && yamlData.MatchString(s)) {
+		return Hidden, 1
+	}
+	count := func(whole, to string) string {
+		if whole != to {
+			masked++
+		}
+		return to
+	}
+	if strings.Contains(s, "PRIVATE KEY") {
+		s = keyBlock.ReplaceAllStringFunc(s, func(m string) string { return count(m, Hidden) })
+	}
+	if strings.IndexByte(s, '\n') >= 0 && strings.IndexByte(s, ':') >= 0 {
+		var n int
+		s, n = maskLines(s)
+		masked += n
+	}
+	if strings.Contains(s, "://") && strings.IndexByte(s, '@') >= 0 {
+		s = replace(userinfo, s, func(m []string) string {
+			who := m[2] + m[3]
+			// A user alone is a name, unless it is as long as a token.
+			if who == "git" || strings.IndexByte(who, ':') < 0 && strings.HasSuffix(strings.ToLower(m[1]), "ssh://") {
+				return m[0]
+			}
+			return count(m[0], m[1]+Hidden+"@")
+		})
+	}
+	if strings.Contains(s, "eyJ") {
+		s = jwt.ReplaceAllStringFunc(s, func(m string) string { return count(m, Hidden) })
+	}
+	if header.MatchString(s) {
+		s = replace(header, s, func(m []string) string {
+			if strings.HasPrefix(strings.ToLower(m[1]), "bearer") && len(m[2]) < 16 && !strings.ContainsAny(m[2], "0123456789") {
+				return m[0] // "bearer authentication"
+			}
+			return count(m[0], m[1]+Hidden)
+		})
+	}
+	if containsAny(s, tokenStarts) {
+		s = wellKnown.ReplaceAllStringFunc(s, func(m string) string { return count(m, Hidden) })
+	}
+	if strings.ContainsAny(s, "=:") && containsAny(strings.ToLower(s), nameParts) {
+		var n int
+		s, n = maskAssigned(s)
+		masked += n
+	}
+	return s, masked
+}
+
+// A part of every name that nameIsSecret finds, and the start of every well-known token:
+// what has none of them needs no expression, and that is most texts.
+var (
+	nameParts   = []string{"pass", "pwd", "secret", "token", "cred", "key", "auth", "jwt", "bearer", "docker", "data"}
+	tokenStarts = []string{"gh", "glpat-", "xox", "hv", "npm_", "dop_v1_", "AIza", "sk-"}
+)
+
+func containsAny(s string, parts []string) bool {
+	return slices.ContainsFunc(parts, func(part string) bool { return strings.Contains(s, part) })
+}
+
+// maskAssigned masks NAME=value, "name":"value" and name: value. What follows a name that
+// is none of a secret is looked at again: in "url: https://x?token=y" it is three names.
+func maskAssigned(s string) (safe string, masked int) {
+	var b strings.Builder
+	from := 0
+	for {
+		at := assigned.FindStringSubmatchIndex(s[from:])
+		if at == nil {
+			break
+		}
+		part := func(i int) string { return s[from:][at[2*i]:at[2*i+1]] }
+		name, quote, sign, value := part(1), part(2), part(3), part(4)
+		end := at[8]
+		b.WriteString(s[from : from+end])
+		if hides(name, quote, sign, value) {
+			open, shut := quotes(value)
+			b.WriteString(open + Hidden + shut)
+			masked++
+			end = at[9]
+		}
+		from += end
+	}
+	if masked == 0 {
+		return s, 0
+	}
+	b.WriteString(s[from:])
+	return b.String(), masked
+}
+
+func hides(name, quote, sign, value string) bool {
+	if strings.HasPrefix(value, "//") || harmless(strings.Trim(value, `"'\`)) || strings.Contains(value, Hidden) || !nameIsSecret(name) {
+		return false
+	}
+	// "token: signature is invalid" is prose; "token=x", "\"token\":\"x\"" and
+	// "password: x" are not.
+	return !strings.Contains(sign, ":") || quote != "" || value[0] == '"' || value[0] == '\'' || spoken(name, sign, value)
+}
+
+// spoken tells whether "name: value" in prose shows a secret.
+func spoken(name, sign, value string) bool {
+	name = strings.ToLower(name)
+	for _, end := range []string{"password", "passwd", "pwd", "passphrase", "api_key", "apikey", "api-key", "private_key", "secret_key", "access_key"} {
+		if strings.HasSuffix(name, end) {
+			return true
+		}
+	}
+	// Without a space it is a tag of an image: "edge/auth:v3.24.10-rc.8".
+	return strings.HasSuffix(sign, " ") && len(value) >= 12 && strings.ContainsAny(value, "0123456789")
+}
+
+// quotes are those around a value, so that what is masked in JSON or YAML stays that.
+func quotes(value string) (open, end string) {
+	open = value[:len(value)-len(strings.TrimLeft(value, `"'\`))]
+	if open != "" && len(value) > len(open) && strings.HasSuffix(value, open) {
+		end = open
+	}
+	return open, end
+}
+
+// replace is ReplaceAllStringFunc with submatches.
+func replace(re *regexp.Regexp, s string, with func(m []string) string) string {
+	var b strings.Builder
+	from := 0
+	for _, at := range re.FindAllStringSubmatchIndex(s, -1) {
+		m := make([]string, len(at)/2)
+		for i := range m {
+			if at[2*i] >= 0 {
+				m[i] = s[at[2*i]:at[2*i+1]]
+			}
+		}
+		b.WriteString(s[from:at[0]])
+		b.WriteString(with(m))
+		from = at[1]
+	}
+	if from == 0 {
+		return s
+	}
+	b.WriteString(s[from:])
+	return b.String()
+}

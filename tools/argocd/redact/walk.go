@@ -1,0 +1,315 @@
+package redact
+
+import (
+	"bytes"
+	"encoding/json"
+	"strconv"
+	"strings"
+)
+
+// maxInner is how often JSON in a text in JSON is followed. Escapes double at each level,
+// so what is deeper is no configuration.
+const maxInner = 4
+
+// lastApplied is where kubectl keeps what was applied.
+const lastApplied = "kubectl.kubernetes.io/last-applied-configuration"
+
+// A cut is a part that was left out.
+type cut struct {
+	path string
+	size int
+}
+
+// A walker writes one document. It relies on in being valid JSON.
+type walker struct {
+	in     []byte
+	pos    int
+	out    []byte
+	marks  []byte // see survey
+	object int    // how many objects have begun
+	inner  int    // how many texts this document is in
+	keep   *Keep  // nil: leave nothing out
+	path   []byte // of the value at pos, for left
+
+	masked          int
+	left            []cut
+	more, moreBytes int
+}
+
+// A place is what the surroundings say about a value.
+type place struct {
+	key    string // of the member, or of the array's member
+	hide   bool   // mask all that is not an object or array
+	all    bool   // and all below
+	secret bool   // an object here is a Secret, whatever it says itself
+	vars   bool   // variables of an exec provider
+	bag    bool   // an object here has secrets under names of their own
+}
+
+func (w *walker) run() {
+	s := survey{in: w.in}
+	s.value()
+	w.marks = s.marks
+	w.out = make([]byte, 0, len(w.in))
+	w.value(place{})
+}
+
+func (w *walker) space() {
+	for w.pos < len(w.in) && w.in[w.pos] <= ' ' {
+		w.pos++
+	}
+}
+
+func (w *walker) value(p place) {
+	w.space()
+	switch w.in[w.pos] {
+	case '{':
+		w.members(p)
+	case '[':
+		w.elements(p)
+	case '"':
+		from := w.pos
+		w.pos = stringEnd(w.in, w.pos)
+		w.text(w.in[from:w.pos], p)
+	default:
+		from := w.pos
+		w.pos = scalarEnd(w.in, w.pos)
+		number := w.in[from] == '-' || w.in[from] >= '0' && w.in[from] <= '9'
+		if number && (p.all || p.hide && numbersToo(p.key)) {
+			w.mask()
+			return
+		}
+		w.out = append(w.out, w.in[from:w.pos]...)
+	}
+}
+
+func (w *walker) mask() {
+	w.masked++
+	w.out = append(w.out, `"`+Hidden+`"`...)
+}
+
+func (w *walker) members(p place) {
+	mark := w.marks[w.object]
+	w.object++
+	if p.secret {
+		mark |= isSecret
+	}
+	w.pos++
+	w.out = append(w.out, '{')
+	empty := true
+	for {
+		w.space()
+		switch w.in[w.pos] {
+		case '}':
+			w.pos++
+			w.out = append(w.out, '}')
+			return
+		case ',':
+			w.pos++
+			continue
+		}
+		from := w.pos
+		w.pos = stringEnd(w.in, w.pos)
+		raw := w.in[from:w.pos]
+		key := plain(raw)
+		w.space()
+		w.pos++ // the colon
+		length := len(w.path)
+		if w.keep != nil {
+			if length > 0 {
+				w.path = append(w.path, '.')
+			}
+			w.path = append(w.path, key...)
+			if w.leaves(p.key, key) {
+				w.skip()
+				w.path = w.path[:length]
+				continue
+			}
+		}
+		if !empty {
+			w.out = append(w.out, ',')
+		}
+		empty = false
+		w.out = append(w.out, raw...)
+		w.out = append(w.out, ':')
+		w.value(below(p, mark, key))
+		w.path = w.path[:length]
+	}
+}
+
+// below is the place of a member of an object that is at p.
+func below(p place, mark byte, key string) place {
+	in := place{key: key, all: p.all, hide: p.all}
+	switch {
+	case mark&isSecret != 0 && (key == "data" || key == "stringData"):
+		in.all, in.hide = true, true
+	case p.vars && key == "name":
+		in.all, in.hide = false, false // the names of the variables are no secret
+	case p.key == "execProviderConfig" && key == "env" && !p.all:
+		in.all, in.hide, in.vars = true, true, true
+	case mark&isSecret != 0 && (key == "metadata" || key == "annotations"):
+		in.secret = true
+	case p.key == "annotations" && p.secret && strings.Contains(key, "applied"):
+		in.hide = true
+	case mark&isSecretList != 0 && key == "items":
+		in.secret = true
+	case mark&isPair != 0 && (key == "value" || key == "string" || key == "array" || key == "map"):
+		in.all, in.hide = true, true
+	case nameIsSecret(key):
+		in.hide, in.bag = true, isBag(key)
+	case p.bag && !namesOnly(key):
+		in.hide = true
+	}
+	return in
+}
+
+func (w *walker) elements(p place) {
+	w.pos++
+	w.out = append(w.out, '[')
+	length := len(w.path)
+	flag := false // the element before was --password, and this one is it
+	for n := 0; ; {
+		w.space()
+		switch w.in[w.pos] {
+		case ']':
+			w.pos++
+			w.out = append(w.out, ']')
+			return
+		case ',':
+			w.pos++
+			continue
+		}
+		if n > 0 {
+			w.out = append(w.out, ',')
+		}
+		if w.keep != nil {
+			w.path = strconv.AppendInt(append(w.path, '['), int64(n), 10)
+			w.path = append(w.path, ']')
+		}
+		in := p
+		in.bag = false // "secrets": [{"name":…}] are references
+		in.hide = in.hide || flag
+		flag = w.in[w.pos] == '"' && isSecretFlag(plain(w.in[w.pos:stringEnd(w.in, w.pos)]))
+		w.value(in)
+		w.path = w.path[:length]
+		n++
+	}
+}
+
+// text writes a string, masked where that is needed.
+func (w *walker) text(raw []byte, p place) {
+	if p.hide {
+		if s := plain(raw); harmless(s) {
+			w.out = append(w.out, raw...)
+			return
+		}
+		w.mask()
+		return
+	}
+	if !suspicious(raw) {
+		w.out = append(w.out, raw...)
+		return
+	}
+	s := plain(raw)
+	safe, n := w.content(s)
+	if n == 0 {
+		w.out = append(w.out, raw...)
+		return
+	}
+	w.masked += n
+	w.out = appendString(w.out, safe)
+}
+
+// content masks what is in a text.
+func (w *walker) content(s string) (safe string, masked int) {
+	if t := strings.TrimLeft(s, " \t\r\n"); t != "" && (t[0] == '{' || t[0] == '[') && json.Valid([]byte(s)) {
+		if w.inner == maxInner {
+			return Hidden, 1
+		}
+		within := &walker{in: []byte(s), inner: w.inner + 1}
+		within.run()
+		return string(within.out), within.masked
+	}
+	return freeText(s)
+}
+
+// leaves tells whether a member is left out.
+func (w *walker) leaves(parent, key string) bool {
+	switch key {
+	case "managedFields":
+		return parent == "metadata" && !w.keep.ManagedFields
+	case lastApplied:
+		return parent == "annotations" && !w.keep.ManagedFields
+	case "history":
+		return parent == "status" && !w.keep.History
+	case "values", "valuesObject":
+		return parent == "helm" && !w.keep.HelmValues
+	case "apiVersions":
+		return parent == "info" && !w.keep.APIVersions
+	}
+	return false
+}
+
+// skip passes a value that is left out.
+func (w *walker) skip() {
+	w.space()
+	from := w.pos
+	depth := 0
+	for {
+		switch w.in[w.pos] {
+		case '"':
+			w.pos = stringEnd(w.in, w.pos)
+		case '{':
+			w.object++
+			depth++
+			w.pos++
+		case '[':
+			depth++
+			w.pos++
+		case '}', ']':
+			depth--
+			w.pos++
+		case ',', ':', ' ', '\t', '\n', '\r':
+			w.pos++
+		default:
+			w.pos = scalarEnd(w.in, w.pos)
+		}
+		if depth == 0 {
+			break
+		}
+	}
+	size := w.pos - from
+	if size <= len("null") {
+		return // null, {} or []: nobody misses it
+	}
+	if len(w.left) == maxLeft || len(w.path) > 512 {
+		w.more++
+		w.moreBytes += size
+		return
+	}
+	w.left = append(w.left, cut{string(w.path), size})
+}
+
+// plain is the text of a JSON string that stands in quotes.
+func plain(raw []byte) string {
+	if bytes.IndexByte(raw, '\\') < 0 {
+		return string(raw[1 : len(raw)-1])
+	}
+	var s string
+	if json.Unmarshal(raw, &s) != nil {
+		return "" // cannot be: the whole document was valid
+	}
+	return s
+}
+
+// appendString writes s as a JSON string. It escapes no more than it must: "&" and "<"
+// stay what a reader can search for.
+func appendString(out []byte, s string) []byte {
+	b := bytes.NewBuffer(out)
+	e := json.NewEncoder(b)
+	e.SetEscapeHTML(false)
+	if e.Encode(s) != nil {
+		return append(out, `"`+Hidden+`"`...)
+	}
+	return bytes.TrimSuffix(b.Bytes(), []byte("\n"))
+}
