@@ -2,42 +2,186 @@ package builtin
 
 import (
 	"context"
-	"errors"
 	"net/http"
+	"sync"
+	"sync/atomic"
 
 	"github.com/plimsoll/plimsoll/journal"
+	"github.com/plimsoll/plimsoll/tools/jsonrpc"
 	"github.com/plimsoll/plimsoll/tools/peer"
 )
 
-// Options configure a [Server].
+// DefaultMaxCalls bounds the calls that are open at one time.
+const DefaultMaxCalls = 64
+
+// Options configure a [Server]. Name is required.
 type Options struct {
-	Name, Title, Version, Instructions string
-	Tools                              []Tool
-	Journal                            *journal.Journal
-	MaxCalls                           int
+	// Name, Title and Version are how the server calls itself.
+	Name, Title, Version string
+	// Instructions tell a model how to use the tools; clients put them into its prompt. At
+	// most [MaxInstructions] bytes.
+	Instructions string
+	// Tools are at most [MaxTools], and together at most [MaxListBytes] in the list.
+	Tools []Tool
+	// Journal gets a ToolRefused event for each call that was not done ("busy") and each panic
+	// ("internal"); nil is none.
+	Journal *journal.Journal
+	// MaxCalls bounds the calls that are open at one time, of all clients (DefaultMaxCalls). One
+	// more is answered with an error that says so.
+	MaxCalls int
 }
 
-// Server is an MCP server of Go functions.
-type Server struct{ o Options }
-
-// New returns a server.
-func New(o Options) (*Server, error) { return &Server{o: o}, nil }
-
-// Dial returns a way to the server.
-func (s *Server) Dial() peer.Peer { return way{s} }
-
-// Close cancels the calls and waits for them.
-func (s *Server) Close() error { return nil }
-
-type way struct{ s *Server }
-
-func (w way) Send(ctx context.Context, m peer.Message, to peer.Receiver) {
-	to.Done(errors.New("not there yet"))
+// Stats counts what a server did.
+type Stats struct {
+	Open    int   // calls that are being worked on
+	Calls   int64 // that were begun
+	Refused int64 // for being too many
+	Panics  int64 // of tools and receivers
 }
 
-func (w way) Listen(ctx context.Context, _ http.Header, to peer.Receiver) {
-	<-ctx.Done()
-	to.Done(nil)
+// Server is an MCP server of Go functions, for any number of clients of both eras.
+type Server struct {
+	o     Options
+	tools map[string]*Tool
+	names []string // sorted
+	said  said
+
+	calls, refused, panics atomic.Int64
+
+	mu      sync.Mutex
+	closed  bool
+	open    int            // calls that hold a place
+	under   map[*call]bool // calls that were not finished: those, and answers that are being read
+	running sync.WaitGroup
 }
 
-func (w way) Close() error { return nil }
+// New returns a server of these tools. Its errors name the tool and what is wrong with it.
+func New(o Options) (*Server, error) {
+	if o.MaxCalls <= 0 {
+		o.MaxCalls = DefaultMaxCalls
+	}
+	if o.Version == "" {
+		o.Version = "0.0.0"
+	}
+	s := &Server{o: o, tools: make(map[string]*Tool, len(o.Tools)), under: map[*call]bool{}}
+	if err := s.prepare(); err != nil {
+		return nil, err
+	}
+	return s, nil
+}
+
+// Dial returns a way to the server. It costs nothing. Close of it ends the calls that came
+// by it, and leaves the server and its other ways as they are.
+func (s *Server) Dial() peer.Peer { return &way{s: s} }
+
+// Close takes back the calls that are open and waits for their tools to return. Calls that
+// come later are told Done with an error.
+func (s *Server) Close() error {
+	s.takeBack(errClosed, func(*call) bool { return true }, true)
+	s.running.Wait()
+	return nil
+}
+
+// Stats tells the counts.
+func (s *Server) Stats() Stats {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return Stats{Open: s.open, Calls: s.calls.Load(), Refused: s.refused.Load(), Panics: s.panics.Load()}
+}
+
+// take gives a call its place. It says why there is none.
+func (s *Server) take(c *call) (busy, closed bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	switch {
+	case s.closed || c.w.closed.Load():
+		return false, true
+	case s.open >= s.o.MaxCalls:
+		return true, false
+	}
+	s.open++
+	s.under[c] = true
+	s.running.Add(1)
+	s.calls.Add(1)
+	return false, false
+}
+
+func (s *Server) free() {
+	s.mu.Lock()
+	s.open--
+	s.mu.Unlock()
+}
+
+func (s *Server) forget(c *call) {
+	c.free()
+	s.mu.Lock()
+	delete(s.under, c)
+	s.mu.Unlock()
+}
+
+// takeBack ends those calls. There are few: to look at all of them is cheaper than to keep
+// them in order.
+func (s *Server) takeBack(cause error, which func(*call) bool, closes bool) {
+	var ends []*call
+	s.mu.Lock()
+	s.closed = s.closed || closes
+	for c := range s.under {
+		if which(c) {
+			ends = append(ends, c)
+		}
+	}
+	s.mu.Unlock()
+	for _, c := range ends {
+		c.cancel(cause)
+	}
+}
+
+func (s *Server) event(tool, why string) {
+	if s.o.Journal != nil {
+		s.o.Journal.Append(journal.ToolRefused{Server: s.o.Name, Tool: clip(tool, maxName), Why: why})
+	}
+}
+
+func (s *Server) panicked(tool string) {
+	s.panics.Add(1)
+	s.event(tool, "internal")
+}
+
+// way is one client's way to the server: nothing but a name for the calls that came by it.
+type way struct {
+	s      *Server
+	closed atomic.Bool
+}
+
+// Join is for a gateway that shares one way between clients: each gets one of its own.
+func (w *way) Join() peer.Peer { return w.s.Dial() }
+
+// Send implements [peer.Peer].
+func (w *way) Send(ctx context.Context, m peer.Message, to peer.Receiver) {
+	switch {
+	case m.Head.Kind == jsonrpc.Notification && m.Head.Method == "notifications/cancelled":
+		w.cancelled(m)
+		to.Done(nil)
+	case m.Head.Kind != jsonrpc.Request:
+		to.Done(nil) // nothing else is of interest, and nobody was asked anything
+	case w.closed.Load():
+		to.Done(errClosed)
+	default:
+		w.s.answer(ctx, w, m, to)
+	}
+}
+
+// Listen implements [peer.Peer]. The tools never change, so there is nothing to hear.
+func (w *way) Listen(ctx context.Context, _ http.Header, to peer.Receiver) {
+	context.AfterFunc(ctx, func() {
+		defer func() { _ = recover() }() // a receiver must not end the process
+		to.Done(nil)
+	})
+}
+
+// Close implements [peer.Peer].
+func (w *way) Close() error {
+	w.closed.Store(true)
+	w.s.takeBack(errClosed, func(c *call) bool { return c.w == w }, false)
+	return nil
+}

@@ -1,0 +1,299 @@
+package builtin
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math"
+	"reflect"
+	"strconv"
+	"strings"
+
+	"github.com/plimsoll/plimsoll/internal/rawjson"
+)
+
+// maxProblems is how many mistakes are told at once.
+const maxProblems = 8
+
+// decoder reads arguments into a struct, and gathers what is wrong with them: a model that
+// reads all its mistakes mends them in one more call.
+type decoder struct {
+	tool     string
+	problems []string
+	more     int // that are not told
+}
+
+// decode reads arguments, which is valid JSON of an object, into a pointer to a struct.
+func (d *decoder) decode(arguments []byte, t reflect.Type, known []field, into any) error {
+	exact := d.object(nil, arguments, known, "")
+	if len(d.problems) == 0 {
+		if err := json.Unmarshal(exact, into); err != nil {
+			d.problem("%s", refusal(err))
+		}
+	}
+	if len(d.problems) == 0 {
+		return nil
+	}
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s was not called: %s", d.tool, strings.Join(d.problems, "; "))
+	if d.more > 0 {
+		fmt.Fprintf(&b, "; and %d more", d.more)
+	}
+	b.WriteString(".")
+	if len(known) == 0 {
+		b.WriteString(" It takes no arguments.")
+		return errors.New(b.String())
+	}
+	b.WriteString(" Its arguments: ")
+	for i, f := range known {
+		if i > 0 {
+			b.WriteString(", ")
+		}
+		b.WriteString(f.name)
+		if !f.optional {
+			b.WriteString(" (required)")
+		}
+	}
+	b.WriteString(".")
+	return errors.New(b.String())
+}
+
+// refusal is what a type that reads itself says.
+func refusal(err error) string {
+	if wrong, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
+		return fmt.Sprintf("%q is %s, which does not fit", wrong.Field, wrong.Value)
+	}
+	return clip(err.Error(), 2*maxShown)
+}
+
+func (d *decoder) problem(format string, a ...any) {
+	if len(d.problems) == maxProblems {
+		d.more++
+		return
+	}
+	d.problems = append(d.problems, fmt.Sprintf(format, a...))
+}
+
+// wrong notes that a value is not what it should be.
+func (d *decoder) wrong(at, what string, raw []byte) {
+	d.problem("%q must be %s, not %s", at, what, clip(string(raw), maxShown))
+}
+
+// object appends raw, an object, to dst as the exact JSON of a struct with these fields.
+func (d *decoder) object(dst, raw []byte, known []field, at string) []byte {
+	given := make(map[string]bool, len(known))
+	dst = append(dst, '{')
+	for m, err := range rawjson.Members(raw, 0) {
+		if err != nil {
+			d.problem("%q cannot be read: %v", at, err)
+			return dst
+		}
+		name, value := string(m.Key), m.Value.Of(raw)
+		f := find(known, name)
+		switch {
+		case f == nil:
+			names := make([]string, len(known))
+			for i := range known {
+				names[i] = known[i].name
+			}
+			shown := clip(name, maxShown)
+			d.problem("%q (%s) is not known%s", at+shown, clip(string(value), maxShown), meant(shown, names))
+			continue
+		case given[name]:
+			d.problem("%q is given twice", at+name)
+			continue
+		case string(value) == "null": // as good as not there
+			continue
+		}
+		given[name] = true
+		if dst[len(dst)-1] != '{' {
+			dst = append(dst, ',')
+		}
+		dst = d.value(append(rawjson.Quote(dst, name), ':'), value, f.of, at+name)
+	}
+	for _, f := range known {
+		if !f.optional && !given[f.name] {
+			d.problem("%q is missing: %s", at+f.name, wanted(f.of))
+		}
+	}
+	return append(dst, '}')
+}
+
+func find(known []field, name string) *field {
+	for i := range known {
+		if known[i].name == name {
+			return &known[i]
+		}
+	}
+	return nil
+}
+
+// wanted says in words what a type takes.
+func wanted(t reflect.Type) string {
+	for t.Kind() == reflect.Pointer {
+		t = t.Elem()
+	}
+	switch t.Kind() {
+	case reflect.Bool:
+		return "true or false"
+	case reflect.Int, reflect.Int8, reflect.Int16, reflect.Int32, reflect.Int64:
+		return "an integer"
+	case reflect.Uint, reflect.Uint8, reflect.Uint16, reflect.Uint32, reflect.Uint64, reflect.Uintptr:
+		return "an integer that is not negative"
+	case reflect.Float32, reflect.Float64:
+		return "a number"
+	case reflect.String:
+		return "a string"
+	case reflect.Slice, reflect.Array:
+		if readsItself(t) {
+			return "a value"
+		}
+		many := wanted(t.Elem())
+		return "an array, each of it " + many
+	case reflect.Map, reflect.Struct:
+		if readsItself(t) {
+			return "a value"
+		}
+		return "an object"
+	}
+	return "a value"
+}
+
+// value appends raw to dst as exact JSON of a type.
+func (d *decoder) value(dst, raw []byte, t reflect.Type, at string) []byte {
+	for t.Kind() == reflect.Pointer {
+		t = t.Elem()
+	}
+	if readsItself(t) {
+		return append(dst, raw...)
+	}
+	switch t.Kind() {
+	case reflect.String:
+		if raw[0] == '"' {
+			return append(dst, raw...)
+		}
+	case reflect.Bool:
+		switch word := strings.ToLower(text(raw)); word {
+		case "true", "false":
+			return append(dst, word...)
+		}
+	case reflect.Int, reflect.Int8, reflect.Int16, reflect.Int32, reflect.Int64:
+		if n, err := strconv.ParseInt(whole(raw), 10, t.Bits()); err == nil {
+			return strconv.AppendInt(dst, n, 10)
+		}
+	case reflect.Uint, reflect.Uint8, reflect.Uint16, reflect.Uint32, reflect.Uint64, reflect.Uintptr:
+		if n, err := strconv.ParseUint(whole(raw), 10, t.Bits()); err == nil {
+			return strconv.AppendUint(dst, n, 10)
+		}
+	case reflect.Float32, reflect.Float64:
+		if n := number(raw); n != "" {
+			if _, err := strconv.ParseFloat(n, t.Bits()); err == nil {
+				return append(dst, n...)
+			}
+		}
+	case reflect.Slice, reflect.Array:
+		if out, ok := d.list(dst, raw, t, at); ok {
+			return out
+		}
+	case reflect.Struct:
+		if raw = nested(raw, '{'); raw[0] == '{' {
+			return d.object(dst, raw, fieldsOf(t), at+".")
+		}
+	case reflect.Map:
+		if raw = nested(raw, '{'); raw[0] == '{' {
+			return d.table(dst, raw, t, at)
+		}
+	default: // any value
+		return append(dst, raw...)
+	}
+	d.wrong(at, wanted(t), raw)
+	return append(dst, "null"...)
+}
+
+// list appends an array. One string is an array of one where strings are wanted.
+func (d *decoder) list(dst, raw []byte, t reflect.Type, at string) ([]byte, bool) {
+	raw = nested(raw, '[')
+	if raw[0] == '"' && t.Elem().Kind() == reflect.String {
+		return append(append(append(dst, '['), raw...), ']'), true
+	}
+	if raw[0] != '[' {
+		return dst, false
+	}
+	dst = append(dst, '[')
+	i := 0
+	for v, err := range rawjson.Elements(raw, 0) {
+		if err != nil {
+			d.problem("%q cannot be read: %v", at, err)
+			break
+		}
+		if i > 0 {
+			dst = append(dst, ',')
+		}
+		dst = d.value(dst, v.Of(raw), t.Elem(), fmt.Sprintf("%s[%d]", at, i))
+		i++
+	}
+	return append(dst, ']'), true
+}
+
+// table appends an object with any keys.
+func (d *decoder) table(dst, raw []byte, t reflect.Type, at string) []byte {
+	dst = append(dst, '{')
+	for m, err := range rawjson.Members(raw, 0) {
+		if err != nil {
+			d.problem("%q cannot be read: %v", at, err)
+			break
+		}
+		value := m.Value.Of(raw)
+		if string(value) == "null" && t.Elem().Kind() != reflect.Interface {
+			continue
+		}
+		if dst[len(dst)-1] != '{' {
+			dst = append(dst, ',')
+		}
+		dst = d.value(append(append(dst, m.Name.Of(raw)...), ':'), value, t.Elem(), at+"."+clip(string(m.Key), maxShown))
+	}
+	return append(dst, '}')
+}
+
+// nested is the array or object that a model wrote as a string; else raw as it is.
+func nested(raw []byte, opens byte) []byte {
+	if raw[0] != '"' {
+		return raw
+	}
+	inner := bytes.TrimSpace(rawjson.Unquote(nil, raw))
+	if len(inner) > 0 && inner[0] == opens && json.Valid(inner) {
+		return inner
+	}
+	return raw
+}
+
+// text is what a value says, with or without quotes.
+func text(raw []byte) string {
+	if raw[0] != '"' {
+		return string(raw)
+	}
+	return strings.TrimSpace(string(rawjson.Unquote(nil, raw)))
+}
+
+// number is a JSON number, with or without quotes around it; "" is none.
+func number(raw []byte) string {
+	n := text(raw)
+	if n == "" || strings.IndexByte("-0123456789", n[0]) < 0 || !json.Valid([]byte(n)) {
+		return ""
+	}
+	return n
+}
+
+// whole is a number without a fraction in digits: 20 for 20.0 and 2e1; "" is none.
+func whole(raw []byte) string {
+	n := number(raw)
+	if strings.IndexAny(n, ".eE") < 0 {
+		return n
+	}
+	const exact = 1 << 53 // beyond it a float is not one integer
+	if f, err := strconv.ParseFloat(n, 64); err == nil && f == math.Trunc(f) && math.Abs(f) <= exact {
+		return strconv.FormatFloat(f, 'f', -1, 64)
+	}
+	return ""
+}

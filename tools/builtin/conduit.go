@@ -1,0 +1,162 @@
+package builtin
+
+import (
+	"context"
+	"errors"
+	"io"
+	"sync"
+)
+
+// The bounds of a conduit, in bytes: how much text is quoted before the reader is waited
+// for, and of what size the pieces are. A byte is quoted as six at the most (\u0000), so that
+// one conduit holds at most heldBytes + 6*pieceBytes.
+const (
+	heldBytes  = 32 << 10
+	pieceBytes = 4 << 10
+)
+
+// errUnread says that nobody reads any more.
+var errUnread = errors.New("nobody reads the answer any more")
+
+// conduit leads the text that a tool writes to whoever reads the message that it is in.
+// What was written can be read at once; a writer that is faster than the reader waits.
+type conduit struct {
+	ctx  context.Context // of the call: both sides fail when it ends
+	data chan struct{}   // there is something to read, or the end
+	room chan struct{}   // there is room to write, or nobody reads
+
+	mu     sync.Mutex
+	quoter quoter
+	buf    []byte // buf[at:] is to be read
+	at     int
+	err    error // what follows buf; nil until the writer is done
+	unread bool  // nobody reads any more
+}
+
+func newConduit(ctx context.Context) *conduit {
+	return &conduit{ctx: ctx, data: make(chan struct{}, 1), room: make(chan struct{}, 1)}
+}
+
+func signal(c chan struct{}) {
+	select {
+	case c <- struct{}{}:
+	default:
+	}
+}
+
+// Write implements io.Writer for the tool.
+func (c *conduit) Write(p []byte) (int, error) {
+	n := 0
+	for n < len(p) {
+		took, err := c.put(p[n:min(len(p), n+pieceBytes)])
+		n += took
+		if err != nil {
+			return n, err
+		}
+		if took == 0 {
+			select {
+			case <-c.room:
+			case <-c.ctx.Done():
+			}
+		}
+	}
+	return n, nil
+}
+
+// put takes a piece whole, or nothing of it while there is no room.
+func (c *conduit) put(piece []byte) (int, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	switch {
+	case c.err != nil:
+		return 0, io.ErrClosedPipe
+	case c.ctx.Err() != nil:
+		return 0, context.Cause(c.ctx)
+	case c.unread:
+		return 0, errUnread
+	case len(c.buf) >= heldBytes:
+		return 0, nil
+	}
+	c.buf = c.quoter.add(c.buf, piece)
+	signal(c.data)
+	return len(piece), nil
+}
+
+// end says that the writer is done: behind the text comes tail, or the error.
+func (c *conduit) end(tail []byte, err error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.err = err; err == nil {
+		c.buf = append(c.quoter.end(c.buf), tail...)
+		c.err = io.EOF
+	}
+	signal(c.data)
+}
+
+// first waits for the first bytes or the end. whole says that all is there, empty that
+// nothing came before err.
+func (c *conduit) first() (whole, empty bool, err error) {
+	for {
+		c.mu.Lock()
+		some, err := len(c.buf) > 0, c.err
+		c.mu.Unlock()
+		switch {
+		case err != nil && err != io.EOF:
+			return false, !some, err
+		case some || err != nil:
+			return err == io.EOF, false, nil
+		case c.ctx.Err() != nil:
+			return false, true, context.Cause(c.ctx)
+		}
+		select {
+		case <-c.data:
+		case <-c.ctx.Done():
+		}
+	}
+}
+
+// Read implements io.Reader for whoever takes the message.
+func (c *conduit) Read(p []byte) (int, error) {
+	for {
+		if n, err := c.take(p); n > 0 || err != nil || len(p) == 0 {
+			return n, err
+		}
+		select {
+		case <-c.data:
+		case <-c.ctx.Done():
+		}
+	}
+}
+
+func (c *conduit) take(p []byte) (int, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	switch {
+	case c.err == nil && c.ctx.Err() != nil:
+		return 0, context.Cause(c.ctx)
+	case c.at == len(c.buf):
+		return 0, c.err
+	}
+	n := copy(p, c.buf[c.at:])
+	if c.at += n; c.at == len(c.buf) {
+		c.buf, c.at = c.buf[:0], 0
+		signal(c.room)
+	}
+	return n, nil
+}
+
+// close says that nobody reads any more. It returns why what was read is not the whole
+// answer; nil when it is, and when the reader did not want it.
+func (c *conduit) close() error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.unread = true
+	signal(c.room)
+	switch {
+	case c.err == io.EOF:
+		return nil
+	case c.err != nil:
+		return c.err
+	}
+	return context.Cause(c.ctx)
+}

@@ -1,0 +1,143 @@
+package builtin
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/google/jsonschema-go/jsonschema"
+
+	"github.com/plimsoll/plimsoll/internal/rawjson"
+)
+
+// Bounds of what a server says of itself.
+const (
+	// MaxDescription is where clients cut a tool's description, in bytes (Claude Code cuts at
+	// 2,048 characters).
+	MaxDescription = 2048
+	// MaxInstructions bounds Options.Instructions, in bytes: they are in every prompt.
+	MaxInstructions = 16 << 10
+	// MaxTools and MaxListBytes bound the list of tools, which is held as it is sent.
+	MaxTools     = 1024
+	MaxListBytes = 1 << 20
+	// maxName is how long the providers of models let a name be.
+	maxName = 64
+)
+
+// The versions of the protocol, newest first within their era.
+const modernVersion = "2026-07-28"
+
+var legacyVersions = []string{"2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05"}
+
+// said is what the server says, made once: members of results, without braces.
+type said struct {
+	tools    []byte // "tools":[…]
+	about    []byte // capabilities and instructions
+	info     []byte // the value of serverInfo
+	versions []byte // the value of supportedVersions
+}
+
+// prepare checks the tools and makes what the server says of them.
+func (s *Server) prepare() error {
+	o := &s.o
+	switch {
+	case o.Name == "":
+		return fmt.Errorf("builtin: Options.Name is empty; give the server a name")
+	case len(o.Instructions) > MaxInstructions:
+		return fmt.Errorf("builtin: the instructions of %s are %d bytes, at most %d are taken; shorten them", o.Name, len(o.Instructions), MaxInstructions)
+	case len(o.Tools) > MaxTools:
+		return fmt.Errorf("builtin: %s has %d tools, at most %d are taken", o.Name, len(o.Tools), MaxTools)
+	}
+	for _, t := range o.Tools {
+		if err := t.check(); err != nil {
+			return fmt.Errorf("builtin: the tool %q: %w", t.Name, err)
+		}
+		if s.tools[t.Name] != nil {
+			return fmt.Errorf("builtin: there are two tools called %q; give one another name", t.Name)
+		}
+		if t.Input == nil {
+			t.Input = json.RawMessage(`{"type":"object","additionalProperties":false}`)
+		}
+		s.tools[t.Name] = &t
+		s.names = append(s.names, t.Name)
+	}
+	slices.Sort(s.names)
+	b := []byte(`"tools":[`)
+	for i, name := range s.names {
+		if i > 0 {
+			b = append(b, ',')
+		}
+		b = s.tools[name].appendTo(b)
+	}
+	s.said.tools = append(b, ']')
+	if len(s.said.tools) > MaxListBytes {
+		return fmt.Errorf("builtin: the list of the tools of %s is %d bytes, at most %d are taken; shorten descriptions", o.Name, len(s.said.tools), MaxListBytes)
+	}
+	b = rawjson.Quote([]byte(`{"name":`), o.Name)
+	if o.Title != "" {
+		b = rawjson.Quote(append(b, `,"title":`...), o.Title)
+	}
+	s.said.info = append(rawjson.Quote(append(b, `,"version":`...), o.Version), '}')
+	s.said.about = []byte(`"capabilities":{"tools":{}}`)
+	if o.Instructions != "" {
+		s.said.about = rawjson.Quote(append(s.said.about, `,"instructions":`...), o.Instructions)
+	}
+	s.said.versions = []byte(`["` + modernVersion + `","` + strings.Join(legacyVersions, `","`) + `"]`)
+	return nil
+}
+
+func (t *Tool) check() error {
+	switch {
+	case t.fault != nil:
+		return t.fault
+	case t.Name == "" || len(t.Name) > maxName:
+		return fmt.Errorf("a name is 1 to %d characters, this is %d", maxName, len(t.Name))
+	case strings.ContainsFunc(t.Name, unusual):
+		return fmt.Errorf("a name is of the characters A-Z, a-z, 0-9, _ and - only: others are refused by the providers of models")
+	case len(t.Description) > MaxDescription:
+		return fmt.Errorf("its description is %d bytes, and clients cut at %d; shorten it", len(t.Description), MaxDescription)
+	case !utf8.ValidString(t.Description):
+		return fmt.Errorf("its description is not UTF-8")
+	case t.Run == nil:
+		return fmt.Errorf("Run is missing")
+	case t.Input == nil:
+		return nil
+	}
+	var schema jsonschema.Schema
+	if err := json.Unmarshal(t.Input, &schema); err != nil {
+		return fmt.Errorf("its Input is no JSON Schema: %w", err)
+	}
+	if schema.Type != "object" {
+		return fmt.Errorf("its Input is of type %q; arguments are an object", schema.Type)
+	}
+	if _, err := schema.Resolve(nil); err != nil {
+		return fmt.Errorf("its Input is no valid JSON Schema: %w", err)
+	}
+	return nil
+}
+
+func unusual(r rune) bool {
+	return r != '_' && r != '-' && (r < '0' || r > '9') && (r < 'A' || r > 'Z') && (r < 'a' || r > 'z')
+}
+
+// appendTo appends the tool as tools/list has it.
+func (t *Tool) appendTo(b []byte) []byte {
+	b = rawjson.Quote(append(b, `{"name":`...), t.Name)
+	if t.Title != "" {
+		b = rawjson.Quote(append(b, `,"title":`...), t.Title)
+	}
+	if t.Description != "" {
+		b = rawjson.Quote(append(b, `,"description":`...), t.Description)
+	}
+	var compact bytes.Buffer
+	if json.Compact(&compact, t.Input) != nil {
+		compact.Write(t.Input) // it was checked
+	}
+	b = append(append(b, `,"inputSchema":`...), compact.Bytes()...)
+	h := t.Hints
+	return fmt.Appendf(b, `,"annotations":{"readOnlyHint":%t,"destructiveHint":%t,"idempotentHint":%t,"openWorldHint":%t}}`,
+		h.ReadOnly, h.Destructive, h.Idempotent, h.OpenWorld)
+}

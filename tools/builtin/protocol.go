@@ -1,0 +1,252 @@
+package builtin
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/plimsoll/plimsoll/internal/rawjson"
+	"github.com/plimsoll/plimsoll/tools/jsonrpc"
+	"github.com/plimsoll/plimsoll/tools/peer"
+)
+
+// Keys of _meta.
+const (
+	metaVersion      = "io.modelcontextprotocol/protocolVersion"
+	metaCapabilities = "io.modelcontextprotocol/clientCapabilities"
+	metaServer       = "io.modelcontextprotocol/serverInfo"
+	metaSubscription = "io.modelcontextprotocol/subscriptionId"
+	metaToken        = "progressToken"
+)
+
+// params is what of a request's params is looked at. Spans lie in the message.
+type params struct {
+	name, cursor, arguments, notifications, wanted rawjson.Span
+	version                                        string // in _meta: the request is of the era without sessions
+	capable                                        bool   // _meta has the client's capabilities
+	token                                          []byte // raw
+}
+
+func (p *params) modern() bool { return p.version >= "2026" }
+
+// read reads the params of a request. An error says what is wrong with them.
+func (p *params) read(m *peer.Message) error {
+	at := m.Head.Params
+	if at.IsZero() || string(at.Of(m.Raw)) == "null" {
+		return nil
+	}
+	if m.Raw[at.Start] != '{' {
+		return fmt.Errorf("params is %s; it must be an object", clip(string(at.Of(m.Raw)), maxShown))
+	}
+	var meta rawjson.Span
+	for v, err := range rawjson.Members(m.Raw, at.Start) {
+		if err != nil {
+			return fmt.Errorf("params cannot be read: %w", err)
+		}
+		switch string(v.Key) {
+		case "name":
+			p.name = v.Value
+		case "cursor":
+			p.cursor = v.Value
+		case "arguments":
+			p.arguments = v.Value
+		case "notifications":
+			p.notifications = v.Value
+		case "protocolVersion":
+			p.wanted = v.Value
+		case "_meta":
+			meta = v.Value
+		}
+	}
+	if meta.IsZero() || m.Raw[meta.Start] != '{' {
+		return nil
+	}
+	for v, err := range rawjson.Members(m.Raw, meta.Start) {
+		if err != nil {
+			return fmt.Errorf("params._meta cannot be read: %w", err)
+		}
+		raw := v.Value.Of(m.Raw)
+		switch string(v.Key) {
+		case metaVersion:
+			if raw[0] == '"' {
+				p.version = string(rawjson.Unquote(nil, raw))
+			}
+		case metaCapabilities:
+			p.capable = raw[0] == '{'
+		case metaToken:
+			if len(raw) <= jsonrpc.MaxIDBytes && strings.IndexByte(`"-0123456789`, raw[0]) >= 0 && json.Valid(raw) {
+				p.token = raw
+			}
+		}
+	}
+	return nil
+}
+
+// answer answers a request. What is long is said beside whoever called.
+func (s *Server) answer(ctx context.Context, w *way, m peer.Message, to peer.Receiver) {
+	var p params
+	refuse := func(code int, text string, data []byte) {
+		peer.Reply(to, jsonrpc.ErrorResponse(m.Head.ID, code, text, data))
+	}
+	if err := p.read(&m); err != nil {
+		refuse(jsonrpc.CodeParams, "Invalid params: "+err.Error(), nil)
+		return
+	}
+	switch {
+	case p.modern() && p.version != modernVersion:
+		data := append(append([]byte(`{"supported":`), s.said.versions...), `,"requested":`...)
+		data = append(rawjson.Quote(data, clip(p.version, maxShown)), '}')
+		refuse(jsonrpc.CodeVersion, "Unsupported protocol version", data)
+		return
+	case p.modern() && !p.capable:
+		refuse(jsonrpc.CodeParams, "Invalid params: _meta has no "+metaCapabilities, nil)
+		return
+	}
+	method := m.Head.Method
+	if p.modern() {
+		switch method {
+		case "initialize", "ping", "logging/setLevel": // 2026-07-28 has none of them
+			method = ""
+		}
+	}
+	result := func(members ...[]byte) {
+		body := append([]byte{'{'}, bytes.Join(members, []byte{','})...)
+		peer.Reply(to, jsonrpc.ResultResponse(m.Head.ID, append(body, '}')))
+	}
+	switch method {
+	case "initialize":
+		version, err := s.agree(p.wanted.Of(m.Raw))
+		if err != nil {
+			refuse(jsonrpc.CodeParams, err.Error(), nil)
+			return
+		}
+		result([]byte(`"protocolVersion":"`+version+`"`), s.said.about, append([]byte(`"serverInfo":`), s.said.info...))
+	case "server/discover":
+		result([]byte(cacheable), append([]byte(`"supportedVersions":`), s.said.versions...), s.said.about,
+			fmt.Appendf(nil, `"_meta":{%q:%s}`, metaServer, s.said.info))
+	case "ping", "logging/setLevel":
+		result()
+	case "tools/list":
+		s.list(&p, &m, to, refuse, result)
+	case "subscriptions/listen":
+		s.subscribe(&p, &m, to, refuse, result)
+	case "tools/call":
+		s.call(ctx, w, &p, &m, to, refuse)
+	default:
+		refuse(jsonrpc.CodeMethod, fmt.Sprintf("Method not found: %q; this server has tools only", clip(m.Head.Method, maxShown)), nil)
+	}
+}
+
+// cacheable is what 2026-07-28 wants to be said of what may be kept: the list does not change
+// while the server runs, but the next one may be of another version.
+const cacheable = `"resultType":"complete","ttlMs":300000,"cacheScope":"public"`
+
+// agree gives the version that a session of the older era is of.
+func (s *Server) agree(wanted []byte) (string, error) {
+	if len(wanted) < 2 || wanted[0] != '"' {
+		return "", fmt.Errorf("Invalid params: initialize needs protocolVersion, a string such as %q", legacyVersions[0])
+	}
+	version := string(rawjson.Unquote(nil, wanted))
+	if slices.Contains(legacyVersions, version) {
+		return version, nil
+	}
+	return legacyVersions[0], nil
+}
+
+func (s *Server) list(p *params, m *peer.Message, to peer.Receiver, refuse func(int, string, []byte), result func(...[]byte)) {
+	if !p.cursor.IsZero() && string(p.cursor.Of(m.Raw)) != "null" {
+		refuse(jsonrpc.CodeParams, fmt.Sprintf("Invalid cursor: %s; the list has one page, ask for it without a cursor", clip(string(p.cursor.Of(m.Raw)), maxShown)), nil)
+		return
+	}
+	modern := p.modern()
+	go func() { // the client may be one that sends before it reads
+		defer func() {
+			if recover() != nil {
+				s.panicked("")
+			}
+		}()
+		if modern {
+			result([]byte(cacheable), s.said.tools)
+			return
+		}
+		result(s.said.tools)
+	}()
+}
+
+// subscribe answers a client that wants to hear of changes: there are none, and the stream
+// ends when that is said.
+func (s *Server) subscribe(p *params, m *peer.Message, to peer.Receiver, refuse func(int, string, []byte), result func(...[]byte)) {
+	if p.notifications.IsZero() || m.Raw[p.notifications.Start] != '{' {
+		refuse(jsonrpc.CodeParams, "Invalid params: subscriptions/listen needs notifications, an object", nil)
+		return
+	}
+	meta := fmt.Appendf(nil, `"_meta":{%q:%s}`, metaSubscription, m.Head.ID)
+	ack := append(append([]byte{'{'}, meta...), `,"notifications":{}}`...)
+	to.Receive(&peer.Frame{Head: jsonrpc.NewRequest("", "notifications/subscriptions/acknowledged", ack)})
+	result([]byte(`"resultType":"complete"`), meta)
+}
+
+// call begins a call of a tool.
+func (s *Server) call(ctx context.Context, w *way, p *params, m *peer.Message, to peer.Receiver, refuse func(int, string, []byte)) {
+	name := p.name.Of(m.Raw)
+	if len(name) < 2 || name[0] != '"' {
+		refuse(jsonrpc.CodeParams, "Invalid params: tools/call needs name, a string", nil)
+		return
+	}
+	tool := s.tools[string(rawjson.Unquote(nil, name))]
+	if tool == nil {
+		asked := clip(string(rawjson.Unquote(nil, name)), maxShown)
+		refuse(jsonrpc.CodeParams, fmt.Sprintf("Unknown tool: %q%s; tools/list names all of them", asked, meant(asked, s.names)), nil)
+		return
+	}
+	arguments := p.arguments.Of(m.Raw)
+	switch {
+	case len(arguments) == 0 || string(arguments) == "null":
+		arguments = []byte("{}")
+	case arguments[0] != '{':
+		refuse(jsonrpc.CodeParams, fmt.Sprintf("Invalid params: the arguments of %s are %s; they must be an object", tool.Name, clip(string(arguments), maxShown)), nil)
+		return
+	case !json.Valid(arguments):
+		refuse(jsonrpc.CodeParams, fmt.Sprintf("Invalid params: the arguments of %s are no valid JSON", tool.Name), nil)
+		return
+	}
+	c := &call{
+		s: s, w: w, tool: tool, id: m.Head.ID, modern: p.modern(), token: bytes.Clone(p.token), to: to,
+		given: Call{Tool: tool.Name, Arguments: bytes.Clone(arguments), Principal: m.Principal, Header: m.Header},
+	}
+	c.given.Progress = c.progress
+	c.ctx, c.cancel = context.WithCancelCause(ctx)
+	switch busy, closed := s.take(c); {
+	case closed:
+		c.cancel(errClosed)
+		to.Done(errClosed)
+	case busy:
+		c.cancel(errClosed)
+		s.refused.Add(1)
+		s.event(tool.Name, "busy")
+		refuse(jsonrpc.CodeInternal, fmt.Sprintf("%d calls are being worked on, and no more are taken; %s was not called: wait for one of them to end, then call again", s.o.MaxCalls, tool.Name), nil)
+	default:
+		go c.run()
+	}
+}
+
+// cancelled takes back the request that a client names. Where several have that id nobody
+// knows whose is meant, and all go on: clients of HTTP without sessions close the answer.
+func (w *way) cancelled(m peer.Message) {
+	id := jsonrpc.ID(rawjson.Get(m.Raw, "params", "requestId").Of(m.Raw))
+	mine := func(c *call) bool { return c.w == w && c.id == id && c.given.Principal == m.Principal }
+	count := 0
+	w.s.mu.Lock()
+	for c := range w.s.under {
+		if mine(c) {
+			count++
+		}
+	}
+	w.s.mu.Unlock()
+	if count == 1 {
+		w.s.takeBack(errTakenBack, mine, false)
+	}
+}

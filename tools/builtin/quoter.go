@@ -1,0 +1,66 @@
+package builtin
+
+import (
+	"unicode/utf8"
+
+	"github.com/plimsoll/plimsoll/internal/rawjson"
+)
+
+// quoter writes a text that comes in pieces as the inside of one JSON string. Pieces may end
+// within a character. Bytes that are no UTF-8 become U+FFFD. The zero value is ready.
+type quoter struct {
+	part [utf8.UTFMax]byte // the beginning of a character
+	n    int
+}
+
+// add appends a piece to dst.
+func (q *quoter) add(dst, p []byte) []byte {
+	for q.n > 0 && len(p) > 0 {
+		q.part[q.n] = p[0]
+		q.n++
+		p = p[1:]
+		// What began may turn out to be no character; then what follows it is looked at anew.
+		for q.n > 0 && utf8.FullRune(q.part[:q.n]) {
+			_, size := utf8.DecodeRune(q.part[:q.n])
+			dst = inside(dst, q.part[:size])
+			q.n = copy(q.part[:], q.part[size:q.n])
+		}
+	}
+	if len(p) == 0 {
+		return dst
+	}
+	whole := len(p) - begun(p)
+	q.n = copy(q.part[:], p[whole:])
+	return inside(dst, p[:whole])
+}
+
+// end appends what is left at the end of the text: a character that is not whole.
+func (q *quoter) end(dst []byte) []byte {
+	n := q.n
+	q.n = 0
+	return inside(dst, q.part[:n])
+}
+
+// begun is how many bytes at the end of p begin a character that is not whole.
+func begun(p []byte) int {
+	for i := 1; i < utf8.UTFMax && i <= len(p); i++ {
+		if utf8.RuneStart(p[len(p)-i]) {
+			if utf8.FullRune(p[len(p)-i:]) {
+				return 0
+			}
+			return i
+		}
+	}
+	return 0
+}
+
+// inside appends text as JSON has it between the quotes.
+func inside(dst, text []byte) []byte {
+	if len(text) == 0 {
+		return dst
+	}
+	at := len(dst)
+	dst = rawjson.Quote(dst, text)
+	copy(dst[at:], dst[at+1:len(dst)-1])
+	return dst[:len(dst)-2]
+}

@@ -1,0 +1,131 @@
+package builtin
+
+import (
+	"context"
+	"encoding"
+	"encoding/json"
+	"fmt"
+	"reflect"
+	"slices"
+	"strings"
+
+	"github.com/google/jsonschema-go/jsonschema"
+)
+
+// Typed is a tool whose arguments are an A, a struct with json tags. Its Input, unless t has
+// one, is inferred: `jsonschema:"…"` tags are the descriptions, no other arguments are
+// allowed, and those are optional that are pointers or have omitempty or omitzero.
+//
+// Arguments are read strictly: one that is not known, of the wrong type, missing or given
+// twice is an error for the model to read, which names all of them, their values, the nearest
+// known name and all known ones. What models get wrong without harm is taken: "20" for an
+// integer, "true" for a boolean, null for none, one string for an array of strings, and an
+// array or object written as a string.
+//
+// What is wrong with A is an error of [New].
+func Typed[A any](t Tool, run func(ctx context.Context, c *Call, in A) (*Result, error)) Tool {
+	of := reflect.TypeFor[A]()
+	if of.Kind() != reflect.Struct {
+		t.fault = fmt.Errorf("its arguments are of type %s; a struct is needed", of)
+	} else if t.Input == nil {
+		t.Input, t.fault = inferred(of)
+	}
+	if run == nil {
+		t.Run = nil
+		return t
+	}
+	known := fieldsOf(of)
+	t.Run = func(ctx context.Context, c *Call) (*Result, error) {
+		var in A
+		d := decoder{tool: c.Tool}
+		if err := d.decode(c.Arguments, of, known, &in); err != nil {
+			return nil, err
+		}
+		return run(ctx, c, in)
+	}
+	return t
+}
+
+// field is an argument, or a member of one that is an object.
+type field struct {
+	name     string
+	of       reflect.Type
+	optional bool
+}
+
+// fieldsOf gives the fields of a struct that JSON has, in their order.
+func fieldsOf(t reflect.Type) []field {
+	var all []field
+	if t.Kind() != reflect.Struct {
+		return nil
+	}
+	for _, f := range reflect.VisibleFields(t) {
+		tag, tagged := f.Tag.Lookup("json")
+		name, options, _ := strings.Cut(tag, ",")
+		switch {
+		case !f.IsExported() || f.Anonymous && !tagged || tag == "-":
+			continue
+		case name == "":
+			name = f.Name
+		}
+		given := strings.Split(options, ",")
+		all = append(all, field{
+			name: name, of: f.Type,
+			optional: f.Type.Kind() == reflect.Pointer || slices.Contains(given, "omitempty") || slices.Contains(given, "omitzero"),
+		})
+	}
+	return all
+}
+
+// inferred is the schema of a struct.
+func inferred(t reflect.Type) (json.RawMessage, error) {
+	schema, err := jsonschema.ForType(t, &jsonschema.ForOptions{TypeSchemas: map[reflect.Type]*jsonschema.Schema{
+		reflect.TypeFor[json.RawMessage](): {},
+	}})
+	if err != nil {
+		return nil, fmt.Errorf("the schema of %s: %w", t, err)
+	}
+	plain(schema, t)
+	return json.Marshal(schema)
+}
+
+// plain makes a schema that every client takes: null is no type of its own there, since not
+// all providers of models know types in the plural, and pointers are optional.
+func plain(s *jsonschema.Schema, t reflect.Type) {
+	if s == nil {
+		return
+	}
+	for t.Kind() == reflect.Pointer {
+		t = t.Elem()
+	}
+	s.Types = slices.DeleteFunc(s.Types, func(name string) bool { return name == "null" })
+	if len(s.Types) == 1 {
+		s.Type, s.Types = s.Types[0], nil
+	}
+	if len(s.Types) == 0 {
+		s.Types = nil
+	}
+	if readsItself(t) {
+		return
+	}
+	switch t.Kind() {
+	case reflect.Slice, reflect.Array:
+		plain(s.Items, t.Elem())
+	case reflect.Map:
+		plain(s.AdditionalProperties, t.Elem())
+	case reflect.Struct:
+		s.Required = nil
+		for _, f := range fieldsOf(t) {
+			plain(s.Properties[f.name], f.of)
+			if !f.optional && s.Properties[f.name] != nil {
+				s.Required = append(s.Required, f.name)
+			}
+		}
+	}
+}
+
+// readsItself says that a type takes JSON in its own way.
+func readsItself(t reflect.Type) bool {
+	return reflect.PointerTo(t).Implements(reflect.TypeFor[json.Unmarshaler]()) ||
+		reflect.PointerTo(t).Implements(reflect.TypeFor[encoding.TextUnmarshaler]())
+}
