@@ -2,84 +2,202 @@ package argocd
 
 import (
 	"context"
+	"crypto/hmac"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"io"
 	"net/http"
 	"net/url"
+	"strings"
+	"sync"
 	"time"
 
 	"github.com/plimsoll/plimsoll/limit"
 )
 
-// Options configure a [Client].
+// What Options have where nothing else is said.
+const (
+	DefaultTimeout   = 60 * time.Second
+	DefaultMaxObject = 16 * limit.MiB
+	DefaultRetries   = 3
+)
+
+// Options configure a [Client]. Printing them shows no credential.
 type Options struct {
-	Name                      string
-	URL                       string
-	Token                     func(ctx context.Context) (string, error)
-	Header                    http.Header
+	// Name is what people call the instance; "" means its host.
+	Name string
+	// URL is https://HOST[:PORT][/ROOTPATH]; without a scheme it is https. http:// is plain
+	// text.
+	URL string
+	// Token gives the bearer token. It is asked at each request, so that it may change; nil
+	// means none. [StaticToken] and [FileToken] make one.
+	Token func(ctx context.Context) (string, error)
+	// Header is set on every request.
+	Header http.Header
+	// CAFile, CertFile and KeyFile are PEM files: authorities to trust besides the
+	// system's, and a client certificate with its key. CAData, CertData and KeyData are the
+	// same as bytes; a file wins.
 	CAFile, CertFile, KeyFile string
-	Insecure                  bool
-	ServerName                string
-	Timeout                   time.Duration
-	MaxObject                 limit.Bytes
-	Retries                   int
-	UserAgent                 string
+	CAData, CertData, KeyData []byte
+	// Insecure takes any certificate of the server.
+	Insecure bool
+	// ServerName is the name that the certificate must have; "" means the URL's host.
+	ServerName string
+	// Timeout bounds the wait for the first byte of an answer, and each pause in a body; 0
+	// means [DefaultTimeout]. A whole body has no bound but the context of its call.
+	Timeout time.Duration
+	// MaxObject bounds one object of a list, and an answer that is one object; 0 means
+	// [DefaultMaxObject].
+	MaxObject limit.Bytes
+	// Retries is how often a call that changes nothing is repeated when there is no
+	// connection, or on 429, 502, 503 and 504; 0 means [DefaultRetries], less means never.
+	Retries int
+	// UserAgent is the header of that name; "" means plimsoll.
+	UserAgent string
 }
 
-// Client talks to one Argo CD server.
-type Client struct{ o Options }
-
-// Version is the version of a server.
-type Version struct {
-	Major, Minor, Patch int
-	Text                string
+// Format implements [fmt.Formatter]: whatever the verb, no header and no key is shown.
+func (o Options) Format(f fmt.State, _ rune) {
+	_, _ = fmt.Fprintf(f, "{Argo CD %s %s}", o.Name, withoutUserinfo(o.URL))
 }
 
-// New makes a Client. It opens no connection.
-func New(o Options) (*Client, error) { return &Client{o: o}, nil }
+// shared is what a Client and those made of it by As have in common.
+type shared struct {
+	o      Options
+	base   *url.URL
+	http   *http.Client
+	salt   []byte // of the digests in Who
+	sleep  func(ctx context.Context, d time.Duration) error
+	header http.Header
+
+	mu           sync.Mutex
+	version      Version
+	versionUntil time.Time
+}
+
+// Client talks to one Argo CD server as one user. It may be used by many goroutines.
+type Client struct {
+	shared *shared
+	token  func(ctx context.Context) (string, error)
+	user   bool // made by As
+	who    string
+}
+
+// New makes a Client. It opens no connection; files of certificates are read now.
+func New(o Options) (*Client, error) {
+	base, err := parseBase(o.URL)
+	if err != nil {
+		return nil, err
+	}
+	if o.Name = clean(o.Name, 200); o.Name == "" {
+		o.Name = base.Host
+	}
+	if o.Timeout <= 0 {
+		o.Timeout = DefaultTimeout
+	}
+	if o.MaxObject <= 0 {
+		o.MaxObject = DefaultMaxObject
+	}
+	if o.Retries == 0 {
+		o.Retries = DefaultRetries
+	}
+	if o.UserAgent == "" {
+		o.UserAgent = "plimsoll"
+	}
+	transport, err := newTransport(o)
+	if err != nil {
+		return nil, fmt.Errorf("argocd: instance %s: %w", o.Name, err)
+	}
+	o.URL = strings.TrimSuffix(base.String(), "/")
+	s := &shared{o: o, base: base, salt: make([]byte, 16), sleep: sleep, header: o.Header.Clone()}
+	_, _ = rand.Read(s.salt) // never fails
+	s.http = &http.Client{Transport: transport, CheckRedirect: s.redirect}
+	return &Client{shared: s, token: o.Token, who: o.Name + "#own"}, nil
+}
+
+// parseBase reads the URL of a server as people write it.
+func parseBase(text string) (*url.URL, error) {
+	const form = "write https://HOST[:PORT][/ROOTPATH]"
+	text = strings.TrimSpace(text)
+	if text == "" {
+		return nil, fmt.Errorf("argocd: no URL of a server; %s", form)
+	}
+	if !strings.Contains(text, "://") {
+		text = "https://" + text
+	}
+	shown := clean(text, 200)
+	u, err := url.Parse(text)
+	switch {
+	case err != nil: // its text has the URL in it
+		return nil, fmt.Errorf("argocd: %q is no URL; %s", shown, form)
+	case u.Scheme != "http" && u.Scheme != "https":
+		return nil, fmt.Errorf("argocd: the URL %q has the scheme %q; %s", shown, u.Scheme, form)
+	case u.Hostname() == "":
+		return nil, fmt.Errorf("argocd: the URL %q has no host; %s", shown, form)
+	case u.User != nil:
+		return nil, fmt.Errorf("argocd: the URL %q has a user in it; use a token, or a header for a proxy in front", shown)
+	case u.RawQuery != "" || u.Fragment != "":
+		return nil, fmt.Errorf("argocd: the URL %q has a query or a fragment; %s", shown, form)
+	}
+	// People copy it from a browser or from the documentation of the API.
+	path := strings.TrimRight(u.EscapedPath(), "/")
+	path = strings.TrimSuffix(path, "/api/v1")
+	path = strings.TrimRight(strings.TrimSuffix(path, "/applications"), "/")
+	u.RawPath = path
+	if u.Path, err = url.PathUnescape(path); err != nil {
+		return nil, fmt.Errorf("argocd: the path of the URL %q is not readable; %s", shown, form)
+	}
+	return u, nil
+}
 
 // Name is what people call the instance.
-func (c *Client) Name() string { return c.o.Name }
+func (c *Client) Name() string { return c.shared.o.Name }
 
-// URL is the base without a trailing slash.
-func (c *Client) URL() string { return c.o.URL }
+// URL is the base without a trailing slash, for links.
+func (c *Client) URL() string { return c.shared.o.URL }
 
-// As gives the same server with a user's own token.
-func (c *Client) As(token string) *Client { return c }
-
-// Who is the name and a digest of the credential.
-func (c *Client) Who() string { return c.o.Name }
-
-// Insecure tells whether certificates are not verified, or the connection is plain text.
-func (c *Client) Insecure() bool { return c.o.Insecure }
-
-// Close closes idle connections.
-func (c *Client) Close() {}
-
-// Version asks the server for its version.
-func (c *Client) Version(ctx context.Context) (Version, error) { return Version{}, errSoon }
-
-// List reads a list.
-func (c *Client) List(ctx context.Context, kind Kind, q Query, each func(item []byte) error) (ListInfo, error) {
-	return ListInfo{}, errSoon
+// As gives the same server with a user's own token; "" asks as nobody. It shares connections
+// with c, and sends no header of Options that is a credential.
+func (c *Client) As(token string) *Client {
+	token = bearer(token)
+	mac := hmac.New(sha256.New, c.shared.salt)
+	_, _ = io.WriteString(mac, token) // never fails
+	who := c.Name() + "#" + hex.EncodeToString(mac.Sum(nil)[:16])
+	return &Client{shared: c.shared, token: StaticToken(token), user: true, who: who}
 }
 
-// Elements reads the elements of named arrays.
-func (c *Client) Elements(ctx context.Context, path []string, query url.Values, arrays map[string]func(item []byte) error) ([]byte, error) {
-	return nil, errSoon
+// Who is the name with a digest of the user's token: the same for one user, different for
+// two. It is good in this process only, and tells nothing of the token.
+func (c *Client) Who() string { return c.who }
+
+// Insecure tells whether somebody on the way could pose as the server: certificates are not
+// verified, or the connection is plain text.
+func (c *Client) Insecure() bool {
+	return c.shared.o.Insecure || c.shared.base.Scheme == "http"
 }
 
-// Get reads one object.
-func (c *Client) Get(ctx context.Context, path []string, query url.Values) ([]byte, error) {
-	return nil, errSoon
+// Close closes connections that are idle. Calls under way end with their context. On a
+// Client made by As it does nothing.
+func (c *Client) Close() {
+	if !c.user {
+		c.shared.http.CloseIdleConnections()
+	}
 }
 
-// Call changes something.
-func (c *Client) Call(ctx context.Context, method string, path []string, query url.Values, body []byte) ([]byte, error) {
-	return nil, errSoon
+// Format implements [fmt.Formatter]: whatever the verb, only name and URL are shown.
+func (c *Client) Format(f fmt.State, _ rune) {
+	_, _ = fmt.Fprintf(f, "Argo CD %s at %s", c.Name(), c.URL())
 }
 
-// Stream reads a stream of results.
-func (c *Client) Stream(ctx context.Context, path []string, query url.Values, each func(result []byte) error) error {
-	return errSoon
+func sleep(ctx context.Context, d time.Duration) error {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-t.C:
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
 }
-
-var errSoon = &Error{Kind: Server, Message: "not there yet"}

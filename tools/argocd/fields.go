@@ -1,7 +1,113 @@
 package argocd
 
-// SummaryFields gives the leaf paths that a row of an application's or project's summary needs.
-var SummaryFields = map[Kind][]string{}
+import (
+	"slices"
+	"strings"
+)
 
-// SearchFields gives the leaf paths that a search looks into.
-var SearchFields = map[Kind][]string{}
+// oldest are the leaf paths that every supported server honours in lists of applications:
+// appFields of pkg/apiclient/application/forwarder_overwrite.go at v2.8.0. They did not
+// change until v3.2.0.
+func oldest() []string {
+	return []string{
+		"metadata.name", "metadata.namespace", "metadata.annotations", "metadata.labels",
+		"metadata.creationTimestamp", "metadata.deletionTimestamp", "spec", "status.summary",
+		"status.sync.status", "status.health", "status.operationState.startedAt",
+		"status.operationState.finishedAt", "status.resources", "operation.sync",
+		"status.operationState.phase", "status.operationState.operation.sync",
+	}
+}
+
+// newer are those that came later, with the version (same file, v3.2.0 and v3.5.0).
+func newer() map[string]Version {
+	hydrator, split := Version{Major: 3, Minor: 2}, Version{Major: 3, Minor: 5}
+	return map[string]Version{
+		"status.sourceHydrator": hydrator,
+		"spec.destination":      split, "spec.project": split, "spec.source": split, "spec.sources": split,
+		"spec.sourceHydrator": split, "spec.syncPolicy": split, "status.sync.revision": split,
+	}
+}
+
+// SummaryFields gives the leaf paths that a row of kind needs; nil for kinds whose lists
+// know no fields. Lists and objects below a path are complete (spec.sources is the whole
+// array). status.conditions is in no version's list: a row that needs it reads whole objects.
+func SummaryFields(kind Kind) []string {
+	switch kind {
+	case Applications:
+		return []string{
+			"metadata.name", "metadata.namespace", "metadata.labels", "metadata.creationTimestamp", "metadata.deletionTimestamp",
+			"spec.project", "spec.destination", "spec.source", "spec.sources", "spec.sourceHydrator", "spec.syncPolicy",
+			"status.health", "status.sync.status", "status.sync.revision",
+			"status.operationState.phase", "status.operationState.finishedAt",
+		}
+	case Projects:
+		return []string{
+			"metadata.name", "metadata.namespace", "metadata.labels", "metadata.creationTimestamp", "metadata.deletionTimestamp",
+			"spec.description", "spec.sourceRepos", "spec.sourceNamespaces", "spec.destinations", "spec.roles.name",
+			"spec.syncWindows.kind", "spec.clusterResourceWhitelist", "spec.orphanedResources.warn",
+		}
+	}
+	return nil
+}
+
+// SearchFields gives the leaf paths that a search through kind looks into, and all of
+// [SummaryFields]; nil for kinds whose lists know no fields.
+func SearchFields(kind Kind) []string {
+	fields := SummaryFields(kind)
+	if fields == nil {
+		return nil
+	}
+	return append(fields, "metadata.annotations")
+}
+
+// narrow turns fields into the parameter that a server of version v honours; "" means that
+// the list must be read whole. An unknown version is taken for the oldest.
+func narrow(kind Kind, v Version, fields []string) string {
+	if len(fields) == 0 || kind != Applications && kind != Projects {
+		return ""
+	}
+	var send []string
+	for _, f := range fields {
+		if strings.ContainsAny(f, ", -") || f == "" { // "-" would turn the list around
+			return ""
+		}
+		if kind == Applications {
+			var known bool
+			if f, known = honoured(f, v); !known {
+				return ""
+			}
+		}
+		if f != "" {
+			send = append(send, f)
+		}
+	}
+	// A path and one below it at the same time are an error of 3.5.0 and 3.5.1.
+	slices.Sort(send)
+	send = slices.Compact(send)
+	var out []string
+	for _, f := range send {
+		covered := slices.ContainsFunc(send, func(other string) bool { return strings.HasPrefix(f, other+".") })
+		if !covered {
+			out = append(out, "items."+f)
+		}
+	}
+	return strings.Join(out, ",")
+}
+
+// honoured gives what gets field f from a server of version v: itself, something that holds
+// it, or "" where only newer servers have it. It is not known where none has it.
+func honoured(f string, v Version) (string, bool) {
+	newer, oldest := newer(), oldest()
+	known := false
+	for part := f; part != ""; part = part[:max(0, strings.LastIndexByte(part, '.'))] {
+		if slices.Contains(oldest, part) {
+			return part, true
+		}
+		if since, ok := newer[part]; ok {
+			if known = true; !v.Less(since) {
+				return part, true
+			}
+		}
+	}
+	return "", known
+}

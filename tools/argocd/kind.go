@@ -1,5 +1,10 @@
 package argocd
 
+import (
+	"net/url"
+	"slices"
+)
+
 // Kind is one of the four lists, by the last segment of its path.
 type Kind string
 
@@ -14,18 +19,56 @@ const (
 // Kinds gives all kinds, in the order in which answers name them.
 func Kinds() []Kind { return []Kind{Applications, Projects, ApplicationSets, Clusters} }
 
-// Query narrows a list on the server. What a kind does not know is not sent.
+// Query narrows a list on the server. What the list of a kind does not know is not sent, so
+// that nobody takes a parameter for a filter that the server ignores:
+//
+//	applications     Projects, Name (exact), Repo (exact), Selector, AppNamespace, Fields
+//	projects         Fields
+//	applicationsets  Projects, Selector, AppNamespace
+//	clusters         Name (exact), Server (exact)
 type Query struct {
 	Projects                                   []string
 	Name, Repo, Selector, AppNamespace, Server string
-	// Fields are leaf paths without "items.".
+	// Fields are leaf paths without "items.", of [SummaryFields] or [SearchFields] or your
+	// own; nil asks for whole objects. Kinds that know no fields give whole objects. What
+	// this version of the server knows only as a part of something is asked for with that
+	// ("spec.project" as "spec" below 3.5), what only newer ones know is left out, and with
+	// a path that none knows the whole objects are read: nothing that was asked for gets
+	// lost where it could be had.
 	Fields []string
 }
 
-// ListInfo tells about a list that was read.
+// ListInfo tells about a list that was read, also where that ended with an error.
 type ListInfo struct {
-	Items    int
-	Bytes    int64
-	Narrowed bool
-	Reread   bool
+	Items    int   // given to each
+	Bytes    int64 // received, after decompression, of the pass that counts
+	Narrowed bool  // fewer fields were asked for than objects have
+	Reread   bool  // there was nothing, as right after a server's start, and it was read again
+}
+
+// values are the parameters of q that lists of kind honour, except fields.
+func (q Query) values(kind Kind) url.Values {
+	v := url.Values{}
+	set := func(key, value string) {
+		if value != "" {
+			v.Set(key, value)
+		}
+	}
+	switch kind {
+	case Applications:
+		// Repeated: a list with commas is taken for one name.
+		v["projects"] = slices.Clone(q.Projects)
+		set("name", q.Name)
+		set("repo", q.Repo)
+		set("selector", q.Selector)
+		set("appNamespace", q.AppNamespace)
+	case ApplicationSets:
+		v["projects"] = slices.Clone(q.Projects)
+		set("selector", q.Selector)
+		set("appsetNamespace", q.AppNamespace)
+	case Clusters:
+		set("name", q.Name)
+		set("server", q.Server)
+	}
+	return v
 }

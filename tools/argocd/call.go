@@ -1,0 +1,54 @@
+package argocd
+
+import (
+	"bytes"
+	"context"
+	"net/http"
+	"net/url"
+
+	"github.com/plimsoll/plimsoll/limit"
+)
+
+// Get reads one JSON value, of at most MaxObject bytes: a larger one is an error of kind
+// [TooLarge] that says the bound. Each part of path is one segment below /api/v1, escaped
+// here ("https://10.0.0.1:6443" is one); one that begins with "api" is below the root.
+func (c *Client) Get(ctx context.Context, path []string, query url.Values) ([]byte, error) {
+	r := request{op: "get " + shown(path), method: http.MethodGet, path: path, query: query, gzip: true}
+	return c.read(ctx, r, c.shared.o.MaxObject)
+}
+
+// Call changes something: it is sent once, whatever happens, with the JSON content type.
+// An answer has at most MaxObject bytes, and may be empty. Where an error leaves open
+// whether the server did it, its hint says so. The path is that of [Client.Get].
+func (c *Client) Call(ctx context.Context, method string, path []string, query url.Values, body []byte) ([]byte, error) {
+	r := request{op: method + " " + shown(path), method: method, path: path, query: query, body: body, gzip: true}
+	return c.read(ctx, r, c.shared.o.MaxObject)
+}
+
+// read makes a call whose answer is one value.
+func (c *Client) read(ctx context.Context, r request, most limit.Bytes) ([]byte, error) {
+	a, err := c.send(ctx, r)
+	if err != nil {
+		return nil, err
+	}
+	defer a.close()
+	body, err := a.all(most)
+	if err != nil {
+		return nil, c.broken(r, a, err)
+	}
+	body = bytes.TrimSpace(body)
+	if len(body) == 0 && r.method != http.MethodGet {
+		return body, nil
+	}
+	if len(body) > 0 && body[0] == '<' {
+		return nil, c.shape(r, a, "the answer is a web page, not JSON"+title(body))
+	}
+	s := newScanner(bytes.NewReader(body), most)
+	if err := s.value(); err != nil {
+		return nil, c.why(r, a, err)
+	}
+	if err := s.over(); err != nil {
+		return nil, c.why(r, a, err)
+	}
+	return body, nil
+}

@@ -1,0 +1,254 @@
+package argocd
+
+import (
+	"bytes"
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"mime"
+	"net"
+	"net/http"
+	"net/url"
+	"strings"
+)
+
+// unreached explains why there is no answer, and tells whether it may be tried again.
+func (c *Client) unreached(ctx context.Context, r request, err error) (*Error, bool) {
+	if u, ok := errors.AsType[*url.Error](err); ok {
+		err = u.Err // without the URL: it is in Op, and has a query
+	}
+	e := &Error{Instance: c.Name(), Op: r.op, Kind: Unreachable, Err: err}
+	if cause := context.Cause(ctx); cause != nil {
+		c.ended(e, cause)
+		return e, false
+	}
+	e.Message = clean(err.Error(), maxMessage)
+	if hint := c.untrusted(err); hint != "" {
+		e.Kind, e.Hint = TLS, hint
+		return e, false
+	}
+	if dns, ok := errors.AsType[*net.DNSError](err); ok && dns.IsNotFound {
+		e.Hint = "check the host in the URL " + c.URL()
+		return e, false
+	}
+	e.Hint = "check that the server at " + c.URL() + " is running and that this machine may connect to it"
+	if r.method != http.MethodGet {
+		e.Hint += "; it was not repeated: look at what it did before you repeat it"
+	}
+	return e, true
+}
+
+// ended is for calls that were given up on this side.
+func (c *Client) ended(e *Error, cause error) {
+	e.Err = cause
+	switch {
+	case errors.Is(cause, errSilent):
+		e.Kind = Timeout
+		e.Message = fmt.Sprintf("the server sent nothing for %s", c.shared.o.Timeout)
+		e.Hint = "try again, ask for less (a project, a name), or raise the time-out"
+	case errors.Is(cause, context.DeadlineExceeded):
+		e.Kind = Timeout
+		e.Message = "the time for this call was over"
+		e.Hint = "ask for less (a project, a name), or give it more time"
+	default:
+		e.Kind, e.Message = Broken, "the call was cancelled"
+	}
+}
+
+// untrusted gives what to do about an error of TLS; "" when it is another one.
+func (c *Client) untrusted(err error) string {
+	if c.shared.base.Scheme == "http" {
+		return ""
+	}
+	if _, ok := errors.AsType[x509.UnknownAuthorityError](err); ok {
+		return "name its certificate authority in a CA file, or allow insecure connections if you know that it is the right server"
+	}
+	if _, ok := errors.AsType[x509.HostnameError](err); ok {
+		return "use the name that is in the certificate in the URL, or set the server name"
+	}
+	if invalid, ok := errors.AsType[x509.CertificateInvalidError](err); ok {
+		if invalid.Reason == x509.Expired {
+			return "renew the server's certificate, or set this machine's clock"
+		}
+		return "the server needs another certificate"
+	}
+	if _, ok := errors.AsType[tls.RecordHeaderError](err); ok || errors.Is(err, http.ErrSchemeMismatch) {
+		return "the port does not speak TLS: write http:// in the URL (or plaintext) if that is meant, or use another port"
+	}
+	if alert, ok := errors.AsType[tls.AlertError](err); ok {
+		if strings.Contains(alert.Error(), "certificate") {
+			return "the server, or a proxy in front, wants a client certificate: give a certificate file and its key"
+		}
+		return "the server and this program have no TLS version or cipher in common"
+	}
+	if _, ok := errors.AsType[*tls.CertificateVerificationError](err); ok {
+		return "the server's certificate is not to be trusted"
+	}
+	return ""
+}
+
+// broken explains an answer that began well and is not whole or not what it should be.
+func (c *Client) broken(r request, a *answer, err error) *Error {
+	e := &Error{Instance: c.Name(), Op: r.op, Status: a.status, Kind: Broken, Err: err}
+	if cause := context.Cause(a.ctx); cause != nil && !errors.Is(err, errTooLong) {
+		c.ended(e, cause)
+		return e
+	}
+	if errors.Is(err, errTooLong) {
+		e.Kind = TooLarge
+		e.Message = fmt.Sprintf("an object is larger than %s", c.shared.o.MaxObject.Human())
+		e.Hint = "ask for less of it, or raise the bound for one object"
+		return e
+	}
+	if syntax, ok := errors.AsType[*syntaxError](err); ok {
+		e.Message = "the answer is no JSON: " + syntax.Error()
+		e.Hint = "try again; if it stays, look for a proxy between here and " + c.URL() + " that changes answers"
+		return e
+	}
+	e.Message = fmt.Sprintf("the answer broke off after %d bytes", a.bytes)
+	if !errors.Is(err, io.ErrUnexpectedEOF) {
+		e.Message += ": " + clean(err.Error(), maxMessage/2)
+	}
+	e.Hint = "try again; look at the logs of argocd-server and of proxies in front of it if it stays"
+	if r.method != http.MethodGet {
+		e.Hint = "it was not repeated: look at what it did before you repeat it"
+	}
+	return e
+}
+
+// shape is for an answer of JSON that is another thing than was asked for.
+func (c *Client) shape(r request, a *answer, what string) *Error {
+	return &Error{
+		Instance: c.Name(), Op: r.op, Status: a.status, Kind: NotArgoCD, Message: what,
+		Hint: "check that " + c.URL() + " is the URL of an Argo CD server",
+	}
+}
+
+func (c *Client) notJSON(op string, err error) *Error {
+	return &Error{
+		Instance: c.Name(), Op: op, Status: http.StatusOK, Kind: NotArgoCD, Message: "the answer is not Argo CD's: " + clean(err.Error(), maxMessage/2),
+		Hint: "check that " + c.URL() + " is the URL of an Argo CD server", Err: err,
+	}
+}
+
+// page refuses a good answer that is a page for people.
+func (c *Client) page(r request, a *answer) *Error {
+	kind, _, _ := mime.ParseMediaType(a.contentType)
+	if kind != "text/html" && kind != "application/xhtml+xml" {
+		return nil
+	}
+	start := make([]byte, 4<<10)
+	n, _ := io.ReadFull(a, start) // what there is of it
+	e := c.shape(r, a, "the answer is a web page, not JSON"+title(start[:n]))
+	e.Hint = "check the URL " + c.URL() + " (with its root path, without /api); a login page means that a proxy in front wants credentials of its own"
+	return e
+}
+
+// title gives the title of a page, in words to put behind others.
+func title(page []byte) string {
+	lower := bytes.ToLower(page)
+	if len(lower) != len(page) { // letters that change their length: a title is not worth it
+		return ""
+	}
+	i := bytes.Index(lower, []byte("<title>"))
+	if i < 0 {
+		return ""
+	}
+	from := i + len("<title>")
+	length := bytes.Index(lower[from:], []byte("</title>"))
+	if length < 0 {
+		return ""
+	}
+	return fmt.Sprintf(" (%q)", clean(string(page[from:from+length]), 80))
+}
+
+// refusal is what servers say with a status that is not good: as an answer, or as the only
+// event of a stream.
+type refusal struct {
+	text string
+	code int
+	json bool
+	html bool
+}
+
+func readRefusal(body []byte) refusal {
+	body = bytes.TrimSpace(body)
+	if rest, ok := bytes.CutPrefix(body, []byte("data:")); ok {
+		body = bytes.TrimSpace(rest)
+	}
+	var said struct {
+		Error   json.RawMessage `json:"error"`
+		Message string          `json:"message"`
+		Code    int             `json:"code"`
+	}
+	if json.Unmarshal(body, &said) != nil {
+		html := len(body) > 0 && body[0] == '<'
+		text := string(body)
+		if html {
+			text = "a web page, not JSON" + title(body)
+		}
+		return refusal{text: clean(text, maxMessage), html: html}
+	}
+	r := refusal{text: said.Message, code: said.Code, json: true}
+	var inner struct {
+		Message string `json:"message"`
+		Code    int    `json:"grpc_code"`
+	}
+	var text string
+	switch {
+	case json.Unmarshal(said.Error, &text) == nil && r.text == "":
+		r.text = text
+	case json.Unmarshal(said.Error, &inner) == nil && inner.Message != "":
+		r.text, r.code = inner.Message, inner.Code
+	}
+	r.text = clean(r.text, maxMessage)
+	return r
+}
+
+// refused explains an answer with a status that is not good.
+func (c *Client) refused(r request, at *url.URL, resp *http.Response, body []byte, token string) *Error {
+	said := readRefusal(body)
+	if len(token) >= 8 { // less is no token, and would hide words
+		said.text = strings.ReplaceAll(said.text, token, "***")
+	}
+	e := &Error{Instance: c.Name(), Op: r.op, Status: resp.StatusCode, Code: said.code, Message: said.text}
+	if e.Message == "" {
+		e.Message = http.StatusText(resp.StatusCode)
+	}
+	switch {
+	case resp.StatusCode >= 300 && resp.StatusCode < 400:
+		c.redirected(e, at, resp)
+	case said.html && resp.StatusCode < 500:
+		e.Kind = NotArgoCD
+		e.Hint = "check the URL " + c.URL() + "; a proxy in front of Argo CD may want credentials of its own"
+	default:
+		c.byStatus(e, r, said, token != "")
+	}
+	return e
+}
+
+// redirected explains an answer that leads elsewhere.
+func (c *Client) redirected(e *Error, at *url.URL, resp *http.Response) {
+	e.Kind, e.Message = NotArgoCD, "the server redirects"
+	to, err := resp.Location()
+	if err != nil {
+		e.Hint = "check the URL " + c.URL()
+		return
+	}
+	shown := clean(to.Scheme+"://"+to.Host+to.EscapedPath(), 200) // the query may hold secrets
+	e.Message = "the server redirects to " + shown
+	switch {
+	case isLogin(to):
+		e.Hint = "that is a login page: a proxy in front of Argo CD wants credentials of its own, or the URL " + c.URL() + " is not the API's"
+	case at.Scheme == "http" && to.Scheme == "https" && strings.EqualFold(at.Hostname(), to.Hostname()):
+		e.Hint = "write https:// in the URL of this instance"
+	case !sameOrigin(to, c.shared.base):
+		e.Hint = "the token is not sent to another host; set the URL of this instance to that one if it is right"
+	default:
+		e.Hint = "set the URL of this instance to where it leads"
+	}
+}

@@ -1,0 +1,101 @@
+package argocd
+
+import (
+	"net/http"
+	"strings"
+)
+
+// Codes of gRPC that Argo CD puts into its answers (google.golang.org/grpc/codes).
+const (
+	codeInvalid      = 3
+	codeDeadline     = 4
+	codeExists       = 6
+	codeExhausted    = 8
+	codePrecondition = 9
+	codeAborted      = 10
+	codeOutOfRange   = 11
+	codeUnknownCall  = 12
+)
+
+// byStatus finds kind and hint of a refusal of Argo CD, or of something before it.
+func (c *Client) byStatus(e *Error, r request, said refusal, token bool) {
+	text := strings.ToLower(said.text)
+	switch {
+	case strings.Contains(text, "larger than max"):
+		// gRPC inside the server; with code 8, which the gateway makes 429 of.
+		e.Kind = TooLarge
+		e.Hint = "the server's own bound for a message: ask for less (a project), or raise ARGOCD_GRPC_MAX_SIZE_MB on the server"
+	case e.Status == http.StatusUnauthorized:
+		e.Kind, e.Hint = Unauthenticated, c.unauthenticated(text, token)
+	case e.Status == http.StatusForbidden:
+		e.Kind, e.Hint = Forbidden, forbidden(r)
+	case e.Status == http.StatusNotFound && said.json:
+		e.Kind, e.Hint = Missing, "check its name (and project and namespace); a list shows what there is"
+	case e.Status == http.StatusNotFound && len(r.path) == 1:
+		e.Kind, e.Hint = NotArgoCD, "the server does not know this path: check the root path in the URL "+c.URL()
+	case e.Status == http.StatusNotFound, e.Status == http.StatusMethodNotAllowed, e.Status == http.StatusNotImplemented, e.Code == codeUnknownCall:
+		e.Kind, e.Hint = Missing, "this version of Argo CD does not know the call, or the root path in the URL "+c.URL()+" is wrong"
+	case e.Status == http.StatusConflict, e.Status == http.StatusPreconditionFailed && e.Code == 0, e.Code == codeExists, e.Code == codeAborted:
+		e.Kind, e.Hint = Conflict, "it exists already, or was changed meanwhile: read it again before you change it"
+	case e.Code == codePrecondition && strings.Contains(text, "another operation"):
+		e.Kind, e.Hint = Conflict, "wait for the operation that runs, or terminate it"
+	case strings.Contains(text, "selector") && (strings.Contains(text, "pars") || strings.Contains(text, "requirement")):
+		e.Kind, e.Hint = Invalid, "write the label selector like env=prod,team in (a,b)"
+	case strings.Contains(text, "failed to marshal error message"):
+		e.Kind, e.Hint = Server, "this version does not take that choice of fields: ask for whole objects"
+	case e.Status == http.StatusGatewayTimeout, e.Status == http.StatusRequestTimeout, e.Code == codeDeadline:
+		e.Kind, e.Hint = Timeout, "the server, or a proxy in front, ran out of time: ask for less (a project, a name), or try again later"
+	case e.Status == http.StatusTooManyRequests, e.Code == codeExhausted:
+		e.Kind, e.Hint = Server, "there are too many requests: try again later"
+	case e.Status == http.StatusRequestEntityTooLarge:
+		e.Kind, e.Hint = TooLarge, "what was sent is larger than the server, or a proxy in front, takes"
+	case e.Status < 500, e.Code == codeInvalid, e.Code == codePrecondition, e.Code == codeOutOfRange:
+		e.Kind, e.Hint = Invalid, "correct the arguments: the server says what is wrong with them"
+	case e.Status == http.StatusBadGateway, e.Status == http.StatusServiceUnavailable:
+		e.Kind, e.Hint = Server, "argocd-server, or something that it needs (repo-server, redis), is not there: try again later"
+	default:
+		e.Kind, e.Hint = Server, "look at the log of argocd-server"
+	}
+	if r.method != http.MethodGet && e.Status >= 500 && e.Kind != Invalid {
+		e.Hint += "; it was not repeated: look at what it did before you repeat it"
+	}
+}
+
+// unauthenticated tells expired, foreign and absent tokens apart.
+func (c *Client) unauthenticated(text string, token bool) string {
+	whose := "this instance"
+	if c.user {
+		whose = "this user"
+	}
+	switch {
+	case !token:
+		return "no token was sent: give " + whose + " one (argocd account generate-token, or the auth-token in the argocd CLI's config file)"
+	case strings.Contains(text, "expired"):
+		return "the token of " + whose + " has expired: log in again (argocd relogin) or make a new one (argocd account generate-token)"
+	case strings.Contains(text, "signature"):
+		return "the token of " + whose + " is of another Argo CD, or the server's key was changed: make a new one at " + c.URL()
+	case strings.Contains(text, "revoked"), strings.Contains(text, "not been found"), strings.Contains(text, "does not have"):
+		return "the token of " + whose + " was revoked: make a new one"
+	}
+	return "what was sent as the token of " + whose + " is none that Argo CD knows: it must be a whole JSON web token"
+}
+
+// forbidden says what a 403 may mean. Argo CD answers with it also for what does not exist:
+// one that may not read must not learn what is there.
+func forbidden(r request) string {
+	grant := "ask for a role that allows it (argocd account can-i shows what the token may do)"
+	if len(r.path) < 2 {
+		return "the token's role does not allow it: " + grant
+	}
+	switch Kind(r.path[0]) {
+	case Applications:
+		hint := "the token's role does not allow it, or there is no such application here (Argo CD says the same to both): check name and namespace with a list, or "
+		if r.query.Get("project") == "" {
+			return hint + "give its project to learn which; else " + grant
+		}
+		return hint + grant
+	case Clusters, ApplicationSets, "repositories":
+		return "the token's role does not allow it, or it does not exist (Argo CD says the same to both): check with a list, or " + grant
+	}
+	return "the token's role does not allow it: " + grant
+}

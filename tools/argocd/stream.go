@@ -1,0 +1,125 @@
+package argocd
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"net/http"
+	"net/url"
+
+	"github.com/plimsoll/plimsoll/limit"
+)
+
+// Stream reads a stream of {"result":…} and {"error":…}, a line each, and gives each the
+// result; it is valid until each returns. An error of each ends it and is returned as it is.
+// A line has at most MaxObject bytes. nil means that the server ended the stream as it should.
+//
+// With follow=true in the query, and below /stream, a stream may be idle until ctx ends;
+// else a pause is a time-out as with any answer. Nothing that has begun is repeated.
+func (c *Client) Stream(ctx context.Context, path []string, query url.Values, each func(result []byte) error) error {
+	r := request{op: "stream " + shown(path), method: http.MethodGet, path: path, query: query}
+	r.patient = query.Get("follow") == "true" || len(path) > 0 && path[0] == "stream"
+	a, err := c.send(ctx, r)
+	if err != nil {
+		return err
+	}
+	defer a.close()
+	lines := lineReader{r: bufio.NewReaderSize(a, 16<<10), max: c.shared.o.MaxObject}
+	for {
+		line, err := lines.next()
+		if err == io.EOF {
+			return nil
+		}
+		if err != nil {
+			return c.why(r, a, err)
+		}
+		if err := c.event(r, a, line, each); err != nil {
+			return err
+		}
+	}
+}
+
+// event gives one line to each, or explains the error in it.
+func (c *Client) event(r request, a *answer, line []byte, each func(result []byte) error) error {
+	if line = bytes.TrimSpace(line); len(line) == 0 || line[0] == ':' {
+		return nil // between events, and what keeps a connection alive
+	}
+	if rest, ok := bytes.CutPrefix(line, []byte("data:")); ok {
+		line = bytes.TrimSpace(rest)
+	}
+	if len(line) > 0 && line[0] == '<' {
+		return c.shape(r, a, "the answer is a web page, no stream"+title(line))
+	}
+	s := newScanner(bytes.NewReader(line), c.shared.o.MaxObject)
+	if err := s.value(); err != nil {
+		return c.why(r, a, err)
+	}
+	if err := s.over(); err != nil {
+		return c.why(r, a, err)
+	}
+	var said struct {
+		Result json.RawMessage `json:"result"`
+		Error  json.RawMessage `json:"error"`
+	}
+	if err := json.Unmarshal(line, &said); err != nil {
+		return c.shape(r, a, "a line of the stream is no event")
+	}
+	switch {
+	case len(said.Error) > 0 && !bytes.Equal(said.Error, []byte("null")):
+		return c.inStream(r, line)
+	case len(said.Result) > 0:
+		return each(said.Result)
+	}
+	return c.shape(r, a, "a line of the stream has neither a result nor an error")
+}
+
+// inStream explains an error that comes as an event, where the status was good.
+func (c *Client) inStream(r request, line []byte) *Error {
+	said := readRefusal(line)
+	var status struct {
+		Error struct {
+			Code int `json:"http_code"`
+		} `json:"error"`
+	}
+	e := &Error{Instance: c.Name(), Op: r.op, Status: http.StatusInternalServerError, Code: said.code, Message: said.text}
+	if json.Unmarshal(line, &status) == nil && status.Error.Code >= 300 && status.Error.Code < 600 {
+		e.Status = status.Error.Code
+	}
+	said.json = true
+	c.byStatus(e, r, said, true)
+	return e
+}
+
+// lineReader gives lines of at most max bytes.
+type lineReader struct {
+	r    *bufio.Reader
+	max  limit.Bytes
+	long []byte
+}
+
+// next gives a line without its end, valid until the next one; the last one may have no end.
+func (l *lineReader) next() ([]byte, error) {
+	l.long = l.long[:0]
+	for {
+		part, err := l.r.ReadSlice('\n')
+		if len(l.long)+len(part) > int(l.max) {
+			return nil, errTooLong
+		}
+		switch {
+		case err == nil && len(l.long) == 0:
+			return part, nil
+		case errors.Is(err, bufio.ErrBufferFull):
+			l.long = append(l.long, part...)
+			continue
+		case err == io.EOF && len(l.long)+len(part) == 0:
+			return nil, io.EOF
+		case err != nil && err != io.EOF:
+			return nil, err
+		}
+		l.long = append(l.long, part...)
+		return l.long, nil
+	}
+}

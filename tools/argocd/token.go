@@ -1,0 +1,118 @@
+package argocd
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"sync"
+	"time"
+)
+
+// maxToken bounds a token, in bytes. Tokens with many groups in them have some KiB; servers
+// take 16 KiB of headers at most (nginx) or 1 MiB (Go).
+const maxToken = 64 << 10
+
+// StaticToken makes an [Options].Token of a token.
+func StaticToken(token string) func(context.Context) (string, error) {
+	token = bearer(token)
+	return func(context.Context) (string, error) { return token, nil }
+}
+
+// FileToken makes an [Options].Token of a file that holds a token. It is read again when the
+// file has changed, as with mounted secrets. A file that cannot be read, that is empty or
+// larger than 64 KiB is an error of the request.
+func FileToken(path string) func(context.Context) (string, error) {
+	f := &tokenFile{path: path}
+	return f.token
+}
+
+type tokenFile struct {
+	path string
+
+	mu    sync.Mutex
+	info  os.FileInfo
+	read  time.Time
+	value string
+}
+
+func (f *tokenFile) token(context.Context) (string, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	info, err := os.Stat(f.path)
+	if err != nil {
+		return "", fmt.Errorf("the token file cannot be read: %w", err)
+	}
+	// A file that was written within the grain of its time stamp may have changed since.
+	if f.info != nil && os.SameFile(f.info, info) && info.Size() == f.info.Size() &&
+		info.ModTime().Equal(f.info.ModTime()) && f.read.Sub(info.ModTime()) > 2*time.Second {
+		return f.value, nil
+	}
+	read := time.Now()
+	value, err := readToken(f.path)
+	if err != nil {
+		return "", err
+	}
+	f.info, f.read, f.value = info, read, value
+	return value, nil
+}
+
+func readToken(path string) (string, error) {
+	data, err := readSmall(path, maxToken)
+	if err != nil {
+		return "", fmt.Errorf("the token file cannot be read: %w", err)
+	}
+	token := bearer(string(data))
+	if token == "" {
+		return "", fmt.Errorf("the token file %s is empty; write the token into it", path)
+	}
+	if err := checkToken(token); err != nil {
+		return "", fmt.Errorf("the token file %s: %w", path, err)
+	}
+	return token, nil
+}
+
+// readSmall reads a regular file of at most most bytes.
+func readSmall(path string, most int64) ([]byte, error) {
+	info, err := os.Stat(path)
+	if err != nil {
+		return nil, err
+	}
+	if !info.Mode().IsRegular() { // a pipe would wait for ever
+		return nil, fmt.Errorf("%s is no regular file", path)
+	}
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	data, err := io.ReadAll(io.LimitReader(f, most+1))
+	if err == nil && int64(len(data)) > most {
+		err = fmt.Errorf("%s is larger than %d bytes", path, most)
+	}
+	return data, err
+}
+
+// bearer gives the token in what people paste.
+func bearer(text string) string {
+	text = strings.TrimSpace(text)
+	if len(text) > 7 && strings.EqualFold(text[:7], "bearer ") {
+		text = strings.TrimSpace(text[7:])
+	}
+	return text
+}
+
+// checkToken refuses what no header can carry, without showing it.
+func checkToken(token string) error {
+	if len(token) > maxToken {
+		return fmt.Errorf("the token is larger than %d bytes", maxToken)
+	}
+	for i := range len(token) {
+		if token[i] <= ' ' || token[i] >= 0x7f {
+			return errors.New("the token has a character in it that no token has (white space, a control character, or one beyond ASCII); paste it again")
+		}
+	}
+	return nil
+}

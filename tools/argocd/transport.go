@@ -1,0 +1,121 @@
+package argocd
+
+import (
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"net/url"
+	"path"
+	"strings"
+	"time"
+)
+
+const (
+	dialTimeout = 10 * time.Second
+	idleTimeout = 90 * time.Second // as http.DefaultTransport
+	// idleConns is as many calls as agents make at one time, roughly.
+	idleConns = 16
+	// maxHeader bounds the header of an answer, in bytes; Argo CD sends some hundred.
+	maxHeader = 256 << 10
+	// maxPEM bounds a file of certificates, in bytes: the system's whole list has 220 KB.
+	maxPEM = 4 << 20
+	// maxRedirects is how many a proxy in front may want on the same origin.
+	maxRedirects = 3
+)
+
+// newTransport makes the connections that o asks for.
+func newTransport(o Options) (*http.Transport, error) {
+	conf := &tls.Config{MinVersion: tls.VersionTLS12, ServerName: o.ServerName}
+	if o.Insecure {
+		conf.InsecureSkipVerify = true // asked for, and Insecure tells
+	}
+	ca, err := pemOf(o.CAFile, o.CAData)
+	if err != nil {
+		return nil, fmt.Errorf("the certificate authority cannot be read: %w", err)
+	}
+	if ca != nil {
+		pool, err := x509.SystemCertPool()
+		if err != nil {
+			pool = x509.NewCertPool() // a machine without any trusts this one
+		}
+		if !pool.AppendCertsFromPEM(ca) {
+			return nil, fmt.Errorf("there is no certificate in %s; it must be PEM", orElse(o.CAFile, "the certificate authority's data"))
+		}
+		conf.RootCAs = pool
+	}
+	cert, err := pemOf(o.CertFile, o.CertData)
+	if err != nil {
+		return nil, fmt.Errorf("the client certificate cannot be read: %w", err)
+	}
+	key, err := pemOf(o.KeyFile, o.KeyData)
+	if err != nil {
+		return nil, fmt.Errorf("the client certificate's key cannot be read: %w", err)
+	}
+	if (cert == nil) != (key == nil) {
+		return nil, errors.New("a client certificate and its key must be given together")
+	}
+	if cert != nil {
+		pair, err := tls.X509KeyPair(cert, key)
+		if err != nil {
+			return nil, fmt.Errorf("the client certificate %s and its key do not go together: %w", o.CertFile, err)
+		}
+		conf.Certificates = []tls.Certificate{pair}
+	}
+	return &http.Transport{
+		Proxy:                  http.ProxyFromEnvironment,
+		DialContext:            (&net.Dialer{Timeout: dialTimeout, KeepAlive: 30 * time.Second}).DialContext,
+		TLSClientConfig:        conf,
+		TLSHandshakeTimeout:    dialTimeout,
+		ForceAttemptHTTP2:      true,
+		MaxIdleConns:           2 * idleConns,
+		MaxIdleConnsPerHost:    idleConns,
+		IdleConnTimeout:        idleTimeout,
+		MaxResponseHeaderBytes: maxHeader,
+		DisableCompression:     true, // unpacked in body.go, where it is bounded and counted
+	}, nil
+}
+
+func pemOf(file string, data []byte) ([]byte, error) {
+	if file == "" {
+		if len(data) == 0 {
+			return nil, nil
+		}
+		return data, nil
+	}
+	return readSmall(file, maxPEM)
+}
+
+// redirect follows what stays on the same origin and is no login page. Anything else is the
+// answer, and explained: a token must not go elsewhere.
+func (s *shared) redirect(next *http.Request, via []*http.Request) error {
+	if len(via) > maxRedirects || next.Method != via[0].Method || !sameOrigin(next.URL, s.base) || isLogin(next.URL) {
+		return http.ErrUseLastResponse
+	}
+	return nil
+}
+
+func sameOrigin(a, b *url.URL) bool {
+	return a.Scheme == b.Scheme && strings.EqualFold(a.Host, b.Host)
+}
+
+// isLogin tells the pages that Argo CD, Dex and proxies with a login send browsers to.
+func isLogin(u *url.URL) bool {
+	p := strings.ToLower(path.Clean("/" + u.Path))
+	for part := range strings.SplitSeq(p, "/") {
+		switch part {
+		case "login", "signin", "sign_in", "oauth", "oauth2", "oauth2-proxy", "auth", "authorize", "saml", "sso":
+			return true
+		}
+	}
+	return false
+}
+
+func orElse(text, other string) string {
+	if text != "" {
+		return text
+	}
+	return other
+}
