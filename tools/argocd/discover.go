@@ -1,14 +1,456 @@
 package argocd
 
-import "errors"
+import (
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"net"
+	"net/url"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strconv"
+	"strings"
+)
 
-// DiscoverOptions say where to look for the address of a server.
+// DiscoverOptions say where to look for the address and the credential of a server.
 type DiscoverOptions struct {
-	Getenv  func(string) string
-	Home    string
+	// Getenv reads the environment; nil means [os.Getenv].
+	Getenv func(string) string
+	// Home is the user's home; "" means what the system says.
+	Home string
+	// Context is a context of the argocd CLI's config file; "" means its current one.
 	Context string
-	Server  string
+	// Server is the address of a server.
+	Server string
 }
 
-// Discover finds the address and the credentials of a server.
-func Discover(o DiscoverOptions) (Options, []string, error) { return Options{}, nil, errors.ErrUnsupported }
+// The variables, the first that is set wins. Those of the argocd CLI come before those of
+// the MCP servers that people have used so far.
+func serverVariables() []string {
+	return []string{"ARGOCD_SERVER", "ARGOCD_API_URL", "ARGOCD_URL", "ARGOCD_BASE_URL"}
+}
+
+func tokenVariables() []string {
+	return []string{"ARGOCD_AUTH_TOKEN", "ARGOCD_AUTH_TOKEN_FILE", "ARGOCD_API_TOKEN", "ARGOCD_TOKEN", "ARGOCD_TOKEN_FILE"}
+}
+
+// ErrNoServer is wrapped by the error of [Discover] that says that nothing names a server.
+var ErrNoServer = errors.New("no Argo CD server is named")
+
+// Discover finds a server and a credential where tools for Argo CD have them. It reads files
+// and asks no server. For the address, what comes first wins:
+//
+//	o.Server
+//	o.Context                        of the config file
+//	--server in ARGOCD_OPTS
+//	ARGOCD_SERVER, ARGOCD_API_URL, ARGOCD_URL, ARGOCD_BASE_URL
+//	the current context of the config file
+//
+// and for the token
+//
+//	the user of o.Context
+//	--auth-token in ARGOCD_OPTS
+//	ARGOCD_AUTH_TOKEN, ARGOCD_AUTH_TOKEN_FILE, ARGOCD_API_TOKEN, ARGOCD_TOKEN, ARGOCD_TOKEN_FILE
+//	the user whom the config file has for that server
+//
+// A token, certificates and options of the config file are used with their own server only.
+// Of ARGOCD_OPTS it knows --server, --auth-token, --insecure, --plaintext, --server-crt,
+// --client-crt, --client-crt-key, --header (-H), --grpc-web-root-path, --config,
+// --argocd-context and --http-retry-max. ARGOCD_VERIFY_SSL=false is --insecure.
+//
+// The config file is --config, or "config" in ARGOCD_CONFIG_DIR, ~/.argocd,
+// XDG_CONFIG_HOME/argocd or ~/.config/argocd.
+//
+// Warnings are for the user: which of several values won, what was ignored, what is not
+// safe. None, and no error, holds a credential. A value that cannot be read is an error
+// that names its variable, or its file and line.
+func Discover(o DiscoverOptions) (Options, []string, error) {
+	d := discovery{o: o}
+	if d.o.Getenv == nil {
+		d.o.Getenv = os.Getenv
+	}
+	if err := d.run(); err != nil {
+		return Options{}, d.warnings, err
+	}
+	return d.found, d.warnings, nil
+}
+
+type discovery struct {
+	o        DiscoverOptions
+	flags    flags
+	file     *configFile
+	found    Options
+	warnings []string
+}
+
+func (d *discovery) env(name string) string { return strings.TrimSpace(d.o.Getenv(name)) }
+
+func (d *discovery) warn(format string, values ...any) {
+	d.warnings = append(d.warnings, fmt.Sprintf(format, values...))
+}
+
+func (d *discovery) run() error {
+	var err error
+	if d.flags, err = parseFlags(d.o.Getenv("ARGOCD_OPTS")); err != nil {
+		return fmt.Errorf("ARGOCD_OPTS: %w", err)
+	}
+	for _, name := range d.flags.ignored {
+		d.warn("ARGOCD_OPTS: --%s has no meaning here and is ignored", name)
+	}
+	if d.o.Context == "" {
+		d.o.Context = d.flags.context
+	}
+	if err := d.openConfig(); err != nil {
+		return err
+	}
+	chosen, err := d.server()
+	if err != nil {
+		return err
+	}
+	entry, user, err := d.entry(chosen)
+	if err != nil {
+		return err
+	}
+	if entry != nil {
+		if err := d.useEntry(entry); err != nil {
+			return err
+		}
+	}
+	if err := d.useFlags(); err != nil {
+		return err
+	}
+	if err := d.address(chosen, entry); err != nil {
+		return err
+	}
+	if err := d.token(user); err != nil {
+		return err
+	}
+	d.judge()
+	return nil
+}
+
+// openConfig reads the config file, if there is one.
+func (d *discovery) openConfig() error {
+	path := d.flags.config
+	must := path != ""
+	if path == "" {
+		path = d.configPath()
+	}
+	if path == "" {
+		if d.o.Context != "" {
+			return fmt.Errorf("the context %q cannot be looked up: this user has no home directory; set ARGOCD_CONFIG_DIR", d.o.Context)
+		}
+		return nil
+	}
+	info, err := os.Stat(path)
+	if errors.Is(err, os.ErrNotExist) && !must {
+		if d.o.Context != "" {
+			return fmt.Errorf("the context %q cannot be looked up: there is no file %s; log in with argocd login, or set ARGOCD_CONFIG_DIR", d.o.Context, path)
+		}
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("the argocd CLI's config file cannot be read: %w", err)
+	}
+	d.warnOpen(path, info)
+	data, err := readSmall(path, maxConfig)
+	if err != nil {
+		return fmt.Errorf("the argocd CLI's config file cannot be read: %w", err)
+	}
+	d.file, err = parseConfig(path, data)
+	return err
+}
+
+// warnOpen warns of a file with secrets that others may read.
+func (d *discovery) warnOpen(path string, info os.FileInfo) {
+	if runtime.GOOS != "windows" && info.Mode().Perm()&0o077 != 0 {
+		d.warn("%s may be read by others (mode %04o): chmod 600 %s", path, info.Mode().Perm(), path)
+	}
+}
+
+// configPath is where the argocd CLI looks (util/localconfig, DefaultConfigDir).
+func (d *discovery) configPath() string {
+	if dir := d.env("ARGOCD_CONFIG_DIR"); dir != "" {
+		return filepath.Join(dir, "config")
+	}
+	home := d.o.Home
+	if home == "" {
+		var err error
+		if home, err = os.UserHomeDir(); err != nil {
+			return ""
+		}
+	}
+	old := filepath.Join(home, ".argocd", "config")
+	if _, err := os.Stat(old); err == nil {
+		return old
+	}
+	if xdg := d.env("XDG_CONFIG_HOME"); xdg != "" {
+		return filepath.Join(xdg, "argocd", "config")
+	}
+	return filepath.Join(home, ".config", "argocd", "config")
+}
+
+// choice is an address with where it is from.
+type choice struct {
+	source, value string
+	context       *configContext // the address is its server
+}
+
+// server chooses the address and warns of others.
+func (d *discovery) server() (choice, error) {
+	var all []choice
+	if d.o.Server != "" {
+		all = append(all, choice{source: "the address that was given", value: d.o.Server})
+	}
+	var named choice
+	if d.file != nil && (d.o.Context != "" || d.file.current != "") {
+		context, err := d.file.context(orElse(d.o.Context, d.file.current))
+		switch {
+		case err != nil && (d.o.Context != "" || !d.elsewhere()):
+			return choice{}, err
+		case err != nil:
+			d.warn("%v; it is not needed, as the server is named elsewhere", err)
+		default:
+			named = choice{source: fmt.Sprintf("the context %q in %s", context.name, d.file.path), value: context.server, context: context}
+		}
+	}
+	if d.o.Context != "" {
+		all = append(all, named)
+	}
+	if d.flags.server != "" {
+		all = append(all, choice{source: "--server in ARGOCD_OPTS", value: d.flags.server})
+	}
+	for _, name := range serverVariables() {
+		if value := d.env(name); value != "" {
+			all = append(all, choice{source: name, value: value})
+		}
+	}
+	if d.o.Context == "" && named.value != "" {
+		all = append(all, named)
+	}
+	if len(all) == 0 {
+		return choice{}, fmt.Errorf("%w: give its URL, set ARGOCD_SERVER, or log in with argocd login", ErrNoServer)
+	}
+	for _, other := range all[1:] {
+		if !sameServer(other.value, all[0].value) && other.context == nil {
+			d.warn("%s (%s) is used as the server, and %s (%s) is not", all[0].source, clean(all[0].value, 200), other.source, clean(other.value, 200))
+		}
+	}
+	return all[0], nil
+}
+
+// elsewhere tells whether a server is named outside of the config file.
+func (d *discovery) elsewhere() bool {
+	if d.o.Server != "" || d.flags.server != "" {
+		return true
+	}
+	for _, name := range serverVariables() {
+		if d.env(name) != "" {
+			return true
+		}
+	}
+	return false
+}
+
+// entry finds what the config file has for the chosen server.
+func (d *discovery) entry(chosen choice) (*configServer, *configUser, error) {
+	if d.file == nil {
+		return nil, nil, nil
+	}
+	context := chosen.context
+	if context == nil {
+		context = d.file.contextOf(chosen.value)
+	}
+	if context == nil {
+		return nil, nil, nil
+	}
+	return d.file.resolve(context)
+}
+
+// useEntry takes over the options of a server in the config file.
+func (d *discovery) useEntry(s *configServer) error {
+	if s.core {
+		return fmt.Errorf("%s:%d: the server %q has \"core: true\": then there is no API server to ask; choose another context, or give the URL of one", d.file.path, s.line, s.server)
+	}
+	d.found.Insecure = s.insecure
+	for _, data := range []struct {
+		to   *[]byte
+		from string
+		name string
+	}{
+		{&d.found.CAData, s.ca, "certificate-authority-data"},
+		{&d.found.CertData, s.cert, "client-certificate-data"},
+		{&d.found.KeyData, s.key, "client-certificate-key-data"},
+	} {
+		if data.from == "" {
+			continue
+		}
+		decoded, err := base64.StdEncoding.DecodeString(data.from)
+		if err != nil {
+			return fmt.Errorf("%s:%d: %s of the server %q is not base64; log in again with argocd login", d.file.path, s.line, data.name, s.server)
+		}
+		*data.to = decoded
+	}
+	return nil
+}
+
+// useFlags takes over ARGOCD_OPTS and ARGOCD_VERIFY_SSL.
+func (d *discovery) useFlags() error {
+	f := d.flags
+	d.found.CAFile, d.found.CertFile, d.found.KeyFile = f.ca, f.cert, f.key
+	d.found.Header, d.found.Retries = f.header, f.retries
+	if f.cert != "" || f.key != "" {
+		d.found.CertData, d.found.KeyData = nil, nil
+	}
+	if f.insecure != nil {
+		d.found.Insecure = *f.insecure
+	}
+	if text := d.env("ARGOCD_VERIFY_SSL"); text != "" {
+		verify, err := strconv.ParseBool(strings.ToLower(text))
+		if err != nil {
+			return fmt.Errorf("ARGOCD_VERIFY_SSL is %q; write true or false", clean(text, 60))
+		}
+		switch {
+		case f.insecure == nil:
+			d.found.Insecure = !verify
+		case *f.insecure == verify:
+			d.warn("--insecure in ARGOCD_OPTS is used, and ARGOCD_VERIFY_SSL=%s is not", clean(text, 60))
+		}
+	}
+	return nil
+}
+
+// address makes the URL.
+func (d *discovery) address(chosen choice, entry *configServer) error {
+	text := strings.TrimSpace(chosen.value)
+	plain := entry != nil && entry.plain
+	if d.flags.plain != nil {
+		plain = *d.flags.plain
+	}
+	scheme := "https://"
+	if plain {
+		scheme = "http://"
+	}
+	switch {
+	case !strings.Contains(text, "://"):
+		text = scheme + text
+	case plain && strings.HasPrefix(strings.ToLower(text), "https://"):
+		d.warn("%s says https://, which wins over plaintext", chosen.source)
+	}
+	u, err := parseBase(text)
+	if err != nil {
+		return fmt.Errorf("%s: %w", chosen.source, err)
+	}
+	root := d.flags.root
+	if root == "" && entry != nil {
+		root = entry.root
+	}
+	if root = strings.Trim(root, "/"); root != "" && strings.Trim(u.Path, "/") == "" {
+		u.Path, u.RawPath = "/"+root, ""
+	}
+	d.found.URL = strings.TrimSuffix(u.String(), "/")
+	d.found.Name = u.Host
+	if chosen.context != nil {
+		d.found.Name = chosen.context.name
+	}
+	return nil
+}
+
+// token chooses the credential.
+func (d *discovery) token(user *configUser) error {
+	type credential struct {
+		source, value string
+		file          bool
+	}
+	var all []credential
+	fromFile := func() {
+		if user != nil && user.token != "" {
+			all = append(all, credential{source: fmt.Sprintf("the token of %q in %s", user.name, d.file.path), value: user.token})
+		}
+	}
+	if d.o.Context != "" && d.o.Server == "" {
+		fromFile()
+	}
+	if d.flags.token != "" {
+		all = append(all, credential{source: "--auth-token in ARGOCD_OPTS", value: d.flags.token})
+	}
+	for _, name := range tokenVariables() {
+		if value := d.env(name); value != "" {
+			all = append(all, credential{name, value, strings.HasSuffix(name, "_FILE")})
+		}
+	}
+	if d.o.Context == "" || d.o.Server != "" {
+		fromFile()
+	}
+	if len(all) == 0 {
+		d.warn("there is no token: only what is open to everyone can be read; set ARGOCD_AUTH_TOKEN, or log in with argocd login")
+		return nil
+	}
+	chosen := all[0]
+	for _, other := range all[1:] {
+		if other.file != chosen.file || bearer(other.value) != bearer(chosen.value) {
+			d.warn("%s is used as the credential, and %s is not", chosen.source, other.source)
+		}
+	}
+	if chosen.file {
+		if info, err := os.Stat(chosen.value); err == nil {
+			d.warnOpen(chosen.value, info)
+		}
+		if _, err := readToken(chosen.value); err != nil {
+			return fmt.Errorf("%s: %w", chosen.source, err)
+		}
+		d.found.Token = FileToken(chosen.value)
+		return nil
+	}
+	token := bearer(chosen.value)
+	if err := checkToken(token); err != nil {
+		return fmt.Errorf("%s: %w", chosen.source, err)
+	}
+	d.found.Token = StaticToken(token)
+	return nil
+}
+
+// judge warns of what is not safe.
+func (d *discovery) judge() {
+	u, err := url.Parse(d.found.URL)
+	if err != nil {
+		return // parseBase has read it
+	}
+	switch {
+	case u.Scheme == "http" && !loopback(u.Hostname()):
+		d.warn("%s is plain text: everybody on the way can read the token", d.found.URL)
+	case u.Scheme == "https" && d.found.Insecure:
+		d.warn("the certificate of %s is not verified: anybody on the way can pose as it and read the token; a CA file (--server-crt) is the safe way", d.found.URL)
+	}
+}
+
+func loopback(host string) bool {
+	if host == "localhost" {
+		return true
+	}
+	ip := net.ParseIP(host)
+	return ip != nil && ip.IsLoopback()
+}
+
+// sameServer compares addresses as people write them: with and without scheme and port.
+func sameServer(a, b string) bool {
+	ua, errA := parseBase(a)
+	ub, errB := parseBase(b)
+	if errA != nil || errB != nil {
+		return a == b
+	}
+	return strings.EqualFold(ua.Hostname(), ub.Hostname()) && portOf(a, ua) == portOf(b, ub) &&
+		(ua.Path == ub.Path || ua.Path == "" || ub.Path == "")
+}
+
+// portOf is the port, 443 where neither port nor scheme say something else.
+func portOf(text string, u *url.URL) string {
+	if port := u.Port(); port != "" {
+		return port
+	}
+	if strings.HasPrefix(strings.ToLower(strings.TrimSpace(text)), "http://") {
+		return "80"
+	}
+	return "443"
+}

@@ -1,0 +1,240 @@
+package argocd
+
+import (
+	"errors"
+	"fmt"
+	"regexp"
+	"strings"
+
+	"go.yaml.in/yaml/v3"
+)
+
+const (
+	// maxConfig bounds the argocd CLI's config file, in bytes. An entry has some KiB.
+	maxConfig = 1 << 20
+	// maxEntries bounds each list in it.
+	maxEntries = 1000
+)
+
+// configFile is the argocd CLI's config file (util/localconfig/localconfig.go).
+type configFile struct {
+	path     string
+	current  string
+	line     int // of current
+	contexts []configContext
+	servers  []configServer
+	users    []configUser
+}
+
+type configContext struct {
+	name, server, user string
+	line               int
+}
+
+type configServer struct {
+	server, root          string
+	insecure, plain, core bool
+	ca, cert, key         string // base64
+	line                  int
+}
+
+type configUser struct {
+	name, token string
+	line        int
+}
+
+// parseConfig reads the file; errors name file and line, and no value of it.
+func parseConfig(path string, data []byte) (*configFile, error) {
+	f := &configFile{path: path}
+	var doc yaml.Node
+	if err := yaml.Unmarshal(data, &doc); err != nil {
+		return nil, fmt.Errorf("%s: not YAML: %s", path, withoutValues(err))
+	}
+	if doc.Kind == 0 || len(doc.Content) == 0 || doc.Content[0].Tag == "!!null" {
+		return f, nil // an empty file
+	}
+	top, err := f.mapping(doc.Content[0])
+	if err != nil {
+		return nil, err
+	}
+	if n := top["current-context"]; n != nil {
+		f.line = n.Line
+	}
+	err = f.fields(top, map[string]any{"current-context": &f.current})
+	if err != nil {
+		return nil, err
+	}
+	err = f.each(top["contexts"], func(m map[string]*yaml.Node, line int) error {
+		c := configContext{line: line}
+		err := f.fields(m, map[string]any{"name": &c.name, "server": &c.server, "user": &c.user})
+		f.contexts = append(f.contexts, c)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	err = f.each(top["servers"], func(m map[string]*yaml.Node, line int) error {
+		s := configServer{line: line}
+		err := f.fields(m, map[string]any{
+			"server": &s.server, "grpc-web-root-path": &s.root, "insecure": &s.insecure, "plain-text": &s.plain, "core": &s.core,
+			"certificate-authority-data": &s.ca, "client-certificate-data": &s.cert, "client-certificate-key-data": &s.key,
+		})
+		f.servers = append(f.servers, s)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	err = f.each(top["users"], func(m map[string]*yaml.Node, line int) error {
+		u := configUser{line: line}
+		err := f.fields(m, map[string]any{"name": &u.name, "auth-token": &u.token})
+		f.users = append(f.users, u)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	return f, nil
+}
+
+// withoutValues is an error of the YAML reader as far as its line: what follows may quote.
+func withoutValues(err error) string {
+	line := regexp.MustCompile(`line [0-9]+`).FindString(err.Error())
+	if line == "" {
+		return "it cannot be read"
+	}
+	return "it cannot be read at " + line
+}
+
+func (f *configFile) wrong(n *yaml.Node, format string, values ...any) error {
+	return fmt.Errorf("%s:%d: %s", f.path, n.Line, fmt.Sprintf(format, values...))
+}
+
+// resolved is the node that an alias stands for.
+func resolved(n *yaml.Node) *yaml.Node {
+	if n.Kind == yaml.AliasNode && n.Alias != nil {
+		return n.Alias
+	}
+	return n
+}
+
+// mapping gives the members of a mapping.
+func (f *configFile) mapping(n *yaml.Node) (map[string]*yaml.Node, error) {
+	n = resolved(n)
+	if n.Kind != yaml.MappingNode {
+		return nil, f.wrong(n, "this must be a mapping (name: value)")
+	}
+	m := make(map[string]*yaml.Node, len(n.Content)/2)
+	for i := 0; i+1 < len(n.Content); i += 2 {
+		key := n.Content[i].Value
+		if m[key] != nil {
+			return nil, f.wrong(n.Content[i], "%q is here twice", clean(key, 60))
+		}
+		m[key] = resolved(n.Content[i+1])
+	}
+	return m, nil
+}
+
+// each gives the mappings in a list.
+func (f *configFile) each(n *yaml.Node, do func(m map[string]*yaml.Node, line int) error) error {
+	if n == nil || n.Tag == "!!null" {
+		return nil
+	}
+	if n.Kind != yaml.SequenceNode {
+		return f.wrong(n, "this must be a list")
+	}
+	if len(n.Content) > maxEntries {
+		return f.wrong(n, "there are %d entries; at most %d are read", len(n.Content), maxEntries)
+	}
+	for _, item := range n.Content {
+		m, err := f.mapping(item)
+		if err != nil {
+			return err
+		}
+		if err := do(m, item.Line); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// fields reads texts and booleans.
+func (f *configFile) fields(m map[string]*yaml.Node, to map[string]any) error {
+	for name, target := range to {
+		n := m[name]
+		if n == nil || n.Tag == "!!null" {
+			continue
+		}
+		if n.Kind != yaml.ScalarNode {
+			return f.wrong(n, "%s must be one value", name)
+		}
+		switch target := target.(type) {
+		case *string:
+			*target = strings.TrimSpace(n.Value)
+		case *bool:
+			if err := n.Decode(target); err != nil {
+				return f.wrong(n, "%s must be true or false", name)
+			}
+		}
+	}
+	return nil
+}
+
+// context finds a context by its name.
+func (f *configFile) context(name string) (*configContext, error) {
+	known := make([]string, 0, len(f.contexts))
+	for i := range f.contexts {
+		if f.contexts[i].name == name {
+			if f.contexts[i].server == "" {
+				return nil, fmt.Errorf("%s:%d: the context %q has no server; log in again with argocd login", f.path, f.contexts[i].line, clean(name, 200))
+			}
+			return &f.contexts[i], nil
+		}
+		known = append(known, f.contexts[i].name)
+	}
+	if len(known) == 0 {
+		return nil, fmt.Errorf("%s: there is no context %q, and no other; log in with argocd login", f.path, clean(name, 200))
+	}
+	return nil, fmt.Errorf("%s: there is no context %q; there are %s", f.path, clean(name, 200), clean(strings.Join(known, ", "), maxMessage/2))
+}
+
+// contextOf finds the context for a server: the current one before others.
+func (f *configFile) contextOf(server string) *configContext {
+	var found *configContext
+	for i := range f.contexts {
+		c := &f.contexts[i]
+		if c.server == "" || !sameServer(c.server, server) {
+			continue
+		}
+		if c.name == f.current {
+			return c
+		}
+		if found == nil {
+			found = c
+		}
+	}
+	return found
+}
+
+// resolve finds server and user of a context. The user may have logged out.
+func (f *configFile) resolve(c *configContext) (*configServer, *configUser, error) {
+	var server *configServer
+	for i := range f.servers {
+		if f.servers[i].server == c.server {
+			server = &f.servers[i]
+			break
+		}
+	}
+	if server == nil {
+		return nil, nil, fmt.Errorf("%s:%d: the context %q has the server %q, which is not among the servers; log in again with argocd login", f.path, c.line, clean(c.name, 200), clean(c.server, 200))
+	}
+	if (server.cert == "") != (server.key == "") {
+		return nil, nil, errors.New(fmt.Sprintf("%s:%d: ", f.path, server.line) + "client-certificate-data and client-certificate-key-data must be there together")
+	}
+	for i := range f.users {
+		if f.users[i].name == c.user {
+			return server, &f.users[i], nil
+		}
+	}
+	return server, nil, nil
+}

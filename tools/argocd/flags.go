@@ -1,0 +1,177 @@
+package argocd
+
+import (
+	"encoding/csv"
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+
+	"golang.org/x/net/http/httpguts"
+)
+
+// maxFlags bounds ARGOCD_OPTS, in bytes.
+const maxFlags = 64 << 10
+
+// flags is what ARGOCD_OPTS says.
+type flags struct {
+	server, token, config, context, root string
+	ca, cert, key                        string
+	insecure, plain                      *bool
+	header                               http.Header
+	retries                              int
+	ignored                              []string
+}
+
+// parseFlags reads ARGOCD_OPTS as the argocd CLI does (util/config/env.go): words as in a
+// shell, flags as --name, --name value or --name=value.
+func parseFlags(text string) (flags, error) {
+	var f flags
+	if len(text) > maxFlags {
+		return f, fmt.Errorf("it is larger than %d bytes", maxFlags)
+	}
+	words, err := splitWords(text)
+	if err != nil {
+		return f, err
+	}
+	for i := 0; i < len(words); i++ {
+		word := words[i]
+		name, ok := strings.CutPrefix(word, "--")
+		if word == "-H" {
+			name, ok = "header", true
+		}
+		if !ok || name == "" {
+			return f, fmt.Errorf("%q is no flag; write --name value", clean(word, 60))
+		}
+		name, value, given := strings.Cut(name, "=")
+		if !given && i+1 < len(words) && !strings.HasPrefix(words[i+1], "-") {
+			i++
+			value, given = words[i], true
+		}
+		if err := f.set(name, value, given); err != nil {
+			return f, err
+		}
+	}
+	return f, nil
+}
+
+func (f *flags) set(name, value string, given bool) error {
+	texts := map[string]*string{
+		"server": &f.server, "auth-token": &f.token, "config": &f.config, "argocd-context": &f.context,
+		"grpc-web-root-path": &f.root, "server-crt": &f.ca, "client-crt": &f.cert, "client-crt-key": &f.key,
+	}
+	if to, ok := texts[name]; ok {
+		if value == "" {
+			return fmt.Errorf("--%s has no value", name)
+		}
+		*to = value
+		return nil
+	}
+	switch name {
+	case "insecure", "plaintext", "core", "port-forward":
+		on := true
+		if given {
+			var err error
+			if on, err = strconv.ParseBool(value); err != nil {
+				return fmt.Errorf("--%s is %q; write true or false", name, clean(value, 60))
+			}
+		}
+		switch {
+		case name == "insecure":
+			f.insecure = &on
+		case name == "plaintext":
+			f.plain = &on
+		case on:
+			return fmt.Errorf("--%s has no meaning without the argocd CLI: it needs the URL of an API server; give one and remove the flag", name)
+		}
+		return nil
+	case "header":
+		return f.addHeaders(value)
+	case "http-retry-max":
+		n, err := strconv.ParseUint(value, 10, 8)
+		if err != nil {
+			return fmt.Errorf("--%s is %q; write a number up to 255", name, clean(value, 60))
+		}
+		f.retries = int(n)
+		return nil
+	}
+	if name = clean(name, 60); !slices.Contains(f.ignored, name) {
+		f.ignored = append(f.ignored, name)
+	}
+	return nil
+}
+
+// addHeaders reads "Name: value", several with commas as in a line of CSV.
+func (f *flags) addHeaders(text string) error {
+	fields, err := csv.NewReader(strings.NewReader(text)).Read()
+	if err != nil {
+		return errors.New(`--header cannot be read; write --header "Name: value"`)
+	}
+	for _, field := range fields {
+		name, value, ok := strings.Cut(field, ":")
+		name, value = strings.TrimSpace(name), strings.TrimSpace(value)
+		// Its text is not shown: it may be a credential.
+		if !ok || !httpguts.ValidHeaderFieldName(name) || !httpguts.ValidHeaderFieldValue(value) {
+			return errors.New(`--header is no header; write --header "Name: value"`)
+		}
+		if f.header == nil {
+			f.header = http.Header{}
+		}
+		f.header.Add(name, value)
+	}
+	return nil
+}
+
+// splitWords splits as a POSIX shell does, without expanding anything.
+func splitWords(text string) ([]string, error) {
+	var words []string
+	var word strings.Builder
+	in := false // a word, also an empty one in quotes
+	for i := 0; i < len(text); i++ {
+		switch c := text[i]; c {
+		case ' ', '\t', '\n', '\r':
+			if in {
+				words = append(words, word.String())
+				word.Reset()
+				in = false
+			}
+		case '\'':
+			end := strings.IndexByte(text[i+1:], '\'')
+			if end < 0 {
+				return nil, errors.New("a ' is not closed")
+			}
+			word.WriteString(text[i+1 : i+1+end])
+			i += end + 1
+			in = true
+		case '"':
+			in = true
+			for i++; ; i++ {
+				if i >= len(text) {
+					return nil, errors.New(`a " is not closed`)
+				}
+				if text[i] == '"' {
+					break
+				}
+				if text[i] == '\\' && i+1 < len(text) && strings.IndexByte("\"\\$`\n", text[i+1]) >= 0 {
+					i++
+				}
+				word.WriteByte(text[i])
+			}
+		case '\\':
+			if i++; i == len(text) {
+				return nil, errors.New(`it ends with a \`)
+			}
+			word.WriteByte(text[i])
+			in = true
+		default:
+			word.WriteByte(c)
+			in = true
+		}
+	}
+	if in {
+		words = append(words, word.String())
+	}
+	return words, nil
+}
