@@ -1,7 +1,6 @@
 package toolset
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
@@ -155,34 +154,4 @@ func checkToken(header, token string) (string, error) {
 		}
 	}
 	return token, nil
-}
-
-// addressed makes a schema fit the number of instances: no argument "instance" where there
-// is one, the names where there are several. A schema without the argument stays.
-func (t *Toolset) addressed(schema json.RawMessage) json.RawMessage {
-	var whole, properties map[string]json.RawMessage
-	if json.Unmarshal(schema, &whole) != nil || json.Unmarshal(whole["properties"], &properties) != nil {
-		return schema
-	}
-	if _, has := properties["instance"]; !has {
-		return schema
-	}
-	delete(properties, "instance")
-	if len(t.o.Instances) > 1 {
-		names := make([]string, len(t.o.Instances))
-		for i, c := range t.o.Instances {
-			names[i] = c.Name()
-		}
-		properties["instance"], _ = json.Marshal(map[string]any{
-			"type":        "string",
-			"description": fmt.Sprintf("Which Argo CD to ask (default %q)", names[0]),
-			"enum":        names,
-		})
-	}
-	whole["properties"], _ = json.Marshal(properties)
-	changed, err := json.Marshal(whole)
-	if err != nil {
-		return schema
-	}
-	return changed
 }

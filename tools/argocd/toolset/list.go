@@ -141,7 +141,7 @@ func (t *Toolset) list(ctx context.Context, c *builtin.Call, q request) (*builti
 	defer done()
 	got, err := t.inventory.List(ctx, from, q.list)
 	if err != nil {
-		return refused(err, page.PageSize, repeat)
+		return refused(err, "", page.PageSize, repeat)
 	}
 	answer := listing{
 		Instance:    t.several(client),

@@ -42,9 +42,9 @@ type again struct {
 }
 
 // refused turns what went wrong with a listing or a search into an answer, if it is for
-// the model to act on; any other error stays one. repeat gives the same call for another page.
-func refused(err error, size int, repeat func(page int) *again) (*builtin.Result, error) {
-	answer := refusal{Error: err.Error()}
+// the model to act on; any other error stays one. query is what was searched for, repeat gives the same call for another page.
+func refused(err error, query string, size int, repeat func(page int) *again) (*builtin.Result, error) {
+	answer := refusal{Error: err.Error(), Query: query}
 	if none, is := errors.AsType[*inventory.NoPage](err); is {
 		answer.Error = fmt.Sprintf("page %d is beyond the end: the last page is %d (%d items, %d on a page)", none.Page, none.Last, none.TotalItems, size)
 		answer.Pagination = &beyond{Page: none.Page, PageSize: size, TotalItems: none.TotalItems, TotalPages: none.Last, HasPrev: true}

@@ -72,7 +72,7 @@ func (t *Toolset) runSearch(ctx context.Context, c *builtin.Call, in searchArgum
 		Query: argocd.Query{Projects: projects},
 	})
 	if err != nil {
-		return refused(err, page.PageSize, repeat)
+		return refused(err, in.Query, page.PageSize, repeat)
 	}
 	return t.answer(client, in, kinds, got, repeat)
 }

@@ -75,14 +75,14 @@ func (t *Toolset) Close() error { return t.inventory.Close() }
 func (t *Toolset) Stats() inventory.Stats { return t.inventory.Stats() }
 
 // Tools gives all tools, those that write only where they are allowed. Their schemas have
-// the argument "instance" only where there are several.
+// the argument "instance" only where there are several, and "fresh" only where listings are kept.
 func (t *Toolset) Tools() []builtin.Tool {
 	all := append(t.readTools(), t.detailTools()...)
 	if t.o.AllowWrites {
 		all = append(all, t.writeTools()...)
 	}
 	for i := range all {
-		all[i].Input = t.addressed(all[i].Input)
+		all[i].Input = t.fitted(all[i].Input)
 	}
 	return all
 }

@@ -1,0 +1,87 @@
+package toolset_test
+
+import (
+	"encoding/json"
+	"maps"
+	"slices"
+	"testing"
+
+	"github.com/plimsoll/plimsoll/tools/argocd/toolset"
+	"github.com/plimsoll/plimsoll/tools/builtin"
+)
+
+// originals are the arguments that clients of the Python server send.
+var originals = map[string][]string{
+	"list_applications":       {"project", "name", "repo", "namespace", "refresh", "summary_only", "page", "page_size"},
+	"project_list":            {"param_name", "summary_only", "page", "page_size"},
+	"applicationset_list":     {"param_projects", "param_selector", "param_appsetNamespace", "summary_only", "page", "page_size"},
+	"cluster_service__list":   {"param_server", "param_name", "param_id_type", "param_id_value", "summary_only", "page", "page_size"},
+	"search_argocd_resources": {"query", "resource_types", "case_sensitive", "page", "page_size"},
+}
+
+func TestTools(t *testing.T) {
+	t.Parallel()
+	for _, writes := range []bool{false, true} {
+		set, _ := recordedToolset(t, toolset.Options{AllowWrites: writes})
+		tools := set.Tools()
+		server, err := builtin.New(builtin.Options{Name: "argocd", Version: "1", Tools: tools, Instructions: set.Instructions()})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := server.Close(); err != nil {
+			t.Error(err)
+		}
+		seen := map[string]bool{}
+		for _, tool := range tools {
+			seen[tool.Name] = true
+			var schema struct {
+				Type       string
+				Additional *bool `json:"additionalProperties"`
+				Properties map[string]struct{ Description string }
+			}
+			if err := json.Unmarshal(tool.Input, &schema); err != nil || schema.Type != "object" || schema.Additional == nil || *schema.Additional {
+				t.Errorf("%s: %v: %s", tool.Name, err, tool.Input)
+			}
+			for name, p := range schema.Properties {
+				if p.Description == "" {
+					t.Errorf("%s: nothing says what %q is", tool.Name, name)
+				}
+			}
+			if tool.Title == "" || tool.Description == "" {
+				t.Errorf("%s has no title or no description", tool.Name)
+			}
+			if !writes && (!tool.Hints.ReadOnly || tool.Hints.Destructive) {
+				t.Errorf("%s is there without writes: %+v", tool.Name, tool.Hints)
+			}
+			for _, name := range originals[tool.Name] {
+				if _, has := schema.Properties[name]; !has {
+					t.Errorf("%s has no argument %q", tool.Name, name)
+				}
+			}
+		}
+		for _, name := range slices.Sorted(maps.Keys(originals)) {
+			if !seen[name] {
+				t.Errorf("there is no tool %q", name)
+			}
+		}
+		if n := len(set.Instructions()); n > 2048 {
+			t.Errorf("the instructions have %d bytes", n)
+		}
+	}
+}
+
+// What all tools take in a model's context before anything is asked.
+func TestToolsAreShort(t *testing.T) {
+	t.Parallel()
+	set, _ := recordedToolset(t, toolset.Options{})
+	tokens := 0
+	for _, tool := range set.Tools() {
+		if originals[tool.Name] != nil {
+			tokens += tokensOf(t, tool.Description) + tokensOf(t, string(tool.Input))
+		}
+	}
+	t.Logf("listing and searching take %d tokens of descriptions and schemas", tokens)
+	if tokens > 2500 {
+		t.Errorf("listing and searching take %d tokens of descriptions and schemas", tokens)
+	}
+}

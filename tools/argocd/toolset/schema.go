@@ -1,0 +1,53 @@
+package toolset
+
+import (
+	"encoding/json"
+	"fmt"
+)
+
+// fitted makes a tool's schema fit the options: the argument "instance" names the instances
+// where there are several and is not there where there is one, and "fresh" is only there
+// where listings are kept. A call that sends them is understood all the same. Every
+// argument costs the model tokens in each of its requests.
+func (t *Toolset) fitted(schema json.RawMessage) json.RawMessage {
+	var whole, properties map[string]json.RawMessage
+	if json.Unmarshal(schema, &whole) != nil || json.Unmarshal(whole["properties"], &properties) != nil {
+		return schema
+	}
+	if t.o.Inventory.SnapshotTTL <= 0 {
+		delete(properties, "fresh")
+	}
+	if _, has := properties["instance"]; has {
+		delete(properties, "instance")
+		if len(t.o.Instances) > 1 {
+			properties["instance"] = t.instances()
+		}
+	}
+	inner, err := json.Marshal(properties)
+	if err != nil {
+		return schema
+	}
+	whole["properties"] = inner
+	changed, err := json.Marshal(whole)
+	if err != nil {
+		return schema
+	}
+	return changed
+}
+
+// instances is the schema of the argument "instance".
+func (t *Toolset) instances() json.RawMessage {
+	names := make([]string, len(t.o.Instances))
+	for i, c := range t.o.Instances {
+		names[i] = c.Name()
+	}
+	schema, err := json.Marshal(struct {
+		Type        string   `json:"type"`
+		Description string   `json:"description"`
+		Enum        []string `json:"enum"`
+	}{"string", fmt.Sprintf("Which Argo CD to ask (default %q)", names[0]), names})
+	if err != nil { // no strings make it fail
+		return json.RawMessage(`{"type":"string"}`)
+	}
+	return schema
+}
