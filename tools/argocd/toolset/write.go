@@ -1,6 +1,150 @@
 package toolset
 
-import "github.com/plimsoll/plimsoll/tools/builtin"
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
 
-// writeTools change something.
-func (t *Toolset) writeTools() []builtin.Tool { return nil }
+	"github.com/plimsoll/plimsoll/internal/rawjson"
+	"github.com/plimsoll/plimsoll/tools/argocd"
+	"github.com/plimsoll/plimsoll/tools/builtin"
+)
+
+// writeTools change something. Each of them changes nothing until it is told the name of
+// the object as confirmation: without it the answer is the plan.
+func (t *Toolset) writeTools() []builtin.Tool {
+	return []builtin.Tool{
+		t.syncTool(), t.terminateTool(), t.rollbackTool(), t.refreshTool(),
+		t.createApplicationTool(), t.updateApplicationTool(), t.deleteApplicationTool(),
+		t.resourceActionTool(),
+		t.projectCreateTool(), t.projectUpdateTool(), t.projectDeleteTool(),
+		t.applicationSetCreateTool(), t.applicationSetDeleteTool(),
+	}
+}
+
+// consent is embedded in the arguments of every tool that changes something.
+type consent struct {
+	Confirm string `json:"confirm,omitempty" jsonschema:"the object's name, to do it. Without it nothing changes and the plan is shown"`
+}
+
+// unconfirmed is at the end of each description: clients show it to whoever allows a call.
+const unconfirmed = " Changes nothing without confirm=NAME: the answer is then the plan."
+
+// given tells whether the change to the object of this name was confirmed. A confirmation
+// of something else is an error: it was meant for another object.
+func (s consent) given(client *argocd.Client, name string) (bool, error) {
+	switch s.Confirm {
+	case "":
+		return false, nil
+	case name, client.Name() + "/" + name:
+		return true, nil
+	}
+	return false, fmt.Errorf("confirm is %q and the object is %q: nothing was changed; send confirm=%q (or %q) to do it", cut(s.Confirm), name, name, client.Name()+"/"+name)
+}
+
+// maxEcho is how large arguments may be to be repeated in a plan: those of a usual call
+// are, a whole specification is not.
+const maxEcho = 2 << 10
+
+// plan is the answer while nothing was confirmed.
+type plan struct {
+	Changed  bool     `json:"changed"` // always false
+	Plan     string   `json:"plan"`
+	Instance string   `json:"instance"`
+	Warnings []string `json:"warnings,omitempty"`
+	Current  any      `json:"current,omitempty"`
+	Change   any      `json:"change,omitempty"`
+	// Do says what to send.
+	Do next `json:"to_do_it"`
+}
+
+// next is a call to make.
+type next struct {
+	Tool      string          `json:"tool"`
+	Arguments json.RawMessage `json:"arguments,omitempty"`
+	// Add is given in place of Arguments when those are large: the same, with these.
+	Add map[string]string `json:"the_same_arguments_and,omitempty"`
+}
+
+// planned answers c with what would happen to the object of this name. Arguments that say
+// that nothing is to happen are named in without: they are not in the call to make.
+func planned(c *builtin.Call, client *argocd.Client, name string, p plan, without ...string) (*builtin.Result, error) {
+	p.Instance = client.Name()
+	p.Do = next{Tool: c.Tool}
+	args, err := rawjson.Remove(c.Arguments, without...)
+	if err == nil {
+		args, err = rawjson.Set(args, "confirm", rawjson.Quote(nil, name))
+	}
+	if err == nil && len(args) <= maxEcho {
+		p.Do.Arguments = args
+	} else {
+		p.Do.Add = map[string]string{"confirm": name}
+	}
+	return builtin.JSON(p)
+}
+
+// done is the answer after a change.
+type done struct {
+	Changed  bool     `json:"changed"` // always true
+	Done     string   `json:"done"`
+	Instance string   `json:"instance"`
+	Warnings []string `json:"warnings,omitempty"`
+	State    any      `json:"state,omitempty"`
+	Change   any      `json:"change,omitempty"`
+	Next     string   `json:"next,omitempty"`
+}
+
+// finished answers with what was done.
+func finished(client *argocd.Client, d done) (*builtin.Result, error) {
+	d.Changed, d.Instance = true, client.Name()
+	return builtin.JSON(d)
+}
+
+// maxShown is how many characters of one value, and maxListed how many entries of one list,
+// plans and answers show: they are read by a model.
+const (
+	maxShown  = 200
+	maxListed = 20
+)
+
+// cut shortens a value for people and models.
+func cut(s string) string {
+	runes := 0
+	for i := range s {
+		if runes++; runes > maxShown {
+			return s[:i] + "…"
+		}
+	}
+	return s
+}
+
+// some gives the first entries of a list, and the number of the others as a last entry.
+func some(list []string) []string {
+	if len(list) <= maxListed {
+		return list
+	}
+	return append(list[:maxListed:maxListed], fmt.Sprintf("and %d more", len(list)-maxListed))
+}
+
+// oneOf refuses a value that is none of the known ones; "" is always known.
+func oneOf(argument, value string, known ...string) error {
+	if value == "" {
+		return nil
+	}
+	for _, k := range known {
+		if value == k {
+			return nil
+		}
+	}
+	return fmt.Errorf("%s is %q: it can be %s", argument, cut(value), strings.Join(known, ", "))
+}
+
+// required refuses arguments that are there and empty.
+func required(pairs ...string) error {
+	for i := 0; i+1 < len(pairs); i += 2 {
+		if strings.TrimSpace(pairs[i+1]) == "" {
+			return fmt.Errorf("%s is empty: it is needed", pairs[i])
+		}
+	}
+	return nil
+}

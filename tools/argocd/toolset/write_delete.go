@@ -1,0 +1,87 @@
+package toolset
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+	"strconv"
+
+	"github.com/plimsoll/plimsoll/tools/builtin"
+)
+
+type deleteArgs struct {
+	appArgs
+	Cascade           bool   `json:"cascade,omitempty" jsonschema:"delete what it deployed too; default false: that stays in the cluster"`
+	PropagationPolicy string `json:"propagation_policy,omitempty" jsonschema:"with cascade: foreground or background"`
+	consent
+}
+
+func (t *Toolset) deleteApplicationTool() builtin.Tool {
+	return builtin.Typed(builtin.Tool{
+		Name: "delete_application", Title: "Delete an application",
+		Description: "Deletes an application from Argo CD. What it deployed stays in the cluster unless cascade is true. The plan lists it." + unconfirmed,
+		Hints:       builtin.Hints{Destructive: true, Idempotent: true, OpenWorld: true},
+	}, func(ctx context.Context, c *builtin.Call, in deleteArgs) (*builtin.Result, error) {
+		client, err := t.at(c, in.Instance)
+		if err != nil {
+			return nil, err
+		}
+		confirmed, err := in.given(client, in.Name)
+		if err != nil {
+			return nil, err
+		}
+		if err := oneOf("propagation_policy", in.PropagationPolicy, "foreground", "background"); err != nil {
+			return nil, err
+		}
+		if in.PropagationPolicy != "" && !in.Cascade {
+			return nil, errors.New("propagation_policy is given and cascade is false: it says how resources are deleted, so it needs cascade=true")
+		}
+		app, _, err := readApplication(ctx, client, in.appArgs)
+		if err != nil {
+			return nil, err
+		}
+		resources := make([]string, 0, len(app.Status.Resources))
+		for _, r := range app.Status.Resources {
+			resources = append(resources, r.String())
+		}
+		slices.Sort(resources)
+		sentence := fmt.Sprintf("delete the application %s; its %d resources stay in the cluster", in.Name, len(resources))
+		if in.Cascade {
+			sentence = fmt.Sprintf("delete the application %s and its %d resources in the cluster", in.Name, len(resources))
+		}
+		warnings := in.warnings(app)
+		if !confirmed {
+			view := map[string][]string{"stays": some(resources)}
+			if in.Cascade {
+				view = map[string][]string{"deleted": some(resources)}
+			}
+			return planned(c, client, in.Name, plan{Plan: sentence, Current: app.state(), Change: view, Warnings: warnings})
+		}
+		query := in.query()
+		// Always said: the server's own default is to delete the resources.
+		query.Set("cascade", strconv.FormatBool(in.Cascade))
+		set(query, "propagationPolicy", in.PropagationPolicy)
+		if _, err := client.Call(ctx, http.MethodDelete, []string{"applications", in.Name}, query, nil); err != nil {
+			return nil, err
+		}
+		return finished(client, done{Done: sentence, State: app.state(), Warnings: warnings})
+	})
+}
+
+func (in deleteArgs) warnings(app *application) (warnings []string) {
+	if at := app.Metadata.DeletionTimestamp; at != "" {
+		warnings = append(warnings, "it is being deleted since "+at)
+	}
+	for _, o := range app.Metadata.OwnerReferences {
+		warnings = append(warnings, fmt.Sprintf("%s %s made it and will make it again", o.Kind, cut(o.Name)))
+	}
+	if len(app.Metadata.Finalizers) > 0 && !in.Cascade {
+		warnings = append(warnings, "its finalizer that deletes the resources is taken away")
+	}
+	if s := app.busy(); s != "" {
+		warnings = append(warnings, s)
+	}
+	return some(warnings)
+}
