@@ -2,74 +2,160 @@ package inventory
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"time"
 
 	"github.com/plimsoll/plimsoll/tools/argocd"
 )
 
-// ListRequest asks for one page of all objects of a kind.
+// ListRequest asks for one page of all objects of a kind, sorted by name and then by
+// namespace (clusters: by address).
 type ListRequest struct {
-	Kind         argocd.Kind
-	Query        argocd.Query
+	Kind argocd.Kind
+	// Query is what the server selects by. What it is known to step over (everything for
+	// projects, the name of application sets, projects of clusters) is selected here; what a kind does not
+	// have at all is an error. Fields is set here.
+	Query argocd.Query
+	// Health and Sync keep objects with one of these statuses, in any case; "none" is the
+	// status that the server has not set. Unknown ones are an error that lists them.
 	Health, Sync []string
-	Namespace    string
-	Cluster      string
-	Page         int
-	PageSize     int
-	Fresh        bool
-	Full         func(item []byte) ([]byte, error)
-	FullKey      string
+	// Namespace is that of the destination for applications, and the object's own else.
+	Namespace string
+	// Cluster is the address or the name that the destination gives, in any case. An
+	// address does not find applications whose destination is a name, nor the reverse, but
+	// for Argo CD's own cluster.
+	Cluster string
+	// Page counts from 1, which 0 is too. PageSize 0 is [DefaultPageSize]; others are
+	// brought into 1 to [MaxPageSize].
+	Page, PageSize int
+	// Fresh reads the server now, and replaces the snapshot that there is.
+	Fresh bool
+	// Full makes the items, from the bytes of the object (valid during the call); nil makes
+	// summaries. It is called for objects that may be on the page, from one goroutine at a
+	// time. Without FullKey it is not known what it does: every page is read anew, by itself.
+	Full func(item []byte) ([]byte, error)
+	// FullKey names what Full does: requests with the same one share passes and snapshots.
+	FullKey string
 }
 
 // Listing is one page.
 type Listing struct {
 	Items      []json.RawMessage
 	Pagination Pagination
-	Counts     *Counts
-	Bytes      int64
-	Snapshot   time.Time
-	Reread     bool
+	Counts     *Counts   // over all matches; nil for projects
+	Bytes      int64     // what the server sent for it, decompressed
+	Snapshot   time.Time // when the reading began
+	Reread     bool      // an empty list was read twice, see argocd.ListInfo
 }
 
-// Pagination says where a page lies.
-type Pagination struct {
-	Page        int  `json:"page"`
-	PageSize    int  `json:"page_size"`
-	TotalItems  int  `json:"total_items"`
-	TotalPages  int  `json:"total_pages"`
-	HasNext     bool `json:"has_next"`
-	HasPrev     bool `json:"has_prev"`
-	ShowingFrom int  `json:"showing_from"`
-	ShowingTo   int  `json:"showing_to"`
-}
-
-// NoPage is the error for a page beyond the end.
-type NoPage struct{ Page, Last, TotalItems int }
-
-func (e *NoPage) Error() string {
-	return fmt.Sprintf("page %d is beyond the end: the last page is %d (%d items in all)", e.Page, e.Last, e.TotalItems)
-}
-
-// Counts are totals over all matches of a listing, not only those of a page.
-type Counts struct {
-	Health          map[string]int `json:"health,omitempty"`
-	Sync            map[string]int `json:"sync,omitempty"`
-	Connection      map[string]int `json:"connection,omitempty"`
-	Projects        []ProjectCount `json:"projects,omitempty"`
-	OtherProjects   int            `json:"other_projects,omitempty"`
-	InOtherProjects int            `json:"in_other_projects,omitempty"`
-}
-
-// ProjectCount is how many matches one project has.
-type ProjectCount struct {
-	Name  string `json:"name"`
-	Count int    `json:"count"`
-}
-
-// List returns one page of a listing.
+// List returns one page of a listing, and the totals over all of it. Errors are those of
+// the source as they are, [NoPage], and filters that cannot be.
 func (v *Inventory) List(ctx context.Context, src Source, r ListRequest) (*Listing, error) {
-	return nil, errors.New("inventory: not ready yet")
+	f, err := filterOf(r)
+	if err != nil {
+		return nil, err
+	}
+	r.Query.Fields = nil
+	if r.Full == nil {
+		r.FullKey = ""
+		r.Query.Fields = argocd.SummaryFields(r.Kind)
+	}
+	w := windowOf(r.Page, r.PageSize)
+	read := func(ctx context.Context, need int) (*answer, error) { return v.readList(ctx, src, r, &f, need) }
+	key := ""
+	if r.Full == nil || r.FullKey != "" {
+		key = keyOf("list", src, r.Kind, r.Query, f.health, f.sync, f.namespace, f.cluster, r.FullKey)
+	}
+	ans, release, err := v.get(ctx, key, w.need(), r.Fresh, read)
+	if err != nil {
+		return nil, err
+	}
+	defer release()
+	p, from, to, err := w.of(ans.total)
+	if err != nil {
+		return nil, err
+	}
+	items, err := ans.table.page(from, to)
+	if err != nil {
+		return nil, err
+	}
+	return &Listing{
+		Items: items, Pagination: p, Counts: ans.counts.clone(),
+		Bytes: ans.bytes, Snapshot: ans.at, Reread: ans.reread,
+	}, nil
+}
+
+// keyOf is a digest of a question and of who asks it.
+func keyOf(what string, src Source, parts ...any) string {
+	text, err := json.Marshal(append([]any{what, src.Who(), src.URL()}, parts...))
+	if err != nil {
+		return "" // strings and lists of them: it cannot be; and "" is shared with nobody
+	}
+	sum := sha256.Sum256(text)
+	return hex.EncodeToString(sum[:])
+}
+
+// sorterFor makes a sorter for so many of the first rows.
+func (v *Inventory) sorterFor(need int) *sorter {
+	s := &sorter{d: v.disk, limit: int(v.o.RunBytes)}
+	if need != everything {
+		s.keep = need
+	}
+	return s
+}
+
+func (v *Inventory) readList(ctx context.Context, src Source, r ListRequest, f *filter, need int) (*answer, error) {
+	s := v.sorterFor(need)
+	defer s.close()
+	c := newCounter(r.Kind, v.disk, int(v.o.RunBytes)/4)
+	defer c.close()
+	ans := &answer{}
+	n := 0
+	info, err := src.List(ctx, r.Kind, r.Query, func(item []byte) error {
+		n++
+		e, err := read(r.Kind, item)
+		if err != nil {
+			return odd(src, r.Kind, n, err)
+		}
+		if !f.match(e) {
+			return nil
+		}
+		ans.total++
+		if err := c.add(e); err != nil {
+			return err
+		}
+		key := e.key()
+		switch {
+		case !s.wants(key):
+			return nil
+		case r.Full == nil:
+			return s.add(key, e.row())
+		}
+		full, err := r.Full(item)
+		if err != nil {
+			return fmt.Errorf("%s %q: %w", r.Kind, e.name, err)
+		}
+		return s.add(key, full)
+	})
+	if err != nil {
+		return nil, err
+	}
+	ans.bytes, ans.reread = info.Bytes, info.Reread
+	if ans.counts, err = c.counts(); err != nil {
+		return nil, err
+	}
+	ans.table, err = tableOf(s, need == everything)
+	return ans, err
+}
+
+// odd is the error for an object that is none.
+func odd(src Source, kind argocd.Kind, n int, err error) error {
+	return &argocd.Error{
+		Instance: src.Name(), Op: fmt.Sprintf("list %s", kind), Kind: argocd.Broken,
+		Message: fmt.Sprintf("item %d is not as Argo CD writes it: %v", n, err),
+		Hint:    "something between may have changed the answer; nothing of it is shown", Err: err,
+	}
 }

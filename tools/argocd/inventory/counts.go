@@ -1,0 +1,192 @@
+package inventory
+
+import (
+	"bytes"
+	"cmp"
+	"encoding/binary"
+	"maps"
+	"slices"
+
+	"github.com/plimsoll/plimsoll/tools/argocd"
+)
+
+// Counts are totals over all matches of a listing or a search, not only those of a page.
+// What a kind does not have stays empty.
+type Counts struct {
+	// Health counts by health.status (applications, application sets). What the server has
+	// not set is "none".
+	Health map[string]int `json:"health,omitempty"`
+	// Sync counts by sync.status (applications).
+	Sync map[string]int `json:"sync,omitempty"`
+	// Connection counts by connectionState.status (clusters).
+	Connection map[string]int `json:"connection,omitempty"`
+	// Projects are the ten with most matches, by count and then by name.
+	Projects []ProjectCount `json:"projects,omitempty"`
+	// OtherProjects is how many projects there are beside those, and InOtherProjects how
+	// many matches they have.
+	OtherProjects   int `json:"other_projects,omitempty"`
+	InOtherProjects int `json:"in_other_projects,omitempty"`
+}
+
+// ProjectCount is how many matches one project has.
+type ProjectCount struct {
+	Name  string `json:"name"`
+	Count int    `json:"count"`
+}
+
+const (
+	// topProjects is how many projects are named.
+	topProjects = 10
+	// maxStatuses is how many values of a status are told apart. Argo CD has six; a server
+	// that sends others is believed that far.
+	maxStatuses = 32
+	// otherStatus counts what is beyond.
+	otherStatus = "other"
+	// maxNames is how many projects are counted in memory, about 400 KiB; beyond they are
+	// counted on the disk.
+	maxNames = 4096
+)
+
+// counter makes Counts of any number of entries in constant memory. Not for several
+// goroutines.
+type counter struct {
+	kind             argocd.Kind
+	health, statuses map[string]int
+	projects         map[string]int
+	beyond           sorter // by project, each with a count
+	spilled          bool
+}
+
+func newCounter(kind argocd.Kind, d *disk, memory int) *counter {
+	return &counter{
+		kind: kind, health: map[string]int{}, statuses: map[string]int{}, projects: map[string]int{},
+		beyond: sorter{d: d, limit: memory},
+	}
+}
+
+func bump(counts map[string]int, status []byte) {
+	if _, known := counts[string(status)]; !known && len(counts) >= maxStatuses {
+		status = []byte(otherStatus)
+	}
+	counts[string(status)]++
+}
+
+func (c *counter) add(e *entry) error {
+	switch c.kind {
+	case argocd.Applications:
+		bump(c.health, none(e.health))
+		bump(c.statuses, none(e.sync))
+	case argocd.ApplicationSets:
+		bump(c.health, none(e.health))
+	case argocd.Clusters:
+		bump(c.statuses, none(e.sync))
+		return nil // most clusters are in no project, and most projects have no cluster
+	case argocd.Projects:
+		return nil // each is one
+	}
+	name := none(e.project)
+	if _, known := c.projects[string(name)]; !known && len(c.projects) >= maxNames {
+		if err := c.spill(); err != nil {
+			return err
+		}
+	}
+	c.projects[string(name)]++
+	return nil
+}
+
+func (c *counter) spill() error {
+	c.spilled = true
+	for name, n := range c.projects {
+		if err := c.beyond.add([]byte(name), binary.AppendUvarint(nil, uint64(n))); err != nil {
+			return err
+		}
+	}
+	clear(c.projects)
+	return nil
+}
+
+// counts ends the counting; nil for kinds that have nothing to count.
+func (c *counter) counts() (*Counts, error) {
+	counts := &Counts{}
+	switch c.kind {
+	case argocd.Projects:
+		return nil, nil
+	case argocd.Clusters:
+		counts.Connection = c.statuses
+		return counts, nil
+	case argocd.Applications:
+		counts.Sync = c.statuses
+	}
+	counts.Health = c.health
+	top := tally{}
+	if !c.spilled {
+		for name, n := range c.projects {
+			top.add(name, n)
+		}
+	} else {
+		if err := c.spill(); err != nil {
+			return nil, err
+		}
+		var name []byte
+		sum := 0
+		err := c.beyond.each(func(key, row []byte) error {
+			if !bytes.Equal(key, name) {
+				top.add(string(name), sum)
+				name, sum = bytes.Clone(key), 0
+			}
+			n, _ := binary.Uvarint(row)
+			sum += int(n)
+			return nil
+		})
+		if err != nil {
+			return nil, err
+		}
+		top.add(string(name), sum)
+	}
+	top.into(counts)
+	return counts, nil
+}
+
+func (c *counter) close() { c.beyond.close() }
+
+// tally keeps the projects with most matches.
+type tally struct {
+	top      []ProjectCount // in order, at most topProjects
+	projects int
+	matches  int
+}
+
+func (t *tally) add(name string, n int) {
+	if n == 0 {
+		return
+	}
+	t.projects++
+	t.matches += n
+	p := ProjectCount{name, n}
+	at, _ := slices.BinarySearchFunc(t.top, p, func(a, b ProjectCount) int {
+		return cmp.Or(cmp.Compare(b.Count, a.Count), cmp.Compare(a.Name, b.Name))
+	})
+	if at < topProjects {
+		t.top = slices.Insert(t.top, at, p)
+		t.top = t.top[:min(topProjects, len(t.top))]
+	}
+}
+
+func (t *tally) into(c *Counts) {
+	c.Projects = t.top
+	c.OtherProjects, c.InOtherProjects = t.projects-len(t.top), t.matches
+	for _, p := range t.top {
+		c.InOtherProjects -= p.Count
+	}
+}
+
+// clone gives each caller counts of its own.
+func (c *Counts) clone() *Counts {
+	if c == nil {
+		return nil
+	}
+	copied := *c
+	copied.Health, copied.Sync, copied.Connection = maps.Clone(c.Health), maps.Clone(c.Sync), maps.Clone(c.Connection)
+	copied.Projects = slices.Clone(c.Projects)
+	return &copied
+}

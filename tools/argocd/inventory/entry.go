@@ -1,0 +1,214 @@
+package inventory
+
+import (
+	"bytes"
+	"fmt"
+
+	"github.com/plimsoll/plimsoll/internal/rawjson"
+	"github.com/plimsoll/plimsoll/tools/argocd"
+)
+
+// entry is what lists and searches need to know of one object. Its texts lie in the bytes
+// of the object, and are valid as long as those.
+type entry struct {
+	kind                     argocd.Kind
+	name, namespace, project []byte
+	health, sync             []byte // sync is the status of the connection for clusters
+	labels, annotations      []pair
+	description              []byte
+	sources                  []source
+	multi                    bool // spec.sources was there
+	to                       destination
+	phase                    []byte // of the last or running operation
+	deleting                 bool
+	repos                    [][]byte // projects: allowed ones; application sets: those of generators
+	repoFields               []string // application sets: where each of repos stands
+	destinations             []destination
+	roles                    [][]byte
+	windows                  int
+	template                 []byte // application sets: the name that applications get
+	generators               [][]byte
+	trouble                  []byte // what the server says is wrong
+	applications             int
+	server, version          []byte // clusters
+	namespaces               [][]byte
+}
+
+// source is where the manifests of an application come from.
+type source struct{ repo, path, chart, revision, ref []byte }
+
+// destination is where they go.
+type destination struct{ server, name, namespace []byte }
+
+// read finds in an object of kind what an entry needs.
+func read(kind argocd.Kind, item []byte) (*entry, error) {
+	span, err := rawjson.Only(item)
+	if err == nil && item[span.Start] != '{' {
+		err = fmt.Errorf("it begins with %q and is no object", item[span.Start])
+	}
+	if err != nil {
+		return nil, err
+	}
+	e := &entry{kind: kind}
+	r := reader{item: item, e: e}
+	switch kind {
+	case argocd.Applications:
+		r.application(span)
+	case argocd.Projects:
+		r.proj(span)
+	case argocd.ApplicationSets:
+		r.applicationSet(span)
+	case argocd.Clusters:
+		r.cluster(span)
+	default:
+		return nil, fmt.Errorf("%q is no kind", kind)
+	}
+	return e, r.err
+}
+
+// reader fills an entry. The first error stays.
+type reader struct {
+	item []byte
+	e    *entry
+	err  error
+}
+
+func (r *reader) members(span rawjson.Span, each func(key string, value rawjson.Span)) {
+	if r.err == nil {
+		r.err = members(r.item, span, func(key []byte, value rawjson.Span) { each(string(key), value) })
+	}
+}
+
+func (r *reader) elements(span rawjson.Span, each func(i int, value rawjson.Span)) {
+	if r.err == nil {
+		r.err = elements(r.item, span, each)
+	}
+}
+
+func (r *reader) text(span rawjson.Span) []byte { return text(r.item, span) }
+
+func (r *reader) texts(span rawjson.Span) (list [][]byte) {
+	if r.err == nil {
+		list, r.err = texts(r.item, span)
+	}
+	return list
+}
+
+func (r *reader) pairs(span rawjson.Span) (list []pair) {
+	if r.err == nil {
+		list, r.err = pairs(r.item, span)
+	}
+	return list
+}
+
+func (r *reader) count(span rawjson.Span) (n int) {
+	if r.err == nil {
+		n, r.err = count(r.item, span)
+	}
+	return n
+}
+
+// number reads a number that is no larger than what can be counted; others are 0.
+func (r *reader) number(span rawjson.Span) int {
+	n := 0
+	for _, c := range span.Of(r.item) {
+		if c < '0' || c > '9' || n > 1<<30/10 {
+			return 0
+		}
+		n = n*10 + int(c-'0')
+	}
+	return n
+}
+
+func (r *reader) metadata(span rawjson.Span) {
+	r.members(span, func(key string, value rawjson.Span) {
+		switch key {
+		case "name":
+			r.e.name = r.text(value)
+		case "namespace":
+			r.e.namespace = r.text(value)
+		case "labels":
+			r.e.labels = r.pairs(value)
+		case "annotations":
+			r.e.annotations = r.pairs(value)
+		case "deletionTimestamp":
+			r.e.deleting = len(r.text(value)) > 0
+		}
+	})
+}
+
+func (r *reader) source(span rawjson.Span) (s source) {
+	r.members(span, func(key string, value rawjson.Span) {
+		switch key {
+		case "repoURL":
+			s.repo = r.text(value)
+		case "path":
+			s.path = r.text(value)
+		case "chart":
+			s.chart = r.text(value)
+		case "targetRevision":
+			s.revision = r.text(value)
+		case "ref":
+			s.ref = r.text(value)
+		}
+	})
+	return s
+}
+
+func (r *reader) destination(span rawjson.Span) (d destination) {
+	r.members(span, func(key string, value rawjson.Span) {
+		switch key {
+		case "server":
+			d.server = r.text(value)
+		case "name":
+			d.name = r.text(value)
+		case "namespace":
+			d.namespace = r.text(value)
+		}
+	})
+	return d
+}
+
+// status of an object whose value is {"status": …}.
+func (r *reader) status(span rawjson.Span) (status []byte) {
+	r.members(span, func(key string, value rawjson.Span) {
+		if key == "status" {
+			status = r.text(value)
+		}
+	})
+	return status
+}
+
+// spec reads what the spec of an application and of an application set's template share.
+func (r *reader) spec(span rawjson.Span) {
+	var one rawjson.Span
+	var many []source
+	r.members(span, func(key string, value rawjson.Span) {
+		switch key {
+		case "project":
+			r.e.project = r.text(value)
+		case "source":
+			one = value
+		case "sources":
+			many = nil
+			r.elements(value, func(_ int, value rawjson.Span) { many = append(many, r.source(value)) })
+		case "destination":
+			r.e.to = r.destination(value)
+		}
+	})
+	// As in Argo CD: sources, where there are any, stand in the place of source.
+	if r.e.multi = len(many) > 0; r.e.multi {
+		r.e.sources = many
+	} else if !one.IsZero() && r.item[one.Start] == '{' {
+		r.e.sources = []source{r.source(one)}
+	}
+}
+
+// key sorts entries of a kind: by name, then namespace (clusters: address).
+func (e *entry) key() []byte {
+	second := e.namespace
+	if e.kind == argocd.Clusters {
+		second = e.server
+	}
+	return bytes.Join([][]byte{e.name, second}, []byte{0})
+}

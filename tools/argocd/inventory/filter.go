@@ -1,0 +1,121 @@
+package inventory
+
+import (
+	"bytes"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/plimsoll/plimsoll/tools/argocd"
+)
+
+// The values of health.status and sync.status (Argo CD, gitops-engine pkg/health and
+// SyncStatusCode), and "none" for what the server has not set yet.
+func healths() []string {
+	return []string{"Healthy", "Progressing", "Degraded", "Suspended", "Missing", "Unknown", "none"}
+}
+
+func syncs() []string { return []string{"Synced", "OutOfSync", "Unknown", "none"} }
+
+// filter is what the server cannot select by.
+type filter struct {
+	kind         argocd.Kind
+	health, sync []string
+	namespace    string
+	cluster      []string
+	names        []string // projects: those of Query.Projects and Query.Name
+	project      []string // clusters
+	name         string   // application sets
+}
+
+// filterOf checks the request for what its kind does not have: a filter that is stepped
+// over without a word would answer another question.
+func filterOf(r ListRequest) (f filter, err error) {
+	f = filter{kind: r.Kind, namespace: r.Namespace}
+	if !slices.Contains(argocd.Kinds(), r.Kind) {
+		return f, fmt.Errorf("%q is no kind of object; there are %s", r.Kind, kindNames())
+	}
+	refuse := func(what string, set bool, kinds ...argocd.Kind) {
+		if err == nil && set && !slices.Contains(kinds, r.Kind) {
+			err = fmt.Errorf("%s do not have the filter %s; leave it out", r.Kind, what)
+		}
+	}
+	refuse("health", len(r.Health) > 0, argocd.Applications, argocd.ApplicationSets)
+	refuse("sync", len(r.Sync) > 0, argocd.Applications)
+	refuse("cluster", r.Cluster != "", argocd.Applications)
+	refuse("namespace", r.Namespace != "", argocd.Applications, argocd.ApplicationSets, argocd.Projects)
+	refuse("repo", r.Query.Repo != "", argocd.Applications)
+	refuse("selector", r.Query.Selector != "", argocd.Applications, argocd.ApplicationSets)
+	refuse("app_namespace", r.Query.AppNamespace != "", argocd.Applications, argocd.ApplicationSets)
+	refuse("server", r.Query.Server != "", argocd.Clusters)
+	if err != nil {
+		return f, err
+	}
+	if f.health, err = known("health", r.Health, healths()); err != nil {
+		return f, err
+	}
+	if f.sync, err = known("sync", r.Sync, syncs()); err != nil {
+		return f, err
+	}
+	if r.Cluster != "" {
+		f.cluster = []string{strings.TrimSuffix(r.Cluster, "/")}
+		// Argo CD's own cluster has this name and this address, and either may stand in a
+		// destination.
+		own := []string{"in-cluster", "https://kubernetes.default.svc"}
+		if slices.ContainsFunc(own, func(s string) bool { return strings.EqualFold(s, f.cluster[0]) }) {
+			f.cluster = own
+		}
+	}
+	// What the server steps over: of projects everything, of application sets the name.
+	switch r.Kind {
+	case argocd.Projects:
+		f.names = r.Query.Projects
+		f.name = r.Query.Name
+	case argocd.ApplicationSets:
+		f.name = r.Query.Name
+	case argocd.Clusters:
+		f.project = r.Query.Projects
+	}
+	return f, nil
+}
+
+func kindNames() string {
+	var names []string
+	for _, kind := range argocd.Kinds() {
+		names = append(names, string(kind))
+	}
+	return strings.Join(names, ", ")
+}
+
+// known gives the values as Argo CD spells them.
+func known(filter string, values, all []string) ([]string, error) {
+	var list []string
+	for _, value := range values {
+		i := slices.IndexFunc(all, func(s string) bool { return strings.EqualFold(s, strings.TrimSpace(value)) })
+		if i < 0 {
+			return nil, fmt.Errorf("%s %q is unknown; use one or more of %s", filter, value, strings.Join(all, ", "))
+		}
+		if !slices.Contains(list, all[i]) {
+			list = append(list, all[i])
+		}
+	}
+	slices.Sort(list)
+	return list, nil
+}
+
+func (f *filter) match(e *entry) bool {
+	among := func(list []string, value []byte) bool {
+		return len(list) == 0 || slices.Contains(list, string(value))
+	}
+	namespace := e.namespace
+	if f.kind == argocd.Applications {
+		namespace = e.to.namespace
+	}
+	return among(f.health, none(e.health)) && among(f.sync, none(e.sync)) &&
+		(f.namespace == "" || string(namespace) == f.namespace) &&
+		among(f.names, e.name) && among(f.project, e.project) &&
+		(f.name == "" || string(e.name) == f.name) &&
+		(len(f.cluster) == 0 || slices.ContainsFunc(f.cluster, func(c string) bool {
+			return strings.EqualFold(c, string(bytes.TrimSuffix(e.to.server, []byte("/")))) || strings.EqualFold(c, string(e.to.name))
+		}))
+}

@@ -1,0 +1,180 @@
+package inventory
+
+import (
+	"bytes"
+	"strconv"
+	"strings"
+
+	"github.com/plimsoll/plimsoll/internal/rawjson"
+)
+
+// members walks the object at span of item. What is no object (null, or what no version
+// of Argo CD sends there) has no members: a field that is not as expected is as one that
+// is not there, and never costs the other fields of the object.
+func members(item []byte, span rawjson.Span, each func(key []byte, value rawjson.Span)) error {
+	if span.IsZero() || item[span.Start] != '{' {
+		return nil
+	}
+	for m, err := range rawjson.Members(item, span.Start) {
+		if err != nil {
+			return err
+		}
+		each(m.Key, m.Value)
+	}
+	return nil
+}
+
+// elements walks the array at span of item, like members.
+func elements(item []byte, span rawjson.Span, each func(i int, value rawjson.Span)) error {
+	if span.IsZero() || item[span.Start] != '[' {
+		return nil
+	}
+	i := 0
+	for value, err := range rawjson.Elements(item, span.Start) {
+		if err != nil {
+			return err
+		}
+		each(i, value)
+		i++
+	}
+	return nil
+}
+
+// text is the string at span of item, without a copy where it has no escapes; nil when
+// there is no string.
+func text(item []byte, span rawjson.Span) []byte {
+	if span.Len() < 2 || item[span.Start] != '"' {
+		return nil
+	}
+	inner := item[span.Start+1 : span.End-1]
+	if bytes.IndexByte(inner, '\\') >= 0 {
+		return rawjson.Unquote(nil, span.Of(item))
+	}
+	return inner
+}
+
+// texts gives the strings of the array at span of item.
+func texts(item []byte, span rawjson.Span) (list [][]byte, err error) {
+	err = elements(item, span, func(_ int, value rawjson.Span) {
+		list = append(list, text(item, value))
+	})
+	return list, err
+}
+
+// count is how many elements the array at span of item has.
+func count(item []byte, span rawjson.Span) (n int, err error) {
+	err = elements(item, span, func(int, rawjson.Span) { n++ })
+	return n, err
+}
+
+// pair is a label or an annotation.
+type pair struct{ key, value []byte }
+
+func pairs(item []byte, span rawjson.Span) (list []pair, err error) {
+	err = members(item, span, func(key []byte, value rawjson.Span) {
+		list = append(list, pair{bytes.Clone(key), text(item, value)})
+	})
+	return list, err
+}
+
+// writer puts a row together: a flat object of what is not empty.
+type writer struct{ b []byte }
+
+func (w *writer) key(key string) {
+	if len(w.b) > 0 && w.b[len(w.b)-1] != '{' && w.b[len(w.b)-1] != '[' {
+		w.b = append(w.b, ',')
+	}
+	w.b = append(append(append(w.b, '"'), key...), '"', ':')
+}
+
+func (w *writer) raw(s string) { w.b = append(w.b, s...) }
+
+// text writes a string, if it is not empty.
+func (w *writer) text(key string, value []byte) {
+	if len(value) > 0 {
+		w.always(key, value)
+	}
+}
+
+// always writes a string, an empty one too.
+func (w *writer) always(key string, value []byte) {
+	w.key(key)
+	w.b = rawjson.Quote(w.b, value)
+}
+
+// number writes a number, if it is not 0.
+func (w *writer) number(key string, n int) {
+	if n != 0 {
+		w.key(key)
+		w.int(n)
+	}
+}
+
+func (w *writer) int(n int) { w.b = strconv.AppendInt(w.b, int64(n), 10) }
+
+// list writes the first most strings, and as more_KEY how many there are beyond.
+func (w *writer) list(key string, values [][]byte, most int) {
+	if len(values) == 0 {
+		return
+	}
+	w.key(key)
+	w.strings(values[:min(most, len(values))])
+	w.number("more_"+key, max(0, len(values)-most))
+}
+
+func (w *writer) strings(values [][]byte) {
+	w.raw("[")
+	for i, value := range values {
+		if i > 0 {
+			w.raw(",")
+		}
+		w.b = rawjson.Quote(w.b, value)
+	}
+	w.raw("]")
+}
+
+// maxProse is how many characters of a text for people a row has.
+const maxProse = 120
+
+// prose makes a text for people one short line.
+func prose(value []byte) []byte {
+	line := strings.Join(strings.Fields(strings.ToValidUTF8(string(value), "\uFFFD")), " ")
+	n := 0
+	for at := range line {
+		if n == maxProse {
+			return []byte(strings.TrimRight(line[:at], " ") + "…")
+		}
+		n++
+	}
+	return []byte(line)
+}
+
+// address is a URL without the password that it may hold. Argo CD accepts
+// https://user:password@host/repo as a repository, and shows it to everyone.
+func address(value []byte) []byte {
+	scheme := bytes.Index(value, []byte("://"))
+	if scheme < 0 {
+		return value
+	}
+	rest := value[scheme+3:]
+	authority := rest
+	if end := bytes.IndexAny(rest, "/?#"); end >= 0 {
+		authority = rest[:end]
+	}
+	at := bytes.LastIndexByte(authority, '@')
+	if at < 0 {
+		return value
+	}
+	user, _, secret := bytes.Cut(authority[:at], []byte(":"))
+	if !secret {
+		// A lone user may be a token; that of ssh is a name and is needed to use the address.
+		if scheme >= 3 && string(value[:3]) == "ssh" {
+			return value
+		}
+		user = []byte("********")
+	} else {
+		user = append(bytes.Clone(user), ":********"...)
+	}
+	masked := append(bytes.Clone(value[:scheme+3]), user...)
+	return append(masked, rest[at:]...)
+}

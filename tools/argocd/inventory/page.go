@@ -1,0 +1,72 @@
+package inventory
+
+import (
+	"fmt"
+	"math"
+)
+
+// Pagination says where a page lies in all matches. The names are those that clients of
+// the tools know.
+type Pagination struct {
+	Page        int  `json:"page"`
+	PageSize    int  `json:"page_size"`
+	TotalItems  int  `json:"total_items"`
+	TotalPages  int  `json:"total_pages"` // 0 when there are no items
+	HasNext     bool `json:"has_next"`
+	HasPrev     bool `json:"has_prev"`
+	ShowingFrom int  `json:"showing_from"` // counted from 1; 0 when there are no items
+	ShowingTo   int  `json:"showing_to"`
+}
+
+// Page sizes: what is taken when none is given, and the most there may be.
+const (
+	DefaultPageSize = 20
+	MaxPageSize     = 100
+)
+
+// NoPage is the error for a page beyond the end.
+type NoPage struct{ Page, Last, TotalItems int }
+
+func (e *NoPage) Error() string {
+	if e.TotalItems == 0 {
+		return fmt.Sprintf("there is no page %d: nothing matches; ask for page 1, with other filters", e.Page)
+	}
+	return fmt.Sprintf("there is no page %d: the last page is %d, with all of %d items; ask for a page from 1 to %d",
+		e.Page, e.Last, e.TotalItems, e.Last)
+}
+
+// window is the asked page: its number from 1 on, and its size.
+type window struct{ page, size int }
+
+func windowOf(page, size int) window {
+	if size == 0 {
+		size = DefaultPageSize
+	}
+	return window{max(page, 1), min(max(size, 1), MaxPageSize)}
+}
+
+// need is how many of the first rows hold the page.
+func (w window) need() int {
+	if w.page > math.MaxInt/w.size {
+		return everything
+	}
+	return w.page * w.size
+}
+
+// of says where the page lies in total items, and which rows it has (from 0, before to).
+func (w window) of(total int) (p Pagination, from, to int, err error) {
+	last := (total + w.size - 1) / w.size
+	if w.page > max(last, 1) {
+		return p, 0, 0, &NoPage{Page: w.page, Last: max(last, 1), TotalItems: total}
+	}
+	from = (w.page - 1) * w.size
+	to = min(from+w.size, total)
+	p = Pagination{
+		Page: w.page, PageSize: w.size, TotalItems: total, TotalPages: last,
+		HasNext: w.page < last, HasPrev: w.page > 1, ShowingTo: to,
+	}
+	if total > 0 {
+		p.ShowingFrom = from + 1
+	}
+	return p, from, to, nil
+}

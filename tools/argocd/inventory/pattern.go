@@ -1,0 +1,136 @@
+package inventory
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"regexp"
+	"regexp/syntax"
+	"strings"
+	"unicode/utf8"
+)
+
+// MaxPattern is how long a pattern may be, in bytes.
+const MaxPattern = 1024
+
+// BadPattern is the error for a pattern that is no regular expression. It is never taken
+// for a literal text in silence: the answer would look exact and be to another question.
+type BadPattern struct {
+	Pattern string
+	Reason  string // in the words of the parser
+	Part    string // what of the pattern it is about; may be empty
+	At      int    // where that begins, in bytes; -1 when it is about all of it
+	Escaped string // the pattern that finds the text itself; empty when there is no text
+}
+
+func (e *BadPattern) Error() string {
+	s := fmt.Sprintf("the pattern %q is no RE2 expression: %s", e.Pattern, e.Reason)
+	if e.Part != "" {
+		s += fmt.Sprintf(" %q", e.Part)
+		if e.At >= 0 {
+			s += fmt.Sprintf(" at byte %d", e.At+1)
+		}
+	}
+	if e.Escaped != "" {
+		s += fmt.Sprintf("; to look for the text itself send literal=true, or %q", e.Escaped)
+		if strings.ContainsRune("*+?", rune(e.Pattern[0])) {
+			s += fmt.Sprintf("; for any text in this place write %q", "."+e.Pattern)
+		}
+	}
+	return s
+}
+
+// pattern tells whether texts match.
+type pattern struct {
+	re *regexp.Regexp
+	// plain is the text, lower case with fold, of a pattern that is nothing else and is
+	// ASCII; it is found about ten times faster than by re. nil for others.
+	plain []byte
+	fold  bool
+}
+
+func compile(text string, literal, caseSensitive bool) (*pattern, error) {
+	bad := &BadPattern{Pattern: text, At: -1}
+	switch {
+	case text == "":
+		bad.Reason = "it is empty and would match everything; list the kinds instead"
+		return nil, bad
+	case len(text) > MaxPattern:
+		bad.Pattern, bad.Reason = strings.ToValidUTF8(text[:64], "")+"…", fmt.Sprintf("it has %d bytes, more than %d", len(text), MaxPattern)
+		return nil, bad
+	case !utf8.ValidString(text):
+		bad.Reason = "it is not UTF-8"
+		return nil, bad
+	}
+	expression := text
+	if literal {
+		expression = regexp.QuoteMeta(text)
+	}
+	// Checked without the flag, so that the error is about what was sent.
+	_, err := regexp.Compile(expression)
+	var re *regexp.Regexp
+	if err == nil {
+		if !caseSensitive {
+			expression = "(?i:" + expression + ")"
+		}
+		re, err = regexp.Compile(expression)
+	}
+	if err != nil {
+		bad.Reason, bad.Escaped = strings.TrimPrefix(err.Error(), "error parsing regexp: "), regexp.QuoteMeta(text)
+		var problem *syntax.Error
+		if errors.As(err, &problem) {
+			bad.Reason, bad.Part = problem.Code.String(), problem.Expr
+			bad.At = strings.Index(text, problem.Expr)
+		}
+		return nil, bad
+	}
+	p := &pattern{re: re, fold: !caseSensitive}
+	if plain := []byte(text); ascii(plain) && (literal || regexp.QuoteMeta(text) == text) {
+		if p.plain = plain; p.fold {
+			p.plain = bytes.ToLower(plain)
+		}
+	}
+	return p, nil
+}
+
+func ascii(b []byte) bool {
+	for _, c := range b {
+		if c >= utf8.RuneSelf {
+			return false
+		}
+	}
+	return true
+}
+
+func (p *pattern) match(text []byte) bool {
+	switch {
+	case len(text) == 0 && p.plain != nil:
+		return false
+	case p.plain != nil && !p.fold:
+		return bytes.Contains(text, p.plain)
+	case p.plain != nil && ascii(text): // else K (U+212A) would have to match k
+		return containsFold(text, p.plain)
+	}
+	return p.re.Match(text)
+}
+
+// containsFold looks for lower, which is ASCII and lower case, in ASCII text.
+func containsFold(text, lower []byte) bool {
+	for i := 0; i+len(lower) <= len(text); i++ {
+		j := 0
+		for j < len(lower) && fold(text[i+j]) == lower[j] {
+			j++
+		}
+		if j == len(lower) {
+			return true
+		}
+	}
+	return false
+}
+
+func fold(c byte) byte {
+	if 'A' <= c && c <= 'Z' {
+		return c + 'a' - 'A'
+	}
+	return c
+}

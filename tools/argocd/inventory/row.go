@@ -1,0 +1,161 @@
+package inventory
+
+import (
+	"bytes"
+
+	"github.com/plimsoll/plimsoll/tools/argocd"
+)
+
+// maxSources is how many sources, and maxListed how many short values of other lists, a
+// row has. What is beyond is counted in the row.
+const (
+	maxSources = 20
+	maxListed  = 2
+)
+
+// row is the summary of an object: JSON, at most a few hundred bytes as a rule. A fresh
+// copy: it does not lie in the bytes of the object.
+func (e *entry) row() []byte {
+	w := &writer{b: make([]byte, 0, 512)}
+	w.raw("{")
+	w.always("name", e.name)
+	switch e.kind {
+	case argocd.Applications:
+		w.text("namespace", e.namespace)
+		w.always("project", e.project)
+		w.always("health", none(e.health))
+		w.always("sync", none(e.sync))
+		w.destination(e.to)
+		e.writeSources(w)
+		if string(e.phase) != "Succeeded" {
+			w.text("operation", e.phase)
+		}
+	case argocd.Projects:
+		w.text("description", prose(e.description))
+		w.list("repos", each(e.repos, address), maxListed)
+		w.list("destinations", e.compactDestinations(), maxListed)
+		w.number("roles", len(e.roles))
+		w.number("sync_windows", e.windows)
+	case argocd.ApplicationSets:
+		w.text("namespace", e.namespace)
+		w.always("project", e.project)
+		w.list("generators", e.generators, maxSources)
+		w.text("template", e.template)
+		e.writeSources(w)
+		w.text("health", e.health)
+		w.key("applications")
+		w.int(e.applications)
+		w.text("error", prose(e.trouble))
+	case argocd.Clusters:
+		w.always("server", address(e.server))
+		w.text("version", e.version)
+		w.always("connection", none(e.sync))
+		if string(e.sync) != "Successful" {
+			w.text("message", prose(e.trouble))
+		}
+		w.text("project", e.project)
+		w.key("applications")
+		w.int(e.applications)
+		w.list("namespaces", e.namespaces, maxListed)
+	}
+	if e.deleting {
+		w.key("deleting")
+		w.raw("true")
+	}
+	w.raw("}")
+	return w.b
+}
+
+// none shows a status that the server has not set.
+func none(status []byte) []byte {
+	if len(status) == 0 {
+		return []byte("none")
+	}
+	return status
+}
+
+func each(list [][]byte, f func([]byte) []byte) [][]byte {
+	out := make([][]byte, len(list))
+	for i, one := range list {
+		out[i] = f(one)
+	}
+	return out
+}
+
+// plain is a destination as "CLUSTER NAMESPACE", the cluster by server or name: 24 bytes
+// less than an object, which in a page of 20 is what one more application takes. It is nil
+// where that would not be clear.
+func (d destination) plain() []byte {
+	cluster := address(d.server)
+	switch {
+	case len(d.server) == 0:
+		cluster = d.name
+	case len(d.name) > 0:
+		return nil
+	}
+	if len(cluster) == 0 || len(d.namespace) == 0 || bytes.IndexByte(cluster, ' ') >= 0 {
+		return nil
+	}
+	return bytes.Join([][]byte{cluster, d.namespace}, []byte(" "))
+}
+
+func (w *writer) destination(d destination) {
+	if plain := d.plain(); plain != nil {
+		w.text("dest", plain)
+		return
+	}
+	w.key("dest")
+	w.raw("{")
+	w.text("server", address(d.server))
+	w.text("name", d.name)
+	w.text("namespace", d.namespace)
+	w.raw("}")
+}
+
+// compactDestinations are those of a project, where * stands for any.
+func (e *entry) compactDestinations() [][]byte {
+	list := make([][]byte, len(e.destinations))
+	star := func(value []byte) []byte {
+		if len(value) == 0 {
+			return []byte("*")
+		}
+		return value
+	}
+	for i, d := range e.destinations {
+		cluster := address(d.server)
+		if len(cluster) == 0 {
+			cluster = d.name
+		}
+		list[i] = bytes.Join([][]byte{star(cluster), star(d.namespace)}, []byte(" "))
+	}
+	return list
+}
+
+func (e *entry) writeSources(w *writer) {
+	if !e.multi {
+		if len(e.sources) == 1 {
+			e.sources[0].write(w)
+		}
+		return
+	}
+	w.key("sources")
+	w.raw("[")
+	for i, s := range e.sources[:min(maxSources, len(e.sources))] {
+		if i > 0 {
+			w.raw(",")
+		}
+		w.raw("{")
+		s.write(w)
+		w.raw("}")
+	}
+	w.raw("]")
+	w.number("more_sources", max(0, len(e.sources)-maxSources))
+}
+
+func (s source) write(w *writer) {
+	w.text("repo", address(s.repo))
+	w.text("path", s.path)
+	w.text("chart", s.chart)
+	w.text("rev", s.revision)
+	w.text("ref", s.ref)
+}

@@ -1,0 +1,128 @@
+package inventory
+
+import (
+	"slices"
+	"strconv"
+
+	"github.com/plimsoll/plimsoll/tools/argocd"
+)
+
+// maxMatched is how many of its fields a hit names.
+const maxMatched = 5
+
+// place names a field without making the name: most never match.
+type place struct {
+	field string
+	i     int // of an element, or -1
+	key   []byte
+	sub   string
+}
+
+func at(field string) place { return place{field: field, i: -1} }
+
+func (p place) String() string {
+	s := p.field
+	if p.i >= 0 {
+		s += "[" + strconv.Itoa(p.i) + "]"
+	}
+	if p.key != nil {
+		s += "." + string(p.key)
+	}
+	if p.sub != "" {
+		s += "." + p.sub
+	}
+	return s
+}
+
+// matches gives the names of the fields of e that match, at most maxMatched of them.
+func (e *entry) matches(p *pattern) (names []string) {
+	e.texts(func(at place, text []byte) bool {
+		if p.match(text) {
+			if name := at.String(); !slices.Contains(names, name) {
+				names = append(names, name)
+			}
+		}
+		return len(names) < maxMatched
+	})
+	return names
+}
+
+// texts gives every text of an entry that a search looks into, until yield returns false.
+func (e *entry) texts(yield func(at place, text []byte) bool) {
+	going := true
+	see := func(at place, text []byte) {
+		if going && len(text) > 0 {
+			going = yield(at, text)
+		}
+	}
+	see(at("name"), e.name)
+	see(at("namespace"), e.namespace)
+	see(at("project"), e.project)
+	see(at("description"), e.description)
+	see(at("server"), e.server)
+	var joined []byte
+	for _, labels := range []struct {
+		field string
+		pairs []pair
+		join  bool
+	}{{"labels", e.labels, true}, {"annotations", e.annotations, false}} {
+		for _, p := range labels.pairs {
+			at := place{field: labels.field, i: -1, key: p.key}
+			see(at, p.key)
+			see(at, p.value)
+			if labels.join {
+				joined = append(append(append(joined[:0], p.key...), '='), p.value...)
+				see(at, joined)
+			}
+		}
+	}
+	template := ""
+	if e.kind == argocd.ApplicationSets {
+		template = "template."
+		see(at("template.name"), e.template)
+	}
+	for i, s := range e.sources {
+		at := place{field: template + "source", i: -1}
+		if e.multi {
+			at = place{field: template + "sources", i: i}
+		}
+		s.texts(at, see)
+	}
+	e.to.texts(at(template+"destination"), see)
+	for i, repo := range e.repos {
+		if e.kind == argocd.ApplicationSets {
+			see(at(e.repoFields[i]), repo)
+		} else {
+			see(place{field: "sourceRepos", i: i}, repo)
+		}
+	}
+	for i, d := range e.destinations {
+		d.texts(place{field: "destinations", i: i}, see)
+	}
+	for i, role := range e.roles {
+		see(place{field: "roles", i: i, sub: "name"}, role)
+	}
+	for i, namespace := range e.namespaces {
+		see(place{field: "namespaces", i: i}, namespace)
+	}
+}
+
+func (s source) texts(at place, see func(place, []byte)) {
+	for _, one := range []struct {
+		sub  string
+		text []byte
+	}{{"repoURL", s.repo}, {"path", s.path}, {"chart", s.chart}, {"targetRevision", s.revision}} {
+		at.sub = one.sub
+		see(at, one.text)
+	}
+}
+
+func (d destination) texts(at place, see func(place, []byte)) {
+	for _, one := range []struct {
+		sub  string
+		text []byte
+	}{{"server", d.server}, {"name", d.name}, {"namespace", d.namespace}} {
+		at.sub = one.sub
+		see(at, one.text)
+	}
+}

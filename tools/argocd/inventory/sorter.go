@@ -1,0 +1,275 @@
+package inventory
+
+import (
+	"bufio"
+	"bytes"
+	"cmp"
+	"container/heap"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+)
+
+// sorter sorts records by key, those of one key as they came, in limit bytes of memory:
+// what does not fit is sorted and written to a scratch file as a run, and the runs are
+// merged in the end. With keep > 0 only the first keep records of the order are wanted;
+// then what cannot be among them is dropped as it comes, and a listing's first pages need
+// no disk at all. Not for several goroutines.
+type sorter struct {
+	d     *disk
+	limit int
+	keep  int
+
+	arena   []byte
+	records []record
+	bound   []byte // with keep: a key from which on nothing is wanted; nil while unknown
+	runs    []run
+	file    *scratch
+	spilled int64 // runs written, for the counters
+}
+
+// record is where one lies in the arena: its key, and behind it its row.
+type record struct{ at, key, row int }
+
+// run is a sorted stretch of the scratch file.
+type run struct{ off, size int64 }
+
+const (
+	// recordBytes is what a record takes beside its bytes.
+	recordBytes = 24
+	// maxRuns are merged at one time, each through a buffer: 1 MiB.
+	maxRuns = 64
+	// maxRecord is far above what the client gives (one object), and keeps a damaged
+	// scratch file from asking for memory.
+	maxRecord = 1 << 30
+)
+
+// wants tells whether a record of this key can be among the first keep. Making the row of
+// one that cannot be is work for nothing.
+func (s *sorter) wants(key []byte) bool {
+	return s.bound == nil || bytes.Compare(key, s.bound) < 0
+}
+
+func (s *sorter) add(key, row []byte) error {
+	if !s.wants(key) {
+		return nil
+	}
+	if len(s.records) > 0 && s.memory()+len(key)+len(row)+recordBytes > s.limit {
+		if err := s.shrink(); err != nil {
+			return err
+		}
+		if !s.wants(key) {
+			return nil
+		}
+	}
+	s.records = append(s.records, record{len(s.arena), len(key), len(row)})
+	s.arena = append(append(s.arena, key...), row...)
+	return nil
+}
+
+func (s *sorter) memory() int { return len(s.arena) + len(s.records)*recordBytes }
+
+func (s *sorter) keyOf(r record) []byte { return s.arena[r.at : r.at+r.key] }
+
+func (s *sorter) rowOf(r record) []byte { return s.arena[r.at+r.key : r.at+r.key+r.row] }
+
+// order sorts what is in memory, and drops what is beyond keep.
+func (s *sorter) order() {
+	slices.SortFunc(s.records, func(a, b record) int {
+		if c := bytes.Compare(s.keyOf(a), s.keyOf(b)); c != 0 {
+			return c
+		}
+		return cmp.Compare(a.at, b.at)
+	})
+	if s.keep > 0 && len(s.records) >= s.keep {
+		s.records = s.records[:s.keep]
+		if last := s.keyOf(s.records[s.keep-1]); s.wants(last) {
+			s.bound = bytes.Clone(last)
+		}
+	}
+}
+
+// shrink makes room: by forgetting what is not wanted, else on the disk.
+func (s *sorter) shrink() error {
+	s.order()
+	size := 0
+	for _, r := range s.records {
+		size += r.key + r.row + recordBytes
+	}
+	if size <= s.limit/2 {
+		arena := make([]byte, 0, size)
+		// In the order of the arena, which is that in which they came.
+		slices.SortFunc(s.records, func(a, b record) int { return cmp.Compare(a.at, b.at) })
+		for i, r := range s.records {
+			s.records[i].at = len(arena)
+			arena = append(arena, s.arena[r.at:r.at+r.key+r.row]...)
+		}
+		s.arena = arena
+		return nil
+	}
+	return s.spill()
+}
+
+// spill writes what is in memory, which is in order, as a run.
+func (s *sorter) spill() (err error) {
+	if s.file == nil {
+		if s.file, err = s.d.open(); err != nil {
+			return err
+		}
+	}
+	at := run{off: s.file.size}
+	for _, r := range s.records {
+		if err := writeRecord(s.file, s.keyOf(r), s.rowOf(r)); err != nil {
+			return err
+		}
+	}
+	at.size = s.file.size - at.off
+	s.runs = append(s.runs, at)
+	s.spilled++
+	s.records = s.records[:0]
+	if s.arena = s.arena[:0]; cap(s.arena) > 2*s.limit {
+		s.arena = nil // one that was made larger by a giant
+	}
+	return nil
+}
+
+func writeRecord(w io.Writer, key, row []byte) error {
+	var head [2 * binary.MaxVarintLen64]byte
+	n := binary.PutUvarint(head[:], uint64(len(key)))
+	n += binary.PutUvarint(head[n:], uint64(len(row)))
+	for _, part := range [][]byte{head[:n], key, row} {
+		if _, err := w.Write(part); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// each gives the records in order; key and row are valid during the call. It is called
+// once, at the end.
+func (s *sorter) each(yield func(key, row []byte) error) error {
+	s.order()
+	if len(s.runs) == 0 {
+		for _, r := range s.records {
+			if err := yield(s.keyOf(r), s.rowOf(r)); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	if err := s.spill(); err != nil {
+		return err
+	}
+	s.arena, s.records = nil, nil
+	for len(s.runs) > maxRuns {
+		// Neighbours are merged, so that those of one key stay in the order they came.
+		var merged []run
+		for group := range slices.Chunk(s.runs, maxRuns) {
+			if err := s.file.flush(); err != nil {
+				return err
+			}
+			at := run{off: s.file.size}
+			if err := s.merge(group, func(key, row []byte) error { return writeRecord(s.file, key, row) }); err != nil {
+				return err
+			}
+			at.size = s.file.size - at.off
+			merged = append(merged, at)
+		}
+		s.runs = merged
+	}
+	if err := s.file.flush(); err != nil {
+		return err
+	}
+	return s.merge(s.runs, yield)
+}
+
+func (s *sorter) merge(runs []run, yield func(key, row []byte) error) error {
+	var h heads
+	for i, one := range runs {
+		c := &cursor{r: bufio.NewReaderSize(s.file.section(one.off, one.size), bufferBytes), n: i}
+		switch err := c.next(); {
+		case err == nil:
+			h = append(h, c)
+		case !errors.Is(err, io.EOF):
+			return err
+		}
+	}
+	heap.Init(&h)
+	for n := 0; len(h) > 0 && (s.keep == 0 || n < s.keep); n++ {
+		c := h[0]
+		if err := yield(c.key, c.row); err != nil {
+			return err
+		}
+		switch err := c.next(); {
+		case err == nil:
+			heap.Fix(&h, 0)
+		case errors.Is(err, io.EOF):
+			heap.Pop(&h)
+		default:
+			return err
+		}
+	}
+	return nil
+}
+
+// close gives back what the sorter has.
+func (s *sorter) close() {
+	s.file.close()
+	s.arena, s.records, s.runs = nil, nil, nil
+}
+
+// cursor reads a run.
+type cursor struct {
+	r        *bufio.Reader
+	n        int
+	buf      []byte
+	key, row []byte
+}
+
+// next gives io.EOF at the end of the run.
+func (c *cursor) next() error {
+	key, err := binary.ReadUvarint(c.r)
+	if errors.Is(err, io.EOF) { // not io.ErrUnexpectedEOF, which is within a number
+		return io.EOF
+	}
+	var row uint64
+	if err == nil {
+		row, err = binary.ReadUvarint(c.r)
+	}
+	if err == nil && (key > maxRecord || row > maxRecord) {
+		err = errors.New("its lengths are impossible")
+	}
+	if err == nil {
+		if need := int(key + row); cap(c.buf) < need || cap(c.buf) > 4*bufferBytes && cap(c.buf) > 4*need {
+			c.buf = make([]byte, need)
+		}
+		c.buf = c.buf[:key+row]
+		_, err = io.ReadFull(c.r, c.buf)
+	}
+	if err != nil {
+		return fmt.Errorf("a scratch file is damaged: %w; ask again", err)
+	}
+	c.key, c.row = c.buf[:key], c.buf[key:]
+	return nil
+}
+
+// heads is a heap of cursors by key, then run.
+type heads []*cursor
+
+func (h heads) Len() int { return len(h) }
+func (h heads) Less(i, j int) bool {
+	if c := bytes.Compare(h[i].key, h[j].key); c != 0 {
+		return c < 0
+	}
+	return h[i].n < h[j].n
+}
+func (h heads) Swap(i, j int) { h[i], h[j] = h[j], h[i] }
+func (h *heads) Push(x any)   { *h = append(*h, x.(*cursor)) }
+func (h *heads) Pop() any {
+	old := *h
+	last := old[len(old)-1]
+	*h = old[:len(old)-1]
+	return last
+}

@@ -1,0 +1,125 @@
+package inventory
+
+import (
+	"encoding/binary"
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"github.com/plimsoll/plimsoll/limit"
+)
+
+// table is sorted rows that can be read from any place: in memory when they are few, else
+// in two scratch files, the rows and where each begins. It does not change any more, and
+// may be read by many goroutines.
+type table struct {
+	n int
+	// in memory
+	rows []json.RawMessage
+	size int64
+	// on disk
+	data, index *scratch
+}
+
+// maxPageBytes is the most that one page is put together from. 100 summaries have 40 KB,
+// 100 whole objects 900 KB as a rule.
+const maxPageBytes = 64 << 20
+
+// tableOf drains a sorter. onDisk says that it is to be kept, and is no burden then.
+func tableOf(s *sorter, onDisk bool) (t *table, err error) {
+	defer s.close()
+	t = &table{}
+	if len(s.runs) == 0 && !onDisk {
+		err = s.each(func(_, row []byte) error {
+			t.rows = append(t.rows, append(json.RawMessage(nil), row...))
+			t.size += int64(len(row))
+			return nil
+		})
+		t.n = len(t.rows)
+		return t, err
+	}
+	made := t
+	defer func() {
+		if err != nil {
+			made.close()
+		}
+	}()
+	if t.data, err = s.d.open(); err != nil {
+		return nil, err
+	}
+	if t.index, err = s.d.open(); err != nil {
+		return nil, err
+	}
+	var offset [8]byte
+	mark := func() error {
+		binary.BigEndian.PutUint64(offset[:], uint64(t.data.size))
+		_, err := t.index.Write(offset[:])
+		return err
+	}
+	if err := mark(); err != nil {
+		return nil, err
+	}
+	err = s.each(func(_, row []byte) error {
+		t.n++
+		if _, err := t.data.Write(row); err != nil {
+			return err
+		}
+		return mark()
+	})
+	if err := errors.Join(err, t.data.flush(), t.index.flush()); err != nil {
+		return nil, err
+	}
+	// Kept tables have no use for the buffers they were written through.
+	t.data.w, t.index.w = nil, nil
+	t.size = t.data.size + t.index.size
+	return t, nil
+}
+
+// page gives the rows from (counted from 0) to before to.
+func (t *table) page(from, to int) ([]json.RawMessage, error) {
+	from, to = min(max(from, 0), t.n), min(max(to, 0), t.n)
+	if from >= to {
+		return []json.RawMessage{}, nil
+	}
+	if t.data == nil {
+		return append([]json.RawMessage(nil), t.rows[from:to]...), nil
+	}
+	marks := make([]byte, 8*(to-from+1))
+	if _, err := t.index.f.ReadAt(marks, int64(8*from)); err != nil {
+		return nil, fmt.Errorf("a scratch file in %s cannot be read: %w", t.index.d.where(), err)
+	}
+	at := func(i int) int64 { return int64(binary.BigEndian.Uint64(marks[8*i:])) }
+	size := at(to-from) - at(0)
+	if size < 0 || size > maxPageBytes {
+		return nil, fmt.Errorf("these %d items have %s, more than the %s of a page; ask for a smaller page_size",
+			to-from, limit.Bytes(size).Human(), limit.Bytes(maxPageBytes).Human())
+	}
+	data := make([]byte, size)
+	if _, err := t.data.f.ReadAt(data, at(0)); err != nil {
+		return nil, fmt.Errorf("a scratch file in %s cannot be read: %w", t.data.d.where(), err)
+	}
+	rows := make([]json.RawMessage, to-from)
+	for i := range rows {
+		a, b := at(i)-at(0), at(i+1)-at(0)
+		if a < 0 || a > b || b > size {
+			return nil, fmt.Errorf("a scratch file in %s is damaged; ask again", t.index.d.where())
+		}
+		rows[i] = data[a:b:b]
+	}
+	return rows, nil
+}
+
+func (t *table) close() {
+	if t != nil {
+		t.data.close()
+		t.index.close()
+	}
+}
+
+// weight is what a table takes of the disk, or of memory.
+func (t *table) weight() int64 {
+	if t == nil {
+		return 0
+	}
+	return t.size
+}
