@@ -1,74 +1,238 @@
 package simulator
 
 import (
+	"fmt"
 	"net/http"
+	"regexp"
+	"sync"
+	"sync/atomic"
 	"time"
 )
 
-// Options say what the simulator shows. Zero numbers are the defaults, negative ones none.
+// None as a number of Options is no object of that kind; zero is the default.
+const None = -1
+
+// DefaultVersion is the server that was recorded.
+const DefaultVersion = "v3.5.1"
+
+// Options say what the simulator shows. Numbers of zero are the defaults (see [ParseSize]),
+// [None] is none.
 type Options struct {
 	Applications    int
 	Projects        int
 	ApplicationSets int
 	Clusters        int
-	Seed            uint64
-	Version         string
-	Token           string
-	Tokens          map[string]Access
-	Faults          Faults
+
+	Seed    uint64 // other objects of the same kinds; names stay as they are
+	Version string // as /api/version tells it; "" is DefaultVersion
+
+	// Token is the administrator's. Without it and Tokens everybody is the administrator.
+	Token  string
+	Tokens map[string]Access // users by their tokens
+
+	Faults Faults
+
+	// LogEvery is the pause between the lines of a log that is followed; 0 is a second.
+	LogEvery time.Duration
 }
 
-// Access is what one user may do.
+// Access is what a user may do: see applications of some projects, and change them with
+// Writes. Clusters and repositories are not shown to users.
 type Access struct {
 	Name     string
 	Projects []string
 	Writes   bool
 }
 
-// Faults are what goes wrong.
+// Faults are what goes wrong. The zero value is nothing.
 type Faults struct {
-	Latency     time.Duration
-	PerItem     time.Duration
-	CutAfter    int64
-	Status      int
-	HalfStarted int
-	HTML        bool
-	Silent      bool
-	Expired     bool
+	Latency     time.Duration // before the first byte of every answer
+	PerItem     time.Duration // before every object of a list
+	CutAfter    int64         // bytes of a list, uncompressed; then the connection is closed
+	Status      int           // answer of everything below /api/v1: 401, 403, 500, 502, …
+	HalfStarted int           // so many lists answer "items":null first
+	HTML        bool          // a login page in place of every answer
+	Silent      bool          // requests are taken and never answered
+	Expired     bool          // every token has expired
 }
 
-// Counts are the totals over all objects.
+// Counts are totals over all objects, as they are now.
 type Counts struct {
 	Applications, Projects, ApplicationSets, Clusters int
 
-	Health    map[string]int
-	Sync      map[string]int
-	ByProject map[string]int
+	// Applications by health and sync status and by project; "" is an application that was
+	// never reconciled.
+	Health, Sync, ByProject map[string]int
 }
 
-// Simulator is an http.Handler that plays Argo CD.
-type Simulator struct{}
+// Simulator is an http.Handler that plays Argo CD. All methods may be called from any
+// goroutine.
+type Simulator struct {
+	seed     uint64
+	version  string
+	token    string
+	users    map[string]Access
+	logEvery time.Duration
 
-// New makes a simulator.
-func New(o Options) (*Simulator, error) { return &Simulator{}, nil }
+	apps     lattice
+	projects catalogue
+	sets     lattice
+	clusters int
+	named    []cluster
+	words    word
+	kinds    []resourceKind
+	states   []state
+	weight   int
+	routes   []route
+
+	stored [kinds]overlay
+	hub    hub
+
+	mu     sync.Mutex // of faults
+	faults Faults
+
+	requests atomic.Int64
+	lists    [kinds]atomic.Int64
+	revision atomic.Int64
+}
+
+// kind is a kind of list.
+type kind int
+
+const (
+	applications kind = iota
+	projects
+	applicationsets
+	clusters
+	kinds
+)
+
+var version3 = regexp.MustCompile(`^v?\d+\.\d+\.\d+`)
+
+// New makes a simulator. It starts nothing and needs no Close.
+func New(o Options) (*Simulator, error) {
+	sizes := []struct {
+		name      string
+		n         *int
+		otherwise int
+	}{
+		{"applications", &o.Applications, DefaultApplications},
+		{"projects", &o.Projects, DefaultProjects},
+		{"application sets", &o.ApplicationSets, DefaultApplicationSets},
+		{"clusters", &o.Clusters, DefaultClusters},
+	}
+	for _, size := range sizes {
+		switch {
+		case *size.n == 0:
+			*size.n = size.otherwise
+		case *size.n == None:
+			*size.n = 0
+		case *size.n < 0 || *size.n > Max:
+			return nil, fmt.Errorf("simulator: %d %s: not between 0 and %d", *size.n, size.name, Max)
+		}
+	}
+	if o.Version == "" {
+		o.Version = DefaultVersion
+	}
+	if !version3.MatchString(o.Version) {
+		return nil, fmt.Errorf("simulator: version %q: not like %s", o.Version, DefaultVersion)
+	}
+	if _, twice := o.Tokens[o.Token]; twice || o.Tokens[""].Name != "" {
+		return nil, fmt.Errorf("simulator: the token of user %q is the administrator's or empty", o.Tokens[o.Token].Name)
+	}
+	s := &Simulator{
+		seed: o.Seed, version: o.Version, token: o.Token, users: o.Tokens, faults: o.Faults,
+		logEvery: o.LogEvery,
+		apps:     newLattice(o.Applications, domains(), components(), places()),
+		projects: newCatalogue(o.Projects, domains(), teams()),
+		sets:     newLattice(o.ApplicationSets, domains(), components(), fleets()),
+		clusters: o.Clusters,
+		named:    recordedClusters(),
+		words:    words(),
+		kinds:    resourceKinds(),
+		states:   states(),
+	}
+	if s.logEvery <= 0 {
+		s.logEvery = time.Second
+	}
+	for _, st := range s.states {
+		s.weight += st.weight
+	}
+	s.revision.Store(3166)
+	s.routes = s.table()
+	return s, nil
+}
+
+// Set changes what goes wrong from the next request on.
+func (s *Simulator) Set(f Faults) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.faults = f
+}
+
+// Requests returns how many lists of a kind were asked for: "applications", "projects",
+// "applicationsets" or "clusters". "" is every request of any path.
+func (s *Simulator) Requests(kind string) int64 {
+	switch kind {
+	case "":
+		return s.requests.Load()
+	case "applications":
+		return s.lists[applications].Load()
+	case "projects":
+		return s.lists[projects].Load()
+	case "applicationsets":
+		return s.lists[applicationsets].Load()
+	case "clusters":
+		return s.lists[clusters].Load()
+	}
+	return 0
+}
+
+// Counts returns the totals of what the simulator shows to its administrator now.
+func (s *Simulator) Counts() Counts {
+	c := Counts{Health: map[string]int{}, Sync: map[string]int{}, ByProject: map[string]int{}, Clusters: s.clusters}
+	var a application
+	s.eachApplication(&a, func(h *head, _ *entry) bool {
+		c.Applications++
+		c.Health[h.health]++
+		c.Sync[h.sync]++
+		c.ByProject[h.project]++
+		return true
+	})
+	s.stored[projects].walk(s.projects.total, s.projects.title, func(int, *entry) bool {
+		c.Projects++
+		return true
+	})
+	s.stored[applicationsets].walk(s.sets.n, s.sets.name, func(int, *entry) bool {
+		c.ApplicationSets++
+		return true
+	})
+	return c
+}
+
+// halfStarted says whether a list is to be null, and counts it.
+func (s *Simulator) halfStarted() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.faults.HalfStarted <= 0 {
+		return false
+	}
+	s.faults.HalfStarted--
+	return true
+}
 
 // ServeHTTP answers one request.
 func (s *Simulator) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	http.Error(w, "Not Found", http.StatusNotFound)
+	s.requests.Add(1)
+	s.mu.Lock()
+	f := s.faults
+	s.mu.Unlock()
+	if f.Silent {
+		<-r.Context().Done()
+		panic(http.ErrAbortHandler)
+	}
+	if !wait(r.Context(), f.Latency) {
+		panic(http.ErrAbortHandler)
+	}
+	s.serve(w, r, f)
 }
-
-// Counts returns the totals.
-func (s *Simulator) Counts() Counts { return Counts{} }
-
-// Requests returns how many lists of a kind were asked for: "applications", "projects",
-// "applicationsets", "clusters"; "" is every request of any path.
-func (s *Simulator) Requests(kind string) int64 { return 0 }
-
-// Set changes the faults.
-func (s *Simulator) Set(f Faults) {}
-
-// ParseFaults reads "latency=200ms,cut=100000,status=401,half-started=1,html,silent,expired".
-func ParseFaults(text string) (Faults, error) { return Faults{}, nil }
-
-// ParseSize reads "819,236,287,13"; fewer numbers keep the defaults.
-func ParseSize(text string) (Options, error) { return Options{}, nil }

@@ -1,0 +1,260 @@
+package simulator
+
+import "strconv"
+
+// sourceKind is how an application's manifests are made.
+type sourceKind byte
+
+const (
+	plain sourceKind = iota
+	directory
+	kustomize
+	helmPath
+	helmChart
+)
+
+// application is what is decided about a generated application before any of it is
+// written: enough for filters and counts.
+type application struct {
+	seed  uint64
+	index uint64
+	words *word
+
+	name, domain, component, env, region  string
+	project, team                         string
+	health, sync                          string
+	server, cluster, namespace            string // destination: server or cluster
+	owner, tier                           string // "" when there is none
+	labelled, instance                    bool
+	automated, prune, selfHeal, retry     bool
+	finalizer                             string
+	multi                                 bool // spec.sources
+	third                                 bool // three of them
+	source                                sourceKind
+	repo, path, chart, target             string
+	never                                 bool // was never reconciled
+	tree                                  bool // health of resources is kept apart
+	phase                                 string
+	resources                             int
+	history                               int
+	options                               int
+	parameters, values, object, release   bool
+	ignore, info, limit                   bool
+	alerts, generate, ownerMail, external bool
+	updater, applied, refresh             bool
+	deleting                              bool
+	conditions                            int
+}
+
+// application decides about the application of a number.
+func (s *Simulator) application(i int, a *application) {
+	d := roll(s.seed, partTraits, uint64(i))
+	first, second, third, _ := s.apps.triple(i)
+	w := &s.words
+	*a = application{
+		seed: s.seed, index: uint64(i), words: w,
+		name: s.apps.name(i), domain: s.apps.first[first], component: s.apps.second[second],
+	}
+	place := s.apps.third[third]
+	a.env, a.region = place, d.of(w.regions)
+	for j := range place {
+		if place[j] == '-' {
+			a.env, a.region = place[:j], place[j+1:]
+			break
+		}
+	}
+	a.project = "default"
+	from, to := s.projects.span(first)
+	if to > from && !d.in(85) {
+		a.project = s.projects.name(from + d.below(to-from))
+	}
+	a.team = a.project
+	st := s.state(&d)
+	a.health, a.sync = st.health, st.sync
+	a.never = st.sync == ""
+
+	if n := s.clusters; n > 0 {
+		c := s.cluster(d.below(n))
+		if d.in(300) {
+			a.cluster = c.name
+		} else {
+			a.server = c.server
+		}
+	} else {
+		a.server = "https://kubernetes.default.svc"
+	}
+	a.namespace = a.domain + "-" + a.env
+	if n := s.sets.n; n > 0 && d.in(550) {
+		a.owner = s.sets.name(d.below(n))
+	}
+	a.labelled = !d.in(67)
+	a.instance = d.in(490)
+	if d.in(287) {
+		a.tier = d.of(w.tiers)
+	}
+	a.sourceOf(&d)
+	if k := d.below(1000); k < 452 {
+		a.finalizer = "resources-finalizer.argocd.argoproj.io"
+	} else if k < 508 {
+		a.finalizer = "resources-finalizer.argocd.argoproj.io/background"
+	}
+	a.automated, a.prune, a.selfHeal = d.in(631), d.in(500), d.in(500)
+	a.retry = a.automated && d.in(490)
+	if a.automated || d.in(420) {
+		a.options = 1 + d.below(3)*d.below(2)
+	}
+	a.tree = d.in(310)
+	a.ignore, a.info, a.limit = d.in(300), d.in(160), d.in(230)
+	a.alerts, a.generate, a.ownerMail = d.in(370), d.in(240), d.in(130)
+	a.external, a.updater, a.applied, a.refresh = d.in(100), d.in(95), d.in(80), d.in(25)
+	a.deleting = !a.never && d.in(4)
+	if a.never {
+		return
+	}
+	switch k := d.below(1000); {
+	case k < 25:
+		a.phase = "Running"
+	case k < 100:
+		a.phase = "Failed"
+	case k < 116:
+		a.phase = "Error"
+	case k < 944:
+		a.phase = "Succeeded"
+	}
+	switch k := d.below(1000); {
+	case k < 620:
+		a.resources = 1 + d.below(9)
+	case k < 930:
+		a.resources = 8 + d.below(16)
+	default:
+		a.resources = 30 + d.below(46)
+	}
+	switch k := d.below(1000); {
+	case k < 220:
+	case k < 780:
+		a.history = 1 + d.below(3)
+	case k < 880:
+		a.history = 5
+	default:
+		a.history = 10
+	}
+	if k := d.below(1000); k < 90 {
+		a.conditions = 1
+	} else if k < 162 {
+		a.conditions = 2
+	}
+}
+
+// sourceOf decides where the manifests come from.
+func (a *application) sourceOf(d *dice) {
+	a.multi, a.third = d.in(160), d.in(400)
+	switch k := d.below(1000); {
+	case k < 280:
+		a.source = helmPath
+	case k < 500:
+		a.source = kustomize
+	case k < 700:
+		a.source = helmChart
+	case k < 895:
+		a.source = plain
+	default:
+		a.source = directory
+	}
+	if a.source == helmChart {
+		a.repo = d.of([]string{"oci://registry.corp.example.net/charts", "https://charts.corp.example.net", "https://grafana.github.io/helm-charts"})
+		a.chart = d.of(a.words.charts)
+	} else {
+		switch k := d.below(1000); {
+		case k < 350:
+			a.repo = "https://git.corp.example.net/" + a.domain + "/deploy"
+		case k < 750:
+			a.repo = "https://git.corp.example.net/" + a.domain + "/" + a.team + ".git"
+		default:
+			a.repo = "git@git.corp.example.net:" + a.domain + "/" + a.team + ".git"
+		}
+		switch k := d.below(1000); {
+		case k < 200:
+			a.path = "."
+		case k < 400:
+			a.path = "chart"
+		case k < 620:
+			a.path = "deploy/overlays/" + a.env
+		case k < 800:
+			a.path = "envs/" + a.env + "/" + a.region
+		default:
+			a.path = "apps/" + a.component
+		}
+	}
+	switch k := d.below(1000); {
+	case a.source == helmChart:
+		a.target = version(d, "", "")
+	case k < 370:
+		a.target = "main"
+	case k < 560:
+		a.target = "release/2026.11"
+	case k < 730:
+		a.target = "HEAD"
+	case k < 900:
+		a.target = version(d, "v", "")
+	case k < 960:
+		a.target = version(d, "v", "-rc."+strconv.Itoa(1+d.below(9)))
+	default:
+		a.target = version(d, "v", "+build."+strconv.Itoa(100+d.below(900)))
+	}
+	if a.source == helmPath || a.source == helmChart {
+		a.parameters, a.release = d.in(500), d.in(400)
+		switch k := d.below(1000); {
+		case k < 340:
+			a.values = true
+		case k < 560:
+			a.object = true
+		}
+	}
+}
+
+func version(d *dice, before, behind string) string {
+	return before + strconv.Itoa(d.below(15)) + "." + strconv.Itoa(d.below(42)) + "." + strconv.Itoa(d.below(21)) + behind
+}
+
+// state rolls a health and a sync status.
+func (s *Simulator) state(d *dice) state {
+	k := d.below(s.weight)
+	for _, st := range s.states {
+		if k -= st.weight; k < 0 {
+			return st
+		}
+	}
+	return s.states[0]
+}
+
+// label is one label of an object.
+type label struct{ key, value string }
+
+// labels returns the labels in the order of their keys.
+func (a *application) labels(into []label) []label {
+	into = into[:0]
+	if a.instance {
+		into = append(into, label{"app.kubernetes.io/instance", a.name})
+	}
+	if a.tier != "" {
+		into = append(into, label{"corp.example.net/tier", a.tier})
+	}
+	if a.labelled {
+		into = append(into, label{"env", a.env}, label{"region", a.region}, label{"team", a.team})
+	}
+	return into
+}
+
+// repos returns the repositories of all sources.
+func (a *application) repos(into []string) []string {
+	into = append(into[:0], a.repo)
+	if a.multi {
+		into = append(into, "https://git.corp.example.net/"+a.domain+"/config.git")
+		if a.third {
+			into = append(into, dashboards)
+		}
+	}
+	return into
+}
+
+const dashboards = "https://git.corp.example.net/infra/dashboards.git"

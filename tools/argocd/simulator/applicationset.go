@@ -1,0 +1,163 @@
+package simulator
+
+import "strconv"
+
+// set is what is decided about a generated application set.
+type set struct {
+	index                            int
+	name, domain, component, project string
+	failed, template                 bool
+}
+
+func (s *Simulator) set(i int) set {
+	d := roll(s.seed, partSet, uint64(i))
+	first, second, _, _ := s.sets.triple(i)
+	p := set{index: i, name: s.sets.name(i), domain: s.sets.first[first], component: s.sets.second[second], project: "default"}
+	if from, to := s.projects.span(first); to > from {
+		p.project = s.projects.name(from + d.below(to-from))
+	}
+	p.failed, p.template = d.in(105), d.in(800)
+	return p
+}
+
+func (p *set) labels(into []label) []label {
+	return append(into[:0], label{"app.kubernetes.io/managed-by", "bootstrap"}, label{"corp.example.net/domain", p.domain})
+}
+
+const emptyTemplate = `"template":{"metadata":{},"spec":{"destination":{},"project":""}}`
+
+// writeGenerator writes one generator of a kind.
+func (s *Simulator) writeGenerator(b []byte, p *set, kind int, d *dice) []byte {
+	repo := "https://git.corp.example.net/" + p.domain + "/" + p.project + ".git"
+	switch kind {
+	case 0:
+		return cat(b, `{"clusters":{"selector":{"matchLabels":{"env":"`, [...]string{"prod", "stg", "dev"}[d.below(3)], `"}},`, emptyTemplate, `,"values":{"revision":"main"}}}`)
+	case 1:
+		b = append(b, `{"list":{"elements":[`...)
+		for i := range 1 + d.below(4) {
+			if i > 0 {
+				b = append(b, ',')
+			}
+			c := cluster{name: "in-cluster", server: "https://kubernetes.default.svc"}
+			if s.clusters > 0 {
+				c = s.cluster(d.below(s.clusters))
+			}
+			b = cat(b, `{"cluster":"`, c.name, `","env":"`, d.of(s.apps.third), `","replicas":`)
+			b = cat(number(b, 1+d.below(9)), `,"url":"`, c.server, `"}`)
+		}
+		return cat(b, `],`, emptyTemplate, `}}`)
+	case 2:
+		return cat(b, `{"git":{"repoURL":"`, repo, `","directories":[{"path":"apps/*"},{"path":"apps/legacy-*","exclude":true}],"revision":"HEAD","requeueAfterSeconds":180,`, emptyTemplate, `}}`)
+	case 3:
+		return cat(b, `{"scmProvider":{"filters":[{"repositoryMatch":"^`, p.domain, `-"}],"gitlab":{"group":"`, p.domain, `","api":"https://git.corp.example.net/","tokenRef":{"secretName":"scm-token","key":"token"}},`, emptyTemplate, `}}`)
+	case 4:
+		return cat(b, `{"pullRequest":{"github":{"owner":"`, p.domain, `","repo":"`, p.project, `","labels":["preview"]},"requeueAfterSeconds":600,`, emptyTemplate, `}}`)
+	case 5:
+		b = append(b, `{"matrix":{"generators":[`...)
+	default:
+		b = append(b, `{"merge":{"mergeKeys":["server"],"generators":[`...)
+	}
+	b = append(s.writeGenerator(b, p, 2, d), ',')
+	return cat(s.writeGenerator(b, p, 0, d), `],`, emptyTemplate, `}}`)
+}
+
+// resources are the applications that the set's status names.
+func (s *Simulator) setApplications(p *set) []int {
+	d := roll(s.seed, partSet, uint64(p.index)+1<<40)
+	if s.apps.n == 0 || !d.in(750) {
+		return nil
+	}
+	var all []int
+	for range 1 + d.below(6) {
+		all = append(all, d.below(s.apps.n))
+	}
+	return all
+}
+
+func (s *Simulator) writeSet(b []byte, p *set) []byte {
+	d := roll(s.seed, partSet, uint64(p.index)+1<<41)
+	b = cat(b, `{"metadata":{"name":"`, p.name, `","namespace":"argocd","uid":"`)
+	b = append(d.uid(b), `","resourceVersion":"`...)
+	b = append(number(b, 480+p.index), `","generation":1,"creationTimestamp":"`...)
+	created := moment(nil, 0, 10*3600+3*60+p.index%60)
+	b = append(append(b, created...), `","labels":`...)
+	var kept [2]label
+	b = writeLabels(b, p.labels(kept[:]))
+	if d.in(390) {
+		b = append(b, `,"annotations":{"corp.example.net/runbook":"https://wiki.corp.example.net/x/`...)
+		b = append(number(b, 10000+d.below(90000)), `"}`...)
+	}
+	b = append(b, `,"managedFields":[{"manager":"argocd-server","operation":"Update","apiVersion":"argoproj.io/v1alpha1","time":"`...)
+	b = append(append(b, created...), `","fieldsType":"FieldsV1","fieldsV1":{"f:metadata":{"f:labels":{".":{},"f:app.kubernetes.io/managed-by":{},"f:corp.example.net/domain":{}}},`+
+		`"f:spec":{".":{},"f:generators":{},"f:goTemplate":{},"f:goTemplateOptions":{},"f:syncPolicy":{},"f:template":{".":{},"f:metadata":{".":{},"f:labels":{},"f:name":{}},"f:spec":{".":{},"f:destination":{},"f:project":{},"f:source":{},"f:syncPolicy":{}}}}}}]},"spec":{`...)
+	open, closed := "{{", "}}"
+	if p.template {
+		open, closed = "{{ .", " }}"
+		b = append(b, `"goTemplate":true,`...)
+	}
+	kind := d.below(7)
+	b = s.writeGenerator(append(b, `"generators":[`...), p, kind, &d)
+	if d.in(100) {
+		b = s.writeGenerator(append(b, ','), p, 1, &d)
+	}
+	short := p.name[:min(len(p.name), 20)]
+	b = cat(b, `],"template":{"metadata":{"name":"`, short, "-", open, "name", closed, `","labels":{"corp.example.net/appset":"`, p.name, `","env":"`, open, "env", closed, `"}`)
+	if d.in(450) {
+		b = append(b, `,"finalizers":["resources-finalizer.argocd.argoproj.io"]`...)
+	}
+	b = cat(b, `},"spec":{"source":{"repoURL":"https://git.corp.example.net/`, p.domain, "/", p.project, `.git","path":"deploy/overlays/`, open, "env", closed, `","targetRevision":"main"`)
+	if d.in(300) {
+		b = cat(b, `,"helm":{"valueFiles":["values.yaml","values-`, open, "env", closed, `.yaml"],"ignoreMissingValueFiles":true}`)
+	}
+	b = cat(b, `},"destination":{"server":"`, open, "url", closed, `","namespace":"`, p.domain, "-", open, "env", closed, `"},"project":"`, p.project,
+		`","syncPolicy":{"automated":{"prune":true,"selfHeal":`, strconv.FormatBool(d.in(500)), `},"syncOptions":["CreateNamespace=true"]}}},"syncPolicy":{`)
+	if d.in(300) {
+		b = append(b, `"preserveResourcesOnDeletion":true`...)
+	}
+	b = append(b, '}')
+	rolling := d.in(120)
+	if rolling {
+		b = append(b, `,"strategy":{"type":"RollingSync","rollingSync":{"steps":[{"matchExpressions":[{"key":"env","operator":"In","values":["dev"]}]},{"matchExpressions":[{"key":"env","operator":"In","values":["prod"]}],"maxUpdate":"50%"}]}}`...)
+	}
+	if p.template {
+		b = append(b, `,"goTemplateOptions":["missingkey=error"]`...)
+	}
+	return s.writeSetStatus(append(b, `},"status":{`...), p, &d)
+}
+
+func (s *Simulator) writeSetStatus(b []byte, p *set, d *dice) []byte {
+	const generated = "Successfully generated parameters for all Applications"
+	const done = "All applications have been generated successfully"
+	first, status, reason, health := generated, [...]string{"False", "True", "True"}, [...]string{"ApplicationSetUpToDate", "ParametersGenerated", "ApplicationSetUpToDate"}, "Healthy"
+	message := done
+	if p.failed {
+		first = "error generating params from git: error getting directories from repo: rpc error: code = Unknown desc = unable to resolve git revision HEAD"
+		status = [...]string{"True", "False", "False"}
+		reason = [...]string{"ApplicationGenerationFromParamsError", "ErrorOccurred", "ApplicationGenerationFromParamsError"}
+		health, message = "Degraded", "error generating params"
+	}
+	b = append(b, `"conditions":[`...)
+	for i, kind := range [...]string{"ErrorOccurred", "ParametersGenerated", "ResourcesUpToDate"} {
+		if i > 0 {
+			b = append(b, ',')
+		}
+		b = cat(b, `{"type":"`, kind, `","message":"`, [...]string{first, generated, done}[i], `","lastTransitionTime":"`)
+		b = cat(d.stamp(b, 5, 90), `","status":"`, status[i], `","reason":"`, reason[i], `"}`)
+	}
+	b = append(b, ']')
+	if apps := s.setApplications(p); len(apps) > 0 {
+		b = append(b, `,"resources":[`...)
+		var a application
+		for i, at := range apps {
+			if i > 0 {
+				b = append(b, ',')
+			}
+			s.application(at, &a)
+			b = cat(b, `{"group":"argoproj.io","version":"v1alpha1","kind":"Application","namespace":"argocd","name":"`, a.name, `","status":"`, a.sync, `","health":`)
+			b = append(a.writeAppHealth(b), '}')
+		}
+		b = number(append(b, `],"resourcesCount":`...), len(apps))
+	}
+	b = cat(b, `,"health":{"status":"`, health, `","message":"`, message, `","lastTransitionTime":"`)
+	return append(d.stamp(b, 5, 90), `"}}}`...)
+}

@@ -1,0 +1,124 @@
+package simulator
+
+import (
+	"math/bits"
+	"strconv"
+)
+
+// dice is splitmix64 (Steele, Lea, Flood: Fast Splittable Pseudorandom Number Generators,
+// 2014): no memory, so every part of every object has its own, and a part nobody asked for
+// is never rolled.
+type dice struct{ state uint64 }
+
+// part names what a dice is for, so that parts of one object do not follow each other.
+type part uint64
+
+const (
+	partTraits part = iota + 1
+	partMeta
+	partSpec
+	partResources
+	partStatus
+	partHistory
+	partOperation
+	partProject
+	partSet
+	partCluster
+	partTree
+	partLogs
+	partRevision
+)
+
+func roll(seed uint64, p part, index uint64) dice {
+	d := dice{state: seed ^ uint64(p)*0xd1342543de82ef95 ^ index*0x9e3779b97f4a7c15}
+	d.next()
+	return d
+}
+
+func (d *dice) next() uint64 {
+	d.state += 0x9e3779b97f4a7c15
+	z := d.state
+	z = (z ^ z>>30) * 0xbf58476d1ce4e5b9
+	z = (z ^ z>>27) * 0x94d049bb133111eb
+	return z ^ z>>31
+}
+
+// below returns a number from 0 to n-1.
+func (d *dice) below(n int) int {
+	hi, _ := bits.Mul64(d.next(), uint64(n))
+	return int(hi)
+}
+
+// in says yes n times of a thousand.
+func (d *dice) in(n int) bool { return d.below(1000) < n }
+
+func (d *dice) of(words []string) string { return words[d.below(len(words))] }
+
+// hash returns a git commit's 40 digits.
+func (d *dice) hash(b []byte) []byte {
+	for range 2 {
+		b = hex(b, d.next(), 16)
+	}
+	return hex(b, d.next(), 8)
+}
+
+// uid returns a random UUID of version 4.
+func (d *dice) uid(b []byte) []byte {
+	x, y := d.next(), d.next()
+	b = append(hex(b, x, 8), '-')
+	b = append(hex(b, x>>32, 4), '-', '4')
+	b = append(hex(b, x>>48, 3), '-', "89ab"[y>>62])
+	b = append(hex(b, y>>50, 3), '-')
+	return hex(b, y, 12)
+}
+
+// stamp returns a moment of the months before the recorded one, between from and to days
+// before 20 November 2026.
+func (d *dice) stamp(b []byte, from, to int) []byte {
+	days := from + d.below(to-from+1)
+	second := d.below(86400)
+	return moment(b, days, second)
+}
+
+// moment writes a second of a day of a year of 30-day months that ends on 20 November 2026:
+// valid, in order, and cheaper than package time.
+func moment(b []byte, daysAgo, second int) []byte {
+	day := 10*30 + 19 - daysAgo
+	year := 2026
+	for day < 0 {
+		day += 360
+		year--
+	}
+	b = strconv.AppendInt(b, int64(year), 10)
+	b = append(b, '-')
+	b = two(b, min(day/30+1, 12))
+	b = append(b, '-')
+	b = two(b, min(day%30+1, 28))
+	b = append(b, 'T')
+	b = two(b, second/3600)
+	b = append(b, ':')
+	b = two(b, second/60%60)
+	b = append(b, ':')
+	b = two(b, second%60)
+	return append(b, 'Z')
+}
+
+func two(b []byte, n int) []byte { return append(b, byte('0'+n/10), byte('0'+n%10)) }
+
+func hex(b []byte, x uint64, digits int) []byte {
+	for range digits {
+		b = append(b, "0123456789abcdef"[x&15])
+		x >>= 4
+	}
+	return b
+}
+
+// cat appends strings.
+func cat(b []byte, words ...string) []byte {
+	for _, w := range words {
+		b = append(b, w...)
+	}
+	return b
+}
+
+func number(b []byte, n int) []byte { return strconv.AppendInt(b, int64(n), 10) }

@@ -1,0 +1,267 @@
+package simulator
+
+import (
+	"bytes"
+	"encoding/json"
+	"slices"
+	"strings"
+)
+
+// appFields are what fields= selects of applications, pkg/apiclient/application/
+// forwarder_overwrite.go of Argo CD: a fixed list; any other path selects nothing.
+func appFields() []string {
+	return []string{
+		"metadata.annotations", "metadata.creationTimestamp", "metadata.deletionTimestamp", "metadata.labels",
+		"metadata.name", "metadata.namespace", "operation.sync", "spec", "spec.destination", "spec.project",
+		"spec.source", "spec.sourceHydrator", "spec.sources", "spec.syncPolicy", "status.health",
+		"status.operationState.finishedAt", "status.operationState.operation.sync", "status.operationState.phase",
+		"status.operationState.startedAt", "status.resources", "status.sourceHydrator", "status.summary",
+		"status.sync.revision", "status.sync.status",
+	}
+}
+
+// selection is what of applications is asked for.
+type selection [][]string
+
+// selectFields reads fields=. ok is false where 3.5.1 fails to build the answer: an
+// exclusion, or a path together with one below it.
+func selectFields(query string) (s selection, all, ok bool) {
+	if query == "" {
+		return nil, true, true
+	}
+	if strings.HasPrefix(query, "-") {
+		return nil, false, false
+	}
+	asked := strings.Split(query, ",")
+	for _, f := range appFields() {
+		if slices.Contains(asked, "items."+f) {
+			s = append(s, strings.Split(f, "."))
+		}
+	}
+	for _, f := range s {
+		if len(f) > 1 && f[0] == "spec" && slices.ContainsFunc(s, func(x []string) bool { return len(x) == 1 && x[0] == "spec" }) {
+			return nil, false, false
+		}
+	}
+	return s, false, true
+}
+
+// write writes an object of the selected paths; leaf writes the value of one, false if there
+// is none.
+func (s selection) write(b []byte, leaf func(b []byte, path string) ([]byte, bool)) []byte {
+	b = append(b, '{')
+	var open []string
+	for _, path := range s {
+		mark := len(b)
+		above := path[:len(path)-1]
+		same := 0
+		for same < len(open) && same < len(above) && open[same] == above[same] {
+			same++
+		}
+		for range open[same:] {
+			b = append(b, '}')
+		}
+		for _, key := range above[same:] {
+			b = cat(comma(b), `"`, key, `":{`)
+		}
+		b = cat(comma(b), `"`, path[len(path)-1], `":`)
+		var ok bool
+		if b, ok = leaf(b, strings.Join(path, ".")); !ok {
+			b = b[:mark]
+			continue
+		}
+		open = above
+	}
+	for range open {
+		b = append(b, '}')
+	}
+	return append(b, '}')
+}
+
+func comma(b []byte) []byte {
+	if b[len(b)-1] != '{' {
+		b = append(b, ',')
+	}
+	return b
+}
+
+// leaf writes one field of a generated application.
+func (s *Simulator) leaf(a *application) func(b []byte, path string) ([]byte, bool) {
+	return func(b []byte, path string) ([]byte, bool) {
+		null := append(b, "null"...)
+		switch path {
+		case "metadata.name":
+			return cat(b, `"`, a.name, `"`), true
+		case "metadata.namespace":
+			return append(b, `"argocd"`...), true
+		case "metadata.annotations":
+			if !a.annotated() {
+				return null, true
+			}
+			return a.writeAnnotations(b), true
+		case "metadata.labels":
+			if !a.labelled && !a.instance && a.tier == "" {
+				return null, true
+			}
+			return a.writeLabels(b), true
+		case "metadata.creationTimestamp":
+			return append(a.created(append(b, '"')), '"'), true
+		case "metadata.deletionTimestamp":
+			if !a.deleting {
+				return null, true
+			}
+			return append(a.created(append(b, '"')), '"'), true
+		case "spec":
+			return a.writeSpec(b), true
+		case "spec.destination":
+			return a.writeDestination(b), true
+		case "spec.project":
+			return cat(b, `"`, a.project, `"`), true
+		case "spec.source":
+			if a.multi {
+				return null, true
+			}
+			return a.writeSource(b), true
+		case "spec.sources":
+			if !a.multi {
+				return null, true
+			}
+			return a.writeSources(b), true
+		case "spec.sourceHydrator":
+			return null, true
+		case "spec.syncPolicy":
+			if a.options == 0 {
+				return null, true
+			}
+			return a.writePolicy(b), true
+		case "status.sourceHydrator":
+			return append(b, "{}"...), true
+		case "status.summary":
+			return a.writeSummary(b), true
+		case "status.sync.status":
+			return cat(b, `"`, a.sync, `"`), true
+		case "status.sync.revision":
+			b = append(b, '"')
+			if !a.multi && !a.never {
+				b = a.writeRevision(b)
+			}
+			return append(b, '"'), true
+		case "status.health":
+			return a.writeAppHealth(b), true
+		case "status.resources":
+			return a.writeResources(b, s.kinds), a.resources > 0
+		case "operation.sync":
+			if a.phase != "Running" {
+				return b, false
+			}
+			return leafOf(a.writeOperation(nil, false))(b, "sync")
+		case "status.operationState.phase":
+			return cat(b, `"`, a.phase, `"`), a.phase != ""
+		}
+		if a.phase == "" {
+			return b, false
+		}
+		state := a.writeOperationState(nil, s.kinds)
+		switch path {
+		case "status.operationState.startedAt":
+			return leafOf(state)(b, "startedAt")
+		case "status.operationState.finishedAt":
+			if a.phase == "Running" {
+				return null, true
+			}
+			return leafOf(state)(b, "finishedAt")
+		default: // status.operationState.operation.sync: the server gives the result under this name
+			return leafOf(state)(b, "syncResult")
+		}
+	}
+}
+
+// leafOf writes fields of an object that was stored by a write.
+func leafOf(body []byte) func(b []byte, path string) ([]byte, bool) {
+	return func(b []byte, path string) ([]byte, bool) {
+		if path == "status.operationState.operation.sync" {
+			path = "status.operationState.syncResult"
+		}
+		at := json.RawMessage(body)
+		parts := strings.Split(path, ".")
+		for i, key := range parts {
+			var fields map[string]json.RawMessage
+			if json.Unmarshal(at, &fields) != nil {
+				return b, false
+			}
+			next, ok := fields[key]
+			if !ok {
+				switch {
+				case i < len(parts)-1 && (parts[0] == "operation" || key == "operationState"), path == "status.resources":
+					return b, false
+				case path == "status.sync.revision", path == "status.sync.status":
+					return append(b, `""`...), true
+				case path == "status.health", path == "status.summary", path == "status.sourceHydrator":
+					return append(b, "{}"...), true
+				}
+				return append(b, "null"...), true
+			}
+			at = next
+		}
+		return append(b, at...), true
+	}
+}
+
+// pruning is what of any other answer is asked for, grpc/http/forwarders.go of argoproj/pkg.
+type pruning struct {
+	fields  []string
+	exclude bool
+}
+
+func prunes(query string) *pruning {
+	if query == "" {
+		return nil
+	}
+	rest, exclude := strings.CutPrefix(query, "-")
+	return &pruning{strings.Split(rest, ","), exclude}
+}
+
+// keep says what becomes of a path: whole, or with what is below it pruned.
+func (p *pruning) keep(path string) (keep, whole bool) {
+	named := slices.Contains(p.fields, path)
+	if p.exclude {
+		return !named, false
+	}
+	return named || slices.ContainsFunc(p.fields, func(f string) bool { return strings.HasPrefix(f, path) }), named
+}
+
+func (p *pruning) prune(path string, v any) {
+	switch v := v.(type) {
+	case map[string]any:
+		for key, below := range v {
+			at := key
+			if path != "" {
+				at = path + "." + key
+			}
+			keep, whole := p.keep(at)
+			if !keep {
+				delete(v, key)
+			} else if !whole {
+				p.prune(at, below)
+			}
+		}
+	case []any:
+		for _, below := range v {
+			p.prune(path, below)
+		}
+	}
+}
+
+// apply prunes one object that stands at a path.
+func (p *pruning) apply(path string, body []byte) ([]byte, error) {
+	dec := json.NewDecoder(bytes.NewReader(body))
+	dec.UseNumber()
+	var v any
+	if err := dec.Decode(&v); err != nil {
+		return nil, err
+	}
+	if _, whole := p.keep(path); path == "" || !whole {
+		p.prune(path, v)
+	}
+	return json.Marshal(v)
+}

@@ -1,0 +1,87 @@
+package simulator
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+)
+
+// The codes of gRPC that the server's errors have, https://grpc.io/docs/guides/status-codes/.
+const (
+	unknown            = 2
+	invalidArgument    = 3
+	notFound           = 5
+	alreadyExists      = 6
+	permissionDenied   = 7
+	resourceExhausted  = 8
+	failedPrecondition = 9
+	unimplemented      = 12
+	unavailable        = 14
+	unauthenticated    = 16
+)
+
+// refusal is an error as the server tells it.
+type refusal struct {
+	code    int
+	message string
+}
+
+func (r *refusal) Error() string { return r.message }
+
+func refuse(code int, format string, args ...any) *refusal {
+	return &refusal{code, fmt.Sprintf(format, args...)}
+}
+
+func denied() *refusal { return refuse(permissionDenied, "permission denied") }
+
+// status is the HTTP status that the gateway makes of a code.
+func (r *refusal) status() int {
+	switch r.code {
+	case invalidArgument, failedPrecondition:
+		return http.StatusBadRequest
+	case notFound:
+		return http.StatusNotFound
+	case alreadyExists:
+		return http.StatusConflict
+	case permissionDenied:
+		return http.StatusForbidden
+	case resourceExhausted:
+		return http.StatusTooManyRequests
+	case unimplemented:
+		return http.StatusNotImplemented
+	case unavailable:
+		return http.StatusServiceUnavailable
+	case unauthenticated:
+		return http.StatusUnauthorized
+	}
+	return http.StatusInternalServerError
+}
+
+// write answers with the error, as a call of one answer does.
+func (r *refusal) write(w http.ResponseWriter) {
+	w.Header().Set("Content-Type", "application/json")
+	body, err := json.Marshal(struct {
+		Error   string `json:"error"`
+		Code    int    `json:"code"`
+		Message string `json:"message"`
+	}{r.message, r.code, r.message})
+	if err != nil {
+		panic(err) // two strings and a number
+	}
+	w.WriteHeader(r.status())
+	_, _ = w.Write(body) // a client that has gone needs no answer
+}
+
+// inStream returns the error as an event of a stream.
+func (r *refusal) inStream() []byte {
+	body, err := json.Marshal(map[string]any{"error": struct {
+		GRPC    int    `json:"grpc_code"`
+		HTTP    int    `json:"http_code"`
+		Message string `json:"message"`
+		Status  string `json:"http_status"`
+	}{r.code, r.status(), r.message, http.StatusText(r.status())}})
+	if err != nil {
+		panic(err) // two strings and two numbers
+	}
+	return body
+}
