@@ -127,7 +127,7 @@ func parseBase(text string) (*url.URL, error) {
 	if !strings.Contains(text, "://") {
 		text = "https://" + text
 	}
-	shown := clean(text, 200)
+	shown, _, _ := strings.Cut(clean(text, 200), "?") // a query may hold a token
 	u, err := url.Parse(text)
 	switch {
 	case err != nil: // its text has the URL in it

@@ -233,7 +233,7 @@ func (d *discovery) server() (choice, error) {
 		return choice{}, fmt.Errorf("%w: give its URL, set ARGOCD_SERVER, or log in with argocd login", ErrNoServer)
 	}
 	for _, other := range all[1:] {
-		if !sameServer(other.value, all[0].value) && other.context == nil {
+		if !sameServer(other.value, all[0].value) && (other.context == nil || d.o.Context != "") {
 			d.warn("%s (%s) is used as the server, and %s (%s) is not", all[0].source, clean(all[0].value, 200), other.source, clean(other.value, 200))
 		}
 	}

@@ -211,10 +211,10 @@ func readRefusal(body []byte) refusal {
 
 // refused explains an answer with a status that is not good.
 func (c *Client) refused(r request, at *url.URL, resp *http.Response, body []byte, token string) *Error {
-	said := readRefusal(body)
 	if len(token) >= 8 { // less is no token, and would hide words
-		said.text = strings.ReplaceAll(said.text, token, "***")
+		body = bytes.ReplaceAll(body, []byte(token), []byte("***"))
 	}
+	said := readRefusal(body)
 	e := &Error{Instance: c.Name(), Op: r.op, Status: resp.StatusCode, Code: said.code, Message: said.text}
 	if e.Message == "" {
 		e.Message = http.StatusText(resp.StatusCode)

@@ -1,0 +1,5 @@
+//go:build race
+
+package argocd
+
+const raceDetector = true

@@ -1,0 +1,387 @@
+package argocd
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+func TestAPathIsWhatItSays(t *testing.T) {
+	t.Parallel()
+	var got string
+	c := serve(t, Options{}, func(w http.ResponseWriter, r *http.Request) {
+		got = r.RequestURI
+		_, _ = io.WriteString(w, `{}`)
+	})
+	for want, path := range map[string][]string{
+		"/api/v1/clusters/https%3A%2F%2F10.0.0.1%3A6443": {"clusters", "https://10.0.0.1:6443"},
+		"/api/v1/applications/a%20b%2Fc%25d%3Fe%23f":     {"applications", "a b/c%d?e#f"},
+		"/api/v1/applications/%E2%82%AC/events":          {"applications", "€", "events"},
+		"/api/version":                                   {"api", "version"},
+		"/api/v1/a%2F..%2F..":                            {"a/../.."},
+	} {
+		if _, err := c.Get(t.Context(), path, nil); err != nil || got != want {
+			t.Errorf("%q: %s, want %s (%v)", path, got, want, err)
+		}
+	}
+	got = ""
+	for _, path := range [][]string{{"applications", ""}, {"applications", ".."}, {"applications", "."}} {
+		if _, err := c.Get(t.Context(), path, nil); asError(t, err).Kind != Invalid || got != "" {
+			t.Errorf("%q: %v", path, err)
+		}
+	}
+	if _, err := c.Get(t.Context(), []string{"applications", "a"}, url.Values{"project": {"a b&c"}}); err != nil || got != "/api/v1/applications/a?project=a+b%26c" {
+		t.Errorf("%s, %v", got, err)
+	}
+}
+
+func TestAQueryHasWhatTheListHonours(t *testing.T) {
+	t.Parallel()
+	all := Query{Projects: []string{"a", "b,c"}, Name: "n", Repo: "r", Selector: "x=y", AppNamespace: "ns", Server: "https://s", Fields: []string{"spec.project", "metadata.name"}}
+	for kind, want := range map[Kind]string{
+		Applications:    "appNamespace=ns&fields=items.metadata.name%2Citems.spec.project&name=n&projects=a&projects=b%2Cc&repo=r&selector=x%3Dy",
+		Projects:        "fields=items.metadata.name%2Citems.spec.project",
+		ApplicationSets: "appsetNamespace=ns&projects=a&projects=b%2Cc&selector=x%3Dy",
+		Clusters:        "name=n&server=https%3A%2F%2Fs",
+	} {
+		c := offline(t, Options{}, func(r *http.Request) (*http.Response, error) {
+			if r.URL.Path == "/api/version" {
+				return response(r, 200, `{"Version":"v3.5.1+109ca7c"}`), nil
+			}
+			if r.URL.RawQuery != want {
+				t.Errorf("%s: %s, want %s", kind, r.URL.RawQuery, want)
+			}
+			return response(r, 200, `{"items":[]}`), nil
+		})
+		info, err := c.List(t.Context(), kind, all, nothing)
+		if narrowed := kind == Applications || kind == Projects; err != nil || info.Narrowed != narrowed {
+			t.Errorf("%s: %+v, %v", kind, info, err)
+		}
+	}
+	c := offline(t, Options{}, nil)
+	if _, err := c.List(t.Context(), "pods", Query{}, nothing); asError(t, err).Kind != Invalid {
+		t.Error(err)
+	}
+}
+
+func TestCallsThatChangeNothingAreRepeated(t *testing.T) {
+	t.Parallel()
+	refused := &net.OpError{Op: "dial", Err: errors.New("connection refused")}
+	for name, test := range map[string]struct {
+		answer  func(r *http.Request) (*http.Response, error)
+		retries int
+		calls   int
+		took    time.Duration
+		kind    ErrorKind
+	}{
+		"no connection":   {func(*http.Request) (*http.Response, error) { return nil, refused }, 0, 4, 1750 * time.Millisecond, Unreachable},
+		"never":           {func(*http.Request) (*http.Response, error) { return nil, refused }, -1, 1, 0, Unreachable},
+		"no such host":    {func(*http.Request) (*http.Response, error) { return nil, &net.DNSError{IsNotFound: true} }, 0, 1, 0, Unreachable},
+		"502":             {func(r *http.Request) (*http.Response, error) { return response(r, 502, ""), nil }, 1, 2, 250 * time.Millisecond, Server},
+		"503":             {func(r *http.Request) (*http.Response, error) { return response(r, 503, ""), nil }, 2, 3, 750 * time.Millisecond, Server},
+		"504":             {func(r *http.Request) (*http.Response, error) { return response(r, 504, ""), nil }, 1, 2, 250 * time.Millisecond, Timeout},
+		"500":             {func(r *http.Request) (*http.Response, error) { return response(r, 500, ""), nil }, 0, 1, 0, Server},
+		"429 in 7 s":      {func(r *http.Request) (*http.Response, error) { return response(r, 429, "", "Retry-After", "7"), nil }, 1, 2, 7 * time.Second, Server},
+		"429 in an hour":  {func(r *http.Request) (*http.Response, error) { return response(r, 429, "", "Retry-After", "3600"), nil }, 1, 1, 0, Server},
+		"503 with a word": {func(r *http.Request) (*http.Response, error) { return response(r, 503, "", "Retry-After", "soon"), nil }, 1, 1, 0, Server},
+		"silent":          {func(r *http.Request) (*http.Response, error) { <-r.Context().Done(); return nil, r.Context().Err() }, 0, 1, time.Minute, Timeout},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				calls := 0
+				c := offline(t, Options{Retries: test.retries}, func(r *http.Request) (*http.Response, error) {
+					calls++
+					return test.answer(r)
+				})
+				start := time.Now()
+				_, err := c.List(t.Context(), Clusters, Query{}, nothing)
+				if e := asError(t, err); e.Kind != test.kind || calls != test.calls || time.Since(start) != test.took {
+					t.Errorf("%v (%s) after %d calls and %s", err, e.Kind, calls, time.Since(start))
+				}
+				calls = 0
+				_, err = c.Call(t.Context(), http.MethodPost, []string{"applications", "a", "sync"}, nil, nil)
+				if e := asError(t, err); calls != 1 || e.Kind != Invalid && e.Kind != Timeout && !strings.Contains(e.Error(), "not repeated") && !strings.Contains(e.Error(), "try again") && !strings.Contains(e.Error(), "asks to wait") && !strings.Contains(e.Error(), "check the host") {
+					t.Errorf("a write: %v after %d calls", err, calls)
+				}
+			})
+		})
+	}
+}
+
+func TestARepetitionThatSucceeds(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		calls := 0
+		c := offline(t, Options{}, func(r *http.Request) (*http.Response, error) {
+			if calls++; calls == 1 {
+				return response(r, 503, ""), nil
+			}
+			return response(r, 200, `{"items":[{}]}`), nil
+		})
+		if info, err := c.List(t.Context(), Clusters, Query{}, nothing); err != nil || info.Items != 1 {
+			t.Errorf("%+v, %v", info, err)
+		}
+	})
+}
+
+// pausing is a body whose parts come with pauses.
+type pausing struct {
+	ctx   context.Context
+	parts []string
+	pause time.Duration
+}
+
+func (p *pausing) Read(b []byte) (int, error) {
+	if len(p.parts) == 0 {
+		return 0, io.EOF
+	}
+	if err := sleep(p.ctx, p.pause); err != nil {
+		return 0, p.ctx.Err()
+	}
+	n := copy(b, p.parts[0])
+	p.parts = p.parts[1:]
+	return n, nil
+}
+
+func (*pausing) Close() error { return nil }
+
+func slow(t *testing.T, pause time.Duration, parts ...string) *Client {
+	return offline(t, Options{}, func(r *http.Request) (*http.Response, error) {
+		resp := response(r, 200, "")
+		resp.Body, resp.ContentLength = &pausing{r.Context(), append([]string(nil), parts...), pause}, -1
+		return resp, nil
+	})
+}
+
+func TestABodyMayBeSlowButNotSilent(t *testing.T) {
+	t.Parallel()
+	parts := []string{`{"items":`, `[{"a":1},`, `{"b":2}`, `]`, `}`}
+	synctest.Test(t, func(t *testing.T) {
+		info, err := slow(t, 59*time.Second, parts...).List(t.Context(), Clusters, Query{}, func([]byte) error {
+			time.Sleep(time.Hour) // what is done here is not the server's time
+			return nil
+		})
+		if err != nil || info.Items != 2 {
+			t.Errorf("slow: %+v, %v", info, err)
+		}
+		info, err = slow(t, 61*time.Second, parts...).List(t.Context(), Clusters, Query{}, nothing)
+		if e := asError(t, err); e.Kind != Timeout || !errors.Is(err, errSilent) {
+			t.Errorf("silent: %+v, %v", info, err)
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), 100*time.Second)
+		defer cancel()
+		info, err = slow(t, 40*time.Second, parts...).List(ctx, Clusters, Query{}, nothing)
+		if e := asError(t, err); e.Kind != Timeout || !errors.Is(err, context.DeadlineExceeded) || info.Items != 1 {
+			t.Errorf("the caller's time: %+v, %v", info, err)
+		}
+		ctx, cancel = context.WithCancel(t.Context())
+		_, err = slow(t, time.Second, parts...).List(ctx, Clusters, Query{}, func([]byte) error { cancel(); return nil })
+		if e := asError(t, err); e.Kind != Broken || !errors.Is(err, context.Canceled) {
+			t.Errorf("cancelled: %v", err)
+		}
+	})
+}
+
+func TestAListOfNullIsReadAgain(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		answers []string
+		info    ListInfo
+		took    time.Duration
+	}{
+		"half started": {[]string{`{"metadata":{},"items":null}`, `{"items":[{}]}`}, ListInfo{Items: 1, Bytes: 14, Reread: true}, time.Second},
+		"empty":        {[]string{`{"items":null}`, `{"items":null}`}, ListInfo{Bytes: 14, Reread: true}, time.Second},
+		"no list":      {[]string{`{"items":[]}`}, ListInfo{Bytes: 12}, 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				calls := 0
+				c := offline(t, Options{}, func(r *http.Request) (*http.Response, error) {
+					calls++
+					return response(r, 200, test.answers[calls-1]), nil
+				})
+				start := time.Now()
+				info, err := c.List(t.Context(), Clusters, Query{}, nothing)
+				if err != nil || info != test.info || calls != len(test.answers) || time.Since(start) != test.took {
+					t.Errorf("%+v, %v, %d calls in %s", info, err, calls, time.Since(start))
+				}
+			})
+		})
+	}
+}
+
+func TestRedirects(t *testing.T) {
+	t.Parallel()
+	var elsewhere atomic.Int32
+	other := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { elsewhere.Add(1) }))
+	defer other.Close()
+	for to, want := range map[string]string{
+		other.URL + "/api/v1/clusters?token=x": "another host",
+		"/login?return_url=x":                  "login page",
+		other.URL + "/dex/auth?state=x":        "login page",
+		"/loop":                                "to where it leads",
+		"":                                     "check the URL",
+	} {
+		c := serve(t, Options{Token: StaticToken("secret-token")}, func(w http.ResponseWriter, r *http.Request) {
+			if to != "" {
+				w.Header().Set("Location", to)
+			}
+			w.WriteHeader(http.StatusFound)
+		})
+		_, err := c.List(t.Context(), Clusters, Query{}, nothing)
+		if e := asError(t, err); e.Kind != NotArgoCD || !strings.Contains(e.Hint, want) || strings.Contains(e.Error(), "=x") {
+			t.Errorf("%s: %v (%s)", to, err, e.Kind)
+		}
+	}
+	if elsewhere.Load() != 0 {
+		t.Error("a redirect to another host was followed")
+	}
+	c := offline(t, Options{URL: "http://argocd.example.com"}, func(r *http.Request) (*http.Response, error) {
+		return response(r, 307, "", "Location", "https://argocd.example.com/api/v1/clusters"), nil
+	})
+	if _, err := c.List(t.Context(), Clusters, Query{}, nothing); !strings.Contains(asError(t, err).Hint, "write https://") {
+		t.Error(err)
+	}
+	c = serve(t, Options{}, func(w http.ResponseWriter, r *http.Request) {
+		if !strings.HasPrefix(r.URL.Path, "/new") {
+			http.Redirect(w, r, "/new"+r.URL.Path, http.StatusMovedPermanently)
+			return
+		}
+		_, _ = io.WriteString(w, `{"items":[]}`)
+	})
+	if _, err := c.List(t.Context(), Clusters, Query{}, nothing); err != nil {
+		t.Errorf("on the same origin: %v", err)
+	}
+}
+
+func TestHeadersOfARequest(t *testing.T) {
+	t.Parallel()
+	var got *http.Request
+	o := Options{
+		Token: StaticToken(" Bearer own-token\n"), UserAgent: "tester/1",
+		Header: http.Header{"X-Proxy": {"a"}, "Authorization": {"Basic zzz"}, "Cookie": {"argocd.token=zzz"}, "host": {"virtual.example.com"}},
+	}
+	c := serve(t, o, func(w http.ResponseWriter, r *http.Request) {
+		got = r
+		_, _ = io.WriteString(w, `{}`)
+	})
+	if _, err := c.Call(t.Context(), http.MethodDelete, []string{"applications", "a"}, nil, nil); err != nil {
+		t.Fatal(err)
+	}
+	h := got.Header
+	if h.Get("Authorization") != "Bearer own-token" || h.Get("Content-Type") != "application/json" || h.Get("User-Agent") != "tester/1" || h.Get("X-Proxy") != "a" || h.Get("Cookie") == "" || got.Host != "virtual.example.com" {
+		t.Errorf("own: %v, host %s", h, got.Host)
+	}
+	for token, want := range map[string]string{"users-token": "Bearer users-token", "": ""} {
+		if _, err := c.As(token).Get(t.Context(), []string{"clusters"}, nil); err != nil {
+			t.Fatal(err)
+		}
+		if h := got.Header; h.Get("Authorization") != want || h.Get("Cookie") != "" || h.Get("X-Proxy") != "a" {
+			t.Errorf("as %q: %v", token, h)
+		}
+	}
+	_, err := c.As("with\nnewline").Get(t.Context(), []string{"clusters"}, nil)
+	if e := asError(t, err); e.Kind != Unauthenticated || strings.Contains(e.Error(), "newline") {
+		t.Errorf("%v", err)
+	}
+}
+
+func TestNothingSecretIsPrinted(t *testing.T) {
+	t.Parallel()
+	o := Options{Name: "prod", URL: "https://argocd.example.com", Header: http.Header{"Authorization": {"Bearer SECRET"}}, KeyData: nil, Token: StaticToken("SECRET")}
+	c := client(t, o)
+	user := c.As("SECRET-USER")
+	o.KeyData = []byte("SECRET")
+	for _, format := range []string{"%v", "%+v", "%#v", "%s", "%q", "%d", "%x"} {
+		for _, value := range []any{o, &o, c, user, user.Who()} {
+			if text := fmt.Sprintf(format, value); strings.Contains(text, "SECRET") || strings.Contains(text, "534543524554") {
+				t.Errorf("%s of %T shows a secret: %s", format, value, text)
+			}
+		}
+	}
+	if c.Who() == user.Who() || user.Who() != c.As("Bearer SECRET-USER").Who() || user.Who() == c.As("other").Who() || c.As("").Who() == c.Who() {
+		t.Error("Who does not keep users apart")
+	}
+	if user.Name() != "prod" || user.URL() != "https://argocd.example.com" || user.Insecure() {
+		t.Errorf("%s %s", user.Name(), user.URL())
+	}
+}
+
+func TestAURLAsPeopleWriteIt(t *testing.T) {
+	t.Parallel()
+	for in, want := range map[string]string{
+		"argocd.example.com":                          "https://argocd.example.com",
+		" https://argocd.example.com/ ":               "https://argocd.example.com",
+		"argocd.example.com:8443/root/":               "https://argocd.example.com:8443/root",
+		"http://localhost:8080":                       "http://localhost:8080",
+		"https://argocd.example.com/api/v1":           "https://argocd.example.com",
+		"https://argocd.example.com/cd/applications/": "https://argocd.example.com/cd",
+		"[::1]:8080":                                  "https://[::1]:8080",
+	} {
+		c, err := New(Options{URL: in})
+		if err != nil || c.URL() != want {
+			t.Errorf("%q: %v, %v; want %s", in, c, err, want)
+		}
+	}
+	for _, in := range []string{"", "ftp://x", "https://", "https://me:SECRET@x", "https://x/?token=SECRET", "https://x y/", "https://:80", "://", "https://x/%zz"} {
+		if c, err := New(Options{URL: in}); err == nil || strings.Contains(err.Error(), "SECRET") {
+			t.Errorf("%q: %v, %v", in, c, err)
+		}
+	}
+}
+
+func TestATokenFileIsReadAgain(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "token")
+	token := FileToken(path)
+	if _, err := token(t.Context()); err == nil || !strings.Contains(err.Error(), path) {
+		t.Errorf("no file: %v", err)
+	}
+	old := time.Now().Add(-time.Hour)
+	for i, content := range []string{"one\n", "Bearer two", "six"} {
+		if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.Chtimes(path, old, old.Add(time.Duration(i)*time.Second)); err != nil {
+			t.Fatal(err)
+		}
+		for range 2 {
+			if got, err := token(t.Context()); err != nil || got != []string{"one", "two", "six"}[i] {
+				t.Errorf("%q: %q, %v", content, got, err)
+			}
+		}
+	}
+	for _, content := range []string{"", " \n", "a b", strings.Repeat("x", maxToken+1)} {
+		if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if got, err := token(t.Context()); err == nil {
+			t.Errorf("%.20q: %.20q", content, got)
+		}
+	}
+	c := serve(t, Options{Token: FileToken(path)}, func(http.ResponseWriter, *http.Request) { t.Error("a request was sent without its token") })
+	if _, err := c.Get(t.Context(), []string{"clusters"}, nil); asError(t, err).Kind != Unauthenticated || !strings.Contains(err.Error(), path) {
+		t.Error(err)
+	}
+	if err := os.Remove(path); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Mkdir(path, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := token(t.Context()); err == nil || !strings.Contains(err.Error(), "no regular file") {
+		t.Error(err)
+	}
+}
