@@ -40,15 +40,14 @@ type source struct{ repo, path, chart, revision, ref []byte }
 // destination is where they go.
 type destination struct{ server, name, namespace []byte }
 
-// read finds in an object of kind what an entry needs.
+// read finds in an object of kind what an entry needs. That item is one JSON value has
+// been seen to by the source; here only what is needed is looked at.
 func read(kind argocd.Kind, item []byte) (*entry, error) {
-	span, err := rawjson.Only(item)
-	if err == nil && item[span.Start] != '{' {
-		err = fmt.Errorf("it begins with %q and is no object", item[span.Start])
+	item = bytes.TrimLeft(item, " \t\r\n")
+	if len(item) == 0 || item[0] != '{' {
+		return nil, fmt.Errorf("it begins with %q and is no object", item[:min(1, len(item))])
 	}
-	if err != nil {
-		return nil, err
-	}
+	span := rawjson.Span{End: len(item)}
 	e := &entry{kind: kind}
 	r := reader{item: item, e: e}
 	switch kind {

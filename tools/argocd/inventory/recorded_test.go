@@ -131,3 +131,12 @@ func object(format string, args ...any) json.RawMessage {
 	}
 	return text
 }
+
+// lists makes a list of one object per kind.
+func lists(texts map[argocd.Kind]string) map[argocd.Kind][]json.RawMessage {
+	all := map[argocd.Kind][]json.RawMessage{}
+	for kind, text := range texts {
+		all[kind] = []json.RawMessage{object("%s", text)}
+	}
+	return all
+}
