@@ -130,3 +130,8 @@ func response(r *http.Request, status int, body string, header ...string) *http.
 		ContentLength: int64(len(body)), Request: r, ProtoMajor: 1, ProtoMinor: 1,
 	}
 }
+
+// newSlowBuffer gives data in small pieces through the smallest buffer that there is.
+func newSlowBuffer(data []byte) *bufio.Reader {
+	return bufio.NewReaderSize(&slowly{data, 7}, 16)
+}
