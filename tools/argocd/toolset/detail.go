@@ -1,6 +1,165 @@
 package toolset
 
-import "github.com/plimsoll/plimsoll/tools/builtin"
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+
+	"github.com/plimsoll/plimsoll/tools/argocd"
+	"github.com/plimsoll/plimsoll/tools/argocd/redact"
+	"github.com/plimsoll/plimsoll/tools/builtin"
+)
+
+// answerSize is how many bytes an answer has at most when nothing large was asked for: the
+// smallest of the caps that MCP clients are known to have is 10 KB.
+const answerSize = 9600
 
 // detailTools read single objects and what belongs to them.
-func (t *Toolset) detailTools() []builtin.Tool { return nil }
+func (t *Toolset) detailTools() []builtin.Tool {
+	return []builtin.Tool{
+		t.applicationTool(), t.treeTool(), t.managedTool(), t.eventsTool(), t.logsTool(),
+		t.linksTool(), t.windowsTool(), t.historyTool(), t.resourceTool(), t.actionsTool(),
+		t.applicationSetTool(), t.generateTool(), t.projectTool(), t.clusterTool(),
+		t.repositoriesTool(), t.certificatesTool(), t.keysTool(), t.keyTool(),
+		t.canITool(), t.accountsTool(), t.accountTool(), t.versionTool(),
+	}
+}
+
+// where is the instance that arguments name.
+func (t target) where() string { return t.Instance }
+
+// reading makes a tool that only reads. formerly maps the argument names of the Python
+// server to ours: who calls with those is understood, and no schema shows them.
+func reading[A interface{ where() string }](t *Toolset, tool builtin.Tool, formerly map[string]string,
+	run func(ctx context.Context, c *builtin.Call, client *argocd.Client, in A) (*builtin.Result, error),
+) builtin.Tool {
+	tool.Hints = reads
+	made := builtin.Typed(tool, func(ctx context.Context, c *builtin.Call, in A) (*builtin.Result, error) {
+		client, err := t.at(c, in.where())
+		if err != nil {
+			return nil, err
+		}
+		return run(ctx, c, client, in)
+	})
+	if typed := made.Run; len(formerly) > 0 && typed != nil {
+		made.Run = func(ctx context.Context, c *builtin.Call) (*builtin.Result, error) {
+			renamed := *c
+			renamed.Arguments = rename(c.Arguments, formerly)
+			return typed(ctx, &renamed)
+		}
+	}
+	return made
+}
+
+// The names that the arguments of all tools for one application had.
+func formerApplication(more map[string]string) map[string]string {
+	names := map[string]string{"path_name": "name", "param_appNamespace": "namespace", "app_namespace": "namespace", "param_project": "project"}
+	for from, to := range more {
+		names[from] = to
+	}
+	return names
+}
+
+// rename gives arguments their present names. What is no object, or has both names, stays
+// as it is: the tool's own reading says what is wrong with it. A name that maps to "" is
+// dropped where it asks for nothing.
+func rename(arguments json.RawMessage, formerly map[string]string) json.RawMessage {
+	var values map[string]json.RawMessage
+	if json.Unmarshal(arguments, &values) != nil {
+		return arguments
+	}
+	changed := false
+	for from, to := range formerly {
+		value, there := values[from]
+		if _, both := values[to]; !there || both {
+			continue
+		}
+		if to == "" {
+			if s := string(value); s != `""` && s != "null" && s != "false" {
+				continue
+			}
+		} else {
+			values[to] = value
+		}
+		delete(values, from)
+		changed = true
+	}
+	if !changed {
+		return arguments
+	}
+	out, err := json.Marshal(values)
+	if err != nil {
+		return arguments
+	}
+	return out
+}
+
+// depth is the part of the arguments that says how much of one object.
+type depth struct {
+	Full    bool     `json:"full,omitempty" jsonschema:"The whole object, which may be large (default false: what fits into a short answer)"`
+	Include []string `json:"include,omitempty" jsonschema:"What the whole object should have besides: managed_fields, history, helm_values, api_versions"`
+}
+
+func (d depth) keep() (keep redact.Keep, full bool, err error) {
+	return shape{Full: d.Full, Include: d.Include}.keep()
+}
+
+// objectAnswer is one object of Argo CD.
+type objectAnswer struct {
+	Instance string   `json:"instance,omitempty"`
+	Link     string   `json:"link,omitempty"`
+	Note     string   `json:"note,omitempty"`
+	LeftOut  []string `json:"left_out,omitempty"`
+	// How tells how to get what was left out.
+	How    string          `json:"how_to_see_it,omitempty"`
+	Object json.RawMessage `json:"object"`
+}
+
+const wholeObject = "full=true gives the whole object, include=[\"managed_fields\",\"history\",\"helm_values\",\"api_versions\"] these parts too"
+
+// object answers with raw: short of what does not fit, or whole when that was asked for.
+func (t *Toolset) object(client *argocd.Client, raw []byte, d depth, link, note string) (*builtin.Result, error) {
+	keep, full, err := d.keep()
+	if err != nil {
+		return nil, err
+	}
+	slim, left, err := redact.Slim(raw, keep)
+	if err != nil {
+		return nil, fmt.Errorf("%s: the server's answer: %w", client.Name(), err)
+	}
+	a := objectAnswer{Instance: t.several(client), Link: link, Note: note, LeftOut: left}
+	if !full {
+		var cut []string
+		slim, cut = trim(slim, answerSize-len(link)-len(note)-600-size(left))
+		a.LeftOut = append(a.LeftOut, cut...)
+	}
+	if len(a.LeftOut) > 0 {
+		a.How = wholeObject
+	}
+	a.Object = slim
+	return builtin.JSON(a)
+}
+
+// size is how many bytes texts take in an answer, nearly.
+func size(texts []string) (n int) {
+	for _, text := range texts {
+		n += len(text) + 3
+	}
+	return n
+}
+
+// fetch reads one object.
+func fetch(ctx context.Context, client *argocd.Client, path []string, in appArgs) ([]byte, error) {
+	if err := required("name", in.Name); err != nil {
+		return nil, err
+	}
+	return client.Get(ctx, append([]string{"applications", in.Name}, path...), in.query())
+}
+
+// appLink is where people see an application.
+func appLink(client *argocd.Client, namespace, name string) string {
+	if namespace == "" {
+		return client.URL() + "/applications/" + name
+	}
+	return client.URL() + "/applications/" + namespace + "/" + name
+}

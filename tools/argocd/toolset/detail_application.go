@@ -1,0 +1,320 @@
+package toolset
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"slices"
+
+	"github.com/plimsoll/plimsoll/tools/argocd"
+	"github.com/plimsoll/plimsoll/tools/argocd/redact"
+	"github.com/plimsoll/plimsoll/tools/builtin"
+)
+
+type applicationArguments struct {
+	appArgs
+	depth
+}
+
+const applicationText = `One Argo CD application: source and destination, health and sync, the last or running operation with the resources that failed, conditions, counts of its resources and those that need attention, images, and the last deployment.
+
+full=true gives the whole object; helm values, managed fields and history only with include.
+What comes next: get_application_resource_tree (all resources with health), get_application_managed_resources (what differs from Git), application_service__list_resource_events, application_service__pod_logs, get_application_history.`
+
+// appView is what the answer takes from an Application (pkg/apis/application/v1alpha1/types.go).
+type appView struct {
+	Metadata struct {
+		Name            string          `json:"name"`
+		Namespace       string          `json:"namespace"`
+		Created         string          `json:"creationTimestamp"`
+		Deleted         string          `json:"deletionTimestamp"`
+		Labels          json.RawMessage `json:"labels"`
+		Annotations     json.RawMessage `json:"annotations"`
+		Finalizers      []string        `json:"finalizers"`
+		OwnerReferences []struct {
+			Kind string `json:"kind"`
+			Name string `json:"name"`
+		} `json:"ownerReferences"`
+	} `json:"metadata"`
+	Spec struct {
+		Project           string          `json:"project"`
+		Source            json.RawMessage `json:"source"`
+		Sources           json.RawMessage `json:"sources"`
+		Hydrator          json.RawMessage `json:"sourceHydrator"`
+		Destination       json.RawMessage `json:"destination"`
+		SyncPolicy        json.RawMessage `json:"syncPolicy"`
+		IgnoreDifferences json.RawMessage `json:"ignoreDifferences"`
+		Info              json.RawMessage `json:"info"`
+	} `json:"spec"`
+	Operation json.RawMessage `json:"operation"`
+	Status    struct {
+		Sync struct {
+			Status    string   `json:"status"`
+			Revision  string   `json:"revision"`
+			Revisions []string `json:"revisions"`
+		} `json:"sync"`
+		Health struct {
+			Status  string `json:"status"`
+			Message string `json:"message"`
+			Since   string `json:"lastTransitionTime"`
+		} `json:"health"`
+		Conditions []struct {
+			Type    string `json:"type"`
+			Message string `json:"message"`
+			Since   string `json:"lastTransitionTime"`
+		} `json:"conditions"`
+		Resources  []treeNode      `json:"resources"`
+		State      *operationState `json:"operationState"`
+		History    []deployed      `json:"history"`
+		Reconciled string          `json:"reconciledAt"`
+		SourceType string          `json:"sourceType"`
+		Types      []string        `json:"sourceTypes"`
+		Summary    struct {
+			Images []string `json:"images"`
+			URLs   []string `json:"externalURLs"`
+		} `json:"summary"`
+	} `json:"status"`
+}
+
+type operationState struct {
+	Phase      string `json:"phase"`
+	Message    string `json:"message"`
+	Started    string `json:"startedAt"`
+	Finished   string `json:"finishedAt"`
+	RetryCount int    `json:"retryCount"`
+	Operation  struct {
+		InitiatedBy initiator `json:"initiatedBy"`
+	} `json:"operation"`
+	SyncResult struct {
+		Revision  string   `json:"revision"`
+		Revisions []string `json:"revisions"`
+		Resources []struct {
+			treeNode
+			HookPhase string `json:"hookPhase"`
+			Message   string `json:"message"`
+		} `json:"resources"`
+	} `json:"syncResult"`
+}
+
+type initiator struct {
+	Username  string `json:"username"`
+	Automated bool   `json:"automated"`
+}
+
+func (i initiator) String() string {
+	if i.Automated {
+		return "automated sync"
+	}
+	return clip(i.Username, maxShown)
+}
+
+// The answer. Sections that may be large are raw, and left out by trim when there is no room.
+type applicationAnswer struct {
+	Instance   string          `json:"instance,omitempty"`
+	Name       string          `json:"name"`
+	Namespace  string          `json:"namespace,omitempty"`
+	Project    string          `json:"project"`
+	Link       string          `json:"link"`
+	Health     statusView      `json:"health"`
+	Sync       syncView        `json:"sync"`
+	Deleting   string          `json:"deletion_began,omitempty"`
+	Conditions []conditionView `json:"conditions,omitempty"`
+	Operation  *operationView  `json:"operation,omitempty"`
+	Requested  bool            `json:"operation_requested,omitempty"`
+	Resources  resourcesView   `json:"resources"`
+	Dest       json.RawMessage `json:"destination,omitempty"`
+	Source     json.RawMessage `json:"source,omitempty"`
+	Sources    json.RawMessage `json:"sources,omitempty"`
+	Hydrator   json.RawMessage `json:"source_hydrator,omitempty"`
+	Types      []string        `json:"source_types,omitempty"`
+	Policy     json.RawMessage `json:"sync_policy,omitempty"`
+	Deployed   *lastView       `json:"last_deployment,omitempty"`
+	Images     []string        `json:"images,omitempty"`
+	URLs       []string        `json:"urls,omitempty"`
+	Owner      string          `json:"owner,omitempty"`
+	Created    string          `json:"created,omitempty"`
+	Reconciled string          `json:"reconciled,omitempty"`
+	Labels     json.RawMessage `json:"labels,omitempty"`
+	Annots     json.RawMessage `json:"annotations,omitempty"`
+	Ignore     json.RawMessage `json:"ignore_differences,omitempty"`
+	Info       json.RawMessage `json:"info,omitempty"`
+	Finalizers []string        `json:"finalizers,omitempty"`
+	LeftOut    []string        `json:"left_out,omitempty"`
+	How        string          `json:"how_to_see_it,omitempty"`
+}
+
+type statusView struct {
+	Status  string `json:"status"`
+	Message string `json:"message,omitempty"`
+	Since   string `json:"since,omitempty"`
+}
+
+type syncView struct {
+	Status    string   `json:"status"`
+	Revision  string   `json:"revision,omitempty"`
+	Revisions []string `json:"revisions,omitempty"`
+}
+
+type conditionView struct {
+	Type    string `json:"type"`
+	Message string `json:"message"`
+	Since   string `json:"since,omitempty"`
+}
+
+type operationView struct {
+	Phase     string     `json:"phase"`
+	Message   string     `json:"message,omitempty"`
+	Started   string     `json:"started,omitempty"`
+	Finished  string     `json:"finished,omitempty"`
+	By        string     `json:"by,omitempty"`
+	Revision  string     `json:"revision,omitempty"`
+	Revisions []string   `json:"revisions,omitempty"`
+	Retries   int        `json:"retries,omitempty"`
+	Failed    []nodeView `json:"failed_resources,omitempty"`
+	AllFailed int        `json:"failed_resources_total,omitempty"`
+}
+
+type resourcesView struct {
+	Total     int        `json:"total"`
+	Health    tally      `json:"by_health,omitempty"`
+	Sync      tally      `json:"by_sync,omitempty"`
+	Kinds     tally      `json:"by_kind,omitempty"`
+	Attention []nodeView `json:"need_attention,omitempty"`
+	AllNeed   int        `json:"need_attention_total,omitempty"`
+}
+
+type lastView struct {
+	deployment historyRow
+	Count      int
+}
+
+// MarshalJSON writes the deployment with how many there are.
+func (l lastView) MarshalJSON() ([]byte, error) {
+	return compact(struct {
+		historyRow
+		Count int `json:"deployments_kept"`
+	}{l.deployment, l.Count})
+}
+
+func (t *Toolset) applicationTool() builtin.Tool {
+	return reading(t, builtin.Tool{Name: "get_application_details", Title: "Application details", Description: applicationText},
+		formerApplication(map[string]string{"refresh": ""}),
+		func(ctx context.Context, _ *builtin.Call, client *argocd.Client, in applicationArguments) (*builtin.Result, error) {
+			if _, _, err := in.keep(); err != nil {
+				return nil, err
+			}
+			raw, err := fetch(ctx, client, nil, in.appArgs)
+			if err != nil {
+				return nil, err
+			}
+			if _, full, _ := in.keep(); full {
+				return t.object(client, raw, in.depth, appLink(client, in.Namespace, in.Name), "")
+			}
+			return t.applicationAnswer(client, raw)
+		})
+}
+
+func (t *Toolset) applicationAnswer(client *argocd.Client, raw []byte) (*builtin.Result, error) {
+	slim, left, err := redact.Slim(raw, redact.Keep{History: true})
+	if err != nil {
+		return nil, err
+	}
+	var v appView
+	if err := decode(client, "the application", slim, &v); err != nil {
+		return nil, err
+	}
+	s, m := &v.Status, &v.Metadata
+	a := applicationAnswer{
+		Instance: t.several(client), Name: m.Name, Namespace: m.Namespace, Project: v.Spec.Project,
+		Link:     appLink(client, m.Namespace, m.Name),
+		Health:   statusView{cmp.Or(s.Health.Status, "none"), clip(s.Health.Message, 500), s.Health.Since},
+		Sync:     syncView{cmp.Or(s.Sync.Status, "none"), s.Sync.Revision, some(s.Sync.Revisions)},
+		Deleting: m.Deleted, Requested: len(v.Operation) > 0 && string(v.Operation) != "null",
+		Dest: v.Spec.Destination, Source: v.Spec.Source, Sources: v.Spec.Sources, Hydrator: v.Spec.Hydrator,
+		Policy: v.Spec.SyncPolicy, Ignore: v.Spec.IgnoreDifferences, Info: v.Spec.Info,
+		Types: s.Types, Images: clips(s.Summary.Images, 10, 200), URLs: clips(s.Summary.URLs, 5, 200),
+		Created: m.Created, Reconciled: s.Reconciled, Labels: m.Labels, Annots: m.Annotations, Finalizers: some(m.Finalizers),
+		Resources: viewResources(s.Resources), Operation: viewOperation(s.State),
+	}
+	if s.SourceType != "" && len(a.Types) == 0 {
+		a.Types = []string{s.SourceType}
+	}
+	for i, c := range s.Conditions {
+		if i == 5 {
+			break
+		}
+		a.Conditions = append(a.Conditions, conditionView{c.Type, clip(c.Message, 600), c.Since})
+	}
+	for _, owner := range m.OwnerReferences {
+		a.Owner = owner.Kind + "/" + owner.Name
+		break
+	}
+	if n := len(s.History); n > 0 {
+		latest := slices.MaxFunc(s.History, func(a, b deployed) int { return cmp.Compare(a.ID, b.ID) })
+		a.Deployed = &lastView{latest.row().shortened(maxShown), n}
+	}
+	out, err := compact(a)
+	if err != nil {
+		return nil, err
+	}
+	// How it ends is not known before what is left out is: the note is added to what fits.
+	const note = 400
+	out, cut := trim(out, answerSize-note-size(left))
+	if left = append(left, cut...); len(left) > 0 {
+		tail, err := compact(struct {
+			LeftOut []string `json:"left_out"`
+			How     string   `json:"how_to_see_it"`
+		}{left, wholeObject})
+		if err != nil {
+			return nil, err
+		}
+		out = append(append(out[:len(out)-1], ','), tail[1:]...)
+	}
+	return &builtin.Result{Text: string(out)}, nil
+}
+
+// maxAttention is how many resources are named in an application's answer; the tree has all.
+const maxAttention = 10
+
+func viewResources(list []treeNode) resourcesView {
+	v := resourcesView{Total: len(list), Health: tally{}, Sync: tally{}, Kinds: tally{}}
+	for _, r := range list {
+		v.Health[r.healthName()]++
+		v.Sync[cmp.Or(r.Status, "none")]++
+		v.Kinds[r.kind()]++
+		if healthRank(r.healthName()) < rankFine || r.Status == "OutOfSync" || r.Pruning {
+			if v.AllNeed++; v.AllNeed <= maxAttention {
+				v.Attention = append(v.Attention, r.view().shortened(300))
+			}
+		}
+	}
+	v.Kinds = v.Kinds.top(12)
+	if v.AllNeed == len(v.Attention) {
+		v.AllNeed = 0
+	}
+	return v
+}
+
+func viewOperation(s *operationState) *operationView {
+	if s == nil || s.Phase == "" {
+		return nil
+	}
+	v := &operationView{
+		Phase: s.Phase, Message: clip(s.Message, 800), Started: s.Started, Finished: s.Finished, By: s.Operation.InitiatedBy.String(),
+		Revision: s.SyncResult.Revision, Revisions: some(s.SyncResult.Revisions), Retries: s.RetryCount,
+	}
+	for _, r := range s.SyncResult.Resources {
+		if r.Status != "SyncFailed" && r.HookPhase != "Failed" && r.HookPhase != "Error" {
+			continue
+		}
+		if v.AllFailed++; v.AllFailed <= maxAttention {
+			node := r.view()
+			node.Health, node.Message = "", r.Message
+			v.Failed = append(v.Failed, node.shortened(300))
+		}
+	}
+	if v.AllFailed == len(v.Failed) {
+		v.AllFailed = 0
+	}
+	return v
+}

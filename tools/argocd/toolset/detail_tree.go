@@ -1,0 +1,397 @@
+package toolset
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/plimsoll/plimsoll/tools/argocd"
+	"github.com/plimsoll/plimsoll/tools/builtin"
+)
+
+// picked is the part of the arguments that picks resources of an application.
+type picked struct {
+	Kind              string `json:"kind,omitempty" jsonschema:"Only this kind, e.g. Pod"`
+	Group             string `json:"group,omitempty" jsonschema:"Only this API group, e.g. apps"`
+	ResourceNamespace string `json:"resource_namespace,omitempty" jsonschema:"Only resources in this namespace"`
+	ResourceName      string `json:"resource_name,omitempty" jsonschema:"Only resources of exactly this name"`
+}
+
+func (p picked) fits(r treeRef) bool {
+	return (p.Kind == "" || strings.EqualFold(p.Kind, r.Kind)) && (p.Group == "" || strings.EqualFold(p.Group, r.Group)) &&
+		(p.ResourceNamespace == "" || p.ResourceNamespace == r.Namespace) && (p.ResourceName == "" || p.ResourceName == r.Name)
+}
+
+type treeArguments struct {
+	appArgs
+	picked
+	Health []string `json:"health,omitempty" jsonschema:"Only these: Healthy, Progressing, Degraded, Suspended, Missing, Unknown, none"`
+	paging
+}
+
+const treeText = `All resources of an application, also those that controllers made (ReplicaSets, Pods), with their health. The summary counts all of them by kind and health; then they come in pages, what is unhealthy first.
+
+kind="Pod" lists the pods, whose logs application_service__pod_logs reads. health=["Degraded","Progressing"] shows what needs attention. orphaned=true in a row: it lies in the application's namespace and belongs to no application.`
+
+// treeRef names a resource (ResourceRef of types.go).
+type treeRef struct {
+	Group     string `json:"group"`
+	Version   string `json:"version"`
+	Kind      string `json:"kind"`
+	Namespace string `json:"namespace"`
+	Name      string `json:"name"`
+	UID       string `json:"uid"`
+}
+
+func (r treeRef) kind() string {
+	if r.Group == "" {
+		return r.Kind
+	}
+	return r.Group + "/" + r.Kind
+}
+
+func (r treeRef) String() string { return r.Kind + "/" + r.Name }
+
+// treeNode is a ResourceNode, and as much of a ResourceStatus.
+type treeNode struct {
+	treeRef
+	Status     string    `json:"status"` // of a ResourceStatus: Synced, OutOfSync
+	Pruning    bool      `json:"requiresPruning"`
+	ParentRefs []treeRef `json:"parentRefs"`
+	Images     []string  `json:"images"`
+	Created    string    `json:"createdAt"`
+	Health     *struct {
+		Status  string `json:"status"`
+		Message string `json:"message"`
+	} `json:"health"`
+	Info []struct {
+		Name  string `json:"name"`
+		Value string `json:"value"`
+	} `json:"info"`
+}
+
+func (n treeNode) healthName() string {
+	if n.Health == nil {
+		return "none"
+	}
+	return cmp.Or(n.Health.Status, "none")
+}
+
+// nodeView is a resource in an answer.
+type nodeView struct {
+	Kind      string   `json:"kind"`
+	Namespace string   `json:"namespace,omitempty"`
+	Name      string   `json:"name"`
+	Health    string   `json:"health,omitempty"`
+	Sync      string   `json:"sync,omitempty"`
+	Prune     bool     `json:"to_be_pruned,omitempty"`
+	Orphaned  bool     `json:"orphaned,omitempty"`
+	Message   string   `json:"message,omitempty"`
+	Parent    string   `json:"parent,omitempty"`
+	Info      string   `json:"info,omitempty"`
+	Images    []string `json:"images,omitempty"`
+	Created   string   `json:"created,omitempty"`
+}
+
+func (v nodeView) shortened(most int) nodeView {
+	v.Message = clip(v.Message, most)
+	v.Info = clip(v.Info, most/2)
+	v.Images = clips(v.Images, max(1, most/100), max(60, most/2))
+	return v
+}
+
+func (n treeNode) view() nodeView {
+	v := nodeView{
+		Kind: n.kind(), Namespace: n.Namespace, Name: n.Name, Health: n.healthName(), Sync: n.Status,
+		Prune: n.Pruning, Images: n.Images, Created: n.Created,
+	}
+	if v.Health == "none" {
+		v.Health = ""
+	}
+	if n.Health != nil {
+		v.Message = n.Health.Message
+	}
+	for _, parent := range n.ParentRefs {
+		v.Parent = parent.String()
+		break
+	}
+	var info []string
+	for _, i := range n.Info {
+		info = append(info, i.Name+": "+i.Value)
+	}
+	v.Info = strings.Join(info, ", ")
+	return v
+}
+
+// The ranks of health: what needs attention comes first.
+const rankFine = 4
+
+func healthRank(status string) int {
+	switch status {
+	case "Degraded":
+		return 0
+	case "Missing":
+		return 1
+	case "Unknown":
+		return 2
+	case "Progressing":
+		return 3
+	case "Suspended":
+		return rankFine
+	case "Healthy":
+		return rankFine + 1
+	}
+	return rankFine + 2 // none: kinds that have no health
+}
+
+// healthNames are the values of a filter by health.
+var healthNames = [...]string{"Healthy", "Progressing", "Degraded", "Suspended", "Missing", "Unknown", "none"}
+
+// healthFilter reads such a filter; nil lets everything pass.
+func healthFilter(values []string) (map[string]bool, error) {
+	var set map[string]bool
+	for _, value := range words(values) {
+		i := slices.IndexFunc(healthNames[:], func(name string) bool { return strings.EqualFold(name, value) })
+		if i < 0 {
+			return nil, fmt.Errorf("health has no value %q; there are: %s", short(value), strings.Join(healthNames[:], ", "))
+		}
+		if set == nil {
+			set = map[string]bool{}
+		}
+		set[healthNames[i]] = true
+	}
+	return set, nil
+}
+
+type treeSummary struct {
+	Resources int   `json:"resources"`
+	Orphaned  int   `json:"orphaned,omitempty"`
+	Health    tally `json:"by_health"`
+	Kinds     tally `json:"by_kind"`
+}
+
+func (t *Toolset) treeTool() builtin.Tool {
+	return reading(t, builtin.Tool{Name: "get_application_resource_tree", Title: "Resource tree of an application", Description: treeText},
+		formerApplication(map[string]string{"path_applicationName": "name", "param_namespace": "resource_namespace", "param_name": "resource_name", "param_kind": "kind", "param_group": "group"}),
+		func(ctx context.Context, c *builtin.Call, client *argocd.Client, in treeArguments) (*builtin.Result, error) {
+			health, err := healthFilter(in.Health)
+			if err != nil {
+				return nil, err
+			}
+			if err := required("name", in.Name); err != nil {
+				return nil, err
+			}
+			sum := treeSummary{Health: tally{}, Kinds: tally{}}
+			found := rows[nodeView]{narrow: "ask for one kind, or for health=[\"Degraded\",\"Progressing\",\"Missing\"]"}
+			read := 0
+			each := func(orphaned bool) func(raw []byte) error {
+				return func(raw []byte) error {
+					if read++; read%progressEvery == 0 {
+						c.Progress(float64(read), 0, fmt.Sprintf("%d resources read", read))
+					}
+					var n treeNode
+					if err := decode(client, "resource tree", raw, &n); err != nil {
+						return err
+					}
+					if orphaned {
+						sum.Orphaned++
+					} else {
+						sum.Resources++
+						sum.Health[n.healthName()]++
+						sum.Kinds[n.kind()]++
+					}
+					if !in.fits(n.treeRef) || health != nil && !health[n.healthName()] {
+						return nil
+					}
+					v := n.view().shortened(maxShown * 2)
+					v.Orphaned = orphaned
+					return found.add(v)
+				}
+			}
+			_, err = client.Elements(ctx, []string{"applications", in.Name, "resource-tree"}, in.query(), map[string]func([]byte) error{
+				"nodes": each(false), "orphanedNodes": each(true),
+				"hosts": func([]byte) error { return nil }, // the machines of the cluster
+			})
+			if err != nil {
+				return nil, err
+			}
+			slices.SortStableFunc(found.list, func(a, b nodeView) int {
+				return cmp.Or(cmp.Compare(healthRank(a.Health), healthRank(b.Health)), cmp.Compare(a.Kind, b.Kind),
+					cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name))
+			})
+			sum.Kinds = sum.Kinds.top(20)
+			a := paged[nodeView]{Instance: t.several(client), Of: in.Name, Summary: sum}
+			if len(found.list) == 0 {
+				a.Note = "No resource matches; the summary counts all there are."
+			}
+			return page(c, a, found.list, in.paging, func(p paging) any { in.paging = p; return in })
+		})
+}
+
+// resourceArguments name one resource of an application.
+type resourceArguments struct {
+	appArgs
+	Kind              string `json:"kind" jsonschema:"Kind of the resource, e.g. Deployment"`
+	ResourceName      string `json:"resource_name" jsonschema:"Name of the resource"`
+	ResourceNamespace string `json:"resource_namespace,omitempty" jsonschema:"Its namespace; empty: found by kind and name"`
+	Group             string `json:"group,omitempty" jsonschema:"API group; empty: found by kind and name"`
+	Version           string `json:"version,omitempty" jsonschema:"API version; empty: found by kind and name"`
+}
+
+// locate finds what the arguments leave open in the tree of the application.
+func (in *resourceArguments) locate(ctx context.Context, c *builtin.Call, client *argocd.Client) (treeRef, error) {
+	if err := required("name", in.Name, "kind", in.Kind, "resource_name", in.ResourceName); err != nil {
+		return treeRef{}, err
+	}
+	want := picked{in.Kind, in.Group, in.ResourceNamespace, in.ResourceName}
+	return locate(ctx, c, client, in.appArgs, want)
+}
+
+// locate gives the one resource that is picked. None, and several, are errors that say what
+// there is.
+func locate(ctx context.Context, c *builtin.Call, client *argocd.Client, app appArgs, want picked) (treeRef, error) {
+	var found []treeRef
+	all := 0
+	match := func(raw []byte) error {
+		var r treeRef
+		if err := decode(client, "resource tree", raw, &r); err != nil {
+			return err
+		}
+		if want.fits(r) && !slices.Contains(found, r) {
+			if all++; all <= maxListed {
+				found = append(found, r)
+			}
+		}
+		return nil
+	}
+	if err := required("name", app.Name); err != nil {
+		return treeRef{}, err
+	}
+	_, err := client.Elements(ctx, []string{"applications", app.Name, "resource-tree"}, app.query(), map[string]func([]byte) error{
+		"nodes": match, "orphanedNodes": match, "hosts": func([]byte) error { return nil },
+	})
+	switch {
+	case err != nil:
+		return treeRef{}, err
+	case all == 1:
+		return found[0], nil
+	case all == 0:
+		return treeRef{}, fmt.Errorf("the application %q has no resource %s/%s%s in its cluster; get_application_resource_tree lists those it has",
+			short(app.Name), short(cmp.Or(want.Kind, "*")), short(want.ResourceName), within(want.ResourceNamespace))
+	}
+	list := make([]string, len(found))
+	for i, r := range found {
+		list[i] = r.kind() + "/" + r.Name + within(r.Namespace)
+	}
+	return treeRef{}, fmt.Errorf("%d resources of %q fit: %s; say which with kind, group and resource_namespace", all, short(app.Name), strings.Join(list, ", "))
+}
+
+func within(namespace string) string {
+	if namespace == "" {
+		return ""
+	}
+	return " in namespace " + short(namespace)
+}
+
+const resourceText = `The live manifest of one resource of an application, as it is in the cluster. Data of Secrets and what looks like a credential is masked; managed fields are left out. kind and resource_name are enough where they are unique.`
+
+type getResourceArguments struct {
+	resourceArguments
+	depth
+}
+
+func (t *Toolset) resourceTool() builtin.Tool {
+	return reading(t, builtin.Tool{Name: "get_resource", Title: "Live manifest of a resource", Description: resourceText}, nil,
+		func(ctx context.Context, c *builtin.Call, client *argocd.Client, in getResourceArguments) (*builtin.Result, error) {
+			r, err := in.locate(ctx, c, client)
+			if err != nil {
+				return nil, err
+			}
+			raw, err := client.Get(ctx, []string{"applications", in.Name, "resource"}, in.at(r))
+			if err != nil {
+				return nil, err
+			}
+			var answer struct {
+				Manifest string `json:"manifest"`
+			}
+			if err := decode(client, "the resource", raw, &answer); err != nil {
+				return nil, err
+			}
+			if answer.Manifest == "" {
+				return nil, fmt.Errorf("%s has no manifest: it is gone from the cluster", r)
+			}
+			return t.object(client, []byte(answer.Manifest), in.depth, "", "")
+		})
+}
+
+// at is the resource as the server's requests take it.
+func (in *resourceArguments) at(r treeRef) map[string][]string {
+	q := in.query()
+	set(q, "namespace", r.Namespace)
+	set(q, "resourceName", r.Name)
+	set(q, "version", cmp.Or(in.Version, r.Version))
+	set(q, "group", r.Group)
+	set(q, "kind", r.Kind)
+	return q
+}
+
+type resourceActionsAnswer struct {
+	Instance string       `json:"instance,omitempty"`
+	Of       string       `json:"resource"`
+	Actions  []actionView `json:"actions"`
+	Note     string       `json:"note,omitempty"`
+	Left     int          `json:"more,omitempty"`
+}
+
+type actionView struct {
+	Name     string   `json:"name"`
+	Possible bool     `json:"possible_now"`
+	Params   []string `json:"parameters,omitempty"`
+}
+
+func (t *Toolset) actionsTool() builtin.Tool {
+	return reading(t, builtin.Tool{
+		Name: "list_resource_actions", Title: "Actions of a resource",
+		Description: "The actions that Argo CD offers for one resource of an application, such as restart of a Deployment, and whether they are possible now. kind and resource_name are enough where they are unique.",
+	}, nil, func(ctx context.Context, c *builtin.Call, client *argocd.Client, in resourceArguments) (*builtin.Result, error) {
+		r, err := in.locate(ctx, c, client)
+		if err != nil {
+			return nil, err
+		}
+		raw, err := client.Get(ctx, []string{"applications", in.Name, "resource", "actions"}, in.at(r))
+		if err != nil {
+			return nil, err
+		}
+		var list struct {
+			Actions []struct {
+				Name     string `json:"name"`
+				Disabled bool   `json:"disabled"`
+				Params   []struct {
+					Name string `json:"name"`
+				} `json:"params"`
+			} `json:"actions"`
+		}
+		if err := decode(client, "the actions", raw, &list); err != nil {
+			return nil, err
+		}
+		a := resourceActionsAnswer{Instance: t.several(client), Of: r.kind() + "/" + r.Name + within(r.Namespace), Actions: []actionView{}}
+		for i, one := range list.Actions {
+			if i == 60 {
+				a.Left = len(list.Actions) - i
+				break
+			}
+			v := actionView{Name: clip(one.Name, 100), Possible: !one.Disabled}
+			for _, p := range one.Params {
+				v.Params = append(v.Params, clip(p.Name, 60))
+			}
+			v.Params = some(v.Params)
+			a.Actions = append(a.Actions, v)
+		}
+		if len(a.Actions) == 0 {
+			a.Note = "Argo CD has no action for this kind, or this token may run none."
+		}
+		return builtin.JSON(a)
+	})
+}

@@ -1,0 +1,264 @@
+package toolset
+
+import (
+	"bufio"
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/url"
+	"strconv"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/plimsoll/plimsoll/tools/argocd"
+	"github.com/plimsoll/plimsoll/tools/argocd/redact"
+	"github.com/plimsoll/plimsoll/tools/builtin"
+)
+
+const (
+	defaultTail = 100     // lines of each pod, as the Python server had it
+	maxTail     = 100_000 // lines of each pod
+	maxFollow   = 10 * time.Minute
+	maxLogLine  = 8 << 10 // bytes; a line beyond it is cut, and says so
+)
+
+type logsArguments struct {
+	appArgs
+	Pod               string `json:"pod,omitempty" jsonschema:"Only this pod; empty: all pods of the application, or of the workload"`
+	Container         string `json:"container,omitempty" jsonschema:"Container; needed where pods have several"`
+	Kind              string `json:"kind,omitempty" jsonschema:"Kind of the workload whose pods are meant, e.g. Deployment"`
+	Group             string `json:"group,omitempty" jsonschema:"API group of the workload, e.g. apps"`
+	ResourceName      string `json:"resource_name,omitempty" jsonschema:"Name of the workload"`
+	ResourceNamespace string `json:"resource_namespace,omitempty" jsonschema:"Namespace of the pods"`
+	TailLines         *int   `json:"tail_lines,omitempty" jsonschema:"Last lines of each pod (default 100, at most 100000)"`
+	Since             string `json:"since,omitempty" jsonschema:"Only lines since then: a duration (15m, 2h, 90 for seconds) or a time (RFC 3339)"`
+	Until             string `json:"until,omitempty" jsonschema:"Only lines until then: a time (RFC 3339)"`
+	Filter            string `json:"filter,omitempty" jsonschema:"Only lines that hold this text; with ! before it: only those that do not"`
+	MatchCase         bool   `json:"match_case,omitempty" jsonschema:"The filter minds the case (default false)"`
+	Previous          bool   `json:"previous,omitempty" jsonschema:"Logs of the container before its last restart: why it crashed"`
+	Follow            bool   `json:"follow,omitempty" jsonschema:"Wait for new lines too, for follow_seconds"`
+	FollowSeconds     int    `json:"follow_seconds,omitempty" jsonschema:"How long to follow (default 15, at most 600)"`
+	Timestamps        *bool  `json:"timestamps,omitempty" jsonschema:"The time before each line (default true)"`
+}
+
+const logsText = `Logs of an application's pods, oldest line first: "TIME POD: line" (the pod only where several are asked for). Credentials in lines are masked.
+
+Default: the last 100 lines of each pod. pod picks one, kind with resource_name the pods of a workload (Argo CD refuses more than about 10 pods at a time). previous=true shows what a crashed container said. filter is applied to the lines that tail_lines picks: for a search in more of them raise tail_lines or give since. Long logs come in pages that can be searched.`
+
+func (t *Toolset) logsTool() builtin.Tool {
+	return reading(t, builtin.Tool{Name: "application_service__pod_logs", Title: "Logs of an application", Description: logsText},
+		formerApplication(map[string]string{
+			"param_namespace": "resource_namespace", "param_podName": "pod", "param_container": "container", "param_sinceSeconds": "since",
+			"param_follow": "follow", "param_untilTime": "until", "param_filter": "filter", "param_kind": "kind", "param_group": "group",
+			"param_resourceName": "resource_name", "param_previous": "previous", "param_matchCase": "match_case", "param_tailLines": "tail_lines",
+		}),
+		func(_ context.Context, c *builtin.Call, client *argocd.Client, in logsArguments) (*builtin.Result, error) {
+			q, follow, err := in.request(time.Now())
+			if err != nil {
+				return nil, err
+			}
+			return &builtin.Result{Stream: func(ctx context.Context, w io.Writer) error {
+				return in.stream(ctx, c, client, q, follow, w)
+			}}, nil
+		})
+}
+
+// request checks the arguments and gives the server's (ApplicationPodLogsQuery).
+func (in logsArguments) request(now time.Time) (q url.Values, follow time.Duration, err error) {
+	if err := required("name", in.Name); err != nil {
+		return nil, 0, err
+	}
+	tail := defaultTail
+	if in.TailLines != nil {
+		tail = *in.TailLines
+	}
+	if tail < 1 || tail > maxTail {
+		return nil, 0, fmt.Errorf("tail_lines is %d: it can be 1 to %d", tail, maxTail)
+	}
+	if in.Pod != "" && in.ResourceName != "" && in.ResourceName != in.Pod {
+		return nil, 0, fmt.Errorf("pod is %q and resource_name is %q: send one of them", short(in.Pod), short(in.ResourceName))
+	}
+	q = in.query()
+	q.Set("tailLines", strconv.Itoa(tail))
+	for key, value := range map[string]string{
+		"podName": in.Pod, "container": in.Container, "kind": in.Kind, "group": in.Group,
+		"resourceName": in.ResourceName, "namespace": in.ResourceNamespace, "filter": in.Filter,
+	} {
+		set(q, key, strings.TrimSpace(value))
+	}
+	if in.Filter != "" {
+		q.Set("filter", in.Filter) // blanks may be meant
+	}
+	for key, value := range map[string]bool{"matchCase": in.MatchCase, "previous": in.Previous, "follow": in.Follow || in.FollowSeconds > 0} {
+		if value {
+			q.Set(key, "true")
+		}
+	}
+	if q.Get("follow") != "" {
+		follow = cmp.Or(time.Duration(in.FollowSeconds)*time.Second, 15*time.Second)
+		if follow < 0 || follow > maxFollow {
+			return nil, 0, fmt.Errorf("follow_seconds is %d: it can be 1 to %d", in.FollowSeconds, int(maxFollow.Seconds()))
+		}
+	}
+	if err := in.times(q, now); err != nil {
+		return nil, 0, err
+	}
+	return q, follow, nil
+}
+
+// times reads since and until.
+func (in logsArguments) times(q url.Values, now time.Time) error {
+	if since := strings.TrimSpace(in.Since); since != "" {
+		d, err := time.ParseDuration(since)
+		if err != nil {
+			if seconds, e := strconv.ParseInt(since, 10, 32); e == nil {
+				d, err = time.Duration(seconds)*time.Second, nil
+			}
+		}
+		if err != nil {
+			at, e := time.Parse(time.RFC3339, since)
+			if e != nil {
+				return fmt.Errorf("since is %q: write a duration (15m, 2h, 90 for seconds) or a time like 2026-01-02T15:04:05Z", short(since))
+			}
+			d = now.Sub(at)
+		}
+		if d <= 0 {
+			return fmt.Errorf("since is %q, which is not in the past", short(since))
+		}
+		q.Set("sinceSeconds", strconv.FormatInt(max(1, int64((d+time.Second-1)/time.Second)), 10))
+	}
+	if until := strings.TrimSpace(in.Until); until != "" {
+		if _, err := time.Parse(time.RFC3339, until); err != nil {
+			return fmt.Errorf("until is %q: write a time like 2026-01-02T15:04:05Z", short(until))
+		}
+		q.Set("untilTime", until)
+	}
+	return nil
+}
+
+// logEntry is LogEntry of server/application/application.proto.
+type logEntry struct {
+	Content string `json:"content"`
+	Time    string `json:"timeStampStr"`
+	Last    bool   `json:"last"`
+	Pod     string `json:"podName"`
+}
+
+// stream writes the lines as they come. Nothing of them is held.
+func (in logsArguments) stream(ctx context.Context, c *builtin.Call, client *argocd.Client, q url.Values, follow time.Duration, w io.Writer) error {
+	out := bufio.NewWriterSize(w, 16<<10)
+	reading, stop := ctx, context.CancelFunc(func() {})
+	if follow > 0 {
+		reading, stop = context.WithTimeout(ctx, follow)
+	}
+	defer stop()
+	lines := 0
+	err := client.Stream(reading, []string{"applications", in.Name, "logs"}, q, func(raw []byte) error {
+		var e logEntry
+		if err := json.Unmarshal(raw, &e); err != nil {
+			return fmt.Errorf("%s: a line of the log is no log entry: %w", client.Name(), err)
+		}
+		if e.Last && e.Content == "" {
+			return nil // the server's mark of the end
+		}
+		if lines++; lines%progressEvery == 0 {
+			c.Progress(float64(lines), 0, fmt.Sprintf("%d lines read", lines))
+		}
+		if _, err := out.WriteString(in.format(e)); err != nil {
+			return err
+		}
+		if follow > 0 {
+			return out.Flush()
+		}
+		return nil
+	})
+	over := follow > 0 && ctx.Err() == nil && reading.Err() != nil
+	if err != nil && !over {
+		if lines > 0 {
+			// What came stays, and the error breaks the answer off: half a log is none.
+			return errors.Join(out.Flush(), err)
+		}
+		return err
+	}
+	switch {
+	case over:
+		_, err = fmt.Fprintf(out, "[followed for %s; %d lines]\n", follow, lines)
+	case lines == 0:
+		_, err = io.WriteString(out, in.nothing())
+	}
+	return errors.Join(err, out.Flush())
+}
+
+func (in logsArguments) format(e logEntry) string {
+	var b strings.Builder
+	if at := e.Time; at != "" && (in.Timestamps == nil || *in.Timestamps) && !strings.HasPrefix(at, "0001-") {
+		if t, err := time.Parse(time.RFC3339Nano, at); err == nil {
+			at = t.UTC().Format("2006-01-02T15:04:05.000Z")
+		}
+		b.WriteString(clip(at, 40) + " ")
+	}
+	if in.Pod == "" && e.Pod != "" {
+		b.WriteString(clip(e.Pod, 260) + ": ")
+	}
+	b.WriteString(logLine(e.Content))
+	b.WriteByte('\n')
+	return b.String()
+}
+
+// logLine masks a line and cuts what no reader can use. Escape sequences of terminals go:
+// they are colours.
+func logLine(line string) string {
+	line = strings.TrimRight(line, "\r\n")
+	rest := 0
+	if len(line) > maxLogLine {
+		at := maxLogLine
+		for !utf8.RuneStart(line[at]) && at > maxLogLine-utf8.UTFMax {
+			at--
+		}
+		rest = len(line) - at
+		line = line[:at]
+	}
+	line = redact.Text(strings.ToValidUTF8(plainText(line), "\uFFFD"))
+	if rest > 0 {
+		line += fmt.Sprintf("… (%d bytes more)", rest)
+	}
+	return line
+}
+
+// plainText takes the colours out: ESC [ … letter (ECMA-48, 5.4).
+func plainText(s string) string {
+	if strings.IndexByte(s, '\x1b') < 0 {
+		return s
+	}
+	var b strings.Builder
+	for i := 0; i < len(s); i++ {
+		if s[i] != '\x1b' {
+			b.WriteByte(s[i])
+			continue
+		}
+		if i+1 < len(s) && s[i+1] == '[' {
+			for i += 2; i < len(s) && (s[i] < '@' || s[i] > '~'); {
+				i++
+			}
+		}
+	}
+	return b.String()
+}
+
+// nothing says why there may be no lines.
+func (in logsArguments) nothing() string {
+	why := "no pod of the application matches, or its pods have written nothing"
+	switch {
+	case in.Filter != "":
+		why = "no line among those that were read holds the filter's text: raise tail_lines, or give since"
+	case in.Since != "" || in.Until != "":
+		why = "nothing was written in that time"
+	case in.Previous:
+		why = "no container was restarted, or the cluster has thrown its logs away"
+	}
+	return "[no log lines: " + why + "; get_application_resource_tree with kind=Pod lists the pods]\n"
+}
