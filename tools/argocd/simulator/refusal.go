@@ -15,6 +15,7 @@ const (
 	permissionDenied   = 7
 	resourceExhausted  = 8
 	failedPrecondition = 9
+	aborted            = 10
 	unimplemented      = 12
 	unavailable        = 14
 	unauthenticated    = 16
@@ -41,7 +42,7 @@ func (r *refusal) status() int {
 		return http.StatusBadRequest
 	case notFound:
 		return http.StatusNotFound
-	case alreadyExists:
+	case alreadyExists, aborted:
 		return http.StatusConflict
 	case permissionDenied:
 		return http.StatusForbidden

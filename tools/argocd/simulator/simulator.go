@@ -32,8 +32,9 @@ type Options struct {
 
 	Faults Faults
 
-	// LogEvery is the pause between the lines of a log that is followed; 0 is a second.
-	LogEvery time.Duration
+	// LogEvery is the pause between the lines of a log that is followed, SyncTakes how long
+	// an operation runs; 0 is a second.
+	LogEvery, SyncTakes time.Duration
 }
 
 // Access is what a user may do: see applications of some projects, and change them with
@@ -87,6 +88,9 @@ type Simulator struct {
 
 	stored [kinds]overlay
 	hub    hub
+
+	writing   sync.Mutex // one write at a time
+	syncTakes time.Duration
 
 	mu     sync.Mutex // of faults
 	faults Faults
@@ -142,7 +146,7 @@ func New(o Options) (*Simulator, error) {
 	}
 	s := &Simulator{
 		seed: o.Seed, version: o.Version, token: o.Token, users: o.Tokens, faults: o.Faults,
-		logEvery: o.LogEvery,
+		logEvery: o.LogEvery, syncTakes: o.SyncTakes,
 		apps:     newLattice(o.Applications, domains(), components(), places()),
 		projects: newCatalogue(o.Projects, domains(), teams()),
 		sets:     newLattice(o.ApplicationSets, domains(), components(), fleets()),
@@ -154,6 +158,9 @@ func New(o Options) (*Simulator, error) {
 	}
 	if s.logEvery <= 0 {
 		s.logEvery = time.Second
+	}
+	if s.syncTakes <= 0 {
+		s.syncTakes = time.Second
 	}
 	for _, st := range s.states {
 		s.weight += st.weight

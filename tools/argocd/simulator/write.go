@@ -1,11 +1,380 @@
 package simulator
 
+import (
+	"bytes"
+	"encoding/json"
+	"maps"
+	"strconv"
+	"time"
+)
+
 func writes() []written {
 	return []written{
+		{"POST /api/v1/applications", createApplication},
+		{"PUT /api/v1/applications/{}", updateApplication},
+		{"PATCH /api/v1/applications/{}", patchApplication},
+		{"DELETE /api/v1/applications/{}", deleteApplication},
+		{"PUT /api/v1/applications/{}/spec", updateSpec},
+		{"POST /api/v1/applications/{}/sync", syncApplication},
+		{"POST /api/v1/applications/{}/rollback", rollback},
+		{"DELETE /api/v1/applications/{}/operation", terminate},
+		{"DELETE /api/v1/applications/{}/resource", deleteResource},
+		{"POST /api/v1/applications/{}/resource/actions", runAction},
+		{"POST /api/v1/applications/{}/resource/actions/v2", runAction},
+		{"POST /api/v1/projects", createProject},
+		{"PUT /api/v1/projects/{}", updateProject},
+		{"DELETE /api/v1/projects/{}", deleteProject},
+		{"POST /api/v1/applicationsets", createSet},
+		{"DELETE /api/v1/applicationsets/{}", deleteSet},
 		{"POST /api/v1/applicationsets/generate", generateSet},
 	}
 }
 
-func (c *call) refresh(f found, _ string) (found, error) { return f, nil }
+// obj is a JSON object that is being changed; numbers are json.Number.
+type obj = map[string]any
 
-func generateSet(c *call) error { return refuse(unimplemented, "unimplemented") }
+func parse(body []byte) (obj, error) {
+	dec := json.NewDecoder(bytes.NewReader(body))
+	dec.UseNumber()
+	var m obj
+	if err := dec.Decode(&m); err != nil {
+		return nil, err
+	}
+	if m == nil {
+		m = obj{}
+	}
+	return m, nil
+}
+
+// in returns the object below the keys and makes what is missing on the way.
+func in(m obj, keys ...string) obj {
+	for _, key := range keys {
+		next, ok := m[key].(obj)
+		if !ok {
+			next = obj{}
+			m[key] = next
+		}
+		m = next
+	}
+	return m
+}
+
+// look returns the value below the keys, nil if there is none.
+func look(m obj, keys ...string) any {
+	var v any = m
+	for _, key := range keys {
+		next, ok := v.(obj)
+		if !ok {
+			return nil
+		}
+		v = next[key]
+	}
+	return v
+}
+
+func text(m obj, keys ...string) string {
+	s, _ := look(m, keys...).(string)
+	return s
+}
+
+func now() string { return time.Now().UTC().Format(time.RFC3339) }
+
+// keep stores an object as a write left it, tells the watchers and returns its bytes.
+func (s *Simulator) keep(k kind, m obj, how string, generated bool) ([]byte, error) {
+	number := s.revision.Add(1)
+	in(m, "metadata")["resourceVersion"] = strconv.FormatInt(number, 10)
+	body := marshal(m)
+	h := headOf(body)
+	e := &entry{head: h, key: h.namespace + "/" + h.name, body: body}
+	if err := s.stored[k].put(e, generated); err != nil {
+		return nil, err
+	}
+	s.hub.tell(change{k, how, h, body, number})
+	return body, nil
+}
+
+// drop makes an object be gone.
+func (s *Simulator) drop(k kind, h head, body []byte, generated bool) error {
+	e := &entry{head: h, key: h.namespace + "/" + h.name}
+	if err := s.stored[k].put(e, generated); err != nil {
+		return err
+	}
+	s.hub.tell(change{k, "DELETED", h, body, s.revision.Add(1)})
+	return nil
+}
+
+// target is an application that a call is about to change. The simulator's writing lock is
+// held until done.
+type target struct {
+	found
+
+	m obj
+}
+
+// forWriting finds the application and locks it, with all others, against other writes.
+func (c *call) forWriting(space, project, action string) (*target, func(), error) {
+	c.writing.Lock()
+	if space == "" {
+		space = c.query.Get("appNamespace")
+	}
+	if space == "" {
+		space = "argocd"
+	}
+	if project == "" {
+		project = c.query.Get("project")
+	}
+	f, err := c.find(c.args[0], space, project)
+	if err == nil && !c.changes(f.project) {
+		err = c.lacking("applications", action, f.project+"/"+f.name)
+	}
+	var m obj
+	if err == nil {
+		m, err = parse(c.bodyOf(f))
+	}
+	if err != nil {
+		c.writing.Unlock()
+		return nil, nil, err
+	}
+	return &target{f, m}, c.writing.Unlock, nil
+}
+
+func (c *call) save(t *target) ([]byte, error) {
+	return c.keep(applications, t.m, "MODIFIED", t.index >= 0)
+}
+
+// saved saves and answers with the application.
+func (c *call) saved(t *target) error {
+	body, err := c.save(t)
+	if err != nil {
+		return err
+	}
+	return c.answer(body)
+}
+
+// refresh compares an application anew, which nothing but its times shows.
+func (c *call) refresh(f found, _ string) (found, error) {
+	c.writing.Lock()
+	defer c.writing.Unlock()
+	f, ok := c.known(f.name, f.namespace)
+	if !ok {
+		return f, denied()
+	}
+	m, err := parse(c.bodyOf(f))
+	if err != nil {
+		return f, err
+	}
+	in(m, "status")["reconciledAt"] = now()
+	if _, err := c.keep(applications, m, "MODIFIED", f.index >= 0); err != nil {
+		return f, err
+	}
+	f, _ = c.known(f.name, f.namespace)
+	return f, nil
+}
+
+// valid checks an application as the server does before it stores one.
+func (c *call) valid(m obj) error {
+	name, project := text(m, "metadata", "name"), text(m, "spec", "project")
+	if project == "" {
+		project = "default"
+	}
+	if _, ok := c.projectNamed(project); !ok {
+		return refuse(invalidArgument, "app is not allowed in project %q, or the project does not exist", project)
+	}
+	if name == "" {
+		return refuse(unknown, "error while validating and normalizing app: resource name may not be empty")
+	}
+	if !dnsName(name) {
+		return refuse(invalidArgument, "error while validating and normalizing app: Application.argoproj.io %q is invalid: metadata.name: Invalid value: %q: a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or '.', and must start and end with an alphanumeric character", name, name)
+	}
+	server, cluster := text(m, "spec", "destination", "server"), text(m, "spec", "destination", "name")
+	switch {
+	case server == "" && cluster == "":
+		return refuse(invalidArgument, "application destination spec for %s is invalid: Destination server missing from app spec", name)
+	case server != "" && cluster != "":
+		return refuse(invalidArgument, "application destination spec for %s is invalid: application destination can't have both name and server defined: %s %s", name, cluster, server)
+	}
+	if _, ok := c.findCluster(cluster, server); !ok {
+		if server != "" {
+			return refuse(invalidArgument, "application destination spec for %s is invalid: error getting cluster by server %q: rpc error: code = NotFound desc = cluster %q not found", name, server, server)
+		}
+		return refuse(invalidArgument, "application destination spec for %s is invalid: unable to find destination server: there are no clusters with this name: %s", name, cluster)
+	}
+	sources, _ := look(m, "spec", "sources").([]any)
+	if source, ok := look(m, "spec", "source").(obj); ok {
+		sources = append(sources, source)
+	}
+	if len(sources) == 0 {
+		return refuse(invalidArgument, "application spec for %s is invalid: InvalidSpecError: spec.source.repoURL and either spec.source.path, spec.source.chart, or spec.source.ref are required", name)
+	}
+	for _, source := range sources {
+		src, _ := source.(obj)
+		if text(src, "repoURL") == "" || text(src, "path") == "" && text(src, "chart") == "" && text(src, "ref") == "" {
+			return refuse(invalidArgument, "application spec for %s is invalid: InvalidSpecError: spec.source.repoURL and either spec.source.path, spec.source.chart, or spec.source.ref are required", name)
+		}
+	}
+	in(m, "spec")["project"] = project
+	return nil
+}
+
+// dnsName says whether Kubernetes takes a name for an object.
+func dnsName(name string) bool {
+	if len(name) == 0 || len(name) > 253 {
+		return false
+	}
+	for i := range len(name) {
+		ok := name[i] >= 'a' && name[i] <= 'z' || name[i] >= '0' && name[i] <= '9'
+		if !ok && (i == 0 || i == len(name)-1 || name[i] != '-' && name[i] != '.') {
+			return false
+		}
+	}
+	return true
+}
+
+// fresh gives a new object what the API server of Kubernetes adds.
+func (s *Simulator) fresh(m obj) {
+	meta := in(m, "metadata")
+	if text(meta, "namespace") == "" {
+		meta["namespace"] = "argocd"
+	}
+	d := roll(s.seed, partMeta, uint64(s.revision.Load())+1<<43)
+	meta["uid"] = string(d.uid(nil))
+	meta["generation"], meta["creationTimestamp"] = 1, now()
+	delete(m, "kind")
+	delete(m, "apiVersion")
+}
+
+// same says whether two specs are equal.
+func same(a, b any) bool { return bytes.Equal(marshal(a), marshal(b)) }
+
+func createApplication(c *call) error {
+	m := obj{}
+	if err := c.read(&m); err != nil {
+		return err
+	}
+	upsert, err := c.flag("upsert")
+	if err != nil {
+		return err
+	}
+	c.writing.Lock()
+	defer c.writing.Unlock()
+	project := text(m, "spec", "project")
+	if project == "" {
+		project = "default"
+	}
+	if !c.changes(project) {
+		return c.lacking("applications", "create", project+"/"+text(m, "metadata", "name"))
+	}
+	if err := c.valid(m); err != nil {
+		return err
+	}
+	space := text(m, "metadata", "namespace")
+	if space == "" {
+		space = "argocd"
+	}
+	f, exists := c.known(text(m, "metadata", "name"), space)
+	if exists {
+		old, err := parse(c.bodyOf(f))
+		if err != nil {
+			return err
+		}
+		if !same(old["spec"], m["spec"]) {
+			if !upsert {
+				return refuse(invalidArgument, "existing application spec is different, use upsert flag to force update")
+			}
+			merge(old, m)
+		}
+		return c.saved(&target{f, old})
+	}
+	c.fresh(m)
+	m["status"] = obj{
+		"sync":   obj{"status": "", "comparedTo": obj{"source": obj{"repoURL": ""}, "destination": obj{}}},
+		"health": obj{}, "summary": obj{}, "sourceHydrator": obj{},
+	}
+	body, err := c.keep(applications, m, "ADDED", f.index >= 0)
+	if err != nil {
+		return err
+	}
+	return c.answer(body)
+}
+
+// merge takes over what an update changes: the spec, and labels and annotations beside
+// those that are there.
+func merge(old, m obj) {
+	old["spec"] = m["spec"]
+	for _, key := range []string{"labels", "annotations"} {
+		if with, ok := look(m, "metadata", key).(obj); ok {
+			maps.Copy(in(old, "metadata", key), with)
+		}
+	}
+	if finalizers, ok := look(m, "metadata", "finalizers").([]any); ok {
+		in(old, "metadata")["finalizers"] = finalizers
+	}
+}
+
+func updateApplication(c *call) error {
+	m := obj{}
+	if err := c.read(&m); err != nil {
+		return err
+	}
+	t, done, err := c.forWriting(text(m, "metadata", "namespace"), "", "update")
+	if err != nil {
+		return err
+	}
+	defer done()
+	in(m, "metadata")["name"] = t.name
+	if err := c.valid(m); err != nil {
+		return err
+	}
+	if want := text(m, "metadata", "resourceVersion"); want != "" && want != text(t.m, "metadata", "resourceVersion") {
+		return refuse(aborted, "Operation cannot be fulfilled on applications.argoproj.io %q: the object has been modified; please apply your changes to the latest version and try again", t.name)
+	}
+	merge(t.m, m)
+	return c.saved(t)
+}
+
+func updateSpec(c *call) error {
+	spec := obj{}
+	if err := c.read(&spec); err != nil {
+		return err
+	}
+	t, done, err := c.forWriting("", "", "update")
+	if err != nil {
+		return err
+	}
+	defer done()
+	t.m["spec"] = spec
+	if err := c.valid(t.m); err != nil {
+		return err
+	}
+	if _, err := c.save(t); err != nil {
+		return err
+	}
+	return c.answer(marshal(spec))
+}
+
+func deleteApplication(c *call) error {
+	cascade, policy := true, c.query.Get("propagationPolicy")
+	if c.query.Get("cascade") != "" {
+		var err error
+		if cascade, err = c.flag("cascade"); err != nil {
+			return err
+		}
+	}
+	t, done, err := c.forWriting("", "", "delete")
+	if err != nil {
+		return err
+	}
+	defer done()
+	if !cascade && policy != "" {
+		return refuse(invalidArgument, "cannot set propagation policy when cascading is disabled")
+	}
+	switch policy {
+	case "", "foreground", "background", "orphan":
+	default:
+		return refuse(invalidArgument, "invalid propagation policy: %s", policy)
+	}
+	if err := c.drop(applications, t.head, marshal(t.m), t.index >= 0); err != nil {
+		return err
+	}
+	return c.answer([]byte(`{}`))
+}
