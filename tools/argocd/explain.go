@@ -79,7 +79,8 @@ func (c *Client) untrusted(err error) string {
 	if _, ok := errors.AsType[tls.RecordHeaderError](err); ok || errors.Is(err, http.ErrSchemeMismatch) {
 		return "the port does not speak TLS: write http:// in the URL (or plaintext) if that is meant, or use another port"
 	}
-	if alert, ok := errors.AsType[tls.AlertError](err); ok {
+	// What the other side says about TLS has this Op in crypto/tls, and no type of its own.
+	if alert, ok := errors.AsType[*net.OpError](err); ok && alert.Op == "remote error" {
 		if strings.Contains(alert.Error(), "certificate") {
 			return "the server, or a proxy in front, wants a client certificate: give a certificate file and its key"
 		}
