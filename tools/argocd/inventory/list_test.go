@@ -195,7 +195,7 @@ func TestRowsAreSmall(t *testing.T) {
 
 func TestFilters(t *testing.T) {
 	t.Parallel()
-	v, src := newInventory(t, Options{}), realServer(t)
+	v, src := newInventory(t, Options{}), narrowServer(t)
 	for _, c := range []struct {
 		r    ListRequest
 		want func(o map[string]any) bool
@@ -248,7 +248,7 @@ func TestFilters(t *testing.T) {
 
 func TestPages(t *testing.T) {
 	t.Parallel()
-	v, src := newInventory(t, Options{}), realServer(t)
+	v, src := newInventory(t, Options{}), narrowServer(t)
 	for _, c := range []struct {
 		page, size int
 		want       Pagination
@@ -283,7 +283,7 @@ func TestPages(t *testing.T) {
 // nor on whether all of it is kept.
 func TestSortedOnDisk(t *testing.T) {
 	t.Parallel()
-	src := realServer(t)
+	src := narrowServer(t)
 	var want []json.RawMessage
 	for _, l := range pages(t, newInventory(t, Options{SnapshotTTL: time.Hour}), src, ListRequest{Kind: argocd.Applications, PageSize: 100}) {
 		want = append(want, l.Items...)

@@ -14,6 +14,9 @@ import (
 	"github.com/plimsoll/plimsoll/tools/argocd"
 )
 
+// narrowed is the list of applications as a real server sends it when fields are asked for.
+const narrowed argocd.Kind = "applications-fields"
+
 // recorded gives the objects of a list as a real server sent them.
 var recorded = func() func(testing.TB, argocd.Kind) []json.RawMessage {
 	type list struct {
@@ -21,7 +24,7 @@ var recorded = func() func(testing.TB, argocd.Kind) []json.RawMessage {
 		items []json.RawMessage
 		err   error
 	}
-	lists := map[argocd.Kind]*list{}
+	lists := map[argocd.Kind]*list{narrowed: {}}
 	for _, kind := range argocd.Kinds() {
 		lists[kind] = &list{}
 	}
@@ -102,6 +105,14 @@ func realServer(t testing.TB) *server {
 	for _, kind := range argocd.Kinds() {
 		s.items[kind] = recorded(t, kind)
 	}
+	return s
+}
+
+// narrowServer has them with the fields of applications that lists and searches ask for.
+func narrowServer(t testing.TB) *server {
+	t.Helper()
+	s := realServer(t)
+	s.items[argocd.Applications] = recorded(t, narrowed)
 	return s
 }
 

@@ -109,7 +109,7 @@ func scan(kind argocd.Kind, o map[string]any) (all []string) {
 
 func TestSearchesEqualAPlainScan(t *testing.T) {
 	t.Parallel()
-	v, src := newInventory(t, Options{MaxMatches: 2000}), realServer(t)
+	v, src := newInventory(t, Options{MaxMatches: 2000}), narrowServer(t)
 	type object struct {
 		name  string
 		texts []string
@@ -246,7 +246,7 @@ func TestMatchedFields(t *testing.T) {
 
 func TestTooMany(t *testing.T) {
 	t.Parallel()
-	src := realServer(t)
+	src := narrowServer(t)
 	for _, o := range []Options{{}, {SnapshotTTL: time.Hour}} {
 		v := newInventory(t, o)
 		for range 2 {
@@ -282,7 +282,7 @@ func TestTooMany(t *testing.T) {
 
 func TestRefusedKinds(t *testing.T) {
 	t.Parallel()
-	v, src := newInventory(t, Options{}), realServer(t)
+	v, src := newInventory(t, Options{}), narrowServer(t)
 	no := &argocd.Error{Instance: "test", Op: "list clusters", Kind: argocd.Forbidden, Message: "permission denied"}
 	src.items[argocd.Clusters] = nil
 	src.fail = map[argocd.Kind]error{argocd.Clusters: no}
