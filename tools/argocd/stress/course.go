@@ -1,0 +1,229 @@
+package stress
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/plimsoll/plimsoll/limit"
+)
+
+const (
+	// patience is how many errors in a row end a case: the server is gone.
+	patience = 10
+	// every is the pause between two looks at the memory.
+	every = 20 * time.Millisecond
+	// parts is into how many a case is divided when its memory is compared over time.
+	parts = 10
+)
+
+// course is one case under way.
+type course struct {
+	target Target
+	o      Options
+
+	mu       sync.Mutex
+	times    []time.Duration
+	errors   int
+	inRow    int
+	largest  int
+	problem  string // the first
+	notes    []string
+	skipped  bool
+	peak     int64
+	memory   [parts]struct{ sum, n int64 }
+	unseen   string // why memory is not known
+	halted   bool
+	division atomic.Int32 // which part it is in
+}
+
+// call makes one call. Without a problem the answer is good for more tests.
+func (c *course) call(ctx context.Context, tool string, args map[string]any) (Answer, bool) {
+	if c.over(ctx) {
+		return Answer{}, false
+	}
+	if c.o.Instance != "" {
+		args["instance"] = c.o.Instance
+	}
+	begin := time.Now()
+	a, err := c.target.Call(ctx, tool, args)
+	took := time.Since(begin)
+	if a.Bytes == 0 {
+		a.Bytes = len(a.Text)
+	}
+	c.mu.Lock()
+	c.times = append(c.times, took)
+	c.largest = max(c.largest, a.Bytes)
+	c.mu.Unlock()
+	switch {
+	case ctx.Err() != nil:
+		return a, false
+	case err != nil:
+		c.wrong("%s: %v", tool, err)
+		return a, false
+	case a.Bytes > int(c.o.MaxResponse):
+		c.wrong("%s: an answer of %d bytes, over %d", tool, a.Bytes, int(c.o.MaxResponse))
+		return a, false
+	}
+	return a, true
+}
+
+// good says that the last answer was as it should be.
+func (c *course) good() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.inRow = 0
+}
+
+// wrong counts an error.
+func (c *course) wrong(format string, args ...any) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.errors++
+	c.inRow++
+	if c.problem == "" {
+		c.problem = cut(fmt.Sprintf(format, args...))
+	}
+	if c.inRow >= patience {
+		c.halted = true
+	}
+}
+
+// over tells whether there is no use in going on.
+func (c *course) over(ctx context.Context) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.halted || ctx.Err() != nil
+}
+
+// note adds to what is said of the case, skip says why it cannot be played.
+func (c *course) note(format string, args ...any) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.notes = append(c.notes, fmt.Sprintf(format, args...))
+}
+
+func (c *course) skip(format string, args ...any) {
+	c.note(format, args...)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.skipped = true
+}
+
+// watch looks at the memory until stop is called.
+func (c *course) watch() (stop func()) {
+	if c.target.Memory == nil {
+		return func() {}
+	}
+	end, ended := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(ended)
+		t := time.NewTicker(every)
+		defer t.Stop()
+		for {
+			c.look()
+			select {
+			case <-end:
+				return
+			case <-t.C:
+			}
+		}
+	}()
+	return func() {
+		close(end)
+		<-ended
+		c.look()
+	}
+}
+
+func (c *course) look() {
+	if c.target.Memory == nil {
+		return
+	}
+	n, err := c.target.Memory()
+	part := c.division.Load()
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if err != nil {
+		c.unseen = cut(err.Error())
+		return
+	}
+	c.peak = max(c.peak, n)
+	c.memory[part].sum += n
+	c.memory[part].n++
+}
+
+// reach says how far a case is, of all that it has to do.
+func (c *course) reach(done, all int) {
+	part := int32(min(parts-1, done*parts/max(1, all)))
+	if c.division.Swap(part) != part {
+		c.look() // so that also a short part has been looked at
+	}
+}
+
+// growth compares the mean memory of the second part with that of the last: the first
+// fills caches and pools. ok is false when it was not seen.
+func (c *course) growth() (from, to int64, ok bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	a, b := c.memory[1], c.memory[parts-1]
+	if a.n == 0 || b.n == 0 {
+		return 0, 0, false
+	}
+	return a.sum / a.n, b.sum / b.n, true
+}
+
+// row sums the case up.
+func (c *course) row(name string) Row {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	slices.Sort(c.times)
+	r := Row{
+		Case: name, Requests: len(c.times), Errors: c.errors, P50: quantile(c.times, 50), P95: quantile(c.times, 95),
+		PeakBytes: c.peak, MaxResponse: c.largest, Skipped: c.skipped && c.errors == 0, OK: c.errors == 0,
+	}
+	notes := c.notes
+	if c.problem != "" {
+		notes = append([]string{c.problem}, notes...)
+	}
+	if c.halted {
+		notes = append(notes, fmt.Sprintf("given up after %d errors in a row", patience))
+	}
+	if most := c.o.MaxMemory; most > 0 && c.peak > int64(most) {
+		r.OK = false
+		notes = append(notes, fmt.Sprintf("RssAnon %s is over %s", limit.Bytes(c.peak).Human(), most.Human()))
+	}
+	if c.unseen != "" {
+		notes = append(notes, "memory was not seen: "+c.unseen)
+	}
+	for i, n := range notes {
+		if i > 0 {
+			r.Note += "; "
+		}
+		r.Note += n
+	}
+	return r
+}
+
+// quantile of what is sorted, nearest rank.
+func quantile(sorted []time.Duration, percent int) time.Duration {
+	if len(sorted) == 0 {
+		return 0
+	}
+	return sorted[min(len(sorted)-1, len(sorted)*percent/100)]
+}
+
+// cut shortens what a server said to what fits into a table.
+func cut(s string) string {
+	const most = 160
+	runes := 0
+	for i := range s {
+		if runes++; runes > most {
+			return s[:i] + "…"
+		}
+	}
+	return s
+}

@@ -1,0 +1,149 @@
+package stress
+
+import (
+	"context"
+	"encoding/json"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// terms are words that are common where Argo CD is used; some match most of what there is,
+// some a part of it, the last matches every object that has a name.
+var terms = [...]string{"prod", "team", "platform", "staging", "dev", "service", "app", "api", "kubernetes", "https", "e", "."}
+
+// search asks for one page of a search. A refusal because of too many matches is good, and
+// total says how many there are; p is nil then.
+func (c *course) search(ctx context.Context, args map[string]any, number int) (p *page, total int, ok bool) {
+	if number > 1 {
+		args["page"] = number
+	}
+	query := args["query"]
+	a, ok := c.call(ctx, searchTool, args)
+	if !ok {
+		return nil, 0, false
+	}
+	if a.IsError {
+		total, err := tooMany(a.Text, c.o.MaxMatches)
+		if err != "" {
+			c.wrong("%s %q: %s", searchTool, query, err)
+			return nil, 0, false
+		}
+		c.good()
+		return nil, total, true
+	}
+	p, err := readPage(a.Text, number)
+	if err != nil {
+		c.wrong("%s %q page %d: %v", searchTool, query, number, err)
+		return nil, 0, false
+	}
+	if p.total() > c.o.MaxMatches {
+		c.wrong("%s %q: a page of %d matches is shown, more than %d", searchTool, query, p.total(), c.o.MaxMatches)
+		return nil, 0, false
+	}
+	c.good()
+	return p, p.total(), true
+}
+
+// tooMany reads a refusal: it must say how many matches there are and what to do, and show
+// none of them. problem says what is wrong with it.
+func tooMany(text string, limit int) (total int, problem string) {
+	var r page
+	if err := json.Unmarshal([]byte(text), &r); err != nil || r.Error == "" {
+		return 0, "refused: " + text
+	}
+	switch {
+	case r.Total == nil || *r.Total <= limit:
+		return 0, "refused: " + r.Error
+	case r.Suggestion == "":
+		return 0, "refused without a suggestion: " + r.Error
+	case len(r.rows()) > 0:
+		return 0, "an error that shows some of the matches: " + r.Error
+	case !strings.Contains(r.Error, strconv.Itoa(*r.Total)):
+		return 0, "refused without the number of matches: " + r.Error
+	}
+	return *r.Total, ""
+}
+
+// overMany searches for what matches many objects, and no more than are shown, and reads
+// all of it.
+func (c *course) overMany(ctx context.Context) {
+	from, to := c.o.MaxMatches/2, c.o.MaxMatches
+	args, most := c.find(ctx, func(total int) bool { return total > from && total <= to })
+	if args == nil {
+		if !c.over(ctx) {
+			c.skip("no term was found that matches %d to %d objects (the most were %d)", from+1, to, most)
+		}
+		return
+	}
+	c.note("%v", args["query"])
+	if last, ok := c.walk(ctx, searchTool, args); ok {
+		c.beyond(ctx, searchTool, last, args)
+	}
+}
+
+// overMost searches for what matches more than is shown.
+func (c *course) overMost(ctx context.Context) {
+	args, most := c.find(ctx, func(total int) bool { return total > c.o.MaxMatches })
+	switch {
+	case args != nil:
+		c.note("%v: refused, %d matches", args["query"], most)
+	case !c.over(ctx):
+		c.skip("no term matches more than %d objects (the most were %d)", c.o.MaxMatches, most)
+	}
+}
+
+// find looks for a search with such a number of matches. Without one it gives the highest
+// number that it saw.
+func (c *course) find(ctx context.Context, fits func(total int) bool) (args map[string]any, most int) {
+	var tries []map[string]any
+	for _, term := range terms {
+		tries = append(tries, map[string]any{"query": term})
+	}
+	for _, l := range lists {
+		tries = append(tries, map[string]any{"query": ".", "resource_types": []string{l.kind}})
+	}
+	for _, term := range terms[:len(terms)-1] {
+		tries = append(tries, map[string]any{"query": term, "resource_types": []string{lists[0].kind}})
+	}
+	for _, args := range tries {
+		_, total, ok := c.search(ctx, with(args), 1)
+		switch {
+		case c.over(ctx):
+			return nil, most
+		case ok && fits(total):
+			return args, total
+		case ok:
+			most = max(most, total)
+		}
+	}
+	return nil, most
+}
+
+// beyond asks for the page after the last: the answer is an error that names the last.
+func (c *course) beyond(ctx context.Context, tool string, last int, args ...map[string]any) {
+	ask := map[string]any{}
+	for _, a := range args {
+		ask = with(a)
+	}
+	ask["page"] = last + 1
+	a, ok := c.call(ctx, tool, ask)
+	if !ok {
+		return
+	}
+	if !a.IsError || !slices.Contains(numbers(a.Text), last) {
+		c.wrong("%s page %d of %d: the answer does not say which page is the last: %s", tool, last+1, last, cut(a.Text))
+		return
+	}
+	c.good()
+}
+
+// numbers are the whole numbers in a text.
+func numbers(text string) (all []int) {
+	for _, word := range strings.FieldsFunc(text, func(r rune) bool { return r < '0' || r > '9' }) {
+		if n, err := strconv.Atoi(word); err == nil {
+			all = append(all, n)
+		}
+	}
+	return all
+}

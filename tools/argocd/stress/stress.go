@@ -1,0 +1,114 @@
+package stress
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/plimsoll/plimsoll/limit"
+)
+
+// Target is the server under stress.
+type Target struct {
+	// Call makes one call of a tool. An error is one of the connection; what the tool
+	// itself refuses is an Answer with IsError.
+	Call func(ctx context.Context, tool string, args map[string]any) (Answer, error)
+	// Memory tells the anonymous memory (RssAnon) of the server's process in bytes. Nil:
+	// memory is not looked at.
+	Memory func() (rssAnon int64, err error)
+}
+
+// Answer is what a tool answered.
+type Answer struct {
+	Text    string
+	Bytes   int // as it was delivered; 0: those of Text
+	IsError bool
+}
+
+// The defaults of Options.
+const (
+	DefaultQueries     = 1000
+	DefaultMaxPages    = 60
+	DefaultMaxMatches  = 1000
+	DefaultMaxResponse = limit.Bytes(10_000) // below what the strictest clients cut at
+)
+
+// Options say how much is asked for, and what counts as good. The zero value works.
+type Options struct {
+	// Queries is how many calls the case about flat memory makes; the others make a
+	// twentieth of it, at least 10.
+	Queries int
+	// MaxPages is how many pages of one listing are read; of a longer one its beginning and
+	// its end.
+	MaxPages int
+	// MaxResponse is what an answer may have.
+	MaxResponse limit.Bytes
+	// MaxMemory is what the server may take; 0 shows it and does not judge it.
+	MaxMemory limit.Bytes
+	// MaxMatches is how many matches the server shows; a search with more is to be refused.
+	MaxMatches int
+	// Instance is sent as the argument of that name, where the server has several.
+	Instance string
+	// Progress gets each row when its case is over. It may be nil.
+	Progress func(Row)
+}
+
+// Report is what came of it.
+type Report struct{ Rows []Row }
+
+// OK tells whether every case was good.
+func (r Report) OK() bool {
+	for _, row := range r.Rows {
+		if !row.OK {
+			return false
+		}
+	}
+	return len(r.Rows) > 0
+}
+
+// Row is what came of one case.
+type Row struct {
+	Case             string
+	Requests, Errors int
+	P50, P95         time.Duration // of one call
+	PeakBytes        int64         // highest RssAnon of the server while it ran; 0: not known
+	MaxResponse      int           // bytes of the largest answer
+	Note             string        // what was found, or went wrong
+	OK               bool
+	Skipped          bool // it could not be played here; Note says why
+}
+
+// Run plays all cases, one after the other. The error is that of ctx, with the rows so far.
+func Run(ctx context.Context, t Target, o Options) (Report, error) {
+	var report Report
+	if t.Call == nil {
+		return report, errors.New("stress: no Call: there is nothing to stress")
+	}
+	if o.Queries <= 0 {
+		o.Queries = DefaultQueries
+	}
+	if o.MaxPages <= 0 {
+		o.MaxPages = DefaultMaxPages
+	}
+	if o.MaxMatches <= 0 {
+		o.MaxMatches = DefaultMaxMatches
+	}
+	if o.MaxResponse <= 0 {
+		o.MaxResponse = DefaultMaxResponse
+	}
+	for _, s := range cases(o) {
+		c := &course{target: t, o: o}
+		stop := c.watch()
+		s.play(ctx, c)
+		stop()
+		if err := ctx.Err(); err != nil {
+			return report, err
+		}
+		row := c.row(s.name)
+		report.Rows = append(report.Rows, row)
+		if o.Progress != nil {
+			o.Progress(row)
+		}
+	}
+	return report, nil
+}
