@@ -89,7 +89,7 @@ func TestErrorsSayWhatToDo(t *testing.T) {
 		words                   []string
 	}{
 		{"expired token", "application/json", expired, 401, []string{"expired"}},
-		{"login page", "text/html; charset=utf-8", login, 200, []string{"HTML"}},
+		{"login page", "text/html; charset=utf-8", login, 200, []string{"web page", "check the URL"}},
 		{"forbidden", "application/json", `{"error":"permission denied","code":7,"message":"permission denied"}`, 403, []string{"permission denied"}},
 		{"no list", "application/json", `{"items":{"a":1}}`, 200, nil},
 		{"no JSON", "application/json", `items: []`, 200, nil},

@@ -114,15 +114,24 @@ func (t *Toolset) answer(client *argocd.Client, in searchArguments, kinds []argo
 	}
 	switch {
 	case answer.Total > manyMatches:
-		answer.Note += fmt.Sprintf("%d matches are many: a more specific query, resource_types or project gives fewer.", answer.Total)
+		answer.Note += fmt.Sprintf("%d matches are many: a more specific query, resource_types or project gives fewer. ", answer.Total)
 	case answer.Total == 0 && len(failed) == 0:
 		answer.Note += "Nothing matches. Argo CD leaves out what this token may not see."
 	}
 	if t.o.Inventory.SnapshotTTL > 0 && !got.Snapshot.IsZero() {
 		answer.ReadAt = got.Snapshot.UTC().Format(time.RFC3339)
 	}
-	answer.Note = strings.TrimSpace(answer.Note)
-	return builtin.JSON(answer)
+	with := func(note string) any {
+		answer := answer
+		answer.Note = strings.TrimSpace(answer.Note + note)
+		return answer
+	}
+	if got.Pagination.PageSize > defaultPageSize {
+		return builtin.JSON(with(""))
+	}
+	// The groups keep their arrays when answer is copied, so rows that change here change there.
+	rows := slices.Concat(pointers(every.Applications), pointers(every.Projects), pointers(every.ApplicationSets), pointers(every.Clusters))
+	return bounded(rows, maxAnswer, with)
 }
 
 // withMatched adds the names of the fields that match to a row, whose other bytes stay.

@@ -16,8 +16,8 @@ import (
 
 // Sizes of pages. The numbers are those that clients of the Python server know.
 const (
-	defaultPageSize = 20
-	maxPageSize     = 100
+	defaultPageSize = inventory.DefaultPageSize
+	maxPageSize     = inventory.MaxPageSize
 )
 
 // paging is the part of the arguments that says which page.
@@ -108,6 +108,8 @@ type request struct {
 	list   inventory.ListRequest // all but the page and the shape
 	// repeat gives the arguments of the same call for another page.
 	repeat func(p paging) any
+	// cluster holds applications to one, by name or address; "" to none.
+	cluster string
 	// none is the note for a listing without any item.
 	none string
 	// notes of the tool itself.
@@ -139,6 +141,14 @@ func (t *Toolset) list(ctx context.Context, c *builtin.Call, q request) (*builti
 
 	from, done := watch(c, client)
 	defer done()
+	if q.cluster != "" {
+		only, note, err := clusterCalled(ctx, client, q.cluster)
+		if err != nil {
+			return nil, err
+		}
+		from.only = only
+		q.notes += note
+	}
 	got, err := t.inventory.List(ctx, from, q.list)
 	if err != nil {
 		return refused(err, "", page.PageSize, repeat)
@@ -169,8 +179,28 @@ func (t *Toolset) list(ctx context.Context, c *builtin.Call, q request) (*builti
 	if t.o.Inventory.SnapshotTTL > 0 && !got.Snapshot.IsZero() {
 		answer.ReadAt = got.Snapshot.UTC().Format(time.RFC3339)
 	}
-	answer.Note = strings.TrimSpace(answer.Note)
-	return builtin.JSON(answer)
+	with := func(note string) any {
+		answer := answer
+		answer.Note = strings.TrimSpace(answer.Note + note)
+		return answer
+	}
+	if full || page.PageSize > defaultPageSize {
+		return builtin.JSON(with(""))
+	}
+	most := maxAnswer
+	if q.list.Kind == argocd.Applications {
+		most = maxApplicationsAnswer
+	}
+	return bounded(pointers(answer.Items), most, with)
+}
+
+// pointers are of the elements of rows.
+func pointers(rows []json.RawMessage) []*json.RawMessage {
+	list := make([]*json.RawMessage, len(rows))
+	for i := range rows {
+		list[i] = &rows[i]
+	}
+	return list
 }
 
 // linkTemplate is where the user interface shows an object: the fields in braces are those

@@ -18,7 +18,7 @@ type listApplicationsArguments struct {
 	Namespace    string   `json:"namespace,omitempty" jsonschema:"Only applications that live in this namespace (not where they deploy to)"`
 	AppNamespace string   `json:"app_namespace,omitempty" jsonschema:"The same as namespace"`
 	Destination  string   `json:"destination_namespace,omitempty" jsonschema:"Only applications that deploy to this namespace"`
-	Cluster      string   `json:"cluster,omitempty" jsonschema:"Only applications that deploy to this cluster (name or URL)"`
+	Cluster      string   `json:"cluster,omitempty" jsonschema:"Only applications that deploy to this cluster (name or URL, whichever the application gives)"`
 	Selector     string   `json:"selector,omitempty" jsonschema:"Kubernetes label selector, e.g. team=payments,env in (prod,stage)"`
 	Health       []string `json:"health,omitempty" jsonschema:"Only these: Healthy, Progressing, Degraded, Suspended, Missing, Unknown, none"`
 	Sync         []string `json:"sync,omitempty" jsonschema:"Only these: Synced, OutOfSync, Unknown, none"`
@@ -31,7 +31,7 @@ const listApplicationsText = `List Argo CD applications, one page at a time, sor
 
 Every page comes with exact counts by health, sync status and project ("summary") over ALL matching applications, not only those on the page: for "how many" or "is anything degraded" page 1 is enough, and page_size=1 the cheapest.
 Filters work together. name and repo are exact; to find by a part of anything use search_argocd_resources. health=["Degraded","Missing"] and sync=["OutOfSync"] show what needs attention.
-Rows are short: name, namespace, project, health, sync, destination, sources. For one application in detail use get_application. full=true gives whole objects and is large.
+Rows are short. "dest" is the cluster and the namespace deployed to, "rev" the target revision. For one application in detail use get_application. full=true gives whole objects and is large.
 "next" is the call for the following page. Link to an application: put its namespace and name into "link".`
 
 func (t *Toolset) listApplications() builtin.Tool {
@@ -58,9 +58,10 @@ func (t *Toolset) listApplications() builtin.Tool {
 					Selector: strings.TrimSpace(in.Selector), AppNamespace: namespace,
 				},
 				Health: words(in.Health), Sync: words(in.Sync),
-				Namespace: strings.TrimSpace(in.Destination), Cluster: strings.TrimSpace(in.Cluster),
+				Namespace: strings.TrimSpace(in.Destination),
 			},
-			none: "No application matches. name and repo are compared exactly: search_argocd_resources finds parts of them. Argo CD also leaves out what this token may not see.",
+			cluster: strings.TrimSpace(in.Cluster),
+			none:    "No application matches. name and repo are compared exactly: search_argocd_resources finds parts of them. Argo CD also leaves out what this token may not see.",
 		}
 		in.Refresh = ""
 		q.repeat = func(p paging) any { in.paging = p; return in }

@@ -69,6 +69,9 @@ func TestEveryPageOfEveryKind(t *testing.T) {
 				if !page.SummaryOnly || page.BaseURL != server.URL {
 					t.Errorf("page %d: summary_only %v, argocd_base_url %q", number, page.SummaryOnly, page.BaseURL)
 				}
+				if strings.Contains(text, `"cut"`) {
+					t.Errorf("page %d: rows lost something", number)
+				}
 				for _, item := range page.Items {
 					namespace, _ := item["namespace"].(string)
 					names = append(names, item["name"].(string)+"\x00"+namespace)

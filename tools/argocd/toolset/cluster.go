@@ -1,0 +1,87 @@
+package toolset
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/plimsoll/plimsoll/tools/argocd"
+)
+
+// Argo CD's own cluster is known by both without being on any list (common.go of Argo CD,
+// KubernetesInternalAPIServerAddr, and the name that a nameless one is given).
+const (
+	ownName   = "in-cluster"
+	ownServer = "kubernetes.default.svc"
+)
+
+// maxAliases bounds how many names and addresses one cluster may have here.
+const maxAliases = 32
+
+// destination is the cluster that an application deploys to: by address or by name.
+type destination struct{ Server, Name string }
+
+// cluster is one cluster under all that destinations call it.
+type cluster struct {
+	servers, names []string // bare, lower case, sorted
+}
+
+// bare is an address as it is compared: people leave the scheme out, or end with a
+// slash.
+func bare(server string) string {
+	server = strings.ToLower(strings.TrimSpace(server))
+	return strings.TrimSuffix(strings.TrimPrefix(server, "https://"), "/")
+}
+
+func (c *cluster) add(d destination) {
+	put := func(list []string, one string) []string {
+		at, has := slices.BinarySearch(list, one)
+		if one == "" || has || len(list) >= maxAliases {
+			return list
+		}
+		return slices.Insert(list, at, one)
+	}
+	c.servers, c.names = put(c.servers, bare(d.Server)), put(c.names, strings.ToLower(d.Name))
+}
+
+func (c *cluster) is(d destination) bool {
+	return d.Server != "" && slices.Contains(c.servers, bare(d.Server)) || d.Name != "" && slices.Contains(c.names, strings.ToLower(d.Name))
+}
+
+func (c *cluster) key() string { return fmt.Sprintf("%q %q", c.servers, c.names) }
+
+// clusterCalled finds out by which names and addresses applications may give the cluster
+// that the caller calls so: an application says either, and who asks for one means both.
+// note is for the caller where that could not be found out.
+func clusterCalled(ctx context.Context, client *argocd.Client, called string) (c *cluster, note string, err error) {
+	c = &cluster{}
+	c.add(destination{Server: called, Name: strings.TrimSpace(called)})
+	if c.is(destination{Server: ownServer, Name: ownName}) {
+		c.add(destination{Server: ownServer, Name: ownName})
+	}
+	asked, found := *c, false
+	asked.servers, asked.names = slices.Clone(c.servers), slices.Clone(c.names)
+	_, err = client.List(ctx, argocd.Clusters, argocd.Query{}, func(item []byte) error {
+		var d destination
+		if err := json.Unmarshal(item, &d); err != nil {
+			return fmt.Errorf("a cluster of the list: %w", err)
+		}
+		if asked.is(d) {
+			c.add(d)
+			found = true
+		}
+		return nil
+	})
+	switch refusal, is := errors.AsType[*argocd.Error](err); {
+	case is && refusal.Kind == argocd.Forbidden:
+		return c, fmt.Sprintf("The list of clusters may not be read, so only applications that call their cluster %q are counted. ", short(called)), nil
+	case err != nil:
+		return nil, "", err
+	case !found:
+		return c, fmt.Sprintf("No cluster that may be seen is called %q: cluster_service__list shows all. Only applications that call theirs so are counted. ", short(called)), nil
+	}
+	return c, "", nil
+}
