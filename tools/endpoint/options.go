@@ -65,6 +65,9 @@ type Session struct {
 	// status, headers, session ids and event ids reach the client unchanged, GET and DELETE
 	// reach the server ([peer.Ender]). Otherwise session and event ids are made here.
 	Passed bool
+	// Headers says that the Peer is to know the headers of the client's requests although the
+	// session is not passed: tools of this process that act with their client's credentials.
+	Headers bool
 }
 
 // ErrNoSession says that there is no such session: the client gets 404, which tells it to

@@ -254,10 +254,10 @@ func (h *Handler) sweep() {
 }
 
 // message makes what the peer gets. A server that has the session itself gets the client's
-// headers; of another session they would name ours.
+// headers; of another session they would name ours, which only who asks for them can tell.
 func (s *session) message(c *conn, raw []byte, head jsonrpc.Head) peer.Message {
 	m := peer.Message{Raw: raw, Head: head, Principal: s.principal}
-	if s.Passed {
+	if s.Passed || s.Headers {
 		m.Header = c.r.Header
 	}
 	return m

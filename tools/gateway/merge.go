@@ -73,7 +73,20 @@ func (m *Merge) Open(_ context.Context, o endpoint.Opening) (endpoint.Session, e
 	if err != nil {
 		return endpoint.Session{}, &endpoint.Refusal{Status: http.StatusServiceUnavailable, Code: jsonrpc.CodeInternal, Text: err.Error()}
 	}
-	return endpoint.Session{Peer: p}, nil
+	return endpoint.Session{Peer: p, Headers: m.headers()}, nil
+}
+
+// headers says that one of the servers is to know the headers of clients.
+func (m *Merge) headers() bool {
+	return slices.ContainsFunc(m.o.Parts, func(p Part) bool { return p.Server.o.Builtin })
+}
+
+// headless keeps the headers of clients from a server that makes its own.
+type headless struct{ peer.Peer }
+
+func (h headless) Send(ctx context.Context, m peer.Message, to peer.Receiver) {
+	m.Header = nil
+	h.Peer.Send(ctx, m, to)
 }
 
 // Local is the way to all servers for one client on standard streams.
@@ -94,7 +107,11 @@ func (m *Merge) session(modern, many bool) (peer.Peer, error) {
 			failed = errors.Join(failed, err)
 			c.session = p.Server.bare(gone{err}, many, result.DefaultNames)
 		} else {
-			c.session = p.Server.bare(w, many, result.DefaultNames)
+			var next peer.Peer = w
+			if !p.Server.o.Builtin {
+				next = headless{w}
+			}
+			c.session = p.Server.bare(next, many, result.DefaultNames)
 		}
 		u.parts = append(u.parts, c)
 		u.add(c.session, func(to peer.Receiver) peer.Receiver { return &marked{u: u, c: c, Receiver: to} })

@@ -43,7 +43,11 @@ type ServerOptions struct {
 	Dial func(Dialing) peer.Peer
 	// Remote says that Dial's Peers speak streamable HTTP: a client of HTTP and of the same
 	// era then has its session with the server itself.
-	Remote   bool
+	Remote bool
+	// Builtin says that Dial's Peers are tools of this process (package builtin): they speak
+	// both eras, so that nothing is asked or bridged, they are given the headers of their
+	// clients' HTTP requests, and a session is not bounded by MaxProcesses.
+	Builtin  bool
 	Spool    *spool.Spool
 	Journal  *journal.Journal
 	Settings Settings
@@ -87,7 +91,11 @@ func NewServer(o ServerOptions) *Server {
 	if o.MaxProcesses <= 0 {
 		o.MaxProcesses = DefaultMaxProcesses
 	}
-	return &Server{o: o, catalogue: NewCatalogue(), inner: NewCatalogue()}
+	s := &Server{o: o, catalogue: NewCatalogue(), inner: NewCatalogue()}
+	if o.Builtin {
+		s.eras = eras{legacy: true, modern: true}
+	}
+	return s
 }
 
 // Name is the server's.
@@ -105,7 +113,7 @@ func (s *Server) Open(ctx context.Context, o endpoint.Opening) (endpoint.Session
 	if err != nil {
 		return endpoint.Session{}, &endpoint.Refusal{Status: http.StatusServiceUnavailable, Code: jsonrpc.CodeInternal, Text: err.Error()}
 	}
-	return endpoint.Session{Peer: s.session(w, o.Modern)}, nil
+	return endpoint.Session{Peer: s.session(w, o.Modern), Headers: s.o.Builtin}, nil
 }
 
 // openRemote lets a client have its session with the server itself where both are of one
@@ -291,7 +299,7 @@ func (s *Server) process(d Dialing) (peer.Peer, error) {
 	switch {
 	case s.closed:
 		return nil, errServerClosed
-	case !s.o.Remote && s.living >= s.o.MaxProcesses:
+	case !s.o.Remote && !s.o.Builtin && s.living >= s.o.MaxProcesses:
 		s.o.event(journal.ToolRefused{Server: s.o.Name, Why: "busy"})
 		return nil, fmt.Errorf("%d processes of the MCP server %s are running, no more are started; end a session or raise max_processes", s.living, s.o.Name)
 	}
@@ -309,7 +317,7 @@ func (o *ServerOptions) event(e journal.Event) {
 // one may be of another version.
 func (s *Server) ended() {
 	s.mu.Lock()
-	if s.living--; s.living == 0 && !s.o.Remote {
+	if s.living--; s.living == 0 && !s.o.Remote && !s.o.Builtin {
 		s.eras = eras{}
 	}
 	s.mu.Unlock()
