@@ -288,7 +288,7 @@ func number(raw []byte) string {
 // whole is a number without a fraction in digits: 20 for 20.0 and 2e1; "" is none.
 func whole(raw []byte) string {
 	n := number(raw)
-	if strings.IndexAny(n, ".eE") < 0 {
+	if !strings.ContainsAny(n, ".eE") {
 		return n
 	}
 	const exact = 1 << 53 // beyond it a float is not one integer

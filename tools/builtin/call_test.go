@@ -88,7 +88,7 @@ func TestAStreamThatFailsIsBrokenOff(t *testing.T) {
 }
 
 func TestTextArrivesAsItWasWritten(t *testing.T) {
-	text := strings.Repeat("a\"\\\n\t\x00ä€😀</script>\u2028", 20_000)
+	text := strings.Repeat("a\"\\\n\t\x00ä€😀</script>\u2028", 8_000)
 	s := newServer(t, builtin.Options{Tools: []builtin.Tool{
 		streaming("bytes", func(_ context.Context, w io.Writer) error {
 			for i := 0; i < len(text); i += 3 { // within characters
@@ -237,7 +237,7 @@ func TestOneCallAfterTheOther(t *testing.T) {
 		return err
 	})}})
 	p := s.Dial()
-	for i := range 500 {
+	for i := range 100 {
 		heard := make(chan []byte, 1)
 		name := []string{"echo", "stream"}[i%2]
 		p.Send(t.Context(), message(t, calling(i, name, "{}")), peer.Funcs{OnReceive: func(f *peer.Frame) {

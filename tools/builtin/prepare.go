@@ -102,7 +102,7 @@ func (t *Tool) check() error {
 	case !utf8.ValidString(t.Description):
 		return fmt.Errorf("its description is not UTF-8")
 	case t.Run == nil:
-		return fmt.Errorf("Run is missing")
+		return fmt.Errorf("it has no Run")
 	case t.Input == nil:
 		return nil
 	}

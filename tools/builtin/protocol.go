@@ -120,7 +120,7 @@ func (s *Server) answer(ctx context.Context, w *way, m peer.Message, to peer.Rec
 	case "initialize":
 		version, err := s.agree(p.wanted.Of(m.Raw))
 		if err != nil {
-			refuse(jsonrpc.CodeParams, err.Error(), nil)
+			refuse(jsonrpc.CodeParams, "Invalid params: "+err.Error(), nil)
 			return
 		}
 		result([]byte(`"protocolVersion":"`+version+`"`), s.said.about, append([]byte(`"serverInfo":`), s.said.info...))
@@ -147,7 +147,7 @@ const cacheable = `"resultType":"complete","ttlMs":300000,"cacheScope":"public"`
 // agree gives the version that a session of the older era is of.
 func (s *Server) agree(wanted []byte) (string, error) {
 	if len(wanted) < 2 || wanted[0] != '"' {
-		return "", fmt.Errorf("Invalid params: initialize needs protocolVersion, a string such as %q", legacyVersions[0])
+		return "", fmt.Errorf("initialize needs protocolVersion, a string such as %q", legacyVersions[0])
 	}
 	version := string(rawjson.Unquote(nil, wanted))
 	if slices.Contains(legacyVersions, version) {

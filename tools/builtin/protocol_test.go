@@ -137,7 +137,7 @@ func TestNewRefusesWhatClientsWould(t *testing.T) {
 		"of the characters":      with(func(t *builtin.Tool) { t.Name = "a.b" }),
 		"2049 bytes":             with(func(t *builtin.Tool) { t.Description = strings.Repeat("d", 2049) }),
 		"not UTF-8":              with(func(t *builtin.Tool) { t.Description = "\xff" }),
-		"Run is missing":         with(func(t *builtin.Tool) { t.Run = nil }),
+		"it has no Run":          with(func(t *builtin.Tool) { t.Run = nil }),
 		"no JSON Schema":         with(func(t *builtin.Tool) { t.Input = json.RawMessage(`{"type":`) }),
 		"of type \"array\"":      with(func(t *builtin.Tool) { t.Input = json.RawMessage(`{"type":"array"}`) }),
 		"no valid JSON Schema":   with(func(t *builtin.Tool) { t.Input = json.RawMessage(`{"type":"object","$ref":"#/$defs/none"}`) }),

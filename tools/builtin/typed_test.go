@@ -34,7 +34,7 @@ type arguments struct {
 	Spec      json.RawMessage   `json:"spec,omitempty" jsonschema:"Any JSON"`
 	Since     *time.Time        `json:"since,omitempty"`
 	Any       any               `json:"any,omitempty"`
-	hidden    int
+	Hidden    int               `json:"-"`
 }
 
 // typed gives a server whose one tool hands its arguments to the test.
@@ -139,7 +139,7 @@ func TestArgumentsThatAreWrongAreTold(t *testing.T) {
 		`{"name":"a","healt":"x"}`:           `did you mean "health"?`,
 		`{"name":"a","zzzzzz":[1,2]}`:        `"zzzzzz" ([1,2]) is not known. Its arguments`,
 		`{"name":"a","Name":"b"}`:            `"Name" ("b") is not known, did you mean "name"?`,
-		`{"name":"a","hidden":1}`:            `"hidden" (1) is not known`,
+		`{"name":"a","Hidden":1}`:            `"Hidden" (1) is not known`,
 		`{"name":"a","name":"b"}`:            `"name" is given twice`,
 		`{"name":"a","page":"twenty"}`:       `"page" must be an integer, not "twenty"`,
 		`{"name":"a","page":1.5}`:            `"page" must be an integer, not 1.5`,
