@@ -27,6 +27,7 @@ type application struct {
 	owner, tier                           string // "" when there is none
 	labelled, instance                    bool
 	automated, prune, selfHeal, retry     bool
+	disabled                              bool // automated, but not enabled
 	finalizer                             string
 	multi                                 bool // spec.sources
 	third                                 bool // three of them
@@ -99,7 +100,7 @@ func (s *Simulator) application(i int, a *application) {
 		a.finalizer = "resources-finalizer.argocd.argoproj.io/background"
 	}
 	a.automated, a.prune, a.selfHeal = d.in(631), d.in(500), d.in(500)
-	a.retry = a.automated && d.in(490)
+	a.retry, a.disabled = a.automated && d.in(490), d.in(50)
 	if a.automated || d.in(420) {
 		a.options = 1 + d.below(3)*d.below(2)
 	}

@@ -1,6 +1,9 @@
 package simulator
 
-import "strconv"
+import (
+	"slices"
+	"strconv"
+)
 
 // set is what is decided about a generated application set.
 type set struct {
@@ -31,6 +34,9 @@ func (s *Simulator) writeGenerator(b []byte, p *set, kind int, d *dice) []byte {
 	repo := "https://git.corp.example.net/" + p.domain + "/" + p.project + ".git"
 	switch kind {
 	case 0:
+		if d.in(400) {
+			return cat(b, `{"clusters":{"selector":{"matchExpressions":[{"key":"env","operator":"In","values":["prod","dr"]}]},`, emptyTemplate, `,"values":{"revision":"main"}}}`)
+		}
 		return cat(b, `{"clusters":{"selector":{"matchLabels":{"env":"`, [...]string{"prod", "stg", "dev"}[d.below(3)], `"}},`, emptyTemplate, `,"values":{"revision":"main"}}}`)
 	case 1:
 		b = append(b, `{"list":{"elements":[`...)
@@ -43,25 +49,37 @@ func (s *Simulator) writeGenerator(b []byte, p *set, kind int, d *dice) []byte {
 				c = s.cluster(d.below(s.clusters))
 			}
 			b = cat(b, `{"cluster":"`, c.name, `","env":"`, d.of(s.apps.third), `","replicas":`)
-			b = cat(number(b, 1+d.below(9)), `,"url":"`, c.server, `"}`)
+			if d.in(350) {
+				b = append(number(append(b, '"'), 1+d.below(9)), '"')
+			} else {
+				b = number(b, 1+d.below(9))
+			}
+			b = cat(b, `,"url":"`, c.server, `"}`)
 		}
 		return cat(b, `],`, emptyTemplate, `}}`)
 	case 2:
+		if d.in(350) {
+			return cat(b, `{"git":{"repoURL":"https://git.corp.example.net/`, p.domain, `/config.git","files":[{"path":"envs/**/config.json"}],"revision":"main",`, emptyTemplate, `}}`)
+		}
 		return cat(b, `{"git":{"repoURL":"`, repo, `","directories":[{"path":"apps/*"},{"path":"apps/legacy-*","exclude":true}],"revision":"HEAD","requeueAfterSeconds":180,`, emptyTemplate, `}}`)
 	case 3:
-		return cat(b, `{"scmProvider":{"filters":[{"repositoryMatch":"^`, p.domain, `-"}],"gitlab":{"group":"`, p.domain, `","api":"https://git.corp.example.net/","tokenRef":{"secretName":"scm-token","key":"token"}},`, emptyTemplate, `}}`)
+		return cat(b, `{"scmProvider":{"filters":[{"repositoryMatch":"^`, p.domain, `-","pathsExist":["deploy"]}],"cloneProtocol":"https","gitlab":{"group":"`, p.domain, `","includeSubgroups":true,"api":"https://git.corp.example.net/","tokenRef":{"secretName":"scm-token","key":"token"}},`, emptyTemplate, `}}`)
 	case 4:
-		return cat(b, `{"pullRequest":{"github":{"owner":"`, p.domain, `","repo":"`, p.project, `","labels":["preview"]},"requeueAfterSeconds":600,`, emptyTemplate, `}}`)
+		return cat(b, `{"pullRequest":{"github":{"owner":"`, p.domain, `","repo":"`, p.project, `","api":"https://git.corp.example.net/api/v3/","tokenRef":{"secretName":"scm-token","key":"token"},"labels":["preview"]},"requeueAfterSeconds":600,`, emptyTemplate, `}}`)
 	case 5:
 		b = append(b, `{"matrix":{"generators":[`...)
 	default:
 		b = append(b, `{"merge":{"mergeKeys":["server"],"generators":[`...)
 	}
+	if kind > 5 {
+		b = append(s.writeGenerator(b, p, 1, d), ',')
+		return cat(b, `{"list":{"elements":[{"canary":"true","cluster":"in-cluster"}],`, emptyTemplate, `}}],`, emptyTemplate, `}}`)
+	}
 	b = append(s.writeGenerator(b, p, 2, d), ',')
 	return cat(s.writeGenerator(b, p, 0, d), `],`, emptyTemplate, `}}`)
 }
 
-// resources are the applications that the set's status names.
+// setApplications are the applications that the set's status names.
 func (s *Simulator) setApplications(p *set) []int {
 	d := roll(s.seed, partSet, uint64(p.index)+1<<40)
 	if s.apps.n == 0 || !d.in(750) {
@@ -71,7 +89,8 @@ func (s *Simulator) setApplications(p *set) []int {
 	for range 1 + d.below(6) {
 		all = append(all, d.below(s.apps.n))
 	}
-	return all
+	slices.Sort(all)
+	return slices.Compact(all)
 }
 
 func (s *Simulator) writeSet(b []byte, p *set) []byte {
@@ -117,15 +136,24 @@ func (s *Simulator) writeSet(b []byte, p *set) []byte {
 	b = append(b, '}')
 	rolling := d.in(120)
 	if rolling {
-		b = append(b, `,"strategy":{"type":"RollingSync","rollingSync":{"steps":[{"matchExpressions":[{"key":"env","operator":"In","values":["dev"]}]},{"matchExpressions":[{"key":"env","operator":"In","values":["prod"]}],"maxUpdate":"50%"}]}}`...)
+		b = append(b, `,"strategy":{"type":"RollingSync","rollingSync":{"steps":[{"matchExpressions":[{"key":"env","operator":"In","values":["dev"]}]},{"matchExpressions":[{"key":"env","operator":"In","values":["stg"]}],"maxUpdate":"50%"},{"matchExpressions":[{"key":"env","operator":"In","values":["prod"]}],"maxUpdate":1}]}}`...)
+	}
+	if d.in(100) {
+		b = append(b, `,"preservedFields":{"annotations":["my-custom-annotation"],"labels":["my-custom-label"]}`...)
 	}
 	if p.template {
 		b = append(b, `,"goTemplateOptions":["missingkey=error"]`...)
 	}
-	return s.writeSetStatus(append(b, `},"status":{`...), p, &d)
+	if d.in(150) {
+		b = cat(b, `,"ignoreApplicationDifferences":[{"jsonPointers":["/spec/source/targetRevision"]},{"name":"`, p.name, `-canary","jqPathExpressions":[".spec.source.helm.values"]}]`)
+	}
+	if p.template && d.in(85) {
+		b = append(b, `,"templatePatch":"spec:\n  source:\n    helm:\n      valueFiles:\n      {{- range $v := .valueFiles }}\n        - {{ $v }}\n      {{- end }}\n"`...)
+	}
+	return s.writeSetStatus(append(b, `},"status":{`...), p, &d, rolling)
 }
 
-func (s *Simulator) writeSetStatus(b []byte, p *set, d *dice) []byte {
+func (s *Simulator) writeSetStatus(b []byte, p *set, d *dice, rolling bool) []byte {
 	const generated = "Successfully generated parameters for all Applications"
 	const done = "All applications have been generated successfully"
 	first, status, reason, health := generated, [...]string{"False", "True", "True"}, [...]string{"ApplicationSetUpToDate", "ParametersGenerated", "ApplicationSetUpToDate"}, "Healthy"
@@ -146,8 +174,22 @@ func (s *Simulator) writeSetStatus(b []byte, p *set, d *dice) []byte {
 	}
 	b = append(b, ']')
 	if apps := s.setApplications(p); len(apps) > 0 {
-		b = append(b, `,"resources":[`...)
 		var a application
+		if rolling {
+			b = append(b, `,"applicationStatus":[`...)
+			for i, at := range apps {
+				if i > 0 {
+					b = append(b, ',')
+				}
+				s.application(at, &a)
+				b = cat(b, `{"application":"`, a.name, `","lastTransitionTime":"`)
+				b = append(d.stamp(b, 1, 30), `","message":"Application resource became Healthy, updating status from Progressing to Healthy.","status":"Healthy","step":"`...)
+				b = append(number(b, 1+d.below(3)), `","targetRevisions":["`...)
+				b = append(d.hash(b), `"]}`...)
+			}
+			b = append(b, ']')
+		}
+		b = append(b, `,"resources":[`...)
 		for i, at := range apps {
 			if i > 0 {
 				b = append(b, ',')

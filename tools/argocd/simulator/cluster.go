@@ -107,6 +107,9 @@ func (s *Simulator) writeCluster(b []byte, c cluster) []byte {
 	if c.index%4 == 1 && c.index < 100 {
 		b = number(append(b, `,"shard":`...), c.index%3)
 	}
+	if c.index == 12 {
+		b = append(b, `,"clusterResources":true`...)
+	}
 	if c.project != "" {
 		b = cat(b, `,"project":"`, c.project, `"`)
 	}

@@ -113,13 +113,15 @@ func listProjects(c *call) error {
 		if keep, _ := p.keep("metadata"); !keep {
 			meta = ""
 		}
+		if keep, _ := p.keep("items"); !keep {
+			c.lists[projects].Add(1)
+			if meta != "" {
+				meta = `"metadata":` + meta
+			}
+			return c.answer([]byte(`{` + meta + `}`))
+		}
 	}
 	return c.list(projects, meta, p != nil, func(s *sink) {
-		if p != nil {
-			if keep, _ := p.keep("items"); !keep {
-				return
-			}
-		}
 		var body []byte
 		c.Simulator.stored[projects].walk(c.projects.total, c.projects.title, func(i int, e *entry) bool {
 			body = body[:0]

@@ -38,6 +38,30 @@ func (a *application) writeManaged(b []byte) []byte {
 		b = cat(b, `,"f:`, l.key, `":{}`)
 	}
 	b = append(b, '}')
+	if a.annotated() {
+		b = append(b, `,"f:annotations":{".":{}`...)
+		for _, n := range []struct {
+			key string
+			has bool
+		}{
+			{"argocd-image-updater.argoproj.io/image-list", a.updater},
+			{"argocd.argoproj.io/manifest-generate-paths", a.generate},
+			{"corp.example.net/owner", a.ownerMail},
+			{"kubectl.kubernetes.io/last-applied-configuration", a.applied},
+			{"link.argocd.argoproj.io/external-link", a.external},
+			{"notifications.argoproj.io/subscribe.on-sync-failed.slack", a.alerts},
+		} {
+			if n.has {
+				b = cat(b, `,"f:`, n.key, `":{}`)
+			}
+		}
+		b = append(b, '}')
+	}
+	if a.owner != "" {
+		b = append(b, `,"f:ownerReferences":{".":{},"k:{\"uid\":\"`...)
+		d := a.dice(partMeta)
+		b = append(d.uid(b), `\"}":{}}`...)
+	}
 	if a.finalizer != "" {
 		b = cat(b, `,"f:finalizers":{".":{},"v:\"`, a.finalizer, `\"":{}}`)
 	}

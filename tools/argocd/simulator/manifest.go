@@ -221,7 +221,7 @@ func (c *call) flag(name string) (bool, error) {
 	}
 	v, err := strconv.ParseBool(text)
 	if err != nil {
-		return false, refuse(invalidArgument, "%v", err)
+		return false, malformed(err)
 	}
 	return v, nil
 }
@@ -234,7 +234,7 @@ func (c *call) whole(name string) (int64, error) {
 	}
 	v, err := strconv.ParseInt(text, 10, 64)
 	if err != nil {
-		return 0, refuse(invalidArgument, "%v", err)
+		return 0, malformed(err)
 	}
 	return v, nil
 }

@@ -98,11 +98,7 @@ func (a *application) writeOperationState(b []byte, kinds []resourceKind) []byte
 
 func (a *application) writeSyncResult(b []byte, kinds []resourceKind) []byte {
 	b = append(b, `{"resources":[`...)
-	shown := min(a.resources, 4)
-	a.each(kinds, func(r *resource) {
-		if r.at >= shown {
-			return
-		}
+	a.each(kinds, 6, func(r *resource) {
 		if r.at > 0 {
 			b = append(b, ',')
 		}
@@ -115,7 +111,11 @@ func (a *application) writeSyncResult(b []byte, kinds []resourceKind) []byte {
 		if r.group != "" {
 			b = cat(b, ".", r.group)
 		}
-		b = cat(b, "/", r.name, [...]string{" unchanged", " configured", " serverside-applied", " created"}[(r.at+len(a.name))%4], `","hookPhase":"Running","syncPhase":"Sync"}`)
+		b = cat(b, "/", r.name, [...]string{" unchanged", " configured", " serverside-applied", " created"}[(r.at+len(a.name))%4], `","hookPhase":"Running","syncPhase":"Sync"`)
+		if r.pods {
+			b = append(a.writeImage(append(b, `,"images":["`...)), `"]`...)
+		}
+		b = append(b, '}')
 	})
 	b = append(b, ']')
 	if a.multi {

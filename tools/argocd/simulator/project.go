@@ -113,26 +113,65 @@ func (s *Simulator) writeProject(b []byte, p project) []byte {
 	if d.in(350) {
 		b = append(b, `,"namespaceResourceBlacklist":[{"group":"","kind":"ResourceQuota"},{"group":"","kind":"NetworkPolicy"}]`...)
 	}
-	if d.in(350) {
+	if d.in(250) {
 		b = append(b, `,"orphanedResources":{"warn":false}`...)
+	} else if d.in(300) {
+		b = append(b, `,"orphanedResources":{"warn":true,"ignore":[{"kind":"ConfigMap","name":"kube-root-ca.crt"}]}`...)
 	}
 	if d.in(450) {
 		b = append(b, `,"syncWindows":`...)
 		b = s.writeWindows(b, p, &d)
 	}
-	if d.in(350) {
-		b = append(b, `},"status":{"jwtTokensByRole":{"admin":{},"ci":{"items":[{"iat":1757591244,"exp":1890000000,"id":"`...)
-		b = hex(b, d.next(), 8)
-		return append(b, `"}]}}}}`...)
+	if d.in(160) {
+		b = append(b, `,"namespaceResourceWhitelist":[{"group":"apps","kind":"Deployment"},{"group":"","kind":"Service"},{"group":"batch","kind":"*"}]`...)
 	}
-	return append(b, `},"status":{}}`...)
+	if d.in(210) {
+		b = append(b, `,"clusterResourceBlacklist":[{"group":"","kind":"Node"}]`...)
+	}
+	if d.in(150) {
+		b = cat(b, `,"sourceNamespaces":["`, p.domain, `-apps"]`)
+	}
+	if d.in(105) {
+		b = append(b, `,"permitOnlyProjectScopedClusters":true`...)
+	}
+	if d.in(75) {
+		b = cat(b, `,"destinationServiceAccounts":[{"server":"https://kubernetes.default.svc","namespace":"`, p.domain, `-*","defaultServiceAccount":"`, p.domain, `-deployer"}]`)
+	}
+	b = append(b, `},"status":{`...)
+	if d.in(350) {
+		b = append(b, `"jwtTokensByRole":{`...)
+		for i, role := range roles()[:1+d.below(len(roles()))] {
+			if i > 0 {
+				b = append(b, ',')
+			}
+			b = cat(b, `"`, role, `":{`)
+			if d.in(600) {
+				b = append(d.token(append(b, `"items":[`...), true), ',')
+				b = append(d.token(b, false), ']')
+			}
+			b = append(b, '}')
+		}
+		b = append(b, '}')
+	}
+	return append(b, `}}`...)
+}
+
+func roles() []string { return []string{"admin", "ci", "deployer", "read-only"} }
+
+// token writes what is known of a token of a role; the token itself is nowhere.
+func (d *dice) token(b []byte, expires bool) []byte {
+	b = append(b, `{"iat":`...)
+	b = number(b, 1757000000+d.below(900000))
+	if expires {
+		b = append(b, `,"exp":1890000000`...)
+	}
+	b = append(b, `,"id":"`...)
+	return append(hex(b, d.next(), 12), `"}`...)
 }
 
 func (s *Simulator) writeRoles(b []byte, name string, d *dice) []byte {
 	b = append(b, '[')
-	roles := []string{"admin", "ci", "deployer", "read-only"}
-	n := 1 + d.below(4)
-	for i, role := range roles[:n] {
+	for i, role := range roles()[:1+d.below(len(roles()))] {
 		if i > 0 {
 			b = append(b, ',')
 		}
@@ -144,7 +183,11 @@ func (s *Simulator) writeRoles(b []byte, name string, d *dice) []byte {
 			}
 			b = cat(b, `"p, proj:`, name, ":", role, ", applications, ", actions[(i+j)%len(actions)], ", ", name, `/*, allow"`)
 		}
-		b = cat(b, `],"groups":["corp:`, name, ":", role, `"]}`)
+		b = append(b, ']')
+		if d.in(250) {
+			b = append(d.token(append(b, `,"jwtTokens":[`...), i%2 == 0), ']')
+		}
+		b = cat(b, `,"groups":["corp:`, name, ":", role, `"]}`)
 	}
 	return append(b, ']')
 }

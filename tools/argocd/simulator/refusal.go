@@ -25,12 +25,18 @@ const (
 type refusal struct {
 	code    int
 	message string
+	early   bool // told by the gateway, before a stream is one
 }
 
 func (r *refusal) Error() string { return r.message }
 
 func refuse(code int, format string, args ...any) *refusal {
-	return &refusal{code, fmt.Sprintf(format, args...)}
+	return &refusal{code: code, message: fmt.Sprintf(format, args...)}
+}
+
+// malformed is what the gateway says of a parameter it cannot read.
+func malformed(err error) *refusal {
+	return &refusal{code: invalidArgument, message: err.Error(), early: true}
 }
 
 func denied() *refusal { return refuse(permissionDenied, "permission denied") }

@@ -92,7 +92,7 @@ func (s *Simulator) serve(w http.ResponseWriter, r *http.Request, f Faults) {
 	var told *refusal
 	switch {
 	case err == nil:
-	case errors.As(err, &told) && rt.stream:
+	case errors.As(err, &told) && rt.stream && !told.early:
 		c.failStream(told)
 	case errors.As(err, &told):
 		told.write(w)

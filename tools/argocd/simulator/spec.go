@@ -160,7 +160,12 @@ func (a *application) writeSource(b []byte) []byte {
 	case kustomize:
 		b = cat(b, `,"kustomize":{"images":["`)
 		b = a.writeImage(b)
-		b = cat(b, `"],"commonLabels":{"team":"`, a.team, `"}}`)
+		b = cat(b, `"],"commonLabels":{"team":"`, a.team, `"}`)
+		if d.in(190) {
+			b = cat(b, `,"replicas":[{"name":"`, a.component, `","count":`)
+			b = append(number(b, 1+d.below(8)), `}]`...)
+		}
+		b = append(b, '}')
 	case directory:
 		b = append(b, `,"directory":{"recurse":true,"exclude":"{*.test.yaml,ci/*}"}`...)
 	}
@@ -220,6 +225,12 @@ func (a *application) writePolicy(b []byte) []byte {
 				b = append(b, ',')
 			}
 			b = append(b, `"selfHeal":true`...)
+		}
+		if a.disabled {
+			if a.prune || a.selfHeal {
+				b = append(b, ',')
+			}
+			b = append(b, `"enabled":false`...)
 		}
 		b = append(b, `},`...)
 	}

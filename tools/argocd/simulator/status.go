@@ -14,13 +14,18 @@ type resource struct {
 	at              int
 }
 
-// each rolls the resources one by one, sorted by group, kind and name.
-func (a *application) each(kinds []resourceKind, yield func(r *resource)) {
+// digits are the numbers of resources, of which there are fewer than a hundred.
+const digits = "00010203040506070809101112131415161718192021222324252627282930313233343536373839404142434445464748495051525354555657585960" +
+	"616263646566676869707172737475767778798081828384858687888990919293949596979899"
+
+// each rolls the first resources one by one, sorted by group, kind and name.
+func (a *application) each(kinds []resourceKind, first int, yield func(r *resource)) {
 	d := a.dice(partResources)
 	n := a.resources
 	var r resource
 	bad := n / 2 // the one that explains the application's state
-	for i := range n {
+	prefix := a.domain + "-" + a.component + "-"
+	for i := range min(n, first) {
 		k := kinds[i*len(kinds)/n]
 		if n < len(kinds) {
 			k = kinds[(i*len(kinds)+d.below(len(kinds)))/n]
@@ -32,14 +37,11 @@ func (a *application) each(kinds []resourceKind, yield func(r *resource)) {
 		if k.cluster {
 			r.namespace = ""
 		}
-		num := strconv.Itoa(i)
-		if i < 10 {
-			num = "0" + num
-		}
+		num := digits[2*i : 2*i+2]
 		if d.in(500) {
-			r.name = a.domain + "-" + a.component + "-" + num
+			r.name = prefix + num
 		} else {
-			r.name = a.domain + "-" + a.component + "-" + num + [...]string{"-env", "-hpa", "-tls", "-db"}[d.below(4)]
+			r.name = prefix + num + [...]string{"-env", "-hpa", "-tls", "-db"}[d.below(4)]
 		}
 		switch {
 		case a.sync == "Unknown":
@@ -82,7 +84,7 @@ func nearestHealthy(kinds []resourceKind, from int) resourceKind {
 // writeResources writes status.resources.
 func (a *application) writeResources(b []byte, kinds []resourceKind) []byte {
 	b = append(b, '[')
-	a.each(kinds, func(r *resource) {
+	a.each(kinds, a.resources, func(r *resource) {
 		if r.at > 0 {
 			b = append(b, ',')
 		}
@@ -194,7 +196,7 @@ func (a *application) writeSummary(b []byte) []byte {
 	}
 	b = append(b, `"images":[`...)
 	for _, w := range a.words.infra {
-		if d.in(150) {
+		if d.in(290) {
 			b = cat(b, `"registry.corp.example.net/infra/`, w, ":", version(&d, "v", ""), `",`)
 		}
 	}
