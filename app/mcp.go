@@ -65,6 +65,15 @@ func (a *App) MCP(ctx context.Context, o MCPOptions) (err error) {
 			return err
 		}
 	}
+	return a.withTools(ctx, o, func(_ context.Context, plane *toolsPlane) (config.MCPServer, *gateway.Server, error) {
+		g, err := plane.serve(server, o.Stderr)
+		return server, g, err
+	})
+}
+
+// withTools opens the tools plane and serves what open makes there, over HTTP when the options
+// say so, else to the one client on the standard streams.
+func (a *App) withTools(ctx context.Context, o MCPOptions, open func(context.Context, *toolsPlane) (config.MCPServer, *gateway.Server, error)) (err error) {
 	settings, err := a.Config.For("")
 	if err != nil {
 		return err
@@ -82,7 +91,7 @@ func (a *App) MCP(ctx context.Context, o MCPOptions) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, plane.Close()) }()
-	g, err := plane.serve(server, o.Stderr)
+	server, g, err := open(ctx, plane)
 	if err != nil {
 		return err
 	}

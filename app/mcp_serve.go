@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"slices"
+	"strings"
 	"text/tabwriter"
 
 	"github.com/plimsoll/plimsoll/config"
@@ -23,9 +25,13 @@ type mcpDaemon struct {
 
 // openMCP puts every configured server at /mcp/NAME, and those that are to be merged at /mcp
 // too. It starts no process: the first client does. nil when no server is configured.
-func (a *App) openMCP(s config.Settings, j *journal.Journal, token string) (_ *mcpDaemon, err error) {
+func (a *App) openMCP(s config.Settings, j *journal.Journal, token, version string) (_ *mcpDaemon, err error) {
 	servers, err := a.Config.Servers("")
-	if err != nil || len(servers) == 0 {
+	if err != nil {
+		return nil, err
+	}
+	instances, err := a.Config.ArgoCD()
+	if err != nil || len(servers) == 0 && len(instances) == 0 {
 		return nil, err
 	}
 	plane, err := a.openTools(s, toolsOptions{journal: j})
@@ -45,6 +51,16 @@ func (a *App) openMCP(s config.Settings, j *journal.Journal, token string) (_ *m
 		}
 	}()
 	var parts []gateway.Part
+	if len(instances) > 0 {
+		if slices.ContainsFunc(servers, func(s config.MCPServer) bool { return s.Name == argocdName }) {
+			return nil, fmt.Errorf("both [mcp.servers.%s] and [mcp.argocd.NAME] want /mcp/%s; give the server another name", argocdName, argocdName)
+		}
+		part, err := d.addArgoCD(instances, version)
+		if err != nil {
+			return nil, err
+		}
+		parts = append(parts, part)
+	}
 	for _, server := range servers {
 		g, err := plane.serve(server, nil)
 		if err != nil {
@@ -76,6 +92,26 @@ func (a *App) openMCP(s config.Settings, j *journal.Journal, token string) (_ *m
 		d.paths = append(d.paths, [2]string{"/mcp", fmt.Sprintf("%d of them as one", len(parts))})
 	}
 	return d, nil
+}
+
+// addArgoCD puts the Argo CD server at its path.
+func (d *mcpDaemon) addArgoCD(instances []config.ArgoCDInstance, version string) (gateway.Part, error) {
+	clients, err := d.plane.app.argocdConfigured(d.plane, instances)
+	if err != nil {
+		return gateway.Part{}, err
+	}
+	g, err := d.plane.argocd(clients, version)
+	if err != nil {
+		return gateway.Part{}, err
+	}
+	path := "/mcp/" + argocdName
+	d.closing = append(d.closing, d.plane.mount(d.routes, path, d.plane.argocdServer(), g))
+	names := make([]string, len(clients))
+	for i, c := range clients {
+		names[i] = Printable(c.Name())
+	}
+	d.paths = append(d.paths, [2]string{path, "Argo CD " + strings.Join(names, ", ")})
+	return gateway.Part{Server: g}, nil
 }
 
 // say prints where the servers are.

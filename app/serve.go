@@ -35,6 +35,8 @@ type ServeOptions struct {
 	Stderr io.Writer
 	// Quiet leaves that out.
 	Quiet bool
+	// Version of this program, which clients of its own MCP servers are told.
+	Version string
 }
 
 // drain is what requests under way get when the daemon ends. An answer of a model takes
@@ -86,7 +88,7 @@ func (a *App) Serve(ctx context.Context, o ServeOptions) (err error) {
 	}
 	defer plane.Close()
 
-	servers, err := a.openMCP(settings, events, token)
+	servers, err := a.openMCP(settings, events, token, o.Version)
 	if err != nil {
 		return err
 	}

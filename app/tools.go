@@ -19,6 +19,7 @@ import (
 	"github.com/plimsoll/plimsoll/internal/atomicfile"
 	"github.com/plimsoll/plimsoll/journal"
 	"github.com/plimsoll/plimsoll/process/admission"
+	"github.com/plimsoll/plimsoll/tools/argocd/toolset"
 	"github.com/plimsoll/plimsoll/tools/gateway"
 	"github.com/plimsoll/plimsoll/tools/peer"
 	"github.com/plimsoll/plimsoll/tools/sizes"
@@ -256,9 +257,14 @@ func headersOf(s config.MCPServer, getenv func(string) string) (http.Header, err
 
 // principal names who sends a request over HTTP, for the results that belong to it: the
 // credential's digest, or the user of this machine when there is none. Where other users
-// are let in it is not known that it is this one.
+// are let in it is not known that it is this one. A user's own token for Argo CD is a
+// credential too: what one may see there another may not.
 func (p *toolsPlane) principal(r *http.Request) (string, error) {
-	if credential := r.Header.Get("Authorization"); credential != "" {
+	credential, own := r.Header.Get("Authorization"), r.Header.Get(toolset.DefaultUserHeader)
+	if own != "" {
+		credential += "\x00" + own
+	}
+	if credential != "" {
 		return p.digest("credential", credential), nil
 	}
 	if p.settings.Serve.AnyUser {

@@ -46,7 +46,7 @@ func testMain(m *testing.M) int {
 		}
 		defer os.RemoveAll(dir)
 		bin = dir
-		build := exec.Command("go", "build", "-o", bin+"/", "../cmd/plimsoll", "./testtool", "../internal/toolserver/standalone")
+		build := exec.Command("go", "build", "-o", bin+"/", "../cmd/plimsoll", "./testtool", "../internal/toolserver/standalone", "../tools/argocd/simulator/argocdsim")
 		if out, err := build.CombinedOutput(); err != nil {
 			fmt.Fprintf(os.Stderr, "%v: %v\n%s", build.Args, err, out)
 			return 1
@@ -63,6 +63,8 @@ type world struct {
 	work   string
 	state  string
 	cookie string
+	// variables are in the environment of everything the test starts.
+	variables []string
 }
 
 var worlds atomic.Int64
@@ -102,11 +104,11 @@ func (w *world) renew() {
 // environment is ours without what would change the outcome, and more.
 func (w *world) environment(more ...string) []string {
 	env := slices.DeleteFunc(os.Environ(), func(kv string) bool {
-		return strings.HasPrefix(kv, "PLIMSOLL_") || strings.HasPrefix(kv, "HOME=") || strings.HasPrefix(kv, "TERM=") || strings.HasPrefix(kv, "PWD=")
+		return strings.HasPrefix(kv, "PLIMSOLL_") || strings.HasPrefix(kv, "ARGOCD_") || strings.HasPrefix(kv, "HOME=") || strings.HasPrefix(kv, "TERM=") || strings.HasPrefix(kv, "PWD=")
 	})
 	env = append(env, "HOME="+w.home, "PWD="+w.work, "TERM=xterm-256color", cookieName+"="+w.cookie,
 		"PLIMSOLL_STATE_DIR="+w.state, "PLIMSOLL_CONFIG="+filepath.Join(w.state, "config.toml"))
-	return append(env, more...)
+	return append(append(env, w.variables...), more...)
 }
 
 type process struct {

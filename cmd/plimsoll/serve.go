@@ -20,6 +20,7 @@ when the context window is nearly full, and lets everything else through byte fo
 
   /openai/v1/…  /anthropic/v1/…  /gemini/v1beta/…   the providers of [upstream]
   /mcp/NAME  /mcp                                   the servers of [mcp.servers], each and as one
+  /mcp/argocd                                       the Argo CD of [mcp.argocd]
   /metrics  /healthz  /readyz
 
 plimsoll run does the same for one run by itself; the daemon is for agents that are not
@@ -40,7 +41,7 @@ started by plimsoll run. Beyond loopback it demands a token and TLS: see [serve]
 			if err != nil {
 				return err
 			}
-			o.Stderr = cmd.ErrOrStderr()
+			o.Stderr, o.Version = cmd.ErrOrStderr(), version()
 			if events {
 				o.Log = cmd.OutOrStdout()
 			}

@@ -1,0 +1,243 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"os"
+	"strings"
+
+	"github.com/plimsoll/plimsoll/config"
+	"github.com/plimsoll/plimsoll/tools/argocd"
+	"github.com/plimsoll/plimsoll/tools/argocd/inventory"
+	"github.com/plimsoll/plimsoll/tools/argocd/toolset"
+	"github.com/plimsoll/plimsoll/tools/builtin"
+	"github.com/plimsoll/plimsoll/tools/gateway"
+	"github.com/plimsoll/plimsoll/tools/peer"
+)
+
+// argocdName is what the Argo CD server is called in events, in sizes and in paths.
+const argocdName = "argocd"
+
+// ArgoCDOptions are what `plimsoll mcp argocd` can be told beside the configuration.
+type ArgoCDOptions struct {
+	// Server is the address of one Argo CD, Context one in the argocd command's own
+	// configuration, Instance one of [mcp.argocd]; all "" serves every instance of [mcp.argocd],
+	// or, where there is none, what the ARGOCD_ variables and the argocd command's configuration say.
+	Server, Context, Instance string
+	// Simulator serves a simulated Argo CD in the place of a real one.
+	Simulator *SimulatorOptions
+	// Version of this program, which clients are told.
+	Version string
+	// MCPOptions say how clients come: Listen, ReadyFile, Events, Stdin, Stdout, Stderr, Quiet
+	// are of use here.
+	MCPOptions
+}
+
+// ArgoCD is the MCP server of Argo CD, until the client closes its end, ctx ends or a signal
+// asks for the end.
+func (a *App) ArgoCD(ctx context.Context, o ArgoCDOptions) error {
+	return a.withTools(ctx, o.MCPOptions, func(ctx context.Context, plane *toolsPlane) (config.MCPServer, *gateway.Server, error) {
+		clients, err := a.argocdClients(ctx, plane, o)
+		if err != nil {
+			return config.MCPServer{}, nil, err
+		}
+		g, err := plane.argocd(clients, o.Version)
+		return plane.argocdServer(), g, err
+	})
+}
+
+// argocdServer is the server as the configuration has servers.
+func (p *toolsPlane) argocdServer() config.MCPServer {
+	return config.MCPServer{Name: argocdName, MCP: p.settings.MCP, Merge: true}
+}
+
+// argocd makes the gateway of the Argo CD server.
+func (p *toolsPlane) argocd(clients []*argocd.Client, version string) (*gateway.Server, error) {
+	policy, err := tokenPolicy(p.settings.MCP.ArgoCDTokens)
+	if err != nil {
+		return nil, err
+	}
+	tools, err := toolset.New(toolset.Options{
+		Instances: clients, Inventory: inventory.Options{Dir: p.temp, SnapshotTTL: p.settings.MCP.ArgoCDSnapshot, MaxMatches: p.settings.MCP.MaxSearch},
+		AllowWrites: p.settings.MCP.ArgoCDWrites, UserTokens: policy, Journal: p.journal,
+	})
+	if err != nil {
+		return nil, fmt.Errorf("the Argo CD tools: %w", err)
+	}
+	p.cleanup = append(p.cleanup, tools.Close)
+	server, err := builtin.New(builtin.Options{
+		Name: "plimsoll-argocd", Title: "Argo CD", Version: version, Instructions: tools.Instructions(), Tools: tools.Tools(), Journal: p.journal,
+	})
+	if err != nil {
+		return nil, fmt.Errorf("the Argo CD tools: %w", err)
+	}
+	p.cleanup = append(p.cleanup, server.Close)
+	g := gateway.NewServer(gateway.ServerOptions{
+		Name: argocdName, Dial: func(gateway.Dialing) peer.Peer { return server.Dial() }, Spool: p.spool, Journal: p.journal,
+		Settings: policyOf(p.argocdServer()), Query: p.query, TempDir: p.temp,
+		// What is bounded there is processes, and here is none.
+		MaxProcesses: p.settings.MCP.MaxSessions,
+	})
+	p.servers = append(p.servers, g)
+	return g, nil
+}
+
+func tokenPolicy(text string) (toolset.TokenPolicy, error) {
+	switch text {
+	case "off", "":
+		return toolset.TokensOff, nil
+	case "allow":
+		return toolset.TokensAllow, nil
+	case "require":
+		return toolset.TokensRequire, nil
+	}
+	return 0, fmt.Errorf("argocd_tokens is %q; write off, allow or require", text)
+}
+
+// argocdClients are the ways to the instances that the options and the configuration name.
+func (a *App) argocdClients(ctx context.Context, p *toolsPlane, o ArgoCDOptions) ([]*argocd.Client, error) {
+	given := 0
+	for _, is := range []bool{o.Server != "", o.Context != "", o.Instance != "", o.Simulator != nil} {
+		if is {
+			given++
+		}
+	}
+	if given > 1 && (given != 2 || o.Server == "" || o.Context == "") {
+		return nil, errors.New("--server (with --context), --instance and --simulator each say which Argo CD it is; leave the others out")
+	}
+	if o.Simulator != nil {
+		client, err := p.simulate(ctx, *o.Simulator, o.Stderr)
+		if err != nil {
+			return nil, err
+		}
+		return []*argocd.Client{client}, nil
+	}
+	instances, err := a.Config.ArgoCD()
+	if err != nil {
+		return nil, err
+	}
+	if o.Server != "" || o.Context != "" || len(instances) == 0 && o.Instance == "" {
+		c, err := a.argocdDiscovered(p, o)
+		if err != nil {
+			return nil, err
+		}
+		return []*argocd.Client{c}, nil
+	}
+	if o.Instance != "" {
+		var names []string
+		for _, in := range instances {
+			if in.Name == o.Instance {
+				return a.argocdConfigured(p, []config.ArgoCDInstance{in})
+			}
+			names = append(names, in.Name)
+		}
+		if len(names) == 0 {
+			return nil, fmt.Errorf("--instance %s: no instance is configured; write a table [mcp.argocd.%s] with its url", config.SafeName(o.Instance), config.SafeName(o.Instance))
+		}
+		return nil, fmt.Errorf("--instance %s: there is none of this name; there are: %s", config.SafeName(o.Instance), strings.Join(names, ", "))
+	}
+	return a.argocdConfigured(p, instances)
+}
+
+// argocdDiscovered is the way to the server that the ARGOCD_ variables and the argocd command's
+// configuration name.
+func (a *App) argocdDiscovered(p *toolsPlane, o ArgoCDOptions) (*argocd.Client, error) {
+	home, _ := os.UserHomeDir()
+	options, warnings, err := argocd.Discover(argocd.DiscoverOptions{Getenv: os.Getenv, Home: home, Context: o.Context, Server: o.Server})
+	for _, w := range warnings {
+		a.warn(w)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("which Argo CD: %w", err)
+	}
+	return a.argocdClient(p, options)
+}
+
+func (a *App) argocdConfigured(p *toolsPlane, instances []config.ArgoCDInstance) ([]*argocd.Client, error) {
+	var out []*argocd.Client
+	for _, in := range instances {
+		options, err := a.argocdOptions(in)
+		if err != nil {
+			return nil, fmt.Errorf("Argo CD %s (%s): %w", in.Name, in.Source, err) //nolint:staticcheck // a name
+		}
+		c, err := a.argocdClient(p, options)
+		if err != nil {
+			return nil, fmt.Errorf("Argo CD %s (%s): %w", in.Name, in.Source, err) //nolint:staticcheck // a name
+		}
+		out = append(out, c)
+	}
+	return out, nil
+}
+
+func (a *App) argocdClient(p *toolsPlane, options argocd.Options) (*argocd.Client, error) {
+	c, err := argocd.New(options)
+	if err != nil {
+		return nil, err
+	}
+	p.cleanup = append(p.cleanup, func() error { c.Close(); return nil })
+	if c.Insecure() {
+		a.warn(fmt.Sprintf("Argo CD %s: what it says cannot be trusted, and the token can be read on the way: its certificate is not checked, or the address is http://", c.Name()))
+	}
+	return c, nil
+}
+
+// argocdOptions are the client's options for an instance of the configuration.
+func (a *App) argocdOptions(in config.ArgoCDInstance) (argocd.Options, error) {
+	o := argocd.Options{}
+	if in.Context != "" {
+		home, err := os.UserHomeDir()
+		if err != nil {
+			return o, err
+		}
+		// The context alone counts: the ARGOCD_ variables are of whatever server is meant in this shell.
+		directory := func(name string) string {
+			if name == "ARGOCD_CONFIG_DIR" || name == "XDG_CONFIG_HOME" {
+				return os.Getenv(name)
+			}
+			return ""
+		}
+		found, warnings, err := argocd.Discover(argocd.DiscoverOptions{Getenv: directory, Home: home, Context: in.Context})
+		for _, w := range warnings {
+			a.warn(w)
+		}
+		if err != nil {
+			return o, err
+		}
+		o = found
+	}
+	o.Name = in.Name
+	if in.URL != "" {
+		o.URL = in.URL
+	}
+	switch {
+	case in.Token != "":
+		value := strings.TrimSpace(os.Getenv(in.Token))
+		if value == "" {
+			return o, fmt.Errorf("the token: the variable %s is empty; set it", in.Token)
+		}
+		o.Token = func(context.Context) (string, error) { return value, nil }
+	case in.TokenFile != "":
+		o.Token = argocd.FileToken(in.TokenFile)
+	}
+	for _, pair := range in.Headers {
+		name, variable, _ := strings.Cut(pair, "=")
+		value := os.Getenv(variable)
+		if value == "" {
+			return o, fmt.Errorf("header %s: the variable %s is empty; set it", name, variable)
+		}
+		if o.Header == nil {
+			o.Header = http.Header{}
+		}
+		o.Header.Set(name, value)
+	}
+	if in.CA != "" {
+		o.CAFile = in.CA
+	}
+	if in.Cert != "" {
+		o.CertFile, o.KeyFile = in.Cert, in.Key
+	}
+	o.Insecure = o.Insecure || in.Insecure
+	return o, nil
+}

@@ -1,0 +1,108 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/plimsoll/plimsoll/app"
+	"github.com/plimsoll/plimsoll/config"
+)
+
+func newMCPArgoCDCommand() *cobra.Command {
+	var o app.ArgoCDOptions
+	var sim simulatorFlags
+	var snapshot time.Duration
+	var tokens, maxOutput string
+	var writes, events bool
+	cmd := &cobra.Command{
+		Use:   "argocd",
+		Short: "The MCP server of Argo CD: pages, counts and exact searches at any size",
+		Long: `Serves Argo CD to an agent over MCP: lists in pages with the counts over all of them, a search through
+every application, project, application set and cluster, details, logs, events and diffs. Whatever the
+size of the installation, memory stays constant and no answer floods the agent.
+
+Which Argo CD: --server or --context, else the instances of [mcp.argocd], else ARGOCD_SERVER with
+ARGOCD_AUTH_TOKEN, else the current context of the argocd command. --simulator needs none of them.
+Tools that change something are there with --allow-writes only, and ask for a confirmation.`,
+		Example: `  plimsoll mcp argocd --simulator
+  ARGOCD_SERVER=argocd.example.com ARGOCD_AUTH_TOKEN=… plimsoll mcp argocd
+  plimsoll mcp argocd --context staging --allow-writes
+  plimsoll mcp argocd --listen 127.0.0.1:7000 --user-tokens require`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			var flags []config.Flag
+			for _, f := range []struct{ name, key, value string }{
+				{"max-output", "mcp.max_output", maxOutput},
+				{"snapshot-ttl", "mcp.argocd_snapshot", snapshot.String()},
+				{"user-tokens", "mcp.argocd_tokens", tokens},
+				{"allow-writes", "mcp.argocd_writes", fmt.Sprint(writes)},
+			} {
+				if cmd.Flags().Changed(f.name) {
+					flags = append(flags, config.Flag{Name: "--" + f.name, Key: f.key, Value: f.value})
+				}
+			}
+			a, err := openApp(cmd, flags)
+			if err != nil {
+				return err
+			}
+			if o.Simulator, err = sim.options(cmd); err != nil {
+				return err
+			}
+			o.Version, o.Stdin, o.Stdout, o.Stderr = version(), os.Stdin, os.Stdout, os.Stderr
+			if events {
+				if o.Listen == "" {
+					return fmt.Errorf("--events needs --listen: without it standard output is the client's")
+				}
+				o.Events = cmd.OutOrStdout()
+			}
+			return a.ArgoCD(cmd.Context(), o)
+		},
+	}
+	f := cmd.Flags()
+	argocdFlags(cmd, &o)
+	sim.add(cmd)
+	f.BoolVar(&writes, "allow-writes", false, "also the tools that change something: sync, rollback, create, update, delete …")
+	f.DurationVar(&snapshot, "snapshot-ttl", 0, "pages of one listing come from one snapshot for this long (default: read the server for every page)")
+	f.StringVar(&tokens, "user-tokens", "", "off, allow or require: whether clients over HTTP act with their own Argo CD tokens")
+	f.StringVar(&o.Listen, "listen", "", "serve streamable HTTP on this address instead of standard streams")
+	f.StringVar(&o.ReadyFile, "ready-file", "", "write the endpoint's URL into this file when ready, remove it at the end")
+	f.StringVar(&maxOutput, "max-output", "", "largest text of a result that is not paged, as 20K (default: by the client, 10K for one not known)")
+	f.BoolVar(&events, "events", false, "print every event as one line of JSON on standard output (with --listen)")
+	f.BoolVarP(&o.Quiet, "quiet", "q", false, "do not say where it listens")
+	_ = cmd.RegisterFlagCompletionFunc("user-tokens", cobra.FixedCompletions(choicesOf("mcp.argocd_tokens"), cobra.ShellCompDirectiveNoFileComp))
+	return cmd
+}
+
+// argocdFlags are the flags that say which Argo CD is meant.
+func argocdFlags(cmd *cobra.Command, o *app.ArgoCDOptions) {
+	f := cmd.Flags()
+	f.StringVar(&o.Server, "server", "", "address of the Argo CD server (default: ARGOCD_SERVER)")
+	f.StringVar(&o.Context, "context", "", "a context of the argocd command's own configuration")
+	f.StringVar(&o.Instance, "instance", "", "only this instance of [mcp.argocd]")
+}
+
+// simulatorFlags ask for a simulated Argo CD.
+type simulatorFlags struct{ size, faults string }
+
+// asDefault is what --simulator without a value is.
+const asDefault = "819,236,287,13"
+
+func (s *simulatorFlags) add(cmd *cobra.Command) {
+	f := cmd.Flags()
+	f.StringVar(&s.size, "simulator", "", "serve a simulated Argo CD with APPS,PROJECTS,APPSETS,CLUSTERS objects")
+	f.Lookup("simulator").NoOptDefVal = asDefault
+	f.StringVar(&s.faults, "faults", "", "what goes wrong in the simulated Argo CD, as latency=200ms,cut=100000,status=401,half-started=1,html,silent,expired")
+}
+
+func (s *simulatorFlags) options(cmd *cobra.Command) (*app.SimulatorOptions, error) {
+	if !cmd.Flags().Changed("simulator") {
+		if s.faults != "" {
+			return nil, fmt.Errorf("--faults needs --simulator: only a simulated Argo CD fails on purpose")
+		}
+		return nil, nil
+	}
+	return &app.SimulatorOptions{Size: s.size, Faults: s.faults}, nil
+}
