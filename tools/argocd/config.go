@@ -1,8 +1,8 @@
 package argocd
 
 import (
-	"errors"
 	"fmt"
+	"net/url"
 	"regexp"
 	"strings"
 
@@ -229,7 +229,7 @@ func (f *configFile) resolve(c *configContext) (*configServer, *configUser, erro
 		return nil, nil, fmt.Errorf("%s:%d: the context %q has the server %q, which is not among the servers; log in again with argocd login", f.path, c.line, clean(c.name, 200), clean(c.server, 200))
 	}
 	if (server.cert == "") != (server.key == "") {
-		return nil, nil, errors.New(fmt.Sprintf("%s:%d: ", f.path, server.line) + "client-certificate-data and client-certificate-key-data must be there together")
+		return nil, nil, fmt.Errorf("%s:%d: client-certificate-data and client-certificate-key-data must be there together", f.path, server.line)
 	}
 	for i := range f.users {
 		if f.users[i].name == c.user {
@@ -237,4 +237,26 @@ func (f *configFile) resolve(c *configContext) (*configServer, *configUser, erro
 		}
 	}
 	return server, nil, nil
+}
+
+// sameServer compares addresses as people write them: with and without scheme and port.
+func sameServer(a, b string) bool {
+	ua, errA := parseBase(a)
+	ub, errB := parseBase(b)
+	if errA != nil || errB != nil {
+		return a == b
+	}
+	return strings.EqualFold(ua.Hostname(), ub.Hostname()) && portOf(a, ua) == portOf(b, ub) &&
+		(ua.Path == ub.Path || ua.Path == "" || ub.Path == "")
+}
+
+// portOf is the port, 443 where neither port nor scheme say something else.
+func portOf(text string, u *url.URL) string {
+	if port := u.Port(); port != "" {
+		return port
+	}
+	if strings.HasPrefix(strings.ToLower(strings.TrimSpace(text)), "http://") {
+		return "80"
+	}
+	return "443"
 }

@@ -31,10 +31,6 @@ func serverVariables() []string {
 	return []string{"ARGOCD_SERVER", "ARGOCD_API_URL", "ARGOCD_URL", "ARGOCD_BASE_URL"}
 }
 
-func tokenVariables() []string {
-	return []string{"ARGOCD_AUTH_TOKEN", "ARGOCD_AUTH_TOKEN_FILE", "ARGOCD_API_TOKEN", "ARGOCD_TOKEN", "ARGOCD_TOKEN_FILE"}
-}
-
 // ErrNoServer is wrapped by the error of [Discover] that says that nothing names a server.
 var ErrNoServer = errors.New("no Argo CD server is named")
 
@@ -357,60 +353,6 @@ func (d *discovery) address(chosen choice, entry *configServer) error {
 	return nil
 }
 
-// token chooses the credential.
-func (d *discovery) token(user *configUser) error {
-	type credential struct {
-		source, value string
-		file          bool
-	}
-	var all []credential
-	fromFile := func() {
-		if user != nil && user.token != "" {
-			all = append(all, credential{source: fmt.Sprintf("the token of %q in %s", user.name, d.file.path), value: user.token})
-		}
-	}
-	if d.o.Context != "" && d.o.Server == "" {
-		fromFile()
-	}
-	if d.flags.token != "" {
-		all = append(all, credential{source: "--auth-token in ARGOCD_OPTS", value: d.flags.token})
-	}
-	for _, name := range tokenVariables() {
-		if value := d.env(name); value != "" {
-			all = append(all, credential{name, value, strings.HasSuffix(name, "_FILE")})
-		}
-	}
-	if d.o.Context == "" || d.o.Server != "" {
-		fromFile()
-	}
-	if len(all) == 0 {
-		d.warn("there is no token: only what is open to everyone can be read; set ARGOCD_AUTH_TOKEN, or log in with argocd login")
-		return nil
-	}
-	chosen := all[0]
-	for _, other := range all[1:] {
-		if other.file != chosen.file || bearer(other.value) != bearer(chosen.value) {
-			d.warn("%s is used as the credential, and %s is not", chosen.source, other.source)
-		}
-	}
-	if chosen.file {
-		if info, err := os.Stat(chosen.value); err == nil {
-			d.warnOpen(chosen.value, info)
-		}
-		if _, err := readToken(chosen.value); err != nil {
-			return fmt.Errorf("%s: %w", chosen.source, err)
-		}
-		d.found.Token = FileToken(chosen.value)
-		return nil
-	}
-	token := bearer(chosen.value)
-	if err := checkToken(token); err != nil {
-		return fmt.Errorf("%s: %w", chosen.source, err)
-	}
-	d.found.Token = StaticToken(token)
-	return nil
-}
-
 // judge warns of what is not safe.
 func (d *discovery) judge() {
 	u, err := url.Parse(d.found.URL)
@@ -431,26 +373,4 @@ func loopback(host string) bool {
 	}
 	ip := net.ParseIP(host)
 	return ip != nil && ip.IsLoopback()
-}
-
-// sameServer compares addresses as people write them: with and without scheme and port.
-func sameServer(a, b string) bool {
-	ua, errA := parseBase(a)
-	ub, errB := parseBase(b)
-	if errA != nil || errB != nil {
-		return a == b
-	}
-	return strings.EqualFold(ua.Hostname(), ub.Hostname()) && portOf(a, ua) == portOf(b, ub) &&
-		(ua.Path == ub.Path || ua.Path == "" || ub.Path == "")
-}
-
-// portOf is the port, 443 where neither port nor scheme say something else.
-func portOf(text string, u *url.URL) string {
-	if port := u.Port(); port != "" {
-		return port
-	}
-	if strings.HasPrefix(strings.ToLower(strings.TrimSpace(text)), "http://") {
-		return "80"
-	}
-	return "443"
 }

@@ -13,6 +13,7 @@ import (
 	"runtime"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"github.com/plimsoll/plimsoll/limit"
@@ -53,8 +54,9 @@ const smallList = `{"metadata":{"resourceVersion":"1","x":[true,false,null,-1.5e
 // A list that ends anywhere before its last byte is an error, however the connection ends.
 func TestAListThatBreaksOffIsAnError(t *testing.T) {
 	t.Parallel()
-	cut, clean := 0, false
+	var now atomic.Pointer[func() (int, bool)]
 	c := serve(t, Options{}, func(w http.ResponseWriter, r *http.Request) {
+		cut, clean := (*now.Load())()
 		w.Header().Set("Content-Type", "application/json")
 		if !clean {
 			w.Header().Set("Content-Length", fmt.Sprint(len(smallList)))
@@ -65,8 +67,13 @@ func TestAListThatBreaksOffIsAnError(t *testing.T) {
 			panic(http.ErrAbortHandler)
 		}
 	})
-	for cut = range len(smallList) {
-		for _, clean = range []bool{true, false} {
+	set := func(cut int, clean bool) {
+		f := func() (int, bool) { return cut, clean }
+		now.Store(&f)
+	}
+	for cut := range len(smallList) {
+		for _, clean := range []bool{true, false} {
+			set(cut, clean)
 			items := 0
 			info, err := c.List(t.Context(), Applications, Query{}, func([]byte) error { items++; return nil })
 			e := asError(t, err)
@@ -78,7 +85,7 @@ func TestAListThatBreaksOffIsAnError(t *testing.T) {
 			}
 		}
 	}
-	cut = len(smallList)
+	set(len(smallList), true)
 	if info, err := c.List(t.Context(), Applications, Query{}, nothing); err != nil || info.Items != 3 {
 		t.Fatalf("the whole list: %+v, %v", info, err)
 	}
