@@ -133,7 +133,7 @@ func TestAPageForPeopleIsNoArgoCD(t *testing.T) {
 
 func TestAServerThatIsAnotherOne(t *testing.T) {
 	t.Parallel()
-	for _, body := range []string{`[]`, `"ok"`, `42`, `{"apiVersion":"v1"}`, `{"items":{}}`, `{"items":"none"}`, `{"items":[],"items":[]}`} {
+	for _, body := range []string{`[]`, `"ok"`, `42`, `{"apiVersion":"v1"}`, `{"items":{}}`, `{"items":"none"}`, `{"items":[],"items":[]}`, `ok`, `default backend - 404`} {
 		c := serve(t, Options{}, answers(body))
 		if _, err := c.List(t.Context(), Clusters, Query{}, nothing); asError(t, err).Kind != NotArgoCD {
 			t.Errorf("%s: %v", body, err)

@@ -106,6 +106,9 @@ func (c *Client) broken(r request, a *answer, err error) *Error {
 		return e
 	}
 	if syntax, ok := errors.AsType[*syntaxError](err); ok {
+		if syntax.offset == 0 && r.method == http.MethodGet {
+			return c.shape(r, a, "the answer is no JSON")
+		}
 		e.Message = "the answer is no JSON: " + syntax.Error()
 		e.Hint = "try again; if it stays, look for a proxy between here and " + c.URL() + " that changes answers"
 		return e

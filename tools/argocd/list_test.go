@@ -199,7 +199,7 @@ func TestElements(t *testing.T) {
 func TestMemoryDoesNotGrowWithAList(t *testing.T) {
 	items, size := 100_000, 2_000
 	if raceDetector {
-		size = 200
+		items, size = 20_000, 500
 	}
 	object := []byte(`{"metadata":{"name":"app","labels":{"team":"a"}},"spec":{"source":{"helm":{"values":"` + strings.Repeat("v", size) + `"}}}}`)
 	c := serve(t, Options{}, func(w http.ResponseWriter, r *http.Request) {
@@ -222,7 +222,7 @@ func TestMemoryDoesNotGrowWithAList(t *testing.T) {
 	}
 	before, most, n := live(), int64(0), 0
 	info, err := c.List(t.Context(), Applications, Query{}, func(item []byte) error {
-		if n++; n%20_000 == 0 {
+		if n++; n%(items/5) == 0 {
 			most = max(most, live()-before)
 		}
 		return nil

@@ -127,10 +127,13 @@ func (c *Client) send(ctx context.Context, r request) (*answer, error) {
 		if again > 0 {
 			pause = again
 		}
-		if c.shared.sleep(ctx, pause) != nil {
-			return nil, err
+		if cause := c.shared.sleep(ctx, pause); cause != nil {
+			e := &Error{Instance: c.Name(), Op: r.op}
+			c.ended(e, errors.Join(cause, err))
+			e.Message += ", and until then: " + clean(err.Error(), maxMessage/2)
+			return nil, e
 		}
-		pause *= 2
+		pause = min(2*pause, maxPause)
 	}
 }
 

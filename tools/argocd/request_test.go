@@ -136,6 +136,21 @@ func TestARepetitionThatSucceeds(t *testing.T) {
 	})
 }
 
+func TestWaitingForARepetitionEndsWithTheCall(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		c := offline(t, Options{}, func(r *http.Request) (*http.Response, error) {
+			return response(r, 503, `{"message":"redis is away"}`, "Retry-After", "15"), nil
+		})
+		ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+		defer cancel()
+		_, err := c.List(ctx, Clusters, Query{}, nothing)
+		if e := asError(t, err); e.Kind != Timeout || !errors.Is(err, context.DeadlineExceeded) || !strings.Contains(e.Message, "redis is away") {
+			t.Errorf("%v (%s)", err, e.Kind)
+		}
+	})
+}
+
 // pausing is a body whose parts come with pauses.
 type pausing struct {
 	ctx   context.Context
