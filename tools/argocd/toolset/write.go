@@ -1,6 +1,7 @@
 package toolset
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"strings"
@@ -13,13 +14,29 @@ import (
 // writeTools change something. Each of them changes nothing until it is told the name of
 // the object as confirmation: without it the answer is the plan.
 func (t *Toolset) writeTools() []builtin.Tool {
-	return []builtin.Tool{
+	tools := []builtin.Tool{
 		t.syncTool(), t.terminateTool(), t.rollbackTool(), t.refreshTool(),
 		t.createApplicationTool(), t.updateApplicationTool(), t.deleteApplicationTool(),
 		t.resourceActionTool(),
 		t.projectCreateTool(), t.projectUpdateTool(), t.projectDeleteTool(),
 		t.applicationSetCreateTool(), t.applicationSetDeleteTool(),
 	}
+	// Who calls with the argument names of the Python server is understood.
+	formerly := formerApplication(map[string]string{
+		"param_name": "name", "metadata_name": "name", "metadata_namespace": "namespace",
+		"param_appsetNamespace": "namespace", "param_upsert": "upsert", "param_dryRun": "dry_run",
+	})
+	for i, typed := range tools {
+		if typed.Run == nil {
+			continue
+		}
+		tools[i].Run = func(ctx context.Context, c *builtin.Call) (*builtin.Result, error) {
+			renamed := *c
+			renamed.Arguments = rename(c.Arguments, formerly)
+			return typed.Run(ctx, &renamed)
+		}
+	}
+	return tools
 }
 
 // consent is embedded in the arguments of every tool that changes something.

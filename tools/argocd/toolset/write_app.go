@@ -255,5 +255,5 @@ func missing(err error) bool {
 
 // shown is how an application is looked at after a change.
 func shown(name string) string {
-	return fmt.Sprintf("get_application with name=%q shows how it goes on", name)
+	return fmt.Sprintf("get_application_details with name=%q shows how it goes on", name)
 }

@@ -14,18 +14,18 @@ import (
 
 type appsetCreateArgs struct {
 	target
-	Name      string `json:"metadata_name" jsonschema:"of the application set"`
+	Name      string `json:"name" jsonschema:"of the application set"`
 	Spec      object `json:"spec" jsonschema:"the whole specification: generators, template and so on"`
-	Namespace string `json:"metadata_namespace,omitempty" jsonschema:"namespace of the set, if not Argo CD's"`
-	Upsert    bool   `json:"param_upsert,omitempty" jsonschema:"replace the specification if there is such a set; default false"`
-	DryRun    bool   `json:"param_dryRun,omitempty" jsonschema:"the server generates the applications and keeps nothing (2.13 and newer); default false"`
+	Namespace string `json:"namespace,omitempty" jsonschema:"namespace of the set, if not Argo CD's"`
+	Upsert    bool   `json:"upsert,omitempty" jsonschema:"replace the specification if there is such a set; default false"`
+	DryRun    bool   `json:"dry_run,omitempty" jsonschema:"the server generates the applications and keeps nothing (2.13 and newer); default false"`
 	consent
 }
 
 func (t *Toolset) applicationSetCreateTool() builtin.Tool {
 	return builtin.Typed(builtin.Tool{
 		Name: "applicationset_create", Title: "Create or replace an application set",
-		Description: "Creates an application set, which makes applications at once. With param_upsert it replaces the specification of one that is there. The plan names the applications it makes." + unconfirmed,
+		Description: "Creates an application set, which makes applications at once. With upsert it replaces the specification of one that is there. The plan names the applications it makes." + unconfirmed,
 		Hints:       builtin.Hints{Destructive: true, Idempotent: true, OpenWorld: true},
 	}, func(ctx context.Context, c *builtin.Call, in appsetCreateArgs) (*builtin.Result, error) {
 		client, err := t.at(c, in.Instance)
@@ -36,7 +36,7 @@ func (t *Toolset) applicationSetCreateTool() builtin.Tool {
 		if err != nil {
 			return nil, err
 		}
-		if err := validName("metadata_name", in.Name); err != nil {
+		if err := validName("name", in.Name); err != nil {
 			return nil, err
 		}
 		if len(in.Spec) == 0 {
@@ -57,7 +57,7 @@ func (t *Toolset) applicationSetCreateTool() builtin.Tool {
 			sentence = "replace the specification of the application set " + in.Name
 			warnings = append(warnings, "applications it no longer generates are deleted, unless its policy says otherwise")
 		case before != nil:
-			warnings = append(warnings, "there is such a set: the server refuses another specification without param_upsert=true")
+			warnings = append(warnings, "there is such a set: the server refuses another specification without upsert=true")
 		}
 		view, err := viewOf(specOf(before), specOf(object))
 		if err != nil {
@@ -75,7 +75,7 @@ func (t *Toolset) applicationSetCreateTool() builtin.Tool {
 			return planned(c, client, in.Name, plan{Plan: sentence, Warnings: warnings, Change: struct {
 				*diffView
 				Generates *generation `json:"generates,omitempty"`
-			}{view, made}}, "param_dryRun")
+			}{view, made}}, "dry_run")
 		}
 		query := url.Values{}
 		if in.Upsert {
@@ -167,8 +167,8 @@ func (s *applicationSet) generation() *generation {
 
 type appsetDeleteArgs struct {
 	target
-	Name      string `json:"path_name" jsonschema:"the application set"`
-	Namespace string `json:"param_appsetNamespace,omitempty" jsonschema:"namespace of the set, if not Argo CD's"`
+	Name      string `json:"name" jsonschema:"the application set"`
+	Namespace string `json:"namespace,omitempty" jsonschema:"namespace of the set, if not Argo CD's"`
 	consent
 }
 
@@ -186,7 +186,7 @@ func (t *Toolset) applicationSetDeleteTool() builtin.Tool {
 		if err != nil {
 			return nil, err
 		}
-		if err := required("path_name", in.Name); err != nil {
+		if err := required("name", in.Name); err != nil {
 			return nil, err
 		}
 		query := appsetCreateArgs{Namespace: in.Namespace}.query()

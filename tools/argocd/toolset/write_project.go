@@ -121,7 +121,7 @@ func (t *Toolset) projectCreateTool() builtin.Tool {
 
 type projectUpdateArgs struct {
 	target
-	Name   string `json:"param_name" jsonschema:"the project"`
+	Name   string `json:"name" jsonschema:"the project"`
 	DryRun bool   `json:"dry_run,omitempty" jsonschema:"only show what would change; default false"`
 	projectParts
 	consent
@@ -176,7 +176,7 @@ func (t *Toolset) projectUpdateTool() builtin.Tool {
 
 // readProject reads a project as a tree, with nothing masked: it is written back.
 func readProject(ctx context.Context, client *argocd.Client, name string) (any, error) {
-	if err := required("param_name", name); err != nil {
+	if err := required("name", name); err != nil {
 		return nil, err
 	}
 	raw, err := client.Get(ctx, []string{"projects", name}, nil)
@@ -188,7 +188,7 @@ func readProject(ctx context.Context, client *argocd.Client, name string) (any, 
 
 type projectDeleteArgs struct {
 	target
-	Name string `json:"param_name" jsonschema:"the project"`
+	Name string `json:"name" jsonschema:"the project"`
 	consent
 }
 

@@ -116,7 +116,7 @@ func TestApplicationSetsAreTriedOnlyWhereItIsSafe(t *testing.T) {
 	if got := s.writes(); len(got) != 1 || got[0].Query != "dryRun=true" {
 		t.Errorf("a dry run sent %+v", got)
 	}
-	if _, has := plan.Do.Arguments["param_dryRun"]; has {
+	if _, has := plan.Do.Arguments["dry_run"]; has || plan.Do.Arguments["name"] != "fresh" {
 		t.Errorf("the call to make is a dry run again: %s", text)
 	}
 	for _, version := range []string{"v2.12.9", "v1.8.0", "gibberish"} {
