@@ -40,3 +40,41 @@ fuzz_targets() {
 		sed -n 's/^func \(Fuzz[A-Za-z0-9_]*\)(.*/\1/p' "$file" | sed "s|^|./$(dirname "$file") |"
 	done
 }
+
+# What `go test` ran in this step, and the flags that a second run of it needs too.
+ran=() broken=0
+declare -A flags_of=()
+
+# tested NAME FLAGS ARGUMENT...: go test with FLAGS, in one word, and ARGUMENTs; what it says goes to out/NAME.json
+# and is judged at the end. A test that fails does not end the step.
+tested() {
+	local file=out/$1.json flags=$2 status=0
+	shift 2
+	ran+=("$file")
+	flags_of[$file]=$flags
+	rm -f "${file%.json}.again.json"
+	# shellcheck disable=SC2086 # words
+	go test -timeout 600s $flags -json "$@" >"$file" 2>"${file%.json}.err" </dev/null || status=$?
+	cat "${file%.json}.err"
+	if [ "$status" != 0 ] && ! grep -q '"Action":"\(build-\)\{0,1\}fail"' "$file"; then
+		echo "$file: go test ended with status $status and names no failure"
+		broken=1
+	fi
+}
+
+# judged: tells what came of all that was tested, and whether the step has passed. A few tests that failed are
+# run once more first, with nothing beside them: internal/outcome says which, and which never.
+judged() {
+	local file package tests
+	go run ./internal/outcome -again "${ran[@]}" >out/again.txt || true # why not is told; the report fails
+	while IFS=$'\t' read -r file package tests; do
+		echo "-- once more, alone: $package $tests"
+		# shellcheck disable=SC2086
+		go test -timeout 600s ${flags_of[$file]} -count=1 -p 1 -parallel 1 -run "$tests" -json "$package" \
+			>>"${file%.json}.again.json" </dev/null || true
+	done <out/again.txt
+	go run ./internal/outcome "${ran[@]}" && [ "$broken" = 0 ]
+}
+
+# A step that is out of time says what it knows.
+out_of_time() { [ "${#ran[@]}" = 0 ] || go run ./internal/outcome "${ran[@]}" || true; }

@@ -23,7 +23,7 @@ func TestTests(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			var out strings.Builder
-			err := tests(&out, strings.NewReader(c.in))
+			err := tests(&out, strings.NewReader(c.in), nil)
 			if out.String() != c.want {
 				t.Errorf("wrote %q, want %q", out.String(), c.want)
 			}

@@ -1,0 +1,58 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// printAgain writes what to run a second time, and to why, why it may not be; false: some file
+// could not be read, or something failed that must not be run again.
+func printAgain(w, why io.Writer, names []string) bool {
+	var step []*survey
+	good := true
+	for _, name := range names {
+		s, err := surveyFile(name)
+		if err != nil {
+			fmt.Fprintf(why, "outcome: %v\n", err)
+			good = false
+			continue
+		}
+		step = append(step, s)
+	}
+	if !good {
+		return false
+	}
+	if reasons := allowed(step); len(reasons) > 0 {
+		fmt.Fprintf(why, "outcome: no second run: %s\n", strings.Join(reasons, "; "))
+		return false
+	}
+	for _, s := range step {
+		for _, line := range s.again() {
+			fmt.Fprintf(w, "%s\t%s\n", s.file, line)
+		}
+	}
+	return true
+}
+
+// again is a line for each package with failed tests: the package and a pattern of them.
+func (s *survey) again() []string {
+	var packages []string
+	tests := map[string][]string{}
+	for _, k := range s.failed {
+		if !slices.Contains(packages, k.pkg) {
+			packages = append(packages, k.pkg)
+		}
+		tests[k.pkg] = append(tests[k.pkg], regexp.QuoteMeta(k.test))
+	}
+	var lines []string
+	for _, p := range packages {
+		lines = append(lines, p+"\t^("+strings.Join(tests[p], "|")+")$")
+	}
+	return lines
+}
+
+// againFile is where the second run of a file is.
+func againFile(name string) string { return strings.TrimSuffix(name, ".json") + ".again.json" }

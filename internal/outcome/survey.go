@@ -1,0 +1,120 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"strings"
+)
+
+// survey is what a file says about who failed, without what they wrote.
+type survey struct {
+	file    string
+	failed  []key          // top-level tests, in the order in which they ended
+	ended   map[key]string // action that ended a top-level test, or a package
+	unended []key          // tests and packages that began and did not end
+	reasons []string       // why nothing of it may be run again
+}
+
+// maxReasons bounds the reasons that are told; one is enough to act on.
+const maxReasons = 5
+
+// maxFailed is how many top-level tests of a step may fail and be run again.
+const maxFailed = 5
+
+func surveyFile(name string) (*survey, error) {
+	f, err := os.Open(name)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	s, err := surveyOf(f)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", name, err)
+	}
+	s.file = name
+	return s, nil
+}
+
+func surveyOf(r io.Reader) (*survey, error) {
+	s := &survey{ended: map[key]string{}}
+	var (
+		begun  []key // tests and packages, in order
+		seen   = map[key]bool{}
+		toEnd  = map[string]bool{} // packages whose tests ran to the end and failed
+		failed = map[string]int{}  // tests by package
+	)
+	err := events(r, func(e event) {
+		k := key{e.Package, e.Test}
+		if k != k.top() {
+			if strings.Contains(e.Output, dataRace) {
+				s.never("data race in %v", k)
+			}
+			return
+		}
+		switch e.Action {
+		case "start", "run":
+			if !seen[k] {
+				seen[k] = true
+				begun = append(begun, k)
+			}
+		case "output", "build-output":
+			if strings.Contains(e.Output, dataRace) {
+				s.never("data race in %v", k)
+			}
+			if e.Test == "" && e.Output == "FAIL\n" { // package testing, at the very end
+				toEnd[e.Package] = true
+			}
+		case "build-fail":
+			s.never("a package does not build")
+		case "pass", "fail", "skip":
+			if e.Action == "fail" && e.Test != "" {
+				failed[e.Package]++
+				s.failed = append(s.failed, k)
+			}
+			s.ended[k] = e.Action
+		}
+	}, func(string) {})
+	if err != nil {
+		return nil, err
+	}
+	for _, k := range begun {
+		switch action, ended := s.ended[k]; {
+		case !ended:
+			s.unended = append(s.unended, k)
+			s.never("%v did not come to its end", k)
+		case k.test == "" && action == "fail" && failed[k.pkg] == 0:
+			s.never("%v failed, though no test of it did", k)
+		case k.test == "" && action == "fail" && !toEnd[k.pkg]:
+			s.never("the tests of %v broke off", k)
+		}
+	}
+	return s, nil
+}
+
+// dataRace is what the race detector writes above each report.
+const dataRace = "WARNING: DATA RACE"
+
+func (s *survey) never(format string, args ...any) {
+	if reason := fmt.Sprintf(format, args...); len(s.reasons) < maxReasons && !slices.Contains(s.reasons, reason) {
+		s.reasons = append(s.reasons, reason)
+	}
+}
+
+// allowed says why the failures of a step may not be run again; empty: they may.
+func allowed(step []*survey) (reasons []string) {
+	failed := 0
+	for _, s := range step {
+		failed += len(s.failed)
+		for _, reason := range s.reasons {
+			if !slices.Contains(reasons, reason) {
+				reasons = append(reasons, reason)
+			}
+		}
+	}
+	if failed > maxFailed {
+		reasons = append(reasons, fmt.Sprintf("%d top-level tests failed, more than %d", failed, maxFailed))
+	}
+	return reasons
+}
