@@ -195,7 +195,7 @@ type gnuPGKey struct {
 	SubType     string `json:"subType"`
 }
 
-func (k gnuPGKey) row() keyRow { return keyRow{k.ID, k.Fingerprint, k.Owner, k.Trust, k.SubType} }
+func (k gnuPGKey) row() keyRow { return keyRow(k) }
 
 func (t *Toolset) keysTool() builtin.Tool {
 	return reading(t, builtin.Tool{

@@ -116,8 +116,18 @@ func (t tally) top(n int) tally {
 	return out
 }
 
+// maxCredential is how long a token in a text may be, in bytes.
+const maxCredential = 4 << 10
+
 // clip cuts a text of the server's for a row: credentials masked, one line of blanks.
 func clip(text string, most int) string {
+	all := len(text)
+	// What is cut off anyway need not be read, as far as a credential may reach. A manifest
+	// of a Secret is masked as a whole, so it is looked at as a whole.
+	if all > most+maxCredential && !strings.Contains(text, "Secret") {
+		text = text[:most+maxCredential]
+	}
+	read := len(text)
 	text = strings.ToValidUTF8(strings.TrimSpace(redact.Text(text)), "\uFFFD")
 	if len(text) <= most {
 		return text
@@ -126,7 +136,7 @@ func clip(text string, most int) string {
 	for at > 0 && !utf8.RuneStart(text[at]) {
 		at--
 	}
-	return fmt.Sprintf("%s… (%d bytes more)", text[:at], len(text)-at)
+	return fmt.Sprintf("%s… (%d bytes more)", text[:at], len(text)-at+all-read)
 }
 
 // clips is clip for a list, which is cut to n entries too.

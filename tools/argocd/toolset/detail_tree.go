@@ -99,6 +99,9 @@ func (v nodeView) shortened(most int) nodeView {
 	v.Message = clip(v.Message, most)
 	v.Info = clip(v.Info, most/2)
 	v.Images = clips(v.Images, max(1, most/100), max(60, most/2))
+	if most < 100 { // with names this long there is room for nothing else
+		v.Images, v.Info, v.Created, v.Parent = nil, "", "", clip(v.Parent, most)
+	}
 	return v
 }
 
