@@ -1,0 +1,6 @@
+//go:build race
+
+package builtin_test
+
+// The race detector takes memory of its own.
+const raceDetector = true
