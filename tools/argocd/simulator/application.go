@@ -65,11 +65,12 @@ func (s *Simulator) application(i int, a *application) {
 		}
 	}
 	a.project = "default"
+	a.team = a.domain + "-" + d.of(s.projects.second)
 	from, to := s.projects.span(first)
 	if to > from && !d.in(85) {
 		a.project = s.projects.name(from + d.below(to-from))
+		a.team = a.project
 	}
-	a.team = a.project
 	st := s.state(&d)
 	a.health, a.sync = st.health, st.sync
 	a.never = st.sync == ""

@@ -29,6 +29,12 @@ func (p *set) labels(into []label) []label {
 
 const emptyTemplate = `"template":{"metadata":{},"spec":{"destination":{},"project":""}}`
 
+// The git generator has two forms; below a matrix it has the second.
+const (
+	filesOrFolders = 2
+	folders        = 7
+)
+
 // writeGenerator writes one generator of a kind.
 func (s *Simulator) writeGenerator(b []byte, p *set, kind int, d *dice) []byte {
 	repo := "https://git.corp.example.net/" + p.domain + "/" + p.project + ".git"
@@ -57,10 +63,12 @@ func (s *Simulator) writeGenerator(b []byte, p *set, kind int, d *dice) []byte {
 			b = cat(b, `,"url":"`, c.server, `"}`)
 		}
 		return cat(b, `],`, emptyTemplate, `}}`)
-	case 2:
+	case filesOrFolders:
 		if d.in(350) {
 			return cat(b, `{"git":{"repoURL":"https://git.corp.example.net/`, p.domain, `/config.git","files":[{"path":"envs/**/config.json"}],"revision":"main",`, emptyTemplate, `}}`)
 		}
+		fallthrough
+	case folders:
 		return cat(b, `{"git":{"repoURL":"`, repo, `","directories":[{"path":"apps/*"},{"path":"apps/legacy-*","exclude":true}],"revision":"HEAD","requeueAfterSeconds":180,`, emptyTemplate, `}}`)
 	case 3:
 		return cat(b, `{"scmProvider":{"filters":[{"repositoryMatch":"^`, p.domain, `-","pathsExist":["deploy"]}],"cloneProtocol":"https","gitlab":{"group":"`, p.domain, `","includeSubgroups":true,"api":"https://git.corp.example.net/","tokenRef":{"secretName":"scm-token","key":"token"}},`, emptyTemplate, `}}`)
@@ -75,7 +83,7 @@ func (s *Simulator) writeGenerator(b []byte, p *set, kind int, d *dice) []byte {
 		b = append(s.writeGenerator(b, p, 1, d), ',')
 		return cat(b, `{"list":{"elements":[{"canary":"true","cluster":"in-cluster"}],`, emptyTemplate, `}}],`, emptyTemplate, `}}`)
 	}
-	b = append(s.writeGenerator(b, p, 2, d), ',')
+	b = append(s.writeGenerator(b, p, folders, d), ',')
 	return cat(s.writeGenerator(b, p, 0, d), `],`, emptyTemplate, `}}`)
 }
 
@@ -108,7 +116,8 @@ func (s *Simulator) writeSet(b []byte, p *set) []byte {
 	}
 	b = append(b, `,"managedFields":[{"manager":"argocd-server","operation":"Update","apiVersion":"argoproj.io/v1alpha1","time":"`...)
 	b = append(append(b, created...), `","fieldsType":"FieldsV1","fieldsV1":{"f:metadata":{"f:labels":{".":{},"f:app.kubernetes.io/managed-by":{},"f:corp.example.net/domain":{}}},`+
-		`"f:spec":{".":{},"f:generators":{},"f:goTemplate":{},"f:goTemplateOptions":{},"f:syncPolicy":{},"f:template":{".":{},"f:metadata":{".":{},"f:labels":{},"f:name":{}},"f:spec":{".":{},"f:destination":{},"f:project":{},"f:source":{},"f:syncPolicy":{}}}}}}]},"spec":{`...)
+		`"f:spec":{".":{},"f:generators":{},"f:goTemplate":{},"f:goTemplateOptions":{},"f:syncPolicy":{},"f:template":{".":{},"f:metadata":{".":{},"f:labels":{},"f:name":{}},"f:spec":{".":{},"f:destination":{},"f:project":{},"f:source":{},"f:syncPolicy":{}}}}}},{"manager":"argocd-applicationset-controller","operation":"Update","apiVersion":"argoproj.io/v1alpha1","time":"`...)
+	b = append(append(b, created...), `","fieldsType":"FieldsV1","fieldsV1":{"f:status":{".":{},"f:conditions":{},"f:health":{}}},"subresource":"status"}]},"spec":{`...)
 	open, closed := "{{", "}}"
 	if p.template {
 		open, closed = "{{ .", " }}"

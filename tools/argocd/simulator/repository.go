@@ -32,7 +32,7 @@ func (s *Simulator) repositories() []repository {
 func (s *Simulator) writeRepository(b []byte, r repository) []byte {
 	b = cat(b, `{"repo":"`, r.url, `","connectionState":{"status":"`)
 	if r.failed {
-		b = append(b, `Failed","message":"Unable to connect to repository: rpc error: code = Unknown desc = error testing repository connectivity: unable to ls-remote HEAD on repository: failed to list refs`...)
+		b = append(b, `Failed","message":"Unable to connect to repository: rpc error: code = Unknown desc = error testing repository connectivity: unable to ls-remote HEAD on repository: failed to list refs: error creating SSH agent: \"SSH agent requested but SSH_AUTH_SOCK not-specified\"`...)
 	} else {
 		b = append(b, `Successful","message":"`...)
 	}

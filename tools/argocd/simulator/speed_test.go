@@ -19,9 +19,13 @@ func (w *nowhere) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
+func serveTo(h http.Handler, w http.ResponseWriter, path string) {
+	h.ServeHTTP(w, httptest.NewRequest(http.MethodGet, path, nil))
+}
+
 func fetch(h http.Handler, path string) int64 {
 	w := &nowhere{header: http.Header{}}
-	h.ServeHTTP(w, httptest.NewRequest(http.MethodGet, path, nil))
+	serveTo(h, w, path)
 	return w.n
 }
 

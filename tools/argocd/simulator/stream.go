@@ -82,10 +82,11 @@ func (c *call) failStream(r *refusal) {
 		st.headers(false)
 		c.w.WriteHeader(r.status())
 	}
-	st.started = true
-	// A client that has gone needs no answer.
-	_ = st.raw(r.inStream())
-	_ = st.push()
+	// Nothing ends an error, unlike an event.
+	if st.b = r.inStream(); st.sse {
+		st.b = cat(nil, "data: ", string(st.b), " \n\n")
+	}
+	_ = st.push() // a client that has gone needs no answer
 }
 
 // change is what a write did to an object.

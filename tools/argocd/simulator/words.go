@@ -9,6 +9,7 @@ func domains() []string {
 		"billing", "catalog", "checkout", "data-platform", "edge", "fraud", "fulfilment", "identity", "invoicing", "kyc",
 		"ledger", "logistics", "loyalty", "maps", "media", "messaging", "ml-serving", "notifications", "observability",
 		"onboarding", "payments", "pricing", "reporting", "returns", "risk", "routing", "search", "support", "treasury",
+		"warehouse",
 	}
 }
 
