@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net"
 	"net/http"
+	"net/url"
 	"os"
 	"strings"
 
@@ -77,8 +79,7 @@ func (p *toolsPlane) argocd(clients []*argocd.Client, version string) (*gateway.
 	g := gateway.NewServer(gateway.ServerOptions{
 		Name: argocdName, Dial: func(gateway.Dialing) peer.Peer { return server.Dial() }, Spool: p.spool, Journal: p.journal,
 		Settings: policyOf(p.argocdServer()), Query: p.query, TempDir: p.temp,
-		// What is bounded there is processes, and here is none.
-		MaxProcesses: p.settings.MCP.MaxSessions,
+		Builtin: true,
 	})
 	p.servers = append(p.servers, g)
 	return g, nil
@@ -150,7 +151,7 @@ func (a *App) argocdDiscovered(p *toolsPlane, o ArgoCDOptions) (*argocd.Client, 
 		a.warn(w)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("which Argo CD: %w", err)
+		return nil, fmt.Errorf("which Argo CD: %w; with several, write tables [mcp.argocd.NAME]; --simulator needs none", err)
 	}
 	return a.argocdClient(p, options)
 }
@@ -177,7 +178,7 @@ func (a *App) argocdClient(p *toolsPlane, options argocd.Options) (*argocd.Clien
 		return nil, err
 	}
 	p.cleanup = append(p.cleanup, func() error { c.Close(); return nil })
-	if c.Insecure() {
+	if c.Insecure() && !onLoopback(c.URL()) {
 		a.warn(fmt.Sprintf("Argo CD %s: what it says cannot be trusted, and the token can be read on the way: its certificate is not checked, or the address is http://", c.Name()))
 	}
 	return c, nil
@@ -240,4 +241,14 @@ func (a *App) argocdOptions(in config.ArgoCDInstance) (argocd.Options, error) {
 	}
 	o.Insecure = o.Insecure || in.Insecure
 	return o, nil
+}
+
+// onLoopback says that an address is of this machine, where nobody listens on the way.
+func onLoopback(address string) bool {
+	u, err := url.Parse(address)
+	if err != nil {
+		return false
+	}
+	ip := net.ParseIP(u.Hostname())
+	return u.Hostname() == "localhost" || ip != nil && ip.IsLoopback()
 }

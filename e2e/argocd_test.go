@@ -168,7 +168,7 @@ func TestArgoCDThatCannotBeUsedIsToldApart(t *testing.T) {
 // A hundred thousand applications, 900 MB of JSON: one pass for each answer, in constant memory.
 func TestArgoCDHundredThousandApplications(t *testing.T) {
 	w := newWorld(t)
-	url := w.simulator("-size", "100000,1000,1000,50")
+	url := newWorld(t).simulator("-size", "100000,1000,1000,50")
 	w.variables = append(w.variables, "ARGOCD_SERVER="+url, "ARGOCD_AUTH_TOKEN=any")
 	c := w.wire("", "argocd").begin()
 	most := watchMemory(c.cmd.Process.Pid)

@@ -58,6 +58,7 @@ agent needs no change:
 	root.AddCommand(
 		newRunCommand(),
 		newServeCommand(),
+		newStressCommand(),
 		newMCPCommand(),
 		newDoctorCommand(anyway(open)),
 		newStatsCommand(open),
