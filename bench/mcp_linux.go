@@ -196,9 +196,10 @@ type rawClient struct {
 	log   bytes.Buffer
 }
 
-func startRaw(ctx context.Context, dir string, argv []string) (*rawClient, error) {
+func startRaw(ctx context.Context, dir string, argv []string, env ...string) (*rawClient, error) {
 	c := &rawClient{cmd: exec.CommandContext(ctx, argv[0], argv[1:]...)}
 	c.cmd.Env = append(os.Environ(), "PLIMSOLL_STATE_DIR="+filepath.Join(dir, "state"), "PLIMSOLL_CACHE_DIR="+filepath.Join(dir, "cache"), "PLIMSOLL_CONFIG="+filepath.Join(dir, "none.toml"))
+	c.cmd.Env = append(c.cmd.Env, env...)
 	c.cmd.Stderr = &c.log
 	var err error
 	if c.in, err = c.cmd.StdinPipe(); err != nil {
@@ -289,19 +290,7 @@ func (c *rawClient) cpu() time.Duration {
 	return time.Duration(user+system) * 10 * time.Millisecond
 }
 
-func anonOf(pid int) int64 {
-	data, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
-	if err != nil {
-		return 0
-	}
-	for line := range strings.Lines(string(data)) {
-		if rest, ok := strings.CutPrefix(line, "RssAnon:"); ok {
-			kib, _ := strconv.ParseInt(strings.Fields(rest)[0], 10, 64)
-			return kib << 10
-		}
-	}
-	return 0
-}
+func anonOf(pid int) int64 { return statusOf(pid, "RssAnon:") }
 
 // sdkProxy lists the server's tools and passes calls on, with the official library.
 func sdkProxy(ctx context.Context, argv []string) error {
