@@ -46,7 +46,7 @@
 // server, version, connection, message unless it is Successful, applications, namespaces.
 // A status that is not set is "none". Texts for people end after 120 characters with "…".
 // Passwords in URLs are masked. What is in no list that names its fields (conditions of an
-// application) is not in a row: a summary is a seventh of the bytes of the objects.
+// application) is not in a row: reading summaries takes a sixth of the bytes.
 //
 // # What a search looks into
 //

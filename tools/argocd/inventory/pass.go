@@ -155,7 +155,7 @@ func (v *Inventory) run(ctx context.Context, p *pass, read runner) {
 	var panicked string
 	select {
 	case v.turns <- struct{}{}:
-		ans, err, panicked = v.perform(ctx, p, read)
+		ans, panicked, err = v.perform(ctx, p, read)
 		<-v.turns
 	case <-ctx.Done():
 		err = ctx.Err()
@@ -178,7 +178,7 @@ func (v *Inventory) run(ctx context.Context, p *pass, read runner) {
 	close(p.ready)
 }
 
-func (v *Inventory) perform(ctx context.Context, p *pass, read runner) (ans *answer, err error, panicked string) {
+func (v *Inventory) perform(ctx context.Context, p *pass, read runner) (ans *answer, panicked string, err error) {
 	v.mu.Lock()
 	need := p.need
 	if v.waiting[p.key] == p {
@@ -189,15 +189,15 @@ func (v *Inventory) perform(ctx context.Context, p *pass, read runner) (ans *ans
 	v.mu.Unlock()
 	defer func() {
 		if what := recover(); what != nil {
-			ans, err, panicked = nil, nil, fmt.Sprintf("%v\n\n%s", what, debug.Stack())
+			ans, panicked, err = nil, fmt.Sprintf("%v\n\n%s", what, debug.Stack()), nil
 		}
 	}()
 	at := v.o.Now()
 	if ans, err = read(ctx, need); err != nil {
-		return nil, err, ""
+		return nil, "", err
 	}
 	ans.at = at
-	return ans, nil, ""
+	return ans, "", nil
 }
 
 func (v *Inventory) release(ans *answer) {

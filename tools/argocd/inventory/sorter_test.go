@@ -19,7 +19,7 @@ import (
 func TestSorterEqualsAStableSort(t *testing.T) {
 	t.Parallel()
 	type pair struct{ key, row string }
-	for seed := range uint64(200) {
+	for seed := range uint64(sorts) {
 		random := rand.New(rand.NewPCG(seed, 1))
 		v := newInventory(t, Options{})
 		s := &sorter{d: v.disk, limit: 64 + random.IntN(4000), keep: random.IntN(2) * (1 + random.IntN(300))}
