@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
 
 	"github.com/plimsoll/plimsoll/tools/argocd"
 	"github.com/plimsoll/plimsoll/tools/argocd/redact"
@@ -54,9 +55,7 @@ func reading[A interface{ where() string }](t *Toolset, tool builtin.Tool, forme
 // The names that the arguments of all tools for one application had.
 func formerApplication(more map[string]string) map[string]string {
 	names := map[string]string{"path_name": "name", "param_appNamespace": "namespace", "app_namespace": "namespace", "param_project": "project"}
-	for from, to := range more {
-		names[from] = to
-	}
+	maps.Copy(names, more)
 	return names
 }
 
