@@ -18,7 +18,7 @@ func TestApplicationsOfACluster(t *testing.T) {
 	set, server := recordedToolset(t, lasting())
 	apps, clusters := recordedObjects(t, argocd.Applications), recordedObjects(t, argocd.Clusters)
 	sum := 0
-	for _, cluster := range clusters {
+	for i, cluster := range clusters {
 		name, address := cluster["name"].(string), cluster["server"].(string)
 		byName, byAddress := 0, 0
 		for _, app := range apps {
@@ -29,7 +29,11 @@ func TestApplicationsOfACluster(t *testing.T) {
 			}
 		}
 		sum += byName + byAddress
-		for _, called := range []string{name, address, strings.ToUpper(name), address + "/", strings.TrimPrefix(address, "https://")} {
+		spellings := []string{name, address, strings.ToUpper(name), address + "/", strings.TrimPrefix(address, "https://")}
+		if i%3 > 0 {
+			spellings = spellings[i%3-1 : i%3]
+		}
+		for _, called := range spellings {
 			arguments, _ := json.Marshal(map[string]string{"cluster": called})
 			got, text := ask[pageOf](t, set, "list_applications", string(arguments))
 			if got.Pagination.TotalItems != byName+byAddress || got.Note != "" && byName+byAddress > 0 {

@@ -11,7 +11,7 @@ import (
 
 func TestFullObjects(t *testing.T) {
 	t.Parallel()
-	set, _ := recordedToolset(t, toolset.Options{})
+	set, _ := recordedToolset(t, lasting())
 	for kind, tool := range listTools {
 		byName := map[string]map[string]any{}
 		for _, object := range recordedObjects(t, kind) {

@@ -70,9 +70,9 @@ func TestSearchIsExhaustive(t *testing.T) {
 func TestEveryPageOfSearches(t *testing.T) {
 	t.Parallel()
 	set, _ := recordedToolset(t, lasting())
-	for _, query := range []string{"billing", "prod", "team=", `^payments-.*-(dev|prod)$`, "https://git.corp.example.net/", "in-cluster", "CreateNamespace", "gold"} {
+	for _, query := range []string{"billing", `^payments-.*-(dev|prod)$`, "https://git.corp.example.net/", "gold"} {
 		arguments, _ := json.Marshal(map[string]any{"query": query})
-		seen, most, tokens := 0, 0, 0
+		seen, largest := 0, ""
 		var first foundIn
 		for {
 			text, failed := callTool(t, set, nil, "search_argocd_resources", string(arguments))
@@ -92,7 +92,9 @@ func TestEveryPageOfSearches(t *testing.T) {
 			for _, rows := range got.Results {
 				seen += len(rows)
 			}
-			most, tokens = max(most, len(text)), max(tokens, tokensOf(t, text))
+			if len(text) > len(largest) {
+				largest = text
+			}
 			if got.Next == nil {
 				if seen != first.Total {
 					t.Errorf("%s: %d hits on all pages, %d in all", arguments, seen, first.Total)
@@ -101,6 +103,7 @@ func TestEveryPageOfSearches(t *testing.T) {
 			}
 			arguments = got.Next.Arguments
 		}
+		most, tokens := len(largest), tokensOf(t, largest)
 		t.Logf("%q: %d matches, largest page %d bytes, %d tokens", query, first.Total, most, tokens)
 		if most > maxAnswer || tokens > maxTokens {
 			t.Errorf("%q: the largest page has %d bytes and %d tokens, more than %d or %d", query, most, tokens, maxAnswer, maxTokens)

@@ -3,6 +3,7 @@ package toolset
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/plimsoll/plimsoll/journal"
@@ -38,6 +39,7 @@ type Options struct {
 type Toolset struct {
 	o         Options
 	inventory *inventory.Inventory
+	tools     []builtin.Tool
 }
 
 // New checks the options. It opens no connection. An error names the option and the value.
@@ -65,7 +67,15 @@ func New(o Options) (*Toolset, error) {
 	if o.UserHeader == "" {
 		o.UserHeader = DefaultUserHeader
 	}
-	return &Toolset{o: o, inventory: inventory.New(o.Inventory)}, nil
+	t := &Toolset{o: o, inventory: inventory.New(o.Inventory)}
+	t.tools = append(t.readTools(), t.detailTools()...)
+	if o.AllowWrites {
+		t.tools = append(t.tools, t.writeTools()...)
+	}
+	for i := range t.tools {
+		t.tools[i].Input = t.fitted(t.tools[i].Input)
+	}
+	return t, nil
 }
 
 // Close ends the passes that run and gives up what was kept of lists.
@@ -76,16 +86,7 @@ func (t *Toolset) Stats() inventory.Stats { return t.inventory.Stats() }
 
 // Tools gives all tools, those that write only where they are allowed. Their schemas have
 // the argument "instance" only where there are several, and "fresh" only where listings are kept.
-func (t *Toolset) Tools() []builtin.Tool {
-	all := append(t.readTools(), t.detailTools()...)
-	if t.o.AllowWrites {
-		all = append(all, t.writeTools()...)
-	}
-	for i := range all {
-		all[i].Input = t.fitted(all[i].Input)
-	}
-	return all
-}
+func (t *Toolset) Tools() []builtin.Tool { return slices.Clone(t.tools) }
 
 // reads are the hints of a tool that changes nothing. Argo CD is outside: open world.
 var reads = builtin.Hints{ReadOnly: true, Idempotent: true, OpenWorld: true}
