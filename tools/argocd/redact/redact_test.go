@@ -192,7 +192,7 @@ func TestTextMasksCredentialsAndKeepsProse(t *testing.T) {
 func TestRecordedObjectsKeepEverythingThatIsNoSecret(t *testing.T) {
 	t.Parallel()
 	for _, kind := range []string{"applications", "projects", "applicationsets", "clusters", "repositories"} {
-		raw := recorded(t, kind)
+		raw := some(t, recorded(t, kind))
 		safe, n, err := Mask(raw)
 		if err != nil || n != 0 {
 			t.Errorf("%s: %d masked, %v", kind, n, err)
@@ -212,6 +212,23 @@ func TestRecordedObjectsKeepEverythingThatIsNoSecret(t *testing.T) {
 			t.Errorf("%d of %d bytes are left", len(slim), len(raw))
 		}
 	}
+}
+
+// some is the first 150 elements of a list: the rest is alike, and takes its time under the
+// race detector.
+func some(t testing.TB, list []byte) []byte {
+	var all struct {
+		Items []json.RawMessage `json:"items"`
+	}
+	if err := json.Unmarshal(list, &all); err != nil {
+		t.Fatal(err)
+	}
+	all.Items = all.Items[:min(150, len(all.Items))]
+	raw, err := json.Marshal(all.Items)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return raw
 }
 
 func recorded(t testing.TB, kind string) []byte {

@@ -102,7 +102,7 @@ func TestFollowedLogsEnd(t *testing.T) {
 // Logs of any length pass without being held.
 func TestLongLogsStream(t *testing.T) {
 	t.Parallel()
-	const lines = 20_000
+	const lines = 3_000
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "application/json")
 		for i := range lines {
