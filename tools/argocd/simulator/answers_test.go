@@ -2,6 +2,7 @@ package simulator
 
 import (
 	"encoding/json"
+	"maps"
 	"net/http"
 	"os"
 	"regexp"
@@ -46,9 +47,7 @@ func TestAnswersAreTheRecordedOnes(t *testing.T) {
 	reader := map[string]string{"Authorization": "Bearer " + readerToken}
 	with := func(h map[string]string, more ...string) map[string]string {
 		m := map[string]string{}
-		for k, v := range h {
-			m[k] = v
-		}
+		maps.Copy(m, h)
 		for i := 0; i < len(more); i += 2 {
 			m[more[i]] = more[i+1]
 		}

@@ -67,7 +67,7 @@ func TestParseSize(t *testing.T) {
 
 func TestCutList(t *testing.T) {
 	t.Parallel()
-	s, srv := serving(t, Options{Faults: Faults{CutAfter: 100_000}})
+	s, srv := serving(t, Options{Applications: 50, Faults: Faults{CutAfter: 100_000}})
 	for _, packed := range []string{"identity", "gzip"} {
 		r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, srv.URL+"/api/v1/applications", nil)
 		if err != nil {
@@ -88,15 +88,15 @@ func TestCutList(t *testing.T) {
 		t.Errorf("what is no list: %d", got.status)
 	}
 	s.Set(Faults{})
-	if got := ask(t, srv, asking{path: "/api/v1/applications"}); len(itemsOf(t, got.body)) != 819 {
+	if got := ask(t, srv, asking{path: "/api/v1/applications"}); len(itemsOf(t, got.body)) != 50 {
 		t.Error("after the fault the list is not whole")
 	}
 }
 
 func TestHalfStarted(t *testing.T) {
 	t.Parallel()
-	s := sim(t, Options{Faults: Faults{HalfStarted: 2}})
-	for i, want := range []int{0, 0, 819} {
+	s := sim(t, Options{Applications: 30, Faults: Faults{HalfStarted: 2}})
+	for i, want := range []int{0, 0, 30} {
 		if n := len(items(t, s, "/api/v1/applications")); n != want {
 			t.Errorf("list %d has %d", i, n)
 		}

@@ -67,7 +67,9 @@ func (o *overlay) put(e *entry, generated bool) error {
 	if o.entries == nil {
 		o.entries = make(map[string]*entry)
 	}
-	o.added = slices.DeleteFunc(o.added, func(a *entry) bool { return a.key == e.key })
+	if old != nil && !generated {
+		o.added = slices.DeleteFunc(o.added, func(a *entry) bool { return a == old })
+	}
 	switch {
 	case e.body == nil && !generated:
 		delete(o.entries, e.key)

@@ -131,7 +131,7 @@ func TestBadApplicationsAreRefused(t *testing.T) {
 func TestSync(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		s := sim(t, Options{Applications: 400, SyncTakes: time.Minute})
+		s := sim(t, Options{Applications: 150, SyncTakes: time.Minute})
 		name := pick(t, s, func(a obj) bool {
 			return !automated(a) && text(a, "status", "sync", "status") == "OutOfSync" && !busy(a) && look(a, "spec", "sources") == nil && text(a, "spec", "source", "chart") == ""
 		})
