@@ -25,10 +25,12 @@
 // One JSON object. What tells about all of them stands first: pagination, summary (by
 // health, sync status and project: the ten largest and the rest), next (the call for the
 // following page, as it stands), link (a template, once, in place of a link in every row).
-// Then the items. With the lists that were recorded from a real server the largest page of
-// 20 applications stays below 8 KiB, any other default answer below 10,000 bytes, and all
-// of them below 3,500 tokens of o200k. Whole objects (full=true) have no such bound: who
-// serves the tools puts them behind the gateway, which gives them out in pages.
+// Then the items. A page of 20 applications stays below 8 KiB and any other default answer
+// below 10,000 bytes: where names are so long that it would not, the longest rows lose
+// fields and say which ("cut"); a smaller page_size shows them. With the lists that were
+// recorded from a real server no row of a list has to, and all answers stay below 3,500
+// tokens of o200k. Whole objects (full=true) and pages of more than 20 have no such bound:
+// who serves the tools puts them behind the gateway, which gives them out in pages.
 //
 // An answer that would not be whole is an error: a list that breaks off, a page beyond the
 // end (with the last page), more matches than a search may have (with counts that tell how

@@ -80,12 +80,12 @@ func TestOptionsThatAreNone(t *testing.T) {
 	t.Parallel()
 	c := clientOf(t, "a", "https://a.example.com", "")
 	for name, o := range map[string]toolset.Options{
-		"no Argo CD instance":   {},
-		"instance 2 is missing": {Instances: []*argocd.Client{c, nil}},
-		`are called "A"`:        {Instances: []*argocd.Client{c, clientOf(t, "A", "https://b.example.com", "")}},
-		"are more than 64":      {Instances: slices.Repeat([]*argocd.Client{c}, 65)},
-		"has the number 9":      {Instances: []*argocd.Client{c}, UserTokens: 9},
-		"has the number -1":     {Instances: []*argocd.Client{c}, UserTokens: -1},
+		"no Argo CD instance":              {},
+		"instance 2 of Argo CD is missing": {Instances: []*argocd.Client{c, nil}},
+		`are called "A"`:                   {Instances: []*argocd.Client{c, clientOf(t, "A", "https://b.example.com", "")}},
+		"are more than 64":                 {Instances: slices.Repeat([]*argocd.Client{c}, 65)},
+		"has the number 9":                 {Instances: []*argocd.Client{c}, UserTokens: 9},
+		"has the number -1":                {Instances: []*argocd.Client{c}, UserTokens: -1},
 	} {
 		if _, err := toolset.New(o); err == nil || !strings.Contains(err.Error(), name) {
 			t.Errorf("%s: %v", name, err)

@@ -53,7 +53,7 @@ func New(o Options) (*Toolset, error) {
 	taken := map[string]bool{}
 	for i, c := range o.Instances {
 		if c == nil {
-			return nil, fmt.Errorf("Argo CD instance %d is missing", i+1)
+			return nil, fmt.Errorf("instance %d of Argo CD is missing", i+1)
 		}
 		name := strings.ToLower(c.Name())
 		if taken[name] {
