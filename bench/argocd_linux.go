@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"net"
 	"net/http"
 	"os"
@@ -228,9 +229,7 @@ func (f *argocdFigures) watch(pid int) (stop func()) {
 // bytes of all of them.
 func (c *rawClient) pages(tool string, args map[string]any, walk bool) (int, error) {
 	ask := map[string]any{}
-	for key, value := range args {
-		ask[key] = value
-	}
+	maps.Copy(ask, args)
 	total := 0
 	for page := 1; ; page++ {
 		if walk {

@@ -3,6 +3,7 @@ package stress
 import (
 	"context"
 	"fmt"
+	"maps"
 	"sync"
 	"sync/atomic"
 
@@ -157,8 +158,6 @@ func (c *course) walk(ctx context.Context, tool string, args map[string]any) (la
 // with copies arguments: a call adds to them.
 func with(args map[string]any) map[string]any {
 	out := make(map[string]any, len(args)+2)
-	for k, v := range args {
-		out[k] = v
-	}
+	maps.Copy(out, args)
 	return out
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/plimsoll/plimsoll/internal/rawjson"
@@ -148,10 +149,8 @@ func oneOf(argument, value string, known ...string) error {
 	if value == "" {
 		return nil
 	}
-	for _, k := range known {
-		if value == k {
-			return nil
-		}
+	if slices.Contains(known, value) {
+		return nil
 	}
 	return fmt.Errorf("%s is %q: it can be %s", argument, cut(value), strings.Join(known, ", "))
 }

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"slices"
 	"strings"
 
@@ -73,9 +74,7 @@ func merged(onto, patch any) any {
 	}
 	out := map[string]any{}
 	if o, ok := onto.(map[string]any); ok {
-		for k, v := range o {
-			out[k] = v
-		}
+		maps.Copy(out, o)
 	}
 	for k, v := range p {
 		if v == nil {

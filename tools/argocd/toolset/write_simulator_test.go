@@ -6,13 +6,15 @@ import (
 	"net/http/httptest"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/plimsoll/plimsoll/tools/argocd"
 	"github.com/plimsoll/plimsoll/tools/argocd/simulator"
 	"github.com/plimsoll/plimsoll/tools/argocd/toolset"
 )
 
-// A world is the tools over a simulated Argo CD, whose state really changes.
+// A world is the tools over a simulated Argo CD, whose state really changes. Its operations
+// run until they are ended.
 type world struct {
 	testing.TB
 	set    *toolset.Toolset
@@ -20,7 +22,7 @@ type world struct {
 }
 
 func newWorld(t testing.TB) *world {
-	sim, err := simulator.New(simulator.Options{Applications: 40, Projects: 8, ApplicationSets: 8, Clusters: 3, Token: "secret"})
+	sim, err := simulator.New(simulator.Options{Applications: 40, Projects: 8, ApplicationSets: 8, Clusters: 3, Token: "secret", SyncTakes: time.Hour})
 	if err != nil {
 		t.Fatal(err)
 	}

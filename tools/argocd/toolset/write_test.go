@@ -66,9 +66,7 @@ func TestWritesAreTheRequestsOfTheAPI(t *testing.T) {
 		t.Run(fmt.Sprintf("%02d %s", i, c.tool), func(t *testing.T) {
 			t.Parallel()
 			s := newWritable(t, writableObjects())
-			for path, body := range map[string]string{"POST applications": guestbook, "POST applications/many/sync": several} {
-				s.answers[path] = body
-			}
+			maps.Copy(s.answers, map[string]string{"POST applications": guestbook, "POST applications/many/sync": several})
 			done, text, err := write(t, writer(t, s), c.tool, with(c.arguments, "confirm", c.confirm))
 			if err != nil {
 				t.Fatal(err)
