@@ -3,6 +3,7 @@ package toolset_test
 import (
 	"encoding/json"
 	"maps"
+	"regexp"
 	"slices"
 	"testing"
 
@@ -66,6 +67,33 @@ func TestTools(t *testing.T) {
 		}
 		if n := len(set.Instructions()); n > 2048 {
 			t.Errorf("the instructions have %d bytes", n)
+		}
+	}
+}
+
+// A model calls what it is told of, so what is told of must be there.
+func TestToolsThatAreNamedAreThere(t *testing.T) {
+	t.Parallel()
+	tool := regexp.MustCompile(`\b(?:get|list|search|project|applicationset|application_service_|application_set_service_|cluster_service_|account_service_|version_service_)_[a-z_]+`)
+	for _, writes := range []bool{false, true} {
+		set, _ := recordedToolset(t, toolset.Options{AllowWrites: writes})
+		there := map[string]bool{}
+		texts := map[string]string{"the instructions": set.Instructions()}
+		for _, one := range set.Tools() {
+			there[one.Name] = true
+			texts[one.Name] = one.Description
+		}
+		named := 0
+		for where, text := range texts {
+			for _, name := range tool.FindAllString(text, -1) {
+				named++
+				if !there[name] {
+					t.Errorf("%s names %q, which is no tool (writes %v)", where, name, writes)
+				}
+			}
+		}
+		if named < 10 {
+			t.Errorf("only %d names of tools were found", named)
 		}
 	}
 }

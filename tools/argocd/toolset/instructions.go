@@ -14,7 +14,7 @@ How to go about it:
 - How many, how healthy, what is out of sync: list_applications; page 1 has all totals in "summary". Filter with health, sync, project, cluster, selector.
 - Find something by a part of a name, label, repository, path or cluster: search_argocd_resources. It searches everything, every time.
 - More than a page: make the call that "next" gives. Pages have 20 items, at most 100.
-- One application: get_application, then get_application_resource_tree, get_application_managed_resources (what differs), get_application_events, and the logs.
+- One application: get_application_details, then get_application_resource_tree, get_application_managed_resources (what differs), application_service__list_resource_events, application_service__pod_logs.
 - An answer is an error when the data could not be read whole; nothing partial is shown as whole. Values shown as ******** are secrets and cannot be read.
 `)
 	if len(t.o.Instances) > 1 {

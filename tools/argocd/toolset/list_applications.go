@@ -31,7 +31,7 @@ const listApplicationsText = `List Argo CD applications, one page at a time, sor
 
 Every page comes with exact counts by health, sync status and project ("summary") over ALL matching applications, not only those on the page: for "how many" or "is anything degraded" page 1 is enough, and page_size=1 the cheapest.
 Filters work together. name and repo are exact; to find by a part of anything use search_argocd_resources. health=["Degraded","Missing"] and sync=["OutOfSync"] show what needs attention.
-Rows are short. "dest" is the cluster and the namespace deployed to, "rev" the target revision. For one application in detail use get_application. full=true gives whole objects and is large.
+Rows are short. "dest" is the cluster and the namespace deployed to, "rev" the target revision. For one application in detail use get_application_details. full=true gives whole objects and is large.
 "next" is the call for the following page. Link to an application: put its namespace and name into "link".`
 
 func (t *Toolset) listApplications() builtin.Tool {

@@ -20,7 +20,7 @@ type listApplicationSetsArguments struct {
 
 const listApplicationSetsText = `List Argo CD application sets, one page at a time, sorted by name.
 
-A row has the name, namespace, project, the kinds of generators, what the template deploys and the status. For all of one use applicationset_get. To find application sets by a part of a name, repository or path use search_argocd_resources with resource_types=["applicationsets"]. "pagination" and "summary" count all that match, not only the page; "next" is the call for the following page.`
+A row has the name, namespace, project, the kinds of generators, what the template deploys and the status. For all of one use applicationset_service__get. To find application sets by a part of a name, repository or path use search_argocd_resources with resource_types=["applicationsets"]. "pagination" and "summary" count all that match, not only the page; "next" is the call for the following page.`
 
 func (t *Toolset) listApplicationSets() builtin.Tool {
 	return builtin.Typed(builtin.Tool{
