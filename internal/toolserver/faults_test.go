@@ -185,3 +185,30 @@ func FuzzStdio(f *testing.F) {
 		}
 	})
 }
+
+// The handler returns as soon as it hears that the answer is over. It must know by then that it was cut.
+func TestAnAnswerIsCutBeforeItIsOver(t *testing.T) {
+	for _, mode := range []Answer{JSON, SSE} {
+		for _, fault := range []error{ErrCut, ErrDied} {
+			recorder := httptest.NewRecorder()
+			k := newStream(recorder, mode)
+			heard := make(chan bool)
+			k.mu.Lock()
+			changed := k.changed
+			k.mu.Unlock()
+			go func() {
+				<-changed
+				k.mu.Lock()
+				defer k.mu.Unlock()
+				heard <- k.faulted
+			}()
+			err := k.response(http.StatusOK, func(w *bufio.Writer) error {
+				_, _ = w.WriteString(`{"jsonrpc":"2.0"`)
+				return fault
+			})
+			if cut := <-heard; !cut || !errors.Is(err, fault) || !strings.Contains(recorder.Body.String(), `{"jsonrpc":"2.0"`) {
+				t.Errorf("mode %v: %v: cut %v, written %q", mode, err, cut, recorder.Body)
+			}
+		}
+	}
+}

@@ -139,7 +139,7 @@ func (k *stream) message(m []byte) error {
 	})
 }
 
-func (k *stream) response(status int, write func(w *bufio.Writer) error) error {
+func (k *stream) response(status int, write func(w *bufio.Writer) error) (err error) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	if k.over {
@@ -149,6 +149,9 @@ func (k *stream) response(status int, write func(w *bufio.Writer) error) error {
 		return nil
 	}
 	defer func() {
+		if errors.Is(err, ErrCut) || errors.Is(err, ErrDied) {
+			k.cut() // before the handler hears that it is over: it would end the answer as a whole one
+		}
 		k.over = true
 		k.signal()
 	}()
@@ -166,7 +169,7 @@ func (k *stream) response(status int, write func(w *bufio.Writer) error) error {
 	k.begun = true
 	k.w.Header().Set("Content-Type", "application/json")
 	k.w.WriteHeader(status)
-	err := write(k.out)
+	err = write(k.out)
 	return errors.Join(err, k.out.Flush())
 }
 
@@ -189,12 +192,17 @@ func (k *stream) noise(write func(w *bufio.Writer) error) error {
 func (k *stream) abort(error) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
+	k.cut()
+	k.signal()
+}
+
+// cut sends what was written and makes the handler break the connection; the caller holds mu.
+func (k *stream) cut() {
 	if k.w != nil && k.begun {
 		k.out.Flush()
 		_ = http.NewResponseController(k.w).Flush()
 	}
 	k.faulted = true
-	k.signal()
 }
 
 // drop closes the connection and tells the client when to come back.

@@ -27,16 +27,19 @@ func newConn(w http.ResponseWriter, r *http.Request, h *Handler) *conn {
 	return &conn{w: w, r: r, rc: http.NewResponseController(w), h: h}
 }
 
-// Write gives the client a new span of time to take p. A deadline that cannot be set, by a
-// writer of a test, is none.
+// span gives the client a new span of time for what is written next. A deadline that cannot be set,
+// by a writer of a test, is none.
+func (c *conn) span() { _ = c.rc.SetWriteDeadline(time.Now().Add(c.h.o.WriteTimeout)) }
+
+// Write gives the client a new span of time to take p.
 func (c *conn) Write(p []byte) (int, error) {
-	_ = c.rc.SetWriteDeadline(time.Now().Add(c.h.o.WriteTimeout))
+	c.span()
 	n, err := c.w.Write(p)
 	return n, c.note(err)
 }
 
 func (c *conn) flush() error {
-	_ = c.rc.SetWriteDeadline(time.Now().Add(c.h.o.WriteTimeout))
+	c.span()
 	err := c.rc.Flush()
 	if errors.Is(err, http.ErrNotSupported) {
 		err = nil

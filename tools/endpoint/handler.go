@@ -133,6 +133,9 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if c.broken {
 		panic(http.ErrAbortHandler)
 	}
+	// What is left is net/http's: bytes in its buffers, the end of the body, or the whole of an answer
+	// without one. The span of the write before may be over, or that of the connection's last request.
+	c.span()
 }
 
 func (h *Handler) route(c *conn) *Refusal {
