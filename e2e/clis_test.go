@@ -172,19 +172,20 @@ func (c *console) expectAnywhere(text string) {
 }
 
 // interrupt presses Ctrl-C twice within half a second, as these tools ask for, and again
-// after a long while if that was lost: a third one while a tool tidies up would upset it.
+// after a long while if that was lost: a third one while a tool tidies up would upset it, and in an
+// emulated machine with more to do than processors that takes tens of seconds.
 // It returns the status.
 func (c *console) interrupt() int {
 	c.t.Helper()
-	end := time.After(patience)
+	end := time.After(2 * patience)
 	for {
-		for _, pause := range []time.Duration{400 * time.Millisecond, 15 * time.Second} {
+		for _, pause := range []time.Duration{400 * time.Millisecond, patience / 2} {
 			c.press(ctrlC)
 			select {
 			case <-c.ended:
 				return c.status
 			case <-end:
-				c.t.Fatalf("%v of Ctrl-C have not ended %q; the terminal shows\n%s", patience, short(c.cmd.Args), c.shows())
+				c.t.Fatalf("%v of Ctrl-C have not ended %q; the terminal shows\n%s", 2*patience, short(c.cmd.Args), c.shows())
 			case <-time.After(pause):
 			}
 		}

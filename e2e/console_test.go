@@ -86,8 +86,12 @@ var answers = []struct{ question, answer string }{
 	{"\x1b[?2026$p", "\x1b[?2026;2$y"}, {"\x1b[5n", "\x1b[0n"}, // synchronised output; are you well
 }
 
+// longestQuestion is what the longest of them has without its last byte, in bytes.
+const longestQuestion = 8
+
 func (c *console) read() {
 	buf := make([]byte, 64<<10)
+	unasked := "" // the end of what was read before: a question may come in two pieces
 	for {
 		n, err := c.master.Read(buf)
 		if n > 0 {
@@ -96,11 +100,14 @@ func (c *console) read() {
 			close(c.more)
 			c.more = make(chan struct{})
 			c.mu.Unlock()
+			text, asked := unasked+string(buf[:n]), 0
 			for _, a := range answers {
-				if strings.Contains(string(buf[:n]), a.question) {
+				if i := strings.LastIndex(text, a.question); i >= 0 {
 					_, _ = c.master.WriteString(a.answer)
+					asked = max(asked, i+len(a.question))
 				}
 			}
+			unasked = text[max(asked, len(text)-longestQuestion):]
 		}
 		if err != nil {
 			return // EIO: the other side is closed

@@ -63,15 +63,21 @@ var servers = []struct {
 		agent: "codex",
 		file:  func(w *world) string { return filepath.Join(w.home, ".codex", "config.toml") },
 		text: func(t *testing.T, command []string) string {
-			return fmt.Sprintf("[mcp_servers.files]\ncommand = %q\nargs = %s\n", command[0], quoted(t, command[1:]))
+			return fmt.Sprintf("[mcp_servers.files]\ncommand = %q\nargs = %s\n", command[0], quoted(t, command[1:])) + codexWaits
 		},
-		remote: func(_ *testing.T, url string) string { return fmt.Sprintf("[mcp_servers.files]\nurl = %q\n", url) },
+		remote: func(_ *testing.T, url string) string {
+			return fmt.Sprintf("[mcp_servers.files]\nurl = %q\n", url) + codexWaits
+		},
 		// Its model writes scripts that call tools.
 		call: func(tool, args string) scripted.Call {
 			return scripted.Call{Tool: "exec", Args: fmt.Sprintf("const r = await tools.mcp__files__%s(%s);\ntext(r);\n", tool, args)}
 		},
 	},
 }
+
+// codexWaits makes Codex wait for a server. One that is not required has a second to be ready
+// (mcp_optional_startup_grace_ms); after that the first turn has none of its tools, and nothing says so.
+var codexWaits = fmt.Sprintf("required = true\nstartup_timeout_sec = %d\n", int(patience.Seconds()))
 
 var handleIn = regexp.MustCompile(`r_[a-z2-7]{26}`)
 
@@ -140,7 +146,7 @@ func TestMCPAgentsThroughTheGateway(t *testing.T) {
 					}
 				}
 				if !strings.Contains(last, needle) || len(last) > 400_000 {
-					t.Errorf("the model was shown %d bytes; the needle is in it: %v", len(last), strings.Contains(last, needle))
+					t.Errorf("the model was shown %d bytes; the needle is in it: %v\n%s", len(last), strings.Contains(last, needle), clip(last))
 				}
 				if how == "wrap" {
 					if got := w.run(nil, plimsoll, "mcp", "wrap", file, "--undo"); got.status != 0 {
