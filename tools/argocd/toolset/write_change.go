@@ -20,8 +20,15 @@ type change struct {
 	To   string `json:"to,omitempty"`
 }
 
+// maxNesting is how deep what is changed may be nested. A manifest stays below 30; each
+// level costs its whole path where differences are looked for.
+const maxNesting = 200
+
 // tree decodes JSON with its numbers as they are written.
 func tree(raw []byte) (any, error) {
+	if nesting(raw) > maxNesting {
+		return nil, fmt.Errorf("the JSON is nested deeper than %d", maxNesting)
+	}
 	d := json.NewDecoder(bytes.NewReader(raw))
 	d.UseNumber()
 	var v any
@@ -32,6 +39,27 @@ func tree(raw []byte) (any, error) {
 		return nil, errors.New("there is more after the end of the JSON value")
 	}
 	return v, nil
+}
+
+// nesting is how deep the brackets of raw go, those in strings left out.
+func nesting(raw []byte) (deepest int) {
+	depth, text, escaped := 0, false, false
+	for _, c := range raw {
+		switch {
+		case escaped:
+			escaped = false
+		case text:
+			escaped, text = c == '\\', c != '"'
+		case c == '"':
+			text = true
+		case c == '{' || c == '[':
+			depth++
+			deepest = max(deepest, depth)
+		case c == '}' || c == ']':
+			depth--
+		}
+	}
+	return deepest
 }
 
 // object is an argument that is an object of any shape. Its numbers stay as they are
