@@ -118,7 +118,7 @@ func (s started) wait(t testing.TB) string {
 		default:
 			return "done: " + errText(err)
 		}
-	case <-time.After(20 * time.Second):
+	case <-time.After(time.Minute):
 		t.Fatal("no answer")
 		return ""
 	}
@@ -184,7 +184,7 @@ func (c *caller) hear(text string) string {
 			if strings.Contains(m, text) {
 				return m
 			}
-		case <-time.After(20 * time.Second):
+		case <-time.After(time.Minute):
 			c.t.Fatalf("nothing came with %s", text)
 		}
 	}

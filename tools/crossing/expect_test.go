@@ -78,7 +78,7 @@ func (c closing) Close() error {
 // eventually waits for what another goroutine does.
 func eventually(t *testing.T, ok func() bool) {
 	t.Helper()
-	for deadline := time.Now().Add(20 * time.Second); !ok(); {
+	for deadline := time.Now().Add(time.Minute); !ok(); {
 		if time.Now().After(deadline) {
 			t.Fatal("it did not happen")
 		}

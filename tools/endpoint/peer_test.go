@@ -20,6 +20,8 @@ import (
 type server struct {
 	mu       sync.Mutex
 	listener peer.Receiver
+	listened chan struct{} // closed once there is a listener
+	listens  sync.Once
 	asked    map[string]chan []byte // by id of a request of the server
 	requests int
 	heard    []string // methods
@@ -32,7 +34,7 @@ type server struct {
 }
 
 func newServer() *server {
-	return &server{asked: map[string]chan []byte{}, closed: make(chan struct{})}
+	return &server{asked: map[string]chan []byte{}, closed: make(chan struct{}), listened: make(chan struct{})}
 }
 
 func frame(format string, args ...any) *peer.Frame {
@@ -93,6 +95,11 @@ func (s *server) answer(ctx context.Context, m peer.Message, to peer.Receiver) e
 		head := fmt.Appendf(nil, `{"jsonrpc":"2.0","id":%s,"result":{"text":"`, id)
 		to.Receive(&peer.Frame{Head: head, Rest: io.MultiReader(&filler{left: n}, failing{})})
 	case "ask": // of the client, on no stream that the server knows
+		select {
+		case <-s.listened: // the endpoint listens beside the first request
+		case <-ctx.Done():
+			return ctx.Err()
+		}
 		s.mu.Lock()
 		s.requests++
 		ask := strconv.Itoa(1000 + s.requests)
@@ -147,6 +154,7 @@ func (s *server) Listen(ctx context.Context, header http.Header, to peer.Receive
 	s.mu.Lock()
 	s.listener = to
 	s.mu.Unlock()
+	s.listens.Do(func() { close(s.listened) })
 	<-ctx.Done()
 	to.Done(nil)
 }

@@ -96,13 +96,15 @@ func TestANotificationBeforeTheAnswerMakesAStream(t *testing.T) {
 func TestAcceptChoosesTheForm(t *testing.T) {
 	p := newPlace(t, Options{}, false, nil)
 	id := p.begin("2025-06-18")
+	n := 1 // an id is free again a little after its answer
 	for accept, want := range map[string]string{
 		"application/json":  "application/json",
 		"text/event-stream": "text/event-stream",
 		"*/*":               "application/json",
 		"text/event-stream;q=0.9,application/json": "application/json",
 	} {
-		_, header, answer := p.post(toolCall(1, "notes:0"), "Mcp-Session-Id", id, "Accept", accept)
+		n++
+		_, header, answer := p.post(toolCall(n, "notes:0"), "Mcp-Session-Id", id, "Accept", accept)
 		if got := header.Get("Content-Type"); got != want || !strings.Contains(answer, `"notes":0`) {
 			t.Errorf("%s: %s %s", accept, got, answer)
 		}
@@ -112,7 +114,7 @@ func TestAcceptChoosesTheForm(t *testing.T) {
 	if status != 200 || header.Get("Content-Type") != "application/json" || !strings.HasPrefix(answer, `{"jsonrpc":"2.0","id":1,`) {
 		t.Errorf("%d %v %s", status, header, answer)
 	}
-	if status, _, _ := p.post(toolCall(1, "echo"), "Mcp-Session-Id", id, "Accept", "text/html"); status != 406 {
+	if status, _, _ := p.post(toolCall(n+1, "echo"), "Mcp-Session-Id", id, "Accept", "text/html"); status != 406 {
 		t.Errorf("text/html: %d", status)
 	}
 }
@@ -242,6 +244,8 @@ func TestSessionsAreBounded(t *testing.T) {
 	if status, header, _ := p.post(toolCall(2, "echo"), "Mcp-Session-Id", first); status != 429 || header.Get("Retry-After") == "" {
 		t.Errorf("a request too many: %d", status)
 	}
+	// The client has the answer a little before the handler has returned.
+	eventually(t, "the second serves nobody", func() bool { return p.h.Stats().Serving == 1 })
 	third := p.begin("2025-06-18") // in place of the second, which serves nobody
 	if status, _, _ := p.post(toolCall(1, "echo"), "Mcp-Session-Id", second); status != 404 {
 		t.Errorf("the least recently used: %d", status)

@@ -281,7 +281,8 @@ func onHTTP(t testing.TB, open func(context.Context, endpoint.Opening) (endpoint
 func onHandler(t testing.TB, h http.Handler, modern bool) *client {
 	web := httptest.NewServer(h)
 	t.Cleanup(web.Close)
-	session := ""
+	var mu sync.Mutex
+	session := "" // read and set by requests at once
 	c := &client{t: t, modern: modern}
 	c.send = func(ctx context.Context, message []byte) (a answer) {
 		head, err := jsonrpc.Scan(message)
@@ -303,9 +304,13 @@ func onHandler(t testing.TB, h http.Handler, modern bool) *client {
 			if name := m.Params.Name + m.Params.URI; name != "" {
 				r.Header.Set("Mcp-Name", name)
 			}
-		case session != "":
-			r.Header.Set("Mcp-Session-Id", session)
-			r.Header.Set("Mcp-Protocol-Version", "2025-11-25")
+		default:
+			mu.Lock()
+			if session != "" {
+				r.Header.Set("Mcp-Session-Id", session)
+				r.Header.Set("Mcp-Protocol-Version", "2025-11-25")
+			}
+			mu.Unlock()
 		}
 		res, err := web.Client().Do(r)
 		if err != nil {
@@ -314,7 +319,9 @@ func onHandler(t testing.TB, h http.Handler, modern bool) *client {
 		}
 		defer res.Body.Close()
 		if id := res.Header.Get("Mcp-Session-Id"); id != "" {
+			mu.Lock()
 			session = id
+			mu.Unlock()
 		}
 		if strings.HasPrefix(res.Header.Get("Content-Type"), "text/event-stream") {
 			events := jsonrpc.NewEventReader(res.Body, 0)

@@ -127,7 +127,9 @@ func TestLongNamesAreShortenedAndFound(t *testing.T) {
 }
 
 // The requests of two servers that have the same id both get the client's answer to them.
-func TestRequestsOfServersAreToldApart(t *testing.T) {
+func TestRequestsOfServersAreToldApart(t *testing.T) { synctest.Test(t, toldApart) }
+
+func toldApart(t *testing.T) {
 	a := newRig(t, toolserver.Options{Eras: toolserver.LegacyOnly}, false, gateway.Settings{})
 	b := newRig(t, toolserver.Options{Eras: toolserver.LegacyOnly}, false, gateway.Settings{})
 	m := gateway.NewMerge(gateway.MergeOptions{Spool: a.spool, Parts: []gateway.Part{{Server: a.server, Prefix: "one"}, {Server: b.server, Prefix: "two"}}})
@@ -148,6 +150,7 @@ func TestRequestsOfServersAreToldApart(t *testing.T) {
 		go p.Send(t.Context(), peer.Message{Raw: raw, Head: head}, peer.Funcs{})
 	}
 	go p.Listen(t.Context(), nil, peer.Funcs{OnReceive: respond})
+	synctest.Wait() // what a server asks before it is listened to nobody hears
 	for _, tool := range []string{"one__roots", "two__roots"} {
 		message := c.message("tools/call", `"name":"`+tool+`","arguments":{}`, "")
 		head, err := jsonrpc.Scan(message)

@@ -179,7 +179,7 @@ func self(how string) func(context.Context) (*Process, error) {
 func noGoroutineLeft(t *testing.T) {
 	t.Helper()
 	var left string
-	for range 200 {
+	for range 12_000 {
 		var b bytes.Buffer
 		_ = pprof.Lookup("goroutine").WriteTo(&b, 2)
 		left = ""
