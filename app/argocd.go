@@ -2,12 +2,15 @@ package app
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"net"
 	"net/http"
 	"net/url"
 	"os"
+	"slices"
 	"strings"
 
 	"github.com/plimsoll/plimsoll/config"
@@ -241,6 +244,42 @@ func (a *App) argocdOptions(in config.ArgoCDInstance) (argocd.Options, error) {
 	}
 	o.Insecure = o.Insecure || in.Insecure
 	return o, nil
+}
+
+// ArgoCDTool is a tool of the Argo CD server.
+type ArgoCDTool struct {
+	Name      string   `json:"name"`
+	Title     string   `json:"title"`
+	Writes    bool     `json:"writes"` // there with writes allowed only
+	Arguments []string `json:"arguments"`
+}
+
+// ArgoCDTools lists the tools of the Argo CD server, by name.
+func ArgoCDTools() ([]ArgoCDTool, error) {
+	nowhere, err := argocd.New(argocd.Options{URL: "http://127.0.0.1"}) // nothing is asked of it
+	if err != nil {
+		return nil, err
+	}
+	defer nowhere.Close()
+	tools, err := toolset.New(toolset.Options{Instances: []*argocd.Client{nowhere}, AllowWrites: true})
+	if err != nil {
+		return nil, err
+	}
+	defer tools.Close()
+	var out []ArgoCDTool
+	for _, t := range tools.Tools() {
+		var schema struct {
+			Properties map[string]json.RawMessage `json:"properties"`
+		}
+		if len(t.Input) > 0 {
+			if err := json.Unmarshal(t.Input, &schema); err != nil {
+				return nil, fmt.Errorf("the schema of %s: %w", t.Name, err)
+			}
+		}
+		out = append(out, ArgoCDTool{Name: t.Name, Title: t.Title, Writes: !t.Hints.ReadOnly, Arguments: slices.Sorted(maps.Keys(schema.Properties))})
+	}
+	slices.SortFunc(out, func(a, b ArgoCDTool) int { return strings.Compare(a.Name, b.Name) })
+	return out, nil
 }
 
 // onLoopback says that an address is of this machine, where nobody listens on the way.

@@ -259,11 +259,21 @@ func TestGuidesNameRealKeys(t *testing.T) {
 			known[a.Name] = true
 		}
 	}
-	for _, v := range []any{journal.Report{}, app.Stat{}, app.BacktestRow{}, app.Prediction{}, app.Slot{}, app.Doctor{}, app.Decision{}, app.Collection{}, app.MCPSize{}, app.WrapResult{}, journal.WindowCompacted{}} {
+	for _, v := range []any{journal.Report{}, app.Stat{}, app.BacktestRow{}, app.Prediction{}, app.Slot{}, app.Doctor{}, app.Decision{}, app.Collection{}, app.MCPSize{}, app.WrapResult{}, journal.WindowCompacted{}, config.MCPServer{}, config.ArgoCDInstance{}} {
 		jsonNames(reflect.TypeOf(v), known)
 	}
 	for _, name := range slices.Concat(foreignNames, addedNames) {
 		known[name] = true
+	}
+	tools, err := app.ArgoCDTools()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, tool := range tools {
+		known[tool.Name] = true
+		for _, name := range tool.Arguments {
+			known[name] = true
+		}
 	}
 	variable := regexp.MustCompile(`\bPLIMSOLL_[A-Z_]*[A-Z]\b`)
 	for _, g := range guides(t) {

@@ -2,7 +2,10 @@ package main
 
 import (
 	"fmt"
+	"io"
 	"os"
+	"strings"
+	"text/tabwriter"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -16,7 +19,7 @@ func newMCPArgoCDCommand() *cobra.Command {
 	var sim simulatorFlags
 	var snapshot time.Duration
 	var tokens, maxOutput string
-	var writes, events bool
+	var writes, events, list, asJSON bool
 	cmd := &cobra.Command{
 		Use:   "argocd",
 		Short: "The MCP server of Argo CD: pages, counts and exact searches at any size",
@@ -33,6 +36,12 @@ Tools that change something are there with --allow-writes only, and ask for a co
   plimsoll mcp argocd --listen 127.0.0.1:7000 --user-tokens require`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
+			if list {
+				return printArgoCDTools(cmd.OutOrStdout(), asJSON)
+			}
+			if asJSON {
+				return fmt.Errorf("--json needs --list-tools: else standard output is the client's")
+			}
 			var flags []config.Flag
 			for _, f := range []struct{ name, key, value string }{
 				{"max-output", "mcp.max_output", maxOutput},
@@ -72,6 +81,8 @@ Tools that change something are there with --allow-writes only, and ask for a co
 	f.StringVar(&maxOutput, "max-output", "", "largest text of a result that is not paged, as 20K (default: by the client, 10K for one not known)")
 	f.BoolVar(&events, "events", false, "print every event as one line of JSON on standard output (with --listen)")
 	f.BoolVarP(&o.Quiet, "quiet", "q", false, "do not say where it listens")
+	f.BoolVar(&list, "list-tools", false, "print the tools and their arguments, and end")
+	f.BoolVar(&asJSON, "json", false, "print JSON (with --list-tools)")
 	_ = cmd.RegisterFlagCompletionFunc("user-tokens", cobra.FixedCompletions(choicesOf("mcp.argocd_tokens"), cobra.ShellCompDirectiveNoFileComp))
 	return cmd
 }
@@ -105,4 +116,24 @@ func (s *simulatorFlags) options(cmd *cobra.Command) (*app.SimulatorOptions, err
 		return nil, nil
 	}
 	return &app.SimulatorOptions{Size: s.size, Faults: s.faults}, nil
+}
+
+func printArgoCDTools(out io.Writer, asJSON bool) error {
+	tools, err := app.ArgoCDTools()
+	if err != nil {
+		return err
+	}
+	if asJSON {
+		return printJSON(out, tools)
+	}
+	t := tabwriter.NewWriter(plain(out), 0, 0, 2, ' ', 0)
+	fmt.Fprintln(t, "TOOL\t\tARGUMENTS")
+	for _, tool := range tools {
+		kind := "reads"
+		if tool.Writes {
+			kind = "writes"
+		}
+		fmt.Fprintf(t, "%s\t%s\t%s\n", tool.Name, kind, strings.Join(tool.Arguments, ", "))
+	}
+	return t.Flush()
 }
