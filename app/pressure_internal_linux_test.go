@@ -18,6 +18,8 @@ import (
 	"testing"
 	"time"
 
+	"golang.org/x/sys/unix"
+
 	"github.com/plimsoll/plimsoll/config"
 	"github.com/plimsoll/plimsoll/journal"
 	"github.com/plimsoll/plimsoll/limit"
@@ -160,7 +162,7 @@ func startSupervised(t *testing.T) *supervised {
 
 func comesAbout(t *testing.T, what string, holds func() bool) {
 	t.Helper()
-	for end := time.Now().Add(10 * time.Second); !holds(); time.Sleep(2 * time.Millisecond) {
+	for end := time.Now().Add(time.Minute); !holds(); time.Sleep(2 * time.Millisecond) {
 		if time.Now().After(end) {
 			t.Fatalf("it never came about that %s", what)
 		}
@@ -260,7 +262,7 @@ func superviseFrozen(dir string) int {
 	pace := quick
 	pace.Pause = 50 * time.Millisecond
 	stop := s.watch(pressure.Freeze, pace)
-	for end := time.Now().Add(10 * time.Second); !s.run.Frozen(); time.Sleep(time.Millisecond) {
+	for end := time.Now().Add(time.Minute); !s.run.Frozen(); time.Sleep(time.Millisecond) {
 		if time.Now().After(end) {
 			_ = s.run.Kill()
 			fmt.Fprintln(os.Stderr, "it was never frozen:", s.actions())
@@ -274,6 +276,35 @@ func superviseFrozen(dir string) int {
 	_, _ = s.run.Wait()
 	s.release()
 	return 0
+}
+
+// ledgerIsFree reports whether nobody holds the lock of a ledger below dir.
+func ledgerIsFree(t *testing.T, dir string) bool {
+	t.Helper()
+	free, locks := true, 0
+	err := filepath.WalkDir(dir, func(path string, e os.DirEntry, err error) error {
+		if err != nil && !os.IsNotExist(err) {
+			return err
+		}
+		if err != nil || e.Name() != "lock" {
+			return nil
+		}
+		f, err := os.OpenFile(path, os.O_RDWR, 0)
+		if err != nil {
+			return err
+		}
+		defer f.Close()
+		locks++
+		err = unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB)
+		if err == unix.EWOULDBLOCK {
+			free, err = false, nil
+		}
+		return err
+	})
+	if err != nil || locks == 0 {
+		t.Fatalf("%d locks of ledgers in %s, %v", locks, dir, err)
+	}
+	return free
 }
 
 func TestAPeerThawsTheRunOfAStoppedSupervisor(t *testing.T) {
@@ -301,10 +332,20 @@ func TestAPeerThawsTheRunOfAStoppedSupervisor(t *testing.T) {
 	if _, scanErr := fmt.Sscan(line, &agent); err != nil || scanErr != nil {
 		t.Fatalf("%q: %v, %v", line, err, scanErr)
 	}
-	if err := supervisor.Process.Signal(syscall.SIGSTOP); err != nil {
-		t.Fatal(err)
-	}
-	comesAbout(t, "the supervisor is stopped", func() bool { return stateOfProcess(supervisor.Process.Pid) == 'T' })
+	// Not while it writes into the ledger: nobody else could then until it goes on.
+	comesAbout(t, "the supervisor is stopped outside the ledger", func() bool {
+		if err := supervisor.Process.Signal(syscall.SIGSTOP); err != nil {
+			t.Fatal(err)
+		}
+		comesAbout(t, "the supervisor is stopped", func() bool { return stateOfProcess(supervisor.Process.Pid) == 'T' })
+		if ledgerIsFree(t, dir) {
+			return true
+		}
+		if err := supervisor.Process.Signal(syscall.SIGCONT); err != nil {
+			t.Fatal(err)
+		}
+		return false
+	})
 
 	peer := &execution{journal: journal.New(journal.Options{}), say: newSpeaker(&RunOptions{Stderr: io.Discard})}
 	if peer.ledger, err = admission.Open(admission.Options{Dir: dir, Current: guard.Current, Reap: guard.Reap}); err != nil {

@@ -52,7 +52,7 @@ func family(t *testing.T, layer sandbox.Layer, launched bool, children int) (*sa
 // until asks again and again, for ten seconds.
 func until(t *testing.T, what string, holds func() bool) {
 	t.Helper()
-	for end := time.Now().Add(10 * time.Second); !holds(); time.Sleep(2 * time.Millisecond) {
+	for end := time.Now().Add(time.Minute); !holds(); time.Sleep(2 * time.Millisecond) {
 		if time.Now().After(end) {
 			t.Fatalf("it never came about that %s", what)
 		}
