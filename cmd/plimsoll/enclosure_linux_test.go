@@ -47,7 +47,7 @@ func (s *site) enclose() *enclosure {
 					t.Errorf("process %d is left in %s", pid, d)
 					_ = syscall.Kill(pid, syscall.SIGKILL)
 				}
-				for deadline := time.Now().Add(5 * time.Second); syscall.Rmdir(d) == syscall.EBUSY && time.Now().Before(deadline); {
+				for deadline := time.Now().Add(time.Minute); syscall.Rmdir(d) == syscall.EBUSY && time.Now().Before(deadline); {
 					time.Sleep(time.Millisecond)
 				}
 			}

@@ -4,8 +4,10 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"os/signal"
 	"path/filepath"
 	"runtime"
+	"syscall"
 	"testing"
 
 	"github.com/rogpeppe/go-internal/testscript"
@@ -16,6 +18,7 @@ import (
 var tools string
 
 func TestMain(m *testing.M) {
+	heedSignals()
 	var err error
 	if tools, err = buildTools(); err != nil {
 		fmt.Fprintln(os.Stderr, err)
@@ -24,6 +27,16 @@ func TestMain(m *testing.M) {
 	code := m.Run()
 	_ = os.RemoveAll(tools)
 	os.Exit(code)
+}
+
+// heedSignals makes what the tests start heed signals that are ignored here, as under nohup or in the
+// background of a shell: an ignored one is inherited, one that is caught is not (signal(7)).
+func heedSignals() {
+	for _, sig := range []os.Signal{syscall.SIGHUP, syscall.SIGINT, syscall.SIGQUIT, syscall.SIGTERM} {
+		if signal.Ignored(sig) {
+			signal.Notify(make(chan os.Signal, 1), sig) // and nobody listens
+		}
+	}
 }
 
 func buildTools() (string, error) {
