@@ -34,8 +34,12 @@ type entry struct {
 	namespaces               [][]byte
 }
 
-// source is where the manifests of an application come from.
-type source struct{ repo, path, chart, revision, ref []byte }
+// source is where the manifests of an application come from. Those that a source hydrator
+// writes are made of the dry ones.
+type source struct {
+	repo, path, chart, revision, ref []byte
+	dryRepo, dryPath, dryRevision    []byte
+}
 
 // destination is where they go.
 type destination struct{ server, name, namespace []byte }
@@ -178,9 +182,35 @@ func (r *reader) status(span rawjson.Span) (status []byte) {
 	return status
 }
 
+// hydrated reads a source hydrator, in alpha since 2.14, as what it syncs from.
+func (r *reader) hydrated(span rawjson.Span) (s source) {
+	r.members(span, func(key string, value rawjson.Span) {
+		switch key {
+		case "drySource":
+			dry := r.source(value)
+			s.dryRepo, s.dryPath, s.dryRevision = dry.repo, dry.path, dry.revision
+		case "syncSource":
+			r.members(value, func(key string, value rawjson.Span) {
+				switch key {
+				case "repoURL": // since 3.5
+					s.repo = r.text(value)
+				case "path":
+					s.path = r.text(value)
+				case "targetBranch":
+					s.revision = r.text(value)
+				}
+			})
+		}
+	})
+	if len(s.repo) == 0 {
+		s.repo, s.dryRepo = s.dryRepo, nil
+	}
+	return s
+}
+
 // spec reads what the spec of an application and of an application set's template share.
 func (r *reader) spec(span rawjson.Span) {
-	var one rawjson.Span
+	var one, hydrator rawjson.Span
 	var many []source
 	r.members(span, func(key string, value rawjson.Span) {
 		switch key {
@@ -188,6 +218,8 @@ func (r *reader) spec(span rawjson.Span) {
 			r.e.project = r.text(value)
 		case "source":
 			one = value
+		case "sourceHydrator":
+			hydrator = value
 		case "sources":
 			many = nil
 			r.elements(value, func(_ int, value rawjson.Span) { many = append(many, r.source(value)) })
@@ -195,10 +227,16 @@ func (r *reader) spec(span rawjson.Span) {
 			r.e.to = r.destination(value)
 		}
 	})
-	// As in Argo CD: sources, where there are any, stand in the place of source.
-	if r.e.multi = len(many) > 0; r.e.multi {
-		r.e.sources = many
-	} else if !one.IsZero() && r.item[one.Start] == '{' {
+	is := func(span rawjson.Span) bool { return !span.IsZero() && r.item[span.Start] == '{' }
+	// As in Argo CD (GetSources): a hydrator, and then sources where there are any, stand in the
+	// place of source.
+	r.e.multi = false
+	switch {
+	case is(hydrator):
+		r.e.sources = []source{r.hydrated(hydrator)}
+	case len(many) > 0:
+		r.e.multi, r.e.sources = true, many
+	case is(one):
 		r.e.sources = []source{r.source(one)}
 	}
 }

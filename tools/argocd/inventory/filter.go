@@ -25,7 +25,8 @@ type filter struct {
 	cluster      []string
 	names        []string // projects: those of Query.Projects and Query.Name
 	project      []string // clusters
-	name         string   // application sets
+	name         string
+	repo, server string
 }
 
 // filterOf checks the request for what its kind does not have: a filter that is stepped
@@ -66,17 +67,32 @@ func filterOf(r ListRequest) (f filter, err error) {
 			f.cluster = own
 		}
 	}
-	// What the server steps over: of projects everything, of application sets the name.
+	// What the server steps over: of projects everything, of application sets the name. And
+	// what it does not do in full, see sent.
 	switch r.Kind {
+	case argocd.Applications:
+		f.name, f.repo = r.Query.Name, r.Query.Repo
 	case argocd.Projects:
 		f.names = r.Query.Projects
 		f.name = r.Query.Name
 	case argocd.ApplicationSets:
 		f.name = r.Query.Name
 	case argocd.Clusters:
-		f.project = r.Query.Projects
+		f.project, f.name, f.server = r.Query.Projects, r.Query.Name, r.Query.Server
 	}
 	return f, nil
+}
+
+// sent is the part of a query that the server answers in full. Of several applications or
+// clusters of one name it gives one only, which may be one that another filter or the rights
+// of the user then take away (FilterByNameP of util/argo, filterClustersByName), and it
+// compares the repository with that of the first source (FilterByRepoP).
+func sent(kind argocd.Kind, q argocd.Query) argocd.Query {
+	q.Repo, q.Server = "", ""
+	if kind != argocd.Applications || q.AppNamespace == "" { // in one namespace a name is one
+		q.Name = ""
+	}
+	return q
 }
 
 func kindNames() string {
@@ -115,6 +131,8 @@ func (f *filter) match(e *entry) bool {
 		(f.namespace == "" || string(namespace) == f.namespace) &&
 		among(f.names, e.name) && among(f.project, e.project) &&
 		(f.name == "" || string(e.name) == f.name) &&
+		(f.server == "" || string(e.server) == f.server) &&
+		(f.repo == "" || slices.ContainsFunc(e.sources, func(s source) bool { return string(s.repo) == f.repo || string(s.dryRepo) == f.repo })) &&
 		(len(f.cluster) == 0 || slices.ContainsFunc(f.cluster, func(c string) bool {
 			return strings.EqualFold(c, string(bytes.TrimSuffix(e.to.server, []byte("/")))) || strings.EqualFold(c, string(e.to.name))
 		}))

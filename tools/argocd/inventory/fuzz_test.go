@@ -60,6 +60,7 @@ func FuzzPattern(f *testing.F) {
 	f.Add("a.c", "abc", false, true)
 	f.Add("*-prod", "x", false, false)
 	f.Add("S", "\u017f", false, false)
+	f.Add(`\Qa.b`, "A.B", false, false)
 	f.Fuzz(func(t *testing.T, text, in string, literal, caseSensitive bool) {
 		p, err := compile(text, literal, caseSensitive)
 		expression := text
@@ -67,7 +68,7 @@ func FuzzPattern(f *testing.F) {
 			expression = regexp.QuoteMeta(text)
 		}
 		if !caseSensitive {
-			expression = "(?i:" + expression + ")"
+			expression = "(?i)" + expression
 		}
 		if err != nil {
 			if _, plain := regexp.Compile(text); plain == nil && text != "" && len(text) <= MaxPattern && utf8.ValidString(text) {

@@ -15,9 +15,10 @@ import (
 // namespace (clusters: by address).
 type ListRequest struct {
 	Kind argocd.Kind
-	// Query is what the server selects by. What it is known to step over (everything for
-	// projects, the name of application sets, projects of clusters) is selected here; what a kind does not
-	// have at all is an error. Fields is set here.
+	// Query is what is selected by. What the server is known to step over (everything for
+	// projects, the name of application sets, projects of clusters) or not to do in full (names
+	// that several have, repositories of further sources) is selected here; what a kind does
+	// not have at all is an error. Fields is set here.
 	Query argocd.Query
 	// Health and Sync keep objects with one of these statuses, in any case; "none" is the
 	// status that the server has not set. Unknown ones are an error that lists them.
@@ -114,7 +115,7 @@ func (v *Inventory) readList(ctx context.Context, src Source, r ListRequest, f *
 	defer c.close()
 	ans := &answer{}
 	n := 0
-	info, err := src.List(ctx, r.Kind, r.Query, func(item []byte) error {
+	info, err := src.List(ctx, r.Kind, sent(r.Kind, r.Query), func(item []byte) error {
 		n++
 		e, err := read(r.Kind, item)
 		if err != nil {

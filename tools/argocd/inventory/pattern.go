@@ -71,7 +71,7 @@ func compile(text string, literal, caseSensitive bool) (*pattern, error) {
 	var re *regexp.Regexp
 	if err == nil {
 		if !caseSensitive {
-			expression = "(?i:" + expression + ")"
+			expression = "(?i)" + expression // no group: what ends one may be quoted by an open \Q
 		}
 		re, err = regexp.Compile(expression)
 	}

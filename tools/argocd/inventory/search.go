@@ -90,10 +90,14 @@ func (v *Inventory) Search(ctx context.Context, src Source, r SearchRequest) (*F
 		}
 	}
 	r.Query.Fields = nil
+	f, err := filterOf(ListRequest{Kind: argocd.Applications, Query: r.Query})
+	if err != nil {
+		return nil, err
+	}
 	w := windowOf(r.Page, r.PageSize)
 	key := keyOf("search", src, kinds, r.Query, r.Pattern, r.Literal, r.CaseSensitive)
 	ans, release, err := v.get(ctx, key, w.need(), r.Fresh, func(ctx context.Context, need int) (*answer, error) {
-		s := &search{v: v, src: src, pattern: p, query: r.Query, sorter: v.sorterFor(min(need, v.o.MaxMatches))}
+		s := &search{v: v, src: src, pattern: p, query: r.Query, filter: f, sorter: v.sorterFor(min(need, v.o.MaxMatches))}
 		return s.run(ctx, kinds, need == everything)
 	})
 	if err != nil {
@@ -148,6 +152,7 @@ type search struct {
 	src     Source
 	pattern *pattern
 	query   argocd.Query
+	filter  filter // of applications
 
 	mu     sync.Mutex
 	sorter *sorter // nil once there are too many
@@ -226,7 +231,7 @@ func refusal(err error) (why string, yes bool) {
 func (s *search) kind(ctx context.Context, order int, kind argocd.Kind) (scanned int, err error) {
 	q := argocd.Query{}
 	if kind == argocd.Applications {
-		q = s.query
+		q = sent(kind, s.query)
 	}
 	q.Fields = argocd.SearchFields(kind)
 	c := newCounter(kind, s.v.disk, int(s.v.o.RunBytes)/4)
@@ -237,6 +242,9 @@ func (s *search) kind(ctx context.Context, order int, kind argocd.Kind) (scanned
 		e, err := read(kind, item)
 		if err != nil {
 			return odd(s.src, kind, scanned, err)
+		}
+		if kind == argocd.Applications && !s.filter.match(e) {
+			return nil
 		}
 		names := e.matches(s.pattern)
 		if len(names) == 0 {

@@ -163,6 +163,7 @@ func TestSearchesEqualAPlainScan(t *testing.T) {
 		{Pattern: "nothing has this in it"},
 		{Pattern: "^(?:dr|edge)-"},
 		{Pattern: "\\d{3}"},
+		{Pattern: `\Qcharts.corp`},
 		{Pattern: "k"}, // the Kelvin sign is one too
 	} {
 		expression := r.Pattern

@@ -111,7 +111,8 @@ func (s source) texts(at place, see func(place, []byte)) {
 	for _, one := range []struct {
 		sub  string
 		text []byte
-	}{{"repoURL", s.repo}, {"path", s.path}, {"chart", s.chart}, {"targetRevision", s.revision}} {
+	}{{"repoURL", s.repo}, {"path", s.path}, {"chart", s.chart}, {"targetRevision", s.revision},
+		{"dry.repoURL", s.dryRepo}, {"dry.path", s.dryPath}, {"dry.targetRevision", s.dryRevision}} {
 		at.sub = one.sub
 		see(at, one.text)
 	}

@@ -33,7 +33,7 @@ func (c *call) wants() (filter, error) {
 func (f *filter) takes(h *head) bool {
 	return (len(f.projects) == 0 || slices.Contains(f.projects, h.project)) &&
 		(f.name == "" || f.name == h.name) &&
-		(f.repo == "" || slices.Contains(h.repos, f.repo)) &&
+		(f.repo == "" || len(h.repos) > 0 && h.repos[0] == f.repo) && // of further sources the server knows nothing here
 		(f.space == "" || f.space == h.namespace) &&
 		f.labels.matches(h.labels)
 }

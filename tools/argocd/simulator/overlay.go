@@ -178,7 +178,7 @@ func headOf(body []byte) head {
 		h.labels = append(h.labels, label{k, v})
 	}
 	slices.SortFunc(h.labels, func(x, y label) int { return strings.Compare(x.key, y.key) })
-	for _, src := range append([]source{o.Spec.Source}, o.Spec.Sources...) {
+	for _, src := range append(o.Spec.Sources, o.Spec.Source) { // these count before that
 		if src.RepoURL != "" {
 			h.repos = append(h.repos, src.RepoURL)
 		}
