@@ -98,7 +98,7 @@ func TestBodyThatStopsComingGivesItsRoomBack(t *testing.T) {
 // A status that ends no request is the provider's fault and not an answer.
 func TestStatusThatIsNoAnswer(t *testing.T) {
 	for _, status := range []string{"099 Odd", "101 Switching Protocols"} {
-		upstream, _ := rawUpstream(t, "HTTP/1.1 "+status+"\r\nContent-Length: 0\r\n\r\n")
+		upstream, _ := rawUpstream(t, "HTTP/1.1 "+status+"\r\nContent-Length: 0\r\nConnection: close\r\n\r\n")
 		_, root, _ := start(t, upstream, Options{})
 		for _, path := range []string{"/openai/v1/chat/completions", "/openai/v1/files"} {
 			if res, text := post(t, root+path, `{"model":"m","messages":[]}`); res.StatusCode != http.StatusBadGateway || !strings.Contains(text, "which ends no request") {

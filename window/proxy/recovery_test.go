@@ -152,6 +152,8 @@ func TestUsageWithoutTheCacheIsNoWindow(t *testing.T) {
 	}
 }
 
+// answerOf is a whole answer of an upstream that closes the connection after it, and says so: else the next
+// request may be sent on a connection that is just ending.
 func answerOf(body string) string {
-	return fmt.Sprintf("HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%s", len(body), body)
+	return fmt.Sprintf("HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: %d\r\nConnection: close\r\n\r\n%s", len(body), body)
 }
