@@ -37,7 +37,7 @@ func TestWithTheClient(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		r.Full, r.FullKey = full, "whole"
+		r.Full = full
 		whole, err := v.List(t.Context(), client, r)
 		if err != nil {
 			t.Fatal(err)

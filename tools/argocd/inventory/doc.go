@@ -84,8 +84,8 @@
 // # Concurrency
 //
 // An Inventory may be used by many goroutines. It has one goroutine per pass, and four
-// more in a search. ListRequest.Full is called from that of the pass; its panic comes out
-// of List.
+// more in a search. ListRequest.Full is called from that of its caller, for the objects of
+// the page only: until then whole objects lie on the disk as the server sent them.
 //
 // # How it is tested
 //

@@ -34,12 +34,9 @@ type ListRequest struct {
 	Page, PageSize int
 	// Fresh reads the server now, and replaces the snapshot that there is.
 	Fresh bool
-	// Full makes the items, from the bytes of the object (valid during the call); nil makes
-	// summaries. It is called for objects that may be on the page, from one goroutine at a
-	// time. Without FullKey it is not known what it does: every page is read anew, by itself.
+	// Full makes the items of the page from the bytes of the objects; nil makes summaries. It
+	// is called for these objects only, when all have been read.
 	Full func(item []byte) ([]byte, error)
-	// FullKey names what Full does: requests with the same one share passes and snapshots.
-	FullKey string
 }
 
 // Listing is one page.
@@ -61,15 +58,11 @@ func (v *Inventory) List(ctx context.Context, src Source, r ListRequest) (*Listi
 	}
 	r.Query.Fields = nil
 	if r.Full == nil {
-		r.FullKey = ""
 		r.Query.Fields = argocd.SummaryFields(r.Kind)
 	}
 	w := windowOf(r.Page, r.PageSize)
 	read := func(ctx context.Context, need int) (*answer, error) { return v.readList(ctx, src, r, &f, need) }
-	key := ""
-	if r.Full == nil || r.FullKey != "" {
-		key = keyOf("list", src, r.Kind, r.Query, f.health, f.sync, f.namespace, f.cluster, r.FullKey)
-	}
+	key := keyOf("list", src, r.Kind, r.Query, f.health, f.sync, f.namespace, f.cluster, r.Full == nil)
 	ans, release, err := v.get(ctx, key, w.need(), r.Fresh, read)
 	if err != nil {
 		return nil, err
@@ -82,6 +75,14 @@ func (v *Inventory) List(ctx context.Context, src Source, r ListRequest) (*Listi
 	items, err := ans.table.page(from, to)
 	if err != nil {
 		return nil, err
+	}
+	for i := range items {
+		if r.Full == nil {
+			break
+		}
+		if items[i], err = r.Full(items[i]); err != nil {
+			return nil, fmt.Errorf("%s, item %d of page %d: %w", r.Kind, i+1, p.Page, err)
+		}
 	}
 	return &Listing{
 		Items: items, Pagination: p, Counts: ans.counts.clone(),
@@ -132,14 +133,11 @@ func (v *Inventory) readList(ctx context.Context, src Source, r ListRequest, f *
 		switch {
 		case !s.wants(key):
 			return nil
-		case r.Full == nil:
-			return s.add(key, e.row())
+		case r.Full != nil:
+			// As it is: what Full makes of it is dear, and of use for one page.
+			return s.add(key, item)
 		}
-		full, err := r.Full(item)
-		if err != nil {
-			return fmt.Errorf("%s %q: %w", r.Kind, e.name, err)
-		}
-		return s.add(key, full)
+		return s.add(key, e.row())
 	})
 	if err != nil {
 		return nil, err

@@ -133,7 +133,6 @@ func (t *Toolset) list(ctx context.Context, c *builtin.Call, q request) (*builti
 			slim, _, err := redact.Slim(item, keep)
 			return slim, err
 		}
-		q.list.FullKey = fmt.Sprint(keep)
 	}
 	repeat := func(number int) *again {
 		return &again{Tool: c.Tool, Arguments: q.repeat(paging{Page: number, PageSize: q.paging.PageSize})}
