@@ -26,6 +26,9 @@ func Kinds() []Kind { return []Kind{Applications, Projects, ApplicationSets, Clu
 //	projects         Fields
 //	applicationsets  Projects, Selector, AppNamespace
 //	clusters         Name (exact), Server (exact)
+//
+// Of several applications or clusters of one name, servers give one only (2.10 to 3.5), and
+// Repo is compared with the first source of an application.
 type Query struct {
 	Projects                                   []string
 	Name, Repo, Selector, AppNamespace, Server string

@@ -187,6 +187,29 @@ func TestVersion(t *testing.T) {
 	}
 }
 
+// Who leaves while the version is asked for does not make it an unknown one for the others.
+func TestACallThatLeftTellsNothingOfTheVersion(t *testing.T) {
+	t.Parallel()
+	ctx, cancel := context.WithCancel(t.Context())
+	fields := ""
+	c := offline(t, Options{}, func(r *http.Request) (*http.Response, error) {
+		if ctx.Err() == nil {
+			cancel()
+			<-r.Context().Done()
+			return nil, r.Context().Err()
+		}
+		fields = r.URL.Query().Get("fields")
+		return response(r, 200, `{"Version":"v3.5.1","items":[{}]}`), nil
+	})
+	q := Query{Fields: []string{"status.sync.revision"}}
+	if _, err := c.List(ctx, Applications, q, nothing); asError(t, err).Kind != Broken {
+		t.Errorf("%v", err)
+	}
+	if _, err := c.List(t.Context(), Applications, q, nothing); err != nil || fields != "items.status.sync.revision" {
+		t.Errorf("%v, fields %q", err, fields)
+	}
+}
+
 func TestFieldsOfAVersion(t *testing.T) {
 	t.Parallel()
 	old, mid, recent := Version{Major: 2, Minor: 10}, Version{Major: 3, Minor: 2}, Version{Major: 3, Minor: 5}

@@ -65,14 +65,18 @@ func newTransport(o Options) (*http.Transport, error) {
 		conf.Certificates = []tls.Certificate{pair}
 	}
 	return &http.Transport{
-		Proxy:                  http.ProxyFromEnvironment,
-		DialContext:            (&net.Dialer{Timeout: dialTimeout, KeepAlive: 30 * time.Second}).DialContext,
-		TLSClientConfig:        conf,
-		TLSHandshakeTimeout:    dialTimeout,
-		ForceAttemptHTTP2:      true,
-		MaxIdleConns:           2 * idleConns,
-		MaxIdleConnsPerHost:    idleConns,
-		IdleConnTimeout:        idleTimeout,
+		Proxy:               http.ProxyFromEnvironment,
+		DialContext:         (&net.Dialer{Timeout: dialTimeout, KeepAlive: 30 * time.Second}).DialContext,
+		TLSClientConfig:     conf,
+		TLSHandshakeTimeout: dialTimeout,
+		ForceAttemptHTTP2:   true,
+		MaxIdleConns:        2 * idleConns,
+		MaxIdleConnsPerHost: idleConns,
+		IdleConnTimeout:     idleTimeout,
+		// All calls share one connection of HTTP/2. One that is dead without a word (a NAT, a
+		// firewall that forgot it) would cost each call its time-out, as long as TCP takes to
+		// notice; so it is asked before that.
+		HTTP2:                  &http.HTTP2Config{SendPingTimeout: o.Timeout / 2, PingTimeout: o.Timeout / 4},
 		MaxResponseHeaderBytes: maxHeader,
 		DisableCompression:     true, // unpacked in body.go, where it is bounded and counted
 	}, nil

@@ -11,11 +11,14 @@ import (
 	"io"
 	"log"
 	"math/big"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 )
@@ -118,4 +121,80 @@ func TestTLSIsVerifiedAndExplained(t *testing.T) {
 			t.Errorf("%s: %v", what, err)
 		}
 	}
+}
+
+// gate passes connections on to a server. Those that are open when it is shut are heard no
+// more, and nobody is told.
+type gate struct {
+	net.Listener
+	mu    sync.Mutex
+	conns []*gated
+}
+
+type gated struct {
+	net.Conn
+	shut atomic.Bool
+}
+
+func (g *gate) Accept() (net.Conn, error) {
+	c, err := g.Listener.Accept()
+	if err != nil {
+		return nil, err
+	}
+	one := &gated{Conn: c}
+	g.mu.Lock()
+	g.conns = append(g.conns, one)
+	g.mu.Unlock()
+	return one, nil
+}
+
+func (g *gate) shut() {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	for _, c := range g.conns {
+		c.shut.Store(true)
+	}
+}
+
+func (c *gated) Write(p []byte) (int, error) {
+	if c.shut.Load() {
+		return len(p), nil
+	}
+	return c.Conn.Write(p)
+}
+
+// A connection that died without a word is given up: the next calls do not all wait for it.
+func TestADeadConnectionIsReplaced(t *testing.T) {
+	t.Parallel()
+	var protocol atomic.Value
+	server := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		protocol.Store(r.Proto)
+		answers(`{"items":[{}]}`)(w, r)
+	}))
+	g := &gate{Listener: server.Listener}
+	server.Listener, server.EnableHTTP2 = g, true
+	server.Config.ErrorLog = log.New(io.Discard, "", 0)
+	server.StartTLS()
+	t.Cleanup(server.Close)
+	c := client(t, Options{URL: server.URL, Insecure: true, Timeout: time.Second})
+	call := func() error {
+		_, err := c.List(t.Context(), Clusters, Query{}, nothing)
+		return err
+	}
+	for range 60 { // a slow machine may not make a handshake in a second
+		if call() == nil {
+			break
+		}
+	}
+	if protocol.Load() != "HTTP/2.0" {
+		t.Fatalf("the server was spoken to in %v", protocol.Load())
+	}
+	g.shut()
+	var err error
+	for range 60 {
+		if err = call(); err == nil {
+			return
+		}
+	}
+	t.Errorf("it is used still: %v", err)
 }

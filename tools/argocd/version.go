@@ -108,6 +108,9 @@ func (c *Client) versionForFields(ctx context.Context) (Version, error) {
 		case Unreachable, TLS, Timeout:
 			return Version{}, err
 		}
+		if ctx.Err() != nil {
+			return Version{}, err // this caller left: it tells nothing of the server
+		}
 		s := c.shared
 		s.mu.Lock()
 		s.version, s.versionUntil = Version{}, time.Now().Add(unknownAge)
