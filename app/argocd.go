@@ -164,15 +164,19 @@ func (a *App) argocdConfigured(p *toolsPlane, instances []config.ArgoCDInstance)
 	for _, in := range instances {
 		options, err := a.argocdOptions(in)
 		if err != nil {
-			return nil, fmt.Errorf("Argo CD %s (%s): %w", in.Name, in.Source, err) //nolint:staticcheck // a name
+			return nil, ofInstance(in, err)
 		}
 		c, err := a.argocdClient(p, options)
 		if err != nil {
-			return nil, fmt.Errorf("Argo CD %s (%s): %w", in.Name, in.Source, err) //nolint:staticcheck // a name
+			return nil, ofInstance(in, err)
 		}
 		out = append(out, c)
 	}
 	return out, nil
+}
+
+func ofInstance(in config.ArgoCDInstance, err error) error {
+	return fmt.Errorf("the Argo CD %s (%s): %w", in.Name, in.Source, err)
 }
 
 func (a *App) argocdClient(p *toolsPlane, options argocd.Options) (*argocd.Client, error) {
@@ -202,7 +206,7 @@ func (a *App) argocdOptions(in config.ArgoCDInstance) (argocd.Options, error) {
 			}
 			return ""
 		}
-		found, warnings, err := argocd.Discover(argocd.DiscoverOptions{Getenv: directory, Home: home, Context: in.Context})
+		found, warnings, err := argocd.Discover(argocd.DiscoverOptions{Getenv: directory, Home: home, Context: in.Context, Server: in.URL})
 		for _, w := range warnings {
 			a.warn(w)
 		}
@@ -212,7 +216,7 @@ func (a *App) argocdOptions(in config.ArgoCDInstance) (argocd.Options, error) {
 		o = found
 	}
 	o.Name = in.Name
-	if in.URL != "" {
+	if in.Context == "" {
 		o.URL = in.URL
 	}
 	switch {

@@ -12,6 +12,7 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -260,9 +261,12 @@ func headersOf(s config.MCPServer, getenv func(string) string) (http.Header, err
 // are let in it is not known that it is this one. A user's own token for Argo CD is a
 // credential too: what one may see there another may not.
 func (p *toolsPlane) principal(r *http.Request) (string, error) {
-	credential, own := r.Header.Get("Authorization"), r.Header.Get(toolset.DefaultUserHeader)
-	if own != "" {
-		credential += "\x00" + own
+	credential := r.Header.Get("Authorization")
+	for _, name := range slices.Sorted(maps.Keys(r.Header)) {
+		// For all instances, or with its name behind for one.
+		if strings.HasPrefix(name, toolset.DefaultUserHeader) {
+			credential += "\x00" + name + "\x00" + strings.Join(r.Header[name], "\x00")
+		}
 	}
 	if credential != "" {
 		return p.digest("credential", credential), nil

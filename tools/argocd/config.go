@@ -198,15 +198,15 @@ func (f *configFile) context(name string) (*configContext, error) {
 	return nil, fmt.Errorf("%s: there is no context %q; there are %s", f.path, clean(name, 200), clean(strings.Join(known, ", "), maxMessage/2))
 }
 
-// contextOf finds the context for a server: the current one before others.
-func (f *configFile) contextOf(server string) *configContext {
+// contextOf finds the context for a server: the preferred one before others.
+func (f *configFile) contextOf(server, preferred string) *configContext {
 	var found *configContext
 	for i := range f.contexts {
 		c := &f.contexts[i]
 		if c.server == "" || !sameServer(c.server, server) {
 			continue
 		}
-		if c.name == f.current {
+		if c.name == preferred {
 			return c
 		}
 		if found == nil {

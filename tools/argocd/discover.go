@@ -256,7 +256,7 @@ func (d *discovery) entry(chosen choice) (*configServer, *configUser, error) {
 	}
 	context := chosen.context
 	if context == nil {
-		context = d.file.contextOf(chosen.value)
+		context = d.file.contextOf(chosen.value, orElse(d.o.Context, d.file.current))
 	}
 	if context == nil {
 		return nil, nil, nil

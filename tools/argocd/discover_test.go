@@ -135,6 +135,7 @@ func TestDiscoverFindsWhatOthersUse(t *testing.T) {
 		},
 		"an address that the file knows": {config: ".argocd", o: DiscoverOptions{Server: "https://argocd.example.com:443"}, url: "https://argocd.example.com:443/cd", token: "SECRET-PROD"},
 		"an address and a context":       {config: ".argocd", o: DiscoverOptions{Server: "c.example.com", Context: "lab"}, url: "https://c.example.com", warn: []string{`the context "lab"`, "there is no token"}},
+		"an address and its context":     {config: ".argocd", o: DiscoverOptions{Server: "argocd.example.com", Context: "out"}, url: "https://argocd.example.com/cd", warn: []string{"there is no token"}},
 		"logged out":                     {config: ".argocd", o: DiscoverOptions{Context: "out"}, env: []string{"ARGOCD_AUTH_TOKEN", "SECRET-ENV"}, url: "https://argocd.example.com/cd", token: "SECRET-ENV"},
 	} {
 		test.o.Getenv = env(test.env...)
@@ -261,7 +262,7 @@ func FuzzConfig(f *testing.F) {
 				t.Fatalf("%q is not the server of %q", server.server, context.name)
 			}
 		}
-		c.contextOf("argocd.example.com")
+		c.contextOf("argocd.example.com", "")
 	})
 }
 
