@@ -12,7 +12,7 @@ var instanceKeys = []*Key{
 	},
 	{
 		Name: "context", Type: TypeText, Project: ProjectNever, example: `"argocd.example.com"`,
-		Doc:         "Name of a context in the argocd command's own configuration; what the other keys do not say comes from there.",
+		Doc:         "Name of a context in the argocd command's own configuration; what the other keys do not say comes from there, its token and certificates only for the server that it is of.",
 		setInstance: func(s *ArgoCDInstance, v any) { s.Context = v.(string) },
 	},
 	{
