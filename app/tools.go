@@ -261,15 +261,15 @@ func headersOf(s config.MCPServer, getenv func(string) string) (http.Header, err
 // are let in it is not known that it is this one. A user's own token for Argo CD is a
 // credential too: what one may see there another may not.
 func (p *toolsPlane) principal(r *http.Request) (string, error) {
-	credential := r.Header.Get("Authorization")
+	credential := []string{r.Header.Get("Authorization")}
 	for _, name := range slices.Sorted(maps.Keys(r.Header)) {
 		// For all instances, or with its name behind for one.
 		if strings.HasPrefix(name, toolset.DefaultUserHeader) {
-			credential += "\x00" + name + "\x00" + strings.Join(r.Header[name], "\x00")
+			credential = append(append(credential, name), r.Header[name]...)
 		}
 	}
-	if credential != "" {
-		return p.digest("credential", credential), nil
+	if len(credential) > 1 || credential[0] != "" {
+		return p.digest("credential", strings.Join(credential, "\x00")), nil
 	}
 	if p.settings.Serve.AnyUser {
 		return p.digest("user", "any"), nil
