@@ -23,7 +23,7 @@ func (k *Key) toml(text string) string {
 	case TypeChoices, TypeNames, TypeHosts, TypeOrigins, TypePatterns, TypeArgv, TypePairs:
 		var quoted []string
 		for part := range strings.SplitSeq(text, ",") {
-			quoted = append(quoted, strconv.Quote(strings.TrimSpace(part)))
+			quoted = append(quoted, strconv.Quote(strings.Trim(strings.TrimSpace(part), `"`)))
 		}
 		return "[" + strings.Join(quoted, ", ") + "]"
 	case TypeToolSizes:
