@@ -30,14 +30,14 @@ users:
 	t.Setenv("ARGOCD_AUTH_TOKEN", "token-of-the-shell")
 	a := &App{warn: func(string) {}}
 	for _, c := range []struct {
-		in                 config.ArgoCDInstance
-		url, token, header string
-		insecure           bool
+		in         config.ArgoCDInstance
+		url, token string
+		insecure   bool
 	}{
-		{config.ArgoCDInstance{Name: "a", Context: "reader"}, "https://argocd.example.com", "token-of-reader", "", true},
-		{config.ArgoCDInstance{Name: "a", Context: "reader", URL: "https://argocd.example.com:443/cd"}, "https://argocd.example.com:443/cd", "token-of-reader", "", true},
-		{config.ArgoCDInstance{Name: "a", Context: "reader", URL: "https://other.example.com"}, "https://other.example.com", "", "", false},
-		{config.ArgoCDInstance{Name: "a", URL: "https://other.example.com"}, "https://other.example.com", "", "", false},
+		{config.ArgoCDInstance{Name: "a", Context: "reader"}, "https://argocd.example.com", "token-of-reader", true},
+		{config.ArgoCDInstance{Name: "a", Context: "reader", URL: "https://argocd.example.com:443/cd"}, "https://argocd.example.com:443/cd", "token-of-reader", true},
+		{config.ArgoCDInstance{Name: "a", Context: "reader", URL: "https://other.example.com"}, "https://other.example.com", "", false},
+		{config.ArgoCDInstance{Name: "a", URL: "https://other.example.com"}, "https://other.example.com", "", false},
 	} {
 		o, err := a.argocdOptions(c.in)
 		if err != nil {
@@ -60,8 +60,12 @@ func TestATokenForOneInstanceIsACredential(t *testing.T) {
 	p := &toolsPlane{key: make([]byte, 32)}
 	seen := map[string]string{}
 	for _, header := range [][2]string{
-		{"X-Other", "a"}, {"X-Argocd-Api-Token", "a"}, {"X-Argocd-Api-Token", "b"},
-		{"X-Argocd-Api-Token-Prod", "a"}, {"X-Argocd-Api-Token-Prod", "b"}, {"X-Argocd-Api-Token-Lab", "a"},
+		{"X-Other", "a"},
+		{"X-Argocd-Api-Token", "a"},
+		{"X-Argocd-Api-Token", "b"},
+		{"X-Argocd-Api-Token-Prod", "a"},
+		{"X-Argocd-Api-Token-Prod", "b"},
+		{"X-Argocd-Api-Token-Lab", "a"},
 	} {
 		r := httptest.NewRequest("POST", "/mcp", nil)
 		r.Header.Set(header[0], header[1])

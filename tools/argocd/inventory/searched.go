@@ -111,8 +111,15 @@ func (s source) texts(at place, see func(place, []byte)) {
 	for _, one := range []struct {
 		sub  string
 		text []byte
-	}{{"repoURL", s.repo}, {"path", s.path}, {"chart", s.chart}, {"targetRevision", s.revision},
-		{"dry.repoURL", s.dryRepo}, {"dry.path", s.dryPath}, {"dry.targetRevision", s.dryRevision}} {
+	}{
+		{"repoURL", s.repo},
+		{"path", s.path},
+		{"chart", s.chart},
+		{"targetRevision", s.revision},
+		{"dry.repoURL", s.dryRepo},
+		{"dry.path", s.dryPath},
+		{"dry.targetRevision", s.dryRevision},
+	} {
 		at.sub = one.sub
 		see(at, one.text)
 	}
