@@ -50,6 +50,19 @@ func suspicious(text []byte) bool {
 	return false
 }
 
+// Value returns text as [Mask] shows it where it stands under name, as an annotation does:
+// hidden when name is that of a secret, masked inside when it is JSON, else as [Text] does.
+func Value(name, text string) string {
+	if containsAny(strings.ToLower(name), nameParts) && nameIsSecret(name) && !harmless(text) {
+		return Hidden
+	}
+	if !suspicious([]byte(text)) {
+		return text
+	}
+	safe, _ := new(walker).content(text)
+	return safe
+}
+
 func freeText(s string) (safe string, masked int) {
 	// A manifest that is no valid JSON any more, or YAML: what is secret in it has no names
 	// that say so.
@@ -84,7 +97,7 @@ func freeText(s string) (safe string, masked int) {
 	if strings.Contains(s, "eyJ") {
 		s = jwt.ReplaceAllStringFunc(s, func(m string) string { return count(m, Hidden) })
 	}
-	if header.MatchString(s) {
+	if containsAny(strings.ToLower(s), headerParts) {
 		s = replace(header, s, func(m []string) string {
 			if strings.HasPrefix(strings.ToLower(m[1]), "bearer") && len(m[2]) < 16 && !strings.ContainsAny(m[2], "0123456789") {
 				return m[0] // "bearer authentication"
@@ -107,6 +120,7 @@ func freeText(s string) (safe string, masked int) {
 // what has none of them needs no expression, and that is most texts.
 var (
 	nameParts   = []string{"pass", "pwd", "secret", "token", "cred", "key", "auth", "jwt", "bearer", "docker", "data"}
+	headerParts = []string{"bearer", "authorization"}
 	tokenStarts = []string{"gh", "glpat-", "xox", "hv", "npm_", "dop_v1_", "AIza", "sk-"}
 )
 
