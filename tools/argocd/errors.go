@@ -3,6 +3,8 @@ package argocd
 import (
 	"fmt"
 	"strings"
+
+	"github.com/plimsoll/plimsoll/tools/argocd/redact"
 )
 
 // ErrorKind is what went wrong, as far as it matters to what the user does next.
@@ -66,7 +68,8 @@ func (e *Error) Is(target error) bool {
 const maxMessage = 1 << 10
 
 // clean makes text of a server safe to show: one line, printable, without what may be a
-// credential in a URL, at most most bytes.
+// credential, at most most bytes. Servers pass on what git, helm and clusters told them, with
+// the URL and the header that those were asked with.
 func clean(text string, most int) string {
 	if len(text) > 4*most { // enough for whatever is dropped below
 		text = text[:4*most]
@@ -81,7 +84,7 @@ func clean(text string, most int) string {
 		}
 		return r
 	}, text)
-	text = withoutUserinfo(strings.TrimSpace(text))
+	text = withoutUserinfo(redact.Text(strings.TrimSpace(text)))
 	if len(text) <= most {
 		return text
 	}

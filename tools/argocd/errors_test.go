@@ -131,6 +131,17 @@ func TestAPageForPeopleIsNoArgoCD(t *testing.T) {
 	}
 }
 
+func TestNamesWithASlashSayWhatToSend(t *testing.T) {
+	t.Parallel()
+	for path, want := range map[string]string{"applications": "namespace", "clusters": "the cluster's name", "repositories": "a proxy"} {
+		c := serve(t, Options{}, func(w http.ResponseWriter, r *http.Request) { http.NotFound(w, r) })
+		_, err := c.Get(t.Context(), []string{path, "a/b c"}, nil)
+		if e := asError(t, err); e.Kind != Missing || !strings.Contains(e.Hint, want) {
+			t.Errorf("%s: %v", path, err)
+		}
+	}
+}
+
 func TestAServerThatIsAnotherOne(t *testing.T) {
 	t.Parallel()
 	for _, body := range []string{`[]`, `"ok"`, `42`, `{"apiVersion":"v1"}`, `{"items":{}}`, `{"items":"none"}`, `{"items":[],"items":[]}`, `ok`, `default backend - 404`} {
@@ -171,6 +182,9 @@ func TestCleanTextsAreShortAndPrintable(t *testing.T) {
 		"a b@c https://h/x?a=b@c":         "a b@c https://h/x?a=b@c",
 		"\xff\xfe":                        "\uFFFD",
 		"abc\u202edef":                    "abcdef",
+		"denied for Bearer s3cr3tS3CR3Ts3cr3t1, token=s3cr3t":         "denied for Bearer ********, token=********",
+		"no session eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiJ4In0.abcdefghijk": "no session ********",
+		"invalid session: token: signature is invalid":                "invalid session: token: signature is invalid",
 	} {
 		if got := clean(in, maxMessage); got != want {
 			t.Errorf("clean(%q) = %q, want %q", in, got, want)

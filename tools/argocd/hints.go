@@ -33,6 +33,8 @@ func (c *Client) byStatus(e *Error, r request, said refusal, token bool) {
 		e.Kind, e.Hint = Missing, "check its name (and project and namespace); a list shows what there is"
 	case e.Status == http.StatusNotFound && len(r.path) == 1:
 		e.Kind, e.Hint = NotArgoCD, "the server does not know this path: check the root path in the URL "+c.URL()
+	case e.Status == http.StatusNotFound && len(r.path) > 1 && strings.Contains(r.path[1], "/"):
+		e.Kind, e.Hint = Missing, slashed(r)
 	case e.Status == http.StatusNotFound, e.Status == http.StatusMethodNotAllowed, e.Status == http.StatusNotImplemented, e.Code == codeUnknownCall:
 		e.Kind, e.Hint = Missing, "this version of Argo CD does not know the call, or the root path in the URL "+c.URL()+" is wrong"
 	case e.Status == http.StatusConflict, e.Status == http.StatusPreconditionFailed && e.Code == 0, e.Code == codeExists, e.Code == codeAborted:
@@ -98,4 +100,16 @@ func forbidden(r request) string {
 		return "the token's role does not allow it, or it does not exist (Argo CD says the same to both): check with a list, or " + grant
 	}
 	return "the token's role does not allow it: " + grant
+}
+
+// slashed is for a name with a slash in it that led nowhere. Kubernetes has no such names,
+// clusters and repositories are addressed by URLs, and many proxies do not pass %2F on.
+func slashed(r request) string {
+	switch r.path[0] {
+	case string(Clusters):
+		return "there is none of this address, or a proxy in front of Argo CD does not pass a slash in a name on: use the cluster's name"
+	case string(Applications), string(Projects), string(ApplicationSets):
+		return "no name has a slash in it: give what stands before it as the namespace, and the name alone"
+	}
+	return "there is none of this name, or a proxy in front of Argo CD does not pass a slash in a name on"
 }
