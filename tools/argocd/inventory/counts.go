@@ -42,8 +42,8 @@ const (
 	maxStatuses = 32
 	// otherStatus counts what is beyond.
 	otherStatus = "other"
-	// maxNames is how many projects are counted in memory, about 400 KiB; beyond they are
-	// counted on the disk.
+	// maxNames is how many projects are counted in memory, about 400 KiB (with the longest
+	// names 1 MiB); beyond they are counted on the disk.
 	maxNames = 4096
 )
 
@@ -65,6 +65,7 @@ func newCounter(kind argocd.Kind, d *disk, memory int) *counter {
 }
 
 func bump(counts map[string]int, status []byte) {
+	status = clip(status, maxName)
 	if _, known := counts[string(status)]; !known && len(counts) >= maxStatuses {
 		status = []byte(otherStatus)
 	}
@@ -84,7 +85,7 @@ func (c *counter) add(e *entry) error {
 	case argocd.Projects:
 		return nil // each is one
 	}
-	name := none(e.project)
+	name := clip(none(e.project), maxName)
 	if _, known := c.projects[string(name)]; !known && len(c.projects) >= maxNames {
 		if err := c.spill(); err != nil {
 			return err

@@ -4,8 +4,10 @@ import (
 	"bytes"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/plimsoll/plimsoll/internal/rawjson"
+	"github.com/plimsoll/plimsoll/tools/argocd/redact"
 )
 
 // members walks the object at span of item. What is no object (null, or what no version
@@ -99,7 +101,34 @@ func (w *writer) text(key string, value []byte) {
 // always writes a string, an empty one too.
 func (w *writer) always(key string, value []byte) {
 	w.key(key)
-	w.b = rawjson.Quote(w.b, value)
+	w.b = rawjson.Quote(w.b, short(value))
+}
+
+const (
+	// maxText is how much of one text a row has, in bytes. Names of Kubernetes have at most
+	// 253, and a URL or path that is longer than this is none that anybody uses: without a
+	// bound, pages of what a damaged or hostile server sends would have any size.
+	maxText = 1 << 10
+	// maxKey bounds what is sorted by, and maxName the name of a project or status that is
+	// counted under it.
+	maxKey  = 2 * maxText
+	maxName = 256
+)
+
+// short is a text as a row has it: whole, or its beginning and a mark.
+func short(value []byte) []byte { return clip(value, maxText) }
+
+// clip gives at most most bytes of a text; what is longer ends in "…".
+func clip(value []byte, most int) []byte {
+	if len(value) <= most {
+		return value
+	}
+	const mark = "…"
+	end := most - len(mark)
+	for i := 0; i < utf8.UTFMax-1 && end > 0 && !utf8.RuneStart(value[end]); i++ {
+		end--
+	}
+	return append(bytes.Clone(value[:end]), mark...)
 }
 
 // number writes a number, if it is not 0.
@@ -128,7 +157,7 @@ func (w *writer) strings(values [][]byte) {
 		if i > 0 {
 			w.raw(",")
 		}
-		w.b = rawjson.Quote(w.b, value)
+		w.b = rawjson.Quote(w.b, short(value))
 	}
 	w.raw("]")
 }
@@ -136,9 +165,15 @@ func (w *writer) strings(values [][]byte) {
 // maxProse is how many characters of a text for people a row has.
 const maxProse = 120
 
-// prose makes a text for people one short line.
+// maxRaw is how much of a text for people is looked at, in bytes. What follows could not be
+// seen, but for the end of a credential that begins before.
+const maxRaw = 16 << 10
+
+// prose makes a text for people one short line, without the credentials that descriptions
+// and messages of git, helm and clusters hold.
 func prose(value []byte) []byte {
-	line := strings.Join(strings.Fields(strings.ToValidUTF8(string(value), "\uFFFD")), " ")
+	value = value[:min(maxRaw, len(value))]
+	line := strings.Join(strings.Fields(redact.Text(strings.ToValidUTF8(string(value), "\uFFFD"))), " ")
 	n := 0
 	for at := range line {
 		if n == maxProse {

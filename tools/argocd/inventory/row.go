@@ -4,6 +4,7 @@ import (
 	"bytes"
 
 	"github.com/plimsoll/plimsoll/tools/argocd"
+	"github.com/plimsoll/plimsoll/tools/argocd/redact"
 )
 
 // maxSources is how many sources, and maxListed how many short values of other lists, a
@@ -40,7 +41,7 @@ func (e *entry) row() []byte {
 		w.text("namespace", e.namespace)
 		w.always("project", e.project)
 		w.list("generators", e.generators, maxSources)
-		w.text("template", e.template)
+		w.text("template", []byte(redact.Text(string(short(e.template)))))
 		e.writeSources(w)
 		w.text("health", e.health)
 		w.key("applications")

@@ -5,6 +5,7 @@ import (
 	"strconv"
 
 	"github.com/plimsoll/plimsoll/tools/argocd"
+	"github.com/plimsoll/plimsoll/tools/argocd/redact"
 )
 
 // maxMatched is how many of its fields a hit names.
@@ -47,7 +48,9 @@ func (e *entry) matches(p *pattern) (names []string) {
 	return names
 }
 
-// texts gives every text of an entry that a search looks into, until yield returns false.
+// texts gives every text of an entry that a search looks into, until yield returns false. What
+// is masked wherever it is shown is masked here too: with patterns that match or do not match,
+// a secret could be asked for letter by letter.
 func (e *entry) texts(yield func(at place, text []byte) bool) {
 	going := true
 	see := func(at place, text []byte) {
@@ -58,8 +61,8 @@ func (e *entry) texts(yield func(at place, text []byte) bool) {
 	see(at("name"), e.name)
 	see(at("namespace"), e.namespace)
 	see(at("project"), e.project)
-	see(at("description"), e.description)
-	see(at("server"), e.server)
+	see(at("description"), masked("description", e.description))
+	see(at("server"), address(e.server))
 	var joined []byte
 	for _, labels := range []struct {
 		field string
@@ -69,9 +72,10 @@ func (e *entry) texts(yield func(at place, text []byte) bool) {
 		for _, p := range labels.pairs {
 			at := place{field: labels.field, i: -1, key: p.key}
 			see(at, p.key)
-			see(at, p.value)
+			value := masked(string(p.key), p.value)
+			see(at, value)
 			if labels.join {
-				joined = append(append(append(joined[:0], p.key...), '='), p.value...)
+				joined = append(append(append(joined[:0], p.key...), '='), value...)
 				see(at, joined)
 			}
 		}
@@ -79,7 +83,7 @@ func (e *entry) texts(yield func(at place, text []byte) bool) {
 	template := ""
 	if e.kind == argocd.ApplicationSets {
 		template = "template."
-		see(at("template.name"), e.template)
+		see(at("template.name"), masked("template", e.template))
 	}
 	for i, s := range e.sources {
 		at := place{field: template + "source", i: -1}
@@ -90,6 +94,7 @@ func (e *entry) texts(yield func(at place, text []byte) bool) {
 	}
 	e.to.texts(at(template+"destination"), see)
 	for i, repo := range e.repos {
+		repo = address(repo)
 		if e.kind == argocd.ApplicationSets {
 			see(at(e.repoFields[i]), repo)
 		} else {
@@ -112,11 +117,11 @@ func (s source) texts(at place, see func(place, []byte)) {
 		sub  string
 		text []byte
 	}{
-		{"repoURL", s.repo},
+		{"repoURL", address(s.repo)},
 		{"path", s.path},
 		{"chart", s.chart},
 		{"targetRevision", s.revision},
-		{"dry.repoURL", s.dryRepo},
+		{"dry.repoURL", address(s.dryRepo)},
 		{"dry.path", s.dryPath},
 		{"dry.targetRevision", s.dryRevision},
 	} {
@@ -129,8 +134,20 @@ func (d destination) texts(at place, see func(place, []byte)) {
 	for _, one := range []struct {
 		sub  string
 		text []byte
-	}{{"server", d.server}, {"name", d.name}, {"namespace", d.namespace}} {
+	}{{"server", address(d.server)}, {"name", d.name}, {"namespace", d.namespace}} {
 		at.sub = one.sub
 		see(at, one.text)
 	}
+}
+
+// masked is a text under a name as tools for single objects show it.
+func masked(name string, text []byte) []byte {
+	if len(text) == 0 {
+		return nil
+	}
+	before := string(text)
+	if after := redact.Value(name, before); after != before {
+		return []byte(after)
+	}
+	return text
 }

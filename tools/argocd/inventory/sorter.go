@@ -12,7 +12,7 @@ import (
 	"slices"
 )
 
-// sorter sorts records by key, those of one key as they came, in limit bytes of memory:
+// sorter sorts records by key (the first maxKey bytes of it), those of one key as they came, in limit bytes of memory:
 // what does not fit is sorted and written to a scratch file as a run, and the runs are
 // merged in the end. With keep > 0 only the first keep records of the order are wanted;
 // then what cannot be among them is dropped as it comes, and a listing's first pages need
@@ -49,10 +49,11 @@ const (
 // wants tells whether a record of this key can be among the first keep. Making the row of
 // one that cannot be is work for nothing.
 func (s *sorter) wants(key []byte) bool {
-	return s.bound == nil || bytes.Compare(key, s.bound) < 0
+	return s.bound == nil || bytes.Compare(key[:min(maxKey, len(key))], s.bound) < 0
 }
 
 func (s *sorter) add(key, row []byte) error {
+	key = key[:min(maxKey, len(key))]
 	if !s.wants(key) {
 		return nil
 	}
