@@ -1,6 +1,7 @@
 package toolset
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -122,6 +123,9 @@ func (t *Toolset) object(client *argocd.Client, raw []byte, d depth, link, note 
 	if err != nil {
 		return nil, err
 	}
+	if b := bytes.TrimSpace(raw); len(b) == 0 || b[0] != '{' || len(bytes.Trim(b, "{} \t\r\n")) == 0 {
+		return nil, nameless(client, "the object")
+	}
 	slim, left, err := redact.Slim(raw, keep)
 	if err != nil {
 		return nil, fmt.Errorf("%s: the server's answer: %w", client.Name(), err)
@@ -137,6 +141,15 @@ func (t *Toolset) object(client *argocd.Client, raw []byte, d depth, link, note 
 	}
 	a.Object = slim
 	return builtin.JSON(a)
+}
+
+// nameless is for good JSON in the place of an object that is none: null, {}, or what another
+// server answers. Shown as an object without a status it would be taken for one.
+func nameless(client *argocd.Client, what string) error {
+	return &argocd.Error{
+		Instance: client.Name(), Op: "read " + what, Kind: argocd.NotArgoCD, Message: "the answer is no object of Argo CD: it has no name",
+		Hint: "check that " + client.URL() + " is the URL of an Argo CD server, and look for a proxy in front of it that changes answers",
+	}
 }
 
 // size is how many bytes texts take in an answer, nearly.

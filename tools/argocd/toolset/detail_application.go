@@ -224,6 +224,9 @@ func (t *Toolset) applicationAnswer(client *argocd.Client, raw []byte) (*builtin
 		return nil, err
 	}
 	s, m := &v.Status, &v.Metadata
+	if m.Name == "" {
+		return nil, nameless(client, "the application")
+	}
 	a := applicationAnswer{
 		Instance: t.several(client), Name: m.Name, Namespace: m.Namespace, Project: v.Spec.Project,
 		Link:     appLink(client, m.Namespace, m.Name),

@@ -19,7 +19,16 @@ type picked struct {
 	ResourceName      string `json:"resource_name,omitempty" jsonschema:"Only resources of exactly this name"`
 }
 
+// grouped reads a kind as answers show it, "apps/Deployment", where no group is given.
+func grouped(kind, group string) (string, string) {
+	if before, after, found := strings.Cut(kind, "/"); found && (group == "" || strings.EqualFold(group, before)) {
+		return after, before
+	}
+	return kind, group
+}
+
 func (p picked) fits(r treeRef) bool {
+	p.Kind, p.Group = grouped(p.Kind, p.Group)
 	return (p.Kind == "" || strings.EqualFold(p.Kind, r.Kind)) && (p.Group == "" || strings.EqualFold(p.Group, r.Group)) &&
 		(p.ResourceNamespace == "" || p.ResourceNamespace == r.Namespace) && (p.ResourceName == "" || p.ResourceName == r.Name)
 }

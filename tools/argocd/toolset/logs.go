@@ -82,6 +82,7 @@ func (in logsArguments) request(now time.Time) (q url.Values, follow time.Durati
 	if in.Pod != "" && in.ResourceName != "" && in.ResourceName != in.Pod {
 		return nil, 0, fmt.Errorf("pod is %q and resource_name is %q: send one of them", short(in.Pod), short(in.ResourceName))
 	}
+	in.Kind, in.Group = grouped(strings.TrimSpace(in.Kind), strings.TrimSpace(in.Group))
 	q = in.query()
 	q.Set("tailLines", strconv.Itoa(tail))
 	for key, value := range map[string]string{
@@ -157,6 +158,7 @@ func (in logsArguments) stream(ctx context.Context, c *builtin.Call, client *arg
 	}
 	defer stop()
 	lines := 0
+	keys := keyLines{}
 	err := client.Stream(reading, []string{"applications", in.Name, "logs"}, q, func(raw []byte) error {
 		var e logEntry
 		if err := json.Unmarshal(raw, &e); err != nil {
@@ -168,7 +170,7 @@ func (in logsArguments) stream(ctx context.Context, c *builtin.Call, client *arg
 		if lines++; lines%progressEvery == 0 {
 			c.Progress(float64(lines), 0, fmt.Sprintf("%d lines read", lines))
 		}
-		if _, err := out.WriteString(in.format(e)); err != nil {
+		if _, err := out.WriteString(in.format(e, keys)); err != nil {
 			return err
 		}
 		if follow > 0 {
@@ -193,7 +195,7 @@ func (in logsArguments) stream(ctx context.Context, c *builtin.Call, client *arg
 	return errors.Join(err, out.Flush())
 }
 
-func (in logsArguments) format(e logEntry) string {
+func (in logsArguments) format(e logEntry, keys keyLines) string {
 	var b strings.Builder
 	if at := e.Time; at != "" && (in.Timestamps == nil || *in.Timestamps) && !strings.HasPrefix(at, "0001-") {
 		if t, err := time.Parse(time.RFC3339Nano, at); err == nil {
@@ -204,7 +206,7 @@ func (in logsArguments) format(e logEntry) string {
 	if in.Pod == "" && e.Pod != "" {
 		b.WriteString(clip(e.Pod, 260) + ": ")
 	}
-	b.WriteString(logLine(e.Content))
+	b.WriteString(keys.line(e.Pod, e.Content))
 	b.WriteByte('\n')
 	return b.String()
 }

@@ -77,6 +77,7 @@ func (t *Toolset) resourceActionTool() builtin.Tool {
 			}
 		}
 		at := slices.IndexFunc(actions, func(a resourceAction) bool { return a.Name == in.Action })
+		in.Kind, in.Group = grouped(in.Kind, in.Group)
 		what := resource{Group: in.Group, Kind: in.Kind, Namespace: in.ResourceNamespace, Name: in.ResourceName}
 		switch {
 		case at < 0:

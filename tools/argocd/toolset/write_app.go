@@ -214,7 +214,7 @@ func (a *application) state() appState {
 	if s.Destination = d.Server; s.Destination == "" {
 		s.Destination = d.Name
 	}
-	if d.Namespace != "" {
+	if s.Destination = redact.Text(s.Destination); d.Namespace != "" {
 		s.Destination += " " + d.Namespace
 	}
 	if o := a.Status.OperationState; o != nil {
@@ -236,6 +236,9 @@ func readApplication(ctx context.Context, client *argocd.Client, a appArgs) (*ap
 		return nil, nil, err
 	}
 	app, err := decodeApplication(client, raw)
+	if err == nil && app.Metadata.Name == "" {
+		err = nameless(client, "the application") // nothing is planned or changed for a guess
+	}
 	return app, raw, err
 }
 
