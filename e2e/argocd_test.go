@@ -228,3 +228,57 @@ func (w *world) simulator(flags ...string) string {
 	})
 	return url
 }
+
+// What overwhelmed such servers, played by the command against itself.
+func TestArgoCDStress(t *testing.T) {
+	w := newWorld(t)
+	r := w.run(nil, plimsoll, "stress", "argocd", "--queries", "40", "--json")
+	var rows []struct {
+		Case             string
+		Requests, Errors int
+		Peak             int64 `json:"peak_rss_anon_bytes"`
+		Largest          int   `json:"max_response_bytes"`
+		OK, Skipped      bool
+		Note             string
+	}
+	if err := json.Unmarshal([]byte(r.stdout), &rows); err != nil || r.status != 0 {
+		t.Fatalf("status %d, %v: %s%s", r.status, err, r.stdout, r.stderr)
+	}
+	if len(rows) < 10 {
+		t.Errorf("%d cases", len(rows))
+	}
+	for _, row := range rows {
+		if !row.OK || row.Skipped || row.Errors != 0 || row.Requests == 0 || row.Largest > 10_000 || row.Peak > int64(32*limit.MiB) || row.Peak == 0 && runtime.GOOS == "linux" {
+			t.Errorf("%+v", row)
+		}
+	}
+	// A case that fails is a status of its own, and says what is wrong.
+	if r := w.run(nil, plimsoll, "stress", "argocd", "--queries", "10", "--simulator=50", "--faults", "cut=9000"); r.status != 1 || !strings.Contains(r.stdout, "FAILED") || !strings.Contains(r.stdout, "broke off") {
+		t.Errorf("with lists that break off: status %d, %s%s", r.status, r.stdout, r.stderr)
+	}
+}
+
+// Over HTTP each user acts with a token of his own.
+func TestArgoCDUsersHaveTheirOwnTokens(t *testing.T) {
+	w := newWorld(t)
+	server := recordedArgoCD(t)
+	w.variables = []string{"ARGOCD_SERVER=" + server.URL}
+	c := &web{t: t, url: w.gateway("argocd", "--user-tokens", "require", "--snapshot-ttl", "1m")}
+	c.ask("initialize", `{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"e2e","version":"1"}}`)
+	c.post(`{"jsonrpc":"2.0","method":"notifications/initialized"}`)
+	if r := c.call("list_applications", `{}`); r.Result == nil || !r.Result.IsError || !strings.Contains(r.text(), "X-Argocd-Api-Token") {
+		t.Errorf("without a token: %s", clip(r.raw))
+	}
+	for _, who := range []struct {
+		header, value string
+		ok            bool
+	}{{"X-Argocd-Api-Token", argocdToken, true}, {"Authorization", "Bearer " + argocdToken, true}, {"X-Argocd-Api-Token", "somebody-else", false}} {
+		c := &web{t: t, url: c.url, header: map[string]string{who.header: who.value}}
+		c.ask("initialize", `{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"e2e","version":"1"}}`)
+		c.post(`{"jsonrpc":"2.0","method":"notifications/initialized"}`)
+		r := c.call("list_applications", `{}`)
+		if r.Result == nil || r.Result.IsError == who.ok || strings.Contains(r.raw, who.value) {
+			t.Errorf("%s: %s", who.header, clip(r.raw))
+		}
+	}
+}

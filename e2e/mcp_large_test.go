@@ -110,6 +110,7 @@ type web struct {
 	url     string
 	session string
 	next    atomic.Int64
+	header  map[string]string // further headers
 }
 
 func (c *web) post(body string) (string, http.Header) {
@@ -125,6 +126,9 @@ func (c *web) post(body string) (string, http.Header) {
 		if value != "" {
 			request.Header.Set(name, value)
 		}
+	}
+	for name, value := range c.header {
+		request.Header.Set(name, value)
 	}
 	response, err := http.DefaultClient.Do(request)
 	if err != nil {
