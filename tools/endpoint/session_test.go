@@ -296,7 +296,7 @@ func TestFailuresOfTheServer(t *testing.T) {
 	if status, _, answer := p.post(toolCall(3, "cut:1000"), "Mcp-Session-Id", id); status != 200 || !strings.Contains(answer, `"id":3,"error"`) {
 		t.Errorf("cut soon: %d %s", status, answer)
 	}
-	response := p.do(t.Context(), http.MethodPost, toolCall(3, "cut:100000"), "Mcp-Session-Id", id)
+	response := p.do(t.Context(), http.MethodPost, toolCall(5, "cut:100000"), "Mcp-Session-Id", id)
 	_, err := io.ReadAll(response.Body)
 	response.Body.Close()
 	if !errors.Is(err, io.ErrUnexpectedEOF) {
