@@ -36,7 +36,7 @@ func (c *Client) unreached(ctx context.Context, r request, err error) (*Error, b
 		return e, false
 	}
 	e.Hint = "check that the server at " + c.URL() + " is running and that this machine may connect to it"
-	if r.method != http.MethodGet {
+	if r.changes() {
 		e.Hint += "; it was not repeated: look at what it did before you repeat it"
 	}
 	return e, true
@@ -118,7 +118,7 @@ func (c *Client) broken(r request, a *answer, err error) *Error {
 		e.Message += ": " + clean(err.Error(), maxMessage/2)
 	}
 	e.Hint = "try again; look at the logs of argocd-server and of proxies in front of it if it stays"
-	if r.method != http.MethodGet {
+	if r.changes() {
 		e.Hint = "it was not repeated: look at what it did before you repeat it"
 	}
 	return e

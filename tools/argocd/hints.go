@@ -58,7 +58,7 @@ func (c *Client) byStatus(e *Error, r request, said refusal, token bool) {
 	default:
 		e.Kind, e.Hint = Server, "look at the log of argocd-server"
 	}
-	if r.method != http.MethodGet && e.Status >= 500 && e.Kind != Invalid {
+	if r.changes() && e.Status >= 500 && e.Kind != Invalid {
 		e.Hint += "; it was not repeated: look at what it did before you repeat it"
 	}
 }

@@ -22,7 +22,12 @@ type request struct {
 	gzip   bool
 	// patient is a stream that may be idle as long as its context lives.
 	patient bool
+	// asks says that a POST changes nothing: it is a question with a body.
+	asks bool
 }
+
+// changes tells whether the server may have done something that stays.
+func (r request) changes() bool { return r.method != http.MethodGet && !r.asks }
 
 const (
 	// maxErrorBody is how much of a refusal is read, in bytes.
@@ -121,7 +126,7 @@ func (c *Client) send(ctx context.Context, r request) (*answer, error) {
 		if err == nil {
 			return a, nil
 		}
-		if again < 0 || try >= c.shared.o.Retries || r.method != http.MethodGet {
+		if again < 0 || try >= c.shared.o.Retries || r.changes() {
 			return nil, err
 		}
 		if again > 0 {

@@ -120,6 +120,30 @@ func TestCallsThatChangeNothingAreRepeated(t *testing.T) {
 	}
 }
 
+// A question that has a body is a POST, and is repeated all the same, with its body.
+func TestQuestionsThatArePostsAreRepeated(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		var bodies []string
+		c := offline(t, Options{}, func(r *http.Request) (*http.Response, error) {
+			body, _ := io.ReadAll(r.Body)
+			if bodies = append(bodies, r.Method+" "+string(body)); len(bodies) < 3 {
+				return response(r, 503, ""), nil
+			}
+			return response(r, 200, `{"applications":[]}`), nil
+		})
+		got, err := c.Ask(t.Context(), []string{"applicationsets", "generate"}, nil, []byte(`{"a":1}`))
+		if want := `POST {"a":1}`; err != nil || string(got) != `{"applications":[]}` || len(bodies) != 3 || bodies[0] != want || bodies[2] != want {
+			t.Errorf("%s, %v after %q", got, err, bodies)
+		}
+		bodies = nil
+		c = offline(t, Options{Retries: -1}, func(r *http.Request) (*http.Response, error) { return response(r, 500, ""), nil })
+		if _, err := c.Ask(t.Context(), []string{"applicationsets", "generate"}, nil, nil); strings.Contains(asError(t, err).Error(), "look at what it did") {
+			t.Errorf("a question: %v", err)
+		}
+	})
+}
+
 func TestARepetitionThatSucceeds(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -5,7 +5,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"net/http"
 	"slices"
 
 	"github.com/plimsoll/plimsoll/tools/argocd"
@@ -87,7 +86,7 @@ func (t *Toolset) generateTool() builtin.Tool {
 				return nil, err
 			}
 			c.Progress(0, 0, "the generators run")
-			raw, err := client.Call(ctx, http.MethodPost, []string{"applicationsets", "generate"}, nil, body)
+			raw, err := client.Ask(ctx, []string{"applicationsets", "generate"}, nil, body)
 			if err != nil {
 				return nil, err
 			}
