@@ -40,7 +40,9 @@ func (d *decoder) decode(arguments []byte, t reflect.Type, known []field, into a
 	if d.more > 0 {
 		fmt.Fprintf(&b, "; and %d more", d.more)
 	}
-	b.WriteString(".")
+	if !strings.HasSuffix(b.String(), "?") {
+		b.WriteString(".")
+	}
 	if len(known) == 0 {
 		b.WriteString(" It takes no arguments.")
 		return errors.New(b.String())

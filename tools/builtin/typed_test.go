@@ -135,7 +135,7 @@ func TestArgumentsThatAreWrongAreTold(t *testing.T) {
 		`{}`:                                 `get was not called: "name" is missing: a string. Its arguments: instance, name (required), page,`,
 		`{"name":null}`:                      `"name" is missing`,
 		`{"name":7}`:                         `"name" must be a string, not 7`,
-		`{"name":"a","pageSize":20}`:         `"pageSize" (20) is not known, did you mean "page_size"?`,
+		`{"name":"a","pageSize":20}`:         `"pageSize" (20) is not known, did you mean "page_size"? Its arguments`,
 		`{"name":"a","healt":"x"}`:           `did you mean "health"?`,
 		`{"name":"a","zzzzzz":[1,2]}`:        `"zzzzzz" ([1,2]) is not known. Its arguments`,
 		`{"name":"a","Name":"b"}`:            `"Name" ("b") is not known, did you mean "name"?`,
