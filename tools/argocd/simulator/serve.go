@@ -187,14 +187,18 @@ func (s *Simulator) route(r *http.Request) (found *route, args []string, status 
 
 // match returns what stands where the pattern varies; nil: it is another path.
 func (rt *route) match(parts, args []string) []string {
+	args = append(args, "")[:0]
+	// As the API has it, {**} is all of what is left, slashes included.
+	if last := len(rt.pattern) - 1; last >= 0 && rt.pattern[last] == "{**}" && len(parts) > last+1 {
+		parts = append(parts[:last:last], strings.Join(parts[last:], "/"))
+	}
 	if len(parts) != len(rt.pattern) {
 		return nil
 	}
-	args = append(args, "")[:0]
 	for i, p := range rt.pattern {
 		switch p {
 		case parts[i]:
-		case "{}":
+		case "{}", "{**}":
 			args = append(args, parts[i])
 		default:
 			return nil

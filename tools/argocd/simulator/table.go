@@ -19,7 +19,7 @@ func (s *Simulator) table() []route {
 	add("POST /api/v1/session", login).open = true
 	add("GET /api/v1/account", listAccounts)
 	add("GET /api/v1/account/{}", getAccount)
-	add("GET /api/v1/account/can-i/{}/{}/{}", canI)
+	add("GET /api/v1/account/can-i/{}/{}/{**}", canI)
 	add("GET /api/v1/certificates", listCertificates)
 	add("GET /api/v1/gpgkeys", listKeys)
 	add("GET /api/v1/repocreds", listCredentials)

@@ -45,6 +45,7 @@ func TestDetailsAgainstTheSimulator(t *testing.T) {
 		{"repository_list", `{}`},
 		{"certificate_service__list_certificates", `{}`},
 		{"account_service__can_i", `{"resource":"applications","action":"get","subresource":"*"}`},
+		{"account_service__can_i", `{"resource":"applications","action":"sync","subresource":"default/some-app"}`},
 		{"version_service__version", `{}`},
 	} {
 		text := run(t, call[0], call[1])
