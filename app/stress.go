@@ -63,7 +63,8 @@ func (a *App) StressArgoCD(ctx context.Context, o StressOptions) (_ StressReport
 			cmd.Args = append(cmd.Args, flag, value)
 		}
 	}
-	if o.Server == "" && o.Context == "" && o.Instance == "" {
+	real := o.Server != "" || o.Context != "" || o.Instance != ""
+	if !real {
 		// In this process: what the server takes is then its own alone.
 		s, err := simulated(ctx, o.Simulator)
 		if err != nil {
@@ -77,6 +78,16 @@ func (a *App) StressArgoCD(ctx context.Context, o StressOptions) (_ StressReport
 	defer func() { err = errors.Join(err, server.peer.Close()) }()
 	if err := server.greet(ctx); err != nil {
 		return StressReport{}, fmt.Errorf("start %s mcp argocd: %w", self, err)
+	}
+	if real {
+		// What does not answer at all need not be asked a thousand times.
+		a, err := server.call(ctx, "version_service__version", nil)
+		if err == nil && a.IsError {
+			err = errors.New(a.Text)
+		}
+		if err != nil {
+			return StressReport{}, err
+		}
 	}
 	report, err := stress.Run(ctx, stress.Target{Call: server.call, Memory: server.memory}, stress.Options{
 		Queries: o.Queries, MaxMemory: stressMemory, Progress: o.Progress,
