@@ -166,6 +166,7 @@ func FuzzStdio(f *testing.F) {
 	for _, s := range []string{
 		greeting, greeting + "\n" + callOf("echo", `{"text":"x"}`), greeting + "\n" + callOf("echo", `7`),
 		`{"jsonrpc":"2.0","id":1,"method":"server/discover"}`, `[]`, "{\"id\":1,\"method\":\"\xff\"}",
+		`{"id":00,"method":"initialise"}`, `{"id":"\q","method":"x"}`,
 	} {
 		f.Add([]byte(s))
 	}

@@ -43,3 +43,15 @@ func FuzzFinder(f *testing.F) {
 		}
 	})
 }
+
+func TestAnIDIsJSONToTheLetter(t *testing.T) {
+	for raw, good := range map[string]bool{
+		`0`: true, `-1`: true, `1.5e3`: true, `"a"`: true, `"\u00e9"`: true,
+		`00`: false, `1e`: false, `-`: false, `"\q"`: false, `true`: false, `{}`: false, `[1]`: false,
+	} {
+		head, err := Scan([]byte(`{"jsonrpc":"2.0","method":"m","id":` + raw + `}`))
+		if good != (err == nil) || good && string(head.ID) != raw {
+			t.Errorf("%s: id %q, %v", raw, head.ID, err)
+		}
+	}
+}

@@ -62,13 +62,12 @@ func Scan(message []byte) (Head, error) {
 		}
 	}
 	if raw := id.Of(message); len(raw) > 0 && string(raw) != "null" {
-		if raw[0] == '{' || raw[0] == '[' || raw[0] == 't' || raw[0] == 'f' {
-			return Head{}, fmt.Errorf("byte %d: an id is a string or a number", id.Start)
-		}
 		if len(raw) > MaxIDBytes {
 			return Head{}, fmt.Errorf("byte %d: an id of %d bytes, at most %d are taken", id.Start, len(raw), MaxIDBytes)
 		}
-		h.ID = ID(raw)
+		if h.ID = idOf(raw); h.ID == "" {
+			return Head{}, fmt.Errorf("byte %d: an id is a string or a number", id.Start)
+		}
 	}
 	switch {
 	case !method.IsZero():

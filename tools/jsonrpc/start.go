@@ -1,6 +1,7 @@
 package jsonrpc
 
 import (
+	"encoding/json"
 	"strings"
 
 	"github.com/plimsoll/plimsoll/internal/rawjson"
@@ -83,9 +84,11 @@ func space(b []byte, at int) int {
 	return at
 }
 
-// idOf is the id that raw is: "" when it is null, too long or no string or number.
+// idOf is the id that raw is: "" when it is null, too long or no string or number of JSON.
+// It is held to the letter of JSON, where rawjson is lenient (00, 1e, "\q"), for an answer
+// repeats it.
 func idOf(raw []byte) ID {
-	if len(raw) == 0 || len(raw) > MaxIDBytes || raw[0] != '"' && raw[0] != '-' && (raw[0] < '0' || raw[0] > '9') {
+	if len(raw) == 0 || len(raw) > MaxIDBytes || raw[0] != '"' && raw[0] != '-' && (raw[0] < '0' || raw[0] > '9') || !json.Valid(raw) {
 		return ""
 	}
 	return ID(raw)
