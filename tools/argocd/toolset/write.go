@@ -60,6 +60,27 @@ func (s consent) given(client *argocd.Client, name string) (bool, error) {
 	return false, fmt.Errorf("confirm is %q and the object is %q: nothing was changed; send confirm=%q (or %q) to do it", cut(s.Confirm), name, name, client.Name()+"/"+name)
 }
 
+// writing makes a tool that changes something: which instance is meant, and whether the change
+// to the object of this name was confirmed, is found before run is called.
+func writing[A interface {
+	where() string
+	given(*argocd.Client, string) (bool, error)
+}](t *Toolset, tool builtin.Tool, object func(A) string,
+	run func(ctx context.Context, c *builtin.Call, client *argocd.Client, confirmed bool, in A) (*builtin.Result, error),
+) builtin.Tool {
+	return builtin.Typed(tool, func(ctx context.Context, c *builtin.Call, in A) (*builtin.Result, error) {
+		client, err := t.at(c, in.where())
+		if err != nil {
+			return nil, err
+		}
+		confirmed, err := in.given(client, object(in))
+		if err != nil {
+			return nil, err
+		}
+		return run(ctx, c, client, confirmed, in)
+	})
+}
+
 // maxEcho is how large arguments may be to be repeated in a plan: those of a usual call
 // are, a whole specification is not.
 const maxEcho = 2 << 10

@@ -45,19 +45,11 @@ type actionParameter struct {
 }
 
 func (t *Toolset) resourceActionTool() builtin.Tool {
-	return builtin.Typed(builtin.Tool{
+	return writing(t, builtin.Tool{
 		Name: "run_resource_action", Title: "Run an action on a resource",
 		Description: "Runs an action such as restart on one resource of an application. confirm is the name of the resource. The plan lists the actions there are." + unconfirmed,
 		Hints:       builtin.Hints{Destructive: true, OpenWorld: true},
-	}, func(ctx context.Context, c *builtin.Call, in actionArgs) (*builtin.Result, error) {
-		client, err := t.at(c, in.Instance)
-		if err != nil {
-			return nil, err
-		}
-		confirmed, err := in.given(client, in.ResourceName)
-		if err != nil {
-			return nil, err
-		}
+	}, func(in actionArgs) string { return in.ResourceName }, func(ctx context.Context, c *builtin.Call, client *argocd.Client, confirmed bool, in actionArgs) (*builtin.Result, error) {
 		if err := required("action", in.Action, "kind", in.Kind, "resource_name", in.ResourceName); err != nil {
 			return nil, err
 		}

@@ -23,19 +23,11 @@ type appsetCreateArgs struct {
 }
 
 func (t *Toolset) applicationSetCreateTool() builtin.Tool {
-	return builtin.Typed(builtin.Tool{
+	return writing(t, builtin.Tool{
 		Name: "applicationset_create", Title: "Create or replace an application set",
 		Description: "Creates an application set, which makes applications at once. With upsert it replaces the specification of one that is there. The plan names the applications it makes." + unconfirmed,
 		Hints:       builtin.Hints{Destructive: true, Idempotent: true, OpenWorld: true},
-	}, func(ctx context.Context, c *builtin.Call, in appsetCreateArgs) (*builtin.Result, error) {
-		client, err := t.at(c, in.Instance)
-		if err != nil {
-			return nil, err
-		}
-		confirmed, err := in.given(client, in.Name)
-		if err != nil {
-			return nil, err
-		}
+	}, func(in appsetCreateArgs) string { return in.Name }, func(ctx context.Context, c *builtin.Call, client *argocd.Client, confirmed bool, in appsetCreateArgs) (*builtin.Result, error) {
 		if err := validName("name", in.Name); err != nil {
 			return nil, err
 		}
@@ -173,19 +165,11 @@ type appsetDeleteArgs struct {
 }
 
 func (t *Toolset) applicationSetDeleteTool() builtin.Tool {
-	return builtin.Typed(builtin.Tool{
+	return writing(t, builtin.Tool{
 		Name: "applicationset_service__delete", Title: "Delete an application set",
 		Description: "Deletes an application set, and with it the applications it has made and what they deployed, unless its policy preserves that. There is no way to keep the applications." + unconfirmed,
 		Hints:       builtin.Hints{Destructive: true, Idempotent: true, OpenWorld: true},
-	}, func(ctx context.Context, c *builtin.Call, in appsetDeleteArgs) (*builtin.Result, error) {
-		client, err := t.at(c, in.Instance)
-		if err != nil {
-			return nil, err
-		}
-		confirmed, err := in.given(client, in.Name)
-		if err != nil {
-			return nil, err
-		}
+	}, func(in appsetDeleteArgs) string { return in.Name }, func(ctx context.Context, c *builtin.Call, client *argocd.Client, confirmed bool, in appsetDeleteArgs) (*builtin.Result, error) {
 		if err := required("name", in.Name); err != nil {
 			return nil, err
 		}

@@ -38,19 +38,11 @@ type createArgs struct {
 }
 
 func (t *Toolset) createApplicationTool() builtin.Tool {
-	return builtin.Typed(builtin.Tool{
+	return writing(t, builtin.Tool{
 		Name: "create_application", Title: "Create an application",
 		Description: "Creates an application. It is not synced unless automated_sync is true. With upsert it replaces the specification of one that is there." + unconfirmed,
 		Hints:       builtin.Hints{Destructive: true, Idempotent: true, OpenWorld: true},
-	}, func(ctx context.Context, c *builtin.Call, in createArgs) (*builtin.Result, error) {
-		client, err := t.at(c, in.Instance)
-		if err != nil {
-			return nil, err
-		}
-		confirmed, err := in.given(client, in.Name)
-		if err != nil {
-			return nil, err
-		}
+	}, func(in createArgs) string { return in.Name }, func(ctx context.Context, c *builtin.Call, client *argocd.Client, confirmed bool, in createArgs) (*builtin.Result, error) {
 		object, err := in.object()
 		if err != nil {
 			return nil, err

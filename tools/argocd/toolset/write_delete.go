@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strconv"
 
+	"github.com/plimsoll/plimsoll/tools/argocd"
 	"github.com/plimsoll/plimsoll/tools/builtin"
 )
 
@@ -19,19 +20,11 @@ type deleteArgs struct {
 }
 
 func (t *Toolset) deleteApplicationTool() builtin.Tool {
-	return builtin.Typed(builtin.Tool{
+	return writing(t, builtin.Tool{
 		Name: "delete_application", Title: "Delete an application",
 		Description: "Deletes an application from Argo CD. What it deployed stays in the cluster unless cascade is true. The plan lists it." + unconfirmed,
 		Hints:       builtin.Hints{Destructive: true, Idempotent: true, OpenWorld: true},
-	}, func(ctx context.Context, c *builtin.Call, in deleteArgs) (*builtin.Result, error) {
-		client, err := t.at(c, in.Instance)
-		if err != nil {
-			return nil, err
-		}
-		confirmed, err := in.given(client, in.Name)
-		if err != nil {
-			return nil, err
-		}
+	}, func(in deleteArgs) string { return in.Name }, func(ctx context.Context, c *builtin.Call, client *argocd.Client, confirmed bool, in deleteArgs) (*builtin.Result, error) {
 		if err := oneOf("propagation_policy", in.PropagationPolicy, "foreground", "background"); err != nil {
 			return nil, err
 		}

@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"slices"
 
+	"github.com/plimsoll/plimsoll/tools/argocd"
 	"github.com/plimsoll/plimsoll/tools/builtin"
 )
 
@@ -16,19 +17,11 @@ type terminateArgs struct {
 }
 
 func (t *Toolset) terminateTool() builtin.Tool {
-	return builtin.Typed(builtin.Tool{
+	return writing(t, builtin.Tool{
 		Name: "terminate_operation", Title: "End a running operation",
 		Description: "Ends the sync or rollback that an application is in the middle of. What it has applied stays." + unconfirmed,
 		Hints:       builtin.Hints{Destructive: true, Idempotent: true, OpenWorld: true},
-	}, func(ctx context.Context, c *builtin.Call, in terminateArgs) (*builtin.Result, error) {
-		client, err := t.at(c, in.Instance)
-		if err != nil {
-			return nil, err
-		}
-		confirmed, err := in.given(client, in.Name)
-		if err != nil {
-			return nil, err
-		}
+	}, func(in terminateArgs) string { return in.Name }, func(ctx context.Context, c *builtin.Call, client *argocd.Client, confirmed bool, in terminateArgs) (*builtin.Result, error) {
 		app, _, err := readApplication(ctx, client, in.appArgs)
 		if err != nil {
 			return nil, err
@@ -67,19 +60,11 @@ type rollbackRequest struct {
 }
 
 func (t *Toolset) rollbackTool() builtin.Tool {
-	return builtin.Typed(builtin.Tool{
+	return writing(t, builtin.Tool{
 		Name: "rollback_application", Title: "Roll an application back",
 		Description: "Deploys again what an application had before. The plan lists the deployments and their ids. Not possible while auto-sync is on." + unconfirmed,
 		Hints:       builtin.Hints{Destructive: true, OpenWorld: true},
-	}, func(ctx context.Context, c *builtin.Call, in rollbackArgs) (*builtin.Result, error) {
-		client, err := t.at(c, in.Instance)
-		if err != nil {
-			return nil, err
-		}
-		confirmed, err := in.given(client, in.Name)
-		if err != nil {
-			return nil, err
-		}
+	}, func(in rollbackArgs) string { return in.Name }, func(ctx context.Context, c *builtin.Call, client *argocd.Client, confirmed bool, in rollbackArgs) (*builtin.Result, error) {
 		app, _, err := readApplication(ctx, client, in.appArgs)
 		if err != nil {
 			return nil, err
@@ -138,19 +123,11 @@ type refreshArgs struct {
 }
 
 func (t *Toolset) refreshTool() builtin.Tool {
-	return builtin.Typed(builtin.Tool{
+	return writing(t, builtin.Tool{
 		Name: "refresh_application", Title: "Refresh an application",
 		Description: "Makes Argo CD compare an application with its source now. Nothing is deployed, unless auto-sync is on and finds a difference." + unconfirmed,
 		Hints:       builtin.Hints{Idempotent: true, OpenWorld: true},
-	}, func(ctx context.Context, c *builtin.Call, in refreshArgs) (*builtin.Result, error) {
-		client, err := t.at(c, in.Instance)
-		if err != nil {
-			return nil, err
-		}
-		confirmed, err := in.given(client, in.Name)
-		if err != nil {
-			return nil, err
-		}
+	}, func(in refreshArgs) string { return in.Name }, func(ctx context.Context, c *builtin.Call, client *argocd.Client, confirmed bool, in refreshArgs) (*builtin.Result, error) {
 		how := "normal"
 		if in.Hard {
 			how = "hard"

@@ -64,19 +64,11 @@ type projectCreateArgs struct {
 }
 
 func (t *Toolset) projectCreateTool() builtin.Tool {
-	return builtin.Typed(builtin.Tool{
+	return writing(t, builtin.Tool{
 		Name: "project_create", Title: "Create a project",
 		Description: "Creates a project. With upsert it replaces the specification of one that is there." + unconfirmed,
 		Hints:       builtin.Hints{Destructive: true, Idempotent: true, OpenWorld: true},
-	}, func(ctx context.Context, c *builtin.Call, in projectCreateArgs) (*builtin.Result, error) {
-		client, err := t.at(c, in.Instance)
-		if err != nil {
-			return nil, err
-		}
-		confirmed, err := in.given(client, in.Name)
-		if err != nil {
-			return nil, err
-		}
+	}, func(in projectCreateArgs) string { return in.Name }, func(ctx context.Context, c *builtin.Call, client *argocd.Client, confirmed bool, in projectCreateArgs) (*builtin.Result, error) {
 		if err := validName("name", in.Name); err != nil {
 			return nil, err
 		}
@@ -128,19 +120,11 @@ type projectUpdateArgs struct {
 }
 
 func (t *Toolset) projectUpdateTool() builtin.Tool {
-	return builtin.Typed(builtin.Tool{
+	return writing(t, builtin.Tool{
 		Name: "project_update", Title: "Change a project",
 		Description: "Changes parts of a project: those that are given, the rest stays. Fails when somebody else changed it in between. The plan shows each value before and after." + unconfirmed,
 		Hints:       builtin.Hints{Destructive: true, Idempotent: true, OpenWorld: true},
-	}, func(ctx context.Context, c *builtin.Call, in projectUpdateArgs) (*builtin.Result, error) {
-		client, err := t.at(c, in.Instance)
-		if err != nil {
-			return nil, err
-		}
-		confirmed, err := in.given(client, in.Name)
-		if err != nil {
-			return nil, err
-		}
+	}, func(in projectUpdateArgs) string { return in.Name }, func(ctx context.Context, c *builtin.Call, client *argocd.Client, confirmed bool, in projectUpdateArgs) (*builtin.Result, error) {
 		before, err := readProject(ctx, client, in.Name)
 		if err != nil {
 			return nil, err
@@ -193,19 +177,11 @@ type projectDeleteArgs struct {
 }
 
 func (t *Toolset) projectDeleteTool() builtin.Tool {
-	return builtin.Typed(builtin.Tool{
+	return writing(t, builtin.Tool{
 		Name: "project_delete", Title: "Delete a project",
 		Description: "Deletes a project that no application is in." + unconfirmed,
 		Hints:       builtin.Hints{Destructive: true, Idempotent: true, OpenWorld: true},
-	}, func(ctx context.Context, c *builtin.Call, in projectDeleteArgs) (*builtin.Result, error) {
-		client, err := t.at(c, in.Instance)
-		if err != nil {
-			return nil, err
-		}
-		confirmed, err := in.given(client, in.Name)
-		if err != nil {
-			return nil, err
-		}
+	}, func(in projectDeleteArgs) string { return in.Name }, func(ctx context.Context, c *builtin.Call, client *argocd.Client, confirmed bool, in projectDeleteArgs) (*builtin.Result, error) {
 		before, err := readProject(ctx, client, in.Name)
 		if err != nil {
 			return nil, err

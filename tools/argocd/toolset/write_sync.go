@@ -55,19 +55,11 @@ type syncOptions struct {
 }
 
 func (t *Toolset) syncTool() builtin.Tool {
-	return builtin.Typed(builtin.Tool{
+	return writing(t, builtin.Tool{
 		Name: "sync_application", Title: "Sync an application",
 		Description: "Brings an application in the cluster to what its source says, or to another revision. The plan lists what is out of sync. A dry run is an operation of the server too: it is recorded in the application." + unconfirmed,
 		Hints:       builtin.Hints{Destructive: true, OpenWorld: true},
-	}, func(ctx context.Context, c *builtin.Call, in syncArgs) (*builtin.Result, error) {
-		client, err := t.at(c, in.Instance)
-		if err != nil {
-			return nil, err
-		}
-		confirmed, err := in.given(client, in.Name)
-		if err != nil {
-			return nil, err
-		}
+	}, func(in syncArgs) string { return in.Name }, func(ctx context.Context, c *builtin.Call, client *argocd.Client, confirmed bool, in syncArgs) (*builtin.Result, error) {
 		if err := in.check(); err != nil {
 			return nil, err
 		}

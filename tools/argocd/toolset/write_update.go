@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/plimsoll/plimsoll/tools/argocd"
 	"github.com/plimsoll/plimsoll/tools/builtin"
 )
 
@@ -43,19 +44,11 @@ type patchRequest struct {
 }
 
 func (t *Toolset) updateApplicationTool() builtin.Tool {
-	return builtin.Typed(builtin.Tool{
+	return writing(t, builtin.Tool{
 		Name: "update_application", Title: "Change an application",
 		Description: "Changes parts of an application: those that are given, the rest stays. The plan shows each value before and after." + unconfirmed,
 		Hints:       builtin.Hints{Destructive: true, Idempotent: true, OpenWorld: true},
-	}, func(ctx context.Context, c *builtin.Call, in updateArgs) (*builtin.Result, error) {
-		client, err := t.at(c, in.Instance)
-		if err != nil {
-			return nil, err
-		}
-		confirmed, err := in.given(client, in.Name)
-		if err != nil {
-			return nil, err
-		}
+	}, func(in updateArgs) string { return in.Name }, func(ctx context.Context, c *builtin.Call, client *argocd.Client, confirmed bool, in updateArgs) (*builtin.Result, error) {
 		// The project is what it is to become; the server looks for it by name alone.
 		app, raw, err := readApplication(ctx, client, appArgs{Name: in.Name, Namespace: in.Namespace})
 		if err != nil {
