@@ -155,7 +155,7 @@ func (a *App) argocdClients(ctx context.Context, p *toolsPlane, o ArgoCDOptions)
 }
 
 // argocdDiscovered is the way to the server that the ARGOCD_ variables and the argocd command's
-// configuration name.
+// configuration name. What is not safe about it is among Discover's warnings.
 func (a *App) argocdDiscovered(p *toolsPlane, o ArgoCDOptions) (*argocd.Client, error) {
 	home, _ := os.UserHomeDir()
 	options, warnings, err := argocd.Discover(argocd.DiscoverOptions{Getenv: os.Getenv, Home: home, Context: o.Context, Server: o.Server})
@@ -179,6 +179,9 @@ func (a *App) argocdConfigured(p *toolsPlane, instances []config.ArgoCDInstance)
 		if err != nil {
 			return nil, ofInstance(in, err)
 		}
+		if c.Insecure() && !onLoopback(c.URL()) {
+			a.warn(fmt.Sprintf("Argo CD %s: what it says cannot be trusted, and the token can be read on the way: its certificate is not checked, or the address is http://", c.Name()))
+		}
 		out = append(out, c)
 	}
 	return out, nil
@@ -194,9 +197,6 @@ func (a *App) argocdClient(p *toolsPlane, options argocd.Options) (*argocd.Clien
 		return nil, err
 	}
 	p.cleanup = append(p.cleanup, func() error { c.Close(); return nil })
-	if c.Insecure() && !onLoopback(c.URL()) {
-		a.warn(fmt.Sprintf("Argo CD %s: what it says cannot be trusted, and the token can be read on the way: its certificate is not checked, or the address is http://", c.Name()))
-	}
 	return c, nil
 }
 

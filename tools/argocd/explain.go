@@ -226,6 +226,9 @@ func (c *Client) refused(r request, at *url.URL, resp *http.Response, body []byt
 	switch {
 	case resp.StatusCode >= 300 && resp.StatusCode < 400:
 		c.redirected(e, at, resp)
+	case resp.StatusCode == http.StatusBadRequest && c.shared.base.Scheme == "http" && wantsTLS(body):
+		e.Kind = TLS
+		e.Hint = "the port speaks TLS: write https:// in the URL"
 	case said.html && resp.StatusCode < 500:
 		e.Kind = NotArgoCD
 		e.Hint = "check the URL " + c.URL() + "; a proxy in front of Argo CD may want credentials of its own"
@@ -233,6 +236,17 @@ func (c *Client) refused(r request, at *url.URL, resp *http.Response, body []byt
 		c.byStatus(e, r, said, token != "")
 	}
 	return e
+}
+
+// wantsTLS tells whether a server was spoken to without TLS on a port that wants it, in the
+// words of Go's server, nginx and Apache.
+func wantsTLS(body []byte) bool {
+	for _, words := range []string{"HTTP request to an HTTPS server", "plain HTTP request was sent to HTTPS port", "speaking plain HTTP to an SSL-enabled"} {
+		if bytes.Contains(body, []byte(words)) {
+			return true
+		}
+	}
+	return false
 }
 
 // redirected explains an answer that leads elsewhere.

@@ -93,6 +93,7 @@ func TestTLSIsVerifiedAndExplained(t *testing.T) {
 		"another name":         {Options{URL: server.URL, CAFile: caFile}, "name that is in the certificate"},
 		"expired":              {Options{URL: expired.URL, CAData: oldCert, ServerName: name}, "renew the server's certificate"},
 		"no TLS":               {Options{URL: "https" + strings.TrimPrefix(plain.URL, "http")}, "does not speak TLS"},
+		"TLS only":             {Options{URL: "http" + strings.TrimPrefix(server.URL, "https")}, "write https://"},
 		"no client's":          {Options{URL: asks.URL, CAFile: caFile, ServerName: name}, "wants a client certificate"},
 	} {
 		c := client(t, test.o)
@@ -105,7 +106,7 @@ func TestTLSIsVerifiedAndExplained(t *testing.T) {
 				t.Errorf("%s: %v (%s)", what, err, e.Kind)
 			}
 		}
-		if c.Insecure() != test.o.Insecure {
+		if plain := strings.HasPrefix(test.o.URL, "http:"); c.Insecure() != (test.o.Insecure || plain) {
 			t.Errorf("%s: insecure is %t", what, c.Insecure())
 		}
 	}
