@@ -30,7 +30,7 @@ func TestParseFaults(t *testing.T) {
 		"half-started=-1":             "above 0",
 		"html=maybe":                  "maybe",
 		"html,html":                   "twice",
-		"status=99999999999999999999": "out of range",
+		"status=99999999999999999999": "400 to 599",
 	} {
 		if got, err := ParseFaults(text); err == nil || !strings.Contains(err.Error(), word) || got != (Faults{}) {
 			t.Errorf("%s: %+v, %v", text, got, err)

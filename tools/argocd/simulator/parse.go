@@ -40,7 +40,7 @@ func ParseSize(text string) (Options, error) {
 		n, err := strconv.ParseInt(strings.ReplaceAll(f, "_", ""), 10, 64)
 		switch {
 		case err != nil:
-			return Options{}, fmt.Errorf("simulator size %q: %s: %q is no whole number", text, names[i], f)
+			return Options{}, fmt.Errorf("simulator size %q: %s: %q is no whole number; write four of them, as 819,236,287,13", text, names[i], f)
 		case n < 0 || n > Max:
 			return Options{}, fmt.Errorf("simulator size %q: %s: %s is not between 0 and %d", text, names[i], f, Max)
 		case n == 0:
@@ -66,34 +66,33 @@ func ParseFaults(text string) (Faults, error) {
 		}
 		seen[key] = true
 		var err error
+		meant := "" // what it takes, and how that is written
+		good := true
 		switch key {
 		case "latency":
-			f.Latency, err = pause(value)
+			f.Latency, err = time.ParseDuration(value)
+			meant, good = "a time that is not below 0, as latency=200ms", f.Latency >= 0
 		case "per-item":
-			f.PerItem, err = pause(value)
+			f.PerItem, err = time.ParseDuration(value)
+			meant, good = "a time that is not below 0, as per-item=1ms", f.PerItem >= 0
 		case "cut":
 			f.CutAfter, err = strconv.ParseInt(value, 10, 64)
-			if err == nil && f.CutAfter < 1 {
-				err = fmt.Errorf("%s is no number of bytes above 0", value)
-			}
+			meant, good = "a number of bytes above 0, as cut=100000", f.CutAfter > 0
 		case "status":
 			f.Status, err = strconv.Atoi(value)
-			if err == nil && (f.Status < 400 || f.Status > 599) {
-				err = fmt.Errorf("%s is no status of an error, 400 to 599", value)
-			}
+			meant, good = "the status of an error, 400 to 599, as status=503", f.Status >= 400 && f.Status <= 599
 		case "half-started":
-			f.HalfStarted, err = 1, nil
+			f.HalfStarted = 1
 			if given {
 				f.HalfStarted, err = strconv.Atoi(value)
 			}
-			if err == nil && f.HalfStarted < 1 {
-				err = fmt.Errorf("%s is no number of lists above 0", value)
-			}
+			meant, good = "a number of lists above 0, as half-started=2", f.HalfStarted > 0
 		case "html", "silent", "expired":
 			on := !given
 			if given {
 				on, err = strconv.ParseBool(value)
 			}
+			meant = "true or false, or nothing, as " + key
 			switch key {
 			case "html":
 				f.HTML = on
@@ -105,17 +104,9 @@ func ParseFaults(text string) (Faults, error) {
 		default:
 			return Faults{}, fmt.Errorf("simulator faults %q: unknown %q; known are latency=TIME, per-item=TIME, cut=BYTES, status=CODE, half-started=LISTS, html, silent, expired", text, key)
 		}
-		if err != nil {
-			return Faults{}, fmt.Errorf("simulator faults %q: %s: %w", text, key, err)
+		if err != nil || !good {
+			return Faults{}, fmt.Errorf("simulator faults %q: %s=%s: it takes %s", text, key, value, meant)
 		}
 	}
 	return f, nil
-}
-
-func pause(value string) (time.Duration, error) {
-	d, err := time.ParseDuration(value)
-	if err == nil && d < 0 {
-		err = fmt.Errorf("%s is below 0", value)
-	}
-	return d, err
 }
