@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"os/signal"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -36,6 +37,13 @@ func TestMain(m *testing.M) { os.Exit(testMain(m)) }
 func testMain(m *testing.M) int {
 	if client := os.Getenv(clientVariable); client != "" {
 		return clientThroughGateway(client, os.Args[1:])
+	}
+	// Under nohup these would be ignored by all that the tests start, and some tests are of them.
+	// A signal that is caught here has its default there.
+	for _, sig := range []os.Signal{syscall.SIGHUP, syscall.SIGINT, syscall.SIGQUIT} {
+		if signal.Ignored(sig) {
+			signal.Notify(make(chan os.Signal, 1), sig)
+		}
 	}
 	bin = os.Getenv("PLIMSOLL_E2E_BIN")
 	if bin == "" {
