@@ -1,0 +1,2 @@
+// Package agent is a loop between a language model and tools that stays inside its limits.
+package agent

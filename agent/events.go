@@ -1,0 +1,34 @@
+package agent
+
+import "time"
+
+// EventKind is what happened.
+type EventKind string
+
+// The kinds, with the fields of [Event] that each has.
+const (
+	EventQueued    EventKind = "queued"    // another query of the session runs: Text
+	EventStep      EventKind = "step"      // a request to the model begins: Step, Tokens
+	EventText      EventKind = "text"      // a piece of the answer: Text
+	EventDiscarded EventKind = "discarded" // the pieces since the last EventStep were no answer (the request broke off and is made again)
+	EventCall      EventKind = "call"      // a call begins: Call
+	EventChunk     EventKind = "chunk"     // a piece of a call's output: Call, Text
+	EventResult    EventKind = "result"    // a call ended: Call, Step result in Result
+	EventRetry     EventKind = "retry"     // a request is made again after Wait: Err, Wait, Tries
+	EventRoom      EventKind = "room"      // room was made in the window: Text, Tokens
+	EventNudge     EventKind = "nudge"     // the model was told that it repeats itself: Text
+	EventWarning   EventKind = "warning"   // Text
+)
+
+// Event is one thing that happened in a query. Its texts are pieces: at most 8 KiB each.
+type Event struct {
+	Kind   EventKind     `json:"kind"`
+	Step   int           `json:"step,omitempty"`
+	Text   string        `json:"text,omitempty"`
+	Call   *Call         `json:"call,omitempty"`
+	Result *StepResult   `json:"result,omitempty"`
+	Tokens int           `json:"tokens,omitempty"`
+	Tries  int           `json:"tries,omitempty"`
+	Wait   time.Duration `json:"wait_ns,omitempty"`
+	Err    string        `json:"error,omitempty"`
+}

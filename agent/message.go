@@ -1,0 +1,40 @@
+package agent
+
+import (
+	"encoding/json"
+)
+
+// Role says whose words a message is.
+type Role string
+
+// The roles. The system prompt is no message: it is part of each [Request].
+const (
+	RoleUser      Role = "user"
+	RoleAssistant Role = "assistant"
+	RoleTool      Role = "tool"
+)
+
+// Message is one message of a conversation: words of the user, words and calls of the model,
+// or the result of one call. It must not be changed once it is in a conversation.
+type Message struct {
+	Role Role   `json:"role"`
+	Text string `json:"text,omitempty"`
+	// Calls are what the model wants done, in its order.
+	Calls []Call `json:"calls,omitempty"`
+	// CallID and Name tell which call a result is of; Failed that it is an error.
+	CallID string `json:"call_id,omitempty"`
+	Name   string `json:"name,omitempty"`
+	Failed bool   `json:"failed,omitempty"`
+	// Opaque is what the adapter of the model that wrote the message wants back with it,
+	// such as signed thoughts. Others leave it out.
+	Opaque json.RawMessage `json:"opaque,omitempty"`
+}
+
+// Call is one call of a tool, as the model wrote it.
+type Call struct {
+	ID   string `json:"id"`
+	Name string `json:"name"`
+	// Arguments should be a JSON object. What models write is not always one: it is kept
+	// as it came, and told to the model.
+	Arguments string `json:"arguments"`
+}

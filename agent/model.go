@@ -1,0 +1,117 @@
+package agent
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"time"
+)
+
+// Model is a language model behind an API. The packages openai and anthropic make them.
+type Model interface {
+	// Info tells what it is. It costs nothing.
+	Info() ModelInfo
+	// Generate makes one request and does not repeat it. text gets the words of the answer
+	// as they come; it is never nil and returns soon. An error is a *ModelError, or ctx's own
+	// when that has ended.
+	Generate(ctx context.Context, r *Request, text func(string)) (*Reply, error)
+}
+
+// ModelInfo is what a model is called and takes.
+type ModelInfo struct {
+	Provider string // as package window/models calls it: "openai", "anthropic", …
+	Name     string
+	URL      string // where it is asked, without credentials; for errors
+	// Window and MaxOutput are tokens; 0 goes by window/models.
+	Window, MaxOutput int
+	// Standin says that this is no real model; it is shown wherever the model is named.
+	Standin bool
+}
+
+// Request is one request to a model. It must not be changed.
+type Request struct {
+	System   string
+	Messages []Message
+	Tools    []ToolSpec // none: the model has to answer
+	// MaxOutput bounds the answer in tokens; 0 leaves it to the provider.
+	MaxOutput int
+	// Session names the conversation, for providers that keep caches by it; it may be "".
+	Session string
+}
+
+// Reply is a whole answer.
+type Reply struct {
+	Message Message // of RoleAssistant
+	Stop    Stop
+	Usage   Usage
+}
+
+// Stop says why an answer ended.
+type Stop string
+
+// The reasons. StopOverflow: the window was full before the answer ended.
+const (
+	StopEnd      Stop = "end"
+	StopCalls    Stop = "calls"
+	StopLength   Stop = "length"
+	StopOverflow Stop = "overflow"
+	StopRefused  Stop = "refused" // by the model or a filter of its provider
+)
+
+// Usage is what a provider counted, in tokens. Input includes what a cache had.
+type Usage struct {
+	Input  int `json:"input"`
+	Cached int `json:"cached"`
+	Output int `json:"output"`
+}
+
+// ToolSpec is what a model is told of a tool.
+type ToolSpec struct {
+	Name        string
+	Description string
+	Schema      json.RawMessage // JSON Schema of type object
+	// ReadOnly says that a call changes nothing.
+	ReadOnly bool
+}
+
+// Failure is a kind of [ModelError].
+type Failure string
+
+// The failures. The first three pass by themselves, and are tried again.
+const (
+	Unreachable Failure = "unreachable" // no connection, or none in time
+	Busy        Failure = "busy"        // 408, 409, 429, 5xx, overloaded
+	Broken      Failure = "broken"      // the answer broke off or was none
+	Key         Failure = "key"         // 401, 403
+	NoModel     Failure = "no-model"    // 404
+	TooLong     Failure = "too-long"    // more than the window takes
+	Refused     Failure = "refused"     // any other 4xx
+	NotAnAPI    Failure = "not-an-api"  // HTML and the like: the address is wrong
+)
+
+// ModelError says why a model did not answer. It holds no credential.
+type ModelError struct {
+	Model   ModelInfo
+	Failure Failure
+	Status  int    // of HTTP; 0 when there was none
+	Text    string // what was said, at most 300 bytes
+	// After is how long the provider asks to wait; 0 when it does not say.
+	After time.Duration
+	// Limit and Actual are tokens, of a TooLong; 0 when they are not named.
+	Limit, Actual int
+	// Tries counts the requests that were made.
+	Tries int
+	Err   error
+}
+
+func (e *ModelError) Error() string {
+	return fmt.Sprintf("%s at %s: %s", e.Model.Name, e.Model.URL, e.Failure)
+}
+
+// Unwrap gives what went wrong below.
+func (e *ModelError) Unwrap() error { return e.Err }
+
+// Transient says that the same request may succeed later.
+func (e *ModelError) Transient() bool {
+	return e.Failure == Unreachable || e.Failure == Busy || e.Failure == Broken
+}
