@@ -1,0 +1,2 @@
+// Package repeat notices that a model goes round in circles.
+package repeat
