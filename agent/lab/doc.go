@@ -1,0 +1,2 @@
+// Package lab is a laboratory of tools that misbehave, for demonstrations and tests.
+package lab
