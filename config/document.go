@@ -130,7 +130,7 @@ func dotted(parts []part) string {
 // header checks the name of a table; it reports whether the table has one that is known.
 func (d *document) header(parts []part) bool {
 	root := parts[0]
-	if root.name == "tools" || isTable(root.name) {
+	if root.name == "tools" || root.name == agentsTable || isTable(root.name) {
 		return true
 	}
 	if d.told[root.name] {
@@ -149,12 +149,12 @@ func (d *document) header(parts []part) bool {
 		d.problem(root.pos, root.name, "is a key of table ["+table+"]", "write it below a line ["+table+"]")
 		return false
 	}
-	fix := "the tables are [" + strings.Join(tableNames(), "], [") + "] and [tools.NAME]"
-	known := append(tableNames(), "tools")
+	fix := "the tables are [" + strings.Join(tableNames(), "], [") + "], [tools.NAME] and [agents.NAME]"
+	known := append(tableNames(), "tools", agentsTable)
 	for _, table := range tableNames() {
 		known = append(known, names(table, false)...)
 	}
-	if near := nearest(root.name, known); near == "tools" || isTable(near) {
+	if near := nearest(root.name, known); near == "tools" || near == agentsTable || isTable(near) {
 		fix = fmt.Sprintf("did you mean %q?", near)
 	} else if near != "" {
 		fix = fmt.Sprintf("did you mean %q, below a line [%s]?", near, tableOf(near, false))
@@ -195,6 +195,8 @@ func (d *document) takesTable(path []part) bool {
 	switch {
 	case len(path) == 2 && isTable(path[0].name):
 		k, _ = lookup(path[0].name, path[1].name, false)
+	case len(path) == 3 && path[0].name == agentsTable:
+		k = lookupAgent(path[2].name)
 	case len(path) == 3 && path[0].name == "tools":
 		k, _ = lookup(resources, path[2].name, true)
 	case len(path) == 4 && path[0].name == "tools":

@@ -10,6 +10,8 @@ import (
 const (
 	toolsPrefix = "PLIMSOLL_TOOLS_"
 	anyPrefix   = "PLIMSOLL_"
+	// agentsPrefix begins those of one agent: PLIMSOLL_AGENTS_ARGOCD_MAX_STEPS.
+	agentsPrefix = "PLIMSOLL_AGENTS_"
 )
 
 // readEnviron reads the variables that set keys. An empty one counts as not set. Variables
@@ -28,6 +30,9 @@ func readEnviron(environ []string, probs *problems, warn func(Problem)) map[addr
 		if rest, ok := strings.CutPrefix(name, toolsPrefix); ok {
 			tool, key := splitTool(strings.ToLower(rest))
 			r.tool(append([]string{"tools", tool}, key...), w, src)
+		} else if rest, ok := strings.CutPrefix(name, agentsPrefix); ok {
+			agent, key := splitAgent(strings.ToLower(rest))
+			r.agent([]string{agentsTable, agent, key}, w, src)
 		} else if table, key, ok := splitTable(name); ok {
 			r.general([]string{table, key}, w, src)
 		} else {
@@ -115,7 +120,10 @@ func readFlags(flags []Flag, probs *problems) map[address]entry {
 			path = []string{resources, f.Key}
 		}
 		src := Source{Origin: OriginFlag, Name: f.Name}
-		if path[0] != "tools" && !isTable(path[0]) {
+		if path[0] == agentsTable && len(path) > 3 { // a name may have dots
+			path = []string{agentsTable, strings.Join(path[1:len(path)-1], "."), path[len(path)-1]}
+		}
+		if path[0] != "tools" && path[0] != agentsTable && !isTable(path[0]) {
 			r.unknown(path, 0, resources, false, src)
 			continue
 		}

@@ -107,6 +107,10 @@ func Load(o Options) (*Loaded, error) {
 	if _, err := l.ArgoCD(); err != nil {
 		return nil, err
 	}
+	if _, err := l.Agents(); err != nil {
+		return nil, err
+	}
+	l.projectAgents(warn)
 	return l, nil
 }
 

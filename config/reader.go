@@ -10,15 +10,15 @@ import (
 
 // address names a value: a key by its [Key.ID], for one tool or, with tool "", for all.
 // Server and of narrow it to one MCP server, and to one tool of that server; instance to one
-// Argo CD.
-type address struct{ key, tool, server, of, instance string }
+// Argo CD; agent to one agent.
+type address struct{ key, tool, server, of, instance, agent string }
 
 // entry is a value with its source.
 type entry struct {
 	key   *Key
 	value any
 	src   Source
-	tool  string // as written; "" for all
+	tool  string // as written, or an agent; "" for all
 	name  string // the whole key as written, for messages
 }
 
@@ -40,6 +40,8 @@ func (r *reader) assign(path []string, w written, src Source) {
 		r.server(path, w, src)
 	case path[0] == "mcp" && path[1] == "argocd":
 		r.instance(path, w, src)
+	case path[0] == agentsTable:
+		r.agent(path, w, src)
 	case isTable(path[0]):
 		r.general(path, w, src)
 	default:
@@ -183,8 +185,8 @@ func (r *reader) problem(src Source, path []string, what, fix string) {
 // defaults are the built-in values, and the built-in profiles of tools.
 func defaults() (base, profile map[address]entry) {
 	base, profile = map[address]entry{}, map[address]entry{}
-	for _, k := range keys {
-		if k.set == nil {
+	for _, k := range slices.Concat(keys, agentKeys) {
+		if k.set == nil && k.setAgent == nil {
 			continue
 		}
 		v := k.zero()

@@ -20,7 +20,7 @@ func (k *Key) toml(text string) string {
 		if _, err := strconv.Atoi(text); err == nil {
 			return text
 		}
-	case TypeChoices, TypeNames, TypeHosts, TypeOrigins, TypePatterns, TypeArgv, TypePairs:
+	case TypeChoices, TypeNames, TypeHosts, TypeOrigins, TypePatterns, TypeArgv, TypePairs, TypeServers:
 		var quoted []string
 		for part := range strings.SplitSeq(text, ",") {
 			quoted = append(quoted, strconv.Quote(strings.Trim(strings.TrimSpace(part), `"`)))

@@ -120,11 +120,15 @@ func (l *Loaded) Tools() []string {
 
 // Config resolves the settings of every known tool.
 func (l *Loaded) Config() Config {
-	c := Config{Tools: map[string]Settings{}}
+	c := Config{Tools: map[string]Settings{}, Agents: map[string]Agent{}}
 	c.Resources, _ = l.For("")
 	for _, tool := range l.Tools() {
 		// Names of tools were checked when they were read.
 		c.Tools[tool], _ = l.For(tool)
+	}
+	agents, _ := l.Agents() // Load has checked them
+	for _, a := range agents {
+		c.Agents[a.Name] = a
 	}
 	return c
 }

@@ -38,6 +38,8 @@ const (
 	TypeArgv      Type = "list of texts"
 	TypePairs     Type = "list of NAME=VALUE"
 	TypeAnyURL    Type = "URL, with any path"
+	TypeNearFile  Type = "file, also relative" // to the folder of the file that names it
+	TypeServers   Type = "list of MCP servers"
 )
 
 // ProjectRule says what a project file may do to a key. The file may come with a cloned
@@ -80,6 +82,8 @@ type Key struct {
 	setServer  func(*MCPServer, any)
 	// setInstance is of the keys of [mcp.argocd.NAME].
 	setInstance func(*ArgoCDInstance, any)
+	// setAgent is of the keys of [agents.NAME].
+	setAgent func(*Agent, any)
 }
 
 // Alias is another name of a key: those of the program whose users this one takes over.
@@ -231,7 +235,7 @@ var matchKey = &Key{
 // laterTables belong to planes that this version does not have. They are errors, because
 // a table that is read by no code would make its author believe it does something.
 var laterTables = map[string]string{
-	"agents": "the built-in agent", "fleet": "several hosts", "watch": "metrics and the dashboard",
+	"fleet": "several hosts", "watch": "metrics and the dashboard",
 }
 
 // Keys returns the whole schema, in the order of the reference. The last entry, match,

@@ -113,6 +113,7 @@ func (s Settings) Source(key string) Source { return s.sources[key] }
 type Config struct {
 	Resources Settings            `json:"resources"` // for a tool without a table and a profile
 	Tools     map[string]Settings `json:"tools"`     // every tool with a table or a built-in profile
+	Agents    map[string]Agent    `json:"agents"`    // every agent with a table
 }
 
 // WindowSettings are the values of table [window] in force.

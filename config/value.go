@@ -74,7 +74,7 @@ func (k *Key) parse(w written, a Alias) (any, error) {
 			return nil, k.wrong(w, "a string", strconv.Quote(k.Default))
 		}
 		return k.choose(w.text)
-	case TypeChoices, TypeNames, TypeHosts, TypeOrigins, TypePatterns, TypeArgv, TypePairs:
+	case TypeChoices, TypeNames, TypeHosts, TypeOrigins, TypePatterns, TypeArgv, TypePairs, TypeServers:
 		return k.parseList(w)
 	case TypeDuration, TypeWait:
 		return k.parseDuration(w)
@@ -87,8 +87,12 @@ func (k *Key) parse(w written, a Alias) (any, error) {
 	case TypeVariable:
 		return k.parseVariable(w)
 	case TypeText:
-		if !w.isText() || len(w.text) > maxText {
-			return nil, k.wrong(w, "a short text", k.example)
+		most, want := maxText, "a short text"
+		if k.max > 0 {
+			most, want = int(k.max), "a text of at most "+limit.Bytes(k.max).String()
+		}
+		if !w.isText() || len(w.text) > most {
+			return nil, k.wrong(w, want, k.example)
 		}
 		return strings.TrimSpace(w.text), nil
 	case TypeDirectory, TypeFile:
@@ -97,6 +101,11 @@ func (k *Key) parse(w written, a Alias) (any, error) {
 		}
 		if w.text != "" && !filepath.IsAbs(w.text) || strings.ContainsRune(w.text, 0) {
 			return nil, &misfit{quote(w.text) + " is not an absolute path", "write the whole path, like " + k.example}
+		}
+		return w.text, nil
+	case TypeNearFile:
+		if !w.isText() || strings.ContainsRune(w.text, 0) || len(w.text) > maxText {
+			return nil, k.wrong(w, "the path of a file", k.example)
 		}
 		return w.text, nil
 	}
@@ -125,6 +134,8 @@ func (k *Key) parseSize(w written) (any, error) {
 		near := clip(w.text) + "M"
 		if n, err := strconv.ParseInt(w.text, 10, 64); err == nil && n >= int64(limit.GiB) {
 			near = limit.Bytes(n).String() // nobody means a million gigabytes
+		} else if err == nil && n > k.max/int64(limit.MiB) {
+			near = limit.Bytes(n).String() // megabytes would be more than may be
 		}
 		return nil, &misfit{clip(w.text) + " has no unit", fmt.Sprintf("write %s = %q or another unit", k.Name, near)}
 	}
@@ -346,7 +357,7 @@ func (k *Key) zero() any {
 		return 0
 	case TypeRatio:
 		return float64(0)
-	case TypeChoices, TypeNames, TypeHosts, TypeOrigins, TypePatterns, TypeArgv, TypePairs:
+	case TypeChoices, TypeNames, TypeHosts, TypeOrigins, TypePatterns, TypeArgv, TypePairs, TypeServers:
 		return []string(nil)
 	}
 	return ""

@@ -66,6 +66,8 @@ func (k *Key) parseItem(text, example string) (string, error) {
 		fits, what = !blank && len(text) <= maxToolText && !strings.ContainsAny(text, "\x00\n"), "the name of a tool or a pattern"
 	case TypeArgv:
 		fits, what = len(text) <= maxText && !strings.ContainsRune(text, 0), "an argument"
+	case TypeServers:
+		fits, what = SafeName(text) == text, "the name of an MCP server"
 	case TypePairs:
 		name, value, ok := strings.Cut(text, "=")
 		fits, what = ok && name != "" && len(text) <= maxText && !strings.ContainsAny(name, " \t:\x00\n") && !strings.ContainsRune(value, 0), "NAME=VALUE"

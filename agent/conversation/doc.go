@@ -1,0 +1,2 @@
+// Package conversation keeps what agents and people said, on disk and within bounds.
+package conversation

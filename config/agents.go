@@ -1,0 +1,331 @@
+package config
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/plimsoll/plimsoll/limit"
+)
+
+// Agent is one agent of [agents.NAME], every default filled in.
+type Agent struct {
+	Name     string `json:"name"`
+	Model    string `json:"model,omitempty"`    // "" goes by the environment
+	Provider string `json:"provider,omitempty"` // "" goes by the model and the environment
+	BaseURL  string `json:"base_url,omitempty"` // without a slash at the end
+	KeyEnv   string `json:"key_env,omitempty"`  // name of an environment variable
+	Builtin  string `json:"builtin,omitempty"`  // "argocd" or ""
+
+	Prompt     string   `json:"prompt,omitempty"`
+	PromptFile string   `json:"prompt_file,omitempty"` // absolute; never beside Prompt
+	Intro      string   `json:"intro,omitempty"`
+	Servers    []string `json:"servers,omitempty"` // of [mcp.servers], or "argocd"
+
+	Window     int     `json:"window"`     // tokens; 0 goes by the model
+	MaxOutput  int     `json:"max_output"` // tokens; 0 goes by the model
+	Summarizer string  `json:"summarizer"` // "off", "extractive" or "model"
+	Trigger    float64 `json:"trigger"`
+	Target     float64 `json:"target"`
+
+	MaxSteps           int           `json:"max_steps"`
+	MaxHistoryMessages int           `json:"max_history_messages"`
+	MaxStepResult      limit.Bytes   `json:"max_step_result_size"`
+	CallHistory        int           `json:"tool_call_history_size"`
+	Identical          int           `json:"identical_calls"`
+	MaxParallel        int           `json:"max_parallel"`
+	MaxQueries         int           `json:"max_queries"`
+	ToolTimeout        time.Duration `json:"-"`
+	ModelTimeout       time.Duration `json:"-"`
+
+	SearchForced bool `json:"search_forced"`
+	A2A          bool `json:"a2a"`
+
+	// Source is where the table stands; zero for an agent that nothing is said of.
+	Source Source `json:"source"`
+
+	sources map[string]Source // by [Key.Name]
+}
+
+// From says where the value of a key comes from: From("model"). The zero Source means that
+// there is no such key.
+func (a Agent) From(key string) Source { return a.sources[key] }
+
+// MarshalJSON writes durations as tool_timeout_ms and model_timeout_ms.
+func (a Agent) MarshalJSON() ([]byte, error) {
+	type plain Agent // without this method
+	return json.Marshal(struct {
+		plain
+		ToolTimeoutMS  int64 `json:"tool_timeout_ms"`
+		ModelTimeoutMS int64 `json:"model_timeout_ms"`
+	}{plain(a), a.ToolTimeout.Milliseconds(), a.ModelTimeout.Milliseconds()})
+}
+
+// ReadPrompt is the system prompt: Prompt, or what PromptFile holds now; "" when there is
+// neither. A file of more than 64 KiB, or one that is no UTF-8, is an error.
+func (a Agent) ReadPrompt() (string, error) {
+	if a.PromptFile == "" {
+		return a.Prompt, nil
+	}
+	fail := func(what, fix string) (string, error) {
+		return "", &Error{Problems: []Problem{{Where: a.From("prompt_file"), Key: agentsTable + "." + a.Name + ".prompt_file", What: what, Fix: fix}}}
+	}
+	// A pipe or a device would keep its reader waiting.
+	if fi, err := os.Stat(a.PromptFile); err == nil && !fi.Mode().IsRegular() {
+		return fail(a.PromptFile+" is not a regular file", "name a file with the prompt's text")
+	}
+	f, err := os.Open(a.PromptFile)
+	if err != nil {
+		return fail(err.Error(), "name a file that you can read")
+	}
+	defer f.Close()
+	data, err := io.ReadAll(io.LimitReader(f, maxPrompt+1))
+	switch {
+	case err != nil:
+		return fail(err.Error(), "name a file that you can read")
+	case len(data) > maxPrompt:
+		return fail(a.PromptFile+" is larger than "+limit.Bytes(maxPrompt).String(), "shorten it: it is sent with every request")
+	case !utf8.Valid(data):
+		return fail(a.PromptFile+" is not UTF-8 text", "save it as UTF-8")
+	}
+	return strings.TrimSpace(strings.TrimPrefix(string(data), "\ufeff")), nil
+}
+
+// foldAgent is the name under which configuration of an agent is found.
+func foldAgent(name string) string { return strings.ReplaceAll(strings.ToLower(name), "_", "-") }
+
+// agent takes a value of [agents.NAME].
+func (r *reader) agent(path []string, w written, src Source) {
+	if len(path) == 2 {
+		fix := "write [agents." + clip(path[1]) + "] and keys below it"
+		if lookupAgent(path[1]) != nil {
+			fix = "it is of one agent: write it below [agents.NAME]"
+		}
+		r.problem(src, path, describe(w)+", not a table", fix)
+		return
+	}
+	name, key := path[1], path[2]
+	if SafeName(name) != name {
+		r.problem(src, path[:2], quote(name)+" is not the name of an agent", "write letters, digits, . _ and -, at most 64, a letter or digit first")
+		return
+	}
+	k := lookupAgent(key)
+	switch {
+	case k == nil && isSecret(key):
+		// The value is not repeated: it may be a secret.
+		r.problem(src, path[:3], "is no key: a secret does not belong into a file", `put it into an environment variable and write key_env = "OPENAI_API_KEY", the variable's name`)
+	case k == nil:
+		fix := "plimsoll config init writes a file with every key"
+		if near := nearest(key, agentKeyNames()); near != "" {
+			fix = fmt.Sprintf("did you mean %q?", near)
+		} else if table := tableOf(key, false); table != "" {
+			fix = "it is a key of table [" + table + "]"
+		}
+		r.problem(src, path, "unknown key", fix)
+	case len(path) > 3:
+		r.problem(src, path, "is not a table", "write "+k.Name+" = "+k.example)
+	default:
+		r.keep(address{key: k.ID(), agent: foldAgent(name)}, path, k, Alias{Name: k.Name}, name, w, src)
+	}
+}
+
+// isSecret says that a key is named as people name one that holds a secret itself.
+func isSecret(key string) bool {
+	return slices.Contains([]string{"key", "apikey", "token", "apitoken", "secret", "password", "authorization", "openaiapikey", "anthropicapikey"}, fold(key))
+}
+
+func lookupAgent(name string) *Key {
+	for _, k := range agentKeys {
+		if k.Name == name {
+			return k
+		}
+	}
+	return nil
+}
+
+func agentKeyNames() []string {
+	var out []string
+	for _, k := range agentKeys {
+		out = append(out, k.Name)
+	}
+	return out
+}
+
+// splitAgent takes MY_AGENT_MAX_STEPS apart, in lower case: the longest key that the text
+// ends in is the key. Without one the last word is taken for it, and reported as unknown.
+func splitAgent(text string) (name, key string) {
+	for _, k := range agentKeys {
+		if rest, ok := strings.CutSuffix(text, "_"+k.Name); ok && len(k.Name) > len(key) {
+			name, key = rest, k.Name
+		}
+	}
+	if key == "" {
+		name, key, _ = strings.Cut(text, "_")
+	}
+	return strings.ReplaceAll(name, "_", "-"), key
+}
+
+// agentNames are the agents that something other than a project's file says something of,
+// by folded name, as they are written first and where.
+func (l *Loaded) agentNames() map[string]Agent {
+	found := map[string]Agent{}
+	for _, o := range origins {
+		if o == OriginProject {
+			continue // what it says is never taken
+		}
+		here := map[string]Agent{}
+		for at, e := range l.byOrigin[o.rank()] {
+			if at.agent == "" {
+				continue
+			}
+			if first, ok := here[at.agent]; !ok || before(e.src, first.Source) {
+				here[at.agent] = Agent{Name: e.tool, Source: e.src}
+			}
+		}
+		for name, a := range here {
+			if _, ok := found[name]; !ok {
+				found[name] = a
+			}
+		}
+	}
+	return found
+}
+
+// before orders sources of one origin by their place.
+func before(a, b Source) bool {
+	if a.Line != b.Line {
+		return a.Line < b.Line
+	}
+	return a.Name < b.Name
+}
+
+// Agent is one agent of [agents.NAME] by its name, whatever its case, _ or -; false when
+// nothing is said of it, with the defaults. The error is an *[Error] about this agent only.
+func (l *Loaded) Agent(name string) (Agent, bool, error) {
+	a, ok := l.agentNames()[foldAgent(name)]
+	if !ok {
+		a = Agent{Name: name}
+	}
+	var probs problems
+	l.fillAgent(&a, &probs)
+	return a, ok, probs.err()
+}
+
+// Agents resolves the agents of [agents], by name. The error is an *[Error]: values of one
+// agent that contradict each other, a server that there is none of.
+func (l *Loaded) Agents() ([]Agent, error) {
+	var out []Agent
+	var probs problems
+	for _, a := range l.agentNames() {
+		l.fillAgent(&a, &probs)
+		out = append(out, a)
+	}
+	slices.SortFunc(out, func(a, b Agent) int { return strings.Compare(a.Name, b.Name) })
+	return out, probs.err()
+}
+
+// fillAgent takes the values in force and checks them against each other.
+func (l *Loaded) fillAgent(a *Agent, probs *problems) {
+	a.sources = map[string]Source{}
+	for _, k := range agentKeys {
+		for _, c := range l.candidatesIn(k, agentAddresses(k, a.Name)) {
+			if c.ignored != "" {
+				continue
+			}
+			v := c.value
+			if k.Type == TypeNearFile {
+				v = l.near(v.(string), c.src)
+			}
+			k.setAgent(a, v)
+			a.sources[k.Name] = c.src
+		}
+	}
+	wrong := func(key, what, fix string) {
+		probs.add(Problem{Where: a.From(key), Key: agentsTable + "." + a.Name + "." + key, What: what, Fix: fix})
+	}
+	if a.Prompt != "" && a.PromptFile != "" {
+		wrong("prompt_file", "is written beside prompt", "remove one of them")
+	}
+	if a.Provider != "" && a.Provider != "openai" && a.Provider != "anthropic" && a.BaseURL == "" {
+		wrong("provider", quote(a.Provider)+" has no base_url beside it", `write base_url = "https://…", where its API that speaks OpenAI's protocol is`)
+	}
+	if a.Target >= a.Trigger {
+		wrong("target", format(a.Target)+" is not below trigger, "+format(a.Trigger), "write a smaller target, or a larger trigger")
+	}
+	if a.Window > 0 && a.MaxOutput >= a.Window {
+		wrong("max_output", fmt.Sprintf("%d leaves nothing of the window of %d", a.MaxOutput, a.Window), "write a smaller max_output, or a larger window")
+	}
+	if a.Identical > a.CallHistory {
+		wrong("identical_calls", fmt.Sprintf("%d calls are never in a history of %d", a.Identical, a.CallHistory), "write a larger tool_call_history_size")
+	}
+	l.checkServers(a, wrong)
+}
+
+// checkServers holds that there are the servers that the agent names.
+func (l *Loaded) checkServers(a *Agent, wrong func(key, what, fix string)) {
+	if len(a.Servers) == 0 {
+		return
+	}
+	servers, err := l.Servers("")
+	if err != nil {
+		return // said already
+	}
+	known := []string{"argocd"}
+	for _, s := range servers {
+		known = append(known, s.Name)
+	}
+	for _, name := range a.Servers {
+		if slices.Contains(known, name) {
+			continue
+		}
+		fix := "write a table [mcp.servers." + name + "] with its command or url"
+		if near := nearest(name, known); near != "" {
+			fix = fmt.Sprintf("did you mean %q?", near)
+		}
+		wrong("servers", "there is no MCP server "+quote(name), fix)
+	}
+}
+
+// agentAddresses are where a value of an agent may stand: the default, and its own table.
+func agentAddresses(k *Key, name string) []address {
+	return []address{{key: k.ID()}, {key: k.ID(), agent: foldAgent(name)}}
+}
+
+// near is the absolute path of a file that is written relative to where its name stands:
+// the folder of a configuration file, else the working directory.
+func (l *Loaded) near(path string, src Source) string {
+	if path == "" || filepath.IsAbs(path) {
+		return path
+	}
+	dir := l.dir
+	if src.File != "" {
+		dir = filepath.Dir(src.File)
+	}
+	path = filepath.Join(dir, path)
+	if abs, err := filepath.Abs(path); err == nil {
+		return abs
+	}
+	return path
+}
+
+// projectAgents warns of what a project's file says of agents: none of it is taken.
+func (l *Loaded) projectAgents(warn func(Problem)) {
+	told := map[string]entry{}
+	for at, e := range l.byOrigin[OriginProject.rank()] {
+		if first, ok := told[at.agent]; at.agent != "" && (!ok || before(e.src, first.src)) {
+			told[at.agent] = e
+		}
+	}
+	for _, e := range told {
+		warn(Problem{
+			Where: e.src, Key: agentsTable + "." + e.tool, What: "is ignored: a project file may not set up agents",
+			Fix: "write it into your own file",
+		})
+	}
+}

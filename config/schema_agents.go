@@ -1,0 +1,167 @@
+package config
+
+import (
+	"slices"
+	"time"
+
+	"github.com/plimsoll/plimsoll/limit"
+)
+
+// maxPrompt bounds the text of a prompt, in the configuration and in a file of its own, in
+// bytes: some 16 thousand tokens, more than the system prompt of any agent that is known.
+const maxPrompt = 64 << 10
+
+// agentProviders are the providers whose APIs the agent speaks: OpenAI's protocol, which the
+// others have too, and Anthropic's. The names are those of package window/models.
+var agentProviders = []string{
+	"auto", "openai", "anthropic", "azure", "gemini", "openrouter", "mistral", "xai", "groq", "deepseek", "kimi", "minimax", "glm", "qwen",
+	"cerebras", "together", "fireworks", "cohere", "nvidia", "huggingface", "perplexity", "deepinfra", "baseten", "ollama", "ollama-cloud",
+	"lmstudio", "llama.cpp", "vllm", "sglang",
+}
+
+// agentKeys stand in [agents.NAME]: an agent that answers within its limits. A project's
+// file, which may come with a cloned repository, names none.
+var agentKeys = []*Key{
+	{
+		Name: "model", Type: TypeText, Project: ProjectNever, example: `"gpt-5-mini"`,
+		Doc:      "Name of the model; empty takes the one that goes with the key in the environment.",
+		setAgent: func(a *Agent, v any) { a.Model = v.(string) },
+	},
+	{
+		Name: "provider", Type: TypeChoice, Default: "auto", Choices: agentProviders, Project: ProjectNever,
+		Doc:      "Whose API the model is behind; auto goes by the model's name and the keys in the environment. All but openai and anthropic need base_url.",
+		setAgent: func(a *Agent, v any) { a.Provider = unless(v.(string), "auto") },
+	},
+	{
+		Name: "base_url", Type: TypeURL, Project: ProjectNever, example: `"http://127.0.0.1:11434/v1"`,
+		Doc:      "Address of the API; empty is the provider's own.",
+		setAgent: func(a *Agent, v any) { a.BaseURL = v.(string) },
+	},
+	{
+		Name: "key_env", Type: TypeVariable, Project: ProjectNever, example: `"OPENAI_API_KEY"`,
+		Doc:      "Name of the environment variable that holds the API's key; empty is the one that the provider's other programs read.",
+		setAgent: func(a *Agent, v any) { a.KeyEnv = v.(string) },
+	},
+	{
+		Name: "builtin", Type: TypeChoice, Default: "none", Choices: []string{"none", "argocd"}, Project: ProjectNever,
+		Doc:      "A built-in agent that this one is like where it says nothing of its own.",
+		setAgent: func(a *Agent, v any) { a.Builtin = unless(v.(string), "none") },
+	},
+	{
+		Name: "prompt", Type: TypeText, Project: ProjectNever, max: maxPrompt, example: `"You answer questions about our clusters."`,
+		Doc:      "The system prompt, in the place of the one that is composed from the tools.",
+		setAgent: func(a *Agent, v any) { a.Prompt = v.(string) },
+	},
+	{
+		Name: "prompt_file", Type: TypeNearFile, Project: ProjectNever, example: `"prompt.md"`,
+		Doc:      "File that holds the system prompt, in the place of prompt; a relative path begins at the folder of the configuration file.",
+		setAgent: func(a *Agent, v any) { a.PromptFile = v.(string) },
+	},
+	{
+		Name: "intro", Type: TypeText, Project: ProjectNever, max: maxPrompt, example: `"You look after the clusters of ACME."`,
+		Doc:      "Sentences that the composed system prompt begins with.",
+		setAgent: func(a *Agent, v any) { a.Intro = v.(string) },
+	},
+	{
+		Name: "servers", Type: TypeServers, Project: ProjectNever, example: `["argocd"]`,
+		Doc:      "MCP servers that the agent may use, by their names below [mcp.servers]; argocd stands for the instances of [mcp.argocd].",
+		setAgent: func(a *Agent, v any) { a.Servers = slices.Clone(v.([]string)) },
+	},
+	{
+		Name: "window", Type: TypeAutoCount, Default: "auto", Project: ProjectNever, min: minTokens, max: maxTokens, example: "200000",
+		Doc:      "Context window in tokens; auto is what is known of the model.",
+		setAgent: func(a *Agent, v any) { a.Window = max(v.(int), 0) },
+	},
+	{
+		Name: "max_output", Type: TypeAutoCount, Default: "auto", Project: ProjectNever, min: 16, max: maxTokens, example: "8192",
+		Doc:      "Most tokens of one answer; auto is what is known of the model.",
+		setAgent: func(a *Agent, v any) { a.MaxOutput = max(v.(int), 0) },
+	},
+	{
+		Name: "summarizer", Type: TypeChoice, Default: "model", Choices: []string{"off", "extractive", "model"}, Project: ProjectNever,
+		Doc:      "How turns that leave the window are summarized: not at all, from their own sentences, or by the agent's model.",
+		setAgent: func(a *Agent, v any) { a.Summarizer = v.(string) },
+	},
+	{
+		Name: "trigger", Type: TypeRatio, Default: "0.8", Project: ProjectNever, min: 10, max: 99, example: "0.8",
+		Doc:      "Part of the window at which room is made.",
+		setAgent: func(a *Agent, v any) { a.Trigger = v.(float64) },
+	},
+	{
+		Name: "target", Type: TypeRatio, Default: "0.5", Project: ProjectNever, min: 10, max: 95, example: "0.5",
+		Doc:      "Part of the window that is in use afterwards; it is below trigger.",
+		setAgent: func(a *Agent, v any) { a.Target = v.(float64) },
+	},
+	{
+		Name: "max_steps", Type: TypeCount, Default: "20", Project: ProjectNever, min: 1, max: 1000, example: "20",
+		Doc:      "Requests to the model for one question; the last one is without tools.",
+		setAgent: func(a *Agent, v any) { a.MaxSteps = v.(int) },
+	},
+	{
+		Name: "max_history_messages", Type: TypeCount, Default: "40", Project: ProjectNever, min: 2, max: 10000, example: "40",
+		Doc:      "Messages of a conversation that are kept, in whole turns.",
+		setAgent: func(a *Agent, v any) { a.MaxHistoryMessages = v.(int) },
+	},
+	{
+		Name: "max_step_result_size", Type: TypeSize, Default: "8K", Project: ProjectNever, min: 64, max: int64(64 * limit.MiB), example: `"8K"`,
+		Doc:      "Largest result of a call that is kept while its question is answered; of a larger one the beginning is kept.",
+		setAgent: func(a *Agent, v any) { a.MaxStepResult = v.(limit.Bytes) },
+	},
+	{
+		Name: "tool_call_history_size", Type: TypeCount, Default: "10", Project: ProjectNever, min: 2, max: 1000, example: "10",
+		Doc:      "Calls that are remembered to notice loops.",
+		setAgent: func(a *Agent, v any) { a.CallHistory = v.(int) },
+	},
+	{
+		Name: "identical_calls", Type: TypeCount, Default: "4", Project: ProjectNever, min: 2, max: 1000, example: "4",
+		Doc:      "Calls in a row, the same and with the same result, that are a loop; at most tool_call_history_size.",
+		setAgent: func(a *Agent, v any) { a.Identical = v.(int) },
+	},
+	{
+		Name: "max_parallel", Type: TypeCount, Default: "8", Project: ProjectNever, min: 1, max: 256, example: "8",
+		Doc:      "Calls of one step that run at once.",
+		setAgent: func(a *Agent, v any) { a.MaxParallel = v.(int) },
+	},
+	{
+		Name: "max_queries", Type: TypeCount, Default: "64", Project: ProjectNever, min: 1, max: 10000, example: "64",
+		Doc:      "Questions that are answered at once; one more is refused.",
+		setAgent: func(a *Agent, v any) { a.MaxQueries = v.(int) },
+	},
+	{
+		Name: "tool_timeout", Type: TypeDuration, Default: "2m", Project: ProjectNever, min: int64(time.Millisecond), max: int64(24 * time.Hour), example: `"2m"`,
+		Doc:      "How long one call may take.",
+		setAgent: func(a *Agent, v any) { a.ToolTimeout = v.(time.Duration) },
+	},
+	{
+		Name: "model_timeout", Type: TypeDuration, Default: "10m", Project: ProjectNever, min: int64(time.Second), max: int64(24 * time.Hour), example: `"10m"`,
+		Doc:      "How long one request to the model may take.",
+		setAgent: func(a *Agent, v any) { a.ModelTimeout = v.(time.Duration) },
+	},
+	{
+		Name: "search_forced", Type: TypeBool, Default: "false", Project: ProjectNever, example: "false",
+		Doc:      "Whether the composed system prompt demands a search before any listing.",
+		setAgent: func(a *Agent, v any) { a.SearchForced = v.(bool) },
+	},
+	{
+		Name: "a2a", Type: TypeBool, Default: "true", Project: ProjectNever, example: "true",
+		Doc:      "Whether plimsoll serve offers the agent over A2A, at /a2a/NAME.",
+		setAgent: func(a *Agent, v any) { a.A2A = v.(bool) },
+	},
+}
+
+// agentsTable is where agentKeys stand, below a name.
+const agentsTable = "agents"
+
+func init() {
+	for _, k := range agentKeys {
+		k.Table = agentsTable
+	}
+}
+
+// unless is the text, and "" for the word that stands for nothing.
+func unless(text, word string) string {
+	if text == word {
+		return ""
+	}
+	return text
+}
