@@ -1,0 +1,74 @@
+package a2a
+
+import (
+	"log/slog"
+	"net/netip"
+	"time"
+
+	sdk "github.com/a2aproject/a2a-go/v2/a2a"
+
+	"github.com/plimsoll/plimsoll/journal"
+	"github.com/plimsoll/plimsoll/limit"
+)
+
+// Options configure a [Server]. Name and Executor are required.
+type Options struct {
+	// Name is what the agent is called in its card, in logs and in the journal.
+	Name     string
+	Executor Executor
+	Card     Card
+	// Path is where the server is mounted, as "/a2a/argocd/"; "" is "/". The server takes it
+	// off the requests itself.
+	Path string
+	// URL is the address that clients are told, with the path. When it is "" they are told
+	// the host that they asked.
+	URL string
+	// Dir keeps the tasks, so that they survive a restart; "" keeps them in memory.
+	Dir    string
+	Limits Limits
+	// Journal gets what the queues did; it may be nil.
+	Journal *journal.Journal
+	// Log gets what went wrong; nil drops it.
+	Log *slog.Logger
+	// PushAllow are networks that push notifications may go to although they are not public.
+	PushAllow []netip.Prefix
+}
+
+// Card is what the agent card says beside the name.
+type Card struct {
+	Description string
+	// Version is the agent's own; "" is "0".
+	Version       string
+	Documentation string // an address
+	Provider      *sdk.AgentProvider
+	Skills        []sdk.AgentSkill
+	// InputModes are the media types that messages may have, "text/*" for a group; nil is
+	// text and JSON. Other parts are refused.
+	InputModes []string
+	// OutputModes are the media types of answers; nil is Markdown and plain text.
+	OutputModes []string
+	// Extended is the card for GetExtendedAgentCard; nil: there is none.
+	Extended *sdk.AgentCard
+}
+
+// Limits bound a [Server]. Zero values mean the defaults.
+type Limits struct {
+	MaxRequest     limit.Bytes   // of a request's body (8 MiB)
+	MaxRunning     int           // tasks at once (64); one more is refused
+	MaxTasks       int           // kept, ended ones too (1024)
+	MaxStore       limit.Bytes   // of all kept tasks (64 MiB)
+	MaxTask        limit.Bytes   // of one task: its history and artifacts (4 MiB)
+	MaxLog         limit.Bytes   // of the events of one task that are kept to be read again (1 MiB)
+	MaxEvent       limit.Bytes   // of one event (512 KiB)
+	MaxEnded       int           // logs of ended tasks that are kept for clients that come back (32)
+	MaxSubscribers int           // of one task (64)
+	MaxStreams     int           // of all tasks (256)
+	MaxPush        int           // push configurations of one task (8)
+	MaxPushQueue   int           // notifications of all tasks that wait (256)
+	PushTries      int           // of one notification (5)
+	PushTimeout    time.Duration // of one try (10 s)
+	WriteTimeout   time.Duration // for a client to take one event (20 s)
+	ReadTimeout    time.Duration // for a client to send a request (60 s)
+	KeepAlive      time.Duration // between comments on an idle stream (15 s)
+	CancelWait     time.Duration // for an executor to end after a cancel (10 s)
+}
