@@ -1,0 +1,2 @@
+// Package anthropic asks models through the Messages protocol.
+package anthropic

@@ -1,0 +1,2 @@
+// Package openai asks models through the Chat Completions protocol.
+package openai
