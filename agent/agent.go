@@ -20,6 +20,7 @@ const (
 	Cancelled       Outcome = "cancelled"        // by the caller, by a deadline, by the end of the agent
 	ContextExceeded Outcome = "context-exceeded" // more than the window takes, whatever is left out
 	ModelFailed     Outcome = "model-error"      // the model did not answer
+	Failed          Outcome = "failed"           // what is around the model failed: the conversation could not be kept, the tools not be listed
 )
 
 // Limits bound a query. Zero values mean the defaults.
@@ -54,7 +55,9 @@ type Options struct {
 	Compose       func([]ToolSpec) string
 	Limits        Limits
 	Conversations Conversations
-	Journal       *journal.Journal
+	// Summarize lets the model sum up what no longer fits; else it is shortened without.
+	Summarize bool
+	Journal   *journal.Journal
 }
 
 // Agent answers queries within its limits. Its methods may be called from any goroutine.

@@ -9,6 +9,10 @@ import (
 // or was the oldest when there were too many.
 var ErrNoSession = errors.New("no such session")
 
+// ErrSessionFull says that a conversation takes no more: its bound in bytes is reached.
+// The loop then leaves out old messages, and tries again with [Conversation].Replace.
+var ErrSessionFull = errors.New("the conversation is full")
+
 // Conversations keeps what was said, by session. Package conversation keeps it on disk; nil
 // in [Options] keeps it in memory, within bounds. A session is one query's at a time.
 type Conversations interface {

@@ -87,6 +87,7 @@ const (
 	TooLong     Failure = "too-long"    // more than the window takes
 	Refused     Failure = "refused"     // any other 4xx
 	NotAnAPI    Failure = "not-an-api"  // HTML and the like: the address is wrong
+	Internal    Failure = "internal"    // the adapter itself: a panic, an error of no kind
 )
 
 // ModelError says why a model did not answer. It holds no credential.

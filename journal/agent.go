@@ -1,0 +1,99 @@
+package journal
+
+import "time"
+
+// The events of the agent plane. Sizes are in bytes. Agent is the name that an agent was
+// given, Tool that of a tool as the model knows it; both are cut at 64 bytes. No words of a
+// question, an answer or a result go into an event.
+type (
+	// AgentQueryStarted says that a query began to run.
+	AgentQueryStarted struct {
+		Agent string `json:"agent,omitempty"`
+		// Waited is how long other queries of its session ran before.
+		Waited time.Duration `json:"waited_ns,omitempty"`
+	}
+	// AgentQueryEnded says how a query ended. Tokens are what the provider counted.
+	AgentQueryEnded struct {
+		Agent        string        `json:"agent,omitempty"`
+		Outcome      string        `json:"outcome"`
+		Steps        int           `json:"steps"`
+		Calls        int           `json:"calls"`
+		TokensIn     int64         `json:"tokens_in"`
+		TokensCached int64         `json:"tokens_cached,omitempty"`
+		TokensOut    int64         `json:"tokens_out"`
+		PeakBytes    int64         `json:"peak_bytes"`
+		Duration     time.Duration `json:"duration_ns"`
+	}
+	// AgentQueryRefused says that a query was not begun: "queries" or "waiting" (too many of
+	// them), "question" (too large).
+	AgentQueryRefused struct {
+		Agent string `json:"agent,omitempty"`
+		Why   string `json:"why"`
+	}
+	// AgentCalled says that a call of a tool ended. Why is "" or what it ended by:
+	// "timeout", "cancelled", "panic", "malformed" (it was not run), "refused" (likewise).
+	AgentCalled struct {
+		Agent    string        `json:"agent,omitempty"`
+		Tool     string        `json:"tool"`
+		Bytes    int64         `json:"bytes"` // that the tool had to say
+		Failed   bool          `json:"failed,omitempty"`
+		Why      string        `json:"why,omitempty"`
+		Duration time.Duration `json:"duration_ns"`
+	}
+	// AgentResultCut says that a result was larger than what is stored of one, or than what
+	// goes to the model.
+	AgentResultCut struct {
+		Agent     string `json:"agent,omitempty"`
+		Tool      string `json:"tool"`
+		Bytes     int64  `json:"bytes"`
+		KeptBytes int64  `json:"kept_bytes"`
+		Where     string `json:"where"` // "store" or "message"
+	}
+	// AgentCallLeaked says that a tool still runs some time after its call was given up.
+	AgentCallLeaked struct {
+		Agent string `json:"agent,omitempty"`
+		Tool  string `json:"tool"`
+		Still int    `json:"still"` // how many such there are now, with this one
+	}
+	// AgentLoop says that the model repeated itself: it was told, or the query ended.
+	AgentLoop struct {
+		Agent string `json:"agent,omitempty"`
+		Rule  string `json:"rule"` // "identical", "cycle", "errors"
+		Ended bool   `json:"ended,omitempty"`
+	}
+	// AgentRoom says that room was made: "window", "overflow" (the provider refused the
+	// length) or "history" (too many messages).
+	AgentRoom struct {
+		Agent       string `json:"agent,omitempty"`
+		Why         string `json:"why"`
+		Tokens      int64  `json:"tokens,omitempty"` // of the request after that
+		LimitTokens int64  `json:"limit_tokens,omitempty"`
+		Messages    int    `json:"messages,omitempty"` // that were left out
+	}
+	// AgentRetry says that a request to the model is made again after Wait.
+	AgentRetry struct {
+		Agent   string        `json:"agent,omitempty"`
+		Model   string        `json:"model"`
+		Failure string        `json:"failure"`
+		Status  int           `json:"status,omitempty"`
+		Tries   int           `json:"tries"`
+		Wait    time.Duration `json:"wait_ns"`
+	}
+	// AgentForgot says that a session which was kept in memory was dropped for others.
+	AgentForgot struct {
+		Agent string `json:"agent,omitempty"`
+		Bytes int64  `json:"bytes"`
+	}
+)
+
+// Kind implements [Event].
+func (AgentQueryStarted) Kind() string { return "agent.query_started" }
+func (AgentQueryEnded) Kind() string   { return "agent.query_ended" }
+func (AgentQueryRefused) Kind() string { return "agent.query_refused" }
+func (AgentCalled) Kind() string       { return "agent.called" }
+func (AgentResultCut) Kind() string    { return "agent.result_cut" }
+func (AgentCallLeaked) Kind() string   { return "agent.call_leaked" }
+func (AgentLoop) Kind() string         { return "agent.loop" }
+func (AgentRoom) Kind() string         { return "agent.room" }
+func (AgentRetry) Kind() string        { return "agent.retry" }
+func (AgentForgot) Kind() string       { return "agent.forgot" }
