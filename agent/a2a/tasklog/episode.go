@@ -1,0 +1,165 @@
+package tasklog
+
+import (
+	"context"
+	"log/slog"
+	"time"
+
+	"github.com/plimsoll/plimsoll/journal"
+)
+
+// State says whether a log's events reach anybody.
+type State string
+
+// The states of a log.
+const (
+	Open   State = "open"
+	Unread State = "unread"
+	Closed State = "closed"
+	Ended  State = "ended"
+)
+
+// episode is a time in which events reach nobody.
+type episode struct {
+	open            bool
+	why             State
+	from            uint64 // the number of its first event
+	since           time.Time
+	missed, dropped uint64
+}
+
+// maxNotices bounds what waits to be told while a logger is slow. What is beyond is in the
+// counts only.
+const maxNotices = 64
+
+// notices are the events of the journal that are still to be told, in order.
+type notices struct {
+	waiting []journal.Event
+	telling bool
+}
+
+// miss counts an event that reaches nobody; the first one begins the episode.
+func (l *Log) miss(why State, seq uint64, dropped bool) {
+	if !l.episode.open {
+		l.episode = episode{open: true, why: why, from: seq, since: time.Now()}
+		l.stats.Episodes++
+		l.set.counts.episodes.Add(1)
+		l.note(journal.AgentQueueClosed{Agent: l.set.options.Name, Task: clip(l.task), Why: string(why), Seq: seq})
+	}
+	l.episode.missed++
+	l.stats.Missed++
+	l.set.counts.missed.Add(1)
+	if dropped {
+		l.drop()
+	}
+}
+
+func (l *Log) drop() {
+	l.episode.dropped++
+	l.stats.Dropped++
+	l.set.counts.dropped.Add(1)
+}
+
+// lost says that the record with this number is gone: of an episode, it is a drop.
+func (l *Log) lost(seq uint64) {
+	if l.episode.open && l.episode.from != 0 && seq >= l.episode.from {
+		l.drop()
+	}
+}
+
+// settle ends the episode and tells what it cost.
+func (l *Log) settle() {
+	e := l.episode
+	l.episode = episode{}
+	l.note(journal.AgentQueueReopened{
+		Agent: l.set.options.Name, Task: clip(l.task), Why: string(e.why),
+		Missed: e.missed, Dropped: e.dropped, Closed: time.Since(e.since),
+	})
+}
+
+// gone ends the episode of a log that is removed. What was kept for a return is dropped.
+func (l *Log) gone() {
+	if !l.episode.open {
+		return
+	}
+	for i := range l.ring.n {
+		l.lost(l.ring.at(i).Seq)
+	}
+	e := l.episode
+	l.episode = episode{}
+	l.note(journal.AgentQueueRemoved{
+		Agent: l.set.options.Name, Task: clip(l.task), Why: string(e.why), Missed: e.missed, Dropped: e.dropped,
+	})
+}
+
+func (l *Log) note(e journal.Event) {
+	if len(l.notices.waiting) == maxNotices {
+		l.set.counts.untold.Add(1)
+		return
+	}
+	l.notices.waiting = append(l.notices.waiting, e)
+}
+
+// tell writes what waits, in order and without a lock: a logger that is slow holds up only
+// the one who is telling.
+func (l *Log) tell() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.notices.telling {
+		return
+	}
+	l.notices.telling = true
+	defer func() { l.notices.telling = false }()
+	for len(l.notices.waiting) > 0 {
+		now := l.notices.waiting
+		l.notices.waiting = nil
+		func() {
+			l.mu.Unlock()
+			defer l.mu.Lock()
+			for _, e := range now {
+				l.set.tell(e)
+			}
+		}()
+	}
+}
+
+// tell writes one event into the journal and the program's log.
+func (s *Logs) tell(e journal.Event) {
+	if s.options.Journal != nil {
+		s.options.Journal.Append(e)
+	}
+	log := s.options.Logger
+	if log == nil {
+		return
+	}
+	count := func(missed, dropped uint64) []slog.Attr {
+		return []slog.Attr{slog.Uint64("missed", missed), slog.Uint64("dropped", dropped)}
+	}
+	write := func(level slog.Level, text, task, why string, more ...slog.Attr) {
+		log.LogAttrs(context.Background(), level, text, append([]slog.Attr{
+			slog.String("agent", s.options.Name), slog.String("task", task), slog.String("why", why),
+		}, more...)...)
+	}
+	switch e := e.(type) {
+	case journal.AgentQueueClosed:
+		write(slog.LevelWarn, "events of a task reach nobody; later ones are counted, not logged", e.Task, e.Why)
+	case journal.AgentQueueReopened:
+		write(slog.LevelInfo, "events of a task reach somebody again", e.Task, e.Why, count(e.Missed, e.Dropped)...)
+	case journal.AgentQueueRemoved:
+		write(slog.LevelInfo, "events of a task were removed and nobody had come back for them", e.Task, e.Why, count(e.Missed, e.Dropped)...)
+	}
+}
+
+// maxName is how much of an id goes into the journal, in bytes.
+const maxName = 64
+
+func clip(s string) string {
+	if len(s) <= maxName {
+		return s
+	}
+	end := maxName
+	for end > maxName-4 && s[end]&0xC0 == 0x80 { // never inside a character
+		end--
+	}
+	return s[:end]
+}

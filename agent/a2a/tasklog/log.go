@@ -1,0 +1,224 @@
+package tasklog
+
+import (
+	"sync"
+	"time"
+)
+
+// Log is the events of one task. See the package about its states.
+type Log struct {
+	set  *Logs
+	task string
+
+	// order is held while an event is applied and appended, and while a snapshot is made. It
+	// is taken before mu.
+	order sync.Mutex
+
+	mu      sync.Mutex
+	ring    ring
+	last    uint64 // the number given out last
+	readers int
+	heard   bool // there was a reader
+	closed  bool
+	ended   bool
+	endedAt time.Time
+	removed bool
+	wake    chan struct{} // closed when there is news; nil while nobody waits
+	episode episode
+	notices notices
+	stats   LogStats
+}
+
+// Task is the task's id.
+func (l *Log) Task() string { return l.task }
+
+// Append adds an event and returns its number, 0 when the task has ended or the log is gone.
+// The payload is the log's from then on. It waits for no reader.
+func (l *Log) Append(payload []byte, terminal bool) uint64 {
+	return l.Publish(func(uint64) ([]byte, bool) { return payload, terminal })
+}
+
+// Publish adds the event that make returns for a number, and returns the number. No snapshot
+// is made between make's beginning and the moment when readers can have the event, so what
+// make changes in the task belongs to this number. It must be quick and must not call the
+// log. When the task has ended, or the log is gone, it is not called and the number is 0.
+func (l *Log) Publish(make func(seq uint64) (payload []byte, terminal bool)) uint64 {
+	seq := l.publish(make)
+	l.tell()
+	l.set.reclaim(l)
+	return seq
+}
+
+func (l *Log) publish(event func(seq uint64) ([]byte, bool)) uint64 {
+	l.order.Lock()
+	defer l.order.Unlock()
+
+	l.mu.Lock()
+	if l.removed || l.ended {
+		l.late()
+		l.mu.Unlock()
+		return 0
+	}
+	seq := l.last + 1 // nobody else gives out numbers while order is held
+	l.mu.Unlock()
+
+	payload, terminal := event(seq)
+
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.removed {
+		l.late()
+		return 0
+	}
+	l.add(Record{Seq: seq, Time: time.Now(), Payload: payload, Terminal: terminal})
+	return seq
+}
+
+// late counts an event that came after the end.
+func (l *Log) late() {
+	l.stats.Late++
+	l.set.counts.late.Add(1)
+	if !l.removed {
+		l.miss(Ended, 0, true)
+	}
+}
+
+// add is under mu.
+func (l *Log) add(rec Record) {
+	l.last = rec.Seq
+	l.stats.Appended++
+	l.set.counts.appended.Add(1)
+	o := &l.set.options
+	drop := l.closed && !rec.Terminal
+	switch {
+	case l.closed:
+		l.miss(Closed, rec.Seq, drop)
+	case l.heard && l.readers == 0:
+		l.miss(Unread, rec.Seq, false)
+	}
+	if rec.Terminal {
+		l.ended, l.endedAt = true, rec.Time
+	}
+	if !drop && rec.size() > int64(o.MaxBytes) && !rec.Terminal {
+		drop = true
+		l.stats.TooLarge++
+		l.set.counts.tooLarge.Add(1)
+		l.lost(rec.Seq)
+	}
+	if !drop {
+		before := l.ring.bytes
+		for l.ring.n > 0 && (l.ring.n >= o.MaxEvents || l.ring.bytes+rec.size() > int64(o.MaxBytes)) {
+			l.evict()
+		}
+		l.ring.push(rec, o.MaxEvents)
+		l.set.total.Add(l.ring.bytes - before)
+	}
+	if !l.closed || rec.Terminal { // readers of a closed log hear of the hole at its end
+		l.news()
+	}
+}
+
+// evict lets the oldest record go. The caller mends the total.
+func (l *Log) evict() {
+	rec := l.ring.pop()
+	l.stats.Evicted++
+	l.set.counts.evicted.Add(1)
+	l.lost(rec.Seq)
+}
+
+// news wakes all readers that wait.
+func (l *Log) news() {
+	if l.wake != nil {
+		close(l.wake)
+		l.wake = nil
+	}
+}
+
+// Close makes the log drop events until [Log.Reopen], the terminal one excepted. Readers stay
+// and wait. Nothing is told before an event is dropped.
+func (l *Log) Close() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.closed = true
+}
+
+// Reopen ends what [Log.Close] began and returns how many events were dropped meanwhile; the
+// numbers of the dropped are a gap for every reader. An ended log stays ended.
+func (l *Log) Reopen() (dropped uint64) {
+	l.mu.Lock()
+	if l.closed && !l.removed {
+		l.closed = false
+		if l.episode.open && l.episode.why != Ended {
+			dropped = l.episode.dropped
+			l.settle()
+		}
+		l.news()
+	}
+	l.mu.Unlock()
+	l.tell()
+	return dropped
+}
+
+// Last is the number of the newest event, 0 before the first.
+func (l *Log) Last() uint64 {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.last
+}
+
+// State tells whether events reach anybody.
+func (l *Log) State() State {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.state()
+}
+
+func (l *Log) state() State {
+	switch {
+	case l.ended:
+		return Ended
+	case l.closed:
+		return Closed
+	case l.heard && l.readers == 0:
+		return Unread
+	}
+	return Open
+}
+
+// Stats are the counts of this log.
+func (l *Log) Stats() LogStats {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	s := l.stats
+	s.State, s.Last, s.Readers, s.Events, s.Bytes = l.state(), l.last, l.readers, l.ring.n, l.ring.bytes
+	if l.ring.n > 0 {
+		s.First = l.ring.at(0).Seq
+	}
+	return s
+}
+
+// shrink lets all but the newest record go, and returns whether it let any go.
+func (l *Log) shrink() bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	before := l.ring.bytes
+	for l.ring.n > 1 {
+		l.evict()
+	}
+	l.set.total.Add(l.ring.bytes - before)
+	return l.ring.bytes != before
+}
+
+// remove ends the log for everybody.
+func (l *Log) remove() {
+	l.mu.Lock()
+	if !l.removed {
+		l.removed = true
+		l.gone()
+		l.set.total.Add(-l.ring.bytes)
+		l.ring = ring{}
+		l.news()
+	}
+	l.mu.Unlock()
+	l.tell()
+}

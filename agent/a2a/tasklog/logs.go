@@ -1,0 +1,145 @@
+package tasklog
+
+import (
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// Logs are the logs of an agent's tasks.
+type Logs struct {
+	options Options
+	total   atomic.Int64 // bytes in all rings
+	counts  counts
+
+	mu   sync.Mutex
+	logs map[string]*Log
+	shut bool
+}
+
+// New makes an empty set of logs.
+func New(o Options) *Logs {
+	o.defaults()
+	return &Logs{options: o, logs: map[string]*Log{}}
+}
+
+// Open returns the log of a task and makes it when there is none; its first event then has
+// the number after the given one, 0 for a task that is new. [ErrFull] says that there are too
+// many, [ErrRemoved] that the set was closed.
+func (s *Logs) Open(task string, after uint64) (*Log, error) {
+	l, gone, err := s.open(task, after)
+	for _, g := range gone {
+		g.remove()
+	}
+	return l, err
+}
+
+func (s *Logs) open(task string, after uint64) (*Log, []*Log, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.shut {
+		return nil, nil, ErrRemoved
+	}
+	gone := s.sweep(task)
+	if l := s.logs[task]; l != nil {
+		return l, gone, nil
+	}
+	if len(s.logs) >= s.options.MaxLogs {
+		oldest := s.oldest(nil)
+		if oldest == nil {
+			s.counts.logsRefused.Add(1)
+			return nil, gone, ErrFull
+		}
+		gone = append(gone, oldest)
+		s.forget(oldest)
+	}
+	l := &Log{set: s, task: task, last: after}
+	s.logs[task] = l
+	return l, gone, nil
+}
+
+// sweep forgets what ended Keep ago and nobody reads, and what is not spare.
+func (s *Logs) sweep(spare string) (gone []*Log) {
+	for task, l := range s.logs {
+		l.mu.Lock()
+		over := l.ended && l.readers == 0 && time.Since(l.endedAt) >= s.options.Keep
+		l.mu.Unlock()
+		if over && task != spare {
+			gone = append(gone, l)
+			s.forget(l)
+		}
+	}
+	return gone
+}
+
+func (s *Logs) forget(l *Log) {
+	delete(s.logs, l.task)
+	s.counts.logsEvicted.Add(1)
+}
+
+// oldest finds the log that ended first, one that nobody reads before others; nil is none.
+func (s *Logs) oldest(spare *Log) (found *Log) {
+	var at time.Time
+	read := false
+	for _, l := range s.logs {
+		l.mu.Lock()
+		ended, endedAt, reading := l.ended, l.endedAt, l.readers > 0
+		l.mu.Unlock()
+		if !ended || l == spare {
+			continue
+		}
+		if found == nil || read && !reading || read == reading && endedAt.Before(at) {
+			found, at, read = l, endedAt, reading
+		}
+	}
+	return found
+}
+
+// reclaim keeps all logs within MaxTotal after an append to l.
+func (s *Logs) reclaim(l *Log) {
+	for s.total.Load() > int64(s.options.MaxTotal) {
+		s.mu.Lock()
+		oldest := s.oldest(l)
+		if oldest != nil {
+			s.forget(oldest)
+		}
+		s.mu.Unlock()
+		switch {
+		case oldest != nil:
+			oldest.remove()
+		case !l.shrink():
+			return // one event of each log: each of them will meet its own bound
+		}
+	}
+}
+
+// Find returns the log of a task, nil when there is none.
+func (s *Logs) Find(task string) *Log {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.logs[task]
+}
+
+// Remove forgets the log of a task, and ends its readers. It returns whether there was one.
+func (s *Logs) Remove(task string) bool {
+	s.mu.Lock()
+	l := s.logs[task]
+	delete(s.logs, task)
+	s.mu.Unlock()
+	if l == nil {
+		return false
+	}
+	l.remove()
+	return true
+}
+
+// Close removes all logs and lets no new one be opened.
+func (s *Logs) Close() {
+	s.mu.Lock()
+	all := s.logs
+	s.logs, s.shut = map[string]*Log{}, true
+	s.mu.Unlock()
+	for _, l := range all {
+		l.remove()
+	}
+}

@@ -1,0 +1,152 @@
+package tasklog
+
+import (
+	"context"
+	"io"
+)
+
+// Reader is a client's position in a log. One goroutine at a time may use it.
+type Reader struct {
+	log    *Log
+	pos    uint64 // the number read last
+	closed bool
+}
+
+// Read begins behind the event with the number after; 0 is the beginning. [ErrAhead] says
+// that there is no such number yet, [ErrReaders] that there are too many readers,
+// [ErrRemoved] that the log is gone.
+func (l *Log) Read(after uint64) (*Reader, error) {
+	r, err := l.enter(func(last uint64) (uint64, error) {
+		if after > last {
+			return 0, ErrAhead
+		}
+		return after, nil
+	})
+	l.tell()
+	return r, err
+}
+
+// Subscribe begins behind the newest event. Before that it calls snapshot with the number of
+// that event, while nothing can be appended: the task that snapshot sees and the events that
+// the reader gets fit together. It must be quick and must not call the log; nil calls nothing.
+func (l *Log) Subscribe(snapshot func(last uint64)) (*Reader, error) {
+	l.order.Lock()
+	r, err := l.enter(func(last uint64) (uint64, error) { return last, nil })
+	func() {
+		defer l.order.Unlock()
+		if err == nil && snapshot != nil {
+			snapshot(r.pos)
+		}
+	}()
+	l.tell()
+	return r, err
+}
+
+func (l *Log) enter(where func(last uint64) (uint64, error)) (*Reader, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.removed {
+		return nil, ErrRemoved
+	}
+	pos, err := where(l.last)
+	if err != nil {
+		return nil, err
+	}
+	if l.readers >= l.set.options.MaxReaders {
+		l.stats.Refused++
+		l.set.counts.readersRefused.Add(1)
+		return nil, ErrReaders
+	}
+	l.readers++
+	l.heard = true
+	l.set.counts.readers.Add(1)
+	if l.episode.open && l.episode.why == Unread && !l.closed {
+		l.settle()
+	}
+	return &Reader{log: l, pos: pos}, nil
+}
+
+// Position is the number of the event that was read last.
+func (r *Reader) Position() uint64 { return r.pos }
+
+// Snapshot moves the reader behind the newest event, and calls f with its number like
+// [Log.Subscribe]. It is the way on after a [Gap].
+func (r *Reader) Snapshot(f func(last uint64)) error {
+	l := r.log
+	l.order.Lock()
+	defer l.order.Unlock()
+	l.mu.Lock()
+	last, gone := l.last, l.removed || r.closed
+	l.mu.Unlock()
+	if gone {
+		return ErrRemoved
+	}
+	r.pos = last
+	if f != nil {
+		f(last)
+	}
+	return nil
+}
+
+// Next waits for the next event. It returns a record, or a gap of numbers whose events are
+// gone, or an error: ctx's; io.EOF when the task has ended and all of it was read;
+// [ErrRemoved].
+func (r *Reader) Next(ctx context.Context) (Record, Gap, error) {
+	for {
+		if err := ctx.Err(); err != nil {
+			return Record{}, Gap{}, err
+		}
+		rec, gap, wait, err := r.next()
+		if wait == nil {
+			return rec, gap, err
+		}
+		select {
+		case <-wait:
+		case <-ctx.Done():
+		}
+	}
+}
+
+// next is one look; a channel says when to look again.
+func (r *Reader) next() (Record, Gap, <-chan struct{}, error) {
+	l := r.log
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.removed || r.closed {
+		return Record{}, Gap{}, nil, ErrRemoved
+	}
+	to := l.last // without a record, all numbers up to here are gone
+	rec := l.ring.after(r.pos)
+	if rec != nil {
+		to = rec.Seq - 1
+	}
+	switch {
+	case r.pos < to && (rec != nil || !l.closed): // the gap of a closed log is told whole
+		gap := Gap{From: r.pos + 1, To: to}
+		r.pos = to
+		l.set.counts.gaps.Add(1)
+		return Record{}, gap, nil, nil
+	case rec != nil:
+		r.pos = rec.Seq
+		return *rec, Gap{}, nil, nil
+	case l.ended:
+		return Record{}, Gap{}, nil, io.EOF
+	}
+	if l.wake == nil {
+		l.wake = make(chan struct{})
+	}
+	return Record{}, Gap{}, l.wake, nil
+}
+
+// Close gives the reader's place back. It may be called twice, not while Next runs.
+func (r *Reader) Close() {
+	l := r.log
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if r.closed {
+		return
+	}
+	r.closed = true
+	l.readers--
+	l.set.counts.readers.Add(-1)
+}

@@ -1,0 +1,73 @@
+package tasklog
+
+import (
+	"sort"
+	"time"
+)
+
+// Record is one event of a task.
+type Record struct {
+	// Seq is the event's number, from 1 on.
+	Seq uint64
+	// Time is when it was appended.
+	Time time.Time
+	// Payload is shared by all readers: nobody may change it.
+	Payload []byte
+	// Terminal says that it is the task's last.
+	Terminal bool
+}
+
+func (r *Record) size() int64 { return int64(len(r.Payload)) + recordBytes }
+
+// Gap is a range of numbers whose events are gone, both ends included.
+type Gap struct{ From, To uint64 }
+
+// Count is how many events are gone; 0 is no gap.
+func (g Gap) Count() uint64 {
+	if g.To == 0 {
+		return 0
+	}
+	return g.To - g.From + 1
+}
+
+// ring holds records in the order of their numbers, which may have holes.
+type ring struct {
+	records []Record // oldest at head
+	head, n int
+	bytes   int64
+}
+
+func (r *ring) at(i int) *Record { return &r.records[(r.head+i)%len(r.records)] }
+
+func (r *ring) push(rec Record, most int) {
+	if r.n == len(r.records) { // grows by doubling, so that a short task stays small
+		grown := make([]Record, min(max(2*len(r.records), 8), max(most, r.n+1)))
+		for i := range r.n {
+			grown[i] = *r.at(i)
+		}
+		r.records, r.head = grown, 0
+	}
+	r.n++
+	*r.at(r.n - 1) = rec
+	r.bytes += rec.size()
+}
+
+// pop takes the oldest record out.
+func (r *ring) pop() Record {
+	first := r.at(0)
+	rec := *first
+	*first = Record{} // let the payload go
+	r.head = (r.head + 1) % len(r.records)
+	r.n--
+	r.bytes -= rec.size()
+	return rec
+}
+
+// after finds the oldest record with a number above seq; nil is none.
+func (r *ring) after(seq uint64) *Record {
+	i := sort.Search(r.n, func(i int) bool { return r.at(i).Seq > seq })
+	if i == r.n {
+		return nil
+	}
+	return r.at(i)
+}
