@@ -292,6 +292,33 @@ func (l *Loaded) checkServers(a *Agent, wrong func(key, what, fix string)) {
 	}
 }
 
+// explainAgent explains NAME.KEY. An agent that nothing is said of has the defaults.
+func (l *Loaded) explainAgent(rest string) (Explanation, error) {
+	i := strings.LastIndexByte(rest, '.')
+	if i < 0 || SafeName(rest[:i]) != rest[:i] {
+		return Explanation{}, fmt.Errorf("%s does not name one value of one agent; write agents.NAME.KEY", quote(agentsTable+"."+rest))
+	}
+	name, key := rest[:i], rest[i+1:]
+	k := lookupAgent(key)
+	if k == nil {
+		fix := "the keys are " + strings.Join(agentKeyNames(), ", ")
+		if near := nearest(key, agentKeyNames()); near != "" {
+			fix = fmt.Sprintf("did you mean %q?", agentsTable+"."+name+"."+near)
+		}
+		return Explanation{}, fmt.Errorf("%s is not a key of an agent; %s", quote(key), fix)
+	}
+	if a, ok := l.agentNames()[foldAgent(name)]; ok {
+		name = a.Name
+	}
+	return l.valueOfAgent(name, k), nil
+}
+
+func (l *Loaded) valueOfAgent(name string, k *Key) Explanation {
+	e := Explanation{Key: agentsTable + "." + name + "." + k.Name, Doc: k.Doc}
+	e.take(k, l.candidatesIn(k, agentAddresses(k, name)), l.cpus)
+	return e
+}
+
 // agentAddresses are where a value of an agent may stand: the default, and its own table.
 func agentAddresses(k *Key, name string) []address {
 	return []address{{key: k.ID()}, {key: k.ID(), agent: foldAgent(name)}}

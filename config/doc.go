@@ -4,6 +4,8 @@
 // profile of the tool (claude, codex, gemini, …), the user's file, the project's
 // .plimsoll.toml, the environment, a flag. Within one source the tool's own table,
 // [tools.NAME], wins over the general [resources]. Every value remembers its [Source].
+// Servers, instances of Argo CD and agents have tables of their own, resolved by
+// [Loaded.Servers], [Loaded.ArgoCD] and [Loaded.Agents].
 //
 //	cfg, err := config.Load(config.Options{})  // an *Error lists all that is wrong, with file:line:column
 //	match := cfg.Tool(os.Args[1:])             // npx @openai/codex → tool "codex"

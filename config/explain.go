@@ -30,8 +30,11 @@ type Overridden struct {
 
 // Explain says where the value of a key comes from, for a tool or, with tool "", for none
 // in particular. The key may be written with its table and as an alias: memory_max,
-// resources.memory_max, memory_max_mb, tools.codex.memory_max.
+// resources.memory_max, memory_max_mb, tools.codex.memory_max, agents.argocd.model.
 func (l *Loaded) Explain(key, tool string) (Explanation, error) {
+	if rest, ok := strings.CutPrefix(key, agentsTable+"."); ok {
+		return l.explainAgent(rest)
+	}
 	table, name := resources, key
 	if t, rest, ok := strings.Cut(key, "."); ok && isTable(t) {
 		table, name = t, rest
@@ -68,16 +71,23 @@ func (l *Loaded) Explain(key, tool string) (Explanation, error) {
 	if tool != "" && SafeName(tool) != tool {
 		return Explanation{}, fmt.Errorf("%s is not the name of a tool; write one like %q", quote(tool), SafeName(tool))
 	}
-	e := Explanation{Key: k.Table + "." + k.Name, Tool: CanonicalTool(tool), Doc: k.Doc, Overridden: []Overridden{}}
+	e := Explanation{Key: k.Table + "." + k.Name, Tool: CanonicalTool(tool), Doc: k.Doc}
 	if k == matchKey {
 		e.Key = "tools." + e.Tool + "." + k.Name
 		e.Source = Source{Origin: OriginDefault}
 	}
+	e.take(k, l.candidates(k, tool), l.cpus)
+	return e, nil
+}
+
+// take fills in the value in force and those that are not.
+func (e *Explanation) take(k *Key, given []candidate, cpus int) {
+	e.Overridden = []Overridden{}
 	found := false
-	for _, c := range slices.Backward(l.candidates(k, tool)) {
+	for _, c := range slices.Backward(given) {
 		value := format(c.value)
 		if k.Name == "pids_max" && value == "auto" {
-			value = fmt.Sprintf("auto (%d)", AutoPids(l.cpus))
+			value = fmt.Sprintf("auto (%d)", AutoPids(cpus))
 		}
 		if !found && c.ignored == "" {
 			e.Value, e.Source, found = value, c.src, true
@@ -85,10 +95,10 @@ func (l *Loaded) Explain(key, tool string) (Explanation, error) {
 		}
 		e.Overridden = append(e.Overridden, Overridden{Value: value, Source: c.src, Ignored: c.ignored})
 	}
-	return e, nil
 }
 
-// Values explains every key for a tool, in the order of the reference.
+// Values explains every key for a tool, in the order of the reference, and then those of
+// every agent.
 func (l *Loaded) Values(tool string) ([]Explanation, error) {
 	var out []Explanation
 	for _, k := range keys {
@@ -101,7 +111,13 @@ func (l *Loaded) Values(tool string) ([]Explanation, error) {
 		}
 		out = append(out, e)
 	}
-	return out, nil
+	agents, err := l.Agents()
+	for _, a := range agents {
+		for _, k := range agentKeys {
+			out = append(out, l.valueOfAgent(a.Name, k))
+		}
+	}
+	return out, err
 }
 
 // MarshalJSON writes sizes in bytes with null for auto, and durations in milliseconds as

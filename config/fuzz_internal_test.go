@@ -12,6 +12,7 @@ func FuzzDocument(f *testing.F) {
 		"[resources]\nwait = \"\xff\"", "[resources]\npids_max = 99999999999999999999", "'' = 1", "[tools.'']\npids_max = 1", "a = [[[[[[[[[1]]]]]]]]]", "\r\n\r", "[resources]\ngrace=2026-11-20",
 		"tools = { b = { match = [' '],0000000= '00' } }", "[tools.b]\nmatch = ['a,b', ' c', '\"d\"', '\"e', 'f\"']",
 		"[mcp.servers.a]\ncommand = ['sh', '', '-c', 'echo a, b', \"\\t\\n\", '\"x\" y']\nenv = ['A=b,c']",
+		"[agents.a]\nmodel = ' m'\nservers = ['argocd', 'x']\nprompt = \"\"\"\na\n\"\"\"\ntrigger = 0.3\nkey = 1", "agents = { a = { prompt_file = 'p', window = 2000, max_output = 1000 }, b = 1 }", "[agents]\n[agents.A]\na2a=true\n[agents.a]\na2a=true",
 	} {
 		f.Add([]byte(s))
 	}
@@ -30,6 +31,17 @@ func FuzzDocument(f *testing.F) {
 		l := &Loaded{cpus: 2, names: map[string]string{}}
 		l.byOrigin[OriginDefault.rank()], l.byOrigin[OriginProfile.rank()] = defaults()
 		l.byOrigin[OriginProject.rank()] = entries
+		if agents, err := l.Agents(); len(agents) > 0 || err != nil {
+			t.Fatalf("%q: a project file sets up agents: %+v, %v", data, agents, err)
+		}
+		own := &Loaded{cpus: 2, names: map[string]string{}, byOrigin: l.byOrigin}
+		own.byOrigin[OriginProject.rank()], own.byOrigin[OriginUser.rank()] = nil, entries
+		agents, _ := own.Agents()
+		for _, a := range agents {
+			if SafeName(a.Name) != a.Name || a.MaxSteps < 1 || a.Window < 0 || a.MaxStepResult < 1 || a.Source.Line < 1 {
+				t.Fatalf("%q: %+v", data, a)
+			}
+		}
 		for at, e := range entries {
 			if e.key == nil || e.src.Line < 1 || at.tool != "" && SafeName(e.tool) != e.tool {
 				t.Fatalf("%q: entry %+v %+v", data, at, e)

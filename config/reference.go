@@ -96,8 +96,38 @@ func writeInit(w io.Writer, project bool) error {
 			fmt.Fprintf(&b, "%s%s = %s\n", mark, k.Name, k.example)
 		}
 	}
+	if !project {
+		b.WriteString("\n# One agent, for plimsoll ask --agent my-agent and for /a2a/my-agent of plimsoll serve.\n# [agents.my-agent]\n")
+		for _, k := range agentKeys {
+			comment(&b, k.Doc)
+			if len(k.Choices) > 0 {
+				comment(&b, "Values: "+strings.Join(k.Choices, ", ")+".")
+			}
+			mark, value := "# ", k.example
+			if k.Default != "" {
+				value = k.toml(k.Default)
+			}
+			if k.Name == "prompt_file" || k.Name == "base_url" || k.Name == "servers" {
+				mark = "#   " // in the place of prompt, or only where there is such a thing
+			}
+			fmt.Fprintf(&b, "%s%s = %s\n", mark, k.Name, value)
+		}
+	}
 	_, err := io.WriteString(w, b.String())
 	return err
+}
+
+// writeAgentReference writes the table of the keys of an agent.
+func writeAgentReference(b *strings.Builder) {
+	b.WriteString("\n### [agents.NAME]\n\nOne agent, for `plimsoll ask` and, over A2A, the daemon. Its variables are `PLIMSOLL_AGENTS_NAME_KEY`.\n\n")
+	b.WriteString("| key | value | default | project file | what it does |\n|---|---|---|---|---|\n")
+	for _, k := range agentKeys {
+		def := "none"
+		if k.Default != "" {
+			def = "`" + k.toml(k.Default) + "`"
+		}
+		fmt.Fprintf(b, "| `%s` | %s | %s | %s | %s |\n", k.Name, k.values(), def, k.Project, k.Doc)
+	}
 }
 
 // writeServerReference writes the table of the keys that only a server has.
@@ -184,6 +214,7 @@ func WriteReference(w io.Writer) error {
 			writeInstanceReference(&b)
 		}
 	}
+	writeAgentReference(&b)
 	b.WriteString("\n### Built-in profiles\n\n| tool | other names | packages | initial_estimate | max_concurrent |\n|---|---|---|---|---|\n")
 	for _, p := range Profiles() {
 		fmt.Fprintf(&b, "| `%s` | %s | %s | %s | %d |\n", p.Name, codeList(p.Aliases), codeList(p.Packages), p.InitialEstimate.Human(), p.MaxConcurrent)
@@ -233,8 +264,11 @@ func (k *Key) values() string {
 			out = "list of " + out
 		}
 	}
-	if k.max == 0 {
+	switch {
+	case k.max == 0:
 		return out
+	case k.Type == TypeText:
+		return out + " of at most " + limit.Bytes(k.max).String()
 	}
 	v := func(n int64) string { return strconv.FormatInt(n, 10) }
 	switch k.Type {
