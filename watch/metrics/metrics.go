@@ -22,6 +22,7 @@ const (
 	maxModels  = 100 // names of models that get a label of their own
 	maxServers = 100 // and of MCP servers
 	maxTools   = 500 // and of tools, of all servers together
+	maxAgents  = 100 // and of agents
 	maxLabel   = 64  // bytes of one
 )
 
@@ -31,10 +32,11 @@ type Metrics struct {
 	provider *sdk.MeterProvider
 	window   window
 	calls    tools
+	asked    agents
 	events   metric.Int64Counter
 
-	mu                     sync.Mutex
-	models, servers, tools map[string]string // label by name as it came
+	mu                             sync.Mutex
+	models, servers, tools, agents map[string]string // label by name as it came
 }
 
 // New makes the instruments. Close ends them.
@@ -45,12 +47,12 @@ func New() (*Metrics, error) {
 	if err != nil {
 		return nil, err
 	}
-	m := &Metrics{registry: registry, provider: sdk.NewMeterProvider(sdk.WithReader(exp)), models: map[string]string{}, servers: map[string]string{}, tools: map[string]string{}}
+	m := &Metrics{registry: registry, provider: sdk.NewMeterProvider(sdk.WithReader(exp)), models: map[string]string{}, servers: map[string]string{}, tools: map[string]string{}, agents: map[string]string{}}
 	meter := m.provider.Meter("github.com/plimsoll/plimsoll")
 	if m.events, err = meter.Int64Counter("plimsoll.events", metric.WithDescription("Events of the journal, by kind.")); err != nil {
 		return nil, err
 	}
-	return m, errors.Join(m.window.make(meter), m.calls.make(meter))
+	return m, errors.Join(m.window.make(meter), m.calls.make(meter), m.asked.make(meter))
 }
 
 // Handler answers a scrape in the format that the scraper asks for.
@@ -67,6 +69,7 @@ func (m *Metrics) Observe(r journal.Record) {
 	m.events.Add(ctx, 1, metric.WithAttributes(attribute.String("kind", r.Event.Kind())))
 	m.window.observe(ctx, m, r.Event)
 	m.calls.observe(ctx, m, r.Event)
+	m.asked.observe(ctx, m, r.Event)
 }
 
 // model is the label of a model's name.

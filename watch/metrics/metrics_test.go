@@ -40,6 +40,22 @@ var everything = []journal.Event{
 	journal.ToolServer{Server: "argo", State: "restarting"},
 	journal.ToolNoise{Server: "argo", What: "text", Bytes: 40},
 	journal.SpoolEvicted{Results: 2, Bytes: 500, Why: "age"},
+
+	journal.AgentQueryStarted{Agent: "argocd"},
+	journal.AgentQueryEnded{Agent: "argocd", Outcome: "completed", Steps: 3, Calls: 2, TokensIn: 4000, TokensOut: 300, PeakBytes: 20000, Duration: 2 * time.Second},
+	journal.AgentQueryRefused{Agent: "argocd", Why: "waiting"},
+	journal.AgentCalled{Agent: "argocd", Tool: "list_applications", Bytes: 7000, Duration: time.Second},
+	journal.AgentCalled{Agent: "argocd", Tool: "hang", Failed: true, Why: "timeout", Duration: 2 * time.Second},
+	journal.AgentResultCut{Agent: "argocd", Tool: "flood", Bytes: 1 << 20, KeptBytes: 8192, Where: "store"},
+	journal.AgentCallLeaked{Agent: "argocd", Tool: "hang", Still: 1},
+	journal.AgentLoop{Agent: "argocd", Rule: "cycle", Ended: true},
+	journal.AgentRoom{Agent: "argocd", Why: "window", Tokens: 2000, LimitTokens: 8000},
+	journal.AgentRetry{Agent: "argocd", Model: "m-1", Failure: "busy", Status: 429, Tries: 2, Wait: time.Second},
+	journal.AgentForgot{Agent: "argocd", Bytes: 100},
+	journal.AgentQueueClosed{Agent: "argocd", Task: "t-1", Why: "unread", Seq: 4},
+	journal.AgentQueueReopened{Agent: "argocd", Task: "t-1", Why: "unread", Missed: 40, Dropped: 5},
+	journal.AgentQueueRemoved{Agent: "argocd", Task: "t-2", Why: "unread", Missed: 3, Dropped: 2},
+	journal.AgentTasksEvicted{Agent: "argocd", Tasks: 4, Bytes: 4000, Why: "count"},
 }
 
 func scrape(t *testing.T, events ...journal.Event) string {
