@@ -1,0 +1,155 @@
+package lab
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"io"
+	"os/exec"
+	"strconv"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"github.com/plimsoll/plimsoll/limit"
+	"github.com/plimsoll/plimsoll/tools/builtin"
+)
+
+const (
+	// MaxHog bounds what one child takes.
+	MaxHog = 64 * limit.GiB
+	// MaxChildren bounds the children at one time.
+	MaxChildren = 4
+	// maxHold bounds how long a child keeps what it has.
+	maxHold = 5 * time.Minute
+	// maxEnding is how long a child may take to end.
+	maxEnding = 30 * time.Second
+	// hogStep is how much a child takes before it says how far it is.
+	hogStep = 16 * limit.MiB
+	// pageBytes is the smallest page of any system: touching each makes all of it resident.
+	pageBytes = 4 << 10
+	// maxSaid is what is kept of a child's standard error, in bytes.
+	maxSaid = 512
+)
+
+type appetite struct {
+	MiB     int     `json:"mib" jsonschema:"How much memory to take, in MiB"`
+	Seconds float64 `json:"seconds,omitempty" jsonschema:"How long to keep it, in seconds"`
+}
+
+// hogs starts the children of the tool hog.
+type hogs struct {
+	argv, env []string
+	children  atomic.Int32
+}
+
+func newHogs(o Options) *hogs {
+	env := o.Env
+	if env == nil {
+		env = []string{} // nil would be the environment of this process, with its keys
+	}
+	return &hogs{argv: append([]string(nil), o.Hog...), env: env}
+}
+
+func (h *hogs) tool() builtin.Tool {
+	return builtin.Typed(builtin.Tool{
+		Name: "hog", Title: "Take memory",
+		Description: laboratory + "takes memory in a child process, touches all of it, and gives it back.",
+	}, h.run)
+}
+
+// run starts a child, waits until it has all, and lets it go.
+func (h *hogs) run(ctx context.Context, c *builtin.Call, in appetite) (*builtin.Result, error) {
+	hold := time.Duration(in.Seconds * float64(time.Second))
+	switch {
+	case in.MiB < 1 || in.MiB > int(MaxHog/limit.MiB):
+		return nil, fmt.Errorf("mib is %d: send a number from 1 to %d", in.MiB, MaxHog/limit.MiB)
+	case !(in.Seconds >= 0 && in.Seconds <= maxHold.Seconds()):
+		return nil, fmt.Errorf("seconds is %v: send a number from 0 to %v", in.Seconds, maxHold.Seconds())
+	}
+	if h.children.Add(1) > MaxChildren {
+		h.children.Add(-1)
+		return nil, fmt.Errorf("%d children have memory already: wait until one is done", MaxChildren)
+	}
+	defer h.children.Add(-1)
+
+	life, cancel := context.WithCancel(ctx)
+	defer cancel()
+	cmd := exec.CommandContext(life, h.argv[0], append(append([]string(nil), h.argv[1:]...), strconv.Itoa(in.MiB))...)
+	cmd.Env = h.env
+	cmd.WaitDelay = 5 * time.Second // for pipes that something else holds open
+	said := &tail{}
+	cmd.Stderr = said
+	stdin, err := cmd.StdinPipe()
+	if err != nil {
+		return nil, fmt.Errorf("the child's standard input: %w", err)
+	}
+	stdout, err := cmd.StdoutPipe()
+	if err != nil {
+		return nil, fmt.Errorf("the child's standard output: %w", err)
+	}
+	if err := cmd.Start(); err != nil {
+		return nil, fmt.Errorf("the child that takes memory did not start: %w", err)
+	}
+	taken := follow(stdout, in.MiB, func(mib int) {
+		c.Progress(float64(mib), float64(in.MiB), fmt.Sprintf("%d of %d MiB", mib, in.MiB))
+	})
+	if taken == in.MiB && hold > 0 {
+		t := time.NewTimer(hold)
+		select {
+		case <-t.C:
+		case <-ctx.Done():
+		}
+		t.Stop()
+	}
+	_ = stdin.Close()
+	go func() { _, _ = io.Copy(io.Discard, stdout) }() // a child that goes on talking can end
+	late := time.AfterFunc(maxEnding, cancel)
+	err = cmd.Wait()
+	late.Stop()
+	switch {
+	case ctx.Err() != nil:
+		return nil, context.Cause(ctx)
+	case taken < in.MiB:
+		return nil, fmt.Errorf("the child (process %d) had taken %d of %d MiB when it ended: %s%s", cmd.Process.Pid, taken, in.MiB, ended(err), said)
+	case err != nil:
+		return nil, fmt.Errorf("the child (process %d) had taken all %d MiB and then ended: %w%s", cmd.Process.Pid, in.MiB, err, said)
+	}
+	return &builtin.Result{Text: fmt.Sprintf("A child (process %d) took %d MiB, touched all of it and gave it back.", cmd.Process.Pid, in.MiB)}, nil
+}
+
+func ended(err error) string {
+	if err == nil {
+		return "without a reason"
+	}
+	return err.Error()
+}
+
+// follow reads how far a child is, until it has all of it or ends.
+func follow(r io.Reader, all int, tell func(mib int)) int {
+	lines := bufio.NewScanner(r)
+	lines.Buffer(nil, 4<<10)
+	taken := 0
+	for taken < all && lines.Scan() {
+		if mib, err := strconv.Atoi(strings.TrimSpace(lines.Text())); err == nil && mib > taken && mib <= all {
+			taken = mib
+			tell(mib)
+		}
+	}
+	return taken
+}
+
+// tail keeps the beginning of what a child says on its standard error.
+type tail struct{ b []byte }
+
+func (t *tail) Write(p []byte) (int, error) {
+	t.b = append(t.b, p[:min(len(p), maxSaid-len(t.b))]...)
+	return len(p), nil
+}
+
+func (t *tail) String() string {
+	if text := strings.ToValidUTF8(strings.TrimSpace(string(t.b)), "\uFFFD"); text != "" {
+		return "; it said: " + text
+	}
+	return ""
+}
