@@ -1,11 +1,48 @@
 package repeat
 
+import (
+	"crypto/sha256"
+	"encoding/binary"
+	"fmt"
+	"slices"
+	"strings"
+	"unsafe"
+
+	"github.com/plimsoll/plimsoll/limit"
+)
+
+// The defaults of [Options].
+const (
+	DefaultWindow    = 10
+	DefaultIdentical = 4
+)
+
+const (
+	// MaxWindow bounds Options.Window and Options.Identical.
+	MaxWindow = 1000
+	// MaxTools is of how many tools failures are counted; the one that failed longest ago goes.
+	MaxTools = 64
+	// MaxArguments is up to where arguments are compared as JSON.
+	MaxArguments limit.Bytes = 256 << 10
+
+	// A cycle has up to longest calls, and is one when it has come twice.
+	longest = 3
+	// batches is how often in a row a step of several calls may not come.
+	batches = 3
+	// errorSteps is in how many steps in a row a tool may not fail. After a finding the model gets
+	// errorGrace more.
+	errorSteps = 5
+	errorGrace = 2
+	// nameBytes is how much of a name is kept.
+	nameBytes = 64
+)
+
 // Options bound a [Detector]. Zero values mean the defaults.
 type Options struct {
-	// Window is how many calls are remembered (10).
+	// Window is how many calls are remembered (10); at least Identical.
 	Window int
 	// Identical is how many calls in a row that are the same, with the same result, are a
-	// loop (4).
+	// loop (4); at least 2.
 	Identical int
 }
 
@@ -13,7 +50,7 @@ type Options struct {
 type Call struct {
 	Name      string
 	Arguments string // as the model wrote them
-	Result    uint64 // a digest of what came back, see [Digest]
+	Result    uint64 // a [Digest] of what came back
 	Failed    bool
 }
 
@@ -31,20 +68,259 @@ const (
 type Finding struct {
 	Kind   Kind
 	Nudge  string // for the model
-	Detail string // for people
+	Detail string // for people; it holds names of tools and numbers
+}
+
+// digest is what calls and results are compared by: half of a SHA-256.
+type digest [16]byte
+
+// A seen call is all that is kept of a call.
+type seen struct {
+	what digest // name, arguments and result
+	name string // at most nameBytes
+}
+
+// A step is all that is kept of a step.
+type step struct {
+	what  digest
+	calls int
+}
+
+// A streak is how often in a row a tool failed.
+type streak struct {
+	name  string // at most nameBytes
+	tool  digest
+	steps int
 }
 
 // Detector looks for loops in the calls of one query. It belongs to one goroutine.
-type Detector struct{ o Options }
+type Detector struct {
+	o       Options
+	calls   []seen // newest last
+	steps   []step
+	failing []streak // that failed last at the end
+	found   int64
+	names   int64 // bytes of all names
+}
 
 // New makes a detector.
-func New(o Options) *Detector { return &Detector{o: o} }
+func New(o Options) *Detector {
+	if o.Window <= 0 {
+		o.Window = DefaultWindow
+	}
+	if o.Identical <= 0 {
+		o.Identical = DefaultIdentical
+	}
+	o.Identical = min(max(o.Identical, 2), MaxWindow)
+	o.Window = min(max(o.Window, o.Identical), MaxWindow)
+	return &Detector{o: o}
+}
 
-// Observe takes in the calls of one step, in their order, and tells the first loop that they close.
-func (d *Detector) Observe(step []Call) (Finding, bool) { return Finding{}, false }
+// Observe takes in the calls of one step, in any order, and tells the first loop that they close.
+// A loop that goes on is found again with every step.
+func (d *Detector) Observe(calls []Call) (Finding, bool) {
+	if len(calls) == 0 {
+		return Finding{}, false
+	}
+	list := make([]seen, len(calls))
+	for i, c := range calls {
+		list[i] = seen{what: digestCall(c), name: clip(c.Name)}
+	}
+	// Calls of one step have no order: a model may write them in another one the next time.
+	slices.SortFunc(list, func(a, b seen) int { return slices.Compare(a.what[:], b.what[:]) })
+	var found Finding
+	note := func(f Finding, ok bool) {
+		if ok && found.Kind == "" {
+			found = f
+		}
+	}
+	sum := sha256.New()
+	for _, s := range list {
+		sum.Write(s.what[:])
+		d.remember(s)
+		note(d.identical())
+		note(d.cycle())
+	}
+	d.steps = append(d.steps, step{digest(sum.Sum(nil)[:16]), len(list)})
+	d.steps = d.steps[max(0, len(d.steps)-batches):]
+	note(d.batch())
+	note(d.errors(calls))
+	if found.Kind == "" {
+		return Finding{}, false
+	}
+	d.found++
+	return found, true
+}
 
-// Digest is the digest of a result.
-func Digest(text string) uint64 { return 0 }
+// Found is how many findings there were.
+func (d *Detector) Found() int64 { return d.found }
 
 // Bytes is how much memory the detector holds.
-func (d *Detector) Bytes() int64 { return 0 }
+func (d *Detector) Bytes() int64 {
+	return int64(unsafe.Sizeof(*d)) + d.names +
+		int64(cap(d.calls))*int64(unsafe.Sizeof(seen{})) +
+		int64(cap(d.steps))*int64(unsafe.Sizeof(step{})) +
+		int64(cap(d.failing))*int64(unsafe.Sizeof(streak{}))
+}
+
+// remember adds a call, and forgets the oldest when there are too many.
+func (d *Detector) remember(s seen) {
+	if d.calls == nil {
+		d.calls = make([]seen, 0, d.o.Window)
+	}
+	if len(d.calls) == d.o.Window {
+		d.names -= int64(len(d.calls[0].name))
+		d.calls = slices.Delete(d.calls, 0, 1)
+	}
+	d.names += int64(len(s.name))
+	d.calls = append(d.calls, s)
+}
+
+// identical looks for one call again and again.
+func (d *Detector) identical() (Finding, bool) {
+	n := d.o.Identical
+	if len(d.calls) < n {
+		return Finding{}, false
+	}
+	last := d.calls[len(d.calls)-n:]
+	for _, s := range last[1:] {
+		if s.what != last[0].what {
+			return Finding{}, false
+		}
+	}
+	name := last[0].name
+	return Finding{
+		Kind:   KindIdentical,
+		Nudge:  fmt.Sprintf("You called %s %d times in a row with the same arguments, and the result was the same each time. Calling it again will change nothing. %s", name, n, advice),
+		Detail: fmt.Sprintf("%s was called %d times in a row with the same arguments and the same result", name, n),
+	}, true
+}
+
+// cycle looks for a few calls that come twice in the same order.
+func (d *Detector) cycle() (Finding, bool) {
+	for n := 2; n <= longest && 2*n <= len(d.calls); n++ {
+		last := d.calls[len(d.calls)-2*n:]
+		same, differ := true, false
+		for i := range n {
+			same = same && last[i].what == last[n+i].what
+			differ = differ || last[i].what != last[0].what
+		}
+		if same && differ {
+			return cycleOf(last[:n], 2), true
+		}
+	}
+	return Finding{}, false
+}
+
+// batch looks for a step of several calls that comes again and again.
+func (d *Detector) batch() (Finding, bool) {
+	if len(d.steps) < batches || d.steps[0].calls < 2 {
+		return Finding{}, false
+	}
+	for _, s := range d.steps[1:] {
+		if s.what != d.steps[0].what {
+			return Finding{}, false
+		}
+	}
+	n := min(d.steps[0].calls, len(d.calls))
+	return cycleOf(d.calls[len(d.calls)-n:], batches), true
+}
+
+// cycleOf is a finding about calls that came so many times.
+func cycleOf(calls []seen, times int) Finding {
+	const most = 4
+	var names []string
+	for _, s := range calls[:min(len(calls), most)] {
+		names = append(names, s.name)
+	}
+	list := strings.Join(names, ", ")
+	if len(calls) > most {
+		list += ", …"
+	}
+	return Finding{
+		Kind: KindCycle,
+		Nudge: fmt.Sprintf("You made the same calls (%s) %d times over, with the same arguments, and their results were the same each time. Making them again will change nothing. %s",
+			list, times, advice),
+		Detail: fmt.Sprintf("the same calls (%s) were made %d times over, with the same arguments and the same results", list, times),
+	}
+}
+
+// errors looks for a tool that fails whatever it is given.
+func (d *Detector) errors(calls []Call) (found Finding, ok bool) {
+	type sum struct {
+		name string
+		tool digest
+		well bool
+	}
+	var tools []sum
+	at := map[digest]int{}
+	for _, c := range calls {
+		id := digestOf("tool", c.Name)
+		i, known := at[id]
+		if !known {
+			i = len(tools)
+			at[id] = i
+			tools = append(tools, sum{name: clip(c.Name), tool: id})
+		}
+		tools[i].well = tools[i].well || !c.Failed
+	}
+	for _, t := range tools {
+		s := streak{name: t.name, tool: t.tool}
+		if i := slices.IndexFunc(d.failing, func(s streak) bool { return s.tool == t.tool }); i >= 0 {
+			s = d.failing[i]
+			d.forget(i)
+		}
+		if t.well {
+			continue // a success ends the streak
+		}
+		s.steps++
+		if s.steps >= errorSteps {
+			if !ok {
+				found, ok = errorsOf(s), true
+			}
+			s.steps = errorSteps - errorGrace
+		}
+		if len(d.failing) == MaxTools {
+			d.forget(0)
+		}
+		d.names += int64(len(s.name))
+		d.failing = append(d.failing, s)
+	}
+	return found, ok
+}
+
+func (d *Detector) forget(i int) {
+	d.names -= int64(len(d.failing[i].name))
+	d.failing = slices.Delete(d.failing, i, i+1)
+}
+
+func errorsOf(s streak) Finding {
+	return Finding{
+		Kind:   KindErrors,
+		Nudge:  fmt.Sprintf("Every call of %s has failed for the last %d steps, with whatever arguments. Another guess will most likely fail too. Read what the errors say. %s", s.name, s.steps, advice),
+		Detail: fmt.Sprintf("every call of %s failed in %d steps in a row", s.name, s.steps),
+	}
+}
+
+// advice ends each nudge.
+const advice = "Do something else, or answer the user now with what you know, and say what is missing."
+
+// clip is a name as it is kept and shown, in memory of its own.
+func clip(name string) string {
+	if len(name) > nameBytes {
+		name = name[:nameBytes] + "…"
+	}
+	name = strings.ToValidUTF8(name, "\uFFFD")
+	return strings.Clone(strings.Map(func(r rune) rune {
+		if r < ' ' || r == 0x7f {
+			return ' '
+		}
+		return r
+	}, name))
+}
+
+// Digest is what results are compared by.
+func Digest(text string) uint64 {
+	sum := sha256.Sum256(unsafe.Slice(unsafe.StringData(text), len(text)))
+	return binary.LittleEndian.Uint64(sum[:8])
+}

@@ -1,0 +1,116 @@
+package repeat
+
+import (
+	"crypto/sha256"
+	"encoding/binary"
+	"encoding/json"
+	"errors"
+	"hash"
+	"io"
+	"maps"
+	"math"
+	"math/big"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// digestCall names a call with its result. All failures are one result: an error that is worded
+// anew is no progress.
+func digestCall(c Call) digest {
+	h := sha256.New()
+	field(h, c.Name)
+	canonical(h, c.Arguments)
+	if c.Failed {
+		field(h, "failed")
+	} else {
+		var b [8]byte
+		binary.LittleEndian.PutUint64(b[:], c.Result)
+		h.Write(b[:])
+	}
+	return digest(h.Sum(nil)[:16])
+}
+
+// digestOf names a few texts.
+func digestOf(texts ...string) digest {
+	h := sha256.New()
+	for _, t := range texts {
+		field(h, t)
+	}
+	return digest(h.Sum(nil)[:16])
+}
+
+// field writes a text with its length, so that two neighbours can't be mistaken for others.
+func field(h hash.Hash, text string) {
+	var b [8]byte
+	binary.LittleEndian.PutUint64(b[:], uint64(len(text)))
+	h.Write(b[:])
+	_, _ = io.WriteString(h, text)
+}
+
+// canonical writes what arguments mean: JSON without white space, keys in order, numbers in one
+// form. No arguments, null and an empty object are the same. What is no JSON, or too large, is
+// taken as it stands.
+func canonical(h hash.Hash, arguments string) {
+	text := strings.TrimSpace(arguments)
+	if text == "" || text == "null" {
+		text = "{}"
+	}
+	var v any
+	if len(text) <= int(MaxArguments) {
+		d := json.NewDecoder(strings.NewReader(text))
+		d.UseNumber()
+		if d.Decode(&v) == nil {
+			if _, err := d.Token(); errors.Is(err, io.EOF) {
+				value(h, v)
+				return
+			}
+		}
+	}
+	field(h, "text")
+	field(h, text)
+}
+
+// value writes a value. The decoder has bounded the nesting.
+func value(h hash.Hash, v any) {
+	switch v := v.(type) {
+	case map[string]any:
+		field(h, "object"+strconv.Itoa(len(v)))
+		for _, k := range slices.Sorted(maps.Keys(v)) {
+			field(h, k)
+			value(h, v[k])
+		}
+	case []any:
+		field(h, "array"+strconv.Itoa(len(v)))
+		for _, e := range v {
+			value(h, e)
+		}
+	case string:
+		field(h, "string")
+		field(h, v)
+	case json.Number:
+		field(h, "number")
+		field(h, number(v.String()))
+	case bool:
+		field(h, strconv.FormatBool(v))
+	default:
+		field(h, "null")
+	}
+}
+
+// number is one form for all ways to write a number: 1, 1.0 and 1e0. What a float64 would round
+// stays as it is written.
+func number(text string) string {
+	const most = 40 // digits; more is no count, page or limit
+	if len(text) > most {
+		return text
+	}
+	f, err := strconv.ParseFloat(text, 64)
+	if err != nil || math.Abs(f) > 1e18 || f != 0 && math.Abs(f) < 1e-18 {
+		return text
+	}
+	if exact, ok := new(big.Rat).SetString(text); ok {
+		return exact.RatString()
+	}
+	return text
+}
