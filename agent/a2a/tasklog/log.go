@@ -38,18 +38,18 @@ func (l *Log) Append(payload []byte, terminal bool) uint64 {
 	return l.Publish(func(uint64) ([]byte, bool) { return payload, terminal })
 }
 
-// Publish adds the event that make returns for a number, and returns the number. No snapshot
-// is made between make's beginning and the moment when readers can have the event, so what
-// make changes in the task belongs to this number. It must be quick and must not call the
+// Publish adds the event that apply returns for a number, and returns the number. No snapshot
+// is made between apply's beginning and the moment when readers can have the event, so what
+// apply changes in the task belongs to this number. It must be quick and must not call the
 // log. When the task has ended, or the log is gone, it is not called and the number is 0.
-func (l *Log) Publish(make func(seq uint64) (payload []byte, terminal bool)) uint64 {
-	seq := l.publish(make)
+func (l *Log) Publish(apply func(seq uint64) (payload []byte, terminal bool)) uint64 {
+	seq := l.publish(apply)
 	l.tell()
 	l.set.reclaim(l)
 	return seq
 }
 
-func (l *Log) publish(event func(seq uint64) ([]byte, bool)) uint64 {
+func (l *Log) publish(apply func(seq uint64) ([]byte, bool)) uint64 {
 	l.order.Lock()
 	defer l.order.Unlock()
 
@@ -62,7 +62,7 @@ func (l *Log) publish(event func(seq uint64) ([]byte, bool)) uint64 {
 	seq := l.last + 1 // nobody else gives out numbers while order is held
 	l.mu.Unlock()
 
-	payload, terminal := event(seq)
+	payload, terminal := apply(seq)
 
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -91,8 +91,8 @@ func (l *Log) add(rec Record) {
 	o := &l.set.options
 	drop := l.closed && !rec.Terminal
 	switch {
-	case l.closed:
-		l.miss(Closed, rec.Seq, drop)
+	case drop:
+		l.miss(Closed, rec.Seq, true)
 	case l.heard && l.readers == 0:
 		l.miss(Unread, rec.Seq, false)
 	}
@@ -139,7 +139,7 @@ func (l *Log) news() {
 func (l *Log) Close() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.closed = true
+	l.closed = !l.ended
 }
 
 // Reopen ends what [Log.Close] began and returns how many events were dropped meanwhile; the
@@ -197,13 +197,18 @@ func (l *Log) Stats() LogStats {
 	return s
 }
 
-// shrink lets all but the newest record go, and returns whether it let any go.
+// shrink lets all records but the newest go, or that one when it is the only one and not
+// terminal. It returns whether it let any go.
 func (l *Log) shrink() bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	before := l.ring.bytes
 	for l.ring.n > 1 {
 		l.evict()
+	}
+	if l.ring.bytes == before && l.ring.n == 1 && !l.ring.at(0).Terminal {
+		l.evict()
+		l.news() // who waits for it hears of the gap
 	}
 	l.set.total.Add(l.ring.bytes - before)
 	return l.ring.bytes != before

@@ -108,7 +108,7 @@ func (s *Logs) reclaim(l *Log) {
 		case oldest != nil:
 			oldest.remove()
 		case !l.shrink():
-			return // one event of each log: each of them will meet its own bound
+			return // what is left is other logs': each appended within the bound
 		}
 	}
 }

@@ -45,8 +45,8 @@ type Options struct {
 	MaxBytes  limit.Bytes
 	// MaxReaders bounds the readers of one log.
 	MaxReaders int
-	// MaxLogs and MaxTotal bound all logs together. What has ended goes first; a log that
-	// runs is cut to its newest event before another one is touched.
+	// MaxLogs and MaxTotal bound all logs together. Logs that have ended go first, then events
+	// of the log that is appended to: no running task costs another one its events.
 	MaxLogs  int
 	MaxTotal limit.Bytes
 	// Keep is how long a log is kept after its end.

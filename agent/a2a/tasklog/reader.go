@@ -30,16 +30,27 @@ func (l *Log) Read(after uint64) (*Reader, error) {
 // that event, while nothing can be appended: the task that snapshot sees and the events that
 // the reader gets fit together. It must be quick and must not call the log; nil calls nothing.
 func (l *Log) Subscribe(snapshot func(last uint64)) (*Reader, error) {
-	l.order.Lock()
-	r, err := l.enter(func(last uint64) (uint64, error) { return last, nil })
-	func() {
-		defer l.order.Unlock()
-		if err == nil && snapshot != nil {
-			snapshot(r.pos)
-		}
-	}()
+	r, err := l.subscribe(snapshot)
 	l.tell()
 	return r, err
+}
+
+func (l *Log) subscribe(snapshot func(last uint64)) (*Reader, error) {
+	l.order.Lock()
+	defer l.order.Unlock()
+	r, err := l.enter(func(last uint64) (uint64, error) { return last, nil })
+	if err != nil || snapshot == nil {
+		return r, err
+	}
+	done := false
+	defer func() {
+		if !done { // a panic: its caller gets no reader to close
+			r.Close()
+		}
+	}()
+	snapshot(r.pos)
+	done = true
+	return r, nil
 }
 
 func (l *Log) enter(where func(last uint64) (uint64, error)) (*Reader, error) {

@@ -41,11 +41,7 @@ func (r *ring) at(i int) *Record { return &r.records[(r.head+i)%len(r.records)] 
 
 func (r *ring) push(rec Record, most int) {
 	if r.n == len(r.records) { // grows by doubling, so that a short task stays small
-		grown := make([]Record, min(max(2*len(r.records), 8), max(most, r.n+1)))
-		for i := range r.n {
-			grown[i] = *r.at(i)
-		}
-		r.records, r.head = grown, 0
+		r.resize(min(max(2*len(r.records), smallest), max(most, r.n+1)))
 	}
 	r.n++
 	*r.at(r.n - 1) = rec
@@ -60,7 +56,21 @@ func (r *ring) pop() Record {
 	r.head = (r.head + 1) % len(r.records)
 	r.n--
 	r.bytes -= rec.size()
+	if len(r.records) > smallest && r.n <= len(r.records)/4 {
+		r.resize(len(r.records) / 2)
+	}
 	return rec
+}
+
+// smallest is how many records a ring begins with.
+const smallest = 8
+
+func (r *ring) resize(size int) {
+	records := make([]Record, size)
+	for i := range r.n {
+		records[i] = *r.at(i)
+	}
+	r.records, r.head = records, 0
 }
 
 // after finds the oldest record with a number above seq; nil is none.

@@ -1,11 +1,16 @@
 package tasklog
 
 import (
-	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"log/slog"
+	"os"
+	"path/filepath"
+	"sync"
 	"time"
+
+	"github.com/gofrs/flock"
 
 	"github.com/plimsoll/plimsoll/journal"
 	"github.com/plimsoll/plimsoll/limit"
@@ -22,12 +27,13 @@ const (
 // MaxName bounds each of a task's names: its id, context, owner and state, in bytes.
 const MaxName = 512
 
-// The errors of a [Store].
+// The errors of a [Store]; those it returns say more.
 var (
 	ErrNotFound = errors.New("no such task")
 	ErrExists   = errors.New("a task with this id is there already")
 	ErrConflict = errors.New("the task was changed by somebody else; read it again")
 	ErrTooLarge = errors.New("the task is larger than a task may be")
+	ErrName     = errors.New("not a name that a task may have")
 	ErrToken    = errors.New("the page token is not one of a list; begin without one")
 	ErrLocked   = errors.New("another process has the store of tasks open; stop it, or give this one a folder of its own")
 	ErrClosed   = errors.New("the store of tasks is closed")
@@ -40,8 +46,8 @@ type StoreOptions struct {
 	// Dir is where tasks are kept; it is made (0700). One process may have it open. Without
 	// one they are in memory.
 	Dir string
-	// MaxTasks and MaxBytes bound all tasks, MaxTask one, MaxAge how long an ended one is
-	// kept after it changed last.
+	// MaxTasks and MaxBytes bound all tasks, MaxTask the body of one, MaxAge how long an ended
+	// one is kept after it changed last.
 	MaxTasks int
 	MaxBytes limit.Bytes
 	MaxTask  limit.Bytes
@@ -50,6 +56,25 @@ type StoreOptions struct {
 	Journal *journal.Journal
 	// Logger is told of damaged files and of a disk that takes nothing; nil says nothing.
 	Logger *slog.Logger
+}
+
+func (o *StoreOptions) defaults() {
+	if o.MaxTasks <= 0 {
+		o.MaxTasks = DefaultMaxTasks
+	}
+	if o.MaxBytes <= 0 {
+		o.MaxBytes = DefaultMaxStore
+	}
+	if o.MaxTask <= 0 {
+		o.MaxTask = DefaultMaxTask
+	}
+	o.MaxTask = min(o.MaxTask, o.MaxBytes)
+	if o.MaxAge <= 0 {
+		o.MaxAge = DefaultMaxAge
+	}
+	if o.Logger == nil {
+		o.Logger = slog.New(slog.DiscardHandler)
+	}
 }
 
 // Task is a task as it is kept.
@@ -73,53 +98,131 @@ type Task struct {
 	Changed time.Time
 }
 
-// Query says what [Store.List] gives.
-type Query struct {
-	// Context, Owner and State must be equal, where they are not empty.
-	Context, Owner, State string
-	// Running leaves out tasks that have ended.
-	Running bool
-	// After leaves out tasks whose Time is not after it, unless it is zero.
-	After time.Time
-	// Limit bounds the tasks of a page (50), MaxBytes their bodies (8 MiB); one is always given.
-	Limit    int
-	MaxBytes limit.Bytes
-	// Token is the Next of the page before.
-	Token string
+// StoreStats are the counts of a store since it was opened, but Tasks, Running, Bytes (as on
+// the disk) and Unsaved (tasks that a failing disk left in memory), which are of now.
+type StoreStats struct {
+	Tasks, Running, Unsaved    int
+	Bytes                      int64
+	Created, Updated, Conflict uint64
+	// Evicted counts tasks that made room, EvictedRunning those of them that had not ended,
+	// Expired those that had ended too long ago.
+	Evicted, EvictedRunning, Expired uint64
+	// Damaged counts files that were set aside, WriteErrors writes that the disk refused.
+	Damaged, WriteErrors uint64
 }
 
-// Page is a part of a list, the task that changed last first.
-type Page struct {
-	Tasks []Task
-	Total int    // that fit the query, on all pages
-	Next  string // "" on the last page
+// Store keeps tasks across restarts. See the package.
+type Store struct {
+	o    StoreOptions
+	root *os.Root // nil: in memory
+	lock *flock.Flock
+
+	mu      sync.Mutex
+	tasks   map[string]*entry // by id
+	bytes   int64
+	unsaved int
+	clock   int64 // the last Changed that was given out, in nanoseconds
+	swept   time.Time
+	failing bool // the last write failed
+	shut    bool
+	stats   StoreStats
 }
 
-// Store keeps tasks across restarts.
-type Store struct{}
+// entry is what memory holds of a task.
+type entry struct {
+	// writing is held while a version is written; it is taken before Store.mu.
+	writing sync.Mutex
 
-// OpenStore opens the store in o.Dir and reads what is there.
-func OpenStore(o StoreOptions) (*Store, error) { return nil, errors.ErrUnsupported }
-
-// Create keeps a new task and returns its version, or [ErrExists].
-func (s *Store) Create(ctx context.Context, t Task) (int64, error) { return 0, errors.ErrUnsupported }
-
-// Update replaces a task whose version is still t.Version (0: whatever it is) and returns the
-// new version, or [ErrNotFound] or [ErrConflict].
-func (s *Store) Update(ctx context.Context, t Task) (int64, error) { return 0, errors.ErrUnsupported }
-
-// Get returns a task, or [ErrNotFound].
-func (s *Store) Get(ctx context.Context, id string) (Task, error) {
-	return Task{}, errors.ErrUnsupported
+	task Task   // without its body; Version 0 while it is created
+	key  string // the file's name, without its ending
+	size int64
+	raw  []byte // the file, when it is not on the disk
+	busy bool   // somebody writes it: it is not evicted
 }
 
-// List returns a page of the tasks that fit.
-func (s *Store) List(ctx context.Context, q Query) (Page, error) {
-	return Page{}, errors.ErrUnsupported
+func (e *entry) name() string { return e.key + taskSuffix }
+
+// OpenStore opens the store in o.Dir and reads what is there. Files that are damaged are set
+// aside and counted. [ErrLocked] says that somebody else has it open.
+func OpenStore(o StoreOptions) (*Store, error) {
+	o.defaults()
+	s := &Store{o: o, tasks: map[string]*entry{}}
+	if o.Dir == "" {
+		return s, nil
+	}
+	if err := os.MkdirAll(o.Dir, 0o700); err != nil {
+		return nil, fmt.Errorf("the folder for tasks: %w", err)
+	}
+	s.lock = flock.New(filepath.Join(o.Dir, "lock"), flock.SetPermissions(0o600))
+	switch locked, err := s.lock.TryLock(); {
+	case err != nil:
+		return nil, fmt.Errorf("the lock of the folder for tasks: %w", err)
+	case !locked:
+		_ = s.lock.Close()
+		return nil, fmt.Errorf("%s: %w", o.Dir, ErrLocked)
+	}
+	var err error
+	if s.root, err = os.OpenRoot(o.Dir); err == nil {
+		err = s.read()
+	}
+	if err != nil {
+		s.letGo()
+		return nil, fmt.Errorf("the folder for tasks: %w", err)
+	}
+	var out outcome
+	s.mu.Lock()
+	s.sweep(&out)
+	s.room(0, nil, &out)
+	s.mu.Unlock()
+	s.tell(&out)
+	return s, nil
 }
 
-// Remove forgets a task, and returns whether there was one.
-func (s *Store) Remove(id string) bool { return false }
+// Close writes what is not on the disk yet and lets the folder go. The error is of what could
+// not be written.
+func (s *Store) Close() error {
+	err := s.flush()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.shut {
+		return nil
+	}
+	s.shut = true
+	if s.unsaved > 0 {
+		if err == nil {
+			err = errors.New("they were being written")
+		}
+		err = fmt.Errorf("%d tasks could not be written to %s and are lost: %w", s.unsaved, s.o.Dir, err)
+	}
+	s.letGo()
+	return err
+}
 
-// Close writes what is not on the disk yet and lets the folder go.
-func (s *Store) Close() error { return nil }
+func (s *Store) letGo() {
+	if s.root != nil {
+		_ = s.root.Close()
+	}
+	if s.lock != nil {
+		_ = s.lock.Close()
+	}
+}
+
+// Stats are the store's counts.
+func (s *Store) Stats() StoreStats {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	n := s.stats
+	n.Tasks, n.Bytes, n.Unsaved = len(s.tasks), s.bytes, s.unsaved
+	for _, e := range s.tasks {
+		if !e.task.Ended {
+			n.Running++
+		}
+	}
+	return n
+}
+
+// tick gives out a time that is later than all before, whatever the system's clock does.
+func (s *Store) tick() time.Time {
+	s.clock = max(s.clock+1, time.Now().UnixNano())
+	return time.Unix(0, s.clock)
+}
