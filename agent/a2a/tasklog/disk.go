@@ -1,0 +1,177 @@
+package tasklog
+
+import (
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/plimsoll/plimsoll/internal/atomicfile"
+	"github.com/plimsoll/plimsoll/journal"
+)
+
+const (
+	taskSuffix    = ".task"
+	damagedSuffix = ".damaged"
+	temporary     = ".tmp-"
+	// keptDamaged is how many damaged files stay to be looked at.
+	keptDamaged = 16
+	// batch is how many names of the folder are read at once.
+	batch = 256
+)
+
+// read takes in what the folder holds. Nobody else uses the store yet.
+func (s *Store) read() error {
+	dir, err := s.root.Open(".")
+	if err != nil {
+		return err
+	}
+	defer dir.Close()
+	for {
+		entries, err := dir.ReadDir(batch)
+		for _, file := range entries {
+			s.take(file.Name())
+		}
+		switch {
+		case errors.Is(err, io.EOF):
+			s.fewDamaged()
+			return nil
+		case err != nil:
+			return err
+		}
+	}
+}
+
+// take looks at one file: a task, what a killed process was writing, or not ours.
+func (s *Store) take(name string) {
+	if key, _, ok := strings.Cut(name, temporary); ok && isKey(key) {
+		_ = s.root.Remove(name) // its writer is dead: the lock is ours
+		return
+	}
+	key, ok := strings.CutSuffix(name, taskSuffix)
+	if !ok || !isKey(key) {
+		return
+	}
+	raw, err := s.load(name)
+	var t Task
+	if err == nil {
+		t, err = decode(raw)
+	}
+	if err == nil && keyOf(t.ID) != key {
+		err = fmt.Errorf("%w: it is another task's", errDamaged)
+	}
+	if err != nil {
+		aside, moved := s.setAside(key)
+		s.tellDamaged(aside, err, moved)
+		return
+	}
+	t.Body = nil
+	s.tasks[t.ID] = &entry{task: t, key: key, size: int64(len(raw))}
+	s.bytes += int64(len(raw))
+	s.clock = max(s.clock, t.Changed.UnixNano())
+}
+
+func isKey(s string) bool {
+	return len(s) == 32 && strings.Trim(s, "0123456789abcdef") == ""
+}
+
+// load reads a file whole. One that is larger than all tasks may be is no task.
+func (s *Store) load(name string) ([]byte, error) {
+	f, err := s.root.Open(name)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	most := int64(s.o.MaxBytes) + fileBytes
+	info, err := f.Stat()
+	switch {
+	case err != nil:
+		return nil, err
+	case !info.Mode().IsRegular(), info.Size() > most:
+		return nil, fmt.Errorf("%w: %s with %d bytes is no task's file", errDamaged, info.Mode().Type(), info.Size())
+	}
+	raw := make([]byte, info.Size())
+	if _, err := io.ReadFull(f, raw); err != nil {
+		return nil, err
+	}
+	return raw, nil
+}
+
+// save puts a file in place of an old one. When synced it survives a loss of power.
+func (s *Store) save(e *entry, raw []byte, synced bool) error {
+	name := e.key + temporary + rand.Text()
+	f, err := s.root.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(raw)
+	if err == nil && synced {
+		err = f.Sync()
+	}
+	if err = errors.Join(err, f.Close()); err == nil {
+		err = atomicfile.Rename(func() error { return s.root.Rename(name, e.name()) })
+	}
+	if err != nil {
+		_ = s.root.Remove(name)
+		return err
+	}
+	if synced { // best effort: some systems cannot sync a folder
+		if d, err := s.root.Open("."); err == nil {
+			_ = d.Sync()
+			_ = d.Close()
+		}
+	}
+	return nil
+}
+
+// setAside takes a damaged file out of the way and returns what it is called there. It is
+// under mu: nobody else may make a file of this name meanwhile.
+func (s *Store) setAside(key string) (string, error) {
+	s.stats.Damaged++
+	aside := fmt.Sprintf("%s-%020d%s", key, time.Now().UnixNano(), damagedSuffix)
+	return aside, s.root.Rename(key+taskSuffix, aside)
+}
+
+// tellDamaged says what was set aside, and whether it could be moved.
+func (s *Store) tellDamaged(aside string, why, moved error) {
+	if s.o.Journal != nil {
+		s.o.Journal.Append(journal.AgentTasksEvicted{Agent: s.o.Name, Tasks: 1, Why: "damaged"})
+	}
+	s.o.Logger.Warn("the file of a task is damaged and is set aside; the task is lost",
+		slog.String("file", filepath.Join(s.o.Dir, aside)), slog.Any("why", why), slog.Any("error", moved))
+}
+
+// fewDamaged removes all damaged files but the last.
+func (s *Store) fewDamaged() {
+	dir, err := s.root.Open(".")
+	if err != nil {
+		return
+	}
+	defer dir.Close()
+	type aside struct{ stamp, name string }
+	var kept []aside
+	for {
+		entries, err := dir.ReadDir(batch)
+		for _, file := range entries {
+			key, stamp, _ := strings.Cut(strings.TrimSuffix(file.Name(), damagedSuffix), "-")
+			if !strings.HasSuffix(file.Name(), damagedSuffix) || !isKey(key) {
+				continue
+			}
+			kept = append(kept, aside{stamp, file.Name()})
+			if len(kept) > keptDamaged {
+				slices.SortFunc(kept, func(a, b aside) int { return strings.Compare(a.stamp, b.stamp) })
+				_ = s.root.Remove(kept[0].name)
+				kept = kept[1:]
+			}
+		}
+		if err != nil || len(entries) == 0 {
+			return
+		}
+	}
+}

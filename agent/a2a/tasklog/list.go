@@ -1,0 +1,151 @@
+package tasklog
+
+import (
+	"cmp"
+	"context"
+	"encoding/base64"
+	"encoding/binary"
+	"encoding/hex"
+	"errors"
+	"slices"
+	"time"
+
+	"github.com/plimsoll/plimsoll/limit"
+)
+
+// Bounds of a [Page].
+const (
+	DefaultPage      = 50
+	MaxPage          = 1000
+	DefaultPageBytes = 8 * limit.MiB
+)
+
+// Query says what [Store.List] gives.
+type Query struct {
+	// Context, Owner and State must be equal, where they are not empty.
+	Context, Owner, State string
+	// Running leaves out tasks that have ended.
+	Running bool
+	// After leaves out tasks whose Time is not after it, unless it is zero.
+	After time.Time
+	// Limit bounds the tasks of a page (DefaultPage, at most MaxPage), MaxBytes their files
+	// together (DefaultPageBytes); one task is always given.
+	Limit    int
+	MaxBytes limit.Bytes
+	// Token is the Next of the page before.
+	Token string
+}
+
+// Page is a part of a list, the task that changed last first. A task that changes while its
+// list is read moves to the front of the list: it is not given twice, and may be missed.
+type Page struct {
+	Tasks []Task
+	Total int    // how many fit the query, on all pages
+	Next  string // "" on the last page
+}
+
+func (q *Query) fits(t *Task) bool {
+	return (q.Context == "" || q.Context == t.Context) && (q.Owner == "" || q.Owner == t.Owner) &&
+		(q.State == "" || q.State == t.State) && !(q.Running && t.Ended) &&
+		(q.After.IsZero() || t.Time.After(q.After))
+}
+
+// place is where a task stands in a list.
+type place struct {
+	changed int64
+	key     string
+}
+
+// compare puts what changed last first.
+func (p place) compare(o place) int {
+	return cmp.Or(cmp.Compare(o.changed, p.changed), cmp.Compare(o.key, p.key))
+}
+
+// token is a place for the client to bring back: a version, the time, the key.
+func (p place) token() string {
+	raw := binary.BigEndian.AppendUint64([]byte{1}, uint64(p.changed))
+	key, _ := hex.DecodeString(p.key) // made by keyOf
+	return base64.RawURLEncoding.EncodeToString(append(raw, key...))
+}
+
+const tokenBytes = 1 + 8 + 16
+
+func parseToken(text string) (place, error) {
+	if len(text) > base64.RawURLEncoding.EncodedLen(tokenBytes) {
+		return place{}, ErrToken
+	}
+	raw, err := base64.RawURLEncoding.DecodeString(text)
+	if err != nil || len(raw) != tokenBytes || raw[0] != 1 {
+		return place{}, ErrToken
+	}
+	return place{int64(binary.BigEndian.Uint64(raw[1:])), hex.EncodeToString(raw[9:])}, nil
+}
+
+// List returns a page of the tasks that fit. [ErrToken] says that q.Token is none.
+func (s *Store) List(ctx context.Context, q Query) (Page, error) {
+	if q.Limit <= 0 {
+		q.Limit = DefaultPage
+	}
+	q.Limit = min(q.Limit, MaxPage)
+	if q.MaxBytes <= 0 {
+		q.MaxBytes = DefaultPageBytes
+	}
+	var from place
+	if q.Token != "" {
+		var err error
+		if from, err = parseToken(q.Token); err != nil {
+			return Page{}, err
+		}
+	}
+	list, total, err := s.pick(&q, from)
+	if err != nil {
+		return Page{}, err
+	}
+	page := Page{Total: total}
+	var bytes int64
+	for i, c := range list {
+		if len(page.Tasks) == q.Limit || len(page.Tasks) > 0 && bytes+c.size > int64(q.MaxBytes) {
+			page.Next = list[i-1].token()
+			break
+		}
+		t, err := s.Get(ctx, c.id)
+		switch {
+		case err == nil && q.fits(&t):
+			page.Tasks = append(page.Tasks, t)
+			bytes += c.size
+		case err != nil && !errors.Is(err, ErrNotFound):
+			return Page{}, err
+		}
+	}
+	return page, nil
+}
+
+type candidate struct {
+	place
+	id   string
+	size int64
+}
+
+// pick lists what fits behind a place, in order, and counts all that fits.
+func (s *Store) pick(q *Query, from place) (list []candidate, total int, err error) {
+	var out outcome
+	defer s.tell(&out)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.shut {
+		return nil, 0, ErrClosed
+	}
+	s.sweep(&out)
+	for _, e := range s.tasks {
+		if e.task.Version == 0 || !q.fits(&e.task) {
+			continue
+		}
+		total++
+		p := place{e.task.Changed.UnixNano(), e.key}
+		if q.Token == "" || from.compare(p) < 0 {
+			list = append(list, candidate{p, e.task.ID, e.size})
+		}
+	}
+	slices.SortFunc(list, func(a, b candidate) int { return a.compare(b.place) })
+	return list, total, nil
+}

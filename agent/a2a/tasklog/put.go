@@ -1,0 +1,288 @@
+package tasklog
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"log/slog"
+	"unicode/utf8"
+
+	"github.com/plimsoll/plimsoll/limit"
+)
+
+// check says whether a task's names can be kept.
+func (t *Task) check() error {
+	if t.ID == "" {
+		return fmt.Errorf("%w: the id is empty", ErrName)
+	}
+	for what, name := range map[string]string{"id": t.ID, "context": t.Context, "owner": t.Owner, "state": t.State} {
+		switch {
+		case len(name) > MaxName:
+			return fmt.Errorf("%w: the %s has %d bytes, more than %d", ErrName, what, len(name), MaxName)
+		case !utf8.ValidString(name):
+			return fmt.Errorf("%w: the %s is not UTF-8", ErrName, what)
+		}
+	}
+	return nil
+}
+
+func (s *Store) check(ctx context.Context, t *Task) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	if err := t.check(); err != nil {
+		return err
+	}
+	if int64(len(t.Body)) > int64(s.o.MaxTask) {
+		return fmt.Errorf("%w: task %q has %s, at most %s are kept", ErrTooLarge, clip(t.ID), limit.Bytes(len(t.Body)).Human(), s.o.MaxTask.Human())
+	}
+	return nil
+}
+
+// Create keeps a new task and returns its version, 1. Others: [ErrExists], [ErrName],
+// [ErrTooLarge], [ErrClosed]. A disk that does not take it is no error: see the package.
+func (s *Store) Create(ctx context.Context, t Task) (int64, error) {
+	if err := s.check(ctx, &t); err != nil {
+		return 0, err
+	}
+	s.mu.Lock()
+	switch {
+	case s.shut:
+		s.mu.Unlock()
+		return 0, ErrClosed
+	case s.tasks[t.ID] != nil:
+		s.mu.Unlock()
+		return 0, fmt.Errorf("task %q: %w", clip(t.ID), ErrExists)
+	}
+	e := &entry{task: Task{ID: t.ID}, key: keyOf(t.ID), busy: true}
+	e.writing.Lock()
+	defer e.writing.Unlock()
+	s.tasks[t.ID] = e
+	s.stats.Created++
+	t.Version, t.Changed = 1, s.tick()
+	s.mu.Unlock()
+	return s.put(e, t)
+}
+
+// Update replaces a task whose version is still t.Version (0: whatever it is) and returns the
+// new version. Others: [ErrNotFound], [ErrConflict], and those of Create.
+func (s *Store) Update(ctx context.Context, t Task) (int64, error) {
+	if err := s.check(ctx, &t); err != nil {
+		return 0, err
+	}
+	s.mu.Lock()
+	e := s.tasks[t.ID]
+	s.mu.Unlock()
+	if e == nil {
+		return 0, s.missing(t.ID)
+	}
+	e.writing.Lock()
+	defer e.writing.Unlock()
+	s.mu.Lock()
+	if s.shut || s.tasks[t.ID] != e {
+		s.mu.Unlock()
+		return 0, s.missing(t.ID)
+	}
+	if t.Version != 0 && t.Version != e.task.Version {
+		s.stats.Conflict++
+		now := e.task.Version
+		s.mu.Unlock()
+		return 0, fmt.Errorf("task %q has version %d, not %d: %w", clip(t.ID), now, t.Version, ErrConflict)
+	}
+	e.busy = true
+	s.stats.Updated++
+	t.Version, t.Changed = e.task.Version+1, s.tick()
+	s.mu.Unlock()
+	return s.put(e, t)
+}
+
+func (s *Store) missing(id string) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.shut {
+		return ErrClosed
+	}
+	return fmt.Errorf("task %q: %w", clip(id), ErrNotFound)
+}
+
+// put writes a version of a task. e.writing is held and e is busy.
+func (s *Store) put(e *entry, t Task) (int64, error) {
+	raw, err := encode(&t)
+	if err != nil {
+		s.mu.Lock()
+		e.busy = false
+		if e.task.Version == 0 {
+			delete(s.tasks, t.ID)
+		}
+		s.mu.Unlock()
+		return 0, err
+	}
+	var out outcome
+	s.mu.Lock()
+	s.sweep(&out)
+	size := int64(len(raw))
+	s.room(size-e.size, e, &out)
+	s.bytes += size - e.size
+	e.size = size
+	s.mu.Unlock()
+
+	if s.root != nil {
+		err = s.save(e, raw, t.Ended)
+	}
+
+	s.mu.Lock()
+	e.busy = false
+	t.Body = nil
+	e.task = t
+	saved := s.saved(e, raw, err)
+	more, lost := saved && s.unsaved > 0, !saved && s.shut
+	s.mu.Unlock()
+	s.tell(&out)
+	if lost {
+		return 0, ErrClosed
+	}
+	if more && s.root != nil {
+		_ = s.flush()
+	}
+	return t.Version, nil
+}
+
+// saved notes whether a version came onto the disk. It is under mu.
+func (s *Store) saved(e *entry, raw []byte, err error) bool {
+	if e.raw != nil && s.root != nil {
+		s.unsaved--
+	}
+	e.raw = nil
+	if s.root == nil {
+		e.raw = raw
+		return true
+	}
+	if err == nil {
+		s.failing = false
+		return true
+	}
+	e.raw = raw
+	s.unsaved++
+	s.stats.WriteErrors++
+	if !s.failing {
+		s.failing = true
+		s.o.Logger.Warn("tasks cannot be written; they are kept in memory and written later",
+			slog.String("dir", s.o.Dir), slog.Any("error", err))
+	}
+	return false
+}
+
+// flush tries to write what a failing disk left in memory, until it fails again.
+func (s *Store) flush() error {
+	if s.root == nil {
+		return nil
+	}
+	s.mu.Lock()
+	var waiting []*entry
+	for _, e := range s.tasks {
+		if e.raw != nil {
+			waiting = append(waiting, e)
+		}
+	}
+	s.mu.Unlock()
+	for _, e := range waiting {
+		if !e.writing.TryLock() {
+			continue // its writer brings a newer version
+		}
+		err := s.again(e)
+		e.writing.Unlock()
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// again writes the version that is in memory. e.writing is held.
+func (s *Store) again(e *entry) error {
+	s.mu.Lock()
+	raw, ended := e.raw, e.task.Ended
+	if raw == nil || s.shut || s.tasks[e.task.ID] != e {
+		s.mu.Unlock()
+		return nil
+	}
+	e.busy = true
+	s.mu.Unlock()
+	err := s.save(e, raw, ended)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	e.busy = false
+	s.saved(e, raw, err)
+	return err
+}
+
+// Get returns a task, or [ErrNotFound], also for one whose file turns out to be damaged.
+func (s *Store) Get(ctx context.Context, id string) (Task, error) {
+	if err := ctx.Err(); err != nil {
+		return Task{}, err
+	}
+	s.mu.Lock()
+	e := s.tasks[id]
+	s.mu.Unlock()
+	if e == nil {
+		return Task{}, s.missing(id)
+	}
+	t, err := s.fetch(e)
+	if err != nil && !errors.Is(err, ErrNotFound) {
+		// Damaged, or the file was replaced or removed while it was read: look when nobody writes.
+		e.writing.Lock()
+		defer e.writing.Unlock()
+		if t, err = s.fetch(e); err != nil && !errors.Is(err, ErrNotFound) {
+			err = s.giveUp(e, err)
+		}
+	}
+	if err != nil {
+		return Task{}, fmt.Errorf("task %q: %w", clip(id), err)
+	}
+	return t, nil
+}
+
+// fetch reads an entry's task from where it is.
+func (s *Store) fetch(e *entry) (Task, error) {
+	s.mu.Lock()
+	raw, id := e.raw, e.task.ID
+	there := s.tasks[id] == e && e.task.Version > 0 && !s.shut
+	s.mu.Unlock()
+	if !there {
+		return Task{}, ErrNotFound
+	}
+	if raw != nil {
+		raw = bytes.Clone(raw)
+	} else {
+		var err error
+		if raw, err = s.load(e.name()); err != nil {
+			return Task{}, err
+		}
+	}
+	t, err := decode(raw)
+	if err == nil && t.ID != id {
+		err = fmt.Errorf("%w: it is another task's", errDamaged)
+	}
+	return t, err
+}
+
+// giveUp forgets a task whose file is damaged and returns what Get returns. A file that
+// cannot be read now for another reason stays where it is. e.writing is held.
+func (s *Store) giveUp(e *entry, why error) error {
+	if !errors.Is(why, errDamaged) && !errors.Is(why, fs.ErrNotExist) {
+		return why
+	}
+	s.mu.Lock()
+	if s.tasks[e.task.ID] != e || s.shut {
+		s.mu.Unlock()
+		return ErrNotFound
+	}
+	aside, moved := s.setAside(e.key)
+	s.drop(e)
+	s.fewDamaged()
+	s.mu.Unlock()
+	s.tellDamaged(aside, why, moved)
+	return fmt.Errorf("%w any more: %w", ErrNotFound, why)
+}
