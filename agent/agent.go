@@ -3,115 +3,87 @@ package agent
 import (
 	"context"
 	"errors"
-	"time"
+	"fmt"
+	"maps"
+	"strings"
+	"sync"
+	"unicode/utf8"
 
 	"github.com/plimsoll/plimsoll/journal"
-	"github.com/plimsoll/plimsoll/limit"
 )
-
-// Outcome is how a query ended.
-type Outcome string
-
-// The outcomes.
-const (
-	Completed       Outcome = "completed"
-	StepLimit       Outcome = "step-limit"       // answered without tools, because the steps were used up
-	LoopDetected    Outcome = "loop-detected"    // the model repeated itself, also when told
-	Cancelled       Outcome = "cancelled"        // by the caller, by a deadline, by the end of the agent
-	ContextExceeded Outcome = "context-exceeded" // more than the window takes, whatever is left out
-	ModelFailed     Outcome = "model-error"      // the model did not answer
-	Failed          Outcome = "failed"           // what is around the model failed: the conversation could not be kept, the tools not be listed
-)
-
-// Limits bound a query. Zero values mean the defaults.
-type Limits struct {
-	MaxSteps           int           // requests to the model (20); the last one is without tools
-	MaxHistoryMessages int           // messages of a conversation (40), in whole turns
-	MaxStepResult      limit.Bytes   // of a stored result (8192)
-	CallHistory        int           // calls remembered for loops (10)
-	Identical          int           // calls in a row that are a loop (4)
-	Window             int           // tokens; 0 goes by the model
-	MaxOutput          int           // tokens of one answer; 0 goes by the model
-	Trigger, Target    float64       // of the window: when room is made and how much (0.8, 0.5)
-	MaxQuestion        limit.Bytes   // (1 MiB)
-	MaxAnswer          limit.Bytes   // of all parts of an answer (256 KiB)
-	MaxParts           int           // requests for the rest of an answer that the output limit cut (4)
-	MaxCalls           int           // calls in one step (128); more are answered with an error
-	MaxParallel        int           // calls of one step that run at once (8)
-	ToolTimeout        time.Duration // of one call (2 min)
-	ModelTimeout       time.Duration // of one request (10 min)
-	MaxTries           int           // of one request to the model (4)
-	MaxQueries         int           // at once (64); one more is refused
-	MaxWaiting         int           // of one session (4); one more is refused
-}
 
 // Options configure an Agent. Model is required.
 type Options struct {
 	Name  string
 	Model Model
+	// Tools are what the model may call; nil is none.
 	Tools Tools
 	// System is the system prompt; Compose, when it is there, makes it of the tools of each query.
 	System        string
 	Compose       func([]ToolSpec) string
 	Limits        Limits
-	Conversations Conversations
+	Conversations Conversations // nil keeps the newest in memory: 64, and 16 MiB
 	// Summarize lets the model sum up what no longer fits; else it is shortened without.
 	Summarize bool
-	Journal   *journal.Journal
+	Journal   *journal.Journal // nil drops the events
 }
 
 // Agent answers queries within its limits. Its methods may be called from any goroutine.
-type Agent struct{ o Options }
+type Agent struct {
+	o      Options
+	given  givenUp
+	closed chan struct{} // when the last query is over
 
-// New makes an agent.
-func New(o Options) (*Agent, error) { return &Agent{o: o}, nil }
+	mu       sync.Mutex
+	ending   bool
+	runs     map[*Run]struct{}
+	lines    lines
+	queries  int64
+	calls    int64
+	outcomes map[Outcome]int64
+}
+
+// New makes an agent. An error says which option cannot be.
+func New(o Options) (*Agent, error) {
+	if o.Model == nil {
+		return nil, errors.New("agent: Options.Model is nil; packages agent/openai and agent/anthropic make one")
+	}
+	var err error
+	if o.Limits, err = o.Limits.withDefaults(); err != nil {
+		return nil, err
+	}
+	if o.Conversations == nil {
+		o.Conversations = newMemory(o.Name, o.Journal)
+	}
+	a := &Agent{
+		o: o, closed: make(chan struct{}), runs: map[*Run]struct{}{}, lines: lines{},
+		outcomes: map[Outcome]int64{},
+	}
+	a.given.leaked = func(tool string, still int) {
+		a.note(journal.AgentCallLeaked{Agent: clip(o.Name), Tool: clip(tool), Still: still})
+	}
+	return a, nil
+}
+
+// note writes an event.
+func (a *Agent) note(e journal.Event) {
+	if a.o.Journal != nil {
+		a.o.Journal.Append(e)
+	}
+}
 
 // Query is one question.
 type Query struct {
 	Text string
-	// Session is the conversation that it belongs to; "" is one of its own that is not kept.
-	// Existing demands that it exists.
+	// Session is the conversation that it belongs to: up to 256 bytes of any UTF-8; "" is one
+	// of its own that is not kept. Existing demands that it exists.
 	Session  string
 	Existing bool
-	// Events gets what happens, in order, by one goroutine at a time; it should return soon.
+	// Events gets what happens, in order, by one goroutine at a time; it should return soon:
+	// the query waits for it. When it panics the query ends.
 	Events func(Event)
 	// Tools stands in the place of the agent's for this query.
 	Tools Tools
-}
-
-// Result is what came of a query.
-type Result struct {
-	Outcome Outcome `json:"outcome"`
-	Answer  string  `json:"answer"`
-	Session string  `json:"session,omitempty"`
-	Steps   int     `json:"steps"`
-	Calls   int     `json:"calls"`
-	Usage   Usage   `json:"usage"`
-	// Detail says what was in the way, for people; "" when Completed.
-	Detail string `json:"detail,omitempty"`
-	// Err is the cause of ModelFailed (*ModelError), ContextExceeded, Cancelled.
-	Err        error       `json:"-"`
-	PeakMemory MemoryUsage `json:"peak_memory"`
-}
-
-// MemoryUsage is the bytes that running queries hold.
-type MemoryUsage struct {
-	Messages    int64 `json:"messages"`
-	StepResults int64 `json:"step_results"`
-	CallHistory int64 `json:"call_history"`
-	Total       int64 `json:"total"`
-}
-
-// StepResult is the stored result of a call: at most MaxStepResult bytes.
-type StepResult struct {
-	CallID string `json:"call_id"`
-	Name   string `json:"name"`
-	// Text ends in "[truncated]", inside the cap, when there was more; Size is how much.
-	Text      string        `json:"text"`
-	Size      int64         `json:"size"`
-	Truncated bool          `json:"truncated,omitempty"`
-	Failed    bool          `json:"failed,omitempty"`
-	Took      time.Duration `json:"took_ns"`
 }
 
 // ErrBusy says that a query was refused because too many run or wait.
@@ -120,11 +92,91 @@ var ErrBusy = errors.New("too many queries")
 // ErrClosed says that the agent was closed.
 var ErrClosed = errors.New("the agent is closed")
 
-// Run is a query that runs.
-type Run struct{}
+// ErrQuestion says that a query was refused for what is in it: no text or too much, or a
+// name of a session that is none.
+var ErrQuestion = errors.New("not a question that can be answered")
 
-// Start begins a query. ctx ends it. An error means that nothing was begun.
-func (a *Agent) Start(ctx context.Context, q Query) (*Run, error) { return nil, ErrClosed }
+// check says what is wrong with a query, and why in one word.
+func (q *Query) check(l Limits) error {
+	switch {
+	case strings.TrimSpace(q.Text) == "":
+		return fmt.Errorf("%w: it is empty", ErrQuestion)
+	case int64(len(q.Text)) > int64(l.MaxQuestion):
+		return fmt.Errorf("%w: it has %d bytes, more than %d; shorten it, put the text where a tool can read it, or raise MaxQuestion", ErrQuestion, len(q.Text), l.MaxQuestion)
+	case len(q.Session) > maxSession:
+		return fmt.Errorf("%w: the name of the session has %d bytes, more than %d", ErrQuestion, len(q.Session), maxSession)
+	case !utf8.ValidString(q.Session):
+		return fmt.Errorf("%w: the name of the session, %q, is not UTF-8", ErrQuestion, q.Session)
+	}
+	return nil
+}
+
+// Start begins a query. ctx ends it. An error means that nothing was begun: [ErrQuestion],
+// [ErrBusy], [ErrClosed], [ErrNoSession], or what [Conversations].Open has to say. While
+// another query of the session runs this one waits, after it was started.
+func (a *Agent) Start(ctx context.Context, q Query) (*Run, error) {
+	if err := q.check(a.o.Limits); err != nil {
+		a.note(journal.AgentQueryRefused{Agent: clip(a.o.Name), Why: "question"})
+		return nil, err
+	}
+	q.Text = strings.ToValidUTF8(q.Text, "\uFFFD")
+	if q.Tools == nil {
+		q.Tools = a.o.Tools
+	}
+	r := newRun(ctx, a, q)
+	if err := a.admit(r); err != nil {
+		r.cancel(err)
+		return nil, err
+	}
+	select {
+	case <-r.place.turn:
+		if err := r.open(); err != nil {
+			r.cancel(err)
+			a.dismiss(r, "")
+			return nil, err
+		}
+	default:
+	}
+	go r.run()
+	return r, nil
+}
+
+// admit counts a query in, and puts it into the line of its session.
+func (a *Agent) admit(r *Run) error {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	switch {
+	case a.ending:
+		return ErrClosed
+	case len(a.runs) >= a.o.Limits.MaxQueries:
+		a.note(journal.AgentQueryRefused{Agent: clip(a.o.Name), Why: "queries"})
+		return fmt.Errorf("%w: %d run or wait (Limits.MaxQueries); ask again when one has ended", ErrBusy, len(a.runs))
+	}
+	if r.q.Session == "" {
+		r.place = &place{turn: make(chan struct{})}
+		close(r.place.turn)
+	} else if r.place = a.lines.join(r.q.Session, a.o.Limits.MaxWaiting); r.place == nil {
+		a.note(journal.AgentQueryRefused{Agent: clip(a.o.Name), Why: "waiting"})
+		return fmt.Errorf("%w: %d wait for session %q already (Limits.MaxWaiting); ask again when one has ended", ErrBusy, a.o.Limits.MaxWaiting, r.q.Session)
+	}
+	a.runs[r] = struct{}{}
+	return nil
+}
+
+// dismiss takes a query out; "" is the outcome of one that was never begun.
+func (a *Agent) dismiss(r *Run, outcome Outcome) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.lines.leave(r.q.Session, r.place)
+	delete(a.runs, r)
+	if outcome != "" {
+		a.queries++
+		a.outcomes[outcome]++
+	}
+	if a.ending && len(a.runs) == 0 {
+		close(a.closed)
+	}
+}
 
 // Ask is Start and Wait.
 func (a *Agent) Ask(ctx context.Context, q Query) (Result, error) {
@@ -135,33 +187,70 @@ func (a *Agent) Ask(ctx context.Context, q Query) (Result, error) {
 	return run.Wait(), nil
 }
 
-// Wait waits for the end.
-func (r *Run) Wait() Result { return Result{} }
-
-// Cancel ends the query. What waits for tools gets results first.
-func (r *Run) Cancel(cause error) {}
-
-// MemoryUsage tells what the query holds now; 0 after its end.
-func (r *Run) MemoryUsage() MemoryUsage { return MemoryUsage{} }
-
-// StepResult finds a stored result by the id of its call, while the query lives.
-func (r *Run) StepResult(callID string) (StepResult, bool) { return StepResult{}, false }
+// Limits tells the limits, with the defaults filled in.
+func (a *Agent) Limits() Limits { return a.o.Limits }
 
 // MemoryUsage tells what all running queries hold.
-func (a *Agent) MemoryUsage() MemoryUsage { return MemoryUsage{} }
+func (a *Agent) MemoryUsage() MemoryUsage {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	var sum MemoryUsage
+	for r := range a.runs {
+		now, _ := r.held.usage()
+		sum.add(now)
+	}
+	return sum
+}
 
-// Stats counts.
+// Stats counts. Late and Leaked are of tools, and of requests to the model that do not heed
+// the end of their context.
 type Stats struct {
 	Running, Waiting int
-	Queries          int64
+	Queries          int64 // that ended
 	Outcomes         map[Outcome]int64
-	Calls            int64
+	Calls            int64 // of tools that were begun
 	Late             int64 // tools that returned after their call was given up
-	Leaked           int64 // of those, how many still run
+	Leaked           int64 // tools whose call was given up and that still run
 }
 
 // Stats tells the counts since New.
-func (a *Agent) Stats() Stats { return Stats{} }
+func (a *Agent) Stats() Stats {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	s := Stats{Queries: a.queries, Calls: a.calls, Outcomes: maps.Clone(a.outcomes)}
+	for r := range a.runs {
+		select {
+		case <-r.place.turn:
+			s.Running++
+		default:
+			s.Waiting++
+		}
+	}
+	s.Late, s.Leaked = a.given.counts()
+	return s
+}
 
-// Close ends all queries, and waits for them.
-func (a *Agent) Close() error { return nil }
+// Close ends all queries, and waits for them; tools that do not return are not waited for.
+// It may be called more than once.
+func (a *Agent) Close() error {
+	a.mu.Lock()
+	if !a.ending {
+		a.ending = true
+		if len(a.runs) == 0 {
+			close(a.closed)
+		}
+	}
+	for r := range a.runs {
+		r.cancel(ErrClosed)
+	}
+	a.mu.Unlock()
+	<-a.closed
+	return nil
+}
+
+// called counts a call.
+func (a *Agent) called() {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.calls++
+}

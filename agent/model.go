@@ -3,7 +3,6 @@ package agent
 import (
 	"context"
 	"encoding/json"
-	"fmt"
 	"time"
 )
 
@@ -103,16 +102,4 @@ type ModelError struct {
 	// Tries counts the requests that were made.
 	Tries int
 	Err   error
-}
-
-func (e *ModelError) Error() string {
-	return fmt.Sprintf("%s at %s: %s", e.Model.Name, e.Model.URL, e.Failure)
-}
-
-// Unwrap gives what went wrong below.
-func (e *ModelError) Unwrap() error { return e.Err }
-
-// Transient says that the same request may succeed later.
-func (e *ModelError) Transient() bool {
-	return e.Failure == Unreachable || e.Failure == Busy || e.Failure == Broken
 }

@@ -1,0 +1,49 @@
+package agent
+
+import (
+	"context"
+	"fmt"
+	"strings"
+)
+
+// work is the goroutine of a call. Whatever the tool does, p comes out of done once.
+func (b *batch) work(ctx context.Context, p *pending) {
+	// What a tool ends by runtime.Goexit, or a panic with nil, has no value to recover.
+	came := outcome{text: "The tool broke off without a result.", failed: true, why: "panic"}
+	came.size = int64(len(came.text))
+	came.stored, came.truncated = capText(came.text, int(b.r.a.o.Limits.MaxStepResult))
+	defer func() {
+		if v := recover(); v != nil {
+			came = b.outcome(Output{Text: fmt.Sprintf("The tool failed by a bug of its own: %s", cutRunes(fmt.Sprint(v), 500)), Failed: true}, nil)
+			came.why = "panic"
+		}
+		p.came = came
+		b.r.a.given.returned(&p.fate)
+		b.done <- p
+	}()
+	out, err := b.r.q.Tools.Call(ctx, p.call, func(text string) {
+		b.r.events.while(&p.over, func(emit func(Event)) {
+			pieces(strings.ToValidUTF8(text, "\uFFFD"), func(piece string) {
+				emit(Event{Kind: EventChunk, Step: b.r.steps, Call: &p.call, Text: piece})
+			})
+		})
+	})
+	came = b.outcome(out, err)
+}
+
+// outcome brings what a tool returned into its bounds, so that nothing holds on to more.
+func (b *batch) outcome(out Output, err error) outcome {
+	text := out.Text
+	if err != nil {
+		text = err.Error()
+		if out.Text != "" {
+			text = out.Text + "\n" + text
+		}
+	}
+	o := outcome{size: max(out.Size, int64(len(text))), failed: out.Failed || err != nil}
+	text = legible(text)
+	o.text = forModel(text, b.most)
+	o.cut = len(o.text) < len(text)
+	o.stored, o.truncated = capText(text, int(b.r.a.o.Limits.MaxStepResult))
+	return o
+}

@@ -1,0 +1,87 @@
+package agent
+
+import (
+	"fmt"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/plimsoll/plimsoll/limit"
+)
+
+// cutMarker ends a stored result that was cut.
+const cutMarker = "[truncated]"
+
+// noOutput stands for an empty result in the words for the model: some providers refuse a
+// message without any.
+const noOutput = "(no output)"
+
+// cutRunes is the longest start of text that has at most n bytes and splits no rune.
+func cutRunes(text string, n int) string {
+	if len(text) <= n {
+		return text
+	}
+	for back := 0; back < utf8.UTFMax && n > 0 && !utf8.RuneStart(text[n]); back++ {
+		n--
+	}
+	return text[:n]
+}
+
+// capText is text within n bytes, the marker included. It holds on to no more than that.
+func capText(text string, n int) (capped string, truncated bool) {
+	if len(text) <= n {
+		return text, false
+	}
+	return cutRunes(text, n-len(cutMarker)) + cutMarker, true
+}
+
+// legible is text as a model and a terminal can take it: valid UTF-8, or words about what is
+// no text at all.
+func legible(text string) string {
+	if binary(text) {
+		return fmt.Sprintf("(binary, %d bytes, beginning with % x)", len(text), text[:min(len(text), 16)])
+	}
+	return strings.ToValidUTF8(text, "\uFFFD")
+}
+
+// binary says that text is none. A zero byte is in no text; of the rest a few wrong bytes
+// are those of another encoding, many are an image or an archive.
+func binary(text string) bool {
+	const looked = 8 << 10
+	head := text[:min(len(text), looked)]
+	odd := 0
+	for i, w := 0, 0; i < len(head); i += w {
+		var r rune
+		r, w = utf8.DecodeRuneInString(head[i:])
+		switch {
+		case r == 0:
+			return true
+		case r == utf8.RuneError && w == 1 && len(head)-i >= utf8.UTFMax:
+			odd++
+		case r < ' ' && !strings.ContainsRune("\t\n\r\v\f\b\x1b\x07", r):
+			odd++
+		}
+	}
+	return odd*8 > len(head)
+}
+
+// pieces splits text into at most maxPiece bytes each, between runes.
+func pieces(text string, yield func(string)) {
+	for len(text) > 0 {
+		piece := cutRunes(text, int(maxPiece))
+		yield(piece)
+		text = text[len(piece):]
+	}
+}
+
+// clip is a name for an event.
+func clip(name string) string { return cutRunes(name, 64) }
+
+// forModel is a result within most bytes, its head and its tail.
+func forModel(text string, most int) string {
+	if text == "" {
+		return noOutput
+	}
+	return limit.Cut(text, most, func(cut int) string {
+		return fmt.Sprintf("\n[%d bytes left out here: the result is too large for one message]\n", cut)
+	})
+}

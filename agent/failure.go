@@ -1,0 +1,112 @@
+package agent
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+)
+
+// Error says what the model is, where it was asked, what happened and what can be done.
+func (e *ModelError) Error() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s", e.Model.Name)
+	if e.Model.URL != "" {
+		fmt.Fprintf(&b, " at %s", e.Model.URL)
+	}
+	fmt.Fprintf(&b, ": %s", e.Failure)
+	if e.Status != 0 {
+		fmt.Fprintf(&b, " (HTTP %d)", e.Status)
+	}
+	if e.Actual != 0 && e.Limit != 0 {
+		fmt.Fprintf(&b, ": %d tokens, and %d is the most", e.Actual, e.Limit)
+	}
+	switch {
+	case e.Text != "":
+		fmt.Fprintf(&b, ": %s", e.Text)
+	case e.Err != nil:
+		fmt.Fprintf(&b, ": %s", cutRunes(e.Err.Error(), 300))
+	}
+	if e.Tries > 1 {
+		fmt.Fprintf(&b, ", in %d tries", e.Tries)
+	}
+	if hint := e.hint(); hint != "" {
+		fmt.Fprintf(&b, "; %s", hint)
+	}
+	return b.String()
+}
+
+// hint is the next step.
+func (e *ModelError) hint() string {
+	switch e.Failure {
+	case Unreachable:
+		return "check that something listens at this address, and the network"
+	case Busy:
+		return "ask again later"
+	case Broken:
+		return "ask again; if that lasts, the endpoint or a proxy before it breaks answers off"
+	case Key:
+		return "check the key: that it is this provider's, has not expired, and may use this model"
+	case NoModel:
+		return "check the name of the model and the address"
+	case TooLong:
+		return "ask for less at a time, or configure the window as it is (Limits.Window)"
+	case NotAnAPI:
+		return "the address answers with something else than a model; check it, often /v1 is missing at its end"
+	default:
+		return ""
+	}
+}
+
+// Unwrap gives what went wrong below.
+func (e *ModelError) Unwrap() error { return e.Err }
+
+// Transient says that the same request may succeed later.
+func (e *ModelError) Transient() bool {
+	return e.Failure == Unreachable || e.Failure == Busy || e.Failure == Broken
+}
+
+var (
+	errModelTimeout = errors.New("the model did not answer in time")
+	errAnswerFull   = errors.New("the answer is longer than MaxAnswer")
+	errToolTimeout  = errors.New("the call of the tool took too long")
+	errToolOver     = errors.New("the call of the tool has ended")
+)
+
+// tooLong says that a request cannot be made to fit.
+type tooLong struct{ err error }
+
+func (e *tooLong) Error() string { return e.err.Error() }
+func (e *tooLong) Unwrap() error { return e.err }
+
+// notKept says that the conversation could not be written, or the tools not be listed.
+type notKept struct{ err error }
+
+func (e *notKept) Error() string { return e.err.Error() }
+func (e *notKept) Unwrap() error { return e.err }
+
+// modelError makes every error of a model one of the known kind.
+func modelError(info ModelInfo, err error, tries int) *ModelError {
+	var known *ModelError
+	if errors.As(err, &known) {
+		e := *known
+		e.Tries = tries
+		return &e
+	}
+	return &ModelError{Model: info, Failure: Internal, Text: cutRunes(err.Error(), 300), Tries: tries, Err: err}
+}
+
+// why says for people how a context came to its end.
+func why(cause error, after time.Duration) string {
+	switch {
+	case errors.Is(cause, ErrClosed):
+		return "the agent was closed"
+	case errors.Is(cause, context.DeadlineExceeded):
+		return fmt.Sprintf("the time for the query ran out after %v", after.Round(time.Millisecond))
+	case errors.Is(cause, context.Canceled):
+		return "it was cancelled"
+	default:
+		return cutRunes(cause.Error(), 300)
+	}
+}

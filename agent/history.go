@@ -1,0 +1,117 @@
+package agent
+
+// turns gives where each turn of the user begins. What is before the first belongs to none.
+func turns(ms []Message) []int {
+	var at []int
+	for i := range ms {
+		if ms[i].Role == RoleUser {
+			at = append(at, i)
+		}
+	}
+	return at
+}
+
+// cutHistory leaves out old messages until at most messages of them are left, and at most
+// bytes. First whole turns go, the oldest first; then steps of the turns that are left, a
+// call always with its result. The last question and the newest step stay in any case. The
+// first message that stays is the user's. It returns ms itself when there is nothing to do.
+func cutHistory(ms []Message, messages int, bytes int64) []Message {
+	count, size := len(ms), sizeOf(ms)
+	over := func() bool { return count > messages || size > bytes }
+	starts := turns(ms)
+	if len(starts) == 0 || !over() && starts[0] == 0 {
+		return ms
+	}
+	drop := make([]bool, len(ms))
+	leave := func(from, to int) {
+		for i := from; i < to; i++ {
+			if !drop[i] {
+				drop[i] = true
+				count--
+				size -= ms[i].size()
+			}
+		}
+	}
+	leave(0, starts[0])
+	for i := 0; i+1 < len(starts) && over(); i++ {
+		// The turn before the last question stays for its answer, without its steps: that
+		// is what the question is about.
+		if i+2 == len(starts) {
+			for _, s := range steps(ms, starts[i], starts[i+1]) {
+				if over() {
+					leave(s[0], s[1])
+				}
+			}
+			if !over() {
+				break
+			}
+		}
+		leave(starts[i], starts[i+1])
+	}
+	last := steps(ms, starts[len(starts)-1], len(ms))
+	for i, s := range last {
+		if !over() || i+1 == len(last) && s[1] == len(ms) {
+			break
+		}
+		leave(s[0], s[1])
+	}
+	kept := make([]Message, 0, count)
+	for i := range ms {
+		if !drop[i] {
+			kept = append(kept, ms[i])
+		}
+	}
+	return kept
+}
+
+// steps gives the messages of the model with calls between from and to, each with its results.
+func steps(ms []Message, from, to int) [][2]int {
+	var all [][2]int
+	for i := from; i < to; i++ {
+		if ms[i].Role != RoleAssistant || len(ms[i].Calls) == 0 {
+			continue
+		}
+		end := i + 1
+		for end < to && ms[end].Role == RoleTool {
+			end++
+		}
+		all = append(all, [2]int{i, end})
+		i = end - 1
+	}
+	return all
+}
+
+// unanswered gives the calls of the last step that have no result: those that were running
+// when a process died, or when a query was cancelled.
+func unanswered(ms []Message) []Call {
+	at := len(ms) - 1
+	answered := map[string]bool{}
+	for at >= 0 && ms[at].Role == RoleTool {
+		answered[ms[at].CallID] = true
+		at--
+	}
+	if at < 0 || ms[at].Role != RoleAssistant {
+		return nil
+	}
+	var open []Call
+	for _, c := range ms[at].Calls {
+		if !answered[c.ID] {
+			open = append(open, c)
+		}
+	}
+	return open
+}
+
+// noResult is the result of a call that has none, and why it has not.
+func noResult(c Call, why string) Message {
+	return Message{Role: RoleTool, CallID: c.ID, Name: c.Name, Text: why, Failed: true}
+}
+
+// noResults are those of several.
+func noResults(calls []Call, why string) []Message {
+	ms := make([]Message, len(calls))
+	for i, c := range calls {
+		ms[i] = noResult(c, why)
+	}
+	return ms
+}

@@ -1,0 +1,132 @@
+package agent
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/plimsoll/plimsoll/limit"
+)
+
+// Limits bound a query. Zero values mean the defaults.
+type Limits struct {
+	MaxSteps           int           // requests to the model (20); the last one is without tools
+	MaxHistoryMessages int           // messages of a conversation (40), in whole turns
+	MaxStepResult      limit.Bytes   // of a stored result (8192); at least 64
+	CallHistory        int           // calls remembered for loops (10)
+	Identical          int           // calls in a row that are a loop (4)
+	Window             int           // tokens; 0 goes by the model
+	MaxOutput          int           // tokens of one answer; 0 goes by the model
+	Trigger, Target    float64       // of the window: when room is made and how much (0.8, 0.5)
+	MaxQuestion        limit.Bytes   // (1 MiB)
+	MaxAnswer          limit.Bytes   // of all parts of an answer (256 KiB)
+	MaxParts           int           // requests for the rest of an answer that the output limit cut (4)
+	MaxCalls           int           // calls in one step (128); more are answered with an error
+	MaxParallel        int           // calls of one step that run at once (8)
+	ToolTimeout        time.Duration // of one call (2 min)
+	ModelTimeout       time.Duration // of one request (10 min)
+	MaxTries           int           // of one request to the model (4)
+	MaxQueries         int           // at once (64); one more is refused
+	MaxWaiting         int           // of one session (4); one more is refused
+}
+
+// Bounds that are not configured: each is far beyond what a query in order needs.
+const (
+	// maxSession bounds the name of a session, in bytes.
+	maxSession = 256
+	// minStepResult holds the marker of a cut and a few words.
+	minStepResult = 64
+	// maxResults bounds what a query keeps of step results, in bytes; the oldest go.
+	maxResults = 4 * limit.MiB
+	// maxHistory is how many bytes of a conversation go on with the next request; beyond it
+	// old turns are left out as beyond MaxHistoryMessages.
+	maxHistory = 2 * limit.MiB
+	// maxArguments bounds the arguments of the calls of one step together, and maxOpaque what
+	// an adapter wants back with one message, in bytes.
+	maxArguments = limit.MiB
+	maxOpaque    = 2 * limit.MiB
+	// minResult and maxStep bound what goes to the model of the results of one step: all
+	// together maxStep (less for a small window), and minResult of each in any case.
+	minResult = 16 * limit.KiB
+	maxStep   = limit.MiB
+	// maxPiece bounds the text of one event.
+	maxPiece = 8 * limit.KiB
+	// maxGivenUp bounds the tools that were given up and still run, of all and of one name.
+	maxGivenUp     = 128
+	maxGivenUpTool = 16
+	// leakGrace is how long a tool has to return after its context ended.
+	leakGrace = 5 * time.Second
+	// listTimeout bounds the listing of tools.
+	listTimeout = time.Minute
+	// maxRefits is how often a request is made smaller because the provider finds it too long.
+	maxRefits = 3
+)
+
+// withDefaults fills in the defaults, and says what cannot be.
+func (l Limits) withDefaults() (Limits, error) {
+	for _, n := range []struct {
+		name  string
+		value *int
+		or    int
+	}{
+		{"MaxSteps", &l.MaxSteps, 20},
+		{"MaxHistoryMessages", &l.MaxHistoryMessages, 40},
+		{"CallHistory", &l.CallHistory, 10},
+		{"Identical", &l.Identical, 4},
+		{"Window", &l.Window, 0},
+		{"MaxOutput", &l.MaxOutput, 0},
+		{"MaxParts", &l.MaxParts, 4},
+		{"MaxCalls", &l.MaxCalls, 128},
+		{"MaxParallel", &l.MaxParallel, 8},
+		{"MaxTries", &l.MaxTries, 4},
+		{"MaxQueries", &l.MaxQueries, 64},
+		{"MaxWaiting", &l.MaxWaiting, 4},
+	} {
+		if *n.value < 0 {
+			return l, fmt.Errorf("agent: Limits.%s is %d; it must be positive, or 0 for %d", n.name, *n.value, n.or)
+		}
+		if *n.value == 0 {
+			*n.value = n.or
+		}
+	}
+	for _, b := range []struct {
+		name      string
+		value     *limit.Bytes
+		or, least limit.Bytes
+	}{
+		{"MaxStepResult", &l.MaxStepResult, 8192, minStepResult},
+		{"MaxQuestion", &l.MaxQuestion, limit.MiB, 1},
+		{"MaxAnswer", &l.MaxAnswer, 256 * limit.KiB, 1},
+	} {
+		if *b.value == 0 {
+			*b.value = b.or
+		}
+		if *b.value < b.least {
+			return l, fmt.Errorf("agent: Limits.%s is %d bytes; it must be at least %d, or 0 for %d", b.name, *b.value, b.least, b.or)
+		}
+	}
+	for _, d := range []struct {
+		name  string
+		value *time.Duration
+		or    time.Duration
+	}{
+		{"ToolTimeout", &l.ToolTimeout, 2 * time.Minute},
+		{"ModelTimeout", &l.ModelTimeout, 10 * time.Minute},
+	} {
+		if *d.value < 0 {
+			return l, fmt.Errorf("agent: Limits.%s is %v; it must be positive, or 0 for %v", d.name, *d.value, d.or)
+		}
+		if *d.value == 0 {
+			*d.value = d.or
+		}
+	}
+	if l.Trigger == 0 {
+		l.Trigger = 0.8
+	}
+	if l.Target == 0 {
+		l.Target = min(0.5, l.Trigger)
+	}
+	if !(l.Target > 0 && l.Target <= l.Trigger && l.Trigger <= 1) {
+		return l, fmt.Errorf("agent: Limits.Target is %v and Trigger %v; it must be 0 < Target <= Trigger <= 1", l.Target, l.Trigger)
+	}
+	return l, nil
+}

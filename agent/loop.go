@@ -1,0 +1,148 @@
+package agent
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/plimsoll/plimsoll/journal"
+)
+
+// loop asks the model, does what it calls for, and asks again, until it answers.
+func (r *Run) loop() Result {
+	l := r.a.o.Limits
+	nudged := false
+	parts := 0
+	for r.steps = 1; ; r.steps++ {
+		last := r.steps >= l.MaxSteps && len(r.specs) > 0
+		got, err := r.ask(last)
+		if err != nil {
+			return r.broken(err)
+		}
+		if r.steps >= l.MaxSteps && len(got.Message.Calls) > 0 {
+			// It was told that there are no tools, and calls all the same: there is nobody
+			// to answer such a call, so it must not stay in the conversation.
+			got.Message.Calls, got.Message.Opaque, last = nil, nil, true
+		}
+		message := got.Message
+		if part := r.held.partial; part != "" {
+			message.Text, message.Opaque = part+message.Text, nil
+		}
+		if len(message.Calls) > 0 {
+			r.held.setPartial("")
+			found, err := r.act(message, !nudged, got.Stop)
+			if err != nil {
+				return r.broken(err)
+			}
+			if found == "" {
+				continue
+			}
+			if nudged {
+				return Result{Outcome: LoopDetected, Detail: found + ", also after it was told so"}
+			}
+			nudged = true
+			continue
+		}
+		cut := got.full || got.Stop == StopLength || got.Stop == StopOverflow
+		if cut && !got.full && parts < l.MaxParts && r.steps < l.MaxSteps && got.Message.Text != "" {
+			if got.Stop == StopOverflow {
+				r.fitter.learned(0)
+			}
+			parts++
+			r.held.setPartial(message.Text)
+			continue
+		}
+		return r.answered(message, got, last, cut)
+	}
+}
+
+// answered is the result of a query that the model answered.
+func (r *Run) answered(message Message, got answer, last, cut bool) Result {
+	l := r.a.o.Limits
+	result := Result{Outcome: Completed, Answer: message.Text}
+	switch blank := strings.TrimSpace(message.Text) == ""; {
+	case got.Stop == StopRefused:
+		e := &ModelError{Model: r.a.o.Model.Info(), Failure: Refused, Text: "the model, or a filter of its provider, refused to answer"}
+		result.Outcome, result.Detail, result.Err = ModelFailed, e.Error(), e
+	case last && blank:
+		result.Outcome, result.Detail = StepLimit, fmt.Sprintf("%d steps were used up, and the model gave no answer without tools; raise Limits.MaxSteps, or ask for less", l.MaxSteps)
+	case last:
+		result.Outcome, result.Detail = StepLimit, fmt.Sprintf("%d steps were used up: the answer is from what was known by then", l.MaxSteps)
+	case got.full:
+		result.Outcome, result.Detail = StepLimit, fmt.Sprintf("the answer was cut at %d bytes (Limits.MaxAnswer)", l.MaxAnswer)
+	case cut:
+		result.Outcome, result.Detail = StepLimit, "the answer is cut: the output limit ended it, and no further part may be asked for (Limits.MaxParts, MaxSteps)"
+	}
+	if message.Text != "" {
+		r.held.setPartial("")
+		if err := r.keep(message); err != nil {
+			failed := r.failed(err)
+			failed.Answer = message.Text
+			return failed
+		}
+	}
+	return result
+}
+
+// broken is the result of a query that did not come to its answer. What came of one is kept.
+func (r *Run) broken(err error) Result {
+	text := r.held.streamedText()
+	result := r.failed(err)
+	if strings.TrimSpace(text) == "" {
+		return result
+	}
+	result.Answer = text
+	r.held.unstream()
+	r.held.setPartial("")
+	if err := r.keep(Message{Role: RoleAssistant, Text: text + "\n[the answer broke off here]"}); err != nil && result.Outcome != Failed {
+		result = r.failed(err)
+		result.Answer = text
+	}
+	return result
+}
+
+// act makes the calls of a message. It returns with their results in the conversation, and
+// found says which loop they close. The last result tells the model of it when it may.
+func (r *Run) act(message Message, tell bool, stop Stop) (found string, err error) {
+	if err := r.keep(message); err != nil {
+		return "", err
+	}
+	b := r.batch(message.Calls)
+	b.tell = tell
+	b.check(stop)
+	if err := b.run(); err != nil {
+		return "", err
+	}
+	return b.found, nil
+}
+
+// ended says that a query ended while its tools ran.
+func (r *Run) ended() error {
+	if cause := context.Cause(r.ctx); cause != nil {
+		return cause
+	}
+	return errors.New("the query has ended")
+}
+
+func (r *Run) noteCall(p *pending) {
+	s := p.stored
+	r.a.note(journal.AgentCalled{
+		Agent: clip(r.a.o.Name), Tool: clip(s.Name), Bytes: s.Size, Failed: s.Failed, Why: p.why, Duration: s.Took,
+	})
+	if s.Truncated {
+		r.a.note(journal.AgentResultCut{Agent: clip(r.a.o.Name), Tool: clip(s.Name), Bytes: s.Size, KeptBytes: int64(len(s.Text)), Where: "store"})
+	}
+	if p.cut {
+		r.a.note(journal.AgentResultCut{Agent: clip(r.a.o.Name), Tool: clip(s.Name), Bytes: s.Size, KeptBytes: int64(len(p.text)), Where: "message"})
+	}
+}
+
+// took is how long a call took; 0 when it was not begun.
+func took(began time.Time) time.Duration {
+	if began.IsZero() {
+		return 0
+	}
+	return time.Since(began)
+}

@@ -1,0 +1,247 @@
+package agent
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"strings"
+	"time"
+
+	"github.com/plimsoll/plimsoll/journal"
+)
+
+const (
+	// lastNote is what the model is told when its tools are withheld.
+	lastNote = "This is the last request of this question, and no tool can be called any more. Answer now with what is there. Say what could not be found out."
+	// leftOutNote is what it is told when it does not see all of the conversation.
+	leftOutNote = "The oldest messages of this conversation were left out, because there were too many."
+	// goOn asks for the rest of an answer.
+	goOn = "The answer was cut at the output limit. Go on exactly where it ends: repeat nothing, and begin with the very next character."
+)
+
+// Waits between tries: the first of about a second, each twice the one before, half of it by
+// chance, so that many queries which failed together don't come again together.
+const (
+	firstWait = time.Second
+	mostWait  = 30 * time.Second
+	mostAfter = 60 * time.Second // of what a provider asks for
+)
+
+// backoff is how long to wait before the next try; tries counts those that failed.
+func backoff(tries int, after time.Duration) time.Duration {
+	if after > 0 {
+		return min(after, mostAfter)
+	}
+	wait := mostWait
+	if tries <= 5 {
+		wait = min(firstWait<<(tries-1), mostWait)
+	}
+	return wait/2 + rand.N(wait/2+1)
+}
+
+// answer is a reply, and whether MaxAnswer cut it.
+type answer struct {
+	*Reply
+	full bool
+}
+
+// ask makes the request of a step, however often that takes. Errors are *tooLong, *ModelError,
+// *notKept, or any other when the query has ended.
+func (r *Run) ask(last bool) (answer, error) {
+	refits, empties := 0, 0
+	req, err := r.fit(last)
+	if err != nil {
+		return answer{}, err
+	}
+	r.events.emit(Event{Kind: EventStep, Step: r.steps, Tokens: r.room.Tokens})
+	for tries := 1; ; tries++ {
+		got, err := r.generate(req)
+		if err == nil {
+			r.tally(got.Usage)
+			r.fitter.report(got.Usage)
+			err = r.empty(got)
+		}
+		if err == nil {
+			return got, nil
+		}
+		if r.ctx.Err() != nil {
+			return answer{}, err // what was streamed stays: it is all there will be of the answer
+		}
+		if r.held.unstream() != "" {
+			r.events.emit(Event{Kind: EventDiscarded, Step: r.steps})
+		}
+		e := modelError(r.a.o.Model.Info(), err, tries)
+		if e.Failure == TooLong {
+			if refits++; refits > maxRefits {
+				return answer{}, &tooLong{e}
+			}
+			r.fitter.learned(e.Limit)
+			if req, err = r.fit(last); err != nil {
+				return answer{}, err
+			}
+			r.a.note(journal.AgentRoom{Agent: clip(r.a.o.Name), Why: "overflow", Tokens: int64(r.room.Tokens), LimitTokens: int64(r.room.Limit)})
+			continue
+		}
+		if errors.Is(err, errEmpty) {
+			empties++
+		}
+		if !e.Transient() || tries-refits >= r.a.o.Limits.MaxTries || empties > 1 {
+			return answer{}, e
+		}
+		if err := r.wait(e); err != nil {
+			return answer{}, err
+		}
+	}
+}
+
+var errEmpty = errors.New("the answer was empty")
+
+// empty makes an error of an answer without words or calls.
+func (r *Run) empty(got answer) error {
+	if strings.TrimSpace(got.Message.Text) != "" || len(got.Message.Calls) > 0 || got.Stop == StopRefused || r.held.partial != "" {
+		return nil
+	}
+	info := r.a.o.Model.Info()
+	switch got.Stop {
+	case StopOverflow:
+		return &ModelError{Model: info, Failure: TooLong, Text: "the window was full before the answer began"}
+	case StopLength:
+		return &ModelError{Model: info, Failure: Refused, Text: "the output limit was used up before the answer began; raise Limits.MaxOutput, or let the model think less"}
+	default:
+		return &ModelError{Model: info, Failure: Broken, Text: errEmpty.Error(), Err: errEmpty}
+	}
+}
+
+// wait lets the time pass until the next try.
+func (r *Run) wait(e *ModelError) error {
+	wait := backoff(e.Tries, e.After)
+	r.a.note(journal.AgentRetry{
+		Agent: clip(r.a.o.Name), Model: clip(e.Model.Name), Failure: string(e.Failure), Status: e.Status, Tries: e.Tries, Wait: wait,
+	})
+	r.events.emit(Event{Kind: EventRetry, Step: r.steps, Err: cutRunes(e.Error(), int(maxPiece)), Wait: wait, Tries: e.Tries})
+	timer := time.NewTimer(wait)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return nil
+	case <-r.ctx.Done():
+		return context.Cause(r.ctx)
+	}
+}
+
+// fit makes the next request: what fits of the conversation, and what belongs to it now.
+func (r *Run) fit(last bool) (*Request, error) {
+	r.trim()
+	list := r.held.list()
+	ms := list
+	if part := r.held.partial; part != "" {
+		ms = append(ms[:len(ms):len(ms)], Message{Role: RoleAssistant, Text: part}, Message{Role: RoleUser, Text: goOn})
+	}
+	req := &Request{System: r.system, Tools: r.specs, MaxOutput: r.a.o.Limits.MaxOutput, Session: r.q.Session}
+	if r.leftOut {
+		req.System = joined(req.System, leftOutNote)
+	}
+	if last {
+		req.System, req.Tools = joined(req.System, lastNote), nil
+	}
+	out, did, err := r.fitter.fit(r.ctx, req.System, ms, req.Tools, req.MaxOutput)
+	if err != nil {
+		if r.ctx.Err() != nil {
+			return nil, err
+		}
+		return nil, &tooLong{err}
+	}
+	r.room = did
+	if did.Changed {
+		r.adopt(out, len(ms)-len(list))
+		r.a.note(journal.AgentRoom{Agent: clip(r.a.o.Name), Why: "window", Tokens: int64(did.Tokens), LimitTokens: int64(did.Limit)})
+		r.events.emit(Event{Kind: EventRoom, Step: r.steps, Text: cutRunes(did.Actions, int(maxPiece)), Tokens: did.Tokens})
+	}
+	req.Messages = out
+	return req, nil
+}
+
+// adopt makes what was fitted the conversation: it is what the model knows of it now, and
+// need not be made again for each step. extra messages at its end are of the request only.
+func (r *Run) adopt(out []Message, extra int) {
+	if extra > 0 {
+		n := len(out) - extra
+		if n < 1 || out[n].Role != RoleAssistant || out[n].Text != r.held.partial || out[n+1].Text != goOn {
+			return // they were changed too: so this is for one request
+		}
+		out = out[:n]
+	}
+	r.replace(out)
+	r.held.replace(out)
+}
+
+func joined(system, note string) string {
+	if system == "" {
+		return note
+	}
+	return system + "\n\n" + note
+}
+
+// generate makes one request. What panics or does not heed its context costs the request.
+func (r *Run) generate(req *Request) (answer, error) {
+	l := r.a.o.Limits
+	timed, stop := context.WithTimeoutCause(r.ctx, l.ModelTimeout, errModelTimeout)
+	defer stop()
+	ctx, cancel := context.WithCancelCause(timed)
+	defer cancel(context.Canceled)
+
+	type reply struct {
+		*Reply
+		err error
+	}
+	var over bool
+	var f fate
+	got := make(chan reply, 1)
+	go func() {
+		out := reply{err: errors.New("the adapter ended its goroutine")}
+		defer func() {
+			if p := recover(); p != nil {
+				out = reply{err: fmt.Errorf("the adapter panicked: %v", p)}
+			}
+			r.a.given.returned(&f)
+			got <- out
+		}()
+		out.Reply, out.err = r.a.o.Model.Generate(ctx, req, func(piece string) {
+			r.events.while(&over, func(emit func(Event)) {
+				taken, full := r.held.stream(strings.ToValidUTF8(piece, "\uFFFD"), int(l.MaxAnswer))
+				pieces(taken, func(p string) { emit(Event{Kind: EventText, Step: r.steps, Text: p}) })
+				if full {
+					over = true
+					cancel(errAnswerFull)
+				}
+			})
+		})
+	}()
+	var out reply
+	select {
+	case out = <-got:
+	case <-ctx.Done():
+		grace := time.NewTimer(leakGrace)
+		select {
+		case out = <-got:
+		case <-grace.C:
+			r.a.given.giveUp(&f)
+			out.err = context.Cause(ctx)
+		}
+		grace.Stop()
+	}
+	r.events.end(&over)
+	switch cause := context.Cause(ctx); {
+	case errors.Is(cause, errAnswerFull):
+		text := r.held.unstream()
+		return answer{&Reply{Message: Message{Role: RoleAssistant, Text: text}, Stop: StopLength}, true}, nil
+	case out.err != nil && r.ctx.Err() == nil && errors.Is(cause, errModelTimeout):
+		return answer{}, &ModelError{Model: r.a.o.Model.Info(), Failure: Unreachable, Text: fmt.Sprintf("no whole answer within %v (Limits.ModelTimeout)", l.ModelTimeout), Err: errModelTimeout}
+	case out.err != nil:
+		return answer{}, out.err
+	case out.Reply == nil:
+		return answer{}, &ModelError{Model: r.a.o.Model.Info(), Failure: Broken, Text: "the adapter returned nothing", Err: errEmpty}
+	}
+	return r.tidy(out.Reply), nil
+}

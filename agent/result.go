@@ -1,0 +1,47 @@
+package agent
+
+import "time"
+
+// Outcome is how a query ended.
+type Outcome string
+
+// The outcomes.
+const (
+	Completed       Outcome = "completed"
+	StepLimit       Outcome = "step-limit"       // a limit was used up: answered without tools, or the answer is cut
+	LoopDetected    Outcome = "loop-detected"    // the model repeated itself, also when told
+	Cancelled       Outcome = "cancelled"        // by the caller, by a deadline, by the end of the agent
+	ContextExceeded Outcome = "context-exceeded" // more than the window takes, whatever is left out
+	ModelFailed     Outcome = "model-error"      // the model did not answer
+	Failed          Outcome = "failed"           // what is around the model failed: the conversation could not be kept, the tools not be listed
+)
+
+// Result is what came of a query.
+type Result struct {
+	Outcome Outcome `json:"outcome"`
+	// Answer is what the model said last, as far as it came.
+	Answer  string `json:"answer"`
+	Session string `json:"session,omitempty"`
+	Steps   int    `json:"steps"` // requests to the model, those that were made again counted once
+	Calls   int    `json:"calls"` // of tools that were begun
+	Usage   Usage  `json:"usage"` // of all requests together
+	// Detail says what was in the way, for people; "" when Completed.
+	Detail string `json:"detail,omitempty"`
+	// Err is the cause of ModelFailed (*ModelError), ContextExceeded, Cancelled, Failed.
+	Err        error       `json:"-"`
+	PeakMemory MemoryUsage `json:"peak_memory"`
+}
+
+// StepResult is the stored result of a call: at most MaxStepResult bytes.
+type StepResult struct {
+	CallID string `json:"call_id"`
+	Name   string `json:"name"`
+	// Text ends in "[truncated]", inside the cap, when there was more. Bytes that are no text
+	// are described in words.
+	Text string `json:"text"`
+	// Size is how much the tool had to say, in bytes.
+	Size      int64         `json:"size"`
+	Truncated bool          `json:"truncated,omitempty"`
+	Failed    bool          `json:"failed,omitempty"`
+	Took      time.Duration `json:"took_ns"`
+}
