@@ -60,9 +60,9 @@ func (l *Log) drop() {
 	l.set.counts.dropped.Add(1)
 }
 
-// lost says that the record with this number is gone: of an episode, it is a drop.
-func (l *Log) lost(seq uint64) {
-	if l.episode.open && l.episode.from != 0 && seq >= l.episode.from {
+// lost says that a record is gone: one that was missed in this episode is dropped now.
+func (l *Log) lost(rec *Record) {
+	if l.episode.open && rec.missed && l.episode.from != 0 && rec.Seq >= l.episode.from {
 		l.drop()
 	}
 }
@@ -83,7 +83,7 @@ func (l *Log) gone() {
 		return
 	}
 	for i := range l.ring.n {
-		l.lost(l.ring.at(i).Seq)
+		l.lost(l.ring.at(i))
 	}
 	e := l.episode
 	l.episode = episode{}

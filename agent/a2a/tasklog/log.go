@@ -94,6 +94,7 @@ func (l *Log) add(rec Record) {
 	case drop:
 		l.miss(Closed, rec.Seq, true)
 	case l.heard && l.readers == 0:
+		rec.missed = true
 		l.miss(Unread, rec.Seq, false)
 	}
 	if rec.Terminal {
@@ -103,7 +104,7 @@ func (l *Log) add(rec Record) {
 		drop = true
 		l.stats.TooLarge++
 		l.set.counts.tooLarge.Add(1)
-		l.lost(rec.Seq)
+		l.lost(&rec)
 	}
 	if !drop {
 		before := l.ring.bytes
@@ -123,7 +124,7 @@ func (l *Log) evict() {
 	rec := l.ring.pop()
 	l.stats.Evicted++
 	l.set.counts.evicted.Add(1)
-	l.lost(rec.Seq)
+	l.lost(&rec)
 }
 
 // news wakes all readers that wait.

@@ -15,6 +15,8 @@ type Record struct {
 	Payload []byte
 	// Terminal says that it is the task's last.
 	Terminal bool
+
+	missed bool // nobody read when it came
 }
 
 func (r *Record) size() int64 { return int64(len(r.Payload)) + recordBytes }
