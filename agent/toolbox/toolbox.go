@@ -2,75 +2,215 @@ package toolbox
 
 import (
 	"context"
+	"crypto/rand"
+	"encoding/hex"
 	"errors"
-	"net/http"
+	"fmt"
+	"os"
+	"sync"
+	"sync/atomic"
+	"time"
 
 	"github.com/plimsoll/plimsoll/agent"
 	"github.com/plimsoll/plimsoll/journal"
 	"github.com/plimsoll/plimsoll/limit"
 	"github.com/plimsoll/plimsoll/tools/builtin"
 	"github.com/plimsoll/plimsoll/tools/gateway"
-	"github.com/plimsoll/plimsoll/tools/peer"
 	"github.com/plimsoll/plimsoll/tools/spool"
 )
 
-// Server is one MCP server. Exactly one of Command, URL, Peer and Gateway is given.
-type Server struct {
-	Name     string
-	Command  []string
-	Env      []string
-	Dir      string
-	URL      string
-	Header   http.Header
-	Peer     func() peer.Peer
-	Gateway  *gateway.Server
-	Settings gateway.Settings
-}
+const (
+	// DefaultStart is how long servers may take to start and to list their tools.
+	DefaultStart = 30 * time.Second
+	// MaxServers bounds the servers of a toolbox.
+	MaxServers = 64
+	// ownSpool bounds a spool of the toolbox's own, on the disk.
+	ownSpool = limit.GiB
+	// maxFunctionCalls bounds the calls of functions at one time.
+	maxFunctionCalls = 1024
+	// closeWait is how long Close waits for functions to return.
+	closeWait = 5 * time.Second
+)
 
-// Options configure a Toolbox; the zero value is one without tools.
+// functionsName is what the functions are called in events and beside kept results.
+const functionsName = "functions"
+
+// Options configure a [Toolbox]; the zero value is one without tools.
 type Options struct {
-	Servers   []Server
+	// Servers are MCP servers, at most [MaxServers], under names that differ. The tools of one
+	// server keep their names; those of several are called NAME__TOOL.
+	Servers []Server
+	// Functions are tools of this process. They keep their names.
 	Functions []builtin.Tool
-	Spool     *spool.Spool
+	// Spool keeps results that are too large; nil is one in a directory of its own that Close
+	// removes, of at most 1 GiB. With a [Server].Gateway it must be the gateway's.
+	Spool *spool.Spool
+	// Principal is whose the kept results are: who goes on with a conversation can read its
+	// results under the same one. "" is one that nobody else has.
 	Principal string
-	Query     []string
+	// Query starts the child that runs jq programs over kept results: a program and its
+	// arguments (see package query). Without it there is no such tool.
+	Query []string
+	// MaxResult is the text of one result that a model gets whole, in bytes; beyond it, it gets
+	// a page. 0 means result.DefaultMaxText, 10 KB. It is not for a [Server].Gateway, nor for
+	// a [Server] whose Settings have a Cap.
 	MaxResult limit.Bytes
-	Journal   *journal.Journal
+	// Start is how long New waits for the servers (DefaultStart).
+	Start time.Duration
+	// Journal takes the events of gateways and spool made here; nil takes none.
+	Journal *journal.Journal
 }
 
-// Toolbox is the tools of an agent.
-type Toolbox struct{}
+// Toolbox is the tools of an agent: those of MCP servers, and Go functions. It implements
+// [agent.Tools]. Its methods may be called from any goroutine.
+type Toolbox struct {
+	o         Options
+	principal string
+	spool     *spool.Spool
+	links     []*link // functions first, then servers
+	cleanup   []func() error
+	reading   chan struct{} // places for reads of kept results
+
+	catalogue atomic.Pointer[catalogue]
+	building  sync.Mutex // one at a time makes a catalogue
+
+	count counters
+
+	ctx  context.Context // ends with Close
+	end  context.CancelCauseFunc
+	once sync.Once
+	shut error
+}
 
 var _ agent.Tools = (*Toolbox)(nil)
 
-// New connects to the servers.
-func New(ctx context.Context, o Options) (*Toolbox, error) { return &Toolbox{}, nil }
+// ErrClosed says that the toolbox was closed.
+var ErrClosed = errors.New("the toolbox is closed")
 
-// List implements [agent.Tools].
-func (b *Toolbox) List(ctx context.Context) ([]agent.ToolSpec, error) { return nil, nil }
-
-// Check implements [agent.Tools].
-func (b *Toolbox) Check(c agent.Call) error { return errors.New("there are no tools") }
-
-// Call implements [agent.Tools].
-func (b *Toolbox) Call(ctx context.Context, c agent.Call, chunk func(string)) (agent.Output, error) {
-	return agent.Output{}, errors.New("there are no tools")
+// New starts the servers, lists their tools and returns them, until Start is over or ctx
+// ends; ctx is not kept. A server that does not answer costs its own tools and nothing else:
+// it is tried again with growing pauses, and [Toolbox.Stats] says what is wrong. It is an
+// error when none of them answers and there are no functions, and when the options are wrong.
+func New(ctx context.Context, o Options) (*Toolbox, error) {
+	b := &Toolbox{o: o, principal: o.Principal, spool: o.Spool, reading: make(chan struct{}, gateway.MaxReading)}
+	if b.o.Start <= 0 {
+		b.o.Start = DefaultStart
+	}
+	if b.principal == "" {
+		var random [16]byte
+		_, _ = rand.Read(random[:]) // never fails
+		b.principal = hex.EncodeToString(random[:])
+	}
+	b.ctx, b.end = context.WithCancelCause(context.Background())
+	err := b.open()
+	if err == nil {
+		err = b.connect(ctx)
+	}
+	if err != nil {
+		return nil, errors.Join(err, b.Close())
+	}
+	return b, nil
 }
 
-// Stats counts.
-type Stats struct {
-	Servers []ServerStats
+// open makes all that needs no server.
+func (b *Toolbox) open() error {
+	o := &b.o
+	if len(o.Servers) > MaxServers {
+		return fmt.Errorf("toolbox: there are %d servers, at most %d are taken", len(o.Servers), MaxServers)
+	}
+	names := map[string]bool{functionsName: len(o.Functions) > 0}
+	for i := range o.Servers {
+		if err := o.Servers[i].check(o.Spool != nil); err != nil {
+			return fmt.Errorf("toolbox: server %d (%q): %w", i+1, clip(o.Servers[i].name(), 64), err)
+		}
+		name := o.Servers[i].name()
+		if names[name] {
+			return fmt.Errorf("toolbox: two servers are called %q; give one another Name", clip(name, 64))
+		}
+		names[name] = true
+	}
+	if b.spool == nil && len(o.Servers)+len(o.Functions) > 0 {
+		if err := b.ownSpool(); err != nil {
+			return err
+		}
+	}
+	if len(o.Functions) > 0 {
+		if err := b.addFunctions(); err != nil {
+			return err
+		}
+	}
+	for i := range o.Servers {
+		l, err := b.linkTo(&o.Servers[i])
+		if err != nil {
+			return fmt.Errorf("toolbox: server %q: %w", clip(o.Servers[i].name(), 64), err)
+		}
+		if len(o.Servers) > 1 {
+			l.prefix = l.name
+		}
+		b.links = append(b.links, l)
+		for _, other := range b.links[:len(b.links)-1] {
+			if l.gateway.Name() == other.gateway.Name() { // kept results tell by it whose they are
+				return fmt.Errorf("toolbox: the gateways of %q and %q have the same name; give one another", clip(l.name, 64), clip(other.name, 64))
+			}
+		}
+	}
+	return nil
 }
 
-// ServerStats tells of one server.
-type ServerStats struct {
-	Name  string
-	Tools int
-	Err   error
+func (b *Toolbox) ownSpool() error {
+	dir, err := os.MkdirTemp("", "plimsoll-results-")
+	if err != nil {
+		return fmt.Errorf("toolbox: large results need a directory: %w; set TMPDIR to one that is yours to write to, or give Options.Spool", err)
+	}
+	b.cleanup = append(b.cleanup, func() error { return os.RemoveAll(dir) })
+	b.spool, err = spool.Open(spool.Options{Dir: dir, MaxBytes: ownSpool, Journal: b.o.Journal})
+	if err != nil {
+		return fmt.Errorf("toolbox: keep results: %w", err)
+	}
+	b.cleanup = append(b.cleanup, b.spool.Close)
+	return nil
 }
 
-// Stats tells the counts since New.
-func (b *Toolbox) Stats() Stats { return Stats{} }
+// connect waits for the first lists of all servers.
+func (b *Toolbox) connect(ctx context.Context) error {
+	waiting, cancel := context.WithTimeout(ctx, b.o.Start)
+	defer cancel()
+	var wg sync.WaitGroup
+	for _, l := range b.links {
+		wg.Go(func() { _ = l.listed(waiting, true) }) // kept in the link
+	}
+	wg.Wait()
+	if ctx.Err() != nil {
+		return fmt.Errorf("toolbox: %w", context.Cause(ctx))
+	}
+	var failed []error
+	for _, l := range b.links {
+		if err := l.failure(); err != nil {
+			failed = append(failed, err)
+		}
+	}
+	if len(failed) > 0 && len(failed) == len(b.links) {
+		return fmt.Errorf("toolbox: %w", errors.Join(failed...))
+	}
+	b.build()
+	return nil
+}
 
-// Close ends the servers.
-func (b *Toolbox) Close() error { return nil }
+// Close ends the calls, the servers that were started here and the spool that was made here.
+// It waits for functions to return, but not for those that do not.
+func (b *Toolbox) Close() error {
+	b.once.Do(func() {
+		b.end(ErrClosed)
+		all := make([]error, len(b.links))
+		var wg sync.WaitGroup
+		for i, l := range b.links {
+			wg.Go(func() { all[i] = l.close() }) // each may take seconds
+		}
+		wg.Wait()
+		for i := len(b.cleanup) - 1; i >= 0; i-- {
+			all = append(all, b.cleanup[i]())
+		}
+		b.shut = errors.Join(all...)
+	})
+	return b.shut
+}

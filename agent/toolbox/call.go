@@ -1,0 +1,260 @@
+package toolbox
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"sync/atomic"
+	"unicode/utf8"
+
+	"github.com/plimsoll/plimsoll/agent"
+	"github.com/plimsoll/plimsoll/internal/rawjson"
+	"github.com/plimsoll/plimsoll/tools/jsonrpc"
+	"github.com/plimsoll/plimsoll/tools/peer"
+)
+
+const (
+	// MaxChunk bounds what a chunk function is given at once, in bytes.
+	MaxChunk = 4 << 10
+	// maxNews is how many words about a call's progress wait to be told.
+	maxNews = 16
+)
+
+// Check implements [agent.Tools]. A schema that is none allows everything.
+func (b *Toolbox) Check(c agent.Call) error {
+	_, err := b.find(c)
+	return err
+}
+
+// find finds the tool of a call that is well formed.
+func (b *Toolbox) find(c agent.Call) (*entry, error) {
+	known := b.catalogue.Load()
+	if known == nil || len(known.names) == 0 {
+		return nil, &fault{fmt.Sprintf("there is no tool %q: no tools are connected. Answer without.", clip(c.Name, maxShown))}
+	}
+	e := known.by[c.Name]
+	if e == nil {
+		return nil, &fault{fmt.Sprintf("there is no tool %q%s. The tools are: %s.", clip(c.Name, maxShown), meant(c.Name, known.names), some(known.names, 40))}
+	}
+	arguments, err := objectOf(c.Arguments)
+	if err != nil {
+		return nil, &fault{fmt.Sprintf("the arguments of %s cannot be read: %v. Nothing was done. Send the call again with a JSON object.", c.Name, err)}
+	}
+	if problems := check(e.rules(), arguments); len(problems) > 0 {
+		return nil, &fault{fmt.Sprintf("the arguments of %s do not fit: %s. Nothing was done. Send the call again with that mended.", c.Name, strings.Join(problems, "; "))}
+	}
+	return e, nil
+}
+
+// Call implements [agent.Tools]. The call is made once: a server that ends meanwhile is
+// started again for the next one. What a tool, its server or the way to it says is wrong is
+// an output that is marked as failed; the only errors are the end of ctx and [ErrClosed]. At
+// the end of ctx the server is told to cancel, and Call returns at once.
+func (b *Toolbox) Call(ctx context.Context, c agent.Call, chunk func(string)) (agent.Output, error) {
+	if b.ctx.Err() != nil {
+		return agent.Output{}, ErrClosed
+	}
+	if ctx.Err() != nil {
+		return agent.Output{}, context.Cause(ctx)
+	}
+	b.count.calls.Add(1)
+	e, err := b.find(c)
+	if err != nil {
+		b.count.failed.Add(1)
+		return agent.Output{Text: err.Error(), Failed: true}, nil
+	}
+	l, name := e.link, e.name
+	if e.role != noRole {
+		select { // more at once would be refused
+		case b.reading <- struct{}{}:
+			defer func() { <-b.reading }()
+		case <-ctx.Done():
+			b.count.cancelled.Add(1)
+			return agent.Output{}, context.Cause(ctx)
+		}
+		l, name = b.keeper(e, c.Arguments)
+	}
+	out, err := l.call(ctx, name, c.Arguments, chunk)
+	switch {
+	case err != nil:
+		b.count.cancelled.Add(1)
+		return out, err
+	case out.Failed:
+		b.count.failed.Add(1)
+	}
+	for piece := range pieces(out.Text) {
+		chunk(piece)
+	}
+	return out, nil
+}
+
+// keeper finds the server whose kept result is read, so that it can be refreshed, and what
+// the tool is called there.
+func (b *Toolbox) keeper(e *entry, arguments string) (*link, string) {
+	handle, _ := rawjson.Text([]byte(arguments), "handle")
+	kept, err := b.spool.Read(b.principal, handle)
+	if err != nil {
+		return e.link, e.name // which says so
+	}
+	from := kept.Source().Server
+	_ = kept.Close()
+	for _, l := range b.links {
+		if l.gateway.Name() != from {
+			continue
+		}
+		l.mu.Lock()
+		names, reads := l.names, l.reads
+		l.mu.Unlock()
+		if reads {
+			return l, named(names, e.role)
+		}
+	}
+	return e.link, e.name
+}
+
+// call makes a call of the server's own tool.
+func (l *link) call(ctx context.Context, name, arguments string, chunk func(string)) (agent.Output, error) {
+	l.calls.Add(1)
+	p := l.way()
+	if p == nil {
+		return agent.Output{Text: l.failure().Error(), Failed: true}, nil
+	}
+	if text := strings.TrimSpace(arguments); text == "" || text == "null" {
+		arguments = "{}"
+	}
+	id := l.id()
+	params := rawjson.Quote([]byte(`{"name":`), name)
+	params = append(append(append(params, `,"arguments":`...), arguments...), `,"_meta":{"progressToken":`...)
+	raw := jsonrpc.NewRequest(id, "tools/call", append(append(params, id...), "}}"...))
+	head, err := jsonrpc.Scan(raw)
+	if err != nil {
+		return agent.Output{Text: fmt.Sprintf("the call of %s cannot be sent: %v", name, err), Failed: true}, nil
+	}
+	w := &waiting{l: l, p: p, id: id, news: make(chan string, maxNews), done: make(chan struct{})}
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	go p.Send(ctx, peer.Message{Raw: raw, Head: head, Principal: l.b.principal}, w) // may wait for the server
+	for {
+		select {
+		case text := <-w.news:
+			chunk(text)
+		case <-w.done:
+			return w.output(ctx)
+		case <-ctx.Done():
+			return agent.Output{}, context.Cause(ctx)
+		case <-l.b.ctx.Done():
+			return agent.Output{}, ErrClosed
+		}
+	}
+}
+
+// waiting receives the answer to a call.
+type waiting struct {
+	l    *link
+	p    peer.Peer
+	id   jsonrpc.ID
+	news chan string
+	done chan struct{}
+	over atomic.Bool
+
+	// Valid when done is closed.
+	answer *answer
+	err    error
+	status int
+}
+
+// Open implements [peer.Receiver].
+func (w *waiting) Open(a peer.Answer) { w.status = a.Status }
+
+// Receive implements [peer.Receiver].
+func (w *waiting) Receive(f *peer.Frame) {
+	if f.Bare() {
+		return
+	}
+	switch h := jsonrpc.ScanStart(f.Head).Head; {
+	case h.Kind == jsonrpc.Request:
+		w.l.refuse(w.p, h)
+	case h.Method == "notifications/tools/list_changed":
+		w.l.changed()
+	case h.Method == "notifications/progress" && f.Whole():
+		w.progress(f.Head)
+	case h.Method != "":
+	case w.answer == nil && w.err == nil:
+		if w.answer, w.err = decode(f.Reader(), int(MaxText)); w.err != nil {
+			w.err = &unreadable{w.l.name, w.err}
+		}
+	}
+}
+
+// progress passes on what the server says of the call. Nobody waits for it to be heard.
+func (w *waiting) progress(message []byte) {
+	text, _ := rawjson.Text(message, "params", "message")
+	if text == "" {
+		return
+	}
+	select {
+	case w.news <- clip(strings.ToValidUTF8(text, "\uFFFD"), MaxChunk-1) + "\n":
+	default:
+		w.l.b.count.dropped.Add(1)
+	}
+}
+
+// Done implements [peer.Receiver].
+func (w *waiting) Done(err error) {
+	if w.over.Swap(true) {
+		return
+	}
+	if w.answer == nil && w.err == nil {
+		w.err = err
+	}
+	close(w.done)
+}
+
+// output is what came of the call.
+func (w *waiting) output(ctx context.Context) (agent.Output, error) {
+	switch {
+	case w.answer != nil:
+		return w.answer.output(w.l.name), nil
+	case ctx.Err() != nil:
+		return agent.Output{}, context.Cause(ctx)
+	case w.err != nil:
+		return agent.Output{Text: clip(w.err.Error(), maxError), Failed: true}, nil
+	case w.status != 0:
+		return agent.Output{Text: fmt.Sprintf("the MCP server %s answered with status %d and no result", w.l.name, w.status), Failed: true}, nil
+	}
+	return agent.Output{Text: fmt.Sprintf("the MCP server %s ended without an answer to the call; whether it took effect is not known", w.l.name), Failed: true}, nil
+}
+
+// unreadable says that an answer is not what it should be.
+type unreadable struct {
+	server string
+	err    error
+}
+
+func (e *unreadable) Error() string {
+	if errors.Is(e.err, io.ErrUnexpectedEOF) {
+		return fmt.Sprintf("the answer of the MCP server %s broke off; whether the call took effect is not known", e.server)
+	}
+	return fmt.Sprintf("the answer of the MCP server %s cannot be read: %v; whether the call took effect is not known", e.server, e.err)
+}
+
+// Unwrap gives what is wrong.
+func (e *unreadable) Unwrap() error { return e.err }
+
+// pieces gives text in pieces of at most MaxChunk bytes, whole characters.
+func pieces(text string) func(func(string) bool) {
+	return func(yield func(string) bool) {
+		for len(text) > 0 {
+			n := min(len(text), MaxChunk)
+			for back := 0; n < len(text) && back < utf8.UTFMax-1 && !utf8.RuneStart(text[n]); back++ {
+				n--
+			}
+			if !yield(text[:n]) {
+				return
+			}
+			text = text[n:]
+		}
+	}
+}

@@ -1,0 +1,147 @@
+package toolbox
+
+import (
+	"encoding/json"
+	"slices"
+	"sync"
+
+	"github.com/plimsoll/plimsoll/agent"
+	"github.com/plimsoll/plimsoll/tools/gateway"
+)
+
+// catalogue is the tools of all servers under the names that the model has for them. It is
+// never changed; what is listed anew makes another one.
+type catalogue struct {
+	specs []agent.ToolSpec
+	by    map[string]*entry
+	names []string // of specs
+	left  int      // tools for which there was no room
+}
+
+// entry is one tool.
+type entry struct {
+	link   *link
+	name   string // the server's own
+	role   int    // of those that read kept results
+	schema []byte // nil is anything
+
+	once   sync.Once
+	parsed any
+}
+
+// rules is what arguments are held against; nil is nothing.
+func (e *entry) rules() any {
+	e.once.Do(func() {
+		if e.schema != nil {
+			e.parsed = parseSchema(e.schema)
+		}
+	})
+	return e.parsed
+}
+
+// build makes the catalogue of what is listed now.
+func (b *Toolbox) build() {
+	b.building.Lock()
+	defer b.building.Unlock()
+	c := &catalogue{by: map[string]*entry{}}
+	m := &maker{c: c}
+	type part struct {
+		link  *link
+		tools []tool
+	}
+	var parts []part
+	for _, l := range b.links {
+		l.mu.Lock()
+		parts = append(parts, part{l, l.tools})
+		for role := pageRole; l.reads && role <= queryRole; role++ {
+			m.reserved = append(m.reserved, named(l.names, role))
+		}
+		l.mu.Unlock()
+	}
+	// Names that need no change have them first, so that no other takes them.
+	for _, exact := range []bool{true, false} {
+		for i, p := range parts {
+			for j := range p.tools {
+				m.name(p.link, &p.tools[j], exact, [2]int{i, j})
+			}
+		}
+	}
+	slices.SortFunc(m.made, func(x, y made) int { return slices.Compare(x.at[:], y.at[:]) })
+	for _, x := range m.made {
+		if x.t.role == noRole {
+			m.add(x)
+		}
+	}
+	for _, x := range m.made {
+		if x.t.role != noRole {
+			m.add(x)
+		}
+	}
+	b.catalogue.Store(c)
+}
+
+// maker gives tools the names that a model has for them.
+type maker struct {
+	c        *catalogue
+	reserved []string // names of the tools that read kept results, of any server
+	made     []made
+	size     int
+	shown    [queryRole + 1]bool
+}
+
+type made struct {
+	t    *tool
+	e    *entry
+	name string
+	at   [2]int // its place: the server's, and within it
+}
+
+func (m *maker) name(l *link, t *tool, exact bool, at [2]int) {
+	if t.role != noRole {
+		if !exact {
+			return
+		}
+		// Of all servers the first one's are shown, and what any server's notices call them works.
+		if m.c.by[t.name] == nil && (t.role != queryRole || l.queries) {
+			e := &entry{link: l, name: t.name, role: t.role, schema: t.full}
+			m.c.by[t.name] = e
+			if !m.shown[t.role] {
+				m.shown[t.role] = true
+				m.made = append(m.made, made{t, e, t.name, at})
+			}
+		}
+		return
+	}
+	full := t.name
+	if l.prefix != "" || slices.Contains(m.reserved, t.name) {
+		full = l.name + gateway.Separator + t.name
+	}
+	name := plain(full)
+	if exact != (name == full) {
+		return
+	}
+	if m.c.by[name] != nil || slices.Contains(m.reserved, name) {
+		name = digested(name, l.name+gateway.Separator+t.name)
+	}
+	if m.c.by[name] != nil {
+		m.c.left++
+		return
+	}
+	e := &entry{link: l, name: t.name, role: t.role, schema: t.full}
+	m.c.by[name] = e
+	m.made = append(m.made, made{t, e, name, at})
+}
+
+func (m *maker) add(x made) {
+	m.size += x.t.size()
+	if len(m.c.specs) >= MaxTools || m.size > MaxToolBytes {
+		m.size -= x.t.size()
+		m.c.left++
+		delete(m.c.by, x.name)
+		return
+	}
+	m.c.names = append(m.c.names, x.name)
+	m.c.specs = append(m.c.specs, agent.ToolSpec{
+		Name: x.name, Description: x.t.description, Schema: json.RawMessage(x.t.schema), ReadOnly: x.t.readOnly,
+	})
+}

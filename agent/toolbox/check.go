@@ -1,0 +1,303 @@
+package toolbox
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+)
+
+const (
+	// MaxArguments bounds the arguments of a call, in bytes.
+	MaxArguments = 1 << 20
+	// maxSchema bounds a schema that is checked and shown to models, in bytes.
+	maxSchema = 64 << 10
+	// maxProblems is how many things that are wrong with a call are told at once.
+	maxProblems = 5
+	// fuel bounds the work of one check: schemas are the servers', and some that are short
+	// take for ever. Beyond it what was not looked at counts as right.
+	fuel = 20_000
+	// maxNesting bounds how deep a check goes.
+	maxNesting = 64
+)
+
+// fault says what is wrong with a call, for the model that wrote it.
+type fault struct{ text string }
+
+func (f *fault) Error() string { return f.text }
+
+// objectOf reads arguments: an object, whatever is in it. "" and null are none.
+func objectOf(arguments string) (map[string]any, error) {
+	if len(arguments) > MaxArguments {
+		return nil, fmt.Errorf("they are %d bytes, at most %d are taken", len(arguments), MaxArguments)
+	}
+	text := strings.TrimSpace(arguments)
+	if text == "" || text == "null" {
+		return map[string]any{}, nil
+	}
+	d := json.NewDecoder(strings.NewReader(text))
+	d.UseNumber()
+	var v any
+	err := d.Decode(&v)
+	if err == nil {
+		if _, more := d.Token(); !errors.Is(more, io.EOF) {
+			err = fmt.Errorf("there is more behind the value, at byte %d", d.InputOffset())
+		}
+	}
+	if err != nil {
+		return nil, fmt.Errorf("they are no JSON: %w", err)
+	}
+	object, ok := v.(map[string]any)
+	if !ok {
+		return nil, fmt.Errorf("they are %s, not an object", described(v))
+	}
+	return object, nil
+}
+
+// parseSchema reads a schema; nil says that nothing can be checked by it.
+func parseSchema(raw []byte) any {
+	if len(raw) > maxSchema {
+		return nil
+	}
+	d := json.NewDecoder(bytes.NewReader(raw))
+	d.UseNumber()
+	var v any
+	if d.Decode(&v) != nil {
+		return nil
+	}
+	if _, ok := v.(map[string]any); !ok {
+		return nil
+	}
+	return v
+}
+
+// checker looks for what a value has that its schema surely forbids. It is milder than the
+// schema: keywords it does not know, and schemas that are none, allow everything, and a
+// value that means the right one ("20" for 20, null for none) is for the server to judge.
+type checker struct {
+	root     any
+	fuel     int
+	problems []string
+}
+
+// check tells what is wrong with arguments; nil when nothing is.
+func check(schema any, arguments map[string]any) []string {
+	c := &checker{root: schema, fuel: fuel}
+	c.value("", schema, arguments, 0)
+	return c.problems
+}
+
+func (c *checker) problem(path, format string, args ...any) {
+	if len(c.problems) < maxProblems {
+		if path == "" {
+			path = "the arguments"
+		}
+		c.problems = append(c.problems, clip(path, 120)+" "+fmt.Sprintf(format, args...))
+	}
+}
+
+func (c *checker) spent(depth int) bool {
+	c.fuel--
+	return c.fuel < 0 || depth > maxNesting || len(c.problems) >= maxProblems
+}
+
+// value holds v against schema.
+func (c *checker) value(path string, schema, v any, depth int) {
+	if c.spent(depth) {
+		return
+	}
+	s, ok := schema.(map[string]any)
+	if !ok {
+		if schema == false {
+			c.problem(path, "is not allowed")
+		}
+		return
+	}
+	if ref, ok := s["$ref"].(string); ok {
+		if target, ok := c.pointed(ref); ok {
+			c.value(path, target, v, depth+1)
+		}
+	}
+	wanted := typesOf(s["type"])
+	v, ok = fitting(v, wanted)
+	if !ok {
+		c.problem(path, "is %s; it must be %s", described(v), anyOfTypes(wanted))
+		return
+	}
+	c.allowed(path, s, v)
+	switch x := v.(type) {
+	case map[string]any:
+		c.object(path, s, x, depth)
+	case []any:
+		c.array(path, s, x, depth)
+	case string:
+		c.length(path, s, "character", len([]rune(x)), "minLength", "maxLength")
+	case json.Number:
+		c.number(path, s, x)
+	}
+	c.combined(path, s, v, depth)
+}
+
+// allowed holds v against enum and const.
+func (c *checker) allowed(path string, s map[string]any, v any) {
+	values, ok := s["enum"].([]any)
+	if one, is := s["const"]; is {
+		values, ok = []any{one}, true
+	}
+	if !ok || len(values) == 0 {
+		return
+	}
+	var shown []string
+	for _, w := range values {
+		if c.fuel--; same(v, w) || c.fuel < 0 {
+			return
+		}
+		if len(shown) < 12 {
+			shown = append(shown, compact(w))
+		}
+	}
+	more := ""
+	if len(values) > len(shown) {
+		more = fmt.Sprintf(" and %d more", len(values)-len(shown))
+	}
+	c.problem(path, "is %s; it must be one of: %s%s", compact(v), strings.Join(shown, ", "), more)
+}
+
+func (c *checker) object(path string, s, v map[string]any, depth int) {
+	properties, _ := s["properties"].(map[string]any)
+	required, _ := s["required"].([]any)
+	needed := map[string]bool{}
+	for _, r := range required {
+		name, ok := r.(string)
+		if c.fuel--; !ok || c.fuel < 0 {
+			continue
+		}
+		needed[name] = true
+		if _, there := v[name]; !there {
+			c.problem(join(path, name), "is missing%s", wantedOf(properties[name]))
+		}
+	}
+	_, patterns := s["patternProperties"]
+	others, bounded := s["additionalProperties"]
+	for _, name := range sortedKeys(v) {
+		if c.fuel < 0 {
+			return
+		}
+		p, known := properties[name]
+		switch {
+		case known && v[name] == nil && !needed[name]: // none
+		case known:
+			c.value(join(path, name), p, v[name], depth+1)
+		case !bounded || patterns:
+		case others == false:
+			c.problem(join(path, name), "is not known%s%s", meant(name, sortedKeys(properties)), knownOnes(properties))
+		default:
+			c.value(join(path, name), others, v[name], depth+1)
+		}
+	}
+}
+
+func (c *checker) array(path string, s map[string]any, v []any, depth int) {
+	c.length(path, s, "element", len(v), "minItems", "maxItems")
+	if _, tuple := s["prefixItems"]; tuple {
+		return
+	}
+	items, ok := s["items"]
+	if _, tuple := items.([]any); tuple || !ok {
+		return
+	}
+	for i, e := range v {
+		if c.fuel < 0 {
+			return
+		}
+		c.value(fmt.Sprintf("%s[%d]", path, i), items, e, depth+1)
+	}
+}
+
+func (c *checker) length(path string, s map[string]any, noun string, n int, least, most string) {
+	if m, ok := numberOf(s[least]); ok && float64(n) < m {
+		c.problem(path, "has %s; it must have at least %g", plural(n, noun), m)
+	}
+	if m, ok := numberOf(s[most]); ok && float64(n) > m {
+		c.problem(path, "has %s; it may have at most %g", plural(n, noun), m)
+	}
+}
+
+func (c *checker) number(path string, s map[string]any, v json.Number) {
+	n, ok := numberOf(v)
+	if !ok {
+		return
+	}
+	if m, ok := numberOf(s["minimum"]); ok && n < m {
+		c.problem(path, "is %s; it must be at least %g", compact(v), m)
+	}
+	if m, ok := numberOf(s["maximum"]); ok && n > m {
+		c.problem(path, "is %s; it may be at most %g", compact(v), m)
+	}
+	if m, ok := numberOf(s["exclusiveMinimum"]); ok && n <= m {
+		c.problem(path, "is %s; it must be more than %g", compact(v), m)
+	}
+	if m, ok := numberOf(s["exclusiveMaximum"]); ok && n >= m {
+		c.problem(path, "is %s; it must be less than %g", compact(v), m)
+	}
+}
+
+// combined holds v against allOf, and against anyOf and oneOf, of which one that fits is
+// enough.
+func (c *checker) combined(path string, s map[string]any, v any, depth int) {
+	if all, ok := s["allOf"].([]any); ok {
+		for _, one := range all {
+			c.value(path, one, v, depth+1)
+		}
+	}
+	for _, key := range []string{"anyOf", "oneOf"} {
+		all, ok := s[key].([]any)
+		if !ok || len(all) == 0 {
+			continue
+		}
+		var least []string
+		fits := false
+		for _, one := range all {
+			if c.fuel < 0 {
+				return
+			}
+			try := &checker{root: c.root, fuel: c.fuel}
+			try.value(path, one, v, depth+1)
+			c.fuel = try.fuel
+			if fits = len(try.problems) == 0; fits {
+				break
+			}
+			if least == nil || len(try.problems) < len(least) {
+				least = try.problems
+			}
+		}
+		if !fits {
+			c.problems = append(c.problems, least[:min(len(least), maxProblems-len(c.problems))]...)
+		}
+	}
+}
+
+// pointed follows a pointer within the schema.
+func (c *checker) pointed(ref string) (any, bool) {
+	rest, ok := strings.CutPrefix(ref, "#")
+	if !ok {
+		return nil, false
+	}
+	at := c.root
+	for part := range strings.SplitSeq(strings.TrimPrefix(rest, "/"), "/") {
+		if part == "" {
+			continue
+		}
+		m, ok := at.(map[string]any)
+		if c.fuel--; !ok || c.fuel < 0 {
+			return nil, false
+		}
+		at, ok = m[strings.NewReplacer("~1", "/", "~0", "~").Replace(part)]
+		if !ok {
+			return nil, false
+		}
+	}
+	return at, true
+}

@@ -1,0 +1,325 @@
+package toolbox
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/plimsoll/plimsoll/internal/rawjson"
+	"github.com/plimsoll/plimsoll/tools/gateway"
+	"github.com/plimsoll/plimsoll/tools/jsonrpc"
+	"github.com/plimsoll/plimsoll/tools/peer"
+	"github.com/plimsoll/plimsoll/tools/result"
+)
+
+// The pauses between attempts to reach a server that has not answered yet.
+const (
+	firstPause = time.Second
+	lastPause  = time.Minute
+)
+
+const (
+	// staleWait is how long List waits for a list that has changed, before it gives the one
+	// that it has.
+	staleWait = 5 * time.Second
+	// staleAfter is how old a list may be before it is asked for again: not every server says
+	// when it changes.
+	staleAfter = 10 * time.Minute
+)
+
+// Bounds of what servers tell models, in bytes: it is in every request.
+const (
+	maxInstructions    = 2 << 10
+	maxAllInstructions = 8 << 10
+)
+
+// link is the way to one server: a client's session with the gateway before it. A process
+// that ends is started again below, with the session that it had.
+type link struct {
+	b         *Toolbox
+	name      string
+	prefix    string // of its tools; "" is none
+	functions bool   // of this process
+	queries   bool   // kept results can be queried
+	gateway   *gateway.Server
+	own       bool // the gateway was made here
+
+	serial  atomic.Int64
+	calls   atomic.Int64
+	replies chan struct{} // places for answers to the server's own requests
+
+	mu       sync.Mutex
+	peer     peer.Peer // nil until the server took initialize
+	told     string    // instructions
+	tools    []tool
+	names    result.Names // of the tools that read kept results
+	reads    bool         // they are there
+	hidden   int          // tools that were left out
+	listedAt time.Time
+	stale    bool // the server says that its list has changed
+	err      error
+	pause    time.Duration
+	again    time.Time // not before is it tried again
+	trying   *try
+	closed   bool
+}
+
+// try is an attempt to get the list, which several may wait for.
+type try struct {
+	done chan struct{}
+	err  error // valid when done is closed
+}
+
+func newLink(b *Toolbox, name string) *link {
+	return &link{b: b, name: name, replies: make(chan struct{}, maxReplies)}
+}
+
+func (l *link) make(o gateway.ServerOptions) {
+	l.gateway, l.own, l.queries = gateway.NewServer(o), true, len(o.Query) > 0
+}
+
+// listed brings the list of tools up to date, where that is due. It waits for it until ctx
+// ends when wait is set.
+func (l *link) listed(ctx context.Context, wait bool) error {
+	l.mu.Lock()
+	fresh := l.peer != nil && l.err == nil && !l.stale && time.Since(l.listedAt) < staleAfter
+	switch {
+	case l.closed:
+		l.mu.Unlock()
+		return ErrClosed
+	case fresh, l.trying == nil && time.Now().Before(l.again):
+		err := l.err
+		l.mu.Unlock()
+		return err
+	case l.trying == nil:
+		l.trying = &try{done: make(chan struct{})}
+		go l.attempt(l.trying)
+	}
+	t := l.trying
+	l.mu.Unlock()
+	if !wait {
+		return nil
+	}
+	select {
+	case <-t.done:
+		return t.err
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
+
+// attempt connects, unless that was done, and lists the tools.
+func (l *link) attempt(t *try) {
+	ctx, cancel := context.WithTimeout(l.b.ctx, l.b.o.Start)
+	defer cancel()
+	l.mu.Lock()
+	p := l.peer
+	l.stale = false // what changes from now on counts anew
+	l.mu.Unlock()
+	var err error
+	if p == nil {
+		p, err = l.begin(ctx)
+	}
+	var tools []tool
+	hidden := 0
+	if err == nil {
+		tools, hidden, err = l.ask(ctx, p)
+	}
+	if errors.Is(err, context.DeadlineExceeded) {
+		err = fmt.Errorf("the MCP server %s did not answer within %v: check that it speaks MCP, or allow more time (Start)", l.name, l.b.o.Start)
+	}
+	l.mu.Lock()
+	l.trying = nil
+	if l.err = err; err != nil {
+		l.pause = min(max(2*l.pause, firstPause), lastPause)
+		l.again = time.Now().Add(l.pause)
+	} else {
+		l.pause, l.again, l.listedAt = 0, time.Time{}, time.Now()
+		l.take(tools, hidden)
+	}
+	var unused peer.Peer
+	if l.peer == nil && p != nil {
+		if err == nil && !l.closed {
+			l.peer = p
+		} else {
+			unused = p
+		}
+	}
+	l.mu.Unlock()
+	if unused != nil {
+		_ = unused.Close()
+	}
+	if err == nil {
+		l.b.build()
+	}
+	t.err = err
+	close(t.done)
+}
+
+// take takes a new list. A server that lists nothing any more is one that is down behind its
+// gateway: its tools stay, and their calls say so.
+func (l *link) take(tools []tool, hidden int) {
+	names := make([]string, len(tools))
+	for i := range tools {
+		names[i] = tools[i].name
+	}
+	l.names, l.reads = addedNames(names)
+	own := tools[:0:0]
+	for _, t := range tools {
+		if role := roleOf(l.names, t.name); !l.reads || role == noRole {
+			own = append(own, t)
+		}
+	}
+	added := tools[:0:0]
+	for _, t := range tools {
+		if role := roleOf(l.names, t.name); l.reads && role != noRole {
+			t.role = role
+			added = append(added, t)
+		}
+	}
+	if len(own) == 0 {
+		for _, t := range l.tools {
+			if t.role == noRole {
+				own = append(own, t)
+			}
+		}
+	}
+	l.tools, l.hidden = append(own, added...), hidden
+}
+
+// begin opens a session with the server.
+func (l *link) begin(ctx context.Context) (peer.Peer, error) {
+	p := l.gateway.Local()
+	go p.Listen(l.b.ctx, nil, &listening{l: l, p: p})
+	// The newest of the versions with sessions: the gateway speaks it with servers of any.
+	params := `{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"plimsoll-agent","version":"1"}}`
+	answer, err := l.request(ctx, p, "initialize", []byte(params))
+	if err == nil && rawjson.Get(answer, "result").IsZero() {
+		err = fmt.Errorf("the MCP server %s refused initialize: %s", l.name, errorOf(answer))
+	}
+	if err != nil {
+		_ = p.Close()
+		return nil, err
+	}
+	told, _ := rawjson.Text(answer, "result", "instructions")
+	l.mu.Lock()
+	l.told = clip(strings.ToValidUTF8(strings.TrimSpace(told), "\uFFFD"), maxInstructions)
+	l.mu.Unlock()
+	raw := jsonrpc.NewRequest("", "notifications/initialized", nil)
+	head, err := jsonrpc.Scan(raw)
+	if err != nil {
+		_ = p.Close()
+		return nil, err
+	}
+	p.Send(ctx, peer.Message{Raw: raw, Head: head, Principal: l.b.principal}, peer.Funcs{})
+	return p, nil
+}
+
+// request asks for something small.
+func (l *link) request(ctx context.Context, p peer.Peer, method string, params []byte) ([]byte, error) {
+	raw := jsonrpc.NewRequest(l.id(), method, params)
+	head, err := jsonrpc.Scan(raw)
+	if err != nil {
+		return nil, err
+	}
+	return ask(ctx, p, peer.Message{Raw: raw, Head: head, Principal: l.b.principal})
+}
+
+// ask is peer.Ask which returns when ctx ends, also while the message is on its way.
+func ask(ctx context.Context, p peer.Peer, m peer.Message) ([]byte, error) {
+	type answer struct {
+		raw []byte
+		err error
+	}
+	got := make(chan answer, 1)
+	go func() {
+		raw, err := peer.Ask(ctx, p, m, maxList)
+		got <- answer{raw, err}
+	}()
+	select {
+	case a := <-got:
+		return a.raw, a.err
+	case <-ctx.Done():
+		return nil, context.Cause(ctx)
+	}
+}
+
+// id makes the id of a request.
+func (l *link) id() jsonrpc.ID { return jsonrpc.ID(strconv.FormatInt(l.serial.Add(1), 10)) }
+
+func errorOf(answer []byte) string {
+	text, _ := rawjson.Text(answer, "error", "message")
+	if text == "" {
+		return "it did not say why"
+	}
+	return clip(text, 300)
+}
+
+// failure is why there is no list; nil when there is one.
+func (l *link) failure() error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	switch {
+	case l.peer != nil:
+		return nil
+	case l.err != nil:
+		return l.err
+	}
+	return fmt.Errorf("the MCP server %s has not answered yet", l.name)
+}
+
+// way is the session; nil when there is none.
+func (l *link) way() peer.Peer {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.peer
+}
+
+// changed notes that the server says its list has changed.
+func (l *link) changed() {
+	l.mu.Lock()
+	l.stale = true
+	l.mu.Unlock()
+}
+
+func (l *link) close() error {
+	l.mu.Lock()
+	p, t := l.peer, l.trying
+	l.closed, l.peer = true, nil
+	l.mu.Unlock()
+	if t != nil {
+		<-t.done // its context has ended
+	}
+	var err error
+	if p != nil {
+		err = p.Close()
+	}
+	if l.own {
+		err = errors.Join(err, l.gateway.Close())
+	}
+	return err
+}
+
+// Instructions are what the servers say about how to use their tools, for a prompt: at most
+// 2 KiB of each and 8 KiB in all. They are the servers' words and worth as much trust as these.
+func (b *Toolbox) Instructions() string {
+	var all strings.Builder
+	for _, l := range b.links {
+		l.mu.Lock()
+		told := l.told
+		l.mu.Unlock()
+		if told == "" || all.Len()+len(told)+len(l.name)+4 > maxAllInstructions {
+			continue
+		}
+		if l.prefix != "" {
+			all.WriteString(l.name + ": ")
+		}
+		all.WriteString(told + "\n")
+	}
+	return all.String()
+}

@@ -1,0 +1,65 @@
+package toolbox
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/plimsoll/plimsoll/tools/jsonrpc"
+	"github.com/plimsoll/plimsoll/tools/peer"
+)
+
+const (
+	// maxReplies bounds the answers to one server's own requests that are on their way.
+	maxReplies = 16
+	// replyWait bounds the sending of one.
+	replyWait = 10 * time.Second
+)
+
+// listening receives what a server says of its own accord.
+type listening struct {
+	l *link
+	p peer.Peer
+}
+
+func (r *listening) Open(peer.Answer) {}
+
+func (r *listening) Receive(f *peer.Frame) {
+	h := jsonrpc.ScanStart(f.Head).Head
+	switch {
+	case h.Kind == jsonrpc.Request:
+		r.l.refuse(r.p, h)
+	case h.Method == "notifications/tools/list_changed":
+		r.l.changed()
+	}
+}
+
+func (r *listening) Done(error) {}
+
+// refuse answers a request of the server: there is nobody here who could be asked something,
+// no model to be borrowed and no files to be told of, and it was not said that there is.
+func (l *link) refuse(p peer.Peer, h jsonrpc.Head) {
+	select {
+	case l.replies <- struct{}{}:
+	default: // it floods; what it asks for is not to be had anyway
+		l.b.count.unanswered.Add(1)
+		return
+	}
+	raw := jsonrpc.ResultResponse(h.ID, []byte("{}"))
+	if h.Method != "ping" {
+		l.b.count.refused.Add(1)
+		raw = jsonrpc.ErrorResponse(h.ID, jsonrpc.CodeMethod, fmt.Sprintf(
+			"this client is an agent without %s: nobody is here to answer; go on with what the call has, or fail it and say what is missing", clip(h.Method, 64)), nil)
+	}
+	head, err := jsonrpc.Scan(raw)
+	if err != nil {
+		<-l.replies
+		return
+	}
+	go func() { // who receives must not wait for the server to take something
+		defer func() { <-l.replies }()
+		ctx, cancel := context.WithTimeout(l.b.ctx, replyWait)
+		defer cancel()
+		p.Send(ctx, peer.Message{Raw: raw, Head: head, Principal: l.b.principal}, peer.Funcs{})
+	}()
+}

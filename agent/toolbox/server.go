@@ -1,0 +1,159 @@
+package toolbox
+
+import (
+	"errors"
+	"net/http"
+	"net/url"
+	"os/exec"
+	"path/filepath"
+	"time"
+
+	"github.com/plimsoll/plimsoll/limit"
+	"github.com/plimsoll/plimsoll/tools/builtin"
+	"github.com/plimsoll/plimsoll/tools/gateway"
+	"github.com/plimsoll/plimsoll/tools/peer"
+	"github.com/plimsoll/plimsoll/tools/upstream"
+)
+
+// Server is one MCP server. Exactly one of Command, URL, Peer and Gateway is given.
+type Server struct {
+	// Name is what it is called; "" takes it from the others.
+	Name string
+	// Command is a program and its arguments, which speaks MCP on standard streams. It is
+	// started when the toolbox is made, and again after it has ended.
+	Command []string
+	// Env is the environment of Command, as NAME=VALUE; nil is this process's own, with the
+	// credentials that are in it. Dir is the directory it starts in; "" is this process's.
+	Env []string
+	Dir string
+	// URL is an endpoint of streamable HTTP, and Header is sent with every request to it.
+	URL    string
+	Header http.Header
+	// Peer makes a way to a server in this process, such as builtin.Server.Dial.
+	Peer func() peer.Peer
+	// Gateway is one that is there already, with its own policy. Who made it closes it, after
+	// the toolbox.
+	Gateway *gateway.Server
+	// Settings are the policy of the gateway that is made for the other three. The zero value
+	// works.
+	Settings gateway.Settings
+}
+
+// name is what the server is called.
+func (s *Server) name() string {
+	switch {
+	case s.Name != "":
+		return s.Name
+	case s.Gateway != nil:
+		return s.Gateway.Name()
+	case len(s.Command) > 0:
+		return filepath.Base(s.Command[0])
+	case s.URL != "":
+		if u, err := url.Parse(s.URL); err == nil && u.Host != "" { // without what may be a secret in it
+			return u.Host
+		}
+		return "remote"
+	}
+	return "server"
+}
+
+func (s *Server) check(spool bool) error {
+	given := 0
+	for _, is := range []bool{len(s.Command) > 0, s.URL != "", s.Peer != nil, s.Gateway != nil} {
+		if is {
+			given++
+		}
+	}
+	switch {
+	case given != 1:
+		return errors.New("give one of Command, URL, Peer and Gateway")
+	case s.Gateway != nil && !spool:
+		return errors.New("a Gateway keeps large results in a spool; give Options.Spool the same one, so that they can be read")
+	case len(s.Command) > 0 && s.Command[0] == "":
+		return errors.New("Command begins with an empty word; begin it with the program")
+	}
+	return nil
+}
+
+// linkTo makes the way to a server, and the gateway before it where there is none.
+func (b *Toolbox) linkTo(s *Server) (*link, error) {
+	l := newLink(b, s.name())
+	if s.Gateway != nil {
+		l.gateway, l.queries = s.Gateway, true
+		return l, nil
+	}
+	o := b.gatewayOptions(l.name, s.Settings)
+	switch {
+	case s.URL != "":
+		way := upstream.HTTPOptions{Name: l.name, URL: s.URL, Header: s.Header.Clone(), Journal: b.o.Journal}
+		trial, err := upstream.HTTP(way)
+		if err != nil {
+			return nil, err
+		}
+		if err := trial.Close(); err != nil {
+			return nil, err
+		}
+		o.Remote = true
+		o.Dial = func(gateway.Dialing) peer.Peer {
+			remote, err := upstream.HTTP(way)
+			if err != nil { // it was tried above
+				panic(err)
+			}
+			return remote
+		}
+	case s.Peer != nil:
+		o.Dial = func(gateway.Dialing) peer.Peer { return s.Peer() }
+	default:
+		command := exec.Command(s.Command[0], s.Command[1:]...)
+		command.Env, command.Dir = s.Env, s.Dir
+		if command.Err != nil {
+			return nil, command.Err
+		}
+		o.Dial = func(d gateway.Dialing) peer.Peer {
+			return upstream.Stdio(upstream.StdioOptions{Name: l.name, Launch: upstream.Exec(command), Shared: d.Shared, Journal: b.o.Journal})
+		}
+	}
+	l.make(o)
+	return l, nil
+}
+
+func (b *Toolbox) gatewayOptions(name string, settings gateway.Settings) gateway.ServerOptions {
+	if settings.Cap == 0 {
+		settings.Cap = b.o.MaxResult
+	}
+	if settings.MaxMedia == 0 {
+		// Nothing of it is shown to models, and what is delivered is held for each call.
+		settings.MaxMedia = limit.MiB
+	}
+	return gateway.ServerOptions{Name: name, Spool: b.spool, Journal: b.o.Journal, Settings: settings, Query: b.o.Query}
+}
+
+// addFunctions makes a server of the functions.
+func (b *Toolbox) addFunctions() error {
+	server, err := builtin.New(builtin.Options{
+		Name: functionsName, Version: "1", Tools: b.o.Functions, Journal: b.o.Journal, MaxCalls: maxFunctionCalls,
+	})
+	if err != nil {
+		return err
+	}
+	b.cleanup = append(b.cleanup, func() error {
+		closed := make(chan error, 1)
+		go func() { closed <- server.Close() }()
+		t := time.NewTimer(closeWait)
+		defer t.Stop()
+		select {
+		case err := <-closed:
+			return err
+		case <-t.C: // a function does not return; nobody waits for it
+			return nil
+		}
+	})
+	l := newLink(b, functionsName)
+	o := b.gatewayOptions(l.name, gateway.Settings{})
+	o.Builtin = true
+	o.Dial = func(gateway.Dialing) peer.Peer { return server.Dial() }
+	l.make(o)
+	l.functions = true
+	b.links = append(b.links, l)
+	return nil
+}

@@ -1,0 +1,60 @@
+package toolbox
+
+import "sync/atomic"
+
+type counters struct {
+	calls, failed, cancelled, dropped, refused, unanswered, badSchemas atomic.Int64
+}
+
+// Stats counts since New.
+type Stats struct {
+	Servers []ServerStats // functions first, if there are any
+	Tools   int           // that List gives
+	Left    int           // tools that were left out for want of room, or of a name
+	Calls   int64
+	Failed  int64 // of those, whose output is marked as failed
+	// Cancelled counts calls whose context ended first.
+	Cancelled int64
+	// Dropped counts words about progress that nobody took in time.
+	Dropped int64
+	// Refused counts requests of servers (for input, a model, files), which are all refused;
+	// Unanswered those that came too fast for an answer.
+	Refused, Unanswered int64
+	// BadSchemas counts tools listed with a schema that is none, or too large: their
+	// arguments are not checked.
+	BadSchemas int64
+}
+
+// ServerStats tells of one server.
+type ServerStats struct {
+	Name  string
+	Tools int
+	Calls int64
+	// Err is why there is no list of its tools, or no newer one; nil when there is.
+	Err error
+}
+
+// Stats tells the counts.
+func (b *Toolbox) Stats() Stats {
+	c := &b.count
+	s := Stats{
+		Calls: c.calls.Load(), Failed: c.failed.Load(), Cancelled: c.cancelled.Load(), Dropped: c.dropped.Load(),
+		Refused: c.refused.Load(), Unanswered: c.unanswered.Load(), BadSchemas: c.badSchemas.Load(),
+	}
+	if k := b.catalogue.Load(); k != nil {
+		s.Tools, s.Left = len(k.specs), k.left
+	}
+	for _, l := range b.links {
+		l.mu.Lock()
+		one := ServerStats{Name: l.name, Calls: l.calls.Load(), Err: l.err}
+		for _, t := range l.tools {
+			if t.role == noRole {
+				one.Tools++
+			}
+		}
+		s.Left += l.hidden
+		l.mu.Unlock()
+		s.Servers = append(s.Servers, one)
+	}
+	return s
+}

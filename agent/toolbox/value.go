@@ -1,0 +1,198 @@
+package toolbox
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// maxShown is how much of a value is shown in what is said of it, in bytes.
+const maxShown = 80
+
+func typesOf(v any) []string {
+	switch x := v.(type) {
+	case string:
+		return []string{x}
+	case []any:
+		var out []string
+		for _, e := range x {
+			if s, ok := e.(string); ok {
+				out = append(out, s)
+			}
+		}
+		return out
+	}
+	return nil
+}
+
+// fitting tells whether v is of one of the types, or of none that is known, and gives what
+// it means: models write numbers and lists as strings, and one thing for a list of it.
+func fitting(v any, types []string) (any, bool) {
+	if len(types) == 0 {
+		return v, true
+	}
+	for _, t := range types {
+		if is(v, t) {
+			return v, true
+		}
+	}
+	text, ok := v.(string)
+	for _, t := range types {
+		switch {
+		case !slices.Contains([]string{"object", "array", "string", "number", "integer", "boolean", "null"}, t):
+			return v, true
+		case ok && t != "string" && t != "null":
+			if said, err := parsed(text); err == nil && is(said, t) {
+				return said, true
+			}
+		}
+		if ok && t == "array" {
+			return []any{v}, true
+		}
+	}
+	return v, false
+}
+
+func parsed(text string) (any, error) {
+	d := json.NewDecoder(strings.NewReader(strings.TrimSpace(text)))
+	d.UseNumber()
+	var v any
+	err := d.Decode(&v)
+	return v, err
+}
+
+func is(v any, t string) bool {
+	switch x := v.(type) {
+	case map[string]any:
+		return t == "object"
+	case []any:
+		return t == "array"
+	case string:
+		return t == "string"
+	case bool:
+		return t == "boolean"
+	case nil:
+		return t == "null"
+	case json.Number:
+		if t == "integer" {
+			n, ok := numberOf(x)
+			return !ok || n == float64(int64(n)) || n > 1<<53 || n < -(1<<53)
+		}
+		return t == "number"
+	}
+	return false
+}
+
+func numberOf(v any) (float64, bool) {
+	n, ok := v.(json.Number)
+	if !ok {
+		return 0, false
+	}
+	f, err := strconv.ParseFloat(string(n), 64)
+	return f, err == nil
+}
+
+// same compares by what is meant: "20" is 20, 1.0 is 1.
+func same(v, w any) bool {
+	if a, ok := numberOf(v); ok {
+		if b, ok := numberOf(w); ok {
+			return a == b
+		}
+	}
+	a, b := compact(v), compact(w)
+	return strings.Trim(a, `"`) == strings.Trim(b, `"`)
+}
+
+// described says what a value is: its text and its type.
+func described(v any) string {
+	switch x := v.(type) {
+	case map[string]any:
+		return "an object"
+	case []any:
+		return "an array"
+	case string:
+		return "the string " + compact(x)
+	case json.Number:
+		return "the number " + compact(x)
+	}
+	return compact(v)
+}
+
+// anyOfTypes says types in words.
+func anyOfTypes(types []string) string {
+	var out []string
+	for _, t := range types {
+		switch t {
+		case "null":
+			continue
+		case "object", "array", "integer":
+			out = append(out, "an "+t)
+		default:
+			out = append(out, "a "+t)
+		}
+	}
+	if len(out) == 0 {
+		return "null"
+	}
+	return strings.Join(out, " or ")
+}
+
+// wantedOf says what a property that is missing would be.
+func wantedOf(schema any) string {
+	s, ok := schema.(map[string]any)
+	if !ok {
+		return ""
+	}
+	if types := typesOf(s["type"]); len(types) > 0 {
+		return " (" + anyOfTypes(types) + ")"
+	}
+	return ""
+}
+
+// compact is a value as JSON, cut.
+func compact(v any) string {
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	if e.Encode(v) != nil {
+		return "?"
+	}
+	return clip(strings.TrimSuffix(b.String(), "\n"), maxShown)
+}
+
+func join(path, name string) string {
+	name = clip(name, maxShown)
+	if path == "" {
+		return name
+	}
+	return path + "." + name
+}
+
+func plural(n int, noun string) string {
+	if n == 1 {
+		return "1 " + noun
+	}
+	return fmt.Sprintf("%d %ss", n, noun)
+}
+
+func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }
+
+// knownOnes lists the names of properties.
+func knownOnes(properties map[string]any) string {
+	if len(properties) == 0 {
+		return "; there are no arguments"
+	}
+	return "; known are: " + some(sortedKeys(properties), 20)
+}
+
+// some joins the first names.
+func some(names []string, most int) string {
+	if len(names) <= most {
+		return strings.Join(names, ", ")
+	}
+	return fmt.Sprintf("%s and %d more", strings.Join(names[:most], ", "), len(names)-most)
+}
