@@ -1,17 +1,31 @@
 package openai
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"net/http"
+	"strings"
 	"time"
 
+	"github.com/openai/openai-go/v3"
+	"github.com/openai/openai-go/v3/option"
+
 	"github.com/plimsoll/plimsoll/agent"
+	"github.com/plimsoll/plimsoll/agent/internal/endpoint"
+	"github.com/plimsoll/plimsoll/window/models"
 )
 
 // DefaultURL is where OpenAI itself is asked.
 const DefaultURL = "https://api.openai.com/v1"
+
+// Names of the member that bounds an answer.
+const (
+	maxCompletionTokens = "max_completion_tokens"
+	maxTokens           = "max_tokens"
+)
 
 // Options configure a Model. Model is required, and Key at DefaultURL.
 type Options struct {
@@ -20,8 +34,8 @@ type Options struct {
 	Model   string
 	// Provider is whose service it is, as package window/models calls it. Default: by BaseURL.
 	Provider string
-	// HTTPClient makes the requests; its redirects are not followed. Default: one that uses
-	// the proxies of the environment, as every Go program does.
+	// HTTPClient makes the requests; its redirects are not followed, its Timeout is not used.
+	// Default: one that uses the proxies of the environment, as Go programs do.
 	HTTPClient *http.Client
 	Header     map[string]string // sent with each request; their values are never shown
 	// Extra are further members of each request: reasoning_effort, temperature, …
@@ -38,15 +52,95 @@ type Options struct {
 }
 
 // Model is an agent.Model. Its methods may be called from any goroutine.
-type Model struct{ info agent.ModelInfo }
+type Model struct {
+	o        Options
+	endpoint *endpoint.Endpoint
+	client   openai.Client
+}
 
 // New makes a Model. It asks nothing of the service.
-func New(o Options) (*Model, error) { return nil, errors.New("not yet") }
+func New(o Options) (*Model, error) {
+	official := o.BaseURL == ""
+	o.BaseURL = cmp.Or(strings.TrimRight(strings.TrimSpace(o.BaseURL), "/"), DefaultURL)
+	// Whoever copies the whole address of a request means the base of it.
+	o.BaseURL = strings.TrimSuffix(o.BaseURL, "/chat/completions")
+	o.Key = strings.TrimSpace(o.Key)
+	o.Provider = strings.ToLower(strings.TrimSpace(o.Provider))
+	o.Provider = cmp.Or(models.Provider(o.Provider), o.Provider, models.Provider(o.BaseURL))
+	switch {
+	case o.Model == "":
+		return nil, errors.New("no model is named; set Model")
+	case official && o.Key == "":
+		return nil, fmt.Errorf("no key for %s; set Key, or BaseURL to a service that needs none", DefaultURL)
+	case o.Window < 0 || o.MaxOutput < 0:
+		return nil, fmt.Errorf("Window %d and MaxOutput %d are tokens, and not negative; 0 goes by the model", o.Window, o.MaxOutput)
+	}
+	switch o.OutputMember {
+	case "":
+		o.OutputMember = maxTokens
+		if o.Provider == "openai" || o.Provider == "azure" {
+			o.OutputMember = maxCompletionTokens
+		}
+	case maxCompletionTokens, maxTokens:
+	default:
+		return nil, fmt.Errorf("OutputMember is %q; it is %q or %q", o.OutputMember, maxCompletionTokens, maxTokens)
+	}
+	for name, value := range o.Extra {
+		if !json.Valid(value) {
+			return nil, fmt.Errorf("Extra[%q] is not JSON", name)
+		}
+	}
+	if err := endpoint.CheckHeader(o.Key, o.Header); err != nil {
+		return nil, err
+	}
+	e, err := endpoint.New(endpoint.Options{
+		URL:     o.BaseURL,
+		Info:    agent.ModelInfo{Provider: o.Provider, Name: o.Model, Window: o.Window, MaxOutput: o.MaxOutput, Standin: o.Standin},
+		Secrets: endpoint.Secrets(o.Key, o.Header), Client: o.HTTPClient, Patience: o.Patience, Silence: o.Silence,
+	})
+	if err != nil {
+		return nil, err
+	}
+	// The client's own constructor reads the environment; made like this it does not.
+	options := []option.RequestOption{option.WithBaseURL(o.BaseURL), option.WithMaxRetries(0)}
+	if o.Key != "" {
+		options = append(options, option.WithAPIKey(o.Key))
+	}
+	for name, value := range o.Header {
+		options = append(options, option.WithHeader(name, value))
+	}
+	return &Model{o: o, endpoint: e, client: openai.Client{Options: options}}, nil
+}
 
 // Info tells what it is.
-func (m *Model) Info() agent.ModelInfo { return m.info }
+func (m *Model) Info() agent.ModelInfo { return m.endpoint.Info() }
 
 // Generate makes one request, see agent.Model.
 func (m *Model) Generate(ctx context.Context, r *agent.Request, text func(string)) (*agent.Reply, error) {
-	return nil, errors.New("not yet")
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	x := m.endpoint.Begin(ctx)
+	defer x.Close()
+	var names endpoint.Names
+	params := m.request(r, &names)
+	var res *http.Response
+	err := m.client.Post(x.Context(), "chat/completions", params, &res, option.WithHTTPClient(x), option.WithHeader("Accept", "text/event-stream"))
+	if err != nil {
+		return nil, x.Failure(err)
+	}
+	a, err := x.Answer(res)
+	if err != nil {
+		return nil, err
+	}
+	got := answer{x: x, names: &names, text: text, thoughts: m.thoughts()}
+	if a.Whole {
+		err = got.whole(a)
+	} else {
+		err = got.stream(a)
+	}
+	if err != nil {
+		return nil, x.Failure(err)
+	}
+	return got.reply(m.o.Model)
 }

@@ -1,0 +1,311 @@
+package anthropic
+
+import (
+	"encoding/json"
+	"strings"
+
+	"github.com/anthropics/anthropic-sdk-go"
+
+	"github.com/plimsoll/plimsoll/agent"
+	"github.com/plimsoll/plimsoll/agent/internal/endpoint"
+)
+
+// answer puts the blocks of an answer together.
+type answer struct {
+	x     *endpoint.Exchange
+	names *endpoint.Names
+	text  func(string)
+	// strict services refuse thoughts without a signature.
+	strict bool
+
+	blocks []*part
+	places map[int64]*part
+	finish string
+	calls  int
+	input  int64
+	cached int64
+	output int64
+	begun  bool
+}
+
+// part is one block as it grows.
+type part struct {
+	kind      string
+	text      strings.Builder // words, thoughts, or arguments
+	id, name  string
+	signature strings.Builder
+	data      string          // of redacted thoughts
+	input     json.RawMessage // arguments that came whole
+}
+
+func (a *answer) stream(body *endpoint.Answer) error {
+	for e, err := range body.Events() {
+		if err != nil {
+			return err
+		}
+		if err := a.x.EventError(e); err != nil {
+			return err
+		}
+		if !json.Valid(e.Data) {
+			return a.x.Broken("an event of the answer is not JSON", nil)
+		}
+		var v anthropic.MessageStreamEventUnion
+		if err := json.Unmarshal(e.Data, &v); err != nil {
+			return a.x.Broken("an event of the answer is no part of one", err)
+		}
+		if err := a.event(&v); err != nil {
+			return err
+		}
+		if a.x.Ended() {
+			break
+		}
+	}
+	if !a.begun || a.finish == "" {
+		return a.x.Broken("the answer broke off before its end", nil)
+	}
+	return nil
+}
+
+func (a *answer) event(v *anthropic.MessageStreamEventUnion) error {
+	switch v.Type {
+	case "message_start":
+		a.begun = true
+		u := v.Message.Usage
+		a.count(u.InputTokens, u.CacheReadInputTokens, u.CacheCreationInputTokens, u.OutputTokens)
+	case "content_block_start":
+		return a.start(v)
+	case "content_block_delta":
+		return a.delta(v)
+	case "message_delta":
+		if v.Delta.StopReason != "" {
+			a.finish = string(v.Delta.StopReason)
+		}
+		u := v.Usage
+		a.count(u.InputTokens, u.CacheReadInputTokens, u.CacheCreationInputTokens, u.OutputTokens)
+	case "message_stop":
+		a.x.End()
+	}
+	return nil
+}
+
+// count takes over what is reported. The last report is the whole; some services give parts
+// of it only at the start, others only at the end.
+func (a *answer) count(input, read, written, output int64) {
+	if sum := max(input, 0) + max(read, 0) + max(written, 0); sum > 0 && sum >= a.input {
+		a.input, a.cached = sum, read
+	}
+	a.output = max(a.output, output)
+}
+
+func (a *answer) start(v *anthropic.MessageStreamEventUnion) error {
+	b := v.ContentBlock
+	p, err := a.add(v.Index, b.Type)
+	if err != nil || p == nil {
+		return err
+	}
+	p.id, p.name, p.data = b.ID, b.Name, b.Data
+	if err := a.x.Take(len(b.ID) + len(b.Name) + len(b.Data)); err != nil {
+		return err
+	}
+	if raw := b.JSON.Input.Raw(); p.kind == "tool_use" && raw != "" && raw != "{}" && raw != "null" {
+		// Compatible services send the arguments whole. Anthropic sends {} and pieces.
+		p.input = json.RawMessage(raw)
+		if err := a.x.Take(len(raw)); err != nil {
+			return err
+		}
+	}
+	if err := a.grow(p, b.Text+b.Thinking); err != nil {
+		return err
+	}
+	return a.sign(p, b.Signature)
+}
+
+func (a *answer) add(index int64, kind string) (*part, error) {
+	switch kind {
+	case "text", "thinking", "redacted_thinking":
+	case "tool_use":
+		a.calls++
+	default:
+		return nil, nil // nothing was asked for that would be of another kind
+	}
+	if len(a.blocks) >= endpoint.MaxCalls {
+		return nil, a.x.Broken("the answer has too many blocks", nil)
+	}
+	p := &part{kind: kind}
+	if a.places == nil {
+		a.places = map[int64]*part{}
+	}
+	a.blocks = append(a.blocks, p)
+	a.places[index] = p
+	return p, nil
+}
+
+func (a *answer) delta(v *anthropic.MessageStreamEventUnion) error {
+	d := v.Delta
+	p := a.places[v.Index]
+	if p == nil {
+		return nil
+	}
+	switch d.Type {
+	case "text_delta":
+		return a.grow(p, d.Text)
+	case "input_json_delta":
+		return a.grow(p, d.PartialJSON)
+	case "thinking_delta":
+		return a.grow(p, d.Thinking)
+	case "signature_delta":
+		return a.sign(p, d.Signature)
+	}
+	return nil
+}
+
+func (a *answer) grow(p *part, s string) error {
+	if s == "" {
+		return nil
+	}
+	if err := a.x.Take(len(s)); err != nil {
+		return err
+	}
+	a.x.Begun()
+	p.text.WriteString(s)
+	if p.kind == "text" {
+		a.text(s)
+	}
+	return nil
+}
+
+func (a *answer) sign(p *part, s string) error {
+	p.signature.WriteString(s)
+	return a.x.Take(len(s))
+}
+
+// whole reads an answer that is no stream.
+func (a *answer) whole(body *endpoint.Answer) error {
+	raw, err := body.Bytes()
+	if err != nil {
+		return err
+	}
+	if err := a.x.EventError(endpoint.Event{Data: raw}); err != nil {
+		return err
+	}
+	var message anthropic.Message
+	if !json.Valid(raw) || json.Unmarshal(raw, &message) != nil || message.Type == "" && len(message.Content) == 0 {
+		return a.x.Broken("the answer is not the JSON of one", nil)
+	}
+	for i := range message.Content {
+		b := &message.Content[i]
+		p, err := a.add(int64(i), b.Type)
+		if err != nil {
+			return err
+		}
+		if p == nil {
+			continue
+		}
+		p.id, p.name, p.data = b.ID, b.Name, b.Data
+		if p.kind == "tool_use" {
+			p.input = b.Input
+		}
+		if err := a.x.Take(len(b.ID) + len(b.Name) + len(b.Data) + len(p.input)); err != nil {
+			return err
+		}
+		if err := a.grow(p, b.Text+b.Thinking); err != nil {
+			return err
+		}
+		if err := a.sign(p, b.Signature); err != nil {
+			return err
+		}
+	}
+	u := message.Usage
+	a.count(u.InputTokens, u.CacheReadInputTokens, u.CacheCreationInputTokens, u.OutputTokens)
+	a.finish = string(message.StopReason)
+	return nil
+}
+
+// reply is the whole of it.
+func (a *answer) reply(model string) (*agent.Reply, error) {
+	out := &agent.Reply{
+		Message: agent.Message{Role: agent.RoleAssistant},
+		Usage:   endpoint.Usage(a.input, a.cached, a.output),
+	}
+	kept := opaque{Model: model}
+	thought := false
+	var text strings.Builder
+	for _, p := range a.blocks {
+		switch p.kind {
+		case "text":
+			if p.text.Len() > 0 {
+				text.WriteString(p.text.String())
+				kept.Blocks = append(kept.Blocks, block{Text: p.text.Len()})
+			}
+		case "tool_use":
+			c := agent.Call{ID: p.id, Name: a.names.Back(p.name), Arguments: endpoint.Arguments(p.arguments())}
+			if c.ID == "" {
+				c.ID = endpoint.NewID()
+			}
+			out.Message.Calls = append(out.Message.Calls, c)
+			kept.Blocks = append(kept.Blocks, block{Call: c.ID})
+		default:
+			if raw := p.thought(a.strict); raw != nil {
+				thought = true
+				kept.Blocks = append(kept.Blocks, block{Raw: raw})
+			}
+		}
+	}
+	out.Message.Text = text.String()
+	if thought {
+		raw, err := json.Marshal(kept)
+		if err != nil {
+			return nil, a.x.Broken("what the provider wants back is not JSON", err)
+		}
+		out.Message.Opaque = raw
+	}
+	out.Stop = a.stop()
+	return out, nil
+}
+
+func (p *part) arguments() string {
+	if p.text.Len() > 0 {
+		return p.text.String()
+	}
+	return string(p.input)
+}
+
+// thought is a block of thoughts as it goes back; nil when the service would refuse it.
+func (p *part) thought(strict bool) json.RawMessage {
+	var v any
+	switch {
+	case p.kind == "redacted_thinking":
+		v = struct {
+			Type string `json:"type"`
+			Data string `json:"data"`
+		}{p.kind, p.data}
+	case strict && p.signature.Len() == 0:
+		return nil
+	default:
+		v = struct {
+			Type      string `json:"type"`
+			Thinking  string `json:"thinking"`
+			Signature string `json:"signature"`
+		}{p.kind, p.text.String(), p.signature.String()}
+	}
+	raw, err := json.Marshal(v)
+	if err != nil {
+		return nil
+	}
+	return raw
+}
+
+func (a *answer) stop() agent.Stop {
+	switch a.finish {
+	case "max_tokens":
+		return agent.StopLength
+	case "model_context_window_exceeded":
+		return agent.StopOverflow
+	case "refusal":
+		return agent.StopRefused
+	}
+	if a.calls > 0 {
+		return agent.StopCalls
+	}
+	return agent.StopEnd
+}

@@ -1,0 +1,211 @@
+package endpoint
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/plimsoll/plimsoll/agent"
+	"github.com/plimsoll/plimsoll/limit"
+)
+
+// drainTime and drainBytes bound the wait for the end of an answer whose last event is
+// there: a connection that was read to its end can be used again.
+const (
+	drainTime  = 250 * time.Millisecond
+	drainBytes = 64 << 10
+)
+
+var errSilent = errors.New("nothing came for too long")
+
+// Exchange is one request and its answer. Close it.
+type Exchange struct {
+	e      *Endpoint
+	parent context.Context
+	ctx    context.Context
+	cancel context.CancelCauseFunc
+	timer  *time.Timer
+	wait   time.Duration // how long nothing may come now
+	err    error         // the failure that is known already
+	body   io.ReadCloser
+	came   limit.Bytes // of the body
+	words  limit.Bytes // of the answer
+	heard  bool        // the head of an answer came
+	ended  bool        // its last event came
+}
+
+// Begin begins an exchange that ends with ctx.
+func (e *Endpoint) Begin(ctx context.Context) *Exchange {
+	x := &Exchange{e: e, parent: ctx, wait: e.patience}
+	x.ctx, x.cancel = context.WithCancelCause(ctx)
+	x.timer = time.AfterFunc(x.wait, func() { x.cancel(errSilent) })
+	return x
+}
+
+// Context is what the request is to be made with.
+func (x *Exchange) Context() context.Context { return x.ctx }
+
+// Close ends the exchange, and its connection when the answer was not read to its end.
+func (x *Exchange) Close() {
+	if x.ended && x.body != nil && x.ctx.Err() == nil {
+		x.timer.Reset(drainTime)
+		io.CopyN(io.Discard, x.body, drainBytes)
+	}
+	x.timer.Stop()
+	x.cancel(nil)
+	if x.body != nil {
+		x.body.Close()
+	}
+}
+
+// Do sends a request. It returns answers of the statuses 200 to 299 only.
+func (x *Exchange) Do(req *http.Request) (*http.Response, error) {
+	res, err := x.e.client.Do(req.WithContext(x.ctx))
+	if err != nil {
+		x.err = x.unanswered(err)
+		return nil, x.err
+	}
+	x.heard = true
+	x.body = &watched{x: x, rc: res.Body}
+	res.Body = x.body
+	x.timer.Reset(x.wait)
+	if res.StatusCode >= 200 && res.StatusCode < 300 {
+		return res, nil
+	}
+	body, err := io.ReadAll(io.LimitReader(x.body, maxError))
+	x.ended = err == nil
+	if x.parent.Err() != nil {
+		x.err = x.parent.Err()
+		return nil, x.err
+	}
+	x.err = x.e.refusal(res, body)
+	return nil, x.err
+}
+
+// Begun says that the answer's words have begun.
+func (x *Exchange) Begun() { x.wait = x.e.silence }
+
+// Ended says that the stream said of itself that it is at its end.
+func (x *Exchange) Ended() bool { return x.ended }
+
+// End says so for protocols whose last event is not "[DONE]".
+func (x *Exchange) End() { x.ended = true }
+
+// Take counts bytes of words, and fails when they are too many.
+func (x *Exchange) Take(n int) error {
+	if x.words += limit.Bytes(n); x.words > MaxAnswer {
+		return x.Broken(fmt.Sprintf("the answer is longer than %s", MaxAnswer), nil)
+	}
+	return nil
+}
+
+// Broken is an answer that is none.
+func (x *Exchange) Broken(what string, err error) error {
+	return x.fail(&agent.ModelError{Failure: agent.Broken, Text: what, Err: x.e.bare(err)})
+}
+
+// fail fills in what all failures have.
+func (x *Exchange) fail(e *agent.ModelError) error {
+	e.Model, e.Tries, e.Text = x.e.info, 1, x.e.words(e.Text)
+	x.err = e
+	return e
+}
+
+// Failure makes what a client said into what the loop is told: the context's own error when
+// that has ended, otherwise an *agent.ModelError.
+func (x *Exchange) Failure(err error) error {
+	switch {
+	case x.parent.Err() != nil:
+		return x.parent.Err()
+	case x.err != nil:
+		return x.err
+	case context.Cause(x.ctx) == errSilent:
+		return x.silent()
+	case x.heard:
+		return x.Broken("the answer broke off: "+plain(err), err)
+	}
+	// The client did not get as far as a request.
+	return x.fail(&agent.ModelError{Failure: agent.Refused, Text: "the request could not be made: " + plain(err), Err: x.e.bare(err)})
+}
+
+func (x *Exchange) silent() error {
+	if x.heard {
+		return x.Broken(fmt.Sprintf("nothing came for %s", x.wait), errSilent)
+	}
+	return x.fail(&agent.ModelError{Failure: agent.Unreachable, Text: fmt.Sprintf("no answer within %s", x.wait), Err: errSilent})
+}
+
+// unanswered judges a request that got no answer.
+func (x *Exchange) unanswered(err error) error {
+	switch {
+	case x.parent.Err() != nil:
+		return x.parent.Err()
+	case context.Cause(x.ctx) == errSilent:
+		return x.silent()
+	}
+	e := &agent.ModelError{Failure: agent.Unreachable, Text: plain(err), Err: x.e.bare(err)}
+	switch {
+	case strings.Contains(e.Text, "malformed HTTP"):
+		e.Failure = agent.NotAnAPI
+	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, syscall.ECONNRESET):
+		e.Failure, e.Text = agent.Broken, "the connection was closed without an answer: "+e.Text
+	}
+	return x.fail(e)
+}
+
+// plain is an error's text without the address, which may hold a credential.
+func plain(err error) string {
+	if err == nil {
+		return ""
+	}
+	if e, ok := errors.AsType[*url.Error](err); ok && e.Err != nil {
+		err = e.Err
+	}
+	return err.Error()
+}
+
+// bare is an error that can be unwrapped for what it is, and whose text holds no credential.
+func (e *Endpoint) bare(err error) error {
+	if err == nil {
+		return nil
+	}
+	if u, ok := errors.AsType[*url.Error](err); ok && u.Err != nil {
+		err = u.Err
+	}
+	return &hiding{text: e.words(err.Error()), err: err}
+}
+
+type hiding struct {
+	text string
+	err  error
+}
+
+func (h *hiding) Error() string { return h.text }
+
+// Is and As look below; Unwrap would let the text out.
+func (h *hiding) Is(target error) bool { return errors.Is(h.err, target) }
+
+// watched is a body whose bytes are counted, and put off the end of the wait.
+type watched struct {
+	x  *Exchange
+	rc io.ReadCloser
+}
+
+func (w *watched) Read(p []byte) (int, error) {
+	n, err := w.rc.Read(p)
+	if n > 0 {
+		w.x.timer.Reset(w.x.wait)
+		if w.x.came += limit.Bytes(n); w.x.came > MaxStream {
+			return n, w.x.Broken(fmt.Sprintf("the stream of the answer is longer than %s", MaxStream), nil)
+		}
+	}
+	return n, err
+}
+
+func (w *watched) Close() error { return w.rc.Close() }

@@ -1,0 +1,74 @@
+package endpoint
+
+import (
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/hex"
+	"strings"
+)
+
+// MaxName is how long the name of a tool may be, in bytes: OpenAI's and Anthropic's limit.
+const MaxName = 64
+
+// Names maps names of tools to those that every provider takes, [a-zA-Z0-9_-]{1,64}, and
+// back. The zero value is ready.
+type Names struct{ back map[string]string }
+
+// Out is the name to send. It depends on the name alone, so that providers' caches hold.
+func (n *Names) Out(name string) string {
+	sent := fitting(name, MaxName, "tool")
+	if sent != name {
+		if n.back == nil {
+			n.back = map[string]string{}
+		}
+		n.back[sent] = name
+	}
+	return sent
+}
+
+// Back is the name that the model means.
+func (n *Names) Back(sent string) string {
+	if name, ok := n.back[sent]; ok {
+		return name
+	}
+	return sent
+}
+
+// ID is an id of a call as providers take it: [a-zA-Z0-9_-], at most size bytes.
+func ID(id string, size int) string { return fitting(id, size, "call") }
+
+// NewID makes an id for a call that came without one.
+func NewID() string {
+	var b [12]byte
+	rand.Read(b[:])
+	return "call_" + hex.EncodeToString(b[:])
+}
+
+// fitting returns s as it is when it fits. Otherwise a hash makes what is left of it
+// unmistakable.
+func fitting(s string, size int, empty string) string {
+	plain := func(c byte) bool {
+		return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || c == '_' || c == '-'
+	}
+	fits := s != "" && len(s) <= size
+	for i := 0; i < len(s) && fits; i++ {
+		fits = plain(s[i])
+	}
+	if fits {
+		return s
+	}
+	sum := sha256.Sum256([]byte(s))
+	tail := "_" + hex.EncodeToString(sum[:4])
+	var b strings.Builder
+	for i := 0; i < len(s) && b.Len() < size-len(tail); i++ {
+		c := s[i]
+		if !plain(c) {
+			c = '_'
+		}
+		b.WriteByte(c)
+	}
+	if b.Len() == 0 {
+		b.WriteString(empty)
+	}
+	return b.String() + tail
+}
