@@ -1,35 +1,387 @@
 package agent
 
-import "context"
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
 
-// summarizer asks a model for a summary; it is [Model].Generate without the pieces.
-type summarizer func(ctx context.Context, r *Request) (*Reply, error)
+	"github.com/plimsoll/plimsoll/window/compact"
+	"github.com/plimsoll/plimsoll/window/compact/checkpoint"
+	"github.com/plimsoll/plimsoll/window/models"
+	"github.com/plimsoll/plimsoll/window/overflow"
+	"github.com/plimsoll/plimsoll/window/repair"
+	"github.com/plimsoll/plimsoll/window/tokens"
+	"github.com/plimsoll/plimsoll/window/wire"
+)
+
+const (
+	// defaultTrigger and defaultTarget stand in for a share of the window that makes no sense.
+	defaultTrigger = 0.8
+	defaultTarget  = 0.5
+	// defaultReserve is what is kept free for an answer that nobody bounded, in tokens; the
+	// same as in front of the agents of others (window/proxy).
+	defaultReserve = 20_000
+	// shrink is what is left of the room when a request was refused as too long though it
+	// should have fitted: our count was too low then.
+	shrink = 0.8
+	// fitTries bounds how often one request is made smaller because a count was wrong.
+	fitTries = 3
+)
 
 // fitted says what fit did.
 type fitted struct {
-	Tokens  int    // of the whole request as it is now, by our count
-	Limit   int    // of the input
-	Actions string // what was done, for people; "" when nothing was
-	Changed bool   // the messages are others than those that were given
+	Tokens int // of the input as it is now, by our best count
+	Limit  int // of the input
+	Before int // tokens, before room was made
+	// Actions says what was done, for people; "" when nothing was.
+	Actions string
+	Changed bool // the messages are others than those that were given
+	Room    bool // room was made, now
+	// MaxOutput is how much output may be asked for beside this input; 0 when none was named.
+	MaxOutput int
+	Summary   Usage // what summaries by the model cost
 }
 
-// fitter makes each request fit the window. It belongs to one query.
+// fitter makes every request fit the window of its model: calls and results are paired, the
+// tokens counted, and room is made when there are too many. One fitter serves one query, by
+// one goroutine at a time; query makes another one that shares what was learned.
 type fitter struct {
-	info      ModelInfo
-	limits    Limits
+	*core
 	summarize summarizer
+	compactor *compact.Compactor
+
+	specs     []ToolSpec // whose JSON toolsJSON is
+	toolsJSON []byte
+	most      int          // tokens of input, after a refusal; 0 goes by the window
+	refused   bool         // since the last fit
+	settled   int          // tokens that were left when no more room could be made; 0 is none
+	mended    int          // places of the history that were mended last time
+	tally     tokens.Tally // of what fit returned last
+	in        tokens.Input
 }
 
+// newFitter makes a fitter for a model. summarize may be nil: old turns are then summarised by
+// choosing lines of them.
 func newFitter(info ModelInfo, l Limits, summarize summarizer) *fitter {
-	return &fitter{info: info, limits: l, summarize: summarize}
+	return newCore(info, l).query(summarize)
 }
 
-func (f *fitter) fit(ctx context.Context, system string, ms []Message, specs []ToolSpec, maxOutput int) (out []Message, did fitted, err error) {
-	return ms, fitted{}, nil
+// query makes a fitter for another query to the same model. It may be called from any
+// goroutine.
+func (c *core) query(summarize summarizer) *fitter {
+	f := &fitter{core: c, summarize: summarize}
+	o := compact.Options{SummaryBudget: summaryBudget, SummaryTimeout: summaryTimeout}
+	if summarize != nil {
+		o.Style, o.Summarizer = compact.Model, writer{f}
+	}
+	f.compactor = compact.New(o)
+	return f
 }
 
-// learned takes in the limit that a refusal named; 0 is one that named none.
-func (f *fitter) learned(limit int) {}
+// fit makes messages that a strict provider accepts and that fit the window, out of those of a
+// conversation. What it need not change comes back as it was given. maxOutput is how much
+// output will be asked for; 0 when none is named.
+//
+// The error is ctx's, or a *[TooLargeError] when even what must stay does not fit: the system
+// prompt, the tools, the first and the newest message of the user and the step under way.
+func (f *fitter) fit(ctx context.Context, system string, ms []Message, specs []ToolSpec, maxOutput int) ([]Message, fitted, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, fitted{}, err
+	}
+	p := &fitting{fitter: f, ctx: ctx, given: ms, system: system, tools: f.tools(specs)}
+	if err := p.pair(); err != nil {
+		return nil, fitted{}, err
+	}
+	if err := p.replay(); err != nil {
+		return nil, fitted{}, err
+	}
+	p.count()
+	p.limits(maxOutput)
+	p.did.Before = p.in.Best
+	if err := p.shrink(); err != nil {
+		p.finish(maxOutput)
+		return nil, p.did, err
+	}
+	p.finish(maxOutput)
+	f.tally, f.in, f.refused = p.tally, p.in, false
+	out, err := p.messages()
+	return out, p.did, err
+}
 
-// report takes in what the provider counted for the last request that fit returned.
-func (f *fitter) report(u Usage) {}
+// learned takes in that a request that fit returned was refused as too long. limit is the
+// window that the refusal named, in tokens; 0 when it named none.
+func (f *fitter) learned(limit int) {
+	sent := f.in.Best
+	if limit > 0 {
+		f.windows.Learn(f.upstream, f.info.Name, nil, limit, true)
+	}
+	f.refused, f.settled = true, 0
+	// Whatever is believed of the limit, the same request must not go out again.
+	if sent > 0 {
+		f.most = max(1, int(shrink*float64(sent)))
+	}
+}
+
+// report takes in what the provider counted for the request that fit returned last.
+func (f *fitter) report(u Usage) {
+	if u.Input <= 0 || len(f.tally.Messages) == 0 {
+		return
+	}
+	if models.MayTruncate(f.upstream, f.info.Name) && overflow.SilentTruncation(f.in.Low, u.Input) {
+		// The server threw away what did not fit and said nothing: what it read is its window.
+		f.windows.Learn(f.upstream, f.info.Name, nil, u.Input, false)
+		return
+	}
+	f.usage.Report(ledger, f.tally, u.Input)
+	f.windows.Accepted(f.upstream, f.info.Name, nil, u.Input)
+}
+
+// A fitting is one call of fit.
+type fitting struct {
+	*fitter
+	ctx    context.Context
+	system string
+	tools  []byte
+	given  []Message // as they came
+	paired []Message // with calls and results paired; they are what the view's client request has
+	codec  *codec    // of paired
+	view   *compact.View
+	now    *wire.Request // as it would be sent
+	tally  tokens.Tally
+	in     tokens.Input
+	chain  []tokens.Digest // of the view's client request
+	window models.Window
+	room   int // tokens for the input
+	did    fitted
+	notes  []string
+}
+
+func (p *fitting) note(format string, args ...any) {
+	p.notes = append(p.notes, fmt.Sprintf(format, args...))
+}
+
+// read makes the request of messages.
+func (p *fitting) read(ms []Message) (*wire.Request, error) {
+	p.codec = newCodec(p.seed, ms)
+	r, err := wire.Parse(wire.Chat, p.codec.body(p.info.Name, p.system, p.tools))
+	if err != nil {
+		return nil, fmt.Errorf("agent: a conversation of %d messages and %d bytes can't be counted: %w; begin a new session", len(ms), p.codec.size, err)
+	}
+	return r, nil
+}
+
+// pair gives every call its result and every result its call, always: a process may have died
+// between them, a conversation been cut.
+func (p *fitting) pair() error {
+	ms, emptied := tidy(p.given)
+	r, err := p.read(ms)
+	if err != nil {
+		return err
+	}
+	next, actions, err := repair.Repair(r, repair.Options{MaxID: p.maxID})
+	if err != nil {
+		return fmt.Errorf("agent: %w; begin a new session", err)
+	}
+	done := emptied + len(actions)
+	if next != r {
+		if ms, err = p.codec.messages(next); err != nil {
+			return err
+		}
+	}
+	whole, added := complete(ms, p.strictIDs)
+	whole, named := callable(whole, p.knows)
+	added += named
+	if done += added; next != r || added > 0 {
+		if next, err = p.read(whole); err != nil {
+			return err
+		}
+	}
+	if done > 0 {
+		p.did.Changed = true
+		if done != p.mended { // once, not with every step
+			p.note("mended the history (%d)", done)
+		}
+	}
+	p.mended = done
+	p.paired, p.now = whole, next
+	return nil
+}
+
+// replay makes the room again that was made in this conversation before, in the same way: what
+// the provider has in its cache stays good, and no summary is written twice.
+func (p *fitting) replay() error {
+	p.tally = p.counter.Tally(p.now, p.family)
+	p.chain = p.tally.Chain
+	c := checkpoint.Lookup(p.made, checkpoint.Scope{}, p.chain)
+	view, err := compact.Replay(p.now, c)
+	if err != nil { // it does not fit its own chain
+		if view, err = compact.Replay(p.now, nil); err != nil {
+			return fmt.Errorf("agent: %w", err)
+		}
+	}
+	p.view, p.now = view, view.Request
+	if view.Replayed() {
+		p.did.Changed = true
+	}
+	return nil
+}
+
+// count measures what would be sent.
+func (p *fitting) count() {
+	p.tally = p.counter.Tally(p.now, p.family)
+	p.in = p.usage.Input(ledger, p.tally)
+}
+
+// limits finds out how much input there may be beside the output.
+func (p *fitting) limits(maxOutput int) {
+	p.window = p.windows.Window(p.upstream, p.info.Name, nil)
+	p.room = max(1, p.window.ForInput(p.reserve(maxOutput)))
+	if p.most > 0 {
+		p.room = min(p.room, p.most)
+	}
+}
+
+// reserve is what is kept free for the answer, in tokens. Providers that add what is asked for
+// to the input refuse the sum, so all of it counts; but an answer never has more than half the
+// window, and one that nobody bounded a quarter.
+func (p *fitting) reserve(asked int) int {
+	if p.window.Output > 0 {
+		asked = min(asked, p.window.Output)
+	}
+	if asked > 0 {
+		return min(asked, p.window.Context/2)
+	}
+	most := defaultReserve
+	if p.window.Output > 0 {
+		most = min(most, p.window.Output)
+	}
+	return min(most, p.window.Context/4)
+}
+
+// shrink makes room when it is needed.
+func (p *fitting) shrink() error {
+	trigger := int(p.trigger * float64(p.room))
+	if over, _ := p.in.Over(trigger, p.room); !over {
+		return nil
+	}
+	// Where the last try left more than the trigger, another one is of use only when there is
+	// something new.
+	if p.settled > 0 && p.in.High <= p.room && p.in.Best < p.settled+p.room/20 {
+		return nil
+	}
+	for range fitTries {
+		err := p.compact(p.goal())
+		if large, ok := errors.AsType[*compact.DoesNotFit](err); ok {
+			err = p.bestEffort(large)
+		}
+		if err != nil {
+			return err
+		}
+		if p.in.Best <= p.room {
+			break
+		}
+	}
+	p.settled = 0
+	if p.in.Best > trigger {
+		p.settled = p.in.Best
+	}
+	return nil
+}
+
+// goal is where to go. Parts are measured by the best estimate, the limit holds for the upper
+// one.
+func (p *fitting) goal() compact.Goal {
+	limit := int(float64(p.room) * float64(max(p.in.Best, 1)) / float64(max(p.in.High, 1)))
+	return compact.Goal{
+		Target: int(p.target * float64(p.room)), Limit: limit, Trigger: min(int(p.trigger*float64(p.room)), limit), NoModel: p.refused,
+	}
+}
+
+// bestEffort decides about a request whose sacred part is over the limit by the upper estimate.
+// When the best one is within it goes out as small as it gets, and the provider decides.
+func (p *fitting) bestEffort(large *compact.DoesNotFit) error {
+	// A window that nobody named is no reason to refuse.
+	guessed := p.window.Source == models.SourceDefault && p.most == 0
+	if large.Total > p.room && !guessed {
+		return p.tooLarge(large)
+	}
+	goal := p.goal()
+	goal.Limit, goal.NoModel = large.Total, true
+	err := p.compact(goal)
+	if again, ok := errors.AsType[*compact.DoesNotFit](err); ok {
+		return p.tooLarge(again)
+	}
+	return err
+}
+
+// compact makes room once.
+func (p *fitting) compact(goal compact.Goal) error {
+	res, err := p.compactor.Compact(p.ctx, p.view, p.sizes(), goal)
+	p.did.Summary.Input += res.SummaryIn
+	p.did.Summary.Output += res.SummaryOut
+	if res.SummaryError != nil {
+		p.note("the model wrote no summary (%s)", clipText(res.SummaryError.Error(), 120))
+	}
+	if err != nil {
+		if _, ok := errors.AsType[*compact.DoesNotFit](err); ok || p.ctx.Err() != nil {
+			return err
+		}
+		return fmt.Errorf("agent: make room in the conversation: %w", err)
+	}
+	if !res.Changed() {
+		return nil
+	}
+	if err := wire.ValidateEdit(wire.Chat, p.view.Client.Body, res.Request.Body); err != nil {
+		return fmt.Errorf("agent: make room in the conversation: %w", err)
+	}
+	p.now = res.Request
+	p.did.Changed, p.did.Room = true, true
+	if c := compact.Checkpoint(p.view, &res, p.chain); c != nil {
+		// In memory there is nothing that can fail. Another query of this conversation may have
+		// been first; what is sent now is good all the same.
+		_, _ = p.made.Put(checkpoint.Scope{}, c, checkpoint.Cut{})
+	}
+	p.count()
+	p.note("made room (%s): %d tokens became %d", strings.Join(res.Rungs, ", "), res.Before, res.After)
+	return nil
+}
+
+// sizes measures requests in the provider's tokens: our best count of each part, times what the
+// whole was found to be more or less than that.
+func (p *fitting) sizes() compact.Measure {
+	scale := float64(max(p.in.Best, 1)) / float64(max(p.tally.Total.Best, 1))
+	scaled := func(n int) int { return int(float64(n)*scale + 0.5) }
+	return func(r *wire.Request) compact.Sizes {
+		t := p.counter.Tally(r, p.family)
+		s := compact.Sizes{Total: scaled(t.Total.Best), Head: scaled(t.Head.Best + t.Extra.Best), Messages: make([]int, len(t.Messages))}
+		for i, m := range t.Messages {
+			s.Messages[i] = scaled(m.Best)
+		}
+		return s
+	}
+}
+
+// finish writes down what came of it.
+func (p *fitting) finish(maxOutput int) {
+	p.did.Tokens, p.did.Limit = p.in.Best, p.room
+	p.did.Actions = strings.Join(p.notes, "; ")
+	if maxOutput <= 0 {
+		return
+	}
+	if p.window.Output > 0 {
+		maxOutput = min(maxOutput, p.window.Output)
+	}
+	p.did.MaxOutput = max(1, min(maxOutput, max(p.window.Context-p.in.High, p.reserve(maxOutput))))
+}
+
+// messages are what is to be sent.
+func (p *fitting) messages() ([]Message, error) {
+	switch {
+	case !p.did.Changed:
+		return p.given, nil
+	case p.now == p.view.Client:
+		return p.paired, nil
+	}
+	return p.codec.messages(p.now)
+}

@@ -1,0 +1,78 @@
+package agent
+
+import (
+	"hash/maphash"
+	"strings"
+
+	"github.com/plimsoll/plimsoll/window/compact/checkpoint"
+	"github.com/plimsoll/plimsoll/window/models"
+	"github.com/plimsoll/plimsoll/window/repair"
+	"github.com/plimsoll/plimsoll/window/tokens"
+)
+
+const (
+	// memoBytes and usageBytes bound what is remembered of counts and of what the provider
+	// reported: some 5,000 messages, more than 64 queries of 40 have.
+	memoBytes  = 1 << 20
+	usageBytes = 256 << 10
+	// madeBytes bounds what is remembered of how room was made in conversations.
+	madeBytes = 4 << 20
+	// ledger names the only account there is in the usage of a core.
+	ledger = "agent"
+)
+
+// core is what the fitters of all queries of one agent share: what its model takes, what was
+// counted, what the provider reported, and how room was made. All of it is bounded, and may be
+// used by any goroutine.
+type core struct {
+	info            ModelInfo
+	upstream        string // as package models names it
+	family          tokens.Family
+	trigger, target float64
+	maxID           int
+	strictIDs       bool
+
+	seed    maphash.Seed
+	windows *models.Resolver
+	counter *tokens.Counter
+	usage   *tokens.Usage
+	made    *checkpoint.Store
+}
+
+// newCore reads the limits. Window counts as the user's word; a provider that names less has the
+// last one.
+func newCore(info ModelInfo, l Limits) *core {
+	c := &core{info: info, upstream: upstreamOf(info), seed: maphash.MakeSeed(), trigger: l.Trigger, target: l.Target}
+	if c.trigger <= 0 || c.trigger > 1 {
+		c.trigger = defaultTrigger
+	}
+	if c.target <= 0 || c.target >= c.trigger {
+		c.target = c.trigger * defaultTarget / defaultTrigger
+	}
+	window := l.Window
+	if window <= 0 {
+		window = info.Window
+	}
+	c.family = tokens.FamilyOf(info.Provider, info.Name)
+	if models.Provider(c.upstream) == "bedrock" {
+		c.maxID = repair.BedrockMaxID
+	}
+	c.strictIDs = c.family == tokens.FamilyClaude || c.family == tokens.FamilyClaude47
+	c.windows = models.NewResolver(models.Options{Overrides: models.Overrides{Max: max(0, window)}})
+	c.counter = tokens.NewCounter(tokens.Options{MemoBytes: memoBytes})
+	c.usage = tokens.NewUsage(tokens.UsageOptions{Bytes: usageBytes})
+	// Without a directory nothing is opened that could fail; a nil store remembers nothing.
+	c.made, _ = checkpoint.Open(checkpoint.Options{MemoryBytes: madeBytes})
+	return c
+}
+
+// upstreamOf names who is asked: by the address where that tells, else by the provider.
+func upstreamOf(info ModelInfo) string {
+	if !strings.Contains(info.URL, "://") {
+		return info.Provider
+	}
+	if info.Provider == "" {
+		return info.URL
+	}
+	return info.Provider + "+" + info.URL
+}

@@ -1,0 +1,95 @@
+package agent
+
+import (
+	"fmt"
+	"unicode/utf8"
+
+	"github.com/plimsoll/plimsoll/window/compact"
+)
+
+// TooLargeError says that a request does not fit the window of the model, whatever is left out
+// of it. It is the cause of [ContextExceeded], and holds no text of the conversation.
+type TooLargeError struct {
+	Model string
+	// Limit is how many tokens of input fit, Total how many there are after everything that may
+	// be left out was left out.
+	Limit, Total int
+	// Role, Tool and Place say what is the largest of it, and Tokens how large it is. Place
+	// counts the messages from 1; 0 is the system prompt or the tools, see Part.
+	Role   Role
+	Tool   string // that a result is of
+	Place  int
+	Of     int // messages in all
+	Tokens int
+	// Part is "system prompt" or "tools" when Place is 0.
+	Part string
+}
+
+// What the head of a request is called in a [TooLargeError].
+const (
+	partSystem = "system prompt"
+	partTools  = "tools"
+)
+
+func (e *TooLargeError) Error() string {
+	return fmt.Sprintf("%d tokens fit into a request to %s, and %d are left after everything that may be left out was left out: %s has %d of them; %s",
+		e.Limit, e.Model, e.Total, e.what(), e.Tokens, e.advice())
+}
+
+func (e *TooLargeError) what() string {
+	if e.Place == 0 {
+		return "the part \"" + e.Part + "\""
+	}
+	who := string(e.Role)
+	switch e.Role {
+	case RoleUser:
+		who = "the user's"
+	case RoleAssistant:
+		who = "the model's"
+	case RoleTool:
+		who = "a result"
+		if e.Tool != "" {
+			who += " of " + clipText(e.Tool, 64)
+		}
+	}
+	return fmt.Sprintf("message %d of %d (%s)", e.Place, e.Of, who)
+}
+
+func (e *TooLargeError) advice() string {
+	switch {
+	case e.Place == 0 && e.Part == partTools:
+		return "connect fewer tools, or use a model with a larger window"
+	case e.Place == 0:
+		return "shorten the system prompt, or use a model with a larger window"
+	case e.Role == RoleTool:
+		return "ask for less at once or by page, or use a model with a larger window"
+	case e.Role == RoleUser:
+		return "shorten the question, begin a new session, or use a model with a larger window"
+	}
+	return "begin a new session, or use a model with a larger window"
+}
+
+// tooLarge says it in the messages of the conversation.
+func (p *fitting) tooLarge(large *compact.DoesNotFit) error {
+	e := &TooLargeError{Model: p.info.Name, Limit: p.room, Total: large.Total, Tokens: large.Tokens, Of: len(p.paired), Part: partTools}
+	i := large.Message - p.codec.head
+	switch {
+	case large.Message < 0:
+	case i < 0:
+		e.Part = partSystem
+	case i < len(p.paired):
+		e.Part, e.Place, e.Role, e.Tool = "", i+1, p.paired[i].Role, p.paired[i].Name
+	}
+	return e
+}
+
+// clipText is at most about n bytes of a text; no rune is split.
+func clipText(s string, n int) string {
+	if len(s) <= n {
+		return s
+	}
+	for n > 0 && !utf8.RuneStart(s[n]) {
+		n--
+	}
+	return s[:n] + "…"
+}

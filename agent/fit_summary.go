@@ -1,0 +1,93 @@
+package agent
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/plimsoll/plimsoll/limit"
+	"github.com/plimsoll/plimsoll/window/compact"
+)
+
+const (
+	// summaryTimeout bounds one summary by the model; lines of the old turns are chosen then.
+	summaryTimeout = 20 * time.Second
+	// summaryBudget bounds what the summaries of one query cost together, in tokens.
+	summaryBudget = 400_000
+	// summaryHead is what the instructions of a summary cost, in tokens, and some more.
+	summaryHead = 400
+	// summaryBytes is how many bytes of a transcript a token surely has room for.
+	summaryBytes = 2
+)
+
+// summarizer makes a request to a model; it is [Model].Generate without the pieces.
+type summarizer func(ctx context.Context, r *Request) (*Reply, error)
+
+// writer has the agent's own model write summaries.
+type writer struct{ f *fitter }
+
+var (
+	errNoRoom   = errors.New("what is to be summarised is more than twice what the model takes")
+	errCutOff   = errors.New("the model did not come to an end")
+	errNoAnswer = errors.New("the model gave no answer")
+)
+
+// Summarize asks once; package compact has the deadline and judges the text. Errors hold no text
+// of the conversation: those of adapters may repeat what was sent.
+func (w writer) Summarize(ctx context.Context, a compact.Assignment) (compact.Written, error) {
+	window := w.f.windows.Window(w.f.upstream, w.f.info.Name, nil)
+	room := summaryBytes * (window.ForInput(a.MaxTokens) - summaryHead)
+	if w.f.most > 0 {
+		room = min(room, summaryBytes*(w.f.most-summaryHead))
+	}
+	if room < len(a.Transcript)/2 {
+		return compact.Written{}, errNoRoom
+	}
+	text := limit.Cut(a.Transcript, room, func(int) string { return "\n[…]\n" })
+	r := &Request{System: a.Instructions, Messages: []Message{{Role: RoleUser, Text: text}}, MaxOutput: a.MaxTokens}
+	reply, err := w.f.ask(ctx, r)
+	if err != nil {
+		return compact.Written{}, err
+	}
+	out := compact.Written{In: max(0, reply.Usage.Input), Out: max(0, reply.Usage.Output)}
+	if reply.Stop != StopEnd || len(reply.Message.Calls) > 0 {
+		return out, errCutOff
+	}
+	out.Text = reply.Message.Text
+	return out, nil
+}
+
+// ask makes a request and waits for its end or for ctx's, also when the model does not look at
+// ctx.
+func (f *fitter) ask(ctx context.Context, r *Request) (*Reply, error) {
+	type answer struct {
+		reply *Reply
+		err   error
+	}
+	came := make(chan answer, 1)
+	go func() {
+		a := answer{err: errNoAnswer}
+		defer func() {
+			if recover() != nil {
+				a = answer{err: errNoAnswer}
+			}
+			came <- a
+		}()
+		a.reply, a.err = f.summarize(ctx, r)
+	}()
+	select {
+	case a := <-came:
+		switch e, ok := errors.AsType[*ModelError](a.err); {
+		case ctx.Err() != nil:
+			return nil, ctx.Err()
+		case ok:
+			return nil, fmt.Errorf("the model failed: %s", e.Failure)
+		case a.err != nil || a.reply == nil:
+			return nil, errNoAnswer
+		}
+		return a.reply, nil
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+}

@@ -1,0 +1,204 @@
+package agent
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/plimsoll/plimsoll/window/repair"
+)
+
+const (
+	// beginning stands in front of a conversation that lost its first messages: some providers
+	// want the user to speak first.
+	beginning = "[The beginning of this conversation is not part of it any more.]"
+	// silence stands for a message of the user without words, which some providers refuse.
+	silence = "[The user sent no text.]"
+)
+
+// tidy takes out what no provider takes and what says nothing: messages of unknown roles, empty
+// ones of the model. It returns the messages themselves when there is nothing to do, and how
+// many there were.
+func tidy(ms []Message) ([]Message, int) {
+	n := 0
+	for i := range ms {
+		if flawed(&ms[i]) {
+			n++
+		}
+	}
+	if n == 0 {
+		return ms, 0
+	}
+	out := make([]Message, 0, len(ms))
+	for i := range ms {
+		m := ms[i]
+		if flawed(&m) {
+			if m.Role != RoleUser {
+				continue
+			}
+			m.Text = silence
+		}
+		out = append(out, m)
+	}
+	return out, n
+}
+
+func flawed(m *Message) bool {
+	switch m.Role {
+	case RoleUser:
+		return blank(m.Text)
+	case RoleAssistant:
+		return len(m.Calls) == 0 && blank(m.Text)
+	case RoleTool:
+		return false
+	}
+	return true
+}
+
+func blank(s string) bool { return strings.TrimSpace(s) == "" }
+
+// complete does what package repair leaves to others, to messages whose calls and results are
+// paired already: the last message may have calls without results, ids may be in use twice or be
+// empty, the first message may not be the user's. strict ids are made of letters, digits, - and _
+// alone, as Anthropic wants them. It returns the messages themselves when there is nothing to
+// do, and how much it did.
+func complete(ms []Message, strict bool) (out []Message, n int) {
+	out = ms
+	if len(ms) == 0 || ms[0].Role != RoleUser {
+		out, n = append([]Message{{Role: RoleUser, Text: beginning}}, ms...), 1
+	}
+	if last := out[len(out)-1]; last.Role == RoleAssistant && len(last.Calls) > 0 {
+		out = slices.Clip(out)
+		for _, call := range last.Calls {
+			out = append(out, Message{Role: RoleTool, CallID: call.ID, Name: call.Name, Text: repair.Note, Failed: true})
+			n++
+		}
+	}
+	if renames(out, strict) {
+		out, n = rename(out, strict), n+1
+	}
+	return out, n
+}
+
+// nameBytes is the longest name of a tool that all providers take.
+const nameBytes = 64
+
+// callable makes of the names of calls such as providers take: a model may have called what
+// there is not, by a name that is none, and every later request would be refused for it. Names
+// that are known are the adapter's to write.
+func callable(ms []Message, known func(string) bool) (out []Message, n int) {
+	out = ms
+	for i := range ms {
+		for k, call := range ms[i].Calls {
+			if known(call.Name) || call.Name != "" && len(call.Name) <= nameBytes && plain(call.Name) {
+				continue
+			}
+			if n == 0 {
+				out = slices.Clone(ms)
+			}
+			if &out[i].Calls[0] == &ms[i].Calls[0] {
+				out[i].Calls = slices.Clone(ms[i].Calls)
+			}
+			name := plainly(call.Name)
+			if name == "" {
+				name = "unknown"
+			}
+			out[i].Calls[k].Name = name[:min(len(name), nameBytes)]
+			n++
+		}
+	}
+	return out, n
+}
+
+// renames tells whether an id has to become another.
+func renames(ms []Message, strict bool) bool {
+	seen := map[string]bool{}
+	for i := range ms {
+		for _, call := range ms[i].Calls {
+			if seen[call.ID] || call.ID == "" || strict && !plain(call.ID) {
+				return true
+			}
+			seen[call.ID] = true
+		}
+	}
+	return false
+}
+
+// rename gives the calls whose ids can't stay others, and their results too. The same history
+// gets the same ids.
+func rename(ms []Message, strict bool) []Message {
+	out := slices.Clone(ms)
+	used := map[string]bool{}
+	for i := range ms {
+		for _, call := range ms[i].Calls {
+			used[call.ID] = true // a new id must not be one that comes later
+		}
+	}
+	seen := map[string]bool{}
+	for i := range out {
+		m := &out[i]
+		if len(m.Calls) == 0 {
+			continue
+		}
+		calls := slices.Clone(m.Calls)
+		end := i + 1 // of its results, which follow it in any order
+		for end < len(ms) && ms[end].Role == RoleTool {
+			end++
+		}
+		answered := make([]bool, end-i)
+		for k := range calls {
+			id := calls[k].ID
+			if seen[id] || id == "" || strict && !plain(id) {
+				calls[k].ID = fresh(id, strict, used)
+				used[calls[k].ID] = true
+			}
+			seen[id], seen[calls[k].ID] = true, true
+			for at := i + 1; at < end; at++ {
+				if !answered[at-i] && ms[at].CallID == id {
+					out[at].CallID, answered[at-i] = calls[k].ID, true
+					break
+				}
+			}
+		}
+		m.Calls = calls
+	}
+	return out
+}
+
+// fresh is an id like id that is not used.
+func fresh(id string, strict bool, used map[string]bool) string {
+	if strict {
+		id = plainly(id)
+	}
+	if id == "" {
+		id = "call"
+	}
+	for n := 1; ; n++ {
+		if next := id + "_" + strconv.Itoa(n); !used[next] {
+			return next
+		}
+	}
+}
+
+// plainly has _ for what is not plain.
+func plainly(id string) string {
+	return strings.Map(func(r rune) rune {
+		if r < 128 && plainByte(byte(r)) {
+			return r
+		}
+		return '_'
+	}, id)
+}
+
+func plain(id string) bool {
+	for i := range len(id) {
+		if !plainByte(id[i]) {
+			return false
+		}
+	}
+	return true
+}
+
+func plainByte(c byte) bool {
+	return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || c == '-' || c == '_'
+}
