@@ -59,8 +59,9 @@ type Limits struct {
 	MaxStore       limit.Bytes   // of all kept tasks (64 MiB)
 	MaxTask        limit.Bytes   // of one task: its history and artifacts (4 MiB)
 	MaxLog         limit.Bytes   // of the events of one task that are kept to be read again (1 MiB)
-	MaxEvent       limit.Bytes   // of one event (512 KiB)
-	MaxEnded       int           // logs of ended tasks that are kept for clients that come back (32)
+	MaxLogs        limit.Bytes   // of the events of all tasks (64 MiB)
+	KeepLog        time.Duration // how long an ended task's events are kept for clients that come back (5 min)
+	MaxEvent       limit.Bytes   // of one event (512 KiB, at most MaxLog)
 	MaxSubscribers int           // of one task (64)
 	MaxStreams     int           // of all tasks (256)
 	MaxPush        int           // push configurations of one task (8)
@@ -71,4 +72,42 @@ type Limits struct {
 	ReadTimeout    time.Duration // for a client to send a request (60 s)
 	KeepAlive      time.Duration // between comments on an idle stream (15 s)
 	CancelWait     time.Duration // for an executor to end after a cancel (10 s)
+}
+
+func (l *Limits) defaults() {
+	bytes := func(at *limit.Bytes, standard limit.Bytes) {
+		if *at <= 0 {
+			*at = standard
+		}
+	}
+	count := func(at *int, standard int) {
+		if *at <= 0 {
+			*at = standard
+		}
+	}
+	wait := func(at *time.Duration, standard time.Duration) {
+		if *at <= 0 {
+			*at = standard
+		}
+	}
+	bytes(&l.MaxRequest, 8*limit.MiB)
+	count(&l.MaxRunning, 64)
+	count(&l.MaxTasks, 1024)
+	bytes(&l.MaxStore, 64*limit.MiB)
+	bytes(&l.MaxTask, 4*limit.MiB)
+	bytes(&l.MaxLog, limit.MiB)
+	bytes(&l.MaxLogs, 64*limit.MiB)
+	wait(&l.KeepLog, 5*time.Minute)
+	bytes(&l.MaxEvent, 512*limit.KiB)
+	l.MaxEvent = min(l.MaxEvent, l.MaxLog)
+	count(&l.MaxSubscribers, 64)
+	count(&l.MaxStreams, 256)
+	count(&l.MaxPush, 8)
+	count(&l.MaxPushQueue, 256)
+	count(&l.PushTries, 5)
+	wait(&l.PushTimeout, 10*time.Second)
+	wait(&l.WriteTimeout, 20*time.Second)
+	wait(&l.ReadTimeout, time.Minute)
+	wait(&l.KeepAlive, 15*time.Second)
+	wait(&l.CancelWait, 10*time.Second)
 }

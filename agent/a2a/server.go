@@ -3,23 +3,220 @@ package a2a
 import (
 	"context"
 	"errors"
+	"fmt"
+	"log/slog"
 	"net/http"
+	"net/url"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	sdk "github.com/a2aproject/a2a-go/v2/a2a"
+	"github.com/a2aproject/a2a-go/v2/a2acompat/a2av0"
+	"github.com/a2aproject/a2a-go/v2/a2asrv"
+
+	"github.com/plimsoll/plimsoll/agent/a2a/tasklog"
+	"github.com/plimsoll/plimsoll/limit"
 )
 
 // Server serves one agent over A2A. It is an http.Handler.
-type Server struct{ o Options }
+type Server struct {
+	o     Options
+	log   *slog.Logger
+	begun time.Time
 
-// New makes a server.
-func New(o Options) (*Server, error) { return nil, errors.New("a2a: not yet") }
+	store     *tasklog.Store
+	logs      *tasklog.Logs
+	pusher    *pusher
+	pushGuard *pushGuard
+	guard     *http.CrossOriginProtection
 
-// ServeHTTP serves the agent card, JSON-RPC and REST.
-func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {}
+	rpc10, rest10, rpc03, rest03 http.Handler
 
-// Close ends all tasks.
-func (s *Server) Close(ctx context.Context) error { return nil }
+	counts  counters
+	streams atomic.Int64
 
-// Stats counts.
-type Stats struct{}
+	mu       sync.Mutex
+	tasks    map[sdk.TaskID]*task // that somebody holds
+	releases uint64               // of tasks, since the beginning
+	runs     map[*run]struct{}
+	closed   bool
+	messages map[string]sdk.TaskID // the latest messages and their tasks
+	said     []string              // their ids, a ring
+	saidAt   int
+}
 
-// Stats tells the counts since New.
-func (s *Server) Stats() Stats { return Stats{} }
+// New makes a server, and fails the tasks that ran when the one before it ended.
+func New(o Options) (*Server, error) {
+	switch {
+	case o.Name == "":
+		return nil, errors.New("a2a: Options.Name is missing: what the agent is called")
+	case o.Executor == nil:
+		return nil, errors.New("a2a: Options.Executor is missing: who does the work")
+	}
+	if o.URL != "" {
+		if u, err := url.Parse(o.URL); err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
+			return nil, fmt.Errorf("a2a: %s: Options.URL %q is no address of HTTP", o.Name, o.URL)
+		}
+	}
+	o.Path = "/" + strings.Trim(o.Path, "/")
+	o.Limits.defaults()
+	o.Card.defaults()
+	if o.Log == nil {
+		o.Log = slog.New(slog.DiscardHandler)
+	}
+	l := o.Limits
+	store, err := tasklog.OpenStore(tasklog.StoreOptions{
+		Name: o.Name, Dir: o.Dir, MaxTasks: l.MaxTasks, MaxBytes: l.MaxStore,
+		// What ends a task is let in above its bound.
+		MaxTask: l.MaxTask + 2*l.MaxEvent, Journal: o.Journal, Logger: o.Log,
+	})
+	if err != nil {
+		return nil, fmt.Errorf("a2a: %s: %w", o.Name, err)
+	}
+	s := &Server{
+		o: o, log: o.Log, begun: time.Now(), store: store,
+		logs: tasklog.New(tasklog.Options{
+			Name: o.Name, MaxBytes: l.MaxLog, MaxReaders: l.MaxSubscribers, MaxLogs: l.MaxTasks,
+			MaxTotal: l.MaxLogs, Keep: l.KeepLog, Journal: o.Journal, Logger: o.Log,
+		}),
+		pushGuard: newPushGuard(o.PushAllow),
+		guard:     http.NewCrossOriginProtection(),
+		tasks:     map[sdk.TaskID]*task{}, runs: map[*run]struct{}{},
+		messages: map[string]sdk.TaskID{}, said: make([]string, l.MaxTasks),
+	}
+	s.counts.ends = map[sdk.TaskState]int64{}
+	s.pusher = newPusher(s.pushGuard.client(l.PushTimeout), &s.o.Limits, &s.counts, s.log, o.Name)
+	options := []a2asrv.TransportOption{
+		a2asrv.WithTransportKeepAlive(l.KeepAlive),
+		a2asrv.WithTransportPanicHandler(func(caught any) error {
+			s.counts.panics.Add(1)
+			s.log.Error("a2a: a request panicked", "agent", o.Name, "panic", caught)
+			return sdk.NewError(sdk.ErrInternalError, "the server broke down on this request; its log says where")
+		}),
+	}
+	h := handler{s}
+	s.rpc10, s.rest10 = a2asrv.NewJSONRPCHandler(h, options...), a2asrv.NewRESTHandler(h, options...)
+	s.rpc03, s.rest03 = a2av0.NewJSONRPCHandler(h, options...), a2av0.NewRESTHandler(h, options...)
+	if err := s.recoverTasks(); err != nil {
+		return nil, errors.Join(fmt.Errorf("a2a: %s: %w", o.Name, err), s.Close(context.Background()))
+	}
+	return s, nil
+}
+
+func (c *Card) defaults() {
+	if c.Version == "" {
+		c.Version = "0"
+	}
+	if c.InputModes == nil {
+		c.InputModes = []string{"text/plain", "text/markdown", "text/*", "application/json"}
+	}
+	if c.OutputModes == nil {
+		c.OutputModes = []string{"text/markdown", "text/plain"}
+	}
+	if c.Skills == nil {
+		c.Skills = []sdk.AgentSkill{}
+	}
+}
+
+// recoverTasks fails what ran when the process before this one ended.
+func (s *Server) recoverTasks() error {
+	ctx := context.Background()
+	var ran []sdk.TaskID
+	query := tasklog.Query{Running: true, Limit: maxPageSize, MaxBytes: limit.MiB}
+	for {
+		page, err := s.store.List(ctx, query)
+		if err != nil {
+			return err
+		}
+		for _, kept := range page.Tasks {
+			if !interrupted(sdk.TaskState(kept.State)) {
+				ran = append(ran, sdk.TaskID(kept.ID))
+			}
+		}
+		if page.Next == "" {
+			break
+		}
+		query.Token = page.Next
+	}
+	for _, id := range ran {
+		t, err := s.hold(ctx, id)
+		if err != nil {
+			s.log.Error("a2a: a task of before the restart can't be ended", "agent", s.o.Name, "task", id, "error", err)
+			continue
+		}
+		if t.end(sdk.TaskStateFailed, "the agent was restarted before it could answer; ask again",
+			map[string]any{metadataOutcome: outcomeRestart}) {
+			s.counts.recovered.Add(1)
+		}
+		s.release(t)
+	}
+	return nil
+}
+
+// remember keeps which task a message began, for clients that send it again.
+func (s *Server) remember(message string, id sdk.TaskID) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if old := s.said[s.saidAt]; old != "" {
+		delete(s.messages, old)
+	}
+	s.said[s.saidAt] = message
+	s.saidAt = (s.saidAt + 1) % len(s.said)
+	s.messages[message] = id
+}
+
+// sent tells the task that a message began.
+func (s *Server) sent(message string) (sdk.TaskID, bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	id, ok := s.messages[message]
+	return id, ok
+}
+
+// Close ends all tasks: their executors have until ctx ends to answer with what they have;
+// the tasks of those that do not return have failed then. Notifications are sent as far as
+// the time goes. The server answers with errors afterwards.
+func (s *Server) Close(ctx context.Context) error {
+	s.mu.Lock()
+	if s.closed {
+		s.mu.Unlock()
+		return nil
+	}
+	s.closed = true
+	runs := make([]*run, 0, len(s.runs))
+	for r := range s.runs {
+		runs = append(runs, r)
+	}
+	s.mu.Unlock()
+	for _, r := range runs {
+		r.cancel(errShutdown)
+	}
+	for _, r := range runs {
+		select {
+		case <-r.done:
+			continue
+		case <-ctx.Done():
+		}
+		s.abandon(r)
+	}
+	s.pusher.close(ctx)
+	s.logs.Close()
+	return s.store.Close()
+}
+
+// abandon ends the task of an executor that does not return.
+func (s *Server) abandon(r *run) {
+	select {
+	case <-r.decided:
+	default:
+		return // nobody was told of a task
+	}
+	if r.task != nil {
+		r.task.end(sdk.TaskStateFailed, "the agent was stopped before it could answer; ask again",
+			map[string]any{metadataOutcome: outcomeShutdown})
+	}
+	s.counts.leaked.Add(1)
+	s.log.Warn("a2a: an executor goes on although the server closes", "agent", s.o.Name, "task", r.x.TaskID)
+}

@@ -1,0 +1,202 @@
+package a2a
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+
+	sdk "github.com/a2aproject/a2a-go/v2/a2a"
+)
+
+// content is a task as it grows. Its artifacts are kept in the pieces that they came in;
+// what has been looked at by [content.snapshot] is never changed.
+type content struct {
+	task sdk.Task // without artifacts
+	// artifacts are in the order in which they came.
+	artifacts []*artifact
+	// bytes are what the history and the artifacts take as JSON, and a little more.
+	bytes int64
+}
+
+type artifact struct {
+	about sdk.Artifact // without parts
+	parts []*sdk.Part
+	bytes int64
+}
+
+// contentOf takes over a task that was stored. bytes is its length as JSON.
+func contentOf(task *sdk.Task, bytes int64) *content {
+	c := &content{task: *task, bytes: bytes}
+	c.task.Artifacts = nil
+	for _, a := range task.Artifacts {
+		if a == nil {
+			continue
+		}
+		about := *a
+		about.Parts = nil
+		c.artifacts = append(c.artifacts, &artifact{about: about, parts: a.Parts, bytes: sizeOf(a)})
+	}
+	return c
+}
+
+func sizeOf(v any) int64 {
+	text, err := json.Marshal(v)
+	if err != nil {
+		return 0
+	}
+	return int64(len(text))
+}
+
+// apply takes an event in. size is what its JSON takes. The event must not be changed later.
+func (c *content) apply(event sdk.Event, size int64) {
+	switch e := event.(type) {
+	case *sdk.TaskStatusUpdateEvent:
+		c.status(e, size)
+	case *sdk.TaskArtifactUpdateEvent:
+		c.artifact(e, size)
+	}
+}
+
+func (c *content) status(e *sdk.TaskStatusUpdateEvent, size int64) {
+	if e.Status.State == c.task.Status.State && e.Status.Message == nil {
+		return // progress: the state is as old as it was
+	}
+	if m := c.task.Status.Message; m != nil {
+		c.say(m, 0) // it was counted when it came
+	}
+	if e.Status.Message != nil {
+		c.bytes += size
+	}
+	c.task.Status = e.Status
+	if len(e.Metadata) > 0 && e.Status.State.Terminal() {
+		// How a task ended belongs to the task: not everybody sees the event.
+		merged := make(map[string]any, len(c.task.Metadata)+len(e.Metadata))
+		for _, from := range []map[string]any{c.task.Metadata, e.Metadata} {
+			for k, v := range from {
+				merged[k] = v
+			}
+		}
+		c.task.Metadata = merged
+		c.bytes += size
+	}
+}
+
+// say adds a message to the history.
+func (c *content) say(m *sdk.Message, size int64) {
+	c.task.History = append(slices.Clip(c.task.History), m)
+	c.bytes += size
+}
+
+func (c *content) artifact(e *sdk.TaskArtifactUpdateEvent, size int64) {
+	i := slices.IndexFunc(c.artifacts, func(a *artifact) bool { return a.about.ID == e.Artifact.ID })
+	if i >= 0 && e.Append {
+		a := c.artifacts[i]
+		a.parts = append(a.parts, e.Artifact.Parts...)
+		a.bytes += size
+		c.bytes += size
+		return
+	}
+	about := *e.Artifact
+	about.Parts = nil
+	made := &artifact{about: about, parts: slices.Clip(e.Artifact.Parts), bytes: size}
+	c.bytes += size
+	if i < 0 {
+		c.artifacts = append(c.artifacts, made)
+		return
+	}
+	c.bytes -= c.artifacts[i].bytes
+	c.artifacts[i] = made
+}
+
+// grows tells by how much an event would make the task larger.
+func (c *content) grows(event sdk.Event, size int64) int64 {
+	switch e := event.(type) {
+	case *sdk.TaskArtifactUpdateEvent:
+		if !e.Append {
+			for _, a := range c.artifacts {
+				if a.about.ID == e.Artifact.ID {
+					return size - a.bytes
+				}
+			}
+		}
+		return size
+	case *sdk.TaskStatusUpdateEvent:
+		if e.Status.Message != nil {
+			return size
+		}
+	}
+	return 0
+}
+
+// snapshot is the task as it is now, safe from later changes.
+func (c *content) snapshot() *sdk.Task {
+	task := c.task
+	task.History = slices.Clip(task.History)
+	for _, a := range c.artifacts {
+		about := a.about
+		about.Parts = joined(a.parts)
+		task.Artifacts = append(task.Artifacts, &about)
+	}
+	return &task
+}
+
+// copy is a content that can change without this one. It shares what does not change.
+func (c *content) copy() *content {
+	out := *c
+	out.artifacts = make([]*artifact, len(c.artifacts))
+	for i, a := range c.artifacts {
+		again := *a
+		again.parts = slices.Clip(a.parts)
+		out.artifacts[i] = &again
+	}
+	return &out
+}
+
+// joined makes one part of texts that follow each other and say nothing else: a streamed
+// answer is read as a whole.
+func joined(parts []*sdk.Part) sdk.ContentParts {
+	plain := func(p *sdk.Part) bool {
+		_, text := p.Content.(sdk.Text)
+		return text && p.Filename == "" && len(p.Metadata) == 0
+	}
+	var out sdk.ContentParts
+	for i := 0; i < len(parts); {
+		end := i + 1
+		if plain(parts[i]) {
+			for end < len(parts) && plain(parts[end]) && parts[end].MediaType == parts[i].MediaType {
+				end++
+			}
+		}
+		if end == i+1 {
+			out = append(out, parts[i])
+		} else {
+			var b strings.Builder
+			for _, p := range parts[i:end] {
+				b.WriteString(p.Text())
+			}
+			out = append(out, &sdk.Part{Content: sdk.Text(b.String()), MediaType: parts[i].MediaType})
+		}
+		i = end
+	}
+	return out
+}
+
+// shown is a task as a client asked for it: nil history is all of it. The task is changed.
+func shown(task *sdk.Task, history *int) (*sdk.Task, error) {
+	if history == nil {
+		return task, nil
+	}
+	switch n := *history; {
+	case n < 0:
+		return nil, sdk.NewError(sdk.ErrInvalidParams, fmt.Sprintf("historyLength is %d: it is 0 or more", n))
+	case n < len(task.History):
+		task.History = task.History[len(task.History)-n:]
+	}
+	return task, nil
+}
+
+// interrupted says that a state waits for the client.
+func interrupted(s sdk.TaskState) bool {
+	return s == sdk.TaskStateInputRequired || s == sdk.TaskStateAuthRequired
+}

@@ -1,0 +1,100 @@
+package a2a
+
+import (
+	"encoding/json"
+	"errors"
+	"net/http"
+	"strings"
+	"unicode/utf8"
+
+	sdk "github.com/a2aproject/a2a-go/v2/a2a"
+	"github.com/a2aproject/a2a-go/v2/errordetails"
+)
+
+// ErrEnded says that an event came after its task had ended. It is dropped.
+var ErrEnded = errors.New("a2a: the task has ended")
+
+// ErrTooLarge says that an event, or the task with it, would be larger than it may be.
+var ErrTooLarge = errors.New("a2a: too large")
+
+// ErrClosed says that the server was closed.
+var ErrClosed = errors.New("a2a: the server is closed")
+
+// rpcCodes and restStatus are what the front answers itself, as A2A 1.0, section 5.4 maps it.
+// All other errors are written by the SDK.
+func rpcCode(err error) int {
+	switch {
+	case errors.Is(err, sdk.ErrParseError):
+		return -32700
+	case errors.Is(err, sdk.ErrInvalidRequest):
+		return -32600
+	case errors.Is(err, sdk.ErrMethodNotFound):
+		return -32601
+	case errors.Is(err, sdk.ErrUnsupportedContentType):
+		return -32005
+	case errors.Is(err, sdk.ErrVersionNotSupported):
+		return -32009
+	case errors.Is(err, sdk.ErrUnauthorized):
+		return -31403
+	case errors.Is(err, sdk.ErrServerError):
+		return -32000
+	default:
+		return -32603
+	}
+}
+
+// grpcNames are the names that google.rpc.Status has for the HTTP statuses refuse uses.
+func grpcName(status int) string {
+	switch status {
+	case http.StatusNotFound:
+		return "NOT_FOUND"
+	case http.StatusForbidden:
+		return "PERMISSION_DENIED"
+	case http.StatusServiceUnavailable:
+		return "UNAVAILABLE"
+	case http.StatusInternalServerError:
+		return "INTERNAL"
+	default:
+		return "INVALID_ARGUMENT"
+	}
+}
+
+// refuse answers with an error before the SDK has a part in it. status 0 is 400.
+func (s *Server) refuse(out *stream, status int, id json.RawMessage, err error) {
+	if status == 0 {
+		status = http.StatusBadRequest
+	}
+	info := errordetails.NewErrorInfo(sdk.ErrorReason(err), sdk.ProtocolDomain, nil)
+	var body any
+	if out.rest {
+		body = map[string]any{"error": map[string]any{
+			"code": status, "status": grpcName(status), "message": err.Error(),
+			"details": []any{info},
+		}}
+	} else {
+		if len(id) == 0 {
+			id = json.RawMessage("null")
+		}
+		body = map[string]any{"jsonrpc": "2.0", "id": id, "error": map[string]any{
+			"code": rpcCode(err), "message": err.Error(), "data": []any{info},
+		}}
+	}
+	text, marshal := json.Marshal(body)
+	if marshal != nil {
+		status, text = http.StatusInternalServerError, []byte("{}")
+	}
+	out.Header().Set("Content-Type", "application/json")
+	out.WriteHeader(status)
+	_, _ = out.Write(append(text, '\n')) // a client that is gone needs no answer
+}
+
+// cut gives at most bound bytes of a text, whole runes of valid UTF-8.
+func cut(text string, bound int) string {
+	if len(text) > bound {
+		for bound > 0 && !utf8.RuneStart(text[bound]) {
+			bound--
+		}
+		text = text[:bound]
+	}
+	return strings.ToValidUTF8(text, "\uFFFD")
+}

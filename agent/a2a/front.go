@@ -1,0 +1,243 @@
+package a2a
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"mime"
+	"net/http"
+	"runtime/debug"
+	"strconv"
+	"strings"
+	"time"
+
+	sdk "github.com/a2aproject/a2a-go/v2/a2a"
+	sdklog "github.com/a2aproject/a2a-go/v2/log"
+)
+
+// The versions of the protocol, as requests name them.
+const (
+	version03 = "0.3"
+	version10 = "1.0"
+)
+
+const (
+	versionHeader = sdk.SvcParamVersion
+	cardPath      = "/.well-known/agent-card.json"
+)
+
+// ServeHTTP serves the agent card, JSON-RPC and REST, of A2A 1.0 and 0.3.
+func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	defer func() {
+		if caught := recover(); caught != nil && caught != http.ErrAbortHandler { //nolint:errorlint // recover gives the value itself
+			s.counts.panics.Add(1)
+			s.log.Error("a2a: a request panicked", "panic", caught, "stack", string(debug.Stack()))
+			panic(http.ErrAbortHandler) // nobody knows what of the answer is out already
+		} else if caught != nil {
+			panic(caught)
+		}
+	}()
+	path, ok := s.below(r.URL.Path)
+	if !ok {
+		http.NotFound(w, r)
+		return
+	}
+	if path == cardPath || path == "/.well-known/agent.json" { // the second is where 0.2 had it
+		s.serveCard(w, r)
+		return
+	}
+	out := &stream{
+		w: w, control: http.NewResponseController(w), timeout: s.o.Limits.WriteTimeout,
+		counts: &s.counts, rest: path != "/",
+	}
+	defer out.finish()
+	if last, err := strconv.ParseUint(r.Header.Get("Last-Event-ID"), 10, 64); err == nil {
+		out.last, out.resumed = last, true
+	}
+	ctx := sdklog.AttachLogger(context.WithValue(r.Context(), streamKey{}, out), s.log)
+	s.serveCall(out, r.WithContext(ctx), path)
+}
+
+// below takes the path that the server is mounted at off a request's.
+func (s *Server) below(path string) (string, bool) {
+	base := strings.TrimSuffix(s.o.Path, "/")
+	rest, ok := strings.CutPrefix(path, base)
+	if !ok {
+		return "", false
+	}
+	if rest == "" {
+		rest = "/"
+	}
+	return rest, rest[0] == '/'
+}
+
+func (s *Server) serveCall(out *stream, r *http.Request, path string) {
+	if err := s.guard.Check(r); err != nil {
+		s.refuse(out, http.StatusForbidden, nil, sdk.NewError(sdk.ErrUnauthorized,
+			"the request comes from a web page of another origin, which may not use this agent"))
+		return
+	}
+	body, status, err := s.readBody(out, r)
+	if err != nil {
+		s.counts.refused.Add(1)
+		s.refuse(out, status, nil, err)
+		return
+	}
+	r.Body = io.NopCloser(strings.NewReader(string(body)))
+	r.ContentLength = int64(len(body))
+	if path == "/" {
+		s.serveRPC(out, r, body)
+		return
+	}
+	s.serveREST(out, r, path)
+}
+
+// readBody reads a request's body as far as it may be long, and holds it to its shape.
+func (s *Server) readBody(out *stream, r *http.Request) ([]byte, int, error) {
+	bound := s.o.Limits.MaxRequest
+	tooLong := func() error {
+		return sdk.NewError(sdk.ErrInvalidRequest, fmt.Sprintf(
+			"the request is longer than %s: send less, or the address of a file", bound.Human()))
+	}
+	if r.ContentLength > int64(bound) {
+		out.Header().Set("Connection", "close") // nobody is going to read the rest
+		return nil, http.StatusRequestEntityTooLarge, tooLong()
+	}
+	_ = out.control.SetReadDeadline(time.Now().Add(s.o.Limits.ReadTimeout))
+	body, err := io.ReadAll(http.MaxBytesReader(out.w, r.Body, int64(bound)))
+	_ = out.control.SetReadDeadline(time.Time{})
+	var long *http.MaxBytesError
+	switch {
+	case errors.As(err, &long):
+		return nil, http.StatusRequestEntityTooLarge, tooLong()
+	case err != nil:
+		return nil, http.StatusBadRequest, sdk.NewError(sdk.ErrInvalidRequest, "the request broke off: "+err.Error())
+	}
+	if len(body) == 0 {
+		return nil, 0, nil
+	}
+	// A web page can't send this type to another origin without asking first.
+	media, _, err := mime.ParseMediaType(r.Header.Get("Content-Type"))
+	if err != nil || media != "application/json" && media != "application/a2a+json" {
+		return nil, http.StatusUnsupportedMediaType, sdk.NewError(sdk.ErrUnsupportedContentType, fmt.Sprintf(
+			"the request's Content-Type is %q: send application/json", cut(r.Header.Get("Content-Type"), 64)))
+	}
+	if err := checkShape(body); err != nil {
+		return nil, http.StatusBadRequest, sdk.NewError(sdk.ErrInvalidRequest, err.Error())
+	}
+	return body, 0, nil
+}
+
+// versionOf tells which version a request wants: "" when it does not say.
+func versionOf(r *http.Request) (string, error) {
+	asked := strings.TrimSpace(r.Header.Get(versionHeader))
+	if asked == "" {
+		asked = r.URL.Query().Get(versionHeader)
+	}
+	if asked == "" {
+		return "", nil
+	}
+	for _, known := range []string{version10, version03} {
+		// A patch level does not count (A2A 1.0, 3.6).
+		if asked == known || strings.HasPrefix(asked, known+".") {
+			return known, nil
+		}
+	}
+	return "", sdk.NewError(sdk.ErrVersionNotSupported, fmt.Sprintf(
+		"A2A %q is not spoken here; %s and %s are", cut(asked, 32), version10, version03))
+}
+
+func (s *Server) serveRPC(out *stream, r *http.Request, body []byte) {
+	if r.Method != http.MethodPost {
+		out.Header().Set("Allow", "POST")
+		s.refuse(out, http.StatusMethodNotAllowed, nil, sdk.NewError(sdk.ErrInvalidRequest,
+			"JSON-RPC is sent with POST; the agent card is at "+strings.TrimSuffix(s.o.Path, "/")+cardPath))
+		return
+	}
+	call, err := openEnvelope(body)
+	if err != nil {
+		kind := sdk.ErrInvalidRequest
+		if errors.Is(err, errNotJSON) {
+			kind = sdk.ErrParseError
+		}
+		s.counts.refused.Add(1)
+		s.refuse(out, http.StatusOK, call.id, sdk.NewError(kind, err.Error()))
+		return
+	}
+	version, err := versionOf(r)
+	if err != nil {
+		s.refuse(out, http.StatusOK, call.id, err)
+		return
+	}
+	if version == "" {
+		// No version means 0.3 (A2A 1.0, 3.6.2). The methods of 1.0 have other names, so
+		// one of them can't mean anything else.
+		version = version03
+		if !strings.Contains(call.method, "/") {
+			version = version10
+		}
+	}
+	s.counts.requests.Add(1)
+	if version == version03 {
+		out.old = true
+		s.rpc03.ServeHTTP(out, r)
+		return
+	}
+	s.rpc10.ServeHTTP(out, r)
+}
+
+func (s *Server) serveREST(out *stream, r *http.Request, path string) {
+	version, err := versionOf(r)
+	if err != nil {
+		s.refuse(out, 0, nil, err)
+		return
+	}
+	if rest, ok := strings.CutPrefix(path, "/v1/"); ok { // 0.3 has it in the path
+		path = "/" + rest
+		if version == "" {
+			version = version03
+		}
+		if path == "/card" {
+			path = "/extendedAgentCard"
+		}
+	}
+	if !s.routed(r.Method, path) {
+		s.refuse(out, http.StatusNotFound, nil, sdk.NewError(sdk.ErrMethodNotFound,
+			fmt.Sprintf("%s %s is no operation of A2A", r.Method, cut(path, 128))))
+		return
+	}
+	s.counts.requests.Add(1)
+	out.query = r.URL.Query()
+	to := *r.URL
+	to.Path, to.RawPath = path, ""
+	r.URL = &to
+	if version == version10 {
+		s.rest10.ServeHTTP(out, r)
+		return
+	}
+	out.old = true
+	s.rest03.ServeHTTP(out, r)
+}
+
+// routed tells whether the SDK has a handler for a request: it answers others in plain text.
+func (s *Server) routed(method, path string) bool {
+	parts := strings.Split(strings.TrimPrefix(path, "/"), "/")
+	switch {
+	case path == "/message:send" || path == "/message:stream":
+		return method == http.MethodPost
+	case path == "/extendedAgentCard" || path == "/tasks":
+		return method == http.MethodGet
+	case parts[0] != "tasks":
+		return false
+	case len(parts) == 2:
+		action := strings.HasSuffix(parts[1], ":cancel") || strings.HasSuffix(parts[1], ":subscribe")
+		return method == http.MethodPost && action || method == http.MethodGet && !action
+	case parts[2] != "pushNotificationConfigs":
+		return false
+	case len(parts) == 3:
+		return method == http.MethodPost || method == http.MethodGet
+	default:
+		return len(parts) == 4 && (method == http.MethodGet || method == http.MethodDelete)
+	}
+}

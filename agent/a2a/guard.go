@@ -1,0 +1,152 @@
+package a2a
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"net/netip"
+	"net/url"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/plimsoll/plimsoll/limit"
+)
+
+const (
+	maxURL     = 2 * limit.KiB
+	maxSecret  = 4 * limit.KiB // of a token and of credentials
+	lookupTime = 3 * time.Second
+)
+
+// closed are networks that are not the public internet beside those that package netip
+// names (IANA's special-purpose address registries), among them all the places where clouds
+// have their metadata.
+func closedNetworks() []netip.Prefix {
+	list := []string{
+		"0.0.0.0/8", "100.64.0.0/10", "192.0.0.0/24", "192.0.2.0/24", "192.88.99.0/24",
+		"198.18.0.0/15", "198.51.100.0/24", "203.0.113.0/24", "240.0.0.0/4",
+		// Addresses that carry one of IPv4 in them.
+		"::/96", "64:ff9b::/96", "64:ff9b:1::/48", "2001::/23", "2002::/16",
+		"100::/64", "2001:db8::/32", "3fff::/20", "5f00::/16", "fec0::/10",
+	}
+	out := make([]netip.Prefix, len(list))
+	for i, text := range list {
+		out[i] = netip.MustParsePrefix(text)
+	}
+	return out
+}
+
+// pushGuard keeps push notifications away from what only this host can reach: whoever may
+// send a task must not use the server to ask its neighbours.
+type pushGuard struct {
+	allow, closed []netip.Prefix
+	resolver      *net.Resolver
+}
+
+func newPushGuard(allow []netip.Prefix) *pushGuard {
+	return &pushGuard{allow: allow, closed: closedNetworks(), resolver: net.DefaultResolver}
+}
+
+var errNotPublic = errors.New("it is not on the public internet; allow its network in the settings of push notifications if it may be reached")
+
+// address tells whether an address may be reached.
+func (g *pushGuard) address(a netip.Addr) error {
+	a = a.Unmap().WithZone("")
+	for _, p := range g.allow {
+		if p.Contains(a) {
+			return nil
+		}
+	}
+	public := a.IsValid() && a.IsGlobalUnicast() && !a.IsPrivate()
+	for _, p := range g.closed {
+		public = public && !p.Contains(a)
+	}
+	if !public {
+		return fmt.Errorf("%s: %w", a, errNotPublic)
+	}
+	return nil
+}
+
+// check tells what is wrong with the address of a new configuration. A name that can't be
+// resolved is let pass: each connection is checked again, when it is made.
+func (g *pushGuard) check(ctx context.Context, text string) error {
+	if len(text) > int(maxURL) {
+		return fmt.Errorf("it is longer than %s", maxURL.Human())
+	}
+	u, err := url.Parse(text)
+	switch {
+	case err != nil:
+		return errors.New("it is no address")
+	case u.Scheme != "https" && u.Scheme != "http":
+		return fmt.Errorf("its scheme is %q: http and https are known", cut(u.Scheme, 32))
+	case u.Hostname() == "":
+		return errors.New("it names no host")
+	case u.User != nil:
+		return errors.New("it has credentials in it: put them into authentication")
+	}
+	host := strings.TrimSuffix(u.Hostname(), ".")
+	if a, err := netip.ParseAddr(host); err == nil {
+		return g.address(a)
+	}
+	ctx, cancel := context.WithTimeout(ctx, lookupTime)
+	defer cancel()
+	found, err := g.resolver.LookupNetIP(ctx, "ip", host)
+	if err != nil {
+		if strings.EqualFold(host, "localhost") || strings.HasSuffix(strings.ToLower(host), ".localhost") {
+			return g.address(netip.AddrFrom4([4]byte{127, 0, 0, 1}))
+		}
+		return nil
+	}
+	for _, a := range found {
+		if err := g.address(a); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// client makes requests that are checked at the connection, behind the resolver: what a
+// name meant when it was registered does not count. It knows no proxy, for that would be
+// whom it is connected to, and follows no redirect.
+func (g *pushGuard) client(timeout time.Duration) *http.Client {
+	dialer := &net.Dialer{
+		Timeout: timeout,
+		Control: func(_, address string, _ syscall.RawConn) error {
+			at, err := netip.ParseAddrPort(address)
+			if err != nil {
+				return fmt.Errorf("%s: %w", address, errNotPublic)
+			}
+			return g.address(at.Addr())
+		},
+	}
+	return &http.Client{
+		Timeout: timeout,
+		Transport: &http.Transport{
+			DialContext:            dialer.DialContext,
+			TLSHandshakeTimeout:    timeout,
+			ResponseHeaderTimeout:  timeout,
+			MaxResponseHeaderBytes: 64 << 10,
+			MaxIdleConns:           16,
+			MaxIdleConnsPerHost:    1,
+			IdleConnTimeout:        30 * time.Second,
+			ForceAttemptHTTP2:      true,
+		},
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+	}
+}
+
+// checkSecret refuses what can't stand in a header.
+func checkSecret(what, text string) error {
+	if len(text) > int(maxSecret) {
+		return fmt.Errorf("%s is longer than %s", what, maxSecret.Human())
+	}
+	for i := range len(text) {
+		if c := text[i]; c < ' ' && c != '\t' || c == 0x7f {
+			return fmt.Errorf("%s has a control character in it, at byte %d", what, i)
+		}
+	}
+	return nil
+}

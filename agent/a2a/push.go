@@ -1,0 +1,216 @@
+package a2a
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/json"
+	"fmt"
+	"slices"
+
+	a2alegacy "github.com/a2aproject/a2a-go/a2a"
+	sdk "github.com/a2aproject/a2a-go/v2/a2a"
+	"github.com/a2aproject/a2a-go/v2/a2acompat/a2av0"
+)
+
+// pushConfig is a client's wish to be told of a task's states.
+type pushConfig struct {
+	Config sdk.PushConfig `json:"config"`
+	// Old says that the client speaks 0.3 and is told in its words.
+	Old bool `json:"old,omitempty"`
+}
+
+// newPush checks a configuration and gives it an id.
+func (s *Server) newPush(ctx context.Context, c *sdk.PushConfig) (pushConfig, error) {
+	bad := func(what string, err error) error {
+		s.counts.pushRefused.Add(1)
+		return sdk.NewError(sdk.ErrInvalidParams, fmt.Sprintf("push notifications: %s: %v", what, err))
+	}
+	if err := s.pushGuard.check(ctx, c.URL); err != nil {
+		return pushConfig{}, bad("url", err)
+	}
+	if err := checkSecret("the token", c.Token); err != nil {
+		return pushConfig{}, bad("token", err)
+	}
+	if a := c.Auth; a != nil {
+		if err := checkSecret("the scheme", a.Scheme); err != nil {
+			return pushConfig{}, bad("authentication", err)
+		}
+		if err := checkSecret("the credential", a.Credentials); err != nil {
+			return pushConfig{}, bad("authentication", err)
+		}
+	}
+	if err := checkSecret("the id", c.ID); err != nil || len(c.ID) > maxID {
+		return pushConfig{}, bad("id", fmt.Errorf("up to %d bytes of text are taken", maxID))
+	}
+	kept := *c
+	kept.Tenant = ""
+	if kept.ID == "" {
+		kept.ID = rand.Text()
+	}
+	return pushConfig{Config: kept, Old: streamOf(ctx).old}, nil
+}
+
+// pushOf is the configuration that comes with a message.
+func (s *Server) pushOf(ctx context.Context, c *sdk.SendMessageConfig) ([]pushConfig, error) {
+	if c == nil || c.PushConfig == nil {
+		return nil, nil
+	}
+	made, err := s.newPush(ctx, c.PushConfig)
+	if err != nil {
+		return nil, err
+	}
+	return []pushConfig{made}, nil
+}
+
+// addPush adds a configuration, or replaces the one with its id. It is not stored yet.
+func (t *task) addPush(c pushConfig) error {
+	c.Config.TaskID = t.id
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	at := slices.IndexFunc(t.push, func(o pushConfig) bool { return o.Config.ID == c.Config.ID })
+	next := slices.Clone(t.push) // whoever notifies may be reading the old list
+	switch {
+	case at >= 0:
+		next[at] = c
+	case len(next) >= t.s.o.Limits.MaxPush:
+		return sdk.NewError(sdk.ErrInvalidParams, fmt.Sprintf(
+			"push notifications: task %s has %d configurations, as many as it may: delete one", t.id, len(next)))
+	default:
+		next = append(next, c)
+	}
+	t.push = next
+	return nil
+}
+
+func (t *task) pushes() []pushConfig {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.push
+}
+
+// keepNow stores the task between events.
+func (t *task) keepNow() {
+	t.writing.Lock()
+	defer t.writing.Unlock()
+	t.keep(t.snapshot())
+}
+
+// CreateTaskPushConfig adds a configuration to a task.
+func (h handler) CreateTaskPushConfig(ctx context.Context, c *sdk.PushConfig) (*sdk.PushConfig, error) {
+	made, err := h.s.newPush(ctx, c)
+	if err != nil {
+		return nil, err
+	}
+	t, err := h.s.hold(ctx, c.TaskID)
+	if err != nil {
+		return nil, err
+	}
+	defer h.s.release(t)
+	if err := t.addPush(made); err != nil {
+		return nil, err
+	}
+	t.keepNow()
+	made.Config.TaskID = t.id
+	return &made.Config, nil
+}
+
+// GetTaskPushConfig tells a configuration.
+func (h handler) GetTaskPushConfig(ctx context.Context, req *sdk.GetTaskPushConfigRequest) (*sdk.PushConfig, error) {
+	t, err := h.s.hold(ctx, req.TaskID)
+	if err != nil {
+		return nil, err
+	}
+	defer h.s.release(t)
+	all := t.pushes()
+	for i := range all {
+		// Clients of 0.3 may leave the id out where there is one configuration.
+		if all[i].Config.ID == req.ID || req.ID == "" && streamOf(ctx).old && len(all) == 1 {
+			found := all[i].Config
+			return &found, nil
+		}
+	}
+	return nil, sdk.NewError(sdk.ErrTaskNotFound, fmt.Sprintf(
+		"push notifications: task %s has no configuration %q", t.id, cut(req.ID, 64)))
+}
+
+// ListTaskPushConfigs tells all configurations of a task: they fit one page.
+func (h handler) ListTaskPushConfigs(ctx context.Context, req *sdk.ListTaskPushConfigRequest) (*sdk.ListTaskPushConfigResponse, error) {
+	t, err := h.s.hold(ctx, req.TaskID)
+	if err != nil {
+		return nil, err
+	}
+	defer h.s.release(t)
+	out := &sdk.ListTaskPushConfigResponse{Configs: []*sdk.PushConfig{}}
+	for _, c := range t.pushes() {
+		out.Configs = append(out.Configs, &c.Config)
+	}
+	return out, nil
+}
+
+// DeleteTaskPushConfig takes a configuration away, with what waits to be sent for it. One
+// that is not there is none the more.
+func (h handler) DeleteTaskPushConfig(ctx context.Context, req *sdk.DeleteTaskPushConfigRequest) error {
+	t, err := h.s.hold(ctx, req.TaskID)
+	if err != nil {
+		return err
+	}
+	defer h.s.release(t)
+	t.mu.Lock()
+	next := slices.DeleteFunc(slices.Clone(t.push), func(o pushConfig) bool { return o.Config.ID == req.ID })
+	changed := len(next) != len(t.push)
+	t.push = next
+	t.mu.Unlock()
+	if changed {
+		t.keepNow()
+	}
+	h.s.pusher.forget(lane{task: t.id, config: req.ID})
+	return nil
+}
+
+// notify tells a change of state to those who asked for it: of a state that ends the task or
+// waits for the client with the task, of others with the event. The caller holds writing.
+func (t *task) notify(event sdk.Event) {
+	configs := t.pushes()
+	if len(configs) == 0 {
+		return
+	}
+	update, ok := event.(*sdk.TaskStatusUpdateEvent)
+	if !ok {
+		return
+	}
+	state := update.Status.State
+	last := state.Terminal()
+	var whole *sdk.Task
+	if last || interrupted(state) {
+		whole = t.snapshot()
+		whole.History = nil
+	}
+	payload := func(old bool) ([]byte, error) {
+		switch {
+		case old && whole != nil:
+			return json.Marshal(a2av0.FromV1Task(whole))
+		case old:
+			// What 0.3 sends is always a task.
+			return json.Marshal(&a2alegacy.Task{
+				ID: a2alegacy.TaskID(t.id), ContextID: t.contextID,
+				Status: a2av0.FromV1TaskStatusUpdateEvent(update).Status,
+			})
+		case whole != nil:
+			return json.Marshal(sdk.StreamResponse{Event: whole})
+		default:
+			return json.Marshal(sdk.StreamResponse{Event: update})
+		}
+	}
+	made := map[bool][]byte{}
+	for _, c := range configs {
+		if made[c.Old] == nil {
+			body, err := payload(c.Old)
+			if err != nil {
+				t.s.log.Error("a2a: a notification is no JSON", "agent", t.s.o.Name, "task", t.id, "error", err)
+				return
+			}
+			made[c.Old] = body
+		}
+		t.s.pusher.send(lane{task: t.id, config: c.Config.ID}, notice{config: c.Config, body: made[c.Old], last: last})
+	}
+}

@@ -1,0 +1,234 @@
+package a2a
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"math/rand/v2"
+	"net/http"
+	"strings"
+	"sync"
+	"time"
+
+	sdk "github.com/a2aproject/a2a-go/v2/a2a"
+
+	"github.com/plimsoll/plimsoll/limit"
+)
+
+// The headers of a notification's token: A2A 1.0's and 0.3's.
+const (
+	tokenHeader    = "A2A-Notification-Token"
+	oldTokenHeader = "X-A2A-Notification-Token"
+)
+
+const (
+	maxPosting   = 8              // notifications on their way at once
+	maxPushBytes = 16 * limit.MiB // of all that wait
+	pushBackoff  = time.Second    // doubles with each try
+	maxBackoff   = 30 * time.Second
+)
+
+// lane is a configuration of a task: its notifications go one after another, in order.
+type lane struct {
+	task   sdk.TaskID
+	config string
+}
+
+type notice struct {
+	config sdk.PushConfig
+	body   []byte
+	last   bool
+}
+
+// pusher sends notifications. Nobody waits for it but Close.
+type pusher struct {
+	client  *http.Client
+	tries   int
+	most    int // notices that wait
+	counts  *counters
+	log     *slog.Logger
+	agent   string
+	posting chan struct{} // a place per notification on its way
+	closing chan struct{} // no tries after the next
+	ctx     context.Context
+	stop    context.CancelFunc
+	work    sync.WaitGroup
+
+	mu     sync.Mutex
+	lanes  map[lane][]notice // a lane that is there has a goroutine
+	queued int
+	bytes  int64
+	closed bool
+}
+
+func newPusher(client *http.Client, l *Limits, c *counters, log *slog.Logger, agent string) *pusher {
+	ctx, stop := context.WithCancel(context.Background())
+	return &pusher{
+		client: client, tries: l.PushTries, most: l.MaxPushQueue, counts: c, log: log, agent: agent,
+		posting: make(chan struct{}, maxPosting), closing: make(chan struct{}),
+		ctx: ctx, stop: stop, lanes: map[lane][]notice{},
+	}
+}
+
+// send queues a notification. Where there is no room an older one of the lane makes it, and
+// else this one is dropped.
+func (p *pusher) send(to lane, n notice) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.closed {
+		p.counts.pushDropped.Add(1)
+		return
+	}
+	waiting, running := p.lanes[to]
+	for len(waiting) > 0 && p.full(n) {
+		p.take(waiting[0])
+		waiting = waiting[1:]
+		p.counts.pushDropped.Add(1)
+	}
+	if running {
+		p.lanes[to] = waiting
+	}
+	if p.full(n) {
+		p.counts.pushDropped.Add(1)
+		return
+	}
+	p.queued++
+	p.bytes += int64(len(n.body))
+	p.lanes[to] = append(waiting, n)
+	if !running {
+		p.work.Go(func() { p.drive(to) })
+	}
+}
+
+func (p *pusher) full(n notice) bool {
+	return p.queued >= p.most || p.queued > 0 && p.bytes+int64(len(n.body)) > int64(maxPushBytes)
+}
+
+// take counts a notice out, with mu held.
+func (p *pusher) take(n notice) {
+	p.queued--
+	p.bytes -= int64(len(n.body))
+}
+
+// forget drops what waits in a lane.
+func (p *pusher) forget(which lane) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	waiting, running := p.lanes[which]
+	for _, n := range waiting {
+		p.take(n)
+	}
+	if running {
+		p.lanes[which] = nil
+	}
+}
+
+// drive sends a lane's notices until there are none.
+func (p *pusher) drive(which lane) {
+	for {
+		p.mu.Lock()
+		waiting := p.lanes[which]
+		if len(waiting) == 0 {
+			delete(p.lanes, which)
+			p.mu.Unlock()
+			return
+		}
+		n := waiting[0]
+		p.lanes[which] = waiting[1:]
+		p.take(n)
+		p.mu.Unlock()
+		if err := p.deliver(n); err != nil {
+			p.counts.pushFailed.Add(1)
+			p.log.Warn("a2a: a push notification was not delivered", "agent", p.agent, "task", which.task, "error", err)
+		} else {
+			p.counts.pushSent.Add(1)
+		}
+	}
+}
+
+// deliver tries until it succeeds, or there is no use.
+func (p *pusher) deliver(n notice) error {
+	wait := pushBackoff
+	for try := 1; ; try++ {
+		again, err := p.post(n)
+		if err == nil {
+			return nil
+		}
+		if !again || try >= p.tries {
+			return fmt.Errorf("try %d of %d: %w", try, p.tries, err)
+		}
+		p.counts.pushRetried.Add(1)
+		timer := time.NewTimer(wait/2 + rand.N(wait/2+1))
+		select {
+		case <-timer.C:
+		case <-p.closing:
+			timer.Stop()
+			return fmt.Errorf("the server closes after try %d: %w", try, err)
+		}
+		wait = min(2*wait, maxBackoff)
+	}
+}
+
+// post is one try. again says that another may succeed.
+func (p *pusher) post(n notice) (again bool, err error) {
+	select {
+	case p.posting <- struct{}{}:
+		defer func() { <-p.posting }()
+	case <-p.ctx.Done():
+		return false, p.ctx.Err()
+	}
+	req, err := http.NewRequestWithContext(p.ctx, http.MethodPost, n.config.URL, bytes.NewReader(n.body))
+	if err != nil {
+		return false, errors.New("its address can't be asked")
+	}
+	req.Header.Set("Content-Type", "application/json")
+	req.Header.Set("User-Agent", "plimsoll")
+	if n.config.Token != "" {
+		req.Header.Set(tokenHeader, n.config.Token)
+		req.Header.Set(oldTokenHeader, n.config.Token)
+	}
+	if a := n.config.Auth; a != nil && a.Credentials != "" {
+		req.Header.Set("Authorization", strings.TrimSpace(a.Scheme+" "+a.Credentials))
+	}
+	resp, err := p.client.Do(req)
+	if err != nil {
+		return !errors.Is(err, errNotPublic) && p.ctx.Err() == nil, err
+	}
+	_, _ = io.CopyN(io.Discard, resp.Body, 64<<10) // so that the connection can be used again
+	_ = resp.Body.Close()
+	switch code := resp.StatusCode; {
+	case code >= 200 && code < 300:
+		return false, nil
+	case code == http.StatusRequestTimeout || code == http.StatusTooManyRequests || code >= 500:
+		return true, errors.New(resp.Status)
+	default:
+		return false, errors.New(resp.Status)
+	}
+}
+
+// close lets what waits be tried once more until ctx ends.
+func (p *pusher) close(ctx context.Context) {
+	p.mu.Lock()
+	if p.closed {
+		p.mu.Unlock()
+		return
+	}
+	p.closed = true
+	p.mu.Unlock()
+	close(p.closing)
+	done := make(chan struct{})
+	go func() {
+		p.work.Wait()
+		close(done)
+	}()
+	select {
+	case <-done:
+	case <-ctx.Done():
+	}
+	p.stop()
+	<-done
+	p.client.CloseIdleConnections()
+}

@@ -1,0 +1,230 @@
+package a2a
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"runtime/debug"
+	"sync"
+
+	sdk "github.com/a2aproject/a2a-go/v2/a2a"
+
+	"github.com/plimsoll/plimsoll/agent/a2a/tasklog"
+)
+
+// metadataOutcome is the key of how a task ended, in the metadata of its last status.
+const metadataOutcome = "plimsoll.outcome"
+
+// The outcomes that the server itself gives.
+const (
+	outcomePanic     = "panic"
+	outcomeShutdown  = "shutdown"
+	outcomeRestart   = "restart"
+	outcomeFailed    = "failed"
+	outcomeCancelled = "cancelled"
+)
+
+// errShutdown is the cause of contexts when the server closes.
+var errShutdown = errors.New("a2a: the server is being stopped")
+
+// run is one execution. Until the first event it is open whether the answer is a task or a
+// message.
+type run struct {
+	s      *Server
+	x      *Exchange
+	push   []pushConfig // of the request, for a task that is made
+	stream bool         // a client waits for the events
+	cancel context.CancelCauseFunc
+
+	decided chan struct{} // closed when task or message is set
+	settled chan struct{} // closed when the task ended or waits for the client, or there is a message
+	done    chan struct{} // closed when the executor has returned
+
+	mu      sync.Mutex
+	task    *task
+	reader  *tasklog.Reader // for the client that streams; nil for others
+	first   *position       // what that client gets before what the reader has
+	message *sdk.Message
+	err     error // why there is neither
+	isOpen  bool  // nothing is decided
+	quiet   bool  // settled is closed
+}
+
+// decide makes the run's task, unless there is one or a message. It returns an error when
+// there can be none.
+func (r *run) decide() error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.decideLocked()
+}
+
+func (r *run) decideLocked() error {
+	if !r.isOpen {
+		return r.err
+	}
+	r.isOpen = false
+	r.task, r.reader, r.err = r.s.create(r)
+	close(r.decided)
+	if r.err != nil {
+		r.settle()
+	}
+	return r.err
+}
+
+// settle is called with mu held.
+func (r *run) settle() {
+	if !r.quiet {
+		r.quiet = true
+		close(r.settled)
+	}
+}
+
+// takeReader hands the reader to the client that streams, or to one that closes it.
+func (r *run) takeReader() (*tasklog.Reader, *position) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	reader, first := r.reader, r.first
+	r.reader, r.first, r.stream = nil, nil, false
+	return reader, first
+}
+
+// over tells those who wait that the task was ended by somebody else.
+func (r *run) over() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.settle()
+}
+
+func (r *run) emit(event sdk.Event) error {
+	r.mu.Lock()
+	defer r.mu.Unlock() // events of one executor are in the order of its calls
+	if m, ok := event.(*sdk.Message); ok {
+		if r.isOpen {
+			r.isOpen = false
+			r.message = m
+			close(r.decided)
+			r.settle()
+			return nil
+		}
+		// The client has a task already, or is in one: the message is how it ends.
+		event = statusEvent(r.x, sdk.TaskStateCompleted, "", nil)
+		event.(*sdk.TaskStatusUpdateEvent).Status.Message = m
+		m.TaskID = r.x.TaskID
+	}
+	if r.message != nil {
+		return fmt.Errorf("%w: it was answered with a message", ErrEnded)
+	}
+	if err := r.decideLocked(); err != nil {
+		return err
+	}
+	if err := r.task.publish(event); err != nil {
+		return err
+	}
+	if e, ok := event.(*sdk.TaskStatusUpdateEvent); ok && (e.Status.State.Terminal() || interrupted(e.Status.State)) {
+		r.settle()
+	}
+	return nil
+}
+
+// execute runs the executor to its end and gives the task one.
+func (r *run) execute(ctx context.Context) {
+	defer r.s.left(r)
+	err := r.call(ctx)
+	cause := context.Cause(ctx)
+	r.cancel(nil)
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.message == nil && r.decideLocked() == nil {
+		r.conclude(err, cause)
+	}
+	r.settle()
+}
+
+func (r *run) call(ctx context.Context) (err error) {
+	defer func() {
+		if caught := recover(); caught != nil {
+			r.s.counts.panics.Add(1)
+			r.s.log.Error("a2a: an executor panicked", "agent", r.s.o.Name, "task", r.x.TaskID,
+				"panic", caught, "stack", string(debug.Stack()))
+			err = errPanic
+		}
+	}()
+	return r.s.o.Executor.Execute(ctx, r.x)
+}
+
+var errPanic = errors.New("the agent broke down on this task; its log says where")
+
+// conclude gives a task that its executor left the state that says how.
+func (r *run) conclude(err, cause error) {
+	t := r.task
+	state := t.state()
+	if state.Terminal() || err == nil && interrupted(state) {
+		return
+	}
+	outcome := func(name string) map[string]any { return map[string]any{metadataOutcome: name} }
+	switch {
+	case err == nil && cause == nil:
+		t.end(sdk.TaskStateCompleted, "", nil)
+	case errors.Is(err, errPanic):
+		t.end(sdk.TaskStateFailed, errPanic.Error(), outcome(outcomePanic))
+	case errors.Is(cause, ErrCancelled):
+		t.end(sdk.TaskStateCanceled, "", outcome(outcomeCancelled))
+	case errors.Is(cause, errShutdown):
+		t.end(sdk.TaskStateFailed, "the agent was stopped before it could answer; ask again", outcome(outcomeShutdown))
+	case err == nil:
+		t.end(sdk.TaskStateCompleted, "", nil)
+	default:
+		t.end(sdk.TaskStateFailed, cut(err.Error(), 4<<10), outcome(outcomeFailed))
+	}
+}
+
+// create makes the task of a new run, and begins its log with it.
+func (s *Server) create(r *run) (*task, *tasklog.Reader, error) {
+	x := r.x
+	first := sdk.NewSubmittedTask(x, x.Message)
+	now := statusEvent(x, sdk.TaskStateSubmitted, "", nil).Status.Timestamp
+	first.Status.Timestamp = now
+	t := &task{s: s, id: x.TaskID, contextID: x.ContextID, users: 1, push: r.push, run: r}
+	t.content = contentOf(first, sizeOf(first))
+	log, err := s.logs.Open(string(x.TaskID), 0)
+	if err != nil {
+		return nil, nil, tooBusy(err)
+	}
+	t.log = log
+	payload, err := json.Marshal(sdk.StreamResponse{Event: first})
+	if err != nil {
+		return nil, nil, fmt.Errorf("%w: %w", sdk.ErrInternalError, err)
+	}
+	t.keep(first)
+	var reader *tasklog.Reader
+	if r.stream { // a log that nobody was to read is not one that everybody left
+		if reader, err = log.Read(0); err != nil {
+			return nil, nil, tooBusy(err)
+		}
+	}
+	log.Publish(func(uint64) ([]byte, bool) { return payload, false })
+	s.mu.Lock()
+	s.tasks[t.id] = t
+	s.mu.Unlock()
+	s.counts.tasks.Add(1)
+	return t, reader, nil
+}
+
+// left is the end of a run.
+func (s *Server) left(r *run) {
+	if r.task != nil {
+		r.task.mu.Lock()
+		if r.task.run == r {
+			r.task.run = nil
+		}
+		r.task.mu.Unlock()
+	}
+	close(r.done)
+	s.mu.Lock()
+	delete(s.runs, r)
+	s.mu.Unlock()
+	if r.task != nil {
+		s.release(r.task)
+	}
+}

@@ -1,0 +1,174 @@
+package a2a
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"net/http"
+	"net/url"
+	"strconv"
+	"sync"
+	"time"
+)
+
+// stream is the ResponseWriter that the SDK's transports write to. Of an event stream it
+// makes whole events: it takes out the random ids that the SDK gives them, puts the
+// position in the task's log there, and gives the client a time to take each.
+type stream struct {
+	w       http.ResponseWriter
+	control *http.ResponseController
+	timeout time.Duration
+	counts  *counters
+	rest    bool // errors before the first event are answers of their own
+	old     bool // the client speaks 0.3
+	// last is the id of the last event that the client had, as it says; resumed is that it says so.
+	last    uint64
+	resumed bool
+	query   url.Values // of a request of REST
+
+	mu    sync.Mutex
+	marks []uint64 // positions of the events that are under way, oldest first; the SDK takes one at a time
+
+	events, begun bool
+	status        int
+	pending       []byte
+}
+
+type streamKey struct{}
+
+// streamOf finds the stream that a request is answered on; it is never nil.
+func streamOf(ctx context.Context) *stream {
+	if s, ok := ctx.Value(streamKey{}).(*stream); ok {
+		return s
+	}
+	return &stream{}
+}
+
+// mark tells the position of the event that is yielded next.
+func (s *stream) mark(position uint64) {
+	s.mu.Lock()
+	s.marks = append(s.marks, position)
+	s.mu.Unlock()
+}
+
+func (s *stream) next() (position uint64, ok bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if len(s.marks) == 0 {
+		return 0, false
+	}
+	position = s.marks[0]
+	s.marks = s.marks[1:]
+	return position, true
+}
+
+func (s *stream) Header() http.Header { return s.w.Header() }
+
+// Unwrap is for http.ResponseController.
+func (s *stream) Unwrap() http.ResponseWriter { return s.w }
+
+func (s *stream) WriteHeader(status int) {
+	if s.begun || s.events {
+		return
+	}
+	s.status = status
+	if s.Header().Get("Content-Type") == "text/event-stream" {
+		s.events = true // the head waits for the first event: that may be an error
+		return
+	}
+	s.begin(status)
+}
+
+func (s *stream) begin(status int) {
+	if !s.begun {
+		s.begun = true
+		s.deadline()
+		s.w.WriteHeader(status)
+	}
+}
+
+// deadline gives the client its time for what is written next. Where the connection has no
+// deadlines the server's own hold.
+func (s *stream) deadline() {
+	_ = s.control.SetWriteDeadline(time.Now().Add(s.timeout))
+}
+
+func (s *stream) Write(p []byte) (int, error) {
+	if !s.events {
+		s.begin(http.StatusOK)
+		s.deadline()
+		return s.w.Write(p)
+	}
+	s.pending = append(s.pending, p...)
+	for {
+		// The data is JSON, which has no line breaks of its own.
+		end := bytes.Index(s.pending, []byte("\n\n"))
+		if end < 0 {
+			return len(p), nil
+		}
+		frame := s.pending[:end+2]
+		if err := s.frame(frame); err != nil {
+			s.counts.slow.Add(1)
+			return 0, err
+		}
+		s.pending = append(s.pending[:0], s.pending[end+2:]...)
+		if len(s.pending) == 0 && cap(s.pending) > 64<<10 {
+			s.pending = nil // a large event's room is not held while the stream is idle
+		}
+	}
+}
+
+func (s *stream) frame(frame []byte) error {
+	if bytes.HasPrefix(frame, []byte("id:")) {
+		frame = frame[bytes.IndexByte(frame, '\n')+1:]
+	}
+	head := []byte(nil)
+	if frame[0] != ':' {
+		position, marked := s.next()
+		if !marked && s.rest && !s.begun {
+			return s.refuse(frame)
+		}
+		if position > 0 {
+			head = append(strconv.AppendUint([]byte("id: "), position, 10), '\n')
+		}
+	}
+	s.begin(s.status)
+	s.deadline()
+	if _, err := s.w.Write(append(head, frame...)); err != nil {
+		return err
+	}
+	return s.control.Flush()
+}
+
+// refuse answers with an error that came before the first event, as one that has a status.
+func (s *stream) refuse(frame []byte) error {
+	body := bytes.TrimSpace(bytes.TrimPrefix(frame, []byte("data:")))
+	var e struct {
+		Error struct {
+			Code int `json:"code"`
+		} `json:"error"`
+	}
+	if json.Unmarshal(body, &e) != nil || e.Error.Code < 400 || e.Error.Code > 599 {
+		e.Error.Code = http.StatusInternalServerError
+	}
+	s.Header().Set("Content-Type", "application/json")
+	s.begin(e.Error.Code)
+	s.deadline()
+	_, err := s.w.Write(append(body, '\n'))
+	return err
+}
+
+// Flush makes a stream an http.Flusher, as the SDK wants it: events go out whole anyhow.
+func (s *stream) Flush() {
+	if !s.events && s.begun {
+		_ = s.control.Flush()
+	}
+}
+
+// finish ends the answer. The connection may be used again, so it loses the deadline.
+func (s *stream) finish() {
+	if s.events {
+		s.begin(s.status)
+	}
+	_ = s.control.SetWriteDeadline(time.Time{})
+}

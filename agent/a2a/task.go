@@ -1,0 +1,276 @@
+package a2a
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	sdk "github.com/a2aproject/a2a-go/v2/a2a"
+
+	"github.com/plimsoll/plimsoll/agent/a2a/tasklog"
+)
+
+// task is a task that somebody is busy with: an executor, a client, or the server itself.
+type task struct {
+	s         *Server
+	id        sdk.TaskID
+	contextID string
+	log       *tasklog.Log // nil when the task had ended long before it was asked for
+	users     int          // under the server's mu: who holds it
+
+	// writing is held by whoever changes the task, over the log's order and mu.
+	writing sync.Mutex
+
+	mu      sync.Mutex // over what follows, for moments
+	content *content
+	push    []pushConfig
+	run     *run // what executes it now; nil for none
+}
+
+// record is a task as the store keeps it.
+type record struct {
+	Task *sdk.Task    `json:"task"`
+	Push []pushConfig `json:"push,omitempty"`
+}
+
+// lives are the numbers between two lives of a task's log: more than one can have events. A
+// client that had events of the life before finds that they are gone, and is not mistaken
+// for one that had some of this.
+const lives = 1 << 32
+
+// hold finds a task and keeps it in memory until [Server.release].
+func (s *Server) hold(ctx context.Context, id sdk.TaskID) (*task, error) {
+	for {
+		s.mu.Lock()
+		if t := s.tasks[id]; t != nil {
+			t.users++
+			s.mu.Unlock()
+			return t, nil
+		}
+		releases := s.releases
+		s.mu.Unlock()
+		kept, rec, err := s.stored(ctx, id) // the disk is waited for without the lock
+		if err != nil {
+			return nil, err
+		}
+		t, err := s.adopt(id, kept, rec, releases)
+		if t != nil || err != nil {
+			return t, err
+		}
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+	}
+}
+
+// adopt takes a stored task into memory. It returns nil when one was released since the
+// store was read: it may have been this one, and be newer.
+func (s *Server) adopt(id sdk.TaskID, kept tasklog.Task, rec record, releases uint64) (*task, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if t := s.tasks[id]; t != nil {
+		t.users++
+		return t, nil
+	}
+	if s.releases != releases {
+		return nil, nil
+	}
+	t := &task{
+		s: s, id: id, contextID: rec.Task.ContextID,
+		content: contentOf(rec.Task, int64(len(kept.Body))), push: rec.Push, users: 1,
+	}
+	t.log = s.logs.Find(string(id)) // of an ended task it may be gone
+	if t.log == nil && !kept.Ended {
+		var err error
+		if t.log, err = s.logs.Open(string(id), kept.Seq/lives*lives+lives); err != nil {
+			return nil, tooBusy(err)
+		}
+	}
+	s.tasks[id] = t
+	return t, nil
+}
+
+// stored reads a task from the store.
+func (s *Server) stored(ctx context.Context, id sdk.TaskID) (tasklog.Task, record, error) {
+	var rec record
+	kept, err := s.store.Get(ctx, string(id))
+	switch {
+	case errors.Is(err, tasklog.ErrNotFound):
+		return kept, rec, sdk.NewError(sdk.ErrTaskNotFound, fmt.Sprintf(
+			"there is no task %q: it never was, or was the oldest when there were too many", cut(string(id), 64)))
+	case err != nil:
+		return kept, rec, fmt.Errorf("%w: %w", sdk.ErrInternalError, err)
+	}
+	if err := json.Unmarshal(kept.Body, &rec); err != nil || rec.Task == nil {
+		return kept, rec, fmt.Errorf("%w: the task as it was stored can't be read: %v", sdk.ErrInternalError, err)
+	}
+	return kept, rec, nil
+}
+
+// release ends a hold. A task that nobody holds is in the store only.
+func (s *Server) release(t *task) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	t.users--
+	if t.users > 0 {
+		return
+	}
+	delete(s.tasks, t.id)
+	s.releases++
+	if interrupted(t.state()) && s.logs.Stats().Logs > s.o.Limits.MaxTasks/2 {
+		s.logs.Remove(string(t.id)) // tasks that wait for somebody who left don't keep others out
+	}
+}
+
+func (t *task) state() sdk.TaskState {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.content.task.Status.State
+}
+
+func (t *task) snapshot() *sdk.Task {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.content.snapshot()
+}
+
+// publish takes an event into the task and its log. It waits for the disk where the state
+// changes, never for a client.
+func (t *task) publish(event sdk.Event) error {
+	payload, err := json.Marshal(sdk.StreamResponse{Event: event})
+	if err != nil {
+		return fmt.Errorf("a2a: task %s: the event is no JSON: %w", t.id, err)
+	}
+	size := int64(len(payload))
+	t.writing.Lock()
+	defer t.writing.Unlock()
+
+	t.mu.Lock()
+	before := t.content.task.Status.State
+	grown := t.content.bytes + t.content.grows(event, size)
+	t.mu.Unlock()
+	after, terminal := before, false
+	if e, ok := event.(*sdk.TaskStatusUpdateEvent); ok {
+		after = e.Status.State
+		terminal = after.Terminal()
+	}
+	limits := &t.s.o.Limits
+	switch {
+	case before.Terminal():
+		t.s.counts.late.Add(1)
+		return fmt.Errorf("task %s: %w as %s", t.id, ErrEnded, before)
+	case size > int64(limits.MaxEvent):
+		return fmt.Errorf("task %s: an event of %d bytes is %w: at most %s", t.id, size, ErrTooLarge, limits.MaxEvent.Human())
+	case grown > int64(limits.MaxTask) && !terminal:
+		return fmt.Errorf("task %s: with this event of %d bytes the task is %w: at most %s", t.id, size, ErrTooLarge, limits.MaxTask.Human())
+	}
+	if after != before {
+		// The store has it first: what a client was told must survive.
+		t.mu.Lock()
+		next := t.content.copy()
+		t.mu.Unlock()
+		next.apply(event, size)
+		t.keep(next.snapshot())
+	}
+	seq := t.log.Publish(func(uint64) ([]byte, bool) {
+		t.mu.Lock()
+		defer t.mu.Unlock()
+		t.content.apply(event, size)
+		return payload, terminal
+	})
+	if seq == 0 {
+		// The log is gone: the server is closing, or there are more tasks than there may be.
+		t.mu.Lock()
+		t.content.apply(event, size)
+		t.mu.Unlock()
+	}
+	t.s.counts.events.Add(1)
+	if terminal {
+		t.s.ended(after)
+	}
+	if after != before {
+		t.notify(event)
+	}
+	return nil
+}
+
+// keep writes the task to the store. The caller holds writing.
+func (t *task) keep(snapshot *sdk.Task) {
+	t.mu.Lock()
+	rec := record{Task: snapshot, Push: t.push}
+	t.mu.Unlock()
+	body, err := json.Marshal(rec)
+	if err != nil {
+		t.s.log.Error("a2a: a task is no JSON", "agent", t.s.o.Name, "task", t.id, "error", err)
+		return
+	}
+	kept := tasklog.Task{
+		ID: string(t.id), Context: t.contextID, State: string(snapshot.Status.State),
+		Ended: snapshot.Status.State.Terminal(), Body: body,
+	}
+	if t.log != nil {
+		kept.Seq = t.log.Last() + 1
+	}
+	if snapshot.Status.Timestamp != nil {
+		kept.Time = *snapshot.Status.Timestamp
+	}
+	ctx := context.Background() // what ended must be kept, whoever has gone
+	_, err = t.s.store.Update(ctx, kept)
+	if errors.Is(err, tasklog.ErrNotFound) {
+		_, err = t.s.store.Create(ctx, kept)
+	}
+	if err != nil {
+		t.s.counts.unkept.Add(1)
+		t.s.log.Error("a2a: a task can't be kept; it is lost with this process", "agent", t.s.o.Name, "task", t.id, "error", err)
+	}
+}
+
+// say adds the client's message to the task. The state stays.
+func (t *task) say(m *sdk.Message) error {
+	size := sizeOf(m)
+	t.writing.Lock()
+	defer t.writing.Unlock()
+	t.mu.Lock()
+	if t.content.bytes+size > int64(t.s.o.Limits.MaxTask) {
+		t.mu.Unlock()
+		return sdk.NewError(sdk.ErrInvalidRequest, fmt.Sprintf(
+			"with this message task %s is larger than %s: begin a new one", t.id, t.s.o.Limits.MaxTask.Human()))
+	}
+	if was := t.content.task.Status.Message; was != nil {
+		t.content.say(was, 0)
+		t.content.task.Status.Message = nil
+	}
+	t.content.say(m, size)
+	snapshot := t.content.snapshot()
+	t.mu.Unlock()
+	t.keep(snapshot)
+	return nil
+}
+
+// end gives a task its last state, whatever it has. It returns whether it did.
+func (t *task) end(state sdk.TaskState, text string, metadata map[string]any) bool {
+	return t.publish(statusEvent(t, state, text, metadata)) == nil
+}
+
+// TaskInfo makes a task what the constructors of the SDK's events want.
+func (t *task) TaskInfo() sdk.TaskInfo {
+	return sdk.TaskInfo{TaskID: t.id, ContextID: t.contextID}
+}
+
+func statusEvent(of sdk.TaskInfoProvider, state sdk.TaskState, text string, metadata map[string]any) *sdk.TaskStatusUpdateEvent {
+	var m *sdk.Message
+	if text != "" {
+		m = sdk.NewMessageForTask(sdk.MessageRoleAgent, of, sdk.NewTextPart(text))
+	}
+	e := sdk.NewStatusUpdateEvent(of, state, m)
+	now := time.Now().UTC()
+	e.Status.Timestamp = &now
+	e.Metadata = metadata
+	return e
+}
+
+// tooBusy says to a client that a bound was met.
+func tooBusy(err error) error { return sdk.NewError(sdk.ErrServerError, err.Error()) }
