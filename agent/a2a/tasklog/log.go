@@ -140,7 +140,7 @@ func (l *Log) news() {
 func (l *Log) Close() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.closed = !l.ended
+	l.closed = l.closed || !l.ended
 }
 
 // Reopen ends what [Log.Close] began and returns how many events were dropped meanwhile; the
