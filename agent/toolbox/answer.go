@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"strconv"
+	"strings"
 
 	"github.com/plimsoll/plimsoll/agent"
 	"github.com/plimsoll/plimsoll/limit"
@@ -183,7 +184,8 @@ func (a *answer) refused(server string) string {
 	if a.code != "" {
 		text += fmt.Sprintf(" (code %s)", a.code)
 	}
-	if data := a.data.whole(); data != "" && data != "null" {
+	// Where the gateway says what it kept the message has it in words.
+	if data := a.data.whole(); data != "" && data != "null" && !strings.Contains(data, metaKey) {
 		text += ": " + data
 	}
 	return text

@@ -10,18 +10,26 @@ import (
 
 func TestServersOfEveryKind(t *testing.T) {
 	t.Parallel()
-	for name, make := range map[string]func(t *testing.T) toolbox.Server{
-		"stdio":       func(*testing.T) toolbox.Server { return child("child", "works") },
-		"http":        func(t *testing.T) toolbox.Server { return remote(t, toolserver.New(toolserver.Options{})) },
-		"http-sse":    func(t *testing.T) toolbox.Server { return remote(t, toolserver.New(toolserver.Options{Answer: toolserver.SSE})) },
-		"http-legacy": func(t *testing.T) toolbox.Server { return remote(t, toolserver.New(toolserver.Options{Eras: toolserver.LegacyOnly})) },
-		"http-modern": func(t *testing.T) toolbox.Server { return remote(t, toolserver.New(toolserver.Options{Eras: toolserver.ModernOnly})) },
-		"pipe-modern": func(*testing.T) toolbox.Server { return piped(toolserver.New(toolserver.Options{Eras: toolserver.ModernOnly})) },
-		"pages":       func(*testing.T) toolbox.Server { return piped(toolserver.New(toolserver.Options{PageSize: 3})) },
+	for name, server := range map[string]func(t *testing.T) toolbox.Server{
+		"stdio": func(*testing.T) toolbox.Server { return child("child", "works") },
+		"http":  func(t *testing.T) toolbox.Server { return remote(t, toolserver.New(toolserver.Options{})) },
+		"http-sse": func(t *testing.T) toolbox.Server {
+			return remote(t, toolserver.New(toolserver.Options{Answer: toolserver.SSE}))
+		},
+		"http-legacy": func(t *testing.T) toolbox.Server {
+			return remote(t, toolserver.New(toolserver.Options{Eras: toolserver.LegacyOnly}))
+		},
+		"http-modern": func(t *testing.T) toolbox.Server {
+			return remote(t, toolserver.New(toolserver.Options{Eras: toolserver.ModernOnly}))
+		},
+		"pipe-modern": func(*testing.T) toolbox.Server {
+			return piped(toolserver.New(toolserver.Options{Eras: toolserver.ModernOnly}))
+		},
+		"pages": func(*testing.T) toolbox.Server { return piped(toolserver.New(toolserver.Options{PageSize: 3})) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			b := opened(t, toolbox.Options{Servers: []toolbox.Server{make(t)}})
+			b := opened(t, toolbox.Options{Servers: []toolbox.Server{server(t)}})
 			list := specs(t, b)
 			for _, want := range []string{"echo", "big", "slow", "result_page", "result_search"} {
 				if list[want].Name == "" {

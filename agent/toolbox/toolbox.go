@@ -173,11 +173,9 @@ func (b *Toolbox) ownSpool() error {
 
 // connect waits for the first lists of all servers.
 func (b *Toolbox) connect(ctx context.Context) error {
-	waiting, cancel := context.WithTimeout(ctx, b.o.Start)
-	defer cancel()
 	var wg sync.WaitGroup
 	for _, l := range b.links {
-		wg.Go(func() { _ = l.listed(waiting, true) }) // kept in the link
+		wg.Go(func() { _ = l.listed(ctx, true) }) // kept in the link; an attempt ends by itself
 	}
 	wg.Wait()
 	if ctx.Err() != nil {
