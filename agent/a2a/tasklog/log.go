@@ -99,6 +99,7 @@ func (l *Log) add(rec Record) {
 	}
 	if rec.Terminal {
 		l.ended, l.endedAt = true, rec.Time
+		l.set.ended.Add(1)
 	}
 	if !drop && rec.size() > int64(o.MaxBytes) && !rec.Terminal {
 		drop = true
@@ -220,6 +221,9 @@ func (l *Log) remove() {
 	l.mu.Lock()
 	if !l.removed {
 		l.removed = true
+		if l.ended {
+			l.set.ended.Add(-1)
+		}
 		l.gone()
 		l.set.total.Add(-l.ring.bytes)
 		l.ring = ring{}

@@ -10,6 +10,7 @@ import (
 type Logs struct {
 	options Options
 	total   atomic.Int64 // bytes in all rings
+	ended   atomic.Int64 // logs that have ended and are not removed
 	counts  counts
 
 	mu   sync.Mutex
@@ -79,6 +80,9 @@ func (s *Logs) forget(l *Log) {
 
 // oldest finds the log that ended first, one that nobody reads before others; nil is none.
 func (s *Logs) oldest(spare *Log) (found *Log) {
+	if s.ended.Load() == 0 {
+		return nil // as under load: an append that has to make room looks at no other log
+	}
 	var at time.Time
 	read := false
 	for _, l := range s.logs {
