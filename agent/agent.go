@@ -31,6 +31,7 @@ type Options struct {
 // Agent answers queries within its limits. Its methods may be called from any goroutine.
 type Agent struct {
 	o      Options
+	core   *core
 	given  givenUp
 	closed chan struct{} // when the last query is over
 
@@ -56,7 +57,7 @@ func New(o Options) (*Agent, error) {
 		o.Conversations = newMemory(o.Name, o.Journal)
 	}
 	a := &Agent{
-		o: o, closed: make(chan struct{}), runs: map[*Run]struct{}{}, lines: lines{},
+		o: o, core: newCore(o.Model.Info(), o.Limits), closed: make(chan struct{}), runs: map[*Run]struct{}{}, lines: lines{},
 		outcomes: map[Outcome]int64{},
 	}
 	a.given.leaked = func(tool string, still int) {

@@ -47,9 +47,6 @@ func (r *Run) loop() Result {
 		}
 		cut := got.full || got.Stop == StopLength || got.Stop == StopOverflow
 		if cut && !got.full && parts < l.MaxParts && r.steps < l.MaxSteps && got.Message.Text != "" {
-			if got.Stop == StopOverflow {
-				r.fitter.learned(0)
-			}
 			parts++
 			r.held.setPartial(message.Text)
 			continue

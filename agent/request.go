@@ -146,18 +146,22 @@ func (r *Run) fit(last bool) (*Request, error) {
 		req.System, req.Tools = joined(req.System, lastNote), nil
 	}
 	out, did, err := r.fitter.fit(r.ctx, req.System, ms, req.Tools, req.MaxOutput)
-	if err != nil {
-		if r.ctx.Err() != nil {
-			return nil, err
-		}
+	var large *TooLargeError
+	switch {
+	case errors.As(err, &large):
 		return nil, &tooLong{err}
+	case err != nil:
+		return nil, err
 	}
 	r.room = did
 	if did.Changed {
 		r.adopt(out, len(ms)-len(list))
+	}
+	if did.Room {
 		r.a.note(journal.AgentRoom{Agent: clip(r.a.o.Name), Why: "window", Tokens: int64(did.Tokens), LimitTokens: int64(did.Limit)})
 		r.events.emit(Event{Kind: EventRoom, Step: r.steps, Text: cutRunes(did.Actions, int(maxPiece)), Tokens: did.Tokens})
 	}
+	req.MaxOutput = did.MaxOutput
 	req.Messages = out
 	return req, nil
 }

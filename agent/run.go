@@ -153,7 +153,7 @@ func (r *Run) prepare() error {
 	if r.a.o.Summarize {
 		sum = r.summarize
 	}
-	r.fitter = newFitter(r.a.o.Model.Info(), r.a.o.Limits, sum)
+	r.fitter = r.a.core.query(sum)
 	return nil
 }
 
