@@ -61,9 +61,9 @@ func randomHistory(r *rand.Rand) []Message {
 // without need, and is its own result; what went in is as it was.
 func TestFitOfRandomHistories(t *testing.T) {
 	t.Parallel()
-	seeds := uint64(400)
+	seeds := uint64(100)
 	if testing.Short() {
-		seeds = 60
+		seeds = 30
 	}
 	for seed := range seeds {
 		r := rand.New(rand.NewPCG(seed, 5))
