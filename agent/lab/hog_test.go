@@ -107,12 +107,12 @@ func TestHogSurvivesItsChildBeingKilled(t *testing.T) {
 	}
 	t.Parallel()
 	var killed atomic.Bool
-	_, err := call(t.Context(), tool(t, lab.Tools(options("hog")), "hog"), `{"mib":2048}`, func(done, _ float64, _ string) {
+	_, err := call(t.Context(), tool(t, lab.Tools(options("hog")), "hog"), `{"mib":512}`, func(done, _ float64, _ string) {
 		if killed.Swap(true) {
 			return
 		}
 		for _, pid := range children(t) {
-			if command, _ := os.ReadFile("/proc/" + pid + "/cmdline"); bytes.HasSuffix(command, []byte("\x00hog\x002048\x00")) {
+			if command, _ := os.ReadFile("/proc/" + pid + "/cmdline"); bytes.HasSuffix(command, []byte("\x00hog\x00512\x00")) {
 				n, _ := strconv.Atoi(pid)
 				if p, err := os.FindProcess(n); err == nil {
 					_ = p.Kill()
@@ -120,7 +120,7 @@ func TestHogSurvivesItsChildBeingKilled(t *testing.T) {
 			}
 		}
 	})
-	if err == nil || !strings.Contains(err.Error(), "of 2048 MiB when it ended: signal: killed") {
+	if err == nil || !strings.Contains(err.Error(), "of 512 MiB when it ended: signal: killed") {
 		t.Errorf("%v", err)
 	}
 }

@@ -1,44 +1,228 @@
 package standin
 
 import (
-	"context"
+	"crypto/sha256"
+	"crypto/subtle"
+	"errors"
+	"fmt"
+	"io"
 	"net/http"
+	"strings"
+	"sync/atomic"
 	"time"
+
+	"github.com/plimsoll/plimsoll/limit"
+	"github.com/plimsoll/plimsoll/window/tokens"
 )
 
-// Model is the name of the only model there is.
-const Model = "standin-planner"
+// Model is the name of the only model there is, and Owner what it calls itself in lists of
+// models and as system_fingerprint.
+const (
+	Model = "standin-planner"
+	Owner = "plimsoll-standin-no-language-model"
+)
 
-// Options configure the stand-in. The zero value is one that answers at once.
+// Bounds of a stand-in.
+const (
+	// DefaultWindow is the window where Options name none, in tokens.
+	DefaultWindow = 32_000
+	// MaxBody bounds one request, as OpenAI's own limit does by order of magnitude.
+	MaxBody = 32 * limit.MiB
+	// MaxConcurrent bounds the requests at one time, MaxHeld the bytes of their bodies. One
+	// more is answered with 429.
+	MaxConcurrent = 64
+	MaxHeld       = 256 * limit.MiB
+	// maxDelay bounds Options.Delay.
+	maxDelay = time.Minute
+	// bodyTimeout is how long a client may take to send a request, writeTimeout how long to
+	// take a piece of the answer.
+	bodyTimeout  = time.Minute
+	writeTimeout = 30 * time.Second
+)
+
+// Options configure a stand-in. The zero value answers at once and behaves.
 type Options struct {
-	// Window is the largest request in tokens; 0 means DefaultWindow, below 0 has no limit.
+	// Window is how many tokens a request may have, with its answer; 0 means DefaultWindow,
+	// below 0 there is no limit.
 	Window int
-	// Delay is kept between the pieces of an answer that is streamed.
+	// Delay is kept between the pieces of a streamed answer, at most a minute.
 	Delay time.Duration
-	// Token must come as a bearer token. New demands none when it is ""; Listen makes one.
+	// Token must come as a bearer token. "" demands none of [New]; [Listen] makes one then.
 	Token string
-	Misbehave
-}
 
-// Misbehave is what goes wrong, for tests.
-type Misbehave struct {
+	// The rest is for tests: how it misbehaves.
+
+	// Loop makes questions with the word "loop" repeat their calls for ever.
 	Loop bool
+	// Busy is how many requests are answered with 429 before the first is served; After is
+	// how long those ask to wait.
+	Busy  int
+	After time.Duration
+	// Malformed is how many answers with calls have arguments that are no JSON, in the last
+	// of their calls.
+	Malformed int
+	// Cut is how many streamed answers break off in the middle of an event.
+	Cut int
 }
 
-// New returns the stand-in.
-func New(o Options) http.Handler { return http.NotFoundHandler() }
+// Stats counts what a stand-in did.
+type Stats struct {
+	Running   int   `json:"running"`
+	Requests  int64 `json:"requests"`   // to the model that were begun
+	Answered  int64 `json:"answered"`   // whole
+	Calls     int64 `json:"calls"`      // of tools, in those
+	Refused   int64 `json:"refused"`    // with 4xx, TooLong and Orphaned included
+	TooLong   int64 `json:"too_long"`   // for the window
+	Orphaned  int64 `json:"orphaned"`   // calls without results and the like
+	Busy      int64 `json:"busy"`       // with 429
+	BrokenOff int64 `json:"broken_off"` // the client left, or Options.Cut
+}
 
-// Server is a stand-in that listens on the loopback interface.
-type Server struct{}
+// Standin is the stand-in, an [http.Handler]. [New] makes it.
+type Standin struct {
+	o     Options
+	token [sha256.Size]byte
+	count *tokens.Counter
 
-// Listen starts a stand-in on a free port of 127.0.0.1.
-func Listen(ctx context.Context, o Options) (*Server, error) { return &Server{}, nil }
+	running, held, busyLeft, cutLeft, malformedLeft                                  atomic.Int64
+	requests, answered, calls, refusedCount, tooLong, orphaned, busyCount, brokenOff atomic.Int64
+}
 
-// URL is where it listens, as clients want it: it ends in /v1.
-func (s *Server) URL() string { return "" }
+// New returns a stand-in.
+func New(o Options) *Standin {
+	if o.Window == 0 {
+		o.Window = DefaultWindow
+	}
+	o.Delay = min(max(o.Delay, 0), maxDelay)
+	s := &Standin{o: o, token: sha256.Sum256([]byte(o.Token)), count: tokens.NewCounter(tokens.Options{MemoBytes: 1 << 20})}
+	s.busyLeft.Store(int64(o.Busy))
+	s.cutLeft.Store(int64(o.Cut))
+	s.malformedLeft.Store(int64(o.Malformed))
+	return s
+}
 
-// Token is what clients have to send as their key.
-func (s *Server) Token() string { return "" }
+// Stats tells the counts since New.
+func (s *Standin) Stats() Stats {
+	return Stats{
+		Running: int(s.running.Load()), Requests: s.requests.Load(), Answered: s.answered.Load(), Calls: s.calls.Load(),
+		Refused: s.refusedCount.Load(), TooLong: s.tooLong.Load(), Orphaned: s.orphaned.Load(), Busy: s.busyCount.Load(), BrokenOff: s.brokenOff.Load(),
+	}
+}
 
-// Close ends it.
-func (s *Server) Close() error { return nil }
+// take counts one down, and tells whether there was one.
+func take(n *atomic.Int64) bool {
+	for {
+		left := n.Load()
+		if left <= 0 {
+			return false
+		}
+		if n.CompareAndSwap(left, left-1) {
+			return true
+		}
+	}
+}
+
+// authorised compares in a time that does not depend on what was sent.
+func (s *Standin) authorised(r *http.Request) bool {
+	if s.o.Token == "" {
+		return true
+	}
+	kind, token, _ := strings.Cut(r.Header.Get("Authorization"), " ")
+	got := sha256.Sum256([]byte(strings.TrimSpace(token)))
+	return strings.EqualFold(kind, "Bearer") && subtle.ConstantTimeCompare(got[:], s.token[:]) == 1
+}
+
+// ServeHTTP implements [http.Handler].
+func (s *Standin) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	path := strings.TrimSuffix(r.URL.Path, "/")
+	id, one := strings.CutPrefix(path, "/v1/models/")
+	switch {
+	case !s.authorised(r):
+		s.refuse(w, &refusal{status: http.StatusUnauthorized, kind: "invalid_request_error", code: "invalid_api_key", text: "Incorrect API key provided. The key of this stand-in is the token that was made when it began to listen."})
+	case path == "/v1/chat/completions" && r.Method == http.MethodPost:
+		s.chat(w, r)
+	case (path == "/v1/models" || one) && r.Method == http.MethodGet:
+		s.models(w, id)
+	case path == "/v1/chat/completions" || path == "/v1/models" || one:
+		s.refuse(w, &refusal{status: http.StatusMethodNotAllowed, kind: "invalid_request_error", text: fmt.Sprintf("Not allowed to %.16s on %s.", r.Method, path)})
+	default:
+		s.refuse(w, &refusal{status: http.StatusNotFound, kind: "invalid_request_error", code: "unknown_url", text: fmt.Sprintf("Unknown request URL: %.16s %.200s. This stand-in has /v1/models and /v1/chat/completions.", r.Method, r.URL.Path)})
+	}
+}
+
+func (s *Standin) models(w http.ResponseWriter, id string) {
+	one := member{"id": Model, "object": "model", "created": created, "owned_by": Owner}
+	switch id {
+	case "":
+		writeJSON(w, http.StatusOK, member{"object": "list", "data": []any{one}})
+	case Model:
+		writeJSON(w, http.StatusOK, one)
+	default:
+		s.refuse(w, noModel(id))
+	}
+}
+
+// chat answers one request to the model.
+func (s *Standin) chat(w http.ResponseWriter, r *http.Request) {
+	s.requests.Add(1)
+	defer s.running.Add(-1)
+	if s.running.Add(1) > MaxConcurrent {
+		s.refuse(w, overloaded(fmt.Sprintf("%d requests are being answered already", MaxConcurrent), time.Second))
+		return
+	}
+	size := r.ContentLength
+	if size < 0 || size > int64(MaxBody) {
+		size = int64(MaxBody)
+	}
+	defer s.held.Add(-size)
+	if s.held.Add(size) > int64(MaxHeld) {
+		s.refuse(w, overloaded("the requests at this moment are "+MaxHeld.Human()+" already", time.Second))
+		return
+	}
+	if take(&s.busyLeft) {
+		s.refuse(w, overloaded("it was told to be busy", s.o.After))
+		return
+	}
+	body, refused := readBody(w, r)
+	if refused != nil {
+		s.refuse(w, refused)
+		return
+	}
+	a, refused := s.read(body)
+	if refused != nil {
+		s.refuse(w, refused)
+		return
+	}
+	reply := s.reply(a)
+	out := &answer{s: s, a: a, w: w, rc: http.NewResponseController(w), ctx: r.Context(), delay: s.o.Delay}
+	if a.stream {
+		out.cut = take(&s.cutLeft)
+	}
+	if err := out.write(reply); err != nil {
+		s.brokenOff.Add(1)
+		if errors.Is(err, errCut) {
+			panic(http.ErrAbortHandler) // ends the connection without an end of the answer
+		}
+		return
+	}
+	s.answered.Add(1)
+	s.calls.Add(int64(len(reply.calls)))
+}
+
+// readBody reads a request within its bounds.
+func readBody(w http.ResponseWriter, r *http.Request) ([]byte, *refusal) {
+	rc := http.NewResponseController(w)
+	_ = rc.SetReadDeadline(time.Now().Add(bodyTimeout)) // a recorder has none
+	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, int64(MaxBody)))
+	_ = rc.SetReadDeadline(time.Time{})
+	if _, large := errors.AsType[*http.MaxBytesError](err); large {
+		return nil, &refusal{status: http.StatusRequestEntityTooLarge, kind: "invalid_request_error", code: "request_too_large", text: "The request is larger than " + MaxBody.Human() + "."}
+	}
+	if err != nil {
+		return nil, &refusal{status: http.StatusBadRequest, kind: "invalid_request_error", text: "The request broke off before its end."}
+	}
+	if encoding := r.Header.Get("Content-Encoding"); encoding != "" && encoding != "identity" {
+		return nil, &refusal{status: http.StatusUnsupportedMediaType, kind: "invalid_request_error", text: fmt.Sprintf("The content encoding %.40q is not read here; send the request as it is.", encoding)}
+	}
+	return body, nil
+}

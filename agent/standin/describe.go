@@ -1,0 +1,220 @@
+package standin
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"regexp"
+	"slices"
+	"sort"
+	"strings"
+
+	"github.com/plimsoll/plimsoll/limit"
+)
+
+// signature ends every answer that comes of a plan: what wrote it is no language model.
+const signature = "\n\n— " + Model + ", no language model"
+
+const (
+	maxSections = 16
+	// maxError and maxText bound what is repeated of an error and of a text, in bytes.
+	maxError = 800
+	maxText  = 2 << 10
+)
+
+// describe answers a question by the results that are there.
+func (p *planner) describe(t *turn, planned plan) string {
+	var sections []string
+	shown := t.shown()
+	for _, m := range shown[:min(len(shown), maxSections)] {
+		text := p.section(m, planned)
+		if len(shown) > 1 {
+			text = "**" + m.name + "**\n\n" + text
+		}
+		sections = append(sections, text)
+	}
+	if n := len(shown) - maxSections; n > 0 {
+		sections = append(sections, fmt.Sprintf("(%d more calls were made.)", n))
+	}
+	return strings.Join(sections, "\n\n") + signature
+}
+
+// shown are the calls whose results the answer is made of: of calls that are the same but
+// for the size of their page, and of those that were made again, the last.
+func (t *turn) shown() []made {
+	var all []made
+	for i, m := range t.made {
+		var a arguments
+		_ = json.Unmarshal([]byte(m.arguments), &a) // none: there is nothing to be the same
+		again := slices.ContainsFunc(t.made[i+1:], func(later made) bool {
+			if later.name != m.name {
+				return false
+			}
+			var b arguments
+			_ = json.Unmarshal([]byte(later.arguments), &b)
+			if _, sized := a["page_size"]; !sized {
+				b = maps.Clone(b)
+				delete(b, "page_size")
+			}
+			return key(later.call) == key(m.call) || len(a) > 0 && a.json() == b.json() || len(a) == 0 && len(b) == 0
+		})
+		if !again {
+			all = append(all, m)
+		}
+	}
+	return all
+}
+
+var troubles = regexp.MustCompile(`(?i)^\W*(error|failed|failure|fail:|panic|cannot|can't|timed? ?out|cancell?ed|not run|unknown tool|no result|no such|invalid|refused|the call|the tool|this call|interrupted)|\bstatus [45]\d\d\b|permission denied|(was|is|were) (taken back|cancell?ed|given up|interrupted|not run)|malformed`)
+
+// failed tells whether a result is an error. The protocol has no mark for it.
+func failed(text string) bool {
+	if v, _, _ := readValue(text); v != nil {
+		return v.str("error") != ""
+	}
+	return troubles.MatchString(text[:min(len(text), 600)]) && strings.Count(text[:min(len(text), 4<<10)], "\n") < 12
+}
+
+// section is about one call.
+func (p *planner) section(m made, planned plan) string {
+	v, rest, _ := readValue(m.result)
+	k, paged := keptIn(m.result)
+	switch {
+	case !m.done:
+		return "The call of " + m.name + " has no result."
+	case failed(m.result):
+		text := m.result
+		if said := v.str("error"); said != "" {
+			text = said
+		}
+		return "This did not work. " + m.name + " says: " + clip(clean(text), maxError)
+	case v != nil:
+		return p.structured(m, v, rest, planned)
+	case paged:
+		return fmt.Sprintf("PAGE %d of %d: %s (%s).\n\n%s%s", k.page, k.pages, k.what, k.size, quoted(ofPage.ReplaceAllString(m.result, "")), goOn(k.page, k.pages))
+	case strings.TrimSpace(m.result) == "" || m.result == "(no output)":
+		return m.name + " answered, and said nothing."
+	}
+	lines := strings.Count(strings.TrimSuffix(m.result, "\n"), "\n") + 1
+	if lines == 1 && len(m.result) <= maxError {
+		return m.name + " says: " + clean(m.result)
+	}
+	return fmt.Sprintf("%s answered %d lines, %s. They begin:\n\n%s", m.name, lines, limit.Bytes(len(m.result)).Human(), quoted(m.result))
+}
+
+// quoted is the beginning of a text, as it stands.
+func quoted(text string) string {
+	var b strings.Builder
+	b.WriteString("```\n")
+	n := 0
+	for line := range strings.Lines(text[:min(len(text), 64<<10)]) {
+		line = clip(clean(strings.TrimRight(line, "\r\n")), 200)
+		if n++; n > shownRows || b.Len()+len(line) > maxText {
+			b.WriteString("…\n")
+			break
+		}
+		b.WriteString(line + "\n")
+	}
+	b.WriteString("```")
+	return b.String()
+}
+
+// structured is about a result that is JSON.
+func (p *planner) structured(m made, v *value, rest string, planned plan) string {
+	var b strings.Builder
+	one := p.tool(m.name)
+	total, isList := v.number("pagination", "total_items")
+	page, _ := v.number("pagination", "page")
+	pages, _ := v.number("pagination", "total_pages")
+	if k, ok := keptIn(rest); ok && k.pages > 1 {
+		page, pages, isList = k.page, k.pages, isList || v.kind == '['
+		fmt.Fprintf(&b, "PAGE %d of %d: %s (%s).", k.page, k.pages, k.what, k.size)
+	} else if isList {
+		what := fmt.Sprintf("%d %s%s", total, nounOf(one, m.name), conditions(m.arguments))
+		from, _ := v.number("pagination", "showing_from")
+		to, _ := v.number("pagination", "showing_to")
+		switch {
+		case planned.count && pages > 1 || total == 0:
+			b.WriteString(what + ".")
+		case pages > 1:
+			fmt.Fprintf(&b, "PAGE %d of %d: %s; %d to %d are shown.", page, pages, what, from, to)
+		default:
+			b.WriteString(what + ".")
+		}
+	}
+	if isList {
+		b.WriteString(counts(v))
+	} else {
+		b.WriteString(lines(v))
+	}
+	if note := v.str("note"); note != "" && isList {
+		b.WriteString("\n\n" + clean(clip(note, maxError)))
+	}
+	if !planned.count || pages <= 1 {
+		b.WriteString(tables(v))
+		b.WriteString(goOn(page, pages))
+	}
+	text := strings.TrimSpace(b.String())
+	if text == "" {
+		text = m.name + " answered, and there is nothing in it."
+	}
+	return text
+}
+
+func goOn(page, pages int) string {
+	if page < 1 || page >= pages {
+		return ""
+	}
+	return fmt.Sprintf("\n\nTo go on: \"next page\", or \"page %d\" and so on to \"page %d\".", page+1, pages)
+}
+
+// nounOf is what the items of a tool are called.
+func nounOf(t *tool, name string) string {
+	if t != nil {
+		return t.noun()
+	}
+	plain, err := newTool(name, "", nil) // the tools are withheld at the last step
+	if err != nil || strings.Contains(name, "search") || strings.Contains(name, "find") {
+		return "matches"
+	}
+	return plain.noun()
+}
+
+// conditions are the arguments that narrowed a list.
+func conditions(arguments string) string {
+	v, _, _ := readValue(arguments)
+	if v == nil {
+		return ""
+	}
+	var all []string
+	for _, m := range v.members {
+		text := scalar(m.value)
+		switch {
+		case m.name == "page" || m.name == "page_size" || text == "" || strings.HasPrefix(m.name, "resource_types"):
+			continue
+		case m.name == "query":
+			all = append(all, fmt.Sprintf("for %q", clip(clean(text), 100)))
+		default:
+			all = append(all, fmt.Sprintf("with %s %s", strings.TrimPrefix(m.name, "param_"), clip(clean(text), 100)))
+		}
+	}
+	if len(all) == 0 {
+		return ""
+	}
+	sort.Strings(all)
+	return " " + strings.Join(all, ", ")
+}
+
+// clean takes out what a terminal would act on, and makes one line of it.
+func clean(text string) string {
+	text = strings.Map(func(r rune) rune {
+		switch {
+		case r == '\n' || r == '\t' || r == '\r' || r == 0x2028 || r == 0x2029:
+			return ' '
+		case r < ' ' || r >= 0x7f && r < 0xa0 || r >= 0x202a && r <= 0x202e || r >= 0x2066 && r <= 0x2069 || r == 0x200e || r == 0x200f || r == 0xfeff:
+			return -1
+		}
+		return r
+	}, strings.ToValidUTF8(text, "\uFFFD"))
+	return strings.TrimSpace(text)
+}

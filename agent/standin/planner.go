@@ -1,0 +1,333 @@
+package standin
+
+import (
+	"encoding/json"
+	"slices"
+	"strings"
+
+	"github.com/plimsoll/plimsoll/window/wire"
+)
+
+const (
+	// maxCalls bounds the calls of one step.
+	maxCalls = maxTools
+	// shownWhole is how many items are shown all at once, and shownRows how many of more.
+	shownWhole = 50
+	shownRows  = 20
+	// maxPolls bounds how often one job is asked after.
+	maxPolls = 1000
+)
+
+// made is a call of this turn with its result.
+type made struct {
+	call
+	result string
+	done   bool // there is a result
+}
+
+// turn is a question and what was done about it.
+type turn struct {
+	before   []message
+	question string
+	made     []made
+	said     string // words of the model behind all results
+}
+
+// planner goes by the words of the question and the tools that there are.
+type planner struct {
+	tools  []tool
+	single bool
+	loop   bool
+}
+
+// reply answers a request.
+func (s *Standin) reply(a *asked) reply {
+	p := planner{tools: a.tools, single: a.single, loop: s.o.Loop}
+	r := p.answer(a.messages)
+	if n := len(r.calls); n > 0 && take(&s.malformedLeft) {
+		r.calls[n-1].arguments = strings.TrimSuffix(r.calls[n-1].arguments, "}") + `,"broken`
+	}
+	return r
+}
+
+func (p *planner) answer(ms []message) reply {
+	if rest, ok := p.continued(ms); ok {
+		return reply{text: rest}
+	}
+	t, ok := turnOf(ms)
+	if !ok {
+		return reply{text: p.help()}
+	}
+	if len(p.tools) == 0 && len(t.made) == 0 && asksForSummary(ms) {
+		return reply{refusal: "I cannot write a summary: " + Model + " is a stand-in and has no language model."}
+	}
+	planned := p.plan(&t)
+	if len(planned.calls) == 0 && planned.text == "" && notice(t.question) { // a note to the model, not a question
+		if earlier, ok := turnOf(ms[:len(t.before)]); ok && len(earlier.made) > 0 {
+			t, planned = earlier, p.plan(&earlier)
+		}
+	}
+	if len(p.tools) > 0 {
+		if next := p.next(&t, planned); len(next) > 0 {
+			if p.single {
+				next = next[:1]
+			}
+			return reply{calls: next[:min(len(next), maxCalls)]}
+		}
+	}
+	switch {
+	case len(t.made) > 0:
+		return reply{text: p.describe(&t, planned)}
+	case planned.text != "":
+		return reply{text: planned.text + signature}
+	default:
+		return reply{text: p.help()}
+	}
+}
+
+// turnOf finds the newest question, and what was done about it.
+func turnOf(ms []message) (turn, bool) {
+	at := -1
+	for i := range ms {
+		if ms[i].role == wire.RoleUser {
+			at = i
+		}
+	}
+	if at < 0 {
+		return turn{}, false
+	}
+	t := turn{before: ms[:at], question: ms[at].text}
+	places := map[string]int{}
+	for _, m := range ms[at+1:] {
+		t.said = ""
+		switch m.role {
+		case wire.RoleAssistant:
+			if len(m.calls) == 0 {
+				t.said = m.text
+			}
+			for _, c := range m.calls {
+				places[c.id] = len(t.made)
+				t.made = append(t.made, made{call: c})
+			}
+		case wire.RoleTool:
+			if i, ok := places[m.callID]; ok {
+				t.made[i].result, t.made[i].done = m.text, true
+			}
+		}
+	}
+	return t, true
+}
+
+// notice tells whether what stands in a user's place is about the steps and not a question.
+func notice(text string) bool {
+	lower := strings.ToLower(text[:min(len(text), 2<<10)])
+	return slices.ContainsFunc([]string{"step", "tool", "repeat", "same call", "with what", "limit"}, func(w string) bool { return strings.Contains(lower, w) })
+}
+
+// asksForSummary tells whether the model is to write down a conversation for later.
+func asksForSummary(ms []message) bool {
+	if len(ms) == 0 || ms[0].role != wire.RoleSystem {
+		return false
+	}
+	return strings.Contains(strings.ToLower(ms[0].text[:min(len(ms[0].text), 4<<10)]), "summar")
+}
+
+// continued gives the rest of an answer that the limit of output cut, where that is asked for.
+func (p *planner) continued(ms []message) (string, bool) {
+	end, part := len(ms), ""
+	for end > 0 {
+		m := ms[end-1]
+		if m.role == wire.RoleUser && (end < 2 || !goesOn(m.text) || ms[end-2].role != wire.RoleAssistant) {
+			break
+		}
+		if m.role == wire.RoleAssistant {
+			if len(m.calls) > 0 || m.text == "" {
+				break
+			}
+			part = m.text + part
+		}
+		if m.role != wire.RoleUser && m.role != wire.RoleAssistant {
+			break
+		}
+		end--
+	}
+	if part == "" || end == 0 {
+		return "", false
+	}
+	t, ok := turnOf(ms[:end])
+	if !ok {
+		return "", false
+	}
+	planned := p.plan(&t)
+	whole := planned.text + signature
+	if len(t.made) > 0 {
+		whole = p.describe(&t, planned)
+	} else if planned.text == "" {
+		whole = p.help()
+	}
+	rest, ok := strings.CutPrefix(whole, part)
+	return rest, ok && rest != ""
+}
+
+func goesOn(text string) bool {
+	if len(text) > 1<<10 {
+		return false
+	}
+	lower := strings.ToLower(text)
+	return slices.ContainsFunc([]string{"continue", "go on", "rest", "left off", "cut", "broke off", "carry on"}, func(w string) bool { return strings.Contains(lower, w) })
+}
+
+// plan is what a question leads to: calls, or words where none is needed.
+type plan struct {
+	calls []call
+	count bool // only how many are asked for
+	whole bool // the question is a page of what was listed before
+	text  string
+}
+
+func (p *planner) plan(t *turn) plan {
+	var all plan
+	for _, c := range read(t.question, p.tools) {
+		one := p.one(&c, t)
+		all.calls = append(all.calls, one.calls...)
+		all.count = all.count || one.count
+		all.whole = all.whole || one.whole
+		if all.text == "" {
+			all.text = one.text
+		}
+		if len(all.calls) >= maxCalls {
+			break
+		}
+	}
+	all.calls = all.calls[:min(len(all.calls), maxCalls)]
+	return all
+}
+
+// next is what is still to be called.
+func (p *planner) next(t *turn, planned plan) []call {
+	if p.loop && slices.Contains(stemsOf(t.question[:min(len(t.question), maxQuestion)]), "loop") {
+		return p.around(t, planned)
+	}
+	done := map[[2]string]int{}
+	for _, m := range t.made {
+		done[key(m.call)]++
+	}
+	var left []call
+	for _, c := range planned.calls {
+		if k := key(c); done[k] > 0 {
+			done[k]--
+		} else if len(t.made) == 0 || p.single {
+			left = append(left, c)
+		}
+	}
+	if len(left) > 0 {
+		return left
+	}
+	return p.further(t, planned)
+}
+
+// around repeats: one call each step where there are several, so that they alternate, and
+// another argument each time where that is asked for.
+func (p *planner) around(t *turn, planned plan) []call {
+	calls := planned.calls
+	if len(calls) == 0 {
+		for i := range p.tools {
+			if a, _, ok := p.tools[i].fill(&clause{}); ok && !p.tools[i].pager {
+				calls = []call{{name: p.tools[i].name, arguments: a.json()}}
+				break
+			}
+		}
+	}
+	if len(calls) == 0 {
+		return nil
+	}
+	c := calls[len(t.made)%len(calls)]
+	if lower := strings.ToLower(t.question); strings.Contains(lower, "differen") || strings.Contains(lower, "chang") || strings.Contains(lower, "vary") {
+		var a arguments
+		if one := p.tool(c.name); one != nil && json.Unmarshal([]byte(c.arguments), &a) == nil {
+			one.vary(a, len(t.made))
+			c.arguments = a.json()
+		}
+	}
+	return []call{c}
+}
+
+// further is what the results lead to: the next step of a job, all of a short list, a
+// search for what was not found by its name.
+func (p *planner) further(t *turn, planned plan) []call {
+	if len(t.made) == 0 {
+		return nil
+	}
+	last := t.made[len(t.made)-1]
+	v, _, whole := readValue(last.result)
+	if whole && v.is("false", "done") && len(t.made) < maxPolls {
+		return []call{last.call}
+	}
+	var more []call
+	for _, m := range t.made[:min(len(t.made), len(planned.calls))] {
+		one := p.tool(m.name)
+		if one == nil || planned.count || planned.whole {
+			continue
+		}
+		v, _, _ := readValue(m.result)
+		total, known := v.number("pagination", "total_items")
+		size := one.prop("page_size")
+		var a arguments
+		if size == nil || !known || total > shownWhole || !v.is("true", "pagination", "has_next") || json.Unmarshal([]byte(m.arguments), &a) != nil || a[size.name] != nil {
+			continue
+		}
+		a[size.name] = total
+		if c := (call{name: m.name, arguments: a.json()}); !t.has(c) {
+			more = append(more, c)
+		}
+	}
+	if len(more) == 0 && len(planned.calls) == 1 && len(t.made) == 1 && failed(last.result) {
+		return p.instead(t, planned.calls[0])
+	}
+	return more
+}
+
+// instead searches for a name that a tool did not know.
+func (p *planner) instead(t *turn, c call) []call {
+	one := p.tool(c.name)
+	var a arguments
+	if one == nil || one.lister || one.finder || one.pager || json.Unmarshal([]byte(c.arguments), &a) != nil {
+		return nil
+	}
+	for _, prop := range one.props {
+		name, is := a[prop.name].(string)
+		if !is || !prop.required {
+			continue
+		}
+		for i := range p.tools {
+			if f := &p.tools[i]; f.finder && f.covers(one.stems) {
+				if found := f.search(&clause{}, name); !t.has(found) {
+					return []call{found}
+				}
+			}
+		}
+	}
+	return nil
+}
+
+func (t *turn) has(c call) bool {
+	return slices.ContainsFunc(t.made, func(m made) bool { return key(m.call) == key(c) })
+}
+
+// key tells calls apart that are spelled differently and mean the same.
+func key(c call) [2]string {
+	var a arguments
+	if json.Unmarshal([]byte(c.arguments), &a) == nil {
+		c.arguments = a.json()
+	}
+	return [2]string{c.name, c.arguments}
+}
+
+func (p *planner) tool(name string) *tool {
+	for i := range p.tools {
+		if p.tools[i].name == name {
+			return &p.tools[i]
+		}
+	}
+	return nil
+}
