@@ -36,11 +36,7 @@ func (b *Toolbox) find(c agent.Call) (*entry, error) {
 	}
 	e := known.by[c.Name]
 	if e == nil {
-		near := meant(c.Name, known.names)
-		if near == "" {
-			near = "."
-		}
-		return nil, &fault{fmt.Sprintf("there is no tool %q%s The tools are: %s.", clip(c.Name, maxShown), near, some(known.names, 40))}
+		return nil, &fault{fmt.Sprintf("there is no tool %q%s. The tools are: %s.", clip(c.Name, maxShown), meant(c.Name, known.names), some(known.names, 40))}
 	}
 	arguments, err := objectOf(c.Arguments)
 	if err != nil {

@@ -87,7 +87,7 @@ func named(n result.Names, role int) string {
 	return [...]string{"", n.Page, n.Search, n.Query}[role]
 }
 
-// meant is `; did you mean "x"?` for the nearest names, and "" where none is near.
+// meant is ` (did you mean "x"?)` for the nearest names, and "" where none is near.
 func meant(name string, known []string) string {
 	near := nearest(name, known)
 	if len(near) == 0 {
@@ -96,7 +96,7 @@ func meant(name string, known []string) string {
 	for i, n := range near {
 		near[i] = fmt.Sprintf("%q", n)
 	}
-	return "; did you mean " + strings.Join(near, " or ") + "?"
+	return " (did you mean " + strings.Join(near, " or ") + "?)"
 }
 
 // nearest gives up to three names that name may have been meant to be: those with few
@@ -120,7 +120,7 @@ func nearest(name string, known []string) []string {
 	for _, k := range known {
 		have := key(k)
 		steps := distance(want, have)
-		if steps > max(1, len(want)/3) {
+		if steps > max(1, (len(want)+2)/3) {
 			if len(want) < 3 || len(have) < 3 || !strings.Contains(have, want) && !strings.Contains(want, have) {
 				continue
 			}
