@@ -2,68 +2,200 @@ package conversation
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
-	"log/slog"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"sync"
 	"time"
 
 	"github.com/plimsoll/plimsoll/agent"
+	"github.com/plimsoll/plimsoll/journal"
 	"github.com/plimsoll/plimsoll/limit"
 )
 
-// Options configure a [Store]. Dir is required; zero values of the others mean the defaults.
-type Options struct {
-	Dir         string        // made when it is missing, 0700
-	MaxSessions int           // (256)
-	MaxBytes    limit.Bytes   // of all files (64 MiB)
-	MaxSession  limit.Bytes   // of one file (4 MiB)
-	MaxAge      time.Duration // since a session was last written (30 days)
-	Log         *slog.Logger  // nil means slog.Default
+// Names of files are a key and one of these. A temporary one has a random end.
+const (
+	fileExt    = ".jsonl"
+	lockExt    = ".lock"
+	tempExt    = ".tmp-"
+	damagedExt = ".damaged-"
+)
+
+// keyOf is the part of the names of a session's files that tells it from others: 128 bits
+// of a digest, because an id may be any text.
+func keyOf(session string) string {
+	sum := sha256.Sum256([]byte(session))
+	return hex.EncodeToString(sum[:16])
 }
 
-// ErrLocked says that another query or process holds a session.
-var ErrLocked = errors.New("the session is in use")
+// Store keeps conversations in a directory. Its methods may be called from any goroutine,
+// and other processes may have the same directory open.
+type Store struct {
+	o    Options
+	root *os.Root
 
-// Store keeps conversations in a directory. Its methods may be called from any goroutine.
-type Store struct{ o Options }
-
-// Info is what [Store.List] tells of a session.
-type Info struct {
-	Session  string      `json:"session"`
-	Title    string      `json:"title"`
-	Messages int         `json:"messages"`
-	Bytes    limit.Bytes `json:"bytes"`
-	Created  time.Time   `json:"created"`
-	Updated  time.Time   `json:"updated"`
-}
-
-// Stats counts since [Open].
-type Stats struct {
-	Sessions int         `json:"sessions"`
-	Bytes    limit.Bytes `json:"bytes"`
-	Evicted  int64       `json:"evicted"` // sessions that went to make room, or by age
-	Cut      int64       `json:"cut"`     // messages that left sessions at their bound
-	Damaged  int64       `json:"damaged"` // files set aside
-	Torn     int64       `json:"torn"`    // records that a dead process had not finished
+	mu     sync.Mutex
+	closed bool
+	held   map[string]chan struct{} // keys that this process has or waits for
+	total  int64                    // bytes of all files, as of the last survey and by own doing since
+	grown  int64                    // by own doing since the last survey
+	stats  Stats
 }
 
 var _ agent.Conversations = (*Store)(nil)
 
-// Open opens the store in a directory.
-func Open(o Options) (*Store, error) { return nil, errors.New("conversation: not there yet") }
-
-// Open begins to write a session.
-func (s *Store) Open(ctx context.Context, session string, existing bool) (agent.Conversation, error) {
-	return nil, agent.ErrNoSession
+// Stats are counts since [Open], and what there is now as far as this process knows.
+type Stats struct {
+	Sessions int         `json:"sessions"`
+	Bytes    limit.Bytes `json:"bytes"`   // of all files, also those set aside
+	Evicted  int64       `json:"evicted"` // sessions that went for room or by age
+	Cut      int64       `json:"cut"`     // messages that left sessions at their bound
+	Parts    int64       `json:"parts"`   // messages stored in part because they were too large
+	Damaged  int64       `json:"damaged"` // files set aside
+	Torn     int64       `json:"torn"`    // records that a dead process had not finished, dropped
 }
 
-// List tells the sessions, the last written first, at most MaxSessions.
-func (s *Store) List() ([]Info, error) { return nil, nil }
+// Open opens the store in a directory and makes it when it is missing. What dead processes
+// have left is cleared away, and what is too old.
+func Open(o Options) (*Store, error) {
+	if err := o.fill(); err != nil {
+		return nil, err
+	}
+	if err := os.MkdirAll(o.Dir, 0o700); err != nil {
+		return nil, fmt.Errorf("directory of conversations: %w", err)
+	}
+	root, err := os.OpenRoot(o.Dir)
+	if err != nil {
+		return nil, fmt.Errorf("directory of conversations: %w", err)
+	}
+	s := &Store{o: o, root: root, held: map[string]chan struct{}{}}
+	if err := s.sweep(); err != nil {
+		_ = root.Close()
+		return nil, err
+	}
+	return s, nil
+}
 
-// Remove removes a session.
-func (s *Store) Remove(ctx context.Context, session string) error { return nil }
+// Open begins to write a session, and creates it unless existing demands that it is there;
+// then the error wraps agent.ErrNoSession. While another query or process has it Open waits;
+// when ctx ends first, the error names the session and wraps [ErrLocked] and ctx's cause. A
+// session is in the directory from its first message on.
+func (s *Store) Open(ctx context.Context, session string, existing bool) (agent.Conversation, error) {
+	if err := checkID(session); err != nil {
+		return nil, err
+	}
+	key := keyOf(session)
+	lock, err := s.lock(ctx, key, session)
+	if err != nil {
+		return nil, err
+	}
+	c := &conversation{s: s, session: session, key: key, lock: lock, head: head{Format: format, Version: version, Session: session}}
+	err = c.load()
+	if err == nil && c.size == 0 && existing {
+		err = fmt.Errorf("session %q: %w", session, agent.ErrNoSession)
+	}
+	if err != nil {
+		_ = c.Close()
+		return nil, err
+	}
+	return c, nil
+}
 
-// Stats tells the counts.
-func (s *Store) Stats() Stats { return Stats{} }
+// Remove removes a session. It waits as [Store.Open] does; a session that is not there is
+// an error that wraps agent.ErrNoSession.
+func (s *Store) Remove(ctx context.Context, session string) error {
+	if err := checkID(session); err != nil {
+		return err
+	}
+	key := keyOf(session)
+	lock, err := s.lock(ctx, key, session)
+	if err != nil {
+		return err
+	}
+	defer func() {
+		s.unlock(key, lock)
+		s.release(key)
+	}()
+	fi, err := s.root.Lstat(key + fileExt)
+	if errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("session %q: %w", session, agent.ErrNoSession)
+	}
+	if err == nil {
+		err = s.root.Remove(key + fileExt)
+	}
+	if err != nil {
+		return s.failed("remove", err)
+	}
+	s.syncDir()
+	s.account(-fi.Size(), -1)
+	return nil
+}
 
-// Close releases the directory.
-func (s *Store) Close() error { return nil }
+// Stats tells the counts. It reads nothing.
+func (s *Store) Stats() Stats {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	out := s.stats
+	out.Bytes = limit.Bytes(s.total)
+	return out
+}
+
+// Close lets no more sessions be opened, and leaves the directory when the last one is
+// closed. A second Close does nothing.
+func (s *Store) Close() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.closed {
+		return nil
+	}
+	s.closed = true
+	if len(s.held) == 0 {
+		return s.root.Close()
+	}
+	return nil
+}
+
+// account notes what this process has done to the files.
+func (s *Store) account(bytes int64, sessions int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.total = max(s.total+bytes, 0)
+	s.stats.Sessions = max(s.stats.Sessions+sessions, 0)
+}
+
+func (s *Store) count(add func(*Stats), e journal.Event) {
+	s.mu.Lock()
+	add(&s.stats)
+	s.mu.Unlock()
+	s.o.Journal.Append(e)
+}
+
+// failed is the error of an operation on the directory.
+func (s *Store) failed(what string, err error) error {
+	fix := "see that " + s.o.Dir + " can be written"
+	if diskFull(err) {
+		fix = "make room on the disk of " + s.o.Dir
+	}
+	return fmt.Errorf("%s a conversation in %s: %w; %s", what, s.o.Dir, err, fix)
+}
+
+// syncDir makes names survive a power cut. Some systems cannot, and every reader sees the
+// names anyhow.
+func (s *Store) syncDir() {
+	if d, err := s.root.Open("."); err == nil {
+		_ = d.Sync()
+		_ = d.Close()
+	}
+}
+
+// expired says that a session was last written too long ago.
+func (s *Store) expired(written time.Time) bool {
+	return s.o.MaxAge > 0 && time.Since(written) > s.o.MaxAge
+}
+
+// path is a file's whole path, for messages.
+func (s *Store) path(name string) string { return filepath.Join(s.o.Dir, name) }

@@ -1,0 +1,80 @@
+package conversation
+
+import (
+	"crypto/rand"
+	"fmt"
+	"io"
+	"os"
+	"time"
+
+	"github.com/plimsoll/plimsoll/agent"
+	"github.com/plimsoll/plimsoll/journal"
+)
+
+// maxAside bounds the damaged files that are kept: beyond it the oldest go.
+const maxAside = 16
+
+// setAside gives a damaged file another name, for people to look at, and goes on with a new
+// one that has what could be read. At no time is there no file: a process that dies in
+// between leaves the damaged one, under both names.
+func (c *conversation) setAside(f *found, size int64) error {
+	name := c.key + fileExt
+	aside := c.key + damagedExt + time.Now().UTC().Format("20060102T150405") + "-" + rand.Text()[:6]
+	all, _ := c.s.bounds()
+	var err error
+	if len(f.entries) == 0 {
+		if err = c.s.root.Rename(name, aside); err == nil {
+			c.s.syncDir()
+			c.s.account(0, -1)
+		}
+	} else {
+		if err = c.s.root.Link(name, aside); err != nil {
+			err = c.s.copyFile(name, aside) // not every file system has links
+		}
+		if err == nil {
+			c.s.account(size, 0)
+			c.entries, c.size = f.entries, f.good
+			if f.headErr == nil {
+				c.head = f.head
+			}
+			for _, m := range f.messages {
+				if c.head.Title == "" && m.Role == agent.RoleUser {
+					c.head.Title = titleOf(m.Text)
+				}
+			}
+			if err := c.rewrite(f.entries, all); err != nil {
+				_ = c.s.root.Remove(aside)
+				c.s.account(-size, 0)
+				return err
+			}
+			c.fresh = f.messages
+		}
+	}
+	if err != nil {
+		return fmt.Errorf("session %q: %s is damaged (%w) and cannot be set aside: %w", c.session, c.s.path(name), f.damage, err)
+	}
+	c.s.count(func(t *Stats) { t.Damaged++ }, journal.AgentSessionDamaged{File: aside, Messages: len(f.entries), Lines: f.passed, Bytes: size})
+	c.s.o.Log.Warn("the file of a conversation was damaged and is set aside; the conversation goes on with what can be read of it",
+		"file", c.s.path(aside), "why", f.damage.Error(), "messages", len(f.entries), "lines_lost", f.passed)
+	return nil
+}
+
+func (s *Store) copyFile(from, to string) error {
+	in, err := s.root.Open(from)
+	if err != nil {
+		return err
+	}
+	defer in.Close()
+	out, err := s.root.OpenFile(to, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
+		return err
+	}
+	_, err = io.Copy(out, in)
+	if closed := out.Close(); err == nil {
+		err = closed
+	}
+	if err != nil {
+		_ = s.root.Remove(to)
+	}
+	return err
+}

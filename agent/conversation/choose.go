@@ -1,0 +1,57 @@
+package conversation
+
+import "github.com/plimsoll/plimsoll/agent"
+
+// choose says which entries stay so that they have at most the given bytes together. When
+// they have more, whole turns go first, the oldest first, until target is reached; a turn
+// begins with a message of the user. The last turn stays. If that alone has too much, calls
+// go with their results, the oldest first; and of the last of those the oldest results. The
+// question and the last message always stay: each has at most a quarter of the bound.
+func choose(entries []entry, most, target int64) []bool {
+	keep := make([]bool, len(entries))
+	var total int64
+	for i, e := range entries {
+		keep[i] = true
+		total += int64(e.size)
+	}
+	drop := func(from, to int) {
+		for i := from; i < to; i++ {
+			if keep[i] {
+				keep[i] = false
+				total -= int64(entries[i].size)
+			}
+		}
+	}
+	if total <= most {
+		return keep
+	}
+	begin := 0
+	for next := nextOf(entries, begin, agent.RoleUser); total > target && next < len(entries); next = nextOf(entries, begin, agent.RoleUser) {
+		drop(begin, next)
+		begin = next
+	}
+	if total <= most || begin == len(entries) {
+		return keep
+	}
+	if entries[begin].role == agent.RoleUser {
+		begin++
+	}
+	for next := nextOf(entries, begin, agent.RoleAssistant); total > most && next < len(entries); next = nextOf(entries, begin, agent.RoleAssistant) {
+		drop(begin, next)
+		begin = next
+	}
+	for ; total > most && begin < len(entries)-1; begin++ {
+		drop(begin, begin+1)
+	}
+	return keep
+}
+
+// nextOf is the index of the next entry of a role behind i, or the number of entries.
+func nextOf(entries []entry, i int, role agent.Role) int {
+	for i++; i < len(entries); i++ {
+		if entries[i].role == role {
+			return i
+		}
+	}
+	return len(entries)
+}

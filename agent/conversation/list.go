@@ -1,0 +1,91 @@
+package conversation
+
+import (
+	"bufio"
+	"errors"
+	"io"
+	"io/fs"
+	"slices"
+	"time"
+
+	"github.com/plimsoll/plimsoll/limit"
+)
+
+// Info is what [Store.List] tells of a session.
+type Info struct {
+	Session  string      `json:"session"`
+	Title    string      `json:"title"` // of the first question: one line of at most 120 bytes
+	Messages int         `json:"messages"`
+	Bytes    limit.Bytes `json:"bytes"`
+	Created  time.Time   `json:"created"`
+	Updated  time.Time   `json:"updated"`
+}
+
+// List tells the sessions, the last written first, at most MaxSessions. It takes no lock
+// and changes nothing. A file whose head cannot be read is not in it: such a one is set
+// aside when its session is opened.
+func (s *Store) List() ([]Info, error) {
+	s.mu.Lock()
+	closed := s.closed
+	s.mu.Unlock()
+	if closed {
+		return nil, ErrClosed
+	}
+	items, err := s.survey()
+	if err != nil {
+		return nil, err
+	}
+	out := make([]Info, 0, min(len(items), s.o.MaxSessions))
+	for _, it := range slices.Backward(items) {
+		if len(out) == s.o.MaxSessions {
+			break
+		}
+		if it.aside || s.expired(it.used) {
+			continue
+		}
+		info, ok, err := s.info(it)
+		if err != nil {
+			return nil, err
+		}
+		if ok {
+			out = append(out, info)
+		}
+	}
+	return out, nil
+}
+
+// info reads the head of a file and counts its other lines.
+func (s *Store) info(it item) (Info, bool, error) {
+	if fi, err := s.root.Lstat(it.name); err != nil || !fi.Mode().IsRegular() {
+		return Info{}, false, nil // gone since, or something that would keep its reader waiting
+	}
+	f, err := s.root.Open(it.name)
+	if errors.Is(err, fs.ErrNotExist) {
+		return Info{}, false, nil
+	}
+	if err != nil {
+		return Info{}, false, s.failed("read", err)
+	}
+	defer f.Close()
+	in := bufio.NewReaderSize(io.LimitReader(f, it.size), 64<<10)
+	var line []byte
+	_, whole, err := readLine(in, &line, headRoom)
+	if err != nil {
+		return Info{}, false, s.failed("read", err)
+	}
+	h, bad := parseHead(line)
+	if !whole || bad != nil || keyOf(h.Session) != it.key {
+		return Info{}, false, nil
+	}
+	info := Info{Session: h.Session, Title: h.Title, Bytes: limit.Bytes(it.size), Created: h.Created, Updated: it.used}
+	for {
+		_, whole, err := readLine(in, &line, 0)
+		if err != nil {
+			return Info{}, false, s.failed("read", err)
+		}
+		if !whole {
+			return info, true, nil
+		}
+		info.Messages++
+	}
+}

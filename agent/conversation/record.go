@@ -1,0 +1,202 @@
+package conversation
+
+import (
+	"bytes"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"hash/crc32"
+	"strings"
+	"time"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/plimsoll/plimsoll/agent"
+)
+
+// A record is a line: the length of its JSON and the CRC-32C of it, each as eight
+// hexadecimal digits and a space, then the JSON, which holds no line feed, and a line feed.
+const (
+	frame    = 8 + 1 + 8 + 1
+	overhead = frame + 1
+)
+
+var castagnoli = crc32.MakeTable(crc32.Castagnoli)
+
+// format and version stand in the head, the first record of a file.
+const (
+	format  = "plimsoll-conversation"
+	version = 1
+)
+
+// head is the first record.
+type head struct {
+	Format  string    `json:"format"`
+	Version int       `json:"version"`
+	Session string    `json:"session"`
+	Created time.Time `json:"created"`
+	Title   string    `json:"title,omitempty"`
+}
+
+// body is every other record.
+type body struct {
+	At      time.Time      `json:"at"`
+	Message *agent.Message `json:"message"`
+}
+
+// appendRecord adds v's record to buf.
+func appendRecord(buf []byte, v any) ([]byte, error) {
+	var text bytes.Buffer
+	enc := json.NewEncoder(&text) // it ends the text with a line feed
+	enc.SetEscapeHTML(false)
+	if err := enc.Encode(v); err != nil {
+		return buf, err
+	}
+	data := text.Bytes()
+	payload := data[:len(data)-1]
+	buf = fmt.Appendf(buf, "%08x %08x ", len(payload), crc32.Checksum(payload, castagnoli))
+	return append(buf, data...), nil
+}
+
+// Reasons why a line is no record.
+var (
+	errFrame  = errors.New("a line does not begin with a length and a checksum")
+	errLength = errors.New("a line has not the length that it says")
+	errSum    = errors.New("a line has not the checksum that it says")
+	errLong   = errors.New("a line is longer than any record")
+)
+
+// payload is the JSON of a line, which is without its line feed.
+func payload(line []byte) ([]byte, error) {
+	if len(line) < frame || line[8] != ' ' || line[17] != ' ' {
+		return nil, errFrame
+	}
+	var numbers [8]byte
+	if _, err := hex.Decode(numbers[:4], line[:8]); err != nil {
+		return nil, errFrame
+	}
+	if _, err := hex.Decode(numbers[4:], line[9:17]); err != nil {
+		return nil, errFrame
+	}
+	number := func(b []byte) uint32 { return uint32(b[0])<<24 | uint32(b[1])<<16 | uint32(b[2])<<8 | uint32(b[3]) }
+	text := line[frame:]
+	if uint32(len(text)) != number(numbers[:4]) {
+		return nil, errLength
+	}
+	if crc32.Checksum(text, castagnoli) != number(numbers[4:]) {
+		return nil, errSum
+	}
+	return text, nil
+}
+
+// parseHead reads a line as the head.
+func parseHead(line []byte) (head, error) {
+	text, err := payload(line)
+	if err != nil {
+		return head{}, err
+	}
+	var h head
+	if err := json.Unmarshal(text, &h); err != nil {
+		return head{}, fmt.Errorf("the first record is no head: %w", err)
+	}
+	if h.Format != format || checkID(h.Session) != nil {
+		return head{}, errors.New("the first record is no head")
+	}
+	return h, nil
+}
+
+// parseBody reads a line as a message.
+func parseBody(line []byte) (agent.Message, error) {
+	text, err := payload(line)
+	if err != nil {
+		return agent.Message{}, err
+	}
+	var b body
+	if err := json.Unmarshal(text, &b); err != nil {
+		return agent.Message{}, fmt.Errorf("a record is no message: %w", err)
+	}
+	if b.Message == nil {
+		return agent.Message{}, errors.New("a record is no message")
+	}
+	return *b.Message, nil
+}
+
+// appendMessage adds a message's record of at most the given bytes: of a larger one the
+// text is cut, or what else is large. It tells whether something was left out.
+func appendMessage(buf []byte, m agent.Message, at time.Time, most int) (_ []byte, cut bool) {
+	if len(m.Opaque) > 0 && !json.Valid(m.Opaque) {
+		m.Opaque, cut = nil, true
+	}
+	try := func() bool {
+		next, err := appendRecord(buf, body{At: at, Message: &m})
+		if err != nil || len(next)-len(buf) > most {
+			return false
+		}
+		buf = next
+		return true
+	}
+	if try() {
+		return buf, cut
+	}
+	whole := m.Text
+	for keep := len(whole) / 2; keep > 0; keep /= 2 {
+		m.Text = clip(whole, keep) + fmt.Sprintf("\n[cut: %d of %d bytes are kept]", len(clip(whole, keep)), len(whole))
+		if try() {
+			return buf, true
+		}
+	}
+	m.Opaque = nil
+	if try() {
+		return buf, true
+	}
+	m.Calls = append([]agent.Call(nil), m.Calls...)
+	for i := range m.Calls {
+		m.Calls[i].Arguments = "{}"
+	}
+	if try() {
+		return buf, true
+	}
+	// Names and ids of kilobytes: there is nothing in it that could be gone on with.
+	m = agent.Message{Role: agent.Role(clip(string(m.Role), 16)), Text: "[left out: too large]"}
+	try()
+	return buf, true
+}
+
+// clip is the beginning of s, at most n bytes, without a part of a character at the end.
+func clip(s string, n int) string {
+	if len(s) <= n {
+		return s
+	}
+	for n > 0 && !utf8.RuneStart(s[n]) {
+		n--
+	}
+	return s[:n]
+}
+
+// maxTitle bounds the title of a session, in bytes.
+const maxTitle = 120
+
+// titleOf makes one line of a question, without what a terminal would obey.
+func titleOf(question string) string {
+	line := strings.Join(strings.FieldsFunc(clip(question, 8*maxTitle), func(r rune) bool {
+		return unicode.IsSpace(r) || !unicode.IsPrint(r)
+	}), " ")
+	if len(line) > maxTitle {
+		line = clip(line, maxTitle-len("…")) + "…"
+	}
+	return strings.ToValidUTF8(line, "�")
+}
+
+// checkID says what is wrong with the id of a session.
+func checkID(id string) error {
+	switch {
+	case id == "":
+		return fmt.Errorf("%w: it is empty", ErrSession)
+	case len(id) > MaxID:
+		return fmt.Errorf("%w: %q… has %d bytes; at most %d are allowed", ErrSession, clip(id, 32), len(id), MaxID)
+	case !utf8.ValidString(id):
+		return fmt.Errorf("%w: %q is not UTF-8", ErrSession, id)
+	}
+	return nil
+}

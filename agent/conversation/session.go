@@ -1,0 +1,385 @@
+package conversation
+
+import (
+	"bufio"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/plimsoll/plimsoll/agent"
+	"github.com/plimsoll/plimsoll/internal/atomicfile"
+	"github.com/plimsoll/plimsoll/journal"
+)
+
+// headRoom is more than the head of any file has: an id of 256 bytes that are all escaped,
+// a title, and the rest.
+const headRoom = 2 << 10
+
+// conversation is an open session. It holds the session's lock.
+type conversation struct {
+	s       *Store
+	session string
+	key     string
+	lock    *os.File
+
+	mu      sync.Mutex
+	head    head
+	file    *os.File // nil until there is one
+	size    int64    // of the file's part that counts
+	behind  bool     // the file may have bytes behind size
+	entries []entry
+	fresh   []agent.Message // of entries, until they were given out or others came
+	closed  bool
+}
+
+// bounds of the records of a session, and of one of them.
+func (s *Store) bounds() (all int64, one int) {
+	all = int64(s.o.MaxSession) - headRoom
+	return all, int(all / 4)
+}
+
+// load reads the file, if there is one.
+func (c *conversation) load() error {
+	name := c.key + fileExt
+	fi, err := c.s.root.Lstat(name)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return c.s.failed("read", err)
+	}
+	if !fi.Mode().IsRegular() {
+		return c.setAside(&found{damage: errors.New("it is no regular file")}, fi.Size())
+	}
+	if c.s.expired(fi.ModTime()) {
+		if err := c.s.root.Remove(name); err != nil {
+			return c.s.failed("remove", err)
+		}
+		c.s.account(-fi.Size(), -1)
+		c.s.count(func(t *Stats) { t.Evicted++ }, journal.AgentSessionsEvicted{Sessions: 1, Bytes: fi.Size(), Why: "age"})
+		return nil
+	}
+	file, err := c.s.root.OpenFile(name, os.O_RDWR, 0)
+	if err != nil {
+		return c.s.failed("read", err)
+	}
+	all, _ := c.s.bounds()
+	f, err := read(file, all)
+	switch {
+	case err != nil:
+		_ = file.Close()
+		return c.s.failed("read", err)
+	case f.headErr == nil && f.head.Version > version:
+		_ = file.Close()
+		return fmt.Errorf("session %q: %s was written by a newer version (%d, this one knows %d); use that one, or another session", c.session, c.s.path(name), f.head.Version, version)
+	case f.headErr == nil && f.head.Session != c.session:
+		f.damage, f.entries, f.messages = fmt.Errorf("it is of session %q", f.head.Session), nil, nil
+	}
+	if f.torn > 0 {
+		c.s.count(func(t *Stats) { t.Torn++ }, journal.AgentSessionTorn{Bytes: f.torn})
+	}
+	if f.damage != nil {
+		_ = file.Close()
+		return c.setAside(f, fi.Size())
+	}
+	if f.good == 0 {
+		// A process died while it wrote the very first record: there is no session yet.
+		_ = file.Close()
+		if err := c.s.root.Remove(name); err != nil {
+			return c.s.failed("remove", err)
+		}
+		c.s.account(-fi.Size(), -1)
+		return nil
+	}
+	c.head, c.file, c.size, c.behind = f.head, file, f.good, f.torn > 0
+	c.entries, c.fresh = f.entries, f.messages
+	if f.cut > 0 {
+		c.tellCut(f.cut, 0)
+	}
+	return nil
+}
+
+// Messages implements agent.Conversation.
+func (c *conversation) Messages() []agent.Message {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.fresh != nil {
+		out := c.fresh
+		c.fresh = nil
+		return out
+	}
+	out := make([]agent.Message, 0, len(c.entries))
+	for _, e := range c.entries {
+		m, err := c.reread(e)
+		if err != nil {
+			c.s.o.Log.Warn("a message of a conversation cannot be read again", "file", c.s.path(c.key+fileExt), "offset", e.off, "error", err)
+			continue
+		}
+		out = append(out, m)
+	}
+	return out
+}
+
+func (c *conversation) reread(e entry) (agent.Message, error) {
+	if err := c.open(); err != nil {
+		return agent.Message{}, err
+	}
+	line := make([]byte, e.size)
+	if _, err := c.file.ReadAt(line, e.off); err != nil {
+		return agent.Message{}, err
+	}
+	return parseBody(line[:len(line)-1])
+}
+
+// Append implements agent.Conversation. On an error the file is as it was before.
+func (c *conversation) Append(ms ...agent.Message) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.closed {
+		return c.closedError()
+	}
+	if len(ms) == 0 {
+		return nil
+	}
+	added, parts := c.encode(ms)
+	all, _ := c.s.bounds()
+	var grow int64
+	for _, e := range added {
+		grow += int64(e.size)
+	}
+	var err error
+	if c.size == 0 || c.size+grow > all+headRoom {
+		// A quarter of the bound is made free, so that not every message rewrites the file.
+		err = c.rewrite(slices.Concat(c.entries, added), all-all/4)
+	} else {
+		err = c.extend(added, grow)
+	}
+	if err == nil && parts > 0 {
+		c.tellCut(0, parts)
+	}
+	return err
+}
+
+// Replace implements agent.Conversation: the file has the old messages or the new ones.
+func (c *conversation) Replace(ms []agent.Message) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.closed {
+		return c.closedError()
+	}
+	entries, parts := c.encode(ms)
+	all, _ := c.s.bounds()
+	err := c.rewrite(entries, all)
+	if err == nil && parts > 0 {
+		c.tellCut(0, parts)
+	}
+	return err
+}
+
+// Close implements agent.Conversation. A second Close does nothing.
+func (c *conversation) Close() error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.closed {
+		return nil
+	}
+	c.closed = true
+	var err error
+	if c.file != nil {
+		err = c.file.Close()
+	}
+	c.entries, c.fresh = nil, nil
+	c.s.unlock(c.key, c.lock)
+	c.s.release(c.key)
+	return err
+}
+
+func (c *conversation) closedError() error {
+	return fmt.Errorf("session %q: the conversation is closed: %w", c.session, os.ErrClosed)
+}
+
+func (c *conversation) tellCut(messages, parts int) {
+	c.s.count(func(t *Stats) { t.Cut += int64(messages); t.Parts += int64(parts) },
+		journal.AgentSessionCut{Messages: messages, Parts: parts, Bytes: c.size})
+}
+
+// encode makes records of messages, and a title of the first question there is.
+func (c *conversation) encode(ms []agent.Message) (entries []entry, parts int) {
+	_, one := c.s.bounds()
+	now := time.Now().UTC()
+	for _, m := range ms {
+		data, cut := appendMessage(nil, m, now, one)
+		if cut {
+			parts++
+		}
+		if c.head.Title == "" && m.Role == agent.RoleUser {
+			c.head.Title = titleOf(m.Text)
+		}
+		entries = append(entries, entry{off: -1, size: len(data), role: m.Role, data: data})
+	}
+	return entries, parts
+}
+
+// open opens the file again, when a rewriting could not.
+func (c *conversation) open() error {
+	if c.file != nil {
+		return nil
+	}
+	file, err := c.s.root.OpenFile(c.key+fileExt, os.O_RDWR, 0)
+	if err == nil {
+		c.file = file
+	}
+	return err
+}
+
+// extend writes records behind the others and onto the disk.
+func (c *conversation) extend(added []entry, grow int64) error {
+	if err := c.s.room(c.key, grow, false); err != nil {
+		return fmt.Errorf("session %q: %w", c.session, err)
+	}
+	data := make([]byte, 0, grow)
+	for _, e := range added {
+		data = append(data, e.data...)
+	}
+	err := c.open()
+	if err == nil && c.behind {
+		err = c.file.Truncate(c.size)
+	}
+	if err == nil {
+		_, err = c.file.WriteAt(data, c.size)
+	}
+	if err == nil {
+		err = c.file.Sync()
+	}
+	if err != nil {
+		// Half a record must not stay in front of the next one.
+		c.behind = c.file == nil || c.file.Truncate(c.size) != nil
+		c.s.account(-grow, 0)
+		return fmt.Errorf("session %q: %w", c.session, c.s.failed("write", err))
+	}
+	c.behind = false
+	c.take(c.entries, added, c.size)
+	return nil
+}
+
+// take notes where records are now that begin at off.
+func (c *conversation) take(before, added []entry, off int64) {
+	c.entries, c.fresh = before, nil
+	for _, e := range added {
+		c.entries = append(c.entries, entry{off: off, size: e.size, role: e.role})
+		off += int64(e.size)
+	}
+	c.size = off
+}
+
+// rewrite writes a file with those of the entries that fit beside the old one and puts it
+// in its place. When they have more than the bound, they have at most target afterwards.
+func (c *conversation) rewrite(entries []entry, target int64) error {
+	all, _ := c.s.bounds()
+	keep := choose(entries, all, target)
+	kept := make([]entry, 0, len(entries))
+	var size int64
+	for i, e := range entries {
+		if keep[i] {
+			kept = append(kept, e)
+			size += int64(e.size)
+		}
+	}
+	h := c.head
+	if h.Created.IsZero() {
+		h.Created = time.Now().UTC()
+	}
+	first, err := appendRecord(nil, h)
+	if err != nil {
+		return fmt.Errorf("session %q: %w", c.session, err)
+	}
+	size += int64(len(first))
+	isNew := c.size == 0
+	grow := size - c.size
+	if err := c.s.room(c.key, grow, isNew); err != nil {
+		return fmt.Errorf("session %q: %w", c.session, err)
+	}
+	if err := c.put(first, kept); err != nil {
+		c.s.account(-grow, 0)
+		return fmt.Errorf("session %q: %w", c.session, c.s.failed("write", err))
+	}
+	c.head, c.behind = h, false
+	c.take(make([]entry, 0, len(kept)+8), kept, int64(len(first)))
+	if isNew {
+		c.s.account(0, 1)
+	}
+	if n := len(entries) - len(kept); n > 0 {
+		c.tellCut(n, 0)
+	}
+	return nil
+}
+
+// put makes the new file and renames it.
+func (c *conversation) put(first []byte, kept []entry) (err error) {
+	name := c.key + fileExt
+	if c.size > 0 {
+		if err := c.open(); err != nil {
+			return err
+		}
+	}
+	return c.s.replace(name, func(w io.Writer) error {
+		if _, err := w.Write(first); err != nil {
+			return err
+		}
+		for _, e := range kept {
+			var err error
+			if e.data != nil {
+				_, err = w.Write(e.data)
+			} else {
+				_, err = io.Copy(w, io.NewSectionReader(c.file, e.off, int64(e.size)))
+			}
+			if err != nil {
+				return err
+			}
+		}
+		return nil
+	}, func() {
+		// Windows renames onto no file that is open.
+		if c.file != nil {
+			_ = c.file.Close()
+			c.file = nil
+		}
+	}, func() {
+		_ = c.open() // if it cannot be now, the next one who needs it tries and tells
+	})
+}
+
+// replace writes a temporary file beside name, onto the disk, and renames it. Before is
+// called in front of the renaming, after behind it, whether it went well or not.
+func (s *Store) replace(name string, write func(io.Writer) error, before, after func()) error {
+	temporary := strings.TrimSuffix(name, fileExt) + tempExt + rand.Text()
+	f, err := s.root.OpenFile(temporary, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
+		return err
+	}
+	w := bufio.NewWriterSize(f, 64<<10)
+	if err = write(w); err == nil {
+		err = w.Flush()
+	}
+	if err == nil {
+		err = f.Sync()
+	}
+	if err = errors.Join(err, f.Close()); err == nil {
+		before()
+		err = atomicfile.Rename(func() error { return s.root.Rename(temporary, name) })
+		after()
+	}
+	if err != nil {
+		_ = s.root.Remove(temporary)
+		return err
+	}
+	s.syncDir()
+	return nil
+}
