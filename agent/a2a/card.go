@@ -4,6 +4,8 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
+	"encoding/json"
+	"errors"
 	"net/http"
 	"net/url"
 	"strings"
@@ -25,7 +27,7 @@ func (s *Server) CardAt(base string) *sdk.AgentCard {
 		return &sdk.AgentInterface{URL: url, ProtocolBinding: binding, ProtocolVersion: version}
 	}
 	c := s.o.Card
-	return &sdk.AgentCard{
+	card := &sdk.AgentCard{
 		Name: s.o.Name, Description: c.Description, Version: c.Version,
 		DocumentationURL: c.Documentation, Provider: c.Provider,
 		DefaultInputModes: c.InputModes, DefaultOutputModes: c.OutputModes, Skills: c.Skills,
@@ -35,10 +37,28 @@ func (s *Server) CardAt(base string) *sdk.AgentCard {
 		SupportedInterfaces: []*sdk.AgentInterface{
 			at(base+"/", sdk.TransportProtocolJSONRPC, sdk.Version),
 			at(base, sdk.TransportProtocolHTTPJSON, sdk.Version),
-			at(base+"/", sdk.TransportProtocolJSONRPC, a2av0.Version),
-			at(base, sdk.TransportProtocolHTTPJSON, a2av0.Version),
 		},
 	}
+	if !s.o.Only10 {
+		card.SupportedInterfaces = append(card.SupportedInterfaces,
+			at(base+"/", sdk.TransportProtocolJSONRPC, a2av0.Version),
+			at(base, sdk.TransportProtocolHTTPJSON, a2av0.Version))
+	}
+	return card
+}
+
+// cardJSON is the card for a request: of both versions in one, for their fields do not
+// meet, unless it says that it wants 1.0.
+func (s *Server) cardJSON(r *http.Request) ([]byte, error) {
+	card := s.CardAt(s.baseOf(r))
+	if version, err := versionOf(r); s.o.Only10 || err == nil && version == version10 {
+		return json.MarshalIndent(card, "", "  ")
+	}
+	both, ok := a2av0.NewStaticAgentCardProducer(card).(a2asrv.AgentCardJSONProducer)
+	if !ok {
+		return nil, errors.New("the SDK makes no card of both versions")
+	}
+	return both.CardJSON(context.WithoutCancel(r.Context()))
 }
 
 // baseOf is the address that a request came to, as far as the server can tell.
@@ -53,7 +73,7 @@ func (s *Server) baseOf(r *http.Request) string {
 	return at.String()
 }
 
-// serveCard answers with the card of both versions in one: their fields do not meet.
+// serveCard answers with the agent card, to anybody.
 func (s *Server) serveCard(w http.ResponseWriter, r *http.Request) {
 	head := w.Header()
 	head.Set("Access-Control-Allow-Origin", "*") // it is public
@@ -69,13 +89,7 @@ func (s *Server) serveCard(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, "the agent card is read with GET", http.StatusMethodNotAllowed)
 		return
 	}
-	producer := a2av0.NewStaticAgentCardProducer(s.CardAt(s.baseOf(r)))
-	both, ok := producer.(a2asrv.AgentCardJSONProducer)
-	if !ok {
-		http.Error(w, "the agent card can't be written", http.StatusInternalServerError)
-		return
-	}
-	body, err := both.CardJSON(context.WithoutCancel(r.Context()))
+	body, err := s.cardJSON(r)
 	if err != nil {
 		s.log.Error("a2a: the agent card can't be written", "agent", s.o.Name, "error", err)
 		http.Error(w, "the agent card can't be written", http.StatusInternalServerError)
@@ -84,7 +98,7 @@ func (s *Server) serveCard(w http.ResponseWriter, r *http.Request) {
 	sum := sha256.Sum256(body)
 	head.Set("Content-Type", "application/json")
 	head.Set("Cache-Control", "max-age="+cardAge)
-	head.Set("Vary", "Host, X-Forwarded-Proto")
+	head.Set("Vary", "Host, X-Forwarded-Proto, "+versionHeader)
 	head.Set("ETag", `"`+hex.EncodeToString(sum[:16])+`"`)
 	head.Set("Last-Modified", s.begun.UTC().Format(http.TimeFormat))
 	if r.Header.Get("If-None-Match") == head.Get("ETag") {

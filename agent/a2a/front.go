@@ -1,6 +1,7 @@
 package a2a
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -84,13 +85,13 @@ func (s *Server) serveCall(out *stream, r *http.Request, path string) {
 		s.refuse(out, status, nil, err)
 		return
 	}
-	r.Body = io.NopCloser(strings.NewReader(string(body)))
+	r.Body = io.NopCloser(bytes.NewReader(body))
 	r.ContentLength = int64(len(body))
 	if path == "/" {
 		s.serveRPC(out, r, body)
 		return
 	}
-	s.serveREST(out, r, path)
+	s.serveREST(out, r, path, body)
 }
 
 // readBody reads a request's body as far as it may be long, and holds it to its shape.
@@ -148,6 +149,14 @@ func versionOf(r *http.Request) (string, error) {
 		"A2A %q is not spoken here; %s and %s are", cut(asked, 32), version10, version03))
 }
 
+// speaks refuses 0.3 where it is left out.
+func (s *Server) speaks(version string) error {
+	if version != version10 && s.o.Only10 {
+		return sdk.NewError(sdk.ErrVersionNotSupported, "only A2A 1.0 is spoken here: say so in the header "+versionHeader)
+	}
+	return nil
+}
+
 func (s *Server) serveRPC(out *stream, r *http.Request, body []byte) {
 	if r.Method != http.MethodPost {
 		out.Header().Set("Allow", "POST")
@@ -178,16 +187,21 @@ func (s *Server) serveRPC(out *stream, r *http.Request, body []byte) {
 			version = version10
 		}
 	}
+	if err := s.speaks(version); err != nil {
+		s.refuse(out, http.StatusOK, call.id, err)
+		return
+	}
 	s.counts.requests.Add(1)
 	if version == version03 {
 		out.old = true
 		s.rpc03.ServeHTTP(out, r)
 		return
 	}
+	r.Body = io.NopCloser(bytes.NewReader(camel(body)))
 	s.rpc10.ServeHTTP(out, r)
 }
 
-func (s *Server) serveREST(out *stream, r *http.Request, path string) {
+func (s *Server) serveREST(out *stream, r *http.Request, path string, body []byte) {
 	version, err := versionOf(r)
 	if err != nil {
 		s.refuse(out, 0, nil, err)
@@ -212,7 +226,12 @@ func (s *Server) serveREST(out *stream, r *http.Request, path string) {
 	to := *r.URL
 	to.Path, to.RawPath = path, ""
 	r.URL = &to
+	if err := s.speaks(version); err != nil {
+		s.refuse(out, 0, nil, err)
+		return
+	}
 	if version == version10 {
+		r.Body = io.NopCloser(bytes.NewReader(camel(body)))
 		s.rest10.ServeHTTP(out, r)
 		return
 	}

@@ -30,6 +30,9 @@ type Options struct {
 	Journal *journal.Journal
 	// Log gets what went wrong; nil drops it.
 	Log *slog.Logger
+	// Only10 leaves A2A 0.3 out: its calls, and its fields in the card, which some checkers of
+	// cards of 1.0 don't let pass.
+	Only10 bool
 	// PushAllow are networks that push notifications may go to although they are not public.
 	PushAllow []netip.Prefix
 }

@@ -19,7 +19,7 @@ type stream struct {
 	control *http.ResponseController
 	timeout time.Duration
 	counts  *counters
-	rest    bool // errors before the first event are answers of their own
+	rest    bool // the binding is REST, not JSON-RPC
 	old     bool // the client speaks 0.3
 	// last is the id of the last event that the client had, as it says; resumed is that it says so.
 	last    uint64
@@ -125,7 +125,9 @@ func (s *stream) frame(frame []byte) error {
 	head := []byte(nil)
 	if frame[0] != ':' {
 		position, marked := s.next()
-		if !marked && s.rest && !s.begun {
+		// An error of the SDK or the handler. 0.3 has them as events (its clients take nothing
+		// else on a stream), 1.0 as answers.
+		if !marked && !s.begun && (s.rest || !s.old) {
 			return s.refuse(frame)
 		}
 		if position > 0 {
@@ -140,7 +142,8 @@ func (s *stream) frame(frame []byte) error {
 	return s.control.Flush()
 }
 
-// refuse answers with an error that came before the first event, as one that has a status.
+// refuse answers with an error that came before the first event, with a status that also
+// those clients notice that only look for events.
 func (s *stream) refuse(frame []byte) error {
 	body := bytes.TrimSpace(bytes.TrimPrefix(frame, []byte("data:")))
 	var e struct {
@@ -148,11 +151,21 @@ func (s *stream) refuse(frame []byte) error {
 			Code int `json:"code"`
 		} `json:"error"`
 	}
-	if json.Unmarshal(body, &e) != nil || e.Error.Code < 400 || e.Error.Code > 599 {
-		e.Error.Code = http.StatusInternalServerError
+	status := http.StatusInternalServerError
+	if json.Unmarshal(body, &e) == nil {
+		switch code := e.Error.Code; {
+		case code >= 400 && code <= 599: // REST
+			status = code
+		case code == -32001:
+			status = http.StatusNotFound
+		case code == -32000:
+			status = http.StatusServiceUnavailable
+		case code < 0 && code != -32603:
+			status = http.StatusBadRequest
+		}
 	}
 	s.Header().Set("Content-Type", "application/json")
-	s.begin(e.Error.Code)
+	s.begin(status)
 	s.deadline()
 	_, err := s.w.Write(append(body, '\n'))
 	return err

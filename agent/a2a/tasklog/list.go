@@ -26,7 +26,8 @@ type Query struct {
 	Context, Owner, State string
 	// Running leaves out tasks that have ended.
 	Running bool
-	// After leaves out tasks whose Time is not after it, unless it is zero.
+	// After leaves out tasks whose Time is before it, unless it is zero. A2A 1.0 wants those of
+	// that very time (ListTasksRequest.status_timestamp_after).
 	After time.Time
 	// Limit bounds the tasks of a page (DefaultPage, at most MaxPage), MaxBytes their files
 	// together (DefaultPageBytes); one task is always given.
@@ -47,7 +48,7 @@ type Page struct {
 func (q *Query) fits(t *Task) bool {
 	return (q.Context == "" || q.Context == t.Context) && (q.Owner == "" || q.Owner == t.Owner) &&
 		(q.State == "" || q.State == t.State) && !(q.Running && t.Ended) &&
-		(q.After.IsZero() || t.Time.After(q.After))
+		!t.Time.Before(q.After)
 }
 
 // place is where a task stands in a list.

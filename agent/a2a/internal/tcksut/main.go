@@ -32,18 +32,19 @@ const streamTime = 4 * time.Second
 func main() {
 	listen := flag.String("listen", "127.0.0.1:9999", "where to listen")
 	dir := flag.String("dir", "", "where to keep tasks; empty is memory")
+	only10 := flag.Bool("only10", false, "leave A2A 0.3 out")
 	flag.Parse()
-	if err := serve(*listen, *dir); err != nil {
+	if err := serve(*listen, *dir, *only10); err != nil {
 		fmt.Fprintln(os.Stderr, "tcksut:", err)
 		os.Exit(1)
 	}
 }
 
-func serve(listen, dir string) error {
+func serve(listen, dir string, only10 bool) error {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
 	server, err := a2a.New(a2a.Options{
-		Name: "Plimsoll under test", Executor: a2a.ExecutorFunc(execute), Dir: dir,
+		Name: "Plimsoll under test", Executor: a2a.ExecutorFunc(execute), Dir: dir, Only10: only10,
 		Card: a2a.Card{
 			Description: "Does what the A2A test kit's scenarios want.", Version: "1.0.0",
 			Skills: []sdk.AgentSkill{{
