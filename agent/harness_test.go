@@ -127,7 +127,7 @@ func calls(pairs ...string) (*agent.Reply, error) {
 func replies(list ...func() (*agent.Reply, error)) func(int, *agent.Request, func(string)) (*agent.Reply, error) {
 	return func(n int, _ *agent.Request, text func(string)) (*agent.Reply, error) {
 		reply, err := list[min(n, len(list)-1)]()
-		if err == nil && reply.Message.Text != "" {
+		if err == nil && reply != nil && reply.Message.Text != "" {
 			text(reply.Message.Text)
 		}
 		return reply, err
