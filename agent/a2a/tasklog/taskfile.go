@@ -60,9 +60,14 @@ func encode(t *Task) ([]byte, error) {
 	}
 	raw := make([]byte, firstLength, firstLength+len(line)+1+len(t.Body))
 	raw = append(append(append(raw, line...), '\n'), t.Body...)
+	return seal(raw), nil
+}
+
+// seal writes the first line of what stands behind it.
+func seal(raw []byte) []byte {
 	rest := raw[firstLength:]
 	copy(raw, fmt.Sprintf(firstLine, checksum(rest), len(rest)))
-	return raw, nil
+	return raw
 }
 
 // decode reads a file. The body shares its bytes.
