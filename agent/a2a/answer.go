@@ -1,0 +1,134 @@
+package a2a
+
+import (
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	sdk "github.com/a2aproject/a2a-go/v2/a2a"
+
+	"github.com/plimsoll/plimsoll/agent"
+)
+
+// How the words of a model are put together before they go out: each event has about 300
+// bytes around them.
+const (
+	fewWords  = 256                    // bytes
+	shortWait = 100 * time.Millisecond // since the last piece
+	maxPiece  = 64 << 10               // bytes of one event
+	maxAnswer = 1 << 20                // bytes that are streamed; an answer is shorter
+)
+
+// answer streams the answer of a query as one artifact. What a model says before it calls
+// tools is not the answer: the first words behind the calls take its place.
+type answer struct {
+	x   *Exchange
+	id  sdk.ArtifactID
+	err error // of the first event that was not taken
+
+	text   []byte // the answer, as far as it is known
+	kept   int    // how long it was when the step began
+	sent   int    // how much of it is out
+	anew   bool   // the next piece is the first of the artifact
+	called bool   // a tool was called since the last words
+	last   time.Time
+
+	shown map[string]int // bytes of output that went out, by call
+}
+
+func (o *answer) emit(e sdk.Event) {
+	if o.err == nil {
+		o.err = o.x.Emit(e)
+	}
+}
+
+func (o *answer) write(piece string) {
+	if o.called {
+		o.restart()
+	}
+	if len(o.text)+len(piece) > maxAnswer {
+		return // the result tells what the answer is
+	}
+	o.text = append(o.text, piece...)
+	waiting := len(o.text) - o.sent
+	if o.sent == 0 || waiting >= fewWords || strings.Contains(piece, "\n") || time.Since(o.last) >= shortWait {
+		o.flush(false)
+	}
+}
+
+// restart begins the artifact again, with no words.
+func (o *answer) restart() {
+	o.called = false
+	o.text, o.kept = o.text[:0], 0
+	o.again()
+}
+
+func (o *answer) again() {
+	if o.sent > 0 {
+		o.anew = true
+	}
+	o.sent = 0
+}
+
+func (o *answer) step() { o.kept = len(o.text) }
+
+// discard takes the words of the step back.
+func (o *answer) discard() {
+	o.text = o.text[:min(o.kept, len(o.text))]
+	if o.sent > len(o.text) {
+		o.again()
+	}
+}
+
+// flush sends the words that wait, last also when there are none.
+func (o *answer) flush(last bool) {
+	for {
+		waiting := o.text[o.sent:]
+		piece := waiting
+		if len(piece) > maxPiece {
+			piece = piece[:maxPiece]
+		}
+		more := len(piece) < len(waiting)
+		if more || !last { // never half a character: the rest of it is to come
+			piece = piece[:len(piece)-torn(piece)]
+		}
+		if len(piece) == 0 && !last {
+			return
+		}
+		e := sdk.NewArtifactUpdateEvent(o.x, o.id, sdk.NewTextPart(string(piece)))
+		e.Artifact.Name = "answer"
+		e.Append, e.LastChunk = !o.anew, last && !more
+		o.emit(e)
+		o.anew, o.last = false, time.Now()
+		o.sent += len(piece)
+		if !more {
+			return
+		}
+	}
+}
+
+// torn is how many bytes at the end of a text are the beginning of a character.
+func torn(text []byte) int {
+	for n := 1; n <= min(len(text), utf8.UTFMax-1); n++ {
+		if b := text[len(text)-n]; utf8.RuneStart(b) {
+			if !utf8.FullRune(text[len(text)-n:]) {
+				return n
+			}
+			return 0
+		}
+	}
+	return 0
+}
+
+// finish makes the artifact what the result says, and closes it.
+func (o *answer) finish(r agent.Result) {
+	if r.Answer != "" && r.Answer != string(o.text) {
+		if !strings.HasPrefix(r.Answer, string(o.text[:o.sent])) {
+			o.again()
+		}
+		o.text = []byte(r.Answer)
+	}
+	if len(o.text) > 0 {
+		o.flush(true)
+	}
+}

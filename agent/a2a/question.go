@@ -1,0 +1,45 @@
+package a2a
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"unicode/utf8"
+
+	sdk "github.com/a2aproject/a2a-go/v2/a2a"
+)
+
+// question makes text of a message. Files that are text are quoted, others described: the
+// agent sees that they are there and says so, rather than nothing.
+func question(m *sdk.Message) string {
+	var parts []string
+	for _, p := range m.Parts {
+		name := "a file"
+		if p.Filename != "" {
+			name = fmt.Sprintf("the file %q", cut(p.Filename, maxID))
+		}
+		kind := p.MediaType
+		if kind == "" {
+			kind = "of unknown type"
+		}
+		switch c := p.Content.(type) {
+		case sdk.Text:
+			parts = append(parts, string(c))
+		case sdk.Data:
+			text, err := json.Marshal(c.Value)
+			if err != nil {
+				text = []byte("that can't be written as JSON")
+			}
+			parts = append(parts, "Data that came with the message:\n"+string(text))
+		case sdk.Raw:
+			if utf8.Valid(c) && (p.MediaType == "" || strings.HasPrefix(p.MediaType, "text/") || strings.HasPrefix(p.MediaType, "application/json")) {
+				parts = append(parts, fmt.Sprintf("Text that came with the message as %s:\n%s", name, c))
+				continue
+			}
+			parts = append(parts, fmt.Sprintf("[With the message came %s, %s, %d bytes. Its content can't be read here.]", name, cut(kind, 64), len(c)))
+		case sdk.URL:
+			parts = append(parts, fmt.Sprintf("[With the message came %s, %s, at %s. It was not fetched.]", name, cut(kind, 64), cut(string(c), int(maxURL))))
+		}
+	}
+	return strings.Join(parts, "\n\n")
+}
