@@ -72,11 +72,7 @@ func (a *answer) chunk(c *openai.ChatCompletionChunk) error {
 		}
 		a.any = true
 		d := &choice.Delta
-		content := d.Content
-		if content == "" {
-			content = parts(d.JSON.Content)
-		}
-		if err := a.say(content, d.Refusal); err != nil {
+		if err := a.say(words(d.Content, d.JSON.Content), d.Refusal); err != nil {
 			return err
 		}
 		if err := a.think(d.JSON.ExtraFields); err != nil {
@@ -120,11 +116,7 @@ func (a *answer) whole(body *endpoint.Answer) error {
 	choice := &c.Choices[0]
 	a.finish, a.any = choice.FinishReason, true
 	a.count(c.Usage)
-	content := choice.Message.Content
-	if content == "" {
-		content = parts(choice.Message.JSON.Content)
-	}
-	if err := a.say(content, choice.Message.Refusal); err != nil {
+	if err := a.say(words(choice.Message.Content, choice.Message.JSON.Content), choice.Message.Refusal); err != nil {
 		return err
 	}
 	if err := a.think(choice.Message.JSON.ExtraFields); err != nil {
@@ -161,11 +153,12 @@ func (a *answer) say(content, refusal string) error {
 	return nil
 }
 
-// parts are the words of a content that is a list, as Mistral's thinking models write it.
-func parts(content respjson.Field) string {
+// words are those of a content: a text, or a list as Mistral's thinking models write it. The
+// client gives the JSON of what is no text.
+func words(text string, content respjson.Field) string {
 	raw := content.Raw()
-	if !strings.HasPrefix(raw, "[") {
-		return ""
+	if strings.HasPrefix(raw, `"`) {
+		return text
 	}
 	var list []struct {
 		Type string `json:"type"`

@@ -37,6 +37,7 @@ type Exchange struct {
 	came   limit.Bytes // of the body
 	words  limit.Bytes // of the answer
 	heard  bool        // the head of an answer came
+	begun  bool        // and words of it
 	ended  bool        // its last event came
 }
 
@@ -89,7 +90,12 @@ func (x *Exchange) Do(req *http.Request) (*http.Response, error) {
 }
 
 // Begun says that the answer's words have begun.
-func (x *Exchange) Begun() { x.wait = x.e.silence }
+func (x *Exchange) Begun() {
+	if !x.begun {
+		x.begun, x.wait = true, x.e.silence
+		x.timer.Reset(x.wait)
+	}
+}
 
 // Ended says that the stream said of itself that it is at its end.
 func (x *Exchange) Ended() bool { return x.ended }
@@ -153,7 +159,7 @@ func (x *Exchange) unanswered(err error) error {
 	switch {
 	case strings.Contains(e.Text, "malformed HTTP"):
 		e.Failure = agent.NotAnAPI
-	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, syscall.ECONNRESET):
+	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, syscall.ECONNRESET), strings.Contains(e.Text, "connection broken"):
 		e.Failure, e.Text = agent.Broken, "the connection was closed without an answer: "+e.Text
 	}
 	return x.fail(e)
