@@ -205,7 +205,7 @@ func TestDiskTakesNothing(t *testing.T) {
 		t.Fatal(err)
 	}
 	for i := range 5 {
-		if v, err := s.Update(t.Context(), tasklog.Task{ID: "t", Ended: true, Body: []byte(fmt.Sprint(i))}); err != nil || v != int64(i)+2 {
+		if v, err := s.Update(t.Context(), tasklog.Task{ID: "t", Ended: true, Body: fmt.Append(nil, i)}); err != nil || v != int64(i)+2 {
 			t.Fatalf("update %d: version %d, %v", i, v, err)
 		}
 		if got, err := s.Get(t.Context(), "t"); err != nil || string(got.Body) != fmt.Sprint(i) {

@@ -193,11 +193,12 @@ func TestDisconnectIsToldOnceAndCounted(t *testing.T) {
 
 	// Whoever comes back with the number of the last event misses none.
 	r = read(t, l, 3)
-	want := "4"
+	var want strings.Builder
+	want.WriteString("4")
 	for i := 5; i <= 43; i++ {
-		want += fmt.Sprint(" ", i)
+		want.WriteString(fmt.Sprint(" ", i))
 	}
-	if got := rest(t, l, r); got != want {
+	if got := rest(t, l, r); got != want.String() {
 		t.Errorf("come back: %q", got)
 	}
 	reopened := journal.AgentQueueReopened{Agent: "argocd", Task: "t", Why: "unread", Missed: 40}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -41,11 +42,11 @@ func TestStalledReadersHoldUpNobody(t *testing.T) {
 			synctest.Wait() // the quick one gets each at once
 		}
 		l.Append(nil, true)
-		want := ""
+		var want strings.Builder
 		for i := 1; i <= 101; i++ {
-			want += fmt.Sprint(i, 0, " ")
+			want.WriteString(fmt.Sprint(i, 0, " "))
 		}
-		if text := <-got; text != want+io.EOF.Error() {
+		if text := <-got; text != want.String()+io.EOF.Error() {
 			t.Errorf("beside stalled readers: %s", text)
 		}
 		if s := other.Stats(); s.Appended != 100 {

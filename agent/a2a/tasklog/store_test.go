@@ -190,7 +190,7 @@ func TestStoreSurvivesRestart(t *testing.T) {
 		t.Errorf("a second opener: %v", err)
 	}
 	for i := range 20 {
-		create(t, s, tasklog.Task{ID: fmt.Sprint(i), Ended: i%2 == 0, Body: []byte(fmt.Sprint("body ", i))})
+		create(t, s, tasklog.Task{ID: fmt.Sprint(i), Ended: i%2 == 0, Body: fmt.Append(nil, "body ", i)})
 	}
 	want := all(t, s, tasklog.Query{Limit: 6})
 	size := s.Stats().Bytes
@@ -336,7 +336,7 @@ func TestManyWriters(t *testing.T) {
 						t.Error(err)
 						return
 					}
-					old.Body = []byte(fmt.Sprint(old.Version))
+					old.Body = fmt.Append(nil, old.Version)
 					switch _, err := s.Update(ctx, old); {
 					case err == nil:
 						won.Add(1)
