@@ -1,16 +1,43 @@
 package prompt
 
-import "github.com/plimsoll/plimsoll/agent"
+import (
+	"fmt"
+	"strings"
+
+	"github.com/plimsoll/plimsoll/agent"
+)
+
+// ArgoCD is the [Options].Kind of the agent of that name.
+const ArgoCD = "argocd"
+
+const (
+	// DefaultRows is how many items a page of an answer shows, and DefaultAll how many are
+	// shown without pages.
+	DefaultRows = 20
+	DefaultAll  = 50
+	// narrowPage is the page size of tools where there is little room.
+	narrowPage = 10
+	// narrowWindow is the window, in tokens, under which pages of tools are narrow: a page of
+	// 20 rows has up to 3,500 tokens, and a few of them have to fit beside the question.
+	narrowWindow = 16_000
+	// rowTokens is about what a row of a table takes of an answer.
+	rowTokens = 40
+	// leastRows is a page of an answer, however little room there is.
+	leastRows = 5
+	// maxNames is how many tools of a kind are named.
+	maxNames = 12
+)
 
 // Options say what the prompt is for.
 type Options struct {
 	// Intro says who the agent is; "" goes by Kind.
 	Intro string
-	// Kind is "argocd" for the agent of that name, or "".
+	// Kind is [ArgoCD], or "".
 	Kind string
 	// Extra is appended as it is.
 	Extra string
-	// SearchForced: search before list, narrower pages.
+	// SearchForced demands that things are searched before they are listed, and narrower
+	// pages: for an agent that ran out of memory, or again and again out of its window.
 	SearchForced bool
 	// MaxTokens is what one answer of the model may have; 0 is not known.
 	MaxTokens int
@@ -18,7 +45,63 @@ type Options struct {
 	Window int
 }
 
-// Compose returns what makes the prompt of a list of tools.
+// limits are the numbers in a prompt.
+type limits struct {
+	rows, all int // of answers
+	page      int // of tools; 0 is what they do by themselves
+}
+
+func (o *Options) limits() limits {
+	l := limits{rows: DefaultRows, all: DefaultAll}
+	if o.MaxTokens > 0 {
+		// Half of an answer is for what stands around the table.
+		room := o.MaxTokens / 2 / rowTokens
+		l.rows = min(l.rows, max(room, leastRows))
+		l.all = min(l.all, max(room, l.rows))
+	}
+	if o.SearchForced || o.Window > 0 && o.Window < narrowWindow {
+		l.page = narrowPage
+		l.rows = min(l.rows, narrowPage)
+		l.all = min(l.all, 2*narrowPage)
+	}
+	return l
+}
+
+// Compose returns what makes the prompt of a list of tools. The same tools give the same
+// bytes, in whatever order they come, because providers keep prompts by their beginning. It
+// may be called from any goroutine.
 func Compose(o Options) func([]agent.ToolSpec) string {
-	return func([]agent.ToolSpec) string { return o.Intro }
+	return func(specs []agent.ToolSpec) string {
+		w := &writer{o: &o, k: sorted(specs), l: o.limits()}
+		w.intro()
+		if len(specs) == 0 {
+			w.section("Tools")
+			w.say("No tools are connected. Answer from what you know, and say so.")
+		} else {
+			w.finding()
+			w.pages()
+			w.answers()
+			w.kept()
+			w.changes()
+			w.results()
+		}
+		if extra := strings.TrimSpace(o.Extra); extra != "" {
+			w.b.WriteString("\n" + extra + "\n")
+		}
+		return w.b.String()
+	}
+}
+
+// writer writes one prompt.
+type writer struct {
+	o *Options
+	k kinds
+	l limits
+	b strings.Builder
+}
+
+func (w *writer) section(title string) { w.b.WriteString("\n# " + title + "\n") }
+
+func (w *writer) say(format string, args ...any) {
+	w.b.WriteString("- " + fmt.Sprintf(format, args...) + "\n")
 }
