@@ -31,7 +31,7 @@ func (p *planner) one(c *clause, t *turn) plan {
 		return plan{calls: []call{finder.search(c, "")}}
 	}
 	one, a := p.best(c)
-	if finder != nil && len(loose) > 0 && !c.all && (one == nil || finder.covers(c.stems)) && (one == nil || one.lister) {
+	if finder != nil && len(loose) > 0 && (!c.all || c.narrowed()) && (one == nil || finder.covers(c.stems)) && (one == nil || one.lister) {
 		return plan{calls: []call{finder.search(c, "")}, count: c.verb == verbCount}
 	}
 	if one == nil {
@@ -44,6 +44,17 @@ func (p *planner) one(c *clause, t *turn) plan {
 		a[size.name] = 1 // the totals are on every page
 	}
 	return plan{calls: []call{{name: one.name, arguments: a.json()}}, count: c.verb == verbCount}
+}
+
+// narrowed tells whether a word to look for stands before what a clause is about: "all
+// prod applications". Elsewhere it may be anything.
+func (c *clause) narrowed() bool {
+	for i := 1; i < len(c.words); i++ {
+		if c.words[i].class == subject && c.words[i-1].class == other {
+			return true
+		}
+	}
+	return false
 }
 
 // mentioned finds a tool that is called by its name.
@@ -74,7 +85,7 @@ func (t *tool) called(word string) bool {
 			return true
 		}
 		_, rest, more := strings.Cut(name, "__")
-		if !more {
+		if !more || slices.Contains(generic, rest) {
 			return false
 		}
 		name = rest
@@ -165,19 +176,25 @@ func (t *tool) search(c *clause, name string) call {
 		name = strings.Join(words, " ")
 	}
 	a[query.name] = clip(name, 500)
-	t.kinds(c, a)
+	t.kinds(c, a, used)
 	return call{name: t.name, arguments: a.json()}
 }
 
 // kinds narrows a search to the kinds that a clause is about.
-func (t *tool) kinds(c *clause, a arguments) {
+func (t *tool) kinds(c *clause, a arguments, used map[int]bool) {
+	var stems []string
+	for i, w := range c.words {
+		if !used[i] && w.class == subject {
+			stems = append(stems, w.stem)
+		}
+	}
 	for _, p := range t.props {
 		if p.kind != "array" || !strings.Contains(p.bare(), "type") && !strings.Contains(p.bare(), "kind") {
 			continue
 		}
 		var kinds []string
 		for word := range strings.FieldsFuncSeq(p.about, func(r rune) bool { return (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') }) {
-			if slices.Contains(c.stems, stem(strings.ToLower(word))) && !slices.Contains(kinds, word) {
+			if slices.Contains(stems, stem(strings.ToLower(word))) && !slices.Contains(kinds, word) {
 				kinds = append(kinds, word)
 			}
 		}
@@ -218,8 +235,11 @@ func (p *planner) best(c *clause) (*tool, arguments) {
 			}
 		}
 		points -= 2 * float64(left)
-		if len(names) > left && !t.lister {
+		switch {
+		case len(names) > left && !t.lister:
 			points += 2
+		case len(names) > left && left == 0 && c.verb != verbList && c.verb != verbCount && !c.all:
+			points += 3 // all that is named narrows the list
 		}
 		if points > most {
 			found, with, most = t, a, points

@@ -6,7 +6,6 @@ import (
 	"maps"
 	"regexp"
 	"slices"
-	"sort"
 	"strings"
 
 	"github.com/plimsoll/plimsoll/limit"
@@ -65,7 +64,7 @@ func (t *turn) shown() []made {
 	return all
 }
 
-var troubles = regexp.MustCompile(`(?i)^\W*(error|failed|failure|fail:|panic|cannot|can't|timed? ?out|cancell?ed|not run|unknown tool|no result|no such|invalid|refused|the call|the tool|this call|interrupted)|\bstatus [45]\d\d\b|permission denied|(was|is|were) (taken back|cancell?ed|given up|interrupted|not run)|malformed`)
+var troubles = regexp.MustCompile(`(?i)^\W*(error|failed|failure|fail:|panic|cannot|can't|timed? ?out|cancell?ed|not run|unknown tool|no result|no such|invalid|refused|the call|the tool|this call|the mcp server|there is no|interrupted)|\bstatus [45]\d\d\b|permission denied|(was|is|were) (taken back|cancell?ed|given up|interrupted|not run)|malformed`)
 
 // failed tells whether a result is an error. The protocol has no mark for it.
 func failed(text string) bool {
@@ -130,7 +129,7 @@ func (p *planner) structured(m made, v *value, rest string, planned plan) string
 		page, pages, isList = k.page, k.pages, isList || v.kind == '['
 		fmt.Fprintf(&b, "PAGE %d of %d: %s (%s).", k.page, k.pages, k.what, k.size)
 	} else if isList {
-		what := fmt.Sprintf("%d %s%s", total, nounOf(one, m.name), conditions(m.arguments))
+		what := fmt.Sprintf("%d %s%s", total, nounOf(one, m.name, total), conditions(m.arguments))
 		from, _ := v.number("pagination", "showing_from")
 		to, _ := v.number("pagination", "showing_to")
 		switch {
@@ -168,16 +167,23 @@ func goOn(page, pages int) string {
 	return fmt.Sprintf("\n\nTo go on: \"next page\", or \"page %d\" and so on to \"page %d\".", page+1, pages)
 }
 
-// nounOf is what the items of a tool are called.
-func nounOf(t *tool, name string) string {
+// nounOf is what so many items of a tool are called.
+func nounOf(t *tool, name string, n int) string {
+	noun := "matches"
 	if t != nil {
-		return t.noun()
+		noun = t.noun()
+	} else if bare, err := newTool(name, "", nil); err == nil && !strings.Contains(name, "search") && !strings.Contains(name, "find") {
+		noun = bare.noun() // the tools are withheld at the last step
 	}
-	plain, err := newTool(name, "", nil) // the tools are withheld at the last step
-	if err != nil || strings.Contains(name, "search") || strings.Contains(name, "find") {
-		return "matches"
+	switch {
+	case n != 1:
+		return noun
+	case strings.HasSuffix(noun, "ies"):
+		return strings.TrimSuffix(noun, "ies") + "y"
+	case noun == "matches":
+		return "match"
 	}
-	return plain.noun()
+	return strings.TrimSuffix(noun, "s")
 }
 
 // conditions are the arguments that narrowed a list.
@@ -186,8 +192,8 @@ func conditions(arguments string) string {
 	if v == nil {
 		return ""
 	}
-	var all []string
-	for _, m := range v.members {
+	with, all := "with ", []string(nil)
+	for _, m := range v.members { // sorted: the stand-in writes them so
 		text := scalar(m.value)
 		switch {
 		case m.name == "page" || m.name == "page_size" || text == "" || strings.HasPrefix(m.name, "resource_types"):
@@ -195,13 +201,13 @@ func conditions(arguments string) string {
 		case m.name == "query":
 			all = append(all, fmt.Sprintf("for %q", clip(clean(text), 100)))
 		default:
-			all = append(all, fmt.Sprintf("with %s %s", strings.TrimPrefix(m.name, "param_"), clip(clean(text), 100)))
+			all = append(all, fmt.Sprintf("%s%s %s", with, strings.TrimPrefix(m.name, "param_"), clip(clean(text), 100)))
+			with = ""
 		}
 	}
 	if len(all) == 0 {
 		return ""
 	}
-	sort.Strings(all)
 	return " " + strings.Join(all, ", ")
 }
 

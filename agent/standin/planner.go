@@ -129,7 +129,7 @@ func asksForSummary(ms []message) bool {
 	if len(ms) == 0 || ms[0].role != wire.RoleSystem {
 		return false
 	}
-	return strings.Contains(strings.ToLower(ms[0].text[:min(len(ms[0].text), 4<<10)]), "summar")
+	return strings.Contains(strings.ToLower(ms[0].text[:min(len(ms[0].text), 200)]), "summar")
 }
 
 // continued gives the rest of an answer that the limit of output cut, where that is asked for.

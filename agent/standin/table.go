@@ -66,6 +66,12 @@ func counts(v *value) string {
 
 // lines are the members of an object that have a value of their own, by their paths.
 func lines(v *value) string {
+	for inner := v.get("object"); inner != nil && inner.kind == '{'; { // a whole object, in a wrapper or two
+		if v = inner; len(v.members) != 1 {
+			break
+		}
+		inner = v.members[0].value
+	}
 	if v.kind != '{' {
 		return ""
 	}

@@ -52,7 +52,7 @@ func newTool(name, description string, parameters json.RawMessage) (tool, error)
 	t.about = t.about[:min(len(t.about), 300)]
 	stems := joined(stemsOf(name))
 	for _, stem := range stems {
-		if !slices.Contains(generic, stem) {
+		if !slices.Contains(generic, stem) && !slices.Contains(t.stems, stem) {
 			t.stems = append(t.stems, stem)
 		}
 	}
@@ -144,13 +144,15 @@ func (t *tool) noun() string {
 	if len(t.stems) == 0 {
 		return "items"
 	}
-	words := slices.Clone(t.stems)
+	words := slices.DeleteFunc(slices.Clone(t.stems), func(w string) bool { return w == "tree" && len(t.stems) > 1 })
 	if len(words) > 2 {
 		words = words[len(words)-2:]
 	}
 	noun := strings.ReplaceAll(strings.Join(words, " "), "applicationset", "application set")
 	switch {
-	case strings.HasSuffix(noun, "history"), strings.HasSuffix(noun, "s"):
+	case strings.HasSuffix(noun, "history"):
+		return noun + " entries"
+	case strings.HasSuffix(noun, "s"):
 		return noun
 	case strings.HasSuffix(noun, "y") && !strings.HasSuffix(noun, "ey"):
 		return strings.TrimSuffix(noun, "y") + "ies"
@@ -172,7 +174,7 @@ func stemsOf(text string) []string {
 // irregular are words that mean another one here.
 var irregular = map[string]string{
 	"app": "application", "apps": "application", "appset": "applicationset", "appsets": "applicationset", "repo": "repository", "repos": "repository",
-	"cert": "certificate", "certs": "certificate", "diff": "managed", "diffs": "managed", "difference": "managed", "differences": "managed", "drift": "managed",
+	"cert": "certificate", "certs": "certificate", "diff": "managed", "diffs": "managed", "difference": "managed", "differences": "managed", "drift": "managed", "differ": "managed", "differs": "managed",
 	"deployments": "history", "deploys": "history", "rollouts": "history", "details": "detail", "info": "detail", "information": "detail",
 	"describe": "detail", "proj": "project", "versions": "version", "children": "tree", "gnupg": "gpg",
 }
