@@ -66,11 +66,13 @@ type held struct {
 }
 
 func newHeld(l Limits) *held {
-	return &held{
+	h := &held{
 		results:  map[string]*StepResult{},
 		calls:    repeat.New(repeat.Options{Window: l.CallHistory, Identical: l.Identical}),
 		maxBytes: int64(maxResults),
 	}
+	h.count(0, 0, h.calls.Bytes())
+	return h
 }
 
 // count adds to what is counted; the lock is held.
