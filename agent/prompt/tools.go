@@ -13,7 +13,7 @@ import (
 // kinds are the names of tools by what they are for, each sorted.
 type kinds struct {
 	search, list []string
-	paged        []string // take page and page_size
+	paged        []string // take page and page_size; what searches and lists first
 	change       []string // may change something
 	confirm      []string // of those, what does nothing before it is confirmed
 	// Of kept results; "" where there is none.
@@ -25,6 +25,7 @@ func sorted(specs []agent.ToolSpec) kinds {
 	specs = slices.Clone(specs)
 	slices.SortFunc(specs, func(a, b agent.ToolSpec) int { return strings.Compare(a.Name, b.Name) })
 	var k kinds
+	var others []string // paged, and neither for a search nor for a list
 	for _, s := range specs {
 		switch own := strings.ReplaceAll(s.Name, "plimsoll_", ""); {
 		case own == "result_page":
@@ -49,17 +50,22 @@ func sorted(specs []agent.ToolSpec) kinds {
 			}
 			continue
 		}
-		paged := takes["page"] && takes["page_size"]
+		known := len(k.search) + len(k.list)
 		switch {
 		case has(words, "search", "find", "lookup", "grep"):
 			k.search = append(k.search, s.Name)
 		case has(words, "list", "all") && !needs: // what belongs to one thing is no list of all
 			k.list = append(k.list, s.Name)
 		}
-		if paged {
-			k.paged = append(k.paged, s.Name)
+		if takes["page"] && takes["page_size"] {
+			if known < len(k.search)+len(k.list) {
+				k.paged = append(k.paged, s.Name)
+			} else {
+				others = append(others, s.Name)
+			}
 		}
 	}
+	k.paged = append(k.paged, others...)
 	return k
 }
 

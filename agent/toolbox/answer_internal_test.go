@@ -42,7 +42,7 @@ func TestDecodeOfWhatIsNoResponse(t *testing.T) {
 		`{"id":1}`:                               "neither a result nor an error",
 		`[]`:                                     `'[' where '{' was to come`,
 		`{"result":{]}`:                          "byte 11",
-		`{"result":{"a":}}`:                      "where a value was to come",
+		`{"result":{"a":}}`:                      "closes nothing",
 		`{"result":{"content":[{"text":"\x"}]}}`: "an escape that JSON does not have",
 		"{\"result\":{\"content\":[{\"text\":\"\n\"}]}}":     "a control character",
 		`{"x":` + strings.Repeat("[", maxDepth+1):            "nested too deep",

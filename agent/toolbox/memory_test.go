@@ -1,0 +1,106 @@
+package toolbox_test
+
+import (
+	"context"
+	"io"
+	"runtime"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/plimsoll/plimsoll/agent"
+	"github.com/plimsoll/plimsoll/agent/toolbox"
+	"github.com/plimsoll/plimsoll/internal/toolserver"
+	"github.com/plimsoll/plimsoll/limit"
+	"github.com/plimsoll/plimsoll/tools/builtin"
+)
+
+// live is the heap that is in use after a collection.
+func live() int64 {
+	var m runtime.MemStats
+	runtime.GC()
+	runtime.GC()
+	runtime.ReadMemStats(&m)
+	return int64(m.HeapAlloc)
+}
+
+// Not parallel: others' memory would count.
+func TestMemoryStaysFlat(t *testing.T) {
+	flood := builtin.Typed(builtin.Tool{Name: "flood", Hints: builtin.Hints{OpenWorld: true}},
+		func(_ context.Context, _ *builtin.Call, in struct {
+			Bytes int `json:"bytes"`
+		}) (*builtin.Result, error) {
+			return &builtin.Result{Stream: func(_ context.Context, w io.Writer) error {
+				line := strings.Repeat("0123456789abcde", 64) + "\n"
+				for n := 0; n < in.Bytes; n += len(line) {
+					if _, err := io.WriteString(w, line); err != nil {
+						return err
+					}
+				}
+				return nil
+			}}, nil
+		})
+	b := opened(t, toolbox.Options{
+		Servers:   []toolbox.Server{remote(t, toolserver.New(toolserver.Options{}))},
+		Functions: []builtin.Tool{flood},
+	})
+	ask := func(name, arguments string) {
+		out, err := b.Call(t.Context(), agent.Call{Name: name, Arguments: arguments}, ignored)
+		if err != nil || out.Failed || len(out.Text) > 12_000 {
+			t.Errorf("%s: %v, failed=%t, %d bytes: %.200s", name, err, out.Failed, len(out.Text), out.Text)
+		}
+	}
+	ask("flood", `{"bytes":1000000}`)
+	ask("big", `{"bytes":1000000,"kind":"lines"}`)
+	before := live()
+	for range 20 {
+		ask("flood", `{"bytes":1000000}`)
+		ask("big", `{"bytes":1000000,"kind":"items"}`)
+		ask("image", `{"bytes":1000000}`)
+	}
+	if grown := live() - before; grown > int64(2*limit.MiB) {
+		t.Errorf("60 results of 1 MB left %d bytes", grown)
+	}
+	// 64 MiB pass; what is held while they do is looked at from within the tool.
+	var peak int64
+	var mu sync.Mutex
+	half := builtin.Typed(builtin.Tool{Name: "half"}, func(_ context.Context, _ *builtin.Call, _ struct{}) (*builtin.Result, error) {
+		return &builtin.Result{Stream: func(_ context.Context, w io.Writer) error {
+			line := strings.Repeat("0123456789abcde", 64) + "\n"
+			for n := range (64 << 20) / len(line) {
+				if _, err := io.WriteString(w, line); err != nil {
+					return err
+				}
+				if n%20_000 == 10_000 {
+					held := live() - before
+					mu.Lock()
+					peak = max(peak, held)
+					mu.Unlock()
+				}
+			}
+			return nil
+		}}, nil
+	})
+	c := opened(t, toolbox.Options{Functions: []builtin.Tool{half}})
+	out, err := c.Call(t.Context(), agent.Call{Name: "half", Arguments: `{}`}, ignored)
+	if err != nil || out.Failed || out.Size < 63<<20 {
+		t.Fatalf("%v, failed=%t, size %d: %.200s", err, out.Failed, out.Size, out.Text)
+	}
+	t.Logf("64 MiB: %d bytes of heap at most", peak)
+	if peak == 0 || peak > int64(4*limit.MiB) {
+		t.Errorf("64 MiB held %d bytes of heap", peak)
+	}
+}
+
+func TestMaxResult(t *testing.T) {
+	t.Parallel()
+	b := opened(t, toolbox.Options{Functions: []builtin.Tool{echo("echo")}, MaxResult: 2 * limit.KiB})
+	long := `{"text":"` + strings.Repeat(`a line of text\n`, 1000) + `"}`
+	if text := succeeded(t, b, "echo", long); len(text) > 3000 {
+		t.Errorf("%d bytes", len(text))
+	}
+	wide := opened(t, toolbox.Options{Functions: []builtin.Tool{echo("echo")}, MaxResult: 50 * limit.KiB})
+	if text := succeeded(t, wide, "echo", long); len(text) != 15_000 {
+		t.Errorf("%d bytes", len(text))
+	}
+}
