@@ -1,12 +1,39 @@
 package app
 
-import "github.com/plimsoll/plimsoll/tools/spool/query"
+import (
+	"errors"
+	"fmt"
+	"os"
+
+	"github.com/plimsoll/plimsoll/agent/lab"
+	"github.com/plimsoll/plimsoll/tools/spool/query"
+)
+
+// hogArgument makes this program the one that takes memory for the laboratory's tool hog.
+const hogArgument = "plimsoll-lab-hog"
 
 // Child is the main function of the processes that this program starts of itself, and says
-// whether this is one: a query of a kept result runs in a process of its own.
+// whether this is one: a query of a kept result runs in a process of its own, and so does
+// what takes memory on purpose.
 func Child(argv []string) (status int, is bool) {
-	if len(argv) < 2 || argv[1] != query.Argument {
+	switch {
+	case len(argv) < 2:
 		return 0, false
+	case argv[1] == query.Argument:
+		return query.Main(), true
+	case argv[1] == hogArgument:
+		if err := hog(argv[2:]); err != nil {
+			fmt.Fprintln(os.Stderr, "plimsoll:", err)
+			return 1, true
+		}
+		return 0, true
 	}
-	return query.Main(), true
+	return 0, false
+}
+
+func hog(args []string) error {
+	if len(args) != 1 {
+		return errors.New("one number of MiB is wanted")
+	}
+	return lab.Hog(args[0], os.Stdin, os.Stdout)
 }

@@ -48,6 +48,12 @@ func (x *execution) execute(ctx context.Context) error {
 	if argv, environ = x.wrapServers(spec.ID, argv, environ); argv != nil {
 		spec.Args, spec.Env = argv, environ
 	}
+	if x.exhausted() { // Plimsoll's own agent searches before it lists then
+		if spec.Env == nil {
+			spec.Env = os.Environ()
+		}
+		spec.Env = append(spec.Env, SearchFirstName+"=1")
+	}
 	if x.claim != nil {
 		x.notes.watchedAs(x.pressureMode(terminal))
 		spec.Remember = func(r sandbox.Remains) error { return x.notes.remember(x.claim, r) }

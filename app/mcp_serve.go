@@ -20,7 +20,8 @@ type mcpDaemon struct {
 	plane   *toolsPlane
 	routes  *mcpRoutes
 	closing []func() error
-	paths   [][2]string // path, and what is there
+	made    map[string]*gateway.Server // by the name of the server, for agents
+	paths   [][2]string                // path, and what is there
 }
 
 // openMCP puts every configured server at /mcp/NAME, and those that are to be merged at /mcp
@@ -39,12 +40,12 @@ func (a *App) openMCP(s config.Settings, j *journal.Journal, token, version stri
 		return nil, fmt.Errorf("the MCP gateway: %w", err)
 	}
 	// What opens the daemon, and what it opens model providers with, is no server's business.
-	for _, name := range []string{s.Serve.Token, s.Upstream.OpenAIKey, s.Upstream.AnthropicKey, s.Upstream.GeminiKey, s.Window.SummaryKey} {
-		if name != "" {
-			plane.hidden = append(plane.hidden, name)
-		}
+	configured, err := a.Config.Agents()
+	if err != nil {
+		return nil, err
 	}
-	d := &mcpDaemon{plane: plane, routes: &mcpRoutes{routes: map[string]http.Handler{}, token: token}}
+	plane.hidden = append(plane.hidden, secretVariables(s, configured)...)
+	d := &mcpDaemon{plane: plane, routes: &mcpRoutes{routes: map[string]http.Handler{}, token: token}, made: map[string]*gateway.Server{}}
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, d.Close())
@@ -66,6 +67,7 @@ func (a *App) openMCP(s config.Settings, j *journal.Journal, token, version stri
 		if err != nil {
 			return nil, err
 		}
+		d.made[server.Name] = g
 		path := "/mcp/" + server.Name
 		d.closing = append(d.closing, plane.mount(d.routes, path, server, g))
 		var what string
@@ -104,6 +106,7 @@ func (d *mcpDaemon) addArgoCD(instances []config.ArgoCDInstance, version string)
 	if err != nil {
 		return gateway.Part{}, err
 	}
+	d.made[argocdName] = g
 	path := "/mcp/" + argocdName
 	d.closing = append(d.closing, d.plane.mount(d.routes, path, d.plane.argocdServer(), g))
 	names := make([]string, len(clients))

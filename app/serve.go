@@ -43,8 +43,8 @@ type ServeOptions struct {
 // longer, but whoever stops a daemon waits for it.
 const drain = 10 * time.Second
 
-// Serve is the daemon: the model gateway and the MCP gateway with metrics and health, until ctx ends or a
-// signal asks for the end (SIGINT, SIGTERM; a second one ends at once).
+// Serve is the daemon: the model gateway, the MCP gateway and the agents over A2A, with metrics and
+// health, until ctx ends or a signal asks for the end (SIGINT, SIGTERM; a second one ends at once).
 func (a *App) Serve(ctx context.Context, o ServeOptions) (err error) {
 	settings, err := a.Config.For("")
 	if err != nil {
@@ -97,6 +97,11 @@ func (a *App) Serve(ctx context.Context, o ServeOptions) (err error) {
 		routes = servers.routes
 		defer func() { err = errors.Join(err, servers.Close()) }()
 	}
+	agents, err := a.openServedAgents(ctx, settings, events, servers, token, o.Version)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, agents.end(ctx)) }()
 
 	secure, err := serverTLS(settings.Serve)
 	if err != nil {
@@ -104,7 +109,7 @@ func (a *App) Serve(ctx context.Context, o ServeOptions) (err error) {
 	}
 	ready := make(chan struct{})
 	server, err := plane.proxy.Listen(proxy.ListenOptions{
-		Addr: settings.Serve.Listen, TLS: secure, Handler: daemon(plane.proxy, routes, meters, ready),
+		Addr: settings.Serve.Listen, TLS: secure, Handler: daemon(plane.proxy, routes, agents, meters, ready),
 	})
 	if err != nil {
 		return listenError(settings, err)
@@ -124,6 +129,7 @@ func (a *App) Serve(ctx context.Context, o ServeOptions) (err error) {
 		if servers != nil {
 			servers.say(o.Stderr, server.URL())
 		}
+		agents.say(o.Stderr, server.URL())
 	}
 	select {
 	case <-ctx.Done():
@@ -133,6 +139,10 @@ func (a *App) Serve(ctx context.Context, o ServeOptions) (err error) {
 	stop() // a second signal ends the program at once
 	if !o.Quiet {
 		fmt.Fprintf(o.Stderr, "plimsoll: ending, requests under way have %s\n", drain)
+	}
+	// Tasks end before the tools that they use, and streams before the listener.
+	if err := agents.end(ctx); err != nil {
+		a.warn(err.Error())
 	}
 	if servers != nil {
 		if err := servers.end(); err != nil {
@@ -148,7 +158,7 @@ func (a *App) Serve(ctx context.Context, o ServeOptions) (err error) {
 }
 
 // daemon is the listener's handler: health for whoever asks, all else behind the checks.
-func daemon(p *proxy.Proxy, servers *mcpRoutes, meters *metrics.Metrics, ready <-chan struct{}) http.Handler {
+func daemon(p *proxy.Proxy, servers *mcpRoutes, agents *agentDaemon, meters *metrics.Metrics, ready <-chan struct{}) http.Handler {
 	mux := http.NewServeMux()
 	say := func(w http.ResponseWriter, status int, text string) {
 		w.Header().Set("Content-Type", "text/plain; charset=utf-8")
@@ -171,12 +181,15 @@ func daemon(p *proxy.Proxy, servers *mcpRoutes, meters *metrics.Metrics, ready <
 	if servers != nil {
 		mcp = p.Protect(servers)
 	}
+	a2a := p.Protect(agents)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		switch {
 		case r.URL.Path == "/healthz", r.URL.Path == "/readyz", r.URL.Path == "/metrics":
 			mux.ServeHTTP(w, r)
 		case mcp != nil && servers.takes(r.URL.Path):
 			mcp.ServeHTTP(w, r)
+		case agents.takes(r.URL.Path):
+			a2a.ServeHTTP(w, r)
 		default:
 			// Not through the mux: it would clean paths that belong to a provider.
 			p.ServeHTTP(w, r)

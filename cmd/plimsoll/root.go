@@ -57,6 +57,9 @@ agent needs no change:
 	}
 	root.AddCommand(
 		newRunCommand(),
+		newDemoCommand(),
+		newAskCommand(),
+		newAgentCommand(),
 		newServeCommand(),
 		newStressCommand(),
 		newMCPCommand(),

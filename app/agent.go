@@ -1,0 +1,263 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/plimsoll/plimsoll/agent"
+	"github.com/plimsoll/plimsoll/agent/conversation"
+	"github.com/plimsoll/plimsoll/agent/lab"
+	"github.com/plimsoll/plimsoll/agent/prompt"
+	"github.com/plimsoll/plimsoll/agent/toolbox"
+	"github.com/plimsoll/plimsoll/config"
+	"github.com/plimsoll/plimsoll/tools/gateway"
+	"github.com/plimsoll/plimsoll/window/models"
+)
+
+// AgentOptions say which agent is meant, and what stands in the place of what is configured.
+type AgentOptions struct {
+	// Name is one of [agents], or argocd, which is built in; "" is the only one that is
+	// configured, or argocd.
+	Name string
+	// Model is asked in the place of the configured one: NAME, PROVIDER/NAME, or StandinModel.
+	Model string
+	// Simulator stands in the place of a real Argo CD; Server, Context and Instance say which
+	// real one it is.
+	Simulator                 *SimulatorOptions
+	Server, Context, Instance string
+	// Lab adds tools that misbehave, for demonstrations.
+	Lab bool
+	// Version of this program.
+	Version string
+	// Stderr is where servers of tools and Plimsoll write their own words.
+	Stderr *os.File
+	Quiet  bool
+}
+
+// builtinAgent is the agent that needs no configuration.
+const builtinAgent = argocdName
+
+// agents are the configured ones by name, and the built-in one unless its name is taken.
+func (a *App) agents() (map[string]config.Agent, error) {
+	configured, err := a.Config.Agents()
+	if err != nil {
+		return nil, err
+	}
+	out := map[string]config.Agent{}
+	for _, c := range configured {
+		out[c.Name] = c
+	}
+	if _, taken := out[builtinAgent]; !taken {
+		c, _, err := a.Config.Agent(builtinAgent)
+		if err != nil {
+			return nil, err
+		}
+		c.Builtin = builtinAgent
+		out[builtinAgent] = c
+	}
+	return out, nil
+}
+
+// findAgent is the agent of a name.
+func (a *App) findAgent(name string) (config.Agent, error) {
+	all, err := a.agents()
+	if err != nil {
+		return config.Agent{}, err
+	}
+	if name == "" {
+		name = builtinAgent
+		if configured, err := a.Config.Agents(); err == nil && len(configured) == 1 {
+			name = configured[0].Name
+		} else if len(configured) > 1 {
+			return config.Agent{}, fmt.Errorf("which agent? Name one with --agent; there are: %s", strings.Join(slices.Sorted(maps.Keys(all)), ", "))
+		}
+	}
+	c, ok := all[name]
+	if !ok {
+		return c, fmt.Errorf("there is no agent %q; there are: %s; plimsoll agent init %s writes one", config.SafeName(name), strings.Join(slices.Sorted(maps.Keys(all)), ", "), config.SafeName(name))
+	}
+	return c, nil
+}
+
+// openedAgent is an agent with all that it is wired to.
+type openedAgent struct {
+	config config.Agent
+	model  modelChoice
+	agent  *agent.Agent
+	tools  *toolbox.Toolbox
+	closes []func() error
+}
+
+// Close ends its queries, then what they used, last in first out.
+func (o *openedAgent) Close() error {
+	var all error
+	for _, c := range slices.Backward(o.closes) {
+		all = errors.Join(all, c())
+	}
+	o.closes = nil
+	return all
+}
+
+// gateways makes the gateways of an agent's servers, each once.
+type gateways struct {
+	plane *toolsPlane
+	made  map[string]*gateway.Server
+	o     AgentOptions
+}
+
+// of is the gateway of one name in `servers`.
+func (g *gateways) of(ctx context.Context, a *App, name string) (*gateway.Server, error) {
+	if s := g.made[name]; s != nil {
+		return s, nil
+	}
+	var s *gateway.Server
+	servers, err := a.Config.Servers("")
+	if err != nil {
+		return nil, err
+	}
+	i := slices.IndexFunc(servers, func(s config.MCPServer) bool { return s.Name == name })
+	switch {
+	case i >= 0:
+		s, err = g.plane.serve(servers[i], g.o.Stderr)
+	case name == argocdName:
+		mo := ArgoCDOptions{Server: g.o.Server, Context: g.o.Context, Instance: g.o.Instance, Simulator: g.o.Simulator}
+		if !g.o.Quiet && g.o.Stderr != nil {
+			mo.Stderr = g.o.Stderr
+		}
+		clients, e := a.argocdClients(ctx, g.plane, mo)
+		if e != nil {
+			return nil, e
+		}
+		s, err = g.plane.argocd(clients, g.o.Version)
+	default:
+		err = fmt.Errorf("there is no MCP server %s; write a table [mcp.servers.%s]", config.SafeName(name), config.SafeName(name))
+	}
+	if err != nil {
+		return nil, err
+	}
+	g.made[name] = s
+	return s, nil
+}
+
+// agentDir is where an agent keeps what it must not lose, below the state directory.
+func (a *App) agentDir(name, what string) (string, error) {
+	state, err := a.Dirs.EnsureState()
+	if err != nil {
+		return "", fmt.Errorf("an agent keeps its conversations: %w; set PLIMSOLL_STATE_DIR to a directory that is yours to write to", err)
+	}
+	return filepath.Join(state, "agents", config.SafeName(name), what), nil
+}
+
+// openAgent wires an agent: its model, its tools through the gateway, its conversations.
+func (a *App) openAgent(ctx context.Context, c config.Agent, g *gateways) (_ *openedAgent, err error) {
+	where := func(err error) error {
+		if err == nil || !defined(c) {
+			return err
+		}
+		return fmt.Errorf("the agent %s (%s): %w", c.Name, c.Source, err)
+	}
+	plane := g.plane
+	choice, err := chooseModel(c, g.o.Model, plane.settings.Upstream, os.Getenv)
+	if err != nil {
+		return nil, where(err)
+	}
+	o := &openedAgent{config: c, model: choice}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, o.Close())
+		}
+	}()
+	model, closing, err := a.openModel(ctx, choice, c, plane.client)
+	if err != nil {
+		return nil, where(err)
+	}
+	o.closes = append(o.closes, closing)
+
+	to := toolbox.Options{Spool: plane.spool, Journal: plane.journal, Query: plane.query}
+	names := c.Servers
+	if c.Builtin == argocdName && !slices.Contains(names, argocdName) {
+		names = append([]string{argocdName}, names...)
+	}
+	for _, name := range names {
+		s, err := g.of(ctx, a, name)
+		if err != nil {
+			return nil, where(err)
+		}
+		to.Servers = append(to.Servers, toolbox.Server{Name: name, Gateway: s})
+	}
+	if g.o.Lab {
+		to.Functions = lab.Tools(lab.Options{Hog: []string{plane.query[0], hogArgument}})
+	}
+	if o.tools, err = toolbox.New(ctx, to); err != nil {
+		return nil, where(err)
+	}
+	o.closes = append(o.closes, o.tools.Close)
+
+	dir, err := a.agentDir(c.Name, "conversations")
+	if err != nil {
+		return nil, err
+	}
+	kept, err := conversation.Open(conversation.Options{Dir: dir, Log: a.log()})
+	if err != nil {
+		return nil, where(err)
+	}
+	o.closes = append(o.closes, kept.Close)
+
+	compose, err := promptOf(c, choice)
+	if err != nil {
+		return nil, where(err)
+	}
+	o.agent, err = agent.New(agent.Options{
+		Name: c.Name, Model: model, Tools: o.tools,
+		Compose:       compose,
+		Limits:        limitsOfAgent(c),
+		Conversations: kept, Journal: plane.journal, Summarize: c.Summarizer == "model",
+	})
+	if err != nil {
+		return nil, where(err)
+	}
+	o.closes = append(o.closes, o.agent.Close)
+	return o, nil
+}
+
+// defined says that somebody has written a table for the agent.
+func defined(c config.Agent) bool { return c.Source != config.Source{} }
+
+// promptOf makes the system prompt of the tools: what is configured in its place, else what is
+// composed from them.
+func promptOf(c config.Agent, m modelChoice) (func([]agent.ToolSpec) string, error) {
+	text, err := c.ReadPrompt()
+	if err != nil {
+		return nil, err
+	}
+	if text != "" {
+		return func([]agent.ToolSpec) string { return text }, nil
+	}
+	w, _ := models.Lookup(m.provider, m.name, nil)
+	o := prompt.Options{Intro: c.Intro, Kind: c.Builtin, SearchForced: c.SearchForced || os.Getenv(SearchFirstName) != "", MaxTokens: c.MaxOutput, Window: c.Window}
+	if o.MaxTokens == 0 {
+		o.MaxTokens = w.Output
+	}
+	if o.Window == 0 {
+		o.Window = w.Context
+	}
+	return prompt.Compose(o), nil
+}
+
+// SearchFirstName is the variable by which `run` tells Plimsoll's own agent in it that the last
+// one died of memory: it searches before it lists then.
+const SearchFirstName = "PLIMSOLL_SEARCH_FIRST"
+
+func limitsOfAgent(c config.Agent) agent.Limits {
+	return agent.Limits{
+		MaxSteps: c.MaxSteps, MaxHistoryMessages: c.MaxHistoryMessages, MaxStepResult: c.MaxStepResult, CallHistory: c.CallHistory,
+		Identical: c.Identical, Window: c.Window, MaxOutput: c.MaxOutput, Trigger: c.Trigger, Target: c.Target,
+		MaxParallel: c.MaxParallel, MaxQueries: c.MaxQueries, ToolTimeout: c.ToolTimeout, ModelTimeout: c.ModelTimeout,
+	}
+}

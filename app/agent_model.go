@@ -1,0 +1,182 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"os"
+	"strings"
+
+	"github.com/plimsoll/plimsoll/agent"
+	"github.com/plimsoll/plimsoll/agent/anthropic"
+	"github.com/plimsoll/plimsoll/agent/openai"
+	"github.com/plimsoll/plimsoll/agent/standin"
+	"github.com/plimsoll/plimsoll/config"
+	"github.com/plimsoll/plimsoll/window/models"
+)
+
+// StandinModel is what --model takes for the model that is none: keywords, no network, no key.
+const StandinModel = "standin"
+
+// Models that are asked when nothing names one.
+const (
+	defaultAnthropic = "claude-sonnet-5"
+	defaultOpenAI    = "gpt-5.2"
+)
+
+// modelChoice is which model an agent asks and how, before anything is opened. It holds the
+// name of the key's variable and never the key.
+type modelChoice struct {
+	standin  bool
+	provider string // "openai", "anthropic", or one that speaks OpenAI's protocol
+	name     string
+	url      string
+	keyEnv   string
+	// why says where the choice comes from, for people.
+	why string
+}
+
+// isStandin says that it is no real model: one started here, or one that the demo has.
+func (m modelChoice) isStandin() bool { return m.standin || m.name == standin.Model }
+
+// String is the choice as --model takes it.
+func (m modelChoice) String() string {
+	if m.isStandin() {
+		return "the stand-in (no real model)"
+	}
+	return m.provider + "/" + m.name
+}
+
+// providerVariables are the variables of the providers' own libraries.
+var providerVariables = map[string]struct{ key, url, model string }{
+	"openai":    {"OPENAI_API_KEY", "OPENAI_BASE_URL", "OPENAI_MODEL"},
+	"anthropic": {"ANTHROPIC_API_KEY", "ANTHROPIC_BASE_URL", "ANTHROPIC_MODEL"},
+}
+
+// chooseModel decides by, in this order: the option, the agent's own settings, the
+// environment. override is NAME, PROVIDER/NAME or "standin".
+func chooseModel(c config.Agent, override string, u config.UpstreamSettings, getenv func(string) string) (modelChoice, error) {
+	m := modelChoice{provider: c.Provider, name: c.Model, url: c.BaseURL, keyEnv: c.KeyEnv, why: "configured"}
+	switch {
+	case override != "":
+		provider, name := splitModel(override)
+		if provider != "" && provider != models.Provider(c.Provider) {
+			m = modelChoice{provider: provider} // what is configured is of another
+		}
+		m.name, m.why = name, "--model"
+	case c.Provider == "" && c.BaseURL == "": // behind a base URL a slash may belong to the name
+		m.provider, m.name = splitModel(c.Model)
+	}
+	if m.name == StandinModel || m.name == standin.Model && m.url == "" && getenv(providerVariables["openai"].url) == "" {
+		return modelChoice{standin: true, provider: "openai", name: standin.Model, why: m.why}, nil
+	}
+	if m.provider == "" {
+		m.provider, m.why = guessProvider(m, getenv)
+		if m.provider == "" {
+			return m, errNoModel
+		}
+	}
+	vars, known := providerVariables[m.provider]
+	if m.name == "" {
+		switch {
+		case known && getenv(vars.model) != "":
+			m.name = getenv(vars.model)
+		case m.provider == "anthropic":
+			m.name = defaultAnthropic
+		case m.provider == "openai" && m.url == "":
+			m.name = defaultOpenAI
+		default:
+			return m, fmt.Errorf("no model is named for the provider %s; set model in [agents.%s], or --model", m.provider, c.Name)
+		}
+	}
+	if m.url == "" && known {
+		m.url = getenv(vars.url)
+	}
+	if m.url == "" {
+		switch m.provider {
+		case "openai":
+			m.url = u.OpenAI
+		case "anthropic":
+			m.url = u.Anthropic
+		default:
+			return m, fmt.Errorf("where the provider %s is asked is not known; set base_url in [agents.%s] to its address that ends in /v1", m.provider, c.Name)
+		}
+	}
+	if m.keyEnv == "" && known {
+		m.keyEnv = vars.key
+	}
+	if where, err := url.Parse(m.url); err != nil || where.Host == "" || where.Scheme != "http" && where.Scheme != "https" {
+		return m, fmt.Errorf("the address %q of the model is no URL; write it as https://HOST/v1", m.url)
+	}
+	return m, nil
+}
+
+// splitModel takes PROVIDER/NAME apart, where the provider is a known one.
+func splitModel(text string) (provider, name string) {
+	if p, name, ok := strings.Cut(text, "/"); ok && models.Provider(p) != "" {
+		return models.Provider(p), name
+	}
+	return "", text
+}
+
+// errNoModel names every way to a model.
+var errNoModel = errors.New(`no model: there is neither ANTHROPIC_API_KEY nor OPENAI_API_KEY, and none is configured; set one of them, or
+  model, base_url and key_env in [agents.NAME] (plimsoll agent init writes one), or
+  --model standin for the built-in stand-in, which is no model but needs no key`)
+
+// guessProvider goes by the model's name, then by LLM_PROVIDER, then by whose key is there.
+func guessProvider(m modelChoice, getenv func(string) string) (provider, why string) {
+	switch {
+	case strings.HasPrefix(m.name, "claude-"):
+		return "anthropic", m.why
+	case m.name != "" || m.url != "":
+		return "openai", m.why
+	}
+	if p := models.Provider(getenv("LLM_PROVIDER")); p != "" {
+		return p, "LLM_PROVIDER"
+	}
+	for _, p := range []string{"anthropic", "openai"} {
+		if name := providerVariables[p].key; getenv(name) != "" {
+			return p, name
+		}
+	}
+	return "", ""
+}
+
+// openModel makes the model, and starts the stand-in where that is it. closing ends it.
+func (a *App) openModel(ctx context.Context, m modelChoice, c config.Agent, client *http.Client) (_ agent.Model, closing func() error, err error) {
+	if m.standin {
+		s, err := standin.Listen(ctx, standin.Options{Window: c.Window})
+		if err != nil {
+			return nil, nil, fmt.Errorf("the stand-in for a model: %w", err)
+		}
+		model, err := openai.New(openai.Options{BaseURL: s.URL(), Key: s.Token(), Model: standin.Model, Standin: true, Window: c.Window, MaxOutput: c.MaxOutput})
+		if err != nil {
+			return nil, nil, errors.Join(err, s.Close())
+		}
+		return model, s.Close, nil
+	}
+	key := ""
+	if m.keyEnv != "" {
+		key = strings.TrimSpace(os.Getenv(m.keyEnv))
+	}
+	if key == "" && !onLoopback(m.url) {
+		name := m.keyEnv
+		if name == "" {
+			return nil, nil, fmt.Errorf("the model %s has no key: set key_env in [agents.%s] to the name of the variable that holds it", m, c.Name)
+		}
+		return nil, nil, fmt.Errorf("the model %s needs a key: the variable %s is empty; set it, or use --model standin, which is no model but needs none", m, name)
+	}
+	nothing := func() error { return nil }
+	if m.provider == "anthropic" {
+		model, err := anthropic.New(anthropic.Options{BaseURL: m.url, Key: key, Model: m.name, Provider: m.provider, HTTPClient: client, Window: c.Window, MaxOutput: c.MaxOutput})
+		return model, nothing, err
+	}
+	model, err := openai.New(openai.Options{
+		BaseURL: m.url, Key: key, Model: m.name, Provider: m.provider, HTTPClient: client, Window: c.Window, MaxOutput: c.MaxOutput,
+		Standin: m.isStandin(),
+	})
+	return model, nothing, err
+}

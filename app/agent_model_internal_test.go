@@ -1,0 +1,97 @@
+package app
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/plimsoll/plimsoll/config"
+)
+
+func TestWhichModelIsAsked(t *testing.T) {
+	u := config.UpstreamSettings{OpenAI: "https://api.openai.com/v1", Anthropic: "https://api.anthropic.com"}
+	for _, c := range []struct {
+		name     string
+		agent    config.Agent
+		override string
+		env      map[string]string
+		want     modelChoice
+		err      string
+	}{
+		{name: "nothing", err: "--model standin"},
+		{name: "a key", env: map[string]string{"OPENAI_API_KEY": "k"}, want: modelChoice{provider: "openai", name: defaultOpenAI, url: u.OpenAI, keyEnv: "OPENAI_API_KEY"}},
+		{name: "two keys", env: map[string]string{"OPENAI_API_KEY": "k", "ANTHROPIC_API_KEY": "k"}, want: modelChoice{provider: "anthropic", name: defaultAnthropic, url: u.Anthropic, keyEnv: "ANTHROPIC_API_KEY"}},
+		{name: "LLM_PROVIDER decides", env: map[string]string{"OPENAI_API_KEY": "k", "ANTHROPIC_API_KEY": "k", "LLM_PROVIDER": "openai"}, want: modelChoice{provider: "openai", name: defaultOpenAI, url: u.OpenAI, keyEnv: "OPENAI_API_KEY"}},
+		{name: "a base URL in the environment", env: map[string]string{"OPENAI_API_KEY": "k", "OPENAI_BASE_URL": "http://127.0.0.1:1/t/v1", "OPENAI_MODEL": "m"}, want: modelChoice{provider: "openai", name: "m", url: "http://127.0.0.1:1/t/v1", keyEnv: "OPENAI_API_KEY"}},
+		{name: "by the model's name", agent: config.Agent{Model: "claude-haiku-4-5"}, want: modelChoice{provider: "anthropic", name: "claude-haiku-4-5", url: u.Anthropic, keyEnv: "ANTHROPIC_API_KEY"}},
+		{name: "provider before the name", agent: config.Agent{Model: "anthropic/claude-haiku-4-5"}, want: modelChoice{provider: "anthropic", name: "claude-haiku-4-5", url: u.Anthropic, keyEnv: "ANTHROPIC_API_KEY"}},
+		{
+			name: "behind a base URL a slash is the name's", agent: config.Agent{Model: "anthropic/claude-haiku-4-5", BaseURL: "https://openrouter.ai/api/v1", KeyEnv: "MY_KEY"},
+			want: modelChoice{provider: "openai", name: "anthropic/claude-haiku-4-5", url: "https://openrouter.ai/api/v1", keyEnv: "MY_KEY"},
+		},
+		{
+			name: "the option takes the provider with it", agent: config.Agent{Model: "gpt-5", Provider: "openai", BaseURL: "https://gateway.example/v1", KeyEnv: "MY_KEY"}, override: "anthropic/claude-haiku-4-5",
+			want: modelChoice{provider: "anthropic", name: "claude-haiku-4-5", url: u.Anthropic, keyEnv: "ANTHROPIC_API_KEY"},
+		},
+		{
+			name: "the option of the same provider keeps where", agent: config.Agent{Model: "gpt-5", Provider: "openai", BaseURL: "https://gateway.example/v1", KeyEnv: "MY_KEY"}, override: "gpt-5-mini",
+			want: modelChoice{provider: "openai", name: "gpt-5-mini", url: "https://gateway.example/v1", keyEnv: "MY_KEY"},
+		},
+		{name: "the stand-in", override: "standin", want: modelChoice{standin: true, provider: "openai", name: "standin-planner"}},
+		{name: "the stand-in, configured", agent: config.Agent{Model: "standin"}, env: map[string]string{"ANTHROPIC_API_KEY": "k"}, want: modelChoice{standin: true, provider: "openai", name: "standin-planner"}},
+		{
+			name: "a stand-in that runs already", agent: config.Agent{Model: "standin-planner"}, env: map[string]string{"OPENAI_BASE_URL": "http://127.0.0.1:1/v1"},
+			want: modelChoice{provider: "openai", name: "standin-planner", url: "http://127.0.0.1:1/v1", keyEnv: "OPENAI_API_KEY"},
+		},
+		{name: "no address", agent: config.Agent{Name: "a", Model: "m", Provider: "groq"}, err: "base_url in [agents.a]"},
+		{name: "no name", agent: config.Agent{Name: "a", Provider: "groq", BaseURL: "https://api.groq.com/openai/v1"}, err: "no model is named"},
+		{name: "no address at all", agent: config.Agent{Model: "m", BaseURL: "localhost:1234"}, err: "is no URL"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			got, err := chooseModel(c.agent, c.override, u, func(name string) string { return c.env[name] })
+			if c.err != "" {
+				if err == nil || !strings.Contains(err.Error(), c.err) {
+					t.Fatalf("error %v; want one with %q", err, c.err)
+				}
+				return
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			got.why = ""
+			if got != c.want {
+				t.Errorf("got  %+v\nwant %+v", got, c.want)
+			}
+		})
+	}
+}
+
+func TestWhatIsNoToolsBusiness(t *testing.T) {
+	s := config.Settings{}
+	s.Serve.Token, s.Upstream.OpenAIKey = "DAEMON_TOKEN", "OPENAI_KEY"
+	got := strings.Join(secretVariables(s, nil), " ")
+	if got != "DAEMON_TOKEN OPENAI_KEY" {
+		t.Errorf("without agents: %s", got)
+	}
+	got = strings.Join(secretVariables(s, []config.Agent{{KeyEnv: "MY_KEY"}}), " ")
+	if got != "ANTHROPIC_API_KEY DAEMON_TOKEN MY_KEY OPENAI_API_KEY OPENAI_KEY" {
+		t.Errorf("with an agent: %s", got)
+	}
+}
+
+func TestDemoOffersWhatIsThere(t *testing.T) {
+	env := map[string]string{"OPENAI_API_KEY": "k", "ARGOCD_SERVER": "argocd.example", "ARGOCD_AUTH_TOKEN": "t"}
+	model, argocd := DemoOffers(func(name string) string { return env[name] })
+	if model != "openai/"+defaultOpenAI || argocd != "argocd.example" {
+		t.Errorf("%q and %q", model, argocd)
+	}
+	if model, argocd = DemoOffers(func(string) string { return "" }); model != "" || argocd != "" {
+		t.Errorf("out of nothing: %q and %q", model, argocd)
+	}
+}
+
+func TestTheDemoTakesNothingRealUnasked(t *testing.T) {
+	left := strings.Join(withoutReal([]string{"PATH=/bin", "OPENAI_API_KEY=k", "ARGOCD_OPTS=--insecure", "PLIMSOLL_CONFIG=/x", "HOME=/h", "LLM_PROVIDER=x"}), " ")
+	if left != "PATH=/bin HOME=/h" {
+		t.Errorf("left: %s", left)
+	}
+}

@@ -1,0 +1,390 @@
+package app
+
+import (
+	"context"
+	"crypto/subtle"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"net/http"
+	"os"
+	"os/signal"
+	"slices"
+	"strings"
+	"syscall"
+	"text/tabwriter"
+
+	"github.com/plimsoll/plimsoll/agent/a2a"
+	"github.com/plimsoll/plimsoll/config"
+	"github.com/plimsoll/plimsoll/internal/atomicfile"
+	"github.com/plimsoll/plimsoll/journal"
+	"github.com/plimsoll/plimsoll/tools/gateway"
+	"github.com/plimsoll/plimsoll/watch/metrics"
+	"github.com/plimsoll/plimsoll/window/proxy"
+)
+
+// AgentServeOptions are what `plimsoll agent serve` can be told beside the configuration.
+type AgentServeOptions struct {
+	AgentOptions
+	// Names are the agents to serve; none means all of [agents], or the built-in one.
+	Names []string
+	// Listen is the address; "" is that of [serve].
+	Listen    string
+	ReadyFile string
+	// Events takes one JSON object a line for every event; nil writes none.
+	Events io.Writer
+}
+
+// agentDaemon is the part of a daemon that serves agents over A2A.
+type agentDaemon struct {
+	agents []*servedAgent
+	token  string
+	plane  *toolsPlane // when it is nobody else's; nil
+	closed bool        // by Close, which one goroutine calls
+}
+
+type servedAgent struct {
+	*openedAgent
+	server *a2a.Server
+	prefix string // /a2a/NAME
+}
+
+// openAgents opens agents and their A2A servers. root is called for the base URL, which is
+// known once the daemon listens.
+func (a *App) openAgents(ctx context.Context, list []config.Agent, g *gateways, token string) (_ *agentDaemon, err error) {
+	d := &agentDaemon{token: token}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, d.Close(ctx))
+		}
+	}()
+	for _, c := range list {
+		opened, err := a.openAgent(ctx, c, g)
+		if err != nil {
+			return nil, err
+		}
+		served := &servedAgent{openedAgent: opened, prefix: "/a2a/" + c.Name}
+		d.agents = append(d.agents, served)
+		dir, err := a.agentDir(c.Name, "tasks")
+		if err != nil {
+			return nil, err
+		}
+		served.server, err = a2a.New(a2a.Options{
+			Name: c.Name, Executor: a2a.AgentExecutor(opened.agent), Card: a2a.Card{Description: describeAgent(opened), Version: g.o.Version},
+			Path: served.prefix + "/", Dir: dir, Journal: g.plane.journal, Log: a.log(),
+		})
+		if err != nil {
+			return nil, fmt.Errorf("the A2A server of agent %s: %w", c.Name, err)
+		}
+	}
+	return d, nil
+}
+
+// describeAgent is what the agent's card says of it.
+func describeAgent(o *openedAgent) string {
+	text := o.config.Intro
+	if text == "" && o.config.Builtin == argocdName {
+		text = "Answers questions about Argo CD: applications, projects, application sets and clusters."
+	}
+	if text == "" {
+		text = "An agent of Plimsoll."
+	}
+	if o.model.isStandin() {
+		text += " Its model is a stand-in that goes by keywords: nothing here is a real model."
+	}
+	return text
+}
+
+// takes says whether a path is for the agents. The token may stand in front.
+func (d *agentDaemon) takes(path string) bool {
+	if d == nil || len(d.agents) == 0 {
+		return false
+	}
+	below := path
+	if d.token != "" {
+		if first, rest, _ := strings.Cut(strings.TrimPrefix(path, "/"), "/"); subtle.ConstantTimeCompare([]byte(first), []byte(d.token)) == 1 {
+			below = "/" + rest
+		}
+	}
+	return below == "/a2a" || strings.HasPrefix(below, "/a2a/") || d.alone(below) != nil
+}
+
+// alone is the agent at the root, where clients look for the card of a host's only agent.
+func (d *agentDaemon) alone(path string) *servedAgent {
+	if len(d.agents) == 1 && (path == "/.well-known/agent-card.json" || path == "/.well-known/agent.json") {
+		return d.agents[0]
+	}
+	return nil
+}
+
+func (d *agentDaemon) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if only := d.alone(r.URL.Path); only != nil {
+		only.server.ServeHTTP(w, r)
+		return
+	}
+	for _, s := range d.agents {
+		if rest, ok := strings.CutPrefix(r.URL.Path, s.prefix); ok && (rest == "" || rest[0] == '/') {
+			s.server.ServeHTTP(w, r)
+			return
+		}
+	}
+	var there []string
+	for _, s := range d.agents {
+		there = append(there, s.prefix)
+	}
+	http.Error(w, "there is no agent at this path; there are: "+strings.Join(there, ", "), http.StatusNotFound)
+}
+
+// say prints where the agents are.
+func (d *agentDaemon) say(w io.Writer, root string) {
+	if d == nil {
+		return
+	}
+	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	for _, s := range d.agents {
+		fmt.Fprintf(t, "  %s%s\tagent %s of %s, over A2A\n", root, s.prefix, s.config.Name, s.model)
+	}
+	_ = t.Flush()
+}
+
+// Close ends every task, then the agents.
+func (d *agentDaemon) Close(ctx context.Context) error {
+	if d.closed {
+		return nil
+	}
+	d.closed = true
+	var all error
+	for _, s := range slices.Backward(d.agents) {
+		if s.server != nil {
+			all = errors.Join(all, s.server.Close(ctx))
+		}
+		all = errors.Join(all, s.openedAgent.Close())
+	}
+	if d.plane != nil {
+		all = errors.Join(all, d.plane.Close())
+	}
+	return all
+}
+
+// end gives tasks under way the time that requests get when a daemon ends.
+func (d *agentDaemon) end(ctx context.Context) error {
+	if d == nil {
+		return nil
+	}
+	last, cancel := context.WithTimeout(context.WithoutCancel(ctx), drain)
+	defer cancel()
+	return d.Close(last)
+}
+
+// openServedAgents opens the agents of [agents] for the daemon, with the gateways that it has;
+// nil when there are none to be served.
+func (a *App) openServedAgents(ctx context.Context, s config.Settings, j *journal.Journal, servers *mcpDaemon, token, version string) (*agentDaemon, error) {
+	configured, err := a.Config.Agents()
+	if err != nil {
+		return nil, err
+	}
+	list := slices.DeleteFunc(configured, func(c config.Agent) bool { return !c.A2A })
+	if len(list) == 0 {
+		return nil, nil
+	}
+	g := &gateways{made: map[string]*gateway.Server{}, o: AgentOptions{Version: version, Quiet: true}}
+	var own *toolsPlane
+	if servers != nil {
+		g.plane, g.made = servers.plane, servers.made
+	} else if own, err = a.openTools(s, toolsOptions{journal: j}); err != nil {
+		return nil, err
+	} else {
+		g.plane = own
+	}
+	if own != nil {
+		own.hidden = append(own.hidden, secretVariables(s, list)...)
+	}
+	d, err := a.openAgents(ctx, list, g, token)
+	if err != nil {
+		if own != nil {
+			err = errors.Join(err, own.Close())
+		}
+		return nil, err
+	}
+	d.plane = own
+	return d, nil
+}
+
+// servable are the agents of these names; of none all of [agents] that are to be served, or
+// the built-in one.
+func (a *App) servable(names []string) ([]config.Agent, error) {
+	var out []config.Agent
+	if len(names) == 0 {
+		configured, err := a.Config.Agents()
+		if err != nil {
+			return nil, err
+		}
+		for _, c := range configured {
+			if c.A2A {
+				out = append(out, c)
+			}
+		}
+		if len(configured) > 0 && len(out) == 0 {
+			return nil, errors.New("none of [agents] is to be served: each has a2a = false; name one")
+		}
+		if len(out) == 0 {
+			names = []string{builtinAgent}
+		}
+	}
+	for _, name := range names {
+		c, err := a.findAgent(name)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, c)
+	}
+	return out, nil
+}
+
+// secretVariables are the names of variables with Plimsoll's own credentials and those of
+// agents, which are no tool's business unless its own table gives it one.
+func secretVariables(s config.Settings, agents []config.Agent) []string {
+	names := []string{s.Serve.Token, s.Upstream.OpenAIKey, s.Upstream.AnthropicKey, s.Upstream.GeminiKey, s.Window.SummaryKey}
+	for _, c := range agents {
+		names = append(names, c.KeyEnv)
+		for _, v := range providerVariables {
+			names = append(names, v.key)
+		}
+	}
+	slices.Sort(names)
+	return slices.DeleteFunc(slices.Compact(names), func(n string) bool { return n == "" })
+}
+
+// ServeAgents serves agents over A2A and nothing else, until ctx ends or a signal asks for the
+// end (SIGINT, SIGTERM; a second one ends at once).
+func (a *App) ServeAgents(ctx context.Context, o AgentServeOptions) (err error) {
+	settings, err := a.Config.For("")
+	if err != nil {
+		return err
+	}
+	list, err := a.servable(o.Names)
+	if err != nil {
+		return err
+	}
+	ctx, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	meters, err := metrics.New()
+	if err != nil {
+		return fmt.Errorf("make the metrics: %w", err)
+	}
+	defer func() { err = errors.Join(err, meters.Close(context.WithoutCancel(ctx))) }()
+	observers := []journal.Observer{meters}
+	if o.Events != nil {
+		log := newEventLog(o.Events)
+		defer func() { err = errors.Join(err, log.Close()) }()
+		observers = append(observers, log)
+	}
+	plane, err := a.openTools(settings, toolsOptions{observers: observers})
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, plane.Close()) }()
+	plane.hidden = append(plane.hidden, secretVariables(settings, list)...)
+	token, err := serveToken(settings.Serve.Token, os.Getenv)
+	if err != nil {
+		return err
+	}
+	d, err := a.openAgents(ctx, list, &gateways{plane: plane, made: map[string]*gateway.Server{}, o: o.AgentOptions}, token)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, d.end(ctx)) }()
+	return a.listenForAgents(ctx, settings, plane, d, meters, token, o, stop)
+}
+
+// listenForAgents serves until ctx ends.
+func (a *App) listenForAgents(
+	ctx context.Context, settings config.Settings, plane *toolsPlane, d *agentDaemon, meters *metrics.Metrics, token string, o AgentServeOptions, stop func(),
+) error {
+	serve := settings.Serve
+	if o.Listen != "" {
+		serve.Listen = o.Listen
+		settings.Serve.Listen = o.Listen
+	}
+	door, err := proxy.New(proxy.Options{Upstreams: []proxy.Upstream{}, Token: token, Hosts: serve.Hosts, Origins: serve.Origins, AnyPeer: serve.AnyUser, Journal: plane.journal})
+	if err != nil {
+		return err
+	}
+	defer door.Close()
+	secure, err := serverTLS(serve)
+	if err != nil {
+		return err
+	}
+	ready := make(chan struct{})
+	server, err := door.Listen(proxy.ListenOptions{Addr: serve.Listen, TLS: secure, Handler: daemon(door, nil, d, meters, ready)})
+	if err != nil {
+		return listenError(settings, err)
+	}
+	close(ready)
+	if o.ReadyFile != "" {
+		if err := atomicfile.Write(o.ReadyFile, []byte(server.URL()+"\n"), 0o600); err != nil {
+			return errors.Join(fmt.Errorf("--ready-file %s: %w; name a file in a directory that is yours to write to", o.ReadyFile, err), server.Shutdown(ctx))
+		}
+		defer os.Remove(o.ReadyFile)
+	}
+	if !o.Quiet {
+		fmt.Fprintf(o.Stderr, "plimsoll: serving on %s\n", server.URL())
+		d.say(o.Stderr, server.URL())
+	}
+	select {
+	case <-ctx.Done():
+	case <-server.Done():
+		return fmt.Errorf("the listener of %s ended: %w", serve.Listen, server.Err())
+	}
+	stop() // a second signal ends the program at once
+	// Tasks end first: their streams would keep the listener from ending.
+	err = d.end(ctx)
+	last, cancel := context.WithTimeout(context.WithoutCancel(ctx), drain)
+	defer cancel()
+	if e := server.Shutdown(last); e != nil && !errors.Is(e, context.DeadlineExceeded) {
+		err = errors.Join(err, e)
+	}
+	return err
+}
+
+// ListedAgent is an agent that can be asked.
+type ListedAgent struct {
+	Name    string   `json:"name"`
+	Model   string   `json:"model"` // "" when none can be found, and Why not
+	Why     string   `json:"why,omitempty"`
+	Servers []string `json:"servers"`
+	Builtin string   `json:"builtin,omitempty"`
+	Served  bool     `json:"a2a"`
+	From    string   `json:"from"`
+}
+
+// AgentList lists the agents, by name.
+func (a *App) AgentList() ([]ListedAgent, error) {
+	all, err := a.agents()
+	if err != nil {
+		return nil, err
+	}
+	settings, err := a.Config.For("")
+	if err != nil {
+		return nil, err
+	}
+	var out []ListedAgent
+	for _, name := range slices.Sorted(maps.Keys(all)) {
+		c := all[name]
+		l := ListedAgent{Name: c.Name, Servers: c.Servers, Builtin: c.Builtin, Served: c.A2A, From: c.Source.String()}
+		if l.Servers == nil {
+			l.Servers = []string{}
+		}
+		if !defined(c) {
+			l.From = "built in"
+		}
+		if m, err := chooseModel(c, "", settings.Upstream, os.Getenv); err == nil {
+			l.Model = m.String()
+		} else {
+			l.Why = err.Error()
+		}
+		out = append(out, l)
+	}
+	return out, nil
+}

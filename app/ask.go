@@ -1,0 +1,140 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/signal"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/plimsoll/plimsoll/agent"
+	"github.com/plimsoll/plimsoll/config"
+	"github.com/plimsoll/plimsoll/journal"
+	"github.com/plimsoll/plimsoll/tools/gateway"
+)
+
+// AgentEvent is one thing that happened while an agent worked.
+type AgentEvent = agent.Event
+
+// AskOptions are what `plimsoll ask` can be told beside the configuration.
+type AskOptions struct {
+	AgentOptions
+	// Question is what is asked. Required.
+	Question string
+	// Session is a conversation that is gone on with, or begun; "" keeps nothing. Existing
+	// demands that it exists.
+	Session  string
+	Existing bool
+	// Events hears what happens, in order, and Begun who is asked, before that; nil does not.
+	Events func(AgentEvent)
+	Begun  func(AskedAgent)
+	// MaxSteps bounds the requests to the model; 0 goes by the configuration.
+	MaxSteps int
+}
+
+// AskedAgent is who is asked.
+type AskedAgent struct {
+	Agent   string `json:"agent"`
+	Model   string `json:"model"`
+	Standin bool   `json:"standin"` // it is no real model
+}
+
+// AskedCall is one call of a tool that an answer took.
+type AskedCall struct {
+	Name      string        `json:"name"`
+	Arguments string        `json:"arguments"`
+	Bytes     int64         `json:"bytes"` // of what the tool had to say
+	Failed    bool          `json:"failed"`
+	Took      time.Duration `json:"-"`
+	TookMS    int64         `json:"duration_ms"`
+}
+
+// AskReport is what came of a question.
+type AskReport struct {
+	AskedAgent
+	agent.Result
+	ToolCalls  []AskedCall `json:"tool_calls"`
+	MoreCalls  int         `json:"more_calls,omitempty"` // beyond those that are listed
+	Error      string      `json:"error,omitempty"`
+	DurationMS int64       `json:"duration_ms"`
+}
+
+// Answered says that there is an answer to the question, and not a part of one or none.
+func (r AskReport) Answered() bool {
+	return r.Answer != "" && (r.Outcome == agent.Completed || r.Outcome == agent.StepLimit)
+}
+
+// Interrupted says that the question was taken back.
+func (r AskReport) Interrupted() bool { return r.Outcome == agent.Cancelled }
+
+// maxAskedCalls bounds the calls that a report lists.
+const maxAskedCalls = 256
+
+// Ask asks an agent one question. The error is of what kept it from being asked; how the
+// question ended is in the report.
+func (a *App) Ask(ctx context.Context, o AskOptions) (_ AskReport, err error) {
+	if strings.TrimSpace(o.Question) == "" {
+		return AskReport{}, errors.New(`there is no question; write it as in: plimsoll ask "which applications are degraded?"`)
+	}
+	settings, err := a.Config.For("")
+	if err != nil {
+		return AskReport{}, err
+	}
+	c, err := a.findAgent(o.Name)
+	if err != nil {
+		return AskReport{}, err
+	}
+	if o.MaxSteps > 0 {
+		c.MaxSteps = o.MaxSteps
+	}
+	ctx, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
+	defer stop()
+	plane, err := a.openTools(settings, toolsOptions{observers: []journal.Observer{}})
+	if err != nil {
+		return AskReport{}, err
+	}
+	defer func() { err = errors.Join(err, plane.Close()) }()
+	plane.hidden = append(plane.hidden, secretVariables(settings, []config.Agent{c})...)
+	opened, err := a.openAgent(ctx, c, &gateways{plane: plane, made: map[string]*gateway.Server{}, o: o.AgentOptions})
+	if err != nil {
+		return AskReport{}, err
+	}
+	defer func() { err = errors.Join(err, opened.Close()) }()
+
+	r := AskReport{AskedAgent: AskedAgent{Agent: c.Name, Model: opened.model.String(), Standin: opened.model.isStandin()}}
+	if o.Begun != nil {
+		o.Begun(r.AskedAgent)
+	}
+	began := time.Now()
+	r.Result, err = opened.agent.Ask(ctx, agent.Query{
+		Text: o.Question, Session: o.Session, Existing: o.Existing,
+		Events: func(e agent.Event) {
+			if e.Kind == agent.EventResult && e.Call != nil && e.Result != nil {
+				if len(r.ToolCalls) < maxAskedCalls {
+					r.ToolCalls = append(r.ToolCalls, AskedCall{
+						Name: e.Call.Name, Arguments: e.Call.Arguments, Bytes: e.Result.Size, Failed: e.Result.Failed, Took: e.Result.Took, TookMS: e.Result.Took.Milliseconds(),
+					})
+				} else {
+					r.MoreCalls++
+				}
+			}
+			if o.Events != nil {
+				o.Events(e)
+			}
+		},
+	})
+	r.DurationMS = time.Since(began).Milliseconds()
+	if errors.Is(err, agent.ErrNoSession) {
+		return r, fmt.Errorf("--continue --session %s: %w; leave out --continue to begin it", printable(o.Session), err)
+	}
+	if err != nil {
+		return r, err
+	}
+	if r.Err != nil {
+		r.Error = r.Err.Error()
+	}
+	return r, nil
+}

@@ -1,0 +1,144 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"syscall"
+	"time"
+
+	"github.com/plimsoll/plimsoll/journal"
+	"github.com/plimsoll/plimsoll/limit"
+)
+
+// DemoOptions are what `plimsoll demo` can be told.
+type DemoOptions struct {
+	// Model is asked in the place of the stand-in, with the key in the environment; "" asks the
+	// stand-in. ArgoCD takes the Argo CD of the environment in the place of the simulated one.
+	Model  string
+	ArgoCD bool
+	// Out gets what happens, line by line; Colour says that it is a terminal that shows colours.
+	Out    io.Writer
+	Colour bool
+	// Each hears of every scene when it is over; nil does not.
+	Each func(DemoScene)
+}
+
+// DemoScene is what came of one scene.
+type DemoScene struct {
+	Scene      string `json:"scene"`
+	Question   string `json:"question"`
+	Outcome    string `json:"outcome"`
+	OK         bool   `json:"ok"`
+	Note       string `json:"note"`
+	DurationMS int64  `json:"duration_ms"`
+}
+
+// DemoReport is what came of all.
+type DemoReport struct {
+	Scenes []DemoScene    `json:"scenes"`
+	Run    journal.Report `json:"run"`
+}
+
+// OK says that every scene ended as it should.
+func (r DemoReport) OK() bool {
+	for _, s := range r.Scenes {
+		if !s.OK {
+			return false
+		}
+	}
+	return len(r.Scenes) == len(demoScenes)
+}
+
+const (
+	// demoMemory is the limit of the run. The agent takes a tenth of it; demoHog, which a tool
+	// is asked to take, does not fit.
+	demoMemory = 384 * limit.MiB
+	demoHog    = 1024 // MiB
+	// demoWindow is the stand-in's window in tokens: the agent's tools alone take a good part
+	// of it, so that a few answers of a large list fill it.
+	demoWindow = 16000
+	// demoTime bounds the whole.
+	demoTime = 3 * time.Minute
+)
+
+// Demo plays the main job on stand-ins: a simulated Argo CD, a model that is none, and the
+// Argo CD agent under a real run. The error is of what kept it from being played.
+func (a *App) Demo(ctx context.Context, o DemoOptions) (_ DemoReport, err error) {
+	ctx, cancel := context.WithTimeout(ctx, demoTime)
+	defer cancel()
+	ctx, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
+	defer stop()
+	view := &demoView{w: o.Out, colour: o.Colour}
+	var report DemoReport
+	stage, err := a.openStage(ctx, o, view)
+	if err != nil {
+		return report, interruptedOr(ctx, err)
+	}
+	closed := false
+	defer func() {
+		if !closed {
+			_, e := stage.Close()
+			err = errors.Join(err, e)
+		}
+	}()
+	view.opening(stage)
+	for i, scene := range demoScenes {
+		view.scene(i+1, len(demoScenes), scene)
+		began := time.Now()
+		played := DemoScene{Scene: scene.name, Question: scene.question}
+		stage.from = stage.heard.len()
+		note, err := scene.play(ctx, stage, &played)
+		if ctx.Err() != nil {
+			return report, interruptedOr(ctx, err)
+		}
+		played.Note, played.OK, played.DurationMS = note, err == nil, time.Since(began).Milliseconds()
+		if err != nil {
+			played.Note = err.Error()
+		}
+		report.Scenes = append(report.Scenes, played)
+		view.verdict(played)
+		if o.Each != nil {
+			o.Each(played)
+		}
+	}
+	closed = true
+	if report.Run, err = stage.Close(); err != nil {
+		return report, err
+	}
+	view.report(report.Run)
+	return report, nil
+}
+
+// interruptedOr is err, unless somebody has ended the demo or its time is over.
+func interruptedOr(ctx context.Context, err error) error {
+	switch {
+	case errors.Is(ctx.Err(), context.DeadlineExceeded):
+		return fmt.Errorf("the demo took more than %s and was ended; this machine may be very busy: try again", demoTime)
+	case ctx.Err() != nil:
+		return errors.New("interrupted: everything that was started has been ended")
+	}
+	return err
+}
+
+// DemoOffers are real things in the environment that the demo could use, as the flags that
+// would make it.
+func DemoOffers(getenv func(string) string) (model, argocd string) {
+	for _, p := range []string{"anthropic", "openai"} {
+		if v := providerVariables[p]; getenv(v.key) != "" {
+			m := modelChoice{provider: p, name: getenv(v.model)}
+			if m.name == "" {
+				m.name = map[string]string{"anthropic": defaultAnthropic, "openai": defaultOpenAI}[p]
+			}
+			model = m.String()
+			break
+		}
+	}
+	if getenv("ARGOCD_SERVER") != "" && getenv("ARGOCD_AUTH_TOKEN") != "" {
+		argocd = getenv("ARGOCD_SERVER")
+	}
+	return model, argocd
+}

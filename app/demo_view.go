@@ -1,0 +1,123 @@
+package app
+
+import (
+	"fmt"
+	"io"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/plimsoll/plimsoll/journal"
+	"github.com/plimsoll/plimsoll/limit"
+)
+
+// demoView shows the demo, line by line, as well on a terminal as in a log.
+type demoView struct {
+	mu     sync.Mutex
+	w      io.Writer
+	colour bool
+}
+
+func (v *demoView) style(code, text string) string {
+	if !v.colour {
+		return text
+	}
+	return "\x1b[" + code + "m" + text + "\x1b[0m"
+}
+
+func (v *demoView) line(format string, args ...any) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	if v.w != nil {
+		fmt.Fprintf(v.w, format+"\n", args...)
+	}
+}
+
+// opening says what is real and what is not.
+func (v *demoView) opening(s *demoStage) {
+	v.line("%s %s; %s", v.style(bold, "plimsoll demo:"), s.argocd, s.model)
+	if s.sim != nil {
+		n := s.sim.Counts()
+		v.line("  %s %d applications, %d projects, %d application sets, %d clusters", v.style(dim, "there are"), n.Applications, n.Projects, n.ApplicationSets, n.Clusters)
+	}
+	window := ""
+	if s.stand != nil {
+		window = fmt.Sprintf("; a window of %d tokens", demoWindow)
+	}
+	v.line("  %s the Argo CD agent, under `plimsoll run`: %s of memory%s", v.style(dim, "limited  "), demoMemory.Human(), window)
+}
+
+func (v *demoView) scene(i, of int, s demoScene) {
+	v.line("\n%s %s", v.style(bold, fmt.Sprintf("%d/%d  %q", i, of, s.question)), v.style(dim, "("+s.danger+")"))
+}
+
+// event shows what the agent does, as its journal tells it.
+func (v *demoView) event(e heardEvent) {
+	if answer, ok := strings.CutPrefix(e.Kind, demoAnswer); ok {
+		v.answer(answer)
+		return
+	}
+	x := e.Event
+	switch e.Kind {
+	case "agent.called":
+		text := fmt.Sprintf("→ %s: %s in %s", Printable(x.Tool), limit.Bytes(x.Bytes).Human(), x.Duration.Round(time.Millisecond))
+		if x.Failed {
+			text = fmt.Sprintf("→ %s: failed after %s", Printable(x.Tool), x.Duration.Round(time.Millisecond))
+		}
+		if x.Why != "" {
+			text += " (" + Printable(x.Why) + ")"
+		}
+		v.line("     %s", v.style(dim, text))
+	case "agent.room":
+		v.line("     %s", v.style(yellow, fmt.Sprintf("room was made in the window (%s): %d of %d tokens now", Printable(x.Why), x.Tokens, x.Limit)))
+	case "agent.loop":
+		what := "it repeats itself, and is told so"
+		if x.Ended {
+			what = "it goes on repeating itself, and is ended"
+		}
+		v.line("     %s", v.style(yellow, what))
+	case "agent.retry":
+		v.line("     %s", v.style(yellow, "the model is asked again"))
+	case "agent.queue_closed":
+		v.line("     %s", v.style(dim, "nobody listens to the task: "+Printable(x.Why)))
+	case "agent.queue_reopened":
+		v.line("     %s", v.style(dim, fmt.Sprintf("somebody listens again: %d events missed, %d of them dropped", x.Missed, x.Dropped)))
+	}
+}
+
+// demoLines is how much of an answer is shown.
+const demoLines = 6
+
+func (v *demoView) answer(text string) {
+	lines := strings.Split(strings.TrimSpace(text), "\n")
+	for i, line := range lines {
+		if i == demoLines {
+			v.line("     %s %s", v.style(dim, "│"), v.style(dim, fmt.Sprintf("… %d further lines", len(lines)-i)))
+			return
+		}
+		if len([]rune(line)) > 110 {
+			line = string([]rune(line)[:109]) + "…"
+		}
+		v.line("     %s %s", v.style(dim, "│"), Printable(line))
+	}
+}
+
+func (v *demoView) verdict(s DemoScene) {
+	mark := v.style(green, "✓")
+	if !s.OK {
+		mark = v.style(red, "✗")
+	}
+	v.line("   %s %s (%s)", mark, Printable(s.Note), roughly(time.Duration(s.DurationMS)*time.Millisecond))
+}
+
+// report shows the report of the run as `plimsoll run` does.
+func (v *demoView) report(r journal.Report) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	if v.w == nil {
+		return
+	}
+	s := &speaker{w: v.w, colour: v.colour, said: map[string]bool{}}
+	r.Project = "the demo's own directory"
+	s.report(r, &Plan{}, 0)
+}

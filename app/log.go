@@ -1,0 +1,40 @@
+package app
+
+import (
+	"context"
+	"log/slog"
+	"strings"
+)
+
+// log is a logger whose warnings and errors the user is told; the rest is dropped.
+func (a *App) log() *slog.Logger { return slog.New(warner{tell: a.warn}) }
+
+// warner is a slog.Handler that makes one sentence of a record.
+type warner struct {
+	tell  func(string)
+	attrs []slog.Attr
+}
+
+func (w warner) Enabled(_ context.Context, l slog.Level) bool { return l >= slog.LevelWarn }
+
+func (w warner) Handle(_ context.Context, r slog.Record) error {
+	var b strings.Builder
+	b.WriteString(r.Message)
+	add := func(a slog.Attr) bool {
+		b.WriteString("; " + a.Key + " " + a.Value.String())
+		return true
+	}
+	for _, a := range w.attrs {
+		add(a)
+	}
+	r.Attrs(add)
+	w.tell(printable(b.String()))
+	return nil
+}
+
+func (w warner) WithAttrs(attrs []slog.Attr) slog.Handler {
+	w.attrs = append(w.attrs[:len(w.attrs):len(w.attrs)], attrs...)
+	return w
+}
+
+func (w warner) WithGroup(string) slog.Handler { return w }

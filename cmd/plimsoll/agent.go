@@ -1,0 +1,137 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"strings"
+	"text/tabwriter"
+
+	"github.com/spf13/cobra"
+
+	"github.com/plimsoll/plimsoll/app"
+	"github.com/plimsoll/plimsoll/config"
+)
+
+func newAgentCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "agent",
+		Short: "Plimsoll's own agents: serve them over A2A, list and define them",
+		Args:  cobra.NoArgs,
+		RunE:  func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+	}
+	cmd.AddCommand(newAgentServeCommand(), newAgentListCommand(), newAgentInitCommand())
+	return cmd
+}
+
+func newAgentServeCommand() *cobra.Command {
+	var o app.AgentServeOptions
+	var sim simulatorFlags
+	var which app.ArgoCDOptions
+	var events bool
+	cmd := &cobra.Command{
+		Use:   "serve [NAME...]",
+		Short: "Serve agents over A2A 1.0 and 0.3: JSON-RPC, REST, streams, push notifications",
+		Long: `Serves the agents of [agents], or the built-in one for Argo CD, each at /a2a/NAME with its card at
+/a2a/NAME/.well-known/agent-card.json. Conversations and tasks survive a restart; every task ends in
+a final state, whatever becomes of its client, its model or this process.
+
+plimsoll serve does the same beside its gateways.`,
+		Example: `  plimsoll agent serve --simulator --model standin
+  plimsoll run -- plimsoll agent serve reviewer --listen 127.0.0.1:7100`,
+		ValidArgsFunction: completeAgents,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			a, err := openApp(cmd, nil)
+			if err != nil {
+				return err
+			}
+			o.Names = args
+			o.Server, o.Context, o.Instance = which.Server, which.Context, which.Instance
+			if o.Simulator, err = sim.options(cmd); err != nil {
+				return err
+			}
+			o.Version, o.Stderr = version(), os.Stderr
+			if events {
+				o.Events = cmd.OutOrStdout()
+			}
+			return a.ServeAgents(cmd.Context(), o)
+		},
+	}
+	f := cmd.Flags()
+	agentFlags(cmd, &o.AgentOptions)
+	argocdFlags(cmd, &which)
+	sim.add(cmd)
+	f.StringVar(&o.Listen, "listen", "", "address to listen on (default: 127.0.0.1:4620, or [serve] listen)")
+	f.StringVar(&o.ReadyFile, "ready-file", "", "write the base URL into this file when ready, remove it at the end")
+	f.BoolVar(&events, "events", false, "print every event as one line of JSON on standard output")
+	f.BoolVar(&o.Lab, "lab", false, "also tools that flood, hang, fail and take memory, to see what comes of it")
+	f.BoolVarP(&o.Quiet, "quiet", "q", false, "do not say where it listens")
+	return cmd
+}
+
+func newAgentListCommand() *cobra.Command {
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use:   "list",
+		Short: "List the agents: their models, tools and where they are defined",
+		Args:  cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			a, err := openApp(cmd, nil)
+			if err != nil {
+				return err
+			}
+			list, err := a.AgentList()
+			if err != nil {
+				return err
+			}
+			if asJSON {
+				return printJSON(cmd.OutOrStdout(), list)
+			}
+			t := tabwriter.NewWriter(plain(cmd.OutOrStdout()), 0, 0, 2, ' ', 0)
+			fmt.Fprintln(t, "AGENT\tMODEL\tTOOLS\tA2A\tFROM")
+			for _, l := range list {
+				model, tools, served := l.Model, strings.Join(l.Servers, ", "), "no"
+				if model == "" {
+					model = "none: no key in the environment"
+				}
+				if l.Builtin != "" {
+					tools = strings.TrimSuffix(l.Builtin+", "+tools, ", ")
+				}
+				if l.Served {
+					served = "yes"
+				}
+				fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%s\n", l.Name, model, tools, served, l.From)
+			}
+			return t.Flush()
+		},
+	}
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
+	return cmd
+}
+
+func newAgentInitCommand() *cobra.Command {
+	var dryRun bool
+	cmd := &cobra.Command{
+		Use:   "init NAME",
+		Short: "Add an agent to the configuration, with every key and what it does",
+		Long:  `Adds a table [agents.NAME] to your configuration file, at its end. What the file has stays as it is. Keys that have a default are comments.`,
+		Example: `  plimsoll agent init reviewer
+  plimsoll agent init reviewer --dry-run`,
+		Args: oneArg("name", "plimsoll agent init reviewer"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if dryRun {
+				return config.WriteAgentInit(cmd.OutOrStdout(), args[0])
+			}
+			file, err := config.NewDirs(os.Getenv).ConfigFile()
+			if err != nil {
+				return err
+			}
+			if err := config.AddAgent(file, args[0]); err != nil {
+				return err
+			}
+			fmt.Fprintf(cmd.OutOrStdout(), "%s: [agents.%s] is at its end; then: plimsoll ask --agent %s \"…\"\n", file, args[0], args[0])
+			return nil
+		},
+	}
+	cmd.Flags().BoolVarP(&dryRun, "dry-run", "n", false, "print the table and change nothing")
+	return cmd
+}

@@ -1,0 +1,160 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"golang.org/x/term"
+
+	"github.com/plimsoll/plimsoll/app"
+	"github.com/plimsoll/plimsoll/limit"
+)
+
+func newAskCommand() *cobra.Command {
+	var o app.AskOptions
+	var sim simulatorFlags
+	var which app.ArgoCDOptions
+	var asJSON, events bool
+	cmd := &cobra.Command{
+		Use:   "ask [flags] QUESTION",
+		Short: "Ask an agent one question",
+		Long: `Asks one of the agents of [agents], or the built-in one for Argo CD, and prints its answer. On a terminal
+the answer appears as it is written, and what the agent does meanwhile above it.
+
+The agent stays inside its limits: the steps it may take, the window of its model, the size of what
+its tools answer. It notices when it runs in circles. Which model: --model, else what is configured,
+else ANTHROPIC_API_KEY or OPENAI_API_KEY. --model standin needs no key and is no model: it
+goes by keywords.
+
+Exits with 0 when there is an answer, with 1 when there is none, and says why.`,
+		Example: `  plimsoll ask --simulator --model standin "list all applications"
+  plimsoll ask "which applications of team payments are degraded, and why?"
+  plimsoll ask --session morning "and the others?"
+  git diff | plimsoll ask --agent reviewer -`,
+		Args: cobra.ArbitraryArgs,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			a, err := openApp(cmd, nil)
+			if err != nil {
+				return err
+			}
+			if o.Question, err = question(args, cmd.InOrStdin()); err != nil {
+				return err
+			}
+			if o.Existing && o.Session == "" {
+				return fmt.Errorf("--continue goes on with a session; name it with --session")
+			}
+			o.Server, o.Context, o.Instance = which.Server, which.Context, which.Instance
+			if o.Simulator, err = sim.options(cmd); err != nil {
+				return err
+			}
+			o.Version, o.Stderr = version(), os.Stderr
+			person := stderrIsTerminal() && !o.Quiet
+			live := term.IsTerminal(int(os.Stdout.Fd())) && !asJSON && !events
+			view := newAskView(cmd.OutOrStdout(), cmd.ErrOrStderr(), live, person)
+			switch {
+			case events:
+				out := json.NewEncoder(cmd.OutOrStdout())
+				out.SetEscapeHTML(false)
+				o.Events = func(e app.AgentEvent) { _ = out.Encode(e) }
+				o.Quiet = true
+			case asJSON:
+				o.Quiet = true
+			default:
+				o.Begun, o.Events = view.begin, view.event
+			}
+			r, err := a.Ask(cmd.Context(), o)
+			if err != nil {
+				return err
+			}
+			switch {
+			case events:
+				err = json.NewEncoder(cmd.OutOrStdout()).Encode(struct {
+					Kind string `json:"kind"`
+					app.AskReport
+				}{"end", r})
+			case asJSON:
+				err = printJSON(cmd.OutOrStdout(), r)
+			default:
+				err = view.end(r)
+			}
+			if err != nil {
+				return err
+			}
+			if r.Interrupted() {
+				return &exitError{code: 130}
+			}
+			if !r.Answered() {
+				return &exitError{code: 1}
+			}
+			return nil
+		},
+	}
+	f := cmd.Flags()
+	agentFlags(cmd, &o.AgentOptions)
+	argocdFlags(cmd, &which)
+	sim.add(cmd)
+	f.StringVar(&o.Session, "session", "", "keep the conversation under this name, and go on with it next time")
+	f.BoolVar(&o.Existing, "continue", false, "fail when the session does not exist")
+	f.IntVar(&o.MaxSteps, "max-steps", 0, "most requests to the model (default: of the agent, 20)")
+	f.BoolVar(&asJSON, "json", false, "print one JSON object at the end: outcome, answer, calls, tokens")
+	f.BoolVar(&events, "events", false, "print what happens as it happens, one JSON object a line; the last is the result")
+	f.BoolVarP(&o.Quiet, "quiet", "q", false, "only the answer")
+	cmd.MarkFlagsMutuallyExclusive("json", "events")
+	return cmd
+}
+
+// agentFlags are the flags that say which agent and which model are meant.
+func agentFlags(cmd *cobra.Command, o *app.AgentOptions) {
+	f := cmd.Flags()
+	if f.Lookup("agent") == nil && cmd.Name() == "ask" {
+		f.StringVar(&o.Name, "agent", "", "one of [agents], or argocd, which is built in (default: the only one that is configured, or argocd)")
+		_ = cmd.RegisterFlagCompletionFunc("agent", completeAgents)
+	}
+	f.StringVar(&o.Model, "model", "", "NAME or PROVIDER/NAME in the place of the configured model; standin is the one that needs no key")
+	_ = cmd.RegisterFlagCompletionFunc("model", cobra.FixedCompletions([]cobra.Completion{app.StandinModel, "anthropic/", "openai/"}, cobra.ShellCompDirectiveNoFileComp|cobra.ShellCompDirectiveNoSpace))
+}
+
+func completeAgents(cmd *cobra.Command, _ []string, typed string) ([]string, cobra.ShellCompDirective) {
+	a, err := openApp(cmd, nil)
+	if err != nil {
+		return nil, cobra.ShellCompDirectiveError
+	}
+	list, err := a.AgentList()
+	if err != nil {
+		return nil, cobra.ShellCompDirectiveError
+	}
+	var out []string
+	for _, l := range list {
+		if strings.HasPrefix(l.Name, typed) {
+			out = append(out, l.Name)
+		}
+	}
+	return out, cobra.ShellCompDirectiveNoFileComp
+}
+
+// maxQuestion bounds a question from standard input; the agent has a bound of its own (1 MiB).
+const maxQuestion = 2 << 20
+
+// question is what the arguments ask, or standard input for "-", behind the other words.
+func question(args []string, in io.Reader) (string, error) {
+	var words []string
+	for _, a := range args {
+		if a != "-" {
+			words = append(words, a)
+			continue
+		}
+		text, err := io.ReadAll(io.LimitReader(in, maxQuestion))
+		if err != nil {
+			return "", fmt.Errorf("read the question from standard input: %w", err)
+		}
+		if len(text) == maxQuestion {
+			return "", fmt.Errorf("what comes on standard input is larger than %s; put it where a tool of the agent can read it", limit.Bytes(maxQuestion).Human())
+		}
+		words = append(words, string(text))
+	}
+	return strings.TrimSpace(strings.Join(words, " ")), nil
+}

@@ -1,0 +1,173 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/plimsoll/plimsoll/app"
+	"github.com/plimsoll/plimsoll/limit"
+)
+
+// askView shows a question being answered: the answer on standard output, what happens
+// meanwhile on standard error, for a person.
+type askView struct {
+	out, err io.Writer
+	// live says that pieces of the answer are shown as they come; else the answer is printed at
+	// the end, when it is certain.
+	live, person bool
+	open         bool // a line without an end is on the screen
+	shown        int  // bytes of this step's text
+}
+
+func newAskView(out, err io.Writer, live, person bool) *askView {
+	return &askView{out: plain(out), err: plain(err), live: live, person: person}
+}
+
+func (v *askView) begin(who app.AskedAgent) {
+	if who.Standin {
+		fmt.Fprintf(v.err, "plimsoll: %s is asked of %s: it goes by keywords\n", who.Agent, who.Model)
+	} else if v.person {
+		fmt.Fprintf(v.err, "plimsoll: %s asks %s\n", who.Agent, who.Model)
+	}
+}
+
+// note writes a line for a person.
+func (v *askView) note(format string, args ...any) {
+	if !v.person {
+		return
+	}
+	v.close()
+	text := fmt.Sprintf(format, args...)
+	if os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb" {
+		// Not through plain, which lets no escape pass: the text has gone through it.
+		fmt.Fprintf(unplain(v.err), "\x1b[2m%s\x1b[0m\n", app.Printable(text))
+		return
+	}
+	fmt.Fprintln(v.err, text)
+}
+
+func unplain(w io.Writer) io.Writer {
+	if p, ok := w.(plainWriter); ok {
+		return p.w
+	}
+	return w
+}
+
+func (v *askView) close() {
+	if v.open {
+		fmt.Fprintln(v.out)
+		v.open = false
+	}
+}
+
+func (v *askView) event(e app.AgentEvent) {
+	switch e.Kind {
+	case "queued":
+		v.note("  waiting: %s", e.Text)
+	case "step":
+		v.close()
+		v.shown = 0
+	case "text":
+		if v.live {
+			fmt.Fprint(v.out, e.Text)
+			v.open = v.open || e.Text != ""
+			if strings.HasSuffix(e.Text, "\n") {
+				v.open = false
+			}
+			v.shown += len(e.Text)
+		}
+	case "discarded":
+		if v.shown > 0 {
+			v.note("  that broke off and is asked for again")
+		}
+	case "call":
+		v.note("  → %s %s", e.Call.Name, shortArguments(e.Call.Arguments))
+	case "result":
+		v.note("  %s", resultNote(e))
+	case "retry":
+		v.note("  again in %s (try %d): %s", e.Wait.Round(100*time.Millisecond), e.Tries, e.Err)
+	case "room":
+		v.note("  made room in the window: %s", e.Text)
+	case "nudge":
+		v.note("  it repeats itself and is told so: %s", e.Text)
+	case "warning":
+		v.note("  %s", e.Text)
+	}
+}
+
+func resultNote(e app.AgentEvent) string {
+	name, text := "", ""
+	if e.Call != nil {
+		name = e.Call.Name
+	}
+	r := e.Result
+	if r == nil {
+		return "← " + name
+	}
+	text = fmt.Sprintf("← %s %s in %s", name, limit.Bytes(r.Size).Human(), r.Took.Round(10*time.Millisecond))
+	if r.Failed {
+		text += ", failed: " + firstLine(r.Text)
+	}
+	return text
+}
+
+func firstLine(s string) string {
+	s, _, _ = strings.Cut(strings.TrimSpace(s), "\n")
+	return clipped(s)
+}
+
+// shortArguments are arguments in one line of bounded length.
+func shortArguments(s string) string {
+	var b bytes.Buffer
+	if json.Compact(&b, []byte(s)) == nil {
+		s = b.String()
+	}
+	if s == "{}" {
+		return ""
+	}
+	return clipped(strings.ReplaceAll(s, "\n", " "))
+}
+
+// end prints the answer where it was not shown as it came, and why there is none.
+func (v *askView) end(r app.AskReport) error {
+	v.close()
+	if !v.live && r.Answer != "" {
+		if _, err := fmt.Fprintln(v.out, strings.TrimRight(r.Answer, "\n")); err != nil {
+			return err
+		}
+	}
+	switch {
+	case !r.Answered() || r.Outcome != "completed":
+		text := string(r.Outcome)
+		if r.Detail != "" {
+			text += ": " + r.Detail
+		}
+		if r.Error != "" && !strings.Contains(text, r.Error) {
+			text += ": " + r.Error
+		}
+		fmt.Fprintln(v.err, "plimsoll: "+text)
+	case v.person:
+		v.note("  %s, %s, %d tokens in, %d out", count(r.Steps, "step"), count(r.Calls, "call"), r.Usage.Input, r.Usage.Output)
+	}
+	return nil
+}
+
+func count(n int, what string) string {
+	if n == 1 {
+		return "1 " + what
+	}
+	return fmt.Sprintf("%d %ss", n, what)
+}
+
+// clipped is a text of at most 160 characters.
+func clipped(s string) string {
+	if r := []rune(s); len(r) > 160 {
+		return string(r[:159]) + "…"
+	}
+	return s
+}

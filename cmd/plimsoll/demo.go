@@ -1,0 +1,114 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+
+	"github.com/spf13/cobra"
+	"golang.org/x/term"
+
+	"github.com/plimsoll/plimsoll/app"
+)
+
+func newDemoCommand() *cobra.Command {
+	var o app.DemoOptions
+	var asJSON, yes bool
+	cmd := &cobra.Command{
+		Use:   "demo",
+		Short: "See what Plimsoll does, in a minute: no key, no network, nothing to set up",
+		Long: `Starts a simulated Argo CD with 819 applications and a stand-in for a model that goes by keywords, and
+under a real "plimsoll run" the Argo CD agent: in a sandbox, after admission, behind the proxy, with its
+tools behind the gateway. Then it does to the agent what agents die of: large lists, a tool that floods,
+a call without a result, a loop, a child that takes the memory, a client that goes away. It prints what
+each limit did, and the report of the run. Nothing stays behind.
+
+With a key of a model or the address of an Argo CD in the environment it asks, on a terminal, whether to
+use those; --model and --real-argocd do so without asking. An Argo CD is only read.`,
+		Example: `  plimsoll demo
+  plimsoll demo --json
+  plimsoll demo --model anthropic/claude-sonnet-5`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			a, err := openApp(cmd, nil)
+			if err != nil {
+				return err
+			}
+			offer(cmd, &o, yes || asJSON)
+			out := cmd.OutOrStdout()
+			if asJSON {
+				lines := json.NewEncoder(out)
+				o.Each = func(s app.DemoScene) { _ = lines.Encode(s) }
+			} else {
+				o.Out = out
+				o.Colour = term.IsTerminal(int(os.Stdout.Fd())) && os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb"
+			}
+			r, err := a.Demo(cmd.Context(), o)
+			if err != nil {
+				return err
+			}
+			if asJSON {
+				return ended(r, json.NewEncoder(out).Encode(map[string]any{"scene": "report", "ok": r.OK(), "run": r.Run}))
+			}
+			return ended(r, closing(out, r))
+		},
+	}
+	f := cmd.Flags()
+	f.StringVar(&o.Model, "model", "", "ask this model, as PROVIDER/NAME, with the key in the environment, in the place of the stand-in")
+	f.BoolVar(&o.ArgoCD, "real-argocd", false, "use the Argo CD of ARGOCD_SERVER and ARGOCD_AUTH_TOKEN, in the place of the simulated one")
+	f.BoolVarP(&yes, "no-questions", "y", false, "do not ask whether to use what is in the environment")
+	f.BoolVar(&asJSON, "json", false, "print one JSON object for each scene, and one for the report")
+	f.Bool("no-dashboard", false, "end after the report (there is no dashboard yet: it always ends)")
+	return cmd
+}
+
+// ended is the exit status: a scene that did not end as it should is a failure.
+func ended(r app.DemoReport, err error) error {
+	if err == nil && !r.OK() {
+		err = &exitError{code: 1}
+	}
+	return err
+}
+
+// closing says what came of all, and what is next.
+func closing(out io.Writer, r app.DemoReport) error {
+	failed := 0
+	for _, s := range r.Scenes {
+		if !s.OK {
+			failed++
+		}
+	}
+	if failed > 0 {
+		_, err := fmt.Fprintf(out, "\n%d of %d did not end as they should: see ✗ above; plimsoll doctor tells what this machine can enforce\n", failed, len(r.Scenes))
+		return err
+	}
+	_, err := fmt.Fprintf(out, "\nall %d ended as they should. Your own agent, without a change in it:  plimsoll run -- claude\n", len(r.Scenes))
+	return err
+}
+
+// offer says what is in the environment and could be used; on a terminal it asks.
+func offer(cmd *cobra.Command, o *app.DemoOptions, quiet bool) {
+	if quiet {
+		return
+	}
+	model, argocd := app.DemoOffers(os.Getenv)
+	errs := plain(cmd.ErrOrStderr())
+	person := term.IsTerminal(int(os.Stdin.Fd())) && stderrIsTerminal()
+	ask := func(what, flag string) bool {
+		if !person {
+			fmt.Fprintf(errs, "plimsoll: %s is in the environment; with %s it is used in the place of the stand-in\n", what, flag)
+			return false
+		}
+		fmt.Fprintf(errs, "plimsoll: use %s, in the place of the stand-in? [y/N] ", what)
+		var answer string
+		_, _ = fmt.Fscanln(cmd.InOrStdin(), &answer)
+		return answer == "y" || answer == "Y" || answer == "yes"
+	}
+	if model != "" && o.Model == "" && ask("a key for "+model+" (it costs some cents)", "--model "+model) {
+		o.Model = model
+	}
+	if argocd != "" && !o.ArgoCD && ask("the Argo CD at "+argocd+" (it is only read)", "--real-argocd") {
+		o.ArgoCD = true
+	}
+}
