@@ -1,11 +1,14 @@
 package conversation
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"testing"
 	"time"
@@ -115,9 +118,24 @@ func TestOldSessionsGo(t *testing.T) {
 	if _, err := r.Open(context.Background(), "older", true); !errors.Is(err, agent.ErrNoSession) {
 		t.Errorf("%v", err)
 	}
+	// One that nobody came by to remove is as good as gone.
+	r.write("young", 90*time.Minute, talk...)
+	if _, err := r.Open(context.Background(), "young", true); !errors.Is(err, agent.ErrNoSession) {
+		t.Errorf("%v", err)
+	}
+	r.write("young", 0, talk...)
 	r.write("new", 0, talk...)
-	if s := r.Stats(); s.Evicted != 2 || s.Sessions != 2 || r.events("agent.sessions_evicted", `"age"`) != 2 {
+	if s := r.Stats(); s.Evicted != 3 || s.Sessions != 2 || r.events("agent.sessions_evicted", `"age"`) != 3 {
 		t.Errorf("%+v", s)
+	}
+	// What was used since it was listed stays.
+	items, err := r.survey()
+	must(t, err)
+	r.write("new", 10*time.Minute, talk...)
+	for _, it := range items {
+		if it.key == keyOf("new") && r.evict(it) {
+			t.Error("a session went that was used a moment ago")
+		}
 	}
 	forever := newRig(t, t.TempDir(), Options{MaxAge: -1})
 	forever.write("old", 10*365*24*time.Hour, talk...)
@@ -330,5 +348,65 @@ func TestStoresShareTheBounds(t *testing.T) {
 	}
 	if a.Stats().Evicted == 0 || b.Stats().Evicted == 0 {
 		t.Errorf("%+v, %+v", a.Stats(), b.Stats())
+	}
+	// So they do while sessions grow that are there already.
+	dir, o.MaxSession = t.TempDir(), 128*limit.KiB
+	a, b = newRig(t, dir, o), newRig(t, dir, o)
+	for i := range 8 {
+		a.write(fmt.Sprint("old", i), time.Hour, turn(i, 1, 15000)...)
+	}
+	x, y := a.open("x"), b.open("y")
+	for i := range 100 {
+		must(t, errors.Join(x.Append(turn(i, 1, 500)...), y.Append(turn(i, 1, 500)...)))
+		if got := a.onDisk(); got > 264<<10 {
+			t.Fatalf("%d bytes after %d turns", got, i)
+		}
+	}
+	must(t, errors.Join(x.Close(), y.Close()))
+}
+
+// endless is a file of records; it measures the heap while it is read.
+type endless struct {
+	record []byte
+	left   int
+	peak   uint64
+}
+
+func (e *endless) Read(p []byte) (int, error) {
+	if e.left == 0 {
+		return 0, io.EOF
+	}
+	n := copy(p, bytes.Repeat(e.record, len(p)/len(e.record)))
+	if e.left -= n; e.left>>22 != (e.left+n)>>22 {
+		var m runtime.MemStats
+		runtime.GC()
+		runtime.ReadMemStats(&m)
+		e.peak = max(e.peak, m.HeapAlloc)
+	}
+	return n, nil
+}
+
+func TestAGiantFileIsReadInLittleMemory(t *testing.T) {
+	data, cut := appendMessage(nil, agent.Message{Role: agent.RoleUser, Text: strings.Repeat("x", 700)}, time.Now(), 1<<20)
+	if cut || len(data) > 1<<10 {
+		t.Fatalf("%d bytes", len(data))
+	}
+	in := &endless{record: data}
+	var m runtime.MemStats
+	runtime.GC()
+	runtime.ReadMemStats(&m)
+	in.left = 64 << 20 / ((64 << 10) / len(data) * len(data)) * ((64 << 10) / len(data) * len(data))
+	f, err := read(in, 1<<20)
+	must(t, err)
+	var kept int
+	for _, e := range f.entries {
+		kept += e.size
+	}
+	if kept > 1<<20 || kept < 1<<19 || f.cut+len(f.entries) != int(f.good)/len(data) {
+		t.Errorf("%d bytes in %d messages, %d cut", kept, len(f.entries), f.cut)
+	}
+	t.Logf("%d MiB of file, heap grew by %d KiB", f.good>>20, (int64(in.peak)-int64(m.HeapAlloc))>>10)
+	if in.peak > m.HeapAlloc+12<<20 {
+		t.Errorf("the heap grew by %d bytes", in.peak-m.HeapAlloc)
 	}
 }

@@ -15,6 +15,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/plimsoll/plimsoll/agent"
+	"github.com/plimsoll/plimsoll/limit"
 )
 
 // smallFiles is a process that may write no file larger than 64 KiB: an append breaks off in
@@ -55,7 +56,16 @@ func fill(s *Store) error {
 	if c.Append(agent.Message{Role: agent.RoleUser, Text: "small"}) == nil {
 		said++
 	}
-	before := s.Stats().Bytes
+	onDisk := func() (total limit.Bytes) {
+		items, _ := s.survey()
+		for _, it := range items {
+			total += limit.Bytes(it.size)
+		}
+		return total
+	}
+	if before := s.Stats().Bytes; before != onDisk() {
+		return fmt.Errorf("%d bytes are reckoned with, there are %d", before, onDisk())
+	}
 	if err := c.Replace(append(c.Messages(), big, big, big, big, big, big, big)); !diskFull(err) {
 		return fmt.Errorf("a replacement that has no room: %w", err)
 	}
@@ -65,8 +75,8 @@ func fill(s *Store) error {
 	if c, err = s.Open(bg, "s", true); err != nil {
 		return err
 	}
-	if got := len(c.Messages()); got != said || s.Stats().Damaged+s.Stats().Torn > 0 || s.Stats().Bytes != before {
-		return fmt.Errorf("%d messages, want %d: %+v, %d bytes before", got, said, s.Stats(), before)
+	if got := len(c.Messages()); got != said || s.Stats().Damaged+s.Stats().Torn > 0 || s.Stats().Bytes != onDisk() {
+		return fmt.Errorf("%d messages, want %d: %+v, %d bytes", got, said, s.Stats(), onDisk())
 	}
 	if left, err := filepath.Glob(filepath.Join(s.o.Dir, "*"+tempExt+"*")); err != nil || len(left) > 0 {
 		return fmt.Errorf("left: %v, %w", left, err)

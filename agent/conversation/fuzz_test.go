@@ -2,6 +2,8 @@ package conversation
 
 import (
 	"bytes"
+	"fmt"
+	"hash/crc32"
 	"strings"
 	"testing"
 	"time"
@@ -19,15 +21,29 @@ func FuzzRead(f *testing.F) {
 	for _, m := range talk {
 		file, _ = appendMessage(file, m, time.Unix(1, 0).UTC(), 1<<20)
 	}
-	f.Add(file, int64(1<<20))
-	f.Add(file, int64(300))
-	f.Add(file[:len(file)-3], int64(1<<20))
-	f.Add(append(bytes.Clone(file), make([]byte, 100)...), int64(1<<20))
-	f.Add([]byte("00000002 00000000 {}\n"), int64(100))
-	f.Add([]byte("ffffffff ffffffff \n\n\n"), int64(10))
-	f.Add([]byte(strings.Repeat("[", 5000)+"\n"), int64(1000))
-	f.Add([]byte{}, int64(0))
-	f.Fuzz(func(t *testing.T, data []byte, most int64) {
+	f.Add(file, int64(1<<20), false)
+	f.Add(file, int64(300), false)
+	f.Add(file[:len(file)-3], int64(1<<20), false)
+	f.Add(append(bytes.Clone(file), make([]byte, 100)...), int64(1<<20), false)
+	f.Add([]byte("00000002 00000000 {}\n"), int64(100), false)
+	f.Add([]byte("ffffffff ffffffff \n\n\n"), int64(10), false)
+	f.Add([]byte(strings.Repeat("[", 5000)+"\n"), int64(1000), false)
+	f.Add([]byte{}, int64(0), false)
+	var bare []byte
+	for line := range bytes.Lines(file) {
+		bare = append(bare, line[frame:]...)
+	}
+	f.Add(bare, int64(1<<20), true)
+	f.Add([]byte(strings.Repeat("[", 12000)+"\n{\"message\":{\"role\":\"user\",\"calls\":[{},{}]}}\nnull\n1e99999"), int64(1<<20), true)
+	f.Fuzz(func(t *testing.T, data []byte, most int64, framed bool) {
+		if framed { // a checksum is not guessed: here every line has a right one
+			var sound []byte
+			for line := range bytes.Lines(data) {
+				text := bytes.TrimSuffix(line, []byte("\n"))
+				sound = fmt.Appendf(sound, "%08x %08x %s\n", len(text), crc32.Checksum(text, castagnoli), text)
+			}
+			data = sound
+		}
 		most = max(most, 0) % (1 << 20)
 		got, err := read(bytes.NewReader(data), most)
 		if err != nil {

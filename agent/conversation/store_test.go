@@ -13,6 +13,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -245,6 +246,38 @@ func TestASessionIsOneAtATime(t *testing.T) {
 		must(t, <-got)
 	}
 	same(t, "all three", r.messages("mine"), []agent.Message{talk[0], talk[0], talk[0]})
+}
+
+// The file of a lock is removed with its session, while others wait for it.
+func TestALockThatComesAndGoes(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	var inside atomic.Int32
+	var wg sync.WaitGroup
+	for range 4 {
+		r := newRig(t, dir, Options{})
+		for range 2 {
+			wg.Go(func() {
+				for range 100 {
+					lock, err := r.tryLock(keyOf("s"))
+					if err != nil {
+						t.Error(err)
+					}
+					if lock == nil {
+						runtime.Gosched()
+						continue
+					}
+					if inside.Add(1) != 1 {
+						t.Error("two have the lock")
+					}
+					runtime.Gosched()
+					inside.Add(-1)
+					r.unlock(keyOf("s"), lock)
+				}
+			})
+		}
+	}
+	wg.Wait()
 }
 
 func TestCloseWaitsForNobody(t *testing.T) {
