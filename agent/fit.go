@@ -38,7 +38,7 @@ type fitted struct {
 	Actions string
 	Changed bool // the messages are others than those that were given
 	Room    bool // room was made, now
-	// MaxOutput is how much output may be asked for beside this input; 0 when none was named.
+	// MaxOutput is how much output may be asked for beside this input; 0 leaves it to the adapter.
 	MaxOutput int
 	Summary   Usage // what summaries by the model cost
 }
@@ -236,6 +236,9 @@ func (p *fitting) count() {
 // limits finds out how much input there may be beside the output.
 func (p *fitting) limits(maxOutput int) {
 	p.window = p.windows.Window(p.upstream, p.info.Name, nil)
+	if p.info.MaxOutput > 0 {
+		p.window.Output = p.info.MaxOutput
+	}
 	p.room = max(1, p.window.ForInput(p.reserve(maxOutput)))
 	if p.most > 0 {
 		p.room = min(p.room, p.most)
@@ -366,13 +369,27 @@ func (p *fitting) sizes() compact.Measure {
 func (p *fitting) finish(maxOutput int) {
 	p.did.Tokens, p.did.Limit = p.in.Best, p.room
 	p.did.Actions = strings.Join(p.notes, "; ")
-	if maxOutput <= 0 {
-		return
+	p.did.MaxOutput = p.output(maxOutput)
+}
+
+// output is how much may be asked for: what was, as far as it fits beside the input. Of one that
+// was not named it is 0, unless so little is left that an adapter's own default might not fit.
+func (p *fitting) output(asked int) int {
+	free := max(p.window.Context-p.in.High, p.reserve(asked), 1)
+	most := p.window.Output
+	if asked > 0 {
+		if most > 0 {
+			asked = min(asked, most)
+		}
+		return min(asked, free)
 	}
-	if p.window.Output > 0 {
-		maxOutput = min(maxOutput, p.window.Output)
+	if most == 0 {
+		most = defaultReserve
 	}
-	p.did.MaxOutput = max(1, min(maxOutput, max(p.window.Context-p.in.High, p.reserve(maxOutput))))
+	if p.window.Source == models.SourceDefault || free >= min(most, defaultReserve) {
+		return 0
+	}
+	return free
 }
 
 // messages are what is to be sent.

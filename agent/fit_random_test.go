@@ -61,7 +61,7 @@ func randomHistory(r *rand.Rand) []Message {
 // without need, and is its own result; what went in is as it was.
 func TestFitOfRandomHistories(t *testing.T) {
 	t.Parallel()
-	seeds := uint64(100)
+	seeds := uint64(60)
 	if testing.Short() {
 		seeds = 30
 	}

@@ -330,6 +330,9 @@ func TestFitKeepsTheAnswersRoomFree(t *testing.T) {
 		if err != nil || did.Limit != tt.limit {
 			t.Errorf("of %d with %d asked for %d are for the input, want %d (%v)", tt.window, tt.asked, did.Limit, tt.limit, err)
 		}
+		if tt.asked == 0 && (did.MaxOutput == 0) != (tt.window == 100_000) {
+			t.Errorf("of %d, with nothing asked for, %d may be asked for", tt.window, did.MaxOutput)
+		}
 		if tt.asked > 0 && (did.MaxOutput < 1 || did.MaxOutput > tt.asked || did.MaxOutput+did.Tokens > tt.window) {
 			t.Errorf("of %d with %d asked for, %d may be asked for", tt.window, tt.asked, did.MaxOutput)
 		}
