@@ -47,7 +47,8 @@ func (x *Exchange) TaskInfo() sdk.TaskInfo {
 }
 
 // Emit publishes an event: a *TaskStatusUpdateEvent, a *TaskArtifactUpdateEvent, or, before
-// any other and instead of a task, one *Message. The event must not be changed afterwards. It
+// any other, in the first half second and instead of a task, one *Message. Later it ends the
+// task. The event must not be changed afterwards. It
 // never waits for a client. An error means that the event is not part of the task: [ErrEnded],
 // [ErrTooLarge], or one of its own making.
 func (x *Exchange) Emit(event sdk.Event) error {

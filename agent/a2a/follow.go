@@ -49,6 +49,7 @@ func (h handler) follow(ctx context.Context, id sdk.TaskID, yield func(sdk.Event
 		return
 	}
 	defer reader.Close()
+	out.open()
 	if first == nil || first.show(out, yield) {
 		pump(ctx, t, reader, false, yield)
 	}

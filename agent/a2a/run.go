@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"runtime/debug"
 	"sync"
+	"time"
 
 	sdk "github.com/a2aproject/a2a-go/v2/a2a"
 
@@ -27,6 +28,10 @@ const (
 
 // errShutdown is the cause of contexts when the server closes.
 var errShutdown = errors.New("a2a: the server is being stopped")
+
+// decideAfter is how long an executor may say nothing and still answer with a message: then
+// the client is given a task, which it can watch and cancel.
+const decideAfter = 500 * time.Millisecond
 
 // run is one execution. Until the first event it is open whether the answer is a task or a
 // message.
@@ -49,6 +54,7 @@ type run struct {
 	err     error // why there is neither
 	isOpen  bool  // nothing is decided
 	quiet   bool  // settled is closed
+	asked   bool  // the executor left the task to the client
 }
 
 // decide makes the run's task, unless there is one or a message. It returns an error when
@@ -121,8 +127,11 @@ func (r *run) emit(event sdk.Event) error {
 	if err := r.task.publish(event); err != nil {
 		return err
 	}
-	if e, ok := event.(*sdk.TaskStatusUpdateEvent); ok && (e.Status.State.Terminal() || interrupted(e.Status.State)) {
-		r.settle()
+	if e, ok := event.(*sdk.TaskStatusUpdateEvent); ok {
+		r.asked = interrupted(e.Status.State)
+		if r.asked || e.Status.State.Terminal() {
+			r.settle()
+		}
 	}
 	return nil
 }
@@ -130,6 +139,8 @@ func (r *run) emit(event sdk.Event) error {
 // execute runs the executor to its end and gives the task one.
 func (r *run) execute(ctx context.Context) {
 	defer r.s.left(r)
+	silent := time.AfterFunc(decideAfter, func() { _ = r.decide() }) // an error waits in the run
+	defer silent.Stop()
 	err := r.call(ctx)
 	cause := context.Cause(ctx)
 	r.cancel(nil)
@@ -159,7 +170,7 @@ var errPanic = errors.New("the agent broke down on this task; its log says where
 func (r *run) conclude(err, cause error) {
 	t := r.task
 	state := t.state()
-	if state.Terminal() || err == nil && interrupted(state) {
+	if state.Terminal() || err == nil && r.asked {
 		return
 	}
 	outcome := func(name string) map[string]any { return map[string]any{metadataOutcome: name} }

@@ -201,9 +201,28 @@ func (s *Server) Close(ctx context.Context) error {
 		}
 		s.abandon(r)
 	}
+	s.endStreams()
 	s.pusher.close(ctx)
-	s.logs.Close()
 	return s.store.Close()
+}
+
+// endStreams ends the streams of tasks that wait for their client. Those of ended tasks end
+// by themselves, when they have shown how.
+func (s *Server) endStreams() {
+	s.mu.Lock()
+	held := make([]*task, 0, len(s.tasks))
+	for _, t := range s.tasks {
+		held = append(held, t)
+	}
+	s.mu.Unlock()
+	for _, t := range held {
+		if !t.state().Terminal() {
+			s.logs.Remove(string(t.id))
+		}
+	}
+	if s.streams.Load() == 0 {
+		s.logs.Close()
+	}
 }
 
 // abandon ends the task of an executor that does not return.

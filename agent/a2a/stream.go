@@ -26,6 +26,8 @@ type stream struct {
 	resumed bool
 	query   url.Values // of a request of REST
 
+	writing sync.Mutex // over the connection and what is known of it
+
 	mu    sync.Mutex
 	marks []uint64 // positions of the events that are under way, oldest first; the SDK takes one at a time
 
@@ -68,6 +70,8 @@ func (s *stream) Header() http.Header { return s.w.Header() }
 func (s *stream) Unwrap() http.ResponseWriter { return s.w }
 
 func (s *stream) WriteHeader(status int) {
+	s.writing.Lock()
+	defer s.writing.Unlock()
 	if s.begun || s.events {
 		return
 	}
@@ -95,6 +99,8 @@ func (s *stream) deadline() {
 
 func (s *stream) Write(p []byte) (int, error) {
 	if !s.events {
+		s.writing.Lock()
+		defer s.writing.Unlock()
 		s.begin(http.StatusOK)
 		s.deadline()
 		return s.w.Write(p)
@@ -118,7 +124,20 @@ func (s *stream) Write(p []byte) (int, error) {
 	}
 }
 
+// open sends the head of a stream on which nothing may happen for a while. It may be called
+// while the SDK waits for the first event.
+func (s *stream) open() {
+	s.writing.Lock()
+	defer s.writing.Unlock()
+	if s.events && !s.begun {
+		s.begin(s.status)
+		_ = s.control.Flush()
+	}
+}
+
 func (s *stream) frame(frame []byte) error {
+	s.writing.Lock()
+	defer s.writing.Unlock()
 	if bytes.HasPrefix(frame, []byte("id:")) {
 		frame = frame[bytes.IndexByte(frame, '\n')+1:]
 	}
@@ -173,6 +192,8 @@ func (s *stream) refuse(frame []byte) error {
 
 // Flush makes a stream an http.Flusher, as the SDK wants it: events go out whole anyhow.
 func (s *stream) Flush() {
+	s.writing.Lock()
+	defer s.writing.Unlock()
 	if !s.events && s.begun {
 		_ = s.control.Flush()
 	}
@@ -180,6 +201,8 @@ func (s *stream) Flush() {
 
 // finish ends the answer. The connection may be used again, so it loses the deadline.
 func (s *stream) finish() {
+	s.writing.Lock()
+	defer s.writing.Unlock()
 	if s.events {
 		s.begin(s.status)
 	}

@@ -145,12 +145,16 @@ func (t *task) publish(event sdk.Event) error {
 		return fmt.Errorf("a2a: task %s: the event is no JSON: %w", t.id, err)
 	}
 	size := int64(len(payload))
+	kept := size
+	if e, ok := event.(*sdk.TaskArtifactUpdateEvent); ok {
+		kept = sizeOf(e.Artifact) // a stream of many small pieces has more around them than in them
+	}
 	t.writing.Lock()
 	defer t.writing.Unlock()
 
 	t.mu.Lock()
 	before := t.content.task.Status.State
-	grown := t.content.bytes + t.content.grows(event, size)
+	grown := t.content.bytes + t.content.grows(event, kept)
 	t.mu.Unlock()
 	after, terminal := before, false
 	if e, ok := event.(*sdk.TaskStatusUpdateEvent); ok {
@@ -172,19 +176,19 @@ func (t *task) publish(event sdk.Event) error {
 		t.mu.Lock()
 		next := t.content.copy()
 		t.mu.Unlock()
-		next.apply(event, size)
+		next.apply(event, kept)
 		t.keep(next.snapshot())
 	}
 	seq := t.log.Publish(func(uint64) ([]byte, bool) {
 		t.mu.Lock()
 		defer t.mu.Unlock()
-		t.content.apply(event, size)
+		t.content.apply(event, kept)
 		return payload, terminal
 	})
 	if seq == 0 {
 		// The log is gone: the server is closing, or there are more tasks than there may be.
 		t.mu.Lock()
-		t.content.apply(event, size)
+		t.content.apply(event, kept)
 		t.mu.Unlock()
 	}
 	t.s.counts.events.Add(1)
