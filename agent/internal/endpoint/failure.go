@@ -18,6 +18,8 @@ import (
 // maxAfter bounds what an endpoint may ask to wait; the loop waits less.
 const maxAfter = 24 * time.Hour
 
+const noReason = "no reason is given"
+
 // refusal judges an answer with an error status.
 func (e *Endpoint) refusal(res *http.Response, body []byte) *agent.ModelError {
 	contentType := res.Header.Get("Content-Type")
@@ -44,10 +46,9 @@ func (e *Endpoint) refusal(res *http.Response, body []byte) *agent.ModelError {
 	if out.Failure == agent.Busy {
 		out.After = after(res.Header)
 	}
-	if out.Text == "" {
-		out.Text = "no reason is given"
+	if out.Text = e.words(out.Text); out.Text == "" {
+		out.Text = noReason
 	}
-	out.Text = e.words(out.Text)
 	return out
 }
 
@@ -72,8 +73,8 @@ func (x *Exchange) EventError(v Event) error {
 	if over, ok := overflow.Event(v.Data); ok {
 		out.Failure, out.Limit, out.Actual = agent.TooLong, over.Limit, over.Actual
 	}
-	if out.Text == "" {
-		out.Text = "no reason is given"
+	if x.e.words(out.Text) == "" {
+		out.Text = noReason
 	}
 	x.ended = true
 	return x.fail(out)
