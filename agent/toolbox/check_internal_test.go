@@ -102,13 +102,14 @@ func TestCheckIsMilderThanTheSchema(t *testing.T) {
 
 func TestCheckEndsWhateverTheSchema(t *testing.T) {
 	t.Parallel()
-	doubling := `{"$defs":{"x0":{"required":["y"]}`
+	var doubling strings.Builder
+	doubling.WriteString(`{"$defs":{"x0":{"required":["y"]}`)
 	for i := range 40 {
-		doubling += `,"x` + strconv.Itoa(i+1) + `":{"allOf":[{"$ref":"#/$defs/x` + strconv.Itoa(i) + `"},{"$ref":"#/$defs/x` + strconv.Itoa(i) + `"}]}`
+		doubling.WriteString(`,"x` + strconv.Itoa(i+1) + `":{"allOf":[{"$ref":"#/$defs/x` + strconv.Itoa(i) + `"},{"$ref":"#/$defs/x` + strconv.Itoa(i) + `"}]}`)
 	}
-	doubling += `},"$ref":"#/$defs/x40"}`
+	doubling.WriteString(`},"$ref":"#/$defs/x40"}`)
 	for _, schema := range []string{
-		`{"$ref":"#"}`, `{"allOf":[{"$ref":"#"},{"$ref":"#"}]}`, `{"anyOf":[{"$ref":"#"},{"$ref":"#"}]}`, doubling,
+		`{"$ref":"#"}`, `{"allOf":[{"$ref":"#"},{"$ref":"#"}]}`, `{"anyOf":[{"$ref":"#"},{"$ref":"#"}]}`, doubling.String(),
 		`{"properties":{"a":{"$ref":"#/properties/a"}}}`, `{"$ref":"#/a/b/c"}`, `{"$ref":"http://x/"}`, `{"$ref":7}`,
 	} {
 		problems := problemsOf(t, schema, `{"a":{"a":{"a":1}}}`)

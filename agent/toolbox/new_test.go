@@ -3,6 +3,7 @@ package toolbox_test
 import (
 	"context"
 	"errors"
+	"net/http"
 	"os"
 	"path/filepath"
 	"strings"
@@ -88,10 +89,15 @@ func TestOneServerOfSeveralThatIsDead(t *testing.T) {
 }
 
 // gone is the way to a server that is not there.
-type gone struct{ peer.Peer }
+type gone struct{}
 
 func (gone) Send(_ context.Context, _ peer.Message, to peer.Receiver) {
 	to.Done(errors.New("there is nobody"))
+}
+
+func (gone) Listen(ctx context.Context, _ http.Header, to peer.Receiver) {
+	<-ctx.Done()
+	to.Done(nil)
 }
 
 func (gone) Close() error { return nil }

@@ -70,7 +70,7 @@ func (s *Server) check(spool bool) error {
 	case s.Gateway != nil && !spool:
 		return errors.New("a Gateway keeps large results in a spool; give Options.Spool the same one, so that they can be read")
 	case len(s.Command) > 0 && s.Command[0] == "":
-		return errors.New("Command begins with an empty word; begin it with the program")
+		return errors.New("the first word of Command is empty; begin it with the program")
 	}
 	return nil
 }
