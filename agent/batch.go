@@ -19,7 +19,7 @@ type batch struct {
 	calls   []*pending
 	tell    bool          // the model may be told of a loop
 	most    int           // bytes of each result that go to the model
-	done    chan *pending // those whose tools returned; it never blocks a tool
+	done    chan returned // what tools returned; it never blocks one
 	begun   int
 	running int
 	kept    int // results that are in the conversation
@@ -33,12 +33,17 @@ type pending struct {
 	cancel context.CancelCauseFunc
 	fate   fate
 	over   bool        // guarded by the emitter: its pieces are nobody's any more
-	came   outcome     // what the tool returned, when it is in done
 	stored *StepResult // when the call has ended
 	text   string      // for the model
 	cut    bool        // text is not all there was
 	digest uint64      // of text
 	why    string      // what ended the call, if not its tool
+}
+
+// returned is a call whose tool returned in time.
+type returned struct {
+	*pending
+	came outcome
 }
 
 // outcome is what came of a tool, within its bounds.
@@ -52,7 +57,7 @@ type outcome struct {
 }
 
 func (r *Run) batch(calls []Call) *batch {
-	b := &batch{r: r, done: make(chan *pending, len(calls))}
+	b := &batch{r: r, done: make(chan returned, len(calls))}
 	for _, c := range calls {
 		b.calls = append(b.calls, &pending{call: c, fate: fate{tool: c.Name}})
 	}
@@ -131,7 +136,6 @@ func (b *batch) settle(p *pending, o outcome) {
 	}
 	b.r.events.end(&p.over)
 	p.text, p.cut, p.why, p.digest = o.text, o.cut, o.why, repeat.Digest(o.text)
-	p.came = outcome{}
 	p.stored = &StepResult{
 		CallID: p.call.ID, Name: p.call.Name, Text: o.stored, Size: o.size,
 		Truncated: o.truncated, Failed: o.failed, Took: took(p.began),
@@ -162,7 +166,7 @@ func (b *batch) run() error {
 		late := b.deadline()
 		select {
 		case p := <-b.done:
-			b.settle(p, p.came)
+			b.settle(p.pending, p.came)
 		case <-late.C:
 			if err := b.giveUp(); err != nil {
 				late.Stop()
@@ -214,7 +218,7 @@ func (b *batch) drain() {
 	for {
 		select {
 		case p := <-b.done:
-			b.settle(p, p.came)
+			b.settle(p.pending, p.came)
 		default:
 			return
 		}

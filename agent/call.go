@@ -6,7 +6,8 @@ import (
 	"strings"
 )
 
-// work is the goroutine of a call. Whatever the tool does, p comes out of done once.
+// work is the goroutine of a call. Whatever the tool does, the call comes out of done once,
+// unless it was given up before.
 func (b *batch) work(ctx context.Context, p *pending) {
 	// What a tool ends by runtime.Goexit, or a panic with nil, has no value to recover.
 	came := outcome{text: "The tool broke off without a result.", failed: true, why: "panic"}
@@ -17,9 +18,9 @@ func (b *batch) work(ctx context.Context, p *pending) {
 			came = b.outcome(Output{Text: fmt.Sprintf("The tool failed by a bug of its own: %s", cutRunes(fmt.Sprint(v), 500)), Failed: true}, nil)
 			came.why = "panic"
 		}
-		p.came = came
-		b.r.a.given.returned(&p.fate)
-		b.done <- p
+		if b.r.a.given.returned(&p.fate) {
+			b.done <- returned{p, came}
+		}
 	}()
 	out, err := b.r.q.Tools.Call(ctx, p.call, func(text string) {
 		b.r.events.while(&p.over, func(emit func(Event)) {

@@ -61,13 +61,13 @@ func (g *givenUp) giveUp(f *fate) {
 	})
 }
 
-// returned takes in that a tool returned.
-func (g *givenUp) returned(f *fate) {
+// returned takes in that a tool returned, and tells whether that was in time.
+func (g *givenUp) returned(f *fate) bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	f.ended = true
 	if !f.gaveUp {
-		return
+		return true
 	}
 	f.grace.Stop()
 	g.late++
@@ -75,6 +75,7 @@ func (g *givenUp) returned(f *fate) {
 	if g.still[f.tool]--; g.still[f.tool] == 0 {
 		delete(g.still, f.tool)
 	}
+	return false
 }
 
 func (g *givenUp) counts() (late, leaked int64) {

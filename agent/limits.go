@@ -25,7 +25,7 @@ type Limits struct {
 	ToolTimeout        time.Duration // of one call (2 min)
 	ModelTimeout       time.Duration // of one request (10 min)
 	MaxTries           int           // of one request to the model (4)
-	MaxQueries         int           // at once (64); one more is refused
+	MaxQueries         int           // that run or wait (64); one more is refused
 	MaxWaiting         int           // of one session (4); one more is refused
 }
 
