@@ -54,6 +54,9 @@ func newCore(info ModelInfo, l Limits) *core {
 		window = info.Window
 	}
 	c.family = tokens.FamilyOf(info.Provider, info.Name)
+	if info.Standin {
+		c.family = tokens.FamilyO200K // as package standin counts
+	}
 	if models.Provider(c.upstream) == "bedrock" {
 		c.maxID = repair.BedrockMaxID
 	}

@@ -357,3 +357,12 @@ func TestLimitsThatMakeNoSenseAreTheDefaults(t *testing.T) {
 		}
 	}
 }
+
+func TestTheStandInIsCountedExactly(t *testing.T) {
+	t.Parallel()
+	f := newFitter(ModelInfo{Provider: "openai", Name: "standin-planner", URL: "http://127.0.0.1:1/v1", Window: 8000, Standin: true}, Limits{}, nil)
+	mustFit(t, f, "You help.", []Message{userSays("list all applications"), modelCalls("a"), toolSays("a", fitWords(900, 1))})
+	if !f.family.Exact() || f.in.High > f.in.Best*3/2 {
+		t.Errorf("the count is %+v", f.in)
+	}
+}
