@@ -71,7 +71,7 @@ func TestLargeResultsArePagedAndKept(t *testing.T) {
 func TestFunctionsBesideServers(t *testing.T) {
 	t.Parallel()
 	large := builtin.Typed(builtin.Tool{Name: "large", Hints: builtin.Hints{ReadOnly: true}}, func(_ context.Context, _ *builtin.Call, in words) (*builtin.Result, error) {
-		return &builtin.Result{Text: strings.Repeat(in.Text+"\n", 100_000)}, nil
+		return &builtin.Result{Text: strings.Repeat(in.Text+"\n", 10_000)}, nil
 	})
 	two := piped(toolserver.New(toolserver.Options{}))
 	two.Name = "two"
@@ -128,7 +128,7 @@ func TestContentThatIsNoText(t *testing.T) {
 	b := opened(t, toolbox.Options{Servers: []toolbox.Server{piped(toolserver.New(toolserver.Options{}))}})
 	image := called(t, b, "image", `{"bytes":3000}`)
 	has(t, image.Text, "[image, image/png, ", "it cannot be shown here]")
-	if huge := called(t, b, "image", `{"bytes":6000000}`); len(huge.Text) > 2000 {
+	if huge := called(t, b, "image", `{"bytes":3000000}`); len(huge.Text) > 2000 {
 		t.Errorf("an image of 6 MB is %d bytes for the model", len(huge.Text))
 	}
 	has(t, succeeded(t, b, "structured", `{}`), "{")
@@ -263,7 +263,7 @@ func TestFiftyCallsAtOnce(t *testing.T) {
 					t.Errorf("%s: %v %+v", want, err, out)
 				}
 			}
-			out, err := b.Call(t.Context(), agent.Call{Name: "piped__counter", Arguments: `{"bytes":100000}`}, ignored)
+			out, err := b.Call(t.Context(), agent.Call{Name: "piped__counter", Arguments: `{"bytes":30000}`}, ignored)
 			if err != nil || out.Failed {
 				t.Errorf("counter: %v %+v", err, out)
 				return

@@ -5,6 +5,7 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"unicode/utf8"
 
 	"github.com/google/jsonschema-go/jsonschema"
 )
@@ -135,6 +136,30 @@ func FuzzCheck(f *testing.F) {
 		full, shown := schemas(schema)
 		if full != nil && (!json.Valid(full) || !json.Valid(shown)) {
 			t.Errorf("%q became %q and %q", schema, full, shown)
+		}
+	})
+}
+
+// FuzzTool: whatever a server lists, what models are shown is what their providers take.
+func FuzzTool(f *testing.F) {
+	f.Add([]byte(`{"name":"a.b","description":"\ud800","inputSchema":{"type":"object","anyOf":[]},"annotations":{"readOnlyHint":true}}`))
+	f.Add([]byte(`{"name":"x","name":"y","inputSchema":{"type":"x","type":"object","properties":null}}`))
+	f.Fuzz(func(t *testing.T, raw []byte) {
+		l := newLink(&Toolbox{}, "server")
+		made, ok := l.tool(raw)
+		if !ok {
+			return
+		}
+		name := plain(made.name)
+		if name == "" || len(name) > 64 || strings.Trim(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-") != "" {
+			t.Errorf("%q became %q", made.name, name)
+		}
+		var schema struct {
+			Type       string                     `json:"type"`
+			Properties map[string]json.RawMessage `json:"properties"`
+		}
+		if err := json.Unmarshal(made.schema, &schema); err != nil || !utf8.ValidString(made.description) || len(made.description) > 2048 {
+			t.Errorf("%s: %v, %q", made.schema, err, made.description)
 		}
 	})
 }

@@ -193,9 +193,19 @@ func (l *link) take(tools []tool, hidden int) {
 }
 
 // begin opens a session with the server.
-func (l *link) begin(ctx context.Context) (peer.Peer, error) {
+func (l *link) begin(ctx context.Context) (_ peer.Peer, err error) {
 	p := l.gateway.Local()
-	go p.Listen(l.b.ctx, nil, &listening{l: l, p: p})
+	hearing, deaf := context.WithCancel(l.b.ctx)
+	defer func() {
+		if err != nil {
+			deaf()
+			_ = p.Close()
+		}
+	}()
+	go func() {
+		defer deaf()
+		p.Listen(hearing, nil, &listening{l: l, p: p})
+	}()
 	// The newest of the versions with sessions: the gateway speaks it with servers of any.
 	params := `{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"plimsoll-agent","version":"1"}}`
 	answer, err := l.request(ctx, p, "initialize", []byte(params))
@@ -203,7 +213,6 @@ func (l *link) begin(ctx context.Context) (peer.Peer, error) {
 		err = fmt.Errorf("the MCP server %s refused initialize: %s", l.name, errorOf(answer))
 	}
 	if err != nil {
-		_ = p.Close()
 		return nil, err
 	}
 	told, _ := rawjson.Text(answer, "result", "instructions")
@@ -213,7 +222,6 @@ func (l *link) begin(ctx context.Context) (peer.Peer, error) {
 	raw := jsonrpc.NewRequest("", "notifications/initialized", nil)
 	head, err := jsonrpc.Scan(raw)
 	if err != nil {
-		_ = p.Close()
 		return nil, err
 	}
 	p.Send(ctx, peer.Message{Raw: raw, Head: head, Principal: l.b.principal}, peer.Funcs{})

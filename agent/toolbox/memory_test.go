@@ -13,6 +13,7 @@ import (
 	"github.com/plimsoll/plimsoll/internal/toolserver"
 	"github.com/plimsoll/plimsoll/limit"
 	"github.com/plimsoll/plimsoll/tools/builtin"
+	"github.com/plimsoll/plimsoll/tools/gateway"
 )
 
 // live is the heap that is in use after a collection.
@@ -104,4 +105,16 @@ func TestMaxResult(t *testing.T) {
 	if text := succeeded(t, wide, "echo", long); len(text) != 15_000 {
 		t.Errorf("%d bytes", len(text))
 	}
+}
+
+func TestAGatewayThatLetsEverythingPass(t *testing.T) {
+	t.Parallel()
+	server := piped(toolserver.New(toolserver.Options{}))
+	server.Settings = gateway.Settings{Limits: gateway.Limits{Cap: -1, MaxItems: -1}}
+	b := opened(t, toolbox.Options{Servers: []toolbox.Server{server}})
+	out := called(t, b, "big", `{"bytes":1000000,"kind":"lines"}`)
+	if out.Failed || out.Size < 1_000_000 || len(out.Text) > int(toolbox.MaxText)+100 {
+		t.Errorf("failed=%t, %d bytes of %d", out.Failed, len(out.Text), out.Size)
+	}
+	has(t, out.Text, "more bytes were left out")
 }

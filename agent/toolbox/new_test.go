@@ -7,7 +7,9 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/plimsoll/plimsoll/agent"
@@ -15,6 +17,7 @@ import (
 	"github.com/plimsoll/plimsoll/internal/toolserver"
 	"github.com/plimsoll/plimsoll/tools/builtin"
 	"github.com/plimsoll/plimsoll/tools/peer"
+	"github.com/plimsoll/plimsoll/tools/spool"
 )
 
 func TestOptionsThatAreWrong(t *testing.T) {
@@ -169,4 +172,34 @@ func TestAToolboxWithoutTools(t *testing.T) {
 		t.Error("a tool that is not there succeeded")
 	}
 	has(t, out.Text, "no tools are connected")
+}
+
+func TestServersThatAreDownAreTriedWithPauses(t *testing.T) {
+	t.Parallel()
+	store := t.TempDir()
+	synctest.Test(t, func(t *testing.T) {
+		kept, err := spool.Open(spool.Options{Dir: store})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer kept.Close()
+		var tries atomic.Int64
+		down := toolbox.Server{Name: "down", Peer: func() peer.Peer { tries.Add(1); return gone{} }}
+		b, err := toolbox.New(t.Context(), toolbox.Options{Spool: kept, Servers: []toolbox.Server{down}, Functions: []builtin.Tool{echo("echo")}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer b.Close()
+		for range 600 {
+			time.Sleep(time.Second)
+			if _, err := b.List(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			synctest.Wait()
+		}
+		// 1 at once, then after 1, 2, 4, 8, 16 and 32 seconds, then each minute.
+		if n := tries.Load(); n < 13 || n > 17 {
+			t.Errorf("in ten minutes it was tried %d times", n)
+		}
+	})
 }
