@@ -36,7 +36,7 @@ func (s *Store) read() error {
 	for {
 		entries, err := dir.ReadDir(batch)
 		for _, file := range entries {
-			s.take(file.Name())
+			s.take(file)
 		}
 		switch {
 		case errors.Is(err, io.EOF):
@@ -49,7 +49,8 @@ func (s *Store) read() error {
 }
 
 // take looks at one file: a task, what a killed process was writing, or not ours.
-func (s *Store) take(name string) {
+func (s *Store) take(file os.DirEntry) {
+	name := file.Name()
 	if key, _, ok := strings.Cut(name, temporary); ok && isKey(key) {
 		_ = s.root.Remove(name) // its writer is dead: the lock is ours
 		return
@@ -58,8 +59,12 @@ func (s *Store) take(name string) {
 	if !ok || !isKey(key) {
 		return
 	}
-	raw, err := s.load(name)
+	var raw []byte
 	var t Task
+	err := fmt.Errorf("%w: %s is no file", errDamaged, file.Type())
+	if file.Type().IsRegular() { // to open anything else may wait forever
+		raw, err = s.load(name)
+	}
 	if err == nil {
 		t, err = decode(raw)
 	}

@@ -69,8 +69,8 @@
 //
 // Everything may be called from any goroutine, a Reader by one at a time. An append waits for
 // other appends and snapshots of the same log, for nothing else. Memory is at most
-// [Options].MaxTotal, one terminal event per log, and about 200 bytes per log and reader; the
-// store holds about 500 bytes per task and the task that is being read or written.
+// [Options].MaxTotal, one terminal event per log, about 1 KiB per log and 64 bytes per reader.
+// The store holds about 1 KiB per task and the task that is being read or written.
 //
 // # How it is tested
 //

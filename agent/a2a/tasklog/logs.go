@@ -61,6 +61,9 @@ func (s *Logs) open(task string, after uint64) (*Log, []*Log, error) {
 
 // sweep forgets what ended Keep ago and nobody reads, and what is not spare.
 func (s *Logs) sweep(spare string) (gone []*Log) {
+	if s.ended.Load() == 0 {
+		return nil
+	}
 	for task, l := range s.logs {
 		l.mu.Lock()
 		over := l.ended && l.readers == 0 && time.Since(l.endedAt) >= s.options.Keep
