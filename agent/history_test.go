@@ -12,9 +12,9 @@ import (
 	"github.com/plimsoll/plimsoll/agent"
 )
 
-// conversation makes messages of a word: u the user, a the model, c the model with a call
+// dialogue makes messages of a word: u the user, a the model, c the model with a call
 // for each t behind it, t a result.
-func conversation(word string) []agent.Message {
+func dialogue(word string) []agent.Message {
 	var ms []agent.Message
 	call := 0
 	for i, r := range word {
@@ -72,7 +72,7 @@ func TestOldMessagesAreLeftOut(t *testing.T) {
 	} {
 		var ms []agent.Message
 		if !strings.HasPrefix(c.word, "t") {
-			ms = conversation(c.word)
+			ms = dialogue(c.word)
 		} else {
 			ms = append([]agent.Message{{Role: agent.RoleTool, Text: "0"}, {Role: agent.RoleTool, Text: "1"}}, agent.Message{Role: agent.RoleUser, Text: "2"}, agent.Message{Role: agent.RoleAssistant, Text: "3"})
 		}
@@ -81,7 +81,7 @@ func TestOldMessagesAreLeftOut(t *testing.T) {
 		}
 	}
 	// Bytes count as messages do.
-	large := conversation("uauau")
+	large := dialogue("uauau")
 	large[1].Text = strings.Repeat("x", 10_000)
 	if got := agent.CutHistory(large, 40, 5000); roles(got) != "uau" {
 		t.Errorf("%s is left", roles(got))
@@ -102,7 +102,7 @@ func FuzzCutHistory(f *testing.F) {
 				word.WriteString("a")
 			}
 		}
-		ms := conversation(word.String())
+		ms := dialogue(word.String())
 		messages = max(messages, 0) % 60
 		got := agent.CutHistory(ms, messages, int64(max(bytes, 0)%20_000))
 		paired(t, got)
@@ -187,7 +187,7 @@ func TestALongQuery(t *testing.T) {
 func TestAFullSession(t *testing.T) {
 	t.Parallel()
 	shelf := newShelf()
-	shelf.sessions["s"] = conversation("uauauauauaua")
+	shelf.sessions["s"] = dialogue("uauauauauaua")
 	for i := range shelf.sessions["s"] {
 		shelf.sessions["s"][i].Text = strings.Repeat("x", 1000)
 	}
