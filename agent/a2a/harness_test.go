@@ -34,6 +34,13 @@ type served struct {
 
 func serve(t testing.TB, executor ExecutorFunc, change ...func(*Options)) *served {
 	t.Helper()
+	s := unstarted(t, executor, change...)
+	s.http.Start()
+	return s
+}
+
+func unstarted(t testing.TB, executor ExecutorFunc, change ...func(*Options)) *served {
+	t.Helper()
 	o := Options{Name: "tested", Executor: executor, PushAllow: loopback()}
 	o.Limits.CancelWait = patience
 	for _, c := range change {
@@ -43,7 +50,7 @@ func serve(t testing.TB, executor ExecutorFunc, change ...func(*Options)) *serve
 	if err != nil {
 		t.Fatal(err)
 	}
-	out := &served{Server: s, t: t, http: httptest.NewServer(s)}
+	out := &served{Server: s, t: t, http: httptest.NewUnstartedServer(s)}
 	t.Cleanup(func() {
 		out.end()
 		out.http.Close()

@@ -147,9 +147,9 @@ func TestKeepAlive(t *testing.T) {
 // The same over a real socket: its buffers fill, then the writer would wait.
 func TestAStalledSocketCostsNobodyElseAnything(t *testing.T) {
 	t.Parallel()
-	const pieces, size = 400, 100 << 10 // 40 MB, more than the buffers of any socket
+	const pieces, size = 60, 50 << 10 // 3 MB, far more than the buffers that are left to the sockets
 	done := make(chan struct{}, 2)
-	s := serve(t, func(_ context.Context, x *Exchange) error {
+	s := unstarted(t, func(_ context.Context, x *Exchange) error {
 		defer func() { done <- struct{}{} }()
 		text := strings.Repeat("x", size)
 		for range pieces {
@@ -160,12 +160,19 @@ func TestAStalledSocketCostsNobodyElseAnything(t *testing.T) {
 			}
 		}
 		return nil
-	}, func(o *Options) { o.Limits.MaxLog = 64 << 20; o.Limits.MaxLogs = 128 << 20 })
+	}, func(o *Options) { o.Limits.MaxLog = 8 << 20 })
+	s.http.Config.ConnState = func(c net.Conn, state http.ConnState) {
+		if tcp, ok := c.(*net.TCPConn); ok && state == http.StateNew {
+			_ = tcp.SetWriteBuffer(16 << 10)
+		}
+	}
+	s.http.Start()
 	var d net.Dialer
 	stalled, err := d.DialContext(t.Context(), "tcp", s.http.Listener.Addr().String())
 	if err != nil {
 		t.Fatal(err)
 	}
+	_ = stalled.(*net.TCPConn).SetReadBuffer(16 << 10)
 	body := call("SendStreamingMessage", message("flood"))
 	r, _ := http.NewRequestWithContext(t.Context(), http.MethodPost, s.http.URL+"/", strings.NewReader(body))
 	r.Header.Set("Content-Type", "application/json")

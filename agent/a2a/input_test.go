@@ -1,0 +1,305 @@
+package a2a
+
+import (
+	"context"
+	"encoding/json"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"reflect"
+	"strings"
+	"testing"
+
+	sdk "github.com/a2aproject/a2a-go/v2/a2a"
+)
+
+func quiet(context.Context, *Exchange) error { return nil }
+
+func TestWhatIsNoRequest(t *testing.T) {
+	t.Parallel()
+	s := serve(t, quiet, func(o *Options) { o.Limits.MaxRequest = 64 << 10 })
+	valid := call("SendMessage", message("hello"))
+	deep := strings.Repeat(`{"data":`, maxDepth+1) + "1" + strings.Repeat("}", maxDepth+1)
+	for name, test := range map[string]struct {
+		body   string
+		status int
+		code   int
+		says   string
+		header []string
+	}{
+		"a method that is none":  {call("DropTables", nil), 200, -32601, "", nil},
+		"a method of 0.3 in 1.0": {call("message/send", message("hi")), 200, -32601, "", nil},
+		"no JSON":                {"hello", 200, -32700, "no JSON", nil},
+		"cut off":                {valid[:len(valid)/2], 200, -32700, "no JSON", nil},
+		"a batch":                {"[" + valid + "]", 200, -32600, "batch", nil},
+		"no version":             {`{"id":1,"method":"GetTask"}`, 200, -32600, "jsonrpc", nil},
+		"no method":              {`{"jsonrpc":"2.0","id":1}`, 200, -32600, "method", nil},
+		"an object for an id":    {`{"jsonrpc":"2.0","id":{},"method":"GetTask"}`, 200, -32600, `"id"`, nil},
+		"a giant id":             {`{"jsonrpc":"2.0","id":12345678901234567890,"method":"GetTask"}`, 200, -32600, `"id"`, nil},
+		"too large":              {call("SendMessage", message(strings.Repeat("x", 65<<10))), 413, -32600, "64 KiB", nil},
+		"too deep":               {call("SendMessage", json.RawMessage(deep)), 400, -32600, "nested", nil},
+		"too many":               {call("SendMessage", map[string]any{"x": json.RawMessage("[" + strings.Repeat("1,", 30000) + "1]")}), 200, -32602, "", nil},
+		"another version":        {valid, 200, -32009, "2.0", []string{versionHeader, "2.0"}},
+		"text":                   {valid, 415, -32005, "text/plain", []string{"Content-Type", "text/plain"}},
+		"from another page":      {valid, 403, -31403, "origin", []string{"Origin", "http://evil.example", "Sec-Fetch-Site", "cross-site"}},
+		"no message":             {call("SendMessage", map[string]any{}), 200, -32602, "message", nil},
+		"no parts":               {call("SendMessage", map[string]any{"message": map[string]any{"messageId": "m", "role": "ROLE_USER"}}), 200, -32602, "parts", nil},
+		"an agent's message":     {call("SendMessage", map[string]any{"message": map[string]any{"messageId": "m", "role": "ROLE_AGENT", "parts": []any{map[string]any{"text": "x"}}}}), 200, -32602, "role", nil},
+		"a long id":              {call("SendMessage", message("x", func(m *sdk.Message) { m.ContextID = strings.Repeat("c", 300) })), 200, -32602, "contextId", nil},
+		"another media type":     {call("SendMessage", message("x", func(m *sdk.Message) { m.Parts[0].MediaType = "video/mp4" })), 200, -32005, "video/mp4", nil},
+		"an unknown task":        {call("GetTask", map[string]any{"id": "none"}), 200, -32001, "none", nil},
+		"a message to one":       {call("SendMessage", message("x", func(m *sdk.Message) { m.TaskID = "none" })), 200, -32001, "none", nil},
+		"a page of 1000":         {call("ListTasks", map[string]any{"pageSize": 1000}), 200, -32602, "1000", nil},
+		"a token that is none":   {call("ListTasks", map[string]any{"pageToken": "x"}), 200, -32602, "pageToken", nil},
+		"a negative history":     {call("ListTasks", map[string]any{"historyLength": -1}), 200, -32602, "historyLength", nil},
+		"an extended card":       {call("GetExtendedAgentCard", map[string]any{}), 200, -32004, "", nil},
+	} {
+		resp := s.request(http.MethodPost, "/", test.body, test.header...)
+		text, _ := io.ReadAll(resp.Body)
+		var got struct {
+			Error *rpcError `json:"error"`
+		}
+		if err := json.Unmarshal(text, &got); err != nil || got.Error == nil {
+			t.Errorf("%s: the answer is %d %s", name, resp.StatusCode, text)
+			continue
+		}
+		if resp.StatusCode != test.status || got.Error.Code != test.code || !strings.Contains(got.Error.Message, test.says) {
+			t.Errorf("%s: the answer is %d, %d %q", name, resp.StatusCode, got.Error.Code, got.Error.Message)
+		}
+	}
+	for name, test := range map[string]struct {
+		method, path, body string
+		status             int
+	}{
+		"an unknown path":     {"GET", "/nothing", "", 404},
+		"too large":           {"POST", "/message:send", `{"x":"` + strings.Repeat("x", 65<<10) + `"}`, 413},
+		"no JSON":             {"POST", "/message:send", "hello", 400},
+		"an unknown task":     {"GET", "/tasks/none", "", 404},
+		"JSON-RPC with GET":   {"GET", "/", "", 405},
+		"an unknown action":   {"POST", "/tasks/a:b", "", 404},
+		"a history of words":  {"GET", "/tasks?historyLength=all", "", 400},
+		"a time that is none": {"GET", "/tasks?statusTimestampAfter=soon", "", 400},
+	} {
+		resp := s.request(test.method, test.path, test.body)
+		text, _ := io.ReadAll(resp.Body)
+		if resp.StatusCode != test.status || !json.Valid(text) {
+			t.Errorf("%s: the answer is %d %s", name, resp.StatusCode, text)
+		}
+	}
+	if n := s.Stats().Panics; n != 0 {
+		t.Errorf("%d panics", n)
+	}
+}
+
+func TestCardAndPath(t *testing.T) {
+	t.Parallel()
+	s, err := New(Options{Name: "tested", Executor: ExecutorFunc(quiet), Path: "/a2a/argocd/"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = s.Close(t.Context()) }()
+	mux := http.NewServeMux()
+	mux.Handle("/a2a/argocd/", s)
+	web := httptest.NewServer(mux)
+	defer web.Close()
+	get := func(header ...string) (map[string]any, *http.Response) {
+		r, _ := http.NewRequestWithContext(t.Context(), http.MethodGet, web.URL+"/a2a/argocd"+cardPath, nil)
+		for i := 0; i+1 < len(header); i += 2 {
+			r.Header.Set(header[i], header[i+1])
+		}
+		resp, err := web.Client().Do(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer func() { _ = resp.Body.Close() }()
+		var card map[string]any
+		_ = json.NewDecoder(resp.Body).Decode(&card)
+		return card, resp
+	}
+	both, resp := get()
+	if both["url"] != web.URL+"/a2a/argocd/" || both["protocolVersion"] != "0.3" || len(both["supportedInterfaces"].([]any)) != 4 {
+		t.Errorf("the card is %v", both)
+	}
+	if _, again := get("If-None-Match", resp.Header.Get("ETag")); again.StatusCode != http.StatusNotModified {
+		t.Errorf("the card that is there already gives %d", again.StatusCode)
+	}
+	if one, _ := get(versionHeader, version10); one["url"] != nil || one["name"] != "tested" {
+		t.Errorf("the card of 1.0 is %v", one)
+	}
+	r, _ := http.NewRequestWithContext(t.Context(), http.MethodPost, both["url"].(string), strings.NewReader(call("SendMessage", message("hi"))))
+	r.Header.Set("Content-Type", "application/json")
+	called, err := web.Client().Do(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = called.Body.Close() }()
+	if text, _ := io.ReadAll(called.Body); !strings.Contains(string(text), string(sdk.TaskStateCompleted)) {
+		t.Errorf("a call to the card's address gives %s", text)
+	}
+}
+
+// A client of 0.3 sends, streams, gets and comes back, in its own words.
+func TestVersion03(t *testing.T) {
+	t.Parallel()
+	let := make(chan struct{}, 3)
+	s := serve(t, counting(3, let))
+	said := func(id string) map[string]any {
+		return map[string]any{"message": map[string]any{
+			"kind": "message", "messageId": id, "role": "user", "parts": []any{map[string]any{"kind": "text", "text": "count"}},
+		}}
+	}
+	none := []string{versionHeader, ""} // 0.3 has no such header
+	resp := s.request(http.MethodPost, "/", call("message/stream", said("m1")), none...)
+	for range 3 {
+		let <- struct{}{}
+	}
+	text, err := io.ReadAll(resp.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{`"kind":"task"`, `"state":"submitted"`, `"kind":"artifact-update"`, `"final":true`, "id: 1\ndata: "} {
+		if !strings.Contains(string(text), want) {
+			t.Errorf("there is no %s in %s", want, text)
+		}
+	}
+	page := struct{ Tasks []sdk.Task }{}
+	if e := s.rpc("ListTasks", map[string]any{}, &page); e != nil || len(page.Tasks) != 1 {
+		t.Fatalf("the list is %+v, %+v", page, e)
+	}
+	var task struct {
+		Kind   string
+		Status struct{ State string }
+	}
+	id := map[string]any{"id": page.Tasks[0].ID}
+	if e := s.rpc("tasks/get", id, &task, none...); e != nil || task.Kind != "task" || task.Status.State != "completed" {
+		t.Errorf("tasks/get gives %+v, %+v", task, e)
+	}
+	over := read(t, s.request(http.MethodPost, "/", call("tasks/resubscribe", id), none...)).all()
+	if len(over) != 1 || over[0].err == nil || over[0].err.Code != -32004 {
+		t.Errorf("tasks/resubscribe gives %+v", over)
+	}
+	rest := s.request(http.MethodGet, "/v1/tasks/"+string(page.Tasks[0].ID), "", none...)
+	if text, _ := io.ReadAll(rest.Body); rest.StatusCode != 200 || !strings.Contains(string(text), `"context_id"`) {
+		t.Errorf("with REST it gives %d %s", rest.StatusCode, text)
+	}
+	modern := serve(t, quiet, func(o *Options) { o.Only10 = true })
+	if e := modern.rpc("message/send", said("m2"), nil, none...); e == nil || e.Code != -32009 {
+		t.Errorf("without 0.3 it gives %+v", e)
+	}
+}
+
+func TestListTasks(t *testing.T) {
+	t.Parallel()
+	s := serve(t, func(_ context.Context, x *Exchange) error { return number(x, 0) })
+	var made []sdk.TaskID
+	for range 5 {
+		made = append(made, s.send("hello", func(m *sdk.Message) { m.ContextID = "here" }).ID)
+	}
+	_ = s.send("hello", func(m *sdk.Message) { m.ContextID = "there" })
+	var got []sdk.TaskID
+	for token := ""; ; {
+		var page sdk.ListTasksResponse
+		// The names of the definition are taken as well as those of JSON.
+		if e := s.rpc("ListTasks", map[string]any{"context_id": "here", "page_size": 2, "pageToken": token, "historyLength": 0}, &page); e != nil {
+			t.Fatal(e.Message)
+		}
+		if page.TotalSize != 5 || page.PageSize != 2 || len(page.Tasks) > 2 {
+			t.Fatalf("the page is %+v", page)
+		}
+		for _, task := range page.Tasks {
+			got = append(got, task.ID)
+			if len(task.Artifacts) > 0 || len(task.History) > 0 {
+				t.Errorf("task %s has what was not asked for", task.ID)
+			}
+		}
+		if token = page.NextPageToken; token == "" {
+			break
+		}
+	}
+	for i := range made {
+		if got[len(got)-1-i] != made[i] {
+			t.Fatalf("listed are %v, made were %v", got, made)
+		}
+	}
+}
+
+func TestCamel(t *testing.T) {
+	t.Parallel()
+	for in, want := range map[string]string{
+		`{"id":1}`: `{"id":1}`,
+		`{"params":{"task_id":"a_b","message":{"message_id":"m","parts":[{"media_type":"x","data":{"task_id":1}}],"metadata":{"task_id":2}}}}`: `{"params":{"taskId":"a_b","message":{"messageId":"m","parts":[{"mediaType":"x","data":{"task_id":1}}],"metadata":{"task_id":2}}}}`,
+		`{"task_id":`:        `{"task_id":`,
+		`{"own_field":"a_b"}`: `{"own_field":"a_b"}`,
+	} {
+		if got := string(camel([]byte(in))); got != want {
+			t.Errorf("%s became %s", in, got)
+		}
+	}
+}
+
+// FuzzServe sends any body to all transports: the answer is one, and nothing breaks.
+func FuzzServe(f *testing.F) {
+	s, err := New(Options{Name: "fuzzed", Executor: ExecutorFunc(quiet)})
+	if err != nil {
+		f.Fatal(err)
+	}
+	valid := call("SendMessage", message("hello"))
+	for _, seed := range []string{
+		valid, valid[:40], "[" + valid + "]", call("SendStreamingMessage", message("x")),
+		call("message/send", map[string]any{"message": map[string]any{"kind": "message", "messageId": "m", "role": "user", "parts": []any{map[string]any{"kind": "data", "data": map[string]any{}}}}}),
+		call("GetTask", map[string]any{"id": "x", "historyLength": -1}), call("ListTasks", map[string]any{"page_size": 1}),
+		call("SubscribeToTask", map[string]any{"id": "x"}), `{"jsonrpc":"2.0","id":1e999,"method":"GetTask","params":null}`,
+		`{"message":{"messageId":"m","role":"ROLE_USER","parts":[{"raw":"AAA="},{"url":"u"},{"data":null},null]}}`,
+		`{"ID":1,"id":2,"Method":"GetTask","jsonrpc":"2.0","PARAMS":{"id":"\ud800"}}`, "\xff\xfe", strings.Repeat("[", 200),
+	} {
+		for i := range uint8(6) {
+			f.Add(i, []byte(seed))
+		}
+	}
+	f.Fuzz(func(t *testing.T, where uint8, body []byte) {
+		to := []struct{ method, path, version string }{
+			{"POST", "/", version10}, {"POST", "/", ""}, {"POST", "/message:send", version10},
+			{"POST", "/message:stream", version10}, {"POST", "/v1/message:send", ""}, {"POST", "/tasks/x/pushNotificationConfigs", version10},
+		}[where%6]
+		// A name in an address would be looked up.
+		if strings.Contains(string(body), "://") || strings.Contains(string(body), `\u`) && strings.Contains(to.path, "push") {
+			return
+		}
+		r := httptest.NewRequestWithContext(t.Context(), to.method, to.path, strings.NewReader(string(body)))
+		r.Header.Set("Content-Type", "application/json")
+		r.Header.Set(versionHeader, to.version)
+		w := httptest.NewRecorder()
+		s.ServeHTTP(w, r)
+		if w.Code < 200 || w.Code > 599 {
+			t.Errorf("the answer is %d", w.Code)
+		}
+		if kind := w.Header().Get("Content-Type"); strings.HasPrefix(kind, "application/") && !json.Valid(w.Body.Bytes()) {
+			t.Errorf("the answer is no JSON: %s", w.Body)
+		}
+		if n := s.Stats().Panics; n != 0 {
+			t.Errorf("%d panics", n)
+		}
+	})
+}
+
+// FuzzCamel holds what camel makes of a request to what it was: only names change.
+func FuzzCamel(f *testing.F) {
+	f.Add([]byte(`{"params":{"task_id":"x","metadata":{"a_b":1}}}`))
+	f.Add([]byte(`{"a":[{"page_size":1},[{"page_size":2}]],"task_id":{"task_id":3}}`))
+	f.Fuzz(func(t *testing.T, body []byte) {
+		out := camel(body)
+		var before, after any
+		if json.Unmarshal(body, &before) != nil {
+			return
+		}
+		if err := json.Unmarshal(out, &after); err != nil {
+			t.Fatalf("%s became %s: %v", body, out, err)
+		}
+		if again := camel(out); string(again) != string(out) {
+			t.Errorf("again it became %s", again)
+		}
+		if string(out) == string(body) && !reflect.DeepEqual(before, after) {
+			t.Errorf("%s became something else", body)
+		}
+	})
+}
