@@ -228,7 +228,7 @@ func TestCamel(t *testing.T) {
 	for in, want := range map[string]string{
 		`{"id":1}`: `{"id":1}`,
 		`{"params":{"task_id":"a_b","message":{"message_id":"m","parts":[{"media_type":"x","data":{"task_id":1}}],"metadata":{"task_id":2}}}}`: `{"params":{"taskId":"a_b","message":{"messageId":"m","parts":[{"mediaType":"x","data":{"task_id":1}}],"metadata":{"task_id":2}}}}`,
-		`{"task_id":`:        `{"task_id":`,
+		`{"task_id":`:         `{"task_id":`,
 		`{"own_field":"a_b"}`: `{"own_field":"a_b"}`,
 	} {
 		if got := string(camel([]byte(in))); got != want {

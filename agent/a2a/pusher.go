@@ -47,6 +47,7 @@ type notice struct {
 type pusher struct {
 	client  *http.Client
 	tries   int
+	backoff time.Duration
 	most    int // notices that wait
 	counts  *counters
 	log     *slog.Logger
@@ -67,7 +68,7 @@ type pusher struct {
 func newPusher(client *http.Client, l *Limits, c *counters, log *slog.Logger, agent string) *pusher {
 	ctx, stop := context.WithCancel(context.Background())
 	return &pusher{
-		client: client, tries: l.PushTries, most: l.MaxPushQueue, counts: c, log: log, agent: agent,
+		client: client, tries: l.PushTries, backoff: pushBackoff, most: l.MaxPushQueue, counts: c, log: log, agent: agent,
 		posting: make(chan struct{}, maxPosting), closing: make(chan struct{}),
 		ctx: ctx, stop: stop, lanes: map[lane][]notice{},
 	}
@@ -151,7 +152,7 @@ func (p *pusher) drive(which lane) {
 
 // deliver tries until it succeeds, or there is no use.
 func (p *pusher) deliver(n notice) error {
-	wait := pushBackoff
+	wait := p.backoff
 	for try := 1; ; try++ {
 		again, err := p.post(n)
 		if err == nil {
