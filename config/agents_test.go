@@ -218,12 +218,12 @@ func TestAProjectSetsUpNoAgents(t *testing.T) {
 	if err != nil || len(got) != 1 || got[0].BaseURL != "" || got[0].KeyEnv != "" {
 		t.Errorf("%+v, %v", got, err)
 	}
-	said := ""
+	var said strings.Builder
 	for _, w := range l.Warnings {
-		said += w.String() + "\n"
+		said.WriteString(w.String() + "\n")
 	}
-	if len(l.Warnings) != 2 || !strings.Contains(said, ":2:1: agents.evil: is ignored: a project file may not set up agents") || !strings.Contains(said, ":4:1: agents.mine") {
-		t.Errorf("warnings: %s", said)
+	if len(l.Warnings) != 2 || !strings.Contains(said.String(), ":2:1: agents.evil: is ignored: a project file may not set up agents") || !strings.Contains(said.String(), ":4:1: agents.mine") {
+		t.Errorf("warnings: %s", said.String())
 	}
 	e, err := l.Explain("agents.mine.base_url", "")
 	if err != nil || e.Value != "" || len(e.Overridden) != 2 && len(e.Overridden) != 1 || e.Overridden[0].Ignored == "" {

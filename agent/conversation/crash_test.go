@@ -37,11 +37,11 @@ func TestAFileThatEndsAnywhere(t *testing.T) {
 		if got := c.Messages(); len(got) != whole {
 			t.Fatalf("cut at %d: %d messages, want %d", n, len(got), whole)
 		}
-		if n%5 == 0 {
+		if n%20 == 0 {
 			must(t, c.Append(talk[4]))
 		}
 		must(t, c.Close())
-		if n%5 == 0 {
+		if n%20 == 0 {
 			same(t, fmt.Sprint("gone on with at ", n), r.messages("s"), append(ms[:whole:whole], talk[4]))
 		}
 	}
