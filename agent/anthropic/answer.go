@@ -7,13 +7,13 @@ import (
 	"github.com/anthropics/anthropic-sdk-go"
 
 	"github.com/plimsoll/plimsoll/agent"
-	"github.com/plimsoll/plimsoll/agent/internal/endpoint"
+	"github.com/plimsoll/plimsoll/agent/internal/modelapi"
 )
 
 // answer puts the blocks of an answer together.
 type answer struct {
-	x     *endpoint.Exchange
-	names *endpoint.Names
+	x     *modelapi.Exchange
+	names *modelapi.Names
 	text  func(string)
 	// strict services refuse thoughts without a signature.
 	strict bool
@@ -38,7 +38,7 @@ type part struct {
 	input     json.RawMessage // arguments that came whole
 }
 
-func (a *answer) stream(body *endpoint.Answer) error {
+func (a *answer) stream(body *modelapi.Answer) error {
 	for e, err := range body.Events() {
 		if err != nil {
 			return err
@@ -128,7 +128,7 @@ func (a *answer) add(index int64, kind string) (*part, error) {
 	default:
 		return nil, nil // nothing was asked for that would be of another kind
 	}
-	if len(a.blocks) >= endpoint.MaxCalls {
+	if len(a.blocks) >= modelapi.MaxCalls {
 		return nil, a.x.Broken("the answer has too many blocks", nil)
 	}
 	p := &part{kind: kind}
@@ -180,12 +180,12 @@ func (a *answer) sign(p *part, s string) error {
 }
 
 // whole reads an answer that is no stream.
-func (a *answer) whole(body *endpoint.Answer) error {
+func (a *answer) whole(body *modelapi.Answer) error {
 	raw, err := body.Bytes()
 	if err != nil {
 		return err
 	}
-	if err := a.x.EventError(endpoint.Event{Data: raw}); err != nil {
+	if err := a.x.EventError(modelapi.Event{Data: raw}); err != nil {
 		return err
 	}
 	var message anthropic.Message
@@ -225,7 +225,7 @@ func (a *answer) whole(body *endpoint.Answer) error {
 func (a *answer) reply(model string) (*agent.Reply, error) {
 	out := &agent.Reply{
 		Message: agent.Message{Role: agent.RoleAssistant},
-		Usage:   endpoint.Usage(a.input, a.cached, a.output),
+		Usage:   modelapi.Usage(a.input, a.cached, a.output),
 	}
 	kept := opaque{Model: model}
 	thought := false
@@ -238,9 +238,9 @@ func (a *answer) reply(model string) (*agent.Reply, error) {
 				kept.Blocks = append(kept.Blocks, block{Text: p.text.Len()})
 			}
 		case "tool_use":
-			c := agent.Call{ID: p.id, Name: a.names.Back(p.name), Arguments: endpoint.Arguments(p.arguments())}
+			c := agent.Call{ID: p.id, Name: a.names.Back(p.name), Arguments: modelapi.Arguments(p.arguments())}
 			if c.ID == "" {
-				c.ID = endpoint.NewID()
+				c.ID = modelapi.NewID()
 			}
 			out.Message.Calls = append(out.Message.Calls, c)
 			kept.Blocks = append(kept.Blocks, block{Call: c.ID})

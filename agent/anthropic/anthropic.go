@@ -14,7 +14,7 @@ import (
 	"github.com/anthropics/anthropic-sdk-go/option"
 
 	"github.com/plimsoll/plimsoll/agent"
-	"github.com/plimsoll/plimsoll/agent/internal/endpoint"
+	"github.com/plimsoll/plimsoll/agent/internal/modelapi"
 	"github.com/plimsoll/plimsoll/window/models"
 )
 
@@ -52,7 +52,7 @@ const minThinking = 1024
 type Model struct {
 	o        Options
 	output   int // tokens that are asked for when a request names none
-	endpoint *endpoint.Endpoint
+	endpoint *modelapi.Endpoint
 	client   anthropic.Client
 }
 
@@ -80,13 +80,13 @@ func New(o Options) (*Model, error) {
 			return nil, fmt.Errorf("Extra[%q] is not JSON", name)
 		}
 	}
-	if err := endpoint.CheckHeader(o.Key, o.Header); err != nil {
+	if err := modelapi.CheckHeader(o.Key, o.Header); err != nil {
 		return nil, err
 	}
-	e, err := endpoint.New(endpoint.Options{
+	e, err := modelapi.New(modelapi.Options{
 		URL:     o.BaseURL,
 		Info:    agent.ModelInfo{Provider: o.Provider, Name: o.Model, Window: o.Window, MaxOutput: o.MaxOutput, Standin: o.Standin},
-		Secrets: endpoint.Secrets(o.Key, o.Header), Client: o.HTTPClient, Patience: o.Patience, Silence: o.Silence,
+		Secrets: modelapi.Secrets(o.Key, o.Header), Client: o.HTTPClient, Patience: o.Patience, Silence: o.Silence,
 	})
 	if err != nil {
 		return nil, err
@@ -130,7 +130,7 @@ func (m *Model) Generate(ctx context.Context, r *agent.Request, text func(string
 	}
 	x := m.endpoint.Begin(ctx)
 	defer x.Close()
-	var names endpoint.Names
+	var names modelapi.Names
 	params := m.request(r, &names)
 	var res *http.Response
 	err := m.client.Post(x.Context(), "v1/messages", params, &res, option.WithHTTPClient(x), option.WithHeader("Accept", "text/event-stream"))

@@ -8,13 +8,13 @@ import (
 	"github.com/anthropics/anthropic-sdk-go/packages/param"
 
 	"github.com/plimsoll/plimsoll/agent"
-	"github.com/plimsoll/plimsoll/agent/internal/endpoint"
+	"github.com/plimsoll/plimsoll/agent/internal/modelapi"
 )
 
 // longestID is how long an id may be in bytes; Bedrock takes no longer ones.
 const longestID = 64
 
-func (m *Model) request(r *agent.Request, names *endpoint.Names) anthropic.MessageNewParams {
+func (m *Model) request(r *agent.Request, names *modelapi.Names) anthropic.MessageNewParams {
 	p := anthropic.MessageNewParams{Model: m.o.Model, MaxTokens: int64(m.output)}
 	if r.MaxOutput > 0 {
 		p.MaxTokens = int64(r.MaxOutput)
@@ -37,11 +37,11 @@ func (m *Model) request(r *agent.Request, names *endpoint.Names) anthropic.Messa
 	return p
 }
 
-func (m *Model) tools(p *anthropic.MessageNewParams, r *agent.Request, names *endpoint.Names) {
+func (m *Model) tools(p *anthropic.MessageNewParams, r *agent.Request, names *modelapi.Names) {
 	for _, t := range r.Tools {
 		tool := &anthropic.ToolParam{
 			Name:        names.Out(t.Name),
-			InputSchema: param.Override[anthropic.ToolInputSchemaParam](endpoint.Schema(t)),
+			InputSchema: param.Override[anthropic.ToolInputSchemaParam](modelapi.Schema(t)),
 		}
 		if t.Description != "" {
 			tool.Description = param.NewOpt(t.Description)
@@ -63,7 +63,7 @@ func (m *Model) tools(p *anthropic.MessageNewParams, r *agent.Request, names *en
 			}
 			seen[name] = true
 			p.Tools = append(p.Tools, anthropic.ToolUnionParam{OfTool: &anthropic.ToolParam{
-				Name: name, InputSchema: param.Override[anthropic.ToolInputSchemaParam](endpoint.Schema(agent.ToolSpec{})),
+				Name: name, InputSchema: param.Override[anthropic.ToolInputSchemaParam](modelapi.Schema(agent.ToolSpec{})),
 			}})
 		}
 	}
@@ -106,7 +106,7 @@ func (m *Model) begunThinking(list []agent.Message) bool {
 
 // messages merges what this protocol wants in one message: all results of a turn, before any
 // text, and all that follow each other of one role.
-func (m *Model) messages(list []agent.Message, names *endpoint.Names) []anthropic.MessageParam {
+func (m *Model) messages(list []agent.Message, names *modelapi.Names) []anthropic.MessageParam {
 	var out []anthropic.MessageParam
 	var results, texts []anthropic.ContentBlockParamUnion
 	flush := func() {
@@ -126,7 +126,7 @@ func (m *Model) messages(list []agent.Message, names *endpoint.Names) []anthropi
 			if strings.TrimSpace(text) == "" {
 				text = "(no output)"
 			}
-			results = append(results, anthropic.NewToolResultBlock(endpoint.ID(one.CallID, longestID), text, one.Failed))
+			results = append(results, anthropic.NewToolResultBlock(modelapi.ID(one.CallID, longestID), text, one.Failed))
 		case agent.RoleAssistant:
 			if i == len(list)-1 {
 				one.Text = strings.TrimRight(one.Text, " \t\r\n") // refused at the very end
@@ -162,7 +162,7 @@ func mark(list []anthropic.MessageParam) {
 
 // assistant is an answer as it came: thoughts to the letter, words and calls in their order.
 // What was changed since, as words are when room is made, follows the thoughts.
-func (m *Model) assistant(one agent.Message, names *endpoint.Names) []anthropic.ContentBlockParamUnion {
+func (m *Model) assistant(one agent.Message, names *modelapi.Names) []anthropic.ContentBlockParamUnion {
 	var out []anthropic.ContentBlockParamUnion
 	words := func(s string) {
 		if strings.TrimSpace(s) != "" {
@@ -176,7 +176,7 @@ func (m *Model) assistant(one agent.Message, names *endpoint.Names) []anthropic.
 		}
 		done[i] = true
 		c := one.Calls[i]
-		out = append(out, anthropic.NewToolUseBlock(endpoint.ID(c.ID, longestID), json.RawMessage(endpoint.Object(c.Arguments)), names.Out(c.Name)))
+		out = append(out, anthropic.NewToolUseBlock(modelapi.ID(c.ID, longestID), json.RawMessage(modelapi.Object(c.Arguments)), names.Out(c.Name)))
 	}
 	rest := one.Text
 	if o := m.kept(one); o != nil {

@@ -8,13 +8,13 @@ import (
 	"github.com/openai/openai-go/v3/packages/respjson"
 
 	"github.com/plimsoll/plimsoll/agent"
-	"github.com/plimsoll/plimsoll/agent/internal/endpoint"
+	"github.com/plimsoll/plimsoll/agent/internal/modelapi"
 )
 
 // answer puts the pieces of an answer together.
 type answer struct {
-	x        *endpoint.Exchange
-	names    *endpoint.Names
+	x        *modelapi.Exchange
+	names    *modelapi.Names
 	text     func(string)
 	thoughts bool
 
@@ -36,7 +36,7 @@ type call struct {
 	extra     json.RawMessage
 }
 
-func (a *answer) stream(body *endpoint.Answer) error {
+func (a *answer) stream(body *modelapi.Answer) error {
 	for e, err := range body.Events() {
 		if err != nil {
 			return err
@@ -98,12 +98,12 @@ func (a *answer) chunk(c *openai.ChatCompletionChunk) error {
 }
 
 // whole reads an answer that is no stream.
-func (a *answer) whole(body *endpoint.Answer) error {
+func (a *answer) whole(body *modelapi.Answer) error {
 	raw, err := body.Bytes()
 	if err != nil {
 		return err
 	}
-	if err := a.x.EventError(endpoint.Event{Data: raw}); err != nil {
+	if err := a.x.EventError(modelapi.Event{Data: raw}); err != nil {
 		return err
 	}
 	var c openai.ChatCompletion
@@ -219,7 +219,7 @@ func (a *answer) think(extra map[string]respjson.Field) error {
 func (a *answer) piece(t *openai.ChatCompletionChunkChoiceDeltaToolCall, place int) error {
 	c := a.at(t, place)
 	if c == nil {
-		if len(a.calls) >= endpoint.MaxCalls {
+		if len(a.calls) >= modelapi.MaxCalls {
 			return a.x.Broken("the answer has too many calls", nil)
 		}
 		c = &call{}
@@ -296,7 +296,7 @@ func (a *answer) count(u openai.CompletionUsage) {
 	if u.PromptTokens == 0 && u.CompletionTokens == 0 {
 		return // sent ahead of the real ones
 	}
-	a.usage = endpoint.Usage(u.PromptTokens, cached, u.CompletionTokens)
+	a.usage = modelapi.Usage(u.PromptTokens, cached, u.CompletionTokens)
 }
 
 // reply is the whole of it.
@@ -305,7 +305,7 @@ func (a *answer) reply(model string) (*agent.Reply, error) {
 	kept := opaque{Model: model, Member: a.member, Reasoning: a.thought.String(), Details: a.details}
 	for _, c := range a.calls {
 		if c.id == "" {
-			c.id = endpoint.NewID()
+			c.id = modelapi.NewID()
 		}
 		if c.extra != nil {
 			if kept.Calls == nil {
@@ -314,7 +314,7 @@ func (a *answer) reply(model string) (*agent.Reply, error) {
 			kept.Calls[c.id] = c.extra
 		}
 		out.Message.Calls = append(out.Message.Calls, agent.Call{
-			ID: c.id, Name: a.names.Back(c.name), Arguments: endpoint.Arguments(c.arguments.String()),
+			ID: c.id, Name: a.names.Back(c.name), Arguments: modelapi.Arguments(c.arguments.String()),
 		})
 	}
 	if len(out.Message.Calls) > 0 && (kept.Member != "" || len(kept.Details) > 0 || len(kept.Calls) > 0) {

@@ -14,7 +14,7 @@ import (
 	"github.com/openai/openai-go/v3/option"
 
 	"github.com/plimsoll/plimsoll/agent"
-	"github.com/plimsoll/plimsoll/agent/internal/endpoint"
+	"github.com/plimsoll/plimsoll/agent/internal/modelapi"
 	"github.com/plimsoll/plimsoll/window/models"
 )
 
@@ -54,7 +54,7 @@ type Options struct {
 // Model is an agent.Model. Its methods may be called from any goroutine.
 type Model struct {
 	o        Options
-	endpoint *endpoint.Endpoint
+	endpoint *modelapi.Endpoint
 	client   openai.Client
 }
 
@@ -90,13 +90,13 @@ func New(o Options) (*Model, error) {
 			return nil, fmt.Errorf("Extra[%q] is not JSON", name)
 		}
 	}
-	if err := endpoint.CheckHeader(o.Key, o.Header); err != nil {
+	if err := modelapi.CheckHeader(o.Key, o.Header); err != nil {
 		return nil, err
 	}
-	e, err := endpoint.New(endpoint.Options{
+	e, err := modelapi.New(modelapi.Options{
 		URL:     o.BaseURL,
 		Info:    agent.ModelInfo{Provider: o.Provider, Name: o.Model, Window: o.Window, MaxOutput: o.MaxOutput, Standin: o.Standin},
-		Secrets: endpoint.Secrets(o.Key, o.Header), Client: o.HTTPClient, Patience: o.Patience, Silence: o.Silence,
+		Secrets: modelapi.Secrets(o.Key, o.Header), Client: o.HTTPClient, Patience: o.Patience, Silence: o.Silence,
 	})
 	if err != nil {
 		return nil, err
@@ -122,7 +122,7 @@ func (m *Model) Generate(ctx context.Context, r *agent.Request, text func(string
 	}
 	x := m.endpoint.Begin(ctx)
 	defer x.Close()
-	var names endpoint.Names
+	var names modelapi.Names
 	params := m.request(r, &names)
 	var res *http.Response
 	err := m.client.Post(x.Context(), "chat/completions", params, &res, option.WithHTTPClient(x), option.WithHeader("Accept", "text/event-stream"))

@@ -11,7 +11,7 @@ import (
 	"github.com/openai/openai-go/v3/shared"
 
 	"github.com/plimsoll/plimsoll/agent"
-	"github.com/plimsoll/plimsoll/agent/internal/endpoint"
+	"github.com/plimsoll/plimsoll/agent/internal/modelapi"
 )
 
 // Lengths of ids in bytes. OpenAI refuses longer ones; Mistral takes no other length.
@@ -20,7 +20,7 @@ const (
 	mistralID = 9
 )
 
-func (m *Model) request(r *agent.Request, names *endpoint.Names) openai.ChatCompletionNewParams {
+func (m *Model) request(r *agent.Request, names *modelapi.Names) openai.ChatCompletionNewParams {
 	p := openai.ChatCompletionNewParams{
 		Model:         m.o.Model,
 		Messages:      m.messages(r, names),
@@ -32,7 +32,7 @@ func (m *Model) request(r *agent.Request, names *endpoint.Names) openai.ChatComp
 			f.Description = param.NewOpt(t.Description)
 		}
 		// As it stands: a map would lose the order of the properties, which models read.
-		f.SetExtraFields(map[string]any{"parameters": endpoint.Schema(t)})
+		f.SetExtraFields(map[string]any{"parameters": modelapi.Schema(t)})
 		p.Tools = append(p.Tools, openai.ChatCompletionFunctionTool(f))
 	}
 	if r.MaxOutput > 0 {
@@ -56,7 +56,7 @@ func (m *Model) request(r *agent.Request, names *endpoint.Names) openai.ChatComp
 	return p
 }
 
-func (m *Model) messages(r *agent.Request, names *endpoint.Names) []openai.ChatCompletionMessageParamUnion {
+func (m *Model) messages(r *agent.Request, names *modelapi.Names) []openai.ChatCompletionMessageParamUnion {
 	list := make([]openai.ChatCompletionMessageParamUnion, 0, len(r.Messages)+1)
 	if strings.TrimSpace(r.System) != "" {
 		list = append(list, openai.SystemMessage(r.System))
@@ -84,7 +84,7 @@ func (m *Model) messages(r *agent.Request, names *endpoint.Names) []openai.ChatC
 	return list
 }
 
-func (m *Model) assistant(one agent.Message, kept *opaque, names *endpoint.Names) *openai.ChatCompletionAssistantMessageParam {
+func (m *Model) assistant(one agent.Message, kept *opaque, names *modelapi.Names) *openai.ChatCompletionAssistantMessageParam {
 	a := &openai.ChatCompletionAssistantMessageParam{}
 	if one.Text != "" {
 		a.Content.OfString = param.NewOpt(one.Text)
@@ -93,7 +93,7 @@ func (m *Model) assistant(one agent.Message, kept *opaque, names *endpoint.Names
 		f := &openai.ChatCompletionMessageFunctionToolCallParam{
 			ID: m.id(c.ID),
 			Function: openai.ChatCompletionMessageFunctionToolCallFunctionParam{
-				Name: names.Out(c.Name), Arguments: string(endpoint.Object(c.Arguments)),
+				Name: names.Out(c.Name), Arguments: string(modelapi.Object(c.Arguments)),
 			},
 		}
 		if extra := kept.call(c.ID); extra != nil {
@@ -119,7 +119,7 @@ func (m *Model) assistant(one agent.Message, kept *opaque, names *endpoint.Names
 func (m *Model) id(id string) string {
 	switch m.o.Provider {
 	case "openai", "azure":
-		return endpoint.ID(id, longestID)
+		return modelapi.ID(id, longestID)
 	case "mistral":
 		if len(id) == mistralID && strings.Trim(id, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789") == "" {
 			return id

@@ -1,7 +1,7 @@
-// Package endpoint is what the adapters of models share: an HTTP exchange that is bounded
+// Package modelapi is what the adapters of models share: an HTTP exchange that is bounded
 // on every side, the events of its answer, and what a failure means.
 //
-//	e, err := endpoint.New(endpoint.Options{URL: address, Info: info, Secrets: []string{key}})
+//	e, err := modelapi.New(modelapi.Options{URL: address, Info: info, Secrets: []string{key}})
 //	…
 //	x := e.Begin(ctx)
 //	defer x.Close()
@@ -24,4 +24,4 @@
 // holds, an exchange keeps the longest event, at most 64 KiB of an error, and one timer.
 // The tests play servers that are slow, silent, endless, compressed or no servers at all;
 // the decoder of events is fuzzed.
-package endpoint
+package modelapi

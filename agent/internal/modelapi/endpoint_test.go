@@ -1,4 +1,4 @@
-package endpoint_test
+package modelapi_test
 
 import (
 	"encoding/json"
@@ -17,16 +17,16 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/plimsoll/plimsoll/agent"
-	"github.com/plimsoll/plimsoll/agent/internal/endpoint"
+	"github.com/plimsoll/plimsoll/agent/internal/modelapi"
 )
 
-func begin(t testing.TB, o endpoint.Options) *endpoint.Exchange {
+func begin(t testing.TB, o modelapi.Options) *modelapi.Exchange {
 	t.Helper()
 	if o.URL == "" {
 		o.URL = "http://model.test/v1"
 	}
 	o.Info.Name = "m"
-	e, err := endpoint.New(o)
+	e, err := modelapi.New(o)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -35,7 +35,7 @@ func begin(t testing.TB, o endpoint.Options) *endpoint.Exchange {
 	return x
 }
 
-func post(t testing.TB, x *endpoint.Exchange, url string) (*http.Response, error) {
+func post(t testing.TB, x *modelapi.Exchange, url string) (*http.Response, error) {
 	t.Helper()
 	req, err := http.NewRequestWithContext(x.Context(), http.MethodPost, url, strings.NewReader("{}"))
 	if err != nil {
@@ -49,9 +49,9 @@ func response(kind string, body io.Reader) *http.Response {
 }
 
 // events reads a stream in pieces of one byte.
-func events(t testing.TB, body string) ([]endpoint.Event, bool, error) {
+func events(t testing.TB, body string) ([]modelapi.Event, bool, error) {
 	t.Helper()
-	x := begin(t, endpoint.Options{})
+	x := begin(t, modelapi.Options{})
 	a, err := x.Answer(response("text/event-stream", oneByOne{strings.NewReader(body)}))
 	if err != nil {
 		return nil, false, err
@@ -60,12 +60,12 @@ func events(t testing.TB, body string) ([]endpoint.Event, bool, error) {
 		_, err := a.Bytes()
 		return nil, x.Ended(), err
 	}
-	var list []endpoint.Event
+	var list []modelapi.Event
 	for e, err := range a.Events() {
 		if err != nil {
 			return list, x.Ended(), err
 		}
-		list = append(list, endpoint.Event{Type: e.Type, Data: append([]byte{}, e.Data...)})
+		list = append(list, modelapi.Event{Type: e.Type, Data: append([]byte{}, e.Data...)})
 	}
 	return list, x.Ended(), nil
 }
@@ -136,7 +136,7 @@ func FuzzRefusal(f *testing.F) {
 		if status < 300 || status > 999 {
 			return
 		}
-		x := begin(t, endpoint.Options{Secrets: []string{"sk-secret-secret"}, Client: &http.Client{Transport: says(func(*http.Request) (*http.Response, error) {
+		x := begin(t, modelapi.Options{Secrets: []string{"sk-secret-secret"}, Client: &http.Client{Transport: says(func(*http.Request) (*http.Response, error) {
 			h := http.Header{"Content-Type": {kind}, "Retry-After": {after}, "Location": {body}}
 			return &http.Response{StatusCode: status, Header: h, Body: io.NopCloser(strings.NewReader(body))}, nil
 		})}})
@@ -174,7 +174,7 @@ func TestConnections(t *testing.T) {
 	}
 	server.Start()
 	defer server.Close()
-	e, err := endpoint.New(endpoint.Options{URL: server.URL})
+	e, err := modelapi.New(modelapi.Options{URL: server.URL})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -206,7 +206,7 @@ func TestNoAnswer(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		begun := time.Now()
-		x := begin(t, endpoint.Options{Patience: 7 * time.Minute, Client: &http.Client{Transport: says(func(r *http.Request) (*http.Response, error) {
+		x := begin(t, modelapi.Options{Patience: 7 * time.Minute, Client: &http.Client{Transport: says(func(r *http.Request) (*http.Response, error) {
 			<-r.Context().Done()
 			return nil, r.Context().Err()
 		})}})
@@ -221,7 +221,7 @@ func TestNoAnswer(t *testing.T) {
 // TestEndless: what has no end is given up at MaxStream, whatever it is made of.
 func TestEndless(t *testing.T) {
 	t.Parallel()
-	x := begin(t, endpoint.Options{Client: &http.Client{Transport: says(func(*http.Request) (*http.Response, error) {
+	x := begin(t, modelapi.Options{Client: &http.Client{Transport: says(func(*http.Request) (*http.Response, error) {
 		return response("text/event-stream", endless(strings.Repeat(": "+strings.Repeat(".", 1<<20)+"\n", 2))), nil
 	})}})
 	res, err := post(t, x, "http://model.test")
@@ -234,7 +234,7 @@ func TestEndless(t *testing.T) {
 	}
 	for _, err = range a.Events() {
 	}
-	if e, ok := errors.AsType[*agent.ModelError](err); !ok || e.Failure != agent.Broken || !strings.Contains(e.Text, endpoint.MaxStream.String()) {
+	if e, ok := errors.AsType[*agent.ModelError](err); !ok || e.Failure != agent.Broken || !strings.Contains(e.Text, modelapi.MaxStream.String()) {
 		t.Errorf("%v", err)
 	}
 }
@@ -245,7 +245,7 @@ func (e endless) Read(p []byte) (int, error) { return copy(p, e), nil }
 
 func TestNames(t *testing.T) {
 	t.Parallel()
-	var n endpoint.Names
+	var n modelapi.Names
 	seen := map[string]string{}
 	for _, name := range []string{"plain-Name_1", "a.b", "a/b", "a b", "", "ä", strings.Repeat("x", 64), strings.Repeat("x", 65), strings.Repeat("x", 66), "\xff\xfe"} {
 		sent := n.Out(name)
@@ -263,7 +263,7 @@ func TestNames(t *testing.T) {
 	if n.Out("plain-Name_1") != "plain-Name_1" || n.Back("other") != "other" {
 		t.Error("a good name was changed")
 	}
-	if a, b := endpoint.NewID(), endpoint.NewID(); a == b || endpoint.ID(a, 64) != a {
+	if a, b := modelapi.NewID(), modelapi.NewID(); a == b || modelapi.ID(a, 64) != a {
 		t.Errorf("ids %q and %q", a, b)
 	}
 }
@@ -279,7 +279,7 @@ func TestSchema(t *testing.T) {
 		`{"z":{"b":1},"properties":{"y":{},"x":{"anyOf":[]}},"oneOf":[{}],"a":2}`: `{"type":"object","properties":{"y":{},"x":{"anyOf":[]}},"z":{"b":1},"a":2}`,
 		`{"properties":{"y":{}}, "type":"object"}`:                                `{"properties":{"y":{}}, "type":"object"}`,
 	} {
-		if got := string(endpoint.Schema(agent.ToolSpec{Schema: json.RawMessage(given)})); got != want {
+		if got := string(modelapi.Schema(agent.ToolSpec{Schema: json.RawMessage(given)})); got != want {
 			t.Errorf("%s became %s, not %s", given, got, want)
 		}
 	}
@@ -292,10 +292,10 @@ func FuzzArguments(f *testing.F) {
 	f.Add(strings.Repeat("é", 600))
 	f.Fuzz(func(t *testing.T, written string) {
 		var object map[string]json.RawMessage
-		if err := json.Unmarshal(endpoint.Object(written), &object); err != nil || object == nil {
-			t.Errorf("%q became %s: %v", written, endpoint.Object(written), err)
+		if err := json.Unmarshal(modelapi.Object(written), &object); err != nil || object == nil {
+			t.Errorf("%q became %s: %v", written, modelapi.Object(written), err)
 		}
-		if got := endpoint.Schema(agent.ToolSpec{Schema: json.RawMessage(written)}); json.Unmarshal(got, &object) != nil || object["properties"] == nil {
+		if got := modelapi.Schema(agent.ToolSpec{Schema: json.RawMessage(written)}); json.Unmarshal(got, &object) != nil || object["properties"] == nil {
 			t.Errorf("the schema %q became %s", written, got)
 		}
 	})
