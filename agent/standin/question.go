@@ -61,7 +61,7 @@ var littles = func() map[string]bool {
 		so far just only what who where when how up out into over under or but if than as tell want need needs see get got make made call calls called
 		named name using use uses used run running runs try tool tools page pages items item rows argo argocd cd answer question hello hi hey thanks thank you
 		we they he she against per via about within under everything anything something again one ones first next last previous more time times let lets's
-		s t re result results output all every each whole complete entire every`) {
+		s t re result results output all every each whole complete entire loop`) {
 		all[w] = true
 	}
 	return all

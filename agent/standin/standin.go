@@ -141,7 +141,9 @@ func (s *Standin) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		s.refuse(w, &refusal{status: http.StatusUnauthorized, kind: "invalid_request_error", code: "invalid_api_key", text: "Incorrect API key provided. The key of this stand-in is the token that was made when it began to listen."})
 	case path == "/v1/chat/completions" && r.Method == http.MethodPost:
 		s.chat(w, r)
-	case (path == "/v1/models" || one) && r.Method == http.MethodGet:
+	case path == "/v1/models" && r.Method == http.MethodGet:
+		s.models(w, "")
+	case one && r.Method == http.MethodGet:
 		s.models(w, id)
 	case path == "/v1/chat/completions" || path == "/v1/models" || one:
 		s.refuse(w, &refusal{status: http.StatusMethodNotAllowed, kind: "invalid_request_error", text: fmt.Sprintf("Not allowed to %.16s on %s.", r.Method, path)})
