@@ -4,7 +4,7 @@ package journal
 // session, goes into an event.
 type (
 	// AgentSessionsEvicted says that conversations were removed to stay within a bound:
-	// "count", "bytes" or "age". Those that used to be set aside as damaged count too.
+	// "count", "bytes" or "age". Damaged files that were set aside count too.
 	AgentSessionsEvicted struct {
 		Sessions int    `json:"sessions"`
 		Bytes    int64  `json:"bytes"`
