@@ -3,6 +3,7 @@ package a2a
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -73,9 +74,7 @@ func (c *content) status(e *sdk.TaskStatusUpdateEvent, size int64) {
 		// How a task ended belongs to the task: not everybody sees the event.
 		merged := make(map[string]any, len(c.task.Metadata)+len(e.Metadata))
 		for _, from := range []map[string]any{c.task.Metadata, e.Metadata} {
-			for k, v := range from {
-				merged[k] = v
-			}
+			maps.Copy(merged, from)
 		}
 		c.task.Metadata = merged
 		c.bytes += size

@@ -258,8 +258,12 @@ func FuzzServe(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, where uint8, body []byte) {
 		to := []struct{ method, path, version string }{
-			{"POST", "/", version10}, {"POST", "/", ""}, {"POST", "/message:send", version10},
-			{"POST", "/message:stream", version10}, {"POST", "/v1/message:send", ""}, {"POST", "/tasks/x/pushNotificationConfigs", version10},
+			{"POST", "/", version10},
+			{"POST", "/", ""},
+			{"POST", "/message:send", version10},
+			{"POST", "/message:stream", version10},
+			{"POST", "/v1/message:send", ""},
+			{"POST", "/tasks/x/pushNotificationConfigs", version10},
 		}[where%6]
 		// A name in an address would be looked up.
 		if strings.Contains(string(body), "://") || strings.Contains(string(body), `\u`) && strings.Contains(to.path, "push") {

@@ -148,17 +148,18 @@ func TestSubscribeShowsTheTaskAndThenWhatIsNew(t *testing.T) {
 	}
 	a, b := one.all(), two.all()
 	for _, all := range [][]frame{a, b} {
-		text := textOf(task)
+		var text strings.Builder
+		text.WriteString(textOf(task))
 		for i, f := range all {
 			if f.id != shown.id+uint64(i)+1 {
 				t.Errorf("event %d has the id %d", i, f.id)
 			}
 			if e, ok := f.event.(*sdk.TaskArtifactUpdateEvent); ok {
-				text += e.Artifact.Parts[0].Text()
+				text.WriteString(e.Artifact.Parts[0].Text())
 			}
 		}
-		if text != "0 1 2 3 4 5 6 7 8 9 " {
-			t.Errorf("together it is %q", text)
+		if text.String() != "0 1 2 3 4 5 6 7 8 9 " {
+			t.Errorf("together it is %q", text.String())
 		}
 	}
 
