@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/plimsoll/plimsoll/agent"
 	"github.com/plimsoll/plimsoll/agent/conversation"
@@ -179,7 +180,7 @@ func (a *App) openAgent(ctx context.Context, c config.Agent, g *gateways) (_ *op
 	}
 	o.closes = append(o.closes, closing)
 
-	to := toolbox.Options{Spool: plane.spool, Journal: plane.journal, Query: plane.query}
+	to := toolbox.Options{Spool: plane.spool, Journal: plane.journal, Query: plane.query, Principal: plane.local()}
 	names := c.Servers
 	if c.Builtin == argocdName && !slices.Contains(names, argocdName) {
 		names = append([]string{argocdName}, names...)
@@ -198,18 +199,23 @@ func (a *App) openAgent(ctx context.Context, c config.Agent, g *gateways) (_ *op
 		return nil, where(err)
 	}
 	o.closes = append(o.closes, o.tools.Close)
+	for _, s := range o.tools.Stats().Servers {
+		if s.Err != nil {
+			a.warn(fmt.Sprintf("agent %s goes on without the tools of %s, and tries again: %v", c.Name, s.Name, s.Err))
+		}
+	}
 
 	dir, err := a.agentDir(c.Name, "conversations")
 	if err != nil {
 		return nil, err
 	}
-	kept, err := conversation.Open(conversation.Options{Dir: dir, Log: a.log()})
+	kept, err := conversation.Open(conversation.Options{Dir: dir, Journal: plane.journal, Log: a.log()})
 	if err != nil {
 		return nil, where(err)
 	}
 	o.closes = append(o.closes, kept.Close)
 
-	compose, err := promptOf(c, choice)
+	compose, err := promptOf(c, choice, o.tools.Instructions())
 	if err != nil {
 		return nil, where(err)
 	}
@@ -217,7 +223,7 @@ func (a *App) openAgent(ctx context.Context, c config.Agent, g *gateways) (_ *op
 		Name: c.Name, Model: model, Tools: o.tools,
 		Compose:       compose,
 		Limits:        limitsOfAgent(c),
-		Conversations: kept, Journal: plane.journal, Summarize: c.Summarizer == "model",
+		Conversations: patient{kept, a.warn}, Journal: plane.journal, Summarize: c.Summarizer == "model",
 	})
 	if err != nil {
 		return nil, where(err)
@@ -230,8 +236,8 @@ func (a *App) openAgent(ctx context.Context, c config.Agent, g *gateways) (_ *op
 func defined(c config.Agent) bool { return c.Source != config.Source{} }
 
 // promptOf makes the system prompt of the tools: what is configured in its place, else what is
-// composed from them.
-func promptOf(c config.Agent, m modelChoice) (func([]agent.ToolSpec) string, error) {
+// composed from them and from what their servers say of themselves.
+func promptOf(c config.Agent, m modelChoice, servers string) (func([]agent.ToolSpec) string, error) {
 	text, err := c.ReadPrompt()
 	if err != nil {
 		return nil, err
@@ -240,7 +246,7 @@ func promptOf(c config.Agent, m modelChoice) (func([]agent.ToolSpec) string, err
 		return func([]agent.ToolSpec) string { return text }, nil
 	}
 	w, _ := models.Lookup(m.provider, m.name, nil)
-	o := prompt.Options{Intro: c.Intro, Kind: c.Builtin, SearchForced: c.SearchForced || os.Getenv(SearchFirstName) != "", MaxTokens: c.MaxOutput, Window: c.Window}
+	o := prompt.Options{Intro: c.Intro, Kind: c.Builtin, Extra: servers, SearchForced: c.SearchForced || os.Getenv(SearchFirstName) != "", MaxTokens: c.MaxOutput, Window: c.Window}
 	if o.MaxTokens == 0 {
 		o.MaxTokens = w.Output
 	}
@@ -253,6 +259,21 @@ func promptOf(c config.Agent, m modelChoice) (func([]agent.ToolSpec) string, err
 // SearchFirstName is the variable by which `run` tells Plimsoll's own agent in it that the last
 // one died of memory: it searches before it lists then.
 const SearchFirstName = "PLIMSOLL_SEARCH_FIRST"
+
+// patient says so when a conversation is waited for because another process has it.
+type patient struct {
+	agent.Conversations
+	tell func(string)
+}
+
+// Open implements [agent.Conversations].
+func (p patient) Open(ctx context.Context, session string, existing bool) (agent.Conversation, error) {
+	late := time.AfterFunc(time.Second, func() {
+		p.tell(fmt.Sprintf("session %s is in use by another process: waiting for it", printable(session)))
+	})
+	defer late.Stop()
+	return p.Conversations.Open(ctx, session, existing)
+}
 
 func limitsOfAgent(c config.Agent) agent.Limits {
 	return agent.Limits{

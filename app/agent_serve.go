@@ -120,7 +120,9 @@ func (d *agentDaemon) alone(path string) *servedAgent {
 
 func (d *agentDaemon) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if only := d.alone(r.URL.Path); only != nil {
-		only.server.ServeHTTP(w, r)
+		there := r.Clone(r.Context())
+		there.URL.Path, there.URL.RawPath = only.prefix+r.URL.Path, ""
+		only.server.ServeHTTP(w, there)
 		return
 	}
 	for _, s := range d.agents {
