@@ -117,9 +117,6 @@ func (s *Server) begin(ctx context.Context, req *sdk.SendMessageRequest, stream 
 	}
 	runCtx, cancel := context.WithCancelCause(context.Background())
 	r.cancel = cancel
-	if err := s.enlist(r); err != nil {
-		return nil, err
-	}
 	r.x = &Exchange{TaskID: m.TaskID, ContextID: m.ContextID, Message: &m, Metadata: req.Metadata, run: r}
 	if m.TaskID == "" {
 		r.x.TaskID = sdk.NewTaskID()
@@ -127,9 +124,17 @@ func (s *Server) begin(ctx context.Context, req *sdk.SendMessageRequest, stream 
 			r.x.ContextID = sdk.NewContextID()
 		}
 		m.TaskID, m.ContextID = r.x.TaskID, r.x.ContextID
-	} else if err := s.resume(ctx, r, &m, push); err != nil {
-		s.delist(r)
+	}
+	if err := s.enlist(r); err != nil {
+		cancel(nil)
 		return nil, err
+	}
+	if req.Message.TaskID != "" {
+		if err := s.resume(ctx, r, &m, push); err != nil {
+			cancel(nil)
+			s.delist(r)
+			return nil, err
+		}
 	}
 	s.remember(m.ID, r.x.TaskID)
 	go r.execute(runCtx)
@@ -219,6 +224,7 @@ func (s *Server) delist(r *run) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	delete(s.runs, r)
+	close(r.done) // the server may wait for it
 }
 
 // checkMessage tells what is wrong with a message.

@@ -227,15 +227,15 @@ func (s *Server) endStreams() {
 
 // abandon ends the task of an executor that does not return.
 func (s *Server) abandon(r *run) {
-	select {
-	case <-r.decided:
-	default:
-		return // nobody was told of a task
-	}
-	if r.task != nil {
-		r.task.end(sdk.TaskStateFailed, "the agent was stopped before it could answer; ask again",
+	_ = r.decide() // an error is what its client is told
+	r.mu.Lock()
+	t := r.task
+	r.mu.Unlock()
+	if t != nil {
+		t.end(sdk.TaskStateFailed, "the agent was stopped before it could answer; ask again",
 			map[string]any{metadataOutcome: outcomeShutdown})
 	}
+	r.over()
 	s.counts.leaked.Add(1)
 	s.log.Warn("a2a: an executor goes on although the server closes", "agent", s.o.Name, "task", r.x.TaskID)
 }

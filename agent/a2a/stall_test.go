@@ -161,9 +161,10 @@ func TestAStalledSocketCostsNobodyElseAnything(t *testing.T) {
 		}
 		return nil
 	}, func(o *Options) { o.Limits.MaxLog = 8 << 20 })
+	var first sync.Once
 	s.http.Config.ConnState = func(c net.Conn, state http.ConnState) {
 		if tcp, ok := c.(*net.TCPConn); ok && state == http.StateNew {
-			_ = tcp.SetWriteBuffer(16 << 10)
+			first.Do(func() { _ = tcp.SetWriteBuffer(16 << 10) })
 		}
 	}
 	s.http.Start()
