@@ -112,9 +112,10 @@ func (t *tool) order(c *clause, at int) []arguments {
 			return []arguments{given}
 		}
 	}
-	a, used, _ := t.fill(c)
+	a, _, _ := t.fill(c)
 	if a == nil {
-		a, used = arguments{}, map[int]bool{}
+		a = arguments{}
+		used := map[int]bool{}
 		for i := range t.props {
 			t.props[i].fill(t, c, a, used)
 		}

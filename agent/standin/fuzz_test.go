@@ -58,15 +58,16 @@ func FuzzRequest(f *testing.F) {
 		if len(got.Choices) != 1 || json.Unmarshal(got.Choices[0].Message, &said) != nil {
 			t.Fatalf("%s", w.Body)
 		}
-		next := `{"messages":[{"role":"user","content":"x"},` + string(got.Choices[0].Message)
+		var next strings.Builder
+		next.WriteString(`{"messages":[{"role":"user","content":"x"},` + string(got.Choices[0].Message))
 		for _, c := range said.Calls {
 			if !json.Valid([]byte(c.Function.Arguments)) {
 				t.Errorf("the arguments of %s are %q", c.Function.Name, c.Function.Arguments)
 			}
-			next += `,{"role":"tool","content":"y","tool_call_id":"` + c.ID + `"}`
+			next.WriteString(`,{"role":"tool","content":"y","tool_call_id":"` + c.ID + `"}`)
 		}
-		if err := wire.Validate(wire.Chat, []byte(next+`]}`)); err != nil {
-			t.Errorf("%v: %s", err, next)
+		if err := wire.Validate(wire.Chat, []byte(next.String()+`]}`)); err != nil {
+			t.Errorf("%v: %s", err, next.String())
 		}
 	})
 }
