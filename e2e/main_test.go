@@ -112,7 +112,7 @@ func (w *world) renew() {
 // environment is ours without what would change the outcome, and more.
 func (w *world) environment(more ...string) []string {
 	env := slices.DeleteFunc(os.Environ(), func(kv string) bool {
-		return strings.HasPrefix(kv, "PLIMSOLL_") || strings.HasPrefix(kv, "ARGOCD_") || strings.HasPrefix(kv, "HOME=") || strings.HasPrefix(kv, "TERM=") || strings.HasPrefix(kv, "PWD=")
+		return strings.HasPrefix(kv, "PLIMSOLL_") || strings.HasPrefix(kv, "ARGOCD_") || strings.HasPrefix(kv, "OPENAI_") || strings.HasPrefix(kv, "ANTHROPIC_API_KEY=") || strings.HasPrefix(kv, "HOME=") || strings.HasPrefix(kv, "TERM=") || strings.HasPrefix(kv, "PWD=")
 	})
 	env = append(env, "HOME="+w.home, "PWD="+w.work, "TERM=xterm-256color", cookieName+"="+w.cookie,
 		"PLIMSOLL_STATE_DIR="+w.state, "PLIMSOLL_CONFIG="+filepath.Join(w.state, "config.toml"))
