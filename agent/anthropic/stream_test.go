@@ -92,23 +92,32 @@ func TestStreams(t *testing.T) {
 		stop agent.Stop
 	}{
 		"text": {begin + "event: ping\ndata: {\"type\": \"ping\"}\n\n" + textBlock + oneWord + oneWord + end, agent.Message{Text: "xx"}, agent.StopEnd},
-		"calls in pieces": {begin +
-			event(`{"type":"content_block_start","index":0,"content_block":{"type":"tool_use","id":"a","name":"f","input":{}}}`) +
-			event(`{"type":"content_block_start","index":1,"content_block":{"type":"tool_use","id":"b","name":"g","input":{}}}`) +
-			event(`{"type":"content_block_delta","index":0,"delta":{"type":"input_json_delta","partial_json":"{\"x\":"}}`) +
-			event(`{"type":"content_block_delta","index":1,"delta":{"type":"input_json_delta","partial_json":""}}`) +
-			event(`{"type":"content_block_delta","index":0,"delta":{"type":"input_json_delta","partial_json":" tru"}}`) + stop("tool_use"),
-			agent.Message{Calls: []agent.Call{{ID: "a", Name: "f", Arguments: `{"x": tru`}, {ID: "b", Name: "g", Arguments: "{}"}}}, agent.StopCalls},
-		"a call at once": {begin + event(`{"type":"content_block_start","index":0,"content_block":{"type":"tool_use","id":"a","name":"f","input":{"x": 1}}}`) + stop("end_turn"),
-			agent.Message{Calls: []agent.Call{{ID: "a", Name: "f", Arguments: `{"x": 1}`}}}, agent.StopCalls},
+		"calls in pieces": {
+			begin +
+				event(`{"type":"content_block_start","index":0,"content_block":{"type":"tool_use","id":"a","name":"f","input":{}}}`) +
+				event(`{"type":"content_block_start","index":1,"content_block":{"type":"tool_use","id":"b","name":"g","input":{}}}`) +
+				event(`{"type":"content_block_delta","index":0,"delta":{"type":"input_json_delta","partial_json":"{\"x\":"}}`) +
+				event(`{"type":"content_block_delta","index":1,"delta":{"type":"input_json_delta","partial_json":""}}`) +
+				event(`{"type":"content_block_delta","index":0,"delta":{"type":"input_json_delta","partial_json":" tru"}}`) + stop("tool_use"),
+			agent.Message{Calls: []agent.Call{{ID: "a", Name: "f", Arguments: `{"x": tru`}, {ID: "b", Name: "g", Arguments: "{}"}}},
+			agent.StopCalls,
+		},
+		"a call at once": {
+			begin + event(`{"type":"content_block_start","index":0,"content_block":{"type":"tool_use","id":"a","name":"f","input":{"x": 1}}}`) + stop("end_turn"),
+			agent.Message{Calls: []agent.Call{{ID: "a", Name: "f", Arguments: `{"x": 1}`}}},
+			agent.StopCalls,
+		},
 		"unknown kinds": {begin + event(`{"type":"content_block_start","index":0,"content_block":{"type":"server_tool_use","id":"a","name":"web_search","input":{}}}`) +
 			event(`{"type":"content_block_delta","index":0,"delta":{"type":"input_json_delta","partial_json":"{}"}}`) + event(`{"type":"what_is_this"}`) +
 			event(`{"type":"content_block_start","index":3,"content_block":{"type":"text","text":"y"}}`) + stop("end_turn"), agent.Message{Text: "y"}, agent.StopEnd},
 		"length":  {begin + textBlock + oneWord + stop("max_tokens"), agent.Message{Text: "x"}, agent.StopLength},
 		"window":  {begin + textBlock + oneWord + stop("model_context_window_exceeded"), agent.Message{Text: "x"}, agent.StopOverflow},
 		"refusal": {begin + stop("refusal"), agent.Message{}, agent.StopRefused},
-		"whole": {`{"type":"message","role":"assistant","content":[{"type":"text","text":"y"},{"type":"tool_use","id":"a","name":"f","input":{"x":1}}],"stop_reason":"tool_use","usage":{"input_tokens":45,"output_tokens":7}}`,
-			agent.Message{Text: "y", Calls: []agent.Call{{ID: "a", Name: "f", Arguments: `{"x":1}`}}}, agent.StopCalls},
+		"whole": {
+			`{"type":"message","role":"assistant","content":[{"type":"text","text":"y"},{"type":"tool_use","id":"a","name":"f","input":{"x":1}}],"stop_reason":"tool_use","usage":{"input_tokens":45,"output_tokens":7}}`,
+			agent.Message{Text: "y", Calls: []agent.Call{{ID: "a", Name: "f", Arguments: `{"x":1}`}}},
+			agent.StopCalls,
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -188,7 +188,7 @@ func TestFaults(t *testing.T) {
 		"garbage":      {scripted.Fault{Kind: scripted.Garbage}, agent.Broken},
 		"compressed":   {scripted.Fault{Kind: scripted.Gzip}, ""},
 		"drops":        {scripted.Fault{Kind: scripted.Drip, Bytes: 7}, ""},
-		"huge comment": {scripted.Fault{Kind: scripted.HugeEvent, Bytes: 20 << 20}, ""},
+		"huge comment": {scripted.Fault{Kind: scripted.HugeEvent, Bytes: 9 << 20}, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -73,7 +73,7 @@ func New(o Options) (*Model, error) {
 	case official && o.Key == "":
 		return nil, fmt.Errorf("no key for %s; set Key, or BaseURL to a service that needs none", DefaultURL)
 	case o.Window < 0 || o.MaxOutput < 0:
-		return nil, fmt.Errorf("Window %d and MaxOutput %d are tokens, and not negative; 0 goes by the model", o.Window, o.MaxOutput)
+		return nil, fmt.Errorf("the options Window %d and MaxOutput %d are tokens, and not negative; 0 goes by the model", o.Window, o.MaxOutput)
 	}
 	switch o.OutputMember {
 	case "":
@@ -83,11 +83,11 @@ func New(o Options) (*Model, error) {
 		}
 	case maxCompletionTokens, maxTokens:
 	default:
-		return nil, fmt.Errorf("OutputMember is %q; it is %q or %q", o.OutputMember, maxCompletionTokens, maxTokens)
+		return nil, fmt.Errorf("the option OutputMember is %q; it is %q or %q", o.OutputMember, maxCompletionTokens, maxTokens)
 	}
 	for name, value := range o.Extra {
 		if !json.Valid(value) {
-			return nil, fmt.Errorf("Extra[%q] is not JSON", name)
+			return nil, fmt.Errorf("the option Extra[%q] is not JSON", name)
 		}
 	}
 	if err := modelapi.CheckHeader(o.Key, o.Header); err != nil {

@@ -90,8 +90,10 @@ data: [DONE]
 		"bad arguments": {body: `data: {"choices":[{"delta":{"tool_calls":[{"index":0,"id":"a","function":{"name":"f","arguments":"{\"x\": tru"}}]},"finish_reason":"length"}]}
 
 `, calls: []agent.Call{call("a", "f", `{"x": tru`)}, stop: agent.StopLength},
-		"CRLF, comments, other choices, null error": {body: "\xef\xbb\xbf: hi\r\n\r\ndata:{\"error\":null,\"choices\":[{\"index\":1,\"delta\":{\"content\":\"no\"}},{\"index\":0,\"delta\":{\"content\":\"ja \"}}]}\r\n\r\n: keep-alive\r\n\r\nid: 7\r\nevent: message\r\ndata: {\"choices\":[{\"index\":0,\r\ndata: \"delta\":{\"content\":\"wohl\"},\"finish_reason\":\"stop\"}]}\r\n\r\n",
-			text: "ja wohl", stop: agent.StopEnd},
+		"CRLF, comments, other choices, null error": {
+			body: "\xef\xbb\xbf: hi\r\n\r\ndata:{\"error\":null,\"choices\":[{\"index\":1,\"delta\":{\"content\":\"no\"}},{\"index\":0,\"delta\":{\"content\":\"ja \"}}]}\r\n\r\n: keep-alive\r\n\r\nid: 7\r\nevent: message\r\ndata: {\"choices\":[{\"index\":0,\r\ndata: \"delta\":{\"content\":\"wohl\"},\"finish_reason\":\"stop\"}]}\r\n\r\n",
+			text: "ja wohl", stop: agent.StopEnd,
+		},
 		"words of errors": {body: `data: {"choices":[{"delta":{"content":"{\"error\":\"none\"}"},"finish_reason":"eos"}]}
 
 data: {"choices":[],"usage":{"prompt_tokens":100,"completion_tokens":5,"prompt_tokens_details":{"cached_tokens":60}}}
@@ -120,8 +122,10 @@ data: [DONE]`, text: "a", stop: agent.StopEnd},
 		"window": {body: `data: {"choices":[{"delta":{"content":"a"},"finish_reason":"model_context_window_exceeded"}]}
 
 `, text: "a", stop: agent.StopOverflow},
-		"whole": {body: `{"id":"x","object":"chat.completion","choices":[{"index":0,"message":{"role":"assistant","content":"a","tool_calls":[{"id":"a","type":"function","function":{"name":"f","arguments":"{}"}},{"id":"b","type":"function","function":{"name":"g","arguments":""}}]},"finish_reason":"tool_calls"}],"usage":{"prompt_tokens":3,"completion_tokens":4}}`,
-			text: "a", calls: []agent.Call{call("a", "f", "{}"), call("b", "g", "{}")}, stop: agent.StopCalls, usage: agent.Usage{Input: 3, Output: 4}},
+		"whole": {
+			body: `{"id":"x","object":"chat.completion","choices":[{"index":0,"message":{"role":"assistant","content":"a","tool_calls":[{"id":"a","type":"function","function":{"name":"f","arguments":"{}"}},{"id":"b","type":"function","function":{"name":"g","arguments":""}}]},"finish_reason":"tool_calls"}],"usage":{"prompt_tokens":3,"completion_tokens":4}}`,
+			text: "a", calls: []agent.Call{call("a", "f", "{}"), call("b", "g", "{}")}, stop: agent.StopCalls, usage: agent.Usage{Input: 3, Output: 4},
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
