@@ -79,11 +79,12 @@ func read(t *testing.T, r *scripted.Recorded) sent {
 func (s sent) types() []string {
 	var list []string
 	for _, m := range s.Messages {
-		line := m.Role
+		var line strings.Builder
+		line.WriteString(m.Role)
 		for _, b := range m.Content {
-			line += " " + b.Type
+			line.WriteString(" " + b.Type)
 		}
-		list = append(list, line)
+		list = append(list, line.String())
 	}
 	return list
 }

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"runtime"
@@ -36,9 +37,7 @@ func (c canned) RoundTrip(r *http.Request) (*http.Response, error) {
 	io.Copy(io.Discard, r.Body)
 	r.Body.Close()
 	h := http.Header{"Content-Type": {c.kind}}
-	for name, values := range c.header {
-		h[name] = values
-	}
+	maps.Copy(h, c.header)
 	return &http.Response{StatusCode: c.status, Header: h, Body: c.body(r), Request: r, ProtoMajor: 1, ProtoMinor: 1}, nil
 }
 
