@@ -324,3 +324,31 @@ func TestBoundsOfTasks(t *testing.T) {
 	id := got.Event.(*sdk.Task).ID
 	waitFor(t, "the task", func() bool { return s.get(id).Status.State == sdk.TaskStateCompleted })
 }
+
+// An executor that has said nothing, and does not return, keeps nobody waiting.
+func TestCloseAnswersThoseWhoWait(t *testing.T) {
+	t.Parallel()
+	block := make(chan struct{})
+	defer close(block)
+	s := serve(t, func(context.Context, *Exchange) error {
+		<-block
+		return nil
+	})
+	answered := make(chan sdk.Event, 1)
+	go func() {
+		var got sdk.StreamResponse
+		if e := s.rpc("SendMessage", message("hello"), &got); e != nil {
+			t.Errorf("SendMessage gives %+v", e)
+		}
+		answered <- got.Event
+	}()
+	waitFor(t, "the executor", func() bool { return s.Stats().Running == 1 })
+	s.end()
+	task, ok := (<-answered).(*sdk.Task)
+	if !ok || task.Status.State != sdk.TaskStateFailed || task.Metadata[metadataOutcome] != outcomeShutdown {
+		t.Errorf("the answer is %+v", task)
+	}
+	if n := s.Stats().Leaked; n != 1 {
+		t.Errorf("%d executors are counted as left behind", n)
+	}
+}

@@ -10,6 +10,8 @@ import (
 	"testing"
 
 	sdk "github.com/a2aproject/a2a-go/v2/a2a"
+
+	"github.com/plimsoll/plimsoll/journal"
 )
 
 // counting emits numbers as it is let.
@@ -270,5 +272,41 @@ func TestBoundsOfStreams(t *testing.T) {
 	_, _ = f.next()
 	if e := s.rpc("SubscribeToTask", other, nil); e == nil || e.Code != -32000 || !strings.Contains(e.Message, "streams are open") {
 		t.Errorf("one more of all gives %+v", e)
+	}
+}
+
+// What happens while all clients are gone is one line, and a count when one is back.
+func TestADisconnectIsOneLine(t *testing.T) {
+	t.Parallel()
+	const numbers = 40
+	let := make(chan struct{}, numbers)
+	j := journal.New(journal.Options{})
+	s := serve(t, counting(numbers, let), func(o *Options) { o.Journal = j })
+	f := s.stream("SendStreamingMessage", message("count"))
+	first, _ := f.next()
+	_, _ = f.next() // it works
+	id := first.event.(*sdk.Task).ID
+	_ = f.body.Close()
+	waitFor(t, "the server to notice", func() bool { return s.Stats().Logs.Readers == 0 })
+	for range numbers - 1 {
+		let <- struct{}{}
+	}
+	waitFor(t, "the numbers", func() bool { return strings.HasSuffix(textOf(s.get(id)), fmt.Sprintf(" %d ", numbers-2)) })
+	back := s.stream("SubscribeToTask", map[string]any{"id": id}, "Last-Event-ID", "2")
+	let <- struct{}{}
+	if all := back.all(); len(all) != numbers+1 {
+		t.Errorf("it had %d events when it was back", len(all))
+	}
+	closed, reopened := 0, journal.AgentQueueReopened{}
+	for r := range j.Since(0) {
+		switch e := r.Event.(type) {
+		case journal.AgentQueueClosed:
+			closed++
+		case journal.AgentQueueReopened:
+			reopened = e
+		}
+	}
+	if closed != 1 || reopened.Missed != numbers-1 || reopened.Dropped != 0 {
+		t.Errorf("%d lines, %d missed, %d dropped", closed, reopened.Missed, reopened.Dropped)
 	}
 }
