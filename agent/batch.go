@@ -18,6 +18,7 @@ type batch struct {
 	r       *Run
 	calls   []*pending
 	tell    bool          // the model may be told of a loop
+	over    bool          // the query was ended: what its calls came to is no loop
 	most    int           // bytes of each result that go to the model
 	done    chan returned // what tools returned; it never blocks one
 	begun   int
@@ -261,7 +262,7 @@ func (b *batch) stop() error {
 		}
 		b.end(p, "cancelled", text)
 	}
-	b.tell = false
+	b.over = true
 	if err := b.keep(); err != nil {
 		return err
 	}
@@ -300,7 +301,7 @@ func (b *batch) keep() error {
 	if len(ms) == 0 {
 		return nil
 	}
-	if b.kept+len(ms) == len(b.calls) {
+	if b.kept+len(ms) == len(b.calls) && !b.over {
 		b.look(&ms[len(ms)-1])
 	}
 	if err := b.r.keep(ms...); err != nil {

@@ -11,6 +11,16 @@ func turns(ms []Message) []int {
 	return at
 }
 
+// shortened is a conversation within its bounds. One that is over them is cut to three quarters:
+// cut by as little as there is too much it would be cut before every request, and each time the
+// provider's cache of its beginning, and what is remembered of it, would be lost.
+func shortened(ms []Message, messages int) []Message {
+	if kept := cutHistory(ms, messages, int64(maxHistory)); len(kept) == len(ms) {
+		return ms
+	}
+	return cutHistory(ms, max(1, messages*3/4), int64(maxHistory)*3/4)
+}
+
 // cutHistory leaves out old messages until at most messages of them are left, and at most
 // bytes. First whole turns go, the oldest first; then steps of the turns that are left, a
 // call always with its result. The last question and the newest step stay in any case. The

@@ -67,7 +67,12 @@ func (r *Run) MemoryUsage() MemoryUsage {
 func (r *Run) StepResult(callID string) (StepResult, bool) { return r.held.result(callID) }
 
 // open opens the conversation.
-func (r *Run) open() error {
+func (r *Run) open() (err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("agent: the store of conversations panicked: %v", p)
+		}
+	}()
 	if r.q.Session == "" {
 		if r.q.Existing {
 			return fmt.Errorf("%w: none is named", ErrNoSession)
@@ -215,7 +220,7 @@ func (r *Run) keep(ms ...Message) error {
 // trim leaves out old messages where there are too many.
 func (r *Run) trim() {
 	list := r.held.list()
-	kept := cutHistory(list, r.a.o.Limits.MaxHistoryMessages, int64(maxHistory))
+	kept := shortened(list, r.a.o.Limits.MaxHistoryMessages)
 	if len(kept) == len(list) {
 		return
 	}
@@ -291,7 +296,7 @@ func (r *Run) close() (err error) {
 	settled := r.settle("Not finished: the query broke off. It may have run, or not.")
 	if settled == nil {
 		list := r.held.list()
-		if kept := cutHistory(list, r.a.o.Limits.MaxHistoryMessages, int64(maxHistory)); len(kept) != len(list) {
+		if kept := shortened(list, r.a.o.Limits.MaxHistoryMessages); len(kept) != len(list) {
 			r.replace(kept)
 		}
 	}

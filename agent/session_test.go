@@ -268,3 +268,24 @@ func TestADeadline(t *testing.T) {
 		time.Sleep(time.Hour)
 	})
 }
+
+// panicking is a store whose Open panics.
+type panicking struct{}
+
+func (panicking) Open(context.Context, string, bool) (agent.Conversation, error) { panic("a bug in the store") }
+
+func TestAStoreThatPanicsBlocksNobody(t *testing.T) {
+	model := newActor(t, func(int, *agent.Request, func(string)) (*agent.Reply, error) { return says("never") })
+	a, err := agent.New(agent.Options{Model: model, Conversations: panicking{}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range 3 { // the session is free each time
+		if _, err := a.Ask(t.Context(), agent.Query{Text: "hello", Session: "s"}); err == nil || !strings.Contains(err.Error(), "panicked") {
+			t.Fatalf("the error is %v", err)
+		}
+	}
+	if err := a.Close(); err != nil {
+		t.Fatal(err)
+	}
+}
