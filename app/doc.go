@@ -14,5 +14,9 @@
 // An App is safe for concurrent use once made. Run takes over signal handling of the
 // process while it lasts; one run at a time per process is what it is made for.
 //
+// [App.Ask] asks one of the agents of the configuration, [App.ServeAgents] serves them over
+// A2A, and [App.Demo] plays all of it on stand-ins: it starts this very program as the agent,
+// under `plimsoll run`, is its client, and looks at what the limits did.
+//
 // The package is tested through the binary, by the scripts in cmd/plimsoll/testdata.
 package app

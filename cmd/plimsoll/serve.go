@@ -13,7 +13,7 @@ func newServeCommand() *cobra.Command {
 	var events bool
 	cmd := &cobra.Command{
 		Use:   "serve",
-		Short: "Serve the model gateway and the MCP gateway with their metrics",
+		Short: "Serve the model gateway, the MCP gateway and agents over A2A, with metrics",
 		Long: `Listens on a loopback address and stands between agents and their model providers:
 it counts every request before it is sent, pairs tool calls and results again, makes room
 when the context window is nearly full, and lets everything else through byte for byte.
@@ -21,6 +21,7 @@ when the context window is nearly full, and lets everything else through byte fo
   /openai/v1/…  /anthropic/v1/…  /gemini/v1beta/…   the providers of [upstream]
   /mcp/NAME  /mcp                                   the servers of [mcp.servers], each and as one
   /mcp/argocd                                       the Argo CD of [mcp.argocd]
+  /a2a/NAME                                         the agents of [agents]
   /metrics  /healthz  /readyz
 
 plimsoll run does the same for one run by itself; the daemon is for agents that are not

@@ -16,7 +16,7 @@
 // writes dots as underscores and adds units and _total. docs/metrics.md lists every one.
 //
 // Labels are bounded: a model's name is cut at 64 bytes, and of all models only the first
-// 100 have a name of their own, later ones count as "other". No label holds a path, an id, a
+// 100 have a name of their own, later ones count as "other"; so it is with servers, tools and agents. No label holds a path, an id, a
 // token or text of a conversation.
 //
 // # Concurrency
