@@ -59,7 +59,6 @@ func (a *App) agents() (map[string]config.Agent, error) {
 		if err != nil {
 			return nil, err
 		}
-		c.Builtin = builtinAgent
 		out[builtinAgent] = c
 	}
 	return out, nil

@@ -79,3 +79,24 @@ func TestEveryLineOfANewAgentIsValid(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+func TestTheBuiltInAgentWithAnotherModelIsStillItself(t *testing.T) {
+	for text, want := range map[string]string{
+		"[agents.argocd]\nmodel = \"gpt-5\"\n":                                "argocd",
+		"[agents.argocd]\nbuiltin = \"none\"\n":                               "",
+		"[agents.argocd]\nprompt = \"something else\"\n":                      "",
+		"[agents.other]\nmodel = \"gpt-5\"\n[agents.argocd]\nmax_steps = 5\n": "argocd",
+	} {
+		file := filepath.Join(t.TempDir(), "config.toml")
+		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		l, err := config.Load(config.Options{Environ: []string{"PLIMSOLL_CONFIG=" + file}, Dir: t.TempDir()})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if a, _, err := l.Agent("argocd"); err != nil || a.Builtin != want {
+			t.Errorf("%q: %v: builtin is %q, want %q", text, err, a.Builtin, want)
+		}
+	}
+}

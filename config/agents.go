@@ -14,6 +14,9 @@ import (
 	"github.com/plimsoll/plimsoll/limit"
 )
 
+// builtinArgoCD is the agent that is there without a table.
+const builtinArgoCD = "argocd"
+
 // Agent is one agent of [agents.NAME], every default filled in.
 type Agent struct {
 	Name     string `json:"name"`
@@ -245,6 +248,9 @@ func (l *Loaded) fillAgent(a *Agent, probs *problems) {
 			k.setAgent(a, v)
 			a.sources[k.Name] = c.src
 		}
+	}
+	if foldAgent(a.Name) == builtinArgoCD && a.From("builtin").Origin == OriginDefault && len(a.Servers) == 0 && a.Prompt == "" && a.PromptFile == "" {
+		a.Builtin = builtinArgoCD // who writes [agents.argocd] model = … means the built-in one, with another model
 	}
 	wrong := func(key, what, fix string) {
 		probs.add(Problem{Where: a.From(key), Key: agentsTable + "." + a.Name + "." + key, What: what, Fix: fix})

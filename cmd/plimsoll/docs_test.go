@@ -247,7 +247,8 @@ func TestGuidesNameRealKeys(t *testing.T) {
 	known, tables := map[string]bool{}, map[string]string{}
 	variables := map[string]bool{
 		"PLIMSOLL_STATE_DIR": true, "PLIMSOLL_CACHE_DIR": true, "PLIMSOLL_CONFIG": true, "PLIMSOLL_RUN_ID": true, app.ProxyName: true,
-		"PLIMSOLL_RESOURCES_KEY": true, "PLIMSOLL_TOOLS_NAME_KEY": true, // as patterns
+		"PLIMSOLL_RESOURCES_KEY": true, "PLIMSOLL_TOOLS_NAME_KEY": true, "PLIMSOLL_AGENTS_NAME_KEY": true, // as patterns
+		app.SearchFirstName: true,
 	}
 	for _, k := range config.Keys() {
 		known[k.Name], variables[k.Variable()] = true, true
@@ -259,10 +260,10 @@ func TestGuidesNameRealKeys(t *testing.T) {
 			known[a.Name] = true
 		}
 	}
-	for _, v := range []any{journal.Report{}, app.Stat{}, app.BacktestRow{}, app.Prediction{}, app.Slot{}, app.Doctor{}, app.Decision{}, app.Collection{}, app.MCPSize{}, app.WrapResult{}, journal.WindowCompacted{}, config.MCPServer{}, config.ArgoCDInstance{}} {
+	for _, v := range []any{journal.Report{}, app.Stat{}, app.BacktestRow{}, app.Prediction{}, app.Slot{}, app.Doctor{}, app.Decision{}, app.Collection{}, app.MCPSize{}, app.WrapResult{}, journal.WindowCompacted{}, config.MCPServer{}, config.ArgoCDInstance{}, config.Agent{}, app.AskReport{}, app.AgentEvent{}, app.ListedAgent{}, app.DemoReport{}, app.DemoScene{}} {
 		jsonNames(reflect.TypeOf(v), known)
 	}
-	for _, name := range slices.Concat(foreignNames, addedNames) {
+	for _, name := range slices.Concat(foreignNames, addedNames, []string{"tool_timeout", "model_timeout"}) {
 		known[name] = true
 	}
 	tools, err := app.ArgoCDTools()
