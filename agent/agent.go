@@ -103,7 +103,7 @@ func (q *Query) check(l Limits) error {
 	case strings.TrimSpace(q.Text) == "":
 		return fmt.Errorf("%w: it is empty", ErrQuestion)
 	case int64(len(q.Text)) > int64(l.MaxQuestion):
-		return fmt.Errorf("%w: it has %d bytes, more than %d; shorten it, put the text where a tool can read it, or raise MaxQuestion", ErrQuestion, len(q.Text), l.MaxQuestion)
+		return fmt.Errorf("%w: it has %d bytes, more than %d; shorten it, or put the text where a tool can read it", ErrQuestion, len(q.Text), l.MaxQuestion)
 	case len(q.Session) > maxSession:
 		return fmt.Errorf("%w: the name of the session has %d bytes, more than %d", ErrQuestion, len(q.Session), maxSession)
 	case !utf8.ValidString(q.Session):
@@ -151,14 +151,14 @@ func (a *Agent) admit(r *Run) error {
 		return ErrClosed
 	case len(a.runs) >= a.o.Limits.MaxQueries:
 		a.note(journal.AgentQueryRefused{Agent: clip(a.o.Name), Why: "queries"})
-		return fmt.Errorf("%w: %d run or wait (Limits.MaxQueries); ask again when one has ended", ErrBusy, len(a.runs))
+		return fmt.Errorf("%w: %d run or wait (max_queries); ask again when one has ended", ErrBusy, len(a.runs))
 	}
 	if r.q.Session == "" {
 		r.place = &place{turn: make(chan struct{})}
 		close(r.place.turn)
 	} else if r.place = a.lines.join(r.q.Session, a.o.Limits.MaxWaiting); r.place == nil {
 		a.note(journal.AgentQueryRefused{Agent: clip(a.o.Name), Why: "waiting"})
-		return fmt.Errorf("%w: %d wait for session %q already (Limits.MaxWaiting); ask again when one has ended", ErrBusy, a.o.Limits.MaxWaiting, r.q.Session)
+		return fmt.Errorf("%w: %d wait for session %q already; ask again when one has ended", ErrBusy, a.o.Limits.MaxWaiting, r.q.Session)
 	}
 	a.runs[r] = struct{}{}
 	return nil

@@ -1,6 +1,9 @@
 package agent
 
-import "time"
+import (
+	"encoding/json"
+	"time"
+)
 
 // EventKind is what happened.
 type EventKind string
@@ -29,6 +32,15 @@ type Event struct {
 	Result *StepResult   `json:"result,omitempty"`
 	Tokens int           `json:"tokens,omitempty"`
 	Tries  int           `json:"tries,omitempty"`
-	Wait   time.Duration `json:"wait_ns,omitempty"`
+	Wait   time.Duration `json:"-"`
 	Err    string        `json:"error,omitempty"`
+}
+
+// MarshalJSON writes Wait as wait_ms.
+func (e Event) MarshalJSON() ([]byte, error) {
+	type plain Event // without this method
+	return json.Marshal(struct {
+		plain
+		WaitMS int64 `json:"wait_ms,omitempty"`
+	}{plain(e), e.Wait.Milliseconds()})
 }

@@ -51,7 +51,7 @@ func (e *ModelError) hint() string {
 	case NoModel:
 		return "check the name of the model and the address"
 	case TooLong:
-		return "ask for less at a time, or configure the window as it is (Limits.Window)"
+		return "ask for less at a time, or configure the window as it is (window)"
 	case NotAnAPI:
 		return "the address answers with something else than a model; check it, often /v1 is missing at its end"
 	default:

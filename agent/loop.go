@@ -64,13 +64,13 @@ func (r *Run) answered(message Message, got answer, last, cut bool) Result {
 		e := &ModelError{Model: r.a.o.Model.Info(), Failure: Refused, Text: "the model, or a filter of its provider, refused to answer"}
 		result.Outcome, result.Detail, result.Err = ModelFailed, e.Error(), e
 	case last && blank:
-		result.Outcome, result.Detail = StepLimit, fmt.Sprintf("%d steps were used up, and the model gave no answer without tools; raise Limits.MaxSteps, or ask for less", l.MaxSteps)
+		result.Outcome, result.Detail = StepLimit, fmt.Sprintf("%d steps were used up, and the model gave no answer without tools; raise max_steps, or ask for less", l.MaxSteps)
 	case last:
 		result.Outcome, result.Detail = StepLimit, fmt.Sprintf("%d steps were used up: the answer is from what was known by then", l.MaxSteps)
 	case got.full:
-		result.Outcome, result.Detail = StepLimit, fmt.Sprintf("the answer was cut at %d bytes (Limits.MaxAnswer)", l.MaxAnswer)
+		result.Outcome, result.Detail = StepLimit, fmt.Sprintf("the answer was cut at %d bytes, the most that one may have", l.MaxAnswer)
 	case cut:
-		result.Outcome, result.Detail = StepLimit, "the answer is cut: the output limit ended it, and no further part may be asked for (Limits.MaxParts, MaxSteps)"
+		result.Outcome, result.Detail = StepLimit, "the answer is cut: the output limit ended it, and no further part may be asked for"
 	}
 	if message.Text != "" {
 		r.held.setPartial("")

@@ -83,12 +83,12 @@ func TestHowQueriesEnd(t *testing.T) {
 		"calls without tools for ever": {replies(call("echo", "{}")), agent.Limits{MaxSteps: 3, Identical: 100}, true, agent.LoopDetected, "", "", 0},
 		"refused":                      {replies(stop("", agent.StopRefused)), agent.Limits{}, false, agent.ModelFailed, "", "refused to answer", 1},
 		"refused with words":           {replies(stop("I won't", agent.StopRefused)), agent.Limits{}, false, agent.ModelFailed, "I won't", "refused to answer", 1},
-		"no room for words":            {replies(stop("", agent.StopLength)), agent.Limits{}, false, agent.ModelFailed, "", "MaxOutput", 1},
+		"no room for words":            {replies(stop("", agent.StopLength)), agent.Limits{}, false, agent.ModelFailed, "", "max_output", 1},
 		"in three parts":               {replies(stop("one ", agent.StopLength), stop("two ", agent.StopLength), say("three")), agent.Limits{}, false, agent.Completed, "one two three", "", 3},
 		"in too many parts":            {replies(stop("on ", agent.StopLength)), agent.Limits{MaxParts: 2}, false, agent.StepLimit, "on on on ", "output limit", 3},
 		"more parts than steps":        {replies(stop("on ", agent.StopLength)), agent.Limits{MaxSteps: 2}, true, agent.StepLimit, "on on ", "output limit", 2},
 		"the window was full":          {replies(stop("one ", agent.StopOverflow), say("two")), agent.Limits{}, false, agent.Completed, "one two", "", 2},
-		"too long an answer":           {replies(say(strings.Repeat("é", 100))), agent.Limits{MaxAnswer: 33}, false, agent.StepLimit, strings.Repeat("é", 16), "MaxAnswer", 1},
+		"too long an answer":           {replies(say(strings.Repeat("é", 100))), agent.Limits{MaxAnswer: 33}, false, agent.StepLimit, strings.Repeat("é", 16), "most that one may have", 1},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -68,26 +68,30 @@ func (r *Run) ask(last bool) (answer, error) {
 		if r.ctx.Err() != nil {
 			return answer{}, err // what was streamed stays: it is all there will be of the answer
 		}
+		e := modelError(r.a.o.Model.Info(), err, tries)
+		long := e.Failure == TooLong
+		if long {
+			refits++
+		}
+		if errors.Is(err, errEmpty) {
+			empties++
+		}
+		switch { // here too, what was streamed stays
+		case long && refits > maxRefits:
+			return answer{}, &tooLong{e}
+		case !long && (!e.Transient() || tries-refits >= r.a.o.Limits.MaxTries || empties > 1):
+			return answer{}, e
+		}
 		if r.held.unstream() != "" {
 			r.events.emit(Event{Kind: EventDiscarded, Step: r.steps})
 		}
-		e := modelError(r.a.o.Model.Info(), err, tries)
-		if e.Failure == TooLong {
-			if refits++; refits > maxRefits {
-				return answer{}, &tooLong{e}
-			}
+		if long {
 			r.fitter.learned(e.Limit)
 			if req, err = r.fit(last); err != nil {
 				return answer{}, err
 			}
 			r.a.note(journal.AgentRoom{Agent: clip(r.a.o.Name), Why: "overflow", Tokens: int64(r.room.Tokens), LimitTokens: int64(r.room.Limit)})
 			continue
-		}
-		if errors.Is(err, errEmpty) {
-			empties++
-		}
-		if !e.Transient() || tries-refits >= r.a.o.Limits.MaxTries || empties > 1 {
-			return answer{}, e
 		}
 		if err := r.wait(e); err != nil {
 			return answer{}, err
@@ -107,7 +111,7 @@ func (r *Run) empty(got answer) error {
 	case StopOverflow:
 		return &ModelError{Model: info, Failure: TooLong, Text: "the window was full before the answer began"}
 	case StopLength:
-		return &ModelError{Model: info, Failure: Refused, Text: "the output limit was used up before the answer began; raise Limits.MaxOutput, or let the model think less"}
+		return &ModelError{Model: info, Failure: Refused, Text: "the output limit was used up before the answer began; raise max_output, or let the model think less"}
 	default:
 		return &ModelError{Model: info, Failure: Broken, Text: errEmpty.Error(), Err: errEmpty}
 	}
@@ -241,7 +245,7 @@ func (r *Run) generate(req *Request) (answer, error) {
 		text := r.held.unstream()
 		return answer{&Reply{Message: Message{Role: RoleAssistant, Text: text}, Stop: StopLength}, true}, nil
 	case out.err != nil && r.ctx.Err() == nil && errors.Is(cause, errModelTimeout):
-		return answer{}, &ModelError{Model: r.a.o.Model.Info(), Failure: Unreachable, Text: fmt.Sprintf("no whole answer within %v (Limits.ModelTimeout)", l.ModelTimeout), Err: errModelTimeout}
+		return answer{}, &ModelError{Model: r.a.o.Model.Info(), Failure: Unreachable, Text: fmt.Sprintf("no whole answer within %v (model_timeout)", l.ModelTimeout), Err: errModelTimeout}
 	case out.err != nil:
 		return answer{}, out.err
 	case out.Reply == nil:

@@ -1,6 +1,9 @@
 package agent
 
-import "time"
+import (
+	"encoding/json"
+	"time"
+)
 
 // Outcome is how a query ended.
 type Outcome string
@@ -43,5 +46,14 @@ type StepResult struct {
 	Size      int64         `json:"size"`
 	Truncated bool          `json:"truncated,omitempty"`
 	Failed    bool          `json:"failed,omitempty"`
-	Took      time.Duration `json:"took_ns"`
+	Took      time.Duration `json:"-"`
+}
+
+// MarshalJSON writes Took as took_ms.
+func (s StepResult) MarshalJSON() ([]byte, error) {
+	type plain StepResult // without this method
+	return json.Marshal(struct {
+		plain
+		TookMS int64 `json:"took_ms"`
+	}{plain(s), s.Took.Milliseconds()})
 }

@@ -45,7 +45,7 @@ func TestOneSessionOneQuery(t *testing.T) {
 			runs = append(runs, run)
 			synctest.Wait()
 		}
-		if _, err := a.Start(t.Context(), agent.Query{Text: "one more", Session: "s"}); !errors.Is(err, agent.ErrBusy) || !strings.Contains(err.Error(), "MaxWaiting") {
+		if _, err := a.Start(t.Context(), agent.Query{Text: "one more", Session: "s"}); !errors.Is(err, agent.ErrBusy) || !strings.Contains(err.Error(), "wait for session") {
 			t.Errorf("the sixth of a session: %v", err)
 		}
 		other, err := a.Start(t.Context(), agent.Query{Text: "elsewhere", Session: "t"})
@@ -97,7 +97,7 @@ func TestTooManyQueries(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		if _, err := a.Start(t.Context(), agent.Query{Text: "q"}); !errors.Is(err, agent.ErrBusy) || !strings.Contains(err.Error(), "MaxQueries") {
+		if _, err := a.Start(t.Context(), agent.Query{Text: "q"}); !errors.Is(err, agent.ErrBusy) || !strings.Contains(err.Error(), "max_queries") {
 			t.Errorf("the fourth: %v", err)
 		}
 		close(model.let)
@@ -221,8 +221,7 @@ func TestManyAtOnce(t *testing.T) {
 }
 
 // What is kept in memory is bounded, in sessions and bytes, and the newest stay.
-func TestConversationsInMemory(t *testing.T) {
-	t.Parallel()
+func TestConversationsInMemory(t *testing.T) { // not beside others, which have a heap too
 	a := start(t, agent.Options{Model: newActor(t, replies(say("hi")))})
 	for i := range agent.MemorySessions + 10 {
 		ask(t, a, agent.Query{Session: fmt.Sprint(i)})
@@ -272,7 +271,9 @@ func TestADeadline(t *testing.T) {
 // panicking is a store whose Open panics.
 type panicking struct{}
 
-func (panicking) Open(context.Context, string, bool) (agent.Conversation, error) { panic("a bug in the store") }
+func (panicking) Open(context.Context, string, bool) (agent.Conversation, error) {
+	panic("a bug in the store")
+}
 
 func TestAStoreThatPanicsBlocksNobody(t *testing.T) {
 	model := newActor(t, func(int, *agent.Request, func(string)) (*agent.Reply, error) { return says("never") })
