@@ -32,6 +32,8 @@ type AgentOptions struct {
 	// real one it is.
 	Simulator                 *SimulatorOptions
 	Server, Context, Instance string
+	// forgets says that no conversation is kept.
+	forgets bool
 	// Lab adds tools that misbehave, for demonstrations.
 	Lab bool
 	// Version of this program.
@@ -83,6 +85,16 @@ func (a *App) findAgent(name string) (config.Agent, error) {
 		return c, fmt.Errorf("there is no agent %q; there are: %s; plimsoll agent init %s writes one", config.SafeName(name), strings.Join(slices.Sorted(maps.Keys(all)), ", "), config.SafeName(name))
 	}
 	return c, nil
+}
+
+// namesArgoCD says that the options say which Argo CD is meant.
+func (o AgentOptions) namesArgoCD() bool {
+	return o.Simulator != nil || o.Server != "" || o.Context != "" || o.Instance != ""
+}
+
+// usesArgoCD says that an agent has the tools of Argo CD.
+func usesArgoCD(c config.Agent) bool {
+	return c.Builtin == argocdName || slices.Contains(c.Servers, argocdName)
 }
 
 // openedAgent is an agent with all that it is wired to.
@@ -181,6 +193,9 @@ func (a *App) openAgent(ctx context.Context, c config.Agent, g *gateways) (_ *op
 
 	to := toolbox.Options{Spool: plane.spool, Journal: plane.journal, Query: plane.query, Principal: plane.local()}
 	names := c.Servers
+	if !usesArgoCD(c) && g.o.namesArgoCD() {
+		return nil, fmt.Errorf("the agent %s has no Argo CD: --simulator, --server, --context and --instance say which one is meant; leave them out, or write servers = [\"argocd\"] in [agents.%s]", c.Name, c.Name)
+	}
 	if c.Builtin == argocdName && !slices.Contains(names, argocdName) {
 		names = append([]string{argocdName}, names...)
 	}
@@ -204,15 +219,19 @@ func (a *App) openAgent(ctx context.Context, c config.Agent, g *gateways) (_ *op
 		}
 	}
 
-	dir, err := a.agentDir(c.Name, "conversations")
-	if err != nil {
-		return nil, err
+	var conversations agent.Conversations // in memory, of what nobody asks to keep
+	if !g.o.forgets {
+		dir, err := a.agentDir(c.Name, "conversations")
+		if err != nil {
+			return nil, err
+		}
+		kept, err := conversation.Open(conversation.Options{Dir: dir, Journal: plane.journal, Log: a.log()})
+		if err != nil {
+			return nil, where(fmt.Errorf("keep its conversations: %w; PLIMSOLL_STATE_DIR names another directory", err))
+		}
+		o.closes = append(o.closes, kept.Close)
+		conversations = patient{kept, a.warn}
 	}
-	kept, err := conversation.Open(conversation.Options{Dir: dir, Journal: plane.journal, Log: a.log()})
-	if err != nil {
-		return nil, where(err)
-	}
-	o.closes = append(o.closes, kept.Close)
 
 	compose, err := promptOf(c, choice, o.tools.Instructions())
 	if err != nil {
@@ -222,7 +241,7 @@ func (a *App) openAgent(ctx context.Context, c config.Agent, g *gateways) (_ *op
 		Name: c.Name, Model: model, Tools: o.tools,
 		Compose:       compose,
 		Limits:        limitsOfAgent(c),
-		Conversations: patient{kept, a.warn}, Journal: plane.journal, Summarize: c.Summarizer == "model",
+		Conversations: conversations, Journal: plane.journal, Summarize: c.Summarizer == "model",
 	})
 	if err != nil {
 		return nil, where(err)

@@ -4,10 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
-	"os/signal"
 	"strings"
-	"syscall"
 	"time"
 
 	"github.com/plimsoll/plimsoll/agent"
@@ -60,6 +57,7 @@ type AskReport struct {
 	MoreCalls  int         `json:"more_calls,omitempty"` // beyond those that are listed
 	Error      string      `json:"error,omitempty"`
 	DurationMS int64       `json:"duration_ms"`
+	signal     int         // that took the question back
 }
 
 // Answered says that there is an answer to the question, and not a part of one or none.
@@ -67,8 +65,17 @@ func (r AskReport) Answered() bool {
 	return r.Answer != "" && (r.Outcome == agent.Completed || r.Outcome == agent.StepLimit)
 }
 
-// Interrupted says that the question was taken back.
-func (r AskReport) Interrupted() bool { return r.Outcome == agent.Cancelled }
+// Status is how the program ends: 0 with an answer, 1 without one, 128+N when signal N took the
+// question back.
+func (r AskReport) Status() int {
+	switch {
+	case r.Answered():
+		return 0
+	case r.signal != 0:
+		return 128 + r.signal
+	}
+	return 1
+}
 
 // maxAskedCalls bounds the calls that a report lists.
 const maxAskedCalls = 256
@@ -90,8 +97,9 @@ func (a *App) Ask(ctx context.Context, o AskOptions) (_ AskReport, err error) {
 	if o.MaxSteps > 0 {
 		c.MaxSteps = o.MaxSteps
 	}
-	ctx, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
+	ctx, stop := interruptible(ctx)
 	defer stop()
+	o.forgets = o.Session == ""
 	plane, err := a.openTools(settings, toolsOptions{observers: []journal.Observer{}})
 	if err != nil {
 		return AskReport{}, err
@@ -135,6 +143,9 @@ func (a *App) Ask(ctx context.Context, o AskOptions) (_ AskReport, err error) {
 	}
 	if r.Err != nil {
 		r.Error = r.Err.Error()
+	}
+	if e, ok := errors.AsType[*interrupted](context.Cause(ctx)); ok {
+		r.signal, r.Detail, r.Error = e.signal, "interrupted", ""
 	}
 	return r, nil
 }

@@ -44,6 +44,9 @@ Exits with 0 when there is an answer, with 1 when there is none, and says why.`,
 			if o.Question, err = question(args, cmd.InOrStdin()); err != nil {
 				return err
 			}
+			if cmd.Flags().Changed("max-steps") && o.MaxSteps < 1 {
+				return fmt.Errorf("--max-steps %d: write a number from 1 on", o.MaxSteps)
+			}
 			if o.Existing && o.Session == "" {
 				return fmt.Errorf("--continue goes on with a session; name it with --session")
 			}
@@ -84,11 +87,8 @@ Exits with 0 when there is an answer, with 1 when there is none, and says why.`,
 			if err != nil {
 				return err
 			}
-			if r.Interrupted() {
-				return &exitError{code: 130}
-			}
-			if !r.Answered() {
-				return &exitError{code: 1}
+			if status := r.Status(); status != 0 {
+				return &exitError{code: status}
 			}
 			return nil
 		},
