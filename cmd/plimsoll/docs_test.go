@@ -181,7 +181,7 @@ func wrongIn(root *cobra.Command, words []string) string {
 		switch {
 		case w == "--" || strings.ContainsAny(w, "|;&#`") || w == "…":
 			return ""
-		case strings.HasPrefix(w, "-"):
+		case strings.HasPrefix(w, "-") && w != "-": // "-" alone is standard input
 			name, _, _ := strings.Cut(w, "=")
 			name, _, _ = strings.Cut(name, "[")
 			if c == root && (name == "--help" || name == "--version") {
