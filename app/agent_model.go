@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"net/url"
 	"os"
+	"slices"
 	"strings"
 
 	"github.com/plimsoll/plimsoll/agent"
@@ -59,15 +60,20 @@ var providerVariables = map[string]struct{ key, url, model string }{
 // environment. override is NAME, PROVIDER/NAME or "standin".
 func chooseModel(c config.Agent, override string, u config.UpstreamSettings, getenv func(string) string) (modelChoice, error) {
 	m := modelChoice{provider: c.Provider, name: c.Model, url: c.BaseURL, keyEnv: c.KeyEnv, why: "configured"}
-	switch {
-	case override != "":
+	if c.Provider == "" && c.BaseURL == "" { // behind a base URL a slash may belong to the name
+		m.provider, m.name = splitModel(c.Model)
+	}
+	if override != "" {
 		provider, name := splitModel(override)
-		if provider != "" && provider != models.Provider(c.Provider) {
-			m = modelChoice{provider: provider} // what is configured is of another
+		if was := configuredProvider(m); provider == "" && c.BaseURL == "" && makerOf(name) != was {
+			provider = makerOf(name)
+		} else if provider == was && m.provider != "" {
+			provider = "" // as it is
+		}
+		if provider != "" {
+			m = modelChoice{provider: provider} // the address and the key that are configured are another's
 		}
 		m.name, m.why = name, "--model"
-	case c.Provider == "" && c.BaseURL == "": // behind a base URL a slash may belong to the name
-		m.provider, m.name = splitModel(c.Model)
 	}
 	if m.name == StandinModel || m.name == standin.Model && m.url == "" && getenv(providerVariables["openai"].url) == "" {
 		return modelChoice{standin: true, provider: "openai", name: standin.Model, why: m.why}, nil
@@ -91,6 +97,11 @@ func chooseModel(c config.Agent, override string, u config.UpstreamSettings, get
 			return m, fmt.Errorf("no model is named for the provider %s; set model in [agents.%s], or --model", m.provider, c.Name)
 		}
 	}
+	// A key goes where its owner sends it: to the provider itself, or where the provider's own
+	// variable points. To an address of the configuration goes the key that is named beside it.
+	if m.keyEnv == "" && known && (m.url == "" || sameHost(m.url, u.OpenAI, u.Anthropic, openai.DefaultURL, anthropic.DefaultURL)) {
+		m.keyEnv = vars.key
+	}
 	if m.url == "" && known {
 		m.url = getenv(vars.url)
 	}
@@ -104,13 +115,29 @@ func chooseModel(c config.Agent, override string, u config.UpstreamSettings, get
 			return m, fmt.Errorf("where the provider %s is asked is not known; set base_url in [agents.%s] to its address that ends in /v1", m.provider, c.Name)
 		}
 	}
-	if m.keyEnv == "" && known {
-		m.keyEnv = vars.key
-	}
 	if where, err := url.Parse(m.url); err != nil || where.Host == "" || where.Scheme != "http" && where.Scheme != "https" {
 		return m, fmt.Errorf("the address %q of the model is no URL; write it as https://HOST/v1", m.url)
 	}
 	return m, nil
+}
+
+// configuredProvider is the provider of what is configured, "" when nothing tells.
+func configuredProvider(m modelChoice) string {
+	if p := models.Provider(m.provider); p != "" || m.url != "" {
+		return p
+	}
+	return makerOf(m.name)
+}
+
+// makerOf is the provider whose models have such names.
+func makerOf(name string) string {
+	switch {
+	case name == "":
+		return ""
+	case strings.HasPrefix(name, "claude-"):
+		return "anthropic"
+	}
+	return "openai"
 }
 
 // splitModel takes PROVIDER/NAME apart, where the provider is a known one.
@@ -121,6 +148,15 @@ func splitModel(text string) (provider, name string) {
 	return "", text
 }
 
+// sameHost says that an address is at the host of one of the others.
+func sameHost(address string, others ...string) bool {
+	u, err := url.Parse(address)
+	return err == nil && slices.ContainsFunc(others, func(o string) bool {
+		v, err := url.Parse(o)
+		return err == nil && v.Host != "" && v.Host == u.Host && v.Scheme == u.Scheme
+	})
+}
+
 // errNoModel names every way to a model.
 var errNoModel = errors.New(`no model: there is neither ANTHROPIC_API_KEY nor OPENAI_API_KEY, and none is configured; set one of them, or
   model, base_url and key_env in [agents.NAME] (plimsoll agent init writes one), or
@@ -128,11 +164,11 @@ var errNoModel = errors.New(`no model: there is neither ANTHROPIC_API_KEY nor OP
 
 // guessProvider goes by the model's name, then by LLM_PROVIDER, then by whose key is there.
 func guessProvider(m modelChoice, getenv func(string) string) (provider, why string) {
-	switch {
-	case strings.HasPrefix(m.name, "claude-"):
-		return "anthropic", m.why
-	case m.name != "" || m.url != "":
+	switch p := makerOf(m.name); {
+	case m.url != "" && p != "anthropic":
 		return "openai", m.why
+	case p != "":
+		return p, m.why
 	}
 	if p := models.Provider(getenv("LLM_PROVIDER")); p != "" {
 		return p, "LLM_PROVIDER"

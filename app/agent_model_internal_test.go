@@ -36,6 +36,16 @@ func TestWhichModelIsAsked(t *testing.T) {
 			name: "the option of the same provider keeps where", agent: config.Agent{Model: "gpt-5", Provider: "openai", BaseURL: "https://gateway.example/v1", KeyEnv: "MY_KEY"}, override: "gpt-5-mini",
 			want: modelChoice{provider: "openai", name: "gpt-5-mini", url: "https://gateway.example/v1", keyEnv: "MY_KEY"},
 		},
+		{
+			name: "another provider's model takes no key with it", agent: config.Agent{Model: "anthropic/claude-haiku-4-5", KeyEnv: "MY_ANTHROPIC"}, override: "gpt-5-mini",
+			want: modelChoice{provider: "openai", name: "gpt-5-mini", url: u.OpenAI, keyEnv: "OPENAI_API_KEY"},
+		},
+		{name: "a third host gets no key unasked", agent: config.Agent{Model: "m", BaseURL: "http://gateway.example/v1"}, want: modelChoice{provider: "openai", name: "m", url: "http://gateway.example/v1"}},
+		{name: "the provider itself does", agent: config.Agent{Model: "m", BaseURL: "https://api.openai.com/v1"}, want: modelChoice{provider: "openai", name: "m", url: u.OpenAI, keyEnv: "OPENAI_API_KEY"}},
+		{
+			name: "a gateway has models of all", agent: config.Agent{Model: "gpt-5", BaseURL: "https://gateway.example/v1", KeyEnv: "MY_KEY"}, override: "claude-haiku-4-5",
+			want: modelChoice{provider: "anthropic", name: "claude-haiku-4-5", url: "https://gateway.example/v1", keyEnv: "MY_KEY"},
+		},
 		{name: "the stand-in", override: "standin", want: modelChoice{standin: true, provider: "openai", name: "standin-planner"}},
 		{name: "the stand-in, configured", agent: config.Agent{Model: "standin"}, env: map[string]string{"ANTHROPIC_API_KEY": "k"}, want: modelChoice{standin: true, provider: "openai", name: "standin-planner"}},
 		{

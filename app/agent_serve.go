@@ -135,7 +135,7 @@ func (d *agentDaemon) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	for _, s := range d.agents {
 		there = append(there, s.prefix)
 	}
-	http.Error(w, "there is no agent at this path; there are: "+strings.Join(there, ", "), http.StatusNotFound)
+	http.Error(w, "there is no agent at "+printable(r.URL.Path)+"; there are: "+strings.Join(there, ", "), http.StatusNotFound)
 }
 
 // say prints where the agents are.
@@ -319,7 +319,7 @@ func (a *App) listenForAgents(
 		return err
 	}
 	ready := make(chan struct{})
-	server, err := door.Listen(proxy.ListenOptions{Addr: serve.Listen, TLS: secure, Handler: daemon(door, nil, d, meters, ready)})
+	server, err := door.Listen(proxy.ListenOptions{Addr: serve.Listen, TLS: secure, Handler: daemon(door, false, nil, d, meters, ready)})
 	if err != nil {
 		return listenError(settings, err)
 	}

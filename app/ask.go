@@ -104,13 +104,19 @@ func (a *App) Ask(ctx context.Context, o AskOptions) (_ AskReport, err error) {
 	if err != nil {
 		return AskReport{}, err
 	}
-	defer func() { err = errors.Join(err, plane.Close()) }()
+	// There is an answer by then, which an error would take away.
+	closing := func(c func() error) {
+		if e := c(); e != nil {
+			a.warn(e.Error())
+		}
+	}
+	defer closing(plane.Close)
 	plane.hidden = append(plane.hidden, secretVariables(settings, []config.Agent{c})...)
 	opened, err := a.openAgent(ctx, c, &gateways{plane: plane, made: map[string]*gateway.Server{}, o: o.AgentOptions})
 	if err != nil {
 		return AskReport{}, err
 	}
-	defer func() { err = errors.Join(err, opened.Close()) }()
+	defer closing(opened.Close)
 
 	r := AskReport{AskedAgent: AskedAgent{Agent: c.Name, Model: opened.model.String(), Standin: opened.model.isStandin()}}
 	if o.Begun != nil {

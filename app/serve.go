@@ -109,7 +109,7 @@ func (a *App) Serve(ctx context.Context, o ServeOptions) (err error) {
 	}
 	ready := make(chan struct{})
 	server, err := plane.proxy.Listen(proxy.ListenOptions{
-		Addr: settings.Serve.Listen, TLS: secure, Handler: daemon(plane.proxy, routes, agents, meters, ready),
+		Addr: settings.Serve.Listen, TLS: secure, Handler: daemon(plane.proxy, true, routes, agents, meters, ready),
 	})
 	if err != nil {
 		return listenError(settings, err)
@@ -158,7 +158,8 @@ func (a *App) Serve(ctx context.Context, o ServeOptions) (err error) {
 }
 
 // daemon is the listener's handler: health for whoever asks, all else behind the checks.
-func daemon(p *proxy.Proxy, servers *mcpRoutes, agents *agentDaemon, meters *metrics.Metrics, ready <-chan struct{}) http.Handler {
+// Without a model gateway the rest is for the agents, which say what there is.
+func daemon(p *proxy.Proxy, gateway bool, servers *mcpRoutes, agents *agentDaemon, meters *metrics.Metrics, ready <-chan struct{}) http.Handler {
 	mux := http.NewServeMux()
 	say := func(w http.ResponseWriter, status int, text string) {
 		w.Header().Set("Content-Type", "text/plain; charset=utf-8")
@@ -188,7 +189,7 @@ func daemon(p *proxy.Proxy, servers *mcpRoutes, agents *agentDaemon, meters *met
 			mux.ServeHTTP(w, r)
 		case mcp != nil && servers.takes(r.URL.Path):
 			mcp.ServeHTTP(w, r)
-		case agents.takes(r.URL.Path):
+		case !gateway, agents.takes(r.URL.Path):
 			a2a.ServeHTTP(w, r)
 		default:
 			// Not through the mux: it would clean paths that belong to a provider.
