@@ -34,6 +34,14 @@ func (k *Key) parseRatio(w written) (any, error) {
 	return v, nil
 }
 
+// keyName is the key that names the variable with the credential for the URL of this one.
+func (k *Key) keyName() string {
+	if k.Table == agentsTable {
+		return "key_env"
+	}
+	return strings.TrimSuffix(k.Name, "_key") + "_key"
+}
+
 // parseURL reads the base URL of a service. A user name in it would be a secret in a file.
 func (k *Key) parseURL(w written) (any, error) {
 	if !w.isText() {
@@ -49,9 +57,11 @@ func (k *Key) parseURL(w written) (any, error) {
 	case err != nil || len(text) > maxText || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || u.Opaque != "":
 		return nil, &misfit{quote(w.text) + " is not a URL with http or https and a host", fix}
 	case u.User != nil:
-		return nil, &misfit{"a user name or password does not belong into the URL", "write it without, and name the variable that holds the key in " + strings.TrimSuffix(k.Name, "_key") + "_key"}
+		return nil, &misfit{"a user name or password does not belong into the URL", "write it without, and name the variable that holds the key in " + k.keyName()}
 	case u.Fragment != "" || u.RawQuery != "" && k.Type == TypeURL:
-		return nil, &misfit{quote(w.text) + " has a query or a fragment, which a base URL has not", fix}
+		// There may be a key in the query: only what stands before it is repeated.
+		before, _, _ := strings.Cut(strings.Replace(w.text, "#", "?", 1), "?")
+		return nil, &misfit{quote(before) + " has a query or a fragment behind it, which a base URL has not", fix}
 	}
 	if port := u.Port(); port != "" {
 		if n, err := strconv.Atoi(port); err != nil || n < 1 || n > 65535 {
