@@ -40,9 +40,9 @@ func (s *Server) CardAt(base string) *sdk.AgentCard {
 		},
 	}
 	if !s.o.Only10 {
-		card.SupportedInterfaces = append(card.SupportedInterfaces,
-			at(base+"/", sdk.TransportProtocolJSONRPC, a2av0.Version),
-			at(base, sdk.TransportProtocolHTTPJSON, a2av0.Version))
+		// REST of 0.3 is served and not offered: the Go SDK 2.3.1 reads the names of JSON-RPC
+		// there (parts, role "user"), other SDKs write those of the definition (content, "ROLE_USER").
+		card.SupportedInterfaces = append(card.SupportedInterfaces, at(base+"/", sdk.TransportProtocolJSONRPC, a2av0.Version))
 	}
 	return card
 }

@@ -9,6 +9,7 @@ import (
 	"log/slog"
 	"math/rand/v2"
 	"net/http"
+	"net/url"
 	"strings"
 	"sync"
 	"time"
@@ -196,7 +197,11 @@ func (p *pusher) post(n notice) (again bool, err error) {
 	}
 	resp, err := p.client.Do(req)
 	if err != nil {
-		return !errors.Is(err, errNotPublic) && p.ctx.Err() == nil, err
+		again = !errors.Is(err, errNotPublic) && p.ctx.Err() == nil
+		if u, ok := errors.AsType[*url.Error](err); ok {
+			err = u.Err // without the address, which may have a secret in its query
+		}
+		return again, err
 	}
 	_, _ = io.CopyN(io.Discard, resp.Body, 64<<10) // so that the connection can be used again
 	_ = resp.Body.Close()

@@ -139,6 +139,11 @@ func appendMessage(buf []byte, m agent.Message, at time.Time, most int) (_ []byt
 	if try() {
 		return buf, cut
 	}
+	// What only the model's provider can read goes first, then the end of the words.
+	m.Opaque = nil
+	if try() {
+		return buf, true
+	}
 	whole := m.Text
 	for keep := len(whole) / 2; keep > 0; keep /= 2 {
 		m.Text = clip(whole, keep) + fmt.Sprintf("\n[cut: %d of %d bytes are kept]", len(clip(whole, keep)), len(whole))
@@ -146,16 +151,18 @@ func appendMessage(buf []byte, m agent.Message, at time.Time, most int) (_ []byt
 			return buf, true
 		}
 	}
-	m.Opaque = nil
-	if try() {
-		return buf, true
-	}
-	m.Calls = append([]agent.Call(nil), m.Calls...)
+	m.Text, m.Calls = whole, append([]agent.Call(nil), m.Calls...)
 	for i := range m.Calls {
 		m.Calls[i].Arguments = "{}"
 	}
-	if try() {
-		return buf, true
+	for keep := len(whole); ; keep /= 2 {
+		if try() {
+			return buf, true
+		}
+		if keep == 0 {
+			break
+		}
+		m.Text = clip(whole, keep/2) + fmt.Sprintf("\n[cut: %d of %d bytes are kept]", len(clip(whole, keep/2)), len(whole))
 	}
 	// Names and ids of kilobytes: there is nothing in it that could be gone on with.
 	m = agent.Message{Role: agent.Role(clip(string(m.Role), 16)), Text: "[left out: too large]"}

@@ -131,6 +131,10 @@ func (a *Answer) Events() iter.Seq2[Event, error] {
 				if len(data) > 0 {
 					data = append(data, '\n')
 				}
+				if len(data)+len(value) > int(MaxEvent) {
+					yield(Event{}, a.x.Broken(fmt.Sprintf("one event of the answer is longer than %s", MaxEvent), nil))
+					return
+				}
 				data = append(data, value...)
 			}
 		}
