@@ -118,8 +118,11 @@ func TestCardAndPath(t *testing.T) {
 		return card, resp
 	}
 	both, resp := get()
-	if both["url"] != web.URL+"/a2a/argocd/" || both["protocolVersion"] != "0.3" || len(both["supportedInterfaces"].([]any)) != 4 {
+	if both["url"] != web.URL+"/a2a/argocd/" || both["protocolVersion"] != "0.3" || len(both["supportedInterfaces"].([]any)) != 3 {
 		t.Errorf("the card is %v", both)
+	}
+	if both["preferredTransport"] != "JSONRPC" || both["additionalInterfaces"] != nil {
+		t.Errorf("to clients of 0.3 it offers %v, %v", both["preferredTransport"], both["additionalInterfaces"])
 	}
 	if _, again := get("If-None-Match", resp.Header.Get("ETag")); again.StatusCode != http.StatusNotModified {
 		t.Errorf("the card that is there already gives %d", again.StatusCode)
