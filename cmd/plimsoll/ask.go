@@ -30,7 +30,8 @@ its tools answer. It notices when it runs in circles. Which model: --model, else
 else ANTHROPIC_API_KEY or OPENAI_API_KEY. --model standin needs no key and is no model: it
 goes by keywords.
 
-Exits with 0 when there is an answer, with 1 when there is none, and says why.`,
+Exits with 0 when there is an answer, with 1 when there is none, with 128+N when signal N ended it, and
+with 125 when nothing could be asked; it says why.`,
 		Example: `  plimsoll ask --simulator --model standin "list all applications"
   plimsoll ask "which applications of team payments are degraded, and why?"
   plimsoll ask --session morning "and the others?"
