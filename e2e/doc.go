@@ -18,6 +18,10 @@
 // CLI sends when it knows of no base URL, for which an HTTPS proxy with a certificate of
 // its own plays the provider's host; and what a CLI compacts by itself stays its own.
 //
+// The tests of agents over A2A (a2a_*_test.go) let the official JavaScript SDK, and a client
+// that writes the protocol itself, go away in the middle of streams and come back. The model
+// is one that says each line when the test lets it, so nothing hangs on time.
+//
 // The agent CLIs are pinned in package.json and package-lock.json and live in
 // e2e/node_modules, which git ignores. Without them their test is skipped with the
 // reason, and fails where CI=true. They get an empty home, keys that open nothing and a
