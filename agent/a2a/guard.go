@@ -50,7 +50,7 @@ func newPushGuard(allow []netip.Prefix) *pushGuard {
 	return &pushGuard{allow: allow, closed: closedNetworks(), resolver: net.DefaultResolver}
 }
 
-var errNotPublic = errors.New("it is not on the public internet; allow its network in the settings of push notifications if it may be reached")
+var errNotPublic = errors.New("it is not on the public internet: name an address that is, or have the server allow its network (Options.PushAllow)")
 
 // address tells whether an address may be reached.
 func (g *pushGuard) address(a netip.Addr) error {
