@@ -25,6 +25,8 @@ type Options struct {
 	Conversations Conversations // nil keeps the newest in memory: 64, and 16 MiB
 	// Summarize lets the model sum up what no longer fits; else it is shortened without.
 	Summarize bool
+	// NoSummary leaves old turns out without a summary of any kind.
+	NoSummary bool
 	Journal   *journal.Journal // nil drops the events
 }
 
@@ -60,6 +62,7 @@ func New(o Options) (*Agent, error) {
 		o: o, core: newCore(o.Model.Info(), o.Limits), closed: make(chan struct{}), runs: map[*Run]struct{}{}, lines: lines{},
 		outcomes: map[Outcome]int64{},
 	}
+	a.core.noSummary = o.NoSummary
 	a.given.leaked = func(tool string, still int) {
 		a.note(journal.AgentCallLeaked{Agent: clip(o.Name), Tool: clip(tool), Still: still})
 	}

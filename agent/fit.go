@@ -72,7 +72,10 @@ func newFitter(info ModelInfo, l Limits, summarize summarizer) *fitter {
 func (c *core) query(summarize summarizer) *fitter {
 	f := &fitter{core: c, summarize: summarize}
 	o := compact.Options{SummaryBudget: summaryBudget, SummaryTimeout: summaryTimeout}
-	if summarize != nil {
+	switch {
+	case c.noSummary:
+		o.Style = compact.Off
+	case summarize != nil:
 		o.Style, o.Summarizer = compact.Model, writer{f}
 	}
 	f.compactor = compact.New(o)

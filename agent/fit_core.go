@@ -31,6 +31,7 @@ type core struct {
 	trigger, target float64
 	maxID           int
 	strictIDs       bool
+	noSummary       bool
 
 	seed    maphash.Seed
 	windows *models.Resolver

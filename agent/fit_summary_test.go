@@ -139,3 +139,22 @@ func TestWhileARefusedRequestWaitsNoSummaryIsAskedFor(t *testing.T) {
 	f.learned(8192)
 	mustFit(t, f, "", oldTurns())
 }
+
+func TestWithoutSummariesOldTurnsLeaveOneLine(t *testing.T) {
+	texts := map[bool]string{}
+	for _, off := range []bool{false, true} {
+		core := newCore(fitModel(8_000), Limits{})
+		core.noSummary = off
+		out, did := mustFit(t, core.query(nil), "", oldTurns())
+		if !did.Room {
+			t.Fatalf("no room was made: %+v", did)
+		}
+		for _, m := range out {
+			texts[off] += m.Text + "\n"
+		}
+	}
+	const chosen = "## What the user said" // heads the lines that are chosen of old turns
+	if !strings.Contains(texts[false], chosen) || strings.Contains(texts[true], chosen) {
+		t.Errorf("with a summary:\n%.2000s\n\nwithout:\n%.2000s", texts[false], texts[true])
+	}
+}

@@ -64,9 +64,9 @@ func (r *Run) answered(message Message, got answer, last, cut bool) Result {
 		e := &ModelError{Model: r.a.o.Model.Info(), Failure: Refused, Text: "the model, or a filter of its provider, refused to answer"}
 		result.Outcome, result.Detail, result.Err = ModelFailed, e.Error(), e
 	case last && blank:
-		result.Outcome, result.Detail = StepLimit, fmt.Sprintf("%d steps were used up, and the model gave no answer without tools; raise max_steps, or ask for less", l.MaxSteps)
+		result.Outcome, result.Detail = StepLimit, fmt.Sprintf("%s used up, and the model gave no answer without tools; raise max_steps, or ask for less", stepsWere(l.MaxSteps))
 	case last:
-		result.Outcome, result.Detail = StepLimit, fmt.Sprintf("%d steps were used up: the answer is from what was known by then", l.MaxSteps)
+		result.Outcome, result.Detail = StepLimit, fmt.Sprintf("%s used up: the answer is from what was known by then", stepsWere(l.MaxSteps))
 	case got.full:
 		result.Outcome, result.Detail = StepLimit, fmt.Sprintf("the answer was cut at %d bytes, the most that one may have", l.MaxAnswer)
 	case cut:
@@ -81,6 +81,13 @@ func (r *Run) answered(message Message, got answer, last, cut bool) Result {
 		}
 	}
 	return result
+}
+
+func stepsWere(n int) string {
+	if n == 1 {
+		return "1 step was"
+	}
+	return fmt.Sprintf("%d steps were", n)
 }
 
 // broken is the result of a query that did not come to its answer. What came of one is kept.

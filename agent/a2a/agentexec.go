@@ -23,7 +23,7 @@ const (
 	metadataUsage  = "plimsoll.usage"  // {"input","cached","output"}, in tokens
 )
 
-// What of a call goes to clients. They see that it happens; what it gave is for the model.
+// What of a call goes to clients: that it happens, and the beginning of what it gives.
 const (
 	maxArguments = 2 << 10  // of one call, in bytes
 	maxChunk     = 4 << 10  // of one piece of output

@@ -39,6 +39,11 @@ func (s *Server) CardAt(base string) *sdk.AgentCard {
 			at(base, sdk.TransportProtocolHTTPJSON, sdk.Version),
 		},
 	}
+	if c.Bearer {
+		const scheme = sdk.SecuritySchemeName("bearer")
+		card.SecuritySchemes = sdk.NamedSecuritySchemes{scheme: sdk.HTTPAuthSecurityScheme{Scheme: "Bearer"}}
+		card.SecurityRequirements = sdk.SecurityRequirementsOptions{{scheme: {}}}
+	}
 	if !s.o.Only10 {
 		// REST of 0.3 is served and not offered: the Go SDK 2.3.1 reads the names of JSON-RPC
 		// there (parts, role "user"), other SDKs write those of the definition (content, "ROLE_USER").

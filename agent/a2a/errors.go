@@ -20,7 +20,7 @@ var ErrTooLarge = errors.New("a2a: too large")
 // ErrClosed says that the server was closed.
 var ErrClosed = errors.New("a2a: the server is closed")
 
-// rpcCodes and restStatus are what the front answers itself, as A2A 1.0, section 5.4 maps it.
+// rpcCode is the code of what the front answers itself, as A2A 1.0, section 5.4 maps it.
 // All other errors are written by the SDK.
 func rpcCode(err error) int {
 	switch {
@@ -43,7 +43,7 @@ func rpcCode(err error) int {
 	}
 }
 
-// grpcNames are the names that google.rpc.Status has for the HTTP statuses refuse uses.
+// grpcName is the name that google.rpc.Status has for an HTTP status that refuse uses.
 func grpcName(status int) string {
 	switch status {
 	case http.StatusNotFound:

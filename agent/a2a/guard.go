@@ -21,7 +21,7 @@ const (
 	lookupTime = 3 * time.Second
 )
 
-// closed are networks that are not the public internet beside those that package netip
+// closedNetworks are networks that are not the public internet beside those that package netip
 // names (IANA's special-purpose address registries), among them all the places where clouds
 // have their metadata.
 func closedNetworks() []netip.Prefix {
@@ -101,8 +101,8 @@ func (g *pushGuard) check(ctx context.Context, text string) error {
 		return nil
 	}
 	for _, a := range found {
-		if err := g.address(a); err != nil {
-			return err
+		if g.address(a) != nil {
+			return errNotPublic // without the address: names of an inner network are nobody's business
 		}
 	}
 	return nil

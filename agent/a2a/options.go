@@ -50,6 +50,8 @@ type Card struct {
 	InputModes []string
 	// OutputModes are the media types of answers; nil is Markdown and plain text.
 	OutputModes []string
+	// Bearer says that whoever mounts the server demands a bearer token; the card tells clients.
+	Bearer bool
 	// Extended is the card for GetExtendedAgentCard; nil: there is none.
 	Extended *sdk.AgentCard
 }
@@ -62,7 +64,7 @@ type Limits struct {
 	MaxStore       limit.Bytes   // of all kept tasks (64 MiB)
 	MaxTask        limit.Bytes   // of one task: its history and artifacts (4 MiB)
 	MaxLog         limit.Bytes   // of the events of one task that are kept to be read again (1 MiB)
-	MaxLogs        limit.Bytes   // of the events of all tasks (64 MiB)
+	MaxLogs        limit.Bytes   // of the events of all tasks (16 MiB)
 	KeepLog        time.Duration // how long an ended task's events are kept for clients that come back (5 min)
 	MaxEvent       limit.Bytes   // of one event (512 KiB, at most MaxLog)
 	MaxSubscribers int           // of one task (64)
@@ -99,7 +101,7 @@ func (l *Limits) defaults() {
 	bytes(&l.MaxStore, 64*limit.MiB)
 	bytes(&l.MaxTask, 4*limit.MiB)
 	bytes(&l.MaxLog, limit.MiB)
-	bytes(&l.MaxLogs, 64*limit.MiB)
+	bytes(&l.MaxLogs, 16*limit.MiB)
 	wait(&l.KeepLog, 5*time.Minute)
 	bytes(&l.MaxEvent, 512*limit.KiB)
 	l.MaxEvent = min(l.MaxEvent, l.MaxLog)

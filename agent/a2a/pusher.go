@@ -106,6 +106,9 @@ func (p *pusher) send(to lane, n notice) {
 }
 
 func (p *pusher) full(n notice) bool {
+	if n.last { // what a task came to is what its client waits for: it has some room of its own
+		return p.queued >= p.most+p.most/4+1 || p.queued > 0 && p.bytes+int64(len(n.body)) > 2*int64(maxPushBytes)
+	}
 	return p.queued >= p.most || p.queued > 0 && p.bytes+int64(len(n.body)) > int64(maxPushBytes)
 }
 

@@ -207,17 +207,19 @@ func (s *Server) create(r *run) (*task, *tasklog.Reader, error) {
 	if err != nil {
 		return nil, nil, fmt.Errorf("%w: %w", sdk.ErrInternalError, err)
 	}
-	t.keep(first)
 	var reader *tasklog.Reader
 	if r.stream { // a log that nobody was to read is not one that everybody left
 		if reader, err = log.Read(0); err != nil {
+			s.logs.Remove(string(x.TaskID))
 			return nil, nil, tooBusy(err)
 		}
 	}
-	log.Publish(func(uint64) ([]byte, bool) { return payload, false })
+	// Known before it is kept: who finds it in a list must get this task and not another.
 	s.mu.Lock()
 	s.tasks[t.id] = t
 	s.mu.Unlock()
+	t.keep(first)
+	log.Publish(func(uint64) ([]byte, bool) { return payload, false })
 	s.counts.tasks.Add(1)
 	return t, reader, nil
 }

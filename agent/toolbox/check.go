@@ -150,8 +150,9 @@ func (c *checker) allowed(path string, s map[string]any, v any) {
 		return
 	}
 	var shown []string
+	text, number := compact(v), v // written once: it may be large, and the values many
 	for _, w := range values {
-		if c.fuel--; same(v, w) || c.fuel < 0 {
+		if c.fuel--; sameText(text, number, w) || c.fuel < 0 {
 			return
 		}
 		if len(shown) < 12 {
@@ -162,7 +163,7 @@ func (c *checker) allowed(path string, s map[string]any, v any) {
 	if len(values) > len(shown) {
 		more = fmt.Sprintf(" and %d more", len(values)-len(shown))
 	}
-	c.problem(path, "is %s; it must be one of: %s%s", compact(v), strings.Join(shown, ", "), more)
+	c.problem(path, "is %s; it must be one of: %s%s", text, strings.Join(shown, ", "), more)
 }
 
 func (c *checker) object(path string, s, v map[string]any, depth int) {
@@ -182,7 +183,8 @@ func (c *checker) object(path string, s, v map[string]any, depth int) {
 	_, patterns := s["patternProperties"]
 	others, bounded := s["additionalProperties"]
 	for _, name := range sortedKeys(v) {
-		if c.fuel < 0 {
+		// A name that is not known takes a look at all that are.
+		if c.fuel--; c.fuel < 0 || len(c.problems) >= maxProblems {
 			return
 		}
 		p, known := properties[name]

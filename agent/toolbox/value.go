@@ -96,15 +96,14 @@ func numberOf(v any) (float64, bool) {
 	return f, err == nil
 }
 
-// same compares by what is meant: "20" is 20, 1.0 is 1.
-func same(v, w any) bool {
+// sameText compares by what is meant: "20" is 20, 1.0 is 1. text is v, compact.
+func sameText(text string, v, w any) bool {
 	if a, ok := numberOf(v); ok {
 		if b, ok := numberOf(w); ok {
 			return a == b
 		}
 	}
-	a, b := compact(v), compact(w)
-	return strings.Trim(a, `"`) == strings.Trim(b, `"`)
+	return strings.Trim(text, `"`) == strings.Trim(compact(w), `"`)
 }
 
 // described says what a value is: its text and its type.
