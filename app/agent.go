@@ -179,6 +179,9 @@ func (a *App) openAgent(ctx context.Context, c config.Agent, g *gateways) (_ *op
 	if err != nil {
 		return nil, where(err)
 	}
+	if c.Window == 0 {
+		c.Window = windowOf(plane.settings.Window, choice.provider)
+	}
 	o := &openedAgent{config: c, model: choice}
 	defer func() {
 		if err != nil {
@@ -241,7 +244,7 @@ func (a *App) openAgent(ctx context.Context, c config.Agent, g *gateways) (_ *op
 		Name: c.Name, Model: model, Tools: o.tools,
 		Compose:       compose,
 		Limits:        limitsOfAgent(c),
-		Conversations: conversations, Journal: plane.journal, Summarize: c.Summarizer == "model",
+		Conversations: conversations, Journal: plane.journal, Summarize: c.Summarizer == "model", NoSummary: c.Summarizer == "off",
 	})
 	if err != nil {
 		return nil, where(err)
@@ -272,6 +275,18 @@ func promptOf(c config.Agent, m modelChoice, servers string) (func([]agent.ToolS
 		o.Window = w.Context
 	}
 	return prompt.Compose(o), nil
+}
+
+// windowOf is the window that [window] gives a provider's models, with the variables that people
+// know from elsewhere (MAX_CONTEXT_TOKENS, OPENAI_MAX_CONTEXT_TOKENS …); 0 when it gives none.
+func windowOf(w config.WindowSettings, provider string) int {
+	o := overridesOf(w)
+	for name, tokens := range o.ByProvider {
+		if models.Provider(name) == models.Provider(provider) {
+			return tokens
+		}
+	}
+	return o.Max
 }
 
 // SearchFirstName is the variable by which `run` tells Plimsoll's own agent in it that the last

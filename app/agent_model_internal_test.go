@@ -105,3 +105,16 @@ func TestTheDemoTakesNothingRealUnasked(t *testing.T) {
 		t.Errorf("left: %s", left)
 	}
 }
+
+func TestWindowsThatPeopleHaveSetCount(t *testing.T) {
+	w := config.WindowSettings{MaxTokens: 20000, ProviderTokens: map[string]int{"anthropic": 50000}}
+	if got := windowOf(w, "anthropic"); got != 50000 {
+		t.Errorf("of its provider: %d", got)
+	}
+	if got := windowOf(w, "openai"); got != 20000 {
+		t.Errorf("of all: %d", got)
+	}
+	if got := windowOf(config.WindowSettings{}, "openai"); got != 0 {
+		t.Errorf("of nothing: %d", got)
+	}
+}

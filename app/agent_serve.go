@@ -50,8 +50,7 @@ type servedAgent struct {
 	prefix string // /a2a/NAME
 }
 
-// openAgents opens agents and their A2A servers. root is called for the base URL, which is
-// known once the daemon listens.
+// openAgents opens agents and their A2A servers.
 func (a *App) openAgents(ctx context.Context, list []config.Agent, g *gateways, token string) (_ *agentDaemon, err error) {
 	d := &agentDaemon{token: token}
 	defer func() {
@@ -71,7 +70,7 @@ func (a *App) openAgents(ctx context.Context, list []config.Agent, g *gateways, 
 			return nil, err
 		}
 		served.server, err = a2a.New(a2a.Options{
-			Name: c.Name, Executor: a2a.AgentExecutor(opened.agent), Card: a2a.Card{Description: describeAgent(opened), Version: g.o.Version},
+			Name: c.Name, Executor: a2a.AgentExecutor(opened.agent), Card: a2a.Card{Description: describeAgent(opened), Version: g.o.Version, Bearer: token != ""},
 			Path: served.prefix + "/", Dir: dir, Journal: g.plane.journal, Log: a.log(),
 		})
 		if err != nil {
@@ -169,7 +168,8 @@ func (d *agentDaemon) Close(ctx context.Context) error {
 	return all
 }
 
-// end gives tasks under way the time that requests get when a daemon ends.
+// end ends the tasks under way, for which executors have the time that requests get when a
+// daemon ends.
 func (d *agentDaemon) end(ctx context.Context) error {
 	if d == nil {
 		return nil

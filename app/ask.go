@@ -60,7 +60,8 @@ type AskReport struct {
 	signal     int         // that took the question back
 }
 
-// Answered says that there is an answer to the question, and not a part of one or none.
+// Answered says that there is an answer. One that a limit has cut is one too: Outcome and Detail
+// tell of that.
 func (r AskReport) Answered() bool {
 	return r.Answer != "" && (r.Outcome == agent.Completed || r.Outcome == agent.StepLimit)
 }

@@ -34,6 +34,7 @@ type demoStage struct {
 	run     *exec.Cmd
 	ended   chan struct{} // closed when run is over
 	runErr  error         // after ended
+	events  io.Closer     // of the agent's journal
 	report  string
 	url     string // of the agent
 	heard   *heard
@@ -120,6 +121,7 @@ func (s *demoStage) start(ctx context.Context, model string, environ []string) e
 	if err != nil {
 		return err
 	}
+	s.events = events
 	if err := s.run.Start(); err != nil {
 		return fmt.Errorf("start the agent: %w", err)
 	}
@@ -155,12 +157,15 @@ func (s *demoStage) Close() (report journal.Report, err error) {
 		s.client.close()
 	}
 	if s.run != nil && s.run.Process != nil {
-		_ = s.run.Process.Signal(syscall.SIGTERM)
+		if s.run.Process.Signal(syscall.SIGTERM) != nil {
+			_ = s.run.Process.Kill() // Windows has no such signal
+		}
 		select {
 		case <-s.ended:
-		case <-time.After(2 * drain):
-			err = fmt.Errorf("the run did not end within %s and was killed\n%s", 2*drain, s.said)
+		case <-time.After(3 * drain): // the agent may take two of them
+			err = fmt.Errorf("the run did not end within %s and was killed\n%s", 3*drain, s.said)
 			_ = s.run.Process.Kill()
+			_ = s.events.Close() // a child of it may hold the other end
 			<-s.ended
 		}
 		text, e := os.ReadFile(s.report)

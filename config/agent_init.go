@@ -63,6 +63,9 @@ func AddAgent(path, name string) error {
 	if real, err := filepath.EvalSymlinks(path); err == nil {
 		path = real
 	}
+	if fi, err := os.Stat(path); err == nil && !fi.Mode().IsRegular() {
+		return fmt.Errorf("%s is not a regular file: nothing can be added to it; PLIMSOLL_CONFIG names another", path)
+	}
 	old, err := os.ReadFile(path)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err

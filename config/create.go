@@ -30,6 +30,9 @@ func Create(path string, force bool) error {
 		if !force {
 			return fmt.Errorf("%s: %w; edit it, or replace it with --force", path, fs.ErrExist)
 		}
+		if fi, err := os.Stat(real); err == nil && !fi.Mode().IsRegular() {
+			return fmt.Errorf("%s is not a regular file and is not replaced; PLIMSOLL_CONFIG names another", path)
+		}
 		path = real
 	}
 	return atomicfile.Write(path, b.Bytes(), mode)

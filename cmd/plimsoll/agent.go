@@ -91,7 +91,7 @@ func newAgentListCommand() *cobra.Command {
 			for _, l := range list {
 				model, tools, served := l.Model, strings.Join(l.Servers, ", "), "no"
 				if model == "" {
-					model = "none: no key in the environment"
+					model, _, _ = strings.Cut(l.Why, ";")
 				}
 				if l.Builtin != "" {
 					tools = strings.TrimSuffix(l.Builtin+", "+tools, ", ")
