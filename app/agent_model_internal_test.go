@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/plimsoll/plimsoll/agent"
 	"github.com/plimsoll/plimsoll/config"
 )
 
@@ -116,5 +117,30 @@ func TestWindowsThatPeopleHaveSetCount(t *testing.T) {
 	}
 	if got := windowOf(config.WindowSettings{}, "openai"); got != 0 {
 		t.Errorf("of nothing: %d", got)
+	}
+}
+
+func TestThePromptGoesByTheModelAndByWhatHappened(t *testing.T) {
+	tools := []agent.ToolSpec{{Name: "list_applications", Description: "Lists.", ReadOnly: true}, {Name: "search_argocd_resources", Description: "Searches.", ReadOnly: true}}
+	c := config.Agent{Name: "argocd", Builtin: "argocd"}
+	of := func(m modelChoice) string {
+		t.Helper()
+		compose, err := promptOf(c, m, "")
+		if err != nil {
+			t.Fatal(err)
+		}
+		return compose(tools)
+	}
+	large, small := of(modelChoice{provider: "openai", name: "gpt-5"}), of(modelChoice{provider: "openai", name: "gpt-4"}) // 8,192 tokens in all
+	if large == small {
+		t.Error("a model with a small window is told the same")
+	}
+	t.Setenv(SearchFirstName, "1")
+	if of(modelChoice{provider: "openai", name: "gpt-5"}) == large {
+		t.Error("after running out of memory it is told the same")
+	}
+	c.Prompt = "only this"
+	if got := of(modelChoice{provider: "openai", name: "gpt-5"}); got != "only this" {
+		t.Errorf("the prompt that is configured: %s", got)
 	}
 }

@@ -17,7 +17,6 @@ import (
 
 	"github.com/plimsoll/plimsoll/agent/a2a"
 	"github.com/plimsoll/plimsoll/config"
-	"github.com/plimsoll/plimsoll/internal/atomicfile"
 	"github.com/plimsoll/plimsoll/journal"
 	"github.com/plimsoll/plimsoll/tools/gateway"
 	"github.com/plimsoll/plimsoll/watch/metrics"
@@ -51,7 +50,10 @@ type servedAgent struct {
 }
 
 // openAgents opens agents and their A2A servers.
-func (a *App) openAgents(ctx context.Context, list []config.Agent, g *gateways, token string) (_ *agentDaemon, err error) {
+//
+// With skip one that cannot be opened is said and left out: what else a daemon serves does not
+// depend on it.
+func (a *App) openAgents(ctx context.Context, list []config.Agent, g *gateways, token string, skip bool) (_ *agentDaemon, err error) {
 	d := &agentDaemon{token: token}
 	defer func() {
 		if err != nil {
@@ -60,6 +62,10 @@ func (a *App) openAgents(ctx context.Context, list []config.Agent, g *gateways, 
 	}()
 	for _, c := range list {
 		opened, err := a.openAgent(ctx, c, g)
+		if err != nil && skip && ctx.Err() == nil {
+			a.warn(fmt.Sprintf("agent %s is not served: %v", c.Name, err))
+			continue
+		}
 		if err != nil {
 			return nil, err
 		}
@@ -202,7 +208,7 @@ func (a *App) openServedAgents(ctx context.Context, s config.Settings, j *journa
 	if own != nil {
 		own.hidden = append(own.hidden, secretVariables(s, list)...)
 	}
-	d, err := a.openAgents(ctx, list, g, token)
+	d, err := a.openAgents(ctx, list, g, token, true)
 	if err != nil {
 		if own != nil {
 			err = errors.Join(err, own.Close())
@@ -238,6 +244,9 @@ func (a *App) servable(names []string) ([]config.Agent, error) {
 		c, err := a.findAgent(name)
 		if err != nil {
 			return nil, err
+		}
+		if slices.ContainsFunc(out, func(o config.Agent) bool { return o.Name == c.Name }) {
+			continue // named twice
 		}
 		out = append(out, c)
 	}
@@ -292,7 +301,7 @@ func (a *App) ServeAgents(ctx context.Context, o AgentServeOptions) (err error) 
 	if err != nil {
 		return err
 	}
-	d, err := a.openAgents(ctx, list, &gateways{plane: plane, made: map[string]*gateway.Server{}, o: o.AgentOptions}, token)
+	d, err := a.openAgents(ctx, list, &gateways{plane: plane, made: map[string]*gateway.Server{}, o: o.AgentOptions}, token, false)
 	if err != nil {
 		return err
 	}
@@ -324,12 +333,11 @@ func (a *App) listenForAgents(
 		return listenError(settings, err)
 	}
 	close(ready)
-	if o.ReadyFile != "" {
-		if err := atomicfile.Write(o.ReadyFile, []byte(server.URL()+"\n"), 0o600); err != nil {
-			return errors.Join(fmt.Errorf("--ready-file %s: %w; name a file in a directory that is yours to write to", o.ReadyFile, err), server.Shutdown(ctx))
-		}
-		defer os.Remove(o.ReadyFile)
+	remove, err := writeReady(o.ReadyFile, server.URL())
+	if err != nil {
+		return errors.Join(err, server.Shutdown(ctx))
 	}
+	defer remove()
 	if !o.Quiet {
 		fmt.Fprintf(o.Stderr, "plimsoll: serving on %s\n", server.URL())
 		d.say(o.Stderr, server.URL())

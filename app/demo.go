@@ -5,9 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
-	"os/signal"
-	"syscall"
 	"time"
 
 	"github.com/plimsoll/plimsoll/journal"
@@ -70,7 +67,7 @@ const (
 func (a *App) Demo(ctx context.Context, o DemoOptions) (_ DemoReport, err error) {
 	ctx, cancel := context.WithTimeout(ctx, demoTime)
 	defer cancel()
-	ctx, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
+	ctx, stop := interruptible(ctx)
 	defer stop()
 	view := &demoView{w: o.Out, colour: o.Colour}
 	var report DemoReport
@@ -119,9 +116,26 @@ func interruptedOr(ctx context.Context, err error) error {
 	case errors.Is(ctx.Err(), context.DeadlineExceeded):
 		return fmt.Errorf("the demo took more than %s and was ended; this machine may be very busy: try again", demoTime)
 	case ctx.Err() != nil:
-		return errors.New("interrupted: everything that was started has been ended")
+		return &endedBySignal{context.Cause(ctx)}
 	}
 	return err
+}
+
+// endedBySignal says that somebody has ended a command.
+type endedBySignal struct{ cause error }
+
+func (*endedBySignal) Error() string {
+	return "interrupted: everything that was started has been ended"
+}
+
+// SignalOf is the signal that ended a command, 0 when none did.
+func SignalOf(err error) int {
+	if e, ok := errors.AsType[*endedBySignal](err); ok {
+		if by, ok := errors.AsType[*interrupted](e.cause); ok {
+			return by.signal
+		}
+	}
+	return 0
 }
 
 // DemoOffers are real things in the environment that the demo could use, as the flags that

@@ -16,7 +16,6 @@ import (
 	"syscall"
 
 	"github.com/plimsoll/plimsoll/config"
-	"github.com/plimsoll/plimsoll/internal/atomicfile"
 	"github.com/plimsoll/plimsoll/journal"
 	"github.com/plimsoll/plimsoll/tools/endpoint"
 	"github.com/plimsoll/plimsoll/tools/gateway"
@@ -218,12 +217,11 @@ func (p *toolsPlane) listen(ctx context.Context, s config.MCPServer, g *gateway.
 		return listenError(settings, err)
 	}
 	address := server.URL() + "/mcp"
-	if o.ReadyFile != "" {
-		if err := atomicfile.Write(o.ReadyFile, []byte(address+"\n"), 0o600); err != nil {
-			return errors.Join(fmt.Errorf("--ready-file %s: %w; name a file in a directory that is yours to write to", o.ReadyFile, err), closing(), server.Shutdown(ctx))
-		}
-		defer os.Remove(o.ReadyFile)
+	remove, err := writeReady(o.ReadyFile, address)
+	if err != nil {
+		return errors.Join(err, closing(), server.Shutdown(ctx))
 	}
+	defer remove()
 	if !o.Quiet {
 		fmt.Fprintf(o.Stderr, "plimsoll: %s is at %s\n", s.Name, address)
 	}

@@ -16,7 +16,6 @@ import (
 	"time"
 
 	"github.com/plimsoll/plimsoll/config"
-	"github.com/plimsoll/plimsoll/internal/atomicfile"
 	"github.com/plimsoll/plimsoll/journal"
 	"github.com/plimsoll/plimsoll/watch/metrics"
 	"github.com/plimsoll/plimsoll/window/proxy"
@@ -115,12 +114,11 @@ func (a *App) Serve(ctx context.Context, o ServeOptions) (err error) {
 		return listenError(settings, err)
 	}
 	close(ready)
-	if o.ReadyFile != "" {
-		if err := atomicfile.Write(o.ReadyFile, []byte(server.URL()+"\n"), 0o600); err != nil {
-			return errors.Join(fmt.Errorf("--ready-file %s: %w; name a file in a directory that is yours to write to", o.ReadyFile, err), server.Shutdown(ctx))
-		}
-		defer os.Remove(o.ReadyFile)
+	remove, err := writeReady(o.ReadyFile, server.URL())
+	if err != nil {
+		return errors.Join(err, server.Shutdown(ctx))
 	}
+	defer remove()
 	if o.Ready != nil {
 		o.Ready(server.URL())
 	}

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"io"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -167,5 +168,22 @@ func TestServeSaysWhatIsMissing(t *testing.T) {
 		if err := end(); err == nil || !strings.Contains(err.Error(), c.want) || strings.Contains(err.Error(), "0123456789abcde") {
 			t.Errorf("%s: %v\nwant %s", c.env, err, c.want)
 		}
+	}
+}
+
+// What is no file and is named as the ready file is neither replaced nor removed.
+func TestTheReadyFileReplacesFilesOnly(t *testing.T) {
+	socket := filepath.Join(t.TempDir(), "s") // as good as a device
+	l, err := net.Listen("unix", socket)
+	if err != nil {
+		t.Skipf("this system makes no socket in a directory: %v", err)
+	}
+	defer l.Close()
+	_, end := serving(t, "127.0.0.1:0", app.ServeOptions{ReadyFile: socket, Stderr: io.Discard})
+	if err := end(); err == nil || !strings.Contains(err.Error(), "no regular file") {
+		t.Errorf("the error is %v", err)
+	}
+	if fi, err := os.Lstat(socket); err != nil || fi.Mode().IsRegular() {
+		t.Fatalf("%s: %v %v", socket, fi, err)
 	}
 }

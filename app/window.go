@@ -176,6 +176,9 @@ func serveToken(name string, getenv func(string) string) (string, error) {
 	}
 	token := strings.TrimSpace(getenv(name))
 	if token == "" {
+		if name != strings.ToUpper(name) { // not how variables are called: it may be the token itself
+			name = "of another name (or is it the token itself? it does not belong into the file)"
+		}
 		return "", fmt.Errorf("[serve] token names the variable %s, which is empty; set it to at least 16 characters", name)
 	}
 	if len(token) < 16 {

@@ -226,6 +226,9 @@ func (s *Server) serveREST(out *stream, r *http.Request, path string, body []byt
 	to := *r.URL
 	to.Path, to.RawPath = path, ""
 	r.URL = &to
+	if strings.HasSuffix(path, ":subscribe") {
+		r.Method = http.MethodPost // which is what the SDK knows
+	}
 	if err := s.speaks(version); err != nil {
 		s.refuse(out, 0, nil, err)
 		return
@@ -250,7 +253,10 @@ func (s *Server) routed(method, path string) bool {
 	case parts[0] != "tasks":
 		return false
 	case len(parts) == 2:
-		action := strings.HasSuffix(parts[1], ":cancel") || strings.HasSuffix(parts[1], ":subscribe")
+		if strings.HasSuffix(parts[1], ":subscribe") { // the prose has POST, the definition GET
+			return method == http.MethodPost || method == http.MethodGet
+		}
+		action := strings.HasSuffix(parts[1], ":cancel")
 		return method == http.MethodPost && action || method == http.MethodGet && !action
 	case parts[2] != "pushNotificationConfigs":
 		return false

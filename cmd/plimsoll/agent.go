@@ -10,6 +10,7 @@ import (
 
 	"github.com/plimsoll/plimsoll/app"
 	"github.com/plimsoll/plimsoll/config"
+	"github.com/plimsoll/plimsoll/limit"
 )
 
 func newAgentCommand() *cobra.Command {
@@ -19,7 +20,7 @@ func newAgentCommand() *cobra.Command {
 		Args:  cobra.NoArgs,
 		RunE:  func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
-	cmd.AddCommand(newAgentServeCommand(), newAgentListCommand(), newAgentInitCommand())
+	cmd.AddCommand(newAgentServeCommand(), newAgentListCommand(), newAgentInitCommand(), newAgentSessionsCommand())
 	return cmd
 }
 
@@ -104,6 +105,45 @@ func newAgentListCommand() *cobra.Command {
 			return t.Flush()
 		},
 	}
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
+	return cmd
+}
+
+func newAgentSessionsCommand() *cobra.Command {
+	var remove string
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use:   "sessions [NAME]",
+		Short: "List the conversations that an agent keeps, or remove one",
+		Example: `  plimsoll agent sessions
+  plimsoll agent sessions argocd --remove morning`,
+		Args:              cobra.MaximumNArgs(1),
+		ValidArgsFunction: completeAgents,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			a, err := openApp(cmd, nil)
+			if err != nil {
+				return err
+			}
+			name := strings.Join(args, "")
+			if cmd.Flags().Changed("remove") {
+				return a.RemoveAgentSession(cmd.Context(), name, remove)
+			}
+			list, err := a.AgentSessions(name)
+			if err != nil {
+				return err
+			}
+			if asJSON {
+				return printJSON(cmd.OutOrStdout(), list)
+			}
+			t := tabwriter.NewWriter(plain(cmd.OutOrStdout()), 0, 0, 2, ' ', 0)
+			fmt.Fprintln(t, "SESSION\tMESSAGES\tSIZE\tLAST USED\tFIRST QUESTION")
+			for _, s := range list {
+				fmt.Fprintf(t, "%s\t%d\t%s\t%s\t%s\n", app.Printable(s.Session), s.Messages, limit.Bytes(s.Bytes).Human(), s.Updated.Local().Format("2006-01-02 15:04"), app.Printable(s.Title))
+			}
+			return t.Flush()
+		},
+	}
+	cmd.Flags().StringVar(&remove, "remove", "", "remove the conversation of this name")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
 	return cmd
 }

@@ -45,6 +45,10 @@ use those; --model and --real-argocd do so without asking. An Argo CD is only re
 				o.Colour = term.IsTerminal(int(os.Stdout.Fd())) && os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb"
 			}
 			r, err := a.Demo(cmd.Context(), o)
+			if n := app.SignalOf(err); n != 0 {
+				fmt.Fprintln(cmd.ErrOrStderr(), "plimsoll: "+err.Error())
+				return &exitError{code: 128 + n}
+			}
 			if err != nil {
 				return err
 			}

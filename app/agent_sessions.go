@@ -1,0 +1,86 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/plimsoll/plimsoll/agent"
+	"github.com/plimsoll/plimsoll/agent/conversation"
+	"github.com/plimsoll/plimsoll/config"
+)
+
+// AgentSession is a conversation that an agent keeps.
+type AgentSession struct {
+	Agent    string    `json:"agent"`
+	Session  string    `json:"session"`
+	Title    string    `json:"title"` // the beginning of its first question
+	Messages int       `json:"messages"`
+	Bytes    int64     `json:"bytes"`
+	Updated  time.Time `json:"updated"`
+}
+
+// agentStore opens the conversations of an agent for a look; nil says that it keeps none.
+func (a *App) agentStore(name string) (*conversation.Store, error) {
+	state, err := a.Dirs.State()
+	if err != nil {
+		return nil, err
+	}
+	dir := filepath.Join(state, "agents", config.SafeName(name), "conversations")
+	if _, err := os.Stat(dir); errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	return conversation.Open(conversation.Options{Dir: dir, Log: a.log()})
+}
+
+// AgentSessions lists the conversations of an agent, the last one used first. name is as in
+// [AgentOptions].
+func (a *App) AgentSessions(name string) (out []AgentSession, err error) {
+	c, err := a.findAgent(name)
+	if err != nil {
+		return nil, err
+	}
+	s, err := a.agentStore(c.Name)
+	if s == nil || err != nil {
+		return []AgentSession{}, err
+	}
+	defer func() { err = errors.Join(err, s.Close()) }()
+	list, err := s.List()
+	out = make([]AgentSession, 0, len(list))
+	for _, i := range list {
+		out = append(out, AgentSession{Agent: c.Name, Session: i.Session, Title: i.Title, Messages: i.Messages, Bytes: int64(i.Bytes), Updated: i.Updated})
+	}
+	return out, err
+}
+
+// removeWait is how long the removal of a session waits for whoever uses it.
+const removeWait = 5 * time.Second
+
+// RemoveAgentSession removes a conversation of an agent.
+func (a *App) RemoveAgentSession(ctx context.Context, name, session string) (err error) {
+	c, err := a.findAgent(name)
+	if err != nil {
+		return err
+	}
+	s, err := a.agentStore(c.Name)
+	if err != nil {
+		return err
+	}
+	missing := fmt.Errorf("agent %s keeps no session %q; plimsoll agent sessions %s lists them", c.Name, printable(session), c.Name)
+	if s == nil {
+		return missing
+	}
+	defer func() { err = errors.Join(err, s.Close()) }()
+	ctx, cancel := context.WithTimeout(ctx, removeWait)
+	defer cancel()
+	if err := s.Remove(ctx, session); errors.Is(err, agent.ErrNoSession) {
+		return missing
+	} else if err != nil {
+		return fmt.Errorf("remove the session: %w", err)
+	}
+	return nil
+}
