@@ -80,6 +80,9 @@ var demoScenes = []demoScene{
 			if _, err := s.tell(ctx, out); err != nil {
 				return "", err
 			}
+			if _, err := s.called(ctx, "flood"); err != nil {
+				return "", err
+			}
 			e, ok := s.wait(ctx, journalWait, func(e heardEvent) bool { return e.Kind == "tools.called" && e.Event.Spilled })
 			if !ok {
 				return "", errors.New("the result did not go to disk")
@@ -141,8 +144,11 @@ var demoScenes = []demoScene{
 			if _, err := s.tell(ctx, out); err != nil {
 				return "", err
 			}
-			e, ok := s.wait(ctx, journalWait, func(e heardEvent) bool { return e.Kind == "agent.called" && strings.Contains(e.Event.Tool, "hog") })
-			if ok && !e.Event.Failed {
+			e, err := s.called(ctx, "hog")
+			if err != nil {
+				return "", err
+			}
+			if !e.Event.Failed {
 				return "", fmt.Errorf("a child could take %d MiB in a run of %s", demoHog, demoMemory.Human())
 			}
 			if err := s.alive(ctx); err != nil {

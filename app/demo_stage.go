@@ -60,7 +60,7 @@ func (a *App) openStage(ctx context.Context, o DemoOptions, view *demoView) (_ *
 		return nil, fmt.Errorf("a directory for the demo: %w; set TMPDIR to one that is yours to write to", err)
 	}
 	environ := withoutReal(os.Environ())
-	config := "[agents.argocd]\nbuiltin = \"argocd\"\ntool_timeout = \"5s\"\n"
+	config := "[agents.argocd]\nbuiltin = \"argocd\"\ntool_timeout = \"30s\"\n"
 	if o.Model == "" {
 		s.model = "a stand-in for a model: it goes by keywords"
 		if s.stand, err = standin.Listen(ctx, standin.Options{Window: demoWindow, Delay: 5 * time.Millisecond, Loop: true}); err != nil {
@@ -313,6 +313,21 @@ func (h *heard) since(n int) []heardEvent {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return slices.Clone(h.list[min(n, len(h.list)):])
+}
+
+// called waits for the end of a call of a tool, at most [journalWait]. It is an error where the
+// call was given up: of that nothing can be said but that it took too long, or was taken back.
+func (s *demoStage) called(ctx context.Context, tool string) (heardEvent, error) {
+	e, ok := s.wait(ctx, journalWait, func(e heardEvent) bool {
+		return e.Kind == "agent.called" && strings.Contains(e.Event.Tool, tool)
+	})
+	switch {
+	case !ok:
+		return e, fmt.Errorf("the tool %s was not called", tool)
+	case e.Event.Why != "":
+		return e, fmt.Errorf("the call of %s was given up after %s (%s)", tool, roughly(e.Event.Duration), e.Event.Why)
+	}
+	return e, nil
 }
 
 // wait waits for an event of this scene, at most d: the journal comes by another way than the
