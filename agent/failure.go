@@ -52,6 +52,8 @@ func (e *ModelError) hint() string {
 		return "check the name of the model and the address"
 	case TooLong:
 		return "ask for less at a time, or configure the window as it is (window)"
+	case Oversized:
+		return "no model should say so much: ask for less at a time, or look at what the endpoint sends"
 	case NotAnAPI:
 		return "the address answers with something else than a model; check it, often /v1 is missing at its end"
 	default:

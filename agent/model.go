@@ -86,6 +86,7 @@ const (
 	TooLong     Failure = "too-long"    // more than the window takes
 	Refused     Failure = "refused"     // any other 4xx
 	NotAnAPI    Failure = "not-an-api"  // HTML and the like: the address is wrong
+	Oversized   Failure = "oversized"   // an answer larger than is taken of one
 	Internal    Failure = "internal"    // the adapter itself: a panic, an error of no kind
 )
 

@@ -31,6 +31,7 @@ func TestOnlyWhatPassesIsTriedAgain(t *testing.T) {
 		"no such model":           {[]func() (*agent.Reply, error){fails(agent.NoModel), say("ok")}, agent.ModelFailed, 1, 0, 0, agent.NoModel},
 		"refused":                 {[]func() (*agent.Reply, error){fails(agent.Refused), say("ok")}, agent.ModelFailed, 1, 0, 0, agent.Refused},
 		"a web page":              {[]func() (*agent.Reply, error){fails(agent.NotAnAPI), say("ok")}, agent.ModelFailed, 1, 0, 0, agent.NotAnAPI},
+		"too large":               {[]func() (*agent.Reply, error){fails(agent.Oversized), say("ok")}, agent.ModelFailed, 1, 0, 0, agent.Oversized},
 		"empty once":              {[]func() (*agent.Reply, error){say(" \n"), say("ok")}, agent.Completed, 2, 500 * time.Millisecond, time.Second, ""},
 		"empty twice":             {[]func() (*agent.Reply, error){say("")}, agent.ModelFailed, 2, 500 * time.Millisecond, time.Second, agent.Broken},
 		"no kind":                 {[]func() (*agent.Reply, error){func() (*agent.Reply, error) { return nil, errors.New("who knows") }}, agent.ModelFailed, 1, 0, 0, agent.Internal},

@@ -129,7 +129,7 @@ func (a *answer) add(index int64, kind string) (*part, error) {
 		return nil, nil // nothing was asked for that would be of another kind
 	}
 	if len(a.blocks) >= modelapi.MaxCalls {
-		return nil, a.x.Broken("the answer has too many blocks", nil)
+		return nil, a.x.Oversized("the answer has too many blocks")
 	}
 	p := &part{kind: kind}
 	if a.places == nil {

@@ -363,7 +363,7 @@ func TestLongAnswers(t *testing.T) {
 		t.Errorf("live heap grew by %d while it came, and by %d at its end", most-before, after-before)
 	}
 	_, err = cannedModel(t, long(257)).Generate(t.Context(), question, nothing)
-	if e := failure(t, err); e.Failure != agent.Broken || !strings.Contains(e.Text, "longer than") {
+	if e := failure(t, err); e.Failure != agent.Oversized || !strings.Contains(e.Text, "longer than") {
 		t.Errorf("%+v", e)
 	}
 }

@@ -220,7 +220,7 @@ func (a *answer) piece(t *openai.ChatCompletionChunkChoiceDeltaToolCall, place i
 	c := a.at(t, place)
 	if c == nil {
 		if len(a.calls) >= modelapi.MaxCalls {
-			return a.x.Broken("the answer has too many calls", nil)
+			return a.x.Oversized("the answer has too many calls")
 		}
 		c = &call{}
 		if a.places == nil {

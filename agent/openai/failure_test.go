@@ -147,7 +147,7 @@ func TestRawServers(t *testing.T) {
 		"no body":            {"HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n", agent.Broken},
 		"no content":         {"HTTP/1.1 204 No Content\r\n\r\n", agent.Broken},
 		"half an error":      {"HTTP/1.1 503 Service Unavailable\r\nContent-Length: 500\r\n\r\n{\"error\":", agent.Busy},
-		"coded":              {"HTTP/1.1 200 OK\r\nContent-Encoding: br\r\nConnection: close\r\n\r\nxxx", agent.Broken},
+		"coded":              {"HTTP/1.1 200 OK\r\nContent-Encoding: br\r\nConnection: close\r\n\r\nxxx", agent.NotAnAPI},
 		"just done":          {"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nConnection: close\r\n\r\ndata: [DONE]\n\n", agent.Broken},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -327,7 +327,7 @@ func TestLongAnswers(t *testing.T) {
 		"event":  {left: 1, word: strings.Repeat("y", 9<<20)},
 	} {
 		_, err := cannedModel(t, canned{"text/event-stream", func(*http.Request) io.ReadCloser { return s }}, nil).Generate(t.Context(), question, nothing)
-		if e := failure(t, err); e.Failure != agent.Broken || !strings.Contains(e.Text, "longer than") {
+		if e := failure(t, err); e.Failure != agent.Oversized || !strings.Contains(e.Text, "longer than") {
 			t.Errorf("%s: %+v", name, e)
 		}
 	}

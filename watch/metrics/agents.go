@@ -19,6 +19,7 @@ type agents struct {
 	steps, memory                                                              metric.Int64Histogram
 	queries, refused, tokens, cut, leaked, loops, rooms, retries, forgot, took metric.Int64Counter
 	closed, reopened, dropped, evicted                                         metric.Int64Counter
+	removed, shortened, damaged                                                metric.Int64Counter
 }
 
 func (a *agents) make(meter metric.Meter) error {
@@ -52,6 +53,9 @@ func (a *agents) make(meter metric.Meter) error {
 	a.rooms = counter("plimsoll.agent.rooms", "{time}", "Times that room was made in a conversation, by reason.")
 	a.retries = counter("plimsoll.agent.retries", "{request}", "Requests to models that were made again, by failure.")
 	a.forgot = counter("plimsoll.agent.sessions.forgotten", "{session}", "Sessions in memory that were dropped for others.")
+	a.removed = counter("plimsoll.agent.sessions.evicted", "{session}", "Conversations that a bound of their store removed, by reason.")
+	a.shortened = counter("plimsoll.agent.sessions.cut", "{time}", "Times that a conversation reached its own bound.")
+	a.damaged = counter("plimsoll.agent.sessions.damaged", "{file}", "Files of conversations with what nobody wrote, or a record whose writer died.")
 	a.closed = counter("plimsoll.a2a.queues.closed", "{episode}", "Event queues of tasks that were closed, one for each episode.")
 	a.reopened = counter("plimsoll.a2a.queues.reopened", "{episode}", "Event queues that were opened again.")
 	a.dropped = counter("plimsoll.a2a.events.dropped", "{event}", "Events that nobody read in time: counted when their queue is opened again or removed.")
@@ -93,6 +97,14 @@ func (a *agents) observe(ctx context.Context, m *Metrics, e journal.Event) {
 		a.retries.Add(ctx, 1, by(e.Agent, text("failure", e.Failure)))
 	case journal.AgentForgot:
 		a.forgot.Add(ctx, 1, by(e.Agent))
+	case journal.AgentSessionsEvicted:
+		a.removed.Add(ctx, int64(e.Sessions), metric.WithAttributes(text("reason", e.Why)))
+	case journal.AgentSessionCut:
+		a.shortened.Add(ctx, 1)
+	case journal.AgentSessionDamaged:
+		a.damaged.Add(ctx, 1, metric.WithAttributes(text("reason", "damaged")))
+	case journal.AgentSessionTorn:
+		a.damaged.Add(ctx, 1, metric.WithAttributes(text("reason", "torn")))
 	case journal.AgentQueueClosed:
 		a.closed.Add(ctx, 1, by(e.Agent))
 	case journal.AgentQueueReopened:

@@ -85,6 +85,9 @@ func TestWhoMayAsk(t *testing.T) {
 				if res.StatusCode != c.want {
 					t.Fatalf("%s: %s, want %d", method, res.Status, c.want)
 				}
+				if how := res.Header.Get("WWW-Authenticate"); (how != "") != (res.StatusCode == http.StatusUnauthorized) {
+					t.Errorf("%s: %s with WWW-Authenticate %q", method, res.Status, how)
+				}
 				found := events[journal.WindowRefused](j)
 				if c.reason == "" {
 					continue

@@ -34,7 +34,7 @@ func (x *Exchange) Answer(res *http.Response) (*Answer, error) {
 	a := &Answer{x: x, r: bufio.NewReaderSize(res.Body, 32<<10), code: res.StatusCode}
 	a.kind, _, _ = mime.ParseMediaType(res.Header.Get("Content-Type"))
 	if coding := res.Header.Get("Content-Encoding"); coding != "" && coding != "identity" {
-		return nil, x.Broken(fmt.Sprintf("the answer is encoded as %q, which was not asked for", coding), nil)
+		return nil, x.fail(&agent.ModelError{Failure: agent.NotAnAPI, Status: res.StatusCode, Text: fmt.Sprintf("the answer is encoded as %q, which was not asked for", coding)})
 	}
 	first, err := a.first()
 	switch {
@@ -72,7 +72,7 @@ func (a *Answer) Bytes() ([]byte, error) {
 	case err != nil:
 		return nil, a.x.Failure(err)
 	case len(body) > int(MaxAnswer):
-		return nil, a.x.Broken(fmt.Sprintf("the answer is longer than %s", MaxAnswer), nil)
+		return nil, a.x.Oversized(fmt.Sprintf("the answer is longer than %s", MaxAnswer))
 	}
 	a.x.ended = true
 	return body, nil
@@ -132,7 +132,7 @@ func (a *Answer) Events() iter.Seq2[Event, error] {
 					data = append(data, '\n')
 				}
 				if len(data)+len(value) > int(MaxEvent) {
-					yield(Event{}, a.x.Broken(fmt.Sprintf("one event of the answer is longer than %s", MaxEvent), nil))
+					yield(Event{}, a.x.Oversized(fmt.Sprintf("one event of the answer is longer than %s", MaxEvent)))
 					return
 				}
 				data = append(data, value...)
@@ -170,7 +170,7 @@ func (a *Answer) line(held int) ([]byte, error) {
 		long := append(make([]byte, 0, 4*len(part)), part...)
 		for err == bufio.ErrBufferFull {
 			if len(long)+held > int(MaxEvent) {
-				return nil, a.x.Broken(fmt.Sprintf("one event of the answer is longer than %s", MaxEvent), nil)
+				return nil, a.x.Oversized(fmt.Sprintf("one event of the answer is longer than %s", MaxEvent))
 			}
 			part, err = a.r.ReadSlice('\n')
 			long = append(long, part...)

@@ -106,7 +106,7 @@ func (x *Exchange) End() { x.ended = true }
 // Take counts bytes of words, and fails when they are too many.
 func (x *Exchange) Take(n int) error {
 	if x.words += limit.Bytes(n); x.words > MaxAnswer {
-		return x.Broken(fmt.Sprintf("the answer is longer than %s", MaxAnswer), nil)
+		return x.Oversized(fmt.Sprintf("the answer is longer than %s", MaxAnswer))
 	}
 	return nil
 }
@@ -114,6 +114,11 @@ func (x *Exchange) Take(n int) error {
 // Broken is an answer that is none.
 func (x *Exchange) Broken(what string, err error) error {
 	return x.fail(&agent.ModelError{Failure: agent.Broken, Text: what, Err: x.e.bare(err)})
+}
+
+// Oversized is an answer that is larger than is taken of one: a second would be too.
+func (x *Exchange) Oversized(what string) error {
+	return x.fail(&agent.ModelError{Failure: agent.Oversized, Text: what})
 }
 
 // fail fills in what all failures have.
@@ -208,7 +213,7 @@ func (w *watched) Read(p []byte) (int, error) {
 	if n > 0 {
 		w.x.timer.Reset(w.x.wait)
 		if w.x.came += limit.Bytes(n); w.x.came > MaxStream {
-			return n, w.x.Broken(fmt.Sprintf("the stream of the answer is longer than %s", MaxStream), nil)
+			return n, w.x.Oversized(fmt.Sprintf("the stream of the answer is longer than %s", MaxStream))
 		}
 	}
 	return n, err
