@@ -4,10 +4,10 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
-	"regexp"
 	"slices"
 	"strings"
 
+	"github.com/plimsoll/plimsoll/internal/lazy"
 	"github.com/plimsoll/plimsoll/limit"
 )
 
@@ -64,14 +64,14 @@ func (t *turn) shown() []made {
 	return all
 }
 
-var troubles = regexp.MustCompile(`(?i)^\W*(error|failed|failure|fail:|panic|cannot|can't|timed? ?out|cancell?ed|not run|unknown tool|no result|no such|invalid|refused|the call|the tool|this call|the mcp server|there is no|interrupted)|\bstatus [45]\d\d\b|permission denied|(was|is|were) (taken back|cancell?ed|given up|interrupted|not run)|malformed`)
+var troubles = lazy.Regexp(`(?i)^\W*(error|failed|failure|fail:|panic|cannot|can't|timed? ?out|cancell?ed|not run|unknown tool|no result|no such|invalid|refused|the call|the tool|this call|the mcp server|there is no|interrupted)|\bstatus [45]\d\d\b|permission denied|(was|is|were) (taken back|cancell?ed|given up|interrupted|not run)|malformed`)
 
 // failed tells whether a result is an error. The protocol has no mark for it.
 func failed(text string) bool {
 	if v, _, _ := readValue(text); v != nil {
 		return v.str("error") != ""
 	}
-	return troubles.MatchString(text[:min(len(text), 600)]) && strings.Count(text[:min(len(text), 4<<10)], "\n") < 12
+	return troubles().MatchString(text[:min(len(text), 600)]) && strings.Count(text[:min(len(text), 4<<10)], "\n") < 12
 }
 
 // section is about one call.
@@ -90,7 +90,7 @@ func (p *planner) section(m made, planned plan) string {
 	case v != nil:
 		return p.structured(m, v, rest, planned)
 	case paged:
-		return fmt.Sprintf("PAGE %d of %d: %s (%s).\n\n%s%s", k.page, k.pages, k.what, k.size, quoted(ofPage.ReplaceAllString(m.result, "")), goOn(k.page, k.pages))
+		return fmt.Sprintf("PAGE %d of %d: %s (%s).\n\n%s%s", k.page, k.pages, k.what, k.size, quoted(ofPage().ReplaceAllString(m.result, "")), goOn(k.page, k.pages))
 	case strings.TrimSpace(m.result) == "" || m.result == "(no output)":
 		return m.name + " answered, and said nothing."
 	}

@@ -4,10 +4,11 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/plimsoll/plimsoll/internal/lazy"
 )
 
 // arguments of a call under way.
@@ -22,11 +23,11 @@ func (a arguments) json() string {
 }
 
 var (
-	sized   = regexp.MustCompile(`(?i)\b(\d{1,12}(?:\.\d{1,6})?) ?(bytes?|[kmg]i?b?|b)\b`)
-	lasting = regexp.MustCompile(`(?i)\b(\d{1,9}(?:\.\d{1,6})?) ?(?:s|sec|seconds?)\b`)
-	counted = regexp.MustCompile(`\b(\d{1,9})\b`)
-	firstN  = regexp.MustCompile(`(?i)\b(?:first|top) (\d{1,4})\b`)
-	often   = regexp.MustCompile(`(?i)\b(\d{1,3}) times\b`)
+	sized   = lazy.Regexp(`(?i)\b(\d{1,12}(?:\.\d{1,6})?) ?(bytes?|[kmg]i?b?|b)\b`)
+	lasting = lazy.Regexp(`(?i)\b(\d{1,9}(?:\.\d{1,6})?) ?(?:s|sec|seconds?)\b`)
+	counted = lazy.Regexp(`\b(\d{1,9})\b`)
+	firstN  = lazy.Regexp(`(?i)\b(?:first|top) (\d{1,4})\b`)
+	often   = lazy.Regexp(`(?i)\b(\d{1,3}) times\b`)
 )
 
 // fill finds arguments of a tool in a clause. used are the words that became one; ok is
@@ -36,7 +37,7 @@ func (t *tool) fill(c *clause) (a arguments, used map[int]bool, ok bool) {
 	for i := range t.props {
 		t.props[i].fill(t, c, a, used)
 	}
-	if size := firstN.FindStringSubmatch(c.text()); size != nil && t.prop("page_size") != nil {
+	if size := firstN().FindStringSubmatch(c.text()); size != nil && t.prop("page_size") != nil {
 		n, _ := strconv.Atoi(size[1])
 		a[t.prop("page_size").name] = min(max(n, 1), 100)
 	}
@@ -122,7 +123,7 @@ func (t *tool) order(c *clause, at int) []arguments {
 	}
 	text := c.text()
 	copies := 1
-	if found := often.FindStringSubmatch(text); found != nil {
+	if found := often().FindStringSubmatch(text); found != nil {
 		copies, _ = strconv.Atoi(found[1])
 		copies = min(max(copies, 1), maxTools)
 		text = strings.Replace(text, found[0], "", 1)
@@ -167,7 +168,7 @@ func (t *tool) vary(a arguments, i int) {
 // amount is the number that is said for an argument, in its unit.
 func amount(p *prop, text string) (n int64, found bool) {
 	name := p.bare()
-	size := sized.FindStringSubmatch(text)
+	size := sized().FindStringSubmatch(text)
 	value, unit := 0.0, int64(1)
 	if size != nil {
 		value, _ = strconv.ParseFloat(size[1], 64)
@@ -180,7 +181,7 @@ func amount(p *prop, text string) (n int64, found bool) {
 			unit = 1 << 30
 		}
 	}
-	bare := counted.FindStringSubmatch(text)
+	bare := counted().FindStringSubmatch(text)
 	switch {
 	case strings.Contains(name, "byte") || name == "size":
 		if size != nil {
@@ -193,7 +194,7 @@ func amount(p *prop, text string) (n int64, found bool) {
 		}
 		n = 64
 	case strings.Contains(name, "second"):
-		if found := lasting.FindStringSubmatch(text); found != nil {
+		if found := lasting().FindStringSubmatch(text); found != nil {
 			value, _ = strconv.ParseFloat(found[1], 64)
 			return int64(value), true
 		}
@@ -220,7 +221,7 @@ func spoken(c *clause) string {
 		words = words[1:]
 	}
 	said := (&clause{words: words}).text()
-	if found := often.FindString(said); found != "" {
+	if found := often().FindString(said); found != "" {
 		said = strings.TrimSpace(strings.Replace(said, found, "", 1))
 	}
 	return said

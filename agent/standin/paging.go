@@ -3,20 +3,20 @@ package standin
 import (
 	"encoding/json"
 	"fmt"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 
+	"github.com/plimsoll/plimsoll/internal/lazy"
 	"github.com/plimsoll/plimsoll/window/wire"
 )
 
 var (
 	// ofPage is how the gateway begins what it says of a page of a kept result.
-	ofPage  = regexp.MustCompile(`\[plimsoll\] Page (\d+) of (\d+)(?: so far)?: ([^()\n]{1,120}) \(([^()\n]{1,60})\)`)
-	ofNext  = regexp.MustCompile(`Next page: ([A-Za-z0-9_-]{1,64}) (\{[^{}\n]{1,300}\})`)
-	handle  = regexp.MustCompile(`"handle":"([^"\\\s]{1,100})"`)
-	ownPage = regexp.MustCompile(`PAGE (\d+) of (\d+)`)
+	ofPage  = lazy.Regexp(`\[plimsoll\] Page (\d+) of (\d+)(?: so far)?: ([^()\n]{1,120}) \(([^()\n]{1,60})\)`)
+	ofNext  = lazy.Regexp(`Next page: ([A-Za-z0-9_-]{1,64}) (\{[^{}\n]{1,300}\})`)
+	handle  = lazy.Regexp(`"handle":"([^"\\\s]{1,100})"`)
+	ownPage = lazy.Regexp(`PAGE (\d+) of (\d+)`)
 )
 
 // kept is a page of a result that somebody keeps.
@@ -30,21 +30,21 @@ type kept struct {
 
 // keptIn reads what stands about a page behind a result.
 func keptIn(text string) (kept, bool) {
-	all := ofPage.FindAllStringSubmatchIndex(text, -1)
+	all := ofPage().FindAllStringSubmatchIndex(text, -1)
 	if len(all) == 0 {
 		return kept{}, false
 	}
 	last := all[len(all)-1]
 	said := text[last[0]:]
-	found := ofPage.FindStringSubmatch(said)
+	found := ofPage().FindStringSubmatch(said)
 	k := kept{what: found[3], size: found[4]}
 	k.page, _ = strconv.Atoi(found[1])
 	k.pages, _ = strconv.Atoi(found[2])
-	if next := ofNext.FindStringSubmatch(said); next != nil {
+	if next := ofNext().FindStringSubmatch(said); next != nil {
 		k.pager = next[1]
 		_ = json.Unmarshal([]byte(next[2]), &k.more) // what is none has no page_size either
 	}
-	if h := handle.FindStringSubmatch(said); h != nil {
+	if h := handle().FindStringSubmatch(said); h != nil {
 		k.handle = h[1]
 	}
 	return k, k.handle != ""
@@ -150,7 +150,7 @@ func (p *planner) before(ms []message) (listing, bool) {
 					return l, true
 				}
 			}
-			if said := ownPage.FindStringSubmatch(m.text); said != nil && len(m.calls) == 0 && pages == 0 {
+			if said := ownPage().FindStringSubmatch(m.text); said != nil && len(m.calls) == 0 && pages == 0 {
 				page, _ = strconv.Atoi(said[1])
 				pages, _ = strconv.Atoi(said[2])
 			}

@@ -2,11 +2,12 @@ package standin
 
 import (
 	"encoding/json"
-	"regexp"
 	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"github.com/plimsoll/plimsoll/internal/lazy"
 )
 
 // Bounds of what is read of a question.
@@ -68,9 +69,9 @@ var littles = func() map[string]bool {
 }()
 
 var (
-	outOfSync = regexp.MustCompile(`(?i)\bout[ -]of[ -]sync\b`)
-	numeric   = regexp.MustCompile(`(?i)^\d+(\.\d+)?([kmg]i?b?|b|bytes|s|sec|seconds)?$`)
-	pageOf    = regexp.MustCompile(`(?i)\bpage (\d{1,9})\b|\b(next|previous|prev|last|first) page\b|^\W*(more|next|go on|continue|show more|the next \d+|next \d+)\W*$`)
+	outOfSync = lazy.Regexp(`(?i)\bout[ -]of[ -]sync\b`)
+	numeric   = lazy.Regexp(`(?i)^\d+(\.\d+)?([kmg]i?b?|b|bytes|s|sec|seconds)?$`)
+	pageOf    = lazy.Regexp(`(?i)\bpage (\d{1,9})\b|\b(next|previous|prev|last|first) page\b|^\W*(more|next|go on|continue|show more|the next \d+|next \d+)\W*$`)
 	quotes    = map[rune]rune{'"': '"', '\'': '\'', '`': '`', '“': '”', '‘': '’', '«': '»'}
 	joins     = []string{"and", "then", "also", "plus", "&"}
 )
@@ -111,7 +112,7 @@ func (c *clause) of(is class) []string {
 func read(question string, tools []tool) []clause {
 	question = strings.ToValidUTF8(question[:min(len(question), maxQuestion)], " ")
 	var clauses []clause
-	for _, c := range split(outOfSync.ReplaceAllString(question, "OutOfSync")) {
+	for _, c := range split(outOfSync().ReplaceAllString(question, "OutOfSync")) {
 		c.classify(tools)
 		if n := len(clauses); n > 0 {
 			before := &clauses[n-1]
@@ -212,7 +213,7 @@ func (c *clause) classify(tools []tool) {
 		switch {
 		case w.quoted:
 			w.class = ident
-		case numeric.MatchString(w.text):
+		case numeric().MatchString(w.text):
 			w.class = number
 		case values[plain(w.text)]:
 			w.class = filter
@@ -243,7 +244,7 @@ func (c *clause) classify(tools []tool) {
 		}
 	}
 	c.named()
-	if found := pageOf.FindStringSubmatch(c.text()); found != nil {
+	if found := pageOf().FindStringSubmatch(c.text()); found != nil {
 		c.plain = false
 		switch word := strings.ToLower(found[2]); {
 		case found[1] != "":

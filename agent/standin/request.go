@@ -7,8 +7,8 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"regexp"
 
+	"github.com/plimsoll/plimsoll/internal/lazy"
 	"github.com/plimsoll/plimsoll/window/tokens"
 	"github.com/plimsoll/plimsoll/window/wire"
 )
@@ -66,7 +66,7 @@ type declared struct {
 	} `json:"function"`
 }
 
-var toolName = regexp.MustCompile(`^[a-zA-Z0-9_-]{1,64}$`)
+var toolName = lazy.Regexp(`^[a-zA-Z0-9_-]{1,64}$`)
 
 // read holds a request to the rules of the protocol and to the window.
 func (s *Standin) read(body []byte) (*asked, *refusal) {
@@ -147,7 +147,7 @@ func (a *asked) take(f *fields) *refusal {
 		switch {
 		case d.Type != "function":
 			return bad(fmt.Sprintf("tools[%d].type", i), "Invalid value: %.40q. Supported values are: 'function'.", d.Type)
-		case !toolName.MatchString(name):
+		case !toolName().MatchString(name):
 			return bad(fmt.Sprintf("tools[%d].function.name", i), "Invalid 'tools[%d].function.name': %.80q. Expected a string that matches the pattern '^[a-zA-Z0-9_-]+$' with at most 64 characters.", i, name)
 		case names[name]:
 			return bad("tools", "Tool names must be unique; %q is there twice.", name)

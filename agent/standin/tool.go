@@ -3,9 +3,10 @@ package standin
 import (
 	"encoding/json"
 	"errors"
-	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/plimsoll/plimsoll/internal/lazy"
 )
 
 // tool is one that a request declares, as the planner looks at it.
@@ -37,8 +38,8 @@ func (p *prop) takes(kind string) bool {
 }
 
 var (
-	onlyThese = regexp.MustCompile(`Only these: ([A-Za-z]+(?:, [A-Za-z]+)+)`)
-	sentence  = regexp.MustCompile(`[.!?:;](\s|$)`)
+	onlyThese = lazy.Regexp(`Only these: ([A-Za-z]+(?:, [A-Za-z]+)+)`)
+	sentence  = lazy.Regexp(`[.!?:;](\s|$)`)
 	// subjects of no tool: they are in too many names.
 	generic = []string{"get", "list", "search", "find", "query", "service", "argocd", "all", "the", "a", "of", "show", "fetch", "read", "tool"}
 )
@@ -46,7 +47,7 @@ var (
 func newTool(name, description string, parameters json.RawMessage) (tool, error) {
 	t := tool{name: name}
 	t.about = description
-	if end := sentence.FindStringIndex(description); end != nil {
+	if end := sentence().FindStringIndex(description); end != nil {
 		t.about = description[:end[0]]
 	}
 	t.about = t.about[:min(len(t.about), 300)]
@@ -108,7 +109,7 @@ func (t *tool) readSchema(parameters json.RawMessage) error {
 			for _, one := range enum.items {
 				p.values = append(p.values, one.text)
 			}
-		} else if found := onlyThese.FindStringSubmatch(p.about); found != nil {
+		} else if found := onlyThese().FindStringSubmatch(p.about); found != nil {
 			p.values = strings.Split(found[1], ", ")
 		}
 		t.props = append(t.props, p)

@@ -1,11 +1,12 @@
 package redact
 
 import (
-	"regexp"
 	"strings"
+
+	"github.com/plimsoll/plimsoll/internal/lazy"
 )
 
-var yamlLine = regexp.MustCompile(`^(\s*(?:- +)*)(["']?)([A-Za-z_][A-Za-z0-9_./-]{1,255})(["']?)(\s*:)(?:(\s+)(\S.*))?$`)
+var yamlLine = lazy.Regexp(`^(\s*(?:- +)*)(["']?)([A-Za-z_][A-Za-z0-9_./-]{1,255})(["']?)(\s*:)(?:(\s+)(\S.*))?$`)
 
 // lines is what is known while YAML is masked line by line.
 type lines struct {
@@ -40,7 +41,7 @@ func (l *lines) line(body, ending string) {
 	if l.bag >= 0 && trimmed != "" && indent <= l.bag {
 		l.bag = -1
 	}
-	m := yamlLine.FindStringSubmatch(body)
+	m := yamlLine().FindStringSubmatch(body)
 	if m == nil {
 		l.out.WriteString(body + ending)
 		return

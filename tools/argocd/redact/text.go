@@ -4,20 +4,22 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/plimsoll/plimsoll/internal/lazy"
 )
 
 var (
 	// RFC 3986: userinfo ends at the last @ before the path. A password with a slash in it
 	// is wrong and common: where a port would be and no number is, it is one.
-	userinfo  = regexp.MustCompile(`([a-zA-Z][a-zA-Z0-9+.-]*://)(?:([^\s/@:"'<>\\]*:[0-9]*[^0-9\s/@"'<>\\][^\s/"'<>\\]*/[^\s@"'<>\\]*)|([^\s/?#"'<>\\]+))@`)
-	jwt       = regexp.MustCompile(`eyJ[A-Za-z0-9_-]{6,}\.[A-Za-z0-9_-]{4,}(?:\.[A-Za-z0-9_-]*)?`)
-	header    = regexp.MustCompile(`(?i)\b(bearer\s+|authorization["']?\s*[:=]\s*["']?(?:basic|token|apikey)\s+)([A-Za-z0-9._~+/=-]{8,})`)
-	keyBlock  = regexp.MustCompile(`-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY[A-Z ]{0,20}-----(?s:.*?)(?:-----END [A-Z0-9 ]{0,40}PRIVATE KEY[A-Z ]{0,20}-----|$)`)
-	wellKnown = regexp.MustCompile(`\b(?:gh[pousr]_[A-Za-z0-9]{20,}|github_pat_[A-Za-z0-9_]{20,}|glpat-[A-Za-z0-9_-]{16,}|xox[abeprs]-[A-Za-z0-9-]{10,}|hv[sb]\.[A-Za-z0-9_-]{20,}|npm_[A-Za-z0-9]{30,}|dop_v1_[a-f0-9]{32,}|AIza[A-Za-z0-9_-]{30,}|sk-[A-Za-z0-9_-]{20,})`)
-	assigned  = regexp.MustCompile(`([A-Za-z_][A-Za-z0-9_.-]{2,127})(\\*["']?)(\s{0,8}[=:]\s{0,8})("(?:\\.|[^"\\\n])*"?|'[^'\n]*'?|\\+"[^"\n]*"?|[^\s,;&"'(){}\[\]<>]+)`)
-	yamlKind  = regexp.MustCompile(`(?m)^\s*(?:- +)?["']?kind["']?\s*:\s*["']?Secret["']?\s*,?\s*$`)
-	yamlData  = regexp.MustCompile(`(?m)^\s*["']?(?:data|stringData)["']?\s*:`)
-	jsonKind  = regexp.MustCompile(`\\*["']kind\\*["']\s*:\s*\\*["']Secret\\*["']`)
+	userinfo  = lazy.Regexp(`([a-zA-Z][a-zA-Z0-9+.-]*://)(?:([^\s/@:"'<>\\]*:[0-9]*[^0-9\s/@"'<>\\][^\s/"'<>\\]*/[^\s@"'<>\\]*)|([^\s/?#"'<>\\]+))@`)
+	jwt       = lazy.Regexp(`eyJ[A-Za-z0-9_-]{6,}\.[A-Za-z0-9_-]{4,}(?:\.[A-Za-z0-9_-]*)?`)
+	header    = lazy.Regexp(`(?i)\b(bearer\s+|authorization["']?\s*[:=]\s*["']?(?:basic|token|apikey)\s+)([A-Za-z0-9._~+/=-]{8,})`)
+	keyBlock  = lazy.Regexp(`-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY[A-Z ]{0,20}-----(?s:.*?)(?:-----END [A-Z0-9 ]{0,40}PRIVATE KEY[A-Z ]{0,20}-----|$)`)
+	wellKnown = lazy.Regexp(`\b(?:gh[pousr]_[A-Za-z0-9]{20,}|github_pat_[A-Za-z0-9_]{20,}|glpat-[A-Za-z0-9_-]{16,}|xox[abeprs]-[A-Za-z0-9-]{10,}|hv[sb]\.[A-Za-z0-9_-]{20,}|npm_[A-Za-z0-9]{30,}|dop_v1_[a-f0-9]{32,}|AIza[A-Za-z0-9_-]{30,}|sk-[A-Za-z0-9_-]{20,})`)
+	assigned  = lazy.Regexp(`([A-Za-z_][A-Za-z0-9_.-]{2,127})(\\*["']?)(\s{0,8}[=:]\s{0,8})("(?:\\.|[^"\\\n])*"?|'[^'\n]*'?|\\+"[^"\n]*"?|[^\s,;&"'(){}\[\]<>]+)`)
+	yamlKind  = lazy.Regexp(`(?m)^\s*(?:- +)?["']?kind["']?\s*:\s*["']?Secret["']?\s*,?\s*$`)
+	yamlData  = lazy.Regexp(`(?m)^\s*["']?(?:data|stringData)["']?\s*:`)
+	jsonKind  = lazy.Regexp(`\\*["']kind\\*["']\s*:\s*\\*["']Secret\\*["']`)
 )
 
 // Text returns s with the credentials masked that its shape gives away: userinfo of URLs,
@@ -67,7 +69,7 @@ func freeText(s string) (safe string, masked int) {
 	// A manifest that is no valid JSON any more, or YAML: what is secret in it has no names
 	// that say so.
 	if strings.Contains(s, "Secret") &&
-		(jsonKind.MatchString(s) || yamlKind.MatchString(s) && yamlData.MatchString(s)) {
+		(jsonKind().MatchString(s) || yamlKind().MatchString(s) && yamlData().MatchString(s)) {
 		return Hidden, 1
 	}
 	count := func(whole, to string) string {
@@ -77,7 +79,7 @@ func freeText(s string) (safe string, masked int) {
 		return to
 	}
 	if strings.Contains(s, "PRIVATE KEY") {
-		s = keyBlock.ReplaceAllStringFunc(s, func(m string) string { return count(m, Hidden) })
+		s = keyBlock().ReplaceAllStringFunc(s, func(m string) string { return count(m, Hidden) })
 	}
 	if strings.IndexByte(s, '\n') >= 0 && strings.IndexByte(s, ':') >= 0 {
 		var n int
@@ -85,7 +87,7 @@ func freeText(s string) (safe string, masked int) {
 		masked += n
 	}
 	if strings.Contains(s, "://") && strings.IndexByte(s, '@') >= 0 {
-		s = replace(userinfo, s, func(m []string) string {
+		s = replace(userinfo(), s, func(m []string) string {
 			who := m[2] + m[3]
 			// A user alone is a name, unless it is as long as a token.
 			if who == "git" || strings.IndexByte(who, ':') < 0 && strings.HasSuffix(strings.ToLower(m[1]), "ssh://") {
@@ -95,10 +97,10 @@ func freeText(s string) (safe string, masked int) {
 		})
 	}
 	if strings.Contains(s, "eyJ") {
-		s = jwt.ReplaceAllStringFunc(s, func(m string) string { return count(m, Hidden) })
+		s = jwt().ReplaceAllStringFunc(s, func(m string) string { return count(m, Hidden) })
 	}
 	if containsAny(strings.ToLower(s), headerParts) {
-		s = replace(header, s, func(m []string) string {
+		s = replace(header(), s, func(m []string) string {
 			if strings.HasPrefix(strings.ToLower(m[1]), "bearer") && len(m[2]) < 16 && !strings.ContainsAny(m[2], "0123456789") {
 				return m[0] // "bearer authentication"
 			}
@@ -106,7 +108,7 @@ func freeText(s string) (safe string, masked int) {
 		})
 	}
 	if containsAny(s, tokenStarts) {
-		s = wellKnown.ReplaceAllStringFunc(s, func(m string) string { return count(m, Hidden) })
+		s = wellKnown().ReplaceAllStringFunc(s, func(m string) string { return count(m, Hidden) })
 	}
 	if strings.ContainsAny(s, "=:") && containsAny(strings.ToLower(s), nameParts) {
 		var n int
@@ -134,7 +136,7 @@ func maskAssigned(s string) (safe string, masked int) {
 	var b strings.Builder
 	from := 0
 	for {
-		at := assigned.FindStringSubmatchIndex(s[from:])
+		at := assigned().FindStringSubmatchIndex(s[from:])
 		if at == nil {
 			break
 		}

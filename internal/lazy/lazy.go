@@ -1,0 +1,12 @@
+package lazy
+
+import (
+	"regexp"
+	"sync"
+)
+
+// Regexp is a regular expression that is compiled by its first use. One that does not
+// compile panics there, so each wants a test that uses it.
+func Regexp(expr string) func() *regexp.Regexp {
+	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(expr) })
+}
