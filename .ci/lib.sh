@@ -3,6 +3,12 @@
 
 shared=${SHARED:-../shared}
 
+# Everything is compiled once for all steps, without cgo as the binary that is released; only the race
+# detector needs cgo. The clients of OpenAI and Anthropic are half of all there is to compile: without
+# inlining in them they take half as long, and nothing here is measured of them.
+export CGO_ENABLED=0
+export GOFLAGS="${GOFLAGS:-} '-gcflags=github.com/openai/openai-go/...=-l' '-gcflags=github.com/anthropics/anthropic-sdk-go/...=-l'"
+
 heading() { printf '\n==== %s\n' "$*"; }
 
 # note TEXT: a line of a step that is worth reading also when the step has passed.
@@ -41,6 +47,16 @@ fuzz_targets() {
 	done
 }
 
+# tests FLAGS ARGUMENT...: go test with FLAGS, in one word. What a test with the race detector builds itself
+# is built as everything else.
+tests() {
+	local flags=$1 cgo=0 exec=()
+	shift
+	[[ " $flags " != *' -race '* ]] || cgo=1 exec=(-exec 'env CGO_ENABLED=0')
+	# shellcheck disable=SC2086 # words
+	CGO_ENABLED=$cgo go test -timeout 600s $flags "${exec[@]}" -json "$@" </dev/null
+}
+
 # What `go test` ran in this step, and the flags that a second run of it needs too.
 ran=() broken=0
 declare -A flags_of=()
@@ -53,8 +69,7 @@ tested() {
 	ran+=("$file")
 	flags_of[$file]=$flags
 	rm -f "${file%.json}.again.json"
-	# shellcheck disable=SC2086 # words
-	go test -timeout 600s $flags -json "$@" >"$file" 2>"${file%.json}.err" </dev/null || status=$?
+	tests "$flags" "$@" >"$file" 2>"${file%.json}.err" || status=$?
 	cat "${file%.json}.err"
 	if [ "$status" != 0 ] && ! grep -q '"Action":"\(build-\)\{0,1\}fail"' "$file"; then
 		echo "$file: go test ended with status $status and names no failure"
@@ -69,9 +84,7 @@ judged() {
 	go run ./internal/outcome -again "${ran[@]}" >out/again.txt || true # why not is told; the report fails
 	while IFS=$'\t' read -r file package tests; do
 		echo "-- once more, alone: $package $tests"
-		# shellcheck disable=SC2086
-		go test -timeout 600s ${flags_of[$file]} -count=1 -p 1 -parallel 1 -run "$tests" -json "$package" \
-			>>"${file%.json}.again.json" </dev/null || true
+		tests "${flags_of[$file]}" -count=1 -p 1 -parallel 1 -run "$tests" "$package" >>"${file%.json}.again.json" || true
 	done <out/again.txt
 	go run ./internal/outcome "${ran[@]}" && [ "$broken" = 0 ]
 }
