@@ -11,7 +11,8 @@ func TestRegexpIsCompiledOnceByItsFirstUse(t *testing.T) {
 	if !digits().MatchString("42") || digits().MatchString("4x") {
 		t.Error("it is another expression")
 	}
-	if digits() != digits() {
+	first := digits()
+	if again := digits(); again != first {
 		t.Error("it is compiled again")
 	}
 	wrong := lazy.Regexp(`(`) // nothing happens here
