@@ -7,6 +7,8 @@ import (
 	"io"
 	"unicode/utf16"
 	"unicode/utf8"
+
+	"github.com/plimsoll/plimsoll/internal/rawjson"
 )
 
 // maxDepth is how deep values may be nested; the same as in encoding/json.
@@ -204,7 +206,7 @@ func (s *scanner) escape(to *clipped) error {
 		}
 		second, err := s.r.Peek(6)
 		if err == nil && second[0] == '\\' && second[1] == 'u' {
-			if low, ok := hex4(second[2:]); ok {
+			if low, ok := rawjson.Hex4(second[2:]); ok {
 				if pair := utf16.DecodeRune(r, low); pair != utf8.RuneError {
 					_, _ = s.r.Discard(6)
 					s.at += 6
@@ -229,28 +231,11 @@ func (s *scanner) hex() (rune, error) {
 		}
 		b[i] = c
 	}
-	r, ok := hex4(b[:])
+	r, ok := rawjson.Hex4(b[:])
 	if !ok {
 		return 0, s.fail("an escape that JSON does not have")
 	}
 	return r, nil
-}
-
-func hex4(b []byte) (r rune, ok bool) {
-	for _, c := range b[:4] {
-		switch {
-		case '0' <= c && c <= '9':
-			c -= '0'
-		case 'a' <= c && c <= 'f':
-			c -= 'a' - 10
-		case 'A' <= c && c <= 'F':
-			c -= 'A' - 10
-		default:
-			return 0, false
-		}
-		r = r<<4 | rune(c)
-	}
-	return r, true
 }
 
 // word reads a string, and steps over any other value.

@@ -37,14 +37,14 @@ func Unquote(dst, literal []byte) []byte {
 		case 't':
 			dst = append(dst, '\t')
 		case 'u':
-			r, ok := hex4(in)
+			r, ok := Escape(in)
 			if !ok {
 				dst = append(dst, '\\', 'u')
 				break
 			}
 			in = in[4:]
 			if utf16.IsSurrogate(r) {
-				low, _ := hex4(in[2:])
+				low, _ := Escape(in[2:])
 				if r = utf16.DecodeRune(r, low); r != utf8.RuneError {
 					in = in[6:]
 				}
@@ -57,20 +57,25 @@ func Unquote(dst, literal []byte) []byte {
 	}
 }
 
-// hex4 reads \uXXXX at the start of b.
-func hex4(b []byte) (rune, bool) {
-	if len(b) < 6 || b[0] != '\\' || b[1] != 'u' {
+// Escape reads an escape by number, `\u` and four hexadecimal digits, at the start of b.
+func Escape(b []byte) (rune, bool) {
+	if len(b) < 2 || b[0] != '\\' || b[1] != 'u' {
 		return 0, false
 	}
-	var r rune
-	for _, c := range b[2:6] {
+	return Hex4(b[2:])
+}
+
+// Hex4 reads four hexadecimal digits at the start of b.
+func Hex4(b []byte) (r rune, ok bool) {
+	if len(b) < 4 {
+		return 0, false
+	}
+	for _, c := range b[:4] {
 		switch {
 		case c >= '0' && c <= '9':
 			c -= '0'
-		case c >= 'a' && c <= 'f':
-			c -= 'a' - 10
-		case c >= 'A' && c <= 'F':
-			c -= 'A' - 10
+		case c|0x20 >= 'a' && c|0x20 <= 'f':
+			c = c | 0x20 - 'a' + 10
 		default:
 			return 0, false
 		}

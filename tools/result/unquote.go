@@ -3,6 +3,8 @@ package result
 import (
 	"unicode/utf16"
 	"unicode/utf8"
+
+	"github.com/plimsoll/plimsoll/internal/rawjson"
 )
 
 // unquoter decodes the inside of one JSON string that comes in pieces. What it makes of
@@ -49,7 +51,7 @@ func (u *unquoter) feed(p []byte) (text []byte, used int, closed bool) {
 			}
 		}
 		if i+6 <= len(p) && p[i+1] == 'u' {
-			if r, ok := hex4(p[i+2 : i+6]); ok && !utf16.IsSurrogate(r) {
+			if r, ok := rawjson.Hex4(p[i+2 : i+6]); ok && !utf16.IsSurrogate(r) {
 				u.out = utf8.AppendRune(u.out, r)
 				i += 6
 				continue
@@ -96,13 +98,13 @@ func (u *unquoter) step(c byte) int {
 		return 0
 	}
 	if u.n == 6 {
-		if r, _ := hex4(u.cut[2:6]); r < 0xD800 || r > 0xDBFF {
+		if r, _ := rawjson.Hex4(u.cut[2:6]); r < 0xD800 || r > 0xDBFF {
 			u.give()
 		}
 	}
 	if u.n == 12 {
-		high, _ := hex4(u.cut[2:6])
-		low, _ := hex4(u.cut[8:12])
+		high, _ := rawjson.Hex4(u.cut[2:6])
+		low, _ := rawjson.Hex4(u.cut[8:12])
 		if r := utf16.DecodeRune(high, low); r != utf8.RuneError {
 			u.out = utf8.AppendRune(u.out, r)
 			u.n = 0
@@ -119,7 +121,7 @@ func (u *unquoter) step(c byte) int {
 // give decodes the first escape of cut as far as it goes, and keeps what follows it.
 func (u *unquoter) give() {
 	if u.n >= 6 {
-		r, _ := hex4(u.cut[2:6]) // half a pair becomes U+FFFD
+		r, _ := rawjson.Hex4(u.cut[2:6]) // half a pair becomes U+FFFD
 		u.out = utf8.AppendRune(u.out, r)
 		copy(u.cut[:], u.cut[6:u.n])
 		u.n -= 6
@@ -131,20 +133,4 @@ func (u *unquoter) give() {
 
 func isHex(c byte) bool {
 	return c >= '0' && c <= '9' || c|0x20 >= 'a' && c|0x20 <= 'f'
-}
-
-// hex4 reads four hexadecimal digits.
-func hex4(b []byte) (r rune, ok bool) {
-	for _, c := range b[:4] {
-		switch {
-		case c >= '0' && c <= '9':
-			c -= '0'
-		case c|0x20 >= 'a' && c|0x20 <= 'f':
-			c = c | 0x20 - 'a' + 10
-		default:
-			return 0, false
-		}
-		r = r<<4 | rune(c)
-	}
-	return r, true
 }

@@ -5,6 +5,7 @@ import (
 	"unicode/utf16"
 	"unicode/utf8"
 
+	"github.com/plimsoll/plimsoll/internal/rawjson"
 	"github.com/plimsoll/plimsoll/window/tokens/internal/vocab"
 )
 
@@ -62,14 +63,14 @@ func unescape(b []byte) (r rune, size int) {
 	case 't':
 		return '\t', 2
 	case 'u':
-		r, ok := hex4(b)
+		r, ok := rawjson.Escape(b)
 		if !ok {
 			return '\\', 1
 		}
 		if !utf16.IsSurrogate(r) {
 			return r, 6
 		}
-		if low, ok := hex4(b[6:]); ok {
+		if low, ok := rawjson.Escape(b[6:]); ok {
 			if r := utf16.DecodeRune(r, low); r != utf8.RuneError {
 				return r, 12
 			}
@@ -77,25 +78,6 @@ func unescape(b []byte) (r rune, size int) {
 		return utf8.RuneError, 6
 	}
 	return '\\', 1
-}
-
-// hex4 reads \uXXXX.
-func hex4(b []byte) (r rune, ok bool) {
-	if len(b) < 6 || b[0] != '\\' || b[1] != 'u' {
-		return 0, false
-	}
-	for _, c := range b[2:6] {
-		switch {
-		case c >= '0' && c <= '9':
-			c -= '0'
-		case c|0x20 >= 'a' && c|0x20 <= 'f':
-			c = c | 0x20 - 'a' + 10
-		default:
-			return 0, false
-		}
-		r = r<<4 | rune(c)
-	}
-	return r, true
 }
 
 // stream counts a text that comes in parts, as if it came whole: it counts up to a place
