@@ -30,6 +30,11 @@
 //		while IFS=$'\t' read -r file package tests; do go test -json -run "$tests" "$package" >>"${file%.json}.again.json"; done
 //	go run ./internal/outcome out.json
 //
+// # What need not run a second time
+//
+// With -passed PACKAGE the answer is a pattern for -skip: the top-level tests of that package that passed, and of which no
+// part was skipped. A later step that has more tools installed runs the others only.
+//
 // # Memory and tests
 //
 // Files are read as streams, twice; of each failing test at most 1 MiB of output is kept. The tests read
@@ -44,11 +49,14 @@ import (
 func main() {
 	bench := flag.Bool("bench", false, "the files hold the JSON of a benchmark")
 	again := flag.Bool("again", false, "print what to run a second time: lines of FILE, PACKAGE and a pattern for -run, between tabs")
+	passed := flag.String("passed", "", "print a pattern for -skip: the tests of this `package` that passed whole")
 	flag.Parse()
 	var ok bool
 	switch {
 	case *bench:
 		ok = figuresOf(os.Stdout, flag.Args())
+	case *passed != "":
+		ok = printPassed(os.Stdout, os.Stderr, *passed, flag.Args())
 	case *again:
 		ok = printAgain(os.Stdout, os.Stderr, flag.Args())
 	default:
