@@ -33,6 +33,7 @@ type Report struct {
 	DurationMS  int64       `json:"duration_ms"`
 	Layer       string      `json:"layer"`
 	Enforcement Enforcement `json:"enforcement"`
+	Limits      []Limit     `json:"limits"`
 
 	LimitBytes       int64    `json:"limit_bytes"`
 	SwapLimitBytes   int64    `json:"swap_limit_bytes"`
@@ -160,7 +161,7 @@ func NewReporter(start Report) *Reporter {
 	if start.Command == nil {
 		start.Command = []string{}
 	}
-	start.KilledChildren, start.Leftovers = []Process{}, []Process{}
+	start.KilledChildren, start.Leftovers, start.Limits = []Process{}, []Process{}, []Limit{}
 	return &Reporter{report: start}
 }
 
@@ -173,6 +174,11 @@ func (r *Reporter) Observe(rec Record) {
 	case LayerChosen:
 		p.Layer = e.Layer
 		p.Enforcement = Enforcement{Memory: e.Memory, Swap: e.Swap, Pids: e.Pids}
+		p.layerLimits(e)
+	case LimitSet:
+		p.setLimit(e.Limit)
+	case LimitReached:
+		p.reachLimit(e.Name, e.Line)
 	case Admitted:
 		p.ReservationBytes = e.ReservationBytes
 	case Refused:
@@ -187,6 +193,7 @@ func (r *Reporter) Observe(rec Record) {
 		}
 	case OOMKills:
 		p.OOMKills = e.Total
+		p.reachLimit("memory", LineHard)
 	case Leftover:
 		if len(p.Leftovers) < maxListed {
 			p.Leftovers = append(p.Leftovers, Process{PID: e.PID, Name: e.Name, Fate: e.Fate})
@@ -214,5 +221,6 @@ func (r *Reporter) Report() Report {
 	p := r.report
 	p.KilledChildren = append([]Process{}, p.KilledChildren...)
 	p.Leftovers = append([]Process{}, p.Leftovers...)
+	p.Limits = append([]Limit{}, p.Limits...)
 	return p
 }
