@@ -60,10 +60,27 @@ type member struct {
 	spared  bool // part of the chain of launchers that leads to the agent
 	parent  int
 	started uint64
-	stopped bool // by a signal, when it was found as a leftover
+	met     time.Time // when it was seen first
+	named   time.Time // when name was read
+	stopped bool      // by a signal, when it was found as a leftover
 }
 
 func (m member) same(o member) bool { return m.pid == o.pid && m.started == o.started }
+
+// nameEvery is how often the name of a young process is read again: a fork has its parent's name until it calls exec.
+// A process that has lived for youngFor is asked for its name only when it grows ([watcher.sample]).
+const (
+	nameEvery = tick
+	youngFor  = time.Second
+)
+
+// rename reads the name again. It is kept when the process has gone.
+func (m *member) rename(now time.Time) {
+	m.named = now
+	if p, err := proctree.Lookup(m.pid); err == nil && p.Start == m.started {
+		m.name = p.Name
+	}
+}
 
 // maxLost bounds the processes remembered as candidates for an OOM kill.
 const maxLost = 256
@@ -133,7 +150,7 @@ func (w *watcher) look(first bool) time.Duration {
 	near := memory > 0 && charged >= memory/4
 	if first || near || now.Sub(w.listed) >= sampleEvery {
 		w.listed = now
-		w.list()
+		w.list(now)
 	}
 	if first || now.Sub(w.sampled) >= sampleEvery || memory > 0 && charged >= memory/8*7 && now.Sub(w.sampled) >= tick {
 		w.sample(now)
@@ -156,13 +173,15 @@ func (w *watcher) look(first bool) time.Duration {
 
 // list compares the members with those known, raises the score of new ones, and
 // remembers the lost ones.
-func (w *watcher) list() {
+func (w *watcher) list(now time.Time) {
 	w.pids, _ = w.run.cage.members(w.pids[:0])
 	w.round++
 	for _, pid := range w.pids {
 		m := w.known[pid]
 		if m == nil {
-			m = w.meet(pid)
+			m = w.meet(pid, now)
+		} else if now.Sub(m.met) < youngFor && now.Sub(m.named) >= nameEvery {
+			m.rename(now)
 		}
 		m.round = w.round
 	}
@@ -185,8 +204,8 @@ func (w *watcher) lose(m member) {
 }
 
 // meet takes in a new process.
-func (w *watcher) meet(pid int) *member {
-	m := &member{pid: pid}
+func (w *watcher) meet(pid int, now time.Time) *member {
+	m := &member{pid: pid, met: now, named: now}
 	if p, err := proctree.Lookup(pid); err == nil {
 		m.name, m.parent, m.started = p.Name, p.PPID, p.Start
 	}
@@ -245,7 +264,7 @@ func (w *watcher) countKills() int {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.tree == nil {
-		w.list()
+		w.list(time.Now())
 		w.noteKills()
 	}
 	return w.kills
@@ -261,7 +280,11 @@ func (w *watcher) sample(now time.Time) {
 	w.take(s)
 	if memory := w.run.spec.limits().Memory; memory > 0 && s.Charged >= memory/2 {
 		for pid, m := range w.known {
-			if held := resident(pid); held > 0 {
+			held := resident(pid)
+			if held > 2*m.bytes { // it has grown: perhaps as another program
+				m.rename(now)
+			}
+			if held > 0 {
 				m.bytes = held
 			}
 		}
