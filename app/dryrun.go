@@ -27,6 +27,7 @@ type Decision struct {
 	LimitBytes       limit.Bytes          `json:"limit_bytes"`
 	SwapLimitBytes   limit.Bytes          `json:"swap_limit_bytes"`
 	PidsLimit        int                  `json:"pids_limit"`
+	Limits           []journal.Limit      `json:"limits"`
 	MinFreeBytes     limit.Bytes          `json:"min_free_bytes"`
 	AvailableBytes   limit.Bytes          `json:"available_bytes"`
 	SwapBytes        limit.Bytes          `json:"available_swap_bytes"`
@@ -75,7 +76,7 @@ func (x *execution) dryRun(ctx context.Context) Status {
 		Tool: p.Tool, Project: p.Project.Name, Command: x.opts.Command, Path: p.Path, Admitted: true,
 		Estimate:         journal.Estimate{Bytes: int64(p.Estimate.Bytes), Source: p.Estimate.Source, Samples: p.Estimate.Samples},
 		ReservationBytes: p.Reservation, LimitBytes: p.Limits.Memory, SwapLimitBytes: p.Limits.Swap,
-		PidsLimit: p.Limits.Pids, MinFreeBytes: p.MinFree,
+		PidsLimit: p.Limits.Pids, MinFreeBytes: p.MinFree, Limits: p.limitRows(),
 	}
 	if p.ReadingErr == nil {
 		room := p.Reading.Available(p.Settings.CountSwap)
@@ -134,6 +135,9 @@ func (d Decision) text(p *Plan) string {
 	row("claimed", "%s that other runs have reserved and do not use yet", d.ClaimedBytes.Human())
 	row("slots", "%s", d.Slots)
 	row("limit", "memory %s, swap %s, processes %d", d.LimitBytes.Human(), d.SwapLimitBytes.Human(), d.PidsLimit)
+	if p.Limits.Time > 0 {
+		row("time", "at most %s, then it is ended", p.Limits.Time)
+	}
 	row("layer", "%s: memory %s", d.Chosen, mechanismWords(string(d.Enforcement.Memory)))
 	for _, c := range d.Layers {
 		if !c.Available {

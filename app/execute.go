@@ -35,6 +35,7 @@ func (x *execution) execute(ctx context.Context) error {
 		Attended:    true,
 		Subreaper:   true,
 		Launcher:    len(p.Match.Via) > 0,
+		OnTime:      x.onTime,
 		Journal:     x.journal,
 	}
 	for _, name := range p.Settings.Layers {
@@ -74,6 +75,7 @@ func (x *execution) execute(ctx context.Context) error {
 	close(started)
 	// Until the run is recorded and reported: a late signal must not lose that.
 	x.cleanup = append(x.cleanup, run.Attend(terminal, p.Settings.Grace))
+	x.noteLimits()
 	x.warnAboutStrength(run)
 	x.warnAboutLogout(run)
 	relax := x.underPressure(run, terminal)
@@ -153,8 +155,10 @@ func (x *execution) judge() {
 	r := &x.result
 	x.status = Status{Code: r.ExitCode, Signal: r.Signal}
 	x.outcome = r.Outcome()
+	x.noteUse()
 	x.journal.Append(journal.RunEnded{
-		ExitCode: r.ExitCode, Signal: sandbox.SignalName(r.Signal), Outcome: x.outcome, Duration: r.Duration,
+		LimitReached: r.Reached,
+		ExitCode:     r.ExitCode, Signal: sandbox.SignalName(r.Signal), Outcome: x.outcome, Duration: r.Duration,
 		PeakBytes: int64(r.Peak.Bytes), PeakAnonBytes: int64(r.Peak.Working),
 		PeakMethod: r.Peak.Method, PeakExact: r.Peak.Exact, OOMKills: r.OOMKills,
 	})

@@ -117,7 +117,7 @@ func (p *Plan) setLimits() {
 	}
 	memory = max(memory, limit.MiB) // the least that can be configured: never none at all
 	p.Reservation = min(p.Estimate.Bytes, memory)
-	p.Limits = sandbox.Limits{Memory: memory, Swap: s.SwapMax, Pids: s.PidsMax}
+	p.Limits = sandbox.Limits{Memory: memory, Swap: s.SwapMax, Pids: s.PidsMax, Time: s.TimeMax}
 }
 
 // enclosing is the tightest memory limit around us, 0 when there is none.

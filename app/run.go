@@ -203,9 +203,9 @@ func startOfReport(p *Plan, command []string) journal.Report {
 	return journal.Report{
 		Tool: p.Tool, Project: p.Project.Name, Command: command,
 		LimitBytes: int64(p.Limits.Memory), SwapLimitBytes: int64(p.Limits.Swap), PidsLimit: p.Limits.Pids,
-		ReservationBytes: int64(p.Reservation),
-		Estimate:         journal.Estimate{Bytes: int64(p.Estimate.Bytes), Source: p.Estimate.Source, Samples: p.Estimate.Samples},
-		Enforcement:      journal.Enforcement{Memory: string(sandbox.ByNobody), Swap: string(sandbox.ByNobody), Pids: string(sandbox.ByNobody)},
+		ReservationBytes: int64(p.Reservation), Limits: p.limitRows(),
+		Estimate:    journal.Estimate{Bytes: int64(p.Estimate.Bytes), Source: p.Estimate.Source, Samples: p.Estimate.Samples},
+		Enforcement: journal.Enforcement{Memory: string(sandbox.ByNobody), Swap: string(sandbox.ByNobody), Pids: string(sandbox.ByNobody)},
 	}
 }
 

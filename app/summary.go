@@ -8,6 +8,7 @@ import (
 	"github.com/plimsoll/plimsoll/journal"
 	"github.com/plimsoll/plimsoll/limit"
 	"github.com/plimsoll/plimsoll/process/estimate"
+	"github.com/plimsoll/plimsoll/process/sandbox"
 )
 
 // report shows the end of a run to a person: a few aligned lines.
@@ -54,10 +55,12 @@ func verdictOf(r journal.Report) string {
 	switch {
 	case r.Outcome == journal.OutcomeOOM:
 		return "out of memory"
+	case r.LimitReached != "" && r.Signal != "":
+		return "ended at its limit " + r.LimitReached
 	case r.Signal != "":
 		return r.Signal
 	case r.Outcome == journal.OutcomeLimit:
-		return fmt.Sprintf("exit %d after reaching a limit", r.ExitCode)
+		return fmt.Sprintf("exit %d after reaching its limit %s", r.ExitCode, r.LimitReached)
 	}
 	return fmt.Sprintf("exit %d", r.ExitCode)
 }
@@ -209,10 +212,22 @@ func advice(r journal.Report, p *Plan) []string {
 		list = append(list, fmt.Sprintf("the agent went on; for a larger build or test: --memory-max %s", more))
 	case r.Outcome == journal.OutcomeFailed && r.Layer == "rlimit" && startUp && r.PeakBytes >= r.LimitBytes/2:
 		list = append(list, fmt.Sprintf("if it failed for lack of memory: --memory-max %s", more))
-	case r.Outcome == journal.OutcomeLimit:
+	case r.LimitReached == sandbox.LimitTime:
+		list = append(list, fmt.Sprintf("its time was up: --time-max %s, or time_max in [tools.%s]", time.Duration(2*limitOf(r, sandbox.LimitTime).Hard)*time.Millisecond, r.Tool))
+	case r.LimitReached == "pids":
 		list = append(list, fmt.Sprintf("it reached the limit of %d processes: --pids-max %d", r.PidsLimit, 2*r.PidsLimit))
 	}
 	return list
+}
+
+// limitOf finds a limit in the report by its name.
+func limitOf(r journal.Report, name string) journal.Limit {
+	for _, l := range r.Limits {
+		if l.Name == name {
+			return l
+		}
+	}
+	return journal.Limit{Name: name}
 }
 
 // rlimitAdvice is the limit under which failing early may mean too little memory to start:

@@ -121,7 +121,7 @@ func (l *Loaded) Values(tool string) ([]Explanation, error) {
 }
 
 // MarshalJSON writes sizes in bytes with null for auto, and durations in milliseconds as
-// wait_ms (null for forever) and grace_ms.
+// wait_ms (null for forever), grace_ms and time_max_ms.
 func (s Settings) MarshalJSON() ([]byte, error) {
 	type plain Settings // without this method
 	size := func(b limit.Bytes) *limit.Bytes {
@@ -140,7 +140,8 @@ func (s Settings) MarshalJSON() ([]byte, error) {
 		MinFree   *limit.Bytes `json:"min_free"`
 		WaitMS    *int64       `json:"wait_ms"`
 		GraceMS   int64        `json:"grace_ms"`
-	}{plain(s), size(s.MemoryMax), size(s.MinFree), wait, s.Grace.Milliseconds()})
+		TimeMaxMS int64        `json:"time_max_ms"`
+	}{plain(s), size(s.MemoryMax), size(s.MinFree), wait, s.Grace.Milliseconds(), s.TimeMax.Milliseconds()})
 }
 
 // MarshalJSON writes max_tokens and max_tool_output as null for auto and the age as store_age_ms.

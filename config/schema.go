@@ -215,6 +215,12 @@ var resourceKeys = []*Key{
 		set: func(s *Settings, v any) { s.Grace = v.(time.Duration) },
 	},
 	{
+		Name: "time_max", Type: TypeDuration, Default: "0s", PerTool: true, Project: ProjectStricter, max: int64(30 * 24 * time.Hour), noBound: true,
+		example: `"2h"`,
+		Doc:     "How long a run may take; then it is asked to end, and ended after grace. Time in which it is stopped or the machine sleeps does not count; 0s means no bound.",
+		set:     func(s *Settings, v any) { s.TimeMax = v.(time.Duration) },
+	},
+	{
 		Name: "shared_ledger", Type: TypeDirectory, Project: ProjectNever, example: `"/var/lib/plimsoll/shared"`,
 		Doc: "Directory through which several users reckon with each other's claims, made by an admin (root's, mode 1777); empty means each user for himself.",
 		set: func(s *Settings, v any) { s.SharedLedger = v.(string) },

@@ -311,6 +311,9 @@ func (k *Key) looseness(v any) int64 {
 		}
 		return int64(v)
 	case time.Duration:
+		if v == 0 && k.noBound {
+			return math.MaxInt64
+		}
 		return int64(v)
 	case float64:
 		return int64(v * 1e6)

@@ -15,6 +15,10 @@ type Limit struct {
 	EnforcedBy string `json:"enforced_by"`
 	// Reached is "soft" or "hard" once that line was reached, "" before.
 	Reached string `json:"reached"`
+	// Used is how much of it the run used, in Unit; 0 also where that is not counted.
+	Used int64 `json:"used"`
+	// Did is what Plimsoll did last at the line that was reached.
+	Did string `json:"did,omitempty"`
 }
 
 // The lines of a limit, for [LimitReached].
@@ -34,10 +38,17 @@ type (
 		Line string `json:"line"`
 		Did  string `json:"did,omitempty"`
 	}
+	// LimitUsed says how much of a limit the run has used so far, in the limit's unit.
+	LimitUsed struct {
+		Name string `json:"name"`
+		Used int64  `json:"used"`
+	}
 )
 
 func (LimitSet) Kind() string     { return "process.limit_set" }
 func (LimitReached) Kind() string { return "process.limit_reached" }
+
+func (LimitUsed) Kind() string { return "process.limit_used" }
 
 // maxLimits bounds the limits of a report; there are about ten kinds.
 const maxLimits = 32
@@ -58,6 +69,19 @@ func (p *Report) limit(name string) int {
 func (p *Report) reachLimit(name, line string) {
 	if i := p.limit(name); i >= 0 && p.Limits[i].Reached != LineHard {
 		p.Limits[i].Reached = line
+	}
+}
+
+// didAtLimit records what was done, unless it is less than what was done before.
+func (p *Report) didAtLimit(e LimitReached) {
+	if i := p.limit(e.Name); i >= 0 && e.Did != "" && p.Limits[i].Reached == e.Line {
+		p.Limits[i].Did = e.Did
+	}
+}
+
+func (p *Report) useLimit(e LimitUsed) {
+	if i := p.limit(e.Name); i >= 0 {
+		p.Limits[i].Used = max(p.Limits[i].Used, e.Used)
 	}
 }
 

@@ -87,6 +87,8 @@ type (
 		PeakMethod    string        `json:"peak_method"`
 		PeakExact     bool          `json:"peak_exact"`
 		OOMKills      int           `json:"oom_kills"`
+		// LimitReached names the limit for which the run was ended, "" for none.
+		LimitReached string `json:"limit_reached,omitempty"`
 	}
 )
 

@@ -34,6 +34,8 @@ type Report struct {
 	Layer       string      `json:"layer"`
 	Enforcement Enforcement `json:"enforcement"`
 	Limits      []Limit     `json:"limits"`
+	// LimitReached names the limit for which the run was ended or failed, as in Limits.
+	LimitReached string `json:"limit_reached,omitempty"`
 
 	LimitBytes       int64    `json:"limit_bytes"`
 	SwapLimitBytes   int64    `json:"swap_limit_bytes"`
@@ -161,7 +163,8 @@ func NewReporter(start Report) *Reporter {
 	if start.Command == nil {
 		start.Command = []string{}
 	}
-	start.KilledChildren, start.Leftovers, start.Limits = []Process{}, []Process{}, []Limit{}
+	start.KilledChildren, start.Leftovers = []Process{}, []Process{}
+	start.Limits = append([]Limit{}, start.Limits...)
 	return &Reporter{report: start}
 }
 
@@ -179,6 +182,9 @@ func (r *Reporter) Observe(rec Record) {
 		p.setLimit(e.Limit)
 	case LimitReached:
 		p.reachLimit(e.Name, e.Line)
+		p.didAtLimit(e)
+	case LimitUsed:
+		p.useLimit(e)
 	case Admitted:
 		p.ReservationBytes = e.ReservationBytes
 	case Refused:
@@ -211,6 +217,7 @@ func (r *Reporter) Observe(rec Record) {
 		p.DurationMS = e.Duration.Milliseconds()
 		p.PeakBytes, p.PeakAnonBytes = e.PeakBytes, e.PeakAnonBytes
 		p.PeakMethod, p.PeakExact, p.OOMKills = e.PeakMethod, e.PeakExact, e.OOMKills
+		p.LimitReached = e.LimitReached
 	}
 }
 

@@ -87,9 +87,11 @@ var settings = []struct{ flag, key, usage, bare string }{
 	{"memory-max", "memory_max", "most memory of the whole run: a size like 4G, or auto", ""},
 	{"swap-max", "swap_max", "most swap beside it: a size like 1G", ""},
 	{"pids-max", "pids_max", "most processes and threads: a number, or auto", ""},
+	{"time-max", "time_max", "how long the run may take: a duration like 2h", ""},
 	{"enforcement", "enforcement", "required, best-effort or off: what to do without kernel enforcement", ""},
 	{"layer", "layers", "use this layer only: systemd, cgroup2, cgroup1, job, rlimit, monitor", ""},
 	{"wait", "wait", "queue until the machine can carry it; --wait=10m at most so long", "forever"},
+	{"grace", "grace", "time between the request to end and the kill: a duration like 5s", ""},
 	{"on-exit", "on_exit", "what happens to processes left over: kill, wait or leave", ""},
 	{"on-pressure", "on_pressure", "when the host runs out of memory: auto, freeze, kill, warn or off", ""},
 }

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/plimsoll/plimsoll/config"
+	"github.com/plimsoll/plimsoll/journal"
 	"github.com/plimsoll/plimsoll/limit"
 	"github.com/plimsoll/plimsoll/process/admission"
 	"github.com/plimsoll/plimsoll/process/estimate"
@@ -140,6 +141,15 @@ func (a *Admission) Record(r usage.Run) error {
 // further calls do nothing.
 func (a *Admission) Release() error { return a.claim.Release() }
 
+// outcomeOf is the outcome as an estimate of memory needs it: the end of a run's time or of its
+// disk says nothing about memory.
+func outcomeOf(r sandbox.Result) journal.Outcome {
+	if r.Reached != "memory" && r.Reached != "pids" {
+		r.Reached = ""
+	}
+	return r.Outcome()
+}
+
 // RunOf is what to record of a sandboxed run that had the given memory limit in bytes.
 // KilledChildren counts what the kernel killed; children that the monitor layer ended are in the
 // journal's report.
@@ -154,7 +164,7 @@ func RunOf(r sandbox.Result, memory limit.Bytes) usage.Run {
 	return usage.Run{
 		Time: r.Started.Add(r.Duration), Duration: r.Duration,
 		Peak: r.Peak.Bytes, PeakAnon: r.Peak.Working, Method: r.Peak.Method, Exact: r.Peak.Exact,
-		Outcome: r.Outcome(), ExitCode: r.ExitCode, OOMKills: r.OOMKills, KilledChildren: killed,
+		Outcome: outcomeOf(r), ExitCode: r.ExitCode, OOMKills: r.OOMKills, KilledChildren: killed,
 		Limit: memory, Layer: string(r.Layer),
 	}
 }

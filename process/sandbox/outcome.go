@@ -8,6 +8,8 @@ func (r Result) Outcome() journal.Outcome {
 	switch {
 	case r.CommandOOM:
 		return journal.OutcomeOOM
+	case r.Reached != "":
+		return journal.OutcomeLimit
 	case r.Signal != 0:
 		return journal.OutcomeSignalled
 	case r.ExitCode != 0 && r.LimitKills > 0:

@@ -49,6 +49,9 @@ type Run struct {
 	hurry      chan struct{}
 	limitKills atomic.Int64
 	pidsKills  atomic.Int64
+	// endedFor is the limit for which [Run.End] ended the run.
+	endedFor atomic.Pointer[string]
+	timeUsed atomic.Int64 // nanoseconds, of a run with a limit of time
 }
 
 // exitStatus is how the command itself ended.
@@ -74,8 +77,8 @@ func (s *Spec) check() error {
 		return fmt.Errorf("sandbox: the run's ID is %q, want 1 to 64 of a-z, 0-9 and '-'", s.ID)
 	case s.Path == "" || len(s.Args) == 0:
 		return errors.New("sandbox: no command given")
-	case s.Limits.Memory < 0 || s.Limits.Pids < 0:
-		return fmt.Errorf("sandbox: negative limits: memory %d, pids %d", s.Limits.Memory, s.Limits.Pids)
+	case s.Limits.Memory < 0 || s.Limits.Pids < 0 || s.Limits.Time < 0:
+		return fmt.Errorf("sandbox: negative limits: memory %d, pids %d, time %s", s.Limits.Memory, s.Limits.Pids, s.Limits.Time)
 	}
 	return nil
 }
@@ -207,6 +210,9 @@ func startIn(spec *Spec, b builder) (*Run, error) {
 	})
 	spec.note(journal.RunStarted{PID: r.pid, LimitBytes: int64(spec.limits().Memory)})
 	r.watch = newWatcher(r, adopt)
+	if most := spec.limits().Time; most > 0 {
+		go r.keepTime(most)
+	}
 	go r.attendCommand(release)
 	return r, nil
 }
@@ -316,6 +322,7 @@ func (r *Run) finish() {
 	res.OOMKills = r.watch.countKills()
 	res.LimitKills = int(r.limitKills.Load())
 	res.PidsKills = int(r.pidsKills.Load())
+	res.Reached, res.TimeUsed = r.reached(), time.Duration(r.timeUsed.Load())
 	if c, ok := r.cage.(interface{ forksRefused() int }); ok {
 		res.ForksRefused = c.forksRefused()
 	}

@@ -89,6 +89,12 @@ func hear() chan os.Signal {
 	return signals
 }
 
+// askToEnd sends SIGTERM to the command, and lets it go on if it is stopped.
+func (r *Run) askToEnd() {
+	_ = r.Signal(syscall.SIGTERM)
+	_ = r.Signal(syscall.SIGCONT)
+}
+
 func (r *Run) killAfter(grace time.Duration, quit <-chan struct{}) {
 	select {
 	case <-quit:

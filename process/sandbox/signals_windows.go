@@ -70,6 +70,14 @@ func (r *Run) Attend(terminal bool, grace time.Duration) (stop func()) {
 	}
 }
 
+// askToEnd sends Ctrl-Break to a command with a process group of its own; another one cannot
+// be asked without asking its neighbours too.
+func (r *Run) askToEnd() {
+	if r.spec.Detach {
+		_ = windows.GenerateConsoleCtrlEvent(windows.CTRL_BREAK_EVENT, uint32(r.pid))
+	}
+}
+
 // hear keeps the signals that [Run.Attend] attends to from ending this process.
 func hear() chan os.Signal {
 	signals := make(chan os.Signal, 16)

@@ -20,6 +20,10 @@ type Limits struct {
 	Swap limit.Bytes
 	// Pids is the most processes and threads; 0 sets no limit.
 	Pids int
+	// Time is how long the run may take; 0 sets no limit. At the limit the command is asked with
+	// SIGTERM, and ended with all it started after [Spec].Grace. Time in which the machine is
+	// suspended (Linux, macOS) or the run is stopped does not count.
+	Time time.Duration
 	// AddressSpace (bytes) and UserProcesses ask the rlimit layer for RLIMIT_AS and
 	// RLIMIT_NPROC as well; 0 leaves them alone, as it should for nearly all tools: the
 	// first breaks Node, Bun and Go, the second counts all the user's processes.
@@ -95,6 +99,9 @@ type Spec struct {
 	Remember func(Remains) error
 	// Observe is called with a sample at most every half second, from one goroutine.
 	Observe func(Sample)
+	// OnTime is called when Limits.Time is nearly used up, and with ended when it was and the
+	// run was asked to end for it. used is what counted. It is called from a goroutine of its own.
+	OnTime func(used time.Duration, ended bool)
 	// Journal takes the events of the run; nil means none are kept.
 	Journal *journal.Journal
 
@@ -162,6 +169,11 @@ type Result struct {
 	PidsKills    int
 	ForksRefused int
 	Leftovers    []Leftover
+	// Reached names the limit for which the run was ended, or for which it failed after
+	// descendants were ended, as the configuration does ("time_max"); "" for none.
+	Reached string
+	// TimeUsed is what counted against Limits.Time; 0 without that limit.
+	TimeUsed time.Duration
 	// CPU is user and system time of the command and the children it waited for.
 	CPU time.Duration
 }

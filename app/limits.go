@@ -1,0 +1,62 @@
+package app
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/plimsoll/plimsoll/journal"
+	"github.com/plimsoll/plimsoll/process/sandbox"
+)
+
+// limitRows are the limits of the plan as the report lists them; nobody holds them yet.
+func (p *Plan) limitRows() []journal.Limit {
+	rows := []journal.Limit{
+		{Name: "memory", Unit: "bytes", Hard: int64(p.Limits.Memory)},
+		{Name: "swap", Unit: "bytes", Hard: int64(p.Limits.Swap)},
+		{Name: "pids", Unit: "processes", Hard: int64(p.Limits.Pids)},
+	}
+	if most := p.Limits.Time; most > 0 {
+		rows = append(rows, journal.Limit{
+			Name: sandbox.LimitTime, Unit: "ms", Soft: sandbox.SoftTime(most).Milliseconds(), Hard: most.Milliseconds(),
+		})
+	}
+	for i := range rows {
+		rows[i].EnforcedBy = string(sandbox.ByNobody)
+	}
+	return rows
+}
+
+// noteLimits tells the journal who holds the limits that no layer has told it of, once the
+// command runs.
+func (x *execution) noteLimits() {
+	for _, row := range x.plan.limitRows() {
+		switch row.Name {
+		case "memory", "swap", "pids":
+			continue
+		}
+		if x.plan.Settings.Enforcement != "off" {
+			row.EnforcedBy = string(sandbox.ByWatching)
+		}
+		x.journal.Append(journal.LimitSet{Limit: row})
+	}
+}
+
+// noteUse tells the journal how much of each limit was used, once the run is over.
+func (x *execution) noteUse() {
+	r := &x.result
+	x.journal.Append(journal.LimitUsed{Name: "memory", Used: int64(r.Peak.Bytes)})
+	x.journal.Append(journal.LimitUsed{Name: sandbox.LimitTime, Used: r.TimeUsed.Milliseconds()})
+}
+
+// onTime is told when the time of a run is nearly used up, and when it was.
+func (x *execution) onTime(used time.Duration, ended bool) {
+	most := x.plan.Limits.Time
+	e := journal.LimitReached{Name: sandbox.LimitTime, Line: journal.LineSoft}
+	text := fmt.Sprintf("%s of the %s that this run may take are used; then it is ended (--time-max, time_max)", roughly(used), roughly(most))
+	if ended {
+		e.Line, e.Did = journal.LineHard, "ended the run"
+		text = fmt.Sprintf("it has taken the %s that it may and is ended; for more: --time-max %s", roughly(most), (2 * most).String())
+	}
+	x.journal.Append(e)
+	x.warn("time", text)
+}

@@ -1,0 +1,49 @@
+package main
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/plimsoll/plimsoll/journal"
+)
+
+// limitNamed finds a limit in a report or a decision.
+func limitNamed(t *testing.T, rows []journal.Limit, name string) journal.Limit {
+	t.Helper()
+	i := slices.IndexFunc(rows, func(l journal.Limit) bool { return l.Name == name })
+	if i < 0 {
+		t.Fatalf("no limit %s in %+v", name, rows)
+	}
+	return rows[i]
+}
+
+// TestARunLeftOverNight ends when its time is up, in every layer: asked first, then killed with
+// what it started. The status stays the command's own.
+func TestARunLeftOverNight(t *testing.T) {
+	t.Parallel()
+	s := newSite(t)
+	for _, layer := range layersHere() {
+		for _, c := range []struct {
+			script string
+			code   int // -1: it dies of the signal, and so do we
+			signal string
+		}{
+			{"sleep 600", -1, "SIGTERM"},
+			{"trap 'exit 9' TERM; sleep 600 & wait", 9, ""},
+			{"trap '' TERM; while :; do sleep 1; done", 137, "SIGKILL"},
+		} {
+			r, o := s.report("--layer", layer, "--time-max", "1s", "--grace", "500ms", "--", "sh", "-c", c.script)
+			if o.code != c.code || r.Outcome != journal.OutcomeLimit || r.LimitReached != "time_max" || r.Signal != c.signal {
+				t.Errorf("%s %q: status %d, %+v", layer, c.script, o.code, r)
+			}
+			if l := limitNamed(t, r.Limits, "time_max"); l.Hard != 1000 || l.Used < 1000 || l.Reached != "hard" || l.Did != "ended the run" || l.EnforcedBy != "watched" {
+				t.Errorf("%s %q: %+v", layer, c.script, l)
+			}
+			contains(t, layer, o.stderr, "it has taken the 1.0 s that it may", "--time-max 2s")
+		}
+	}
+	d := s.decision("--time-max", "90m", "--", "true")
+	if l := limitNamed(t, d.Limits, "time_max"); l.Hard != 90*60*1000 || l.Soft != 81*60*1000 || l.Unit != "ms" {
+		t.Errorf("the dry run has %+v", l)
+	}
+}

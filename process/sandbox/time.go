@@ -1,0 +1,131 @@
+package sandbox
+
+import (
+	"time"
+
+	"github.com/plimsoll/plimsoll/process/internal/proctree"
+)
+
+// LimitTime is the name of [Limits].Time in [Result].Reached: the configuration key.
+const LimitTime = "time_max"
+
+// The line at which a run is told that its time runs out: nine tenths, of a minute or more.
+const (
+	timeSoftTenths = 9
+	timeSoftLeast  = time.Minute
+)
+
+// SoftTime is where a run with this limit of time is told that it runs out; 0 when nowhere.
+func SoftTime(most time.Duration) time.Duration {
+	if most < timeSoftLeast {
+		return 0
+	}
+	return most / 10 * timeSoftTenths
+}
+
+// timeLook is how often the clock of a run is looked at: a run that is stopped must not
+// count, and nobody tells us about every stop.
+const timeLook = time.Second
+
+// runClock adds up the time in which a run could run. What counts is the monotonic clock, which
+// stands still while the machine is suspended (clock_gettime(2)); what the run spends stopped,
+// by Plimsoll or by job control, does not count either.
+type runClock struct{ used time.Duration }
+
+// advance takes in one look at the clock: the pause that was asked for, the time that it
+// took, and whether the run was stopped at its end. A pause that took far longer than asked
+// for is one in which this process was itself stopped, together with the run.
+func (c *runClock) advance(asked, took time.Duration, stopped bool) time.Duration {
+	switch {
+	case stopped:
+	case took > asked+5*time.Second:
+		c.used += asked
+	default:
+		c.used += took
+	}
+	return c.used
+}
+
+// keepTime ends the run when it has used up its time.
+func (r *Run) keepTime(most time.Duration) {
+	var clock runClock
+	soft := SoftTime(most)
+	told := soft == 0
+	for {
+		asked := max(min(most-clock.used, timeLook), time.Millisecond)
+		began := time.Now()
+		select {
+		case <-r.done:
+			return
+		case <-time.After(asked):
+		}
+		used := clock.advance(asked, time.Since(began), r.standsStill())
+		r.timeUsed.Store(int64(used))
+		switch {
+		case used >= most:
+			if r.End(LimitTime) && r.spec.OnTime != nil {
+				r.spec.OnTime(used, true)
+			}
+			return
+		case !told && used >= soft:
+			told = true
+			if r.spec.OnTime != nil {
+				r.spec.OnTime(used, false)
+			}
+		}
+	}
+}
+
+// standsStill says that the run is frozen, or that its command is stopped by a signal.
+func (r *Run) standsStill() bool {
+	if r.Frozen() {
+		return true
+	}
+	p, err := proctree.Lookup(r.pid)
+	return err == nil && p.Start == r.started && (p.State == 'T' || p.State == 't')
+}
+
+// End ends the run because it has reached a limit, which is named as in the configuration:
+// the command is asked with SIGTERM, and after [Spec].Grace everything in the run is killed.
+// [Result].Reached has the name then. It returns false when the run has ended already, or
+// is being ended for another limit.
+func (r *Run) End(limit string) bool {
+	select {
+	case <-r.exited:
+		if r.spec.OnExit != WaitForLeftovers {
+			return false // its leftovers are being ended
+		}
+	default:
+	}
+	if !r.endedFor.CompareAndSwap(nil, &limit) {
+		return false
+	}
+	r.waiting.Store(true)
+	r.stopWaiting()
+	_ = r.Freeze(false)
+	r.askToEnd()
+	go func() {
+		select {
+		case <-r.done:
+		case <-time.After(r.spec.Grace):
+			_ = r.Kill()
+		}
+	}()
+	return true
+}
+
+// reached is the limit for which the run was ended, or for which it failed after descendants
+// were ended; "" when for none.
+func (r *Run) reached() string {
+	if name := r.endedFor.Load(); name != nil {
+		return *name
+	}
+	failed := r.ended.code != 0 && r.ended.signal == 0
+	switch {
+	case failed && r.pidsKills.Load() > 0:
+		return "pids"
+	case failed && r.limitKills.Load() > 0 && !r.killedByUs.Load():
+		return "memory"
+	}
+	return ""
+}
