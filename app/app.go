@@ -64,7 +64,7 @@ func getenv(environ []string) func(string) string {
 func (a *App) OpenLedger(warn func(admission.Warning)) (*admission.Ledger, error) {
 	dir, err := a.Dirs.EnsureRuntime()
 	if err != nil {
-		return nil, err
+		return nil, &admission.UnavailableError{Dir: admission.NoDir, Err: err}
 	}
 	return admission.Open(admission.Options{Dir: dir, Shared: a.sharedLedger(), Current: guard.Current, Reap: guard.Reap, Warn: warn})
 }

@@ -27,8 +27,9 @@ type launcher struct {
 	server  config.MCPServer
 	process config.Settings // of the process plane
 	journal *journal.Journal
-	// ledger is nil when runs are not coordinated.
-	ledger *admission.Ledger
+	// ledger is nil when runs are not coordinated; ledgerErr says why.
+	ledger    *admission.Ledger
+	ledgerErr error
 	// hidden are variables that servers do not get: the daemon's own secrets.
 	hidden []string
 }
@@ -67,7 +68,10 @@ func (l *launcher) Launch(ctx context.Context) (*upstream.Process, error) {
 		}
 		spec.Layers = append(spec.Layers, layer)
 	}
-	claim := l.claim(ctx, &spec)
+	claim, err := l.claim(ctx, &spec)
+	if err != nil {
+		return nil, err
+	}
 	pipes, err := newPipes()
 	if err != nil {
 		return nil, errors.Join(err, release(claim))
@@ -94,23 +98,29 @@ func (l *launcher) Launch(ctx context.Context) (*upstream.Process, error) {
 	}, nil
 }
 
-// claim announces the server; nil when that cannot be, which stops nothing.
-func (l *launcher) claim(ctx context.Context, spec *sandbox.Spec) *admission.Claim {
+// claim announces the server. It is nil without an error where there is no ledger and the server may start all the same.
+func (l *launcher) claim(ctx context.Context, spec *sandbox.Spec) (*admission.Claim, error) {
 	if l.ledger == nil {
-		return nil
+		return nil, mayBeUncoordinated(l.process.Enforcement, l.ledgerErr)
 	}
 	claim, err := l.ledger.Acquire(ctx, admission.Request{
 		ID: spec.ID, Tool: "mcp-" + l.server.Name, Project: config.ProjectOf(l.server.Dir).Name,
 		Parent: os.Getenv(sandbox.CookieName), NoSlot: true, Force: true, MinFree: -1,
 	})
-	if err != nil {
+	if _, off := errors.AsType[*admission.UnavailableError](err); off {
+		if err := mayBeUncoordinated(l.process.Enforcement, err); err != nil {
+			return nil, err
+		}
 		l.app.warn("what MCP servers leave behind when Plimsoll is killed stays: " + err.Error())
-		return nil
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
 	}
 	_, spec.Nested = claim.Parent()
 	spec.Remember = func(r sandbox.Remains) error { return claim.Record(r) }
 	spec.Observe = func(s sandbox.Sample) { _ = claim.Observe(s.Working) }
-	return claim
+	return claim, nil
 }
 
 func release(c *admission.Claim) error {

@@ -25,7 +25,7 @@ type Plan struct {
 	Settings config.Settings
 	Estimate estimate.Estimate
 	// Reservation is what admission sets aside, in bytes: the estimate, but not more than
-	// the limit allows the run to use.
+	// a limit of the user's own (memory_max) allows the run to use.
 	Reservation limit.Bytes
 	// MinFree is what admission leaves free on the host.
 	MinFree limit.Bytes
@@ -116,7 +116,12 @@ func (p *Plan) setLimits() {
 		}
 	}
 	memory = max(memory, limit.MiB) // the least that can be configured: never none at all
-	p.Reservation = min(p.Estimate.Bytes, memory)
+	// A run can't use more than the limit that the user gave it. What "auto" or an enclosing group makes of that limit
+	// says nothing about what the run needs: an estimate above it must be refused at once, not wait for ever.
+	p.Reservation = p.Estimate.Bytes
+	if s.MemoryMax != config.Auto {
+		p.Reservation = min(p.Reservation, max(s.MemoryMax, limit.MiB))
+	}
 	p.Limits = sandbox.Limits{Memory: memory, Swap: s.SwapMax, Pids: s.PidsMax, Time: s.TimeMax}
 }
 

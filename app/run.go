@@ -111,6 +111,12 @@ func (x *execution) fail(err error) Status {
 	if _, ok := errors.AsType[*admission.Refused](err); ok {
 		x.outcome = journal.OutcomeRefused
 	}
+	if _, ok := errors.AsType[*notCoordinated](err); ok {
+		x.outcome = journal.OutcomeRefused
+	}
+	if _, ok := errors.AsType[*admission.UncheckedError](err); ok {
+		x.outcome = journal.OutcomeRefused
+	}
 	if _, ok := errors.AsType[*sandbox.NotEnforced](err); ok {
 		x.outcome = journal.OutcomeRefused
 	}
@@ -140,6 +146,16 @@ func (x *execution) fail(err error) Status {
 // warn tells the user and the report something that stops nothing.
 func (x *execution) warn(about, text string) {
 	x.say.warn(text)
+	x.note(about, text)
+}
+
+// alert is warn that is heard under --quiet too: something that the user relies on was not done.
+func (x *execution) alert(about, text string) {
+	x.say.alert(text)
+	x.note(about, text)
+}
+
+func (x *execution) note(about, text string) {
 	if w := (journal.Warned{About: about, Text: text}); x.journal != nil {
 		x.journal.Append(w)
 	} else if len(x.early) < maxSaid {
@@ -184,7 +200,7 @@ func (x *execution) decide() error {
 		x.warn("config", p.String())
 	}
 	if x.plan.ReadingErr != nil {
-		x.warn("headroom", "the host's memory can't be read, so only slots are checked: "+x.plan.ReadingErr.Error())
+		x.alert("headroom", "the host's memory can't be read, so only slots are checked: "+x.plan.ReadingErr.Error())
 	}
 	if x.plan.LimitNote != "" {
 		x.warn("limit", fmt.Sprintf("the memory limit is %s: %s", x.plan.Limits.Memory.Human(), x.plan.LimitNote))
@@ -224,7 +240,7 @@ func (x *execution) request() admission.Request {
 		ID: newID(), Tool: x.plan.Tool, Project: x.plan.Project.Name,
 		Reservation: x.plan.Reservation, Parent: os.Getenv(sandbox.CookieName),
 		SlotsPerTool: s.MaxConcurrent, SlotsTotal: s.MaxConcurrentTotal,
-		Wait: wait, Force: x.opts.Force, MinFree: minFree, CountSwap: s.CountSwap,
+		Wait: wait, Force: x.opts.Force, Required: s.Enforcement == "required", MinFree: minFree, CountSwap: s.CountSwap,
 		Headroom: func() (headroom.Reading, error) { return headroom.Read(headroom.Source{}) },
 		Progress: func(p admission.Progress) {
 			x.journal.Append(journal.Waiting{Position: p.Position, Reason: string(p.Reason)})
@@ -237,22 +253,20 @@ func (x *execution) request() admission.Request {
 func newID() string { return strings.ToLower(rand.Text()[:12]) }
 
 func (x *execution) admit(ctx context.Context) error {
-	ledger, err := x.openLedger()
-	if err != nil {
-		x.warn("ledger", "runs are not coordinated: "+err.Error())
-		return nil
-	}
 	ctx, stop := interruptible(ctx)
 	defer stop()
+	ledger, err := x.openLedger()
+	if err != nil {
+		return x.uncoordinated(err)
+	}
 	claim, err := ledger.Acquire(ctx, x.request())
 	if _, off := errors.AsType[*admission.UnavailableError](err); off {
-		x.warn("ledger", "runs are not coordinated: "+err.Error())
-		return nil
+		return x.uncoordinated(err)
 	}
 	if err != nil {
 		return err
 	}
-	x.say.clear()
+	x.say.admitted(claim.Waited())
 	x.ledger, x.claim = ledger, claim
 	x.cleanup = append(x.cleanup, x.release)
 	_, nested := claim.Parent()
@@ -266,10 +280,39 @@ func (x *execution) admit(ctx context.Context) error {
 	return nil
 }
 
+// uncoordinated decides whether the run may start without the ledger: only when nobody could coordinate with it, because the
+// ledger cannot be written at all, and only where no enforcement is required. The user hears it in any case.
+func (x *execution) uncoordinated(err error) error {
+	if err := mayBeUncoordinated(x.plan.Settings.Enforcement, err); err != nil {
+		return err
+	}
+	x.alert("ledger", "runs are not coordinated: "+err.Error())
+	return nil
+}
+
+// notCoordinated is the error of a run that was not started since admission could not be asked.
+type notCoordinated struct{ err error }
+
+func (e *notCoordinated) Error() string { return "not started, since runs cannot be coordinated: " + e.err.Error() }
+func (e *notCoordinated) Unwrap() error { return e.err }
+
+// mayBeUncoordinated is nil when a run may start although err keeps it from the ledger.
+func mayBeUncoordinated(enforcement config.Enforcement, err error) error {
+	off, ok := errors.AsType[*admission.UnavailableError](err)
+	if enforcement != "required" && ok && off.Unwritable() {
+		return nil
+	}
+	return &notCoordinated{err}
+}
+
 func (x *execution) openLedger() (*admission.Ledger, error) {
 	return x.app.OpenLedger(func(w admission.Warning) {
 		if errors.Is(w.Err, sandbox.ErrBusy) {
 			return // left running on purpose: slots and gc show it, every run need not
+		}
+		if w.About == "headroom" {
+			x.alert(w.About, w.Text)
+			return
 		}
 		x.warn(w.About, w.Text)
 	})
@@ -280,7 +323,7 @@ func (x *execution) release() {
 		return
 	}
 	if err := x.claim.Release(); err != nil {
-		x.warn("ledger", "the claim could not be freed, the next command does it: "+err.Error())
+		x.alert("ledger", "the claim could not be freed, the next command does it: "+err.Error())
 	}
 	x.claim = nil
 }
@@ -294,6 +337,6 @@ func (x *execution) record() {
 	run.KilledChildren = len(x.reporter.Report().KilledChildren)
 	err := x.history.Append(usage.Project{Key: x.plan.Project.Key, Path: x.plan.Project.Root}, x.plan.Tool, run)
 	if err != nil {
-		x.warn("history", "this run was not recorded: "+err.Error())
+		x.alert("history", "this run was not recorded: "+err.Error())
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"os"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/plimsoll/plimsoll/process/admission"
 )
@@ -20,6 +21,8 @@ type speaker struct {
 	colour   bool
 	unclosed bool // a progress line without a line end is on the screen
 	said     map[string]bool
+	waited   bool      // progress was shown
+	waitLine time.Time // when a line about waiting was written last
 }
 
 func newSpeaker(o *RunOptions) *speaker {
@@ -52,9 +55,16 @@ const maxSaid = 64
 
 // warn says a warning once. Quiet leaves it out: the report still has it.
 func (s *speaker) warn(text string) {
+	if !s.quiet {
+		s.alert(text)
+	}
+}
+
+// alert says a warning once, under --quiet too.
+func (s *speaker) alert(text string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.quiet || s.said[text] {
+	if s.said[text] {
 		return
 	}
 	if len(s.said) < maxSaid {
@@ -81,21 +91,51 @@ func (s *speaker) line(text string) {
 	_, _ = io.WriteString(s.w, text+end)
 }
 
-// progress shows where a waiting run stands: in place on a terminal, a line each time
-// something changed elsewhere.
+// waitLogEvery is how often a waiting run writes a line where no terminal can be written over.
+const waitLogEvery = time.Minute
+
+// progress shows where a waiting run stands: in place on a terminal; elsewhere a line at the start, and then at most one a minute.
 func (s *speaker) progress(p admission.Progress) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.quiet {
 		return
 	}
-	text := fmt.Sprintf("waiting for %s, %s, %d of %d in the queue (Ctrl-C gives up)", waitsFor(p), roughly(p.For), p.Position, p.Of)
+	text := fmt.Sprintf("waiting for %s, %s, %d of %d in the queue%s (Ctrl-C gives up)", waitsFor(p), roughly(p.For), p.Position, p.Of, heldBy(p))
 	if s.person {
 		_, _ = fmt.Fprintf(s.w, "\r\x1b[K%s %s", s.style(dim, "plimsoll:"), text)
-		s.unclosed = true
+		s.unclosed, s.waited = true, true
 		return
 	}
+	if s.waited && time.Since(s.waitLine) < waitLogEvery {
+		return
+	}
+	s.waited, s.waitLine = true, time.Now()
 	s.line("plimsoll: " + text)
+}
+
+// admitted ends the lines about waiting.
+func (s *speaker) admitted(after time.Duration) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.clearLocked()
+	if s.waited && !s.person {
+		s.line("plimsoll: waited " + roughly(after) + ", starting now")
+	}
+}
+
+// heldBy names the run that has held for longest what p waits for.
+func heldBy(p admission.Progress) string {
+	for _, h := range p.Terms.Holders {
+		if h.State != admission.Holding || p.Reason == admission.ToolSlots && h.Tool != p.Tool {
+			continue
+		}
+		if h.User != "" {
+			return fmt.Sprintf(", held by %s of user %s", h.Tool, h.User)
+		}
+		return fmt.Sprintf(", held by %s (pid %d) since %s", h.Tool, h.Owner.PID, h.Since.Local().Format("15:04"))
+	}
+	return ""
 }
 
 func waitsFor(p admission.Progress) string {

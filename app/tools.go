@@ -37,6 +37,8 @@ type toolsPlane struct {
 	spool    *spool.Spool
 	journal  *journal.Journal
 	ledger   *admission.Ledger // nil when runs are not coordinated
+	// ledgerErr says why there is no ledger.
+	ledgerErr error
 	client   *http.Client
 	key      []byte // of the digests that name clients
 	query    []string
@@ -113,7 +115,7 @@ func (a *App) openTools(s config.Settings, o toolsOptions) (p *toolsPlane, err e
 	}
 	if p.ledger, err = a.OpenLedger(func(w admission.Warning) { a.warn(w.Text) }); err != nil {
 		a.warn("runs are not coordinated: " + err.Error())
-		p.ledger, err = nil, nil
+		p.ledger, p.ledgerErr, err = nil, err, nil
 	}
 	self, err := os.Executable()
 	if err != nil {
@@ -179,7 +181,7 @@ func (p *toolsPlane) serve(s config.MCPServer, stderr *os.File) (*gateway.Server
 			return remote
 		}
 	} else {
-		l := &launcher{app: p.app, server: s, process: p.settings, journal: p.journal, ledger: p.ledger, hidden: p.hidden}
+		l := &launcher{app: p.app, server: s, process: p.settings, journal: p.journal, ledger: p.ledger, ledgerErr: p.ledgerErr, hidden: p.hidden}
 		o.Dial = func(d gateway.Dialing) peer.Peer {
 			so := upstream.StdioOptions{
 				Name: s.Name, Launch: l.Launch, Shared: d.Shared, Timeout: s.MCP.Timeout, TempDir: p.temp, MaxFrame: int64(s.MCP.MaxResult), Journal: p.journal,

@@ -16,7 +16,7 @@ type bell interface {
 
 // ring is called after a claim has gone.
 func (l *Ledger) ring() {
-	if f, err := os.OpenFile(l.bellPath(), os.O_WRONLY|os.O_CREATE, 0o600); err == nil {
+	if f, err := openRegular(l.bellPath(), os.O_WRONLY|os.O_CREATE); err == nil {
 		_, _ = f.WriteAt([]byte{'\n'}, 0)
 		f.Close()
 	}

@@ -17,7 +17,7 @@ type inotifyBell struct{ f *os.File }
 // (fs.inotify.max_user_instances) gets a bell that only polls.
 func openBell(dir string) bell {
 	path := filepath.Join(dir, "bell")
-	if f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE, 0o600); err == nil {
+	if f, err := openRegular(path, os.O_WRONLY|os.O_CREATE); err == nil {
 		f.Close()
 	}
 	fd, err := unix.InotifyInit1(unix.IN_CLOEXEC | unix.IN_NONBLOCK)

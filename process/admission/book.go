@@ -279,7 +279,7 @@ func (l *Ledger) removeFiles(id string) {
 // probe tries to take a claim's lock. free says that its owner is dead; lock is then
 // held by us and must be closed.
 func (l *Ledger) probe(id string) (lock *os.File, free bool) {
-	f, err := os.OpenFile(l.claimLock(id), os.O_RDWR, 0)
+	f, err := openRegular(l.claimLock(id), os.O_RDWR)
 	if err != nil {
 		return nil, false
 	}
@@ -325,7 +325,7 @@ func (l *Ledger) writeCard(c card) error {
 }
 
 func readBounded(path string, most int64) ([]byte, error) {
-	f, err := os.Open(path)
+	f, err := openRegular(path, os.O_RDONLY)
 	if err != nil {
 		return nil, err
 	}
@@ -342,12 +342,21 @@ func readBounded(path string, most int64) ([]byte, error) {
 // was left behind is written over.
 func replaceFile(path string, text []byte) error {
 	temp := path + ".tmp"
-	if err := os.WriteFile(temp, text, 0o600); err != nil {
+	if err := writeRegular(temp, text); err != nil {
 		_ = os.Remove(temp)
 		return err
 	}
 	failpoint("temporary written")
 	return atomicfile.Rename(func() error { return os.Rename(temp, path) })
+}
+
+func writeRegular(path string, text []byte) error {
+	f, err := openRegular(path, os.O_WRONLY|os.O_CREATE|os.O_TRUNC)
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(text)
+	return errors.Join(err, f.Close())
 }
 
 // failpoint is called between the steps that a kill may fall between. Tests replace it.

@@ -59,7 +59,7 @@ func (l *Ledger) oldBoots(most int, do func(dir string) bool) (done []string) {
 // new file would make the directory young again.
 func unusedBoot(dir string) bool {
 	old := &Ledger{dir: dir}
-	lock, err := os.OpenFile(old.lockPath(), os.O_RDWR, 0)
+	lock, err := openRegular(old.lockPath(), os.O_RDWR)
 	if os.IsNotExist(err) {
 		return old.noClaimHeld()
 	}
@@ -73,7 +73,7 @@ func unusedBoot(dir string) bool {
 
 func lockUnused(dir string) (*os.File, bool) {
 	old := &Ledger{dir: dir}
-	lock, err := os.OpenFile(old.lockPath(), os.O_RDWR|os.O_CREATE, 0o600)
+	lock, err := openRegular(old.lockPath(), os.O_RDWR|os.O_CREATE)
 	if err != nil {
 		return nil, false
 	}
@@ -90,7 +90,7 @@ func (l *Ledger) noClaimHeld() bool {
 		return false
 	}
 	for _, name := range claims {
-		f, err := os.OpenFile(filepath.Join(l.claims(), name.Name()), os.O_RDWR, 0)
+		f, err := openRegular(filepath.Join(l.claims(), name.Name()), os.O_RDWR)
 		if err != nil {
 			return false
 		}

@@ -88,7 +88,7 @@ func (c *Claim) Observe(current limit.Bytes) error {
 		return nil
 	}
 	if c.use == nil {
-		f, err := os.OpenFile(c.ledger.usePath(c.id), os.O_RDWR|os.O_CREATE, 0o600)
+		f, err := openRegular(c.ledger.usePath(c.id), os.O_RDWR|os.O_CREATE)
 		if err != nil {
 			return c.ledger.unavailable(err)
 		}

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"time"
@@ -23,10 +22,6 @@ const (
 	MaxRemains = 64 << 10
 )
 
-// DefaultLockTimeout is how long an operation tries to get the ledger's lock, which is
-// held for a millisecond or so at a time.
-const DefaultLockTimeout = 10 * time.Second
-
 // Options configure a [Ledger].
 type Options struct {
 	// Dir is the runtime directory; the ledger lives in Dir/ledger/BOOT. It is made with
@@ -36,7 +31,8 @@ type Options struct {
 	// count in the sum and ours in theirs; "" is none. When it is not fit for that, a
 	// [Warning] with a [*SharedError] says so, and each user is alone. Unix only.
 	Shared string
-	// LockTimeout bounds the wait for the ledger's lock ([DefaultLockTimeout]).
+	// LockTimeout is how long a stopped process may keep the ledger's lock before Acquire fails and names
+	// it ([DefaultLockTimeout]).
 	LockTimeout time.Duration
 	// Current tells what a holder uses now, in bytes; 0 when it cannot tell, and then what
 	// the run itself published by [Claim.Observe] is taken. It is called with the
@@ -84,8 +80,15 @@ func (e *UnavailableError) Error() string {
 // Unwrap returns the cause.
 func (e *UnavailableError) Unwrap() error { return e.Err }
 
-// ErrLocked is wrapped when the ledger's lock was not released in time.
-var ErrLocked = errors.New("another plimsoll process holds the lock; is it stopped (state T in ps)?")
+// Unwritable reports that the ledger cannot be written at all (no permission, a read-only or
+// full file system), so that no run of this user is coordinated. Everything else, such as a
+// lock that is not released, is a reason to start no run: others do coordinate theirs.
+func (e *UnavailableError) Unwritable() bool {
+	return e.Dir == NoDir || errors.Is(e.Err, fs.ErrPermission) || isUnwritable(e.Err)
+}
+
+// NoDir is [UnavailableError].Dir when there is no place for a ledger.
+const NoDir = "(none)"
 
 // ErrNewer is wrapped when the ledger has a schema that this version does not know.
 var ErrNewer = errors.New("it was written by a newer version of plimsoll; update this one or wait until its runs have ended")
@@ -116,7 +119,7 @@ func Open(o Options) (*Ledger, error) {
 		l.bell = func(string) bell { return deafBell{} }
 	}
 	if o.Dir == "" {
-		return nil, &UnavailableError{Dir: "(none)", Err: errors.New("no runtime directory is known; set PLIMSOLL_STATE_DIR")}
+		return nil, &UnavailableError{Dir: NoDir, Err: errors.New("no runtime directory is known; set PLIMSOLL_STATE_DIR")}
 	}
 	boots := filepath.Join(o.Dir, "ledger")
 	l.dir = filepath.Join(boots, l.owner.Boot)
@@ -137,7 +140,7 @@ func (l *Ledger) makeDirs() error {
 	if err := os.MkdirAll(l.claims(), 0o700); err != nil {
 		return err
 	}
-	f, err := os.OpenFile(l.lockPath(), os.O_RDWR|os.O_CREATE, 0o600)
+	f, err := openRegular(l.lockPath(), os.O_RDWR|os.O_CREATE)
 	if err != nil {
 		return err
 	}
@@ -181,59 +184,6 @@ func (l *Ledger) locked(ctx context.Context, do func(*book) error) error {
 		l.opts.Warn(w)
 	}
 	return err
-}
-
-// lock takes the ledger's lock. It asks again and again rather than blocking in the
-// kernel, so that ctx and the timeout are heard even when the holder is stopped.
-func (l *Ledger) lock(ctx context.Context) (*os.File, error) {
-	pause, waited := 200*time.Microsecond, time.Duration(0)
-	for {
-		f, err := l.tryLock()
-		if err != nil {
-			return nil, l.unavailable(err)
-		}
-		if f != nil {
-			return f, nil
-		}
-		if waited >= l.opts.LockTimeout {
-			return nil, l.unavailable(fmt.Errorf("%s: %w", l.lockPath(), ErrLocked))
-		}
-		nap := pause/2 + rand.N(pause)
-		if err := sleep(ctx, nap); err != nil {
-			return nil, err
-		}
-		waited += nap
-		pause = min(2*pause, 5*time.Millisecond)
-	}
-}
-
-// tryLock returns nil, nil while another process has the lock.
-func (l *Ledger) tryLock() (*os.File, error) {
-	f, err := os.OpenFile(l.lockPath(), os.O_RDWR|os.O_CREATE, 0o600)
-	if errors.Is(err, fs.ErrNotExist) { // the directory was removed under us
-		if err := l.makeDirs(); err != nil {
-			return nil, err
-		}
-		return nil, nil
-	}
-	if err != nil {
-		return nil, err
-	}
-	ok, err := tryLockFile(f)
-	if err != nil || !ok {
-		f.Close()
-		return nil, err
-	}
-	// A clean-up may have removed the file between open and lock; a lock on a file that
-	// has no name any more excludes nobody.
-	ours, err := f.Stat()
-	if err == nil {
-		if named, statErr := os.Stat(l.lockPath()); statErr == nil && os.SameFile(ours, named) {
-			return f, nil
-		}
-	}
-	f.Close()
-	return nil, err
 }
 
 // sleep waits for d or for ctx, whose cause is then the error.

@@ -26,3 +26,45 @@ func tryLockFile(f *os.File) (bool, error) {
 		}
 	}
 }
+
+// lockFile is tryLockFile that sleeps until the lock is free. The kernel gives the lock to those that sleep in the
+// order in which they came (Linux since 5.0; nowhere does one wait for ever).
+func lockFile(f *os.File) error {
+	for {
+		err := unix.Flock(int(f.Fd()), unix.LOCK_EX)
+		switch {
+		case err == nil:
+			return nil
+		case errors.Is(err, unix.EINTR):
+		default:
+			return &os.PathError{Op: "flock", Path: f.Name(), Err: err}
+		}
+	}
+}
+
+// openRegular opens a file of the ledger and nothing that only has its name: no link is followed, and no pipe waited for.
+func openRegular(path string, flags int) (*os.File, error) {
+	f, err := os.OpenFile(path, flags|unix.O_NOFOLLOW|unix.O_NONBLOCK, 0o600)
+	if err != nil {
+		return nil, err
+	}
+	info, err := f.Stat()
+	if err == nil && !info.Mode().IsRegular() {
+		err = &os.PathError{Op: "open", Path: path, Err: errNotRegular}
+	}
+	if err != nil {
+		f.Close()
+		return nil, err
+	}
+	return f, nil
+}
+
+// isUnwritable reports a file system that takes no more writes.
+func isUnwritable(err error) bool {
+	for _, e := range []unix.Errno{unix.EROFS, unix.ENOSPC, unix.EDQUOT, unix.ENOTDIR, unix.EIO} {
+		if errors.Is(err, e) {
+			return true
+		}
+	}
+	return false
+}

@@ -20,3 +20,30 @@ func tryLockFile(f *os.File) (bool, error) {
 	}
 	return false, &os.PathError{Op: "LockFileEx", Path: f.Name(), Err: err}
 }
+
+// lockFile is tryLockFile that sleeps until the lock is free.
+func lockFile(f *os.File) error {
+	err := windows.LockFileEx(windows.Handle(f.Fd()), windows.LOCKFILE_EXCLUSIVE_LOCK, 0, 1, 0, new(windows.Overlapped))
+	if err != nil {
+		return &os.PathError{Op: "LockFileEx", Path: f.Name(), Err: err}
+	}
+	return nil
+}
+
+// openRegular opens a file of the ledger and nothing that only has its name.
+func openRegular(path string, flags int) (*os.File, error) {
+	f, err := os.OpenFile(path, flags, 0o600)
+	if err != nil {
+		return nil, err
+	}
+	if info, err := f.Stat(); err != nil || !info.Mode().IsRegular() {
+		f.Close()
+		return nil, errors.Join(err, &os.PathError{Op: "open", Path: path, Err: errNotRegular})
+	}
+	return f, nil
+}
+
+// isUnwritable reports a file system that takes no more writes.
+func isUnwritable(err error) bool {
+	return errors.Is(err, windows.ERROR_DISK_FULL) || errors.Is(err, windows.ERROR_WRITE_PROTECT)
+}

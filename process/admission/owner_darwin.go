@@ -27,3 +27,10 @@ func startTime(pid int) uint64 {
 	start := p.Proc.P_starttime
 	return uint64(start.Sec)*1e6 + uint64(start.Usec)
 }
+
+// processStopped reports a process that a signal has stopped (SSTOP in sys/proc.h).
+func processStopped(pid int) bool {
+	p, err := unix.SysctlKinfoProc("kern.proc.pid", pid)
+	const stopped = 4
+	return err == nil && p != nil && p.Proc.P_stat == stopped
+}

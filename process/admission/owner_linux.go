@@ -51,3 +51,16 @@ func parseStart(text []byte) uint64 {
 	n, _ := strconv.ParseUint(string(fields[19]), 10, 64)
 	return n
 }
+
+// processStopped reports state T or t in /proc/PID/stat: stopped by a signal or by a debugger.
+func processStopped(pid int) bool {
+	text, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")
+	if err != nil {
+		return false
+	}
+	end := bytes.LastIndexByte(text, ')')
+	if end < 0 || end+2 >= len(text) {
+		return false
+	}
+	return text[end+2] == 'T' || text[end+2] == 't'
+}

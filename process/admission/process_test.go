@@ -36,7 +36,7 @@ func TestMain(m *testing.M) {
 
 var children = map[string]func(args []string) error{
 	"many": childMany, "hold": childHold, "wait": childWait, "life": childLife,
-	"share": childShare, "turns": childTurns, "beside": childBeside,
+	"share": childShare, "lock": childLock, "turns": childTurns, "beside": childBeside,
 }
 
 // child starts a part; its first line on standard output is waited for by line.

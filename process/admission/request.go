@@ -1,6 +1,7 @@
 package admission
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"encoding/hex"
@@ -39,13 +40,17 @@ type Request struct {
 	Wait time.Duration
 	// Force goes ahead whatever the sum and the slots say, and is recorded.
 	Force bool
+	// Required demands that everything is checked that the decision rests on: when the memory cannot be read, or the
+	// decisions of other users are not waited for ([Options].Shared), the error is an [*UncheckedError] where there would be a
+	// warning. Force does not change that.
+	Required bool
 	// MinFree is what must stay free, in bytes: 0 is [headroom.MinFree] of the capacity,
 	// below 0 is nothing.
 	MinFree limit.Bytes
 	// CountSwap counts free swap as available.
 	CountSwap bool
 	// Headroom reads what there is; it is called with the ledger's lock held. When it is nil or
-	// fails only slots are counted, and a failure is a warning.
+	// fails only slots are counted; a failure is a warning, or under Required the end.
 	Headroom func() (headroom.Reading, error)
 	// Progress hears where a waiting run stands: when that changes, and every
 	// [ProgressEvery] beside.
@@ -57,6 +62,8 @@ const ProgressEvery = 5 * time.Second
 
 // Progress is where a waiting run stands.
 type Progress struct {
+	// Tool is the tool of the request.
+	Tool string
 	// Position counts from 1, Of is how many wait.
 	Position, Of int
 	// Reason is what it waits for.
@@ -74,6 +81,25 @@ var (
 	// ErrTaken is wrapped when another claim has the requested ID.
 	ErrTaken = errors.New("a claim of this id is in the ledger")
 )
+
+// UncheckedError says why a decision that must be checked in full ([Request].Required) was not made.
+type UncheckedError struct {
+	// About is what could not be checked: "headroom" or "shared".
+	About string
+	// Err is the cause.
+	Err error
+}
+
+// Error says what is missing and what to do.
+func (e *UncheckedError) Error() string {
+	if e.About == "shared" {
+		return fmt.Sprintf("not admitted, since enforcement is required and decisions of other users may overlap with this one: %v", e.Err)
+	}
+	return fmt.Sprintf("not admitted, since enforcement is required and the memory of this host cannot be read: %v", e.Err)
+}
+
+// Unwrap returns the cause.
+func (e *UncheckedError) Unwrap() error { return e.Err }
 
 func (r *Request) check() error {
 	switch {
@@ -202,7 +228,14 @@ type step struct {
 
 func (a *acquisition) step(ctx context.Context) (s step, err error) {
 	l, r := a.ledger, a.request
-	defer l.serialise(ctx)()
+	leave, err := l.serialise(ctx)
+	defer leave()
+	if _, off := errors.AsType[*UnavailableError](err); off || ctx.Err() != nil {
+		return s, cmp.Or(context.Cause(ctx), err)
+	}
+	if err != nil && r.Required {
+		return s, &UncheckedError{"shared", err}
+	}
 	seen := l.shared(!a.tidied)
 	a.tidied = true
 	err = l.locked(ctx, func(b *book) error {
@@ -221,6 +254,9 @@ func (a *acquisition) step(ctx context.Context) (s step, err error) {
 		}
 		e, waiting := a.entry(b), b.waiting()
 		v := b.decide(e, waiting, r)
+		if v.headroomErr != nil && r.Required {
+			return &UncheckedError{"headroom", v.headroomErr}
+		}
 		if v.headroomErr != nil && !a.warned {
 			a.warned = true
 			b.warn("headroom", "", "memory is not checked before this run: %v", v.headroomErr)

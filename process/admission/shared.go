@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
 	"slices"
 	"sync"
 	"time"
@@ -205,20 +206,32 @@ func (l *Ledger) elsewhere(id string) bool {
 
 // serialise takes turns with the decisions of other users, until leave is called. It is taken
 // before the ledger's own lock, so that waiting for other users holds up none of our own runs
-// that do not decide.
-func (l *Ledger) serialise(ctx context.Context) (leave func()) {
+// that do not decide. Our own decisions wait for each other first, for as long as it takes, so that the bounded
+// wait is for other users alone. The error, of which the user has been warned, says that other users may decide meanwhile.
+func (l *Ledger) serialise(ctx context.Context) (leave func(), err error) {
+	nothing := func() {}
 	if l.opts.Shared == "" {
-		return func() {}
+		return nothing, nil
 	}
+	turn, err := openRegular(filepath.Join(l.dir, "turn"), os.O_RDWR|os.O_CREATE)
+	if err != nil {
+		return nothing, l.unavailable(err)
+	}
+	if err := l.await(ctx, turn); err != nil {
+		return nothing, err
+	}
+	l.sign(turn)
 	d, err := openShared(l.opts.Shared)
 	if err != nil { // said by others
-		return func() {}
+		return func() { turn.Close() }, err
 	}
 	defer d.close()
 	lock, err := d.lock(ctx, l.sharing.patience())
-	switch {
-	case lock != nil:
+	if lock != nil {
 		l.sharing.moving()
+		return func() { lock.Close(); turn.Close() }, nil
+	}
+	switch {
 	case ctx.Err() != nil: // told by what comes next
 	case errors.Is(err, ErrSharedLocked):
 		l.sharing.stuck()
@@ -232,10 +245,7 @@ func (l *Ledger) serialise(ctx context.Context) (leave func()) {
 			Text: fmt.Sprintf("decisions of other users may overlap: the lock in %s cannot be taken: %v", l.opts.Shared, err),
 		})
 	}
-	if lock == nil {
-		return func() {}
-	}
-	return func() { lock.Close() }
+	return func() { turn.Close() }, err
 }
 
 // share shows a claim to other users; without that it is held all the same.

@@ -19,6 +19,7 @@ import (
 	"sync"
 	"syscall"
 	"testing"
+	"testing/synctest"
 
 	"github.com/plimsoll/plimsoll/limit"
 	"github.com/plimsoll/plimsoll/process/headroom"
@@ -286,4 +287,26 @@ func TestDecisionsOfTwoUsersDoNotOverlap(t *testing.T) {
 	if after, err := out.ReadString('\n'); after != "refused: true\n" {
 		t.Errorf("after it, %q (%v)", after, err)
 	}
+}
+
+func TestRequiredIsNotDecidedBesideOtherUsers(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		dir := commons(t)
+		var warnings []Warning
+		l := open(t, through(dir), hears(&warnings))
+		d, err := openShared(dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer d.close()
+		f, err := d.lock(t.Context(), 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer f.Close()
+		_, err = l.Acquire(t.Context(), Request{Tool: "codex", Required: true})
+		if u, ok := errors.AsType[*UncheckedError](err); !ok || u.About != "shared" || !errors.Is(err, ErrSharedLocked) {
+			t.Errorf("got %v", err)
+		}
+	})
 }

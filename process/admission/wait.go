@@ -45,7 +45,7 @@ func (a *acquisition) progress(v verdict) {
 	if a.request.Progress == nil {
 		return
 	}
-	p := Progress{Position: v.position, Of: max(v.waiting, v.position), Reason: v.reason, For: time.Since(a.began), Terms: v.terms}
+	p := Progress{Tool: a.request.Tool, Position: v.position, Of: max(v.waiting, v.position), Reason: v.reason, For: time.Since(a.began), Terms: v.terms}
 	same := !a.shownAt.IsZero() && p.Position == a.shown.Position && p.Of == a.shown.Of && p.Reason == a.shown.Reason
 	if same && time.Since(a.shownAt) < ProgressEvery {
 		return

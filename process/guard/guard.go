@@ -75,7 +75,7 @@ func Open(o Options) (*Guard, error) {
 	var err error
 	if o.RuntimeDir == "" {
 		if o.RuntimeDir, err = config.NewDirs(nil).EnsureRuntime(); err != nil {
-			return nil, fmt.Errorf("guard: %w", &admission.UnavailableError{Dir: "(none)", Err: err})
+			return nil, fmt.Errorf("guard: %w", &admission.UnavailableError{Dir: admission.NoDir, Err: err})
 		}
 	}
 	g.ledger, err = admission.Open(admission.Options{

@@ -2,7 +2,6 @@ package usage
 
 import (
 	"cmp"
-	"context"
 	"crypto/rand"
 	"encoding/json"
 	"errors"
@@ -13,6 +12,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 	"time"
 
 	"github.com/gofrs/flock"
@@ -25,8 +25,8 @@ import (
 // Defaults and bounds of a [History].
 const (
 	// DefaultLockWait is how long a writer waits for the others. A write holds the lock
-	// for some milliseconds, so five seconds are hundreds of writers.
-	DefaultLockWait = 5 * time.Second
+	// for some milliseconds, on a busy disk for a tenth of a second, and a thousand runs may end at once.
+	DefaultLockWait = 2 * time.Minute
 	// MaxProjects is how many project files a listing reads.
 	MaxProjects = 256
 	// MaxToolProjects is how many of the projects written last [History.ToolRuns] reads:
@@ -36,7 +36,6 @@ const (
 	KeptCorrupt = 3
 
 	maxEntries = 8192 // of the directory, seen by a listing
-	lockPoll   = time.Millisecond
 	staleAfter = 10 * time.Minute
 	sweepEvery = 20 // appends
 	folder     = "history"
@@ -258,19 +257,48 @@ func (d *document) summaries() []Summary {
 	return list
 }
 
+// lock waits asleep in the kernel, which gives the lock to those that wait in the order in which they came.
 func (h *History) lock(key string) (unlock func(), err error) {
 	path := filepath.Join(h.directory, key+".lock")
 	f := flock.New(path, flock.SetPermissions(0o600))
-	ctx, cancel := context.WithTimeout(context.Background(), h.options.LockWait)
-	defer cancel()
-	locked, err := f.TryLockContext(ctx, lockPoll)
+	locked, err := f.TryLock()
+	if err == nil && !locked {
+		err = h.await(f)
+	}
 	switch {
-	case locked:
+	case err == nil:
 		return func() { _ = f.Close() }, nil
-	case errors.Is(err, context.DeadlineExceeded):
+	case errors.Is(err, errLockWait):
 		return nil, &OffError{Reason: OffLocked, Path: path, Err: fmt.Errorf("still locked after %v", h.options.LockWait)}
 	default:
 		return nil, h.off(path, err)
+	}
+}
+
+var errLockWait = errors.New("the lock was not released")
+
+// await takes the lock within LockWait. Nothing but the lock ends a sleep in the kernel, so one that comes too late is given back.
+func (h *History) await(f *flock.Flock) error {
+	granted, givenUp := make(chan error), make(chan struct{})
+	go func() {
+		err := f.Lock()
+		for errors.Is(err, syscall.EINTR) {
+			err = f.Lock()
+		}
+		select {
+		case granted <- err:
+		case <-givenUp:
+			_ = f.Close()
+		}
+	}()
+	patience := time.NewTimer(h.options.LockWait)
+	defer patience.Stop()
+	select {
+	case err := <-granted:
+		return err
+	case <-patience.C:
+		close(givenUp)
+		return errLockWait
 	}
 }
 

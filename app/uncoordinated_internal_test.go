@@ -1,0 +1,75 @@
+package app
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io/fs"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/plimsoll/plimsoll/config"
+	"github.com/plimsoll/plimsoll/process/admission"
+)
+
+// Before, every error of the ledger started the run, under `required` too.
+func TestOnlyALedgerThatCannotBeWrittenStartsRunsUncoordinated(t *testing.T) {
+	off := func(err error) error { return &admission.UnavailableError{Dir: "/run/x", Err: err} }
+	for _, test := range []struct {
+		name   string
+		err    error
+		starts bool
+	}{
+		{"no runtime directory", &admission.UnavailableError{Dir: admission.NoDir, Err: errors.New("belongs to user 7")}, true},
+		{"no permission", off(&fs.PathError{Op: "open", Path: "lock", Err: fs.ErrPermission}), true},
+		{"the lock is held", off(fmt.Errorf("lock: %w", admission.ErrLocked)), false},
+		{"a newer version's ledger", off(admission.ErrNewer), false},
+		{"too many open files", off(errors.New("too many open files")), false},
+		{"anything else", errors.New("who knows"), false},
+	} {
+		for _, enforcement := range []config.Enforcement{"best-effort", "off", "required"} {
+			err := mayBeUncoordinated(enforcement, test.err)
+			if want := test.starts && enforcement != "required"; (err == nil) != want {
+				t.Errorf("%s under %s: %v", test.name, enforcement, err)
+			}
+		}
+	}
+}
+
+func TestAlertsAreHeardUnderQuiet(t *testing.T) {
+	var out bytes.Buffer
+	s := newSpeaker(&RunOptions{Quiet: true, Stderr: &out})
+	s.warn("a warning")
+	s.alert("an alert")
+	s.alert("an alert")
+	if got := out.String(); got != "plimsoll: an alert\n" {
+		t.Errorf("said %q", got)
+	}
+}
+
+// Before, a line was written for every change of the position and every five seconds.
+func TestWaitingInALogIsOneLineAMinute(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var out bytes.Buffer
+		s := newSpeaker(&RunOptions{Stderr: &out})
+		holder := admission.Holder{Tool: "claude", State: admission.Holding, Since: time.Now(), Owner: admission.Owner{PID: 4711}}
+		const minutes = 3
+		for i := range minutes * 60 {
+			s.progress(admission.Progress{
+				Tool: "claude", Position: 200 - i, Of: 200, Reason: admission.ToolSlots, For: time.Duration(i) * time.Second,
+				Terms: admission.Terms{ToolSlots: 3, Holders: []admission.Holder{{Tool: "codex", State: admission.Holding}, holder}},
+			})
+			time.Sleep(time.Second)
+		}
+		s.admitted(minutes * time.Minute)
+		lines := strings.Split(strings.TrimSpace(out.String()), "\n")
+		if len(lines) != minutes+1 || !strings.Contains(lines[0], "claude (pid 4711)") || !strings.Contains(lines[0], "200 of 200") {
+			t.Fatalf("%d lines:\n%s", len(lines), out.String())
+		}
+		if last := lines[minutes]; !strings.Contains(last, "waited 3m") {
+			t.Errorf("the last line is %q", last)
+		}
+	})
+}

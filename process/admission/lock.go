@@ -1,0 +1,204 @@
+package admission
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+)
+
+// DefaultLockTimeout is how long one and the same process may keep the ledger's lock while it is
+// stopped, before those that wait for the lock give up and name it. The lock is held for about a
+// millisecond at a time, and the wait itself has no bound as long as the lock goes from hand to hand.
+const DefaultLockTimeout = 10 * time.Second
+
+// busyFactor is by how much longer a holder is waited for that is not stopped: on a host with a
+// thousand runnable processes a holder may not get the processor for many seconds.
+const busyFactor = 6
+
+// ErrLocked is wrapped when the ledger's lock was not released in time.
+var ErrLocked = errors.New("the lock of the ledger is not released")
+
+var errNotRegular = errors.New("it is no regular file")
+
+// lock takes the ledger's lock. Those that wait sleep in the kernel, in the order in which they came,
+// and ctx ends the wait at once.
+func (l *Ledger) lock(ctx context.Context) (*os.File, error) {
+	for {
+		if ctx.Err() != nil {
+			return nil, context.Cause(ctx)
+		}
+		f, err := l.openLock()
+		if err != nil {
+			return nil, l.unavailable(err)
+		}
+		if f == nil { // the directory was removed under us and has been made again
+			continue
+		}
+		if err := l.await(ctx, f); err != nil {
+			return nil, err
+		}
+		// A clean-up may have removed the file between open and lock; a lock on a file that
+		// has no name any more excludes nobody.
+		ours, err := f.Stat()
+		if err == nil {
+			if named, statErr := os.Lstat(l.lockPath()); statErr == nil && os.SameFile(ours, named) {
+				l.sign(f)
+				return f, nil
+			}
+		}
+		f.Close()
+		if err != nil {
+			return nil, l.unavailable(err)
+		}
+	}
+}
+
+// openLock returns nil, nil when it had to make the directory again.
+func (l *Ledger) openLock() (*os.File, error) {
+	f, err := openRegular(l.lockPath(), os.O_RDWR|os.O_CREATE)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, l.makeDirs()
+	}
+	return f, err
+}
+
+// await locks f, which is ours from then on, or closes it and says why not.
+func (l *Ledger) await(ctx context.Context, f *os.File) error {
+	ok, err := tryLockFile(f)
+	if err != nil {
+		f.Close()
+		return l.unavailable(err)
+	}
+	if ok {
+		return nil
+	}
+	failpoint("lock busy")
+	w := &lockWait{granted: make(chan error, 1)}
+	go w.block(f)
+	err = l.watch(ctx, f, w.granted)
+	if err == nil {
+		return nil
+	}
+	w.giveUp(f)
+	return err
+}
+
+// lockWait is a thread that sleeps in the kernel until it is given the lock. Nothing but the lock
+// ends that sleep, so a wait that was given up closes the file when it is granted after all.
+type lockWait struct {
+	granted chan error
+	mu      sync.Mutex
+	givenUp bool
+}
+
+func (w *lockWait) block(f *os.File) {
+	err := lockFile(f)
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.givenUp {
+		f.Close()
+		return
+	}
+	w.granted <- err
+}
+
+func (w *lockWait) giveUp(f *os.File) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	select {
+	case <-w.granted: // just now
+		f.Close()
+	default:
+		w.givenUp = true
+	}
+}
+
+// watch waits for granted, for ctx, or until the lock has been in one hand for too long.
+func (l *Ledger) watch(ctx context.Context, f *os.File, granted <-chan error) error {
+	every := time.NewTicker(l.opts.LockTimeout / 8)
+	defer every.Stop()
+	since, last := time.Now(), lockHolder(f)
+	for {
+		select {
+		case err := <-granted:
+			if err != nil {
+				return l.unavailable(err)
+			}
+			return nil
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		case <-every.C:
+		}
+		now := lockHolder(f)
+		if now != last {
+			since, last = time.Now(), now
+			continue
+		}
+		waited := time.Since(since)
+		if waited < l.opts.LockTimeout {
+			continue
+		}
+		stopped, who := now.describe(l.owner)
+		if stopped || waited >= busyFactor*l.opts.LockTimeout {
+			return l.unavailable(fmt.Errorf("%w: %s has had %s for %s; continue it (kill -CONT) or end it",
+				ErrLocked, who, l.lockPath(), waited.Round(time.Second)))
+		}
+	}
+}
+
+// lockSignature is what the holder of the lock has written into its file: who it is, and when it was given the lock.
+type lockSignature struct {
+	pid       int
+	start     uint64
+	namespace uint64
+	at        int64 // Unix nanoseconds: tells one time of holding from the next
+}
+
+// sign says who has the lock. That only helps people, so an error stops nothing.
+func (l *Ledger) sign(f *os.File) {
+	_, _ = f.WriteAt(fmt.Appendf(nil, "%010d %020d %020d %020d\n", l.owner.PID, l.owner.Start, l.owner.PIDNamespace, time.Now().UnixNano()), 0)
+}
+
+func lockHolder(f *os.File) lockSignature {
+	var text [74]byte
+	n, _ := f.ReadAt(text[:], 0)
+	return parseSignature(text[:n])
+}
+
+// parseSignature is the zero signature for a file that an older version of Plimsoll, which does not sign, has made.
+func parseSignature(text []byte) lockSignature {
+	fields := strings.Fields(string(text))
+	if len(fields) != 4 {
+		return lockSignature{}
+	}
+	var n [4]uint64
+	for i, field := range fields {
+		var err error
+		if n[i], err = strconv.ParseUint(field, 10, 63); err != nil {
+			return lockSignature{}
+		}
+	}
+	return lockSignature{pid: int(n[0]), start: n[1], namespace: n[2], at: int64(n[3])}
+}
+
+// describe names the holder, as far as this process can see it.
+func (s lockSignature) describe(us Owner) (stopped bool, who string) {
+	switch {
+	case s.pid == 0:
+		return false, "another process"
+	case s.namespace != us.PIDNamespace:
+		return false, fmt.Sprintf("process %d of another container", s.pid)
+	case s.start != 0 && startTime(s.pid) != s.start: // it has ended, and somebody has a copy of its lock
+		return false, fmt.Sprintf("what process %d, which has ended, left", s.pid)
+	}
+	if stopped = processStopped(s.pid); stopped {
+		return true, fmt.Sprintf("plimsoll (pid %d), which is stopped,", s.pid)
+	}
+	return false, fmt.Sprintf("plimsoll (pid %d)", s.pid)
+}
