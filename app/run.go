@@ -293,7 +293,9 @@ func (x *execution) uncoordinated(err error) error {
 // notCoordinated is the error of a run that was not started since admission could not be asked.
 type notCoordinated struct{ err error }
 
-func (e *notCoordinated) Error() string { return "not started, since runs cannot be coordinated: " + e.err.Error() }
+func (e *notCoordinated) Error() string {
+	return "not started, since runs cannot be coordinated: " + e.err.Error()
+}
 func (e *notCoordinated) Unwrap() error { return e.err }
 
 // mayBeUncoordinated is nil when a run may start although err keeps it from the ledger.

@@ -39,13 +39,13 @@ type toolsPlane struct {
 	ledger   *admission.Ledger // nil when runs are not coordinated
 	// ledgerErr says why there is no ledger.
 	ledgerErr error
-	client   *http.Client
-	key      []byte // of the digests that name clients
-	query    []string
-	temp     string
-	hidden   []string // variables that servers do not get
-	servers  []*gateway.Server
-	cleanup  []func() error
+	client    *http.Client
+	key       []byte // of the digests that name clients
+	query     []string
+	temp      string
+	hidden    []string // variables that servers do not get
+	servers   []*gateway.Server
+	cleanup   []func() error
 }
 
 // toolsOptions are what one gateway and the daemon want differently.
