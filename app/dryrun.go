@@ -17,6 +17,7 @@ import (
 // Decision is what a dry run prints: every term of the decision about a run.
 type Decision struct {
 	Tool             string               `json:"tool"`
+	Variant          string               `json:"variant"`
 	Project          string               `json:"project"`
 	Command          []string             `json:"command"`
 	Path             string               `json:"path"`
@@ -73,7 +74,7 @@ type Slots struct {
 func (x *execution) dryRun(ctx context.Context) Status {
 	p := x.plan
 	d := Decision{
-		Tool: p.Tool, Project: p.Project.Name, Command: x.opts.Command, Path: p.Path, Admitted: true,
+		Tool: p.Tool, Variant: p.Variant, Project: p.Project.Name, Command: x.opts.Command, Path: p.Path, Admitted: true,
 		Estimate:         journal.Estimate{Bytes: int64(p.Estimate.Bytes), Source: p.Estimate.Source, Samples: p.Estimate.Samples},
 		ReservationBytes: p.Reservation, LimitBytes: p.Limits.Memory, SwapLimitBytes: p.Limits.Swap,
 		PidsLimit: p.Limits.Pids, MinFreeBytes: p.MinFree, Limits: p.limitRows(),
@@ -124,7 +125,7 @@ func (d Decision) text(p *Plan) string {
 		fmt.Fprintf(&b, "%-12s %s\n", name, fmt.Sprintf(format, args...))
 	}
 	row("command", "%s", Printable(shorten(strings.Join(d.Command, " "), 200)))
-	tool := d.Tool
+	tool := strings.TrimSpace(d.Tool + " " + d.Variant)
 	if len(p.Match.Via) > 0 {
 		tool += " (started by " + strings.Join(p.Match.Via, ", ") + ")"
 	}

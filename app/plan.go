@@ -10,6 +10,7 @@ import (
 	"github.com/plimsoll/plimsoll/config"
 	"github.com/plimsoll/plimsoll/limit"
 	"github.com/plimsoll/plimsoll/process/estimate"
+	"github.com/plimsoll/plimsoll/process/guard"
 	"github.com/plimsoll/plimsoll/process/headroom"
 	"github.com/plimsoll/plimsoll/process/sandbox"
 	"github.com/plimsoll/plimsoll/process/usage"
@@ -18,8 +19,10 @@ import (
 // Plan is the decision about a run before it starts: what it is, what it will need, and
 // what it may use.
 type Plan struct {
-	Match    config.Match
-	Tool     string
+	Match config.Match
+	Tool  string
+	// Variant is which of a generic tool's uses it is; "" for other tools, and when the user names the tool.
+	Variant  string
 	Project  config.Project
 	Path     string
 	Settings config.Settings
@@ -48,9 +51,9 @@ const leastShare = 256 * limit.MiB
 func (a *App) plan(o *RunOptions, history *usage.History) (*Plan, error) {
 	p := &Plan{Project: config.ProjectOf("")}
 	p.Match = a.Config.Tool(o.Command)
-	p.Tool = p.Match.Tool
+	p.Tool, p.Variant = p.Match.Tool, p.Match.Variant
 	if o.Tool != "" {
-		p.Tool = config.CanonicalTool(o.Tool)
+		p.Tool, p.Variant = config.CanonicalTool(o.Tool), ""
 		if config.SafeName(p.Tool) != p.Tool {
 			return nil, fmt.Errorf("--tool %q: a tool's name has letters, digits, '.', '_' and '-' only; write %s", o.Tool, config.SafeName(p.Tool))
 		}
@@ -62,7 +65,7 @@ func (a *App) plan(o *RunOptions, history *usage.History) (*Plan, error) {
 	if p.Path, err = findCommand(o.Command[0]); err != nil {
 		return nil, err
 	}
-	if p.Estimate, err = a.estimateFor(p.Tool, p.Project.Key, p.Settings, history); err != nil {
+	if p.Estimate, err = a.estimateFor(p, history); err != nil {
 		return nil, err
 	}
 	p.Reading, p.ReadingErr = headroom.Read(headroom.Source{})
@@ -71,21 +74,11 @@ func (a *App) plan(o *RunOptions, history *usage.History) (*Plan, error) {
 }
 
 // estimateFor asks the history, then the configuration.
-func (a *App) estimateFor(tool, projectKey string, s config.Settings, history *usage.History) (estimate.Estimate, error) {
-	if history == nil {
-		return a.estimateOf(nil, s, nil)
-	}
-	runs, err := history.Runs(projectKey, tool)
-	if err != nil {
+func (a *App) estimateFor(p *Plan, history *usage.History) (estimate.Estimate, error) {
+	in := guard.InputOf(history, p.Project.Key, p.Tool, p.Variant, func(err error) {
 		a.warn("history is off for this run: " + err.Error())
-	}
-	return a.estimateOf(estimate.FromRuns(runs), s, func() []estimate.Sample {
-		runs, err := history.ToolRuns(tool)
-		if err != nil {
-			return nil
-		}
-		return estimate.FromRuns(runs)
 	})
+	return initialOf(in, p.Settings).Estimate()
 }
 
 // setLimits turns settings into numbers. "auto" memory is max(4 GiB, twice the

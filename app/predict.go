@@ -14,7 +14,9 @@ import (
 // Prediction is what a run of a tool in a project would be expected to need, as
 // `predict --format json` prints it. Sizes are bytes.
 type Prediction struct {
-	Tool          string `json:"tool"`
+	Tool string `json:"tool"`
+	// Variant is which of a generic tool's uses it is about, "" when none was named.
+	Variant       string `json:"variant"`
 	Project       string `json:"project"`
 	EstimateBytes int64  `json:"estimate_bytes"`
 	Source        string `json:"source"`
@@ -25,12 +27,12 @@ type Prediction struct {
 	ReservationBytes int64 `json:"reservation_bytes"`
 }
 
-// Predict says what the next run of a tool will be expected to need in the project of the
-// working directory, from the same sources and with the same limits as a run.
-func (a *App) Predict(_ context.Context, tool string) (Prediction, error) {
+// Predict says what the next run of a command will be expected to need in the project of the
+// working directory, from the same sources and with the same limits as a run. The command may be the name of a tool alone.
+func (a *App) Predict(_ context.Context, command ...string) (Prediction, error) {
 	p := &Plan{Project: config.ProjectOf("")}
-	p.Match = a.Config.Tool([]string{tool})
-	p.Tool = p.Match.Tool
+	p.Match = a.Config.Tool(command)
+	p.Tool, p.Variant = p.Match.Tool, p.Match.Variant
 	var err error
 	if p.Settings, err = a.Config.For(p.Tool); err != nil {
 		return Prediction{}, err
@@ -41,13 +43,13 @@ func (a *App) Predict(_ context.Context, tool string) (Prediction, error) {
 	} else {
 		history = usage.Open(dir, usage.Options{Warn: func(w usage.Warning) { a.warn(w.Text) }})
 	}
-	if p.Estimate, err = a.estimateFor(p.Tool, p.Project.Key, p.Settings, history); err != nil {
+	if p.Estimate, err = a.estimateFor(p, history); err != nil {
 		return Prediction{}, err
 	}
 	p.Reading, p.ReadingErr = headroom.Read(headroom.Source{})
 	p.setLimits()
 	return Prediction{
-		Tool: p.Tool, Project: p.Project.Name, EstimateBytes: int64(p.Estimate.Bytes), Source: p.Estimate.Source,
+		Tool: p.Tool, Variant: p.Variant, Project: p.Project.Name, EstimateBytes: int64(p.Estimate.Bytes), Source: p.Estimate.Source,
 		Samples: p.Estimate.Samples, LimitBytes: int64(p.Limits.Memory), ReservationBytes: int64(p.Reservation),
 	}, nil
 }
@@ -66,20 +68,20 @@ func (p Prediction) Because() string {
 	case estimate.SourceConfigured:
 		return "configured: initial_estimate"
 	case estimate.SourceProfile:
-		return "the built-in profile; no run is recorded yet"
+		return "the built-in profile; no run has shown a need yet"
 	}
-	return "a first guess; no run is recorded yet"
+	return "a first guess; no run has shown a need yet"
 }
 
-// estimateOf is an estimate from samples that are at hand. toolSamples may be nil.
-func (a *App) estimateOf(samples []estimate.Sample, s config.Settings, toolSamples func() []estimate.Sample) (estimate.Estimate, error) {
-	in := estimate.Input{Estimator: string(s.Estimator), Project: samples, ToolSamples: toolSamples}
+// initialOf adds to a history what the configuration says.
+func initialOf(in estimate.Input, s config.Settings) estimate.Input {
+	in.Estimator = string(s.Estimator)
 	if s.Source("initial_estimate").Origin == config.OriginProfile {
 		in.Profile = s.InitialEstimate
 	} else {
 		in.Configured = s.InitialEstimate
 	}
-	return in.Estimate()
+	return in
 }
 
 // MiB rounds up to whole MiB, the unit of the resource tables of Kubernetes and Nomad.

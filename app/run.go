@@ -217,7 +217,7 @@ func (x *execution) tool() string {
 
 func startOfReport(p *Plan, command []string) journal.Report {
 	return journal.Report{
-		Tool: p.Tool, Project: p.Project.Name, Command: command,
+		Tool: p.Tool, Variant: p.Variant, Project: p.Project.Name, Command: command,
 		LimitBytes: int64(p.Limits.Memory), SwapLimitBytes: int64(p.Limits.Swap), PidsLimit: p.Limits.Pids,
 		ReservationBytes: int64(p.Reservation), Limits: p.limitRows(),
 		Estimate:    journal.Estimate{Bytes: int64(p.Estimate.Bytes), Source: p.Estimate.Source, Samples: p.Estimate.Samples},
@@ -337,6 +337,7 @@ func (x *execution) record() {
 	}
 	run := guard.RunOf(x.result, x.plan.Limits.Memory)
 	run.KilledChildren = len(x.reporter.Report().KilledChildren)
+	run.Variant = x.plan.Variant
 	err := x.history.Append(usage.Project{Key: x.plan.Project.Key, Path: x.plan.Project.Root}, x.plan.Tool, run)
 	if err != nil {
 		x.alert("history", "this run was not recorded: "+err.Error())

@@ -30,6 +30,8 @@ type StatsOptions struct {
 // bytes.
 type Stat struct {
 	Tool string `json:"tool"`
+	// Variant is which of a generic tool's uses it is, "" for all that has none.
+	Variant string `json:"variant"`
 	// Project is the project's name, as in the run report; ProjectKey tells two of one
 	// name apart, and Path is the directory.
 	Project    string `json:"project"`
@@ -58,7 +60,7 @@ func (a *App) Stats(ctx context.Context, o StatsOptions) ([]Stat, error) {
 			return err
 		}
 		samples := estimate.FromRuns(s.Runs)
-		next, err := a.estimateOf(samples, settings, nil)
+		next, err := initialOf(estimate.Input{Project: samples}, settings).Estimate()
 		if err != nil {
 			return err
 		}
@@ -67,7 +69,7 @@ func (a *App) Stats(ctx context.Context, o StatsOptions) ([]Stat, error) {
 			return err
 		}
 		row := Stat{
-			Tool: s.Tool, Project: projectName(s.Project), ProjectKey: s.Project.Key, Path: s.Project.Path,
+			Tool: s.Tool, Variant: s.Variant, Project: projectName(s.Project), ProjectKey: s.Project.Key, Path: s.Project.Path,
 			Recorded: s.Recorded, Samples: len(s.Runs), OOMKills: s.OOMKills,
 			P95Bytes: int64(baseline.Bytes(samples)), EstimateBytes: int64(next.Bytes), EstimateSource: next.Source,
 		}
@@ -129,9 +131,10 @@ func (a *App) workflows(ctx context.Context, o StatsOptions) ([]estimate.Workflo
 		return workflows, nil
 	}
 	err := a.eachSummary(ctx, o, func(s usage.Summary) error {
-		// A tool in a project has a history of its own, so it is a workflow of one process.
-		if tasks := estimate.TasksFromRuns(s.Tool, s.Runs); len(tasks) > 0 {
-			workflows = append(workflows, estimate.Workflow{Name: s.Tool + " in " + s.Project.Key, Tasks: tasks})
+		// A variant in a project has a history of its own, so it is a workflow of one process.
+		name := strings.TrimSpace(s.Tool + " " + s.Variant)
+		if tasks := estimate.TasksFromRuns(name, s.Runs); len(tasks) > 0 {
+			workflows = append(workflows, estimate.Workflow{Name: name + " in " + s.Project.Key, Tasks: tasks})
 		}
 		return nil
 	})

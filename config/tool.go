@@ -13,6 +13,9 @@ type Match struct {
 	Tool    string   // name of the history and the slots; see [SafeName]
 	Profile string   // name of the built-in profile, "" if there is none for it
 	Via     []string // launchers the command goes through, the outermost first
+	// Variant is which of a generic tool's uses it is: "test" of make test, "run build" of npm run build, a
+	// digest of the text after sh -c. "" for other tools. It holds no value of an option.
+	Variant string
 }
 
 // maxLaunchers bounds how many launchers one command is followed through.
@@ -38,11 +41,13 @@ func (l *Loaded) Tool(command []string) Match {
 		m := Match{Tool: name, Via: via}
 		if _, known := profiles[name]; known {
 			m.Profile = name
+		} else {
+			m.Variant = variantOf(t.argv)
 		}
 		return m
 	}
 	name, via := t.last, t.via
-	return Match{Tool: SafeName(name), Via: via}
+	return Match{Tool: SafeName(name), Via: via, Variant: variantOf(t.argv)}
 }
 
 // tracer follows a command through launchers.
@@ -52,6 +57,7 @@ type tracer struct {
 	path   string // list of directories to find commands in
 	last   string // base name of the innermost command so far
 	via    []string
+	argv   []string // of the command that last names, nil when that is a script
 }
 
 // trace finds the known tool behind argv. When there is none, last and via hold what was
@@ -61,7 +67,7 @@ func (t *tracer) trace(argv, via []string) (string, []string, bool) {
 		return "", nil, false
 	}
 	base := baseName(argv[0])
-	t.last, t.via = base, via
+	t.last, t.via, t.argv = base, via, argv
 	inside := append(slices.Clone(via), base)
 	if base == "exec" || base == "command" {
 		inside = via // words of the shell, not programs
@@ -94,10 +100,11 @@ func (t *tracer) trace(argv, via []string) (string, []string, bool) {
 			}
 		}
 		if name := t.known(base); name != "" {
+			t.argv = argv
 			return name, via, true
 		}
 		if n := len(inners); n > 1 && inners[n-1].line && inners[n-1].argv[0] != "exec" {
-			t.last, t.via = base, via // several commands, none of them known: the shell is the tool
+			t.last, t.via, t.argv = base, via, argv // several commands, none of them known: the shell is the tool
 		}
 		return "", nil, false
 	}
@@ -106,7 +113,7 @@ func (t *tracer) trace(argv, via []string) (string, []string, bool) {
 		return "", nil, false
 	}
 	// Whatever a wrapper runs: if nobody knows that, the wrapper itself is the tool.
-	defer func(last string, via []string) { t.last, t.via = last, via }(base, via)
+	defer func(last string, via []string) { t.last, t.via, t.argv = last, via, argv }(base, via)
 	if real, err := filepath.EvalSymlinks(file); err == nil && real != file {
 		if name := t.known(baseName(real)); name != "" {
 			return name, inside, true
@@ -142,7 +149,7 @@ func (t *tracer) known(base string) string {
 
 // script takes a file that an interpreter runs: a node program is known by its package.
 func (t *tracer) script(file string, via []string) (string, bool) {
-	t.last, t.via = baseName(file), via
+	t.last, t.via, t.argv = baseName(file), via, nil
 	if name := t.known(baseName(file)); name != "" {
 		return name, true
 	}

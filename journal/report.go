@@ -24,6 +24,7 @@ const (
 type Report struct {
 	Schema      int         `json:"schema"`
 	Tool        string      `json:"tool"`
+	Variant     string      `json:"variant"` // of a generic tool: "test" of make test; else ""
 	Project     string      `json:"project"`
 	Command     []string    `json:"command"`
 	Started     string      `json:"started,omitempty"` // RFC 3339

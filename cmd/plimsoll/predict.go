@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"io"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -13,13 +14,18 @@ import (
 func newPredictCommand(open opener) *cobra.Command {
 	format := "text"
 	cmd := &cobra.Command{
-		Use:   "predict TOOL",
+		Use:   "predict TOOL [ARG...]",
 		Short: "Say how much memory the next run of a tool will need here",
 		Long: `Say how much memory the next run of a tool will need in the project of the working directory,
-as text, JSON, or the resource table of a Kubernetes container or a Nomad task.`,
+as text, JSON, or the resource table of a Kubernetes container or a Nomad task.
+
+What is said of make, npm, go, sh and their like goes by what they are told to do: name that too.`,
 		Example: `  plimsoll predict claude
+  plimsoll predict make test
   plimsoll predict claude --format k8s`,
-		Args: oneArg("tool", "plimsoll predict claude"),
+		Args: func(cmd *cobra.Command, args []string) error {
+			return oneArg("tool", "plimsoll predict claude")(cmd, args[:min(len(args), 1)])
+		},
 		RunE: func(cmd *cobra.Command, args []string) error {
 			write, ok := predictionFormats[format]
 			if !ok {
@@ -32,7 +38,7 @@ as text, JSON, or the resource table of a Kubernetes container or a Nomad task.`
 			if err != nil {
 				return err
 			}
-			p, err := a.Predict(cmd.Context(), args[0])
+			p, err := a.Predict(cmd.Context(), args...)
 			if err != nil {
 				return err
 			}
@@ -59,6 +65,6 @@ var predictionFormats = map[string]func(io.Writer, app.Prediction) error{
 
 func printPrediction(w io.Writer, p app.Prediction) error {
 	_, err := fmt.Fprintf(w, "%s will need about %s (%s); its limit will be %s\n",
-		p.Tool, limit.Bytes(p.EstimateBytes).Human(), p.Because(), limit.Bytes(p.LimitBytes).Human())
+		strings.TrimSpace(p.Tool+" "+p.Variant), limit.Bytes(p.EstimateBytes).Human(), p.Because(), limit.Bytes(p.LimitBytes).Human())
 	return err
 }

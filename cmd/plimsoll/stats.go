@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strings"
 	"text/tabwriter"
 
 	"github.com/spf13/cobra"
@@ -108,7 +109,7 @@ func printStats(w io.Writer, o app.StatsOptions, stats []app.Stat) error {
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(t, "TOOL\tPROJECT\tRUNS\tKEPT\tP95\tMAX\tNEXT\tOOM KILLS")
 	for _, s := range stats {
-		fmt.Fprintf(t, "%s\t%s\t%d\t%d\t%s\t%s\t%s\t%d\n", s.Tool, s.ProjectKey, s.Recorded, s.Samples, size(s.P95Bytes), size(s.MaxBytes), size(s.EstimateBytes), s.OOMKills)
+		fmt.Fprintf(t, "%s\t%s\t%d\t%d\t%s\t%s\t%s\t%d\n", strings.TrimSpace(s.Tool+" "+s.Variant), s.ProjectKey, s.Recorded, s.Samples, size(s.P95Bytes), size(s.MaxBytes), size(s.EstimateBytes), s.OOMKills)
 	}
 	return t.Flush()
 }

@@ -1,8 +1,6 @@
 package estimate
 
 import (
-	"slices"
-
 	"github.com/plimsoll/plimsoll/limit"
 )
 
@@ -31,12 +29,16 @@ type Estimate struct {
 
 // Input is everything an estimate can come from; [Input.Estimate] takes the first that there is.
 type Input struct {
-	// Project holds the samples of this tool in this project, Tool those of the tool
-	// in all projects, both oldest first.
+	// Project holds the samples of this variant of the tool in this project, Tool those of the
+	// variant in all projects, both oldest first.
 	Project, Tool []Sample
-	// ToolSamples is called for the samples of the tool in all projects when Project has
+	// ToolSamples is called for the samples of the variant in all projects when Project has
 	// none and Tool is nil, because getting them means reading many files. It may be nil.
 	ToolSamples func() []Sample
+	// Siblings are the tool's other variants in this project, ToolSiblings returns its variants
+	// in all projects; it may be nil. They speak when the variant itself has no history.
+	Siblings     Pool
+	ToolSiblings func() Pool
 	// Configured is the initial estimate of the configuration, Profile that of the built-in
 	// profile of the tool; 0 means none.
 	Configured, Profile limit.Bytes
@@ -44,38 +46,49 @@ type Input struct {
 	Estimator string
 }
 
-// Estimate backs off: the project's history, the tool's, the configured initial estimate, the
-// profile's, [FirstGuess]. The error is about an unknown estimator.
+// Estimate backs off: the variant's history in the project, the tool's other variants there, the
+// variant's history elsewhere, the tool's elsewhere, the configured initial estimate, the profile's,
+// [FirstGuess]. A history that shows no need (see evidence) is passed over. The error is about an unknown
+// estimator.
 func (in Input) Estimate() (Estimate, error) {
 	estimator, err := ByName(in.Estimator)
 	if err != nil {
 		return Estimate{}, err
 	}
-	if bytes := estimator.Bytes(in.Project); bytes > 0 {
-		return Estimate{in.orProfile(bytes, in.Project), SourceProject, min(len(in.Project), estimator.Window)}, nil
+	first := in.initial()
+	from := func(samples []Sample, source string) (Estimate, bool) {
+		known := evidence(samples, first.Bytes)
+		bytes := estimator.Bytes(known)
+		return Estimate{bytes, source, min(len(known), estimator.Window)}, bytes > 0
+	}
+	if e, ok := from(in.Project, SourceProject); ok {
+		return e, nil
+	}
+	if e, ok := in.Siblings.estimate(estimator, first, SourceProject); ok {
+		return e, nil
 	}
 	tool := in.Tool
 	if tool == nil && in.ToolSamples != nil {
 		tool = in.ToolSamples()
 	}
-	if bytes := estimator.Bytes(tool); bytes > 0 {
-		return Estimate{in.orProfile(bytes, tool), SourceTool, min(len(tool), estimator.Window)}, nil
+	if e, ok := from(tool, SourceTool); ok {
+		return e, nil
 	}
-	switch {
-	case in.Configured > 0:
-		return Estimate{Bytes: in.Configured, Source: SourceConfigured}, nil
-	case in.Profile > 0:
-		return Estimate{Bytes: in.Profile, Source: SourceProfile}, nil
+	if in.ToolSiblings != nil {
+		if e, ok := in.ToolSiblings().estimate(estimator, first, SourceTool); ok {
+			return e, nil
+		}
 	}
-	return Estimate{Bytes: FirstGuess, Source: SourceDefault}, nil
+	return first, nil
 }
 
-// orProfile is what the history says, but not less than the profile while all of it was over
-// within two seconds: a `claude --version` must not make the next session of hours count
-// as tiny.
-func (in Input) orProfile(bytes limit.Bytes, samples []Sample) limit.Bytes {
-	if slices.ContainsFunc(samples, func(s Sample) bool { return !s.Brief }) {
-		return bytes
+// initial is what there is without any history.
+func (in Input) initial() Estimate {
+	switch {
+	case in.Configured > 0:
+		return Estimate{Bytes: in.Configured, Source: SourceConfigured}
+	case in.Profile > 0:
+		return Estimate{Bytes: in.Profile, Source: SourceProfile}
 	}
-	return max(bytes, in.Profile)
+	return Estimate{Bytes: FirstGuess, Source: SourceDefault}
 }

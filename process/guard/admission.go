@@ -21,6 +21,9 @@ import (
 type Request struct {
 	// Tool names what runs: history, estimate and slots go by it. Required.
 	Tool string
+	// Variant is which of a generic tool's uses it is ("test" of make test): history and estimate go by it too. "" is none.
+	// It is stored, so it must hold no secret.
+	Variant string
 	// Project is what the history belongs to; zero means that of the working directory.
 	Project usage.Project
 	// Reservation is what to set aside, in bytes; 0 means the estimate.
@@ -71,12 +74,12 @@ func (g *Guard) Admit(ctx context.Context, r Request) (*Admission, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Admission{guard: g, claim: claim, tool: ask.Tool, project: projectOf(r.Project), estimate: d.Estimate}, nil
+	return &Admission{guard: g, claim: claim, tool: ask.Tool, variant: r.Variant, project: projectOf(r.Project), estimate: d.Estimate}, nil
 }
 
 func (g *Guard) request(r Request) (admission.Request, Decision) {
 	project := projectOf(r.Project)
-	d := Decision{Estimate: g.Estimate(r.Tool, project)}
+	d := Decision{Estimate: g.EstimateVariant(r.Tool, r.Variant, project)}
 	name := project.Key
 	if project.Path != "" {
 		name = filepath.Base(project.Path)
@@ -97,6 +100,7 @@ type Admission struct {
 	guard    *Guard
 	claim    *admission.Claim
 	tool     string
+	variant  string
 	project  usage.Project
 	estimate estimate.Estimate
 }
@@ -131,6 +135,7 @@ func (a *Admission) Record(r usage.Run) error {
 	if a.guard.history == nil {
 		return errors.New("guard: history is off: there is no state directory")
 	}
+	r.Variant = a.variant
 	if err := a.guard.history.Append(a.project, a.tool, r); err != nil {
 		return fmt.Errorf("guard: the run was not recorded: %w", err)
 	}

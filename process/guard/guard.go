@@ -99,21 +99,19 @@ func Open(o Options) (*Guard, error) {
 // its history in other projects, else by the initial estimate. The zero project is that of the
 // working directory.
 func (g *Guard) Estimate(tool string, project usage.Project) estimate.Estimate {
-	tool = config.CanonicalTool(tool)
-	in := estimate.Input{Estimator: g.options.Estimator, Configured: g.initial[tool], Profile: g.profiles[tool]}
-	if g.history != nil {
-		in.Project = g.samples(g.history.Runs(projectOf(project).Key, tool))
-		in.ToolSamples = func() []estimate.Sample { return g.samples(g.history.ToolRuns(tool)) }
-	}
-	e, _ := in.Estimate() // its only error is an unknown estimator, which Open refuses
-	return e
+	return g.EstimateVariant(tool, "", project)
 }
 
-func (g *Guard) samples(runs []usage.Run, err error) []estimate.Sample {
-	if err != nil {
+// EstimateVariant is Estimate for one variant of a generic tool: "test" of make test. Without a history
+// of its own it goes by those of the tool.
+func (g *Guard) EstimateVariant(tool, variant string, project usage.Project) estimate.Estimate {
+	tool = config.CanonicalTool(tool)
+	in := InputOf(g.history, projectOf(project).Key, tool, variant, func(err error) {
 		g.options.Warn("estimated without history: " + err.Error())
-	}
-	return estimate.FromRuns(runs)
+	})
+	in.Estimator, in.Configured, in.Profile = g.options.Estimator, g.initial[tool], g.profiles[tool]
+	e, _ := in.Estimate() // its only error is an unknown estimator, which Open refuses
+	return e
 }
 
 // projectOf is p, or the project of the working directory.

@@ -1,6 +1,7 @@
 package usage
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -18,8 +19,10 @@ const Schema = 1
 const (
 	// KeptRuns is how many runs are kept per tool and project.
 	KeptRuns = 200
-	// MaxTools is how many tools a project's file holds.
+	// MaxTools is how many tools a project's file holds, each of their variants counted.
 	MaxTools = 64
+	// MaxVariants is how many variants of one tool a project's file holds beside the tool itself.
+	MaxVariants = 24
 	// MaxFileBytes is the largest file that is read; one that is larger is damaged,
 	// because MaxTools × KeptRuns of the longest records take less.
 	MaxFileBytes = 8 << 20
@@ -142,18 +145,17 @@ func unusable(body []byte, decoding error) error {
 	return fmt.Errorf("it is not the JSON it should be: %w", decoding)
 }
 
-// add appends one run, keeps the newest of its tool, and returns the tool that had to make room for it, if any.
+// add appends one run, keeps the newest of its tool, and returns what had to make room for it, if any.
 func (d *document) add(tool string, r Run, keep int) (evicted *shelf) {
 	d.Appends++
-	at := slices.IndexFunc(d.Tools, func(s *shelf) bool { return s.Tool == tool })
+	name := shelfName(tool, r.Variant)
+	at := slices.IndexFunc(d.Tools, func(s *shelf) bool { return s.Tool == name })
 	if at < 0 {
-		if len(d.Tools) >= MaxTools {
-			oldest := slices.MinFunc(d.Tools, func(a, b *shelf) int { return int(min(max(a.Last-b.Last, -1), 1)) })
-			d.Tools = slices.DeleteFunc(d.Tools, func(s *shelf) bool { return s == oldest })
+		if evicted = d.mustGo(tool, r.Variant); evicted != nil {
+			d.Tools = slices.DeleteFunc(d.Tools, func(s *shelf) bool { return s == evicted })
 			d.Evicted++
-			evicted = oldest
 		}
-		d.Tools = append(d.Tools, &shelf{Tool: tool})
+		d.Tools = append(d.Tools, &shelf{Tool: name})
 		at = len(d.Tools) - 1
 	}
 	s := d.Tools[at]
@@ -161,10 +163,53 @@ func (d *document) add(tool string, r Run, keep int) (evicted *shelf) {
 	s.OOMKills += int64(r.OOMKills)
 	s.Last = d.Appends
 	s.Runs = append(s.Runs, toRecord(r))
-	if extra := len(s.Runs) - keep; extra > 0 {
-		s.Runs = slices.Delete(s.Runs, 0, extra)
+	for len(s.Runs) > keep {
+		at := oldestToGo(s.Runs, keep)
+		s.Runs = slices.Delete(s.Runs, at, at+1)
 	}
 	return evicted
+}
+
+// oldestToGo is the index of the run that makes room. Brief runs get a quarter of the room at most, so that
+// two hundred questions for a version do not push out what a build needed.
+func oldestToGo(runs []record, keep int) int {
+	brief, first := 0, 0
+	for i := len(runs) - 1; i >= 0; i-- {
+		if d := runs[i].Duration; d > 0 && d < briefRun.Milliseconds() {
+			brief++
+			first = i
+		}
+	}
+	if brief > max(keep/4, 1) && brief < len(runs) {
+		return first
+	}
+	return 0
+}
+
+// mustGo is what a new variant of a tool takes the place of; nil while there is room. One tool's many
+// variants push out each other, and variants go before whole tools.
+func (d *document) mustGo(tool, variant string) *shelf {
+	var own, variants []*shelf
+	for _, s := range d.Tools {
+		if of, v := splitShelf(s.Tool); v != "" {
+			variants = append(variants, s)
+			if of == tool {
+				own = append(own, s)
+			}
+		}
+	}
+	oldest := func(among []*shelf) *shelf {
+		return slices.MinFunc(among, func(a, b *shelf) int { return cmp.Compare(a.Last, b.Last) })
+	}
+	switch {
+	case variant != "" && len(own) >= MaxVariants:
+		return oldest(own)
+	case len(d.Tools) < MaxTools:
+		return nil
+	case len(variants) > 0:
+		return oldest(variants)
+	}
+	return oldest(d.Tools)
 }
 
 func (d *document) shelf(tool string) *shelf {
@@ -177,9 +222,11 @@ func (d *document) shelf(tool string) *shelf {
 }
 
 func (s *shelf) runs() []Run {
+	_, variant := splitShelf(s.Tool)
 	runs := make([]Run, len(s.Runs))
 	for i, r := range s.Runs {
 		runs[i] = r.run()
+		runs[i].Variant = variant
 	}
 	return runs
 }

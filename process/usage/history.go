@@ -126,7 +126,8 @@ func (h *History) replace(root *os.Root, name string, p Project, tool string, r 
 		return err
 	}
 	d.Path = cut(p.Path, maxPath)
-	if evicted := d.add(tool, r, h.options.Keep); evicted != nil {
+	// A variant that makes room is counted and not told: scripts that are written anew each time would tell with each run.
+	if evicted := d.add(tool, r, h.options.Keep); evicted != nil && !strings.Contains(evicted.Tool, variantMark) {
 		h.warn(Warning{
 			Kind: ToolEvicted, Path: path, Count: len(evicted.Runs),
 			Text: fmt.Sprintf("the history of %s in %s was dropped: a project keeps %d tools, and it was unused for longest", evicted.Tool, path, MaxTools),
@@ -248,12 +249,15 @@ func (h *History) warnFound(name string, damaged *damage) {
 func (d *document) summaries() []Summary {
 	list := make([]Summary, 0, len(d.Tools))
 	for _, s := range d.Tools {
+		tool, variant := splitShelf(s.Tool)
 		list = append(list, Summary{
-			Project: Project{Key: d.Project, Path: d.Path}, Tool: s.Tool,
+			Project: Project{Key: d.Project, Path: d.Path}, Tool: tool, Variant: variant,
 			Recorded: s.Recorded, OOMKills: s.OOMKills, Runs: s.runs(),
 		})
 	}
-	slices.SortFunc(list, func(a, b Summary) int { return cmp.Compare(a.Tool, b.Tool) })
+	slices.SortFunc(list, func(a, b Summary) int {
+		return cmp.Or(cmp.Compare(a.Tool, b.Tool), cmp.Compare(a.Variant, b.Variant))
+	})
 	return list
 }
 

@@ -41,8 +41,8 @@ func (h *History) Summaries() iter.Seq2[Summary, error] {
 	}
 }
 
-// ToolRuns returns the newest [KeptRuns] runs of a tool in the [MaxToolProjects] projects that
-// were written last, newest last. Within a project the order is that of appending; between
+// ToolRuns returns the newest [KeptRuns] runs of each variant of a tool in the [MaxToolProjects] projects
+// that were written last, newest last. Within a project the order is that of appending; between
 // projects it goes by the records' times, none of them counted as later than its file.
 func (h *History) ToolRuns(tool string) ([]Run, error) {
 	root, files, err := h.list(MaxToolProjects)
@@ -50,40 +50,51 @@ func (h *History) ToolRuns(tool string) ([]Run, error) {
 		return nil, err
 	}
 	defer root.Close()
-	type dated struct {
-		at  time.Time
-		run Run
-	}
-	var all []dated
+	var all []datedRun
 	for _, file := range files {
 		d := h.readListed(root, file.key)
 		if d == nil {
 			continue
 		}
-		s := d.shelf(tool)
-		if s == nil {
-			continue
-		}
-		// A time that went backwards is lifted to its predecessor's and one in the future
-		// cut to the file's, so that sorting never reorders a project's own records.
-		at := time.Time{}
-		for _, r := range s.Runs {
-			if r.Time.After(at) {
-				at = r.Time
+		for _, s := range d.Tools {
+			if of, _ := splitShelf(s.Tool); of == tool {
+				all = append(all, datedRuns(s.runs(), file.written)...)
 			}
-			if at.After(file.written) {
-				at = file.written
-			}
-			all = append(all, dated{at, r.run()})
 		}
 	}
-	slices.SortStableFunc(all, func(a, b dated) int { return a.at.Compare(b.at) })
-	all = all[max(0, len(all)-KeptRuns):]
-	runs := make([]Run, len(all))
-	for i := range all {
-		runs[i] = all[i].run
+	slices.SortStableFunc(all, func(a, b datedRun) int { return a.at.Compare(b.at) })
+	counts := map[string]int{}
+	newest := make([]Run, 0, len(all))
+	for _, r := range slices.Backward(all) {
+		if counts[r.run.Variant]++; counts[r.run.Variant] <= KeptRuns {
+			newest = append(newest, r.run)
+		}
 	}
-	return runs, nil
+	slices.Reverse(newest)
+	return newest, nil
+}
+
+// datedRun is a run with the time that it is sorted by.
+type datedRun struct {
+	at  time.Time
+	run Run
+}
+
+// datedRuns lifts a time that went backwards to its predecessor's and cuts one in the future to the
+// file's, so that sorting never reorders a project's own records.
+func datedRuns(runs []Run, written time.Time) []datedRun {
+	dated := make([]datedRun, len(runs))
+	at := time.Time{}
+	for i, r := range runs {
+		if r.Time.After(at) {
+			at = r.Time
+		}
+		if at.After(written) {
+			at = written
+		}
+		dated[i] = datedRun{at, r}
+	}
+	return dated
 }
 
 // readListed reads one file of a listing; what is wrong with it is told and left out.

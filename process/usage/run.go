@@ -45,6 +45,9 @@ type Run struct {
 	// Layer is the sandbox layer that held the run.
 	Layer    string
 	ExitCode int
+	// Variant is which of a generic tool's uses it was, "" where there are none: "test" of make
+	// test. Runs of one variant are kept together; see [History.Variants].
+	Variant string
 }
 
 // Project is what a history is kept for.
@@ -57,10 +60,11 @@ type Project struct {
 	Path string
 }
 
-// Summary is the history of one tool in one project.
+// Summary is the history of one variant of a tool in one project.
 type Summary struct {
 	Project Project
 	Tool    string
+	Variant string
 	// Recorded counts every run ever appended and OOMKills every kernel OOM kill in
 	// them; both also count what is no longer kept.
 	Recorded int64
@@ -128,6 +132,9 @@ func (r Run) valid() error {
 	}
 	if r.Duration < 0 || r.Duration > maxSeconds*time.Second {
 		return fmt.Errorf("%w: the duration is %v", ErrInvalid, r.Duration)
+	}
+	if err := validVariant(r.Variant); err != nil {
+		return err
 	}
 	for _, word := range []string{r.Method, string(r.Outcome), r.Layer} {
 		if len(word) > maxWord {

@@ -1,0 +1,77 @@
+package estimate
+
+import (
+	"slices"
+
+	"github.com/plimsoll/plimsoll/limit"
+)
+
+// What a history must show to stand in place of the initial estimate. One `make --version` took
+// 1.2 MiB, and made the next `make -j6` reserve as much, which took 726 MB.
+const (
+	// lightShare of the initial estimate is the least that counts as a need.
+	lightShare = 0.10
+	// lightRuns below that, none of them brief, are a need all the same: a tool that has worked
+	// twenty times in 40 MB is a small tool.
+	lightRuns = 20
+)
+
+// evidence returns the samples that an estimate may rest on, in their order: none while all of
+// them were brief or under a tenth of the initial estimate, else all but the brief ones without a need.
+func evidence(samples []Sample, initial limit.Bytes) []Sample {
+	needs := func(s Sample) bool {
+		return s.Censored || s.Demand >= initial || !s.Brief && float64(s.Demand) >= lightShare*float64(initial)
+	}
+	light := 0
+	for _, s := range samples {
+		if !s.Brief && !needs(s) {
+			light++
+		}
+	}
+	if light < lightRuns && !slices.ContainsFunc(samples, needs) {
+		return nil
+	}
+	return slices.DeleteFunc(slices.Clone(samples), func(s Sample) bool { return s.Brief && !needs(s) })
+}
+
+// Pool holds the samples of a tool by variant, each oldest first. "" is the tool without one, and all
+// that was recorded before there were variants.
+type Pool map[string][]Sample
+
+// siblingShare of the variants need at most what is reserved for one that nobody has seen.
+const siblingShare = 0.75
+
+// estimate is for a variant that has no history. What the tool recorded without variants speaks as it
+// always did. Else the variants vote, and the initial estimate with them: one heavy `sh -c` says
+// little of the next, and a script that was never seen may well need what the initial estimate says.
+func (p Pool) estimate(estimator Estimator, first Estimate, source string) (Estimate, bool) {
+	if len(p) == 0 {
+		return Estimate{}, false
+	}
+	if bare, only := p[""]; only && len(p) == 1 {
+		known := evidence(bare, first.Bytes)
+		bytes := estimator.Bytes(known)
+		return Estimate{bytes, source, min(len(known), estimator.Window)}, bytes > 0
+	}
+	votes := []limit.Bytes{first.Bytes}
+	count := 0
+	for _, samples := range p {
+		known := evidence(samples, first.Bytes)
+		if len(known) == 0 {
+			known = samples
+		}
+		if bytes := estimator.Bytes(known); bytes > 0 {
+			votes = append(votes, bytes)
+			count += min(len(known), estimator.Window)
+		}
+	}
+	if count == 0 {
+		return Estimate{}, false
+	}
+	slices.Sort(votes)
+	bytes := votes[max(int(siblingShare*float64(len(votes))), 1)-1]
+	if bytes <= first.Bytes {
+		return first, true
+	}
+	return Estimate{bytes, source, count}, true
+}
