@@ -189,7 +189,7 @@ func TestPredictFormats(t *testing.T) {
 	if got := output(t, newPredictCommand(f.open), "something"); !strings.Contains(got, "500 MiB") || !strings.Contains(got, "first guess") {
 		t.Errorf("without history: %q", got)
 	}
-	f.record(t, "", "claude", 100*limit.MiB)
+	f.record(t, "", "claude", 1000*limit.MiB)
 	var p map[string]any
 	if err := json.Unmarshal([]byte(output(t, newPredictCommand(f.open), "claude", "--format", "json")), &p); err != nil {
 		t.Fatal(err)
@@ -197,10 +197,10 @@ func TestPredictFormats(t *testing.T) {
 	if p["tool"] != "claude" || p["project"] != "web" || p["source"] != "history:project" || p["samples"] != 1.0 || p["limit_bytes"].(float64) <= 0 {
 		t.Errorf("got %v", p)
 	}
-	if got := output(t, newPredictCommand(f.open), "claude", "--format", "k8s"); !strings.HasPrefix(got, "resources:\n  requests:\n    memory: 163Mi\n  limits:\n    memory: ") {
+	if got := output(t, newPredictCommand(f.open), "claude", "--format", "k8s"); !strings.HasPrefix(got, "resources:\n  requests:\n    memory: 1630Mi\n  limits:\n    memory: ") {
 		t.Errorf("got %q", got)
 	}
-	if got := output(t, newPredictCommand(f.open), "claude", "--format", "nomad"); !strings.HasPrefix(got, "resources {\n  memory     = 163\n  memory_max = ") {
+	if got := output(t, newPredictCommand(f.open), "claude", "--format", "nomad"); !strings.HasPrefix(got, "resources {\n  memory     = 1630\n  memory_max = ") {
 		t.Errorf("got %q", got)
 	}
 	elsewhere := t.TempDir()

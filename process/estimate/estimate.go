@@ -48,17 +48,21 @@ type Input struct {
 
 // Estimate backs off: the variant's history in the project, the tool's other variants there, the
 // variant's history elsewhere, the tool's elsewhere, the configured initial estimate, the profile's,
-// [FirstGuess]. A history that shows no need (see evidence) is passed over. The error is about an unknown
-// estimator.
+// [FirstGuess]. A history that shows no need (see evidence) is passed over; when none does, the initial estimate
+// holds, and Source and Samples say which history it was held against. The error is about an unknown estimator.
 func (in Input) Estimate() (Estimate, error) {
 	estimator, err := ByName(in.Estimator)
 	if err != nil {
 		return Estimate{}, err
 	}
 	first := in.initial()
+	without := first // what is said when no history shows a need
 	from := func(samples []Sample, source string) (Estimate, bool) {
 		known := evidence(samples, first.Bytes)
 		bytes := estimator.Bytes(known)
+		if len(samples) > 0 && without.Samples == 0 {
+			without = Estimate{first.Bytes, source, min(len(samples), estimator.Window)}
+		}
 		return Estimate{bytes, source, min(len(known), estimator.Window)}, bytes > 0
 	}
 	if e, ok := from(in.Project, SourceProject); ok {
@@ -79,7 +83,7 @@ func (in Input) Estimate() (Estimate, error) {
 			return e, nil
 		}
 	}
-	return first, nil
+	return without, nil
 }
 
 // initial is what there is without any history.

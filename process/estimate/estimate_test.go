@@ -182,14 +182,14 @@ func TestAShortRunDoesNotUnseatAProfile(t *testing.T) {
 	session := estimate.Sample{Demand: 600 * limit.MiB}
 	for name, c := range map[string]struct {
 		samples []estimate.Sample
-		profile bool // whether it still counts
+		profile bool
 	}{
 		"asked for its version once":      {[]estimate.Sample{version}, true},
 		"asked for its version ten times": {slices.Repeat([]estimate.Sample{version}, 10), true},
 		"a session, then its version":     {[]estimate.Sample{session, version}, false},
 	} {
 		e, err := estimate.Input{Project: c.samples, Profile: 4 * limit.GiB}.Estimate()
-		if err != nil || (e.Source == estimate.SourceProfile) != c.profile || (e.Bytes == 4*limit.GiB) != c.profile {
+		if err != nil || e.Source != estimate.SourceProject || (e.Bytes == 4*limit.GiB) != c.profile {
 			t.Errorf("%s: %+v, %v", name, e, err)
 		}
 	}

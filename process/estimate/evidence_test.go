@@ -40,7 +40,7 @@ func TestWhatShowsNoNeedDoesNotDisplaceTheInitialEstimate(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			e := estimateOf(t, estimate.Input{Project: c.samples, Configured: c.initials})
-			if initial := e.Source == estimate.SourceConfigured || e.Source == estimate.SourceDefault; initial != c.initial {
+			if first := max(c.initials, estimate.FirstGuess); c.initial != (e.Bytes == first) || e.Source != estimate.SourceProject {
 				t.Fatalf("%+v", e)
 			}
 			if !c.initial && (e.Bytes < c.low || e.Bytes > c.high) {
