@@ -1,0 +1,126 @@
+package statefile
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+
+	"github.com/gofrs/flock"
+)
+
+// ErrNotRegular is what is wrong with a name that stands for no regular file.
+var ErrNotRegular = errors.New("is no regular file")
+
+// Open is [os.OpenFile] for regular files.
+func Open(path string, flag int, perm fs.FileMode) (*os.File, error) {
+	return open(path, flag, place{
+		lstat: func() (fs.FileInfo, error) { return os.Lstat(path) },
+		open:  func(flag int) (*os.File, error) { return os.OpenFile(path, flag, perm) },
+	})
+}
+
+// OpenIn is [os.Root.OpenFile] for regular files.
+func OpenIn(root *os.Root, name string, flag int, perm fs.FileMode) (*os.File, error) {
+	return open(name, flag, place{
+		lstat: func() (fs.FileInfo, error) { return root.Lstat(name) },
+		open:  func(flag int) (*os.File, error) { return root.OpenFile(name, flag, perm) },
+	})
+}
+
+// Read returns the content of a regular file of at most most bytes; a larger one is an error.
+func Read(path string, most int64) ([]byte, error) {
+	f, err := Open(path, os.O_RDONLY, 0)
+	return readAll(f, err, path, most)
+}
+
+// ReadIn is [Read] within a root.
+func ReadIn(root *os.Root, name string, most int64) ([]byte, error) {
+	f, err := OpenIn(root, name, os.O_RDONLY, 0)
+	return readAll(f, err, name, most)
+}
+
+// Lock returns the lock on a file, not taken yet, which is made with mode 0600 when it is
+// taken. The error says that something other than a regular file has its name; should that
+// change before the lock is taken, opening it still waits for nobody and follows no link.
+func Lock(path string) (*flock.Flock, error) {
+	info, err := os.Lstat(path)
+	if err == nil && !info.Mode().IsRegular() {
+		return nil, notRegular(path, info)
+	}
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, err
+	}
+	return flock.New(path, flock.SetFlag(os.O_RDWR|os.O_CREATE|careful), flock.SetPermissions(0o600)), nil
+}
+
+// place is a name in a directory.
+type place struct {
+	lstat func() (fs.FileInfo, error)
+	open  func(flag int) (*os.File, error)
+}
+
+// open looks at the name before it opens it, so that opening has no effect on what is no
+// file, and again afterwards, for what came between.
+func open(name string, flag int, p place) (*os.File, error) {
+	info, err := p.lstat()
+	switch {
+	case err == nil && !info.Mode().IsRegular():
+		if flag&os.O_CREATE != 0 && flag&os.O_EXCL != 0 {
+			return nil, &fs.PathError{Op: "open", Path: name, Err: fs.ErrExist}
+		}
+		return nil, notRegular(name, info)
+	case err != nil && !errors.Is(err, fs.ErrNotExist):
+		return nil, err
+	}
+	f, err := p.open(flag&^os.O_TRUNC | careful)
+	if err != nil {
+		return nil, err
+	}
+	opened, err := f.Stat()
+	if err == nil && !opened.Mode().IsRegular() {
+		err = notRegular(name, opened)
+	}
+	if err == nil {
+		// os.Root resolves links within itself whatever the flags say.
+		if info, gone := p.lstat(); gone == nil && info.Mode()&fs.ModeSymlink != 0 {
+			err = notRegular(name, info)
+		}
+	}
+	if err == nil && flag&os.O_TRUNC != 0 {
+		err = f.Truncate(0)
+	}
+	if err != nil {
+		_ = f.Close()
+		return nil, err
+	}
+	return f, nil
+}
+
+func readAll(f *os.File, err error, name string, most int64) ([]byte, error) {
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	text, err := io.ReadAll(io.LimitReader(f, most+1))
+	if err == nil && int64(len(text)) > most {
+		err = fmt.Errorf("%s is larger than %d bytes", name, most)
+	}
+	return text, err
+}
+
+func notRegular(name string, info fs.FileInfo) error {
+	kind := "a device"
+	switch mode := info.Mode(); {
+	case mode.IsDir():
+		kind = "a directory"
+	case mode&fs.ModeSymlink != 0:
+		kind = "a symbolic link"
+	case mode&fs.ModeNamedPipe != 0:
+		kind = "a named pipe"
+	case mode&fs.ModeSocket != 0:
+		kind = "a socket"
+	}
+	return &fs.PathError{Op: "open", Path: name, Err: fmt.Errorf("%w but %s: move it away", ErrNotRegular, kind)}
+}
