@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/plimsoll/plimsoll/internal/atomicfile"
+	"github.com/plimsoll/plimsoll/internal/statefile"
 	"github.com/plimsoll/plimsoll/journal"
 	"github.com/plimsoll/plimsoll/process/sandbox"
 	"github.com/plimsoll/plimsoll/tools/wrap"
@@ -129,7 +130,7 @@ func writeRunEnv(file, run string, environ []string) error {
 // EnterRun sets what a run has written for the gateways within it, where a client has kept
 // it from them. A file that is gone (the run is over) is an error.
 func EnterRun(file string) error {
-	text, err := readAtMost(file, 64<<10)
+	text, err := statefile.Read(file, 64<<10)
 	if err != nil {
 		return fmt.Errorf("--in-run is set by plimsoll run, for as long as the run lasts: %w", err)
 	}

@@ -18,6 +18,7 @@ import (
 
 	"github.com/plimsoll/plimsoll/config"
 	"github.com/plimsoll/plimsoll/internal/atomicfile"
+	"github.com/plimsoll/plimsoll/internal/statefile"
 	"github.com/plimsoll/plimsoll/journal"
 	"github.com/plimsoll/plimsoll/process/admission"
 	"github.com/plimsoll/plimsoll/tools/argocd/toolset"
@@ -290,7 +291,7 @@ func (p *toolsPlane) digest(kind, value string) string {
 
 // keyOf reads the key of this installation, and makes it first.
 func keyOf(file string) ([]byte, error) {
-	key, err := readAtMost(file, 64)
+	key, err := statefile.Read(file, 64)
 	if err == nil && len(key) == 32 {
 		return key, nil
 	}
@@ -300,13 +301,13 @@ func keyOf(file string) ([]byte, error) {
 	if f, err := os.OpenFile(file+".lock", os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600); err == nil {
 		_ = f.Close()
 		defer os.Remove(file + ".lock")
-		if key, err := readAtMost(file, 64); err == nil && len(key) == 32 {
+		if key, err := statefile.Read(file, 64); err == nil && len(key) == 32 {
 			return key, nil // another was done between the look above and the lock
 		}
 		return fresh, atomicfile.Write(file, fresh, 0o600)
 	}
 	for range 100 {
-		if key, err := readAtMost(file, 64); err == nil && len(key) == 32 {
+		if key, err := statefile.Read(file, 64); err == nil && len(key) == 32 {
 			return key, nil
 		}
 		time.Sleep(10 * time.Millisecond)

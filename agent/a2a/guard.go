@@ -28,8 +28,10 @@ func closedNetworks() []netip.Prefix {
 	list := []string{
 		"0.0.0.0/8", "100.64.0.0/10", "192.0.0.0/24", "192.0.2.0/24", "192.88.99.0/24",
 		"198.18.0.0/15", "198.51.100.0/24", "203.0.113.0/24", "240.0.0.0/4",
+		// Azure's host: metadata, DNS and certificates for each machine, at a public address.
+		"168.63.129.16/32",
 		// Addresses that carry one of IPv4 in them.
-		"::/96", "64:ff9b::/96", "64:ff9b:1::/48", "2001::/23", "2002::/16",
+		"::/96", "::ffff:0:0:0/96", "64:ff9b::/96", "64:ff9b:1::/48", "2001::/23", "2002::/16",
 		"100::/64", "2001:db8::/32", "3fff::/20", "5f00::/16", "fec0::/10",
 	}
 	out := make([]netip.Prefix, len(list))

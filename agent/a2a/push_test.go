@@ -191,6 +191,7 @@ func TestPushStaysOutside(t *testing.T) {
 		"192.168.1.1": false, "169.254.169.254": false, "fe80::1": false, "fd00:ec2::254": false, "100.64.0.1": false,
 		"100.100.100.200": false, "::ffff:127.0.0.1": false, "::127.0.0.1": false, "64:ff9b::a9fe:a9fe": false,
 		"2002:7f00:1::": false, "224.0.0.1": false, "255.255.255.255": false, "fe80::1%eth0": false, "192.0.0.192": false,
+		"168.63.129.16": false, "::ffff:168.63.129.16": false, "::ffff:0:7f00:1": false, "::ffff:0:a9fe:a9fe": false, "168.63.129.17": true,
 	} {
 		if err := g.address(netip.MustParseAddr(address)); (err == nil) != public {
 			t.Errorf("%s: %v", address, err)

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/plimsoll/plimsoll/agent"
+	"github.com/plimsoll/plimsoll/internal/statefile"
 	"github.com/plimsoll/plimsoll/journal"
 )
 
@@ -60,7 +61,7 @@ func (c *conversation) setAside(f *found, size int64) error {
 }
 
 func (s *Store) copyFile(from, to string) error {
-	in, err := s.root.Open(from)
+	in, err := statefile.OpenIn(s.root, from, os.O_RDONLY, 0)
 	if err != nil {
 		return err
 	}

@@ -5,9 +5,11 @@ import (
 	"errors"
 	"io"
 	"io/fs"
+	"os"
 	"slices"
 	"time"
 
+	"github.com/plimsoll/plimsoll/internal/statefile"
 	"github.com/plimsoll/plimsoll/limit"
 )
 
@@ -59,7 +61,7 @@ func (s *Store) info(it item) (Info, bool, error) {
 	if fi, err := s.root.Lstat(it.name); err != nil || !fi.Mode().IsRegular() {
 		return Info{}, false, nil // gone since, or something that would keep its reader waiting
 	}
-	f, err := s.root.Open(it.name)
+	f, err := statefile.OpenIn(s.root, it.name, os.O_RDONLY, 0)
 	if errors.Is(err, fs.ErrNotExist) {
 		return Info{}, false, nil
 	}

@@ -11,6 +11,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/plimsoll/plimsoll/internal/statefile"
 )
 
 // A session's lock is a file of its own beside the conversation, which is replaced. It is
@@ -26,7 +28,7 @@ const (
 // tryLock takes the lock of a key; nil when somebody else has it.
 func (s *Store) tryLock(key string) (*os.File, error) {
 	for range 16 { // each round another process has removed the file in between
-		f, err := s.root.OpenFile(key+lockExt, os.O_RDWR|os.O_CREATE, 0o600)
+		f, err := statefile.OpenIn(s.root, key+lockExt, os.O_RDWR|os.O_CREATE, 0o600)
 		if err != nil {
 			if runtime.GOOS == "windows" && errors.Is(err, fs.ErrPermission) {
 				return nil, nil // it is being removed
@@ -129,7 +131,7 @@ func (s *Store) release(key string) {
 
 // holder says who has a lock, as far as can be told.
 func (s *Store) holder(key string) string {
-	f, err := s.root.Open(key + lockExt)
+	f, err := statefile.OpenIn(s.root, key+lockExt, os.O_RDONLY, 0)
 	if err != nil {
 		return ""
 	}

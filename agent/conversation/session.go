@@ -15,6 +15,7 @@ import (
 
 	"github.com/plimsoll/plimsoll/agent"
 	"github.com/plimsoll/plimsoll/internal/atomicfile"
+	"github.com/plimsoll/plimsoll/internal/statefile"
 	"github.com/plimsoll/plimsoll/journal"
 )
 
@@ -66,7 +67,7 @@ func (c *conversation) load() error {
 		c.s.count(func(t *Stats) { t.Evicted++ }, journal.AgentSessionsEvicted{Sessions: 1, Bytes: fi.Size(), Why: "age"})
 		return nil
 	}
-	file, err := c.s.root.OpenFile(name, os.O_RDWR, 0)
+	file, err := statefile.OpenIn(c.s.root, name, os.O_RDWR, 0)
 	if err != nil {
 		return c.s.failed("read", err)
 	}
@@ -232,7 +233,7 @@ func (c *conversation) open() error {
 	if c.file != nil {
 		return nil
 	}
-	file, err := c.s.root.OpenFile(c.key+fileExt, os.O_RDWR, 0)
+	file, err := statefile.OpenIn(c.s.root, c.key+fileExt, os.O_RDWR, 0)
 	if err == nil {
 		c.file = file
 	}

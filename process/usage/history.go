@@ -18,6 +18,7 @@ import (
 	"github.com/gofrs/flock"
 
 	"github.com/plimsoll/plimsoll/internal/atomicfile"
+	"github.com/plimsoll/plimsoll/internal/statefile"
 	"github.com/plimsoll/plimsoll/journal"
 	"github.com/plimsoll/plimsoll/limit"
 )
@@ -160,7 +161,7 @@ func (d *damage) Error() string { return d.why.Error() }
 // read returns a project's document, fs.ErrNotExist, a *damage or an *OffError.
 func (h *History) read(root *os.Root, name, key string) (*document, error) {
 	path := filepath.Join(h.directory, name)
-	f, err := root.Open(name)
+	f, err := statefile.OpenIn(root, name, os.O_RDONLY, 0)
 	if err != nil {
 		if errors.Is(err, fs.ErrNotExist) {
 			return nil, err
@@ -264,7 +265,10 @@ func (d *document) summaries() []Summary {
 // lock waits asleep in the kernel, which gives the lock to those that wait in the order in which they came.
 func (h *History) lock(key string) (unlock func(), err error) {
 	path := filepath.Join(h.directory, key+".lock")
-	f := flock.New(path, flock.SetPermissions(0o600))
+	f, err := statefile.Lock(path)
+	if err != nil {
+		return nil, h.off(path, err)
+	}
 	locked, err := f.TryLock()
 	if err == nil && !locked {
 		err = h.await(f)

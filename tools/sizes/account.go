@@ -17,9 +17,8 @@ import (
 	"sync"
 	"time"
 
-	"github.com/gofrs/flock"
-
 	"github.com/plimsoll/plimsoll/internal/atomicfile"
+	"github.com/plimsoll/plimsoll/internal/statefile"
 	"github.com/plimsoll/plimsoll/journal"
 )
 
@@ -208,7 +207,10 @@ func add(dir, server string, tools map[string]*tally) error {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return err
 	}
-	lock := flock.New(filepath.Join(dir, ".lock"), flock.SetPermissions(0o600))
+	lock, err := statefile.Lock(filepath.Join(dir, ".lock"))
+	if err != nil {
+		return err
+	}
 	ctx, cancel := context.WithTimeout(context.Background(), lockWait)
 	defer cancel()
 	if ok, err := lock.TryLockContext(ctx, 5*time.Millisecond); !ok {
@@ -264,7 +266,7 @@ func (b *book) write(file string, tools map[string]*tally) error {
 }
 
 func load(file string) (*book, error) {
-	f, err := os.Open(file)
+	f, err := statefile.Open(file, os.O_RDONLY, 0)
 	if err != nil {
 		return nil, err
 	}

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"io"
 	"os"
+
+	"github.com/plimsoll/plimsoll/internal/statefile"
 )
 
 // The files of an entry. Every file is 0600 in a directory of 0700.
@@ -108,7 +110,7 @@ func readMeta(root *os.Root, name string) (*meta, error) {
 }
 
 func readJSON(root *os.Root, name string, most int64, into any) error {
-	f, err := root.Open(name)
+	f, err := statefile.OpenIn(root, name, os.O_RDONLY, 0)
 	if err != nil {
 		return err
 	}

@@ -8,6 +8,8 @@ import (
 	"os"
 	"slices"
 	"time"
+
+	"github.com/plimsoll/plimsoll/internal/statefile"
 )
 
 // id names an entry on the disk: the first half of its handle's digest, so that what lies
@@ -140,7 +142,7 @@ func (s *Spool) locked(fn func(l *ledger) error) error {
 }
 
 func (s *Spool) readLedger() *ledger {
-	f, err := s.root.Open(ledgerFile)
+	f, err := statefile.OpenIn(s.root, ledgerFile, os.O_RDONLY, 0)
 	if err == nil {
 		defer f.Close()
 		if b, err := io.ReadAll(io.LimitReader(f, maxLedgerLen)); err == nil {
@@ -155,7 +157,7 @@ func (s *Spool) readLedger() *ledger {
 // writeLedger writes in place: a torn write is noticed by the checksum and made good from
 // the directories.
 func (s *Spool) writeLedger(l *ledger) error {
-	f, err := s.root.OpenFile(ledgerFile, os.O_WRONLY|os.O_CREATE, 0o600)
+	f, err := statefile.OpenIn(s.root, ledgerFile, os.O_WRONLY|os.O_CREATE, 0o600)
 	if err != nil {
 		return err
 	}

@@ -11,6 +11,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/plimsoll/plimsoll/internal/statefile"
 )
 
 // pollEvery is how often a result that another process writes is looked at.
@@ -79,7 +81,7 @@ func (r *Result) open(handle, owner []byte) error {
 		return err
 	}
 	r.dir = dir
-	if r.lock, err = dir.OpenFile(lockName, os.O_RDWR, 0); err != nil {
+	if r.lock, err = statefile.OpenIn(dir, lockName, os.O_RDWR, 0); err != nil {
 		return err
 	}
 	if ok, err := lockFile(r.lock, false, false); err != nil || !ok {
@@ -98,7 +100,7 @@ func (r *Result) open(handle, owner []byte) error {
 	if known, his := same(h.Handle, handle), same(h.Principal, owner); !known || !his || r.s.expired(h.Created) {
 		return os.ErrNotExist
 	}
-	r.text, err = dir.Open(textFile)
+	r.text, err = statefile.OpenIn(dir, textFile, os.O_RDONLY, 0)
 	return err
 }
 
@@ -323,7 +325,7 @@ func (r *Result) Document(ctx context.Context) (Document, error) {
 	if err != nil {
 		return Document{}, err
 	}
-	f, err := r.dir.Open(textFile)
+	f, err := statefile.OpenIn(r.dir, textFile, os.O_RDONLY, 0)
 	if err != nil {
 		return Document{}, fmt.Errorf("reading the result: %w; call the tool again", err)
 	}

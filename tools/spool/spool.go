@@ -12,6 +12,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/plimsoll/plimsoll/internal/statefile"
 	"github.com/plimsoll/plimsoll/journal"
 )
 
@@ -42,7 +43,7 @@ func Open(o Options) (*Spool, error) {
 	if err != nil {
 		return nil, fmt.Errorf("spool: %w", err)
 	}
-	lock, err := root.OpenFile(ledgerLock, os.O_RDWR|os.O_CREATE, 0o600)
+	lock, err := statefile.OpenIn(root, ledgerLock, os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
 		_ = root.Close()
 		return nil, fmt.Errorf("spool: %w", err)
@@ -147,7 +148,7 @@ func (t *tally) tell(s *Spool, why string) {
 // evict takes an entry out unless somebody reads or writes it.
 func (s *Spool) evict(l *ledger, a account) bool {
 	name := a.id.String()
-	if f, err := s.root.OpenFile(name+"/"+lockName, os.O_RDWR, 0); err == nil {
+	if f, err := statefile.OpenIn(s.root, name+"/"+lockName, os.O_RDWR, 0); err == nil {
 		ok, err := lockFile(f, true, false)
 		defer f.Close()
 		if !ok || err != nil {

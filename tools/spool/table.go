@@ -6,6 +6,8 @@ import (
 	"hash/crc32"
 	"os"
 	"sync"
+
+	"github.com/plimsoll/plimsoll/internal/statefile"
 )
 
 // tableBuffer is how much of a growing table is held in memory, in bytes.
@@ -107,7 +109,7 @@ func (t *table) flushLocked() error {
 		}
 	}
 	if t.file == nil {
-		f, err := t.dir.OpenFile(t.name, os.O_RDWR|os.O_CREATE|os.O_TRUNC, 0o600)
+		f, err := statefile.OpenIn(t.dir, t.name, os.O_RDWR|os.O_CREATE|os.O_TRUNC, 0o600)
 		if err != nil {
 			return err
 		}
@@ -196,7 +198,7 @@ func openTable(dir *os.Root, name string, count int64) (*table, error) {
 	if count == 0 {
 		return t, nil
 	}
-	f, err := dir.Open(name)
+	f, err := statefile.OpenIn(dir, name, os.O_RDONLY, 0)
 	if err != nil {
 		return nil, &errDamaged{name + " is missing"}
 	}

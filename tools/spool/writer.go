@@ -10,6 +10,8 @@ import (
 	"sync"
 	"time"
 	"unicode/utf8"
+
+	"github.com/plimsoll/plimsoll/internal/statefile"
 )
 
 // writeBuffer is what a Writer holds of the text, in bytes.
@@ -136,7 +138,7 @@ func (w *Writer) open() (err error) {
 	if w.dir, err = w.s.root.OpenRoot(name); err != nil {
 		return err
 	}
-	if w.lock, err = w.dir.OpenFile(lockName, os.O_RDWR|os.O_CREATE, 0o600); err != nil {
+	if w.lock, err = statefile.OpenIn(w.dir, lockName, os.O_RDWR|os.O_CREATE, 0o600); err != nil {
 		return err
 	}
 	if ok, err := lockFile(w.lock, false, false); err != nil || !ok {

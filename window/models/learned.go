@@ -14,9 +14,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/gofrs/flock"
-
 	"github.com/plimsoll/plimsoll/internal/atomicfile"
+	"github.com/plimsoll/plimsoll/internal/statefile"
 )
 
 const (
@@ -140,7 +139,7 @@ func (u *upstream) merge(d *document) {
 }
 
 func readDocument(path string) (*document, error) {
-	f, err := os.Open(path)
+	f, err := statefile.Open(path, os.O_RDONLY, 0)
 	if err != nil {
 		return nil, err
 	}
@@ -224,7 +223,10 @@ func (x *Resolver) write(u *upstream, name, path string) error {
 	if err := os.MkdirAll(x.o.Dir, 0o700); err != nil {
 		return err
 	}
-	lock := flock.New(path+".lock", flock.SetPermissions(0o600))
+	lock, err := statefile.Lock(path + ".lock")
+	if err != nil {
+		return err
+	}
 	ctx, cancel := context.WithTimeout(context.Background(), lockWait)
 	defer cancel()
 	if _, err := lock.TryLockContext(ctx, lockPoll); err != nil {

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/plimsoll/plimsoll/internal/atomicfile"
+	"github.com/plimsoll/plimsoll/internal/statefile"
 	"github.com/plimsoll/plimsoll/journal"
 )
 
@@ -88,7 +89,7 @@ func isKey(s string) bool {
 
 // load reads a file whole. One that is larger than all tasks may be is no task.
 func (s *Store) load(name string) ([]byte, error) {
-	f, err := s.root.Open(name)
+	f, err := statefile.OpenIn(s.root, name, os.O_RDONLY, 0)
 	if err != nil {
 		return nil, err
 	}

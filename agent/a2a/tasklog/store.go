@@ -12,6 +12,7 @@ import (
 
 	"github.com/gofrs/flock"
 
+	"github.com/plimsoll/plimsoll/internal/statefile"
 	"github.com/plimsoll/plimsoll/journal"
 	"github.com/plimsoll/plimsoll/limit"
 )
@@ -153,7 +154,10 @@ func OpenStore(o StoreOptions) (*Store, error) {
 	if err := os.MkdirAll(o.Dir, 0o700); err != nil {
 		return nil, fmt.Errorf("the folder for tasks: %w", err)
 	}
-	s.lock = flock.New(filepath.Join(o.Dir, "lock"), flock.SetPermissions(0o600))
+	var err error
+	if s.lock, err = statefile.Lock(filepath.Join(o.Dir, "lock")); err != nil {
+		return nil, fmt.Errorf("the lock of the folder for tasks: %w", err)
+	}
 	switch locked, err := s.lock.TryLock(); {
 	case err != nil:
 		return nil, fmt.Errorf("the lock of the folder for tasks: %w", err)
@@ -161,7 +165,6 @@ func OpenStore(o StoreOptions) (*Store, error) {
 		_ = s.lock.Close()
 		return nil, fmt.Errorf("%s: %w", o.Dir, ErrLocked)
 	}
-	var err error
 	if s.root, err = os.OpenRoot(o.Dir); err == nil {
 		err = s.read()
 	}

@@ -15,6 +15,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/plimsoll/plimsoll/internal/statefile"
 )
 
 // Entry says what one compaction did. It holds no text of the conversation.
@@ -133,7 +135,7 @@ func decodeCut(file []byte) (Cut, error) {
 func (s *Store) List() ([]Entry, error) {
 	var list []Entry
 	err := s.cuts(func(f stored) error {
-		file, err := os.Open(f.path)
+		file, err := statefile.Open(f.path, os.O_RDONLY, 0)
 		if err != nil {
 			return nil // removed meanwhile
 		}
@@ -168,7 +170,7 @@ func (s *Store) Read(id string) (found Cut, err error) {
 		if !strings.HasPrefix(name, digest) || !strings.HasSuffix(name, "-"+generation+cutEnd) || f.size > maxFile {
 			return nil
 		}
-		file, readErr := os.ReadFile(f.path)
+		file, readErr := statefile.Read(f.path, maxFile)
 		if readErr != nil {
 			return nil
 		}
@@ -250,7 +252,7 @@ func (s *Store) Remove(which Which) (files int, bytes int64, err error) {
 }
 
 func entryOf(path string) (Entry, error) {
-	file, err := os.Open(path)
+	file, err := statefile.Open(path, os.O_RDONLY, 0)
 	if err != nil {
 		return Entry{}, err
 	}

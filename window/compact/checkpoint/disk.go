@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/plimsoll/plimsoll/internal/atomicfile"
+	"github.com/plimsoll/plimsoll/internal/statefile"
 )
 
 const (
@@ -110,7 +111,7 @@ func (s *Store) load(k key, h *held) *Checkpoint {
 		s.setAside(path, info.Size())
 		return nil
 	}
-	file, err := os.ReadFile(path)
+	file, err := statefile.Read(path, maxFile)
 	if err != nil {
 		return nil
 	}

@@ -12,6 +12,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/plimsoll/plimsoll/internal/statefile"
 	"github.com/plimsoll/plimsoll/journal"
 )
 
@@ -207,13 +208,17 @@ func (s *Store) tell(reason string, evicted int, bytes int64) {
 	}
 }
 
-const keyBytes = 32
+const (
+	keyBytes = 32
+	// maxKeyFile is what is read of a key file at most; one of another length is damaged.
+	maxKeyFile = 64 << 10
+)
 
 // readKey reads the key of a directory, and makes it when there is none. Of several
 // processes that make one at a time, the first one's stays.
 func readKey(path string) ([]byte, error) {
 	for range 3 {
-		k, err := os.ReadFile(path)
+		k, err := statefile.Read(path, maxKeyFile)
 		switch {
 		case err == nil && len(k) == keyBytes:
 			return k, nil
