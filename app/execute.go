@@ -45,7 +45,7 @@ func (x *execution) execute(ctx context.Context) error {
 		}
 		spec.Layers = append(spec.Layers, layer)
 	}
-	argv, environ := x.openProxy(ctx)
+	argv, environ := x.openProxy(ctx, spec.ID)
 	if argv, environ = x.wrapServers(spec.ID, argv, environ); argv != nil {
 		spec.Args, spec.Env = argv, environ
 	}

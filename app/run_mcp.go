@@ -66,8 +66,13 @@ func (x *execution) planServers(argv, environ []string, folder string) (wrap.Set
 	if real, err := filepath.EvalSymlinks(project); err == nil {
 		project = real
 	}
+	setup, err := x.clientSetup(argv, environ)
+	if err != nil {
+		return wrap.Setup{}, err
+	}
 	return wrap.ForTool(wrap.Start{
-		Tool: name, Home: home, Project: project, Argv: argv, Word: word, Env: environ, Folder: folder,
+		Untrusted: !client.Trusts(name, setup),
+		Tool:      name, Home: home, Project: project, Argv: argv, Word: word, Env: environ, Folder: folder,
 		Options: wrap.Options{Command: self, InRun: filepath.Join(folder, "run.env")},
 	}), nil
 }
@@ -80,11 +85,11 @@ func (x *execution) wrapServers(run string, argv, environ []string) ([]string, [
 	if given == nil {
 		given, env = x.opts.Command, os.Environ()
 	}
-	dir, err := x.app.tallyOf(run)
+	folder, err := x.privateFolder(run)
 	if err != nil {
 		return argv, environ
 	}
-	folder := filepath.Join(dir, "files")
+	dir := filepath.Dir(folder)
 	setup, err := x.planServers(given, env, folder)
 	if err == nil && setup.Argv != nil && setup.Why == "" {
 		if err = os.MkdirAll(folder, 0o700); err == nil {

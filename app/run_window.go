@@ -5,11 +5,15 @@ import (
 	"crypto/rand"
 	"net"
 	"os"
+	"path/filepath"
 	"runtime/debug"
 	"strings"
 	"time"
 
+	"golang.org/x/term"
+
 	"github.com/plimsoll/plimsoll/config"
+	"github.com/plimsoll/plimsoll/internal/atomicfile"
 	"github.com/plimsoll/plimsoll/journal"
 	"github.com/plimsoll/plimsoll/window/client"
 	"github.com/plimsoll/plimsoll/window/proxy"
@@ -59,18 +63,35 @@ func chooseWindow(p *Plan) windowChoice {
 	return c
 }
 
-// planWindow asks the profile how the tool is pointed at root.
-func (x *execution) planWindow(c windowChoice, root string, aws bool) (client.Setting, error) {
-	p := x.plan
+// peerPath does in place of the token in addresses that a command line shows: [proxy.Options.PeerPath].
+const peerPath = "peer"
+
+// clientSetup is what profiles look at: the command, its environment, where it starts, and whether it has a terminal.
+func (x *execution) clientSetup(argv, environ []string) (client.Setup, error) {
 	dir, err := os.Getwd()
+	if err != nil {
+		return client.Setup{}, err
+	}
+	return client.Setup{
+		Argv: argv, Via: x.plan.Match.Via, Environ: environ, Dir: dir,
+		Terminal: term.IsTerminal(int(os.Stdin.Fd())) && term.IsTerminal(int(os.Stdout.Fd())),
+	}, nil
+}
+
+// planWindow asks the profile how the tool is pointed at the proxy at address; folder is for its private files.
+func (x *execution) planWindow(c windowChoice, address, token, folder string, aws bool) (client.Setting, error) {
+	p := x.plan
+	setup, err := x.clientSetup(x.opts.Command, os.Environ())
 	if err != nil {
 		return client.Setting{}, err
 	}
 	u := p.Settings.Upstream
-	s, err := c.profile.Plan(client.Setup{
-		Argv: x.opts.Command, Via: p.Match.Via, Environ: os.Environ(), Dir: dir, Root: root, AWS: aws,
-		Upstreams: map[string]string{"openai": u.OpenAI, "anthropic": u.Anthropic, "gemini": u.Gemini},
-	})
+	setup.Root, setup.AWS, setup.Folder = address+"/"+token, aws, folder
+	if proxy.PeerKnown() {
+		setup.PeerRoot = address + "/" + peerPath
+	}
+	setup.Upstreams = map[string]string{"openai": u.OpenAI, "anthropic": u.Anthropic, "gemini": u.Gemini}
+	s, err := c.profile.Plan(setup)
 	if err != nil || s.Why != "" {
 		return s, err
 	}
@@ -87,7 +108,7 @@ func (x *execution) planWindow(c windowChoice, root string, aws bool) (client.Se
 // openProxy starts the proxy of a run when it is to have one, and returns the argument
 // vector and the environment that the tool is to get (nil: as they are). What keeps the
 // proxy from starting is in the report; it is no reason not to run.
-func (x *execution) openProxy(ctx context.Context) (argv, environ []string) {
+func (x *execution) openProxy(ctx context.Context, run string) (argv, environ []string) {
 	choice := chooseWindow(x.plan)
 	if !choice.wanted {
 		x.withoutProxy(choice.why)
@@ -99,9 +120,16 @@ func (x *execution) openProxy(ctx context.Context) (argv, environ []string) {
 		return nil, nil
 	}
 	token := rand.Text()
-	root := "http://" + ln.Addr().String() + "/" + token
+	address := "http://" + ln.Addr().String()
 	signer := awsCredentials(ctx)
-	setting, err := x.planWindow(choice, root, signer != nil)
+	folder, err := x.privateFolder(run)
+	var setting client.Setting
+	if err == nil {
+		setting, err = x.planWindow(choice, address, token, folder, signer != nil)
+	}
+	if err == nil && setting.Why == "" {
+		err = x.writePrivate(setting.Files)
+	}
 	if err == nil && setting.Why == "" {
 		err = x.serveWindow(ln, token, setting, signer)
 	}
@@ -111,6 +139,8 @@ func (x *execution) openProxy(ctx context.Context) (argv, environ []string) {
 		if err != nil {
 			why = err.Error()
 			x.warn("window", "no proxy, because "+why)
+		} else if setting.Project {
+			x.warn("window", "no proxy for the model, because "+why)
 		}
 		x.withoutProxy(why)
 		return nil, nil
@@ -119,7 +149,31 @@ func (x *execution) openProxy(ctx context.Context) (argv, environ []string) {
 		x.journal.Append(journal.Warned{About: "window", Text: note})
 	}
 	x.journal.Append(journal.WindowOn{Client: choice.profile.Name})
-	return setting.Argv, append(setting.Environ(os.Environ()), ProxyName+"="+root)
+	return setting.Argv, append(setting.Environ(os.Environ()), ProxyName+"="+address+"/"+token)
+}
+
+// privateFolder is where private files of the run lie, removed at its end. It is made by [execution.writePrivate].
+func (x *execution) privateFolder(run string) (string, error) {
+	dir, err := x.app.tallyOf(run)
+	if err != nil {
+		return "", err
+	}
+	return filepath.Join(dir, "files"), nil
+}
+
+// writePrivate writes files into the private folder, which nobody else may read.
+func (x *execution) writePrivate(files []client.File) error {
+	for _, f := range files {
+		folder := filepath.Dir(f.Path)
+		if err := os.MkdirAll(folder, 0o700); err != nil {
+			return err
+		}
+		x.cleanup = append(x.cleanup, func() { _ = os.RemoveAll(filepath.Dir(folder)) })
+		if err := atomicfile.Write(f.Path, f.Body, 0o600); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func (x *execution) withoutProxy(why string) {
@@ -139,7 +193,7 @@ const collectAt = 25
 // serveWindow starts the proxy on ln for the run's upstreams.
 func (x *execution) serveWindow(ln net.Listener, token string, setting client.Setting, signer *proxy.AWS) error {
 	settings := x.plan.Settings
-	o := windowOptions{journal: x.journal, token: token, own: setting.Compacts, exhausted: x.exhausted(), warn: func(text string) { x.warn("window", text) }}
+	o := windowOptions{journal: x.journal, token: token, peerPath: peerPath, own: setting.Compacts, exhausted: x.exhausted(), warn: func(text string) { x.warn("window", text) }}
 	for _, u := range setting.Upstreams {
 		up := proxy.Upstream{Name: u.Name, Provider: proxy.Provider(u.Provider), URL: u.URL}
 		if u.SignRegion != "" && signer != nil {
@@ -197,7 +251,7 @@ func (x *execution) decideWindow(ctx context.Context) WindowDecision {
 	if !choice.wanted {
 		return WindowDecision{NoProxy: choice.why}
 	}
-	setting, err := x.planWindow(choice, "http://127.0.0.1:1/TOKEN", awsCredentials(ctx) != nil)
+	setting, err := x.planWindow(choice, "http://127.0.0.1:1", "TOKEN", filepath.Join(os.TempDir(), "plimsoll-dry-run"), awsCredentials(ctx) != nil)
 	if err != nil {
 		return WindowDecision{NoProxy: err.Error()}
 	}

@@ -35,6 +35,7 @@ const sweepEvery = time.Minute
 type windowOptions struct {
 	journal   *journal.Journal
 	token     string
+	peerPath  string // see [proxy.Options.PeerPath]
 	upstreams []proxy.Upstream
 	own       bool // the client compacts by itself
 	// exhausted says that the agent itself died of memory a moment ago.
@@ -47,7 +48,7 @@ type windowOptions struct {
 func (a *App) openWindow(s config.Settings, o windowOptions) (*windowPlane, error) {
 	w := s.Window
 	po := proxy.Options{
-		Upstreams: o.upstreams, Mode: proxy.Mode(w.Mode), Token: o.token,
+		Upstreams: o.upstreams, Mode: proxy.Mode(w.Mode), Token: o.token, PeerPath: o.peerPath,
 		Hosts: s.Serve.Hosts, Origins: s.Serve.Origins, AnyPeer: s.Serve.AnyUser,
 		MemoryBudget: int64(w.BodyMemory), MaxHeld: int64(w.ViewMax), MaxBody: int64(w.BodyMax),
 		RetryTarget: w.RetryTarget, OwnCompaction: o.own,

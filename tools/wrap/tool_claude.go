@@ -30,7 +30,11 @@ func (w *starter) claude() {
 		_ = json.Unmarshal(plainJSON(data), &user)
 	}
 	said := user.Projects[w.Project]
-	for _, name := range []string{filepath.Join(folder, "settings.json"), filepath.Join(w.Project, ".claude", "settings.json"), filepath.Join(w.Project, ".claude", "settings.local.json")} {
+	names := []string{filepath.Join(folder, "settings.json")}
+	if !w.Untrusted { // a repository cannot approve its own servers
+		names = append(names, filepath.Join(w.Project, ".claude", "settings.json"), filepath.Join(w.Project, ".claude", "settings.local.json"))
+	}
+	for _, name := range names {
 		var more approvals
 		if data, err := w.ReadFile(name); err == nil && json.Unmarshal(plainJSON(data), &more) == nil {
 			said.All = said.All || more.All
@@ -46,6 +50,9 @@ func (w *starter) claude() {
 	w.load(filepath.Join(w.Project, ".mcp.json"), func(_ []string, name string) bool {
 		switch {
 		case slices.Contains(said.Disabled, name), slices.Contains(said.Off, name):
+			return false
+		case w.Untrusted:
+			w.note("the server " + name + " of .mcp.json is left alone: the folder is not trusted")
 			return false
 		case !asks, said.All, slices.Contains(said.Enabled, name):
 			return true

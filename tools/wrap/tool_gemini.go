@@ -14,7 +14,15 @@ const geminiSystem = "GEMINI_CLI_SYSTEM_SETTINGS_PATH"
 
 func (w *starter) gemini() {
 	w.load(filepath.Join(w.Home, ".gemini", "settings.json"), always)
-	w.load(filepath.Join(w.Project, ".gemini", "settings.json"), always)
+	project := filepath.Join(w.Project, ".gemini", "settings.json")
+	if w.Untrusted && w.Project != w.Home {
+		// In our file of the system's settings they would be started although the tool itself leaves them alone.
+		if _, err := w.ReadFile(project); err == nil {
+			w.note("the servers of the project's settings are left alone: the folder is not trusted")
+		}
+	} else {
+		w.load(project, always)
+	}
 	system := w.get(geminiSystem)
 	if system == "" {
 		switch runtime.GOOS {

@@ -26,17 +26,36 @@ import (
 //
 // "env" in a settings file wins over the process environment (measured for the user's and
 // the project's), and --settings wins over both; of several --settings the last counts.
+//
+// Of a project's settings Claude Code takes everything with -p, and in a terminal once the folder is trusted
+// (projects[FOLDER].hasTrustDialogAccepted in its .claude.json, for the folder or one above it). Before that it takes
+// only variables that it thinks harmless ([claudeAlways] are those of them that steer), and no address.
 const (
 	claudeBase       = "ANTHROPIC_BASE_URL"
 	claudeFirstParty = "_CLAUDE_CODE_ASSUME_FIRST_PARTY_BASE_URL"
 	claudeToolSearch = "ENABLE_TOOL_SEARCH"
 )
 
+// claudeAlways are variables that Claude Code takes from a project's settings before the folder is trusted.
+var claudeAlways = []string{
+	"ANTHROPIC_CUSTOM_HEADERS", "ANTHROPIC_FOUNDRY_API_KEY", "AWS_DEFAULT_REGION", "AWS_PROFILE", "AWS_REGION", "CLAUDE_CODE_SKIP_", "CLAUDE_CODE_USE_", "VERTEX_REGION_",
+}
+
+// claudeHelpers are settings that name a program which makes a credential.
+var claudeHelpers = []string{"apiKeyHelper", "awsAuthRefresh", "awsCredentialExport", "gcpAuthRefresh", "proxyAuthHelper"}
+
 func planClaude(w *planner) {
 	c := readClaude(w)
 	if w.out.Why != "" {
 		return
 	}
+	always := slices.DeleteFunc(slices.Clone(c.project), func(l claim) bool {
+		return !slices.ContainsFunc(claudeAlways, func(name string) bool { return strings.HasPrefix(l.name, name) })
+	})
+	if c.trusts() && w.obeyed("Claude Code", c.project) || w.obeyed("Claude Code", always) {
+		return
+	}
+	w.passedOver(c.project)
 	for _, mode := range []struct{ variable, name string }{
 		{"CLAUDE_CODE_USE_FOUNDRY", "Foundry"},
 		{"CLAUDE_CODE_USE_ANTHROPIC_AWS", "AWS"},
@@ -61,7 +80,8 @@ func planClaude(w *planner) {
 // claude is Claude Code's view of its environment.
 type claude struct {
 	*planner
-	settings map[string]string // env of the settings files, the stronger over the weaker
+	settings map[string]string // env of the user's settings files, the stronger over the weaker
+	project  []claim           // what the project's files say of addresses and credentials
 	managed  map[string]string // that part which no flag overrides
 	flag     *flag             // the last --settings
 	extra    json.RawMessage   // what it says
@@ -81,8 +101,14 @@ func readClaude(w *planner) *claude {
 	if dir != "" {
 		c.file(filepath.Join(dir, "settings.json"), c.settings)
 	}
-	c.file(filepath.Join(w.in.Dir, ".claude", "settings.json"), c.settings)
-	c.file(filepath.Join(w.in.Dir, ".claude", "settings.local.json"), c.settings)
+	for _, name := range []string{"settings.json", "settings.local.json"} {
+		switch name = filepath.Join(w.in.Dir, ".claude", name); {
+		case filepath.Dir(name) != filepath.Clean(dir):
+			c.projectFile(name)
+		case filepath.Base(name) != "settings.json": // the working directory is the user's home
+			c.file(name, c.settings)
+		}
+	}
 	if flags := w.flags("claude", "--settings"); len(flags) > 0 {
 		c.flag = &flags[len(flags)-1]
 		c.extra = json.RawMessage(c.flag.value)
@@ -129,6 +155,70 @@ func (c *claude) file(name string, into map[string]string) {
 	}
 }
 
+// projectFile takes down what a project's settings say of addresses and credentials.
+func (c *claude) projectFile(name string) {
+	var s claudeSettings
+	if found, err := c.readJSON(name, &s); !found {
+		return
+	} else if err != nil {
+		c.note("%s could not be understood and was passed over", name)
+		return
+	}
+	env := map[string]string{}
+	c.add(s, env)
+	c.project = append(c.project, claimsOf(name, env, nil)...)
+	var helpers map[string]json.RawMessage
+	if found, err := c.readJSON(name, &helpers); found && err == nil {
+		for _, helper := range claudeHelpers {
+			if len(helpers[helper]) > 0 && string(helpers[helper]) != "null" {
+				c.project = append(c.project, claim{file: name, name: helper})
+			}
+		}
+	}
+}
+
+// trusts says whether Claude Code takes all of the project's settings: without a terminal to ask on, with -p, or when the
+// user has trusted the folder or one above it. Where that is unknown it is said to: the run is then without proxy.
+func (c *claude) trusts() bool {
+	if !c.in.Terminal || c.given("claude", "-p") || c.given("claude", "--print") {
+		return true
+	}
+	for _, name := range []string{"CLAUDE_CODE_SANDBOXED", "CLAUBBIT", "CLAUDE_BG_BACKEND"} {
+		if c.get(name) != "" {
+			return true
+		}
+	}
+	var state struct {
+		Projects map[string]struct {
+			Trusted bool `json:"hasTrustDialogAccepted"`
+		} `json:"projects"`
+	}
+	name := c.path(".claude.json")
+	if dir := c.planner.get("CLAUDE_CONFIG_DIR"); dir != "" {
+		name = filepath.Join(dir, ".claude.json")
+	}
+	if _, err := c.readJSON(name, &state); err != nil {
+		return true
+	}
+	dirs := []string{c.in.Dir}
+	if real, err := filepath.EvalSymlinks(c.in.Dir); err == nil {
+		dirs = append(dirs, real)
+	}
+	for _, dir := range dirs {
+		for {
+			if state.Projects[filepath.ToSlash(dir)].Trusted || state.Projects[dir].Trusted {
+				return true
+			}
+			parent := filepath.Dir(dir)
+			if parent == dir {
+				break
+			}
+			dir = parent
+		}
+	}
+	return false
+}
+
 func (c *claude) add(s claudeSettings, into map[string]string) {
 	for name, value := range s.Env {
 		if text, ok := value.(string); ok {
@@ -158,7 +248,10 @@ func (c *claude) anthropic() {
 	}
 	base := c.through("anthropic", "anthropic", address, origin)
 	changes := []Variable{{Name: claudeBase, Value: base}}
-	if official(own, "anthropic") {
+	// With an address of the project's that counts once the folder is trusted, Claude Code must not take it for Anthropic's.
+	if official(own, "anthropic") && len(c.project) > 0 {
+		changes = append(changes, Variable{Name: claudeToolSearch, Value: "true"})
+	} else if official(own, "anthropic") {
 		changes = append(changes, Variable{Name: claudeFirstParty, Value: "1"}, Variable{Name: claudeToolSearch, Value: "true"})
 	}
 	c.apply(changes)
@@ -251,7 +344,7 @@ func (c *claude) apply(changes []Variable) {
 	}
 }
 
-// override puts variables into --settings: the user's own, or a new one.
+// override puts variables into --settings, the user's own or new ones, in a private file.
 func (c *claude) override(variables map[string]string) {
 	names := make([]string, 0, len(variables))
 	for name := range variables {
@@ -269,9 +362,15 @@ func (c *claude) override(variables map[string]string) {
 			return
 		}
 	}
-	if c.flag != nil {
-		c.replace(*c.flag, string(text))
+	if c.in.Folder == "" {
+		c.refuse("there is no private folder for the settings that hold the proxy's address, and a command line is no place for them")
 		return
 	}
-	c.insert("claude", "--settings", string(text))
+	file := File{Path: filepath.Join(c.in.Folder, "claude-settings.json"), Body: text}
+	if c.flag != nil {
+		c.replace(*c.flag, file.Path)
+	} else {
+		c.insert("claude", "--settings", file.Path)
+	}
+	c.out.Files = append(c.out.Files, file)
 }

@@ -3,6 +3,7 @@ package client
 import (
 	"fmt"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -34,9 +35,10 @@ func planCodex(w *planner) {
 		return
 	}
 	c := readCodex(w)
-	if w.out.Why != "" {
+	if w.out.Why != "" || w.obeyed("Codex", c.project) {
 		return
 	}
+	w.passedOver(c.ignored)
 	provider := text(c.config["model_provider"])
 	if provider == "" {
 		provider = "openai"
@@ -71,6 +73,11 @@ func planCodex(w *planner) {
 	if w.out.Why != "" {
 		return
 	}
+	if w.in.PeerRoot != "" {
+		base = w.in.PeerRoot + strings.TrimPrefix(base, w.in.Root)
+	} else {
+		w.note("Codex takes its address on the command line, so the token of this run can be seen in the list of processes while it runs")
+	}
 	assignment := key + "=" + strconv.Quote(base)
 	if f, ok := c.overrides[key]; ok {
 		w.replace(f, assignment)
@@ -87,6 +94,47 @@ type codex struct {
 	dir       string
 	config    map[string]any
 	overrides map[string]flag // the last -c of each key
+	trusted   bool            // the folder or one above it
+	project   []claim         // what a trusted project's .codex/config.toml says of providers
+	ignored   []claim         // the same of a project that is not trusted
+}
+
+// codexSteering are the keys of a config.toml that decide where requests go, or with which credential.
+var codexSteering = []string{"model_provider", "model_providers", codexBase, "chatgpt_base_url", "profile", "profiles", "cli_auth_credentials_store", "forced_login_method"}
+
+// readProject reads the config.toml of the folder and of those above it. Codex takes them where its own config.toml
+// trusts the folder (projects."FOLDER".trust_level), itself or by its repository.
+func (c *codex) readProject() {
+	trust := func(dir string) bool {
+		return text(object(object(c.config["projects"])[dir])["trust_level"]) == "trusted"
+	}
+	dirs := upwards(c.in.Dir)
+	c.trusted = slices.ContainsFunc(dirs, func(dir string) bool { return trust(dir) || trust(realPath(dir)) })
+	for _, dir := range dirs {
+		name := filepath.Join(dir, ".codex", "config.toml")
+		if filepath.Dir(name) == filepath.Clean(c.dir) {
+			continue
+		}
+		body, err := c.read(name)
+		layer := map[string]any{}
+		if err == nil {
+			layer, err = decodeTOML(body)
+		}
+		var claims []claim
+		if err != nil {
+			claims = append(claims, claim{file: name, name: "what could not be understood"})
+		}
+		for _, key := range codexSteering {
+			if v, ok := layer[key]; ok {
+				claims = append(claims, claim{name, key, text(v)})
+			}
+		}
+		if c.trusted {
+			c.project = append(c.project, claims...)
+		} else {
+			c.ignored = append(c.ignored, claims...)
+		}
+	}
 }
 
 func readCodex(w *planner) *codex {
@@ -115,6 +163,7 @@ func readCodex(w *planner) *codex {
 		}
 		merge(c.config, layer, 0)
 	}
+	c.readProject()
 	for _, f := range w.flags("codex", "-c", "--config") {
 		key, value, ok := strings.Cut(f.value, "=")
 		if !ok {

@@ -3,6 +3,7 @@ package client
 import (
 	"path/filepath"
 	"runtime"
+	"slices"
 )
 
 // Gemini CLI 0.61, measured.
@@ -18,6 +19,10 @@ const geminiBase = "GOOGLE_GEMINI_BASE_URL"
 
 func planGemini(w *planner) {
 	s := readGemini(w, ".gemini")
+	if w.obeyed("Gemini CLI", s.project) {
+		return
+	}
+	w.passedOver(s.ignored)
 	own := s.get(geminiBase)
 	selected := s.selected
 	if selected == "" {
@@ -55,14 +60,21 @@ type geminiSettings struct {
 	*planner
 	selected  string
 	baseURL   string
-	providers bool              // modelProviders is not empty
-	env       map[string]string // of the .env file
+	providers bool // modelProviders is not empty
+	// folderTrust says whether folders need trust, nil when no settings do.
+	folderTrust *bool
+	env         map[string]string // of the .env file, when it is the user's
+	trusted     bool              // the tool takes the project's files
+	project     []claim           // what the project's files say that the tool obeys
+	ignored     []claim           // what they say that it ignores, because the folder is not trusted
 }
 
+// geminiAlways are variables of a project's .env file that count in a folder that is not trusted, too.
+var geminiAlways = []string{"GEMINI_API_KEY", "GOOGLE_API_KEY"}
+
 // readGemini reads the settings files from the weakest to the strongest, and the .env file
-// that the tool would take. A file of the project counts only where the folder is trusted;
-// it is believed here, because the wrong belief only leads to a run without proxy or to one
-// whose credential goes where the project says.
+// that the tool would take. Files of the project count only where the folder is trusted, and then there is no proxy
+// when they say where requests go.
 func readGemini(w *planner, folder string) *geminiSettings {
 	s := &geminiSettings{planner: w}
 	system := "/etc/gemini-cli/"
@@ -90,25 +102,131 @@ func readGemini(w *planner, folder string) *geminiSettings {
 	if home != "" {
 		s.file(filepath.Join(home, "settings.json"))
 	}
-	s.file(filepath.Join(w.in.Dir, folder, "settings.json"))
 	s.file(first(prefix+"SETTINGS_PATH", "settings.json"))
+	s.trusted = s.trusts(folder, home)
+	if dir := filepath.Join(w.in.Dir, folder); dir != home {
+		s.projectFile(filepath.Join(dir, "settings.json"))
+		s.file(first(prefix+"SETTINGS_PATH", "settings.json")) // is stronger than the project's
+	}
 	s.dotenv(folder, home)
 	return s
 }
 
-func (s *geminiSettings) file(name string) {
-	var v struct {
-		Security struct {
-			Auth struct {
-				SelectedType string `json:"selectedType"`
-				BaseURL      string `json:"baseUrl"`
-			} `json:"auth"`
-		} `json:"security"`
-		SelectedAuthType string         `json:"selectedAuthType"` // before settings were nested
-		ModelProviders   map[string]any `json:"modelProviders"`
+// geminiFile is what matters here of a settings file.
+type geminiFile struct {
+	Security struct {
+		Auth struct {
+			SelectedType string `json:"selectedType"`
+			BaseURL      string `json:"baseUrl"`
+			APIKey       string `json:"apiKey"`
+		} `json:"auth"`
+		FolderTrust struct {
+			Enabled *bool `json:"enabled"`
+		} `json:"folderTrust"`
+	} `json:"security"`
+	SelectedAuthType string            `json:"selectedAuthType"` // before settings were nested
+	ModelProviders   map[string]any    `json:"modelProviders"`
+	Env              map[string]string `json:"env"` // Qwen Code's
+}
+
+// projectFile takes down what a project's settings say of addresses and credentials.
+func (s *geminiSettings) projectFile(name string) {
+	var v geminiFile
+	found, err := s.readJSON(name, &v)
+	if !found {
+		return
 	}
+	if err != nil {
+		s.note("%s could not be understood and was passed over", name)
+		return
+	}
+	claims := claimsOf(name, v.Env, nil)
+	auth := v.Security.Auth
+	if auth.BaseURL != "" {
+		claims = append(claims, claim{name, "security.auth.baseUrl", auth.BaseURL})
+	}
+	if auth.APIKey != "" {
+		claims = append(claims, claim{name, "security.auth.apiKey", ""})
+	}
+	if selected := auth.SelectedType; selected != "" && s.trusted {
+		s.selected = selected // which way, not where to
+	}
+	if len(v.ModelProviders) > 0 {
+		claims = append(claims, claim{name, "modelProviders", ""})
+	}
+	s.claim(claims, s.trusted)
+}
+
+func (s *geminiSettings) claim(claims []claim, obeyed bool) {
+	if obeyed {
+		s.project = append(s.project, claims...)
+	} else {
+		s.ignored = append(s.ignored, claims...)
+	}
+}
+
+// trusts says whether the tool takes the project's files: the folder is trusted, or folders need no trust. Where it is
+// unknown (an editor may say) it does: the run is then without proxy.
+func (s *geminiSettings) trusts(folder, home string) bool {
+	prefix := "GEMINI"
+	if folder == ".qwen" {
+		prefix = "QWEN"
+	}
+	switch {
+	case s.get(prefix+"_RESTRICTED_MODE") == "true", s.planner.get(prefix+"_CLI_TRUST_WORKSPACE") == "false":
+		return false
+	case s.planner.get(prefix+"_CLI_TRUST_WORKSPACE") != "", s.folderTrust != nil && !*s.folderTrust:
+		return true
+	case folder == ".qwen" && s.folderTrust == nil: // Qwen Code asks only where that is switched on
+		return true
+	case s.planner.get("GEMINI_CLI_IDE_SERVER_PORT") != "", s.planner.get("QWEN_CODE_IDE_SERVER_PORT") != "":
+		return true
+	}
+	name := s.planner.get(prefix + "_CLI_TRUSTED_FOLDERS_PATH")
+	if folder == ".qwen" {
+		name = s.planner.get("QWEN_CODE_TRUSTED_FOLDERS_PATH")
+	}
+	if name == "" && home != "" {
+		name = filepath.Join(home, "trustedFolders.json")
+	}
+	rules := map[string]string{}
+	if _, err := s.readJSON(name, &rules); err != nil {
+		return true
+	}
+	// The rule with the longest path counts, as in the tool's own isPathTrusted.
+	longest, level := -1, ""
+	for rule, l := range rules {
+		dir := rule
+		if l == "TRUST_PARENT" {
+			dir = filepath.Dir(rule)
+		}
+		if within(realPath(dir), realPath(s.in.Dir)) && len(rule) > longest {
+			longest, level = len(rule), l
+		}
+	}
+	return level == "TRUST_FOLDER" || level == "TRUST_PARENT"
+}
+
+func realPath(dir string) string {
+	if real, err := filepath.EvalSymlinks(dir); err == nil {
+		return real
+	}
+	return filepath.Clean(dir)
+}
+
+// within says whether dir is base or lies below it.
+func within(base, dir string) bool {
+	rel, err := filepath.Rel(base, dir)
+	return err == nil && filepath.IsLocal(rel)
+}
+
+func (s *geminiSettings) file(name string) {
+	var v geminiFile
 	if name == "" || !s.tryJSON(name, &v) {
 		return
+	}
+	if enabled := v.Security.FolderTrust.Enabled; enabled != nil {
+		s.folderTrust = enabled
 	}
 	for _, t := range []string{v.SelectedAuthType, v.Security.Auth.SelectedType} {
 		if t != "" {
@@ -121,23 +239,36 @@ func (s *geminiSettings) file(name string) {
 	s.providers = s.providers || len(v.ModelProviders) > 0
 }
 
-// dotenv reads the one .env file the tool would: the nearest upwards, then the user's.
+// dotenv reads the one .env file the tool would: the nearest upwards, then the user's. In a folder that is not trusted the
+// tool takes keys from it, and nothing else.
 func (s *geminiSettings) dotenv(folder, home string) {
-	var names []string
+	var dirs []string
 	for _, dir := range upwards(s.in.Dir) {
-		names = append(names, filepath.Join(dir, folder, ".env"), filepath.Join(dir, ".env"))
+		dirs = append(dirs, filepath.Join(dir, folder), dir)
 	}
 	if home != "" {
-		names = append(names, filepath.Join(home, ".env"))
+		dirs = append(dirs, home)
 	}
-	if name := s.path(".env"); name != "" {
-		names = append(names, name)
+	if s.home != "" {
+		dirs = append(dirs, s.home)
 	}
-	for _, name := range names {
-		if text, err := s.read(name); err == nil && text != nil {
-			s.env = dotenv(text)
+	for _, dir := range dirs {
+		name := filepath.Join(dir, ".env")
+		text, err := s.read(name)
+		if err != nil || text == nil {
+			continue
+		}
+		found := dotenv(text)
+		if s.users(dir) || dir == home {
+			s.env = found
 			return
 		}
+		// What the environment has, no .env file changes.
+		claims := claimsOf(name, found, func(name string) bool { _, set := s.look(name); return !set })
+		for _, c := range claims {
+			s.claim([]claim{c}, s.trusted || slices.Contains(geminiAlways, c.name))
+		}
+		return
 	}
 }
 

@@ -40,7 +40,7 @@ const maxProviders = 16
 
 func planOpenCode(w *planner) {
 	o := readOpenCode(w)
-	if w.out.Why != "" {
+	if w.out.Why != "" || w.obeyed("opencode", o.project) {
 		return
 	}
 	addresses := map[string]string{}
@@ -113,6 +113,7 @@ type openCode struct {
 	providers map[string]openCodeProvider
 	ids       []string          // of providers, sorted
 	auth      map[string]string // provider to the type of its login
+	project   []claim           // what the project's files say of providers: opencode knows no trust
 }
 
 type openCodeProvider struct {
@@ -141,11 +142,14 @@ func readOpenCode(w *planner) *openCode {
 	o.file(w.get("OPENCODE_CONFIG"))
 	if !truth(w.get("OPENCODE_DISABLE_PROJECT_CONFIG")) {
 		for _, dir := range slices.Backward(upwards(w.in.Dir)) {
-			o.file(filepath.Join(dir, "opencode.json"))
-			o.file(filepath.Join(dir, "opencode.jsonc"))
+			for _, name := range []string{"opencode.json", "opencode.jsonc", ".opencode/opencode.json", ".opencode/opencode.jsonc"} {
+				if w.users(dir) {
+					o.file(filepath.Join(dir, name))
+				} else {
+					o.projectFile(filepath.Join(dir, name))
+				}
+			}
 		}
-		o.file(filepath.Join(w.in.Dir, ".opencode", "opencode.json"))
-		o.file(filepath.Join(w.in.Dir, ".opencode", "opencode.jsonc"))
 	}
 	if v := w.get("OPENCODE_CONFIG_DIR"); v != "" {
 		o.file(filepath.Join(v, "opencode.json"))
@@ -190,6 +194,42 @@ func (o *openCode) file(name string) {
 	}
 	if text != nil {
 		o.text(text, name)
+	}
+}
+
+// projectFile takes down which addresses and credentials a project's file sets.
+func (o *openCode) projectFile(name string) {
+	text, err := o.read(name)
+	if err != nil {
+		o.project = append(o.project, claim{file: name, name: "what could not be read"})
+	}
+	var v struct {
+		Provider map[string]struct {
+			NPM     string                     `json:"npm"`
+			API     string                     `json:"api"`
+			Options map[string]json.RawMessage `json:"options"`
+		} `json:"provider"`
+	}
+	if text == nil {
+		return
+	}
+	if err := decodeJSON(text, &v); err != nil {
+		o.note("%s could not be understood and was passed over", name)
+		return
+	}
+	for _, id := range slices.Sorted(maps.Keys(v.Provider)) {
+		p, at := v.Provider[id], "provider."+id
+		if p.API != "" {
+			o.project = append(o.project, claim{name, at + ".api", p.API})
+		}
+		if p.NPM != "" {
+			o.project = append(o.project, claim{name, at + ".npm", ""})
+		}
+		for _, option := range slices.Sorted(maps.Keys(p.Options)) {
+			var value string
+			_ = json.Unmarshal(p.Options[option], &value)
+			o.project = append(o.project, claim{name, at + ".options." + option, value})
+		}
 	}
 }
 

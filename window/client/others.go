@@ -82,10 +82,27 @@ func planAider(w *planner) {
 	}
 	variable, address := "OPENAI_API_BASE", w.get("OPENAI_API_BASE")
 	own := w.get("AIDER_OPENAI_API_BASE")
+	var project []claim
 	for _, dir := range append(upwards(w.in.Dir), w.home) {
-		if own == "" && dir != "" {
-			own = w.lines(filepath.Join(dir, ".aider.conf.yml"))["openai-api-base"]
+		if dir == "" {
+			continue
 		}
+		name := filepath.Join(dir, ".aider.conf.yml")
+		lines := w.lines(name)
+		if w.users(dir) {
+			if own == "" {
+				own = lines["openai-api-base"]
+			}
+			continue
+		}
+		// aider takes the files of the repository without asking.
+		project = append(project, claimsOf(name, upperNames(lines), nil)...)
+		if text, err := w.read(filepath.Join(dir, ".env")); err == nil && text != nil {
+			project = append(project, claimsOf(filepath.Join(dir, ".env"), dotenv(text), nil)...)
+		}
+	}
+	if w.obeyed("aider", project) {
+		return
 	}
 	if own != "" {
 		variable, address = "AIDER_OPENAI_API_BASE", own
@@ -102,6 +119,15 @@ func planAider(w *planner) {
 		return
 	}
 	w.variable("ANTHROPIC_BASE_URL", "anthropic", "anthropic")
+}
+
+// upperNames gives keys of a YAML file the form of variables: openai-api-base is OPENAI_API_BASE.
+func upperNames(lines map[string]string) map[string]string {
+	variables := map[string]string{}
+	for name, value := range lines {
+		variables[strings.ToUpper(strings.ReplaceAll(name, "-", "_"))] = value
+	}
+	return variables
 }
 
 // planGeneric sets what the client libraries of the three providers read, and

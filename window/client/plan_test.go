@@ -10,7 +10,10 @@ import (
 	"testing"
 )
 
-const root = "http://127.0.0.1:4711/token"
+const (
+	root     = "http://127.0.0.1:4711/token"
+	peerRoot = "http://127.0.0.1:4711/peer"
+)
 
 // A row is one way in which a tool is set up, and what has to come of it.
 type row struct {
@@ -22,10 +25,12 @@ type row struct {
 	files   map[string]string
 	config  map[string]string // [upstream]
 	aws     bool
+	tty     bool              // on a terminal
 	why     string            // part of the reason; "" for a proxy
 	args    []string          // the whole command line, when it changes
 	set     map[string]string // all variables that change
 	reaches []Upstream        // all of them
+	private string            // the body of the private file
 }
 
 func (r row) plan(t *testing.T) Setting {
@@ -40,7 +45,7 @@ func (r row) plan(t *testing.T) Setting {
 	before := slices.Clone(r.argv)
 	s, err := p.Plan(Setup{
 		Argv: r.argv, Via: r.via, Environ: append([]string{"HOME=/home/ann", "PATH=/bin"}, r.env...), Dir: "/home/ann/work", Root: root,
-		Upstreams: r.config, AWS: r.aws,
+		Upstreams: r.config, AWS: r.aws, Terminal: r.tty, Folder: "/run/private", PeerRoot: peerRoot,
 		ReadFile: func(name string) ([]byte, error) {
 			if text, ok := r.files[filepath.ToSlash(name)]; ok {
 				return []byte(text), nil
@@ -78,6 +83,13 @@ func (r row) check(t *testing.T) {
 	if want != nil && !slices.Equal(s.Argv, want) {
 		t.Errorf("started as\n%q, want\n%q", s.Argv, want)
 	}
+	private := ""
+	for _, f := range s.Files {
+		private += string(f.Body)
+	}
+	if private != r.private {
+		t.Errorf("writes %s, want %s", private, r.private)
+	}
 	got := map[string]string{}
 	for _, v := range s.Env {
 		got[v.Name] = v.Value
@@ -111,7 +123,7 @@ func TestPlans(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("the rows have the paths of Unix")
 	}
-	for _, r := range slices.Concat(claudeRows, codexRows, geminiRows, openCodeRows, otherRows, commonRows) {
+	for _, r := range slices.Concat(claudeRows, codexRows, geminiRows, openCodeRows, otherRows, commonRows, projectRows) {
 		t.Run(r.tool+"/"+r.name, r.check)
 	}
 }
@@ -147,19 +159,19 @@ var claudeRows = []row{
 		name: "address in the user's settings", tool: "claude", argv: []string{"claude", "-p", "hi"},
 		files: map[string]string{"/home/ann/.claude/settings.json": `{ // mine
 			"env": {"ANTHROPIC_BASE_URL": "` + gateway + `",}, }`},
-		args: []string{"claude", "--settings", `{"env":{"ANTHROPIC_BASE_URL":"` + root + `/anthropic"}}`, "-p", "hi"},
-		set:  map[string]string{"ANTHROPIC_BASE_URL": root + "/anthropic"}, reaches: []Upstream{at(anthropic, gateway)},
+		args: []string{"claude", "--settings", "/run/private/claude-settings.json", "-p", "hi"}, private: `{"env":{"ANTHROPIC_BASE_URL":"` + root + `/anthropic"}}`,
+		set: map[string]string{"ANTHROPIC_BASE_URL": root + "/anthropic"}, reaches: []Upstream{at(anthropic, gateway)},
 	},
 	{
 		name: "address in --settings", tool: "claude", argv: []string{"claude", `--settings={"model":"x","env":{"A":"1","ANTHROPIC_BASE_URL":"` + gateway + `"}}`, "-p", "hi"},
-		args: []string{"claude", `--settings={"model":"x","env":{"A":"1","ANTHROPIC_BASE_URL":"` + root + `/anthropic"}}`, "-p", "hi"},
-		set:  map[string]string{"ANTHROPIC_BASE_URL": root + "/anthropic"}, reaches: []Upstream{at(anthropic, gateway)},
+		args: []string{"claude", "--settings=/run/private/claude-settings.json", "-p", "hi"}, private: `{"model":"x","env":{"A":"1","ANTHROPIC_BASE_URL":"` + root + `/anthropic"}}`,
+		set: map[string]string{"ANTHROPIC_BASE_URL": root + "/anthropic"}, reaches: []Upstream{at(anthropic, gateway)},
 	},
 	{
-		name: "address in a project's file, --settings names a file", tool: "claude", argv: []string{"claude", "--settings", "s.json"},
-		files: map[string]string{"/home/ann/work/s.json": `{"model":"x"}`, "/home/ann/work/.claude/settings.local.json": `{"env":{"ANTHROPIC_BASE_URL":"` + gateway + `"}}`},
-		args:  []string{"claude", "--settings", `{"model":"x","env":{"ANTHROPIC_BASE_URL":"` + root + `/anthropic"}}`},
-		set:   map[string]string{"ANTHROPIC_BASE_URL": root + "/anthropic"}, reaches: []Upstream{at(anthropic, gateway)},
+		name: "address in the user's file, --settings names a file", tool: "claude", argv: []string{"claude", "--settings", "s.json"},
+		files: map[string]string{"/home/ann/work/s.json": `{"model":"x"}`, "/home/ann/.claude/settings.json": `{"env":{"ANTHROPIC_BASE_URL":"` + gateway + `"}}`},
+		args:  []string{"claude", "--settings", "/run/private/claude-settings.json"}, private: `{"model":"x","env":{"ANTHROPIC_BASE_URL":"` + root + `/anthropic"}}`,
+		set: map[string]string{"ANTHROPIC_BASE_URL": root + "/anthropic"}, reaches: []Upstream{at(anthropic, gateway)},
 	},
 	{
 		name: "settings without an address", tool: "claude", argv: []string{"claude", "--settings", `{"model":"x"}`},
@@ -201,13 +213,13 @@ var claudeRows = []row{
 		reaches: []Upstream{{Name: "vertex", Provider: "vertex", URL: "https://aiplatform.googleapis.com/v1"}},
 	},
 	{name: "Vertex, many regions", tool: "claude", env: []string{"CLAUDE_CODE_USE_VERTEX=1", "VERTEX_REGION_CLAUDE_4_5_SONNET=x"}, why: "several regions"},
-	{name: "Vertex set by a settings file", tool: "claude", files: map[string]string{"/home/ann/work/.claude/settings.json": `{"env":{"CLAUDE_CODE_USE_FOUNDRY":"1"}}`}, why: "Foundry"},
+	{name: "Vertex set by a settings file", tool: "claude", files: map[string]string{"/home/ann/.claude/settings.json": `{"env":{"CLAUDE_CODE_USE_FOUNDRY":"1"}}`}, why: "Foundry"},
 	{name: "address with a password", tool: "claude", env: []string{"ANTHROPIC_BASE_URL=https://u:p@x.example"}, why: "password"},
 	{name: "address of a file", tool: "claude", env: []string{"ANTHROPIC_BASE_URL=file:///etc"}, why: "no http or https"},
 	{name: "address with a query", tool: "claude", env: []string{"ANTHROPIC_BASE_URL=https://x.example/?k=v"}, why: "query"},
 }
 
-func codexFlag(key, name string) string { return key + `="` + root + "/" + name + `/v1"` }
+func codexFlag(key, name string) string { return key + `="` + peerRoot + "/" + name + `/v1"` }
 
 func codexArgs(rest ...string) []string {
 	return append([]string{"codex", "-c", codexFlag("openai_base_url", "openai")}, rest...)
@@ -296,7 +308,7 @@ var geminiRows = []row{
 	{name: "Google login", tool: "gemini", files: map[string]string{"/home/ann/.gemini/settings.json": `{"security":{"auth":{"selectedType":"oauth-personal"}}}`}, why: "Code Assist"},
 	{name: "Google login by variable", tool: "gemini", env: []string{"GOOGLE_GENAI_USE_GCA=true"}, why: "Code Assist"},
 	{name: "Vertex", tool: "gemini", env: []string{"GOOGLE_GENAI_USE_VERTEXAI=true", "GOOGLE_API_KEY=k"}, why: "Vertex"},
-	{name: "something new", tool: "gemini", files: map[string]string{"/home/ann/work/.gemini/settings.json": `{"security":{"auth":{"selectedType":"quantum"}}}`}, why: "quantum"},
+	{name: "something new", tool: "gemini", files: map[string]string{"/home/ann/.gemini/settings.json": `{"security":{"auth":{"selectedType":"quantum"}}}`}, why: "quantum"},
 }
 
 func content(provider string, url string) string {
@@ -319,7 +331,7 @@ var openCodeRows = []row{
 		name: "own addresses", tool: "opencode", env: []string{"OPENAI_API_KEY=b", "GW=gateway.example"},
 		files: map[string]string{
 			"/home/ann/.config/opencode/opencode.jsonc": `{"provider":{"openai":{"options":{"baseURL":"https://one.example/v1"}},"mine":{"npm":"@ai-sdk/openai-compatible","options":{"baseURL":"https://{env:GW}/llm"}}}}`,
-			"/home/ann/work/opencode.json":              `{"provider":{"openai":{"options":{"baseURL":"https://two.example/v1"}},"claude":{"npm":"@ai-sdk/anthropic","options":{"baseURL":"https://c.example/v1"}}}}`,
+			"/home/ann/opencode.json":                   `{"provider":{"openai":{"options":{"baseURL":"https://two.example/v1"}},"claude":{"npm":"@ai-sdk/anthropic","options":{"baseURL":"https://c.example/v1"}}}}`,
 		},
 		set:     map[string]string{openCodeContent: `{"provider":{` + content("claude", root+"/claude/v1") + "," + content("mine", root+"/mine/v1") + "," + content("openai", root+"/openai/v1") + `}}`},
 		reaches: []Upstream{at(openai, "https://two.example/v1"), {Name: "claude", Provider: "anthropic", URL: "https://c.example"}, {Name: "mine", Provider: "openai", URL: gateway}},

@@ -59,11 +59,20 @@ type Setup struct {
 	Environ []string
 	// Dir is the working directory, absolute.
 	Dir string
+	// Terminal tells that the tool's standard input and output are a terminal, on which it can ask the user whether a
+	// folder is to be trusted.
+	Terminal bool
 	// Home is the user's home; "" takes it from Environ.
 	Home string
 	// Root is the proxy's address with the run's token, without a slash at its end:
 	// http://127.0.0.1:4711/TOKEN.
 	Root string
+	// Folder is where private files may lie for the time of the run, absolute; "" when there is none. Settings that hold
+	// the token are given to a tool in a file there: everybody may read a command line.
+	Folder string
+	// PeerRoot is the same without a secret in it, for a tool that takes its address on the command line, which everybody
+	// may read; "" where the system does not tell the proxy whose a connection is.
+	PeerRoot string
 	// Upstreams are configured addresses by provider ("openai", "anthropic", "gemini"),
 	// used where the tool has none of its own. Missing ones are the official addresses.
 	Upstreams map[string]string
@@ -92,14 +101,23 @@ type Variable struct {
 	Unset       bool // remove it, Value is ""
 }
 
+// File is a private file.
+type File struct {
+	Path string
+	Body []byte
+}
+
 // Setting is how the command is to be started.
 type Setting struct {
 	// Why is the reason to start it without proxy, "" when there is none. All other fields
 	// but Argv, Compacts and Notes are then empty.
 	Why string
-	// Argv is the command line, with flags put in where the tool needs them. It may hold
-	// the token: reports should show the user's own.
+	// Project tells that the reason is what a file of the project says: the user should hear of it at once.
+	Project bool
+	// Argv is the command line, with flags put in where the tool needs them.
 	Argv []string
+	// Files are to be written, with mode 0600, before the start and removed after the end. They may hold the token.
+	Files []File
 	// Env are the changes of the environment, each name once. Values may hold the token.
 	Env []Variable
 	// Upstreams are what the proxy has to reach for this run.
@@ -144,7 +162,7 @@ func (p Profile) Plan(in Setup) (Setting, error) {
 		return Setting{}, fmt.Errorf("client: the profile of %s planned nothing", p.Name)
 	}
 	if w.out.Why != "" {
-		return Setting{Why: w.out.Why, Argv: slices.Clone(in.Argv), Compacts: p.Compacts, Notes: w.out.Notes}, nil
+		return Setting{Why: w.out.Why, Project: w.out.Project, Argv: slices.Clone(in.Argv), Compacts: p.Compacts, Notes: w.out.Notes}, nil
 	}
 	w.reachLoopback()
 	w.out.Compacts = p.Compacts

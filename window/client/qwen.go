@@ -16,6 +16,10 @@ var qwenHosts = []string{"dashscope", "aliyuncs.com", "openrouter.ai", "deepseek
 
 func planQwen(w *planner) {
 	s := readGemini(w, ".qwen")
+	if w.obeyed("Qwen Code", s.project) {
+		return
+	}
+	w.passedOver(s.ignored)
 	auth := s.selected
 	if flags := w.flags("qwen", "--auth-type"); len(flags) > 0 {
 		auth = flags[len(flags)-1].value

@@ -114,6 +114,7 @@ func (p *Proxy) checkOrigin(r *http.Request) *refusal {
 // A peer is looked up once per connection: the table of the kernel is text and long.
 type peer struct {
 	once sync.Once
+	own  bool // the connection is known to be of this user, or root's
 	err  error
 	conn net.Conn
 }
@@ -133,12 +134,12 @@ func (p *Proxy) checkPeer(r *http.Request) *refusal {
 	}
 	var err error
 	if known, ok := r.Context().Value(peerKey{}).(*peer); ok {
-		known.once.Do(func() { known.err = peerAllowed(known.conn.RemoteAddr(), known.conn.LocalAddr()) })
+		known.once.Do(known.look)
 		err = known.err
 	} else if local, ok := r.Context().Value(http.LocalAddrContextKey).(net.Addr); ok {
 		remote, parseErr := net.ResolveTCPAddr("tcp", r.RemoteAddr)
 		if err = parseErr; err == nil {
-			err = peerAllowed(remote, local)
+			_, err = peerAllowed(remote, local)
 		}
 	}
 	if err == nil {
@@ -147,23 +148,38 @@ func (p *Proxy) checkPeer(r *http.Request) *refusal {
 	return &refusal{status: http.StatusForbidden, reason: "peer", text: err.Error()}
 }
 
+func (p *peer) look() { p.own, p.err = peerAllowed(p.conn.RemoteAddr(), p.conn.LocalAddr()) }
+
+// ownConnection says whether the request came over a connection that is known to be of this user.
+func ownConnection(r *http.Request) bool {
+	known, ok := r.Context().Value(peerKey{}).(*peer)
+	if !ok {
+		return false
+	}
+	known.once.Do(known.look)
+	return known.own && known.err == nil
+}
+
+// PeerKnown says whether this system tells whose a loopback connection is, so that [Options.PeerPath] can be used.
+func PeerKnown() bool { return peerKnown }
+
 // peerAllowed tells whether the process at the other end of a loopback connection belongs
 // to this user or to root, who could read our memory anyway. Connections from elsewhere
-// have no local user: a token is demanded of them.
-func peerAllowed(remote, local net.Addr) error {
+// have no local user: a token is demanded of them. own is true only when the user is known.
+func peerAllowed(remote, local net.Addr) (own bool, err error) {
 	from, ok := remote.(*net.TCPAddr)
 	to, ok2 := local.(*net.TCPAddr)
 	if !ok || !ok2 || !from.IP.IsLoopback() && !from.IP.Equal(to.IP) {
-		return nil
+		return false, nil
 	}
 	uid, known, err := peerUID(from.AddrPort(), to.AddrPort())
 	switch {
 	case err != nil:
-		return fmt.Errorf("which user asks can't be found out: %w", err)
+		return false, fmt.Errorf("which user asks can't be found out: %w", err)
 	case known && uid != os.Getuid() && uid != 0:
-		return fmt.Errorf("the connection is another user's (uid %d); every user runs a proxy of their own", uid)
+		return false, fmt.Errorf("the connection is another user's (uid %d); every user runs a proxy of their own", uid)
 	}
-	return nil
+	return known, nil
 }
 
 // checkToken takes the token off the path. A request may also carry it in a header, or,
@@ -174,6 +190,9 @@ func (p *Proxy) checkToken(r *http.Request) (string, *refusal) {
 		return full, nil
 	}
 	if first, rest, ok := cutElement(full); ok && p.isToken(unescape(first)) {
+		return rest, nil
+	}
+	if first, rest, ok := cutElement(full); ok && p.o.PeerPath != "" && first == p.o.PeerPath && ownConnection(r) {
 		return rest, nil
 	}
 	if p.isToken(r.Header.Get(TokenHeader)) {

@@ -56,6 +56,9 @@ type Options struct {
 	Hosts []string
 	// Origins are web origins ("https://host:port") whose pages may use the proxy.
 	Origins []string
+	// PeerPath is a path element that does in place of the token, on connections that are known to be of this user
+	// ([PeerKnown]): for tools that take their address on the command line, which everybody may read. "" is none.
+	PeerPath string
 	// AnyPeer lets other users of this machine in. The token then is all that keeps them out.
 	AnyPeer bool
 
