@@ -136,6 +136,11 @@ func (d Decision) text(p *Plan) string {
 	row("claimed", "%s that other runs have reserved and do not use yet", d.ClaimedBytes.Human())
 	row("slots", "%s", d.Slots)
 	row("limit", "memory %s, swap %s, processes %d", d.LimitBytes.Human(), d.SwapLimitBytes.Human(), d.PidsLimit)
+	if p.Limits.CPUs > 0 {
+		row("processor", "weight %d (100 is everybody's), at most %g processors, %s", p.Limits.CPUWeight, p.Limits.CPUs, mechanismWords(string(d.Enforcement.CPUs)))
+	} else {
+		row("processor", "weight %d (100 is everybody's), %s", p.Limits.CPUWeight, mechanismWords(string(d.Enforcement.CPU)))
+	}
 	if p.Limits.Time > 0 {
 		row("time", "at most %s, then it is ended", p.Limits.Time)
 	}

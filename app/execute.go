@@ -75,7 +75,7 @@ func (x *execution) execute(ctx context.Context) error {
 	close(started)
 	// Until the run is recorded and reported: a late signal must not lose that.
 	x.cleanup = append(x.cleanup, run.Attend(terminal, p.Settings.Grace))
-	x.noteLimits()
+	x.noteLimits(run.Strength())
 	x.warnAboutStrength(run)
 	x.warnAboutLogout(run)
 	relax := x.underPressure(run, terminal)

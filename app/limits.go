@@ -15,6 +15,12 @@ func (p *Plan) limitRows() []journal.Limit {
 		{Name: "swap", Unit: "bytes", Hard: int64(p.Limits.Swap)},
 		{Name: "pids", Unit: "processes", Hard: int64(p.Limits.Pids)},
 	}
+	if p.Limits.CPUWeight > 0 {
+		rows = append(rows, journal.Limit{Name: "cpu_weight", Unit: "weight", Hard: int64(p.Limits.CPUWeight)})
+	}
+	if p.Limits.CPUs > 0 {
+		rows = append(rows, journal.Limit{Name: "cpus", Unit: "percent of a CPU", Hard: int64(100*p.Limits.CPUs + 0.5)})
+	}
 	if most := p.Limits.Time; most > 0 {
 		rows = append(rows, journal.Limit{
 			Name: sandbox.LimitTime, Unit: "ms", Soft: sandbox.SoftTime(most).Milliseconds(), Hard: most.Milliseconds(),
@@ -28,13 +34,21 @@ func (p *Plan) limitRows() []journal.Limit {
 
 // noteLimits tells the journal who holds the limits that no layer has told it of, once the
 // command runs.
-func (x *execution) noteLimits() {
+func (x *execution) noteLimits(held sandbox.Strength) {
 	for _, row := range x.plan.limitRows() {
 		switch row.Name {
 		case "memory", "swap", "pids":
 			continue
 		}
-		if x.plan.Settings.Enforcement != "off" {
+		switch {
+		case row.Name == "cpu_weight":
+			row.EnforcedBy = string(held.CPU)
+		case row.Name == "cpus":
+			row.EnforcedBy = string(held.CPUs)
+			if held.CPUs == sandbox.ByNobody && x.plan.Settings.Enforcement != "off" {
+				x.warn("cpus", "nobody holds --cpus (cpus) here: it takes a control group with the CPU controller; the weight is "+mechanismWords(string(held.CPU)))
+			}
+		case x.plan.Settings.Enforcement != "off":
 			row.EnforcedBy = string(sandbox.ByWatching)
 		}
 		x.journal.Append(journal.LimitSet{Limit: row})
@@ -45,6 +59,9 @@ func (x *execution) noteLimits() {
 func (x *execution) noteUse() {
 	r := &x.result
 	x.journal.Append(journal.LimitUsed{Name: "memory", Used: int64(r.Peak.Bytes)})
+	if r.Duration > 0 {
+		x.journal.Append(journal.LimitUsed{Name: "cpus", Used: int64(100 * r.CPU / r.Duration)})
+	}
 	x.journal.Append(journal.LimitUsed{Name: sandbox.LimitTime, Used: r.TimeUsed.Milliseconds()})
 }
 

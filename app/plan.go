@@ -115,7 +115,7 @@ func (p *Plan) setLimits() {
 	if s.MemoryMax != config.Auto {
 		p.Reservation = min(p.Reservation, max(s.MemoryMax, limit.MiB))
 	}
-	p.Limits = sandbox.Limits{Memory: memory, Swap: s.SwapMax, Pids: s.PidsMax, Time: s.TimeMax}
+	p.Limits = sandbox.Limits{Memory: memory, Swap: s.SwapMax, Pids: s.PidsMax, Time: s.TimeMax, CPUWeight: s.CPUWeight, CPUs: s.CPUs}
 }
 
 // enclosing is the tightest memory limit around us, 0 when there is none.

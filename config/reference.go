@@ -14,7 +14,7 @@ import (
 // toml writes text as this key wants it in a file.
 func (k *Key) toml(text string) string {
 	switch k.Type {
-	case TypeCount, TypeToolCount, TypeBool, TypeRatio:
+	case TypeCount, TypeToolCount, TypeBool, TypeRatio, TypeNumber:
 		return text
 	case TypeAutoCount:
 		if _, err := strconv.Atoi(text); err == nil {
@@ -276,7 +276,7 @@ func (k *Key) values() string {
 		v = func(n int64) string { return limit.Bytes(n).String() }
 	case TypeDuration, TypeWait:
 		v = func(n int64) string { return time.Duration(n).String() }
-	case TypeRatio:
+	case TypeRatio, TypeNumber:
 		v = func(n int64) string { return format(float64(n) / 100) }
 	}
 	return out + ", " + v(k.min) + " to " + v(k.max)

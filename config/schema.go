@@ -28,6 +28,7 @@ const (
 	TypeDirectory Type = "directory"
 	TypeFile      Type = "file"
 	TypeRatio     Type = "number below 1"
+	TypeNumber    Type = "number" // of hundredths: 1.5
 	TypeURL       Type = "URL"
 	TypeVariable  Type = "name of a variable"
 	TypeText      Type = "text"
@@ -213,6 +214,16 @@ var resourceKeys = []*Key{
 		Name: "grace", Type: TypeDuration, Default: "2s", PerTool: true, Project: ProjectStricter, max: int64(time.Hour), example: `"5s"`,
 		Doc: "Time between the request to end and the kill.",
 		set: func(s *Settings, v any) { s.Grace = v.(time.Duration) },
+	},
+	{
+		Name: "cpu_weight", Type: TypeCount, Default: "30", PerTool: true, Project: ProjectStricter, min: 1, max: 10000, example: "100",
+		Doc: "Share of a contended processor, where everything else has 100; what a run starts also gives way to the agent itself. 100 changes nothing.",
+		set: func(s *Settings, v any) { s.CPUWeight = v.(int) },
+	},
+	{
+		Name: "cpus", Type: TypeNumber, Default: "0", PerTool: true, Project: ProjectStricter, max: 100 * 8192, noBound: true, example: "1.5",
+		Doc: "Processors that a run may use at most, also while others are idle; 0 means no bound. Only a control group holds it.",
+		set: func(s *Settings, v any) { s.CPUs = v.(float64) },
 	},
 	{
 		Name: "time_max", Type: TypeDuration, Default: "0s", PerTool: true, Project: ProjectStricter, max: int64(30 * 24 * time.Hour), noBound: true,

@@ -88,9 +88,11 @@ type Settings struct {
 
 	OnExit     OnExit        `json:"on_exit"`
 	OnPressure OnPressure    `json:"on_pressure"`
-	Grace      time.Duration `json:"-"`      // between the request to end and the kill
-	TimeMax    time.Duration `json:"-"`      // of a run; 0 means no bound
-	Layers     []string      `json:"layers"` // the layers to try, in this order; never empty
+	Grace      time.Duration `json:"-"`          // between the request to end and the kill
+	CPUWeight  int           `json:"cpu_weight"` // 100 is what everything else has
+	CPUs       float64       `json:"cpus"`       // most processors at once; 0 means no bound
+	TimeMax    time.Duration `json:"-"`          // of a run; 0 means no bound
+	Layers     []string      `json:"layers"`     // the layers to try, in this order; never empty
 
 	SharedLedger string `json:"shared_ledger"` // directory of a ledger shared between users; "" means none
 	HistoryKeep  int    `json:"history_keep"`  // runs kept per tool and project

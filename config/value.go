@@ -78,7 +78,7 @@ func (k *Key) parse(w written, a Alias) (any, error) {
 		return k.parseList(w)
 	case TypeDuration, TypeWait:
 		return k.parseDuration(w)
-	case TypeRatio:
+	case TypeRatio, TypeNumber:
 		return k.parseRatio(w)
 	case TypeURL, TypeAnyURL:
 		return k.parseURL(w)
@@ -316,6 +316,9 @@ func (k *Key) looseness(v any) int64 {
 		}
 		return int64(v)
 	case float64:
+		if v == 0 && k.noBound {
+			return math.MaxInt64
+		}
 		return int64(v * 1e6)
 	case string:
 		return -int64(slices.Index(k.Choices, v))
@@ -358,7 +361,7 @@ func (k *Key) zero() any {
 		return false
 	case TypeCount, TypeAutoCount, TypeToolCount:
 		return 0
-	case TypeRatio:
+	case TypeRatio, TypeNumber:
 		return float64(0)
 	case TypeChoices, TypeNames, TypeHosts, TypeOrigins, TypePatterns, TypeArgv, TypePairs, TypeServers:
 		return []string(nil)

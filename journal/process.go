@@ -11,6 +11,8 @@ type (
 		Memory string `json:"memory"`
 		Swap   string `json:"swap"`
 		Pids   string `json:"pids"`
+		CPU    string `json:"cpu,omitempty"`
+		CPUs   string `json:"cpus,omitempty"`
 		Why    string `json:"why,omitempty"`
 	}
 	// LayerFailed says that a layer that was probed as available did not work for this run.

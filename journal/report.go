@@ -1,6 +1,9 @@
 package journal
 
-import "sync"
+import (
+	"cmp"
+	"sync"
+)
 
 // ReportSchema is the version of [Report]'s JSON. Keys are only ever added within a version.
 const ReportSchema = 1
@@ -62,6 +65,8 @@ type Enforcement struct {
 	Memory string `json:"memory"`
 	Swap   string `json:"swap"`
 	Pids   string `json:"pids"`
+	CPU    string `json:"cpu"`  // the weight
+	CPUs   string `json:"cpus"` // the quota
 }
 
 // Estimate is what the run was expected to need, where that came from, and from how many runs.
@@ -177,7 +182,7 @@ func (r *Reporter) Observe(rec Record) {
 	switch e := rec.Event.(type) {
 	case LayerChosen:
 		p.Layer = e.Layer
-		p.Enforcement = Enforcement{Memory: e.Memory, Swap: e.Swap, Pids: e.Pids}
+		p.Enforcement = Enforcement{Memory: e.Memory, Swap: e.Swap, Pids: e.Pids, CPU: cmp.Or(e.CPU, "none"), CPUs: cmp.Or(e.CPUs, "none")}
 		p.layerLimits(e)
 	case LimitSet:
 		p.setLimit(e.Limit)

@@ -87,6 +87,8 @@ var settings = []struct{ flag, key, usage, bare string }{
 	{"memory-max", "memory_max", "most memory of the whole run: a size like 4G, or auto", ""},
 	{"swap-max", "swap_max", "most swap beside it: a size like 1G", ""},
 	{"pids-max", "pids_max", "most processes and threads: a number, or auto", ""},
+	{"cpu-weight", "cpu_weight", "share of a busy processor, where everything else has 100: a number", ""},
+	{"cpus", "cpus", "most processors at once: a number like 1.5", ""},
 	{"time-max", "time_max", "how long the run may take: a duration like 2h", ""},
 	{"enforcement", "enforcement", "required, best-effort or off: what to do without kernel enforcement", ""},
 	{"layer", "layers", "use this layer only: systemd, cgroup2, cgroup1, job, rlimit, monitor", ""},

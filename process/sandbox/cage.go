@@ -37,4 +37,6 @@ type command struct {
 	dir   string
 	files []uintptr
 	sys   syscall.SysProcAttr
+	// nice is what the command starts with where no group holds its weight.
+	nice int
 }

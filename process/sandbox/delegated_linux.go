@@ -37,6 +37,9 @@ func newCgroup2(spec *Spec, limits Limits) (cage, error) {
 		if err := spec.remember(Remains{Layer: Cgroup2, Groups: []string{filepath.Join(outer, name)}}); err != nil {
 			return nil, err
 		}
+		if limits.wantsCPU() {
+			offerCPU(outer)
+		}
 		g, err := newGroup2(outer, name, limits)
 		if err != nil {
 			return nil, err
@@ -108,6 +111,9 @@ func claimAndBuild(base, name string, limits Limits) (*group2, error) {
 	defer unlock()
 	if err := claimBase(base); err != nil {
 		return nil, err
+	}
+	if limits.wantsCPU() {
+		offerCPU(base)
 	}
 	g, err := newGroup2(base, name, limits)
 	if err != nil {
@@ -263,6 +269,7 @@ func yieldLocked(base string) error {
 	if !exists(filepath.Join(base, supervisorLeaf)) {
 		return nil // the hierarchy's root: it was not emptied
 	}
+	_ = writeControl(base, "cgroup.subtree_control", "-cpu") // refused where there is none
 	if err := writeControl(base, "cgroup.subtree_control", "-memory -pids"); err != nil {
 		return err
 	}

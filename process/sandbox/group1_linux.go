@@ -21,6 +21,8 @@ import (
 // group beside them lends cgroup.freeze and cgroup.kill; else the v1 freezer does what it can.
 type group1 struct {
 	memory, pids string
+	cpu          string   // v1 CPU group, "" without one
+	nice         bool     // the command was started nice
 	freezer      string   // v1 freezer group, "" without one
 	unified      string   // v2 group without controllers, "" on a pure v1 host
 	unifiedDir   *os.File // for CLONE_INTO_CGROUP
@@ -49,7 +51,7 @@ func newCgroup1(spec *Spec, l Limits) (_ cage, err error) {
 	g := &group1{
 		memory: filepath.Join(memory, name),
 		pids:   filepath.Join(pids, name),
-		held:   Strength{ByNobody, ByNobody, ByNobody},
+		held:   unheld,
 		kills:  map[string]int{},
 	}
 	for _, dir := range []string{memory, pids} {
@@ -63,6 +65,7 @@ func newCgroup1(spec *Spec, l Limits) (_ cage, err error) {
 	if f := own.V1["freezer"]; f != "" && g.unified == "" && unix.Access(f, unix.W_OK) == nil {
 		g.freezer = filepath.Join(f, name)
 	}
+	g.cpu = cpuGroup1(own, name, l)
 	if err := spec.remember(Remains{Layer: Cgroup1, Groups: g.groups()}); err != nil {
 		return nil, err
 	}
@@ -103,7 +106,7 @@ func canTakeProcesses(group string) bool {
 
 func (g *group1) groups() []string {
 	groups := []string{g.memory, g.pids}
-	for _, dir := range []string{g.freezer, g.unified} {
+	for _, dir := range []string{g.cpu, g.freezer, g.unified} {
 		if dir != "" {
 			groups = append(groups, dir)
 		}
@@ -112,6 +115,7 @@ func (g *group1) groups() []string {
 }
 
 func (g *group1) setLimits(l Limits) error {
+	g.limitCPU(l)
 	if l.Memory > 0 {
 		if err := writeControl(g.memory, "memory.use_hierarchy", "1"); err != nil && !errors.Is(err, os.ErrNotExist) && !errors.Is(err, unix.EBUSY) && !errors.Is(err, unix.EINVAL) {
 			return err
@@ -146,6 +150,7 @@ func (g *group1) setLimits(l Limits) error {
 }
 
 func (g *group1) strength() Strength { return g.held }
+func (g *group1) forkedNice() bool   { return g.nice }
 
 // launch forks from a thread that has entered the groups. In cgroup v1 a single thread can
 // do that (the tasks file); its child starts where the thread is, so that not one
@@ -182,7 +187,13 @@ func (g *group1) forkInside(c *command) (int, error) {
 	if g.freezer != "" {
 		moves = append(moves, move{g.freezer, filepath.Dir(g.freezer)})
 	}
+	if g.cpu != "" {
+		moves = append(moves, move{g.cpu, filepath.Dir(g.cpu)})
+	}
 	home := true
+	if c.nice != 0 {
+		g.nice, home = beNice(unix.Gettid(), c.nice), false
+	}
 	defer func() {
 		for _, m := range moves {
 			if err := writeControl(m.back, "tasks", tid); err != nil {

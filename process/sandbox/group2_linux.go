@@ -41,7 +41,7 @@ const agentLeaf = "agent"
 // newGroup2 makes the node name below parent, whose subtree_control must offer memory and
 // pids already.
 func newGroup2(parent, name string, l Limits) (g *group2, err error) {
-	g = &group2{dir: filepath.Join(parent, name), held: Strength{ByNobody, ByNobody, ByNobody}}
+	g = &group2{dir: filepath.Join(parent, name), held: unheld}
 	if err := os.Mkdir(g.dir, 0o755); err != nil {
 		return nil, fmt.Errorf("make the run's cgroup: %w", err)
 	}
@@ -73,9 +73,13 @@ func newGroup2(parent, name string, l Limits) (g *group2, err error) {
 		}
 		g.held.Pids = ByKernel
 	}
+	g.limitCPU(l)
 	// The leaf needs controllers only where inner runs will want limits of their own.
 	if err := g.writeText("cgroup.subtree_control", "+memory +pids"); err != nil {
 		return nil, err
+	}
+	if l.wantsCPU() {
+		offerCPU(g.dir)
 	}
 	leaf := filepath.Join(g.dir, agentLeaf)
 	if err := os.Mkdir(leaf, 0o755); err != nil {

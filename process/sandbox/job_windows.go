@@ -3,6 +3,7 @@ package sandbox
 import (
 	"errors"
 	"fmt"
+	"runtime"
 	"unsafe"
 
 	"golang.org/x/sys/windows"
@@ -35,7 +36,7 @@ func newJob(spec *Spec, l Limits) (cage, error) {
 	if err != nil {
 		return nil, fmt.Errorf("create a job object: %w", err)
 	}
-	j := &jobCage{job: job, spec: spec, held: Strength{ByNobody, ByNobody, ByNobody}}
+	j := &jobCage{job: job, spec: spec, held: unheld}
 	var info windows.JOBOBJECT_EXTENDED_LIMIT_INFORMATION
 	basic := &info.BasicLimitInformation
 	if l.Memory > 0 {
@@ -57,6 +58,7 @@ func newJob(spec *Spec, l Limits) (cage, error) {
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("set the limits of the job object: %w", err), j.close())
 	}
+	j.limitCPU(l, runtime.NumCPU())
 	return j, nil
 }
 

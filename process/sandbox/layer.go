@@ -61,6 +61,9 @@ type Strength struct {
 	Memory Mechanism `json:"memory"`
 	Swap   Mechanism `json:"swap"`
 	Pids   Mechanism `json:"pids"`
+	// CPU is of the weight, CPUs of the quota.
+	CPU  Mechanism `json:"cpu"`
+	CPUs Mechanism `json:"cpus"`
 }
 
 // Capability is what [Probe] found out about one layer.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"runtime"
 	"strconv"
 
 	"github.com/plimsoll/plimsoll/process/sandbox/internal/shim"
@@ -27,7 +28,7 @@ func trial(ctx context.Context, layer Layer, nested bool, what string, amount in
 		Args:   []string{shim.Trial, what, strconv.FormatInt(amount, 10)},
 		Env:    []string{"GOMAXPROCS=1"},
 		Files:  []*os.File{null, null, null},
-		Limits: Limits{Memory: trialLimit, Pids: trialPids},
+		Limits: Limits{Memory: trialLimit, Pids: trialPids, CPUWeight: BackgroundWeight, CPUs: float64(runtime.NumCPU())},
 		Layers: []Layer{layer},
 		Nested: nested,
 		Detach: true,

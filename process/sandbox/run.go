@@ -22,6 +22,7 @@ type Run struct {
 	layer   Layer
 	cage    cage
 	pid     int
+	nice    int // of the command, where it holds the weight
 	began   time.Time
 	started uint64 // the command's start time, against reuse of its pid
 
@@ -192,7 +193,11 @@ func startIn(spec *Spec, b builder) (*Run, error) {
 	}
 	r.began = time.Now()
 	err = underway.start(func() (int, error) {
-		r.pid, err = c.launch(newCommand(spec))
+		command := newCommand(spec)
+		if c.strength().CPU != ByKernel {
+			command.nice = spec.limits().nice()
+		}
+		r.pid, r.nice, err = r.launch(command)
 		return r.pid, err
 	})
 	if err != nil {
@@ -204,9 +209,10 @@ func startIn(spec *Spec, b builder) (*Run, error) {
 	}
 	r.spec.remembered = spec.remembered // a launch may have added the pid
 	r.started = startTime(r.pid)
-	held := c.strength()
+	held := r.Strength()
 	spec.note(journal.LayerChosen{
 		Layer: string(b.layer), Memory: string(held.Memory), Swap: string(held.Swap), Pids: string(held.Pids),
+		CPU: string(held.CPU), CPUs: string(held.CPUs),
 	})
 	spec.note(journal.RunStarted{PID: r.pid, LimitBytes: int64(spec.limits().Memory)})
 	r.watch = newWatcher(r, adopt)
@@ -253,7 +259,28 @@ func (r *Run) PID() int { return r.pid }
 func (r *Run) Layer() Layer { return r.layer }
 
 // Strength tells who holds each limit.
-func (r *Run) Strength() Strength { return r.cage.strength() }
+func (r *Run) Strength() Strength {
+	held := r.cage.strength()
+	if held.CPU != ByKernel && r.nice != 0 {
+		held.CPU = ByProcess
+	}
+	return held
+}
+
+// launch starts the command, as nice as it is to be.
+func (r *Run) launch(c *command) (pid, nice int, err error) {
+	pid, held, err := forkNice(c.nice, func() (int, error) { return r.cage.launch(c) })
+	if g, ok := r.cage.(interface{ forkedNice() bool }); ok { // it forked from a thread of its own
+		held = g.forkedNice()
+	}
+	if !held || err != nil {
+		return pid, 0, err
+	}
+	if r.spec.Detach {
+		niceSession(pid, c.nice)
+	}
+	return pid, c.nice, nil
+}
 
 // Exited is closed when the command itself has ended; leftovers may still run.
 func (r *Run) Exited() <-chan struct{} { return r.exited }
@@ -310,7 +337,7 @@ func (r *Run) finish() {
 	defer r.cageMu.Unlock()
 	r.letGo()
 	res := &r.result
-	res.Layer, res.Strength = r.layer, r.cage.strength()
+	res.Layer, res.Strength = r.layer, r.Strength()
 	res.Started, res.Duration = r.began, time.Since(r.began)
 	res.ExitCode, res.Signal, res.CPU = r.ended.code, r.ended.signal, r.ended.cpu
 	r.failed = r.ended.err

@@ -20,6 +20,13 @@ type Limits struct {
 	Swap limit.Bytes
 	// Pids is the most processes and threads; 0 sets no limit.
 	Pids int
+	// CPUWeight is the run's share of a contended processor, where everything else has
+	// [NormalWeight]: 1 to 10000; 0 and NormalWeight leave it alone. Below NormalWeight
+	// descendants give way to the command too. Where no group holds it, nice values do.
+	CPUWeight int
+	// CPUs is the most processor time per time, in processors (1.5); 0 sets no limit. Only
+	// groups hold it.
+	CPUs float64
 	// Time is how long the run may take; 0 sets no limit. At the limit the command is asked with
 	// SIGTERM, and ended with all it started after [Spec].Grace. Time in which the machine is
 	// suspended (Linux, macOS) or the run is stopped does not count.

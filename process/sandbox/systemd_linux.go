@@ -79,7 +79,7 @@ func newSystemd(spec *Spec, limits Limits) (_ cage, err error) {
 	if err := spec.remember(Remains{Layer: Systemd, Unit: unit, User: ofUser}); err != nil {
 		return nil, err
 	}
-	scope, err := enterScope(conn, own, unit, strings.Join(spec.Args, " "))
+	scope, err := enterScope(conn, own, unit, strings.Join(spec.Args, " "), limits.CPUWeight)
 	if err != nil {
 		return nil, err
 	}
@@ -96,12 +96,25 @@ func newSystemd(spec *Spec, limits Limits) (_ cage, err error) {
 	if err := writeControl(scope, "cgroup.subtree_control", "+memory +pids"); err != nil {
 		return nil, err
 	}
+	if limits.wantsCPU() {
+		offerCPU(scope)
+	}
 	g, err := newGroup2(scope, "run", limits)
 	if err != nil {
 		return nil, err
 	}
+	// Beside other applications it is the scope's own weight that counts.
+	if g.held.CPU == ByKernel && !holds(scope, "cpu.weight", limits.CPUWeight) {
+		g.held.CPU = ByNobody
+	}
 	entered.set(scope)
 	return g, nil
+}
+
+// holds says that a control file has this number in it.
+func holds(dir, name string, n int) bool {
+	body, err := os.ReadFile(filepath.Join(dir, name))
+	return err == nil && strings.TrimSpace(string(body)) == strconv.Itoa(n)
 }
 
 // entered is the scope that an earlier run moved this process into. A program that starts
@@ -130,6 +143,9 @@ func beside(spec *Spec, scope string, limits Limits) (cage, error) {
 	name := runPrefix + spec.ID
 	if err := spec.remember(Remains{Layer: Cgroup2, Groups: []string{filepath.Join(scope, name)}}); err != nil {
 		return nil, err
+	}
+	if limits.wantsCPU() {
+		offerCPU(scope)
 	}
 	g, err := newGroup2(scope, name, limits)
 	if err != nil {
@@ -225,7 +241,7 @@ func hasManager(conn *dbus.Conn) error {
 }
 
 // enterScope asks for the scope, waits until this process is in it, and returns its directory.
-func enterScope(conn *dbus.Conn, own cgroupfs.Place, unit, description string) (string, error) {
+func enterScope(conn *dbus.Conn, own cgroupfs.Place, unit, description string, cpuWeight int) (string, error) {
 	if len(description) > 200 {
 		description = description[:200]
 	}
@@ -244,6 +260,9 @@ func enterScope(conn *dbus.Conn, own cgroupfs.Place, unit, description string) (
 		{"CollectMode", dbus.MakeVariant("inactive-or-failed")},
 		{"OOMPolicy", dbus.MakeVariant("continue")},
 		{"TimeoutStopUSec", dbus.MakeVariant(uint64(DefaultStopGrace / time.Microsecond))},
+	}
+	if cpuWeight > 0 && cpuWeight != NormalWeight {
+		properties = append(properties, property{"CPUWeight", dbus.MakeVariant(uint64(cpuWeight))})
 	}
 	manager := conn.Object(systemdBus, systemdPath)
 	ctx, cancel := context.WithTimeout(context.Background(), scopeWait)
@@ -291,7 +310,7 @@ func unknownProperty(err error, properties []property) int {
 		return -1
 	}
 	for i, p := range properties {
-		optional := p.Name == "OOMPolicy" || p.Name == "CollectMode" || p.Name == "TimeoutStopUSec"
+		optional := p.Name == "OOMPolicy" || p.Name == "CollectMode" || p.Name == "TimeoutStopUSec" || p.Name == "CPUWeight"
 		if optional && strings.Contains(text, p.Name) {
 			return i
 		}

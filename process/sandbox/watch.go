@@ -212,6 +212,9 @@ func (w *watcher) meet(pid int, now time.Time) *member {
 	m.spared = pid == w.run.pid || w.run.spec.Launcher && w.leadsOn(m)
 	if !m.spared {
 		_, _ = proctree.OOMScoreAdj(pid, childScore)
+		if w.run.spec.limits().background() {
+			giveWay(pid, w.run.nice+childNice)
+		}
 	}
 	if len(w.known) < maxKnown {
 		w.known[pid] = m

@@ -9,7 +9,7 @@ type watchedCage struct {
 }
 
 func newWatched(l Limits) watchedCage {
-	w := watchedCage{held: Strength{ByNobody, ByNobody, ByNobody}}
+	w := watchedCage{held: unheld}
 	if l.Memory > 0 {
 		w.held.Memory = ByWatching
 	}

@@ -17,8 +17,16 @@ import (
 // descendant goes first, the command last.
 func (w *watcher) lookAtTree(now time.Time) time.Duration {
 	limits := w.run.spec.limits()
-	if _, err := w.tree.Scan(); err != nil {
+	changes, err := w.tree.Scan()
+	if err != nil {
 		return sampleEvery
+	}
+	if limits.background() && !w.run.spec.Launcher {
+		for _, p := range changes.Appeared {
+			if p.PID != w.run.pid {
+				giveWay(p.PID, w.run.nice+childNice)
+			}
+		}
 	}
 	_, _ = w.tree.RaiseOOMScore(childScore)
 	usage := w.tree.Measure()

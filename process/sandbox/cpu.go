@@ -1,0 +1,44 @@
+package sandbox
+
+import "math"
+
+// NormalWeight is the share of the processor that everything else has: cpu.weight of a cgroup
+// without a setting (Documentation/admin-guide/cgroup-v2.rst), and nice 0.
+const NormalWeight = 100
+
+// BackgroundWeight is what systemd gives to work in the background (background.slice of
+// systemd's user units): beside one busy application such a run gets 23 % of a contended
+// processor, and all of an idle one.
+const BackgroundWeight = 30
+
+// childNice is how much nicer than the command its descendants are: a child weighs a third of
+// the agent that started it (sched_prio_to_weight in kernel/sched/core.c), so that the agent
+// answers while its builds run.
+const childNice = 5
+
+// niceOf is the nice value that comes nearest to a weight: the scheduler gives a process 1.25
+// times the share with each step down.
+func niceOf(weight int) int {
+	if weight <= 0 {
+		return 0
+	}
+	n := int(math.Round(math.Log(NormalWeight/float64(weight)) / math.Log(1.25)))
+	return min(19, max(-20, n))
+}
+
+// nice is what the command starts with where no group holds its weight.
+func (l Limits) nice() int { return niceOf(l.CPUWeight) }
+
+// background says that the run is to give way to others.
+func (l Limits) background() bool { return l.CPUWeight > 0 && l.CPUWeight < NormalWeight }
+
+// unheld is the strength of limits that nobody holds.
+var unheld = Strength{Memory: ByNobody, Swap: ByNobody, Pids: ByNobody, CPU: ByNobody, CPUs: ByNobody}
+
+// quotaPeriod is the period over which a quota of processor time is counted, in microseconds: the
+// kernel's own default.
+const quotaPeriod = 100_000
+
+// quota is the processor time of one period in microseconds, at least the least that the
+// kernel takes (min_cfs_quota_period).
+func (l Limits) quota() int64 { return max(1000, int64(l.CPUs*quotaPeriod)) }

@@ -1,0 +1,21 @@
+package sandbox
+
+import "golang.org/x/sys/unix"
+
+// forkNice makes the command nice just after its start: on macOS the value belongs to the
+// process. What it starts inherits it.
+func forkNice(nice int, fork func() (int, error)) (pid int, held bool, err error) {
+	pid, err = fork()
+	if err == nil && nice != 0 {
+		held = unix.Setpriority(unix.PRIO_PROCESS, pid, nice) == nil
+	}
+	return pid, held, err
+}
+
+func giveWay(pid, nice int) {
+	if now, err := unix.Getpriority(unix.PRIO_PROCESS, pid); err == nil && now < nice {
+		_ = unix.Setpriority(unix.PRIO_PROCESS, pid, nice)
+	}
+}
+
+func niceSession(int, int) {}

@@ -1,0 +1,124 @@
+package sandbox
+
+import (
+	"os"
+	"path/filepath"
+	"runtime"
+	"strconv"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/plimsoll/plimsoll/process/internal/cgroupfs"
+)
+
+// I/O priorities: ioprio_set(2). Class "best effort" has eight levels, of which 7 is the last.
+const (
+	ioprioWhoProcess    = 1
+	ioprioBestEffortLow = 2<<13 | 7
+)
+
+// limitCPU writes weight and quota into a cgroup v2 node. A kernel or a parent that does not
+// offer the controller costs the run these two limits and no other.
+func (g *group2) limitCPU(l Limits) {
+	if l.CPUWeight > 0 && g.write("cpu.weight", int64(l.CPUWeight)) == nil {
+		g.held.CPU = ByKernel
+	}
+	if l.CPUs > 0 && g.writeText("cpu.max", strconv.FormatInt(l.quota(), 10)+" "+strconv.Itoa(quotaPeriod)) == nil {
+		g.held.CPUs = ByKernel
+	}
+}
+
+// offerCPU lets the children of a cgroup v2 group have weights and quotas, where that can be.
+func offerCPU(dir string) { _ = writeControl(dir, "cgroup.subtree_control", "+cpu") }
+
+// wantsCPU says that the limits need a CPU controller.
+func (l Limits) wantsCPU() bool { return l.CPUWeight > 0 && l.CPUWeight != NormalWeight || l.CPUs > 0 }
+
+// cpuGroup1 is where the group of a run in the v1 CPU hierarchy would be, "" where it can't be.
+func cpuGroup1(own cgroupfs.Place, name string, l Limits) string {
+	parent := own.V1["cpu"]
+	if parent == "" || !l.wantsCPU() || unix.Access(parent, unix.W_OK) != nil || !exists(filepath.Join(parent, "cpu.shares")) {
+		return ""
+	}
+	return filepath.Join(parent, name)
+}
+
+// limitCPU is [group2.limitCPU] for cgroup v1, whose usual share is 1024.
+func (g *group1) limitCPU(l Limits) {
+	if g.cpu == "" {
+		return
+	}
+	if l.CPUWeight > 0 && writeControl(g.cpu, "cpu.shares", strconv.Itoa(max(2, l.CPUWeight*1024/NormalWeight))) == nil {
+		g.held.CPU = ByKernel
+	}
+	if l.CPUs > 0 && writeControl(g.cpu, "cpu.cfs_period_us", strconv.Itoa(quotaPeriod)) == nil &&
+		writeControl(g.cpu, "cpu.cfs_quota_us", strconv.FormatInt(l.quota(), 10)) == nil {
+		g.held.CPUs = ByKernel
+	}
+}
+
+// forkNice forks from a thread that is as nice as the command is to be: a child inherits that
+// from the thread, so that not one instruction of it runs otherwise. The thread is thrown away,
+// because without privileges no thread becomes less nice again. Where the kernel refuses (a
+// weight above the usual needs CAP_SYS_NICE), the command starts as everything does.
+func forkNice(nice int, fork func() (int, error)) (pid int, held bool, err error) {
+	if nice == 0 {
+		pid, err = fork()
+		return pid, false, err
+	}
+	done := make(chan struct{})
+	var onOwnThread func()
+	onOwnThread = func() {
+		runtime.LockOSThread() // and never unlock: the thread ends with its goroutine
+		if unix.Gettid() == unix.Getpid() {
+			next := make(chan struct{})
+			go func() { defer close(next); onOwnThread() }()
+			<-next
+			runtime.UnlockOSThread()
+			return
+		}
+		held = beNice(unix.Gettid(), nice)
+		pid, err = fork()
+	}
+	go func() { defer close(done); onOwnThread() }()
+	<-done
+	return pid, held, err
+}
+
+// beNice sets the nice value of one thread, and with a positive one the last I/O priority.
+func beNice(tid, nice int) bool {
+	if unix.Setpriority(unix.PRIO_PROCESS, tid, nice) != nil {
+		return false
+	}
+	if nice > 0 {
+		_, _, _ = unix.Syscall(unix.SYS_IOPRIO_SET, ioprioWhoProcess, uintptr(tid), ioprioBestEffortLow)
+	}
+	return true
+}
+
+// giveWay makes a descendant nicer than the command, with all the threads that it has so far. Those
+// to come inherit it. What is nice already stays.
+func giveWay(pid, nice int) {
+	dir, err := os.Open("/proc/" + strconv.Itoa(pid) + "/task")
+	if err != nil {
+		return
+	}
+	defer dir.Close()
+	names, _ := dir.Readdirnames(4096)
+	for _, name := range names {
+		tid, err := strconv.Atoi(name)
+		if err != nil {
+			continue
+		}
+		// The system call gives 20 - nice (getpriority(2), C library/kernel differences).
+		if now, err := unix.Getpriority(unix.PRIO_PROCESS, tid); err == nil && 20-now < nice {
+			beNice(tid, nice)
+		}
+	}
+}
+
+// niceSession makes the session that we made for the command nice as a whole: with
+// autogroups (sched(7)) a nice value counts only within the session.
+func niceSession(pid, nice int) {
+	_ = os.WriteFile("/proc/"+strconv.Itoa(pid)+"/autogroup", []byte(strconv.Itoa(nice)), 0)
+}

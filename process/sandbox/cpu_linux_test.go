@@ -1,0 +1,153 @@
+package sandbox_test
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/plimsoll/plimsoll/process/sandbox"
+)
+
+// niceOfPid reads field 19 of /proc/PID/stat (proc_pid_stat(5)).
+func niceOfPid(t *testing.T, pid int) int {
+	t.Helper()
+	body, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	if err != nil {
+		t.Fatal(err)
+	}
+	fields := strings.Fields(string(body[bytes.LastIndexByte(body, ')')+2:]))
+	n, err := strconv.Atoi(fields[16])
+	if err != nil {
+		t.Fatal(err)
+	}
+	return n
+}
+
+// cpuTime is user and system time of a process in clock ticks.
+func cpuTime(t *testing.T, pid int) int {
+	t.Helper()
+	body, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	if err != nil {
+		t.Fatal(err)
+	}
+	fields := strings.Fields(string(body[bytes.LastIndexByte(body, ')')+2:]))
+	user, _ := strconv.Atoi(fields[11])
+	system, _ := strconv.Atoi(fields[12])
+	return user + system
+}
+
+// TestWeightIsHeld in every layer: by a group, or by nice values from the first instruction; and
+// the command's children are nicer than it.
+func TestWeightIsHeld(t *testing.T) {
+	eachLayer(t, false, func(t *testing.T, layer sandbox.Layer) {
+		s := spec(t, layer, "sleep", "4000")
+		s.Path, s.Args = "/bin/sh", []string{"sh", "-c", "cat /proc/self/stat >&2; sleep 60 & echo $! >&2; wait"}
+		out, w, err := os.Pipe()
+		if err != nil {
+			t.Fatal(err)
+		}
+		s.Files[2] = w
+		s.Limits.CPUWeight = sandbox.BackgroundWeight
+		r, err := sandbox.Start(t.Context(), s)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_ = w.Close()
+		defer r.Kill()
+		var first string
+		var child int
+		if _, err := fmt.Fscanf(out, "%s", &first); err != nil {
+			t.Fatal(err)
+		}
+		text := make([]byte, 4096)
+		for deadline := time.Now().Add(10 * time.Second); child == 0 && time.Now().Before(deadline); {
+			n, _ := out.Read(text)
+			lines := strings.Split(strings.TrimSpace(string(text[:n])), "\n")
+			child, _ = strconv.Atoi(lines[len(lines)-1])
+		}
+		if child == 0 {
+			t.Fatal("the child did not say who it is")
+		}
+		want := 0
+		switch held := r.Strength().CPU; held {
+		case sandbox.ByKernel:
+		case sandbox.ByProcess:
+			want = 5 // 1.25^-5 is a third
+		default:
+			t.Fatalf("the weight is held by %q", held)
+		}
+		if got := niceOfPid(t, r.PID()); got != want {
+			t.Errorf("the command has nice %d, want %d (weight by %s)", got, want, r.Strength().CPU)
+		}
+		got := niceOfPid(t, child)
+		for deadline := time.Now().Add(5 * time.Second); got <= want && time.Now().Before(deadline); got = niceOfPid(t, child) {
+			time.Sleep(20 * time.Millisecond)
+		}
+		if got != want+5 {
+			t.Errorf("its child has nice %d, want %d", got, want+5)
+		}
+		_ = r.Kill()
+		if _, err := r.Wait(); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+// TestNormalWeightChangesNothing: no process is touched.
+func TestNormalWeightChangesNothing(t *testing.T) {
+	eachLayer(t, false, func(t *testing.T, layer sandbox.Layer) {
+		s := spec(t, layer, "family", "1", "1", "1")
+		in, inW, _ := os.Pipe()
+		s.Files[0] = in
+		s.Limits.CPUWeight = sandbox.NormalWeight
+		r, err := sandbox.Start(t.Context(), s)
+		if err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(1500 * time.Millisecond)
+		if got := niceOfPid(t, r.PID()); got != 0 {
+			t.Errorf("the command has nice %d", got)
+		}
+		if c, ok := r.LargestChild(); ok && niceOfPid(t, c.PID) != 0 {
+			t.Errorf("a child has nice %d", niceOfPid(t, c.PID))
+		}
+		_ = inW.Close()
+		_, _ = r.Wait()
+	})
+}
+
+// TestQuota: under a group a burner gets no more than it may; elsewhere it is said that nobody
+// holds it.
+func TestQuota(t *testing.T) {
+	eachLayer(t, false, func(t *testing.T, layer sandbox.Layer) {
+		s := spec(t, layer, "sleep", "1")
+		s.Path, s.Args = "/bin/sh", []string{"sh", "-c", "while :; do :; done"}
+		s.Limits.CPUs = 0.2
+		r, err := sandbox.Start(t.Context(), s)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer r.Wait()
+		defer r.Kill()
+		held := r.Strength().CPUs
+		if layer == sandbox.Rlimit || layer == sandbox.Monitor {
+			if held != sandbox.ByNobody {
+				t.Errorf("the quota is held by %q", held)
+			}
+			return
+		}
+		if held != sandbox.ByKernel {
+			t.Skipf("no CPU controller is offered in layer %s here", layer)
+		}
+		began, before := time.Now(), cpuTime(t, r.PID())
+		time.Sleep(3 * time.Second)
+		used := float64(cpuTime(t, r.PID())-before) / 100 / time.Since(began).Seconds()
+		if used > 0.3 { // a period's worth of slack
+			t.Errorf("a quota of 0.2 processors let %.2f through", used)
+		}
+	})
+}
