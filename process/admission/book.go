@@ -16,7 +16,7 @@ import (
 	"github.com/plimsoll/plimsoll/limit"
 )
 
-// schema is the version of the ledger file and of the claim files.
+// schema is the version of the claim files, and of ledger.json as older versions of Plimsoll wrote it.
 const schema = 1
 
 // maxLedger bounds what is read of a ledger file: MaxClaims + MaxWaiters entries of at most about 3 KiB.
@@ -48,10 +48,18 @@ type entry struct {
 	StaleAt  time.Time `json:"stale_at,omitzero"`   // since when its owner is known dead
 	StaleWhy string    `json:"stale_why,omitempty"` // why it could not be cleaned up
 
-	reaping bool // by another process, now
+	reaping bool        // by another process, now
+	record  int         // its place in the table, 0 for none yet
+	used    limit.Bytes // how much of the reservation was in use at the time of book.sum
 }
 
-// ledgerFile is ledger.json.
+// slot is what it takes when it holds.
+func (e *entry) slot() string { return slotName(e.Tool) }
+
+// staleUnread stands for [entry.StaleWhy], which the claim's own file has.
+const staleUnread = "see its claim file"
+
+// ledgerFile is the ledger as a whole, and what ledger.json was before there was a table.
 type ledgerFile struct {
 	Schema  int      `json:"schema"`
 	Ticket  uint64   `json:"ticket"` // the last one given out
@@ -75,72 +83,60 @@ type book struct {
 	ledger   *Ledger
 	now      time.Time
 	file     ledgerFile
+	index    map[string]*entry // see byID
 	changed  bool
 	patient  bool // look whether the owner of a locked claim is gone
 	orphaned bool // one is: its lock will be free in a moment
 	warnings []Warning
 	seen     sighting // in the shared directory
+	rings    []string // the waiters to wake when the lock is released
+
+	table    *os.File // nil when there is none yet
+	image    []byte   // the table as it was read
+	sum      snapshot
+	unmarked bool   // ledger.json is not the marker
+	damage   error  // what was wrong with a file that was set aside
+	aside    string // its new name
+	// sample tells what a holder uses; nil asks its files and [Options].Current.
+	sample func(*entry) Holder
 }
 
 func (b *book) warn(about, path, format string, args ...any) {
 	b.warnings = append(b.warnings, Warning{About: about, Path: path, Text: fmt.Sprintf(format, args...)})
 }
 
-// load reads the ledger. One that cannot be understood is set aside and rebuilt from the
-// claim files.
-func (b *book) load() error {
-	path := b.ledger.ledgerPath()
-	text, err := readBounded(path, maxLedger)
-	if errors.Is(err, fs.ErrNotExist) {
-		b.file = ledgerFile{Schema: schema}
-		return b.adopt()
-	}
-	if err != nil {
-		return err
-	}
-	b.file, err = parseLedger(text)
-	if err == nil || errors.Is(err, ErrNewer) {
-		return err
-	}
-	aside, asideErr := b.setAside(path)
-	if asideErr != nil {
-		return fmt.Errorf("%s is damaged (%w) and cannot be set aside: %w", path, err, asideErr)
-	}
-	b.file, b.changed = ledgerFile{Schema: schema}, true
-	if err := b.adopt(); err != nil {
-		return err
-	}
-	b.warn("ledger", aside, "the ledger was damaged (%v); it is kept as %s, and %d claims were recovered from their own files",
-		err, aside, len(b.file.Entries))
-	return nil
-}
-
 // keptAside bounds how many damaged ledgers are kept.
 const keptAside = 4
 
-func (b *book) setAside(path string) (string, error) {
+// setAside gives a damaged file another name. It is rebuilt from the claim files.
+func (b *book) setAside(path string, damage error) error {
 	dir, base := filepath.Split(path)
-	old, err := filepath.Glob(filepath.Join(dir, "ledger.damaged-*.json"))
+	old, err := filepath.Glob(filepath.Join(dir, "ledger.damaged-*"))
 	if err != nil {
-		return "", err
+		return err
 	}
 	slices.Sort(old)
 	for len(old) >= keptAside {
 		if err := os.Remove(old[0]); err != nil {
-			return "", err
+			return err
 		}
 		old = old[1:]
 	}
-	aside := filepath.Join(dir, strings.TrimSuffix(base, ".json")+".damaged-"+b.now.UTC().Format("20060102T150405.000000000")+".json")
-	return aside, os.Rename(path, aside)
+	end := filepath.Ext(base)
+	aside := filepath.Join(dir, strings.TrimSuffix(base, end)+".damaged-"+b.now.UTC().Format("20060102T150405.000000000")+end)
+	if err := os.Rename(path, aside); err != nil {
+		return fmt.Errorf("%s is damaged (%w) and cannot be set aside: %w", path, damage, err)
+	}
+	b.damage, b.aside, b.changed = damage, aside, true
+	return nil
 }
 
-// parseLedger reads ledger.json and refuses what this package could not have written.
+// parseLedger reads ledger.json of an older version and refuses what this package could not have written.
 func parseLedger(text []byte) (ledgerFile, error) {
 	var head struct {
 		Schema int `json:"schema"`
 	}
-	if json.Unmarshal(text, &head) == nil && head.Schema > schema { // whose entries may be of another shape
+	if json.Unmarshal(text, &head) == nil && head.Schema > tableVersion { // whose entries may be of another shape
 		return ledgerFile{}, fmt.Errorf("schema %d: %w", head.Schema, ErrNewer)
 	}
 	var f ledgerFile
@@ -233,18 +229,6 @@ func (b *book) adopt() error {
 	return nil
 }
 
-// store writes the ledger. It is not flushed to disk: a process that dies leaves the
-// page cache as it is, and a host that goes down takes every claim with it, since the next
-// boot has another directory.
-func (b *book) store() error {
-	failpoint("store")
-	text, err := json.Marshal(b.file)
-	if err != nil {
-		return err
-	}
-	return replaceFile(b.ledger.ledgerPath(), text)
-}
-
 func (b *book) find(id string) *entry {
 	for _, e := range b.file.Entries {
 		if e.ID == id {
@@ -256,7 +240,8 @@ func (b *book) find(id string) *entry {
 
 func (b *book) add(e *entry) {
 	b.file.Entries = append(b.file.Entries, e)
-	b.changed = true
+	b.file.Ticket = max(b.file.Ticket, e.Ticket)
+	b.index, b.changed = nil, true
 }
 
 // remove takes the entry and its files away. The card goes first: without it, what is
@@ -266,12 +251,14 @@ func (b *book) remove(id string) {
 	before := len(b.file.Entries)
 	b.file.Entries = slices.DeleteFunc(b.file.Entries, func(e *entry) bool { return e.ID == id })
 	b.changed = b.changed || len(b.file.Entries) != before
+	b.index = nil
 }
 
 func (l *Ledger) removeFiles(id string) {
 	_ = os.Remove(l.cardPath(id))
 	failpoint("card removed")
 	_ = os.Remove(l.usePath(id))
+	_ = os.Remove(l.bellPath(id))
 	_ = os.Remove(l.claimLock(id))
 	failpoint("lock removed")
 }

@@ -112,6 +112,7 @@ func removeBoot(dir string) bool {
 	old := &Ledger{dir: dir}
 	// The lock goes last: until then nobody can begin to write here.
 	_ = os.RemoveAll(old.claims())
+	_ = os.RemoveAll(old.bellPath(""))
 	if rest, err := os.ReadDir(dir); err == nil {
 		for _, name := range rest {
 			if name.Name() != "lock" {

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/plimsoll/plimsoll/limit"
+	"github.com/plimsoll/plimsoll/process/headroom"
 )
 
 // ObserveEvery is how often [Claim.Observe] writes at most.
@@ -27,6 +28,10 @@ type Claim struct {
 	terms  Terms
 	parent Holder
 	waited time.Duration
+	// headroom is the request's, for those that wait.
+	headroom func() (headroom.Reading, error)
+	// queued says that it waits, or has given up waiting.
+	queued bool
 
 	mu       sync.Mutex
 	lock     *os.File
@@ -127,9 +132,12 @@ func (c *Claim) release(ctx context.Context) error {
 		// file that is open.
 		c.lock.Close()
 		b.remove(c.id)
+		b.dispatch(Request{Headroom: c.headroom})
+		if c.queued {
+			b.wakeFront(b.waiting(), 2)
+		}
 		return nil
 	})
 	c.lock.Close()
-	c.ledger.ring()
 	return err
 }

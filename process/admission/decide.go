@@ -1,10 +1,8 @@
 package admission
 
 import (
+	"slices"
 	"time"
-
-	"github.com/plimsoll/plimsoll/limit"
-	"github.com/plimsoll/plimsoll/process/headroom"
 )
 
 // MaxBypass is how often a waiting run may be overtaken to its cost. After that nobody
@@ -14,7 +12,7 @@ import (
 const MaxBypass = 8
 
 // turnMissed is how long a waiter that could go may leave its turn unused before others
-// pass it: it looks once a second or more often, so it is stopped. It keeps its place for
+// pass it: it was woken, so it is stopped. It keeps its place for
 // when it is continued.
 const turnMissed = 5 * time.Second
 
@@ -42,6 +40,7 @@ const (
 // verdict is the decision about one request at one moment.
 type verdict struct {
 	admit       bool
+	sure        bool // the sum was read exactly
 	never       bool // however long it waits
 	reaping     bool // another process is cleaning up, which may make room
 	reason      Reason
@@ -57,15 +56,18 @@ type verdict struct {
 //	reservation ≤ available − min_free − Σ max(0, reservation_i − current_i)
 //
 // over all runs that hold, nested ones excepted, and those in other ledgers that are seen. Waiters before e are first given what they would
-// get, in their order; what is left is e's to take if it harms none of them more than MaxBypass times.
-func (b *book) decide(e *entry, waiting []*entry, r Request) verdict {
+// get, in their order; what is left is e's to take if it harms none of them more than MaxBypass times. With exact, what
+// every holder uses is read now.
+func (b *book) decide(e *entry, waiting []*entry, r Request, exact bool) verdict {
 	v := verdict{position: len(waiting) + 1, waiting: len(waiting)}
-	for i, w := range waiting {
-		if w == e {
-			v.position = i + 1
-		}
+	at := slices.Index(waiting, e)
+	if at >= 0 {
+		v.position = at + 1
+	} else {
+		at = len(waiting)
 	}
-	g := b.ground(r, &v)
+	g := b.ground(r, exact)
+	v.headroomErr, v.sure = g.err, g.sure
 	e.MinFree = g.minFree(r)
 	v.terms = g.terms(e)
 	if b.nested(e) {
@@ -78,30 +80,13 @@ func (b *book) decide(e *entry, waiting []*entry, r Request) verdict {
 		return v
 	}
 	_, alone := g.fits(e)
-	var blocked []*entry
-	for i, w := range waiting {
-		if w == e {
-			break
-		}
-		if i == lookAhead {
-			v.reason = Turn
-			return v
-		}
-		if w.Missed || b.nested(w) {
-			continue
-		}
-		_, fits := g.fits(w)
-		if fits && passes(g, w, blocked) {
-			if b.letPass(w) {
-				continue
-			}
-			g.take(w)
-			continue
-		}
-		if !w.ReadyAt.IsZero() {
-			w.ReadyAt, b.changed = time.Time{}, true
-		}
-		blocked = append(blocked, w)
+	if at > lookAhead {
+		v.reason = Turn
+		return v
+	}
+	q := &queueWalk{book: b, ground: g}
+	for _, w := range waiting[:at] {
+		q.next(w)
 	}
 	if e.Missed || !e.ReadyAt.IsZero() { // we are here
 		e.Missed, e.ReadyAt, b.changed = false, time.Time{}, true
@@ -112,17 +97,83 @@ func (b *book) decide(e *entry, waiting []*entry, r Request) verdict {
 		v.reason = Turn
 	case !fits:
 		v.reason = reason
-	case !passes(g, e, blocked):
+	case !passes(g, e, q.blocked):
 		v.reason = Turn
 	default:
 		v.admit = true
-		for _, w := range blocked {
+		for _, w := range q.blocked {
 			if g.harms(e, w) {
 				v.harmed = append(v.harmed, w)
 			}
 		}
 	}
+	// Those behind may fit where we do not, and sleep.
+	if v.admit {
+		g.take(e)
+	} else {
+		q.blocked = append(q.blocked, e)
+	}
+	if at < len(waiting) {
+		for _, w := range waiting[at+1 : min(len(waiting), lookAhead)] {
+			q.next(w)
+		}
+	}
 	return v
+}
+
+// dispatch wakes the waiters that may go now, after something was released. What they use is not read for that:
+// the first waiter does so once a second.
+func (b *book) dispatch(r Request) {
+	waiting := b.waiting()
+	if len(waiting) == 0 {
+		return
+	}
+	q := &queueWalk{book: b, ground: b.ground(r, false)}
+	for _, w := range waiting[:min(len(waiting), lookAhead)] {
+		q.next(w)
+	}
+	if len(b.rings) == 0 {
+		b.wakeFront(waiting, 1)
+	}
+}
+
+// wakeFront wakes the first waiters that are not known to be stopped: the first one is to watch the memory from now on, and the
+// second one the first.
+func (b *book) wakeFront(waiting []*entry, count int) {
+	for _, w := range waiting {
+		if count == 0 {
+			return
+		}
+		if w.State == Waiting && !w.Missed {
+			b.rings = append(b.rings, w.ID)
+			count--
+		}
+	}
+}
+
+// queueWalk gives the waiters, in their order, what they would get.
+type queueWalk struct {
+	book    *book
+	ground  *ground
+	blocked []*entry // those that have to wait on
+}
+
+func (q *queueWalk) next(w *entry) {
+	b, g := q.book, q.ground
+	if w.Missed || b.nested(w) {
+		return
+	}
+	if _, fits := g.fits(w); fits && passes(g, w, q.blocked) {
+		if b.letPass(w) {
+			return
+		}
+		g.take(w)
+		return
+	}
+	if !w.ReadyAt.IsZero() {
+		w.ReadyAt, b.changed = time.Time{}, true
+	}
+	q.blocked = append(q.blocked, w)
 }
 
 // passes reports whether e may go although those in blocked came first.
@@ -143,6 +194,7 @@ func (b *book) letPass(w *entry) bool {
 	switch {
 	case w.ReadyAt.IsZero() || b.now.Before(w.ReadyAt): // newly ready, or the clock was set back
 		w.ReadyAt, b.changed = b.now, true
+		b.rings = append(b.rings, w.ID)
 	case b.now.Sub(w.ReadyAt) > turnMissed:
 		w.Missed, b.changed = true, true
 		return true
@@ -150,122 +202,3 @@ func (b *book) letPass(w *entry) bool {
 	return false
 }
 
-// ground is what is there to be given out.
-type ground struct {
-	known     bool // memory
-	available [2]headroom.Room
-	ceiling   [2]headroom.Room
-	capacity  limit.Bytes
-	claimed   limit.Bytes // Σ max(0, reservation − current), and what waiters before us get
-	tools     map[string]int
-	total     int
-	holders   []Holder
-	reaping   bool
-}
-
-// ground reads the memory and adds up who holds.
-func (b *book) ground(r Request, v *verdict) *ground {
-	g := &ground{tools: map[string]int{}}
-	if r.Headroom != nil {
-		reading, err := r.Headroom()
-		if v.headroomErr = err; err == nil {
-			g.known = true
-			for i, swap := range [2]bool{false, true} {
-				g.available[i], g.ceiling[i] = reading.Available(swap), reading.Ceiling(swap)
-			}
-			g.capacity = reading.Capacity()
-		}
-	}
-	for _, e := range b.holding() {
-		if b.nested(e) {
-			continue
-		}
-		h := b.holder(e)
-		g.holders = append(g.holders, h)
-		if e.StaleWhy != "" { // its memory is already missing from what is available; nothing more is held for it
-			continue
-		}
-		g.reaping = g.reaping || e.reaping
-		g.claimed = add(g.claimed, max(0, h.Reservation-h.Current))
-		if !e.NoSlot {
-			g.tools[e.Tool]++
-			g.total++
-		}
-	}
-	b.addOthers(g, r)
-	return g
-}
-
-func (g *ground) minFree(r Request) limit.Bytes {
-	switch {
-	case r.MinFree > 0:
-		return r.MinFree
-	case r.MinFree < 0 || !g.known:
-		return 0
-	}
-	return headroom.MinFree(g.capacity)
-}
-
-func swapIndex(countSwap bool) int {
-	if countSwap {
-		return 1
-	}
-	return 0
-}
-
-// ever reports whether e could be admitted if it were alone.
-func (g *ground) ever(e *entry) (Reason, bool) {
-	switch {
-	case e.SlotsPerTool < 0:
-		return ToolSlots, false
-	case e.SlotsTotal < 0:
-		return TotalSlots, false
-	case g.known && e.Reservation > g.ceiling[swapIndex(e.CountSwap)].Total-e.MinFree:
-		return Memory, false
-	}
-	return "", true
-}
-
-// remainder is what e could get; below 0 when more is claimed than there is.
-func (g *ground) remainder(e *entry) limit.Bytes {
-	return g.available[swapIndex(e.CountSwap)].Total - e.MinFree - g.claimed
-}
-
-func (g *ground) fits(e *entry) (Reason, bool) {
-	switch {
-	case e.SlotsPerTool > 0 && g.tools[e.Tool] >= e.SlotsPerTool:
-		return ToolSlots, false
-	case e.SlotsTotal > 0 && g.total >= e.SlotsTotal:
-		return TotalSlots, false
-	case g.known && e.Reservation > g.remainder(e):
-		return Memory, false
-	}
-	return "", true
-}
-
-// harms reports whether e, if it goes, takes something that the waiter w needs: w no longer
-// fits beside it, or not even when a slot of its own tool becomes free.
-func (g *ground) harms(e, w *entry) bool {
-	switch {
-	case g.known && w.Reservation > g.remainder(w)-e.Reservation:
-		return true
-	case w.SlotsTotal > 0 && g.total+1 >= w.SlotsTotal:
-		return true
-	}
-	return e.Tool == w.Tool && w.SlotsPerTool > 0 && g.tools[w.Tool]+1 >= w.SlotsPerTool
-}
-
-// take gives w what it asks for.
-func (g *ground) take(w *entry) {
-	g.claimed = add(g.claimed, w.Reservation)
-	g.tools[w.Tool]++
-	g.total++
-}
-
-// add adds sizes that are not negative and stops at the largest.
-func add(a, b limit.Bytes) limit.Bytes {
-	if a > headroom.Unlimited-b {
-		return headroom.Unlimited
-	}
-	return a + b
-}

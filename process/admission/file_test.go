@@ -14,14 +14,19 @@ import (
 
 func TestDamagedLedgerIsSetAsideAndRebuilt(t *testing.T) {
 	for name, damage := range map[string]func([]byte) []byte{
-		"cut short":        func(text []byte) []byte { return text[:len(text)/2] },
+		"cut short":        func(table []byte) []byte { return table[:len(table)/2] },
 		"empty":            func([]byte) []byte { return nil },
-		"no JSON":          func([]byte) []byte { return []byte("\xff\x00 what") },
-		"null":             func([]byte) []byte { return []byte("null") },
-		"a null entry":     func([]byte) []byte { return []byte(`{"schema":1,"entries":[null]}`) },
-		"a strange id":     func([]byte) []byte { return []byte(`{"schema":1,"entries":[{"id":"../x","state":"holding"}]}`) },
-		"a negative claim": func(text []byte) []byte { return bytes.ReplaceAll(text, []byte(`_bytes":7`), []byte(`_bytes":-7`)) },
-		"a giant number":   func(text []byte) []byte { return bytes.ReplaceAll(text, []byte(`_bytes":7`), []byte(`_bytes":7e99`)) },
+		"no table":         func([]byte) []byte { return []byte("\xff\x00 what") },
+		"an older JSON":    func([]byte) []byte { return []byte(`{"schema":1,"entries":[null]}`) },
+		"a flipped bit":    func(table []byte) []byte { table[2*recordSize+100] ^= 4; return table },
+		"a flipped header": func(table []byte) []byte { table[16] ^= 4; return table },
+		"half a record":    func(table []byte) []byte { return append(table, make([]byte, 100)...) },
+		"the same twice":   func(table []byte) []byte { return append(table, table[recordSize:2*recordSize]...) },
+		"a negative claim": func(table []byte) []byte {
+			e := entry{ID: "x", State: Holding, Tool: "x", Reservation: -7}
+			e.encode(table[recordSize:])
+			return table
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var warnings []Warning
@@ -31,12 +36,12 @@ func TestDamagedLedgerIsSetAsideAndRebuilt(t *testing.T) {
 				t.Fatal(err)
 			}
 			inner := acquire(t, l, Request{Parent: outer.ID()})
-			text, err := os.ReadFile(l.ledgerPath())
+			text, err := os.ReadFile(l.tablePath())
 			if err != nil {
 				t.Fatal(err)
 			}
 			damaged := damage(bytes.Clone(text))
-			if err := os.WriteFile(l.ledgerPath(), damaged, 0o600); err != nil {
+			if err := os.WriteFile(l.tablePath(), damaged, 0o600); err != nil {
 				t.Fatal(err)
 			}
 			list, err := l.Holders(t.Context())
@@ -69,7 +74,7 @@ func TestDamagedLedgerIsSetAsideAndRebuilt(t *testing.T) {
 func TestDamagedLedgersKeptAreBounded(t *testing.T) {
 	l := open(t, func(o *Options) { o.Warn = func(Warning) {} })
 	for range keptAside + 3 {
-		if err := os.WriteFile(l.ledgerPath(), []byte("{"), 0o600); err != nil {
+		if err := os.WriteFile(l.tablePath(), []byte("{"), 0o600); err != nil {
 			t.Fatal(err)
 		}
 		if _, err := l.Holders(t.Context()); err != nil {
@@ -97,17 +102,17 @@ func TestLostFilesForgetNobodyWhoLives(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	remove(l.ledgerPath())
+	remove(l.tablePath())
 	mustHold("ledger.json")
 	remove(l.cardPath(c.ID()))
 	mustHold("the claim's card")
-	remove(l.ledgerPath())
+	remove(l.tablePath())
 	mustHold("ledger.json and the claim's card")
 	if startTime(os.Getpid()) != 0 {
 		if err := l.writeCard(card{Entry: &c.entry}); err != nil {
 			t.Fatal(err)
 		}
-		remove(l.ledgerPath())
+		remove(l.tablePath())
 		remove(l.claimLock(c.ID()))
 		mustHold("the claim's lock file (a cleaner of temporary files did it)")
 	}
@@ -145,17 +150,60 @@ func TestUnusableDirectoryIsATypedError(t *testing.T) {
 }
 
 func TestNewerLedgerIsNotTouched(t *testing.T) {
+	newer := make([]byte, recordSize)
+	header{}.encode(newer)
+	newer[8] = tableVersion + 1
+	for path, newer := range map[string][]byte{"ledger.json": []byte(`{"schema":3,"entries":"of another kind"}`), "ledger.table": newer} {
+		l := open(t)
+		path = filepath.Join(l.Dir(), path)
+		if err := os.WriteFile(path, newer, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		_, err := l.Acquire(t.Context(), Request{Tool: "codex"})
+		if off, ok := errors.AsType[*UnavailableError](err); !ok || !errors.Is(err, ErrNewer) || off.Unwritable() {
+			t.Errorf("got %v", err)
+		}
+		if text, err := os.ReadFile(path); err != nil || !bytes.Equal(text, newer) {
+			t.Errorf("it reads %q now (%v)", text, err)
+		}
+	}
+}
+
+// What an older version has in ledger.json counts, and it refuses the ledger from then on.
+func TestLedgerOfAnOlderVersionIsTakenOver(t *testing.T) {
 	l := open(t)
-	newer := []byte(`{"schema":2,"entries":"of another kind"}`)
-	if err := os.WriteFile(l.ledgerPath(), newer, 0o600); err != nil {
+	old := acquire(t, l, Request{Project: "/p", Reservation: 7 * mb, SlotsTotal: 1})
+	if err := old.Record("remains"); err != nil {
 		t.Fatal(err)
 	}
-	_, err := l.Acquire(t.Context(), Request{Tool: "codex"})
-	if _, ok := errors.AsType[*UnavailableError](err); !ok || !errors.Is(err, ErrNewer) {
-		t.Errorf("got %v", err)
+	e := old.entry
+	text, err := json.Marshal(ledgerFile{Schema: schema, Ticket: 41, Entries: []*entry{&e}})
+	if err := errors.Join(err, os.Remove(l.tablePath()), os.WriteFile(l.ledgerPath(), text, 0o600)); err != nil {
+		t.Fatal(err)
 	}
-	if text, err := os.ReadFile(l.ledgerPath()); err != nil || !bytes.Equal(text, newer) {
-		t.Errorf("it reads %q now (%v)", text, err)
+	if _, err := l.Acquire(t.Context(), Request{Tool: "codex", SlotsTotal: 1}); err == nil {
+		t.Error("the slot of an older version's run was given twice")
+	}
+	c, err := l.Acquire(t.Context(), Request{Tool: "codex", SlotsTotal: 2})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if c.entry.Ticket <= 41 {
+		t.Errorf("its ticket is %d: before those that are there", c.entry.Ticket)
+	}
+	text, err = os.ReadFile(l.ledgerPath())
+	if err != nil || string(text) != marker {
+		t.Errorf("ledger.json is %q (%v)", text, err)
+	}
+	var f ledgerFile
+	if err := json.Unmarshal(text, &f); err != nil || f.Schema <= schema {
+		t.Errorf("an older version would read it: %+v (%v)", f, err)
+	}
+	if list, err := l.Holders(t.Context()); err != nil || len(list) != 2 || list[0].ID != old.ID() || list[0].Project != "/p" {
+		t.Errorf("the ledger has %+v (%v)", list, err)
+	}
+	if err := c.Release(); err != nil {
+		t.Error(err)
 	}
 }
 
@@ -197,7 +245,7 @@ func TestModesAndBootDirectories(t *testing.T) {
 	if err := errors.Join(c.Record(1), c.Observe(1)); err != nil {
 		t.Fatal(err)
 	}
-	l.ring()
+	l.ring(nil)
 	err = filepath.WalkDir(filepath.Join(dir, "ledger", l.owner.Boot), func(path string, d os.DirEntry, err error) error {
 		if err != nil {
 			return err

@@ -61,18 +61,25 @@ func sortHolders(list []Holder) {
 
 // holder fills in what the ledger file does not have.
 func (b *book) holder(e *entry) Holder {
-	h := Holder{
-		ID: e.ID, State: e.State, Tool: e.Tool, Project: e.Project, Parent: e.Parent,
+	if b.sample != nil {
+		return b.sample(e)
+	}
+	h := Holder{ // names are copied: those of a record share the memory of the whole table
+		ID: strings.Clone(e.ID), State: e.State, Tool: strings.Clone(e.Tool), Project: strings.Clone(e.Project), Parent: strings.Clone(e.Parent),
 		Reservation: e.Reservation, Owner: e.Owner, Since: e.Since, Forced: e.Forced, StaleWhy: e.StaleWhy,
+	}
+	if c, err := b.ledger.readCard(e.ID); err == nil {
+		h.Remains = c.Remains
+		h.Tool, h.Project = c.Entry.Tool, c.Entry.Project
+		if e.StaleWhy == staleUnread {
+			h.StaleWhy = c.Entry.StaleWhy
+		}
 	}
 	if e.State == Waiting {
 		return h
 	}
 	if !e.StaleAt.IsZero() {
 		h.State = Stale
-	}
-	if c, err := b.ledger.readCard(e.ID); err == nil {
-		h.Remains = c.Remains
 	}
 	if h.Current = max(0, b.ledger.opts.Current(h)); h.Current == 0 {
 		h.Current = b.ledger.observed(e.ID)
@@ -112,10 +119,11 @@ func (l *Ledger) Holders(ctx context.Context) ([]Holder, error) {
 	seen := l.shared(false)
 	err := l.locked(ctx, func(b *book) error {
 		b.seen = seen
-		b.reconcile(0, nil)
+		b.reconcile(0, nil, true)
 		for _, e := range b.holding() {
 			list = append(list, b.holder(e))
 		}
+		sortHolders(list)
 		list = append(list, b.others()...)
 		for _, e := range b.waiting() {
 			list = append(list, b.holder(e))
@@ -123,4 +131,21 @@ func (l *Ledger) Holders(ctx context.Context) ([]Holder, error) {
 		return nil
 	})
 	return list, err
+}
+
+// oldest is the run that has held for longest what e waits for; none is no slice.
+func (b *book) oldest(e *entry, reason Reason) []Holder {
+	var first *entry
+	for _, h := range b.file.Entries {
+		if h.State != Holding || reason == ToolSlots && h.slot() != e.slot() || b.nested(h) {
+			continue
+		}
+		if first == nil || h.Since.Before(first.Since) {
+			first = h
+		}
+	}
+	if first == nil {
+		return nil
+	}
+	return []Holder{b.holder(first)}
 }

@@ -15,7 +15,7 @@ import (
 // Bounds of a ledger.
 const (
 	// MaxClaims is how many runs may hold claims at once, nested ones included.
-	MaxClaims = 4096
+	MaxClaims = 8192
 	// MaxWaiters is how many runs may wait.
 	MaxWaiters = 1024
 	// MaxRemains is the largest JSON that [Claim.Record] takes, in bytes.
@@ -47,7 +47,7 @@ type Options struct {
 	// KeepOld leaves the ledgers of earlier boots alone: for a look that changes nothing.
 	KeepOld bool
 
-	noBell bool // only poll: set by tests that run on a fake clock
+	noBell bool // wake waiters within this process only: set by tests that run on a fake clock
 }
 
 // Warning is something the user should know that stops nothing.
@@ -99,7 +99,7 @@ type Ledger struct {
 	opts    Options
 	dir     string // of this boot
 	owner   Owner
-	bell    func(dir string) bell
+	bells   bells
 	sharing sharing
 }
 
@@ -114,9 +114,10 @@ func Open(o Options) (*Ledger, error) {
 	if o.Current == nil {
 		o.Current = func(Holder) limit.Bytes { return 0 }
 	}
-	l := &Ledger{opts: o, owner: self(), bell: openBell}
+	l := &Ledger{opts: o, owner: self()}
+	l.bells = pipeBells{l}
 	if o.noBell {
-		l.bell = func(string) bell { return deafBell{} }
+		l.bells = &memoryBells{waiting: map[string]chan struct{}{}}
 	}
 	if o.Dir == "" {
 		return nil, &UnavailableError{Dir: NoDir, Err: errors.New("no runtime directory is known; set PLIMSOLL_STATE_DIR")}
@@ -150,7 +151,6 @@ func (l *Ledger) makeDirs() error {
 func (l *Ledger) claims() string     { return filepath.Join(l.dir, "claims") }
 func (l *Ledger) lockPath() string   { return filepath.Join(l.dir, "lock") }
 func (l *Ledger) ledgerPath() string { return filepath.Join(l.dir, "ledger.json") }
-func (l *Ledger) bellPath() string   { return filepath.Join(l.dir, "bell") }
 
 func (l *Ledger) unavailable(err error) error {
 	if _, ok := errors.AsType[*UnavailableError](err); ok {
@@ -169,6 +169,7 @@ func (l *Ledger) locked(ctx context.Context, do func(*book) error) error {
 	b := &book{ledger: l, now: time.Now()}
 	err = func() error {
 		defer lock.Close() // closing releases it
+		defer b.close()
 		if err := b.load(); err != nil {
 			return l.unavailable(err)
 		}
@@ -180,6 +181,9 @@ func (l *Ledger) locked(ctx context.Context, do func(*book) error) error {
 		}
 		return doErr
 	}()
+	if err == nil {
+		l.ring(b.rings)
+	}
 	for _, w := range b.warnings {
 		l.opts.Warn(w)
 	}

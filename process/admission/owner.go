@@ -41,6 +41,11 @@ func (o Owner) gone(us Owner) bool {
 	return o.Start != 0 && o.PIDNamespace == us.PIDNamespace && o.PIDNamespace != 0 && startTime(o.PID) != o.Start
 }
 
+// ended is gone for a process whose number nobody has: cheap, and false for one that is dead and not waited for yet.
+func (o Owner) ended(us Owner) bool {
+	return o.PID > 0 && o.PIDNamespace == us.PIDNamespace && processEnded(o.PID)
+}
+
 // fileName makes s fit for one path element.
 func fileName(s string) string {
 	s = strings.Map(func(r rune) rune {

@@ -333,7 +333,7 @@ func TestQueueIsBounded(t *testing.T) {
 			t.Errorf("%d wait", len(waiting))
 		}
 		a := &acquisition{ledger: l, request: Request{Tool: "x", SlotsTotal: 1, Wait: Forever}, tried: map[string]time.Time{}}
-		v := b.decide(b.newEntry(a.request), waiting, a.request)
+		v := b.decide(b.newEntry(a.request), waiting, a.request, false)
 		if v.admit || v.reason != Turn || v.position != MaxWaiters+1 {
 			t.Errorf("verdict %+v", v)
 		}

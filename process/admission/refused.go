@@ -17,7 +17,8 @@ type Terms struct {
 	Physical, Swap limit.Bytes
 	// BoundBy is "host", or the cgroup that leaves the least.
 	BoundBy string
-	// Claimed is what runs have reserved and do not use yet: Σ max(0, reservation − current).
+	// Claimed is what runs have reserved and do not use yet: Σ max(0, reservation − current). Of a run that is admitted beside
+	// many others it may be an upper bound; in a refusal it is exact.
 	Claimed limit.Bytes
 	// Ceiling is what there would be if nothing else ran.
 	Ceiling limit.Bytes
@@ -28,7 +29,8 @@ type Terms struct {
 	// Tool and Total are the slots in use, ToolSlots and TotalSlots how many there may be
 	// (0 is no limit, below 0 is none).
 	Tool, ToolSlots, Total, TotalSlots int
-	// Holders are the runs that hold, oldest first, and then those of other users; nested ones are left out.
+	// Holders are the runs that hold, oldest first, and then those of other users; nested ones are left out. They are
+	// empty where Claimed is an upper bound.
 	Holders []Holder
 }
 
@@ -49,7 +51,7 @@ func (g *ground) terms(e *entry) Terms {
 		Estimate: e.Reservation, Reserve: e.MinFree, Physical: room.Physical, Swap: room.Total - room.Physical,
 		BoundBy: room.BoundBy, Claimed: g.claimed, Ceiling: g.ceiling[swapIndex(e.CountSwap)].Total,
 		CountSwap: e.CountSwap, Known: g.known,
-		Tool: g.tools[e.Tool], ToolSlots: e.SlotsPerTool, Total: g.total, TotalSlots: e.SlotsTotal,
+		Tool: g.tools[e.slot()], ToolSlots: e.SlotsPerTool, Total: g.total, TotalSlots: e.SlotsTotal,
 		Holders: g.holders,
 	}
 }

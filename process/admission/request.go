@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"strings"
 	"time"
 
 	"github.com/plimsoll/plimsoll/limit"
@@ -150,8 +151,9 @@ func (l *Ledger) Preview(ctx context.Context, r Request) (Terms, error) {
 	seen := l.shared(false)
 	err := l.locked(ctx, func(b *book) error {
 		b.seen = seen
-		b.reconcile(0, nil)
-		v := b.decide(b.newEntry(r), b.waiting(), r)
+		b.reconcile(0, nil, true)
+		v := b.decide(b.newEntry(r), b.waiting(), r, true)
+		b.rings = nil
 		terms = v.terms
 		if v.admit || r.Force {
 			return nil
@@ -174,6 +176,8 @@ type acquisition struct {
 	shown   Progress
 	shownAt time.Time
 	warned  bool // of a headroom that cannot be read
+	bell    bell // nil until it waits
+	exactAt time.Time
 }
 
 func (a *acquisition) run(ctx context.Context) (_ *Claim, err error) {
@@ -182,10 +186,10 @@ func (a *acquisition) run(ctx context.Context) (_ *Claim, err error) {
 			a.leave()
 		}
 	}()
-	var ring bell
 	defer func() {
-		if ring != nil {
-			ring.close()
+		if a.bell != nil {
+			a.bell.close()
+			_ = os.Remove(a.ledger.bellPath(a.claim.id))
 		}
 	}()
 	for {
@@ -207,11 +211,7 @@ func (a *acquisition) run(ctx context.Context) (_ *Claim, err error) {
 			continue
 		}
 		a.progress(s.verdict)
-		if ring == nil { // first: a release between the last look and here is seen at the next
-			ring = a.ledger.bell(a.ledger.dir)
-			continue
-		}
-		if err := a.nap(ctx, ring, s.verdict.position); err != nil {
+		if err := a.nap(ctx, s.verdict.position); err != nil {
 			return nil, err
 		}
 		a.spent = 0
@@ -245,7 +245,7 @@ func (a *acquisition) step(ctx context.Context) (s step, err error) {
 			take = 0
 		}
 		b.patient = time.Since(a.began) < orphanPatience
-		if s.dead = b.reconcile(take, a.tried); len(s.dead) > 0 {
+		if s.dead = b.reconcile(take, a.tried, false); len(s.dead) > 0 {
 			return nil
 		}
 		if b.orphaned {
@@ -253,13 +253,28 @@ func (a *acquisition) step(ctx context.Context) (s step, err error) {
 			return nil
 		}
 		e, waiting := a.entry(b), b.waiting()
-		v := b.decide(e, waiting, r)
+		v := b.decide(e, waiting, r, false)
+		over := r.Wait >= 0 && time.Since(a.began) >= r.Wait
+		refusing := !v.admit && !v.never && (over || r.Force)
+		if refusing && len(b.file.Entries) > probedWaiters { // nobody is refused for a claim whose owner is dead
+			if s.dead = b.reconcile(take, a.tried, true); len(s.dead) > 0 {
+				return nil
+			}
+			waiting = b.waiting()
+		}
+		if refusing && !v.sure || !v.admit && !v.sure && v.position == 1 && time.Since(a.exactAt) >= sumAge {
+			a.exactAt = time.Now()
+			v = b.decide(e, waiting, r, true)
+		}
 		if v.headroomErr != nil && r.Required {
 			return &UncheckedError{"headroom", v.headroomErr}
 		}
 		if v.headroomErr != nil && !a.warned {
 			a.warned = true
 			b.warn("headroom", "", "memory is not checked before this run: %v", v.headroomErr)
+		}
+		if v.terms.Holders == nil && r.Progress != nil && !v.admit {
+			v.terms.Holders = b.oldest(e, v.reason)
 		}
 		s.verdict = v
 		if len(b.file.Entries)-len(waiting) >= MaxClaims {
@@ -272,7 +287,6 @@ func (a *acquisition) step(ctx context.Context) (s step, err error) {
 			s.admitted = true
 			return a.admit(b, e, v)
 		}
-		over := r.Wait >= 0 && time.Since(a.began) >= r.Wait
 		if !v.never && over && v.reaping && time.Since(a.began) < r.Wait+sweepBudget {
 			s.again = pollReaping
 			return nil
@@ -334,7 +348,11 @@ func (a *acquisition) enqueue(b *book, e *entry) error {
 	if err := a.create(b, e); err != nil {
 		return err
 	}
-	a.queued = true
+	a.queued, a.claim.queued = true, true
+	var err error
+	if a.bell, err = a.ledger.bells.listen(e.ID); err != nil {
+		a.bell = deafBell{}
+	}
 	b.add(e)
 	return nil
 }
@@ -342,6 +360,7 @@ func (a *acquisition) enqueue(b *book, e *entry) error {
 // admit turns e into a holder.
 func (a *acquisition) admit(b *book, e *entry, v verdict) error {
 	forced := a.request.Force && !v.admit
+	e.Tool, e.Project = a.request.Tool, a.request.Project // a record has no project, and of a long name only the beginning
 	e.State, e.Since, e.Forced = Holding, b.now, forced
 	e.ReadyAt, e.Missed = time.Time{}, false
 	if a.queued {
@@ -360,7 +379,12 @@ func (a *acquisition) admit(b *book, e *entry, v verdict) error {
 			w.Bypassed++
 		}
 	}
+	if a.queued {
+		b.wakeFront(b.waiting(), 2)
+	}
 	c := a.claim
+	c.queued, c.headroom = false, a.request.Headroom
+	e.ID, e.Parent = c.id, strings.Clone(e.Parent)
 	c.entry, c.terms, c.waited = *e, v.terms, time.Since(a.began)
 	c.shared = b.share(e)
 	if e.Parent != "" {

@@ -37,7 +37,7 @@ func (l *Ledger) Sweep(ctx context.Context, reap func(Holder) error) (Swept, err
 		var found []dead
 		err := l.locked(ctx, func(b *book) error {
 			b.patient = time.Since(began) < orphanPatience
-			found = b.reconcile(reapAtOnce, tried)
+			found = b.reconcile(reapAtOnce, tried, true)
 			orphaned = b.orphaned
 			return nil
 		})
@@ -83,7 +83,6 @@ func (l *Ledger) reapAll(ctx context.Context, found []dead, reap func(Holder) er
 		tried[id] = time.Now()
 		failpoint("reaped")
 	}
-	defer l.ring()
 	// Also after ctx is done: what was reaped is written down.
 	return l.locked(context.WithoutCancel(ctx), func(b *book) error {
 		for _, d := range found {
@@ -97,12 +96,14 @@ func (l *Ledger) reapAll(ctx context.Context, found []dead, reap func(Holder) er
 				d.lock.Close()
 				b.remove(id)
 				done.Removed = append(done.Removed, h)
+				b.wakeFront(b.waiting(), 2)
 				continue
 			}
 			h.State, h.StaleWhy = Stale, clip(err.Error())
 			done.Stale = append(done.Stale, h)
 			if e := b.find(id); e != nil && e.StaleWhy != h.StaleWhy {
 				e.StaleWhy, b.changed = h.StaleWhy, true
+				b.writeDown(e)
 			}
 			b.warn("stale", l.cardPath(id), "what %s (pid %d, since %s) left cannot be cleaned up: %v; plimsoll gc tries again",
 				h.Tool, h.Owner.PID, h.Since.Format(time.RFC3339), err)
@@ -110,6 +111,16 @@ func (l *Ledger) reapAll(ctx context.Context, found []dead, reap func(Holder) er
 		}
 		return nil
 	})
+}
+
+// writeDown puts into the claim's own file why it is stale. We have its lock, so nobody else writes it.
+func (b *book) writeDown(e *entry) {
+	c, err := b.ledger.readCard(e.ID)
+	if err != nil {
+		return
+	}
+	c.Entry.StaleAt, c.Entry.StaleWhy = e.StaleAt, e.StaleWhy
+	_ = b.ledger.writeCard(c) // without it only the reason is lost
 }
 
 // clip bounds what the ledger keeps of an error.
