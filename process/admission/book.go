@@ -248,6 +248,11 @@ func (b *book) add(e *entry) {
 // left of a removal that is cut short is a dead claim with nothing to clean up.
 func (b *book) remove(id string) {
 	b.ledger.removeFiles(id)
+	b.drop(id)
+}
+
+// drop takes the entry away.
+func (b *book) drop(id string) {
 	before := len(b.file.Entries)
 	b.file.Entries = slices.DeleteFunc(b.file.Entries, func(e *entry) bool { return e.ID == id })
 	b.changed = b.changed || len(b.file.Entries) != before

@@ -113,12 +113,35 @@ func (b *book) decide(e *entry, waiting []*entry, r Request, exact bool) verdict
 	} else {
 		q.blocked = append(q.blocked, e)
 	}
-	if at < len(waiting) {
-		for _, w := range waiting[at+1 : min(len(waiting), lookAhead)] {
-			q.next(w)
-		}
+	for _, w := range waiting[min(at+1, len(waiting)):min(max(at+1, lookAhead), len(waiting))] {
+		q.next(w)
 	}
 	return v
+}
+
+// judge is decide with as much care as the answer needs: what every holder uses is read before a run is refused, and, where
+// it may be asked for again, for the first waiter.
+func (b *book) judge(e *entry, waiting []*entry, r Request, refusing, again bool) verdict {
+	v := b.decide(e, waiting, r, false)
+	if v.admit || v.never || v.sure || !refusing && (v.position > 1 || !again) {
+		return v
+	}
+	return b.decide(e, waiting, r, true)
+}
+
+// hold turns e into a holder.
+func (b *book) hold(e *entry, v verdict, forced bool) {
+	queued := e.State == Waiting
+	e.State, e.Since, e.Forced = Holding, b.now, forced
+	e.ReadyAt, e.Missed, b.changed = time.Time{}, false, true
+	if !forced {
+		for _, w := range v.harmed {
+			w.Bypassed++
+		}
+	}
+	if queued {
+		b.wakeFront(b.waiting(), 2)
+	}
 }
 
 // dispatch wakes the waiters that may go now, after something was released. What they use is not read for that:
@@ -201,4 +224,3 @@ func (b *book) letPass(w *entry) bool {
 	}
 	return false
 }
-

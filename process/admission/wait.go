@@ -39,20 +39,24 @@ func slower(waited time.Duration, position int) time.Duration {
 // nap waits for the bell, the next look or the end of our patience.
 func (a *acquisition) nap(ctx context.Context, position int) error {
 	var d time.Duration
-	switch {
-	case a.bell.polls():
+	if d = pause(position); a.bell.polls() {
 		d = (pollLeast + rand.N(pollMost-pollLeast)) * slower(time.Since(a.began), position)
-	case position <= 1:
-		d = lookFirst
-	case position <= nextOnes:
-		d = lookNext + rand.N(lookNext/2)
-	default:
-		d = lookSeldom + rand.N(lookSeldom)
 	}
 	if w := a.request.Wait; w > 0 {
 		d = min(d, max(time.Millisecond, w-time.Since(a.began)))
 	}
 	return a.bell.wait(ctx, d)
+}
+
+// pause is how long a waiter sleeps that is not woken.
+func pause(position int) time.Duration {
+	switch {
+	case position <= 1:
+		return lookFirst
+	case position <= nextOnes:
+		return lookNext + rand.N(lookNext/2)
+	}
+	return lookSeldom + rand.N(lookSeldom)
 }
 
 // progress tells the caller where it stands.

@@ -1,0 +1,295 @@
+package admission
+
+import (
+	"cmp"
+	"context"
+	"crypto/rand"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+	"time"
+)
+
+// acquisition is one Acquire under way.
+type acquisition struct {
+	ledger  *Ledger
+	request Request
+	began   time.Time
+	tried   map[string]time.Time // dead claims whose clean-up was tried
+	spent   time.Duration        // on cleaning up since we last slept
+	claim   *Claim               // once our files are there
+	queued  bool
+	tidied  bool // the shared directory, once
+	shown   Progress
+	shownAt time.Time
+	warned  bool // of a headroom that cannot be read
+	bell    bell // nil until it waits
+	exactAt time.Time
+}
+
+func (a *acquisition) run(ctx context.Context) (_ *Claim, err error) {
+	defer func() {
+		if err != nil && a.claim != nil {
+			a.leave()
+		}
+	}()
+	defer func() {
+		if a.bell != nil {
+			a.bell.close()
+			_ = os.Remove(a.ledger.bellPath(a.claim.id))
+		}
+	}()
+	for {
+		s, err := a.step(ctx)
+		switch {
+		case err != nil:
+			return nil, err
+		case len(s.dead) > 0:
+			if err := a.reap(ctx, s.dead); err != nil {
+				return nil, err
+			}
+			continue
+		case s.admitted:
+			return a.claim, nil
+		case s.again > 0:
+			if err := sleep(ctx, s.again); err != nil {
+				return nil, err
+			}
+			continue
+		}
+		a.progress(s.verdict)
+		if err := a.nap(ctx, s.verdict.position); err != nil {
+			return nil, err
+		}
+		a.spent = 0
+	}
+}
+
+// step is what one look at the ledger led to.
+type step struct {
+	dead     []dead
+	admitted bool
+	again    time.Duration
+	verdict  verdict
+}
+
+func (a *acquisition) step(ctx context.Context) (s step, err error) {
+	l, r := a.ledger, a.request
+	leave, err := l.serialise(ctx)
+	defer leave()
+	if _, off := errors.AsType[*UnavailableError](err); off || ctx.Err() != nil {
+		return s, cmp.Or(context.Cause(ctx), err)
+	}
+	if err != nil && r.Required {
+		return s, &UncheckedError{"shared", err}
+	}
+	seen := l.shared(!a.tidied)
+	a.tidied = true
+	err = l.locked(ctx, func(b *book) error {
+		b.seen = seen
+		take := reapAtOnce
+		if a.spent >= sweepBudget {
+			take = 0
+		}
+		b.patient = time.Since(a.began) < orphanPatience
+		if s.dead = b.reconcile(take, a.tried, false); len(s.dead) > 0 {
+			return nil
+		}
+		if b.orphaned {
+			s.again = orphanPoll
+			return nil
+		}
+		e, waiting := a.entry(b), b.waiting()
+		over := r.Wait >= 0 && time.Since(a.began) >= r.Wait
+		v := b.judge(e, waiting, r, over || r.Force, time.Since(a.exactAt) >= sumAge)
+		if !v.admit && !v.never && over && len(b.file.Entries) > probedWaiters { // nobody is refused for a claim whose owner is dead
+			if s.dead = b.reconcile(take, a.tried, true); len(s.dead) > 0 {
+				return nil
+			}
+			waiting = b.waiting()
+			v = b.judge(e, waiting, r, true, true)
+		}
+		if v.sure {
+			a.exactAt = time.Now()
+		}
+		if v.headroomErr != nil && r.Required {
+			return &UncheckedError{"headroom", v.headroomErr}
+		}
+		if v.headroomErr != nil && !a.warned {
+			a.warned = true
+			b.warn("headroom", "", "memory is not checked before this run: %v", v.headroomErr)
+		}
+		if v.terms.Holders == nil && r.Progress != nil && !v.admit {
+			v.terms.Holders = b.oldest(e, v.reason)
+		}
+		s.verdict = v
+		if len(b.file.Entries)-len(waiting) >= MaxClaims {
+			v.admit, v.reason = false, LedgerFull
+			if !a.queued {
+				return v.refused(r, 0)
+			}
+			s.verdict = v
+		} else if v.admit || r.Force {
+			s.admitted = true
+			return a.admit(b, e, v)
+		}
+		if !v.never && over && v.reaping && time.Since(a.began) < r.Wait+sweepBudget {
+			s.again = pollReaping
+			return nil
+		}
+		if v.never || over {
+			return v.refused(r, time.Since(a.began))
+		}
+		if !a.queued {
+			if len(waiting) >= MaxWaiters {
+				v.reason = QueueFull
+				return v.refused(r, time.Since(a.began))
+			}
+			return a.enqueue(b, e)
+		}
+		return nil
+	})
+	if err != nil {
+		for _, d := range s.dead {
+			d.lock.Close()
+		}
+	}
+	return s, err
+}
+
+// entry is our line in the ledger; a new one before we queue, and when somebody has
+// damaged the ledger and our file with it.
+func (a *acquisition) entry(b *book) *entry {
+	if a.claim != nil {
+		if e := b.find(a.claim.id); e != nil {
+			return e
+		}
+		e := b.newEntry(a.request)
+		e.ID, e.State = a.claim.id, Waiting
+		b.add(e)
+		return e
+	}
+	return b.newEntry(a.request)
+}
+
+func (b *book) newEntry(r Request) *entry {
+	return &entry{
+		ID: r.ID, Ticket: b.file.Ticket + 1, Tool: r.Tool, Project: r.Project, Parent: b.parent(r),
+		Reservation: r.Reservation, Owner: b.ledger.owner, Since: b.now,
+		CountSwap: r.CountSwap, SlotsPerTool: r.SlotsPerTool, SlotsTotal: r.SlotsTotal, NoSlot: r.NoSlot,
+	}
+}
+
+// parent is the live claim that r draws on, or "".
+func (b *book) parent(r Request) string {
+	if e := b.find(r.Parent); e != nil && e.State == Holding && e.StaleAt.IsZero() && e.ID != r.ID {
+		return e.ID
+	}
+	return ""
+}
+
+// enqueue adds us as a waiter.
+func (a *acquisition) enqueue(b *book, e *entry) error {
+	e.State = Waiting
+	if err := a.create(b, e); err != nil {
+		return err
+	}
+	a.queued, a.claim.queued = true, true
+	var err error
+	if a.bell, err = a.ledger.bells.listen(e.ID); err != nil {
+		a.bell = deafBell{}
+	}
+	b.add(e)
+	return nil
+}
+
+// admit turns e into a holder.
+func (a *acquisition) admit(b *book, e *entry, v verdict) error {
+	forced := a.request.Force && !v.admit
+	e.Tool, e.Project = a.request.Tool, a.request.Project // a record has no project, and of a long name only the beginning
+	b.hold(e, v, forced)
+	if a.queued {
+		if err := a.ledger.writeCard(card{Entry: e}); err != nil {
+			return a.ledger.unavailable(err)
+		}
+		b.changed = true
+	} else {
+		if err := a.create(b, e); err != nil {
+			return err
+		}
+		b.add(e)
+	}
+	c := a.claim
+	c.queued, c.headroom = false, a.request.Headroom
+	e.ID, e.Parent = c.id, strings.Clone(e.Parent)
+	c.entry, c.terms, c.waited = *e, v.terms, time.Since(a.began)
+	c.shared = b.share(e)
+	if e.Parent != "" {
+		if above := b.find(e.Parent); above != nil {
+			c.parent = b.holder(above)
+			if e.Reservation > above.Reservation {
+				b.warn("nested", "", "%s may need %s, more than the %s reserved by the run around it (%s): the inner run draws on the outer one's reservation",
+					e.Tool, e.Reservation.Human(), above.Reservation.Human(), above.Tool)
+			}
+		}
+	}
+	failpoint("admitted")
+	return nil
+}
+
+// create makes our lock file, locked, and our card, before the ledger names us.
+func (a *acquisition) create(b *book, e *entry) error {
+	l := a.ledger
+	for {
+		if a.request.ID == "" {
+			e.ID = newID()
+		}
+		if b.find(e.ID) != nil {
+			return fmt.Errorf("admission: %s: %w", e.ID, ErrTaken)
+		}
+		f, err := os.OpenFile(l.claimLock(e.ID), os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
+		if errors.Is(err, os.ErrExist) {
+			if a.request.ID == "" {
+				continue
+			}
+			return fmt.Errorf("admission: %s: %w", e.ID, ErrTaken)
+		}
+		if err != nil {
+			return l.unavailable(err)
+		}
+		failpoint("lock created")
+		a.claim = &Claim{ledger: l, id: e.ID, lock: f}
+		ok, err := tryLockFile(f)
+		if err == nil && !ok {
+			err = fmt.Errorf("%s: %w", f.Name(), ErrLocked)
+		}
+		failpoint("lock held")
+		if err == nil {
+			err = l.writeCard(card{Entry: e})
+		}
+		if err != nil {
+			return l.unavailable(err)
+		}
+		failpoint("card written")
+		return nil
+	}
+}
+
+func newID() string {
+	var random [10]byte
+	_, _ = rand.Read(random[:]) // never fails: crypto/rand aborts the process instead
+	return hex.EncodeToString(random[:])
+}
+
+// leave takes us out of the ledger after an error, also when ctx is done. If even that
+// fails, closing our lock lets the next command do it.
+func (a *acquisition) leave() {
+	ctx, cancel := context.WithTimeout(context.Background(), leaveWithin)
+	defer cancel()
+	_ = a.claim.release(ctx)
+}
+
+// leaveWithin bounds how long Ctrl-C waits for a ledger whose lock is not released.
+const leaveWithin = 2 * time.Second
