@@ -1,0 +1,41 @@
+// Package disk keeps a run from filling the disks: it watches how the file systems that the run
+// writes to grow, and ends the run's largest writer at a hard line.
+//
+//	stop := disk.Start(disk.Options{
+//		Lines: disk.Lines{WriteMax: 20 * limit.GiB, FreeMin: limit.GiB},
+//		Dirs:  []string{"."}, Run: run,
+//		Note:  func(e disk.Event) { … },
+//	})
+//	defer stop()
+//
+// It is a package for programs that start runs themselves: `plimsoll run` does not use it yet.
+//
+// # What is measured
+//
+// Growth is what is free now on each local file system that the run has files open on for
+// writing, against what was free when it was first seen; files that are deleted and still open
+// count in it, files that are deleted do not. Beside it stands the growth of the run's own open
+// files, for the case that somebody else makes room meanwhile; the larger of the two counts. What
+// the run has written itself is the kernel's count of its processes (write_bytes in
+// /proc/PID/io): a lower bound, because the count of an orphan goes with it.
+//
+// Not looked at are file systems in memory (the memory limit is theirs) and those behind a
+// network or a user's process (NFS, SMB, FUSE …), where a look can hang.
+//
+// # What is done
+//
+// At a soft line there is one [Event] to warn. At a hard line the process that writes the most is
+// ended, one at a time, as long as the run goes on writing; but only when the run's own writes
+// made at least half of the growth. Else there is one warning. Space that is taken without
+// writing (fallocate) is seen as growth and counts as nobody's.
+//
+// # Cost
+//
+// A look reads one file for each process, every two seconds, and down to a fifth of a second as
+// the lines come near. It runs in a goroutine of its own for which nobody waits.
+//
+// # Tests
+//
+// [Policy] is pure and tested by itself; the watch is tested with a real file system on a loop
+// device where the machine lets us make one.
+package disk

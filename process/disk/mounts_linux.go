@@ -1,0 +1,95 @@
+package disk
+
+import (
+	"bytes"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// mount is one line of /proc/self/mountinfo (proc_pid_mountinfo(5)).
+type mount struct {
+	id    int64
+	point string
+	kind  string
+}
+
+// notDisks are file systems in memory, which the memory limit holds, and those that are no storage.
+var notDisks = []string{
+	"tmpfs", "ramfs", "devtmpfs", "hugetlbfs", "proc", "sysfs", "cgroup", "cgroup2", "devpts", "mqueue", "debugfs", "tracefs",
+	"securityfs", "bpf", "pstore", "configfs", "binfmt_misc", "squashfs", "iso9660", "autofs", "nsfs",
+}
+
+// remote are file systems of which a question may never come back.
+var remote = []string{"nfs", "cifs", "smb", "9p", "fuse", "ceph", "afs", "gluster", "lustre", "coda", "ncpfs", "virtiofs", "beegfs", "gpfs"}
+
+// local says that the file system is a disk of this machine.
+func (m *mount) local() bool {
+	return !slices.Contains(notDisks, m.kind) && !slices.ContainsFunc(remote, func(p string) bool { return strings.HasPrefix(m.kind, p) }) ||
+		m.kind == "fuseblk" // ntfs-3g and the like, on a disk of this machine
+}
+
+type mountTable struct {
+	byID map[int64]*mount
+	list []*mount
+}
+
+// maxMounts bounds the table.
+const maxMounts = 8192
+
+func readMounts() *mountTable {
+	body, _ := os.ReadFile("/proc/self/mountinfo")
+	return parseMounts(body)
+}
+
+func parseMounts(body []byte) *mountTable {
+	t := &mountTable{byID: map[int64]*mount{}}
+	for line := range bytes.Lines(body) {
+		before, after, ok := strings.Cut(string(line), " - ")
+		fields, kinds := strings.Fields(before), strings.Fields(after)
+		if !ok || len(fields) < 5 || len(kinds) == 0 || len(t.list) >= maxMounts {
+			continue
+		}
+		id, err := strconv.ParseInt(fields[0], 10, 64)
+		if err != nil {
+			continue
+		}
+		m := &mount{id: id, point: unescape(fields[4]), kind: kinds[0]}
+		t.byID[id] = m
+		t.list = append(t.list, m)
+	}
+	return t
+}
+
+// of finds the mount that a path is on, by its name only: asking the file could hang. A later
+// mount on the same point hides the earlier one.
+func (t *mountTable) of(path string) *mount {
+	var best *mount
+	for _, m := range t.list {
+		inside := path == m.point || m.point == "/" || strings.HasPrefix(path, m.point+"/")
+		if inside && (best == nil || len(m.point) >= len(best.point)) {
+			best = m
+		}
+	}
+	return best
+}
+
+// unescape reads the octal escapes of blanks in a mount point.
+func unescape(s string) string {
+	if !strings.Contains(s, `\`) {
+		return s
+	}
+	var b strings.Builder
+	for i := 0; i < len(s); i++ {
+		if s[i] == '\\' && i+3 < len(s) {
+			if n, err := strconv.ParseUint(s[i+1:i+4], 8, 8); err == nil {
+				b.WriteByte(byte(n))
+				i += 3
+				continue
+			}
+		}
+		b.WriteByte(s[i])
+	}
+	return b.String()
+}

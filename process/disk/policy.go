@@ -1,0 +1,200 @@
+package disk
+
+import (
+	"github.com/plimsoll/plimsoll/limit"
+)
+
+// Names of the limits: their configuration keys.
+const (
+	WriteMax = "write_max"
+	FreeMin  = "free_min"
+)
+
+// Constants of the decision.
+const (
+	// Share of a run's writes in the growth from which on the growth counts as its own: half.
+	ownShare = 2
+	// trifle is what a run may always write: nobody is ended for less.
+	trifle = 64 * limit.MiB
+	// recentLeast is what a process must have written since the last look to be a writer.
+	recentLeast = 256 * limit.KiB
+)
+
+// Lines are the hard lines; 0 is none.
+type Lines struct {
+	// WriteMax bounds the growth that a run makes, in bytes. Its soft line is four fifths.
+	WriteMax limit.Bytes
+	// FreeMin is what must stay free on each file system; [Auto] is 5 % of it, between 256 MiB
+	// and 2 GiB. Its soft line is twice as much. Where less than twice of it was free at the
+	// start the line is half of what was free then: a disk that is full already is no fault of
+	// this run.
+	FreeMin limit.Bytes
+}
+
+// Auto in [Lines].FreeMin works it out for each file system.
+const Auto limit.Bytes = -1
+
+// freeLine is the hard line of one file system that had so much free at first.
+func (l Lines) freeLine(total, first limit.Bytes) limit.Bytes {
+	line := l.FreeMin
+	if line == Auto {
+		line = min(max(total/20, 256*limit.MiB), 2*limit.GiB)
+	}
+	return min(line, first/2)
+}
+
+// Process is one process of the run.
+type Process struct {
+	PID   int
+	Start uint64
+	Name  string
+	// Recent is what it has written itself since the last look, in bytes.
+	Recent limit.Bytes
+}
+
+// Space is one file system.
+type Space struct {
+	Path               string
+	Total, Free, First limit.Bytes // First is what was free when it was first seen
+}
+
+// Reading is one look.
+type Reading struct {
+	Spaces  []Space
+	Files   limit.Bytes // growth of the files that the run has open for writing
+	Written limit.Bytes // by the run's processes since it began
+	Writers []Process
+}
+
+// Growth sums what the file systems have grown.
+func (r Reading) Growth() limit.Bytes {
+	sum := limit.Bytes(0)
+	for _, s := range r.Spaces {
+		sum += max(0, s.First-s.Free)
+	}
+	return max(sum, r.Files)
+}
+
+// Event is something to say, and with a Victim something to do.
+type Event struct {
+	Limit string // WriteMax or FreeMin
+	Hard  bool
+	Used  limit.Bytes // growth of the run, or what is free on Path
+	Line  limit.Bytes
+	Path  string // of FreeMin
+	// Foreign says that a hard line was crossed and the run did not make most of the growth.
+	Foreign bool
+	Victim  *Process
+}
+
+// Policy decides, look by look. It is not safe for concurrent use.
+type Policy struct {
+	Lines Lines
+	said  map[string]bool
+	extra limit.Bytes // what is allowed above WriteMax since somebody was ended
+	rests int         // looks to wait for the last victim to go
+}
+
+// Near says that a soft line is reached: look closely.
+func (p *Policy) Near(r Reading) bool {
+	if p.Lines.WriteMax > 0 && r.Growth() >= p.Lines.WriteMax/2 {
+		return true
+	}
+	for _, s := range r.Spaces {
+		if line := p.Lines.freeLine(s.Total, s.First); line > 0 && s.Free < 3*line {
+			return true
+		}
+	}
+	return false
+}
+
+// Room is how much may be written before a line is reached.
+func (p *Policy) Room(r Reading) limit.Bytes {
+	room := limit.Bytes(1 << 60)
+	if p.Lines.WriteMax > 0 {
+		room = min(room, p.Lines.WriteMax+p.extra-r.Growth())
+	}
+	for _, s := range r.Spaces {
+		room = min(room, s.Free-p.Lines.freeLine(s.Total, s.First))
+	}
+	return max(0, room)
+}
+
+// Look takes in one reading and returns what to say and do.
+func (p *Policy) Look(r Reading) []Event {
+	var events []Event
+	if p.rests > 0 {
+		p.rests--
+	}
+	growth := r.Growth()
+	if most := p.Lines.WriteMax; most > 0 {
+		e := Event{Limit: WriteMax, Used: growth, Line: most}
+		events = p.judge(events, e, growth >= most/5*4, growth >= most+p.extra, r, growth)
+	}
+	for _, s := range r.Spaces {
+		line := p.Lines.freeLine(s.Total, s.First)
+		if line <= 0 {
+			continue
+		}
+		grown := max(0, s.First-s.Free)
+		e := Event{Limit: FreeMin, Used: s.Free, Line: line, Path: s.Path}
+		soft := s.Free < min(2*line, s.First) && r.Written >= trifle/4
+		hard := s.Free < line && grown >= min(trifle, s.Total/16) && r.Written >= min(trifle, s.Total/16)
+		events = p.judge(events, e, soft, hard, r, grown)
+	}
+	return events
+}
+
+// judge adds what follows from one limit.
+func (p *Policy) judge(events []Event, e Event, soft, hard bool, r Reading, growth limit.Bytes) []Event {
+	key := e.Limit + e.Path
+	if !hard {
+		if soft && p.first("soft "+key) {
+			events = append(events, e)
+		}
+		return events
+	}
+	e.Hard = true
+	if r.Written < growth/ownShare {
+		e.Foreign = true
+		if p.first("foreign " + key) {
+			events = append(events, e)
+		}
+		return events
+	}
+	if p.rests > 0 {
+		return events
+	}
+	var largest *Process
+	for i, w := range r.Writers {
+		if w.Recent >= recentLeast && (largest == nil || w.Recent > largest.Recent) {
+			largest = &r.Writers[i]
+		}
+	}
+	if largest == nil {
+		if p.first("hard " + key) {
+			events = append(events, e) // it has written, and nobody writes now
+		}
+		return events
+	}
+	e.Victim = largest
+	p.rests = 10
+	if e.Limit == WriteMax {
+		p.extra = growth - p.Lines.WriteMax + max(trifle, p.Lines.WriteMax/16)
+	}
+	return append(events, e)
+}
+
+// maxSaid bounds what is remembered as said.
+const maxSaid = 256
+
+func (p *Policy) first(key string) bool {
+	if p.said == nil {
+		p.said = map[string]bool{}
+	}
+	if p.said[key] || len(p.said) >= maxSaid {
+		return false
+	}
+	p.said[key] = true
+	return true
+}

@@ -1,0 +1,75 @@
+package disk
+
+import (
+	"sync"
+	"time"
+
+	"github.com/plimsoll/plimsoll/limit"
+)
+
+// Run is what is watched.
+type Run interface {
+	// Processes lists its processes as they are now.
+	Processes() []Process
+	// End ends one of them for the named limit, and the run when it is the command.
+	End(p Process, limit string)
+}
+
+// Options configure a watch.
+type Options struct {
+	Lines Lines
+	// Dirs are directories whose file systems are looked at from the start.
+	Dirs []string
+	Run  Run
+	// Note is told every event, from the watch's goroutine. Victims have been asked to end.
+	Note func(Event)
+	// Used is told the growth after every look, and what is written.
+	Used func(growth, written limit.Bytes)
+}
+
+// The rhythm of the looks.
+const (
+	calm  = 2 * time.Second
+	brisk = 200 * time.Millisecond
+	// fastest is what a run is thought to be able to write in a second: a fast disk of 2026.
+	fastest = 2 * limit.GiB
+)
+
+// Start watches until stop is called, which does not wait: a look may hang in a file system.
+// Where this system has nothing to look with it does nothing.
+func Start(o Options) (stop func()) {
+	quit := make(chan struct{})
+	if Supported {
+		go watch(o, quit)
+	}
+	return sync.OnceFunc(func() { close(quit) })
+}
+
+func watch(o Options, quit <-chan struct{}) {
+	policy := Policy{Lines: o.Lines}
+	s := newSampler(o.Dirs)
+	for near := false; ; {
+		reading := s.look(o.Run.Processes(), near)
+		select {
+		case <-quit: // a look may have taken long
+			return
+		default:
+		}
+		if o.Used != nil {
+			o.Used(reading.Growth(), reading.Written)
+		}
+		for _, e := range policy.Look(reading) {
+			if e.Victim != nil {
+				o.Run.End(*e.Victim, e.Limit)
+			}
+			o.Note(e)
+		}
+		near = policy.Near(reading)
+		pause := time.Duration(float64(policy.Room(reading)) / float64(fastest) / 2 * float64(time.Second))
+		select {
+		case <-quit:
+			return
+		case <-time.After(min(calm, max(brisk, pause))):
+		}
+	}
+}
