@@ -73,8 +73,11 @@ func (a *App) plan(o *RunOptions, history *usage.History) (*Plan, error) {
 	return p, nil
 }
 
-// estimateFor asks the history, then the configuration.
+// estimateFor asks what the user has set, then the history, then the configuration.
 func (a *App) estimateFor(p *Plan, history *usage.History) (estimate.Estimate, error) {
+	if p.Settings.Reservation > 0 {
+		return estimate.Estimate{Bytes: p.Settings.Reservation, Source: estimate.SourceReservation}, nil
+	}
 	in := guard.InputOf(history, p.Project.Key, p.Tool, p.Variant, func(err error) {
 		a.warn("history is off for this run: " + err.Error())
 	})

@@ -65,6 +65,8 @@ func (p Prediction) Because() string {
 		return "from " + runs + " in this project"
 	case estimate.SourceTool:
 		return "from " + runs + " in other projects"
+	case estimate.SourceReservation:
+		return "set: reservation"
 	case estimate.SourceConfigured:
 		return "configured: initial_estimate"
 	case estimate.SourceProfile:

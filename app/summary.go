@@ -122,6 +122,8 @@ func sourceWords(e journal.Estimate) string {
 		return fmt.Sprintf("from %d %s in this project", e.Samples, runs)
 	case estimate.SourceTool:
 		return fmt.Sprintf("from %d %s in other projects", e.Samples, runs)
+	case estimate.SourceReservation:
+		return "as reserved by hand"
 	case estimate.SourceConfigured:
 		return "as configured"
 	case estimate.SourceProfile:

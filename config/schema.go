@@ -164,6 +164,11 @@ var resourceKeys = []*Key{
 		set: func(s *Settings, v any) { s.InitialEstimate = v.(limit.Bytes) },
 	},
 	{
+		Name: "reservation", Type: TypeSize, PerTool: true, Project: ProjectNever, min: minMemory, max: maxMemory, example: `"2G"`,
+		Doc: "Memory to reserve whatever the history says, for a tool that you know better; empty means the estimate.",
+		set: func(s *Settings, v any) { s.Reservation = v.(limit.Bytes) },
+	},
+	{
 		Name: "initial_estimates", Type: TypeToolSizes, Project: ProjectFree, of: "initial_estimate", example: "{ codex = 4096 }",
 		Doc: "initial_estimate of several tools in one table; a bare integer is in MiB.",
 	},

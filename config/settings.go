@@ -79,6 +79,7 @@ type Settings struct {
 
 	MinFree         limit.Bytes `json:"min_free"`         // memory that admission leaves free on the host, or Auto
 	InitialEstimate limit.Bytes `json:"initial_estimate"` // need of a tool without history; 0 means none is configured
+	Reservation     limit.Bytes `json:"reservation"`      // to reserve in place of what the history says; 0 means none is set
 	CountSwap       bool        `json:"count_swap"`       // free swap counts as available memory
 	Estimator       Estimator   `json:"estimator"`
 

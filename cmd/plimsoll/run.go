@@ -90,6 +90,7 @@ var settings = []struct{ flag, key, usage, bare string }{
 	{"cpu-weight", "cpu_weight", "share of a busy processor, where everything else has 100: a number", ""},
 	{"cpus", "cpus", "most processors at once: a number like 1.5", ""},
 	{"time-max", "time_max", "how long the run may take: a duration like 2h", ""},
+	{"reserve", "reservation", "what to set aside for the run, whatever its history says: a size like 2G", ""},
 	{"enforcement", "enforcement", "required, best-effort or off: what to do without kernel enforcement", ""},
 	{"layer", "layers", "use this layer only: systemd, cgroup2, cgroup1, job, rlimit, monitor", ""},
 	{"wait", "wait", "queue until the machine can carry it; --wait=10m at most so long", "forever"},

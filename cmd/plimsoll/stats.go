@@ -17,6 +17,7 @@ func newStatsCommand(open opener) *cobra.Command {
 	var (
 		o                         app.StatsOptions
 		asJSON, backtest, servers bool
+		forget                    forgetting
 	)
 	cmd := &cobra.Command{
 		Use:   "stats [TOOL]",
@@ -29,11 +30,15 @@ project when that one has no history.
 With --backtest every way of estimating is replayed over the history, or over Nextflow traces: how
 often it would have reserved too little, and how much in vain.
 
+With --forget TOOL what is kept of that tool is removed, in every project or in that of --project: after
+a run that was not like the others, say. It asks on a terminal; elsewhere it needs --yes.
+
 With --mcp it is about MCP servers: how large the results of each tool were when they came from the
 server, and how much of that reached the client.`,
 		Example: `  plimsoll stats
   plimsoll stats claude --all
   plimsoll stats --backtest --trace execution_trace.txt
+  plimsoll stats --forget make --project .
   plimsoll stats --mcp`,
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -43,9 +48,22 @@ server, and how much of that reached the client.`,
 			if len(o.Traces) > 0 && !backtest {
 				return errors.New("--trace needs --backtest: a trace is replayed, not recorded")
 			}
+			if cmd.Flags().Changed("forget") == (forget.tool == "") {
+				return errors.New("--forget needs the name of a tool; plimsoll stats --all lists them")
+			}
+			if (forget.yes || forget.dryRun) && forget.tool == "" {
+				return errors.New("--yes and --dry-run go with --forget TOOL")
+			}
+			if forget.tool != "" && len(args) > 0 {
+				return fmt.Errorf("--forget %s and %s are two tools; name the one to forget", forget.tool, args[0])
+			}
 			a, err := open(cmd)
 			if err != nil {
 				return err
+			}
+			if forget.tool != "" {
+				o.Tool = forget.tool
+				return forget.run(cmd, a, o, asJSON)
 			}
 			if servers {
 				rows, err := a.MCPStats(o.Tool)
@@ -84,7 +102,11 @@ server, and how much of that reached the client.`,
 	f.StringArrayVar(&o.Traces, "trace", nil, "Nextflow trace to replay instead of the history (TSV or CSV); may be repeated")
 	f.StringVar(&o.Project, "project", "", "directory or key of the project")
 	f.BoolVar(&o.All, "all", false, "every project")
+	f.StringVar(&forget.tool, "forget", "", "remove what is kept of this tool")
+	f.BoolVarP(&forget.yes, "yes", "y", false, "with --forget: do not ask")
+	f.BoolVarP(&forget.dryRun, "dry-run", "n", false, "with --forget: list what would be removed, and remove nothing")
 	cmd.MarkFlagsMutuallyExclusive("project", "all")
+	cmd.MarkFlagsMutuallyExclusive("forget", "backtest", "mcp")
 	cmd.MarkFlagsMutuallyExclusive("mcp", "backtest")
 	cmd.MarkFlagsMutuallyExclusive("mcp", "project")
 	cmd.MarkFlagsMutuallyExclusive("mcp", "all")

@@ -11,11 +11,13 @@ const FirstGuess = 500 * limit.MiB
 // Where an estimate comes from, most specific first. The strings are stable: reports and scripts
 // carry them.
 const (
-	SourceProject    = "history:project"
-	SourceTool       = "history:tool"
-	SourceConfigured = "configured"
-	SourceProfile    = "profile"
-	SourceDefault    = "default"
+	// SourceReservation: the user said how much, and no history counts.
+	SourceReservation = "reservation"
+	SourceProject     = "history:project"
+	SourceTool        = "history:tool"
+	SourceConfigured  = "configured"
+	SourceProfile     = "profile"
+	SourceDefault     = "default"
 )
 
 // Estimate is how much memory a run is expected to need.

@@ -56,9 +56,9 @@ var estimators = []Estimator{
 	{Name: "max20", Rule: "maximum of the last 20", Window: 20, bytes: largest},
 	{Name: "vpa", Rule: "90th percentile of the last 200 × 1.15, as the Kubernetes vertical pod autoscaler", Window: window, bytes: func(s []Sample) float64 { return 1.15 * quantile(s, 0.90) }},
 	{Name: "max5x1.5", Rule: "maximum of the last 5 × 1.5", Window: 5, bytes: func(s []Sample) float64 { return 1.5 * largest(s) }},
-	{Name: "bound", Rule: "maximum of the last 200 × (1.03 + 0.6/√n), above the line of an OOM kill for 20 runs", Window: window, bytes: bound},
+	{Name: "bound", Rule: "maximum of the last 200 × (1.03 + 0.6/√n), above the line of an OOM kill for 20 runs", Window: window, bytes: boundParams.bound},
 	{Name: "bound-log", Rule: "maximum of the last 200 × exp(sd(log)/√n + 0.03)", Window: window, bytes: boundLog},
-	{Name: "tail", Rule: "maximum of the last 200 × (1.02 + min(4 × tail, 0.6/n^0.4)), tail = mean log gap of the top √n, above the line of an OOM kill for 20 runs", Window: window, bytes: tail},
+	{Name: "tail", Rule: "maximum of the last 200 × (1.02 + min(4 × tail, 0.6/n^0.4)), tail = mean log gap of the top √n, above the line of an OOM kill for 20 runs", Window: window, bytes: tailParams.tail},
 }
 
 // Estimators lists all of them, the baseline first.
@@ -98,11 +98,42 @@ func quantile(samples []Sample, q float64) float64 {
 	return float64(sorted[min(max(rank, 1), len(sorted))-1])
 }
 
+// Params are the constants of the estimators bound and tail: the margin over the maximum is Base − 1
+// plus Cap/n^Fall, for tail at most Factor times the tail index. After Keep newer runs a sample counts less, half as much
+// after Half more; Half 0 means never.
+type Params struct {
+	Base, Cap, Fall, Factor float64
+	Keep, Half              int
+}
+
+// Family makes estimators from constants: "bound" or "tail". It is for finding constants; see the
+// bench called estimates.
+func Family(name string, p Params) Estimator {
+	formula := p.bound
+	if name == "tail" {
+		formula = p.tail
+	}
+	return Estimator{Name: name, Window: window, bytes: formula}
+}
+
+// faded are the demands by which old maxima weigh: a peak that has not come again in Keep runs is halved
+// with every Half runs more, so that one heavy run is not paid for two hundred times.
+func (p Params) faded(samples []Sample) []float64 {
+	demands := make([]float64, len(samples))
+	for i, s := range samples {
+		demands[i] = float64(s.Demand)
+		if age := len(samples) - 1 - i - p.Keep; p.Half > 0 && age > 0 {
+			demands[i] = max(demands[i]*math.Exp2(-float64(age)/float64(p.Half)), 1)
+		}
+	}
+	return demands
+}
+
 // bound is the maximum with a margin that shrinks with the number of runs: the more have been
-// seen, the less the next one can stand out. 3 % remain for what no history shows.
-func bound(samples []Sample) float64 {
-	margin := 1.03 + 0.6/math.Sqrt(float64(len(samples)))
-	return max(largest(samples)*margin, floor(samples))
+// seen, the less the next one can stand out. Base − 1 remains for what no history shows.
+func (p Params) bound(samples []Sample) float64 {
+	margin := p.Base + p.Cap/math.Pow(float64(len(samples)), p.Fall)
+	return max(slices.Max(p.faded(samples))*margin, floor(samples))
 }
 
 // boundLog lets the spread of what was seen, in logarithms, set the margin.
@@ -129,14 +160,13 @@ func spread(samples []Sample) float64 {
 	return math.Sqrt(sum / float64(len(samples)-1))
 }
 
-// Constants of tail. They were chosen on the six workflows of the Sizey traces so that no workflow
-// wastes more than a tenth above bound, and then held against eleven other sets; docs/estimates.md
-// has the figures.
+// Constants of bound and tail. docs/estimates.md says how they were found.
+var (
+	boundParams = Params{Base: 1.03, Cap: 0.6, Fall: 0.5}
+	tailParams  = Params{Base: 1.02, Cap: 0.6, Fall: 0.4, Factor: 4}
+)
+
 const (
-	tailBase   = 1.02
-	tailFactor = 4
-	tailCap    = 0.6 // the margin after one run, the same as bound's
-	tailDecay  = 0.4 // how fast the cap falls with the number of runs
 	tailPrior  = 0.4 // the tail of a tool nobody knows: the next peak is half as large again
 	tailWeight = 0.25
 	tailExtra  = 16 * limit.MiB // no margin is smaller: a few MiB more or less are noise in any process
@@ -146,12 +176,9 @@ const (
 // often needs 1 GB and often 4 GB has a wide spread, but when its many 4 GB runs lie close together
 // the next will hardly be 5. The statistic is Hill's estimator of a tail's index over the top √n
 // values, shrunk to a prior because with few runs it knows nothing.
-func tail(samples []Sample) float64 {
+func (p Params) tail(samples []Sample) float64 {
 	n := len(samples)
-	sorted := make([]float64, n)
-	for i, s := range samples {
-		sorted[i] = float64(s.Demand)
-	}
+	sorted := p.faded(samples)
 	slices.Sort(sorted)
 	top := min(int(math.Ceil(math.Sqrt(float64(n)))), n-1)
 	gaps := 0.0
@@ -159,9 +186,9 @@ func tail(samples []Sample) float64 {
 		gaps += math.Log(v / sorted[n-top-1])
 	}
 	index := (tailWeight*tailPrior + gaps) / (tailWeight + float64(top))
-	margin := min(tailFactor*index, tailCap/math.Pow(float64(n), tailDecay))
+	margin := min(p.Factor*index, p.Cap/math.Pow(float64(n), p.Fall))
 	largest := sorted[n-1]
-	return max(largest*(tailBase+margin), largest+float64(tailExtra), floor(samples))
+	return max(largest*(p.Base+margin), largest+float64(tailExtra), floor(samples))
 }
 
 // floor is what the estimate must not go below because memory ran out in one of the last

@@ -134,14 +134,20 @@ func (h *History) replace(root *os.Root, name string, p Project, tool string, r 
 			Text: fmt.Sprintf("the history of %s in %s was dropped: a project keeps %d tools, and it was unused for longest", evicted.Tool, path, MaxTools),
 		})
 	}
+	if d.Appends%sweepEvery == 0 {
+		sweep(root, p.Key)
+	}
+	return h.put(root, name, d)
+}
+
+// put writes the project's file anew. The caller holds the project's lock.
+func (h *History) put(root *os.Root, name string, d *document) error {
+	path := filepath.Join(h.directory, name)
 	body, err := json.Marshal(d)
 	if err != nil {
 		return &OffError{Reason: OffFailed, Path: path, Err: err}
 	}
-	if d.Appends%sweepEvery == 0 {
-		sweep(root, p.Key)
-	}
-	temporary := p.Key + temporaryInfix + rand.Text()
+	temporary := d.Project + temporaryInfix + rand.Text()
 	if err := writeSynced(root, temporary, body); err != nil {
 		_ = root.Remove(temporary)
 		return h.off(path, err)

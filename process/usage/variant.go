@@ -2,7 +2,6 @@ package usage
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 	"time"
 )
@@ -58,16 +57,4 @@ func (d *document) variants(tool string) map[string][]Run {
 		}
 	}
 	return found
-}
-
-// forget removes a tool with all its variants, and says how many runs were kept of it.
-func (d *document) forget(tool string) (runs int) {
-	d.Tools = slices.DeleteFunc(d.Tools, func(s *shelf) bool {
-		of, _ := splitShelf(s.Tool)
-		if of == tool {
-			runs += len(s.Runs)
-		}
-		return of == tool
-	})
-	return runs
 }

@@ -114,3 +114,25 @@ func TestAVariantThatCannotBeStoredIsRefused(t *testing.T) {
 		}
 	}
 }
+
+func TestForgetRemovesOneToolWithItsVariants(t *testing.T) {
+	h := usage.Open(t.TempDir(), usage.Options{})
+	appendAll(t, h, "make", done("", limit.MiB, time.Minute), done("test", limit.GiB, time.Minute))
+	appendAll(t, h, "maker", done("", limit.MiB, time.Minute))
+	if n, err := h.Forget(web.Key, "make"); err != nil || n != 2 {
+		t.Fatalf("%d, %v", n, err)
+	}
+	list, err := h.Project(web.Key)
+	if err != nil || len(list) != 1 || list[0].Tool != "maker" {
+		t.Fatalf("%+v, %v", list, err)
+	}
+	if n, err := h.Forget(web.Key, "make"); err != nil || n != 0 {
+		t.Fatalf("again: %d, %v", n, err)
+	}
+	if n, err := h.Forget("nobody-1", "make"); err != nil || n != 0 {
+		t.Fatalf("a project without history: %d, %v", n, err)
+	}
+	if _, err := h.Forget("../x", "make"); err == nil {
+		t.Fatal("a key that is a path is taken")
+	}
+}
