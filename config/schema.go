@@ -205,8 +205,8 @@ var resourceKeys = []*Key{
 		set:     func(s *Settings, v any) { s.OnPressure = OnPressure(v.(string)) },
 	},
 	{
-		Name: "estimator", Type: TypeChoice, Default: "bound", Choices: []string{"p95", "bound", "tail"}, PerTool: true, Project: ProjectNever,
-		Doc: "How a reservation is worked out from past peaks: an upper bound over the last 200 runs, or the 95th percentile of the last 20.",
+		Name: "estimator", Type: TypeChoice, Default: "tail", Choices: []string{"p95", "bound", "tail"}, PerTool: true, Project: ProjectNever,
+		Doc: "How a reservation is worked out from past peaks: by how far apart the largest of the last 200 lie (tail), by the largest (bound), or the 95th percentile of the last 20.",
 		set: func(s *Settings, v any) { s.Estimator = Estimator(v.(string)) },
 	},
 	{

@@ -53,7 +53,7 @@ type Estimator string
 const (
 	EstimatorBound Estimator = "bound" // an upper bound that gets tighter with experience
 	EstimatorP95   Estimator = "p95"   // nearest rank over the last 20 runs
-	EstimatorTail  Estimator = "tail"  // a bound from the spread of the logarithms, closer on some loads
+	EstimatorTail  Estimator = "tail"  // from how far apart the largest peaks lie; the default
 )
 
 // Names of the layers that can hold a limit, in the order they are tried.

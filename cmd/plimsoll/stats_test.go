@@ -197,10 +197,10 @@ func TestPredictFormats(t *testing.T) {
 	if p["tool"] != "claude" || p["project"] != "web" || p["source"] != "history:project" || p["samples"] != 1.0 || p["limit_bytes"].(float64) <= 0 {
 		t.Errorf("got %v", p)
 	}
-	if got := output(t, newPredictCommand(f.open), "claude", "--format", "k8s"); !strings.HasPrefix(got, "resources:\n  requests:\n    memory: 1630Mi\n  limits:\n    memory: ") {
+	if got := output(t, newPredictCommand(f.open), "claude", "--format", "k8s"); !strings.HasPrefix(got, "resources:\n  requests:\n    memory: 3420Mi\n  limits:\n    memory: ") {
 		t.Errorf("got %q", got)
 	}
-	if got := output(t, newPredictCommand(f.open), "claude", "--format", "nomad"); !strings.HasPrefix(got, "resources {\n  memory     = 1630\n  memory_max = ") {
+	if got := output(t, newPredictCommand(f.open), "claude", "--format", "nomad"); !strings.HasPrefix(got, "resources {\n  memory     = 3420\n  memory_max = ") {
 		t.Errorf("got %q", got)
 	}
 	elsewhere := t.TempDir()

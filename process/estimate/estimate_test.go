@@ -101,9 +101,10 @@ func TestFormulas(t *testing.T) {
 		{"bound", demands(100 * mib), 163},
 		{"bound", demands(50*mib, 100*mib, 50*mib, 100*mib), 133},
 		{"bound-log", demands(100*mib, 100*mib), 100 * math.Exp(0.03)},
-		{"tail", demands(1000 * mib), 1620},
-		{"tail", demands(1000*mib, 1000*mib, 1000*mib, 1000*mib), 1000 * (1.02 + 4*0.25*0.4/2.25)},
+		{"tail", demands(1000 * mib), 1020 + 1000*6*0.4},
+		{"tail", demands(1000*mib, 1000*mib, 1000*mib, 1000*mib), 1000 * (1.02 + 6*0.25*0.4/2.25)},
 		{"tail", demands(4 * mib), 20},
+		{"tail", demands(append([]limit.Bytes{4096 * mib}, slices.Repeat([]limit.Bytes{2048 * mib}, 75)...)...), 2048 * (1.02 + 6*0.25*0.4/9.25)}, // halved by now
 	} {
 		e, err := estimate.ByName(c.name)
 		if err != nil {

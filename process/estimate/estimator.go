@@ -34,7 +34,7 @@ func (e Estimator) Bytes(samples []Sample) limit.Bytes {
 // Names of the estimators that are referred to by name elsewhere.
 const (
 	// Default is the estimator in force.
-	Default = "bound"
+	Default = "tail"
 	// Baseline is what everything else is compared with.
 	Baseline = "p95"
 )
@@ -58,7 +58,7 @@ var estimators = []Estimator{
 	{Name: "max5x1.5", Rule: "maximum of the last 5 × 1.5", Window: 5, bytes: func(s []Sample) float64 { return 1.5 * largest(s) }},
 	{Name: "bound", Rule: "maximum of the last 200 × (1.03 + 0.6/√n), above the line of an OOM kill for 20 runs", Window: window, bytes: boundParams.bound},
 	{Name: "bound-log", Rule: "maximum of the last 200 × exp(sd(log)/√n + 0.03)", Window: window, bytes: boundLog},
-	{Name: "tail", Rule: "maximum of the last 200 × (1.02 + min(4 × tail, 0.6/n^0.4)), tail = mean log gap of the top √n, above the line of an OOM kill for 20 runs", Window: window, bytes: tailParams.tail},
+	{Name: "tail", Rule: "maximum of the last 200 × (1.02 + min(6 × tail, 2.5/√n)), tail = mean log gap of the top √n, peaks older than 50 runs halved every 25, above the line of an OOM kill for 20 runs", Window: window, bytes: tailParams.tail},
 }
 
 // Estimators lists all of them, the baseline first.
@@ -163,7 +163,7 @@ func spread(samples []Sample) float64 {
 // Constants of bound and tail. docs/estimates.md says how they were found.
 var (
 	boundParams = Params{Base: 1.03, Cap: 0.6, Fall: 0.5}
-	tailParams  = Params{Base: 1.02, Cap: 0.6, Fall: 0.4, Factor: 4}
+	tailParams  = Params{Base: 1.02, Cap: 2.5, Fall: 0.5, Factor: 6, Keep: 50, Half: 25}
 )
 
 const (

@@ -110,7 +110,7 @@ func TestBacktestPutsTheWorstWorkflowFirst(t *testing.T) {
 	calm := estimate.Workflow{Name: "calm", Tasks: []estimate.Task{task(0, 1, mib), task(2, 1, mib)}}
 	wild := estimate.Workflow{Name: "wild", Tasks: []estimate.Task{task(0, 1, mib), task(2, 1, 900*mib)}}
 	var order []string
-	for _, r := range estimate.Backtest([]estimate.Workflow{calm, wild}, []estimate.Estimator{estimator(t, "bound")}) {
+	for _, r := range estimate.Backtest([]estimate.Workflow{calm, wild}, []estimate.Estimator{estimator(t, estimate.Default)}) {
 		order = append(order, r.Workflow)
 	}
 	if diff := cmp.Diff([]string{"", "wild", "calm"}, order); diff != "" {

@@ -56,5 +56,5 @@ func Example() {
 	fmt.Println("the next:", d.Estimate.Bytes.Human(), d.Estimate.Source, d.Admitted, err)
 	// Output:
 	// reserved: 2G configured
-	// the next: 1.63 GiB history:project true <nil>
+	// the next: 3.42 GiB history:project true <nil>
 }
