@@ -175,7 +175,8 @@ func daemon(p *proxy.Proxy, gateway bool, servers *mcpRoutes, agents *agentDaemo
 			say(w, http.StatusServiceUnavailable, "starting")
 		}
 	})
-	mux.Handle("GET /metrics", p.Protect(meters.Handler()))
+	scrape := p.Protect(meters.Handler())
+	mux.Handle("GET /metrics", scrape)
 	var mcp http.Handler
 	if servers != nil {
 		mcp = p.Protect(servers)
@@ -185,6 +186,8 @@ func daemon(p *proxy.Proxy, gateway bool, servers *mcpRoutes, agents *agentDaemo
 		switch {
 		case r.URL.Path == "/healthz", r.URL.Path == "/readyz", r.URL.Path == "/metrics":
 			mux.ServeHTTP(w, r)
+		case r.Method == http.MethodGet && underToken(r.URL.Path, "/metrics"):
+			scrape.ServeHTTP(w, r)
 		case mcp != nil && servers.takes(r.URL.Path):
 			mcp.ServeHTTP(w, r)
 		case !gateway, agents.takes(r.URL.Path):
@@ -194,6 +197,12 @@ func daemon(p *proxy.Proxy, gateway bool, servers *mcpRoutes, agents *agentDaemo
 			p.ServeHTTP(w, r)
 		}
 	})
+}
+
+// underToken says whether path is a token and then name.
+func underToken(path, name string) bool {
+	token, ok := strings.CutSuffix(path, name)
+	return ok && len(token) > 1 && token[0] == '/' && !strings.Contains(token[1:], "/")
 }
 
 // sayWhere prints the base URLs as each provider's clients take them.

@@ -94,6 +94,9 @@ func (b *heldBody) attach(req *http.Request, content []byte, chunked bool) {
 // errTooLargeToHold says that a body is to stream through.
 var errTooLargeToHold = errors.New("the body is larger than what is looked into")
 
+// errGiants says the same of one that came while another giant is looked into.
+var errGiants = errors.New("another large body is being looked into")
+
 // firstRoom is charged for a body of unknown length before its first byte is read.
 const firstRoom = 16 << 10
 
@@ -109,6 +112,9 @@ func (p *Proxy) readBody(w http.ResponseWriter, r *http.Request) (*heldBody, err
 	b.refs.Store(1)
 	if r.ContentLength > p.o.MaxHeld {
 		return b, errTooLargeToHold
+	}
+	if r.ContentLength >= giantBody && !b.room.beGiant(r.Context()) {
+		return b, errGiants
 	}
 	size := r.ContentLength
 	if size < 0 {
@@ -151,6 +157,9 @@ func (p *Proxy) readBody(w http.ResponseWriter, r *http.Request) (*heldBody, err
 // enlarge doubles the buffer of a body whose length was not announced.
 func (p *Proxy) enlarge(ctx context.Context, b *heldBody) error {
 	size := min(2*int64(cap(b.bytes)), p.o.MaxHeld+1)
+	if size > giantBody && !b.room.beGiant(ctx) {
+		return errGiants
+	}
 	// While the bytes are copied both buffers exist.
 	if !b.room.grow(ctx, min(size, p.budget.size)) {
 		return p.noRoom(ctx, size)

@@ -30,7 +30,35 @@ func (p *Proxy) admit(r *http.Request) (string, *refusal) {
 	if e := p.checkPeer(r); e != nil {
 		return "", e
 	}
+	if hasDotSegment(path(r)) {
+		return "", &refusal{
+			status: http.StatusBadRequest, reason: "path",
+			text: "the path has . or .. as an element, which could lead out of the upstream's base address; send the path without them",
+		}
+	}
 	return p.checkToken(r)
+}
+
+// decodings is how often a path is unescaped when dot segments are looked for: an upstream behind two servers that both
+// unescape sees a path that was escaped twice.
+const decodings = 3
+
+// hasDotSegment finds "." and ".." among the elements of an escaped path, also escaped, and between backslashes, which
+// some servers take for slashes. A configured key must not go where such a path leads.
+func hasDotSegment(path string) bool {
+	for range decodings {
+		for element := range strings.FieldsFuncSeq(path, func(r rune) bool { return r == '/' || r == '\\' }) {
+			if name, _, _ := strings.Cut(element, ";"); name == "." || name == ".." { // ;… is a parameter (RFC 3986, 3.3)
+				return true
+			}
+		}
+		plain, err := url.PathUnescape(path)
+		if err != nil || plain == path {
+			return false
+		}
+		path = plain
+	}
+	return false
 }
 
 // checkHost refuses a Host header that is not ours: a name of somebody else's that resolves
@@ -200,7 +228,7 @@ func (p *Proxy) checkToken(r *http.Request) (string, *refusal) {
 	}
 	if up, _, ok := p.find(full); ok && up.key != "" {
 		for _, name := range credentialHeaders {
-			if p.isToken(strings.TrimPrefix(r.Header.Get(name), "Bearer ")) {
+			if p.isToken(bearerOf(r.Header.Get(name))) {
 				return full, nil
 			}
 		}
@@ -209,6 +237,41 @@ func (p *Proxy) checkToken(r *http.Request) (string, *refusal) {
 		status: http.StatusUnauthorized, reason: "token",
 		text: "this proxy's token is missing or wrong; it is the first element of the path of the base URL that plimsoll set, or goes into the header " + TokenHeader,
 	}
+}
+
+// dropToken takes this proxy's token out of every place in which it may have come: an upstream must not see it.
+func (p *Proxy) dropToken(h http.Header, t *url.URL) {
+	delete(h, TokenHeader)
+	if p.token == nil {
+		return
+	}
+	for _, name := range append([]string{"Proxy-Authorization"}, credentialHeaders...) {
+		if slices.ContainsFunc(h[name], func(value string) bool { return p.isToken(bearerOf(value)) }) {
+			delete(h, name)
+		}
+	}
+	if t.RawQuery == "" {
+		return
+	}
+	var kept []string
+	for pair := range strings.SplitSeq(t.RawQuery, "&") {
+		if _, value, ok := strings.Cut(pair, "="); ok {
+			if plain, err := url.QueryUnescape(value); err == nil && p.isToken(plain) {
+				continue
+			}
+		}
+		kept = append(kept, pair)
+	}
+	t.RawQuery = strings.Join(kept, "&")
+}
+
+// bearerOf is what follows the scheme in a header of credentials.
+func bearerOf(value string) string {
+	value = strings.TrimSpace(value)
+	if scheme, rest, ok := strings.Cut(value, " "); ok && strings.EqualFold(scheme, "Bearer") {
+		return strings.TrimSpace(rest)
+	}
+	return value
 }
 
 // isToken compares digests: the time it takes tells neither a byte nor the length.

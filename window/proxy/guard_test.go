@@ -20,6 +20,11 @@ func TestWhoMayAsk(t *testing.T) {
 		if strings.Contains(r.URL.String(), testToken) || r.Header.Get(TokenHeader) != "" {
 			t.Errorf("the upstream was told the token: %s %v", r.URL, r.Header)
 		}
+		for name, values := range r.Header {
+			if strings.Contains(strings.Join(values, " "), testToken) {
+				t.Errorf("the upstream was told the token in %s", name)
+			}
+		}
 	}))
 	defer upstream.Close()
 	t.Setenv("PROXY_TEST_KEY", "sk-configured")
@@ -39,6 +44,15 @@ func TestWhoMayAsk(t *testing.T) {
 		{name: "token in place of the key", path: "/keyed/v1/models", header: [2]string{"X-Api-Key", testToken}, want: 200},
 		{name: "token as a bearer", path: "/keyed/v1/models", header: [2]string{"Authorization", "Bearer " + testToken}, want: 200},
 		{name: "a key of one's own is no token", path: "/openai/v1/models", header: [2]string{"Authorization", "Bearer " + testToken}, want: 401, reason: "token"},
+		{name: "token as a key too", path: "/" + testToken + "/openai/v1/models", header: [2]string{"Authorization", "Bearer " + testToken}, want: 200},
+		{name: "token as a key of Azure too", path: "/" + testToken + "/openai/v1/models", header: [2]string{"Api-Key", testToken}, want: 200},
+		{name: "token in the query too", path: "/" + testToken + "/openai/v1/models?key=" + testToken + "&a=b", want: 200},
+		{name: "dot segments", path: "/" + testToken + "/keyed/../other", want: 400, reason: "path"},
+		{name: "escaped dot segments", path: "/" + testToken + "/keyed/%2e%2E/other", want: 400, reason: "path"},
+		{name: "dot segments escaped twice", path: "/" + testToken + "/keyed/%252e%252e%252fother", want: 400, reason: "path"},
+		{name: "dot segments with a parameter", path: "/" + testToken + "/keyed/..;x=y/other", want: 400, reason: "path"},
+		{name: "dot segments behind a backslash", path: "/" + testToken + "/keyed/a%5c..%5cother", want: 400, reason: "path"},
+		{name: "dots in a name", path: "/" + testToken + "/openai/v1/models/gpt-4.1..x", want: 200},
 		{name: "no token", path: "/openai/v1/models", want: 401, reason: "token"},
 		{name: "a forged token", path: "/" + testToken[:len(testToken)-1] + "8/openai/v1/models", want: 401, reason: "token"},
 		{name: "half a token", path: "/" + testToken[:8] + "/openai/v1/models", want: 401, reason: "token"},

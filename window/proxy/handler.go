@@ -129,7 +129,7 @@ func (p *Proxy) outgoing(r *http.Request, rt *route) (*http.Request, error) {
 	if hasToken(r.Header["Te"], "trailers") {
 		h["Te"] = []string{"trailers"}
 	}
-	delete(h, TokenHeader)
+	p.dropToken(h, target)
 	if _, ok := h["User-Agent"]; !ok {
 		h["User-Agent"] = nil // net/http would add its own
 	}
@@ -277,7 +277,7 @@ func (p *Proxy) upgrade(w http.ResponseWriter, r *http.Request, rt *route) {
 					pr.Out.Header[name] = v
 				}
 			}
-			delete(pr.Out.Header, TokenHeader)
+			p.dropToken(pr.Out.Header, target)
 			rt.up.injectKey(pr.Out.Header, target)
 		},
 		ErrorHandler: func(w http.ResponseWriter, r *http.Request, err error) { p.upstreamFailed(w, r, rt, err) },

@@ -82,8 +82,12 @@ func (p *Proxy) modelRequest(w http.ResponseWriter, r *http.Request, rt *route) 
 	body := &turnBody{heldBody: held}
 	defer body.done()
 	switch {
-	case errors.Is(err, errTooLargeToHold):
-		p.passed(rt, "size", "")
+	case errors.Is(err, errTooLargeToHold), errors.Is(err, errGiants):
+		reason := "size"
+		if errors.Is(err, errGiants) {
+			reason = "giants"
+		}
+		p.passed(rt, reason, "")
 		rest := &resumedBody{held: held.reader(held.bytes), rest: r.Body}
 		body.done()
 		p.passBody(w, r, rt, rest)
@@ -126,13 +130,20 @@ func (t *turn) read() error {
 			return e
 		}
 		reason := "unreadable"
-		if _, ok := errors.AsType[*wire.TooLargeError](err); ok {
+		if gone := t.r.Context().Err(); gone != nil {
+			return gone
+		} else if _, ok := errors.AsType[*wire.TooLargeError](err); ok {
 			reason = "size"
+		} else if errors.Is(err, errGiants) {
+			reason = "giants"
 		} else if errors.Is(err, wire.ErrEncoding) {
 			reason = "encoding"
 		}
 		t.p.passed(t.rt, reason, "")
 		return nil
+	}
+	if err := t.r.Context().Err(); err != nil {
+		return err // nobody waits for the answer
 	}
 	req, err := wire.Parse(t.rt.dialect, text)
 	if err != nil {
@@ -150,7 +161,8 @@ func (t *turn) read() error {
 }
 
 // decode unpacks the body. What it unpacks to is charged to the budget before it is made:
-// first what the packed form says of itself, or a guess, then all that may be.
+// first what the packed form says of itself, or a guess, then all that may be. Where there is no room for a look, the body goes
+// on as it came.
 func (t *turn) decode(encoding string) ([]byte, error) {
 	packed := t.body.bytes
 	if isIdentity(encoding) {
@@ -158,8 +170,11 @@ func (t *turn) decode(encoding string) ([]byte, error) {
 	}
 	most := t.p.o.MaxHeld - int64(len(packed))
 	for _, size := range []int64{min(unpackedSize(encoding, packed), most), most} {
+		if size >= giantBody && !t.body.room.beGiant(t.r.Context()) {
+			return nil, errGiants
+		}
 		if !t.body.room.grow(t.r.Context(), int64(len(packed))+size) {
-			return nil, t.p.noRoom(t.r.Context(), size)
+			return nil, errGiants
 		}
 		text, err := wire.Decode(encoding, packed, size)
 		if _, large := errors.AsType[*wire.TooLargeError](err); large && size < most {

@@ -32,6 +32,9 @@ func (t *turn) prepare() error {
 		return err
 	}
 	t.measure()
+	if err := t.r.Context().Err(); err != nil {
+		return err // nobody waits for the answer: no room is made for it
+	}
 	t.repaired()
 	if enforce {
 		if err := t.fit(); err != nil {

@@ -2,6 +2,7 @@ package wire
 
 import (
 	"bytes"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"io"
@@ -94,8 +95,13 @@ func gunzip(body []byte, limit int64) ([]byte, error) {
 	if err := z.Reset(bytes.NewReader(body)); err != nil {
 		return nil, fmt.Errorf("wire: gzip: %w", err)
 	}
-	// JSON packs about four to one; the buffer grows from there.
-	out := make([]byte, 0, max(512, min(limit+1, int64(len(body))*5)))
+	// JSON packs about four to one; the buffer grows from there. What the end says of the size (RFC 1952, ISIZE) is believed
+	// up to the limit, which the caller has room for: growing would hold the text twice.
+	size := int64(len(body)) * 5
+	if n := len(body); n >= 18 {
+		size = max(size, int64(binary.LittleEndian.Uint32(body[n-4:]))+1)
+	}
+	out := make([]byte, 0, max(512, min(limit+1, size)))
 	for {
 		if len(out) == cap(out) {
 			grown := make([]byte, len(out), min(limit+1, int64(cap(out))*2))
