@@ -146,7 +146,7 @@ func TestGuidesNameRealFlags(t *testing.T) {
 }
 
 // foreignFlags are flags of other programs that a guide names alone.
-var foreignFlags = map[string]bool{"--security-opt": true, "--mcp-config": true, "--strict-mcp-config": true}
+var foreignFlags = map[string]bool{"--security-opt": true, "--settings": true, "--openai-base-url": true, "--mcp-config": true, "--strict-mcp-config": true}
 
 func commandsBelow(c *cobra.Command) []*cobra.Command {
 	list := []*cobra.Command{c}
