@@ -328,9 +328,9 @@ func BenchmarkAcquireRelease(b *testing.B) {
 	}
 }
 
-func BenchmarkAcquireReleaseBeside100(b *testing.B) {
+func BenchmarkAcquireReleaseBeside1000(b *testing.B) {
 	l := open(b)
-	for range 100 {
+	for range 1000 {
 		acquire(b, l, Request{})
 	}
 	for b.Loop() {
