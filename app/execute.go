@@ -31,6 +31,7 @@ func (x *execution) execute(ctx context.Context) error {
 		Nested:      x.nested,
 		OnExit:      sandbox.OnExit(p.Settings.OnExit),
 		Grace:       p.Settings.Grace,
+		OOMD:        sandbox.OOMDPreference(p.Settings.OOMD),
 		Detach:      !terminal,
 		Attended:    true,
 		Subreaper:   true,
@@ -79,7 +80,9 @@ func (x *execution) execute(ctx context.Context) error {
 	x.warnAboutStrength(run)
 	x.warnAboutLogout(run)
 	relax := x.underPressure(run, terminal)
+	adopt := x.withOrphans(run)
 	x.result, err = run.Wait()
+	adopt()
 	relax()
 	if x.closeProxy != nil {
 		x.closeProxy()

@@ -2,11 +2,13 @@ package app
 
 import (
 	"context"
+	"encoding/json"
 	"time"
 
 	"github.com/plimsoll/plimsoll/limit"
 	"github.com/plimsoll/plimsoll/process/admission"
 	"github.com/plimsoll/plimsoll/process/guard"
+	"github.com/plimsoll/plimsoll/process/sandbox"
 )
 
 // Slot is a run in the ledger, as `slots --json` writes it. Sizes are in bytes.
@@ -34,12 +36,34 @@ type Slot struct {
 	Forced bool `json:"forced,omitempty"`
 	// StaleWhy says why a stale run could not be cleaned up.
 	StaleWhy string `json:"stale_why,omitempty"`
+	// Orphans is how many processes of the run have lost their parent.
+	Orphans int `json:"orphans"`
+	// Processes are all processes of the run, ancestors before descendants, when they were asked for.
+	Processes []SlotProcess `json:"processes,omitempty"`
+}
+
+// SlotProcess is one process of a run. Sizes are in bytes.
+type SlotProcess struct {
+	PID    int    `json:"pid"`
+	Parent int    `json:"parent"`
+	Name   string `json:"name"`
+	// State is the kernel's letter (R, S, D, T, …), empty where it is not known.
+	State string `json:"state"`
+	// Bytes is its private resident memory.
+	Bytes limit.Bytes `json:"bytes"`
+	// CPUMS is the processor time it has used in milliseconds, -1 where that is not known.
+	CPUMS int64 `json:"cpu_ms"`
+	// AgeMS is how long ago it started, in milliseconds; 0 where that is not known.
+	AgeMS int64 `json:"age_ms"`
+	// Orphan says that its parent has ended, and Daemon that it was meant to outlive it.
+	Orphan bool `json:"orphan"`
+	Daemon bool `json:"daemon"`
 }
 
 // Slots lists the runs of this user on this host: first those that hold a claim, oldest
 // first, then those of other users that are seen, then those that wait, in the order of the queue. The
-// list is never nil.
-func (a *App) Slots(ctx context.Context) ([]Slot, error) {
+// list is never nil. With tree each run has its processes.
+func (a *App) Slots(ctx context.Context, tree bool) ([]Slot, error) {
 	ledger, err := a.OpenLedger(a.warnLedger)
 	if err != nil {
 		return nil, err
@@ -58,10 +82,47 @@ func (a *App) Slots(ctx context.Context) ([]Slot, error) {
 		if h.State == admission.Waiting {
 			waiting++
 			s.Position = waiting
+		} else if h.User == "" {
+			s.look(h, tree)
 		}
 		slots = append(slots, s)
 	}
 	return slots, nil
+}
+
+// look fills in the processes of a run. One whose claim does not say where they are has none.
+func (s *Slot) look(h admission.Holder, tree bool) {
+	var record claimRecord
+	if len(h.Remains) == 0 || json.Unmarshal(h.Remains, &record) != nil {
+		return
+	}
+	supervisor := h.Owner.PID
+	if h.State == admission.Stale {
+		supervisor = 0
+	}
+	family, err := sandbox.Family(record.Remains, supervisor)
+	if err != nil {
+		return
+	}
+	for _, m := range family {
+		if m.Orphan {
+			s.Orphans++
+		}
+		if !tree {
+			continue
+		}
+		p := SlotProcess{
+			PID: m.PID, Parent: m.Parent, Name: m.Name, Bytes: m.Memory, CPUMS: -1, AgeMS: m.Age.Milliseconds(),
+			Orphan: m.Orphan, Daemon: m.Daemon,
+		}
+		if m.State != 0 {
+			p.State = string(rune(m.State))
+		}
+		if m.CPU >= 0 {
+			p.CPUMS = m.CPU.Milliseconds()
+		}
+		s.Processes = append(s.Processes, p)
+	}
 }
 
 // SweepLedger cleans up what dead owners left: their processes, groups and units, and

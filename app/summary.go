@@ -53,6 +53,8 @@ func (s *speaker) report(r journal.Report, p *Plan, cpu time.Duration) {
 
 func verdictOf(r journal.Report) string {
 	switch {
+	case r.Outcome == journal.OutcomeOOM && r.OOMDKills > 0 && r.OOMKills == 0:
+		return "ended by systemd-oomd"
 	case r.Outcome == journal.OutcomeOOM:
 		return "out of memory"
 	case r.LimitReached != "" && r.Signal != "":
@@ -205,6 +207,10 @@ func advice(r journal.Report, p *Plan) []string {
 	}
 	startUp := r.DurationMS < 5000 && r.LimitBytes > 0 && r.LimitBytes < int64(rlimitAdvice)
 	switch {
+	case r.OOMDKills > 0:
+		// Not the run's own limit: a higher one would make it worse.
+		list = append(list, fmt.Sprintf("systemd-oomd ended it because the machine was short of memory, at a limit of %s; run fewer at once (max_concurrent), "+
+			"set a lower --memory-max or add swap; what it saw: journalctl -u systemd-oomd", limit.Bytes(r.LimitBytes).Human()))
 	case r.Outcome == journal.OutcomeOOM && startUp && p.Estimate.Samples == 0:
 		list = append(list, fmt.Sprintf("it ran out of memory while starting: %s is less than %s needs to start; try --memory-max %s",
 			limit.Bytes(r.LimitBytes), r.Tool, max(more, limit.GiB)))

@@ -172,7 +172,7 @@ func (k *Key) shown() string {
 		return "0"
 	case k.min > 0:
 		return strings.Trim(k.example, `"`)
-	case k.Type == TypeHosts || k.Type == TypeOrigins || k.Type == TypePatterns:
+	case k.Type == TypeHosts || k.Type == TypeNames || k.Type == TypeOrigins || k.Type == TypePatterns:
 		return strings.Trim(k.example, `[]"`)
 	}
 	return ""

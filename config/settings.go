@@ -46,6 +46,25 @@ const (
 	OnPressureOff    OnPressure = "off"
 )
 
+// OnOrphan says what to do with a process of a live run whose parent has ended.
+type OnOrphan string
+
+// The choices for orphans.
+const (
+	OnOrphanOff  OnOrphan = "off"
+	OnOrphanWarn OnOrphan = "warn" // say so, once
+	OnOrphanEnd  OnOrphan = "end"  // and end it, unless it is a daemon
+)
+
+// OOMD is what a run asks of systemd-oomd.
+type OOMD string
+
+// The choices. Avoid asks it to kill other groups first.
+const (
+	OOMDAvoid   OOMD = "avoid"
+	OOMDDefault OOMD = "default"
+)
+
 // Estimator names how a reservation is worked out from the history of peaks.
 type Estimator string
 
@@ -89,6 +108,10 @@ type Settings struct {
 
 	OnExit     OnExit        `json:"on_exit"`
 	OnPressure OnPressure    `json:"on_pressure"`
+	OnOrphan   OnOrphan      `json:"on_orphan"`
+	OrphanMax  time.Duration `json:"-"`                     // 0 means for ever
+	OrphanKeep []string      `json:"orphan_keep,omitempty"` // names of processes
+	OOMD       OOMD          `json:"oomd"`
 	Grace      time.Duration `json:"-"`          // between the request to end and the kill
 	CPUWeight  int           `json:"cpu_weight"` // 100 is what everything else has
 	CPUs       float64       `json:"cpus"`       // most processors at once; 0 means no bound

@@ -54,6 +54,10 @@ type (
 		New   int `json:"new"`
 		Total int `json:"total"`
 	}
+	// OOMDKills says that systemd-oomd killed the run's group, or one inside it; Total is how often.
+	OOMDKills struct {
+		Total int `json:"total"`
+	}
 	// Pressure says that the host runs short of memory and what was done about it
 	// ("warn", "stop", "continue", "freeze", "thaw", "kill", and "thaw-peer" for another's run).
 	Pressure struct {
@@ -68,6 +72,20 @@ type (
 		Name string `json:"name"`
 		// Fate is "terminated", "killed" or "left".
 		Fate string `json:"fate"`
+	}
+	// Orphan is a descendant whose parent has ended while the run goes on.
+	Orphan struct {
+		PID   int    `json:"pid"`
+		Start uint64 `json:"start"`
+		Name  string `json:"name"`
+		Bytes int64  `json:"bytes"`
+		// For is how long it was seen without its parent, CPUPercent what it used of one processor meanwhile
+		// (negative: not known).
+		For        time.Duration `json:"for_ns"`
+		CPUPercent int           `json:"cpu_percent"`
+		Daemon     bool          `json:"daemon,omitempty"`
+		// Fate is "warned", "kept", "terminated", "killed" or "survived"; "" when it is asked to end.
+		Fate string `json:"fate,omitempty"`
 	}
 	// Warned is something the user should know that stops nothing.
 	Warned struct {
@@ -102,8 +120,10 @@ func (Refused) Kind() string     { return "process.refused" }
 func (RunStarted) Kind() string  { return "process.run_started" }
 func (ChildKilled) Kind() string { return "process.child_killed" }
 func (OOMKills) Kind() string    { return "process.oom_kills" }
+func (OOMDKills) Kind() string   { return "process.oomd_kills" }
 func (Pressure) Kind() string    { return "process.pressure" }
 func (Leftover) Kind() string    { return "process.leftover" }
+func (Orphan) Kind() string      { return "process.orphan" }
 func (Warned) Kind() string      { return "process.warned" }
 func (CleanedUp) Kind() string   { return "process.cleaned_up" }
 func (RunEnded) Kind() string    { return "process.run_ended" }

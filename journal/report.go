@@ -52,12 +52,14 @@ type Report struct {
 	PeakMethod    string `json:"peak_method"`
 	PeakExact     bool   `json:"peak_exact"`
 	OOMKills      int    `json:"oom_kills"`
+	OOMDKills     int    `json:"oomd_kills"`
 
-	KilledChildren []Process `json:"killed_children"`
-	Leftovers      []Process `json:"leftovers"`
-	Window         Window    `json:"window"`
-	MCP            MCP       `json:"mcp"`
-	Warnings       []string  `json:"warnings,omitempty"`
+	KilledChildren []Process  `json:"killed_children"`
+	Leftovers      []Process  `json:"leftovers"`
+	Orphans        []Orphaned `json:"orphans"`
+	Window         Window     `json:"window"`
+	MCP            MCP        `json:"mcp"`
+	Warnings       []string   `json:"warnings,omitempty"`
 }
 
 // Enforcement says who holds each limit: "kernel", "process", "watched" or "none".
@@ -171,6 +173,7 @@ func NewReporter(start Report) *Reporter {
 	}
 	start.KilledChildren, start.Leftovers = []Process{}, []Process{}
 	start.Limits = append([]Limit{}, start.Limits...)
+	start.Orphans = []Orphaned{}
 	return &Reporter{report: start}
 }
 
@@ -206,10 +209,14 @@ func (r *Reporter) Observe(rec Record) {
 	case OOMKills:
 		p.OOMKills = e.Total
 		p.reachLimit("memory", LineHard)
+	case OOMDKills:
+		p.OOMDKills = e.Total
 	case Leftover:
 		if len(p.Leftovers) < maxListed {
 			p.Leftovers = append(p.Leftovers, Process{PID: e.PID, Name: e.Name, Fate: e.Fate})
 		}
+	case Orphan:
+		p.orphan(e)
 	case Warned:
 		if len(p.Warnings) < maxListed {
 			p.Warnings = append(p.Warnings, e.Text)
@@ -235,5 +242,6 @@ func (r *Reporter) Report() Report {
 	p.KilledChildren = append([]Process{}, p.KilledChildren...)
 	p.Leftovers = append([]Process{}, p.Leftovers...)
 	p.Limits = append([]Limit{}, p.Limits...)
+	p.Orphans = append([]Orphaned{}, p.Orphans...)
 	return p
 }

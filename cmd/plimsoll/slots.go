@@ -13,29 +13,34 @@ import (
 )
 
 func newSlotsCommand(open opener) *cobra.Command {
-	var asJSON bool
+	var asJSON, tree bool
 	cmd := &cobra.Command{
 		Use:   "slots",
 		Short: "List who holds memory and slots, and who waits",
 		Long: "List the runs of this user on this host: what each has reserved, what it uses now, and who waits in\n" +
 			"which order. With shared_ledger set, the runs of other users are listed too. A run is stale when its\n" +
-			"plimsoll was killed and nothing has cleaned up after it yet; the next run does, or plimsoll gc.",
+			"plimsoll was killed and nothing has cleaned up after it yet; the next run does, or plimsoll gc. Orphans are\n" +
+			"processes whose parent has ended; --tree shows them and all others.",
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			a, err := open(cmd)
 			if err != nil {
 				return err
 			}
-			slots, err := a.Slots(cmd.Context())
+			slots, err := a.Slots(cmd.Context(), tree)
 			if err != nil {
 				return err
 			}
 			if asJSON {
 				return printJSON(cmd.OutOrStdout(), slots)
 			}
-			return printSlots(plain(cmd.OutOrStdout()), slots, time.Now())
+			if err := printSlots(plain(cmd.OutOrStdout()), slots, time.Now()); err != nil || !tree {
+				return err
+			}
+			return printTrees(plain(cmd.OutOrStdout()), slots)
 		},
 	}
+	cmd.Flags().BoolVar(&tree, "tree", false, "show the processes of each run: memory, processor time, state and age")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
 	return cmd
 }
@@ -82,6 +87,12 @@ func stateOf(s app.Slot) string {
 	}
 	if s.Forced {
 		text += ", forced"
+	}
+	switch {
+	case s.Orphans == 1:
+		text += ", 1 orphan"
+	case s.Orphans > 1:
+		text += fmt.Sprintf(", %d orphans", s.Orphans)
 	}
 	return text
 }

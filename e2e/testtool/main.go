@@ -51,6 +51,10 @@ var verbs = map[string]func(args []string){
 	"terminate":   terminate,
 	"stubborn":    stubborn,
 	"daemon":      daemon,
+	"thrash":      thrash,
+	"orphans":     orphans,
+	"idle":        idle,
+	"spin":        func([]string) { spin() },
 }
 
 func main() {

@@ -24,6 +24,7 @@ type Run struct {
 	pid     int
 	nice    int // of the command, where it holds the weight
 	began   time.Time
+	adopts  bool   // this process adopts the run's orphans
 	started uint64 // the command's start time, against reuse of its pid
 
 	watch  *watcher
@@ -180,6 +181,7 @@ func startIn(spec *Spec, b builder) (*Run, error) {
 		done:   make(chan struct{}),
 		hurry:  make(chan struct{}, 1),
 	}
+	preferOOMD(c, spec)
 	adopt := false
 	if _, known := c.members(nil); !known {
 		adopt = spec.Subreaper
@@ -207,6 +209,7 @@ func startIn(spec *Spec, b builder) (*Run, error) {
 		release()
 		return nil, errors.Join(err, c.close())
 	}
+	r.adopts = adopt
 	r.spec.remembered = spec.remembered // a launch may have added the pid
 	r.started = startTime(r.pid)
 	held := r.Strength()
@@ -353,7 +356,11 @@ func (r *Run) finish() {
 	if c, ok := r.cage.(interface{ forksRefused() int }); ok {
 		res.ForksRefused = c.forksRefused()
 	}
-	res.CommandOOM = res.ExitCode == 137 && (res.OOMKills > 0 && !r.killAsked.Load() || r.killedByUs.Load())
+	if res.OOMDKills = oomdKills(r.cage); res.OOMDKills > 0 {
+		r.spec.note(journal.OOMDKills{Total: res.OOMDKills})
+	}
+	res.CommandOOM = res.ExitCode == 137 &&
+		(res.OOMKills+res.OOMDKills > 0 && !r.killAsked.Load() || r.killedByUs.Load())
 	res.Peak = r.peak()
 	for _, l := range left {
 		r.spec.note(journal.Leftover{PID: l.PID, Name: l.Name, Fate: l.Fate})

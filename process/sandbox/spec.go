@@ -51,6 +51,17 @@ const (
 	LeaveLeftovers OnExit = "leave"
 )
 
+// OOMDPreference says what systemd-oomd is asked to do when the machine is short of memory.
+type OOMDPreference string
+
+// The preferences. The zero value means OOMDAvoid.
+const (
+	// OOMDAvoid asks it to kill other groups first: a run that is killed loses the agent.
+	OOMDAvoid OOMDPreference = "avoid"
+	// OOMDDefault asks nothing.
+	OOMDDefault OOMDPreference = "default"
+)
+
 // Defaults of [Spec].
 const (
 	// DefaultGrace is what leftovers get between SIGTERM and SIGKILL.
@@ -84,6 +95,8 @@ type Spec struct {
 	Nested bool
 	OnExit OnExit
 	Grace  time.Duration
+	// OOMD is what is asked of systemd-oomd, in the layers that have a group of cgroup v2.
+	OOMD OOMDPreference
 	// Detach starts the command in a session of its own. Without a controlling terminal
 	// this is what keeps a stray signal to our group away from it.
 	Detach bool
@@ -166,9 +179,12 @@ type Result struct {
 	Duration time.Duration
 	Peak     Peak
 	// OOMKills counts the kernel's OOM kills in the run; CommandOOM says that the command
-	// itself was among them, or was ended by the monitor for memory.
+	// itself was among them, or was ended by the monitor or by systemd-oomd for memory.
 	OOMKills   int
 	CommandOOM bool
+	// OOMDKills counts how often systemd-oomd killed the run's group, or one inside it, because the
+	// machine was short of memory.
+	OOMDKills int
 	// LimitKills counts processes that Plimsoll ended over a watched limit.
 	LimitKills int
 	// PidsKills counts those of them that were over a watched limit of processes, and

@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/user"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -79,7 +80,7 @@ func newSystemd(spec *Spec, limits Limits) (_ cage, err error) {
 	if err := spec.remember(Remains{Layer: Systemd, Unit: unit, User: ofUser}); err != nil {
 		return nil, err
 	}
-	scope, err := enterScope(conn, own, unit, strings.Join(spec.Args, " "), limits.CPUWeight)
+	scope, err := enterScope(conn, own, unit, spec, limits.CPUWeight)
 	if err != nil {
 		return nil, err
 	}
@@ -241,7 +242,8 @@ func hasManager(conn *dbus.Conn) error {
 }
 
 // enterScope asks for the scope, waits until this process is in it, and returns its directory.
-func enterScope(conn *dbus.Conn, own cgroupfs.Place, unit, description string, cpuWeight int) (string, error) {
+func enterScope(conn *dbus.Conn, own cgroupfs.Place, unit string, spec *Spec, cpuWeight int) (string, error) {
+	description := strings.Join(spec.Args, " ")
 	if len(description) > 200 {
 		description = description[:200]
 	}
@@ -263,6 +265,10 @@ func enterScope(conn *dbus.Conn, own cgroupfs.Place, unit, description string, c
 	}
 	if cpuWeight > 0 && cpuWeight != NormalWeight {
 		properties = append(properties, property{"CPUWeight", dbus.MakeVariant(uint64(cpuWeight))})
+	}
+	if spec.OOMD != OOMDDefault {
+		// For the scope as long as it is a leaf, and for whoever reads the unit; see preferOOMD.
+		properties = append(properties, property{"ManagedOOMPreference", dbus.MakeVariant("avoid")})
 	}
 	manager := conn.Object(systemdBus, systemdPath)
 	ctx, cancel := context.WithTimeout(context.Background(), scopeWait)
@@ -310,7 +316,7 @@ func unknownProperty(err error, properties []property) int {
 		return -1
 	}
 	for i, p := range properties {
-		optional := p.Name == "OOMPolicy" || p.Name == "CollectMode" || p.Name == "TimeoutStopUSec" || p.Name == "CPUWeight"
+		optional := slices.Contains([]string{"OOMPolicy", "CollectMode", "TimeoutStopUSec", "CPUWeight", "ManagedOOMPreference"}, p.Name)
 		if optional && strings.Contains(text, p.Name) {
 			return i
 		}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"time"
 
 	"github.com/plimsoll/plimsoll/limit"
 )
@@ -57,6 +58,8 @@ func parseStat(b []byte) (Process, error) {
 			const kernelThread, exiting = 0x00200000, 0x00000004 // PF_KTHREAD, PF_EXITING of include/linux/sched.h
 			p.kernel = value&kernelThread != 0
 			p.ending = value&exiting != 0
+		case 14, 15: // in user mode, in the kernel
+			p.CPU += time.Duration(min(value, maxTicks)) * clockTick
 		case 20:
 			p.Threads = int(value)
 		case 22:
@@ -65,6 +68,13 @@ func parseStat(b []byte) (Process, error) {
 	}
 	return p, nil
 }
+
+// clockTick is the unit of times in stat: USER_HZ is 100 on every Linux port that Go has. maxTicks is more than any
+// process used: 1,000 years on 1,000 processors are 3e15 ticks, which a Duration could not hold.
+const (
+	clockTick = 10 * time.Millisecond
+	maxTicks  = math.MaxInt64 / 4 / uint64(clockTick)
+)
 
 // number reads one decimal number after blanks. A negative number (priorities, a missing
 // terminal) is read as 0. ok is false when there is none or it exceeds 64 bits.

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"time"
 
 	"github.com/plimsoll/plimsoll/limit"
 )
@@ -25,6 +26,9 @@ type Process struct {
 	Name string
 	// State is the kernel's letter (R, S, D, Z, T, …), or 0 where it is not known.
 	State byte
+	// CPU is the processor time that it has used, its threads' included and its children's not; negative
+	// where it is not known.
+	CPU time.Duration
 	// Threads is the number of threads, or 0 where it is not known.
 	Threads int
 

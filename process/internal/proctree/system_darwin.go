@@ -35,6 +35,7 @@ func snapshot() ([]Process, error) {
 
 func processOf(k *unix.KinfoProc) Process {
 	p := Process{
+		CPU: -1, // not in this structure
 		PID: int(k.Proc.P_pid), PPID: int(k.Eproc.Ppid), PGID: int(k.Eproc.Pgid),
 		Start: uint64(k.Proc.P_starttime.Sec)*1e6 + uint64(k.Proc.P_starttime.Usec),
 	}

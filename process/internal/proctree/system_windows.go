@@ -45,7 +45,7 @@ func each(yield func(Process) bool) error {
 	entry.Size = uint32(unsafe.Sizeof(entry))
 	for err = windows.Process32First(handle, &entry); err == nil; err = windows.Process32Next(handle, &entry) {
 		if !yield(Process{
-			PID: int(entry.ProcessID), PPID: int(entry.ParentProcessID),
+			CPU: -1, PID: int(entry.ProcessID), PPID: int(entry.ParentProcessID),
 			Name: windows.UTF16ToString(entry.ExeFile[:]), Threads: int(entry.Threads),
 		}) {
 			return nil

@@ -1,0 +1,219 @@
+package e2e
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+)
+
+// orphanReport is what the report of a run has about orphans.
+type orphanReport struct {
+	Outcome string
+	Orphans []struct {
+		PID    int
+		Name   string
+		Daemon bool
+		Fate   string
+	}
+	Limits []struct {
+		Name, Reached string
+		Soft, Hard    int64
+	}
+	Leftovers []struct{ PID int }
+}
+
+// orphaning is an agent whose children lost their parent: three that were forgotten, and a daemon that
+// ignores SIGHUP as under nohup.
+type orphaning struct {
+	t      *testing.T
+	w      *world
+	cmd    *exec.Cmd
+	stdin  io.WriteCloser
+	words  lockedBuffer
+	report string
+}
+
+type lockedBuffer struct {
+	mu sync.Mutex
+	b  bytes.Buffer
+}
+
+func (l *lockedBuffer) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.b.Write(p)
+}
+
+func (l *lockedBuffer) String() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.b.String()
+}
+
+func startOrphaning(t *testing.T, m mode, onOrphan string) *orphaning {
+	t.Helper()
+	w := newWorld(t)
+	o := &orphaning{t: t, w: w, report: filepath.Join(w.home, "report.json")}
+	script := `( (trap "" HUP; exec "$0" idle </dev/null >/dev/null 2>&1) & ); exec "$0" orphans 3 idle`
+	o.cmd = exec.Command(plimsoll, "run", "--layer", m.layer, "--on-orphan", onOrphan, "--report", o.report, "--", "sh", "-c", script, testtool)
+	o.cmd.Dir, o.cmd.Stderr = w.work, &o.words
+	o.cmd.Env = w.environment("PLIMSOLL_RESOURCES_ORPHAN_MAX=1s", "PLIMSOLL_RESOURCES_ON_PRESSURE=off")
+	var err error
+	if o.stdin, err = o.cmd.StdinPipe(); err != nil {
+		t.Fatal(err)
+	}
+	out, err := o.cmd.StdoutPipe()
+	if err == nil {
+		err = o.cmd.Start()
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	if line, err := bufio.NewReader(out).ReadString('\n'); line != "orphaned\n" {
+		t.Fatalf("it said %q, %v; %s", line, err, o.words.String())
+	}
+	return o
+}
+
+// idlers counts the children that live.
+func (o *orphaning) idlers() (n int) {
+	for _, p := range o.w.processes() {
+		if strings.Contains(p.args, "testtool idle") {
+			n++
+		}
+	}
+	return n
+}
+
+func (o *orphaning) until(what string, done func() bool) {
+	o.t.Helper()
+	for end := time.Now().Add(patience); !done(); time.Sleep(20 * time.Millisecond) {
+		if time.Now().After(end) {
+			o.t.Fatalf("%s never came; %d children live; it said:\n%s", what, o.idlers(), o.words.String())
+		}
+	}
+}
+
+// finish lets the agent end and returns the report.
+func (o *orphaning) finish() orphanReport {
+	o.t.Helper()
+	if _, err := o.stdin.Write([]byte("\n")); err != nil {
+		o.t.Fatal(err)
+	}
+	if err := o.cmd.Wait(); err != nil {
+		o.t.Errorf("the agent: %v", err)
+	}
+	var r orphanReport
+	text, err := os.ReadFile(o.report)
+	if err == nil {
+		err = json.Unmarshal(text, &r)
+	}
+	if err != nil {
+		o.t.Fatal(err)
+	}
+	o.w.nothingLeft()
+	return r
+}
+
+func (r orphanReport) fates() map[string]int {
+	n := map[string]int{}
+	for _, o := range r.Orphans {
+		if o.Name != "testtool" {
+			n["name "+o.Name]++
+		}
+		n[o.Fate]++
+	}
+	return n
+}
+
+func (r orphanReport) reached(name string) string {
+	for _, l := range r.Limits {
+		if l.Name == name {
+			return l.Reached
+		}
+	}
+	return "no such limit"
+}
+
+func TestOrphans(t *testing.T) {
+	everyLayer(t, func(t *testing.T, m mode) {
+		t.Run("warn", func(t *testing.T) { orphansAreToldOf(t, m) })
+		t.Run("end", func(t *testing.T) { orphansAreEnded(t, m) })
+	})
+}
+
+func orphansAreToldOf(t *testing.T, m mode) {
+	o := startOrphaning(t, m, "warn")
+	const said = "4 processes whose parent has ended still run after"
+	o.until("the warning", func() bool { return strings.Contains(o.words.String(), said) })
+	o.until("the list", func() bool {
+		cmd := exec.Command(plimsoll, "slots", "--json", "--tree")
+		cmd.Env = o.w.environment()
+		out, err := cmd.Output()
+		var slots []struct {
+			Orphans   int
+			Processes []struct {
+				PID            int
+				Name           string
+				Orphan, Daemon bool
+			}
+		}
+		if err != nil || json.Unmarshal(out, &slots) != nil || len(slots) != 1 {
+			t.Fatalf("slots: %v: %s", err, out)
+		}
+		orphans, daemons, others := 0, 0, 0
+		for _, p := range slots[0].Processes {
+			switch {
+			case p.Daemon:
+				daemons++
+			case p.Orphan && p.Name == "testtool":
+				orphans++
+			case p.Orphan:
+				t.Fatalf("%s (pid %d) counts as an orphan: %s", p.Name, p.PID, out)
+			default:
+				others++
+			}
+		}
+		return orphans == 3 && daemons == 1 && others == 1 && slots[0].Orphans == 4
+	})
+	cmd := exec.Command(plimsoll, "slots", "--tree")
+	cmd.Env = o.w.environment()
+	out, err := cmd.Output()
+	if err != nil || strings.Count(string(out), "testtool  (orphan)") != 3 || !strings.Contains(string(out), "testtool  (orphan, daemon)") ||
+		!strings.Contains(string(out), ", 4 orphans") {
+		t.Errorf("slots --tree: %v\n%s", err, out)
+	}
+	if n := o.idlers(); n != 4 {
+		t.Errorf("%d children live, want all 4", n)
+	}
+	r := o.finish()
+	if got := r.fates(); got["warned"] != 4 || len(got) != 1 || r.reached("orphan_max") != "soft" || len(r.Leftovers) != 4 {
+		t.Errorf("the report says %+v", r)
+	}
+	if n := strings.Count(o.words.String(), "whose parent has ended"); n != 1 {
+		t.Errorf("it said so %d times:\n%s", n, o.words.String())
+	}
+}
+
+func orphansAreEnded(t *testing.T, m mode) {
+	o := startOrphaning(t, m, "end")
+	o.until("the end of three", func() bool { return strings.Contains(o.words.String(), "3 processes whose parent has ended ended when asked") })
+	if n := o.idlers(); n != 1 {
+		t.Errorf("%d children live, want the daemon", n)
+	}
+	r := o.finish()
+	if got := r.fates(); got["terminated"] != 3 || got["kept"] != 1 || len(got) != 2 || r.reached("orphan_max") != "hard" || len(r.Leftovers) != 1 {
+		t.Errorf("the report says %+v", r)
+	}
+	if r.Outcome != "ok" {
+		t.Errorf("the agent ended %s", r.Outcome)
+	}
+}

@@ -1,0 +1,274 @@
+package orphans
+
+import (
+	"cmp"
+	"slices"
+	"time"
+
+	"github.com/plimsoll/plimsoll/limit"
+)
+
+// Mode says what is done about orphans.
+type Mode string
+
+// The modes.
+const (
+	Off  Mode = "off"
+	Warn Mode = "warn"
+	End  Mode = "end"
+)
+
+// The bounds and defaults.
+const (
+	// DefaultEvery is the longest pause between two looks.
+	DefaultEvery = 30 * time.Second
+	// DefaultGrace is what a process gets between SIGTERM and SIGKILL.
+	DefaultGrace = 2 * time.Second
+	// MaxOrphans bounds the orphans that are followed at one time, and MaxEvents the events of a run.
+	MaxOrphans = 1024
+	MaxEvents  = 20
+)
+
+// Process is one process of the run.
+type Process struct {
+	PID, Parent int
+	Start       uint64
+	Name        string
+	Memory      limit.Bytes
+	// CPU is the processor time that it has used; negative where it is not known.
+	CPU time.Duration
+	// State is the kernel's letter, 0 where it is not known.
+	State byte
+	// Command says that it is the agent, which is never touched.
+	Command bool
+	// Orphan says that its parent has ended, and Daemon that it was meant to outlive it.
+	Orphan, Daemon bool
+}
+
+func (p Process) id() identity { return identity{p.PID, p.Start} }
+
+type identity struct {
+	pid   int
+	start uint64
+}
+
+// Fate says what became of an orphan.
+type Fate string
+
+// The fates.
+const (
+	Warned     Fate = "warned"     // it goes on
+	Kept       Fate = "kept"       // it goes on although others are ended
+	Terminated Fate = "terminated" // it ended when asked
+	Killed     Fate = "killed"     // it had to be killed
+	Survived   Fate = "survived"   // even that did not end it, yet
+)
+
+// Orphan is a process that lost its parent.
+type Orphan struct {
+	Process
+	// For is how long ago it was first seen without its parent.
+	For time.Duration
+	// Load is what it used of the processors in that time: 1 is one of them all the time; negative where it is
+	// not known.
+	Load float64
+	Fate Fate
+}
+
+// Event lists orphans of one look: either those that reached Max (Warned, Kept, and in mode End those
+// that are asked to end, without a fate), or those whose end is certain.
+type Event struct {
+	Orphans []Orphan
+	// Ended says that it is the second kind.
+	Ended bool
+	// Say is set for what a person should read.
+	Say bool
+	// Failed is the first error of those that came up while ending them.
+	Failed error
+}
+
+// orphan is one that is followed.
+type orphan struct {
+	Process
+	since time.Time
+	cpu   time.Duration // at since
+	told  bool
+}
+
+// condemned is a process that is being ended: an orphan or a descendant of one.
+type condemned struct {
+	Process
+	of     *orphan // nil for a descendant
+	asked  time.Time
+	killed bool
+}
+
+// state decides; it knows neither clock nor processes.
+type state struct {
+	mode   Mode
+	max    time.Duration
+	grace  time.Duration
+	keep   []string
+	known  map[identity]*orphan
+	dying  map[identity]*condemned
+	events int
+	over   int // orphans that were too many to follow
+}
+
+func newState(o Options) *state {
+	return &state{
+		mode: o.Mode, max: o.Max, grace: cmp.Or(o.Grace, DefaultGrace), keep: o.Keep,
+		known: map[identity]*orphan{}, dying: map[identity]*condemned{},
+	}
+}
+
+// step is what to do after a look.
+type step struct {
+	ask, kill []Process
+	events    []Event
+}
+
+// look takes the processes of the run as they are now.
+func (s *state) look(now time.Time, family []Process, frozen bool) step {
+	var do step
+	alive := make(map[identity]Process, len(family))
+	for _, p := range family {
+		alive[p.id()] = p
+	}
+	s.follow(now, family, alive)
+	s.settle(now, alive, &do)
+	over := s.overdue(now)
+	for i, o := range over {
+		if s.mode != End {
+			over[i].Fate = Warned
+		} else if o.Daemon || slices.Contains(s.keep, o.Name) {
+			over[i].Fate = Kept
+		} else if !frozen {
+			s.condemn(now, s.known[o.id()])
+		} else {
+			s.known[o.id()].told = false // at the next look
+		}
+	}
+	over = slices.DeleteFunc(over, func(o Orphan) bool { return !s.known[o.id()].told })
+	s.note(Event{Orphans: over}, &do)
+	if frozen {
+		return do
+	}
+	s.descend(now, family)
+	for _, c := range s.dying {
+		switch waited := now.Sub(c.asked); {
+		case waited == 0:
+			do.ask = append(do.ask, c.Process)
+		case waited >= s.grace:
+			c.killed = true
+			do.kill = append(do.kill, c.Process)
+		}
+	}
+	return do
+}
+
+// follow starts and ends the clocks.
+func (s *state) follow(now time.Time, family []Process, alive map[identity]Process) {
+	for id, o := range s.known {
+		if p, ok := alive[id]; ok {
+			o.Process = p
+		} else if s.dying[id] == nil {
+			delete(s.known, id)
+		}
+	}
+	for _, p := range family {
+		if !p.Orphan || p.Command || s.known[p.id()] != nil || s.dying[p.id()] != nil {
+			continue
+		}
+		if len(s.known) >= MaxOrphans {
+			s.over++
+			continue
+		}
+		s.known[p.id()] = &orphan{Process: p, since: now, cpu: p.CPU}
+	}
+}
+
+// overdue lists those who reached the limit and were not told of, the busiest first.
+func (s *state) overdue(now time.Time) []Orphan {
+	var list []Orphan
+	for _, o := range s.known {
+		if !o.told && now.Sub(o.since) >= s.max {
+			o.told = true
+			list = append(list, o.describe(now))
+		}
+	}
+	slices.SortFunc(list, func(a, b Orphan) int { return cmp.Or(cmp.Compare(b.Load, a.Load), cmp.Compare(a.PID, b.PID)) })
+	return list
+}
+
+func (o *orphan) describe(now time.Time) Orphan {
+	d := Orphan{Process: o.Process, For: now.Sub(o.since), Load: -1}
+	if o.CPU >= 0 && d.For > 0 {
+		d.Load = float64(o.CPU-o.cpu) / float64(d.For)
+	}
+	return d
+}
+
+func (s *state) condemn(now time.Time, o *orphan) {
+	s.dying[o.id()] = &condemned{Process: o.Process, of: o, asked: now}
+}
+
+// descend condemns the descendants of those who are being ended. One that is born during the grace
+// has what is left of it; the family has ancestors before descendants.
+func (s *state) descend(now time.Time, family []Process) {
+	if len(s.dying) == 0 {
+		return
+	}
+	at := make(map[int]*condemned, len(s.dying))
+	for _, c := range s.dying {
+		at[c.PID] = c
+	}
+	for _, p := range family {
+		parent := at[p.Parent]
+		if parent == nil || s.dying[p.id()] != nil || p.Command || len(s.dying) >= 4*MaxOrphans {
+			continue
+		}
+		c := &condemned{Process: p, asked: parent.asked}
+		s.dying[p.id()], at[p.PID] = c, c
+	}
+}
+
+// settle finds out who has ended of those who were to.
+func (s *state) settle(now time.Time, alive map[identity]Process, do *step) {
+	var list []Orphan
+	for id, c := range s.dying {
+		p, lives := alive[id]
+		if lives {
+			c.Process = p
+		}
+		fate := Terminated
+		switch {
+		case lives && c.killed && now.Sub(c.asked) >= s.grace+DefaultGrace:
+			fate = Survived
+		case lives:
+			continue
+		case c.killed:
+			fate = Killed
+		}
+		delete(s.dying, id)
+		if c.of != nil {
+			o := c.of.describe(now)
+			o.Fate = fate
+			list = append(list, o)
+			if fate != Survived {
+				delete(s.known, id)
+			}
+		}
+	}
+	slices.SortFunc(list, func(a, b Orphan) int { return cmp.Compare(a.PID, b.PID) })
+	s.note(Event{Orphans: list, Ended: true}, do)
+}
+
+func (s *state) note(e Event, do *step) {
+	if len(e.Orphans) == 0 {
+		return
+	}
+	s.events++
+	e.Say = s.events <= MaxEvents
+	do.events = append(do.events, e)
+}

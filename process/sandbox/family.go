@@ -1,0 +1,136 @@
+package sandbox
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"slices"
+	"syscall"
+	"time"
+
+	"github.com/plimsoll/plimsoll/limit"
+	"github.com/plimsoll/plimsoll/process/internal/proctree"
+)
+
+// Member is one process of a run as it was when it was looked at.
+type Member struct {
+	PID, Parent int
+	// Start tells it from a later process with the same PID.
+	Start uint64
+	// Name may hold any byte.
+	Name string
+	// State is the kernel's letter (R, S, D, T, …), or 0 where it is not known.
+	State byte
+	// Memory is its private resident memory in bytes.
+	Memory limit.Bytes
+	// CPU is the processor time that it has used; negative where it is not known.
+	CPU time.Duration
+	// Age is how long ago it started; 0 where it is not known.
+	Age time.Duration
+	// Command says that it is the run's command, or leads from that to the agent.
+	Command bool
+	// Orphan says that its parent has ended: the parent that it has now is none of the run's.
+	Orphan bool
+	// Daemon says of an orphan that somebody meant it to outlive its parent: it leads a session of its
+	// own, as a daemon does, or ignores SIGHUP though the command does not, as under nohup.
+	Daemon bool
+}
+
+// maxFamily bounds what [Run.Family] and [Family] return; beyond it the youngest are left out.
+const maxFamily = 4096
+
+// Family lists the processes of the run, those of inner runs included, ancestors before
+// descendants. It is nil once the run is over.
+//
+// A process whose parent has ended has another one: the next subreaper above it, or init. Where
+// that is outside of the run, it is an orphan. A subreaper inside the run (an init of a container, a plimsoll)
+// takes in what its descendants leave, and looks after it.
+func (r *Run) Family() []Member {
+	r.cageMu.Lock()
+	defer r.cageMu.Unlock()
+	if r.over {
+		return nil
+	}
+	r.watch.mu.Lock()
+	defer r.watch.mu.Unlock()
+	family := r.watch.family()
+	return membersOf(family, r.watch.sparedOf(family))
+}
+
+// Family lists the processes of a run whose supervisor is another process, supervisor; 0 when that is
+// dead. It needs the run's groups or its command in r; without both it lists whom the environment tells.
+func Family(r Remains, supervisor int) ([]Member, error) {
+	if !validID.MatchString(r.ID) {
+		return nil, fmt.Errorf("list the processes of a run: its ID is %q", r.ID)
+	}
+	family, err := familyOf(r)
+	if err != nil {
+		return nil, err
+	}
+	// The command is the first child of the supervisor. Later ones were adopted.
+	spared := map[int]bool{}
+	var first *proctree.Process
+	for i, p := range family {
+		if p.PID == r.PID && p.Start == r.Start || supervisor > 0 && p.PPID == supervisor && r.PID == 0 && (first == nil || p.Start < first.Start) {
+			first = &family[i]
+		}
+	}
+	if first != nil {
+		spared[first.PID] = true
+	}
+	return membersOf(family, spared), nil
+}
+
+// membersOf describes the processes of one run.
+func membersOf(family []proctree.Process, spared map[int]bool) []Member {
+	slices.SortFunc(family, func(a, b proctree.Process) int {
+		return cmp.Or(cmp.Compare(a.Start, b.Start), cmp.Compare(a.PID, b.PID))
+	})
+	family = family[:min(len(family), maxFamily)]
+	in := make(map[int]bool, len(family))
+	nohup := false // the command itself ignores SIGHUP, and so do all
+	for _, p := range family {
+		in[p.PID] = true
+		nohup = nohup || spared[p.PID] && ignoresHangup(p.PID)
+	}
+	list := make([]Member, len(family))
+	for i, p := range family {
+		m := Member{
+			PID: p.PID, Parent: p.PPID, Start: p.Start, Name: p.Name, State: p.State, CPU: p.CPU,
+			Memory: resident(p.PID), Age: ageOf(p), Command: spared[p.PID],
+		}
+		if !m.Command && !in[p.PPID] {
+			m.Orphan = true
+			m.Daemon = p.SID == p.PID || !nohup && ignoresHangup(p.PID)
+		}
+		list[i] = m
+	}
+	return list
+}
+
+// EndMember sends a process of the run SIGTERM, and SIGKILL with kill; a stopped one is continued, so that it can
+// answer. It is never sent to another process that has the PID by now, and never to the command. One that has
+// ended is no error.
+func (r *Run) EndMember(m Member, kill bool) error {
+	r.cageMu.Lock()
+	defer r.cageMu.Unlock()
+	c := Child{PID: m.PID, Start: m.Start, Name: m.Name}
+	if err := r.mayTouch(c); err != nil {
+		return err
+	}
+	sig := syscall.SIGTERM
+	if kill {
+		sig = syscall.SIGKILL
+	}
+	err := proctree.Signal(c.process(), sig)
+	if err == nil && !kill && m.State == 'T' {
+		err = signalAll([]proctree.Process{c.process()}, false)
+	}
+	if errors.Is(err, proctree.ErrGone) {
+		return nil
+	}
+	return err
+}
+
+// Adopts says that the run's orphans become children of this process.
+func (r *Run) Adopts() bool { return r.adopts }

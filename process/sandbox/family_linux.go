@@ -1,0 +1,67 @@
+package sandbox
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"strconv"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/plimsoll/plimsoll/process/internal/proctree"
+)
+
+// familyOf lists the living processes of a run that another process supervises.
+func familyOf(r Remains) ([]proctree.Process, error) {
+	if len(r.Groups) > 0 && r.Layer != Rlimit && r.Layer != Monitor {
+		nodes := make([]string, len(r.Groups))
+		for i, dir := range r.Groups {
+			if err := namesGroup(dir, r.ID); err != nil {
+				return nil, err
+			}
+			nodes[i] = nodeOf(r.Layer, dir) // of a scope without the supervisor
+		}
+		return groupMembers(nodes), nil
+	}
+	o := proctree.Options{Cookie: CookieName + "=" + r.ID}
+	if r.PID > 0 && proctree.Alive(r.PID, r.Start) {
+		o.Root = r.PID
+	}
+	tree, err := proctree.New(o)
+	if err != nil {
+		return nil, err
+	}
+	defer tree.Close()
+	if _, err := tree.Scan(); err != nil {
+		return nil, err
+	}
+	var living []proctree.Process
+	for _, m := range tree.Members() {
+		if p, err := proctree.Lookup(m.PID); err == nil && p.Start == m.Start && !p.Zombie() {
+			living = append(living, p)
+		}
+	}
+	return living, nil
+}
+
+// ageOf is how long ago a process started.
+func ageOf(p proctree.Process) time.Duration {
+	var now unix.Timespec
+	if err := unix.ClockGettime(unix.CLOCK_BOOTTIME, &now); err != nil {
+		return 0
+	}
+	return max(0, time.Duration(now.Nano())-time.Duration(p.Start)*clockTick)
+}
+
+// ignoresHangup says whether a process ignores SIGHUP, from the mask of /proc/PID/status (proc_pid_status(5)).
+func ignoresHangup(pid int) bool {
+	body, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
+	if err != nil {
+		return false
+	}
+	_, rest, found := bytes.Cut(body, []byte("\nSigIgn:\t"))
+	mask, _, ended := bytes.Cut(rest, []byte("\n"))
+	bits, err := strconv.ParseUint(string(mask), 16, 64)
+	return found && ended && err == nil && bits&(1<<(unix.SIGHUP-1)) != 0
+}
