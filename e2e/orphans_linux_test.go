@@ -205,7 +205,9 @@ func orphansAreToldOf(t *testing.T, m mode) {
 
 func orphansAreEnded(t *testing.T, m mode) {
 	o := startOrphaning(t, m, "end")
-	o.until("the end of three", func() bool { return strings.Contains(o.words.String(), "3 processes whose parent has ended ended when asked") })
+	o.until("the end of three", func() bool {
+		return strings.Contains(o.words.String(), "3 processes whose parent has ended ended when asked")
+	})
 	if n := o.idlers(); n != 1 {
 		t.Errorf("%d children live, want the daemon", n)
 	}
