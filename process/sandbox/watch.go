@@ -239,27 +239,25 @@ func (w *watcher) leadsOn(m *member) bool {
 }
 
 // noteKills counts the kernel's OOM kills and names the likeliest victims: the largest of
-// the processes that went since the last count.
+// the processes that went since the last count. A process that was killed is a member until its parent has been told, so
+// a kill that finds nobody lost yet is named by the next count.
 func (w *watcher) noteKills() {
 	total := w.run.cage.oomKills()
 	fresh := total - w.kills
-	if fresh <= 0 {
-		w.lost = w.lost[:0]
-		return
+	if fresh > 0 {
+		w.kills = total
+		w.run.spec.note(journal.OOMKills{New: fresh, Total: total})
 	}
-	w.kills = total
-	w.run.spec.note(journal.OOMKills{New: fresh, Total: total})
+	waiting := fresh + w.unnamed
 	slices.SortStableFunc(w.lost, func(a, b member) int { return int(b.bytes - a.bytes) })
-	for i := range fresh {
-		if i == len(w.lost) {
-			break
-		}
-		m := w.lost[i]
+	named := min(waiting, len(w.lost))
+	for _, m := range w.lost[:named] {
 		if m.pid != w.run.pid {
 			w.run.spec.note(journal.ChildKilled{PID: m.pid, Name: m.name, Bytes: int64(m.bytes), By: "kernel"})
 		}
 	}
 	w.lost = w.lost[:0]
+	w.unnamed = max(0, min(fresh, waiting-named))
 }
 
 // countKills is the last count, when the run is over.

@@ -83,12 +83,12 @@ func (r row) check(t *testing.T) {
 	if want != nil && !slices.Equal(s.Argv, want) {
 		t.Errorf("started as\n%q, want\n%q", s.Argv, want)
 	}
-	private := ""
+	var private strings.Builder
 	for _, f := range s.Files {
-		private += string(f.Body)
+		private.WriteString(string(f.Body))
 	}
-	if private != r.private {
-		t.Errorf("writes %s, want %s", private, r.private)
+	if private.String() != r.private {
+		t.Errorf("writes %s, want %s", private.String(), r.private)
 	}
 	got := map[string]string{}
 	for _, v := range s.Env {

@@ -135,8 +135,8 @@ var projectRows = []row{
 func FuzzProject(f *testing.F) {
 	for _, r := range projectRows {
 		for name, text := range r.files {
-			if strings.HasPrefix(name, "/home/ann/work/") {
-				f.Add(r.tool, strings.TrimPrefix(name, "/home/ann/work/"), text, r.tty)
+			if after, ok := strings.CutPrefix(name, "/home/ann/work/"); ok {
+				f.Add(r.tool, after, text, r.tty)
 			}
 		}
 	}
