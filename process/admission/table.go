@@ -34,10 +34,11 @@ func (b *book) load() error {
 			b.add(e)
 		}
 	}
-	if !lost {
+	if !lost && b.aside == "" {
 		b.changed = b.changed || b.unmarked
 		return nil
 	}
+	b.changed = b.changed || b.unmarked
 	if err := b.adopt(); err != nil {
 		return err
 	}

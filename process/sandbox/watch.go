@@ -44,6 +44,7 @@ type watcher struct {
 	pids     []int
 	round    uint32
 	kills    int
+	unnamed  int            // kills whose victim had not gone at the last count
 	lost     []member       // gone since the last OOM count, newest last
 	dying    map[int]uint64 // ended over the limit of processes: pid to start time
 	sampled  time.Time
