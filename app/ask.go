@@ -98,7 +98,7 @@ func (a *App) Ask(ctx context.Context, o AskOptions) (_ AskReport, err error) {
 	if o.MaxSteps > 0 {
 		c.MaxSteps = o.MaxSteps
 	}
-	ctx, stop := interruptible(ctx)
+	ctx, stop := interruptible(ctx, 0)
 	defer stop()
 	o.forgets = o.Session == ""
 	plane, err := a.openTools(settings, toolsOptions{observers: []journal.Observer{}})

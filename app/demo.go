@@ -67,7 +67,7 @@ const (
 func (a *App) Demo(ctx context.Context, o DemoOptions) (_ DemoReport, err error) {
 	ctx, cancel := context.WithTimeout(ctx, demoTime)
 	defer cancel()
-	ctx, stop := interruptible(ctx)
+	ctx, stop := interruptible(ctx, 0)
 	defer stop()
 	view := &demoView{w: o.Out, colour: o.Colour}
 	var report DemoReport

@@ -44,6 +44,9 @@ type demoStage struct {
 	answers map[string]string // of earlier scenes
 }
 
+// demoPrefix begins the name of the directory of a demo, in TMPDIR.
+const demoPrefix = "plimsoll-demo-"
+
 // demoStart bounds the start of the agent.
 const demoStart = time.Minute
 
@@ -56,7 +59,7 @@ func (a *App) openStage(ctx context.Context, o DemoOptions, view *demoView) (_ *
 			err = errors.Join(err, e)
 		}
 	}()
-	if s.dir, err = os.MkdirTemp("", "plimsoll-demo-"); err != nil {
+	if s.dir, err = os.MkdirTemp("", demoPrefix); err != nil {
 		return nil, fmt.Errorf("a directory for the demo: %w; set TMPDIR to one that is yours to write to", err)
 	}
 	environ := withoutReal(os.Environ())

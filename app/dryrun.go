@@ -2,7 +2,6 @@ package app
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -107,9 +106,7 @@ func (x *execution) dryRun(ctx context.Context) Status {
 	d.Window = x.decideWindow(ctx)
 	d.MCP = x.decideServers()
 	if x.opts.JSON {
-		e := json.NewEncoder(x.opts.Stdout)
-		e.SetIndent("", "  ")
-		_ = e.Encode(d)
+		_ = WriteJSON(x.opts.Stdout, d, "  ")
 	} else {
 		_, _ = fmt.Fprint(x.opts.Stdout, d.text(p))
 	}

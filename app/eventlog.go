@@ -71,7 +71,7 @@ func (l *eventLog) Observe(r journal.Record) {
 		return
 	}
 	select {
-	case l.lines <- append(line, '\n'):
+	case l.lines <- append(EscapeJSON(line), '\n'):
 	default:
 		l.lost.Add(1)
 	}

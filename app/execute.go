@@ -19,8 +19,9 @@ type Status struct {
 	Signal int
 }
 
-// execute starts the command in its sandbox and waits for the end of the run.
-func (x *execution) execute(ctx context.Context) error {
+// execute starts the command in its sandbox and waits for the end of the run. starting is done
+// when a signal asks to give up before the command runs; then the signals are the command's.
+func (x *execution) execute(ctx, starting context.Context) error {
 	p := x.plan
 	terminal := sandbox.Terminal()
 	screen := sandbox.SaveScreen()
@@ -69,13 +70,14 @@ func (x *execution) execute(ctx context.Context) error {
 			sandbox.StopWith(run.PID())
 		}
 	}
-	run, err := sandbox.Start(ctx, spec)
+	run, err := sandbox.Start(starting, spec)
 	if err != nil {
 		return err
 	}
 	close(started)
 	// Until the run is recorded and reported: a late signal must not lose that.
 	x.cleanup = append(x.cleanup, run.Attend(terminal, p.Settings.Grace))
+	x.started()
 	x.noteLimits(run.Strength())
 	x.warnAboutStrength(run)
 	x.warnAboutLogout(run)
@@ -191,8 +193,10 @@ func checkReportFile(file string) error {
 		err = fmt.Errorf("%s is not a directory", dir)
 	}
 	if err == nil {
-		if into, statErr := os.Stat(file); statErr == nil && into.IsDir() {
+		if into, statErr := os.Lstat(file); statErr == nil && into.IsDir() {
 			err = fmt.Errorf("%s is a directory", file)
+		} else if statErr == nil && into.Mode()&os.ModeSymlink != 0 && !ofSystem(file) {
+			err = fmt.Errorf("%s is a symbolic link, which is not followed", file)
 		}
 	}
 	if err == nil && !exists(file) {

@@ -57,6 +57,7 @@ func (a *App) GC(ctx context.Context, o GCOptions) (Collection, error) {
 	err := errors.Join(
 		c.claims(ctx, a),
 		c.temporaries(a),
+		c.demos(),
 	)
 	return c, err
 }
@@ -163,6 +164,9 @@ func (c *Collection) orphans(ctx context.Context, ledger *admission.Ledger) erro
 			}
 			o.Remains.Leave = true // and nobody who enters it meanwhile is ended
 		}
+		if o.Supervised {
+			continue // a run under another state directory that lives: no garbage, and not ours to speak of
+		}
 		if o.Keep != "" {
 			c.keep("group", name, what, o.Keep)
 			continue
@@ -222,6 +226,33 @@ func (c *Collection) temporaries(a *App) error {
 			}
 		}
 		c.remove("file", file, what)
+	}
+	return nil
+}
+
+// demoAge is how old the directory of a demo must be, which lasts less than a minute.
+const demoAge = time.Hour
+
+// demos removes directories of demos that were killed. Only those that are this user's own are
+// looked at: TMPDIR belongs to all.
+func (c *Collection) demos() error {
+	dirs, err := filepath.Glob(filepath.Join(globQuote(os.TempDir()), demoPrefix+"*"))
+	if err != nil {
+		return err
+	}
+	for _, dir := range dirs {
+		info, err := os.Lstat(dir)
+		if err != nil || !info.IsDir() || !ownFile(info) || time.Since(info.ModTime()) < demoAge {
+			continue
+		}
+		what := "of a demo that was killed, " + info.ModTime().Format(time.RFC3339)
+		if !c.DryRun {
+			if err := os.RemoveAll(dir); err != nil {
+				c.keep("file", dir, what, err.Error())
+				continue
+			}
+		}
+		c.remove("file", dir, what)
 	}
 	return nil
 }

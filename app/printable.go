@@ -1,6 +1,13 @@
 package app
 
-import "strings"
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"strings"
+	"sync"
+	"unicode/utf8"
+)
 
 // Printable makes a name or a path fit for one cell of a listing on a terminal: no control
 // character, line end, turn of direction or broken UTF-8 of it gets there.
@@ -11,17 +18,117 @@ func Printable(name string) string {
 // PrintableText is [Printable] for a whole text: line ends and tabs stay.
 func PrintableText(text string) string { return printable(text) }
 
-// printable keeps control characters of names and paths from reaching the terminal, and the
-// overrides and isolates of direction, after which the rest of a line reads as something
-// else. Line ends and tabs stay: it is for whole texts.
+// printable keeps control characters of names and paths from reaching the terminal, and what
+// turns the direction of writing, after which the rest of a line reads as something else. Line
+// ends and tabs stay: it is for whole texts.
 func printable(text string) string {
 	return strings.Map(func(r rune) rune {
-		switch {
-		case r == '\n' || r == '\t':
-			return r
-		case r < 0x20, r >= 0x7f && r < 0xa0, r >= 0x202a && r <= 0x202e, r >= 0x2066 && r <= 0x2069, r == 0x2028, r == 0x2029:
+		if r != '\n' && r != '\t' && moves(r) {
 			return '�'
 		}
 		return r
 	}, text)
+}
+
+// moves says that a character does something to a terminal rather than being shown: the
+// control characters C0, DEL and C1 (ISO 6429), those of direction (Unicode's property
+// Bidi_Control, UAX #9) and the line ends of Unicode.
+func moves(r rune) bool {
+	switch {
+	case r < 0x20, r >= 0x7f && r < 0xa0:
+		return true
+	case r == 0x61c, r == 0x200e, r == 0x200f, r >= 0x202a && r <= 0x202e, r >= 0x2066 && r <= 0x2069:
+		return true
+	}
+	return r == 0x2028 || r == 0x2029
+}
+
+// EscapeJSON writes the characters of JSON text that would do something to a terminal as \u
+// escapes. It means the same: between strings there are none but line ends and tabs, which
+// stay. It returns text itself where there is nothing to escape.
+func EscapeJSON(text []byte) []byte {
+	var out []byte
+	done := 0
+	for i := 0; i < len(text); {
+		if c := text[i]; c < 0x7f && c >= 0x20 || c == '\n' || c == '\t' || c == '\r' {
+			i++
+			continue
+		}
+		r, n := utf8.DecodeRune(text[i:])
+		if moves(r) {
+			out = append(append(out, text[done:i]...), fmt.Sprintf(`\u%04x`, r)...)
+			done = i + n
+		}
+		i += n
+	}
+	if out == nil {
+		return text
+	}
+	return append(out, text[done:]...)
+}
+
+// WriteJSON writes v as JSON that is safe to show on a terminal, with a line end. indent "" puts
+// it on one line.
+func WriteJSON(w io.Writer, v any, indent string) error {
+	text, err := json.MarshalIndent(v, "", indent)
+	if indent == "" && err == nil {
+		text, err = json.Marshal(v)
+	}
+	if err != nil {
+		return err
+	}
+	_, err = w.Write(append(EscapeJSON(text), '\n'))
+	return err
+}
+
+// PlainWriter writes text to a terminal or a file and lets nothing pass that would do something
+// to a terminal. A character whose bytes come in several writes is written when it is whole. It
+// is safe for concurrent use.
+type PlainWriter struct {
+	w    io.Writer
+	mu   sync.Mutex
+	rest []byte // the begin of a character
+}
+
+// NewPlainWriter makes a writer that passes text on to w.
+func NewPlainWriter(w io.Writer) *PlainWriter { return &PlainWriter{w: w} }
+
+// Unwrap returns the writer behind it, for who draws on the terminal.
+func (p *PlainWriter) Unwrap() io.Writer { return p.w }
+
+// Write implements [io.Writer].
+func (p *PlainWriter) Write(text []byte) (int, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	all := text
+	if len(p.rest) > 0 {
+		all = append(p.rest, text...)
+		p.rest = nil
+	}
+	end := len(all)
+	for back := 1; back < utf8.UTFMax && back <= len(all); back++ {
+		if c := all[len(all)-back]; utf8.RuneStart(c) {
+			if c >= utf8.RuneSelf && !utf8.FullRune(all[len(all)-back:]) {
+				end = len(all) - back
+			}
+			break
+		}
+	}
+	p.rest = append([]byte(nil), all[end:]...)
+	if _, err := io.WriteString(p.w, printable(string(all[:end]))); err != nil {
+		return 0, err
+	}
+	return len(text), nil
+}
+
+// undrawn is the writer for what draws by itself, with sequences of its own between texts that
+// it has made printable.
+func undrawn(w io.Writer) io.Writer {
+	for {
+		p, ok := w.(*PlainWriter)
+		if !ok {
+			return w
+		}
+		w = p.Unwrap()
+	}
 }

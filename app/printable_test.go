@@ -1,10 +1,41 @@
 package app_test
 
 import (
+	"bytes"
+	"encoding/json"
+	"maps"
 	"testing"
 
 	"github.com/plimsoll/plimsoll/app"
 )
+
+func TestJSONOnATerminalMovesNothing(t *testing.T) {
+	in := map[string]string{"c1": "\u009b31m\u007f", "bidi": "\u202egpj\u200f\u2066", "plain": "ÄÖ 日本 שלום"}
+	var out bytes.Buffer
+	if err := app.WriteJSON(&out, in, "  "); err != nil {
+		t.Fatal(err)
+	}
+	if got := out.String(); got != app.PrintableText(got) {
+		t.Errorf("what would move a terminal is in %q", got)
+	}
+	var back map[string]string
+	if err := json.Unmarshal(out.Bytes(), &back); err != nil || !maps.Equal(in, back) {
+		t.Errorf("read back: %v, %v", back, err)
+	}
+}
+
+func TestAWriterLetsNothingPassInPieces(t *testing.T) {
+	var out bytes.Buffer
+	w := app.NewPlainWriter(&out)
+	for _, c := range []byte("a\u009b31m \u202eb 日本\x1b[K") {
+		if _, err := w.Write([]byte{c}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if got := out.String(); got != "a�31m �b 日本�[K" {
+		t.Errorf("%q", got)
+	}
+}
 
 func TestNothingOfATextMovesTheTerminal(t *testing.T) {
 	for text, want := range map[string]string{

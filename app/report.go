@@ -3,6 +3,7 @@ package app
 import (
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -12,8 +13,9 @@ import (
 )
 
 // writeReport writes the run report where it was asked for. A file is replaced whole or not
-// at all, also behind a symbolic link. What is no regular file by its own name is written to:
-// a device, a pipe, and /dev/stdout, which leads to a regular file when a shell redirects it.
+// at all. A symbolic link in the last element is refused: whoever can write into the directory
+// would choose which file of ours is replaced. What is no regular file by its own name is written
+// to: a device, a pipe, and /dev/stdout, which leads to a regular file when a shell redirects it.
 func (x *execution) writeReport() {
 	file := x.opts.ReportFile
 	if file == "" {
@@ -21,7 +23,7 @@ func (x *execution) writeReport() {
 	}
 	body, err := json.MarshalIndent(x.reporter.Report(), "", "  ")
 	if err == nil {
-		err = putReport(file, append(body, '\n'))
+		err = putReport(file, append(EscapeJSON(body), '\n'))
 	}
 	if err != nil {
 		x.say.warn("the report was not written: " + err.Error())
@@ -38,13 +40,13 @@ func putReport(file string, body []byte) error {
 		_, err := os.Stderr.Write(body)
 		return err
 	}
-	if info, err := os.Lstat(file); ofSystem(file) || err == nil && info.Mode()&fs.ModeSymlink == 0 && !info.Mode().IsRegular() {
+	info, err := os.Lstat(file)
+	switch {
+	case ofSystem(file):
 		return appendTo(file, body)
-	}
-	if target, err := os.Readlink(file); err == nil {
-		if real, err := filepath.EvalSymlinks(file); err == nil && !ofSystem(target) {
-			return putReport(real, body)
-		}
+	case err == nil && info.Mode()&fs.ModeSymlink != 0:
+		return fmt.Errorf("%s is a symbolic link, and who can write there decides where it leads; name the file itself", file)
+	case err == nil && !info.Mode().IsRegular():
 		return appendTo(file, body)
 	}
 	return atomicfile.Write(file, body, 0o600)

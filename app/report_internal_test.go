@@ -34,8 +34,13 @@ func TestPutReport(t *testing.T) {
 	if err := os.Symlink("new", at("link")); err != nil {
 		t.Fatal(err)
 	}
-	write(at("link"), "three")
-	holds(at("new"), "three")
+	if err := putReport(at("link"), []byte("three")); err == nil {
+		t.Error("a link was followed or replaced")
+	}
+	if err := checkReportFile(at("link")); err == nil {
+		t.Error("a link is not refused before the run")
+	}
+	holds(at("new"), "2")
 	if info, err := os.Lstat(at("link")); err != nil || info.Mode()&os.ModeSymlink == 0 {
 		t.Errorf("the link was replaced: %v, %v", info, err)
 	}

@@ -63,6 +63,8 @@ type execution struct {
 	early    []journal.Warned // before there is a journal
 	// closeProxy ends the run's proxy, nil when it has none.
 	closeProxy func()
+	// started gives signals back to whom they belong when the command runs.
+	started func()
 	// nested says that this process runs inside another run.
 	nested bool
 }
@@ -71,20 +73,26 @@ type execution struct {
 func (a *App) Run(ctx context.Context, o RunOptions) Status {
 	x := &execution{app: a, opts: &o, say: newSpeaker(&o), nested: os.Getenv(sandbox.CookieName) != ""}
 	defer x.unwind()
+	starting, started := interruptible(ctx, giveUp)
+	defer started()
+	x.started = started
 	if err := x.decide(); err != nil {
 		return x.fail(err)
 	}
+	if starting.Err() != nil {
+		return x.fail(context.Cause(starting))
+	}
 	if o.DryRun {
-		return x.dryRun(ctx)
+		return x.dryRun(starting)
 	}
 	if err := checkReportFile(o.ReportFile); err != nil {
 		o.ReportFile = "" // said once
 		return x.fail(err)
 	}
-	if err := x.admit(ctx); err != nil {
+	if err := x.admit(starting); err != nil {
 		return x.fail(err)
 	}
-	if err := x.execute(ctx); err != nil {
+	if err := x.execute(ctx, starting); err != nil {
 		return x.fail(err)
 	}
 	x.record()
@@ -179,8 +187,9 @@ func (x *execution) decide() error {
 	if err != nil {
 		x.warn("history", "history is off: "+strings.TrimSuffix(err.Error(), "; history is off"))
 	}
-	a.warn = func(text string) { x.warn("history", text) }
-	x.plan, err = a.plan(o, x.history)
+	own := *a // an App may be used by several at once: what this run hears is its own
+	own.warn = func(text string) { x.warn("history", text) }
+	x.plan, err = own.plan(o, x.history)
 	tool := x.tool()
 	x.reporter = journal.NewReporter(journal.Report{
 		Tool: tool, Project: config.ProjectOf("").Name, Command: o.Command,
@@ -253,8 +262,6 @@ func (x *execution) request() admission.Request {
 func newID() string { return strings.ToLower(rand.Text()[:12]) }
 
 func (x *execution) admit(ctx context.Context) error {
-	ctx, stop := interruptible(ctx)
-	defer stop()
 	ledger, err := x.openLedger()
 	if err != nil {
 		return x.uncoordinated(err)

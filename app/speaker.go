@@ -28,7 +28,7 @@ type speaker struct {
 func newSpeaker(o *RunOptions) *speaker {
 	terminal := o.StderrIsTerminal && drawsEscapes()
 	return &speaker{
-		w: o.Stderr, person: terminal, quiet: o.Quiet,
+		w: undrawn(o.Stderr), person: terminal, quiet: o.Quiet,
 		colour: terminal && os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb",
 		said:   map[string]bool{},
 	}

@@ -6,6 +6,7 @@ import (
 	"context"
 	"os"
 	"os/signal"
+	"sync"
 	"syscall"
 	"time"
 )
@@ -31,7 +32,9 @@ func (s Status) Exit() {
 
 // interruptible cancels the context on the first Ctrl-C or request to end. What was ignored
 // when we started stays ignored: nohup is for the queue too.
-func interruptible(ctx context.Context) (context.Context, func()) {
+// What does not notice within patience ends with the process, so that no signal is swallowed; 0
+// waits for ever.
+func interruptible(ctx context.Context, patience time.Duration) (context.Context, func()) {
 	var heard []os.Signal
 	for _, s := range []os.Signal{syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP} {
 		if !signal.Ignored(s) {
@@ -43,17 +46,35 @@ func interruptible(ctx context.Context) (context.Context, func()) {
 	if len(heard) > 0 { // none would mean all
 		signal.Notify(signals, heard...)
 	}
+	over := make(chan struct{})
 	go func() {
 		select {
 		case s := <-signals:
 			cancel(&interrupted{int(s.(syscall.Signal))})
-		case <-ctx.Done():
+			var late <-chan time.Time
+			if patience > 0 {
+				signal.Stop(signals) // a second one has its usual effect
+				late = time.After(patience)
+			}
+			select {
+			case <-over:
+			case <-late:
+				Status{Code: 128 + int(s.(syscall.Signal)), Signal: int(s.(syscall.Signal))}.Exit()
+			}
+		case <-over:
 		}
 	}()
-	return ctx, func() {
+	return ctx, sync.OnceFunc(func() {
 		signal.Stop(signals)
+		close(over)
 		cancel(nil)
-	}
+	})
+}
+
+// ownFile says that a file is this user's.
+func ownFile(info os.FileInfo) bool {
+	st, ok := info.Sys().(*syscall.Stat_t)
+	return ok && int(st.Uid) == os.Geteuid()
 }
 
 // ignoresHangup says that SIGHUP was ignored when this process started, as under nohup.

@@ -16,6 +16,8 @@ import (
 	"strings"
 	"time"
 
+	"golang.org/x/term"
+
 	"github.com/plimsoll/plimsoll/config"
 	"github.com/plimsoll/plimsoll/internal/atomicfile"
 	"github.com/plimsoll/plimsoll/internal/statefile"
@@ -189,6 +191,9 @@ func (p *toolsPlane) serve(s config.MCPServer, stderr *os.File) (*gateway.Server
 			}
 			if stderr != nil {
 				so.Stderr = stderr
+				if term.IsTerminal(int(stderr.Fd())) {
+					so.Stderr = NewPlainWriter(stderr) // servers write what they are sent by others
+				}
 			}
 			return upstream.Stdio(so)
 		}

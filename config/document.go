@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"sort"
 	"strings"
@@ -35,6 +36,13 @@ type document struct {
 
 // readFile reads a file of at most maxFile bytes.
 func readFile(file string) ([]byte, error) {
+	info, err := os.Stat(file)
+	if err == nil && info.Mode()&(fs.ModeNamedPipe|fs.ModeSocket) != 0 {
+		return nil, fmt.Errorf("%s is no file that ends: a pipe or a socket", file)
+	}
+	if err != nil {
+		return nil, err
+	}
 	f, err := os.Open(file)
 	if err != nil {
 		return nil, err

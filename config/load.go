@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"slices"
+	"strings"
 )
 
 // ProjectFile is the name of a project's configuration file, searched for in the working
@@ -30,6 +31,10 @@ type Loaded struct {
 	// Warnings are what was not taken but does not keep a run from starting. Those that
 	// depend on the tool are in [Settings.Warnings].
 	Warnings []Problem
+
+	// ProjectProblems are those of Warnings that are mistakes in the project's file. They stop no
+	// run, since the file belongs to whoever wrote the repository; `config check` fails on them.
+	ProjectProblems []Problem
 
 	UserFile    string // the user's file that was read, "" if there is none
 	ProjectFile string // the project's file that was read, "" if there is none
@@ -80,10 +85,8 @@ func Load(o Options) (*Loaded, error) {
 	default:
 		return nil, err
 	}
-	if project := findProjectFile(l.dir, l.UserFile, warn); project != "" {
-		if l.ProjectFile, err = l.file(project, OriginProject, &probs); err != nil {
-			return nil, err
-		}
+	if project := findProjectFile(l.dir, l.UserFile, warn, func(p Problem) { l.projectProblem(warn, p) }); project != "" {
+		l.ProjectFile = l.projectFile(project, warn)
 	}
 	l.byOrigin[OriginEnvironment.rank()] = readEnviron(o.Environ, &probs, warn)
 	l.byOrigin[OriginFlag.rank()] = readFlags(o.Flags, &probs)
@@ -101,17 +104,43 @@ func Load(o Options) (*Loaded, error) {
 		l.names[name] = name
 	}
 	l.matches = l.matchLists()
-	if _, err := l.Servers(""); err != nil {
-		return nil, err
-	}
-	if _, err := l.ArgoCD(); err != nil {
-		return nil, err
-	}
-	if _, err := l.Agents(); err != nil {
-		return nil, err
+	if err := l.tables(); err != nil {
+		// What does not fit together may do so without the project's file; then it is the file's fault.
+		bare := l.WithoutProject()
+		if l.ProjectFile == "" || bare.tables() != nil {
+			return nil, err
+		}
+		for text := range strings.Lines(err.Error()) {
+			bare.projectProblem(func(p Problem) { bare.Warnings = append(bare.Warnings, p) }, Problem{
+				Where: Source{Origin: OriginProject, File: l.ProjectFile}, What: "is not used: " + strings.TrimSpace(text), Fix: "repair it",
+			})
+		}
+		return bare, nil
 	}
 	l.projectAgents(warn)
 	return l, nil
+}
+
+// tables reads the tables whose values belong together.
+func (l *Loaded) tables() error {
+	_, servers := l.Servers("")
+	if servers != nil {
+		return servers
+	}
+	if _, err := l.ArgoCD(); err != nil {
+		return err
+	}
+	_, err := l.Agents()
+	return err
+}
+
+// WithoutProject returns a copy of l in which the project's file says nothing.
+func (l *Loaded) WithoutProject() *Loaded {
+	next := *l
+	next.byOrigin[OriginProject.rank()] = nil
+	next.Warnings = slices.Clone(l.Warnings)
+	next.ProjectProblems = slices.Clone(l.ProjectProblems)
+	return &next
 }
 
 // With returns a copy of l with these flags in place of those it was loaded with. The
@@ -139,6 +168,47 @@ func (l *Loaded) file(path string, origin Origin, probs *problems) (string, erro
 	return path, nil
 }
 
+// projectFile reads a project's file. Whoever wrote the repository wrote it, so that it is wrong
+// must not keep a run from starting: what is wrong is a warning, and the rest of the file counts.
+func (l *Loaded) projectFile(path string, warn func(Problem)) string {
+	data, err := readFile(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return ""
+	}
+	if err != nil {
+		l.projectProblem(warn, Problem{Where: Source{Origin: OriginProject, File: path}, What: "was not read: " + reasonOf(err), Fix: "repair it or remove it"})
+		return ""
+	}
+	var probs problems
+	entries := parseDocument(path, OriginProject, data, &probs)
+	if err := probs.err(); err != nil {
+		for _, p := range probs.list[:min(len(probs.list), maxProjectWarnings)] {
+			l.projectProblem(warn, p)
+		}
+		if more := len(probs.list) + probs.more - maxProjectWarnings; more > 0 {
+			l.projectProblem(warn, Problem{Where: Source{Origin: OriginProject, File: path}, What: fmt.Sprintf("%d more mistakes", more), Fix: "plimsoll config check lists them"})
+		}
+	}
+	l.byOrigin[OriginProject.rank()] = entries
+	return path
+}
+
+// maxProjectWarnings bounds what each command says of a project's file.
+const maxProjectWarnings = 5
+
+func (l *Loaded) projectProblem(warn func(Problem), p Problem) {
+	l.ProjectProblems = append(l.ProjectProblems, p)
+	warn(p)
+}
+
+// reasonOf is an error of the file system without its place, which is said beside it.
+func reasonOf(err error) string {
+	for pe := (*fs.PathError)(nil); errors.As(err, &pe); {
+		err = pe.Err
+	}
+	return err.Error()
+}
+
 // Check reads files as [Load] does and reports all that is wrong in them, as an *[Error].
 // Unlike Load it demands that they exist.
 func Check(files ...string) error {
@@ -164,10 +234,22 @@ func Check(files ...string) error {
 // findProjectFile looks in dir and every directory above it. The user's own file is not
 // taken a second time. A file that somebody else may have put into a directory that all can
 // write, as /tmp is, is not taken at all.
-func findProjectFile(dir, user string, warn func(Problem)) string {
+func findProjectFile(dir, user string, warn, problem func(Problem)) string {
 	for ; filepath.IsAbs(dir); dir = filepath.Dir(dir) {
 		file := filepath.Join(dir, ProjectFile)
-		fi, err := os.Stat(file)
+		fi, err := os.Lstat(file)
+		if err == nil && !fi.Mode().IsRegular() && !fi.IsDir() {
+			if own, ownErr := os.Stat(user); ownErr == nil {
+				if led, err := os.Stat(file); err == nil && os.SameFile(own, led) {
+					return ""
+				}
+			}
+			problem(Problem{
+				Where: Source{Origin: OriginProject, File: file}, What: "was not read: it is no regular file, and a link is not followed",
+				Fix: "put the file itself there",
+			})
+			return ""
+		}
 		if err == nil && fi.Mode().IsRegular() {
 			if own, err := os.Stat(user); err == nil && os.SameFile(own, fi) {
 				return ""

@@ -327,7 +327,7 @@ func TestAllMistakesOfAllSourcesAreReportedAtOnce(t *testing.T) {
 	}
 	want := []string{
 		"config.toml:2:1 resources.memory_max", "config.toml:3:1 resources.pids_max", "config.toml:5:1 tools.codex.foo",
-		".plimsoll.toml:2:1 resources.wait", "PLIMSOLL_RESOURCES_GRACE resources.grace", "PLIMSOLL_RESOURCES_MEMORY resources.memory",
+		"PLIMSOLL_RESOURCES_GRACE resources.grace", "PLIMSOLL_RESOURCES_MEMORY resources.memory",
 		"PLIMSOLL_TOOLS_CODEX_COLOR tools.codex.color", "--on-exit resources.on_exit",
 	}
 	if diff := cmp.Diff(want, got); diff != "" {

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"encoding/json"
 	"fmt"
 	"io"
 	"os"
@@ -61,9 +60,7 @@ with 125 when nothing could be asked; it says why.`,
 			view := newAskView(cmd.OutOrStdout(), cmd.ErrOrStderr(), live, person)
 			switch {
 			case events:
-				out := json.NewEncoder(cmd.OutOrStdout())
-				out.SetEscapeHTML(false)
-				o.Events = func(e app.AgentEvent) { _ = out.Encode(e) }
+				o.Events = func(e app.AgentEvent) { _ = app.WriteJSON(cmd.OutOrStdout(), e, "") }
 				o.Quiet = true
 			case asJSON:
 				o.Quiet = true
@@ -76,10 +73,10 @@ with 125 when nothing could be asked; it says why.`,
 			}
 			switch {
 			case events:
-				err = json.NewEncoder(cmd.OutOrStdout()).Encode(struct {
+				err = app.WriteJSON(cmd.OutOrStdout(), struct {
 					Kind string `json:"kind"`
 					app.AskReport
-				}{"end", r})
+				}{"end", r}, "")
 			case asJSON:
 				err = printJSON(cmd.OutOrStdout(), r)
 			default:

@@ -51,13 +51,6 @@ func (v *askView) note(format string, args ...any) {
 	fmt.Fprintln(v.err, text)
 }
 
-func unplain(w io.Writer) io.Writer {
-	if p, ok := w.(plainWriter); ok {
-		return p.w
-	}
-	return w
-}
-
 func (v *askView) close() {
 	if v.open {
 		fmt.Fprintln(v.out)

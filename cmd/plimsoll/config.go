@@ -197,9 +197,12 @@ func newConfigCheckCommand() *cobra.Command {
 			}
 			writeConfigWarnings(cmd.ErrOrStderr(), warnings)
 			for _, file := range []string{loaded.UserFile, loaded.ProjectFile} {
-				if file != "" {
+				if file != "" && (file != loaded.ProjectFile || len(loaded.ProjectProblems) == 0) {
 					fmt.Fprintf(out, "%s: ok\n", file)
 				}
+			}
+			if len(loaded.ProjectProblems) > 0 {
+				return &exitError{1}
 			}
 			if loaded.UserFile == "" && loaded.ProjectFile == "" {
 				fmt.Fprintln(out, "no configuration file; the built-in defaults count (plimsoll config init writes a file)")

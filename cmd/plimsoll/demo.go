@@ -1,7 +1,6 @@
 package main
 
 import (
-	"encoding/json"
 	"fmt"
 	"io"
 	"os"
@@ -38,10 +37,9 @@ use those; --model and --real-argocd do so without asking. An Argo CD is only re
 			offer(cmd, &o, yes || asJSON)
 			out := cmd.OutOrStdout()
 			if asJSON {
-				lines := json.NewEncoder(out)
-				o.Each = func(s app.DemoScene) { _ = lines.Encode(s) }
+				o.Each = func(s app.DemoScene) { _ = app.WriteJSON(out, s, "") }
 			} else {
-				o.Out = out
+				o.Out = unplain(out) // it draws, of texts that it has made plain
 				o.Colour = term.IsTerminal(int(os.Stdout.Fd())) && os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb"
 			}
 			r, err := a.Demo(cmd.Context(), o)
@@ -53,7 +51,7 @@ use those; --model and --real-argocd do so without asking. An Argo CD is only re
 				return err
 			}
 			if asJSON {
-				return ended(r, json.NewEncoder(out).Encode(map[string]any{"scene": "report", "ok": r.OK(), "run": r.Run}))
+				return ended(r, app.WriteJSON(out, map[string]any{"scene": "report", "ok": r.OK(), "run": r.Run}, ""))
 			}
 			return ended(r, closing(out, r))
 		},

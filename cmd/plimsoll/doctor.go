@@ -1,9 +1,9 @@
 package main
 
 import (
-	"encoding/json"
 	"fmt"
 	"io"
+	"strings"
 	"text/tabwriter"
 
 	"github.com/spf13/cobra"
@@ -47,7 +47,7 @@ func printDoctor(w io.Writer, d app.Doctor) error {
 		if c.Name == d.Chosen {
 			works = "yes, used"
 		}
-		fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%s\t%s\n", c.Name, works, c.Memory, c.Swap, c.Pids, c.Why)
+		fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%s\t%s\n", c.Name, works, c.Memory, c.Swap, c.Pids, strings.ReplaceAll(app.PrintableText(c.Why), "\n", "; "))
 	}
 	if err := t.Flush(); err != nil {
 		return err
@@ -58,8 +58,4 @@ func printDoctor(w io.Writer, d app.Doctor) error {
 	return nil
 }
 
-func printJSON(w io.Writer, v any) error {
-	e := json.NewEncoder(w)
-	e.SetIndent("", "  ")
-	return e.Encode(v)
-}
+func printJSON(w io.Writer, v any) error { return app.WriteJSON(w, v, "  ") }

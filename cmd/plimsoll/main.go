@@ -10,8 +10,6 @@ import (
 	"context"
 	"os"
 
-	"charm.land/fang/v2"
-
 	"github.com/plimsoll/plimsoll/app"
 )
 
@@ -20,10 +18,9 @@ func main() {
 		os.Exit(status)
 	}
 	root := newRootCommand()
-	err := fang.Execute(context.Background(), root,
-		fang.WithVersion(version()),
-		fang.WithErrorHandler(showError),
-		fang.WithoutManpage(), // newManCommand
-	)
+	err := root.ExecuteContext(context.Background())
+	if err != nil {
+		showError(root.ErrOrStderr(), err)
+	}
 	os.Exit(exitCode(err))
 }

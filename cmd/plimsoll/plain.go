@@ -6,14 +6,18 @@ import (
 	"github.com/plimsoll/plimsoll/app"
 )
 
-// plain is a writer for listings: control characters of names and paths do not pass.
-func plain(w io.Writer) io.Writer { return plainWriter{w} }
-
-type plainWriter struct{ w io.Writer }
-
-func (p plainWriter) Write(text []byte) (int, error) {
-	if _, err := io.WriteString(p.w, app.PrintableText(string(text))); err != nil {
-		return 0, err
+// plain is a writer for what people read: control characters of names and paths do not pass.
+// The root command has both of its writers behind it, so that no command can forget.
+func plain(w io.Writer) io.Writer {
+	if p, ok := w.(*app.PlainWriter); ok {
+		return p
 	}
-	return len(text), nil
+	return app.NewPlainWriter(w)
+}
+
+func unplain(w io.Writer) io.Writer {
+	if p, ok := w.(*app.PlainWriter); ok {
+		return p.Unwrap()
+	}
+	return w
 }

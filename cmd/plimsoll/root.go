@@ -8,7 +8,6 @@ import (
 	"runtime/debug"
 	"strings"
 
-	"charm.land/fang/v2"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 	"golang.org/x/term"
@@ -45,6 +44,10 @@ agent needs no change:
 		SilenceUsage:  true,
 		SilenceErrors: true,
 	}
+	root.Version = version()
+	root.SetOut(plain(os.Stdout))
+	root.SetErr(plain(os.Stderr))
+	root.SetHelpFunc(showHelp)
 	root.SetFlagErrorFunc(flagError)
 	open := func(cmd *cobra.Command) (*app.App, error) {
 		a, err := openApp(cmd, nil)
@@ -114,7 +117,7 @@ func openApp(cmd *cobra.Command, flags []config.Flag) (*app.App, error) {
 }
 
 // showError writes an error for a person, with the usage hint for a mistyped command line.
-func showError(w io.Writer, _ fang.Styles, err error) {
+func showError(w io.Writer, err error) {
 	if _, silent := errors.AsType[*exitError](err); silent {
 		return
 	}

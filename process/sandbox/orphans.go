@@ -6,6 +6,9 @@ type Orphan struct {
 	Remains Remains
 	// Processes is how many processes are in it.
 	Processes int
+	// Supervised says that a process which may be its supervisor lives: the run goes on, under
+	// another state directory. Keep names the process then.
+	Supervised bool
 	// Keep says why it must not be removed now, "" when it may be.
 	Keep string
 }

@@ -104,14 +104,14 @@ func judgeOrphan(r Remains) Orphan {
 	age := time.Duration(uptime.Nano()) - time.Duration(oldest)*clockTick
 	for _, p := range members {
 		if r.Layer == Systemd && inSup(r, p.PID) {
-			o.Keep = fmt.Sprintf("its supervisor %v lives", p)
+			o.Supervised, o.Keep = true, fmt.Sprintf("its supervisor %v lives", p)
 			return o
 		}
 		if in[p.PPID] {
 			continue
 		}
 		if parent, err := proctree.Lookup(p.PPID); err == nil && !isReaper(parent) {
-			o.Keep = fmt.Sprintf("%v, the parent of %v, may be its supervisor", parent, p)
+			o.Supervised, o.Keep = true, fmt.Sprintf("%v, the parent of %v, may be its supervisor", parent, p)
 			return o
 		}
 	}

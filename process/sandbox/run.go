@@ -121,8 +121,8 @@ func Start(ctx context.Context, spec Spec) (*Run, error) {
 	}
 	refused := &NotEnforced{Enforcement: spec.Enforcement}
 	for _, b := range chosen(spec.Layers) {
-		if err := ctx.Err(); err != nil {
-			return nil, err
+		if ctx.Err() != nil {
+			return nil, context.Cause(ctx)
 		}
 		run, err := startIn(&spec, b)
 		if err == nil {
