@@ -83,7 +83,9 @@ func (x *execution) execute(ctx, starting context.Context) error {
 	x.warnAboutLogout(run)
 	relax := x.underPressure(run, terminal)
 	adopt := x.withOrphans(run)
+	unwatch := x.withDisk(run)
 	x.result, err = run.Wait()
+	unwatch()
 	adopt()
 	relax()
 	if x.closeProxy != nil {

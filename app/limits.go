@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/plimsoll/plimsoll/journal"
+	"github.com/plimsoll/plimsoll/process/disk"
 	"github.com/plimsoll/plimsoll/process/sandbox"
 )
 
@@ -25,6 +26,14 @@ func (p *Plan) limitRows() []journal.Limit {
 		rows = append(rows, journal.Limit{
 			Name: sandbox.LimitTime, Unit: "ms", Soft: sandbox.SoftTime(most).Milliseconds(), Hard: most.Milliseconds(),
 		})
+	}
+	if lines, ok := p.diskLines(); ok {
+		if lines.WriteMax > 0 {
+			rows = append(rows, journal.Limit{Name: disk.WriteMax, Unit: "bytes", Soft: int64(lines.WriteMax / 5 * 4), Hard: int64(lines.WriteMax)})
+		}
+		if lines.FreeMin != 0 { // auto differs from one file system to the next: 0 here
+			rows = append(rows, journal.Limit{Name: disk.FreeMin, Unit: "bytes", Soft: int64(2 * max(0, lines.FreeMin)), Hard: int64(max(0, lines.FreeMin))})
+		}
 	}
 	for i := range rows {
 		rows[i].EnforcedBy = string(sandbox.ByNobody)

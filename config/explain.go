@@ -138,10 +138,11 @@ func (s Settings) MarshalJSON() ([]byte, error) {
 		plain
 		MemoryMax *limit.Bytes `json:"memory_max"`
 		MinFree   *limit.Bytes `json:"min_free"`
+		FreeMin   *limit.Bytes `json:"free_min"`
 		WaitMS    *int64       `json:"wait_ms"`
 		GraceMS   int64        `json:"grace_ms"`
 		TimeMaxMS int64        `json:"time_max_ms"`
-	}{plain(s), size(s.MemoryMax), size(s.MinFree), wait, s.Grace.Milliseconds(), s.TimeMax.Milliseconds()})
+	}{plain(s), size(s.MemoryMax), size(s.MinFree), size(s.FreeMin), wait, s.Grace.Milliseconds(), s.TimeMax.Milliseconds()})
 }
 
 // MarshalJSON writes max_tokens and max_tool_output as null for auto and the age as store_age_ms.

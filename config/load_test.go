@@ -83,7 +83,7 @@ func (w *world) settings(tool string) config.Settings {
 func TestDefaultsAreTheDocumentedOnes(t *testing.T) {
 	got := newWorld(t).settings("")
 	want := config.Settings{
-		Enforcement: config.EnforcementBestEffort, MemoryMax: config.Auto, PidsMax: 512, MinFree: config.Auto, CountSwap: true,
+		Enforcement: config.EnforcementBestEffort, MemoryMax: config.Auto, PidsMax: 512, MinFree: config.Auto, FreeMin: config.Auto, CountSwap: true,
 		Estimator: config.EstimatorTail, OnExit: config.OnExitKill, OnPressure: config.OnPressureAuto, OOMD: config.OOMDAvoid, OnOrphan: config.OnOrphanWarn, OrphanMax: 30 * time.Minute, Grace: 2 * time.Second, CPUWeight: 30,
 		Layers: []string{"systemd", "cgroup2", "cgroup1", "job", "rlimit", "monitor"}, HistoryKeep: 200,
 		Window: config.WindowSettings{

@@ -98,6 +98,7 @@ type Alias struct {
 const (
 	minMemory  = int64(limit.MiB)
 	maxMemory  = 1024 * int64(limit.TiB)
+	maxDisk    = 1 << 50 // bytes: 1 PiB
 	maxPids    = 1 << 22
 	maxSlots   = 1 << 16
 	maxHistory = 200
@@ -255,6 +256,16 @@ var resourceKeys = []*Key{
 		example: `"2h"`,
 		Doc:     "How long a run may take; then it is asked to end, and ended after grace. Time in which it is stopped or the machine sleeps does not count; 0s means no bound.",
 		set:     func(s *Settings, v any) { s.TimeMax = v.(time.Duration) },
+	},
+	{
+		Name: "write_max", Type: TypeSize, Default: "0", PerTool: true, Project: ProjectCapped, max: maxDisk, noBound: true, example: `"50G"`,
+		Doc: "What a run may add to the local file systems that it writes to; then its largest writer is ended, if the run's own writes made most of the growth. 0 means no bound.",
+		set: func(s *Settings, v any) { s.WriteMax = v.(limit.Bytes) },
+	},
+	{
+		Name: "free_min", Type: TypeAutoSize, Default: "auto", PerTool: true, Project: ProjectNever, max: maxDisk, example: `"10G"`,
+		Doc: "What must stay free on each local file system that a run writes to; below it the run's largest writer is ended, if the run's own writes made most of the growth. auto is 5 % of the file system, between 256M and 2G; 0 means no bound.",
+		set: func(s *Settings, v any) { s.FreeMin = v.(limit.Bytes) },
 	},
 	{
 		Name: "shared_ledger", Type: TypeDirectory, Project: ProjectNever, example: `"/var/lib/plimsoll/shared"`,

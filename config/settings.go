@@ -116,6 +116,8 @@ type Settings struct {
 	CPUWeight  int           `json:"cpu_weight"` // 100 is what everything else has
 	CPUs       float64       `json:"cpus"`       // most processors at once; 0 means no bound
 	TimeMax    time.Duration `json:"-"`          // of a run; 0 means no bound
+	WriteMax   limit.Bytes   `json:"write_max"`  // what a run may add to file systems; 0 means no bound
+	FreeMin    limit.Bytes   `json:"free_min"`   // what must stay free on each of them, or Auto
 	Layers     []string      `json:"layers"`     // the layers to try, in this order; never empty
 
 	SharedLedger string `json:"shared_ledger"` // directory of a ledger shared between users; "" means none

@@ -301,7 +301,7 @@ func format(v any) string {
 func (k *Key) looseness(v any) int64 {
 	switch v := v.(type) {
 	case limit.Bytes:
-		if v == Auto {
+		if v == Auto || v == 0 && k.noBound {
 			return math.MaxInt64
 		}
 		return int64(v)

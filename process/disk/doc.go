@@ -8,8 +8,6 @@
 //	})
 //	defer stop()
 //
-// It is a package for programs that start runs themselves: `plimsoll run` does not use it yet.
-//
 // # What is measured
 //
 // Growth is what is free now on each local file system that the run has files open on for

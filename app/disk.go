@@ -1,0 +1,97 @@
+package app
+
+import (
+	"fmt"
+	"os"
+	"time"
+
+	"github.com/plimsoll/plimsoll/config"
+	"github.com/plimsoll/plimsoll/journal"
+	"github.com/plimsoll/plimsoll/limit"
+	"github.com/plimsoll/plimsoll/process/disk"
+	"github.com/plimsoll/plimsoll/process/sandbox"
+)
+
+// diskLines are the lines of the plan; ok is false when nothing is to be watched.
+func (p *Plan) diskLines() (lines disk.Lines, ok bool) {
+	s := p.Settings
+	lines = disk.Lines{WriteMax: s.WriteMax, FreeMin: s.FreeMin}
+	if s.FreeMin == config.Auto {
+		lines.FreeMin = disk.Auto
+	}
+	return lines, disk.Supported && s.Enforcement != config.EnforcementOff && (lines.WriteMax > 0 || lines.FreeMin != 0)
+}
+
+// withDisk watches what the run writes, while it lasts.
+func (x *execution) withDisk(run *sandbox.Run) (stop func()) {
+	lines, ok := x.plan.diskLines()
+	if !ok || x.nested { // the run around this one watches the same processes
+		return func() {}
+	}
+	dirs := []string{os.TempDir()}
+	if dir, err := os.Getwd(); err == nil {
+		dirs = append(dirs, dir)
+	}
+	return disk.Start(disk.Options{
+		Lines: lines, Dirs: dirs, Run: writingRun{run, x.plan.Settings.Grace}, Note: x.noteDisk,
+		Used: func(growth, _ limit.Bytes) {
+			if growth > 0 {
+				x.journal.Append(journal.LimitUsed{Name: disk.WriteMax, Used: int64(growth)})
+			}
+		},
+	})
+}
+
+// noteDisk writes an event down, and tells a person in one line.
+func (x *execution) noteDisk(e disk.Event) {
+	line := journal.LimitReached{Name: e.Limit, Line: journal.LineSoft}
+	where := fmt.Sprintf("the run has written %s, and at %s its largest writer is ended", e.Used.Human(), e.Line.Human())
+	if e.Limit == disk.FreeMin {
+		where = fmt.Sprintf("%s are free where %s lies, and below %s the run's largest writer is ended", e.Used.Human(), printable(e.Path), e.Line.Human())
+	}
+	flag := "--write-max, write_max"
+	if e.Limit == disk.FreeMin {
+		flag = "--free-min, free_min"
+	}
+	switch {
+	case e.Hard && e.Foreign:
+		line.Line, line.Did = journal.LineHard, "warned"
+		where += "; but others write the most, so nothing is ended"
+	case e.Hard && e.Victim != nil:
+		line.Line, line.Did = journal.LineHard, fmt.Sprintf("ended %s (pid %d)", e.Victim.Name, e.Victim.PID)
+		where = fmt.Sprintf("%s (pid %d) is ended: the run has written %s of the %s that it may", printable(e.Victim.Name), e.Victim.PID, e.Used.Human(), e.Line.Human())
+		if e.Limit == disk.FreeMin {
+			where = fmt.Sprintf("%s (pid %d) is ended: only %s are free where %s lies, and this run wrote most of what has gone", printable(e.Victim.Name), e.Victim.PID, e.Used.Human(), printable(e.Path))
+		}
+	case e.Hard:
+		line.Line, line.Did = journal.LineHard, "warned"
+	}
+	x.journal.Append(line)
+	x.warn("disk", where+" ("+flag+")")
+}
+
+// writingRun is the sandbox's run as the watch over the disks needs it.
+type writingRun struct {
+	*sandbox.Run
+	grace time.Duration
+}
+
+func (r writingRun) Processes() []disk.Process {
+	members := r.Family()
+	list := make([]disk.Process, len(members))
+	for i, m := range members {
+		list[i] = disk.Process{PID: m.PID, Start: m.Start, Name: m.Name}
+	}
+	return list
+}
+
+// End asks one process to end and kills it after the grace; the command takes the run with it.
+func (r writingRun) End(p disk.Process, name string) {
+	if p.PID == r.PID() {
+		r.Run.End(name)
+		return
+	}
+	m := sandbox.Member{PID: p.PID, Start: p.Start, Name: p.Name}
+	_ = r.EndMember(m, false)
+	time.AfterFunc(r.grace, func() { _ = r.EndMember(m, true) })
+}
