@@ -267,7 +267,10 @@ func TestInheritedAttributes(t *testing.T) {
 	t.Run("out of memory order", func(t *testing.T) {
 		same(t, nil, "cat", "/proc/self/oom_score_adj")
 	})
-	t.Run("nice", func(t *testing.T) { same(t, nil, "nice") })
+	// Where no group holds the weight, niceness does: with the weight of everything else there is none.
+	t.Run("nice", func(t *testing.T) {
+		same(t, func(cmd *exec.Cmd) { cmd.Env = append(cmd.Env, "PLIMSOLL_RESOURCES_CPU_WEIGHT=100") }, "nice")
+	})
 }
 
 // speaker is a command whose first line has been read and that still runs.
