@@ -38,6 +38,7 @@ var verbs = map[string]func(args []string){
 	"exit":        exit,
 	"die":         die,
 	"args":        args,
+	"ask":         ask,
 	"env":         func([]string) { os.Stdout.WriteString(strings.Join(os.Environ(), "\x00")) },
 	"place":       place,
 	"descriptors": descriptors,
