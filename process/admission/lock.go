@@ -10,6 +10,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/plimsoll/plimsoll/internal/statefile"
 )
 
 // DefaultLockTimeout is how long one and the same process may keep the ledger's lock while it is
@@ -24,7 +26,8 @@ const busyFactor = 6
 // ErrLocked is wrapped when the ledger's lock was not released in time.
 var ErrLocked = errors.New("the lock of the ledger is not released")
 
-var errNotRegular = errors.New("it is no regular file")
+// openRegular opens a file of the ledger and nothing that only has its name.
+func openRegular(path string, flags int) (*os.File, error) { return statefile.Open(path, flags, 0o600) }
 
 // lock takes the ledger's lock. Those that wait sleep in the kernel, in the order in which they came,
 // and ctx ends the wait at once.

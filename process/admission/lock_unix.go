@@ -42,23 +42,6 @@ func lockFile(f *os.File) error {
 	}
 }
 
-// openRegular opens a file of the ledger and nothing that only has its name: no link is followed, and no pipe waited for.
-func openRegular(path string, flags int) (*os.File, error) {
-	f, err := os.OpenFile(path, flags|unix.O_NOFOLLOW|unix.O_NONBLOCK, 0o600)
-	if err != nil {
-		return nil, err
-	}
-	info, err := f.Stat()
-	if err == nil && !info.Mode().IsRegular() {
-		err = &os.PathError{Op: "open", Path: path, Err: errNotRegular}
-	}
-	if err != nil {
-		f.Close()
-		return nil, err
-	}
-	return f, nil
-}
-
 // isUnwritable reports a file system that takes no more writes.
 func isUnwritable(err error) bool {
 	for _, e := range []unix.Errno{unix.EROFS, unix.ENOSPC, unix.EDQUOT, unix.ENOTDIR, unix.EIO} {

@@ -30,19 +30,6 @@ func lockFile(f *os.File) error {
 	return nil
 }
 
-// openRegular opens a file of the ledger and nothing that only has its name.
-func openRegular(path string, flags int) (*os.File, error) {
-	f, err := os.OpenFile(path, flags, 0o600)
-	if err != nil {
-		return nil, err
-	}
-	if info, err := f.Stat(); err != nil || !info.Mode().IsRegular() {
-		f.Close()
-		return nil, errors.Join(err, &os.PathError{Op: "open", Path: path, Err: errNotRegular})
-	}
-	return f, nil
-}
-
 // isUnwritable reports a file system that takes no more writes.
 func isUnwritable(err error) bool {
 	return errors.Is(err, windows.ERROR_DISK_FULL) || errors.Is(err, windows.ERROR_WRITE_PROTECT)
