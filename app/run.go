@@ -246,7 +246,7 @@ func (x *execution) request() admission.Request {
 		minFree = -1 // nothing is to be kept free; 0 would mean the default
 	}
 	return admission.Request{
-		ID: newID(), Tool: x.plan.Tool, Project: x.plan.Project.Name,
+		ID: newID(), Tool: x.plan.Tool, Variant: x.plan.Variant, Project: x.plan.Project.Name,
 		Reservation: x.plan.Reservation, Parent: os.Getenv(sandbox.CookieName),
 		SlotsPerTool: s.MaxConcurrent, SlotsTotal: s.MaxConcurrentTotal,
 		Wait: wait, Force: x.opts.Force, Required: s.Enforcement == "required", MinFree: minFree, CountSwap: s.CountSwap,

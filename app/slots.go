@@ -15,6 +15,8 @@ import (
 type Slot struct {
 	Tool    string `json:"tool"`
 	Project string `json:"project"`
+	// Variant is which of a generic tool's uses it is ("test" of make), "" for others and for another user's.
+	Variant string `json:"variant"`
 	// User is the name of another user whose run it is, seen through shared_ledger; Project and PID are
 	// not known then. "" for our own.
 	User string `json:"user,omitempty"`
@@ -76,7 +78,7 @@ func (a *App) Slots(ctx context.Context, tree bool) ([]Slot, error) {
 	waiting := 0
 	for _, h := range holders {
 		s := Slot{
-			Tool: h.Tool, Project: h.Project, User: h.User, PID: h.Owner.PID, ReservationBytes: h.Reservation, CurrentBytes: h.Current,
+			Tool: h.Tool, Variant: h.Variant, Project: h.Project, User: h.User, PID: h.Owner.PID, ReservationBytes: h.Reservation, CurrentBytes: h.Current,
 			Since: h.Since, State: h.State, ID: h.ID, Parent: h.Parent, Forced: h.Forced, StaleWhy: h.StaleWhy,
 		}
 		if h.State == admission.Waiting {

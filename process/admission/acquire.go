@@ -176,7 +176,7 @@ func (a *acquisition) entry(b *book) *entry {
 
 func (b *book) newEntry(r Request) *entry {
 	return &entry{
-		ID: r.ID, Ticket: b.file.Ticket + 1, Tool: r.Tool, Project: r.Project, Parent: b.parent(r),
+		ID: r.ID, Ticket: b.file.Ticket + 1, Tool: r.Tool, Project: r.Project, Variant: r.Variant, Parent: b.parent(r),
 		Reservation: r.Reservation, Owner: b.ledger.owner, Since: b.now,
 		CountSwap: r.CountSwap, SlotsPerTool: r.SlotsPerTool, SlotsTotal: r.SlotsTotal, NoSlot: r.NoSlot,
 	}
@@ -208,7 +208,7 @@ func (a *acquisition) enqueue(b *book, e *entry) error {
 // admit turns e into a holder.
 func (a *acquisition) admit(b *book, e *entry, v verdict) error {
 	forced := a.request.Force && !v.admit
-	e.Tool, e.Project = a.request.Tool, a.request.Project // a record has no project, and of a long name only the beginning
+	e.Tool, e.Project, e.Variant = a.request.Tool, a.request.Project, a.request.Variant // a record has no project, and of a long name only the beginning
 	b.hold(e, v, forced)
 	if a.queued {
 		if err := a.ledger.writeCard(card{Entry: e}); err != nil {

@@ -29,6 +29,7 @@ type entry struct {
 	Ticket      uint64      `json:"ticket"` // order of arrival
 	Tool        string      `json:"tool"`
 	Project     string      `json:"project,omitempty"`
+	Variant     string      `json:"variant,omitempty"` // in the claim's own file only
 	Parent      string      `json:"parent,omitempty"`
 	Reservation limit.Bytes `json:"reservation_bytes"`
 	Owner       Owner       `json:"owner"`

@@ -33,6 +33,8 @@ type Holder struct {
 	State   State
 	Tool    string
 	Project string
+	// Variant is which of a generic tool's uses it is ("test" of make), "" for others.
+	Variant string
 	// User is whose run it is when it is in another ledger and seen through [Options.Shared]: another
 	// user's, or our own user's with another runtime directory. Nothing is known of such a run's Project,
 	// Owner.PID and Remains. "" is a run in this ledger.
@@ -70,7 +72,7 @@ func (b *book) holder(e *entry) Holder {
 	}
 	if c, err := b.ledger.readCard(e.ID); err == nil {
 		h.Remains = c.Remains
-		h.Tool, h.Project = c.Entry.Tool, c.Entry.Project
+		h.Tool, h.Project, h.Variant = c.Entry.Tool, c.Entry.Project, c.Entry.Variant
 		if e.StaleWhy == staleUnread {
 			h.StaleWhy = c.Entry.StaleWhy
 		}

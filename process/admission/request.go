@@ -20,6 +20,8 @@ type Request struct {
 	// Tool and Project are for slots and for people. Tool is needed.
 	Tool    string
 	Project string
+	// Variant is which of a generic tool's uses it is, for people.
+	Variant string
 	// Reservation is what the run will need, in bytes (its estimate, not its limit).
 	Reservation limit.Bytes
 	// Parent is the claim of the run around this one, from PLIMSOLL_RUN_ID. When that
@@ -103,8 +105,8 @@ func (r *Request) check() error {
 		return fmt.Errorf("admission: %w: the id %q is not 1 to 64 letters, digits, - and _", ErrRequest, r.ID)
 	case r.Tool == "":
 		return fmt.Errorf("admission: %w: no tool is named", ErrRequest)
-	case len(r.Tool) > maxName || len(r.Project) > maxName:
-		return fmt.Errorf("admission: %w: the tool or project has more than %d bytes", ErrRequest, maxName)
+	case len(r.Tool) > maxName || len(r.Project) > maxName || len(r.Variant) > maxName:
+		return fmt.Errorf("admission: %w: the tool, its variant or the project has more than %d bytes", ErrRequest, maxName)
 	case r.Reservation < 0:
 		return fmt.Errorf("admission: %w: the reservation %d is negative", ErrRequest, r.Reservation)
 	}
