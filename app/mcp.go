@@ -278,11 +278,6 @@ func (m *mcpRoutes) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, "there is no MCP server at this path; there are: "+strings.Join(there, ", "), http.StatusNotFound)
 		return
 	}
-	// The daemon's own token is nobody else's business.
-	if bearer, ok := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer "); ok && m.token != "" && subtle.ConstantTimeCompare([]byte(bearer), []byte(m.token)) == 1 {
-		r = r.Clone(r.Context())
-		r.Header.Del("Authorization")
-	}
 	h.ServeHTTP(w, r)
 }
 

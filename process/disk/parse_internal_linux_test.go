@@ -63,7 +63,7 @@ func TestARunawayWriter(t *testing.T) {
 	if err := os.WriteFile(image, nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.Truncate(image, int64(256*limit.MiB)); err != nil {
+	if err := os.Truncate(image, int64(512*limit.MiB)); err != nil {
 		t.Fatal(err)
 	}
 	_ = os.Mkdir(point, 0o755)
@@ -78,7 +78,7 @@ func TestARunawayWriter(t *testing.T) {
 		t.Fatal(err)
 	}
 	stop := Start(Options{
-		Lines: Lines{FreeMin: 64 * limit.MiB}, Dirs: []string{point}, Run: run, Note: func(Event) {},
+		Lines: Lines{FreeMin: 160 * limit.MiB}, Dirs: []string{point}, Run: run, Note: func(Event) {},
 	})
 	defer stop()
 	select {

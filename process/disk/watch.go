@@ -31,6 +31,8 @@ type Options struct {
 const (
 	calm  = 2 * time.Second
 	brisk = 200 * time.Millisecond
+	// hasty is the least between two looks while the run writes and a line is near: at [fastest] that is 40 MiB.
+	hasty = 20 * time.Millisecond
 	// fastest is what a run is thought to be able to write in a second: a fast disk of 2026.
 	fastest = 2 * limit.GiB
 )
@@ -48,6 +50,7 @@ func Start(o Options) (stop func()) {
 func watch(o Options, quit <-chan struct{}) {
 	policy := Policy{Lines: o.Lines}
 	s := newSampler(o.Dirs)
+	written := limit.Bytes(0)
 	for near := false; ; {
 		reading := s.look(o.Run.Processes(), near)
 		select {
@@ -65,11 +68,16 @@ func watch(o Options, quit <-chan struct{}) {
 			o.Note(e)
 		}
 		near = policy.Near(reading)
+		least := brisk
+		if near && reading.Written > written {
+			least = hasty
+		}
+		written = reading.Written
 		pause := time.Duration(float64(policy.Room(reading)) / float64(fastest) / 2 * float64(time.Second))
 		select {
 		case <-quit:
 			return
-		case <-time.After(min(calm, max(brisk, pause))):
+		case <-time.After(min(calm, max(least, pause))):
 		}
 	}
 }

@@ -51,8 +51,8 @@ func serve(how string) {
 	for {
 		line, err := in.ReadBytes('\n')
 		if err != nil {
-			if how == "stubborn" {
-				select {}
+			for how == "stubborn" { // an empty select would be a deadlock, which ends it
+				time.Sleep(time.Hour)
 			}
 			return
 		}

@@ -39,9 +39,9 @@ func (p *Proxy) admit(r *http.Request) (string, *refusal) {
 	return p.checkToken(r)
 }
 
-// decodings is how often a path is unescaped when dot segments are looked for: an upstream behind two servers that both
-// unescape sees a path that was escaped twice.
-const decodings = 3
+// decodings is how often a path is unescaped when dot segments are looked for: an upstream behind servers that all
+// unescape sees a path that was escaped as often. What is still escaped after that is no address of an API.
+const decodings = 4
 
 // hasDotSegment finds "." and ".." among the elements of an escaped path, also escaped, and between backslashes, which
 // some servers take for slashes. A configured key must not go where such a path leads.
@@ -52,13 +52,32 @@ func hasDotSegment(path string) bool {
 				return true
 			}
 		}
-		plain, err := url.PathUnescape(path)
-		if err != nil || plain == path {
+		plain := unescaped(path)
+		if plain == path {
 			return false
 		}
 		path = plain
 	}
-	return false
+	return true
+}
+
+// unescaped is path with every %XX that is one in its place; others stay, so that one of them hides nothing.
+func unescaped(path string) string {
+	if !strings.Contains(path, "%") {
+		return path
+	}
+	out := make([]byte, 0, len(path))
+	for i := 0; i < len(path); i++ {
+		if path[i] == '%' && i+2 < len(path) {
+			if c, err := strconv.ParseUint(path[i+1:i+3], 16, 8); err == nil {
+				out = append(out, byte(c))
+				i += 2
+				continue
+			}
+		}
+		out = append(out, path[i])
+	}
+	return string(out)
 }
 
 // checkHost refuses a Host header that is not ours: a name of somebody else's that resolves

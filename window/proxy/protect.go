@@ -21,11 +21,11 @@ func (p *Proxy) Protect(h http.Handler) http.Handler {
 			p.refuse(w, nil, e)
 			return
 		}
+		r = r.Clone(r.Context())
 		if below != path(r) {
-			r = r.Clone(r.Context())
 			r.URL.Path, r.URL.RawPath = below, ""
 		}
-		r.Header.Del(TokenHeader)
+		p.dropToken(r.Header, r.URL)
 		h.ServeHTTP(w, r)
 	})
 }
