@@ -5,12 +5,14 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"runtime/debug"
 	"strings"
 	"sync"
 	"time"
 
 	"github.com/plimsoll/plimsoll/config"
 	"github.com/plimsoll/plimsoll/journal"
+	"github.com/plimsoll/plimsoll/limit"
 	"github.com/plimsoll/plimsoll/window/breaker"
 	"github.com/plimsoll/plimsoll/window/compact"
 	"github.com/plimsoll/plimsoll/window/models"
@@ -43,10 +45,23 @@ type windowOptions struct {
 	warn      func(string)
 }
 
+// heapBeside is what the soft limit of the Go memory allows beside the bodies of requests: a quarter of them for what the
+// collector has not taken yet, and all else that a daemon holds.
+const heapBeside = 32 * limit.MiB
+
+// boundHeap keeps the collector from leaving as much garbage as there are bodies: near the limit it works harder. What is
+// really needed is still had. GOMEMLIMIT has the last word.
+func boundHeap(bodies limit.Bytes) {
+	if os.Getenv("GOMEMLIMIT") == "" {
+		debug.SetMemoryLimit(int64(bodies + bodies/4 + heapBeside))
+	}
+}
+
 // openWindow wires the window plane from a configuration. A part that can't be opened (a
 // state directory that is not ours) is said and left out: the proxy works without it.
 func (a *App) openWindow(s config.Settings, o windowOptions) (*windowPlane, error) {
 	w := s.Window
+	boundHeap(w.BodyMemory)
 	po := proxy.Options{
 		Upstreams: o.upstreams, Mode: proxy.Mode(w.Mode), Token: o.token, PeerPath: o.peerPath,
 		Hosts: s.Serve.Hosts, Origins: s.Serve.Origins, AnyPeer: s.Serve.AnyUser,

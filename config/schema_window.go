@@ -137,7 +137,7 @@ var windowKeys = append([]*Key{
 	},
 	{
 		Name: "body_memory", Type: TypeSize, Default: "256M", Project: ProjectNever, min: 8 * int64(limit.MiB), max: maxBodies, example: `"256M"`,
-		Doc: "Memory that the bodies of requests on their way may take; over it a request waits shortly and is then answered 503.",
+		Doc: "Memory that the bodies of requests on their way may take, with what looking into them takes; over it a request waits shortly and is then answered 503, one of 4 MiB or more goes on without a look.",
 		set: func(s *Settings, v any) { s.Window.BodyMemory = v.(limit.Bytes) },
 	},
 	{

@@ -128,6 +128,9 @@ func New(o Options) *Compactor {
 	return &Compactor{o: o}
 }
 
+// AsksModel says that a summary may be asked of a model, which takes seconds.
+func (c *Compactor) AsksModel() bool { return c.o.Style == Model }
+
 // Spent is what model summaries have cost so far, in tokens, and how much they may.
 func (c *Compactor) Spent() (tokens, budget int) {
 	return int(c.spent.Load()), c.o.SummaryBudget

@@ -94,8 +94,8 @@ func (b *heldBody) attach(req *http.Request, content []byte, chunked bool) {
 // errTooLargeToHold says that a body is to stream through.
 var errTooLargeToHold = errors.New("the body is larger than what is looked into")
 
-// errGiants says the same of one that came while another giant is looked into.
-var errGiants = errors.New("another large body is being looked into")
+// errGiants says the same of one that came while others as large take the memory or the turn.
+var errGiants = errors.New("other large bodies are being looked into")
 
 // firstRoom is charged for a body of unknown length before its first byte is read.
 const firstRoom = 16 << 10
@@ -113,24 +113,27 @@ func (p *Proxy) readBody(w http.ResponseWriter, r *http.Request) (*heldBody, err
 	if r.ContentLength > p.o.MaxHeld {
 		return b, errTooLargeToHold
 	}
-	if r.ContentLength >= giantBody && !b.room.beGiant(r.Context()) {
-		return b, errGiants
-	}
 	size := r.ContentLength
 	if size < 0 {
 		size = firstRoom
 	}
-	// One byte more than announced lets the last read see the end without growing.
-	if !b.room.grow(r.Context(), size) {
+	// What comes as text is looked into as it is: most of what that takes is charged at once, so that nobody
+	// who waits to look waits for memory too.
+	copies := int64(1)
+	if isIdentity(r.Header.Get("Content-Encoding")) {
+		copies = 2
+	}
+	if !b.room.grow(r.Context(), copies*size) {
 		return b, p.noRoom(r.Context(), size)
 	}
+	// One byte more than announced lets the last read see the end without growing.
 	b.bytes = newBuffer(int(size) + 1)
 	// A writer that knows no deadlines (of a test, or behind another handler) has none.
 	connection := http.NewResponseController(w)
 	defer func() { _ = connection.SetReadDeadline(time.Time{}) }()
 	for {
 		if len(b.bytes) == cap(b.bytes) {
-			if err := p.enlarge(r.Context(), b); err != nil {
+			if err := p.enlarge(r.Context(), b, copies); err != nil {
 				return b, err
 			}
 		}
@@ -141,7 +144,7 @@ func (p *Proxy) readBody(w http.ResponseWriter, r *http.Request) (*heldBody, err
 		case int64(len(b.bytes)) > p.o.MaxHeld:
 			return b, errTooLargeToHold
 		case errors.Is(err, io.EOF):
-			b.room.shrink(int64(len(b.bytes)))
+			b.room.shrink(copies * int64(len(b.bytes)))
 			return b, nil
 		case errors.Is(err, os.ErrDeadlineExceeded):
 			return b, &refusal{
@@ -155,13 +158,10 @@ func (p *Proxy) readBody(w http.ResponseWriter, r *http.Request) (*heldBody, err
 }
 
 // enlarge doubles the buffer of a body whose length was not announced.
-func (p *Proxy) enlarge(ctx context.Context, b *heldBody) error {
+func (p *Proxy) enlarge(ctx context.Context, b *heldBody, copies int64) error {
 	size := min(2*int64(cap(b.bytes)), p.o.MaxHeld+1)
-	if size > giantBody && !b.room.beGiant(ctx) {
-		return errGiants
-	}
 	// While the bytes are copied both buffers exist.
-	if !b.room.grow(ctx, min(size, p.budget.size)) {
+	if !b.room.grow(ctx, max(copies*size, size+int64(cap(b.bytes)))) {
 		return p.noRoom(ctx, size)
 	}
 	bigger := append(newBuffer(int(size)), b.bytes...)
@@ -196,10 +196,13 @@ func (b *resumedBody) Close() error {
 	return b.rest.Close()
 }
 
-// noRoom is the answer when the budget stayed full.
+// noRoom is the answer when the budget stayed full. A giant goes on without a look.
 func (p *Proxy) noRoom(ctx context.Context, size int64) error {
 	if err := ctx.Err(); err != nil {
 		return err
+	}
+	if size >= giantBody {
+		return errGiants
 	}
 	return &refusal{
 		status: http.StatusServiceUnavailable, reason: "memory", retry: p.o.BudgetWait + time.Second,

@@ -1,40 +1,69 @@
 package proxy
 
 import (
+	"bytes"
 	"context"
 	"math/bits"
+	"runtime"
 	"sync"
 	"time"
 
 	"golang.org/x/sync/semaphore"
+
+	"github.com/plimsoll/plimsoll/window/wire"
 )
 
-// A budget bounds the bytes of bodies held at one time, over all requests. Waiters are
-// served in the order they came. An eighth is kept for small bodies, which so never wait behind large ones.
+// A budget bounds what bodies take at one time, over all requests: their bytes as they came, and what looking into them costs.
+// Waiters are served in the order they came. An eighth is kept for small bodies, which so never wait behind large ones.
 type budget struct {
 	sem   *semaphore.Weighted
 	small *semaphore.Weighted
 	giant *semaphore.Weighted // of one: see [giantBody]
+	turns *semaphore.Weighted // of one for each processor but one: see [freeLook]
 	size  int64               // of sem
 	wait  time.Duration
 }
 
+// What a look costs was measured with bodies of 8 MiB: one string, 65,000 messages, 119,000 tool calls.
 const (
-	// smallBody is what fits into the part that is kept for small ones: most requests of a short conversation.
-	smallBody = 256 << 10
-	// giantBody is the size, decoded, from which one body is looked into at a time. What a view costs was measured with a
-	// body of one string of 60 MiB: the text, as much again for an edit of it, and what the collector has not taken yet.
-	giantBody = 16 << 20
-	// giantWait is how long another one waits for its turn before it is forwarded without a look.
+	// smallBody is what may be charged to the part that is kept for small ones: most requests of a short conversation.
+	smallBody = 1 << 20
+	// recordCost is what is taken for one object of a body, a message or a part, in bytes: 350 are held, and more while the
+	// lists of them grow.
+	recordCost = 400
+	// maxRecords is how many of them a body has at the most; wire refuses more.
+	maxRecords = wire.MaxMessages + 2*wire.MaxParts
+	// giantBody is the size, decoded, from which one body is looked into at a time: a million tokens of text. So is one that
+	// costs giantCost: 80,000 records.
+	giantBody = 4 << 20
+	giantCost = 32 << 20
+	// giantWait is how long another one waits for its turn, and then for memory, before it is forwarded without a look.
 	giantWait = 500 * time.Millisecond
+	// freeLook is the size, decoded, above which a body waits for its turn to be looked into. A look keeps a processor busy
+	// for 10 to 100 ms a megabyte: with a turn for each processor but one, small requests do not wait behind large ones.
+	freeLook = 256 << 10
+	// turnWait is how long it waits.
+	turnWait = 30 * time.Second
 )
+
+// lookCost is what it takes to look into text, in bytes, less the text itself: as much again for an edit of it, and what
+// is known of each message and part.
+func lookCost(text []byte) int64 {
+	return int64(len(text)) + recordCost*int64(min(bytes.Count(text, []byte{'{'}), maxRecords))
+}
+
+// turns is how many bodies above [freeLook] are looked into at a time.
+func turns() int64 { return int64(max(1, runtime.GOMAXPROCS(0)-1)) }
 
 func newBudget(size int64, wait time.Duration) *budget {
 	small := size / 8
 	if small < smallBody {
 		small = 0
 	}
-	return &budget{semaphore.NewWeighted(size - small), semaphore.NewWeighted(small), semaphore.NewWeighted(1), size - small, wait}
+	return &budget{
+		sem: semaphore.NewWeighted(size - small), small: semaphore.NewWeighted(small), giant: semaphore.NewWeighted(1),
+		turns: semaphore.NewWeighted(turns()), size: size - small, wait: wait,
+	}
 }
 
 // A hold is one request's part of the budget. It is used by one goroutine.
@@ -43,33 +72,56 @@ type hold struct {
 	n     int64
 	small bool // n is of the part for small bodies
 	giant bool // this is the one giant
+	turn  bool // this has one of the turns
+}
+
+// acquire waits a bounded time for one semaphore.
+func acquire(ctx context.Context, s *semaphore.Weighted, n int64, wait time.Duration) bool {
+	if s.TryAcquire(n) {
+		return true
+	}
+	ctx, cancel := context.WithTimeout(ctx, wait)
+	defer cancel()
+	return s.Acquire(ctx, n) == nil
 }
 
 // beGiant waits a moment to be the one giant.
 func (h *hold) beGiant(ctx context.Context) bool {
-	if h.giant {
-		return true
-	}
-	if !h.b.giant.TryAcquire(1) {
-		ctx, cancel := context.WithTimeout(ctx, giantWait)
-		defer cancel()
-		if h.b.giant.Acquire(ctx, 1) != nil {
-			return false
-		}
-	}
-	h.giant = true
-	return true
+	h.giant = h.giant || acquire(ctx, h.b.giant, 1, giantWait)
+	return h.giant
 }
 
-// grow raises the part to n bytes, waiting a bounded time for others to finish. A request
+// takeTurn waits for a turn to look into size bytes, where that needs one.
+func (h *hold) takeTurn(ctx context.Context, size int64) bool {
+	if h.turn || size <= freeLook {
+		return true
+	}
+	wait := turnWait
+	if size >= giantBody {
+		wait = giantWait
+	}
+	h.turn = acquire(ctx, h.b.turns, 1, wait)
+	return h.turn
+}
+
+// endTurn lets the next one look.
+func (h *hold) endTurn() {
+	if h.turn {
+		h.b.turns.Release(1)
+	}
+	if h.giant {
+		h.b.giant.Release(1)
+	}
+	h.turn, h.giant = false, false
+}
+
+// grow raises the part to n bytes, or to all there is, waiting a bounded time for others to finish. A request
 // that holds some and waits for more cannot wait forever for another that does the same.
 func (h *hold) grow(ctx context.Context, n int64) bool {
+	n = min(n, h.b.size)
 	more := n - h.n
 	if more <= 0 {
 		return true
-	}
-	if n > h.b.size {
-		return false
 	}
 	if n <= smallBody && (h.n == 0 || h.small) && h.b.small.TryAcquire(more) {
 		h.n, h.small = n, true
@@ -79,12 +131,12 @@ func (h *hold) grow(ctx context.Context, n int64) bool {
 	if h.small { // all of it moves
 		before, more = h.n, n
 	}
-	if !h.b.sem.TryAcquire(more) {
-		ctx, cancel := context.WithTimeout(ctx, h.b.wait)
-		defer cancel()
-		if h.b.sem.Acquire(ctx, more) != nil {
-			return false
-		}
+	wait := h.b.wait
+	if h.giant {
+		wait = min(wait, giantWait)
+	}
+	if !acquire(ctx, h.b.sem, more, wait) {
+		return false
 	}
 	if before > 0 {
 		h.b.small.Release(before)
@@ -105,10 +157,7 @@ func (h *hold) shrink(n int64) {
 	}
 	if h.n == 0 {
 		h.small = false
-		if h.giant {
-			h.b.giant.Release(1)
-			h.giant = false
-		}
+		h.endTurn()
 	}
 }
 

@@ -55,9 +55,12 @@
 //
 // # Bounds
 //
-// Bodies of model requests are held in memory, charged to a budget before they are read;
-// without room within a short wait the answer is 503 with Retry-After, and a body that
-// stops coming for a minute is given up with 408. A body above
+// Bodies of model requests are held in memory, charged to a budget before they are read, and so is what it takes to look
+// into them: the text, as much again for an edit, and 400 bytes a record. Without room within a short wait the answer is
+// 503 with Retry-After, and a body that
+// stops coming for a minute is given up with 408. Above 256 KiB bodies take turns, one for each processor but one, so that
+// small requests never wait behind them; one giant (4 MiB, or 80,000 records) is looked into at a time, and those for which
+// turn or memory do not come within half a second stream through, counted as passed for giants. A body above
 // MaxHeld (64 MiB) streams through in constant memory, counted as passed for its size, so
 // a 200 MB body reaches the provider, which refuses it in its own words; above MaxBody
 // (1 GiB) the answer is 413. An answer has no time limit unless IdleTimeout sets one. An

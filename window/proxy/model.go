@@ -1,10 +1,8 @@
 package proxy
 
 import (
-	"encoding/binary"
 	"errors"
 	"net/http"
-	"strings"
 	"time"
 
 	"github.com/plimsoll/plimsoll/window/compact"
@@ -107,6 +105,7 @@ func (p *Proxy) modelRequest(w http.ResponseWriter, r *http.Request, rt *route) 
 			return
 		}
 	}
+	t.looked()
 	t.exchange(w)
 }
 
@@ -124,7 +123,7 @@ func (t *turn) read() error {
 	t.model = t.rt.name
 	t.upstream = string(t.rt.up.Provider) + "+" + t.rt.up.base.String()
 	encoding := t.r.Header.Get("Content-Encoding")
-	text, err := t.decode(encoding)
+	text, err := t.look(encoding)
 	if err != nil {
 		if e, ok := errors.AsType[*refusal](err); ok {
 			return e
@@ -160,38 +159,73 @@ func (t *turn) read() error {
 	return nil
 }
 
-// decode unpacks the body. What it unpacks to is charged to the budget before it is made:
-// first what the packed form says of itself, or a guess, then all that may be. Where there is no room for a look, the body goes
-// on as it came.
-func (t *turn) decode(encoding string) ([]byte, error) {
+// look unpacks the body and waits for its turn to be looked into, with all that a look takes charged to the budget before it
+// is made: first by what the packed form says of itself, or a guess. errGiants says that it goes on as it came.
+func (t *turn) look(encoding string) ([]byte, error) {
 	packed := t.body.bytes
 	if isIdentity(encoding) {
-		return packed, nil
+		return packed, t.mayLook(packed, 0)
 	}
-	most := t.p.o.MaxHeld - int64(len(packed))
-	for _, size := range []int64{min(unpackedSize(encoding, packed), most), most} {
-		if size >= giantBody && !t.body.room.beGiant(t.r.Context()) {
-			return nil, errGiants
-		}
-		if !t.body.room.grow(t.r.Context(), int64(len(packed))+size) {
-			return nil, errGiants
+	held := int64(len(packed))
+	most := t.p.o.MaxHeld - held
+	for size := min(unpackedSize(encoding, packed), most); ; size = min(8*size, most) {
+		if err := t.turnFor(size, held+2*size); err != nil {
+			return nil, err
 		}
 		text, err := wire.Decode(encoding, packed, size)
 		if _, large := errors.AsType[*wire.TooLargeError](err); large && size < most {
 			continue
+		} else if err != nil {
+			return nil, err
 		}
-		t.body.room.shrink(int64(len(packed) + len(text)))
-		return text, err
+		return text, t.mayLook(text, held)
 	}
-	return nil, &wire.TooLargeError{Max: most}
+}
+
+// mayLook charges what a look into text takes, beside what is held anyhow.
+func (t *turn) mayLook(text []byte, held int64) error {
+	size := int64(len(text))
+	cost := size + lookCost(text)
+	if cost >= giantCost {
+		size = max(size, giantBody)
+	}
+	err := t.turnFor(size, held+cost)
+	t.body.room.shrink(held + cost)
+	return err
+}
+
+// turnFor waits for memory, cost bytes of it, and then for a turn to look into size bytes.
+func (t *turn) turnFor(size, cost int64) error {
+	ctx, room := t.r.Context(), &t.body.room
+	if cost > room.n {
+		room.endTurn() // nobody waits for memory in its turn
+	}
+	if size >= giantBody && !room.beGiant(ctx) {
+		return t.p.noRoom(ctx, size)
+	}
+	if !room.grow(ctx, cost) || !room.takeTurn(ctx, size) {
+		return t.p.noRoom(ctx, size)
+	}
+	return nil
+}
+
+// looked gives back what only the look took.
+func (t *turn) looked() {
+	room := &t.body.room
+	room.endTurn()
+	switch {
+	case t.received == nil: // nothing was looked into
+		room.shrink(int64(len(t.body.bytes)))
+	case !t.edited: // no copy was made
+		room.shrink(room.n - int64(len(t.received.Body)))
+	}
 }
 
 // unpackedSize is what a packed body says it holds, with some room; a guess where it says
 // nothing. It is only believed as far as memory goes.
 func unpackedSize(encoding string, packed []byte) int64 {
-	guess := 10 * int64(len(packed))
-	if n := len(packed); strings.HasSuffix(encoding, "gzip") && n >= 18 {
-		guess = max(int64(binary.LittleEndian.Uint32(packed[n-4:])), int64(n)) // RFC 1952: ISIZE
+	if n, ok := wire.DecodedSize(encoding, packed); ok {
+		return n + 4<<10
 	}
-	return guess + 4<<10
+	return 10*int64(len(packed)) + 4<<10
 }

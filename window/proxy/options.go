@@ -62,8 +62,8 @@ type Options struct {
 	// AnyPeer lets other users of this machine in. The token then is all that keeps them out.
 	AnyPeer bool
 
-	// MemoryBudget bounds the bytes of request bodies held at one time, over all requests.
-	// A request that gets no room within BudgetWait is answered 503.
+	// MemoryBudget bounds the bytes of request bodies held at one time, over all requests, with what looking into them takes.
+	// A request that gets no room within BudgetWait is answered 503; a giant goes on without a look.
 	MemoryBudget int64
 	BudgetWait   time.Duration
 	// MaxHeld bounds the body that is looked into, decoded. A larger one streams through

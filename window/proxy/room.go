@@ -117,6 +117,7 @@ func (t *turn) sizes() compact.Measure {
 // conversation waits and finds what the first has stored.
 func (t *turn) compact(goal compact.Goal, reason string) error {
 	ctx := t.r.Context()
+	t.body.room.endTurn() // others look while this one waits for its conversation, or a model's summary
 	unlock, err := t.p.o.Store.Lock(ctx, t.scope, t.talk)
 	if err != nil {
 		return err
@@ -125,9 +126,17 @@ func (t *turn) compact(goal compact.Goal, reason string) error {
 	if reason != "overflow" && t.adopt(goal) {
 		return nil
 	}
-	if !t.body.room.grow(ctx, min(t.p.budget.size, t.body.room.n+2*int64(len(t.request.Body)))) {
-		return t.p.noRoom(ctx, int64(len(t.request.Body)))
+	room, size := &t.body.room, int64(len(t.request.Body))
+	alone := goal.NoModel || !t.p.o.Compactor.AsksModel()
+	if !room.grow(ctx, room.n+2*size) || alone && !room.takeTurn(ctx, size) {
+		err := t.p.noRoom(ctx, size)
+		if errors.Is(err, errGiants) { // it goes on as large as it is
+			t.p.passed(t.rt, "giants", "no memory to make room in it")
+			return errNoGain
+		}
+		return err
 	}
+	defer room.endTurn()
 	began := time.Now()
 	res, err := t.p.o.Compactor.Compact(ctx, t.view, t.sizes(), goal)
 	gained := err == nil && res.Changed() && len(res.Request.Body) < len(t.request.Body)

@@ -42,6 +42,22 @@ func Decode(encoding string, body []byte, max int64) ([]byte, error) {
 	return nil, fmt.Errorf("wire: %.40q: %w", encoding, ErrEncoding)
 }
 
+// DecodedSize is what a packed body says it holds, in bytes, where it says it. It may lie.
+func DecodedSize(encoding string, body []byte) (n int64, ok bool) {
+	switch codingOf(encoding) {
+	case "gzip": // RFC 1952: ISIZE
+		if end := len(body); end >= 18 {
+			return max(int64(binary.LittleEndian.Uint32(body[end-4:])), int64(end)), true
+		}
+	case "zstd": // RFC 8878: Frame_Content_Size
+		var h zstd.Header
+		if h.Decode(body) == nil && h.HasFCS && h.FrameContentSize <= 1<<40 {
+			return int64(h.FrameContentSize), true
+		}
+	}
+	return 0, false
+}
+
 // Encode packs a body, for an edited request of a client that sent a packed one.
 func Encode(encoding string, body []byte) ([]byte, error) {
 	switch codingOf(encoding) {
