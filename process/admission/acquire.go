@@ -94,7 +94,7 @@ func (a *acquisition) step(ctx context.Context) (s step, err error) {
 			take = 0
 		}
 		b.patient = time.Since(a.began) < orphanPatience
-		if s.dead = b.reconcile(take, a.tried, false); len(s.dead) > 0 {
+		if s.dead = b.reconcile(take, a.tried, someOwners); len(s.dead) > 0 {
 			return nil
 		}
 		if b.orphaned {
@@ -104,12 +104,14 @@ func (a *acquisition) step(ctx context.Context) (s step, err error) {
 		e, waiting := a.entry(b), b.waiting()
 		over := r.Wait >= 0 && time.Since(a.began) >= r.Wait
 		v := b.judge(e, waiting, r, over || r.Force, time.Since(a.exactAt) >= sumAge)
-		if !v.admit && !v.never && over && len(b.file.Entries) > probedWaiters { // nobody is refused for a claim whose owner is dead
-			if s.dead = b.reconcile(take, a.tried, true); len(s.dead) > 0 {
+		if c := a.recheck(b, v, over); c != someOwners { // nobody waits or is refused for a claim whose owner is dead
+			if s.dead = b.reconcile(take, a.tried, c); len(s.dead) > 0 {
 				return nil
 			}
-			waiting = b.waiting()
-			v = b.judge(e, waiting, r, true, true)
+			if c == everyLock {
+				waiting = b.waiting()
+				v = b.judge(e, waiting, r, true, true)
+			}
 		}
 		if v.sure {
 			a.exactAt = time.Now()
@@ -157,6 +159,19 @@ func (a *acquisition) step(ctx context.Context) (s step, err error) {
 		}
 	}
 	return s, err
+}
+
+// recheck is how many more owners are to be asked for before v stands.
+func (a *acquisition) recheck(b *book, v verdict, over bool) care {
+	switch {
+	case v.admit || v.never:
+		return someOwners
+	case over && len(b.file.Entries) > probedWaiters:
+		return everyLock
+	case len(b.file.Entries)-v.waiting > askedHolders && (v.position == 1 || !a.queued):
+		return allHolders
+	}
+	return someOwners
 }
 
 // entry is our line in the ledger; a new one before we queue, and when somebody has

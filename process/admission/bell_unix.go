@@ -3,6 +3,7 @@
 package admission
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"io/fs"
@@ -43,9 +44,19 @@ func (p pipeBells) listen(id string) (bell, error) {
 }
 
 // ring does nothing for a waiter that has gone: its pipe has no reader.
-func (p pipeBells) ring(id string) {
+func (p pipeBells) ring(id string) { p.write(id, ringByte) }
+
+func (p pipeBells) watch(id string) { p.write(id, watchByte) }
+
+// What is written into a pipe.
+const (
+	ringByte  = '\n'
+	watchByte = 'w'
+)
+
+func (p pipeBells) write(id string, what byte) {
 	if f, err := openPipe(p.l.bellPath(id), unix.O_WRONLY); err == nil {
-		_, _ = f.Write([]byte{'\n'})
+		_, _ = f.Write([]byte{what})
 		f.Close()
 	}
 }
@@ -64,23 +75,32 @@ func openPipe(path string, flags int) (*os.File, error) {
 }
 
 func (b *pipeBell) wait(ctx context.Context, d time.Duration) error {
-	if err := b.f.SetReadDeadline(time.Now().Add(d)); err != nil {
+	until := time.Now().Add(d)
+	if err := b.f.SetReadDeadline(until); err != nil {
 		return sleep(ctx, d)
 	}
 	stop := context.AfterFunc(ctx, func() { _ = b.f.SetReadDeadline(time.Unix(1, 0)) })
 	defer stop()
-	if ctx.Err() != nil {
-		return context.Cause(ctx)
+	for {
+		if ctx.Err() != nil {
+			return context.Cause(ctx)
+		}
+		var rings [64]byte
+		n, err := b.f.Read(rings[:])
+		if ctx.Err() != nil {
+			return context.Cause(ctx)
+		}
+		if err != nil && !errors.Is(err, os.ErrDeadlineExceeded) {
+			return sleep(ctx, time.Until(until))
+		}
+		if err != nil || bytes.IndexByte(rings[:n], ringByte) >= 0 {
+			return nil
+		}
+		until = earlier(until, time.Now().Add(lookFirst))
+		if err := b.f.SetReadDeadline(until); err != nil {
+			return sleep(ctx, time.Until(until))
+		}
 	}
-	var rings [64]byte
-	_, err := b.f.Read(rings[:])
-	if ctx.Err() != nil {
-		return context.Cause(ctx)
-	}
-	if err != nil && !errors.Is(err, os.ErrDeadlineExceeded) {
-		return sleep(ctx, d)
-	}
-	return nil
 }
 
 func (b *pipeBell) polls() bool { return false }

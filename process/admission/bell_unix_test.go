@@ -29,6 +29,16 @@ func TestBellWakesOneWaiter(t *testing.T) {
 	if err := b.wait(ctx, time.Hour); err != nil {
 		t.Errorf("it was not woken: %v", err)
 	}
+	bells.watch("me")
+	watched := time.Now()
+	if err := b.wait(ctx, time.Hour); err != nil || time.Since(watched) < lookFirst/2 {
+		t.Errorf("told to watch, it slept %v (%v)", time.Since(watched), err)
+	}
+	bells.watch("me")
+	bells.ring("me")
+	if err := b.wait(ctx, time.Hour); err != nil {
+		t.Errorf("rung after it was told to watch: %v", err)
+	}
 	gone, cancelGone := context.WithCancelCause(t.Context())
 	why := errors.New("interrupted")
 	time.AfterFunc(time.Millisecond, func() { cancelGone(why) })

@@ -12,3 +12,4 @@ func (l *Ledger) bellPath(id string) string { return filepath.Join(l.dir, "waite
 
 func (pipeBells) listen(string) (bell, error) { return nil, errors.ErrUnsupported }
 func (pipeBells) ring(string)                 {}
+func (pipeBells) watch(string)                {}

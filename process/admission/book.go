@@ -91,6 +91,7 @@ type book struct {
 	warnings []Warning
 	seen     sighting // in the shared directory
 	rings    []string // the waiters to wake when the lock is released
+	watches  []string // those that are to look within lookFirst
 
 	table    *os.File // nil when there is none yet
 	image    []byte   // the table as it was read
@@ -204,7 +205,7 @@ func (b *book) adopt() error {
 			continue
 		}
 		c, err := b.ledger.readCard(id)
-		lock, free := b.ledger.probe(id)
+		lock, free, _ := b.ledger.probe(id)
 		if lock != nil {
 			lock.Close()
 		}
@@ -270,17 +271,17 @@ func (l *Ledger) removeFiles(id string) {
 }
 
 // probe tries to take a claim's lock. free says that its owner is dead; lock is then
-// held by us and must be closed.
-func (l *Ledger) probe(id string) (lock *os.File, free bool) {
+// held by us and must be closed. missing says that there is no such file.
+func (l *Ledger) probe(id string) (lock *os.File, free, missing bool) {
 	f, err := openRegular(l.claimLock(id), os.O_RDWR)
 	if err != nil {
-		return nil, false
+		return nil, false, errors.Is(err, fs.ErrNotExist)
 	}
 	if ok, err := tryLockFile(f); err != nil || !ok {
 		f.Close()
-		return nil, false
+		return nil, false, false
 	}
-	return f, true
+	return f, true, false
 }
 
 func (l *Ledger) readCard(id string) (card, error) {

@@ -134,7 +134,7 @@ func (c *Claim) release(ctx context.Context) error {
 		b.remove(c.id)
 		b.dispatch(Request{Headroom: c.headroom})
 		if c.queued {
-			b.wakeFront(b.waiting(), 2)
+			b.watchFront(b.waiting())
 		}
 		return nil
 	})

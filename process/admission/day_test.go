@@ -150,7 +150,7 @@ func (d *day) play(count int, within time.Duration) {
 	for d.events.Len() > 0 && !d.t.Failed() {
 		e := heap.Pop(&d.events).(dayEvent)
 		d.now = e.at
-		d.book.now, d.book.rings = d.now, nil
+		d.book.now, d.book.rings, d.book.watches = d.now, nil, nil
 		if d.random.IntN(50) == 0 {
 			d.foreign = limit.Bytes(d.random.Int64N(int64(8 * limit.GiB)))
 		}
@@ -159,6 +159,12 @@ func (d *day) play(count int, within time.Duration) {
 		for _, id := range d.book.rings { // a woken process runs some milliseconds later
 			if w := d.live[id]; w != nil && w.began.IsZero() {
 				d.at(d.now.Add(time.Millisecond+time.Duration(d.random.IntN(int(20*time.Millisecond)))), 'l', w, false)
+			}
+		}
+		for _, id := range d.book.watches {
+			if w := d.live[id]; w != nil && w.began.IsZero() && w.lookAt.After(d.now.Add(lookFirst)) {
+				w.lookAt = d.now.Add(lookFirst)
+				d.at(w.lookAt, 'l', w, true)
 			}
 		}
 	}
@@ -284,6 +290,6 @@ func (d *day) check() {
 	if len(again.file.Entries) != len(entries) {
 		d.t.Errorf("%d entries were stored and %d read", len(entries), len(again.file.Entries))
 	}
-	again.rings = d.book.rings
+	again.rings, again.watches = d.book.rings, d.book.watches
 	d.book = again
 }

@@ -139,8 +139,11 @@ func (b *book) hold(e *entry, v verdict, forced bool) {
 			w.Bypassed++
 		}
 	}
-	if queued {
-		b.wakeFront(b.waiting(), 2)
+	switch {
+	case queued && v.sure: // which of those behind fit is known, and they are woken
+		b.watchFront(b.waiting())
+	case queued:
+		b.wakeFront(b.waiting())
 	}
 }
 
@@ -156,22 +159,31 @@ func (b *book) dispatch(r Request) {
 		q.next(w)
 	}
 	if len(b.rings) == 0 {
-		b.wakeFront(waiting, 1)
+		b.wakeFront(waiting)
 	}
 }
 
-// wakeFront wakes the first waiters that are not known to be stopped: the first one is to watch the memory from now on, and the
-// second one the first.
-func (b *book) wakeFront(waiting []*entry, count int) {
+// wakeFront has the first waiter look now, and the second one soon.
+func (b *book) wakeFront(waiting []*entry) {
+	front := front(waiting)
+	b.rings = append(b.rings, front[:min(1, len(front))]...)
+	b.watches = append(b.watches, front[min(1, len(front)):]...)
+}
+
+// watchFront has the first waiter watch the memory from now on, and the second one the first.
+func (b *book) watchFront(waiting []*entry) { b.watches = append(b.watches, front(waiting)...) }
+
+// front are the first two waiters that are not known to be stopped.
+func front(waiting []*entry) (ids []string) {
 	for _, w := range waiting {
-		if count == 0 {
-			return
+		if len(ids) == 2 {
+			break
 		}
 		if w.State == Waiting && !w.Missed {
-			b.rings = append(b.rings, w.ID)
-			count--
+			ids = append(ids, w.ID)
 		}
 	}
+	return ids
 }
 
 // queueWalk gives the waiters, in their order, what they would get.

@@ -25,6 +25,7 @@ func TestDamagedLedgerIsSetAsideAndRebuilt(t *testing.T) {
 		"a negative claim": func(table []byte) []byte {
 			e := entry{ID: "x", State: Holding, Tool: "x", Reservation: -7}
 			e.encode(table[recordSize:])
+			seal(table[recordSize:])
 			return table
 		},
 	} {
@@ -245,7 +246,7 @@ func TestModesAndBootDirectories(t *testing.T) {
 	if err := errors.Join(c.Record(1), c.Observe(1)); err != nil {
 		t.Fatal(err)
 	}
-	l.ring(nil)
+	l.ring(&book{})
 	err = filepath.WalkDir(filepath.Join(dir, "ledger", l.owner.Boot), func(path string, d os.DirEntry, err error) error {
 		if err != nil {
 			return err

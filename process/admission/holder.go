@@ -121,7 +121,7 @@ func (l *Ledger) Holders(ctx context.Context) ([]Holder, error) {
 	seen := l.shared(false)
 	err := l.locked(ctx, func(b *book) error {
 		b.seen = seen
-		b.reconcile(0, nil, true)
+		b.reconcile(0, nil, everyLock)
 		for _, e := range b.holding() {
 			list = append(list, b.holder(e))
 		}

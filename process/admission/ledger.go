@@ -117,7 +117,7 @@ func Open(o Options) (*Ledger, error) {
 	l := &Ledger{opts: o, owner: self()}
 	l.bells = pipeBells{l}
 	if o.noBell {
-		l.bells = &memoryBells{waiting: map[string]chan struct{}{}}
+		l.bells = &memoryBells{waiting: map[string]*memoryBell{}}
 	}
 	if o.Dir == "" {
 		return nil, &UnavailableError{Dir: NoDir, Err: errors.New("no runtime directory is known; set PLIMSOLL_STATE_DIR")}
@@ -182,7 +182,7 @@ func (l *Ledger) locked(ctx context.Context, do func(*book) error) error {
 		return doErr
 	}()
 	if err == nil {
-		l.ring(b.rings)
+		l.ring(b)
 	}
 	for _, w := range b.warnings {
 		l.opts.Warn(w)

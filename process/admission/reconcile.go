@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"io/fs"
+	"math"
 	"os"
 	"slices"
 	"time"
@@ -27,45 +28,54 @@ type dead struct {
 	lock  *os.File
 }
 
-// Which locks are probed at every look: those of few holders and waiters, and some of many in turn. Beyond that a process is
-// asked for by its number, which takes a fraction of a microsecond and finds all that were killed but those whose parent has not noticed.
+// Which owners a look asks for. A lock tells for certain and costs some 10 µs, so those of few holders and waiters are probed, and
+// of many some in turn. A process is asked for by its number in less than a microsecond, which finds all that were killed
+// but those whose parent has not noticed; of many holders, and of waiters that are far from their turn, again some in turn.
 const (
 	probedHolders = 64
 	probedWaiters = 16
-	probedInTurn  = 32
+	probedInTurn  = 16
+	askedHolders  = 512
+	askedInTurn   = 128
+)
+
+// care is how many owners a look asks for.
+type care int
+
+const (
+	someOwners care = iota // as the constants above say
+	allHolders             // also every process of a holder: before somebody has to wait
+	everyLock              // before somebody is refused
 )
 
 // reconcile brings the ledger in line with the locks: it adopts claims it did not know,
 // drops waiters whose owner is dead, marks dead holders as stale, and hands out at most
-// take of them, with their locks. Those in tried rest for retryStale. With all, every lock is probed.
-func (b *book) reconcile(take int, tried map[string]time.Time, all bool) (found []dead) {
-	if all || len(b.file.Entries) <= probedHolders {
+// take of them, with their locks. Those in tried rest for retryStale.
+func (b *book) reconcile(take int, tried map[string]time.Time, c care) (found []dead) {
+	if c == everyLock || len(b.file.Entries) <= probedHolders {
 		if err := b.adopt(); err != nil {
 			b.warn("ledger", b.ledger.claims(), "the claim files cannot be listed: %v", err)
 		}
 	}
-	holders := 0
-	for _, e := range b.file.Entries {
-		if e.State == Holding {
-			holders++
-		}
-	}
+	near, holders := b.near()
 	few := holders <= probedHolders
 	fewWait := len(b.file.Entries)-holders <= probedWaiters
-	turn := b.turn()
+	allAsked := c == allHolders || holders <= askedHolders
+	probeTurn, askTurn := b.turn(probedInTurn), b.turn(askedInTurn)
 	var gone []string
 	for i, e := range b.file.Entries {
-		probed := all || !e.StaleAt.IsZero() || i >= turn && i < turn+probedInTurn
+		probed := c == everyLock || !e.StaleAt.IsZero() || i >= probeTurn && i < probeTurn+probedInTurn
+		asked := i >= askTurn && i < askTurn+askedInTurn
 		if e.State == Holding {
-			probed = probed || few
+			probed, asked = probed || few, asked || allAsked
 		} else {
-			probed = probed || fewWait
+			probed, asked = probed || fewWait, asked || e.Ticket <= near
 		}
-		if !probed && !e.Owner.ended(b.ledger.owner) {
+		if !probed && (!asked || !e.Owner.ended(b.ledger.owner)) {
 			continue
 		}
-		lock, free := b.ledger.probe(e.ID)
-		if !free && b.ledger.lockMissing(e.ID) && !e.Owner.alive(b.ledger.owner) {
+		lock, free, missing := b.ledger.probe(e.ID)
+		if missing && !e.Owner.alive(b.ledger.owner) {
 			lock, free = b.ledger.takeMissing(e.ID)
 		}
 		if !free {
@@ -93,13 +103,29 @@ func (b *book) reconcile(take int, tried map[string]time.Time, all bool) (found 
 	return found
 }
 
-// turn is where the probing of some goes on. The clock moves it, so that it needs not be written down.
-func (b *book) turn() int {
-	rounds := (len(b.file.Entries) + probedInTurn - 1) / probedInTurn
+// turn is where asking for some entries, so many at a time, goes on. The clock moves it, so that it needs not be written down.
+func (b *book) turn(atATime int) int {
+	rounds := (len(b.file.Entries) + atATime - 1) / atATime
 	if rounds == 0 {
 		return 0
 	}
-	return int(b.now.UnixNano()/int64(time.Millisecond)%int64(rounds)) * probedInTurn
+	return int(b.now.UnixNano()/int64(time.Millisecond)%int64(rounds)) * atATime
+}
+
+// near is the ticket of the last waiter that a decision looks at. Only its owner and those before it need be there now.
+func (b *book) near() (ticket uint64, holders int) {
+	tickets := make([]uint64, 0, len(b.file.Entries))
+	for _, e := range b.file.Entries {
+		if e.State == Waiting {
+			tickets = append(tickets, e.Ticket)
+		}
+	}
+	holders = len(b.file.Entries) - len(tickets)
+	if len(tickets) <= lookAhead {
+		return math.MaxUint64, holders
+	}
+	slices.Sort(tickets)
+	return tickets[lookAhead-1], holders
 }
 
 // lockMissing reports a claim whose lock file was removed by somebody else (a cleaner of

@@ -16,6 +16,7 @@ import (
 // lies within one page and has a checksum: a writer that is killed leaves the old record or the new one.
 const (
 	recordSize   = 256
+	checkedSize  = recordSize - 4 // what its checksum is of
 	tableVersion = 2
 	tableMagic   = "plimsoll"
 )
@@ -64,6 +65,7 @@ var (
 	byteOrder   = binary.LittleEndian
 )
 
+// encode fills the first record but for its checksum.
 func (h header) encode(b []byte) {
 	clear(b[:recordSize])
 	copy(b, tableMagic)
@@ -74,7 +76,6 @@ func (h header) encode(b []byte) {
 	byteOrder.PutUint64(b[32:], uint64(h.sum.available[0]))
 	byteOrder.PutUint64(b[40:], uint64(h.sum.available[1]))
 	byteOrder.PutUint64(b[48:], h.sum.surroundings)
-	seal(b)
 }
 
 func decodeHeader(b []byte) (h header, err error) {
@@ -104,11 +105,11 @@ func decodeHeader(b []byte) (h header, err error) {
 }
 
 func seal(b []byte) {
-	byteOrder.PutUint32(b[recordSize-4:], crc32.ChecksumIEEE(b[:recordSize-4]))
+	byteOrder.PutUint32(b[checkedSize:], crc32.ChecksumIEEE(b[:checkedSize]))
 }
 
 func unsealed(b []byte) error {
-	if byteOrder.Uint32(b[recordSize-4:]) != crc32.ChecksumIEEE(b[:recordSize-4]) {
+	if byteOrder.Uint32(b[checkedSize:]) != crc32.ChecksumIEEE(b[:checkedSize]) {
 		return errChecksum
 	}
 	return nil
@@ -124,7 +125,7 @@ func slotName(tool string) string {
 	return fmt.Sprintf("%s~%016x", tool[:maxSlot-17], h.Sum64())
 }
 
-// encode fills a record.
+// encode fills a record but for its checksum.
 func (e *entry) encode(b []byte) {
 	clear(b[:recordSize])
 	b[offState] = 1
@@ -150,7 +151,6 @@ func (e *entry) encode(b []byte) {
 	n += copy(b[n:], e.ID)
 	n += copy(b[n:], e.Parent)
 	copy(b[n:], e.slot())
-	seal(b)
 }
 
 func flagIf(set bool, flag byte) byte {
@@ -209,7 +209,7 @@ func (e *entry) decode(b []byte, text string, boot string) (ok bool, err error) 
 	e.Since, e.ReadyAt, e.StaleAt = moment(get()), moment(get()), moment(get())
 	e.used = limit.Bytes(get())
 	id, parent, slot := int(b[offIDLen]), int(b[offParentLen]), int(b[offSlotLen])
-	if id > 64 || parent > 64 || slot > maxSlot || n+id+parent+slot > recordSize-4 {
+	if id > 64 || parent > 64 || slot > maxSlot || n+id+parent+slot > checkedSize {
 		return false, errors.New("impossible lengths")
 	}
 	e.ID, e.Parent, e.Tool = text[n:n+id], text[n+id:n+id+parent], text[n+id+parent:n+id+parent+slot]

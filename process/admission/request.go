@@ -148,9 +148,9 @@ func (l *Ledger) Preview(ctx context.Context, r Request) (Terms, error) {
 	seen := l.shared(false)
 	err := l.locked(ctx, func(b *book) error {
 		b.seen = seen
-		b.reconcile(0, nil, true)
+		b.reconcile(0, nil, everyLock)
 		v := b.decide(b.newEntry(r), b.waiting(), r, true)
-		b.rings = nil
+		b.rings, b.watches = nil, nil
 		terms = v.terms
 		if v.admit || r.Force {
 			return nil

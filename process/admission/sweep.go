@@ -37,7 +37,7 @@ func (l *Ledger) Sweep(ctx context.Context, reap func(Holder) error) (Swept, err
 		var found []dead
 		err := l.locked(ctx, func(b *book) error {
 			b.patient = time.Since(began) < orphanPatience
-			found = b.reconcile(reapAtOnce, tried, true)
+			found = b.reconcile(reapAtOnce, tried, everyLock)
 			orphaned = b.orphaned
 			return nil
 		})
@@ -96,7 +96,7 @@ func (l *Ledger) reapAll(ctx context.Context, found []dead, reap func(Holder) er
 				d.lock.Close()
 				b.remove(id)
 				done.Removed = append(done.Removed, h)
-				b.wakeFront(b.waiting(), 2)
+				b.wakeFront(b.waiting())
 				continue
 			}
 			h.State, h.StaleWhy = Stale, clip(err.Error())

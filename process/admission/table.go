@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"unsafe"
 )
 
 // maxTable bounds what is read of the table.
@@ -127,10 +128,11 @@ func (b *book) decode(image []byte) error {
 		return fmt.Errorf("%d bytes, which are no whole records", len(image))
 	}
 	b.file.Ticket, b.sum = head.ticket, head.sum
-	text := string(image) // shared by all names
+	// Shared by all names, so the image is never written to.
+	text := unsafe.String(unsafe.SliceData(image), len(image))
 	entries := make([]entry, len(image)/recordSize-1)
 	b.file.Entries = make([]*entry, 0, len(entries)+1)
-	seen := make(map[string]struct{}, len(entries))
+	seen := newIDSet(len(entries))
 	for i := range entries {
 		e, from := &entries[i], (i+1)*recordSize
 		ok, err := e.decode(image[from:from+recordSize], text[from:from+recordSize], b.ledger.owner.Boot)
@@ -140,19 +142,18 @@ func (b *book) decode(image []byte) error {
 		if !ok {
 			continue
 		}
-		if _, twice := seen[e.ID]; twice {
-			return fmt.Errorf("record %d: %s is there twice", i+1, e.ID)
-		}
-		seen[e.ID] = struct{}{}
 		e.record = i + 1
 		b.file.Ticket = max(b.file.Ticket, e.Ticket)
 		b.file.Entries = append(b.file.Entries, e)
+		if !seen.add(b.file.Entries) {
+			return fmt.Errorf("record %d: %s is there twice", i+1, e.ID)
+		}
 	}
 	return nil
 }
 
-// encode places every entry in a record, the new ones in free ones, and returns the whole table.
-func (b *book) encode() []byte {
+// place gives every new entry a free record, and returns who is in which; nil are the header and free ones.
+func (b *book) place() []*entry {
 	taken := make([]bool, len(b.file.Entries)+1+len(b.image)/recordSize)
 	for _, e := range b.file.Entries {
 		taken[e.record] = true
@@ -168,12 +169,37 @@ func (b *book) encode() []byte {
 		}
 		records = max(records, e.record+1)
 	}
-	image := make([]byte, records*recordSize)
-	header{ticket: b.file.Ticket, sum: b.sum}.encode(image)
+	placed := make([]*entry, records)
 	for _, e := range b.file.Entries {
-		e.encode(image[e.record*recordSize:])
+		placed[e.record] = e
+	}
+	return placed
+}
+
+// encode returns the whole table.
+func (b *book) encode() []byte {
+	placed := b.place()
+	image := make([]byte, len(placed)*recordSize)
+	for i := range placed {
+		record := image[i*recordSize : (i+1)*recordSize]
+		b.encodeRecord(record, i, placed[i])
+		if i == 0 || placed[i] != nil {
+			seal(record)
+		}
 	}
 	return image
+}
+
+// encodeRecord fills record i but for its checksum.
+func (b *book) encodeRecord(record []byte, i int, e *entry) {
+	switch {
+	case i == 0:
+		header{ticket: b.file.Ticket, sum: b.sum}.encode(record)
+	case e != nil:
+		e.encode(record)
+	default:
+		clear(record)
+	}
 }
 
 // store writes the records that have changed. Nothing is flushed to disk: a process that dies leaves the
@@ -181,12 +207,11 @@ func (b *book) encode() []byte {
 // boot has another directory.
 func (b *book) store() error {
 	failpoint("store")
-	image := b.encode()
 	if b.table == nil {
-		if err := replaceFile(b.ledger.tablePath(), image); err != nil {
+		if err := replaceFile(b.ledger.tablePath(), b.encode()); err != nil {
 			return err
 		}
-	} else if err := b.update(image); err != nil {
+	} else if err := b.update(b.place()); err != nil {
 		return err
 	}
 	failpoint("table written")
@@ -196,28 +221,38 @@ func (b *book) store() error {
 	return nil
 }
 
-// update writes what differs from the table as it was read, in runs of records.
-func (b *book) update(image []byte) error {
-	same := func(at int) bool {
-		return at+recordSize <= len(b.image) && bytes.Equal(image[at:at+recordSize], b.image[at:at+recordSize])
+// update writes what differs from the table as it was read, in runs of records. Of thousands of records a few differ, so each
+// is encoded beside the table and sealed only when it is written.
+func (b *book) update(placed []*entry) error {
+	var scratch [recordSize]byte
+	var run []byte // of records that differ, which end before the current one
+	flush := func(end int) error {
+		if len(run) == 0 {
+			return nil
+		}
+		_, err := b.table.WriteAt(run, int64(end*recordSize-len(run)))
+		run = run[:0]
+		failpoint("records written")
+		return err
 	}
-	for at := 0; at < len(image); {
-		if same(at) {
-			at += recordSize
+	for i, e := range placed {
+		b.encodeRecord(scratch[:], i, e)
+		if at := i * recordSize; at+recordSize <= len(b.image) && bytes.Equal(scratch[:checkedSize], b.image[at:at+checkedSize]) {
+			if err := flush(i); err != nil {
+				return err
+			}
 			continue
 		}
-		end := at + recordSize
-		for end < len(image) && !same(end) {
-			end += recordSize
+		if i == 0 || e != nil {
+			seal(scratch[:])
 		}
-		if _, err := b.table.WriteAt(image[at:end], int64(at)); err != nil {
-			return err
-		}
-		failpoint("records written")
-		at = end
+		run = append(run, scratch[:]...)
 	}
-	if len(image) < len(b.image) {
-		return b.table.Truncate(int64(len(image)))
+	if err := flush(len(placed)); err != nil {
+		return err
+	}
+	if len(placed)*recordSize < len(b.image) {
+		return b.table.Truncate(int64(len(placed) * recordSize))
 	}
 	return nil
 }
