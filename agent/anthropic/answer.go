@@ -4,11 +4,47 @@ import (
 	"encoding/json"
 	"strings"
 
-	"github.com/anthropics/anthropic-sdk-go"
-
 	"github.com/plimsoll/plimsoll/agent"
 	"github.com/plimsoll/plimsoll/agent/internal/modelapi"
 )
+
+// event is an event of a stream, as far as it is read.
+type event struct {
+	Type    string         `json:"type"`
+	Index   modelapi.Count `json:"index"`
+	Message struct {
+		Usage usage `json:"usage"`
+	} `json:"message"`
+	Block received `json:"content_block"`
+	Delta struct {
+		Type       string `json:"type"`
+		Text       string `json:"text"`
+		JSON       string `json:"partial_json"`
+		Thinking   string `json:"thinking"`
+		Signature  string `json:"signature"`
+		StopReason string `json:"stop_reason"`
+	} `json:"delta"`
+	Usage usage `json:"usage"`
+}
+
+// received is a block as it comes, or begins to.
+type received struct {
+	Type      string          `json:"type"`
+	Text      string          `json:"text"`
+	Thinking  string          `json:"thinking"`
+	Signature string          `json:"signature"`
+	Data      string          `json:"data"` // of redacted thoughts
+	ID        string          `json:"id"`
+	Name      string          `json:"name"`
+	Input     json.RawMessage `json:"input"`
+}
+
+type usage struct {
+	Input   modelapi.Count `json:"input_tokens"`
+	Read    modelapi.Count `json:"cache_read_input_tokens"`
+	Written modelapi.Count `json:"cache_creation_input_tokens"`
+	Output  modelapi.Count `json:"output_tokens"`
+}
 
 // answer puts the blocks of an answer together.
 type answer struct {
@@ -19,7 +55,7 @@ type answer struct {
 	strict bool
 
 	blocks []*part
-	places map[int64]*part
+	places map[modelapi.Count]*part
 	finish string
 	calls  int
 	input  int64
@@ -49,8 +85,8 @@ func (a *answer) stream(body *modelapi.Answer) error {
 		if !json.Valid(e.Data) {
 			return a.x.Broken("an event of the answer is not JSON", nil)
 		}
-		var v anthropic.MessageStreamEventUnion
-		if err := json.Unmarshal(e.Data, &v); err != nil {
+		var v event
+		if err := modelapi.Decode(e.Data, &v); err != nil {
 			return a.x.Broken("an event of the answer is no part of one", err)
 		}
 		if err := a.event(&v); err != nil {
@@ -66,22 +102,20 @@ func (a *answer) stream(body *modelapi.Answer) error {
 	return nil
 }
 
-func (a *answer) event(v *anthropic.MessageStreamEventUnion) error {
+func (a *answer) event(v *event) error {
 	switch v.Type {
 	case "message_start":
 		a.begun = true
-		u := v.Message.Usage
-		a.count(u.InputTokens, u.CacheReadInputTokens, u.CacheCreationInputTokens, u.OutputTokens)
+		a.count(v.Message.Usage)
 	case "content_block_start":
 		return a.start(v)
 	case "content_block_delta":
 		return a.delta(v)
 	case "message_delta":
 		if v.Delta.StopReason != "" {
-			a.finish = string(v.Delta.StopReason)
+			a.finish = v.Delta.StopReason
 		}
-		u := v.Usage
-		a.count(u.InputTokens, u.CacheReadInputTokens, u.CacheCreationInputTokens, u.OutputTokens)
+		a.count(v.Usage)
 	case "message_stop":
 		a.x.End()
 	}
@@ -90,15 +124,15 @@ func (a *answer) event(v *anthropic.MessageStreamEventUnion) error {
 
 // count takes over what is reported. The last report is the whole; some services give parts
 // of it only at the start, others only at the end.
-func (a *answer) count(input, read, written, output int64) {
-	if sum := max(input, 0) + max(read, 0) + max(written, 0); sum > 0 && sum >= a.input {
-		a.input, a.cached = sum, read
+func (a *answer) count(u usage) {
+	if sum := int64(max(u.Input, 0) + max(u.Read, 0) + max(u.Written, 0)); sum > 0 && sum >= a.input {
+		a.input, a.cached = sum, int64(u.Read)
 	}
-	a.output = max(a.output, output)
+	a.output = max(a.output, int64(u.Output))
 }
 
-func (a *answer) start(v *anthropic.MessageStreamEventUnion) error {
-	b := v.ContentBlock
+func (a *answer) start(v *event) error {
+	b := &v.Block
 	p, err := a.add(v.Index, b.Type)
 	if err != nil || p == nil {
 		return err
@@ -107,9 +141,9 @@ func (a *answer) start(v *anthropic.MessageStreamEventUnion) error {
 	if err := a.x.Take(len(b.ID) + len(b.Name) + len(b.Data)); err != nil {
 		return err
 	}
-	if raw := b.JSON.Input.Raw(); p.kind == "tool_use" && raw != "" && raw != "{}" && raw != "null" {
+	if raw := string(b.Input); p.kind == "tool_use" && raw != "" && raw != "{}" && raw != "null" {
 		// Compatible services send the arguments whole. Anthropic sends {} and pieces.
-		p.input = json.RawMessage(raw)
+		p.input = b.Input
 		if err := a.x.Take(len(raw)); err != nil {
 			return err
 		}
@@ -120,7 +154,7 @@ func (a *answer) start(v *anthropic.MessageStreamEventUnion) error {
 	return a.sign(p, b.Signature)
 }
 
-func (a *answer) add(index int64, kind string) (*part, error) {
+func (a *answer) add(index modelapi.Count, kind string) (*part, error) {
 	switch kind {
 	case "text", "thinking", "redacted_thinking":
 	case "tool_use":
@@ -133,14 +167,14 @@ func (a *answer) add(index int64, kind string) (*part, error) {
 	}
 	p := &part{kind: kind}
 	if a.places == nil {
-		a.places = map[int64]*part{}
+		a.places = map[modelapi.Count]*part{}
 	}
 	a.blocks = append(a.blocks, p)
 	a.places[index] = p
 	return p, nil
 }
 
-func (a *answer) delta(v *anthropic.MessageStreamEventUnion) error {
+func (a *answer) delta(v *event) error {
 	d := v.Delta
 	p := a.places[v.Index]
 	if p == nil {
@@ -150,7 +184,7 @@ func (a *answer) delta(v *anthropic.MessageStreamEventUnion) error {
 	case "text_delta":
 		return a.grow(p, d.Text)
 	case "input_json_delta":
-		return a.grow(p, d.PartialJSON)
+		return a.grow(p, d.JSON)
 	case "thinking_delta":
 		return a.grow(p, d.Thinking)
 	case "signature_delta":
@@ -188,13 +222,18 @@ func (a *answer) whole(body *modelapi.Answer) error {
 	if err := a.x.EventError(modelapi.Event{Data: raw}); err != nil {
 		return err
 	}
-	var message anthropic.Message
-	if !json.Valid(raw) || json.Unmarshal(raw, &message) != nil || message.Type == "" && len(message.Content) == 0 {
+	var message struct {
+		Type       string     `json:"type"`
+		Content    []received `json:"content"`
+		StopReason string     `json:"stop_reason"`
+		Usage      usage      `json:"usage"`
+	}
+	if modelapi.Decode(raw, &message) != nil || message.Type == "" && len(message.Content) == 0 {
 		return a.x.Broken("the answer is not the JSON of one", nil)
 	}
 	for i := range message.Content {
 		b := &message.Content[i]
-		p, err := a.add(int64(i), b.Type)
+		p, err := a.add(modelapi.Count(i), b.Type)
 		if err != nil {
 			return err
 		}
@@ -215,9 +254,8 @@ func (a *answer) whole(body *modelapi.Answer) error {
 			return err
 		}
 	}
-	u := message.Usage
-	a.count(u.InputTokens, u.CacheReadInputTokens, u.CacheCreationInputTokens, u.OutputTokens)
-	a.finish = string(message.StopReason)
+	a.count(message.Usage)
+	a.finish = message.StopReason
 	return nil
 }
 

@@ -10,9 +10,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/anthropics/anthropic-sdk-go"
-	"github.com/anthropics/anthropic-sdk-go/option"
-
 	"github.com/plimsoll/plimsoll/agent"
 	"github.com/plimsoll/plimsoll/agent/internal/modelapi"
 	"github.com/plimsoll/plimsoll/window/models"
@@ -53,7 +50,7 @@ type Model struct {
 	o        Options
 	output   int // tokens that are asked for when a request names none
 	endpoint *modelapi.Endpoint
-	client   anthropic.Client
+	own      map[string]string // headers of the protocol
 }
 
 // New makes a Model. It asks nothing of the service.
@@ -91,17 +88,15 @@ func New(o Options) (*Model, error) {
 	if err != nil {
 		return nil, err
 	}
-	// The client's own constructor reads the environment, and files of credentials; made like
-	// this it does not.
-	options := []option.RequestOption{option.WithBaseURL(o.BaseURL), option.WithMaxRetries(0), option.WithoutOpenTelemetry()}
+	m := &Model{o: o, output: output(o), endpoint: e, own: map[string]string{"Anthropic-Version": version}}
 	if o.Key != "" {
-		options = append(options, option.WithAPIKey(o.Key))
+		m.own["X-Api-Key"] = o.Key
 	}
-	for name, value := range o.Header {
-		options = append(options, option.WithHeader(name, value))
-	}
-	return &Model{o: o, output: output(o), endpoint: e, client: anthropic.Client{Options: options}}, nil
+	return m, nil
 }
+
+// version is that of the protocol, which each request names.
+const version = "2023-06-01"
 
 // usualOutput is asked for when a request names no limit, which this protocol demands;
 // unknownOutput where nobody knows what the model gives. In tokens.
@@ -131,13 +126,11 @@ func (m *Model) Generate(ctx context.Context, r *agent.Request, text func(string
 	x := m.endpoint.Begin(ctx)
 	defer x.Close()
 	var names modelapi.Names
-	params := m.request(r, &names)
-	var res *http.Response
-	err := m.client.Post(x.Context(), "v1/messages", params, &res, option.WithHTTPClient(x), option.WithHeader("Accept", "text/event-stream"))
+	body, err := m.request(r, &names)
 	if err != nil {
 		return nil, x.Failure(err)
 	}
-	a, err := x.Answer(res)
+	a, err := x.Post("v1/messages", m.own, m.o.Header, body)
 	if err != nil {
 		return nil, err
 	}

@@ -3,9 +3,6 @@ package anthropic
 import (
 	"encoding/json"
 
-	"github.com/anthropics/anthropic-sdk-go"
-	"github.com/anthropics/anthropic-sdk-go/packages/param"
-
 	"github.com/plimsoll/plimsoll/agent"
 )
 
@@ -47,9 +44,4 @@ func (o *opaque) length() int {
 		n += max(b.Text, 0)
 	}
 	return n
-}
-
-// raw is a block that is sent as it came.
-func raw(text json.RawMessage) anthropic.ContentBlockParamUnion {
-	return param.Override[anthropic.ContentBlockParamUnion](text)
 }

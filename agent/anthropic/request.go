@@ -2,10 +2,8 @@ package anthropic
 
 import (
 	"encoding/json"
+	"maps"
 	"strings"
-
-	"github.com/anthropics/anthropic-sdk-go"
-	"github.com/anthropics/anthropic-sdk-go/packages/param"
 
 	"github.com/plimsoll/plimsoll/agent"
 	"github.com/plimsoll/plimsoll/agent/internal/modelapi"
@@ -14,77 +12,111 @@ import (
 // longestID is how long an id may be in bytes; Bedrock takes no longer ones.
 const longestID = 64
 
-func (m *Model) request(r *agent.Request, names *modelapi.Names) anthropic.MessageNewParams {
-	p := anthropic.MessageNewParams{Model: m.o.Model, MaxTokens: int64(m.output)}
-	if r.MaxOutput > 0 {
-		p.MaxTokens = int64(r.MaxOutput)
-		if m.o.MaxOutput > 0 {
-			p.MaxTokens = min(p.MaxTokens, int64(m.o.MaxOutput))
-		}
-	}
-	if strings.TrimSpace(r.System) != "" {
-		p.System = []anthropic.TextBlockParam{{Text: r.System, CacheControl: anthropic.NewCacheControlEphemeralParam()}}
-	}
-	p.Messages = m.messages(r.Messages, names)
-	m.tools(&p, r, names)
-	m.think(&p, r)
-	extra := map[string]any{}
-	for name, value := range m.o.Extra {
-		extra[name] = value
-	}
-	extra["stream"] = true
-	p.SetExtraFields(extra)
-	return p
+// message is one message as it is sent.
+type message struct {
+	Role    string `json:"role"`
+	Content []any  `json:"content"` // *content, or the json.RawMessage of a block that goes back to the letter
 }
 
-func (m *Model) tools(p *anthropic.MessageNewParams, r *agent.Request, names *modelapi.Names) {
+// content is one block: words, a call or a result.
+type content struct {
+	Type      string          `json:"type"`
+	Text      string          `json:"text,omitempty"`
+	ID        string          `json:"id,omitempty"`
+	Name      string          `json:"name,omitempty"`
+	Input     json.RawMessage `json:"input,omitempty"`
+	ToolUseID string          `json:"tool_use_id,omitempty"`
+	Content   []content       `json:"content,omitempty"`
+	IsError   *bool           `json:"is_error,omitempty"`
+	Cache     *cacheControl   `json:"cache_control,omitempty"`
+}
+
+// cacheControl marks the end of what the service is to cache.
+type cacheControl struct {
+	Type string `json:"type"`
+}
+
+var ephemeral = &cacheControl{Type: "ephemeral"}
+
+// tool is a tool as it is declared.
+type tool struct {
+	Name        string          `json:"name"`
+	Description string          `json:"description,omitempty"`
+	Schema      json.RawMessage `json:"input_schema"`
+	Cache       *cacheControl   `json:"cache_control,omitempty"`
+}
+
+// request is the body of one.
+func (m *Model) request(r *agent.Request, names *modelapi.Names) ([]byte, error) {
+	most := m.output
+	if r.MaxOutput > 0 {
+		most = r.MaxOutput
+		if m.o.MaxOutput > 0 {
+			most = min(most, m.o.MaxOutput)
+		}
+	}
+	thinking := m.thinking(r)
+	if thinking.Budget > 0 && most <= thinking.Budget {
+		most += thinking.Budget // it is part of max_tokens, which has to be more
+	}
+	list := []modelapi.Member{{Name: "model", Value: m.o.Model}, {Name: "max_tokens", Value: most}}
+	if strings.TrimSpace(r.System) != "" {
+		list = append(list, modelapi.Member{Name: "system", Value: []content{{Type: "text", Text: r.System, Cache: ephemeral}}})
+	}
+	tools, declared := m.tools(r, names)
+	if len(tools) > 0 {
+		list = append(list, modelapi.Member{Name: "tools", Value: tools})
+	}
+	if len(tools) > 0 && !declared {
+		list = append(list, modelapi.Member{Name: "tool_choice", Value: map[string]string{"type": "none"}})
+	}
+	list = append(list, modelapi.Member{Name: "messages", Value: m.messages(r.Messages, names)})
+	if thinking.Type != "" {
+		list = append(list, modelapi.Member{Name: "thinking", Value: thinking})
+	}
+	extra := maps.Clone(m.o.Extra)
+	delete(extra, "stream") // an answer that comes whole is understood, and not asked for
+	return modelapi.Body(append(list, modelapi.Member{Name: "stream", Value: true}), extra)
+}
+
+// tools are the tools that are declared. A history with calls is refused by some services where no tool is: those that were
+// called are then, and may not be called.
+func (m *Model) tools(r *agent.Request, names *modelapi.Names) (list []tool, declared bool) {
 	for _, t := range r.Tools {
-		tool := &anthropic.ToolParam{
-			Name:        names.Out(t.Name),
-			InputSchema: param.Override[anthropic.ToolInputSchemaParam](modelapi.Schema(t)),
-		}
-		if t.Description != "" {
-			tool.Description = param.NewOpt(t.Description)
-		}
-		p.Tools = append(p.Tools, anthropic.ToolUnionParam{OfTool: tool})
+		list = append(list, tool{Name: names.Out(t.Name), Description: t.Description, Schema: modelapi.Schema(t)})
 	}
-	if len(p.Tools) > 0 {
-		p.Tools[len(p.Tools)-1].OfTool.CacheControl = anthropic.NewCacheControlEphemeralParam()
-		return
+	if len(list) > 0 {
+		list[len(list)-1].Cache = ephemeral
+		return list, true
 	}
-	// A history with calls is refused by some services where no tool is declared: those that
-	// were called are, and may not be called.
 	seen := map[string]bool{}
 	for _, one := range r.Messages {
 		for _, c := range one.Calls {
-			name := names.Out(c.Name)
-			if seen[name] {
-				continue
+			if name := names.Out(c.Name); !seen[name] {
+				seen[name] = true
+				list = append(list, tool{Name: name, Schema: modelapi.Schema(agent.ToolSpec{})})
 			}
-			seen[name] = true
-			p.Tools = append(p.Tools, anthropic.ToolUnionParam{OfTool: &anthropic.ToolParam{
-				Name: name, InputSchema: param.Override[anthropic.ToolInputSchemaParam](modelapi.Schema(agent.ToolSpec{})),
-			}})
 		}
 	}
-	if len(p.Tools) > 0 {
-		p.ToolChoice = anthropic.ToolChoiceUnionParam{OfNone: &anthropic.ToolChoiceNoneParam{}}
-	}
+	return list, false
 }
 
-// think turns thinking on. A turn that runs must have begun with a thought then: where room
+// thinking is the member of that name.
+type thinking struct {
+	Type   string `json:"type"`
+	Budget int    `json:"budget_tokens,omitempty"`
+}
+
+// thinking turns thinking on. A turn that runs must have begun with a thought then: where room
 // was made and the thought is gone, this request goes without.
-func (m *Model) think(p *anthropic.MessageNewParams, r *agent.Request) {
+func (m *Model) thinking(r *agent.Request) thinking {
 	switch {
 	case m.o.Thinking < 0:
-		p.Thinking.OfAdaptive = &anthropic.ThinkingConfigAdaptiveParam{}
+		return thinking{Type: "adaptive"}
 	case m.o.Thinking > 0 && m.begunThinking(r.Messages):
-		// The budget is part of max_tokens, which has to be more.
-		p.Thinking = anthropic.ThinkingConfigParamOfEnabled(int64(m.o.Thinking))
-		if p.MaxTokens <= int64(m.o.Thinking) {
-			p.MaxTokens += int64(m.o.Thinking)
-		}
+		return thinking{Type: "enabled", Budget: m.o.Thinking}
 	}
+	return thinking{}
 }
 
 func (m *Model) begunThinking(list []agent.Message) bool {
@@ -106,12 +138,12 @@ func (m *Model) begunThinking(list []agent.Message) bool {
 
 // messages merges what this protocol wants in one message: all results of a turn, before any
 // text, and all that follow each other of one role.
-func (m *Model) messages(list []agent.Message, names *modelapi.Names) []anthropic.MessageParam {
-	var out []anthropic.MessageParam
-	var results, texts []anthropic.ContentBlockParamUnion
+func (m *Model) messages(list []agent.Message, names *modelapi.Names) []message {
+	var out []message
+	var results, texts []any
 	flush := func() {
 		if blocks := append(results, texts...); len(blocks) > 0 {
-			out = append(out, anthropic.NewUserMessage(blocks...))
+			out = append(out, message{Role: "user", Content: blocks})
 		}
 		results, texts = nil, nil
 	}
@@ -119,14 +151,16 @@ func (m *Model) messages(list []agent.Message, names *modelapi.Names) []anthropi
 		switch one.Role {
 		case agent.RoleUser:
 			if strings.TrimSpace(one.Text) != "" {
-				texts = append(texts, anthropic.NewTextBlock(one.Text))
+				texts = append(texts, &content{Type: "text", Text: one.Text})
 			}
 		case agent.RoleTool:
 			text := one.Text
 			if strings.TrimSpace(text) == "" {
 				text = "(no output)"
 			}
-			results = append(results, anthropic.NewToolResultBlock(modelapi.ID(one.CallID, longestID), text, one.Failed))
+			results = append(results, &content{
+				Type: "tool_result", ToolUseID: modelapi.ID(one.CallID, longestID), Content: []content{{Type: "text", Text: text}}, IsError: &one.Failed,
+			})
 		case agent.RoleAssistant:
 			if i == len(list)-1 {
 				one.Text = strings.TrimRight(one.Text, " \t\r\n") // refused at the very end
@@ -136,11 +170,11 @@ func (m *Model) messages(list []agent.Message, names *modelapi.Names) []anthropi
 				continue
 			}
 			flush()
-			if n := len(out); n > 0 && out[n-1].Role == anthropic.MessageParamRoleAssistant {
+			if n := len(out); n > 0 && out[n-1].Role == "assistant" {
 				out[n-1].Content = append(out[n-1].Content, blocks...)
 				continue
 			}
-			out = append(out, anthropic.NewAssistantMessage(blocks...))
+			out = append(out, message{Role: "assistant", Content: blocks})
 		}
 	}
 	flush()
@@ -149,11 +183,11 @@ func (m *Model) messages(list []agent.Message, names *modelapi.Names) []anthropi
 }
 
 // mark has the service cache up to the last block that can be marked; thoughts can't.
-func mark(list []anthropic.MessageParam) {
+func mark(list []message) {
 	for i := len(list) - 1; i >= 0; i-- {
 		for k := len(list[i].Content) - 1; k >= 0; k-- {
-			if c := list[i].Content[k].GetCacheControl(); c != nil {
-				*c = anthropic.NewCacheControlEphemeralParam()
+			if c, ok := list[i].Content[k].(*content); ok {
+				c.Cache = ephemeral
 				return
 			}
 		}
@@ -162,11 +196,11 @@ func mark(list []anthropic.MessageParam) {
 
 // assistant is an answer as it came: thoughts to the letter, words and calls in their order.
 // What was changed since, as words are when room is made, follows the thoughts.
-func (m *Model) assistant(one agent.Message, names *modelapi.Names) []anthropic.ContentBlockParamUnion {
-	var out []anthropic.ContentBlockParamUnion
+func (m *Model) assistant(one agent.Message, names *modelapi.Names) []any {
+	var out []any
 	words := func(s string) {
 		if strings.TrimSpace(s) != "" {
-			out = append(out, anthropic.NewTextBlock(s))
+			out = append(out, &content{Type: "text", Text: s})
 		}
 	}
 	done := make([]bool, len(one.Calls))
@@ -176,14 +210,14 @@ func (m *Model) assistant(one agent.Message, names *modelapi.Names) []anthropic.
 		}
 		done[i] = true
 		c := one.Calls[i]
-		out = append(out, anthropic.NewToolUseBlock(modelapi.ID(c.ID, longestID), json.RawMessage(modelapi.Object(c.Arguments)), names.Out(c.Name)))
+		out = append(out, &content{Type: "tool_use", ID: modelapi.ID(c.ID, longestID), Name: names.Out(c.Name), Input: modelapi.Object(c.Arguments)})
 	}
 	rest := one.Text
 	if o := m.kept(one); o != nil {
 		for _, b := range o.Blocks {
 			switch {
 			case len(b.Raw) > 0:
-				out = append(out, raw(b.Raw))
+				out = append(out, b.Raw)
 			case b.Text > 0:
 				n := len(rest)
 				if o.length() == len(one.Text) {

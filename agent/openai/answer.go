@@ -4,12 +4,63 @@ import (
 	"encoding/json"
 	"strings"
 
-	"github.com/openai/openai-go/v3"
-	"github.com/openai/openai-go/v3/packages/respjson"
-
 	"github.com/plimsoll/plimsoll/agent"
 	"github.com/plimsoll/plimsoll/agent/internal/modelapi"
 )
+
+// chunk is an event of a stream, or a whole answer, as far as it is read.
+type chunk struct {
+	Choices []choice `json:"choices"`
+	Usage   *usage   `json:"usage"`
+}
+
+type choice struct {
+	Index        modelapi.Count `json:"index"`
+	Delta        words          `json:"delta"`
+	Message      words          `json:"message"` // of a whole answer
+	FinishReason string         `json:"finish_reason"`
+	Usage        *usage         `json:"usage"` // Kimi
+}
+
+// words are what the model says in one event, or in all.
+type words struct {
+	Content          json.RawMessage `json:"content"`
+	Refusal          string          `json:"refusal"`
+	ReasoningContent json.RawMessage `json:"reasoning_content"`
+	Reasoning        json.RawMessage `json:"reasoning"`
+	ReasoningDetails json.RawMessage `json:"reasoning_details"`
+	ToolCalls        []piece         `json:"tool_calls"`
+}
+
+// piece is a call, or a part of one.
+type piece struct {
+	Index    *modelapi.Count `json:"index"`
+	ID       string          `json:"id"`
+	Function struct {
+		Name      string          `json:"name"`
+		Arguments json.RawMessage `json:"arguments"`
+	} `json:"function"`
+	Extra json.RawMessage `json:"extra_content"`
+}
+
+type usage struct {
+	Prompt     modelapi.Count `json:"prompt_tokens"`
+	Completion modelapi.Count `json:"completion_tokens"`
+	Details    struct {
+		Cached modelapi.Count `json:"cached_tokens"`
+	} `json:"prompt_tokens_details"`
+	Hit    modelapi.Count `json:"prompt_cache_hit_tokens"` // DeepSeek
+	Cached modelapi.Count `json:"cached_tokens"`           // Kimi
+}
+
+// quoted is the text of a JSON string; "" of anything else.
+func quoted(raw json.RawMessage) string {
+	var s string
+	if len(raw) == 0 || raw[0] != '"' || json.Unmarshal(raw, &s) != nil {
+		return ""
+	}
+	return s
+}
 
 // answer puts the pieces of an answer together.
 type answer struct {
@@ -21,7 +72,7 @@ type answer struct {
 	said    strings.Builder
 	refused bool
 	calls   []*call
-	places  map[int64]*call
+	places  map[modelapi.Count]*call
 	member  string
 	thought strings.Builder
 	details []json.RawMessage
@@ -47,8 +98,8 @@ func (a *answer) stream(body *modelapi.Answer) error {
 		if !json.Valid(e.Data) {
 			return a.x.Broken("an event of the answer is not JSON", nil)
 		}
-		var c openai.ChatCompletionChunk
-		if err := json.Unmarshal(e.Data, &c); err != nil {
+		var c chunk
+		if err := modelapi.Decode(e.Data, &c); err != nil {
 			return a.x.Broken("an event of the answer is no part of one", err)
 		}
 		if err := a.chunk(&c); err != nil {
@@ -61,38 +112,21 @@ func (a *answer) stream(body *modelapi.Answer) error {
 	return nil
 }
 
-func (a *answer) chunk(c *openai.ChatCompletionChunk) error {
-	if c.JSON.Usage.Valid() {
-		a.count(c.Usage)
-	}
+func (a *answer) chunk(c *chunk) error {
+	a.count(c.Usage)
 	for i := range c.Choices {
-		choice := &c.Choices[i]
-		if choice.Index != 0 {
+		one := &c.Choices[i]
+		if one.Index != 0 {
 			continue // one was asked for
 		}
 		a.any = true
-		d := &choice.Delta
-		if err := a.say(words(d.Content, d.JSON.Content), d.Refusal); err != nil {
+		if err := a.take(&one.Delta); err != nil {
 			return err
 		}
-		if err := a.think(d.JSON.ExtraFields); err != nil {
-			return err
+		if one.FinishReason != "" {
+			a.finish = one.FinishReason
 		}
-		for k := range d.ToolCalls {
-			t := &d.ToolCalls[k]
-			if err := a.piece(t, k); err != nil {
-				return err
-			}
-		}
-		if choice.FinishReason != "" {
-			a.finish = choice.FinishReason
-		}
-		if u, ok := choice.JSON.ExtraFields["usage"]; ok { // Kimi
-			var used openai.CompletionUsage
-			if json.Unmarshal([]byte(u.Raw()), &used) == nil {
-				a.count(used)
-			}
-		}
+		a.count(one.Usage)
 	}
 	return nil
 }
@@ -106,29 +140,34 @@ func (a *answer) whole(body *modelapi.Answer) error {
 	if err := a.x.EventError(modelapi.Event{Data: raw}); err != nil {
 		return err
 	}
-	var c openai.ChatCompletion
-	if !json.Valid(raw) || json.Unmarshal(raw, &c) != nil {
+	var c chunk
+	if modelapi.Decode(raw, &c) != nil {
 		return a.x.Broken("the answer is not the JSON of one", nil)
 	}
 	if len(c.Choices) == 0 {
 		return a.x.Broken("the answer has no choices", nil)
 	}
-	choice := &c.Choices[0]
-	a.finish, a.any = choice.FinishReason, true
+	one := &c.Choices[0]
+	a.finish, a.any = one.FinishReason, true
 	a.count(c.Usage)
-	if err := a.say(words(choice.Message.Content, choice.Message.JSON.Content), choice.Message.Refusal); err != nil {
-		return err
-	}
-	if err := a.think(choice.Message.JSON.ExtraFields); err != nil {
-		return err
-	}
-	for k := range choice.Message.ToolCalls {
-		var t openai.ChatCompletionChunkChoiceDeltaToolCall
-		if json.Unmarshal([]byte(choice.Message.ToolCalls[k].RawJSON()), &t) != nil {
-			continue
+	for k := range one.Message.ToolCalls {
+		if t := &one.Message.ToolCalls[k]; t.Index != nil {
+			*t.Index = modelapi.Count(k)
 		}
-		t.Index = int64(k)
-		if err := a.piece(&t, k); err != nil {
+	}
+	return a.take(&one.Message)
+}
+
+// take takes in what was said: words, thoughts and calls.
+func (a *answer) take(w *words) error {
+	if err := a.say(contentOf(w.Content), w.Refusal); err != nil {
+		return err
+	}
+	if err := a.think(w); err != nil {
+		return err
+	}
+	for k := range w.ToolCalls {
+		if err := a.piece(&w.ToolCalls[k], k); err != nil {
 			return err
 		}
 	}
@@ -153,18 +192,16 @@ func (a *answer) say(content, refusal string) error {
 	return nil
 }
 
-// words are those of a content: a text, or a list as Mistral's thinking models write it. The
-// client gives the JSON of what is no text.
-func words(text string, content respjson.Field) string {
-	raw := content.Raw()
-	if strings.HasPrefix(raw, `"`) {
-		return text
+// contentOf are the words of a content: a text, or a list as Mistral's thinking models write it.
+func contentOf(raw json.RawMessage) string {
+	if len(raw) == 0 || raw[0] != '[' {
+		return quoted(raw)
 	}
 	var list []struct {
 		Type string `json:"type"`
 		Text string `json:"text"`
 	}
-	if json.Unmarshal([]byte(raw), &list) != nil {
+	if modelapi.Decode(raw, &list) != nil {
 		return ""
 	}
 	var b strings.Builder
@@ -177,37 +214,33 @@ func words(text string, content respjson.Field) string {
 }
 
 // think keeps thoughts that have to go back.
-func (a *answer) think(extra map[string]respjson.Field) error {
-	if len(extra) == 0 {
-		return nil
-	}
-	for _, member := range [...]string{reasoningContent, "reasoning"} {
-		f, ok := extra[member]
-		if !ok || !strings.HasPrefix(f.Raw(), `"`) {
-			continue
-		}
-		var s string
-		if json.Unmarshal([]byte(f.Raw()), &s) != nil || s == "" {
+func (a *answer) think(w *words) error {
+	for _, t := range [...]struct {
+		member string
+		raw    json.RawMessage
+	}{{reasoningContent, w.ReasoningContent}, {reasoning, w.Reasoning}} {
+		s := quoted(t.raw)
+		if s == "" {
 			continue
 		}
 		a.x.Begun()
 		// Some gateways send both, with the same words.
-		if !a.thoughts || a.member != "" && a.member != member {
+		if !a.thoughts || a.member != "" && a.member != t.member {
 			break
 		}
 		if err := a.x.Take(len(s)); err != nil {
 			return err
 		}
-		a.member = member
+		a.member = t.member
 		a.thought.WriteString(s)
 		break
 	}
-	if f, ok := extra[reasoningDetails]; ok && a.thoughts {
+	if len(w.ReasoningDetails) > 0 && a.thoughts {
 		var list []json.RawMessage
-		if json.Unmarshal([]byte(f.Raw()), &list) != nil {
+		if json.Unmarshal(w.ReasoningDetails, &list) != nil || len(list) == 0 {
 			return nil
 		}
-		if err := a.x.Take(len(f.Raw())); err != nil {
+		if err := a.x.Take(len(w.ReasoningDetails)); err != nil {
 			return err
 		}
 		a.details = append(a.details, list...)
@@ -216,7 +249,7 @@ func (a *answer) think(extra map[string]respjson.Field) error {
 }
 
 // piece adds a piece of a call.
-func (a *answer) piece(t *openai.ChatCompletionChunkChoiceDeltaToolCall, place int) error {
+func (a *answer) piece(t *piece, place int) error {
 	c := a.at(t, place)
 	if c == nil {
 		if len(a.calls) >= modelapi.MaxCalls {
@@ -224,7 +257,7 @@ func (a *answer) piece(t *openai.ChatCompletionChunkChoiceDeltaToolCall, place i
 		}
 		c = &call{}
 		if a.places == nil {
-			a.places = map[int64]*call{}
+			a.places = map[modelapi.Count]*call{}
 		}
 		a.calls = append(a.calls, c)
 		a.places[index(t, len(a.calls)-1)] = c
@@ -236,8 +269,8 @@ func (a *answer) piece(t *openai.ChatCompletionChunkChoiceDeltaToolCall, place i
 	if name := t.Function.Name; c.arguments.Len() == 0 && name != c.name {
 		c.name += name
 	}
-	arguments := t.Function.Arguments
-	if raw := t.Function.JSON.Arguments.Raw(); arguments == "" && strings.HasPrefix(raw, "{") {
+	arguments := quoted(t.Function.Arguments)
+	if raw := string(t.Function.Arguments); strings.HasPrefix(raw, "{") {
 		arguments = raw // an object in the place of its text
 	}
 	if err := a.x.Take(len(t.ID) + len(t.Function.Name) + len(arguments)); err != nil {
@@ -245,21 +278,21 @@ func (a *answer) piece(t *openai.ChatCompletionChunkChoiceDeltaToolCall, place i
 	}
 	a.x.Begun()
 	c.arguments.WriteString(arguments)
-	if f, ok := t.JSON.ExtraFields[extraContent]; ok && strings.HasPrefix(f.Raw(), "{") {
-		if err := a.x.Take(len(f.Raw())); err != nil {
+	if len(t.Extra) > 0 && t.Extra[0] == '{' {
+		if err := a.x.Take(len(t.Extra)); err != nil {
 			return err
 		}
-		c.extra = json.RawMessage(f.Raw())
+		c.extra = t.Extra
 	}
 	return nil
 }
 
 // at finds the call that a piece belongs to; nil for a new one. Some servers leave the index
 // out, or give every call the same: another id with a name begins another call.
-func (a *answer) at(t *openai.ChatCompletionChunkChoiceDeltaToolCall, place int) *call {
+func (a *answer) at(t *piece, place int) *call {
 	var c *call
-	if t.JSON.Index.Valid() {
-		c = a.places[t.Index]
+	if t.Index != nil {
+		c = a.places[*t.Index]
 	} else if t.ID == "" && len(a.calls) > 0 {
 		c = a.calls[len(a.calls)-1]
 		if place > 0 && t.Function.Name != "" {
@@ -278,25 +311,18 @@ func (a *answer) at(t *openai.ChatCompletionChunkChoiceDeltaToolCall, place int)
 	return c
 }
 
-func index(t *openai.ChatCompletionChunkChoiceDeltaToolCall, place int) int64 {
-	if t.JSON.Index.Valid() {
-		return t.Index
+func index(t *piece, place int) modelapi.Count {
+	if t.Index != nil {
+		return *t.Index
 	}
-	return int64(place)
+	return modelapi.Count(place)
 }
 
-func (a *answer) count(u openai.CompletionUsage) {
-	cached := u.PromptTokensDetails.CachedTokens
-	for _, name := range [...]string{"prompt_cache_hit_tokens", "cached_tokens"} { // DeepSeek, Kimi
-		var n int64
-		if f, ok := u.JSON.ExtraFields[name]; ok && json.Unmarshal([]byte(f.Raw()), &n) == nil {
-			cached = max(cached, n)
-		}
+func (a *answer) count(u *usage) {
+	if u == nil || u.Prompt == 0 && u.Completion == 0 {
+		return // none, or sent ahead of the real ones
 	}
-	if u.PromptTokens == 0 && u.CompletionTokens == 0 {
-		return // sent ahead of the real ones
-	}
-	a.usage = modelapi.Usage(u.PromptTokens, cached, u.CompletionTokens)
+	a.usage = modelapi.Usage(int64(u.Prompt), int64(max(u.Details.Cached, u.Hit, u.Cached)), int64(u.Completion))
 }
 
 // reply is the whole of it.

@@ -10,9 +10,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/openai/openai-go/v3"
-	"github.com/openai/openai-go/v3/option"
-
 	"github.com/plimsoll/plimsoll/agent"
 	"github.com/plimsoll/plimsoll/agent/internal/modelapi"
 	"github.com/plimsoll/plimsoll/window/models"
@@ -55,7 +52,7 @@ type Options struct {
 type Model struct {
 	o        Options
 	endpoint *modelapi.Endpoint
-	client   openai.Client
+	own      map[string]string // headers of the protocol
 }
 
 // New makes a Model. It asks nothing of the service.
@@ -101,15 +98,11 @@ func New(o Options) (*Model, error) {
 	if err != nil {
 		return nil, err
 	}
-	// The client's own constructor reads the environment; made like this it does not.
-	options := []option.RequestOption{option.WithBaseURL(o.BaseURL), option.WithMaxRetries(0)}
+	m := &Model{o: o, endpoint: e, own: map[string]string{}}
 	if o.Key != "" {
-		options = append(options, option.WithAPIKey(o.Key))
+		m.own["Authorization"] = "Bearer " + o.Key
 	}
-	for name, value := range o.Header {
-		options = append(options, option.WithHeader(name, value))
-	}
-	return &Model{o: o, endpoint: e, client: openai.Client{Options: options}}, nil
+	return m, nil
 }
 
 // Info tells what it is.
@@ -123,13 +116,11 @@ func (m *Model) Generate(ctx context.Context, r *agent.Request, text func(string
 	x := m.endpoint.Begin(ctx)
 	defer x.Close()
 	var names modelapi.Names
-	params := m.request(r, &names)
-	var res *http.Response
-	err := m.client.Post(x.Context(), "chat/completions", params, &res, option.WithHTTPClient(x), option.WithHeader("Accept", "text/event-stream"))
+	body, err := m.request(r, &names)
 	if err != nil {
 		return nil, x.Failure(err)
 	}
-	a, err := x.Answer(res)
+	a, err := x.Post("chat/completions", m.own, m.o.Header, body)
 	if err != nil {
 		return nil, err
 	}

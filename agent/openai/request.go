@@ -4,11 +4,8 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"maps"
 	"strings"
-
-	"github.com/openai/openai-go/v3"
-	"github.com/openai/openai-go/v3/packages/param"
-	"github.com/openai/openai-go/v3/shared"
 
 	"github.com/plimsoll/plimsoll/agent"
 	"github.com/plimsoll/plimsoll/agent/internal/modelapi"
@@ -20,97 +17,115 @@ const (
 	mistralID = 9
 )
 
-func (m *Model) request(r *agent.Request, names *modelapi.Names) openai.ChatCompletionNewParams {
-	p := openai.ChatCompletionNewParams{
-		Model:         m.o.Model,
-		Messages:      m.messages(r, names),
-		StreamOptions: openai.ChatCompletionStreamOptionsParam{IncludeUsage: param.NewOpt(true)},
-	}
+// message is one message as it is sent.
+type message struct {
+	Role       string `json:"role"`
+	Content    string `json:"content,omitempty"`
+	ToolCallID string `json:"tool_call_id,omitempty"`
+	ToolCalls  []sent `json:"tool_calls,omitempty"`
+	// The thoughts that led to the calls, under the name that they came with.
+	ReasoningContent *string           `json:"reasoning_content,omitempty"`
+	Reasoning        *string           `json:"reasoning,omitempty"`
+	ReasoningDetails []json.RawMessage `json:"reasoning_details,omitempty"`
+}
+
+// sent is a call as it is sent.
+type sent struct {
+	ID       string       `json:"id"`
+	Type     string       `json:"type"`
+	Function sentFunction `json:"function"`
+	// Extra holds the signatures that Gemini gives calls, and refuses calls without.
+	Extra json.RawMessage `json:"extra_content,omitempty"`
+}
+
+type sentFunction struct {
+	Name      string `json:"name"`
+	Arguments string `json:"arguments"`
+}
+
+// tool is a tool as it is declared. Its schema goes as it stands: a map would lose the order of the properties, which models
+// read.
+type tool struct {
+	Type     string       `json:"type"`
+	Function toolFunction `json:"function"`
+}
+
+type toolFunction struct {
+	Name        string          `json:"name"`
+	Description string          `json:"description,omitempty"`
+	Parameters  json.RawMessage `json:"parameters"`
+}
+
+// request is the body of one.
+func (m *Model) request(r *agent.Request, names *modelapi.Names) ([]byte, error) {
+	list := []modelapi.Member{{Name: "model", Value: m.o.Model}, {Name: "messages", Value: m.messages(r, names)}}
+	var tools []tool
 	for _, t := range r.Tools {
-		f := shared.FunctionDefinitionParam{Name: names.Out(t.Name)}
-		if t.Description != "" {
-			f.Description = param.NewOpt(t.Description)
-		}
-		// As it stands: a map would lose the order of the properties, which models read.
-		f.SetExtraFields(map[string]any{"parameters": modelapi.Schema(t)})
-		p.Tools = append(p.Tools, openai.ChatCompletionFunctionTool(f))
+		tools = append(tools, tool{Type: "function", Function: toolFunction{Name: names.Out(t.Name), Description: t.Description, Parameters: modelapi.Schema(t)}})
+	}
+	if len(tools) > 0 {
+		list = append(list, modelapi.Member{Name: "tools", Value: tools})
 	}
 	if r.MaxOutput > 0 {
-		if m.o.OutputMember == maxTokens {
-			p.MaxTokens = param.NewOpt(int64(r.MaxOutput))
-		} else {
-			p.MaxCompletionTokens = param.NewOpt(int64(r.MaxOutput))
-		}
+		list = append(list, modelapi.Member{Name: m.o.OutputMember, Value: r.MaxOutput})
 	}
 	if r.Session != "" && m.o.Provider == "openai" {
 		// Others refuse members that they don't know. The name of a session is nobody's business.
 		sum := sha256.Sum256([]byte(r.Session))
-		p.PromptCacheKey = param.NewOpt(hex.EncodeToString(sum[:16]))
+		list = append(list, modelapi.Member{Name: "prompt_cache_key", Value: hex.EncodeToString(sum[:16])})
 	}
-	extra := map[string]any{}
-	for name, value := range m.o.Extra {
-		extra[name] = value
-	}
-	extra["stream"] = true
-	p.SetExtraFields(extra)
-	return p
+	list = append(list, modelapi.Member{Name: "stream_options", Value: map[string]bool{"include_usage": true}})
+	extra := maps.Clone(m.o.Extra)
+	delete(extra, "stream") // an answer that comes whole is understood, and not asked for
+	return modelapi.Body(append(list, modelapi.Member{Name: "stream", Value: true}), extra)
 }
 
-func (m *Model) messages(r *agent.Request, names *modelapi.Names) []openai.ChatCompletionMessageParamUnion {
-	list := make([]openai.ChatCompletionMessageParamUnion, 0, len(r.Messages)+1)
+func (m *Model) messages(r *agent.Request, names *modelapi.Names) []message {
+	list := make([]message, 0, len(r.Messages)+1)
 	if strings.TrimSpace(r.System) != "" {
-		list = append(list, openai.SystemMessage(r.System))
+		list = append(list, message{Role: "system", Content: r.System})
 	}
 	kept := m.opaques(r.Messages)
 	for i, one := range r.Messages {
 		switch one.Role {
 		case agent.RoleUser:
 			if one.Text != "" {
-				list = append(list, openai.UserMessage(one.Text))
+				list = append(list, message{Role: "user", Content: one.Text})
 			}
 		case agent.RoleTool:
 			text := one.Text
 			if text == "" {
 				text = "(no output)"
 			}
-			list = append(list, openai.ToolMessage(text, m.id(one.CallID)))
+			list = append(list, message{Role: "tool", Content: text, ToolCallID: m.id(one.CallID)})
 		case agent.RoleAssistant:
 			if one.Text == "" && len(one.Calls) == 0 {
 				continue
 			}
-			list = append(list, openai.ChatCompletionMessageParamUnion{OfAssistant: m.assistant(one, kept[i], names)})
+			list = append(list, m.assistant(one, kept[i], names))
 		}
 	}
 	return list
 }
 
-func (m *Model) assistant(one agent.Message, kept *opaque, names *modelapi.Names) *openai.ChatCompletionAssistantMessageParam {
-	a := &openai.ChatCompletionAssistantMessageParam{}
-	if one.Text != "" {
-		a.Content.OfString = param.NewOpt(one.Text)
-	}
+func (m *Model) assistant(one agent.Message, kept *opaque, names *modelapi.Names) message {
+	a := message{Role: "assistant", Content: one.Text}
 	for _, c := range one.Calls {
-		f := &openai.ChatCompletionMessageFunctionToolCallParam{
-			ID: m.id(c.ID),
-			Function: openai.ChatCompletionMessageFunctionToolCallFunctionParam{
-				Name: names.Out(c.Name), Arguments: string(modelapi.Object(c.Arguments)),
-			},
-		}
-		if extra := kept.call(c.ID); extra != nil {
-			f.SetExtraFields(map[string]any{extraContent: extra})
-		}
-		a.ToolCalls = append(a.ToolCalls, openai.ChatCompletionMessageToolCallUnionParam{OfFunction: f})
+		a.ToolCalls = append(a.ToolCalls, sent{
+			ID: m.id(c.ID), Type: "function", Extra: kept.call(c.ID),
+			Function: sentFunction{Name: names.Out(c.Name), Arguments: string(modelapi.Object(c.Arguments))},
+		})
 	}
-	if kept != nil && len(one.Calls) > 0 {
-		extra := map[string]any{}
-		if len(kept.Details) > 0 {
-			extra[reasoningDetails] = kept.Details
-		} else if kept.Member != "" {
-			extra[kept.Member] = kept.Reasoning
-		}
-		if len(extra) > 0 {
-			a.SetExtraFields(extra)
-		}
+	if kept == nil || len(one.Calls) == 0 {
+		return a
+	}
+	switch {
+	case len(kept.Details) > 0:
+		a.ReasoningDetails = kept.Details
+	case kept.Member == reasoningContent:
+		a.ReasoningContent = &kept.Reasoning
+	case kept.Member == reasoning:
+		a.Reasoning = &kept.Reasoning
 	}
 	return a
 }
@@ -131,11 +146,10 @@ func (m *Model) id(id string) string {
 	return id
 }
 
+// The members in which thoughts come, and go back.
 const (
 	reasoningContent = "reasoning_content"
-	reasoningDetails = "reasoning_details"
-	// extraContent holds the signatures that Gemini gives calls, and refuses calls without.
-	extraContent = "extra_content"
+	reasoning        = "reasoning"
 )
 
 // opaque is what is kept of an answer for its provider.

@@ -50,6 +50,7 @@ type Options struct {
 // Endpoint is where a model is asked. Create it with New.
 type Endpoint struct {
 	info              agent.ModelInfo
+	base              string // with user and password, where it has them
 	secrets           *strings.Replacer
 	client            *http.Client
 	patience, silence time.Duration
@@ -70,7 +71,7 @@ func New(o Options) (*Endpoint, error) {
 		return nil, fmt.Errorf("the base URL %s has a query or a fragment, which would not be sent; send what it says as a header", shown)
 	}
 	e := &Endpoint{
-		patience: cmp.Or(max(o.Patience, 0), DefaultPatience), silence: cmp.Or(max(o.Silence, 0), DefaultSilence),
+		base: o.URL, patience: cmp.Or(max(o.Patience, 0), DefaultPatience), silence: cmp.Or(max(o.Silence, 0), DefaultSilence),
 	}
 	secrets := o.Secrets
 	if password, ok := u.User.Password(); ok {

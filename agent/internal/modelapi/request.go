@@ -1,0 +1,111 @@
+package modelapi
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"maps"
+	"net/http"
+	"slices"
+	"strings"
+)
+
+// Member is one member of a JSON object.
+type Member struct {
+	Name  string
+	Value any
+}
+
+// Body writes the object of a request: members in their order, without those that hold nil. What extra has under the same
+// name goes in their place, the rest of it behind them by name.
+func Body(members []Member, extra map[string]json.RawMessage) ([]byte, error) {
+	var b bytes.Buffer
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false) // < and > go as they are
+	put := func(name string, value any) error {
+		if b.Len() == 0 {
+			b.WriteByte('{')
+		} else {
+			b.WriteByte(',')
+		}
+		for i, v := range [...]any{name, value} {
+			if i > 0 {
+				b.WriteByte(':')
+			}
+			if err := enc.Encode(v); err != nil {
+				return err
+			}
+			b.Truncate(b.Len() - 1) // the line's end
+		}
+		return nil
+	}
+	written := map[string]bool{}
+	for _, m := range members {
+		value := m.Value
+		if own, ok := extra[m.Name]; ok {
+			value = own
+			written[m.Name] = true
+		}
+		if value == nil {
+			continue
+		}
+		if err := put(m.Name, value); err != nil {
+			return nil, err
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(extra)) {
+		if written[name] {
+			continue
+		}
+		if err := put(name, extra[name]); err != nil {
+			return nil, err
+		}
+	}
+	b.WriteByte('}')
+	return b.Bytes(), nil
+}
+
+// Post sends a request to a path below the base URL. own are the headers of the protocol, header those that the user
+// set, which have the last word. The error is what the loop is told.
+func (x *Exchange) Post(path string, own, header map[string]string, body []byte) (*Answer, error) {
+	req, err := http.NewRequestWithContext(x.ctx, http.MethodPost, strings.TrimRight(x.e.base, "/")+"/"+path, bytes.NewReader(body))
+	if err != nil {
+		return nil, x.Failure(err)
+	}
+	req.Header.Set("Content-Type", "application/json")
+	req.Header.Set("Accept", "text/event-stream")
+	req.Header.Set("User-Agent", "plimsoll")
+	for _, list := range [...]map[string]string{own, header} {
+		for name, value := range list {
+			req.Header.Set(name, value)
+		}
+	}
+	res, err := x.Do(req)
+	if err != nil {
+		return nil, x.Failure(err)
+	}
+	return x.Answer(res)
+}
+
+// Decode reads what a provider sent into v, as far as it fits: a member of another kind than was expected counts as not
+// sent, because servers that only resemble the protocol send such.
+func Decode(data []byte, v any) error {
+	err := json.Unmarshal(data, v)
+	if _, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
+		return nil
+	}
+	return err
+}
+
+// Count is a number of tokens as servers write it: also with a fraction, or far too large.
+type Count int64
+
+// UnmarshalJSON takes what is no number for 0.
+func (c *Count) UnmarshalJSON(raw []byte) error {
+	var f float64
+	if json.Unmarshal(raw, &f) != nil {
+		f = 0
+	}
+	*c = Count(min(max(f, -1), mostTokens))
+	return nil
+}
