@@ -1,18 +1,16 @@
 package a2a
 
 import (
-	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
-	"errors"
 	"net/http"
 	"net/url"
 	"strings"
 
 	sdk "github.com/a2aproject/a2a-go/v2/a2a"
-	"github.com/a2aproject/a2a-go/v2/a2acompat/a2av0"
-	"github.com/a2aproject/a2a-go/v2/a2asrv"
+
+	"github.com/plimsoll/plimsoll/agent/a2a/internal/a2a03"
 )
 
 // cardAge is how long clients may keep the card, in seconds.
@@ -47,7 +45,7 @@ func (s *Server) CardAt(base string) *sdk.AgentCard {
 	if !s.o.Only10 {
 		// REST of 0.3 is served and not offered: the Go SDK 2.3.1 reads the names of JSON-RPC
 		// there (parts, role "user"), other SDKs write those of the definition (content, "ROLE_USER").
-		card.SupportedInterfaces = append(card.SupportedInterfaces, at(base+"/", sdk.TransportProtocolJSONRPC, a2av0.Version))
+		card.SupportedInterfaces = append(card.SupportedInterfaces, at(base+"/", sdk.TransportProtocolJSONRPC, a2a03.Version))
 	}
 	return card
 }
@@ -59,11 +57,7 @@ func (s *Server) cardJSON(r *http.Request) ([]byte, error) {
 	if version, err := versionOf(r); s.o.Only10 || err == nil && version == version10 {
 		return json.MarshalIndent(card, "", "  ")
 	}
-	both, ok := a2av0.NewStaticAgentCardProducer(card).(a2asrv.AgentCardJSONProducer)
-	if !ok {
-		return nil, errors.New("the SDK makes no card of both versions")
-	}
-	return both.CardJSON(context.WithoutCancel(r.Context()))
+	return a2a03.Card(card)
 }
 
 // baseOf is the address that a request came to, as far as the server can tell.

@@ -9,6 +9,8 @@ import (
 
 	sdk "github.com/a2aproject/a2a-go/v2/a2a"
 	"github.com/a2aproject/a2a-go/v2/errordetails"
+
+	"github.com/plimsoll/plimsoll/agent/a2a/internal/wireerror"
 )
 
 // ErrEnded says that an event came after its task had ended. It is dropped.
@@ -19,29 +21,6 @@ var ErrTooLarge = errors.New("a2a: too large")
 
 // ErrClosed says that the server was closed.
 var ErrClosed = errors.New("a2a: the server is closed")
-
-// rpcCode is the code of what the front answers itself, as A2A 1.0, section 5.4 maps it.
-// All other errors are written by the SDK.
-func rpcCode(err error) int {
-	switch {
-	case errors.Is(err, sdk.ErrParseError):
-		return -32700
-	case errors.Is(err, sdk.ErrInvalidRequest):
-		return -32600
-	case errors.Is(err, sdk.ErrMethodNotFound):
-		return -32601
-	case errors.Is(err, sdk.ErrUnsupportedContentType):
-		return -32005
-	case errors.Is(err, sdk.ErrVersionNotSupported):
-		return -32009
-	case errors.Is(err, sdk.ErrUnauthorized):
-		return -31403
-	case errors.Is(err, sdk.ErrServerError):
-		return -32000
-	default:
-		return -32603
-	}
-}
 
 // grpcName is the name that google.rpc.Status has for an HTTP status that refuse uses.
 func grpcName(status int) string {
@@ -76,7 +55,7 @@ func (s *Server) refuse(out *stream, status int, id json.RawMessage, err error) 
 			id = json.RawMessage("null")
 		}
 		body = map[string]any{"jsonrpc": "2.0", "id": id, "error": map[string]any{
-			"code": rpcCode(err), "message": err.Error(), "data": []any{info},
+			"code": wireerror.Code(err), "message": err.Error(), "data": []any{info},
 		}}
 	}
 	text, marshal := json.Marshal(body)

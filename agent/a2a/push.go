@@ -7,9 +7,9 @@ import (
 	"fmt"
 	"slices"
 
-	a2alegacy "github.com/a2aproject/a2a-go/a2a"
 	sdk "github.com/a2aproject/a2a-go/v2/a2a"
-	"github.com/a2aproject/a2a-go/v2/a2acompat/a2av0"
+
+	"github.com/plimsoll/plimsoll/agent/a2a/internal/a2a03"
 )
 
 // pushConfig is a client's wish to be told of a task's states.
@@ -188,13 +188,9 @@ func (t *task) notify(event sdk.Event) {
 	payload := func(old bool) ([]byte, error) {
 		switch {
 		case old && whole != nil:
-			return json.Marshal(a2av0.FromV1Task(whole))
-		case old:
-			// What 0.3 sends is always a task.
-			return json.Marshal(&a2alegacy.Task{
-				ID: a2alegacy.TaskID(t.id), ContextID: t.contextID,
-				Status: a2av0.FromV1TaskStatusUpdateEvent(update).Status,
-			})
+			return json.Marshal(a2a03.Task(whole))
+		case old: // what 0.3 sends is always a task
+			return json.Marshal(a2a03.Task(update))
 		case whole != nil:
 			return json.Marshal(sdk.StreamResponse{Event: whole})
 		default:

@@ -13,9 +13,9 @@ import (
 	"time"
 
 	sdk "github.com/a2aproject/a2a-go/v2/a2a"
-	"github.com/a2aproject/a2a-go/v2/a2acompat/a2av0"
 	"github.com/a2aproject/a2a-go/v2/a2asrv"
 
+	"github.com/plimsoll/plimsoll/agent/a2a/internal/a2a03"
 	"github.com/plimsoll/plimsoll/agent/a2a/tasklog"
 	"github.com/plimsoll/plimsoll/limit"
 )
@@ -88,17 +88,16 @@ func New(o Options) (*Server, error) {
 	}
 	s.counts.ends = map[sdk.TaskState]int64{}
 	s.pusher = newPusher(s.pushGuard.client(l.PushTimeout), &s.o.Limits, &s.counts, s.log, o.Name)
-	options := []a2asrv.TransportOption{
-		a2asrv.WithTransportKeepAlive(l.KeepAlive),
-		a2asrv.WithTransportPanicHandler(func(caught any) error {
-			s.counts.panics.Add(1)
-			s.log.Error("a2a: a request panicked", "agent", o.Name, "panic", caught)
-			return sdk.NewError(sdk.ErrInternalError, "the server broke down on this request; its log says where")
-		}),
+	panicked := func(caught any) error {
+		s.counts.panics.Add(1)
+		s.log.Error("a2a: a request panicked", "agent", o.Name, "panic", caught)
+		return sdk.NewError(sdk.ErrInternalError, "the server broke down on this request; its log says where")
 	}
+	options := []a2asrv.TransportOption{a2asrv.WithTransportKeepAlive(l.KeepAlive), a2asrv.WithTransportPanicHandler(panicked)}
 	h := handler{s}
 	s.rpc10, s.rest10 = a2asrv.NewJSONRPCHandler(h, options...), a2asrv.NewRESTHandler(h, options...)
-	s.rpc03, s.rest03 = a2av0.NewJSONRPCHandler(h, options...), a2av0.NewRESTHandler(h, options...)
+	old := a2a03.Options{Handler: h, KeepAlive: l.KeepAlive, Panicked: panicked}
+	s.rpc03, s.rest03 = a2a03.RPC(old), a2a03.REST(old)
 	if err := s.recoverTasks(); err != nil {
 		return nil, errors.Join(fmt.Errorf("a2a: %s: %w", o.Name, err), s.Close(context.Background()))
 	}

@@ -1,0 +1,114 @@
+package a2a03
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"iter"
+	"net/http"
+	"runtime/debug"
+	"time"
+
+	sdk "github.com/a2aproject/a2a-go/v2/a2a"
+	"github.com/a2aproject/a2a-go/v2/a2asrv"
+)
+
+// Options say how both bindings serve.
+type Options struct {
+	Handler a2asrv.RequestHandler
+	// KeepAlive is the time between comments on a stream on which nothing happens.
+	KeepAlive time.Duration
+	// Panicked is told what a request of a handler panicked with, and gives the error that the client gets.
+	Panicked func(caught any) error
+}
+
+// misread is the error of a request whose JSON is not what it has to be.
+func misread(err error) error {
+	if e, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
+		if e.Field == "" {
+			return fmt.Errorf("%w: it is %s, which is no object with the parameters", sdk.ErrInvalidParams, e.Value)
+		}
+		return fmt.Errorf("%w: %s is a value of another kind: %s", sdk.ErrInvalidParams, e.Field, e.Value)
+	}
+	return fmt.Errorf("%w: %w", sdk.ErrParseError, err)
+}
+
+// guarded calls do, and gives what it panicked with as an error.
+func (o *Options) guarded(do func() error) (err error) {
+	defer func() {
+		if caught := recover(); caught != nil {
+			err = o.Panicked(fmt.Sprintf("%v\n%s", caught, debug.Stack()))
+		}
+	}()
+	return do()
+}
+
+// stream writes events as they come, with comments while none does. encode and fail make the data of an event and of an error,
+// which is the last.
+func (o *Options) stream(w http.ResponseWriter, r *http.Request, events iter.Seq2[sdk.Event, error], encode func(any) ([]byte, error), fail func(error) []byte) {
+	head := w.Header()
+	head.Set("Content-Type", "text/event-stream")
+	head.Set("Cache-Control", "no-cache")
+	head.Set("Connection", "keep-alive")
+	head.Set("X-Accel-Buffering", "no")
+	w.WriteHeader(http.StatusOK)
+
+	ctx := r.Context()
+	gone := make(chan struct{}) // nobody takes frames any more
+	defer close(gone)
+	frames := make(chan []byte)
+	go func() {
+		defer close(frames)
+		give := func(frame []byte) bool {
+			select {
+			case frames <- frame:
+				return true
+			case <-gone:
+			case <-ctx.Done():
+			}
+			return false
+		}
+		err := o.guarded(func() error {
+			for event, err := range events {
+				if err != nil {
+					return err
+				}
+				frame, err := encode(oldEvent(event))
+				if err != nil {
+					return err
+				}
+				if !give(frame) {
+					return nil
+				}
+			}
+			return nil
+		})
+		if err != nil {
+			give(fail(err))
+		}
+	}()
+
+	var idle <-chan time.Time
+	if o.KeepAlive > 0 {
+		ticker := time.NewTicker(o.KeepAlive)
+		defer ticker.Stop()
+		idle = ticker.C
+	}
+	for {
+		var err error
+		select {
+		case <-ctx.Done():
+			return
+		case <-idle:
+			_, err = w.Write([]byte(": keep-alive\n\n"))
+		case frame, more := <-frames:
+			if !more {
+				return
+			}
+			_, err = fmt.Fprintf(w, "data: %s\n\n", frame)
+		}
+		if err != nil {
+			return // the client is gone
+		}
+	}
+}
