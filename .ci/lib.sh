@@ -4,10 +4,8 @@
 shared=${SHARED:-../shared}
 
 # Everything is compiled once for all steps, without cgo as the binary that is released; only the race
-# detector needs cgo. The clients of OpenAI and Anthropic are half of all there is to compile: without
-# inlining in them they take half as long, and nothing here is measured of them.
+# detector needs cgo.
 export CGO_ENABLED=0
-export GOFLAGS="${GOFLAGS:-} '-gcflags=github.com/openai/openai-go/...=-l' '-gcflags=github.com/anthropics/anthropic-sdk-go/...=-l'"
 
 heading() { printf '\n==== %s\n' "$*"; }
 

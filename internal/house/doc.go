@@ -8,11 +8,13 @@
 //   - a package imports one it must not know (rules and reasons: imports_test.go);
 //   - two packages share a name, or one has a name that says nothing;
 //   - a package has no comment in doc.go, or a file has grown past 450 lines;
+//   - the binary weighs more than its budget, or has a package in it that keeps the linker from removing what is not used
+//     (weight_test.go);
 //   - a fuzz target or a command of the README is not run by the gate;
 //   - a tracked file names a path of one developer's machine, the host of a package
 //     registry, or a private note.
 //
-// The tests only read and take about a second. They need the go command and git. Each
+// The tests read, and build the binary once. They need the go command and git. Each
 // failure names the file, the rule and why the rule is there; to change a rule, change
 // its row here in the same commit and say why in the message.
 package house

@@ -1,0 +1,121 @@
+package house
+
+import (
+	"bufio"
+	"bytes"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// What the binary may weigh. Who has to raise one of these says why in the commit.
+const (
+	// maxBinary is the stripped binary of linux/amd64, in bytes: it was 99 MB when one import kept every method of every
+	// type alive, and two generated clients were half of all code. A tool that one downloads before it helps is small.
+	maxBinary = 38_000_000
+	// maxPackages is how many packages it is compiled of, those of the standard library (224) included: it was 737. Each costs
+	// everybody who builds, and the gate in every variant.
+	maxPackages = 545
+)
+
+// tooHeavy are packages that the binary must not be made of.
+var tooHeavy = map[string]string{
+	"google.golang.org/grpc":                 "it brings html/template by way of net/trace, and that switches off the linker's removal of unused methods (34 MB)",
+	"html/template":                          "it finds methods by name, so that the linker has to keep all of them",
+	"github.com/openai/openai-go":            "a generated client for one POST: 27 MB with the next; it is a client in tests (e2e/clients)",
+	"github.com/anthropics/anthropic-sdk-go": "as the one above",
+	"github.com/a2aproject/a2a-go/a2a":       "the SDK of A2A 0.3 brings grpc; agent/a2a/internal/a2a03 speaks 0.3",
+}
+
+// The budget of the binary holds, and what breaks it is named with what brought it.
+func TestWeight(t *testing.T) {
+	linux := []string{"GOOS=linux", "GOARCH=amd64", "CGO_ENABLED=0"}
+	packages := strings.Fields(run(t, linux, "go", "list", "-deps", "./cmd/plimsoll"))
+	for _, p := range packages {
+		for heavy, why := range tooHeavy {
+			if p == heavy || strings.HasPrefix(p, heavy+"/") {
+				t.Errorf("the binary has %s in it, by way of %s: %s", p, strings.Join(bringing(t, linux, p), ", "), why)
+			}
+		}
+	}
+	if len(packages) > maxPackages {
+		t.Errorf("the binary is made of %d packages, more than %d; by module: %s", len(packages), maxPackages, byModule(packages))
+	}
+
+	file := filepath.Join(t.TempDir(), "plimsoll")
+	cmd := exec.CommandContext(t.Context(), "go", "build", "-ldflags=-s -w -dumpdep", "-o", file, "./cmd/plimsoll")
+	cmd.Dir = root
+	cmd.Env = append(os.Environ(), linux...)
+	said, err := cmd.StderrPipe() // where -dumpdep writes
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	found, last := 0, ""
+	lines := bufio.NewScanner(said)
+	lines.Buffer(nil, 1<<20)
+	for lines.Scan() {
+		// A function that finds methods by a name that is known only when it runs.
+		if bytes.Contains(lines.Bytes(), []byte("<ReflectMethod>")) {
+			if found++; found <= 5 {
+				t.Errorf("the linker has to keep every exported method of every type: %s", lines.Text())
+			}
+		}
+		if !bytes.Contains(lines.Bytes(), []byte(" -> ")) {
+			last = lines.Text()
+		}
+	}
+	if err := errors.Join(lines.Err(), cmd.Wait()); err != nil {
+		t.Fatalf("go build: %v: %s", err, last)
+	}
+	info, err := os.Stat(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if info.Size() > maxBinary {
+		t.Errorf("the binary has %d bytes, more than %d; by module: %s", info.Size(), int64(maxBinary), byModule(packages))
+	}
+	t.Logf("%d packages, %.1f MB", len(packages), float64(info.Size())/1e6)
+}
+
+// bringing are the packages that import p.
+func bringing(t *testing.T, environment []string, p string) []string {
+	var by []string
+	for line := range strings.Lines(run(t, environment, "go", "list", "-deps", "-f", "{{.ImportPath}} {{join .Imports \" \"}}", "./cmd/plimsoll")) {
+		words := strings.Fields(line)
+		if slices.Contains(words[1:], p) {
+			by = append(by, words[0])
+		}
+	}
+	return by
+}
+
+// byModule tells how many packages come from where, the most first.
+func byModule(packages []string) string {
+	counts := map[string]int{}
+	for _, p := range packages {
+		parts := strings.SplitN(p, "/", 4)
+		from := "the standard library"
+		if strings.Contains(parts[0], ".") {
+			from = strings.Join(parts[:min(len(parts), 3)], "/")
+		}
+		counts[from]++
+	}
+	var names []string
+	for name := range counts {
+		names = append(names, name)
+	}
+	slices.SortFunc(names, func(a, b string) int { return counts[b] - counts[a] })
+	var out []string
+	for _, name := range names[:min(len(names), 12)] {
+		out = append(out, fmt.Sprintf("%s %d", name, counts[name]))
+	}
+	return strings.Join(out, ", ")
+}
