@@ -284,7 +284,6 @@ func (a *App) ServeAgents(ctx context.Context, o AgentServeOptions) (err error) 
 	if err != nil {
 		return fmt.Errorf("make the metrics: %w", err)
 	}
-	defer func() { err = errors.Join(err, meters.Close(context.WithoutCancel(ctx))) }()
 	observers := []journal.Observer{meters}
 	if o.Events != nil {
 		log := newEventLog(o.Events)

@@ -56,7 +56,6 @@ func (a *App) Serve(ctx context.Context, o ServeOptions) (err error) {
 	if err != nil {
 		return fmt.Errorf("make the metrics: %w", err)
 	}
-	defer func() { err = errors.Join(err, meters.Close(context.WithoutCancel(ctx))) }()
 	observers := []journal.Observer{meters}
 	if o.Log != nil {
 		// Who reads the events may go: the requests under way are others'.

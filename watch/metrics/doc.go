@@ -1,5 +1,5 @@
-// Package metrics turns the journal into OpenTelemetry instruments and shows them to
-// Prometheus.
+// Package metrics turns the journal into instruments, with the names of OpenTelemetry's semantic conventions, and shows them
+// to Prometheus.
 //
 //	m, err := metrics.New()
 //	j := journal.New(journal.Options{Observers: []journal.Observer{m}})
@@ -12,11 +12,12 @@
 //
 // Names follow OpenTelemetry's semantic conventions for generative AI where these have one
 // (gen_ai.client.token.usage, gen_ai.client.operation.duration,
-// gen_ai.server.time_to_first_token); all others begin with plimsoll. The Prometheus exporter
-// writes dots as underscores and adds units and _total. docs/metrics.md lists every one.
+// gen_ai.server.time_to_first_token); all others begin with plimsoll. Dots are written as underscores, and units
+// and _total added, as OpenTelemetry's exporter for Prometheus does. docs/metrics.md lists every one.
 //
 // Labels are bounded: a model's name is cut at 64 bytes, and of all models only the first
-// 100 have a name of their own, later ones count as "other"; so it is with servers, tools and agents. No label holds a path, an id, a
+// 100 have a name of their own, later ones count as "other"; so it is with servers, tools and agents. An instrument has at most 2,000 series; what comes later counts in one
+// with otel_metric_overflow. No label holds a path, an id, a
 // token or text of a conversation.
 //
 // # Concurrency

@@ -1,18 +1,12 @@
 package metrics
 
 import (
-	"context"
-	"errors"
 	"net/http"
 	"sync"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/collectors"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
-	"go.opentelemetry.io/otel/attribute"
-	exporter "go.opentelemetry.io/otel/exporters/prometheus"
-	"go.opentelemetry.io/otel/metric"
-	sdk "go.opentelemetry.io/otel/sdk/metric"
 
 	"github.com/plimsoll/plimsoll/journal"
 )
@@ -29,11 +23,11 @@ const (
 // Metrics is a [journal.Observer] with a handler for scrapes.
 type Metrics struct {
 	registry *prometheus.Registry
-	provider *sdk.MeterProvider
+	all      instruments
 	window   window
 	calls    tools
 	asked    agents
-	events   metric.Int64Counter
+	events   *instrument
 
 	mu                             sync.Mutex
 	models, servers, tools, agents map[string]string // label by name as it came
@@ -43,16 +37,12 @@ type Metrics struct {
 func New() (*Metrics, error) {
 	registry := prometheus.NewRegistry()
 	registry.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
-	exp, err := exporter.New(exporter.WithRegisterer(registry), exporter.WithoutScopeInfo(), exporter.WithoutTargetInfo())
-	if err != nil {
-		return nil, err
-	}
-	m := &Metrics{registry: registry, provider: sdk.NewMeterProvider(sdk.WithReader(exp)), models: map[string]string{}, servers: map[string]string{}, tools: map[string]string{}, agents: map[string]string{}}
-	meter := m.provider.Meter("github.com/plimsoll/plimsoll")
-	if m.events, err = meter.Int64Counter("plimsoll.events", metric.WithDescription("Events of the journal, by kind.")); err != nil {
-		return nil, err
-	}
-	return m, errors.Join(m.window.make(meter), m.calls.make(meter), m.asked.make(meter))
+	m := &Metrics{registry: registry, models: map[string]string{}, servers: map[string]string{}, tools: map[string]string{}, agents: map[string]string{}}
+	m.events = m.all.counter("plimsoll.events", "", "Events of the journal, by kind.")
+	m.window.make(&m.all)
+	m.calls.make(&m.all)
+	m.asked.make(&m.all)
+	return m, registry.Register(&m.all)
 }
 
 // Handler answers a scrape in the format that the scraper asks for.
@@ -60,21 +50,17 @@ func (m *Metrics) Handler() http.Handler {
 	return promhttp.HandlerFor(m.registry, promhttp.HandlerOpts{MaxRequestsInFlight: 8})
 }
 
-// Close flushes and ends the instruments.
-func (m *Metrics) Close(ctx context.Context) error { return m.provider.Shutdown(ctx) }
-
 // Observe counts one record.
 func (m *Metrics) Observe(r journal.Record) {
-	ctx := context.Background()
-	m.events.Add(ctx, 1, metric.WithAttributes(attribute.String("kind", r.Event.Kind())))
-	m.window.observe(ctx, m, r.Event)
-	m.calls.observe(ctx, m, r.Event)
-	m.asked.observe(ctx, m, r.Event)
+	m.events.add(1, with(label{"kind", r.Event.Kind()}))
+	m.window.observe(m, r.Event)
+	m.calls.observe(m, r.Event)
+	m.asked.observe(m, r.Event)
 }
 
 // model is the label of a model's name.
-func (m *Metrics) model(name string) attribute.KeyValue {
-	return attribute.String("gen_ai.request.model", m.label(m.models, maxModels, name, name))
+func (m *Metrics) model(name string) label {
+	return label{"gen_ai.request.model", m.label(m.models, maxModels, name, name)}
 }
 
 // label is what known has under key: the first most keys get name, later ones "other".

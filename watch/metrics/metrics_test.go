@@ -79,9 +79,6 @@ func scrape(t *testing.T, events ...journal.Event) string {
 	if _, err := parser.TextToMetricFamilies(strings.NewReader(text)); err != nil {
 		t.Fatalf("%v in\n%s", err, text)
 	}
-	if err := m.Close(t.Context()); err != nil {
-		t.Fatal(err)
-	}
 	return text
 }
 

@@ -1,5 +1,3 @@
-// Package wireerror writes errors as the bindings of A2A have them: the error object of JSON-RPC, and google.rpc.Status of REST
-// (A2A 1.0, section 5.4).
 package wireerror
 
 import (
