@@ -71,7 +71,7 @@ func (a *App) Serve(ctx context.Context, o ServeOptions) (err error) {
 		observers = append(observers, log)
 	}
 	accounts, closeAccounts := a.toolObservers()
-	defer func() { err = errors.Join(err, closeAccounts()) }()
+	defer closeAccounts()
 	events := journal.New(journal.Options{Observers: append(observers, accounts...)})
 
 	token, err := serveToken(settings.Serve.Token, os.Getenv)

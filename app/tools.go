@@ -64,7 +64,7 @@ const resultsDir = "results"
 
 // toolObservers keep account of the sizes of results, for `stats --mcp` and for the run that
 // this process is in. close writes what they hold.
-func (a *App) toolObservers() (observers []journal.Observer, closing func() error) {
+func (a *App) toolObservers() (observers []journal.Observer, closing func()) {
 	var accounts []*sizes.Account
 	if state, err := a.Dirs.EnsureState(); err != nil {
 		a.warn("sizes of tool results are not kept: " + err.Error())
@@ -77,12 +77,12 @@ func (a *App) toolObservers() (observers []journal.Observer, closing func() erro
 	for _, account := range accounts {
 		observers = append(observers, account)
 	}
-	return observers, func() error {
-		var all error
+	return observers, func() {
 		for _, account := range accounts {
-			all = errors.Join(all, account.Close())
+			if err := account.Close(); err != nil {
+				a.warn(err.Error()) // the client was served nevertheless
+			}
 		}
-		return all
 	}
 }
 
@@ -97,7 +97,7 @@ func (a *App) openTools(s config.Settings, o toolsOptions) (p *toolsPlane, err e
 	}()
 	if p.journal == nil {
 		observers, closing := a.toolObservers()
-		p.cleanup = append(p.cleanup, closing)
+		p.cleanup = append(p.cleanup, func() error { closing(); return nil })
 		p.journal = journal.New(journal.Options{Observers: append(observers, o.observers...)})
 	}
 	cache, err := a.Dirs.EnsureCache()

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/plimsoll/plimsoll/agent"
+	"github.com/plimsoll/plimsoll/internal/statefile"
 	"github.com/plimsoll/plimsoll/journal"
 	"github.com/plimsoll/plimsoll/limit"
 )
@@ -68,7 +69,7 @@ func Open(o Options) (*Store, error) {
 	if err := os.MkdirAll(o.Dir, 0o700); err != nil {
 		return nil, fmt.Errorf("directory of conversations: %w", err)
 	}
-	root, err := os.OpenRoot(o.Dir)
+	root, err := statefile.OpenRoot(o.Dir)
 	if err != nil {
 		return nil, fmt.Errorf("directory of conversations: %w", err)
 	}

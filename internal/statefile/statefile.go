@@ -13,6 +13,9 @@ import (
 // ErrNotRegular is what is wrong with a name that stands for no regular file.
 var ErrNotRegular = errors.New("is no regular file")
 
+// ErrNotDirectory is what is wrong with a name that should stand for a directory.
+var ErrNotDirectory = errors.New("is no directory")
+
 // Open is [os.OpenFile] for regular files.
 func Open(path string, flag int, perm fs.FileMode) (*os.File, error) {
 	return open(path, flag, place{
@@ -27,6 +30,20 @@ func OpenIn(root *os.Root, name string, flag int, perm fs.FileMode) (*os.File, e
 		lstat: func() (fs.FileInfo, error) { return root.Lstat(name) },
 		open:  func(flag int) (*os.File, error) { return root.OpenFile(name, flag, perm) },
 	})
+}
+
+// OpenRoot is [os.OpenRoot], which would wait for the other end of a pipe that has the name of
+// the directory.
+func OpenRoot(dir string) (*os.Root, error) {
+	info, err := os.Stat(dir)
+	if err == nil && !info.IsDir() {
+		err = &fs.PathError{Op: "open", Path: dir, Err: fmt.Errorf("%w but %s: move it away", ErrNotDirectory, kind(info))}
+	}
+	if err != nil {
+		return nil, err
+	}
+	// With a separator at its end a name is a directory's, or open(2) fails before it waits.
+	return os.OpenRoot(dir + string(os.PathSeparator))
 }
 
 // Read returns the content of a regular file of at most most bytes; a larger one is an error.
@@ -111,16 +128,21 @@ func readAll(f *os.File, err error, name string, most int64) ([]byte, error) {
 }
 
 func notRegular(name string, info fs.FileInfo) error {
-	kind := "a device"
+	return &fs.PathError{Op: "open", Path: name, Err: fmt.Errorf("%w but %s: move it away", ErrNotRegular, kind(info))}
+}
+
+func kind(info fs.FileInfo) string {
 	switch mode := info.Mode(); {
+	case mode.IsRegular():
+		return "a file"
 	case mode.IsDir():
-		kind = "a directory"
+		return "a directory"
 	case mode&fs.ModeSymlink != 0:
-		kind = "a symbolic link"
+		return "a symbolic link"
 	case mode&fs.ModeNamedPipe != 0:
-		kind = "a named pipe"
+		return "a named pipe"
 	case mode&fs.ModeSocket != 0:
-		kind = "a socket"
+		return "a socket"
 	}
-	return &fs.PathError{Op: "open", Path: name, Err: fmt.Errorf("%w but %s: move it away", ErrNotRegular, kind)}
+	return "a device"
 }

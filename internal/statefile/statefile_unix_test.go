@@ -90,6 +90,30 @@ func TestOnlyRegularFilesAreOpened(t *testing.T) {
 	}
 }
 
+func TestOnlyDirectoriesAreOpenedAsRoots(t *testing.T) {
+	dir := t.TempDir()
+	if err := errors.Join(unix.Mkfifo(filepath.Join(dir, "pipe"), 0o600), os.WriteFile(filepath.Join(dir, "file"), nil, 0o600),
+		os.Symlink("pipe", filepath.Join(dir, "link")), os.Symlink(".", filepath.Join(dir, "moved"))); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"pipe", "file", "link"} {
+		if root, err := statefile.OpenRoot(filepath.Join(dir, name)); !errors.Is(err, statefile.ErrNotDirectory) {
+			t.Errorf("%s: %v, %v", name, root, err)
+		}
+	}
+	if root, err := statefile.OpenRoot(filepath.Join(dir, "none")); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("none: %v, %v", root, err)
+	}
+	root, err := statefile.OpenRoot(filepath.Join(dir, "moved")) // people move their state with a link
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer root.Close()
+	if _, err := root.Stat("file"); err != nil {
+		t.Error(err)
+	}
+}
+
 // A pipe that comes between the look at the name and the taking of the lock keeps nobody.
 func TestLockDoesNotWaitForAPipe(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "lock")

@@ -3,8 +3,9 @@ package usage
 import (
 	"errors"
 	"io/fs"
-	"os"
 	"slices"
+
+	"github.com/plimsoll/plimsoll/internal/statefile"
 )
 
 // Forget removes what is kept of a tool in a project, all its variants, and returns how many runs that were.
@@ -14,7 +15,7 @@ func (h *History) Forget(projectKey, tool string) (runs int, err error) {
 	if err := errors.Join(validKey(projectKey), validTool(tool)); err != nil {
 		return 0, err
 	}
-	root, err := os.OpenRoot(h.directory)
+	root, err := statefile.OpenRoot(h.directory)
 	if err != nil {
 		if errors.Is(err, fs.ErrNotExist) {
 			return 0, nil

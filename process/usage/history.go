@@ -88,7 +88,7 @@ func (h *History) Append(p Project, tool string, r Run) error {
 	if err := os.MkdirAll(h.directory, 0o700); err != nil {
 		return h.off(h.directory, err)
 	}
-	root, err := os.OpenRoot(h.directory)
+	root, err := statefile.OpenRoot(h.directory)
 	if err != nil {
 		return h.off(h.directory, err)
 	}
@@ -226,7 +226,7 @@ func (h *History) open(key string) (*document, error) {
 	if err := validKey(key); err != nil {
 		return nil, err
 	}
-	root, err := os.OpenRoot(h.directory)
+	root, err := statefile.OpenRoot(h.directory)
 	if err != nil {
 		if errors.Is(err, fs.ErrNotExist) {
 			return nil, nil

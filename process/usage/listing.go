@@ -10,6 +10,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/plimsoll/plimsoll/internal/statefile"
 )
 
 // Summaries yields every tool of every project, the projects by key and a project's tools by
@@ -124,7 +126,7 @@ type projectFile struct {
 // list returns the newest project files, at most bound; a nil root without an error means that
 // there is no history yet.
 func (h *History) list(bound int) (*os.Root, []projectFile, error) {
-	root, err := os.OpenRoot(h.directory)
+	root, err := statefile.OpenRoot(h.directory)
 	if err != nil {
 		if errors.Is(err, fs.ErrNotExist) {
 			return nil, nil, nil

@@ -39,14 +39,14 @@ func Open(o Options) (*Spool, error) {
 	if err := os.MkdirAll(o.Dir, 0o700); err != nil {
 		return nil, fmt.Errorf("spool: %w", err)
 	}
-	root, err := os.OpenRoot(o.Dir)
+	root, err := statefile.OpenRoot(o.Dir)
 	if err != nil {
 		return nil, fmt.Errorf("spool: %w", err)
 	}
 	lock, err := statefile.OpenIn(root, ledgerLock, os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
 		_ = root.Close()
-		return nil, fmt.Errorf("spool: %w", err)
+		return nil, fmt.Errorf("spool %s: %w", o.Dir, err)
 	}
 	s := &Spool{o: o, root: root, lock: lock, live: map[id]*Writer{}}
 	if err := s.Sweep(); err != nil {

@@ -165,7 +165,7 @@ func OpenStore(o StoreOptions) (*Store, error) {
 		_ = s.lock.Close()
 		return nil, fmt.Errorf("%s: %w", o.Dir, ErrLocked)
 	}
-	if s.root, err = os.OpenRoot(o.Dir); err == nil {
+	if s.root, err = statefile.OpenRoot(o.Dir); err == nil {
 		err = s.read()
 	}
 	if err != nil {
