@@ -15,40 +15,43 @@ import (
 )
 
 // A run and a neighbour both stall on memory below a slice that systemd-oomd watches. Without a preference it
-// kills whichever it finds to have stalled more; asked to avoid the run, it kills the neighbour. Where there is no
-// neighbour it kills the run all the same, and the run must say so. It needs a machine with systemd-oomd
-// that may be hurt (.ci/vm/guest, part oomd); PLIMSOLL_E2E_OOMD says how often to try, and with 1 what needs
-// many tries to say anything is left out.
+// kills whichever it finds to have stalled more; asked to avoid the run, it kills the neighbour. A run that it killed
+// must say so. It needs a machine with systemd-oomd that may be hurt (.ci/vm/guest, part oomd).
+// PLIMSOLL_E2E_OOMD says how often to try each, one after the other in turn; with 1 the preference
+// "default" is left out, which needs many tries to say anything.
 func TestSystemdOOMD(t *testing.T) {
 	tries, _ := strconv.Atoi(os.Getenv("PLIMSOLL_E2E_OOMD"))
 	if tries == 0 {
 		t.Skip("PLIMSOLL_E2E_OOMD is not set: this is no machine whose systemd-oomd may be made to kill")
 	}
 	systemctl(t, "start", "app.slice")
+	// With "avoid" systemd 252 may take nobody here: it comes first to groups that are empty but for their page
+	// cache, such as that of dbus.socket, finds nothing to kill there and looks no further.
 	t.Run("alone", func(t *testing.T) {
-		if !oomdTakesRun(t, "avoid", false) {
+		if !oomdTakesRun(t, "default", false) {
 			t.Error("systemd-oomd took somebody else, and there was nobody else")
 		}
 	})
-	for _, preference := range []string{"avoid", "default"} {
-		if preference == "default" && tries == 1 {
-			continue
+	t.Run("beside", func(t *testing.T) {
+		preferences := []string{"avoid", "default"}
+		if tries == 1 {
+			preferences = preferences[:1]
 		}
-		t.Run(preference, func(t *testing.T) {
-			run, neighbour := 0, 0
-			for range tries {
+		ended := map[string]int{}
+		for range tries {
+			for _, preference := range preferences {
 				if oomdTakesRun(t, preference, true) {
-					run++
-				} else {
-					neighbour++
+					ended[preference]++
 				}
 			}
-			t.Logf("oomd = %q: of %d tries systemd-oomd took the run in %d and the neighbour in %d", preference, tries, run, neighbour)
-			if preference == "avoid" && run > 0 {
-				t.Error("that is not what was asked of it")
-			}
-		})
-	}
+		}
+		for _, preference := range preferences {
+			t.Logf("oomd = %q: of %d tries systemd-oomd took the run in %d and the neighbour in %d", preference, tries, ended[preference], tries-ended[preference])
+		}
+		if ended["avoid"] > 0 {
+			t.Error("that is not what was asked of it")
+		}
+	})
 }
 
 // oomdTakesRun says whom systemd-oomd took, and checks what the run has to say about it.
@@ -94,8 +97,8 @@ func oomdTakesRun(t *testing.T, preference string, beside bool) bool {
 			t.Fatalf("%v did not get what it wants of memory", c.Args)
 		}
 	}
-	// Only now: who stalls while it starts is nobody's measure.
-	systemctl(t, "set-property", "--runtime", "app.slice", "ManagedOOMMemoryPressure=kill", "ManagedOOMMemoryPressureLimit=5%")
+	// Only now, and with a low line: who stalls while it starts is nobody's measure.
+	systemctl(t, "set-property", "--runtime", "app.slice", "ManagedOOMMemoryPressure=kill", "ManagedOOMMemoryPressureLimit=1%")
 	defer systemctl(t, "set-property", "--runtime", "app.slice", "ManagedOOMMemoryPressure=auto")
 	var first *exec.Cmd
 	select {

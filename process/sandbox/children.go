@@ -175,7 +175,7 @@ func (w *watcher) family() []proctree.Process {
 	var pids []int
 	if w.tree == nil {
 		pids = allMembers(w.run.cage)
-	} else if _, err := w.tree.Scan(); err == nil {
+	} else if err := w.scan(); err == nil {
 		for _, p := range w.tree.Members() {
 			pids = append(pids, p.PID)
 		}

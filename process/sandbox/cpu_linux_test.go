@@ -97,6 +97,39 @@ func TestWeightIsHeld(t *testing.T) {
 	})
 }
 
+// TestWhoeverLooksFirst: who lists the run's processes all the time, as the watches over disks and orphans do, takes
+// no child's nice value away.
+func TestWhoeverLooksFirst(t *testing.T) {
+	eachLayer(t, false, func(t *testing.T, layer sandbox.Layer) {
+		s := spec(t, layer, "sleep", "4000")
+		s.Path, s.Args = "/bin/sh", []string{"sh", "-c", "sleep 0.2; for i in 1 2 3 4; do sleep 60 & sleep 0.01; done; wait"}
+		s.Limits.CPUWeight = sandbox.BackgroundWeight
+		r, err := sandbox.Start(t.Context(), s)
+		if err != nil {
+			t.Fatal(err)
+		}
+		want := niceOfPid(t, r.PID()) + 5
+		nicer, seen := 0, 0
+		for deadline := time.Now().Add(10 * time.Second); nicer < 4 && time.Now().Before(deadline); time.Sleep(time.Millisecond) {
+			nicer, seen = 0, 0
+			for _, m := range r.Family() {
+				if m.Command || m.Name != "sleep" || m.Age < time.Second {
+					continue
+				}
+				seen++
+				if niceOfPid(t, m.PID) == want {
+					nicer++
+				}
+			}
+		}
+		if nicer != 4 {
+			t.Errorf("%d of 4 children (%d seen) have nice %d", nicer, seen, want)
+		}
+		_ = r.Kill()
+		_, _ = r.Wait()
+	})
+}
+
 // TestNormalWeightChangesNothing: no process is touched.
 func TestNormalWeightChangesNothing(t *testing.T) {
 	eachLayer(t, false, func(t *testing.T, layer sandbox.Layer) {

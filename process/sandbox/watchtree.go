@@ -17,16 +17,8 @@ import (
 // descendant goes first, the command last.
 func (w *watcher) lookAtTree(now time.Time) time.Duration {
 	limits := w.run.spec.limits()
-	changes, err := w.tree.Scan()
-	if err != nil {
+	if err := w.scan(); err != nil {
 		return sampleEvery
-	}
-	if limits.background() && !w.run.spec.Launcher {
-		for _, p := range changes.Appeared {
-			if p.PID != w.run.pid {
-				giveWay(p.PID, w.run.nice+childNice)
-			}
-		}
 	}
 	_, _ = w.tree.RaiseOOMScore(childScore)
 	usage := w.tree.Measure()
@@ -59,6 +51,21 @@ func (w *watcher) lookAtTree(now time.Time) time.Duration {
 		return sampleEvery / 4
 	}
 	return sampleEvery
+}
+
+// scan brings the tree up to date and makes new descendants nicer than the command. Everybody who looks at
+// the tree does it this way: a process appears only once, to whoever looks first. The caller holds the lock.
+func (w *watcher) scan() error {
+	changes, err := w.tree.Scan()
+	if err != nil || w.run.spec.Launcher || !w.run.spec.limits().background() {
+		return err
+	}
+	for _, p := range changes.Appeared {
+		if p.PID != w.run.pid {
+			giveWay(p.PID, w.run.nice+childNice)
+		}
+	}
+	return nil
 }
 
 func (w *watcher) endLargest() {
@@ -107,7 +114,7 @@ func (w *watcher) stopTree(on bool) error {
 	defer w.mu.Unlock()
 	var members []proctree.Process
 	if w.tree != nil {
-		if _, err := w.tree.Scan(); err != nil {
+		if err := w.scan(); err != nil {
 			return err
 		}
 		members = w.tree.Members()
@@ -153,7 +160,7 @@ func (w *watcher) others() []member {
 func (w *watcher) othersLocked() []member {
 	var left []member
 	if w.tree != nil {
-		if _, err := w.tree.Scan(); err != nil {
+		if err := w.scan(); err != nil {
 			return nil
 		}
 		_ = w.tree.Measure() // tells the zombies
