@@ -93,12 +93,12 @@ type book struct {
 	rings    []string // the waiters to wake when the lock is released
 	watches  []string // those that are to look within lookFirst
 
-	table    *os.File // nil when there is none yet
-	image    []byte   // the table as it was read
-	sum      snapshot
-	unmarked bool   // ledger.json is not the marker
-	damage   error  // what was wrong with a file that was set aside
-	aside    string // its new name
+	table  *os.File // nil when there is none yet
+	image  []byte   // the table as it was read
+	sum    snapshot
+	older  bool   // there is a ledger.json: an older version has been at work since the table was written
+	damage error  // what was wrong with a file that was set aside
+	aside  string // its new name
 	// sample tells what a holder uses; nil asks its files and [Options].Current.
 	sample func(*entry) Holder
 }
@@ -271,8 +271,8 @@ func (l *Ledger) removeFiles(id string) {
 }
 
 // probe tries to take a claim's lock. free says that its owner is dead; lock is then
-// held by us and must be closed. missing says that there is no such file.
-func (l *Ledger) probe(id string) (lock *os.File, free, missing bool) {
+// held by us and must be closed. removed says that there is no such file.
+func (l *Ledger) probe(id string) (lock *os.File, free, removed bool) {
 	f, err := openRegular(l.claimLock(id), os.O_RDWR)
 	if err != nil {
 		return nil, false, errors.Is(err, fs.ErrNotExist)

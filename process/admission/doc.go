@@ -33,7 +33,7 @@
 // to hand; a stopped process that keeps it for [DefaultLockTimeout] is named and the run fails. The queue is waited in on a pipe of the waiter's
 // own: a release works out who may go now and wakes these alone. What foreign processes free rings no bell, so the first waiter reads
 // the memory once a second and wakes those that fit; the next three look whether it is stopped, every two to three seconds, and all
-// others twice a minute at most.
+// others twice a minute at most. Who becomes the first or second is told so through its pipe, and does not look at the ledger for that.
 //
 // # The sum when there are many
 //
@@ -41,7 +41,11 @@
 // with the memory available then or now, whichever is less, or counts every reservation in full. Both are too much rather
 // than too little, so who is admitted by them would be admitted by the exact sum. Before a run is refused, and once a second for the first
 // waiter, all are asked. In the same way locks of dead owners are all probed while there are few claims, and before a refusal; else the
-// numbers of their processes are asked for, and 32 locks in turn.
+// numbers of the processes are asked for, of more than 512 holders only before somebody has to wait, and 16 locks in turn.
+//
+// # Older versions
+//
+// Versions before the table use the same lock and claim files. Both count each other's runs in the same directory: see older.go.
 //
 // # Files
 //
@@ -51,7 +55,7 @@
 //	lock              the one lock (flock); it is held for about a millisecond at a time, and says who has it
 //	turn              the lock that our own decisions take before they wait for other users
 //	ledger.table      everybody who holds or waits: a header and a record of 256 bytes each, replaced in place, with checksums
-//	ledger.json       the ledger of older versions: what it has is taken over, then it holds a schema that they refuse
+//	ledger.json       there only when an older version has been at work: what it has is taken over, then it is removed
 //	waiters/ID        the pipe that wakes a waiter
 //	claims/ID.lock    locked by the owner while it lives: this alone tells who is alive
 //	claims/ID.json    the claim again, and what to clean up after its owner

@@ -170,44 +170,6 @@ func TestNewerLedgerIsNotTouched(t *testing.T) {
 	}
 }
 
-// What an older version has in ledger.json counts, and it refuses the ledger from then on.
-func TestLedgerOfAnOlderVersionIsTakenOver(t *testing.T) {
-	l := open(t)
-	old := acquire(t, l, Request{Project: "/p", Reservation: 7 * mb, SlotsTotal: 1})
-	if err := old.Record("remains"); err != nil {
-		t.Fatal(err)
-	}
-	e := old.entry
-	text, err := json.Marshal(ledgerFile{Schema: schema, Ticket: 41, Entries: []*entry{&e}})
-	if err := errors.Join(err, os.Remove(l.tablePath()), os.WriteFile(l.ledgerPath(), text, 0o600)); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := l.Acquire(t.Context(), Request{Tool: "codex", SlotsTotal: 1}); err == nil {
-		t.Error("the slot of an older version's run was given twice")
-	}
-	c, err := l.Acquire(t.Context(), Request{Tool: "codex", SlotsTotal: 2})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if c.entry.Ticket <= 41 {
-		t.Errorf("its ticket is %d: before those that are there", c.entry.Ticket)
-	}
-	text, err = os.ReadFile(l.ledgerPath())
-	if err != nil || string(text) != marker {
-		t.Errorf("ledger.json is %q (%v)", text, err)
-	}
-	var f ledgerFile
-	if err := json.Unmarshal(text, &f); err != nil || f.Schema <= schema {
-		t.Errorf("an older version would read it: %+v (%v)", f, err)
-	}
-	if list, err := l.Holders(t.Context()); err != nil || len(list) != 2 || list[0].ID != old.ID() || list[0].Project != "/p" {
-		t.Errorf("the ledger has %+v (%v)", list, err)
-	}
-	if err := c.Release(); err != nil {
-		t.Error(err)
-	}
-}
-
 func TestModesAndBootDirectories(t *testing.T) {
 	dir := t.TempDir()
 	week := time.Now().Add(-bootKept - time.Hour)

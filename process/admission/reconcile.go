@@ -74,8 +74,8 @@ func (b *book) reconcile(take int, tried map[string]time.Time, c care) (found []
 		if !probed && (!asked || !e.Owner.ended(b.ledger.owner)) {
 			continue
 		}
-		lock, free, missing := b.ledger.probe(e.ID)
-		if missing && !e.Owner.alive(b.ledger.owner) {
+		lock, free, removed := b.ledger.probe(e.ID)
+		if removed && !e.Owner.alive(b.ledger.owner) {
 			lock, free = b.ledger.takeMissing(e.ID)
 		}
 		if !free {
@@ -130,8 +130,13 @@ func (b *book) near() (ticket uint64, holders int) {
 
 // lockMissing reports a claim whose lock file was removed by somebody else (a cleaner of
 // temporary files). Its owner then counts as long as its process is there.
-func (l *Ledger) lockMissing(id string) bool {
-	_, err := os.Lstat(l.claimLock(id))
+func (l *Ledger) lockMissing(id string) bool { return missing(l.claimLock(id)) }
+
+// cardMissing reports a claim without a file of its own.
+func (l *Ledger) cardMissing(id string) bool { return missing(l.cardPath(id)) }
+
+func missing(path string) bool {
+	_, err := os.Lstat(path)
 	return errors.Is(err, fs.ErrNotExist)
 }
 

@@ -14,12 +14,8 @@ import (
 // maxTable bounds what is read of the table.
 const maxTable = (1 + MaxClaims + MaxWaiters) * recordSize
 
-// marker is what ledger.json holds since the table has taken its place: versions of Plimsoll that keep their claims in
-// ledger.json refuse its schema instead of starting a ledger beside this one.
-const marker = `{"schema":2,"ticket":0,"entries":[]}` + "\n"
-
-// load reads the table. What cannot be understood is set aside, and the table is rebuilt from the claim files. The claims that an older version
-// has in ledger.json are taken over.
+// load reads the table, and what an older version has changed since. What cannot be understood is set aside, and the table
+// is rebuilt from the claim files.
 func (b *book) load() error {
 	older, err := b.loadOlder()
 	if err != nil {
@@ -29,17 +25,11 @@ func (b *book) load() error {
 	if err != nil {
 		return err
 	}
-	b.file.Ticket = max(b.file.Ticket, older.Ticket)
-	for _, e := range older.Entries {
-		if b.find(e.ID) == nil {
-			b.add(e)
-		}
-	}
+	b.merge(older)
+	b.changed = b.changed || b.older
 	if !lost && b.aside == "" {
-		b.changed = b.changed || b.unmarked
 		return nil
 	}
-	b.changed = b.changed || b.unmarked
 	if err := b.adopt(); err != nil {
 		return err
 	}
@@ -48,30 +38,6 @@ func (b *book) load() error {
 			b.damage, b.aside, len(b.file.Entries))
 	}
 	return nil
-}
-
-// loadOlder reads ledger.json: the marker, or the claims of an older version.
-func (b *book) loadOlder() (older ledgerFile, err error) {
-	path := b.ledger.ledgerPath()
-	text, err := readBounded(path, maxLedger)
-	switch {
-	case errors.Is(err, fs.ErrNotExist):
-		b.unmarked = true
-		return older, nil
-	case err != nil:
-		return older, err
-	case string(text) == marker:
-		return older, nil
-	}
-	b.unmarked = true
-	older, err = parseLedger(text)
-	if errors.Is(err, ErrNewer) {
-		return ledgerFile{}, err
-	}
-	if err != nil {
-		return ledgerFile{}, b.setAside(path, err)
-	}
-	return older, nil
 }
 
 // loadTable reads the table; lost says that there is none, or no longer one.
@@ -215,8 +181,8 @@ func (b *book) store() error {
 		return err
 	}
 	failpoint("table written")
-	if b.unmarked {
-		return replaceFile(b.ledger.ledgerPath(), []byte(marker))
+	if b.older {
+		return b.removeOlder()
 	}
 	return nil
 }
