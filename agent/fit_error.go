@@ -2,8 +2,8 @@ package agent
 
 import (
 	"fmt"
-	"unicode/utf8"
 
+	"github.com/plimsoll/plimsoll/limit"
 	"github.com/plimsoll/plimsoll/window/compact"
 )
 
@@ -84,12 +84,4 @@ func (p *fitting) tooLarge(large *compact.DoesNotFit) error {
 }
 
 // clipText is at most about n bytes of a text; no rune is split.
-func clipText(s string, n int) string {
-	if len(s) <= n {
-		return s
-	}
-	for n > 0 && !utf8.RuneStart(s[n]) {
-		n--
-	}
-	return s[:n] + "…"
-}
+func clipText(s string, n int) string { return limit.Short(s, n) }

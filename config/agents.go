@@ -125,7 +125,7 @@ func (r *reader) agent(path []string, w written, src Source) {
 		r.problem(src, path[:3], "is no key: a secret does not belong into a file", `put it into an environment variable and write key_env = "OPENAI_API_KEY", the variable's name`)
 	case k == nil:
 		fix := "plimsoll config init writes a file with every key"
-		if near := nearest(key, agentKeyNames()); near != "" {
+		if near := meant(key, agentKeyNames()); near != "" {
 			fix = fmt.Sprintf("did you mean %q?", near)
 		} else if table := tableOf(key, false); table != "" {
 			fix = "it is a key of table [" + table + "]"
@@ -291,7 +291,7 @@ func (l *Loaded) checkServers(a *Agent, wrong func(key, what, fix string)) {
 			continue
 		}
 		fix := "write a table [mcp.servers." + name + "] with its command or url"
-		if near := nearest(name, known); near != "" {
+		if near := meant(name, known); near != "" {
 			fix = fmt.Sprintf("did you mean %q?", near)
 		}
 		wrong("servers", "there is no MCP server "+quote(name), fix)
@@ -308,7 +308,7 @@ func (l *Loaded) explainAgent(rest string) (Explanation, error) {
 	k := lookupAgent(key)
 	if k == nil {
 		fix := "the keys are " + strings.Join(agentKeyNames(), ", ")
-		if near := nearest(key, agentKeyNames()); near != "" {
+		if near := meant(key, agentKeyNames()); near != "" {
 			fix = fmt.Sprintf("did you mean %q?", agentsTable+"."+name+"."+near)
 		}
 		return Explanation{}, fmt.Errorf("%s is not a key of an agent; %s", quote(key), fix)

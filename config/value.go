@@ -233,7 +233,7 @@ func (k *Key) choose(text string) (any, error) {
 		}
 	}
 	fix := "write one of them"
-	if near := nearest(text, k.Choices); near != "" {
+	if near := meant(text, k.Choices); near != "" {
 		fix = fmt.Sprintf("did you mean %q?", near)
 	}
 	return nil, &misfit{fmt.Sprintf("%s is not one of %s", quote(text), strings.Join(k.Choices, ", ")), fix}
@@ -341,12 +341,7 @@ func describe(w written) string {
 // maxShown bounds how much of a value a message repeats, in bytes.
 const maxShown = 64
 
-func clip(s string) string {
-	if len(s) > maxShown {
-		return strings.ToValidUTF8(s[:maxShown], "�") + "…"
-	}
-	return strings.ToValidUTF8(s, "�")
-}
+func clip(s string) string { return limit.Short(s, maxShown) }
 
 func quote(s string) string { return strconv.Quote(clip(s)) }
 

@@ -91,6 +91,9 @@ func (k *Key) parseAddress(w written) (any, error) {
 	return text, nil
 }
 
+// maxVariable bounds the name of an environment variable, in bytes.
+const maxVariable = 64
+
 // parseVariable reads the name of an environment variable. A value that looks like a key
 // itself is not repeated in the message.
 func (k *Key) parseVariable(w written) (any, error) {
@@ -98,7 +101,7 @@ func (k *Key) parseVariable(w written) (any, error) {
 		return nil, k.wrong(w, "the name of an environment variable", k.example)
 	}
 	text := strings.TrimSpace(w.text)
-	name := len(text) <= maxWord
+	name := len(text) <= maxVariable
 	for i, c := range []byte(text) {
 		letter := c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c == '_'
 		name = name && (letter || i > 0 && c >= '0' && c <= '9')

@@ -1,6 +1,9 @@
 package limit
 
-import "unicode/utf8"
+import (
+	"strings"
+	"unicode/utf8"
+)
 
 // Cut shortens text to at most about maxBytes: its head, what marker says, and its tail.
 // The head gets two thirds, because a result opens with what it is and ends with how it went.
@@ -23,6 +26,30 @@ func Cut(text string, maxBytes int, marker func(cut int) string) string {
 		return text
 	}
 	return text[:head] + note + text[tail:]
+}
+
+// Clip is the beginning of text, at most maxBytes of it, as valid UTF-8: no rune is split, and bytes that are none
+// are "\uFFFD".
+func Clip(text string, maxBytes int) string {
+	if len(text) > maxBytes {
+		text = text[:runeStart(text, max(0, maxBytes))]
+	}
+	if utf8.ValidString(text) {
+		return text
+	}
+	text = strings.ToValidUTF8(text, "\uFFFD") // three bytes for one or more
+	return text[:runeStart(text, min(len(text), max(0, maxBytes)))]
+}
+
+// Ellipsis is what [Short] ends a text with that it has cut.
+const Ellipsis = "…"
+
+// Short is text as people are shown it: [Clip], and where something was left out it ends with [Ellipsis], within maxBytes.
+func Short(text string, maxBytes int) string {
+	if len(text) <= maxBytes {
+		return Clip(text, maxBytes)
+	}
+	return Clip(text, maxBytes-len(Ellipsis)) + Ellipsis
 }
 
 // slack is the part of a kept piece that may be given up to end it at a line: 1/slack.

@@ -74,3 +74,27 @@ func FuzzCut(f *testing.F) {
 		}
 	})
 }
+
+func TestClipAndShort(t *testing.T) {
+	for _, c := range []struct {
+		text        string
+		most        int
+		clip, short string
+	}{
+		{"abc", 3, "abc", "abc"},
+		{"abcdef", 5, "abcde", "ab…"},
+		{"äöü", 3, "ä", "…"},
+		{"äöü", 5, "äö", "ä…"},
+		{"abc", 0, "", "…"},
+		{"a\xffb", 9, "a\uFFFDb", "a\uFFFDb"},
+		{"\xff\xff\xff\xff", 3, "\uFFFD", "…"},
+		{"😀😀", 7, "😀", "😀…"},
+	} {
+		if got := limit.Clip(c.text, c.most); got != c.clip || len(got) > max(c.most, 0) {
+			t.Errorf("Clip(%q, %d) = %q, want %q", c.text, c.most, got, c.clip)
+		}
+		if got := limit.Short(c.text, c.most); got != c.short {
+			t.Errorf("Short(%q, %d) = %q, want %q", c.text, c.most, got, c.short)
+		}
+	}
+}

@@ -4,13 +4,12 @@ import (
 	"encoding/json"
 	"errors"
 	"net/http"
-	"strings"
-	"unicode/utf8"
 
 	sdk "github.com/a2aproject/a2a-go/v2/a2a"
 	"github.com/a2aproject/a2a-go/v2/errordetails"
 
 	"github.com/plimsoll/plimsoll/agent/a2a/internal/wireerror"
+	"github.com/plimsoll/plimsoll/limit"
 )
 
 // ErrEnded says that an event came after its task had ended. It is dropped.
@@ -68,12 +67,4 @@ func (s *Server) refuse(out *stream, status int, id json.RawMessage, err error) 
 }
 
 // cut gives at most bound bytes of a text, whole runes of valid UTF-8.
-func cut(text string, bound int) string {
-	if len(text) > bound {
-		for bound > 0 && !utf8.RuneStart(text[bound]) {
-			bound--
-		}
-		text = text[:bound]
-	}
-	return strings.ToValidUTF8(text, "\uFFFD")
-}
+func cut(text string, bound int) string { return limit.Clip(text, bound) }

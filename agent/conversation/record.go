@@ -13,6 +13,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/plimsoll/plimsoll/agent"
+	"github.com/plimsoll/plimsoll/limit"
 )
 
 // A record is a line: the length of its JSON and the CRC-32C of it, each as eight
@@ -171,15 +172,7 @@ func appendMessage(buf []byte, m agent.Message, at time.Time, most int) (_ []byt
 }
 
 // clip is the beginning of s, at most n bytes, without a part of a character at the end.
-func clip(s string, n int) string {
-	if len(s) <= n {
-		return s
-	}
-	for n > 0 && !utf8.RuneStart(s[n]) {
-		n--
-	}
-	return s[:n]
-}
+func clip(s string, n int) string { return limit.Clip(s, n) }
 
 // maxTitle bounds the title of a session, in bytes.
 const maxTitle = 120

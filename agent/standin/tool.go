@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/plimsoll/plimsoll/internal/lazy"
+	"github.com/plimsoll/plimsoll/limit"
 )
 
 // tool is one that a request declares, as the planner looks at it.
@@ -208,9 +209,4 @@ func joined(stems []string) []string {
 	return out
 }
 
-func clip(text string, most int) string {
-	if len(text) <= most {
-		return text
-	}
-	return strings.ToValidUTF8(text[:most], "") + "…"
-}
+func clip(text string, most int) string { return limit.Short(text, most) }

@@ -6,24 +6,15 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"unicode/utf8"
 
+	"github.com/plimsoll/plimsoll/internal/nearest"
+	"github.com/plimsoll/plimsoll/limit"
 	"github.com/plimsoll/plimsoll/tools/gateway"
 	"github.com/plimsoll/plimsoll/tools/result"
 )
 
 // clip cuts a text to at most most bytes, whole characters, and shows that it did.
-func clip(text string, most int) string {
-	if len(text) <= most {
-		return text
-	}
-	const mark = "…"
-	n := max(0, most-len(mark))
-	for n > 0 && !utf8.RuneStart(text[n]) {
-		n--
-	}
-	return text[:n] + mark
-}
+func clip(text string, most int) string { return limit.Short(text, most) }
 
 // plain makes a name of the letters that all providers of models take. short says that it
 // was too long: then it ends in a digest of itself, as behind a merged gateway, so that it
@@ -89,7 +80,7 @@ func named(n result.Names, role int) string {
 
 // meant is ` (did you mean "x"?)` for the nearest names, and "" where none is near.
 func meant(name string, known []string) string {
-	near := nearest(name, known)
+	near := nearest.Names(name, known, 3)
 	if len(near) == 0 {
 		return ""
 	}
@@ -97,62 +88,4 @@ func meant(name string, known []string) string {
 		near[i] = fmt.Sprintf("%q", n)
 	}
 	return " (did you mean " + strings.Join(near, " or ") + "?)"
-}
-
-// nearest gives up to three names that name may have been meant to be: those with few
-// letters changed, then those that hold it or are held by it.
-func nearest(name string, known []string) []string {
-	key := func(s string) string {
-		if len(s) > gateway.MaxName {
-			s = s[:gateway.MaxName]
-		}
-		return strings.ToLower(strings.NewReplacer("-", "", "_", "", ".", "", " ", "").Replace(s))
-	}
-	want := key(name)
-	if want == "" {
-		return nil
-	}
-	type near struct {
-		name  string
-		steps int
-	}
-	var found []near
-	for _, k := range known {
-		have := key(k)
-		steps := distance(want, have)
-		if steps > max(1, (len(want)+2)/3) {
-			if len(want) < 3 || len(have) < 3 || !strings.Contains(have, want) && !strings.Contains(want, have) {
-				continue
-			}
-			steps += 1000
-		}
-		found = append(found, near{k, steps})
-	}
-	slices.SortStableFunc(found, func(a, b near) int { return a.steps - b.steps })
-	var out []string
-	for _, f := range found[:min(3, len(found))] {
-		out = append(out, f.name)
-	}
-	return out
-}
-
-// distance counts the letters to be changed, put in or left out between two short words.
-func distance(a, b string) int {
-	row := make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
-	}
-	for i := range len(a) {
-		diagonal := row[0]
-		row[0] = i + 1
-		for j := range len(b) {
-			steps := diagonal
-			if a[i] != b[j] {
-				steps++
-			}
-			diagonal = row[j+1]
-			row[j+1] = min(steps, row[j+1]+1, row[j]+1)
-		}
-	}
-	return row[len(b)]
 }

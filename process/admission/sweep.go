@@ -4,8 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strings"
 	"time"
+
+	"github.com/plimsoll/plimsoll/limit"
 )
 
 // reapAtOnce bounds how many dead claims are worked on in one go, since each holds a file
@@ -124,13 +125,7 @@ func (b *book) writeDown(e *entry) {
 }
 
 // clip bounds what the ledger keeps of an error.
-func clip(s string) string {
-	const most = 512
-	if len(s) <= most {
-		return s
-	}
-	return strings.ToValidUTF8(s[:most], "") + "…"
-}
+func clip(s string) string { return limit.Short(s, 512) }
 
 var errNoReaper = errors.New("this process has nothing to clean it up with")
 

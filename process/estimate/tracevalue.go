@@ -86,9 +86,4 @@ func parseDuration(text string) (time.Duration, error) {
 }
 
 // cutText shortens s to at most n bytes of valid UTF-8.
-func cutText(s string, n int) string {
-	if len(s) > n {
-		s = s[:n]
-	}
-	return strings.ToValidUTF8(s, "\uFFFD")
-}
+func cutText(s string, n int) string { return limit.Clip(s, n) }

@@ -327,9 +327,4 @@ func word(s string) string {
 }
 
 // cut shortens s to at most n bytes of valid UTF-8.
-func cut(s string, n int) string {
-	if len(s) > n {
-		s = s[:n]
-	}
-	return strings.ToValidUTF8(s, "")
-}
+func cut(s string, n int) string { return limit.Clip(s, n) }

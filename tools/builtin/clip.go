@@ -1,16 +1,8 @@
 package builtin
 
-import "unicode/utf8"
+import (
+	"github.com/plimsoll/plimsoll/limit"
+)
 
 // clip cuts a text to at most so many bytes, between characters, and marks the cut.
-func clip(text string, most int) string {
-	const mark = "…"
-	if len(text) <= most {
-		return text
-	}
-	n := most - len(mark)
-	for n > 0 && !utf8.RuneStart(text[n]) {
-		n--
-	}
-	return text[:n] + mark
-}
+func clip(text string, most int) string { return limit.Short(text, most) }

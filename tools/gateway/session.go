@@ -11,6 +11,7 @@ import (
 
 	"github.com/plimsoll/plimsoll/internal/rawjson"
 	"github.com/plimsoll/plimsoll/journal"
+	"github.com/plimsoll/plimsoll/limit"
 	"github.com/plimsoll/plimsoll/tools/jsonrpc"
 	"github.com/plimsoll/plimsoll/tools/peer"
 	"github.com/plimsoll/plimsoll/tools/result"
@@ -258,15 +259,4 @@ func (s *Session) names(principal string) result.Names {
 }
 
 // clip cuts a name for an event.
-func clip(name string) string {
-	const most = 64
-	if len(name) <= most {
-		return name
-	}
-	for n := most; n > 0; n-- {
-		if c := name[n]; c < 0x80 || c >= 0xc0 {
-			return name[:n]
-		}
-	}
-	return ""
-}
+func clip(name string) string { return limit.Clip(name, 64) }

@@ -2,7 +2,6 @@ package result
 
 import (
 	"fmt"
-	"unicode/utf8"
 
 	"github.com/plimsoll/plimsoll/internal/rawjson"
 	"github.com/plimsoll/plimsoll/limit"
@@ -39,15 +38,7 @@ func (e *ends) text() string {
 }
 
 // shorten cuts a text of somebody else to at most max bytes, at a rune.
-func shorten(s string, max int) string {
-	if len(s) <= max {
-		return s
-	}
-	for max > 0 && !utf8.RuneStart(s[max]) {
-		max--
-	}
-	return s[:max] + "…"
-}
+func shorten(s string, max int) string { return limit.Short(s, max) }
 
 // unquoted decodes a raw string.
 func unquoted(raw []byte) string { return string(rawjson.Unquote(nil, raw)) }

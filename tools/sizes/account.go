@@ -20,6 +20,7 @@ import (
 	"github.com/plimsoll/plimsoll/internal/atomicfile"
 	"github.com/plimsoll/plimsoll/internal/statefile"
 	"github.com/plimsoll/plimsoll/journal"
+	"github.com/plimsoll/plimsoll/limit"
 )
 
 // Bounds of what is kept. A file of a full server has about 1 MiB.
@@ -113,12 +114,7 @@ func at(tools map[string]*tally, tool string) *tally {
 	return t
 }
 
-func clip(name string) string {
-	if len(name) > maxName {
-		name = name[:maxName]
-	}
-	return strings.ToValidUTF8(name, "�")
-}
+func clip(name string) string { return limit.Clip(name, maxName) }
 
 func (a *Account) writeNowAndThen() {
 	defer close(a.done)

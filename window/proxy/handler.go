@@ -17,6 +17,7 @@ import (
 	"sync"
 
 	"github.com/plimsoll/plimsoll/journal"
+	"github.com/plimsoll/plimsoll/limit"
 )
 
 // ServeHTTP checks who asks, finds the upstream and relays.
@@ -81,12 +82,8 @@ func (p *Proxy) passed(rt *route, reason, detail string) {
 	p.event(journal.WindowPassed{Upstream: rt.up.Name, Path: clip(rt.below, 256), Reason: reason, Detail: clip(detail, 256)})
 }
 
-func clip(s string, n int) string {
-	if len(s) > n {
-		s = strings.ToValidUTF8(s[:n], "")
-	}
-	return strings.Clone(s)
-}
+// clip bounds what an event holds of a request, in memory of its own.
+func clip(s string, n int) string { return strings.Clone(limit.Clip(s, n)) }
 
 // passBody sends a body that is not held, and relays the answer.
 func (p *Proxy) passBody(w http.ResponseWriter, r *http.Request, rt *route, body io.ReadCloser) {

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/plimsoll/plimsoll/journal"
+	"github.com/plimsoll/plimsoll/limit"
 )
 
 // State says whether a log's events reach anybody.
@@ -153,13 +154,4 @@ func (s *Logs) tell(e journal.Event) {
 // maxName is how much of an id goes into the journal, in bytes.
 const maxName = 64
 
-func clip(s string) string {
-	if len(s) <= maxName {
-		return s
-	}
-	end := maxName
-	for end > maxName-4 && s[end]&0xC0 == 0x80 { // never inside a character
-		end--
-	}
-	return s[:end]
-}
+func clip(s string) string { return limit.Clip(s, maxName) }

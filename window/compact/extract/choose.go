@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/plimsoll/plimsoll/limit"
 )
 
 // A choice is what of the lines goes into a summary.
@@ -171,15 +173,8 @@ const ellipsis = " ..."
 
 // shorten cuts text to at most n bytes, at a rune.
 func shorten(text string, n int) string {
-	if len(text) <= n {
-		return text
-	}
-	end := max(0, n-len(ellipsis))
-	for back := 0; back < utf8.UTFMax && end > 0 && !utf8.RuneStart(text[end]); back++ {
-		end--
-	}
 	if n < len(ellipsis) {
 		return ""
 	}
-	return text[:end] + ellipsis
+	return limit.Short(text, n)
 }
