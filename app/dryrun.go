@@ -101,7 +101,8 @@ func (x *execution) dryRun(ctx context.Context) Status {
 	}
 	if p.Settings.Enforcement == "required" && d.Enforcement.Memory != sandbox.ByKernel {
 		d.Admitted = false
-		d.Refusal = strings.TrimSpace(d.Refusal + "\nenforcement is required, but no layer here lets the kernel hold the memory limit")
+		refusal := demandedBy(p.Settings, errors.New("enforcement is required, but no layer here lets the kernel hold the memory limit"))
+		d.Refusal = strings.TrimSpace(d.Refusal + "\n" + refusal.Error())
 	}
 	d.Window = x.decideWindow(ctx)
 	d.MCP = x.decideServers()

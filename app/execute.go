@@ -2,6 +2,7 @@ package app
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -72,6 +73,9 @@ func (x *execution) execute(ctx, starting context.Context) error {
 	}
 	run, err := sandbox.Start(starting, spec)
 	if err != nil {
+		if _, ok := errors.AsType[*sandbox.NotEnforced](err); ok {
+			return demandedBy(p.Settings, err)
+		}
 		return err
 	}
 	close(started)

@@ -76,26 +76,6 @@ func (a *App) plan(o *RunOptions, history *usage.History) (*Plan, error) {
 	return p, nil
 }
 
-// distrustEstimate puts the user's own initial estimate in place of a project's that this host
-// could never carry: a cloned repository must not be able to keep every run from starting.
-func (a *App) distrustEstimate(p *Plan) error {
-	from := p.Settings.Source("initial_estimate")
-	if p.ReadingErr != nil || from.Origin != config.OriginProject || p.Settings.InitialEstimate <= p.Reading.Capacity() {
-		return nil
-	}
-	own, err := a.Config.WithoutProject().For(p.Tool)
-	if err != nil {
-		return err
-	}
-	p.Settings.Warnings = append(p.Settings.Warnings, config.Problem{
-		Where: from, Key: "initial_estimate",
-		What: fmt.Sprintf("%s is more than this host has (%s) and is not used", p.Settings.InitialEstimate.Human(), p.Reading.Capacity().Human()),
-		Fix:  "correct it, or set it in your own configuration",
-	})
-	p.Settings.InitialEstimate = own.InitialEstimate
-	return nil
-}
-
 // estimateFor asks what the user has set, then the history, then the configuration.
 func (a *App) estimateFor(p *Plan, history *usage.History) (estimate.Estimate, error) {
 	if p.Settings.Reservation > 0 {
@@ -116,10 +96,7 @@ func (p *Plan) setLimits() {
 	if p.ReadingErr == nil {
 		capacity = p.Reading.Capacity()
 	}
-	p.MinFree = s.MinFree
-	if p.MinFree == config.Auto {
-		p.MinFree = headroom.MinFree(capacity)
-	}
+	p.MinFree = minFreeOf(s, capacity)
 	memory := s.MemoryMax
 	if memory == config.Auto {
 		memory = max(leastAuto, 2*p.Estimate.Bytes)

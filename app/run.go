@@ -291,6 +291,9 @@ func (x *execution) admit(ctx context.Context) error {
 // ledger cannot be written at all, and only where no enforcement is required. The user hears it in any case.
 func (x *execution) uncoordinated(err error) error {
 	if err := mayBeUncoordinated(x.plan.Settings.Enforcement, err); err != nil {
+		if mayBeUncoordinated(config.EnforcementBestEffort, err) == nil {
+			return demandedBy(x.plan.Settings, err)
+		}
 		return err
 	}
 	x.alert("ledger", "runs are not coordinated: "+err.Error())

@@ -11,7 +11,9 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/plimsoll/plimsoll/app"
 	"github.com/plimsoll/plimsoll/config"
+	"github.com/plimsoll/plimsoll/process/headroom"
 )
 
 func newConfigCommand(open opener) *cobra.Command {
@@ -182,11 +184,16 @@ func newConfigCheckCommand() *cobra.Command {
 				return checkFailed(cmd.ErrOrStderr(), err)
 			}
 			warnings := append([]config.Problem{}, loaded.Warnings...)
-			seen := map[string]bool{}
+			reading, readingErr := headroom.Read(headroom.Source{})
+			seen, wrong := map[string]bool{}, len(loaded.ProjectProblems) > 0
 			for _, tool := range append([]string{""}, loaded.Tools()...) {
 				s, err := loaded.For(tool)
 				if err != nil {
 					return err
+				}
+				if p, ok := app.DistrustedEstimate(s, reading); !ok && readingErr == nil {
+					wrong = true
+					s.Warnings = append(s.Warnings, p)
 				}
 				for _, p := range s.Warnings {
 					if !seen[p.String()] {
@@ -197,11 +204,11 @@ func newConfigCheckCommand() *cobra.Command {
 			}
 			writeConfigWarnings(cmd.ErrOrStderr(), warnings)
 			for _, file := range []string{loaded.UserFile, loaded.ProjectFile} {
-				if file != "" && (file != loaded.ProjectFile || len(loaded.ProjectProblems) == 0) {
+				if file != "" && (file != loaded.ProjectFile || !wrong) {
 					fmt.Fprintf(out, "%s: ok\n", file)
 				}
 			}
-			if len(loaded.ProjectProblems) > 0 {
+			if wrong {
 				return &exitError{1}
 			}
 			if loaded.UserFile == "" && loaded.ProjectFile == "" {
