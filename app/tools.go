@@ -22,6 +22,7 @@ import (
 	"github.com/plimsoll/plimsoll/internal/atomicfile"
 	"github.com/plimsoll/plimsoll/internal/statefile"
 	"github.com/plimsoll/plimsoll/journal"
+	"github.com/plimsoll/plimsoll/limit"
 	"github.com/plimsoll/plimsoll/process/admission"
 	"github.com/plimsoll/plimsoll/tools/argocd/toolset"
 	"github.com/plimsoll/plimsoll/tools/gateway"
@@ -56,6 +57,17 @@ type toolsOptions struct {
 	observers []journal.Observer
 	// journal is one that there is already; nil makes one.
 	journal *journal.Journal
+}
+
+// spoolFree is free_min in the words of [spool.Options].
+func spoolFree(freeMin limit.Bytes) limit.Bytes {
+	switch freeMin {
+	case config.Auto:
+		return 0
+	case 0:
+		return -1
+	}
+	return freeMin
 }
 
 // resultsDir is where results of tools are kept, below the cache directory: they are large
@@ -107,7 +119,7 @@ func (a *App) openTools(s config.Settings, o toolsOptions) (p *toolsPlane, err e
 	p.temp = cache
 	p.spool, err = spool.Open(spool.Options{
 		Dir: filepath.Join(cache, resultsDir), MaxBytes: s.MCP.SpoolMax, MaxResults: s.MCP.SpoolResults,
-		MaxAge: s.MCP.SpoolAge, MaxResult: s.MCP.MaxResult, Journal: p.journal,
+		MaxAge: s.MCP.SpoolAge, MaxResult: s.MCP.MaxResult, FreeMin: spoolFree(s.FreeMin), Journal: p.journal,
 	})
 	if err != nil {
 		return p, fmt.Errorf("keep results: %w", err)

@@ -16,12 +16,12 @@ func (*NotFound) Error() string {
 
 // Full says that there is no room for a result, or for more of it.
 type Full struct {
-	// Dir is the place, Why what was reached: "disk", "quota" (Options.MaxBytes, and
+	// Dir is the place, Why what was reached: "disk" (also Options.FreeMin), "quota" (Options.MaxBytes, and
 	// nothing can be evicted), "result" (Options.MaxResult), "count" (Options.MaxResults).
 	Dir, Why string
 	// Limit is the bound in bytes or results; 0 for a full disk.
 	Limit int64
-	// Err is the system's error of a full disk.
+	// Err is the system's error of a full disk, or says what is free and must stay so.
 	Err error
 }
 

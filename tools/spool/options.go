@@ -37,6 +37,10 @@ type Options struct {
 	Dir string
 	// MaxBytes bounds everything in Dir on the disk (DefaultMaxBytes).
 	MaxBytes limit.Bytes
+	// FreeMin is what stays free on the file system of Dir: results are evicted, then not kept,
+	// before less is. 0 is 5 % of it, between 256 MiB and 2 GiB; negative is no such bound. Where
+	// less than twice as much was free when the spool was opened, half of what was free then counts.
+	FreeMin limit.Bytes
 	// MaxResults bounds the number of results (DefaultMaxResults).
 	MaxResults int
 	// MaxAge is how long a result can be read after its beginning (DefaultMaxAge).

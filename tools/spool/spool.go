@@ -25,6 +25,7 @@ type Spool struct {
 	lock     *os.File
 	closed   bool
 	gone     []string // directories to be removed when the lock is free
+	freeLine int64    // what stays free on the file system, in bytes
 	live     map[id]*Writer
 	searches []*searched // the last ones, oldest first
 }
@@ -48,7 +49,7 @@ func Open(o Options) (*Spool, error) {
 		_ = root.Close()
 		return nil, fmt.Errorf("spool %s: %w", o.Dir, err)
 	}
-	s := &Spool{o: o, root: root, lock: lock, live: map[id]*Writer{}}
+	s := &Spool{o: o, root: root, lock: lock, live: map[id]*Writer{}, freeLine: freeLine(o)}
 	if err := s.Sweep(); err != nil {
 		_ = s.Close()
 		return nil, fmt.Errorf("spool %s: %w", o.Dir, err)
@@ -163,38 +164,6 @@ func (s *Spool) evict(l *ledger, a account) bool {
 	}
 	l.remove(a.id)
 	return true
-}
-
-// makeRoom evicts the least recently used entries until `bytes` more and `results` more fit.
-func (s *Spool) makeRoom(l *ledger, bytes int64, results int) bool {
-	fits := func() (inBytes, inCount bool) {
-		return l.bytes()+bytes <= int64(s.o.MaxBytes), len(l.accounts)+results <= s.o.MaxResults
-	}
-	inBytes, inCount := fits()
-	if inBytes && inCount {
-		return true
-	}
-	s.sweep(l)
-	order := slices.Clone(l.accounts)
-	slices.SortStableFunc(order, func(a, b account) int { return cmp.Compare(a.used, b.used) })
-	var forCount, forBytes tally
-	for _, a := range order {
-		if inBytes, inCount = fits(); inBytes && inCount {
-			break
-		}
-		if a.writing || s.live[a.id] != nil || !s.evict(l, a) {
-			continue
-		}
-		if !inCount {
-			forCount.add(a)
-		} else {
-			forBytes.add(a)
-		}
-	}
-	forCount.tell(s, "count")
-	forBytes.tell(s, "bytes")
-	inBytes, inCount = fits()
-	return inBytes && inCount
 }
 
 // freeDisk evicts the least recently used result that can be, because the disk is full.

@@ -102,11 +102,8 @@ func (s *Spool) Create(src Source) (*Writer, error) {
 func (w *Writer) enter(l *ledger) error {
 	s := w.s
 	s.sweepSome(l)
-	if !s.makeRoom(l, w.reserved, 1) {
-		if len(l.accounts) >= s.o.MaxResults {
-			return &Full{Dir: s.o.Dir, Why: "count", Limit: int64(s.o.MaxResults)}
-		}
-		return &Full{Dir: s.o.Dir, Why: "quota", Limit: int64(s.o.MaxBytes)}
+	if err := s.makeRoom(l, w.reserved, w.reserved, 1); err != nil {
+		return err
 	}
 	if err := w.open(); err != nil {
 		w.close()
@@ -345,10 +342,10 @@ func (w *Writer) reserve(n int64) error {
 		if a == nil {
 			return &Full{Dir: w.s.o.Dir, Why: "quota", Limit: int64(w.s.o.MaxBytes)}
 		}
-		if !w.s.makeRoom(l, want-w.reserved, 0) {
+		if err := w.s.makeRoom(l, want-w.reserved, want-w.used, 0); err != nil {
 			want = need
-			if !w.s.makeRoom(l, want-w.reserved, 0) {
-				return &Full{Dir: w.s.o.Dir, Why: "quota", Limit: int64(w.s.o.MaxBytes)}
+			if err := w.s.makeRoom(l, want-w.reserved, want-w.used, 0); err != nil {
+				return err
 			}
 		}
 		a = l.find(w.id)

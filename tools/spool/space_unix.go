@@ -1,0 +1,14 @@
+//go:build linux || darwin || freebsd
+
+package spool
+
+import "golang.org/x/sys/unix"
+
+// diskSpace is how large the file system of a directory is, and what is free for this user, in bytes.
+func diskSpace(dir string) (total, free int64, ok bool) {
+	var st unix.Statfs_t
+	if unix.Statfs(dir, &st) != nil || st.Blocks == 0 {
+		return 0, 0, false
+	}
+	return int64(st.Blocks) * int64(st.Bsize), int64(st.Bavail) * int64(st.Bsize), true
+}

@@ -1,0 +1,16 @@
+package spool
+
+import "golang.org/x/sys/windows"
+
+// diskSpace is how large the volume of a directory is, and what is free for this user, in bytes.
+func diskSpace(dir string) (total, free int64, ok bool) {
+	name, err := windows.UTF16PtrFromString(dir)
+	if err != nil {
+		return 0, 0, false
+	}
+	var mine, all uint64
+	if windows.GetDiskFreeSpaceEx(name, &mine, &all, nil) != nil {
+		return 0, 0, false
+	}
+	return int64(all), int64(mine), true
+}
