@@ -11,7 +11,15 @@ import (
 // DistrustedEstimate tells what is wrong with an initial estimate that a project's file gives and
 // that this host could never set aside, min_free left alone; ok when there is nothing. Believing it
 // would let a cloned repository keep every run from starting.
-func DistrustedEstimate(s config.Settings, r headroom.Reading) (wrong config.Problem, ok bool) {
+func DistrustedEstimate(s config.Settings) (wrong config.Problem, ok bool) {
+	r, err := headroom.Read(headroom.Source{})
+	if err != nil {
+		return config.Problem{}, true
+	}
+	return distrusted(s, r)
+}
+
+func distrusted(s config.Settings, r headroom.Reading) (wrong config.Problem, ok bool) {
 	from := s.Source("initial_estimate")
 	room := r.Ceiling(s.CountSwap)
 	most := room.Physical + room.Swap - minFreeOf(s, r.Capacity())
@@ -30,7 +38,7 @@ func (a *App) distrustEstimate(p *Plan) error {
 	if p.ReadingErr != nil {
 		return nil
 	}
-	wrong, ok := DistrustedEstimate(p.Settings, p.Reading)
+	wrong, ok := distrusted(p.Settings, p.Reading)
 	if ok {
 		return nil
 	}

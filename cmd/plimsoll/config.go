@@ -13,7 +13,6 @@ import (
 
 	"github.com/plimsoll/plimsoll/app"
 	"github.com/plimsoll/plimsoll/config"
-	"github.com/plimsoll/plimsoll/process/headroom"
 )
 
 func newConfigCommand(open opener) *cobra.Command {
@@ -184,14 +183,13 @@ func newConfigCheckCommand() *cobra.Command {
 				return checkFailed(cmd.ErrOrStderr(), err)
 			}
 			warnings := append([]config.Problem{}, loaded.Warnings...)
-			reading, readingErr := headroom.Read(headroom.Source{})
 			seen, wrong := map[string]bool{}, len(loaded.ProjectProblems) > 0
 			for _, tool := range append([]string{""}, loaded.Tools()...) {
 				s, err := loaded.For(tool)
 				if err != nil {
 					return err
 				}
-				if p, ok := app.DistrustedEstimate(s, reading); !ok && readingErr == nil {
+				if p, ok := app.DistrustedEstimate(s); !ok {
 					wrong = true
 					s.Warnings = append(s.Warnings, p)
 				}
