@@ -61,6 +61,24 @@ func TestManyProcessesAtOnce(t *testing.T) {
 	assertClean(t, s, e, 0)
 }
 
+// An estimate above what the host has is cut to it for the limits of the run, and it still never fits.
+func TestWhatCanNeverFitFailsAtOnceHoweverLongItMayWait(t *testing.T) {
+	t.Parallel()
+	s := newSite(t)
+	s.configure("[tools.codex]\ninitial_estimate = \"400T\"\n")
+	for _, wait := range []string{"--wait", "--wait=700h"} {
+		o := s.plimsoll("run", wait, "--tool", "codex", "--", "touch", "ran")
+		if o.code != 125 || o.stdout != "" {
+			t.Errorf("%s: status %d: %q", wait, o.code, o.stdout)
+		}
+		contains(t, wait, o.stderr, "there will never be more than", "lower the estimate")
+	}
+	o := s.plimsoll("slots", "--json")
+	if strings.TrimSpace(o.stdout) != "[]" {
+		t.Errorf("it is in the ledger: %s", o.stdout)
+	}
+}
+
 func TestWithoutWaitTheErrorNamesWhoHoldsWhat(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
