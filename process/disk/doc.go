@@ -10,9 +10,10 @@
 //
 // # What is measured
 //
-// Growth is what is free now on each local file system that the run has files open on for
-// writing, against what was free when it was first seen; files that are deleted and still open
-// count in it, files that are deleted do not. Beside it stands the growth of the run's own open
+// Growth is how much less is free now on each local file system that the run has files open on
+// for writing than when it was first seen. Files that were written and closed count in it, in
+// TMPDIR too, and so do those that were deleted and are still open; files that are gone do not,
+// and nothing is searched for (du). Beside it stands the growth of the run's own open
 // files, for the case that somebody else makes room meanwhile; the larger of the two counts. What
 // the run has written itself is the kernel's count of its processes (write_bytes in
 // /proc/PID/io): a lower bound, because the count of an orphan goes with it.
