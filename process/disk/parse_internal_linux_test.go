@@ -69,7 +69,7 @@ func TestARunawayWriter(t *testing.T) {
 	_ = os.Mkdir(point, 0o755)
 	for _, args := range [][]string{{"mkfs.ext4", "-q", "-F", image}, {"mount", "-o", "loop", image, point}} {
 		if out, err := exec.Command(args[0], args[1:]...).CombinedOutput(); err != nil {
-			t.Skipf("no loop device here: %s: %v: %s", args[0], err, out)
+			t.Skipf("no file system of our own here: %s: %v: %s", args[0], err, out)
 		}
 	}
 	defer func() { _ = unix.Unmount(point, unix.MNT_DETACH) }()
