@@ -245,7 +245,7 @@ func hasManager(conn *dbus.Conn) error {
 func enterScope(conn *dbus.Conn, own cgroupfs.Place, unit string, spec *Spec, cpuWeight int) (string, error) {
 	description := strings.Join(spec.Args, " ")
 	if len(description) > 200 {
-		description = description[:200]
+		description = strings.ToValidUTF8(description[:200], "") // the cut may be inside a character
 	}
 	// systemd keeps it as a line of the unit's file: a prompt of several lines would become
 	// several settings when the manager reloads its units.
