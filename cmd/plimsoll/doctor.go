@@ -38,7 +38,7 @@ func newDoctorCommand(open opener) *cobra.Command {
 
 func printDoctor(w io.Writer, d app.Doctor) error {
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(t, "LAYER\tWORKS\tMEMORY\tSWAP\tPIDS\tCPU\tCPUS\tWHY")
+	fmt.Fprintln(t, "LAYER\tWORKS\tMEMORY\tSWAP\tPIDS\tCPU\tCPUS")
 	for _, c := range d.Layers {
 		works := "no"
 		if c.Available {
@@ -47,10 +47,15 @@ func printDoctor(w io.Writer, d app.Doctor) error {
 		if c.Name == d.Chosen {
 			works = "yes, used"
 		}
-		fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\n", c.Name, works, c.Memory, c.Swap, c.Pids, c.CPU, c.CPUs, strings.ReplaceAll(app.PrintableText(c.Why), "\n", "; "))
+		fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%s\t%s\t%s\n", c.Name, works, c.Memory, c.Swap, c.Pids, c.CPU, c.CPUs)
 	}
 	if err := t.Flush(); err != nil {
 		return err
+	}
+	for _, c := range d.Layers { // reasons are sentences: beside the table they would break it
+		if c.Why != "" {
+			fmt.Fprintf(w, "%s: %s\n", c.Name, strings.ReplaceAll(app.PrintableText(c.Why), "\n", "; "))
+		}
 	}
 	for _, line := range d.Notes {
 		fmt.Fprintln(w, line)
