@@ -36,6 +36,8 @@ func newDoctorCommand(open opener) *cobra.Command {
 	return cmd
 }
 
+var inOneLine = strings.NewReplacer("\n", "; ", "\t", " ")
+
 func printDoctor(w io.Writer, d app.Doctor) error {
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(t, "LAYER\tWORKS\tMEMORY\tSWAP\tPIDS\tCPU\tCPUS")
@@ -54,7 +56,7 @@ func printDoctor(w io.Writer, d app.Doctor) error {
 	}
 	for _, c := range d.Layers { // reasons are sentences: beside the table they would break it
 		if c.Why != "" {
-			fmt.Fprintf(w, "%s: %s\n", c.Name, strings.ReplaceAll(app.PrintableText(c.Why), "\n", "; "))
+			fmt.Fprintf(w, "%s: %s\n", c.Name, inOneLine.Replace(app.PrintableText(c.Why)))
 		}
 	}
 	for _, line := range d.Notes {

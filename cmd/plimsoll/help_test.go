@@ -37,7 +37,13 @@ func TestDoctorKeepsItsTable(t *testing.T) {
 	if err := printDoctor(&out, d); err != nil {
 		t.Fatal(err)
 	}
-	if n := strings.Count(out.String(), "\n"); n != 3 {
-		t.Errorf("%d lines:\n%s", n, out.String())
+	lines := strings.Split(strings.TrimSuffix(out.String(), "\n"), "\n")
+	if len(lines) != 4 || lines[3] != "cgroup1: first; second third" {
+		t.Errorf("%q", lines)
+	}
+	for _, line := range lines[:3] {
+		if len(line) > 80 {
+			t.Errorf("wider than a terminal: %q", line)
+		}
 	}
 }
