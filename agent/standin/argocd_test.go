@@ -9,10 +9,6 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/openai/openai-go/v3"
-	"github.com/openai/openai-go/v3/option"
-	"github.com/openai/openai-go/v3/shared"
-
 	"github.com/plimsoll/plimsoll/agent"
 	"github.com/plimsoll/plimsoll/agent/standin"
 	"github.com/plimsoll/plimsoll/tools/argocd"
@@ -56,14 +52,13 @@ var argoTools = sync.OnceValues(func() ([]builtin.Tool, error) {
 	return tools, nil
 })
 
-// conversation is a small agent: it makes the calls that the stand-in wants, through
-// OpenAI's own client.
+// conversation is a small agent: it makes the calls that the stand-in wants.
 type conversation struct {
 	t        *testing.T
-	client   openai.Client
+	client   client
 	tools    []builtin.Tool
 	prefix   string
-	messages []openai.ChatCompletionMessageParamUnion
+	messages []chatMessage
 	calls    []string // NAME ARGUMENTS, of the last question
 	results  []string
 	box      agent.Tools // in the place of tools
@@ -74,32 +69,22 @@ func newConversation(t *testing.T, o standin.Options, tools []builtin.Tool) *con
 	t.Helper()
 	server := httptest.NewServer(standin.New(o))
 	t.Cleanup(server.Close)
-	return &conversation{t: t, client: openai.NewClient(option.WithBaseURL(server.URL+"/v1"), option.WithAPIKey("k"), option.WithMaxRetries(0)), tools: tools}
+	return &conversation{t: t, client: client{server.URL + "/v1", "k"}, tools: tools}
 }
 
-func (c *conversation) params() openai.ChatCompletionNewParams {
-	p := openai.ChatCompletionNewParams{Model: standin.Model, Messages: c.messages}
+func (c *conversation) params() chatRequest {
+	p := chatRequest{Model: standin.Model, Messages: c.messages}
 	if c.box != nil {
 		specs, err := c.box.List(c.t.Context())
 		if err != nil {
 			c.t.Fatal(err)
 		}
 		for _, one := range specs {
-			var schema shared.FunctionParameters
-			if err := json.Unmarshal(one.Schema, &schema); err != nil {
-				c.t.Fatal(err)
-			}
-			p.Tools = append(p.Tools, openai.ChatCompletionFunctionTool(shared.FunctionDefinitionParam{Name: one.Name, Description: openai.String(one.Description), Parameters: schema}))
+			p.Tools = append(p.Tools, declared(one.Name, one.Description, one.Schema))
 		}
 	}
 	for _, one := range c.tools {
-		var schema shared.FunctionParameters
-		if len(one.Input) > 0 {
-			if err := json.Unmarshal(one.Input, &schema); err != nil {
-				c.t.Fatal(err)
-			}
-		}
-		p.Tools = append(p.Tools, openai.ChatCompletionFunctionTool(shared.FunctionDefinitionParam{Name: c.prefix + one.Name, Description: openai.String(one.Description), Parameters: schema}))
+		p.Tools = append(p.Tools, declared(c.prefix+one.Name, one.Description, one.Input))
 	}
 	return p
 }
@@ -107,24 +92,24 @@ func (c *conversation) params() openai.ChatCompletionNewParams {
 // ask asks, and makes calls until there is an answer.
 func (c *conversation) ask(question string) string {
 	c.t.Helper()
-	c.messages, c.calls, c.results = append(c.messages, openai.UserMessage(question)), nil, nil
+	c.messages, c.calls, c.results = append(c.messages, user(question)), nil, nil
 	if c.steps == 0 {
 		c.steps = 12
 	}
 	for range c.steps {
-		done, err := c.client.Chat.Completions.New(c.t.Context(), c.params())
+		done, err := c.client.complete(c.t, c.params())
 		if err != nil {
 			c.t.Fatalf("%s: %v", question, err)
 		}
 		said := done.Choices[0].Message
-		c.messages = append(c.messages, said.ToParam())
+		c.messages = append(c.messages, said)
 		if len(said.ToolCalls) == 0 {
 			return said.Content
 		}
 		for _, one := range said.ToolCalls {
 			c.calls = append(c.calls, one.Function.Name+" "+one.Function.Arguments)
 			c.results = append(c.results, c.run(one.Function.Name, one.Function.Arguments))
-			c.messages = append(c.messages, openai.ToolMessage(c.results[len(c.results)-1], one.ID))
+			c.messages = append(c.messages, result(c.results[len(c.results)-1], one.ID))
 		}
 	}
 	c.t.Fatalf("%s: no answer after %d steps; %q", question, c.steps, c.calls)
@@ -134,8 +119,8 @@ func (c *conversation) ask(question string) string {
 // first asks and returns the calls of the first step.
 func (c *conversation) first(question string) []string {
 	c.t.Helper()
-	c.messages = append(c.messages, openai.UserMessage(question))
-	done, err := c.client.Chat.Completions.New(c.t.Context(), c.params())
+	c.messages = append(c.messages, user(question))
+	done, err := c.client.complete(c.t, c.params())
 	if err != nil {
 		c.t.Fatalf("%s: %v", question, err)
 	}
@@ -149,18 +134,18 @@ func (c *conversation) first(question string) []string {
 // loop asks and returns the calls of so many steps, which are answered and not made.
 func (c *conversation) loop(question string, steps int) []string {
 	c.t.Helper()
-	c.messages = append(c.messages, openai.UserMessage(question))
+	c.messages = append(c.messages, user(question))
 	var calls []string
 	for range steps {
-		done, err := c.client.Chat.Completions.New(c.t.Context(), c.params())
+		done, err := c.client.complete(c.t, c.params())
 		if err != nil {
 			c.t.Fatalf("%s: %v", question, err)
 		}
 		said := done.Choices[0].Message
-		c.messages = append(c.messages, said.ToParam())
+		c.messages = append(c.messages, said)
 		for _, one := range said.ToolCalls {
 			calls = append(calls, one.Function.Name+" "+one.Function.Arguments)
-			c.messages = append(c.messages, openai.ToolMessage("done", one.ID))
+			c.messages = append(c.messages, result("done", one.ID))
 		}
 	}
 	return calls
@@ -308,9 +293,9 @@ func TestPagesOfWhatWasListed(t *testing.T) {
 		}
 	}
 	// A history that was made shorter: the results are gone, then the calls too.
-	c.messages = []openai.ChatCompletionMessageParamUnion{
-		openai.UserMessage("list all applications"),
-		openai.AssistantMessage("PAGE 4 of 41: 819 applications"),
+	c.messages = []chatMessage{
+		user("list all applications"),
+		{Role: "assistant", Content: "PAGE 4 of 41: 819 applications"},
 	}
 	if c.ask("next page"); strings.Join(c.calls, " ") != `argocd__list_applications {"page":5}` {
 		t.Errorf("without the results: %q", c.calls)
@@ -330,9 +315,9 @@ func TestAnswersWithoutTools(t *testing.T) {
 	for _, note := range []string{"", "All steps are used up: answer with what is there."} {
 		params := c.params()
 		if note != "" {
-			params.Messages = append(params.Messages, openai.UserMessage(note))
+			params.Messages = append(params.Messages, user(note))
 		}
-		done, err := c.client.Chat.Completions.New(t.Context(), params)
+		done, err := c.client.complete(c.t, params)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -15,9 +15,6 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/openai/openai-go/v3"
-	"github.com/openai/openai-go/v3/option"
-
 	"github.com/plimsoll/plimsoll/agent/lab"
 	"github.com/plimsoll/plimsoll/agent/standin"
 	"github.com/plimsoll/plimsoll/window/overflow"
@@ -114,11 +111,11 @@ func TestGoesOnWhereItWasCut(t *testing.T) {
 	var joined strings.Builder
 	for parts := 0; ; parts++ {
 		p := c.params()
-		p.MaxCompletionTokens = openai.Int(200)
+		p.MaxOutput = 200
 		if parts > 0 {
-			p.Messages = append(p.Messages, openai.AssistantMessage(joined.String()), openai.UserMessage("The answer was cut at the output limit. Go on exactly where it ends."))
+			p.Messages = append(p.Messages, chatMessage{Role: "assistant", Content: joined.String()}, user("The answer was cut at the output limit. Go on exactly where it ends."))
 		}
-		done, err := c.client.Chat.Completions.New(t.Context(), p)
+		done, err := c.client.complete(t, p)
 		if err != nil || parts > 20 {
 			t.Fatal(parts, err)
 		}
@@ -129,34 +126,23 @@ func TestGoesOnWhereItWasCut(t *testing.T) {
 			}
 			break
 		}
-		if done.Choices[0].FinishReason != "length" || done.Usage.CompletionTokens > 200 {
-			t.Errorf("%s after %d tokens", done.Choices[0].FinishReason, done.Usage.CompletionTokens)
+		if done.Choices[0].FinishReason != "length" || done.Usage.Completion > 200 {
+			t.Errorf("%s after %d tokens", done.Choices[0].FinishReason, done.Usage.Completion)
 		}
 	}
 }
 
-// OpenAI's client puts a streamed answer together as it reads a whole one.
+// A streamed answer is put together as a whole one is read.
 func TestStreams(t *testing.T) {
 	t.Parallel()
 	c := newConversation(t, standin.Options{}, lab.Tools(lab.Options{}))
-	c.messages = append(c.messages, openai.UserMessage(`echo "héllo wörld" and flood 2 KiB`))
-	p := c.params()
-	p.StreamOptions.IncludeUsage = openai.Bool(true)
-	stream := c.client.Chat.Completions.NewStreaming(t.Context(), p)
-	var sum openai.ChatCompletionAccumulator
-	for stream.Next() {
-		if !strings.Contains(stream.Current().RawJSON(), `"system_fingerprint":"`+standin.Owner+`"`) {
-			t.Errorf("a chunk that does not say what made it: %s", stream.Current().RawJSON())
-		}
-		if !sum.AddChunk(stream.Current()) {
-			t.Fatalf("a chunk does not fit: %s", stream.Current().RawJSON())
-		}
-	}
-	if err := stream.Err(); err != nil {
+	c.messages = append(c.messages, user(`echo "héllo wörld" and flood 2 KiB`))
+	sum, err := c.client.stream(t, c.params())
+	if err != nil {
 		t.Fatal(err)
 	}
-	if sum.Model != standin.Model || sum.Usage.PromptTokens == 0 || sum.Choices[0].FinishReason != "tool_calls" {
-		t.Errorf("%+v", sum.ChatCompletion)
+	if sum.Model != standin.Model || sum.Fingerprint != standin.Owner || sum.Usage.Prompt == 0 || sum.Choices[0].FinishReason != "tool_calls" {
+		t.Errorf("%+v", sum)
 	}
 	var got []string
 	for _, one := range sum.Choices[0].Message.ToolCalls {
@@ -177,17 +163,26 @@ func TestModelsAndKey(t *testing.T) {
 	if !strings.HasPrefix(s.URL(), "http://127.0.0.1:") || !strings.HasSuffix(s.URL(), "/v1") || len(s.Token()) < 26 {
 		t.Errorf("%s, a token of %d bytes", s.URL(), len(s.Token()))
 	}
-	client := openai.NewClient(option.WithBaseURL(s.URL()), option.WithAPIKey(s.Token()), option.WithMaxRetries(0))
-	page, err := client.Models.List(t.Context())
-	if err != nil || len(page.Data) != 1 || page.Data[0].ID != standin.Model || page.Data[0].OwnedBy != standin.Owner {
+	mine := client{s.URL(), s.Token()}
+	res, err := mine.do(t, http.MethodGet, "/models", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer res.Body.Close()
+	var page struct {
+		Data []struct {
+			ID      string `json:"id"`
+			OwnedBy string `json:"owned_by"`
+		} `json:"data"`
+	}
+	if err := json.NewDecoder(res.Body).Decode(&page); err != nil || len(page.Data) != 1 || page.Data[0].ID != standin.Model || page.Data[0].OwnedBy != standin.Owner {
 		t.Errorf("%+v, %v", page, err)
 	}
-	if _, err := client.Models.Get(t.Context(), "gpt-5.1"); status(err) != 404 {
+	if _, err := mine.do(t, http.MethodGet, "/models/gpt-5.1", nil); status(err) != 404 {
 		t.Errorf("another model: %v", err)
 	}
 	for _, key := range []string{"wrong", s.Token() + "x", s.Token()[1:]} {
-		client := openai.NewClient(option.WithBaseURL(s.URL()), option.WithAPIKey(key), option.WithMaxRetries(0))
-		if _, err := client.Models.List(t.Context()); status(err) != 401 || strings.Contains(err.Error(), s.Token()) {
+		if _, err := (client{s.URL(), key}).do(t, http.MethodGet, "/models", nil); status(err) != 401 || strings.Contains(err.Error(), s.Token()) {
 			t.Errorf("a wrong key: %v", err)
 		}
 	}
@@ -208,8 +203,8 @@ func TestModelsAndKey(t *testing.T) {
 }
 
 func status(err error) int {
-	if e, ok := errors.AsType[*openai.Error](err); ok {
-		return e.StatusCode
+	if e, ok := errors.AsType[*refusal](err); ok {
+		return e.status
 	}
 	return 0
 }
@@ -265,11 +260,8 @@ func TestMisbehaves(t *testing.T) {
 	})
 	t.Run("cut", func(t *testing.T) {
 		c := newConversation(t, standin.Options{Cut: 1}, nil)
-		c.messages = append(c.messages, openai.UserMessage("hello"))
-		stream := c.client.Chat.Completions.NewStreaming(t.Context(), c.params())
-		for stream.Next() {
-		}
-		if stream.Err() == nil {
+		c.messages = append(c.messages, user("hello"))
+		if _, err := c.client.stream(t, c.params()); err == nil {
 			t.Error("the first answer came to its end")
 		}
 		if answer := c.ask("hello"); !strings.Contains(answer, "not a language model") {
@@ -278,9 +270,9 @@ func TestMisbehaves(t *testing.T) {
 	})
 	t.Run("malformed", func(t *testing.T) {
 		c := newConversation(t, standin.Options{Malformed: 1}, lab.Tools(lab.Options{}))
-		c.messages = append(c.messages, openai.UserMessage("echo one and echo two"))
+		c.messages = append(c.messages, user("echo one and echo two"))
 		for _, valid := range []bool{false, true} {
-			done, err := c.client.Chat.Completions.New(t.Context(), c.params())
+			done, err := c.client.complete(t, c.params())
 			if err != nil {
 				t.Fatal(err)
 			}
