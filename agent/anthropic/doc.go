@@ -1,5 +1,5 @@
-// Package anthropic asks models through Anthropic's Messages protocol, with Anthropic's own Go
-// client: Anthropic itself, and the services that speak it (DeepSeek, Kimi, MiniMax, GLM,
+// Package anthropic asks models through Anthropic's Messages protocol:
+// Anthropic itself, and the services that speak it (DeepSeek, Kimi, MiniMax, GLM,
 // gateways). Bedrock and Vertex sign requests in ways of their own and are reached through a
 // gateway.
 //

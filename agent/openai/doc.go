@@ -1,5 +1,5 @@
-// Package openai asks models through OpenAI's Chat Completions protocol, with OpenAI's own Go
-// client: OpenAI itself, and every service and server that speaks it (Azure, OpenRouter,
+// Package openai asks models through OpenAI's Chat Completions protocol:
+// OpenAI itself, and every service and server that speaks it (Azure, OpenRouter,
 // DeepSeek, Kimi, Groq, vLLM, SGLang, llama.cpp, LM Studio, Ollama, …).
 //
 //	m, err := openai.New(openai.Options{Key: key, Model: "gpt-5.1"})
