@@ -79,7 +79,7 @@ func TestDamagedFilesAreSetAsideAndNamed(t *testing.T) {
 		s := newSite(t)
 		s.plimsoll("run", "--quiet", "--", "true")
 		histories, _ := filepath.Glob(filepath.Join(s.state, "history", "*.json"))
-		ledgers, _ := filepath.Glob(filepath.Join(s.state, "run", "ledger", "*", "ledger.json"))
+		ledgers, _ := filepath.Glob(filepath.Join(s.state, "run", "ledger", "*", "ledger.table"))
 		if len(histories) != 1 || len(ledgers) != 1 {
 			t.Fatalf("files: %v, %v", histories, ledgers)
 		}
@@ -122,7 +122,7 @@ func TestADamagedLedgerKeepsTheClaimsOfRunsThatLive(t *testing.T) {
 		t.Fatal(err)
 	}
 	until(t, "the first runs", func() bool { return pidIn(t, ready) != 0 })
-	ledgers, _ := filepath.Glob(filepath.Join(s.state, "run", "ledger", "*", "ledger.json"))
+	ledgers, _ := filepath.Glob(filepath.Join(s.state, "run", "ledger", "*", "ledger.table"))
 	if err := os.WriteFile(ledgers[0], []byte("{{{"), 0o600); err != nil {
 		t.Fatal(err)
 	}
