@@ -8,6 +8,7 @@ import (
 
 	"github.com/plimsoll/plimsoll/window/compact"
 	"github.com/plimsoll/plimsoll/window/compact/checkpoint"
+	"github.com/plimsoll/plimsoll/window/fit"
 	"github.com/plimsoll/plimsoll/window/models"
 	"github.com/plimsoll/plimsoll/window/overflow"
 	"github.com/plimsoll/plimsoll/window/repair"
@@ -267,7 +268,7 @@ func (p *fitting) reserve(asked int) int {
 
 // shrink makes room when it is needed.
 func (p *fitting) shrink() error {
-	trigger := int(p.trigger * float64(p.room))
+	trigger := p.lines().TriggerTokens()
 	if over, _ := p.in.Over(trigger, p.room); !over {
 		return nil
 	}
@@ -295,21 +296,21 @@ func (p *fitting) shrink() error {
 	return nil
 }
 
-// goal is where to go. Parts are measured by the best estimate, the limit holds for the upper
-// one.
-func (p *fitting) goal() compact.Goal {
-	limit := int(float64(p.room) * float64(max(p.in.Best, 1)) / float64(max(p.in.High, 1)))
-	return compact.Goal{
-		Target: int(p.target * float64(p.room)), Limit: limit, Trigger: min(int(p.trigger*float64(p.room)), limit), NoModel: p.refused,
-	}
+func (p *fitting) lines() fit.Lines {
+	return fit.Lines{Room: p.room, Trigger: p.trigger, Target: p.target}
 }
 
-// bestEffort decides about a request whose sacred part is over the limit by the upper estimate.
-// When the best one is within it goes out as small as it gets, and the provider decides.
+// goal is where to go.
+func (p *fitting) goal() compact.Goal {
+	goal := p.lines().Goal(p.in.Estimate)
+	goal.NoModel = p.refused
+	return goal
+}
+
+// bestEffort decides about a request whose part that has to stay is over the limit by the upper estimate. When it is not over
+// the window by every estimate it goes out as small as it gets, and the provider decides; after a refusal it is not sent again.
 func (p *fitting) bestEffort(large *compact.DoesNotFit) error {
-	// A window that nobody named is no reason to refuse.
-	guessed := p.window.Source == models.SourceDefault && p.most == 0
-	if large.Total > p.room && !guessed {
+	if fit.MustRefuse(large, p.in.Estimate, p.window) || p.most > 0 && large.Total > p.room {
 		return p.tooLarge(large)
 	}
 	goal := p.goal()
@@ -323,7 +324,7 @@ func (p *fitting) bestEffort(large *compact.DoesNotFit) error {
 
 // compact makes room once.
 func (p *fitting) compact(goal compact.Goal) error {
-	res, err := p.compactor.Compact(p.ctx, p.view, p.sizes(), goal)
+	res, err := p.compactor.Compact(p.ctx, p.view, fit.Sizes(p.counter, p.family, p.in.Estimate, p.tally), goal)
 	p.did.Summary.Input += res.SummaryIn
 	p.did.Summary.Output += res.SummaryOut
 	if res.SummaryError != nil {
@@ -351,21 +352,6 @@ func (p *fitting) compact(goal compact.Goal) error {
 	p.count()
 	p.note("made room (%s): %d tokens became %d", strings.Join(res.Rungs, ", "), res.Before, res.After)
 	return nil
-}
-
-// sizes measures requests in the provider's tokens: our best count of each part, times what the
-// whole was found to be more or less than that.
-func (p *fitting) sizes() compact.Measure {
-	scale := float64(max(p.in.Best, 1)) / float64(max(p.tally.Total.Best, 1))
-	scaled := func(n int) int { return int(float64(n)*scale + 0.5) }
-	return func(r *wire.Request) compact.Sizes {
-		t := p.counter.Tally(r, p.family)
-		s := compact.Sizes{Total: scaled(t.Total.Best), Head: scaled(t.Head.Best + t.Extra.Best), Messages: make([]int, len(t.Messages))}
-		for i, m := range t.Messages {
-			s.Messages[i] = scaled(m.Best)
-		}
-		return s
-	}
 }
 
 // finish writes down what came of it.

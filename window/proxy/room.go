@@ -11,6 +11,7 @@ import (
 	"github.com/plimsoll/plimsoll/journal"
 	"github.com/plimsoll/plimsoll/window/compact"
 	"github.com/plimsoll/plimsoll/window/compact/checkpoint"
+	"github.com/plimsoll/plimsoll/window/fit"
 	"github.com/plimsoll/plimsoll/window/models"
 	"github.com/plimsoll/plimsoll/window/wire"
 )
@@ -38,7 +39,7 @@ func (t *turn) fit() error {
 	if room <= 0 {
 		return nil
 	}
-	trigger := int(t.p.o.Trigger * float64(room))
+	trigger := t.lines().TriggerTokens()
 	// Under the trigger nothing is touched, over the room nothing is sent. Only a band that
 	// spans both lines leaves no answer that keeps both.
 	over, sure := t.in.Over(trigger, room)
@@ -68,14 +69,16 @@ func (t *turn) reasonFor(room int) string {
 	return "trigger"
 }
 
-// goal is where a compaction goes. Parts are measured by the best estimate, the limit
-// holds for the upper one.
+// lines are those of the request in hand.
+func (t *turn) lines() fit.Lines {
+	return fit.Lines{Room: t.room(), Trigger: t.p.o.Trigger, Target: t.p.o.Target}
+}
+
+// goal is where a compaction goes.
 func (t *turn) goal() compact.Goal {
-	room := t.room()
-	limit := int(float64(room) * float64(max(t.in.Best, 1)) / float64(max(t.in.High, 1)))
-	return compact.Goal{
-		Target: int(t.p.o.Target * float64(room)), Limit: limit, Trigger: min(int(t.p.o.Trigger*float64(room)), limit), Strict: t.strict,
-	}
+	goal := t.lines().Goal(t.in)
+	goal.Strict = t.strict
+	return goal
 }
 
 // bestEffort decides about a request whose sacred part is over the limit. When even the
@@ -83,8 +86,7 @@ func (t *turn) goal() compact.Goal {
 // as it gets, and the provider decides. A window that is only a default, or that the
 // breaker has made smaller, is no reason to refuse.
 func (t *turn) bestEffort(e *compact.DoesNotFit) error {
-	low := float64(e.Total) * float64(t.in.Low) / float64(max(t.in.Best, 1))
-	if int(low) > t.whole.ForInput(0) && t.whole.Source != models.SourceDefault {
+	if fit.MustRefuse(e, t.in, t.whole) {
 		return tooLong(t.rt.dialect, e.Total, t.whole.Context, e.Error())
 	}
 	goal := t.goal()
@@ -94,23 +96,6 @@ func (t *turn) bestEffort(e *compact.DoesNotFit) error {
 		return errNoGain
 	}
 	return err
-}
-
-// sizes measures requests in the provider's tokens: our own best count of each part, times
-// what the whole was found to be more or less than that.
-func (t *turn) sizes() compact.Measure {
-	scale := float64(max(t.in.Best, 1)) / float64(max(t.tally.Total.Best, 1))
-	scaled := func(n int) int { return int(float64(n)*scale + 0.5) }
-	return func(r *wire.Request) compact.Sizes {
-		tally := t.p.o.Counter.Tally(r, t.family)
-		s := compact.Sizes{
-			Total: scaled(tally.Total.Best), Head: scaled(tally.Head.Best + tally.Extra.Best), Messages: make([]int, len(tally.Messages)),
-		}
-		for i, m := range tally.Messages {
-			s.Messages[i] = scaled(m.Best)
-		}
-		return s
-	}
 }
 
 // compact makes room, one request of a conversation at a time: a second one of the same
@@ -138,7 +123,7 @@ func (t *turn) compact(goal compact.Goal, reason string) error {
 	}
 	defer room.endTurn()
 	began := time.Now()
-	res, err := t.p.o.Compactor.Compact(ctx, t.view, t.sizes(), goal)
+	res, err := t.p.o.Compactor.Compact(ctx, t.view, fit.Sizes(t.p.o.Counter, t.family, t.in, t.tally), goal)
 	gained := err == nil && res.Changed() && len(res.Request.Body) < len(t.request.Body)
 	if !gained {
 		t.unused(&res)

@@ -1,0 +1,46 @@
+package fit
+
+import (
+	"github.com/plimsoll/plimsoll/window/compact"
+	"github.com/plimsoll/plimsoll/window/models"
+	"github.com/plimsoll/plimsoll/window/tokens"
+	"github.com/plimsoll/plimsoll/window/wire"
+)
+
+// Lines are those of one request, in tokens of input.
+type Lines struct {
+	Room int // what fits beside the answer
+	// Trigger is the part of Room above which room is made, Target what it is made down to.
+	Trigger, Target float64
+}
+
+// TriggerTokens is the line above which room is made.
+func (l Lines) TriggerTokens() int { return int(l.Trigger * float64(l.Room)) }
+
+// Goal is where a compaction goes from a request that counts in.
+func (l Lines) Goal(in tokens.Estimate) compact.Goal {
+	limit := int(float64(l.Room) * float64(max(in.Best, 1)) / float64(max(in.High, 1)))
+	return compact.Goal{Target: int(l.Target * float64(l.Room)), Limit: limit, Trigger: min(l.TriggerTokens(), limit)}
+}
+
+// Sizes measures requests in the provider's tokens: our own best count of each part, times what the whole, which counts
+// tally by ourselves and in by all that is known, was found to be more or less than that.
+func Sizes(counter *tokens.Counter, family tokens.Family, in tokens.Estimate, tally tokens.Tally) compact.Measure {
+	scale := float64(max(in.Best, 1)) / float64(max(tally.Total.Best, 1))
+	scaled := func(n int) int { return int(float64(n)*scale + 0.5) }
+	return func(r *wire.Request) compact.Sizes {
+		t := counter.Tally(r, family)
+		s := compact.Sizes{Total: scaled(t.Total.Best), Head: scaled(t.Head.Best + t.Extra.Best), Messages: make([]int, len(t.Messages))}
+		for i, m := range t.Messages {
+			s.Messages[i] = scaled(m.Best)
+		}
+		return s
+	}
+}
+
+// MustRefuse says that a request whose part that has to stay is over the limit cannot be taken by anybody: also by the lower
+// estimate that part alone is over the whole window, and the window is known. A window that is a default is no reason to refuse.
+func MustRefuse(e *compact.DoesNotFit, in tokens.Estimate, whole models.Window) bool {
+	low := float64(e.Total) * float64(in.Low) / float64(max(in.Best, 1))
+	return whole.Source != models.SourceDefault && int(low) > whole.ForInput(0)
+}

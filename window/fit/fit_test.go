@@ -1,0 +1,62 @@
+package fit_test
+
+import (
+	"testing"
+
+	"github.com/plimsoll/plimsoll/window/compact"
+	"github.com/plimsoll/plimsoll/window/fit"
+	"github.com/plimsoll/plimsoll/window/models"
+	"github.com/plimsoll/plimsoll/window/tokens"
+	"github.com/plimsoll/plimsoll/window/wire"
+)
+
+func TestMustRefuse(t *testing.T) {
+	band := tokens.Estimate{Low: 900, Best: 1000, High: 1200}
+	for name, c := range map[string]struct {
+		total  int
+		source string
+		want   bool
+	}{
+		"over by every estimate":           {1200, models.SourceCatalogue, true},
+		"over by the best, not the lowest": {1100, models.SourceCatalogue, false},
+		"over a window that is a default":  {9000, models.SourceDefault, false},
+		"over one that was learned":        {1200, models.SourceLearned, true},
+	} {
+		w := models.Window{Context: 1000, Source: c.source}
+		if got := fit.MustRefuse(&compact.DoesNotFit{Total: c.total}, band, w); got != c.want {
+			t.Errorf("%s: %v", name, got)
+		}
+	}
+}
+
+// The limit holds for the upper estimate, the target goes by the best.
+func TestGoal(t *testing.T) {
+	l := fit.Lines{Room: 10_000, Trigger: 0.8, Target: 0.5}
+	for _, c := range []struct {
+		in   tokens.Estimate
+		want compact.Goal
+	}{
+		{tokens.Estimate{Low: 9000, Best: 9000, High: 9000}, compact.Goal{Target: 5000, Limit: 10_000, Trigger: 8000}},
+		{tokens.Estimate{Low: 8000, Best: 9000, High: 18_000}, compact.Goal{Target: 5000, Limit: 5000, Trigger: 5000}},
+		{tokens.Estimate{}, compact.Goal{Target: 5000, Limit: 10_000, Trigger: 8000}},
+	} {
+		if got := l.Goal(c.in); got != c.want {
+			t.Errorf("%+v: %+v, want %+v", c.in, got, c.want)
+		}
+	}
+}
+
+func TestSizesAreTheProviders(t *testing.T) {
+	counter := tokens.NewCounter(tokens.Options{})
+	family := tokens.FamilyOf("openai", "gpt-4o")
+	r, err := wire.Parse(wire.Chat, []byte(`{"model":"gpt-4o","messages":[{"role":"system","content":"You are terse."},{"role":"user","content":"Count to ten, slowly, please."}]}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	tally := counter.Tally(r, family)
+	own := fit.Sizes(counter, family, tally.Total, tally)(r)
+	twice := fit.Sizes(counter, family, tokens.Estimate{Best: 2 * tally.Total.Best}, tally)(r)
+	if own.Total != tally.Total.Best || twice.Total != 2*own.Total || len(own.Messages) != len(tally.Messages) {
+		t.Errorf("%+v, twice %+v, counted %+v", own, twice, tally.Total)
+	}
+}
