@@ -31,26 +31,27 @@ func TestGiantsLeaveTheDaemonItsMemory(t *testing.T) {
 	records := `{"model":"gpt-4o","messages":[` + strings.Repeat(`{"role":"user","content":[{"text":""},{"text":""}]},`, 60_000) + `{"role":"user","content":"hi"}]}`
 	for _, c := range []struct {
 		name, body, encoding string
-		passes               int // how many of the 64 reach the provider as they came, at least
+		passes               int  // how many of the 64 reach the provider as they came, at least
+		again                bool // a slow machine may tell some to come again: that they are giants shows only when they are unpacked
 	}{
-		{"60 MiB in gzip", text(60 << 20), "gzip", 32},
-		{"15.5 MiB in gzip", text(31 << 19), "gzip", 16},
-		{"7 MiB in zstd", text(7 << 20), "zstd", 16},
-		{"7 MiB as they are", text(7 << 20), "", 16},
-		{"3 MiB as they are", text(3 << 20), "", 0},
-		{"180,000 records in gzip", records, "gzip", 16},
+		{"60 MiB in gzip", text(60 << 20), "gzip", 32, false},
+		{"15.5 MiB in gzip", text(31 << 19), "gzip", 16, false},
+		{"7 MiB in zstd", text(7 << 20), "zstd", 16, false},
+		{"7 MiB as they are", text(7 << 20), "", 16, false},
+		{"3 MiB as they are", text(3 << 20), "", 0, true},
+		{"180,000 records in gzip", records, "gzip", 16, true},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			body, err := codec.Encode(c.encoding, []byte(c.body))
 			if err != nil {
 				t.Fatal(err)
 			}
-			manyGiants(t, body, c.encoding, c.passes)
+			manyGiants(t, body, c.encoding, c.passes, c.again)
 		})
 	}
 }
 
-func manyGiants(t *testing.T, packed []byte, encoding string, passes int) {
+func manyGiants(t *testing.T, packed []byte, encoding string, passes int, again bool) {
 	var mu sync.Mutex
 	whole := 0
 	provider := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -140,7 +141,7 @@ func manyGiants(t *testing.T, packed []byte, encoding string, passes int) {
 	// come again, or passes whole.
 	t.Logf("%d of %d reached the provider as they came; statuses: %v", whole, n, statuses)
 	for status := range statuses {
-		if status != http.StatusOK && status != http.StatusBadRequest && (status != http.StatusServiceUnavailable || passes > 0) {
+		if status != http.StatusOK && status != http.StatusBadRequest && (status != http.StatusServiceUnavailable || !again) {
 			t.Errorf("status %d", status)
 		}
 	}

@@ -52,6 +52,14 @@ func lookCost(text []byte) int64 {
 	return int64(len(text)) + recordCost*int64(min(bytes.Count(text, []byte{'{'}), maxRecords))
 }
 
+// giantSize is size, that of a text in bytes, or that of a giant where looking into it costs as much: see [giantBody].
+func giantSize(size, look int64) int64 {
+	if size+look >= giantCost {
+		return max(size, giantBody)
+	}
+	return size
+}
+
 // turns is how many bodies above [freeLook] are looked into at a time.
 func turns() int64 { return int64(max(1, runtime.GOMAXPROCS(0)-1)) }
 

@@ -184,12 +184,9 @@ func (t *turn) look(encoding string) ([]byte, error) {
 
 // mayLook charges what a look into text takes, beside what is held anyhow.
 func (t *turn) mayLook(text []byte, held int64) error {
-	size := int64(len(text))
-	cost := size + lookCost(text)
-	if cost >= giantCost {
-		size = max(size, giantBody)
-	}
-	err := t.turnFor(size, held+cost)
+	look := lookCost(text)
+	cost := int64(len(text)) + look
+	err := t.turnFor(giantSize(int64(len(text)), look), held+cost)
 	t.body.room.shrink(held + cost)
 	return err
 }

@@ -111,9 +111,10 @@ func (t *turn) compact(goal compact.Goal, reason string) error {
 	if reason != "overflow" && t.adopt(goal) {
 		return nil
 	}
-	room, size := &t.body.room, int64(len(t.request.Body))
+	room := &t.body.room
+	size := giantSize(int64(len(t.request.Body)), lookCost(t.request.Body))
 	alone := goal.NoModel || !t.p.o.Compactor.AsksModel()
-	if !room.grow(ctx, room.n+2*size) || alone && !room.takeTurn(ctx, size) {
+	if !room.grow(ctx, room.n+2*int64(len(t.request.Body))) || alone && !room.takeTurn(ctx, size) {
 		err := t.p.noRoom(ctx, size)
 		if errors.Is(err, errGiants) { // it goes on as large as it is
 			t.p.passed(t.rt, "giants", "no memory to make room in it")
