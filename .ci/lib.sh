@@ -79,16 +79,16 @@ tested() {
 }
 
 # judged: tells what came of all that was tested, and whether the step has passed. A few tests that failed are
-# run once more first, with nothing beside them: internal/outcome says which, and which never.
+# run once more first, with nothing beside them: internal/testreport says which, and which never.
 judged() {
 	local file package tests
-	go run ./internal/outcome -again "${ran[@]}" >out/again.txt || true # why not is told; the report fails
+	go run ./internal/testreport -again "${ran[@]}" >out/again.txt || true # why not is told; the report fails
 	while IFS=$'\t' read -r file package tests; do
 		echo "-- once more, alone: $package $tests"
 		tests "${flags_of[$file]}" -count=1 -p 1 -parallel 1 -run "$tests" "$package" >>"${file%.json}.again.json" || true
 	done <out/again.txt
-	go run ./internal/outcome "${ran[@]}" && [ "$broken" = 0 ]
+	go run ./internal/testreport "${ran[@]}" && [ "$broken" = 0 ]
 }
 
 # A step that is out of time says what it knows.
-out_of_time() { [ "${#ran[@]}" = 0 ] || go run ./internal/outcome "${ran[@]}" || true; }
+out_of_time() { [ "${#ran[@]}" = 0 ] || go run ./internal/testreport "${ran[@]}" || true; }

@@ -69,7 +69,7 @@
 // # How it is tested
 //
 // Time is testing/synctest's. Every request of the tests goes to a provider that is as strict
-// as the real ones (internal/scripted). Queries end by every road there is while tools run:
+// as the real ones (internal/testing/scripted). Queries end by every road there is while tools run:
 // cancelled, timed out, panicked, the agent closed, the store failing, the process dead; the
 // next turn must be accepted. A thousand queries, half of them with results of 1 MB, may leave
 // 4 MiB on the heap, and leave about 0.6. What is counted is fuzzed against a recount, the

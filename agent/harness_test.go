@@ -15,7 +15,7 @@ import (
 	"testing"
 
 	"github.com/plimsoll/plimsoll/agent"
-	"github.com/plimsoll/plimsoll/internal/scripted"
+	"github.com/plimsoll/plimsoll/internal/testing/scripted"
 )
 
 // actor is a model that plays a script. Unless loose, each request goes to a provider first

@@ -16,7 +16,7 @@ import (
 	"github.com/plimsoll/plimsoll/agent/anthropic"
 	"github.com/plimsoll/plimsoll/agent/conversation"
 	"github.com/plimsoll/plimsoll/agent/openai"
-	"github.com/plimsoll/plimsoll/internal/scripted"
+	"github.com/plimsoll/plimsoll/internal/testing/scripted"
 )
 
 // Over the wire: the adapters, and a provider that is as strict as theirs.

@@ -14,14 +14,14 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/plimsoll/plimsoll/argocd"
+	"github.com/plimsoll/plimsoll/argocd/inventory"
+	"github.com/plimsoll/plimsoll/argocd/toolset"
 	"github.com/plimsoll/plimsoll/config"
 	"github.com/plimsoll/plimsoll/limit"
-	"github.com/plimsoll/plimsoll/tools/argocd"
-	"github.com/plimsoll/plimsoll/tools/argocd/inventory"
-	"github.com/plimsoll/plimsoll/tools/argocd/toolset"
-	"github.com/plimsoll/plimsoll/tools/builtin"
 	"github.com/plimsoll/plimsoll/tools/gateway"
-	"github.com/plimsoll/plimsoll/tools/peer"
+	"github.com/plimsoll/plimsoll/tools/mcp/builtin"
+	"github.com/plimsoll/plimsoll/tools/mcp/transport"
 )
 
 // argocdName is what the Argo CD server is called in events, in sizes and in paths.
@@ -98,7 +98,7 @@ func (p *toolsPlane) argocd(clients []*argocd.Client, version string) (*gateway.
 	}
 	p.cleanup = append(p.cleanup, server.Close)
 	g := gateway.NewServer(gateway.ServerOptions{
-		Name: argocdName, Dial: func(gateway.Dialing) peer.Peer { return server.Dial() }, Spool: p.spool, Journal: p.journal,
+		Name: argocdName, Dial: func(gateway.Dialing) transport.Peer { return server.Dial() }, Spool: p.spool, Journal: p.journal,
 		Settings: policyOf(p.argocdServer()), Query: p.query, TempDir: p.temp,
 		Builtin: true,
 	})

@@ -10,8 +10,8 @@ import (
 	"net/http"
 	"time"
 
-	"github.com/plimsoll/plimsoll/tools/argocd"
-	"github.com/plimsoll/plimsoll/tools/argocd/simulator"
+	"github.com/plimsoll/plimsoll/argocd"
+	"github.com/plimsoll/plimsoll/argocd/simulator"
 )
 
 // SimulatorOptions are what a simulated Argo CD is asked to be.

@@ -17,8 +17,8 @@ import (
 
 	"github.com/plimsoll/plimsoll/config"
 	"github.com/plimsoll/plimsoll/journal"
-	"github.com/plimsoll/plimsoll/tools/endpoint"
 	"github.com/plimsoll/plimsoll/tools/gateway"
+	mcpserver "github.com/plimsoll/plimsoll/tools/mcp/server"
 	"github.com/plimsoll/plimsoll/window/proxy"
 )
 
@@ -97,7 +97,7 @@ func (a *App) withTools(ctx context.Context, o MCPOptions, open func(context.Con
 	if o.Listen != "" {
 		return plane.listen(ctx, server, g, o)
 	}
-	err = endpoint.Stdio(ctx, o.Stdin, o.Stdout, g.Local(), endpoint.StdioOptions{Name: server.Name, Principal: plane.local(), Journal: plane.journal})
+	err = mcpserver.Stdio(ctx, o.Stdin, o.Stdout, g.Local(), mcpserver.StdioOptions{Name: server.Name, Principal: plane.local(), Journal: plane.journal})
 	if errors.Is(err, context.Canceled) && ctx.Err() != nil {
 		return nil // asked to end
 	}
@@ -293,13 +293,13 @@ func (p *toolsPlane) mount(m *mcpRoutes, path string, s config.MCPServer, g *gat
 		}
 		return scheme + "://" + r.Host
 	}
-	o := endpoint.Options{
+	o := mcpserver.Options{
 		Name: s.Name, Open: g.Open, Principal: p.principal, MaxSessions: s.MCP.MaxSessions, Idle: s.MCP.Idle, Journal: p.journal,
 	}
 	if s.URL != "" {
 		o.Resource = func(r *http.Request) string { return here(r) + wellKnown + path }
 	}
-	h := endpoint.New(o)
+	h := mcpserver.New(o)
 	m.routes[path] = h
 	if u := resourceOf(s); u != nil {
 		metadata := h.Metadata(u, p.client, func(r *http.Request) string { return here(r) + path })

@@ -15,7 +15,7 @@ import (
 	"github.com/plimsoll/plimsoll/journal"
 	"github.com/plimsoll/plimsoll/process/admission"
 	"github.com/plimsoll/plimsoll/process/sandbox"
-	"github.com/plimsoll/plimsoll/tools/upstream"
+	mcpclient "github.com/plimsoll/plimsoll/tools/mcp/client"
 )
 
 // launcher starts an MCP server in a sandbox of its own: its limits are the server's, and
@@ -43,8 +43,8 @@ func (l *launcher) environ() []string {
 	return append(environ, l.server.Env...)
 }
 
-// Launch implements upstream.StdioOptions.Launch.
-func (l *launcher) Launch(ctx context.Context) (*upstream.Process, error) {
+// Launch implements mcpclient.StdioOptions.Launch.
+func (l *launcher) Launch(ctx context.Context) (*mcpclient.Process, error) {
 	environ := l.environ()
 	path, err := lookPath(l.server.Command[0], l.server.Dir, getenv(environ)("PATH"))
 	if err != nil {
@@ -83,11 +83,11 @@ func (l *launcher) Launch(ctx context.Context) (*upstream.Process, error) {
 		pipes.closeOurs()
 		return nil, errors.Join(err, release(claim))
 	}
-	return &upstream.Process{
+	return &mcpclient.Process{
 		Stdin: pipes.stdin, Stdout: pipes.stdout, Stderr: pipes.stderr, PID: run.PID(),
-		Wait: func() (upstream.Exit, error) {
+		Wait: func() (mcpclient.Exit, error) {
 			r, err := run.Wait()
-			exit := upstream.Exit{Code: r.ExitCode, OutOfMemory: r.CommandOOM, Limit: int64(l.server.MCP.MemoryMax), Peak: int64(r.Peak.Bytes)}
+			exit := mcpclient.Exit{Code: r.ExitCode, OutOfMemory: r.CommandOOM, Limit: int64(l.server.MCP.MemoryMax), Peak: int64(r.Peak.Bytes)}
 			if r.Signal != 0 {
 				exit.Code, exit.Signal = -1, strings.ToLower(sandbox.SignalName(r.Signal))
 			}

@@ -11,8 +11,8 @@ import (
 
 	"github.com/plimsoll/plimsoll/config"
 	"github.com/plimsoll/plimsoll/journal"
-	"github.com/plimsoll/plimsoll/tools/endpoint"
 	"github.com/plimsoll/plimsoll/tools/gateway"
+	mcpserver "github.com/plimsoll/plimsoll/tools/mcp/server"
 )
 
 // mcpDaemon is the part of the daemon that serves [mcp.servers].
@@ -86,7 +86,7 @@ func (a *App) openMCP(s config.Settings, j *journal.Journal, token, version stri
 			Name: "merged", Parts: parts, Spool: plane.spool, Journal: j, Query: plane.query,
 			Settings: gateway.Settings{Limits: limitsOf(s.MCP), MaxSearch: s.MCP.MaxSearch},
 		})
-		h := endpoint.New(endpoint.Options{
+		h := mcpserver.New(mcpserver.Options{
 			Name: "merged", Open: m.Open, Principal: plane.principal, MaxSessions: s.MCP.MaxSessions, Idle: s.MCP.Idle, Journal: j,
 		})
 		d.routes.routes["/mcp"] = h

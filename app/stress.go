@@ -13,11 +13,11 @@ import (
 	"sync/atomic"
 	"syscall"
 
+	"github.com/plimsoll/plimsoll/argocd/stress"
 	"github.com/plimsoll/plimsoll/limit"
-	"github.com/plimsoll/plimsoll/tools/argocd/stress"
-	"github.com/plimsoll/plimsoll/tools/jsonrpc"
-	"github.com/plimsoll/plimsoll/tools/peer"
-	"github.com/plimsoll/plimsoll/tools/upstream"
+	mcpclient "github.com/plimsoll/plimsoll/tools/mcp/client"
+	"github.com/plimsoll/plimsoll/tools/mcp/jsonrpc"
+	"github.com/plimsoll/plimsoll/tools/mcp/transport"
 )
 
 // The outcome of [App.StressArgoCD].
@@ -100,15 +100,15 @@ func (a *App) StressArgoCD(ctx context.Context, o StressOptions) (_ StressReport
 
 // stressed is a client of the server under stress.
 type stressed struct {
-	peer peer.Peer
+	peer transport.Peer
 	pid  atomic.Int64
 	next atomic.Int64
 }
 
 func newStressed(cmd *exec.Cmd, stderr *os.File) *stressed {
 	s := &stressed{}
-	launch := upstream.Exec(cmd)
-	o := upstream.StdioOptions{Name: argocdName, Launch: func(ctx context.Context) (*upstream.Process, error) {
+	launch := mcpclient.Exec(cmd)
+	o := mcpclient.StdioOptions{Name: argocdName, Launch: func(ctx context.Context) (*mcpclient.Process, error) {
 		p, err := launch(ctx)
 		if err == nil {
 			s.pid.Store(int64(p.PID))
@@ -118,7 +118,7 @@ func newStressed(cmd *exec.Cmd, stderr *os.File) *stressed {
 	if stderr != nil {
 		o.Stderr = stderr
 	}
-	s.peer = upstream.Stdio(o)
+	s.peer = mcpclient.Stdio(o)
 	return s
 }
 
@@ -135,7 +135,7 @@ func (s *stressed) ask(ctx context.Context, method string, params any) (json.Raw
 	if err != nil {
 		return nil, err
 	}
-	answer, err := peer.Ask(ctx, s.peer, peer.Message{Raw: raw, Head: head}, maxAnswer)
+	answer, err := transport.Ask(ctx, s.peer, transport.Message{Raw: raw, Head: head}, maxAnswer)
 	if err != nil {
 		return nil, err
 	}
@@ -165,7 +165,7 @@ func (s *stressed) greet(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	s.peer.Send(ctx, peer.Message{Raw: raw, Head: head}, peer.Funcs{})
+	s.peer.Send(ctx, transport.Message{Raw: raw, Head: head}, transport.Funcs{})
 	return nil
 }
 

@@ -18,19 +18,19 @@ import (
 
 	"golang.org/x/term"
 
+	"github.com/plimsoll/plimsoll/argocd/toolset"
 	"github.com/plimsoll/plimsoll/config"
 	"github.com/plimsoll/plimsoll/internal/atomicfile"
 	"github.com/plimsoll/plimsoll/internal/statefile"
 	"github.com/plimsoll/plimsoll/journal"
 	"github.com/plimsoll/plimsoll/limit"
 	"github.com/plimsoll/plimsoll/process/admission"
-	"github.com/plimsoll/plimsoll/tools/argocd/toolset"
 	"github.com/plimsoll/plimsoll/tools/gateway"
-	"github.com/plimsoll/plimsoll/tools/peer"
+	mcpclient "github.com/plimsoll/plimsoll/tools/mcp/client"
+	"github.com/plimsoll/plimsoll/tools/mcp/transport"
 	"github.com/plimsoll/plimsoll/tools/sizes"
 	"github.com/plimsoll/plimsoll/tools/spool"
 	"github.com/plimsoll/plimsoll/tools/spool/query"
-	"github.com/plimsoll/plimsoll/tools/upstream"
 	"github.com/plimsoll/plimsoll/tools/wrap"
 )
 
@@ -174,12 +174,12 @@ func (p *toolsPlane) serve(s config.MCPServer, stderr *os.File) (*gateway.Server
 		if err != nil {
 			return nil, err
 		}
-		trial, err := upstream.HTTP(upstream.HTTPOptions{Name: s.Name, URL: s.URL})
+		trial, err := mcpclient.HTTP(mcpclient.HTTPOptions{Name: s.Name, URL: s.URL})
 		if err != nil {
 			return nil, err
 		}
 		p.cleanup = append(p.cleanup, trial.Close)
-		o.Dial = func(d gateway.Dialing) peer.Peer {
+		o.Dial = func(d gateway.Dialing) transport.Peer {
 			h := header.Clone()
 			for name, values := range d.Header { // of one client
 				if h == nil {
@@ -189,7 +189,7 @@ func (p *toolsPlane) serve(s config.MCPServer, stderr *os.File) (*gateway.Server
 					h[name] = values
 				}
 			}
-			remote, err := upstream.HTTP(upstream.HTTPOptions{Name: s.Name, URL: s.URL, Header: h, Client: p.client, Timeout: s.MCP.Timeout, Journal: p.journal})
+			remote, err := mcpclient.HTTP(mcpclient.HTTPOptions{Name: s.Name, URL: s.URL, Header: h, Client: p.client, Timeout: s.MCP.Timeout, Journal: p.journal})
 			if err != nil { // it was tried above
 				panic(err)
 			}
@@ -197,8 +197,8 @@ func (p *toolsPlane) serve(s config.MCPServer, stderr *os.File) (*gateway.Server
 		}
 	} else {
 		l := &launcher{app: p.app, server: s, process: p.settings, journal: p.journal, ledger: p.ledger, ledgerErr: p.ledgerErr, hidden: p.hidden}
-		o.Dial = func(d gateway.Dialing) peer.Peer {
-			so := upstream.StdioOptions{
+		o.Dial = func(d gateway.Dialing) transport.Peer {
+			so := mcpclient.StdioOptions{
 				Name: s.Name, Launch: l.Launch, Shared: d.Shared, Timeout: s.MCP.Timeout, TempDir: p.temp, MaxFrame: int64(s.MCP.MaxResult), Journal: p.journal,
 			}
 			if stderr != nil {
@@ -207,7 +207,7 @@ func (p *toolsPlane) serve(s config.MCPServer, stderr *os.File) (*gateway.Server
 					so.Stderr = NewPlainWriter(stderr) // servers write what they are sent by others
 				}
 			}
-			return upstream.Stdio(so)
+			return mcpclient.Stdio(so)
 		}
 	}
 	server := gateway.NewServer(o)

@@ -14,8 +14,8 @@ import (
 	"testing"
 
 	"github.com/plimsoll/plimsoll/app"
-	"github.com/plimsoll/plimsoll/internal/histories"
-	"github.com/plimsoll/plimsoll/internal/scripted"
+	"github.com/plimsoll/plimsoll/internal/testing/scripted"
+	"github.com/plimsoll/plimsoll/internal/testing/transcripts"
 	"github.com/plimsoll/plimsoll/window/wire"
 )
 
@@ -106,7 +106,7 @@ func through(t *testing.T, body []byte, o scripted.Options, environ ...string) s
 
 // turns is a chat session of about so many bytes.
 func turns(size int) []byte {
-	s := histories.NewSession(histories.SessionOptions{Dialect: wire.Chat, Content: histories.English, ResultBytes: 3000, Seed: 3, Model: "gpt-4o"})
+	s := transcripts.NewSession(transcripts.SessionOptions{Dialect: wire.Chat, Content: transcripts.English, ResultBytes: 3000, Seed: 3, Model: "gpt-4o"})
 	return s.Request(s.TurnOf(size))
 }
 

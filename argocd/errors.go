@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/plimsoll/plimsoll/tools/argocd/redact"
+	"github.com/plimsoll/plimsoll/argocd/redact"
 )
 
 // ErrorKind is what went wrong, as far as it matters to what the user does next.

@@ -16,7 +16,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/plimsoll/plimsoll/tools/argocd/simulator"
+	"github.com/plimsoll/plimsoll/argocd/simulator"
 )
 
 func init() {

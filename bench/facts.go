@@ -10,7 +10,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/plimsoll/plimsoll/internal/histories"
+	"github.com/plimsoll/plimsoll/internal/testing/transcripts"
 	"github.com/plimsoll/plimsoll/window/compact"
 	"github.com/plimsoll/plimsoll/window/compact/extract"
 	"github.com/plimsoll/plimsoll/window/tokens"
@@ -239,8 +239,8 @@ func compare(o *Out, name string, r, got *wire.Request, facts []fact, measure co
 // but base64 were looked at when the weights were last corrected.
 func otherSessions(ctx context.Context, o *Out, seed uint64, turns int, measure compact.Measure) error {
 	o.Note("The sessions by content are those of the tests of the window plane. The weights were corrected after a look at english, json, hexdump and mixed with seed 1; base64 and other seeds were not looked at.")
-	for _, content := range []histories.Content{histories.English, histories.JSON, histories.Base64, histories.Hexdump, histories.Mixed} {
-		s := histories.NewSession(histories.SessionOptions{
+	for _, content := range []transcripts.Content{transcripts.English, transcripts.JSON, transcripts.Base64, transcripts.Hexdump, transcripts.Mixed} {
+		s := transcripts.NewSession(transcripts.SessionOptions{
 			Dialect: wire.Messages, Seed: seed, Content: content, ResultBytes: 3000, Facts: factCount, Turns: turns, Thinking: true,
 		})
 		r, err := wire.Parse(wire.Messages, s.Request(turns))

@@ -35,7 +35,7 @@ func mcpBench(ctx context.Context, o *Out, args []string) error {
 		return err
 	}
 	defer os.RemoveAll(dir)
-	build := exec.CommandContext(ctx, "go", "build", "-o", dir+"/", "./cmd/plimsoll", "./internal/toolserver/standalone")
+	build := exec.CommandContext(ctx, "go", "build", "-o", dir+"/", "./cmd/plimsoll", "./internal/testing/toolserver/standalone")
 	if out, err := build.CombinedOutput(); err != nil {
 		return fmt.Errorf("%v: %w\n%s", build.Args, err, out)
 	}

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/plimsoll/plimsoll/internal/scripted"
+	"github.com/plimsoll/plimsoll/internal/testing/scripted"
 )
 
 // Clients that are not installed here are played by a program of their name, which sends the user's key to the

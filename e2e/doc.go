@@ -28,7 +28,7 @@
 // proxy that does not answer, so nothing leaves the machine.
 //
 // TestMain builds plimsoll, testtool (a small program that reports what it finds) and the
-// MCP server of internal/toolserver once. Where there is no Go, PLIMSOLL_E2E_BIN names a
+// MCP server of internal/testing/toolserver once. Where there is no Go, PLIMSOLL_E2E_BIN names a
 // folder that holds them; without the last one the tests that need it are skipped.
 // PLIMSOLL_E2E_LAYERS="systemd cgroup2" leaves out other layers, where starts are slow.
 // Every process that a test starts carries a cookie in its environment; a test ends by

@@ -11,7 +11,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/plimsoll/plimsoll/internal/scripted"
+	"github.com/plimsoll/plimsoll/internal/testing/scripted"
 )
 
 // Real agents with an MCP server of their own: through plimsoll run, through a file that

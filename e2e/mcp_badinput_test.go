@@ -15,7 +15,7 @@ import (
 )
 
 // Servers and clients that do what they must not, on both sides of the command itself. The
-// server is internal/toolserver, which misbehaves when it is told to.
+// server is internal/testing/toolserver, which misbehaves when it is told to.
 
 func TestMCPServersThatMisbehaveCostOneCall(t *testing.T) {
 	w := newWorld(t)

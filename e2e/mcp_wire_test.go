@@ -23,7 +23,7 @@ func misbehaving(t *testing.T) string {
 	t.Helper()
 	path := filepath.Join(bin, "standalone")
 	if _, err := os.Stat(path); err != nil {
-		t.Skipf("there is no test server beside plimsoll (go build -o %s ./internal/toolserver/standalone): %v", bin, err)
+		t.Skipf("there is no test server beside plimsoll (go build -o %s ./internal/testing/toolserver/standalone): %v", bin, err)
 	}
 	return path
 }

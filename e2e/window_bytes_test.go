@@ -21,7 +21,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/plimsoll/plimsoll/internal/scripted"
+	"github.com/plimsoll/plimsoll/internal/testing/scripted"
 )
 
 // An exchange is one request and its answer, as bytes.

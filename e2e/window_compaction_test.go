@@ -10,7 +10,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/plimsoll/plimsoll/internal/scripted"
+	"github.com/plimsoll/plimsoll/internal/testing/scripted"
 )
 
 // A tool that makes room by itself does so through Plimsoll at the same points as alone,

@@ -10,7 +10,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/plimsoll/plimsoll/internal/scripted"
+	"github.com/plimsoll/plimsoll/internal/testing/scripted"
 )
 
 // A tool that knows nothing of a base URL sends the same through Plimsoll as without it:

@@ -34,5 +34,5 @@
 // A Model may be used from any number of goroutines.
 //
 // The tests talk to a provider that is as strict as the real one, signatures included
-// (internal/scripted), to servers that break every rule, and the decoder of streams is fuzzed.
+// (internal/testing/scripted), to servers that break every rule, and the decoder of streams is fuzzed.
 package anthropic

@@ -20,7 +20,7 @@ import (
 
 	"github.com/plimsoll/plimsoll/agent"
 	"github.com/plimsoll/plimsoll/agent/anthropic"
-	"github.com/plimsoll/plimsoll/internal/scripted"
+	"github.com/plimsoll/plimsoll/internal/testing/scripted"
 )
 
 var question = &agent.Request{Messages: []agent.Message{{Role: agent.RoleUser, Text: "a"}}}

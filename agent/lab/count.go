@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"sync"
 
-	"github.com/plimsoll/plimsoll/tools/builtin"
+	"github.com/plimsoll/plimsoll/tools/mcp/builtin"
 )
 
 const (

@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"github.com/plimsoll/plimsoll/limit"
-	"github.com/plimsoll/plimsoll/tools/builtin"
+	"github.com/plimsoll/plimsoll/tools/mcp/builtin"
 )
 
 // lineBytes is the length of a line of a flood with its end, and floodBytes what is written

@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"github.com/plimsoll/plimsoll/limit"
-	"github.com/plimsoll/plimsoll/tools/builtin"
+	"github.com/plimsoll/plimsoll/tools/mcp/builtin"
 )
 
 const (

@@ -6,7 +6,7 @@ import (
 	"fmt"
 
 	"github.com/plimsoll/plimsoll/limit"
-	"github.com/plimsoll/plimsoll/tools/builtin"
+	"github.com/plimsoll/plimsoll/tools/mcp/builtin"
 )
 
 // MaxFlood bounds one flood.

@@ -13,7 +13,7 @@ import (
 	"testing/synctest"
 
 	"github.com/plimsoll/plimsoll/agent/lab"
-	"github.com/plimsoll/plimsoll/tools/builtin"
+	"github.com/plimsoll/plimsoll/tools/mcp/builtin"
 )
 
 // child is the variable that makes the test's own program the child of the tool hog.

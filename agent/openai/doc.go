@@ -31,6 +31,6 @@
 //
 // A Model may be used from any number of goroutines.
 //
-// The tests talk to a provider that is as strict as the real ones (internal/scripted), to
+// The tests talk to a provider that is as strict as the real ones (internal/testing/scripted), to
 // servers that break every rule, and the decoder of streams is fuzzed.
 package openai

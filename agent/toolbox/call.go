@@ -11,8 +11,8 @@ import (
 
 	"github.com/plimsoll/plimsoll/agent"
 	"github.com/plimsoll/plimsoll/internal/rawjson"
-	"github.com/plimsoll/plimsoll/tools/jsonrpc"
-	"github.com/plimsoll/plimsoll/tools/peer"
+	"github.com/plimsoll/plimsoll/tools/mcp/jsonrpc"
+	"github.com/plimsoll/plimsoll/tools/mcp/transport"
 )
 
 const (
@@ -135,7 +135,7 @@ func (l *link) call(ctx context.Context, name, arguments string, chunk func(stri
 	w := &waiting{l: l, p: p, id: id, news: make(chan string, maxNews), done: make(chan struct{})}
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	go p.Send(ctx, peer.Message{Raw: raw, Head: head, Principal: l.b.principal}, w) // may wait for the server
+	go p.Send(ctx, transport.Message{Raw: raw, Head: head, Principal: l.b.principal}, w) // may wait for the server
 	for {
 		select {
 		case text := <-w.news:
@@ -153,7 +153,7 @@ func (l *link) call(ctx context.Context, name, arguments string, chunk func(stri
 // waiting receives the answer to a call.
 type waiting struct {
 	l    *link
-	p    peer.Peer
+	p    transport.Peer
 	id   jsonrpc.ID
 	news chan string
 	done chan struct{}
@@ -165,11 +165,11 @@ type waiting struct {
 	status int
 }
 
-// Open implements [peer.Receiver].
-func (w *waiting) Open(a peer.Answer) { w.status = a.Status }
+// Open implements [transport.Receiver].
+func (w *waiting) Open(a transport.Answer) { w.status = a.Status }
 
-// Receive implements [peer.Receiver].
-func (w *waiting) Receive(f *peer.Frame) {
+// Receive implements [transport.Receiver].
+func (w *waiting) Receive(f *transport.Frame) {
 	if f.Bare() {
 		return
 	}
@@ -201,7 +201,7 @@ func (w *waiting) progress(message []byte) {
 	}
 }
 
-// Done implements [peer.Receiver].
+// Done implements [transport.Receiver].
 func (w *waiting) Done(err error) {
 	if w.over.Swap(true) {
 		return

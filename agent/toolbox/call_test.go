@@ -12,10 +12,10 @@ import (
 
 	"github.com/plimsoll/plimsoll/agent"
 	"github.com/plimsoll/plimsoll/agent/toolbox"
-	"github.com/plimsoll/plimsoll/internal/toolserver"
-	"github.com/plimsoll/plimsoll/tools/builtin"
+	"github.com/plimsoll/plimsoll/internal/testing/toolserver"
 	"github.com/plimsoll/plimsoll/tools/gateway"
-	"github.com/plimsoll/plimsoll/tools/peer"
+	"github.com/plimsoll/plimsoll/tools/mcp/builtin"
+	"github.com/plimsoll/plimsoll/tools/mcp/transport"
 	"github.com/plimsoll/plimsoll/tools/spool"
 	"github.com/plimsoll/plimsoll/tools/spool/query"
 )
@@ -293,7 +293,7 @@ func TestAGatewayThatIsThere(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	g := gateway.NewServer(gateway.ServerOptions{Name: "mine", Builtin: true, Spool: store, Dial: func(gateway.Dialing) peer.Peer { return tools.Dial() }})
+	g := gateway.NewServer(gateway.ServerOptions{Name: "mine", Builtin: true, Spool: store, Dial: func(gateway.Dialing) transport.Peer { return tools.Dial() }})
 	t.Cleanup(func() { _ = g.Close(); _ = tools.Close() })
 	if _, err := toolbox.New(t.Context(), toolbox.Options{Servers: []toolbox.Server{{Gateway: g}}}); err == nil || !strings.Contains(err.Error(), "Options.Spool") {
 		t.Errorf("without its spool: %v", err)

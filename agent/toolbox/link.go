@@ -12,8 +12,8 @@ import (
 
 	"github.com/plimsoll/plimsoll/internal/rawjson"
 	"github.com/plimsoll/plimsoll/tools/gateway"
-	"github.com/plimsoll/plimsoll/tools/jsonrpc"
-	"github.com/plimsoll/plimsoll/tools/peer"
+	"github.com/plimsoll/plimsoll/tools/mcp/jsonrpc"
+	"github.com/plimsoll/plimsoll/tools/mcp/transport"
 	"github.com/plimsoll/plimsoll/tools/result"
 )
 
@@ -54,8 +54,8 @@ type link struct {
 	replies chan struct{} // places for answers to the server's own requests
 
 	mu       sync.Mutex
-	peer     peer.Peer // nil until the server took initialize
-	told     string    // instructions
+	peer     transport.Peer // nil until the server took initialize
+	told     string         // instructions
 	tools    []tool
 	names    result.Names // of the tools that read kept results
 	reads    bool         // they are there
@@ -142,7 +142,7 @@ func (l *link) attempt(t *try) {
 		l.pause, l.again, l.listedAt = 0, time.Time{}, time.Now()
 		l.take(tools, hidden)
 	}
-	var unused peer.Peer
+	var unused transport.Peer
 	if l.peer == nil && p != nil {
 		if err == nil && !l.closed {
 			l.peer = p
@@ -193,7 +193,7 @@ func (l *link) take(tools []tool, hidden int) {
 }
 
 // begin opens a session with the server.
-func (l *link) begin(ctx context.Context) (_ peer.Peer, err error) {
+func (l *link) begin(ctx context.Context) (_ transport.Peer, err error) {
 	p := l.gateway.Local()
 	hearing, deaf := context.WithCancel(l.b.ctx)
 	defer func() {
@@ -224,29 +224,29 @@ func (l *link) begin(ctx context.Context) (_ peer.Peer, err error) {
 	if err != nil {
 		return nil, err
 	}
-	p.Send(ctx, peer.Message{Raw: raw, Head: head, Principal: l.b.principal}, peer.Funcs{})
+	p.Send(ctx, transport.Message{Raw: raw, Head: head, Principal: l.b.principal}, transport.Funcs{})
 	return p, nil
 }
 
 // request asks for something small.
-func (l *link) request(ctx context.Context, p peer.Peer, method string, params []byte) ([]byte, error) {
+func (l *link) request(ctx context.Context, p transport.Peer, method string, params []byte) ([]byte, error) {
 	raw := jsonrpc.NewRequest(l.id(), method, params)
 	head, err := jsonrpc.Scan(raw)
 	if err != nil {
 		return nil, err
 	}
-	return ask(ctx, p, peer.Message{Raw: raw, Head: head, Principal: l.b.principal})
+	return ask(ctx, p, transport.Message{Raw: raw, Head: head, Principal: l.b.principal})
 }
 
-// ask is peer.Ask which returns when ctx ends, also while the message is on its way.
-func ask(ctx context.Context, p peer.Peer, m peer.Message) ([]byte, error) {
+// ask is transport.Ask which returns when ctx ends, also while the message is on its way.
+func ask(ctx context.Context, p transport.Peer, m transport.Message) ([]byte, error) {
 	type answer struct {
 		raw []byte
 		err error
 	}
 	got := make(chan answer, 1)
 	go func() {
-		raw, err := peer.Ask(ctx, p, m, maxList)
+		raw, err := transport.Ask(ctx, p, m, maxList)
 		got <- answer{raw, err}
 	}()
 	select {
@@ -282,7 +282,7 @@ func (l *link) failure() error {
 }
 
 // way is the session; nil when there is none.
-func (l *link) way() peer.Peer {
+func (l *link) way() transport.Peer {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.peer

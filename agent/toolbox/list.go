@@ -8,9 +8,9 @@ import (
 
 	"github.com/plimsoll/plimsoll/agent"
 	"github.com/plimsoll/plimsoll/internal/rawjson"
-	"github.com/plimsoll/plimsoll/tools/builtin"
 	"github.com/plimsoll/plimsoll/tools/gateway"
-	"github.com/plimsoll/plimsoll/tools/peer"
+	"github.com/plimsoll/plimsoll/tools/mcp/builtin"
+	"github.com/plimsoll/plimsoll/tools/mcp/transport"
 )
 
 const (
@@ -36,7 +36,7 @@ type tool struct {
 func (t *tool) size() int { return len(t.name) + len(t.description) + len(t.schema) + len(t.full) }
 
 // ask asks for the list of tools.
-func (l *link) ask(ctx context.Context, p peer.Peer) (tools []tool, hidden int, err error) {
+func (l *link) ask(ctx context.Context, p transport.Peer) (tools []tool, hidden int, err error) {
 	cursor, size := "", 0
 	for range maxPages {
 		var params []byte

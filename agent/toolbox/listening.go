@@ -5,8 +5,8 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/plimsoll/plimsoll/tools/jsonrpc"
-	"github.com/plimsoll/plimsoll/tools/peer"
+	"github.com/plimsoll/plimsoll/tools/mcp/jsonrpc"
+	"github.com/plimsoll/plimsoll/tools/mcp/transport"
 )
 
 const (
@@ -19,12 +19,12 @@ const (
 // listening receives what a server says of its own accord.
 type listening struct {
 	l *link
-	p peer.Peer
+	p transport.Peer
 }
 
-func (r *listening) Open(peer.Answer) {}
+func (r *listening) Open(transport.Answer) {}
 
-func (r *listening) Receive(f *peer.Frame) {
+func (r *listening) Receive(f *transport.Frame) {
 	h := jsonrpc.ScanStart(f.Head).Head
 	switch {
 	case h.Kind == jsonrpc.Request:
@@ -38,7 +38,7 @@ func (r *listening) Done(error) {}
 
 // refuse answers a request of the server: there is nobody here who could be asked something,
 // no model to be borrowed and no files to be told of, and it was not said that there is.
-func (l *link) refuse(p peer.Peer, h jsonrpc.Head) {
+func (l *link) refuse(p transport.Peer, h jsonrpc.Head) {
 	select {
 	case l.replies <- struct{}{}:
 	default: // it floods; what it asks for is not to be had anyway
@@ -60,6 +60,6 @@ func (l *link) refuse(p peer.Peer, h jsonrpc.Head) {
 		defer func() { <-l.replies }()
 		ctx, cancel := context.WithTimeout(l.b.ctx, replyWait)
 		defer cancel()
-		p.Send(ctx, peer.Message{Raw: raw, Head: head, Principal: l.b.principal}, peer.Funcs{})
+		p.Send(ctx, transport.Message{Raw: raw, Head: head, Principal: l.b.principal}, transport.Funcs{})
 	}()
 }

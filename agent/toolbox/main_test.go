@@ -11,10 +11,10 @@ import (
 
 	"github.com/plimsoll/plimsoll/agent"
 	"github.com/plimsoll/plimsoll/agent/toolbox"
-	"github.com/plimsoll/plimsoll/internal/toolserver"
-	"github.com/plimsoll/plimsoll/tools/peer"
+	"github.com/plimsoll/plimsoll/internal/testing/toolserver"
+	mcpclient "github.com/plimsoll/plimsoll/tools/mcp/client"
+	"github.com/plimsoll/plimsoll/tools/mcp/transport"
 	"github.com/plimsoll/plimsoll/tools/spool/query"
-	"github.com/plimsoll/plimsoll/tools/upstream"
 )
 
 // serverVariable makes the test binary a server on standard streams.
@@ -56,8 +56,8 @@ func remote(t testing.TB, ts *toolserver.Server) toolbox.Server {
 
 // piped is a server in this process, on pipes.
 func piped(ts *toolserver.Server) toolbox.Server {
-	return toolbox.Server{Name: "piped", Peer: func() peer.Peer {
-		return upstream.Stdio(upstream.StdioOptions{Name: "piped", Launch: func(context.Context) (*upstream.Process, error) {
+	return toolbox.Server{Name: "piped", Peer: func() transport.Peer {
+		return mcpclient.Stdio(mcpclient.StdioOptions{Name: "piped", Launch: func(context.Context) (*mcpclient.Process, error) {
 			in, stdin := io.Pipe()
 			stdout, out := io.Pipe()
 			ctx, kill := context.WithCancel(context.Background())
@@ -68,10 +68,10 @@ func piped(ts *toolserver.Server) toolbox.Server {
 				_ = in.Close()
 				ended <- err
 			}()
-			return &upstream.Process{Stdin: stdin, Stdout: stdout, PID: 1, Kill: kill, Wait: func() (upstream.Exit, error) {
+			return &mcpclient.Process{Stdin: stdin, Stdout: stdout, PID: 1, Kill: kill, Wait: func() (mcpclient.Exit, error) {
 				<-ended
 				kill()
-				return upstream.Exit{}, nil
+				return mcpclient.Exit{}, nil
 			}}, nil
 		}})
 	}}

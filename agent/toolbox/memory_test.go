@@ -10,10 +10,10 @@ import (
 
 	"github.com/plimsoll/plimsoll/agent"
 	"github.com/plimsoll/plimsoll/agent/toolbox"
-	"github.com/plimsoll/plimsoll/internal/toolserver"
+	"github.com/plimsoll/plimsoll/internal/testing/toolserver"
 	"github.com/plimsoll/plimsoll/limit"
-	"github.com/plimsoll/plimsoll/tools/builtin"
 	"github.com/plimsoll/plimsoll/tools/gateway"
+	"github.com/plimsoll/plimsoll/tools/mcp/builtin"
 )
 
 // live is the heap that is in use after a collection.

@@ -14,9 +14,9 @@ import (
 
 	"github.com/plimsoll/plimsoll/agent"
 	"github.com/plimsoll/plimsoll/agent/toolbox"
-	"github.com/plimsoll/plimsoll/internal/toolserver"
-	"github.com/plimsoll/plimsoll/tools/builtin"
-	"github.com/plimsoll/plimsoll/tools/peer"
+	"github.com/plimsoll/plimsoll/internal/testing/toolserver"
+	"github.com/plimsoll/plimsoll/tools/mcp/builtin"
+	"github.com/plimsoll/plimsoll/tools/mcp/transport"
 	"github.com/plimsoll/plimsoll/tools/spool"
 )
 
@@ -66,7 +66,7 @@ func TestOneServerOfSeveralThatIsDead(t *testing.T) {
 	t.Parallel()
 	alive := make(chan struct{})
 	works := piped(toolserver.New(toolserver.Options{}))
-	late := toolbox.Server{Name: "late", Peer: func() peer.Peer {
+	late := toolbox.Server{Name: "late", Peer: func() transport.Peer {
 		select {
 		case <-alive:
 			return works.Peer()
@@ -94,11 +94,11 @@ func TestOneServerOfSeveralThatIsDead(t *testing.T) {
 // gone is the way to a server that is not there.
 type gone struct{}
 
-func (gone) Send(_ context.Context, _ peer.Message, to peer.Receiver) {
+func (gone) Send(_ context.Context, _ transport.Message, to transport.Receiver) {
 	to.Done(errors.New("there is nobody"))
 }
 
-func (gone) Listen(ctx context.Context, _ http.Header, to peer.Receiver) {
+func (gone) Listen(ctx context.Context, _ http.Header, to transport.Receiver) {
 	<-ctx.Done()
 	to.Done(nil)
 }
@@ -184,7 +184,7 @@ func TestServersThatAreDownAreTriedWithPauses(t *testing.T) {
 		}
 		defer kept.Close()
 		var tries atomic.Int64
-		down := toolbox.Server{Name: "down", Peer: func() peer.Peer { tries.Add(1); return gone{} }}
+		down := toolbox.Server{Name: "down", Peer: func() transport.Peer { tries.Add(1); return gone{} }}
 		b, err := toolbox.New(t.Context(), toolbox.Options{Spool: kept, Servers: []toolbox.Server{down}, Functions: []builtin.Tool{echo("echo")}})
 		if err != nil {
 			t.Fatal(err)

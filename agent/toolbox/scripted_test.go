@@ -13,8 +13,8 @@ import (
 
 	"github.com/plimsoll/plimsoll/agent"
 	"github.com/plimsoll/plimsoll/agent/toolbox"
-	"github.com/plimsoll/plimsoll/tools/peer"
-	"github.com/plimsoll/plimsoll/tools/upstream"
+	mcpclient "github.com/plimsoll/plimsoll/tools/mcp/client"
+	"github.com/plimsoll/plimsoll/tools/mcp/transport"
 )
 
 // scripted is an MCP server that says what it is told to, to the letter.
@@ -76,8 +76,8 @@ func (s *scripted) serve(in io.Reader) {
 }
 
 func (s *scripted) server(name string) toolbox.Server {
-	return toolbox.Server{Name: name, Peer: func() peer.Peer {
-		return upstream.Stdio(upstream.StdioOptions{Name: name, Launch: func(context.Context) (*upstream.Process, error) {
+	return toolbox.Server{Name: name, Peer: func() transport.Peer {
+		return mcpclient.Stdio(mcpclient.StdioOptions{Name: name, Launch: func(context.Context) (*mcpclient.Process, error) {
 			in, stdin := io.Pipe()
 			stdout, out := io.Pipe()
 			s.mu.Lock()
@@ -90,9 +90,9 @@ func (s *scripted) server(name string) toolbox.Server {
 				_ = out.Close()
 			}()
 			kill := func() { _ = in.Close(); _ = out.Close() }
-			return &upstream.Process{Stdin: stdin, Stdout: stdout, PID: 1, Kill: kill, Wait: func() (upstream.Exit, error) {
+			return &mcpclient.Process{Stdin: stdin, Stdout: stdout, PID: 1, Kill: kill, Wait: func() (mcpclient.Exit, error) {
 				<-ended
-				return upstream.Exit{}, nil
+				return mcpclient.Exit{}, nil
 			}}, nil
 		}})
 	}}

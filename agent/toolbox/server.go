@@ -9,10 +9,10 @@ import (
 	"time"
 
 	"github.com/plimsoll/plimsoll/limit"
-	"github.com/plimsoll/plimsoll/tools/builtin"
 	"github.com/plimsoll/plimsoll/tools/gateway"
-	"github.com/plimsoll/plimsoll/tools/peer"
-	"github.com/plimsoll/plimsoll/tools/upstream"
+	"github.com/plimsoll/plimsoll/tools/mcp/builtin"
+	mcpclient "github.com/plimsoll/plimsoll/tools/mcp/client"
+	"github.com/plimsoll/plimsoll/tools/mcp/transport"
 )
 
 // Server is one MCP server. Exactly one of Command, URL, Peer and Gateway is given.
@@ -30,7 +30,7 @@ type Server struct {
 	URL    string
 	Header http.Header
 	// Peer makes a way to a server in this process, such as builtin.Server.Dial.
-	Peer func() peer.Peer
+	Peer func() transport.Peer
 	// Gateway is one that is there already, with its own policy. Who made it closes it, after
 	// the toolbox.
 	Gateway *gateway.Server
@@ -85,8 +85,8 @@ func (b *Toolbox) linkTo(s *Server) (*link, error) {
 	o := b.gatewayOptions(l.name, s.Settings)
 	switch {
 	case s.URL != "":
-		way := upstream.HTTPOptions{Name: l.name, URL: s.URL, Header: s.Header.Clone(), Journal: b.o.Journal}
-		trial, err := upstream.HTTP(way)
+		way := mcpclient.HTTPOptions{Name: l.name, URL: s.URL, Header: s.Header.Clone(), Journal: b.o.Journal}
+		trial, err := mcpclient.HTTP(way)
 		if err != nil {
 			return nil, err
 		}
@@ -94,23 +94,23 @@ func (b *Toolbox) linkTo(s *Server) (*link, error) {
 			return nil, err
 		}
 		o.Remote = true
-		o.Dial = func(gateway.Dialing) peer.Peer {
-			remote, err := upstream.HTTP(way)
+		o.Dial = func(gateway.Dialing) transport.Peer {
+			remote, err := mcpclient.HTTP(way)
 			if err != nil { // it was tried above
 				panic(err)
 			}
 			return remote
 		}
 	case s.Peer != nil:
-		o.Dial = func(gateway.Dialing) peer.Peer { return s.Peer() }
+		o.Dial = func(gateway.Dialing) transport.Peer { return s.Peer() }
 	default:
 		command := exec.Command(s.Command[0], s.Command[1:]...)
 		command.Env, command.Dir = s.Env, s.Dir
 		if command.Err != nil {
 			return nil, command.Err
 		}
-		o.Dial = func(d gateway.Dialing) peer.Peer {
-			return upstream.Stdio(upstream.StdioOptions{Name: l.name, Launch: upstream.Exec(command), Shared: d.Shared, Journal: b.o.Journal})
+		o.Dial = func(d gateway.Dialing) transport.Peer {
+			return mcpclient.Stdio(mcpclient.StdioOptions{Name: l.name, Launch: mcpclient.Exec(command), Shared: d.Shared, Journal: b.o.Journal})
 		}
 	}
 	l.make(o)
@@ -151,7 +151,7 @@ func (b *Toolbox) addFunctions() error {
 	l := newLink(b, functionsName)
 	o := b.gatewayOptions(l.name, gateway.Settings{})
 	o.Builtin = true
-	o.Dial = func(gateway.Dialing) peer.Peer { return server.Dial() }
+	o.Dial = func(gateway.Dialing) transport.Peer { return server.Dial() }
 	l.make(o)
 	l.functions = true
 	b.links = append(b.links, l)

@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	"github.com/plimsoll/plimsoll/agent/toolbox"
-	"github.com/plimsoll/plimsoll/internal/toolserver"
+	"github.com/plimsoll/plimsoll/internal/testing/toolserver"
 )
 
 func TestServersOfEveryKind(t *testing.T) {

@@ -3,7 +3,7 @@ package inventory
 import (
 	"testing"
 
-	"github.com/plimsoll/plimsoll/tools/argocd"
+	"github.com/plimsoll/plimsoll/argocd"
 )
 
 // What one object costs, from its bytes to its row, and to know that it does not match.

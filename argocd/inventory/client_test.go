@@ -7,9 +7,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/plimsoll/plimsoll/tools/argocd"
-	"github.com/plimsoll/plimsoll/tools/argocd/inventory"
-	"github.com/plimsoll/plimsoll/tools/argocd/simulator"
+	"github.com/plimsoll/plimsoll/argocd"
+	"github.com/plimsoll/plimsoll/argocd/inventory"
+	"github.com/plimsoll/plimsoll/argocd/simulator"
 )
 
 // With the real client over HTTP: what is read with the fields of a summary has the same

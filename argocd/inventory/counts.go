@@ -7,7 +7,7 @@ import (
 	"maps"
 	"slices"
 
-	"github.com/plimsoll/plimsoll/tools/argocd"
+	"github.com/plimsoll/plimsoll/argocd"
 )
 
 // Counts are totals over all matches of a listing or a search, not only those of a page.

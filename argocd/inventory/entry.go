@@ -4,8 +4,8 @@ import (
 	"bytes"
 	"fmt"
 
+	"github.com/plimsoll/plimsoll/argocd"
 	"github.com/plimsoll/plimsoll/internal/rawjson"
-	"github.com/plimsoll/plimsoll/tools/argocd"
 )
 
 // entry is what lists and searches need to know of one object. Its texts lie in the bytes

@@ -1,6 +1,6 @@
 package inventory
 
-import "github.com/plimsoll/plimsoll/tools/argocd"
+import "github.com/plimsoll/plimsoll/argocd"
 
 // Row makes the summary of a whole object.
 func Row(kind argocd.Kind, item []byte) ([]byte, error) {

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/plimsoll/plimsoll/tools/argocd"
+	"github.com/plimsoll/plimsoll/argocd"
 )
 
 // The values of health.status and sync.status (Argo CD, gitops-engine pkg/health and

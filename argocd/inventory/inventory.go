@@ -6,8 +6,8 @@ import (
 	"sync"
 	"time"
 
+	"github.com/plimsoll/plimsoll/argocd"
 	"github.com/plimsoll/plimsoll/limit"
-	"github.com/plimsoll/plimsoll/tools/argocd"
 )
 
 // Source is what is listed: an *argocd.Client.

@@ -8,7 +8,7 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/plimsoll/plimsoll/tools/argocd"
+	"github.com/plimsoll/plimsoll/argocd"
 )
 
 // ListRequest asks for one page of all objects of a kind, sorted by name and then by

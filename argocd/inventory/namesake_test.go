@@ -7,7 +7,7 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/plimsoll/plimsoll/tools/argocd"
+	"github.com/plimsoll/plimsoll/argocd"
 )
 
 // firstOnly selects as argocd-server does, 2.10 to 3.5: of those of one name it takes the

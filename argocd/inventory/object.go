@@ -6,8 +6,8 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/plimsoll/plimsoll/argocd/redact"
 	"github.com/plimsoll/plimsoll/internal/rawjson"
-	"github.com/plimsoll/plimsoll/tools/argocd/redact"
 )
 
 // members walks the object at span of item. What is no object (null, or what no version

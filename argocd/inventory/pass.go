@@ -9,7 +9,7 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/plimsoll/plimsoll/tools/argocd"
+	"github.com/plimsoll/plimsoll/argocd"
 )
 
 // answer is what one pass found. It does not change any more.

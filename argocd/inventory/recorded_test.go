@@ -11,7 +11,7 @@ import (
 	"sync/atomic"
 	"testing"
 
-	"github.com/plimsoll/plimsoll/tools/argocd"
+	"github.com/plimsoll/plimsoll/argocd"
 )
 
 // narrowed is the list of applications as a real server sends it when fields are asked for.

@@ -3,8 +3,8 @@ package inventory
 import (
 	"bytes"
 
-	"github.com/plimsoll/plimsoll/tools/argocd"
-	"github.com/plimsoll/plimsoll/tools/argocd/redact"
+	"github.com/plimsoll/plimsoll/argocd"
+	"github.com/plimsoll/plimsoll/argocd/redact"
 )
 
 // maxSources is how many sources, and maxListed how many short values of other lists, a

@@ -11,7 +11,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/plimsoll/plimsoll/tools/argocd"
+	"github.com/plimsoll/plimsoll/argocd"
 )
 
 // SearchRequest asks for everything that matches a pattern.

@@ -10,7 +10,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/plimsoll/plimsoll/tools/argocd"
+	"github.com/plimsoll/plimsoll/argocd"
 )
 
 // scan is what a search is held against: every text of the fields, found by walking the

@@ -4,8 +4,8 @@ import (
 	"slices"
 	"strconv"
 
-	"github.com/plimsoll/plimsoll/tools/argocd"
-	"github.com/plimsoll/plimsoll/tools/argocd/redact"
+	"github.com/plimsoll/plimsoll/argocd"
+	"github.com/plimsoll/plimsoll/argocd/redact"
 )
 
 // maxMatched is how many of its fields a hit names.

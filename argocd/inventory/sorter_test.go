@@ -12,7 +12,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/plimsoll/plimsoll/tools/argocd"
+	"github.com/plimsoll/plimsoll/argocd"
 )
 
 // Whatever the memory, the sizes and how much is wanted: the order is that of a stable sort.

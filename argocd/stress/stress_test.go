@@ -11,7 +11,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/plimsoll/plimsoll/tools/argocd/stress"
+	"github.com/plimsoll/plimsoll/argocd/stress"
 )
 
 // A server plays the tools over numbered objects. The faults of it are what is to be found.

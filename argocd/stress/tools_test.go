@@ -7,12 +7,12 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/plimsoll/plimsoll/tools/argocd"
-	"github.com/plimsoll/plimsoll/tools/argocd/inventory"
-	"github.com/plimsoll/plimsoll/tools/argocd/simulator"
-	"github.com/plimsoll/plimsoll/tools/argocd/stress"
-	"github.com/plimsoll/plimsoll/tools/argocd/toolset"
-	"github.com/plimsoll/plimsoll/tools/builtin"
+	"github.com/plimsoll/plimsoll/argocd"
+	"github.com/plimsoll/plimsoll/argocd/inventory"
+	"github.com/plimsoll/plimsoll/argocd/simulator"
+	"github.com/plimsoll/plimsoll/argocd/stress"
+	"github.com/plimsoll/plimsoll/argocd/toolset"
+	"github.com/plimsoll/plimsoll/tools/mcp/builtin"
 )
 
 // TestTheToolsStandIt plays the cases against the tools, over a simulated installation. It

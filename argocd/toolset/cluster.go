@@ -8,7 +8,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/plimsoll/plimsoll/tools/argocd"
+	"github.com/plimsoll/plimsoll/argocd"
 )
 
 // Argo CD's own cluster is known by both without being on any list (common.go of Argo CD,

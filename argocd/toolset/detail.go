@@ -7,9 +7,9 @@ import (
 	"fmt"
 	"maps"
 
-	"github.com/plimsoll/plimsoll/tools/argocd"
-	"github.com/plimsoll/plimsoll/tools/argocd/redact"
-	"github.com/plimsoll/plimsoll/tools/builtin"
+	"github.com/plimsoll/plimsoll/argocd"
+	"github.com/plimsoll/plimsoll/argocd/redact"
+	"github.com/plimsoll/plimsoll/tools/mcp/builtin"
 )
 
 // answerSize is how many bytes an answer has at most when nothing large was asked for: the

@@ -7,8 +7,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/plimsoll/plimsoll/tools/argocd"
-	"github.com/plimsoll/plimsoll/tools/builtin"
+	"github.com/plimsoll/plimsoll/argocd"
+	"github.com/plimsoll/plimsoll/tools/mcp/builtin"
 )
 
 type canIArguments struct {

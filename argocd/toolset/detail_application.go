@@ -6,9 +6,9 @@ import (
 	"encoding/json"
 	"slices"
 
-	"github.com/plimsoll/plimsoll/tools/argocd"
-	"github.com/plimsoll/plimsoll/tools/argocd/redact"
-	"github.com/plimsoll/plimsoll/tools/builtin"
+	"github.com/plimsoll/plimsoll/argocd"
+	"github.com/plimsoll/plimsoll/argocd/redact"
+	"github.com/plimsoll/plimsoll/tools/mcp/builtin"
 )
 
 type applicationArguments struct {

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/plimsoll/plimsoll/tools/argocd/redact"
+	"github.com/plimsoll/plimsoll/argocd/redact"
 )
 
 const (

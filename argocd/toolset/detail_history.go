@@ -8,9 +8,9 @@ import (
 	"slices"
 	"time"
 
-	"github.com/plimsoll/plimsoll/tools/argocd"
-	"github.com/plimsoll/plimsoll/tools/argocd/redact"
-	"github.com/plimsoll/plimsoll/tools/builtin"
+	"github.com/plimsoll/plimsoll/argocd"
+	"github.com/plimsoll/plimsoll/argocd/redact"
+	"github.com/plimsoll/plimsoll/tools/mcp/builtin"
 )
 
 // deployed is a RevisionHistory of types.go.

@@ -5,8 +5,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/plimsoll/plimsoll/tools/argocd/simulator"
-	"github.com/plimsoll/plimsoll/tools/argocd/toolset"
+	"github.com/plimsoll/plimsoll/argocd/simulator"
+	"github.com/plimsoll/plimsoll/argocd/toolset"
 )
 
 // Every tool for details, against a server that answers as Argo CD does: an answer or an

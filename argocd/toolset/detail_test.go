@@ -15,9 +15,9 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/plimsoll/plimsoll/tools/argocd"
-	"github.com/plimsoll/plimsoll/tools/argocd/toolset"
-	"github.com/plimsoll/plimsoll/tools/builtin"
+	"github.com/plimsoll/plimsoll/argocd"
+	"github.com/plimsoll/plimsoll/argocd/toolset"
+	"github.com/plimsoll/plimsoll/tools/mcp/builtin"
 )
 
 // A playedServer answers by escaped path with bodies as a real server sent them.

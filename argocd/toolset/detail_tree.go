@@ -7,8 +7,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/plimsoll/plimsoll/tools/argocd"
-	"github.com/plimsoll/plimsoll/tools/builtin"
+	"github.com/plimsoll/plimsoll/argocd"
+	"github.com/plimsoll/plimsoll/tools/mcp/builtin"
 )
 
 // picked is the part of the arguments that picks resources of an application.

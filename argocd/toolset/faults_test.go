@@ -9,9 +9,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/plimsoll/plimsoll/tools/argocd"
-	"github.com/plimsoll/plimsoll/tools/argocd/toolset"
-	"github.com/plimsoll/plimsoll/tools/builtin"
+	"github.com/plimsoll/plimsoll/argocd"
+	"github.com/plimsoll/plimsoll/argocd/toolset"
+	"github.com/plimsoll/plimsoll/tools/mcp/builtin"
 )
 
 // everything is a call of each tool.

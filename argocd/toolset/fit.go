@@ -5,7 +5,7 @@ import (
 	"slices"
 
 	"github.com/plimsoll/plimsoll/internal/rawjson"
-	"github.com/plimsoll/plimsoll/tools/builtin"
+	"github.com/plimsoll/plimsoll/tools/mcp/builtin"
 )
 
 // What the text of a default answer takes at most, in bytes: VS Code cuts results at 8 KiB,

@@ -6,8 +6,8 @@ import (
 	"net/http"
 	"strings"
 
-	"github.com/plimsoll/plimsoll/tools/argocd"
-	"github.com/plimsoll/plimsoll/tools/builtin"
+	"github.com/plimsoll/plimsoll/argocd"
+	"github.com/plimsoll/plimsoll/tools/mcp/builtin"
 )
 
 // DefaultUserHeader is the header that carries a user's own token. Other MCP servers for

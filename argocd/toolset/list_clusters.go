@@ -6,9 +6,9 @@ import (
 	"net/url"
 	"strings"
 
-	"github.com/plimsoll/plimsoll/tools/argocd"
-	"github.com/plimsoll/plimsoll/tools/argocd/inventory"
-	"github.com/plimsoll/plimsoll/tools/builtin"
+	"github.com/plimsoll/plimsoll/argocd"
+	"github.com/plimsoll/plimsoll/argocd/inventory"
+	"github.com/plimsoll/plimsoll/tools/mcp/builtin"
 )
 
 type listClustersArguments struct {

@@ -3,7 +3,7 @@ package toolset
 import (
 	"strings"
 
-	"github.com/plimsoll/plimsoll/tools/argocd/redact"
+	"github.com/plimsoll/plimsoll/argocd/redact"
 )
 
 const (

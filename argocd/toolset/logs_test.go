@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/plimsoll/plimsoll/tools/argocd/toolset"
+	"github.com/plimsoll/plimsoll/argocd/toolset"
 )
 
 func entry(pod, content string) string {

@@ -12,8 +12,8 @@ import (
 	"github.com/pkoukk/tiktoken-go"
 	loader "github.com/pkoukk/tiktoken-go-loader"
 
-	"github.com/plimsoll/plimsoll/tools/argocd"
-	"github.com/plimsoll/plimsoll/tools/argocd/toolset"
+	"github.com/plimsoll/plimsoll/argocd"
+	"github.com/plimsoll/plimsoll/argocd/toolset"
 )
 
 // What a default answer may take. Clients cut at 8 KiB (VS Code) or about 10 KB (Codex).

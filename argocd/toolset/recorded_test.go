@@ -13,9 +13,9 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/plimsoll/plimsoll/tools/argocd"
-	"github.com/plimsoll/plimsoll/tools/argocd/toolset"
-	"github.com/plimsoll/plimsoll/tools/builtin"
+	"github.com/plimsoll/plimsoll/argocd"
+	"github.com/plimsoll/plimsoll/argocd/toolset"
+	"github.com/plimsoll/plimsoll/tools/mcp/builtin"
 )
 
 // totals are what the recorded lists hold.

@@ -9,8 +9,8 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/plimsoll/plimsoll/tools/argocd/simulator"
-	"github.com/plimsoll/plimsoll/tools/argocd/toolset"
+	"github.com/plimsoll/plimsoll/argocd/simulator"
+	"github.com/plimsoll/plimsoll/argocd/toolset"
 )
 
 // simulated is the tools against a simulator.

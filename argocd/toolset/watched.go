@@ -6,9 +6,9 @@ import (
 	"fmt"
 	"sync/atomic"
 
-	"github.com/plimsoll/plimsoll/tools/argocd"
-	"github.com/plimsoll/plimsoll/tools/argocd/inventory"
-	"github.com/plimsoll/plimsoll/tools/builtin"
+	"github.com/plimsoll/plimsoll/argocd"
+	"github.com/plimsoll/plimsoll/argocd/inventory"
+	"github.com/plimsoll/plimsoll/tools/mcp/builtin"
 )
 
 // watched is an instance as the inventory reads it for one call: it tells the caller how

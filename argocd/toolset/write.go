@@ -7,9 +7,9 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/plimsoll/plimsoll/argocd"
 	"github.com/plimsoll/plimsoll/internal/rawjson"
-	"github.com/plimsoll/plimsoll/tools/argocd"
-	"github.com/plimsoll/plimsoll/tools/builtin"
+	"github.com/plimsoll/plimsoll/tools/mcp/builtin"
 )
 
 // writeTools change something. Each of them changes nothing until it is told the name of

@@ -10,7 +10,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/plimsoll/plimsoll/tools/argocd/redact"
+	"github.com/plimsoll/plimsoll/argocd/redact"
 )
 
 // change is one value that an update replaces. From and To are JSON, cut and masked.

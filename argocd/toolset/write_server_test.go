@@ -10,8 +10,8 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/plimsoll/plimsoll/tools/argocd/toolset"
-	"github.com/plimsoll/plimsoll/tools/builtin"
+	"github.com/plimsoll/plimsoll/argocd/toolset"
+	"github.com/plimsoll/plimsoll/tools/mcp/builtin"
 )
 
 // A writable server gives single objects and takes down what would change them.

@@ -8,9 +8,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/plimsoll/plimsoll/tools/argocd"
-	"github.com/plimsoll/plimsoll/tools/argocd/simulator"
-	"github.com/plimsoll/plimsoll/tools/argocd/toolset"
+	"github.com/plimsoll/plimsoll/argocd"
+	"github.com/plimsoll/plimsoll/argocd/simulator"
+	"github.com/plimsoll/plimsoll/argocd/toolset"
 )
 
 // A world is the tools over a simulated Argo CD, whose state really changes. Its operations

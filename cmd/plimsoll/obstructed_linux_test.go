@@ -19,7 +19,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/plimsoll/plimsoll/internal/scripted"
+	"github.com/plimsoll/plimsoll/internal/testing/scripted"
 )
 
 // endless is how long a command may take before it is held to be waiting for ever.

@@ -44,7 +44,7 @@ func buildTools() (string, error) {
 	if err != nil {
 		return "", err
 	}
-	for name, pkg := range map[string]string{"plimsoll": ".", "agent": "./testdata/agent", "toolserver": "../../internal/toolserver/standalone"} {
+	for name, pkg := range map[string]string{"plimsoll": ".", "agent": "./testdata/agent", "toolserver": "../../internal/testing/toolserver/standalone"} {
 		if name == "agent" && runtime.GOOS == "windows" {
 			continue
 		}

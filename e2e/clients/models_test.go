@@ -16,7 +16,7 @@ import (
 
 	"github.com/plimsoll/plimsoll/agent/lab"
 	"github.com/plimsoll/plimsoll/agent/standin"
-	"github.com/plimsoll/plimsoll/internal/scripted"
+	"github.com/plimsoll/plimsoll/internal/testing/scripted"
 )
 
 // provider is the scripted provider, and a plimsoll serve in front of it.

@@ -8,7 +8,7 @@ import (
 	"os"
 	"strings"
 
-	"github.com/plimsoll/plimsoll/tools/builtin"
+	"github.com/plimsoll/plimsoll/tools/mcp/builtin"
 )
 
 // maxFiles bounds what one call looks at.

@@ -1,7 +1,7 @@
-// Package house holds the rules of the house as tests, and nothing else.
+// Package archtest holds the rules of the house as tests, and nothing else.
 //
 // What is written only in a guide is forgotten; what a test says with its reason is
-// kept, or changed on purpose. `go test ./internal/house` reads the import graph (with
+// kept, or changed on purpose. `go test ./internal/archtest` reads the import graph (with
 // go list, for every system Plimsoll builds on), the files that git knows, and the gate
 // in .ci, and fails when
 //
@@ -17,4 +17,4 @@
 // The tests read, and build the binary once. They need the go command and git. Each
 // failure names the file, the rule and why the rule is there; to change a rule, change
 // its row here in the same commit and say why in the message.
-package house
+package archtest

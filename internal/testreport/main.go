@@ -1,8 +1,8 @@
-// Command outcome reads what `go test -json` wrote and says what came of it, for the
+// Command testreport reads what `go test -json` wrote and says what came of it, for the
 // gate: every failing test and package with all of its output, every skipped test with
 // its reason, and one line of sums per file.
 //
-//	go test -json ./... >out.json; go run ./internal/outcome out.json
+//	go test -json ./... >out.json; go run ./internal/testreport out.json
 //
 // A passing test's output is dropped. Lines that begin with "= " are the summary the
 // gate keeps of a step that passed. A run in which no test passed is an error: it has
@@ -26,9 +26,9 @@
 // and then passed is told as flaky, with its first failure in full, and fails nothing; one that failed again, was
 // skipped or is missing there fails the step.
 //
-//	go run ./internal/outcome -again out.json |
+//	go run ./internal/testreport -again out.json |
 //		while IFS=$'\t' read -r file package tests; do go test -json -run "$tests" "$package" >>"${file%.json}.again.json"; done
-//	go run ./internal/outcome out.json
+//	go run ./internal/testreport out.json
 //
 // # What need not run a second time
 //

@@ -6,8 +6,8 @@ import (
 
 	"github.com/plimsoll/plimsoll/internal/rawjson"
 	"github.com/plimsoll/plimsoll/journal"
-	"github.com/plimsoll/plimsoll/tools/jsonrpc"
-	"github.com/plimsoll/plimsoll/tools/peer"
+	"github.com/plimsoll/plimsoll/tools/mcp/jsonrpc"
+	"github.com/plimsoll/plimsoll/tools/mcp/transport"
 )
 
 // Members that say what is called.
@@ -20,7 +20,7 @@ var (
 // looked at here, "" when nothing. Names in JSON are exact, yet a server in Go takes "Name"
 // for "name", and which of two members of one name counts differs between libraries. So a
 // client that may not use all tools could name one to us and another to the server.
-func ambiguous(m peer.Message) string {
+func ambiguous(m transport.Message) string {
 	if what := twofold(m.Raw, 0, ofEnvelope); what != "" {
 		return what
 	}
@@ -57,7 +57,7 @@ func twofold(text []byte, at int, names []string) string {
 
 // evasive refuses what a server might take for a call that is not allowed. It is asked only
 // where some tools are kept from the client.
-func (s *Session) evasive(m peer.Message, to peer.Receiver) bool {
+func (s *Session) evasive(m transport.Message, to transport.Receiver) bool {
 	what := ambiguous(m)
 	if what == "" && m.Head.Kind != jsonrpc.Request && m.Head.Method == "tools/call" {
 		what = "it has no id, so it could not be answered" // and a server may do it all the same

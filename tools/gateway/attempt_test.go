@@ -6,10 +6,10 @@ import (
 	"testing"
 
 	"github.com/plimsoll/plimsoll/journal"
-	"github.com/plimsoll/plimsoll/tools/endpoint"
 	"github.com/plimsoll/plimsoll/tools/gateway"
-	"github.com/plimsoll/plimsoll/tools/jsonrpc"
-	"github.com/plimsoll/plimsoll/tools/peer"
+	"github.com/plimsoll/plimsoll/tools/mcp/jsonrpc"
+	mcpserver "github.com/plimsoll/plimsoll/tools/mcp/server"
+	"github.com/plimsoll/plimsoll/tools/mcp/transport"
 )
 
 // opened is a server of which is counted how often it was started and ended.
@@ -21,30 +21,30 @@ type opened struct {
 func (o *opened) Close() error { o.ends.Add(1); return nil }
 
 // openCounted is the way to a server for clients of the newer era.
-func openCounted(t *testing.T, o func() *opened) peer.Peer {
+func openCounted(t *testing.T, o func() *opened) transport.Peer {
 	t.Helper()
 	j := journal.New(journal.Options{})
-	s := gateway.NewServer(gateway.ServerOptions{Name: "x", Journal: j, Spool: newSpool(t, j), Dial: func(gateway.Dialing) peer.Peer {
+	s := gateway.NewServer(gateway.ServerOptions{Name: "x", Journal: j, Spool: newSpool(t, j), Dial: func(gateway.Dialing) transport.Peer {
 		one := o()
 		one.starts.Add(1)
 		return one
 	}})
 	t.Cleanup(func() { _ = s.Close() })
-	way, err := s.Open(t.Context(), endpoint.Opening{Modern: true})
+	way, err := s.Open(t.Context(), mcpserver.Opening{Modern: true})
 	if err != nil {
 		t.Fatal(err)
 	}
 	return way.Peer
 }
 
-func ping(t *testing.T) peer.Message {
+func ping(t *testing.T) transport.Message {
 	t.Helper()
 	raw := []byte(`{"jsonrpc":"2.0","id":1,"method":"prompts/list","params":{` + meta + `}}}`)
 	head, err := jsonrpc.Scan(raw)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return peer.Message{Raw: raw, Head: head}
+	return transport.Message{Raw: raw, Head: head}
 }
 
 // Requests that come while, or just when, the server's era is found start it once.
@@ -62,7 +62,7 @@ func TestOneAttemptFindsTheEra(t *testing.T) {
 			wg.Go(func() {
 				for range 20 {
 					done := make(chan struct{})
-					p.Send(t.Context(), message, peer.Funcs{OnDone: func(error) { close(done) }})
+					p.Send(t.Context(), message, transport.Funcs{OnDone: func(error) { close(done) }})
 					<-done
 				}
 			})
@@ -84,7 +84,7 @@ func TestAServerThatIsAskedForItsEraEndsWithTheClient(t *testing.T) {
 		return &opened{starts: &starts, ends: &ends, scripted: scripted{silent: true}}
 	})
 	failed := make(chan error, 1)
-	p.Send(t.Context(), ping(t), peer.Funcs{OnDone: func(err error) { failed <- err }})
+	p.Send(t.Context(), ping(t), transport.Funcs{OnDone: func(err error) { failed <- err }})
 	<-began
 	if err := p.Close(); err != nil || ends.Load() != 1 {
 		t.Errorf("after Close it was ended %d times, %v", ends.Load(), err)

@@ -6,8 +6,8 @@ import (
 	"testing"
 
 	"github.com/plimsoll/plimsoll/tools/gateway"
-	"github.com/plimsoll/plimsoll/tools/jsonrpc"
-	"github.com/plimsoll/plimsoll/tools/peer"
+	"github.com/plimsoll/plimsoll/tools/mcp/jsonrpc"
+	"github.com/plimsoll/plimsoll/tools/mcp/transport"
 )
 
 // What the policy costs a small call, beside the server's own work: the same scripted
@@ -19,18 +19,18 @@ func BenchmarkSmallCall(b *testing.B) {
 	}}
 	session := gateway.New(gateway.Options{Name: "s", Next: next})
 	defer session.Close()
-	send := func(p peer.Peer, id int, method string) {
+	send := func(p transport.Peer, id int, method string) {
 		raw := fmt.Appendf(nil, `{"jsonrpc":"2.0","id":%d,"method":%q,"params":{"name":"a","arguments":{"n":%d}}}`, id, method, id)
 		head, err := jsonrpc.Scan(raw)
 		if err != nil {
 			b.Fatal(err)
 		}
 		done := make(chan error, 1)
-		p.Send(b.Context(), peer.Message{Raw: raw, Head: head}, peer.Funcs{OnDone: func(err error) { done <- err }})
+		p.Send(b.Context(), transport.Message{Raw: raw, Head: head}, transport.Funcs{OnDone: func(err error) { done <- err }})
 		<-done
 	}
 	send(session, 0, "tools/list")
-	for name, p := range map[string]peer.Peer{"bare": next, "session": session} {
+	for name, p := range map[string]transport.Peer{"bare": next, "session": session} {
 		b.Run(name, func(b *testing.B) {
 			b.ReportAllocs()
 			for n := 1; b.Loop(); n++ {

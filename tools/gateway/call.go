@@ -14,8 +14,8 @@ import (
 	"github.com/plimsoll/plimsoll/internal/rawjson"
 	"github.com/plimsoll/plimsoll/journal"
 	"github.com/plimsoll/plimsoll/limit"
-	"github.com/plimsoll/plimsoll/tools/jsonrpc"
-	"github.com/plimsoll/plimsoll/tools/peer"
+	"github.com/plimsoll/plimsoll/tools/mcp/jsonrpc"
+	"github.com/plimsoll/plimsoll/tools/mcp/transport"
 	"github.com/plimsoll/plimsoll/tools/result"
 	"github.com/plimsoll/plimsoll/tools/spool"
 )
@@ -47,7 +47,7 @@ type call struct {
 
 	s       *Session
 	x       *exchange
-	m       peer.Message
+	m       transport.Message
 	p       params
 	profile Profile
 	started time.Time
@@ -64,7 +64,7 @@ type call struct {
 }
 
 // forward sends a call to the server and bounds what it answers.
-func (s *Session) forward(ctx context.Context, m peer.Message, p params, x *exchange, c *call) {
+func (s *Session) forward(ctx context.Context, m transport.Message, p params, x *exchange, c *call) {
 	c.s, c.x, c.p, c.profile, c.started = s, x, p, s.profile(p), time.Now()
 	c.m = m
 	c.progress = math.Inf(-1)
@@ -76,11 +76,11 @@ func (s *Session) forward(ctx context.Context, m peer.Message, p params, x *exch
 	s.o.Next.Send(c.ctx, m, c)
 }
 
-// Open implements [peer.Receiver].
-func (c *call) Open(a peer.Answer) { c.x.Open(a) }
+// Open implements [transport.Receiver].
+func (c *call) Open(a transport.Answer) { c.x.Open(a) }
 
-// Receive implements [peer.Receiver].
-func (c *call) Receive(f *peer.Frame) {
+// Receive implements [transport.Receiver].
+func (c *call) Receive(f *transport.Frame) {
 	defer c.x.recover()
 	c.s.notice(f)
 	if f.Bare() {
@@ -108,7 +108,7 @@ func (c *call) Receive(f *peer.Frame) {
 }
 
 // heard notes what a notification says of the call.
-func (c *call) heard(f *peer.Frame, h jsonrpc.Head) {
+func (c *call) heard(f *transport.Frame, h jsonrpc.Head) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.timer != nil && !c.answered {
@@ -124,20 +124,20 @@ func (c *call) heard(f *peer.Frame, h jsonrpc.Head) {
 }
 
 // bound is where a result of any size becomes one that the client can take.
-func (c *call) bound(f *peer.Frame) {
+func (c *call) bound(f *transport.Frame) {
 	s := c.s
 	o := c.options()
 	event := f.Event
 	begun, id := time.Now(), c.m.Head.ID
 	if c.timer != nil && f.Rest != nil {
 		c.timer.Reset(c.limits.Timeout)
-		f = &peer.Frame{Head: f.Head, Rest: &paced{f.Rest, c}, Event: event}
+		f = &transport.Frame{Head: f.Head, Rest: &paced{f.Rest, c}, Event: event}
 	}
 	if c.tool != "" && c.limits.strips() {
 		withoutTwin(f, int64(o.MaxText))
 	}
 	var held []byte
-	o.Deliver = func(out *peer.Frame) {
+	o.Deliver = func(out *transport.Frame) {
 		early := o.Early > 0 && time.Since(begun) >= o.Early
 		// The page that was asked for may be another one; and what may answer the next call is
 		// remembered before the client can make that.
@@ -164,7 +164,7 @@ func (c *call) bound(f *peer.Frame) {
 			held = s.wished(c.ctx, id, c, outcome.Handle)
 		}
 		outcome.Delivered = int64(len(held))
-		c.deliver(&peer.Frame{Head: held, Event: event})
+		c.deliver(&transport.Frame{Head: held, Event: event})
 	}
 	c.mu.Lock()
 	c.kept = outcome.Handle
@@ -172,7 +172,7 @@ func (c *call) bound(f *peer.Frame) {
 	c.account(outcome)
 }
 
-func (c *call) deliver(f *peer.Frame) {
+func (c *call) deliver(f *transport.Frame) {
 	c.mu.Lock()
 	c.delivered = true
 	c.mu.Unlock()
@@ -258,7 +258,7 @@ func (c *call) tell(size, items int64, handle string) {
 	b := append([]byte(`{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":`), c.p.token...)
 	b = strconv.AppendFloat(append(b, `,"progress":`...), value, 'f', -1, 64)
 	b = rawjson.Quote(append(b, `,"message":`...), text)
-	c.x.Receive(&peer.Frame{Head: append(b, "}}"...)})
+	c.x.Receive(&transport.Frame{Head: append(b, "}}"...)})
 }
 
 func (c *call) account(o result.Outcome) {
@@ -279,7 +279,7 @@ func (c *call) account(o result.Outcome) {
 	c.s.event(journal.ToolResultLarge{Server: c.s.o.Name, Tool: clip(c.tool), Bytes: o.Upstream, Level: level})
 }
 
-// Done implements [peer.Receiver].
+// Done implements [transport.Receiver].
 func (c *call) Done(err error) {
 	defer c.x.recover()
 	c.stop()
@@ -301,7 +301,7 @@ func (c *call) Done(err error) {
 		if kept != "" {
 			text += fmt.Sprintf(" What came of its result can be read: %s {\"handle\":%q}.", c.s.names(c.m.Principal).Page, kept)
 		}
-		c.x.Receive(&peer.Frame{Head: jsonrpc.ErrorResponse(c.m.Head.ID, jsonrpc.CodeInternal, text, nil)})
+		c.x.Receive(&transport.Frame{Head: jsonrpc.ErrorResponse(c.m.Head.ID, jsonrpc.CodeInternal, text, nil)})
 		err = nil
 	}
 	c.cancel(context.Canceled)

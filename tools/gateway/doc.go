@@ -5,15 +5,15 @@
 //	server := gateway.NewServer(gateway.ServerOptions{
 //		Name:  "github",
 //		Spool: store,
-//		Dial: func(d gateway.Dialing) peer.Peer {
-//			return upstream.Stdio(upstream.StdioOptions{Name: "github", Launch: launch, Shared: d.Shared})
+//		Dial: func(d gateway.Dialing) transport.Peer {
+//			return mcpclient.Stdio(mcpclient.StdioOptions{Name: "github", Launch: launch, Shared: d.Shared})
 //		},
 //		Settings: gateway.Settings{Deny: []string{"delete_*"}},
 //	})
-//	http.Handle("/mcp/github", endpoint.New(endpoint.Options{Open: server.Open}))
-//	err := endpoint.Stdio(ctx, os.Stdin, os.Stdout, server.Local(), endpoint.StdioOptions{})
+//	http.Handle("/mcp/github", mcpserver.New(mcpserver.Options{Open: server.Open}))
+//	err := mcpserver.Stdio(ctx, os.Stdin, os.Stdout, server.Local(), mcpserver.StdioOptions{})
 //
-// A [Session] is the policy for one client over any [peer.Peer]. A [Server] is one
+// A [Session] is the policy for one client over any [transport.Peer]. A [Server] is one
 // configured MCP server for any number of clients: it finds out its era, stands between
 // eras where client and server differ, and gives each client with a session a process of
 // its own. A [Merge] is one endpoint in front of several servers.

@@ -5,8 +5,8 @@ import (
 	"sync"
 
 	"github.com/plimsoll/plimsoll/journal"
-	"github.com/plimsoll/plimsoll/tools/jsonrpc"
-	"github.com/plimsoll/plimsoll/tools/peer"
+	"github.com/plimsoll/plimsoll/tools/mcp/jsonrpc"
+	"github.com/plimsoll/plimsoll/tools/mcp/transport"
 )
 
 // exchange is the receiver of one request: it tells the client Done once, whatever happens
@@ -14,7 +14,7 @@ import (
 type exchange struct {
 	s       *Session
 	id      jsonrpc.ID
-	to      peer.Receiver
+	to      transport.Receiver
 	tracked bool
 
 	once sync.Once  // the request is forgotten
@@ -22,8 +22,8 @@ type exchange struct {
 	done bool
 }
 
-// Open implements [peer.Receiver].
-func (x *exchange) Open(a peer.Answer) {
+// Open implements [transport.Receiver].
+func (x *exchange) Open(a transport.Answer) {
 	defer x.recover()
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -32,8 +32,8 @@ func (x *exchange) Open(a peer.Answer) {
 	}
 }
 
-// Receive implements [peer.Receiver]. Once Done was said, what comes is dropped.
-func (x *exchange) Receive(f *peer.Frame) {
+// Receive implements [transport.Receiver]. Once Done was said, what comes is dropped.
+func (x *exchange) Receive(f *transport.Frame) {
 	defer x.recover()
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -42,7 +42,7 @@ func (x *exchange) Receive(f *peer.Frame) {
 	}
 }
 
-// Done implements [peer.Receiver].
+// Done implements [transport.Receiver].
 func (x *exchange) Done(err error) {
 	x.forget()
 	x.mu.Lock()
@@ -66,7 +66,7 @@ func (x *exchange) forget() {
 
 // reply answers the request with a message made here.
 func (x *exchange) reply(message []byte) {
-	x.Receive(&peer.Frame{Head: message})
+	x.Receive(&transport.Frame{Head: message})
 	x.Done(nil)
 }
 
@@ -84,20 +84,20 @@ func (x *exchange) recover() {
 	defer x.mu.Unlock()
 	if !x.done {
 		x.done = true
-		x.to.Receive(&peer.Frame{Head: message})
+		x.to.Receive(&transport.Frame{Head: message})
 		x.to.Done(nil)
 	}
 }
 
 // watched wraps a receiver so that changes of the tools are noticed.
-func (s *Session) watched(to peer.Receiver) peer.Receiver { return &watch{s, to} }
+func (s *Session) watched(to transport.Receiver) transport.Receiver { return &watch{s, to} }
 
 type watch struct {
 	s *Session
-	peer.Receiver
+	transport.Receiver
 }
 
-func (w *watch) Receive(f *peer.Frame) {
+func (w *watch) Receive(f *transport.Frame) {
 	w.s.notice(f)
 	w.Receiver.Receive(f)
 }
@@ -105,7 +105,7 @@ func (w *watch) Receive(f *peer.Frame) {
 var listChanged = []byte("notifications/tools/list_changed")
 
 // notice looks for the announcement that the server's tools changed.
-func (s *Session) notice(f *peer.Frame) {
+func (s *Session) notice(f *transport.Frame) {
 	if !f.Whole() || len(f.Head) > 4<<10 || !bytes.Contains(f.Head, listChanged) {
 		return
 	}

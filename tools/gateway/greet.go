@@ -4,8 +4,8 @@ import (
 	"context"
 
 	"github.com/plimsoll/plimsoll/internal/rawjson"
-	"github.com/plimsoll/plimsoll/tools/jsonrpc"
-	"github.com/plimsoll/plimsoll/tools/peer"
+	"github.com/plimsoll/plimsoll/tools/mcp/jsonrpc"
+	"github.com/plimsoll/plimsoll/tools/mcp/transport"
 )
 
 // maxGreeting bounds the answer to initialize or server/discover that is looked into.
@@ -14,22 +14,22 @@ const maxGreeting = 1 << 20
 // greet passes initialize or server/discover on and learns who the client is and what the
 // server can do. A server that has resources but no tools is given the capability, so that
 // the client finds the tools that read large resources.
-func (s *Session) greet(ctx context.Context, m peer.Message, p params, x *exchange) {
+func (s *Session) greet(ctx context.Context, m transport.Message, p params, x *exchange) {
 	if m.Head.Method == "initialize" {
 		client, _ := rawjson.Text(m.Raw, "params", "clientInfo", "name")
 		s.mu.Lock()
 		s.client = client
 		s.mu.Unlock()
 	}
-	s.o.Next.Send(ctx, m, peer.Funcs{
+	s.o.Next.Send(ctx, m, transport.Funcs{
 		OnOpen: x.Open,
-		OnReceive: func(f *peer.Frame) {
+		OnReceive: func(f *transport.Frame) {
 			defer x.recover()
 			if f.Bare() || jsonrpc.ScanStart(f.Head).Head.Kind != jsonrpc.Response || f.ReadAll(maxGreeting) != nil {
 				x.Receive(f)
 				return
 			}
-			x.Receive(&peer.Frame{Head: s.greeted(f.Head), Event: f.Event})
+			x.Receive(&transport.Frame{Head: s.greeted(f.Head), Event: f.Event})
 		},
 		OnDone: x.Done,
 	})

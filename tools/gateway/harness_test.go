@@ -13,15 +13,15 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/plimsoll/plimsoll/internal/toolserver"
+	"github.com/plimsoll/plimsoll/internal/testing/toolserver"
 	"github.com/plimsoll/plimsoll/journal"
-	"github.com/plimsoll/plimsoll/tools/endpoint"
 	"github.com/plimsoll/plimsoll/tools/gateway"
-	"github.com/plimsoll/plimsoll/tools/jsonrpc"
-	"github.com/plimsoll/plimsoll/tools/peer"
+	mcpclient "github.com/plimsoll/plimsoll/tools/mcp/client"
+	"github.com/plimsoll/plimsoll/tools/mcp/jsonrpc"
+	mcpserver "github.com/plimsoll/plimsoll/tools/mcp/server"
+	mcptransport "github.com/plimsoll/plimsoll/tools/mcp/transport"
 	"github.com/plimsoll/plimsoll/tools/spool"
 	"github.com/plimsoll/plimsoll/tools/spool/query"
-	"github.com/plimsoll/plimsoll/tools/upstream"
 )
 
 // The test binary is also the child that runs jq programs.
@@ -71,9 +71,9 @@ func newSpool(t testing.TB, j *journal.Journal) *spool.Spool {
 }
 
 // dialStdio starts the server in this process, on pipes.
-func dialStdio(ts *toolserver.Server) func(gateway.Dialing) peer.Peer {
-	return func(d gateway.Dialing) peer.Peer {
-		return upstream.Stdio(upstream.StdioOptions{Name: "test", Shared: d.Shared, Launch: func(context.Context) (*upstream.Process, error) {
+func dialStdio(ts *toolserver.Server) func(gateway.Dialing) mcptransport.Peer {
+	return func(d gateway.Dialing) mcptransport.Peer {
+		return mcpclient.Stdio(mcpclient.StdioOptions{Name: "test", Shared: d.Shared, Launch: func(context.Context) (*mcpclient.Process, error) {
 			in, stdin := io.Pipe()
 			stdout, out := io.Pipe()
 			ctx, kill := context.WithCancel(context.Background())
@@ -84,18 +84,18 @@ func dialStdio(ts *toolserver.Server) func(gateway.Dialing) peer.Peer {
 				_ = in.Close()
 				ended <- err
 			}()
-			return &upstream.Process{Stdin: stdin, Stdout: stdout, PID: 1, Kill: kill, Wait: func() (upstream.Exit, error) {
+			return &mcpclient.Process{Stdin: stdin, Stdout: stdout, PID: 1, Kill: kill, Wait: func() (mcpclient.Exit, error) {
 				<-ended
 				kill()
-				return upstream.Exit{}, nil
+				return mcpclient.Exit{}, nil
 			}}, nil
 		}})
 	}
 }
 
-func dialHTTP(t testing.TB, url string) func(gateway.Dialing) peer.Peer {
-	return func(d gateway.Dialing) peer.Peer {
-		r, err := upstream.HTTP(upstream.HTTPOptions{Name: "test", URL: url, Header: d.Header})
+func dialHTTP(t testing.TB, url string) func(gateway.Dialing) mcptransport.Peer {
+	return func(d gateway.Dialing) mcptransport.Peer {
+		r, err := mcpclient.HTTP(mcpclient.HTTPOptions{Name: "test", URL: url, Header: d.Header})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -228,7 +228,7 @@ func (r toolResult) text() string {
 }
 
 // onPeer is a client of a Peer: what standard streams carry.
-func onPeer(t testing.TB, p peer.Peer, modern bool) *client {
+func onPeer(t testing.TB, p mcptransport.Peer, modern bool) *client {
 	t.Cleanup(func() { _ = p.Close() })
 	return &client{t: t, modern: modern, send: func(ctx context.Context, message []byte) answer {
 		head, err := jsonrpc.Scan(message)
@@ -237,8 +237,8 @@ func onPeer(t testing.TB, p peer.Peer, modern bool) *client {
 		}
 		var a answer
 		done := make(chan error, 1)
-		p.Send(ctx, peer.Message{Raw: message, Head: head}, peer.Funcs{
-			OnReceive: func(f *peer.Frame) {
+		p.Send(ctx, mcptransport.Message{Raw: message, Head: head}, mcptransport.Funcs{
+			OnReceive: func(f *mcptransport.Frame) {
 				if f.Bare() {
 					return
 				}
@@ -271,8 +271,8 @@ func (a *answer) add(raw []byte) {
 }
 
 // onHTTP is a client of an endpoint.
-func onHTTP(t testing.TB, open func(context.Context, endpoint.Opening) (endpoint.Session, error), modern bool) *client {
-	h := endpoint.New(endpoint.Options{Name: "test", Open: open})
+func onHTTP(t testing.TB, open func(context.Context, mcpserver.Opening) (mcpserver.Session, error), modern bool) *client {
+	h := mcpserver.New(mcpserver.Options{Name: "test", Open: open})
 	t.Cleanup(func() { _ = h.Close() })
 	return onHandler(t, h, modern)
 }

@@ -13,11 +13,11 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/plimsoll/plimsoll/internal/toolserver"
+	"github.com/plimsoll/plimsoll/internal/testing/toolserver"
 	"github.com/plimsoll/plimsoll/journal"
 	"github.com/plimsoll/plimsoll/tools/gateway"
-	"github.com/plimsoll/plimsoll/tools/jsonrpc"
-	"github.com/plimsoll/plimsoll/tools/peer"
+	"github.com/plimsoll/plimsoll/tools/mcp/jsonrpc"
+	"github.com/plimsoll/plimsoll/tools/mcp/transport"
 )
 
 // heapBudget is what a result of any size may add to the heap of the gateway and the server
@@ -104,9 +104,9 @@ type pausing struct {
 	rest io.Reader
 }
 
-func (p *pausing) Send(ctx context.Context, m peer.Message, to peer.Receiver) {
+func (p *pausing) Send(ctx context.Context, m transport.Message, to transport.Receiver) {
 	go func() {
-		to.Receive(&peer.Frame{Head: fmt.Appendf(nil, `{"jsonrpc":"2.0","id":%s,"result":{"content":[{"type":"text","text":"[`, m.Head.ID), Rest: p.rest})
+		to.Receive(&transport.Frame{Head: fmt.Appendf(nil, `{"jsonrpc":"2.0","id":%s,"result":{"content":[{"type":"text","text":"[`, m.Head.ID), Rest: p.rest})
 		to.Done(ctx.Err())
 	}()
 }
@@ -191,7 +191,7 @@ func TestAThousandSessionsLeaveNothingBehind(t *testing.T) {
 		server := gateway.NewServer(gateway.ServerOptions{
 			Bridge: true,
 			Name:   "s", Journal: j, MaxProcesses: sessions,
-			Dial: func(gateway.Dialing) peer.Peer {
+			Dial: func(gateway.Dialing) transport.Peer {
 				return &scripted{answers: map[string]string{
 					"initialize": `{"protocolVersion":"2025-11-25","capabilities":{"tools":{}}}`, "tools/list": list, "tools/call": `{"content":[{"type":"text","text":"ok"}]}`,
 				}}
@@ -200,7 +200,7 @@ func TestAThousandSessionsLeaveNothingBehind(t *testing.T) {
 		var answered atomic.Int64
 		open := make(chan struct{})
 		var all sync.WaitGroup
-		peers := make([]peer.Peer, sessions)
+		peers := make([]transport.Peer, sessions)
 		before := heap()
 		for i := range peers {
 			p := server.Local()
@@ -214,8 +214,8 @@ func TestAThousandSessionsLeaveNothingBehind(t *testing.T) {
 						return
 					}
 					done := make(chan struct{})
-					go p.Send(ctx, peer.Message{Raw: raw, Head: head}, peer.Funcs{
-						OnReceive: func(f *peer.Frame) {
+					go p.Send(ctx, transport.Message{Raw: raw, Head: head}, transport.Funcs{
+						OnReceive: func(f *transport.Frame) {
 							if slow {
 								<-open
 							}
@@ -273,7 +273,7 @@ func TestProcessesAreBoundedAndGiveTheirPlaceBack(t *testing.T) {
 	s := gateway.NewServer(gateway.ServerOptions{
 		Bridge: true,
 		Name:   "s", MaxProcesses: 1, Spool: newSpool(t, nil),
-		Dial: func(gateway.Dialing) peer.Peer { return &scripted{answers: map[string]string{"initialize": `{}`}} },
+		Dial: func(gateway.Dialing) transport.Peer { return &scripted{answers: map[string]string{"initialize": `{}`}} },
 	})
 	first := onPeer(t, s.Local(), false)
 	first.ok(first.do("initialize", ""))

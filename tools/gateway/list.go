@@ -9,8 +9,8 @@ import (
 
 	"github.com/plimsoll/plimsoll/internal/rawjson"
 	"github.com/plimsoll/plimsoll/journal"
-	"github.com/plimsoll/plimsoll/tools/jsonrpc"
-	"github.com/plimsoll/plimsoll/tools/peer"
+	"github.com/plimsoll/plimsoll/tools/mcp/jsonrpc"
+	"github.com/plimsoll/plimsoll/tools/mcp/transport"
 	"github.com/plimsoll/plimsoll/tools/result"
 )
 
@@ -22,7 +22,7 @@ const askTimeout = 15 * time.Second
 const refetch = 5 * time.Second
 
 // list answers tools/list with all pages in one.
-func (s *Session) list(ctx context.Context, m peer.Message, p params, x *exchange) {
+func (s *Session) list(ctx context.Context, m transport.Message, p params, x *exchange) {
 	if s.o.Catalogue.isAlone() {
 		if s.o.Bare {
 			x.reply(jsonrpc.ResultResponse(m.Head.ID, []byte(`{"tools":[]}`)))
@@ -40,20 +40,20 @@ func (s *Session) list(ctx context.Context, m peer.Message, p params, x *exchang
 type lister struct {
 	s       *Session
 	ctx     context.Context
-	m       peer.Message
+	m       transport.Message
 	p       params
 	x       *exchange
 	version uint64
 	later   bool // the client goes on behind a cursor
 
 	first []byte // the response with the first page, while more pages are to be asked for
-	event peer.Event
+	event transport.Event
 	pages pages
 }
 
-func (l *lister) Open(a peer.Answer) { l.x.Open(a) }
+func (l *lister) Open(a transport.Answer) { l.x.Open(a) }
 
-func (l *lister) Receive(f *peer.Frame) {
+func (l *lister) Receive(f *transport.Frame) {
 	defer l.x.recover()
 	if f.Bare() || jsonrpc.ScanStart(f.Head).Head.Kind != jsonrpc.Response || l.first != nil {
 		l.x.Receive(f)
@@ -107,7 +107,7 @@ func (l *lister) Done(err error) {
 func (l *lister) deliver(first []byte) {
 	head, err := jsonrpc.Scan(first)
 	if err != nil {
-		l.x.Receive(&peer.Frame{Head: first, Event: l.event})
+		l.x.Receive(&transport.Frame{Head: first, Event: l.event})
 		return
 	}
 	s := l.s
@@ -126,21 +126,21 @@ func (l *lister) deliver(first []byte) {
 		l.x.Receive(l.refused(err))
 		return
 	}
-	l.x.Receive(&peer.Frame{Head: out, Event: l.event})
+	l.x.Receive(&transport.Frame{Head: out, Event: l.event})
 }
 
 // tooLarge answers for a page that cannot be held. Without a policy it passes as it is.
-func (l *lister) tooLarge(f *peer.Frame, err error) {
+func (l *lister) tooLarge(f *transport.Frame, err error) {
 	l.s.event(journal.ToolNoise{Server: l.s.o.Name, What: "too_large", Bytes: int64(len(f.Head))})
-	if errors.Is(err, peer.ErrTooLarge) && !l.s.o.Settings.restricts() {
+	if errors.Is(err, transport.ErrTooLarge) && !l.s.o.Settings.restricts() {
 		l.x.Receive(f)
 		return
 	}
 	l.x.Receive(l.refused(fmt.Errorf("the server's list of tools could not be read (at most %d bytes are): %w", MaxListBytes, err)))
 }
 
-func (l *lister) refused(err error) *peer.Frame {
-	return &peer.Frame{Head: jsonrpc.ErrorResponse(l.m.Head.ID, jsonrpc.CodeInternal, err.Error(), nil), Event: l.event}
+func (l *lister) refused(err error) *transport.Frame {
+	return &transport.Frame{Head: jsonrpc.ErrorResponse(l.m.Head.ID, jsonrpc.CodeInternal, err.Error(), nil), Event: l.event}
 }
 
 // pages gathers the pages of a list within the bounds.
@@ -182,7 +182,7 @@ func (p *pages) wantsMore() bool {
 
 // morePages asks for the pages behind the first. A page that does not come ends the list
 // where it is, with the cursor in it, so that the client can try itself.
-func (s *Session) morePages(ctx context.Context, m peer.Message, p params, to *pages) {
+func (s *Session) morePages(ctx context.Context, m transport.Message, p params, to *pages) {
 	for to.wantsMore() {
 		raw, err := s.askPage(ctx, m, p, to.next, MaxListBytes-int64(to.bytes))
 		if err != nil || to.add(raw) != nil {
@@ -192,7 +192,7 @@ func (s *Session) morePages(ctx context.Context, m peer.Message, p params, to *p
 }
 
 // askPage asks for one page of the list and returns the raw result.
-func (s *Session) askPage(ctx context.Context, m peer.Message, p params, cursor string, most int64) ([]byte, error) {
+func (s *Session) askPage(ctx context.Context, m transport.Message, p params, cursor string, most int64) ([]byte, error) {
 	var members []byte
 	if cursor != "" {
 		members = append([]byte(`"cursor":`), rawjson.Quote(nil, cursor)...)
@@ -201,7 +201,7 @@ func (s *Session) askPage(ctx context.Context, m peer.Message, p params, cursor 
 	if err != nil {
 		return nil, err
 	}
-	answer, err := peer.Ask(ctx, s.o.Next, question, most)
+	answer, err := transport.Ask(ctx, s.o.Next, question, most)
 	if err != nil {
 		return nil, err
 	}
@@ -240,7 +240,7 @@ type asking struct{ done chan struct{} }
 
 // learn asks for the list of tools on behalf of a call that came before one, and waits for
 // it. Calls of one principal share it.
-func (s *Session) learn(ctx context.Context, m peer.Message, p params) *known {
+func (s *Session) learn(ctx context.Context, m transport.Message, p params) *known {
 	k, stale := s.o.Catalogue.get(m.Principal)
 	if k != nil && (!stale || time.Since(k.at) < refetch) || s.o.Catalogue.isAlone() {
 		return k
@@ -267,7 +267,7 @@ func (s *Session) learn(ctx context.Context, m peer.Message, p params) *known {
 	return k
 }
 
-func (s *Session) ask(m peer.Message, p params, a *asking) {
+func (s *Session) ask(m transport.Message, p params, a *asking) {
 	defer func() {
 		_ = recover() // it costs this list; the calls go on without it
 		s.mu.Lock()

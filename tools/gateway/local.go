@@ -6,28 +6,28 @@ import (
 	"slices"
 	"sync"
 
-	"github.com/plimsoll/plimsoll/tools/crossing"
-	"github.com/plimsoll/plimsoll/tools/jsonrpc"
-	"github.com/plimsoll/plimsoll/tools/peer"
+	"github.com/plimsoll/plimsoll/tools/mcp/bridge"
+	"github.com/plimsoll/plimsoll/tools/mcp/jsonrpc"
+	"github.com/plimsoll/plimsoll/tools/mcp/transport"
 )
 
 // local is the way to a server for one client on standard streams. Its first request tells
 // its era. A client that begins with server/discover probes: the server itself answers, on
 // the way that the client then uses, whichever era it goes on with.
 type local struct {
-	open func(modern bool) (peer.Peer, error)
+	open func(modern bool) (transport.Peer, error)
 	// direct opens a way on which nothing is asked or bridged; nil when there is none.
-	direct func() (peer.Peer, error)
+	direct func() (transport.Peer, error)
 	standing
 
 	mu             sync.Mutex
-	legacy, modern peer.Peer
-	probe          peer.Peer // direct, once the client has probed
+	legacy, modern transport.Peer
+	probe          transport.Peer // direct, once the client has probed
 	closed         bool
 }
 
 func newLocal(s *Server) *local {
-	l := &local{open: func(modern bool) (peer.Peer, error) {
+	l := &local{open: func(modern bool) (transport.Peer, error) {
 		w, err := s.way(modern, nil)
 		if err != nil {
 			return nil, err
@@ -35,7 +35,7 @@ func newLocal(s *Server) *local {
 		return s.session(w, false), nil
 	}}
 	if !s.o.Bridge {
-		l.direct = func() (peer.Peer, error) {
+		l.direct = func() (transport.Peer, error) {
 			p, err := s.process(Dialing{})
 			if err != nil {
 				return nil, err
@@ -46,8 +46,8 @@ func newLocal(s *Server) *local {
 	return l
 }
 
-// Send implements [peer.Peer].
-func (l *local) Send(ctx context.Context, m peer.Message, to peer.Receiver) {
+// Send implements [transport.Peer].
+func (l *local) Send(ctx context.Context, m transport.Message, to transport.Receiver) {
 	p, err := l.pick(m)
 	switch {
 	case err == nil:
@@ -56,13 +56,13 @@ func (l *local) Send(ctx context.Context, m peer.Message, to peer.Receiver) {
 		}
 		p.Send(ctx, m, to)
 	case m.Head.Kind == jsonrpc.Request:
-		peer.Reply(to, jsonrpc.ErrorResponse(m.Head.ID, jsonrpc.CodeInternal, err.Error(), nil))
+		transport.Reply(to, jsonrpc.ErrorResponse(m.Head.ID, jsonrpc.CodeInternal, err.Error(), nil))
 	default:
 		to.Done(nil)
 	}
 }
 
-func (l *local) pick(m peer.Message) (peer.Peer, error) {
+func (l *local) pick(m transport.Message) (transport.Peer, error) {
 	modern := m.Head.Kind == jsonrpc.Request && m.Head.Method != "initialize" &&
 		(m.Head.Method == "server/discover" || paramsOf(m).modern())
 	l.mu.Lock()
@@ -99,7 +99,7 @@ func (l *local) pick(m peer.Message) (peer.Peer, error) {
 	return made, nil
 }
 
-func (l *local) made(modern, direct bool) (peer.Peer, error) {
+func (l *local) made(modern, direct bool) (transport.Peer, error) {
 	if direct {
 		return l.direct()
 	}
@@ -108,13 +108,13 @@ func (l *local) made(modern, direct bool) (peer.Peer, error) {
 
 // probed hears what a server says to a client's server/discover.
 type probed struct {
-	peer.Receiver
+	transport.Receiver
 	l *local
-	p peer.Peer
+	p transport.Peer
 }
 
-func (r *probed) Receive(f *peer.Frame) {
-	if f.Whole() && crossing.EraOf(f.Head) == crossing.ModernEra {
+func (r *probed) Receive(f *transport.Frame) {
+	if f.Whole() && bridge.EraOf(f.Head) == bridge.ModernEra {
 		r.l.mu.Lock()
 		if r.l.probe == r.p && r.l.modern == nil {
 			r.l.modern = r.p
@@ -124,11 +124,11 @@ func (r *probed) Receive(f *peer.Frame) {
 	r.Receiver.Receive(f)
 }
 
-// Close implements [peer.Peer].
+// Close implements [transport.Peer].
 func (l *local) Close() error {
 	l.mu.Lock()
 	l.closed = true
-	peers := []peer.Peer{l.legacy, l.modern, l.probe}
+	peers := []transport.Peer{l.legacy, l.modern, l.probe}
 	l.mu.Unlock()
 	l.shut()
 	var err error

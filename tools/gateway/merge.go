@@ -10,9 +10,9 @@ import (
 	"strings"
 
 	"github.com/plimsoll/plimsoll/journal"
-	"github.com/plimsoll/plimsoll/tools/endpoint"
-	"github.com/plimsoll/plimsoll/tools/jsonrpc"
-	"github.com/plimsoll/plimsoll/tools/peer"
+	"github.com/plimsoll/plimsoll/tools/mcp/jsonrpc"
+	mcpserver "github.com/plimsoll/plimsoll/tools/mcp/server"
+	"github.com/plimsoll/plimsoll/tools/mcp/transport"
 	"github.com/plimsoll/plimsoll/tools/result"
 	"github.com/plimsoll/plimsoll/tools/spool"
 )
@@ -64,16 +64,16 @@ func NewMerge(o MergeOptions) *Merge {
 	return &Merge{o: o, catalogue: NewCatalogue()}
 }
 
-// Open is endpoint.Options.Open of the merged endpoint.
-func (m *Merge) Open(_ context.Context, o endpoint.Opening) (endpoint.Session, error) {
+// Open is mcpserver.Options.Open of the merged endpoint.
+func (m *Merge) Open(_ context.Context, o mcpserver.Opening) (mcpserver.Session, error) {
 	if !o.Modern && !o.Begins {
-		return endpoint.Session{}, endpoint.ErrNoSession
+		return mcpserver.Session{}, mcpserver.ErrNoSession
 	}
 	p, err := m.session(o.Modern, o.Modern)
 	if err != nil {
-		return endpoint.Session{}, &endpoint.Refusal{Status: http.StatusServiceUnavailable, Code: jsonrpc.CodeInternal, Text: err.Error()}
+		return mcpserver.Session{}, &mcpserver.Refusal{Status: http.StatusServiceUnavailable, Code: jsonrpc.CodeInternal, Text: err.Error()}
 	}
-	return endpoint.Session{Peer: p, Headers: m.headers()}, nil
+	return mcpserver.Session{Peer: p, Headers: m.headers()}, nil
 }
 
 // headers says that one of the servers is to know the headers of clients.
@@ -82,21 +82,21 @@ func (m *Merge) headers() bool {
 }
 
 // headless keeps the headers of clients from a server that makes its own.
-type headless struct{ peer.Peer }
+type headless struct{ transport.Peer }
 
-func (h headless) Send(ctx context.Context, m peer.Message, to peer.Receiver) {
+func (h headless) Send(ctx context.Context, m transport.Message, to transport.Receiver) {
 	m.Header = nil
 	h.Peer.Send(ctx, m, to)
 }
 
 // Local is the way to all servers for one client on standard streams.
-func (m *Merge) Local() peer.Peer {
-	return &local{open: func(modern bool) (peer.Peer, error) { return m.session(modern, false) }}
+func (m *Merge) Local() transport.Peer {
+	return &local{open: func(modern bool) (transport.Peer, error) { return m.session(modern, false) }}
 }
 
 // session makes the client's view of all servers: their union, and in front of it the tools
 // that read kept results, once.
-func (m *Merge) session(modern, many bool) (peer.Peer, error) {
+func (m *Merge) session(modern, many bool) (transport.Peer, error) {
 	u := &union{m: m, modern: modern, open: map[jsonrpc.ID]*part{}}
 	u.ctx, u.end = context.WithCancel(context.Background())
 	var failed error
@@ -107,14 +107,14 @@ func (m *Merge) session(modern, many bool) (peer.Peer, error) {
 			failed = errors.Join(failed, err)
 			c.session = p.Server.bare(gone{err}, many, result.DefaultNames)
 		} else {
-			var next peer.Peer = w
+			var next transport.Peer = w
 			if !p.Server.o.Builtin {
 				next = headless{w}
 			}
 			c.session = p.Server.bare(next, many, result.DefaultNames)
 		}
 		u.parts = append(u.parts, c)
-		u.add(c.session, func(to peer.Receiver) peer.Receiver { return &marked{u: u, c: c, Receiver: to} })
+		u.add(c.session, func(to transport.Receiver) transport.Receiver { return &marked{u: u, c: c, Receiver: to} })
 	}
 	if failed != nil && len(u.parts) == 1 {
 		return nil, failed

@@ -9,13 +9,13 @@ import (
 	"testing"
 	"testing/synctest"
 
-	"github.com/plimsoll/plimsoll/internal/toolserver"
+	"github.com/plimsoll/plimsoll/internal/testing/toolserver"
 	"github.com/plimsoll/plimsoll/journal"
-	"github.com/plimsoll/plimsoll/tools/endpoint"
 	"github.com/plimsoll/plimsoll/tools/gateway"
-	"github.com/plimsoll/plimsoll/tools/jsonrpc"
-	"github.com/plimsoll/plimsoll/tools/peer"
-	"github.com/plimsoll/plimsoll/tools/upstream"
+	mcpclient "github.com/plimsoll/plimsoll/tools/mcp/client"
+	"github.com/plimsoll/plimsoll/tools/mcp/jsonrpc"
+	mcpserver "github.com/plimsoll/plimsoll/tools/mcp/server"
+	"github.com/plimsoll/plimsoll/tools/mcp/transport"
 )
 
 // merged is two servers of different eras behind one endpoint, and a third that does not start.
@@ -23,8 +23,8 @@ func merged(t *testing.T, modern, overHTTP bool) (a, b *rig, c *client) {
 	t.Helper()
 	a = newRig(t, toolserver.Options{Eras: toolserver.LegacyOnly}, false, gateway.Settings{})
 	b = newRig(t, toolserver.Options{Eras: toolserver.ModernOnly}, true, gateway.Settings{Deny: []string{"write"}})
-	dead := gateway.NewServer(gateway.ServerOptions{Bridge: true, Name: "dead", Spool: a.spool, Dial: func(gateway.Dialing) peer.Peer {
-		return upstream.Stdio(upstream.StdioOptions{Name: "dead", Launch: func(context.Context) (*upstream.Process, error) {
+	dead := gateway.NewServer(gateway.ServerOptions{Bridge: true, Name: "dead", Spool: a.spool, Dial: func(gateway.Dialing) transport.Peer {
+		return mcpclient.Stdio(mcpclient.StdioOptions{Name: "dead", Launch: func(context.Context) (*mcpclient.Process, error) {
 			return nil, fmt.Errorf("it does not start")
 		}})
 	}})
@@ -108,7 +108,7 @@ func TestLongNamesAreShortenedAndFound(t *testing.T) {
 		"tools/call": `{"content":[{"type":"text","text":"called"}]}`,
 	}}
 	store := newSpool(t, nil)
-	s := gateway.NewServer(gateway.ServerOptions{Bridge: true, Name: "s", Spool: store, Dial: func(gateway.Dialing) peer.Peer { return next }})
+	s := gateway.NewServer(gateway.ServerOptions{Bridge: true, Name: "s", Spool: store, Dial: func(gateway.Dialing) transport.Peer { return next }})
 	m := gateway.NewMerge(gateway.MergeOptions{Spool: store, Parts: []gateway.Part{{Server: s}}})
 	first := onPeer(t, m.Local(), false).begin("someone")
 	names := first.names(first.do("tools/list", ""))
@@ -137,7 +137,7 @@ func toldApart(t *testing.T) {
 	c := onPeer(t, p, false)
 	c.ok(c.do("initialize", `"protocolVersion":"2025-11-25","capabilities":{"roots":{}},"clientInfo":{"name":"x","version":"1"}`))
 	c.send(t.Context(), []byte(`{"jsonrpc":"2.0","method":"notifications/initialized"}`))
-	respond := func(f *peer.Frame) {
+	respond := func(f *transport.Frame) {
 		h, err := jsonrpc.Scan(f.Head)
 		if err != nil || h.Kind != jsonrpc.Request || h.Method != "roots/list" {
 			return
@@ -147,9 +147,9 @@ func toldApart(t *testing.T) {
 		if err != nil {
 			t.Error(err)
 		}
-		go p.Send(t.Context(), peer.Message{Raw: raw, Head: head}, peer.Funcs{})
+		go p.Send(t.Context(), transport.Message{Raw: raw, Head: head}, transport.Funcs{})
 	}
-	go p.Listen(t.Context(), nil, peer.Funcs{OnReceive: respond})
+	go p.Listen(t.Context(), nil, transport.Funcs{OnReceive: respond})
 	synctest.Wait() // what a server asks before it is listened to nobody hears
 	for _, tool := range []string{"one__roots", "two__roots"} {
 		message := c.message("tools/call", `"name":"`+tool+`","arguments":{}`, "")
@@ -158,7 +158,7 @@ func toldApart(t *testing.T) {
 			t.Fatal(err)
 		}
 		got := make(chan string, 1)
-		p.Send(t.Context(), peer.Message{Raw: message, Head: head}, peer.Funcs{OnReceive: func(f *peer.Frame) {
+		p.Send(t.Context(), transport.Message{Raw: message, Head: head}, transport.Funcs{OnReceive: func(f *transport.Frame) {
 			if h, err := jsonrpc.Scan(f.Head); err == nil && h.Kind == jsonrpc.Response {
 				got <- string(f.Head)
 				return
@@ -179,9 +179,9 @@ func comeBack(t *testing.T) {
 	up := &scripted{answers: map[string]string{
 		"initialize": `{"protocolVersion":"2025-11-25","capabilities":{"tools":{}}}`, "tools/list": `{"tools":[{"name":"a"}]}`,
 	}}
-	s := gateway.NewServer(gateway.ServerOptions{Bridge: true, Name: "up", Spool: store, Dial: func(gateway.Dialing) peer.Peer { return up }})
+	s := gateway.NewServer(gateway.ServerOptions{Bridge: true, Name: "up", Spool: store, Dial: func(gateway.Dialing) transport.Peer { return up }})
 	flaky := &scripted{answers: map[string]string{}, gone: true}
-	f := gateway.NewServer(gateway.ServerOptions{Bridge: true, Name: "flaky", Spool: store, Dial: func(gateway.Dialing) peer.Peer { return flaky }})
+	f := gateway.NewServer(gateway.ServerOptions{Bridge: true, Name: "flaky", Spool: store, Dial: func(gateway.Dialing) transport.Peer { return flaky }})
 	m := gateway.NewMerge(gateway.MergeOptions{Spool: store, Parts: []gateway.Part{{Server: s}, {Server: f}}, Journal: journal.New(journal.Options{})})
 	p := m.Local()
 	c := onPeer(t, p, false)
@@ -193,7 +193,7 @@ func comeBack(t *testing.T) {
 		"initialize": `{"protocolVersion":"2025-11-25","capabilities":{"tools":{}}}`, "tools/list": `{"tools":[{"name":"b"}]}`, "ping": `{}`,
 	})
 	changed := make(chan struct{}, 8)
-	go p.Listen(t.Context(), nil, peer.Funcs{OnReceive: func(f *peer.Frame) {
+	go p.Listen(t.Context(), nil, transport.Funcs{OnReceive: func(f *transport.Frame) {
 		if strings.Contains(string(f.Head), "tools/list_changed") {
 			changed <- struct{}{}
 		}
@@ -206,7 +206,7 @@ func comeBack(t *testing.T) {
 
 func TestAMergedEndpointKnowsNoSessionOfBefore(t *testing.T) {
 	m := gateway.NewMerge(gateway.MergeOptions{Spool: newSpool(t, nil)})
-	if _, err := m.Open(t.Context(), endpoint.Opening{SessionID: "x"}); err != endpoint.ErrNoSession {
+	if _, err := m.Open(t.Context(), mcpserver.Opening{SessionID: "x"}); err != mcpserver.ErrNoSession {
 		t.Errorf("%v", err)
 	}
 }

@@ -9,8 +9,8 @@ import (
 	"github.com/plimsoll/plimsoll/internal/rawjson"
 	"github.com/plimsoll/plimsoll/journal"
 	"github.com/plimsoll/plimsoll/tools/gateway"
-	"github.com/plimsoll/plimsoll/tools/jsonrpc"
-	"github.com/plimsoll/plimsoll/tools/peer"
+	"github.com/plimsoll/plimsoll/tools/mcp/jsonrpc"
+	"github.com/plimsoll/plimsoll/tools/mcp/transport"
 )
 
 // held is a server whose answers wait to be let go.
@@ -20,13 +20,13 @@ type held struct {
 	got     chan string
 }
 
-func (h *held) Send(_ context.Context, m peer.Message, to peer.Receiver) {
+func (h *held) Send(_ context.Context, m transport.Message, to transport.Receiver) {
 	if m.Head.Method != "tools/call" {
 		result := h.answers[m.Head.Method]
 		if result == "" {
 			result = "{}"
 		}
-		peer.Reply(to, jsonrpc.ResultResponse(m.Head.ID, []byte(result)))
+		transport.Reply(to, jsonrpc.ResultResponse(m.Head.ID, []byte(result)))
 		return
 	}
 	name, _ := rawjson.Text(m.Raw, "params", "name")
@@ -34,11 +34,11 @@ func (h *held) Send(_ context.Context, m peer.Message, to peer.Receiver) {
 	go func() {
 		h.got <- name
 		<-h.waits[name]
-		peer.Reply(to, jsonrpc.ResultResponse(id, []byte(h.answers[name])))
+		transport.Reply(to, jsonrpc.ResultResponse(id, []byte(h.answers[name])))
 	}()
 }
 
-func (h *held) Listen(ctx context.Context, _ http.Header, to peer.Receiver) {
+func (h *held) Listen(ctx context.Context, _ http.Header, to transport.Receiver) {
 	<-ctx.Done()
 	to.Done(nil)
 }
@@ -88,7 +88,7 @@ func TestAnAnswerToAMergedEndpointIsNothingElse(t *testing.T) {
 	h := &scripted{answers: map[string]string{"initialize": `{"protocolVersion":"2025-11-25","capabilities":{"tools":{}},"serverInfo":{"name":"x","version":"1"}}`}}
 	j := journal.New(journal.Options{})
 	sp := newSpool(t, j)
-	server := gateway.NewServer(gateway.ServerOptions{Name: "one", Spool: sp, Journal: j, Dial: func(gateway.Dialing) peer.Peer { return h }})
+	server := gateway.NewServer(gateway.ServerOptions{Name: "one", Spool: sp, Journal: j, Dial: func(gateway.Dialing) transport.Peer { return h }})
 	m := gateway.NewMerge(gateway.MergeOptions{Parts: []gateway.Part{{Server: server}}, Spool: sp, Journal: j})
 	p := m.Local()
 	c := onPeer(t, p, false).begin("x")

@@ -5,8 +5,8 @@ import (
 	"net/http"
 
 	"github.com/plimsoll/plimsoll/internal/rawjson"
-	"github.com/plimsoll/plimsoll/tools/jsonrpc"
-	"github.com/plimsoll/plimsoll/tools/peer"
+	"github.com/plimsoll/plimsoll/tools/mcp/jsonrpc"
+	"github.com/plimsoll/plimsoll/tools/mcp/transport"
 )
 
 // Keys of _meta.
@@ -28,7 +28,7 @@ type params struct {
 // modern says that the request is of the era without sessions.
 func (p params) modern() bool { return p.version >= "2026" }
 
-func paramsOf(m peer.Message) params {
+func paramsOf(m transport.Message) params {
 	var p params
 	if m.Head.Params.IsZero() || m.Raw[m.Head.Params.Start] != '{' {
 		return p
@@ -73,13 +73,13 @@ func paramsOf(m peer.Message) params {
 }
 
 // cloned is a message whose bytes stay.
-func cloned(m peer.Message) peer.Message {
+func cloned(m transport.Message) transport.Message {
 	m.Raw = bytes.Clone(m.Raw)
 	return m
 }
 
 // withParams makes the message with other params, and its head.
-func withParams(m peer.Message, id jsonrpc.ID, method string, raw []byte) (peer.Message, error) {
+func withParams(m transport.Message, id jsonrpc.ID, method string, raw []byte) (transport.Message, error) {
 	m.Raw = jsonrpc.NewRequest(id, method, raw)
 	head, err := jsonrpc.Scan(m.Raw)
 	m.Head = head
@@ -88,12 +88,12 @@ func withParams(m peer.Message, id jsonrpc.ID, method string, raw []byte) (peer.
 
 // ask makes a request of our own that goes with a client's message: for the same server
 // session, in the same era, by the same client.
-func ask(m peer.Message, p params, id jsonrpc.ID, method string, members []byte) (peer.Message, error) {
+func ask(m transport.Message, p params, id jsonrpc.ID, method string, members []byte) (transport.Message, error) {
 	raw := []byte{'{'}
 	if p.modern() {
 		meta, err := rawjson.Remove(p.meta.Of(m.Raw), metaToken)
 		if err != nil {
-			return peer.Message{}, err
+			return transport.Message{}, err
 		}
 		raw = append(append(raw, `"_meta":`...), meta...)
 		if len(members) > 0 {

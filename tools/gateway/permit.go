@@ -9,13 +9,13 @@ import (
 	"github.com/plimsoll/plimsoll/internal/rawjson"
 	"github.com/plimsoll/plimsoll/journal"
 	"github.com/plimsoll/plimsoll/limit"
-	"github.com/plimsoll/plimsoll/tools/jsonrpc"
-	"github.com/plimsoll/plimsoll/tools/peer"
+	"github.com/plimsoll/plimsoll/tools/mcp/jsonrpc"
+	"github.com/plimsoll/plimsoll/tools/mcp/transport"
 	"github.com/plimsoll/plimsoll/tools/result"
 )
 
 // callTool answers tools/call.
-func (s *Session) callTool(ctx context.Context, m peer.Message, p params, x *exchange) {
+func (s *Session) callTool(ctx context.Context, m transport.Message, p params, x *exchange) {
 	if !s.o.Bare {
 		switch n := s.names(m.Principal); p.name {
 		case n.Page, n.Search, n.Query:
@@ -37,7 +37,7 @@ func (s *Session) callTool(ctx context.Context, m peer.Message, p params, x *exc
 }
 
 // allowed goes on with a call of a tool whose name may be used.
-func (s *Session) allowed(ctx context.Context, m peer.Message, p params, x *exchange, c *call) {
+func (s *Session) allowed(ctx context.Context, m transport.Message, p params, x *exchange, c *call) {
 	set := &s.o.Settings
 	known, stale := s.o.Catalogue.get(m.Principal)
 	if (known == nil || stale) && (set.ReadOnly || c.limits.Augment || c.limits.KeepSchema || ctx.Value(fresh{}) != nil) {
@@ -63,7 +63,7 @@ func (s *Session) allowed(ctx context.Context, m peer.Message, p params, x *exch
 }
 
 // permitted goes on with a call of which all is known that can be.
-func (s *Session) permitted(ctx context.Context, m peer.Message, p params, x *exchange, c *call, known *known) {
+func (s *Session) permitted(ctx context.Context, m transport.Message, p params, x *exchange, c *call, known *known) {
 	t := known.trait(p.name)
 	if s.o.Settings.ReadOnly && !t.readOnly {
 		s.refuse(x, p.name, "read_only", fmt.Sprintf("Unknown tool: %s is not allowed here, because it does not say that it changes nothing (readOnlyHint) and only such tools may be used. tools/list shows them.", quoted(p.name)))
@@ -106,7 +106,7 @@ func (s *Session) wrote() {
 }
 
 // unpage takes the added arguments out of a call.
-func (s *Session) unpage(m *peer.Message, p *params, c *call, x *exchange) bool {
+func (s *Session) unpage(m *transport.Message, p *params, c *call, x *exchange) bool {
 	raw, wish, asked, err := stripped(m.Head.Params.Of(m.Raw))
 	if err == nil && asked {
 		var out []byte

@@ -10,11 +10,11 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/plimsoll/plimsoll/internal/toolserver"
+	"github.com/plimsoll/plimsoll/internal/testing/toolserver"
 	"github.com/plimsoll/plimsoll/journal"
 	"github.com/plimsoll/plimsoll/tools/gateway"
-	"github.com/plimsoll/plimsoll/tools/jsonrpc"
-	"github.com/plimsoll/plimsoll/tools/peer"
+	"github.com/plimsoll/plimsoll/tools/mcp/jsonrpc"
+	"github.com/plimsoll/plimsoll/tools/mcp/transport"
 )
 
 // names are those of the tools in a list.
@@ -178,7 +178,7 @@ func TestTwoRequestsOfOneIDAreNotTaken(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p.Send(ctx, peer.Message{Raw: message, Head: head}, peer.Funcs{OnDone: func(error) { first <- answer{} }})
+	p.Send(ctx, transport.Message{Raw: message, Head: head}, transport.Funcs{OnDone: func(error) { first <- answer{} }})
 	if code, _ := c.refused(c.send(t.Context(), message)); code != jsonrpc.CodeInvalidRequest {
 		t.Errorf("the second got %d", code)
 	}
@@ -318,7 +318,7 @@ func TestAServerThatListsNothingIsNotAskedWithEveryCall(t *testing.T) {
 // A server that is down when a client without a session comes is found when it is up.
 func TestAServerThatWasDownIsFoundLater(t *testing.T) {
 	next := &scripted{gone: true}
-	s := gateway.NewServer(gateway.ServerOptions{Name: "s", Spool: newSpool(t, nil), Dial: func(gateway.Dialing) peer.Peer { return next }})
+	s := gateway.NewServer(gateway.ServerOptions{Name: "s", Spool: newSpool(t, nil), Dial: func(gateway.Dialing) transport.Peer { return next }})
 	c := onPeer(t, s.Local(), true)
 	if a := c.do("server/discover", ""); a.err == nil {
 		t.Errorf("a server that is gone answered %s", a.raw)
@@ -341,7 +341,7 @@ func TestChangedToolsAreLookedAtAgain(t *testing.T) {
 		}
 		next.say(`{"tools":[{"name":"a"}]}`)
 		ctx, cancel := context.WithCancel(t.Context())
-		go p.Listen(ctx, nil, peer.Funcs{})
+		go p.Listen(ctx, nil, transport.Funcs{})
 		synctest.Wait()
 		time.Sleep(time.Minute) // virtual
 		c.refused(c.call("a", `{}`))

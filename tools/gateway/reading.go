@@ -9,8 +9,8 @@ import (
 	"github.com/plimsoll/plimsoll/internal/rawjson"
 	"github.com/plimsoll/plimsoll/journal"
 	"github.com/plimsoll/plimsoll/limit"
-	"github.com/plimsoll/plimsoll/tools/jsonrpc"
-	"github.com/plimsoll/plimsoll/tools/peer"
+	"github.com/plimsoll/plimsoll/tools/mcp/jsonrpc"
+	"github.com/plimsoll/plimsoll/tools/mcp/transport"
 	"github.com/plimsoll/plimsoll/tools/result"
 	"github.com/plimsoll/plimsoll/tools/spool"
 )
@@ -23,7 +23,7 @@ const readTimeout = 45 * time.Second
 const maxHandle = 256
 
 // read answers a call of one of the added tools beside everything else that goes on.
-func (s *Session) read(ctx context.Context, m peer.Message, p params, x *exchange, n result.Names) {
+func (s *Session) read(ctx context.Context, m transport.Message, p params, x *exchange, n result.Names) {
 	what := map[string]string{n.Page: "page", n.Search: "search", n.Query: "query"}[p.name]
 	select {
 	case s.reading <- struct{}{}:
@@ -72,7 +72,7 @@ func (s *Session) readCap(p params) int {
 type reader struct {
 	s     *Session
 	ctx   context.Context
-	m     peer.Message
+	m     transport.Message
 	p     params
 	names result.Names
 	cap   int
@@ -254,7 +254,7 @@ func (r *reader) refresh(kept *spool.Result) error {
 
 // again answers a call from the spool, with its age and how to get it fresh. It is false
 // when the result can no longer be read.
-func (s *Session) again(ctx context.Context, m peer.Message, p params, x *exchange, c *call, handle string, age time.Duration) bool {
+func (s *Session) again(ctx context.Context, m transport.Message, p params, x *exchange, c *call, handle string, age time.Duration) bool {
 	started := time.Now()
 	kept, err := s.o.Spool.Read(m.Principal, handle)
 	if err != nil {

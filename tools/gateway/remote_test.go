@@ -7,10 +7,10 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/plimsoll/plimsoll/internal/toolserver"
+	"github.com/plimsoll/plimsoll/internal/testing/toolserver"
 	"github.com/plimsoll/plimsoll/journal"
-	"github.com/plimsoll/plimsoll/tools/endpoint"
 	"github.com/plimsoll/plimsoll/tools/gateway"
+	mcpserver "github.com/plimsoll/plimsoll/tools/mcp/server"
 )
 
 // A server that wants credentials is answered for by itself: its client must see the status
@@ -29,7 +29,7 @@ func TestCredentialsAreBetweenClientAndServer(t *testing.T) {
 	j := journal.New(journal.Options{})
 	server := gateway.NewServer(gateway.ServerOptions{Name: "test", Remote: true, Spool: newSpool(t, j), Journal: j, Dial: dialHTTP(t, web.URL)})
 	defer server.Close()
-	h := endpoint.New(endpoint.Options{Name: "test", Open: server.Open})
+	h := mcpserver.New(mcpserver.Options{Name: "test", Open: server.Open})
 	defer h.Close()
 	front := httptest.NewServer(h)
 	defer front.Close()

@@ -6,8 +6,8 @@ import (
 	"net/http"
 	"sync"
 
-	"github.com/plimsoll/plimsoll/tools/jsonrpc"
-	"github.com/plimsoll/plimsoll/tools/peer"
+	"github.com/plimsoll/plimsoll/tools/mcp/jsonrpc"
+	"github.com/plimsoll/plimsoll/tools/mcp/transport"
 )
 
 // scripted is a server that gives fixed results by method, to show what a real one seldom does.
@@ -51,7 +51,7 @@ func (s *scripted) say(tools string) {
 	s.change = `{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}`
 }
 
-func (s *scripted) Send(ctx context.Context, m peer.Message, to peer.Receiver) {
+func (s *scripted) Send(ctx context.Context, m transport.Message, to transport.Receiver) {
 	s.mu.Lock()
 	if s.counts == nil {
 		s.counts, s.sent = map[string]int{}, map[string][]byte{}
@@ -71,18 +71,18 @@ func (s *scripted) Send(ctx context.Context, m peer.Message, to peer.Receiver) {
 	case s.silent:
 		go func() { <-ctx.Done(); to.Done(ctx.Err()) }()
 	case !ok:
-		peer.Reply(to, jsonrpc.ErrorResponse(m.Head.ID, jsonrpc.CodeMethod, "no such method", nil))
+		transport.Reply(to, jsonrpc.ErrorResponse(m.Head.ID, jsonrpc.CodeMethod, "no such method", nil))
 	default:
-		peer.Reply(to, jsonrpc.ResultResponse(m.Head.ID, []byte(result)))
+		transport.Reply(to, jsonrpc.ResultResponse(m.Head.ID, []byte(result)))
 	}
 }
 
-func (s *scripted) Listen(ctx context.Context, _ http.Header, to peer.Receiver) {
+func (s *scripted) Listen(ctx context.Context, _ http.Header, to transport.Receiver) {
 	s.mu.Lock()
 	change := s.change
 	s.mu.Unlock()
 	if change != "" {
-		to.Receive(&peer.Frame{Head: []byte(change)})
+		to.Receive(&transport.Frame{Head: []byte(change)})
 	}
 	<-ctx.Done()
 	to.Done(nil)

@@ -9,13 +9,13 @@ import (
 	"time"
 
 	"github.com/plimsoll/plimsoll/journal"
-	"github.com/plimsoll/plimsoll/tools/crossing"
-	"github.com/plimsoll/plimsoll/tools/endpoint"
-	"github.com/plimsoll/plimsoll/tools/jsonrpc"
-	"github.com/plimsoll/plimsoll/tools/peer"
+	"github.com/plimsoll/plimsoll/tools/mcp/bridge"
+	mcpclient "github.com/plimsoll/plimsoll/tools/mcp/client"
+	"github.com/plimsoll/plimsoll/tools/mcp/jsonrpc"
+	mcpserver "github.com/plimsoll/plimsoll/tools/mcp/server"
+	"github.com/plimsoll/plimsoll/tools/mcp/transport"
 	"github.com/plimsoll/plimsoll/tools/result"
 	"github.com/plimsoll/plimsoll/tools/spool"
-	"github.com/plimsoll/plimsoll/tools/upstream"
 )
 
 // DefaultMaxProcesses bounds the processes of one server.
@@ -38,9 +38,9 @@ type Dialing struct {
 type ServerOptions struct {
 	// Name is what the gateway calls the server.
 	Name string
-	// Dial makes a way to the server and does not wait for it: upstream.Stdio or
-	// upstream.HTTP. Close of the Peer ends it.
-	Dial func(Dialing) peer.Peer
+	// Dial makes a way to the server and does not wait for it: mcpclient.Stdio or
+	// mcpclient.HTTP. Close of the Peer ends it.
+	Dial func(Dialing) transport.Peer
 	// Remote says that Dial's Peers speak streamable HTTP: a client of HTTP and of the same
 	// era then has its session with the server itself.
 	Remote bool
@@ -73,12 +73,12 @@ type Server struct {
 	mu     sync.Mutex
 	closed bool
 	eras   eras
-	known  time.Time // when eras was learned
-	living int       // processes
-	guards bool      // a remote server wants credentials, which are its clients'
-	shared peer.Peer // of the clients without sessions, while there are any
+	known  time.Time      // when eras was learned
+	living int            // processes
+	guards bool           // a remote server wants credentials, which are its clients'
+	shared transport.Peer // of the clients without sessions, while there are any
 	users  int
-	direct peer.Peer // the way to a remote server that passed sessions share
+	direct transport.Peer // the way to a remote server that passed sessions share
 }
 
 // eras says which eras a server speaks. The zero value is not known.
@@ -101,41 +101,41 @@ func NewServer(o ServerOptions) *Server {
 // Name is the server's.
 func (s *Server) Name() string { return s.o.Name }
 
-// Open is endpoint.Options.Open of the server.
-func (s *Server) Open(ctx context.Context, o endpoint.Opening) (endpoint.Session, error) {
+// Open is mcpserver.Options.Open of the server.
+func (s *Server) Open(ctx context.Context, o mcpserver.Opening) (mcpserver.Session, error) {
 	if s.o.Remote {
 		return s.openRemote(ctx, o)
 	}
 	if !o.Modern && !o.Begins {
-		return endpoint.Session{}, endpoint.ErrNoSession
+		return mcpserver.Session{}, mcpserver.ErrNoSession
 	}
 	w, err := s.way(o.Modern, nil)
 	if err != nil {
-		return endpoint.Session{}, &endpoint.Refusal{Status: http.StatusServiceUnavailable, Code: jsonrpc.CodeInternal, Text: err.Error()}
+		return mcpserver.Session{}, &mcpserver.Refusal{Status: http.StatusServiceUnavailable, Code: jsonrpc.CodeInternal, Text: err.Error()}
 	}
-	return endpoint.Session{Peer: s.session(w, o.Modern), Headers: s.o.Builtin}, nil
+	return mcpserver.Session{Peer: s.session(w, o.Modern), Headers: s.o.Builtin}, nil
 }
 
 // openRemote lets a client have its session with the server itself where both are of one
 // era, and stands between them where they are not. A server that wants its clients'
 // credentials always has its sessions itself: a client must see its challenges as they are
 // (status, WWW-Authenticate), at any request, to get the access that is asked for.
-func (s *Server) openRemote(ctx context.Context, o endpoint.Opening) (endpoint.Session, error) {
+func (s *Server) openRemote(ctx context.Context, o mcpserver.Opening) (mcpserver.Session, error) {
 	var e eras
 	if !s.guarded(o.Header) {
 		e = s.remoteEras(ctx, o)
 	}
 	if e.unknown() || o.Modern && e.modern || !o.Modern && e.legacy {
-		return endpoint.Session{Peer: s.session(keptOpen{s.through()}, o.Modern), Passed: true}, nil
+		return mcpserver.Session{Peer: s.session(keptOpen{s.through()}, o.Modern), Passed: true}, nil
 	}
 	if !o.Modern && !o.Begins {
-		return endpoint.Session{}, endpoint.ErrNoSession
+		return mcpserver.Session{}, mcpserver.ErrNoSession
 	}
 	w, err := s.way(o.Modern, authorization(o.Header))
 	if err != nil {
-		return endpoint.Session{}, &endpoint.Refusal{Status: http.StatusServiceUnavailable, Code: jsonrpc.CodeInternal, Text: err.Error()}
+		return mcpserver.Session{}, &mcpserver.Refusal{Status: http.StatusServiceUnavailable, Code: jsonrpc.CodeInternal, Text: err.Error()}
 	}
-	return endpoint.Session{Peer: s.session(w, o.Modern)}, nil
+	return mcpserver.Session{Peer: s.session(w, o.Modern)}, nil
 }
 
 // authorization is what of a client's header goes on to a server that the gateway itself
@@ -148,14 +148,14 @@ func authorization(h http.Header) http.Header {
 }
 
 // Local is the way to the server for one client on standard streams, of whatever era.
-func (s *Server) Local() peer.Peer { return newLocal(s) }
+func (s *Server) Local() transport.Peer { return newLocal(s) }
 
 // session puts the policy in front of a way.
-func (s *Server) session(next peer.Peer, many bool) *Session {
+func (s *Server) session(next transport.Peer, many bool) *Session {
 	return New(s.options(next, many))
 }
 
-func (s *Server) options(next peer.Peer, many bool) Options {
+func (s *Server) options(next transport.Peer, many bool) Options {
 	return Options{
 		Name: s.o.Name, Next: next, Spool: s.o.Spool, Journal: s.o.Journal, Settings: s.o.Settings,
 		Catalogue: s.catalogue, Query: s.o.Query, TempDir: s.o.TempDir, Many: many,
@@ -163,7 +163,7 @@ func (s *Server) options(next peer.Peer, many bool) Options {
 }
 
 // bare is a session whose added tools are somebody else's.
-func (s *Server) bare(next peer.Peer, many bool, n result.Names) *Session {
+func (s *Server) bare(next transport.Peer, many bool, n result.Names) *Session {
 	o := s.options(next, many)
 	o.Bare, o.Names, o.Catalogue = true, n, s.inner
 	return New(o)
@@ -173,7 +173,7 @@ func (s *Server) bare(next peer.Peer, many bool, n result.Names) *Session {
 func (s *Server) Close() error {
 	s.mu.Lock()
 	s.closed = true
-	peers := []peer.Peer{s.direct, s.shared}
+	peers := []transport.Peer{s.direct, s.shared}
 	s.direct, s.shared = nil, nil
 	s.mu.Unlock()
 	var all error
@@ -188,7 +188,7 @@ func (s *Server) Close() error {
 var errServerClosed = errors.New("the gateway is going down")
 
 // through is the way to a remote server that passed sessions share.
-func (s *Server) through() peer.Peer {
+func (s *Server) through() transport.Peer {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.closed {
@@ -202,7 +202,7 @@ func (s *Server) through() peer.Peer {
 
 // remoteEras asks a remote server once which eras it speaks. What could not be learned is
 // not remembered: the client's own request will show.
-func (s *Server) remoteEras(ctx context.Context, o endpoint.Opening) eras {
+func (s *Server) remoteEras(ctx context.Context, o mcpserver.Opening) eras {
 	s.mu.Lock()
 	e, fresh := s.eras, time.Since(s.known) < eraAge
 	s.mu.Unlock()
@@ -212,13 +212,13 @@ func (s *Server) remoteEras(ctx context.Context, o endpoint.Opening) eras {
 	if !o.Begins && !o.Modern {
 		return e // it goes on with a session of the server's
 	}
-	first := peer.Message{Principal: o.Principal, Header: probing(o.Header)}
+	first := transport.Message{Principal: o.Principal, Header: probing(o.Header)}
 	e, err := s.detect(ctx, keptOpen{s.through()}, first)
 	if err != nil {
 		status := 0
-		if said, ok := errors.AsType[*upstream.StatusError](err); ok {
+		if said, ok := errors.AsType[*mcpclient.StatusError](err); ok {
 			status = said.Status
-		} else if said, ok := errors.AsType[*crossing.Undecided](err); ok {
+		} else if said, ok := errors.AsType[*bridge.Undecided](err); ok {
 			status = said.Answer.Status
 		}
 		if status == http.StatusUnauthorized || status == http.StatusForbidden {
@@ -241,7 +241,7 @@ func (s *Server) guarded(h http.Header) bool {
 func probing(h http.Header) http.Header {
 	out := http.Header{
 		"Accept": {"application/json, text/event-stream"}, "Content-Type": {"application/json"},
-		"Mcp-Protocol-Version": {crossing.ModernVersion}, "Mcp-Method": {"server/discover"},
+		"Mcp-Protocol-Version": {bridge.ModernVersion}, "Mcp-Method": {"server/discover"},
 	}
 	if v := h.Values("Authorization"); len(v) > 0 {
 		out["Authorization"] = v
@@ -250,15 +250,15 @@ func probing(h http.Header) http.Header {
 }
 
 // detect asks next for its era, and a server of the newer one whether it speaks the older too.
-func (s *Server) detect(ctx context.Context, next peer.Peer, first peer.Message) (eras, error) {
-	era, err := crossing.Detect(ctx, next, first, s.bridging())
-	if said, ok := errors.AsType[*upstream.StatusError](err); ok && speaksNot(said.Status) {
-		era, err = crossing.LegacyEra, nil
+func (s *Server) detect(ctx context.Context, next transport.Peer, first transport.Message) (eras, error) {
+	era, err := bridge.Detect(ctx, next, first, s.bridging())
+	if said, ok := errors.AsType[*mcpclient.StatusError](err); ok && speaksNot(said.Status) {
+		era, err = bridge.LegacyEra, nil
 	}
 	if err != nil {
 		return eras{}, err
 	}
-	e := eras{legacy: era == crossing.LegacyEra, modern: era == crossing.ModernEra}
+	e := eras{legacy: era == bridge.LegacyEra, modern: era == bridge.ModernEra}
 	if e.modern {
 		e.legacy = speaksLegacy(ctx, next, first)
 	}
@@ -288,12 +288,12 @@ func (s *Server) speaks() eras {
 	return s.eras
 }
 
-func (s *Server) bridging() crossing.Options {
-	return crossing.Options{Server: s.o.Name, Journal: s.o.Journal}
+func (s *Server) bridging() bridge.Options {
+	return bridge.Options{Server: s.o.Name, Journal: s.o.Journal}
 }
 
 // process makes a way to the server of its own, within the bound.
-func (s *Server) process(d Dialing) (peer.Peer, error) {
+func (s *Server) process(d Dialing) (transport.Peer, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	switch {
@@ -325,7 +325,7 @@ func (s *Server) ended() {
 
 // counted is a process that gives its place back when it is closed.
 type counted struct {
-	peer.Peer
+	transport.Peer
 	s    *Server
 	once sync.Once
 }
@@ -337,11 +337,11 @@ func (c *counted) Close() error {
 }
 
 // joiner is a way that gives each of its clients a Peer.
-type joiner interface{ Join() peer.Peer }
+type joiner interface{ Join() transport.Peer }
 
 // join gives a client without a session its part of the shared process, which ends when
 // the last of them has left.
-func (s *Server) join() (peer.Peer, error) {
+func (s *Server) join() (transport.Peer, error) {
 	s.mu.Lock()
 	if s.shared == nil {
 		s.mu.Unlock()
@@ -371,7 +371,7 @@ func (s *Server) join() (peer.Peer, error) {
 }
 
 type joined struct {
-	peer.Peer
+	transport.Peer
 	s    *Server
 	own  bool // the Peer is this client's alone
 	once sync.Once
@@ -385,7 +385,7 @@ func (j *joined) Close() error {
 		}
 		s := j.s
 		s.mu.Lock()
-		var last peer.Peer
+		var last transport.Peer
 		if s.users--; s.users == 0 {
 			last, s.shared = s.shared, nil
 		}

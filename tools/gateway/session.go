@@ -12,8 +12,8 @@ import (
 	"github.com/plimsoll/plimsoll/internal/rawjson"
 	"github.com/plimsoll/plimsoll/journal"
 	"github.com/plimsoll/plimsoll/limit"
-	"github.com/plimsoll/plimsoll/tools/jsonrpc"
-	"github.com/plimsoll/plimsoll/tools/peer"
+	"github.com/plimsoll/plimsoll/tools/mcp/jsonrpc"
+	"github.com/plimsoll/plimsoll/tools/mcp/transport"
 	"github.com/plimsoll/plimsoll/tools/result"
 	"github.com/plimsoll/plimsoll/tools/spool"
 )
@@ -31,7 +31,7 @@ type Options struct {
 	// Name is what the gateway calls the server, in events and results.
 	Name string
 	// Next is the way to the server, in the era of the client.
-	Next  peer.Peer
+	Next  transport.Peer
 	Spool *spool.Spool
 	// Journal takes events; nil takes none.
 	Journal  *journal.Journal
@@ -104,17 +104,17 @@ func (s *Session) Close() error {
 	return s.o.Next.Close()
 }
 
-// End implements [peer.Ender].
-func (s *Session) End(ctx context.Context, header http.Header, to peer.Receiver) {
-	if e, ok := s.o.Next.(peer.Ender); ok {
+// End implements [transport.Ender].
+func (s *Session) End(ctx context.Context, header http.Header, to transport.Receiver) {
+	if e, ok := s.o.Next.(transport.Ender); ok {
 		e.End(ctx, header, to)
 		return
 	}
 	to.Done(nil)
 }
 
-// Listen implements [peer.Peer]: it watches for changes of the server's tools.
-func (s *Session) Listen(ctx context.Context, header http.Header, to peer.Receiver) {
+// Listen implements [transport.Peer]: it watches for changes of the server's tools.
+func (s *Session) Listen(ctx context.Context, header http.Header, to transport.Receiver) {
 	s.o.Next.Listen(ctx, header, s.watched(to))
 }
 
@@ -124,8 +124,8 @@ func (s *Session) event(e journal.Event) {
 	}
 }
 
-// Send implements [peer.Peer].
-func (s *Session) Send(ctx context.Context, m peer.Message, to peer.Receiver) {
+// Send implements [transport.Peer].
+func (s *Session) Send(ctx context.Context, m transport.Message, to transport.Receiver) {
 	if s.o.Settings.restricts() && s.o.through == nil && s.evasive(m, to) {
 		return
 	}
@@ -141,7 +141,7 @@ func (s *Session) Send(ctx context.Context, m peer.Message, to peer.Receiver) {
 	if x.tracked {
 		if code, text := s.begin(m.Head.ID); code != 0 {
 			s.event(journal.ToolRefused{Server: s.o.Name, Tool: clip(p.name), Why: "busy"})
-			peer.Reply(to, jsonrpc.ErrorResponse(m.Head.ID, code, text, nil))
+			transport.Reply(to, jsonrpc.ErrorResponse(m.Head.ID, code, text, nil))
 			return
 		}
 	}
@@ -181,7 +181,7 @@ func (s *Session) begin(id jsonrpc.ID) (code int, text string) {
 }
 
 // tell passes on what needs no answer. A cancellation of what runs here ends it here.
-func (s *Session) tell(ctx context.Context, m peer.Message, to peer.Receiver) {
+func (s *Session) tell(ctx context.Context, m transport.Message, to transport.Receiver) {
 	if m.Head.Method == "notifications/cancelled" {
 		id := jsonrpc.ID(rawjson.Get(m.Raw, "params", "requestId").Of(m.Raw))
 		s.mu.Lock()

@@ -9,9 +9,9 @@ import (
 	"testing"
 
 	"github.com/plimsoll/plimsoll/journal"
-	"github.com/plimsoll/plimsoll/tools/endpoint"
 	"github.com/plimsoll/plimsoll/tools/gateway"
-	"github.com/plimsoll/plimsoll/tools/jsonrpc"
+	"github.com/plimsoll/plimsoll/tools/mcp/jsonrpc"
+	mcpserver "github.com/plimsoll/plimsoll/tools/mcp/server"
 )
 
 // Many servers of the older era give no session ids. Their clients cannot be told apart, and
@@ -48,7 +48,7 @@ func TestClientsOfAServerWithoutSessionsMayUseTheSameIDs(t *testing.T) {
 	j := journal.New(journal.Options{})
 	server := gateway.NewServer(gateway.ServerOptions{Name: "test", Remote: true, Spool: newSpool(t, j), Journal: j, Dial: dialHTTP(t, web.URL)})
 	defer server.Close()
-	h := endpoint.New(endpoint.Options{Name: "test", Open: server.Open})
+	h := mcpserver.New(mcpserver.Options{Name: "test", Open: server.Open})
 	defer h.Close()
 	a, b := onHandler(t, h, false).begin("x"), onHandler(t, h, false).begin("y")
 	message := []byte(`{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"name":"slow","arguments":{}}}`)

@@ -5,7 +5,7 @@ import (
 	"net/http"
 	"sync"
 
-	"github.com/plimsoll/plimsoll/tools/peer"
+	"github.com/plimsoll/plimsoll/tools/mcp/transport"
 )
 
 // standing lets clients listen before it is known to whom: what is attached later is
@@ -18,8 +18,8 @@ type standing struct {
 }
 
 type target struct {
-	p    peer.Peer
-	wrap func(peer.Receiver) peer.Receiver
+	p    transport.Peer
+	wrap func(transport.Receiver) transport.Receiver
 }
 
 // listen is one client that listens.
@@ -29,13 +29,13 @@ type listen struct {
 	stop   context.CancelFunc // of what is listened to
 
 	mu   sync.Mutex // held while the receiver is called
-	to   peer.Receiver
+	to   transport.Receiver
 	over bool
 }
 
-func (l *listen) Open(peer.Answer) {}
+func (l *listen) Open(transport.Answer) {}
 
-func (l *listen) Receive(f *peer.Frame) {
+func (l *listen) Receive(f *transport.Frame) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if !l.over {
@@ -56,7 +56,7 @@ func (l *listen) finish() {
 }
 
 // attach has p listened to, in the place of what was; wrap, if any, is put around receivers.
-func (s *standing) attach(p peer.Peer, wrap func(peer.Receiver) peer.Receiver) {
+func (s *standing) attach(p transport.Peer, wrap func(transport.Receiver) transport.Receiver) {
 	s.guard.Lock()
 	defer s.guard.Unlock()
 	s.targets = []target{{p, wrap}}
@@ -67,7 +67,7 @@ func (s *standing) attach(p peer.Peer, wrap func(peer.Receiver) peer.Receiver) {
 }
 
 // add has p listened to as well.
-func (s *standing) add(p peer.Peer, wrap func(peer.Receiver) peer.Receiver) {
+func (s *standing) add(p transport.Peer, wrap func(transport.Receiver) transport.Receiver) {
 	s.guard.Lock()
 	defer s.guard.Unlock()
 	s.targets = append(s.targets, target{p, wrap})
@@ -81,7 +81,7 @@ func (s *standing) start(l *listen) {
 	ctx, cancel := context.WithCancel(l.ctx)
 	l.stop = cancel
 	for _, t := range s.targets {
-		var to peer.Receiver = l
+		var to transport.Receiver = l
 		if t.wrap != nil {
 			to = t.wrap(to)
 		}
@@ -89,8 +89,8 @@ func (s *standing) start(l *listen) {
 	}
 }
 
-// Listen implements [peer.Peer]; it returns when ctx has ended.
-func (s *standing) Listen(ctx context.Context, header http.Header, to peer.Receiver) {
+// Listen implements [transport.Peer]; it returns when ctx has ended.
+func (s *standing) Listen(ctx context.Context, header http.Header, to transport.Receiver) {
 	l := &listen{ctx: ctx, header: header, to: to}
 	s.guard.Lock()
 	if s.listens == nil {
@@ -131,6 +131,6 @@ func (s *standing) say(message []byte) {
 	}
 	s.guard.Unlock()
 	for _, l := range all {
-		l.Receive(&peer.Frame{Head: message})
+		l.Receive(&transport.Frame{Head: message})
 	}
 }

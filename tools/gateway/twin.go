@@ -4,7 +4,7 @@ import (
 	"bytes"
 
 	"github.com/plimsoll/plimsoll/internal/rawjson"
-	"github.com/plimsoll/plimsoll/tools/peer"
+	"github.com/plimsoll/plimsoll/tools/mcp/transport"
 )
 
 // Many servers say everything twice: as text, and again as structuredContent, for clients
@@ -14,7 +14,7 @@ import (
 // withoutTwin takes structuredContent out of a result that is within cap without it and
 // over it with it, when it says the same as the only text. Every other frame stays as it is,
 // and so does one that is not whole in memory: nothing waits for the rest of it here.
-func withoutTwin(f *peer.Frame, most int64) {
+func withoutTwin(f *transport.Frame, most int64) {
 	if most <= 0 || !f.Whole() {
 		return
 	}

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/plimsoll/plimsoll/tools/peer"
+	"github.com/plimsoll/plimsoll/tools/mcp/transport"
 )
 
 func TestATextIsNotPagedForItsTwin(t *testing.T) {
@@ -49,7 +49,7 @@ func TestATextIsNotPagedForItsTwin(t *testing.T) {
 			if head < len(c.in) {
 				want = c.in
 			}
-			f := &peer.Frame{Head: []byte(c.in)[:min(head, len(c.in))]}
+			f := &transport.Frame{Head: []byte(c.in)[:min(head, len(c.in))]}
 			if head < len(c.in) {
 				f.Rest = strings.NewReader(c.in[head:])
 			}

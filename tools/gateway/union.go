@@ -9,8 +9,8 @@ import (
 	"sync"
 
 	"github.com/plimsoll/plimsoll/internal/rawjson"
-	"github.com/plimsoll/plimsoll/tools/jsonrpc"
-	"github.com/plimsoll/plimsoll/tools/peer"
+	"github.com/plimsoll/plimsoll/tools/mcp/jsonrpc"
+	"github.com/plimsoll/plimsoll/tools/mcp/transport"
 )
 
 // union is several servers as one, for one client (or for all of the era without sessions
@@ -30,7 +30,7 @@ type union struct {
 	retrying bool
 }
 
-// Close implements [peer.Peer].
+// Close implements [transport.Peer].
 func (u *union) Close() error {
 	u.end()
 	u.shut()
@@ -41,8 +41,8 @@ func (u *union) Close() error {
 	return all
 }
 
-// Send implements [peer.Peer].
-func (u *union) Send(ctx context.Context, m peer.Message, to peer.Receiver) {
+// Send implements [transport.Peer].
+func (u *union) Send(ctx context.Context, m transport.Message, to transport.Receiver) {
 	switch m.Head.Kind {
 	case jsonrpc.Response:
 		u.respond(ctx, m, to)
@@ -71,7 +71,7 @@ func (u *union) Send(ctx context.Context, m peer.Message, to peer.Receiver) {
 	case "logging/setLevel":
 		go u.all(ctx, m, to)
 	case "ping":
-		peer.Reply(to, jsonrpc.ResultResponse(m.Head.ID, []byte("{}")))
+		transport.Reply(to, jsonrpc.ResultResponse(m.Head.ID, []byte("{}")))
 	case "subscriptions/listen":
 		go u.subscribe(ctx, m, to)
 	default:
@@ -79,12 +79,12 @@ func (u *union) Send(ctx context.Context, m peer.Message, to peer.Receiver) {
 	}
 }
 
-func (u *union) refuse(m peer.Message, to peer.Receiver, code int, text string) {
-	peer.Reply(to, jsonrpc.ErrorResponse(m.Head.ID, code, text, nil))
+func (u *union) refuse(m transport.Message, to transport.Receiver, code int, text string) {
+	transport.Reply(to, jsonrpc.ErrorResponse(m.Head.ID, code, text, nil))
 }
 
 // named sends a request to the server that a name's prefix tells, with the server's own name.
-func (u *union) named(ctx context.Context, m peer.Message, to peer.Receiver, path ...string) {
+func (u *union) named(ctx context.Context, m transport.Message, to transport.Receiver, path ...string) {
 	keys := append([]string{"params"}, path...)
 	name, _ := rawjson.Text(m.Raw, keys...)
 	if len(name) == MaxName { // perhaps shortened; the server's list tells
@@ -98,7 +98,7 @@ func (u *union) named(ctx context.Context, m peer.Message, to peer.Receiver, pat
 	u.sendNamed(ctx, m, to, c, name, own, keys)
 }
 
-func (u *union) sendNamed(ctx context.Context, m peer.Message, to peer.Receiver, c *part, name, own string, keys []string) {
+func (u *union) sendNamed(ctx context.Context, m transport.Message, to transport.Receiver, c *part, name, own string, keys []string) {
 	if c == nil {
 		u.refuse(m, to, jsonrpc.CodeParams, fmt.Sprintf("Unknown name: %s. Names here are SERVER%sNAME; the lists show them.", quoted(name), Separator))
 		return
@@ -112,7 +112,7 @@ func (u *union) sendNamed(ctx context.Context, m peer.Message, to peer.Receiver,
 }
 
 // complete routes by what is completed.
-func (u *union) complete(ctx context.Context, m peer.Message, to peer.Receiver) {
+func (u *union) complete(ctx context.Context, m transport.Message, to transport.Receiver) {
 	if kind, _ := rawjson.Text(m.Raw, "params", "ref", "type"); kind == "ref/resource" {
 		u.located(ctx, m, to, "ref", "uri")
 		return
@@ -120,7 +120,7 @@ func (u *union) complete(ctx context.Context, m peer.Message, to peer.Receiver) 
 	u.named(ctx, m, to, "ref", "name")
 }
 
-func replaced(m peer.Message, at rawjson.Span, with []byte) (peer.Message, error) {
+func replaced(m transport.Message, at rawjson.Span, with []byte) (transport.Message, error) {
 	raw, err := rawjson.Splice(m.Raw, []rawjson.Edit{{Span: at, With: with}})
 	if err != nil {
 		return m, err
@@ -131,7 +131,7 @@ func replaced(m peer.Message, at rawjson.Span, with []byte) (peer.Message, error
 }
 
 // pass sends a request to one server.
-func (u *union) pass(ctx context.Context, m peer.Message, to peer.Receiver, c *part) {
+func (u *union) pass(ctx context.Context, m transport.Message, to transport.Receiver, c *part) {
 	u.mu.Lock()
 	u.open[m.Head.ID] = c
 	u.mu.Unlock()
@@ -139,9 +139,9 @@ func (u *union) pass(ctx context.Context, m peer.Message, to peer.Receiver, c *p
 }
 
 // all sends a request to every server and answers when all have.
-func (u *union) all(ctx context.Context, m peer.Message, to peer.Receiver) {
-	u.each(func(c *part) { _, _ = peer.Ask(ctx, c.session, m, maxGreeting) })
-	peer.Reply(to, jsonrpc.ResultResponse(m.Head.ID, []byte("{}")))
+func (u *union) all(ctx context.Context, m transport.Message, to transport.Receiver) {
+	u.each(func(c *part) { _, _ = transport.Ask(ctx, c.session, m, maxGreeting) })
+	transport.Reply(to, jsonrpc.ResultResponse(m.Head.ID, []byte("{}")))
 }
 
 // each works on all servers at once and waits.
@@ -157,7 +157,7 @@ func (u *union) each(work func(*part)) {
 }
 
 // notify passes a notification to whom it concerns.
-func (u *union) notify(ctx context.Context, m peer.Message, to peer.Receiver) {
+func (u *union) notify(ctx context.Context, m transport.Message, to transport.Receiver) {
 	var only *part
 	switch m.Head.Method {
 	case "notifications/cancelled":
@@ -176,7 +176,7 @@ func (u *union) notify(ctx context.Context, m peer.Message, to peer.Receiver) {
 	}
 	for _, c := range u.parts {
 		if c == only || only == nil && u.alive(c) {
-			c.session.Send(ctx, m, peer.Funcs{})
+			c.session.Send(ctx, m, transport.Funcs{})
 		}
 	}
 	to.Done(nil)
@@ -190,7 +190,7 @@ func marking(c *part, id jsonrpc.ID) []byte {
 	return rawjson.Quote(nil, mark+strconv.Itoa(c.index)+":"+string(id))
 }
 
-func (u *union) respond(ctx context.Context, m peer.Message, to peer.Receiver) {
+func (u *union) respond(ctx context.Context, m transport.Message, to transport.Receiver) {
 	text := string(rawjson.Unquote(nil, []byte(m.Head.ID)))
 	place, id, ok := strings.Cut(strings.TrimPrefix(text, mark), ":")
 	n, err := strconv.Atoi(place)
@@ -211,12 +211,12 @@ func (u *union) respond(ctx context.Context, m peer.Message, to peer.Receiver) {
 type marked struct {
 	u *union
 	c *part
-	peer.Receiver
+	transport.Receiver
 	id  jsonrpc.ID // of the request that is answered; "" when listening
 	ctx context.Context
 }
 
-func (r *marked) Receive(f *peer.Frame) {
+func (r *marked) Receive(f *transport.Frame) {
 	if h := jsonrpc.ScanStart(f.Head).Head; h.Kind == jsonrpc.Request {
 		at := rawjson.Span{}
 		for m, err := range rawjson.Members(f.Head, 0) {
@@ -228,7 +228,7 @@ func (r *marked) Receive(f *peer.Frame) {
 			}
 		}
 		if head, err := rawjson.Splice(f.Head, []rawjson.Edit{{Span: at, With: marking(r.c, h.ID)}}); err == nil && !at.IsZero() {
-			f = &peer.Frame{Head: head, Rest: f.Rest, Event: f.Event}
+			f = &transport.Frame{Head: head, Rest: f.Rest, Event: f.Event}
 		}
 	}
 	r.Receiver.Receive(f)

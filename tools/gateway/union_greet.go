@@ -10,9 +10,9 @@ import (
 
 	"github.com/plimsoll/plimsoll/internal/rawjson"
 	"github.com/plimsoll/plimsoll/limit"
-	"github.com/plimsoll/plimsoll/tools/crossing"
-	"github.com/plimsoll/plimsoll/tools/jsonrpc"
-	"github.com/plimsoll/plimsoll/tools/peer"
+	"github.com/plimsoll/plimsoll/tools/mcp/bridge"
+	"github.com/plimsoll/plimsoll/tools/mcp/jsonrpc"
+	"github.com/plimsoll/plimsoll/tools/mcp/transport"
 )
 
 // Bounds of instructions, in bytes: they are in every request that the model gets.
@@ -35,7 +35,7 @@ var features = []struct{ name, value string }{
 
 // greet answers initialize or server/discover with what all servers can do together. One
 // that does not answer is left out and tried again.
-func (u *union) greet(ctx context.Context, m peer.Message, to peer.Receiver) {
+func (u *union) greet(ctx context.Context, m transport.Message, to transport.Receiver) {
 	if m.Head.Method == "initialize" {
 		u.mu.Lock()
 		u.greeting = m.Raw
@@ -106,14 +106,14 @@ func (u *union) greet(ctx context.Context, m peer.Message, to peer.Receiver) {
 		b = rawjson.Quote(append(b, `,"instructions":`...), limit.Cut(instructions.String(), maxAllInstructions, cutMark))
 	}
 	if u.modern {
-		b = fmt.Appendf(b, `,"supportedVersions":[%q],"resultType":"complete","ttlMs":0,"cacheScope":"private","_meta":{"io.modelcontextprotocol/serverInfo":%s}}`, crossing.ModernVersion, ownInfo)
+		b = fmt.Appendf(b, `,"supportedVersions":[%q],"resultType":"complete","ttlMs":0,"cacheScope":"private","_meta":{"io.modelcontextprotocol/serverInfo":%s}}`, bridge.ModernVersion, ownInfo)
 	} else {
 		if version == "" {
-			version = crossing.LegacyVersion
+			version = bridge.LegacyVersion
 		}
 		b = fmt.Appendf(b, `,"protocolVersion":%s,"serverInfo":%s}`, rawjson.Quote(nil, version), ownInfo)
 	}
-	peer.Reply(to, jsonrpc.ResultResponse(m.Head.ID, b))
+	transport.Reply(to, jsonrpc.ResultResponse(m.Head.ID, b))
 }
 
 // ownInfo is how the merged endpoint names itself: no single server's name would be true.
@@ -121,10 +121,10 @@ const ownInfo = `{"name":"plimsoll","version":"1"}`
 
 func cutMark(n int) string { return fmt.Sprintf(" … [%d bytes cut] … ", n) }
 
-func (u *union) greetOne(ctx context.Context, c *part, m peer.Message) ([]byte, bool) {
+func (u *union) greetOne(ctx context.Context, c *part, m transport.Message) ([]byte, bool) {
 	ctx, cancel := context.WithTimeout(ctx, greetTimeout)
 	defer cancel()
-	answer, err := peer.Ask(ctx, c.session, m, maxGreeting)
+	answer, err := transport.Ask(ctx, c.session, m, maxGreeting)
 	if err != nil || rawjson.Get(answer, "result").IsZero() {
 		return nil, false
 	}
@@ -150,21 +150,21 @@ func (u *union) revive(c *part) bool {
 		if err != nil {
 			return false
 		}
-		if _, ok := u.greetOne(u.ctx, c, peer.Message{Raw: greeting, Head: head}); !ok {
+		if _, ok := u.greetOne(u.ctx, c, transport.Message{Raw: greeting, Head: head}); !ok {
 			return false
 		}
 		if head, err = jsonrpc.Scan(ready); err == nil {
-			c.session.Send(u.ctx, peer.Message{Raw: ready, Head: head}, peer.Funcs{})
+			c.session.Send(u.ctx, transport.Message{Raw: ready, Head: head}, transport.Funcs{})
 		}
 		return true
 	}
-	_, ok := u.elements(u.ctx, c, peer.Message{}, "ping", "none")
+	_, ok := u.elements(u.ctx, c, transport.Message{}, "ping", "none")
 	return ok
 }
 
 // subscribe opens a stream of notifications with every server and makes one of them: one
 // acknowledgement with all that was agreed to, then whatever comes.
-func (u *union) subscribe(ctx context.Context, m peer.Message, to peer.Receiver) {
+func (u *union) subscribe(ctx context.Context, m transport.Message, to transport.Receiver) {
 	s := &subscription{u: u, to: to, waiting: len(u.parts), acked: make(chan struct{})}
 	for _, c := range u.parts {
 		go c.session.Send(ctx, m, &marked{u: u, c: c, Receiver: &subscribed{s: s}, ctx: ctx})
@@ -186,7 +186,7 @@ const ackTimeout = 5 * time.Second
 
 type subscription struct {
 	u  *union
-	to peer.Receiver
+	to transport.Receiver
 
 	mu      sync.Mutex
 	waiting int
@@ -206,9 +206,9 @@ type subscribed struct {
 	told bool
 }
 
-func (r *subscribed) Open(peer.Answer) {}
+func (r *subscribed) Open(transport.Answer) {}
 
-func (r *subscribed) Receive(f *peer.Frame) {
+func (r *subscribed) Receive(f *transport.Frame) {
 	h := jsonrpc.ScanStart(f.Head).Head
 	if h.Kind != jsonrpc.Notification {
 		return // the end of one stream is not the end of all
@@ -279,7 +279,7 @@ func appendNew(list []string, text string) []string {
 	return append(list, text)
 }
 
-func (s *subscription) begin(m peer.Message) {
+func (s *subscription) begin(m transport.Message) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	b := append([]byte(`{"_meta":{"io.modelcontextprotocol/subscriptionId":`), m.Head.ID...)
@@ -301,9 +301,9 @@ func (s *subscription) begin(m peer.Message) {
 		b = append(b, ']')
 	}
 	s.begun = true
-	s.to.Receive(&peer.Frame{Head: jsonrpc.NewRequest("", "notifications/subscriptions/acknowledged", append(b, "}}"...))})
+	s.to.Receive(&transport.Frame{Head: jsonrpc.NewRequest("", "notifications/subscriptions/acknowledged", append(b, "}}"...))})
 	for _, message := range s.early {
-		s.to.Receive(&peer.Frame{Head: message})
+		s.to.Receive(&transport.Frame{Head: message})
 	}
 	s.early = nil
 }

@@ -8,8 +8,8 @@ import (
 	"time"
 
 	"github.com/plimsoll/plimsoll/internal/rawjson"
-	"github.com/plimsoll/plimsoll/tools/jsonrpc"
-	"github.com/plimsoll/plimsoll/tools/peer"
+	"github.com/plimsoll/plimsoll/tools/mcp/jsonrpc"
+	"github.com/plimsoll/plimsoll/tools/mcp/transport"
 )
 
 // listTimeout bounds how long one server may hold up a list of all.
@@ -23,7 +23,7 @@ const (
 
 // elements asks one server for all pages of a list and returns its raw entries. The bounds
 // are those of a list of tools.
-func (u *union) elements(ctx context.Context, c *part, m peer.Message, method, member string) (entries [][]byte, ok bool) {
+func (u *union) elements(ctx context.Context, c *part, m transport.Message, method, member string) (entries [][]byte, ok bool) {
 	ctx, cancel := context.WithTimeout(ctx, listTimeout)
 	defer cancel()
 	p := paramsOf(m)
@@ -37,7 +37,7 @@ func (u *union) elements(ctx context.Context, c *part, m peer.Message, method, m
 		if err != nil {
 			return entries, false
 		}
-		answer, err := peer.Ask(ctx, c.session, question, MaxListBytes-int64(size))
+		answer, err := transport.Ask(ctx, c.session, question, MaxListBytes-int64(size))
 		if err != nil {
 			return entries, false
 		}
@@ -62,7 +62,7 @@ func (u *union) elements(ctx context.Context, c *part, m peer.Message, method, m
 }
 
 // list answers with the entries of all servers. What of a server cannot be had is left out.
-func (u *union) list(ctx context.Context, m peer.Message, to peer.Receiver, member string, prefixed bool) {
+func (u *union) list(ctx context.Context, m transport.Message, to transport.Receiver, member string, prefixed bool) {
 	lists := make([][][]byte, len(u.parts))
 	u.each(func(c *part) {
 		if !u.alive(c) && !u.modern {
@@ -99,7 +99,7 @@ func (u *union) list(ctx context.Context, m peer.Message, to peer.Receiver, memb
 	if u.modern {
 		b = append(b, `,"resultType":"complete","ttlMs":0,"cacheScope":"private"`...)
 	}
-	peer.Reply(to, jsonrpc.ResultResponse(m.Head.ID, append(b, '}')))
+	transport.Reply(to, jsonrpc.ResultResponse(m.Head.ID, append(b, '}')))
 }
 
 // renamed puts the prefix before an entry's name.
@@ -117,7 +117,7 @@ func renamed(raw []byte, prefix string) []byte {
 }
 
 // located sends a request to the server that listed a resource, or whose template fits it.
-func (u *union) located(ctx context.Context, m peer.Message, to peer.Receiver, path ...string) {
+func (u *union) located(ctx context.Context, m transport.Message, to transport.Receiver, path ...string) {
 	uri, _ := rawjson.Text(m.Raw, append([]string{"params"}, path...)...)
 	if i, ok := u.m.paths.find(uri); ok && i < len(u.parts) {
 		u.pass(ctx, m, to, u.parts[i])

@@ -8,20 +8,20 @@ import (
 	"sync"
 
 	"github.com/plimsoll/plimsoll/internal/rawjson"
-	"github.com/plimsoll/plimsoll/tools/crossing"
-	"github.com/plimsoll/plimsoll/tools/jsonrpc"
-	"github.com/plimsoll/plimsoll/tools/peer"
-	"github.com/plimsoll/plimsoll/tools/upstream"
+	mcpbridge "github.com/plimsoll/plimsoll/tools/mcp/bridge"
+	mcpclient "github.com/plimsoll/plimsoll/tools/mcp/client"
+	"github.com/plimsoll/plimsoll/tools/mcp/jsonrpc"
+	"github.com/plimsoll/plimsoll/tools/mcp/transport"
 )
 
 // keptOpen is a Peer of somebody else: closing it does nothing.
-type keptOpen struct{ peer.Peer }
+type keptOpen struct{ transport.Peer }
 
 func (keptOpen) Close() error { return nil }
 
-// End implements [peer.Ender] where the Peer does.
-func (k keptOpen) End(ctx context.Context, header http.Header, to peer.Receiver) {
-	if e, ok := k.Peer.(peer.Ender); ok {
+// End implements [transport.Ender] where the Peer does.
+func (k keptOpen) End(ctx context.Context, header http.Header, to transport.Receiver) {
+	if e, ok := k.Peer.(transport.Ender); ok {
 		e.End(ctx, header, to)
 		return
 	}
@@ -31,8 +31,8 @@ func (k keptOpen) End(ctx context.Context, header http.Header, to peer.Receiver)
 // gone is the way to a server that there is none to.
 type gone struct{ err error }
 
-func (g gone) Send(_ context.Context, _ peer.Message, to peer.Receiver) { to.Done(g.err) }
-func (g gone) Listen(ctx context.Context, _ http.Header, to peer.Receiver) {
+func (g gone) Send(_ context.Context, _ transport.Message, to transport.Receiver) { to.Done(g.err) }
+func (g gone) Listen(ctx context.Context, _ http.Header, to transport.Receiver) {
 	<-ctx.Done()
 	to.Done(nil)
 }
@@ -54,9 +54,9 @@ type way struct {
 	standing
 
 	mu      sync.Mutex
-	next    peer.Peer     // nil until it is known
-	decided chan struct{} // closed when next will stay
-	attempt *attempt      // to find out, under way
+	next    transport.Peer // nil until it is known
+	decided chan struct{}  // closed when next will stay
+	attempt *attempt       // to find out, under way
 	closed  bool
 }
 
@@ -78,7 +78,7 @@ func (s *Server) way(modern bool, header http.Header) (*way, error) {
 			return nil, err
 		}
 		if e.modern && !e.legacy {
-			p = crossing.Legacy(p, s.bridging())
+			p = mcpbridge.Legacy(p, s.bridging())
 		}
 		w.set(p, !e.unknown())
 	case e.modern:
@@ -95,7 +95,7 @@ func (s *Server) way(modern bool, header http.Header) (*way, error) {
 
 // modernWay is the way to a server without sessions: one process for all clients, one
 // connection for each client of a remote server.
-func (s *Server) modernWay(header http.Header) (peer.Peer, error) {
+func (s *Server) modernWay(header http.Header) (transport.Peer, error) {
 	if s.o.Remote {
 		return s.process(Dialing{Header: header})
 	}
@@ -104,10 +104,10 @@ func (s *Server) modernWay(header http.Header) (peer.Peer, error) {
 
 // cross gives clients without sessions a server that has them: each client gets a way of
 // its own. first, when there is one, is used for the first of them.
-func (w *way) cross(first peer.Peer) peer.Peer {
+func (w *way) cross(first transport.Peer) transport.Peer {
 	o := w.s.bridging()
 	var mu sync.Mutex
-	o.Open = func(context.Context, peer.Message) (peer.Peer, error) {
+	o.Open = func(context.Context, transport.Message) (transport.Peer, error) {
 		mu.Lock()
 		defer mu.Unlock()
 		if p := first; p != nil {
@@ -116,7 +116,7 @@ func (w *way) cross(first peer.Peer) peer.Peer {
 		}
 		return w.s.process(Dialing{Header: w.header})
 	}
-	return &crossed{Peer: crossing.Modern(nil, o), bridge: w.s.o.Bridge, spare: func() peer.Peer {
+	return &crossed{Peer: mcpbridge.Modern(nil, o), bridge: w.s.o.Bridge, spare: func() transport.Peer {
 		mu.Lock()
 		defer mu.Unlock()
 		p := first
@@ -127,8 +127,8 @@ func (w *way) cross(first peer.Peer) peer.Peer {
 
 // crossed closes the process that nobody has used.
 type crossed struct {
-	peer.Peer
-	spare  func() peer.Peer
+	transport.Peer
+	spare  func() transport.Peer
 	bridge bool
 }
 
@@ -136,7 +136,7 @@ type crossed struct {
 // sends a client that knows both back to initialize.
 const olderEra = "this server speaks MCP up to 2025-11-25; begin with initialize"
 
-func (c *crossed) Send(ctx context.Context, m peer.Message, to peer.Receiver) {
+func (c *crossed) Send(ctx context.Context, m transport.Message, to transport.Receiver) {
 	if m.Head.Method != "server/discover" || c.bridge {
 		c.Peer.Send(ctx, m, to)
 		return
@@ -144,7 +144,7 @@ func (c *crossed) Send(ctx context.Context, m peer.Message, to peer.Receiver) {
 	if p := c.spare(); p != nil { // it was only started to be asked for its era
 		go func() { _ = p.Close() }()
 	}
-	peer.Reply(to, jsonrpc.ErrorResponse(m.Head.ID, jsonrpc.CodeInvalidRequest, olderEra, nil))
+	transport.Reply(to, jsonrpc.ErrorResponse(m.Head.ID, jsonrpc.CodeInvalidRequest, olderEra, nil))
 }
 
 func (c *crossed) Close() error {
@@ -155,7 +155,7 @@ func (c *crossed) Close() error {
 	return err
 }
 
-func (w *way) set(p peer.Peer, decided bool) {
+func (w *way) set(p transport.Peer, decided bool) {
 	w.mu.Lock()
 	w.next = p
 	closed := w.closed
@@ -170,8 +170,8 @@ func (w *way) set(p peer.Peer, decided bool) {
 	w.attach(p, nil)
 }
 
-// Send implements [peer.Peer].
-func (w *way) Send(ctx context.Context, m peer.Message, to peer.Receiver) {
+// Send implements [transport.Peer].
+func (w *way) Send(ctx context.Context, m transport.Message, to transport.Receiver) {
 	w.mu.Lock()
 	next := w.next
 	select {
@@ -222,7 +222,7 @@ func (w *way) Send(ctx context.Context, m peer.Message, to peer.Receiver) {
 }
 
 // find asks the server for its era on behalf of a client without sessions.
-func (w *way) find(m peer.Message, a *attempt) {
+func (w *way) find(m transport.Message, a *attempt) {
 	p, err := w.found(m)
 	if a.err = err; err == nil {
 		w.set(p, true)
@@ -233,12 +233,12 @@ func (w *way) find(m peer.Message, a *attempt) {
 	close(a.done)
 }
 
-func (w *way) found(m peer.Message) (peer.Peer, error) {
+func (w *way) found(m transport.Message) (transport.Peer, error) {
 	p, err := w.s.process(Dialing{Shared: true, Header: w.header})
 	if err != nil {
 		return nil, err
 	}
-	e, err := w.s.detect(w.ctx, p, peer.Message{Principal: m.Principal})
+	e, err := w.s.detect(w.ctx, p, transport.Message{Principal: m.Principal})
 	switch {
 	case err != nil:
 		_ = p.Close()
@@ -253,7 +253,7 @@ func (w *way) found(m peer.Message) (peer.Peer, error) {
 }
 
 // share makes a process the shared one, if there is none yet.
-func (s *Server) share(p peer.Peer) {
+func (s *Server) share(p transport.Peer) {
 	s.mu.Lock()
 	taken := s.shared == nil && !s.closed
 	if taken {
@@ -265,7 +265,7 @@ func (s *Server) share(p peer.Peer) {
 	}
 }
 
-// Close implements [peer.Peer].
+// Close implements [transport.Peer].
 func (w *way) Close() error {
 	w.mu.Lock()
 	closed, next, a := w.closed, w.next, w.attempt
@@ -287,14 +287,14 @@ func (w *way) Close() error {
 type trial struct {
 	w       *way
 	ctx     context.Context
-	m       peer.Message
-	to      peer.Receiver
-	opened  *peer.Answer
+	m       transport.Message
+	to      transport.Receiver
+	opened  *transport.Answer
 	refusal []byte
 	answer  bool
 }
 
-func (t *trial) Open(a peer.Answer) {
+func (t *trial) Open(a transport.Answer) {
 	if a.Status >= http.StatusBadRequest {
 		t.opened = &a
 		return
@@ -302,7 +302,7 @@ func (t *trial) Open(a peer.Answer) {
 	t.to.Open(a)
 }
 
-func (t *trial) Receive(f *peer.Frame) {
+func (t *trial) Receive(f *transport.Frame) {
 	head := jsonrpc.ScanStart(f.Head)
 	if head.Head.Kind != jsonrpc.Response {
 		t.to.Receive(f)
@@ -332,12 +332,12 @@ func (t *trial) Done(err error) {
 		w.mu.Lock()
 		next := w.next
 		w.mu.Unlock()
-		e, failed := w.s.detect(t.ctx, next, peer.Message{Principal: t.m.Principal})
+		e, failed := w.s.detect(t.ctx, next, transport.Message{Principal: t.m.Principal})
 		if failed == nil && e.modern && !e.legacy {
 			w.mu.Lock()
 			bridge := w.next
 			if bridge == next { // nobody else has put one there meanwhile
-				bridge = crossing.Legacy(next, w.s.bridging())
+				bridge = mcpbridge.Legacy(next, w.s.bridging())
 				w.next = bridge
 			}
 			w.mu.Unlock()
@@ -350,7 +350,7 @@ func (t *trial) Done(err error) {
 			t.to.Open(*t.opened)
 		}
 		if t.refusal != nil {
-			t.to.Receive(&peer.Frame{Head: t.refusal})
+			t.to.Receive(&transport.Frame{Head: t.refusal})
 		}
 		t.to.Done(err)
 	}()
@@ -358,7 +358,7 @@ func (t *trial) Done(err error) {
 
 // refused says that err is a server's refusal, of the HTTP request.
 func refused(err error) bool {
-	_, ok := errors.AsType[*upstream.StatusError](err)
+	_, ok := errors.AsType[*mcpclient.StatusError](err)
 	return ok
 }
 
@@ -379,8 +379,8 @@ func (w *way) settled(e eras) {
 }
 
 // speaksLegacy asks a server of the newer era whether it speaks the older one too.
-func speaksLegacy(ctx context.Context, next peer.Peer, first peer.Message) bool {
-	raw := jsonrpc.NewRequest(`"plimsoll-discover"`, "server/discover", []byte(`{"_meta":{"`+metaVersion+`":"`+crossing.ModernVersion+
+func speaksLegacy(ctx context.Context, next transport.Peer, first transport.Message) bool {
+	raw := jsonrpc.NewRequest(`"plimsoll-discover"`, "server/discover", []byte(`{"_meta":{"`+metaVersion+`":"`+mcpbridge.ModernVersion+
 		`","`+metaClientInfo+`":{"name":"plimsoll","version":"1"},"io.modelcontextprotocol/clientCapabilities":{}}}`))
 	head, err := jsonrpc.Scan(raw)
 	if err != nil {
@@ -388,7 +388,7 @@ func speaksLegacy(ctx context.Context, next peer.Peer, first peer.Message) bool 
 	}
 	ctx, cancel := context.WithTimeout(ctx, askTimeout)
 	defer cancel()
-	answer, err := peer.Ask(ctx, next, peer.Message{Raw: raw, Head: head, Header: first.Header, Principal: first.Principal}, maxGreeting)
+	answer, err := transport.Ask(ctx, next, transport.Message{Raw: raw, Head: head, Header: first.Header, Principal: first.Principal}, maxGreeting)
 	if err != nil {
 		return false
 	}

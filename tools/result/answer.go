@@ -5,7 +5,7 @@ import (
 	"io"
 
 	"github.com/plimsoll/plimsoll/internal/rawjson"
-	"github.com/plimsoll/plimsoll/tools/jsonrpc"
+	"github.com/plimsoll/plimsoll/tools/mcp/jsonrpc"
 )
 
 func newReader(b []byte) io.Reader { return bytes.NewReader(b) }

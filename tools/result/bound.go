@@ -10,8 +10,8 @@ import (
 	"time"
 
 	"github.com/plimsoll/plimsoll/limit"
-	"github.com/plimsoll/plimsoll/tools/jsonrpc"
-	"github.com/plimsoll/plimsoll/tools/peer"
+	"github.com/plimsoll/plimsoll/tools/mcp/jsonrpc"
+	"github.com/plimsoll/plimsoll/tools/mcp/transport"
 	"github.com/plimsoll/plimsoll/tools/spool"
 )
 
@@ -47,7 +47,7 @@ func (e *TooLarge) Error() string {
 type reading struct {
 	o       Options
 	ctx     context.Context
-	event   peer.Event
+	event   transport.Event
 	started time.Time
 
 	lexer   *lexer
@@ -74,7 +74,7 @@ var (
 // Bound reads the response f to its end and delivers it, or what a client should get of
 // it. It blocks as long as the server sends and the client takes; the end of ctx stops it
 // when the frame's reader returns.
-func Bound(ctx context.Context, f *peer.Frame, o Options) Outcome {
+func Bound(ctx context.Context, f *transport.Frame, o Options) Outcome {
 	r := &reading{o: o, ctx: ctx, event: f.Event, lexer: lexers.Get().(*lexer)}
 	r.out.ID = o.ID
 	r.raw.dir = o.TempDir
@@ -104,7 +104,7 @@ func (r *reading) close() {
 }
 
 // read takes the frame in chunks.
-func (r *reading) read(f *peer.Frame) error {
+func (r *reading) read(f *transport.Frame) error {
 	// The head is held where it is; what is written after it goes to memory of its own.
 	r.raw.mem, r.raw.size = f.Head[:len(f.Head):len(f.Head)], int64(len(f.Head))
 	if err := r.take(f.Head, true); err != nil || f.Rest == nil {

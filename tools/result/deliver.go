@@ -8,14 +8,14 @@ import (
 
 	"github.com/plimsoll/plimsoll/internal/rawjson"
 	"github.com/plimsoll/plimsoll/limit"
-	"github.com/plimsoll/plimsoll/tools/jsonrpc"
-	"github.com/plimsoll/plimsoll/tools/peer"
+	"github.com/plimsoll/plimsoll/tools/mcp/jsonrpc"
+	"github.com/plimsoll/plimsoll/tools/mcp/transport"
 )
 
 // deliverRaw hands on the message as it came.
 func (r *reading) deliverRaw() {
 	h := &r.raw
-	f := &peer.Frame{Head: h.mem, Event: r.event}
+	f := &transport.Frame{Head: h.mem, Event: r.event}
 	if n := int64(len(h.mem)); h.size > n {
 		f.Rest = h.reader(n, h.size)
 	}
@@ -24,7 +24,7 @@ func (r *reading) deliverRaw() {
 
 // deliver hands on a composed message.
 func (r *reading) deliver(segs []seg, held *hold) {
-	f := &peer.Frame{Head: segs[0].mem, Event: r.event}
+	f := &transport.Frame{Head: segs[0].mem, Event: r.event}
 	if len(segs) > 1 {
 		var rest []io.Reader
 		for _, g := range segs[1:] {
@@ -39,7 +39,7 @@ func (r *reading) deliver(segs []seg, held *hold) {
 	r.hand(f, segsLen(segs))
 }
 
-func (r *reading) hand(f *peer.Frame, size int64) {
+func (r *reading) hand(f *transport.Frame, size int64) {
 	if r.delivered {
 		return
 	}

@@ -9,7 +9,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/plimsoll/plimsoll/tools/peer"
+	"github.com/plimsoll/plimsoll/tools/mcp/transport"
 )
 
 // held gives the first part of a text, then waits for a signal before it gives the rest.
@@ -45,7 +45,7 @@ func TestPageOneComesBeforeTheEndWhenTheServerIsSlow(t *testing.T) {
 			}
 			told = append(told, bytes)
 		}
-		o.Deliver = func(f *peer.Frame) {
+		o.Deliver = func(f *transport.Frame) {
 			mu.Lock()
 			defer mu.Unlock()
 			times++
@@ -56,7 +56,7 @@ func TestPageOneComesBeforeTheEndWhenTheServerIsSlow(t *testing.T) {
 		h := &held{strings.NewReader(text[100:half]), strings.NewReader(text[half:]), make(chan struct{})}
 		ended := make(chan Outcome)
 		start := time.Now()
-		go func() { ended <- Bound(context.Background(), &peer.Frame{Head: []byte(text[:100]), Rest: h}, o) }()
+		go func() { ended <- Bound(context.Background(), &transport.Frame{Head: []byte(text[:100]), Rest: h}, o) }()
 		synctest.Wait()
 		mu.Lock()
 		if times != 0 {
@@ -103,12 +103,12 @@ func TestACancelledCallIsNotAnswered(t *testing.T) {
 	text := textResponse(list(2000, 100))
 	h := &held{strings.NewReader(text[:len(text)/2]), strings.NewReader(text), make(chan struct{})}
 	o := options(s)
-	o.Deliver = func(*peer.Frame) { t.Error("delivered") }
+	o.Deliver = func(*transport.Frame) { t.Error("delivered") }
 	o.Progress = func(int64, int64, string) { // told once, half a second not being over
 		cancel()
 		close(h.more)
 	}
-	out := Bound(ctx, &peer.Frame{Rest: h}, o)
+	out := Bound(ctx, &transport.Frame{Rest: h}, o)
 	if out.Cut == nil || out.Delivered != 0 {
 		t.Errorf("%+v", out)
 	}

@@ -10,7 +10,7 @@ import (
 	"testing"
 
 	"github.com/plimsoll/plimsoll/internal/rawjson"
-	"github.com/plimsoll/plimsoll/tools/peer"
+	"github.com/plimsoll/plimsoll/tools/mcp/transport"
 	"github.com/plimsoll/plimsoll/tools/spool"
 )
 
@@ -79,12 +79,12 @@ func TestAnySizeInConstantMemory(t *testing.T) {
 			s := open(t)
 			o := options(s)
 			var got []byte
-			o.Deliver = func(f *peer.Frame) { got, _ = io.ReadAll(f.Reader()) }
+			o.Deliver = func(f *transport.Frame) { got, _ = io.ReadAll(f.Reader()) }
 			var m runtime.MemStats
 			runtime.GC()
 			runtime.ReadMemStats(&m)
 			l := &long{before: []byte(c.before), unit: c.unit, after: []byte(c.after), size: size}
-			out := Bound(t.Context(), &peer.Frame{Rest: l}, o)
+			out := Bound(t.Context(), &transport.Frame{Rest: l}, o)
 			if !out.Spilled || out.Cut != nil || out.Upstream < size || out.Delivered > 40<<10 {
 				t.Fatalf("%+v %.300s", out, got)
 			}
@@ -121,12 +121,12 @@ func TestOtherLargeFramesInConstantMemory(t *testing.T) {
 		o.Method = method
 		o.TempDir = t.TempDir()
 		var n int64
-		o.Deliver = func(f *peer.Frame) { n, _ = io.Copy(io.Discard, f.Reader()) }
+		o.Deliver = func(f *transport.Frame) { n, _ = io.Copy(io.Discard, f.Reader()) }
 		l := &long{before: []byte(`{"method":"x","params":"`), unit: bytes.Repeat([]byte("x"), ChunkBytes), after: []byte(`"}`), size: 64 << 20}
 		var m runtime.MemStats
 		runtime.GC()
 		runtime.ReadMemStats(&m)
-		out := Bound(t.Context(), &peer.Frame{Rest: l}, o)
+		out := Bound(t.Context(), &transport.Frame{Rest: l}, o)
 		if n != out.Upstream || n != 64<<20+26 || int64(l.heap)-int64(m.HeapAlloc) > maxHeap {
 			t.Errorf("%s: %+v, %d bytes came, heap %d after %d", method, out, n, l.heap, m.HeapAlloc)
 		}
@@ -171,11 +171,11 @@ func BenchmarkBound(b *testing.B) {
 		b.Run(fmt.Sprintf("small-%d", size), func(b *testing.B) {
 			text := []byte(textResponse(strings.Repeat("some text\n", size/10)))
 			o := options(nil)
-			o.Deliver = func(*peer.Frame) {}
+			o.Deliver = func(*transport.Frame) {}
 			b.SetBytes(int64(len(text)))
 			b.ReportAllocs()
 			for b.Loop() {
-				Bound(b.Context(), &peer.Frame{Head: text}, o)
+				Bound(b.Context(), &transport.Frame{Head: text}, o)
 			}
 		})
 	}
@@ -186,12 +186,12 @@ func BenchmarkBound(b *testing.B) {
 		}
 		defer s.Close()
 		o := options(s)
-		o.Deliver = func(*peer.Frame) {}
+		o.Deliver = func(*transport.Frame) {}
 		line := []byte(inside(bytes.Repeat([]byte("a line of text of some length and nothing in it\n"), 700)))
 		b.SetBytes(64 << 20)
 		for b.Loop() {
 			l := &long{before: []byte(`{"id":7,"result":{"content":[{"type":"text","text":"`), unit: line, after: []byte(`"}]}}`), size: 64 << 20, reads: -1 << 40}
-			Bound(b.Context(), &peer.Frame{Rest: l}, o)
+			Bound(b.Context(), &transport.Frame{Rest: l}, o)
 		}
 	})
 }

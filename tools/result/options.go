@@ -6,8 +6,8 @@ import (
 	"github.com/google/jsonschema-go/jsonschema"
 
 	"github.com/plimsoll/plimsoll/limit"
-	"github.com/plimsoll/plimsoll/tools/jsonrpc"
-	"github.com/plimsoll/plimsoll/tools/peer"
+	"github.com/plimsoll/plimsoll/tools/mcp/jsonrpc"
+	"github.com/plimsoll/plimsoll/tools/mcp/transport"
 	"github.com/plimsoll/plimsoll/tools/spool"
 )
 
@@ -102,7 +102,7 @@ type Options struct {
 	// Deliver takes the one message for the client: at most once, and always for a
 	// response, unless ctx ended. The frame must not be used after it returns. A
 	// notification or request of the server that broke off or is too large is not delivered.
-	Deliver func(*peer.Frame)
+	Deliver func(*transport.Frame)
 }
 
 // Outcome is what became of a response.

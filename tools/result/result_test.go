@@ -11,7 +11,7 @@ import (
 
 	"github.com/plimsoll/plimsoll/internal/rawjson"
 	"github.com/plimsoll/plimsoll/limit"
-	"github.com/plimsoll/plimsoll/tools/peer"
+	"github.com/plimsoll/plimsoll/tools/mcp/transport"
 	"github.com/plimsoll/plimsoll/tools/spool"
 )
 
@@ -57,11 +57,11 @@ func (p *pieces) Read(b []byte) (int, error) {
 }
 
 // bound runs Bound and returns what was delivered, whole.
-func bound(t testing.TB, f *peer.Frame, o Options) ([]byte, Outcome) {
+func bound(t testing.TB, f *transport.Frame, o Options) ([]byte, Outcome) {
 	t.Helper()
 	var got []byte
 	times := 0
-	o.Deliver = func(f *peer.Frame) {
+	o.Deliver = func(f *transport.Frame) {
 		times++
 		var err error
 		if got, err = io.ReadAll(f.Reader()); err != nil {
@@ -78,12 +78,12 @@ func bound(t testing.TB, f *peer.Frame, o Options) ([]byte, Outcome) {
 	return got, out
 }
 
-func frame(text string, cuts ...byte) *peer.Frame {
+func frame(text string, cuts ...byte) *transport.Frame {
 	if len(cuts) == 0 {
-		return &peer.Frame{Head: []byte(text)}
+		return &transport.Frame{Head: []byte(text)}
 	}
 	n := min(len(text), int(cuts[0]))
-	return &peer.Frame{Head: []byte(text[:n]), Rest: &pieces{text: []byte(text[n:]), cuts: cuts}}
+	return &transport.Frame{Head: []byte(text[:n]), Rest: &pieces{text: []byte(text[n:]), cuts: cuts}}
 }
 
 func quoted(s string) string { return string(rawjson.Quote(nil, s)) }
@@ -192,7 +192,7 @@ func TestUnderTheBoundsEveryByteIsTheServers(t *testing.T) {
 		textResponse(strings.Repeat("x", int(DefaultMaxText))),
 		textResponse(list(DefaultMaxItems, 1)),
 	} {
-		for _, f := range []*peer.Frame{frame(text), frame(text, 0), frame(text, 3, 1, 200)} {
+		for _, f := range []*transport.Frame{frame(text), frame(text, 0), frame(text, 3, 1, 200)} {
 			got, out := bound(t, f, options(s))
 			if string(got) != text {
 				t.Errorf("%.200q became %.200q", text, got)

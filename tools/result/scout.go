@@ -91,7 +91,7 @@ func (s *scout) end() {
 	}
 }
 
-// maxShort is how long an id may be, as tools/jsonrpc has it.
+// maxShort is how long an id may be, as tools/mcp/jsonrpc has it.
 const maxShort = 1 << 10
 
 // appendShort keeps what is short; what is longer becomes longer than maxShort and stays so.

@@ -5,7 +5,7 @@ import (
 	"reflect"
 	"testing"
 
-	"github.com/plimsoll/plimsoll/internal/histories"
+	"github.com/plimsoll/plimsoll/internal/testing/transcripts"
 	"github.com/plimsoll/plimsoll/window/compact"
 	"github.com/plimsoll/plimsoll/window/compact/checkpoint"
 	"github.com/plimsoll/plimsoll/window/tokens"
@@ -113,7 +113,7 @@ func TestEveryRequestExtendsTheOneBefore(t *testing.T) {
 				return &replica{s, tokens.NewCounter(tokens.Options{}), compact.New(compact.Options{Style: style})}
 			}
 			first, second := open(), open()
-			s := histories.NewSession(histories.SessionOptions{Dialect: d, Seed: 5, ResultBytes: 1200, SystemBytes: 3000, Thinking: true, ChangingHead: true, Parallel: 2})
+			s := transcripts.NewSession(transcripts.SessionOptions{Dialect: d, Seed: 5, ResultBytes: 1200, SystemBytes: 3000, Thinking: true, ChangingHead: true, Parallel: 2})
 			var before []byte
 			compactions := 0
 			name := ""
@@ -145,7 +145,7 @@ func TestEveryRequestExtendsTheOneBefore(t *testing.T) {
 				if turn%50 == 49 { // a restart
 					first = open()
 				}
-				for _, want := range []string{histories.Task} {
+				for _, want := range []string{transcripts.Task} {
 					if !bytes.Contains(got.Body, []byte(want)) {
 						t.Fatalf("%s, turn %d: the task is gone", d, turn)
 					}
@@ -174,7 +174,7 @@ func TestRecoveryFromAnUnknownLimit(t *testing.T) {
 	for _, d := range dialects {
 		p := &replica{nil, tokens.NewCounter(tokens.Options{}), compact.New(compact.Options{})}
 		for _, turns := range []int{12, 40, 120} {
-			s := histories.NewSession(histories.SessionOptions{Dialect: d, Seed: 9, ResultBytes: 6000, SystemBytes: 2000})
+			s := transcripts.NewSession(transcripts.SessionOptions{Dialect: d, Seed: 9, ResultBytes: 6000, SystemBytes: 2000})
 			r := parse(t, d, s.Request(turns))
 			whole := p.measure(r).Total
 			for _, percent := range []int{85, 60, 40, 25} {
@@ -199,7 +199,7 @@ func TestRecoveryFromAnUnknownLimit(t *testing.T) {
 						newest = string(r.Raw(m.Parts[0].Texts[0]))
 					}
 				}
-				if !bytes.Contains(sent.Body, []byte(histories.Task)) || !bytes.Contains(sent.Body, []byte(newest)) {
+				if !bytes.Contains(sent.Body, []byte(transcripts.Task)) || !bytes.Contains(sent.Body, []byte(newest)) {
 					t.Errorf("%s, %d turns to %d %%: the task or the newest message is gone", d, turns, percent)
 				}
 			}

@@ -5,7 +5,7 @@ import (
 	"errors"
 	"testing"
 
-	"github.com/plimsoll/plimsoll/internal/histories"
+	"github.com/plimsoll/plimsoll/internal/testing/transcripts"
 	"github.com/plimsoll/plimsoll/window/compact"
 	"github.com/plimsoll/plimsoll/window/compact/extract"
 	"github.com/plimsoll/plimsoll/window/wire"
@@ -75,7 +75,7 @@ func FuzzValidHistories(f *testing.F) {
 	f.Add(uint8(254), uint64(93), uint8(95), uint8(239)) // a system message begins the running turn
 	f.Fuzz(func(t *testing.T, dialect uint8, seed uint64, percent, flags uint8) {
 		d := dialects[dialect%4]
-		r := parse(t, d, histories.Valid(d, seed))
+		r := parse(t, d, transcripts.Valid(d, seed))
 		before := quarter(r).Total
 		limit := before * (5 + int(percent)%100) / 100
 		goal := compact.Goal{Target: limit * (40 + int(flags>>4)*4) / 100, Limit: limit, Strict: flags&1 != 0}

@@ -7,7 +7,7 @@ import (
 	"testing"
 	"unicode/utf8"
 
-	"github.com/plimsoll/plimsoll/internal/histories"
+	"github.com/plimsoll/plimsoll/internal/testing/transcripts"
 	"github.com/plimsoll/plimsoll/window/repair"
 	"github.com/plimsoll/plimsoll/window/wire"
 )
@@ -255,7 +255,7 @@ func BenchmarkInOrder(b *testing.B) {
 func BenchmarkRepair(b *testing.B) {
 	for _, d := range dialects {
 		b.Run(d.String(), func(b *testing.B) {
-			text, _, _ := histories.Broken(d, 7)
+			text, _, _ := transcripts.Broken(d, 7)
 			r := parse(b, d, text)
 			for b.Loop() {
 				if _, _, err := repair.Repair(r, repair.Options{}); err != nil {

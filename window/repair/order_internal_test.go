@@ -3,7 +3,7 @@ package repair
 import (
 	"testing"
 
-	"github.com/plimsoll/plimsoll/internal/histories"
+	"github.com/plimsoll/plimsoll/internal/testing/transcripts"
 	"github.com/plimsoll/plimsoll/window/wire"
 )
 
@@ -34,8 +34,8 @@ func TestCheckAndWalkAgree(t *testing.T) {
 	}
 	for seed := range uint64(300) {
 		for d := wire.Chat; d <= wire.Gemini; d++ {
-			look(d, seed, histories.Valid(d, seed), true)
-			text, _, _ := histories.Broken(d, seed)
+			look(d, seed, transcripts.Valid(d, seed), true)
+			text, _, _ := transcripts.Broken(d, seed)
 			look(d, seed, text, false)
 		}
 	}

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/plimsoll/plimsoll/internal/histories"
+	"github.com/plimsoll/plimsoll/internal/testing/transcripts"
 	"github.com/plimsoll/plimsoll/window/repair"
 	"github.com/plimsoll/plimsoll/window/wire"
 )
@@ -137,7 +137,7 @@ func FuzzBrokenHistories(f *testing.F) {
 // held holds the repair of a damaged history to what its inventory says must stay.
 func held(t testing.TB, d wire.Dialect, seed uint64) {
 	t.Helper()
-	text, done, inv := histories.Broken(d, seed)
+	text, done, inv := transcripts.Broken(d, seed)
 	next, actions := fix(t, d, text, repair.Options{})
 	valid(t, d, next, text)
 	for _, marker := range slices.Concat(inv.Users, inv.Results) {
@@ -159,7 +159,7 @@ func held(t testing.TB, d wire.Dialect, seed uint64) {
 	if t.Failed() {
 		t.Fatalf("%s, seed %d: %+v, %+v\nbefore %s\nafter  %s", d, seed, done, actions, text, next.Body)
 	}
-	sound := histories.Valid(d, seed)
+	sound := transcripts.Valid(d, seed)
 	r := parse(t, d, sound)
 	if next, actions, err := repair.Repair(r, repair.Options{}); err != nil || next != r || actions != nil {
 		t.Fatalf("%s, seed %d: a sound history: %+v, %v\n%s", d, seed, actions, err, sound)

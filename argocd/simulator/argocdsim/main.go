@@ -1,7 +1,7 @@
 // Command argocdsim is a simulated Argo CD that listens by itself, for tests that measure
 // somebody else's process and for a look at it with curl.
 //
-//	go run ./tools/argocd/simulator/argocdsim -size 100000 -listen 127.0.0.1:8080
+//	go run ./argocd/simulator/argocdsim -size 100000 -listen 127.0.0.1:8080
 //	curl -s 127.0.0.1:8080/api/v1/applications | head -c 1000
 //
 // Beside Argo CD's paths it has /-/requests: how often each list was asked for, as JSON. It has
@@ -21,7 +21,7 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/plimsoll/plimsoll/tools/argocd/simulator"
+	"github.com/plimsoll/plimsoll/argocd/simulator"
 )
 
 func main() {

@@ -10,7 +10,7 @@ import (
 	"net/http"
 	"strings"
 
-	"github.com/plimsoll/plimsoll/tools/jsonrpc"
+	"github.com/plimsoll/plimsoll/tools/mcp/jsonrpc"
 )
 
 func (x *exchange) echo(arguments json.RawMessage) (body, error) {

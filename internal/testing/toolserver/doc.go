@@ -5,7 +5,7 @@
 //	s := toolserver.New(toolserver.Options{})
 //	ts := httptest.NewServer(s.Handler())      // or: go s.ServeStdio(ctx, stdin, stdout)
 //
-//	go run ./internal/toolserver/standalone         // the same on standard streams
+//	go run ./internal/testing/toolserver/standalone         // the same on standard streams
 //
 // It is written by hand and shares no code with the official SDK or with the gateway, so
 // that a test between them is a test of all three. Everything is deterministic: the same

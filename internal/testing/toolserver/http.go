@@ -11,7 +11,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/plimsoll/plimsoll/tools/jsonrpc"
+	"github.com/plimsoll/plimsoll/tools/mcp/jsonrpc"
 )
 
 // Handler serves streamable HTTP on one path, both eras as the options say.

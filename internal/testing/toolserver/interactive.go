@@ -14,7 +14,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/plimsoll/plimsoll/tools/jsonrpc"
+	"github.com/plimsoll/plimsoll/tools/mcp/jsonrpc"
 )
 
 // errInput says that the client was told what is still needed.

@@ -9,7 +9,7 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/plimsoll/plimsoll/tools/jsonrpc"
+	"github.com/plimsoll/plimsoll/tools/mcp/jsonrpc"
 )
 
 // maxTasks bounds the tasks that are kept; the oldest is forgotten first.

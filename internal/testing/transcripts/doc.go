@@ -1,4 +1,4 @@
-// Package histories makes request bodies for tests and benchmarks of the window plane:
+// Package transcripts makes request bodies for tests and benchmarks of the window plane:
 //
 //   - [Valid] makes a random history that the dialect's provider accepts: parallel calls,
 //     reasoning, media, cache marks, ids used again, an open last turn, system messages in
@@ -17,4 +17,4 @@
 //
 // Functions are safe for concurrent use; a Session is not. The package is tested against
 // window/wire's validators, which share no code with it.
-package histories
+package transcripts

@@ -1,4 +1,4 @@
-package histories
+package transcripts
 
 import (
 	"github.com/plimsoll/plimsoll/window/wire"

@@ -1,20 +1,20 @@
-package crossing
+package bridge
 
 import (
 	"context"
 	"strings"
 	"testing"
 
-	"github.com/plimsoll/plimsoll/tools/jsonrpc"
-	"github.com/plimsoll/plimsoll/tools/peer"
+	"github.com/plimsoll/plimsoll/tools/mcp/jsonrpc"
+	"github.com/plimsoll/plimsoll/tools/mcp/transport"
 )
 
 // BenchmarkCall is what a bridge costs for a call with a result of 1 KB, without any transport.
 func BenchmarkCall(b *testing.B) {
 	result := `"result":{"content":[{"type":"text","text":"` + strings.Repeat("some words ", 90) + `"}]}`
-	for name, over := range map[string]func(peer.Peer) peer.Peer{
-		"modern": func(p peer.Peer) peer.Peer { return Modern(p, Options{}) },
-		"legacy": func(p peer.Peer) peer.Peer { return Legacy(p, Options{}) },
+	for name, over := range map[string]func(transport.Peer) transport.Peer{
+		"modern": func(p transport.Peer) transport.Peer { return Modern(p, Options{}) },
+		"legacy": func(p transport.Peer) transport.Peer { return Legacy(p, Options{}) },
 	} {
 		b.Run(name, func(b *testing.B) {
 			server := &quick{script{answers: []string{result}}}
@@ -35,7 +35,7 @@ func BenchmarkCall(b *testing.B) {
 			b.ReportAllocs()
 			for b.Loop() {
 				done := false
-				p.Send(b.Context(), peer.Message{Raw: raw, Head: head, Principal: "alice"}, peer.Funcs{OnDone: func(err error) { done = err == nil }})
+				p.Send(b.Context(), transport.Message{Raw: raw, Head: head, Principal: "alice"}, transport.Funcs{OnDone: func(err error) { done = err == nil }})
 				if !done {
 					b.Fatal("no answer")
 				}
@@ -47,10 +47,10 @@ func BenchmarkCall(b *testing.B) {
 // quick is a script that keeps no record.
 type quick struct{ script }
 
-func (s *quick) Send(ctx context.Context, m peer.Message, to peer.Receiver) {
+func (s *quick) Send(ctx context.Context, m transport.Message, to transport.Receiver) {
 	if m.Head.Method != "tools/call" {
 		s.script.Send(ctx, m, to)
 		return
 	}
-	peer.Reply(to, []byte(`{"jsonrpc":"2.0","id":`+string(m.Head.ID)+`,`+s.answers[0]+`}`))
+	transport.Reply(to, []byte(`{"jsonrpc":"2.0","id":`+string(m.Head.ID)+`,`+s.answers[0]+`}`))
 }

@@ -1,4 +1,4 @@
-package crossing
+package bridge
 
 import (
 	"context"
@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/plimsoll/plimsoll/journal"
-	"github.com/plimsoll/plimsoll/tools/peer"
+	"github.com/plimsoll/plimsoll/tools/mcp/transport"
 )
 
 // asking is a server that asks the client in every call and waits for ever.
@@ -18,7 +18,7 @@ type asking struct {
 	closed int
 }
 
-func (s *asking) Send(ctx context.Context, m peer.Message, to peer.Receiver) {
+func (s *asking) Send(ctx context.Context, m transport.Message, to transport.Receiver) {
 	if m.Head.Method != "tools/call" {
 		s.script.Send(ctx, m, to)
 		return
@@ -27,7 +27,7 @@ func (s *asking) Send(ctx context.Context, m peer.Message, to peer.Receiver) {
 	s.calls++
 	id := strconv.Itoa(s.calls)
 	s.mu.Unlock()
-	to.Receive(&peer.Frame{Head: []byte(`{"jsonrpc":"2.0","id":` + id + `,"method":"roots/list"}`)})
+	to.Receive(&transport.Frame{Head: []byte(`{"jsonrpc":"2.0","id":` + id + `,"method":"roots/list"}`)})
 	context.AfterFunc(ctx, func() {
 		s.mu.Lock()
 		s.ended++
@@ -55,7 +55,7 @@ func (s *asking) Close() error {
 func TestTimeEndsWhatIsHeld(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		server := &asking{}
-		b := Modern(nil, Options{Open: func(context.Context, peer.Message) (peer.Peer, error) { return server, nil }})
+		b := Modern(nil, Options{Open: func(context.Context, transport.Message) (transport.Peer, error) { return server, nil }})
 		c := modernCaller(t, b)
 		start := time.Now()
 		has(t, c.tool("x", `{}`), "input_required")

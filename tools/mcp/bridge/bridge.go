@@ -1,4 +1,4 @@
-package crossing
+package bridge
 
 import (
 	"context"
@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/plimsoll/plimsoll/journal"
-	"github.com/plimsoll/plimsoll/tools/peer"
+	"github.com/plimsoll/plimsoll/tools/mcp/transport"
 )
 
 // Era is how a server keeps what it knows of a client: in a session, or not at all.
@@ -72,7 +72,7 @@ type Options struct {
 	// for each client, that is principal, clientInfo and capabilities. first is the request
 	// that needs it. nil uses the one peer for every client, as long as all have the same
 	// principal. ctx bounds the opening, not what is opened, which is closed with its session.
-	Open func(ctx context.Context, first peer.Message) (peer.Peer, error)
+	Open func(ctx context.Context, first transport.Message) (transport.Peer, error)
 	// Hold is how long a call waits for a client's input (DefaultHold).
 	Hold time.Duration
 	// Gather is how long further requests of a server are waited for, to ask the client

@@ -1,4 +1,4 @@
-package crossing
+package bridge
 
 import (
 	"bytes"
@@ -11,8 +11,8 @@ import (
 	"time"
 
 	"github.com/plimsoll/plimsoll/internal/rawjson"
-	"github.com/plimsoll/plimsoll/tools/jsonrpc"
-	"github.com/plimsoll/plimsoll/tools/peer"
+	"github.com/plimsoll/plimsoll/tools/mcp/jsonrpc"
+	"github.com/plimsoll/plimsoll/tools/mcp/transport"
 )
 
 // input is one request of the server that waits for the client.
@@ -66,11 +66,11 @@ type call struct {
 	gone    error  // why there will be none, found while held
 	ended   bool   // the server has nothing more to say
 	over    bool   // the response was handed on
-	http    peer.Answer
+	http    transport.Answer
 }
 
 // begin sends a request to the server.
-func (s *session) begin(w *waiter, m peer.Message, r request) {
+func (s *session) begin(w *waiter, m transport.Message, r request) {
 	c := &call{s: s, id: s.newID(), method: m.Head.Method, w: w, level: r.level}
 	c.holds = c.method == "tools/call" || c.method == "prompts/get" || c.method == "resources/read"
 	var err error
@@ -112,7 +112,7 @@ func (s *session) begin(w *waiter, m peer.Message, r request) {
 
 // translate makes the message for the server: our id and progress token, and without what
 // only the newer era knows.
-func (c *call) translate(m peer.Message, r request) ([]byte, error) {
+func (c *call) translate(m transport.Message, r request) ([]byte, error) {
 	params := m.Head.Params.Of(m.Raw)
 	out, err := dropMeta(params, metaVersion, metaClient, metaCapabilities, metaLevel)
 	if err != nil {
@@ -204,7 +204,7 @@ func (c *call) send() {
 		if tell { // answers are only to be had, not to be waited for: order holds
 			raw := jsonrpc.NewRequest(s.newID(), "logging/setLevel", fmt.Appendf(nil, `{"level":%q}`, c.level))
 			head, _ := jsonrpc.Scan(raw)
-			s.next.Send(s.ctx, peer.Message{Raw: raw, Head: head, Principal: s.principal}, peer.Funcs{})
+			s.next.Send(s.ctx, transport.Message{Raw: raw, Head: head, Principal: s.principal}, transport.Funcs{})
 		}
 	}
 	if err := c.renew(); err != nil {
@@ -217,10 +217,10 @@ func (c *call) send() {
 		return
 	}
 	c.mu.Lock()
-	c.ended, c.http = false, peer.Answer{}
+	c.ended, c.http = false, transport.Answer{}
 	c.mu.Unlock()
-	s.next.Send(c.ctx, peer.Message{Raw: c.message, Head: head, Principal: s.principal}, peer.Funcs{
-		OnOpen: func(a peer.Answer) {
+	s.next.Send(c.ctx, transport.Message{Raw: c.message, Head: head, Principal: s.principal}, transport.Funcs{
+		OnOpen: func(a transport.Answer) {
 			c.mu.Lock()
 			c.http = a
 			c.mu.Unlock()
@@ -270,7 +270,7 @@ func (c *call) current() *waiter {
 }
 
 // receive takes a frame that came with the call.
-func (c *call) receive(f *peer.Frame) {
+func (c *call) receive(f *transport.Frame) {
 	switch kindOf(f) {
 	case jsonrpc.Request, jsonrpc.Notification:
 		c.s.receive(f, c)
@@ -299,7 +299,7 @@ func (c *call) receive(f *peer.Frame) {
 }
 
 // keep holds a response that came while nobody waits; the caller holds mu.
-func (c *call) keep(f *peer.Frame) {
+func (c *call) keep(f *transport.Frame) {
 	if err := f.ReadAll(maxEarly); err != nil {
 		c.gone = fail(jsonrpc.CodeInternal, "the result came before the client's input did and is larger than %d bytes, or broke off: call again", maxEarly)
 		return

@@ -1,4 +1,4 @@
-package crossing
+package bridge
 
 import (
 	"bytes"
@@ -9,14 +9,14 @@ import (
 	"testing"
 	"time"
 
-	"github.com/plimsoll/plimsoll/tools/jsonrpc"
-	"github.com/plimsoll/plimsoll/tools/peer"
+	"github.com/plimsoll/plimsoll/tools/mcp/jsonrpc"
+	"github.com/plimsoll/plimsoll/tools/mcp/transport"
 )
 
 // caller is a client of a bridge.
 type caller struct {
 	t         testing.TB
-	p         peer.Peer
+	p         transport.Peer
 	principal string
 	meta      string // the members of _meta of every request; "" for a legacy client
 	mu        sync.Mutex
@@ -27,7 +27,7 @@ type caller struct {
 
 const allAbilities = `{"roots":{"listChanged":true},"sampling":{},"elicitation":{"form":{},"url":{}}}`
 
-func modernCaller(t testing.TB, p peer.Peer) *caller {
+func modernCaller(t testing.TB, p transport.Peer) *caller {
 	return &caller{
 		t: t, p: p, principal: "alice", heard: make(chan string, 1000),
 		meta: `"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientInfo":{"name":"c","version":"1"},"io.modelcontextprotocol/clientCapabilities":` + allAbilities,
@@ -35,16 +35,16 @@ func modernCaller(t testing.TB, p peer.Peer) *caller {
 }
 
 // legacyCaller has greeted already.
-func legacyCaller(t testing.TB, p peer.Peer) *caller {
+func legacyCaller(t testing.TB, p transport.Peer) *caller {
 	c := &caller{t: t, p: p, principal: "alice", heard: make(chan string, 1000)}
 	r := c.call("initialize", `"protocolVersion":"2025-11-25","capabilities":`+allAbilities+`,"clientInfo":{"name":"c","version":"1"}`)
 	if !strings.Contains(r, `"protocolVersion":"2025-11-25"`) {
 		t.Fatalf("initialize: %s", r)
 	}
-	c.send(t.Context(), `{"jsonrpc":"2.0","method":"notifications/initialized"}`, peer.Funcs{})
+	c.send(t.Context(), `{"jsonrpc":"2.0","method":"notifications/initialized"}`, transport.Funcs{})
 	ctx, stop := context.WithCancel(context.Background())
 	done := make(chan struct{})
-	p.Listen(ctx, nil, peer.Funcs{OnReceive: func(f *peer.Frame) { c.other(f) }, OnDone: func(error) { close(done) }})
+	p.Listen(ctx, nil, transport.Funcs{OnReceive: func(f *transport.Frame) { c.other(f) }, OnDone: func(error) { close(done) }})
 	t.Cleanup(func() {
 		stop()
 		<-done
@@ -52,13 +52,13 @@ func legacyCaller(t testing.TB, p peer.Peer) *caller {
 	return c
 }
 
-func (c *caller) send(ctx context.Context, raw string, to peer.Receiver) {
+func (c *caller) send(ctx context.Context, raw string, to transport.Receiver) {
 	head, err := jsonrpc.Scan([]byte(raw))
 	if err != nil {
 		c.t.Error(err)
 		return
 	}
-	c.p.Send(ctx, peer.Message{Raw: []byte(raw), Head: head, Principal: c.principal}, to)
+	c.p.Send(ctx, transport.Message{Raw: []byte(raw), Head: head, Principal: c.principal}, to)
 }
 
 // request is a request with its members of params.
@@ -88,8 +88,8 @@ func (c *caller) start(id, method, members string) started {
 	ctx, stop := context.WithCancel(context.Background())
 	s := started{make(chan string, 2), make(chan error, 1), stop}
 	c.t.Cleanup(stop)
-	c.send(ctx, c.request(id, method, members), peer.Funcs{
-		OnReceive: func(f *peer.Frame) {
+	c.send(ctx, c.request(id, method, members), transport.Funcs{
+		OnReceive: func(f *transport.Frame) {
 			if kindOf(f) != jsonrpc.Response {
 				c.other(f)
 				return
@@ -152,7 +152,7 @@ func (c *caller) tool(name, arguments string) string {
 }
 
 // other takes what is no response: it answers the server's requests and keeps the rest.
-func (c *caller) other(f *peer.Frame) {
+func (c *caller) other(f *transport.Frame) {
 	head, err := jsonrpc.Scan(f.Head)
 	if err != nil {
 		c.t.Errorf("no message: %v", err)
@@ -169,10 +169,10 @@ func (c *caller) other(f *peer.Frame) {
 	}
 	result := c.asks(method, params)
 	if strings.HasPrefix(result, "error") {
-		c.send(context.Background(), string(jsonrpc.ErrorResponse(id, -1, result, nil)), peer.Funcs{})
+		c.send(context.Background(), string(jsonrpc.ErrorResponse(id, -1, result, nil)), transport.Funcs{})
 		return
 	}
-	c.send(context.Background(), string(jsonrpc.ResultResponse(id, []byte(result))), peer.Funcs{})
+	c.send(context.Background(), string(jsonrpc.ResultResponse(id, []byte(result))), transport.Funcs{})
 }
 
 // hear waits for a notification that contains text.

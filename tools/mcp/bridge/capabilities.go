@@ -1,10 +1,10 @@
-package crossing
+package bridge
 
 import (
 	"encoding/json"
 
 	"github.com/plimsoll/plimsoll/internal/rawjson"
-	"github.com/plimsoll/plimsoll/tools/jsonrpc"
+	"github.com/plimsoll/plimsoll/tools/mcp/jsonrpc"
 )
 
 // tasksExtension is the name of tasks in 2026-07-28.

@@ -1,4 +1,4 @@
-package crossing
+package bridge
 
 import (
 	"bytes"
@@ -10,8 +10,8 @@ import (
 	"slices"
 
 	"github.com/plimsoll/plimsoll/internal/rawjson"
-	"github.com/plimsoll/plimsoll/tools/jsonrpc"
-	"github.com/plimsoll/plimsoll/tools/peer"
+	"github.com/plimsoll/plimsoll/tools/mcp/jsonrpc"
+	"github.com/plimsoll/plimsoll/tools/mcp/transport"
 )
 
 // Undecided says that a server's answer to the probe tells nothing of its era: it wants
@@ -19,7 +19,7 @@ import (
 type Undecided struct {
 	Server string
 	// Answer is the HTTP answer that came in the place of one.
-	Answer peer.Answer
+	Answer transport.Answer
 }
 
 // Error implements error.
@@ -35,7 +35,7 @@ func (e *Undecided) Error() string {
 // ended, the server is gone, or *Undecided.
 //
 // It sends one request. first gives principal and HTTP header for it and may be empty.
-func Detect(ctx context.Context, next peer.Peer, first peer.Message, o Options) (Era, error) {
+func Detect(ctx context.Context, next transport.Peer, first transport.Message, o Options) (Era, error) {
 	o = o.filled()
 	id := jsonrpc.ID(rawjson.Quote(nil, "plimsoll-probe-"+token()[:8]))
 	params, err := setMeta(nil, pair{metaVersion, []byte(`"` + ModernVersion + `"`)}, pair{metaClient, []byte(ownInfo)}, pair{metaCapabilities, []byte("{}")})
@@ -44,7 +44,7 @@ func Detect(ctx context.Context, next peer.Peer, first peer.Message, o Options) 
 	}
 	probe, stop := context.WithTimeout(ctx, o.Probe)
 	defer stop()
-	answer, err := ask(probe, next, peer.Message{
+	answer, err := ask(probe, next, transport.Message{
 		Raw: jsonrpc.NewRequest(id, "server/discover", params), Header: first.Header, Principal: first.Principal,
 	})
 	switch {
@@ -137,12 +137,12 @@ func errorCode(message []byte) (int64, bool) {
 // answered is what came back for a request made here.
 type answered struct {
 	message []byte // the response; nil when there was none
-	http    peer.Answer
+	http    transport.Answer
 }
 
 // ask sends a request made here and waits for its response, also where an HTTP server
 // sent one beside an error status that the way there did not take for a message.
-func ask(ctx context.Context, p peer.Peer, m peer.Message) (answered, error) {
+func ask(ctx context.Context, p transport.Peer, m transport.Message) (answered, error) {
 	head, err := jsonrpc.Scan(m.Raw)
 	if err != nil {
 		return answered{}, err
@@ -153,9 +153,9 @@ func ask(ctx context.Context, p peer.Peer, m peer.Message) (answered, error) {
 		failed error
 		done   = make(chan error, 1)
 	)
-	p.Send(ctx, m, peer.Funcs{
-		OnOpen: func(h peer.Answer) { a.http = h },
-		OnReceive: func(f *peer.Frame) {
+	p.Send(ctx, m, transport.Funcs{
+		OnOpen: func(h transport.Answer) { a.http = h },
+		OnReceive: func(f *transport.Frame) {
 			if a.message != nil || failed != nil || kindOf(f) != jsonrpc.Response {
 				return
 			}

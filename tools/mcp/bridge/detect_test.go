@@ -1,4 +1,4 @@
-package crossing
+package bridge
 
 import (
 	"context"
@@ -8,19 +8,19 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/plimsoll/plimsoll/internal/toolserver"
-	"github.com/plimsoll/plimsoll/tools/peer"
+	"github.com/plimsoll/plimsoll/internal/testing/toolserver"
+	mcptransport "github.com/plimsoll/plimsoll/tools/mcp/transport"
 )
 
 func TestDetect(t *testing.T) {
 	for name, want := range map[string]Era{"legacy": LegacyEra, "modern": ModernEra, "both": ModernEra} {
 		eras := map[string]toolserver.Eras{"legacy": toolserver.LegacyOnly, "modern": toolserver.ModernOnly}[name]
-		for transport, p := range map[string]peer.Peer{
+		for transport, p := range map[string]mcptransport.Peer{
 			"stdio": overPipe(t, toolserver.New(toolserver.Options{Eras: eras})),
 			"http":  overHTTP(t, toolserver.New(toolserver.Options{Eras: eras}).Handler()),
 			"sse":   overHTTP(t, toolserver.New(toolserver.Options{Eras: eras, Answer: toolserver.SSE}).Handler()),
 		} {
-			if got, err := Detect(t.Context(), p, peer.Message{}, Options{}); got != want || err != nil {
+			if got, err := Detect(t.Context(), p, mcptransport.Message{}, Options{}); got != want || err != nil {
 				t.Errorf("%s over %s: %v, %v", name, transport, got, err)
 			}
 		}
@@ -54,7 +54,7 @@ func TestDetectGoesByTheBody(t *testing.T) {
 			w.WriteHeader(c.status)
 			_, _ = w.Write([]byte(c.body))
 		}))
-		got, err := Detect(t.Context(), p, peer.Message{}, Options{})
+		got, err := Detect(t.Context(), p, mcptransport.Message{}, Options{})
 		if got != c.want {
 			t.Errorf("%d %s: %v, %v", c.status, c.body, got, err)
 		}
@@ -68,24 +68,24 @@ func TestDetectGoesByTheBody(t *testing.T) {
 // mute is a server that never says anything.
 type mute struct{}
 
-func (mute) Send(ctx context.Context, _ peer.Message, to peer.Receiver) {
+func (mute) Send(ctx context.Context, _ mcptransport.Message, to mcptransport.Receiver) {
 	context.AfterFunc(ctx, func() { to.Done(ctx.Err()) })
 }
 
-func (mute) Listen(context.Context, http.Header, peer.Receiver) {}
+func (mute) Listen(context.Context, http.Header, mcptransport.Receiver) {}
 
 func (mute) Close() error { return nil }
 
 func TestSilenceMeansLegacy(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		start := time.Now()
-		got, err := Detect(t.Context(), &mute{}, peer.Message{}, Options{})
+		got, err := Detect(t.Context(), &mute{}, mcptransport.Message{}, Options{})
 		if got != LegacyEra || err != nil || time.Since(start) != DefaultProbe {
 			t.Errorf("%v, %v after %v", got, err, time.Since(start))
 		}
 		ctx, stop := context.WithTimeout(t.Context(), time.Second)
 		defer stop()
-		if got, err := Detect(ctx, &mute{}, peer.Message{}, Options{}); got != Unknown || !errors.Is(err, context.DeadlineExceeded) {
+		if got, err := Detect(ctx, &mute{}, mcptransport.Message{}, Options{}); got != Unknown || !errors.Is(err, context.DeadlineExceeded) {
 			t.Errorf("%v, %v", got, err)
 		}
 	})

@@ -1,12 +1,12 @@
-// Package crossing stands between the two eras of MCP: a client of one and a server of the
-// other. Both of its bridges are a [peer.Peer] over a peer.Peer.
+// Package bridge stands between the two eras of MCP: a client of one and a server of the
+// other. Both of its bridges are a [transport.Peer] over a transport.Peer.
 //
-//	era, err := crossing.Detect(ctx, next, peer.Message{}, crossing.Options{})
+//	era, err := bridge.Detect(ctx, next, transport.Message{}, bridge.Options{})
 //	…
-//	p := crossing.Modern(next, o) // a client of 2026-07-28 over a server of 2025-11-25 or older
-//	p := crossing.Legacy(next, o) // a client of 2025-11-25 or older over a server of 2026-07-28
+//	p := bridge.Modern(next, o) // a client of 2026-07-28 over a server of 2025-11-25 or older
+//	p := bridge.Legacy(next, o) // a client of 2025-11-25 or older over a server of 2026-07-28
 //
-// The table in docs/crossing.md says how each feature crosses, where a call is held open
+// The table in docs/bridge.md says how each feature crosses, where a call is held open
 // and what is refused; it is part of the contract of this package.
 //
 // # What differs
@@ -42,7 +42,7 @@
 // # How it is tested
 //
 // Each row of the table has a test of its name for each direction, which TestTable demands
-// and runs, against a server written for it (internal/toolserver) over pipes and over HTTP.
+// and runs, against a server written for it (internal/testing/toolserver) over pipes and over HTTP.
 // The official SDK's client runs through both bridges. Fuzz targets hold the edits to valid
 // JSON that keeps every member, and the requestState to its seal.
-package crossing
+package bridge

@@ -1,4 +1,4 @@
-package crossing
+package bridge
 
 import (
 	"context"
@@ -6,8 +6,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/plimsoll/plimsoll/internal/toolserver"
-	"github.com/plimsoll/plimsoll/tools/peer"
+	"github.com/plimsoll/plimsoll/internal/testing/toolserver"
+	"github.com/plimsoll/plimsoll/tools/mcp/transport"
 )
 
 // down is a modern client before an older server.
@@ -178,7 +178,7 @@ var downTests = map[string]func(*testing.T){
 		eventually(t, func() bool { return s.Stats().Cancelled == 1 })
 		call = c.start("6", "tools/call", `"name":"silent"`)
 		eventually(t, func() bool { return s.Stats().Calls == 2 })
-		c.send(t.Context(), `{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":6}}`, peer.Funcs{})
+		c.send(t.Context(), `{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":6}}`, transport.Funcs{})
 		has(t, call.wait(t), "canceled")
 		eventually(t, func() bool { return s.Stats().Cancelled == 2 && s.Stats().Open == 0 })
 	},
@@ -228,7 +228,7 @@ var downTests = map[string]func(*testing.T){
 			return `{"roots":[{"uri":"file:///w"}]}`
 		})
 		has(t, r, "file:///w")
-		c.send(t.Context(), `{"jsonrpc":"2.0","method":"notifications/roots/list_changed"}`, peer.Funcs{})
+		c.send(t.Context(), `{"jsonrpc":"2.0","method":"notifications/roots/list_changed"}`, transport.Funcs{})
 	},
 	"several inputs at once": func(t *testing.T) {
 		c, _, _ := downWith(t, Options{Gather: 200 * time.Millisecond}, toolserver.Options{})
@@ -270,7 +270,7 @@ var downTests = map[string]func(*testing.T){
 		b := c.p.(*modern)
 		b.mu.Lock()
 		for _, s := range b.sessions {
-			go s.unsolicited(&peer.Frame{Head: []byte(`{"jsonrpc":"2.0","id":"p","method":"ping"}`)})
+			go s.unsolicited(&transport.Frame{Head: []byte(`{"jsonrpc":"2.0","id":"p","method":"ping"}`)})
 		}
 		b.mu.Unlock()
 		eventually(t, func() bool { return strings.Contains(p.transcript(), `{"jsonrpc":"2.0","id":"p","result":{}}`) })
@@ -299,7 +299,7 @@ var downTests = map[string]func(*testing.T){
 	},
 	"end of a session": func(t *testing.T) {
 		opened, closed := 0, make(chan bool, 10)
-		c, s, _ := downWith(t, Options{MaxSessions: 1, Open: func(context.Context, peer.Message) (peer.Peer, error) {
+		c, s, _ := downWith(t, Options{MaxSessions: 1, Open: func(context.Context, transport.Message) (transport.Peer, error) {
 			opened++
 			return closing{overPipe(t, toolserver.New(toolserver.Options{Eras: toolserver.LegacyOnly})), closed}, nil
 		}}, toolserver.Options{})

@@ -1,4 +1,4 @@
-package crossing
+package bridge
 
 import (
 	"io"
@@ -6,8 +6,8 @@ import (
 	"strconv"
 
 	"github.com/plimsoll/plimsoll/internal/rawjson"
-	"github.com/plimsoll/plimsoll/tools/jsonrpc"
-	"github.com/plimsoll/plimsoll/tools/peer"
+	"github.com/plimsoll/plimsoll/tools/mcp/jsonrpc"
+	"github.com/plimsoll/plimsoll/tools/mcp/transport"
 )
 
 // envelope edits the outside of a response while it flows by: the id, the first members of
@@ -230,8 +230,8 @@ func (e *envelope) endCode(dst []byte) []byte {
 }
 
 // apply edits a frame; the result shares nothing with what it was made from.
-func (e *envelope) apply(f *peer.Frame) *peer.Frame {
-	out := &peer.Frame{Event: f.Event, Head: e.feed(make([]byte, 0, len(f.Head)+len(e.mark)+len(e.id)+16), f.Head)}
+func (e *envelope) apply(f *transport.Frame) *transport.Frame {
+	out := &transport.Frame{Event: f.Event, Head: e.feed(make([]byte, 0, len(f.Head)+len(e.mark)+len(e.id)+16), f.Head)}
 	if f.Rest == nil {
 		return out
 	}
@@ -274,7 +274,7 @@ func (r *edited) Read(p []byte) (int, error) {
 
 // kindOf says what the beginning of a message is of, by the first member that tells.
 // Of a message whose beginning does not tell, it is a response: only those grow large.
-func kindOf(f *peer.Frame) jsonrpc.Kind {
+func kindOf(f *transport.Frame) jsonrpc.Kind {
 	if f.Whole() {
 		head, err := jsonrpc.Scan(f.Head)
 		if err != nil {

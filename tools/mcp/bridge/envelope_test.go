@@ -1,4 +1,4 @@
-package crossing
+package bridge
 
 import (
 	"bytes"
@@ -8,8 +8,8 @@ import (
 	"testing"
 
 	"github.com/plimsoll/plimsoll/internal/rawjson"
-	"github.com/plimsoll/plimsoll/tools/jsonrpc"
-	"github.com/plimsoll/plimsoll/tools/peer"
+	"github.com/plimsoll/plimsoll/tools/mcp/jsonrpc"
+	"github.com/plimsoll/plimsoll/tools/mcp/transport"
 )
 
 func TestEnvelope(t *testing.T) {
@@ -42,7 +42,7 @@ func TestLargeInputIsTold(t *testing.T) {
 		`{"result":{"content":[{"text":"\"resultType\":\"input_required\"`:                      false,
 		`{"id":"input_required","error":{"resultType":"input_required"`:                         false,
 	} {
-		if got := needsInput(&peer.Frame{Head: []byte(head), Rest: strings.NewReader("")}); got != want {
+		if got := needsInput(&transport.Frame{Head: []byte(head), Rest: strings.NewReader("")}); got != want {
 			t.Errorf("%s: %v", head, got)
 		}
 	}
@@ -71,7 +71,7 @@ func FuzzEnvelope(f *testing.F) {
 		}
 		whole := edit().feed(nil, in)
 		cut = max(0, cut) % (len(in) + 1)
-		frame := edit().apply(&peer.Frame{Head: in[:cut], Rest: bytes.NewReader(in[cut:])})
+		frame := edit().apply(&transport.Frame{Head: in[:cut], Rest: bytes.NewReader(in[cut:])})
 		pieces, err := io.ReadAll(frame.Reader())
 		if !json.Valid(in) { // it passes, in whatever state
 			if err != nil {
@@ -152,7 +152,7 @@ func FuzzParams(f *testing.F) {
 		}
 		s := &session{}
 		c := &call{s: s, id: s.newID(), method: "tools/call"}
-		down, err := c.translate(peer.Message{Raw: raw, Head: head}, r)
+		down, err := c.translate(transport.Message{Raw: raw, Head: head}, r)
 		if err == nil && !json.Valid(down) {
 			t.Fatalf("%q became %q", raw, down)
 		}
@@ -194,7 +194,7 @@ func FuzzRequestState(f *testing.F) {
 		b.held[given] = c
 		state = strings.Replace(state, "STATE", given, 1)
 		r := request{name: []byte(`"t"`), arguments: arguments, state: rawjson.Quote(nil, state)}
-		got, err := b.claim(peer.Message{Principal: principal, Head: jsonrpc.Head{Method: method}}, r)
+		got, err := b.claim(transport.Message{Principal: principal, Head: jsonrpc.Head{Method: method}}, r)
 		same := state == given && principal == "alice" && method == "tools/call"
 		if sum, failed := digest(method, r); failed != nil || sum != c.digest {
 			same = false
@@ -202,7 +202,7 @@ func FuzzRequestState(f *testing.F) {
 		if (got == c) != same || (err == nil) != same {
 			t.Fatalf("%q of %q for %s %q: %v, %v", state, principal, method, arguments, got, err)
 		}
-		if _, err := b.claim(peer.Message{Principal: "alice", Head: jsonrpc.Head{Method: "tools/call"}}, request{name: own.name, arguments: own.arguments, state: rawjson.Quote(nil, given)}); (err == nil) == same {
+		if _, err := b.claim(transport.Message{Principal: "alice", Head: jsonrpc.Head{Method: "tools/call"}}, request{name: own.name, arguments: own.arguments, state: rawjson.Quote(nil, given)}); (err == nil) == same {
 			t.Fatal("a state was good twice, or was spent by one that was refused")
 		}
 	})

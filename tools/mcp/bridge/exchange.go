@@ -1,4 +1,4 @@
-package crossing
+package bridge
 
 import (
 	"bytes"
@@ -8,16 +8,16 @@ import (
 	"time"
 
 	"github.com/plimsoll/plimsoll/internal/rawjson"
-	"github.com/plimsoll/plimsoll/tools/jsonrpc"
-	"github.com/plimsoll/plimsoll/tools/peer"
+	"github.com/plimsoll/plimsoll/tools/mcp/jsonrpc"
+	"github.com/plimsoll/plimsoll/tools/mcp/transport"
 )
 
 // exchange is one request of a legacy client: at the server, or, between two rounds, with
 // the client, who is asked what the server said it needs.
 type exchange struct {
 	l      *legacy
-	to     peer.Receiver
-	m      peer.Message
+	to     transport.Receiver
+	m      transport.Message
 	params []byte // with _meta, without input
 	serial int    // larger is newer
 	ctx    context.Context
@@ -35,7 +35,7 @@ type exchange struct {
 	pages   []string // elicitationIds that the client was given
 	timer   *time.Timer
 	frames  bool
-	http    peer.Answer
+	http    transport.Answer
 }
 
 // wanted is one thing that the client was asked for.
@@ -45,14 +45,14 @@ type wanted struct {
 }
 
 // begin sends a client's request to the server.
-func (l *legacy) begin(ctx context.Context, m peer.Message, to peer.Receiver) {
+func (l *legacy) begin(ctx context.Context, m transport.Message, to transport.Receiver) {
 	x := &exchange{l: l, to: to, m: m, id: m.Head.ID}
 	params, err := rawjson.Remove(orEmpty(m.Head.Params.Of(m.Raw)), "task", "inputResponses", "requestState")
 	if err == nil {
 		x.params, err = l.meta(params)
 	}
 	if err != nil {
-		peer.Reply(to, fail(jsonrpc.CodeParams, "params cannot be read: %v", err).response(m.Head.ID))
+		transport.Reply(to, fail(jsonrpc.CodeParams, "params cannot be read: %v", err).response(m.Head.ID))
 		return
 	}
 	x.ctx, x.stop = context.WithCancel(ctx)
@@ -66,7 +66,7 @@ func (l *legacy) begin(ctx context.Context, m peer.Message, to peer.Receiver) {
 	l.mu.Unlock()
 	if twice {
 		x.stop()
-		peer.Reply(to, fail(jsonrpc.CodeInvalidRequest, "a request with this id is under way").response(m.Head.ID))
+		transport.Reply(to, fail(jsonrpc.CodeInvalidRequest, "a request with this id is under way").response(m.Head.ID))
 		return
 	}
 	context.AfterFunc(x.ctx, func() { x.finish(nil, context.Canceled) })
@@ -84,7 +84,7 @@ func (x *exchange) send(params []byte) {
 	message, err := replaceParams(x.m.Raw, x.m.Head, params)
 	x.mu.Lock()
 	id := x.id
-	x.frames, x.http = false, peer.Answer{}
+	x.frames, x.http = false, transport.Answer{}
 	x.mu.Unlock()
 	if err == nil && id != x.m.Head.ID {
 		message, err = withID(message, id)
@@ -97,19 +97,19 @@ func (x *exchange) send(params []byte) {
 		x.refuse(fail(jsonrpc.CodeParams, "the request cannot be sent: %v", err))
 		return
 	}
-	x.l.next.Send(x.ctx, peer.Message{Raw: message, Head: head, Principal: x.m.Principal}, peer.Funcs{
-		OnOpen: func(a peer.Answer) {
+	x.l.next.Send(x.ctx, transport.Message{Raw: message, Head: head, Principal: x.m.Principal}, transport.Funcs{
+		OnOpen: func(a transport.Answer) {
 			x.mu.Lock()
 			x.http = a
 			x.mu.Unlock()
 		},
-		OnReceive: func(f *peer.Frame) { x.receive(id, f) },
+		OnReceive: func(f *transport.Frame) { x.receive(id, f) },
 		OnDone:    func(err error) { x.done(id, err) },
 	})
 }
 
 // deliver hands a frame to the client, as long as the request is open.
-func (x *exchange) deliver(f *peer.Frame) {
+func (x *exchange) deliver(f *transport.Frame) {
 	x.out.Lock()
 	defer x.out.Unlock()
 	x.mu.Lock()
@@ -121,7 +121,7 @@ func (x *exchange) deliver(f *peer.Frame) {
 }
 
 // finish ends the exchange, once: with a last frame, or with why there is none.
-func (x *exchange) finish(f *peer.Frame, err error) {
+func (x *exchange) finish(f *transport.Frame, err error) {
 	x.mu.Lock()
 	if x.over {
 		x.mu.Unlock()
@@ -142,7 +142,7 @@ func (x *exchange) finish(f *peer.Frame, err error) {
 	l.mu.Unlock()
 	x.out.Lock()
 	for id := range pending {
-		x.to.Receive(&peer.Frame{Head: jsonrpc.NewRequest("", "notifications/cancelled",
+		x.to.Receive(&transport.Frame{Head: jsonrpc.NewRequest("", "notifications/cancelled",
 			fmt.Appendf(nil, `{"requestId":%s,"reason":"the request it belongs to is over"}`, id))})
 	}
 	if f == nil && err == nil && !frames && http.Status >= 400 {
@@ -157,11 +157,11 @@ func (x *exchange) finish(f *peer.Frame, err error) {
 }
 
 func (x *exchange) refuse(f *failure) {
-	x.finish(&peer.Frame{Head: f.response(x.m.Head.ID)}, nil)
+	x.finish(&transport.Frame{Head: f.response(x.m.Head.ID)}, nil)
 }
 
 // receive takes a frame of the round with this id.
-func (x *exchange) receive(id jsonrpc.ID, f *peer.Frame) {
+func (x *exchange) receive(id jsonrpc.ID, f *transport.Frame) {
 	x.mu.Lock()
 	current := x.id == id && !x.over
 	x.frames = true
@@ -179,7 +179,7 @@ func (x *exchange) receive(id jsonrpc.ID, f *peer.Frame) {
 }
 
 // responded takes a response: the last word, or that input is needed.
-func (x *exchange) responded(f *peer.Frame) {
+func (x *exchange) responded(f *transport.Frame) {
 	if !needsInput(f) {
 		x.last(f)
 		return
@@ -193,7 +193,7 @@ func (x *exchange) responded(f *peer.Frame) {
 
 // needsInput says whether a response is an input_required result: a large one says so in
 // its beginning, or is taken for a result.
-func needsInput(f *peer.Frame) bool {
+func needsInput(f *transport.Frame) bool {
 	if !bytes.Contains(f.Head, []byte("input_required")) {
 		return false
 	}
@@ -218,7 +218,7 @@ func needsInput(f *peer.Frame) bool {
 }
 
 // last hands the response on.
-func (x *exchange) last(f *peer.Frame) {
+func (x *exchange) last(f *transport.Frame) {
 	if f.Whole() {
 		if t, ok := rawjson.Text(f.Head, "result", "resultType"); ok && t != "complete" {
 			x.refuse(fail(jsonrpc.CodeInternal, "the server answered with a result of type %q, which was not asked for", short(t)))
@@ -230,7 +230,7 @@ func (x *exchange) last(f *peer.Frame) {
 	x.pages = nil
 	x.mu.Unlock()
 	for _, page := range pages {
-		x.deliver(&peer.Frame{Head: jsonrpc.NewRequest("", "notifications/elicitation/complete", fmt.Appendf(nil, `{"elicitationId":%q}`, page))})
+		x.deliver(&transport.Frame{Head: jsonrpc.NewRequest("", "notifications/elicitation/complete", fmt.Appendf(nil, `{"elicitationId":%q}`, page))})
 	}
 	e := &envelope{id: []byte(x.m.Head.ID)}
 	if x.m.Head.Method == "resources/read" && f.Whole() && !rawjson.Get(f.Head, "error", "data", "uri").IsZero() {

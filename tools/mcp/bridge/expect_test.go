@@ -1,4 +1,4 @@
-package crossing
+package bridge
 
 import (
 	"fmt"
@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/plimsoll/plimsoll/internal/rawjson"
-	"github.com/plimsoll/plimsoll/tools/peer"
+	"github.com/plimsoll/plimsoll/tools/mcp/transport"
 )
 
 func has(t *testing.T, got string, want ...string) {
@@ -66,7 +66,7 @@ func interact(t *testing.T, c *caller, call string, answer func(method, params s
 
 // closing tells when it is closed.
 type closing struct {
-	peer.Peer
+	transport.Peer
 	closed chan bool
 }
 

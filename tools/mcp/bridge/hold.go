@@ -1,4 +1,4 @@
-package crossing
+package bridge
 
 import (
 	"context"
@@ -9,8 +9,8 @@ import (
 
 	"github.com/plimsoll/plimsoll/internal/rawjson"
 	"github.com/plimsoll/plimsoll/journal"
-	"github.com/plimsoll/plimsoll/tools/jsonrpc"
-	"github.com/plimsoll/plimsoll/tools/peer"
+	"github.com/plimsoll/plimsoll/tools/mcp/jsonrpc"
+	"github.com/plimsoll/plimsoll/tools/mcp/transport"
 )
 
 // add takes a request of the server for the client of this call. It is false when the call
@@ -133,10 +133,10 @@ func (b *modern) release(state string) *call {
 var errState = fail(jsonrpc.CodeParams, "Invalid requestState: it is not known here for this request, was used before or has expired: send the request again without it")
 
 // retry takes a request that brings what its call is held for.
-func (b *modern) retry(ctx context.Context, m peer.Message, r request, to peer.Receiver) {
+func (b *modern) retry(ctx context.Context, m transport.Message, r request, to transport.Receiver) {
 	c, err := b.claim(m, r)
 	if err != nil {
-		peer.Reply(to, errState.response(m.Head.ID))
+		transport.Reply(to, errState.response(m.Head.ID))
 		return
 	}
 	w := b.newWaiter(ctx, m, r, to)
@@ -166,7 +166,7 @@ func (b *modern) retry(ctx context.Context, m peer.Message, r request, to peer.R
 	switch {
 	case early != nil:
 		c.leave()
-		w.receive(c.translated(&peer.Frame{Head: early}, w.id))
+		w.receive(c.translated(&transport.Frame{Head: early}, w.id))
 		w.done(nil)
 	case gone != nil:
 		c.leave()
@@ -179,7 +179,7 @@ func (b *modern) retry(ctx context.Context, m peer.Message, r request, to peer.R
 }
 
 // claim finds the call of a requestState and makes sure that it is this client's and this request's.
-func (b *modern) claim(m peer.Message, r request) (*call, error) {
+func (b *modern) claim(m transport.Message, r request) (*call, error) {
 	if len(r.state) < 2 || r.state[0] != '"' {
 		return nil, errState
 	}
@@ -231,7 +231,7 @@ func (c *call) take(inputs []byte) (responses [][]byte, left int) {
 // invited takes the error by which a server of 2025-11-25 says that pages must be visited
 // before the request is sent again. The client is asked to, and the call is sent again when
 // it comes back.
-func (c *call) invited(f *peer.Frame) bool {
+func (c *call) invited(f *transport.Frame) bool {
 	if !c.holds || !f.Whole() {
 		return false
 	}

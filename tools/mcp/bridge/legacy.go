@@ -1,4 +1,4 @@
-package crossing
+package bridge
 
 import (
 	"bytes"
@@ -11,13 +11,13 @@ import (
 	"sync"
 
 	"github.com/plimsoll/plimsoll/internal/rawjson"
-	"github.com/plimsoll/plimsoll/tools/jsonrpc"
-	"github.com/plimsoll/plimsoll/tools/peer"
+	"github.com/plimsoll/plimsoll/tools/mcp/jsonrpc"
+	"github.com/plimsoll/plimsoll/tools/mcp/transport"
 )
 
 // Legacy speaks the protocol of 2025-11-25 and older to one client over a server of
 // 2026-07-28. It is one session: what the client said in it goes with every request.
-func Legacy(next peer.Peer, o Options) peer.Peer {
+func Legacy(next transport.Peer, o Options) transport.Peer {
 	l := &legacy{
 		o: o.filled(), next: next, prefix: "plimsoll-" + token()[:16] + "-",
 		calls: make(map[jsonrpc.ID]*exchange), asked: make(map[jsonrpc.ID]*exchange),
@@ -29,7 +29,7 @@ func Legacy(next peer.Peer, o Options) peer.Peer {
 
 type legacy struct {
 	o      Options
-	next   peer.Peer
+	next   transport.Peer
 	prefix string // of ids of ours, which no client has
 	ctx    context.Context
 	stop   context.CancelFunc
@@ -54,8 +54,8 @@ func (l *legacy) newID() jsonrpc.ID {
 	return jsonrpc.ID(strconv.Quote(l.prefix + strconv.Itoa(l.serial)))
 }
 
-// Send implements peer.Peer.
-func (l *legacy) Send(ctx context.Context, m peer.Message, to peer.Receiver) {
+// Send implements transport.Peer.
+func (l *legacy) Send(ctx context.Context, m transport.Message, to transport.Receiver) {
 	params := m.Head.Params.Of(m.Raw)
 	switch m.Head.Kind {
 	case jsonrpc.Response:
@@ -78,7 +78,7 @@ func (l *legacy) Send(ctx context.Context, m peer.Message, to peer.Receiver) {
 		// It takes as long as the server does; a ping or a cancellation may come meanwhile.
 		go func() { l.reply(to, m.Head.ID, func() ([]byte, error) { return l.initialize(ctx, m) }) }()
 	case "ping":
-		peer.Reply(to, jsonrpc.ResultResponse(m.Head.ID, []byte("{}")))
+		transport.Reply(to, jsonrpc.ResultResponse(m.Head.ID, []byte("{}")))
 	case "logging/setLevel":
 		l.reply(to, m.Head.ID, func() ([]byte, error) { return l.setLevel(params) })
 	case "resources/subscribe", "resources/unsubscribe":
@@ -88,22 +88,22 @@ func (l *legacy) Send(ctx context.Context, m peer.Message, to peer.Receiver) {
 			})
 		}()
 	case "tasks/get", "tasks/list", "tasks/result", "tasks/cancel", "server/discover", "subscriptions/listen":
-		peer.Reply(to, fail(jsonrpc.CodeMethod, "Method not found: %s is not offered in this session", m.Head.Method).response(m.Head.ID))
+		transport.Reply(to, fail(jsonrpc.CodeMethod, "Method not found: %s is not offered in this session", m.Head.Method).response(m.Head.ID))
 	default:
 		l.begin(ctx, m, to)
 	}
 }
 
 // reply hands on a result made here, or why there is none.
-func (l *legacy) reply(to peer.Receiver, id jsonrpc.ID, make func() ([]byte, error)) {
+func (l *legacy) reply(to transport.Receiver, id jsonrpc.ID, make func() ([]byte, error)) {
 	result, err := make()
 	var f *failure
 	var refused *refusedByServer
 	switch {
 	case err == nil:
-		peer.Reply(to, jsonrpc.ResultResponse(id, result))
+		transport.Reply(to, jsonrpc.ResultResponse(id, result))
 	case errors.As(err, &f):
-		peer.Reply(to, f.response(id))
+		transport.Reply(to, f.response(id))
 	case errors.As(err, &refused):
 		to.Open(refused.answer)
 		to.Done(nil)
@@ -113,7 +113,7 @@ func (l *legacy) reply(to peer.Receiver, id jsonrpc.ID, make func() ([]byte, err
 }
 
 // initialize is answered from server/discover.
-func (l *legacy) initialize(ctx context.Context, m peer.Message) ([]byte, error) {
+func (l *legacy) initialize(ctx context.Context, m transport.Message) ([]byte, error) {
 	params := m.Head.Params.Of(m.Raw)
 	version, _ := rawjson.Text(params, "protocolVersion")
 	if version == "" {
@@ -140,7 +140,7 @@ func (l *legacy) initialize(ctx context.Context, m peer.Message) ([]byte, error)
 	if err != nil {
 		return nil, err
 	}
-	a, err := ask(bounded, l.next, peer.Message{Raw: jsonrpc.NewRequest(l.newID(), "server/discover", asked), Principal: m.Principal})
+	a, err := ask(bounded, l.next, transport.Message{Raw: jsonrpc.NewRequest(l.newID(), "server/discover", asked), Principal: m.Principal})
 	switch {
 	case errors.Is(err, context.DeadlineExceeded):
 		return nil, fail(jsonrpc.CodeInternal, "%s did not answer server/discover within %v: see whether it runs", l.o.Server, l.o.Handshake)
@@ -217,8 +217,8 @@ func (l *legacy) cancelled(id jsonrpc.ID) {
 	}
 }
 
-// Listen implements peer.Peer: notifications come from a subscription of ours.
-func (l *legacy) Listen(ctx context.Context, _ http.Header, to peer.Receiver) {
+// Listen implements transport.Peer: notifications come from a subscription of ours.
+func (l *legacy) Listen(ctx context.Context, _ http.Header, to transport.Receiver) {
 	detach := l.news.attach(to)
 	ctx, stop := context.WithCancel(ctx)
 	context.AfterFunc(l.ctx, stop)
@@ -231,7 +231,7 @@ func (l *legacy) Listen(ctx context.Context, _ http.Header, to peer.Receiver) {
 
 // unsolicited takes what a server on standard streams sent without saying for which
 // request: log messages, which go with the newest request.
-func (l *legacy) unsolicited(f *peer.Frame) {
+func (l *legacy) unsolicited(f *transport.Frame) {
 	if f.ReadAll(maxControl) != nil {
 		return
 	}
@@ -254,7 +254,7 @@ func (l *legacy) unsolicited(f *peer.Frame) {
 	l.news.tell(f)
 }
 
-// Close implements peer.Peer.
+// Close implements transport.Peer.
 func (l *legacy) Close() error {
 	l.mu.Lock()
 	var open []*exchange

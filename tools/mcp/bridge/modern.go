@@ -1,4 +1,4 @@
-package crossing
+package bridge
 
 import (
 	"context"
@@ -9,14 +9,14 @@ import (
 
 	"github.com/plimsoll/plimsoll/internal/rawjson"
 	"github.com/plimsoll/plimsoll/journal"
-	"github.com/plimsoll/plimsoll/tools/jsonrpc"
-	"github.com/plimsoll/plimsoll/tools/peer"
+	"github.com/plimsoll/plimsoll/tools/mcp/jsonrpc"
+	"github.com/plimsoll/plimsoll/tools/mcp/transport"
 )
 
 // Modern speaks MCP 2026-07-28 to its callers over a server of the older era. It keeps a
 // session with the server for each client and holds calls open while a client answers what
 // the server asks.
-func Modern(next peer.Peer, o Options) peer.Peer {
+func Modern(next transport.Peer, o Options) transport.Peer {
 	return &modern{
 		o: o.filled(), next: next, sessions: make(map[sessionKey]*session),
 		held: make(map[string]*call), waiting: make(map[waitKey]*waiter),
@@ -25,7 +25,7 @@ func Modern(next peer.Peer, o Options) peer.Peer {
 
 type modern struct {
 	o    Options
-	next peer.Peer
+	next transport.Peer
 
 	mu       sync.Mutex
 	sessions map[sessionKey]*session
@@ -48,8 +48,8 @@ var removed = map[string]bool{
 	"tasks/get": true, "tasks/list": true, "tasks/result": true, "tasks/cancel": true, "tasks/update": true,
 }
 
-// Send implements peer.Peer.
-func (b *modern) Send(ctx context.Context, m peer.Message, to peer.Receiver) {
+// Send implements transport.Peer.
+func (b *modern) Send(ctx context.Context, m transport.Message, to transport.Receiver) {
 	switch {
 	case m.Head.Kind == jsonrpc.Notification:
 		if m.Head.Method == "notifications/cancelled" {
@@ -64,7 +64,7 @@ func (b *modern) Send(ctx context.Context, m peer.Message, to peer.Receiver) {
 	params := m.Head.Params.Of(m.Raw)
 	r, f := checkRequest(m.Head.Method, params)
 	if f != nil {
-		peer.Reply(to, f.response(m.Head.ID))
+		transport.Reply(to, f.response(m.Head.ID))
 		return
 	}
 	switch m.Head.Method {
@@ -129,12 +129,12 @@ func requested(params []byte) []byte {
 	return []byte(`""`)
 }
 
-// Listen implements peer.Peer. A client of this era listens by a request.
-func (b *modern) Listen(ctx context.Context, _ http.Header, to peer.Receiver) {
+// Listen implements transport.Peer. A client of this era listens by a request.
+func (b *modern) Listen(ctx context.Context, _ http.Header, to transport.Receiver) {
 	context.AfterFunc(ctx, func() { to.Done(nil) })
 }
 
-// Close implements peer.Peer.
+// Close implements transport.Peer.
 func (b *modern) Close() error {
 	b.mu.Lock()
 	b.closed = true
@@ -152,7 +152,7 @@ func (b *modern) Close() error {
 	return nil
 }
 
-func (b *modern) cancelled(m peer.Message) {
+func (b *modern) cancelled(m transport.Message) {
 	id := rawjson.Get(m.Raw, "params", "requestId")
 	if id.IsZero() {
 		return
@@ -166,7 +166,7 @@ func (b *modern) cancelled(m peer.Message) {
 }
 
 // session gives the session for a request, and opens it when there is none.
-func (b *modern) session(m peer.Message, r request) (*session, error) {
+func (b *modern) session(m transport.Message, r request) (*session, error) {
 	h := sha256.New()
 	h.Write([]byte(m.Principal))
 	if b.o.Open != nil {
@@ -230,7 +230,7 @@ func (b *modern) forget(s *session) {
 // waiter is a client's request that waits for its response.
 type waiter struct {
 	b        *modern
-	to       peer.Receiver
+	to       transport.Receiver
 	id       jsonrpc.ID
 	token    []byte // its progress token, raw; nil for none
 	level    int    // the least log level it wants; -1 for none
@@ -243,7 +243,7 @@ type waiter struct {
 	untether func() bool
 }
 
-func (b *modern) newWaiter(ctx context.Context, m peer.Message, r request, to peer.Receiver) *waiter {
+func (b *modern) newWaiter(ctx context.Context, m transport.Message, r request, to transport.Receiver) *waiter {
 	w := &waiter{
 		b: b, to: to, id: m.Head.ID, token: r.progress, level: levelOf(r.level),
 		can: abilitiesOf(r.capabilities), key: waitKey{m.Principal, m.Head.ID},
@@ -256,7 +256,7 @@ func (b *modern) newWaiter(ctx context.Context, m peer.Message, r request, to pe
 }
 
 // receive hands a frame on, unless the request is over.
-func (w *waiter) receive(f *peer.Frame) {
+func (w *waiter) receive(f *transport.Frame) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if !w.over {
@@ -288,7 +288,7 @@ func (w *waiter) done(err error) {
 }
 
 func (w *waiter) finish(message []byte) {
-	w.receive(&peer.Frame{Head: message})
+	w.receive(&transport.Frame{Head: message})
 	w.done(nil)
 }
 
@@ -309,7 +309,7 @@ func (w *waiter) fail(err error) {
 }
 
 // refusedByServer is an HTTP answer of the server that its client must see: 401 with a challenge.
-type refusedByServer struct{ answer peer.Answer }
+type refusedByServer struct{ answer transport.Answer }
 
 // Error implements error.
 func (e *refusedByServer) Error() string {

@@ -1,4 +1,4 @@
-package crossing
+package bridge
 
 import (
 	"context"
@@ -9,8 +9,8 @@ import (
 	"time"
 
 	"github.com/plimsoll/plimsoll/internal/rawjson"
-	"github.com/plimsoll/plimsoll/tools/jsonrpc"
-	"github.com/plimsoll/plimsoll/tools/peer"
+	"github.com/plimsoll/plimsoll/tools/mcp/jsonrpc"
+	"github.com/plimsoll/plimsoll/tools/mcp/transport"
 )
 
 // news is the one subscription of a legacy client's session: to what its server says that
@@ -50,15 +50,15 @@ func (n *news) start() {
 	n.started = true
 	n.mu.Unlock()
 	if !again {
-		n.l.next.Listen(n.l.ctx, nil, peer.Funcs{OnReceive: n.l.unsolicited})
+		n.l.next.Listen(n.l.ctx, nil, transport.Funcs{OnReceive: n.l.unsolicited})
 		go func() { _, _ = n.renew(n.l.ctx) }()
 	}
 }
 
 // listener is a standing stream of the client.
-type listener struct{ to peer.Receiver }
+type listener struct{ to transport.Receiver }
 
-func (n *news) attach(to peer.Receiver) (detach func()) {
+func (n *news) attach(to transport.Receiver) (detach func()) {
 	at := &listener{to}
 	n.mu.Lock()
 	n.to = append(n.to, at)
@@ -180,15 +180,15 @@ func (n *news) open(want filter) (*stream, error) {
 	if err != nil {
 		return nil, err
 	}
-	l.next.Send(ctx, peer.Message{Raw: raw, Head: head}, peer.Funcs{
-		OnReceive: func(f *peer.Frame) { n.receive(s, f) },
+	l.next.Send(ctx, transport.Message{Raw: raw, Head: head}, transport.Funcs{
+		OnReceive: func(f *transport.Frame) { n.receive(s, f) },
 		OnDone:    func(error) { n.ended(s, ctx) },
 	})
 	return s, nil
 }
 
 // receive takes what comes of a subscription.
-func (n *news) receive(s *stream, f *peer.Frame) {
+func (n *news) receive(s *stream, f *transport.Frame) {
 	if f.ReadAll(maxControl) != nil {
 		return
 	}
@@ -212,15 +212,15 @@ func (n *news) receive(s *stream, f *peer.Frame) {
 			return
 		}
 	}
-	n.tell(&peer.Frame{Head: out})
+	n.tell(&transport.Frame{Head: out})
 }
 
 // tell hands a message to the client's standing stream, if there is one.
-func (n *news) tell(f *peer.Frame) {
+func (n *news) tell(f *transport.Frame) {
 	n.out.Lock()
 	defer n.out.Unlock()
 	n.mu.Lock()
-	var to peer.Receiver
+	var to transport.Receiver
 	if len(n.to) > 0 {
 		to = n.to[len(n.to)-1].to
 	}

@@ -1,4 +1,4 @@
-package crossing
+package bridge
 
 import (
 	"bytes"
@@ -9,7 +9,7 @@ import (
 
 	"github.com/plimsoll/plimsoll/internal/rawjson"
 	"github.com/plimsoll/plimsoll/limit"
-	"github.com/plimsoll/plimsoll/tools/jsonrpc"
+	"github.com/plimsoll/plimsoll/tools/mcp/jsonrpc"
 )
 
 // The members of _meta that 2026-07-28 reserves.

@@ -1,4 +1,4 @@
-package crossing
+package bridge
 
 import (
 	"bytes"
@@ -13,9 +13,9 @@ import (
 	"testing"
 
 	"github.com/plimsoll/plimsoll/internal/rawjson"
-	"github.com/plimsoll/plimsoll/internal/toolserver"
-	"github.com/plimsoll/plimsoll/tools/jsonrpc"
-	"github.com/plimsoll/plimsoll/tools/peer"
+	"github.com/plimsoll/plimsoll/internal/testing/toolserver"
+	"github.com/plimsoll/plimsoll/tools/mcp/jsonrpc"
+	"github.com/plimsoll/plimsoll/tools/mcp/transport"
 )
 
 // pipePeer is a way to a server over standard streams, whole frames only.
@@ -24,12 +24,12 @@ type pipePeer struct {
 	ended chan struct{}
 	mu    sync.Mutex
 	open  map[jsonrpc.ID]*pending
-	heard []peer.Receiver
+	heard []transport.Receiver
 	sent  []string // every message that went to the server
 }
 
 type pending struct {
-	to            peer.Receiver
+	to            transport.Receiver
 	method, token string
 	stop          func() bool
 }
@@ -62,7 +62,7 @@ func (p *pipePeer) read(from io.Reader) {
 			break
 		}
 		if head, err := jsonrpc.Scan(line); err == nil || rest != nil {
-			p.route(head, &peer.Frame{Head: line, Rest: rest})
+			p.route(head, &transport.Frame{Head: line, Rest: rest})
 		}
 	}
 	p.mu.Lock()
@@ -74,7 +74,7 @@ func (p *pipePeer) read(from io.Reader) {
 	}
 }
 
-func (p *pipePeer) route(head jsonrpc.Head, f *peer.Frame) {
+func (p *pipePeer) route(head jsonrpc.Head, f *transport.Frame) {
 	if !f.Whole() {
 		head = jsonrpc.Head{Kind: jsonrpc.Response, ID: jsonrpc.ID(between(f.Head, `{"jsonrpc":"2.0","id":`))}
 	}
@@ -102,14 +102,14 @@ func (p *pipePeer) route(head jsonrpc.Head, f *peer.Frame) {
 		token := string(rawjson.Get(f.Head, "params", "progressToken").Of(f.Head))
 		for _, o := range p.open {
 			if o.token == token {
-				to = []peer.Receiver{o.to}
+				to = []transport.Receiver{o.to}
 			}
 		}
 	}
 	// A subscription's messages belong to its request.
 	if id := rawjson.Get(f.Head, "params", "_meta", metaSubscription); !id.IsZero() {
 		if o := p.open[jsonrpc.ID(id.Of(f.Head))]; o != nil {
-			to = []peer.Receiver{o.to}
+			to = []transport.Receiver{o.to}
 		}
 	}
 	p.mu.Unlock()
@@ -126,7 +126,7 @@ func between(b []byte, key string) string {
 	return ""
 }
 
-func (p *pipePeer) Send(ctx context.Context, m peer.Message, to peer.Receiver) {
+func (p *pipePeer) Send(ctx context.Context, m transport.Message, to transport.Receiver) {
 	p.mu.Lock()
 	if p.open == nil {
 		p.mu.Unlock()
@@ -162,7 +162,7 @@ func (p *pipePeer) write(message []byte) {
 	_, _ = p.out.Write(append(bytes.Clone(message), '\n'))
 }
 
-func (p *pipePeer) Listen(ctx context.Context, _ http.Header, to peer.Receiver) {
+func (p *pipePeer) Listen(ctx context.Context, _ http.Header, to transport.Receiver) {
 	p.mu.Lock()
 	p.heard = append(p.heard, to)
 	p.mu.Unlock()
@@ -201,7 +201,7 @@ func overHTTP(t testing.TB, h http.Handler) *httpPeer {
 	return p
 }
 
-func (p *httpPeer) request(ctx context.Context, method string, m peer.Message) (*http.Response, error) {
+func (p *httpPeer) request(ctx context.Context, method string, m transport.Message) (*http.Response, error) {
 	r, err := http.NewRequestWithContext(ctx, method, p.url, bytes.NewReader(m.Raw))
 	if err != nil {
 		return nil, err
@@ -227,7 +227,7 @@ func (p *httpPeer) request(ctx context.Context, method string, m peer.Message) (
 }
 
 // begin runs f beside, unless the peer is closed: nobody waits for it then.
-func (p *httpPeer) begin(to peer.Receiver, f func()) {
+func (p *httpPeer) begin(to transport.Receiver, f func()) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.closed {
@@ -237,7 +237,7 @@ func (p *httpPeer) begin(to peer.Receiver, f func()) {
 	p.wg.Go(f)
 }
 
-func (p *httpPeer) Send(ctx context.Context, m peer.Message, to peer.Receiver) {
+func (p *httpPeer) Send(ctx context.Context, m transport.Message, to transport.Receiver) {
 	p.begin(to, func() {
 		ctx, stop := context.WithCancel(ctx)
 		defer stop()
@@ -253,7 +253,7 @@ func (p *httpPeer) Send(ctx context.Context, m peer.Message, to peer.Receiver) {
 			p.session = id
 			p.mu.Unlock()
 		}
-		a := peer.Answer{Status: resp.StatusCode, Header: resp.Header}
+		a := transport.Answer{Status: resp.StatusCode, Header: resp.Header}
 		if strings.HasPrefix(resp.Header.Get("Content-Type"), "text/event-stream") {
 			to.Open(a)
 			to.Done(events(resp.Body, to))
@@ -262,7 +262,7 @@ func (p *httpPeer) Send(ctx context.Context, m peer.Message, to peer.Receiver) {
 		body, err := io.ReadAll(resp.Body)
 		if json.Valid(body) {
 			to.Open(a)
-			to.Receive(&peer.Frame{Head: body})
+			to.Receive(&transport.Frame{Head: body})
 		} else {
 			a.Body = body
 			to.Open(a)
@@ -271,7 +271,7 @@ func (p *httpPeer) Send(ctx context.Context, m peer.Message, to peer.Receiver) {
 	})
 }
 
-func events(body io.Reader, to peer.Receiver) error {
+func events(body io.Reader, to transport.Receiver) error {
 	r := jsonrpc.NewEventReader(body, 0)
 	for {
 		e, head, rest, err := r.Next()
@@ -283,16 +283,16 @@ func events(body io.Reader, to peer.Receiver) error {
 		case len(head) == 0:
 			continue
 		}
-		to.Receive(&peer.Frame{Head: head, Rest: rest, Event: peer.Event{ID: e.ID, Name: e.Name}})
+		to.Receive(&transport.Frame{Head: head, Rest: rest, Event: transport.Event{ID: e.ID, Name: e.Name}})
 	}
 }
 
-func (p *httpPeer) Listen(ctx context.Context, _ http.Header, to peer.Receiver) {
+func (p *httpPeer) Listen(ctx context.Context, _ http.Header, to transport.Receiver) {
 	p.begin(to, func() {
 		ctx, stop := context.WithCancel(ctx)
 		defer stop()
 		defer context.AfterFunc(p.ctx, stop)()
-		resp, err := p.request(ctx, http.MethodGet, peer.Message{})
+		resp, err := p.request(ctx, http.MethodGet, transport.Message{})
 		if err == nil {
 			err = events(resp.Body, to)
 			_ = resp.Body.Close()

@@ -1,4 +1,4 @@
-package crossing
+package bridge
 
 import (
 	"bytes"
@@ -6,8 +6,8 @@ import (
 	"time"
 
 	"github.com/plimsoll/plimsoll/internal/rawjson"
-	"github.com/plimsoll/plimsoll/tools/jsonrpc"
-	"github.com/plimsoll/plimsoll/tools/peer"
+	"github.com/plimsoll/plimsoll/tools/mcp/jsonrpc"
+	"github.com/plimsoll/plimsoll/tools/mcp/transport"
 )
 
 // require asks the client for what the server needs.
@@ -71,7 +71,7 @@ func (x *exchange) require(result []byte) {
 	}
 	l.mu.Unlock()
 	for _, r := range requests {
-		x.deliver(&peer.Frame{Head: r})
+		x.deliver(&transport.Frame{Head: r})
 	}
 }
 
@@ -95,7 +95,7 @@ func (x *exchange) page(method string, params []byte) []byte {
 }
 
 // answered takes a client's response to a request made here.
-func (l *legacy) answered(m peer.Message) {
+func (l *legacy) answered(m transport.Message) {
 	l.mu.Lock()
 	x := l.asked[m.Head.ID]
 	delete(l.asked, m.Head.ID)

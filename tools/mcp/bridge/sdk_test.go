@@ -1,6 +1,6 @@
 //lint:file-ignore SA1019 the deprecated features still have to cross.
 
-package crossing
+package bridge
 
 import (
 	"context"
@@ -12,17 +12,17 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
-	"github.com/plimsoll/plimsoll/internal/toolserver"
-	"github.com/plimsoll/plimsoll/tools/jsonrpc"
-	"github.com/plimsoll/plimsoll/tools/peer"
+	"github.com/plimsoll/plimsoll/internal/testing/toolserver"
+	"github.com/plimsoll/plimsoll/tools/mcp/jsonrpc"
+	mcptransport "github.com/plimsoll/plimsoll/tools/mcp/transport"
 )
 
 // stdioFor lets the official client speak to a bridge as to a process.
-func stdioFor(t *testing.T, p peer.Peer) mcp.Transport {
+func stdioFor(t *testing.T, p mcptransport.Peer) mcp.Transport {
 	in, toBridge := io.Pipe()
 	fromBridge, out := io.Pipe()
 	var mu sync.Mutex
-	write := func(f *peer.Frame) {
+	write := func(f *mcptransport.Frame) {
 		mu.Lock()
 		defer mu.Unlock()
 		_ = jsonrpc.WriteLine(out, f.Head, f.Rest)
@@ -31,7 +31,7 @@ func stdioFor(t *testing.T, p peer.Peer) mcp.Transport {
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		p.Listen(ctx, nil, peer.Funcs{OnReceive: write})
+		p.Listen(ctx, nil, mcptransport.Funcs{OnReceive: write})
 		lines := jsonrpc.NewLineReader(in, 1<<20)
 		for {
 			line, _, err := lines.Next()
@@ -40,7 +40,7 @@ func stdioFor(t *testing.T, p peer.Peer) mcp.Transport {
 			}
 			raw := append([]byte(nil), line...)
 			if head, err := jsonrpc.Scan(raw); err == nil {
-				p.Send(ctx, peer.Message{Raw: raw, Head: head, Principal: "sdk"}, peer.Funcs{OnReceive: write})
+				p.Send(ctx, mcptransport.Message{Raw: raw, Head: head, Principal: "sdk"}, mcptransport.Funcs{OnReceive: write})
 			}
 		}
 	}()
@@ -55,17 +55,17 @@ func stdioFor(t *testing.T, p peer.Peer) mcp.Transport {
 
 // TestOfficialClient: the official client of each era works with a server of the other.
 func TestOfficialClient(t *testing.T) {
-	for version, over := range map[string]func(peer.Peer) peer.Peer{
-		ModernVersion: func(p peer.Peer) peer.Peer { return Modern(p, Options{}) },
-		LegacyVersion: func(p peer.Peer) peer.Peer { return Legacy(p, Options{}) },
+	for version, over := range map[string]func(mcptransport.Peer) mcptransport.Peer{
+		ModernVersion: func(p mcptransport.Peer) mcptransport.Peer { return Modern(p, Options{}) },
+		LegacyVersion: func(p mcptransport.Peer) mcptransport.Peer { return Legacy(p, Options{}) },
 	} {
 		eras := toolserver.LegacyOnly
 		if version == LegacyVersion {
 			eras = toolserver.ModernOnly
 		}
-		for name, to := range map[string]func() peer.Peer{
-			"stdio": func() peer.Peer { return overPipe(t, toolserver.New(toolserver.Options{Eras: eras})) },
-			"http":  func() peer.Peer { return overHTTP(t, toolserver.New(toolserver.Options{Eras: eras}).Handler()) },
+		for name, to := range map[string]func() mcptransport.Peer{
+			"stdio": func() mcptransport.Peer { return overPipe(t, toolserver.New(toolserver.Options{Eras: eras})) },
+			"http":  func() mcptransport.Peer { return overHTTP(t, toolserver.New(toolserver.Options{Eras: eras}).Handler()) },
 		} {
 			t.Run(version+" "+name, func(t *testing.T) {
 				b := over(to())

@@ -1,4 +1,4 @@
-package crossing
+package bridge
 
 import (
 	"context"
@@ -11,8 +11,8 @@ import (
 
 	"github.com/plimsoll/plimsoll/internal/rawjson"
 	"github.com/plimsoll/plimsoll/journal"
-	"github.com/plimsoll/plimsoll/tools/jsonrpc"
-	"github.com/plimsoll/plimsoll/tools/peer"
+	"github.com/plimsoll/plimsoll/tools/mcp/jsonrpc"
+	"github.com/plimsoll/plimsoll/tools/mcp/transport"
 )
 
 // session is one session with a legacy server, kept for one modern client.
@@ -20,7 +20,7 @@ type session struct {
 	b         *modern
 	key       sessionKey
 	principal string
-	next      peer.Peer
+	next      transport.Peer
 	ctx       context.Context
 	stop      context.CancelFunc
 
@@ -43,7 +43,7 @@ type session struct {
 	closed   sync.Once
 }
 
-func newSession(b *modern, key sessionKey, m peer.Message, _ request) *session {
+func newSession(b *modern, key sessionKey, m transport.Message, _ request) *session {
 	s := &session{b: b, key: key, principal: m.Principal, uris: make(map[string]int), level: -1, used: time.Now()}
 	s.ctx, s.stop = context.WithCancel(context.Background())
 	s.timer = time.AfterFunc(b.o.Idle, s.expire)
@@ -96,7 +96,7 @@ func (s *session) do(f func(error)) {
 }
 
 // open greets the server and lets those go on that wait.
-func (s *session) open(m peer.Message, r request) {
+func (s *session) open(m transport.Message, r request) {
 	err := s.greet(m, r)
 	if err != nil {
 		s.b.forget(s)
@@ -134,7 +134,7 @@ func (s *session) hangUp() {
 	}
 }
 
-func (s *session) greet(m peer.Message, r request) error {
+func (s *session) greet(m transport.Message, r request) error {
 	ctx, stop := context.WithTimeout(s.ctx, s.b.o.Handshake)
 	defer stop()
 	next := s.b.next
@@ -156,7 +156,7 @@ func (s *session) greet(m peer.Message, r request) error {
 		client = []byte(ownInfo)
 	}
 	params := fmt.Appendf(nil, `{"protocolVersion":%q,"capabilities":%s,"clientInfo":%s}`, LegacyVersion, capabilities, client)
-	a, err := ask(ctx, s.next, peer.Message{Raw: jsonrpc.NewRequest(s.newID(), "initialize", params), Principal: s.principal})
+	a, err := ask(ctx, s.next, transport.Message{Raw: jsonrpc.NewRequest(s.newID(), "initialize", params), Principal: s.principal})
 	switch {
 	case errors.Is(err, context.DeadlineExceeded):
 		return fail(jsonrpc.CodeInternal, "%s did not answer initialize within %v: see whether it runs", s.b.o.Server, s.b.o.Handshake)
@@ -186,7 +186,7 @@ func (s *session) greet(m peer.Message, r request) error {
 		return fail(jsonrpc.CodeInternal, "%s: capabilities that cannot be read: %v", s.b.o.Server, err)
 	}
 	s.notify("notifications/initialized", nil)
-	s.next.Listen(s.ctx, nil, peer.Funcs{OnReceive: s.unsolicited, OnDone: s.unheard})
+	s.next.Listen(s.ctx, nil, transport.Funcs{OnReceive: s.unsolicited, OnDone: s.unheard})
 	return nil
 }
 
@@ -210,7 +210,7 @@ func (s *session) tell(raw []byte) {
 	if err != nil {
 		return
 	}
-	s.next.Send(s.ctx, peer.Message{Raw: raw, Head: head, Principal: s.principal}, peer.Funcs{})
+	s.next.Send(s.ctx, transport.Message{Raw: raw, Head: head, Principal: s.principal}, transport.Funcs{})
 }
 
 // discovered is the answer to server/discover.
@@ -258,10 +258,10 @@ func (s *session) unheard(error) {}
 
 // unsolicited takes what belongs to no request, or what a server on standard streams sent
 // for one without saying for which.
-func (s *session) unsolicited(f *peer.Frame) { s.receive(f, nil) }
+func (s *session) unsolicited(f *transport.Frame) { s.receive(f, nil) }
 
 // receive takes what is not a response: c is the call it came with, nil when that is not known.
-func (s *session) receive(f *peer.Frame, c *call) {
+func (s *session) receive(f *transport.Frame, c *call) {
 	if f.ReadAll(maxControl) != nil {
 		s.b.o.event(journal.ToolNoise{Server: s.b.o.Server, What: "too_large", Bytes: int64(len(f.Head))})
 		return
@@ -367,12 +367,12 @@ func (s *session) progress(message, params []byte, c *call) {
 	}
 	at := rawjson.Get(message, "params", "progressToken")
 	if out, err := rawjson.Splice(message, []rawjson.Edit{{Span: at, With: w.token}}); err == nil {
-		w.receive(&peer.Frame{Head: out})
+		w.receive(&transport.Frame{Head: out})
 	}
 }
 
 // logged passes a log message to the request that asked for its level.
-func (s *session) logged(f *peer.Frame, params []byte, c *call) {
+func (s *session) logged(f *transport.Frame, params []byte, c *call) {
 	name, _ := rawjson.Text(params, "level")
 	level := levelOf(name)
 	wants := func(c *call) bool {

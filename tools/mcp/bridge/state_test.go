@@ -1,4 +1,4 @@
-package crossing
+package bridge
 
 import (
 	"strings"
@@ -6,8 +6,8 @@ import (
 	"time"
 
 	"github.com/plimsoll/plimsoll/internal/rawjson"
-	"github.com/plimsoll/plimsoll/internal/toolserver"
-	"github.com/plimsoll/plimsoll/tools/peer"
+	"github.com/plimsoll/plimsoll/internal/testing/toolserver"
+	"github.com/plimsoll/plimsoll/tools/mcp/transport"
 )
 
 const invalidState = "Invalid requestState"
@@ -96,7 +96,7 @@ func TestParkedRequests(t *testing.T) {
 	c.call("server/discover", "")
 	b := c.p.(*modern)
 	for _, s := range b.sessions {
-		s.unsolicited(&peer.Frame{Head: []byte(`{"jsonrpc":"2.0","id":"early","method":"roots/list"}`)})
+		s.unsolicited(&transport.Frame{Head: []byte(`{"jsonrpc":"2.0","id":"early","method":"roots/list"}`)})
 	}
 	r, rounds := interact(t, c, `"name":"echo","arguments":{"text":"after"}`, func(method, _ string) string {
 		has(t, method, "roots/list")

@@ -1,4 +1,4 @@
-package crossing
+package bridge
 
 import (
 	"context"
@@ -10,8 +10,8 @@ import (
 
 	"github.com/plimsoll/plimsoll/internal/rawjson"
 	"github.com/plimsoll/plimsoll/journal"
-	"github.com/plimsoll/plimsoll/tools/jsonrpc"
-	"github.com/plimsoll/plimsoll/tools/peer"
+	"github.com/plimsoll/plimsoll/tools/mcp/jsonrpc"
+	"github.com/plimsoll/plimsoll/tools/mcp/transport"
 )
 
 // filter is what a subscriptions/listen asks for.
@@ -35,7 +35,7 @@ type subscription struct {
 }
 
 // listen serves subscriptions/listen from the session's notifications.
-func (s *session) listen(w *waiter, m peer.Message) {
+func (s *session) listen(w *waiter, m transport.Message) {
 	raw := rawjson.Get(m.Raw, "params", "notifications")
 	l := &subscription{s: s, w: w}
 	if raw.IsZero() || json.Unmarshal(raw.Of(m.Raw), &l.filter) != nil {
@@ -109,10 +109,10 @@ func (l *subscription) acknowledge() {
 		ack = []byte("{}")
 	}
 	params := fmt.Appendf(nil, `{"_meta":{%q:%s},"notifications":%s}`, metaSubscription, l.w.id, ack)
-	l.w.receive(&peer.Frame{Head: jsonrpc.NewRequest("", "notifications/subscriptions/acknowledged", params)})
+	l.w.receive(&transport.Frame{Head: jsonrpc.NewRequest("", "notifications/subscriptions/acknowledged", params)})
 	l.open = true
 	for _, m := range l.early {
-		l.w.receive(&peer.Frame{Head: m})
+		l.w.receive(&transport.Frame{Head: m})
 	}
 	l.early = nil
 }
@@ -168,8 +168,8 @@ func (s *session) subscribe(ctx context.Context, uri string, granted func(bool))
 		return
 	}
 	taken := false
-	s.next.Send(ctx, peer.Message{Raw: raw, Head: head, Principal: s.principal}, peer.Funcs{
-		OnReceive: func(f *peer.Frame) { taken = taken || !rawjson.Get(f.Head, "result").IsZero() },
+	s.next.Send(ctx, transport.Message{Raw: raw, Head: head, Principal: s.principal}, transport.Funcs{
+		OnReceive: func(f *transport.Frame) { taken = taken || !rawjson.Get(f.Head, "result").IsZero() },
 		OnDone: func(error) {
 			if !taken {
 				s.mu.Lock()
@@ -202,13 +202,13 @@ func (s *session) unsubscribe(uri string) {
 	if last && s.ctx.Err() == nil {
 		raw := s.resourceRequest("resources/unsubscribe", uri)
 		if head, err := jsonrpc.Scan(raw); err == nil {
-			s.next.Send(s.ctx, peer.Message{Raw: raw, Head: head, Principal: s.principal}, peer.Funcs{})
+			s.next.Send(s.ctx, transport.Message{Raw: raw, Head: head, Principal: s.principal}, transport.Funcs{})
 		}
 	}
 }
 
 // changed passes a notification of a change to the subscriptions that want it.
-func (s *session) changed(f *peer.Frame, method string, params []byte) {
+func (s *session) changed(f *transport.Frame, method string, params []byte) {
 	uri, _ := rawjson.Text(params, "uri")
 	s.mu.Lock()
 	listens := slices.Clone(s.listens)
@@ -232,7 +232,7 @@ func (s *session) changed(f *peer.Frame, method string, params []byte) {
 		l.mu.Lock()
 		switch {
 		case l.open && !l.ended:
-			l.w.receive(&peer.Frame{Head: out})
+			l.w.receive(&transport.Frame{Head: out})
 		case !l.ended && len(l.early) < maxEarlyNews:
 			l.early = append(l.early, out)
 		}

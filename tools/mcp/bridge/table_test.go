@@ -1,4 +1,4 @@
-package crossing
+package bridge
 
 import (
 	"bufio"
@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// TestTable holds docs/crossing.md to the code: every row has a test of its name for each
+// TestTable holds docs/bridge.md to the code: every row has a test of its name for each
 // direction, no test is without a row, and all of them run.
 func TestTable(t *testing.T) {
 	rows := tableRows(t)
@@ -60,7 +60,7 @@ func hasRow(rows []tableRow, name string) bool {
 
 // tableRows reads the rows between the marks of the table.
 func tableRows(t *testing.T) []tableRow {
-	f, err := os.Open("../../docs/crossing.md")
+	f, err := os.Open("../../../docs/bridge.md")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,20 +1,20 @@
-package crossing
+package bridge
 
 import (
 	"fmt"
 
 	"github.com/plimsoll/plimsoll/internal/rawjson"
-	"github.com/plimsoll/plimsoll/tools/jsonrpc"
-	"github.com/plimsoll/plimsoll/tools/peer"
+	"github.com/plimsoll/plimsoll/tools/mcp/jsonrpc"
+	"github.com/plimsoll/plimsoll/tools/mcp/transport"
 )
 
 // translated makes a response of the server one for the client.
-func (c *call) translated(f *peer.Frame, id jsonrpc.ID) *peer.Frame {
+func (c *call) translated(f *transport.Frame, id jsonrpc.ID) *transport.Frame {
 	e := &envelope{id: []byte(id), code: codeDown}
 	e.mark = c.members(f)
 	if c.missing != nil && f.Whole() && !rawjson.Get(f.Head, "error").IsZero() {
 		text, _ := rawjson.Text(f.Head, "error", "message")
-		return &peer.Frame{Event: f.Event, Head: jsonrpc.ErrorResponse(id, jsonrpc.CodeCapability,
+		return &transport.Frame{Event: f.Event, Head: jsonrpc.ErrorResponse(id, jsonrpc.CodeCapability,
 			"the server needs a capability that the client did not declare: "+short(text),
 			fmt.Appendf(nil, `{"requiredCapabilities":%s}`, c.missing))}
 	}
@@ -29,7 +29,7 @@ var cacheable = map[string]bool{
 
 // members gives what 2026-07-28 wants in a result and this one does not have. Of a large
 // result the beginning is all there is to see; no older server has these members.
-func (c *call) members(f *peer.Frame) []byte {
+func (c *call) members(f *transport.Frame) []byte {
 	var result []byte
 	if f.Whole() {
 		result = rawjson.Get(f.Head, "result").Of(f.Head)

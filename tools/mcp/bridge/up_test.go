@@ -1,4 +1,4 @@
-package crossing
+package bridge
 
 import (
 	"context"
@@ -8,9 +8,9 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/plimsoll/plimsoll/internal/toolserver"
-	"github.com/plimsoll/plimsoll/tools/jsonrpc"
-	"github.com/plimsoll/plimsoll/tools/peer"
+	"github.com/plimsoll/plimsoll/internal/testing/toolserver"
+	"github.com/plimsoll/plimsoll/tools/mcp/jsonrpc"
+	"github.com/plimsoll/plimsoll/tools/mcp/transport"
 )
 
 // up is an older client before a modern server.
@@ -35,7 +35,7 @@ type script struct {
 	params  []string
 }
 
-func (s *script) Send(_ context.Context, m peer.Message, to peer.Receiver) {
+func (s *script) Send(_ context.Context, m transport.Message, to transport.Receiver) {
 	s.mu.Lock()
 	answer := ""
 	switch {
@@ -53,10 +53,10 @@ func (s *script) Send(_ context.Context, m peer.Message, to peer.Receiver) {
 		s.params = append(s.params, string(m.Head.Params.Of(m.Raw)))
 	}
 	s.mu.Unlock()
-	peer.Reply(to, []byte(`{"jsonrpc":"2.0","id":`+string(m.Head.ID)+`,`+answer+`}`))
+	transport.Reply(to, []byte(`{"jsonrpc":"2.0","id":`+string(m.Head.ID)+`,`+answer+`}`))
 }
 
-func (s *script) Listen(ctx context.Context, _ http.Header, to peer.Receiver) {
+func (s *script) Listen(ctx context.Context, _ http.Header, to transport.Receiver) {
 	context.AfterFunc(ctx, func() { to.Done(nil) })
 }
 
@@ -210,12 +210,12 @@ var upTests = map[string]func(*testing.T){
 		c, s, _ := up(t)
 		call := c.start("5", "tools/call", `"name":"silent"`)
 		eventually(t, func() bool { return s.Stats().Calls == 1 })
-		c.send(t.Context(), `{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":5}}`, peer.Funcs{})
+		c.send(t.Context(), `{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":5}}`, transport.Funcs{})
 		has(t, call.wait(t), "canceled")
 		eventually(t, func() bool { return s.Stats().Cancelled == 1 && s.Stats().Calls == 1 })
 		call = c.start("6", "tools/call", `"name":"ask"`) // nobody answers
 		c.hear("request elicitation/create")
-		c.send(t.Context(), `{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":6}}`, peer.Funcs{})
+		c.send(t.Context(), `{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":6}}`, transport.Funcs{})
 		has(t, call.wait(t), "canceled")
 		has(t, c.hear("notifications/cancelled"), `"requestId":"plimsoll-`)
 	},
@@ -271,7 +271,7 @@ var upTests = map[string]func(*testing.T){
 		c, _, p := up(t)
 		c.asks = func(string, []byte) string { return `{"roots":[{"uri":"file:///w"}]}` }
 		has(t, c.tool("roots", `{}`), "file:///w")
-		c.send(t.Context(), `{"jsonrpc":"2.0","method":"notifications/roots/list_changed"}`, peer.Funcs{})
+		c.send(t.Context(), `{"jsonrpc":"2.0","method":"notifications/roots/list_changed"}`, transport.Funcs{})
 		lacks(t, p.transcript(), "roots/list_changed")
 	},
 	"several inputs at once": func(t *testing.T) {

@@ -1,4 +1,4 @@
-package crossing
+package bridge
 
 import (
 	"context"
@@ -10,10 +10,10 @@ import (
 	"runtime"
 	"testing"
 
-	"github.com/plimsoll/plimsoll/internal/toolserver"
-	"github.com/plimsoll/plimsoll/tools/jsonrpc"
-	"github.com/plimsoll/plimsoll/tools/peer"
-	"github.com/plimsoll/plimsoll/tools/upstream"
+	"github.com/plimsoll/plimsoll/internal/testing/toolserver"
+	"github.com/plimsoll/plimsoll/tools/mcp/client"
+	"github.com/plimsoll/plimsoll/tools/mcp/jsonrpc"
+	"github.com/plimsoll/plimsoll/tools/mcp/transport"
 )
 
 // asServer makes this test's own program a server on standard streams.
@@ -34,12 +34,12 @@ func TestMain(m *testing.M) {
 }
 
 // upstreams are the ways that the gateway itself uses: a process and HTTP.
-func upstreams(t *testing.T, era string) map[string]peer.Peer {
+func upstreams(t *testing.T, era string) map[string]transport.Peer {
 	cmd := exec.Command(os.Args[0])
 	cmd.Env = append(os.Environ(), asServer+"="+era)
-	process := upstream.Stdio(upstream.StdioOptions{Name: "s", Launch: upstream.Exec(cmd)})
+	process := client.Stdio(client.StdioOptions{Name: "s", Launch: client.Exec(cmd)})
 	server := httptest.NewServer(toolserver.New(toolserver.Options{Eras: serverEras[era]}).Handler())
-	remote, err := upstream.HTTP(upstream.HTTPOptions{Name: "s", URL: server.URL})
+	remote, err := client.HTTP(client.HTTPOptions{Name: "s", URL: server.URL})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -49,14 +49,14 @@ func upstreams(t *testing.T, era string) map[string]peer.Peer {
 		server.CloseClientConnections()
 		server.Close()
 	})
-	return map[string]peer.Peer{"process": process, "http": remote}
+	return map[string]transport.Peer{"process": process, "http": remote}
 }
 
 // TestUpstreams: probe, bridge and official client over the gateway's own transports.
 func TestUpstreams(t *testing.T) {
 	for name, p := range upstreams(t, "legacy") {
 		t.Run("modern client, older server, "+name, func(t *testing.T) {
-			if era, err := Detect(t.Context(), p, peer.Message{}, Options{}); era != LegacyEra || err != nil {
+			if era, err := Detect(t.Context(), p, transport.Message{}, Options{}); era != LegacyEra || err != nil {
 				t.Fatalf("%v, %v", era, err)
 			}
 			officialClient(t, stdioFor(t, Modern(p, Options{})), ModernVersion)
@@ -64,7 +64,7 @@ func TestUpstreams(t *testing.T) {
 	}
 	for name, p := range upstreams(t, "modern") {
 		t.Run("older client, modern server, "+name, func(t *testing.T) {
-			if era, err := Detect(t.Context(), p, peer.Message{}, Options{}); era != ModernEra || err != nil {
+			if era, err := Detect(t.Context(), p, transport.Message{}, Options{}); era != ModernEra || err != nil {
 				t.Fatalf("%v, %v", era, err)
 			}
 			officialClient(t, stdioFor(t, Legacy(p, Options{})), LegacyVersion)
@@ -78,14 +78,14 @@ type endless struct {
 	bytes int64
 }
 
-func (s *endless) Send(ctx context.Context, m peer.Message, to peer.Receiver) {
+func (s *endless) Send(ctx context.Context, m transport.Message, to transport.Receiver) {
 	if m.Head.Method != "tools/call" {
 		s.script.Send(ctx, m, to)
 		return
 	}
 	head := `{"jsonrpc":"2.0","result":{"content":[{"type":"text","text":"`
 	tail := `"}]},"id":` + string(m.Head.ID) + `}`
-	to.Receive(&peer.Frame{Head: []byte(head), Rest: io.MultiReader(io.LimitReader(letters{}, s.bytes), &tailReader{[]byte(tail)})})
+	to.Receive(&transport.Frame{Head: []byte(head), Rest: io.MultiReader(io.LimitReader(letters{}, s.bytes), &tailReader{[]byte(tail)})})
 	to.Done(nil)
 }
 
@@ -113,9 +113,9 @@ func (r *tailReader) Read(p []byte) (int, error) {
 // through in a few buffers.
 func TestConstantMemory(t *testing.T) {
 	const size = 64 << 20
-	for name, over := range map[string]func(peer.Peer) peer.Peer{
-		"modern": func(p peer.Peer) peer.Peer { return Modern(p, Options{}) },
-		"legacy": func(p peer.Peer) peer.Peer { return Legacy(p, Options{}) },
+	for name, over := range map[string]func(transport.Peer) transport.Peer{
+		"modern": func(p transport.Peer) transport.Peer { return Modern(p, Options{}) },
+		"legacy": func(p transport.Peer) transport.Peer { return Legacy(p, Options{}) },
 	} {
 		server := &endless{script: &script{}, bytes: size}
 		b := over(server)
@@ -129,8 +129,8 @@ func TestConstantMemory(t *testing.T) {
 		runtime.ReadMemStats(&before)
 		var n int64
 		done := make(chan error, 1)
-		c.send(t.Context(), c.request("9", "tools/call", `"name":"x"`), peer.Funcs{
-			OnReceive: func(f *peer.Frame) {
+		c.send(t.Context(), c.request("9", "tools/call", `"name":"x"`), transport.Funcs{
+			OnReceive: func(f *transport.Frame) {
 				if kindOf(f) == jsonrpc.Response {
 					n, _ = io.Copy(io.Discard, f.Reader())
 				}

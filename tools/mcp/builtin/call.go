@@ -13,8 +13,8 @@ import (
 	"time"
 
 	"github.com/plimsoll/plimsoll/internal/rawjson"
-	"github.com/plimsoll/plimsoll/tools/jsonrpc"
-	"github.com/plimsoll/plimsoll/tools/peer"
+	"github.com/plimsoll/plimsoll/tools/mcp/jsonrpc"
+	"github.com/plimsoll/plimsoll/tools/mcp/transport"
 )
 
 const (
@@ -44,7 +44,7 @@ type call struct {
 	modern bool
 	token  []byte // the client's progress token, raw; nil is none
 	given  Call
-	to     peer.Receiver
+	to     transport.Receiver
 	ctx    context.Context
 	cancel context.CancelCauseFunc
 
@@ -145,7 +145,7 @@ func (c *call) respond(message []byte) {
 	defer c.mu.Unlock()
 	if !c.over {
 		c.over = true
-		c.to.Receive(&peer.Frame{Head: message})
+		c.to.Receive(&transport.Frame{Head: message})
 		c.to.Done(nil)
 	}
 }
@@ -183,7 +183,7 @@ func (c *call) stream(r *Result) {
 		return
 	}
 	c.over = true
-	c.to.Receive(&peer.Frame{Head: message, Rest: pipe})
+	c.to.Receive(&transport.Frame{Head: message, Rest: pipe})
 	c.to.Done(pipe.close())
 }
 
@@ -244,5 +244,5 @@ func (c *call) progress(done, total float64, text string) {
 	if text != "" {
 		b = rawjson.Quote(append(b, `,"message":`...), clip(text, maxProgressText))
 	}
-	c.to.Receive(&peer.Frame{Head: jsonrpc.NewRequest("", "notifications/progress", append(b, '}'))})
+	c.to.Receive(&transport.Frame{Head: jsonrpc.NewRequest("", "notifications/progress", append(b, '}'))})
 }

@@ -14,9 +14,9 @@ import (
 	"time"
 
 	"github.com/plimsoll/plimsoll/journal"
-	"github.com/plimsoll/plimsoll/tools/builtin"
-	"github.com/plimsoll/plimsoll/tools/jsonrpc"
-	"github.com/plimsoll/plimsoll/tools/peer"
+	"github.com/plimsoll/plimsoll/tools/mcp/builtin"
+	"github.com/plimsoll/plimsoll/tools/mcp/jsonrpc"
+	"github.com/plimsoll/plimsoll/tools/mcp/transport"
 )
 
 func TestAFailureIsAResult(t *testing.T) {
@@ -189,8 +189,8 @@ func TestATakenBackStreamStops(t *testing.T) {
 	s := newServer(t, builtin.Options{Tools: []builtin.Tool{endless}})
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan error, 1)
-	s.Dial().Send(ctx, message(t, calling(1, "endless", "{}")), peer.Funcs{
-		OnReceive: func(f *peer.Frame) {
+	s.Dial().Send(ctx, message(t, calling(1, "endless", "{}")), transport.Funcs{
+		OnReceive: func(f *transport.Frame) {
 			cancel()
 			if _, err := io.Copy(io.Discard, f.Reader()); err == nil {
 				t.Error("it came to an end")
@@ -203,7 +203,7 @@ func TestATakenBackStreamStops(t *testing.T) {
 	}
 	<-ended
 	// A receiver that does not read on.
-	s.Dial().Send(t.Context(), message(t, calling(1, "endless", "{}")), peer.Funcs{OnDone: func(err error) { done <- err }})
+	s.Dial().Send(t.Context(), message(t, calling(1, "endless", "{}")), transport.Funcs{OnDone: func(err error) { done <- err }})
 	if err := <-done; err != nil {
 		t.Error(err)
 	}
@@ -240,7 +240,7 @@ func TestOneCallAfterTheOther(t *testing.T) {
 	for i := range 100 {
 		heard := make(chan []byte, 1)
 		name := []string{"echo", "stream"}[i%2]
-		p.Send(t.Context(), message(t, calling(i, name, "{}")), peer.Funcs{OnReceive: func(f *peer.Frame) {
+		p.Send(t.Context(), message(t, calling(i, name, "{}")), transport.Funcs{OnReceive: func(f *transport.Frame) {
 			raw, _ := io.ReadAll(f.Reader())
 			heard <- raw
 		}})
@@ -322,8 +322,8 @@ func TestAStreamIsLive(t *testing.T) {
 		})}})
 		var got []byte
 		done := make(chan error, 1)
-		s.Dial().Send(t.Context(), message(t, calling(1, "log", "{}")), peer.Funcs{
-			OnReceive: func(f *peer.Frame) {
+		s.Dial().Send(t.Context(), message(t, calling(1, "log", "{}")), transport.Funcs{
+			OnReceive: func(f *transport.Frame) {
 				b := make([]byte, 100)
 				n, _ := f.Rest.Read(b)
 				got = append(got, b[:n]...)

@@ -1,4 +1,4 @@
-// Package builtin is an MCP server made of Go functions, as a [peer.Peer].
+// Package builtin is an MCP server made of Go functions, as a [transport.Peer].
 //
 //	type listing struct {
 //		Project string `json:"project,omitempty" jsonschema:"Only applications of this project"`
@@ -13,7 +13,7 @@
 //			return builtin.JSON(page)
 //		}),
 //	}})
-//	g := gateway.NewServer(gateway.ServerOptions{Name: "argocd", Builtin: true, Dial: func(gateway.Dialing) peer.Peer { return s.Dial() }, …})
+//	g := gateway.NewServer(gateway.ServerOptions{Name: "argocd", Builtin: true, Dial: func(gateway.Dialing) transport.Peer { return s.Dial() }, …})
 //
 // The gateway in front of it bounds and pages what the tools answer, as it does for any
 // server; an endpoint serves it over standard streams or HTTP.

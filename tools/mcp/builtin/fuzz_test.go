@@ -9,9 +9,9 @@ import (
 	"testing"
 
 	"github.com/plimsoll/plimsoll/internal/rawjson"
-	"github.com/plimsoll/plimsoll/tools/builtin"
-	"github.com/plimsoll/plimsoll/tools/jsonrpc"
-	"github.com/plimsoll/plimsoll/tools/peer"
+	"github.com/plimsoll/plimsoll/tools/mcp/builtin"
+	"github.com/plimsoll/plimsoll/tools/mcp/jsonrpc"
+	"github.com/plimsoll/plimsoll/tools/mcp/transport"
 )
 
 // FuzzSend sends whatever is a message: a request is answered once and with its own id,
@@ -43,7 +43,7 @@ func FuzzSend(f *testing.F) {
 			return
 		}
 		r := &taken{done: make(chan struct{})}
-		p.Send(t.Context(), peer.Message{Raw: raw, Head: head}, r.funcs(t))
+		p.Send(t.Context(), transport.Message{Raw: raw, Head: head}, r.funcs(t))
 		<-r.done
 		if r.err != nil || r.broken != nil {
 			t.Fatalf("%v, %v", r.err, r.broken)

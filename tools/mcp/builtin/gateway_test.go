@@ -15,10 +15,10 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
-	"github.com/plimsoll/plimsoll/tools/builtin"
-	"github.com/plimsoll/plimsoll/tools/endpoint"
 	"github.com/plimsoll/plimsoll/tools/gateway"
-	"github.com/plimsoll/plimsoll/tools/peer"
+	"github.com/plimsoll/plimsoll/tools/mcp/builtin"
+	"github.com/plimsoll/plimsoll/tools/mcp/server"
+	mcptransport "github.com/plimsoll/plimsoll/tools/mcp/transport"
 	"github.com/plimsoll/plimsoll/tools/spool"
 	"github.com/plimsoll/plimsoll/tools/spool/query"
 )
@@ -41,15 +41,15 @@ func behind(t testing.TB, s *builtin.Server) *gateway.Server {
 	t.Cleanup(func() { _ = store.Close() })
 	g := gateway.NewServer(gateway.ServerOptions{
 		Name: "argocd", Builtin: true, Spool: store, TempDir: t.TempDir(), Query: []string{os.Args[0], query.Argument}, MaxProcesses: 1,
-		Dial: func(gateway.Dialing) peer.Peer { return s.Dial() },
+		Dial: func(gateway.Dialing) mcptransport.Peer { return s.Dial() },
 	})
 	t.Cleanup(func() { _ = g.Close() })
 	return g
 }
 
 // serveHTTP gives the address of an endpoint, whose principal is the header User.
-func serveHTTP(t testing.TB, open func(context.Context, endpoint.Opening) (endpoint.Session, error)) string {
-	h := endpoint.New(endpoint.Options{Name: "argocd", Open: open, Principal: func(r *http.Request) (string, error) {
+func serveHTTP(t testing.TB, open func(context.Context, server.Opening) (server.Session, error)) string {
+	h := server.New(server.Options{Name: "argocd", Open: open, Principal: func(r *http.Request) (string, error) {
 		return "principal of " + r.Header.Get("User"), nil
 	}})
 	web := httptest.NewServer(h)
@@ -75,12 +75,12 @@ func overHTTP(url, user string) mcp.Transport {
 	}}
 }
 
-func overStdio(t testing.TB, p peer.Peer) mcp.Transport {
+func overStdio(t testing.TB, p mcptransport.Peer) mcp.Transport {
 	in, stdin := io.Pipe()
 	stdout, out := io.Pipe()
 	served := make(chan error, 1)
 	go func() {
-		served <- endpoint.Stdio(context.Background(), in, out, p, endpoint.StdioOptions{Name: "argocd", Principal: "local"})
+		served <- server.Stdio(context.Background(), in, out, p, server.StdioOptions{Name: "argocd", Principal: "local"})
 		_ = out.Close()
 	}()
 	t.Cleanup(func() {
@@ -253,7 +253,7 @@ func TestEachCallHasItsOwnClientsHeaders(t *testing.T) {
 	running := make(chan context.Context, 1)
 	s := newServer(t, builtin.Options{Tools: allTools(running), MaxCalls: 1000})
 	g := behind(t, s)
-	other := gateway.NewServer(gateway.ServerOptions{Name: "other", Builtin: true, Dial: func(gateway.Dialing) peer.Peer { return newServer(t, builtin.Options{}).Dial() }})
+	other := gateway.NewServer(gateway.ServerOptions{Name: "other", Builtin: true, Dial: func(gateway.Dialing) mcptransport.Peer { return newServer(t, builtin.Options{}).Dial() }})
 	merge := gateway.NewMerge(gateway.MergeOptions{Parts: []gateway.Part{{Server: g}, {Server: other}}})
 	for name, url := range map[string]string{"whoami": serveHTTP(t, g.Open), "argocd__whoami": serveHTTP(t, merge.Open)} {
 		var wg sync.WaitGroup
@@ -279,11 +279,11 @@ func TestEachCallHasItsOwnClientsHeaders(t *testing.T) {
 
 // blind is a server that must not be told its clients' headers.
 type blind struct {
-	peer.Peer
+	mcptransport.Peer
 	t testing.TB
 }
 
-func (b blind) Send(ctx context.Context, m peer.Message, to peer.Receiver) {
+func (b blind) Send(ctx context.Context, m mcptransport.Message, to mcptransport.Receiver) {
 	if m.Header != nil {
 		b.t.Errorf("%s was sent with the client's headers", m.Head.Method)
 	}
@@ -299,7 +299,7 @@ func TestOtherServersAreNotToldTheHeaders(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = store.Close() })
-	other := gateway.NewServer(gateway.ServerOptions{Name: "other", Spool: store, Dial: func(gateway.Dialing) peer.Peer { return blind{s.Dial(), t} }})
+	other := gateway.NewServer(gateway.ServerOptions{Name: "other", Spool: store, Dial: func(gateway.Dialing) mcptransport.Peer { return blind{s.Dial(), t} }})
 	merge := gateway.NewMerge(gateway.MergeOptions{Spool: store, Parts: []gateway.Part{{Server: behind(t, s)}, {Server: other}}})
 	for _, url := range []string{serveHTTP(t, merge.Open), serveHTTP(t, other.Open)} {
 		for _, version := range []string{"2025-11-25", "2026-07-28"} {

@@ -9,9 +9,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/plimsoll/plimsoll/tools/builtin"
-	"github.com/plimsoll/plimsoll/tools/jsonrpc"
-	"github.com/plimsoll/plimsoll/tools/peer"
+	"github.com/plimsoll/plimsoll/tools/mcp/builtin"
+	"github.com/plimsoll/plimsoll/tools/mcp/jsonrpc"
+	"github.com/plimsoll/plimsoll/tools/mcp/transport"
 )
 
 func newServer(t testing.TB, o builtin.Options) *builtin.Server {
@@ -47,9 +47,9 @@ type taken struct {
 	err    error
 }
 
-func (r *taken) funcs(t testing.TB) peer.Funcs {
-	return peer.Funcs{
-		OnReceive: func(f *peer.Frame) {
+func (r *taken) funcs(t testing.TB) transport.Funcs {
+	return transport.Funcs{
+		OnReceive: func(f *transport.Frame) {
 			raw, err := io.ReadAll(f.Reader())
 			r.frames, r.broken = append(r.frames, raw), err
 		},
@@ -66,17 +66,17 @@ func (r *taken) funcs(t testing.TB) peer.Funcs {
 	}
 }
 
-func message(t testing.TB, raw string) peer.Message {
+func message(t testing.TB, raw string) transport.Message {
 	t.Helper()
 	head, err := jsonrpc.Scan([]byte(raw))
 	if err != nil {
 		t.Fatalf("%s: %v", raw, err)
 	}
-	return peer.Message{Raw: []byte(raw), Head: head, Principal: "somebody"}
+	return transport.Message{Raw: []byte(raw), Head: head, Principal: "somebody"}
 }
 
 // send sends a message and does not wait for what comes of it.
-func send(ctx context.Context, t testing.TB, p peer.Peer, raw string) *taken {
+func send(ctx context.Context, t testing.TB, p transport.Peer, raw string) *taken {
 	t.Helper()
 	r := &taken{done: make(chan struct{})}
 	p.Send(ctx, message(t, raw), r.funcs(t))
@@ -84,7 +84,7 @@ func send(ctx context.Context, t testing.TB, p peer.Peer, raw string) *taken {
 }
 
 // ask sends a message and waits.
-func ask(t testing.TB, p peer.Peer, raw string) *taken {
+func ask(t testing.TB, p transport.Peer, raw string) *taken {
 	t.Helper()
 	r := send(t.Context(), t, p, raw)
 	<-r.done

@@ -8,9 +8,9 @@ import (
 	"sync/atomic"
 	"testing"
 
-	"github.com/plimsoll/plimsoll/tools/builtin"
-	"github.com/plimsoll/plimsoll/tools/jsonrpc"
-	"github.com/plimsoll/plimsoll/tools/peer"
+	"github.com/plimsoll/plimsoll/tools/mcp/builtin"
+	"github.com/plimsoll/plimsoll/tools/mcp/jsonrpc"
+	"github.com/plimsoll/plimsoll/tools/mcp/transport"
 )
 
 // live is what the heap holds after a collection, in bytes.
@@ -44,8 +44,8 @@ func TestAStreamOfAnySizeIsHeldInLittle(t *testing.T) {
 		left.Store(size)
 		before, most, got := live(), int64(0), int64(0)
 		done := make(chan error, 1)
-		s.Dial().Send(t.Context(), message(t, calling(1, "large", "{}")), peer.Funcs{
-			OnReceive: func(f *peer.Frame) {
+		s.Dial().Send(t.Context(), message(t, calling(1, "large", "{}")), transport.Funcs{
+			OnReceive: func(f *transport.Frame) {
 				got = int64(len(f.Head))
 				b := make([]byte, 64<<10)
 				for n := 1; ; n++ {
@@ -84,13 +84,13 @@ func TestNothingGrowsWithClients(t *testing.T) {
 		ask(t, p, calling(1, "echo", `{}`))
 		ctx, cancel := context.WithCancel(t.Context())
 		done := make(chan struct{})
-		p.Listen(ctx, nil, peer.Funcs{OnDone: func(error) { close(done) }})
+		p.Listen(ctx, nil, transport.Funcs{OnDone: func(error) { close(done) }})
 		cancel()
 		<-done
 	}
 	visit()
 	before, goroutines := live(), runtime.NumGoroutine()
-	kept := make([]peer.Peer, 3_000)
+	kept := make([]transport.Peer, 3_000)
 	for i := range kept {
 		visit()
 		kept[i] = s.Dial() // and 3,000 idle clients
@@ -118,7 +118,7 @@ func BenchmarkCall(b *testing.B) {
 	b.ReportAllocs()
 	done := make(chan error, 1)
 	for b.Loop() {
-		p.Send(b.Context(), peer.Message{Raw: raw, Head: head}, peer.Funcs{OnDone: func(err error) { done <- err }})
+		p.Send(b.Context(), transport.Message{Raw: raw, Head: head}, transport.Funcs{OnDone: func(err error) { done <- err }})
 		<-done
 	}
 }
@@ -137,8 +137,8 @@ func BenchmarkStream(b *testing.B) {
 	b.SetBytes(4096 * int64(len(piece)))
 	for b.Loop() {
 		done := make(chan error, 1)
-		p.Send(b.Context(), message(b, calling(1, "large", "{}")), peer.Funcs{
-			OnReceive: func(f *peer.Frame) { _, _ = io.Copy(io.Discard, f.Reader()) },
+		p.Send(b.Context(), message(b, calling(1, "large", "{}")), transport.Funcs{
+			OnReceive: func(f *transport.Frame) { _, _ = io.Copy(io.Discard, f.Reader()) },
 			OnDone:    func(err error) { done <- err },
 		})
 		<-done

@@ -9,8 +9,8 @@ import (
 	"strings"
 
 	"github.com/plimsoll/plimsoll/internal/rawjson"
-	"github.com/plimsoll/plimsoll/tools/jsonrpc"
-	"github.com/plimsoll/plimsoll/tools/peer"
+	"github.com/plimsoll/plimsoll/tools/mcp/jsonrpc"
+	"github.com/plimsoll/plimsoll/tools/mcp/transport"
 )
 
 // Keys of _meta.
@@ -33,7 +33,7 @@ type params struct {
 func (p *params) modern() bool { return p.version >= "2026" }
 
 // read reads the params of a request. An error says what is wrong with them.
-func (p *params) read(m *peer.Message) error {
+func (p *params) read(m *transport.Message) error {
 	at := m.Head.Params
 	if at.IsZero() || string(at.Of(m.Raw)) == "null" {
 		return nil
@@ -86,10 +86,10 @@ func (p *params) read(m *peer.Message) error {
 }
 
 // answer answers a request. What is long is said beside whoever called.
-func (s *Server) answer(ctx context.Context, w *way, m peer.Message, to peer.Receiver) {
+func (s *Server) answer(ctx context.Context, w *way, m transport.Message, to transport.Receiver) {
 	var p params
 	refuse := func(code int, text string, data []byte) {
-		peer.Reply(to, jsonrpc.ErrorResponse(m.Head.ID, code, text, data))
+		transport.Reply(to, jsonrpc.ErrorResponse(m.Head.ID, code, text, data))
 	}
 	if err := p.read(&m); err != nil {
 		refuse(jsonrpc.CodeParams, "Invalid params: "+err.Error(), nil)
@@ -114,7 +114,7 @@ func (s *Server) answer(ctx context.Context, w *way, m peer.Message, to peer.Rec
 	}
 	result := func(members ...[]byte) {
 		body := append([]byte{'{'}, bytes.Join(members, []byte{','})...)
-		peer.Reply(to, jsonrpc.ResultResponse(m.Head.ID, append(body, '}')))
+		transport.Reply(to, jsonrpc.ResultResponse(m.Head.ID, append(body, '}')))
 	}
 	switch method {
 	case "initialize":
@@ -156,7 +156,7 @@ func (s *Server) agree(wanted []byte) (string, error) {
 	return legacyVersions[0], nil
 }
 
-func (s *Server) list(p *params, m *peer.Message, to peer.Receiver, refuse func(int, string, []byte), result func(...[]byte)) {
+func (s *Server) list(p *params, m *transport.Message, to transport.Receiver, refuse func(int, string, []byte), result func(...[]byte)) {
 	if !p.cursor.IsZero() && string(p.cursor.Of(m.Raw)) != "null" {
 		refuse(jsonrpc.CodeParams, fmt.Sprintf("Invalid cursor: %s; the list has one page, ask for it without a cursor", clip(string(p.cursor.Of(m.Raw)), maxShown)), nil)
 		return
@@ -178,19 +178,19 @@ func (s *Server) list(p *params, m *peer.Message, to peer.Receiver, refuse func(
 
 // subscribe answers a client that wants to hear of changes: there are none, and the stream
 // ends when that is said.
-func (s *Server) subscribe(p *params, m *peer.Message, to peer.Receiver, refuse func(int, string, []byte), result func(...[]byte)) {
+func (s *Server) subscribe(p *params, m *transport.Message, to transport.Receiver, refuse func(int, string, []byte), result func(...[]byte)) {
 	if p.notifications.IsZero() || m.Raw[p.notifications.Start] != '{' {
 		refuse(jsonrpc.CodeParams, "Invalid params: subscriptions/listen needs notifications, an object", nil)
 		return
 	}
 	meta := fmt.Appendf(nil, `"_meta":{%q:%s}`, metaSubscription, m.Head.ID)
 	ack := append(append([]byte{'{'}, meta...), `,"notifications":{}}`...)
-	to.Receive(&peer.Frame{Head: jsonrpc.NewRequest("", "notifications/subscriptions/acknowledged", ack)})
+	to.Receive(&transport.Frame{Head: jsonrpc.NewRequest("", "notifications/subscriptions/acknowledged", ack)})
 	result([]byte(`"resultType":"complete"`), meta)
 }
 
 // call begins a call of a tool.
-func (s *Server) call(ctx context.Context, w *way, p *params, m *peer.Message, to peer.Receiver, refuse func(int, string, []byte)) {
+func (s *Server) call(ctx context.Context, w *way, p *params, m *transport.Message, to transport.Receiver, refuse func(int, string, []byte)) {
 	name := p.name.Of(m.Raw)
 	if len(name) < 2 || name[0] != '"' {
 		refuse(jsonrpc.CodeParams, "Invalid params: tools/call needs name, a string", nil)
@@ -235,7 +235,7 @@ func (s *Server) call(ctx context.Context, w *way, p *params, m *peer.Message, t
 
 // cancelled takes back the request that a client names. Where several have that id nobody
 // knows whose is meant, and all go on: clients of HTTP without sessions close the answer.
-func (w *way) cancelled(m peer.Message) {
+func (w *way) cancelled(m transport.Message) {
 	id := jsonrpc.ID(rawjson.Get(m.Raw, "params", "requestId").Of(m.Raw))
 	mine := func(c *call) bool { return c.w == w && c.id == id && c.given.Principal == m.Principal }
 	count := 0

@@ -6,9 +6,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/plimsoll/plimsoll/tools/builtin"
-	"github.com/plimsoll/plimsoll/tools/jsonrpc"
-	"github.com/plimsoll/plimsoll/tools/peer"
+	"github.com/plimsoll/plimsoll/tools/mcp/builtin"
+	"github.com/plimsoll/plimsoll/tools/mcp/jsonrpc"
+	"github.com/plimsoll/plimsoll/tools/mcp/transport"
 )
 
 func echo(_ context.Context, c *builtin.Call) (*builtin.Result, error) {
@@ -154,7 +154,7 @@ func TestListenEndsWithItsContext(t *testing.T) {
 	p := newServer(t, builtin.Options{}).Dial()
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan error, 1)
-	p.Listen(ctx, nil, peer.Funcs{OnDone: func(err error) { done <- err }})
+	p.Listen(ctx, nil, transport.Funcs{OnDone: func(err error) { done <- err }})
 	select {
 	case <-done:
 		t.Error("Done before the end")

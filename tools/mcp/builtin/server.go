@@ -7,8 +7,8 @@ import (
 	"sync/atomic"
 
 	"github.com/plimsoll/plimsoll/journal"
-	"github.com/plimsoll/plimsoll/tools/jsonrpc"
-	"github.com/plimsoll/plimsoll/tools/peer"
+	"github.com/plimsoll/plimsoll/tools/mcp/jsonrpc"
+	"github.com/plimsoll/plimsoll/tools/mcp/transport"
 )
 
 // DefaultMaxCalls bounds the calls that are open at one time.
@@ -72,7 +72,7 @@ func New(o Options) (*Server, error) {
 
 // Dial returns a way to the server. It costs nothing. Close of it ends the calls that came
 // by it, and leaves the server and its other ways as they are.
-func (s *Server) Dial() peer.Peer { return &way{s: s} }
+func (s *Server) Dial() transport.Peer { return &way{s: s} }
 
 // Close takes back the calls that are open and waits for their tools to return. Calls that
 // come later are told Done with an error.
@@ -154,10 +154,10 @@ type way struct {
 }
 
 // Join is for a gateway that shares one way between clients: each gets one of its own.
-func (w *way) Join() peer.Peer { return w.s.Dial() }
+func (w *way) Join() transport.Peer { return w.s.Dial() }
 
-// Send implements [peer.Peer].
-func (w *way) Send(ctx context.Context, m peer.Message, to peer.Receiver) {
+// Send implements [transport.Peer].
+func (w *way) Send(ctx context.Context, m transport.Message, to transport.Receiver) {
 	switch {
 	case m.Head.Kind == jsonrpc.Notification && m.Head.Method == "notifications/cancelled":
 		w.cancelled(m)
@@ -171,15 +171,15 @@ func (w *way) Send(ctx context.Context, m peer.Message, to peer.Receiver) {
 	}
 }
 
-// Listen implements [peer.Peer]. The tools never change, so there is nothing to hear.
-func (w *way) Listen(ctx context.Context, _ http.Header, to peer.Receiver) {
+// Listen implements [transport.Peer]. The tools never change, so there is nothing to hear.
+func (w *way) Listen(ctx context.Context, _ http.Header, to transport.Receiver) {
 	context.AfterFunc(ctx, func() {
 		defer func() { _ = recover() }() // a receiver must not end the process
 		to.Done(nil)
 	})
 }
 
-// Close implements [peer.Peer].
+// Close implements [transport.Peer].
 func (w *way) Close() error {
 	w.closed.Store(true)
 	w.s.takeBack(errClosed, func(c *call) bool { return c.w == w }, false)

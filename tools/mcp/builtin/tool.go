@@ -36,7 +36,7 @@ type Call struct {
 	Tool string
 	// Arguments is a JSON object, "{}" when none were given. It stays valid after Run.
 	Arguments json.RawMessage
-	// Principal names who calls; see [peer.Message].
+	// Principal names who calls; see [transport.Message].
 	Principal string
 	// Header is of the client's HTTP request, nil over standard streams. It holds the
 	// client's credentials, so it is never to be written anywhere. It must not be changed.

@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/plimsoll/plimsoll/tools/builtin"
+	"github.com/plimsoll/plimsoll/tools/mcp/builtin"
 )
 
 type selector struct {

@@ -1,4 +1,4 @@
-package upstream
+package client
 
 import (
 	"context"
@@ -9,7 +9,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/plimsoll/plimsoll/tools/peer"
+	"github.com/plimsoll/plimsoll/tools/mcp/transport"
 )
 
 // scripted launches servers in memory, each of which does what life says, and notes when.
@@ -118,4 +118,4 @@ func TestServerThatDoesNotReadHoldsItsClientBack(t *testing.T) {
 	})
 }
 
-var _ peer.Peer = (*Server)(nil)
+var _ transport.Peer = (*Server)(nil)

@@ -1,4 +1,4 @@
-package upstream
+package client
 
 import (
 	"context"
@@ -8,8 +8,8 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/plimsoll/plimsoll/tools/jsonrpc"
-	"github.com/plimsoll/plimsoll/tools/peer"
+	"github.com/plimsoll/plimsoll/tools/mcp/jsonrpc"
+	"github.com/plimsoll/plimsoll/tools/mcp/transport"
 )
 
 // call is a request that waits for its answer.
@@ -22,7 +22,7 @@ type call struct {
 	// token is the progress token as the server knows it, and originalToken the client's;
 	// both are raw JSON, "" when the request has none.
 	token, originalToken string
-	to                   peer.Receiver
+	to                   transport.Receiver
 	at                   uint64      // its place among requests
 	gen                  *generation // it was written to; nil while it waits
 
@@ -34,7 +34,7 @@ type call struct {
 }
 
 // receive hands a frame over. It tells whether the frame was read without an error.
-func (c *call) receive(f *peer.Frame, last bool) (whole bool) {
+func (c *call) receive(f *transport.Frame, last bool) (whole bool) {
 	c.turn.Lock()
 	defer c.turn.Unlock()
 	if c.over {

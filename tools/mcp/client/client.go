@@ -1,4 +1,4 @@
-package upstream
+package client
 
 import (
 	"bytes"
@@ -8,8 +8,8 @@ import (
 	"sync"
 
 	"github.com/plimsoll/plimsoll/internal/rawjson"
-	"github.com/plimsoll/plimsoll/tools/jsonrpc"
-	"github.com/plimsoll/plimsoll/tools/peer"
+	"github.com/plimsoll/plimsoll/tools/mcp/jsonrpc"
+	"github.com/plimsoll/plimsoll/tools/mcp/transport"
 )
 
 // client is one client of a Server.
@@ -31,12 +31,12 @@ const (
 )
 
 type listener struct {
-	to   peer.Receiver
+	to   transport.Receiver
 	turn sync.Mutex
 	over bool
 }
 
-func (l *listener) receive(f *peer.Frame) {
+func (l *listener) receive(f *transport.Frame) {
 	l.turn.Lock()
 	defer l.turn.Unlock()
 	if !l.over {
@@ -53,8 +53,8 @@ func (l *listener) finish(err error) {
 	}
 }
 
-// Send implements [peer.Peer].
-func (c *client) Send(ctx context.Context, m peer.Message, to peer.Receiver) {
+// Send implements [transport.Peer].
+func (c *client) Send(ctx context.Context, m transport.Message, to transport.Receiver) {
 	s := c.s
 	c.mu.Lock()
 	closed := c.closed
@@ -65,7 +65,7 @@ func (c *client) Send(ctx context.Context, m peer.Message, to peer.Receiver) {
 	case ctx.Err() != nil:
 		to.Done(context.Cause(ctx))
 	case s.o.Shared && !plain(m.Raw) && m.Head.Kind == jsonrpc.Request:
-		peer.Reply(to, jsonrpc.ErrorResponse(m.Head.ID, jsonrpc.CodeInvalidRequest,
+		transport.Reply(to, jsonrpc.ErrorResponse(m.Head.ID, jsonrpc.CodeInvalidRequest,
 			"the message names its id, its progress token or what lies around them twice, or in another case; write each once", nil))
 	case s.o.Shared && !plain(m.Raw):
 		to.Done(nil)
@@ -85,7 +85,7 @@ func (c *client) Send(ctx context.Context, m peer.Message, to peer.Receiver) {
 	}
 }
 
-func (c *client) request(ctx context.Context, m peer.Message, to peer.Receiver) {
+func (c *client) request(ctx context.Context, m transport.Message, to transport.Receiver) {
 	s := c.s
 	r := &call{client: c, id: m.Head.ID, original: m.Head.ID, method: m.Head.Method, to: to}
 	if r.method == "initialize" && len(m.Raw) <= maxHandshake {
@@ -118,7 +118,7 @@ func (c *client) request(ctx context.Context, m peer.Message, to peer.Receiver) 
 		if full {
 			text = fmt.Sprintf("%d requests wait for an answer of the MCP server %s: wait for some of them", maxOpen, s.o.Name)
 		}
-		peer.Reply(to, jsonrpc.ErrorResponse(m.Head.ID, jsonrpc.CodeInvalidRequest, text, nil))
+		transport.Reply(to, jsonrpc.ErrorResponse(m.Head.ID, jsonrpc.CodeInvalidRequest, text, nil))
 		return
 	}
 	if s.o.Shared {
@@ -133,7 +133,7 @@ func (c *client) request(ctx context.Context, m peer.Message, to peer.Receiver) 
 }
 
 // note prepares a message that needs no answer. It tells whether the server is to have it.
-func (c *client) note(m peer.Message) (raw []byte, pass bool) {
+func (c *client) note(m transport.Message) (raw []byte, pass bool) {
 	s := c.s
 	if m.Head.Kind == jsonrpc.Response {
 		s.mu.Lock()
@@ -158,7 +158,7 @@ func (c *client) note(m peer.Message) (raw []byte, pass bool) {
 }
 
 // cancelled ends the request that the client takes back: no answer is to come.
-func (c *client) cancelled(m peer.Message) (raw []byte, pass bool) {
+func (c *client) cancelled(m transport.Message) (raw []byte, pass bool) {
 	s := c.s
 	which := rawjson.Get(m.Raw, "params", "requestId")
 	id := jsonrpc.ID(which.Of(m.Raw))
@@ -187,8 +187,8 @@ func (c *client) cancelled(m peer.Message) (raw []byte, pass bool) {
 	return raw, written
 }
 
-// Listen implements [peer.Peer].
-func (c *client) Listen(ctx context.Context, _ http.Header, to peer.Receiver) {
+// Listen implements [transport.Peer].
+func (c *client) Listen(ctx context.Context, _ http.Header, to transport.Receiver) {
 	l := &listener{to: to}
 	l.turn.Lock() // what waits comes first
 	c.mu.Lock()
@@ -203,7 +203,7 @@ func (c *client) Listen(ctx context.Context, _ http.Header, to peer.Receiver) {
 	c.waiting, c.bytes = nil, 0
 	c.mu.Unlock()
 	for _, message := range waiting {
-		to.Receive(&peer.Frame{Head: message})
+		to.Receive(&transport.Frame{Head: message})
 	}
 	l.turn.Unlock()
 	context.AfterFunc(ctx, func() {
@@ -260,7 +260,7 @@ func (c *client) stopListening(err error) {
 	}
 }
 
-// Close implements [peer.Peer] for a client that joined.
+// Close implements [transport.Peer] for a client that joined.
 func (c *client) Close() error {
 	s := c.s
 	c.stopListening(ErrClosed)

@@ -1,12 +1,12 @@
-package upstream
+package client
 
 import (
 	"bytes"
 	"io"
 
 	"github.com/plimsoll/plimsoll/internal/rawjson"
-	"github.com/plimsoll/plimsoll/tools/jsonrpc"
-	"github.com/plimsoll/plimsoll/tools/peer"
+	"github.com/plimsoll/plimsoll/tools/mcp/jsonrpc"
+	"github.com/plimsoll/plimsoll/tools/mcp/transport"
 )
 
 // read hands on what the server writes, one message after the other and in its order.
@@ -50,13 +50,13 @@ func (s *Server) whole(g *generation, line []byte) {
 		s.noise.add("text", int64(len(line)))
 		return
 	}
-	s.dispatch(g, &peer.Frame{Head: line}, h, rawjson.Span{})
+	s.dispatch(g, &transport.Frame{Head: line}, h, rawjson.Span{})
 }
 
 // large hands on a message of which only the beginning is in memory.
 func (s *Server) large(g *generation, head []byte, rest io.Reader) {
 	start := jsonrpc.ScanStart(head)
-	f := &peer.Frame{Head: head, Rest: rest}
+	f := &transport.Frame{Head: head, Rest: rest}
 	kind := start.Head.Kind
 	switch {
 	case kind == jsonrpc.Response && start.Head.ID == "":
@@ -88,7 +88,7 @@ func (s *Server) alone() (jsonrpc.ID, int) {
 	return "", 0
 }
 
-func (s *Server) discard(what string, f *peer.Frame) {
+func (s *Server) discard(what string, f *transport.Frame) {
 	n := int64(len(f.Head))
 	if f.Rest != nil {
 		more, _ := io.Copy(io.Discard, f.Rest) // it ends where it ends: nobody wants it
@@ -100,7 +100,7 @@ func (s *Server) discard(what string, f *peer.Frame) {
 }
 
 // dispatch hands a message to whom it is for. id is where its id stands if that is known.
-func (s *Server) dispatch(g *generation, f *peer.Frame, h jsonrpc.Head, id rawjson.Span) {
+func (s *Server) dispatch(g *generation, f *transport.Frame, h jsonrpc.Head, id rawjson.Span) {
 	switch h.Kind {
 	case jsonrpc.Response:
 		s.answer(g, f, h, id)
@@ -115,7 +115,7 @@ func (s *Server) dispatch(g *generation, f *peer.Frame, h jsonrpc.Head, id rawjs
 }
 
 // answer hands a response to the request it is for.
-func (s *Server) answer(g *generation, f *peer.Frame, h jsonrpc.Head, id rawjson.Span) {
+func (s *Server) answer(g *generation, f *transport.Frame, h jsonrpc.Head, id rawjson.Span) {
 	s.mu.Lock()
 	c := s.open[h.ID]
 	fate := s.recent.fates[h.ID]
@@ -170,7 +170,7 @@ func idSpan(head []byte) rawjson.Span {
 }
 
 // notification hands a notification to the request it belongs to, else to those who listen.
-func (s *Server) notification(f *peer.Frame, h jsonrpc.Head) {
+func (s *Server) notification(f *transport.Frame, h jsonrpc.Head) {
 	if !f.Whole() {
 		s.toListener(s.receiverOf(), f)
 		return
@@ -226,7 +226,7 @@ func (s *Server) receiverOf() *client {
 
 // toListener hands a message to who listens for c. When nobody does it goes where the
 // client certainly reads: to an open request; else it waits for a while for a listener.
-func (s *Server) toListener(c *client, f *peer.Frame) {
+func (s *Server) toListener(c *client, f *transport.Frame) {
 	if l := c.listener(); l != nil {
 		l.receive(f)
 		return
@@ -255,7 +255,7 @@ func (s *Server) toListener(c *client, f *peer.Frame) {
 }
 
 // toAll hands a notification to every client that listens.
-func (s *Server) toAll(f *peer.Frame) {
+func (s *Server) toAll(f *transport.Frame) {
 	s.mu.Lock()
 	clients := append([]*client(nil), s.clients...)
 	s.mu.Unlock()

@@ -1,10 +1,10 @@
-// Package upstream speaks to MCP servers, whatever they do.
+// Package client speaks to MCP servers, whatever they do.
 //
-//	s := upstream.Stdio(upstream.StdioOptions{Name: "files", Launch: upstream.Exec(exec.Command("mcp-files"))})
+//	s := client.Stdio(client.StdioOptions{Name: "files", Launch: client.Exec(exec.Command("mcp-files"))})
 //	defer s.Close()
 //	s.Send(ctx, message, receiver)
 //
-// [Stdio] is a [peer.Peer] to a server on standard streams. It starts the server with the
+// [Stdio] is a [transport.Peer] to a server on standard streams. It starts the server with the
 // first message, restarts it with a growing pause, and tells each answer to the request
 // it is for. [HTTP] is one to a server over streamable HTTP: it lets the messages of
 // clients of HTTP pass with their headers, and is the HTTP client of those that know none.
@@ -41,4 +41,4 @@
 // of a message, ignore SIGTERM or write 256 MiB without a newline; against real HTTP
 // servers that break off, redirect and forget sessions; and against a whole MCP server of
 // both eras over every way. Pauses with testing/synctest.
-package upstream
+package client

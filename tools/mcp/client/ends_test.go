@@ -1,4 +1,4 @@
-package upstream
+package client
 
 import (
 	"errors"
@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/plimsoll/plimsoll/tools/peer"
+	"github.com/plimsoll/plimsoll/tools/mcp/transport"
 )
 
 // absent is a receiver that does not come back, as that of a client that reads nothing.
@@ -15,7 +15,7 @@ type absent struct {
 	reached, release chan struct{}
 }
 
-func (s *absent) Receive(*peer.Frame) {
+func (s *absent) Receive(*transport.Frame) {
 	close(s.reached)
 	<-s.release
 }
@@ -68,7 +68,7 @@ type asking struct {
 	then func()
 }
 
-func (a *asking) Receive(f *peer.Frame) {
+func (a *asking) Receive(f *transport.Frame) {
 	a.receiver.Receive(f)
 	a.then()
 }

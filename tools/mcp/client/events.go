@@ -1,4 +1,4 @@
-package upstream
+package client
 
 import (
 	"context"
@@ -6,8 +6,8 @@ import (
 	"sync"
 	"time"
 
-	"github.com/plimsoll/plimsoll/tools/jsonrpc"
-	"github.com/plimsoll/plimsoll/tools/peer"
+	"github.com/plimsoll/plimsoll/tools/mcp/jsonrpc"
+	"github.com/plimsoll/plimsoll/tools/mcp/transport"
 )
 
 // lingering is how long a stream may stay open behind its response: a server that ends it
@@ -40,7 +40,7 @@ func (x *exchange) limit(ctx context.Context) (context.Context, func()) {
 
 // receive hands a frame over. However long that takes, it is not the server's time. The
 // wait for the next one begins anew.
-func (x *exchange) receive(f *peer.Frame) (broken error) {
+func (x *exchange) receive(f *transport.Frame) (broken error) {
 	if x.timer != nil {
 		x.timer.Stop()
 		defer x.timer.Reset(x.r.o.Timeout)
@@ -63,9 +63,9 @@ func (x *exchange) events(ctx context.Context, body io.ReadCloser, all bool) err
 			}
 			return err
 		}
-		f := &peer.Frame{Head: head, Rest: rest, Event: e}
+		f := &transport.Frame{Head: head, Rest: rest, Event: e}
 		if !all {
-			f.Event = peer.Event{}
+			f.Event = transport.Event{}
 		}
 		last := false
 		if !f.Bare() && x.m.Head.Kind == jsonrpc.Request && !x.answered {
@@ -92,14 +92,14 @@ func (x *exchange) events(ctx context.Context, body io.ReadCloser, all bool) err
 }
 
 // isResponse tells whether the frame is the response to the request.
-func (x *exchange) isResponse(f *peer.Frame) bool {
+func (x *exchange) isResponse(f *transport.Frame) bool {
 	h := jsonrpc.ScanStart(f.Head).Head
 	return h.Kind == jsonrpc.Response && (h.ID == x.m.Head.ID || h.ID == "")
 }
 
 // forClient tells whether a client without HTTP is to have the frame: what is no message
 // and answers to nobody are counted.
-func (x *exchange) forClient(f *peer.Frame) bool {
+func (x *exchange) forClient(f *transport.Frame) bool {
 	h := jsonrpc.ScanStart(f.Head).Head
 	what := ""
 	switch {

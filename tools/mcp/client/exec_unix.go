@@ -1,6 +1,6 @@
 //go:build !windows
 
-package upstream
+package client
 
 import (
 	"os"

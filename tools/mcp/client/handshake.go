@@ -1,4 +1,4 @@
-package upstream
+package client
 
 import (
 	"bytes"
@@ -7,8 +7,8 @@ import (
 	"time"
 
 	"github.com/plimsoll/plimsoll/internal/rawjson"
-	"github.com/plimsoll/plimsoll/tools/jsonrpc"
-	"github.com/plimsoll/plimsoll/tools/peer"
+	"github.com/plimsoll/plimsoll/tools/mcp/jsonrpc"
+	"github.com/plimsoll/plimsoll/tools/mcp/transport"
 )
 
 const (
@@ -47,7 +47,7 @@ func (s *Server) keepHandshake(c *call, answer []byte) {
 
 // shareHandshake answers an initialize with what the server said to the first client. It
 // tells whether it did; when not, the caller is the first.
-func (s *Server) shareHandshake(ctx context.Context, c *client, m peer.Message, to peer.Receiver) bool {
+func (s *Server) shareHandshake(ctx context.Context, c *client, m transport.Message, to transport.Receiver) bool {
 	for {
 		s.mu.Lock()
 		result, asking := s.handshake.result, s.handshake.asking
@@ -59,7 +59,7 @@ func (s *Server) shareHandshake(ctx context.Context, c *client, m peer.Message, 
 		}
 		s.mu.Unlock()
 		if result != nil {
-			peer.Reply(to, jsonrpc.ResultResponse(m.Head.ID, result))
+			transport.Reply(to, jsonrpc.ResultResponse(m.Head.ID, result))
 			return true
 		}
 		select {
@@ -76,7 +76,7 @@ func (s *Server) shareHandshake(ctx context.Context, c *client, m peer.Message, 
 
 // firstHandshake lets the next client try when the first one's initialize failed.
 type firstHandshake struct {
-	peer.Receiver
+	transport.Receiver
 	s *Server
 }
 
@@ -105,8 +105,8 @@ func (s *Server) replay(g *generation) error {
 	id := jsonrpc.ID(fmt.Sprintf(`"plimsoll-again-%d"`, s.serial))
 	done := make(chan error, 1)
 	accepted := false
-	c := &call{client: s.main, id: id, original: id, method: "plimsoll/again", gen: g, to: peer.Funcs{
-		OnReceive: func(f *peer.Frame) {
+	c := &call{client: s.main, id: id, original: id, method: "plimsoll/again", gen: g, to: transport.Funcs{
+		OnReceive: func(f *transport.Frame) {
 			accepted = f.ReadAll(maxHandshake) == nil && !rawjson.Get(f.Head, "result").IsZero()
 		},
 		OnDone: func(err error) { done <- err },

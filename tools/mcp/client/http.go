@@ -1,4 +1,4 @@
-package upstream
+package client
 
 import (
 	"context"
@@ -11,8 +11,8 @@ import (
 	"time"
 
 	"github.com/plimsoll/plimsoll/journal"
-	"github.com/plimsoll/plimsoll/tools/jsonrpc"
-	"github.com/plimsoll/plimsoll/tools/peer"
+	"github.com/plimsoll/plimsoll/tools/mcp/jsonrpc"
+	"github.com/plimsoll/plimsoll/tools/mcp/transport"
 )
 
 // HTTPOptions configure [HTTP].
@@ -115,8 +115,8 @@ func (r *Remote) begin(ctx context.Context) (context.Context, context.CancelCaus
 	}, true
 }
 
-// Send implements [peer.Peer].
-func (r *Remote) Send(ctx context.Context, m peer.Message, to peer.Receiver) {
+// Send implements [transport.Peer].
+func (r *Remote) Send(ctx context.Context, m transport.Message, to transport.Receiver) {
 	if ctx.Err() != nil {
 		to.Done(context.Cause(ctx))
 		return
@@ -144,9 +144,9 @@ func (r *Remote) Send(ctx context.Context, m peer.Message, to peer.Receiver) {
 	<-x.sent
 }
 
-// Listen implements [peer.Peer]. A server of 2026-07-28 has nothing to listen to: Done
+// Listen implements [transport.Peer]. A server of 2026-07-28 has nothing to listen to: Done
 // comes at the end of ctx.
-func (r *Remote) Listen(ctx context.Context, header http.Header, to peer.Receiver) {
+func (r *Remote) Listen(ctx context.Context, header http.Header, to transport.Receiver) {
 	ctx, cancel, open := r.begin(ctx)
 	if !open {
 		to.Done(ErrClosed)
@@ -159,13 +159,13 @@ func (r *Remote) Listen(ctx context.Context, header http.Header, to peer.Receive
 			r.stand(ctx, to)
 			return
 		}
-		x := &exchange{r: r, cancel: cancel, m: peer.Message{Header: header}, to: to, sent: make(chan struct{})}
+		x := &exchange{r: r, cancel: cancel, m: transport.Message{Header: header}, to: to, sent: make(chan struct{})}
 		x.passBody(ctx, http.MethodGet)
 	}()
 }
 
-// End implements [peer.Ender].
-func (r *Remote) End(ctx context.Context, header http.Header, to peer.Receiver) {
+// End implements [transport.Ender].
+func (r *Remote) End(ctx context.Context, header http.Header, to transport.Receiver) {
 	ctx, cancel, open := r.begin(ctx)
 	if !open {
 		to.Done(ErrClosed)
@@ -173,11 +173,11 @@ func (r *Remote) End(ctx context.Context, header http.Header, to peer.Receiver) 
 	}
 	defer r.wg.Done()
 	defer cancel(nil)
-	x := &exchange{r: r, cancel: cancel, m: peer.Message{Header: header}, to: to, sent: make(chan struct{})}
+	x := &exchange{r: r, cancel: cancel, m: transport.Message{Header: header}, to: to, sent: make(chan struct{})}
 	x.passBody(ctx, http.MethodDelete)
 }
 
-// Close implements [peer.Peer]. It ends the session of a client without HTTP with DELETE.
+// Close implements [transport.Peer]. It ends the session of a client without HTTP with DELETE.
 func (r *Remote) Close() error {
 	r.mu.Lock()
 	first := !r.closed
@@ -271,7 +271,7 @@ func (e *StatusError) Error() string {
 // a server's era does.
 func (e *StatusError) HTTPStatus() int { return e.Status }
 
-func (r *Remote) refused(m peer.Message, status int, body []byte) *StatusError {
+func (r *Remote) refused(m transport.Message, status int, body []byte) *StatusError {
 	method := m.Head.Method
 	if m.Head.Kind == jsonrpc.Response {
 		method = "a response"

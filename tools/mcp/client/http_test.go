@@ -1,4 +1,4 @@
-package upstream
+package client
 
 import (
 	"compress/gzip"
@@ -14,8 +14,8 @@ import (
 	"sync/atomic"
 	"testing"
 
-	"github.com/plimsoll/plimsoll/tools/jsonrpc"
-	"github.com/plimsoll/plimsoll/tools/peer"
+	"github.com/plimsoll/plimsoll/tools/mcp/jsonrpc"
+	"github.com/plimsoll/plimsoll/tools/mcp/transport"
 )
 
 // web is a server over HTTP, which keeps what it was asked.
@@ -97,7 +97,7 @@ func events(w http.ResponseWriter, lines ...string) {
 }
 
 // passed sends a message with the headers of a client.
-func passed(t *testing.T, p peer.Peer, raw string, header http.Header) *receiver {
+func passed(t *testing.T, p transport.Peer, raw string, header http.Header) *receiver {
 	t.Helper()
 	m := message(t, raw)
 	m.Header = header

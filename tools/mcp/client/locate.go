@@ -1,4 +1,4 @@
-package upstream
+package client
 
 import (
 	"io"
@@ -6,13 +6,13 @@ import (
 	"strings"
 
 	"github.com/plimsoll/plimsoll/internal/rawjson"
-	"github.com/plimsoll/plimsoll/tools/jsonrpc"
-	"github.com/plimsoll/plimsoll/tools/peer"
+	"github.com/plimsoll/plimsoll/tools/mcp/jsonrpc"
+	"github.com/plimsoll/plimsoll/tools/mcp/transport"
 )
 
 // locate puts a message into a file to find out whom it is for: its id stands behind what
 // is too large for memory.
-func (s *Server) locate(g *generation, f *peer.Frame) {
+func (s *Server) locate(g *generation, f *transport.Frame) {
 	file, err := os.CreateTemp(s.o.TempDir, "plimsoll-frame-*")
 	if err != nil {
 		s.discard("too_large", f)
@@ -30,7 +30,7 @@ func (s *Server) locate(g *generation, f *peer.Frame) {
 	n, err := io.Copy(io.MultiWriter(file, &find), io.LimitReader(f.Reader(), s.o.MaxFrame+1))
 	if err != nil || n > s.o.MaxFrame {
 		s.noise.add("too_large", n)
-		s.discard("too_large", &peer.Frame{Rest: f.Rest})
+		s.discard("too_large", &transport.Frame{Rest: f.Rest})
 		return
 	}
 	h, id := find.Head()
@@ -55,7 +55,7 @@ func (s *Server) locate(g *generation, f *peer.Frame) {
 		return
 	}
 	// The head does not end with the id: whatever its span was, it is done.
-	s.dispatch(g, &peer.Frame{Head: head[:read], Rest: rest}, h, rawjson.Span{Start: 1, End: 1 << 62})
+	s.dispatch(g, &transport.Frame{Head: head[:read], Rest: rest}, h, rawjson.Span{Start: 1, End: 1 << 62})
 }
 
 func (s *Server) owner(id jsonrpc.ID) *call {

@@ -1,4 +1,4 @@
-package upstream
+package client
 
 import (
 	"bufio"
@@ -18,8 +18,8 @@ import (
 
 	"github.com/plimsoll/plimsoll/internal/rawjson"
 	"github.com/plimsoll/plimsoll/journal"
-	"github.com/plimsoll/plimsoll/tools/jsonrpc"
-	"github.com/plimsoll/plimsoll/tools/peer"
+	"github.com/plimsoll/plimsoll/tools/mcp/jsonrpc"
+	"github.com/plimsoll/plimsoll/tools/mcp/transport"
 )
 
 const serverVariable = "PLIMSOLL_TEST_SERVER"
@@ -184,7 +184,7 @@ func noGoroutineLeft(t *testing.T) {
 		_ = pprof.Lookup("goroutine").WriteTo(&b, 2)
 		left = ""
 		for one := range strings.SplitSeq(b.String(), "\n\n") {
-			if strings.Contains(one, "tools/upstream.(*") && !strings.Contains(one, "testing.tRunner(") {
+			if strings.Contains(one, "tools/mcp/client.(*") && !strings.Contains(one, "testing.tRunner(") {
 				left = one
 			}
 		}
@@ -276,16 +276,16 @@ func (r *records) noise(what string) (bytes int64) {
 }
 
 // message makes a client's message.
-func message(t *testing.T, raw string) peer.Message {
+func message(t *testing.T, raw string) transport.Message {
 	t.Helper()
 	h, err := jsonrpc.Scan([]byte(raw))
 	if err != nil {
 		t.Fatalf("%s: %v", raw, err)
 	}
-	return peer.Message{Raw: []byte(raw), Head: h}
+	return transport.Message{Raw: []byte(raw), Head: h}
 }
 
-func request(t *testing.T, id, method string) peer.Message {
+func request(t *testing.T, id, method string) transport.Message {
 	t.Helper()
 	return message(t, fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,"method":%q}`, id, method))
 }
@@ -298,15 +298,15 @@ type receiver struct {
 	broken error
 	done   chan struct{}
 	err    error
-	opened *peer.Answer
+	opened *transport.Answer
 	news   news
 }
 
 func newReceiver() *receiver { return &receiver{done: make(chan struct{})} }
 
-func (r *receiver) Open(a peer.Answer) { r.opened = &a }
+func (r *receiver) Open(a transport.Answer) { r.opened = &a }
 
-func (r *receiver) Receive(f *peer.Frame) {
+func (r *receiver) Receive(f *transport.Frame) {
 	head := string(f.Head[:min(len(f.Head), 1<<10)])
 	n := int64(len(f.Head))
 	var err error
@@ -337,7 +337,7 @@ func (r *receiver) wait(t *testing.T) *receiver {
 }
 
 // ask sends a request and waits for its end.
-func ask(t *testing.T, p peer.Peer, id, method string) *receiver {
+func ask(t *testing.T, p transport.Peer, id, method string) *receiver {
 	t.Helper()
 	r := newReceiver()
 	p.Send(t.Context(), request(t, id, method), r)
@@ -359,7 +359,7 @@ func (r *receiver) all() []string {
 	return append([]string(nil), r.frames...)
 }
 
-func listen(t *testing.T, p peer.Peer) (*receiver, context.CancelFunc) {
+func listen(t *testing.T, p transport.Peer) (*receiver, context.CancelFunc) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
 	r := newReceiver()

@@ -1,4 +1,4 @@
-package upstream
+package client
 
 import (
 	"encoding/base64"
@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"github.com/plimsoll/plimsoll/internal/rawjson"
-	"github.com/plimsoll/plimsoll/tools/peer"
+	"github.com/plimsoll/plimsoll/tools/mcp/transport"
 )
 
 // What is kept of the tools whose parameters are mirrored into headers.
@@ -28,7 +28,7 @@ type binding struct {
 
 // mirror sets the headers that repeat parts of a message of 2026-07-28, so that what lies
 // between can route it without reading it.
-func (r *Remote) mirror(h http.Header, m *peer.Message) {
+func (r *Remote) mirror(h http.Header, m *transport.Message) {
 	h.Set(headerMethod, m.Head.Method)
 	params := m.Head.Params.Of(m.Raw)
 	switch m.Head.Method {
@@ -145,11 +145,11 @@ func isToken(text string) bool {
 
 // listed reads along when the answer to a client without HTTP tells of tools.
 type listed struct {
-	peer.Receiver
+	transport.Receiver
 	r *Remote
 }
 
-func (l *listed) Receive(f *peer.Frame) {
+func (l *listed) Receive(f *transport.Frame) {
 	// A list that cannot be held costs its tools their mirrored headers, nothing else.
 	if f.ReadAll(maxListed) == nil {
 		l.r.learn(f.Head)

@@ -1,4 +1,4 @@
-package upstream
+package client
 
 import (
 	"bytes"
@@ -10,8 +10,8 @@ import (
 	"sync"
 	"time"
 
-	"github.com/plimsoll/plimsoll/tools/jsonrpc"
-	"github.com/plimsoll/plimsoll/tools/peer"
+	"github.com/plimsoll/plimsoll/tools/mcp/jsonrpc"
+	"github.com/plimsoll/plimsoll/tools/mcp/transport"
 )
 
 // endpointWait is how long a server of the HTTP+SSE transport (2024-11-05) may take to name
@@ -167,7 +167,7 @@ func (o *oldStream) post(message []byte) error {
 	defer func() { _ = answer.Body.Close() }()
 	if answer.StatusCode >= 300 {
 		h, _ := jsonrpc.Scan(message)
-		return o.r.refused(peer.Message{Raw: message, Head: h}, answer.StatusCode, nil)
+		return o.r.refused(transport.Message{Raw: message, Head: h}, answer.StatusCode, nil)
 	}
 	return nil
 }

@@ -1,4 +1,4 @@
-package upstream
+package client
 
 import (
 	"context"
@@ -9,8 +9,8 @@ import (
 	"time"
 
 	"github.com/plimsoll/plimsoll/internal/rawjson"
-	"github.com/plimsoll/plimsoll/tools/jsonrpc"
-	"github.com/plimsoll/plimsoll/tools/peer"
+	"github.com/plimsoll/plimsoll/tools/mcp/jsonrpc"
+	"github.com/plimsoll/plimsoll/tools/mcp/transport"
 )
 
 const (
@@ -35,7 +35,7 @@ func (x *exchange) single(answer *http.Response) error {
 			rest = failing{io.ErrUnexpectedEOF}
 		}
 	}
-	f := &peer.Frame{Head: head, Rest: rest}
+	f := &transport.Frame{Head: head, Rest: rest}
 	if !x.forClient(f) {
 		return fmt.Errorf("its body is not the response")
 	}
@@ -103,7 +103,7 @@ func (x *exchange) cancelled(ctx context.Context) {
 		return
 	}
 	x.answered = true
-	m := peer.Message{Raw: raw, Head: head}
+	m := transport.Message{Raw: raw, Head: head}
 	_, cancel, open := x.r.begin(context.Background())
 	if !open {
 		return
@@ -121,7 +121,7 @@ func (x *exchange) cancelled(ctx context.Context) {
 }
 
 // stand keeps the stream on which an older server sends what belongs to no request.
-func (r *Remote) stand(ctx context.Context, to peer.Receiver) {
+func (r *Remote) stand(ctx context.Context, to transport.Receiver) {
 	r.mu.Lock()
 	ready := r.session.ready
 	r.mu.Unlock()

@@ -1,11 +1,11 @@
-package upstream
+package client
 
 import (
 	"bytes"
 	"slices"
 
 	"github.com/plimsoll/plimsoll/internal/rawjson"
-	"github.com/plimsoll/plimsoll/tools/jsonrpc"
+	"github.com/plimsoll/plimsoll/tools/mcp/jsonrpc"
 )
 
 // subscription is the key under which a server of 2026-07-28 names, in the _meta of a

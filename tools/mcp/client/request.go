@@ -1,4 +1,4 @@
-package upstream
+package client
 
 import (
 	"bytes"
@@ -13,8 +13,8 @@ import (
 	"strings"
 
 	"github.com/plimsoll/plimsoll/internal/rawjson"
-	"github.com/plimsoll/plimsoll/tools/jsonrpc"
-	"github.com/plimsoll/plimsoll/tools/peer"
+	"github.com/plimsoll/plimsoll/tools/mcp/jsonrpc"
+	"github.com/plimsoll/plimsoll/tools/mcp/transport"
 )
 
 const (
@@ -126,8 +126,8 @@ func mediaType(h http.Header) string {
 type exchange struct {
 	r      *Remote
 	cancel context.CancelCauseFunc
-	m      peer.Message
-	to     peer.Receiver
+	m      transport.Message
+	to     transport.Receiver
 	sent   chan struct{} // closed when the message is written, or never will be
 	told   bool          // of the one goroutine of do, or behind it
 	state
@@ -156,7 +156,7 @@ func (x *exchange) passBody(ctx context.Context, method string) {
 	}
 	defer func() { _ = answer.Body.Close() }()
 	x.onWritten()
-	a := peer.Answer{Status: answer.StatusCode, Header: answer.Header}
+	a := transport.Answer{Status: answer.StatusCode, Header: answer.Header}
 	switch media := mediaType(answer.Header); {
 	case media == eventStream && answer.StatusCode == http.StatusOK:
 		x.to.Open(a)
@@ -189,7 +189,7 @@ func (x *exchange) cut(ctx context.Context, err error) error {
 
 // document hands over a body that is one JSON text. A refusal that is no message of
 // JSON-RPC is the answer's body.
-func (x *exchange) document(a peer.Answer, body io.Reader) error {
+func (x *exchange) document(a transport.Answer, body io.Reader) error {
 	head, rest, err := readHead(body)
 	if err != nil && len(head) == 0 {
 		if err == io.EOF { // empty
@@ -209,7 +209,7 @@ func (x *exchange) document(a peer.Answer, body io.Reader) error {
 		rest = failing{io.ErrUnexpectedEOF} // as far as HTTP can tell it is whole
 	}
 	x.to.Open(a)
-	return x.receive(&peer.Frame{Head: head, Rest: rest})
+	return x.receive(&transport.Frame{Head: head, Rest: rest})
 }
 
 // refusalOf reads the message that an answer's status goes with, if it is one: what OAuth
@@ -273,7 +273,7 @@ func (f *followed) err() error {
 	return f.failed
 }
 
-func follow(f *peer.Frame) *followed {
+func follow(f *transport.Frame) *followed {
 	if f.Rest == nil {
 		return nil
 	}

@@ -1,4 +1,4 @@
-package upstream
+package client
 
 import (
 	"context"
@@ -9,9 +9,9 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/plimsoll/plimsoll/internal/toolserver"
-	"github.com/plimsoll/plimsoll/tools/jsonrpc"
-	"github.com/plimsoll/plimsoll/tools/peer"
+	"github.com/plimsoll/plimsoll/internal/testing/toolserver"
+	"github.com/plimsoll/plimsoll/tools/mcp/jsonrpc"
+	"github.com/plimsoll/plimsoll/tools/mcp/transport"
 )
 
 // serveTools is a whole MCP server in a child process.
@@ -25,7 +25,7 @@ func serveTools() {
 const modernMeta = `"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientInfo":{"name":"t","version":"1"},"io.modelcontextprotocol/clientCapabilities":{}}`
 
 // call calls a tool. meta is "" for the older era.
-func toolCall(t *testing.T, p peer.Peer, id, tool, arguments, meta string) *receiver {
+func toolCall(t *testing.T, p transport.Peer, id, tool, arguments, meta string) *receiver {
 	t.Helper()
 	if meta != "" {
 		meta += ","
@@ -36,14 +36,14 @@ func toolCall(t *testing.T, p peer.Peer, id, tool, arguments, meta string) *rece
 }
 
 func TestWholeServerOverEveryWay(t *testing.T) {
-	for name, open := range map[string]func(t *testing.T) peer.Peer{
-		"standard streams": func(t *testing.T) peer.Peer { s, _ := child(t, "tools", nil); return s },
-		"shared streams": func(t *testing.T) peer.Peer {
+	for name, open := range map[string]func(t *testing.T) transport.Peer{
+		"standard streams": func(t *testing.T) transport.Peer { s, _ := child(t, "tools", nil); return s },
+		"shared streams": func(t *testing.T) transport.Peer {
 			s, _ := child(t, "tools", func(o *StdioOptions) { o.Shared = true })
 			return s.Join()
 		},
-		"JSON":   func(t *testing.T) peer.Peer { return overHTTP(t, toolserver.Options{Answer: toolserver.JSON}) },
-		"events": func(t *testing.T) peer.Peer { return overHTTP(t, toolserver.Options{Answer: toolserver.SSE}) },
+		"JSON":   func(t *testing.T) transport.Peer { return overHTTP(t, toolserver.Options{Answer: toolserver.JSON}) },
+		"events": func(t *testing.T) transport.Peer { return overHTTP(t, toolserver.Options{Answer: toolserver.SSE}) },
 	} {
 		for era, meta := range map[string]string{"older": "", "newer": modernMeta} {
 			t.Run(name+", "+era, func(t *testing.T) {
@@ -128,13 +128,13 @@ func BenchmarkEcho(b *testing.B) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	echo := peer.Message{Raw: raw, Head: head}
-	for name, p := range map[string]peer.Peer{"http": remote, "stdio": Stdio(StdioOptions{Name: "tools", Launch: self("tools")})} {
+	echo := transport.Message{Raw: raw, Head: head}
+	for name, p := range map[string]transport.Peer{"http": remote, "stdio": Stdio(StdioOptions{Name: "tools", Launch: self("tools")})} {
 		b.Run(name, func(b *testing.B) {
 			b.ReportAllocs()
 			for b.Loop() {
 				done := make(chan error, 1)
-				p.Send(b.Context(), echo, peer.Funcs{OnDone: func(err error) { done <- err }})
+				p.Send(b.Context(), echo, transport.Funcs{OnDone: func(err error) { done <- err }})
 				if err := <-done; err != nil {
 					b.Fatal(err)
 				}

@@ -1,4 +1,4 @@
-package upstream
+package client
 
 import (
 	"bytes"
@@ -7,8 +7,8 @@ import (
 	"net/http"
 
 	"github.com/plimsoll/plimsoll/internal/rawjson"
-	"github.com/plimsoll/plimsoll/tools/jsonrpc"
-	"github.com/plimsoll/plimsoll/tools/peer"
+	"github.com/plimsoll/plimsoll/tools/mcp/jsonrpc"
+	"github.com/plimsoll/plimsoll/tools/mcp/transport"
 )
 
 // Headers of MCP.
@@ -36,7 +36,7 @@ type session struct {
 }
 
 // ownHeader are the headers of a request that is made here. m is nil when it is no message.
-func (r *Remote) ownHeader(m *peer.Message) http.Header {
+func (r *Remote) ownHeader(m *transport.Message) http.Header {
 	h := http.Header{}
 	r.mu.Lock()
 	id, version := r.session.id, r.session.version
@@ -117,7 +117,7 @@ func (x *exchange) own(ctx context.Context) {
 
 // followedDone tells when Done was told.
 type followedDone struct {
-	peer.Receiver
+	transport.Receiver
 	over chan struct{}
 }
 
@@ -167,11 +167,11 @@ func (r *Remote) opened(x *exchange, h http.Header) {
 
 // versioned takes the protocol version out of the answer to initialize.
 type versioned struct {
-	peer.Receiver
+	transport.Receiver
 	r *Remote
 }
 
-func (v *versioned) Receive(f *peer.Frame) {
+func (v *versioned) Receive(f *transport.Frame) {
 	_ = f.ReadAll(maxHandshake) // one that is larger passes as it is, without a version
 	if version, ok := rawjson.Text(f.Head, "result", "protocolVersion"); ok {
 		v.r.mu.Lock()
@@ -204,7 +204,7 @@ func (x *exchange) refusal(ctx context.Context, sent http.Header, answer *http.R
 				head = bytes.Join([][]byte{[]byte(`{"jsonrpc":"2.0","id":` + string(x.m.Head.ID) + `,"error":`), span.Of(head), {'}'}}, nil)
 			}
 		}
-		x.to.Receive(&peer.Frame{Head: head})
+		x.to.Receive(&transport.Frame{Head: head})
 		return nil
 	}
 	return x.r.refused(x.m, answer.StatusCode, head)
@@ -253,10 +253,10 @@ func (r *Remote) renew(ctx context.Context, old string) error {
 		return fmt.Errorf("the client's initialize was not kept: %w", err)
 	}
 	var version string
-	m := peer.Message{Raw: raw, Head: head}
+	m := transport.Message{Raw: raw, Head: head}
 	asking, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
-	x := &exchange{r: r, cancel: stop, m: m, sent: make(chan struct{}), to: peer.Funcs{OnReceive: func(f *peer.Frame) {
+	x := &exchange{r: r, cancel: stop, m: m, sent: make(chan struct{}), to: transport.Funcs{OnReceive: func(f *transport.Frame) {
 		if v, ok := rawjson.Text(f.Head, "result", "protocolVersion"); ok {
 			version = v
 		}
@@ -285,7 +285,7 @@ func (r *Remote) renew(ctx context.Context, old string) error {
 	if err != nil {
 		return err
 	}
-	m = peer.Message{Raw: second, Head: head}
+	m = transport.Message{Raw: second, Head: head}
 	answer, err = r.do(ctx, http.MethodPost, r.ownHeader(&m), second, nil)
 	if err != nil {
 		return err

@@ -1,4 +1,4 @@
-package upstream
+package client
 
 import (
 	"context"
@@ -11,8 +11,8 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/plimsoll/plimsoll/tools/jsonrpc"
-	"github.com/plimsoll/plimsoll/tools/peer"
+	"github.com/plimsoll/plimsoll/tools/mcp/jsonrpc"
+	"github.com/plimsoll/plimsoll/tools/mcp/transport"
 )
 
 // sessions is a server of 2025-11-25 with a session, which forgets it when told to.
@@ -66,7 +66,7 @@ func (s *sessions) do(t *testing.T) func(w http.ResponseWriter, r *http.Request,
 	}
 }
 
-func begin(t *testing.T, p peer.Peer) {
+func begin(t *testing.T, p transport.Peer) {
 	t.Helper()
 	if r := ask(t, p, "0", "initialize"); r.err != nil || r.last() == "" {
 		t.Fatalf("initialize: %q, %v", r.last(), r.err)
@@ -276,7 +276,7 @@ func FuzzLearn(f *testing.F) {
 			return
 		}
 		header := http.Header{}
-		r.mirror(header, &peer.Message{Raw: raw, Head: h})
+		r.mirror(header, &transport.Message{Raw: raw, Head: h})
 		for name, values := range header {
 			if !isToken(name) || strings.ContainsAny(values[0], "\r\n\x00") {
 				t.Fatalf("%q: %q", name, values)

@@ -1,4 +1,4 @@
-package upstream
+package client
 
 import (
 	"context"
@@ -9,8 +9,8 @@ import (
 	"time"
 
 	"github.com/plimsoll/plimsoll/journal"
-	"github.com/plimsoll/plimsoll/tools/jsonrpc"
-	"github.com/plimsoll/plimsoll/tools/peer"
+	"github.com/plimsoll/plimsoll/tools/mcp/jsonrpc"
+	"github.com/plimsoll/plimsoll/tools/mcp/transport"
 )
 
 // Defaults of [StdioOptions].
@@ -112,11 +112,13 @@ func Stdio(o StdioOptions) *Server {
 	return s
 }
 
-// Send implements [peer.Peer].
-func (s *Server) Send(ctx context.Context, m peer.Message, to peer.Receiver) { s.main.Send(ctx, m, to) }
+// Send implements [transport.Peer].
+func (s *Server) Send(ctx context.Context, m transport.Message, to transport.Receiver) {
+	s.main.Send(ctx, m, to)
+}
 
-// Listen implements [peer.Peer].
-func (s *Server) Listen(ctx context.Context, header http.Header, to peer.Receiver) {
+// Listen implements [transport.Peer].
+func (s *Server) Listen(ctx context.Context, header http.Header, to transport.Receiver) {
 	s.main.Listen(ctx, header, to)
 }
 
@@ -125,7 +127,7 @@ func (s *Server) Listen(ctx context.Context, header http.Header, to peer.Receive
 // said to the first. Its Close ends its requests and leaves the server running. The
 // notifications of the server that belong to no request go to all clients that listen, its
 // requests to the one that joined first.
-func (s *Server) Join() peer.Peer {
+func (s *Server) Join() transport.Peer {
 	c := &client{s: s}
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -133,7 +135,7 @@ func (s *Server) Join() peer.Peer {
 	return c
 }
 
-// Close implements [peer.Peer]: it closes the server's standard input, and ends it with
+// Close implements [transport.Peer]: it closes the server's standard input, and ends it with
 // SIGTERM and then SIGKILL when it stays.
 func (s *Server) Close() error {
 	s.mu.Lock()

@@ -1,4 +1,4 @@
-package upstream
+package client
 
 import (
 	"context"
@@ -14,8 +14,8 @@ import (
 	"time"
 
 	"github.com/plimsoll/plimsoll/journal"
-	"github.com/plimsoll/plimsoll/tools/jsonrpc"
-	"github.com/plimsoll/plimsoll/tools/peer"
+	"github.com/plimsoll/plimsoll/tools/mcp/jsonrpc"
+	"github.com/plimsoll/plimsoll/tools/mcp/transport"
 )
 
 func TestAnswersGoToTheirRequests(t *testing.T) {
@@ -282,10 +282,10 @@ func TestMessagesOfTheServersOwnAccord(t *testing.T) {
 	s, said := child(t, "plain", nil)
 	l := newReceiver()
 	ctx, cancel := context.WithCancel(t.Context())
-	s.Listen(ctx, nil, peer.Funcs{
-		OnReceive: func(f *peer.Frame) {
+	s.Listen(ctx, nil, transport.Funcs{
+		OnReceive: func(f *transport.Frame) {
 			l.Receive(f)
-			s.Send(t.Context(), message(t, `{"jsonrpc":"2.0","id":"q1","result":{"ok":true}}`), peer.Funcs{})
+			s.Send(t.Context(), message(t, `{"jsonrpc":"2.0","id":"q1","result":{"ok":true}}`), transport.Funcs{})
 		},
 		OnDone: l.Done,
 	})
@@ -352,7 +352,7 @@ func TestSharedProcessTakesNoSecondIDs(t *testing.T) {
 func TestSharedProcessTellsItsClientsApart(t *testing.T) {
 	s, said := child(t, "plain", func(o *StdioOptions) { o.Shared = true })
 	a, b := s.Join(), s.Join()
-	for _, p := range []peer.Peer{a, b} {
+	for _, p := range []transport.Peer{a, b} {
 		r := newReceiver()
 		p.Send(t.Context(), request(t, "1", "initialize"), r)
 		if r.wait(t); r.err != nil || !strings.Contains(r.last(), `"id":1,"result":{"method":"initialize"}`) {

@@ -1,4 +1,4 @@
-package endpoint
+package server
 
 import (
 	"bytes"
@@ -7,8 +7,8 @@ import (
 	"net/http/httptest"
 	"testing"
 
-	"github.com/plimsoll/plimsoll/tools/jsonrpc"
-	"github.com/plimsoll/plimsoll/tools/peer"
+	"github.com/plimsoll/plimsoll/tools/mcp/jsonrpc"
+	"github.com/plimsoll/plimsoll/tools/mcp/transport"
 )
 
 // BenchmarkCall is the endpoint's own share of a tools/call answered with 1 KiB of JSON:
@@ -16,11 +16,11 @@ import (
 func BenchmarkCall(b *testing.B) {
 	answer := append(append([]byte(`{"jsonrpc":"2.0","id":1,"result":{"text":"`), bytes.Repeat([]byte("x"), 1<<10)...), `"}}`...)
 	s := newServer()
-	s.onSend = func(_ context.Context, m peer.Message, to peer.Receiver) bool {
+	s.onSend = func(_ context.Context, m transport.Message, to transport.Receiver) bool {
 		if m.Head.Kind != jsonrpc.Request || m.Head.Method == "initialize" {
 			return false
 		}
-		to.Receive(&peer.Frame{Head: answer})
+		to.Receive(&transport.Frame{Head: answer})
 		to.Done(nil)
 		return true
 	}

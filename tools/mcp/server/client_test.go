@@ -1,6 +1,6 @@
 //lint:file-ignore SA1019 the deprecated features still have to pass.
 
-package endpoint
+package server
 
 import (
 	"context"
@@ -14,14 +14,14 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
-	"github.com/plimsoll/plimsoll/internal/toolserver"
-	"github.com/plimsoll/plimsoll/tools/peer"
-	"github.com/plimsoll/plimsoll/tools/upstream"
+	"github.com/plimsoll/plimsoll/internal/testing/toolserver"
+	"github.com/plimsoll/plimsoll/tools/mcp/client"
+	mcptransport "github.com/plimsoll/plimsoll/tools/mcp/transport"
 )
 
 // launch runs the test server on pipes, as a process would be.
-func launch(s *toolserver.Server) func(context.Context) (*upstream.Process, error) {
-	return func(context.Context) (*upstream.Process, error) {
+func launch(s *toolserver.Server) func(context.Context) (*client.Process, error) {
+	return func(context.Context) (*client.Process, error) {
 		in, toServer := io.Pipe()
 		fromServer, out := io.Pipe()
 		ctx, kill := context.WithCancel(context.Background())
@@ -32,9 +32,9 @@ func launch(s *toolserver.Server) func(context.Context) (*upstream.Process, erro
 			_ = in.Close()
 			done <- err
 		}()
-		return &upstream.Process{
+		return &client.Process{
 			Stdin: toServer, Stdout: fromServer, PID: 1, Kill: kill,
-			Wait: func() (upstream.Exit, error) { <-done; kill(); return upstream.Exit{}, nil },
+			Wait: func() (client.Exit, error) { <-done; kill(); return client.Exit{}, nil },
 		}, nil
 	}
 }
@@ -48,7 +48,7 @@ func TestTheOfficialClient(t *testing.T) {
 				if !o.Modern && !o.Begins {
 					return Session{}, ErrNoSession
 				}
-				return Session{Peer: upstream.Stdio(upstream.StdioOptions{Name: "t", Launch: launch(toolserver.New(toolserver.Options{})), Shared: o.Modern})}, nil
+				return Session{Peer: client.Stdio(client.StdioOptions{Name: "t", Launch: launch(toolserver.New(toolserver.Options{})), Shared: o.Modern})}, nil
 			}})
 			ts := httptest.NewServer(h)
 			t.Cleanup(func() {
@@ -62,7 +62,7 @@ func TestTheOfficialClient(t *testing.T) {
 			fromServer, out := io.Pipe()
 			done := make(chan error, 1)
 			go func() {
-				p := upstream.Stdio(upstream.StdioOptions{Name: "t", Launch: launch(toolserver.New(toolserver.Options{}))})
+				p := client.Stdio(client.StdioOptions{Name: "t", Launch: launch(toolserver.New(toolserver.Options{}))})
 				err := Stdio(context.Background(), in, out, p, StdioOptions{})
 				_ = out.Close()
 				done <- err
@@ -189,7 +189,7 @@ func TestFaultsOfAServer(t *testing.T) {
 		if !o.Begins {
 			return Session{}, ErrNoSession
 		}
-		var next peer.Peer = upstream.Stdio(upstream.StdioOptions{Name: "t", Launch: launch(toolserver.New(toolserver.Options{}))})
+		var next mcptransport.Peer = client.Stdio(client.StdioOptions{Name: "t", Launch: launch(toolserver.New(toolserver.Options{}))})
 		return Session{Peer: next}, nil
 	}}, false, nil)
 	id := p.begin("2025-06-18")

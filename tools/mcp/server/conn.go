@@ -1,4 +1,4 @@
-package endpoint
+package server
 
 import (
 	"errors"
@@ -7,7 +7,7 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/plimsoll/plimsoll/tools/jsonrpc"
+	"github.com/plimsoll/plimsoll/tools/mcp/jsonrpc"
 )
 
 // conn is one HTTP request and the answer to it. Only the goroutine that serves the

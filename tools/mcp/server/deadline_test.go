@@ -1,4 +1,4 @@
-package endpoint
+package server
 
 import (
 	"bufio"
@@ -12,7 +12,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/plimsoll/plimsoll/tools/peer"
+	"github.com/plimsoll/plimsoll/tools/mcp/transport"
 )
 
 // pipes is a listener whose connections are in memory, so that the clock of a bubble counts on them.
@@ -47,13 +47,13 @@ func TestTheLastBytesHaveATimeoutOfTheirOwn(t *testing.T) {
 		const timeout = 30 * time.Second
 		h := New(Options{WriteTimeout: timeout, KeepAlive: time.Hour, Open: func(context.Context, Opening) (Session, error) {
 			s := newServer()
-			s.onSend = func(_ context.Context, m peer.Message, to peer.Receiver) bool {
+			s.onSend = func(_ context.Context, m transport.Message, to transport.Receiver) bool {
 				if m.Head.Method != "tools/call" {
 					return false
 				}
 				s.open.Go(func() {
 					head := fmt.Appendf(nil, `{"jsonrpc":"2.0","id":%s,"result":{"text":"`, m.Head.ID)
-					to.Receive(&peer.Frame{Head: head, Rest: io.MultiReader(&filler{left: 100_000}, strings.NewReader(`"}}`), late(2*timeout))})
+					to.Receive(&transport.Frame{Head: head, Rest: io.MultiReader(&filler{left: 100_000}, strings.NewReader(`"}}`), late(2*timeout))})
 					to.Done(nil)
 				})
 				return true

@@ -1,11 +1,11 @@
-// Package endpoint is the side of the gateway that MCP clients speak to: standard streams
-// and streamable HTTP, for servers that somebody else provides as a [peer.Peer].
+// Package server is the side of the gateway that MCP clients speak to: standard streams
+// and streamable HTTP, for servers that somebody else provides as a [transport.Peer].
 //
-//	h := endpoint.New(endpoint.Options{Open: server.Open})
+//	h := server.New(server.Options{Open: server.Open})
 //	defer h.Close()
 //	mux.Handle("/mcp/files", h)
 //
-//	err := endpoint.Stdio(ctx, os.Stdin, os.Stdout, server.Local(), endpoint.StdioOptions{})
+//	err := server.Stdio(ctx, os.Stdin, os.Stdout, server.Local(), server.StdioOptions{})
 //
 // [New] makes an http.Handler for one path, for clients of both eras at once: the one with
 // sessions (MCP 2025-03-26 to 2025-11-25: initialize, Mcp-Session-Id, a GET stream, requests
@@ -60,4 +60,4 @@
 // eras, against a real server; with 1000 sessions, 10,000 calls, slow readers and clients
 // that die; with messages of 256 MiB whose allocations are counted; and by fuzzing of raw
 // requests and of lines. Every test checks that no goroutine, session or held byte is left.
-package endpoint
+package server

@@ -1,4 +1,4 @@
-package endpoint
+package server
 
 import (
 	"bufio"
@@ -13,12 +13,12 @@ import (
 	"time"
 
 	"github.com/plimsoll/plimsoll/internal/rawjson"
-	"github.com/plimsoll/plimsoll/tools/jsonrpc"
-	"github.com/plimsoll/plimsoll/tools/peer"
+	"github.com/plimsoll/plimsoll/tools/mcp/jsonrpc"
+	"github.com/plimsoll/plimsoll/tools/mcp/transport"
 )
 
 // answering answers every request at once, some after a notification, some with an error.
-func answering(_ context.Context, m peer.Message, to peer.Receiver) bool {
+func answering(_ context.Context, m transport.Message, to transport.Receiver) bool {
 	if m.Head.Kind == jsonrpc.Request && m.Head.Method != "initialize" {
 		id := m.Head.ID
 		if len(m.Raw)%3 == 0 {
@@ -29,10 +29,10 @@ func answering(_ context.Context, m peer.Message, to peer.Receiver) bool {
 			to.Done(errors.New("gone"))
 			return true
 		case 1:
-			to.Receive(&peer.Frame{Head: jsonrpc.ErrorResponse(id, jsonrpc.CodeMethod, "no", nil)})
+			to.Receive(&transport.Frame{Head: jsonrpc.ErrorResponse(id, jsonrpc.CodeMethod, "no", nil)})
 		case 2:
 			head := fmt.Appendf(nil, `{"jsonrpc":"2.0","id":%s,"result":`, id)
-			to.Receive(&peer.Frame{Head: head, Rest: strings.NewReader("{\n}}")})
+			to.Receive(&transport.Frame{Head: head, Rest: strings.NewReader("{\n}}")})
 		default:
 			to.Receive(frame(`{"jsonrpc":"2.0","id":%s,"result":{}}`, id))
 		}

@@ -1,11 +1,11 @@
-package endpoint
+package server
 
 import (
 	"context"
 	"net/http"
 
-	"github.com/plimsoll/plimsoll/tools/jsonrpc"
-	"github.com/plimsoll/plimsoll/tools/peer"
+	"github.com/plimsoll/plimsoll/tools/mcp/jsonrpc"
+	"github.com/plimsoll/plimsoll/tools/mcp/transport"
 )
 
 // get gives a client what the server sends of its own accord, or the rest of an answer that
@@ -92,7 +92,7 @@ func (h *Handler) delete(c *conn, principal string) *Refusal {
 		c.begin(http.StatusNoContent, "", -1)
 		return nil
 	}
-	ender, ok := s.Peer.(peer.Ender)
+	ender, ok := s.Peer.(transport.Ender)
 	if !ok {
 		return notAllowed("GET, POST")
 	}

@@ -1,4 +1,4 @@
-package endpoint
+package server
 
 import (
 	"container/list"
@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"github.com/plimsoll/plimsoll/journal"
-	"github.com/plimsoll/plimsoll/tools/jsonrpc"
+	"github.com/plimsoll/plimsoll/tools/mcp/jsonrpc"
 )
 
 // Handler serves streamable HTTP. It looks at no path: the caller routes one to it.

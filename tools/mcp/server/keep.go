@@ -1,4 +1,4 @@
-package endpoint
+package server
 
 // What of a stream is held, and for how long. All of it is done with the session's mutex held.
 

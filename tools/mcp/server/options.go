@@ -1,4 +1,4 @@
-package endpoint
+package server
 
 import (
 	"context"
@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/plimsoll/plimsoll/journal"
-	"github.com/plimsoll/plimsoll/tools/peer"
+	"github.com/plimsoll/plimsoll/tools/mcp/transport"
 )
 
 // Defaults of [Options].
@@ -40,7 +40,7 @@ const (
 // Opening is what a way to a server is asked for with.
 type Opening struct {
 	// Message is what the client sends first; zero when it begins with GET or DELETE.
-	Message peer.Message
+	Message transport.Message
 	// Header is of the client's HTTP request.
 	Header http.Header
 	// Principal is what [Options.Principal] said.
@@ -60,10 +60,10 @@ type Opening struct {
 // Session is a way to a server for one client.
 type Session struct {
 	// Peer gets the client's messages. It is closed when the session ends.
-	Peer peer.Peer
+	Peer transport.Peer
 	// Passed says that the server speaks streamable HTTP itself, in the client's era: its
 	// status, headers, session ids and event ids reach the client unchanged, GET and DELETE
-	// reach the server ([peer.Ender]). Otherwise session and event ids are made here.
+	// reach the server ([transport.Ender]). Otherwise session and event ids are made here.
 	Passed bool
 	// Headers says that the Peer is to know the headers of the client's requests although the
 	// session is not passed: tools of this process that act with their client's credentials.

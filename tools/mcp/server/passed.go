@@ -1,4 +1,4 @@
-package endpoint
+package server
 
 import (
 	"errors"
@@ -7,7 +7,7 @@ import (
 	"net/http"
 	"strings"
 
-	"github.com/plimsoll/plimsoll/tools/peer"
+	"github.com/plimsoll/plimsoll/tools/mcp/transport"
 )
 
 var errGone = errors.New("the client is gone")
@@ -76,7 +76,7 @@ func (st *stream) headers(c *conn) int {
 }
 
 // opened looks at how a server answered, for the ids of its sessions.
-func (s *session) opened(st *stream, a peer.Answer) {
+func (s *session) opened(st *stream, a transport.Answer) {
 	if !s.Passed || s.modern {
 		return
 	}

@@ -1,4 +1,4 @@
-package endpoint
+package server
 
 import (
 	"context"
@@ -11,38 +11,38 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/plimsoll/plimsoll/tools/jsonrpc"
-	"github.com/plimsoll/plimsoll/tools/peer"
+	"github.com/plimsoll/plimsoll/tools/mcp/jsonrpc"
+	"github.com/plimsoll/plimsoll/tools/mcp/transport"
 )
 
 // remote behaves like a streamable HTTP server behind an upstream.
 func remote(s *server) {
-	answer := func(to peer.Receiver, status int, contentType string, more ...string) {
+	answer := func(to transport.Receiver, status int, contentType string, more ...string) {
 		h := http.Header{"Content-Type": {contentType}, "Content-Length": {"77"}, "X-Of-Server": {"yes"}, "Connection": {"x-hop"}, "X-Hop": {"1"}}
 		for i := 0; i < len(more); i += 2 {
 			h.Set(more[i], more[i+1])
 		}
-		to.Open(peer.Answer{Status: status, Header: h})
+		to.Open(transport.Answer{Status: status, Header: h})
 	}
-	s.onSend = func(_ context.Context, m peer.Message, to peer.Receiver) bool {
+	s.onSend = func(_ context.Context, m transport.Message, to transport.Receiver) bool {
 		id := m.Head.ID
 		text := string(m.Raw)
 		switch {
 		case m.Header.Get("Authorization") == "":
-			to.Open(peer.Answer{
+			to.Open(transport.Answer{
 				Status: 401, Body: []byte("who are you"),
 				Header: http.Header{"Content-Type": {"text/plain"}, "Www-Authenticate": {`Bearer error="x", resource_metadata="https://up.example/.well-known/oauth-protected-resource/mcp", scope="a"`}},
 			})
 		case m.Head.Kind != jsonrpc.Request:
-			to.Open(peer.Answer{Status: 202, Header: http.Header{}})
+			to.Open(transport.Answer{Status: 202, Header: http.Header{}})
 		case m.Head.Method == "initialize":
 			answer(to, 200, "application/json", "Mcp-Session-Id", "of-the-server")
 			to.Receive(frame(`{"jsonrpc":"2.0","id":%s,"result":{"protocolVersion":"2025-11-25"}}`, id))
 		case strings.Contains(text, "unknown session"):
-			to.Open(peer.Answer{Status: 404, Header: http.Header{"Content-Type": {"text/plain"}}, Body: []byte("session not found")})
+			to.Open(transport.Answer{Status: 404, Header: http.Header{"Content-Type": {"text/plain"}}, Body: []byte("session not found")})
 		case strings.Contains(text, "json error"):
 			answer(to, 400, "application/json")
-			to.Receive(&peer.Frame{Head: jsonrpc.ErrorResponse(id, -32020, "as asked", nil)})
+			to.Receive(&transport.Frame{Head: jsonrpc.ErrorResponse(id, -32020, "as asked", nil)})
 		case strings.Contains(text, "unreachable"):
 			to.Done(errors.New("cannot reach the server: connection refused"))
 			return true
@@ -50,33 +50,33 @@ func remote(s *server) {
 			to.Receive(frame(`{"jsonrpc":"2.0","id":%s,"result":{}}`, id))
 		case strings.Contains(text, "cut"):
 			answer(to, 200, "text/event-stream")
-			to.Receive(&peer.Frame{Event: jsonrpc.Event{Retry: "1"}})
+			to.Receive(&transport.Frame{Event: jsonrpc.Event{Retry: "1"}})
 			if strings.Contains(text, "resumably") {
-				to.Receive(&peer.Frame{Event: jsonrpc.Event{ID: "e0"}})
+				to.Receive(&transport.Frame{Event: jsonrpc.Event{ID: "e0"}})
 			}
 			to.Done(io.ErrUnexpectedEOF)
 			return true
 		default:
 			answer(to, 200, "text/event-stream; charset=utf-8")
-			to.Receive(&peer.Frame{Event: jsonrpc.Event{ID: "e0", Retry: "500"}})
-			to.Receive(&peer.Frame{Head: []byte("{\"jsonrpc\":\"2.0\",\n\"method\":\"notifications/x\"}"), Event: jsonrpc.Event{ID: "e1", Name: "message"}})
-			to.Receive(&peer.Frame{Head: fmt.Appendf(nil, `{"jsonrpc":"2.0","id":%s,"result":{}}`, id), Event: jsonrpc.Event{ID: "e2"}})
+			to.Receive(&transport.Frame{Event: jsonrpc.Event{ID: "e0", Retry: "500"}})
+			to.Receive(&transport.Frame{Head: []byte("{\"jsonrpc\":\"2.0\",\n\"method\":\"notifications/x\"}"), Event: jsonrpc.Event{ID: "e1", Name: "message"}})
+			to.Receive(&transport.Frame{Head: fmt.Appendf(nil, `{"jsonrpc":"2.0","id":%s,"result":{}}`, id), Event: jsonrpc.Event{ID: "e2"}})
 		}
 		to.Done(nil)
 		return true
 	}
-	s.onListen = func(_ context.Context, header http.Header, to peer.Receiver) bool {
+	s.onListen = func(_ context.Context, header http.Header, to transport.Receiver) bool {
 		if header.Get("Last-Event-ID") == "" {
-			to.Open(peer.Answer{Status: 405, Header: http.Header{"Allow": {"POST"}}})
+			to.Open(transport.Answer{Status: 405, Header: http.Header{"Allow": {"POST"}}})
 		} else {
 			answer(to, 200, "text/event-stream")
-			to.Receive(&peer.Frame{Head: fmt.Appendf(nil, `{"jsonrpc":"2.0","id":1,"result":{"after":%q}}`, header.Get("Last-Event-ID"))})
+			to.Receive(&transport.Frame{Head: fmt.Appendf(nil, `{"jsonrpc":"2.0","id":1,"result":{"after":%q}}`, header.Get("Last-Event-ID"))})
 		}
 		to.Done(nil)
 		return true
 	}
-	s.onEnd = func(_ http.Header, to peer.Receiver) {
-		to.Open(peer.Answer{Status: 200, Header: http.Header{"X-Of-Server": {"bye"}}})
+	s.onEnd = func(_ http.Header, to transport.Receiver) {
+		to.Open(transport.Answer{Status: 200, Header: http.Header{"X-Of-Server": {"bye"}}})
 	}
 }
 

@@ -1,4 +1,4 @@
-package endpoint
+package server
 
 import (
 	"bytes"
@@ -12,14 +12,14 @@ import (
 	"sync"
 
 	"github.com/plimsoll/plimsoll/internal/rawjson"
-	"github.com/plimsoll/plimsoll/tools/jsonrpc"
-	"github.com/plimsoll/plimsoll/tools/peer"
+	"github.com/plimsoll/plimsoll/tools/mcp/jsonrpc"
+	"github.com/plimsoll/plimsoll/tools/mcp/transport"
 )
 
 // server is a peer that does what the called tool's name says.
 type server struct {
 	mu       sync.Mutex
-	listener peer.Receiver
+	listener transport.Receiver
 	listened chan struct{} // closed once there is a listener
 	listens  sync.Once
 	asked    map[string]chan []byte // by id of a request of the server
@@ -28,20 +28,20 @@ type server struct {
 	closed   chan struct{}
 	once     sync.Once
 	open     sync.WaitGroup
-	onSend   func(ctx context.Context, m peer.Message, to peer.Receiver) bool
-	onListen func(ctx context.Context, header http.Header, to peer.Receiver) bool
-	onEnd    func(header http.Header, to peer.Receiver)
+	onSend   func(ctx context.Context, m transport.Message, to transport.Receiver) bool
+	onListen func(ctx context.Context, header http.Header, to transport.Receiver) bool
+	onEnd    func(header http.Header, to transport.Receiver)
 }
 
 func newServer() *server {
 	return &server{asked: map[string]chan []byte{}, closed: make(chan struct{}), listened: make(chan struct{})}
 }
 
-func frame(format string, args ...any) *peer.Frame {
-	return &peer.Frame{Head: fmt.Appendf(nil, format, args...)}
+func frame(format string, args ...any) *transport.Frame {
+	return &transport.Frame{Head: fmt.Appendf(nil, format, args...)}
 }
 
-func (s *server) Send(ctx context.Context, m peer.Message, to peer.Receiver) {
+func (s *server) Send(ctx context.Context, m transport.Message, to transport.Receiver) {
 	s.mu.Lock()
 	s.heard = append(s.heard, m.Head.Method)
 	s.mu.Unlock()
@@ -66,7 +66,7 @@ func (s *server) Send(ctx context.Context, m peer.Message, to peer.Receiver) {
 	s.open.Go(func() { to.Done(s.answer(ctx, m, to)) })
 }
 
-func (s *server) answer(ctx context.Context, m peer.Message, to peer.Receiver) error {
+func (s *server) answer(ctx context.Context, m transport.Message, to transport.Receiver) error {
 	id := m.Head.ID
 	if m.Head.Method == "initialize" {
 		version, _ := rawjson.Text(m.Head.Params.Of(m.Raw), "protocolVersion")
@@ -74,7 +74,7 @@ func (s *server) answer(ctx context.Context, m peer.Message, to peer.Receiver) e
 		return nil
 	}
 	if m.Head.Method != "tools/call" {
-		to.Receive(&peer.Frame{Head: jsonrpc.ErrorResponse(id, jsonrpc.CodeMethod, "no such method", nil)})
+		to.Receive(&transport.Frame{Head: jsonrpc.ErrorResponse(id, jsonrpc.CodeMethod, "no such method", nil)})
 		return nil
 	}
 	name, _ := rawjson.Text(m.Head.Params.Of(m.Raw), "name")
@@ -90,10 +90,10 @@ func (s *server) answer(ctx context.Context, m peer.Message, to peer.Receiver) e
 		to.Receive(frame(`{"jsonrpc":"2.0","id":%s,"result":{"notes":%d}}`, id, n))
 	case "big":
 		head := fmt.Appendf(nil, "{\"jsonrpc\":\"2.0\",\n\"id\":%s,\"result\":{\"text\":\"", id)
-		to.Receive(&peer.Frame{Head: head, Rest: io.MultiReader(&filler{left: n}, strings.NewReader("\"}\r\n,\"x\":1\n}"))})
+		to.Receive(&transport.Frame{Head: head, Rest: io.MultiReader(&filler{left: n}, strings.NewReader("\"}\r\n,\"x\":1\n}"))})
 	case "cut":
 		head := fmt.Appendf(nil, `{"jsonrpc":"2.0","id":%s,"result":{"text":"`, id)
-		to.Receive(&peer.Frame{Head: head, Rest: io.MultiReader(&filler{left: n}, failing{})})
+		to.Receive(&transport.Frame{Head: head, Rest: io.MultiReader(&filler{left: n}, failing{})})
 	case "ask": // of the client, on no stream that the server knows
 		select {
 		case <-s.listened: // the endpoint listens beside the first request
@@ -129,7 +129,7 @@ func (s *server) answer(ctx context.Context, m peer.Message, to peer.Receiver) e
 	case "fail":
 		return errors.New("the server is gone: status 3")
 	case "code":
-		to.Receive(&peer.Frame{Head: jsonrpc.ErrorResponse(id, n, "as asked", nil)})
+		to.Receive(&transport.Frame{Head: jsonrpc.ErrorResponse(id, n, "as asked", nil)})
 	}
 	return nil
 }
@@ -147,7 +147,7 @@ func (s *server) release(name string) bool {
 	return true
 }
 
-func (s *server) Listen(ctx context.Context, header http.Header, to peer.Receiver) {
+func (s *server) Listen(ctx context.Context, header http.Header, to transport.Receiver) {
 	if s.onListen != nil && s.onListen(ctx, header, to) {
 		return
 	}
@@ -159,7 +159,7 @@ func (s *server) Listen(ctx context.Context, header http.Header, to peer.Receive
 	to.Done(nil)
 }
 
-func (s *server) End(_ context.Context, header http.Header, to peer.Receiver) {
+func (s *server) End(_ context.Context, header http.Header, to transport.Receiver) {
 	if s.onEnd != nil {
 		s.onEnd(header, to)
 	}

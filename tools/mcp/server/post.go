@@ -1,4 +1,4 @@
-package endpoint
+package server
 
 import (
 	"context"
@@ -8,8 +8,8 @@ import (
 	"time"
 
 	"github.com/plimsoll/plimsoll/internal/rawjson"
-	"github.com/plimsoll/plimsoll/tools/jsonrpc"
-	"github.com/plimsoll/plimsoll/tools/peer"
+	"github.com/plimsoll/plimsoll/tools/mcp/jsonrpc"
+	"github.com/plimsoll/plimsoll/tools/mcp/transport"
 )
 
 // legacyVersions are those of the era with sessions. 2024-11-05 knew no such header, but a
@@ -57,7 +57,7 @@ func (h *Handler) postModern(c *conn, principal string, raw []byte, head jsonrpc
 	if s == nil {
 		var bad *Refusal
 		s, bad = h.open(c, Opening{
-			Message: peer.Message{Raw: raw, Head: head, Header: c.r.Header, Principal: principal},
+			Message: transport.Message{Raw: raw, Head: head, Header: c.r.Header, Principal: principal},
 			Header:  c.r.Header, Principal: principal, Modern: true, SessionID: c.r.Header.Get(headerSession),
 		})
 		if bad != nil {
@@ -111,7 +111,7 @@ func (h *Handler) postLegacy(c *conn, principal string, raw []byte, head jsonrpc
 	if s == nil {
 		var bad *Refusal
 		s, bad = h.open(c, Opening{
-			Message: peer.Message{Raw: raw, Head: head, Header: c.r.Header, Principal: principal},
+			Message: transport.Message{Raw: raw, Head: head, Header: c.r.Header, Principal: principal},
 			Header:  c.r.Header, Principal: principal, Begins: begins, SessionID: id,
 		})
 		if bad != nil {

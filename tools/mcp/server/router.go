@@ -1,14 +1,14 @@
-package endpoint
+package server
 
 import (
 	"strings"
 
-	"github.com/plimsoll/plimsoll/tools/jsonrpc"
-	"github.com/plimsoll/plimsoll/tools/peer"
+	"github.com/plimsoll/plimsoll/tools/mcp/jsonrpc"
+	"github.com/plimsoll/plimsoll/tools/mcp/transport"
 )
 
 // router takes what a server sends that belongs to no request it names, and finds the
-// stream of the session that it goes to. It is a peer.Receiver.
+// stream of the session that it goes to. It is a transport.Receiver.
 type router struct{ s *session }
 
 // listen begins to take what the server sends of its own accord, unless the server has its
@@ -21,14 +21,14 @@ func (s *session) listen() {
 	s.h.background(func() { s.Peer.Listen(s.ctx, nil, router{s}) })
 }
 
-// Open implements peer.Receiver.
-func (r router) Open(peer.Answer) {}
+// Open implements transport.Receiver.
+func (r router) Open(transport.Answer) {}
 
-// Done implements peer.Receiver.
+// Done implements transport.Receiver.
 func (r router) Done(error) {}
 
-// Receive implements peer.Receiver.
-func (r router) Receive(f *peer.Frame) {
+// Receive implements transport.Receiver.
+func (r router) Receive(f *transport.Frame) {
 	r.s.h.safely(func() {
 		head := headOf(f)
 		if head.Kind == jsonrpc.Response {
@@ -85,6 +85,6 @@ func (s *session) decline(id jsonrpc.ID) {
 		return
 	}
 	s.h.background(func() {
-		s.Peer.Send(s.ctx, peer.Message{Raw: raw, Head: head, Principal: s.principal}, peer.Funcs{})
+		s.Peer.Send(s.ctx, transport.Message{Raw: raw, Head: head, Principal: s.principal}, transport.Funcs{})
 	})
 }

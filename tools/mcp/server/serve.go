@@ -1,4 +1,4 @@
-package endpoint
+package server
 
 import (
 	"bytes"
@@ -7,7 +7,7 @@ import (
 	"net/http"
 	"time"
 
-	"github.com/plimsoll/plimsoll/tools/jsonrpc"
+	"github.com/plimsoll/plimsoll/tools/mcp/jsonrpc"
 )
 
 // serve writes the stream to the client until the stream ends, the client leaves, another

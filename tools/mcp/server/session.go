@@ -1,4 +1,4 @@
-package endpoint
+package server
 
 import (
 	"container/list"
@@ -8,8 +8,8 @@ import (
 	"sync"
 	"time"
 
-	"github.com/plimsoll/plimsoll/tools/jsonrpc"
-	"github.com/plimsoll/plimsoll/tools/peer"
+	"github.com/plimsoll/plimsoll/tools/mcp/jsonrpc"
+	"github.com/plimsoll/plimsoll/tools/mcp/transport"
 )
 
 // session is a way to a server that several HTTP requests share.
@@ -255,8 +255,8 @@ func (h *Handler) sweep() {
 
 // message makes what the peer gets. A server that has the session itself gets the client's
 // headers; of another session they would name ours, which only who asks for them can tell.
-func (s *session) message(c *conn, raw []byte, head jsonrpc.Head) peer.Message {
-	m := peer.Message{Raw: raw, Head: head, Principal: s.principal}
+func (s *session) message(c *conn, raw []byte, head jsonrpc.Head) transport.Message {
+	m := transport.Message{Raw: raw, Head: head, Principal: s.principal}
 	if s.Passed || s.Headers {
 		m.Header = c.r.Header
 	}

@@ -1,4 +1,4 @@
-package endpoint
+package server
 
 import (
 	"context"
@@ -10,7 +10,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/plimsoll/plimsoll/tools/peer"
+	"github.com/plimsoll/plimsoll/tools/mcp/transport"
 )
 
 func TestASessionFromBeginToEnd(t *testing.T) {
@@ -58,7 +58,7 @@ func TestASessionFromBeginToEnd(t *testing.T) {
 
 func TestAFailedInitializeLeavesNoSession(t *testing.T) {
 	p := newPlace(t, Options{}, false, func(s *server) {
-		s.onSend = func(_ context.Context, m peer.Message, to peer.Receiver) bool {
+		s.onSend = func(_ context.Context, m transport.Message, to transport.Receiver) bool {
 			to.Receive(frame(`{"jsonrpc":"2.0","id":%s,"error":{"code":-32602,"message":"no"}}`, m.Head.ID))
 			to.Done(nil)
 			return true
@@ -150,7 +150,7 @@ func TestRoutes(t *testing.T) {
 	p := newPlace(t, Options{}, false, nil)
 	id := p.begin("2025-11-25")
 	s := p.server(0)
-	listener := func() peer.Receiver {
+	listener := func() transport.Receiver {
 		s.mu.Lock()
 		defer s.mu.Unlock()
 		return s.listener
@@ -272,7 +272,7 @@ func TestIdleSessionsEnd(t *testing.T) {
 
 func TestFailuresOfTheServer(t *testing.T) {
 	p := newPlace(t, Options{}, false, func(s *server) {
-		s.onSend = func(_ context.Context, m peer.Message, _ peer.Receiver) bool {
+		s.onSend = func(_ context.Context, m transport.Message, _ transport.Receiver) bool {
 			if strings.Contains(string(m.Raw), "send panics") {
 				panic("as asked")
 			}

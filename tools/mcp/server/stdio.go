@@ -1,4 +1,4 @@
-package endpoint
+package server
 
 import (
 	"bytes"
@@ -12,8 +12,8 @@ import (
 
 	"github.com/plimsoll/plimsoll/internal/rawjson"
 	"github.com/plimsoll/plimsoll/journal"
-	"github.com/plimsoll/plimsoll/tools/jsonrpc"
-	"github.com/plimsoll/plimsoll/tools/peer"
+	"github.com/plimsoll/plimsoll/tools/mcp/jsonrpc"
+	"github.com/plimsoll/plimsoll/tools/mcp/transport"
 )
 
 // DefaultGrace is how long requests may go on after their client closed its end.
@@ -22,7 +22,7 @@ const DefaultGrace = 2 * time.Second
 // stdio is one client on a pair of streams.
 type stdio struct {
 	o      StdioOptions
-	p      peer.Peer
+	p      transport.Peer
 	ctx    context.Context
 	cancel context.CancelCauseFunc
 
@@ -35,7 +35,7 @@ type stdio struct {
 	left bool
 }
 
-// call is a request of the client that waits for its answer. It is a peer.Receiver; so is
+// call is a request of the client that waits for its answer. It is a transport.Receiver; so is
 // one without an id, for what needs no answer.
 type call struct {
 	s        *stdio
@@ -54,7 +54,7 @@ type call struct {
 // with an id that is in use) is answered with an error. After the end of in the requests
 // under way get Grace to be answered. Stdio returns although a Read of in, or a Write to out
 // that the client does not take, is under way when ctx ends; their goroutines end with them.
-func Stdio(ctx context.Context, in io.Reader, out io.Writer, p peer.Peer, o StdioOptions) error {
+func Stdio(ctx context.Context, in io.Reader, out io.Writer, p transport.Peer, o StdioOptions) error {
 	o.MaxMessage = orDefault(o.MaxMessage, DefaultMaxMessage)
 	o.MaxOpen = orDefault(o.MaxOpen, DefaultMaxOpen)
 	o.Grace = orDefault(o.Grace, DefaultGrace)
@@ -161,7 +161,7 @@ func (s *stdio) take(raw []byte) {
 		s.refuse("protocol", jsonrpc.ScanStart(raw).Head.ID, bad.Code, bad.Text)
 		return
 	}
-	m := peer.Message{Raw: raw, Head: head, Principal: s.o.Principal}
+	m := transport.Message{Raw: raw, Head: head, Principal: s.o.Principal}
 	c, ctx := &call{s: s}, s.ctx
 	if head.Kind == jsonrpc.Request {
 		c.id = head.ID
@@ -244,11 +244,11 @@ func (s *stdio) write(head []byte, rest io.Reader) error {
 	return err
 }
 
-// Open implements peer.Receiver.
-func (c *call) Open(peer.Answer) {}
+// Open implements transport.Receiver.
+func (c *call) Open(transport.Answer) {}
 
-// Receive implements peer.Receiver.
-func (c *call) Receive(f *peer.Frame) {
+// Receive implements transport.Receiver.
+func (c *call) Receive(f *transport.Frame) {
 	safely(func() {
 		if f.Whole() && len(f.Head) == 0 {
 			return // a bare event
@@ -263,7 +263,7 @@ func (c *call) Receive(f *peer.Frame) {
 	})
 }
 
-// Done implements peer.Receiver.
+// Done implements transport.Receiver.
 func (c *call) Done(err error) {
 	if c.id == "" {
 		return

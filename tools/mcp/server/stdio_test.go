@@ -1,4 +1,4 @@
-package endpoint
+package server
 
 import (
 	"bufio"
@@ -11,8 +11,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/plimsoll/plimsoll/tools/jsonrpc"
-	"github.com/plimsoll/plimsoll/tools/peer"
+	"github.com/plimsoll/plimsoll/tools/mcp/jsonrpc"
+	"github.com/plimsoll/plimsoll/tools/mcp/transport"
 )
 
 // stdioClient is a client on pipes.
@@ -216,7 +216,7 @@ func TestStdioBounds(t *testing.T) {
 
 func TestStdioPanics(t *testing.T) {
 	c := newStdioClient(t, StdioOptions{}, func(s *server) {
-		s.onSend = func(_ context.Context, m peer.Message, _ peer.Receiver) bool {
+		s.onSend = func(_ context.Context, m transport.Message, _ transport.Receiver) bool {
 			if m.Head.Method == "panic" {
 				panic("as asked")
 			}

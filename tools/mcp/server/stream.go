@@ -1,4 +1,4 @@
-package endpoint
+package server
 
 import (
 	"context"
@@ -9,8 +9,8 @@ import (
 	"sync/atomic"
 
 	"github.com/plimsoll/plimsoll/internal/rawjson"
-	"github.com/plimsoll/plimsoll/tools/jsonrpc"
-	"github.com/plimsoll/plimsoll/tools/peer"
+	"github.com/plimsoll/plimsoll/tools/mcp/jsonrpc"
+	"github.com/plimsoll/plimsoll/tools/mcp/transport"
 )
 
 // store bounds the bytes of events held by all sessions of a handler.
@@ -45,7 +45,7 @@ type reader struct{ replaced chan struct{} }
 func newReader() *reader { return &reader{replaced: make(chan struct{})} }
 
 // stream is a sequence of messages for one client: the answer to a POST, or what the server
-// sends of its own accord. It is a peer.Receiver.
+// sends of its own accord. It is a transport.Receiver.
 //
 // Small messages are held within the bounds of the session and of the handler, so that a
 // slow reader does not stop the server; beyond these bounds, and for large ones, the server
@@ -64,7 +64,7 @@ type stream struct {
 	cancel    context.CancelFunc // of the request
 
 	// Guarded by s.mu.
-	answer   *peer.Answer
+	answer   *transport.Answer
 	events   []event // those before next were written
 	next     int
 	seq      uint64 // of the newest
@@ -99,7 +99,7 @@ func parseEventID(id string) (n, seq uint64, ok bool) {
 
 // headOf reads what a frame is. Of a large one only the beginning is seen: a message
 // without a method in it is a response.
-func headOf(f *peer.Frame) jsonrpc.Head {
+func headOf(f *transport.Frame) jsonrpc.Head {
 	if f.Whole() {
 		head, _ := jsonrpc.Scan(f.Head)
 		return head
@@ -111,8 +111,8 @@ func headOf(f *peer.Frame) jsonrpc.Head {
 	return head
 }
 
-// Open implements peer.Receiver.
-func (st *stream) Open(a peer.Answer) {
+// Open implements transport.Receiver.
+func (st *stream) Open(a transport.Answer) {
 	st.s.h.safely(func() {
 		a.Header = a.Header.Clone()
 		st.s.opened(st, a)
@@ -125,8 +125,8 @@ func (st *stream) Open(a peer.Answer) {
 	})
 }
 
-// Receive implements peer.Receiver.
-func (st *stream) Receive(f *peer.Frame) {
+// Receive implements transport.Receiver.
+func (st *stream) Receive(f *transport.Frame) {
 	st.s.h.safely(func() {
 		if !st.push(f, headOf(f)) {
 			st.s.h.dropped.Add(1)
@@ -134,7 +134,7 @@ func (st *stream) Receive(f *peer.Frame) {
 	})
 }
 
-// Done implements peer.Receiver.
+// Done implements transport.Receiver.
 func (st *stream) Done(err error) {
 	st.s.h.safely(func() {
 		s := st.s
@@ -164,7 +164,7 @@ func (st *stream) Done(err error) {
 
 // push brings a message to the client, or keeps it for one that may come back. It tells
 // whether it did.
-func (st *stream) push(f *peer.Frame, head jsonrpc.Head) bool {
+func (st *stream) push(f *transport.Frame, head jsonrpc.Head) bool {
 	s := st.s
 	ev := event{fields: f.Event, response: head.Kind == jsonrpc.Response}
 	if ev.response && !head.Error.IsZero() {
@@ -221,7 +221,7 @@ func (st *stream) push(f *peer.Frame, head jsonrpc.Head) bool {
 				return true
 			}
 			if !f.Whole() { // some of it is read: only what is left could be had
-				f = &peer.Frame{Head: jsonrpc.ErrorResponse(st.ask, jsonrpc.CodeInternal,
+				f = &transport.Frame{Head: jsonrpc.ErrorResponse(st.ask, jsonrpc.CodeInternal,
 					fmt.Sprintf("the answer was broken off: %v; call again", big.err), nil)}
 				if !ev.response || st.ask == "" {
 					return false
@@ -245,7 +245,7 @@ func errorCode(message []byte, head jsonrpc.Head) int64 {
 }
 
 // learn takes from the answer to initialize what the session goes by; s.mu is held.
-func (st *stream) learn(f *peer.Frame, head jsonrpc.Head) {
+func (st *stream) learn(f *transport.Frame, head jsonrpc.Head) {
 	if st.begins && f.Whole() && !head.Result.IsZero() {
 		st.s.version, _ = rawjson.Text(head.Result.Of(f.Head), "protocolVersion")
 	}

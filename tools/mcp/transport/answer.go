@@ -1,4 +1,4 @@
-package peer
+package transport
 
 import (
 	"bytes"
@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"io"
 
-	"github.com/plimsoll/plimsoll/tools/jsonrpc"
+	"github.com/plimsoll/plimsoll/tools/mcp/jsonrpc"
 )
 
 func newBytes(b []byte) io.Reader { return bytes.NewReader(b) }

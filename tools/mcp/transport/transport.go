@@ -1,4 +1,4 @@
-package peer
+package transport
 
 import (
 	"context"
@@ -6,7 +6,7 @@ import (
 	"io"
 	"net/http"
 
-	"github.com/plimsoll/plimsoll/tools/jsonrpc"
+	"github.com/plimsoll/plimsoll/tools/mcp/jsonrpc"
 )
 
 // Message is one message of a client.

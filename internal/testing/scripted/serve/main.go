@@ -1,6 +1,6 @@
 // Command serve runs the scripted provider for trying clients by hand.
 //
-//	go run ./internal/scripted/serve --listen 127.0.0.1:8099 --window 40000 \
+//	go run ./internal/testing/scripted/serve --listen 127.0.0.1:8099 --window 40000 \
 //		--shell 'cat big.txt' --turns 20 --record /tmp/requests
 //
 // The base URL for Anthropic and Gemini clients is http://127.0.0.1:8099, for OpenAI
@@ -20,7 +20,7 @@ import (
 	"strings"
 	"syscall"
 
-	"github.com/plimsoll/plimsoll/internal/scripted"
+	"github.com/plimsoll/plimsoll/internal/testing/scripted"
 )
 
 func main() {

@@ -12,7 +12,7 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/plimsoll/plimsoll/internal/toolserver"
+	"github.com/plimsoll/plimsoll/internal/testing/toolserver"
 )
 
 func main() {
