@@ -306,7 +306,11 @@ var downTests = map[string]func(*testing.T){
 		has(t, c.tool("echo", `{"text":"alice"}`), "alice")
 		c.principal = "bob"
 		has(t, c.tool("echo", `{"text":"bob"}`), "bob") // alice's session was idle and made room
-		<-closed
+		select {
+		case <-closed:
+		case <-time.After(time.Minute):
+			t.Fatal("the idle session was not closed")
+		}
 		if opened != 2 || s.Stats().Initialized != 0 {
 			t.Errorf("%d ways were opened", opened)
 		}

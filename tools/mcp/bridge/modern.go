@@ -80,6 +80,9 @@ func (b *modern) Send(ctx context.Context, m transport.Message, to transport.Rec
 		w.fail(err)
 		return
 	}
+	w.mu.Lock()
+	w.s = s
+	w.mu.Unlock()
 	s.do(func(err error) {
 		switch {
 		case err != nil:
@@ -165,7 +168,7 @@ func (b *modern) cancelled(m transport.Message) {
 	}
 }
 
-// session gives the session for a request, and opens it when there is none.
+// session gives the session for a request, which has entered it, and opens it when there is none.
 func (b *modern) session(m transport.Message, r request) (*session, error) {
 	h := sha256.New()
 	h.Write([]byte(m.Principal))
@@ -183,7 +186,7 @@ func (b *modern) session(m transport.Message, r request) (*session, error) {
 		return nil, fail(jsonrpc.CodeInternal, "the gateway is closing")
 	}
 	if s := b.sessions[key]; s != nil {
-		s.touch()
+		s.enter()
 		return s, nil
 	}
 	if b.o.Open == nil && len(b.sessions) > 0 {
@@ -194,6 +197,7 @@ func (b *modern) session(m transport.Message, r request) (*session, error) {
 		return nil, fail(jsonrpc.CodeInternal, "%s has %d sessions open, which is the limit, and all are busy: try again later", b.o.Server, len(b.sessions))
 	}
 	s := newSession(b, key, m, r)
+	s.enter()
 	b.sessions[key] = s
 	go s.open(m, r)
 	return s, nil
@@ -238,6 +242,7 @@ type waiter struct {
 	ctx      context.Context
 	stop     context.CancelFunc
 	key      waitKey
+	s        *session // that it has entered; nil for one that goes on with a held call
 	mu       sync.Mutex
 	over     bool
 	untether func() bool
@@ -270,6 +275,9 @@ func (w *waiter) done(err error) {
 	over := w.over
 	w.over = true
 	if !over {
+		if w.s != nil {
+			w.s.leave()
+		}
 		w.to.Done(err)
 	}
 	w.mu.Unlock()

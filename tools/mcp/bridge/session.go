@@ -28,8 +28,10 @@ type session struct {
 	offers                           offers
 
 	mu       sync.Mutex
-	ready    bool
+	opened   bool // the server has answered initialize
+	ready    bool // and nobody waits in queue
 	failed   error
+	waiting  int // requests of the client that are not over
 	queue    []func(error)
 	calls    []*call // open and held, oldest first
 	serial   int
@@ -50,9 +52,19 @@ func newSession(b *modern, key sessionKey, m transport.Message, _ request) *sess
 	return s
 }
 
-func (s *session) touch() {
+// enter counts a request of the client, and leave takes it off before the client hears that it is over: a client that has
+// its answer finds the session idle.
+func (s *session) enter() {
 	s.mu.Lock()
 	s.used = time.Now()
+	s.waiting++
+	s.mu.Unlock()
+}
+
+func (s *session) leave() {
+	s.mu.Lock()
+	s.used = time.Now()
+	s.waiting--
 	s.mu.Unlock()
 }
 
@@ -60,7 +72,7 @@ func (s *session) touch() {
 func (s *session) idle() (time.Time, bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.used, s.ready && len(s.calls) == 0 && len(s.listens) == 0 && len(s.queue) == 0
+	return s.used, s.opened && s.waiting == 0 && len(s.calls) == 0 && len(s.listens) == 0
 }
 
 // expire ends the session when it was idle for long enough, and looks again later otherwise.
@@ -68,12 +80,17 @@ func (s *session) expire() {
 	if s.b.o.Open == nil {
 		return // there is one, and no way to open another
 	}
+	s.b.mu.Lock() // no request finds it meanwhile
 	used, idle := s.idle()
-	if left := s.b.o.Idle - time.Since(used); !idle || left > 0 {
+	left := s.b.o.Idle - time.Since(used)
+	if idle && left <= 0 && s.b.sessions[s.key] == s {
+		delete(s.b.sessions, s.key)
+	}
+	s.b.mu.Unlock()
+	if !idle || left > 0 {
 		s.timer.Reset(max(left, s.b.o.Idle/4))
 		return
 	}
-	s.b.forget(s)
 	s.end(errIdle)
 }
 
@@ -100,16 +117,19 @@ func (s *session) open(m transport.Message, r request) {
 	err := s.greet(m, r)
 	if err != nil {
 		s.b.forget(s)
-		s.mu.Lock()
-		s.failed = err
-		s.mu.Unlock()
 	}
+	s.mu.Lock()
+	s.opened = err == nil
+	if err != nil {
+		s.failed = err
+	}
+	s.mu.Unlock()
 	for {
 		s.mu.Lock()
 		queue := s.queue
 		s.queue = nil
 		if len(queue) == 0 {
-			s.ready = err == nil
+			s.ready = err == nil && !s.unlisted
 			s.mu.Unlock()
 			break
 		}

@@ -1,12 +1,15 @@
 package bridge
 
 import (
+	"context"
+	"net/http"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/plimsoll/plimsoll/internal/rawjson"
 	"github.com/plimsoll/plimsoll/internal/testing/toolserver"
+	"github.com/plimsoll/plimsoll/tools/mcp/jsonrpc"
 	"github.com/plimsoll/plimsoll/tools/mcp/transport"
 )
 
@@ -137,4 +140,43 @@ func TestInvitedToAPage(t *testing.T) {
 	}
 	c.meta = strings.Replace(c.meta, allAbilities, `{}`, 1)
 	has(t, c.tool("pay", `{}`), `"code":-32021`, `{"elicitation":{"url":{}}}`)
+}
+
+// prompt is a server that answers before Send returns, and says when it is closed.
+type prompt struct{ closed chan bool }
+
+func (p prompt) Send(_ context.Context, m transport.Message, to transport.Receiver) {
+	switch {
+	case m.Head.Kind != jsonrpc.Request:
+		to.Done(nil)
+	case m.Head.Method == "initialize":
+		transport.Reply(to, jsonrpc.ResultResponse(m.Head.ID, []byte(`{"protocolVersion":"2025-11-25","capabilities":{"tools":{}},"serverInfo":{"name":"s","version":"1"}}`)))
+	default:
+		transport.Reply(to, jsonrpc.ResultResponse(m.Head.ID, []byte(`{"content":[]}`)))
+	}
+}
+
+func (p prompt) Listen(ctx context.Context, _ http.Header, to transport.Receiver) {
+	context.AfterFunc(ctx, func() { to.Done(nil) })
+}
+
+func (p prompt) Close() error {
+	p.closed <- true
+	return nil
+}
+
+// TestAnsweredClientMakesRoom: with its answer a client leaves the session idle, be the answer as fast as it may.
+func TestAnsweredClientMakesRoom(t *testing.T) {
+	server := prompt{make(chan bool, 2)}
+	b := Modern(nil, Options{MaxSessions: 1, Open: func(context.Context, transport.Message) (transport.Peer, error) { return server, nil }})
+	t.Cleanup(func() { _ = b.Close() })
+	c := modernCaller(t, b)
+	bobs := make(chan started, 1)
+	raw := c.request("1", "tools/call", `"name":"echo","arguments":{}`)
+	c.send(t.Context(), raw, transport.Funcs{OnDone: func(error) { // the session is still taking alice's requests from its queue
+		c.principal = "bob"
+		bobs <- c.start("2", "tools/call", `"name":"echo","arguments":{}`)
+	}})
+	has(t, (<-bobs).wait(t), `"content":[]`)
+	<-server.closed
 }
