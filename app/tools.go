@@ -1,6 +1,7 @@
 package app
 
 import (
+	"context"
 	"crypto/hmac"
 	"crypto/rand"
 	"crypto/sha256"
@@ -21,6 +22,7 @@ import (
 	"github.com/plimsoll/plimsoll/argocd/toolset"
 	"github.com/plimsoll/plimsoll/config"
 	"github.com/plimsoll/plimsoll/internal/atomicfile"
+	"github.com/plimsoll/plimsoll/internal/filelock"
 	"github.com/plimsoll/plimsoll/internal/statefile"
 	"github.com/plimsoll/plimsoll/journal"
 	"github.com/plimsoll/plimsoll/limit"
@@ -306,6 +308,9 @@ func (p *toolsPlane) digest(kind, value string) string {
 	return hex.EncodeToString(h.Sum(nil)[:16])
 }
 
+// keyWait bounds the wait for another process that makes the key, which takes milliseconds.
+const keyWait = 10 * time.Second
+
 // keyOf reads the key of this installation, and makes it first.
 func keyOf(file string) ([]byte, error) {
 	key, err := statefile.Read(file, 64)
@@ -315,21 +320,17 @@ func keyOf(file string) ([]byte, error) {
 	fresh := make([]byte, 32)
 	_, _ = rand.Read(fresh) // never fails
 	// Of several that begin at once the first one's key counts.
-	if f, err := os.OpenFile(file+".lock", os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600); err == nil {
-		_ = f.Close()
-		defer os.Remove(file + ".lock")
-		if key, err := statefile.Read(file, 64); err == nil && len(key) == 32 {
-			return key, nil // another was done between the look above and the lock
-		}
-		return fresh, atomicfile.Write(file, fresh, 0o600)
+	ctx, cancel := context.WithTimeout(context.Background(), keyWait)
+	defer cancel()
+	lock, err := filelock.Open(ctx, file+".lock")
+	if err != nil {
+		return nil, err
 	}
-	for range 100 {
-		if key, err := statefile.Read(file, 64); err == nil && len(key) == 32 {
-			return key, nil
-		}
-		time.Sleep(10 * time.Millisecond)
+	defer filelock.Release(lock)
+	defer os.Remove(file + ".lock")
+	if key, err := statefile.Read(file, 64); err == nil && len(key) == 32 {
+		return key, nil
 	}
-	_ = os.Remove(file + ".lock") // left by one that was killed
 	return fresh, atomicfile.Write(file, fresh, 0o600)
 }
 

@@ -12,6 +12,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/plimsoll/plimsoll/internal/filelock"
 	"github.com/plimsoll/plimsoll/internal/statefile"
 )
 
@@ -19,45 +20,78 @@ import (
 // removed with the conversation, by whoever holds it; so a lock counts only while the file
 // that it is on is the one under that name.
 
-// How often another process' lock is looked at: first soon, then at most five times a second.
-const (
-	minPoll = 5 * time.Millisecond
-	maxPoll = 200 * time.Millisecond
-)
-
 // tryLock takes the lock of a key; nil when somebody else has it.
 func (s *Store) tryLock(key string) (*os.File, error) {
 	for range 16 { // each round another process has removed the file in between
-		f, err := statefile.OpenIn(s.root, key+lockExt, os.O_RDWR|os.O_CREATE, 0o600)
-		if err != nil {
-			if runtime.GOOS == "windows" && errors.Is(err, fs.ErrPermission) {
-				return nil, nil // it is being removed
-			}
-			return nil, s.failed("open", err)
+		f, err := s.openLock(key)
+		if f == nil || err != nil {
+			return nil, err
 		}
-		ok, err := lockFile(f)
+		ok, err := filelock.Try(f, filelock.Readable)
 		if err != nil || !ok {
 			_ = f.Close()
 			return nil, err
 		}
-		if s.isThere(f, key) {
-			// Whom the others wait for; nothing depends on it.
-			_ = f.Truncate(0)
-			_, _ = f.WriteAt(strconv.AppendInt(nil, int64(os.Getpid()), 10), 0)
+		if s.sign(f, key) {
 			return f, nil
 		}
-		_ = f.Close()
 	}
 	return nil, nil
 }
 
-func (s *Store) isThere(f *os.File, key string) bool {
-	mine, err := f.Stat()
-	if err != nil {
+// await is tryLock that waits until ctx ends or the store is closed.
+func (s *Store) await(ctx context.Context, key string) (*os.File, error) {
+	ctx, giveUp := context.WithCancelCause(ctx)
+	defer giveUp(nil)
+	defer context.AfterFunc(s.closing, func() { giveUp(ErrClosed) })()
+	for {
+		f, err := s.openLock(key)
+		if err != nil {
+			return nil, err
+		}
+		if f == nil {
+			select {
+			case <-ctx.Done():
+				return nil, context.Cause(ctx)
+			case <-time.After(removal):
+				continue
+			}
+		}
+		if err := filelock.Lock(ctx, f, filelock.Readable); err != nil {
+			return nil, err
+		}
+		if s.sign(f, key) {
+			return f, nil
+		}
+	}
+}
+
+// removal is how long Windows may take to remove a file that others had open.
+const removal = 5 * time.Millisecond
+
+// openLock returns nil, nil while the file is being removed.
+func (s *Store) openLock(key string) (*os.File, error) {
+	f, err := statefile.OpenIn(s.root, key+lockExt, os.O_RDWR|os.O_CREATE, 0o600)
+	switch {
+	case err == nil:
+		return f, nil
+	case runtime.GOOS == "windows" && errors.Is(err, fs.ErrPermission):
+		return nil, nil
+	}
+	return nil, s.failed("open", err)
+}
+
+// sign writes into a lock that was taken whom others wait for; nothing depends on it. A file that
+// was removed in between is closed instead.
+func (s *Store) sign(f *os.File, key string) bool {
+	there, err := s.root.Lstat(key + lockExt)
+	if !filelock.Named(f, there, err) {
+		_ = f.Close()
 		return false
 	}
-	there, err := s.root.Stat(key + lockExt)
-	return err == nil && os.SameFile(mine, there)
+	_ = f.Truncate(0)
+	_, _ = f.WriteAt(strconv.AppendInt(nil, int64(os.Getpid()), 10), 0)
+	return true
 }
 
 // unlock gives a lock back, and removes its file when there is no conversation beside it.
@@ -65,7 +99,7 @@ func (s *Store) unlock(key string, f *os.File) {
 	if _, err := s.root.Stat(key + fileExt); errors.Is(err, fs.ErrNotExist) {
 		_ = s.root.Remove(key + lockExt)
 	}
-	_ = f.Close()
+	_ = filelock.Release(f)
 }
 
 // lock waits for the lock of a session until ctx ends.
@@ -73,32 +107,24 @@ func (s *Store) lock(ctx context.Context, key, session string) (*os.File, error)
 	if err := ctx.Err(); err != nil {
 		return nil, fmt.Errorf("session %q: %w", session, context.Cause(ctx))
 	}
-	for pause := minPoll; ; pause = min(2*pause, maxPoll) {
+	for {
 		free, err := s.reserve(key)
 		if err != nil {
 			return nil, err
 		}
-		var timer *time.Timer
-		var again <-chan time.Time
 		if free == nil {
-			f, err := s.tryLock(key)
+			f, err := s.await(ctx, key)
 			if f != nil {
 				return f, nil
 			}
 			s.release(key)
-			if err != nil {
+			if ctx.Err() == nil {
 				return nil, err
 			}
-			timer = time.NewTimer(pause)
-			again = timer.C
 		}
 		select {
 		case <-free:
-		case <-again:
 		case <-ctx.Done():
-			if timer != nil {
-				timer.Stop()
-			}
 			return nil, fmt.Errorf("session %q: %w%s; go on with it when that is done, or begin another: %w", session, ErrLocked, s.holder(key), context.Cause(ctx))
 		}
 	}

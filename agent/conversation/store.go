@@ -39,6 +39,9 @@ type Store struct {
 	o    Options
 	root *os.Root
 
+	closing context.Context // done when the store is closed: ends the waits for locks
+	end     context.CancelFunc
+
 	mu     sync.Mutex
 	closed bool
 	held   map[string]chan struct{} // keys that this process has or waits for
@@ -74,7 +77,9 @@ func Open(o Options) (*Store, error) {
 		return nil, fmt.Errorf("directory of conversations: %w", err)
 	}
 	s := &Store{o: o, root: root, held: map[string]chan struct{}{}}
+	s.closing, s.end = context.WithCancel(context.Background())
 	if err := s.sweep(); err != nil {
+		s.end()
 		_ = root.Close()
 		return nil, err
 	}
@@ -154,6 +159,7 @@ func (s *Store) Close() error {
 		return nil
 	}
 	s.closed = true
+	s.end()
 	if len(s.held) == 0 {
 		return s.root.Close()
 	}

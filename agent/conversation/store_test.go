@@ -208,6 +208,24 @@ func TestManyAtOnce(t *testing.T) {
 	}
 }
 
+// The holder is another store, as another process would be.
+func TestCloseEndsTheWaitForASession(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, t.TempDir(), Options{})
+	c := r.open("mine")
+	other := newRig(t, r.dir, Options{})
+	got := make(chan error, 1)
+	go func() {
+		_, err := other.Open(context.Background(), "mine", false)
+		got <- err
+	}()
+	must(t, other.Close())
+	if err := <-got; !errors.Is(err, ErrClosed) {
+		t.Errorf("the wait ended with %v", err)
+	}
+	must(t, c.Close())
+}
+
 func TestASessionIsOneAtATime(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, t.TempDir(), Options{})

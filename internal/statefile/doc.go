@@ -3,7 +3,6 @@
 //
 //	f, err := statefile.Open(filepath.Join(dir, "ledger"), os.O_RDWR|os.O_CREATE, 0o600)
 //	text, err := statefile.Read(path, 64<<10)
-//	lock, err := statefile.Lock(path + ".lock")
 //
 // What is opened is a regular file or nothing. A named pipe would keep its opener waiting for
 // ever, a device does whatever it does, and a symbolic link leads out of the directory: each is

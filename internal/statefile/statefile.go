@@ -6,8 +6,6 @@ import (
 	"io"
 	"io/fs"
 	"os"
-
-	"github.com/gofrs/flock"
 )
 
 // ErrNotRegular is what is wrong with a name that stands for no regular file.
@@ -56,20 +54,6 @@ func Read(path string, most int64) ([]byte, error) {
 func ReadIn(root *os.Root, name string, most int64) ([]byte, error) {
 	f, err := OpenIn(root, name, os.O_RDONLY, 0)
 	return readAll(f, err, name, most)
-}
-
-// Lock returns the lock on a file, not taken yet, which is made with mode 0600 when it is
-// taken. The error says that something other than a regular file has its name; should that
-// change before the lock is taken, opening it still waits for nobody and follows no link.
-func Lock(path string) (*flock.Flock, error) {
-	info, err := os.Lstat(path)
-	if err == nil && !info.Mode().IsRegular() {
-		return nil, notRegular(path, info)
-	}
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return nil, err
-	}
-	return flock.New(path, flock.SetFlag(os.O_RDWR|os.O_CREATE|careful), flock.SetPermissions(0o600)), nil
 }
 
 // place is a name in a directory.

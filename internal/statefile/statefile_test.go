@@ -42,12 +42,4 @@ func TestRegularFiles(t *testing.T) {
 	if text, err := statefile.ReadIn(root, "f", 10); err != nil || len(text) != 0 {
 		t.Errorf("after O_TRUNC: %q, %v", text, err)
 	}
-	lock, err := statefile.Lock(filepath.Join(dir, "lock"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if ok, err := lock.TryLock(); !ok || err != nil {
-		t.Errorf("a lock: %v, %v", ok, err)
-	}
-	_ = lock.Close()
 }

@@ -78,9 +78,6 @@ func TestOnlyRegularFilesAreOpened(t *testing.T) {
 		if _, err := statefile.Read(path, 100); !errors.Is(err, statefile.ErrNotRegular) {
 			t.Errorf("%s, read: %v", what, err)
 		}
-		if _, err := statefile.Lock(path); !errors.Is(err, statefile.ErrNotRegular) {
-			t.Errorf("%s, locked: %v", what, err)
-		}
 	}
 	if _, err := os.Lstat(filepath.Join(dir, "nowhere")); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("a file was made behind a link: %v", err)
@@ -111,25 +108,5 @@ func TestOnlyDirectoriesAreOpenedAsRoots(t *testing.T) {
 	defer root.Close()
 	if _, err := root.Stat("file"); err != nil {
 		t.Error(err)
-	}
-}
-
-// A pipe that comes between the look at the name and the taking of the lock keeps nobody.
-func TestLockDoesNotWaitForAPipe(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "lock")
-	lock, err := statefile.Lock(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := unix.Mkfifo(path, 0o600); err != nil {
-		t.Fatal(err)
-	}
-	_, _ = lock.TryLock()
-	_ = lock.Close()
-	if err := errors.Join(os.Remove(path), os.Symlink("elsewhere", path)); err != nil {
-		t.Fatal(err)
-	}
-	if ok, err := lock.TryLock(); ok || err == nil {
-		t.Errorf("a lock behind a link: %v, %v", ok, err)
 	}
 }

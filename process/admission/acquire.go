@@ -10,6 +10,8 @@ import (
 	"os"
 	"strings"
 	"time"
+
+	"github.com/plimsoll/plimsoll/internal/filelock"
 )
 
 // acquisition is one Acquire under way.
@@ -276,7 +278,7 @@ func (a *acquisition) create(b *book, e *entry) error {
 		}
 		failpoint("lock created")
 		a.claim = &Claim{ledger: l, id: e.ID, lock: f}
-		ok, err := tryLockFile(f)
+		ok, err := filelock.Try(f, filelock.Exclusive)
 		if err == nil && !ok {
 			err = fmt.Errorf("%s: %w", f.Name(), ErrLocked)
 		}

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/plimsoll/plimsoll/internal/atomicfile"
+	"github.com/plimsoll/plimsoll/internal/filelock"
 	"github.com/plimsoll/plimsoll/limit"
 )
 
@@ -277,7 +278,7 @@ func (l *Ledger) probe(id string) (lock *os.File, free, removed bool) {
 	if err != nil {
 		return nil, false, errors.Is(err, fs.ErrNotExist)
 	}
-	if ok, err := tryLockFile(f); err != nil || !ok {
+	if ok, err := filelock.Try(f, filelock.Exclusive); err != nil || !ok {
 		f.Close()
 		return nil, false, false
 	}

@@ -4,6 +4,8 @@ import (
 	"os"
 	"path/filepath"
 	"time"
+
+	"github.com/plimsoll/plimsoll/internal/filelock"
 )
 
 // Directories of other boots are removed when nothing was written there for bootKept, nobody
@@ -67,7 +69,7 @@ func unusedBoot(dir string) bool {
 		return false
 	}
 	defer lock.Close()
-	ok, err := tryLockFile(lock)
+	ok, err := filelock.Try(lock, filelock.Exclusive)
 	return err == nil && ok && old.noClaimHeld()
 }
 
@@ -77,7 +79,7 @@ func lockUnused(dir string) (*os.File, bool) {
 	if err != nil {
 		return nil, false
 	}
-	if ok, err := tryLockFile(lock); err != nil || !ok || !old.noClaimHeld() {
+	if ok, err := filelock.Try(lock, filelock.Exclusive); err != nil || !ok || !old.noClaimHeld() {
 		lock.Close()
 		return nil, false
 	}
@@ -94,7 +96,7 @@ func (l *Ledger) noClaimHeld() bool {
 		if err != nil {
 			return false
 		}
-		ok, err := tryLockFile(f)
+		ok, err := filelock.Try(f, filelock.Exclusive)
 		f.Close()
 		if err != nil || !ok {
 			return false

@@ -10,6 +10,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/plimsoll/plimsoll/internal/filelock"
 )
 
 func TestDamagedLedgerIsSetAsideAndRebuilt(t *testing.T) {
@@ -195,7 +197,7 @@ func TestModesAndBootDirectories(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer held.Close()
-	if ok, err := tryLockFile(held); err != nil || !ok {
+	if ok, err := filelock.Try(held, filelock.Exclusive); err != nil || !ok {
 		t.Fatal(ok, err)
 	}
 	l := open(t, func(o *Options) { o.Dir = dir })

@@ -11,6 +11,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/plimsoll/plimsoll/internal/filelock"
 	"github.com/plimsoll/plimsoll/internal/statefile"
 )
 
@@ -29,8 +30,8 @@ var ErrLocked = errors.New("the lock of the ledger is not released")
 // openRegular opens a file of the ledger and nothing that only has its name.
 func openRegular(path string, flags int) (*os.File, error) { return statefile.Open(path, flags, 0o600) }
 
-// lock takes the ledger's lock. Those that wait sleep in the kernel, in the order in which they came,
-// and ctx ends the wait at once.
+// lock takes the ledger's lock. Those that wait get it in the order in which they came, and ctx ends the
+// wait at once.
 func (l *Ledger) lock(ctx context.Context) (*os.File, error) {
 	for {
 		if ctx.Err() != nil {
@@ -46,19 +47,12 @@ func (l *Ledger) lock(ctx context.Context) (*os.File, error) {
 		if err := l.await(ctx, f); err != nil {
 			return nil, err
 		}
-		// A clean-up may have removed the file between open and lock; a lock on a file that
-		// has no name any more excludes nobody.
-		ours, err := f.Stat()
-		if err == nil {
-			if named, statErr := os.Lstat(l.lockPath()); statErr == nil && os.SameFile(ours, named) {
-				l.sign(f)
-				return f, nil
-			}
+		// A clean-up may have removed the file between open and lock.
+		if there, err := os.Lstat(l.lockPath()); filelock.Named(f, there, err) {
+			l.sign(f)
+			return f, nil
 		}
 		f.Close()
-		if err != nil {
-			return nil, l.unavailable(err)
-		}
 	}
 }
 
@@ -73,7 +67,7 @@ func (l *Ledger) openLock() (*os.File, error) {
 
 // await locks f, which is ours from then on, or closes it and says why not.
 func (l *Ledger) await(ctx context.Context, f *os.File) error {
-	ok, err := tryLockFile(f)
+	ok, err := filelock.Try(f, filelock.Exclusive)
 	if err != nil {
 		f.Close()
 		return l.unavailable(err)
@@ -82,60 +76,30 @@ func (l *Ledger) await(ctx context.Context, f *os.File) error {
 		return nil
 	}
 	failpoint("lock busy")
-	w := &lockWait{granted: make(chan error, 1)}
-	go w.block(f)
-	err = l.watch(ctx, f, w.granted)
-	if err == nil {
+	wait, giveUp := context.WithCancelCause(ctx)
+	var watch sync.WaitGroup
+	watch.Go(func() { l.watch(wait, f, giveUp) })
+	err = filelock.Lock(wait, f, filelock.Exclusive)
+	giveUp(nil)
+	watch.Wait()
+	switch {
+	case err == nil:
 		return nil
+	case ctx.Err() != nil:
+		return context.Cause(ctx)
 	}
-	w.giveUp(f)
-	return err
+	return l.unavailable(err)
 }
 
-// lockWait is a thread that sleeps in the kernel until it is given the lock. Nothing but the lock
-// ends that sleep, so a wait that was given up closes the file when it is granted after all.
-type lockWait struct {
-	granted chan error
-	mu      sync.Mutex
-	givenUp bool
-}
-
-func (w *lockWait) block(f *os.File) {
-	err := lockFile(f)
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	if w.givenUp {
-		f.Close()
-		return
-	}
-	w.granted <- err
-}
-
-func (w *lockWait) giveUp(f *os.File) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	select {
-	case <-w.granted: // just now
-		f.Close()
-	default:
-		w.givenUp = true
-	}
-}
-
-// watch waits for granted, for ctx, or until the lock has been in one hand for too long.
-func (l *Ledger) watch(ctx context.Context, f *os.File, granted <-chan error) error {
+// watch gives the wait for f up when the lock has been in one hand for too long.
+func (l *Ledger) watch(wait context.Context, f *os.File, giveUp context.CancelCauseFunc) {
 	every := time.NewTicker(l.opts.LockTimeout / 8)
 	defer every.Stop()
 	since, last := time.Now(), lockHolder(f)
 	for {
 		select {
-		case err := <-granted:
-			if err != nil {
-				return l.unavailable(err)
-			}
-			return nil
-		case <-ctx.Done():
-			return context.Cause(ctx)
+		case <-wait.Done():
+			return
 		case <-every.C:
 		}
 		now := lockHolder(f)
@@ -149,8 +113,9 @@ func (l *Ledger) watch(ctx context.Context, f *os.File, granted <-chan error) er
 		}
 		stopped, who := now.describe(l.owner)
 		if stopped || waited >= busyFactor*l.opts.LockTimeout {
-			return l.unavailable(fmt.Errorf("%w: %s has had %s for %s; continue it (kill -CONT) or end it",
+			giveUp(fmt.Errorf("%w: %s has had %s for %s; continue it (kill -CONT) or end it",
 				ErrLocked, who, l.lockPath(), waited.Round(time.Second)))
+			return
 		}
 	}
 }

@@ -9,6 +9,8 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+
+	"github.com/plimsoll/plimsoll/internal/filelock"
 )
 
 // older plays a process of the version before the table, on what such a version has written: testdata/older is the ledger
@@ -49,7 +51,7 @@ func recorded(t *testing.T, l *Ledger) older {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if ok, err := tryLockFile(f); err != nil || !ok {
+		if ok, err := filelock.Try(f, filelock.Exclusive); err != nil || !ok {
 			t.Fatal(err)
 		}
 		o.locks[e.ID] = f

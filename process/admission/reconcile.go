@@ -8,6 +8,8 @@ import (
 	"os"
 	"slices"
 	"time"
+
+	"github.com/plimsoll/plimsoll/internal/filelock"
 )
 
 // retryStale is how long a waiting process leaves a claim alone whose clean-up failed.
@@ -145,7 +147,7 @@ func (l *Ledger) takeMissing(id string) (*os.File, bool) {
 	if err != nil {
 		return nil, false
 	}
-	if ok, err := tryLockFile(f); err != nil || !ok {
+	if ok, err := filelock.Try(f, filelock.Exclusive); err != nil || !ok {
 		f.Close()
 		return nil, false
 	}

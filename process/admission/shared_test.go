@@ -14,6 +14,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/plimsoll/plimsoll/internal/filelock"
 	"github.com/plimsoll/plimsoll/limit"
 	"github.com/plimsoll/plimsoll/process/headroom"
 )
@@ -52,7 +53,7 @@ func plant(t *testing.T, dir, name, text string, owner int) *os.File {
 	if err := errors.Join(err, f.Chown(owner, -1)); err != nil {
 		t.Fatal(err)
 	}
-	if ok, err := tryLockFile(f); err != nil || !ok {
+	if ok, err := filelock.Try(f, filelock.Exclusive); err != nil || !ok {
 		t.Fatal("not locked", err)
 	}
 	return f

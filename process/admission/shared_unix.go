@@ -15,6 +15,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/plimsoll/plimsoll/internal/filelock"
 )
 
 // sharedDir is a shared directory that was found fit, open. What is done in it goes by its
@@ -91,20 +93,7 @@ func (d *sharedDir) unlink(name string) error { return unix.Unlinkat(int(d.f.Fd(
 // unlocked reports that nobody holds a lock on f. A claim's file has its name only while
 // its owner holds the exclusive lock, so a shared one that is granted proves that the owner is
 // dead, and readers do not disturb each other.
-func unlocked(f *os.File) (bool, error) {
-	for {
-		err := unix.Flock(int(f.Fd()), unix.LOCK_SH|unix.LOCK_NB)
-		switch {
-		case err == nil:
-			return true, nil
-		case errors.Is(err, unix.EINTR):
-		case errors.Is(err, unix.EWOULDBLOCK):
-			return false, nil
-		default:
-			return false, err
-		}
-	}
-}
+func unlocked(f *os.File) (bool, error) { return filelock.Try(f, filelock.Shared) }
 
 // scan reads the live claims, those of other users and our own. With tidy it removes what dead owners left: our
 // own files, and as root everybody's; those of another boot or host when they are a week old.
@@ -226,7 +215,8 @@ func (d *sharedDir) sweep(n noteName, now time.Time, age time.Duration) {
 
 // lock takes the exclusive lock that decisions of all users are made under. It needs no more
 // than to read the file, so that nobody can fill a file of another; its mode is set beside
-// the umask, or a careful one would lock everybody else out.
+// the umask, or a careful one would lock everybody else out. The wait polls: a user may keep this lock for
+// ever, and each wait asleep in the kernel that is given up leaves a thread behind.
 func (d *sharedDir) lock(ctx context.Context, patience time.Duration) (*os.File, error) {
 	pause, waited := 200*time.Microsecond, time.Duration(0)
 	for {
@@ -277,11 +267,10 @@ func (d *sharedDir) tryLock() (_ *os.File, err error) {
 	}
 	var ok bool
 	if err == nil {
-		ok, err = tryLockFile(f)
+		ok, err = filelock.Try(f, filelock.Exclusive)
 	}
-	if err == nil && ok { // a lock on a file that has lost its name excludes nobody
-		named, statErr := os.Lstat(f.Name())
-		if statErr == nil && os.SameFile(ours, named) {
+	if err == nil && ok {
+		if there, statErr := os.Lstat(f.Name()); filelock.Named(f, there, statErr) {
 			return f, nil
 		}
 	}
@@ -312,7 +301,7 @@ func (d *sharedDir) publish(n note) (_ *sharedClaim, err error) {
 			f.Close()
 		}
 	}()
-	ok, err := tryLockFile(f)
+	ok, err := filelock.Try(f, filelock.Exclusive)
 	if err == nil && !ok {
 		err = errors.New("somebody else has locked its new file")
 	}

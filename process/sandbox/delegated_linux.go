@@ -1,6 +1,7 @@
 package sandbox
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -11,6 +12,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/plimsoll/plimsoll/internal/filelock"
 	"github.com/plimsoll/plimsoll/process/internal/cgroupfs"
 	"github.com/plimsoll/plimsoll/process/internal/proctree"
 )
@@ -60,7 +62,7 @@ func newCgroup2(spec *Spec, limits Limits) (cage, error) {
 	if err := spec.remember(Remains{Layer: Cgroup2, Groups: []string{filepath.Join(base, name)}}); err != nil {
 		return nil, err
 	}
-	g, err := claimAndBuild(base, name, limits)
+	g, err := claimAndBuild(spec.starting, base, name, limits)
 	if err != nil {
 		return nil, err
 	}
@@ -82,29 +84,22 @@ func outerNode(own string) (string, bool) {
 	return "", false
 }
 
-// lockBase keeps two runs from dividing the same directory at once.
-func lockBase(base string) (unlock func(), err error) {
-	fd, err := unix.Open(base, unix.O_RDONLY|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
+// lockBase keeps two runs from dividing the same directory at once. ctx ends the wait.
+func lockBase(ctx context.Context, base string) (unlock func(), err error) {
+	f, err := os.OpenFile(base, os.O_RDONLY|unix.O_DIRECTORY, 0)
 	if err != nil {
 		return nil, err
 	}
-	for {
-		err = unix.Flock(fd, unix.LOCK_EX)
-		if !errors.Is(err, unix.EINTR) {
-			break
-		}
-	}
-	if err != nil {
-		_ = unix.Close(fd)
+	if err := filelock.Lock(ctx, f, filelock.Exclusive); err != nil {
 		return nil, err
 	}
-	return func() { _ = unix.Close(fd) }, nil
+	return func() { _ = filelock.Release(f) }, nil
 }
 
 // claimAndBuild makes the run's node in base. Both under one lock: a run that ends between
 // them would see nobody in base and take the controllers back.
-func claimAndBuild(base, name string, limits Limits) (*group2, error) {
-	unlock, err := lockBase(base)
+func claimAndBuild(ctx context.Context, base, name string, limits Limits) (*group2, error) {
+	unlock, err := lockBase(ctx, base)
 	if err != nil {
 		return nil, err
 	}
@@ -248,7 +243,7 @@ func moveBack(base string) error {
 
 // yieldBase leaves base as it was found once no run of ours is left in it.
 func yieldBase(base string) error {
-	unlock, err := lockBase(base)
+	unlock, err := lockBase(context.Background(), base)
 	if err != nil {
 		return err
 	}

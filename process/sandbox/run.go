@@ -124,6 +124,7 @@ func Start(ctx context.Context, spec Spec) (*Run, error) {
 		if ctx.Err() != nil {
 			return nil, context.Cause(ctx)
 		}
+		spec.starting = ctx
 		run, err := startIn(&spec, b)
 		if err == nil {
 			return run, nil

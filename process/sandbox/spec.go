@@ -1,6 +1,7 @@
 package sandbox
 
 import (
+	"context"
 	"os"
 	"time"
 
@@ -126,6 +127,8 @@ type Spec struct {
 	Journal *journal.Journal
 
 	remembered Remains // what Remember was called with last
+	// starting is the context of Start: it ends the waits of the layers.
+	starting context.Context
 }
 
 // CookieName is the environment variable that carries Spec.ID into the run.

@@ -2,6 +2,7 @@ package usage
 
 import (
 	"cmp"
+	"context"
 	"crypto/rand"
 	"encoding/json"
 	"errors"
@@ -12,12 +13,10 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"syscall"
 	"time"
 
-	"github.com/gofrs/flock"
-
 	"github.com/plimsoll/plimsoll/internal/atomicfile"
+	"github.com/plimsoll/plimsoll/internal/filelock"
 	"github.com/plimsoll/plimsoll/internal/statefile"
 	"github.com/plimsoll/plimsoll/journal"
 	"github.com/plimsoll/plimsoll/limit"
@@ -268,20 +267,15 @@ func (d *document) summaries() []Summary {
 	return list
 }
 
-// lock waits asleep in the kernel, which gives the lock to those that wait in the order in which they came.
+// lock waits for other writers, each of whom gets the lock in the order in which they came.
 func (h *History) lock(key string) (unlock func(), err error) {
 	path := filepath.Join(h.directory, key+".lock")
-	f, err := statefile.Lock(path)
-	if err != nil {
-		return nil, h.off(path, err)
-	}
-	locked, err := f.TryLock()
-	if err == nil && !locked {
-		err = h.await(f)
-	}
+	ctx, cancel := context.WithTimeoutCause(context.Background(), h.options.LockWait, errLockWait)
+	defer cancel()
+	f, err := filelock.Open(ctx, path)
 	switch {
 	case err == nil:
-		return func() { _ = f.Close() }, nil
+		return func() { _ = filelock.Release(f) }, nil
 	case errors.Is(err, errLockWait):
 		return nil, &OffError{Reason: OffLocked, Path: path, Err: fmt.Errorf("still locked after %v", h.options.LockWait)}
 	default:
@@ -290,31 +284,6 @@ func (h *History) lock(key string) (unlock func(), err error) {
 }
 
 var errLockWait = errors.New("the lock was not released")
-
-// await takes the lock within LockWait. Nothing but the lock ends a sleep in the kernel, so one that comes too late is given back.
-func (h *History) await(f *flock.Flock) error {
-	granted, givenUp := make(chan error), make(chan struct{})
-	go func() {
-		err := f.Lock()
-		for errors.Is(err, syscall.EINTR) {
-			err = f.Lock()
-		}
-		select {
-		case granted <- err:
-		case <-givenUp:
-			_ = f.Close()
-		}
-	}()
-	patience := time.NewTimer(h.options.LockWait)
-	defer patience.Stop()
-	select {
-	case err := <-granted:
-		return err
-	case <-patience.C:
-		close(givenUp)
-		return errLockWait
-	}
-}
 
 // word makes s short and plain, so that a record has a largest size whatever it was given.
 func word(s string) string {

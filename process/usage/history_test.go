@@ -12,9 +12,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/gofrs/flock"
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/plimsoll/plimsoll/internal/filelock"
 	"github.com/plimsoll/plimsoll/journal"
 	"github.com/plimsoll/plimsoll/limit"
 	"github.com/plimsoll/plimsoll/process/usage"
@@ -246,12 +246,12 @@ func TestAStuckWriterHangsNobody(t *testing.T) {
 	state := t.TempDir()
 	mustAppend(t, usage.Open(state, usage.Options{}), web, "claude", usage.Run{Peak: 7})
 	h := usage.Open(state, usage.Options{LockWait: 20 * time.Millisecond})
-	stuck := flock.New(filepath.Join(h.Directory(), web.Key+".lock"))
-	if err := stuck.Lock(); err != nil {
+	stuck, err := filelock.Open(t.Context(), filepath.Join(h.Directory(), web.Key+".lock"))
+	if err != nil {
 		t.Fatal(err)
 	}
 	defer stuck.Close()
-	err := h.Append(web, "claude", usage.Run{Peak: 1})
+	err = h.Append(web, "claude", usage.Run{Peak: 1})
 	if off, ok := errors.AsType[*usage.OffError](err); !ok || off.Reason != usage.OffLocked {
 		t.Errorf("got %v, want OffLocked", err)
 	}

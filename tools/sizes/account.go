@@ -18,6 +18,7 @@ import (
 	"time"
 
 	"github.com/plimsoll/plimsoll/internal/atomicfile"
+	"github.com/plimsoll/plimsoll/internal/filelock"
 	"github.com/plimsoll/plimsoll/internal/statefile"
 	"github.com/plimsoll/plimsoll/journal"
 	"github.com/plimsoll/plimsoll/limit"
@@ -199,20 +200,22 @@ func fileOf(server string) string {
 // lockWait bounds the wait for another writer, who holds the lock for milliseconds.
 const lockWait = 5 * time.Second
 
+var errLockWait = fmt.Errorf("another process did not release it within %v", lockWait)
+
 func add(dir, server string, tools map[string]*tally) error {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return err
 	}
-	lock, err := statefile.Lock(filepath.Join(dir, ".lock"))
+	ctx, cancel := context.WithTimeoutCause(context.Background(), lockWait, errLockWait)
+	defer cancel()
+	lock, err := filelock.Open(ctx, filepath.Join(dir, ".lock"))
+	if errors.Is(err, errLockWait) {
+		return fmt.Errorf("%s is locked: %w", filepath.Join(dir, ".lock"), err)
+	}
 	if err != nil {
 		return err
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), lockWait)
-	defer cancel()
-	if ok, err := lock.TryLockContext(ctx, 5*time.Millisecond); !ok {
-		return fmt.Errorf("%s is locked: %w", lock.Path(), err)
-	}
-	defer func() { _ = lock.Close() }()
+	defer filelock.Release(lock)
 	file := filepath.Join(dir, fileOf(server))
 	b, err := load(file)
 	switch {

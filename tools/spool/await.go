@@ -7,6 +7,8 @@ import (
 	"os"
 	"time"
 	"unicode/utf8"
+
+	"github.com/plimsoll/plimsoll/internal/filelock"
 )
 
 // wait waits for the end of the result.
@@ -66,12 +68,12 @@ func (r *Result) more(ctx context.Context, w *Writer) error {
 // alive says whether the process that writes the result still does: the lock can be taken
 // alone when it does not and nobody else reads it.
 func (r *Result) alive() error {
-	unlockFile(r.lock)
-	alone, err := lockFile(r.lock, true, false)
+	filelock.Unlock(r.lock)
+	alone, err := filelock.Try(r.lock, filelock.Exclusive)
 	if alone {
-		unlockFile(r.lock)
+		filelock.Unlock(r.lock)
 	}
-	if ok, e := lockFile(r.lock, false, false); e != nil || !ok {
+	if ok, e := filelock.Try(r.lock, filelock.Shared); e != nil || !ok {
 		return &NotFound{}
 	}
 	if _, missing := readMeta(r.s.root, r.id.String()); alone && errors.Is(missing, os.ErrNotExist) {

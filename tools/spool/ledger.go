@@ -1,6 +1,7 @@
 package spool
 
 import (
+	"context"
 	"encoding/binary"
 	"encoding/hex"
 	"hash/crc32"
@@ -9,6 +10,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/plimsoll/plimsoll/internal/filelock"
 	"github.com/plimsoll/plimsoll/internal/statefile"
 )
 
@@ -118,12 +120,12 @@ func (s *Spool) locked(fn func(l *ledger) error) error {
 	if s.closed {
 		return os.ErrClosed
 	}
-	if _, err := lockFile(s.lock, true, true); err != nil {
+	if err := filelock.Lock(context.Background(), s.lock, filelock.Exclusive); err != nil {
 		return err
 	}
 	var gone []string
 	err := func() error {
-		defer unlockFile(s.lock)
+		defer filelock.Unlock(s.lock)
 		l := s.readLedger()
 		s.gone = nil
 		err := fn(l)

@@ -12,6 +12,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/plimsoll/plimsoll/internal/filelock"
 	"github.com/plimsoll/plimsoll/internal/statefile"
 )
 
@@ -84,7 +85,7 @@ func (r *Result) open(handle, owner []byte) error {
 	if r.lock, err = statefile.OpenIn(dir, lockName, os.O_RDWR, 0); err != nil {
 		return err
 	}
-	if ok, err := lockFile(r.lock, false, false); err != nil || !ok {
+	if ok, err := filelock.Try(r.lock, filelock.Shared); err != nil || !ok {
 		return errors.Join(err, os.ErrNotExist)
 	}
 	// It may have been evicted just before the lock was taken.

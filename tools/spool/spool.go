@@ -12,6 +12,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/plimsoll/plimsoll/internal/filelock"
 	"github.com/plimsoll/plimsoll/internal/statefile"
 	"github.com/plimsoll/plimsoll/journal"
 )
@@ -150,7 +151,7 @@ func (t *tally) tell(s *Spool, why string) {
 func (s *Spool) evict(l *ledger, a account) bool {
 	name := a.id.String()
 	if f, err := statefile.OpenIn(s.root, name+"/"+lockName, os.O_RDWR, 0); err == nil {
-		ok, err := lockFile(f, true, false)
+		ok, err := filelock.Try(f, filelock.Exclusive)
 		defer f.Close()
 		if !ok || err != nil {
 			return false

@@ -11,6 +11,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"github.com/plimsoll/plimsoll/internal/filelock"
 	"github.com/plimsoll/plimsoll/internal/statefile"
 )
 
@@ -138,7 +139,7 @@ func (w *Writer) open() (err error) {
 	if w.lock, err = statefile.OpenIn(w.dir, lockName, os.O_RDWR|os.O_CREATE, 0o600); err != nil {
 		return err
 	}
-	if ok, err := lockFile(w.lock, false, false); err != nil || !ok {
+	if ok, err := filelock.Try(w.lock, filelock.Shared); err != nil || !ok {
 		return errors.Join(err, errors.New("the lock of a new result is taken"))
 	}
 	if err := writeJSON(w.dir, headFile, &w.head); err != nil {

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/plimsoll/plimsoll/internal/atomicfile"
+	"github.com/plimsoll/plimsoll/internal/filelock"
 	"github.com/plimsoll/plimsoll/internal/statefile"
 )
 
@@ -27,7 +28,6 @@ const (
 	// was learned is written with what is learned next, or retrySave later.
 	lockWait  = 2 * time.Second
 	retrySave = 5 * time.Second
-	lockPoll  = 2 * time.Millisecond
 )
 
 // document is the file of one upstream.
@@ -223,16 +223,13 @@ func (x *Resolver) write(u *upstream, name, path string) error {
 	if err := os.MkdirAll(x.o.Dir, 0o700); err != nil {
 		return err
 	}
-	lock, err := statefile.Lock(path + ".lock")
-	if err != nil {
-		return err
-	}
 	ctx, cancel := context.WithTimeout(context.Background(), lockWait)
 	defer cancel()
-	if _, err := lock.TryLockContext(ctx, lockPoll); err != nil {
+	lock, err := filelock.Open(ctx, path+".lock")
+	if err != nil {
 		return fmt.Errorf("locking: %w", err)
 	}
-	defer lock.Close()
+	defer filelock.Release(lock)
 	theirs, err := readDocument(path)
 	switch {
 	case errors.Is(err, errNewer):

@@ -10,8 +10,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/gofrs/flock"
-
+	"github.com/plimsoll/plimsoll/internal/filelock"
 	"github.com/plimsoll/plimsoll/internal/statefile"
 	"github.com/plimsoll/plimsoll/journal"
 	"github.com/plimsoll/plimsoll/limit"
@@ -116,7 +115,7 @@ type StoreStats struct {
 type Store struct {
 	o    StoreOptions
 	root *os.Root // nil: in memory
-	lock *flock.Flock
+	lock *os.File
 
 	mu      sync.Mutex
 	tasks   map[string]*entry // by id
@@ -155,14 +154,14 @@ func OpenStore(o StoreOptions) (*Store, error) {
 		return nil, fmt.Errorf("the folder for tasks: %w", err)
 	}
 	var err error
-	if s.lock, err = statefile.Lock(filepath.Join(o.Dir, "lock")); err != nil {
+	if s.lock, err = statefile.Open(filepath.Join(o.Dir, "lock"), os.O_RDWR|os.O_CREATE, 0o600); err != nil {
 		return nil, fmt.Errorf("the lock of the folder for tasks: %w", err)
 	}
-	switch locked, err := s.lock.TryLock(); {
-	case err != nil:
-		return nil, fmt.Errorf("the lock of the folder for tasks: %w", err)
-	case !locked:
+	if locked, err := filelock.Try(s.lock, filelock.Exclusive); err != nil || !locked {
 		_ = s.lock.Close()
+		if err != nil {
+			return nil, fmt.Errorf("the lock of the folder for tasks: %w", err)
+		}
 		return nil, fmt.Errorf("%s: %w", o.Dir, ErrLocked)
 	}
 	if s.root, err = statefile.OpenRoot(o.Dir); err == nil {
@@ -206,7 +205,7 @@ func (s *Store) letGo() {
 		_ = s.root.Close()
 	}
 	if s.lock != nil {
-		_ = s.lock.Close()
+		_ = filelock.Release(s.lock)
 	}
 }
 

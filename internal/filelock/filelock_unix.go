@@ -1,6 +1,6 @@
 //go:build unix
 
-package conversation
+package filelock
 
 import (
 	"errors"
@@ -9,11 +9,16 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// lockFile takes an flock(2) on f, or says that somebody else's is in the way. The lock
-// belongs to the open file: it ends when f is closed or its process ends, however it does.
-func lockFile(f *os.File) (bool, error) {
+func lock(f *os.File, m Mode, wait bool) (bool, error) {
+	how := unix.LOCK_EX
+	if m&Shared != 0 {
+		how = unix.LOCK_SH
+	}
+	if !wait {
+		how |= unix.LOCK_NB
+	}
 	for {
-		err := unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB)
+		err := unix.Flock(int(f.Fd()), how)
 		switch {
 		case err == nil:
 			return true, nil
@@ -25,3 +30,5 @@ func lockFile(f *os.File) (bool, error) {
 		}
 	}
 }
+
+func unlock(f *os.File) { _ = unix.Flock(int(f.Fd()), unix.LOCK_UN) }
