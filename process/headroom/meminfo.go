@@ -92,11 +92,16 @@ func parseMeminfo(text []byte) (Reading, error) {
 }
 
 // readFile reads at most most bytes of name.
-func readFile(root fs.FS, name string, most int64) ([]byte, error) {
+func readFile(root fs.FS, name string, most int) ([]byte, error) {
+	if m, ok := root.(interface {
+		readFile(name string, most int) ([]byte, error)
+	}); ok {
+		return m.readFile(name, most)
+	}
 	f, err := root.Open(name)
 	if err != nil {
 		return nil, err
 	}
 	defer f.Close()
-	return io.ReadAll(io.LimitReader(f, most))
+	return io.ReadAll(io.LimitReader(f, int64(most)))
 }

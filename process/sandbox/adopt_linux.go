@@ -9,6 +9,7 @@ import (
 
 	"github.com/plimsoll/plimsoll/limit"
 	"github.com/plimsoll/plimsoll/process/internal/cgroupfs"
+	"github.com/plimsoll/plimsoll/process/internal/sysfile"
 )
 
 // maxRSSMethod names the source of exitStatus.maxRSS.
@@ -40,7 +41,7 @@ func becomeSubreaper() (release func()) {
 
 // resident reads how much memory a process holds, its anonymous part.
 func resident(pid int) limit.Bytes {
-	body, err := os.ReadFile(fmt.Sprintf("/proc/%d/statm", pid))
+	body, err := sysfile.Read(fmt.Sprintf("/proc/%d/statm", pid), sysfile.Small)
 	if err != nil {
 		return 0
 	}

@@ -3,13 +3,13 @@ package sandbox
 import (
 	"bytes"
 	"fmt"
-	"os"
 	"strconv"
 	"time"
 
 	"golang.org/x/sys/unix"
 
 	"github.com/plimsoll/plimsoll/process/internal/proctree"
+	"github.com/plimsoll/plimsoll/process/internal/sysfile"
 )
 
 // familyOf lists the living processes of a run that another process supervises.
@@ -56,7 +56,7 @@ func ageOf(p proctree.Process) time.Duration {
 
 // ignoresHangup says whether a process ignores SIGHUP, from the mask of /proc/PID/status (proc_pid_status(5)).
 func ignoresHangup(pid int) bool {
-	body, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
+	body, err := sysfile.Read(fmt.Sprintf("/proc/%d/status", pid), sysfile.Small)
 	if err != nil {
 		return false
 	}

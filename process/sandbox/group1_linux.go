@@ -15,6 +15,7 @@ import (
 
 	"github.com/plimsoll/plimsoll/limit"
 	"github.com/plimsoll/plimsoll/process/internal/cgroupfs"
+	"github.com/plimsoll/plimsoll/process/internal/sysfile"
 )
 
 // group1 is a memory group and a pids group of cgroup v1. Where the host is hybrid, a v2
@@ -100,7 +101,7 @@ func newCgroup1(spec *Spec, l Limits) (_ cage, err error) {
 }
 
 func canTakeProcesses(group string) bool {
-	body, err := os.ReadFile(filepath.Join(group, "cgroup.type"))
+	body, err := sysfile.Read(filepath.Join(group, "cgroup.type"), sysfile.Small)
 	return err == nil && strings.TrimSpace(string(body)) == "domain"
 }
 
@@ -235,7 +236,7 @@ func (g *group1) sample() (Sample, bool) {
 	g.buf = readInto(filepath.Join(g.memory, "memory.stat"), g.buf)
 	stat := fieldReader(g.buf)
 	kernel := int64(0)
-	if body, err := os.ReadFile(filepath.Join(g.memory, "memory.kmem.usage_in_bytes")); err == nil {
+	if body, err := sysfile.Read(filepath.Join(g.memory, "memory.kmem.usage_in_bytes"), sysfile.Small); err == nil {
 		kernel = parseNumber(body)
 	}
 	shmem := stat.get("total_shmem")
@@ -261,7 +262,7 @@ func (g *group1) members(pids []int) ([]int, bool) {
 }
 
 func (g *group1) peak() (int64, string, bool) {
-	body, err := os.ReadFile(filepath.Join(g.memory, "memory.max_usage_in_bytes"))
+	body, err := sysfile.Read(filepath.Join(g.memory, "memory.max_usage_in_bytes"), sysfile.Small)
 	if err != nil {
 		return 0, "", false
 	}
@@ -278,7 +279,7 @@ func (g *group1) oomKills() int {
 	total := 0
 	seen := map[string]bool{}
 	for _, dir := range cgroupfs.Tree(g.memory) {
-		body, err := os.ReadFile(filepath.Join(dir, "memory.oom_control"))
+		body, err := sysfile.Read(filepath.Join(dir, "memory.oom_control"), sysfile.Small)
 		if err != nil {
 			continue
 		}

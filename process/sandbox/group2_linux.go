@@ -15,6 +15,7 @@ import (
 
 	"github.com/plimsoll/plimsoll/limit"
 	"github.com/plimsoll/plimsoll/process/internal/cgroupfs"
+	"github.com/plimsoll/plimsoll/process/internal/sysfile"
 )
 
 // group2 is one cgroup v2 node that carries the limits, with the leaf "agent" in which
@@ -173,7 +174,7 @@ func (g *group2) members(pids []int) ([]int, bool) {
 }
 
 func (g *group2) peak() (int64, string, bool) {
-	body, err := os.ReadFile(filepath.Join(g.dir, "memory.peak"))
+	body, err := sysfile.Read(filepath.Join(g.dir, "memory.peak"), sysfile.Small)
 	if err != nil { // Linux before 5.19
 		return 0, "", false
 	}
@@ -181,7 +182,7 @@ func (g *group2) peak() (int64, string, bool) {
 }
 
 func (g *group2) oomKills() int {
-	body, err := os.ReadFile(filepath.Join(g.dir, "memory.events"))
+	body, err := sysfile.Read(filepath.Join(g.dir, "memory.events"), sysfile.Small)
 	if err != nil {
 		return 0
 	}
@@ -196,7 +197,7 @@ func (g *group2) forksRefused() int { return refusedIn(g.dir) }
 func refusedIn(root string) int {
 	total := int64(0)
 	for _, dir := range cgroupfs.Tree(root) {
-		if body, err := os.ReadFile(filepath.Join(dir, "pids.events")); err == nil {
+		if body, err := sysfile.Read(filepath.Join(dir, "pids.events"), sysfile.Small); err == nil {
 			total += fieldReader(body).get("max")
 		}
 	}

@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/plimsoll/plimsoll/process/internal/sysfile"
 )
 
 // Place is where one process sits.
@@ -28,11 +30,11 @@ func Own() (Place, error) { return Of("self") }
 
 // Of is the place of process pid ("self" or a number).
 func Of(pid string) (Place, error) {
-	groups, err := os.ReadFile("/proc/" + pid + "/cgroup")
+	groups, err := sysfile.Read("/proc/"+pid+"/cgroup", maxTable)
 	if err != nil {
 		return Place{}, fmt.Errorf("find own control group: %w", err)
 	}
-	mounts, err := os.ReadFile("/proc/self/mountinfo")
+	mounts, err := sysfile.Read("/proc/self/mountinfo", maxTable)
 	if err != nil {
 		return Place{}, fmt.Errorf("find the control group mounts: %w", err)
 	}
@@ -49,6 +51,9 @@ type Mount struct {
 	Unified     bool
 	Controllers []string
 }
+
+// maxTable is how much of one file is read, in bytes: 20,000 mounts, or 500,000 processes.
+const maxTable = 4 << 20
 
 // maxMounts bounds what is kept of a mount table: every container's bind mount of
 // /sys/fs/cgroup may add one.
@@ -166,7 +171,7 @@ func Procs(dir string) ([]int, error) {
 }
 
 func readPids(file string) ([]int, error) {
-	body, err := os.ReadFile(file)
+	body, err := sysfile.Read(file, maxTable)
 	if err != nil {
 		if os.IsNotExist(err) || isGone(err) {
 			return nil, nil
@@ -207,6 +212,10 @@ func Tree(dir string) []string {
 	var walk func(string, int)
 	walk = func(d string, depth int) {
 		if seen++; seen > most || depth > 64 {
+			return
+		}
+		if sysfile.Leaf(d) {
+			dirs = append(dirs, d)
 			return
 		}
 		entries, err := os.ReadDir(d)

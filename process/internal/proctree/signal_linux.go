@@ -9,6 +9,8 @@ import (
 	"syscall"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/plimsoll/plimsoll/process/internal/sysfile"
 )
 
 // canStop says that a process can be held still while the rest of its tree is found.
@@ -94,7 +96,7 @@ func Name(pid int) string {
 }
 
 func readProc(pid int, name string) ([]byte, error) {
-	b, err := os.ReadFile(filepath.Join("/proc", strconv.Itoa(pid), name))
+	b, err := sysfile.Read(filepath.Join("/proc", strconv.Itoa(pid), name), sysfile.Small)
 	if goneError(err) {
 		return nil, fmt.Errorf("process %d: %w", pid, ErrGone)
 	}

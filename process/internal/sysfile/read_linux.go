@@ -1,0 +1,53 @@
+package sysfile
+
+import (
+	"errors"
+	"os"
+	"slices"
+
+	"golang.org/x/sys/unix"
+)
+
+// firstRead is more than most of these files hold, in bytes.
+const firstRead = 4 << 10
+
+// Read returns at most most bytes of a file. Errors are of type *[os.PathError].
+func Read(name string, most int) ([]byte, error) {
+	fd, err := again(func() (int, error) { return unix.Open(name, unix.O_RDONLY|unix.O_CLOEXEC, 0) })
+	if err != nil {
+		return nil, &os.PathError{Op: "open", Path: name, Err: err}
+	}
+	defer unix.Close(fd)
+	text := make([]byte, 0, min(most, firstRead))
+	for len(text) < most {
+		if len(text) == cap(text) {
+			text = slices.Grow(text, min(most-len(text), len(text)))
+		}
+		n, err := again(func() (int, error) { return unix.Read(fd, text[len(text):min(cap(text), most)]) })
+		if err != nil {
+			return nil, &os.PathError{Op: "read", Path: name, Err: err}
+		}
+		if n == 0 {
+			break
+		}
+		text = text[:len(text)+n]
+	}
+	return text, nil
+}
+
+// again repeats a call that a signal interrupted.
+func again(call func() (int, error)) (int, error) {
+	for {
+		n, err := call()
+		if !errors.Is(err, unix.EINTR) {
+			return n, err
+		}
+	}
+}
+
+// Leaf reports that a directory has no directories in it, where the file system counts them as links. A directory of
+// which that is not known, or that is gone, is none.
+func Leaf(dir string) bool {
+	var st unix.Stat_t
+	return unix.Stat(dir, &st) == nil && st.Nlink == 2
+}

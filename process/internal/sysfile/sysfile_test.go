@@ -1,0 +1,54 @@
+package sysfile
+
+import (
+	"bytes"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"testing"
+)
+
+func TestRead(t *testing.T) {
+	dir := t.TempDir()
+	for _, size := range []int{0, 1, 4095, 4096, 4097, 100_000} {
+		name := filepath.Join(dir, "file")
+		want := bytes.Repeat([]byte("0123456789"), size/10+1)[:size]
+		if err := os.WriteFile(name, want, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		for _, most := range []int{1, 4096, 5000, 1 << 20} {
+			got, err := Read(name, most)
+			if err != nil || !bytes.Equal(got, want[:min(size, most)]) {
+				t.Errorf("%d bytes, at most %d: %d bytes, %v", size, most, len(got), err)
+			}
+		}
+	}
+	_, err := Read(filepath.Join(dir, "none"), 10)
+	if p, ok := errors.AsType[*fs.PathError](err); !ok || !errors.Is(err, fs.ErrNotExist) || p.Path == "" {
+		t.Errorf("a file that is not there: %v", err)
+	}
+	if _, err := Read(dir, 10); err == nil {
+		t.Error("a directory was read")
+	}
+}
+
+func TestReadProc(t *testing.T) {
+	want, err := os.ReadFile("/proc/self/limits")
+	if err != nil {
+		t.Skipf("no /proc: %v", err)
+	}
+	if got, err := Read("/proc/self/limits", 64<<10); err != nil || !bytes.Equal(got, want) {
+		t.Errorf("%q, %v", got, err)
+	}
+}
+
+func TestLeaf(t *testing.T) {
+	dir := t.TempDir()
+	if err := os.Mkdir(filepath.Join(dir, "inner"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if Leaf(dir) || Leaf(filepath.Join(dir, "none")) {
+		t.Error("a directory with one in it, or none at all, is a leaf")
+	}
+}
