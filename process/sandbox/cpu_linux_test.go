@@ -110,7 +110,7 @@ func TestWhoeverLooksFirst(t *testing.T) {
 		}
 		want := niceOfPid(t, r.PID()) + 5
 		nicer, seen := 0, 0
-		for deadline := time.Now().Add(10 * time.Second); nicer < 4 && time.Now().Before(deadline); time.Sleep(time.Millisecond) {
+		for deadline := time.Now().Add(10 * time.Second); (nicer < 4 || nicer < seen) && time.Now().Before(deadline); time.Sleep(time.Millisecond) {
 			nicer, seen = 0, 0
 			for _, m := range r.Family() {
 				if m.Command || m.Name != "sleep" || m.Age < time.Second {
@@ -122,8 +122,8 @@ func TestWhoeverLooksFirst(t *testing.T) {
 				}
 			}
 		}
-		if nicer != 4 {
-			t.Errorf("%d of 4 children (%d seen) have nice %d", nicer, seen, want)
+		if nicer < 4 || nicer < seen { // on a slow machine the first sleep is one of them
+			t.Errorf("%d of at least 4 children (%d seen) have nice %d", nicer, seen, want)
 		}
 		_ = r.Kill()
 		_, _ = r.Wait()

@@ -241,7 +241,7 @@ func (w *watcher) leadsOn(m *member) bool {
 
 // noteKills counts the kernel's OOM kills and names the likeliest victims: the largest of
 // the processes that went since the last count. A process that was killed is a member until its parent has been told, so
-// a kill that finds nobody lost yet is named by the next count.
+// a kill that finds nobody lost yet is named by the next count, or a later one as long as somebody is on the way out.
 func (w *watcher) noteKills() {
 	total := w.run.cage.oomKills()
 	fresh := total - w.kills
@@ -258,7 +258,20 @@ func (w *watcher) noteKills() {
 		}
 	}
 	w.lost = w.lost[:0]
-	w.unnamed = max(0, min(fresh, waiting-named))
+	w.unnamed = waiting - named
+	if w.unnamed > fresh && !w.anyDying() { // whoever it was had gone before it was seen
+		w.unnamed = fresh
+	}
+}
+
+// anyDying reports whether a process of the run is on its way out: on a busy machine it takes seconds to free what one held.
+func (w *watcher) anyDying() bool {
+	for pid := range w.known {
+		if proctree.Dying(pid) {
+			return true
+		}
+	}
+	return false
 }
 
 // countKills is the last count, when the run is over.

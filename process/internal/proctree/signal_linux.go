@@ -1,6 +1,7 @@
 package proctree
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"os"
@@ -87,6 +88,31 @@ func StartTime(pid int) (uint64, error) {
 func Alive(pid int, start uint64) bool {
 	p, err := Lookup(pid)
 	return err == nil && p.Start == start && !p.Zombie()
+}
+
+// Dying reports whether a process is on its way out: its exit has begun, or a SIGKILL waits for it. One that has gone is not.
+func Dying(pid int) bool {
+	p, err := Lookup(pid)
+	if err != nil || p.ending {
+		return err == nil
+	}
+	b, err := readProc(pid, "status")
+	return err == nil && killPending(b)
+}
+
+// killPending looks for SIGKILL in the masks of a status text (proc_pid_status(5)): of the thread, and of the process.
+func killPending(status []byte) bool {
+	for line := range bytes.Lines(status) {
+		name, mask, _ := bytes.Cut(line, []byte{':'})
+		if string(name) != "SigPnd" && string(name) != "ShdPnd" {
+			continue
+		}
+		bits, err := strconv.ParseUint(string(bytes.TrimSpace(mask)), 16, 64)
+		if err == nil && bits>>(uint(unix.SIGKILL)-1)&1 != 0 {
+			return true
+		}
+	}
+	return false
 }
 
 // Name reads the command name of a process; empty when there is none.

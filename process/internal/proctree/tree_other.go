@@ -280,6 +280,9 @@ func Alive(pid int, start uint64) bool {
 	return err == nil && p.Start == start && !p.Zombie()
 }
 
+// Dying reports whether a process is on its way out; here that is not known.
+func Dying(int) bool { return false }
+
 // Name reads the command name of a process; empty when there is none.
 func Name(pid int) string {
 	p, _ := Lookup(pid)

@@ -1,0 +1,62 @@
+package sandbox
+
+import (
+	"os/exec"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/plimsoll/plimsoll/journal"
+)
+
+// counted is a cage that only counts OOM kills.
+type counted struct {
+	cage
+	kills int
+}
+
+func (c counted) oomKills() int { return c.kills }
+
+// TestAKillIsNamedWhenItsProcessHasGone: between the kernel's count and the end of the process may lie many looks.
+func TestAKillIsNamedWhenItsProcessHasGone(t *testing.T) {
+	cmd := exec.Command("sleep", "60")
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	pid := cmd.Process.Pid
+	j := journal.New(journal.Options{})
+	named := func() (names []string) {
+		for rec := range j.Since(0) {
+			if e, ok := rec.Event.(journal.ChildKilled); ok {
+				names = append(names, e.Name)
+			}
+		}
+		return names
+	}
+	w := &watcher{run: &Run{pid: 1, cage: counted{kills: 1}, spec: Spec{Journal: j}}, known: map[int]*member{pid: {pid: pid, name: "greedy"}}}
+	for range 5 { // it is not reaped yet
+		w.noteKills()
+	}
+	if got := named(); len(got) != 0 {
+		t.Errorf("named too early: %q", got)
+	}
+	_ = cmd.Wait()
+	w.lose(*w.known[pid])
+	delete(w.known, pid)
+	w.noteKills()
+	if got := named(); !slices.Equal(got, []string{"greedy"}) {
+		t.Errorf("named: %q", got)
+	}
+	// One that ends by itself, long after, was not killed.
+	w.run.cage = counted{kills: 2}
+	w.noteKills()
+	w.noteKills()
+	w.lose(member{pid: pid, name: "innocent", met: time.Now()})
+	w.noteKills()
+	if got := named(); !slices.Equal(got, []string{"greedy"}) {
+		t.Errorf("named: %q", got)
+	}
+}
