@@ -21,7 +21,8 @@ func writeReady(file, address string) (remove func(), err error) {
 	case err == nil && !fi.Mode().IsRegular():
 		err = errors.New("is there, and is no regular file")
 	case err == nil || errors.Is(err, fs.ErrNotExist):
-		err = atomicfile.Write(file, []byte(address+"\n"), 0o600)
+		// After a power cut nobody listens at this address.
+		err = atomicfile.Write(file, []byte(address+"\n"), 0o600, atomicfile.Volatile)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("--ready-file %s: %w; name a file in a directory that is yours to write to", file, err)

@@ -49,7 +49,7 @@ func putReport(file string, body []byte) error {
 	case err == nil && !info.Mode().IsRegular():
 		return appendTo(file, body)
 	}
-	return atomicfile.Write(file, body, 0o600)
+	return atomicfile.Write(file, body, 0o600, atomicfile.Durable)
 }
 
 // ofSystem says that a name is the system's (/dev/stdout, /proc/self/fd/3): it stands for an

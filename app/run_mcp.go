@@ -98,7 +98,7 @@ func (x *execution) wrapServers(run string, argv, environ []string) ([]string, [
 		}
 		for _, f := range setup.Files {
 			if err == nil {
-				err = atomicfile.Write(f.Path, f.Body, 0o600)
+				err = atomicfile.Write(f.Path, f.Body, 0o600, atomicfile.Volatile) // it goes with the run
 			}
 		}
 	}
@@ -129,7 +129,7 @@ func writeRunEnv(file, run string, environ []string) error {
 			text.WriteString(name + "=" + value + "\n")
 		}
 	}
-	return atomicfile.Write(file, []byte(text.String()), 0o600)
+	return atomicfile.Write(file, []byte(text.String()), 0o600, atomicfile.Volatile) // it goes with the run
 }
 
 // EnterRun sets what a run has written for the gateways within it, where a client has kept

@@ -169,7 +169,8 @@ func (x *execution) writePrivate(files []client.File) error {
 			return err
 		}
 		x.cleanup = append(x.cleanup, func() { _ = os.RemoveAll(filepath.Dir(folder)) })
-		if err := atomicfile.Write(f.Path, f.Body, 0o600); err != nil {
+		// Volatile: the file goes with the run.
+		if err := atomicfile.Write(f.Path, f.Body, 0o600, atomicfile.Volatile); err != nil {
 			return err
 		}
 	}

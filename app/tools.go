@@ -331,7 +331,7 @@ func keyOf(file string) ([]byte, error) {
 	if key, err := statefile.Read(file, 64); err == nil && len(key) == 32 {
 		return key, nil
 	}
-	return fresh, atomicfile.Write(file, fresh, 0o600)
+	return fresh, atomicfile.Write(file, fresh, 0o600, atomicfile.Durable)
 }
 
 // resourceOf is the URL of a remote server's endpoint, nil for another.

@@ -98,5 +98,5 @@ func AddAgent(path, name string) error {
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return err
 	}
-	return atomicfile.Write(path, []byte(b.String()), mode)
+	return atomicfile.Write(path, []byte(b.String()), mode, atomicfile.Durable)
 }

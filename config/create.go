@@ -35,5 +35,5 @@ func Create(path string, force bool) error {
 		}
 		path = real
 	}
-	return atomicfile.Write(path, b.Bytes(), mode)
+	return atomicfile.Write(path, b.Bytes(), mode, atomicfile.Durable)
 }

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/plimsoll/plimsoll/agent"
+	"github.com/plimsoll/plimsoll/internal/atomicfile"
 	"github.com/plimsoll/plimsoll/internal/statefile"
 	"github.com/plimsoll/plimsoll/journal"
 )
@@ -25,7 +26,7 @@ func (c *conversation) setAside(f *found, size int64) error {
 	var err error
 	if len(f.entries) == 0 {
 		if err = c.s.root.Rename(name, aside); err == nil {
-			c.s.syncDir()
+			atomicfile.SyncDir(c.s.root)
 			c.s.account(0, -1)
 		}
 	} else {
@@ -66,16 +67,9 @@ func (s *Store) copyFile(from, to string) error {
 		return err
 	}
 	defer in.Close()
-	out, err := s.root.OpenFile(to, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
-	if err != nil {
+	err = s.replace(to, func(w io.Writer) error {
+		_, err := io.Copy(w, in)
 		return err
-	}
-	_, err = io.Copy(out, in)
-	if closed := out.Close(); err == nil {
-		err = closed
-	}
-	if err != nil {
-		_ = s.root.Remove(to)
-	}
+	}, nil)
 	return err
 }

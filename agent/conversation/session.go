@@ -330,7 +330,7 @@ func (c *conversation) put(first []byte, kept []entry) (err error) {
 			return err
 		}
 	}
-	return c.s.replace(name, func(w io.Writer) error {
+	err = c.s.replace(name, func(w io.Writer) error {
 		if _, err := w.Write(first); err != nil {
 			return err
 		}
@@ -352,35 +352,18 @@ func (c *conversation) put(first []byte, kept []entry) (err error) {
 			_ = c.file.Close()
 			c.file = nil
 		}
-	}, func() {
-		_ = c.open() // if it cannot be now, the next one who needs it tries and tells
 	})
+	_ = c.open() // if it cannot be now, the next one who needs it tries and tells
+	return err
 }
 
-// replace writes a temporary file beside name, onto the disk, and renames it. Before is
-// called in front of the renaming, after behind it, whether it went well or not.
-func (s *Store) replace(name string, write func(io.Writer) error, before, after func()) error {
-	temporary := strings.TrimSuffix(name, fileExt) + tempExt + rand.Text()
-	f, err := s.root.OpenFile(temporary, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
-	if err != nil {
-		return err
-	}
-	w := bufio.NewWriterSize(f, 64<<10)
-	if err = write(w); err == nil {
-		err = w.Flush()
-	}
-	if err == nil {
-		err = f.Sync()
-	}
-	if err = errors.Join(err, f.Close()); err == nil {
-		before()
-		err = atomicfile.Rename(func() error { return s.root.Rename(temporary, name) })
-		after()
-	}
-	if err != nil {
-		_ = s.root.Remove(temporary)
-		return err
-	}
-	s.syncDir()
-	return nil
+// replace puts a file in place of name. Before is called in front of the renaming.
+func (s *Store) replace(name string, write func(io.Writer) error, before func()) error {
+	return atomicfile.Replacement{
+		Root: s.root, Name: name, Perm: 0o600, Kept: atomicfile.Durable, Before: before,
+		Temporary: strings.TrimSuffix(name, fileExt) + tempExt + rand.Text(),
+	}.Stream(func(f io.Writer) error {
+		w := bufio.NewWriterSize(f, 64<<10)
+		return errors.Join(write(w), w.Flush())
+	})
 }

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/plimsoll/plimsoll/agent"
+	"github.com/plimsoll/plimsoll/internal/atomicfile"
 	"github.com/plimsoll/plimsoll/internal/statefile"
 	"github.com/plimsoll/plimsoll/journal"
 	"github.com/plimsoll/plimsoll/limit"
@@ -136,7 +137,7 @@ func (s *Store) Remove(ctx context.Context, session string) error {
 	if err != nil {
 		return s.failed("remove", err)
 	}
-	s.syncDir()
+	atomicfile.SyncDir(s.root)
 	s.account(-fi.Size(), -1)
 	return nil
 }
@@ -188,15 +189,6 @@ func (s *Store) failed(what string, err error) error {
 		fix = "make room on the disk of " + s.o.Dir
 	}
 	return fmt.Errorf("%s a conversation in %s: %w; %s", what, s.o.Dir, err, fix)
-}
-
-// syncDir makes names survive a power cut. Some systems cannot, and every reader sees the
-// names anyhow.
-func (s *Store) syncDir() {
-	if d, err := s.root.Open("."); err == nil {
-		_ = d.Sync()
-		_ = d.Close()
-	}
 }
 
 // expired says that a session was last written too long ago.

@@ -1,16 +1,19 @@
 // Package atomicfile replaces a file as a whole: whoever opens it sees the old content or
 // the new one, whenever the writer dies.
 //
-//	err := atomicfile.Write("report.json", body, 0o600)
+//	err := atomicfile.Write("report.json", body, 0o600, atomicfile.Durable)
 //
-// [Write] makes a temporary file beside the old one, writes it to the disk and renames it.
-// A writer that is killed leaves a file called NAME.tmp-RANDOM, or the finished file. A
-// symbolic link is replaced, not followed.
+//	err := atomicfile.Replacement{Root: root, Name: "tasks", Perm: 0o600, Kept: atomicfile.Volatile}.Write(body)
 //
-// [Rename] is for those who write the new file their own way. On Windows a rename is
-// refused while somebody has the old file open, for however short a time, so it is tried
-// again for about 20 ms; elsewhere it is tried once.
+// The new content goes into a temporary file beside the old one, which is then renamed. Each
+// caller says whether the content must survive a power cut ([Durable]) or not ([Volatile], with
+// the reason beside it). A writer that is killed leaves the temporary file, NAME.tmp-RANDOM unless
+// [Replacement.Temporary] says otherwise, or the finished one. A symbolic link is replaced, not
+// followed, and within an [os.Root] nothing outside of it is reached.
 //
-// Both may be called from any goroutine and process; of several writers the last one
-// wins. The tests write from many goroutines while others read.
+// On Windows a rename is refused while somebody has the old file open, for however short a
+// time, so it is tried again for about 20 ms; elsewhere it is tried once.
+//
+// All functions may be called from any goroutine and process; of several writers the last one
+// wins, with [Replacement.Create] the first. The tests write from many goroutines while others read.
 package atomicfile

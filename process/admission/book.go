@@ -334,24 +334,12 @@ func readBounded(path string, most int64) ([]byte, error) {
 
 // replaceFile writes path so that a reader sees the old or the new content, whenever the
 // writer dies. There is one writer at a time, so the temporary name is fixed and one that
-// was left behind is written over.
+// was left behind is written over. Volatile: the ledger is of this boot, and a power cut ends it.
 func replaceFile(path string, text []byte) error {
-	temp := path + ".tmp"
-	if err := writeRegular(temp, text); err != nil {
-		_ = os.Remove(temp)
-		return err
-	}
-	failpoint("temporary written")
-	return atomicfile.Rename(func() error { return os.Rename(temp, path) })
-}
-
-func writeRegular(path string, text []byte) error {
-	f, err := openRegular(path, os.O_WRONLY|os.O_CREATE|os.O_TRUNC)
-	if err != nil {
-		return err
-	}
-	_, err = f.Write(text)
-	return errors.Join(err, f.Close())
+	return atomicfile.Replacement{
+		Name: path, Perm: 0o600, Kept: atomicfile.Volatile, Temporary: path + ".tmp",
+		Before: func() { failpoint("temporary written") },
+	}.Write(text)
 }
 
 // failpoint is called between the steps that a kill may fall between. Tests replace it.

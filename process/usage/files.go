@@ -19,28 +19,6 @@ const (
 	temporaryInfix = ".tmp-"
 )
 
-// writeSynced makes a new file whose content is on the disk when it returns.
-func writeSynced(root *os.Root, name string, body []byte) error {
-	f, err := root.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
-	if err != nil {
-		return err
-	}
-	_, err = f.Write(body)
-	if err == nil {
-		err = f.Sync()
-	}
-	return errors.Join(err, f.Close())
-}
-
-// syncDirectory makes a rename survive a power cut. It is best effort: some systems cannot
-// sync a directory, and the record is in place for every reader anyhow.
-func syncDirectory(root *os.Root) {
-	if d, err := root.Open("."); err == nil {
-		_ = d.Sync()
-		_ = d.Close()
-	}
-}
-
 // entriesOf reads at most maxEntries names of the directory and tells whether there are more.
 func entriesOf(root *os.Root) (entries []os.DirEntry, more bool, err error) {
 	d, err := root.Open(".")

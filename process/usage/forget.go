@@ -5,6 +5,7 @@ import (
 	"io/fs"
 	"slices"
 
+	"github.com/plimsoll/plimsoll/internal/atomicfile"
 	"github.com/plimsoll/plimsoll/internal/statefile"
 )
 
@@ -47,7 +48,7 @@ func (h *History) Forget(projectKey, tool string) (runs int, err error) {
 	if err := h.put(root, name, d); err != nil {
 		return 0, err
 	}
-	syncDirectory(root)
+	atomicfile.SyncDir(root)
 	return runs, nil
 }
 

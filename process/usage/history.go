@@ -103,7 +103,7 @@ func (h *History) Append(p Project, tool string, r Run) error {
 	if err != nil {
 		return err
 	}
-	syncDirectory(root) // outside the lock: the new name is visible already, this makes it survive a power cut
+	atomicfile.SyncDir(root) // outside the lock: the new name is visible already, this makes it survive a power cut
 	return nil
 }
 
@@ -146,13 +146,11 @@ func (h *History) put(root *os.Root, name string, d *document) error {
 	if err != nil {
 		return &OffError{Reason: OffFailed, Path: path, Err: err}
 	}
-	temporary := d.Project + temporaryInfix + rand.Text()
-	if err := writeSynced(root, temporary, body); err != nil {
-		_ = root.Remove(temporary)
-		return h.off(path, err)
-	}
-	if err := atomicfile.Rename(func() error { return root.Rename(temporary, name) }); err != nil {
-		_ = root.Remove(temporary)
+	// The callers sync the directory without the lock.
+	err = atomicfile.Replacement{
+		Root: root, Name: name, Perm: 0o600, Kept: atomicfile.DurableContent, Temporary: d.Project + temporaryInfix + rand.Text(),
+	}.Write(body)
+	if err != nil {
 		return h.off(path, err)
 	}
 	return nil

@@ -261,7 +261,7 @@ func (b *book) write(file string, tools map[string]*tally) error {
 	if err != nil {
 		return err
 	}
-	return atomicfile.Write(file, append(data, '\n'), 0o600)
+	return atomicfile.Write(file, append(data, '\n'), 0o600, atomicfile.Durable)
 }
 
 func load(file string) (*book, error) {

@@ -6,6 +6,7 @@ import (
 	"io"
 	"os"
 
+	"github.com/plimsoll/plimsoll/internal/atomicfile"
 	"github.com/plimsoll/plimsoll/internal/statefile"
 )
 
@@ -125,16 +126,12 @@ func readJSON(root *os.Root, name string, most int64, into any) error {
 	return nil
 }
 
-// writeJSON makes a file appear whole: under another name first.
+// writeJSON makes a file appear whole. Volatile: a power cut ends the sessions whose handles these are, and a result whose
+// head or meta cannot be read is removed at the next sweep.
 func writeJSON(dir *os.Root, name string, v any) error {
 	b, err := json.Marshal(v)
 	if err != nil {
 		return err
 	}
-	temporary := name + ".new"
-	if err := dir.WriteFile(temporary, b, 0o600); err != nil {
-		_ = dir.Remove(temporary)
-		return err
-	}
-	return dir.Rename(temporary, name)
+	return atomicfile.Replacement{Root: dir, Name: name, Perm: 0o600, Kept: atomicfile.Volatile, Temporary: name + ".new"}.Write(b)
 }

@@ -156,8 +156,8 @@ func (s *Spool) readLedger() *ledger {
 	return s.rebuild()
 }
 
-// writeLedger writes in place: a torn write is noticed by the checksum and made good from
-// the directories.
+// writeLedger writes in place and syncs nothing: a torn write, by a power cut too, is noticed by the checksum and
+// made good from the directories.
 func (s *Spool) writeLedger(l *ledger) error {
 	f, err := statefile.OpenIn(s.root, ledgerFile, os.O_WRONLY|os.O_CREATE, 0o600)
 	if err != nil {

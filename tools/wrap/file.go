@@ -68,7 +68,7 @@ func (f file) replace(after []byte) error {
 	if !bytes.Equal(now, f.data) {
 		return &Error{Path: f.path, Text: "the file was changed while it was being rewritten, so it was left alone: close the client that uses it and try again"}
 	}
-	if err := atomicfile.Write(f.target, after, f.mode); err != nil {
+	if err := atomicfile.Write(f.target, after, f.mode, atomicfile.Durable); err != nil {
 		return err
 	}
 	return os.Chmod(f.target, f.mode) // what the umask took
@@ -108,7 +108,7 @@ func Apply(path string, o Options) (Change, error) {
 	}
 	already := slices.ContainsFunc(c.Servers, func(s Server) bool { return s.Action == Already })
 	if _, err := os.Stat(f.backup()); err != nil || !already {
-		if err := atomicfile.Write(f.backup(), f.data, 0o600); err != nil {
+		if err := atomicfile.Write(f.backup(), f.data, 0o600, atomicfile.Durable); err != nil {
 			return c, fmt.Errorf("no backup could be written, so nothing was done: %w", err)
 		}
 	}

@@ -247,7 +247,7 @@ func (x *Resolver) write(u *upstream, name, path string) error {
 	if err != nil {
 		return err
 	}
-	if err := atomicfile.Write(path, text, 0o600); err != nil {
+	if err := atomicfile.Write(path, text, 0o600, atomicfile.Durable); err != nil {
 		return err
 	}
 	if info, err := os.Stat(path); err == nil {

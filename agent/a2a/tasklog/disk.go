@@ -111,29 +111,11 @@ func (s *Store) load(name string) ([]byte, error) {
 
 // save puts a file in place of an old one. When synced it survives a loss of power.
 func (s *Store) save(e *entry, raw []byte, synced bool) error {
-	name := e.key + temporary + rand.Text()
-	f, err := s.root.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
-	if err != nil {
-		return err
+	kept := atomicfile.Durable
+	if !synced {
+		kept = atomicfile.Volatile // a state between others: the next one that counts is synced
 	}
-	_, err = f.Write(raw)
-	if err == nil && synced {
-		err = f.Sync()
-	}
-	if err = errors.Join(err, f.Close()); err == nil {
-		err = atomicfile.Rename(func() error { return s.root.Rename(name, e.name()) })
-	}
-	if err != nil {
-		_ = s.root.Remove(name)
-		return err
-	}
-	if synced { // best effort: some systems cannot sync a folder
-		if d, err := s.root.Open("."); err == nil {
-			_ = d.Sync()
-			_ = d.Close()
-		}
-	}
-	return nil
+	return atomicfile.Replacement{Root: s.root, Name: e.name(), Perm: 0o600, Kept: kept, Temporary: e.key + temporary + rand.Text()}.Write(raw)
 }
 
 // setAside takes a damaged file out of the way and returns what it is called there. It is

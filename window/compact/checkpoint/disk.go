@@ -173,9 +173,9 @@ func (s *Store) write(h *held, cut Cut) error {
 	if err == nil {
 		// An older generation is replaced; of the same one the first stays.
 		if old := s.load(h.key, nil); old == nil {
-			first, err = writeFirst(path, file)
+			first, err = atomicfile.Replacement{Name: path, Perm: 0o600, Kept: atomicfile.Durable}.Create(file)
 		} else if h.c.beats(old) {
-			err = atomicfile.Write(path, file, 0o600)
+			err = atomicfile.Write(path, file, 0o600, atomicfile.Durable)
 		} else {
 			first = false
 		}
@@ -186,7 +186,7 @@ func (s *Store) write(h *held, cut Cut) error {
 		}
 	}
 	if err == nil && first {
-		err = atomicfile.Write(filepath.Join(dir, cutName(h.key, h.c)), shown, 0o600)
+		err = atomicfile.Write(filepath.Join(dir, cutName(h.key, h.c)), shown, 0o600, atomicfile.Durable)
 	}
 	var info fs.FileInfo
 	if err == nil {
@@ -215,26 +215,4 @@ func (s *Store) write(h *held, cut Cut) error {
 		s.tell("full", 0, int64(len(file)+len(shown)))
 	}
 	return err
-}
-
-// writeFirst makes a file at path unless there is one; first tells which.
-func writeFirst(path string, body []byte) (first bool, err error) {
-	whole := path + temporaryMark + "whole-" + randomName()
-	if err := atomicfile.Write(whole, body, 0o600); err != nil {
-		return false, err
-	}
-	defer os.Remove(whole)
-	err = os.Link(whole, path)
-	switch {
-	case err == nil:
-		return true, nil
-	case errors.Is(err, fs.ErrExist):
-		return false, nil
-	}
-	// A file system without links. Between the look and the rename another one may come:
-	// then the later one stays, and is found by both from then on.
-	if _, err := os.Lstat(path); err == nil {
-		return false, nil
-	}
-	return true, atomicfile.Rename(func() error { return os.Rename(whole, path) })
 }

@@ -12,6 +12,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/plimsoll/plimsoll/internal/atomicfile"
 	"github.com/plimsoll/plimsoll/internal/statefile"
 	"github.com/plimsoll/plimsoll/journal"
 )
@@ -232,7 +233,7 @@ func readKey(path string) ([]byte, error) {
 		}
 		fresh := make([]byte, keyBytes)
 		_, _ = rand.Read(fresh) // never fails
-		if _, err := writeFirst(path, fresh); err != nil {
+		if _, err := (atomicfile.Replacement{Name: path, Perm: 0o600, Kept: atomicfile.Durable}).Create(fresh); err != nil {
 			return nil, err
 		}
 	}

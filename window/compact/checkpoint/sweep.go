@@ -2,7 +2,6 @@ package checkpoint
 
 import (
 	"cmp"
-	"crypto/rand"
 	"errors"
 	"io/fs"
 	"os"
@@ -29,8 +28,6 @@ const (
 	// abandoned is how old a temporary file must be to have no writer any more.
 	abandoned = time.Hour
 )
-
-func randomName() string { return rand.Text() }
 
 // A stored file, as the sweep sees it.
 type stored struct {
