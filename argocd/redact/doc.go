@@ -36,7 +36,8 @@
 //
 // # What it takes
 //
-// Two passes over the bytes, and memory for the result and one byte for each object in it.
+// Two passes over the bytes, and memory for the result and an entry of 16 bytes or so for
+// each Secret and each pair with a secret name in it.
 // JSON that nests deeper than 10000 is an error, as it is for encoding/json. JSON in a text
 // in JSON in a text is followed four times, then masked whole.
 //

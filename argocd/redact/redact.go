@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strconv"
 
+	"github.com/plimsoll/plimsoll/internal/rawjson"
 	"github.com/plimsoll/plimsoll/limit"
 )
 
@@ -65,7 +66,7 @@ func walk(raw []byte, keep *Keep) (*walker, error) {
 	if !json.Valid(raw) {
 		return nil, invalid(raw)
 	}
-	w := &walker{in: raw, keep: keep}
+	w := &walker{Scanner: rawjson.Scanner{Text: raw}, keep: keep}
 	w.run()
 	return w, nil
 }

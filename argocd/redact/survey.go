@@ -1,6 +1,6 @@
 package redact
 
-import "bytes"
+import "github.com/plimsoll/plimsoll/internal/rawjson"
 
 // What is known of an object before it is written. A mark is needed because the key that
 // decides may come after those it decides about.
@@ -10,115 +10,51 @@ const (
 	isPair                   // {"name": a secret's name, "value": …}
 )
 
-// survey marks each object of a document, in the order in which they begin.
+// survey finds the marks of the objects of a document, by where they begin.
 type survey struct {
-	in    []byte
-	pos   int
-	marks []byte
-}
-
-func (s *survey) space() {
-	for s.pos < len(s.in) && s.in[s.pos] <= ' ' {
-		s.pos++
-	}
+	rawjson.Scanner
+	marks map[int]byte
 }
 
 func (s *survey) value() {
-	s.space()
-	switch s.in[s.pos] {
+	switch s.Peek() {
 	case '{':
 		s.object()
 	case '[':
-		s.array()
-	case '"':
-		s.str()
+		s.Begin('[', "")
+		for s.More(']') {
+			s.value()
+		}
 	default:
-		s.pos = scalarEnd(s.in, s.pos)
+		s.Skip()
 	}
 }
 
 func (s *survey) object() {
-	at := len(s.marks)
-	s.marks = append(s.marks, 0)
-	s.pos++
-	for {
-		s.space()
-		switch s.in[s.pos] {
-		case '}':
-			s.pos++
-			return
-		case ',':
-			s.pos++
-			continue
-		}
-		key := s.str()
-		s.space()
-		s.pos++ // the colon
-		s.space()
-		if s.in[s.pos] != '"' {
+	at, mark := s.At, byte(0)
+	s.Begin('{', "")
+	for s.More('}') {
+		key := s.Name().Of(s.Text)
+		if s.Peek() != '"' {
 			s.value()
 			continue
 		}
-		value := s.str()
+		value := s.String().Of(s.Text)
 		switch plain(key) {
 		case "kind":
 			switch plain(value) {
 			case "Secret":
-				s.marks[at] |= isSecret
+				mark |= isSecret
 			case "SecretList":
-				s.marks[at] |= isSecretList
+				mark |= isSecretList
 			}
 		case "name", "key":
 			if pairIsSecret(plain(value)) {
-				s.marks[at] |= isPair
+				mark |= isPair
 			}
 		}
 	}
-}
-
-func (s *survey) array() {
-	s.pos++
-	for {
-		s.space()
-		switch s.in[s.pos] {
-		case ']':
-			s.pos++
-			return
-		case ',':
-			s.pos++
-		default:
-			s.value()
-		}
+	if mark != 0 {
+		s.marks[at] = mark
 	}
-}
-
-// str is the string at pos with its quotes.
-func (s *survey) str() []byte {
-	from := s.pos
-	s.pos = stringEnd(s.in, s.pos)
-	return s.in[from:s.pos]
-}
-
-// stringEnd is the offset behind the string that begins at pos.
-func stringEnd(in []byte, pos int) int {
-	for pos++; ; pos++ {
-		next := bytes.IndexByte(in[pos:], '"')
-		if escape := bytes.IndexByte(in[pos:pos+next], '\\'); escape >= 0 {
-			pos += escape + 1
-			continue
-		}
-		return pos + next + 1
-	}
-}
-
-// scalarEnd is the offset behind the number, true, false or null at pos.
-func scalarEnd(in []byte, pos int) int {
-	for pos < len(in) {
-		switch in[pos] {
-		case ',', '}', ']', ' ', '\t', '\n', '\r':
-			return pos
-		}
-		pos++
-	}
-	return pos
 }

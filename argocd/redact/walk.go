@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"strconv"
 	"strings"
+
+	"github.com/plimsoll/plimsoll/internal/rawjson"
 )
 
 // maxInner is how often JSON in a text in JSON is followed. Escapes double at each level,
@@ -20,16 +22,14 @@ type cut struct {
 	size int
 }
 
-// A walker writes one document. It relies on in being valid JSON.
+// A walker writes one document. It relies on it being valid JSON.
 type walker struct {
-	in     []byte
-	pos    int
-	out    []byte
-	marks  []byte // see survey
-	object int    // how many objects have begun
-	inner  int    // how many texts this document is in
-	keep   *Keep  // nil: leave nothing out
-	path   []byte // of the value at pos, for left
+	rawjson.Scanner
+	out   []byte
+	marks map[int]byte // see survey
+	inner int          // how many texts this document is in
+	keep  *Keep        // nil: leave nothing out
+	path  []byte       // of the value that comes next, for left
 
 	masked          int
 	left            []cut
@@ -47,39 +47,29 @@ type place struct {
 }
 
 func (w *walker) run() {
-	s := survey{in: w.in}
+	s := survey{Scanner: rawjson.Scanner{Text: w.Text}, marks: map[int]byte{}}
 	s.value()
 	w.marks = s.marks
-	w.out = make([]byte, 0, len(w.in))
+	w.out = make([]byte, 0, len(w.Text))
 	w.value(place{})
 }
 
-func (w *walker) space() {
-	for w.pos < len(w.in) && w.in[w.pos] <= ' ' {
-		w.pos++
-	}
-}
-
 func (w *walker) value(p place) {
-	w.space()
-	switch w.in[w.pos] {
+	switch c := w.Peek(); c {
 	case '{':
 		w.members(p)
 	case '[':
 		w.elements(p)
 	case '"':
-		from := w.pos
-		w.pos = stringEnd(w.in, w.pos)
-		w.text(w.in[from:w.pos], p)
+		w.text(w.String().Of(w.Text), p)
 	default:
-		from := w.pos
-		w.pos = scalarEnd(w.in, w.pos)
-		number := w.in[from] == '-' || w.in[from] >= '0' && w.in[from] <= '9'
+		raw := w.Skip().Of(w.Text)
+		number := c == '-' || c >= '0' && c <= '9'
 		if number && (p.all || p.hide && numbersToo(p.key)) {
 			w.mask()
 			return
 		}
-		w.out = append(w.out, w.in[from:w.pos]...)
+		w.out = append(w.out, raw...)
 	}
 }
 
@@ -89,31 +79,15 @@ func (w *walker) mask() {
 }
 
 func (w *walker) members(p place) {
-	mark := w.marks[w.object]
-	w.object++
+	mark := w.marks[w.At]
 	if p.secret {
 		mark |= isSecret
 	}
-	w.pos++
+	w.Begin('{', "")
 	w.out = append(w.out, '{')
-	empty := true
-	for {
-		w.space()
-		switch w.in[w.pos] {
-		case '}':
-			w.pos++
-			w.out = append(w.out, '}')
-			return
-		case ',':
-			w.pos++
-			continue
-		}
-		from := w.pos
-		w.pos = stringEnd(w.in, w.pos)
-		raw := w.in[from:w.pos]
+	for empty := true; w.More('}'); {
+		raw := w.Name().Of(w.Text)
 		key := plain(raw)
-		w.space()
-		w.pos++ // the colon
 		length := len(w.path)
 		if w.keep != nil {
 			if length > 0 {
@@ -121,7 +95,7 @@ func (w *walker) members(p place) {
 			}
 			w.path = append(w.path, key...)
 			if w.leaves(p.key, key) {
-				w.skip()
+				w.leave(w.Skip().Len())
 				w.path = w.path[:length]
 				continue
 			}
@@ -130,11 +104,11 @@ func (w *walker) members(p place) {
 			w.out = append(w.out, ',')
 		}
 		empty = false
-		w.out = append(w.out, raw...)
-		w.out = append(w.out, ':')
+		w.out = append(append(w.out, raw...), ':')
 		w.value(below(p, mark, key))
 		w.path = w.path[:length]
 	}
+	w.out = append(w.out, '}')
 }
 
 // below is the place of a member of an object that is at p.
@@ -164,21 +138,11 @@ func below(p place, mark byte, key string) place {
 }
 
 func (w *walker) elements(p place) {
-	w.pos++
+	w.Begin('[', "")
 	w.out = append(w.out, '[')
 	length := len(w.path)
 	flag := false // the element before was --password, and this one is it
-	for n := 0; ; {
-		w.space()
-		switch w.in[w.pos] {
-		case ']':
-			w.pos++
-			w.out = append(w.out, ']')
-			return
-		case ',':
-			w.pos++
-			continue
-		}
+	for n := 0; w.More(']'); n++ {
 		if n > 0 {
 			w.out = append(w.out, ',')
 		}
@@ -189,11 +153,12 @@ func (w *walker) elements(p place) {
 		in := p
 		in.bag = false // "secrets": [{"name":…}] are references
 		in.hide = in.hide || flag
-		flag = w.in[w.pos] == '"' && isSecretFlag(plain(w.in[w.pos:stringEnd(w.in, w.pos)]))
+		at, text := w.At, w.Peek() == '"'
 		w.value(in)
+		flag = text && isSecretFlag(plain(bytes.TrimSpace(w.Text[at:w.At])))
 		w.path = w.path[:length]
-		n++
 	}
+	w.out = append(w.out, ']')
 }
 
 // text writes a string, masked where that is needed.
@@ -226,7 +191,7 @@ func (w *walker) content(s string) (safe string, masked int) {
 		if w.inner == maxInner {
 			return Hidden, 1
 		}
-		within := &walker{in: []byte(s), inner: w.inner + 1}
+		within := &walker{Scanner: rawjson.Scanner{Text: []byte(s)}, inner: w.inner + 1}
 		within.run()
 		return string(within.out), within.masked
 	}
@@ -250,35 +215,8 @@ func (w *walker) leaves(parent, key string) bool {
 	return false
 }
 
-// skip passes a value that is left out.
-func (w *walker) skip() {
-	w.space()
-	from := w.pos
-	depth := 0
-	for {
-		switch w.in[w.pos] {
-		case '"':
-			w.pos = stringEnd(w.in, w.pos)
-		case '{':
-			w.object++
-			depth++
-			w.pos++
-		case '[':
-			depth++
-			w.pos++
-		case '}', ']':
-			depth--
-			w.pos++
-		case ',', ':', ' ', '\t', '\n', '\r':
-			w.pos++
-		default:
-			w.pos = scalarEnd(w.in, w.pos)
-		}
-		if depth == 0 {
-			break
-		}
-	}
-	size := w.pos - from
+// leave notes a value of that size that is left out.
+func (w *walker) leave(size int) {
 	if size <= len("null") {
 		return // null, {} or []: nobody misses it
 	}

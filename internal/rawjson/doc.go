@@ -6,6 +6,13 @@
 // of keys; [Splice] puts other bytes in the place of some; [Quote] and [Unquote] change
 // between a text and its literal.
 //
+// # Which one to use
+//
+//	               all of it is in memory          it is still arriving
+//	a few members  rawjson.Get, Members, Elements  jsonstream.Reader
+//	a whole format rawjson.Scanner, in one pass    jsonstream.Lexer, jsonstream.Items
+//	as Go values   encoding/json                   encoding/json, where it is small
+//
 // # What to expect
 //
 // Everything is linear in the bytes that are looked at and does not recurse with their
@@ -14,5 +21,6 @@
 // nested deeper than [MaxDepth] are a [SyntaxError]. Keys with escapes are decoded before
 // they are compared; of two equal keys [Get] takes the last, as most decoders do.
 //
-// All functions may be called from any goroutine; none changes what it reads.
+// All functions may be called from any goroutine; none changes what it reads. A [Scanner]
+// is for one goroutine.
 package rawjson

@@ -59,6 +59,18 @@ func TestGetFollowsKeys(t *testing.T) {
 	}
 }
 
+func TestSplice(t *testing.T) {
+	got, err := Splice([]byte("abcdef"), []Edit{{Span{0, 0}, []byte("<")}, {Span{0, 0}, []byte("<")}, {Span{1, 3}, nil}, {Span{3, 4}, []byte("D")}, {Span{6, 6}, []byte(">")}})
+	if err != nil || string(got) != "<<aDef>" {
+		t.Errorf("got %q, %v", got, err)
+	}
+	for _, bad := range [][]Edit{{{Span: Span{2, 1}}}, {{Span: Span{0, 7}}}, {{Span: Span{2, 4}}, {Span: Span{3, 5}}}, {{Span: Span{-1, 0}}}} {
+		if _, err := Splice([]byte("abcdef"), bad); err == nil {
+			t.Errorf("%v was taken", bad)
+		}
+	}
+}
+
 func TestNestingIsBounded(t *testing.T) {
 	deep := []byte(strings.Repeat("[", MaxDepth+1) + strings.Repeat("]", MaxDepth+1))
 	if _, err := Only(deep); err == nil || !strings.Contains(err.Error(), "too deep") {
@@ -66,6 +78,23 @@ func TestNestingIsBounded(t *testing.T) {
 	}
 	if _, err := Only(deep[1 : len(deep)-1]); err != nil {
 		t.Errorf("%d levels: %v", MaxDepth, err)
+	}
+	for n := range 200 { // over the word's edges, with both brackets
+		text := strings.Repeat(`[{"":`, n) + `0` + strings.Repeat(`}]`, n)
+		if _, err := Only([]byte(text)); err != nil {
+			t.Errorf("%d levels: %v", 2*n, err)
+		}
+		if _, err := Only([]byte(strings.Replace(text, "0}", "0]", 1))); n > 0 && err == nil {
+			t.Errorf("%d levels: a wrong bracket was taken", 2*n)
+		}
+	}
+}
+
+func TestNothingStandsBehindTheOnlyValue(t *testing.T) {
+	for _, behind := range []string{"1", "x", ",", "]", "\x00"} {
+		if _, err := Only([]byte(`{} ` + behind)); err == nil {
+			t.Errorf("%q behind the value was taken", behind)
+		}
 	}
 }
 

@@ -109,7 +109,7 @@ type builder struct {
 }
 
 func (b *builder) insert(at int, raw []byte) {
-	b.edits = append(b.edits, Edit{Span{at, at}, raw})
+	b.edits = append(b.edits, Edit{Span: Span{Start: at, End: at}, With: raw})
 }
 
 // list drops and inserts messages. What it returns closes what it opened, and belongs
@@ -137,7 +137,7 @@ func (b *builder) list(d *Draft, kept func(int) bool) (closing []Edit) {
 	before, behind := bytes.Join(d.inserts[0], comma), bytes.Join(d.inserts[1], comma)
 	if !kept(0) {
 		all := bytes.Join(slices.Concat(d.inserts[0], d.inserts[1]), comma)
-		b.edits = append(b.edits, Edit{r.List, join("[", all, "]")})
+		b.edits = append(b.edits, Edit{Span: r.List, With: join("[", all, "]")})
 		return nil
 	}
 	if len(before) > 0 {
@@ -147,7 +147,7 @@ func (b *builder) list(d *Draft, kept func(int) bool) (closing []Edit) {
 		ending += ","
 	}
 	b.insert(r.List.Start, join("[", before, opening))
-	return []Edit{{Span{r.List.End, r.List.End}, join(ending, behind, "]")}}
+	return []Edit{{Span: Span{Start: r.List.End, End: r.List.End}, With: join(ending, behind, "]")}}
 }
 
 var comma = []byte{','}
@@ -190,7 +190,7 @@ func (b *builder) arrange(list Span, elements []Span, kept func(int) bool, inser
 			if stays && some {
 				with = append(with, ',')
 			}
-			b.edits = append(b.edits, Edit{Span{elements[i-1].End, elements[i].Start}, with})
+			b.edits = append(b.edits, Edit{Span: Span{Start: elements[i-1].End, End: elements[i].Start}, With: with})
 		}
 		some = some || stays
 	}
@@ -234,7 +234,7 @@ func (b *builder) message(m *Message, a *amendment) {
 		b.single(m, a, blocks)
 	default:
 		if n := b.elements(m, a, m.Content, placeBlock, blocks); n == 0 {
-			b.edits = append(b.edits, Edit{m.Content, []byte("null")})
+			b.edits = append(b.edits, Edit{Span: m.Content, With: []byte("null")})
 		}
 	}
 	if len(gone)+len(added) > 0 {
@@ -283,7 +283,7 @@ func (b *builder) single(m *Message, a *amendment, in []insertion) {
 		if len(in) > 0 {
 			with = join("[", bytes.Join(raws(in), comma), "]")
 		}
-		b.edits = append(b.edits, Edit{m.Content, with})
+		b.edits = append(b.edits, Edit{Span: m.Content, With: with})
 		return
 	}
 	if len(in) == 0 && a.instead == nil {
@@ -300,7 +300,7 @@ func (b *builder) single(m *Message, a *amendment, in []insertion) {
 	opening, ending := "", ""
 	switch {
 	case a.instead != nil:
-		b.edits = append(b.edits, Edit{m.Content, a.instead})
+		b.edits = append(b.edits, Edit{Span: m.Content, With: a.instead})
 	case m.Plain:
 		opening, ending = `{"type":"`+textType(b.r.Dialect, m.Role)+`","text":`, "}"
 	}
@@ -324,7 +324,7 @@ func raws(in []insertion) [][]byte {
 
 // isCall tells whether an element belongs into tool_calls.
 func isCall(raw []byte) bool {
-	for _, m := range membersOf(raw, Span{0, len(raw)}) {
+	for _, m := range membersOf(raw, Span{Start: 0, End: len(raw)}) {
 		if m.name == "type" {
 			kind := string(raw[m.value.Start:m.value.End])
 			return kind == `"function"` || kind == `"custom"`

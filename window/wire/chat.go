@@ -28,22 +28,22 @@ func (p *parser) chatMember(k []byte, seen *set) {
 	case "response_format", "functions", "prediction":
 		p.extra()
 	default:
-		p.skip()
+		p.Skip()
 	}
 }
 
 // chatMessage reads one element of messages.
 func (p *parser) chatMessage() {
-	if !p.begin('{', "a message is no object") {
+	if !p.Begin('{', "a message is no object") {
 		return
 	}
 	var (
-		m      = Message{Span: Span{Start: p.i - 1}}
+		m      = Message{Span: Span{Start: p.At - 1}}
 		seen   set
 		role   string
 		result Part
 	)
-	for p.more('}') {
+	for p.More('}') {
 		key, k := p.member()
 		switch string(k) {
 		case "role":
@@ -83,10 +83,10 @@ func (p *parser) chatMessage() {
 			p.once(&seen, 11)
 			p.cacheControl(key)
 		default:
-			p.skip()
+			p.Skip()
 		}
 	}
-	m.Span.End = p.i
+	m.Span.End = p.At
 	switch role {
 	case "system", "developer":
 		m.Role = RoleSystem
@@ -102,7 +102,7 @@ func (p *parser) chatMessage() {
 		// The legacy form pairs by name and order; it is left as it is.
 		p.whole(Part{Span: m.Span, Name: result.Name, Type: "function", Content: m.Content})
 	case "":
-		p.fail(m.Span.Start, "a message without a role")
+		p.Fail(m.Span.Start, "a message without a role")
 	}
 	p.message(m)
 }
@@ -110,17 +110,17 @@ func (p *parser) chatMessage() {
 // memberPart reads a member of a message that is a part of its own. A string is its text;
 // anything else is opaque.
 func (p *parser) memberPart(kind PartKind, name string) {
-	switch p.peek() {
+	switch p.Peek() {
 	case 'n':
-		p.skip()
+		p.Skip()
 	case '"':
-		lit := p.str()
+		lit := p.String()
 		p.words(lit)
 		p.add(Part{Kind: kind, place: placeMember, Span: lit, Type: name})
 	default:
-		v := p.skip()
+		v := p.Skip()
 		if kind == Text {
-			p.fail(v.Start, "a refusal is no string")
+			p.Fail(v.Start, "a refusal is no string")
 		}
 		p.add(Part{Kind: kind, place: placeMember, Span: v, Raw: v, Type: name})
 	}
@@ -128,22 +128,22 @@ func (p *parser) memberPart(kind PartKind, name string) {
 
 // toolCalls reads the calls of an assistant's message.
 func (p *parser) toolCalls(m *Message) {
-	if p.peek() == 'n' {
-		p.skip()
+	if p.Peek() == 'n' {
+		p.Skip()
 		return
 	}
-	at := p.i
-	if !p.begin('[', "tool_calls is no array") {
+	at := p.At
+	if !p.Begin('[', "tool_calls is no array") {
 		return
 	}
-	for p.more(']') {
-		p.peek()
-		call := Part{Kind: Call, place: placeCall, Span: Span{Start: p.i}}
-		if !p.begin('{', "a call is no object") {
+	for p.More(']') {
+		p.Peek()
+		call := Part{Kind: Call, place: placeCall, Span: Span{Start: p.At}}
+		if !p.Begin('{', "a call is no object") {
 			return
 		}
 		var seen set
-		for p.more('}') {
+		for p.More('}') {
 			switch string(p.name()) {
 			case "id":
 				p.once(&seen, 0)
@@ -158,25 +158,25 @@ func (p *parser) toolCalls(m *Message) {
 				p.once(&seen, 3)
 				p.callee(&call)
 			default:
-				p.skip()
+				p.Skip()
 			}
 		}
-		call.Span.End = p.i
+		call.Span.End = p.At
 		if call.Type == "" {
 			call.Type = "function"
 		}
 		p.add(call)
 	}
-	m.calls = Span{at, p.i}
+	m.calls = Span{Start: at, End: p.At}
 }
 
 // callee reads the name and arguments of a call.
 func (p *parser) callee(call *Part) {
-	if p.null() || !p.begin('{', "a call's function is no object") {
+	if p.null() || !p.Begin('{', "a call's function is no object") {
 		return
 	}
 	var seen set
-	for p.more('}') {
+	for p.More('}') {
 		switch string(p.name()) {
 		case "name":
 			p.once(&seen, 0)
@@ -184,8 +184,8 @@ func (p *parser) callee(call *Part) {
 		case "arguments":
 			p.once(&seen, 1)
 			// Some clients send the arguments as an object; it counts as it stands.
-			if p.peek() == '{' {
-				call.Raw = p.skip()
+			if p.Peek() == '{' {
+				call.Raw = p.Skip()
 				break
 			}
 			p.words(p.text("a call's arguments are no string"))
@@ -193,7 +193,7 @@ func (p *parser) callee(call *Part) {
 			p.once(&seen, 2)
 			p.words(p.text("a call's input is no string"))
 		default:
-			p.skip()
+			p.Skip()
 		}
 	}
 }
@@ -201,38 +201,38 @@ func (p *parser) callee(call *Part) {
 // openaiContent reads a content value of Chat and Responses: a string, null, or an array
 // of blocks.
 func (p *parser) openaiContent(m *Message) {
-	switch p.peek() {
+	switch p.Peek() {
 	case 'n':
-		p.skip()
+		p.Skip()
 	case '"':
-		lit := p.str()
+		lit := p.String()
 		m.Content, m.Plain = lit, true
 		p.words(lit)
 		p.add(Part{Kind: Text, place: placePlain, Span: lit})
 	case '[':
-		at := p.i
-		p.begin('[', "")
-		for n := 0; p.more(']'); n++ {
+		at := p.At
+		p.Begin('[', "")
+		for n := 0; p.More(']'); n++ {
 			if m.lone = p.openaiBlock(); n > 0 {
 				m.lone = Span{}
 			}
 		}
-		m.Content = Span{at, p.i}
+		m.Content = Span{Start: at, End: p.At}
 	default:
-		p.fail(p.i, "a content is neither string nor array")
+		p.Fail(p.At, "a content is neither string nor array")
 	}
 }
 
 // openaiBlock reads one content block. If it has only type and text, apart from a cache
 // mark, the text is returned.
 func (p *parser) openaiBlock() (lone Span) {
-	if !p.begin('{', "a content block is no object") {
+	if !p.Begin('{', "a content block is no object") {
 		return Span{}
 	}
-	part := Part{Kind: Other, place: placeBlock, Span: Span{Start: p.i - 1}}
+	part := Part{Kind: Other, place: placeBlock, Span: Span{Start: p.At - 1}}
 	var seen set
 	simple := true
-	for p.more('}') {
+	for p.More('}') {
 		key, k := p.member()
 		switch string(k) {
 		case "type":
@@ -279,10 +279,10 @@ func (p *parser) openaiBlock() (lone Span) {
 			p.cacheControl(key)
 		default:
 			simple = false
-			p.skip()
+			p.Skip()
 		}
 	}
-	part.Span.End = p.i
+	part.Span.End = p.At
 	switch part.Type {
 	case "text", "input_text", "output_text", "refusal", "summary_text", "reasoning_text":
 		part.Kind = Text
@@ -301,21 +301,21 @@ func (p *parser) openaiBlock() (lone Span) {
 
 // openaiSource reads the value of image_url, input_audio or file: a string or an object.
 func (p *parser) openaiSource() {
-	switch p.peek() {
+	switch p.Peek() {
 	case '"':
-		p.source(p.str(), "", false)
+		p.source(p.String(), "", false)
 		return
 	case 'n':
-		p.skip()
+		p.Skip()
 		return
 	}
-	if !p.begin('{', "a source is neither string nor object") {
+	if !p.Begin('{', "a source is neither string nor object") {
 		return
 	}
 	var seen set
 	var data Span
 	var format string
-	for p.more('}') {
+	for p.More('}') {
 		switch string(p.name()) {
 		case "url":
 			p.once(&seen, 0)
@@ -333,7 +333,7 @@ func (p *parser) openaiSource() {
 			p.once(&seen, 4)
 			p.fileID()
 		default:
-			p.skip()
+			p.Skip()
 		}
 	}
 	p.source(data, format, true)
@@ -342,7 +342,7 @@ func (p *parser) openaiSource() {
 // fileData reads a file given as a data URL or bare base64.
 func (p *parser) fileData() {
 	lit := p.text("file_data is no string")
-	if lit.Len() > 6 && string(p.b[lit.Start+1:lit.Start+6]) == "data:" {
+	if lit.Len() > 6 && string(p.Text[lit.Start+1:lit.Start+6]) == "data:" {
 		p.source(lit, "", false)
 		return
 	}

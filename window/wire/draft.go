@@ -108,7 +108,7 @@ func (d *Draft) amend(msg int) *amendment {
 	return a
 }
 
-func (d *Draft) set(at Span, with []byte) { d.edits = append(d.edits, Edit{at, with}) }
+func (d *Draft) set(at Span, with []byte) { d.edits = append(d.edits, Edit{Span: at, With: with}) }
 
 // DropPart drops one part.
 func (d *Draft) DropPart(msg, part int) {

@@ -238,18 +238,6 @@ func TestBuildKeepsWhatThePathSaid(t *testing.T) {
 	}
 }
 
-func TestSplice(t *testing.T) {
-	got, err := Splice([]byte("abcdef"), []Edit{{Span{0, 0}, []byte("<")}, {Span{0, 0}, []byte("<")}, {Span{1, 3}, nil}, {Span{3, 4}, []byte("D")}, {Span{6, 6}, []byte(">")}})
-	if err != nil || string(got) != "<<aDef>" {
-		t.Errorf("got %q, %v", got, err)
-	}
-	for _, bad := range [][]Edit{{{Span: Span{2, 1}}}, {{Span: Span{0, 7}}}, {{Span: Span{2, 4}}, {Span: Span{3, 5}}}, {{Span: Span{-1, 0}}}} {
-		if _, err := Splice([]byte("abcdef"), bad); err == nil {
-			t.Errorf("%v was taken", bad)
-		}
-	}
-}
-
 // Elements made here are read back as what they are, and take every text.
 func TestElements(t *testing.T) {
 	const text = "a \"b\"\n\x00 é \xff"

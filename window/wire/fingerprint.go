@@ -23,7 +23,7 @@ func (r *Request) FingerprintHead(w func([]byte)) {
 
 func (r *Request) unmarked(s, content, lone Span, w func([]byte)) {
 	if !lone.IsZero() {
-		r.Unmarked(Span{s.Start, content.Start}, w)
+		r.Unmarked(Span{Start: s.Start, End: content.Start}, w)
 		w(r.Raw(lone))
 		s.Start = content.End
 	}

@@ -9,11 +9,11 @@ func (p *parser) geminiMember(k []byte, seen *set) {
 		p.model()
 	case "contents":
 		p.once(seen, 1)
-		if p.peek() == '{' {
+		if p.Peek() == '{' {
 			// The provider takes one object where an array of one is meant.
-			at := p.i
+			at := p.At
 			p.geminiContent()
-			p.r.List = Span{at, p.i}
+			p.r.List = Span{Start: at, End: p.At}
 			return
 		}
 		p.list((*parser).geminiContent)
@@ -32,49 +32,49 @@ func (p *parser) geminiMember(k []byte, seen *set) {
 			p.r.Aside = max(p.r.Aside, AsideReference)
 		}
 	default:
-		p.skip()
+		p.Skip()
 	}
 }
 
 func (p *parser) geminiSystem() {
-	c := p.peek()
-	at := p.i
+	c := p.Peek()
+	at := p.At
 	var m Message
 	switch c {
 	case 'n':
-		p.skip()
+		p.Skip()
 		return
 	case '"':
-		lit := p.str()
+		lit := p.String()
 		p.words(lit)
 		p.add(Part{Kind: Text, place: placePlain, Span: lit})
 	default:
-		if !p.begin('{', "a system instruction is no object") {
+		if !p.Begin('{', "a system instruction is no object") {
 			return
 		}
 		var seen set
-		for p.more('}') {
+		for p.More('}') {
 			if string(p.name()) != "parts" {
-				p.skip()
+				p.Skip()
 				continue
 			}
 			p.once(&seen, 0)
 			p.geminiParts(&m)
 		}
 	}
-	p.r.System, p.r.SystemSpan = p.take(), Span{at, p.i}
+	p.r.System, p.r.SystemSpan = p.take(), Span{Start: at, End: p.At}
 }
 
 func (p *parser) generationConfig() {
-	if p.peek() == 'n' {
-		p.skip()
+	if p.Peek() == 'n' {
+		p.Skip()
 		return
 	}
-	if !p.begin('{', "a generationConfig is no object") {
+	if !p.Begin('{', "a generationConfig is no object") {
 		return
 	}
 	var seen set
-	for p.more('}') {
+	for p.More('}') {
 		switch string(p.name()) {
 		case "maxOutputTokens", "max_output_tokens":
 			p.once(&seen, 0)
@@ -82,7 +82,7 @@ func (p *parser) generationConfig() {
 		case "responseSchema", "response_schema", "responseJsonSchema", "response_json_schema":
 			p.extra()
 		default:
-			p.skip()
+			p.Skip()
 		}
 	}
 }
@@ -90,41 +90,41 @@ func (p *parser) generationConfig() {
 // geminiTools reads the tools: each declared function is one, and each other member of a
 // tool's object.
 func (p *parser) geminiTools() {
-	c := p.peek()
-	at := p.i
+	c := p.Peek()
+	at := p.At
 	switch c {
 	case 'n':
-		p.skip()
+		p.Skip()
 		return
 	case '{':
 		p.geminiTool()
 	default:
-		if !p.begin('[', "the tools are no array") {
+		if !p.Begin('[', "the tools are no array") {
 			return
 		}
-		for p.more(']') {
+		for p.More(']') {
 			p.geminiTool()
 		}
 	}
-	p.r.ToolsSpan = Span{at, p.i}
+	p.r.ToolsSpan = Span{Start: at, End: p.At}
 }
 
 func (p *parser) geminiTool() {
-	if !p.begin('{', "a tool is no object") {
+	if !p.Begin('{', "a tool is no object") {
 		return
 	}
 	var seen set
-	for p.more('}') {
+	for p.More('}') {
 		switch k := p.name(); string(k) {
 		case "functionDeclarations", "function_declarations":
 			if p.null() {
 				break
 			}
 			p.once(&seen, 0)
-			p.begin('[', "the declared functions are no array")
-			for p.more(']') {
-				p.peek()
-				from := p.i
+			p.Begin('[', "the declared functions are no array")
+			for p.More(']') {
+				p.Peek()
+				from := p.At
 				p.tool(namedTool(p), from)
 			}
 		default:
@@ -132,8 +132,8 @@ func (p *parser) geminiTool() {
 			if p.null() {
 				break
 			}
-			from := p.i
-			p.skip()
+			from := p.At
+			p.Skip()
 			p.tool(name, from)
 		}
 	}
@@ -141,13 +141,13 @@ func (p *parser) geminiTool() {
 
 // geminiContent reads one element of contents.
 func (p *parser) geminiContent() {
-	if !p.begin('{', "a content is no object") {
+	if !p.Begin('{', "a content is no object") {
 		return
 	}
-	m := Message{Span: Span{Start: p.i - 1}}
+	m := Message{Span: Span{Start: p.At - 1}}
 	var seen set
 	var role string
-	for p.more('}') {
+	for p.More('}') {
 		switch string(p.name()) {
 		case "role":
 			p.once(&seen, 0)
@@ -156,10 +156,10 @@ func (p *parser) geminiContent() {
 			p.once(&seen, 1)
 			p.geminiParts(&m)
 		default:
-			p.skip()
+			p.Skip()
 		}
 	}
-	m.Span.End = p.i
+	m.Span.End = p.At
 	switch role {
 	case "user", "":
 		m.Role = RoleUser
@@ -175,33 +175,33 @@ func (p *parser) geminiContent() {
 
 // geminiParts reads an array of parts, or one part where an array of one is meant.
 func (p *parser) geminiParts(m *Message) {
-	c := p.peek()
-	at := p.i
+	c := p.Peek()
+	at := p.At
 	switch c {
 	case 'n':
-		p.skip()
+		p.Skip()
 		return
 	case '{':
 		p.geminiPart(placeOnly)
 	default:
-		if !p.begin('[', "the parts are no array") {
+		if !p.Begin('[', "the parts are no array") {
 			return
 		}
-		for p.more(']') {
+		for p.More(']') {
 			p.geminiPart(placeBlock)
 		}
 	}
-	m.Content = Span{at, p.i}
+	m.Content = Span{Start: at, End: p.At}
 }
 
 func (p *parser) geminiPart(where place) {
-	if !p.begin('{', "a part is no object") {
+	if !p.Begin('{', "a part is no object") {
 		return
 	}
-	part := Part{place: where, Span: Span{Start: p.i - 1}}
+	part := Part{place: where, Span: Span{Start: p.At - 1}}
 	var seen set
 	var thought, executed bool
-	for p.more('}') {
+	for p.More('}') {
 		k := p.name()
 		if p.null() {
 			continue
@@ -235,12 +235,12 @@ func (p *parser) geminiPart(where place) {
 			p.geminiData()
 		case "executableCode", "executable_code", "codeExecutionResult", "code_execution_result":
 			executed = true
-			p.skip()
+			p.Skip()
 		default:
-			p.skip()
+			p.Skip()
 		}
 	}
-	part.Span.End = p.i
+	part.Span.End = p.At
 	switch {
 	case executed:
 		part.Kind = Other
@@ -256,11 +256,11 @@ func (p *parser) geminiPart(where place) {
 
 // geminiFunction reads a functionCall or functionResponse.
 func (p *parser) geminiFunction(part *Part) {
-	if !p.begin('{', "a function's call or response is no object") {
+	if !p.Begin('{', "a function's call or response is no object") {
 		return
 	}
 	var seen set
-	for p.more('}') {
+	for p.More('}') {
 		switch string(p.name()) {
 		case "id":
 			p.once(&seen, 0)
@@ -270,22 +270,22 @@ func (p *parser) geminiFunction(part *Part) {
 			part.Name, _ = p.word("a name is no string")
 		case "args":
 			p.once(&seen, 2)
-			part.Raw = p.skip()
+			part.Raw = p.Skip()
 		case "response":
 			p.once(&seen, 3)
 			p.geminiResponse(part)
 		case "parts":
 			p.once(&seen, 4)
-			if p.peek() != '[' {
-				p.skip()
+			if p.Peek() != '[' {
+				p.Skip()
 				break
 			}
-			p.begin('[', "")
-			for p.more(']') {
+			p.Begin('[', "")
+			for p.More(']') {
 				p.responsePart()
 			}
 		default:
-			p.skip()
+			p.Skip()
 		}
 	}
 }
@@ -293,54 +293,54 @@ func (p *parser) geminiFunction(part *Part) {
 // geminiResponse reads what a function returned: an object, whose direct members that are
 // strings may be cut.
 func (p *parser) geminiResponse(part *Part) {
-	c := p.peek()
-	at := p.i
+	c := p.Peek()
+	at := p.At
 	if c != '{' {
-		p.skip()
-		part.Raw = Span{at, p.i}
+		p.Skip()
+		part.Raw = Span{Start: at, End: p.At}
 		part.Content = part.Raw
 		return
 	}
-	p.begin('{', "")
-	for p.more('}') {
+	p.Begin('{', "")
+	for p.More('}') {
 		failed := string(p.name()) == "error"
-		if p.peek() == '"' {
-			p.words(p.str())
-		} else if v := p.skip(); p.err == nil {
-			failed = failed && p.b[v.Start] != 'n'
+		if p.Peek() == '"' {
+			p.words(p.String())
+		} else if v := p.Skip(); p.Err == nil {
+			failed = failed && p.Text[v.Start] != 'n'
 		}
 		part.Failed = part.Failed || failed
 	}
-	part.Raw = Span{at, p.i}
+	part.Raw = Span{Start: at, End: p.At}
 	part.Content = part.Raw
 }
 
 // responsePart reads one of the media a function returned.
 func (p *parser) responsePart() {
-	if !p.begin('{', "a part is no object") {
+	if !p.Begin('{', "a part is no object") {
 		return
 	}
 	var seen set
-	for p.more('}') {
+	for p.More('}') {
 		switch string(p.name()) {
 		case "inlineData", "inline_data", "fileData", "file_data":
 			p.once(&seen, 0)
 			p.geminiData()
 		default:
-			p.skip()
+			p.Skip()
 		}
 	}
 }
 
 // geminiData reads inlineData or fileData.
 func (p *parser) geminiData() {
-	if !p.begin('{', "data of a part is no object") {
+	if !p.Begin('{', "data of a part is no object") {
 		return
 	}
 	var seen set
 	var kind string
 	var data, uri Span
-	for p.more('}') {
+	for p.More('}') {
 		switch string(p.name()) {
 		case "mimeType", "mime_type":
 			p.once(&seen, 0)
@@ -352,7 +352,7 @@ func (p *parser) geminiData() {
 			p.once(&seen, 2)
 			uri = p.text("a fileUri is no string")
 		default:
-			p.skip()
+			p.Skip()
 		}
 	}
 	if !data.IsZero() {

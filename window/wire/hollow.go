@@ -32,9 +32,9 @@ func (d *Draft) DropEmptyCalls(msg int) bool {
 		}
 		switch {
 		case i+1 < len(all): // with the comma behind it
-			d.set(Span{all[i].span.Start, all[i+1].span.Start}, nil)
+			d.set(Span{Start: all[i].span.Start, End: all[i+1].span.Start}, nil)
 		case i > 0:
-			d.set(Span{all[i-1].span.End, all[i].span.End}, nil)
+			d.set(Span{Start: all[i-1].span.End, End: all[i].span.End}, nil)
 		default:
 			d.set(all[i].span, nil)
 		}

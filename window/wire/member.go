@@ -1,6 +1,10 @@
 package wire
 
-import "slices"
+import (
+	"slices"
+
+	"github.com/plimsoll/plimsoll/internal/rawjson"
+)
 
 // member is one member of an object, as it is needed to take it out.
 type member struct {
@@ -11,18 +15,18 @@ type member struct {
 
 // membersOf lists the members of the object in a span that Parse has been through.
 func membersOf(body []byte, object Span) (all []member) {
-	s := scanner{b: body[:object.End], i: object.Start}
-	if !s.begin('{', "not an object") {
+	s := scanner{Scanner: rawjson.Scanner{Text: body[:object.End], At: object.Start}}
+	if !s.Begin('{', "not an object") {
 		return nil
 	}
-	for s.more('}') {
-		s.peek()
-		at := s.i
+	for s.More('}') {
+		s.Peek()
+		at := s.At
 		name := string(s.name())
-		value := s.skip()
-		all = append(all, member{name, Span{at, s.i}, value})
+		value := s.Skip()
+		all = append(all, member{name, Span{Start: at, End: s.At}, value})
 	}
-	if s.err != nil {
+	if s.Err != nil {
 		return nil
 	}
 	return all
@@ -60,9 +64,9 @@ func (d *Draft) dropResponseParts(p *Part) {
 			switch {
 			case m.name != "parts":
 			case i > 0:
-				d.set(Span{all[i-1].span.End, m.span.End}, nil)
+				d.set(Span{Start: all[i-1].span.End, End: m.span.End}, nil)
 			case len(all) > 1:
-				d.set(Span{m.span.Start, all[1].span.Start}, nil)
+				d.set(Span{Start: m.span.Start, End: all[1].span.Start}, nil)
 			}
 		}
 	}
@@ -78,11 +82,11 @@ func (d *Draft) setMember(object Span, name string, value []byte) {
 		}
 	}
 	at := addition{object, name}
-	end := Span{object.Start + 1, object.Start + 1}
+	end := Span{Start: object.Start + 1, End: object.Start + 1}
 	with := join(`"`+name+`":`, value, "")
 	if len(all) > 0 {
 		last := all[len(all)-1].span.End
-		end = Span{last, last}
+		end = Span{Start: last, End: last}
 		with = join(",", with, "")
 	}
 	if i, again := d.added[at]; again {

@@ -23,7 +23,7 @@ func (p *parser) messagesMember(k []byte, seen *set) {
 	case "system":
 		p.once(seen, 5)
 		var m Message
-		p.peek()
+		p.Peek()
 		lone := p.blocks(&m)
 		if !m.Content.IsZero() {
 			p.r.System, p.r.SystemSpan, p.r.systemLone = p.take(), m.Content, lone
@@ -34,7 +34,7 @@ func (p *parser) messagesMember(k []byte, seen *set) {
 	case "output_config", "output_format":
 		p.extra()
 	default:
-		p.skip()
+		p.Skip()
 	}
 }
 
@@ -42,31 +42,31 @@ func (p *parser) messagesMember(k []byte, seen *set) {
 // compact_* in Messages, compaction in Responses. The clear_* edits only blank old results
 // there, and change nothing for what is sent.
 func (p *parser) contextManagement() {
-	v := p.skip()
-	if p.err != nil {
+	v := p.Skip()
+	if p.Err != nil {
 		return
 	}
-	end := p.i
-	p.i = v.Start
+	end := p.At
+	p.At = v.Start
 	for _, lit := range p.literals(nil) {
 		if strings.HasPrefix(p.decoded(lit), "compact") {
 			p.r.Aside = max(p.r.Aside, AsideCompaction)
 		}
 	}
-	p.i = max(p.i, end)
+	p.At = max(p.At, end)
 }
 
 // messagesMessage reads one element of messages.
 func (p *parser) messagesMessage() {
-	if !p.begin('{', "a message is no object") {
+	if !p.Begin('{', "a message is no object") {
 		return
 	}
 	var (
-		m    = Message{Span: Span{Start: p.i - 1}}
+		m    = Message{Span: Span{Start: p.At - 1}}
 		seen set
 		role string
 	)
-	for p.more('}') {
+	for p.More('}') {
 		key, k := p.member()
 		switch string(k) {
 		case "role":
@@ -79,10 +79,10 @@ func (p *parser) messagesMessage() {
 			p.once(&seen, 2)
 			p.cacheControl(key)
 		default:
-			p.skip()
+			p.Skip()
 		}
 	}
-	m.Span.End = p.i
+	m.Span.End = p.At
 	switch role {
 	case "user":
 		m.Role = RoleUser
@@ -91,7 +91,7 @@ func (p *parser) messagesMessage() {
 	case "system":
 		m.Role = RoleSystem
 	case "":
-		p.fail(m.Span.Start, "a message without a role")
+		p.Fail(m.Span.Start, "a message without a role")
 	}
 	p.message(m)
 }
@@ -99,25 +99,25 @@ func (p *parser) messagesMessage() {
 // blocks reads a content: a string, null or an array of blocks. Of one block with nothing
 // but type and text it returns the text.
 func (p *parser) blocks(m *Message) (lone Span) {
-	switch p.peek() {
+	switch p.Peek() {
 	case 'n':
-		p.skip()
+		p.Skip()
 	case '"':
-		lit := p.str()
+		lit := p.String()
 		m.Content, m.Plain = lit, true
 		p.words(lit)
 		p.add(Part{Kind: Text, place: placePlain, Span: lit})
 	case '[':
-		at := p.i
-		p.begin('[', "")
-		for n := 0; p.more(']'); n++ {
+		at := p.At
+		p.Begin('[', "")
+		for n := 0; p.More(']'); n++ {
 			if lone = p.block(); n > 0 {
 				lone = Span{}
 			}
 		}
-		m.Content = Span{at, p.i}
+		m.Content = Span{Start: at, End: p.At}
 	default:
-		p.fail(p.i, "a content is neither string nor array")
+		p.Fail(p.At, "a content is neither string nor array")
 	}
 	return lone
 }
@@ -125,17 +125,17 @@ func (p *parser) blocks(m *Message) (lone Span) {
 // block reads one content block. If it has only type and text, apart from a cache mark,
 // the text is returned.
 func (p *parser) block() (lone Span) {
-	if !p.begin('{', "a content block is no object") {
+	if !p.Begin('{', "a content block is no object") {
 		return Span{}
 	}
 	var (
-		part        = Part{place: placeBlock, Span: Span{Start: p.i - 1}}
+		part        = Part{place: placeBlock, Span: Span{Start: p.At - 1}}
 		seen        set
 		id, use     Span
 		input, file Span
 		data        Span
 	)
-	for p.more('}') {
+	for p.More('}') {
 		key, k := p.member()
 		switch string(k) {
 		case "type":
@@ -159,7 +159,7 @@ func (p *parser) block() (lone Span) {
 			part.Name, _ = p.word("a name is no string")
 		case "input":
 			p.once(&seen, 6)
-			input = p.skip()
+			input = p.Skip()
 		case "content":
 			p.once(&seen, 7)
 			part.Content = p.inner(2)
@@ -174,7 +174,7 @@ func (p *parser) block() (lone Span) {
 			part.Sealed = p.text("a signature is no string")
 		case "data":
 			p.once(&seen, 11)
-			data = p.skip()
+			data = p.Skip()
 		case "source":
 			p.once(&seen, 12)
 			p.anthropicSource(2)
@@ -186,10 +186,10 @@ func (p *parser) block() (lone Span) {
 			p.flat()
 		default:
 			seen |= 1 << 15
-			p.skip()
+			p.Skip()
 		}
 	}
-	part.Span.End = p.i
+	part.Span.End = p.At
 	switch part.Type {
 	case "text":
 		part.Kind = Text
@@ -227,29 +227,29 @@ func (p *parser) block() (lone Span) {
 // inner reads the content of a result or document: a string, or blocks of which texts and
 // sources are noted. It returns the value's span.
 func (p *parser) inner(levels int) Span {
-	c := p.peek()
-	at := p.i
+	c := p.Peek()
+	at := p.At
 	if c != '[' || levels == 0 {
 		return p.flat()
 	}
-	p.begin('[', "")
-	for p.more(']') {
-		if p.peek() != '{' {
+	p.Begin('[', "")
+	for p.More(']') {
+		if p.Peek() != '{' {
 			p.flat()
 			continue
 		}
 		p.innerBlock(levels - 1)
 	}
-	return Span{at, p.i}
+	return Span{Start: at, End: p.At}
 }
 
 // innerBlock reads one block within a block.
 func (p *parser) innerBlock(levels int) {
-	at, texts, media := p.i, len(p.texts), len(p.media)
-	p.begin('{', "")
+	at, texts, media := p.At, len(p.texts), len(p.media)
+	p.Begin('{', "")
 	var seen set
 	var kind string
-	for p.more('}') {
+	for p.More('}') {
 		key, k := p.member()
 		switch string(k) {
 		case "type":
@@ -267,35 +267,35 @@ func (p *parser) innerBlock(levels int) {
 		case "title", "context":
 			p.flat()
 		default:
-			p.skip()
+			p.Skip()
 		}
 	}
 	switch kind {
 	case "text", "image", "document":
 	default:
 		// Search results, references and what is yet to come: every string may be read.
-		end := p.i
+		end := p.At
 		p.texts, p.media = p.texts[:texts], p.media[:media]
-		p.i = at
+		p.At = at
 		p.texts = p.literals(p.texts)
-		p.i = max(p.i, end)
+		p.At = max(p.At, end)
 	}
 }
 
 // anthropicSource reads the source of an image or document.
 func (p *parser) anthropicSource(levels int) {
-	if p.peek() != '{' {
+	if p.Peek() != '{' {
 		p.flat() // a search result's source is an address
 		return
 	}
-	p.begin('{', "")
+	p.Begin('{', "")
 	var (
 		seen       set
 		kind, form string
 		data, url  Span
 		file       Span
 	)
-	for p.more('}') {
+	for p.More('}') {
 		switch string(p.name()) {
 		case "type":
 			p.once(&seen, 0)
@@ -316,7 +316,7 @@ func (p *parser) anthropicSource(levels int) {
 			p.once(&seen, 5)
 			p.inner(levels)
 		default:
-			p.skip()
+			p.Skip()
 		}
 	}
 	switch {

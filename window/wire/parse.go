@@ -19,10 +19,10 @@ const (
 // requests). What no name is known for is skipped by its brackets alone, unchecked.
 func Parse(d Dialect, body []byte) (*Request, error) {
 	p := &parser{r: &Request{Dialect: d, Body: body}}
-	p.b = body
-	if p.begin('{', "not a JSON object") {
+	p.Text = body
+	if p.Begin('{', "not a JSON object") {
 		var seen set
-		for p.more('}') {
+		for p.More('}') {
 			switch d {
 			case Chat:
 				p.chatMember(p.name(), &seen)
@@ -33,18 +33,18 @@ func Parse(d Dialect, body []byte) (*Request, error) {
 			case Gemini:
 				p.geminiMember(p.name(), &seen)
 			default:
-				p.fail(p.i, "an unknown dialect")
+				p.Fail(p.At, "an unknown dialect")
 			}
 		}
 	}
-	if p.peek(); p.err == nil && p.i < len(body) {
-		p.fail(p.i, "bytes behind the end")
+	if p.Peek(); p.Err == nil && p.At < len(body) {
+		p.Fail(p.At, "bytes behind the end")
 	}
-	if p.err == nil && p.r.List.IsZero() {
-		p.fail(len(body), "no messages")
+	if p.Err == nil && p.r.List.IsZero() {
+		p.Fail(len(body), "no messages")
 	}
-	if p.err != nil {
-		return nil, p.err
+	if p.Err != nil {
+		return nil, p.Err
 	}
 	p.r.Aside = max(p.r.Aside, ownCompaction(p.r))
 	return p.r, nil
@@ -72,7 +72,7 @@ type parser struct {
 // once fails when a key of one object is met for the second time.
 func (p *parser) once(seen *set, bit uint) {
 	if *seen>>bit&1 == 1 {
-		p.fail(p.i, "a key for the second time")
+		p.Fail(p.At, "a key for the second time")
 	}
 	*seen |= 1 << bit
 }
@@ -94,10 +94,10 @@ func carve[T any](slab *[]T, from []T) []T {
 // add appends a part with the texts and media gathered for it.
 func (p *parser) add(part Part) *Part {
 	if p.nparts++; p.nparts > MaxParts {
-		p.fail(p.i, "too many parts")
+		p.Fail(p.At, "too many parts")
 	}
 	if p.ntexts += len(p.texts); p.ntexts > MaxTexts {
-		p.fail(p.i, "too many texts")
+		p.Fail(p.At, "too many texts")
 	}
 	part.Texts = carve(&p.textSlab, p.texts)
 	part.Media = carve(&p.mediaSlab, p.media)
@@ -129,10 +129,10 @@ func (p *parser) whole(part Part) {
 	for i := range p.parts {
 		if raw := p.parts[i].Raw; !raw.IsZero() && len(p.parts[i].Texts) == 0 {
 			// A block nobody knows: every string in it may be read.
-			at := p.i
-			p.i = raw.Start
+			at := p.At
+			p.At = raw.Start
 			p.texts = p.literals(p.texts)
-			p.i = max(p.i, at)
+			p.At = max(p.At, at)
 		}
 		p.texts = append(p.texts, p.parts[i].Texts...)
 		p.media = append(p.media, p.parts[i].Media...)
@@ -145,19 +145,19 @@ func (p *parser) whole(part Part) {
 
 // list reads the array of messages with one function for each element.
 func (p *parser) list(element func(*parser)) {
-	p.peek()
-	p.r.List.Start = p.i
-	if p.begin('[', "the messages are no array") {
+	p.Peek()
+	p.r.List.Start = p.At
+	if p.Begin('[', "the messages are no array") {
 		// A guess that spares most of the growing: half of what coding agents have.
-		p.r.Messages = make([]Message, 0, min(4+len(p.b)/4096, 4096))
-		for p.more(']') {
+		p.r.Messages = make([]Message, 0, min(4+len(p.Text)/4096, 4096))
+		for p.More(']') {
 			if len(p.r.Messages) == MaxMessages {
-				p.fail(p.i, "too many messages")
+				p.Fail(p.At, "too many messages")
 			}
 			element(p)
 		}
 	}
-	p.r.List.End = p.i
+	p.r.List.End = p.At
 }
 
 // message files the message at hand.
@@ -168,17 +168,17 @@ func (p *parser) message(m Message) {
 
 // cacheControl reads the value of a cache mark whose key has just been read.
 func (p *parser) cacheControl(key int) {
-	comma := p.comma
-	v := p.skip()
-	if p.err == nil {
+	comma := p.Comma
+	v := p.Skip()
+	if p.Err == nil {
 		p.r.Marks = append(p.r.Marks, p.mark(comma, key, v.End))
 	}
 }
 
-// member is a key at p.i: its position is wanted before it is read.
+// member is a key at p.At: its position is wanted before it is read.
 func (p *parser) member() (int, []byte) {
-	p.peek()
-	at := p.i
+	p.Peek()
+	at := p.At
 	return at, p.name()
 }
 
@@ -189,16 +189,16 @@ func (p *parser) source(lit Span, kind string, base64 bool) {
 	}
 	at, end := lit.Start+1, lit.End-1
 	m := MediaSource{Type: kind}
-	if head := p.b[at:min(end, at+256)]; !base64 && bytes.HasPrefix(head, []byte("data:")) {
+	if head := p.Text[at:min(end, at+256)]; !base64 && bytes.HasPrefix(head, []byte("data:")) {
 		if comma := bytes.IndexByte(head, ','); comma > 0 {
 			kind, _, _ := bytes.Cut(head[5:comma], []byte(";"))
-			m.Type = p.decoded(Span{at + 4, at + 6 + len(kind)})
+			m.Type = p.decoded(Span{Start: at + 4, End: at + 6 + len(kind)})
 			at, base64 = at+comma+1, true
 		}
 	}
 	if base64 {
 		m.Base64 = end - at
-		m.Head = Span{at, min(end, at+HeadBytes)}
+		m.Head = Span{Start: at, End: min(end, at+HeadBytes)}
 	} else {
 		m.URL = true
 	}
@@ -207,10 +207,10 @@ func (p *parser) source(lit Span, kind string, base64 bool) {
 
 // flat reads a value that is one string, or else any JSON of which all strings are words.
 func (p *parser) flat() Span {
-	c := p.peek()
-	at := p.i
+	c := p.Peek()
+	at := p.At
 	if c == '"' {
-		lit := p.str()
+		lit := p.String()
 		p.words(lit)
 		return lit
 	}
@@ -218,38 +218,38 @@ func (p *parser) flat() Span {
 	if c == 'n' {
 		return Span{}
 	}
-	return Span{at, p.i}
+	return Span{Start: at, End: p.At}
 }
 
 // tools reads an array of tools; name reads one and returns what it is called.
 func (p *parser) tools(name func(*parser) string) {
-	p.peek()
-	at := p.i
-	if p.null() || !p.begin('[', "the tools are no array") {
+	p.Peek()
+	at := p.At
+	if p.null() || !p.Begin('[', "the tools are no array") {
 		return
 	}
-	for p.more(']') {
-		p.peek()
-		from := p.i
+	for p.More(']') {
+		p.Peek()
+		from := p.At
 		p.tool(name(p), from)
 	}
-	p.r.ToolsSpan = Span{at, p.i}
+	p.r.ToolsSpan = Span{Start: at, End: p.At}
 }
 
 func (p *parser) tool(name string, from int) {
 	if len(p.r.Tools) == MaxParts {
-		p.fail(p.i, "too many tools")
+		p.Fail(p.At, "too many tools")
 	}
-	p.r.Tools = append(p.r.Tools, Tool{Name: name, Span: Span{from, p.i}})
+	p.r.Tools = append(p.r.Tools, Tool{Name: name, Span: Span{Start: from, End: p.At}})
 }
 
 // namedTool reads one tool of the OpenAI and Anthropic dialects.
 func namedTool(p *parser) (name string) {
-	if !p.begin('{', "a tool is no object") {
+	if !p.Begin('{', "a tool is no object") {
 		return ""
 	}
 	var seen set
-	for p.more('}') {
+	for p.More('}') {
 		key, k := p.member()
 		switch string(k) {
 		case "name":
@@ -260,15 +260,15 @@ func namedTool(p *parser) (name string) {
 				break
 			}
 			p.once(&seen, 1)
-			if p.peek() != '{' {
-				p.skip()
+			if p.Peek() != '{' {
+				p.Skip()
 				break
 			}
-			p.begin('{', "")
+			p.Begin('{', "")
 			var inner set
-			for p.more('}') {
+			for p.More('}') {
 				if string(p.name()) != "name" {
-					p.skip()
+					p.Skip()
 					continue
 				}
 				p.once(&inner, 0)
@@ -278,7 +278,7 @@ func namedTool(p *parser) (name string) {
 			p.once(&seen, 2)
 			p.cacheControl(key)
 		default:
-			p.skip()
+			p.Skip()
 		}
 	}
 	return name
@@ -292,13 +292,13 @@ func (p *parser) maxOutput() { p.r.MaxOutput, p.r.MaxOutputSpan = p.number() }
 
 // extra notes a value that counts as input and is not looked into.
 func (p *parser) extra() {
-	if v := p.skip(); p.err == nil && p.b[v.Start] != 'n' {
+	if v := p.Skip(); p.Err == nil && p.Text[v.Start] != 'n' {
 		p.r.Extra = append(p.r.Extra, v)
 	}
 }
 
 // given tells whether the value that follows says anything: null, false and "" do not.
 func (p *parser) given() bool {
-	v := p.skip()
-	return p.err == nil && p.b[v.Start] != 'n' && p.b[v.Start] != 'f' && string(p.b[v.Start:v.End]) != `""`
+	v := p.Skip()
+	return p.Err == nil && p.Text[v.Start] != 'n' && p.Text[v.Start] != 'f' && string(p.Text[v.Start:v.End]) != `""`
 }

@@ -10,7 +10,7 @@ func (p *parser) responsesMember(k []byte, seen *set) {
 		p.model()
 	case "input":
 		p.once(seen, 1)
-		if p.peek() == '"' {
+		if p.Peek() == '"' {
 			p.inputString()
 			return
 		}
@@ -41,13 +41,13 @@ func (p *parser) responsesMember(k []byte, seen *set) {
 	case "text", "prompt":
 		p.extra()
 	default:
-		p.skip()
+		p.Skip()
 	}
 }
 
 // inputString reads an input that is one string: one message of the user.
 func (p *parser) inputString() {
-	lit := p.str()
+	lit := p.String()
 	p.r.List = lit
 	p.words(lit)
 	p.add(Part{Kind: Text, place: placePlain, Span: lit})
@@ -65,18 +65,18 @@ type item struct {
 
 // responsesItem reads one element of input.
 func (p *parser) responsesItem() {
-	if !p.begin('{', "an item is no object") {
+	if !p.Begin('{', "an item is no object") {
 		return
 	}
 	var (
-		m    = Message{Span: Span{Start: p.i - 1}}
+		m    = Message{Span: Span{Start: p.At - 1}}
 		it   item
 		seen set
 	)
-	for p.more('}') {
+	for p.More('}') {
 		p.responsesField(p.name(), &m, &it, &seen)
 	}
-	m.Span.End = p.i
+	m.Span.End = p.At
 	it.part.Span = m.Span
 	if it.part.Type == "" || it.part.Type == "message" {
 		switch it.role {
@@ -87,7 +87,7 @@ func (p *parser) responsesItem() {
 		case "system", "developer":
 			m.Role = RoleSystem
 		case "":
-			p.fail(m.Span.Start, "an item without type and role")
+			p.Fail(m.Span.Start, "an item without type and role")
 		}
 		p.message(m)
 		return
@@ -110,7 +110,7 @@ func (p *parser) responsesField(k []byte, m *Message, it *item, seen *set) {
 	case "content":
 		p.once(seen, 2)
 		if !it.known() {
-			p.skip()
+			p.Skip()
 			break
 		}
 		p.openaiContent(m)
@@ -132,35 +132,35 @@ func (p *parser) responsesField(k []byte, m *Message, it *item, seen *set) {
 	case "action", "operation":
 		if !p.null() {
 			p.once(seen, 7)
-			it.action = p.skip()
+			it.action = p.Skip()
 		}
 	case "output":
 		p.once(seen, 8)
 		p.itemOutput(it)
 	case "summary":
 		p.once(seen, 9)
-		if p.peek() != '[' {
-			p.skip()
+		if p.Peek() != '[' {
+			p.Skip()
 			break
 		}
-		p.begin('[', "")
-		for p.more(']') {
+		p.Begin('[', "")
+		for p.More(']') {
 			p.openaiBlock()
 		}
 	case "encrypted_content":
 		p.once(seen, 10)
 		it.part.Sealed = p.text("encrypted_content is no string")
 	default:
-		p.skip()
+		p.Skip()
 	}
 }
 
 // itemInput reads what a tool is called with: a string, or an object in the search for tools.
 func (p *parser) itemInput(it *item) {
-	if p.peek() == '"' {
-		p.words(p.str())
+	if p.Peek() == '"' {
+		p.words(p.String())
 	} else if !p.null() {
-		it.action = p.skip()
+		it.action = p.Skip()
 	}
 }
 
@@ -176,18 +176,18 @@ func (it *item) known() bool {
 
 // itemOutput reads what a tool returned: a string, an array of blocks, or one block.
 func (p *parser) itemOutput(it *item) {
-	c := p.peek()
-	at := p.i
+	c := p.Peek()
+	at := p.At
 	switch c {
 	case 'n':
-		p.skip()
+		p.Skip()
 		return
 	case '"':
-		p.words(p.str())
+		p.words(p.String())
 	case '[':
-		p.begin('[', "")
-		for p.more(']') {
-			if p.peek() == '{' {
+		p.Begin('[', "")
+		for p.More(']') {
+			if p.Peek() == '{' {
 				p.openaiBlock()
 			} else {
 				p.texts = p.literals(p.texts)
@@ -197,9 +197,9 @@ func (p *parser) itemOutput(it *item) {
 	case '{':
 		p.openaiBlock()
 	default:
-		p.skip()
+		p.Skip()
 	}
-	it.output = Span{at, p.i}
+	it.output = Span{Start: at, End: p.At}
 }
 
 // wholeItem files an item that is no message, and says whose it is.

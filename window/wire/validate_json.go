@@ -6,6 +6,8 @@ import (
 	"strconv"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/plimsoll/plimsoll/internal/rawjson"
 )
 
 // An object is one level of JSON, decoded no further: the values are parts of the body.
@@ -68,87 +70,27 @@ func (c *checker) array(place string, raw json.RawMessage) ([]json.RawMessage, b
 
 // splitObject cuts an object of valid JSON into its members.
 func splitObject(raw []byte) (object, bool) {
-	i := blanks(raw, 0)
-	if i == len(raw) || raw[i] != '{' {
-		return nil, false
-	}
 	o := object{}
-	for i = blanks(raw, i+1); raw[i] != '}'; {
-		end := valueEnd(raw, i)
-		name, _ := text(raw[i:end])
-		i = blanks(raw, blanks(raw, end)+1) // behind the colon
-		end = valueEnd(raw, i)
-		o[name] = raw[i:end]
-		if i = blanks(raw, end); raw[i] == ',' {
-			i = blanks(raw, i+1)
+	for m, err := range rawjson.Members(raw, 0) {
+		if err != nil {
+			return nil, false
 		}
+		name, _ := text(m.Name.Of(raw))
+		o[name] = m.Value.Of(raw)
 	}
 	return o, true
 }
 
 // splitArray cuts an array of valid JSON into its elements.
 func splitArray(raw []byte) ([]json.RawMessage, bool) {
-	i := blanks(raw, 0)
-	if i == len(raw) || raw[i] != '[' {
-		return nil, false
-	}
 	list := []json.RawMessage{}
-	for i = blanks(raw, i+1); raw[i] != ']'; {
-		end := valueEnd(raw, i)
-		list = append(list, raw[i:end])
-		if i = blanks(raw, end); raw[i] == ',' {
-			i = blanks(raw, i+1)
+	for v, err := range rawjson.Elements(raw, 0) {
+		if err != nil {
+			return nil, false
 		}
+		list = append(list, v.Of(raw))
 	}
 	return list, true
-}
-
-func blanks(raw []byte, i int) int {
-	for i < len(raw) && (raw[i] == ' ' || raw[i] == '\n' || raw[i] == '\r' || raw[i] == '\t') {
-		i++
-	}
-	return i
-}
-
-// valueEnd returns the index behind the value that starts at i, in valid JSON.
-func valueEnd(raw []byte, i int) int {
-	depth := 0
-	for {
-		switch raw[i] {
-		case '"':
-			i = stringEnd(raw, i)
-		case '{', '[':
-			depth++
-			i++
-		case '}', ']':
-			depth--
-			i++
-		default:
-			i++
-			if depth == 0 { // a number or a name
-				for i < len(raw) && strings.IndexByte(" \t\r\n,:}]", raw[i]) < 0 {
-					i++
-				}
-			}
-		}
-		if depth == 0 {
-			return i
-		}
-	}
-}
-
-// stringEnd returns the index behind the string literal that starts at i.
-func stringEnd(raw []byte, i int) int {
-	for {
-		i += 1 + bytes.IndexByte(raw[i+1:], '"')
-		escapes := 0
-		for raw[i-1-escapes] == '\\' {
-			escapes++
-		}
-		if escapes%2 == 0 {
-			return i + 1
-		}
-	}
 }
 
 func at(parts ...any) string {

@@ -90,7 +90,7 @@ func checkView(t *testing.T, r *Request) {
 	}
 	var same []Edit
 	for i := range r.Messages {
-		same = append(same, Edit{r.Messages[i].Span, r.Raw(r.Messages[i].Span)})
+		same = append(same, Edit{Span: r.Messages[i].Span, With: r.Raw(r.Messages[i].Span)})
 	}
 	if body, err := Splice(r.Body, same); err != nil || !bytes.Equal(body, r.Body) {
 		t.Errorf("every message in its own place: %v, %s", err, body)

@@ -1,5 +1,7 @@
 package wire
 
+import "github.com/plimsoll/plimsoll/internal/rawjson"
+
 // Dialect is one of the request protocols of the model providers.
 type Dialect uint8
 
@@ -33,16 +35,7 @@ func ParseDialect(name string) (Dialect, bool) {
 
 // Span is a half-open range of bytes of [Request.Body]; the zero Span means absent
 // (no value that is looked for begins at byte 0 of a body and ends there).
-type Span struct{ Start, End int }
-
-// IsZero tells that the thing is absent.
-func (s Span) IsZero() bool { return s.End == 0 }
-
-// Len is the length in bytes.
-func (s Span) Len() int { return s.End - s.Start }
-
-// Contains tells whether o lies in s.
-func (s Span) Contains(o Span) bool { return s.Start <= o.Start && o.End <= s.End }
+type Span = rawjson.Span
 
 // Role is who speaks, over all dialects.
 type Role uint8

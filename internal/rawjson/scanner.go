@@ -1,0 +1,196 @@
+package rawjson
+
+import "bytes"
+
+// Scanner walks a JSON text once. [Members], [Elements], [Value] and [Only] are made of
+// it; who reads a large format in one pass takes it directly:
+//
+//	s := rawjson.Scanner{Text: body}
+//	if s.Begin('{', "not a JSON object") {
+//		for s.More('}') {
+//			name := s.Name()
+//			value := s.Skip()
+//			…
+//		}
+//	}
+//	if s.Err != nil …
+//
+// It follows brackets, commas, colons and strings where it is told to look, and only
+// brackets and strings in what it skips. The first error stays: from then on At is the end
+// of Text, so that every loop ends. It must not be copied once in use.
+type Scanner struct {
+	Text  []byte
+	At    int          // of the next byte
+	Comma int          // where the comma before the current element is; -1 before the first
+	Err   *SyntaxError // the first one
+	first bool         // the next element is the first of its array or object
+	open  Nesting
+}
+
+// Fail sets Err unless there is one.
+func (s *Scanner) Fail(at int, what string) {
+	if s.Err == nil {
+		s.Err = &SyntaxError{Offset: at, What: what}
+	}
+	s.At = len(s.Text)
+}
+
+// Peek skips white space and returns the next byte without taking it, 0 at the end.
+func (s *Scanner) Peek() byte {
+	for s.At < len(s.Text) {
+		c := s.Text[s.At]
+		if c > ' ' || c != ' ' && c != '\n' && c != '\t' && c != '\r' {
+			return c
+		}
+		s.At++
+	}
+	return 0
+}
+
+// Begin enters the array or object that comes next; what is the error where there is none.
+func (s *Scanner) Begin(bracket byte, what string) bool {
+	if s.Peek() != bracket || s.Err != nil {
+		s.Fail(s.At, what)
+		return false
+	}
+	s.At++
+	s.first = true
+	return true
+}
+
+// More tells whether another element follows, and steps over its comma; else it steps over
+// the closing bracket.
+func (s *Scanner) More(closing byte) bool {
+	c := s.Peek()
+	if s.Err != nil {
+		return false
+	}
+	if c == closing {
+		s.At++
+		s.first = false
+		return false
+	}
+	if s.first {
+		s.first, s.Comma = false, -1
+		return true
+	}
+	if c != ',' {
+		s.Fail(s.At, "a comma or a closing bracket is missing")
+		return false
+	}
+	s.Comma = s.At
+	s.At++
+	if s.Peek() == closing {
+		s.Fail(s.At, "a comma with nothing behind it")
+		return false
+	}
+	return true
+}
+
+// Name reads a member's key and its colon, and gives the key's literal.
+func (s *Scanner) Name() Span {
+	if s.Peek() != '"' {
+		s.Fail(s.At, "a key is missing")
+		return Span{}
+	}
+	lit := s.String()
+	if s.Peek() != ':' || s.Err != nil {
+		s.Fail(s.At, "a colon is missing")
+		return Span{}
+	}
+	s.At++
+	return lit
+}
+
+// String reads the string literal whose quote is the next byte.
+func (s *Scanner) String() Span {
+	text, start := s.Text, s.At
+	for j := start + 1; ; {
+		n := bytes.IndexByte(text[j:], '"')
+		if n < 0 {
+			s.Fail(start, "a string without end")
+			return Span{}
+		}
+		j += n + 1 // behind the quote
+		// The quote ends the string unless an odd number of backslashes stands before it.
+		// They are looked at once for each quote, and lie behind the last one: linear.
+		k := j - 2
+		for text[k] == '\\' {
+			k--
+		}
+		if (j-k)&1 == 0 {
+			s.At = j
+			return Span{start, j}
+		}
+	}
+}
+
+// Skip steps over any value.
+func (s *Scanner) Skip() Span {
+	switch s.Peek() {
+	case '"':
+		return s.String()
+	case '{', '[':
+		return s.nested()
+	}
+	return s.atom()
+}
+
+// atom steps over a number, true, false or null.
+func (s *Scanner) atom() Span {
+	start := s.At
+	for s.At < len(s.Text) {
+		switch c := s.Text[s.At]; {
+		case c >= '0' && c <= '9', c >= 'a' && c <= 'z', c == '-', c == '+', c == '.', c == 'E':
+			s.At++
+			continue
+		}
+		break
+	}
+	word := s.Text[start:s.At]
+	ok := len(word) > 0
+	if ok {
+		switch word[0] {
+		case 't', 'f', 'n':
+			ok = string(word) == "true" || string(word) == "false" || string(word) == "null"
+		default:
+			ok = word[0] == '-' && len(word) > 1 || word[0] >= '0' && word[0] <= '9'
+		}
+	}
+	if !ok {
+		s.Fail(start, "not a JSON value")
+		return Span{}
+	}
+	return Span{start, s.At}
+}
+
+// nested steps over an array or object.
+func (s *Scanner) nested() Span {
+	start := s.At
+	s.open.Reset()
+	text := s.Text
+	for i := start; i < len(text); i++ {
+		switch c := text[i]; c {
+		case '"':
+			s.At = i
+			s.String()
+			i = s.At - 1
+		case '{', '[':
+			if !s.open.Open(c == '{') {
+				s.Fail(i, "nested too deep")
+				return Span{}
+			}
+		case '}', ']':
+			if !s.open.Close(c == '}') {
+				s.Fail(i, "a bracket closes another one")
+				return Span{}
+			}
+			if s.open.Depth == 0 {
+				s.At = i + 1
+				return Span{start, s.At}
+			}
+		}
+	}
+	s.Fail(start, "an array or object without end")
+	return Span{}
+}
