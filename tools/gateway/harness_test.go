@@ -13,6 +13,7 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/plimsoll/plimsoll/internal/sse"
 	"github.com/plimsoll/plimsoll/internal/testing/toolserver"
 	"github.com/plimsoll/plimsoll/journal"
 	"github.com/plimsoll/plimsoll/tools/gateway"
@@ -324,7 +325,7 @@ func onHandler(t testing.TB, h http.Handler, modern bool) *client {
 			mu.Unlock()
 		}
 		if strings.HasPrefix(res.Header.Get("Content-Type"), "text/event-stream") {
-			events := jsonrpc.NewEventReader(res.Body, 0)
+			events := sse.NewReader(res.Body, 0)
 			for {
 				_, begin, rest, err := events.Next()
 				if err != nil {

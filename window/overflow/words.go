@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/plimsoll/plimsoll/internal/sse"
 )
 
 // words are the parts of a body in which a provider speaks.
@@ -154,29 +156,14 @@ func (w *words) named(name, v string) {
 	}
 }
 
-// events yields the data of each event in a stream, as far as it has come. Data that is
-// spread over several lines is joined, as the format has it.
+// events yields the data of each event in a stream, as far as it has come. It is valid until the next.
 func events(stream []byte) iter.Seq[[]byte] {
 	return func(yield func([]byte) bool) {
-		var data []byte
-		for line := range bytes.Lines(stream) {
-			line = bytes.TrimRight(line, "\r\n")
-			if len(line) == 0 {
-				if len(data) > 0 && !yield(data) {
-					return
-				}
-				data = nil
-				continue
+		for r := sse.NewReader(bytes.NewReader(stream), maxBody); ; {
+			_, data, _, err := r.Next()
+			if err != nil || len(data) > 0 && !yield(data) {
+				return
 			}
-			if value, ok := bytes.CutPrefix(line, []byte("data:")); ok {
-				if data != nil {
-					data = append(data, '\n')
-				}
-				data = append(data, bytes.TrimPrefix(value, []byte(" "))...)
-			}
-		}
-		if len(data) > 0 {
-			yield(data)
 		}
 	}
 }

@@ -66,7 +66,8 @@ func NewAnswer(d Dialect, stream bool) *Answer {
 	return &Answer{dialect: d, stream: stream}
 }
 
-// Write takes the next bytes. It returns len(p) and nil.
+// Write takes the next bytes. It returns len(p) and nil. It finds the data of events itself: sse.Reader reads from a stream
+// and copies, while these bytes are on their way to the client and are looked at where they lie.
 func (a *Answer) Write(p []byte) (int, error) {
 	n := len(p)
 	if !a.stream {

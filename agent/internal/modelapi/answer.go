@@ -10,6 +10,7 @@ import (
 	"net/http"
 
 	"github.com/plimsoll/plimsoll/agent"
+	"github.com/plimsoll/plimsoll/internal/sse"
 )
 
 // Event is one server-sent event. Data is valid until the next one.
@@ -82,60 +83,40 @@ func (a *Answer) Bytes() ([]byte, error) {
 // Comments and events without data are left out. An error is the last thing it yields.
 func (a *Answer) Events() iter.Seq2[Event, error] {
 	return func(yield func(Event, error) bool) {
-		var e Event
-		var data []byte
-		found := 0
-		give := func() bool {
-			e.Data = bytes.TrimSpace(data)
-			data = data[:0]
-			kind := e.Type
-			e.Type = ""
-			if len(e.Data) == 0 {
-				return true
-			}
-			if bytes.Equal(e.Data, []byte("[DONE]")) {
-				a.x.ended = true
-				return false
-			}
-			found++
-			return yield(Event{Type: kind, Data: e.Data}, nil)
-		}
-		for {
-			line, err := a.line(len(data))
-			if err == io.EOF && len(line) == 0 {
-				// The last event may have no empty line behind it.
-				if !give() {
-					return
-				}
-				if found == 0 {
-					yield(Event{}, a.nothing())
-				}
+		events := sse.NewReader(a.r, int(MaxEvent))
+		for found := false; ; {
+			e, data, rest, err := events.Next()
+			switch {
+			case err == io.EOF && !found:
+				yield(Event{}, a.nothing())
 				return
-			}
-			if err != nil && err != io.EOF {
-				yield(Event{}, a.x.Failure(err))
+			case err == io.EOF:
 				return
-			}
-			if len(line) == 0 {
-				if !give() {
-					return
-				}
-				continue
-			}
-			name, value, _ := bytes.Cut(line, []byte(":"))
-			value = bytes.TrimPrefix(value, []byte(" "))
-			switch string(name) {
-			case "event":
-				e.Type = string(value[:min(len(value), 64)])
-			case "data":
-				if len(data) > 0 {
-					data = append(data, '\n')
-				}
-				if len(data)+len(value) > int(MaxEvent) {
+			case err == nil && rest != nil:
+				n, broken := rest.Read(make([]byte, 1))
+				if n > 0 {
 					yield(Event{}, a.x.Oversized(fmt.Sprintf("one event of the answer is longer than %s", MaxEvent)))
 					return
 				}
-				data = append(data, value...)
+				if broken != io.ErrUnexpectedEOF { // the last event may have no empty line behind it
+					err = broken
+				}
+			}
+			if err != nil {
+				yield(Event{}, a.x.Failure(err))
+				return
+			}
+			data = bytes.TrimSpace(data)
+			if len(data) == 0 {
+				continue
+			}
+			if bytes.Equal(data, []byte("[DONE]")) {
+				a.x.ended = true
+				return
+			}
+			found = true
+			if !yield(Event{Type: e.Name[:min(len(e.Name), 64)], Data: data}, nil) {
+				return
 			}
 		}
 	}
@@ -147,34 +128,4 @@ func (a *Answer) nothing() error {
 		return a.x.Broken("the stream ended without an event", nil)
 	}
 	return a.x.fail(&agent.ModelError{Failure: agent.NotAnAPI, Status: a.code, Text: fmt.Sprintf("the answer is %q, and neither JSON nor a stream of events", a.kind)})
-}
-
-// line reads the next line that is no comment, without its end; it is valid until the next.
-// Comments are skipped as they come, whatever their length. held is what the line's event
-// holds already.
-func (a *Answer) line(held int) ([]byte, error) {
-	for {
-		part, err := a.r.ReadSlice('\n')
-		if len(part) > 0 && part[0] == ':' {
-			for err == bufio.ErrBufferFull {
-				_, err = a.r.ReadSlice('\n')
-			}
-			if err != nil {
-				return nil, err
-			}
-			continue
-		}
-		if err != bufio.ErrBufferFull {
-			return bytes.TrimRight(part, "\r\n"), err
-		}
-		long := append(make([]byte, 0, 4*len(part)), part...)
-		for err == bufio.ErrBufferFull {
-			if len(long)+held > int(MaxEvent) {
-				return nil, a.x.Oversized(fmt.Sprintf("one event of the answer is longer than %s", MaxEvent))
-			}
-			part, err = a.r.ReadSlice('\n')
-			long = append(long, part...)
-		}
-		return bytes.TrimRight(long, "\r\n"), err
-	}
 }

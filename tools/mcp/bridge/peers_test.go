@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"github.com/plimsoll/plimsoll/internal/rawjson"
+	"github.com/plimsoll/plimsoll/internal/sse"
 	"github.com/plimsoll/plimsoll/internal/testing/toolserver"
 	"github.com/plimsoll/plimsoll/tools/mcp/jsonrpc"
 	"github.com/plimsoll/plimsoll/tools/mcp/transport"
@@ -272,7 +273,7 @@ func (p *httpPeer) Send(ctx context.Context, m transport.Message, to transport.R
 }
 
 func events(body io.Reader, to transport.Receiver) error {
-	r := jsonrpc.NewEventReader(body, 0)
+	r := sse.NewReader(body, 0)
 	for {
 		e, head, rest, err := r.Next()
 		switch {

@@ -6,6 +6,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/plimsoll/plimsoll/internal/sse"
 	"github.com/plimsoll/plimsoll/tools/mcp/jsonrpc"
 	"github.com/plimsoll/plimsoll/tools/mcp/transport"
 )
@@ -54,7 +55,7 @@ func (x *exchange) receive(f *transport.Frame) (broken error) {
 // It returns nil when the response came, io.EOF when the stream ended before, and what
 // broke it off.
 func (x *exchange) events(ctx context.Context, body io.ReadCloser, all bool) error {
-	events := jsonrpc.NewEventReader(body, 0)
+	events := sse.NewReader(body, 0)
 	for {
 		e, head, rest, err := events.Next()
 		if err != nil {

@@ -10,6 +10,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/plimsoll/plimsoll/internal/sse"
 	"github.com/plimsoll/plimsoll/tools/mcp/jsonrpc"
 	"github.com/plimsoll/plimsoll/tools/mcp/transport"
 )
@@ -86,7 +87,7 @@ func (r *Remote) openOld(ctx context.Context) (*Process, error) {
 	if answer.StatusCode != http.StatusOK || mediaType(answer.Header) != eventStream {
 		return fail(fmt.Sprintf("GET was answered with status %d and no stream", answer.StatusCode))
 	}
-	events := jsonrpc.NewEventReader(answer.Body, 0)
+	events := sse.NewReader(answer.Body, 0)
 	e, head, rest, err := events.Next()
 	if err != nil || e.Name != "endpoint" || rest != nil {
 		return fail("its stream does not begin with an endpoint")
@@ -119,7 +120,7 @@ func (o *oldStream) why() string {
 }
 
 // copy makes each event a line.
-func (o *oldStream) copy(events *jsonrpc.EventReader, body io.Closer, in *io.PipeWriter) {
+func (o *oldStream) copy(events *sse.Reader, body io.Closer, in *io.PipeWriter) {
 	defer close(o.gone)
 	defer o.cancel()
 	var err error

@@ -9,7 +9,7 @@
 // # Framing
 //
 // MCP has a message on a line of its own on standard streams, and in the data of a
-// server-sent event over HTTP. [LineReader] and [EventReader] give each message as a head
+// server-sent event over HTTP. [LineReader] and [sse.Reader] give each message as a head
 // that is held and a rest that is read from the stream as the caller goes, so that a
 // message of any size passes in constant memory:
 //

@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"io"
 	"strings"
+
+	"github.com/plimsoll/plimsoll/internal/sse"
 )
 
 // ReadError says that the rest of a message could not be read while it was written: what
@@ -31,7 +33,7 @@ func NewEventWriter(w io.Writer, flush func() error) *EventWriter {
 // data, a line for each line. An event without data gets an empty data line, so that a
 // client takes its id. Fields that hold line breaks or NUL are left out: they would be
 // fields of their own. A failing rest is a [ReadError].
-func (e *EventWriter) Write(event Event, head []byte, rest io.Reader) error {
+func (e *EventWriter) Write(event sse.Event, head []byte, rest io.Reader) error {
 	b := e.buf[:0]
 	for _, field := range [...]struct{ name, value string }{
 		{"event", event.Name}, {"id", event.ID}, {"retry", event.Retry},
@@ -52,7 +54,7 @@ func (e *EventWriter) Write(event Event, head []byte, rest io.Reader) error {
 		return err
 	}
 	e.buf = b[:0]
-	if lineBreak(head) < 0 {
+	if sse.LineBreak(head) < 0 {
 		if _, err := e.w.Write(head); err != nil {
 			return err
 		}
@@ -60,7 +62,7 @@ func (e *EventWriter) Write(event Event, head []byte, rest io.Reader) error {
 	}
 	cr := false
 	if err := eachChunk(head, rest, func(chunk []byte) error {
-		if lineBreak(chunk) < 0 && !cr {
+		if sse.LineBreak(chunk) < 0 && !cr {
 			_, err := e.w.Write(chunk)
 			return err
 		}
@@ -95,7 +97,7 @@ func appendData(b, data []byte, cr *bool) []byte {
 			data = data[1:]
 		}
 		*cr = false
-		n := lineBreak(data)
+		n := sse.LineBreak(data)
 		if n < 0 {
 			return append(b, data...)
 		}

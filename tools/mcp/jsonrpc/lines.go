@@ -5,6 +5,7 @@ import (
 	"io"
 
 	"github.com/plimsoll/plimsoll/internal/rawjson"
+	"github.com/plimsoll/plimsoll/internal/sse"
 )
 
 const (
@@ -205,12 +206,12 @@ func readSome(src io.Reader, p []byte) (int, error) {
 // between values, become spaces. rest is what follows head and may be nil. Reading rest
 // and writing are told apart by [ReadError].
 func WriteLine(w io.Writer, head []byte, rest io.Reader) error {
-	if rest == nil && lineBreak(head) < 0 {
+	if rest == nil && sse.LineBreak(head) < 0 {
 		// One write, so that a line of a few bytes is one packet and is never seen in half.
 		_, err := w.Write(append(bytes.Clone(head), '\n'))
 		return err
 	}
-	if lineBreak(head) < 0 {
+	if sse.LineBreak(head) < 0 {
 		if _, err := w.Write(head); err != nil {
 			return err
 		}

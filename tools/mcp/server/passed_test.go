@@ -11,6 +11,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/plimsoll/plimsoll/internal/sse"
 	"github.com/plimsoll/plimsoll/tools/mcp/jsonrpc"
 	"github.com/plimsoll/plimsoll/tools/mcp/transport"
 )
@@ -50,17 +51,17 @@ func remote(s *server) {
 			to.Receive(frame(`{"jsonrpc":"2.0","id":%s,"result":{}}`, id))
 		case strings.Contains(text, "cut"):
 			answer(to, 200, "text/event-stream")
-			to.Receive(&transport.Frame{Event: jsonrpc.Event{Retry: "1"}})
+			to.Receive(&transport.Frame{Event: sse.Event{Retry: "1"}})
 			if strings.Contains(text, "resumably") {
-				to.Receive(&transport.Frame{Event: jsonrpc.Event{ID: "e0"}})
+				to.Receive(&transport.Frame{Event: sse.Event{ID: "e0"}})
 			}
 			to.Done(io.ErrUnexpectedEOF)
 			return true
 		default:
 			answer(to, 200, "text/event-stream; charset=utf-8")
-			to.Receive(&transport.Frame{Event: jsonrpc.Event{ID: "e0", Retry: "500"}})
-			to.Receive(&transport.Frame{Head: []byte("{\"jsonrpc\":\"2.0\",\n\"method\":\"notifications/x\"}"), Event: jsonrpc.Event{ID: "e1", Name: "message"}})
-			to.Receive(&transport.Frame{Head: fmt.Appendf(nil, `{"jsonrpc":"2.0","id":%s,"result":{}}`, id), Event: jsonrpc.Event{ID: "e2"}})
+			to.Receive(&transport.Frame{Event: sse.Event{ID: "e0", Retry: "500"}})
+			to.Receive(&transport.Frame{Head: []byte("{\"jsonrpc\":\"2.0\",\n\"method\":\"notifications/x\"}"), Event: sse.Event{ID: "e1", Name: "message"}})
+			to.Receive(&transport.Frame{Head: fmt.Appendf(nil, `{"jsonrpc":"2.0","id":%s,"result":{}}`, id), Event: sse.Event{ID: "e2"}})
 		}
 		to.Done(nil)
 		return true

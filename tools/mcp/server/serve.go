@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"time"
 
+	"github.com/plimsoll/plimsoll/internal/sse"
 	"github.com/plimsoll/plimsoll/tools/mcp/jsonrpc"
 )
 
@@ -172,7 +173,7 @@ func (st *stream) write(c *conn, ev *event, big *handoff, takesJSON bool) error 
 		st.primed = st.primed || fields.ID != ""
 		st.s.mu.Unlock()
 	} else {
-		fields = jsonrpc.Event{Name: "message"}
+		fields = sse.Event{Name: "message"}
 		if st.resumable && big == nil {
 			fields.ID = st.eventID(ev.seq)
 		}
@@ -261,7 +262,7 @@ func (st *stream) stream(c *conn) error {
 	if !prime {
 		return nil
 	}
-	return c.sse.Write(jsonrpc.Event{ID: id, Retry: "1000"}, nil, nil)
+	return c.sse.Write(sse.Event{ID: id, Retry: "1000"}, nil, nil)
 }
 
 // idle keeps a silent connection alive.
@@ -293,7 +294,7 @@ func (st *stream) finish(c *conn) {
 		// With an event id the client asks the server for the rest, which may have closed the
 		// stream for no other reason (SEP-1699). Without one nothing more can come.
 		if st.ask != "" && !primed {
-			_ = c.sse.Write(jsonrpc.Event{Name: "message"}, failed(), nil)
+			_ = c.sse.Write(sse.Event{Name: "message"}, failed(), nil)
 		}
 	case c.begun:
 	case a != nil && s.Passed:

@@ -9,6 +9,7 @@ import (
 	"sync/atomic"
 
 	"github.com/plimsoll/plimsoll/internal/rawjson"
+	"github.com/plimsoll/plimsoll/internal/sse"
 	"github.com/plimsoll/plimsoll/tools/mcp/jsonrpc"
 	"github.com/plimsoll/plimsoll/tools/mcp/transport"
 )
@@ -23,7 +24,7 @@ type store struct {
 type event struct {
 	seq      uint64
 	data     []byte
-	fields   jsonrpc.Event // as a server gave them; a passed stream has no others
+	fields   sse.Event // as a server gave them; a passed stream has no others
 	response bool
 	code     int64 // of an error response
 }

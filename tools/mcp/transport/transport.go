@@ -6,6 +6,7 @@ import (
 	"io"
 	"net/http"
 
+	"github.com/plimsoll/plimsoll/internal/sse"
 	"github.com/plimsoll/plimsoll/tools/mcp/jsonrpc"
 )
 
@@ -24,7 +25,7 @@ type Message struct {
 }
 
 // Event holds the fields of the server-sent event that a frame came in; all are "" elsewhere.
-type Event = jsonrpc.Event
+type Event = sse.Event
 
 // Frame is one message of a server. It is valid until Receive returns.
 //

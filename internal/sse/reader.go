@@ -1,4 +1,4 @@
-package jsonrpc
+package sse
 
 import (
 	"bytes"
@@ -10,6 +10,19 @@ import (
 	"github.com/plimsoll/plimsoll/internal/rawjson"
 )
 
+const (
+	// DefaultHold is how many bytes of an event's data are held when nothing else is asked for: the size of a Linux pipe, so
+	// that one read can fill it.
+	DefaultHold = 64 << 10
+	// firstBuffer is what a reader begins with. Most events are smaller, and a gateway of a thousand sessions has a thousand
+	// readers that wait.
+	firstBuffer = 4 << 10
+	// restBuffer is what the rest of a large event is read through.
+	restBuffer = 32 << 10
+	// calm is after how many small events a grown buffer is given back.
+	calm = 64
+)
+
 // Event holds the fields of a server-sent event beside its data.
 type Event struct {
 	ID, Name, Retry string
@@ -19,13 +32,13 @@ type Event struct {
 // It holds an id that is a signed token.
 const MaxFieldBytes = 4 << 10
 
-// EventReader reads server-sent events as the HTML standard has them
+// Reader reads server-sent events as the HTML standard has them
 // (https://html.spec.whatwg.org/multipage/server-sent-events.html), with two liberties
 // that a relay needs: an event is given also when it has no data but other fields, and
 // one that the stream's end leaves without its blank line is given when its data is one
 // JSON value. It holds at most the bytes it was told to, beside a buffer of 32 KiB. It
 // must not be used by two goroutines at once.
-type EventReader struct {
+type Reader struct {
 	src  io.Reader
 	hold int
 	buf  []byte
@@ -60,27 +73,31 @@ const (
 	skipLine             // a comment
 )
 
-// NewEventReader reads events from src and holds at most hold bytes of each one's data; 0
-// means [Hold].
-func NewEventReader(src io.Reader, hold int) *EventReader {
+// NewReader reads events from src and holds at most hold bytes of each one's data; 0
+// means [DefaultHold].
+func NewReader(src io.Reader, hold int) *Reader {
 	if hold <= 0 {
-		hold = Hold
+		hold = DefaultHold
 	}
-	return &EventReader{src: src, hold: hold}
+	return &Reader{src: src, hold: hold}
 }
 
 // LastID is the id that a reconnection names: that of the last event that came whole, with
 // data or without.
-func (r *EventReader) LastID() string { return r.last }
+func (r *Reader) LastID() string { return r.last }
 
 // Retry is how long the server wants a reconnection to wait; 0 when it said nothing.
-func (r *EventReader) Retry() time.Duration { return r.retry }
+func (r *Reader) Retry() time.Duration { return r.retry }
 
-// Next gives the next event: its fields, and its data as [LineReader.Next] gives a line.
-// Lines of data are joined by "\n". An event that only has other fields has an empty head
+// Next gives the next event: its fields, and its data, whose lines are joined by "\n". head is the data's
+// beginning, and all of it when rest is nil; otherwise rest gives what follows, and io.EOF at the event's end. Where the
+// stream ends within an event rest gives io.ErrUnexpectedEOF, or the error of the stream. Both are valid until the next
+// call, which skips what was not read of rest. The end of the stream is io.EOF.
+//
+// An event that only has other fields has an empty head
 // and no rest. Fields that a server wrote behind the data of an event larger than hold are
 // not in the Event; LastID and Retry have them once rest was read.
-func (r *EventReader) Next() (e Event, head []byte, rest io.Reader, err error) {
+func (r *Reader) Next() (e Event, head []byte, rest io.Reader, err error) {
 	if r.rest != nil {
 		_, _ = io.Copy(io.Discard, r.rest) // an error of it is in r.err
 		r.rest = nil
@@ -111,7 +128,7 @@ func (r *EventReader) Next() (e Event, head []byte, rest io.Reader, err error) {
 }
 
 // fillHead reads up to hold+1 bytes of data: the one more tells that the event goes on.
-func (r *EventReader) fillHead() (n int, ended bool, err error) {
+func (r *Reader) fillHead() (n int, ended bool, err error) {
 	if r.small++; r.head == nil || r.small > calm && len(r.head) > firstBuffer {
 		r.head, r.small = make([]byte, min(firstBuffer, r.hold+1)), 0
 	}
@@ -129,7 +146,7 @@ func (r *EventReader) fillHead() (n int, ended bool, err error) {
 }
 
 // step reads data of the event into p until p is full or the event ends.
-func (r *EventReader) step(p []byte) (n int, ended bool, err error) {
+func (r *Reader) step(p []byte) (n int, ended bool, err error) {
 	for n < len(p) {
 		if r.owed {
 			p[n], r.owed = '\n', false
@@ -185,7 +202,7 @@ func (r *EventReader) step(p []byte) (n int, ended bool, err error) {
 				r.r++
 			}
 		case dataValue, skipLine:
-			end := lineBreak(have)
+			end := LineBreak(have)
 			value := have
 			if end >= 0 {
 				value = have[:end]
@@ -205,7 +222,7 @@ func (r *EventReader) step(p []byte) (n int, ended bool, err error) {
 }
 
 // endOfStream takes what stands in the last line, which has no line break.
-func (r *EventReader) endOfStream() {
+func (r *Reader) endOfStream() {
 	if r.state == inField {
 		r.take()
 	}
@@ -213,26 +230,26 @@ func (r *EventReader) endOfStream() {
 }
 
 // line counts a line of data; what was before it ends with a line break.
-func (r *EventReader) line() {
+func (r *Reader) line() {
 	r.owed = r.lines > 0
 	r.lines++
 }
 
 // commit takes the id of an event that is whole: one that broke off will be asked for again.
-func (r *EventReader) commit() {
+func (r *Reader) commit() {
 	if r.id {
 		r.last = r.event.ID
 	}
 }
 
-func (r *EventReader) lineEnd(c byte) {
+func (r *Reader) lineEnd(c byte) {
 	r.r++
 	r.crlf = c == '\r'
 	r.state = lineStart
 }
 
 // take is called at the end of a line that is no data with a colon.
-func (r *EventReader) take() {
+func (r *Reader) take() {
 	if r.tooLong {
 		return
 	}
@@ -255,7 +272,7 @@ func (r *EventReader) take() {
 	}
 }
 
-func (r *EventReader) fill() error {
+func (r *Reader) fill() error {
 	if r.err != nil {
 		return r.err
 	}
@@ -278,7 +295,7 @@ func (r *EventReader) fill() error {
 }
 
 // mark steps over a byte order mark. It reads on until it knows.
-func (r *EventReader) mark() {
+func (r *Reader) mark() {
 	const bom = "\xef\xbb\xbf"
 	for r.err == nil && r.w < len(bom) && string(r.buf[:r.w]) == bom[:r.w] {
 		n, err := readSome(r.src, r.buf[r.w:])
@@ -289,7 +306,8 @@ func (r *EventReader) mark() {
 	}
 }
 
-func lineBreak(b []byte) int {
+// LineBreak is where the first line of b ends, at "\n" or "\r"; -1 when it does not.
+func LineBreak(b []byte) int {
 	n := bytes.IndexByte(b, '\n')
 	if n >= 0 {
 		b = b[:n]
@@ -300,9 +318,20 @@ func lineBreak(b []byte) int {
 	return n
 }
 
+// readSome reads once, or until something came. A reader that never gives anything ends
+// with io.ErrNoProgress.
+func readSome(src io.Reader, p []byte) (int, error) {
+	for range 100 {
+		if n, err := src.Read(p); n > 0 || err != nil {
+			return n, err
+		}
+	}
+	return 0, io.ErrNoProgress
+}
+
 // eventRest reads the data of an event from behind its head to its end.
 type eventRest struct {
-	r     *EventReader
+	r     *Reader
 	first byte // read ahead
 	some  bool
 	done  error

@@ -1,10 +1,9 @@
-package jsonrpc
+package sse
 
 import (
-	"bytes"
-	"errors"
 	"fmt"
 	"io"
+	"math/rand/v2"
 	"strconv"
 	"strings"
 	"testing"
@@ -17,7 +16,7 @@ type seen struct {
 	cut  bool
 }
 
-func readEvents(t *testing.T, r *EventReader, hold int) []seen {
+func readEvents(t *testing.T, r *Reader, hold int) []seen {
 	t.Helper()
 	var all []seen
 	for {
@@ -64,7 +63,7 @@ func TestEventsAsTheStandardHasThem(t *testing.T) {
 		{"nothing", "\n\n\n", nil},
 	} {
 		for seed := range uint64(3) {
-			if got := readEvents(t, NewEventReader(chunks([]byte(test.text), seed), 0), Hold); fmt.Sprint(got) != fmt.Sprint(test.want) {
+			if got := readEvents(t, NewReader(chunks([]byte(test.text), seed), 0), DefaultHold); fmt.Sprint(got) != fmt.Sprint(test.want) {
 				t.Errorf("%s: %+v, want %+v", test.name, got, test.want)
 			}
 		}
@@ -72,8 +71,8 @@ func TestEventsAsTheStandardHasThem(t *testing.T) {
 }
 
 func TestResumptionGoesByWholeEvents(t *testing.T) {
-	r := NewEventReader(strings.NewReader("id: 1\nretry: 40\ndata: {}\n\nid: 2\ndata: {\"a\""), 0)
-	readEvents(t, r, Hold)
+	r := NewReader(strings.NewReader("id: 1\nretry: 40\ndata: {}\n\nid: 2\ndata: {\"a\""), 0)
+	readEvents(t, r, DefaultHold)
 	if r.LastID() != "1" || r.Retry() != 40*time.Millisecond {
 		t.Errorf("resume behind %q after %v, want behind 1 after 40ms: event 2 broke off", r.LastID(), r.Retry())
 	}
@@ -81,32 +80,32 @@ func TestResumptionGoesByWholeEvents(t *testing.T) {
 
 func TestLargeEventPassesInPieces(t *testing.T) {
 	long := strings.Repeat("q", 1<<20)
-	r := NewEventReader(strings.NewReader("id: big\ndata: "+long+"\ndata: tail\n\ndata: 2\n\n"), 1000)
+	r := NewReader(strings.NewReader("id: big\ndata: "+long+"\ndata: tail\n\ndata: 2\n\n"), 1000)
 	got := readEvents(t, r, 1000)
 	if len(got) != 2 || got[0].data != long+"\ntail" || got[0].ID != "big" || got[1].data != "2" {
 		t.Fatalf("%d events, the first of %d bytes", len(got), len(got[0].data))
 	}
-	r = NewEventReader(strings.NewReader("data: "+long+"\n\ndata: 2\n\n"), 1000)
+	r = NewReader(strings.NewReader("data: "+long+"\n\ndata: 2\n\n"), 1000)
 	for _, want := range []string{long[:1000], "2"} { // the rest is skipped
 		if _, head, _, err := r.Next(); err != nil || string(head) != want {
 			t.Fatalf("Next = %d bytes, %v", len(head), err)
 		}
 	}
-	huge := NewEventReader(io.MultiReader(strings.NewReader("data: "), &endless{n: 256 << 20}, strings.NewReader("\n")), 0)
+	huge := NewReader(io.MultiReader(strings.NewReader("data: "), &endless{n: 256 << 20}, strings.NewReader("\n")), 0)
 	_, _, rest, err := huge.Next()
 	if err != nil || rest == nil {
 		t.Fatalf("Next = %v, %v", rest, err)
 	}
-	if n, err := io.Copy(io.Discard, rest); err != nil || n+Hold != 256<<20 {
+	if n, err := io.Copy(io.Discard, rest); err != nil || n+DefaultHold != 256<<20 {
 		t.Errorf("%d bytes of rest, %v", n, err)
 	}
-	if have := cap(huge.buf) + cap(huge.head); have > restBuffer+Hold+1 {
+	if have := cap(huge.buf) + cap(huge.head); have > restBuffer+DefaultHold+1 {
 		t.Errorf("%d bytes of buffers", have)
 	}
 }
 
 func TestLongFieldIsIgnored(t *testing.T) {
-	got := readEvents(t, NewEventReader(strings.NewReader("id: "+strings.Repeat("i", 1<<20)+"\ndata: 1\n\n"), 0), Hold)
+	got := readEvents(t, NewReader(strings.NewReader("id: "+strings.Repeat("i", 1<<20)+"\ndata: 1\n\n"), 0), DefaultHold)
 	if len(got) != 1 || got[0].ID != "" || got[0].data != "1" {
 		t.Errorf("%d events, id of %d bytes", len(got), len(got[0].ID))
 	}
@@ -157,7 +156,7 @@ func FuzzEvents(f *testing.F) {
 	f.Fuzz(func(t *testing.T, text string, seed uint64, small uint8) {
 		hold := 1 + int(small)
 		want := referenceEvents(text)
-		got := readEvents(t, NewEventReader(chunks([]byte(text), seed), hold), hold)
+		got := readEvents(t, NewReader(chunks([]byte(text), seed), hold), hold)
 		if len(got) != len(want) && len(got) != len(want)+1 { // one that no blank line ends
 			t.Fatalf("%q: %d events %+v, want %d %+v", text, len(got), got, len(want), want)
 		}
@@ -172,42 +171,44 @@ func FuzzEvents(f *testing.F) {
 	})
 }
 
-// FuzzEventWriter holds that what is written is read again.
-func FuzzEventWriter(f *testing.F) {
-	f.Add("1", "message", []byte("{\"a\":\r\n1}"), uint64(3), uint16(4))
-	f.Fuzz(func(t *testing.T, id, name string, data []byte, seed uint64, at uint16) {
-		var b bytes.Buffer
-		flushed := 0
-		w := NewEventWriter(&b, func() error { flushed++; return nil })
-		n := min(int(at), len(data))
-		if err := w.Write(Event{ID: id, Name: name}, data[:n], chunks(data[n:], seed)); err != nil {
-			t.Fatal(err)
-		}
-		if err := w.Comment("still here"); err != nil {
-			t.Fatal(err)
-		}
-		want := strings.ReplaceAll(strings.ReplaceAll(string(data), "\r\n", "\n"), "\r", "\n")
-		got := readEvents(t, NewEventReader(&b, 0), Hold)
-		if len(got) != 1 || got[0].data != want || flushed != 2 {
-			t.Fatalf("%q was read as %+v", data, got)
-		}
-		if ok := len(id)+8 < MaxFieldBytes && !strings.ContainsAny(id, "\r\n\x00"); ok && got[0].ID != id {
-			t.Fatalf("id %q was read as %q", id, got[0].ID)
-		}
-	})
+// chunks reads a text in pieces of the sizes that seed leads to.
+func chunks(text []byte, seed uint64) io.Reader {
+	return &chunked{text: text, rng: rand.New(rand.NewPCG(seed, 1))}
 }
 
-func TestEventOfABrokenMessageIsNotEnded(t *testing.T) {
-	var b bytes.Buffer
-	err := NewEventWriter(&b, nil).Write(Event{}, []byte(`{"a":`), io.MultiReader(strings.NewReader("1"), &failing{}))
-	if _, ok := errors.AsType[*ReadError](err); !ok {
-		t.Fatalf("Write: %v", err)
-	}
-	if strings.HasSuffix(b.String(), "\n") {
-		t.Errorf("%q ends as if it were whole", b.String())
-	}
+type chunked struct {
+	text []byte
+	rng  *rand.Rand
 }
 
-type failing struct{}
+func (c *chunked) Read(p []byte) (int, error) {
+	if len(c.text) == 0 {
+		return 0, io.EOF
+	}
+	n := copy(p, c.text[:min(len(c.text), 1+c.rng.IntN(9))])
+	c.text = c.text[n:]
+	if len(c.text) == 0 && c.rng.IntN(2) == 0 {
+		return n, io.EOF
+	}
+	return n, nil
+}
 
-func (*failing) Read([]byte) (int, error) { return 0, io.ErrUnexpectedEOF }
+// endless gives n bytes and then a newline.
+type endless struct{ n int64 }
+
+func (e *endless) Read(p []byte) (int, error) {
+	if e.n < 0 {
+		return 0, io.EOF
+	}
+	if e.n == 0 {
+		e.n--
+		p[0] = '\n'
+		return 1, nil
+	}
+	n := int(min(int64(len(p)), e.n))
+	for i := range p[:n] {
+		p[i] = 'z'
+	}
+	e.n -= int64(n)
+	return n, nil
+}
