@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"strings"
+	"time"
 
 	"github.com/plimsoll/plimsoll/config"
 	"github.com/plimsoll/plimsoll/journal"
@@ -254,6 +255,9 @@ func (x *execution) request() admission.Request {
 		Progress: func(p admission.Progress) {
 			x.journal.Append(journal.Waiting{Position: p.Position, Reason: string(p.Reason)})
 			x.say.progress(p)
+		},
+		Removed: func(h admission.Holder) {
+			x.journal.Append(journal.CleanedUp{What: fmt.Sprintf("what %s (pid %d, since %s) left", h.Tool, h.Owner.PID, h.Since.Format(time.RFC3339))})
 		},
 	}
 }

@@ -92,7 +92,7 @@ type (
 		About string `json:"about"`
 		Text  string `json:"text"`
 	}
-	// CleanedUp says that what a dead owner left behind was removed.
+	// CleanedUp says that what a run whose supervisor died left behind was removed before this one started.
 	CleanedUp struct {
 		What string `json:"what"`
 	}

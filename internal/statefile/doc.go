@@ -10,7 +10,7 @@
 // or waited for. Only the last element of a path is looked at in this way. The directories
 // above it may be links: people move their state directory with one.
 //
-// [OpenIn] and [ReadIn] are the same within an [os.Root], and [OpenRoot] opens one.
+// [OpenIn] is the same within an [os.Root], and [OpenRoot] opens one.
 //
 // All functions may be called from any goroutine. The tests put pipes, links, directories and
 // sockets where a file is expected.

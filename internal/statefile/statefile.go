@@ -6,6 +6,8 @@ import (
 	"io"
 	"io/fs"
 	"os"
+
+	"github.com/plimsoll/plimsoll/limit"
 )
 
 // ErrNotRegular is what is wrong with a name that stands for no regular file.
@@ -47,13 +49,15 @@ func OpenRoot(dir string) (*os.Root, error) {
 // Read returns the content of a regular file of at most most bytes; a larger one is an error.
 func Read(path string, most int64) ([]byte, error) {
 	f, err := Open(path, os.O_RDONLY, 0)
-	return readAll(f, err, path, most)
-}
-
-// ReadIn is [Read] within a root.
-func ReadIn(root *os.Root, name string, most int64) ([]byte, error) {
-	f, err := OpenIn(root, name, os.O_RDONLY, 0)
-	return readAll(f, err, name, most)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	text, err := io.ReadAll(io.LimitReader(f, most+1))
+	if err == nil && int64(len(text)) > most {
+		err = fmt.Errorf("%s is larger than %s", path, limit.Bytes(most).Human())
+	}
+	return text, err
 }
 
 // place is a name in a directory.
@@ -97,18 +101,6 @@ func open(name string, flag int, p place) (*os.File, error) {
 		return nil, err
 	}
 	return f, nil
-}
-
-func readAll(f *os.File, err error, name string, most int64) ([]byte, error) {
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close()
-	text, err := io.ReadAll(io.LimitReader(f, most+1))
-	if err == nil && int64(len(text)) > most {
-		err = fmt.Errorf("%s is larger than %d bytes", name, most)
-	}
-	return text, err
 }
 
 func notRegular(name string, info fs.FileInfo) error {

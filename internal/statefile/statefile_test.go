@@ -39,7 +39,7 @@ func TestRegularFiles(t *testing.T) {
 		t.Fatal(err)
 	}
 	_ = f.Close()
-	if text, err := statefile.ReadIn(root, "f", 10); err != nil || len(text) != 0 {
+	if text, err := statefile.Read(path, 10); err != nil || len(text) != 0 {
 		t.Errorf("after O_TRUNC: %q, %v", text, err)
 	}
 }

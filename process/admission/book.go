@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -14,6 +13,7 @@ import (
 
 	"github.com/plimsoll/plimsoll/internal/atomicfile"
 	"github.com/plimsoll/plimsoll/internal/filelock"
+	"github.com/plimsoll/plimsoll/internal/statefile"
 	"github.com/plimsoll/plimsoll/limit"
 )
 
@@ -286,7 +286,7 @@ func (l *Ledger) probe(id string) (lock *os.File, free, removed bool) {
 }
 
 func (l *Ledger) readCard(id string) (card, error) {
-	text, err := readBounded(l.cardPath(id), maxLedger)
+	text, err := statefile.Read(l.cardPath(id), maxLedger)
 	if err != nil {
 		return card{}, err
 	}
@@ -317,19 +317,6 @@ func (l *Ledger) writeCard(c card) error {
 		return err
 	}
 	return replaceFile(l.cardPath(c.Entry.ID), text)
-}
-
-func readBounded(path string, most int64) ([]byte, error) {
-	f, err := openRegular(path, os.O_RDONLY)
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close()
-	text, err := io.ReadAll(io.LimitReader(f, most+1))
-	if err == nil && int64(len(text)) > most {
-		err = fmt.Errorf("%s is larger than %s", path, limit.Bytes(most).Human())
-	}
-	return text, err
 }
 
 // replaceFile writes path so that a reader sees the old or the new content, whenever the

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/plimsoll/plimsoll/internal/statefile"
 	"github.com/plimsoll/plimsoll/limit"
 )
 
@@ -91,7 +92,7 @@ func (b *book) holder(e *entry) Holder {
 
 // observed is what the run published last by [Claim.Observe].
 func (l *Ledger) observed(id string) limit.Bytes {
-	text, err := readBounded(l.usePath(id), 64)
+	text, err := statefile.Read(l.usePath(id), 64)
 	if err != nil {
 		return 0
 	}

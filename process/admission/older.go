@@ -6,6 +6,8 @@ import (
 	"os"
 	"slices"
 	"time"
+
+	"github.com/plimsoll/plimsoll/internal/statefile"
 )
 
 // Versions of Plimsoll before the table keep everybody in ledger.json, under the same lock, and add whom they find among the claim
@@ -16,7 +18,7 @@ import (
 // loadOlder reads the ledger.json that an older version has written since the last look.
 func (b *book) loadOlder() (older ledgerFile, err error) {
 	path := b.ledger.ledgerPath()
-	text, err := readBounded(path, maxLedger)
+	text, err := statefile.Read(path, maxLedger)
 	if errors.Is(err, fs.ErrNotExist) {
 		return older, nil
 	}

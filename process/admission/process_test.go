@@ -154,6 +154,8 @@ func TestKilledOwnerIsCleanedUpBeforeTheNextRun(t *testing.T) {
 	if _, err := l.Acquire(t.Context(), r); err == nil {
 		t.Fatal("the slot was given twice")
 	}
+	var removed []Holder
+	r.Removed = func(h Holder) { removed = append(removed, h) }
 	kill(t, cmd)
 	if list, err := l.Holders(t.Context()); err != nil || len(list) != 1 || list[0].State != Stale {
 		t.Errorf("before it is cleaned up, the ledger has %+v (%v)", list, err)
@@ -164,6 +166,9 @@ func TestKilledOwnerIsCleanedUpBeforeTheNextRun(t *testing.T) {
 	}
 	if len(reaped) != 1 || reaped[0].ID != id || reaped[0].Owner.PID != cmd.Process.Pid || !strings.Contains(string(reaped[0].Remains), "thing") {
 		t.Errorf("reaped %+v, want claim %s with its remains", reaped, id)
+	}
+	if len(removed) != 1 || removed[0].ID != id {
+		t.Errorf("told of %+v, want claim %s", removed, id)
 	}
 	if err := c.Release(); err != nil {
 		t.Fatal(err)

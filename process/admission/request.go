@@ -53,6 +53,8 @@ type Request struct {
 	// Progress hears where a waiting run stands: when that changes, and every
 	// [ProgressEvery] beside.
 	Progress func(Progress)
+	// Removed hears of each dead run whose remains were cleaned up before the decision (may be nil).
+	Removed func(Holder)
 }
 
 // ProgressEvery is how often [Request.Progress] is called when nothing changes.

@@ -150,6 +150,11 @@ func (a *acquisition) reap(ctx context.Context, found []dead) error {
 	began := time.Now()
 	err := a.ledger.reapAll(ctx, found, a.ledger.opts.Reap, a.tried, &done, began.Add(sweepBudget-a.spent))
 	a.spent += time.Since(began)
+	for _, h := range done.Removed {
+		if a.request.Removed != nil && h.State != Waiting {
+			a.request.Removed(h)
+		}
+	}
 	if err == nil && ctx.Err() != nil {
 		err = context.Cause(ctx)
 	}

@@ -177,29 +177,6 @@ func parseRollup(b []byte) (rollup, error) {
 	return r, nil
 }
 
-// AppendPIDs appends to dst the process numbers of a file that lists them between blanks
-// or line ends, as cgroup.procs and /proc/PID/task/TID/children do. What is no positive
-// number of 31 bits is left out.
-func AppendPIDs(dst []int, b []byte) []int {
-	for len(b) > 0 {
-		i, value, good := 0, 0, true
-		for i < len(b) && b[i] > ' ' {
-			c := b[i]
-			if c < '0' || c > '9' || value > (math.MaxInt32-int(c-'0'))/10 {
-				good = false
-			} else {
-				value = value*10 + int(c-'0')
-			}
-			i++
-		}
-		if good && value > 0 {
-			dst = append(dst, value)
-		}
-		b = b[min(i+1, len(b)):]
-	}
-	return dst
-}
-
 // cookieSearch looks for one entry in an environment that arrives in pieces: entries are
 // separated by NUL.
 type cookieSearch struct {

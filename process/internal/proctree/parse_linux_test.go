@@ -77,17 +77,6 @@ SwapPss:             500 kB
 	}
 }
 
-func TestAppendPIDs(t *testing.T) {
-	for text, want := range map[string][]int{
-		"": nil, "1\n22\n333\n": {1, 22, 333}, "4 5 ": {4, 5}, "6": {6}, "\n\n7": {7},
-		"0 -1 x 8x 2147483648 2147483647 99999999999999999999 9": {2147483647, 9},
-	} {
-		if got := AppendPIDs(nil, []byte(text)); !slices.Equal(got, want) {
-			t.Errorf("%q: %v, want %v", text, got, want)
-		}
-	}
-}
-
 func TestSumsStayAtTheLargestSize(t *testing.T) {
 	if got := plus(math.MaxInt64-1, 5); got != math.MaxInt64 {
 		t.Errorf("the sum is %d", got)
@@ -130,17 +119,6 @@ func FuzzSizes(f *testing.F) {
 		}
 		if r, err := parseRollup(b); err == nil && (min(r.rss, r.anon, r.file, r.shmem, r.swap) < 0) {
 			t.Errorf("smaps_rollup %q: %+v", b, r)
-		}
-	})
-}
-
-func FuzzPIDs(f *testing.F) {
-	f.Add([]byte("1\n22\n"))
-	f.Fuzz(func(t *testing.T, b []byte) {
-		for _, pid := range AppendPIDs(nil, b) {
-			if pid <= 0 || pid > math.MaxInt32 {
-				t.Errorf("%q holds %d", b, pid)
-			}
 		}
 	})
 }
