@@ -2,7 +2,6 @@ package config_test
 
 import (
 	"encoding/json"
-	"flag"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -10,9 +9,8 @@ import (
 	"testing"
 
 	"github.com/plimsoll/plimsoll/config"
+	"github.com/plimsoll/plimsoll/internal/testing/golden"
 )
-
-var update = flag.Bool("update", false, "rewrite the generated part of docs/configuration.md")
 
 const (
 	generatedBegin = "<!-- generated from config/schema.go: go test ./config -run Reference -update -->\n"
@@ -36,7 +34,7 @@ func TestReferenceInTheDocsIsUpToDate(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := "\n" + b.String() + "\n"
-	if *update {
+	if golden.Update() {
 		if err := os.WriteFile(file, []byte(before+generatedBegin+want+generatedEnd+after), 0o644); err != nil {
 			t.Fatal(err)
 		}

@@ -7,7 +7,6 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
-	"os"
 	"path/filepath"
 	"regexp"
 	"strings"
@@ -15,6 +14,8 @@ import (
 	"testing"
 
 	sdk "github.com/a2aproject/a2a-go/v2/a2a"
+
+	"github.com/plimsoll/plimsoll/internal/testing/golden"
 )
 
 // many answers with parts and events of every kind that A2A has.
@@ -60,7 +61,7 @@ var changing = []*regexp.Regexp{
 }
 
 // Every answer to a client of 0.3 is byte for byte what it was when the official SDK gave it, but for the Content-Type of errors
-// (it was text/plain) and the words about requests that cannot be read. PLIMSOLL_RECORD=1 writes the files anew.
+// (it was text/plain) and the words about requests that cannot be read. -update writes the files anew.
 func TestAnswersOf03(t *testing.T) {
 	t.Parallel()
 	hook := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
@@ -155,18 +156,6 @@ func TestAnswersOf03(t *testing.T) {
 			text = re.ReplaceAll(text, fmt.Appendf(nil, "CHANGING%d", n))
 		}
 		file := filepath.Join("testdata", "answers03", fmt.Sprintf("%02d-%s.txt", i, strings.ReplaceAll(c.name, " ", "-")))
-		if os.Getenv("PLIMSOLL_RECORD") != "" {
-			if err := os.WriteFile(file, text, 0o644); err != nil {
-				t.Fatal(err)
-			}
-			continue
-		}
-		want, err := os.ReadFile(file)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if !bytes.Equal(text, want) {
-			t.Errorf("%s: it gives\n%s\nand not\n%s", c.name, text, want)
-		}
+		golden.Check(t, file, string(text))
 	}
 }

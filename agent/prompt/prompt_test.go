@@ -1,10 +1,8 @@
 package prompt_test
 
 import (
-	"flag"
 	"math/rand/v2"
 	"net/http/httptest"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -17,10 +15,9 @@ import (
 	"github.com/plimsoll/plimsoll/argocd"
 	"github.com/plimsoll/plimsoll/argocd/simulator"
 	"github.com/plimsoll/plimsoll/argocd/toolset"
+	"github.com/plimsoll/plimsoll/internal/testing/golden"
 	"github.com/plimsoll/plimsoll/tools/mcp/builtin"
 )
-
-var update = flag.Bool("update", false, "write what is expected anew")
 
 // argocdTools is a toolbox with the tools of Argo CD over a simulated installation.
 func argocdTools(t testing.TB, writes bool) *toolbox.Toolbox {
@@ -67,19 +64,7 @@ func TestPromptOfTheArgoCDAgent(t *testing.T) {
 	t.Parallel()
 	specs := listed(t, argocdTools(t, true))
 	got := prompt.Compose(prompt.Options{Kind: prompt.ArgoCD, MaxTokens: 4096, Window: 128_000, Extra: "Answer in English."})(specs)
-	file := filepath.Join("testdata", "argocd.md")
-	if *update {
-		if err := os.WriteFile(file, []byte(got), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	want, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if got != string(want) {
-		t.Errorf("the prompt is another one; look at it and run this test with -update:\n%s", got)
-	}
+	golden.Check(t, filepath.Join("testdata", "argocd.md"), got)
 }
 
 // The rules of the prompt speak of what the tools really do.

@@ -11,6 +11,8 @@ import (
 	"testing"
 
 	"github.com/rogpeppe/go-internal/testscript"
+
+	"github.com/plimsoll/plimsoll/internal/testing/golden"
 )
 
 // tools is a directory with the program, and the agent and MCP server that it runs in tests, built without
@@ -62,7 +64,8 @@ func buildTools() (string, error) {
 // TestScripts runs one script per user story against this program.
 func TestScripts(t *testing.T) {
 	testscript.Run(t, testscript.Params{
-		Dir: "testdata/script",
+		Dir:           "testdata/script",
+		UpdateScripts: golden.Update(),
 		Setup: func(e *testscript.Env) error {
 			e.Setenv("PATH", tools+string(os.PathListSeparator)+e.Getenv("PATH"))
 			e.Setenv("PLIMSOLL_STATE_DIR", filepath.Join(e.WorkDir, "state")) // a ledger and a history of its own

@@ -1,15 +1,15 @@
 package metrics_test
 
 import (
-	"os"
 	"strings"
 	"testing"
+
+	"github.com/plimsoll/plimsoll/internal/testing/golden"
 )
 
-// What a scrape shows is, byte for byte, what OpenTelemetry's exporter showed: dashboards and alerts rest on it. PLIMSOLL_RECORD=1
-// writes the file anew.
+// What a scrape shows is, byte for byte, what OpenTelemetry's exporter showed: dashboards and alerts rest on it. -update writes the
+// file anew.
 func TestScrapeStays(t *testing.T) {
-	const file = "testdata/scrape.txt"
 	var lines []string
 	for line := range strings.Lines(scrape(t, everything...)) {
 		// What Go and the process say of themselves changes with them.
@@ -18,17 +18,5 @@ func TestScrapeStays(t *testing.T) {
 			lines = append(lines, line)
 		}
 	}
-	text := strings.Join(lines, "")
-	if os.Getenv("PLIMSOLL_RECORD") != "" {
-		if err := os.WriteFile(file, []byte(text), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	want, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if text != string(want) {
-		t.Errorf("a scrape shows\n%s", text)
-	}
+	golden.Check(t, "testdata/scrape.txt", strings.Join(lines, ""))
 }

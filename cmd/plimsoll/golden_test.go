@@ -1,0 +1,75 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"io"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/spf13/cobra"
+
+	"github.com/plimsoll/plimsoll/config"
+	"github.com/plimsoll/plimsoll/internal/testing/golden"
+)
+
+// recorded is where one recording of this package is kept, for tests that change their directory too.
+func recorded(name string) string { return filepath.Join(goldenDirectory, name) }
+
+var goldenDirectory, _ = filepath.Abs(filepath.Join("testdata", "golden"))
+
+// TestHelpStays: what --help says of every command, hidden ones too, in one file.
+func TestHelpStays(t *testing.T) {
+	var all strings.Builder
+	var walk func(path []string, c *cobra.Command)
+	walk = func(path []string, c *cobra.Command) {
+		var out bytes.Buffer
+		root := newRootCommand() // each help from a fresh tree: --help is a flag that stays set
+		root.SetOut(&out)
+		root.SetErr(&out)
+		root.SetArgs(append(path[:len(path):len(path)], "--help"))
+		if err := root.Execute(); err != nil {
+			t.Errorf("%v --help: %v", path, err)
+		}
+		all.WriteString("$ plimsoll " + strings.Join(append(path[:len(path):len(path)], "--help"), " ") + "\n" + out.String() + "\n")
+		for _, sub := range c.Commands() {
+			walk(append(path[:len(path):len(path)], sub.Name()), sub)
+		}
+	}
+	walk(nil, newRootCommand())
+	golden.Check(t, recorded("help.txt"), all.String())
+}
+
+// byCores is what a default shows that depends on the number of processors.
+var byCores = regexp.MustCompile(`auto \(\d+\)`)
+
+// TestConfigExplainStays: every key with its default and its words, for a person and for a program.
+func TestConfigExplainStays(t *testing.T) {
+	f := newFixture(t)
+	for file, flags := range map[string][]string{"config-explain.txt": nil, "config-explain.jsonl": {"--json"}} {
+		var all strings.Builder
+		for _, k := range config.Keys() {
+			var out, line bytes.Buffer
+			cmd := newConfigExplainCommand(f.open)
+			cmd.SetOut(&out)
+			cmd.SetErr(io.Discard)
+			cmd.SilenceErrors, cmd.SilenceUsage = true, true
+			cmd.SetArgs(append([]string{k.ID()}, flags...))
+			err := cmd.Execute()
+			switch {
+			case err != nil: // tables, which have no one value
+				line.WriteString(k.ID() + ": " + err.Error())
+			case flags == nil:
+				line.Write(out.Bytes())
+			default:
+				if err := json.Compact(&line, out.Bytes()); err != nil {
+					t.Errorf("%s: %v", k.ID(), err)
+				}
+			}
+			all.WriteString(byCores.ReplaceAllString(line.String(), "auto (N)") + "\n")
+		}
+		golden.Check(t, recorded(file), all.String())
+	}
+}
