@@ -57,7 +57,7 @@
 //
 // # How it is tested
 //
-// With real servers of both eras as processes, on pipes and over HTTP, with functions, and
+// With real servers of both protocol versions as processes, on pipes and over HTTP, with functions, and
 // with one that says what it is told to the letter: 50 calls at once, servers that die, forget,
 // ask, stay silent and change their lists. What arguments are refused is compared with package
 // jsonschema, results in pieces with results whole; both are fuzzed. Live heap is measured

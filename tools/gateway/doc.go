@@ -14,8 +14,8 @@
 //	err := mcpserver.Stdio(ctx, os.Stdin, os.Stdout, server.Local(), mcpserver.StdioOptions{})
 //
 // A [Session] is the policy for one client over any [transport.Peer]. A [Server] is one
-// configured MCP server for any number of clients: it finds out its era, stands between
-// eras where client and server differ, and gives each client with a session a process of
+// configured MCP server for any number of clients: it finds out its protocol version, stands between
+// protocol versions where client and server differ, and gives each client with a session a process of
 // its own. A [Merge] is one endpoint in front of several servers.
 //
 // # What a client gets
@@ -44,7 +44,7 @@
 // # What is asked of a server beside what clients ask
 //
 // The other pages of tools/list; tools/list itself when a call comes before any and the
-// policy needs to know the tool, or reuse may; server/discover once, where the era of a
+// policy needs to know the tool, or reuse may; server/discover once, where the protocol version of a
 // server must be known before a client's message goes to it. The ids of these requests are
 // "plimsoll-…". No call of a tool is ever made that a client did not make; refresh makes a
 // stored one again, of tools with readOnlyHint only, because the model asked for it.
@@ -71,7 +71,7 @@
 //
 // # How it is tested
 //
-// End to end with a real server in this process, for every pairing of eras and transports:
+// End to end with a real server in this process, for every pairing of protocol versions and transports:
 // what passes is compared byte for byte with what the server says without the gateway.
 // The edits on bytes are fuzzed. Results of 256 MiB (PLIMSOLL_GIB=1: 1 GiB) pass while the
 // heap is watched, and a thousand sessions come and go without leaving a goroutine.

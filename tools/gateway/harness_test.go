@@ -113,7 +113,7 @@ type answer struct {
 	err  error
 }
 
-// client speaks one era through the gateway, over standard streams or HTTP.
+// client speaks one protocol version through the gateway, over standard streams or HTTP.
 type client struct {
 	t      testing.TB
 	modern bool
@@ -363,10 +363,10 @@ type pairing struct {
 
 func pairings() (all []pairing) {
 	transport := map[bool]string{false: "stdio", true: "http"}
-	era := map[bool]string{false: "legacy", true: "modern"}
+	version := map[bool]string{false: "legacy", true: "modern"}
 	for n := range 16 {
 		p := pairing{clientHTTP: n&1 > 0, clientModern: n&2 > 0, upstreamHTTP: n&4 > 0, upstreamModern: n&8 > 0}
-		p.name = fmt.Sprintf("%s-%s_to_%s-%s", transport[p.clientHTTP], era[p.clientModern], transport[p.upstreamHTTP], era[p.upstreamModern])
+		p.name = fmt.Sprintf("%s-%s_to_%s-%s", transport[p.clientHTTP], version[p.clientModern], transport[p.upstreamHTTP], version[p.upstreamModern])
 		all = append(all, p)
 	}
 	return all

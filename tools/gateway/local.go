@@ -12,13 +12,13 @@ import (
 )
 
 // local is the way to a server for one client on standard streams. Its first request tells
-// its era. A client that begins with server/discover probes: the server itself answers, on
-// the way that the client then uses, whichever era it goes on with.
+// its protocol version. A client that begins with server/discover probes: the server itself answers, on
+// the way that the client then uses, whichever protocol version it goes on with.
 type local struct {
 	open func(modern bool) (transport.Peer, error)
 	// direct opens a way on which nothing is asked or bridged; nil when there is none.
 	direct func() (transport.Peer, error)
-	standing
+	listeners
 
 	mu             sync.Mutex
 	legacy, modern transport.Peer
@@ -28,11 +28,11 @@ type local struct {
 
 func newLocal(s *Server) *local {
 	l := &local{open: func(modern bool) (transport.Peer, error) {
-		w, err := s.way(modern, nil)
+		n, err := s.negotiate(modern, nil)
 		if err != nil {
 			return nil, err
 		}
-		return s.session(w, false), nil
+		return s.session(n, false), nil
 	}}
 	if !s.o.Bridge {
 		l.direct = func() (transport.Peer, error) {
@@ -63,16 +63,12 @@ func (l *local) Send(ctx context.Context, m transport.Message, to transport.Rece
 }
 
 func (l *local) pick(m transport.Message) (transport.Peer, error) {
-	modern := m.Head.Kind == jsonrpc.Request && m.Head.Method != "initialize" &&
-		(m.Head.Method == "server/discover" || paramsOf(m).modern())
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.closed {
 		return nil, errServerClosed
 	}
-	if m.Head.Kind != jsonrpc.Request && l.legacy == nil && l.modern != nil {
-		modern = true // a notification does not tell
-	}
+	modern := sessionlessRequest(m, l.legacy == nil && l.modern != nil)
 	p := &l.legacy
 	if modern {
 		p = &l.modern
@@ -114,7 +110,7 @@ type probed struct {
 }
 
 func (r *probed) Receive(f *transport.Frame) {
-	if f.Whole() && bridge.EraOf(f.Head) == bridge.ModernEra {
+	if f.Whole() && bridge.VersionOf(f.Head) == bridge.Sessionless {
 		r.l.mu.Lock()
 		if r.l.probe == r.p && r.l.modern == nil {
 			r.l.modern = r.p

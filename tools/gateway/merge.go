@@ -101,11 +101,11 @@ func (m *Merge) session(modern, many bool) (transport.Peer, error) {
 	u.ctx, u.end = context.WithCancel(context.Background())
 	var failed error
 	for i, p := range m.o.Parts {
-		w, err := p.Server.way(modern, nil)
+		w, err := p.Server.negotiate(modern, nil)
 		c := &part{index: i, prefix: p.Prefix, server: p.Server.Name()}
 		if err != nil { // others may still have room
 			failed = errors.Join(failed, err)
-			c.session = p.Server.bare(gone{err}, many, result.DefaultNames)
+			c.session = p.Server.bare(failedTransport{err}, many, result.DefaultNames)
 		} else {
 			var next transport.Peer = w
 			if !p.Server.o.Builtin {

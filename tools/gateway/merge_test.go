@@ -18,7 +18,7 @@ import (
 	"github.com/plimsoll/plimsoll/tools/mcp/transport"
 )
 
-// merged is two servers of different eras behind one endpoint, and a third that does not start.
+// merged is two servers of different protocol versions behind one endpoint, and a third that does not start.
 func merged(t *testing.T, modern, overHTTP bool) (a, b *rig, c *client) {
 	t.Helper()
 	a = newRig(t, toolserver.Options{Eras: toolserver.LegacyOnly}, false, gateway.Settings{})

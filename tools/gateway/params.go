@@ -21,11 +21,11 @@ type params struct {
 	name            string // of a tool
 	arguments, meta rawjson.Span
 	token           []byte // raw progress token
-	version         string // of the protocol, in requests of the era without sessions
+	version         string // of the protocol, in requests of the sessionless version
 	client          string // clientInfo.name of such a request
 }
 
-// modern says that the request is of the era without sessions.
+// modern says that the request is of the sessionless version.
 func (p params) modern() bool { return p.version >= "2026" }
 
 func paramsOf(m transport.Message) params {
@@ -87,7 +87,7 @@ func withParams(m transport.Message, id jsonrpc.ID, method string, raw []byte) (
 }
 
 // ask makes a request of our own that goes with a client's message: for the same server
-// session, in the same era, by the same client.
+// session, in the same protocol version, by the same client.
 func ask(m transport.Message, p params, id jsonrpc.ID, method string, members []byte) (transport.Message, error) {
 	raw := []byte{'{'}
 	if p.modern() {

@@ -14,7 +14,7 @@ import (
 )
 
 // A server that wants credentials is answered for by itself: its client must see the status
-// and where to get them, also before it is known which era the server speaks.
+// and where to get them, also before it is known which protocol version the server speaks.
 func TestCredentialsAreBetweenClientAndServer(t *testing.T) {
 	ts := toolserver.New(toolserver.Options{Eras: toolserver.LegacyOnly})
 	web := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -80,8 +80,8 @@ func TestCredentialsAreBetweenClientAndServer(t *testing.T) {
 	}
 }
 
-// A client that speaks both eras tries the newer one first and may go back to the older.
-func TestAClientMayGoBackToTheOlderEra(t *testing.T) {
+// A client that speaks both protocol versions tries the newer one first and may go back to the older.
+func TestAClientMayGoBackToSessions(t *testing.T) {
 	r := newRig(t, toolserver.Options{Eras: toolserver.LegacyOnly}, false, gateway.Settings{})
 	p := r.server.Local()
 	modern, legacy := onPeer(t, p, true), onPeer(t, p, false)

@@ -21,6 +21,16 @@ type scripted struct {
 	counts map[string]int
 	change string
 	sent   map[string][]byte
+	order  []string // the methods that came
+}
+
+// came gives the methods that came since it was asked last.
+func (s *scripted) came() []string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	order := s.order
+	s.order = nil
+	return order
 }
 
 // last is the last message of a method.
@@ -59,6 +69,7 @@ func (s *scripted) Send(ctx context.Context, m transport.Message, to transport.R
 	gone := s.gone
 	s.sent[m.Head.Method] = m.Raw
 	s.counts[m.Head.Method]++
+	s.order = append(s.order, m.Head.Method)
 	result, ok := s.answers[m.Head.Method]
 	s.mu.Unlock()
 	switch {

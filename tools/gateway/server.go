@@ -3,7 +3,6 @@ package gateway
 import (
 	"context"
 	"errors"
-	"fmt"
 	"net/http"
 	"sync"
 	"time"
@@ -20,9 +19,6 @@ import (
 
 // DefaultMaxProcesses bounds the processes of one server.
 const DefaultMaxProcesses = 16
-
-// eraAge is how long a remote server's era is believed: it may be replaced by a newer one.
-const eraAge = time.Hour
 
 // Dialing says what a way to a server is for.
 type Dialing struct {
@@ -42,10 +38,10 @@ type ServerOptions struct {
 	// mcpclient.HTTP. Close of the Peer ends it.
 	Dial func(Dialing) transport.Peer
 	// Remote says that Dial's Peers speak streamable HTTP: a client of HTTP and of the same
-	// era then has its session with the server itself.
+	// protocol version then has its session with the server itself.
 	Remote bool
 	// Builtin says that Dial's Peers are tools of this process (package builtin): they speak
-	// both eras, so that nothing is asked or bridged, they are given the headers of their
+	// both protocol versions, so that nothing is asked or bridged, they are given the headers of their
 	// clients' HTTP requests, and a session is not bounded by MaxProcesses.
 	Builtin  bool
 	Spool    *spool.Spool
@@ -54,37 +50,32 @@ type ServerOptions struct {
 	// Query starts the child that runs jq programs; see Options.
 	Query   []string
 	TempDir string
-	// Bridge answers server/discover for a server of the older era too. Without it such a
+	// Bridge answers server/discover for a server of the version with sessions too. Without it such a
 	// probe is answered as the server itself would, with an error, and a client that knows
-	// both eras goes back to initialize and has what it would have without the gateway.
-	// Other requests of the newer era are bridged always.
+	// both protocol versions goes back to initialize and has what it would have without the gateway.
+	// Other requests of the sessionless version are bridged always.
 	Bridge bool
 	// MaxProcesses bounds the processes at one time (DefaultMaxProcesses). A client with a
 	// session has one of its own; those without share one.
 	MaxProcesses int
 }
 
-// Server is one MCP server for any number of clients of both eras.
+// Server is one MCP server for any number of clients of both protocol versions.
 type Server struct {
 	o         ServerOptions
 	catalogue *Catalogue
 	inner     *Catalogue // of the sessions behind a merged endpoint
 
-	mu     sync.Mutex
-	closed bool
-	eras   eras
-	known  time.Time      // when eras was learned
-	living int            // processes
-	guards bool           // a remote server wants credentials, which are its clients'
-	shared transport.Peer // of the clients without sessions, while there are any
-	users  int
-	direct transport.Peer // the way to a remote server that passed sessions share
+	mu        sync.Mutex
+	closed    bool
+	versions  versions       // that the server speaks
+	learnedAt time.Time      // when versions was set
+	living    int            // processes
+	guards    bool           // a remote server wants credentials, which are its clients'
+	shared    transport.Peer // of the clients without sessions, while there are any
+	users     int
+	direct    transport.Peer // the way to a remote server that passed sessions share
 }
-
-// eras says which eras a server speaks. The zero value is not known.
-type eras struct{ legacy, modern bool }
-
-func (e eras) unknown() bool { return !e.legacy && !e.modern }
 
 // NewServer returns a server that nothing was sent to yet.
 func NewServer(o ServerOptions) *Server {
@@ -93,7 +84,7 @@ func NewServer(o ServerOptions) *Server {
 	}
 	s := &Server{o: o, catalogue: NewCatalogue(), inner: NewCatalogue()}
 	if o.Builtin {
-		s.eras = eras{legacy: true, modern: true}
+		s.versions = versions{sessions: true, sessionless: true}
 	}
 	return s
 }
@@ -109,33 +100,33 @@ func (s *Server) Open(ctx context.Context, o mcpserver.Opening) (mcpserver.Sessi
 	if !o.Modern && !o.Begins {
 		return mcpserver.Session{}, mcpserver.ErrNoSession
 	}
-	w, err := s.way(o.Modern, nil)
+	n, err := s.negotiate(o.Modern, nil)
 	if err != nil {
 		return mcpserver.Session{}, &mcpserver.Refusal{Status: http.StatusServiceUnavailable, Code: jsonrpc.CodeInternal, Text: err.Error()}
 	}
-	return mcpserver.Session{Peer: s.session(w, o.Modern), Headers: s.o.Builtin}, nil
+	return mcpserver.Session{Peer: s.session(n, o.Modern), Headers: s.o.Builtin}, nil
 }
 
 // openRemote lets a client have its session with the server itself where both are of one
-// era, and stands between them where they are not. A server that wants its clients'
+// protocol version, and stands between them where they are not. A server that wants its clients'
 // credentials always has its sessions itself: a client must see its challenges as they are
 // (status, WWW-Authenticate), at any request, to get the access that is asked for.
 func (s *Server) openRemote(ctx context.Context, o mcpserver.Opening) (mcpserver.Session, error) {
-	var e eras
+	var known versions
 	if !s.guarded(o.Header) {
-		e = s.remoteEras(ctx, o)
+		known = s.remoteVersions(ctx, o)
 	}
-	if e.unknown() || o.Modern && e.modern || !o.Modern && e.legacy {
-		return mcpserver.Session{Peer: s.session(keptOpen{s.through()}, o.Modern), Passed: true}, nil
+	if passesThrough(o.Modern, known) {
+		return mcpserver.Session{Peer: s.session(noCloser{s.through()}, o.Modern), Passed: true}, nil
 	}
 	if !o.Modern && !o.Begins {
 		return mcpserver.Session{}, mcpserver.ErrNoSession
 	}
-	w, err := s.way(o.Modern, authorization(o.Header))
+	n, err := s.negotiate(o.Modern, authorization(o.Header))
 	if err != nil {
 		return mcpserver.Session{}, &mcpserver.Refusal{Status: http.StatusServiceUnavailable, Code: jsonrpc.CodeInternal, Text: err.Error()}
 	}
-	return mcpserver.Session{Peer: s.session(w, o.Modern)}, nil
+	return mcpserver.Session{Peer: s.session(n, o.Modern)}, nil
 }
 
 // authorization is what of a client's header goes on to a server that the gateway itself
@@ -147,7 +138,7 @@ func authorization(h http.Header) http.Header {
 	return nil
 }
 
-// Local is the way to the server for one client on standard streams, of whatever era.
+// Local is the way to the server for one client on standard streams, of whatever protocol version.
 func (s *Server) Local() transport.Peer { return newLocal(s) }
 
 // session puts the policy in front of a way.
@@ -192,7 +183,7 @@ func (s *Server) through() transport.Peer {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.closed {
-		return gone{errServerClosed}
+		return failedTransport{errServerClosed}
 	}
 	if s.direct == nil {
 		s.direct = s.o.Dial(Dialing{Shared: true})
@@ -200,20 +191,17 @@ func (s *Server) through() transport.Peer {
 	return s.direct
 }
 
-// remoteEras asks a remote server once which eras it speaks. What could not be learned is
+// remoteVersions asks a remote server once which versions it speaks. What could not be learned is
 // not remembered: the client's own request will show.
-func (s *Server) remoteEras(ctx context.Context, o mcpserver.Opening) eras {
+func (s *Server) remoteVersions(ctx context.Context, o mcpserver.Opening) versions {
 	s.mu.Lock()
-	e, fresh := s.eras, time.Since(s.known) < eraAge
+	v, fresh := s.versions, time.Since(s.learnedAt) < versionAge
 	s.mu.Unlock()
-	if !e.unknown() && (fresh || !o.Begins && !o.Modern) {
-		return e
-	}
-	if !o.Begins && !o.Modern {
-		return e // it goes on with a session of the server's
+	if !v.unknown() && fresh || !o.Begins && !o.Modern { // else it goes on with a session of the server's
+		return v
 	}
 	first := transport.Message{Principal: o.Principal, Header: probing(o.Header)}
-	e, err := s.detect(ctx, keptOpen{s.through()}, first)
+	v, err := s.detect(ctx, noCloser{s.through()}, first)
 	if err != nil {
 		status := 0
 		if said, ok := errors.AsType[*mcpclient.StatusError](err); ok {
@@ -226,9 +214,9 @@ func (s *Server) remoteEras(ctx context.Context, o mcpserver.Opening) eras {
 			s.guards = true
 			s.mu.Unlock()
 		}
-		return eras{}
+		return versions{}
 	}
-	return e
+	return v
 }
 
 // guarded says that credentials are at play between the client and the server.
@@ -249,150 +237,12 @@ func probing(h http.Header) http.Header {
 	return out
 }
 
-// detect asks next for its era, and a server of the newer one whether it speaks the older too.
-func (s *Server) detect(ctx context.Context, next transport.Peer, first transport.Message) (eras, error) {
-	era, err := bridge.Detect(ctx, next, first, s.bridging())
-	if said, ok := errors.AsType[*mcpclient.StatusError](err); ok && speaksNot(said.Status) {
-		era, err = bridge.LegacyEra, nil
-	}
-	if err != nil {
-		return eras{}, err
-	}
-	e := eras{legacy: era == bridge.LegacyEra, modern: era == bridge.ModernEra}
-	if e.modern {
-		e.legacy = speaksLegacy(ctx, next, first)
-	}
-	s.learned(e)
-	return e, nil
-}
-
-// speaksNot says that a status tells a server that does not know the request, and not one
-// that wants credentials or has no time: the backward compatibility rules of 2026-07-28.
-func speaksNot(status int) bool {
-	switch status {
-	case http.StatusUnauthorized, http.StatusForbidden, http.StatusTooManyRequests, http.StatusProxyAuthRequired, http.StatusRequestTimeout:
-		return false
-	}
-	return status >= 400 && status < 500
-}
-
-func (s *Server) learned(e eras) {
-	s.mu.Lock()
-	s.eras, s.known = e, time.Now()
-	s.mu.Unlock()
-}
-
-func (s *Server) speaks() eras {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.eras
-}
-
 func (s *Server) bridging() bridge.Options {
 	return bridge.Options{Server: s.o.Name, Journal: s.o.Journal}
-}
-
-// process makes a way to the server of its own, within the bound.
-func (s *Server) process(d Dialing) (transport.Peer, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	switch {
-	case s.closed:
-		return nil, errServerClosed
-	case !s.o.Remote && !s.o.Builtin && s.living >= s.o.MaxProcesses:
-		s.o.event(journal.ToolRefused{Server: s.o.Name, Why: "busy"})
-		return nil, fmt.Errorf("%d processes of the MCP server %s are running, no more are started; end a session or raise max_processes", s.living, s.o.Name)
-	}
-	s.living++
-	return &counted{Peer: s.o.Dial(d), s: s}, nil
 }
 
 func (o *ServerOptions) event(e journal.Event) {
 	if o.Journal != nil {
 		o.Journal.Append(e)
 	}
-}
-
-// ended says that a process ended. With the last of them goes what was learned: the next
-// one may be of another version.
-func (s *Server) ended() {
-	s.mu.Lock()
-	if s.living--; s.living == 0 && !s.o.Remote && !s.o.Builtin {
-		s.eras = eras{}
-	}
-	s.mu.Unlock()
-}
-
-// counted is a process that gives its place back when it is closed.
-type counted struct {
-	transport.Peer
-	s    *Server
-	once sync.Once
-}
-
-func (c *counted) Close() error {
-	err := c.Peer.Close()
-	c.once.Do(c.s.ended)
-	return err
-}
-
-// joiner is a way that gives each of its clients a Peer.
-type joiner interface{ Join() transport.Peer }
-
-// join gives a client without a session its part of the shared process, which ends when
-// the last of them has left.
-func (s *Server) join() (transport.Peer, error) {
-	s.mu.Lock()
-	if s.shared == nil {
-		s.mu.Unlock()
-		p, err := s.process(Dialing{Shared: true})
-		if err != nil {
-			return nil, err
-		}
-		s.mu.Lock()
-		if s.shared == nil && !s.closed {
-			s.shared = p
-		} else {
-			defer p.Close() // somebody else was faster
-		}
-	}
-	defer s.mu.Unlock()
-	if s.shared == nil {
-		return nil, errServerClosed
-	}
-	s.users++
-	mine := s.shared
-	if c, ok := mine.(*counted); ok {
-		if j, ok := c.Peer.(joiner); ok {
-			mine = j.Join()
-		}
-	}
-	return &joined{Peer: mine, s: s, own: mine != s.shared}, nil
-}
-
-type joined struct {
-	transport.Peer
-	s    *Server
-	own  bool // the Peer is this client's alone
-	once sync.Once
-}
-
-func (j *joined) Close() error {
-	var err error
-	j.once.Do(func() {
-		if j.own {
-			err = j.Peer.Close()
-		}
-		s := j.s
-		s.mu.Lock()
-		var last transport.Peer
-		if s.users--; s.users == 0 {
-			last, s.shared = s.shared, nil
-		}
-		s.mu.Unlock()
-		if last != nil {
-			err = errors.Join(err, last.Close())
-		}
-	})
-	return err
 }

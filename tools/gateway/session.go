@@ -30,7 +30,7 @@ const (
 type Options struct {
 	// Name is what the gateway calls the server, in events and results.
 	Name string
-	// Next is the way to the server, in the era of the client.
+	// Next is the way to the server, in the protocol version of the client.
 	Next  transport.Peer
 	Spool *spool.Spool
 	// Journal takes events; nil takes none.
@@ -43,7 +43,7 @@ type Options struct {
 	Query []string
 	// TempDir is where files without a name are made; "" is the system's.
 	TempDir string
-	// Many says that several clients of the era without sessions use this one, so that ids
+	// Many says that several clients of the sessionless version use this one, so that ids
 	// may repeat.
 	Many bool
 	// Bare leaves the tools that read kept results to somebody else, who calls them Names.
@@ -57,7 +57,7 @@ type Options struct {
 
 // Session is a way to a server with the policy in it: what is too large is kept and paged,
 // what is not allowed is refused, everything else passes byte for byte. It serves one
-// client, or all clients of the era without sessions that share a principal.
+// client, or all clients of the sessionless version that share a principal.
 type Session struct {
 	o   Options
 	own string // prefix of the ids of our own requests

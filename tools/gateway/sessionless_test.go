@@ -14,7 +14,7 @@ import (
 	mcpserver "github.com/plimsoll/plimsoll/tools/mcp/server"
 )
 
-// Many servers of the older era give no session ids. Their clients cannot be told apart, and
+// Many servers of the version with sessions give no session ids. Their clients cannot be told apart, and
 // all of them count their requests from 1.
 func TestClientsOfAServerWithoutSessionsMayUseTheSameIDs(t *testing.T) {
 	came, goOn := make(chan string, 2), make(chan struct{})

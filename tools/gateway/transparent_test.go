@@ -9,7 +9,7 @@ import (
 	"github.com/plimsoll/plimsoll/tools/gateway"
 )
 
-// What is no large result passes byte for byte, for clients and servers of one era: the
+// What is no large result passes byte for byte, for clients and servers of one protocol version: the
 // same requests with the same ids go to the same server, with and without the gateway.
 func TestWhatIsNotLargePassesByteForByte(t *testing.T) {
 	requests := []struct{ method, params string }{

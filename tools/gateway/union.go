@@ -13,13 +13,13 @@ import (
 	"github.com/plimsoll/plimsoll/tools/mcp/transport"
 )
 
-// union is several servers as one, for one client (or for all of the era without sessions
+// union is several servers as one, for one client (or for all of the sessionless version
 // with one principal).
 type union struct {
 	m      *Merge
 	modern bool
 	parts  []*part
-	standing
+	listeners
 	ctx context.Context
 	end context.CancelFunc
 
@@ -140,7 +140,7 @@ func (u *union) pass(ctx context.Context, m transport.Message, to transport.Rece
 
 // all sends a request to every server and answers when all have.
 func (u *union) all(ctx context.Context, m transport.Message, to transport.Receiver) {
-	u.each(func(c *part) { _, _ = transport.Ask(ctx, c.session, m, maxGreeting) })
+	u.each(func(c *part) { _, _ = transport.Ask(ctx, c.session, m, maxInitialize) })
 	transport.Reply(to, jsonrpc.ResultResponse(m.Head.ID, []byte("{}")))
 }
 

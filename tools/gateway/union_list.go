@@ -148,7 +148,7 @@ func (u *union) located(ctx context.Context, m transport.Message, to transport.R
 		case len(able) == 1:
 			u.pass(ctx, m, to, able[0])
 		default:
-			code := -32002 // resource not found, as the older era has it
+			code := -32002 // resource not found, as the version with sessions has it
 			if u.modern {
 				code = jsonrpc.CodeParams
 			}

@@ -1,4 +1,4 @@
-// Package toolserver is a real MCP server to test and measure with. It speaks both eras of
+// Package toolserver is a real MCP server to test and measure with. It speaks both protocol versions of
 // the protocol (2024-11-05 to 2025-11-25 with sessions, 2026-07-28 without) over standard
 // streams and streamable HTTP, with JSON and SSE answers, and misbehaves when it is told to.
 //
@@ -43,5 +43,5 @@
 //
 // # How it is tested
 //
-// With the official Go SDK's client in both eras over both transports.
+// With the official Go SDK's client in both protocol versions over both transports.
 package toolserver

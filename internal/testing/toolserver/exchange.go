@@ -33,7 +33,7 @@ type Error struct {
 	Code    int             `json:"code"`
 	Message string          `json:"message"`
 	Data    json.RawMessage `json:"data,omitempty"`
-	status  int             // of HTTP in the newer era; 0 means 200
+	status  int             // of HTTP in the sessionless version; 0 means 200
 }
 
 // Error implements error.
@@ -135,7 +135,7 @@ func (x *exchange) envelope(w *bufio.Writer, members body) error {
 	return err
 }
 
-// complete marks a result as the newer era demands; ttl < 0 leaves the caching members out.
+// complete marks a result as the sessionless version demands; ttl < 0 leaves the caching members out.
 func (x *exchange) complete(ttl int, members body) body {
 	if !x.modern {
 		return members

@@ -14,7 +14,7 @@ import (
 	"github.com/plimsoll/plimsoll/tools/mcp/jsonrpc"
 )
 
-// Handler serves streamable HTTP on one path, both eras as the options say.
+// Handler serves streamable HTTP on one path, both protocol versions as the options say.
 func (s *Server) Handler() http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		switch r.Method {
@@ -231,7 +231,7 @@ func (s *Server) postLegacy(w http.ResponseWriter, r *http.Request, h jsonrpc.He
 		k.mu.Unlock()
 	}
 	done := make(chan struct{})
-	// A client of this era that is gone has not taken its request back.
+	// A client of this protocol version that is gone has not taken its request back.
 	go func() {
 		defer close(done)
 		c.start(c.ctx, h, raw, r.Header, k)

@@ -101,7 +101,7 @@ func overHTTP(t *testing.T, s *Server) mcp.Transport {
 	return &mcp.StreamableClientTransport{Endpoint: ts.URL}
 }
 
-// TestOfficialClient drives every feature with the official client, in both eras, over both
+// TestOfficialClient drives every feature with the official client, in both protocol versions, over both
 // transports and in both forms of answer.
 func TestOfficialClient(t *testing.T) {
 	for _, version := range []string{Modern, LatestOlder} {

@@ -18,10 +18,10 @@ const (
 
 var olderVersions = []string{LatestOlder, "2025-06-18", "2025-03-26", "2024-11-05"}
 
-// Eras says which eras a server speaks.
+// Eras says which protocol versions a server speaks.
 type Eras uint8
 
-// The eras. The zero value is Both.
+// The protocol versions. The zero value is Both.
 const (
 	Both Eras = iota
 	LegacyOnly
@@ -38,17 +38,17 @@ const (
 	SSE
 )
 
-// Options of a Server; the zero value speaks both eras.
+// Options of a Server; the zero value speaks both protocol versions.
 type Options struct {
 	Eras   Eras
 	Answer Answer
 	// PageSize is how many tools a page of tools/list has; 0 means all.
 	PageSize int
-	// SilentProbe leaves what comes before initialize unanswered, as some servers of the older era do.
+	// SilentProbe leaves what comes before initialize unanswered, as some servers of the version with sessions do.
 	SilentProbe bool
-	// Stateless serves the older era over HTTP without session ids.
+	// Stateless serves the version with sessions over HTTP without session ids.
 	Stateless bool
-	// EventIDs gives SSE events of the older era ids, so that a stream can be resumed.
+	// EventIDs gives SSE events of the version with sessions ids, so that a stream can be resumed.
 	EventIDs bool
 	// Retry is what a dropped stream tells the client to wait; 0 means 50 ms.
 	Retry time.Duration

@@ -13,7 +13,7 @@ import (
 )
 
 // session is one client's connection: a process's standard streams, an HTTP session of the
-// older era, or a single HTTP request of the newer.
+// version with sessions, or a single HTTP request of the newer.
 type session struct {
 	s      *Server
 	id     string

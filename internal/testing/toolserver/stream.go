@@ -129,7 +129,7 @@ func (k *stream) message(m []byte) error {
 				return to.message(m)
 			}
 		}
-		return nil // the newer era has no other stream for it
+		return nil // the sessionless version has no other stream for it
 	}
 	k.mu.Lock()
 	defer k.mu.Unlock()

@@ -11,24 +11,24 @@ import (
 	"github.com/plimsoll/plimsoll/tools/mcp/transport"
 )
 
-// Era is how a server keeps what it knows of a client: in a session, or not at all.
-type Era uint8
+// ProtocolVersion says whether a server keeps what it knows of a client in a session, or not at all.
+type ProtocolVersion uint8
 
-// The eras.
+// The protocol versions.
 const (
-	Unknown Era = iota
-	// LegacyEra is MCP 2025-11-25 and older: initialize, sessions, requests of the server.
-	LegacyEra
-	// ModernEra is MCP 2026-07-28: every request says all, input_required, subscriptions/listen.
-	ModernEra
+	Unknown ProtocolVersion = iota
+	// WithSessions is MCP 2025-11-25 and older: initialize, sessions, requests of the server.
+	WithSessions
+	// Sessionless is MCP 2026-07-28: every request says all, input_required, subscriptions/listen.
+	Sessionless
 )
 
 // String gives "legacy", "modern" or "unknown".
-func (e Era) String() string {
+func (e ProtocolVersion) String() string {
 	return [...]string{"unknown", "legacy", "modern"}[min(e, 2)]
 }
 
-// The newest version of each era.
+// The newest version with sessions, and the first without.
 const (
 	ModernVersion = "2026-07-28"
 	LegacyVersion = "2025-11-25"

@@ -111,7 +111,7 @@ func (s *session) begin(w *waiter, m transport.Message, r request) {
 }
 
 // translate makes the message for the server: our id and progress token, and without what
-// only the newer era knows.
+// only the sessionless version knows.
 func (c *call) translate(m transport.Message, r request) ([]byte, error) {
 	params := m.Head.Params.Of(m.Raw)
 	out, err := dropMeta(params, metaVersion, metaClient, metaCapabilities, metaLevel)

@@ -15,7 +15,7 @@ type abilities struct {
 	roots, sampling, form, url bool
 }
 
-// abilitiesOf reads client capabilities of either era. An elicitation object without
+// abilitiesOf reads client capabilities of either protocol version. An elicitation object without
 // members means forms, in both.
 func abilitiesOf(capabilities []byte) abilities {
 	var a abilities
@@ -104,8 +104,8 @@ func clientUp(capabilities []byte) ([]byte, error) {
 	return out, nil
 }
 
-// serverAcross makes capabilities of a server of one era ones for a client of the other.
-// Tasks do not cross: their messages differ in each era.
+// serverAcross makes capabilities of a server of one protocol version ones for a client of the other.
+// Tasks do not cross: their messages differ in each protocol version.
 func serverAcross(capabilities []byte) ([]byte, error) {
 	if !isObject(capabilities) {
 		return []byte("{}"), nil
@@ -154,7 +154,7 @@ func offersOf(capabilities []byte) offers {
 	return o
 }
 
-// Error codes that only one era has.
+// Error codes that only one protocol version has.
 const (
 	codeNotFound   = -32002 // resource not found, until 2025-11-25
 	codeURLInvited = -32042 // URL elicitation required, 2025-11-25 only

@@ -14,7 +14,7 @@ import (
 	"github.com/plimsoll/plimsoll/tools/mcp/transport"
 )
 
-// Undecided says that a server's answer to the probe tells nothing of its era: it wants
+// Undecided says that a server's answer to the probe tells nothing of its protocol version: it wants
 // credentials, or something before it is out of order. It is not to be remembered.
 type Undecided struct {
 	Server string
@@ -28,14 +28,14 @@ func (e *Undecided) Error() string {
 		e.Server, e.Answer.Status)
 }
 
-// Detect asks a server which era it is of, by server/discover, as the backward
-// compatibility rules of 2026-07-28 say: a DiscoverResult or an error that only the newer
-// era has means modern; anything else, or silence for Options.Probe, means legacy. The
+// Detect asks a server which protocol version it speaks, by server/discover, as the backward
+// compatibility rules of 2026-07-28 say: a DiscoverResult, or an error that only this version
+// has, means Sessionless; anything else, or silence for Options.Probe, means WithSessions. The
 // answer is a property of the server and worth keeping as long as it runs. Errors: ctx
 // ended, the server is gone, or *Undecided.
 //
 // It sends one request. first gives principal and HTTP header for it and may be empty.
-func Detect(ctx context.Context, next transport.Peer, first transport.Message, o Options) (Era, error) {
+func Detect(ctx context.Context, next transport.Peer, first transport.Message, o Options) (ProtocolVersion, error) {
 	o = o.filled()
 	id := jsonrpc.ID(rawjson.Quote(nil, "plimsoll-probe-"+token()[:8]))
 	params, err := setMeta(nil, pair{metaVersion, []byte(`"` + ModernVersion + `"`)}, pair{metaClient, []byte(ownInfo)}, pair{metaCapabilities, []byte("{}")})
@@ -51,7 +51,7 @@ func Detect(ctx context.Context, next transport.Peer, first transport.Message, o
 	case ctx.Err() != nil:
 		return Unknown, ctx.Err()
 	case probe.Err() != nil:
-		return LegacyEra, nil
+		return WithSessions, nil
 	case err != nil:
 		refused, ok := errors.AsType[statusError](err)
 		if !ok {
@@ -59,17 +59,17 @@ func Detect(ctx context.Context, next transport.Peer, first transport.Message, o
 		}
 		answer.http.Status = refused.HTTPStatus()
 	}
-	era := LegacyEra
+	version := WithSessions
 	if answer.message != nil {
-		era = eraOf(answer.message)
+		version = versionOf(answer.message)
 	}
 	// A body with a member "error" is also what who guards a server says in its place.
 	switch s := answer.http.Status; {
-	case era == ModernEra:
+	case version == Sessionless:
 	case s == http.StatusUnauthorized, s == http.StatusForbidden, s == http.StatusTooManyRequests, s >= 500:
 		return Unknown, &Undecided{o.Server, answer.http}
 	}
-	return era, nil
+	return version, nil
 }
 
 // statusError is an error of a way over HTTP that knows the status of a refusal.
@@ -81,11 +81,11 @@ type statusError interface {
 // ownInfo is how this bridge names itself where there is no client to be named.
 const ownInfo = `{"name":"plimsoll","version":"1"}`
 
-// EraOf judges a server's answer to server/discover: its response, whole.
-func EraOf(response []byte) Era { return eraOf(response) }
+// VersionOf judges a server's answer to server/discover: its response, whole.
+func VersionOf(response []byte) ProtocolVersion { return versionOf(response) }
 
-// eraOf judges an answer to server/discover.
-func eraOf(message []byte) Era {
+// versionOf judges an answer to server/discover.
+func versionOf(message []byte) ProtocolVersion {
 	var r struct {
 		Result *struct {
 			SupportedVersions []string `json:"supportedVersions"`
@@ -101,22 +101,22 @@ func eraOf(message []byte) Era {
 		// data may be anything; the code alone is looked at again.
 		code, ok := errorCode(message)
 		if ok && modernCode(code) {
-			return ModernEra
+			return Sessionless
 		}
-		return LegacyEra
+		return WithSessions
 	}
 	modern := func(versions []string) bool {
 		return slices.ContainsFunc(versions, func(v string) bool { return len(v) == len(ModernVersion) && v >= ModernVersion })
 	}
 	switch {
 	case r.Result != nil && modern(r.Result.SupportedVersions):
-		return ModernEra
+		return Sessionless
 	case r.Error == nil || !modernCode(int64(r.Error.Code)):
-		return LegacyEra
+		return WithSessions
 	case r.Error.Code == jsonrpc.CodeVersion && len(r.Error.Data.Supported) > 0 && !modern(r.Error.Data.Supported):
-		return LegacyEra // it knows the newer era, and offers it no version
+		return WithSessions // it knows of the sessionless version, and does not offer it
 	}
-	return ModernEra
+	return Sessionless
 }
 
 // modernCode says whether a code is one that only 2026-07-28 defines.

@@ -13,7 +13,7 @@ import (
 )
 
 func TestDetect(t *testing.T) {
-	for name, want := range map[string]Era{"legacy": LegacyEra, "modern": ModernEra, "both": ModernEra} {
+	for name, want := range map[string]ProtocolVersion{"legacy": WithSessions, "modern": Sessionless, "both": Sessionless} {
 		eras := map[string]toolserver.Eras{"legacy": toolserver.LegacyOnly, "modern": toolserver.ModernOnly}[name]
 		for transport, p := range map[string]mcptransport.Peer{
 			"stdio": overPipe(t, toolserver.New(toolserver.Options{Eras: eras})),
@@ -27,25 +27,25 @@ func TestDetect(t *testing.T) {
 	}
 }
 
-// TestDetectGoesByTheBody: a status alone says nothing of an era.
+// TestDetectGoesByTheBody: a status alone says nothing of a protocol version.
 func TestDetectGoesByTheBody(t *testing.T) {
 	for _, c := range []struct {
 		status int
 		body   string
-		want   Era
+		want   ProtocolVersion
 	}{
-		{400, `{"jsonrpc":"2.0","id":null,"error":{"code":-32022,"message":"m","data":{"supported":["2026-07-28"],"requested":"x"}}}`, ModernEra},
-		{400, `{"jsonrpc":"2.0","id":null,"error":{"code":-32020,"message":"m"}}`, ModernEra},
-		{400, `{"jsonrpc":"2.0","id":null,"error":{"code":-32021,"message":"m","data":"odd"}}`, ModernEra},
-		{400, `{"jsonrpc":"2.0","id":null,"error":{"code":-32022,"message":"m","data":{"supported":["2025-11-25"]}}}`, LegacyEra},
-		{400, `{"jsonrpc":"2.0","id":null,"error":{"code":-32000,"message":"no session"}}`, LegacyEra},
-		{400, `Bad Request`, LegacyEra},
-		{404, ``, LegacyEra},
-		{404, `{"jsonrpc":"2.0","id":1,"error":{"code":-32601,"message":"Method not found"}}`, LegacyEra},
-		{405, ``, LegacyEra},
-		{200, `{"jsonrpc":"2.0","id":1,"result":{"supportedVersions":["2025-11-25"]}}`, LegacyEra},
-		{200, `{"jsonrpc":"2.0","id":1,"result":{"supportedVersions":["2025-11-25","2027-01-01"]}}`, ModernEra},
-		{200, `{"jsonrpc":"2.0","id":1,"result":[]}`, LegacyEra},
+		{400, `{"jsonrpc":"2.0","id":null,"error":{"code":-32022,"message":"m","data":{"supported":["2026-07-28"],"requested":"x"}}}`, Sessionless},
+		{400, `{"jsonrpc":"2.0","id":null,"error":{"code":-32020,"message":"m"}}`, Sessionless},
+		{400, `{"jsonrpc":"2.0","id":null,"error":{"code":-32021,"message":"m","data":"odd"}}`, Sessionless},
+		{400, `{"jsonrpc":"2.0","id":null,"error":{"code":-32022,"message":"m","data":{"supported":["2025-11-25"]}}}`, WithSessions},
+		{400, `{"jsonrpc":"2.0","id":null,"error":{"code":-32000,"message":"no session"}}`, WithSessions},
+		{400, `Bad Request`, WithSessions},
+		{404, ``, WithSessions},
+		{404, `{"jsonrpc":"2.0","id":1,"error":{"code":-32601,"message":"Method not found"}}`, WithSessions},
+		{405, ``, WithSessions},
+		{200, `{"jsonrpc":"2.0","id":1,"result":{"supportedVersions":["2025-11-25"]}}`, WithSessions},
+		{200, `{"jsonrpc":"2.0","id":1,"result":{"supportedVersions":["2025-11-25","2027-01-01"]}}`, Sessionless},
+		{200, `{"jsonrpc":"2.0","id":1,"result":[]}`, WithSessions},
 		{401, `no`, Unknown},
 		{503, `later`, Unknown},
 	} {
@@ -80,7 +80,7 @@ func TestSilenceMeansLegacy(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		start := time.Now()
 		got, err := Detect(t.Context(), &mute{}, mcptransport.Message{}, Options{})
-		if got != LegacyEra || err != nil || time.Since(start) != DefaultProbe {
+		if got != WithSessions || err != nil || time.Since(start) != DefaultProbe {
 			t.Errorf("%v, %v after %v", got, err, time.Since(start))
 		}
 		ctx, stop := context.WithTimeout(t.Context(), time.Second)

@@ -1,7 +1,7 @@
-// Package bridge stands between the two eras of MCP: a client of one and a server of the
+// Package bridge stands between the two protocol versions of MCP: a client of one and a server of the
 // other. Both of its bridges are a [transport.Peer] over a transport.Peer.
 //
-//	era, err := bridge.Detect(ctx, next, transport.Message{}, bridge.Options{})
+//	version, err := bridge.Detect(ctx, next, transport.Message{}, bridge.Options{})
 //	…
 //	p := bridge.Modern(next, o) // a client of 2026-07-28 over a server of 2025-11-25 or older
 //	p := bridge.Legacy(next, o) // a client of 2025-11-25 or older over a server of 2026-07-28

@@ -172,7 +172,7 @@ func (x *exchange) receive(id jsonrpc.ID, f *transport.Frame) {
 	switch kindOf(f) {
 	case jsonrpc.Notification:
 		x.deliver(f)
-	case jsonrpc.Request, jsonrpc.Invalid: // a server of this era sends none
+	case jsonrpc.Request, jsonrpc.Invalid: // a server of this protocol version sends none
 	default:
 		x.responded(f)
 	}

@@ -154,7 +154,7 @@ func (l *legacy) initialize(ctx context.Context, m transport.Message) ([]byte, e
 		text, _ := rawjson.Text(a.message, "error", "message")
 		return nil, fail(jsonrpc.CodeInternal, "%s refused server/discover: %s", l.o.Server, short(text))
 	}
-	if eraOf(a.message) != ModernEra {
+	if versionOf(a.message) != Sessionless {
 		return nil, fail(jsonrpc.CodeInternal, "%s does not support %s: %s", l.o.Server, ModernVersion,
 			short(string(rawjson.Get(a.message, "result", "supportedVersions").Of(a.message))))
 	}

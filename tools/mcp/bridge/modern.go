@@ -13,7 +13,7 @@ import (
 	"github.com/plimsoll/plimsoll/tools/mcp/transport"
 )
 
-// Modern speaks MCP 2026-07-28 to its callers over a server of the older era. It keeps a
+// Modern speaks MCP 2026-07-28 to its callers over a server of the version with sessions. It keeps a
 // session with the server for each client and holds calls open while a client answers what
 // the server asks.
 func Modern(next transport.Peer, o Options) transport.Peer {
@@ -55,7 +55,7 @@ func (b *modern) Send(ctx context.Context, m transport.Message, to transport.Rec
 		if m.Head.Method == "notifications/cancelled" {
 			b.cancelled(m)
 		}
-		to.Done(nil) // nothing else that a client of this era notifies of is known to an older server
+		to.Done(nil) // nothing else that a client of this protocol version notifies of is known to an older server
 		return
 	case m.Head.Kind != jsonrpc.Request:
 		to.Done(nil) // there are no requests of ours that a client could respond to
@@ -132,7 +132,7 @@ func requested(params []byte) []byte {
 	return []byte(`""`)
 }
 
-// Listen implements transport.Peer. A client of this era listens by a request.
+// Listen implements transport.Peer. A client of this protocol version listens by a request.
 func (b *modern) Listen(ctx context.Context, _ http.Header, to transport.Receiver) {
 	context.AfterFunc(ctx, func() { to.Done(nil) })
 }

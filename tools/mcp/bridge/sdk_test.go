@@ -53,7 +53,7 @@ func stdioFor(t *testing.T, p mcptransport.Peer) mcp.Transport {
 	return &mcp.IOTransport{Reader: fromBridge, Writer: toBridge}
 }
 
-// TestOfficialClient: the official client of each era works with a server of the other.
+// TestOfficialClient: the official client of each protocol version works with a server of the other.
 func TestOfficialClient(t *testing.T) {
 	for version, over := range map[string]func(mcptransport.Peer) mcptransport.Peer{
 		ModernVersion: func(p mcptransport.Peer) mcptransport.Peer { return Modern(p, Options{}) },

@@ -188,7 +188,7 @@ func (s *session) greet(m transport.Message, r request) error {
 	result := rawjson.Get(a.message, "result")
 	if result.IsZero() {
 		text, _ := rawjson.Text(a.message, "error", "message")
-		if eraOf(a.message) == ModernEra {
+		if versionOf(a.message) == Sessionless {
 			return fail(jsonrpc.CodeInternal, "%s was taken for one of an older protocol and is not: connect again", s.b.o.Server)
 		}
 		return fail(jsonrpc.CodeInternal, "%s refused initialize: %s", s.b.o.Server, short(text))

@@ -22,11 +22,11 @@ const asServer = "PLIMSOLL_TEST_SERVER_ERA"
 var serverEras = map[string]toolserver.Eras{"legacy": toolserver.LegacyOnly, "modern": toolserver.ModernOnly, "silent": toolserver.LegacyOnly}
 
 func TestMain(m *testing.M) {
-	era := os.Getenv(asServer)
-	if era == "" {
+	version := os.Getenv(asServer)
+	if version == "" {
 		os.Exit(m.Run())
 	}
-	s := toolserver.New(toolserver.Options{Eras: serverEras[era], SilentProbe: era == "silent"})
+	s := toolserver.New(toolserver.Options{Eras: serverEras[version], SilentProbe: version == "silent"})
 	if err := s.ServeStdio(context.Background(), os.Stdin, os.Stdout); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(3)
@@ -34,11 +34,11 @@ func TestMain(m *testing.M) {
 }
 
 // upstreams are the ways that the gateway itself uses: a process and HTTP.
-func upstreams(t *testing.T, era string) map[string]transport.Peer {
+func upstreams(t *testing.T, version string) map[string]transport.Peer {
 	cmd := exec.Command(os.Args[0])
-	cmd.Env = append(os.Environ(), asServer+"="+era)
+	cmd.Env = append(os.Environ(), asServer+"="+version)
 	process := client.Stdio(client.StdioOptions{Name: "s", Launch: client.Exec(cmd)})
-	server := httptest.NewServer(toolserver.New(toolserver.Options{Eras: serverEras[era]}).Handler())
+	server := httptest.NewServer(toolserver.New(toolserver.Options{Eras: serverEras[version]}).Handler())
 	remote, err := client.HTTP(client.HTTPOptions{Name: "s", URL: server.URL})
 	if err != nil {
 		t.Fatal(err)
@@ -56,16 +56,16 @@ func upstreams(t *testing.T, era string) map[string]transport.Peer {
 func TestUpstreams(t *testing.T) {
 	for name, p := range upstreams(t, "legacy") {
 		t.Run("modern client, older server, "+name, func(t *testing.T) {
-			if era, err := Detect(t.Context(), p, transport.Message{}, Options{}); era != LegacyEra || err != nil {
-				t.Fatalf("%v, %v", era, err)
+			if version, err := Detect(t.Context(), p, transport.Message{}, Options{}); version != WithSessions || err != nil {
+				t.Fatalf("%v, %v", version, err)
 			}
 			officialClient(t, stdioFor(t, Modern(p, Options{})), ModernVersion)
 		})
 	}
 	for name, p := range upstreams(t, "modern") {
 		t.Run("older client, modern server, "+name, func(t *testing.T) {
-			if era, err := Detect(t.Context(), p, transport.Message{}, Options{}); era != ModernEra || err != nil {
-				t.Fatalf("%v, %v", era, err)
+			if version, err := Detect(t.Context(), p, transport.Message{}, Options{}); version != Sessionless || err != nil {
+				t.Fatalf("%v, %v", version, err)
 			}
 			officialClient(t, stdioFor(t, Legacy(p, Options{})), LegacyVersion)
 		})

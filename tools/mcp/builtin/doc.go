@@ -20,7 +20,7 @@
 //
 // # What it speaks
 //
-// Both eras of MCP, at the same time: initialize, of 2025-11-25 and older, and
+// Both protocol versions of MCP, at the same time: initialize, of 2025-11-25 and older, and
 // server/discover, of 2026-07-28. There is nothing to be remembered of a client, so there are
 // no sessions here. tools/list is one page, sorted, with all four hints on each tool.
 // subscriptions/listen is acknowledged and ends, because the tools never change. Everything
@@ -56,7 +56,7 @@
 //
 // # How it is tested
 //
-// With the official client of both eras, over HTTP and standard streams, through endpoint and
+// With the official client of both protocol versions, over HTTP and standard streams, through endpoint and
 // gateway: that each call is given its own client's headers, and that what is taken back
 // ends. Alone: a thousand calls at once, a stream of 64 MiB with the heap watched, three
 // thousand clients that leave nothing behind. Messages, arguments (against encoding/json) and

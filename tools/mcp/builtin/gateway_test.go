@@ -248,7 +248,7 @@ func official(t *testing.T, c *mcp.ClientSession, running chan context.Context, 
 	wg.Wait()
 }
 
-// Every client's own headers reach the tools, whoever of either era came first.
+// Every client's own headers reach the tools, whoever of either protocol version came first.
 func TestEachCallHasItsOwnClientsHeaders(t *testing.T) {
 	running := make(chan context.Context, 1)
 	s := newServer(t, builtin.Options{Tools: allTools(running), MaxCalls: 1000})

@@ -27,7 +27,7 @@ const (
 	maxName = 64
 )
 
-// The versions of the protocol, newest first within their era.
+// The versions of the protocol, newest first within their protocol version.
 const modernVersion = "2026-07-28"
 
 var legacyVersions = []string{"2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05"}

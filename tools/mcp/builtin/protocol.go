@@ -25,7 +25,7 @@ const (
 // params is what of a request's params is looked at. Spans lie in the message.
 type params struct {
 	name, cursor, arguments, notifications, wanted rawjson.Span
-	version                                        string // in _meta: the request is of the era without sessions
+	version                                        string // in _meta: the request is of the sessionless version
 	capable                                        bool   // _meta has the client's capabilities
 	token                                          []byte // raw
 }
@@ -144,7 +144,7 @@ func (s *Server) answer(ctx context.Context, w *way, m transport.Message, to tra
 // while the server runs, but the next one may be of another version.
 const cacheable = `"resultType":"complete","ttlMs":300000,"cacheScope":"public"`
 
-// agree gives the version that a session of the older era is of.
+// agree gives the version that a session of the version with sessions is of.
 func (s *Server) agree(wanted []byte) (string, error) {
 	if len(wanted) < 2 || wanted[0] != '"' {
 		return "", fmt.Errorf("initialize needs protocolVersion, a string such as %q", legacyVersions[0])

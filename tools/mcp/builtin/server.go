@@ -39,7 +39,7 @@ type Stats struct {
 	Panics  int64 // of tools and receivers
 }
 
-// Server is an MCP server of Go functions, for any number of clients of both eras.
+// Server is an MCP server of Go functions, for any number of clients of both protocol versions.
 type Server struct {
 	o     Options
 	tools map[string]*Tool

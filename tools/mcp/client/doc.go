@@ -40,5 +40,5 @@
 // Against child processes, the test binary itself, that answer twice, die in the middle
 // of a message, ignore SIGTERM or write 256 MiB without a newline; against real HTTP
 // servers that break off, redirect and forget sessions; and against a whole MCP server of
-// both eras over every way. Pauses with testing/synctest.
+// both protocol versions over every way. Pauses with testing/synctest.
 package client

@@ -66,7 +66,7 @@ func FuzzHTTPAnswer(f *testing.F) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		// Of the newer era: nothing is asked for again, which takes a second each time.
+		// Of the sessionless version: nothing is asked for again, which takes a second each time.
 		m := message(t, `{"jsonrpc":"2.0","id":1,"method":"x","params":{`+modernMeta+`}}`)
 		if through {
 			m.Header = http.Header{}

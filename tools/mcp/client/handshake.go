@@ -21,7 +21,7 @@ const (
 )
 
 // handshake is what the client and a server of 2025-11-25 and older said to one another at
-// the beginning. A server of the newer era has none.
+// the beginning. A server of the sessionless version has none.
 type handshake struct {
 	initialize  []byte // as the client sent it; nil when the server did not accept one yet
 	result      []byte

@@ -268,7 +268,7 @@ func (e *StatusError) Error() string {
 }
 
 // HTTPStatus is for those who go by the status without knowing this package: the probe for
-// a server's era does.
+// a server's protocol version does.
 func (e *StatusError) HTTPStatus() int { return e.Status }
 
 func (r *Remote) refused(m transport.Message, status int, body []byte) *StatusError {

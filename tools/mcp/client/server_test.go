@@ -24,7 +24,7 @@ func serveTools() {
 
 const modernMeta = `"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientInfo":{"name":"t","version":"1"},"io.modelcontextprotocol/clientCapabilities":{}}`
 
-// call calls a tool. meta is "" for the older era.
+// call calls a tool. meta is "" for the version with sessions.
 func toolCall(t *testing.T, p transport.Peer, id, tool, arguments, meta string) *receiver {
 	t.Helper()
 	if meta != "" {

@@ -39,7 +39,7 @@ func launch(s *toolserver.Server) func(context.Context) (*client.Process, error)
 	}
 }
 
-// The official client sees through the endpoint, in both eras, over HTTP and standard
+// The official client sees through the endpoint, in both protocol versions, over HTTP and standard
 // streams, what it sees of the server itself.
 func TestTheOfficialClient(t *testing.T) {
 	for _, version := range []string{toolserver.Modern, toolserver.LatestOlder} {

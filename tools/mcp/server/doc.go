@@ -7,23 +7,23 @@
 //
 //	err := server.Stdio(ctx, os.Stdin, os.Stdout, server.Local(), server.StdioOptions{})
 //
-// [New] makes an http.Handler for one path, for clients of both eras at once: the one with
+// [New] makes an http.Handler for one path, for clients of both protocol versions at once: the one with
 // sessions (MCP 2025-03-26 to 2025-11-25: initialize, Mcp-Session-Id, a GET stream, requests
 // of the server) and the one without (2026-07-28: every request for itself). A request with
 // a modern version in its header or _meta is of the second, any other of the first.
-// [Stdio] serves one client, of either era, on a pair of streams.
+// [Stdio] serves one client, of either protocol version, on a pair of streams.
 //
 // # Two kinds of sessions
 //
 // A passed session ([Session].Passed) is the server's own: the server speaks streamable HTTP
-// in the client's era, and its status, headers, session ids, event ids and streams reach the
+// in the client's protocol version, and its status, headers, session ids, event ids and streams reach the
 // client as they are, and the client's headers the server. What is kept here is only which
 // Peer belongs to which session id, and that may be forgotten.
 //
 // Any other session is ours. Its id is unguessable and of use to its principal only; it ends
 // by DELETE, when nobody used it for [Options].Idle, or when it is the least recently used
 // of too many. A request goes on when its client's connection ends; what its answer held
-// waits, within bounds, for a GET with Last-Event-ID. In the era without sessions the end of
+// waits, within bounds, for a GET with Last-Event-ID. In the sessionless version the end of
 // the connection takes the request back.
 //
 // # What a client gets
@@ -57,7 +57,7 @@
 // # How it is tested
 //
 // Against a scripted peer, over real connections; with the official Go SDK's client, in both
-// eras, against a real server; with 1000 sessions, 10,000 calls, slow readers and clients
+// protocol versions, against a real server; with 1000 sessions, 10,000 calls, slow readers and clients
 // that die; with messages of 256 MiB whose allocations are counted; and by fuzzing of raw
 // requests and of lines. Every test checks that no goroutine, session or held byte is left.
 package server

@@ -19,8 +19,8 @@ const (
 	metaCapabilities = "io.modelcontextprotocol/clientCapabilities"
 )
 
-// isModernVersion tells whether a text is a version of the era without sessions. A text
-// that is no date is no version of any era.
+// isModernVersion tells whether a text is a version of the sessionless version. A text
+// that is no date is no version of any protocol version.
 func isModernVersion(version string) bool {
 	return isDate(version) && version >= firstModern
 }
@@ -41,7 +41,7 @@ func isDate(s string) bool {
 	return true
 }
 
-// isModern tells the era of a message by how it opens: a version for each request, in its
+// isModern tells the protocol version of a message by how it opens: a version for each request, in its
 // header or its _meta, is modern.
 func isModern(header http.Header, message []byte, head jsonrpc.Head) bool {
 	if isModernVersion(header.Get(headerVersion)) {

@@ -61,7 +61,7 @@ type Opening struct {
 type Session struct {
 	// Peer gets the client's messages. It is closed when the session ends.
 	Peer transport.Peer
-	// Passed says that the server speaks streamable HTTP itself, in the client's era: its
+	// Passed says that the server speaks streamable HTTP itself, in the client's protocol version: its
 	// status, headers, session ids and event ids reach the client unchanged, GET and DELETE
 	// reach the server ([transport.Ender]). Otherwise session and event ids are made here.
 	Passed bool

@@ -12,7 +12,7 @@ import (
 	"github.com/plimsoll/plimsoll/tools/mcp/transport"
 )
 
-// legacyVersions are those of the era with sessions. 2024-11-05 knew no such header, but a
+// legacyVersions are those of the protocol version with sessions. 2024-11-05 knew no such header, but a
 // client and a server may agree on it.
 var legacyVersions = []string{"2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25"}
 

@@ -124,7 +124,7 @@ func (st *stream) handed(big *handoff, rd *reader, err error) {
 }
 
 // leave ends a reader's part. What it leaves unread stays only where it can be asked for
-// again. That a client leaves takes its request back where the protocol says so: in the era
+// again. That a client leaves takes its request back where the protocol says so: in the protocol version
 // without sessions, and where the server would see the connection end itself.
 func (st *stream) leave(rd *reader) {
 	s := st.s

@@ -124,7 +124,7 @@ func cutMark(n int) string { return fmt.Sprintf(" … [%d bytes cut] … ", n) }
 func (u *union) greetOne(ctx context.Context, c *part, m transport.Message) ([]byte, bool) {
 	ctx, cancel := context.WithTimeout(ctx, greetTimeout)
 	defer cancel()
-	answer, err := transport.Ask(ctx, c.session, m, maxGreeting)
+	answer, err := transport.Ask(ctx, c.session, m, maxInitialize)
 	if err != nil || rawjson.Get(answer, "result").IsZero() {
 		return nil, false
 	}

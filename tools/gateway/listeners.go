@@ -8,9 +8,9 @@ import (
 	"github.com/plimsoll/plimsoll/tools/mcp/transport"
 )
 
-// standing lets clients listen before it is known to whom: what is attached later is
+// listeners lets clients listen before it is known to whom: what is attached later is
 // listened to as well, instead of what was before it or beside it.
-type standing struct {
+type listeners struct {
 	guard   sync.Mutex
 	targets []target
 	listens map[*listen]bool
@@ -56,7 +56,7 @@ func (l *listen) finish() {
 }
 
 // attach has p listened to, in the place of what was; wrap, if any, is put around receivers.
-func (s *standing) attach(p transport.Peer, wrap func(transport.Receiver) transport.Receiver) {
+func (s *listeners) attach(p transport.Peer, wrap func(transport.Receiver) transport.Receiver) {
 	s.guard.Lock()
 	defer s.guard.Unlock()
 	s.targets = []target{{p, wrap}}
@@ -67,7 +67,7 @@ func (s *standing) attach(p transport.Peer, wrap func(transport.Receiver) transp
 }
 
 // add has p listened to as well.
-func (s *standing) add(p transport.Peer, wrap func(transport.Receiver) transport.Receiver) {
+func (s *listeners) add(p transport.Peer, wrap func(transport.Receiver) transport.Receiver) {
 	s.guard.Lock()
 	defer s.guard.Unlock()
 	s.targets = append(s.targets, target{p, wrap})
@@ -77,7 +77,7 @@ func (s *standing) add(p transport.Peer, wrap func(transport.Receiver) transport
 	}
 }
 
-func (s *standing) start(l *listen) {
+func (s *listeners) start(l *listen) {
 	ctx, cancel := context.WithCancel(l.ctx)
 	l.stop = cancel
 	for _, t := range s.targets {
@@ -90,7 +90,7 @@ func (s *standing) start(l *listen) {
 }
 
 // Listen implements [transport.Peer]; it returns when ctx has ended.
-func (s *standing) Listen(ctx context.Context, header http.Header, to transport.Receiver) {
+func (s *listeners) Listen(ctx context.Context, header http.Header, to transport.Receiver) {
 	l := &listen{ctx: ctx, header: header, to: to}
 	s.guard.Lock()
 	if s.listens == nil {
@@ -113,7 +113,7 @@ func (s *standing) Listen(ctx context.Context, header http.Header, to transport.
 }
 
 // shut stops listening; the clients are told when their own contexts end.
-func (s *standing) shut() {
+func (s *listeners) shut() {
 	s.guard.Lock()
 	defer s.guard.Unlock()
 	s.over = true
@@ -123,7 +123,7 @@ func (s *standing) shut() {
 }
 
 // say sends everybody who listens a message made here.
-func (s *standing) say(message []byte) {
+func (s *listeners) say(message []byte) {
 	s.guard.Lock()
 	all := make([]*listen, 0, len(s.listens))
 	for l := range s.listens {

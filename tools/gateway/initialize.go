@@ -8,8 +8,8 @@ import (
 	"github.com/plimsoll/plimsoll/tools/mcp/transport"
 )
 
-// maxGreeting bounds the answer to initialize or server/discover that is looked into.
-const maxGreeting = 1 << 20
+// maxInitialize bounds the answer to initialize or server/discover that is looked into.
+const maxInitialize = 1 << 20
 
 // greet passes initialize or server/discover on and learns who the client is and what the
 // server can do. A server that has resources but no tools is given the capability, so that
@@ -25,7 +25,7 @@ func (s *Session) greet(ctx context.Context, m transport.Message, p params, x *e
 		OnOpen: x.Open,
 		OnReceive: func(f *transport.Frame) {
 			defer x.recover()
-			if f.Bare() || jsonrpc.ScanStart(f.Head).Head.Kind != jsonrpc.Response || f.ReadAll(maxGreeting) != nil {
+			if f.Bare() || jsonrpc.ScanStart(f.Head).Head.Kind != jsonrpc.Response || f.ReadAll(maxInitialize) != nil {
 				x.Receive(f)
 				return
 			}

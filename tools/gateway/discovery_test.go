@@ -20,7 +20,7 @@ type opened struct {
 
 func (o *opened) Close() error { o.ends.Add(1); return nil }
 
-// openCounted is the way to a server for clients of the newer era.
+// openCounted is the way to a server for clients of the sessionless version.
 func openCounted(t *testing.T, o func() *opened) transport.Peer {
 	t.Helper()
 	j := journal.New(journal.Options{})
@@ -47,8 +47,8 @@ func ping(t *testing.T) transport.Message {
 	return transport.Message{Raw: raw, Head: head}
 }
 
-// Requests that come while, or just when, the server's era is found start it once.
-func TestOneAttemptFindsTheEra(t *testing.T) {
+// Requests that come while, or just when, the server's protocol version is found start it once.
+func TestOneDiscoveryFindsTheVersion(t *testing.T) {
 	for range 300 {
 		var starts, ends atomic.Int64
 		p := openCounted(t, func() *opened {
@@ -76,7 +76,7 @@ func TestOneAttemptFindsTheEra(t *testing.T) {
 
 // A server that does not answer is ended with the client that it was started for, not when
 // it has had its time.
-func TestAServerThatIsAskedForItsEraEndsWithTheClient(t *testing.T) {
+func TestAServerThatIsAskedForItsVersionEndsWithTheClient(t *testing.T) {
 	var starts, ends atomic.Int64
 	began := make(chan struct{})
 	p := openCounted(t, func() *opened {

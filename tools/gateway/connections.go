@@ -1,0 +1,206 @@
+package gateway
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"sync"
+
+	"github.com/plimsoll/plimsoll/journal"
+	"github.com/plimsoll/plimsoll/tools/mcp/bridge"
+	"github.com/plimsoll/plimsoll/tools/mcp/jsonrpc"
+	"github.com/plimsoll/plimsoll/tools/mcp/transport"
+)
+
+// noCloser is a Peer of somebody else: Close does nothing.
+type noCloser struct{ transport.Peer }
+
+func (noCloser) Close() error { return nil }
+
+// End implements [transport.Ender] where the Peer does.
+func (k noCloser) End(ctx context.Context, header http.Header, to transport.Receiver) {
+	if e, ok := k.Peer.(transport.Ender); ok {
+		e.End(ctx, header, to)
+		return
+	}
+	to.Done(nil)
+}
+
+// failedTransport answers every request with the error that prevented the connection.
+type failedTransport struct{ err error }
+
+func (f failedTransport) Send(_ context.Context, _ transport.Message, to transport.Receiver) {
+	to.Done(f.err)
+}
+
+func (f failedTransport) Listen(ctx context.Context, _ http.Header, to transport.Receiver) {
+	<-ctx.Done()
+	to.Done(nil)
+}
+func (f failedTransport) Close() error { return nil }
+
+// process makes a connection of its own to the server, within the bound on processes.
+func (s *Server) process(d Dialing) (transport.Peer, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	switch {
+	case s.closed:
+		return nil, errServerClosed
+	case !s.o.Remote && !s.o.Builtin && s.living >= s.o.MaxProcesses:
+		s.o.event(journal.ToolRefused{Server: s.o.Name, Why: "busy"})
+		return nil, fmt.Errorf("%d processes of the MCP server %s are running, no more are started; end a session or raise max_processes", s.living, s.o.Name)
+	}
+	s.living++
+	return &counted{Peer: s.o.Dial(d), s: s}, nil
+}
+
+// ended says that a process ended. With the last of them goes what was learned: the next
+// one may be of another version.
+func (s *Server) ended() {
+	s.mu.Lock()
+	if s.living--; s.living == 0 && !s.o.Remote && !s.o.Builtin {
+		s.versions = versions{}
+	}
+	s.mu.Unlock()
+}
+
+// counted is a process that gives its place back when it is closed.
+type counted struct {
+	transport.Peer
+	s    *Server
+	once sync.Once
+}
+
+func (c *counted) Close() error {
+	err := c.Peer.Close()
+	c.once.Do(c.s.ended)
+	return err
+}
+
+// joiner is a connection that gives each of its clients a Peer.
+type joiner interface{ Join() transport.Peer }
+
+// join gives a client without a session its part of the shared process, which ends when
+// the last of them has left.
+func (s *Server) join() (transport.Peer, error) {
+	s.mu.Lock()
+	if s.shared == nil {
+		s.mu.Unlock()
+		p, err := s.process(Dialing{Shared: true})
+		if err != nil {
+			return nil, err
+		}
+		s.mu.Lock()
+		if s.shared == nil && !s.closed {
+			s.shared = p
+		} else {
+			defer p.Close() // somebody else was faster
+		}
+	}
+	defer s.mu.Unlock()
+	if s.shared == nil {
+		return nil, errServerClosed
+	}
+	s.users++
+	mine := s.shared
+	if c, ok := mine.(*counted); ok {
+		if j, ok := c.Peer.(joiner); ok {
+			mine = j.Join()
+		}
+	}
+	return &sharedPeer{Peer: mine, s: s, own: mine != s.shared}, nil
+}
+
+type sharedPeer struct {
+	transport.Peer
+	s    *Server
+	own  bool // the Peer is this client's alone
+	once sync.Once
+}
+
+func (j *sharedPeer) Close() error {
+	var err error
+	j.once.Do(func() {
+		if j.own {
+			err = j.Peer.Close()
+		}
+		s := j.s
+		s.mu.Lock()
+		var last transport.Peer
+		if s.users--; s.users == 0 {
+			last, s.shared = s.shared, nil
+		}
+		s.mu.Unlock()
+		if last != nil {
+			err = errors.Join(err, last.Close())
+		}
+	})
+	return err
+}
+
+// share makes a process the shared one, if there is none yet.
+func (s *Server) share(p transport.Peer) {
+	s.mu.Lock()
+	taken := s.shared == nil && !s.closed
+	if taken {
+		s.shared = p
+	}
+	s.mu.Unlock()
+	if !taken {
+		_ = p.Close()
+	}
+}
+
+// bridgeDown gives clients without sessions a server that has them: each client gets a connection of
+// its own. started, when there is one, is used for the first of them.
+func (n *negotiation) bridgeDown(started transport.Peer) transport.Peer {
+	o := n.s.bridging()
+	var mu sync.Mutex
+	o.Open = func(context.Context, transport.Message) (transport.Peer, error) {
+		mu.Lock()
+		defer mu.Unlock()
+		if p := started; p != nil {
+			started = nil
+			return p, nil
+		}
+		return n.s.process(Dialing{Header: n.header})
+	}
+	return &bridgedDown{Peer: bridge.Modern(nil, o), answers: n.s.o.Bridge, unused: func() transport.Peer {
+		mu.Lock()
+		defer mu.Unlock()
+		p := started
+		started = nil
+		return p
+	}}
+}
+
+// bridgedDown closes the process that nobody has used.
+type bridgedDown struct {
+	transport.Peer
+	unused  func() transport.Peer
+	answers bool // server/discover, though the server has sessions
+}
+
+// beginWithInitialize is what a client hears that asks for the sessionless version: any error that is none of that version's
+// sends a client that knows both back to initialize.
+const beginWithInitialize = "this server speaks MCP up to 2025-11-25; begin with initialize"
+
+func (c *bridgedDown) Send(ctx context.Context, m transport.Message, to transport.Receiver) {
+	if m.Head.Method != "server/discover" || c.answers {
+		c.Peer.Send(ctx, m, to)
+		return
+	}
+	if p := c.unused(); p != nil { // it was only started to be asked for its versions
+		go func() { _ = p.Close() }()
+	}
+	transport.Reply(to, jsonrpc.ErrorResponse(m.Head.ID, jsonrpc.CodeInvalidRequest, beginWithInitialize, nil))
+}
+
+func (c *bridgedDown) Close() error {
+	err := c.Peer.Close()
+	if p := c.unused(); p != nil {
+		err = errors.Join(err, p.Close())
+	}
+	return err
+}

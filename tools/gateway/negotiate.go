@@ -1,0 +1,436 @@
+package gateway
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"net/http"
+	"sync"
+	"time"
+
+	"github.com/plimsoll/plimsoll/internal/rawjson"
+	"github.com/plimsoll/plimsoll/tools/mcp/bridge"
+	mcpclient "github.com/plimsoll/plimsoll/tools/mcp/client"
+	"github.com/plimsoll/plimsoll/tools/mcp/jsonrpc"
+	"github.com/plimsoll/plimsoll/tools/mcp/transport"
+)
+
+// How a client is connected to a server is chosen here, and nowhere else: [versionTable] says what is done for a client of
+// one protocol version when this or that is known of the server, and a [negotiation] does it and learns from the answers.
+//
+//	nothing known ──initialize is answered──────────► sessions
+//	      │
+//	      ├──initialize is refused──► server/discover ──► sessionless, or sessions and the refusal stands
+//	      │
+//	      └──a client without sessions──► server/discover ──► sessions, sessionless or both
+//
+// What was learned holds for all clients: of processes until the last one ends, of a remote server for [versionAge].
+
+// versions are the protocol versions that a server speaks, as far as is known.
+type versions struct {
+	sessions    bool // up to 2025-11-25: initialize and a session
+	sessionless bool // 2026-07-28: every request stands alone
+}
+
+func (v versions) unknown() bool { return v == versions{} }
+
+// versionAge is how long a remote server's versions are believed: it may be replaced by a newer one.
+const versionAge = time.Hour
+
+// A step is what is done for a client.
+type step uint8
+
+const (
+	// connect gives the client a process or connection of its own, as it is.
+	connect step = iota
+	// share gives it a part of the process of all clients without sessions; of a remote server a connection.
+	share
+	// bridgeUp is connect, behind a bridge from sessions to the sessionless version.
+	bridgeUp
+	// bridgeDown keeps one session with the server for each client, behind a bridge from the sessionless version.
+	bridgeDown
+	// tryInitialize is connect, until the answer to initialize shows the version.
+	tryInitialize
+	// discover asks the server first: one with sessions may do anything with a request that comes before initialize.
+	discover
+)
+
+// versionTable has a row for each client's version and each state of knowledge about the server.
+var versionTable = map[struct {
+	sessionless bool // the client's version
+	server      versions
+}]step{
+	{false, versions{}}:                  tryInitialize,
+	{false, versions{sessions: true}}:    connect,
+	{false, versions{sessionless: true}}: bridgeUp,
+	{false, versions{true, true}}:        connect,
+	{true, versions{}}:                   discover,
+	{true, versions{sessions: true}}:     bridgeDown,
+	{true, versions{sessionless: true}}:  share,
+	{true, versions{true, true}}:         share,
+}
+
+func nextStep(sessionless bool, server versions) step {
+	return versionTable[struct {
+		sessionless bool
+		server      versions
+	}{sessionless, server}]
+}
+
+// passesThrough tells whether a client of a remote server has its session with the server itself: where both speak its version,
+// or where that is not known and the client's own request will show.
+func passesThrough(sessionless bool, server versions) bool {
+	switch nextStep(sessionless, server) {
+	case bridgeUp, bridgeDown:
+		return false
+	}
+	return true
+}
+
+// sessionlessRequest tells the version of a client on standard streams by one of its messages; other is what a notification
+// counts as, which does not tell.
+func sessionlessRequest(m transport.Message, other bool) bool {
+	switch {
+	case m.Head.Kind != jsonrpc.Request:
+		return other
+	case m.Head.Method == "initialize":
+		return false
+	}
+	return m.Head.Method == "server/discover" || paramsOf(m).modern()
+}
+
+// negotiation is a client's connection to a server whose protocol version may still have to be found out.
+type negotiation struct {
+	s           *Server
+	sessionless bool // the client's version
+	header      http.Header
+	ctx         context.Context // ends with Close
+	end         context.CancelFunc
+	listeners
+
+	mu      sync.Mutex
+	next    transport.Peer // nil while the server is asked
+	decided chan struct{}  // closed when next will stay
+	asking  *discovery     // under way
+	closed  bool
+}
+
+// discovery is one server/discover for which requests wait. One that fails fails them; the next request asks again.
+type discovery struct {
+	done chan struct{}
+	err  error // valid when done is closed
+}
+
+// negotiate connects a client, which may have to wait with its first request. header is passed to a remote server.
+func (s *Server) negotiate(sessionless bool, header http.Header) (*negotiation, error) {
+	n := &negotiation{s: s, sessionless: sessionless, header: header, decided: make(chan struct{})}
+	n.ctx, n.end = context.WithCancel(context.Background())
+	next := nextStep(sessionless, s.speaks())
+	if next == discover {
+		return n, nil
+	}
+	p, err := n.take(next, nil)
+	if err != nil {
+		return nil, err
+	}
+	n.set(p, next != tryInitialize)
+	return n, nil
+}
+
+// take does a step. started, where it is not nil, was started to ask the server and is used for it.
+func (n *negotiation) take(next step, started transport.Peer) (transport.Peer, error) {
+	switch next {
+	case bridgeDown:
+		return n.bridgeDown(started), nil
+	case share:
+		if started != nil && n.s.o.Remote {
+			return started, nil
+		}
+		if started != nil {
+			n.s.share(started)
+		}
+		if !n.s.o.Remote {
+			return n.s.join()
+		}
+	}
+	p, err := n.s.process(Dialing{Header: n.header})
+	if err == nil && next == bridgeUp {
+		p = bridge.Legacy(p, n.s.bridging())
+	}
+	return p, err
+}
+
+// set makes p the connection; decided says that it will stay.
+func (n *negotiation) set(p transport.Peer, decided bool) {
+	n.mu.Lock()
+	n.next = p
+	closed := n.closed
+	if decided {
+		close(n.decided)
+	}
+	n.mu.Unlock()
+	if closed {
+		_ = p.Close()
+		return
+	}
+	n.attach(p, nil)
+}
+
+// Send implements [transport.Peer].
+func (n *negotiation) Send(ctx context.Context, m transport.Message, to transport.Receiver) {
+	n.mu.Lock()
+	next := n.next
+	select {
+	case <-n.decided:
+		n.mu.Unlock()
+		next.Send(ctx, m, to)
+		return
+	default:
+	}
+	if next != nil { // tryInitialize
+		n.mu.Unlock()
+		if m.Head.Method == "initialize" {
+			to = &initializeProbe{n: n, ctx: ctx, m: m, to: to}
+		}
+		next.Send(ctx, m, to)
+		return
+	}
+	d := n.asking
+	if n.closed {
+		n.mu.Unlock()
+		to.Done(errServerClosed)
+		return
+	}
+	if d == nil {
+		d = &discovery{done: make(chan struct{})}
+		n.asking = d
+		go n.discover(m, d)
+	}
+	n.mu.Unlock()
+	go func() { // few: the MCP server in front bounds how many requests wait
+		select {
+		case <-d.done:
+		case <-ctx.Done():
+			to.Done(ctx.Err())
+			return
+		}
+		if d.err != nil {
+			to.Done(d.err)
+			return
+		}
+		n.mu.Lock()
+		next := n.next
+		n.mu.Unlock()
+		next.Send(ctx, m, to)
+	}()
+}
+
+// discover asks the server and takes the step that its answer means.
+func (n *negotiation) discover(m transport.Message, d *discovery) {
+	p, err := n.discovered(m)
+	if d.err = err; err == nil {
+		n.set(p, true)
+	}
+	n.mu.Lock() // not before: a request in between would ask again
+	n.asking = nil
+	n.mu.Unlock()
+	close(d.done)
+}
+
+func (n *negotiation) discovered(m transport.Message) (transport.Peer, error) {
+	p, err := n.s.process(Dialing{Shared: true, Header: n.header})
+	if err != nil {
+		return nil, err
+	}
+	v, err := n.s.detect(n.ctx, p, transport.Message{Principal: m.Principal})
+	if err != nil {
+		_ = p.Close()
+		return nil, err
+	}
+	return n.take(nextStep(true, v), p)
+}
+
+// Close implements [transport.Peer].
+func (n *negotiation) Close() error {
+	n.mu.Lock()
+	closed, next, d := n.closed, n.next, n.asking
+	n.closed = true
+	n.mu.Unlock()
+	n.end()
+	n.shut()
+	if d != nil {
+		<-d.done // what it started ends with it
+	}
+	if closed || next == nil {
+		return nil
+	}
+	return next.Close()
+}
+
+// initializeProbe receives the answer to the initialize of a client whose server may be sessionless and refuse it.
+type initializeProbe struct {
+	n       *negotiation
+	ctx     context.Context
+	m       transport.Message
+	to      transport.Receiver
+	opened  *transport.Answer
+	refusal []byte
+	answer  bool
+}
+
+func (t *initializeProbe) Open(a transport.Answer) {
+	if a.Status >= http.StatusBadRequest {
+		t.opened = &a
+		return
+	}
+	t.to.Open(a)
+}
+
+func (t *initializeProbe) Receive(f *transport.Frame) {
+	head := jsonrpc.ScanStart(f.Head)
+	if head.Head.Kind != jsonrpc.Response {
+		t.to.Receive(f)
+		return
+	}
+	if (head.Open == "error" || !head.Head.Error.IsZero()) && f.ReadAll(maxInitialize) == nil {
+		t.refusal = bytes.Clone(f.Head)
+		return
+	}
+	t.answer = true
+	t.n.settle(versions{sessions: true})
+	t.to.Receive(f)
+}
+
+func (t *initializeProbe) Done(err error) {
+	if t.answer || t.ctx.Err() != nil || err != nil && t.refusal == nil && t.opened == nil && !refused(err) {
+		t.to.Done(err) // a server that died or is not there is not asked again what it speaks
+		return
+	}
+	go func() {
+		defer func() {
+			if recover() != nil { // it costs this call, not the gateway
+				t.to.Done(errServerClosed)
+			}
+		}()
+		if p := t.n.bridgeAfterRefusal(t.ctx, t.m.Principal); p != nil {
+			p.Send(t.ctx, t.m, t.to)
+			return
+		}
+		if t.opened != nil {
+			t.to.Open(*t.opened)
+		}
+		if t.refusal != nil {
+			t.to.Receive(&transport.Frame{Head: t.refusal})
+		}
+		t.to.Done(err)
+	}()
+}
+
+// refused says that err is a server's refusal, of the HTTP request.
+func refused(err error) bool {
+	_, ok := errors.AsType[*mcpclient.StatusError](err)
+	return ok
+}
+
+// bridgeAfterRefusal asks a server that refused initialize for its versions. It gives the connection to send initialize to again, or nil where
+// the refusal stands.
+func (n *negotiation) bridgeAfterRefusal(ctx context.Context, principal string) transport.Peer {
+	n.mu.Lock()
+	next := n.next
+	n.mu.Unlock()
+	v, err := n.s.detect(ctx, next, transport.Message{Principal: principal})
+	if err != nil || nextStep(false, v) != bridgeUp {
+		return nil
+	}
+	n.mu.Lock()
+	p := n.next
+	if p == next { // nobody else has put a bridge there meanwhile
+		p = bridge.Legacy(next, n.s.bridging())
+		n.next = p
+	}
+	n.mu.Unlock()
+	n.attach(p, nil)
+	n.settle(v)
+	return p
+}
+
+// settle says that the connection stays as it is, and what that tells of the server.
+func (n *negotiation) settle(v versions) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	select {
+	case <-n.decided:
+		return
+	default:
+		close(n.decided)
+	}
+	if known := n.s.speaks(); known.unknown() || known.sessionless && v.sessions {
+		v.sessionless = v.sessionless || known.sessionless
+		n.s.learned(v)
+	}
+}
+
+// detect asks a server for its versions by server/discover, a sessionless one also whether it speaks the version with sessions too.
+func (s *Server) detect(ctx context.Context, next transport.Peer, first transport.Message) (versions, error) {
+	v, err := bridge.Detect(ctx, next, first, s.bridging())
+	if said, ok := errors.AsType[*mcpclient.StatusError](err); ok && speaksNot(said.Status) {
+		v, err = bridge.WithSessions, nil
+	}
+	if err != nil {
+		return versions{}, err
+	}
+	out := versions{sessions: v == bridge.WithSessions, sessionless: v == bridge.Sessionless}
+	if out.sessionless {
+		out.sessions = speaksSessions(ctx, next, first)
+	}
+	s.learned(out)
+	return out, nil
+}
+
+// speaksNot says that a status tells a server that does not know the request, and not one
+// that wants credentials or has no time: the backward compatibility rules of 2026-07-28.
+func speaksNot(status int) bool {
+	switch status {
+	case http.StatusUnauthorized, http.StatusForbidden, http.StatusTooManyRequests, http.StatusProxyAuthRequired, http.StatusRequestTimeout:
+		return false
+	}
+	return status >= 400 && status < 500
+}
+
+func (s *Server) learned(v versions) {
+	s.mu.Lock()
+	s.versions, s.learnedAt = v, time.Now()
+	s.mu.Unlock()
+}
+
+func (s *Server) speaks() versions {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.versions
+}
+
+// speaksSessions asks a sessionless server whether it speaks the version with sessions too.
+func speaksSessions(ctx context.Context, next transport.Peer, first transport.Message) bool {
+	raw := jsonrpc.NewRequest(`"plimsoll-discover"`, "server/discover", []byte(`{"_meta":{"`+metaVersion+`":"`+bridge.ModernVersion+
+		`","`+metaClientInfo+`":{"name":"plimsoll","version":"1"},"io.modelcontextprotocol/clientCapabilities":{}}}`))
+	head, err := jsonrpc.Scan(raw)
+	if err != nil {
+		return false
+	}
+	ctx, cancel := context.WithTimeout(ctx, askTimeout)
+	defer cancel()
+	answer, err := transport.Ask(ctx, next, transport.Message{Raw: raw, Head: head, Header: first.Header, Principal: first.Principal}, maxInitialize)
+	if err != nil {
+		return false
+	}
+	versions := rawjson.Get(answer, "result", "supportedVersions")
+	if versions.IsZero() {
+		return false
+	}
+	for v, err := range rawjson.Elements(answer, versions.Start) {
+		if err == nil && v.Len() > 4 && string(answer[v.Start:v.End]) < `"2026` {
+			return true
+		}
+	}
+	return false
+}
