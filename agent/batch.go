@@ -10,6 +10,7 @@ import (
 
 	"github.com/plimsoll/plimsoll/agent/internal/repeat"
 	"github.com/plimsoll/plimsoll/journal"
+	"github.com/plimsoll/plimsoll/limit"
 )
 
 // batch is the calls of one step. All of it but [batch.work] belongs to the goroutine of the
@@ -82,7 +83,7 @@ func (b *batch) check(stop Stop) {
 			break
 		}
 		if err := b.r.malformed(p.call); err != nil {
-			text := cutRunes(err.Error(), 2000)
+			text := limit.Clip(err.Error(), 2000)
 			if stop == StopLength {
 				text += " (The message was cut at the output limit: make fewer calls at once, with shorter arguments.)"
 			}
@@ -107,7 +108,7 @@ func (b *batch) check(stop Stop) {
 func (r *Run) malformed(c Call) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
-			err = fmt.Errorf("the check of the call panicked: %s", cutRunes(fmt.Sprint(p), 200))
+			err = fmt.Errorf("the check of the call panicked: %s", limit.Clip(fmt.Sprint(p), 200))
 		}
 	}()
 	if c.Name == "" {
@@ -118,7 +119,7 @@ func (r *Run) malformed(c Call) (err error) {
 	}
 	args := strings.TrimSpace(c.Arguments)
 	if !strings.HasPrefix(args, "{") || !json.Valid([]byte(args)) {
-		return fmt.Errorf("the arguments are no JSON object: %q", cutRunes(args, 200))
+		return fmt.Errorf("the arguments are no JSON object: %q", limit.Clip(args, 200))
 	}
 	return r.q.Tools.Check(c)
 }
@@ -329,6 +330,6 @@ func (b *batch) look(last *Message) {
 	b.r.a.note(journal.AgentLoop{Agent: clip(b.r.a.o.Name), Rule: string(found.Kind), Ended: !b.tell})
 	if b.tell {
 		last.Text += "\n\n" + found.Nudge
-		b.r.events.emit(Event{Kind: EventNudge, Step: b.r.steps, Text: cutRunes(found.Nudge, int(maxPiece))})
+		b.r.events.emit(Event{Kind: EventNudge, Step: b.r.steps, Text: limit.Clip(found.Nudge, int(maxPiece))})
 	}
 }

@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 	"strings"
+
+	"github.com/plimsoll/plimsoll/limit"
 )
 
 // work is the goroutine of a call. Whatever the tool does, the call comes out of done once,
@@ -15,7 +17,7 @@ func (b *batch) work(ctx context.Context, p *pending) {
 	came.stored, came.truncated = capText(came.text, int(b.r.a.o.Limits.MaxStepResult))
 	defer func() {
 		if v := recover(); v != nil {
-			came = b.outcome(Output{Text: fmt.Sprintf("The tool failed by a bug of its own: %s", cutRunes(fmt.Sprint(v), 500)), Failed: true}, nil)
+			came = b.outcome(Output{Text: fmt.Sprintf("The tool failed by a bug of its own: %s", limit.Clip(fmt.Sprint(v), 500)), Failed: true}, nil)
 			came.why = "panic"
 		}
 		if b.r.a.given.returned(&p.fate) {

@@ -15,23 +15,12 @@ const cutMarker = "[truncated]"
 // message without any.
 const noOutput = "(no output)"
 
-// cutRunes is the longest start of text that has at most n bytes and splits no rune.
-func cutRunes(text string, n int) string {
-	if len(text) <= n {
-		return text
-	}
-	for back := 0; back < utf8.UTFMax && n > 0 && !utf8.RuneStart(text[n]); back++ {
-		n--
-	}
-	return text[:n]
-}
-
 // capText is text within n bytes, the marker included. It holds on to no more than that.
 func capText(text string, n int) (capped string, truncated bool) {
 	if len(text) <= n {
 		return text, false
 	}
-	return cutRunes(text, n-len(cutMarker)) + cutMarker, true
+	return limit.Clip(text, n-len(cutMarker)) + cutMarker, true
 }
 
 // legible is text as a model and a terminal can take it: valid UTF-8, or words about what is
@@ -67,14 +56,14 @@ func binary(text string) bool {
 // pieces splits text into at most maxPiece bytes each, between runes.
 func pieces(text string, yield func(string)) {
 	for len(text) > 0 {
-		piece := cutRunes(text, int(maxPiece))
+		piece := text[:limit.Boundary(text, min(len(text), int(maxPiece)))]
 		yield(piece)
 		text = text[len(piece):]
 	}
 }
 
 // clip is a name for an event.
-func clip(name string) string { return cutRunes(name, 64) }
+func clip(name string) string { return limit.Clip(name, 64) }
 
 // forModel is a result within most bytes, its head and its tail.
 func forModel(text string, most int) string {

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"strings"
 	"time"
+
+	"github.com/plimsoll/plimsoll/limit"
 )
 
 // Error says what the model is, where it was asked, what happened and what can be done.
@@ -26,7 +28,7 @@ func (e *ModelError) Error() string {
 	case e.Text != "":
 		fmt.Fprintf(&b, ": %s", e.Text)
 	case e.Err != nil:
-		fmt.Fprintf(&b, ": %s", cutRunes(e.Err.Error(), 300))
+		fmt.Fprintf(&b, ": %s", limit.Clip(e.Err.Error(), 300))
 	}
 	if e.Tries > 1 {
 		fmt.Fprintf(&b, ", in %d tries", e.Tries)
@@ -96,7 +98,7 @@ func modelError(info ModelInfo, err error, tries int) *ModelError {
 		e.Tries = tries
 		return &e
 	}
-	return &ModelError{Model: info, Failure: Internal, Text: cutRunes(err.Error(), 300), Tries: tries, Err: err}
+	return &ModelError{Model: info, Failure: Internal, Text: limit.Clip(err.Error(), 300), Tries: tries, Err: err}
 }
 
 // why says for people how a context came to its end.
@@ -109,6 +111,6 @@ func why(cause error, after time.Duration) string {
 	case errors.Is(cause, context.Canceled):
 		return "it was cancelled"
 	default:
-		return cutRunes(cause.Error(), 300)
+		return limit.Clip(cause.Error(), 300)
 	}
 }

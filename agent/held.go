@@ -6,6 +6,7 @@ import (
 	"sync"
 
 	"github.com/plimsoll/plimsoll/agent/internal/repeat"
+	"github.com/plimsoll/plimsoll/limit"
 )
 
 // MemoryUsage is the bytes that running queries hold: texts, and what the structures around
@@ -134,7 +135,7 @@ func (h *held) stream(piece string, most int) (taken string, full bool) {
 	defer h.mu.Unlock()
 	room := most - len(h.partial) - h.streamed.Len()
 	if len(piece) > room {
-		piece, full = cutRunes(piece, max(room, 0)), true
+		piece, full = limit.Clip(piece, max(room, 0)), true
 	}
 	h.streamed.WriteString(piece)
 	h.count(int64(len(piece)), 0, 0)

@@ -5,6 +5,8 @@ import (
 	"crypto/rand"
 	"fmt"
 	"strings"
+
+	"github.com/plimsoll/plimsoll/limit"
 )
 
 // tally adds what a provider counted. A summary may come when nobody waits for it any more.
@@ -44,7 +46,7 @@ func (r *Run) tidy(reply *Reply) answer {
 		m.Text = streamed
 	}
 	if most := max(int(l.MaxAnswer)-len(r.held.partial), 0); len(m.Text) > most {
-		m.Text, out.full = strings.Clone(cutRunes(m.Text, most)), true
+		m.Text, out.full = strings.Clone(limit.Clip(m.Text, most)), true
 	}
 	if len(m.Opaque) > int(maxOpaque) {
 		r.warn("what the model wants back with its message has %d bytes, more than %d, and was left out", len(m.Opaque), maxOpaque)
@@ -80,7 +82,7 @@ func (r *Run) tidyCalls(calls []Call) []Call {
 		}
 		used[c.ID] = true
 		if len(c.Name) > 128 {
-			c.Name = cutRunes(c.Name, 128)
+			c.Name = limit.Clip(c.Name, 128)
 		}
 		if strings.TrimSpace(c.Arguments) == "" {
 			c.Arguments = "{}"
@@ -97,5 +99,5 @@ func (r *Run) tidyCalls(calls []Call) []Call {
 }
 
 func (r *Run) warn(format string, args ...any) {
-	r.events.emit(Event{Kind: EventWarning, Step: r.steps, Text: cutRunes(fmt.Sprintf(format, args...), int(maxPiece))})
+	r.events.emit(Event{Kind: EventWarning, Step: r.steps, Text: limit.Clip(fmt.Sprintf(format, args...), int(maxPiece))})
 }

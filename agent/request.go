@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/plimsoll/plimsoll/journal"
+	"github.com/plimsoll/plimsoll/limit"
 )
 
 const (
@@ -123,7 +124,7 @@ func (r *Run) wait(e *ModelError) error {
 	r.a.note(journal.AgentRetry{
 		Agent: clip(r.a.o.Name), Model: clip(e.Model.Name), Failure: string(e.Failure), Status: e.Status, Tries: e.Tries, Wait: wait,
 	})
-	r.events.emit(Event{Kind: EventRetry, Step: r.steps, Err: cutRunes(e.Error(), int(maxPiece)), Wait: wait, Tries: e.Tries})
+	r.events.emit(Event{Kind: EventRetry, Step: r.steps, Err: limit.Clip(e.Error(), int(maxPiece)), Wait: wait, Tries: e.Tries})
 	timer := time.NewTimer(wait)
 	defer timer.Stop()
 	select {
@@ -163,7 +164,7 @@ func (r *Run) fit(last bool) (*Request, error) {
 	}
 	if did.Room {
 		r.a.note(journal.AgentRoom{Agent: clip(r.a.o.Name), Why: "window", Tokens: int64(did.Tokens), LimitTokens: int64(did.Limit)})
-		r.events.emit(Event{Kind: EventRoom, Step: r.steps, Text: cutRunes(did.Actions, int(maxPiece)), Tokens: did.Tokens})
+		r.events.emit(Event{Kind: EventRoom, Step: r.steps, Text: limit.Clip(did.Actions, int(maxPiece)), Tokens: did.Tokens})
 	}
 	req.MaxOutput = did.MaxOutput
 	req.Messages = out

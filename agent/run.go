@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/plimsoll/plimsoll/journal"
+	"github.com/plimsoll/plimsoll/limit"
 )
 
 // Run is a query that runs.
@@ -179,7 +180,7 @@ func (r *Run) list() (err error) {
 		seen := map[string]bool{}
 		for _, s := range specs {
 			if seen[s.Name] {
-				r.events.emit(Event{Kind: EventWarning, Text: cutRunes(fmt.Sprintf("there are two tools %q; the second is left out", s.Name), int(maxPiece))})
+				r.events.emit(Event{Kind: EventWarning, Text: limit.Clip(fmt.Sprintf("there are two tools %q; the second is left out", s.Name), int(maxPiece))})
 				continue
 			}
 			seen[s.Name] = true
@@ -240,7 +241,7 @@ func (r *Run) left(n int, kept []Message) {
 // still has all of them, which is more than is needed, and no loss.
 func (r *Run) replace(ms []Message) {
 	if err := r.conv.Replace(ms); err != nil {
-		r.events.emit(Event{Kind: EventWarning, Text: cutRunes("the conversation could not be shortened where it is kept: "+err.Error(), int(maxPiece))})
+		r.events.emit(Event{Kind: EventWarning, Text: limit.Clip("the conversation could not be shortened where it is kept: "+err.Error(), int(maxPiece))})
 	}
 }
 

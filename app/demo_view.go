@@ -95,10 +95,7 @@ func (v *demoView) answer(text string) {
 			v.line("     %s %s", v.style(dim, "│"), v.style(dim, fmt.Sprintf("… %d further lines", len(lines)-i)))
 			return
 		}
-		if len([]rune(line)) > 110 {
-			line = string([]rune(line)[:109]) + "…"
-		}
-		v.line("     %s %s", v.style(dim, "│"), Printable(line))
+		v.line("     %s %s", v.style(dim, "│"), Printable(limit.ShortRunes(line, 110)))
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/plimsoll/plimsoll/journal"
 	"github.com/plimsoll/plimsoll/limit"
@@ -165,11 +166,11 @@ func (d Decision) text(p *Plan) string {
 
 // shorten cuts text to most runes and says how much is left out.
 func shorten(text string, most int) string {
-	runes := []rune(text)
-	if len(runes) <= most {
+	head := limit.ClipRunes(text, most)
+	if head == text {
 		return text
 	}
-	return fmt.Sprintf("%s… and %d characters more", string(runes[:most]), len(runes)-most)
+	return fmt.Sprintf("%s… and %d characters more", head, utf8.RuneCountInString(text[len(head):]))
 }
 
 // String writes the slots in words.

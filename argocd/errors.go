@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/plimsoll/plimsoll/argocd/redact"
+	"github.com/plimsoll/plimsoll/limit"
 )
 
 // ErrorKind is what went wrong, as far as it matters to what the user does next.
@@ -85,10 +86,7 @@ func clean(text string, most int) string {
 		return r
 	}, text)
 	text = withoutUserinfo(redact.Text(strings.TrimSpace(text)))
-	if len(text) <= most {
-		return text
-	}
-	return strings.ToValidUTF8(text[:most-len("…")], "") + "…"
+	return limit.Short(text, most)
 }
 
 // withoutUserinfo hides what stands before the host of URLs: "https://user:pass@host".

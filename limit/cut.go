@@ -19,7 +19,7 @@ func Cut(text string, maxBytes int, marker func(cut int) string) string {
 		return text
 	}
 	keep := max(0, maxBytes-len(marker(len(text))))
-	head := lineEnd(text, runeStart(text, keep-keep/3))
+	head := lineEnd(text, Boundary(text, keep-keep/3))
 	tail := lineStart(text, runeAfter(text, len(text)-keep/3))
 	note := marker(tail - head)
 	if tail-head < 2*len(note) {
@@ -32,13 +32,13 @@ func Cut(text string, maxBytes int, marker func(cut int) string) string {
 // are "\uFFFD".
 func Clip(text string, maxBytes int) string {
 	if len(text) > maxBytes {
-		text = text[:runeStart(text, max(0, maxBytes))]
+		text = text[:Boundary(text, max(0, maxBytes))]
 	}
 	if utf8.ValidString(text) {
 		return text
 	}
 	text = strings.ToValidUTF8(text, "\uFFFD") // three bytes for one or more
-	return text[:runeStart(text, min(len(text), max(0, maxBytes)))]
+	return text[:Boundary(text, min(len(text), max(0, maxBytes)))]
 }
 
 // Ellipsis is what [Short] ends a text with that it has cut.
@@ -52,16 +52,37 @@ func Short(text string, maxBytes int) string {
 	return Clip(text, maxBytes-len(Ellipsis)) + Ellipsis
 }
 
-// slack is the part of a kept piece that may be given up to end it at a line: 1/slack.
-const slack = 8
+// ClipRunes is the beginning of text, at most maxRunes characters of it.
+func ClipRunes(text string, maxRunes int) string {
+	n := 0
+	for at := range text {
+		if n >= maxRunes {
+			return text[:at]
+		}
+		n++
+	}
+	return text
+}
 
-// runeStart is the largest offset of at most i that is not inside a rune.
-func runeStart(text string, i int) int {
+// ShortRunes is [Short] for a width: at most maxRunes characters, the ellipsis among them.
+func ShortRunes(text string, maxRunes int) string {
+	if len(ClipRunes(text, maxRunes)) == len(text) {
+		return text
+	}
+	return ClipRunes(text, maxRunes-1) + Ellipsis
+}
+
+// Boundary is the largest offset of at most i at which text can be cut: not inside a rune. Of bytes that are no UTF-8
+// it goes back over at most four.
+func Boundary[T ~string | ~[]byte](text T, i int) int {
 	for back := 0; back < utf8.UTFMax && i > 0 && i < len(text) && !utf8.RuneStart(text[i]); back++ {
 		i--
 	}
 	return i
 }
+
+// slack is the part of a kept piece that may be given up to end it at a line: 1/slack.
+const slack = 8
 
 // runeAfter is the smallest offset of at least i that is not inside a rune.
 func runeAfter(text string, i int) int {

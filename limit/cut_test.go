@@ -98,3 +98,36 @@ func TestClipAndShort(t *testing.T) {
 		}
 	}
 }
+
+func TestRunes(t *testing.T) {
+	for _, test := range []struct {
+		text        string
+		most        int
+		clip, short string
+	}{
+		{"", 3, "", ""},
+		{"äöü", 3, "äöü", "äöü"},
+		{"äöüß", 3, "äöü", "äö…"},
+		{"abc", 0, "", "…"},
+		{"a\xffb", 2, "a\xff", "a…"},
+	} {
+		if got := limit.ClipRunes(test.text, test.most); got != test.clip {
+			t.Errorf("ClipRunes(%q, %d) = %q, want %q", test.text, test.most, got, test.clip)
+		}
+		if got := limit.ShortRunes(test.text, test.most); got != test.short {
+			t.Errorf("ShortRunes(%q, %d) = %q, want %q", test.text, test.most, got, test.short)
+		}
+	}
+}
+
+func TestBoundary(t *testing.T) {
+	const text = "aä😀"
+	for i, want := range []int{0, 1, 1, 3, 3, 3, 3, 7, 8} {
+		if got := limit.Boundary(text, i); got != want {
+			t.Errorf("Boundary(%q, %d) = %d, want %d", text, i, got, want)
+		}
+		if got := limit.Boundary([]byte(text), i); got != want {
+			t.Errorf("of bytes: Boundary(%q, %d) = %d, want %d", text, i, got, want)
+		}
+	}
+}

@@ -182,10 +182,7 @@ func titleOf(question string) string {
 	line := strings.Join(strings.FieldsFunc(clip(question, 8*maxTitle), func(r rune) bool {
 		return unicode.IsSpace(r) || !unicode.IsPrint(r)
 	}), " ")
-	if len(line) > maxTitle {
-		line = clip(line, maxTitle-len("…")) + "…"
-	}
-	return strings.ToValidUTF8(line, "�")
+	return limit.Short(line, maxTitle)
 }
 
 // checkID says what is wrong with the id of a session.

@@ -10,6 +10,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"github.com/plimsoll/plimsoll/limit"
 	"github.com/plimsoll/plimsoll/window/tokens"
 )
 
@@ -88,11 +89,7 @@ func shortened(text string, most int) (string, int) {
 	for _, token := range all[:max(most, 0)] {
 		size += len(tokens.O200K().Bytes(token))
 	}
-	size = min(size, len(text))
-	for size > 0 && size < len(text) && !utf8.RuneStart(text[size]) {
-		size--
-	}
-	return text[:size], max(most, 0)
+	return text[:limit.Boundary(text, min(size, len(text)))], max(most, 0)
 }
 
 func (o *answer) whole(r reply, finish string, usage member) error {

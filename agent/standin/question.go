@@ -8,6 +8,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/plimsoll/plimsoll/internal/lazy"
+	"github.com/plimsoll/plimsoll/limit"
 )
 
 // Bounds of what is read of a question.
@@ -110,7 +111,7 @@ func (c *clause) of(is class) []string {
 
 // read takes a question apart, as far as these tools are concerned.
 func read(question string, tools []tool) []clause {
-	question = strings.ToValidUTF8(question[:min(len(question), maxQuestion)], " ")
+	question = limit.Clip(question, maxQuestion)
 	var clauses []clause
 	for _, c := range split(outOfSync().ReplaceAllString(question, "OutOfSync")) {
 		c.classify(tools)

@@ -4,7 +4,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"unicode/utf8"
+
+	"github.com/plimsoll/plimsoll/limit"
 )
 
 const (
@@ -220,9 +221,5 @@ func scalar(v *value) string {
 }
 
 func cell(v *value) string {
-	text := strings.ReplaceAll(clean(clip(scalar(v), 4*maxCell)), "|", `\|`)
-	if utf8.RuneCountInString(text) > maxCell {
-		text = string([]rune(text)[:maxCell-1]) + "…"
-	}
-	return text
+	return limit.ShortRunes(strings.ReplaceAll(clean(clip(scalar(v), 4*maxCell)), "|", `\|`), maxCell)
 }

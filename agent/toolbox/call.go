@@ -7,10 +7,10 @@ import (
 	"io"
 	"strings"
 	"sync/atomic"
-	"unicode/utf8"
 
 	"github.com/plimsoll/plimsoll/agent"
 	"github.com/plimsoll/plimsoll/internal/rawjson"
+	"github.com/plimsoll/plimsoll/limit"
 	"github.com/plimsoll/plimsoll/tools/mcp/jsonrpc"
 	"github.com/plimsoll/plimsoll/tools/mcp/transport"
 )
@@ -247,10 +247,7 @@ func (e *unreadable) Unwrap() error { return e.err }
 func pieces(text string) func(func(string) bool) {
 	return func(yield func(string) bool) {
 		for len(text) > 0 {
-			n := min(len(text), MaxChunk)
-			for back := 0; n < len(text) && back < utf8.UTFMax-1 && !utf8.RuneStart(text[n]); back++ {
-				n--
-			}
+			n := limit.Boundary(text, min(len(text), MaxChunk))
 			if !yield(text[:n]) {
 				return
 			}

@@ -4,10 +4,10 @@ import (
 	"bytes"
 	"strconv"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/plimsoll/plimsoll/argocd/redact"
 	"github.com/plimsoll/plimsoll/internal/rawjson"
+	"github.com/plimsoll/plimsoll/limit"
 )
 
 // members walks the object at span of item. What is no object (null, or what no version
@@ -123,12 +123,8 @@ func clip(value []byte, most int) []byte {
 	if len(value) <= most {
 		return value
 	}
-	const mark = "…"
-	end := most - len(mark)
-	for i := 0; i < utf8.UTFMax-1 && end > 0 && !utf8.RuneStart(value[end]); i++ {
-		end--
-	}
-	return append(bytes.Clone(value[:end]), mark...)
+	end := limit.Boundary(value, most-len(limit.Ellipsis))
+	return append(bytes.Clone(value[:end]), limit.Ellipsis...)
 }
 
 // number writes a number, if it is not 0.
@@ -174,12 +170,8 @@ const maxRaw = 16 << 10
 func prose(value []byte) []byte {
 	value = value[:min(maxRaw, len(value))]
 	line := strings.Join(strings.Fields(redact.Text(strings.ToValidUTF8(string(value), "\uFFFD"))), " ")
-	n := 0
-	for at := range line {
-		if n == maxProse {
-			return []byte(strings.TrimRight(line[:at], " ") + "…")
-		}
-		n++
+	if head := limit.ClipRunes(line, maxProse); len(head) < len(line) {
+		line = strings.TrimRight(head, " ") + limit.Ellipsis
 	}
 	return []byte(line)
 }

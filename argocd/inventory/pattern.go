@@ -8,6 +8,8 @@ import (
 	"regexp/syntax"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/plimsoll/plimsoll/limit"
 )
 
 // MaxPattern is how long a pattern may be, in bytes.
@@ -56,7 +58,7 @@ func compile(text string, literal, caseSensitive bool) (*pattern, error) {
 		bad.Reason = "it is empty and would match everything; list the kinds instead"
 		return nil, bad
 	case len(text) > MaxPattern:
-		bad.Pattern, bad.Reason = strings.ToValidUTF8(text[:64], "")+"…", fmt.Sprintf("it has %d bytes, more than %d", len(text), MaxPattern)
+		bad.Pattern, bad.Reason = limit.Short(text, 67), fmt.Sprintf("it has %d bytes, more than %d", len(text), MaxPattern)
 		return nil, bad
 	case !utf8.ValidString(text):
 		bad.Reason = "it is not UTF-8"

@@ -218,12 +218,5 @@ func quantile(sorted []time.Duration, percent int) time.Duration {
 
 // cut shortens what a server said to what fits into a table.
 func cut(s string) string {
-	const most = 160
-	runes := 0
-	for i := range s {
-		if runes++; runes > most {
-			return s[:i] + "…"
-		}
-	}
-	return s
+	return limit.ShortRunes(s, 161)
 }

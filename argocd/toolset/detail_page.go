@@ -9,11 +9,11 @@ import (
 	"maps"
 	"slices"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/plimsoll/plimsoll/argocd"
 	"github.com/plimsoll/plimsoll/argocd/inventory"
 	"github.com/plimsoll/plimsoll/argocd/redact"
+	"github.com/plimsoll/plimsoll/limit"
 	"github.com/plimsoll/plimsoll/tools/mcp/builtin"
 )
 
@@ -132,10 +132,7 @@ func clip(text string, most int) string {
 	if len(text) <= most {
 		return text
 	}
-	at := most
-	for at > 0 && !utf8.RuneStart(text[at]) {
-		at--
-	}
+	at := limit.Boundary(text, most)
 	return fmt.Sprintf("%s… (%d bytes more)", text[:at], len(text)-at+all-read)
 }
 

@@ -12,10 +12,10 @@ import (
 	"strconv"
 	"strings"
 	"time"
-	"unicode/utf8"
 
 	"github.com/plimsoll/plimsoll/argocd"
 	"github.com/plimsoll/plimsoll/argocd/redact"
+	"github.com/plimsoll/plimsoll/limit"
 	"github.com/plimsoll/plimsoll/tools/mcp/builtin"
 )
 
@@ -217,12 +217,8 @@ func logLine(line string) string {
 	line = strings.TrimRight(line, "\r\n")
 	rest := 0
 	if len(line) > maxLogLine {
-		at := maxLogLine
-		for !utf8.RuneStart(line[at]) && at > maxLogLine-utf8.UTFMax {
-			at--
-		}
-		rest = len(line) - at
-		line = line[:at]
+		at := limit.Boundary(line, maxLogLine)
+		line, rest = line[:at], len(line)-at
 	}
 	line = redact.Text(strings.ToValidUTF8(plainText(line), "\uFFFD"))
 	if rest > 0 {

@@ -3,11 +3,10 @@ package toolset
 import (
 	"errors"
 	"fmt"
-	"strings"
-	"unicode/utf8"
 
 	"github.com/plimsoll/plimsoll/argocd"
 	"github.com/plimsoll/plimsoll/argocd/inventory"
+	"github.com/plimsoll/plimsoll/limit"
 	"github.com/plimsoll/plimsoll/tools/mcp/builtin"
 )
 
@@ -85,14 +84,7 @@ func byName(m map[argocd.Kind]int) map[string]int {
 }
 
 // short cuts what a model sent to what an error may repeat of it.
-func short(text string) string {
-	const most = 80 // bytes
-	if len(text) <= most {
-		return strings.ToValidUTF8(text, "\uFFFD")
-	}
-	cut := most
-	for cut > 0 && !utf8.RuneStart(text[cut]) {
-		cut--
-	}
-	return strings.ToValidUTF8(text[:cut], "\uFFFD") + "…"
-}
+func short(text string) string { return limit.Short(text, maxQuoted) }
+
+// maxQuoted bounds what an error repeats, in bytes.
+const maxQuoted = 83

@@ -9,6 +9,7 @@ import (
 
 	"github.com/plimsoll/plimsoll/argocd"
 	"github.com/plimsoll/plimsoll/internal/rawjson"
+	"github.com/plimsoll/plimsoll/limit"
 	"github.com/plimsoll/plimsoll/tools/mcp/builtin"
 )
 
@@ -148,13 +149,7 @@ const (
 
 // cut shortens a value for people and models.
 func cut(s string) string {
-	runes := 0
-	for i := range s {
-		if runes++; runes > maxShown {
-			return s[:i] + "…"
-		}
-	}
-	return s
+	return limit.ShortRunes(s, maxShown+1)
 }
 
 // some gives the first entries of a list, and the number of the others as a last entry.

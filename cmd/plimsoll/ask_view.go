@@ -159,8 +159,5 @@ func count(n int, what string) string {
 
 // clipped is a text of at most 160 characters.
 func clipped(s string) string {
-	if r := []rune(s); len(r) > 160 {
-		return string(r[:159]) + "…"
-	}
-	return s
+	return limit.ShortRunes(s, 160)
 }

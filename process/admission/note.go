@@ -109,13 +109,10 @@ func cleanTool(s string) string {
 		}
 		return r
 	}, s)
-	if len(s) > maxNoteTool {
-		s = strings.ToValidUTF8(s[:maxNoteTool], "")
-	}
 	if s == "" {
 		return "unknown"
 	}
-	return s
+	return limit.Clip(s, maxNoteTool)
 }
 
 // holder is the claim as others see it.

@@ -16,6 +16,7 @@ import (
 
 	"github.com/godbus/dbus/v5"
 
+	"github.com/plimsoll/plimsoll/limit"
 	"github.com/plimsoll/plimsoll/process/internal/cgroupfs"
 )
 
@@ -243,18 +244,14 @@ func hasManager(conn *dbus.Conn) error {
 
 // enterScope asks for the scope, waits until this process is in it, and returns its directory.
 func enterScope(conn *dbus.Conn, own cgroupfs.Place, unit string, spec *Spec, cpuWeight int) (string, error) {
-	description := strings.Join(spec.Args, " ")
-	if len(description) > 200 {
-		description = strings.ToValidUTF8(description[:200], "") // the cut may be inside a character
-	}
 	// systemd keeps it as a line of the unit's file: a prompt of several lines would become
 	// several settings when the manager reloads its units.
-	description = strings.Map(func(c rune) rune {
+	description := strings.Map(func(c rune) rune {
 		if unicode.IsControl(c) {
 			return ' '
 		}
 		return c
-	}, strings.ToValidUTF8(description, "?"))
+	}, limit.Clip(strings.Join(spec.Args, " "), 200))
 	properties := []property{
 		{"Description", dbus.MakeVariant("plimsoll run -- " + description)},
 		{"PIDs", dbus.MakeVariant([]uint32{uint32(os.Getpid())})},

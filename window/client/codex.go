@@ -8,6 +8,8 @@ import (
 	"strings"
 
 	"github.com/pelletier/go-toml/v2"
+
+	"github.com/plimsoll/plimsoll/limit"
 )
 
 // Codex 0.169, measured.
@@ -277,8 +279,5 @@ func clip(s string) string {
 		}
 		return r
 	}, s)
-	if len(s) > 40 {
-		s = strings.ToValidUTF8(s[:40], "") + "…"
-	}
-	return strconv.Quote(s)
+	return strconv.Quote(limit.Short(s, 43))
 }

@@ -3,8 +3,8 @@ package compact
 import (
 	"strconv"
 	"strings"
-	"unicode/utf8"
 
+	"github.com/plimsoll/plimsoll/limit"
 	"github.com/plimsoll/plimsoll/window/compact/extract"
 	"github.com/plimsoll/plimsoll/window/wire"
 )
@@ -145,12 +145,9 @@ func first(text string, n int) string {
 			continue
 		}
 		if len(line) > n {
-			for back := 0; back < utf8.UTFMax && n > 0 && !utf8.RuneStart(line[n]); back++ {
-				n--
-			}
-			line = line[:n] + " ..."
+			return limit.Clip(line, n) + " ..."
 		}
-		return strings.ToValidUTF8(line, "\uFFFD")
+		return limit.Clip(line, n)
 	}
 	return ""
 }

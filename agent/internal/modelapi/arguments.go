@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/plimsoll/plimsoll/agent"
+	"github.com/plimsoll/plimsoll/limit"
 )
 
 // maxBroken bounds what a model is shown of arguments that were no object, in bytes.
@@ -23,7 +24,7 @@ func Object(arguments string) json.RawMessage {
 	if trimmed == "" || trimmed == "null" {
 		return json.RawMessage("{}")
 	}
-	cut := strings.ToValidUTF8(trimmed[:min(len(trimmed), maxBroken)], "")
+	cut := limit.Clip(trimmed, maxBroken)
 	object, err := json.Marshal(map[string]string{"_not_an_object": cut})
 	if err != nil {
 		return json.RawMessage("{}")

@@ -4,6 +4,8 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"github.com/plimsoll/plimsoll/limit"
 )
 
 // maxText bounds the text of an error in bytes.
@@ -54,20 +56,13 @@ func clean(s string) string {
 			space = b.Len() > 0
 			continue
 		}
-		n := utf8.RuneLen(r)
-		if space {
-			n++
-		}
-		if b.Len()+n > maxText-len("…") {
-			return b.String() + "…"
-		}
 		if space {
 			b.WriteByte(' ')
 			space = false
 		}
 		b.WriteRune(r)
 	}
-	return b.String()
+	return limit.Short(b.String(), maxText)
 }
 
 // words makes a text of the endpoint's fit to be shown. Secrets go before the cut, so that

@@ -307,16 +307,12 @@ const advice = "Do something else, or answer the user now with what you know, an
 
 // clip is a name as it is kept and shown, in memory of its own.
 func clip(name string) string {
-	if len(name) > nameBytes {
-		name = name[:nameBytes] + "…"
-	}
-	name = strings.ToValidUTF8(name, "\uFFFD")
 	return strings.Clone(strings.Map(func(r rune) rune {
 		if r < ' ' || r == 0x7f {
 			return ' '
 		}
 		return r
-	}, name))
+	}, limit.Short(name, nameBytes+len(limit.Ellipsis))))
 }
 
 // Digest is what results are compared by.

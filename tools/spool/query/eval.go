@@ -9,6 +9,8 @@ import (
 	"unicode/utf8"
 
 	"github.com/itchyny/gojq"
+
+	"github.com/plimsoll/plimsoll/limit"
 )
 
 // prepared is a query that can be run.
@@ -128,16 +130,7 @@ func (w *values) write(line []byte) error {
 		if w.written > 0 {
 			return nil
 		}
-		line = line[:w.room] // of the first value its beginning
-		for i := len(line) - 1; i >= 0 && i >= len(line)-utf8.UTFMax; i-- {
-			if utf8.RuneStart(line[i]) {
-				if !utf8.FullRune(line[i:]) {
-					line = line[:i]
-				}
-				break
-			}
-		}
-		_, err := w.out.Write(line)
+		_, err := w.out.Write(line[:limit.Boundary(line, w.room)]) // of the first value its beginning
 		return err
 	}
 	w.room -= len(line) + 1

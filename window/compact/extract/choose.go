@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"slices"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/plimsoll/plimsoll/limit"
 )
@@ -162,10 +161,7 @@ func (l *line) shortened() string {
 			}
 		}
 	}
-	for back := 0; back < utf8.UTFMax && from > 0 && !utf8.RuneStart(l.text[from]); back++ {
-		from--
-	}
-	return shorten(l.text[from:], most)
+	return shorten(l.text[limit.Boundary(l.text, from):], most)
 }
 
 // ellipsis ends what was shortened.

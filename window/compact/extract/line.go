@@ -4,6 +4,8 @@ import (
 	"iter"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/plimsoll/plimsoll/limit"
 )
 
 // A line is one candidate: a line of a turn, or a piece of one that is too long.
@@ -151,11 +153,7 @@ func breakAt(text string) int {
 	if best > 0 {
 		return best
 	}
-	n := min(longLine, len(text))
-	for back := 0; back < utf8.UTFMax && n > 1 && n < len(text) && !utf8.RuneStart(text[n]); back++ {
-		n--
-	}
-	return n
+	return limit.Boundary(text, min(longLine, len(text)))
 }
 
 // worth tells whether a line holds more than punctuation.
