@@ -7,6 +7,8 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
+
+	"github.com/plimsoll/plimsoll/internal/jsonstream"
 )
 
 // The recorded list of 819 applications, 7.2 MB, as fast as it can be taken apart.
@@ -27,7 +29,7 @@ func BenchmarkSplitter(b *testing.B) {
 	b.SetBytes(int64(len(body)))
 	b.ReportAllocs()
 	for b.Loop() {
-		s := splitter{scanner: newScanner(bytes.NewReader(body), DefaultMaxObject), most: DefaultMaxObject}
+		s := splitter{Reader: jsonstream.NewReader(bytes.NewReader(body), bounds(DefaultMaxObject)), most: DefaultMaxObject}
 		s.arrays = map[string]func([]byte) error{"items": nothing}
 		if err := s.run(); err != nil {
 			b.Fatal(err)

@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"net/url"
 
+	"github.com/plimsoll/plimsoll/internal/jsonstream"
 	"github.com/plimsoll/plimsoll/limit"
 )
 
@@ -50,11 +51,7 @@ func (c *Client) read(ctx context.Context, r request, most limit.Bytes) ([]byte,
 	if len(body) > 0 && body[0] == '<' {
 		return nil, c.shape(r, a, "the answer is a web page, not JSON"+title(body))
 	}
-	s := newScanner(bytes.NewReader(body), most)
-	if err := s.value(); err != nil {
-		return nil, c.why(r, a, err)
-	}
-	if err := s.over(); err != nil {
+	if err := jsonstream.Check(body, bounds(most)); err != nil {
 		return nil, c.why(r, a, err)
 	}
 	return body, nil

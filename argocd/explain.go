@@ -14,6 +14,8 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
+
+	"github.com/plimsoll/plimsoll/internal/jsonstream"
 )
 
 // unreached explains why there is no answer, and tells whether it may be tried again.
@@ -105,11 +107,11 @@ func (c *Client) broken(r request, a *answer, err error) *Error {
 		e.Hint = "ask for less of it, or raise the bound for one object"
 		return e
 	}
-	if syntax, ok := errors.AsType[*syntaxError](err); ok {
-		if syntax.offset == 0 && r.method == http.MethodGet {
+	if syntax, ok := errors.AsType[*jsonstream.SyntaxError](err); ok {
+		if syntax.Offset == 0 && r.method == http.MethodGet {
 			return c.shape(r, a, "the answer is no JSON")
 		}
-		e.Message = "the answer is no JSON: " + syntax.Error()
+		e.Message = fmt.Sprintf("the answer is no JSON: %s at byte %d", syntax.What, syntax.Offset)
 		e.Hint = "try again; if it stays, look for a proxy between here and " + c.URL() + " that changes answers"
 		return e
 	}

@@ -13,6 +13,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/plimsoll/plimsoll/internal/jsonstream"
 	"github.com/plimsoll/plimsoll/limit"
 )
 
@@ -76,7 +77,7 @@ func (c *Client) list(ctx context.Context, r request, each func(item []byte) err
 		return info, false, err
 	}
 	defer a.close()
-	s := splitter{scanner: newScanner(a, c.shared.o.MaxObject), most: c.shared.o.MaxObject}
+	s := splitter{Reader: jsonstream.NewReader(a, bounds(c.shared.o.MaxObject)), most: c.shared.o.MaxObject}
 	s.arrays = map[string]func([]byte) error{"items": func(item []byte) error {
 		info.Items++
 		return each(item)
@@ -101,14 +102,31 @@ func (c *Client) Elements(ctx context.Context, path []string, query url.Values, 
 		return nil, err
 	}
 	defer a.close()
-	s := splitter{scanner: newScanner(a, c.shared.o.MaxObject), most: c.shared.o.MaxObject, arrays: maps.Clone(arrays), keep: true}
+	s := splitter{Reader: jsonstream.NewReader(a, bounds(c.shared.o.MaxObject)), most: c.shared.o.MaxObject, arrays: maps.Clone(arrays), keep: true}
 	if err := c.why(r, a, s.run()); err != nil {
 		return nil, err
 	}
 	return s.rest.Bytes(), nil
 }
 
-// why makes what a splitter or scanner ended with the error for the caller.
+const (
+	// maxDepth is deeper than any Kubernetes object may be, and a tenth of what
+	// encoding/json takes: what passes here is read there.
+	maxDepth = 1000
+	// readBuffer is what a reader starts with: most objects of a list are 9 KB, few 30.
+	readBuffer = 64 << 10
+	// maxSpace is how much white space in a row is a text that goes on.
+	maxSpace = 1 << 20
+)
+
+var errTooLong = jsonstream.ErrTooLarge
+
+// bounds is for an answer of which no value is larger than most.
+func bounds(most limit.Bytes) jsonstream.Options {
+	return jsonstream.Options{Buffer: readBuffer, MaxValue: int(most), MaxDepth: maxDepth, MaxSpace: maxSpace}
+}
+
+// why makes what a splitter or reader ended with the error for the caller.
 func (c *Client) why(r request, a *answer, err error) error {
 	if err == nil {
 		return nil
@@ -129,7 +147,7 @@ func (e *shapeError) Error() string { return e.what }
 
 // splitter takes an object apart as it comes.
 type splitter struct {
-	*scanner
+	*jsonstream.Reader
 	arrays map[string]func(item []byte) error
 	most   limit.Bytes // of rest
 	keep   bool        // whether there is a rest
@@ -140,7 +158,7 @@ type splitter struct {
 
 func (s *splitter) run() error {
 	s.seen = make(map[string]string, len(s.arrays))
-	c, err := s.next()
+	c, err := s.Next()
 	if err != nil {
 		return err
 	}
@@ -148,59 +166,28 @@ func (s *splitter) run() error {
 		return &shapeError{"the answer is a web page, not JSON"}
 	}
 	if c != '{' {
-		if err := s.value(); err != nil {
+		if err := s.Value(); err != nil {
 			return err
 		}
 		return &shapeError{"the answer is no object"}
 	}
-	s.pos++
 	s.rest.WriteByte('{')
-	c, err = s.next()
+	err = s.Object(func(name string) error {
+		if each, ok := s.arrays[name]; ok {
+			return s.elements(name, each)
+		}
+		return s.member(name)
+	})
 	if err != nil {
 		return err
 	}
-	if c == '}' {
-		s.pos++
-	} else if err := s.members(); err != nil {
-		return err
-	}
 	s.rest.WriteByte('}')
-	return s.over()
-}
-
-func (s *splitter) members() error {
-	for {
-		name, err := s.name()
-		if err != nil {
-			return err
-		}
-		if each, ok := s.arrays[name]; ok {
-			err = s.elements(name, each)
-		} else {
-			err = s.member(name)
-		}
-		if err != nil {
-			return err
-		}
-		c, err := s.next()
-		if err != nil {
-			return err
-		}
-		s.pos++
-		switch c {
-		case '}':
-			return nil
-		case ',':
-		default:
-			s.pos--
-			return s.wrong("no comma and no end")
-		}
-	}
+	return s.End()
 }
 
 // member passes a member that is none of the arrays.
 func (s *splitter) member(name string) error {
-	value, err := s.kept()
+	value, err := s.Kept()
 	if err != nil || !s.keep {
 		return err
 	}
@@ -224,48 +211,28 @@ func (s *splitter) elements(name string, each func(item []byte) error) error {
 	if s.seen[name] != "" {
 		return &shapeError{fmt.Sprintf("the answer has %q twice", name)}
 	}
-	c, err := s.next()
+	c, err := s.Next()
 	if err != nil {
 		return err
 	}
 	if c == 'n' {
 		s.seen[name] = "null"
-		return s.literal("null")
+		return s.Value()
 	}
 	if c != '[' {
 		return &shapeError{fmt.Sprintf("%q in the answer is no list", name)}
 	}
 	s.seen[name] = "array"
-	s.pos++
-	if c, err = s.next(); err != nil {
-		return err
-	}
-	if c == ']' {
-		s.pos++
-		return nil
-	}
-	for {
-		item, err := s.kept()
+	return s.Array(func() error {
+		item, err := s.Kept()
 		if err != nil {
 			return err
 		}
 		if err := each(item); err != nil {
 			return &stopped{err}
 		}
-		c, err := s.next()
-		if err != nil {
-			return err
-		}
-		s.pos++
-		switch c {
-		case ']':
-			return nil
-		case ',':
-		default:
-			s.pos--
-			return s.wrong("no comma and no end")
-		}
-	}
+		return nil
+	})
 }
 
 // shown is a path for people.

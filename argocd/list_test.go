@@ -16,6 +16,7 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"github.com/plimsoll/plimsoll/internal/jsonstream"
 	"github.com/plimsoll/plimsoll/limit"
 )
 
@@ -245,8 +246,9 @@ func FuzzSplitter(f *testing.F) {
 			return
 		}
 		var items [][]byte
-		s := splitter{scanner: newScanner(&slowly{body, int(chunk)%16 + 1}, most), most: most, keep: true}
-		s.buf = make([]byte, 16) // so that it has to move and to grow
+		small := bounds(most)
+		small.Buffer = 16 // so that it has to move and to grow
+		s := splitter{Reader: jsonstream.NewReader(&slowly{body, int(chunk)%16 + 1}, small), most: most, keep: true}
 		s.arrays = map[string]func([]byte) error{"items": func(item []byte) error {
 			items = append(items, bytes.Clone(item))
 			return nil
@@ -255,7 +257,7 @@ func FuzzSplitter(f *testing.F) {
 		if shape := (*shapeError)(nil); errors.As(err, &shape) {
 			return
 		}
-		if deep := (*syntaxError)(nil); errors.As(err, &deep) && strings.Contains(deep.what, "nesting") {
+		if deep := (*jsonstream.SyntaxError)(nil); errors.As(err, &deep) && strings.Contains(deep.What, "nesting") {
 			return // encoding/json goes deeper
 		}
 		if (err == nil) != json.Valid(body) {

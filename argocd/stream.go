@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"net/url"
 
+	"github.com/plimsoll/plimsoll/internal/jsonstream"
 	"github.com/plimsoll/plimsoll/limit"
 )
 
@@ -53,11 +54,7 @@ func (c *Client) event(r request, a *answer, line []byte, each func(result []byt
 	if len(line) > 0 && line[0] == '<' {
 		return c.shape(r, a, "the answer is a web page, no stream"+title(line))
 	}
-	s := newScanner(bytes.NewReader(line), c.shared.o.MaxObject)
-	if err := s.value(); err != nil {
-		return c.why(r, a, err)
-	}
-	if err := s.over(); err != nil {
+	if err := jsonstream.Check(line, bounds(c.shared.o.MaxObject)); err != nil {
 		return c.why(r, a, err)
 	}
 	var said struct {

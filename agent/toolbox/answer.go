@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/plimsoll/plimsoll/agent"
+	"github.com/plimsoll/plimsoll/internal/jsonstream"
 	"github.com/plimsoll/plimsoll/limit"
 )
 
@@ -31,36 +32,36 @@ const nothing = "(no output)"
 
 // answer is the response to a call, as far as a model is given of it.
 type answer struct {
-	text   clipped
+	text   jsonstream.Clip
 	blocks int
 	// structured is structuredContent as it stands there.
-	structured clipped
+	structured jsonstream.Clip
 	failed     bool
 	// whole is the size of the kept result of which the text is a page; 0 where it is all.
 	whole int64
 	// refusal is the message of a JSON-RPC error.
-	refusal *clipped
+	refusal *jsonstream.Clip
 	code    string
-	data    clipped
+	data    jsonstream.Clip
 	result  bool // there was one
 }
 
 // decode reads a response to tools/call. It holds at most max bytes of text, whatever comes.
 func decode(r io.Reader, most int) (*answer, error) {
-	a := &answer{text: clipped{max: most}, structured: clipped{max: most}, data: clipped{max: maxData}}
-	s := newScanner(r)
-	err := s.object(func(key string) error {
+	a := &answer{text: jsonstream.Clip{Max: most}, structured: jsonstream.Clip{Max: most}, data: jsonstream.Clip{Max: maxData}}
+	s := jsonstream.NewReader(r, jsonstream.Options{})
+	err := s.Object(func(key string) error {
 		switch key {
 		case "result":
 			a.result = true
-			if !s.is('{') {
-				return s.skip()
+			if !s.Is('{') {
+				return s.Skip()
 			}
-			return s.object(func(key string) error { return a.member(s, key) })
+			return s.Object(func(key string) error { return a.member(s, key) })
 		case "error":
 			return a.refuse(s)
 		}
-		return s.skip()
+		return s.Skip()
 	})
 	if err != nil {
 		return nil, err
@@ -72,86 +73,86 @@ func decode(r io.Reader, most int) (*answer, error) {
 }
 
 // member reads one member of the result.
-func (a *answer) member(s *scanner, key string) error {
+func (a *answer) member(s *jsonstream.Reader, key string) error {
 	switch key {
 	case "content":
-		if !s.is('[') {
-			return s.skip()
+		if !s.Is('[') {
+			return s.Skip()
 		}
-		return s.array(func() error { return a.block(s) })
+		return s.Array(func() error { return a.block(s) })
 	case "structuredContent":
-		a.structured = clipped{max: a.structured.max}
-		return s.raw(&a.structured)
+		a.structured = jsonstream.Clip{Max: a.structured.Max}
+		return s.Copy(&a.structured)
 	case "isError":
-		word := clipped{max: 8}
-		err := s.raw(&word)
-		a.failed = word.whole() == "true"
+		word := jsonstream.Clip{Max: 8}
+		err := s.Copy(&word)
+		a.failed = word.Whole() == "true"
 		return err
 	case "_meta":
-		if !s.is('{') {
-			return s.skip()
+		if !s.Is('{') {
+			return s.Skip()
 		}
-		return s.object(func(key string) error {
-			if key != metaKey || !s.is('{') {
-				return s.skip()
+		return s.Object(func(key string) error {
+			if key != metaKey || !s.Is('{') {
+				return s.Skip()
 			}
-			return s.object(func(key string) error {
-				word := clipped{max: 32}
-				err := s.raw(&word)
-				if n, e := strconv.ParseInt(word.whole(), 10, 64); e == nil && key == "bytes" && n > 0 {
+			return s.Object(func(key string) error {
+				word := jsonstream.Clip{Max: 32}
+				err := s.Copy(&word)
+				if n, e := strconv.ParseInt(word.Whole(), 10, 64); e == nil && key == "bytes" && n > 0 {
 					a.whole = n
 				}
 				return err
 			})
 		})
 	}
-	return s.skip()
+	return s.Skip()
 }
 
 // refuse reads an error.
-func (a *answer) refuse(s *scanner) error {
-	a.refusal = &clipped{max: maxError}
-	if !s.is('{') {
-		return s.raw(a.refusal)
+func (a *answer) refuse(s *jsonstream.Reader) error {
+	a.refusal = &jsonstream.Clip{Max: maxError}
+	if !s.Is('{') {
+		return s.Copy(a.refusal)
 	}
-	return s.object(func(key string) error {
+	return s.Object(func(key string) error {
 		switch key {
 		case "message":
-			return s.word(a.refusal)
+			return word(s, a.refusal)
 		case "code":
-			code := clipped{max: 32}
-			err := s.raw(&code)
-			a.code = code.whole()
+			code := jsonstream.Clip{Max: 32}
+			err := s.Copy(&code)
+			a.code = code.Whole()
 			return err
 		case "data":
-			return s.raw(&a.data)
+			return s.Copy(&a.data)
 		}
-		return s.skip()
+		return s.Skip()
 	})
 }
 
 // add adds a text as a block of its own.
-func (a *answer) add(t *clipped) {
+func (a *answer) add(t *jsonstream.Clip) {
 	a.separate()
-	before := a.text.size
-	for _, c := range t.b {
-		a.text.add(c)
+	before := a.text.Size
+	for _, c := range t.Text {
+		a.text.Byte(c)
 	}
-	a.text.size = before + t.size
-	a.text.full = a.text.full || t.full
+	a.text.Size = before + t.Size
+	a.text.Full = a.text.Full || t.Full
 }
 
 // say adds a remark about content that is no text.
 func (a *answer) say(remark string) {
 	a.separate()
 	for _, r := range "[" + remark + "]" {
-		a.text.rune(r)
+		a.text.Rune(r)
 	}
 }
 
 func (a *answer) separate() {
-	if a.blocks++; a.blocks > 1 && a.text.size > 0 {
-		a.text.add('\n')
+	if a.blocks++; a.blocks > 1 && a.text.Size > 0 {
+		a.text.Byte('\n')
 	}
 }
 
@@ -160,11 +161,11 @@ func (a *answer) output(server string) agent.Output {
 	if !a.result {
 		return agent.Output{Text: a.refused(server), Failed: true}
 	}
-	out := agent.Output{Text: string(a.text.b), Failed: a.failed, Size: max(a.text.size, a.whole)}
-	left := a.text.size - int64(len(a.text.b))
-	if a.text.size == 0 && a.structured.size > 0 && string(a.structured.b) != "null" {
-		out.Text, out.Size = string(a.structured.b), max(a.structured.size, a.whole)
-		left = a.structured.size - int64(len(a.structured.b))
+	out := agent.Output{Text: string(a.text.Text), Failed: a.failed, Size: max(a.text.Size, a.whole)}
+	left := a.text.Size - int64(len(a.text.Text))
+	if a.text.Size == 0 && a.structured.Size > 0 && string(a.structured.Text) != "null" {
+		out.Text, out.Size = string(a.structured.Text), max(a.structured.Size, a.whole)
+		left = a.structured.Size - int64(len(a.structured.Text))
 	}
 	switch {
 	case left > 0:
@@ -177,7 +178,7 @@ func (a *answer) output(server string) agent.Output {
 
 // refused says a JSON-RPC error in words.
 func (a *answer) refused(server string) string {
-	text := string(a.refusal.b)
+	text := string(a.refusal.Text)
 	if text == "" {
 		text = server + " refused the call without saying why"
 	}
@@ -185,7 +186,7 @@ func (a *answer) refused(server string) string {
 		text += fmt.Sprintf(" (code %s)", a.code)
 	}
 	// Where the gateway says what it kept the message has it in words.
-	if data := a.data.whole(); data != "" && data != "null" && !strings.Contains(data, metaKey) {
+	if data := a.data.Whole(); data != "" && data != "null" && !strings.Contains(data, metaKey) {
 		text += ": " + data
 	}
 	return text

@@ -11,6 +11,8 @@ import (
 	"testing"
 	"testing/iotest"
 	"unicode/utf8"
+
+	"github.com/plimsoll/plimsoll/internal/rawjson"
 )
 
 func TestDecodeBoundsWhatItHolds(t *testing.T) {
@@ -45,8 +47,8 @@ func TestDecodeOfWhatIsNoResponse(t *testing.T) {
 		`{"result":{"a":}}`:                      "closes nothing",
 		`{"result":{"content":[{"text":"\x"}]}}`: "an escape that JSON does not have",
 		"{\"result\":{\"content\":[{\"text\":\"\n\"}]}}":     "a control character",
-		`{"x":` + strings.Repeat("[", maxDepth+1):            "nested too deep",
-		`{"result":{"x":` + strings.Repeat("9", maxAtom+1):   "a number without end",
+		`{"x":` + strings.Repeat("[", rawjson.MaxDepth+1):    "nested too deep",
+		`{"result":{"x":` + strings.Repeat("9", (64<<10)+1):  "a number without end",
 		`{"result":{"content":` + strings.Repeat(`[`, 20000): "nested too deep",
 	} {
 		_, err := decode(strings.NewReader(message), 100)
@@ -89,6 +91,7 @@ func FuzzDecode(f *testing.F) {
 		`{"error":{"code":-1,"message":"x","data":[1,{"a":"}"}]}}`,
 		`{"result":{"structuredContent":{"a":[1,2,{"b":"\"]"}]},"_meta":{"plimsoll/result":{"bytes":12}}}}`,
 		"{\"result\":{\"content\":[{\"type\":\"text\",\"text\":\"\xff\xc3\"}]}}",
+		`{"result":{"structuredContent":"\ä"}}`,
 	} {
 		f.Add([]byte(seed))
 	}
@@ -133,8 +136,8 @@ func FuzzText(f *testing.F) {
 		if one == "" {
 			want = two
 		}
-		if string(a.text.b) != want || a.text.size != int64(len(want)) {
-			t.Errorf("%q became %q", want, a.text.b)
+		if string(a.text.Text) != want || a.text.Size != int64(len(want)) {
+			t.Errorf("%q became %q", want, a.text.Text)
 		}
 	})
 }

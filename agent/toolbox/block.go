@@ -5,27 +5,28 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/plimsoll/plimsoll/internal/jsonstream"
 	"github.com/plimsoll/plimsoll/limit"
 )
 
 // block is one block of content.
 type block struct {
-	kind, mime, uri, name, title, description clipped
-	text                                      clipped
+	kind, mime, uri, name, title, description jsonstream.Clip
+	text                                      jsonstream.Clip
 	hasText, hasData                          bool
 	data                                      int64  // bytes of an image or the like
 	size                                      string // that what a link leads to is said to have
 }
 
 // block reads a block and adds what there is to read of it.
-func (a *answer) block(s *scanner) error {
-	if !s.is('{') {
-		return s.skip()
+func (a *answer) block(s *jsonstream.Reader) error {
+	if !s.Is('{') {
+		return s.Skip()
 	}
-	small := clipped{max: maxSmall}
+	small := jsonstream.Clip{Max: maxSmall}
 	b := &block{
 		kind: small, mime: small, uri: small, name: small, title: small, description: small,
-		text: clipped{max: max(0, a.text.max-len(a.text.b))},
+		text: jsonstream.Clip{Max: max(0, a.text.Max-len(a.text.Text))},
 	}
 	if err := b.read(s, true); err != nil {
 		return err
@@ -35,78 +36,78 @@ func (a *answer) block(s *scanner) error {
 }
 
 // read reads a block, and the resource within it.
-func (b *block) read(s *scanner, outer bool) error {
-	return s.object(func(key string) error {
+func (b *block) read(s *jsonstream.Reader, outer bool) error {
+	return s.Object(func(key string) error {
 		switch key {
 		case "type":
 			if outer {
-				return s.word(&b.kind)
+				return word(s, &b.kind)
 			}
 		case "mimeType":
-			return s.word(&b.mime)
+			return word(s, &b.mime)
 		case "uri":
-			return s.word(&b.uri)
+			return word(s, &b.uri)
 		case "name":
-			return s.word(&b.name)
+			return word(s, &b.name)
 		case "title":
-			return s.word(&b.title)
+			return word(s, &b.title)
 		case "description":
-			return s.word(&b.description)
+			return word(s, &b.description)
 		case "text":
-			if s.is('"') {
+			if s.Is('"') {
 				b.hasText = true
-				return s.text(&b.text)
+				return s.Text(&b.text)
 			}
 		case "data", "blob":
 			b.hasData = true
-			return s.base64(&b.data)
+			return base64(s, &b.data)
 		case "size":
-			word := clipped{max: 20}
-			err := s.raw(&word)
-			if n, e := strconv.ParseInt(word.whole(), 10, 64); e == nil && n >= 0 {
+			word := jsonstream.Clip{Max: 20}
+			err := s.Copy(&word)
+			if n, e := strconv.ParseInt(word.Whole(), 10, 64); e == nil && n >= 0 {
 				b.size = limit.Bytes(n).Human()
 			}
 			return err
 		case "resource":
-			if outer && s.is('{') {
+			if outer && s.Is('{') {
 				return b.read(s, false)
 			}
 		}
-		return s.skip()
+		return s.Skip()
 	})
 }
 
 // render adds the block: its text, or what it is where that is no text.
 func (b *block) render(a *answer) {
-	kind, size := string(b.kind.b), limit.Bytes(b.data).Human()
+	kind, size := string(b.kind.Text), limit.Bytes(b.data).Human()
 	const hidden = ": it cannot be shown here"
 	switch {
 	case kind == "text":
 		a.add(&b.text)
 	case kind == "resource_link":
-		remark := listed("resource", first(b.title, b.name), string(b.uri.b), string(b.mime.b), b.size)
-		if about := string(b.description.b); about != "" {
+		remark := listed("resource", first(b.title, b.name), string(b.uri.Text), string(b.mime.Text), b.size)
+		if about := string(b.description.Text); about != "" {
 			remark += ": " + about
 		}
 		a.say(remark)
 	case b.hasText:
-		if uri := string(b.uri.b); uri != "" {
+		if uri := string(b.uri.Text); uri != "" {
 			a.say("resource, " + uri)
 		}
 		a.add(&b.text)
 	case kind == "image", kind == "audio":
-		a.say(listed(kind, string(b.mime.b), size) + hidden)
+		a.say(listed(kind, string(b.mime.Text), size) + hidden)
 	case b.hasData:
-		a.say(listed("data", string(b.uri.b), string(b.mime.b), size) + hidden)
+		a.say(listed("data", string(b.uri.Text), string(b.mime.Text), size) + hidden)
 	default:
 		a.say(fmt.Sprintf("content of the kind %q", kind) + hidden)
 	}
 }
 
-func first(all ...clipped) string {
+func first(all ...jsonstream.Clip) string {
 	for _, c := range all {
-		if len(c.b) > 0 {
-			return string(c.b)
+		if len(c.Text) > 0 {
+			return string(c.Text)
 		}
 	}
 	return ""
@@ -122,4 +123,41 @@ func listed(what string, facts ...string) string {
 		}
 	}
 	return b.String()
+}
+
+// word takes a string, and steps over any other value.
+func word(r *jsonstream.Reader, to *jsonstream.Clip) error {
+	if r.Is('"') {
+		return r.Text(to)
+	}
+	return r.Skip()
+}
+
+// base64 takes a string of base64, and counts the bytes that it stands for.
+func base64(r *jsonstream.Reader, size *int64) error {
+	if !r.Is('"') {
+		return r.Skip()
+	}
+	if err := r.Take('"'); err != nil {
+		return err
+	}
+	for n := int64(0); ; {
+		c, err := r.Byte()
+		switch {
+		case err != nil:
+			return err
+		case c == '"':
+			*size = n/4*3 + n%4*3/4
+			return nil
+		case c == '\\': // "\/", or a line break
+			if c, err = r.Byte(); err != nil {
+				return err
+			}
+			if c == '/' {
+				n++
+			}
+		case c != '=' && c > ' ':
+			n++
+		}
+	}
 }

@@ -57,3 +57,6 @@ func (n *Nesting) shrink() {
 		n.levels, n.outer = n.outer[last], n.outer[:last]
 	}
 }
+
+// Object tells whether the innermost that is open is an object.
+func (n *Nesting) Object() bool { return n.Depth > 0 && n.levels&1 == 1 }

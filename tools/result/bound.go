@@ -9,6 +9,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/plimsoll/plimsoll/internal/jsonstream"
 	"github.com/plimsoll/plimsoll/limit"
 	"github.com/plimsoll/plimsoll/tools/mcp/jsonrpc"
 	"github.com/plimsoll/plimsoll/tools/mcp/transport"
@@ -24,6 +25,9 @@ type BrokenOff struct {
 func (e *BrokenOff) Error() string {
 	return fmt.Sprintf("the message broke off after %s: %v", limit.Bytes(e.Bytes).Human(), e.Err)
 }
+
+// SyntaxError says where a message cannot be followed.
+type SyntaxError = jsonstream.SyntaxError
 
 // brokenAt says so of a message that the lexer cannot follow.
 func brokenAt(err error) error {
@@ -151,7 +155,7 @@ func (r *reading) take(p []byte, held bool) error {
 	case r.passing:
 		return nil
 	case r.lost == nil:
-		if r.lost = r.lexer.write(p); r.scout.method {
+		if r.lost = r.lexer.Feed(p); r.scout.method {
 			r.passing, r.lost = true, nil
 			return nil
 		}
@@ -168,7 +172,7 @@ func (r *reading) take(p []byte, held bool) error {
 }
 
 func (r *reading) takeSpill(p []byte) error {
-	if err := r.lexer.write(p); err != nil {
+	if err := r.lexer.Feed(p); err != nil {
 		return brokenAt(err)
 	}
 	s := r.spill
@@ -216,7 +220,7 @@ func (r *reading) toSpool() error {
 	for from := r.raw.reader(0, r.raw.size); ; {
 		n, err := from.Read(chunk[:])
 		if n > 0 {
-			if err := r.lexer.write(chunk[:n]); err != nil {
+			if err := r.lexer.Feed(chunk[:n]); err != nil {
 				return brokenAt(err)
 			}
 		}
@@ -277,7 +281,7 @@ func (r *reading) finish(err error) {
 		return
 	case r.spill == nil && err == nil:
 		if r.lost == nil {
-			r.lost = r.lexer.finish()
+			r.lost = r.lexer.Finish()
 		}
 		switch {
 		case r.lost == nil && r.listed(&r.scout):
@@ -295,7 +299,7 @@ func (r *reading) finish(err error) {
 	}
 	r.out.ID = r.id()
 	if r.spill != nil && err == nil {
-		if lost := r.lexer.finish(); lost != nil {
+		if lost := r.lexer.Finish(); lost != nil {
 			err = brokenAt(lost)
 		}
 	}

@@ -56,7 +56,7 @@ func (r *reading) cutOff(err error) {
 	why := reason(err)
 	var data []byte
 	if s := r.spill; s != nil && s.writer != nil {
-		r.lexer.abandon()
+		r.lexer.Abandon()
 		if s.text == 0 || s.isErr || s.writer.Cut(shorten(err.Error(), 200)) != nil {
 			_ = s.writer.Discard()
 		} else if v, readErr := r.view(r.ctx); readErr == nil {

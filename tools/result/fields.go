@@ -1,5 +1,71 @@
 package result
 
+import "github.com/plimsoll/plimsoll/internal/jsonstream"
+
+// events is what a lexer tells. Everything it hands over is valid during the call.
+type events interface {
+	open(p place, key []byte)
+	// begin starts a value; key is the literal of its key with quotes, nil for an element
+	// and for a long one. Its bytes come in pieces, then end.
+	begin(f field, in place, key []byte)
+	piece(p []byte)
+	end()
+	close(p place)
+}
+
+// lexer reads one response in pieces of any size.
+type lexer struct {
+	jsonstream.Lexer
+	to       events
+	resource bool     // contents is looked into, not content
+	stack    [8]place // what was entered; no place lies deeper
+	depth    int
+}
+
+func (l *lexer) reset(to events, resource bool) {
+	l.to, l.resource, l.depth = to, resource, 0
+	l.Reset(l)
+}
+
+// Value implements [jsonstream.Visitor].
+func (l *lexer) Value(literal, name []byte, c byte) jsonstream.Action {
+	if l.depth == 0 {
+		return l.enter(inMessage, nil)
+	}
+	in := l.stack[l.depth-1]
+	if p, ok := l.inside(in, string(name), c); ok {
+		return l.enter(p, literal)
+	}
+	f := fieldOf(in, string(name), c)
+	if in == inContent || in == inContents {
+		f = fieldElement
+	}
+	l.to.begin(f, in, literal)
+	if f.decoded() {
+		return jsonstream.Text
+	}
+	return jsonstream.Raw
+}
+
+func (l *lexer) enter(p place, key []byte) jsonstream.Action {
+	l.stack[l.depth] = p
+	l.depth++
+	l.to.open(p, key)
+	return jsonstream.Enter
+}
+
+// Piece implements [jsonstream.Visitor].
+func (l *lexer) Piece(p []byte) { l.to.piece(p) }
+
+// End implements [jsonstream.Visitor].
+func (l *lexer) End() { l.to.end() }
+
+// Leave implements [jsonstream.Visitor].
+func (l *lexer) Leave() {
+	l.depth--
+	l.to.close(l.stack[l.depth])
+}
+
 // place is a container of a response that the lexer looks into.
 type place uint8
 

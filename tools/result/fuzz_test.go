@@ -7,7 +7,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/plimsoll/plimsoll/internal/rawjson"
 	"github.com/plimsoll/plimsoll/limit"
 )
 
@@ -35,14 +34,14 @@ func lex(text string, resource bool, cuts []byte) string {
 		if len(cuts) > 0 {
 			n = min(n, int(cuts[i%len(cuts)])+1)
 		}
-		err = l.write([]byte(text[:n]))
+		err = l.Feed([]byte(text[:n]))
 		text = text[n:]
 	}
 	if err == nil {
-		err = l.finish()
+		err = l.Finish()
 	}
-	l.abandon()
-	return fmt.Sprintf("%s%v trailed %v", t.String(), err, l.trailed)
+	l.Abandon()
+	return fmt.Sprintf("%s%v trailed %v", t.String(), err, l.Trailed)
 }
 
 var samples = []string{
@@ -66,50 +65,6 @@ func FuzzAnyChunkingTellsTheSame(f *testing.F) {
 		want := lex(text, resource, nil)
 		if got := lex(text, resource, cuts); got != want {
 			t.Errorf("in pieces:\n%s\nat once:\n%s", got, want)
-		}
-	})
-}
-
-func FuzzUnquotingInPieces(f *testing.F) {
-	for _, s := range []string{`a\n`, `\ud83d\ude00`, `\ud83d\ud83d\ude00`, `\ud83d\u0041`, `\ud83dx`, `\ude00`, `\ud83d\`, `\u12`, `\u12\n`, `\x\u`, "\xff\\u00", `\ud83d\u00`, `\ud83d\uzz`, `\ud83d\"`} {
-		f.Add(s, []byte{0})
-	}
-	f.Fuzz(func(t *testing.T, inside string, cuts []byte) {
-		// The literal ends at the first quote that is not escaped.
-		end, esc := -1, false
-		for i := range len(inside) {
-			if !esc && inside[i] == '"' {
-				end = i
-				break
-			}
-			esc = !esc && inside[i] == '\\'
-		}
-		literal := inside
-		if end >= 0 {
-			literal = inside[:end]
-		} else if esc {
-			literal = inside[:len(inside)-1]
-		}
-		want := rawjson.Unquote(nil, []byte(`"`+literal+`"`))
-		var (
-			u   unquoter
-			got []byte
-		)
-		rest := []byte(literal + `"`)
-		for i, closed := 0, false; !closed; i++ {
-			n := len(rest)
-			if len(cuts) > 0 {
-				n = min(n, int(cuts[i%len(cuts)])+1)
-			}
-			text, used, done := u.feed(rest[:n])
-			got = append(got, text...)
-			if closed = done; !done && used != n {
-				t.Fatalf("%d of %d bytes taken", used, n)
-			}
-			rest = rest[used:]
-		}
-		if got = append(got, u.end()...); !bytes.Equal(got, want) || len(rest) != 0 {
-			t.Errorf("%q: %q, want %q; %d bytes left", inside, got, want, len(rest))
 		}
 	})
 }

@@ -151,14 +151,14 @@ func BenchmarkLexer(b *testing.B) {
 				s scout
 			)
 			l.reset(&s, false)
-			if err := l.write([]byte(c.before)); err != nil {
+			if err := l.Feed([]byte(c.before)); err != nil {
 				b.Fatal(err)
 			}
 			unit := []byte(c.unit)
 			b.SetBytes(int64(len(unit)))
 			b.ReportAllocs()
 			for b.Loop() {
-				if err := l.write(unit); err != nil {
+				if err := l.Feed(unit); err != nil {
 					b.Fatal(err)
 				}
 			}

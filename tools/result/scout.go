@@ -1,5 +1,7 @@
 package result
 
+import "github.com/plimsoll/plimsoll/internal/jsonstream"
+
 // scout measures a response while it arrives.
 type scout struct {
 	maxItems int
@@ -18,7 +20,7 @@ type scout struct {
 	in     place
 	aside  bool // the member is nothing that a model reads
 	counts bool // items are counted in it
-	list   counter
+	list   jsonstream.Counter
 }
 
 // aside are the members of a block that describe it to the client.
@@ -69,7 +71,7 @@ func (s *scout) piece(p []byte) {
 	case fieldText, fieldStructured, fieldMessage, fieldElement:
 		s.text += n
 		if s.counts {
-			s.list.write(p)
+			s.list.Write(p)
 		}
 	case fieldMedia, fieldMeta:
 		s.other += n
@@ -87,7 +89,7 @@ func (s *scout) end() {
 	case s.field == fieldIsError:
 		s.failed = string(s.isError) == "true"
 	case s.counts:
-		s.items = max(s.items, s.list.end())
+		s.items = max(s.items, s.list.End())
 	}
 }
 

@@ -3,6 +3,7 @@ package result
 import (
 	"errors"
 
+	"github.com/plimsoll/plimsoll/internal/jsonstream"
 	"github.com/plimsoll/plimsoll/tools/spool"
 )
 
@@ -45,7 +46,7 @@ type spill struct {
 	spilled bool // the small value got too large
 	from    int64
 	over    bool // the media under way is not delivered
-	quotes  unquoter
+	quotes  jsonstream.Unquoter
 	stop    error // nothing more can be done with this response
 }
 
@@ -233,7 +234,7 @@ func (s *spill) mediaPiece(p []byte) {
 	s.over = true
 	s.block.media = s.kept.size - s.from + int64(len(p))
 	s.startPart(spool.Media, s.mime())
-	s.quotes = unquoter{out: s.quotes.out}
+	s.quotes.Reset()
 	held := make([]byte, ChunkBytes)
 	for r := s.kept.reader(s.from, s.kept.size); ; {
 		n, err := r.Read(held)
@@ -254,7 +255,7 @@ func (s *spill) putQuoted(p []byte) {
 		p = p[1:]
 	}
 	for len(p) > 0 {
-		text, n, closed := s.quotes.feed(p)
+		text, n, closed := s.quotes.Feed(p)
 		s.put(text)
 		if p = p[n:]; closed {
 			return

@@ -7,6 +7,7 @@ import (
 	"os"
 
 	"github.com/plimsoll/plimsoll/internal/atomicfile"
+	"github.com/plimsoll/plimsoll/internal/jsonstream"
 	"github.com/plimsoll/plimsoll/internal/statefile"
 )
 
@@ -77,7 +78,7 @@ func (m *meta) valid() error {
 		m.Items >= 0 && m.Pages >= 0 && m.Pages <= m.Items && m.Large >= 0 && m.Large <= m.Items && m.Blocks >= 0 &&
 		m.Begin >= m.DocBegin && m.Begin <= m.DocEnd && m.Last <= m.DocEnd && m.Close <= m.DocEnd &&
 		(m.Close == 0 || m.Close >= m.Last) && (m.Items == 0 || m.Last > m.Begin && m.Pages > 0) &&
-		m.PerPage > 0 && m.PerPage <= MaxPageLines && m.Depth >= 0 && m.Depth <= maxKeys
+		m.PerPage > 0 && m.PerPage <= MaxPageLines && m.Depth >= 0 && m.Depth <= jsonstream.MaxKeys
 	switch m.Shape {
 	case Array, Object, Lines:
 	case Blocks:

@@ -3,6 +3,8 @@ package spool
 import (
 	"context"
 	"io"
+
+	"github.com/plimsoll/plimsoll/internal/jsonstream"
 )
 
 // extent is an object below some keys.
@@ -21,13 +23,13 @@ type finder struct {
 	p     *part
 	mode  mode
 	first int64 // of the JSON: behind a byte order mark and space
-	js    *scanner
+	js    *jsonstream.Items
 	ls    *lineScanner
 
 	now   *paging // the array under way
 	best  *paging // the largest that ended
 	lines *paging
-	maps  [maxKeys + 1]extent // the largest object below so many keys
+	maps  [jsonstream.MaxKeys + 1]extent // the largest object below so many keys
 }
 
 type mode uint8
@@ -50,7 +52,7 @@ func (f *finder) feed(b []byte) error {
 		}
 	}
 	if f.mode == asJSON {
-		if _, ok := f.js.feed(b); !ok {
+		if _, ok := f.js.Feed(b); !ok {
 			return f.broken()
 		}
 		return f.err()
@@ -75,7 +77,7 @@ func (f *finder) decide(b []byte) []byte {
 			continue
 		case c == '{' || c == '[':
 			f.mode, f.first = asJSON, at
-			f.js = newScanner(f, at)
+			f.js = jsonstream.NewItems(f, at)
 			return b[i:]
 		}
 		f.toLines()
@@ -140,29 +142,25 @@ func (f *finder) err() error {
 	return nil
 }
 
-func (f *finder) opened(off int64) {
+func (f *finder) Opened(off int64) {
 	if f.w.frozenIn == f.p {
 		f.now = nil
 		return
 	}
-	wrapped := f.js.depth > 0
+	wrapped := f.js.Depth() > 0
 	f.now = f.w.paging(rulesFor(Array, f.w.head.PageItems, int64(f.w.head.PageBytes), wrapped), off)
 	f.now.end = off + 1
-	f.now.keys = f.keysTo(f.js.depth)
+	f.now.keys = f.js.Keys(f.js.Depth())
 }
 
-func (f *finder) keysTo(depth int) [][2]int64 {
-	return append([][2]int64(nil), f.js.keys[1:depth+1]...)
-}
-
-func (f *finder) item(start, end int64) bool {
+func (f *finder) Item(start, end int64) bool {
 	if f.now != nil {
 		f.now.add(start, end)
 	}
 	return true
 }
 
-func (f *finder) closed(end int64) {
+func (f *finder) Closed(end int64) {
 	if f.now == nil {
 		return
 	}
@@ -174,9 +172,9 @@ func (f *finder) closed(end int64) {
 	f.now = nil
 }
 
-func (f *finder) object(depth int, start, end int64) {
+func (f *finder) Object(depth int, start, end int64) {
 	if end-start > f.maps[depth].size() {
-		f.maps[depth] = extent{start, end, f.keysTo(depth)}
+		f.maps[depth] = extent{start, end, f.js.Keys(depth)}
 	}
 }
 
@@ -207,7 +205,7 @@ func (f *finder) finish(cut bool) (*paging, error) {
 	switch {
 	case f.w.frozenIn == f.p && f.mode != asLines:
 		return f.w.frozen, f.err()
-	case f.mode == asJSON && (f.js.whole() || cut):
+	case f.mode == asJSON && (f.js.Whole() || cut):
 		array := f.growing()
 		if array != nil && (array.count == 0 || 4*array.size() < f.p.size()) {
 			array = nil
@@ -215,7 +213,7 @@ func (f *finder) finish(cut bool) (*paging, error) {
 		if array != nil {
 			return array, f.err()
 		}
-		if e := f.largest(); f.js.whole() && e.size() > 2 {
+		if e := f.largest(); f.js.Whole() && e.size() > 2 {
 			return f.members(e)
 		}
 	}

@@ -105,25 +105,6 @@ func main(t *testing.T, r *Result, _ string) []byte {
 	return b
 }
 
-// FuzzScanner holds the scanner against encoding/json, in pieces of any size.
-func FuzzScanner(f *testing.F) {
-	for _, seed := range []string{`{"a":[1,-2.5e+7,"\u12aF\\"],"b":{}}`, `-`, `1.`, `"a`, `tru`, `nul1`, `[1 2]`, `{"a" 1}`, `{1:2}`, "\"\x7f\"", `]`, ``} {
-		f.Add([]byte(seed), uint8(2))
-	}
-	f.Fuzz(func(t *testing.T, text []byte, step uint8) {
-		s := newScanner(&walker{tell: func(int64, int64) bool { return true }}, 0)
-		ok := true
-		for rest := append(slices.Clone(text), ' '); len(rest) > 0 && ok; { // a number ends at what follows
-			n := min(len(rest), int(step)+1)
-			_, ok = s.feed(rest[:n])
-			rest = rest[n:]
-		}
-		if got, want := ok && s.whole(), json.Valid(text); got != want {
-			t.Fatalf("%q: %v, want %v", text, got, want)
-		}
-	})
-}
-
 // FuzzLines holds the lines against their text.
 func FuzzLines(f *testing.F) {
 	f.Add("a\nb\n\nc", uint8(1), uint8(9))

@@ -3,6 +3,8 @@ package spool
 import (
 	"context"
 	"io"
+
+	"github.com/plimsoll/plimsoll/internal/jsonstream"
 )
 
 // Buffers of those who read a document, in bytes.
@@ -20,10 +22,10 @@ type walker struct {
 	tell  func(start, end int64) bool
 }
 
-func (w *walker) opened(int64)                   {}
-func (w *walker) closed(int64)                   {}
-func (w *walker) object(int, int64, int64)       {}
-func (w *walker) item(start, end int64) (m bool) { return w.tell(start, end) }
+func (w *walker) Opened(int64)                   {}
+func (w *walker) Closed(int64)                   {}
+func (w *walker) Object(int, int64, int64)       {}
+func (w *walker) Item(start, end int64) (m bool) { return w.tell(start, end) }
 
 // walkJSON tells the items of an array, or the members of an object, from the one at off
 // on (or the space before it) until tell returns false; none ends behind `end`. One byte more
@@ -31,10 +33,10 @@ func (w *walker) item(start, end int64) (m bool) { return w.tell(start, end) }
 // Items that large has are not read but jumped over.
 func walkJSON(ctx context.Context, text io.ReaderAt, members bool, off, end int64, large *table, buf []byte, tell func(start, end int64) bool) error {
 	w := &walker{ctx: ctx, text: text, end: end, large: large, tell: tell}
-	s := newItemScanner(w, off, members)
+	s := jsonstream.ItemsFrom(w, off, members)
 	at, jump, stop := int64(0), row{}, end+1
 	next := func(from int64) error {
-		s.skip = -1
+		s.SkipAt = -1
 		if large == nil {
 			return nil
 		}
@@ -43,47 +45,43 @@ func walkJSON(ctx context.Context, text io.ReaderAt, members bool, off, end int6
 			return err
 		}
 		if jump, err = large.get(at); err == nil {
-			s.skip = jump[1]
+			s.SkipAt = jump[1]
 		}
 		return err
 	}
 	if err := next(off); err != nil {
 		return err
 	}
-	for s.off < stop && !s.whole() {
+	for s.Off < stop && !s.Whole() {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		n, err := text.ReadAt(buf[:min(int64(len(buf)), stop-s.off)], s.off)
+		n, err := text.ReadAt(buf[:min(int64(len(buf)), stop-s.Off)], s.Off)
 		if n == 0 {
 			return &errDamaged{"the text ends too early: " + err.Error()}
 		}
 		for b := buf[:n]; len(b) > 0; {
-			k, ok := s.feed(b)
+			k, ok := s.Feed(b)
 			if !ok {
 				return &errDamaged{"the text is not the JSON it was"}
 			}
 			b = b[k:]
-			if !s.stopped {
+			if !s.Stopped {
 				break
 			}
-			if s.off != s.skip {
+			if s.Off != s.SkipAt {
 				return nil
 			}
 			if jump[2] <= jump[1] || jump[2] > end {
 				return &errDamaged{"a large item ends where it cannot"}
 			}
-			s.stopped, s.state, s.start = false, afterValue, jump[1]
+			over := jump[2] - s.Off
+			s.Skipped(jump[2])
 			if !tell(jump[1], jump[2]) {
 				return nil
 			}
-			if over := jump[2] - s.off; over < int64(len(b)) {
-				b = b[over:]
-			} else {
-				b = nil
-			}
-			s.off = jump[2]
-			if err := next(s.off); err != nil {
+			b = b[min(over, int64(len(b))):]
+			if err := next(s.Off); err != nil {
 				return err
 			}
 		}

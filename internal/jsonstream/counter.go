@@ -1,11 +1,11 @@
-package result
+package jsonstream
 
 // maxListDepth is how many objects may surround an array for it to count as a list.
 const maxListDepth = 3
 
-// counter counts the items of the longest array in a JSON text that comes in pieces:
+// Counter counts the items of the longest array in a JSON text that comes in pieces:
 // of arrays that object keys lead to. In what is no JSON there are none.
-type counter struct {
+type Counter struct {
 	most     int
 	depth    int
 	list     int // depth inside of the array that is counted, 0 is none
@@ -17,7 +17,8 @@ type counter struct {
 	escaped  bool
 }
 
-func (c *counter) write(p []byte) {
+// Write takes the next bytes of the text.
+func (c *Counter) Write(p []byte) {
 	for i := 0; i < len(p) && !c.broken; i++ {
 		if c.inString {
 			if c.escaped {
@@ -68,12 +69,12 @@ func (c *counter) write(p []byte) {
 	}
 }
 
-// end gives the count when the text is complete, and makes c ready for another.
-func (c *counter) end() int {
+// End gives the count when the text is complete, and makes c ready for another.
+func (c *Counter) End() int {
 	n := c.most
 	if c.broken || c.depth != 0 {
 		n = 0
 	}
-	*c = counter{}
+	*c = Counter{}
 	return n
 }

@@ -1,4 +1,4 @@
-package result
+package jsonstream
 
 import (
 	"unicode/utf16"
@@ -7,10 +7,10 @@ import (
 	"github.com/plimsoll/plimsoll/internal/rawjson"
 )
 
-// unquoter decodes the inside of one JSON string that comes in pieces. What it makes of
+// Unquoter decodes the inside of one JSON string that comes in pieces. What it makes of
 // any bytes is what rawjson.Unquote makes of them in one piece: a lone half of a surrogate
 // pair becomes U+FFFD, escapes that JSON does not know and broken UTF-8 stay as they are.
-type unquoter struct {
+type Unquoter struct {
 	// cut is an escape that is not decided yet: `\`, `\u12`, the first half of a pair, or
 	// that and the beginning of the second.
 	cut [12]byte
@@ -18,11 +18,12 @@ type unquoter struct {
 	out []byte
 }
 
-var simpleEscapes = [256]byte{'"': '"', '\\': '\\', '/': '/', 'b': '\b', 'f': '\f', 'n': '\n', 'r': '\r', 't': '\t'}
+// Reset makes u ready for another string.
+func (u *Unquoter) Reset() { *u = Unquoter{out: u.out} }
 
-// feed decodes p up to the closing quote. text is valid until the next call; used is how
+// Feed decodes p up to the closing quote. text is valid until the next call; used is how
 // much of p was taken, with the quote; closed says that the quote was there.
-func (u *unquoter) feed(p []byte) (text []byte, used int, closed bool) {
+func (u *Unquoter) Feed(p []byte) (text []byte, used int, closed bool) {
 	i := 0
 	u.out = u.out[:0]
 	for u.n > 0 && i < len(p) {
@@ -65,8 +66,8 @@ func (u *unquoter) feed(p []byte) (text []byte, used int, closed bool) {
 	return u.out, i, false
 }
 
-// end gives what was cut when the string closed: nothing more decides it.
-func (u *unquoter) end() []byte {
+// End gives what was cut when the string closed: nothing more decides it.
+func (u *Unquoter) End() []byte {
 	u.out = u.out[:0]
 	for u.n > 0 {
 		u.give()
@@ -76,7 +77,7 @@ func (u *unquoter) end() []byte {
 
 // step takes one byte behind an undecided escape and returns 1, or 0 when the byte is not
 // part of it and is to be looked at again.
-func (u *unquoter) step(c byte) int {
+func (u *Unquoter) step(c byte) int {
 	at := u.n
 	if at > 6 {
 		at -= 6
@@ -119,7 +120,7 @@ func (u *unquoter) step(c byte) int {
 }
 
 // give decodes the first escape of cut as far as it goes, and keeps what follows it.
-func (u *unquoter) give() {
+func (u *Unquoter) give() {
 	if u.n >= 6 {
 		r, _ := rawjson.Hex4(u.cut[2:6]) // half a pair becomes U+FFFD
 		u.out = utf8.AppendRune(u.out, r)

@@ -1,12 +1,15 @@
-package result
+package jsonstream
 
 import (
 	"encoding/binary"
 	"math/bits"
 )
 
-// lanes repeats a byte over a word.
-const lanes = 0x0101010101010101
+// lanes repeats a byte over a word; highs is the top bit of each byte.
+const (
+	lanes = 0x0101010101010101
+	highs = 0x80 * lanes
+)
 
 // stringEnd returns how many bytes of p come before the first quote or backslash; len(p)
 // when there is none. Eight bytes are looked at in one go: JSON in a string has an escape
@@ -18,12 +21,32 @@ func stringEnd(p []byte) int {
 		q, b := w^('"'*lanes), w^('\\'*lanes)
 		// The lowest bit set is that of the first zero byte of q or b; those above it may
 		// be wrong (a borrow), and are not looked at.
-		if hit := ((q-lanes)&^q | (b-lanes)&^b) & (0x80 * lanes); hit != 0 {
+		if hit := ((q-lanes)&^q | (b-lanes)&^b) & highs; hit != 0 {
 			return i + bits.TrailingZeros64(hit)>>3
 		}
 	}
 	for ; i < len(p); i++ {
 		if p[i] == '"' || p[i] == '\\' {
+			return i
+		}
+	}
+	return i
+}
+
+// textEnd returns where in b, from i on, the first byte lies that a JSON string cannot
+// hold as it is: a quote, a backslash, a control character.
+func textEnd(b []byte, i int) int {
+	for ; i+8 <= len(b); i += 8 {
+		w := binary.LittleEndian.Uint64(b[i:])
+		quote, slash := w^lanes*'"', w^lanes*'\\'
+		// A byte's high bit is set where it is below 0x20, or equal to one of the two. A
+		// borrow may set bits above the first hit and never below it.
+		if hit := ((w - lanes*0x20) &^ w & highs) | ((quote - lanes) &^ quote & highs) | ((slash - lanes) &^ slash & highs); hit != 0 {
+			return i + bits.TrailingZeros64(hit)>>3
+		}
+	}
+	for ; i < len(b); i++ {
+		if c := b[i]; c < 0x20 || c == '"' || c == '\\' {
 			return i
 		}
 	}
@@ -50,33 +73,3 @@ var classes = func() (c [256]uint8) {
 	c[':'], c[','] = classMark, classMark
 	return c
 }()
-
-// nesting remembers the open brackets of a value, one bit each: true is an object.
-type nesting struct {
-	objects [MaxDepth/64 + 1]uint64
-	depth   int
-}
-
-// open enters a bracket; false when it is too deep.
-func (n *nesting) open(object bool) bool {
-	if n.depth == MaxDepth {
-		return false
-	}
-	bit := uint64(1) << (n.depth % 64)
-	if object {
-		n.objects[n.depth/64] |= bit
-	} else {
-		n.objects[n.depth/64] &^= bit
-	}
-	n.depth++
-	return true
-}
-
-// close leaves a bracket; false when it is not the one that is open.
-func (n *nesting) close(object bool) bool {
-	if n.depth == 0 {
-		return false
-	}
-	n.depth--
-	return n.objects[n.depth/64]>>(n.depth%64)&1 == 1 == object
-}

@@ -1,0 +1,178 @@
+package toolset
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/plimsoll/plimsoll/argocd"
+	"github.com/plimsoll/plimsoll/tools/mcp/builtin"
+)
+
+// resourceArguments name one resource of an application.
+type resourceArguments struct {
+	appArgs
+	Kind              string `json:"kind" jsonschema:"Kind of the resource, e.g. Deployment"`
+	ResourceName      string `json:"resource_name" jsonschema:"Name of the resource"`
+	ResourceNamespace string `json:"resource_namespace,omitempty" jsonschema:"Its namespace; empty: found by kind and name"`
+	Group             string `json:"group,omitempty" jsonschema:"API group; empty: found by kind and name"`
+	Version           string `json:"version,omitempty" jsonschema:"API version; empty: found by kind and name"`
+}
+
+// locate finds what the arguments leave open in the tree of the application.
+func (in *resourceArguments) locate(ctx context.Context, c *builtin.Call, client *argocd.Client) (treeRef, error) {
+	if err := required("name", in.Name, "kind", in.Kind, "resource_name", in.ResourceName); err != nil {
+		return treeRef{}, err
+	}
+	want := picked{in.Kind, in.Group, in.ResourceNamespace, in.ResourceName}
+	return locate(ctx, c, client, in.appArgs, want)
+}
+
+// locate gives the one resource that is picked. None, and several, are errors that say what
+// there is.
+func locate(ctx context.Context, c *builtin.Call, client *argocd.Client, app appArgs, want picked) (treeRef, error) {
+	var found []treeRef
+	all := 0
+	match := func(raw []byte) error {
+		var r treeRef
+		if err := decode(client, "resource tree", raw, &r); err != nil {
+			return err
+		}
+		if want.fits(r) && !slices.Contains(found, r) {
+			if all++; all <= maxListed {
+				found = append(found, r)
+			}
+		}
+		return nil
+	}
+	if err := required("name", app.Name); err != nil {
+		return treeRef{}, err
+	}
+	_, err := client.Elements(ctx, []string{"applications", app.Name, "resource-tree"}, app.query(), map[string]func([]byte) error{
+		"nodes": match, "orphanedNodes": match, "hosts": func([]byte) error { return nil },
+	})
+	switch {
+	case err != nil:
+		return treeRef{}, err
+	case all == 1:
+		return found[0], nil
+	case all == 0:
+		return treeRef{}, fmt.Errorf("the application %q has no resource %s/%s%s in its cluster; get_application_resource_tree lists those it has",
+			short(app.Name), short(cmp.Or(want.Kind, "*")), short(want.ResourceName), within(want.ResourceNamespace))
+	}
+	list := make([]string, len(found))
+	for i, r := range found {
+		list[i] = r.kind() + "/" + r.Name + within(r.Namespace)
+	}
+	return treeRef{}, fmt.Errorf("%d resources of %q fit: %s; say which with kind, group and resource_namespace", all, short(app.Name), strings.Join(list, ", "))
+}
+
+func within(namespace string) string {
+	if namespace == "" {
+		return ""
+	}
+	return " in namespace " + short(namespace)
+}
+
+const resourceText = `The live manifest of one resource of an application, as it is in the cluster. Data of Secrets and what looks like a credential is masked; managed fields are left out. kind and resource_name are enough where they are unique.`
+
+type getResourceArguments struct {
+	resourceArguments
+	depth
+}
+
+func (t *Toolset) resourceTool() builtin.Tool {
+	return reading(t, builtin.Tool{Name: "get_resource", Title: "Live manifest of a resource", Description: resourceText}, nil,
+		func(ctx context.Context, c *builtin.Call, client *argocd.Client, in getResourceArguments) (*builtin.Result, error) {
+			r, err := in.locate(ctx, c, client)
+			if err != nil {
+				return nil, err
+			}
+			raw, err := client.Get(ctx, []string{"applications", in.Name, "resource"}, in.at(r))
+			if err != nil {
+				return nil, err
+			}
+			var answer struct {
+				Manifest string `json:"manifest"`
+			}
+			if err := decode(client, "the resource", raw, &answer); err != nil {
+				return nil, err
+			}
+			if answer.Manifest == "" {
+				return nil, fmt.Errorf("%s has no manifest: it is gone from the cluster", r)
+			}
+			return t.object(client, []byte(answer.Manifest), in.depth, "", "")
+		})
+}
+
+// at is the resource as the server's requests take it.
+func (in *resourceArguments) at(r treeRef) map[string][]string {
+	q := in.query()
+	set(q, "namespace", r.Namespace)
+	set(q, "resourceName", r.Name)
+	set(q, "version", cmp.Or(in.Version, r.Version))
+	set(q, "group", r.Group)
+	set(q, "kind", r.Kind)
+	return q
+}
+
+type resourceActionsAnswer struct {
+	Instance string       `json:"instance,omitempty"`
+	Of       string       `json:"resource"`
+	Actions  []actionView `json:"actions"`
+	Note     string       `json:"note,omitempty"`
+	Left     int          `json:"more,omitempty"`
+}
+
+type actionView struct {
+	Name     string   `json:"name"`
+	Possible bool     `json:"possible_now"`
+	Params   []string `json:"parameters,omitempty"`
+}
+
+func (t *Toolset) actionsTool() builtin.Tool {
+	return reading(t, builtin.Tool{
+		Name: "list_resource_actions", Title: "Actions of a resource",
+		Description: "The actions that Argo CD offers for one resource of an application, such as restart of a Deployment, and whether they are possible now. kind and resource_name are enough where they are unique.",
+	}, nil, func(ctx context.Context, c *builtin.Call, client *argocd.Client, in resourceArguments) (*builtin.Result, error) {
+		r, err := in.locate(ctx, c, client)
+		if err != nil {
+			return nil, err
+		}
+		raw, err := client.Get(ctx, []string{"applications", in.Name, "resource", "actions"}, in.at(r))
+		if err != nil {
+			return nil, err
+		}
+		var list struct {
+			Actions []struct {
+				Name     string `json:"name"`
+				Disabled bool   `json:"disabled"`
+				Params   []struct {
+					Name string `json:"name"`
+				} `json:"params"`
+			} `json:"actions"`
+		}
+		if err := decode(client, "the actions", raw, &list); err != nil {
+			return nil, err
+		}
+		a := resourceActionsAnswer{Instance: t.several(client), Of: r.kind() + "/" + r.Name + within(r.Namespace), Actions: []actionView{}}
+		for i, one := range list.Actions {
+			if i == 60 {
+				a.Left = len(list.Actions) - i
+				break
+			}
+			v := actionView{Name: clip(one.Name, 100), Possible: !one.Disabled}
+			for _, p := range one.Params {
+				v.Params = append(v.Params, clip(p.Name, 60))
+			}
+			v.Params = some(v.Params)
+			a.Actions = append(a.Actions, v)
+		}
+		if len(a.Actions) == 0 {
+			a.Note = "Argo CD has no action for this kind, or this token may run none."
+		}
+		return builtin.JSON(a)
+	})
+}

@@ -1,0 +1,116 @@
+package jsonstream
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"unicode/utf8"
+
+	"github.com/plimsoll/plimsoll/internal/rawjson"
+)
+
+// maxAtom bounds a number that is copied, in bytes.
+const maxAtom = 64 << 10
+
+// Skip steps over a value as Copy does.
+func (r *Reader) Skip() error { return r.Copy(&Clip{}) }
+
+// Copy adds the value that comes as it stands there, with U+FFFD for what is no UTF-8. It is
+// held to its brackets only, commas apart: what is wrong inside is for whom it is meant.
+func (r *Reader) Copy(to *Clip) error {
+	var open rawjson.Nesting
+	for {
+		c, err := r.Byte()
+		if err != nil {
+			return err
+		}
+		switch c {
+		case '"':
+			if err := r.literal(to); err != nil {
+				return err
+			}
+		case '{', '[':
+			if open.Depth == r.o.MaxDepth || !open.Open(c == '{') {
+				return r.Fail("values are nested too deep")
+			}
+			to.Byte(c)
+			continue
+		case '}', ']':
+			if !open.Close(c == '}') {
+				return r.Fail(fmt.Sprintf("%q closes nothing", c))
+			}
+			to.Byte(c)
+		case ',', ':', ' ', '\t', '\r', '\n':
+			if open.Depth > 0 {
+				to.Byte(c)
+				continue
+			}
+			if !isSpace(c) {
+				return r.Fail(fmt.Sprintf("%q where a value was to come", c))
+			}
+			continue
+		default:
+			r.pos--
+			if err := r.atom(to); err != nil {
+				return err
+			}
+		}
+		if open.Depth == 0 {
+			return nil
+		}
+	}
+}
+
+// literal copies the rest of a string with its quotes and escapes.
+func (r *Reader) literal(to *Clip) error {
+	to.Byte('"')
+	for {
+		c, err := r.plain(to)
+		if err != nil {
+			return err
+		}
+		if c >= utf8.RuneSelf {
+			r.rune(to)
+			continue
+		}
+		r.pos++
+		to.Byte(c)
+		if c == '"' {
+			return nil
+		}
+		if c == '\\' {
+			if c, err = r.peek(); err != nil {
+				return err
+			}
+			if c < utf8.RuneSelf {
+				r.pos++
+				to.Byte(c)
+			}
+		}
+	}
+}
+
+// atom copies a number, true, false or null, without judging it.
+func (r *Reader) atom(to *Clip) error {
+	for n := 0; ; n++ {
+		c, err := r.peek()
+		if err != nil {
+			if n > 0 && errors.Is(err, io.ErrUnexpectedEOF) {
+				return nil
+			}
+			return err
+		}
+		switch {
+		case '0' <= c && c <= '9', 'a' <= c && c <= 'z', 'A' <= c && c <= 'Z', c == '-', c == '+', c == '.':
+			if n == maxAtom {
+				return r.Fail("a number without end")
+			}
+			to.Byte(c)
+			r.pos++
+		case n == 0:
+			return r.Fail(fmt.Sprintf("%q where a value was to come", c))
+		default:
+			return nil
+		}
+	}
+}

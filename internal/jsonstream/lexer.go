@@ -1,0 +1,330 @@
+package jsonstream
+
+import (
+	"bytes"
+	"fmt"
+
+	"github.com/plimsoll/plimsoll/internal/rawjson"
+)
+
+// Action is what becomes of a value.
+type Action uint8
+
+// The actions.
+const (
+	Raw   Action = iota // its bytes come as they are
+	Text                // of a string: what it says comes
+	Enter               // of an object or array: its members come
+)
+
+// Visitor takes a message apart. Everything it is handed is valid during the call.
+type Visitor interface {
+	// Value says what becomes of a value that begins with the byte c. literal is its key
+	// with quotes and name the key decoded; both are nil for the message itself, for an
+	// element, and for a key of more than MaxKey bytes. It may call [Lexer.Offset].
+	Value(literal, name []byte, c byte) Action
+	// Piece is the next bytes of a value that is not entered, and End its end.
+	Piece(p []byte)
+	End()
+	// Leave says that the container entered last has ended.
+	Leave()
+}
+
+// Lexer reads one message, which is an object, in pieces of any size, and gives its visitor
+// the values as they come. It holds a key, and no value. What is entered is held to the
+// grammar, what is not only to its brackets and strings, up to [rawjson.MaxDepth] deep.
+type Lexer struct {
+	to Visitor
+
+	state lexing
+	off   int64
+	open  rawjson.Nesting // what was entered
+	nest  rawjson.Nesting // of the raw value
+	first bool            // a container was just opened
+	key   []byte
+	long  bool // the key is longer than MaxKey
+	esc   bool // the next byte of a string is escaped
+	text  Unquoter
+
+	// Trailed says that bytes follow the message.
+	Trailed bool
+}
+
+// lexing is the state of a [Lexer].
+type lexing uint8
+
+const (
+	valueNext lexing = iota // or the end of an array that was just opened
+	keyNext                 // or the end of an object that was just opened
+	keyText
+	colonNext
+	moreNext  // a comma or the end of the container
+	rawValue  // an object or array, outside of strings
+	rawString // in one of its strings, or in a string by itself
+	rawScalar
+	textValue
+	ended
+)
+
+// Reset makes l ready for another message. The visitor nil lets go of the last one.
+func (l *Lexer) Reset(to Visitor) {
+	l.text.Reset()
+	l.open.Reset()
+	l.nest.Reset()
+	*l = Lexer{to: to, key: l.key[:0], text: l.text, open: l.open, nest: l.nest}
+}
+
+// Offset is where the value lies that the visitor is asked about, in bytes.
+func (l *Lexer) Offset() int64 { return l.off }
+
+// Feed reads the next bytes. After an error it must not be called again.
+func (l *Lexer) Feed(p []byte) error {
+	for len(p) > 0 {
+		n, why := l.next(p)
+		l.off += int64(n)
+		if why != "" {
+			return &SyntaxError{l.off, why}
+		}
+		p = p[n:]
+	}
+	return nil
+}
+
+// Finish says whether the message was whole.
+func (l *Lexer) Finish() error {
+	if l.state == ended {
+		return nil
+	}
+	return &SyntaxError{l.off, "the message ends before it is complete"}
+}
+
+// Abandon ends the value and the containers that are open, so that what came can be used.
+func (l *Lexer) Abandon() {
+	switch l.state {
+	case textValue:
+		if rest := l.text.End(); len(rest) > 0 {
+			l.to.Piece(rest)
+		}
+		l.to.End()
+	case rawValue, rawString, rawScalar:
+		l.to.End()
+	}
+	for l.open.Close(l.open.Object()) {
+		l.to.Leave()
+	}
+	l.state = ended
+}
+
+// next takes some of p, and says why it cannot.
+func (l *Lexer) next(p []byte) (n int, why string) {
+	switch l.state {
+	case textValue:
+		text, n, closed := l.text.Feed(p)
+		if len(text) > 0 {
+			l.to.Piece(text)
+		}
+		if closed {
+			l.to.End()
+			l.state = moreNext
+		}
+		return n, ""
+	case rawValue, rawString:
+		return l.raw(p)
+	case rawScalar:
+		for n < len(p) && classes[p[n]] == classOther {
+			n++
+		}
+		if n > 0 {
+			l.to.Piece(p[:n])
+		}
+		if n < len(p) {
+			l.to.End()
+			l.after()
+		}
+		return n, ""
+	case keyText:
+		return l.readKey(p), ""
+	}
+	c := p[0]
+	if classes[c] == classSpace {
+		return 1, ""
+	}
+	switch l.state {
+	case valueNext:
+		if c == ']' && l.first {
+			return 1, l.leave(c)
+		}
+		l.first = false
+		return l.value(p)
+	case keyNext:
+		switch {
+		case c == '"':
+			l.first, l.long, l.key = false, false, append(l.key[:0], c)
+			l.state = keyText
+			return 1, ""
+		case c == '}' && l.first:
+			return 1, l.leave(c)
+		}
+		return 0, "a key is expected"
+	case colonNext:
+		if c != ':' {
+			return 0, "a colon is expected"
+		}
+		l.state = valueNext
+		return 1, ""
+	case moreNext:
+		if c != ',' {
+			return 1, l.leave(c)
+		}
+		l.state = keyNext
+		if !l.open.Object() {
+			l.state = valueNext
+		}
+		return 1, ""
+	}
+	l.Trailed = true
+	return len(p), ""
+}
+
+// after is the state behind a value.
+func (l *Lexer) after() {
+	l.state = moreNext
+	if l.open.Depth == 0 {
+		l.state = ended
+	}
+}
+
+func (l *Lexer) leave(c byte) string {
+	object := l.open.Object()
+	if (c != '}' || !object) && (c != ']' || object) {
+		return "a comma or the end of the value is expected"
+	}
+	l.open.Close(object)
+	l.to.Leave()
+	l.after()
+	return ""
+}
+
+// readKey takes the bytes of a key.
+func (l *Lexer) readKey(p []byte) int {
+	n := 0
+	for n < len(p) {
+		c := p[n]
+		n++
+		if len(l.key) < MaxKey {
+			l.key = append(l.key, c)
+		} else {
+			l.long = true
+		}
+		switch {
+		case l.esc:
+			l.esc = false
+		case c == '\\':
+			l.esc = true
+		case c == '"':
+			l.state = colonNext
+			return n
+		}
+	}
+	return n
+}
+
+// value begins the value that p starts with.
+func (l *Lexer) value(p []byte) (int, string) {
+	c := p[0]
+	if classes[c] == classClose || classes[c] == classMark {
+		return 0, "a value is expected"
+	}
+	if l.open.Depth == 0 && c != '{' {
+		return 0, "a message is an object"
+	}
+	var literal, name []byte
+	if l.open.Object() && !l.long {
+		literal, name = l.key, l.key[1:len(l.key)-1]
+		if bytes.IndexByte(name, '\\') >= 0 {
+			name = rawjson.Unquote(nil, literal)
+		}
+	}
+	switch action := l.to.Value(literal, name, c); {
+	case action == Enter && classes[c] == classOpen:
+		if !l.open.Open(c == '{') {
+			return 0, tooDeep
+		}
+		l.first = true
+		l.state = keyNext
+		if c == '[' {
+			l.state = valueNext
+		}
+		return 1, ""
+	case action == Text && c == '"':
+		l.state = textValue
+		return 1, ""
+	case c == '"':
+		l.nest.Reset()
+		l.state = rawString
+		l.to.Piece(p[:1])
+		return 1, ""
+	case classes[c] == classOpen:
+		l.nest.Reset()
+		l.state = rawValue
+		return 0, ""
+	}
+	l.state = rawScalar
+	return 0, ""
+}
+
+// raw takes bytes of a raw value up to its end.
+func (l *Lexer) raw(p []byte) (n int, why string) {
+	for n < len(p) {
+		if l.state == rawString {
+			if l.esc {
+				l.esc = false
+				n++
+				continue
+			}
+			if n += stringEnd(p[n:]); n == len(p) {
+				break
+			}
+			n++
+			if p[n-1] == '\\' {
+				l.esc = true
+				continue
+			}
+			l.state = rawValue
+		} else {
+			c := p[n]
+			switch classes[c] {
+			case classQuote:
+				l.state = rawString
+				n++
+				continue
+			case classOpen:
+				if !l.nest.Open(c == '{') {
+					l.to.Piece(p[:n])
+					return n, tooDeep
+				}
+				n++
+				continue
+			case classClose:
+				if !l.nest.Close(c == '}') {
+					l.to.Piece(p[:n])
+					return n, "a bracket is closed that is not open"
+				}
+				n++
+			default:
+				n++
+				continue
+			}
+		}
+		if l.nest.Depth == 0 {
+			l.to.Piece(p[:n])
+			l.to.End()
+			l.after()
+			return n, ""
+		}
+	}
+	l.to.Piece(p[:n])
+	return n, ""
+}
+
+var tooDeep = fmt.Sprintf("values are nested more than %d deep", rawjson.MaxDepth)

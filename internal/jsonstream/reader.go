@@ -1,0 +1,290 @@
+package jsonstream
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"io"
+
+	"github.com/plimsoll/plimsoll/internal/rawjson"
+)
+
+// ErrTooLarge says that a value is larger than [Options.MaxValue].
+var ErrTooLarge = errors.New("larger than allowed")
+
+// SyntaxError says where a text is no JSON.
+type SyntaxError struct {
+	Offset int64  // in bytes
+	What   string // of the text it quotes one byte at most
+}
+
+func (e *SyntaxError) Error() string { return fmt.Sprintf("byte %d: %s", e.Offset, e.What) }
+
+// Options bounds a [Reader].
+type Options struct {
+	// Buffer is how much is read at once, in bytes, at least 16; 0 is [DefaultBuffer].
+	Buffer int
+	// MaxValue is the largest value that [Reader.Kept] gives, and the largest key, in bytes.
+	// At 0 nothing is kept: a key of more than [MaxKey] bytes, which is none that is known,
+	// is then the empty one.
+	MaxValue int
+	// MaxDepth is how deep values may be nested; 0 is as in encoding/json.
+	MaxDepth int
+	// MaxSpace is how much white space in a row is a text that goes on and not a filler
+	// without an end, in bytes; 0 is any amount.
+	MaxSpace int
+}
+
+// Bounds of a [Reader] that was not given its own, in bytes.
+const (
+	DefaultBuffer = 4 << 10
+	MaxKey        = 256
+)
+
+// Reader takes a JSON text apart as it comes. It holds one buffer, and the value that Kept
+// gives.
+type Reader struct {
+	r        io.Reader
+	o        Options
+	buf      []byte
+	pos, end int   // buf[pos:end] is unread
+	mark     int   // the value that is kept begins here; -1: none is
+	base     int64 // offset of buf[0] in the text
+	err      error // of r: it stays
+	grammar  Items
+}
+
+// NewReader reads from r.
+func NewReader(r io.Reader, o Options) *Reader {
+	o.MaxDepth = cmp.Or(o.MaxDepth, rawjson.MaxDepth)
+	size := max(16, cmp.Or(o.Buffer, DefaultBuffer))
+	if o.MaxValue > 0 {
+		size = min(size, max(512, o.MaxValue))
+	}
+	return &Reader{r: r, o: o, buf: make([]byte, size), mark: -1}
+}
+
+// Check holds a whole text to the grammar: one value with white space around it.
+func Check(text []byte, o Options) error {
+	r := Reader{o: o, buf: text, end: len(text), mark: -1, err: io.EOF}
+	if err := r.Value(); err != nil {
+		return err
+	}
+	return r.End()
+}
+
+// fill reads more. At the end of the text it gives io.EOF.
+func (r *Reader) fill() error {
+	from := r.pos
+	if r.mark >= 0 {
+		from = r.mark
+	}
+	if from > 0 {
+		copy(r.buf, r.buf[from:r.end])
+		r.base += int64(from)
+		r.pos, r.end = r.pos-from, r.end-from
+		if r.mark >= 0 {
+			r.mark = 0
+		}
+	}
+	if r.err != nil {
+		return r.err
+	}
+	if r.end == len(r.buf) {
+		if r.end >= r.o.MaxValue {
+			return ErrTooLarge
+		}
+		grown := make([]byte, min(2*len(r.buf), r.o.MaxValue))
+		copy(grown, r.buf[:r.end])
+		r.buf = grown
+	}
+	for n := 0; r.err == nil; n++ {
+		var got int
+		if got, r.err = r.r.Read(r.buf[r.end:]); got > 0 {
+			r.end += got
+			return nil
+		}
+		if n == 100 && r.err == nil { // as bufio does: a reader that gives nothing so often is broken
+			r.err = io.ErrNoProgress
+		}
+	}
+	return r.err
+}
+
+// Fail is a [SyntaxError] at the next byte.
+func (r *Reader) Fail(what string) error { return &SyntaxError{r.base + int64(r.pos), what} }
+
+// peek gives the next byte without taking it.
+func (r *Reader) peek() (byte, error) {
+	if r.pos == r.end {
+		if err := r.fill(); err != nil {
+			return 0, unexpected(err)
+		}
+	}
+	return r.buf[r.pos], nil
+}
+
+// Byte takes the next byte.
+func (r *Reader) Byte() (byte, error) {
+	c, err := r.peek()
+	if err == nil {
+		r.pos++
+	}
+	return c, err
+}
+
+// unexpected is for the end of a text where something is to come.
+func unexpected(err error) error {
+	if errors.Is(err, io.EOF) {
+		return io.ErrUnexpectedEOF
+	}
+	return err
+}
+
+// space steps over white space and tells the byte behind it, or io.EOF.
+func (r *Reader) space() (byte, error) {
+	for passed := 0; ; {
+		for r.pos < r.end {
+			c := r.buf[r.pos]
+			if !isSpace(c) {
+				return c, nil
+			}
+			r.pos++
+			if passed++; passed > r.o.MaxSpace && r.o.MaxSpace > 0 {
+				return 0, r.Fail(endlessSpace)
+			}
+		}
+		if err := r.fill(); err != nil {
+			return 0, err
+		}
+	}
+}
+
+// Next steps over white space and tells the byte behind it without taking it.
+func (r *Reader) Next() (byte, error) {
+	c, err := r.space()
+	return c, unexpected(err)
+}
+
+// Is tells whether the value that comes begins with c; it does not take it.
+func (r *Reader) Is(c byte) bool {
+	got, err := r.Next()
+	return err == nil && got == c
+}
+
+// Take takes one byte behind white space.
+func (r *Reader) Take(want byte) error {
+	c, err := r.Next()
+	if err != nil {
+		return err
+	}
+	if c != want {
+		return r.Fail(fmt.Sprintf("%q where %q was to come", c, want))
+	}
+	r.pos++
+	return nil
+}
+
+// End checks that nothing follows but white space.
+func (r *Reader) End() error {
+	switch _, err := r.space(); {
+	case err == io.EOF:
+		return nil
+	case err != nil:
+		return err
+	}
+	return r.Fail(wrong[afterAll])
+}
+
+// Object walks an object. each takes the value of the key.
+func (r *Reader) Object(each func(key string) error) error {
+	if err := r.Take('{'); err != nil {
+		return err
+	}
+	return r.elements('}', func() error {
+		key := Clip{Max: cmp.Or(r.o.MaxValue, MaxKey)}
+		if err := r.Text(&key); err != nil {
+			return err
+		}
+		if key.Full && r.o.MaxValue > 0 {
+			return ErrTooLarge
+		}
+		if err := r.Take(':'); err != nil {
+			return err
+		}
+		return each(key.Whole())
+	})
+}
+
+// Array walks an array. each takes an element.
+func (r *Reader) Array(each func() error) error {
+	if err := r.Take('['); err != nil {
+		return err
+	}
+	return r.elements(']', each)
+}
+
+func (r *Reader) elements(closing byte, each func() error) error {
+	c, err := r.Next()
+	if err != nil {
+		return err
+	}
+	if c == closing {
+		r.pos++
+		return nil
+	}
+	for {
+		if err := each(); err != nil {
+			return err
+		}
+		c, err := r.Next()
+		switch {
+		case err != nil:
+			return err
+		case c != ',' && c != closing:
+			return r.Fail(wrong[afterValue])
+		}
+		r.pos++
+		if c == closing {
+			return nil
+		}
+	}
+}
+
+// Value takes one value and holds it to the grammar.
+func (r *Reader) Value() error {
+	outer := r.grammar.brackets
+	outer.Reset()
+	r.grammar = Items{SkipAt: -1, maxDepth: cmp.Or(r.o.MaxDepth, rawjson.MaxDepth), maxSpace: r.o.MaxSpace, brackets: outer}
+	for {
+		n, ok := r.grammar.Feed(r.buf[r.pos:r.end])
+		r.pos += n
+		switch {
+		case !ok:
+			return r.Fail(r.grammar.What)
+		case r.grammar.Whole():
+			return nil
+		}
+		if err := r.fill(); err != nil {
+			if err == io.EOF && r.grammar.endsHere() {
+				return nil
+			}
+			return unexpected(err)
+		}
+	}
+}
+
+// Kept takes one value as Value does and gives its bytes, valid until the reader goes on.
+func (r *Reader) Kept() ([]byte, error) {
+	if _, err := r.Next(); err != nil {
+		return nil, err
+	}
+	r.mark = r.pos
+	err := r.Value()
+	value := r.buf[r.mark:r.pos]
+	r.mark = -1
+	if err == nil && len(value) > r.o.MaxValue {
+		err = ErrTooLarge
+	}
+	return value, err
+}

@@ -1,0 +1,117 @@
+package jsonstream
+
+import (
+	"unicode/utf16"
+	"unicode/utf8"
+
+	"github.com/plimsoll/plimsoll/internal/rawjson"
+)
+
+// Text takes a string and adds what it says. Bytes that are no UTF-8, and halves of
+// surrogate pairs that are alone, become U+FFFD.
+func (r *Reader) Text(to *Clip) error {
+	if err := r.Take('"'); err != nil {
+		return err
+	}
+	for {
+		c, err := r.plain(to)
+		switch {
+		case err != nil:
+			return err
+		case c == '"':
+			r.pos++
+			return nil
+		case c == '\\':
+			err = r.escape(to)
+		case c < ' ':
+			err = r.Fail(wrong[inString])
+		default:
+			r.rune(to)
+		}
+		if err != nil {
+			return err
+		}
+	}
+}
+
+// plain adds the ASCII that comes, up to what a string cannot hold as it is, and tells what
+// stands behind it.
+func (r *Reader) plain(to *Clip) (byte, error) {
+	for {
+		i := r.pos
+		for i < r.end && r.buf[i] >= ' ' && r.buf[i] < utf8.RuneSelf && r.buf[i] != '"' && r.buf[i] != '\\' {
+			i++
+		}
+		to.ASCII(r.buf[r.pos:i])
+		if r.pos = i; i < r.end {
+			return r.buf[i], nil
+		}
+		if err := r.fill(); err != nil {
+			return 0, unexpected(err)
+		}
+	}
+}
+
+// ahead tries to have n bytes in the buffer, and gives those that are there. An error comes
+// again when the reader goes on.
+func (r *Reader) ahead(n int) []byte {
+	mark := r.mark
+	if mark < 0 {
+		r.mark = r.pos
+	}
+	for r.end-r.pos < n && r.fill() == nil {
+	}
+	if mark < 0 {
+		r.mark = -1
+	}
+	return r.buf[r.pos:r.end]
+}
+
+// rune adds one character beyond ASCII.
+func (r *Reader) rune(to *Clip) {
+	b := r.buf[r.pos:r.end]
+	for n := 2; n <= utf8.UTFMax && !utf8.FullRune(b); n++ {
+		b = r.ahead(n)
+	}
+	c, n := utf8.DecodeRune(b)
+	r.pos += n
+	to.Rune(c)
+}
+
+func (r *Reader) escape(to *Clip) error {
+	r.pos++
+	c, err := r.Byte()
+	if err != nil {
+		return err
+	}
+	if simple := simpleEscapes[c]; simple != 0 {
+		to.Byte(simple)
+		return nil
+	}
+	if c != 'u' {
+		return r.Fail(noEscape)
+	}
+	if b := r.ahead(4); len(b) < 4 {
+		r.pos = r.end
+		_, err := r.Byte()
+		return err
+	}
+	one, ok := rawjson.Hex4(r.buf[r.pos:r.end])
+	if !ok {
+		return r.Fail(noEscape)
+	}
+	r.pos += 4
+	if utf16.IsSurrogate(one) {
+		low, _ := rawjson.Escape(r.ahead(6))
+		if one = utf16.DecodeRune(one, low); one != utf8.RuneError {
+			r.pos += 6
+		}
+	}
+	to.Rune(one)
+	return nil
+}
+
+const noEscape = "an escape that JSON does not have"
+
+// simpleEscapes is what stands for which character behind a backslash.
+var simpleEscapes = [256]byte{'"': '"', '\\': '\\', '/': '/', 'b': '\b', 'f': '\f', 'n': '\n', 'r': '\r', 't': '\t'}
