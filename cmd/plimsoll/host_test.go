@@ -58,6 +58,7 @@ type site struct {
 	dir   string // the project, and the working directory
 	env   []string
 	wrap  []string // a command line in front of plimsoll
+	older string   // the older program that this site runs; "" is the one that was built
 }
 
 func newSite(t testing.TB) *site {
@@ -82,9 +83,17 @@ func (s *site) configure(text string) {
 	}
 }
 
+// program is the file that the site runs.
+func (s *site) program() string {
+	if s.older != "" {
+		return s.older
+	}
+	return filepath.Join(tools, "plimsoll")
+}
+
 // command is plimsoll with these arguments, not started.
 func (s *site) command(args ...string) *exec.Cmd {
-	line := append(slices.Clone(s.wrap), filepath.Join(tools, "plimsoll"))
+	line := append(slices.Clone(s.wrap), s.program())
 	line = append(line, args...)
 	cmd := exec.Command(line[0], line[1:]...)
 	cmd.Dir, cmd.Env = s.dir, s.env
