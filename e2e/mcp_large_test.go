@@ -171,7 +171,7 @@ func TestMCPGigabyteOverHTTP(t *testing.T) {
 		t.Run(answer, func(t *testing.T) {
 			w := newWorld(t)
 			there := filepath.Join(t.TempDir(), "server")
-			w.background(misbehaving(t), "-http", "127.0.0.1:0", "-ready-file", there, "-answer", answer, "-era", "legacy")
+			w.background(misbehaving(t), "-http", "127.0.0.1:0", "-ready-file", there, "-answer", answer, "-versions", "legacy")
 			address := ""
 			w.until("the server listens", func() bool {
 				text, _ := os.ReadFile(there)

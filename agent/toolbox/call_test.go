@@ -224,7 +224,7 @@ func TestAServerThatDiesComesBack(t *testing.T) {
 
 func TestAnHTTPServerThatForgetsSessions(t *testing.T) {
 	t.Parallel()
-	ts := toolserver.New(toolserver.Options{Eras: toolserver.LegacyOnly})
+	ts := toolserver.New(toolserver.Options{Versions: toolserver.LegacyOnly})
 	b := opened(t, toolbox.Options{Servers: []toolbox.Server{remote(t, ts)}})
 	ts.EndSessions()
 	until(t, "there is another session", func() bool {

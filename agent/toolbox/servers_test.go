@@ -17,13 +17,13 @@ func TestServersOfEveryKind(t *testing.T) {
 			return remote(t, toolserver.New(toolserver.Options{Answer: toolserver.SSE}))
 		},
 		"http-legacy": func(t *testing.T) toolbox.Server {
-			return remote(t, toolserver.New(toolserver.Options{Eras: toolserver.LegacyOnly}))
+			return remote(t, toolserver.New(toolserver.Options{Versions: toolserver.LegacyOnly}))
 		},
 		"http-modern": func(t *testing.T) toolbox.Server {
-			return remote(t, toolserver.New(toolserver.Options{Eras: toolserver.ModernOnly}))
+			return remote(t, toolserver.New(toolserver.Options{Versions: toolserver.ModernOnly}))
 		},
 		"pipe-modern": func(*testing.T) toolbox.Server {
-			return piped(toolserver.New(toolserver.Options{Eras: toolserver.ModernOnly}))
+			return piped(toolserver.New(toolserver.Options{Versions: toolserver.ModernOnly}))
 		},
 		"pages": func(*testing.T) toolbox.Server { return piped(toolserver.New(toolserver.Options{PageSize: 3})) },
 	} {

@@ -376,9 +376,9 @@ func pairings() (all []pairing) {
 func each(t *testing.T, set gateway.Settings, test func(t *testing.T, r *rig, c *client)) {
 	for _, p := range pairings() {
 		t.Run(p.name, func(t *testing.T) {
-			o := toolserver.Options{Eras: toolserver.LegacyOnly}
+			o := toolserver.Options{Versions: toolserver.LegacyOnly}
 			if p.upstreamModern {
-				o.Eras = toolserver.ModernOnly
+				o.Versions = toolserver.ModernOnly
 			}
 			r := newRig(t, o, p.upstreamHTTP, set)
 			var c *client

@@ -21,8 +21,8 @@ import (
 // merged is two servers of different protocol versions behind one endpoint, and a third that does not start.
 func merged(t *testing.T, modern, overHTTP bool) (a, b *rig, c *client) {
 	t.Helper()
-	a = newRig(t, toolserver.Options{Eras: toolserver.LegacyOnly}, false, gateway.Settings{})
-	b = newRig(t, toolserver.Options{Eras: toolserver.ModernOnly}, true, gateway.Settings{Deny: []string{"write"}})
+	a = newRig(t, toolserver.Options{Versions: toolserver.LegacyOnly}, false, gateway.Settings{})
+	b = newRig(t, toolserver.Options{Versions: toolserver.ModernOnly}, true, gateway.Settings{Deny: []string{"write"}})
 	dead := gateway.NewServer(gateway.ServerOptions{Bridge: true, Name: "dead", Spool: a.spool, Dial: func(gateway.Dialing) transport.Peer {
 		return mcpclient.Stdio(mcpclient.StdioOptions{Name: "dead", Launch: func(context.Context) (*mcpclient.Process, error) {
 			return nil, fmt.Errorf("it does not start")
@@ -130,8 +130,8 @@ func TestLongNamesAreShortenedAndFound(t *testing.T) {
 func TestRequestsOfServersAreToldApart(t *testing.T) { synctest.Test(t, toldApart) }
 
 func toldApart(t *testing.T) {
-	a := newRig(t, toolserver.Options{Eras: toolserver.LegacyOnly}, false, gateway.Settings{})
-	b := newRig(t, toolserver.Options{Eras: toolserver.LegacyOnly}, false, gateway.Settings{})
+	a := newRig(t, toolserver.Options{Versions: toolserver.LegacyOnly}, false, gateway.Settings{})
+	b := newRig(t, toolserver.Options{Versions: toolserver.LegacyOnly}, false, gateway.Settings{})
 	m := gateway.NewMerge(gateway.MergeOptions{Spool: a.spool, Parts: []gateway.Part{{Server: a.server, Prefix: "one"}, {Server: b.server, Prefix: "two"}}})
 	p := m.Local()
 	c := onPeer(t, p, false)

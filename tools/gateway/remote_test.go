@@ -16,7 +16,7 @@ import (
 // A server that wants credentials is answered for by itself: its client must see the status
 // and where to get them, also before it is known which protocol version the server speaks.
 func TestCredentialsAreBetweenClientAndServer(t *testing.T) {
-	ts := toolserver.New(toolserver.Options{Eras: toolserver.LegacyOnly})
+	ts := toolserver.New(toolserver.Options{Versions: toolserver.LegacyOnly})
 	web := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.Header.Get("Authorization") != "Bearer of-the-client" {
 			w.Header().Set("WWW-Authenticate", `Bearer realm="tools"`)
@@ -82,7 +82,7 @@ func TestCredentialsAreBetweenClientAndServer(t *testing.T) {
 
 // A client that speaks both protocol versions tries the newer one first and may go back to the older.
 func TestAClientMayGoBackToSessions(t *testing.T) {
-	r := newRig(t, toolserver.Options{Eras: toolserver.LegacyOnly}, false, gateway.Settings{})
+	r := newRig(t, toolserver.Options{Versions: toolserver.LegacyOnly}, false, gateway.Settings{})
 	p := r.server.Local()
 	modern, legacy := onPeer(t, p, true), onPeer(t, p, false)
 	modern.begin("someone")

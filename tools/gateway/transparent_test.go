@@ -36,9 +36,9 @@ func TestWhatIsNotLargePassesByteForByte(t *testing.T) {
 			continue
 		}
 		t.Run(p.name, func(t *testing.T) {
-			o := toolserver.Options{Eras: toolserver.LegacyOnly}
+			o := toolserver.Options{Versions: toolserver.LegacyOnly}
 			if p.upstreamModern {
-				o.Eras = toolserver.ModernOnly
+				o.Versions = toolserver.ModernOnly
 			}
 			var through, bare *client
 			r := newRig(t, o, p.upstreamHTTP, gateway.Settings{})
@@ -91,11 +91,11 @@ func TestTheListOfToolsIsOnePageInOneOrder(t *testing.T) {
 }
 
 func TestAllPagesOfTheServersListAreOne(t *testing.T) {
-	for _, eras := range []toolserver.Eras{toolserver.LegacyOnly, toolserver.ModernOnly} {
+	for _, versions := range []toolserver.Versions{toolserver.LegacyOnly, toolserver.ModernOnly} {
 		for _, remote := range []bool{false, true} {
-			modern := eras == toolserver.ModernOnly
-			whole := onPeer(t, newRig(t, toolserver.Options{Eras: eras}, remote, gateway.Settings{}).server.Local(), modern).begin("test-client")
-			r := newRig(t, toolserver.Options{Eras: eras, PageSize: 3}, remote, gateway.Settings{})
+			modern := versions == toolserver.ModernOnly
+			whole := onPeer(t, newRig(t, toolserver.Options{Versions: versions}, remote, gateway.Settings{}).server.Local(), modern).begin("test-client")
+			r := newRig(t, toolserver.Options{Versions: versions, PageSize: 3}, remote, gateway.Settings{})
 			paged := onPeer(t, r.server.Local(), modern).begin("test-client")
 			if got, want := paged.do("tools/list", "").raw, whole.do("tools/list", "").raw; !bytes.Equal(got, want) {
 				t.Errorf("modern %v, remote %v: pages of 3 give\n%.500s\nwant\n%.500s", modern, remote, got, want)

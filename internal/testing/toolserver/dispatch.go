@@ -32,7 +32,7 @@ func (c *session) start(ctx context.Context, h jsonrpc.Head, message []byte, hea
 	}
 	_ = json.Unmarshal(x.params, &p)
 	x.meta = p.Meta
-	x.modern = c.s.speaksModern() && h.Method != "initialize" && (p.Meta.Version != nil || c.s.o.Eras == ModernOnly || h.Method == "server/discover")
+	x.modern = c.s.speaksModern() && h.Method != "initialize" && (p.Meta.Version != nil || c.s.o.Versions == ModernOnly || h.Method == "server/discover")
 	x.serve()
 }
 
@@ -169,7 +169,7 @@ func (x *exchange) legacyOnly() (body, error, bool) {
 }
 
 func (x *exchange) initialize() (body, error) {
-	if x.s.o.Eras == ModernOnly {
+	if x.s.o.Versions == ModernOnly {
 		var p struct{ ProtocolVersion string }
 		_ = json.Unmarshal(x.params, &p)
 		data, _ := json.Marshal(map[string]any{"supported": []string{Modern}, "requested": p.ProtocolVersion})

@@ -74,9 +74,9 @@ func (s *Server) post(w http.ResponseWriter, r *http.Request) {
 	}
 	version := r.Header.Get("Mcp-Protocol-Version")
 	switch {
-	case s.speaksModern() && !isOlder(version) && h.Method != "initialize" && (version != "" || s.o.Eras == ModernOnly):
+	case s.speaksModern() && !isOlder(version) && h.Method != "initialize" && (version != "" || s.o.Versions == ModernOnly):
 		s.postModern(w, r, h, raw)
-	case s.o.Eras == ModernOnly:
+	case s.o.Versions == ModernOnly:
 		refuse(w, http.StatusBadRequest, h.ID, jsonrpc.CodeVersion, "Unsupported protocol version; this server speaks "+Modern,
 			fmt.Appendf(nil, `{"supported":[%q],"requested":%q}`, Modern, version))
 	case version != "" && !isOlder(version) && h.Method != "initialize":
@@ -166,7 +166,7 @@ func decodeHeader(v string) string {
 }
 
 func (s *Server) sessionOf(w http.ResponseWriter, r *http.Request) *session {
-	if s.o.Eras == ModernOnly {
+	if s.o.Versions == ModernOnly {
 		w.Header().Set("Allow", "POST")
 		http.Error(w, "Method Not Allowed", http.StatusMethodNotAllowed)
 		return nil
@@ -195,7 +195,7 @@ func (s *Server) postLegacy(w http.ResponseWriter, r *http.Request, h jsonrpc.He
 	case s.o.Stateless:
 		c = s.newSession(r.Context())
 		defer c.cancel()
-	case h.Method == "initialize" && h.Kind == jsonrpc.Request && s.o.Eras != ModernOnly:
+	case h.Method == "initialize" && h.Kind == jsonrpc.Request && s.o.Versions != ModernOnly:
 		c = s.newSession(context.Background())
 		s.mu.Lock()
 		s.sessions[c.id], s.standing[c] = c, true
@@ -251,7 +251,7 @@ func (s *Server) postLegacy(w http.ResponseWriter, r *http.Request, h jsonrpc.He
 }
 
 func (s *Server) get(w http.ResponseWriter, r *http.Request) {
-	if s.o.Stateless || s.o.Eras == ModernOnly || !accepts(r, "text/event-stream") {
+	if s.o.Stateless || s.o.Versions == ModernOnly || !accepts(r, "text/event-stream") {
 		w.Header().Set("Allow", "POST")
 		http.Error(w, "Method Not Allowed", http.StatusMethodNotAllowed)
 		return

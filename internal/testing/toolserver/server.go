@@ -18,12 +18,12 @@ const (
 
 var olderVersions = []string{LatestOlder, "2025-06-18", "2025-03-26", "2024-11-05"}
 
-// Eras says which protocol versions a server speaks.
-type Eras uint8
+// Versions says which protocol versions a server speaks.
+type Versions uint8
 
 // The protocol versions. The zero value is Both.
 const (
-	Both Eras = iota
+	Both Versions = iota
 	LegacyOnly
 	ModernOnly
 )
@@ -40,8 +40,8 @@ const (
 
 // Options of a Server; the zero value speaks both protocol versions.
 type Options struct {
-	Eras   Eras
-	Answer Answer
+	Versions Versions
+	Answer   Answer
 	// PageSize is how many tools a page of tools/list has; 0 means all.
 	PageSize int
 	// SilentProbe leaves what comes before initialize unanswered, as some servers of the version with sessions do.
@@ -140,7 +140,7 @@ func (s *Server) EndSessions() {
 }
 
 func (s *Server) supported() []string {
-	switch s.o.Eras {
+	switch s.o.Versions {
 	case ModernOnly:
 		return []string{Modern}
 	case LegacyOnly:
@@ -149,7 +149,7 @@ func (s *Server) supported() []string {
 	return append([]string{Modern}, olderVersions...)
 }
 
-func (s *Server) speaksModern() bool { return s.o.Eras != LegacyOnly }
+func (s *Server) speaksModern() bool { return s.o.Versions != LegacyOnly }
 
 func isOlder(version string) bool { return slices.Contains(olderVersions, version) }
 

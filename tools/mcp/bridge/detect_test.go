@@ -14,11 +14,11 @@ import (
 
 func TestDetect(t *testing.T) {
 	for name, want := range map[string]ProtocolVersion{"legacy": WithSessions, "modern": Sessionless, "both": Sessionless} {
-		eras := map[string]toolserver.Eras{"legacy": toolserver.LegacyOnly, "modern": toolserver.ModernOnly}[name]
+		versions := map[string]toolserver.Versions{"legacy": toolserver.LegacyOnly, "modern": toolserver.ModernOnly}[name]
 		for transport, p := range map[string]mcptransport.Peer{
-			"stdio": overPipe(t, toolserver.New(toolserver.Options{Eras: eras})),
-			"http":  overHTTP(t, toolserver.New(toolserver.Options{Eras: eras}).Handler()),
-			"sse":   overHTTP(t, toolserver.New(toolserver.Options{Eras: eras, Answer: toolserver.SSE}).Handler()),
+			"stdio": overPipe(t, toolserver.New(toolserver.Options{Versions: versions})),
+			"http":  overHTTP(t, toolserver.New(toolserver.Options{Versions: versions}).Handler()),
+			"sse":   overHTTP(t, toolserver.New(toolserver.Options{Versions: versions, Answer: toolserver.SSE}).Handler()),
 		} {
 			if got, err := Detect(t.Context(), p, mcptransport.Message{}, Options{}); got != want || err != nil {
 				t.Errorf("%s over %s: %v, %v", name, transport, got, err)

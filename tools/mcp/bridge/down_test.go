@@ -16,7 +16,7 @@ func down(t *testing.T) (*caller, *toolserver.Server, *pipePeer) {
 }
 
 func downWith(t *testing.T, o Options, so toolserver.Options) (*caller, *toolserver.Server, *pipePeer) {
-	so.Eras = toolserver.LegacyOnly
+	so.Versions = toolserver.LegacyOnly
 	s := toolserver.New(so)
 	p := overPipe(t, s)
 	b := Modern(p, o)
@@ -301,7 +301,7 @@ var downTests = map[string]func(*testing.T){
 		opened, closed := 0, make(chan bool, 10)
 		c, s, _ := downWith(t, Options{MaxSessions: 1, Open: func(context.Context, transport.Message) (transport.Peer, error) {
 			opened++
-			return closing{overPipe(t, toolserver.New(toolserver.Options{Eras: toolserver.LegacyOnly})), closed}, nil
+			return closing{overPipe(t, toolserver.New(toolserver.Options{Versions: toolserver.LegacyOnly})), closed}, nil
 		}}, toolserver.Options{})
 		has(t, c.tool("echo", `{"text":"alice"}`), "alice")
 		c.principal = "bob"
@@ -316,7 +316,7 @@ var downTests = map[string]func(*testing.T){
 		}
 	},
 	"headers": func(t *testing.T) {
-		server := toolserver.New(toolserver.Options{Eras: toolserver.LegacyOnly})
+		server := toolserver.New(toolserver.Options{Versions: toolserver.LegacyOnly})
 		b := Modern(overHTTP(t, server.Handler()), Options{})
 		t.Cleanup(func() { _ = b.Close() })
 		c := modernCaller(t, b)

@@ -59,13 +59,15 @@ func TestOfficialClient(t *testing.T) {
 		ModernVersion: func(p mcptransport.Peer) mcptransport.Peer { return Modern(p, Options{}) },
 		LegacyVersion: func(p mcptransport.Peer) mcptransport.Peer { return Legacy(p, Options{}) },
 	} {
-		eras := toolserver.LegacyOnly
+		versions := toolserver.LegacyOnly
 		if version == LegacyVersion {
-			eras = toolserver.ModernOnly
+			versions = toolserver.ModernOnly
 		}
 		for name, to := range map[string]func() mcptransport.Peer{
-			"stdio": func() mcptransport.Peer { return overPipe(t, toolserver.New(toolserver.Options{Eras: eras})) },
-			"http":  func() mcptransport.Peer { return overHTTP(t, toolserver.New(toolserver.Options{Eras: eras}).Handler()) },
+			"stdio": func() mcptransport.Peer { return overPipe(t, toolserver.New(toolserver.Options{Versions: versions})) },
+			"http": func() mcptransport.Peer {
+				return overHTTP(t, toolserver.New(toolserver.Options{Versions: versions}).Handler())
+			},
 		} {
 			t.Run(version+" "+name, func(t *testing.T) {
 				b := over(to())

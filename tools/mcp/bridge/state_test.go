@@ -83,7 +83,7 @@ func TestRoundsAreCounted(t *testing.T) {
 // testMissing: a server that asks for what the client did not declare and fails because of
 // it is a server that requires it.
 func testMissing(t *testing.T) {
-	p := overPipe(t, toolserver.New(toolserver.Options{Eras: toolserver.LegacyOnly}))
+	p := overPipe(t, toolserver.New(toolserver.Options{Versions: toolserver.LegacyOnly}))
 	b := Modern(p, Options{})
 	t.Cleanup(func() { _ = b.Close() })
 	c := modernCaller(t, b)

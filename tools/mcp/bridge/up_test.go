@@ -19,7 +19,7 @@ func up(t *testing.T) (*caller, *toolserver.Server, *pipePeer) {
 }
 
 func upWith(t *testing.T, o Options, so toolserver.Options) (*caller, *toolserver.Server, *pipePeer) {
-	so.Eras = toolserver.ModernOnly
+	so.Versions = toolserver.ModernOnly
 	s := toolserver.New(so)
 	p := overPipe(t, s)
 	b := Legacy(p, o)
@@ -86,7 +86,7 @@ var upTests = map[string]func(*testing.T){
 			has(t, c.call("initialize", `"protocolVersion":"`+asked+`","capabilities":{},"clientInfo":{"name":"c","version":"1"}`), `"protocolVersion":"`+got+`"`)
 		}
 		has(t, c.call("initialize", `"capabilities":{}`), `"code":-32602`)
-		b := Legacy(overPipe(t, toolserver.New(toolserver.Options{Eras: toolserver.LegacyOnly})), Options{})
+		b := Legacy(overPipe(t, toolserver.New(toolserver.Options{Versions: toolserver.LegacyOnly})), Options{})
 		t.Cleanup(func() { _ = b.Close() })
 		old := &caller{t: t, p: b, heard: make(chan string, 10)}
 		has(t, old.call("initialize", `"protocolVersion":"2025-11-25"`), `"error"`, "refused server/discover")
@@ -353,7 +353,7 @@ var upTests = map[string]func(*testing.T){
 		eventually(t, func() bool { return s.Stats().Open == 0 })
 	},
 	"headers": func(t *testing.T) {
-		b := Legacy(overHTTP(t, toolserver.New(toolserver.Options{Eras: toolserver.ModernOnly}).Handler()), Options{})
+		b := Legacy(overHTTP(t, toolserver.New(toolserver.Options{Versions: toolserver.ModernOnly}).Handler()), Options{})
 		t.Cleanup(func() { _ = b.Close() })
 		c := legacyCaller(t, b)
 		c.asks = func(string, []byte) string { return accept("", "") }

@@ -19,14 +19,14 @@ import (
 // asServer makes this test's own program a server on standard streams.
 const asServer = "PLIMSOLL_TEST_SERVER_ERA"
 
-var serverEras = map[string]toolserver.Eras{"legacy": toolserver.LegacyOnly, "modern": toolserver.ModernOnly, "silent": toolserver.LegacyOnly}
+var serverVersions = map[string]toolserver.Versions{"legacy": toolserver.LegacyOnly, "modern": toolserver.ModernOnly, "silent": toolserver.LegacyOnly}
 
 func TestMain(m *testing.M) {
 	version := os.Getenv(asServer)
 	if version == "" {
 		os.Exit(m.Run())
 	}
-	s := toolserver.New(toolserver.Options{Eras: serverEras[version], SilentProbe: version == "silent"})
+	s := toolserver.New(toolserver.Options{Versions: serverVersions[version], SilentProbe: version == "silent"})
 	if err := s.ServeStdio(context.Background(), os.Stdin, os.Stdout); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(3)
@@ -38,7 +38,7 @@ func upstreams(t *testing.T, version string) map[string]transport.Peer {
 	cmd := exec.Command(os.Args[0])
 	cmd.Env = append(os.Environ(), asServer+"="+version)
 	process := client.Stdio(client.StdioOptions{Name: "s", Launch: client.Exec(cmd)})
-	server := httptest.NewServer(toolserver.New(toolserver.Options{Eras: serverEras[version]}).Handler())
+	server := httptest.NewServer(toolserver.New(toolserver.Options{Versions: serverVersions[version]}).Handler())
 	remote, err := client.HTTP(client.HTTPOptions{Name: "s", URL: server.URL})
 	if err != nil {
 		t.Fatal(err)

@@ -45,8 +45,8 @@ func TestWholeServerOverEveryWay(t *testing.T) {
 		"JSON":   func(t *testing.T) transport.Peer { return overHTTP(t, toolserver.Options{Answer: toolserver.JSON}) },
 		"events": func(t *testing.T) transport.Peer { return overHTTP(t, toolserver.Options{Answer: toolserver.SSE}) },
 	} {
-		for era, meta := range map[string]string{"older": "", "newer": modernMeta} {
-			t.Run(name+", "+era, func(t *testing.T) {
+		for version, meta := range map[string]string{"older": "", "newer": modernMeta} {
+			t.Run(name+", "+version, func(t *testing.T) {
 				p := open(t)
 				if meta == "" {
 					r := newReceiver()

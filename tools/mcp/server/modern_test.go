@@ -28,7 +28,7 @@ func TestModernRequests(t *testing.T) {
 	}
 	e := p.events(p.do(t.Context(), http.MethodPost, modernCall(1, "notes:1"), modernHeaders("notes:1")...))
 	if v := e.want(`"progress":0`); v.id != "" {
-		t.Errorf("an event of this era has id %q", v.id)
+		t.Errorf("an event of this version has id %q", v.id)
 	}
 	e.want(`"notes":1`)
 	e.end()

@@ -29,7 +29,7 @@ func run() error {
 	var o toolserver.Options
 	addr := flag.String("http", "", "listen on this address instead of standard streams")
 	ready := flag.String("ready-file", "", "write the URL into this file when listening")
-	era := flag.String("era", "both", "both, legacy or modern")
+	versions := flag.String("versions", "both", "protocol versions: both, legacy (up to 2025-11-25) or modern (2026-07-28)")
 	answer := flag.String("answer", "auto", "auto, json or sse")
 	flag.IntVar(&o.PageSize, "page", 0, "tools per page of tools/list")
 	flag.BoolVar(&o.SilentProbe, "silent-probe", false, "leave what comes before initialize unanswered")
@@ -38,11 +38,11 @@ func run() error {
 	flag.BoolVar(&o.Tasks, "tasks", false, "offer tasks")
 	flag.StringVar(&o.Name, "name", "", "the server's name")
 	flag.Parse()
-	eras := map[string]toolserver.Eras{"both": toolserver.Both, "legacy": toolserver.LegacyOnly, "modern": toolserver.ModernOnly}
+	choices := map[string]toolserver.Versions{"both": toolserver.Both, "legacy": toolserver.LegacyOnly, "modern": toolserver.ModernOnly}
 	answers := map[string]toolserver.Answer{"auto": toolserver.Auto, "json": toolserver.JSON, "sse": toolserver.SSE}
 	var known bool
-	if o.Eras, known = eras[*era]; !known {
-		return fmt.Errorf("-era %q: use both, legacy or modern", *era)
+	if o.Versions, known = choices[*versions]; !known {
+		return fmt.Errorf("-versions %q: use both, legacy or modern", *versions)
 	}
 	if o.Answer, known = answers[*answer]; !known {
 		return fmt.Errorf("-answer %q: use auto, json or sse", *answer)
