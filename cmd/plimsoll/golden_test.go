@@ -22,6 +22,7 @@ var goldenDirectory, _ = filepath.Abs(filepath.Join("testdata", "golden"))
 
 // TestHelpStays: what --help says of every command, hidden ones too, in one file.
 func TestHelpStays(t *testing.T) {
+	t.Setenv("NO_COLOR", "1") // titles are bold on a terminal
 	var all strings.Builder
 	var walk func(path []string, c *cobra.Command)
 	walk = func(path []string, c *cobra.Command) {
