@@ -12,7 +12,7 @@ import (
 )
 
 // ownVersion is what a server of this program says in its greeting.
-var ownVersion = regexp.MustCompile(`("serverInfo":\{[^}]*"version":)"[^"]*"`)
+var ownVersion = regexp.MustCompile(`(serverInfo":\{[^}]*"version":)"[^"]*"`)
 
 // TestMCPServersStay: the greeting and the tools of every MCP server that the program offers by itself, and the tools
 // that the gateway adds to any server.
