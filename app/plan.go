@@ -65,15 +65,23 @@ func (a *App) plan(o *RunOptions, history *usage.History) (*Plan, error) {
 	if p.Path, err = findCommand(o.Command[0]); err != nil {
 		return nil, err
 	}
+	if err := a.decide(p, history); err != nil {
+		return nil, err
+	}
+	return p, nil
+}
+
+// decide reads the host and sets the estimate and the limits, for a run and for a prediction alike.
+func (a *App) decide(p *Plan, history *usage.History) (err error) {
 	p.Reading, p.ReadingErr = headroom.Read(headroom.Source{})
 	if err := a.distrustEstimate(p); err != nil {
-		return nil, err
+		return err
 	}
 	if p.Estimate, err = a.estimateFor(p, history); err != nil {
-		return nil, err
+		return err
 	}
 	p.setLimits()
-	return p, nil
+	return nil
 }
 
 // estimateFor asks what the user has set, then the history, then the configuration.

@@ -7,7 +7,6 @@ import (
 	"github.com/plimsoll/plimsoll/config"
 	"github.com/plimsoll/plimsoll/limit"
 	"github.com/plimsoll/plimsoll/process/estimate"
-	"github.com/plimsoll/plimsoll/process/headroom"
 	"github.com/plimsoll/plimsoll/process/usage"
 )
 
@@ -43,11 +42,12 @@ func (a *App) Predict(_ context.Context, command ...string) (Prediction, error) 
 	} else {
 		history = usage.Open(dir, usage.Options{Warn: func(w usage.Warning) { a.warn(w.Text) }})
 	}
-	if p.Estimate, err = a.estimateFor(p, history); err != nil {
+	if err := a.decide(p, history); err != nil {
 		return Prediction{}, err
 	}
-	p.Reading, p.ReadingErr = headroom.Read(headroom.Source{})
-	p.setLimits()
+	for _, w := range p.Settings.Warnings {
+		a.warn(w.String())
+	}
 	return Prediction{
 		Tool: p.Tool, Variant: p.Variant, Project: p.Project.Name, EstimateBytes: int64(p.Estimate.Bytes), Source: p.Estimate.Source,
 		Samples: p.Estimate.Samples, LimitBytes: int64(p.Limits.Memory), ReservationBytes: int64(p.Reservation),

@@ -42,6 +42,11 @@ func TestAProjectFileWithMistakesIsAWarningAndFailsItsCheck(t *testing.T) {
 			if o.code != 0 || o.stdout != "ran\n" || !strings.Contains(o.stderr, file+c.want) {
 				t.Errorf("run: %+v", o)
 			}
+			// What a prediction says goes into somebody's manifest: it is that of a run.
+			o = s.plimsoll("predict", "echo", "--format", "k8s")
+			if o.code != 0 || strings.Contains(o.stdout, "400000") || strings.HasPrefix(name, "an absurd") && !strings.Contains(o.stderr, file+c.want) {
+				t.Errorf("predict: %+v", o)
+			}
 		})
 	}
 }
