@@ -218,7 +218,7 @@ func (a *App) openAgent(ctx context.Context, c config.Agent, g *gateways) (_ *op
 	o.closes = append(o.closes, o.tools.Close)
 	for _, s := range o.tools.Stats().Servers {
 		if s.Err != nil {
-			a.warn(fmt.Sprintf("agent %s goes on without the tools of %s, and tries again: %v", c.Name, s.Name, s.Err))
+			a.Warn(fmt.Sprintf("agent %s goes on without the tools of %s, and tries again: %v", c.Name, s.Name, s.Err))
 		}
 	}
 
@@ -228,12 +228,12 @@ func (a *App) openAgent(ctx context.Context, c config.Agent, g *gateways) (_ *op
 		if err != nil {
 			return nil, err
 		}
-		kept, err := conversation.Open(conversation.Options{Dir: dir, Journal: plane.journal, Log: a.log()})
+		kept, err := conversation.Open(conversation.Options{Dir: dir, Journal: plane.journal, Log: a.Log()})
 		if err != nil {
 			return nil, where(fmt.Errorf("keep its conversations: %w; PLIMSOLL_STATE_DIR names another directory", err))
 		}
 		o.closes = append(o.closes, kept.Close)
-		conversations = patient{kept, a.warn}
+		conversations = patient{kept, a.Warn}
 	}
 
 	compose, err := promptOf(c, choice, o.tools.Instructions())
@@ -302,7 +302,7 @@ type patient struct {
 // Open implements [agent.Conversations].
 func (p patient) Open(ctx context.Context, session string, existing bool) (agent.Conversation, error) {
 	late := time.AfterFunc(time.Second, func() {
-		p.tell(fmt.Sprintf("session %s is in use by another process: waiting for it", printable(session)))
+		p.tell(fmt.Sprintf("session %s is in use by another process: waiting for it", PrintableText(session)))
 	})
 	defer late.Stop()
 	return p.Conversations.Open(ctx, session, existing)

@@ -16,6 +16,8 @@ import (
 	"text/tabwriter"
 
 	"github.com/plimsoll/plimsoll/agent/a2a"
+	"github.com/plimsoll/plimsoll/app/core"
+	"github.com/plimsoll/plimsoll/app/listen"
 	"github.com/plimsoll/plimsoll/config"
 	"github.com/plimsoll/plimsoll/journal"
 	"github.com/plimsoll/plimsoll/tools/gateway"
@@ -63,7 +65,7 @@ func (a *App) openAgents(ctx context.Context, list []config.Agent, g *gateways, 
 	for _, c := range list {
 		opened, err := a.openAgent(ctx, c, g)
 		if err != nil && skip && ctx.Err() == nil {
-			a.warn(fmt.Sprintf("agent %s is not served: %v", c.Name, err))
+			a.Warn(fmt.Sprintf("agent %s is not served: %v", c.Name, err))
 			continue
 		}
 		if err != nil {
@@ -77,7 +79,7 @@ func (a *App) openAgents(ctx context.Context, list []config.Agent, g *gateways, 
 		}
 		served.server, err = a2a.New(a2a.Options{
 			Name: c.Name, Executor: a2a.AgentExecutor(opened.agent), Card: a2a.Card{Description: describeAgent(opened), Version: g.o.Version, Bearer: token != ""},
-			Path: served.prefix + "/", Dir: dir, Journal: g.plane.journal, Log: a.log(),
+			Path: served.prefix + "/", Dir: dir, Journal: g.plane.journal, Log: a.Log(),
 		})
 		if err != nil {
 			return nil, fmt.Errorf("the A2A server of agent %s: %w", c.Name, err)
@@ -140,7 +142,7 @@ func (d *agentDaemon) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	for _, s := range d.agents {
 		there = append(there, s.prefix)
 	}
-	http.Error(w, "there is no agent at "+printable(r.URL.Path)+"; there are: "+strings.Join(there, ", "), http.StatusNotFound)
+	http.Error(w, "there is no agent at "+PrintableText(r.URL.Path)+"; there are: "+strings.Join(there, ", "), http.StatusNotFound)
 }
 
 // say prints where the agents are.
@@ -286,7 +288,7 @@ func (a *App) ServeAgents(ctx context.Context, o AgentServeOptions) (err error) 
 	}
 	observers := []journal.Observer{meters}
 	if o.Events != nil {
-		log := newEventLog(o.Events)
+		log := core.NewEventLog(o.Events)
 		defer func() { err = errors.Join(err, log.Close()) }()
 		observers = append(observers, log)
 	}
@@ -332,7 +334,7 @@ func (a *App) listenForAgents(
 		return listenError(settings, err)
 	}
 	close(ready)
-	remove, err := writeReady(o.ReadyFile, server.URL())
+	remove, err := listen.WriteReady(o.ReadyFile, server.URL())
 	if err != nil {
 		return errors.Join(err, server.Shutdown(ctx))
 	}

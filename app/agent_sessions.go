@@ -34,7 +34,7 @@ func (a *App) agentStore(name string) (*conversation.Store, error) {
 	if _, err := os.Stat(dir); errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
-	return conversation.Open(conversation.Options{Dir: dir, Log: a.log()})
+	return conversation.Open(conversation.Options{Dir: dir, Log: a.Log()})
 }
 
 // AgentSessions lists the conversations of an agent, the last one used first. name is as in
@@ -70,7 +70,7 @@ func (a *App) RemoveAgentSession(ctx context.Context, name, session string) (err
 	if err != nil {
 		return err
 	}
-	missing := fmt.Errorf("agent %s keeps no session %q; plimsoll agent sessions %s lists them", c.Name, printable(session), c.Name)
+	missing := fmt.Errorf("agent %s keeps no session %q; plimsoll agent sessions %s lists them", c.Name, PrintableText(session), c.Name)
 	if s == nil {
 		return missing
 	}

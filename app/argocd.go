@@ -169,7 +169,7 @@ func (a *App) argocdDiscovered(p *toolsPlane, o ArgoCDOptions) (*argocd.Client, 
 	home, _ := os.UserHomeDir()
 	options, warnings, err := argocd.Discover(argocd.DiscoverOptions{Getenv: os.Getenv, Home: home, Context: o.Context, Server: o.Server})
 	for _, w := range warnings {
-		a.warn(w)
+		a.Warn(w)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("which Argo CD: %w; with several, write tables [mcp.argocd.NAME]; --simulator needs none", err)
@@ -189,7 +189,7 @@ func (a *App) argocdConfigured(p *toolsPlane, instances []config.ArgoCDInstance)
 			return nil, ofInstance(in, err)
 		}
 		if c.Insecure() && !onLoopback(c.URL()) {
-			a.warn(fmt.Sprintf("Argo CD %s: what it says cannot be trusted, and the token can be read on the way: its certificate is not checked, or the address is http://", c.Name()))
+			a.Warn(fmt.Sprintf("Argo CD %s: what it says cannot be trusted, and the token can be read on the way: its certificate is not checked, or the address is http://", c.Name()))
 		}
 		out = append(out, c)
 	}
@@ -226,7 +226,7 @@ func (a *App) argocdOptions(in config.ArgoCDInstance) (argocd.Options, error) {
 		}
 		found, warnings, err := argocd.Discover(argocd.DiscoverOptions{Getenv: directory, Home: home, Context: in.Context, Server: in.URL})
 		for _, w := range warnings {
-			a.warn(w)
+			a.Warn(w)
 		}
 		if err != nil {
 			return o, err

@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"testing"
 
+	"github.com/plimsoll/plimsoll/app/core"
 	"github.com/plimsoll/plimsoll/config"
 )
 
@@ -28,7 +29,7 @@ users:
 	t.Setenv("ARGOCD_CONFIG_DIR", dir)
 	t.Setenv("HOME", dir)
 	t.Setenv("ARGOCD_AUTH_TOKEN", "token-of-the-shell")
-	a := &App{warn: func(string) {}}
+	a := &App{&core.Core{}}
 	for _, c := range []struct {
 		in         config.ArgoCDInstance
 		url, token string

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/plimsoll/plimsoll/agent"
+	"github.com/plimsoll/plimsoll/app/core"
 	"github.com/plimsoll/plimsoll/config"
 	"github.com/plimsoll/plimsoll/journal"
 	"github.com/plimsoll/plimsoll/tools/gateway"
@@ -98,7 +99,7 @@ func (a *App) Ask(ctx context.Context, o AskOptions) (_ AskReport, err error) {
 	if o.MaxSteps > 0 {
 		c.MaxSteps = o.MaxSteps
 	}
-	ctx, stop := interruptible(ctx, 0)
+	ctx, stop := core.Interruptible(ctx, 0)
 	defer stop()
 	o.forgets = o.Session == ""
 	plane, err := a.openTools(settings, toolsOptions{observers: []journal.Observer{}})
@@ -108,7 +109,7 @@ func (a *App) Ask(ctx context.Context, o AskOptions) (_ AskReport, err error) {
 	// There is an answer by then, which an error would take away.
 	closing := func(c func() error) {
 		if e := c(); e != nil {
-			a.warn(e.Error())
+			a.Warn(e.Error())
 		}
 	}
 	defer closing(plane.Close)
@@ -143,7 +144,7 @@ func (a *App) Ask(ctx context.Context, o AskOptions) (_ AskReport, err error) {
 	})
 	r.DurationMS = time.Since(began).Milliseconds()
 	if errors.Is(err, agent.ErrNoSession) {
-		return r, fmt.Errorf("--continue --session %s: %w; leave out --continue to begin it", printable(o.Session), err)
+		return r, fmt.Errorf("--continue --session %s: %w; leave out --continue to begin it", PrintableText(o.Session), err)
 	}
 	if err != nil {
 		return r, err
@@ -151,8 +152,8 @@ func (a *App) Ask(ctx context.Context, o AskOptions) (_ AskReport, err error) {
 	if r.Err != nil {
 		r.Error = r.Err.Error()
 	}
-	if e, ok := errors.AsType[*interrupted](context.Cause(ctx)); ok {
-		r.signal, r.Detail, r.Error = e.signal, "interrupted", ""
+	if e, ok := errors.AsType[*core.Interrupted](context.Cause(ctx)); ok {
+		r.signal, r.Detail, r.Error = e.Signal, "interrupted", ""
 	}
 	return r, nil
 }

@@ -7,6 +7,7 @@ import (
 	"io"
 	"time"
 
+	"github.com/plimsoll/plimsoll/app/core"
 	"github.com/plimsoll/plimsoll/journal"
 	"github.com/plimsoll/plimsoll/limit"
 )
@@ -67,7 +68,7 @@ const (
 func (a *App) Demo(ctx context.Context, o DemoOptions) (_ DemoReport, err error) {
 	ctx, cancel := context.WithTimeout(ctx, demoTime)
 	defer cancel()
-	ctx, stop := interruptible(ctx, 0)
+	ctx, stop := core.Interruptible(ctx, 0)
 	defer stop()
 	view := &demoView{w: o.Out, colour: o.Colour}
 	var report DemoReport
@@ -131,8 +132,8 @@ func (*endedBySignal) Error() string {
 // SignalOf is the signal that ended a command, 0 when none did.
 func SignalOf(err error) int {
 	if e, ok := errors.AsType[*endedBySignal](err); ok {
-		if by, ok := errors.AsType[*interrupted](e.cause); ok {
-			return by.signal
+		if by, ok := errors.AsType[*core.Interrupted](e.cause); ok {
+			return by.Signal
 		}
 	}
 	return 0

@@ -47,7 +47,7 @@ func (x *execution) noteDisk(e disk.Event) {
 	line := journal.LimitReached{Name: e.Limit, Line: journal.LineSoft}
 	where := fmt.Sprintf("the run has written %s, and at %s its largest writer is ended", e.Used.Human(), e.Line.Human())
 	if e.Limit == disk.FreeMin {
-		where = fmt.Sprintf("%s are free where %s lies, and below %s the run's largest writer is ended", e.Used.Human(), printable(e.Path), e.Line.Human())
+		where = fmt.Sprintf("%s are free where %s lies, and below %s the run's largest writer is ended", e.Used.Human(), PrintableText(e.Path), e.Line.Human())
 	}
 	flag := "--write-max, write_max"
 	if e.Limit == disk.FreeMin {
@@ -59,9 +59,9 @@ func (x *execution) noteDisk(e disk.Event) {
 		where += "; but others write the most, so nothing is ended"
 	case e.Hard && e.Victim != nil:
 		line.Line, line.Did = journal.LineHard, fmt.Sprintf("ended %s (pid %d)", e.Victim.Name, e.Victim.PID)
-		where = fmt.Sprintf("%s (pid %d) is ended: the run has written %s of the %s that it may", printable(e.Victim.Name), e.Victim.PID, e.Used.Human(), e.Line.Human())
+		where = fmt.Sprintf("%s (pid %d) is ended: the run has written %s of the %s that it may", PrintableText(e.Victim.Name), e.Victim.PID, e.Used.Human(), e.Line.Human())
 		if e.Limit == disk.FreeMin {
-			where = fmt.Sprintf("%s (pid %d) is ended: only %s are free where %s lies, and this run wrote most of what has gone", printable(e.Victim.Name), e.Victim.PID, e.Used.Human(), printable(e.Path))
+			where = fmt.Sprintf("%s (pid %d) is ended: only %s are free where %s lies, and this run wrote most of what has gone", PrintableText(e.Victim.Name), e.Victim.PID, e.Used.Human(), PrintableText(e.Path))
 		}
 	case e.Hard:
 		line.Line, line.Did = journal.LineHard, "warned"

@@ -128,7 +128,7 @@ func (d Decision) text(p *Plan) string {
 	if len(p.Match.Via) > 0 {
 		tool += " (started by " + strings.Join(p.Match.Via, ", ") + ")"
 	}
-	row("tool", "%s, project %s", tool, printable(d.Project))
+	row("tool", "%s, project %s", tool, PrintableText(d.Project))
 	row("estimate", "%s, %s", limit.Bytes(d.Estimate.Bytes).Human(), sourceWords(d.Estimate))
 	row("kept free", "%s on the host", d.MinFreeBytes.Human())
 	row("available", "%s physical + %s swap, bound by %s", d.AvailableBytes.Human(), d.SwapBytes.Human(), d.BoundBy)

@@ -44,7 +44,7 @@ func (a *App) Forget(ctx context.Context, list []Forgotten) ([]Forgotten, error)
 	if err != nil {
 		return nil, err
 	}
-	history := usage.Open(dir, usage.Options{Warn: func(w usage.Warning) { a.warn(w.Text) }})
+	history := usage.Open(dir, usage.Options{Warn: func(w usage.Warning) { a.Warn(w.Text) }})
 	gone := []Forgotten{}
 	for _, f := range list {
 		if ctx.Err() != nil {

@@ -81,7 +81,7 @@ func (c *Collection) claims(ctx context.Context, a *App) error {
 			a.warnLedger(w)
 		}
 	}
-	ledger, err := admission.Open(admission.Options{Dir: dir, Shared: a.sharedLedger(), Current: guard.Current, Warn: warn, KeepOld: true})
+	ledger, err := admission.Open(admission.Options{Dir: dir, Shared: a.SharedLedger(), Current: guard.Current, Warn: warn, KeepOld: true})
 	if err != nil {
 		return err
 	}

@@ -15,6 +15,8 @@ import (
 	"strings"
 	"syscall"
 
+	"github.com/plimsoll/plimsoll/app/core"
+	"github.com/plimsoll/plimsoll/app/listen"
 	"github.com/plimsoll/plimsoll/config"
 	"github.com/plimsoll/plimsoll/journal"
 	"github.com/plimsoll/plimsoll/tools/gateway"
@@ -60,7 +62,7 @@ func (a *App) MCP(ctx context.Context, o MCPOptions) (err error) {
 		return err
 	}
 	if len(server.Command) > 0 { // said at once, where the client shows it, and not at each request
-		if _, err := lookPath(server.Command[0], server.Dir, getenv(append(os.Environ(), server.Env...))("PATH")); err != nil {
+		if _, err := lookPath(server.Command[0], server.Dir, core.Getenv(append(os.Environ(), server.Env...))("PATH")); err != nil {
 			return err
 		}
 	}
@@ -81,7 +83,7 @@ func (a *App) withTools(ctx context.Context, o MCPOptions, open func(context.Con
 	defer stop()
 	observers := []journal.Observer{}
 	if o.Events != nil {
-		log := newEventLog(o.Events)
+		log := core.NewEventLog(o.Events)
 		defer func() { err = errors.Join(err, log.Close()) }()
 		observers = append(observers, log)
 	}
@@ -217,7 +219,7 @@ func (p *toolsPlane) listen(ctx context.Context, s config.MCPServer, g *gateway.
 		return listenError(settings, err)
 	}
 	address := server.URL() + "/mcp"
-	remove, err := writeReady(o.ReadyFile, address)
+	remove, err := listen.WriteReady(o.ReadyFile, address)
 	if err != nil {
 		return errors.Join(err, closing(), server.Shutdown(ctx))
 	}

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"syscall"
 
+	"github.com/plimsoll/plimsoll/app/core"
 	"github.com/plimsoll/plimsoll/config"
 	"github.com/plimsoll/plimsoll/journal"
 	"github.com/plimsoll/plimsoll/process/admission"
@@ -46,7 +47,7 @@ func (l *launcher) environ() []string {
 // Launch implements mcpclient.StdioOptions.Launch.
 func (l *launcher) Launch(ctx context.Context) (*mcpclient.Process, error) {
 	environ := l.environ()
-	path, err := lookPath(l.server.Command[0], l.server.Dir, getenv(environ)("PATH"))
+	path, err := lookPath(l.server.Command[0], l.server.Dir, core.Getenv(environ)("PATH"))
 	if err != nil {
 		return nil, err
 	}
@@ -111,7 +112,7 @@ func (l *launcher) claim(ctx context.Context, spec *sandbox.Spec) (*admission.Cl
 		if err := mayBeUncoordinated(l.process.Enforcement, err); err != nil {
 			return nil, err
 		}
-		l.app.warn("what MCP servers leave behind when Plimsoll is killed stays: " + err.Error())
+		l.app.Warn("what MCP servers leave behind when Plimsoll is killed stays: " + err.Error())
 		return nil, nil
 	}
 	if err != nil {

@@ -22,7 +22,7 @@ func (a *App) MCPStats(server string) ([]MCPSize, error) {
 	}
 	rows, err := sizes.Read(filepath.Join(state, sizesDir))
 	if err != nil {
-		a.warn(err.Error())
+		a.Warn(err.Error())
 	}
 	if server != "" {
 		rows = slices.DeleteFunc(rows, func(r MCPSize) bool { return r.Server != server })

@@ -117,7 +117,7 @@ func namesOf(list []orphans.Orphan) string {
 			names = append(names, "…")
 			break
 		}
-		text := printable(g.name)
+		text := PrintableText(g.name)
 		who := fmt.Sprintf("pid %d, ", g.pid)
 		if g.n > 1 {
 			text += fmt.Sprintf(" ×%d", g.n)

@@ -90,7 +90,7 @@ func (a *App) estimateFor(p *Plan, history *usage.History) (estimate.Estimate, e
 		return estimate.Estimate{Bytes: p.Settings.Reservation, Source: estimate.SourceReservation}, nil
 	}
 	in := guard.InputOf(history, p.Project.Key, p.Tool, p.Variant, func(err error) {
-		a.warn("nothing of the history is used: " + err.Error())
+		a.Warn("nothing of the history is used: " + err.Error())
 	})
 	return initialOf(in, p.Settings).Estimate()
 }

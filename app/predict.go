@@ -38,15 +38,15 @@ func (a *App) Predict(_ context.Context, command ...string) (Prediction, error) 
 	}
 	var history *usage.History
 	if dir, err := a.Dirs.State(); err != nil {
-		a.warn("history is off: " + err.Error())
+		a.Warn("history is off: " + err.Error())
 	} else {
-		history = usage.Open(dir, usage.Options{Warn: func(w usage.Warning) { a.warn(w.Text) }})
+		history = usage.Open(dir, usage.Options{Warn: func(w usage.Warning) { a.Warn(w.Text) }})
 	}
 	if err := a.decide(p, history); err != nil {
 		return Prediction{}, err
 	}
 	for _, w := range p.Settings.Warnings {
-		a.warn(w.String())
+		a.Warn(w.String())
 	}
 	return Prediction{
 		Tool: p.Tool, Variant: p.Variant, Project: p.Project.Name, EstimateBytes: int64(p.Estimate.Bytes), Source: p.Estimate.Source,

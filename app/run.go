@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/plimsoll/plimsoll/app/core"
 	"github.com/plimsoll/plimsoll/config"
 	"github.com/plimsoll/plimsoll/journal"
 	"github.com/plimsoll/plimsoll/process/admission"
@@ -74,7 +75,7 @@ type execution struct {
 func (a *App) Run(ctx context.Context, o RunOptions) Status {
 	x := &execution{app: a, opts: &o, say: newSpeaker(&o), nested: os.Getenv(sandbox.CookieName) != ""}
 	defer x.unwind()
-	starting, started := interruptible(ctx, giveUp)
+	starting, started := core.Interruptible(ctx, giveUp)
 	defer started()
 	x.started = started
 	if err := x.decide(); err != nil {
@@ -132,8 +133,8 @@ func (x *execution) fail(err error) Status {
 	signal := 0
 	if errors.Is(err, context.Canceled) {
 		signal = 2 // SIGINT
-		if e, ok := errors.AsType[*interrupted](err); ok {
-			signal = e.signal
+		if e, ok := errors.AsType[*core.Interrupted](err); ok {
+			signal = e.Signal
 		}
 		x.status = Status{Code: 128 + signal, Signal: signal}
 		x.outcome = journal.OutcomeSignalled
@@ -188,8 +189,7 @@ func (x *execution) decide() error {
 	if err != nil {
 		x.warn("history", "history is off: "+strings.TrimSuffix(err.Error(), "; history is off"))
 	}
-	own := *a // an App may be used by several at once: what this run hears is its own
-	own.warn = func(text string) { x.warn("history", text) }
+	own := &App{a.Telling(func(text string) { x.warn("history", text) })} // an App may be used by several at once
 	x.plan, err = own.plan(o, x.history)
 	tool := x.tool()
 	x.reporter = journal.NewReporter(journal.Report{

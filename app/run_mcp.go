@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/plimsoll/plimsoll/app/core"
 	"github.com/plimsoll/plimsoll/internal/atomicfile"
 	"github.com/plimsoll/plimsoll/internal/statefile"
 	"github.com/plimsoll/plimsoll/journal"
@@ -123,7 +124,7 @@ var runVariables = []string{"PLIMSOLL_STATE_DIR", "PLIMSOLL_CACHE_DIR", "PLIMSOL
 func writeRunEnv(file, run string, environ []string) error {
 	var text strings.Builder
 	text.WriteString(sandbox.CookieName + "=" + run + "\n")
-	get := getenv(environ)
+	get := core.Getenv(environ)
 	for _, name := range runVariables {
 		if value := get(name); value != "" && !strings.ContainsAny(value, "\n\r") {
 			text.WriteString(name + "=" + value + "\n")

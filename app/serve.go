@@ -15,6 +15,8 @@ import (
 	"text/tabwriter"
 	"time"
 
+	"github.com/plimsoll/plimsoll/app/core"
+	"github.com/plimsoll/plimsoll/app/listen"
 	"github.com/plimsoll/plimsoll/config"
 	"github.com/plimsoll/plimsoll/journal"
 	"github.com/plimsoll/plimsoll/watch/metrics"
@@ -62,10 +64,10 @@ func (a *App) Serve(ctx context.Context, o ServeOptions) (err error) {
 		broken := make(chan os.Signal, 1)
 		signal.Notify(broken, syscall.SIGPIPE)
 		defer signal.Stop(broken)
-		log := newEventLog(o.Log)
+		log := core.NewEventLog(o.Log)
 		defer func() {
 			if err := log.Close(); err != nil {
-				a.warn(err.Error())
+				a.Warn(err.Error())
 			}
 		}()
 		observers = append(observers, log)
@@ -79,7 +81,7 @@ func (a *App) Serve(ctx context.Context, o ServeOptions) (err error) {
 		return err
 	}
 	plane, err := a.openWindow(settings, windowOptions{
-		journal: events, token: token, upstreams: upstreamsOf(settings.Upstream), warn: a.warn,
+		journal: events, token: token, upstreams: upstreamsOf(settings.Upstream), warn: a.Warn,
 	})
 	if err != nil {
 		return err
@@ -113,7 +115,7 @@ func (a *App) Serve(ctx context.Context, o ServeOptions) (err error) {
 		return listenError(settings, err)
 	}
 	close(ready)
-	remove, err := writeReady(o.ReadyFile, server.URL())
+	remove, err := listen.WriteReady(o.ReadyFile, server.URL())
 	if err != nil {
 		return errors.Join(err, server.Shutdown(ctx))
 	}
@@ -139,11 +141,11 @@ func (a *App) Serve(ctx context.Context, o ServeOptions) (err error) {
 	}
 	// Tasks end before the tools that they use, and streams before the listener.
 	if err := agents.end(ctx); err != nil {
-		a.warn(err.Error())
+		a.Warn(err.Error())
 	}
 	if servers != nil {
 		if err := servers.end(); err != nil {
-			a.warn(err.Error())
+			a.Warn(err.Error())
 		}
 	}
 	last, cancel := context.WithTimeout(context.WithoutCancel(ctx), drain)

@@ -7,16 +7,6 @@ import (
 	"github.com/plimsoll/plimsoll/process/admission"
 )
 
-// sharedLedger is the directory through which users see each other's claims, "" for none. A
-// project file may not set it.
-func (a *App) sharedLedger() string {
-	settings, err := a.Config.For("")
-	if err != nil { // told by what needs the settings
-		return ""
-	}
-	return settings.SharedLedger
-}
-
 // sharedNotes say which directory shares claims and what is seen there.
 func sharedNotes(dir string) []string {
 	if dir == "" {

@@ -137,4 +137,4 @@ func (a *App) SweepLedger(ctx context.Context) (admission.Swept, error) {
 	return ledger.Sweep(ctx, guard.Reap)
 }
 
-func (a *App) warnLedger(w admission.Warning) { a.warn(w.Text) }
+func (a *App) warnLedger(w admission.Warning) { a.Warn(w.Text) }

@@ -8,6 +8,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/plimsoll/plimsoll/internal/printable"
 	"github.com/plimsoll/plimsoll/process/admission"
 )
 
@@ -28,7 +29,7 @@ type speaker struct {
 func newSpeaker(o *RunOptions) *speaker {
 	terminal := o.StderrIsTerminal && drawsEscapes()
 	return &speaker{
-		w: undrawn(o.Stderr), person: terminal, quiet: o.Quiet,
+		w: printable.Undrawn(o.Stderr), person: terminal, quiet: o.Quiet,
 		colour: terminal && os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb",
 		said:   map[string]bool{},
 	}
@@ -70,14 +71,14 @@ func (s *speaker) alert(text string) {
 	if len(s.said) < maxSaid {
 		s.said[text] = true
 	}
-	s.line(s.style(yellow, "plimsoll:") + " " + printable(text))
+	s.line(s.style(yellow, "plimsoll:") + " " + PrintableText(text))
 }
 
 // fail says why there was no run.
 func (s *speaker) fail(err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.line(s.style(red, "plimsoll:") + " " + printable(err.Error()))
+	s.line(s.style(red, "plimsoll:") + " " + PrintableText(err.Error()))
 }
 
 // line writes one or more whole lines; the caller holds the lock.

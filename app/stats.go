@@ -152,7 +152,7 @@ func (a *App) readTrace(name string) (estimate.Workflow, error) {
 		return estimate.Workflow{}, err
 	}
 	if left := count.Rows - len(tasks); left > 0 {
-		a.warn(fmt.Sprintf("%s: %d of %d rows are left out: %d did not complete, %d have no peak_rss, %d no time, %d end inside the line",
+		a.Warn(fmt.Sprintf("%s: %d of %d rows are left out: %d did not complete, %d have no peak_rss, %d no time, %d end inside the line",
 			name, left, count.Rows, count.NotCompleted, count.NoPeak, count.NoTime, count.Truncated))
 	}
 	if len(tasks) == 0 {
@@ -169,7 +169,7 @@ func (a *App) eachSummary(ctx context.Context, o StatsOptions, visit func(usage.
 	if err != nil {
 		return err
 	}
-	history := usage.Open(dir, usage.Options{Warn: func(w usage.Warning) { a.warn(w.Text) }})
+	history := usage.Open(dir, usage.Options{Warn: func(w usage.Warning) { a.Warn(w.Text) }})
 	tool := ""
 	if o.Tool != "" {
 		tool = a.Config.Tool([]string{o.Tool}).Tool

@@ -41,7 +41,7 @@ func (s *speaker) report(r journal.Report, p *Plan, cpu time.Duration) {
 	if r.Outcome != journal.OutcomeOK {
 		verdict = s.style(red, verdictOf(r))
 	}
-	fmt.Fprintf(&b, "\n%s %s · %s · %s", s.style(bold, "plimsoll"), printable(head), verdict, roughly(time.Duration(r.DurationMS)*time.Millisecond))
+	fmt.Fprintf(&b, "\n%s %s · %s · %s", s.style(bold, "plimsoll"), PrintableText(head), verdict, roughly(time.Duration(r.DurationMS)*time.Millisecond))
 	if cpu >= 100*time.Millisecond {
 		fmt.Fprintf(&b, " · %s of CPU", roughly(cpu))
 	}
@@ -165,7 +165,7 @@ func killedRow(r journal.Report) string {
 			names = append(names, "…")
 			break
 		}
-		name := printable(c.Name)
+		name := PrintableText(c.Name)
 		if c.Bytes > 0 {
 			name += " (" + limit.Bytes(c.Bytes).Human() + ")"
 		}
@@ -192,7 +192,7 @@ func leftoverRow(r journal.Report) string {
 			names = append(names, "…")
 			break
 		}
-		names = append(names, printable(l.Name)+" ("+l.Fate+")")
+		names = append(names, PrintableText(l.Name)+" ("+l.Fate+")")
 	}
 	return fmt.Sprintf("%d: %s", len(r.Leftovers), strings.Join(names, ", "))
 }

@@ -19,6 +19,7 @@ import (
 
 	"golang.org/x/term"
 
+	"github.com/plimsoll/plimsoll/app/listen"
 	"github.com/plimsoll/plimsoll/argocd/toolset"
 	"github.com/plimsoll/plimsoll/config"
 	"github.com/plimsoll/plimsoll/internal/atomicfile"
@@ -81,8 +82,8 @@ const resultsDir = "results"
 func (a *App) toolObservers() (observers []journal.Observer, closing func()) {
 	var accounts []*sizes.Account
 	if state, err := a.Dirs.EnsureState(); err != nil {
-		a.warn("sizes of tool results are not kept: " + err.Error())
-	} else if account, err := sizes.Open(filepath.Join(state, sizesDir), sizes.Options{Warn: func(err error) { a.warn(err.Error()) }}); err == nil {
+		a.Warn("sizes of tool results are not kept: " + err.Error())
+	} else if account, err := sizes.Open(filepath.Join(state, sizesDir), sizes.Options{Warn: func(err error) { a.Warn(err.Error()) }}); err == nil {
 		accounts = append(accounts, account)
 	}
 	if tally := a.openTally(); tally != nil {
@@ -94,7 +95,7 @@ func (a *App) toolObservers() (observers []journal.Observer, closing func()) {
 	return observers, func() {
 		for _, account := range accounts {
 			if err := account.Close(); err != nil {
-				a.warn(err.Error()) // the client was served nevertheless
+				a.Warn(err.Error()) // the client was served nevertheless
 			}
 		}
 	}
@@ -130,8 +131,8 @@ func (a *App) openTools(s config.Settings, o toolsOptions) (p *toolsPlane, err e
 	if p.key, err = keyOf(filepath.Join(cache, "results.key")); err != nil {
 		return p, err
 	}
-	if p.ledger, err = a.OpenLedger(func(w admission.Warning) { a.warn(w.Text) }); err != nil {
-		a.warn("runs are not coordinated: " + err.Error())
+	if p.ledger, err = a.OpenLedger(func(w admission.Warning) { a.Warn(w.Text) }); err != nil {
+		a.Warn("runs are not coordinated: " + err.Error())
 		p.ledger, p.ledgerErr, err = nil, err, nil
 	}
 	self, err := os.Executable()
@@ -140,7 +141,7 @@ func (a *App) openTools(s config.Settings, o toolsOptions) (p *toolsPlane, err e
 	}
 	p.query = []string{self, query.Argument}
 	p.client = &http.Client{}
-	if trusting := transportOf(os.Getenv, a.warn); trusting != nil {
+	if trusting := listen.Transport(os.Getenv, a.Warn); trusting != nil {
 		// Every session holds a stream to its server open, so that a bound on connections
 		// would stop all calls at that many sessions. Sessions are bounded themselves.
 		trusting.MaxConnsPerHost = 0

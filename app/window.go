@@ -10,6 +10,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/plimsoll/plimsoll/app/listen"
 	"github.com/plimsoll/plimsoll/config"
 	"github.com/plimsoll/plimsoll/journal"
 	"github.com/plimsoll/plimsoll/limit"
@@ -75,7 +76,7 @@ func (a *App) openWindow(s config.Settings, o windowOptions) (*windowPlane, erro
 		po.Trigger = w.Trigger
 	}
 	po.Target = targetOf(s, po.Trigger)
-	trusting := transportOf(os.Getenv, o.warn)
+	trusting := listen.Transport(os.Getenv, o.warn)
 	if trusting != nil {
 		po.Transport = trusting
 	}

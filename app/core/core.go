@@ -1,4 +1,4 @@
-package app
+package core
 
 import (
 	"os"
@@ -9,7 +9,7 @@ import (
 	"github.com/plimsoll/plimsoll/process/usage"
 )
 
-// Options configure an [App]; the zero value means this process: its environment and
+// Options configure a [Core]; the zero value means this process: its environment and
 // working directory.
 type Options struct {
 	// Environ is the environment; nil means os.Environ().
@@ -22,8 +22,8 @@ type Options struct {
 	Warn func(text string)
 }
 
-// App is a checked configuration and the places where state lives.
-type App struct {
+// Core is a checked configuration and the places where state lives.
+type Core struct {
 	Dirs   config.Dirs
 	Config *config.Loaded
 	warn   func(string)
@@ -31,25 +31,21 @@ type App struct {
 
 // New loads the configuration. Its error is a *config.Error when a file, a variable or a
 // flag says something wrong; nothing is made on disk.
-func New(o Options) (*App, error) {
+func New(o Options) (*Core, error) {
 	environ := o.Environ
 	if environ == nil {
 		environ = os.Environ()
 	}
-	dirs := config.NewDirs(getenv(environ))
+	dirs := config.NewDirs(Getenv(environ))
 	loaded, err := config.Load(config.Options{Environ: environ, Dir: o.Dir, Dirs: &dirs, Flags: o.Flags})
 	if err != nil {
 		return nil, err
 	}
-	a := &App{Dirs: dirs, Config: loaded, warn: o.Warn}
-	if a.warn == nil {
-		a.warn = func(string) {}
-	}
-	return a, nil
+	return &Core{Dirs: dirs, Config: loaded, warn: o.Warn}, nil
 }
 
-// getenv looks a name up in an environment; the last entry counts, as for execve(2).
-func getenv(environ []string) func(string) string {
+// Getenv looks names up in an environment; the last entry counts, as for execve(2).
+func Getenv(environ []string) func(name string) string {
 	return func(name string) string {
 		for i := len(environ) - 1; i >= 0; i-- {
 			if e := environ[i]; len(e) > len(name) && e[len(name)] == '=' && e[:len(name)] == name {
@@ -60,18 +56,42 @@ func getenv(environ []string) func(string) string {
 	}
 }
 
+// Warn tells what the user should know and what stops nothing.
+func (c *Core) Warn(text string) {
+	if c.warn != nil {
+		c.warn(text)
+	}
+}
+
+// Telling is the same with somebody else to hear its warnings.
+func (c *Core) Telling(warn func(text string)) *Core {
+	own := *c
+	own.warn = warn
+	return &own
+}
+
 // OpenLedger opens the ledger of claims. warn hears its warnings; nil drops them.
-func (a *App) OpenLedger(warn func(admission.Warning)) (*admission.Ledger, error) {
-	dir, err := a.Dirs.EnsureRuntime()
+func (c *Core) OpenLedger(warn func(admission.Warning)) (*admission.Ledger, error) {
+	dir, err := c.Dirs.EnsureRuntime()
 	if err != nil {
 		return nil, &admission.UnavailableError{Dir: admission.NoDir, Err: err}
 	}
-	return admission.Open(admission.Options{Dir: dir, Shared: a.sharedLedger(), Current: guard.Current, Reap: guard.Reap, Warn: warn})
+	return admission.Open(admission.Options{Dir: dir, Shared: c.SharedLedger(), Current: guard.Current, Reap: guard.Reap, Warn: warn})
+}
+
+// SharedLedger is the directory through which users see each other's claims, "" for none. A
+// project file may not set it.
+func (c *Core) SharedLedger() string {
+	settings, err := c.Config.For("")
+	if err != nil { // told by what needs the settings
+		return ""
+	}
+	return settings.SharedLedger
 }
 
 // OpenHistory names the history of peaks; the error says why there is none.
-func (a *App) OpenHistory(keep int, warn func(usage.Warning)) (*usage.History, error) {
-	dir, err := a.Dirs.EnsureState()
+func (c *Core) OpenHistory(keep int, warn func(usage.Warning)) (*usage.History, error) {
+	dir, err := c.Dirs.EnsureState()
 	if err != nil {
 		return nil, err
 	}

@@ -1,4 +1,4 @@
-package app
+package core
 
 import (
 	"encoding/json"
@@ -7,6 +7,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/plimsoll/plimsoll/internal/printable"
 	"github.com/plimsoll/plimsoll/journal"
 )
 
@@ -18,24 +19,25 @@ const (
 	logFlush = time.Second
 )
 
-// eventLog writes every event as one line of JSON. A reader that takes its time, or none at
+// EventLog writes every event as one line of JSON. A reader that takes its time, or none at
 // all, never holds up a request: what finds no room is left out, and the gap shows in the
 // sequence numbers.
-type eventLog struct {
+type EventLog struct {
 	lines chan []byte
 	end   chan struct{} // closed by Close
 	done  chan struct{} // closed when nothing is written any more
 	lost  atomic.Int64
 }
 
-func newEventLog(w io.Writer) *eventLog {
-	l := &eventLog{lines: make(chan []byte, logLines), end: make(chan struct{}), done: make(chan struct{})}
+// NewEventLog begins to write events to w. Its owner closes it.
+func NewEventLog(w io.Writer) *EventLog {
+	l := &EventLog{lines: make(chan []byte, logLines), end: make(chan struct{}), done: make(chan struct{})}
 	go l.write(w)
 	return l
 }
 
 // write ends when Close was called and nothing waits any more.
-func (l *eventLog) write(w io.Writer) {
+func (l *EventLog) write(w io.Writer) {
 	defer close(l.done)
 	var gone bool
 	put := func(line []byte) {
@@ -65,13 +67,13 @@ func (l *eventLog) write(w io.Writer) {
 }
 
 // Observe takes one record.
-func (l *eventLog) Observe(r journal.Record) {
+func (l *EventLog) Observe(r journal.Record) {
 	line, err := json.Marshal(r)
 	if err != nil {
 		return
 	}
 	select {
-	case l.lines <- append(EscapeJSON(line), '\n'):
+	case l.lines <- append(printable.EscapeJSON(line), '\n'):
 	default:
 		l.lost.Add(1)
 	}
@@ -79,7 +81,7 @@ func (l *eventLog) Observe(r journal.Record) {
 
 // Close gives the reader a moment for what still waits, and says what it did not get. A
 // request that was cut may still tell something; that is lost.
-func (l *eventLog) Close() error {
+func (l *EventLog) Close() error {
 	close(l.end)
 	late := time.NewTimer(logFlush)
 	defer late.Stop()

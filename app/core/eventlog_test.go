@@ -1,4 +1,4 @@
-package app
+package core
 
 import (
 	"bytes"
@@ -26,7 +26,7 @@ func (broken) Write([]byte) (int, error) { return 0, errors.New("gone") }
 func TestAReaderOfEventsNeverHoldsUpARequest(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := stuck{make(chan struct{})}
-		log := newEventLog(s)
+		log := NewEventLog(s)
 		j := journal.New(journal.Options{Observers: []journal.Observer{log}})
 		for range logLines + 100 {
 			j.Append(journal.Warned{Text: "x"}) // would never return
@@ -38,7 +38,7 @@ func TestAReaderOfEventsNeverHoldsUpARequest(t *testing.T) {
 		j.Append(journal.Warned{Text: "of a request that was cut"})
 		close(s.never)
 	})
-	log := newEventLog(broken{})
+	log := NewEventLog(broken{})
 	j := journal.New(journal.Options{Observers: []journal.Observer{log}})
 	for range 3 {
 		j.Append(journal.Warned{Text: "x"})
@@ -47,7 +47,7 @@ func TestAReaderOfEventsNeverHoldsUpARequest(t *testing.T) {
 		t.Errorf("a reader that is gone: %v", err)
 	}
 	var b bytes.Buffer
-	log = newEventLog(&b)
+	log = NewEventLog(&b)
 	j = journal.New(journal.Options{Observers: []journal.Observer{log}})
 	for range 50 {
 		j.Append(journal.Warned{Text: "x"})

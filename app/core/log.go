@@ -1,13 +1,15 @@
-package app
+package core
 
 import (
 	"context"
 	"log/slog"
 	"strings"
+
+	"github.com/plimsoll/plimsoll/internal/printable"
 )
 
-// log is a logger whose warnings and errors the user is told; the rest is dropped.
-func (a *App) log() *slog.Logger { return slog.New(warner{tell: a.warn}) }
+// Log is a logger whose warnings and errors the user is told; the rest is dropped.
+func (c *Core) Log() *slog.Logger { return slog.New(warner{tell: c.Warn}) }
 
 // warner is a slog.Handler that makes one sentence of a record.
 type warner struct {
@@ -28,7 +30,7 @@ func (w warner) Handle(_ context.Context, r slog.Record) error {
 		add(a)
 	}
 	r.Attrs(add)
-	w.tell(printable(b.String()))
+	w.tell(printable.Text(b.String()))
 	return nil
 }
 

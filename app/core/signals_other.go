@@ -1,6 +1,6 @@
 //go:build !unix
 
-package app
+package core
 
 import (
 	"context"
@@ -10,14 +10,9 @@ import (
 )
 
 // Exit ends this process with the command's status.
-func (s Status) Exit() { os.Exit(s.Code) }
+func Exit(status, _ int) { os.Exit(status) }
 
-// interruptible cancels the context on the first Ctrl-C.
-func interruptible(ctx context.Context, _ time.Duration) (context.Context, func()) {
+// Interruptible cancels the context on the first Ctrl-C.
+func Interruptible(ctx context.Context, _ time.Duration) (context.Context, func()) {
 	return signal.NotifyContext(ctx, os.Interrupt)
 }
-
-// ownFile: there TMPDIR is the user's own.
-func ownFile(os.FileInfo) bool { return true }
-
-func ignoresHangup() bool { return false }

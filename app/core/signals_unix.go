@@ -1,6 +1,6 @@
 //go:build unix
 
-package app
+package core
 
 import (
 	"context"
@@ -11,11 +11,11 @@ import (
 	"time"
 )
 
-// Exit ends this process the way the command ended. A command that died of SIGINT,
-// SIGQUIT, SIGHUP or SIGTERM makes us die of it too: a shell stops its loop only when it
-// sees that, and not on status 130.
-func (s Status) Exit() {
-	sig := syscall.Signal(s.Signal)
+// Exit ends this process the way a command ended: with its status, or by the signal that ended it (0
+// for none). A command that died of SIGINT, SIGQUIT, SIGHUP or SIGTERM makes us die of it too: a shell
+// stops its loop only when it sees that, and not on status 130.
+func Exit(status, signalled int) {
+	sig := syscall.Signal(signalled)
 	switch sig {
 	case syscall.SIGINT, syscall.SIGQUIT, syscall.SIGHUP, syscall.SIGTERM:
 		if !signal.Ignored(sig) {
@@ -27,14 +27,14 @@ func (s Status) Exit() {
 			}
 		}
 	}
-	os.Exit(s.Code)
+	os.Exit(status)
 }
 
-// interruptible cancels the context on the first Ctrl-C or request to end. What was ignored
+// Interruptible cancels the context on the first Ctrl-C or request to end. What was ignored
 // when we started stays ignored: nohup is for the queue too.
 // What does not notice within patience ends with the process, so that no signal is swallowed; 0
 // waits for ever.
-func interruptible(ctx context.Context, patience time.Duration) (context.Context, func()) {
+func Interruptible(ctx context.Context, patience time.Duration) (context.Context, func()) {
 	var heard []os.Signal
 	for _, s := range []os.Signal{syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP} {
 		if !signal.Ignored(s) {
@@ -50,7 +50,7 @@ func interruptible(ctx context.Context, patience time.Duration) (context.Context
 	go func() {
 		select {
 		case s := <-signals:
-			cancel(&interrupted{int(s.(syscall.Signal))})
+			cancel(&Interrupted{int(s.(syscall.Signal))})
 			var late <-chan time.Time
 			if patience > 0 {
 				signal.Stop(signals) // a second one has its usual effect
@@ -59,7 +59,7 @@ func interruptible(ctx context.Context, patience time.Duration) (context.Context
 			select {
 			case <-over:
 			case <-late:
-				Status{Code: 128 + int(s.(syscall.Signal)), Signal: int(s.(syscall.Signal))}.Exit()
+				Exit(128+int(s.(syscall.Signal)), int(s.(syscall.Signal)))
 			}
 		case <-over:
 		}
@@ -70,12 +70,3 @@ func interruptible(ctx context.Context, patience time.Duration) (context.Context
 		cancel(nil)
 	})
 }
-
-// ownFile says that a file is this user's.
-func ownFile(info os.FileInfo) bool {
-	st, ok := info.Sys().(*syscall.Stat_t)
-	return ok && int(st.Uid) == os.Geteuid()
-}
-
-// ignoresHangup says that SIGHUP was ignored when this process started, as under nohup.
-func ignoresHangup() bool { return signal.Ignored(syscall.SIGHUP) }

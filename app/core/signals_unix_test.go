@@ -1,6 +1,6 @@
 //go:build unix
 
-package app
+package core
 
 import (
 	"bufio"
@@ -17,7 +17,7 @@ import (
 // itself as a process that is stuck in one.
 func TestASignalEndsAStuckStart(t *testing.T) {
 	if os.Getenv("PLIMSOLL_TEST_STUCK") != "" {
-		_, _ = interruptible(context.Background(), time.Millisecond)
+		_, _ = Interruptible(context.Background(), time.Millisecond)
 		fmt.Println("stuck")
 		time.Sleep(time.Hour)
 	}

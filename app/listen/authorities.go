@@ -1,4 +1,4 @@
-package app
+package listen
 
 import (
 	"crypto/tls"
@@ -20,10 +20,10 @@ var authorityVariables = []string{"NODE_EXTRA_CA_CERTS", "CODEX_CA_CERTIFICATE"}
 // maxAuthorities bounds the file of certificates; all public authorities together take 250 KiB.
 const maxAuthorities = 4 << 20
 
-// transportOf reaches the upstreams with the system's authorities and those that the
+// Transport reaches the upstreams with the system's authorities and those that the
 // environment names beside them; nil when it names none. A file that cannot be used is said
 // and left out, as Node does.
-func transportOf(getenv func(string) string, warn func(string)) *http.Transport {
+func Transport(getenv func(string) string, warn func(string)) *http.Transport {
 	var pool *x509.CertPool
 	for _, name := range authorityVariables {
 		file := getenv(name)

@@ -1,4 +1,4 @@
-package app
+package listen
 
 import (
 	"errors"
@@ -9,10 +9,10 @@ import (
 	"github.com/plimsoll/plimsoll/internal/atomicfile"
 )
 
-// writeReady writes an address into the file that tells others of it; "" writes none. remove
+// WriteReady writes an address into the file that tells others of it; "" writes none. remove
 // takes it away again. What is there and is no regular file (a device, a pipe) stays as it is:
 // the file is put into its place as a whole.
-func writeReady(file, address string) (remove func(), err error) {
+func WriteReady(file, address string) (remove func(), err error) {
 	if file == "" {
 		return func() {}, nil
 	}

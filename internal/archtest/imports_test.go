@@ -136,6 +136,17 @@ var rules = []rule{
 		forbidden: func(to string) bool { return below(to, "app") },
 	},
 	{
+		why:       "core is what every family of commands is given: it rests on none of them, nor on the face in front of them",
+		from:      []string{"app/core"},
+		forbidden: func(to string) bool { return below(to, "app") && to != "app/core" },
+	},
+	{
+		why:       "app is the face: it calls the families of commands, and what they share is in core and listen",
+		from:      []string{"app"},
+		except:    []string{"app/core"},
+		forbidden: func(to string) bool { return to == "app" },
+	},
+	{
 		why:       "commands, benchmarks and these tests are the outermost layer: nothing rests on them",
 		except:    []string{"cmd", "bench", "e2e", "internal/archtest"},
 		forbidden: func(to string) bool { return below(to, "cmd", "bench", "e2e", "internal/archtest") },

@@ -1,4 +1,4 @@
-package app
+package printable
 
 import (
 	"encoding/json"
@@ -9,19 +9,16 @@ import (
 	"unicode/utf8"
 )
 
-// Printable makes a name or a path fit for one cell of a listing on a terminal: no control
+// Name makes a name or a path fit for one cell of a listing on a terminal: no control
 // character, line end, turn of direction or broken UTF-8 of it gets there.
-func Printable(name string) string {
-	return strings.NewReplacer("\n", "�", "\t", "�").Replace(printable(name))
+func Name(name string) string {
+	return strings.NewReplacer("\n", "�", "\t", "�").Replace(Text(name))
 }
 
-// PrintableText is [Printable] for a whole text: line ends and tabs stay.
-func PrintableText(text string) string { return printable(text) }
-
-// printable keeps control characters of names and paths from reaching the terminal, and what
+// Text keeps control characters of names and paths from reaching the terminal, and what
 // turns the direction of writing, after which the rest of a line reads as something else. Line
 // ends and tabs stay: it is for whole texts.
-func printable(text string) string {
+func Text(text string) string {
 	return strings.Map(func(r rune) rune {
 		if r != '\n' && r != '\t' && moves(r) {
 			return '�'
@@ -81,23 +78,23 @@ func WriteJSON(w io.Writer, v any, indent string) error {
 	return err
 }
 
-// PlainWriter writes text to a terminal or a file and lets nothing pass that would do something
+// Writer writes text to a terminal or a file and lets nothing pass that would do something
 // to a terminal. A character whose bytes come in several writes is written when it is whole. It
 // is safe for concurrent use.
-type PlainWriter struct {
+type Writer struct {
 	w    io.Writer
 	mu   sync.Mutex
 	rest []byte // the begin of a character
 }
 
-// NewPlainWriter makes a writer that passes text on to w.
-func NewPlainWriter(w io.Writer) *PlainWriter { return &PlainWriter{w: w} }
+// NewWriter makes a writer that passes text on to w.
+func NewWriter(w io.Writer) *Writer { return &Writer{w: w} }
 
 // Unwrap returns the writer behind it, for who draws on the terminal.
-func (p *PlainWriter) Unwrap() io.Writer { return p.w }
+func (p *Writer) Unwrap() io.Writer { return p.w }
 
 // Write implements [io.Writer].
-func (p *PlainWriter) Write(text []byte) (int, error) {
+func (p *Writer) Write(text []byte) (int, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	all := text
@@ -115,17 +112,17 @@ func (p *PlainWriter) Write(text []byte) (int, error) {
 		}
 	}
 	p.rest = append([]byte(nil), all[end:]...)
-	if _, err := io.WriteString(p.w, printable(string(all[:end]))); err != nil {
+	if _, err := io.WriteString(p.w, Text(string(all[:end]))); err != nil {
 		return 0, err
 	}
 	return len(text), nil
 }
 
-// undrawn is the writer for what draws by itself, with sequences of its own between texts that
+// Undrawn is the writer for what draws by itself, with sequences of its own between texts that
 // it has made printable.
-func undrawn(w io.Writer) io.Writer {
+func Undrawn(w io.Writer) io.Writer {
 	for {
-		p, ok := w.(*PlainWriter)
+		p, ok := w.(*Writer)
 		if !ok {
 			return w
 		}

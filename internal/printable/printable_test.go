@@ -1,4 +1,4 @@
-package app_test
+package printable_test
 
 import (
 	"bytes"
@@ -6,16 +6,16 @@ import (
 	"maps"
 	"testing"
 
-	"github.com/plimsoll/plimsoll/app"
+	"github.com/plimsoll/plimsoll/internal/printable"
 )
 
 func TestJSONOnATerminalMovesNothing(t *testing.T) {
 	in := map[string]string{"c1": "\u009b31m\u007f", "bidi": "\u202egpj\u200f\u2066", "plain": "ÄÖ 日本 שלום"}
 	var out bytes.Buffer
-	if err := app.WriteJSON(&out, in, "  "); err != nil {
+	if err := printable.WriteJSON(&out, in, "  "); err != nil {
 		t.Fatal(err)
 	}
-	if got := out.String(); got != app.PrintableText(got) {
+	if got := out.String(); got != printable.Text(got) {
 		t.Errorf("what would move a terminal is in %q", got)
 	}
 	var back map[string]string
@@ -26,7 +26,7 @@ func TestJSONOnATerminalMovesNothing(t *testing.T) {
 
 func TestAWriterLetsNothingPassInPieces(t *testing.T) {
 	var out bytes.Buffer
-	w := app.NewPlainWriter(&out)
+	w := printable.NewWriter(&out)
 	for _, c := range []byte("a\u009b31m \u202eb 日本\x1b[K") {
 		if _, err := w.Write([]byte{c}); err != nil {
 			t.Fatal(err)
@@ -46,10 +46,10 @@ func TestNothingOfATextMovesTheTerminal(t *testing.T) {
 		"lines \u2028 \u2029":           "lines � �",
 		"broken \xff\xc0":               "broken ��",
 	} {
-		if got := app.PrintableText(text); got != want {
+		if got := printable.Text(text); got != want {
 			t.Errorf("%q became %q, want %q", text, got, want)
 		}
-		if got := app.Printable(text + "\n\tx"); got != want+"��x" {
+		if got := printable.Name(text + "\n\tx"); got != want+"��x" {
 			t.Errorf("in a cell %q became %q", text, got)
 		}
 	}

@@ -1,0 +1,16 @@
+package app
+
+import (
+	"time"
+
+	"github.com/plimsoll/plimsoll/app/core"
+)
+
+// giveUp is how long a phase of the start may take to notice that it was asked to end. What it
+// leaves behind then (a claim, an empty group) the next command removes, as after SIGKILL.
+const giveUp = 3 * time.Second
+
+// Exit ends this process the way the command ended. A command that died of SIGINT,
+// SIGQUIT, SIGHUP or SIGTERM makes us die of it too: a shell stops its loop only when it
+// sees that, and not on status 130.
+func (s Status) Exit() { core.Exit(s.Code, s.Signal) }

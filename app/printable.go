@@ -1,0 +1,28 @@
+package app
+
+import (
+	"io"
+
+	"github.com/plimsoll/plimsoll/internal/printable"
+)
+
+// PlainWriter writes text to a terminal or a file and lets nothing pass that would do something
+// to a terminal.
+type PlainWriter = printable.Writer
+
+// NewPlainWriter makes a writer that passes text on to w.
+func NewPlainWriter(w io.Writer) *PlainWriter { return printable.NewWriter(w) }
+
+// Printable makes a name or a path fit for one cell of a listing on a terminal.
+func Printable(name string) string { return printable.Name(name) }
+
+// PrintableText is [Printable] for a whole text: line ends and tabs stay.
+func PrintableText(text string) string { return printable.Text(text) }
+
+// EscapeJSON writes the characters of JSON text that would do something to a terminal as \u
+// escapes.
+func EscapeJSON(text []byte) []byte { return printable.EscapeJSON(text) }
+
+// WriteJSON writes v as JSON that is safe to show on a terminal, with a line end. indent "" puts
+// it on one line.
+func WriteJSON(w io.Writer, v any, indent string) error { return printable.WriteJSON(w, v, indent) }
