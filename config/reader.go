@@ -184,7 +184,7 @@ func (r *reader) problem(src Source, path []string, what, fix string) {
 
 // defaults are the built-in values, and the built-in profiles of tools.
 func defaults() (base, profile map[address]entry) {
-	base, profile = map[address]entry{}, map[address]entry{}
+	base, profile = make(map[address]entry, len(keys)+len(agentKeys)), make(map[address]entry, 2*len(profiles))
 	for _, k := range slices.Concat(keys, agentKeys) {
 		if k.set == nil && k.setAgent == nil {
 			continue

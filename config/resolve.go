@@ -72,7 +72,7 @@ func (l *Loaded) For(tool string) (Settings, error) {
 		return Settings{}, fmt.Errorf("%s is not the name of a tool; write letters, digits, . _ and -, at most %d, a letter or digit first, like %q",
 			quote(tool), maxToolName, SafeName(tool))
 	}
-	s := Settings{Tool: CanonicalTool(tool), sources: map[string]Source{}}
+	s := Settings{Tool: CanonicalTool(tool), sources: make(map[string]Source, len(keys))}
 	for _, k := range keys {
 		if k.set == nil {
 			continue

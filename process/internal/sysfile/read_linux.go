@@ -1,6 +1,7 @@
 package sysfile
 
 import (
+	"bytes"
 	"errors"
 	"os"
 	"slices"
@@ -18,7 +19,8 @@ func Read(name string, most int) ([]byte, error) {
 		return nil, &os.PathError{Op: "open", Path: name, Err: err}
 	}
 	defer unix.Close(fd)
-	text := make([]byte, 0, min(most, firstRead))
+	var first [firstRead]byte // on the stack: most files hold some hundred bytes, and a supervisor reads many
+	text := first[:0:min(most, firstRead)]
 	for len(text) < most {
 		if len(text) == cap(text) {
 			text = slices.Grow(text, min(most-len(text), len(text)))
@@ -32,7 +34,7 @@ func Read(name string, most int) ([]byte, error) {
 		}
 		text = text[:len(text)+n]
 	}
-	return text, nil
+	return bytes.Clone(text), nil
 }
 
 // again repeats a call that a signal interrupted.
