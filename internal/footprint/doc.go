@@ -1,2 +1,8 @@
 // Package footprint makes a process small that waits for hours beside other people's work.
+//
+//	restore := footprint.Shrink() // once it has started
+//	defer restore()
+//
+// Memory comes back as it is used, so nothing but the time of some page faults is lost. On other systems than Linux only
+// Go's own memory is given back.
 package footprint
