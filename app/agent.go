@@ -17,6 +17,7 @@ import (
 	"github.com/plimsoll/plimsoll/agent/prompt"
 	"github.com/plimsoll/plimsoll/agent/toolbox"
 	"github.com/plimsoll/plimsoll/config"
+	"github.com/plimsoll/plimsoll/internal/printable"
 	"github.com/plimsoll/plimsoll/tools/gateway"
 	"github.com/plimsoll/plimsoll/window/models"
 )
@@ -293,6 +294,9 @@ func windowOf(w config.WindowSettings, provider string) int {
 // one died of memory: it searches before it lists then.
 const SearchFirstName = "PLIMSOLL_SEARCH_FIRST"
 
+// hogArgument makes this program the one that takes memory for the laboratory's tool hog.
+const hogArgument = "plimsoll-lab-hog"
+
 // patient says so when a conversation is waited for because another process has it.
 type patient struct {
 	agent.Conversations
@@ -302,7 +306,7 @@ type patient struct {
 // Open implements [agent.Conversations].
 func (p patient) Open(ctx context.Context, session string, existing bool) (agent.Conversation, error) {
 	late := time.AfterFunc(time.Second, func() {
-		p.tell(fmt.Sprintf("session %s is in use by another process: waiting for it", PrintableText(session)))
+		p.tell(fmt.Sprintf("session %s is in use by another process: waiting for it", printable.Text(session)))
 	})
 	defer late.Stop()
 	return p.Conversations.Open(ctx, session, existing)

@@ -181,6 +181,20 @@ func guessProvider(m modelChoice, getenv func(string) string) (provider, why str
 	return "", ""
 }
 
+// modelOfKey is the model that is asked with the key in the environment, as --model takes it; "" without a key.
+func modelOfKey(getenv func(string) string) string {
+	for _, p := range []string{"anthropic", "openai"} {
+		if v := providerVariables[p]; getenv(v.key) != "" {
+			m := modelChoice{provider: p, name: getenv(v.model)}
+			if m.name == "" {
+				m.name = map[string]string{"anthropic": defaultAnthropic, "openai": defaultOpenAI}[p]
+			}
+			return m.String()
+		}
+	}
+	return ""
+}
+
 // openModel makes the model, and starts the stand-in where that is it. closing ends it.
 func (a *App) openModel(ctx context.Context, m modelChoice, c config.Agent, client *http.Client) (_ agent.Model, closing func() error, err error) {
 	if m.standin {

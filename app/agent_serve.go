@@ -2,7 +2,6 @@ package app
 
 import (
 	"context"
-	"crypto/subtle"
 	"errors"
 	"fmt"
 	"io"
@@ -19,6 +18,7 @@ import (
 	"github.com/plimsoll/plimsoll/app/core"
 	"github.com/plimsoll/plimsoll/app/listen"
 	"github.com/plimsoll/plimsoll/config"
+	"github.com/plimsoll/plimsoll/internal/printable"
 	"github.com/plimsoll/plimsoll/journal"
 	"github.com/plimsoll/plimsoll/tools/gateway"
 	"github.com/plimsoll/plimsoll/watch/metrics"
@@ -103,17 +103,12 @@ func describeAgent(o *openedAgent) string {
 	return text
 }
 
-// takes says whether a path is for the agents. The token may stand in front.
-func (d *agentDaemon) takes(path string) bool {
-	if d == nil || len(d.agents) == 0 {
+// Takes says whether a path is for the agents. The token may stand in front.
+func (d *agentDaemon) Takes(path string) bool {
+	if len(d.agents) == 0 {
 		return false
 	}
-	below := path
-	if d.token != "" {
-		if first, rest, _ := strings.Cut(strings.TrimPrefix(path, "/"), "/"); subtle.ConstantTimeCompare([]byte(first), []byte(d.token)) == 1 {
-			below = "/" + rest
-		}
-	}
+	below := listen.Below(path, d.token)
 	return below == "/a2a" || strings.HasPrefix(below, "/a2a/") || d.alone(below) != nil
 }
 
@@ -142,7 +137,7 @@ func (d *agentDaemon) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	for _, s := range d.agents {
 		there = append(there, s.prefix)
 	}
-	http.Error(w, "there is no agent at "+PrintableText(r.URL.Path)+"; there are: "+strings.Join(there, ", "), http.StatusNotFound)
+	http.Error(w, "there is no agent at "+printable.Text(r.URL.Path)+"; there are: "+strings.Join(there, ", "), http.StatusNotFound)
 }
 
 // say prints where the agents are.
@@ -182,7 +177,7 @@ func (d *agentDaemon) end(ctx context.Context) error {
 	if d == nil {
 		return nil
 	}
-	last, cancel := context.WithTimeout(context.WithoutCancel(ctx), drain)
+	last, cancel := context.WithTimeout(context.WithoutCancel(ctx), listen.Drain)
 	defer cancel()
 	return d.Close(last)
 }
@@ -298,7 +293,7 @@ func (a *App) ServeAgents(ctx context.Context, o AgentServeOptions) (err error) 
 	}
 	defer func() { err = errors.Join(err, plane.Close()) }()
 	plane.hidden = append(plane.hidden, secretVariables(settings, list)...)
-	token, err := serveToken(settings.Serve.Token, os.Getenv)
+	token, err := listen.Token(settings.Serve, os.Getenv)
 	if err != nil {
 		return err
 	}
@@ -307,56 +302,29 @@ func (a *App) ServeAgents(ctx context.Context, o AgentServeOptions) (err error) 
 		return err
 	}
 	defer func() { err = errors.Join(err, d.end(ctx)) }()
-	return a.listenForAgents(ctx, settings, plane, d, meters, token, o, stop)
-}
-
-// listenForAgents serves until ctx ends.
-func (a *App) listenForAgents(
-	ctx context.Context, settings config.Settings, plane *toolsPlane, d *agentDaemon, meters *metrics.Metrics, token string, o AgentServeOptions, stop func(),
-) error {
-	serve := settings.Serve
-	if o.Listen != "" {
-		serve.Listen = o.Listen
-		settings.Serve.Listen = o.Listen
-	}
-	door, err := proxy.New(proxy.Options{Upstreams: []proxy.Upstream{}, Token: token, Hosts: serve.Hosts, Origins: serve.Origins, AnyPeer: serve.AnyUser, Journal: plane.journal})
+	door, err := listen.Door(settings, token, proxy.Options{Journal: plane.journal})
 	if err != nil {
 		return err
 	}
 	defer door.Close()
-	secure, err := serverTLS(serve)
-	if err != nil {
-		return err
+	if o.Listen != "" {
+		settings.Serve.Listen = o.Listen
 	}
 	ready := make(chan struct{})
-	server, err := door.Listen(proxy.ListenOptions{Addr: serve.Listen, TLS: secure, Handler: daemon(door, false, nil, d, meters, ready)})
-	if err != nil {
-		return listenError(settings, err)
-	}
-	close(ready)
-	remove, err := listen.WriteReady(o.ReadyFile, server.URL())
-	if err != nil {
-		return errors.Join(err, server.Shutdown(ctx))
-	}
-	defer remove()
-	if !o.Quiet {
-		fmt.Fprintf(o.Stderr, "plimsoll: serving on %s\n", server.URL())
-		d.say(o.Stderr, server.URL())
-	}
-	select {
-	case <-ctx.Done():
-	case <-server.Done():
-		return fmt.Errorf("the listener of %s ended: %w", serve.Listen, server.Err())
-	}
-	stop() // a second signal ends the program at once
-	// Tasks end first: their streams would keep the listener from ending.
-	err = d.end(ctx)
-	last, cancel := context.WithTimeout(context.WithoutCancel(ctx), drain)
-	defer cancel()
-	if e := server.Shutdown(last); e != nil && !errors.Is(e, context.DeadlineExceeded) {
-		err = errors.Join(err, e)
-	}
-	return err
+	return listen.Until(ctx, listen.Options{
+		Serve: settings.Serve, Door: door, Handler: listen.Handler(door, ready, meters.Handler(), door.Protect(d)),
+		Taking: ready, ReadyFile: o.ReadyFile,
+		Ready: func(url string) {
+			if !o.Quiet {
+				fmt.Fprintf(o.Stderr, "plimsoll: serving on %s\n", url)
+				d.say(o.Stderr, url)
+			}
+		},
+		End: func() error {
+			stop() // a second signal ends the program at once
+			return d.end(ctx)
+		},
+	})
 }
 
 // ListedAgent is an agent that can be asked.

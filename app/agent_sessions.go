@@ -12,6 +12,7 @@ import (
 	"github.com/plimsoll/plimsoll/agent"
 	"github.com/plimsoll/plimsoll/agent/conversation"
 	"github.com/plimsoll/plimsoll/config"
+	"github.com/plimsoll/plimsoll/internal/printable"
 )
 
 // AgentSession is a conversation that an agent keeps.
@@ -70,7 +71,7 @@ func (a *App) RemoveAgentSession(ctx context.Context, name, session string) (err
 	if err != nil {
 		return err
 	}
-	missing := fmt.Errorf("agent %s keeps no session %q; plimsoll agent sessions %s lists them", c.Name, PrintableText(session), c.Name)
+	missing := fmt.Errorf("agent %s keeps no session %q; plimsoll agent sessions %s lists them", c.Name, printable.Text(session), c.Name)
 	if s == nil {
 		return missing
 	}

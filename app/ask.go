@@ -10,6 +10,7 @@ import (
 	"github.com/plimsoll/plimsoll/agent"
 	"github.com/plimsoll/plimsoll/app/core"
 	"github.com/plimsoll/plimsoll/config"
+	"github.com/plimsoll/plimsoll/internal/printable"
 	"github.com/plimsoll/plimsoll/journal"
 	"github.com/plimsoll/plimsoll/tools/gateway"
 )
@@ -144,7 +145,7 @@ func (a *App) Ask(ctx context.Context, o AskOptions) (_ AskReport, err error) {
 	})
 	r.DurationMS = time.Since(began).Milliseconds()
 	if errors.Is(err, agent.ErrNoSession) {
-		return r, fmt.Errorf("--continue --session %s: %w; leave out --continue to begin it", PrintableText(o.Session), err)
+		return r, fmt.Errorf("--continue --session %s: %w; leave out --continue to begin it", printable.Text(o.Session), err)
 	}
 	if err != nil {
 		return r, err

@@ -9,9 +9,6 @@ import (
 	"github.com/plimsoll/plimsoll/tools/spool/query"
 )
 
-// hogArgument makes this program the one that takes memory for the laboratory's tool hog.
-const hogArgument = "plimsoll-lab-hog"
-
 // Child is the main function of the processes that this program starts of itself, and says
 // whether this is one: a query of a kept result runs in a process of its own, and so does
 // what takes memory on purpose.

@@ -97,23 +97,3 @@ func (a *App) Cut(id string) (CutText, error) {
 	}
 	return store.Read(id)
 }
-
-// conversations removes what is kept of conversations, for gc.
-func (c *Collection) conversations(a *App) error {
-	store, err := a.existing()
-	if err != nil || store == nil {
-		return err
-	}
-	entries, err := store.List()
-	if err != nil {
-		return err
-	}
-	for _, e := range entries {
-		c.remove("conversation", e.ID, fmt.Sprintf("%s, %d messages of %s", e.Time.Format("2006-01-02 15:04"), e.Messages, e.Model))
-	}
-	if c.DryRun {
-		return nil
-	}
-	_, _, err = store.Remove(checkpoint.Which{All: true})
-	return err
-}

@@ -142,16 +142,7 @@ func SignalOf(err error) int {
 // DemoOffers are real things in the environment that the demo could use, as the flags that
 // would make it.
 func DemoOffers(getenv func(string) string) (model, argocd string) {
-	for _, p := range []string{"anthropic", "openai"} {
-		if v := providerVariables[p]; getenv(v.key) != "" {
-			m := modelChoice{provider: p, name: getenv(v.model)}
-			if m.name == "" {
-				m.name = map[string]string{"anthropic": defaultAnthropic, "openai": defaultOpenAI}[p]
-			}
-			model = m.String()
-			break
-		}
-	}
+	model = modelOfKey(getenv)
 	if getenv("ARGOCD_SERVER") != "" && getenv("ARGOCD_AUTH_TOKEN") != "" {
 		argocd = getenv("ARGOCD_SERVER")
 	}

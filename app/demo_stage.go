@@ -19,6 +19,8 @@ import (
 	"time"
 
 	"github.com/plimsoll/plimsoll/agent/standin"
+	"github.com/plimsoll/plimsoll/app/listen"
+	"github.com/plimsoll/plimsoll/internal/printable"
 	"github.com/plimsoll/plimsoll/journal"
 )
 
@@ -86,7 +88,7 @@ func (a *App) openStage(ctx context.Context, o DemoOptions, view *demoView) (_ *
 		})
 		environ = append(environ, "ARGOCD_SERVER="+s.sim.url, "ARGOCD_AUTH_TOKEN="+s.sim.token)
 	} else {
-		s.argocd = "Argo CD at " + Printable(os.Getenv("ARGOCD_SERVER")) + ", which is only read"
+		s.argocd = "Argo CD at " + printable.Name(os.Getenv("ARGOCD_SERVER")) + ", which is only read"
 		environ = append(environ, realOnly(os.Environ(), "ARGOCD_")...)
 	}
 	file := filepath.Join(s.dir, "config.toml")
@@ -165,8 +167,8 @@ func (s *demoStage) Close() (report journal.Report, err error) {
 		}
 		select {
 		case <-s.ended:
-		case <-time.After(3 * drain): // the agent may take two of them
-			err = fmt.Errorf("the run did not end within %s and was killed\n%s", 3*drain, s.said)
+		case <-time.After(3 * listen.Drain): // the agent may take two of them
+			err = fmt.Errorf("the run did not end within %s and was killed\n%s", 3*listen.Drain, s.said)
 			_ = s.run.Process.Kill()
 			_ = s.events.Close() // a child of it may hold the other end
 			<-s.ended

@@ -7,6 +7,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/plimsoll/plimsoll/internal/printable"
 	"github.com/plimsoll/plimsoll/journal"
 	"github.com/plimsoll/plimsoll/limit"
 )
@@ -60,16 +61,16 @@ func (v *demoView) event(e heardEvent) {
 	x := e.Event
 	switch e.Kind {
 	case "agent.called":
-		text := fmt.Sprintf("→ %s: %s in %s", Printable(x.Tool), limit.Bytes(x.Bytes).Human(), x.Duration.Round(time.Millisecond))
+		text := fmt.Sprintf("→ %s: %s in %s", printable.Name(x.Tool), limit.Bytes(x.Bytes).Human(), x.Duration.Round(time.Millisecond))
 		if x.Failed {
-			text = fmt.Sprintf("→ %s: failed after %s", Printable(x.Tool), x.Duration.Round(time.Millisecond))
+			text = fmt.Sprintf("→ %s: failed after %s", printable.Name(x.Tool), x.Duration.Round(time.Millisecond))
 		}
 		if x.Why != "" {
-			text += " (" + Printable(x.Why) + ")"
+			text += " (" + printable.Name(x.Why) + ")"
 		}
 		v.line("     %s", v.style(dim, text))
 	case "agent.room":
-		v.line("     %s", v.style(yellow, fmt.Sprintf("room was made in the window (%s): %d of %d tokens now", Printable(x.Why), x.Tokens, x.Limit)))
+		v.line("     %s", v.style(yellow, fmt.Sprintf("room was made in the window (%s): %d of %d tokens now", printable.Name(x.Why), x.Tokens, x.Limit)))
 	case "agent.loop":
 		what := "it repeats itself, and is told so"
 		if x.Ended {
@@ -79,7 +80,7 @@ func (v *demoView) event(e heardEvent) {
 	case "agent.retry":
 		v.line("     %s", v.style(yellow, "the model is asked again"))
 	case "agent.queue_closed":
-		v.line("     %s", v.style(dim, "nobody listens to the task: "+Printable(x.Why)))
+		v.line("     %s", v.style(dim, "nobody listens to the task: "+printable.Name(x.Why)))
 	case "agent.queue_reopened":
 		v.line("     %s", v.style(dim, fmt.Sprintf("somebody listens again: %d events missed, %d of them dropped", x.Missed, x.Dropped)))
 	}
@@ -95,7 +96,7 @@ func (v *demoView) answer(text string) {
 			v.line("     %s %s", v.style(dim, "│"), v.style(dim, fmt.Sprintf("… %d further lines", len(lines)-i)))
 			return
 		}
-		v.line("     %s %s", v.style(dim, "│"), Printable(limit.ShortRunes(line, 110)))
+		v.line("     %s %s", v.style(dim, "│"), printable.Name(limit.ShortRunes(line, 110)))
 	}
 }
 
@@ -104,7 +105,7 @@ func (v *demoView) verdict(s DemoScene) {
 	if !s.OK {
 		mark = v.style(red, "✗")
 	}
-	v.line("   %s %s (%s)", mark, Printable(s.Note), roughly(time.Duration(s.DurationMS)*time.Millisecond))
+	v.line("   %s %s (%s)", mark, printable.Name(s.Note), roughly(time.Duration(s.DurationMS)*time.Millisecond))
 }
 
 // report shows the report of the run as `plimsoll run` does.

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 
 	"github.com/plimsoll/plimsoll/journal"
+	"github.com/plimsoll/plimsoll/process/admission"
 	"github.com/plimsoll/plimsoll/process/sandbox"
 )
 
@@ -129,7 +130,7 @@ func (x *execution) id() string {
 	if x.claim != nil {
 		return x.claim.ID()
 	}
-	return newID()
+	return admission.NewID()
 }
 
 func (x *execution) leftRunning() bool {

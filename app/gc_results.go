@@ -2,12 +2,14 @@ package app
 
 import (
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
 
 	"github.com/plimsoll/plimsoll/limit"
 	"github.com/plimsoll/plimsoll/tools/spool"
+	"github.com/plimsoll/plimsoll/window/compact/checkpoint"
 )
 
 // results removes what is kept of tool results, but what somebody reads or writes now.
@@ -69,4 +71,24 @@ func resultsIn(dir string) (map[string]limit.Bytes, error) {
 		found[e.Name()] = size
 	}
 	return found, err
+}
+
+// conversations removes what is kept of conversations, for gc.
+func (c *Collection) conversations(a *App) error {
+	store, err := a.existing()
+	if err != nil || store == nil {
+		return err
+	}
+	entries, err := store.List()
+	if err != nil {
+		return err
+	}
+	for _, e := range entries {
+		c.remove("conversation", e.ID, fmt.Sprintf("%s, %d messages of %s", e.Time.Format("2006-01-02 15:04"), e.Messages, e.Model))
+	}
+	if c.DryRun {
+		return nil
+	}
+	_, _, err = store.Remove(checkpoint.Which{All: true})
+	return err
 }

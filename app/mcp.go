@@ -2,7 +2,6 @@ package app
 
 import (
 	"context"
-	"crypto/subtle"
 	"errors"
 	"fmt"
 	"io"
@@ -194,52 +193,29 @@ func nameOf(o MCPOptions) string {
 }
 
 // listen serves one server over HTTP, behind the checks that the daemon has.
-func (p *toolsPlane) listen(ctx context.Context, s config.MCPServer, g *gateway.Server, o MCPOptions) error {
-	serve := p.settings.Serve
-	token, err := serveToken(serve.Token, os.Getenv)
+func (p *toolsPlane) listen(ctx context.Context, s config.MCPServer, g *gateway.Server, o MCPOptions) (err error) {
+	token, err := listen.Token(p.settings.Serve, os.Getenv)
 	if err != nil {
 		return err
 	}
-	door, err := proxy.New(proxy.Options{Upstreams: []proxy.Upstream{}, Token: token, Hosts: serve.Hosts, Origins: serve.Origins, AnyPeer: serve.AnyUser, Journal: p.journal})
+	door, err := listen.Door(p.settings, token, proxy.Options{Journal: p.journal})
 	if err != nil {
 		return err
 	}
 	defer door.Close()
-	secure, err := serverTLS(serve)
-	if err != nil {
-		return err
-	}
 	mux := &mcpRoutes{routes: map[string]http.Handler{}, token: token}
 	closing := p.mount(mux, "/mcp", s, g)
-	server, err := door.Listen(proxy.ListenOptions{Addr: o.Listen, TLS: secure, Handler: door.Protect(mux)})
-	if err != nil {
-		_ = closing()
-		settings := p.settings
-		settings.Serve.Listen = o.Listen
-		return listenError(settings, err)
-	}
-	address := server.URL() + "/mcp"
-	remove, err := listen.WriteReady(o.ReadyFile, address)
-	if err != nil {
-		return errors.Join(err, closing(), server.Shutdown(ctx))
-	}
-	defer remove()
-	if !o.Quiet {
-		fmt.Fprintf(o.Stderr, "plimsoll: %s is at %s\n", s.Name, address)
-	}
-	select {
-	case <-ctx.Done():
-	case <-server.Done():
-		return errors.Join(fmt.Errorf("the listener of %s ended: %w", o.Listen, server.Err()), closing())
-	}
-	// The streams that clients hold open end first: nothing else would.
-	err = closing()
-	last, cancel := context.WithTimeout(context.WithoutCancel(ctx), drain)
-	defer cancel()
-	if e := server.Shutdown(last); e != nil && !errors.Is(e, context.DeadlineExceeded) {
-		err = errors.Join(err, e)
-	}
-	return err
+	defer func() { err = errors.Join(err, closing()) }()
+	serve := p.settings.Serve
+	serve.Listen = o.Listen
+	return listen.Until(ctx, listen.Options{
+		Serve: serve, Door: door, Handler: door.Protect(mux), ReadyFile: o.ReadyFile, Path: "/mcp", End: closing,
+		Ready: func(url string) {
+			if !o.Quiet {
+				fmt.Fprintf(o.Stderr, "plimsoll: %s is at %s/mcp\n", s.Name, url)
+			}
+		},
+	})
 }
 
 // mcpRoutes finds the endpoint of a path.
@@ -248,15 +224,10 @@ type mcpRoutes struct {
 	token  string
 }
 
-// takes says whether a path is for the MCP gateway: /mcp and below, and where clients look
+// Takes says whether a path is for the MCP gateway: /mcp and below, and where clients look
 // for who gives access to it. The token may stand in front.
-func (m *mcpRoutes) takes(path string) bool {
-	below := path
-	if m.token != "" {
-		if first, rest, _ := strings.Cut(strings.TrimPrefix(path, "/"), "/"); subtle.ConstantTimeCompare([]byte(first), []byte(m.token)) == 1 {
-			below = "/" + rest
-		}
-	}
+func (m *mcpRoutes) Takes(path string) bool {
+	below := listen.Below(path, m.token)
 	return below == "/mcp" || strings.HasPrefix(below, "/mcp/") || strings.HasPrefix(below, wellKnown)
 }
 

@@ -52,7 +52,7 @@ func (l *launcher) Launch(ctx context.Context) (*mcpclient.Process, error) {
 		return nil, err
 	}
 	spec := sandbox.Spec{
-		ID: newID(), Path: path, Args: l.server.Command, Env: environ, Dir: l.server.Dir,
+		ID: admission.NewID(), Path: path, Args: l.server.Command, Env: environ, Dir: l.server.Dir,
 		Limits:      sandbox.Limits{Memory: l.server.MCP.MemoryMax, Pids: l.server.MCP.PidsMax},
 		Enforcement: sandbox.Enforcement(l.process.Enforcement),
 		Nested:      os.Getenv(sandbox.CookieName) != "",
@@ -102,14 +102,14 @@ func (l *launcher) Launch(ctx context.Context) (*mcpclient.Process, error) {
 // claim announces the server. It is nil without an error where there is no ledger and the server may start all the same.
 func (l *launcher) claim(ctx context.Context, spec *sandbox.Spec) (*admission.Claim, error) {
 	if l.ledger == nil {
-		return nil, mayBeUncoordinated(l.process.Enforcement, l.ledgerErr)
+		return nil, core.MayBeUncoordinated(l.process.Enforcement, l.ledgerErr)
 	}
 	claim, err := l.ledger.Acquire(ctx, admission.Request{
 		ID: spec.ID, Tool: "mcp-" + l.server.Name, Project: config.ProjectOf(l.server.Dir).Name,
 		Parent: os.Getenv(sandbox.CookieName), NoSlot: true, Force: true, MinFree: -1,
 	})
 	if _, off := errors.AsType[*admission.UnavailableError](err); off {
-		if err := mayBeUncoordinated(l.process.Enforcement, err); err != nil {
+		if err := core.MayBeUncoordinated(l.process.Enforcement, err); err != nil {
 			return nil, err
 		}
 		l.app.Warn("what MCP servers leave behind when Plimsoll is killed stays: " + err.Error())

@@ -10,6 +10,7 @@ import (
 	"text/tabwriter"
 
 	"github.com/plimsoll/plimsoll/config"
+	"github.com/plimsoll/plimsoll/internal/printable"
 	"github.com/plimsoll/plimsoll/journal"
 	"github.com/plimsoll/plimsoll/tools/gateway"
 	mcpserver "github.com/plimsoll/plimsoll/tools/mcp/server"
@@ -25,8 +26,9 @@ type mcpDaemon struct {
 }
 
 // openMCP puts every configured server at /mcp/NAME, and those that are to be merged at /mcp
-// too. It starts no process: the first client does. nil when no server is configured.
-func (a *App) openMCP(s config.Settings, j *journal.Journal, token, version string) (_ *mcpDaemon, err error) {
+// too. It starts no process: the first client does. hidden are variables that servers do not
+// get. nil when no server is configured.
+func (a *App) openMCP(s config.Settings, j *journal.Journal, token, version string, hidden []string) (_ *mcpDaemon, err error) {
 	servers, err := a.Config.Servers("")
 	if err != nil {
 		return nil, err
@@ -39,12 +41,7 @@ func (a *App) openMCP(s config.Settings, j *journal.Journal, token, version stri
 	if err != nil {
 		return nil, fmt.Errorf("the MCP gateway: %w", err)
 	}
-	// What opens the daemon, and what it opens model providers with, is no server's business.
-	configured, err := a.Config.Agents()
-	if err != nil {
-		return nil, err
-	}
-	plane.hidden = append(plane.hidden, secretVariables(s, configured)...)
+	plane.hidden = append(plane.hidden, hidden...)
 	d := &mcpDaemon{plane: plane, routes: &mcpRoutes{routes: map[string]http.Handler{}, token: token}, made: map[string]*gateway.Server{}}
 	defer func() {
 		if err != nil {
@@ -72,9 +69,9 @@ func (a *App) openMCP(s config.Settings, j *journal.Journal, token, version stri
 		d.closing = append(d.closing, plane.mount(d.routes, path, server, g))
 		var what string
 		if u := resourceOf(server); u != nil {
-			what = Printable(u.Scheme + "://" + u.Host) // there may be a key in the rest
+			what = printable.Name(u.Scheme + "://" + u.Host) // there may be a key in the rest
 		} else {
-			what = Printable(server.Command[0])
+			what = printable.Name(server.Command[0])
 		}
 		d.paths = append(d.paths, [2]string{path, what})
 		if server.Merge {
@@ -111,7 +108,7 @@ func (d *mcpDaemon) addArgoCD(instances []config.ArgoCDInstance, version string)
 	d.closing = append(d.closing, d.plane.mount(d.routes, path, d.plane.argocdServer(), g))
 	names := make([]string, len(clients))
 	for i, c := range clients {
-		names[i] = Printable(c.Name())
+		names[i] = printable.Name(c.Name())
 	}
 	d.paths = append(d.paths, [2]string{path, "Argo CD " + strings.Join(names, ", ")})
 	return gateway.Part{Server: g}, nil
@@ -119,6 +116,9 @@ func (d *mcpDaemon) addArgoCD(instances []config.ArgoCDInstance, version string)
 
 // say prints where the servers are.
 func (d *mcpDaemon) say(w io.Writer, root string) {
+	if d == nil {
+		return
+	}
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	for _, p := range d.paths {
 		fmt.Fprintf(t, "  %s%s\tto %s\n", root, p[0], p[1])
@@ -128,6 +128,9 @@ func (d *mcpDaemon) say(w io.Writer, root string) {
 
 // end ends the clients' sessions: their open streams would keep the listener from ending.
 func (d *mcpDaemon) end() error {
+	if d == nil {
+		return nil
+	}
 	var all error
 	for _, c := range d.closing {
 		all = errors.Join(all, c())

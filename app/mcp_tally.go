@@ -7,7 +7,6 @@ import (
 	"path/filepath"
 	"time"
 
-	"github.com/plimsoll/plimsoll/journal"
 	"github.com/plimsoll/plimsoll/process/admission"
 	"github.com/plimsoll/plimsoll/process/sandbox"
 	"github.com/plimsoll/plimsoll/tools/sizes"
@@ -48,23 +47,17 @@ func (a *App) openTally() *sizes.Account {
 	return account
 }
 
-// collectTally puts what the gateways of this run did into its report.
-func (x *execution) collectTally(run string) {
-	dir, err := x.app.tallyOf(run)
+// takeTally reads what the gateways of a run did, and removes it. The rows that could be read come with
+// an error too.
+func (a *App) takeTally(run string) ([]sizes.Row, error) {
+	dir, err := a.tallyOf(run)
 	if err != nil {
-		return
+		return nil, nil
 	}
 	rows, err := sizes.Read(dir)
-	if err != nil {
-		x.warn("mcp", "not all that the MCP gateway did is in the report: "+err.Error())
-	}
-	for _, r := range rows {
-		x.journal.Append(journal.ToolsTallied{
-			Server: r.Server, Tool: r.Tool, Calls: r.Calls, UpstreamBytes: r.UpstreamBytes, DeliveredBytes: r.DeliveredBytes, Spilled: r.Spilled,
-		})
-	}
 	_ = os.RemoveAll(dir)
 	forgetTallies(filepath.Dir(dir), time.Now().Add(-tallyAge))
+	return rows, err
 }
 
 // forgetTallies removes what runs have left that were killed.

@@ -92,7 +92,7 @@ func supervise(dir string) (*supervised, error) {
 		return nil, err
 	}
 	claim, err := ledger.Acquire(context.Background(), admission.Request{
-		ID: newID(), Tool: "agent", Project: "p", Reservation: 32 * limit.MiB, MinFree: -1, Force: true,
+		ID: admission.NewID(), Tool: "agent", Project: "p", Reservation: 32 * limit.MiB, MinFree: -1, Force: true,
 		Headroom: func() (headroom.Reading, error) { return headroom.Read(headroom.Source{}) },
 	})
 	if err != nil {
@@ -361,7 +361,7 @@ func TestAPeerThawsTheRunOfAStoppedSupervisor(t *testing.T) {
 	}()
 	comesAbout(t, "the run is frozen", func() bool { return isFrozen(held, agent) })
 	peer.claim, err = peer.ledger.Acquire(t.Context(), admission.Request{
-		ID: newID(), Tool: "peer", Project: "p", MinFree: -1, Force: true,
+		ID: admission.NewID(), Tool: "peer", Project: "p", MinFree: -1, Force: true,
 		Headroom: func() (headroom.Reading, error) { return headroom.Read(headroom.Source{}) },
 	})
 	if err != nil {

@@ -2,7 +2,6 @@ package app
 
 import (
 	"context"
-	"crypto/rand"
 	"errors"
 	"fmt"
 	"io"
@@ -121,7 +120,7 @@ func (x *execution) fail(err error) Status {
 	if _, ok := errors.AsType[*admission.Refused](err); ok {
 		x.outcome = journal.OutcomeRefused
 	}
-	if _, ok := errors.AsType[*notCoordinated](err); ok {
+	if _, ok := errors.AsType[*core.NotCoordinatedError](err); ok {
 		x.outcome = journal.OutcomeRefused
 	}
 	if _, ok := errors.AsType[*admission.UncheckedError](err); ok {
@@ -247,7 +246,7 @@ func (x *execution) request() admission.Request {
 		minFree = -1 // nothing is to be kept free; 0 would mean the default
 	}
 	return admission.Request{
-		ID: newID(), Tool: x.plan.Tool, Variant: x.plan.Variant, Project: x.plan.Project.Name,
+		ID: admission.NewID(), Tool: x.plan.Tool, Variant: x.plan.Variant, Project: x.plan.Project.Name,
 		Reservation: x.plan.Reservation, Parent: os.Getenv(sandbox.CookieName),
 		SlotsPerTool: s.MaxConcurrent, SlotsTotal: s.MaxConcurrentTotal,
 		Wait: wait, Force: x.opts.Force, Required: s.Enforcement == "required", MinFree: minFree, CountSwap: s.CountSwap,
@@ -261,9 +260,6 @@ func (x *execution) request() admission.Request {
 		},
 	}
 }
-
-// newID names a run: 60 random bits, in the alphabet that cgroups, units and files share.
-func newID() string { return strings.ToLower(rand.Text()[:12]) }
 
 func (x *execution) admit(ctx context.Context) error {
 	ledger, err := x.openLedger()
@@ -294,31 +290,14 @@ func (x *execution) admit(ctx context.Context) error {
 // uncoordinated decides whether the run may start without the ledger: only when nobody could coordinate with it, because the
 // ledger cannot be written at all, and only where no enforcement is required. The user hears it in any case.
 func (x *execution) uncoordinated(err error) error {
-	if err := mayBeUncoordinated(x.plan.Settings.Enforcement, err); err != nil {
-		if mayBeUncoordinated(config.EnforcementBestEffort, err) == nil {
+	if err := core.MayBeUncoordinated(x.plan.Settings.Enforcement, err); err != nil {
+		if core.MayBeUncoordinated(config.EnforcementBestEffort, err) == nil {
 			return demandedBy(x.plan.Settings, err)
 		}
 		return err
 	}
 	x.alert("ledger", "runs are not coordinated: "+err.Error())
 	return nil
-}
-
-// notCoordinated is the error of a run that was not started since admission could not be asked.
-type notCoordinated struct{ err error }
-
-func (e *notCoordinated) Error() string {
-	return "not started, since runs cannot be coordinated: " + e.err.Error()
-}
-func (e *notCoordinated) Unwrap() error { return e.err }
-
-// mayBeUncoordinated is nil when a run may start although err keeps it from the ledger.
-func mayBeUncoordinated(enforcement config.Enforcement, err error) error {
-	off, ok := errors.AsType[*admission.UnavailableError](err)
-	if enforcement != "required" && ok && off.Unwritable() {
-		return nil
-	}
-	return &notCoordinated{err}
 }
 
 func (x *execution) openLedger() (*admission.Ledger, error) {

@@ -24,6 +24,7 @@ import (
 	"github.com/plimsoll/plimsoll/config"
 	"github.com/plimsoll/plimsoll/internal/atomicfile"
 	"github.com/plimsoll/plimsoll/internal/filelock"
+	"github.com/plimsoll/plimsoll/internal/printable"
 	"github.com/plimsoll/plimsoll/internal/statefile"
 	"github.com/plimsoll/plimsoll/journal"
 	"github.com/plimsoll/plimsoll/limit"
@@ -207,7 +208,7 @@ func (p *toolsPlane) serve(s config.MCPServer, stderr *os.File) (*gateway.Server
 			if stderr != nil {
 				so.Stderr = stderr
 				if term.IsTerminal(int(stderr.Fd())) {
-					so.Stderr = NewPlainWriter(stderr) // servers write what they are sent by others
+					so.Stderr = printable.NewWriter(stderr) // servers write what they are sent by others
 				}
 			}
 			return mcpclient.Stdio(so)

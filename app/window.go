@@ -6,7 +6,6 @@ import (
 	"os"
 	"path/filepath"
 	"runtime/debug"
-	"strings"
 	"sync"
 	"time"
 
@@ -184,22 +183,4 @@ func upstreamsOf(u config.UpstreamSettings) []proxy.Upstream {
 		{Name: "anthropic", Provider: proxy.Anthropic, URL: u.Anthropic, KeyEnv: u.AnthropicKey},
 		{Name: "gemini", Provider: proxy.Gemini, URL: u.Gemini, KeyEnv: u.GeminiKey},
 	}
-}
-
-// serveToken reads the daemon's token from the variable that the configuration names.
-func serveToken(name string, getenv func(string) string) (string, error) {
-	if name == "" {
-		return "", nil
-	}
-	token := strings.TrimSpace(getenv(name))
-	if token == "" {
-		if name != strings.ToUpper(name) { // not how variables are called: it may be the token itself
-			name = "of another name (or is it the token itself? it does not belong into the file)"
-		}
-		return "", fmt.Errorf("[serve] token names the variable %s, which is empty; set it to at least 16 characters", name)
-	}
-	if len(token) < 16 {
-		return "", fmt.Errorf("[serve] token: what is in the variable %s is shorter than 16 characters and could be guessed; make one with: openssl rand -hex 32", name)
-	}
-	return token, nil
 }

@@ -1,9 +1,13 @@
-// Package listen is how commands of Plimsoll take requests over HTTP: the file that tells others the
-// address, and the certificate authorities that count on the way to an upstream.
+// Package listen is how commands of Plimsoll take requests over HTTP, each in the same way: the address
+// and the token of [serve], TLS, the file that tells others the address, health and metrics, and an
+// orderly end.
 //
-//	remove, err := listen.WriteReady(file, server.URL())
-//	defer remove()
+//	err := listen.Until(ctx, listen.Options{
+//		Serve: settings.Serve, Door: door, Handler: handler, ReadyFile: file,
+//		Ready: func(url string) { fmt.Println("at", url) }, End: agents.Close,
+//	})
 //
-// Functions keep no state. The package is tested through app.Serve and the scripts in
-// cmd/plimsoll/testdata.
+// [Transport] is the other direction: which certificate authorities count on the way to an upstream.
+// Functions keep no state. The package is tested through app.Serve, the scripts in
+// cmd/plimsoll/testdata and e2e.
 package listen

@@ -9,10 +9,10 @@ import (
 	"github.com/plimsoll/plimsoll/internal/atomicfile"
 )
 
-// WriteReady writes an address into the file that tells others of it; "" writes none. remove
+// writeReady writes an address into the file that tells others of it; "" writes none. remove
 // takes it away again. What is there and is no regular file (a device, a pipe) stays as it is:
 // the file is put into its place as a whole.
-func WriteReady(file, address string) (remove func(), err error) {
+func writeReady(file, address string) (remove func(), err error) {
 	if file == "" {
 		return func() {}, nil
 	}

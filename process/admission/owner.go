@@ -1,6 +1,7 @@
 package admission
 
 import (
+	"crypto/rand"
 	"os"
 	"strings"
 )
@@ -64,6 +65,9 @@ func fileName(s string) string {
 func validByte(c byte) bool {
 	return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || c == '-' || c == '_'
 }
+
+// NewID names a run: 60 random bits, in the alphabet that cgroups, units and files share.
+func NewID() string { return strings.ToLower(rand.Text()[:12]) }
 
 // ValidID reports whether id can name a claim: 1 to 64 letters, digits, - and _.
 func ValidID(id string) bool {

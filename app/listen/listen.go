@@ -1,0 +1,128 @@
+package listen
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/plimsoll/plimsoll/config"
+	"github.com/plimsoll/plimsoll/window/proxy"
+)
+
+// Drain is what requests under way get when a daemon ends. An answer of a model takes
+// longer, but whoever stops a daemon waits for it.
+const Drain = 10 * time.Second
+
+// Options say what is served, and who is told of it.
+type Options struct {
+	Serve config.ServeSettings // Listen is the address, "127.0.0.1:0" for any port
+	// Door makes the listener, behind its checks of who may come.
+	Door    *proxy.Proxy
+	Handler http.Handler
+	// Taking is closed when requests are taken; nil is not.
+	Taking chan struct{}
+	// ReadyFile takes the URL then, with Path behind it; "" writes none. Ready hears the URL.
+	ReadyFile, Path string
+	Ready           func(url string)
+	// End ends the streams that clients hold open, once ctx has ended: they would keep the listener from ending.
+	End func() error
+}
+
+// Until serves until ctx ends; then requests under way have [Drain]. It is an error when the
+// listener ends before.
+func Until(ctx context.Context, o Options) error {
+	secure, err := certificate(o.Serve)
+	if err != nil {
+		return err
+	}
+	server, err := o.Door.Listen(proxy.ListenOptions{Addr: o.Serve.Listen, TLS: secure, Handler: o.Handler})
+	if err != nil {
+		return withNextStep(o.Serve, err)
+	}
+	if o.Taking != nil {
+		close(o.Taking)
+	}
+	remove, err := writeReady(o.ReadyFile, server.URL()+o.Path)
+	if err != nil {
+		return errors.Join(err, server.Shutdown(ctx))
+	}
+	defer remove()
+	o.Ready(server.URL())
+	select {
+	case <-ctx.Done():
+	case <-server.Done():
+		return fmt.Errorf("the listener of %s ended: %w", o.Serve.Listen, server.Err())
+	}
+	err = o.End()
+	last, cancel := context.WithTimeout(context.WithoutCancel(ctx), Drain)
+	defer cancel()
+	if e := server.Shutdown(last); e != nil && !errors.Is(e, context.DeadlineExceeded) {
+		err = errors.Join(err, e)
+	}
+	return err
+}
+
+// Door makes the checks for what is no model gateway.
+func Door(s config.Settings, token string, o proxy.Options) (*proxy.Proxy, error) {
+	o.Upstreams, o.Token, o.Hosts, o.Origins, o.AnyPeer = []proxy.Upstream{}, token, s.Serve.Hosts, s.Serve.Origins, s.Serve.AnyUser
+	return proxy.New(o)
+}
+
+// withNextStep adds the next step to what the listener says.
+func withNextStep(s config.ServeSettings, err error) error {
+	var busy *net.OpError
+	if errors.As(err, &busy) {
+		return fmt.Errorf("%w; choose another with --listen, or end the program that has it", err)
+	}
+	var missing []string
+	if s.Token == "" {
+		missing = append(missing, "token")
+	}
+	if s.TLSCert == "" {
+		missing = append(missing, "tls_cert and tls_key")
+	}
+	if len(missing) > 0 {
+		return fmt.Errorf("%w; set %s in [serve], or listen on 127.0.0.1", err, strings.Join(missing, ", "))
+	}
+	return err
+}
+
+// certificate reads the certificate; nil when none is configured.
+func certificate(s config.ServeSettings) (*tls.Config, error) {
+	switch {
+	case s.TLSCert == "" && s.TLSKey == "":
+		return nil, nil
+	case s.TLSCert == "" || s.TLSKey == "":
+		return nil, errors.New("[serve] tls_cert and tls_key go together; set both or none")
+	}
+	pair, err := tls.LoadX509KeyPair(s.TLSCert, s.TLSKey)
+	if err != nil {
+		return nil, fmt.Errorf("[serve] tls_cert %s with tls_key %s: %w; name a chain and its key, both in PEM", s.TLSCert, s.TLSKey, err)
+	}
+	return &tls.Config{Certificates: []tls.Certificate{pair}, MinVersion: tls.VersionTLS12}, nil
+}
+
+// Token reads the token that clients must have from the variable that the configuration names; "" is
+// none.
+func Token(s config.ServeSettings, getenv func(string) string) (string, error) {
+	name := s.Token
+	if name == "" {
+		return "", nil
+	}
+	token := strings.TrimSpace(getenv(name))
+	if token == "" {
+		if name != strings.ToUpper(name) { // not how variables are called: it may be the token itself
+			name = "of another name (or is it the token itself? it does not belong into the file)"
+		}
+		return "", fmt.Errorf("[serve] token names the variable %s, which is empty; set it to at least 16 characters", name)
+	}
+	if len(token) < 16 {
+		return "", fmt.Errorf("[serve] token: what is in the variable %s is shorter than 16 characters and could be guessed; make one with: openssl rand -hex 32", name)
+	}
+	return token, nil
+}

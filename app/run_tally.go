@@ -1,0 +1,18 @@
+package app
+
+import (
+	"github.com/plimsoll/plimsoll/journal"
+)
+
+// collectTally puts what the gateways of this run did into its report.
+func (x *execution) collectTally(run string) {
+	rows, err := x.app.takeTally(run)
+	if err != nil {
+		x.warn("mcp", "not all that the MCP gateway did is in the report: "+err.Error())
+	}
+	for _, r := range rows {
+		x.journal.Append(journal.ToolsTallied{
+			Server: r.Server, Tool: r.Tool, Calls: r.Calls, UpstreamBytes: r.UpstreamBytes, DeliveredBytes: r.DeliveredBytes, Spilled: r.Spilled,
+		})
+	}
+}
