@@ -32,12 +32,15 @@ const (
 	maxFile    = 16 << 20
 )
 
+// pauseAfterError is the shortest time after which a write that failed is tried again: a full disk stays full for a while.
+const pauseAfterError = 2 * time.Second
+
 // others is what counts under no name of its own.
 const others = "(others)"
 
 // Options of an Account; the zero value is fine.
 type Options struct {
-	// Every is the time between writes; 0 means a minute.
+	// Every is the shortest time between writes; 0 means a minute. A call after a longer pause is written at once.
 	Every time.Duration
 	// Warn hears what could not be written; nil drops it. It is tried again.
 	Warn func(error)
@@ -47,10 +50,13 @@ type Options struct {
 
 // Account adds up tool calls. It is a [journal.Observer].
 type Account struct {
-	dir  string
-	o    Options
-	stop chan struct{}
-	done chan struct{}
+	dir   string
+	o     Options
+	added chan struct{} // holds one when there is something to write
+	stop  chan struct{}
+	done  chan struct{}
+
+	writing sync.Mutex // held by who writes; taken before mu
 
 	mu      sync.Mutex
 	pending map[string]map[string]*tally // by server and tool, since the last write
@@ -71,8 +77,8 @@ func Open(dir string, o Options) (*Account, error) {
 	if o.Warn == nil {
 		o.Warn = func(error) {}
 	}
-	a := &Account{dir: dir, o: o, stop: make(chan struct{}), done: make(chan struct{}), pending: map[string]map[string]*tally{}}
-	go a.writeNowAndThen()
+	a := &Account{dir: dir, o: o, added: make(chan struct{}, 1), stop: make(chan struct{}), done: make(chan struct{}), pending: map[string]map[string]*tally{}}
+	go a.write()
 	return a, nil
 }
 
@@ -99,6 +105,7 @@ func (a *Account) Observe(r journal.Record) {
 		}
 	}
 	at(tools, tool).add(e, r.Time)
+	a.signal()
 }
 
 // at is the tally of a tool, or of the others when there are too many.
@@ -117,25 +124,42 @@ func at(tools map[string]*tally, tool string) *tally {
 
 func clip(name string) string { return limit.Clip(name, maxName) }
 
-func (a *Account) writeNowAndThen() {
+// write writes what was added, at most once in [Options.Every]. Between calls it sleeps.
+func (a *Account) write() {
 	defer close(a.done)
-	tick := time.NewTicker(a.o.Every)
-	defer tick.Stop()
 	for {
+		pause := a.o.Every
 		select {
-		case <-tick.C:
+		case <-a.added:
 			if err := a.Flush(); err != nil {
 				a.o.Warn(err)
+				a.signal() // it was kept
+				pause = max(pause, pauseAfterError)
 			}
+		case <-a.stop:
+			return
+		}
+		select {
+		case <-time.After(pause):
 		case <-a.stop:
 			return
 		}
 	}
 }
 
+// signal wakes the writer.
+func (a *Account) signal() {
+	select {
+	case a.added <- struct{}{}:
+	default:
+	}
+}
+
 // Flush writes what was added since the last time. What could not be written is kept and
 // written with the next.
 func (a *Account) Flush() error {
+	a.writing.Lock()
+	defer a.writing.Unlock()
 	a.mu.Lock()
 	pending := a.pending
 	a.pending = map[string]map[string]*tally{}

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/plimsoll/plimsoll/journal"
@@ -180,6 +181,36 @@ func TestWhatCouldNotBeWrittenIsKept(t *testing.T) {
 	if rows, err := Read(dir); err != nil || len(rows) != 1 || rows[0].Calls != 2 {
 		t.Errorf("%+v, %v", rows, err)
 	}
+}
+
+// A call after a pause is written at once, and one that follows at once within the time that was asked for: a gateway may be
+// killed as soon as the agent has its answer.
+func TestCallsAreWrittenSoon(t *testing.T) {
+	dir := t.TempDir()
+	synctest.Test(t, func(t *testing.T) {
+		a, err := Open(dir, Options{Every: time.Second})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer a.Close()
+		for i, step := range []struct {
+			wait time.Duration
+			want int64
+		}{{0, 1}, {999 * time.Millisecond, 1}, {time.Millisecond, 2}, {time.Hour, 3}} {
+			if i != 2 {
+				a.Observe(called("x", "a", 5))
+			}
+			if i == 3 { // after an hour without calls
+				synctest.Wait()
+			}
+			time.Sleep(step.wait)
+			synctest.Wait()
+			rows, err := Read(dir)
+			if err != nil || len(rows) != 1 || rows[0].Calls != step.want {
+				t.Errorf("step %d: %+v, %v; want %d calls", i, rows, err, step.want)
+			}
+		}
+	})
 }
 
 func FuzzFile(f *testing.F) {
