@@ -63,6 +63,7 @@ func New(o Options) (*Agent, error) {
 		outcomes: map[Outcome]int64{},
 	}
 	a.core.noSummary = o.NoSummary
+	a.core.encoder, _ = o.Model.(Encoder)
 	a.given.leaked = func(tool string, still int) {
 		a.note(journal.AgentCallLeaked{Agent: clip(o.Name), Tool: clip(tool), Still: still})
 	}

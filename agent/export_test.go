@@ -1,5 +1,12 @@
 package agent
 
+import (
+	"context"
+	"math/rand/v2"
+
+	"github.com/plimsoll/plimsoll/window/wire"
+)
+
 // What the tests look at from outside of the package.
 var (
 	CutHistory = cutHistory
@@ -30,3 +37,17 @@ func (a *Agent) Lines() int {
 	defer a.mu.Unlock()
 	return len(a.lines)
 }
+
+// Fit makes a history fit the window of a model once.
+func Fit(ctx context.Context, m Model, system string, ms []Message, specs []ToolSpec) (out []Message, body *wire.Request, err error) {
+	c := newCore(m.Info(), Limits{})
+	c.encoder, _ = m.(Encoder)
+	out, did, err := c.query(nil).fit(ctx, system, ms, specs, 0)
+	return out, did.Encoded, err
+}
+
+// RandomHistory is a conversation as cuts, crashes and odd models leave it.
+func RandomHistory(seed uint64) []Message { return randomHistory(rand.New(rand.NewPCG(seed, 7))) }
+
+// FitSpecs are tools.
+var FitSpecs = fitSpecs

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/plimsoll/plimsoll/window/compact"
@@ -11,7 +12,6 @@ import (
 	"github.com/plimsoll/plimsoll/window/fit"
 	"github.com/plimsoll/plimsoll/window/models"
 	"github.com/plimsoll/plimsoll/window/overflow"
-	"github.com/plimsoll/plimsoll/window/repair"
 	"github.com/plimsoll/plimsoll/window/tokens"
 	"github.com/plimsoll/plimsoll/window/wire"
 )
@@ -42,6 +42,8 @@ type fitted struct {
 	// MaxOutput is how much output may be asked for beside this input; 0 leaves it to the adapter.
 	MaxOutput int
 	Summary   Usage // what summaries by the model cost
+	// Encoded is the body to send, of a model that is an Encoder.
+	Encoded *wire.Request
 }
 
 // fitter makes every request fit the window of its model: calls and results are paired, the
@@ -52,8 +54,8 @@ type fitter struct {
 	summarize summarizer
 	compactor *compact.Compactor
 
-	specs     []ToolSpec // whose JSON toolsJSON is
-	toolsJSON []byte
+	specs     []ToolSpec // that were declared last
+	chat      chatEncoder
 	most      int          // tokens of input, after a refusal; 0 goes by the window
 	refused   bool         // since the last fit
 	settled   int          // tokens that were left when no more room could be made; 0 is none
@@ -71,7 +73,7 @@ func newFitter(info ModelInfo, l Limits, summarize summarizer) *fitter {
 // query makes a fitter for another query to the same model. It may be called from any
 // goroutine.
 func (c *core) query(summarize summarizer) *fitter {
-	f := &fitter{core: c, summarize: summarize}
+	f := &fitter{core: c, summarize: summarize, chat: chatEncoder{model: c.info.Name}}
 	o := compact.Options{SummaryBudget: summaryBudget, SummaryTimeout: summaryTimeout}
 	switch {
 	case c.noSummary:
@@ -93,7 +95,10 @@ func (f *fitter) fit(ctx context.Context, system string, ms []Message, specs []T
 	if err := ctx.Err(); err != nil {
 		return nil, fitted{}, err
 	}
-	p := &fitting{fitter: f, ctx: ctx, given: ms, system: system, tools: f.tools(specs)}
+	if len(specs) > 0 {
+		f.specs = specs
+	}
+	p := &fitting{fitter: f, ctx: ctx, given: ms, system: system, tools: specs}
 	if err := p.pair(); err != nil {
 		return nil, fitted{}, err
 	}
@@ -146,12 +151,13 @@ type fitting struct {
 	*fitter
 	ctx    context.Context
 	system string
-	tools  []byte
+	tools  []ToolSpec
 	given  []Message // as they came
-	paired []Message // with calls and results paired; they are what the view's client request has
-	codec  *codec    // of paired
-	view   *compact.View
-	now    *wire.Request // as it would be sent
+	// encoded are the messages with calls and results paired, and the request that they were encoded as: the view's client's.
+	encoded *encoding
+	view    *compact.View
+	now     *wire.Request   // as it would be sent
+	patches []compact.Patch // that make it of the encoded one
 	tally  tokens.Tally
 	in     tokens.Input
 	chain  []tokens.Digest // of the view's client request
@@ -165,42 +171,19 @@ func (p *fitting) note(format string, args ...any) {
 	p.notes = append(p.notes, fmt.Sprintf(format, args...))
 }
 
-// read makes the request of messages.
-func (p *fitting) read(ms []Message) (*wire.Request, error) {
-	p.codec = newCodec(p.seed, ms)
-	r, err := wire.Parse(wire.Chat, p.codec.body(p.info.Name, p.system, p.tools))
-	if err != nil {
-		return nil, fmt.Errorf("agent: a conversation of %d messages and %d bytes can't be counted: %w; begin a new session", len(ms), p.codec.size, err)
-	}
-	return r, nil
-}
-
-// pair gives every call its result and every result its call, always: a process may have died
-// between them, a conversation been cut.
+// pair gives every call its result and every result its call, always, and encodes what comes of it.
 func (p *fitting) pair() error {
-	ms, emptied := tidy(p.given)
-	r, err := p.read(ms)
-	if err != nil {
-		return err
-	}
-	next, actions, err := repair.Repair(r, repair.Options{MaxID: p.maxID})
-	if err != nil {
-		return fmt.Errorf("agent: %w; begin a new session", err)
-	}
-	done := emptied + len(actions)
-	if next != r {
-		if ms, err = p.codec.messages(next); err != nil {
+	ms, done := tidy(p.given)
+	if !orderly(ms, p.maxID) {
+		mended, n, err := p.mend(ms)
+		if err != nil {
 			return err
 		}
+		ms, done = mended, done+n
 	}
-	whole, added := complete(ms, p.strictIDs)
-	whole, named := callable(whole, p.knows)
-	added += named
-	if done += added; next != r || added > 0 {
-		if next, err = p.read(whole); err != nil {
-			return err
-		}
-	}
+	ms, added := complete(ms, p.strictIDs)
+	ms, named := callable(ms, p.knows)
+	done += added + named
 	if done > 0 {
 		p.did.Changed = true
 		if done != p.mended { // once, not with every step
@@ -208,8 +191,29 @@ func (p *fitting) pair() error {
 		}
 	}
 	p.mended = done
-	p.paired, p.now = whole, next
+	return p.encode(ms)
+}
+
+// encode has the request written: by the model's own adapter, when that is an Encoder.
+func (p *fitting) encode(ms []Message) error {
+	encode := p.chat.encode
+	if p.encoder != nil {
+		encode = p.encoder.Encode
+	}
+	r, err := encode(&Request{System: p.system, Messages: ms, Tools: p.tools})
+	if err != nil {
+		return uncountable(ms, err)
+	}
+	if p.encoded, err = newEncoding(ms, r); err != nil {
+		return uncountable(ms, err)
+	}
+	p.now = r
 	return nil
+}
+
+// knows tells whether there is, or was with the last tools, a tool of that name.
+func (f *fitter) knows(name string) bool {
+	return slices.ContainsFunc(f.specs, func(s ToolSpec) bool { return s.Name == name })
 }
 
 // replay makes the room again that was made in this conversation before, in the same way: what
@@ -226,7 +230,7 @@ func (p *fitting) replay() error {
 	}
 	p.view, p.now = view, view.Request
 	if view.Replayed() {
-		p.did.Changed = true
+		p.did.Changed, p.patches = true, c.Patches
 	}
 	return nil
 }
@@ -339,10 +343,10 @@ func (p *fitting) compact(goal compact.Goal) error {
 	if !res.Changed() {
 		return nil
 	}
-	if err := wire.ValidateEdit(wire.Chat, p.view.Client.Body, res.Request.Body); err != nil {
+	if err := wire.ValidateEdit(p.now.Dialect, p.view.Client.Body, res.Request.Body); err != nil {
 		return fmt.Errorf("agent: make room in the conversation: %w", err)
 	}
-	p.now = res.Request
+	p.now, p.patches = res.Request, res.Patches
 	p.did.Changed, p.did.Room = true, true
 	if c := compact.Checkpoint(p.view, &res, p.chain); c != nil {
 		// In memory there is nothing that can fail. Another query of this conversation may have
@@ -359,6 +363,9 @@ func (p *fitting) finish(maxOutput int) {
 	p.did.Tokens, p.did.Limit = p.in.Best, p.room
 	p.did.Actions = strings.Join(p.notes, "; ")
 	p.did.MaxOutput = p.output(maxOutput)
+	if p.encoder != nil {
+		p.did.Encoded = p.now
+	}
 }
 
 // output is how much may be asked for: what was, as far as it fits beside the input. Of one that
@@ -387,7 +394,7 @@ func (p *fitting) messages() ([]Message, error) {
 	case !p.did.Changed:
 		return p.given, nil
 	case p.now == p.view.Client:
-		return p.paired, nil
+		return p.encoded.ms, nil
 	}
-	return p.codec.messages(p.now)
+	return p.encoded.history(p.now, p.patches)
 }

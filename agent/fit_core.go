@@ -32,6 +32,7 @@ type core struct {
 	maxID           int
 	strictIDs       bool
 	noSummary       bool
+	encoder         Encoder // nil when the model is none
 
 	seed    maphash.Seed
 	windows *models.Resolver

@@ -71,14 +71,15 @@ func (e *TooLargeError) advice() string {
 
 // tooLarge says it in the messages of the conversation.
 func (p *fitting) tooLarge(large *compact.DoesNotFit) error {
-	e := &TooLargeError{Model: p.info.Name, Limit: p.room, Total: large.Total, Tokens: large.Tokens, Of: len(p.paired), Part: partTools}
-	i := large.Message - p.codec.head
+	ms := p.encoded.ms
+	e := &TooLargeError{Model: p.info.Name, Limit: p.room, Total: large.Total, Tokens: large.Tokens, Of: len(ms), Part: partTools}
+	i, ok := p.encoded.largest(large.Message)
+	r := p.encoded.request
 	switch {
-	case large.Message < 0:
-	case i < 0:
+	case ok:
+		e.Part, e.Place, e.Role, e.Tool = "", i+1, ms[i].Role, ms[i].Name
+	case large.Message >= 0 || r.SystemSpan.Len() > r.ToolsSpan.Len():
 		e.Part = partSystem
-	case i < len(p.paired):
-		e.Part, e.Place, e.Role, e.Tool = "", i+1, p.paired[i].Role, p.paired[i].Name
 	}
 	return e
 }

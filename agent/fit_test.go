@@ -73,7 +73,7 @@ func cloneMessages(ms []Message) []Message {
 // repair, which must find nothing to do.
 func holdValid(t *testing.T, f *fitter, ms []Message) {
 	t.Helper()
-	chat := newCodec(f.seed, ms).body("m", "", nil)
+	chat := chatBody("m", "", newKeyed(f.seed, ms).raw, nil)
 	if err := wire.Validate(wire.Chat, chat); err != nil {
 		t.Fatalf("OpenAI would refuse it: %v\n%s", err, chat)
 	}

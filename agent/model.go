@@ -36,6 +36,8 @@ type Request struct {
 	MaxOutput int
 	// Session names the conversation, for providers that keep caches by it; it may be "".
 	Session string
+
+	encoded encodedRequest
 }
 
 // Reply is a whole answer.

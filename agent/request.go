@@ -168,6 +168,7 @@ func (r *Run) fit(last bool) (*Request, error) {
 	}
 	req.MaxOutput = did.MaxOutput
 	req.Messages = out
+	req.encoded = encodedRequest{did.Encoded, req.System, req.Messages, req.Tools}
 	return req, nil
 }
 

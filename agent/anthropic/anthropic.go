@@ -126,7 +126,8 @@ func (m *Model) Generate(ctx context.Context, r *agent.Request, text func(string
 	x := m.endpoint.Begin(ctx)
 	defer x.Close()
 	var names modelapi.Names
-	body, err := m.request(r, &names)
+	names.Learn(r)
+	body, err := m.request(r)
 	if err != nil {
 		return nil, x.Failure(err)
 	}

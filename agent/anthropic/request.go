@@ -2,11 +2,11 @@ package anthropic
 
 import (
 	"encoding/json"
-	"maps"
 	"strings"
 
 	"github.com/plimsoll/plimsoll/agent"
 	"github.com/plimsoll/plimsoll/agent/internal/modelapi"
+	"github.com/plimsoll/plimsoll/window/wire"
 )
 
 // longestID is how long an id may be in bytes; Bedrock takes no longer ones.
@@ -46,8 +46,42 @@ type tool struct {
 	Cache       *cacheControl   `json:"cache_control,omitempty"`
 }
 
-// request is the body of one.
-func (m *Model) request(r *agent.Request, names *modelapi.Names) ([]byte, error) {
+// encodedMembers are the members that Encode writes.
+var encodedMembers = []string{"model", "system", "tools", "tool_choice"}
+
+// Encode writes model, system prompt, tools and messages of a request, see agent.Encoder. What the service is to cache of the
+// messages is marked when they are known to fit.
+func (m *Model) Encode(r *agent.Request) (*wire.Request, error) {
+	var names modelapi.Names
+	list := []modelapi.Member{{Name: "model", Value: m.o.Model}}
+	if strings.TrimSpace(r.System) != "" {
+		list = append(list, modelapi.Member{Name: "system", Value: []content{{Type: "text", Text: r.System, Cache: ephemeral}}})
+	}
+	tools, declared := m.tools(r, &names)
+	if len(tools) > 0 {
+		list = append(list, modelapi.Member{Name: "tools", Value: tools})
+	}
+	if len(tools) > 0 && !declared {
+		list = append(list, modelapi.Member{Name: "tool_choice", Value: map[string]string{"type": "none"}})
+	}
+	list = append(list, modelapi.Member{Name: "messages", Value: m.messages(r.Messages, &names)})
+	extra, _ := modelapi.Split(m.o.Extra, encodedMembers...)
+	body, err := modelapi.Body(list, extra)
+	if err != nil {
+		return nil, err
+	}
+	return wire.Parse(wire.Messages, body)
+}
+
+// request is the whole body: what is encoded, and what becomes known only when that fits.
+func (m *Model) request(r *agent.Request) ([]byte, error) {
+	encoded := r.Encoded()
+	if encoded == nil {
+		var err error
+		if encoded, err = m.Encode(r); err != nil {
+			return nil, err
+		}
+	}
 	most := m.output
 	if r.MaxOutput > 0 {
 		most = r.MaxOutput
@@ -59,24 +93,26 @@ func (m *Model) request(r *agent.Request, names *modelapi.Names) ([]byte, error)
 	if thinking.Budget > 0 && most <= thinking.Budget {
 		most += thinking.Budget // it is part of max_tokens, which has to be more
 	}
-	list := []modelapi.Member{{Name: "model", Value: m.o.Model}, {Name: "max_tokens", Value: most}}
-	if strings.TrimSpace(r.System) != "" {
-		list = append(list, modelapi.Member{Name: "system", Value: []content{{Type: "text", Text: r.System, Cache: ephemeral}}})
-	}
-	tools, declared := m.tools(r, names)
-	if len(tools) > 0 {
-		list = append(list, modelapi.Member{Name: "tools", Value: tools})
-	}
-	if len(tools) > 0 && !declared {
-		list = append(list, modelapi.Member{Name: "tool_choice", Value: map[string]string{"type": "none"}})
-	}
-	list = append(list, modelapi.Member{Name: "messages", Value: m.messages(r.Messages, names)})
+	list := []modelapi.Member{{Name: "max_tokens", Value: most}}
 	if thinking.Type != "" {
 		list = append(list, modelapi.Member{Name: "thinking", Value: thinking})
 	}
-	extra := maps.Clone(m.o.Extra)
-	delete(extra, "stream") // an answer that comes whole is understood, and not asked for
-	return modelapi.Body(append(list, modelapi.Member{Name: "stream", Value: true}), extra)
+	_, extra := modelapi.Split(m.o.Extra, encodedMembers...)
+	return modelapi.Body(append(list, modelapi.Member{Name: "stream", Value: true}), extra, marked(encoded)...)
+}
+
+// marked is a body, in pieces, that has the service cache up to the last block that can be marked; thoughts can't.
+func marked(r *wire.Request) [][]byte {
+	for i := len(r.Messages) - 1; i >= 0; i-- {
+		parts := r.Messages[i].Parts
+		for k := len(parts) - 1; k >= 0; k-- {
+			at := parts[k].Span.End - 1
+			if kind := parts[k].Kind; (kind == wire.Text || kind == wire.Call || kind == wire.Result) && r.Body[at] == '}' {
+				return [][]byte{r.Body[:at], []byte(`,"cache_control":{"type":"ephemeral"}`), r.Body[at:]}
+			}
+		}
+	}
+	return [][]byte{r.Body}
 }
 
 // tools are the tools that are declared. A history with calls is refused by some services where no tool is: those that were
@@ -178,20 +214,7 @@ func (m *Model) messages(list []agent.Message, names *modelapi.Names) []message 
 		}
 	}
 	flush()
-	mark(out)
 	return out
-}
-
-// mark has the service cache up to the last block that can be marked; thoughts can't.
-func mark(list []message) {
-	for i := len(list) - 1; i >= 0; i-- {
-		for k := len(list[i].Content) - 1; k >= 0; k-- {
-			if c, ok := list[i].Content[k].(*content); ok {
-				c.Cache = ephemeral
-				return
-			}
-		}
-	}
 }
 
 // assistant is an answer as it came: thoughts to the letter, words and calls in their order.

@@ -4,11 +4,11 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
-	"maps"
 	"strings"
 
 	"github.com/plimsoll/plimsoll/agent"
 	"github.com/plimsoll/plimsoll/agent/internal/modelapi"
+	"github.com/plimsoll/plimsoll/window/wire"
 )
 
 // Lengths of ids in bytes. OpenAI refuses longer ones; Mistral takes no other length.
@@ -56,9 +56,21 @@ type toolFunction struct {
 	Parameters  json.RawMessage `json:"parameters"`
 }
 
-// request is the body of one.
-func (m *Model) request(r *agent.Request, names *modelapi.Names) ([]byte, error) {
-	list := []modelapi.Member{{Name: "model", Value: m.o.Model}, {Name: "messages", Value: m.messages(r, names)}}
+// encodedMembers are the members that Encode writes.
+var encodedMembers = []string{"model", "tools"}
+
+// Encode writes model, messages and tools of a request, see agent.Encoder.
+func (m *Model) Encode(r *agent.Request) (*wire.Request, error) {
+	body, err := m.encode(r)
+	if err != nil {
+		return nil, err
+	}
+	return wire.Parse(wire.Chat, body)
+}
+
+func (m *Model) encode(r *agent.Request) ([]byte, error) {
+	var names modelapi.Names
+	list := []modelapi.Member{{Name: "model", Value: m.o.Model}, {Name: "messages", Value: m.messages(r, &names)}}
 	var tools []tool
 	for _, t := range r.Tools {
 		tools = append(tools, tool{Type: "function", Function: toolFunction{Name: names.Out(t.Name), Description: t.Description, Parameters: modelapi.Schema(t)}})
@@ -66,6 +78,18 @@ func (m *Model) request(r *agent.Request, names *modelapi.Names) ([]byte, error)
 	if len(tools) > 0 {
 		list = append(list, modelapi.Member{Name: "tools", Value: tools})
 	}
+	extra, _ := modelapi.Split(m.o.Extra, encodedMembers...)
+	return modelapi.Body(list, extra)
+}
+
+// request is the whole body: what is encoded, and what becomes known only when that fits.
+func (m *Model) request(r *agent.Request) (body []byte, err error) {
+	if encoded := r.Encoded(); encoded != nil {
+		body = encoded.Body
+	} else if body, err = m.encode(r); err != nil {
+		return nil, err
+	}
+	var list []modelapi.Member
 	if r.MaxOutput > 0 {
 		list = append(list, modelapi.Member{Name: m.o.OutputMember, Value: r.MaxOutput})
 	}
@@ -75,9 +99,8 @@ func (m *Model) request(r *agent.Request, names *modelapi.Names) ([]byte, error)
 		list = append(list, modelapi.Member{Name: "prompt_cache_key", Value: hex.EncodeToString(sum[:16])})
 	}
 	list = append(list, modelapi.Member{Name: "stream_options", Value: map[string]bool{"include_usage": true}})
-	extra := maps.Clone(m.o.Extra)
-	delete(extra, "stream") // an answer that comes whole is understood, and not asked for
-	return modelapi.Body(append(list, modelapi.Member{Name: "stream", Value: true}), extra)
+	_, extra := modelapi.Split(m.o.Extra, encodedMembers...)
+	return modelapi.Body(append(list, modelapi.Member{Name: "stream", Value: true}), extra, body)
 }
 
 func (m *Model) messages(r *agent.Request, names *modelapi.Names) []message {

@@ -5,6 +5,8 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"strings"
+
+	"github.com/plimsoll/plimsoll/agent"
 )
 
 // MaxName is how long the name of a tool may be, in bytes: OpenAI's and Anthropic's limit.
@@ -24,6 +26,18 @@ func (n *Names) Out(name string) string {
 		n.back[sent] = name
 	}
 	return sent
+}
+
+// Learn takes in the names of a request's tools, and of the calls in its history.
+func (n *Names) Learn(r *agent.Request) {
+	for _, t := range r.Tools {
+		n.Out(t.Name)
+	}
+	for i := range r.Messages {
+		for _, c := range r.Messages[i].Calls {
+			n.Out(c.Name)
+		}
+	}
 }
 
 // Back is the name that the model means.

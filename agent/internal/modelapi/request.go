@@ -16,16 +16,28 @@ type Member struct {
 	Value any
 }
 
-// Body writes the object of a request: members in their order, without those that hold nil. What extra has under the same
-// name goes in their place, the rest of it behind them by name.
-func Body(members []Member, extra map[string]json.RawMessage) ([]byte, error) {
+// Body writes the object of a request: members in their order, without those that hold nil, behind those of head, which is an
+// object in pieces or nothing. What extra has under the same name as one of members goes in its place, the rest of it behind
+// them by name.
+func Body(members []Member, extra map[string]json.RawMessage, head ...[]byte) ([]byte, error) {
 	var b bytes.Buffer
+	size := 512
+	for _, piece := range head {
+		size += len(piece)
+	}
+	b.Grow(size)
+	for _, piece := range head {
+		b.Write(piece)
+	}
+	if b.Len() == 0 {
+		b.WriteByte('{')
+	} else {
+		b.Truncate(b.Len() - 1) // its closing brace
+	}
 	enc := json.NewEncoder(&b)
 	enc.SetEscapeHTML(false) // < and > go as they are
 	put := func(name string, value any) error {
-		if b.Len() == 0 {
-			b.WriteByte('{')
-		} else {
+		if b.Len() > 1 {
 			b.WriteByte(',')
 		}
 		for i, v := range [...]any{name, value} {
@@ -63,6 +75,22 @@ func Body(members []Member, extra map[string]json.RawMessage) ([]byte, error) {
 	}
 	b.WriteByte('}')
 	return b.Bytes(), nil
+}
+
+// Split divides the further members of a request, as the user set them, into those in place of the members of these names and
+// the others. The messages and the form of the answer are nobody's to set.
+func Split(extra map[string]json.RawMessage, names ...string) (of, others map[string]json.RawMessage) {
+	of, others = map[string]json.RawMessage{}, map[string]json.RawMessage{}
+	for name, value := range extra {
+		switch {
+		case name == "messages" || name == "stream": // an answer that comes whole is understood, and not asked for
+		case slices.Contains(names, name):
+			of[name] = value
+		default:
+			others[name] = value
+		}
+	}
+	return of, others
 }
 
 // Post sends a request to a path below the base URL. own are the headers of the protocol, header those that the user

@@ -1,0 +1,149 @@
+package agent
+
+import (
+	"bytes"
+	"encoding/json"
+	"slices"
+
+	"github.com/plimsoll/plimsoll/window/wire"
+)
+
+// Encoder is a [Model] that can show what it is about to send. The agent counts, repairs and shortens that very body, and
+// Generate finds the result in [Request.Encoded]: a history is encoded once for each step. For a Model that is no Encoder the
+// agent counts a body of its own, in OpenAI's dialect, and Generate writes another one.
+type Encoder interface {
+	Model
+	// Encode writes a request as a body of the dialect wire.Chat or wire.Messages, with at least the model, the system prompt,
+	// the messages and the tools, and parses it. In wire.Chat each message of r is one message of the body; in wire.Messages
+	// those of one speaker that follow each other are one, in their order. It may be called from any goroutine, also while
+	// Generate runs, and asks nothing of the service.
+	Encode(r *Request) (*wire.Request, error)
+}
+
+// encodedRequest is a body that was made to fit, and what it was made of.
+type encodedRequest struct {
+	body     *wire.Request
+	system   string
+	messages []Message
+	tools    []ToolSpec
+}
+
+// Encoded is the body that the model's [Encoder.Encode] wrote, made to fit: messages may be shortened, left out or summarised in
+// it, as they are in r.Messages. It is nil when the request was not made by an [Agent], when its model is no Encoder, and
+// in a copy whose System, Messages or Tools are others than those of the agent; then the body has to be encoded anew.
+func (r *Request) Encoded() *wire.Request {
+	if r.encoded.body == nil || r.System != r.encoded.system || !sameSlice(r.Messages, r.encoded.messages) || !sameSlice(r.Tools, r.encoded.tools) {
+		return nil
+	}
+	return r.encoded.body
+}
+
+func sameSlice[E any](a, b []E) bool {
+	return len(a) == len(b) && (len(a) == 0 || &a[0] == &b[0])
+}
+
+// chatEncoder writes requests of OpenAI's Chat Completions for a model that is no [Encoder]. They are never sent, but have all
+// that costs tokens.
+type chatEncoder struct {
+	model     string
+	specs     []ToolSpec // whose JSON toolsJSON is
+	toolsJSON []byte
+}
+
+func (c *chatEncoder) encode(r *Request) (*wire.Request, error) {
+	raw := make([][]byte, len(r.Messages))
+	for i := range r.Messages {
+		raw[i] = append(appendMessage(append(make([]byte, 0, chatSize(&r.Messages[i])), '{'), &r.Messages[i]), '}')
+	}
+	return wire.Parse(wire.Chat, chatBody(c.model, r.System, raw, c.tools(r.Tools)))
+}
+
+// chatBody is a whole request. tools is the array of tools, or nil.
+func chatBody(model, system string, messages [][]byte, tools []byte) []byte {
+	size := len(tools) + len(system) + len(system)/8 + 256
+	for _, raw := range messages {
+		size += len(raw) + 1
+	}
+	b := append(wire.Quote(append(make([]byte, 0, size), `{"model":`...), model), `,"messages":[`...)
+	if system != "" {
+		b = append(b, wire.TextMessage(wire.Chat, wire.RoleSystem, system)...)
+	}
+	for i, raw := range messages {
+		if i > 0 || system != "" {
+			b = append(b, ',')
+		}
+		b = append(b, raw...)
+	}
+	b = append(b, ']')
+	if tools != nil {
+		b = append(append(b, `,"tools":`...), tools...)
+	}
+	return append(b, '}')
+}
+
+// chatSize is about what a message takes as JSON, in bytes.
+func chatSize(m *Message) int { return len(m.Text) + len(m.Text)/8 + len(m.Opaque) + 256 }
+
+// appendMessage writes the members of a message.
+func appendMessage(b []byte, m *Message) []byte {
+	b = wire.Quote(append(b, `"role":`...), string(m.Role))
+	if m.Role == RoleTool {
+		b = wire.Quote(append(b, `,"tool_call_id":`...), m.CallID)
+	}
+	if m.Text != "" || len(m.Calls) == 0 {
+		b = wire.Quote(append(b, `,"content":`...), m.Text)
+	}
+	for i, call := range m.Calls {
+		if i == 0 {
+			b = append(b, `,"tool_calls":[{"id":`...)
+		} else {
+			b = append(b, `,{"id":`...)
+		}
+		b = wire.Quote(b, call.ID)
+		b = wire.Quote(append(b, `,"type":"function","function":{"name":`...), call.Name)
+		b = append(wire.Quote(append(b, `,"arguments":`...), call.Arguments), `}}`...)
+	}
+	if len(m.Calls) > 0 {
+		b = append(b, ']')
+	}
+	if len(m.Opaque) > 0 {
+		// What an adapter wants back costs tokens like thoughts.
+		b = append(b, `,"reasoning_details":`...)
+		if json.Valid(m.Opaque) {
+			b = append(b, m.Opaque...)
+		} else {
+			b = wire.Quote(b, []byte(m.Opaque))
+		}
+	}
+	return b
+}
+
+// tools is the array of tools, which is the same for most requests of a query.
+func (c *chatEncoder) tools(specs []ToolSpec) []byte {
+	same := func(a, b ToolSpec) bool {
+		return a.Name == b.Name && a.Description == b.Description && bytes.Equal(a.Schema, b.Schema)
+	}
+	if c.toolsJSON != nil && slices.EqualFunc(specs, c.specs, same) {
+		return c.toolsJSON
+	}
+	if len(specs) == 0 {
+		return nil
+	}
+	b := []byte{'['}
+	for i, s := range specs {
+		if i > 0 {
+			b = append(b, ',')
+		}
+		b = wire.Quote(append(b, `{"type":"function","function":{"name":`...), s.Name)
+		b = wire.Quote(append(b, `,"description":`...), s.Description)
+		b = append(b, `,"parameters":`...)
+		if json.Valid(s.Schema) {
+			b = append(b, s.Schema...)
+		} else {
+			b = wire.Quote(b, []byte(s.Schema))
+		}
+		b = append(b, `}}`...)
+	}
+	c.specs, c.toolsJSON = slices.Clone(specs), append(b, ']')
+	return c.toolsJSON
+}

@@ -1,0 +1,193 @@
+package agent
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"hash/maphash"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/plimsoll/plimsoll/window/repair"
+	"github.com/plimsoll/plimsoll/window/wire"
+)
+
+// orderly tells whether each message with calls has exactly their results behind it, in any order, so that package repair has
+// nothing to do. The calls of the last message may have none. Ids may come again in a later step: see complete.
+func orderly(ms []Message, maxID int) bool {
+	for i := 0; i < len(ms); {
+		calls := ms[i].Calls
+		if ms[i].Role == RoleTool {
+			return false
+		}
+		i++
+		for k, c := range calls {
+			if c.ID == "" || maxID > 0 && len(c.ID) > maxID || slices.ContainsFunc(calls[:k], func(o Call) bool { return o.ID == c.ID }) {
+				return false
+			}
+		}
+		if i == len(ms) {
+			break
+		}
+		if len(ms)-i < len(calls) {
+			return false
+		}
+		results := ms[i : i+len(calls)]
+		for _, c := range calls {
+			if !slices.ContainsFunc(results, func(m Message) bool { return m.Role == RoleTool && m.CallID == c.ID }) {
+				return false
+			}
+		}
+		i += len(calls)
+	}
+	return true
+}
+
+// mend pairs calls and results, as package repair does: a process may have died between them, a conversation been cut. It returns the
+// messages themselves when there is nothing to do, and how much it did.
+func (f *fitter) mend(ms []Message) ([]Message, int, error) {
+	k := newKeyed(f.seed, ms)
+	r, err := wire.Parse(wire.Chat, chatBody(f.info.Name, "", k.raw, nil))
+	if err != nil {
+		return nil, 0, uncountable(ms, err)
+	}
+	next, actions, err := repair.Repair(r, repair.Options{MaxID: f.maxID})
+	if err != nil {
+		return nil, 0, fmt.Errorf("agent: %w; begin a new session", err)
+	}
+	if next != r {
+		ms, err = k.messages(next)
+	}
+	return ms, len(actions), err
+}
+
+func uncountable(ms []Message, err error) error {
+	return fmt.Errorf("agent: a conversation of %d messages and %d bytes can't be counted: %w; begin a new session", len(ms), sizeOf(ms), err)
+}
+
+// keyName is a member that no provider knows. It comes first in each message and names the message of the history that it was
+// made of, by a digest, whatever a repair does to the rest.
+const keyName = `{"plimsoll_message":"`
+
+const keyDigits = 16
+
+// keyed is messages as OpenAI's Chat Completions has them, each with a key.
+type keyed struct {
+	ms    []Message
+	raw   [][]byte // of each message
+	byKey map[string]int
+}
+
+func newKeyed(seed maphash.Seed, ms []Message) *keyed {
+	c := &keyed{ms: ms, raw: make([][]byte, len(ms)), byKey: make(map[string]int, len(ms))}
+	for i := range ms {
+		m := &ms[i]
+		b := append(make([]byte, 0, chatSize(m)), keyName...)
+		at := len(b)
+		b = append(b, strings.Repeat("0", keyDigits)...)
+		b = append(appendMessage(append(b, `",`...), m), '}')
+		var h maphash.Hash
+		h.SetSeed(seed)
+		_, _ = h.Write(b)
+		_, _ = h.WriteString(m.Name) // the request does not have it
+		if m.Failed {
+			_ = h.WriteByte(1)
+		}
+		digits := strconv.FormatUint(h.Sum64(), 16)
+		copy(b[at+keyDigits-len(digits):], digits)
+		c.raw[i] = b
+		c.byKey[string(b[at:at+keyDigits])] = i
+	}
+	return c
+}
+
+// messages reads a request that a repair made. What was not edited is the message that it was.
+func (c *keyed) messages(r *wire.Request) ([]Message, error) {
+	out := make([]Message, 0, len(r.Messages))
+	for i := range r.Messages {
+		raw := r.Raw(r.Messages[i].Span)
+		at, known := c.find(raw)
+		if known && bytes.Equal(raw, c.raw[at]) {
+			out = append(out, c.ms[at])
+			continue
+		}
+		m, err := decodeMessage(raw)
+		if err != nil {
+			return nil, fmt.Errorf("agent: read a message of %d bytes after an edit: %w", len(raw), err)
+		}
+		if known {
+			m = c.merge(at, m)
+		} else if m.Role == RoleTool {
+			m.Failed = m.Text == repair.Note
+			m.Name = nameOf(out, m.CallID)
+		}
+		out = append(out, m)
+	}
+	return out, nil
+}
+
+// find tells which message was made into raw.
+func (c *keyed) find(raw []byte) (int, bool) {
+	rest, ok := bytes.CutPrefix(raw, []byte(keyName))
+	if !ok || len(rest) < keyDigits {
+		return 0, false
+	}
+	at, ok := c.byKey[string(rest[:keyDigits])]
+	return at, ok
+}
+
+// merge puts what a repair changed into a copy of the message it was done to.
+func (c *keyed) merge(at int, edited Message) Message {
+	m := c.ms[at]
+	was, err := decodeMessage(c.raw[at])
+	if err != nil { // we wrote it
+		return edited
+	}
+	if edited.Text != was.Text {
+		m.Text = edited.Text
+	}
+	m.CallID = edited.CallID
+	if !slices.Equal(edited.Calls, was.Calls) {
+		if len(edited.Calls) != len(was.Calls) {
+			m.Opaque = nil // it may speak of a call that is gone
+		}
+		m.Calls = edited.Calls
+	}
+	return m
+}
+
+// nameOf is the tool of a call, the newest with that id.
+func nameOf(ms []Message, id string) string {
+	for _, m := range slices.Backward(ms) {
+		for _, call := range slices.Backward(m.Calls) {
+			if call.ID == id {
+				return call.Name
+			}
+		}
+	}
+	return ""
+}
+
+func decodeMessage(raw []byte) (Message, error) {
+	var in struct {
+		Role    Role   `json:"role"`
+		Content string `json:"content"`
+		CallID  string `json:"tool_call_id"`
+		Calls   []struct {
+			ID       string `json:"id"`
+			Function struct {
+				Name      string `json:"name"`
+				Arguments string `json:"arguments"`
+			} `json:"function"`
+		} `json:"tool_calls"`
+	}
+	if err := json.Unmarshal(raw, &in); err != nil {
+		return Message{}, err
+	}
+	m := Message{Role: in.Role, Text: in.Content, CallID: in.CallID}
+	for _, call := range in.Calls {
+		m.Calls = append(m.Calls, Call{ID: call.ID, Name: call.Function.Name, Arguments: call.Function.Arguments})
+	}
+	return m, nil
+}
