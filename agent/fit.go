@@ -54,14 +54,14 @@ type fitter struct {
 	summarize summarizer
 	compactor *compact.Compactor
 
-	specs     []ToolSpec // that were declared last
-	chat      chatEncoder
-	most      int          // tokens of input, after a refusal; 0 goes by the window
-	refused   bool         // since the last fit
-	settled   int          // tokens that were left when no more room could be made; 0 is none
-	mended    int          // places of the history that were mended last time
-	tally     tokens.Tally // of what fit returned last
-	in        tokens.Input
+	specs   []ToolSpec // that were declared last
+	chat    chatEncoder
+	most    int          // tokens of input, after a refusal; 0 goes by the window
+	refused bool         // since the last fit
+	settled int          // tokens that were left when no more room could be made; 0 is none
+	mended  int          // places of the history that were mended last time
+	tally   tokens.Tally // of what fit returned last
+	in      tokens.Input
 }
 
 // newFitter makes a fitter for a model. summarize may be nil: old turns are then summarised by
@@ -158,13 +158,13 @@ type fitting struct {
 	view    *compact.View
 	now     *wire.Request   // as it would be sent
 	patches []compact.Patch // that make it of the encoded one
-	tally  tokens.Tally
-	in     tokens.Input
-	chain  []tokens.Digest // of the view's client request
-	window models.Window
-	room   int // tokens for the input
-	did    fitted
-	notes  []string
+	tally   tokens.Tally
+	in      tokens.Input
+	chain   []tokens.Digest // of the view's client request
+	window  models.Window
+	room    int // tokens for the input
+	did     fitted
+	notes   []string
 }
 
 func (p *fitting) note(format string, args ...any) {
