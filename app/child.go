@@ -7,6 +7,8 @@ import (
 
 	"github.com/plimsoll/plimsoll/agent/lab"
 	"github.com/plimsoll/plimsoll/tools/spool/query"
+
+	"github.com/plimsoll/plimsoll/app/agents"
 )
 
 // Child is the main function of the processes that this program starts of itself, and says
@@ -18,7 +20,7 @@ func Child(argv []string) (status int, is bool) {
 		return 0, false
 	case argv[1] == query.Argument:
 		return query.Main(), true
-	case argv[1] == hogArgument:
+	case argv[1] == agents.HogArgument:
 		if err := hog(argv[2:]); err != nil {
 			fmt.Fprintln(os.Stderr, "plimsoll:", err)
 			return 1, true

@@ -10,6 +10,8 @@ import (
 	"github.com/plimsoll/plimsoll/app/core"
 	"github.com/plimsoll/plimsoll/journal"
 	"github.com/plimsoll/plimsoll/limit"
+
+	"github.com/plimsoll/plimsoll/app/agents"
 )
 
 // DemoOptions are what `plimsoll demo` can be told.
@@ -142,7 +144,7 @@ func SignalOf(err error) int {
 // DemoOffers are real things in the environment that the demo could use, as the flags that
 // would make it.
 func DemoOffers(getenv func(string) string) (model, argocd string) {
-	model = modelOfKey(getenv)
+	model = agents.ModelOfKey(getenv)
 	if getenv("ARGOCD_SERVER") != "" && getenv("ARGOCD_AUTH_TOKEN") != "" {
 		argocd = getenv("ARGOCD_SERVER")
 	}

@@ -22,13 +22,15 @@ import (
 	"github.com/plimsoll/plimsoll/app/listen"
 	"github.com/plimsoll/plimsoll/internal/printable"
 	"github.com/plimsoll/plimsoll/journal"
+
+	"github.com/plimsoll/plimsoll/app/mcp"
 )
 
 // demoStage is what the demo has started: the stand-ins in this process, and the agent in a
 // run of its own.
 type demoStage struct {
 	dir     string
-	sim     *simulation // nil with a real Argo CD
+	sim     *mcp.Simulation // nil with a real Argo CD
 	stand   *standin.Server
 	sent    *atomic.Int64 // bytes that the simulated Argo CD has sent
 	model   string
@@ -79,14 +81,14 @@ func (a *App) openStage(ctx context.Context, o DemoOptions, view *demoView) (_ *
 	}
 	if !o.ArgoCD {
 		s.argocd = "a simulated Argo CD"
-		if s.sim, err = simulated(ctx, SimulatorOptions{}); err != nil {
+		if s.sim, err = mcp.Simulate(ctx, mcp.SimulatorOptions{}); err != nil {
 			return nil, err
 		}
-		counted := s.sim.server.Handler
-		s.sim.server.Handler = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		counted := s.sim.Server.Handler
+		s.sim.Server.Handler = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			counted.ServeHTTP(&countedWriter{ResponseWriter: w, n: s.sent}, r)
 		})
-		environ = append(environ, "ARGOCD_SERVER="+s.sim.url, "ARGOCD_AUTH_TOKEN="+s.sim.token)
+		environ = append(environ, "ARGOCD_SERVER="+s.sim.Url, "ARGOCD_AUTH_TOKEN="+s.sim.Token)
 	} else {
 		s.argocd = "Argo CD at " + printable.Name(os.Getenv("ARGOCD_SERVER")) + ", which is only read"
 		environ = append(environ, realOnly(os.Environ(), "ARGOCD_")...)

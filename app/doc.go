@@ -1,6 +1,7 @@
 // Package app is Plimsoll the program, as a library: it wires the planes together from a
 // configuration. The commands of cmd/plimsoll map flags to its options and render what it
-// returns; they hold no logic of their own.
+// returns; they hold no logic of their own. Each family of commands has a folder below; app is the
+// face in front of them.
 //
 //	a, err := app.New(app.Options{})
 //	status := a.Run(ctx, app.RunOptions{Command: []string{"make", "test"}, Stderr: os.Stderr})

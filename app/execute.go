@@ -10,6 +10,8 @@ import (
 	"github.com/plimsoll/plimsoll/journal"
 	"github.com/plimsoll/plimsoll/process/admission"
 	"github.com/plimsoll/plimsoll/process/sandbox"
+
+	"github.com/plimsoll/plimsoll/app/agents"
 )
 
 // Status is how this process should end.
@@ -57,7 +59,7 @@ func (x *execution) execute(ctx, starting context.Context) error {
 		if spec.Env == nil {
 			spec.Env = os.Environ()
 		}
-		spec.Env = append(spec.Env, SearchFirstName+"=1")
+		spec.Env = append(spec.Env, agents.SearchFirstName+"=1")
 	}
 	if x.claim != nil {
 		x.notes.watchedAs(x.pressureMode(terminal))

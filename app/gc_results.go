@@ -10,6 +10,9 @@ import (
 	"github.com/plimsoll/plimsoll/limit"
 	"github.com/plimsoll/plimsoll/tools/spool"
 	"github.com/plimsoll/plimsoll/window/compact/checkpoint"
+
+	"github.com/plimsoll/plimsoll/app/mcp"
+	"github.com/plimsoll/plimsoll/app/window"
 )
 
 // results removes what is kept of tool results, but what somebody reads or writes now.
@@ -18,7 +21,7 @@ func (c *Collection) results(a *App) error {
 	if err != nil {
 		return err
 	}
-	dir := filepath.Join(cache, resultsDir)
+	dir := filepath.Join(cache, mcp.ResultsDir)
 	before, err := resultsIn(dir)
 	if err != nil || len(before) == 0 {
 		return err
@@ -75,7 +78,7 @@ func resultsIn(dir string) (map[string]limit.Bytes, error) {
 
 // conversations removes what is kept of conversations, for gc.
 func (c *Collection) conversations(a *App) error {
-	store, err := a.existing()
+	store, err := window.Existing(a.Core)
 	if err != nil || store == nil {
 		return err
 	}

@@ -2,11 +2,13 @@ package app
 
 import (
 	"github.com/plimsoll/plimsoll/journal"
+
+	"github.com/plimsoll/plimsoll/app/mcp"
 )
 
 // collectTally puts what the gateways of this run did into its report.
 func (x *execution) collectTally(run string) {
-	rows, err := x.app.takeTally(run)
+	rows, err := mcp.TakeTally(x.app.Core, run)
 	if err != nil {
 		x.warn("mcp", "not all that the MCP gateway did is in the report: "+err.Error())
 	}

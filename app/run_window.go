@@ -17,6 +17,9 @@ import (
 	"github.com/plimsoll/plimsoll/journal"
 	"github.com/plimsoll/plimsoll/window/client"
 	"github.com/plimsoll/plimsoll/window/proxy"
+
+	"github.com/plimsoll/plimsoll/app/mcp"
+	"github.com/plimsoll/plimsoll/app/window"
 )
 
 // ProxyName is the environment variable by which a run inside a run finds the proxy of the
@@ -121,7 +124,7 @@ func (x *execution) openProxy(ctx context.Context, run string) (argv, environ []
 	}
 	token := rand.Text()
 	address := "http://" + ln.Addr().String()
-	signer := awsCredentials(ctx)
+	signer := window.AWSCredentials(ctx)
 	folder, err := x.privateFolder(run)
 	var setting client.Setting
 	if err == nil {
@@ -154,7 +157,7 @@ func (x *execution) openProxy(ctx context.Context, run string) (argv, environ []
 
 // privateFolder is where private files of the run lie, removed at its end. It is made by [execution.writePrivate].
 func (x *execution) privateFolder(run string) (string, error) {
-	dir, err := x.app.tallyOf(run)
+	dir, err := mcp.TallyOf(x.app.Core, run)
 	if err != nil {
 		return "", err
 	}
@@ -194,22 +197,22 @@ const collectAt = 25
 // serveWindow starts the proxy on ln for the run's upstreams.
 func (x *execution) serveWindow(ln net.Listener, token string, setting client.Setting, signer *proxy.AWS) error {
 	settings := x.plan.Settings
-	o := windowOptions{journal: x.journal, token: token, peerPath: peerPath, own: setting.Compacts, exhausted: x.exhausted(), warn: func(text string) { x.warn("window", text) }}
+	o := window.Options{Journal: x.journal, Token: token, PeerPath: peerPath, Own: setting.Compacts, Exhausted: x.exhausted(), Warn: func(text string) { x.warn("window", text) }}
 	for _, u := range setting.Upstreams {
 		up := proxy.Upstream{Name: u.Name, Provider: proxy.Provider(u.Provider), URL: u.URL}
 		if u.SignRegion != "" && signer != nil {
 			up.AWS = &proxy.AWS{Credentials: signer.Credentials, Region: u.SignRegion}
 		}
-		o.upstreams = append(o.upstreams, up)
+		o.Upstreams = append(o.Upstreams, up)
 	}
 	if os.Getenv("GOGC") == "" {
 		debug.SetGCPercent(collectAt)
 	}
-	plane, err := x.app.openWindow(settings, o)
+	plane, err := window.Open(x.app.Core, settings, o)
 	if err != nil {
 		return err
 	}
-	server, err := plane.proxy.Listen(proxy.ListenOptions{Listener: ln})
+	server, err := plane.Proxy.Listen(proxy.ListenOptions{Listener: ln})
 	if err != nil {
 		plane.Close()
 		return err
@@ -252,7 +255,7 @@ func (x *execution) decideWindow(ctx context.Context) WindowDecision {
 	if !choice.wanted {
 		return WindowDecision{NoProxy: choice.why}
 	}
-	setting, err := x.planWindow(choice, "http://127.0.0.1:1", "TOKEN", filepath.Join(os.TempDir(), "plimsoll-dry-run"), awsCredentials(ctx) != nil)
+	setting, err := x.planWindow(choice, "http://127.0.0.1:1", "TOKEN", filepath.Join(os.TempDir(), "plimsoll-dry-run"), window.AWSCredentials(ctx) != nil)
 	if err != nil {
 		return WindowDecision{NoProxy: err.Error()}
 	}

@@ -18,6 +18,8 @@ import (
 	mcpclient "github.com/plimsoll/plimsoll/tools/mcp/client"
 	"github.com/plimsoll/plimsoll/tools/mcp/jsonrpc"
 	"github.com/plimsoll/plimsoll/tools/mcp/transport"
+
+	"github.com/plimsoll/plimsoll/app/mcp"
 )
 
 // The outcome of [App.StressArgoCD].
@@ -37,7 +39,7 @@ type StressOptions struct {
 	// Server, Context, Instance: a real Argo CD, which is only read; see [ArgoCDOptions].
 	Server, Context, Instance string
 	// Simulator is what is taken when none of them is given.
-	Simulator SimulatorOptions
+	Simulator mcp.SimulatorOptions
 	// Queries is the number of queries in the long case; 0 means 1000.
 	Queries int
 	// Progress gets each row when its case is over; nil gets none.
@@ -66,13 +68,13 @@ func (a *App) StressArgoCD(ctx context.Context, o StressOptions) (_ StressReport
 	real := o.Server != "" || o.Context != "" || o.Instance != ""
 	if !real {
 		// In this process: what the server takes is then its own alone.
-		s, err := simulated(ctx, o.Simulator)
+		s, err := mcp.Simulate(ctx, o.Simulator)
 		if err != nil {
 			return StressReport{}, err
 		}
 		defer func() { err = errors.Join(err, s.Close()) }()
-		cmd.Args = append(cmd.Args, "--server", s.url)
-		cmd.Env = append(cmd.Env, "ARGOCD_AUTH_TOKEN="+s.token, "ARGOCD_OPTS=")
+		cmd.Args = append(cmd.Args, "--server", s.Url)
+		cmd.Env = append(cmd.Env, "ARGOCD_AUTH_TOKEN="+s.Token, "ARGOCD_OPTS=")
 	}
 	server := newStressed(cmd, o.Stderr)
 	defer func() { err = errors.Join(err, server.peer.Close()) }()
@@ -108,7 +110,7 @@ type stressed struct {
 func newStressed(cmd *exec.Cmd, stderr *os.File) *stressed {
 	s := &stressed{}
 	launch := mcpclient.Exec(cmd)
-	o := mcpclient.StdioOptions{Name: argocdName, Launch: func(ctx context.Context) (*mcpclient.Process, error) {
+	o := mcpclient.StdioOptions{Name: mcp.ArgoCDName, Launch: func(ctx context.Context) (*mcpclient.Process, error) {
 		p, err := launch(ctx)
 		if err == nil {
 			s.pid.Store(int64(p.PID))

@@ -1,4 +1,4 @@
-package app
+package agents
 
 import (
 	"context"
@@ -20,6 +20,10 @@ import (
 	"github.com/plimsoll/plimsoll/internal/printable"
 	"github.com/plimsoll/plimsoll/tools/gateway"
 	"github.com/plimsoll/plimsoll/window/models"
+
+	"github.com/plimsoll/plimsoll/app/core"
+	"github.com/plimsoll/plimsoll/app/mcp"
+	"github.com/plimsoll/plimsoll/app/window"
 )
 
 // AgentOptions say which agent is meant, and what stands in the place of what is configured.
@@ -31,7 +35,7 @@ type AgentOptions struct {
 	Model string
 	// Simulator stands in the place of a real Argo CD; Server, Context and Instance say which
 	// real one it is.
-	Simulator                 *SimulatorOptions
+	Simulator                 *mcp.SimulatorOptions
 	Server, Context, Instance string
 	// forgets says that no conversation is kept.
 	forgets bool
@@ -45,11 +49,11 @@ type AgentOptions struct {
 }
 
 // builtinAgent is the agent that needs no configuration.
-const builtinAgent = argocdName
+const builtinAgent = mcp.ArgoCDName
 
 // agents are the configured ones by name, and the built-in one unless its name is taken.
-func (a *App) agents() (map[string]config.Agent, error) {
-	configured, err := a.Config.Agents()
+func byName(app *core.Core) (map[string]config.Agent, error) {
+	configured, err := app.Config.Agents()
 	if err != nil {
 		return nil, err
 	}
@@ -58,7 +62,7 @@ func (a *App) agents() (map[string]config.Agent, error) {
 		out[c.Name] = c
 	}
 	if _, taken := out[builtinAgent]; !taken {
-		c, _, err := a.Config.Agent(builtinAgent)
+		c, _, err := app.Config.Agent(builtinAgent)
 		if err != nil {
 			return nil, err
 		}
@@ -68,14 +72,14 @@ func (a *App) agents() (map[string]config.Agent, error) {
 }
 
 // findAgent is the agent of a name.
-func (a *App) findAgent(name string) (config.Agent, error) {
-	all, err := a.agents()
+func find(app *core.Core, name string) (config.Agent, error) {
+	all, err := byName(app)
 	if err != nil {
 		return config.Agent{}, err
 	}
 	if name == "" {
 		name = builtinAgent
-		if configured, err := a.Config.Agents(); err == nil && len(configured) == 1 {
+		if configured, err := app.Config.Agents(); err == nil && len(configured) == 1 {
 			name = configured[0].Name
 		} else if len(configured) > 1 {
 			return config.Agent{}, fmt.Errorf("which agent? Name one with --agent; there are: %s", strings.Join(slices.Sorted(maps.Keys(all)), ", "))
@@ -95,7 +99,7 @@ func (o AgentOptions) namesArgoCD() bool {
 
 // usesArgoCD says that an agent has the tools of Argo CD.
 func usesArgoCD(c config.Agent) bool {
-	return c.Builtin == argocdName || slices.Contains(c.Servers, argocdName)
+	return c.Builtin == mcp.ArgoCDName || slices.Contains(c.Servers, mcp.ArgoCDName)
 }
 
 // openedAgent is an agent with all that it is wired to.
@@ -119,35 +123,35 @@ func (o *openedAgent) Close() error {
 
 // gateways makes the gateways of an agent's servers, each once.
 type gateways struct {
-	plane *toolsPlane
+	plane *mcp.Plane
 	made  map[string]*gateway.Server
 	o     AgentOptions
 }
 
 // of is the gateway of one name in `servers`.
-func (g *gateways) of(ctx context.Context, a *App, name string) (*gateway.Server, error) {
+func (g *gateways) of(ctx context.Context, app *core.Core, name string) (*gateway.Server, error) {
 	if s := g.made[name]; s != nil {
 		return s, nil
 	}
 	var s *gateway.Server
-	servers, err := a.Config.Servers("")
+	servers, err := app.Config.Servers("")
 	if err != nil {
 		return nil, err
 	}
 	i := slices.IndexFunc(servers, func(s config.MCPServer) bool { return s.Name == name })
 	switch {
 	case i >= 0:
-		s, err = g.plane.serve(servers[i], g.o.Stderr)
-	case name == argocdName:
-		mo := ArgoCDOptions{Server: g.o.Server, Context: g.o.Context, Instance: g.o.Instance, Simulator: g.o.Simulator}
+		s, err = g.plane.Gateway(servers[i], g.o.Stderr)
+	case name == mcp.ArgoCDName:
+		mo := mcp.ArgoCDOptions{Server: g.o.Server, Context: g.o.Context, Instance: g.o.Instance, Simulator: g.o.Simulator}
 		if !g.o.Quiet && g.o.Stderr != nil {
 			mo.Stderr = g.o.Stderr
 		}
-		clients, e := a.argocdClients(ctx, g.plane, mo)
+		clients, e := mcp.ArgoCDClients(ctx, app, g.plane, mo)
 		if e != nil {
 			return nil, e
 		}
-		s, err = g.plane.argocd(clients, g.o.Version)
+		s, err = g.plane.ArgoCD(clients, g.o.Version)
 	default:
 		err = fmt.Errorf("there is no MCP server %s; write a table [mcp.servers.%s]", config.SafeName(name), config.SafeName(name))
 	}
@@ -159,8 +163,8 @@ func (g *gateways) of(ctx context.Context, a *App, name string) (*gateway.Server
 }
 
 // agentDir is where an agent keeps what it must not lose, below the state directory.
-func (a *App) agentDir(name, what string) (string, error) {
-	state, err := a.Dirs.EnsureState()
+func agentDir(app *core.Core, name, what string) (string, error) {
+	state, err := app.Dirs.EnsureState()
 	if err != nil {
 		return "", fmt.Errorf("an agent keeps its conversations: %w; set PLIMSOLL_STATE_DIR to a directory that is yours to write to", err)
 	}
@@ -168,7 +172,7 @@ func (a *App) agentDir(name, what string) (string, error) {
 }
 
 // openAgent wires an agent: its model, its tools through the gateway, its conversations.
-func (a *App) openAgent(ctx context.Context, c config.Agent, g *gateways) (_ *openedAgent, err error) {
+func openAgent(ctx context.Context, app *core.Core, c config.Agent, g *gateways) (_ *openedAgent, err error) {
 	where := func(err error) error {
 		if err == nil || !defined(c) {
 			return err
@@ -176,12 +180,12 @@ func (a *App) openAgent(ctx context.Context, c config.Agent, g *gateways) (_ *op
 		return fmt.Errorf("the agent %s (%s): %w", c.Name, c.Source, err)
 	}
 	plane := g.plane
-	choice, err := chooseModel(c, g.o.Model, plane.settings.Upstream, os.Getenv)
+	choice, err := chooseModel(c, g.o.Model, plane.Settings.Upstream, os.Getenv)
 	if err != nil {
 		return nil, where(err)
 	}
 	if c.Window == 0 {
-		c.Window = windowOf(plane.settings.Window, choice.provider)
+		c.Window = windowOf(plane.Settings.Window, choice.provider)
 	}
 	o := &openedAgent{config: c, model: choice}
 	defer func() {
@@ -189,29 +193,29 @@ func (a *App) openAgent(ctx context.Context, c config.Agent, g *gateways) (_ *op
 			err = errors.Join(err, o.Close())
 		}
 	}()
-	model, closing, err := a.openModel(ctx, choice, c, plane.client)
+	model, closing, err := openModel(ctx, choice, c, plane.Client)
 	if err != nil {
 		return nil, where(err)
 	}
 	o.closes = append(o.closes, closing)
 
-	to := toolbox.Options{Spool: plane.spool, Journal: plane.journal, Query: plane.query, Principal: plane.local()}
+	to := toolbox.Options{Spool: plane.Spool, Journal: plane.Journal, Query: plane.Query, Principal: plane.Local()}
 	names := c.Servers
 	if !usesArgoCD(c) && g.o.namesArgoCD() {
 		return nil, fmt.Errorf("the agent %s has no Argo CD: --simulator, --server, --context and --instance say which one is meant; leave them out, or write servers = [\"argocd\"] in [agents.%s]", c.Name, c.Name)
 	}
-	if c.Builtin == argocdName && !slices.Contains(names, argocdName) {
-		names = append([]string{argocdName}, names...)
+	if c.Builtin == mcp.ArgoCDName && !slices.Contains(names, mcp.ArgoCDName) {
+		names = append([]string{mcp.ArgoCDName}, names...)
 	}
 	for _, name := range names {
-		s, err := g.of(ctx, a, name)
+		s, err := g.of(ctx, app, name)
 		if err != nil {
 			return nil, where(err)
 		}
 		to.Servers = append(to.Servers, toolbox.Server{Name: name, Gateway: s})
 	}
 	if g.o.Lab {
-		to.Functions = lab.Tools(lab.Options{Hog: []string{plane.query[0], hogArgument}})
+		to.Functions = lab.Tools(lab.Options{Hog: []string{plane.Query[0], HogArgument}})
 	}
 	if o.tools, err = toolbox.New(ctx, to); err != nil {
 		return nil, where(err)
@@ -219,22 +223,22 @@ func (a *App) openAgent(ctx context.Context, c config.Agent, g *gateways) (_ *op
 	o.closes = append(o.closes, o.tools.Close)
 	for _, s := range o.tools.Stats().Servers {
 		if s.Err != nil {
-			a.Warn(fmt.Sprintf("agent %s goes on without the tools of %s, and tries again: %v", c.Name, s.Name, s.Err))
+			app.Warn(fmt.Sprintf("agent %s goes on without the tools of %s, and tries again: %v", c.Name, s.Name, s.Err))
 		}
 	}
 
 	var conversations agent.Conversations // in memory, of what nobody asks to keep
 	if !g.o.forgets {
-		dir, err := a.agentDir(c.Name, "conversations")
+		dir, err := agentDir(app, c.Name, "conversations")
 		if err != nil {
 			return nil, err
 		}
-		kept, err := conversation.Open(conversation.Options{Dir: dir, Journal: plane.journal, Log: a.Log()})
+		kept, err := conversation.Open(conversation.Options{Dir: dir, Journal: plane.Journal, Log: app.Log()})
 		if err != nil {
 			return nil, where(fmt.Errorf("keep its conversations: %w; PLIMSOLL_STATE_DIR names another directory", err))
 		}
 		o.closes = append(o.closes, kept.Close)
-		conversations = patient{kept, a.Warn}
+		conversations = patient{kept, app.Warn}
 	}
 
 	compose, err := promptOf(c, choice, o.tools.Instructions())
@@ -245,7 +249,7 @@ func (a *App) openAgent(ctx context.Context, c config.Agent, g *gateways) (_ *op
 		Name: c.Name, Model: model, Tools: o.tools,
 		Compose:       compose,
 		Limits:        limitsOfAgent(c),
-		Conversations: conversations, Journal: plane.journal, Summarize: c.Summarizer == "model", NoSummary: c.Summarizer == "off",
+		Conversations: conversations, Journal: plane.Journal, Summarize: c.Summarizer == "model", NoSummary: c.Summarizer == "off",
 	})
 	if err != nil {
 		return nil, where(err)
@@ -281,7 +285,7 @@ func promptOf(c config.Agent, m modelChoice, servers string) (func([]agent.ToolS
 // windowOf is the window that [window] gives a provider's models, with the variables that people
 // know from elsewhere (MAX_CONTEXT_TOKENS, OPENAI_MAX_CONTEXT_TOKENS …); 0 when it gives none.
 func windowOf(w config.WindowSettings, provider string) int {
-	o := overridesOf(w)
+	o := window.Overrides(w)
 	for name, tokens := range o.ByProvider {
 		if models.Provider(name) == models.Provider(provider) {
 			return tokens
@@ -294,8 +298,8 @@ func windowOf(w config.WindowSettings, provider string) int {
 // one died of memory: it searches before it lists then.
 const SearchFirstName = "PLIMSOLL_SEARCH_FIRST"
 
-// hogArgument makes this program the one that takes memory for the laboratory's tool hog.
-const hogArgument = "plimsoll-lab-hog"
+// HogArgument makes this program the one that takes memory for the laboratory's tool hog.
+const HogArgument = "plimsoll-lab-hog"
 
 // patient says so when a conversation is waited for because another process has it.
 type patient struct {

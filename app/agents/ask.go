@@ -1,4 +1,4 @@
-package app
+package agents
 
 import (
 	"context"
@@ -13,10 +13,12 @@ import (
 	"github.com/plimsoll/plimsoll/internal/printable"
 	"github.com/plimsoll/plimsoll/journal"
 	"github.com/plimsoll/plimsoll/tools/gateway"
+
+	"github.com/plimsoll/plimsoll/app/mcp"
 )
 
-// AgentEvent is one thing that happened while an agent worked.
-type AgentEvent = agent.Event
+// Event is one thing that happened while an agent worked.
+type Event = agent.Event
 
 // AskOptions are what `plimsoll ask` can be told beside the configuration.
 type AskOptions struct {
@@ -28,7 +30,7 @@ type AskOptions struct {
 	Session  string
 	Existing bool
 	// Events hears what happens, in order, and Begun who is asked, before that; nil does not.
-	Events func(AgentEvent)
+	Events func(Event)
 	Begun  func(AskedAgent)
 	// MaxSteps bounds the requests to the model; 0 goes by the configuration.
 	MaxSteps int
@@ -85,15 +87,15 @@ const maxAskedCalls = 256
 
 // Ask asks an agent one question. The error is of what kept it from being asked; how the
 // question ended is in the report.
-func (a *App) Ask(ctx context.Context, o AskOptions) (_ AskReport, err error) {
+func Ask(ctx context.Context, app *core.Core, o AskOptions) (_ AskReport, err error) {
 	if strings.TrimSpace(o.Question) == "" {
 		return AskReport{}, errors.New(`there is no question; write it as in: plimsoll ask "which applications are degraded?"`)
 	}
-	settings, err := a.Config.For("")
+	settings, err := app.Config.For("")
 	if err != nil {
 		return AskReport{}, err
 	}
-	c, err := a.findAgent(o.Name)
+	c, err := find(app, o.Name)
 	if err != nil {
 		return AskReport{}, err
 	}
@@ -103,19 +105,19 @@ func (a *App) Ask(ctx context.Context, o AskOptions) (_ AskReport, err error) {
 	ctx, stop := core.Interruptible(ctx, 0)
 	defer stop()
 	o.forgets = o.Session == ""
-	plane, err := a.openTools(settings, toolsOptions{observers: []journal.Observer{}})
+	plane, err := mcp.Open(app, settings, mcp.PlaneOptions{Observers: []journal.Observer{}})
 	if err != nil {
 		return AskReport{}, err
 	}
 	// There is an answer by then, which an error would take away.
 	closing := func(c func() error) {
 		if e := c(); e != nil {
-			a.Warn(e.Error())
+			app.Warn(e.Error())
 		}
 	}
 	defer closing(plane.Close)
-	plane.hidden = append(plane.hidden, secretVariables(settings, []config.Agent{c})...)
-	opened, err := a.openAgent(ctx, c, &gateways{plane: plane, made: map[string]*gateway.Server{}, o: o.AgentOptions})
+	plane.Hidden = append(plane.Hidden, SecretVariables(settings, []config.Agent{c})...)
+	opened, err := openAgent(ctx, app, c, &gateways{plane: plane, made: map[string]*gateway.Server{}, o: o.AgentOptions})
 	if err != nil {
 		return AskReport{}, err
 	}

@@ -1,4 +1,4 @@
-package app
+package agents
 
 import (
 	"context"
@@ -16,6 +16,8 @@ import (
 	"github.com/plimsoll/plimsoll/agent/standin"
 	"github.com/plimsoll/plimsoll/config"
 	"github.com/plimsoll/plimsoll/window/models"
+
+	"github.com/plimsoll/plimsoll/app/mcp"
 )
 
 // StandinModel is what --model takes for the model that is none: keywords, no network, no key.
@@ -181,8 +183,8 @@ func guessProvider(m modelChoice, getenv func(string) string) (provider, why str
 	return "", ""
 }
 
-// modelOfKey is the model that is asked with the key in the environment, as --model takes it; "" without a key.
-func modelOfKey(getenv func(string) string) string {
+// ModelOfKey is the model that is asked with the key in the environment, as --model takes it; "" without a key.
+func ModelOfKey(getenv func(string) string) string {
 	for _, p := range []string{"anthropic", "openai"} {
 		if v := providerVariables[p]; getenv(v.key) != "" {
 			m := modelChoice{provider: p, name: getenv(v.model)}
@@ -196,7 +198,7 @@ func modelOfKey(getenv func(string) string) string {
 }
 
 // openModel makes the model, and starts the stand-in where that is it. closing ends it.
-func (a *App) openModel(ctx context.Context, m modelChoice, c config.Agent, client *http.Client) (_ agent.Model, closing func() error, err error) {
+func openModel(ctx context.Context, m modelChoice, c config.Agent, client *http.Client) (_ agent.Model, closing func() error, err error) {
 	if m.standin {
 		s, err := standin.Listen(ctx, standin.Options{Window: c.Window})
 		if err != nil {
@@ -212,7 +214,7 @@ func (a *App) openModel(ctx context.Context, m modelChoice, c config.Agent, clie
 	if m.keyEnv != "" {
 		key = strings.TrimSpace(os.Getenv(m.keyEnv))
 	}
-	if key == "" && !onLoopback(m.url) {
+	if key == "" && !mcp.OnLoopback(m.url) {
 		name := m.keyEnv
 		if name == "" {
 			return nil, nil, fmt.Errorf("the model %s has no key: set key_env in [agents.%s] to the name of the variable that holds it", m, c.Name)

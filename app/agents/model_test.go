@@ -1,4 +1,4 @@
-package app
+package agents
 
 import (
 	"strings"
@@ -79,31 +79,21 @@ func TestWhichModelIsAsked(t *testing.T) {
 func TestWhatIsNoToolsBusiness(t *testing.T) {
 	s := config.Settings{}
 	s.Serve.Token, s.Upstream.OpenAIKey = "DAEMON_TOKEN", "OPENAI_KEY"
-	got := strings.Join(secretVariables(s, nil), " ")
+	got := strings.Join(SecretVariables(s, nil), " ")
 	if got != "DAEMON_TOKEN OPENAI_KEY" {
 		t.Errorf("without agents: %s", got)
 	}
-	got = strings.Join(secretVariables(s, []config.Agent{{KeyEnv: "MY_KEY"}}), " ")
+	got = strings.Join(SecretVariables(s, []config.Agent{{KeyEnv: "MY_KEY"}}), " ")
 	if got != "ANTHROPIC_API_KEY DAEMON_TOKEN MY_KEY OPENAI_API_KEY OPENAI_KEY" {
 		t.Errorf("with an agent: %s", got)
 	}
 }
 
-func TestDemoOffersWhatIsThere(t *testing.T) {
-	env := map[string]string{"OPENAI_API_KEY": "k", "ARGOCD_SERVER": "argocd.example", "ARGOCD_AUTH_TOKEN": "t"}
-	model, argocd := DemoOffers(func(name string) string { return env[name] })
-	if model != "openai/"+defaultOpenAI || argocd != "argocd.example" {
-		t.Errorf("%q and %q", model, argocd)
-	}
-	if model, argocd = DemoOffers(func(string) string { return "" }); model != "" || argocd != "" {
-		t.Errorf("out of nothing: %q and %q", model, argocd)
-	}
-}
-
-func TestTheDemoTakesNothingRealUnasked(t *testing.T) {
-	left := strings.Join(withoutReal([]string{"PATH=/bin", "OPENAI_API_KEY=k", "ARGOCD_OPTS=--insecure", "PLIMSOLL_CONFIG=/x", "HOME=/h", "LLM_PROVIDER=x"}), " ")
-	if left != "PATH=/bin HOME=/h" {
-		t.Errorf("left: %s", left)
+func TestAKeyInTheEnvironmentHasAModel(t *testing.T) {
+	for key, want := range map[string]string{"OPENAI_API_KEY": "openai/" + defaultOpenAI, "ANTHROPIC_API_KEY": "anthropic/" + defaultAnthropic, "PATH": ""} {
+		if got := ModelOfKey(func(name string) string { return map[string]string{key: "k"}[name] }); got != want {
+			t.Errorf("%s: %q", key, got)
+		}
 	}
 }
 

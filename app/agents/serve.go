@@ -1,4 +1,4 @@
-package app
+package agents
 
 import (
 	"context"
@@ -23,10 +23,12 @@ import (
 	"github.com/plimsoll/plimsoll/tools/gateway"
 	"github.com/plimsoll/plimsoll/watch/metrics"
 	"github.com/plimsoll/plimsoll/window/proxy"
+
+	"github.com/plimsoll/plimsoll/app/mcp"
 )
 
-// AgentServeOptions are what `plimsoll agent serve` can be told beside the configuration.
-type AgentServeOptions struct {
+// ServeOptions are what `plimsoll agent serve` can be told beside the configuration.
+type ServeOptions struct {
 	AgentOptions
 	// Names are the agents to serve; none means all of [agents], or the built-in one.
 	Names []string
@@ -37,12 +39,12 @@ type AgentServeOptions struct {
 	Events io.Writer
 }
 
-// agentDaemon is the part of a daemon that serves agents over A2A.
-type agentDaemon struct {
+// Daemon is the part of a daemon that serves agents over A2A.
+type Daemon struct {
 	agents []*servedAgent
 	token  string
-	plane  *toolsPlane // when it is nobody else's; nil
-	closed bool        // by Close, which one goroutine calls
+	plane  *mcp.Plane // when it is nobody else's; nil
+	closed bool       // by Close, which one goroutine calls
 }
 
 type servedAgent struct {
@@ -55,17 +57,17 @@ type servedAgent struct {
 //
 // With skip one that cannot be opened is said and left out: what else a daemon serves does not
 // depend on it.
-func (a *App) openAgents(ctx context.Context, list []config.Agent, g *gateways, token string, skip bool) (_ *agentDaemon, err error) {
-	d := &agentDaemon{token: token}
+func openAll(ctx context.Context, app *core.Core, list []config.Agent, g *gateways, token string, skip bool) (_ *Daemon, err error) {
+	d := &Daemon{token: token}
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, d.Close(ctx))
 		}
 	}()
 	for _, c := range list {
-		opened, err := a.openAgent(ctx, c, g)
+		opened, err := openAgent(ctx, app, c, g)
 		if err != nil && skip && ctx.Err() == nil {
-			a.Warn(fmt.Sprintf("agent %s is not served: %v", c.Name, err))
+			app.Warn(fmt.Sprintf("agent %s is not served: %v", c.Name, err))
 			continue
 		}
 		if err != nil {
@@ -73,13 +75,13 @@ func (a *App) openAgents(ctx context.Context, list []config.Agent, g *gateways, 
 		}
 		served := &servedAgent{openedAgent: opened, prefix: "/a2a/" + c.Name}
 		d.agents = append(d.agents, served)
-		dir, err := a.agentDir(c.Name, "tasks")
+		dir, err := agentDir(app, c.Name, "tasks")
 		if err != nil {
 			return nil, err
 		}
 		served.server, err = a2a.New(a2a.Options{
 			Name: c.Name, Executor: a2a.AgentExecutor(opened.agent), Card: a2a.Card{Description: describeAgent(opened), Version: g.o.Version, Bearer: token != ""},
-			Path: served.prefix + "/", Dir: dir, Journal: g.plane.journal, Log: a.Log(),
+			Path: served.prefix + "/", Dir: dir, Journal: g.plane.Journal, Log: app.Log(),
 		})
 		if err != nil {
 			return nil, fmt.Errorf("the A2A server of agent %s: %w", c.Name, err)
@@ -91,7 +93,7 @@ func (a *App) openAgents(ctx context.Context, list []config.Agent, g *gateways, 
 // describeAgent is what the agent's card says of it.
 func describeAgent(o *openedAgent) string {
 	text := o.config.Intro
-	if text == "" && o.config.Builtin == argocdName {
+	if text == "" && o.config.Builtin == mcp.ArgoCDName {
 		text = "Answers questions about Argo CD: applications, projects, application sets and clusters."
 	}
 	if text == "" {
@@ -104,7 +106,7 @@ func describeAgent(o *openedAgent) string {
 }
 
 // Takes says whether a path is for the agents. The token may stand in front.
-func (d *agentDaemon) Takes(path string) bool {
+func (d *Daemon) Takes(path string) bool {
 	if len(d.agents) == 0 {
 		return false
 	}
@@ -113,14 +115,14 @@ func (d *agentDaemon) Takes(path string) bool {
 }
 
 // alone is the agent at the root, where clients look for the card of a host's only agent.
-func (d *agentDaemon) alone(path string) *servedAgent {
+func (d *Daemon) alone(path string) *servedAgent {
 	if len(d.agents) == 1 && (path == "/.well-known/agent-card.json" || path == "/.well-known/agent.json") {
 		return d.agents[0]
 	}
 	return nil
 }
 
-func (d *agentDaemon) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+func (d *Daemon) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if only := d.alone(r.URL.Path); only != nil {
 		there := r.Clone(r.Context())
 		there.URL.Path, there.URL.RawPath = only.prefix+r.URL.Path, ""
@@ -141,7 +143,7 @@ func (d *agentDaemon) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 }
 
 // say prints where the agents are.
-func (d *agentDaemon) say(w io.Writer, root string) {
+func (d *Daemon) Say(w io.Writer, root string) {
 	if d == nil {
 		return
 	}
@@ -153,7 +155,7 @@ func (d *agentDaemon) say(w io.Writer, root string) {
 }
 
 // Close ends every task, then the agents.
-func (d *agentDaemon) Close(ctx context.Context) error {
+func (d *Daemon) Close(ctx context.Context) error {
 	if d.closed {
 		return nil
 	}
@@ -173,7 +175,7 @@ func (d *agentDaemon) Close(ctx context.Context) error {
 
 // end ends the tasks under way, for which executors have the time that requests get when a
 // daemon ends.
-func (d *agentDaemon) end(ctx context.Context) error {
+func (d *Daemon) End(ctx context.Context) error {
 	if d == nil {
 		return nil
 	}
@@ -184,8 +186,8 @@ func (d *agentDaemon) end(ctx context.Context) error {
 
 // openServedAgents opens the agents of [agents] for the daemon, with the gateways that it has;
 // nil when there are none to be served.
-func (a *App) openServedAgents(ctx context.Context, s config.Settings, j *journal.Journal, servers *mcpDaemon, token, version string) (*agentDaemon, error) {
-	configured, err := a.Config.Agents()
+func OpenDaemon(ctx context.Context, app *core.Core, s config.Settings, j *journal.Journal, servers *mcp.Daemon, token, version string) (*Daemon, error) {
+	configured, err := app.Config.Agents()
 	if err != nil {
 		return nil, err
 	}
@@ -194,18 +196,18 @@ func (a *App) openServedAgents(ctx context.Context, s config.Settings, j *journa
 		return nil, nil
 	}
 	g := &gateways{made: map[string]*gateway.Server{}, o: AgentOptions{Version: version, Quiet: true}}
-	var own *toolsPlane
+	var own *mcp.Plane
 	if servers != nil {
-		g.plane, g.made = servers.plane, servers.made
-	} else if own, err = a.openTools(s, toolsOptions{journal: j}); err != nil {
+		g.plane, g.made = servers.Plane, servers.Made
+	} else if own, err = mcp.Open(app, s, mcp.PlaneOptions{Journal: j}); err != nil {
 		return nil, err
 	} else {
 		g.plane = own
 	}
 	if own != nil {
-		own.hidden = append(own.hidden, secretVariables(s, list)...)
+		own.Hidden = append(own.Hidden, SecretVariables(s, list)...)
 	}
-	d, err := a.openAgents(ctx, list, g, token, true)
+	d, err := openAll(ctx, app, list, g, token, true)
 	if err != nil {
 		if own != nil {
 			err = errors.Join(err, own.Close())
@@ -218,10 +220,10 @@ func (a *App) openServedAgents(ctx context.Context, s config.Settings, j *journa
 
 // servable are the agents of these names; of none all of [agents] that are to be served, or
 // the built-in one.
-func (a *App) servable(names []string) ([]config.Agent, error) {
+func servable(app *core.Core, names []string) ([]config.Agent, error) {
 	var out []config.Agent
 	if len(names) == 0 {
-		configured, err := a.Config.Agents()
+		configured, err := app.Config.Agents()
 		if err != nil {
 			return nil, err
 		}
@@ -238,7 +240,7 @@ func (a *App) servable(names []string) ([]config.Agent, error) {
 		}
 	}
 	for _, name := range names {
-		c, err := a.findAgent(name)
+		c, err := find(app, name)
 		if err != nil {
 			return nil, err
 		}
@@ -250,9 +252,9 @@ func (a *App) servable(names []string) ([]config.Agent, error) {
 	return out, nil
 }
 
-// secretVariables are the names of variables with Plimsoll's own credentials and those of
+// SecretVariables are the names of variables with Plimsoll's own credentials and those of
 // agents, which are no tool's business unless its own table gives it one.
-func secretVariables(s config.Settings, agents []config.Agent) []string {
+func SecretVariables(s config.Settings, agents []config.Agent) []string {
 	names := []string{s.Serve.Token, s.Upstream.OpenAIKey, s.Upstream.AnthropicKey, s.Upstream.GeminiKey, s.Window.SummaryKey}
 	for _, c := range agents {
 		names = append(names, c.KeyEnv)
@@ -266,12 +268,12 @@ func secretVariables(s config.Settings, agents []config.Agent) []string {
 
 // ServeAgents serves agents over A2A and nothing else, until ctx ends or a signal asks for the
 // end (SIGINT, SIGTERM; a second one ends at once).
-func (a *App) ServeAgents(ctx context.Context, o AgentServeOptions) (err error) {
-	settings, err := a.Config.For("")
+func Serve(ctx context.Context, app *core.Core, o ServeOptions) (err error) {
+	settings, err := app.Config.For("")
 	if err != nil {
 		return err
 	}
-	list, err := a.servable(o.Names)
+	list, err := servable(app, o.Names)
 	if err != nil {
 		return err
 	}
@@ -287,22 +289,22 @@ func (a *App) ServeAgents(ctx context.Context, o AgentServeOptions) (err error) 
 		defer func() { err = errors.Join(err, log.Close()) }()
 		observers = append(observers, log)
 	}
-	plane, err := a.openTools(settings, toolsOptions{observers: observers})
+	plane, err := mcp.Open(app, settings, mcp.PlaneOptions{Observers: observers})
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, plane.Close()) }()
-	plane.hidden = append(plane.hidden, secretVariables(settings, list)...)
+	plane.Hidden = append(plane.Hidden, SecretVariables(settings, list)...)
 	token, err := listen.Token(settings.Serve, os.Getenv)
 	if err != nil {
 		return err
 	}
-	d, err := a.openAgents(ctx, list, &gateways{plane: plane, made: map[string]*gateway.Server{}, o: o.AgentOptions}, token, false)
+	d, err := openAll(ctx, app, list, &gateways{plane: plane, made: map[string]*gateway.Server{}, o: o.AgentOptions}, token, false)
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, d.end(ctx)) }()
-	door, err := listen.Door(settings, token, proxy.Options{Journal: plane.journal})
+	defer func() { err = errors.Join(err, d.End(ctx)) }()
+	door, err := listen.Door(settings, token, proxy.Options{Journal: plane.Journal})
 	if err != nil {
 		return err
 	}
@@ -317,18 +319,18 @@ func (a *App) ServeAgents(ctx context.Context, o AgentServeOptions) (err error) 
 		Ready: func(url string) {
 			if !o.Quiet {
 				fmt.Fprintf(o.Stderr, "plimsoll: serving on %s\n", url)
-				d.say(o.Stderr, url)
+				d.Say(o.Stderr, url)
 			}
 		},
 		End: func() error {
 			stop() // a second signal ends the program at once
-			return d.end(ctx)
+			return d.End(ctx)
 		},
 	})
 }
 
-// ListedAgent is an agent that can be asked.
-type ListedAgent struct {
+// Listed is an agent that can be asked.
+type Listed struct {
 	Name    string   `json:"name"`
 	Model   string   `json:"model"` // "" when none can be found, and Why not
 	Why     string   `json:"why,omitempty"`
@@ -339,19 +341,19 @@ type ListedAgent struct {
 }
 
 // AgentList lists the agents, by name.
-func (a *App) AgentList() ([]ListedAgent, error) {
-	all, err := a.agents()
+func List(app *core.Core) ([]Listed, error) {
+	all, err := byName(app)
 	if err != nil {
 		return nil, err
 	}
-	settings, err := a.Config.For("")
+	settings, err := app.Config.For("")
 	if err != nil {
 		return nil, err
 	}
-	var out []ListedAgent
+	var out []Listed
 	for _, name := range slices.Sorted(maps.Keys(all)) {
 		c := all[name]
-		l := ListedAgent{Name: c.Name, Servers: c.Servers, Builtin: c.Builtin, Served: c.A2A, From: c.Source.String()}
+		l := Listed{Name: c.Name, Servers: c.Servers, Builtin: c.Builtin, Served: c.A2A, From: c.Source.String()}
 		if l.Servers == nil {
 			l.Servers = []string{}
 		}

@@ -1,4 +1,4 @@
-package app
+package agents
 
 import (
 	"context"
@@ -13,10 +13,12 @@ import (
 	"github.com/plimsoll/plimsoll/agent/conversation"
 	"github.com/plimsoll/plimsoll/config"
 	"github.com/plimsoll/plimsoll/internal/printable"
+
+	"github.com/plimsoll/plimsoll/app/core"
 )
 
-// AgentSession is a conversation that an agent keeps.
-type AgentSession struct {
+// Session is a conversation that an agent keeps.
+type Session struct {
 	Agent    string    `json:"agent"`
 	Session  string    `json:"session"`
 	Title    string    `json:"title"` // the beginning of its first question
@@ -26,8 +28,8 @@ type AgentSession struct {
 }
 
 // agentStore opens the conversations of an agent for a look; nil says that it keeps none.
-func (a *App) agentStore(name string) (*conversation.Store, error) {
-	state, err := a.Dirs.State()
+func agentStore(app *core.Core, name string) (*conversation.Store, error) {
+	state, err := app.Dirs.State()
 	if err != nil {
 		return nil, err
 	}
@@ -35,25 +37,25 @@ func (a *App) agentStore(name string) (*conversation.Store, error) {
 	if _, err := os.Stat(dir); errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
-	return conversation.Open(conversation.Options{Dir: dir, Log: a.Log()})
+	return conversation.Open(conversation.Options{Dir: dir, Log: app.Log()})
 }
 
 // AgentSessions lists the conversations of an agent, the last one used first. name is as in
 // [AgentOptions].
-func (a *App) AgentSessions(name string) (out []AgentSession, err error) {
-	c, err := a.findAgent(name)
+func Sessions(app *core.Core, name string) (out []Session, err error) {
+	c, err := find(app, name)
 	if err != nil {
 		return nil, err
 	}
-	s, err := a.agentStore(c.Name)
+	s, err := agentStore(app, c.Name)
 	if s == nil || err != nil {
-		return []AgentSession{}, err
+		return []Session{}, err
 	}
 	defer func() { err = errors.Join(err, s.Close()) }()
 	list, err := s.List()
-	out = make([]AgentSession, 0, len(list))
+	out = make([]Session, 0, len(list))
 	for _, i := range list {
-		out = append(out, AgentSession{Agent: c.Name, Session: i.Session, Title: i.Title, Messages: i.Messages, Bytes: int64(i.Bytes), Updated: i.Updated})
+		out = append(out, Session{Agent: c.Name, Session: i.Session, Title: i.Title, Messages: i.Messages, Bytes: int64(i.Bytes), Updated: i.Updated})
 	}
 	return out, err
 }
@@ -62,12 +64,12 @@ func (a *App) AgentSessions(name string) (out []AgentSession, err error) {
 const removeWait = 5 * time.Second
 
 // RemoveAgentSession removes a conversation of an agent.
-func (a *App) RemoveAgentSession(ctx context.Context, name, session string) (err error) {
-	c, err := a.findAgent(name)
+func RemoveSession(ctx context.Context, app *core.Core, name, session string) (err error) {
+	c, err := find(app, name)
 	if err != nil {
 		return err
 	}
-	s, err := a.agentStore(c.Name)
+	s, err := agentStore(app, c.Name)
 	if err != nil {
 		return err
 	}

@@ -6,7 +6,7 @@
 //	settings, err := c.Config.For("")
 //	ledger, err := c.OpenLedger(nil)
 //
-// The families (app/run, app/mcp, app/agents, app/window, app/serve, app/demo) import core, and
+// The families (app/run, app/mcp, app/agents, app/window, app/daemon, app/demo) import core, and
 // core imports none of them. A [Core] is safe for concurrent use once made. The package is tested by
 // its own tests and, through the binary, by the scripts in cmd/plimsoll/testdata.
 package core

@@ -1,4 +1,4 @@
-package app
+package mcp
 
 import (
 	"context"
@@ -22,10 +22,12 @@ import (
 	"github.com/plimsoll/plimsoll/tools/gateway"
 	"github.com/plimsoll/plimsoll/tools/mcp/builtin"
 	"github.com/plimsoll/plimsoll/tools/mcp/transport"
+
+	"github.com/plimsoll/plimsoll/app/core"
 )
 
-// argocdName is what the Argo CD server is called in events, in sizes and in paths.
-const argocdName = "argocd"
+// ArgoCDName is what the Argo CD server is called in events, in sizes and in paths.
+const ArgoCDName = "argocd"
 
 // ArgoCDOptions are what `plimsoll mcp argocd` can be told beside the configuration.
 type ArgoCDOptions struct {
@@ -33,7 +35,7 @@ type ArgoCDOptions struct {
 	// configuration, Instance one of [mcp.argocd]; all "" serves every instance of [mcp.argocd],
 	// or, where there is none, what the ARGOCD_ variables and the argocd command's configuration say.
 	Server, Context, Instance string
-	// Simulator serves a simulated Argo CD in the place of a real one.
+	// Simulator serves a Simulate Argo CD in the place of a real one.
 	Simulator *SimulatorOptions
 	// Version of this program, which clients are told.
 	Version string
@@ -54,52 +56,52 @@ const argocdMemory = 24 * limit.MiB
 
 // ArgoCD is the MCP server of Argo CD, until the client closes its end, ctx ends or a signal
 // asks for the end.
-func (a *App) ArgoCD(ctx context.Context, o ArgoCDOptions) error {
+func ServeArgoCD(ctx context.Context, app *core.Core, o ArgoCDOptions) error {
 	if os.Getenv("GOGC") == "" {
 		debug.SetGCPercent(argocdCollectAt)
 	}
 	if os.Getenv("GOMEMLIMIT") == "" {
 		debug.SetMemoryLimit(int64(argocdMemory))
 	}
-	return a.withTools(ctx, o.MCPOptions, func(ctx context.Context, plane *toolsPlane) (config.MCPServer, *gateway.Server, error) {
-		clients, err := a.argocdClients(ctx, plane, o)
+	return withPlane(ctx, app, o.MCPOptions, func(ctx context.Context, plane *Plane) (config.MCPServer, *gateway.Server, error) {
+		clients, err := ArgoCDClients(ctx, app, plane, o)
 		if err != nil {
 			return config.MCPServer{}, nil, err
 		}
-		g, err := plane.argocd(clients, o.Version)
+		g, err := plane.ArgoCD(clients, o.Version)
 		return plane.argocdServer(), g, err
 	})
 }
 
 // argocdServer is the server as the configuration has servers.
-func (p *toolsPlane) argocdServer() config.MCPServer {
-	return config.MCPServer{Name: argocdName, MCP: p.settings.MCP, Merge: true}
+func (p *Plane) argocdServer() config.MCPServer {
+	return config.MCPServer{Name: ArgoCDName, MCP: p.Settings.MCP, Merge: true}
 }
 
 // argocd makes the gateway of the Argo CD server.
-func (p *toolsPlane) argocd(clients []*argocd.Client, version string) (*gateway.Server, error) {
-	policy, err := tokenPolicy(p.settings.MCP.ArgoCDTokens)
+func (p *Plane) ArgoCD(clients []*argocd.Client, version string) (*gateway.Server, error) {
+	policy, err := tokenPolicy(p.Settings.MCP.ArgoCDTokens)
 	if err != nil {
 		return nil, err
 	}
 	tools, err := toolset.New(toolset.Options{
-		Instances: clients, Inventory: inventory.Options{Dir: p.temp, SnapshotTTL: p.settings.MCP.ArgoCDSnapshot, MaxMatches: p.settings.MCP.MaxSearch},
-		AllowWrites: p.settings.MCP.ArgoCDWrites, UserTokens: policy, Journal: p.journal,
+		Instances: clients, Inventory: inventory.Options{Dir: p.temp, SnapshotTTL: p.Settings.MCP.ArgoCDSnapshot, MaxMatches: p.Settings.MCP.MaxSearch},
+		AllowWrites: p.Settings.MCP.ArgoCDWrites, UserTokens: policy, Journal: p.Journal,
 	})
 	if err != nil {
 		return nil, fmt.Errorf("the Argo CD tools: %w", err)
 	}
 	p.cleanup = append(p.cleanup, tools.Close)
 	server, err := builtin.New(builtin.Options{
-		Name: "plimsoll-argocd", Title: "Argo CD", Version: version, Instructions: tools.Instructions(), Tools: tools.Tools(), Journal: p.journal,
+		Name: "plimsoll-argocd", Title: "Argo CD", Version: version, Instructions: tools.Instructions(), Tools: tools.Tools(), Journal: p.Journal,
 	})
 	if err != nil {
 		return nil, fmt.Errorf("the Argo CD tools: %w", err)
 	}
 	p.cleanup = append(p.cleanup, server.Close)
 	g := gateway.NewServer(gateway.ServerOptions{
-		Name: argocdName, Dial: func(gateway.Dialing) transport.Peer { return server.Dial() }, Spool: p.spool, Journal: p.journal,
-		Settings: policyOf(p.argocdServer()), Query: p.query, TempDir: p.temp,
+		Name: ArgoCDName, Dial: func(gateway.Dialing) transport.Peer { return server.Dial() }, Spool: p.Spool, Journal: p.Journal,
+		Settings: policyOf(p.argocdServer()), Query: p.Query, TempDir: p.temp,
 		Builtin: true,
 	})
 	p.servers = append(p.servers, g)
@@ -119,7 +121,7 @@ func tokenPolicy(text string) (toolset.TokenPolicy, error) {
 }
 
 // argocdClients are the ways to the instances that the options and the configuration name.
-func (a *App) argocdClients(ctx context.Context, p *toolsPlane, o ArgoCDOptions) ([]*argocd.Client, error) {
+func ArgoCDClients(ctx context.Context, app *core.Core, p *Plane, o ArgoCDOptions) ([]*argocd.Client, error) {
 	given := 0
 	for _, is := range []bool{o.Server != "", o.Context != "", o.Instance != "", o.Simulator != nil} {
 		if is {
@@ -136,12 +138,12 @@ func (a *App) argocdClients(ctx context.Context, p *toolsPlane, o ArgoCDOptions)
 		}
 		return []*argocd.Client{client}, nil
 	}
-	instances, err := a.Config.ArgoCD()
+	instances, err := app.Config.ArgoCD()
 	if err != nil {
 		return nil, err
 	}
 	if o.Server != "" || o.Context != "" || len(instances) == 0 && o.Instance == "" {
-		c, err := a.argocdDiscovered(p, o)
+		c, err := argocdDiscovered(app, p, o)
 		if err != nil {
 			return nil, err
 		}
@@ -151,7 +153,7 @@ func (a *App) argocdClients(ctx context.Context, p *toolsPlane, o ArgoCDOptions)
 		var names []string
 		for _, in := range instances {
 			if in.Name == o.Instance {
-				return a.argocdConfigured(p, []config.ArgoCDInstance{in})
+				return argocdConfigured(app, p, []config.ArgoCDInstance{in})
 			}
 			names = append(names, in.Name)
 		}
@@ -160,36 +162,36 @@ func (a *App) argocdClients(ctx context.Context, p *toolsPlane, o ArgoCDOptions)
 		}
 		return nil, fmt.Errorf("--instance %s: there is none of this name; there are: %s", config.SafeName(o.Instance), strings.Join(names, ", "))
 	}
-	return a.argocdConfigured(p, instances)
+	return argocdConfigured(app, p, instances)
 }
 
 // argocdDiscovered is the way to the server that the ARGOCD_ variables and the argocd command's
 // configuration name. What is not safe about it is among Discover's warnings.
-func (a *App) argocdDiscovered(p *toolsPlane, o ArgoCDOptions) (*argocd.Client, error) {
+func argocdDiscovered(app *core.Core, p *Plane, o ArgoCDOptions) (*argocd.Client, error) {
 	home, _ := os.UserHomeDir()
 	options, warnings, err := argocd.Discover(argocd.DiscoverOptions{Getenv: os.Getenv, Home: home, Context: o.Context, Server: o.Server})
 	for _, w := range warnings {
-		a.Warn(w)
+		app.Warn(w)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("which Argo CD: %w; with several, write tables [mcp.argocd.NAME]; --simulator needs none", err)
 	}
-	return a.argocdClient(p, options)
+	return p.connect(options)
 }
 
-func (a *App) argocdConfigured(p *toolsPlane, instances []config.ArgoCDInstance) ([]*argocd.Client, error) {
+func argocdConfigured(app *core.Core, p *Plane, instances []config.ArgoCDInstance) ([]*argocd.Client, error) {
 	var out []*argocd.Client
 	for _, in := range instances {
-		options, err := a.argocdOptions(in)
+		options, err := argocdOptions(app, in)
 		if err != nil {
 			return nil, ofInstance(in, err)
 		}
-		c, err := a.argocdClient(p, options)
+		c, err := p.connect(options)
 		if err != nil {
 			return nil, ofInstance(in, err)
 		}
-		if c.Insecure() && !onLoopback(c.URL()) {
-			a.Warn(fmt.Sprintf("Argo CD %s: what it says cannot be trusted, and the token can be read on the way: its certificate is not checked, or the address is http://", c.Name()))
+		if c.Insecure() && !OnLoopback(c.URL()) {
+			app.Warn(fmt.Sprintf("Argo CD %s: what it says cannot be trusted, and the token can be read on the way: its certificate is not checked, or the address is http://", c.Name()))
 		}
 		out = append(out, c)
 	}
@@ -200,7 +202,7 @@ func ofInstance(in config.ArgoCDInstance, err error) error {
 	return fmt.Errorf("the Argo CD %s (%s): %w", in.Name, in.Source, err)
 }
 
-func (a *App) argocdClient(p *toolsPlane, options argocd.Options) (*argocd.Client, error) {
+func (p *Plane) connect(options argocd.Options) (*argocd.Client, error) {
 	c, err := argocd.New(options)
 	if err != nil {
 		return nil, err
@@ -210,7 +212,7 @@ func (a *App) argocdClient(p *toolsPlane, options argocd.Options) (*argocd.Clien
 }
 
 // argocdOptions are the client's options for an instance of the configuration.
-func (a *App) argocdOptions(in config.ArgoCDInstance) (argocd.Options, error) {
+func argocdOptions(app *core.Core, in config.ArgoCDInstance) (argocd.Options, error) {
 	o := argocd.Options{}
 	if in.Context != "" {
 		home, err := os.UserHomeDir()
@@ -226,7 +228,7 @@ func (a *App) argocdOptions(in config.ArgoCDInstance) (argocd.Options, error) {
 		}
 		found, warnings, err := argocd.Discover(argocd.DiscoverOptions{Getenv: directory, Home: home, Context: in.Context, Server: in.URL})
 		for _, w := range warnings {
-			a.Warn(w)
+			app.Warn(w)
 		}
 		if err != nil {
 			return o, err
@@ -304,8 +306,8 @@ func ArgoCDTools() ([]ArgoCDTool, error) {
 	return out, nil
 }
 
-// onLoopback says that an address is of this machine, where nobody listens on the way.
-func onLoopback(address string) bool {
+// OnLoopback says that an address is of this machine, where nobody listens on the way.
+func OnLoopback(address string) bool {
 	u, err := url.Parse(address)
 	if err != nil {
 		return false

@@ -1,4 +1,4 @@
-package app
+package mcp
 
 import (
 	"net/http/httptest"
@@ -29,7 +29,7 @@ users:
 	t.Setenv("ARGOCD_CONFIG_DIR", dir)
 	t.Setenv("HOME", dir)
 	t.Setenv("ARGOCD_AUTH_TOKEN", "token-of-the-shell")
-	a := &App{&core.Core{}}
+	a := &core.Core{}
 	for _, c := range []struct {
 		in         config.ArgoCDInstance
 		url, token string
@@ -40,7 +40,7 @@ users:
 		{config.ArgoCDInstance{Name: "a", Context: "reader", URL: "https://other.example.com"}, "https://other.example.com", "", false},
 		{config.ArgoCDInstance{Name: "a", URL: "https://other.example.com"}, "https://other.example.com", "", false},
 	} {
-		o, err := a.argocdOptions(c.in)
+		o, err := argocdOptions(a, c.in)
 		if err != nil {
 			t.Errorf("%+v: %v", c.in, err)
 			continue
@@ -58,7 +58,7 @@ users:
 // Whoever sends another token to one of the instances is somebody else, whose results
 // nobody else may read.
 func TestATokenForOneInstanceIsACredential(t *testing.T) {
-	p := &toolsPlane{key: make([]byte, 32)}
+	p := &Plane{key: make([]byte, 32)}
 	seen := map[string]string{}
 	for _, header := range [][2]string{
 		{"X-Other", "a"},

@@ -1,4 +1,4 @@
-package app
+package mcp
 
 import (
 	"errors"
@@ -14,35 +14,37 @@ import (
 	"github.com/plimsoll/plimsoll/journal"
 	"github.com/plimsoll/plimsoll/tools/gateway"
 	mcpserver "github.com/plimsoll/plimsoll/tools/mcp/server"
+
+	"github.com/plimsoll/plimsoll/app/core"
 )
 
-// mcpDaemon is the part of the daemon that serves [mcp.servers].
-type mcpDaemon struct {
-	plane   *toolsPlane
-	routes  *mcpRoutes
+// Daemon is the part of the daemon that serves [mcp.servers].
+type Daemon struct {
+	Plane   *Plane
+	Routes  *Routes
 	closing []func() error
-	made    map[string]*gateway.Server // by the name of the server, for agents
+	Made    map[string]*gateway.Server // by the name of the server, for agents
 	paths   [][2]string                // path, and what is there
 }
 
 // openMCP puts every configured server at /mcp/NAME, and those that are to be merged at /mcp
 // too. It starts no process: the first client does. hidden are variables that servers do not
 // get. nil when no server is configured.
-func (a *App) openMCP(s config.Settings, j *journal.Journal, token, version string, hidden []string) (_ *mcpDaemon, err error) {
-	servers, err := a.Config.Servers("")
+func OpenDaemon(app *core.Core, s config.Settings, j *journal.Journal, token, version string, hidden []string) (_ *Daemon, err error) {
+	servers, err := app.Config.Servers("")
 	if err != nil {
 		return nil, err
 	}
-	instances, err := a.Config.ArgoCD()
+	instances, err := app.Config.ArgoCD()
 	if err != nil || len(servers) == 0 && len(instances) == 0 {
 		return nil, err
 	}
-	plane, err := a.openTools(s, toolsOptions{journal: j})
+	plane, err := Open(app, s, PlaneOptions{Journal: j})
 	if err != nil {
 		return nil, fmt.Errorf("the MCP gateway: %w", err)
 	}
-	plane.hidden = append(plane.hidden, hidden...)
-	d := &mcpDaemon{plane: plane, routes: &mcpRoutes{routes: map[string]http.Handler{}, token: token}, made: map[string]*gateway.Server{}}
+	plane.Hidden = append(plane.Hidden, hidden...)
+	d := &Daemon{Plane: plane, Routes: &Routes{routes: map[string]http.Handler{}, token: token}, Made: map[string]*gateway.Server{}}
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, d.Close())
@@ -50,8 +52,8 @@ func (a *App) openMCP(s config.Settings, j *journal.Journal, token, version stri
 	}()
 	var parts []gateway.Part
 	if len(instances) > 0 {
-		if slices.ContainsFunc(servers, func(s config.MCPServer) bool { return s.Name == argocdName }) {
-			return nil, fmt.Errorf("both [mcp.servers.%s] and [mcp.argocd.NAME] want /mcp/%s; give the server another name", argocdName, argocdName)
+		if slices.ContainsFunc(servers, func(s config.MCPServer) bool { return s.Name == ArgoCDName }) {
+			return nil, fmt.Errorf("both [mcp.servers.%s] and [mcp.argocd.NAME] want /mcp/%s; give the server another name", ArgoCDName, ArgoCDName)
 		}
 		part, err := d.addArgoCD(instances, version)
 		if err != nil {
@@ -60,13 +62,13 @@ func (a *App) openMCP(s config.Settings, j *journal.Journal, token, version stri
 		parts = append(parts, part)
 	}
 	for _, server := range servers {
-		g, err := plane.serve(server, nil)
+		g, err := plane.Gateway(server, nil)
 		if err != nil {
 			return nil, err
 		}
-		d.made[server.Name] = g
+		d.Made[server.Name] = g
 		path := "/mcp/" + server.Name
-		d.closing = append(d.closing, plane.mount(d.routes, path, server, g))
+		d.closing = append(d.closing, plane.mount(d.Routes, path, server, g))
 		var what string
 		if u := resourceOf(server); u != nil {
 			what = printable.Name(u.Scheme + "://" + u.Host) // there may be a key in the rest
@@ -80,13 +82,13 @@ func (a *App) openMCP(s config.Settings, j *journal.Journal, token, version stri
 	}
 	if len(parts) > 0 {
 		m := gateway.NewMerge(gateway.MergeOptions{
-			Name: "merged", Parts: parts, Spool: plane.spool, Journal: j, Query: plane.query,
+			Name: "merged", Parts: parts, Spool: plane.Spool, Journal: j, Query: plane.Query,
 			Settings: gateway.Settings{Limits: limitsOf(s.MCP), MaxSearch: s.MCP.MaxSearch},
 		})
 		h := mcpserver.New(mcpserver.Options{
 			Name: "merged", Open: m.Open, Principal: plane.principal, MaxSessions: s.MCP.MaxSessions, Idle: s.MCP.Idle, Journal: j,
 		})
-		d.routes.routes["/mcp"] = h
+		d.Routes.routes["/mcp"] = h
 		d.closing = append(d.closing, h.Close)
 		d.paths = append(d.paths, [2]string{"/mcp", fmt.Sprintf("%d of them as one", len(parts))})
 	}
@@ -94,18 +96,18 @@ func (a *App) openMCP(s config.Settings, j *journal.Journal, token, version stri
 }
 
 // addArgoCD puts the Argo CD server at its path.
-func (d *mcpDaemon) addArgoCD(instances []config.ArgoCDInstance, version string) (gateway.Part, error) {
-	clients, err := d.plane.app.argocdConfigured(d.plane, instances)
+func (d *Daemon) addArgoCD(instances []config.ArgoCDInstance, version string) (gateway.Part, error) {
+	clients, err := argocdConfigured(d.Plane.app, d.Plane, instances)
 	if err != nil {
 		return gateway.Part{}, err
 	}
-	g, err := d.plane.argocd(clients, version)
+	g, err := d.Plane.ArgoCD(clients, version)
 	if err != nil {
 		return gateway.Part{}, err
 	}
-	d.made[argocdName] = g
-	path := "/mcp/" + argocdName
-	d.closing = append(d.closing, d.plane.mount(d.routes, path, d.plane.argocdServer(), g))
+	d.Made[ArgoCDName] = g
+	path := "/mcp/" + ArgoCDName
+	d.closing = append(d.closing, d.Plane.mount(d.Routes, path, d.Plane.argocdServer(), g))
 	names := make([]string, len(clients))
 	for i, c := range clients {
 		names[i] = printable.Name(c.Name())
@@ -115,7 +117,7 @@ func (d *mcpDaemon) addArgoCD(instances []config.ArgoCDInstance, version string)
 }
 
 // say prints where the servers are.
-func (d *mcpDaemon) say(w io.Writer, root string) {
+func (d *Daemon) Say(w io.Writer, root string) {
 	if d == nil {
 		return
 	}
@@ -127,7 +129,7 @@ func (d *mcpDaemon) say(w io.Writer, root string) {
 }
 
 // end ends the clients' sessions: their open streams would keep the listener from ending.
-func (d *mcpDaemon) end() error {
+func (d *Daemon) End() error {
 	if d == nil {
 		return nil
 	}
@@ -140,4 +142,4 @@ func (d *mcpDaemon) end() error {
 }
 
 // Close ends the sessions and the servers.
-func (d *mcpDaemon) Close() error { return errors.Join(d.end(), d.plane.Close()) }
+func (d *Daemon) Close() error { return errors.Join(d.End(), d.Plane.Close()) }

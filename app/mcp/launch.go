@@ -1,4 +1,4 @@
-package app
+package mcp
 
 import (
 	"context"
@@ -24,7 +24,7 @@ import (
 // lets the next command clean up when the gateway itself was killed; it takes no slot and
 // reserves nothing, for servers are small and many.
 type launcher struct {
-	app     *App
+	app     *core.Core
 	server  config.MCPServer
 	process config.Settings // of the process plane
 	journal *journal.Journal

@@ -1,4 +1,4 @@
-package app
+package mcp
 
 import (
 	"context"
@@ -55,8 +55,8 @@ type MCPOptions struct {
 
 // MCP is the gateway in front of one MCP server, until the client closes its end, ctx ends
 // or a signal asks for the end.
-func (a *App) MCP(ctx context.Context, o MCPOptions) (err error) {
-	server, err := a.mcpServer(o)
+func Serve(ctx context.Context, app *core.Core, o MCPOptions) (err error) {
+	server, err := mcpServer(app, o)
 	if err != nil {
 		return err
 	}
@@ -65,16 +65,16 @@ func (a *App) MCP(ctx context.Context, o MCPOptions) (err error) {
 			return err
 		}
 	}
-	return a.withTools(ctx, o, func(_ context.Context, plane *toolsPlane) (config.MCPServer, *gateway.Server, error) {
-		g, err := plane.serve(server, o.Stderr)
+	return withPlane(ctx, app, o, func(_ context.Context, plane *Plane) (config.MCPServer, *gateway.Server, error) {
+		g, err := plane.Gateway(server, o.Stderr)
 		return server, g, err
 	})
 }
 
 // withTools opens the tools plane and serves what open makes there, over HTTP when the options
 // say so, else to the one client on the standard streams.
-func (a *App) withTools(ctx context.Context, o MCPOptions, open func(context.Context, *toolsPlane) (config.MCPServer, *gateway.Server, error)) (err error) {
-	settings, err := a.Config.For("")
+func withPlane(ctx context.Context, app *core.Core, o MCPOptions, open func(context.Context, *Plane) (config.MCPServer, *gateway.Server, error)) (err error) {
+	settings, err := app.Config.For("")
 	if err != nil {
 		return err
 	}
@@ -86,7 +86,7 @@ func (a *App) withTools(ctx context.Context, o MCPOptions, open func(context.Con
 		defer func() { err = errors.Join(err, log.Close()) }()
 		observers = append(observers, log)
 	}
-	plane, err := a.openTools(settings, toolsOptions{observers: observers})
+	plane, err := Open(app, settings, PlaneOptions{Observers: observers})
 	if err != nil {
 		return err
 	}
@@ -98,7 +98,7 @@ func (a *App) withTools(ctx context.Context, o MCPOptions, open func(context.Con
 	if o.Listen != "" {
 		return plane.listen(ctx, server, g, o)
 	}
-	err = mcpserver.Stdio(ctx, o.Stdin, o.Stdout, g.Local(), mcpserver.StdioOptions{Name: server.Name, Principal: plane.local(), Journal: plane.journal})
+	err = mcpserver.Stdio(ctx, o.Stdin, o.Stdout, g.Local(), mcpserver.StdioOptions{Name: server.Name, Principal: plane.Local(), Journal: plane.Journal})
 	if errors.Is(err, context.Canceled) && ctx.Err() != nil {
 		return nil // asked to end
 	}
@@ -106,7 +106,7 @@ func (a *App) withTools(ctx context.Context, o MCPOptions, open func(context.Con
 }
 
 // mcpServer is the server that the options name, with what is in force for it.
-func (a *App) mcpServer(o MCPOptions) (config.MCPServer, error) {
+func mcpServer(app *core.Core, o MCPOptions) (config.MCPServer, error) {
 	if o.URLEnv != "" {
 		if o.URL != "" {
 			return config.MCPServer{}, errors.New("--url and --url-env both name an address; leave one out")
@@ -124,7 +124,7 @@ func (a *App) mcpServer(o MCPOptions) (config.MCPServer, error) {
 	if given != 1 {
 		return config.MCPServer{}, errors.New("name one server: a command after --, --url URL, or --server NAME of [mcp.servers]; as in: plimsoll mcp -- npx -y @modelcontextprotocol/server-everything")
 	}
-	servers, err := a.Config.Servers("")
+	servers, err := app.Config.Servers("")
 	if err != nil {
 		return config.MCPServer{}, err
 	}
@@ -142,7 +142,7 @@ func (a *App) mcpServer(o MCPOptions) (config.MCPServer, error) {
 		}
 		return servers[i], nil
 	}
-	settings, err := a.Config.For("")
+	settings, err := app.Config.For("")
 	if err != nil {
 		return config.MCPServer{}, err
 	}
@@ -193,20 +193,20 @@ func nameOf(o MCPOptions) string {
 }
 
 // listen serves one server over HTTP, behind the checks that the daemon has.
-func (p *toolsPlane) listen(ctx context.Context, s config.MCPServer, g *gateway.Server, o MCPOptions) (err error) {
-	token, err := listen.Token(p.settings.Serve, os.Getenv)
+func (p *Plane) listen(ctx context.Context, s config.MCPServer, g *gateway.Server, o MCPOptions) (err error) {
+	token, err := listen.Token(p.Settings.Serve, os.Getenv)
 	if err != nil {
 		return err
 	}
-	door, err := listen.Door(p.settings, token, proxy.Options{Journal: p.journal})
+	door, err := listen.Door(p.Settings, token, proxy.Options{Journal: p.Journal})
 	if err != nil {
 		return err
 	}
 	defer door.Close()
-	mux := &mcpRoutes{routes: map[string]http.Handler{}, token: token}
+	mux := &Routes{routes: map[string]http.Handler{}, token: token}
 	closing := p.mount(mux, "/mcp", s, g)
 	defer func() { err = errors.Join(err, closing()) }()
-	serve := p.settings.Serve
+	serve := p.Settings.Serve
 	serve.Listen = o.Listen
 	return listen.Until(ctx, listen.Options{
 		Serve: serve, Door: door, Handler: door.Protect(mux), ReadyFile: o.ReadyFile, Path: "/mcp", End: closing,
@@ -218,27 +218,27 @@ func (p *toolsPlane) listen(ctx context.Context, s config.MCPServer, g *gateway.
 	})
 }
 
-// mcpRoutes finds the endpoint of a path.
-type mcpRoutes struct {
+// Routes finds the endpoint of a path.
+type Routes struct {
 	routes map[string]http.Handler
 	token  string
 }
 
 // Takes says whether a path is for the MCP gateway: /mcp and below, and where clients look
 // for who gives access to it. The token may stand in front.
-func (m *mcpRoutes) Takes(path string) bool {
+func (m *Routes) Takes(path string) bool {
 	below := listen.Below(path, m.token)
 	return below == "/mcp" || strings.HasPrefix(below, "/mcp/") || strings.HasPrefix(below, wellKnown)
 }
 
-func (m *mcpRoutes) find(path string) http.Handler {
+func (m *Routes) find(path string) http.Handler {
 	if h := m.routes[path]; h != nil {
 		return h
 	}
 	return m.routes[strings.TrimSuffix(path, "/")]
 }
 
-func (m *mcpRoutes) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+func (m *Routes) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	h := m.find(r.URL.Path)
 	if h == nil {
 		var there []string
@@ -258,7 +258,7 @@ func (m *mcpRoutes) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 const wellKnown = "/.well-known/oauth-protected-resource"
 
 // mount puts the endpoint of a server at path. closing ends its sessions.
-func (p *toolsPlane) mount(m *mcpRoutes, path string, s config.MCPServer, g *gateway.Server) (closing func() error) {
+func (p *Plane) mount(m *Routes, path string, s config.MCPServer, g *gateway.Server) (closing func() error) {
 	here := func(r *http.Request) string {
 		scheme := "http"
 		if r.TLS != nil {
@@ -267,7 +267,7 @@ func (p *toolsPlane) mount(m *mcpRoutes, path string, s config.MCPServer, g *gat
 		return scheme + "://" + r.Host
 	}
 	o := mcpserver.Options{
-		Name: s.Name, Open: g.Open, Principal: p.principal, MaxSessions: s.MCP.MaxSessions, Idle: s.MCP.Idle, Journal: p.journal,
+		Name: s.Name, Open: g.Open, Principal: p.principal, MaxSessions: s.MCP.MaxSessions, Idle: s.MCP.Idle, Journal: p.Journal,
 	}
 	if s.URL != "" {
 		o.Resource = func(r *http.Request) string { return here(r) + wellKnown + path }
@@ -275,7 +275,7 @@ func (p *toolsPlane) mount(m *mcpRoutes, path string, s config.MCPServer, g *gat
 	h := mcpserver.New(o)
 	m.routes[path] = h
 	if u := resourceOf(s); u != nil {
-		metadata := h.Metadata(u, p.client, func(r *http.Request) string { return here(r) + path })
+		metadata := h.Metadata(u, p.Client, func(r *http.Request) string { return here(r) + path })
 		m.routes[wellKnown+path] = metadata
 		if len(m.routes) == 2 { // alone here: clients also look at the root
 			m.routes[wellKnown] = metadata

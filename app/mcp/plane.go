@@ -1,4 +1,4 @@
-package app
+package mcp
 
 import (
 	"context"
@@ -36,31 +36,33 @@ import (
 	"github.com/plimsoll/plimsoll/tools/spool"
 	"github.com/plimsoll/plimsoll/tools/spool/query"
 	"github.com/plimsoll/plimsoll/tools/wrap"
+
+	"github.com/plimsoll/plimsoll/app/core"
 )
 
-// toolsPlane is the MCP gateway with all that it is wired to.
-type toolsPlane struct {
-	app      *App
-	settings config.Settings
-	spool    *spool.Spool
-	journal  *journal.Journal
+// Plane is the MCP gateway with all that it is wired to.
+type Plane struct {
+	app      *core.Core
+	Settings config.Settings
+	Spool    *spool.Spool
+	Journal  *journal.Journal
 	ledger   *admission.Ledger // nil when runs are not coordinated
 	// ledgerErr says why there is no ledger.
 	ledgerErr error
-	client    *http.Client
+	Client    *http.Client
 	key       []byte // of the digests that name clients
-	query     []string
+	Query     []string
 	temp      string
-	hidden    []string // variables that servers do not get
+	Hidden    []string // variables that servers do not get
 	servers   []*gateway.Server
 	cleanup   []func() error
 }
 
-// toolsOptions are what one gateway and the daemon want differently.
-type toolsOptions struct {
-	observers []journal.Observer
+// PlaneOptions are what one gateway and the daemon want differently.
+type PlaneOptions struct {
+	Observers []journal.Observer
 	// journal is one that there is already; nil makes one.
-	journal *journal.Journal
+	Journal *journal.Journal
 }
 
 // spoolFree is free_min in the words of [spool.Options].
@@ -74,20 +76,20 @@ func spoolFree(freeMin limit.Bytes) limit.Bytes {
 	return freeMin
 }
 
-// resultsDir is where results of tools are kept, below the cache directory: they are large
+// ResultsDir is where results of tools are kept, below the cache directory: they are large
 // and can be had again.
-const resultsDir = "results"
+const ResultsDir = "results"
 
 // toolObservers keep account of the sizes of results, for `stats --mcp` and for the run that
 // this process is in. close writes what they hold.
-func (a *App) toolObservers() (observers []journal.Observer, closing func()) {
+func Observers(app *core.Core) (observers []journal.Observer, closing func()) {
 	var accounts []*sizes.Account
-	if state, err := a.Dirs.EnsureState(); err != nil {
-		a.Warn("sizes of tool results are not kept: " + err.Error())
-	} else if account, err := sizes.Open(filepath.Join(state, sizesDir), sizes.Options{Warn: func(err error) { a.Warn(err.Error()) }}); err == nil {
+	if state, err := app.Dirs.EnsureState(); err != nil {
+		app.Warn("sizes of tool results are not kept: " + err.Error())
+	} else if account, err := sizes.Open(filepath.Join(state, sizesDir), sizes.Options{Warn: func(err error) { app.Warn(err.Error()) }}); err == nil {
 		accounts = append(accounts, account)
 	}
-	if tally := a.openTally(); tally != nil {
+	if tally := openTally(app); tally != nil {
 		accounts = append(accounts, tally)
 	}
 	for _, account := range accounts {
@@ -96,66 +98,66 @@ func (a *App) toolObservers() (observers []journal.Observer, closing func()) {
 	return observers, func() {
 		for _, account := range accounts {
 			if err := account.Close(); err != nil {
-				a.Warn(err.Error()) // the client was served nevertheless
+				app.Warn(err.Error()) // the client was served nevertheless
 			}
 		}
 	}
 }
 
 // openTools wires the tools plane. It starts no server.
-func (a *App) openTools(s config.Settings, o toolsOptions) (p *toolsPlane, err error) {
-	p = &toolsPlane{app: a, settings: s, journal: o.journal}
+func Open(app *core.Core, s config.Settings, o PlaneOptions) (p *Plane, err error) {
+	p = &Plane{app: app, Settings: s, Journal: o.Journal}
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, p.Close())
 			p = nil
 		}
 	}()
-	if p.journal == nil {
-		observers, closing := a.toolObservers()
+	if p.Journal == nil {
+		observers, closing := Observers(app)
 		p.cleanup = append(p.cleanup, func() error { closing(); return nil })
-		p.journal = journal.New(journal.Options{Observers: append(observers, o.observers...)})
+		p.Journal = journal.New(journal.Options{Observers: append(observers, o.Observers...)})
 	}
-	cache, err := a.Dirs.EnsureCache()
+	cache, err := app.Dirs.EnsureCache()
 	if err != nil {
 		return p, fmt.Errorf("large results need a directory to be kept in: %w; set PLIMSOLL_CACHE_DIR to one that is yours to write to", err)
 	}
 	p.temp = cache
-	p.spool, err = spool.Open(spool.Options{
-		Dir: filepath.Join(cache, resultsDir), MaxBytes: s.MCP.SpoolMax, MaxResults: s.MCP.SpoolResults,
-		MaxAge: s.MCP.SpoolAge, MaxResult: s.MCP.MaxResult, FreeMin: spoolFree(s.FreeMin), Journal: p.journal,
+	p.Spool, err = spool.Open(spool.Options{
+		Dir: filepath.Join(cache, ResultsDir), MaxBytes: s.MCP.SpoolMax, MaxResults: s.MCP.SpoolResults,
+		MaxAge: s.MCP.SpoolAge, MaxResult: s.MCP.MaxResult, FreeMin: spoolFree(s.FreeMin), Journal: p.Journal,
 	})
 	if err != nil {
 		return p, fmt.Errorf("keep results: %w", err)
 	}
-	p.cleanup = append(p.cleanup, p.spool.Close)
+	p.cleanup = append(p.cleanup, p.Spool.Close)
 	if p.key, err = keyOf(filepath.Join(cache, "results.key")); err != nil {
 		return p, err
 	}
-	if p.ledger, err = a.OpenLedger(func(w admission.Warning) { a.Warn(w.Text) }); err != nil {
-		a.Warn("runs are not coordinated: " + err.Error())
+	if p.ledger, err = app.OpenLedger(func(w admission.Warning) { app.Warn(w.Text) }); err != nil {
+		app.Warn("runs are not coordinated: " + err.Error())
 		p.ledger, p.ledgerErr, err = nil, err, nil
 	}
 	self, err := os.Executable()
 	if err != nil {
 		return p, err
 	}
-	p.query = []string{self, query.Argument}
-	p.client = &http.Client{}
-	if trusting := listen.Transport(os.Getenv, a.Warn); trusting != nil {
+	p.Query = []string{self, query.Argument}
+	p.Client = &http.Client{}
+	if trusting := listen.Transport(os.Getenv, app.Warn); trusting != nil {
 		// Every session holds a stream to its server open, so that a bound on connections
 		// would stop all calls at that many sessions. Sessions are bounded themselves.
 		trusting.MaxConnsPerHost = 0
-		p.client.Transport = trusting
+		p.Client.Transport = trusting
 		p.cleanup = append(p.cleanup, func() error { trusting.CloseIdleConnections(); return nil })
 	} else {
-		p.client = nil
+		p.Client = nil
 	}
 	return p, nil
 }
 
 // Close ends the servers and what they are wired to, last in first out.
-func (p *toolsPlane) Close() error {
+func (p *Plane) Close() error {
 	var all error
 	for _, s := range p.servers {
 		all = errors.Join(all, s.Close())
@@ -168,9 +170,9 @@ func (p *toolsPlane) Close() error {
 }
 
 // serve makes the gateway of one server.
-func (p *toolsPlane) serve(s config.MCPServer, stderr *os.File) (*gateway.Server, error) {
+func (p *Plane) Gateway(s config.MCPServer, stderr *os.File) (*gateway.Server, error) {
 	o := gateway.ServerOptions{
-		Name: s.Name, Remote: s.URL != "", Spool: p.spool, Journal: p.journal, Settings: policyOf(s), Query: p.query,
+		Name: s.Name, Remote: s.URL != "", Spool: p.Spool, Journal: p.Journal, Settings: policyOf(s), Query: p.Query,
 		TempDir: p.temp, MaxProcesses: s.MCP.MaxProcesses, Bridge: s.MCP.Bridge,
 	}
 	if s.URL != "" {
@@ -193,17 +195,17 @@ func (p *toolsPlane) serve(s config.MCPServer, stderr *os.File) (*gateway.Server
 					h[name] = values
 				}
 			}
-			remote, err := mcpclient.HTTP(mcpclient.HTTPOptions{Name: s.Name, URL: s.URL, Header: h, Client: p.client, Timeout: s.MCP.Timeout, Journal: p.journal})
+			remote, err := mcpclient.HTTP(mcpclient.HTTPOptions{Name: s.Name, URL: s.URL, Header: h, Client: p.Client, Timeout: s.MCP.Timeout, Journal: p.Journal})
 			if err != nil { // it was tried above
 				panic(err)
 			}
 			return remote
 		}
 	} else {
-		l := &launcher{app: p.app, server: s, process: p.settings, journal: p.journal, ledger: p.ledger, ledgerErr: p.ledgerErr, hidden: p.hidden}
+		l := &launcher{app: p.app, server: s, process: p.Settings, journal: p.Journal, ledger: p.ledger, ledgerErr: p.ledgerErr, hidden: p.Hidden}
 		o.Dial = func(d gateway.Dialing) transport.Peer {
 			so := mcpclient.StdioOptions{
-				Name: s.Name, Launch: l.Launch, Shared: d.Shared, Timeout: s.MCP.Timeout, TempDir: p.temp, MaxFrame: int64(s.MCP.MaxResult), Journal: p.journal,
+				Name: s.Name, Launch: l.Launch, Shared: d.Shared, Timeout: s.MCP.Timeout, TempDir: p.temp, MaxFrame: int64(s.MCP.MaxResult), Journal: p.Journal,
 			}
 			if stderr != nil {
 				so.Stderr = stderr
@@ -284,7 +286,7 @@ func headersOf(s config.MCPServer, getenv func(string) string) (http.Header, err
 // credential's digest, or the user of this machine when there is none. Where other users
 // are let in it is not known that it is this one. A user's own token for Argo CD is a
 // credential too: what one may see there another may not.
-func (p *toolsPlane) principal(r *http.Request) (string, error) {
+func (p *Plane) principal(r *http.Request) (string, error) {
 	credential := []string{r.Header.Get("Authorization")}
 	for _, name := range slices.Sorted(maps.Keys(r.Header)) {
 		// For all instances, or with its name behind for one.
@@ -295,16 +297,16 @@ func (p *toolsPlane) principal(r *http.Request) (string, error) {
 	if len(credential) > 1 || credential[0] != "" {
 		return p.digest("credential", strings.Join(credential, "\x00")), nil
 	}
-	if p.settings.Serve.AnyUser {
+	if p.Settings.Serve.AnyUser {
 		return p.digest("user", "any"), nil
 	}
-	return p.local(), nil
+	return p.Local(), nil
 }
 
 // local is the principal of a client that this user has started.
-func (p *toolsPlane) local() string { return p.digest("user", fmt.Sprint(os.Getuid())) }
+func (p *Plane) Local() string { return p.digest("user", fmt.Sprint(os.Getuid())) }
 
-func (p *toolsPlane) digest(kind, value string) string {
+func (p *Plane) digest(kind, value string) string {
 	h := hmac.New(sha256.New, p.key)
 	_, _ = fmt.Fprintf(h, "%s\x00%s", kind, value)
 	return hex.EncodeToString(h.Sum(nil)[:16])

@@ -1,4 +1,4 @@
-package app
+package mcp
 
 import (
 	"net/http/httptest"
@@ -45,13 +45,13 @@ func TestGatewaysThatBeginAtOnceHaveOneKey(t *testing.T) {
 // Where other users of the machine are let in, those without a credential are not taken for
 // this user.
 func TestAnyUserIsNotThisUser(t *testing.T) {
-	p := &toolsPlane{key: make([]byte, 32)}
+	p := &Plane{key: make([]byte, 32)}
 	r := httptest.NewRequest("POST", "/mcp", nil)
-	if got, err := p.principal(r); err != nil || got != p.local() {
+	if got, err := p.principal(r); err != nil || got != p.Local() {
 		t.Errorf("behind the check of users: %q, %v", got, err)
 	}
-	p.settings = config.Settings{Serve: config.ServeSettings{AnyUser: true}}
-	if got, err := p.principal(r); err != nil || got == p.local() {
+	p.Settings = config.Settings{Serve: config.ServeSettings{AnyUser: true}}
+	if got, err := p.principal(r); err != nil || got == p.Local() {
 		t.Errorf("with any_user: %q, %v", got, err)
 	}
 }

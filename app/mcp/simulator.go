@@ -1,4 +1,4 @@
-package app
+package mcp
 
 import (
 	"context"
@@ -14,21 +14,21 @@ import (
 	"github.com/plimsoll/plimsoll/argocd/simulator"
 )
 
-// SimulatorOptions are what a simulated Argo CD is asked to be.
+// SimulatorOptions are what a Simulate Argo CD is asked to be.
 type SimulatorOptions struct {
 	Size   string // "819,236,287,13"; "" is that
 	Faults string // "latency=200ms,cut=100000"; "" is none
 }
 
-// simulation is a simulated Argo CD that listens on a loopback address.
-type simulation struct {
+// Simulation is a Simulate Argo CD that listens on a loopback address.
+type Simulation struct {
 	*simulator.Simulator
-	url, token string
-	server     *http.Server
+	Url, Token string
+	Server     *http.Server
 }
 
-// simulated starts one. The token is a new one: nobody else on this machine is let in.
-func simulated(ctx context.Context, o SimulatorOptions) (*simulation, error) {
+// Simulate starts one. The token is a new one: nobody else on this machine is let in.
+func Simulate(ctx context.Context, o SimulatorOptions) (*Simulation, error) {
 	options, err := simulator.ParseSize(o.Size)
 	if err != nil {
 		return nil, fmt.Errorf("--simulator: %w", err)
@@ -45,27 +45,27 @@ func simulated(ctx context.Context, o SimulatorOptions) (*simulation, error) {
 	if err != nil {
 		return nil, fmt.Errorf("the simulated Argo CD: %w", err)
 	}
-	s := &simulation{
-		Simulator: sim, url: "http://" + l.Addr().String(), token: options.Token,
-		server: &http.Server{Handler: sim, ReadHeaderTimeout: 10 * time.Second},
+	s := &Simulation{
+		Simulator: sim, Url: "http://" + l.Addr().String(), Token: options.Token,
+		Server: &http.Server{Handler: sim, ReadHeaderTimeout: 10 * time.Second},
 	}
-	go func() { _ = s.server.Serve(l) }()
+	go func() { _ = s.Server.Serve(l) }()
 	return s, nil
 }
 
 // client is a way to it.
-func (s *simulation) client() (*argocd.Client, error) {
+func (s *Simulation) client() (*argocd.Client, error) {
 	return argocd.New(argocd.Options{
-		Name: "simulator", URL: s.url, Token: func(context.Context) (string, error) { return s.token, nil },
+		Name: "simulator", URL: s.Url, Token: func(context.Context) (string, error) { return s.Token, nil },
 	})
 }
 
 // Close ends it at once, whoever reads.
-func (s *simulation) Close() error { return s.server.Close() }
+func (s *Simulation) Close() error { return s.Server.Close() }
 
-// simulate starts a simulated Argo CD for as long as the plane is open.
-func (p *toolsPlane) simulate(ctx context.Context, o SimulatorOptions, say io.Writer) (*argocd.Client, error) {
-	s, err := simulated(ctx, o)
+// simulate starts a Simulate Argo CD for as long as the plane is open.
+func (p *Plane) simulate(ctx context.Context, o SimulatorOptions, say io.Writer) (*argocd.Client, error) {
+	s, err := Simulate(ctx, o)
 	if err != nil {
 		return nil, err
 	}

@@ -1,31 +1,33 @@
-package app
+package mcp
 
 import (
 	"path/filepath"
 	"slices"
 
 	"github.com/plimsoll/plimsoll/tools/sizes"
+
+	"github.com/plimsoll/plimsoll/app/core"
 )
 
 // sizesDir is where the sizes of tool results are kept, below the state directory.
 const sizesDir = "mcp-sizes"
 
-// MCPSize is what is known of the results of one tool, as `stats --mcp --json` prints it.
-type MCPSize = sizes.Row
+// Size is what is known of the results of one tool, as `stats --mcp --json` prints it.
+type Size = sizes.Row
 
 // MCPStats lists how large the results of MCP tools were, the largest sum first; server
 // keeps to one server, "" means all. A file that cannot be read is told as a warning.
-func (a *App) MCPStats(server string) ([]MCPSize, error) {
-	state, err := a.Dirs.State()
+func Stats(app *core.Core, server string) ([]Size, error) {
+	state, err := app.Dirs.State()
 	if err != nil {
 		return nil, err
 	}
 	rows, err := sizes.Read(filepath.Join(state, sizesDir))
 	if err != nil {
-		a.Warn(err.Error())
+		app.Warn(err.Error())
 	}
 	if server != "" {
-		rows = slices.DeleteFunc(rows, func(r MCPSize) bool { return r.Server != server })
+		rows = slices.DeleteFunc(rows, func(r Size) bool { return r.Server != server })
 	}
 	return rows, nil
 }

@@ -1,4 +1,4 @@
-package app
+package mcp
 
 import (
 	"errors"
@@ -10,6 +10,8 @@ import (
 	"github.com/plimsoll/plimsoll/process/admission"
 	"github.com/plimsoll/plimsoll/process/sandbox"
 	"github.com/plimsoll/plimsoll/tools/sizes"
+
+	"github.com/plimsoll/plimsoll/app/core"
 )
 
 // The gateways of a run are processes that the agent starts. What they did reaches the
@@ -22,8 +24,8 @@ const (
 	tallyAge = 7 * 24 * time.Hour
 )
 
-func (a *App) tallyOf(run string) (string, error) {
-	state, err := a.Dirs.State()
+func TallyOf(app *core.Core, run string) (string, error) {
+	state, err := app.Dirs.State()
 	if err != nil {
 		return "", err
 	}
@@ -31,12 +33,12 @@ func (a *App) tallyOf(run string) (string, error) {
 }
 
 // openTally adds up for the run that this gateway is in; nil when it is in none.
-func (a *App) openTally() *sizes.Account {
+func openTally(app *core.Core) *sizes.Account {
 	run := os.Getenv(sandbox.CookieName)
 	if run == "" || !admission.ValidID(run) {
 		return nil
 	}
-	dir, err := a.tallyOf(run)
+	dir, err := TallyOf(app, run)
 	if err != nil {
 		return nil
 	}
@@ -49,8 +51,8 @@ func (a *App) openTally() *sizes.Account {
 
 // takeTally reads what the gateways of a run did, and removes it. The rows that could be read come with
 // an error too.
-func (a *App) takeTally(run string) ([]sizes.Row, error) {
-	dir, err := a.tallyOf(run)
+func TakeTally(app *core.Core, run string) ([]sizes.Row, error) {
+	dir, err := TallyOf(app, run)
 	if err != nil {
 		return nil, nil
 	}

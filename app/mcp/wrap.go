@@ -1,4 +1,4 @@
-package app
+package mcp
 
 import (
 	"errors"
@@ -41,7 +41,7 @@ type WrapResult struct {
 }
 
 // Wrap rewrites a client's configuration so that its MCP servers stand behind the gateway.
-func (a *App) Wrap(o WrapOptions) (WrapResult, error) {
+func Wrap(o WrapOptions) (WrapResult, error) {
 	if o.Command == "" {
 		self, err := os.Executable()
 		if err != nil {

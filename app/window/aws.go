@@ -1,4 +1,4 @@
-package app
+package window
 
 import (
 	"context"
@@ -18,9 +18,9 @@ var signingTools = []string{"CLAUDE_CODE_USE_BEDROCK"}
 // awsWait bounds the look for credentials: a role is asked of the machine's metadata service.
 const awsWait = 3 * time.Second
 
-// awsCredentials finds the credentials that AWS's own tools would use; nil when no tool asks
+// AWSCredentials finds the credentials that AWS's own tools would use; nil when no tool asks
 // for Bedrock or there are none. They are asked for anew as they expire.
-func awsCredentials(ctx context.Context) *proxy.AWS {
+func AWSCredentials(ctx context.Context) *proxy.AWS {
 	wanted := false
 	for _, name := range signingTools {
 		wanted = wanted || os.Getenv(name) != "" && os.Getenv(name) != "0"

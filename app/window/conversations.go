@@ -1,4 +1,4 @@
-package app
+package window
 
 import (
 	"errors"
@@ -10,12 +10,14 @@ import (
 	"github.com/plimsoll/plimsoll/config"
 	"github.com/plimsoll/plimsoll/journal"
 	"github.com/plimsoll/plimsoll/window/compact/checkpoint"
+
+	"github.com/plimsoll/plimsoll/app/core"
 )
 
 // openConversations opens the store of compactions as the configuration wants it; nil when
 // it is off. With an error comes a store in memory: without any, each turn over the line
 // would be cut anew, and to other bytes than the one before.
-func (a *App) openConversations(w config.WindowSettings, j *journal.Journal) (*checkpoint.Store, error) {
+func openStore(app *core.Core, w config.WindowSettings, j *journal.Journal) (*checkpoint.Store, error) {
 	if w.Store == "off" {
 		return nil, nil
 	}
@@ -23,7 +25,7 @@ func (a *App) openConversations(w config.WindowSettings, j *journal.Journal) (*c
 	var failed error
 	if w.Store == "disk" {
 		var store *checkpoint.Store
-		if o.Dir, failed = a.conversationsDir(); failed == nil {
+		if o.Dir, failed = conversationsDir(app); failed == nil {
 			store, failed = checkpoint.Open(o)
 		}
 		if failed == nil {
@@ -35,8 +37,8 @@ func (a *App) openConversations(w config.WindowSettings, j *journal.Journal) (*c
 	return store, errors.Join(failed, err)
 }
 
-func (a *App) conversationsDir() (string, error) {
-	state, err := a.Dirs.State()
+func conversationsDir(app *core.Core) (string, error) {
+	state, err := app.Dirs.State()
 	if err != nil {
 		return "", err
 	}
@@ -45,39 +47,39 @@ func (a *App) conversationsDir() (string, error) {
 
 // existing opens the store on the disk for a look. Nothing is made: (nil, nil) says that
 // nothing was ever kept.
-func (a *App) existing() (*checkpoint.Store, error) {
-	dir, err := a.conversationsDir()
+func Existing(app *core.Core) (*checkpoint.Store, error) {
+	dir, err := conversationsDir(app)
 	if err != nil {
 		return nil, err
 	}
 	if _, err := os.Stat(dir); errors.Is(err, os.ErrNotExist) {
 		return nil, nil
 	}
-	settings, err := a.Config.For("")
+	settings, err := app.Config.For("")
 	if err != nil {
 		return nil, err
 	}
 	return checkpoint.Open(checkpoint.Options{Dir: dir, MaxBytes: int64(settings.Window.StoreMax), MaxAge: settings.Window.StoreAge})
 }
 
-// CutEntry says what was cut from a conversation at one time, CutText has the text too.
+// Entry says what was cut from a conversation at one time, Cut has the text too.
 type (
-	CutEntry = checkpoint.Entry
-	CutText  = checkpoint.Cut
+	Entry = checkpoint.Entry
+	Cut   = checkpoint.Cut
 )
 
 // Cuts lists what was cut from conversations, the newest first: all, or those whose entry or
 // conversation has an ID that begins with of.
-func (a *App) Cuts(of string) ([]CutEntry, error) {
-	store, err := a.existing()
+func Cuts(app *core.Core, of string) ([]Entry, error) {
+	store, err := Existing(app)
 	if err != nil || store == nil {
-		return []CutEntry{}, err
+		return []Entry{}, err
 	}
 	all, err := store.List()
 	if err != nil {
 		return nil, err
 	}
-	found := []CutEntry{}
+	found := []Entry{}
 	for _, e := range all {
 		if strings.HasPrefix(e.ID, of) || strings.HasPrefix(e.Conversation, of) {
 			found = append(found, e)
@@ -90,10 +92,10 @@ func (a *App) Cuts(of string) ([]CutEntry, error) {
 }
 
 // Cut is one entry of [App.Cuts] with the text that was cut.
-func (a *App) Cut(id string) (CutText, error) {
-	store, err := a.existing()
+func ReadCut(app *core.Core, id string) (Cut, error) {
+	store, err := Existing(app)
 	if err != nil {
-		return CutText{}, err
+		return Cut{}, err
 	}
 	return store.Read(id)
 }

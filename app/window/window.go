@@ -1,4 +1,4 @@
-package app
+package window
 
 import (
 	"fmt"
@@ -17,13 +17,15 @@ import (
 	"github.com/plimsoll/plimsoll/window/compact"
 	"github.com/plimsoll/plimsoll/window/models"
 	"github.com/plimsoll/plimsoll/window/proxy"
+
+	"github.com/plimsoll/plimsoll/app/core"
 )
 
-// windowPlane is the proxy with all that it is wired to.
-type windowPlane struct {
-	proxy     *proxy.Proxy
-	upstreams []proxy.Upstream
-	token     bool
+// Plane is the proxy with all that it is wired to.
+type Plane struct {
+	Proxy     *proxy.Proxy
+	Upstreams []proxy.Upstream
+	Token     bool
 	trusting  *http.Transport // the proxy's, when it is not its own
 	end       chan struct{}   // closed by Close
 	swept     sync.WaitGroup
@@ -33,16 +35,16 @@ type windowPlane struct {
 // when no request comes.
 const sweepEvery = time.Minute
 
-// windowOptions are what a run and the daemon want differently.
-type windowOptions struct {
-	journal   *journal.Journal
-	token     string
-	peerPath  string // see [proxy.Options.PeerPath]
-	upstreams []proxy.Upstream
-	own       bool // the client compacts by itself
+// Options are what a run and the daemon want differently.
+type Options struct {
+	Journal   *journal.Journal
+	Token     string
+	PeerPath  string // see [proxy.Options.PeerPath]
+	Upstreams []proxy.Upstream
+	Own       bool // the client compacts by itself
 	// exhausted says that the agent itself died of memory a moment ago.
-	exhausted bool
-	warn      func(string)
+	Exhausted bool
+	Warn      func(string)
 }
 
 // heapBeside is what the soft limit of the Go memory allows beside the bodies of requests: a quarter of them for what the
@@ -59,23 +61,23 @@ func boundHeap(bodies limit.Bytes) {
 
 // openWindow wires the window plane from a configuration. A part that can't be opened (a
 // state directory that is not ours) is said and left out: the proxy works without it.
-func (a *App) openWindow(s config.Settings, o windowOptions) (*windowPlane, error) {
+func Open(app *core.Core, s config.Settings, o Options) (*Plane, error) {
 	w := s.Window
 	boundHeap(w.BodyMemory)
 	po := proxy.Options{
-		Upstreams: o.upstreams, Mode: proxy.Mode(w.Mode), Token: o.token, PeerPath: o.peerPath,
+		Upstreams: o.Upstreams, Mode: proxy.Mode(w.Mode), Token: o.Token, PeerPath: o.PeerPath,
 		Hosts: s.Serve.Hosts, Origins: s.Serve.Origins, AnyPeer: s.Serve.AnyUser,
 		MemoryBudget: int64(w.BodyMemory), MaxHeld: int64(w.ViewMax), MaxBody: int64(w.BodyMax),
-		RetryTarget: w.RetryTarget, OwnCompaction: o.own,
+		RetryTarget: w.RetryTarget, OwnCompaction: o.Own,
 		NoPreflight: !w.Compact, NoRepair: !w.Repair,
-		Breaker: breaker.New(breaker.Options{}), Journal: o.journal,
+		Breaker: breaker.New(breaker.Options{}), Journal: o.Journal,
 	}
 	// A client that compacts by itself gets the chance, unless somebody said otherwise.
-	if !o.own || s.Source("window.trigger").Origin != config.OriginDefault {
+	if !o.Own || s.Source("window.trigger").Origin != config.OriginDefault {
 		po.Trigger = w.Trigger
 	}
 	po.Target = targetOf(s, po.Trigger)
-	trusting := listen.Transport(os.Getenv, o.warn)
+	trusting := listen.Transport(os.Getenv, o.Warn)
 	if trusting != nil {
 		po.Transport = trusting
 	}
@@ -83,15 +85,15 @@ func (a *App) openWindow(s config.Settings, o windowOptions) (*windowPlane, erro
 	if po.Compactor, err = compactorOf(w); err != nil {
 		return nil, err
 	}
-	if po.Store, err = a.openConversations(w, o.journal); err != nil {
-		o.warn("compactions are kept in memory only, and lost at the end: " + err.Error())
+	if po.Store, err = openStore(app, w, o.Journal); err != nil {
+		o.Warn("compactions are kept in memory only, and lost at the end: " + err.Error())
 	}
-	po.Resolver = models.NewResolver(models.Options{Dir: a.limitsDir(), Overrides: overridesOf(w), Warn: o.warn})
-	if o.exhausted {
-		tellMoves(o.journal, po.Breaker.OutOfMemory())
+	po.Resolver = models.NewResolver(models.Options{Dir: limitsDir(app), Overrides: Overrides(w), Warn: o.Warn})
+	if o.Exhausted {
+		tellMoves(o.Journal, po.Breaker.OutOfMemory())
 	}
-	plane := &windowPlane{upstreams: o.upstreams, token: o.token != "", trusting: trusting, end: make(chan struct{})}
-	if plane.proxy, err = proxy.New(po); err != nil {
+	plane := &Plane{Upstreams: o.Upstreams, Token: o.Token != "", trusting: trusting, end: make(chan struct{})}
+	if plane.Proxy, err = proxy.New(po); err != nil {
 		return nil, err
 	}
 	plane.swept.Go(func() {
@@ -102,7 +104,7 @@ func (a *App) openWindow(s config.Settings, o windowOptions) (*windowPlane, erro
 			case <-plane.end:
 				return
 			case <-every.C:
-				tellMoves(o.journal, po.Breaker.Sweep())
+				tellMoves(o.Journal, po.Breaker.Sweep())
 			}
 		}
 	})
@@ -125,10 +127,10 @@ func targetOf(s config.Settings, trigger float64) float64 {
 }
 
 // Close ends what the plane holds open.
-func (w *windowPlane) Close() {
+func (w *Plane) Close() {
 	close(w.end)
 	w.swept.Wait()
-	w.proxy.Close()
+	w.Proxy.Close()
 	if w.trusting != nil {
 		w.trusting.CloseIdleConnections()
 	}
@@ -143,15 +145,15 @@ func tellMoves(j *journal.Journal, moves []breaker.Change) {
 }
 
 // limitsDir is where limits that providers taught are kept, "" when nothing can be.
-func (a *App) limitsDir() string {
-	state, err := a.Dirs.State()
+func limitsDir(app *core.Core) string {
+	state, err := app.Dirs.State()
 	if err != nil {
 		return ""
 	}
 	return filepath.Join(state, "window", "limits")
 }
 
-func overridesOf(w config.WindowSettings) models.Overrides {
+func Overrides(w config.WindowSettings) models.Overrides {
 	return models.Overrides{Provider: w.Provider, Max: max(w.MaxTokens, 0), ByProvider: w.ProviderTokens}
 }
 
@@ -176,8 +178,8 @@ func compactorOf(w config.WindowSettings) (*compact.Compactor, error) {
 	return compact.New(o), nil
 }
 
-// upstreamsOf are the providers of [upstream], with the keys that are to be added.
-func upstreamsOf(u config.UpstreamSettings) []proxy.Upstream {
+// Upstreams are the providers of [upstream], with the keys that are to be added.
+func Upstreams(u config.UpstreamSettings) []proxy.Upstream {
 	return []proxy.Upstream{
 		{Name: "openai", Provider: proxy.OpenAI, URL: u.OpenAI, KeyEnv: u.OpenAIKey},
 		{Name: "anthropic", Provider: proxy.Anthropic, URL: u.Anthropic, KeyEnv: u.AnthropicKey},

@@ -136,14 +136,8 @@ var rules = []rule{
 		forbidden: func(to string) bool { return below(to, "app") },
 	},
 	{
-		why:       "core is what every family of commands is given: it rests on none of them, nor on the face in front of them",
-		from:      []string{"app/core"},
-		forbidden: func(to string) bool { return below(to, "app") && to != "app/core" },
-	},
-	{
 		why:       "app is the face: it calls the families of commands, and what they share is in core and listen",
 		from:      []string{"app"},
-		except:    []string{"app/core"},
 		forbidden: func(to string) bool { return to == "app" },
 	},
 	{
@@ -166,6 +160,36 @@ var commandMayUse = []string{
 	"config",  // the types of settings that flags set
 	"journal", // the report and events it renders
 	"limit",   // sizes, as flags and in tables
+}
+
+// families are the folders below app and what each may import of the others: what it is
+// opened with, never what opens it.
+var families = map[string][]string{
+	"app/core":   nil,
+	"app/listen": nil,
+	"app/mcp":    {"app/core", "app/listen"},
+	"app/window": {"app/core", "app/listen"},
+	"app/agents": {"app/core", "app/listen", "app/mcp", "app/window"},
+	"app/daemon": {"app/core", "app/listen", "app/mcp", "app/window", "app/agents"},
+}
+
+func TestFamiliesOfCommands(t *testing.T) {
+	for _, p := range graph(t) {
+		if path.Dir(p.path) != "app" {
+			continue
+		}
+		may, known := families[p.path]
+		if !known {
+			t.Errorf("%s: write into families what it may import of the other folders of app", p.path)
+			continue
+		}
+		for full := range p.uses {
+			to, ours := strings.CutPrefix(full, module+"/")
+			if ours && below(to, "app") && !slices.Contains(may, to) {
+				t.Errorf("%s imports %s: a family of commands knows those that it is opened with (%s); what it needs of others comes as an option", p.path, to, strings.Join(may, ", "))
+			}
+		}
+	}
 }
 
 // goldenFiles compares a test's text with a file and knows nothing of Plimsoll: the test of any package may use it.

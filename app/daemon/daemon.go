@@ -1,4 +1,4 @@
-package app
+package daemon
 
 import (
 	"context"
@@ -15,10 +15,14 @@ import (
 	"github.com/plimsoll/plimsoll/journal"
 	"github.com/plimsoll/plimsoll/watch/metrics"
 	"github.com/plimsoll/plimsoll/window/proxy"
+
+	"github.com/plimsoll/plimsoll/app/agents"
+	"github.com/plimsoll/plimsoll/app/mcp"
+	"github.com/plimsoll/plimsoll/app/window"
 )
 
-// ServeOptions are what `plimsoll serve` can be told beside the configuration.
-type ServeOptions struct {
+// Options are what `plimsoll serve` can be told beside the configuration.
+type Options struct {
 	// ReadyFile takes the base URL when the daemon takes requests, and is removed at the
 	// end; "" writes none. It holds no token.
 	ReadyFile string
@@ -36,8 +40,8 @@ type ServeOptions struct {
 
 // Serve is the daemon: the model gateway, the MCP gateway and the agents over A2A, with metrics and
 // health, until ctx ends or a signal asks for the end (SIGINT, SIGTERM; a second one ends at once).
-func (a *App) Serve(ctx context.Context, o ServeOptions) (err error) {
-	settings, err := a.Config.For("")
+func Run(ctx context.Context, app *core.Core, o Options) (err error) {
+	settings, err := app.Config.For("")
 	if err != nil {
 		return err
 	}
@@ -57,12 +61,12 @@ func (a *App) Serve(ctx context.Context, o ServeOptions) (err error) {
 		log := core.NewEventLog(o.Log)
 		defer func() {
 			if err := log.Close(); err != nil {
-				a.Warn(err.Error())
+				app.Warn(err.Error())
 			}
 		}()
 		observers = append(observers, log)
 	}
-	accounts, closeAccounts := a.toolObservers()
+	accounts, closeAccounts := mcp.Observers(app)
 	defer closeAccounts()
 	events := journal.New(journal.Options{Observers: append(observers, accounts...)})
 
@@ -70,39 +74,39 @@ func (a *App) Serve(ctx context.Context, o ServeOptions) (err error) {
 	if err != nil {
 		return err
 	}
-	plane, err := a.openWindow(settings, windowOptions{
-		journal: events, token: token, upstreams: upstreamsOf(settings.Upstream), warn: a.Warn,
+	plane, err := window.Open(app, settings, window.Options{
+		Journal: events, Token: token, Upstreams: window.Upstreams(settings.Upstream), Warn: app.Warn,
 	})
 	if err != nil {
 		return err
 	}
 	defer plane.Close()
 
-	configured, err := a.Config.Agents()
+	configured, err := app.Config.Agents()
 	if err != nil {
 		return err
 	}
 	// What opens the daemon, and what it opens model providers with, is no server's business.
-	servers, err := a.openMCP(settings, events, token, o.Version, secretVariables(settings, configured))
+	servers, err := mcp.OpenDaemon(app, settings, events, token, o.Version, agents.SecretVariables(settings, configured))
 	if err != nil {
 		return err
 	}
 	var parts []listen.Part
 	if servers != nil {
-		parts = append(parts, servers.routes)
+		parts = append(parts, servers.Routes)
 		defer func() { err = errors.Join(err, servers.Close()) }()
 	}
-	agents, err := a.openServedAgents(ctx, settings, events, servers, token, o.Version)
+	agents, err := agents.OpenDaemon(ctx, app, settings, events, servers, token, o.Version)
 	if err != nil {
 		return err
 	}
 	if agents != nil {
 		parts = append(parts, agents)
-		defer func() { err = errors.Join(err, agents.end(ctx)) }()
+		defer func() { err = errors.Join(err, agents.End(ctx)) }()
 	}
 	ready := make(chan struct{})
 	return listen.Until(ctx, listen.Options{
-		Serve: settings.Serve, Door: plane.proxy, Handler: listen.Handler(plane.proxy, ready, meters.Handler(), plane.proxy, parts...),
+		Serve: settings.Serve, Door: plane.Proxy, Handler: listen.Handler(plane.Proxy, ready, meters.Handler(), plane.Proxy, parts...),
 		Taking: ready, ReadyFile: o.ReadyFile,
 		Ready: func(url string) {
 			if o.Ready != nil {
@@ -112,8 +116,8 @@ func (a *App) Serve(ctx context.Context, o ServeOptions) (err error) {
 				return
 			}
 			sayWhere(o.Stderr, url, plane)
-			servers.say(o.Stderr, url)
-			agents.say(o.Stderr, url)
+			servers.Say(o.Stderr, url)
+			agents.Say(o.Stderr, url)
 		},
 		End: func() error {
 			stop() // a second signal ends the program at once
@@ -121,9 +125,9 @@ func (a *App) Serve(ctx context.Context, o ServeOptions) (err error) {
 				fmt.Fprintf(o.Stderr, "plimsoll: ending, requests under way have %s\n", listen.Drain)
 			}
 			// Tasks end before the tools that they use.
-			for _, end := range []func() error{func() error { return agents.end(ctx) }, servers.end} {
+			for _, end := range []func() error{func() error { return agents.End(ctx) }, servers.End} {
 				if err := end(); err != nil {
-					a.Warn(err.Error())
+					app.Warn(err.Error())
 				}
 			}
 			return nil
@@ -132,14 +136,14 @@ func (a *App) Serve(ctx context.Context, o ServeOptions) (err error) {
 }
 
 // sayWhere prints the base URLs as each provider's clients take them.
-func sayWhere(w io.Writer, root string, plane *windowPlane) {
+func sayWhere(w io.Writer, root string, plane *window.Plane) {
 	fmt.Fprintf(w, "plimsoll: serving on %s\n", root)
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	shown := ""
-	if plane.token {
+	if plane.Token {
 		shown = "TOKEN" // never the token itself
 	}
-	for _, u := range plane.upstreams {
+	for _, u := range plane.Upstreams {
 		variable := baseVariables[u.Provider]
 		fmt.Fprintf(t, "  %s=%s\tto %s\n", variable, proxy.BaseURL(root, shown, u), u.URL)
 	}

@@ -1,0 +1,100 @@
+package app
+
+import (
+	"context"
+
+	"github.com/plimsoll/plimsoll/app/agents"
+	"github.com/plimsoll/plimsoll/app/daemon"
+	"github.com/plimsoll/plimsoll/app/mcp"
+	"github.com/plimsoll/plimsoll/app/window"
+)
+
+// SearchFirstName is the variable by which `run` tells Plimsoll's own agent in it that the last
+// one died of memory: it searches before it lists then.
+const SearchFirstName = agents.SearchFirstName
+
+// StandinModel is what --model takes for the model that is none: keywords, no network, no key.
+const StandinModel = agents.StandinModel
+
+// What the commands take and give; each is described where its family of commands is.
+type (
+	MCPOptions       = mcp.MCPOptions
+	MCPSize          = mcp.Size
+	ArgoCDOptions    = mcp.ArgoCDOptions
+	ArgoCDTool       = mcp.ArgoCDTool
+	SimulatorOptions = mcp.SimulatorOptions
+	WrapOptions      = mcp.WrapOptions
+	WrapResult       = mcp.WrapResult
+	WrapServer       = mcp.WrapServer
+
+	AgentOptions      = agents.AgentOptions
+	AgentServeOptions = agents.ServeOptions
+	AgentSession      = agents.Session
+	AgentEvent        = agents.Event
+	ListedAgent       = agents.Listed
+	AskOptions        = agents.AskOptions
+	AskReport         = agents.AskReport
+	AskedAgent        = agents.AskedAgent
+	AskedCall         = agents.AskedCall
+
+	ServeOptions = daemon.Options
+	CutEntry     = window.Entry
+	CutText      = window.Cut
+)
+
+// MCP is the gateway in front of one MCP server, until the client closes its end, ctx ends
+// or a signal asks for the end.
+func (a *App) MCP(ctx context.Context, o MCPOptions) error { return mcp.Serve(ctx, a.Core, o) }
+
+// ArgoCD is the MCP server of Argo CD, until the client closes its end, ctx ends or a signal
+// asks for the end.
+func (a *App) ArgoCD(ctx context.Context, o ArgoCDOptions) error {
+	return mcp.ServeArgoCD(ctx, a.Core, o)
+}
+
+// ArgoCDTools lists the tools of the Argo CD server, by name.
+func ArgoCDTools() ([]ArgoCDTool, error) { return mcp.ArgoCDTools() }
+
+// Wrap rewrites a client's configuration so that its MCP servers stand behind the gateway.
+func (a *App) Wrap(o WrapOptions) (WrapResult, error) { return mcp.Wrap(o) }
+
+// MCPStats lists how large the results of MCP tools were, the largest sum first; server
+// keeps to one server, "" means all. A file that cannot be read is told as a warning.
+func (a *App) MCPStats(server string) ([]MCPSize, error) { return mcp.Stats(a.Core, server) }
+
+// Ask asks an agent one question. The error is of what kept it from being asked; how the
+// question ended is in the report.
+func (a *App) Ask(ctx context.Context, o AskOptions) (AskReport, error) {
+	return agents.Ask(ctx, a.Core, o)
+}
+
+// ServeAgents serves agents over A2A and nothing else, until ctx ends or a signal asks for the
+// end (SIGINT, SIGTERM; a second one ends at once).
+func (a *App) ServeAgents(ctx context.Context, o AgentServeOptions) error {
+	return agents.Serve(ctx, a.Core, o)
+}
+
+// AgentList lists the agents, by name.
+func (a *App) AgentList() ([]ListedAgent, error) { return agents.List(a.Core) }
+
+// AgentSessions lists the conversations of an agent, the last one used first. name is as in
+// [AgentOptions].
+func (a *App) AgentSessions(name string) ([]AgentSession, error) {
+	return agents.Sessions(a.Core, name)
+}
+
+// RemoveAgentSession removes a conversation of an agent.
+func (a *App) RemoveAgentSession(ctx context.Context, name, session string) error {
+	return agents.RemoveSession(ctx, a.Core, name, session)
+}
+
+// Serve is the daemon: the model gateway, the MCP gateway and the agents over A2A, with metrics and
+// health, until ctx ends or a signal asks for the end (SIGINT, SIGTERM; a second one ends at once).
+func (a *App) Serve(ctx context.Context, o ServeOptions) error { return daemon.Run(ctx, a.Core, o) }
+
+// Cuts lists what was cut from conversations, the newest first: all, or those whose entry or
+// conversation has an ID that begins with of.
+func (a *App) Cuts(of string) ([]CutEntry, error) { return window.Cuts(a.Core, of) }
+
+// Cut is one entry of [App.Cuts] with the text that was cut.
+func (a *App) Cut(id string) (CutText, error) { return window.ReadCut(a.Core, id) }

@@ -1,0 +1,24 @@
+package app
+
+import (
+	"strings"
+	"testing"
+)
+
+func TestDemoOffersWhatIsThere(t *testing.T) {
+	env := map[string]string{"OPENAI_API_KEY": "k", "ARGOCD_SERVER": "argocd.example", "ARGOCD_AUTH_TOKEN": "t"}
+	model, argocd := DemoOffers(func(name string) string { return env[name] })
+	if !strings.HasPrefix(model, "openai/") || argocd != "argocd.example" {
+		t.Errorf("%q and %q", model, argocd)
+	}
+	if model, argocd = DemoOffers(func(string) string { return "" }); model != "" || argocd != "" {
+		t.Errorf("out of nothing: %q and %q", model, argocd)
+	}
+}
+
+func TestTheDemoTakesNothingRealUnasked(t *testing.T) {
+	left := strings.Join(withoutReal([]string{"PATH=/bin", "OPENAI_API_KEY=k", "ARGOCD_OPTS=--insecure", "PLIMSOLL_CONFIG=/x", "HOME=/h", "LLM_PROVIDER=x"}), " ")
+	if left != "PATH=/bin HOME=/h" {
+		t.Errorf("left: %s", left)
+	}
+}
