@@ -7,45 +7,45 @@ import (
 	"time"
 )
 
-// givenUp counts the calls whose tools did not return in time. A tool may run on for ever:
-// nothing in Go ends it. So their number is bounded, for each tool and for all.
-type givenUp struct {
-	leaked func(tool string, still int) // a tool still runs leakGrace after it was given up
+// abandonedCalls counts the calls whose tools did not return in time. A tool may run on for ever: nothing in Go ends a
+// goroutine from outside. So their number is bounded, for each tool and for all.
+type abandonedCalls struct {
+	leaked func(tool string, still int) // called when a tool still runs leakGrace after its call was abandoned
 
 	mu    sync.Mutex
-	still map[string]int // by tool; none has 0
-	total int
-	late  int64
+	still map[string]int // abandoned calls that still run, by tool; no entry is 0
+	total int            // of still
+	late  int64          // abandoned calls whose tools returned later
 }
 
-// fate is what became of a tool's goroutine; it is guarded by givenUp's lock.
-type fate struct {
-	tool          string
-	ended, gaveUp bool
-	grace         *time.Timer
+// goroutineState is the state of the goroutine in which a tool or a model runs. It is guarded by the lock of abandonedCalls.
+type goroutineState struct {
+	tool                string
+	returned, abandoned bool
+	grace               *time.Timer
 }
 
-// admits says why no further call of a tool is begun; "" when it may be.
-func (g *givenUp) admits(tool string) string {
+// refusal says, for the model, why no further call of a tool is begun; "" when one may be.
+func (g *abandonedCalls) refusal(tool string) string {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	if n := g.still[tool]; n >= maxGivenUpTool {
+	if n := g.still[tool]; n >= maxAbandonedTool {
 		return fmt.Sprintf("Not run: %d earlier calls of %s never came to an end and still run. It can be called again when they end. Go on without it.", n, tool)
 	}
-	if g.total >= maxGivenUp {
+	if g.total >= maxAbandoned {
 		return fmt.Sprintf("Not run: %d earlier calls never came to an end and still run. Tools can be called again when they end. Answer with what is there.", g.total)
 	}
 	return ""
 }
 
-// giveUp gives a call up, unless its tool has returned.
-func (g *givenUp) giveUp(f *fate) {
+// abandon counts a call as abandoned, unless its tool has returned.
+func (g *abandonedCalls) abandon(f *goroutineState) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	if f.ended || f.gaveUp {
+	if f.returned || f.abandoned {
 		return
 	}
-	f.gaveUp = true
+	f.abandoned = true
 	if g.still == nil {
 		g.still = map[string]int{}
 	}
@@ -53,7 +53,7 @@ func (g *givenUp) giveUp(f *fate) {
 	g.total++
 	f.grace = time.AfterFunc(leakGrace, func() {
 		g.mu.Lock()
-		ended, still := f.ended, g.total
+		ended, still := f.returned, g.total
 		g.mu.Unlock()
 		if !ended {
 			g.leaked(cmp.Or(f.tool, "(model)"), still)
@@ -61,12 +61,12 @@ func (g *givenUp) giveUp(f *fate) {
 	})
 }
 
-// returned takes in that a tool returned, and tells whether that was in time.
-func (g *givenUp) returned(f *fate) bool {
+// returned notes that a tool returned, and reports whether that was before its call was abandoned.
+func (g *abandonedCalls) returned(f *goroutineState) bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	f.ended = true
-	if !f.gaveUp {
+	f.returned = true
+	if !f.abandoned {
 		return true
 	}
 	f.grace.Stop()
@@ -78,7 +78,7 @@ func (g *givenUp) returned(f *fate) bool {
 	return false
 }
 
-func (g *givenUp) counts() (late, leaked int64) {
+func (g *abandonedCalls) counts() (late, leaked int64) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	return g.late, int64(g.total)

@@ -32,15 +32,15 @@ type Options struct {
 
 // Agent answers queries within its limits. Its methods may be called from any goroutine.
 type Agent struct {
-	o      Options
-	core   *core
-	given  givenUp
-	closed chan struct{} // when the last query is over
+	o         Options
+	core      *core
+	abandoned abandonedCalls
+	closed    chan struct{} // when the last query is over
 
 	mu       sync.Mutex
 	ending   bool
 	runs     map[*Run]struct{}
-	lines    lines
+	queues   sessionQueues
 	queries  int64
 	calls    int64
 	outcomes map[Outcome]int64
@@ -59,12 +59,12 @@ func New(o Options) (*Agent, error) {
 		o.Conversations = newMemory(o.Name, o.Journal)
 	}
 	a := &Agent{
-		o: o, core: newCore(o.Model.Info(), o.Limits), closed: make(chan struct{}), runs: map[*Run]struct{}{}, lines: lines{},
+		o: o, core: newCore(o.Model.Info(), o.Limits), closed: make(chan struct{}), runs: map[*Run]struct{}{}, queues: sessionQueues{},
 		outcomes: map[Outcome]int64{},
 	}
 	a.core.noSummary = o.NoSummary
 	a.core.encoder, _ = o.Model.(Encoder)
-	a.given.leaked = func(tool string, still int) {
+	a.abandoned.leaked = func(tool string, still int) {
 		a.note(journal.AgentCallLeaked{Agent: clip(o.Name), Tool: clip(tool), Still: still})
 	}
 	return a, nil
@@ -134,7 +134,7 @@ func (a *Agent) Start(ctx context.Context, q Query) (*Run, error) {
 		return nil, err
 	}
 	select {
-	case <-r.place.turn:
+	case <-r.ticket.turn:
 		if err := r.open(); err != nil {
 			r.cancel(err)
 			a.dismiss(r, "")
@@ -158,9 +158,9 @@ func (a *Agent) admit(r *Run) error {
 		return fmt.Errorf("%w: %d run or wait (max_queries); ask again when one has ended", ErrBusy, len(a.runs))
 	}
 	if r.q.Session == "" {
-		r.place = &place{turn: make(chan struct{})}
-		close(r.place.turn)
-	} else if r.place = a.lines.join(r.q.Session, a.o.Limits.MaxWaiting); r.place == nil {
+		r.ticket = &ticket{turn: make(chan struct{})}
+		close(r.ticket.turn)
+	} else if r.ticket = a.queues.join(r.q.Session, a.o.Limits.MaxWaiting); r.ticket == nil {
 		a.note(journal.AgentQueryRefused{Agent: clip(a.o.Name), Why: "waiting"})
 		return fmt.Errorf("%w: %d wait for session %q already; ask again when one has ended", ErrBusy, a.o.Limits.MaxWaiting, r.q.Session)
 	}
@@ -172,7 +172,7 @@ func (a *Agent) admit(r *Run) error {
 func (a *Agent) dismiss(r *Run, outcome Outcome) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	a.lines.leave(r.q.Session, r.place)
+	a.queues.leave(r.q.Session, r.ticket)
 	delete(a.runs, r)
 	if outcome != "" {
 		a.queries++
@@ -201,7 +201,7 @@ func (a *Agent) MemoryUsage() MemoryUsage {
 	defer a.mu.Unlock()
 	var sum MemoryUsage
 	for r := range a.runs {
-		now, _ := r.held.usage()
+		now, _ := r.state.usage()
 		sum.add(now)
 	}
 	return sum
@@ -225,13 +225,13 @@ func (a *Agent) Stats() Stats {
 	s := Stats{Queries: a.queries, Calls: a.calls, Outcomes: maps.Clone(a.outcomes)}
 	for r := range a.runs {
 		select {
-		case <-r.place.turn:
+		case <-r.ticket.turn:
 			s.Running++
 		default:
 			s.Waiting++
 		}
 	}
-	s.Late, s.Leaked = a.given.counts()
+	s.Late, s.Leaked = a.abandoned.counts()
 	return s
 }
 

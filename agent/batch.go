@@ -13,39 +13,39 @@ import (
 	"github.com/plimsoll/plimsoll/limit"
 )
 
-// batch is the calls of one step. All of it but [batch.work] belongs to the goroutine of the
-// query. Calls begin in their order and have the same time, so the earlier one is over first.
+// batch is the calls of one step. All its methods but [batch.work] run on the goroutine of the query. Calls begin in their order
+// and have the same time limit, so an earlier call times out first.
 type batch struct {
-	r       *Run
-	calls   []*pending
-	tell    bool          // the model may be told of a loop
-	over    bool          // the query was ended: what its calls came to is no loop
-	most    int           // bytes of each result that go to the model
-	done    chan returned // what tools returned; it never blocks one
-	begun   int
-	running int
-	kept    int // results that are in the conversation
-	found   string
+	r         *Run
+	calls     []*pending
+	mayNudge  bool          // the model may be told of a loop
+	cancelled bool          // the query was ended: no loop is looked for in its calls
+	maxResult int           // bytes of each result that go to the model
+	done      chan returned // calls whose tools returned; it has room for all, so sending never blocks
+	begun     int
+	running   int
+	stored    int // results that are in the conversation
+	found     string
 }
 
-// pending is a call on its way to its result.
+// pending is a call of a batch, from before it begins until its result is stored.
 type pending struct {
-	call   Call
-	began  time.Time
-	cancel context.CancelCauseFunc
-	fate   fate
-	over   bool        // guarded by the emitter: its pieces are nobody's any more
-	stored *StepResult // when the call has ended
-	text   string      // for the model
-	cut    bool        // text is not all there was
-	digest uint64      // of text
-	why    string      // what ended the call, if not its tool
+	call      Call
+	started   time.Time
+	cancel    context.CancelCauseFunc
+	goroutine goroutineState
+	silenced  bool        // guarded by the emitter: nothing more is heard of the tool
+	stored    *StepResult // when the call has ended
+	text      string      // for the model
+	cut       bool        // text is not all there was
+	digest    uint64      // of text
+	why       string      // what ended the call, if not its tool
 }
 
 // returned is a call whose tool returned in time.
 type returned struct {
 	*pending
-	came outcome
+	outcome outcome
 }
 
 // outcome is what came of a tool, within its bounds.
@@ -61,25 +61,24 @@ type outcome struct {
 func (r *Run) batch(calls []Call) *batch {
 	b := &batch{r: r, done: make(chan returned, len(calls))}
 	for _, c := range calls {
-		b.calls = append(b.calls, &pending{call: c, fate: fate{tool: c.Name}})
+		b.calls = append(b.calls, &pending{call: c, goroutine: goroutineState{tool: c.Name}})
 	}
-	// What goes to the model need not be more than its window takes, of which a token is
-	// about four bytes; and not more than a conversation takes.
+	// The results need not be larger than the window, at about four bytes a token, and not larger than maxStep.
 	room := int(maxStep)
-	if r.room.Limit > 0 {
-		room = min(room, 4*r.room.Limit)
+	if r.lastFit.Limit > 0 {
+		room = min(room, 4*r.lastFit.Limit)
 	}
-	b.most = max(room/len(calls), int(minResult))
+	b.maxResult = max(room/len(calls), int(minResult))
 	return b
 }
 
 // check looks at all calls before one of them runs. When something is wrong with one none
 // runs: what the others do may build on it.
 func (b *batch) check(stop Stop) {
-	most := b.r.a.o.Limits.MaxCalls
+	maxCalls := b.r.a.o.Limits.MaxCalls
 	var wrong []string
 	for i, p := range b.calls {
-		if i >= most {
+		if i >= maxCalls {
 			break
 		}
 		if err := b.r.malformed(p.call); err != nil {
@@ -96,15 +95,15 @@ func (b *batch) check(stop Stop) {
 	for i, p := range b.calls {
 		switch {
 		case p.stored != nil:
-		case i >= most:
-			b.refuse(p, "refused", fmt.Sprintf("Not run: one step has at most %d calls, and this is number %d. Make it in a later step.", most, i+1))
+		case i >= maxCalls:
+			b.refuse(p, "refused", fmt.Sprintf("Not run: one step has at most %d calls, and this is number %d. Make it in a later step.", maxCalls, i+1))
 		case len(wrong) > 0:
 			b.refuse(p, "malformed", fmt.Sprintf("Not run: %s of the same step is malformed, so none of the step was run. Make all of them again.", strings.Join(wrong, ", ")))
 		}
 	}
 }
 
-// malformed says what is wrong with a call.
+// malformed returns what is wrong with a call; nil when nothing is.
 func (r *Run) malformed(c Call) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -128,49 +127,49 @@ func (r *Run) malformed(c Call) (err error) {
 func (b *batch) refuse(p *pending, why, text string) {
 	b.r.events.emit(Event{Kind: EventCall, Step: b.r.steps, Call: &p.call})
 	stored, truncated := capText(text, int(b.r.a.o.Limits.MaxStepResult))
-	b.settle(p, outcome{text: text, stored: stored, truncated: truncated, size: int64(len(text)), failed: true, why: why})
+	b.finish(p, outcome{text: text, stored: stored, truncated: truncated, size: int64(len(text)), failed: true, why: why})
 }
 
-// settle takes in how a call ended. From here on nothing of its tool is heard.
-func (b *batch) settle(p *pending, o outcome) {
+// finish records how a call ended. From here on nothing more is heard of its tool.
+func (b *batch) finish(p *pending, o outcome) {
 	if p.stored != nil {
 		return
 	}
-	b.r.events.end(&p.over)
+	b.r.events.silence(&p.silenced)
 	p.text, p.cut, p.why, p.digest = o.text, o.cut, o.why, repeat.Digest(o.text)
 	p.stored = &StepResult{
 		CallID: p.call.ID, Name: p.call.Name, Text: o.stored, Size: o.size,
-		Truncated: o.truncated, Failed: o.failed, Took: took(p.began),
+		Truncated: o.truncated, Failed: o.failed, Took: took(p.started),
 	}
-	if !p.began.IsZero() {
+	if !p.started.IsZero() {
 		b.running--
 	}
-	b.r.held.store(p.stored)
+	b.r.state.store(p.stored)
 	b.r.noteCall(p)
 	shown := *p.stored
 	b.r.events.emit(Event{Kind: EventResult, Step: b.r.steps, Call: &p.call, Result: &shown})
 }
 
-// run makes the calls, and returns when each result is in the conversation.
+// run makes the calls, and returns when all results are in the conversation.
 func (b *batch) run() error {
-	defer b.release(errToolOver)
+	defer b.cancelAll(errToolOver)
 	for {
 		if b.r.ctx.Err() != nil {
 			return b.stop()
 		}
-		if err := b.keep(); err != nil {
+		if err := b.storeResults(); err != nil {
 			return err
 		}
-		if b.kept == len(b.calls) {
+		if b.stored == len(b.calls) {
 			return nil
 		}
 		b.begin()
 		late := b.deadline()
 		select {
 		case p := <-b.done:
-			b.settle(p.pending, p.came)
+			b.finish(p.pending, p.outcome)
 		case <-late.C:
-			if err := b.giveUp(); err != nil {
+			if err := b.abandonLate(); err != nil {
 				late.Stop()
 				return err
 			}
@@ -188,16 +187,16 @@ func (b *batch) begin() {
 		if p.stored != nil {
 			continue
 		}
-		if no := b.r.a.given.admits(p.call.Name); no != "" {
-			b.refuse(p, "refused", no)
+		if refusal := b.r.a.abandoned.refusal(p.call.Name); refusal != "" {
+			b.refuse(p, "refused", refusal)
 			continue
 		}
 		b.running++
 		b.r.calls++
 		b.r.a.called()
-		p.began = time.Now()
-		// The context of the query must not reach the tool by itself: what it ends has its
-		// result first.
+		p.started = time.Now()
+		// The tool does not get the context of the query itself: when that ends, the call's result is stored first, and
+		// only then is the tool told.
 		var ctx context.Context
 		ctx, p.cancel = context.WithCancelCause(context.WithoutCancel(b.r.ctx))
 		b.r.events.emit(Event{Kind: EventCall, Step: b.r.steps, Call: &p.call})
@@ -205,45 +204,44 @@ func (b *batch) begin() {
 	}
 }
 
-// deadline is the moment at which the earliest call has had its time.
+// deadline fires when the earliest call that still runs is over its time limit.
 func (b *batch) deadline() *time.Timer {
 	for _, p := range b.calls[:b.begun] {
 		if p.stored == nil {
-			return time.NewTimer(time.Until(p.began.Add(b.r.a.o.Limits.ToolTimeout)))
+			return time.NewTimer(time.Until(p.started.Add(b.r.a.o.Limits.ToolTimeout)))
 		}
 	}
 	return time.NewTimer(0) // all have ended
 }
 
-// drain takes in what has come by now.
+// drain records the calls that have ended by now.
 func (b *batch) drain() {
 	for {
 		select {
 		case p := <-b.done:
-			b.settle(p.pending, p.came)
+			b.finish(p.pending, p.outcome)
 		default:
 			return
 		}
 	}
 }
 
-// giveUp ends the calls that had their time: their results are in the conversation before
-// their tools are told.
-func (b *batch) giveUp() error {
+// abandonLate ends the calls that are over their time limit. Their results are stored before their tools are told.
+func (b *batch) abandonLate() error {
 	b.drain()
 	timeout := b.r.a.o.Limits.ToolTimeout
 	var late []*pending
 	for _, p := range b.calls[:b.begun] {
-		if p.stored == nil && time.Since(p.began) >= timeout {
-			b.end(p, "timeout", fmt.Sprintf("No result: the call took longer than %v and was given up. It may have done its work, or not. Ask for less, or go on without it.", timeout))
+		if p.stored == nil && time.Since(p.started) >= timeout {
+			b.finishWithout(p, "timeout", fmt.Sprintf("No result: the call took longer than %v and was given up. It may have done its work, or not. Ask for less, or go on without it.", timeout))
 			late = append(late, p)
 		}
 	}
-	if err := b.keep(); err != nil {
+	if err := b.storeResults(); err != nil {
 		return err
 	}
 	for _, p := range late {
-		b.r.a.given.giveUp(&p.fate)
+		b.r.a.abandoned.abandon(&p.goroutine)
 		p.cancel(errToolTimeout)
 	}
 	return nil
@@ -258,42 +256,41 @@ func (b *batch) stop() error {
 			continue
 		}
 		text := "Not run: the query was ended before."
-		if !p.began.IsZero() {
+		if !p.started.IsZero() {
 			text = "No result: the query was ended while the call ran. It may have done its work, or not."
 		}
-		b.end(p, "cancelled", text)
+		b.finishWithout(p, "cancelled", text)
 	}
-	b.over = true
-	if err := b.keep(); err != nil {
+	b.cancelled = true
+	if err := b.storeResults(); err != nil {
 		return err
 	}
-	b.release(cause)
+	b.cancelAll(cause)
 	return cause
 }
 
-// end ends a call in the place of its tool.
-func (b *batch) end(p *pending, why, text string) {
+// finishWithout ends a call whose tool has not returned.
+func (b *batch) finishWithout(p *pending, why, text string) {
 	stored, truncated := capText(text, int(b.r.a.o.Limits.MaxStepResult))
-	b.settle(p, outcome{text: text, stored: stored, truncated: truncated, size: 0, failed: true, why: why})
+	b.finish(p, outcome{text: text, stored: stored, truncated: truncated, size: 0, failed: true, why: why})
 }
 
-// release ends the contexts of all tools that run. It comes last, whatever happened.
-func (b *batch) release(cause error) {
+// cancelAll ends the contexts of all tools that still run. It comes last, however the batch ended.
+func (b *batch) cancelAll(cause error) {
 	for _, p := range b.calls {
 		if p.cancel != nil {
-			b.r.events.end(&p.over)
-			b.r.a.given.giveUp(&p.fate)
+			b.r.events.silence(&p.silenced)
+			b.r.a.abandoned.abandon(&p.goroutine)
 			p.cancel(cause)
 		}
 	}
 }
 
-// keep puts the results into the conversation, in the order of the calls, as far as there
-// are some.
-func (b *batch) keep() error {
+// storeResults adds the results to the conversation, in the order of the calls, up to the first call that still runs.
+func (b *batch) storeResults() error {
 	var ms []Message
-	for b.kept+len(ms) < len(b.calls) {
-		p := b.calls[b.kept+len(ms)]
+	for b.stored+len(ms) < len(b.calls) {
+		p := b.calls[b.stored+len(ms)]
 		if p.stored == nil {
 			break
 		}
@@ -302,33 +299,33 @@ func (b *batch) keep() error {
 	if len(ms) == 0 {
 		return nil
 	}
-	if b.kept+len(ms) == len(b.calls) && !b.over {
-		b.look(&ms[len(ms)-1])
+	if b.stored+len(ms) == len(b.calls) && !b.cancelled {
+		b.detectLoop(&ms[len(ms)-1])
 	}
-	if err := b.r.keep(ms...); err != nil {
+	if err := b.r.appendMessages(ms...); err != nil {
 		return err
 	}
 	for i := range ms {
-		b.calls[b.kept+i].text = "" // it is in the conversation now
+		b.calls[b.stored+i].text = "" // it is in the conversation now
 	}
-	b.kept += len(ms)
+	b.stored += len(ms)
 	return nil
 }
 
-// look looks for loops when all calls have ended. The words about one go to the model behind
-// the last result: every provider takes them there.
-func (b *batch) look(last *Message) {
+// detectLoop looks for loops when all calls have ended. The model is told of one at the end of the last result: every provider
+// takes words there.
+func (b *batch) detectLoop(last *Message) {
 	step := make([]repeat.Call, len(b.calls))
 	for i, p := range b.calls {
 		step[i] = repeat.Call{Name: p.call.Name, Arguments: p.call.Arguments, Failed: p.stored.Failed, Result: p.digest}
 	}
-	found, loop := b.r.held.observe(step)
+	found, loop := b.r.state.observe(step)
 	if !loop {
 		return
 	}
 	b.found = found.Detail
-	b.r.a.note(journal.AgentLoop{Agent: clip(b.r.a.o.Name), Rule: string(found.Kind), Ended: !b.tell})
-	if b.tell {
+	b.r.a.note(journal.AgentLoop{Agent: clip(b.r.a.o.Name), Rule: string(found.Kind), Ended: !b.mayNudge})
+	if b.mayNudge {
 		last.Text += "\n\n" + found.Nudge
 		b.r.events.emit(Event{Kind: EventNudge, Step: b.r.steps, Text: limit.Clip(found.Nudge, int(maxPiece))})
 	}

@@ -8,10 +8,9 @@ import (
 	"github.com/plimsoll/plimsoll/limit"
 )
 
-// work is the goroutine of a call. Whatever the tool does, the call comes out of done once,
-// unless it was given up before.
+// work is the goroutine of a call. Whatever the tool does, the call is sent on done exactly once, unless it was abandoned before.
 func (b *batch) work(ctx context.Context, p *pending) {
-	// What a tool ends by runtime.Goexit, or a panic with nil, has no value to recover.
+	// This stands when the tool calls runtime.Goexit: then there is no value to recover.
 	came := outcome{text: "The tool broke off without a result.", failed: true, why: "panic"}
 	came.size = int64(len(came.text))
 	came.stored, came.truncated = capText(came.text, int(b.r.a.o.Limits.MaxStepResult))
@@ -20,12 +19,12 @@ func (b *batch) work(ctx context.Context, p *pending) {
 			came = b.outcome(Output{Text: fmt.Sprintf("The tool failed by a bug of its own: %s", limit.Clip(fmt.Sprint(v), 500)), Failed: true}, nil)
 			came.why = "panic"
 		}
-		if b.r.a.given.returned(&p.fate) {
+		if b.r.a.abandoned.returned(&p.goroutine) {
 			b.done <- returned{p, came}
 		}
 	}()
 	out, err := b.r.q.Tools.Call(ctx, p.call, func(text string) {
-		b.r.events.while(&p.over, func(emit func(Event)) {
+		b.r.events.unless(&p.silenced, func(emit func(Event)) {
 			pieces(strings.ToValidUTF8(text, "\uFFFD"), func(piece string) {
 				emit(Event{Kind: EventChunk, Step: b.r.steps, Call: &p.call, Text: piece})
 			})
@@ -34,7 +33,7 @@ func (b *batch) work(ctx context.Context, p *pending) {
 	came = b.outcome(out, err)
 }
 
-// outcome brings what a tool returned into its bounds, so that nothing holds on to more.
+// outcome cuts what a tool returned to its bounds, so that the rest can be freed.
 func (b *batch) outcome(out Output, err error) outcome {
 	text := out.Text
 	if err != nil {
@@ -45,7 +44,7 @@ func (b *batch) outcome(out Output, err error) outcome {
 	}
 	o := outcome{size: max(out.Size, int64(len(text))), failed: out.Failed || err != nil}
 	text = legible(text)
-	o.text = forModel(text, b.most)
+	o.text = forModel(text, b.maxResult)
 	o.cut = len(o.text) < len(text)
 	o.stored, o.truncated = capText(text, int(b.r.a.o.Limits.MaxStepResult))
 	return o

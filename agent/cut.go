@@ -15,7 +15,7 @@ const cutMarker = "[truncated]"
 // message without any.
 const noOutput = "(no output)"
 
-// capText is text within n bytes, the marker included. It holds on to no more than that.
+// capText cuts text to n bytes, the marker included. The result does not keep the memory of the rest alive.
 func capText(text string, n int) (capped string, truncated bool) {
 	if len(text) <= n {
 		return text, false
@@ -32,8 +32,8 @@ func legible(text string) string {
 	return strings.ToValidUTF8(text, "\uFFFD")
 }
 
-// binary says that text is none. A zero byte is in no text; of the rest a few wrong bytes
-// are those of another encoding, many are an image or an archive.
+// binary reports whether text is no text. A zero byte settles it. A few other wrong bytes may be another encoding; many are an
+// image or an archive.
 func binary(text string) bool {
 	const looked = 8 << 10
 	head := text[:min(len(text), looked)]
@@ -65,12 +65,12 @@ func pieces(text string, yield func(string)) {
 // clip is a name for an event.
 func clip(name string) string { return limit.Clip(name, 64) }
 
-// forModel is a result within most bytes, its head and its tail.
-func forModel(text string, most int) string {
+// forModel cuts a result to maxBytes: its head and its tail stay.
+func forModel(text string, maxBytes int) string {
 	if text == "" {
 		return noOutput
 	}
-	return limit.Cut(text, most, func(cut int) string {
+	return limit.Cut(text, maxBytes, func(cut int) string {
 		return fmt.Sprintf("\n[%d bytes left out here: the result is too large for one message]\n", cut)
 	})
 }

@@ -5,36 +5,36 @@ import (
 	"sync"
 )
 
-// emitter hands the events of a query to whoever asked, one at a time and in order.
+// emitter passes the events of a query to Query.Events, one at a time and in order.
 type emitter struct {
 	mu sync.Mutex
 	to func(Event)
-	// broke is told when to panics; nothing more is handed on then.
-	broke func(error)
+	// panicked is called when to panics. No further event is passed on then.
+	panicked func(error)
 }
 
-// emit hands on one event.
-func (e *emitter) emit(ev Event) { e.while(nil, func(emit func(Event)) { emit(ev) }) }
+// emit passes on one event.
+func (e *emitter) emit(ev Event) { e.unless(nil, func(emit func(Event)) { emit(ev) }) }
 
-// while runs f with the means to hand on events, unless over is true; it is guarded by the
-// emitter. What a tool or a model says after it was given up is dropped that way.
-func (e *emitter) while(over *bool, f func(emit func(Event))) {
+// unless runs f with a function that passes events on, unless silenced is true. The emitter's lock guards silenced. So nothing is
+// heard of a tool or a model after its call was abandoned.
+func (e *emitter) unless(silenced *bool, f func(emit func(Event))) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	if over != nil && *over {
+	if silenced != nil && *silenced {
 		return
 	}
-	f(e.hand)
+	f(e.deliver)
 }
 
-// end makes over true: from then on while drops what belongs to it.
-func (e *emitter) end(over *bool) {
+// silence sets silenced: from then on unless drops what it guards.
+func (e *emitter) silence(silenced *bool) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	*over = true
+	*silenced = true
 }
 
-func (e *emitter) hand(ev Event) {
+func (e *emitter) deliver(ev Event) {
 	if e.to == nil {
 		return
 	}
@@ -45,7 +45,7 @@ func (e *emitter) hand(ev Event) {
 		}
 		e.to = nil
 		p := recover()
-		e.broke(fmt.Errorf("agent: Query.Events broke off at %q: %v", ev.Kind, p))
+		e.panicked(fmt.Errorf("agent: Query.Events broke off at %q: %v", ev.Kind, p))
 	}()
 	e.to(ev)
 	fine = true

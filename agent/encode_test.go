@@ -211,7 +211,7 @@ func saidIn(r *wire.Request) (list []string) {
 // An adapter of a user's own that is no Encoder gets the messages, and nothing encoded.
 func TestAModelThatIsNoEncoder(t *testing.T) {
 	t.Parallel()
-	model := newActor(t, func(_ int, r *agent.Request, _ func(string)) (*agent.Reply, error) {
+	model := newScriptedModel(t, func(_ int, r *agent.Request, _ func(string)) (*agent.Reply, error) {
 		if r.Encoded() != nil || len(r.Messages) != 1 {
 			t.Errorf("it got %+v", r)
 		}

@@ -17,25 +17,25 @@ var (
 )
 
 const (
-	CutMarker      = cutMarker
-	NoOutput       = noOutput
-	LastNote       = lastNote
-	GoOn           = goOn
-	MaxGivenUpTool = maxGivenUpTool
-	LeakGrace      = leakGrace
-	MaxResults     = maxResults
-	MemorySessions = memorySessions
-	MemoryBytes    = memoryBytes
+	CutMarker        = cutMarker
+	NoOutput         = noOutput
+	LastNote         = lastNote
+	GoOn             = goOn
+	MaxAbandonedTool = maxAbandonedTool
+	LeakGrace        = leakGrace
+	MaxResults       = maxResults
+	MemorySessions   = memorySessions
+	MemoryBytes      = memoryBytes
 )
 
 // Recount counts what the query holds anew.
-func (r *Run) Recount() MemoryUsage { return r.held.recount() }
+func (r *Run) Recount() MemoryUsage { return r.state.recount() }
 
-// Lines tells how many sessions have queries.
-func (a *Agent) Lines() int {
+// Queues tells how many sessions have queries.
+func (a *Agent) Queues() int {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	return len(a.lines)
+	return len(a.queues)
 }
 
 // Fit makes a history fit the window of a model once.

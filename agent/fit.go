@@ -20,25 +20,23 @@ const (
 	// defaultTrigger and defaultTarget stand in for a share of the window that makes no sense.
 	defaultTrigger = 0.8
 	defaultTarget  = 0.5
-	// defaultReserve is what is kept free for an answer that nobody bounded, in tokens; the
-	// same as in front of the agents of others (window/proxy).
+	// defaultReserve is kept free for an answer without a limit, in tokens; the same as in the proxy (window/proxy).
 	defaultReserve = 20_000
-	// shrink is what is left of the room when a request was refused as too long though it
-	// should have fitted: our count was too low then.
-	shrink = 0.8
-	// fitTries bounds how often one request is made smaller because a count was wrong.
-	fitTries = 3
+	// shrinkFactor scales the room when the provider refused a request that should have fitted: our count was too low.
+	shrinkFactor = 0.8
+	// maxFitTries bounds how often one request is compacted because a count was wrong.
+	maxFitTries = 3
 )
 
-// fitted says what fit did.
-type fitted struct {
-	Tokens int // of the input as it is now, by our best count
-	Limit  int // of the input
-	Before int // tokens, before room was made
+// fitResult lists the compaction steps that were applied and the tokens before and after.
+type fitResult struct {
+	Tokens int // of the input after the pass, by the best estimate
+	Limit  int // tokens that the input may have
+	Before int // tokens of the input before the pass
 	// Actions says what was done, for people; "" when nothing was.
-	Actions string
-	Changed bool // the messages are others than those that were given
-	Room    bool // room was made, now
+	Actions  string
+	Changed  bool // the messages are others than those that were given
+	MadeRoom bool // room was made, now
 	// MaxOutput is how much output may be asked for beside this input; 0 leaves it to the adapter.
 	MaxOutput int
 	Summary   Usage // what summaries by the model cost
@@ -46,32 +44,29 @@ type fitted struct {
 	Encoded *wire.Request
 }
 
-// fitter makes every request fit the window of its model: calls and results are paired, the
-// tokens counted, and room is made when there are too many. One fitter serves one query, by
-// one goroutine at a time; query makes another one that shares what was learned.
+// fitter makes the requests of a query fit the window of the model: it pairs calls and results, counts tokens, and compacts the
+// history when there are too many. It is used by one goroutine at a time; what is learned is shared in core.
 type fitter struct {
 	*core
 	summarize summarizer
 	compactor *compact.Compactor
 
-	specs   []ToolSpec // that were declared last
-	chat    chatEncoder
-	most    int          // tokens of input, after a refusal; 0 goes by the window
-	refused bool         // since the last fit
-	settled int          // tokens that were left when no more room could be made; 0 is none
-	mended  int          // places of the history that were mended last time
-	tally   tokens.Tally // of what fit returned last
-	in      tokens.Input
+	specs        []ToolSpec // that were declared last
+	chat         chatEncoder
+	maxInput     int          // tokens of input, after a refusal; 0 goes by the window
+	refused      bool         // since the last fit
+	floor        int          // tokens that were left when no more room could be made; 0 is none
+	mendedBefore int          // places of the history that were mended last time
+	tally        tokens.Tally // of what fit returned last
+	in           tokens.Input
 }
 
-// newFitter makes a fitter for a model. summarize may be nil: old turns are then summarised by
-// choosing lines of them.
+// newFitter makes a fitter with a core of its own. summarize may be nil: old turns are then summarised by choosing lines of them.
 func newFitter(info ModelInfo, l Limits, summarize summarizer) *fitter {
 	return newCore(info, l).query(summarize)
 }
 
-// query makes a fitter for another query to the same model. It may be called from any
-// goroutine.
+// query makes a fitter for a query. It may be called from any goroutine.
 func (c *core) query(summarize summarizer) *fitter {
 	f := &fitter{core: c, summarize: summarize, chat: chatEncoder{model: c.info.Name}}
 	o := compact.Options{SummaryBudget: summaryBudget, SummaryTimeout: summaryTimeout}
@@ -79,66 +74,65 @@ func (c *core) query(summarize summarizer) *fitter {
 	case c.noSummary:
 		o.Style = compact.Off
 	case summarize != nil:
-		o.Style, o.Summarizer = compact.Model, writer{f}
+		o.Style, o.Summarizer = compact.Model, modelSummarizer{f}
 	}
 	f.compactor = compact.New(o)
 	return f
 }
 
-// fit makes messages that a strict provider accepts and that fit the window, out of those of a
-// conversation. What it need not change comes back as it was given. maxOutput is how much
-// output will be asked for; 0 when none is named.
+// fit returns the messages of a conversation in a form that a strict provider accepts and that fits the window. Messages that need
+// no change come back as they were given. maxOutput is how many tokens of output will be asked for; 0 when no number is sent.
 //
 // The error is ctx's, or a *[TooLargeError] when even what must stay does not fit: the system
 // prompt, the tools, the first and the newest message of the user and the step under way.
-func (f *fitter) fit(ctx context.Context, system string, ms []Message, specs []ToolSpec, maxOutput int) ([]Message, fitted, error) {
+func (f *fitter) fit(ctx context.Context, system string, ms []Message, specs []ToolSpec, maxOutput int) ([]Message, fitResult, error) {
 	if err := ctx.Err(); err != nil {
-		return nil, fitted{}, err
+		return nil, fitResult{}, err
 	}
 	if len(specs) > 0 {
 		f.specs = specs
 	}
-	p := &fitting{fitter: f, ctx: ctx, given: ms, system: system, tools: specs}
+	p := &compactionPass{fitter: f, ctx: ctx, given: ms, system: system, tools: specs}
 	if err := p.pair(); err != nil {
-		return nil, fitted{}, err
+		return nil, fitResult{}, err
 	}
 	if err := p.replay(); err != nil {
-		return nil, fitted{}, err
+		return nil, fitResult{}, err
 	}
 	p.count()
 	p.limits(maxOutput)
-	p.did.Before = p.in.Best
+	p.result.Before = p.in.Best
 	if err := p.shrink(); err != nil {
 		p.finish(maxOutput)
-		return nil, p.did, err
+		return nil, p.result, err
 	}
 	p.finish(maxOutput)
 	f.tally, f.in, f.refused = p.tally, p.in, false
 	out, err := p.messages()
-	return out, p.did, err
+	return out, p.result, err
 }
 
-// learned takes in that a request that fit returned was refused as too long. limit is the
-// window that the refusal named, in tokens; 0 when it named none.
-func (f *fitter) learned(limit int) {
+// learnLimit notes that the provider refused the last request as too long. limit is the window that the refusal named, in
+// tokens; 0 when it named none.
+func (f *fitter) learnLimit(limit int) {
 	sent := f.in.Best
 	if limit > 0 {
 		f.windows.Learn(f.upstream, f.info.Name, nil, limit, true)
 	}
-	f.refused, f.settled = true, 0
-	// Whatever is believed of the limit, the same request must not go out again.
+	f.refused, f.floor = true, 0
+	// Whatever limit is assumed, the same request must not be sent again.
 	if sent > 0 {
-		f.most = max(1, int(shrink*float64(sent)))
+		f.maxInput = max(1, int(shrinkFactor*float64(sent)))
 	}
 }
 
-// report takes in what the provider counted for the request that fit returned last.
+// report notes what the provider counted for the last request.
 func (f *fitter) report(u Usage) {
 	if u.Input <= 0 || len(f.tally.Messages) == 0 {
 		return
 	}
 	if models.MayTruncate(f.upstream, f.info.Name) && overflow.SilentTruncation(f.in.Low, u.Input) {
-		// The server threw away what did not fit and said nothing: what it read is its window.
+		// The server dropped what did not fit without a word: what it read is its window.
 		f.windows.Learn(f.upstream, f.info.Name, nil, u.Input, false)
 		return
 	}
@@ -146,8 +140,8 @@ func (f *fitter) report(u Usage) {
 	f.windows.Accepted(f.upstream, f.info.Name, nil, u.Input)
 }
 
-// A fitting is one call of fit.
-type fitting struct {
+// A compactionPass is one call of fit.
+type compactionPass struct {
 	*fitter
 	ctx    context.Context
 	system string
@@ -163,16 +157,16 @@ type fitting struct {
 	chain   []tokens.Digest // of the view's client request
 	window  models.Window
 	room    int // tokens for the input
-	did     fitted
+	result  fitResult
 	notes   []string
 }
 
-func (p *fitting) note(format string, args ...any) {
+func (p *compactionPass) note(format string, args ...any) {
 	p.notes = append(p.notes, fmt.Sprintf(format, args...))
 }
 
 // pair gives every call its result and every result its call, always, and encodes what comes of it.
-func (p *fitting) pair() error {
+func (p *compactionPass) pair() error {
 	ms, done := tidy(p.given)
 	if !orderly(ms, p.maxID) {
 		mended, n, err := p.mend(ms)
@@ -185,17 +179,17 @@ func (p *fitting) pair() error {
 	ms, named := callable(ms, p.knows)
 	done += added + named
 	if done > 0 {
-		p.did.Changed = true
-		if done != p.mended { // once, not with every step
+		p.result.Changed = true
+		if done != p.mendedBefore { // once, not with every step
 			p.note("mended the history (%d)", done)
 		}
 	}
-	p.mended = done
+	p.mendedBefore = done
 	return p.encode(ms)
 }
 
 // encode has the request written: by the model's own adapter, when that is an Encoder.
-func (p *fitting) encode(ms []Message) error {
+func (p *compactionPass) encode(ms []Message) error {
 	encode := p.chat.encode
 	if p.encoder != nil {
 		encode = p.encoder.Encode
@@ -216,47 +210,47 @@ func (f *fitter) knows(name string) bool {
 	return slices.ContainsFunc(f.specs, func(s ToolSpec) bool { return s.Name == name })
 }
 
-// replay makes the room again that was made in this conversation before, in the same way: what
-// the provider has in its cache stays good, and no summary is written twice.
-func (p *fitting) replay() error {
+// replay applies the compaction that was made of this conversation before. So the provider's cache stays good, and no summary is
+// written twice.
+func (p *compactionPass) replay() error {
 	p.tally = p.counter.Tally(p.now, p.family)
 	p.chain = p.tally.Chain
-	c := checkpoint.Lookup(p.made, checkpoint.Scope{}, p.chain)
+	c := checkpoint.Lookup(p.checkpoints, checkpoint.Scope{}, p.chain)
 	view, err := compact.Replay(p.now, c)
-	if err != nil { // it does not fit its own chain
+	if err != nil { // the checkpoint does not match its own chain: go on without it
 		if view, err = compact.Replay(p.now, nil); err != nil {
 			return fmt.Errorf("agent: %w", err)
 		}
 	}
 	p.view, p.now = view, view.Request
 	if view.Replayed() {
-		p.did.Changed, p.patches = true, c.Patches
+		p.result.Changed, p.patches = true, c.Patches
 	}
 	return nil
 }
 
 // count measures what would be sent.
-func (p *fitting) count() {
+func (p *compactionPass) count() {
 	p.tally = p.counter.Tally(p.now, p.family)
 	p.in = p.usage.Input(ledger, p.tally)
 }
 
 // limits finds out how much input there may be beside the output.
-func (p *fitting) limits(maxOutput int) {
+func (p *compactionPass) limits(maxOutput int) {
 	p.window = p.windows.Window(p.upstream, p.info.Name, nil)
 	if p.info.MaxOutput > 0 {
 		p.window.Output = p.info.MaxOutput
 	}
 	p.room = max(1, p.window.ForInput(p.reserve(maxOutput)))
-	if p.most > 0 {
-		p.room = min(p.room, p.most)
+	if p.maxInput > 0 {
+		p.room = min(p.room, p.maxInput)
 	}
 }
 
-// reserve is what is kept free for the answer, in tokens. Providers that add what is asked for
-// to the input refuse the sum, so all of it counts; but an answer never has more than half the
-// window, and one that nobody bounded a quarter.
-func (p *fitting) reserve(asked int) int {
+// reserve is kept free for the answer, in tokens. Providers refuse a request when the input and the output that it asks for are
+// together over the window, so all that is asked for counts; but never more than half the window, or a quarter when nothing is
+// asked for.
+func (p *compactionPass) reserve(asked int) int {
 	if p.window.Output > 0 {
 		asked = min(asked, p.window.Output)
 	}
@@ -270,18 +264,17 @@ func (p *fitting) reserve(asked int) int {
 	return min(most, p.window.Context/4)
 }
 
-// shrink makes room when it is needed.
-func (p *fitting) shrink() error {
+// shrink compacts the request when it is over the trigger.
+func (p *compactionPass) shrink() error {
 	trigger := p.lines().TriggerTokens()
 	if over, _ := p.in.Over(trigger, p.room); !over {
 		return nil
 	}
-	// Where the last try left more than the trigger, another one is of use only when there is
-	// something new.
-	if p.settled > 0 && p.in.High <= p.room && p.in.Best < p.settled+p.room/20 {
+	// When the last compaction could not get below the trigger, another one is of use only when something new was said.
+	if p.floor > 0 && p.in.High <= p.room && p.in.Best < p.floor+p.room/20 {
 		return nil
 	}
-	for range fitTries {
+	for range maxFitTries {
 		err := p.compact(p.goal())
 		if large, ok := errors.AsType[*compact.DoesNotFit](err); ok {
 			err = p.bestEffort(large)
@@ -293,19 +286,19 @@ func (p *fitting) shrink() error {
 			break
 		}
 	}
-	p.settled = 0
+	p.floor = 0
 	if p.in.Best > trigger {
-		p.settled = p.in.Best
+		p.floor = p.in.Best
 	}
 	return nil
 }
 
-func (p *fitting) lines() fit.Lines {
+func (p *compactionPass) lines() fit.Lines {
 	return fit.Lines{Room: p.room, Trigger: p.trigger, Target: p.target}
 }
 
 // goal is where to go.
-func (p *fitting) goal() compact.Goal {
+func (p *compactionPass) goal() compact.Goal {
 	goal := p.lines().Goal(p.in.Estimate)
 	goal.NoModel = p.refused
 	return goal
@@ -313,8 +306,8 @@ func (p *fitting) goal() compact.Goal {
 
 // bestEffort decides about a request whose part that has to stay is over the limit by the upper estimate. When it is not over
 // the window by every estimate it goes out as small as it gets, and the provider decides; after a refusal it is not sent again.
-func (p *fitting) bestEffort(large *compact.DoesNotFit) error {
-	if fit.MustRefuse(large, p.in.Estimate, p.window) || p.most > 0 && large.Total > p.room {
+func (p *compactionPass) bestEffort(large *compact.DoesNotFit) error {
+	if fit.MustRefuse(large, p.in.Estimate, p.window) || p.maxInput > 0 && large.Total > p.room {
 		return p.tooLarge(large)
 	}
 	goal := p.goal()
@@ -327,10 +320,10 @@ func (p *fitting) bestEffort(large *compact.DoesNotFit) error {
 }
 
 // compact makes room once.
-func (p *fitting) compact(goal compact.Goal) error {
+func (p *compactionPass) compact(goal compact.Goal) error {
 	res, err := p.compactor.Compact(p.ctx, p.view, fit.Sizes(p.counter, p.family, p.in.Estimate, p.tally), goal)
-	p.did.Summary.Input += res.SummaryIn
-	p.did.Summary.Output += res.SummaryOut
+	p.result.Summary.Input += res.SummaryIn
+	p.result.Summary.Output += res.SummaryOut
 	if res.SummaryError != nil {
 		p.note("the model wrote no summary (%s)", clipText(res.SummaryError.Error(), 120))
 	}
@@ -347,30 +340,30 @@ func (p *fitting) compact(goal compact.Goal) error {
 		return fmt.Errorf("agent: make room in the conversation: %w", err)
 	}
 	p.now, p.patches = res.Request, res.Patches
-	p.did.Changed, p.did.Room = true, true
+	p.result.Changed, p.result.MadeRoom = true, true
 	if c := compact.Checkpoint(p.view, &res, p.chain); c != nil {
 		// In memory there is nothing that can fail. Another query of this conversation may have
 		// been first; what is sent now is good all the same.
-		_, _ = p.made.Put(checkpoint.Scope{}, c, checkpoint.Cut{})
+		_, _ = p.checkpoints.Put(checkpoint.Scope{}, c, checkpoint.Cut{})
 	}
 	p.count()
 	p.note("made room (%s): %d tokens became %d", strings.Join(res.Rungs, ", "), res.Before, res.After)
 	return nil
 }
 
-// finish writes down what came of it.
-func (p *fitting) finish(maxOutput int) {
-	p.did.Tokens, p.did.Limit = p.in.Best, p.room
-	p.did.Actions = strings.Join(p.notes, "; ")
-	p.did.MaxOutput = p.output(maxOutput)
+// finish fills in the result.
+func (p *compactionPass) finish(maxOutput int) {
+	p.result.Tokens, p.result.Limit = p.in.Best, p.room
+	p.result.Actions = strings.Join(p.notes, "; ")
+	p.result.MaxOutput = p.output(maxOutput)
 	if p.encoder != nil {
-		p.did.Encoded = p.now
+		p.result.Encoded = p.now
 	}
 }
 
-// output is how much may be asked for: what was, as far as it fits beside the input. Of one that
-// was not named it is 0, unless so little is left that an adapter's own default might not fit.
-func (p *fitting) output(asked int) int {
+// output is how many tokens of output the request may ask for: what was asked, as far as it fits beside the input. When nothing was
+// asked it is 0, which leaves the number to the adapter, unless so little is free that the adapter's default might not fit.
+func (p *compactionPass) output(asked int) int {
 	free := max(p.window.Context-p.in.High, p.reserve(asked), 1)
 	most := p.window.Output
 	if asked > 0 {
@@ -388,10 +381,10 @@ func (p *fitting) output(asked int) int {
 	return free
 }
 
-// messages are what is to be sent.
-func (p *fitting) messages() ([]Message, error) {
+// messages are the messages to send.
+func (p *compactionPass) messages() ([]Message, error) {
 	switch {
-	case !p.did.Changed:
+	case !p.result.Changed:
 		return p.given, nil
 	case p.now == p.view.Client:
 		return p.encoded.ms, nil

@@ -11,19 +11,18 @@ import (
 )
 
 const (
-	// memoBytes and usageBytes bound what is remembered of counts and of what the provider
-	// reported: some 5,000 messages, more than 64 queries of 40 have.
-	memoBytes  = 1 << 20
+	// countBytes and usageBytes bound the memory for token counts and for what the provider reported: some 5,000 messages, more
+	// than 64 queries of 40 have.
+	countBytes = 1 << 20
 	usageBytes = 256 << 10
-	// madeBytes bounds what is remembered of how room was made in conversations.
-	madeBytes = 4 << 20
-	// ledger names the only account there is in the usage of a core.
+	// checkpointBytes bounds the memory for the compactions of conversations.
+	checkpointBytes = 4 << 20
+	// ledger names the only account in the usage of a core.
 	ledger = "agent"
 )
 
-// core is what the fitters of all queries of one agent share: what its model takes, what was
-// counted, what the provider reported, and how room was made. All of it is bounded, and may be
-// used by any goroutine.
+// core is shared by the fitters of all queries of an agent: the limits of its model, token counts, what the provider reported,
+// and compactions that were made. All of it is bounded, and may be used by any goroutine.
 type core struct {
 	info            ModelInfo
 	upstream        string // as package models names it
@@ -34,15 +33,14 @@ type core struct {
 	noSummary       bool
 	encoder         Encoder // nil when the model is none
 
-	seed    maphash.Seed
-	windows *models.Resolver
-	counter *tokens.Counter
-	usage   *tokens.Usage
-	made    *checkpoint.Store
+	seed        maphash.Seed
+	windows     *models.Resolver
+	counter     *tokens.Counter
+	usage       *tokens.Usage
+	checkpoints *checkpoint.Store
 }
 
-// newCore reads the limits. Window counts as the user's word; a provider that names less has the
-// last one.
+// newCore makes a core. A Window in the limits is believed, until the provider names a smaller one.
 func newCore(info ModelInfo, l Limits) *core {
 	c := &core{info: info, upstream: upstreamOf(info), seed: maphash.MakeSeed(), trigger: l.Trigger, target: l.Target}
 	if c.trigger <= 0 || c.trigger > 1 {
@@ -64,14 +62,14 @@ func newCore(info ModelInfo, l Limits) *core {
 	}
 	c.strictIDs = c.family == tokens.FamilyClaude || c.family == tokens.FamilyClaude47
 	c.windows = models.NewResolver(models.Options{Overrides: models.Overrides{Max: max(0, window)}})
-	c.counter = tokens.NewCounter(tokens.Options{MemoBytes: memoBytes})
+	c.counter = tokens.NewCounter(tokens.Options{MemoBytes: countBytes})
 	c.usage = tokens.NewUsage(tokens.UsageOptions{Bytes: usageBytes})
 	// Without a directory nothing is opened that could fail; a nil store remembers nothing.
-	c.made, _ = checkpoint.Open(checkpoint.Options{MemoryBytes: madeBytes})
+	c.checkpoints, _ = checkpoint.Open(checkpoint.Options{MemoryBytes: checkpointBytes})
 	return c
 }
 
-// upstreamOf names who is asked: by the address where that tells, else by the provider.
+// upstreamOf names the service: by its address where there is one, else by the provider.
 func upstreamOf(info ModelInfo) string {
 	if !strings.Contains(info.URL, "://") {
 		return info.Provider

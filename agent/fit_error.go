@@ -69,8 +69,8 @@ func (e *TooLargeError) advice() string {
 	return "begin a new session, or use a model with a larger window"
 }
 
-// tooLarge says it in the messages of the conversation.
-func (p *fitting) tooLarge(large *compact.DoesNotFit) error {
+// tooLarge names the message of the conversation that is too large.
+func (p *compactionPass) tooLarge(large *compact.DoesNotFit) error {
 	ms := p.encoded.ms
 	e := &TooLargeError{Model: p.info.Name, Limit: p.room, Total: large.Total, Tokens: large.Tokens, Of: len(ms), Part: partTools}
 	i, ok := p.encoded.largest(large.Message)

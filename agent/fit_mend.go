@@ -47,7 +47,7 @@ func orderly(ms []Message, maxID int) bool {
 // mend pairs calls and results, as package repair does: a process may have died between them, a conversation been cut. It returns the
 // messages themselves when there is nothing to do, and how much it did.
 func (f *fitter) mend(ms []Message) ([]Message, int, error) {
-	k := newKeyed(f.seed, ms)
+	k := newKeyedMessages(f.seed, ms)
 	r, err := wire.Parse(wire.Chat, chatBody(f.info.Name, "", k.raw, nil))
 	if err != nil {
 		return nil, 0, uncountable(ms, err)
@@ -73,14 +73,14 @@ const keyName = `{"plimsoll_message":"`
 const keyDigits = 16
 
 // keyed is messages as OpenAI's Chat Completions has them, each with a key.
-type keyed struct {
+type keyedMessages struct {
 	ms    []Message
 	raw   [][]byte // of each message
 	byKey map[string]int
 }
 
-func newKeyed(seed maphash.Seed, ms []Message) *keyed {
-	c := &keyed{ms: ms, raw: make([][]byte, len(ms)), byKey: make(map[string]int, len(ms))}
+func newKeyedMessages(seed maphash.Seed, ms []Message) *keyedMessages {
+	c := &keyedMessages{ms: ms, raw: make([][]byte, len(ms)), byKey: make(map[string]int, len(ms))}
 	for i := range ms {
 		m := &ms[i]
 		b := append(make([]byte, 0, chatSize(m)), keyName...)
@@ -103,7 +103,7 @@ func newKeyed(seed maphash.Seed, ms []Message) *keyed {
 }
 
 // messages reads a request that a repair made. What was not edited is the message that it was.
-func (c *keyed) messages(r *wire.Request) ([]Message, error) {
+func (c *keyedMessages) messages(r *wire.Request) ([]Message, error) {
 	out := make([]Message, 0, len(r.Messages))
 	for i := range r.Messages {
 		raw := r.Raw(r.Messages[i].Span)
@@ -128,7 +128,7 @@ func (c *keyed) messages(r *wire.Request) ([]Message, error) {
 }
 
 // find tells which message was made into raw.
-func (c *keyed) find(raw []byte) (int, bool) {
+func (c *keyedMessages) find(raw []byte) (int, bool) {
 	rest, ok := bytes.CutPrefix(raw, []byte(keyName))
 	if !ok || len(rest) < keyDigits {
 		return 0, false
@@ -138,7 +138,7 @@ func (c *keyed) find(raw []byte) (int, bool) {
 }
 
 // merge puts what a repair changed into a copy of the message it was done to.
-func (c *keyed) merge(at int, edited Message) Message {
+func (c *keyedMessages) merge(at int, edited Message) Message {
 	m := c.ms[at]
 	was, err := decodeMessage(c.raw[at])
 	if err != nil { // we wrote it

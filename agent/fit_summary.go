@@ -17,7 +17,7 @@ const (
 	summaryBudget = 400_000
 	// summaryHead is what the instructions of a summary cost, in tokens, and some more.
 	summaryHead = 400
-	// summaryBytes is how many bytes of a transcript a token surely has room for.
+	// summaryBytes is a lower bound of the bytes in a token of a transcript.
 	summaryBytes = 2
 )
 
@@ -25,7 +25,7 @@ const (
 type summarizer func(ctx context.Context, r *Request) (*Reply, error)
 
 // writer has the agent's own model write summaries.
-type writer struct{ f *fitter }
+type modelSummarizer struct{ f *fitter }
 
 var (
 	errNoRoom   = errors.New("what is to be summarised is more than twice what the model takes")
@@ -35,11 +35,11 @@ var (
 
 // Summarize asks once; package compact has the deadline and judges the text. Errors hold no text
 // of the conversation: those of adapters may repeat what was sent.
-func (w writer) Summarize(ctx context.Context, a compact.Assignment) (compact.Written, error) {
+func (w modelSummarizer) Summarize(ctx context.Context, a compact.Assignment) (compact.Written, error) {
 	window := w.f.windows.Window(w.f.upstream, w.f.info.Name, nil)
 	room := summaryBytes * (window.ForInput(a.MaxTokens) - summaryHead)
-	if w.f.most > 0 {
-		room = min(room, summaryBytes*(w.f.most-summaryHead))
+	if w.f.maxInput > 0 {
+		room = min(room, summaryBytes*(w.f.maxInput-summaryHead))
 	}
 	if room < len(a.Transcript)/2 {
 		return compact.Written{}, errNoRoom

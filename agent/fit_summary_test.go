@@ -81,7 +81,7 @@ func TestWhatIsNoSummaryNeverBecomesOne(t *testing.T) {
 					t.Errorf("it went into the conversation: %.200q", m.Text)
 				}
 			}
-			if !did.Room || !strings.Contains(did.Actions, "extract") || !strings.Contains(did.Actions, tt.says) || strings.Contains(did.Actions, "SECRET") {
+			if !did.MadeRoom || !strings.Contains(did.Actions, "extract") || !strings.Contains(did.Actions, tt.says) || strings.Contains(did.Actions, "SECRET") {
 				t.Errorf("it did %q, and should say %q", did.Actions, tt.says)
 			}
 		})
@@ -136,7 +136,7 @@ func TestWhileARefusedRequestWaitsNoSummaryIsAskedFor(t *testing.T) {
 		return nil, errNoAnswer
 	})
 	mustFit(t, f, "", oldTurns())
-	f.learned(8192)
+	f.learnLimit(8192)
 	mustFit(t, f, "", oldTurns())
 }
 
@@ -146,7 +146,7 @@ func TestWithoutSummariesOldTurnsLeaveOneLine(t *testing.T) {
 		core := newCore(fitModel(8_000), Limits{})
 		core.noSummary = off
 		out, did := mustFit(t, core.query(nil), "", oldTurns())
-		if !did.Room {
+		if !did.MadeRoom {
 			t.Fatalf("no room was made: %+v", did)
 		}
 		for _, m := range out {

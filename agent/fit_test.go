@@ -41,7 +41,7 @@ var fitSpecs = []ToolSpec{
 }
 
 // mustFit fits and holds what always holds.
-func mustFit(t *testing.T, f *fitter, system string, ms []Message) ([]Message, fitted) {
+func mustFit(t *testing.T, f *fitter, system string, ms []Message) ([]Message, fitResult) {
 	t.Helper()
 	before := cloneMessages(ms)
 	out, did, err := f.fit(t.Context(), system, ms, fitSpecs, 0)
@@ -73,7 +73,7 @@ func cloneMessages(ms []Message) []Message {
 // repair, which must find nothing to do.
 func holdValid(t *testing.T, f *fitter, ms []Message) {
 	t.Helper()
-	chat := chatBody("m", "", newKeyed(f.seed, ms).raw, nil)
+	chat := chatBody("m", "", newKeyedMessages(f.seed, ms).raw, nil)
 	if err := wire.Validate(wire.Chat, chat); err != nil {
 		t.Fatalf("OpenAI would refuse it: %v\n%s", err, chat)
 	}
@@ -237,7 +237,7 @@ func TestFitMakesRoom(t *testing.T) {
 		ms = append(ms, call, toolSays(id, fitWords(600, uint64(i))))
 	}
 	out, did := mustFit(t, f, "You help.", ms)
-	if !did.Changed || !did.Room || did.Before <= did.Tokens || did.Tokens > did.Limit*8/10 || !strings.Contains(did.Actions, "made room") {
+	if !did.Changed || !did.MadeRoom || did.Before <= did.Tokens || did.Tokens > did.Limit*8/10 || !strings.Contains(did.Actions, "made room") {
 		t.Errorf("it did %+v", did)
 	}
 	if !reflect.DeepEqual(out[0], ms[0]) || !reflect.DeepEqual(out[len(out)-2:], ms[len(ms)-2:]) {
@@ -253,7 +253,7 @@ func TestFitMakesRoom(t *testing.T) {
 	}
 	// Given the whole history again it makes the same of it, without saying so again.
 	again, did := mustFit(t, f, "You help.", ms)
-	if !reflect.DeepEqual(again, out) || did.Room || did.Actions != "" {
+	if !reflect.DeepEqual(again, out) || did.MadeRoom || did.Actions != "" {
 		t.Errorf("the whole history again: %+v", did)
 	}
 	// And of one that went on, what extends it.

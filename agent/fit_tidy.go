@@ -9,16 +9,14 @@ import (
 )
 
 const (
-	// beginning stands in front of a conversation that lost its first messages: some providers
-	// want the user to speak first.
+	// beginning is put before a conversation that lost its first messages: some providers demand that the user speaks first.
 	beginning = "[The beginning of this conversation is not part of it any more.]"
-	// silence stands for a message of the user without words, which some providers refuse.
+	// silence is put in the place of a user's message without text, which some providers refuse.
 	silence = "[The user sent no text.]"
 )
 
-// tidy takes out what no provider takes and what says nothing: messages of unknown roles, empty
-// ones of the model. It returns the messages themselves when there is nothing to do, and how
-// many there were.
+// tidy drops messages that no provider takes: those of unknown roles, and empty ones of the model. It returns the messages
+// themselves when there is nothing to do, and the number of flawed messages.
 func tidy(ms []Message) ([]Message, int) {
 	n := 0
 	for i := range ms {
@@ -83,9 +81,8 @@ func complete(ms []Message, strict bool) (out []Message, n int) {
 // nameBytes is the longest name of a tool that all providers take.
 const nameBytes = 64
 
-// callable makes of the names of calls such as providers take: a model may have called what
-// there is not, by a name that is none, and every later request would be refused for it. Names
-// that are known are the adapter's to write.
+// callable replaces names in calls that providers do not take: a model may have called a tool that does not exist, by a name that
+// is not allowed, and every later request would be refused for it. The adapter maps the names of known tools itself.
 func callable(ms []Message, known func(string) bool) (out []Message, n int) {
 	out = ms
 	for i := range ms {
@@ -110,7 +107,7 @@ func callable(ms []Message, known func(string) bool) (out []Message, n int) {
 	return out, n
 }
 
-// renames tells whether an id has to become another.
+// renames reports whether an id has to be replaced.
 func renames(ms []Message, strict bool) bool {
 	seen := map[string]bool{}
 	for i := range ms {
@@ -124,8 +121,7 @@ func renames(ms []Message, strict bool) bool {
 	return false
 }
 
-// rename gives the calls whose ids can't stay others, and their results too. The same history
-// gets the same ids.
+// rename gives new ids to the calls whose ids cannot stay, and to their results. The same history always gets the same ids.
 func rename(ms []Message, strict bool) []Message {
 	out := slices.Clone(ms)
 	used := map[string]bool{}
@@ -180,7 +176,7 @@ func fresh(id string, strict bool, used map[string]bool) string {
 	}
 }
 
-// plainly has _ for what is not plain.
+// plainly replaces each character that is not plain by _.
 func plainly(id string) string {
 	return strings.Map(func(r rune) rune {
 		if r < 128 && plainByte(byte(r)) {

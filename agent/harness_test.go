@@ -18,9 +18,9 @@ import (
 	"github.com/plimsoll/plimsoll/internal/testing/scripted"
 )
 
-// actor is a model that plays a script. Unless loose, each request goes to a provider first
-// that is as strict as the real ones, and what it refuses fails the test.
-type actor struct {
+// scriptedModel is a model that plays a script. Unless loose is set, each request first goes to a provider that is as strict as
+// the real ones; a request that it refuses fails the test.
+type scriptedModel struct {
 	t        testing.TB
 	script   func(n int, r *agent.Request, text func(string)) (*agent.Reply, error)
 	loose    bool
@@ -32,23 +32,23 @@ type actor struct {
 	n        int
 }
 
-func newActor(t testing.TB, script func(n int, r *agent.Request, text func(string)) (*agent.Reply, error)) *actor {
-	return &actor{
+func newScriptedModel(t testing.TB, script func(n int, r *agent.Request, text func(string)) (*agent.Reply, error)) *scriptedModel {
+	return &scriptedModel{
 		t: t, script: script, provider: scripted.New(scripted.Options{RecordBytes: 1 << 20}),
 		info: agent.ModelInfo{Provider: "openai", Name: "gpt-4o", URL: "http://model.test/v1", Window: 128_000},
 	}
 }
 
-func (a *actor) Info() agent.ModelInfo { return a.info }
+func (a *scriptedModel) Info() agent.ModelInfo { return a.info }
 
 // seen gives the requests so far.
-func (a *actor) seen() []agent.Request {
+func (a *scriptedModel) seen() []agent.Request {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	return slices.Clone(a.requests)
 }
 
-func (a *actor) Generate(ctx context.Context, r *agent.Request, text func(string)) (*agent.Reply, error) {
+func (a *scriptedModel) Generate(ctx context.Context, r *agent.Request, text func(string)) (*agent.Reply, error) {
 	a.mu.Lock()
 	n := a.n
 	a.n++
@@ -66,7 +66,7 @@ func (a *actor) Generate(ctx context.Context, r *agent.Request, text func(string
 }
 
 // hold holds a request to the rules of a strict provider.
-func (a *actor) hold(r *agent.Request) {
+func (a *scriptedModel) hold(r *agent.Request) {
 	rec := httptest.NewRecorder()
 	a.provider.ServeHTTP(rec, httptest.NewRequest(http.MethodPost, "/v1/chat/completions", bytes.NewReader(chat(r))))
 	if rec.Code != http.StatusOK {
@@ -160,10 +160,10 @@ func fails(f agent.Failure, change ...func(*agent.ModelError)) func() (*agent.Re
 	}
 }
 
-// box is tools made of functions.
-type box map[string]func(ctx context.Context, c agent.Call, chunk func(string)) (agent.Output, error)
+// toolFuncs is tools made of functions.
+type toolFuncs map[string]func(ctx context.Context, c agent.Call, chunk func(string)) (agent.Output, error)
 
-func (b box) List(context.Context) ([]agent.ToolSpec, error) {
+func (b toolFuncs) List(context.Context) ([]agent.ToolSpec, error) {
 	var specs []agent.ToolSpec
 	for _, name := range slices.Sorted(maps.Keys(b)) {
 		specs = append(specs, agent.ToolSpec{Name: name, Description: name, Schema: json.RawMessage(`{"type":"object"}`)})
@@ -171,7 +171,7 @@ func (b box) List(context.Context) ([]agent.ToolSpec, error) {
 	return specs, nil
 }
 
-func (b box) Check(c agent.Call) error {
+func (b toolFuncs) Check(c agent.Call) error {
 	if b[c.Name] == nil {
 		return fmt.Errorf("there is no tool %q", c.Name)
 	}
@@ -181,7 +181,7 @@ func (b box) Check(c agent.Call) error {
 	return nil
 }
 
-func (b box) Call(ctx context.Context, c agent.Call, chunk func(string)) (agent.Output, error) {
+func (b toolFuncs) Call(ctx context.Context, c agent.Call, chunk func(string)) (agent.Output, error) {
 	return b[c.Name](ctx, c, chunk)
 }
 
@@ -190,43 +190,42 @@ func echo(_ context.Context, c agent.Call, _ func(string)) (agent.Output, error)
 	return agent.Output{Text: c.Arguments}, nil
 }
 
-// shelf keeps conversations as a disk would: what was appended is there, whatever became of
-// the process that did it.
-type shelf struct {
+// fakeStore keeps conversations as a disk would: what was appended stays, whatever happens to the process that wrote it.
+type fakeStore struct {
 	mu       sync.Mutex
 	sessions map[string][]agent.Message
 	fail     func(op string, ms []agent.Message) error
 }
 
-func newShelf() *shelf { return &shelf{sessions: map[string][]agent.Message{}} }
+func newFakeStore() *fakeStore { return &fakeStore{sessions: map[string][]agent.Message{}} }
 
-func (s *shelf) Open(_ context.Context, session string, existing bool) (agent.Conversation, error) {
+func (s *fakeStore) Open(_ context.Context, session string, existing bool) (agent.Conversation, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if _, ok := s.sessions[session]; !ok && existing {
 		return nil, agent.ErrNoSession
 	}
-	return &book{s, session}, nil
+	return &fakeConversation{s, session}, nil
 }
 
-func (s *shelf) get(session string) []agent.Message {
+func (s *fakeStore) get(session string) []agent.Message {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return slices.Clone(s.sessions[session])
 }
 
-type book struct {
-	s    *shelf
+type fakeConversation struct {
+	s    *fakeStore
 	name string
 }
 
-func (b *book) Messages() []agent.Message { return b.s.get(b.name) }
+func (b *fakeConversation) Messages() []agent.Message { return b.s.get(b.name) }
 
-func (b *book) Append(ms ...agent.Message) error { return b.do("append", ms) }
+func (b *fakeConversation) Append(ms ...agent.Message) error { return b.do("append", ms) }
 
-func (b *book) Replace(ms []agent.Message) error { return b.do("replace", ms) }
+func (b *fakeConversation) Replace(ms []agent.Message) error { return b.do("replace", ms) }
 
-func (b *book) do(op string, ms []agent.Message) error {
+func (b *fakeConversation) do(op string, ms []agent.Message) error {
 	b.s.mu.Lock()
 	defer b.s.mu.Unlock()
 	if b.s.fail != nil {
@@ -241,7 +240,7 @@ func (b *book) do(op string, ms []agent.Message) error {
 	return nil
 }
 
-func (b *book) Close() error { return nil }
+func (b *fakeConversation) Close() error { return nil }
 
 // log collects events.
 type log struct {

@@ -1,6 +1,6 @@
 package agent
 
-// turns gives where each turn of the user begins. What is before the first belongs to none.
+// turns returns the positions of the user's messages: a turn begins at each. Messages before the first belong to no turn.
 func turns(ms []Message) []int {
 	var at []int
 	for i := range ms {
@@ -11,9 +11,8 @@ func turns(ms []Message) []int {
 	return at
 }
 
-// shortened is a conversation within its bounds. One that is over them is cut to three quarters:
-// cut by as little as there is too much it would be cut before every request, and each time the
-// provider's cache of its beginning, and what is remembered of it, would be lost.
+// shortened is a conversation within its bounds. One that is over them is cut to three quarters of them. If only the excess
+// were cut, the conversation would be cut before every request, and each time the provider's cache of its beginning would be lost.
 func shortened(ms []Message, messages int) []Message {
 	if kept := cutHistory(ms, messages, int64(maxHistory)); len(kept) == len(ms) {
 		return ms
@@ -21,10 +20,9 @@ func shortened(ms []Message, messages int) []Message {
 	return cutHistory(ms, max(1, messages*3/4), int64(maxHistory)*3/4)
 }
 
-// cutHistory leaves out old messages until at most messages of them are left, and at most
-// bytes. First whole turns go, the oldest first; then steps of the turns that are left, a
-// call always with its result. The last question and the newest step stay in any case. The
-// first message that stays is the user's. It returns ms itself when there is nothing to do.
+// cutHistory drops old messages until no more than the given number of messages and of bytes are left. Whole turns go first,
+// the oldest before the others; then steps of the turns that are left, a call always with its results. The last question and the
+// newest step always stay. The first message that stays is the user's. It returns ms itself when there is nothing to do.
 func cutHistory(ms []Message, messages int, bytes int64) []Message {
 	count, size := len(ms), sizeOf(ms)
 	over := func() bool { return count > messages || size > bytes }
@@ -74,7 +72,7 @@ func cutHistory(ms []Message, messages int, bytes int64) []Message {
 	return kept
 }
 
-// steps gives the messages of the model with calls between from and to, each with its results.
+// steps returns the ranges [from,to) of the model's messages with calls, each with the results behind it.
 func steps(ms []Message, from, to int) [][2]int {
 	var all [][2]int
 	for i := from; i < to; i++ {
@@ -91,8 +89,8 @@ func steps(ms []Message, from, to int) [][2]int {
 	return all
 }
 
-// unanswered gives the calls of the last step that have no result: those that were running
-// when a process died, or when a query was cancelled.
+// unanswered returns the calls of the last step that have no result. They were running when a process died or a query was
+// cancelled.
 func unanswered(ms []Message) []Call {
 	at := len(ms) - 1
 	answered := map[string]bool{}
@@ -112,12 +110,12 @@ func unanswered(ms []Message) []Call {
 	return open
 }
 
-// noResult is the result of a call that has none, and why it has not.
+// noResult is put in the place of a result that is missing, and says why it is.
 func noResult(c Call, why string) Message {
 	return Message{Role: RoleTool, CallID: c.ID, Name: c.Name, Text: why, Failed: true}
 }
 
-// noResults are those of several.
+// noResults are noResult for each of the calls.
 func noResults(calls []Call, why string) []Message {
 	ms := make([]Message, len(calls))
 	for i, c := range calls {

@@ -123,14 +123,14 @@ func FuzzCutHistory(f *testing.F) {
 // A session that goes on for long keeps its newest turns, and the model is told.
 func TestALongSession(t *testing.T) {
 	t.Parallel()
-	shelf := newShelf()
-	model := newActor(t, func(n int, r *agent.Request, _ func(string)) (*agent.Reply, error) {
+	shelf := newFakeStore()
+	model := newScriptedModel(t, func(n int, r *agent.Request, _ func(string)) (*agent.Reply, error) {
 		if last := r.Messages[len(r.Messages)-1]; last.Role == agent.RoleUser {
 			return calls("echo", fmt.Sprintf(`{"n":%d}`, n), "echo", "{}")
 		}
 		return says(fmt.Sprint("answer ", n))
 	})
-	a := start(t, agent.Options{Model: model, Tools: box{"echo": echo}, Conversations: shelf})
+	a := start(t, agent.Options{Model: model, Tools: toolFuncs{"echo": echo}, Conversations: shelf})
 	left := 0
 	for i := range 50 {
 		events := &log{}
@@ -157,14 +157,14 @@ func TestALongSession(t *testing.T) {
 // A query with more steps than the conversation may have messages goes on with the newest.
 func TestALongQuery(t *testing.T) {
 	t.Parallel()
-	model := newActor(t, func(n int, r *agent.Request, _ func(string)) (*agent.Reply, error) {
+	model := newScriptedModel(t, func(n int, r *agent.Request, _ func(string)) (*agent.Reply, error) {
 		if n == 19 {
 			return says("done")
 		}
 		return calls("echo", fmt.Sprintf(`{"n":%d}`, n))
 	})
-	shelf := newShelf()
-	a := start(t, agent.Options{Model: model, Tools: box{"echo": echo}, Conversations: shelf, Limits: agent.Limits{MaxHistoryMessages: 10, MaxSteps: 30}})
+	shelf := newFakeStore()
+	a := start(t, agent.Options{Model: model, Tools: toolFuncs{"echo": echo}, Conversations: shelf, Limits: agent.Limits{MaxHistoryMessages: 10, MaxSteps: 30}})
 	got := ask(t, a, agent.Query{Text: "the question", Session: "s"})
 	if got.Outcome != agent.Completed || got.Steps != 20 {
 		t.Fatalf("ended with %+v", got)
@@ -186,7 +186,7 @@ func TestALongQuery(t *testing.T) {
 // A store that is full gets fewer messages, and the query goes on.
 func TestAFullSession(t *testing.T) {
 	t.Parallel()
-	shelf := newShelf()
+	shelf := newFakeStore()
 	shelf.sessions["s"] = dialogue("uauauauauaua")
 	for i := range shelf.sessions["s"] {
 		shelf.sessions["s"][i].Text = strings.Repeat("x", 1000)
@@ -203,10 +203,10 @@ func TestAFullSession(t *testing.T) {
 		}
 		return nil
 	}
-	tools := box{"get": func(context.Context, agent.Call, func(string)) (agent.Output, error) {
+	tools := toolFuncs{"get": func(context.Context, agent.Call, func(string)) (agent.Output, error) {
 		return agent.Output{Text: strings.Repeat("y", 4000)}, nil
 	}}
-	a := start(t, agent.Options{Model: newActor(t, replies(call("get", "{}", "get", `{"n":1}`), say("done"))), Tools: tools, Conversations: shelf})
+	a := start(t, agent.Options{Model: newScriptedModel(t, replies(call("get", "{}", "get", `{"n":1}`), say("done"))), Tools: tools, Conversations: shelf})
 	got := ask(t, a, agent.Query{Text: "the question", Session: "s"})
 	kept := shelf.get("s")
 	if got.Outcome != agent.Completed || refused == 0 {

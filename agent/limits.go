@@ -37,8 +37,8 @@ const (
 	minStepResult = 64
 	// maxResults bounds what a query keeps of step results, in bytes; the oldest go.
 	maxResults = 4 * limit.MiB
-	// maxHistory is how many bytes of a conversation go on with the next request; beyond it
-	// old turns are left out as beyond MaxHistoryMessages.
+	// maxHistory bounds the bytes of a conversation. Over it old turns are dropped, as over
+	// MaxHistoryMessages.
 	maxHistory = 2 * limit.MiB
 	// maxArguments bounds the arguments of the calls of one step together, and maxOpaque what
 	// an adapter wants back with one message, in bytes.
@@ -50,9 +50,9 @@ const (
 	maxStep   = limit.MiB
 	// maxPiece bounds the text of one event.
 	maxPiece = 8 * limit.KiB
-	// maxGivenUp bounds the tools that were given up and still run, of all and of one name.
-	maxGivenUp     = 128
-	maxGivenUpTool = 16
+	// maxAbandoned bounds the abandoned calls that still run: of all tools, and of one.
+	maxAbandoned     = 128
+	maxAbandonedTool = 16
 	// leakGrace is how long a tool has to return after its context ended.
 	leakGrace = 5 * time.Second
 	// listTimeout bounds the listing of tools.
@@ -89,9 +89,9 @@ func (l Limits) withDefaults() (Limits, error) {
 		}
 	}
 	for _, b := range []struct {
-		name      string
-		value     *limit.Bytes
-		or, least limit.Bytes
+		name        string
+		value       *limit.Bytes
+		or, minimum limit.Bytes
 	}{
 		{"MaxStepResult", &l.MaxStepResult, 8192, minStepResult},
 		{"MaxQuestion", &l.MaxQuestion, limit.MiB, 1},
@@ -100,8 +100,8 @@ func (l Limits) withDefaults() (Limits, error) {
 		if *b.value == 0 {
 			*b.value = b.or
 		}
-		if *b.value < b.least {
-			return l, fmt.Errorf("agent: Limits.%s is %d bytes; it must be at least %d, or 0 for %d", b.name, *b.value, b.least, b.or)
+		if *b.value < b.minimum {
+			return l, fmt.Errorf("agent: Limits.%s is %d bytes; it must be at least %d, or 0 for %d", b.name, *b.value, b.minimum, b.or)
 		}
 	}
 	for _, d := range []struct {

@@ -22,16 +22,16 @@ func (r *Run) loop() Result {
 			return r.broken(err)
 		}
 		if r.steps >= l.MaxSteps && len(got.Message.Calls) > 0 {
-			// It was told that there are no tools, and calls all the same: there is nobody
-			// to answer such a call, so it must not stay in the conversation.
+			// The model was told that there are no tools, and calls one all the same. Nothing will answer such a call, so
+			// it must not stay in the conversation.
 			got.Message.Calls, got.Message.Opaque, last = nil, nil, true
 		}
 		message := got.Message
-		if part := r.held.partial; part != "" {
+		if part := r.state.partial; part != "" {
 			message.Text, message.Opaque = part+message.Text, nil
 		}
 		if len(message.Calls) > 0 {
-			r.held.setPartial("")
+			r.state.setPartial("")
 			found, err := r.act(message, !nudged, got.Stop)
 			if err != nil {
 				return r.broken(err)
@@ -48,7 +48,7 @@ func (r *Run) loop() Result {
 		cut := got.full || got.Stop == StopLength || got.Stop == StopOverflow
 		if cut && !got.full && parts < l.MaxParts && r.steps < l.MaxSteps && got.Message.Text != "" {
 			parts++
-			r.held.setPartial(message.Text)
+			r.state.setPartial(message.Text)
 			continue
 		}
 		return r.answered(message, got, last, cut)
@@ -73,8 +73,8 @@ func (r *Run) answered(message Message, got answer, last, cut bool) Result {
 		result.Outcome, result.Detail = StepLimit, "the answer is cut: the output limit ended it, and no further part may be asked for"
 	}
 	if message.Text != "" {
-		r.held.setPartial("")
-		if err := r.keep(message); err != nil {
+		r.state.setPartial("")
+		if err := r.appendMessages(message); err != nil {
 			failed := r.failed(err)
 			failed.Answer = message.Text
 			return failed
@@ -90,31 +90,31 @@ func stepsWere(n int) string {
 	return fmt.Sprintf("%d steps were", n)
 }
 
-// broken is the result of a query that did not come to its answer. What came of one is kept.
+// broken is the result of a query that failed before its answer was complete. The part of the answer that came is kept.
 func (r *Run) broken(err error) Result {
-	text := r.held.streamedText()
+	text := r.state.streamedText()
 	result := r.failed(err)
 	if strings.TrimSpace(text) == "" {
 		return result
 	}
 	result.Answer = text
-	r.held.unstream()
-	r.held.setPartial("")
-	if err := r.keep(Message{Role: RoleAssistant, Text: text + "\n[the answer broke off here]"}); err != nil && result.Outcome != Failed {
+	r.state.unstream()
+	r.state.setPartial("")
+	if err := r.appendMessages(Message{Role: RoleAssistant, Text: text + "\n[the answer broke off here]"}); err != nil && result.Outcome != Failed {
 		result = r.failed(err)
 		result.Answer = text
 	}
 	return result
 }
 
-// act makes the calls of a message. It returns with their results in the conversation, and
-// found says which loop they close. The last result tells the model of it when it may.
+// act makes the calls of a message, and returns when their results are in the conversation. found describes the loop that these
+// calls complete; "" is none. With tell set the last result tells the model of the loop.
 func (r *Run) act(message Message, tell bool, stop Stop) (found string, err error) {
-	if err := r.keep(message); err != nil {
+	if err := r.appendMessages(message); err != nil {
 		return "", err
 	}
 	b := r.batch(message.Calls)
-	b.tell = tell
+	b.mayNudge = tell
 	b.check(stop)
 	if err := b.run(); err != nil {
 		return "", err
@@ -122,7 +122,7 @@ func (r *Run) act(message Message, tell bool, stop Stop) (found string, err erro
 	return b.found, nil
 }
 
-// ended says that a query ended while its tools ran.
+// ended is the cause for which the query ended while its tools ran.
 func (r *Run) ended() error {
 	if cause := context.Cause(r.ctx); cause != nil {
 		return cause
@@ -144,9 +144,9 @@ func (r *Run) noteCall(p *pending) {
 }
 
 // took is how long a call took; 0 when it was not begun.
-func took(began time.Time) time.Duration {
-	if began.IsZero() {
+func took(started time.Time) time.Duration {
+	if started.IsZero() {
 		return 0
 	}
-	return time.Since(began)
+	return time.Since(started)
 }

@@ -18,9 +18,9 @@ import (
 
 func TestAnAnswerWithTools(t *testing.T) {
 	t.Parallel()
-	shelf, events, j := newShelf(), &log{}, journal.New(journal.Options{})
-	model := newActor(t, replies(call("echo", `{"n":1}`, "echo", `{"n":2}`), say("both are there")))
-	a := start(t, agent.Options{Model: model, Conversations: shelf, Journal: j, System: "be brief", Tools: box{
+	shelf, events, j := newFakeStore(), &log{}, journal.New(journal.Options{})
+	model := newScriptedModel(t, replies(call("echo", `{"n":1}`, "echo", `{"n":2}`), say("both are there")))
+	a := start(t, agent.Options{Model: model, Conversations: shelf, Journal: j, System: "be brief", Tools: toolFuncs{
 		"echo": func(ctx context.Context, c agent.Call, chunk func(string)) (agent.Output, error) {
 			chunk("on the ")
 			chunk("way")
@@ -92,8 +92,8 @@ func TestHowQueriesEnd(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			shelf := newShelf()
-			o := agent.Options{Model: newActor(t, c.script), Limits: c.limits, Conversations: shelf, Tools: box{"echo": echo}}
+			shelf := newFakeStore()
+			o := agent.Options{Model: newScriptedModel(t, c.script), Limits: c.limits, Conversations: shelf, Tools: toolFuncs{"echo": echo}}
 			if c.bare {
 				o.Tools = nil
 			}
@@ -123,8 +123,8 @@ func TestHowQueriesEnd(t *testing.T) {
 
 func TestTheLastStepIsWithoutTools(t *testing.T) {
 	t.Parallel()
-	model := newActor(t, replies(call("echo", "{}"), say("done")))
-	ask(t, start(t, agent.Options{Model: model, Limits: agent.Limits{MaxSteps: 2}, Tools: box{"echo": echo}, System: "be brief"}), agent.Query{})
+	model := newScriptedModel(t, replies(call("echo", "{}"), say("done")))
+	ask(t, start(t, agent.Options{Model: model, Limits: agent.Limits{MaxSteps: 2}, Tools: toolFuncs{"echo": echo}, System: "be brief"}), agent.Query{})
 	seen := model.seen()
 	if len(seen[0].Tools) != 1 || strings.Contains(seen[0].System, agent.LastNote) {
 		t.Errorf("the first request has %d tools and says %q", len(seen[0].Tools), seen[0].System)
@@ -136,9 +136,9 @@ func TestTheLastStepIsWithoutTools(t *testing.T) {
 
 func TestTheRestOfAnAnswerIsAskedFor(t *testing.T) {
 	t.Parallel()
-	model := newActor(t, replies(stop("one ", agent.StopLength), call("echo", "{}"), say("end")))
-	shelf := newShelf()
-	got := ask(t, start(t, agent.Options{Model: model, Tools: box{"echo": echo}, Conversations: shelf}), agent.Query{Session: "s"})
+	model := newScriptedModel(t, replies(stop("one ", agent.StopLength), call("echo", "{}"), say("end")))
+	shelf := newFakeStore()
+	got := ask(t, start(t, agent.Options{Model: model, Tools: toolFuncs{"echo": echo}, Conversations: shelf}), agent.Query{Session: "s"})
 	seen := model.seen()
 	if ms := seen[1].Messages; roles(ms) != "uau" || ms[1].Text != "one " || ms[2].Text != agent.GoOn {
 		t.Errorf("the rest was asked for with %+v", ms)
@@ -168,12 +168,12 @@ func TestAMalformedCallKeepsItsBatchFromRunning(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			var ran atomic.Int64
-			tools := box{"echo": func(ctx context.Context, c agent.Call, chunk func(string)) (agent.Output, error) {
+			tools := toolFuncs{"echo": func(ctx context.Context, c agent.Call, chunk func(string)) (agent.Output, error) {
 				ran.Add(1)
 				return echo(ctx, c, chunk)
 			}}
-			shelf := newShelf()
-			model := newActor(t, replies(call("echo", `{"n":1}`, "echo", "", c.tool, c.arguments), say("sorry")))
+			shelf := newFakeStore()
+			model := newScriptedModel(t, replies(call("echo", `{"n":1}`, "echo", "", c.tool, c.arguments), say("sorry")))
 			got := ask(t, start(t, agent.Options{Model: model, Tools: panicky{tools}, Conversations: shelf}), agent.Query{Session: "s"})
 			if ran.Load() != 0 || got.Calls != 0 {
 				t.Errorf("%d calls of the batch were run", ran.Load())
@@ -196,13 +196,13 @@ func TestAMalformedCallKeepsItsBatchFromRunning(t *testing.T) {
 }
 
 // panicky is tools whose check panics.
-type panicky struct{ box }
+type panicky struct{ toolFuncs }
 
 func (p panicky) Check(c agent.Call) error {
 	if c.Name == "panics" {
 		panic("in Check")
 	}
-	return p.box.Check(c)
+	return p.toolFuncs.Check(c)
 }
 
 func TestCallsGetIdsOfTheirOwn(t *testing.T) {
@@ -216,8 +216,8 @@ func TestCallsGetIdsOfTheirOwn(t *testing.T) {
 		call("echo", `{"n":5}`), // c0 once more
 		say("done"),
 	)
-	shelf := newShelf()
-	got := ask(t, start(t, agent.Options{Model: newActor(t, script), Tools: box{"echo": echo}, Conversations: shelf}), agent.Query{Session: "s"})
+	shelf := newFakeStore()
+	got := ask(t, start(t, agent.Options{Model: newScriptedModel(t, script), Tools: toolFuncs{"echo": echo}, Conversations: shelf}), agent.Query{Session: "s"})
 	if got.Outcome != agent.Completed {
 		t.Fatalf("ended with %+v", got)
 	}
@@ -249,9 +249,9 @@ func TestTooManyCallsInAStep(t *testing.T) {
 		}
 		return calls(pairs...)
 	}
-	shelf := newShelf()
+	shelf := newFakeStore()
 	got := ask(t, start(t, agent.Options{
-		Model: newActor(t, replies(many, say("done"))), Tools: box{"echo": echo}, Conversations: shelf,
+		Model: newScriptedModel(t, replies(many, say("done"))), Tools: toolFuncs{"echo": echo}, Conversations: shelf,
 		Limits: agent.Limits{MaxCalls: 10, MaxHistoryMessages: 100},
 	}), agent.Query{Session: "s"})
 	kept := shelf.get("s")
@@ -266,7 +266,7 @@ func TestToolsThatMisbehave(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		free := make(chan struct{})
-		tools := box{
+		tools := toolFuncs{
 			"good":    echo,
 			"nothing": func(context.Context, agent.Call, func(string)) (agent.Output, error) { return agent.Output{}, nil },
 			"panics":  func(context.Context, agent.Call, func(string)) (agent.Output, error) { panic("oh no") },
@@ -290,8 +290,8 @@ func TestToolsThatMisbehave(t *testing.T) {
 				return agent.Output{}, ctx.Err()
 			},
 		}
-		j, events, shelf := journal.New(journal.Options{}), &log{}, newShelf()
-		model := newActor(t, replies(
+		j, events, shelf := journal.New(journal.Options{}), &log{}, newFakeStore()
+		model := newScriptedModel(t, replies(
 			call("never", "{}", "good", "{}", "nothing", "{}", "panics", "{}", "exits", "{}", "fails", "{}", "image", "{}", "slow", "{}"), say("done")))
 		a := start(t, agent.Options{Model: model, Tools: tools, Journal: j, Conversations: shelf})
 		got := ask(t, a, agent.Query{Session: "s", Events: events.add})
@@ -345,25 +345,25 @@ func TestToolsThatNeverReturnAreBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		free := make(chan struct{})
 		var begun atomic.Int64
-		tools := box{"echo": echo, "never": func(context.Context, agent.Call, func(string)) (agent.Output, error) {
+		tools := toolFuncs{"echo": echo, "never": func(context.Context, agent.Call, func(string)) (agent.Output, error) {
 			begun.Add(1)
 			<-free
 			return agent.Output{}, nil
 		}}
-		model := newActor(t, func(n int, _ *agent.Request, _ func(string)) (*agent.Reply, error) {
+		model := newScriptedModel(t, func(n int, _ *agent.Request, _ func(string)) (*agent.Reply, error) {
 			if n%2 == 1 {
 				return says("done")
 			}
 			return calls("never", `{}`, "echo", `{}`)
 		})
 		a := start(t, agent.Options{Model: model, Tools: tools})
-		for range agent.MaxGivenUpTool + 5 {
+		for range agent.MaxAbandonedTool + 5 {
 			if got := ask(t, a, agent.Query{}); got.Outcome != agent.Completed {
 				t.Fatalf("ended with %+v", got)
 			}
 		}
-		if begun.Load() != agent.MaxGivenUpTool {
-			t.Errorf("%d calls were begun, not %d", begun.Load(), agent.MaxGivenUpTool)
+		if begun.Load() != agent.MaxAbandonedTool {
+			t.Errorf("%d calls were begun, not %d", begun.Load(), agent.MaxAbandonedTool)
 		}
 		last := model.seen()[len(model.seen())-1].Messages
 		if !strings.Contains(last[2].Text, "still run") || last[3].Text != "{}" {
@@ -375,7 +375,7 @@ func TestToolsThatNeverReturnAreBounded(t *testing.T) {
 			t.Errorf("%d still run", s.Leaked)
 		}
 		ask(t, a, agent.Query{})
-		if begun.Load() != agent.MaxGivenUpTool+1 {
+		if begun.Load() != agent.MaxAbandonedTool+1 {
 			t.Error("the tool is not called again although it returns now")
 		}
 	})
@@ -385,7 +385,7 @@ func TestCallsRunAtOnceAndWithinTheirNumber(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		var now, most atomic.Int64
-		tools := box{"wait": func(context.Context, agent.Call, func(string)) (agent.Output, error) {
+		tools := toolFuncs{"wait": func(context.Context, agent.Call, func(string)) (agent.Output, error) {
 			if n := now.Add(1); n > most.Load() {
 				most.Store(n)
 			}
@@ -397,7 +397,7 @@ func TestCallsRunAtOnceAndWithinTheirNumber(t *testing.T) {
 		for i := range 60 {
 			pairs = append(pairs, "wait", fmt.Sprintf(`{"n":%d}`, i))
 		}
-		model := newActor(t, replies(call(pairs...), say("done")))
+		model := newScriptedModel(t, replies(call(pairs...), say("done")))
 		a := start(t, agent.Options{Model: model, Tools: tools, Limits: agent.Limits{MaxParallel: 5}})
 		began := time.Now()
 		got := ask(t, a, agent.Query{})
@@ -409,7 +409,7 @@ func TestCallsRunAtOnceAndWithinTheirNumber(t *testing.T) {
 
 func TestWhatCannotBeConfigured(t *testing.T) {
 	t.Parallel()
-	model := newActor(t, replies(say("hi")))
+	model := newScriptedModel(t, replies(say("hi")))
 	for _, l := range []agent.Limits{
 		{MaxSteps: -1}, {MaxStepResult: 10}, {MaxStepResult: -1}, {Trigger: 0.5, Target: 0.8}, {Trigger: 1.5}, {ToolTimeout: -1}, {MaxAnswer: -limit.KiB},
 	} {

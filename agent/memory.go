@@ -16,19 +16,19 @@ const (
 	memorySession  = 4 * limit.MiB
 )
 
-// memory is the [Conversations] of an agent that was given none. They end with the process.
+// memory is the [Conversations] of an agent whose options name none. They are lost when the process ends.
 type memory struct {
 	agent   string
 	journal *journal.Journal
 
 	mu       sync.Mutex
-	sessions map[string]*remembered
+	sessions map[string]*memoryConversation
 	bytes    int64
 	uses     uint64
 }
 
-// remembered is a session. One query writes it at a time: the agent sees to that.
-type remembered struct {
+// memoryConversation is one session. The agent sees to it that one query writes it at a time.
+type memoryConversation struct {
 	m        *memory
 	name     string
 	messages []Message
@@ -38,7 +38,7 @@ type remembered struct {
 }
 
 func newMemory(agent string, j *journal.Journal) *memory {
-	return &memory{agent: agent, journal: j, sessions: map[string]*remembered{}}
+	return &memory{agent: agent, journal: j, sessions: map[string]*memoryConversation{}}
 }
 
 // Open implements [Conversations].
@@ -50,20 +50,21 @@ func (m *memory) Open(_ context.Context, session string, existing bool) (Convers
 		if existing {
 			return nil, fmt.Errorf("%w: %q; it never was, or %d newer ones took its place", ErrNoSession, session, memorySessions)
 		}
-		s = &remembered{m: m, name: session}
+		s = &memoryConversation{m: m, name: session}
 		m.sessions[session] = s
 	}
 	s.open++
 	m.uses++
 	s.used = m.uses
-	m.room()
+	m.evict()
 	return s, nil
 }
 
-// room drops sessions that nobody writes, the one used longest ago first; the lock is held.
-func (m *memory) room() {
+// evict drops sessions that no query has open, the least recently used first, until the rest is within its bounds. The caller holds
+// the lock.
+func (m *memory) evict() {
 	for len(m.sessions) > memorySessions || m.bytes > int64(memoryBytes) {
-		var oldest *remembered
+		var oldest *memoryConversation
 		for _, s := range m.sessions {
 			if s.open == 0 && (oldest == nil || s.used < oldest.used) {
 				oldest = s
@@ -81,52 +82,52 @@ func (m *memory) room() {
 }
 
 // Messages implements [Conversation].
-func (s *remembered) Messages() []Message {
+func (s *memoryConversation) Messages() []Message {
 	s.m.mu.Lock()
 	defer s.m.mu.Unlock()
 	return s.messages[:len(s.messages):len(s.messages)]
 }
 
 // Append implements [Conversation].
-func (s *remembered) Append(ms ...Message) error {
+func (s *memoryConversation) Append(ms ...Message) error {
 	s.m.mu.Lock()
 	defer s.m.mu.Unlock()
 	return s.set(append(s.messages, ms...), s.bytes+sizeOf(ms))
 }
 
 // Replace implements [Conversation].
-func (s *remembered) Replace(ms []Message) error {
+func (s *memoryConversation) Replace(ms []Message) error {
 	s.m.mu.Lock()
 	defer s.m.mu.Unlock()
 	return s.set(append([]Message(nil), ms...), sizeOf(ms))
 }
 
-func (s *remembered) set(ms []Message, bytes int64) error {
+func (s *memoryConversation) set(ms []Message, bytes int64) error {
 	if bytes > int64(memorySession) {
 		return fmt.Errorf("%w: %d bytes, and %d is the most", ErrSessionFull, bytes, memorySession)
 	}
 	s.m.bytes += bytes - s.bytes
 	s.messages, s.bytes = ms, bytes
-	s.m.room()
+	s.m.evict()
 	return nil
 }
 
 // Close implements [Conversation]. A session in which nothing was said is none.
-func (s *remembered) Close() error {
+func (s *memoryConversation) Close() error {
 	s.m.mu.Lock()
 	defer s.m.mu.Unlock()
 	s.open--
 	if s.open == 0 && len(s.messages) == 0 {
 		delete(s.m.sessions, s.name)
 	}
-	s.m.room()
+	s.m.evict()
 	return nil
 }
 
-// unkept is the conversation of a query without a session.
-type unkept struct{}
+// unstored is the conversation of a query without a session: it keeps nothing.
+type unstored struct{}
 
-func (unkept) Messages() []Message     { return nil }
-func (unkept) Append(...Message) error { return nil }
-func (unkept) Replace([]Message) error { return nil }
-func (unkept) Close() error            { return nil }
+func (unstored) Messages() []Message     { return nil }
+func (unstored) Append(...Message) error { return nil }
+func (unstored) Replace([]Message) error { return nil }
+func (unstored) Close() error            { return nil }

@@ -29,14 +29,14 @@ const queryBudget = 4 << 20
 // Not parallel: it looks at the heap of the process.
 func TestAThousandQueriesLeaveNothing(t *testing.T) {
 	const large = 1 << 20
-	tools := box{
+	tools := toolFuncs{
 		"small": echo,
 		"large": func(_ context.Context, c agent.Call, chunk func(string)) (agent.Output, error) {
 			chunk("here it comes")
 			return agent.Output{Text: strings.Repeat("a line of output, as there are many\n", large/36)}, nil
 		},
 	}
-	model := newActor(t, func(n int, r *agent.Request, text func(string)) (*agent.Reply, error) {
+	model := newScriptedModel(t, func(n int, r *agent.Request, text func(string)) (*agent.Reply, error) {
 		last := r.Messages[len(r.Messages)-1]
 		if last.Role == agent.RoleUser {
 			return calls(last.Text, fmt.Sprintf(`{"n":%d}`, n))
@@ -76,10 +76,10 @@ func TestAThousandQueriesLeaveNothing(t *testing.T) {
 func TestFiftyLargeQueriesAtOnce(t *testing.T) {
 	for _, n := range []int{5, 50} {
 		t.Run(fmt.Sprint(n), func(t *testing.T) {
-			tools := box{"large": func(context.Context, agent.Call, func(string)) (agent.Output, error) {
+			tools := toolFuncs{"large": func(context.Context, agent.Call, func(string)) (agent.Output, error) {
 				return agent.Output{Text: strings.Repeat("x ", 1<<19)}, nil
 			}}
-			model := newActor(t, replies(call("large", "{}"), say("done")))
+			model := newScriptedModel(t, replies(call("large", "{}"), say("done")))
 			model.script = func(_ int, r *agent.Request, _ func(string)) (*agent.Reply, error) {
 				if r.Messages[len(r.Messages)-1].Role == agent.RoleUser {
 					return calls("large", "{}")
@@ -137,10 +137,10 @@ func TestStepResults(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			tools := box{"get": func(context.Context, agent.Call, func(string)) (agent.Output, error) {
+			tools := toolFuncs{"get": func(context.Context, agent.Call, func(string)) (agent.Output, error) {
 				return agent.Output{Text: c.text}, nil
 			}}
-			model := newActor(t, replies(call("get", "{}"), say("done")))
+			model := newScriptedModel(t, replies(call("get", "{}"), say("done")))
 			a := start(t, agent.Options{Model: model, Tools: tools})
 			var run *agent.Run
 			began := make(chan struct{})
@@ -216,7 +216,7 @@ func FuzzMemoryUsage(f *testing.F) {
 			defer mu.Unlock()
 			return dice.IntN(n)
 		}
-		tools := box{"get": func(_ context.Context, _ agent.Call, chunk func(string)) (agent.Output, error) {
+		tools := toolFuncs{"get": func(_ context.Context, _ agent.Call, chunk func(string)) (agent.Output, error) {
 			chunk("x")
 			switch roll(6) {
 			case 0:
@@ -228,7 +228,7 @@ func FuzzMemoryUsage(f *testing.F) {
 			}
 			return agent.Output{Text: strings.Repeat("é", roll(20_000))}, nil
 		}}
-		model := newActor(t, func(_ int, _ *agent.Request, text func(string)) (*agent.Reply, error) {
+		model := newScriptedModel(t, func(_ int, _ *agent.Request, text func(string)) (*agent.Reply, error) {
 			text(strings.Repeat("y", roll(100)))
 			switch roll(10) {
 			case 0:

@@ -42,9 +42,9 @@ func TestNoCallIsLeftWithoutAResult(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
 				free := make(chan struct{})
-				shelf := newShelf()
+				shelf := newFakeStore()
 				var wrong error
-				tools := box{"echo": echo, "hang": func(ctx context.Context, c agent.Call, _ func(string)) (agent.Output, error) {
+				tools := toolFuncs{"echo": echo, "hang": func(ctx context.Context, c agent.Call, _ func(string)) (agent.Output, error) {
 					// The result must be in the conversation when the tool hears of its end.
 					stop := context.AfterFunc(ctx, func() {
 						for _, m := range shelf.get("s") {
@@ -57,7 +57,7 @@ func TestNoCallIsLeftWithoutAResult(t *testing.T) {
 					defer stop()
 					return hang(ctx, free)
 				}}
-				model := newActor(t, replies(call("echo", "{}", "hang", "{}", "echo", `{"n":1}`, "hang", `{"n":1}`), say("done")))
+				model := newScriptedModel(t, replies(call("echo", "{}", "hang", "{}", "echo", `{"n":1}`, "hang", `{"n":1}`), say("done")))
 				a := start(t, agent.Options{Model: model, Tools: tools, Conversations: shelf})
 				ctx, cancel := context.WithCancel(t.Context())
 				defer cancel()
@@ -93,8 +93,8 @@ func TestNoCallIsLeftWithoutAResult(t *testing.T) {
 // next asks for the next turn of a conversation; the model holds it to the rules.
 func next(t *testing.T, shelf agent.Conversations) {
 	t.Helper()
-	model := newActor(t, replies(say("here I am")))
-	a, err := agent.New(agent.Options{Model: model, Conversations: shelf, Tools: box{"echo": echo}})
+	model := newScriptedModel(t, replies(say("here I am")))
+	a, err := agent.New(agent.Options{Model: model, Conversations: shelf, Tools: toolFuncs{"echo": echo}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -115,13 +115,13 @@ func TestTheDeathOfAProcess(t *testing.T) {
 			"while the tools run":    "uat",
 			"at the third step":      "uatttat",
 		} {
-			shelf := newShelf()
-			var model *actor
-			tools := box{"echo": echo, "hang": func(context.Context, agent.Call, func(string)) (agent.Output, error) {
+			shelf := newFakeStore()
+			var model *scriptedModel
+			tools := toolFuncs{"echo": echo, "hang": func(context.Context, agent.Call, func(string)) (agent.Output, error) {
 				<-free
 				return agent.Output{Text: "never said"}, nil
 			}}
-			model = newActor(t, func(n int, _ *agent.Request, _ func(string)) (*agent.Reply, error) {
+			model = newScriptedModel(t, func(n int, _ *agent.Request, _ func(string)) (*agent.Reply, error) {
 				switch {
 				case died == "while the model thinks":
 					<-free
@@ -138,7 +138,7 @@ func TestTheDeathOfAProcess(t *testing.T) {
 				t.Fatal(err)
 			}
 			synctest.Wait()
-			left := newShelf()
+			left := newFakeStore()
 			left.sessions["s"] = shelf.get("s")
 			if got := roles(left.get("s")); got != want {
 				t.Errorf("died %s: %s is left, not %s", died, got, want)
@@ -173,7 +173,7 @@ func TestHolesInAConversation(t *testing.T) {
 		"twice":              {u, c, x, x, y, y},
 		"the wrong order":    {u, c, y, u, x},
 	} {
-		shelf := newShelf()
+		shelf := newFakeStore()
 		shelf.sessions["s"] = ms
 		next(t, shelf)
 		if t.Failed() {
@@ -202,7 +202,7 @@ func TestAConversationThatCannotBeKept(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			shelf, ran := newShelf(), 0
+			shelf, ran := newFakeStore(), 0
 			shelf.fail = func(_ string, ms []agent.Message) error {
 				if !c.fail(ms) {
 					return nil
@@ -212,11 +212,11 @@ func TestAConversationThatCannotBeKept(t *testing.T) {
 				}
 				return full
 			}
-			tools := box{"echo": func(ctx context.Context, c agent.Call, chunk func(string)) (agent.Output, error) {
+			tools := toolFuncs{"echo": func(ctx context.Context, c agent.Call, chunk func(string)) (agent.Output, error) {
 				ran++
 				return echo(ctx, c, chunk)
 			}}
-			a := start(t, agent.Options{Model: newActor(t, replies(call("echo", "{}"), say("done"))), Tools: tools, Conversations: shelf})
+			a := start(t, agent.Options{Model: newScriptedModel(t, replies(call("echo", "{}"), say("done"))), Tools: tools, Conversations: shelf})
 			got := ask(t, a, agent.Query{Session: "s"})
 			if got.Outcome != agent.Failed || got.Answer != c.answer || ran != c.ran || got.Err == nil || !c.panics && !errors.Is(got.Err, full) {
 				t.Errorf("%d calls ran, and it ended with %+v", ran, got)
@@ -234,12 +234,12 @@ func TestAConversationThatCannotBeKept(t *testing.T) {
 func TestEventsThatPanic(t *testing.T) {
 	t.Parallel()
 	for _, at := range []agent.EventKind{agent.EventStep, agent.EventText, agent.EventCall, agent.EventChunk, agent.EventResult} {
-		shelf := newShelf()
-		tools := box{"echo": func(ctx context.Context, c agent.Call, chunk func(string)) (agent.Output, error) {
+		shelf := newFakeStore()
+		tools := toolFuncs{"echo": func(ctx context.Context, c agent.Call, chunk func(string)) (agent.Output, error) {
 			chunk("on the way")
 			return echo(ctx, c, chunk)
 		}}
-		a := start(t, agent.Options{Model: newActor(t, replies(call("echo", "{}"), say("done"))), Tools: tools, Conversations: shelf})
+		a := start(t, agent.Options{Model: newScriptedModel(t, replies(call("echo", "{}"), say("done"))), Tools: tools, Conversations: shelf})
 		n := 0
 		got := ask(t, a, agent.Query{Session: "s", Events: func(e agent.Event) {
 			if e.Kind == at {

@@ -46,8 +46,8 @@ func script(turn int, r *scripted.Request) scripted.Reply {
 	}}
 }
 
-func wireTools() box {
-	return box{"echo": echo, "fail": func(context.Context, agent.Call, func(string)) (agent.Output, error) {
+func wireTools() toolFuncs {
+	return toolFuncs{"echo": echo, "fail": func(context.Context, agent.Call, func(string)) (agent.Output, error) {
 		return agent.Output{}, fmt.Errorf("no such thing")
 	}}
 }
@@ -58,7 +58,7 @@ func TestOverTheWire(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			models, provider := adapters(t, scripted.Options{Script: script, Key: "key"})
-			shelf, events := newShelf(), &log{}
+			shelf, events := newFakeStore(), &log{}
 			a := start(t, agent.Options{Model: models[name], Tools: wireTools(), Conversations: shelf, System: "be brief"})
 			for range 3 {
 				got := ask(t, a, agent.Query{Session: "s", Events: events.add})
@@ -132,8 +132,8 @@ func TestAProcessThatIsKilled(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		model := newActor(t, replies(call("echo", "{}", "hang", "{}", "echo", `{"n":1}`)))
-		a, err := agent.New(agent.Options{Model: model, Conversations: store, Tools: box{"echo": echo, "hang": func(context.Context, agent.Call, func(string)) (agent.Output, error) {
+		model := newScriptedModel(t, replies(call("echo", "{}", "hang", "{}", "echo", `{"n":1}`)))
+		a, err := agent.New(agent.Options{Model: model, Conversations: store, Tools: toolFuncs{"echo": echo, "hang": func(context.Context, agent.Call, func(string)) (agent.Output, error) {
 			fmt.Println("it hangs")
 			time.Sleep(time.Hour)
 			return agent.Output{}, nil

@@ -1,34 +1,34 @@
 package agent
 
-// lines let the queries of one session through one after the other, in the order in which
-// they came. They are guarded by the agent's lock.
-type lines map[string][]*place
+// sessionQueues holds the queries of each session in the order in which they came. The first of a session runs, the others
+// wait. It is guarded by the agent's lock.
+type sessionQueues map[string][]*ticket
 
-// place is a query in the line of its session. The first one runs.
-type place struct{ turn chan struct{} }
+// ticket is the place of a query in the queue of its session. turn is closed when the query may run.
+type ticket struct{ turn chan struct{} }
 
-// join puts a query at the end of the line; nil when most wait already.
-func (l lines) join(session string, most int) *place {
-	line := l[session]
-	if len(line) > most {
+// join puts a query at the end of its session's queue. It returns nil when maxWaiting wait already.
+func (l sessionQueues) join(session string, maxWaiting int) *ticket {
+	queue := l[session]
+	if len(queue) > maxWaiting {
 		return nil
 	}
-	p := &place{turn: make(chan struct{})}
-	if len(line) == 0 {
-		close(p.turn)
+	t := &ticket{turn: make(chan struct{})}
+	if len(queue) == 0 {
+		close(t.turn)
 	}
-	l[session] = append(line, p)
-	return p
+	l[session] = append(queue, t)
+	return t
 }
 
-// leave takes a query out, wherever it is, and lets the next one run.
-func (l lines) leave(session string, p *place) {
-	line := l[session]
-	for i, other := range line {
-		if other != p {
+// leave takes a query out of the queue, wherever it stands, and lets the next one run.
+func (l sessionQueues) leave(session string, t *ticket) {
+	queue := l[session]
+	for i, other := range queue {
+		if other != t {
 			continue
 		}
-		rest := append(line[:i:i], line[i+1:]...)
+		rest := append(queue[:i:i], queue[i+1:]...)
 		if len(rest) == 0 {
 			delete(l, session)
 			return
@@ -41,10 +41,10 @@ func (l lines) leave(session string, p *place) {
 	}
 }
 
-// before is how many queries are ahead of p.
-func (l lines) before(session string, p *place) int {
+// ahead is how many queries of the session are in front of t.
+func (l sessionQueues) ahead(session string, t *ticket) int {
 	for i, other := range l[session] {
-		if other == p {
+		if other == t {
 			return i
 		}
 	}

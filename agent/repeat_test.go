@@ -16,9 +16,9 @@ import (
 // early, the others don't.
 func TestLoops(t *testing.T) {
 	t.Parallel()
-	tools := func() box {
+	tools := func() toolFuncs {
 		polls := 0
-		return box{
+		return toolFuncs{
 			"list": func(context.Context, agent.Call, func(string)) (agent.Output, error) {
 				return agent.Output{Text: "the same list"}, nil
 			},
@@ -67,8 +67,8 @@ func TestLoops(t *testing.T) {
 				}
 				return calls(c.call(n)...)
 			}
-			events, shelf, j := &log{}, newShelf(), journal.New(journal.Options{})
-			model := newActor(t, script)
+			events, shelf, j := &log{}, newFakeStore(), journal.New(journal.Options{})
+			model := newScriptedModel(t, script)
 			a := start(t, agent.Options{Model: model, Tools: tools(), Conversations: shelf, Journal: j})
 			got := ask(t, a, agent.Query{Session: "s", Events: events.add})
 			if got.Outcome != c.want || got.Steps > c.most {
@@ -102,7 +102,7 @@ func TestLoops(t *testing.T) {
 				t.Errorf("the journal has %v", rules)
 			}
 			// The next turn of the session goes on.
-			again := start(t, agent.Options{Model: newActor(t, replies(say("something else"))), Conversations: shelf})
+			again := start(t, agent.Options{Model: newScriptedModel(t, replies(say("something else"))), Conversations: shelf})
 			if got := ask(t, again, agent.Query{Session: "s"}); got.Outcome != agent.Completed {
 				t.Errorf("the next turn ended with %+v", got)
 			}
@@ -119,10 +119,10 @@ func TestANudgeThatHelps(t *testing.T) {
 		}
 		return calls("list", "{}")
 	}
-	tools := box{"list": func(context.Context, agent.Call, func(string)) (agent.Output, error) {
+	tools := toolFuncs{"list": func(context.Context, agent.Call, func(string)) (agent.Output, error) {
 		return agent.Output{Text: "x"}, nil
 	}}
-	got := ask(t, start(t, agent.Options{Model: newActor(t, script), Tools: tools}), agent.Query{})
+	got := ask(t, start(t, agent.Options{Model: newScriptedModel(t, script), Tools: tools}), agent.Query{})
 	if got.Outcome != agent.Completed || got.Answer != "I see" || got.Steps != 5 {
 		t.Errorf("ended with %+v", got)
 	}

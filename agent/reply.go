@@ -9,16 +9,16 @@ import (
 	"github.com/plimsoll/plimsoll/limit"
 )
 
-// tally adds what a provider counted. A summary may come when nobody waits for it any more.
+// tally adds what a provider counted. It takes the lock, because a summary may arrive when nobody waits for it any more.
 func (r *Run) tally(u Usage) {
-	r.held.mu.Lock()
-	defer r.held.mu.Unlock()
-	r.use.Input += max(u.Input, 0)
-	r.use.Cached += max(u.Cached, 0)
-	r.use.Output += max(u.Output, 0)
+	r.state.mu.Lock()
+	defer r.state.mu.Unlock()
+	r.usage.Input += max(u.Input, 0)
+	r.usage.Cached += max(u.Cached, 0)
+	r.usage.Output += max(u.Output, 0)
 }
 
-// summarize is the model, asked for a summary of what no longer fits.
+// summarize asks the model for a summary of messages that no longer fit.
 func (r *Run) summarize(ctx context.Context, req *Request) (reply *Reply, err error) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -32,21 +32,21 @@ func (r *Run) summarize(ctx context.Context, req *Request) (reply *Reply, err er
 	return reply, err
 }
 
-// tidy brings a reply into the bounds of a message. What it changes it says.
+// tidy brings a reply within the bounds of a message, and warns of what it changes.
 func (r *Run) tidy(reply *Reply) answer {
 	l := r.a.o.Limits
 	out := answer{Reply: &Reply{Message: reply.Message, Stop: reply.Stop, Usage: reply.Usage}}
 	m := &out.Message
 	m.Role, m.CallID, m.Name, m.Failed = RoleAssistant, "", "", false
 	m.Text = strings.ToValidUTF8(m.Text, "\uFFFD")
-	streamed := r.held.unstream()
+	streamed := r.state.unstream()
 	if streamed == "" {
 		pieces(m.Text, func(p string) { r.events.emit(Event{Kind: EventText, Step: r.steps, Text: p}) })
 	} else if m.Text == "" {
 		m.Text = streamed
 	}
-	if most := max(int(l.MaxAnswer)-len(r.held.partial), 0); len(m.Text) > most {
-		m.Text, out.full = strings.Clone(limit.Clip(m.Text, most)), true
+	if maxBytes := max(int(l.MaxAnswer)-len(r.state.partial), 0); len(m.Text) > maxBytes {
+		m.Text, out.full = strings.Clone(limit.Clip(m.Text, maxBytes)), true
 	}
 	if len(m.Opaque) > int(maxOpaque) {
 		r.warn("what the model wants back with its message has %d bytes, more than %d, and was left out", len(m.Opaque), maxOpaque)
@@ -61,12 +61,12 @@ func (r *Run) tidyCalls(calls []Call) []Call {
 	if len(calls) == 0 {
 		return nil
 	}
-	if most := 2 * r.a.o.Limits.MaxCalls; len(calls) > most {
-		r.warn("the model made %d calls in one step; all beyond %d were left out", len(calls), most)
-		calls = calls[:most]
+	if maxCalls := 2 * r.a.o.Limits.MaxCalls; len(calls) > maxCalls {
+		r.warn("the model made %d calls in one step; all beyond %d were left out", len(calls), maxCalls)
+		calls = calls[:maxCalls]
 	}
 	used := map[string]bool{}
-	for _, m := range r.held.list() {
+	for _, m := range r.state.list() {
 		for _, c := range m.Calls {
 			used[c.ID] = true
 		}
@@ -75,8 +75,7 @@ func (r *Run) tidyCalls(calls []Call) []Call {
 	room := int(maxArguments)
 	for i, c := range calls {
 		c.Name, c.Arguments = strings.ToValidUTF8(c.Name, "\uFFFD"), strings.ToValidUTF8(c.Arguments, "\uFFFD")
-		// The providers take up to 64 characters of an id. One that was there before would
-		// be the id of two calls, which they refuse.
+		// Providers take ids of up to 64 characters, and refuse two calls with the same id.
 		if c.ID == "" || len(c.ID) > 64 || used[c.ID] {
 			c.ID = "call_" + rand.Text()[:20]
 		}

@@ -21,41 +21,41 @@ const (
 	goOn = "The answer was cut at the output limit. Go on exactly where it ends: repeat nothing, and begin with the very next character."
 )
 
-// Waits between tries: the first of about a second, each twice the one before, half of it by
-// chance, so that many queries which failed together don't come again together.
+// Waits between tries: the first is about a second, each is twice the one before, and half of each is random, so that queries
+// which failed together do not try again together.
 const (
 	firstWait = time.Second
-	mostWait  = 30 * time.Second
-	mostAfter = 60 * time.Second // of what a provider asks for
+	maxWait   = 30 * time.Second
+	maxAfter  = 60 * time.Second // of what a provider asks for
 )
 
 // backoff is how long to wait before the next try; tries counts those that failed.
 func backoff(tries int, after time.Duration) time.Duration {
 	if after > 0 {
-		return min(after, mostAfter)
+		return min(after, maxAfter)
 	}
-	wait := mostWait
+	wait := maxWait
 	if tries <= 5 {
-		wait = min(firstWait<<(tries-1), mostWait)
+		wait = min(firstWait<<(tries-1), maxWait)
 	}
 	return wait/2 + rand.N(wait/2+1)
 }
 
-// answer is a reply, and whether MaxAnswer cut it.
+// answer is a reply; full says that MaxAnswer cut it.
 type answer struct {
 	*Reply
 	full bool
 }
 
-// ask makes the request of a step, however often that takes. Errors are *tooLong, *ModelError,
-// *notKept, or any other when the query has ended.
+// ask makes the request of a step, as often as the failures allow. Errors are *tooLong, *ModelError, *notKept, or any other when the
+// query has ended.
 func (r *Run) ask(last bool) (answer, error) {
 	refits, empties := 0, 0
 	req, err := r.fit(last)
 	if err != nil {
 		return answer{}, err
 	}
-	r.events.emit(Event{Kind: EventStep, Step: r.steps, Tokens: r.room.Tokens})
+	r.events.emit(Event{Kind: EventStep, Step: r.steps, Tokens: r.lastFit.Tokens})
 	for tries := 1; ; tries++ {
 		got, err := r.generate(req)
 		if err == nil {
@@ -83,15 +83,15 @@ func (r *Run) ask(last bool) (answer, error) {
 		case !long && (!e.Transient() || tries-refits >= r.a.o.Limits.MaxTries || empties > 1):
 			return answer{}, e
 		}
-		if r.held.unstream() != "" {
+		if r.state.unstream() != "" {
 			r.events.emit(Event{Kind: EventDiscarded, Step: r.steps})
 		}
 		if long {
-			r.fitter.learned(e.Limit)
+			r.fitter.learnLimit(e.Limit)
 			if req, err = r.fit(last); err != nil {
 				return answer{}, err
 			}
-			r.a.note(journal.AgentRoom{Agent: clip(r.a.o.Name), Why: "overflow", Tokens: int64(r.room.Tokens), LimitTokens: int64(r.room.Limit)})
+			r.a.note(journal.AgentRoom{Agent: clip(r.a.o.Name), Why: "overflow", Tokens: int64(r.lastFit.Tokens), LimitTokens: int64(r.lastFit.Limit)})
 			continue
 		}
 		if err := r.wait(e); err != nil {
@@ -102,9 +102,9 @@ func (r *Run) ask(last bool) (answer, error) {
 
 var errEmpty = errors.New("the answer was empty")
 
-// empty makes an error of an answer without words or calls.
+// empty returns an error for an answer without words or calls.
 func (r *Run) empty(got answer) error {
-	if strings.TrimSpace(got.Message.Text) != "" || len(got.Message.Calls) > 0 || got.Stop == StopRefused || r.held.partial != "" {
+	if strings.TrimSpace(got.Message.Text) != "" || len(got.Message.Calls) > 0 || got.Stop == StopRefused || r.state.partial != "" {
 		return nil
 	}
 	info := r.a.o.Model.Info()
@@ -135,12 +135,12 @@ func (r *Run) wait(e *ModelError) error {
 	}
 }
 
-// fit makes the next request: what fits of the conversation, and what belongs to it now.
+// fit makes the next request of the conversation, within the window of the model.
 func (r *Run) fit(last bool) (*Request, error) {
 	r.trim()
-	list := r.held.list()
+	list := r.state.list()
 	ms := list
-	if part := r.held.partial; part != "" {
+	if part := r.state.partial; part != "" {
 		ms = append(ms[:len(ms):len(ms)], Message{Role: RoleAssistant, Text: part}, Message{Role: RoleUser, Text: goOn})
 	}
 	req := &Request{System: r.system, Tools: r.specs, MaxOutput: r.a.o.Limits.MaxOutput, Session: r.q.Session}
@@ -158,11 +158,11 @@ func (r *Run) fit(last bool) (*Request, error) {
 	case err != nil:
 		return nil, err
 	}
-	r.room = did
+	r.lastFit = did
 	if did.Changed {
 		r.adopt(out, len(ms)-len(list))
 	}
-	if did.Room {
+	if did.MadeRoom {
 		r.a.note(journal.AgentRoom{Agent: clip(r.a.o.Name), Why: "window", Tokens: int64(did.Tokens), LimitTokens: int64(did.Limit)})
 		r.events.emit(Event{Kind: EventRoom, Step: r.steps, Text: limit.Clip(did.Actions, int(maxPiece)), Tokens: did.Tokens})
 	}
@@ -172,20 +172,6 @@ func (r *Run) fit(last bool) (*Request, error) {
 	return req, nil
 }
 
-// adopt makes what was fitted the conversation: it is what the model knows of it now, and
-// need not be made again for each step. extra messages at its end are of the request only.
-func (r *Run) adopt(out []Message, extra int) {
-	if extra > 0 {
-		n := len(out) - extra
-		if n < 1 || out[n].Role != RoleAssistant || out[n].Text != r.held.partial || out[n+1].Text != goOn {
-			return // they were changed too: so this is for one request
-		}
-		out = out[:n]
-	}
-	r.replace(out)
-	r.held.replace(out)
-}
-
 func joined(system, note string) string {
 	if system == "" {
 		return note
@@ -193,7 +179,7 @@ func joined(system, note string) string {
 	return system + "\n\n" + note
 }
 
-// generate makes one request. What panics or does not heed its context costs the request.
+// generate makes one request. An adapter that panics, or does not return when its context ends, fails the request only.
 func (r *Run) generate(req *Request) (answer, error) {
 	l := r.a.o.Limits
 	timed, stop := context.WithTimeoutCause(r.ctx, l.ModelTimeout, errModelTimeout)
@@ -205,8 +191,8 @@ func (r *Run) generate(req *Request) (answer, error) {
 		*Reply
 		err error
 	}
-	var over bool
-	var f fate
+	var silenced bool
+	var goroutine goroutineState
 	got := make(chan reply, 1)
 	go func() {
 		out := reply{err: errors.New("the adapter ended its goroutine")}
@@ -214,15 +200,15 @@ func (r *Run) generate(req *Request) (answer, error) {
 			if p := recover(); p != nil {
 				out = reply{err: fmt.Errorf("the adapter panicked: %v", p)}
 			}
-			r.a.given.returned(&f)
+			r.a.abandoned.returned(&goroutine)
 			got <- out
 		}()
 		out.Reply, out.err = r.a.o.Model.Generate(ctx, req, func(piece string) {
-			r.events.while(&over, func(emit func(Event)) {
-				taken, full := r.held.stream(strings.ToValidUTF8(piece, "\uFFFD"), int(l.MaxAnswer))
+			r.events.unless(&silenced, func(emit func(Event)) {
+				taken, full := r.state.stream(strings.ToValidUTF8(piece, "\uFFFD"), int(l.MaxAnswer))
 				pieces(taken, func(p string) { emit(Event{Kind: EventText, Step: r.steps, Text: p}) })
 				if full {
-					over = true
+					silenced = true
 					cancel(errAnswerFull)
 				}
 			})
@@ -236,15 +222,15 @@ func (r *Run) generate(req *Request) (answer, error) {
 		select {
 		case out = <-got:
 		case <-grace.C:
-			r.a.given.giveUp(&f)
+			r.a.abandoned.abandon(&goroutine)
 			out.err = context.Cause(ctx)
 		}
 		grace.Stop()
 	}
-	r.events.end(&over)
+	r.events.silence(&silenced)
 	switch cause := context.Cause(ctx); {
 	case errors.Is(cause, errAnswerFull):
-		text := r.held.unstream()
+		text := r.state.unstream()
 		return answer{&Reply{Message: Message{Role: RoleAssistant, Text: text}, Stop: StopLength}, true}, nil
 	case out.err != nil && r.ctx.Err() == nil && errors.Is(cause, errModelTimeout):
 		return answer{}, &ModelError{Model: r.a.o.Model.Info(), Failure: Unreachable, Text: fmt.Sprintf("no whole answer within %v (model_timeout)", l.ModelTimeout), Err: errModelTimeout}

@@ -41,7 +41,7 @@ func TestOnlyWhatPassesIsTriedAgain(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
-				model, events, shelf := newActor(t, replies(c.list...)), &log{}, newShelf()
+				model, events, shelf := newScriptedModel(t, replies(c.list...)), &log{}, newFakeStore()
 				j := journal.New(journal.Options{})
 				a := start(t, agent.Options{Model: model, Journal: j, Conversations: shelf})
 				began := time.Now()
@@ -70,7 +70,7 @@ func TestABrokenAnswerIsTakenBack(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		events := &log{}
-		model := newActor(t, func(n int, _ *agent.Request, text func(string)) (*agent.Reply, error) {
+		model := newScriptedModel(t, func(n int, _ *agent.Request, text func(string)) (*agent.Reply, error) {
 			if n == 0 {
 				text("the wrong ")
 				return nil, &agent.ModelError{Failure: agent.Broken}
@@ -153,9 +153,9 @@ func TestTooLong(t *testing.T) {
 	}
 	t.Run("once", func(t *testing.T) {
 		t.Parallel()
-		shelf, events := newShelf(), &log{}
+		shelf, events := newFakeStore(), &log{}
 		shelf.sessions["s"] = history()
-		model := newActor(t, replies(tooLong, say("fits now")))
+		model := newScriptedModel(t, replies(tooLong, say("fits now")))
 		got := ask(t, start(t, agent.Options{Model: model, Conversations: shelf}), agent.Query{Session: "s", Events: events.add})
 		if got.Outcome != agent.Completed || got.Answer != "fits now" || got.Steps != 1 {
 			t.Errorf("ended with %+v", got)
@@ -173,9 +173,9 @@ func TestTooLong(t *testing.T) {
 	})
 	t.Run("always", func(t *testing.T) {
 		t.Parallel()
-		shelf := newShelf()
+		shelf := newFakeStore()
 		shelf.sessions["s"] = history()
-		model := newActor(t, replies(tooLong))
+		model := newScriptedModel(t, replies(tooLong))
 		got := ask(t, start(t, agent.Options{Model: model, Conversations: shelf}), agent.Query{Session: "s"})
 		if got.Outcome != agent.ContextExceeded || got.Err == nil || got.Detail == "" || len(model.seen()) > 4 {
 			t.Errorf("after %d requests: %+v", len(model.seen()), got)
@@ -183,7 +183,7 @@ func TestTooLong(t *testing.T) {
 	})
 	t.Run("a question larger than the window", func(t *testing.T) {
 		t.Parallel()
-		model := newActor(t, replies(say("hi")))
+		model := newScriptedModel(t, replies(say("hi")))
 		model.info.Window = 4096
 		got := ask(t, start(t, agent.Options{Model: model}), agent.Query{Text: strings.Repeat("many words ", 10_000)})
 		if got.Outcome != agent.ContextExceeded || len(model.seen()) != 0 || !strings.Contains(got.Detail, "user") {

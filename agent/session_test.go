@@ -16,14 +16,14 @@ import (
 
 // waiting is a model that answers when it is let.
 type waiting struct {
-	*actor
+	*scriptedModel
 	asked chan string
 	let   chan struct{}
 }
 
 func newWaiting(t testing.TB) *waiting {
 	w := &waiting{asked: make(chan string, 100), let: make(chan struct{})}
-	w.actor = newActor(t, func(_ int, r *agent.Request, _ func(string)) (*agent.Reply, error) {
+	w.scriptedModel = newScriptedModel(t, func(_ int, r *agent.Request, _ func(string)) (*agent.Reply, error) {
 		w.asked <- r.Messages[len(r.Messages)-1].Text
 		<-w.let
 		return says("yes: " + r.Messages[len(r.Messages)-1].Text)
@@ -77,8 +77,8 @@ func TestOneSessionOneQuery(t *testing.T) {
 		if text := strings.Join(order, ","); text != "question 0,question 1,question 3,question 4" {
 			t.Errorf("they ran as %s", text)
 		}
-		if a.Lines() != 0 {
-			t.Errorf("%d sessions have a line still", a.Lines())
+		if a.Queues() != 0 {
+			t.Errorf("%d sessions have a line still", a.Queues())
 		}
 		seen := model.seen()
 		if last := seen[len(seen)-1].Messages; roles(last) != "uauauau" {
@@ -108,7 +108,7 @@ func TestTooManyQueries(t *testing.T) {
 
 func TestQuestionsThatAreNone(t *testing.T) {
 	t.Parallel()
-	a := start(t, agent.Options{Model: newActor(t, replies(say("hi"))), Limits: agent.Limits{MaxQuestion: 100}})
+	a := start(t, agent.Options{Model: newScriptedModel(t, replies(say("hi"))), Limits: agent.Limits{MaxQuestion: 100}})
 	for name, c := range map[string]struct {
 		q    agent.Query
 		want error
@@ -125,7 +125,7 @@ func TestQuestionsThatAreNone(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	if s := a.Stats(); s.Queries != 0 || s.Running != 0 || a.Lines() != 0 {
+	if s := a.Stats(); s.Queries != 0 || s.Running != 0 || a.Queues() != 0 {
 		t.Errorf("of these are left: %+v", s)
 	}
 	if got := ask(t, a, agent.Query{Text: "broken \xff text", Session: "../../etc/passwd"}); got.Outcome != agent.Completed {
@@ -136,12 +136,12 @@ func TestQuestionsThatAreNone(t *testing.T) {
 func TestCloseEndsAllQueries(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		shelf := newShelf()
-		tools := box{"never": func(ctx context.Context, _ agent.Call, _ func(string)) (agent.Output, error) {
+		shelf := newFakeStore()
+		tools := toolFuncs{"never": func(ctx context.Context, _ agent.Call, _ func(string)) (agent.Output, error) {
 			<-ctx.Done()
 			return agent.Output{}, ctx.Err()
 		}}
-		a := start(t, agent.Options{Model: newActor(t, replies(call("never", "{}"))), Tools: tools, Conversations: shelf})
+		a := start(t, agent.Options{Model: newScriptedModel(t, replies(call("never", "{}"))), Tools: tools, Conversations: shelf})
 		var runs []*agent.Run
 		for i := range 6 {
 			run, err := a.Start(t.Context(), agent.Query{Text: "q", Session: fmt.Sprint(i / 2)})
@@ -183,7 +183,7 @@ func TestManyAtOnce(t *testing.T) {
 	for _, n := range []int{5, 50} {
 		t.Run(fmt.Sprint(n), func(t *testing.T) {
 			t.Parallel()
-			model := newActor(t, func(_ int, r *agent.Request, text func(string)) (*agent.Reply, error) {
+			model := newScriptedModel(t, func(_ int, r *agent.Request, text func(string)) (*agent.Reply, error) {
 				last := r.Messages[len(r.Messages)-1]
 				if last.Role == agent.RoleUser {
 					return calls("echo", fmt.Sprintf(`{"q":%q}`, last.Text), "echo", `{}`)
@@ -192,8 +192,8 @@ func TestManyAtOnce(t *testing.T) {
 				text(words)
 				return says(words)
 			})
-			shelf := newShelf()
-			a := start(t, agent.Options{Model: model, Tools: box{"echo": echo}, Conversations: shelf})
+			shelf := newFakeStore()
+			a := start(t, agent.Options{Model: model, Tools: toolFuncs{"echo": echo}, Conversations: shelf})
 			var wg sync.WaitGroup
 			var wrong atomic.Int64
 			for i := range n {
@@ -222,7 +222,7 @@ func TestManyAtOnce(t *testing.T) {
 
 // What is kept in memory is bounded, in sessions and bytes, and the newest stay.
 func TestConversationsInMemory(t *testing.T) { // not beside others, which have a heap too
-	a := start(t, agent.Options{Model: newActor(t, replies(say("hi")))})
+	a := start(t, agent.Options{Model: newScriptedModel(t, replies(say("hi")))})
 	for i := range agent.MemorySessions + 10 {
 		ask(t, a, agent.Query{Session: fmt.Sprint(i)})
 	}
@@ -231,7 +231,7 @@ func TestConversationsInMemory(t *testing.T) { // not beside others, which have 
 	}
 	ask(t, a, agent.Query{Session: "70", Existing: true})
 
-	model := newActor(t, replies(say("hi")))
+	model := newScriptedModel(t, replies(say("hi")))
 	model.loose, model.info.Window = true, 2_000_000
 	b := start(t, agent.Options{Model: model})
 	before := live()
@@ -248,12 +248,12 @@ func TestConversationsInMemory(t *testing.T) { // not beside others, which have 
 func TestADeadline(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		model := newActor(t, func(_ int, _ *agent.Request, text func(string)) (*agent.Reply, error) {
+		model := newScriptedModel(t, func(_ int, _ *agent.Request, text func(string)) (*agent.Reply, error) {
 			text("as far as I ")
 			time.Sleep(time.Hour)
 			return nil, errors.New("no")
 		})
-		shelf := newShelf()
+		shelf := newFakeStore()
 		a := start(t, agent.Options{Model: model, Conversations: shelf})
 		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 		defer cancel()
@@ -276,7 +276,7 @@ func (panicking) Open(context.Context, string, bool) (agent.Conversation, error)
 }
 
 func TestAStoreThatPanicsBlocksNobody(t *testing.T) {
-	model := newActor(t, func(int, *agent.Request, func(string)) (*agent.Reply, error) { return says("never") })
+	model := newScriptedModel(t, func(int, *agent.Request, func(string)) (*agent.Reply, error) { return says("never") })
 	a, err := agent.New(agent.Options{Model: model, Conversations: panicking{}})
 	if err != nil {
 		t.Fatal(err)

@@ -52,8 +52,8 @@ func (s *StepResult) size() int64 {
 	return resultBytes + int64(len(s.CallID)+len(s.Name)+len(s.Text))
 }
 
-// held is everything that a query holds, and how much that is: every change counts itself.
-type held struct {
+// queryState holds a query's messages, step results and call history, and keeps their total size up to date.
+type queryState struct {
 	mu       sync.Mutex
 	messages []Message
 	partial  string          // the parts of an answer that ended at the output limit
@@ -66,8 +66,8 @@ type held struct {
 	maxBytes int64 // of results
 }
 
-func newHeld(l Limits) *held {
-	h := &held{
+func newQueryState(l Limits) *queryState {
+	h := &queryState{
 		results:  map[string]*StepResult{},
 		calls:    repeat.New(repeat.Options{Window: l.CallHistory, Identical: l.Identical}),
 		maxBytes: int64(maxResults),
@@ -76,23 +76,23 @@ func newHeld(l Limits) *held {
 	return h
 }
 
-// count adds to what is counted; the lock is held.
-func (h *held) count(messages, results, calls int64) {
+// count adds bytes to the totals. The caller holds the lock.
+func (h *queryState) count(messages, results, calls int64) {
 	h.use.add(MemoryUsage{messages, results, calls, messages + results + calls})
 	if h.use.Total > h.peak.Total {
 		h.peak = h.use
 	}
 }
 
-// usage tells what is held now and was at most.
-func (h *held) usage() (now, peak MemoryUsage) {
+// usage returns the sizes now, and at the moment when their total was largest.
+func (h *queryState) usage() (now, peak MemoryUsage) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return h.use, h.peak
 }
 
-// recount counts everything anew.
-func (h *held) recount() MemoryUsage {
+// recount measures everything from scratch. Tests compare it with the running totals.
+func (h *queryState) recount() MemoryUsage {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	u := MemoryUsage{Messages: sizeOf(h.messages) + int64(len(h.partial)+h.streamed.Len())}
@@ -106,21 +106,21 @@ func (h *held) recount() MemoryUsage {
 	return u
 }
 
-// list is the messages. Nobody changes what it returns.
-func (h *held) list() []Message {
+// list returns the messages. The result must not be changed.
+func (h *queryState) list() []Message {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return h.messages[:len(h.messages):len(h.messages)]
 }
 
-func (h *held) append(ms ...Message) {
+func (h *queryState) append(ms ...Message) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.messages = append(h.messages, ms...)
 	h.count(sizeOf(ms), 0, 0)
 }
 
-func (h *held) replace(ms []Message) {
+func (h *queryState) replace(ms []Message) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	was := sizeOf(h.messages)
@@ -128,12 +128,12 @@ func (h *held) replace(ms []Message) {
 	h.count(sizeOf(h.messages)-was, 0, 0)
 }
 
-// stream takes in a piece of an answer, up to most bytes of all parts; what goes beyond is
-// left out, and full is true.
-func (h *held) stream(piece string, most int) (taken string, full bool) {
+// stream adds a piece of the answer, up to maxBytes for all parts of it together. It returns what was added; full says that
+// the rest of the piece was dropped.
+func (h *queryState) stream(piece string, maxBytes int) (taken string, full bool) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	room := most - len(h.partial) - h.streamed.Len()
+	room := maxBytes - len(h.partial) - h.streamed.Len()
 	if len(piece) > room {
 		piece, full = limit.Clip(piece, max(room, 0)), true
 	}
@@ -142,8 +142,8 @@ func (h *held) stream(piece string, most int) (taken string, full bool) {
 	return piece, full
 }
 
-// unstream takes the answer that was streamed.
-func (h *held) unstream() string {
+// unstream returns what was streamed of the current request's answer, and forgets it.
+func (h *queryState) unstream() string {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	text := h.streamed.String()
@@ -152,22 +152,22 @@ func (h *held) unstream() string {
 	return text
 }
 
-// streamedText is the answer as far as it came, with the parts before it.
-func (h *held) streamedText() string {
+// streamedText is the answer so far, with the parts that came before it.
+func (h *queryState) streamedText() string {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return h.partial + h.streamed.String()
 }
 
-func (h *held) setPartial(text string) {
+func (h *queryState) setPartial(text string) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.count(int64(len(text)-len(h.partial)), 0, 0)
 	h.partial = text
 }
 
-// store keeps a step result, and drops the oldest when there is too much.
-func (h *held) store(s *StepResult) {
+// store keeps a step result, and drops the oldest ones over maxBytes.
+func (h *queryState) store(s *StepResult) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if old, ok := h.results[s.CallID]; ok {
@@ -186,7 +186,7 @@ func (h *held) store(s *StepResult) {
 	}
 }
 
-func (h *held) result(id string) (StepResult, bool) {
+func (h *queryState) result(id string) (StepResult, bool) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if s, ok := h.results[id]; ok {
@@ -196,7 +196,7 @@ func (h *held) result(id string) (StepResult, bool) {
 }
 
 // observe looks for loops in the calls of a step.
-func (h *held) observe(step []repeat.Call) (repeat.Finding, bool) {
+func (h *queryState) observe(step []repeat.Call) (repeat.Finding, bool) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	was := h.calls.Bytes()
@@ -205,8 +205,8 @@ func (h *held) observe(step []repeat.Call) (repeat.Finding, bool) {
 	return found, loop
 }
 
-// release lets go of everything; the peak stays.
-func (h *held) release() {
+// release frees everything but the peak.
+func (h *queryState) release() {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.messages, h.partial, h.results, h.order, h.calls = nil, "", nil, nil, nil

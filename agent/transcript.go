@@ -1,0 +1,84 @@
+package agent
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/plimsoll/plimsoll/journal"
+	"github.com/plimsoll/plimsoll/limit"
+)
+
+// appendMessages adds messages to the conversation. When it returns nil they are stored. A conversation that is full loses old
+// messages first.
+func (r *Run) appendMessages(ms ...Message) error {
+	err := r.conv.Append(ms...)
+	if err == nil {
+		r.state.append(ms...)
+		return nil
+	}
+	if !errors.Is(err, ErrSessionFull) {
+		return &notKept{fmt.Errorf("the conversation could not be kept: %w", err)}
+	}
+	list := r.state.list()
+	all := append(list[:len(list):len(list)], ms...)
+	for bytes := sizeOf(all) / 2; ; bytes /= 2 {
+		kept := cutHistory(all, r.a.o.Limits.MaxHistoryMessages, bytes)
+		if err = r.conv.Replace(kept); err == nil {
+			r.leftOutMessages(len(all)-len(kept), kept)
+			return nil
+		}
+		if !errors.Is(err, ErrSessionFull) || bytes == 0 {
+			return &notKept{fmt.Errorf("the conversation could not be kept: %w", err)}
+		}
+	}
+}
+
+// trim drops old messages when the conversation is over its bounds.
+func (r *Run) trim() {
+	list := r.state.list()
+	kept := shortened(list, r.a.o.Limits.MaxHistoryMessages)
+	if len(kept) == len(list) {
+		return
+	}
+	r.replace(kept)
+	r.leftOutMessages(len(list)-len(kept), kept)
+}
+
+// leftOutMessages goes on with the messages that were kept, and says that n were dropped.
+func (r *Run) leftOutMessages(n int, kept []Message) {
+	r.state.replace(kept)
+	r.leftOut = true
+	r.a.note(journal.AgentRoom{Agent: clip(r.a.o.Name), Why: "history", Messages: n})
+	r.events.emit(Event{Kind: EventRoom, Text: fmt.Sprintf("the oldest %d messages of the conversation were left out", n)})
+}
+
+// replace replaces all messages in the store. If that fails the store still has the longer conversation, and nothing is lost:
+// a warning is enough.
+func (r *Run) replace(ms []Message) {
+	if err := r.conv.Replace(ms); err != nil {
+		r.events.emit(Event{Kind: EventWarning, Text: limit.Clip("the conversation could not be shortened where it is kept: "+err.Error(), int(maxPiece))})
+	}
+}
+
+// answerOpenCalls adds a result for each call of the last step that has none. The result says why.
+func (r *Run) answerOpenCalls(why string) error {
+	open := unanswered(r.state.list())
+	if len(open) == 0 {
+		return nil
+	}
+	return r.appendMessages(noResults(open, why)...)
+}
+
+// adopt makes the messages that were made to fit the conversation: they are what the model knows now, and need not be made to fit
+// again in the next step. The last extra messages belong to this request only.
+func (r *Run) adopt(out []Message, extra int) {
+	if extra > 0 {
+		n := len(out) - extra
+		if n < 1 || out[n].Role != RoleAssistant || out[n].Text != r.state.partial || out[n+1].Text != goOn {
+			return // the extra messages were changed too: the result is for this request only
+		}
+		out = out[:n]
+	}
+	r.replace(out)
+	r.state.replace(out)
+}
