@@ -2,11 +2,14 @@ package app
 
 import (
 	"context"
+	"io"
 
 	"github.com/plimsoll/plimsoll/app/agents"
 	"github.com/plimsoll/plimsoll/app/daemon"
+	"github.com/plimsoll/plimsoll/app/demo"
 	"github.com/plimsoll/plimsoll/app/mcp"
 	"github.com/plimsoll/plimsoll/app/window"
+	"github.com/plimsoll/plimsoll/journal"
 )
 
 // SearchFirstName is the variable by which `run` tells Plimsoll's own agent in it that the last
@@ -40,6 +43,14 @@ type (
 	ServeOptions = daemon.Options
 	CutEntry     = window.Entry
 	CutText      = window.Cut
+
+	DemoOptions = demo.Options
+	DemoReport  = demo.Report
+	DemoScene   = demo.Scene
+
+	StressOptions = demo.StressOptions
+	StressReport  = demo.StressReport
+	StressRow     = demo.StressRow
 )
 
 // MCP is the gateway in front of one MCP server, until the client closes its end, ctx ends
@@ -98,3 +109,29 @@ func (a *App) Cuts(of string) ([]CutEntry, error) { return window.Cuts(a.Core, o
 
 // Cut is one entry of [App.Cuts] with the text that was cut.
 func (a *App) Cut(id string) (CutText, error) { return window.ReadCut(a.Core, id) }
+
+// Demo plays the main job on stand-ins: a simulated Argo CD, a model that is none, and the
+// Argo CD agent under a real run. The error is of what kept it from being played.
+func (a *App) Demo(ctx context.Context, o DemoOptions) (DemoReport, error) {
+	return demo.Play(ctx, o, showRun)
+}
+
+// showRun writes the report of a run as [App.Run] does.
+func showRun(w io.Writer, colour bool, r journal.Report) {
+	s := &speaker{w: w, colour: colour, said: map[string]bool{}}
+	s.report(r, &Plan{}, 0)
+}
+
+// DemoOffers are real things in the environment that the demo could use, as the flags that
+// would make it.
+func DemoOffers(getenv func(string) string) (model, argocd string) { return demo.Offers(getenv) }
+
+// SignalOf is the signal that ended a command, 0 when none did.
+func SignalOf(err error) int { return demo.SignalOf(err) }
+
+// StressArgoCD starts the Argo CD server as a client would, in a process of its own, and plays
+// against it what overwhelms such servers. The error is of what kept it from being played; what
+// was found is in the report.
+func (a *App) StressArgoCD(ctx context.Context, o StressOptions) (StressReport, error) {
+	return demo.Stress(ctx, o)
+}

@@ -12,6 +12,8 @@ import (
 	"github.com/plimsoll/plimsoll/process/admission"
 	"github.com/plimsoll/plimsoll/process/guard"
 	"github.com/plimsoll/plimsoll/process/sandbox"
+
+	"github.com/plimsoll/plimsoll/app/demo"
 )
 
 // GCOptions are what `plimsoll gc` can be told.
@@ -236,7 +238,7 @@ const demoAge = time.Hour
 // demos removes directories of demos that were killed. Only those that are this user's own are
 // looked at: TMPDIR belongs to all.
 func (c *Collection) demos() error {
-	dirs, err := filepath.Glob(filepath.Join(globQuote(os.TempDir()), demoPrefix+"*"))
+	dirs, err := filepath.Glob(filepath.Join(globQuote(os.TempDir()), demo.Prefix+"*"))
 	if err != nil {
 		return err
 	}

@@ -1,4 +1,4 @@
-package app
+package demo
 
 import (
 	"context"
@@ -9,18 +9,18 @@ import (
 	"github.com/a2aproject/a2a-go/v2/a2aclient"
 )
 
-// demoClient is a client of the agent, over A2A, as any other would be.
-type demoClient struct{ c *a2aclient.Client }
+// client is a client of the agent, over A2A, as any other would be.
+type client struct{ c *a2aclient.Client }
 
-func newDemoClient(ctx context.Context, url string) (*demoClient, error) {
+func newClient(ctx context.Context, url string) (*client, error) {
 	c, err := a2aclient.NewFromEndpoints(ctx, []*a2a.AgentInterface{a2a.NewAgentInterface(url, a2a.TransportProtocolJSONRPC)})
 	if err != nil {
 		return nil, fmt.Errorf("a client of the agent at %s: %w", url, err)
 	}
-	return &demoClient{c}, nil
+	return &client{c}, nil
 }
 
-func (c *demoClient) close() { _ = c.c.Destroy() }
+func (c *client) close() { _ = c.c.Destroy() }
 
 // talk is a task as a client has seen it so far.
 type talk struct {
@@ -100,7 +100,7 @@ func textOf(parts a2a.ContentParts) string {
 
 // ask asks one question in a session ("" begins one) and follows the task to its end, or until
 // stop says so, which is asked after every event.
-func (c *demoClient) ask(ctx context.Context, session, question string, stop func(*talk) bool) (*talk, error) {
+func (c *client) ask(ctx context.Context, session, question string, stop func(*talk) bool) (*talk, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel() // whoever stops goes away, in the middle of the stream
 	m := a2a.NewMessage(a2a.MessageRoleUser, a2a.NewTextPart(question))
@@ -122,7 +122,7 @@ func (c *demoClient) ask(ctx context.Context, session, question string, stop fun
 }
 
 // follow subscribes to a task again, and is told what it has become when it has ended.
-func (c *demoClient) follow(ctx context.Context, id a2a.TaskID) (t *talk, later int, err error) {
+func (c *client) follow(ctx context.Context, id a2a.TaskID) (t *talk, later int, err error) {
 	t = &talk{}
 	for e, err := range c.c.SubscribeToTask(ctx, &a2a.SubscribeToTaskRequest{ID: id}) {
 		if err != nil {
@@ -146,7 +146,7 @@ func (c *demoClient) follow(ctx context.Context, id a2a.TaskID) (t *talk, later 
 }
 
 // cancel takes a task back.
-func (c *demoClient) cancel(ctx context.Context, id a2a.TaskID) error {
+func (c *client) cancel(ctx context.Context, id a2a.TaskID) error {
 	_, err := c.c.CancelTask(ctx, &a2a.CancelTaskRequest{ID: id})
 	return err
 }

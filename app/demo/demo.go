@@ -1,4 +1,4 @@
-package app
+package demo
 
 import (
 	"context"
@@ -14,8 +14,8 @@ import (
 	"github.com/plimsoll/plimsoll/app/agents"
 )
 
-// DemoOptions are what `plimsoll demo` can be told.
-type DemoOptions struct {
+// Options are what `plimsoll demo` can be told.
+type Options struct {
 	// Model is asked in the place of the stand-in, with the key in the environment; "" asks the
 	// stand-in. ArgoCD takes the Argo CD of the environment in the place of the simulated one.
 	Model  string
@@ -24,11 +24,11 @@ type DemoOptions struct {
 	Out    io.Writer
 	Colour bool
 	// Each hears of every scene when it is over; nil does not.
-	Each func(DemoScene)
+	Each func(Scene)
 }
 
-// DemoScene is what came of one scene.
-type DemoScene struct {
+// Scene is what came of one scene.
+type Scene struct {
 	Scene      string `json:"scene"`
 	Question   string `json:"question"`
 	Outcome    string `json:"outcome"`
@@ -37,44 +37,44 @@ type DemoScene struct {
 	DurationMS int64  `json:"duration_ms"`
 }
 
-// DemoReport is what came of all.
-type DemoReport struct {
-	Scenes []DemoScene    `json:"scenes"`
+// Report is what came of all.
+type Report struct {
+	Scenes []Scene        `json:"scenes"`
 	Run    journal.Report `json:"run"`
 }
 
 // OK says that every scene ended as it should.
-func (r DemoReport) OK() bool {
+func (r Report) OK() bool {
 	for _, s := range r.Scenes {
 		if !s.OK {
 			return false
 		}
 	}
-	return len(r.Scenes) == len(demoScenes)
+	return len(r.Scenes) == len(scripts)
 }
 
 const (
-	// demoMemory is the limit of the run. The agent takes a tenth of it; demoHog, which a tool
+	// memory is the limit of the run. The agent takes a tenth of it; hogMiB, which a tool
 	// is asked to take, does not fit.
-	demoMemory = 384 * limit.MiB
-	demoHog    = 1024 // MiB
-	// demoWindow is the stand-in's window in tokens: the agent's tools alone take a good part
+	memory = 384 * limit.MiB
+	hogMiB = 1024 // MiB
+	// windowTokens is the stand-in's window in tokens: the agent's tools alone take a good part
 	// of it, so that a few answers of a large list fill it.
-	demoWindow = 16000
-	// demoTime bounds the whole.
-	demoTime = 3 * time.Minute
+	windowTokens = 16000
+	// maxTime bounds the whole.
+	maxTime = 3 * time.Minute
 )
 
 // Demo plays the main job on stand-ins: a simulated Argo CD, a model that is none, and the
-// Argo CD agent under a real run. The error is of what kept it from being played.
-func (a *App) Demo(ctx context.Context, o DemoOptions) (_ DemoReport, err error) {
-	ctx, cancel := context.WithTimeout(ctx, demoTime)
+// Argo CD agent under a real run, whose report showRun writes. The error is of what kept it from being played.
+func Play(ctx context.Context, o Options, showRun func(w io.Writer, colour bool, r journal.Report)) (_ Report, err error) {
+	ctx, cancel := context.WithTimeout(ctx, maxTime)
 	defer cancel()
 	ctx, stop := core.Interruptible(ctx, 0)
 	defer stop()
-	view := &demoView{w: o.Out, colour: o.Colour}
-	var report DemoReport
-	stage, err := a.openStage(ctx, o, view)
+	view := &view{w: o.Out, colour: o.Colour, showRun: showRun}
+	var report Report
+	stage, err := openStage(ctx, o, view)
 	if err != nil {
 		return report, interruptedOr(ctx, err)
 	}
@@ -86,10 +86,10 @@ func (a *App) Demo(ctx context.Context, o DemoOptions) (_ DemoReport, err error)
 		}
 	}()
 	view.opening(stage)
-	for i, scene := range demoScenes {
-		view.scene(i+1, len(demoScenes), scene)
+	for i, scene := range scripts {
+		view.scene(i+1, len(scripts), scene)
 		began := time.Now()
-		played := DemoScene{Scene: scene.name, Question: scene.question}
+		played := Scene{Scene: scene.name, Question: scene.question}
 		stage.from = stage.heard.len()
 		note, err := scene.play(ctx, stage, &played)
 		if ctx.Err() != nil {
@@ -117,7 +117,7 @@ func (a *App) Demo(ctx context.Context, o DemoOptions) (_ DemoReport, err error)
 func interruptedOr(ctx context.Context, err error) error {
 	switch {
 	case errors.Is(ctx.Err(), context.DeadlineExceeded):
-		return fmt.Errorf("the demo took more than %s and was ended; this machine may be very busy: try again", demoTime)
+		return fmt.Errorf("the demo took more than %s and was ended; this machine may be very busy: try again", maxTime)
 	case ctx.Err() != nil:
 		return &endedBySignal{context.Cause(ctx)}
 	}
@@ -141,9 +141,9 @@ func SignalOf(err error) int {
 	return 0
 }
 
-// DemoOffers are real things in the environment that the demo could use, as the flags that
+// Offers are real things in the environment that the demo could use, as the flags that
 // would make it.
-func DemoOffers(getenv func(string) string) (model, argocd string) {
+func Offers(getenv func(string) string) (model, argocd string) {
 	model = agents.ModelOfKey(getenv)
 	if getenv("ARGOCD_SERVER") != "" && getenv("ARGOCD_AUTH_TOKEN") != "" {
 		argocd = getenv("ARGOCD_SERVER")

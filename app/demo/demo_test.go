@@ -1,4 +1,4 @@
-package app
+package demo
 
 import (
 	"strings"
@@ -7,11 +7,11 @@ import (
 
 func TestDemoOffersWhatIsThere(t *testing.T) {
 	env := map[string]string{"OPENAI_API_KEY": "k", "ARGOCD_SERVER": "argocd.example", "ARGOCD_AUTH_TOKEN": "t"}
-	model, argocd := DemoOffers(func(name string) string { return env[name] })
+	model, argocd := Offers(func(name string) string { return env[name] })
 	if !strings.HasPrefix(model, "openai/") || argocd != "argocd.example" {
 		t.Errorf("%q and %q", model, argocd)
 	}
-	if model, argocd = DemoOffers(func(string) string { return "" }); model != "" || argocd != "" {
+	if model, argocd = Offers(func(string) string { return "" }); model != "" || argocd != "" {
 		t.Errorf("out of nothing: %q and %q", model, argocd)
 	}
 }

@@ -1,4 +1,4 @@
-package app
+package demo
 
 import (
 	"context"
@@ -13,22 +13,22 @@ import (
 	"github.com/plimsoll/plimsoll/limit"
 )
 
-// demoScene is one thing that agents die of, and what keeps this one from it.
-type demoScene struct {
+// script is one thing that agents die of, and what keeps this one from it.
+type script struct {
 	name, question string
 	// danger is what usually comes of it.
 	danger string
 	// play plays it. note is what came of it; an error, that it was not as it should be.
-	play func(ctx context.Context, s *demoStage, out *DemoScene) (note string, err error)
+	play func(ctx context.Context, s *stage, out *Scene) (note string, err error)
 }
 
 // journalWait is what an event of the agent's journal may take to get here.
 const journalWait = 10 * time.Second
 
-var demoScenes = []demoScene{
+var scripts = []script{
 	{
 		"list", "list all applications", "a list of 819 applications in one answer killed the agent this was made for",
-		func(ctx context.Context, s *demoStage, out *DemoScene) (string, error) {
+		func(ctx context.Context, s *stage, out *Scene) (string, error) {
 			before := s.sent.Load()
 			t, err := s.tell(ctx, out)
 			if err != nil {
@@ -48,7 +48,7 @@ var demoScenes = []demoScene{
 	},
 	{
 		"search", "search for applications with prod", "agents read whole lists to find a word",
-		func(ctx context.Context, s *demoStage, out *DemoScene) (string, error) {
+		func(ctx context.Context, s *stage, out *Scene) (string, error) {
 			t, err := s.tell(ctx, out)
 			if err != nil {
 				return "", err
@@ -63,7 +63,7 @@ var demoScenes = []demoScene{
 	},
 	{
 		"page", "page 2", "the rest of a list that was cut is gone",
-		func(ctx context.Context, s *demoStage, out *DemoScene) (string, error) {
+		func(ctx context.Context, s *stage, out *Scene) (string, error) {
 			t, err := s.tell(ctx, out)
 			if err != nil {
 				return "", err
@@ -76,7 +76,7 @@ var demoScenes = []demoScene{
 	},
 	{
 		"flood", "call the tool flood with 20000000 bytes", "a tool that answers with 20 MB fills the memory, then the window",
-		func(ctx context.Context, s *demoStage, out *DemoScene) (string, error) {
+		func(ctx context.Context, s *stage, out *Scene) (string, error) {
 			if _, err := s.tell(ctx, out); err != nil {
 				return "", err
 			}
@@ -93,7 +93,7 @@ var demoScenes = []demoScene{
 	},
 	{
 		"orphan", "call the tool hang", "a call without a result makes the provider refuse every further request",
-		func(ctx context.Context, s *demoStage, out *DemoScene) (string, error) {
+		func(ctx context.Context, s *stage, out *Scene) (string, error) {
 			t, err := s.client.ask(ctx, s.session(), out.Question, func(t *talk) bool {
 				return strings.Contains(t.called, "hang")
 			})
@@ -122,7 +122,7 @@ var demoScenes = []demoScene{
 	},
 	{
 		"loop", "loop", "a model that repeats itself spends money until somebody looks",
-		func(ctx context.Context, s *demoStage, out *DemoScene) (string, error) {
+		func(ctx context.Context, s *stage, out *Scene) (string, error) {
 			t, err := s.client.ask(ctx, "", out.Question, nil)
 			if err != nil {
 				return "", err
@@ -139,8 +139,8 @@ var demoScenes = []demoScene{
 		},
 	},
 	{
-		"hog", fmt.Sprintf("call the tool hog with %d mib", demoHog), "a tool's child takes all memory, and the kernel ends the agent",
-		func(ctx context.Context, s *demoStage, out *DemoScene) (string, error) {
+		"hog", fmt.Sprintf("call the tool hog with %d mib", hogMiB), "a tool's child takes all memory, and the kernel ends the agent",
+		func(ctx context.Context, s *stage, out *Scene) (string, error) {
 			if _, err := s.tell(ctx, out); err != nil {
 				return "", err
 			}
@@ -149,17 +149,17 @@ var demoScenes = []demoScene{
 				return "", err
 			}
 			if !e.Event.Failed {
-				return "", fmt.Errorf("a child could take %d MiB in a run of %s", demoHog, demoMemory.Human())
+				return "", fmt.Errorf("a child could take %d MiB in a run of %s", hogMiB, memory.Human())
 			}
 			if err := s.alive(ctx); err != nil {
 				return "", err
 			}
-			return fmt.Sprintf("the child wanted %d MiB in a run of %s and was ended; the agent went on and said so", demoHog, demoMemory.Human()), nil
+			return fmt.Sprintf("the child wanted %d MiB in a run of %s and was ended; the agent went on and said so", hogMiB, memory.Human()), nil
 		},
 	},
 	{
 		"disconnect", "list all applications", "a client that goes away blocks the queue, or ends the work",
-		func(ctx context.Context, s *demoStage, out *DemoScene) (string, error) {
+		func(ctx context.Context, s *stage, out *Scene) (string, error) {
 			gone, err := s.client.ask(ctx, "", out.Question, func(t *talk) bool { return t.pieces >= 2 })
 			if err != nil {
 				return "", err
@@ -188,7 +188,7 @@ var demoScenes = []demoScene{
 }
 
 // tell asks the scene's question in the demo's one conversation, and wants an answer.
-func (s *demoStage) tell(ctx context.Context, out *DemoScene) (*talk, error) {
+func (s *stage) tell(ctx context.Context, out *Scene) (*talk, error) {
 	t, err := s.client.ask(ctx, s.session(), out.Question, nil)
 	if err != nil {
 		return nil, err
@@ -201,17 +201,17 @@ func (s *demoStage) tell(ctx context.Context, out *DemoScene) (*talk, error) {
 	if t.state != a2a.TaskStateCompleted {
 		return nil, fmt.Errorf("the agent ended with %s: %s", t.state, or(t.status, t.outcome))
 	}
-	s.heard.tell(heardEvent{Kind: demoAnswer + t.answer()})
+	s.heard.tell(heardEvent{Kind: answerEvent + t.answer()})
 	return t, nil
 }
 
-// demoAnswer marks an answer among what the view is told.
-const demoAnswer = "answer:"
+// answerEvent marks an answer among what the view is told.
+const answerEvent = "answer:"
 
-func (s *demoStage) session() string { return s.answers["session"] }
+func (s *stage) session() string { return s.answers["session"] }
 
 // alive asks whether the agent still takes requests.
-func (s *demoStage) alive(ctx context.Context) error {
+func (s *stage) alive(ctx context.Context) error {
 	r, err := http.NewRequestWithContext(ctx, http.MethodGet, s.url+"/healthz", nil)
 	if err != nil {
 		return err

@@ -1,4 +1,4 @@
-package app
+package demo
 
 import (
 	"bufio"
@@ -26,9 +26,9 @@ import (
 	"github.com/plimsoll/plimsoll/app/mcp"
 )
 
-// demoStage is what the demo has started: the stand-ins in this process, and the agent in a
+// stage is what the demo has started: the stand-ins in this process, and the agent in a
 // run of its own.
-type demoStage struct {
+type stage struct {
 	dir     string
 	sim     *mcp.Simulation // nil with a real Argo CD
 	stand   *standin.Server
@@ -44,18 +44,18 @@ type demoStage struct {
 	heard   *heard
 	from    int // where the events of this scene begin
 	said    *lastLines
-	client  *demoClient
+	client  *client
 	answers map[string]string // of earlier scenes
 }
 
-// demoPrefix begins the name of the directory of a demo, in TMPDIR.
-const demoPrefix = "plimsoll-demo-"
+// Prefix begins the name of the directory of a demo, in TMPDIR.
+const Prefix = "plimsoll-demo-"
 
-// demoStart bounds the start of the agent.
-const demoStart = time.Minute
+// maxStart bounds the start of the agent.
+const maxStart = time.Minute
 
-func (a *App) openStage(ctx context.Context, o DemoOptions, view *demoView) (_ *demoStage, err error) {
-	s := &demoStage{sent: &atomic.Int64{}, ended: make(chan struct{}), said: &lastLines{}, answers: map[string]string{}}
+func openStage(ctx context.Context, o Options, view *view) (_ *stage, err error) {
+	s := &stage{sent: &atomic.Int64{}, ended: make(chan struct{}), said: &lastLines{}, answers: map[string]string{}}
 	s.heard = &heard{more: make(chan struct{}, 1), tell: view.event}
 	defer func() {
 		if err != nil {
@@ -63,18 +63,18 @@ func (a *App) openStage(ctx context.Context, o DemoOptions, view *demoView) (_ *
 			err = errors.Join(err, e)
 		}
 	}()
-	if s.dir, err = os.MkdirTemp("", demoPrefix); err != nil {
+	if s.dir, err = os.MkdirTemp("", Prefix); err != nil {
 		return nil, fmt.Errorf("a directory for the demo: %w; set TMPDIR to one that is yours to write to", err)
 	}
 	environ := withoutReal(os.Environ())
 	config := "[agents.argocd]\nbuiltin = \"argocd\"\ntool_timeout = \"30s\"\n"
 	if o.Model == "" {
 		s.model = "a stand-in for a model: it goes by keywords"
-		if s.stand, err = standin.Listen(ctx, standin.Options{Window: demoWindow, Delay: 5 * time.Millisecond, Loop: true}); err != nil {
+		if s.stand, err = standin.Listen(ctx, standin.Options{Window: windowTokens, Delay: 5 * time.Millisecond, Loop: true}); err != nil {
 			return nil, fmt.Errorf("the stand-in for a model: %w", err)
 		}
 		environ = append(environ, "OPENAI_BASE_URL="+s.stand.URL(), "OPENAI_API_KEY="+s.stand.Token())
-		config += fmt.Sprintf("model = %q\nwindow = %d\nmax_output = 2000\n\n[window]\nmax_tokens = %d\n", standin.Model, demoWindow, demoWindow)
+		config += fmt.Sprintf("model = %q\nwindow = %d\nmax_output = 2000\n\n[window]\nmax_tokens = %d\n", standin.Model, windowTokens, windowTokens)
 	} else {
 		s.model = o.Model
 		environ = append(environ, realOnly(os.Environ(), "OPENAI_", "ANTHROPIC_")...)
@@ -101,12 +101,12 @@ func (a *App) openStage(ctx context.Context, o DemoOptions, view *demoView) (_ *
 	if err := s.start(ctx, o.Model, environ); err != nil {
 		return nil, err
 	}
-	s.client, err = newDemoClient(ctx, s.url+"/a2a/argocd")
+	s.client, err = newClient(ctx, s.url+"/a2a/argocd")
 	return s, err
 }
 
 // start starts the agent under `plimsoll run`, and waits until it takes requests.
-func (s *demoStage) start(ctx context.Context, model string, environ []string) error {
+func (s *stage) start(ctx context.Context, model string, environ []string) error {
 	self, err := os.Executable()
 	if err != nil {
 		return err
@@ -114,7 +114,7 @@ func (s *demoStage) start(ctx context.Context, model string, environ []string) e
 	s.report = filepath.Join(s.dir, "report.json")
 	ready := filepath.Join(s.dir, "ready")
 	argv := []string{
-		"run", "--quiet", "--report", s.report, "--tool", "demo-agent", "--memory-max", demoMemory.String(), "--proxy", "--on-exit", "kill", "--",
+		"run", "--quiet", "--report", s.report, "--tool", "demo-agent", "--memory-max", memory.String(), "--proxy", "--on-exit", "kill", "--",
 		self, "agent", "serve", "argocd", "--lab", "--quiet", "--events", "--listen", "127.0.0.1:0", "--ready-file", ready,
 	}
 	if model != "" {
@@ -137,7 +137,7 @@ func (s *demoStage) start(ctx context.Context, model string, environ []string) e
 		s.runErr = s.run.Wait()
 		close(s.ended)
 	}()
-	late := time.NewTimer(demoStart)
+	late := time.NewTimer(maxStart)
 	defer late.Stop()
 	look := time.NewTicker(20 * time.Millisecond)
 	defer look.Stop()
@@ -150,7 +150,7 @@ func (s *demoStage) start(ctx context.Context, model string, environ []string) e
 		case <-s.ended:
 			return fmt.Errorf("the agent did not start: %w\n%s", s.runErr, s.said)
 		case <-late.C:
-			return fmt.Errorf("the agent did not take requests within %s\n%s", demoStart, s.said)
+			return fmt.Errorf("the agent did not take requests within %s\n%s", maxStart, s.said)
 		case <-ctx.Done():
 			return ctx.Err()
 		case <-look.C:
@@ -159,7 +159,7 @@ func (s *demoStage) start(ctx context.Context, model string, environ []string) e
 }
 
 // Close ends the run, then the stand-ins, and gives the run's report.
-func (s *demoStage) Close() (report journal.Report, err error) {
+func (s *stage) Close() (report journal.Report, err error) {
 	if s.client != nil {
 		s.client.close()
 	}
@@ -324,7 +324,7 @@ func (h *heard) since(n int) []heardEvent {
 
 // called waits for the end of a call of a tool, at most [journalWait]. It is an error where the
 // call was given up: of that nothing can be said but that it took too long, or was taken back.
-func (s *demoStage) called(ctx context.Context, tool string) (heardEvent, error) {
+func (s *stage) called(ctx context.Context, tool string) (heardEvent, error) {
 	e, ok := s.wait(ctx, journalWait, func(e heardEvent) bool {
 		return e.Kind == "agent.called" && strings.Contains(e.Event.Tool, tool)
 	})
@@ -332,14 +332,14 @@ func (s *demoStage) called(ctx context.Context, tool string) (heardEvent, error)
 	case !ok:
 		return e, fmt.Errorf("the tool %s was not called", tool)
 	case e.Event.Why != "":
-		return e, fmt.Errorf("the call of %s was given up after %s (%s)", tool, roughly(e.Event.Duration), e.Event.Why)
+		return e, fmt.Errorf("the call of %s was given up after %s (%s)", tool, printable.Duration(e.Event.Duration), e.Event.Why)
 	}
 	return e, nil
 }
 
 // wait waits for an event of this scene, at most d: the journal comes by another way than the
 // agent's answer.
-func (s *demoStage) wait(ctx context.Context, d time.Duration, is func(heardEvent) bool) (heardEvent, bool) {
+func (s *stage) wait(ctx context.Context, d time.Duration, is func(heardEvent) bool) (heardEvent, bool) {
 	late := time.NewTimer(d)
 	defer late.Stop()
 	for {

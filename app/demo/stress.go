@@ -1,4 +1,4 @@
-package app
+package demo
 
 import (
 	"bytes"
@@ -51,7 +51,7 @@ type StressOptions struct {
 // StressArgoCD starts the Argo CD server as a client would, in a process of its own, and plays
 // against it what overwhelms such servers. The error is of what kept it from being played; what
 // was found is in the report.
-func (a *App) StressArgoCD(ctx context.Context, o StressOptions) (_ StressReport, err error) {
+func Stress(ctx context.Context, o StressOptions) (_ StressReport, err error) {
 	ctx, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
 	defer stop()
 	self, err := os.Executable()

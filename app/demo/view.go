@@ -1,4 +1,4 @@
-package app
+package demo
 
 import (
 	"fmt"
@@ -12,21 +12,23 @@ import (
 	"github.com/plimsoll/plimsoll/limit"
 )
 
-// demoView shows the demo, line by line, as well on a terminal as in a log.
-type demoView struct {
+// view shows the demo, line by line, as well on a terminal as in a log.
+type view struct {
 	mu     sync.Mutex
 	w      io.Writer
 	colour bool
+	// showRun writes the report of a run.
+	showRun func(w io.Writer, colour bool, r journal.Report)
 }
 
-func (v *demoView) style(code, text string) string {
+func (v *view) style(code, text string) string {
 	if !v.colour {
 		return text
 	}
 	return "\x1b[" + code + "m" + text + "\x1b[0m"
 }
 
-func (v *demoView) line(format string, args ...any) {
+func (v *view) line(format string, args ...any) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	if v.w != nil {
@@ -35,7 +37,7 @@ func (v *demoView) line(format string, args ...any) {
 }
 
 // opening says what is real and what is not.
-func (v *demoView) opening(s *demoStage) {
+func (v *view) opening(s *stage) {
 	v.line("%s %s; %s", v.style(bold, "plimsoll demo:"), s.argocd, s.model)
 	if s.sim != nil {
 		n := s.sim.Counts()
@@ -43,18 +45,18 @@ func (v *demoView) opening(s *demoStage) {
 	}
 	window := ""
 	if s.stand != nil {
-		window = fmt.Sprintf("; a window of %d tokens", demoWindow)
+		window = fmt.Sprintf("; a window of %d tokens", windowTokens)
 	}
-	v.line("  %s the Argo CD agent, under `plimsoll run`: %s of memory%s", v.style(dim, "limited  "), demoMemory.Human(), window)
+	v.line("  %s the Argo CD agent, under `plimsoll run`: %s of memory%s", v.style(dim, "limited  "), memory.Human(), window)
 }
 
-func (v *demoView) scene(i, of int, s demoScene) {
+func (v *view) scene(i, of int, s script) {
 	v.line("\n%s %s", v.style(bold, fmt.Sprintf("%d/%d  %q", i, of, s.question)), v.style(dim, "("+s.danger+")"))
 }
 
 // event shows what the agent does, as its journal tells it.
-func (v *demoView) event(e heardEvent) {
-	if answer, ok := strings.CutPrefix(e.Kind, demoAnswer); ok {
+func (v *view) event(e heardEvent) {
+	if answer, ok := strings.CutPrefix(e.Kind, answerEvent); ok {
 		v.answer(answer)
 		return
 	}
@@ -86,13 +88,13 @@ func (v *demoView) event(e heardEvent) {
 	}
 }
 
-// demoLines is how much of an answer is shown.
-const demoLines = 6
+// maxLines is how much of an answer is shown.
+const maxLines = 6
 
-func (v *demoView) answer(text string) {
+func (v *view) answer(text string) {
 	lines := strings.Split(strings.TrimSpace(text), "\n")
 	for i, line := range lines {
-		if i == demoLines {
+		if i == maxLines {
 			v.line("     %s %s", v.style(dim, "│"), v.style(dim, fmt.Sprintf("… %d further lines", len(lines)-i)))
 			return
 		}
@@ -100,22 +102,29 @@ func (v *demoView) answer(text string) {
 	}
 }
 
-func (v *demoView) verdict(s DemoScene) {
+func (v *view) verdict(s Scene) {
 	mark := v.style(green, "✓")
 	if !s.OK {
 		mark = v.style(red, "✗")
 	}
-	v.line("   %s %s (%s)", mark, printable.Name(s.Note), roughly(time.Duration(s.DurationMS)*time.Millisecond))
+	v.line("   %s %s (%s)", mark, printable.Name(s.Note), printable.Duration(time.Duration(s.DurationMS)*time.Millisecond))
 }
 
 // report shows the report of the run as `plimsoll run` does.
-func (v *demoView) report(r journal.Report) {
+func (v *view) report(r journal.Report) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	if v.w == nil {
-		return
+	if v.w != nil {
+		r.Project = "the demo's own directory"
+		v.showRun(v.w, v.colour, r)
 	}
-	s := &speaker{w: v.w, colour: v.colour, said: map[string]bool{}}
-	r.Project = "the demo's own directory"
-	s.report(r, &Plan{}, 0)
 }
+
+// The colours of ISO 6429.
+const (
+	bold   = "1"
+	dim    = "2"
+	red    = "31"
+	green  = "32"
+	yellow = "33"
+)

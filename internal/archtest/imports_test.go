@@ -170,6 +170,7 @@ var families = map[string][]string{
 	"app/mcp":    {"app/core", "app/listen"},
 	"app/window": {"app/core", "app/listen"},
 	"app/agents": {"app/core", "app/listen", "app/mcp", "app/window"},
+	"app/demo":   {"app/core", "app/listen", "app/mcp", "app/agents"},
 	"app/daemon": {"app/core", "app/listen", "app/mcp", "app/window", "app/agents"},
 }
 
