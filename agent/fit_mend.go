@@ -72,7 +72,7 @@ const keyName = `{"plimsoll_message":"`
 
 const keyDigits = 16
 
-// keyed is messages as OpenAI's Chat Completions has them, each with a key.
+// keyedMessages are messages in the form of OpenAI's Chat Completions, each with a key.
 type keyedMessages struct {
 	ms    []Message
 	raw   [][]byte // of each message

@@ -24,7 +24,7 @@ const (
 // summarizer makes a request to a model; it is [Model].Generate without the pieces.
 type summarizer func(ctx context.Context, r *Request) (*Reply, error)
 
-// writer has the agent's own model write summaries.
+// modelSummarizer asks the agent's own model for summaries.
 type modelSummarizer struct{ f *fitter }
 
 var (

@@ -216,7 +216,7 @@ func nothingLeft(t *testing.T) string {
 	return next.Words(&next.Messages[0].Parts[0])
 }
 
-// words are about n tokens that a tokenizer can't make fewer.
+// fitWords are about n tokens of text that no tokenizer shortens.
 func fitWords(n int, seed uint64) string {
 	r := rand.New(rand.NewPCG(seed, 9))
 	var b strings.Builder

@@ -163,7 +163,7 @@ func (h handler) DeleteTaskPushConfig(ctx context.Context, req *sdk.DeleteTaskPu
 	if changed {
 		t.keepNow()
 	}
-	h.s.pusher.forget(lane{task: t.id, config: req.ID})
+	h.s.pusher.forget(deliveryKey{task: t.id, config: req.ID})
 	return nil
 }
 
@@ -207,6 +207,6 @@ func (t *task) notify(event sdk.Event) {
 			}
 			made[c.Old] = body
 		}
-		t.s.pusher.send(lane{task: t.id, config: c.Config.ID}, notice{config: c.Config, body: made[c.Old], last: last})
+		t.s.pusher.send(deliveryKey{task: t.id, config: c.Config.ID}, notification{config: c.Config, body: made[c.Old], last: last})
 	}
 }

@@ -211,7 +211,7 @@ func TestPushStaysOutside(t *testing.T) {
 	if e := s.rpc("SendMessage", pushing("hello", map[string]any{"url": hook.URL}), nil); e == nil || e.Code != -32602 || !strings.Contains(e.Message, "not on the public internet") {
 		t.Errorf("a webhook on this host gives %+v", e)
 	}
-	err := s.pusher.deliver(notice{config: sdk.PushConfig{URL: hook.URL}, body: []byte("{}")})
+	err := s.pusher.deliver(notification{config: sdk.PushConfig{URL: hook.URL}, body: []byte("{}")})
 	if err == nil || !strings.Contains(err.Error(), "try 1 of") || !strings.Contains(err.Error(), "not on the public internet") {
 		t.Errorf("the connection gives %v", err)
 	}
@@ -229,8 +229,8 @@ func TestPushQueueIsBounded(t *testing.T) {
 	block := make(chan struct{})
 	hook := listen(t, func(int) int { <-block; return 200 })
 	s := serve(t, quiet, func(o *Options) { o.Limits.MaxPushQueue = 3 })
-	to := lane{task: "t", config: "c"}
-	one := notice{config: sdk.PushConfig{URL: hook.URL}, body: []byte("{}")}
+	to := deliveryKey{task: "t", config: "c"}
+	one := notification{config: sdk.PushConfig{URL: hook.URL}, body: []byte("{}")}
 	s.pusher.send(to, one)
 	waitFor(t, "the first to be on its way", func() bool { return len(hook.all()) == 1 })
 	for range 10 {

@@ -32,13 +32,13 @@ const (
 	maxBackoff   = 30 * time.Second
 )
 
-// lane is a configuration of a task: its notifications go one after another, in order.
-type lane struct {
+// deliveryKey names a push configuration of a task. The notifications of one key are sent one after another, in order.
+type deliveryKey struct {
 	task   sdk.TaskID
 	config string
 }
 
-type notice struct {
+type notification struct {
 	config sdk.PushConfig
 	body   []byte
 	last   bool
@@ -46,21 +46,21 @@ type notice struct {
 
 // pusher sends notifications. Nobody waits for it but Close.
 type pusher struct {
-	client  *http.Client
-	tries   int
-	backoff time.Duration
-	most    int // notices that wait
-	counts  *counters
-	log     *slog.Logger
-	agent   string
-	posting chan struct{} // a place per notification on its way
-	closing chan struct{} // no tries after the next
-	ctx     context.Context
-	stop    context.CancelFunc
-	work    sync.WaitGroup
+	client    *http.Client
+	tries     int
+	backoff   time.Duration
+	maxQueued int // notices that wait
+	counts    *counters
+	log       *slog.Logger
+	agent     string
+	posting   chan struct{} // a place per notification on its way
+	closing   chan struct{} // no tries after the next
+	ctx       context.Context
+	stop      context.CancelFunc
+	work      sync.WaitGroup
 
 	mu     sync.Mutex
-	lanes  map[lane][]notice // a lane that is there has a goroutine
+	queues map[deliveryKey][]notification // a lane that is there has a goroutine
 	queued int
 	bytes  int64
 	closed bool
@@ -69,29 +69,29 @@ type pusher struct {
 func newPusher(client *http.Client, l *Limits, c *counters, log *slog.Logger, agent string) *pusher {
 	ctx, stop := context.WithCancel(context.Background())
 	return &pusher{
-		client: client, tries: l.PushTries, backoff: pushBackoff, most: l.MaxPushQueue, counts: c, log: log, agent: agent,
+		client: client, tries: l.PushTries, backoff: pushBackoff, maxQueued: l.MaxPushQueue, counts: c, log: log, agent: agent,
 		posting: make(chan struct{}, maxPosting), closing: make(chan struct{}),
-		ctx: ctx, stop: stop, lanes: map[lane][]notice{},
+		ctx: ctx, stop: stop, queues: map[deliveryKey][]notification{},
 	}
 }
 
-// send queues a notification. Where there is no room an older one of the lane makes it, and
-// else this one is dropped.
-func (p *pusher) send(to lane, n notice) {
+// send queues a notification. When the queue is full, older ones of the same key are dropped for it; if there are none, it is
+// dropped itself.
+func (p *pusher) send(key deliveryKey, n notification) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.closed {
 		p.counts.pushDropped.Add(1)
 		return
 	}
-	waiting, running := p.lanes[to]
+	waiting, running := p.queues[key]
 	for len(waiting) > 0 && p.full(n) {
-		p.take(waiting[0])
+		p.dequeue(waiting[0])
 		waiting = waiting[1:]
 		p.counts.pushDropped.Add(1)
 	}
 	if running {
-		p.lanes[to] = waiting
+		p.queues[key] = waiting
 	}
 	if p.full(n) {
 		p.counts.pushDropped.Add(1)
@@ -99,70 +99,70 @@ func (p *pusher) send(to lane, n notice) {
 	}
 	p.queued++
 	p.bytes += int64(len(n.body))
-	p.lanes[to] = append(waiting, n)
+	p.queues[key] = append(waiting, n)
 	if !running {
-		p.work.Go(func() { p.drive(to) })
+		p.work.Go(func() { p.deliverQueue(key) })
 	}
 }
 
-func (p *pusher) full(n notice) bool {
+func (p *pusher) full(n notification) bool {
 	if n.last { // what a task came to is what its client waits for: it has some room of its own
-		return p.queued >= p.most+p.most/4+1 || p.queued > 0 && p.bytes+int64(len(n.body)) > 2*int64(maxPushBytes)
+		return p.queued >= p.maxQueued+p.maxQueued/4+1 || p.queued > 0 && p.bytes+int64(len(n.body)) > 2*int64(maxPushBytes)
 	}
-	return p.queued >= p.most || p.queued > 0 && p.bytes+int64(len(n.body)) > int64(maxPushBytes)
+	return p.queued >= p.maxQueued || p.queued > 0 && p.bytes+int64(len(n.body)) > int64(maxPushBytes)
 }
 
-// take counts a notice out, with mu held.
-func (p *pusher) take(n notice) {
+// dequeue subtracts a notification from what waits. The caller holds mu.
+func (p *pusher) dequeue(n notification) {
 	p.queued--
 	p.bytes -= int64(len(n.body))
 }
 
-// forget drops what waits in a lane.
-func (p *pusher) forget(which lane) {
+// forget drops the notifications of a key that wait.
+func (p *pusher) forget(key deliveryKey) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	waiting, running := p.lanes[which]
+	waiting, running := p.queues[key]
 	for _, n := range waiting {
-		p.take(n)
+		p.dequeue(n)
 	}
 	if running {
-		p.lanes[which] = nil
+		p.queues[key] = nil
 	}
 }
 
-// drive sends a lane's notices until there are none.
-func (p *pusher) drive(which lane) {
+// deliverQueue sends the notifications of a key until none waits.
+func (p *pusher) deliverQueue(key deliveryKey) {
 	for {
 		p.mu.Lock()
-		waiting := p.lanes[which]
+		waiting := p.queues[key]
 		if len(waiting) == 0 {
-			delete(p.lanes, which)
+			delete(p.queues, key)
 			p.mu.Unlock()
 			return
 		}
 		n := waiting[0]
-		p.lanes[which] = waiting[1:]
-		p.take(n)
+		p.queues[key] = waiting[1:]
+		p.dequeue(n)
 		p.mu.Unlock()
 		if err := p.deliver(n); err != nil {
 			p.counts.pushFailed.Add(1)
-			p.log.Warn("a2a: a push notification was not delivered", "agent", p.agent, "task", which.task, "error", err)
+			p.log.Warn("a2a: a push notification was not delivered", "agent", p.agent, "task", key.task, "error", err)
 		} else {
 			p.counts.pushSent.Add(1)
 		}
 	}
 }
 
-// deliver tries until it succeeds, or there is no use.
-func (p *pusher) deliver(n notice) error {
+// deliver tries to send a notification until it succeeds, or another try would be no use.
+func (p *pusher) deliver(n notification) error {
 	wait := p.backoff
 	for try := 1; ; try++ {
-		again, err := p.post(n)
+		retry, err := p.post(n)
 		if err == nil {
 			return nil
 		}
-		if !again || try >= p.tries {
+		if !retry || try >= p.tries {
 			return fmt.Errorf("try %d of %d: %w", try, p.tries, err)
 		}
 		p.counts.pushRetried.Add(1)
@@ -177,8 +177,8 @@ func (p *pusher) deliver(n notice) error {
 	}
 }
 
-// post is one try. again says that another may succeed.
-func (p *pusher) post(n notice) (again bool, err error) {
+// post is one try. retry says that another one may succeed.
+func (p *pusher) post(n notification) (retry bool, err error) {
 	select {
 	case p.posting <- struct{}{}:
 		defer func() { <-p.posting }()
@@ -200,11 +200,11 @@ func (p *pusher) post(n notice) (again bool, err error) {
 	}
 	resp, err := p.client.Do(req)
 	if err != nil {
-		again = !errors.Is(err, errNotPublic) && p.ctx.Err() == nil
+		retry = !errors.Is(err, errNotPublic) && p.ctx.Err() == nil
 		if u, ok := errors.AsType[*url.Error](err); ok {
 			err = u.Err // without the address, which may have a secret in its query
 		}
-		return again, err
+		return retry, err
 	}
 	_, _ = io.CopyN(io.Discard, resp.Body, 64<<10) // so that the connection can be used again
 	_ = resp.Body.Close()
@@ -218,7 +218,7 @@ func (p *pusher) post(n notice) (again bool, err error) {
 	}
 }
 
-// close lets what waits be tried once more until ctx ends.
+// close tries once more to send what waits, until ctx ends.
 func (p *pusher) close(ctx context.Context) {
 	p.mu.Lock()
 	if p.closed {

@@ -82,18 +82,18 @@ func (m *Model) request(r *agent.Request) ([]byte, error) {
 			return nil, err
 		}
 	}
-	most := m.output
+	maxOutput := m.output
 	if r.MaxOutput > 0 {
-		most = r.MaxOutput
+		maxOutput = r.MaxOutput
 		if m.o.MaxOutput > 0 {
-			most = min(most, m.o.MaxOutput)
+			maxOutput = min(maxOutput, m.o.MaxOutput)
 		}
 	}
 	thinking := m.thinking(r)
-	if thinking.Budget > 0 && most <= thinking.Budget {
-		most += thinking.Budget // it is part of max_tokens, which has to be more
+	if thinking.Budget > 0 && maxOutput <= thinking.Budget {
+		maxOutput += thinking.Budget // it is part of max_tokens, which has to be more
 	}
-	list := []modelapi.Member{{Name: "max_tokens", Value: most}}
+	list := []modelapi.Member{{Name: "max_tokens", Value: maxOutput}}
 	if thinking.Type != "" {
 		list = append(list, modelapi.Member{Name: "thinking", Value: thinking})
 	}

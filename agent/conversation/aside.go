@@ -19,7 +19,7 @@ const maxAside = 16
 // setAside gives a damaged file another name, for people to look at, and goes on with a new
 // one that has what could be read. At no time is there no file: a process that dies in
 // between leaves the damaged one, under both names.
-func (c *conversation) setAside(f *found, size int64) error {
+func (c *conversation) setAside(f *fileContents, size int64) error {
 	name := c.key + fileExt
 	aside := c.key + damagedExt + time.Now().UTC().Format("20060102T150405") + "-" + rand.Text()[:6]
 	all, _ := c.s.bounds()
@@ -49,7 +49,7 @@ func (c *conversation) setAside(f *found, size int64) error {
 				c.s.account(-size, 0)
 				return err
 			}
-			c.fresh = f.messages
+			c.unread = f.messages
 		}
 	}
 	if err != nil {

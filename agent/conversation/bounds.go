@@ -13,16 +13,16 @@ import (
 	"github.com/plimsoll/plimsoll/limit"
 )
 
-// item is a file of the directory that takes room.
-type item struct {
-	name  string
-	key   string
-	size  int64
-	used  time.Time
-	aside bool // damaged
+// storedFile is a file of the directory that counts against the bounds.
+type storedFile struct {
+	name    string
+	key     string
+	size    int64
+	used    time.Time
+	damaged bool // damaged
 }
 
-// names lists the directory, piece by piece, so that what strangers put there costs nothing.
+// names lists the directory in batches, so that foreign files in it cost no memory.
 func (s *Store) names(each func(name string) error) error {
 	dir, err := s.root.Open(".")
 	if err != nil {
@@ -45,7 +45,7 @@ func (s *Store) names(each func(name string) error) error {
 	}
 }
 
-// split takes a file's name apart; ok is false for what is none of the store's.
+// split takes the name of a file apart. ok is false when it is no file of the store.
 func split(name string) (key, ext string, ok bool) {
 	const digits = 32 // of a key
 	if len(name) <= digits || strings.Trim(name[:digits], "0123456789abcdef") != "" {
@@ -65,8 +65,8 @@ func split(name string) (key, ext string, ok bool) {
 }
 
 // survey lists the conversations, and the damaged files, the least recently written first.
-func (s *Store) survey() ([]item, error) {
-	var out []item
+func (s *Store) survey() ([]storedFile, error) {
+	var out []storedFile
 	err := s.names(func(name string) error {
 		key, ext, ok := split(name)
 		if !ok || ext != fileExt && ext != damagedExt {
@@ -79,10 +79,10 @@ func (s *Store) survey() ([]item, error) {
 		if err != nil {
 			return s.failed("list", err)
 		}
-		out = append(out, item{name: name, key: key, size: fi.Size(), used: fi.ModTime(), aside: ext == damagedExt})
+		out = append(out, storedFile{name: name, key: key, size: fi.Size(), used: fi.ModTime(), damaged: ext == damagedExt})
 		return nil
 	})
-	slices.SortFunc(out, func(a, b item) int {
+	slices.SortFunc(out, func(a, b storedFile) int {
 		if c := a.used.Compare(b.used); c != 0 {
 			return c
 		}
@@ -91,14 +91,14 @@ func (s *Store) survey() ([]item, error) {
 	return out, err
 }
 
-// room makes room for a session to grow, and notes that it does. Fresh says that it is not
-// there yet. Every process looks at the whole directory when it begins a session and each
-// time it has written a 64th of the bound; in between it reckons with what it knows.
-func (s *Store) room(key string, grow int64, fresh bool) error {
+// makeRoom evicts old sessions so that one can grow, and counts its growth. fresh says that its file does not exist yet. A process
+// lists the whole directory when it begins a session, and each time it has written a 64th of the bound; in between it uses its own
+// count.
+func (s *Store) makeRoom(key string, grow int64, fresh bool) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	most := int64(s.o.MaxBytes)
-	if !fresh && s.total+grow <= most && s.grown+grow < most/64 {
+	maxBytes := int64(s.o.MaxBytes)
+	if !fresh && s.total+grow <= maxBytes && s.grown+grow < maxBytes/64 {
 		s.total += grow
 		s.grown += max(grow, 0)
 		return nil
@@ -107,37 +107,36 @@ func (s *Store) room(key string, grow int64, fresh bool) error {
 	if fresh {
 		more = 1
 	}
-	return s.tighten(key, grow, more)
+	return s.enforceBounds(key, grow, more)
 }
 
-// tighten holds the bounds with so many more bytes and sessions. It is called with the
-// store's mutex.
-func (s *Store) tighten(key string, grow int64, more int) error {
-	most := int64(s.o.MaxBytes)
+// enforceBounds evicts sessions until the bounds hold, with grow more bytes and more new sessions. The caller holds the mutex.
+func (s *Store) enforceBounds(key string, grow int64, more int) error {
+	maxBytes := int64(s.o.MaxBytes)
 	items, err := s.survey()
 	if err != nil {
 		return err
 	}
-	sessions, aside, total := more, 0, grow
+	sessions, damaged, total := more, 0, grow
 	for _, it := range items {
 		total += it.size
-		if it.aside {
-			aside++
+		if it.damaged {
+			damaged++
 		} else {
 			sessions++
 		}
 	}
-	gone := map[string]*journal.AgentSessionsEvicted{}
+	evicted := map[string]*journal.AgentSessionsEvicted{}
 	for _, it := range items {
 		why := ""
 		switch {
-		case it.key == key && !it.aside:
+		case it.key == key && !it.damaged:
 			continue
 		case s.expired(it.used):
 			why = "age"
-		case !it.aside && sessions > s.o.MaxSessions, it.aside && aside > maxAside:
+		case !it.damaged && sessions > s.o.MaxSessions, it.damaged && damaged > maxAside:
 			why = "count"
-		case total > most:
+		case total > maxBytes:
 			why = "bytes"
 		default:
 			continue
@@ -146,38 +145,38 @@ func (s *Store) tighten(key string, grow int64, more int) error {
 			continue
 		}
 		total -= it.size
-		if it.aside {
-			aside--
+		if it.damaged {
+			damaged--
 			s.o.Log.Warn("a damaged file of a conversation was removed", "file", s.path(it.name), "why", why)
 		} else {
 			sessions--
 			s.stats.Evicted++
 		}
-		if gone[why] == nil {
-			gone[why] = &journal.AgentSessionsEvicted{Why: why}
+		if evicted[why] == nil {
+			evicted[why] = &journal.AgentSessionsEvicted{Why: why}
 		}
-		gone[why].Sessions++
-		gone[why].Bytes += it.size
+		evicted[why].Sessions++
+		evicted[why].Bytes += it.size
 	}
 	for _, why := range []string{"age", "count", "bytes"} {
-		if gone[why] != nil {
-			s.o.Journal.Append(*gone[why])
+		if evicted[why] != nil {
+			s.o.Journal.Append(*evicted[why])
 		}
 	}
 	s.total, s.grown, s.stats.Sessions = total-grow, 0, sessions-more
 	switch {
 	case more > 0 && sessions > s.o.MaxSessions:
 		return fmt.Errorf("%w: %d are in use, of at most %d; end one of them, or raise the bound of their number", ErrFull, sessions-1, s.o.MaxSessions)
-	case grow > 0 && total > most:
+	case grow > 0 && total > maxBytes:
 		return fmt.Errorf("%w: those in use in %s have %s, of at most %s, and %s more are wanted; end one of them, or raise the bound", ErrFull, s.o.Dir, limit.Bytes(s.total), s.o.MaxBytes, limit.Bytes(grow))
 	}
 	s.total = total
 	return nil
 }
 
-// evict removes a file unless somebody uses it or has used it since it was listed.
-func (s *Store) evict(it item) bool {
-	if it.aside {
+// evict removes a file, unless it is in use or was used since it was listed.
+func (s *Store) evict(it storedFile) bool {
+	if it.damaged {
 		return s.root.Remove(it.name) == nil
 	}
 	lock, err := s.tryLock(it.key)
@@ -192,8 +191,8 @@ func (s *Store) evict(it item) bool {
 	return s.root.Remove(it.name) == nil
 }
 
-// sweep removes what dead processes have left: temporary files, and locks without a
-// conversation. Then it holds the bounds, which may be tighter than they were.
+// sweep removes what dead processes left behind: temporary files, and locks without a conversation. Then it enforces the bounds, which
+// may be tighter than they were.
 func (s *Store) sweep() error {
 	var left []string
 	err := s.names(func(name string) error {
@@ -226,5 +225,5 @@ func (s *Store) sweep() error {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.tighten("", 0, 0)
+	return s.enforceBounds("", 0, 0)
 }

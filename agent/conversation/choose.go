@@ -2,12 +2,11 @@ package conversation
 
 import "github.com/plimsoll/plimsoll/agent"
 
-// choose says which entries stay so that they have at most the given bytes together. When
-// they have more, whole turns go first, the oldest first, until target is reached; a turn
-// begins with a message of the user. The last turn stays. If that alone has too much, calls
-// go with their results, the oldest first; and of the last of those the oldest results. The
-// question and the last message always stay: each has at most a quarter of the bound.
-func choose(entries []entry, most, target int64) []bool {
+// choose says which entries stay, so that they have at most maxBytes together. If they have more, whole turns go first, the oldest
+// before the others, until target is reached; a turn begins with a message of the user. The last turn stays. If that alone is too
+// large, calls go with their results, the oldest first; and of the last of those the oldest results. The question and the last
+// message always stay: each has at most a quarter of the bound.
+func choose(entries []entry, maxBytes, target int64) []bool {
 	keep := make([]bool, len(entries))
 	var total int64
 	for i, e := range entries {
@@ -22,7 +21,7 @@ func choose(entries []entry, most, target int64) []bool {
 			}
 		}
 	}
-	if total <= most {
+	if total <= maxBytes {
 		return keep
 	}
 	begin := 0
@@ -30,17 +29,17 @@ func choose(entries []entry, most, target int64) []bool {
 		drop(begin, next)
 		begin = next
 	}
-	if total <= most || begin == len(entries) {
+	if total <= maxBytes || begin == len(entries) {
 		return keep
 	}
 	if entries[begin].role == agent.RoleUser {
 		begin++
 	}
-	for next := nextOf(entries, begin, agent.RoleAssistant); total > most && next < len(entries); next = nextOf(entries, begin, agent.RoleAssistant) {
+	for next := nextOf(entries, begin, agent.RoleAssistant); total > maxBytes && next < len(entries); next = nextOf(entries, begin, agent.RoleAssistant) {
 		drop(begin, next)
 		begin = next
 	}
-	for ; total > most && begin < len(entries)-1; begin++ {
+	for ; total > maxBytes && begin < len(entries)-1; begin++ {
 		drop(begin, begin+1)
 	}
 	return keep

@@ -82,7 +82,7 @@ func TestDamagedFilesAreSetAside(t *testing.T) {
 		"a giant number":         {join(lines[0], record(json.RawMessage("1"+strings.Repeat("0", 5000))), lines[1], rest), talk},
 		"a giant line":           {join(lines[0], bytes.Repeat([]byte("x"), 6<<20), []byte("\n"), lines[1], rest), talk},
 		"nothing that is known":  {[]byte("PK\x03\x04\nsomething else\n"), nil},
-		"of another session":     {join(record(head{Format: format, Version: 1, Session: "other"}), lines[1]), nil},
+		"of another session":     {join(record(headerRecord{Format: format, Version: 1, Session: "other"}), lines[1]), nil},
 	} {
 		r := newRig(t, t.TempDir(), Options{})
 		must(t, os.WriteFile(r.file("s"), c.data, 0o600))
@@ -116,7 +116,7 @@ func TestDamagedFilesAreSetAside(t *testing.T) {
 // Whatever byte is wrong, at most the records on both sides of it are lost.
 func TestOneWrongByteCostsLittle(t *testing.T) {
 	t.Parallel()
-	data, err := appendRecord(nil, head{Format: format, Version: 1, Session: "s"})
+	data, err := appendRecord(nil, headerRecord{Format: format, Version: 1, Session: "s"})
 	must(t, err)
 	for _, m := range talk {
 		data, _ = appendMessage(data, m, time.Time{}, 1<<20)
@@ -162,7 +162,7 @@ func TestSomethingElseUnderTheName(t *testing.T) {
 func TestAFileOfANewerVersionIsLeftAlone(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, t.TempDir(), Options{})
-	data, err := appendRecord(nil, head{Format: format, Version: version + 1, Session: "s"})
+	data, err := appendRecord(nil, headerRecord{Format: format, Version: version + 1, Session: "s"})
 	must(t, err)
 	data = append(data, "what will be\n"...)
 	must(t, os.WriteFile(r.file("s"), data, 0o600))

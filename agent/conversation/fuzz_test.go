@@ -14,7 +14,7 @@ import (
 // FuzzRead holds that reading any bytes ends, keeps to its bound, tells every line that it
 // passes over, and that what it found can be read again where it says.
 func FuzzRead(f *testing.F) {
-	file, err := appendRecord(nil, head{Format: format, Version: 1, Session: "s", Title: "t"})
+	file, err := appendRecord(nil, headerRecord{Format: format, Version: 1, Session: "s", Title: "t"})
 	if err != nil {
 		f.Fatal(err)
 	}
@@ -62,7 +62,7 @@ func FuzzRead(f *testing.F) {
 		var total int64
 		for i, e := range got.entries {
 			line := data[e.off : e.off+int64(e.size)]
-			m, err := parseBody(line[:len(line)-1])
+			m, err := parseMessage(line[:len(line)-1])
 			if err != nil || m.Role != got.messages[i].Role || m.Text != got.messages[i].Text || e.role != m.Role {
 				t.Fatalf("entry %d at %d: %v, %v", i, e.off, m, err)
 			}
@@ -91,7 +91,7 @@ func FuzzMessage(f *testing.F) {
 		if len(data) > most || bytes.Count(data, []byte("\n")) != 1 || !bytes.HasSuffix(data, []byte("\n")) {
 			t.Fatalf("%d bytes of at most %d: %q", len(data), most, data)
 		}
-		got, err := parseBody(data[:len(data)-1])
+		got, err := parseMessage(data[:len(data)-1])
 		if err != nil {
 			t.Fatalf("%q: %v", data, err)
 		}

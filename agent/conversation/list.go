@@ -42,7 +42,7 @@ func (s *Store) List() ([]Info, error) {
 		if len(out) == s.o.MaxSessions {
 			break
 		}
-		if it.aside || s.expired(it.used) {
+		if it.damaged || s.expired(it.used) {
 			continue
 		}
 		info, ok, err := s.info(it)
@@ -57,7 +57,7 @@ func (s *Store) List() ([]Info, error) {
 }
 
 // info reads the head of a file and counts its other lines.
-func (s *Store) info(it item) (Info, bool, error) {
+func (s *Store) info(it storedFile) (Info, bool, error) {
 	if fi, err := s.root.Lstat(it.name); err != nil || !fi.Mode().IsRegular() {
 		return Info{}, false, nil // gone since, or something that would keep its reader waiting
 	}
@@ -75,7 +75,7 @@ func (s *Store) info(it item) (Info, bool, error) {
 	if err != nil {
 		return Info{}, false, s.failed("read", err)
 	}
-	h, bad := parseHead(line)
+	h, bad := parseHeader(line)
 	if !whole || bad != nil || keyOf(h.Session) != it.key {
 		return Info{}, false, nil
 	}

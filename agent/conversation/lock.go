@@ -39,7 +39,7 @@ func (s *Store) tryLock(key string) (*os.File, error) {
 	return nil, nil
 }
 
-// await is tryLock that waits until ctx ends or the store is closed.
+// await takes the lock of a key as tryLock does, and waits for it until ctx ends or the store is closed.
 func (s *Store) await(ctx context.Context, key string) (*os.File, error) {
 	ctx, giveUp := context.WithCancelCause(ctx)
 	defer giveUp(nil)
@@ -81,8 +81,8 @@ func (s *Store) openLock(key string) (*os.File, error) {
 	return nil, s.failed("open", err)
 }
 
-// sign writes into a lock that was taken whom others wait for; nothing depends on it. A file that
-// was removed in between is closed instead.
+// sign writes the id of this process into a lock that was taken, for messages to those who wait; nothing depends on it. If the file was
+// removed in between it is closed, and the result is false.
 func (s *Store) sign(f *os.File, key string) bool {
 	there, err := s.root.Lstat(key + lockExt)
 	if !filelock.Named(f, there, err) {
@@ -94,7 +94,7 @@ func (s *Store) sign(f *os.File, key string) bool {
 	return true
 }
 
-// unlock gives a lock back, and removes its file when there is no conversation beside it.
+// unlock releases a lock, and removes its file when there is no conversation beside it.
 func (s *Store) unlock(key string, f *os.File) {
 	if _, err := s.root.Stat(key + fileExt); errors.Is(err, fs.ErrNotExist) {
 		_ = s.root.Remove(key + lockExt)
@@ -130,32 +130,32 @@ func (s *Store) lock(ctx context.Context, key, session string) (*os.File, error)
 	}
 }
 
-// reserve takes the place of this process in front of a session's lock, or returns what is
-// closed when that place is free.
+// reserve makes this query the one of its process that waits for a session's lock. If another one is, reserve returns a channel that is
+// closed when that one is done.
 func (s *Store) reserve(key string) (<-chan struct{}, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.closed {
 		return nil, ErrClosed
 	}
-	if free, ok := s.held[key]; ok {
+	if free, ok := s.reserved[key]; ok {
 		return free, nil
 	}
-	s.held[key] = make(chan struct{})
+	s.reserved[key] = make(chan struct{})
 	return nil, nil
 }
 
 func (s *Store) release(key string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	close(s.held[key])
-	delete(s.held, key)
-	if s.closed && len(s.held) == 0 {
+	close(s.reserved[key])
+	delete(s.reserved, key)
+	if s.closed && len(s.reserved) == 0 {
 		_ = s.root.Close()
 	}
 }
 
-// holder says who has a lock, as far as can be told.
+// holder says who holds a lock, as far as is known.
 func (s *Store) holder(key string) string {
 	f, err := statefile.OpenIn(s.root, key+lockExt, os.O_RDONLY, 0)
 	if err != nil {

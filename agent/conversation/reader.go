@@ -17,9 +17,9 @@ type entry struct {
 	data []byte
 }
 
-// found is what a file holds.
-type found struct {
-	head     head
+// fileContents is what a file holds.
+type fileContents struct {
+	head     headerRecord
 	headErr  error // why there is no head; nil when there is one
 	entries  []entry
 	messages []agent.Message // of entries
@@ -30,15 +30,15 @@ type found struct {
 	cut      int             // messages left out because of the bound
 }
 
-// read reads a file. Of lines that are no records it goes on behind; of the records it keeps
-// the newest whole turns that have at most the given bytes together, whatever the file has.
-func read(r io.Reader, most int64) (*found, error) {
-	f := &found{headErr: errors.New("it has no head")}
+// read reads a file. It skips lines that are no records, and keeps the newest whole turns that have at most maxBytes together,
+// however large the file is.
+func read(r io.Reader, maxBytes int64) (*fileContents, error) {
+	f := &fileContents{headErr: errors.New("it has no head")}
 	in := bufio.NewReaderSize(r, 64<<10)
 	var line []byte
 	var kept int64
 	for {
-		size, whole, err := readLine(in, &line, most)
+		size, whole, err := readLine(in, &line, maxBytes)
 		if err != nil {
 			return nil, err
 		}
@@ -53,23 +53,23 @@ func read(r io.Reader, most int64) (*found, error) {
 			continue
 		}
 		if at == 0 {
-			if f.head, f.headErr = parseHead(line); f.headErr == nil {
+			if f.head, f.headErr = parseHeader(line); f.headErr == nil {
 				continue
 			}
 		}
-		m, err := parseBody(line)
+		m, err := parseMessage(line)
 		if err != nil {
 			f.passOver(at, err)
 			continue
 		}
 		f.entries = append(f.entries, entry{off: at, size: int(size), role: m.Role})
 		f.messages = append(f.messages, m)
-		if kept += size; kept > 2*most {
-			kept = f.fit(most)
+		if kept += size; kept > 2*maxBytes {
+			kept = f.fit(maxBytes)
 		}
 	}
-	if kept > most {
-		f.fit(most)
+	if kept > maxBytes {
+		f.fit(maxBytes)
 	}
 	if f.headErr != nil && f.good > 0 && f.damage == nil {
 		f.damage = f.headErr // the first line is a message
@@ -77,15 +77,15 @@ func read(r io.Reader, most int64) (*found, error) {
 	return f, nil
 }
 
-func (f *found) passOver(at int64, why error) {
+func (f *fileContents) passOver(at int64, why error) {
 	if f.passed++; f.damage == nil {
 		f.damage = fmt.Errorf("at byte %d: %w", at, why)
 	}
 }
 
-// fit leaves out the oldest turns.
-func (f *found) fit(most int64) int64 {
-	keep := choose(f.entries, most, most)
+// fit drops the oldest turns.
+func (f *fileContents) fit(maxBytes int64) int64 {
+	keep := choose(f.entries, maxBytes, maxBytes)
 	var total int64
 	n := 0
 	for i, e := range f.entries {
@@ -102,15 +102,14 @@ func (f *found) fit(most int64) int64 {
 	return total
 }
 
-// readLine reads one line without its line feed into line: of one with more than most bytes
-// the beginning. Size is what was read; whole is false at the end of the file, where there
-// may be a line without an end.
-func readLine(in *bufio.Reader, line *[]byte, most int64) (size int64, whole bool, err error) {
+// readLine reads one line, without its line feed, into line; of a line of more than maxBytes its beginning. size is the number of bytes
+// read. whole is false at the end of the file, where a line may stand without a line feed.
+func readLine(in *bufio.Reader, line *[]byte, maxBytes int64) (size int64, whole bool, err error) {
 	*line = (*line)[:0]
 	for {
 		piece, err := in.ReadSlice('\n')
 		size += int64(len(piece))
-		if room := most - int64(len(*line)); room > 0 {
+		if room := maxBytes - int64(len(*line)); room > 0 {
 			*line = append(*line, piece[:min(int64(len(piece)), room)]...)
 		}
 		switch {

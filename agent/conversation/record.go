@@ -31,8 +31,8 @@ const (
 	version = 1
 )
 
-// head is the first record.
-type head struct {
+// headerRecord is the first record.
+type headerRecord struct {
 	Format  string    `json:"format"`
 	Version int       `json:"version"`
 	Session string    `json:"session"`
@@ -40,8 +40,8 @@ type head struct {
 	Title   string    `json:"title,omitempty"`
 }
 
-// body is every other record.
-type body struct {
+// messageRecord is any record after the first.
+type messageRecord struct {
 	At      time.Time      `json:"at"`
 	Message *agent.Message `json:"message"`
 }
@@ -91,29 +91,29 @@ func payload(line []byte) ([]byte, error) {
 	return text, nil
 }
 
-// parseHead reads a line as the head.
-func parseHead(line []byte) (head, error) {
+// parseHeader reads a line as the header record.
+func parseHeader(line []byte) (headerRecord, error) {
 	text, err := payload(line)
 	if err != nil {
-		return head{}, err
+		return headerRecord{}, err
 	}
-	var h head
+	var h headerRecord
 	if err := json.Unmarshal(text, &h); err != nil {
-		return head{}, fmt.Errorf("the first record is no head: %w", err)
+		return headerRecord{}, fmt.Errorf("the first record is no head: %w", err)
 	}
 	if h.Format != format || checkID(h.Session) != nil {
-		return head{}, errors.New("the first record is no head")
+		return headerRecord{}, errors.New("the first record is no head")
 	}
 	return h, nil
 }
 
-// parseBody reads a line as a message.
-func parseBody(line []byte) (agent.Message, error) {
+// parseMessage reads a line as a message record.
+func parseMessage(line []byte) (agent.Message, error) {
 	text, err := payload(line)
 	if err != nil {
 		return agent.Message{}, err
 	}
-	var b body
+	var b messageRecord
 	if err := json.Unmarshal(text, &b); err != nil {
 		return agent.Message{}, fmt.Errorf("a record is no message: %w", err)
 	}
@@ -123,15 +123,15 @@ func parseBody(line []byte) (agent.Message, error) {
 	return *b.Message, nil
 }
 
-// appendMessage adds a message's record of at most the given bytes: of a larger one the
-// text is cut, or what else is large. It tells whether something was left out.
-func appendMessage(buf []byte, m agent.Message, at time.Time, most int) (_ []byte, cut bool) {
+// appendMessage adds the record of a message, with at most maxBytes. The text, or whatever else is large, of a larger message is cut;
+// cut reports that.
+func appendMessage(buf []byte, m agent.Message, at time.Time, maxBytes int) (_ []byte, cut bool) {
 	if len(m.Opaque) > 0 && !json.Valid(m.Opaque) {
 		m.Opaque, cut = nil, true
 	}
 	try := func() bool {
-		next, err := appendRecord(buf, body{At: at, Message: &m})
-		if err != nil || len(next)-len(buf) > most {
+		next, err := appendRecord(buf, messageRecord{At: at, Message: &m})
+		if err != nil || len(next)-len(buf) > maxBytes {
 			return false
 		}
 		buf = next

@@ -30,14 +30,14 @@ type conversation struct {
 	key     string
 	lock    *os.File
 
-	mu      sync.Mutex
-	head    head
-	file    *os.File // nil until there is one
-	size    int64    // of the file's part that counts
-	behind  bool     // the file may have bytes behind size
-	entries []entry
-	fresh   []agent.Message // of entries, until they were given out or others came
-	closed  bool
+	mu       sync.Mutex
+	head     headerRecord
+	file     *os.File // nil until there is one
+	size     int64    // of the file's part that counts
+	tornTail bool     // the file may have bytes behind size
+	entries  []entry
+	unread   []agent.Message // of entries, until they were given out or others came
+	closed   bool
 }
 
 // bounds of the records of a session, and of one of them.
@@ -57,7 +57,7 @@ func (c *conversation) load() error {
 		return c.s.failed("read", err)
 	}
 	if !fi.Mode().IsRegular() {
-		return c.setAside(&found{damage: errors.New("it is no regular file")}, fi.Size())
+		return c.setAside(&fileContents{damage: errors.New("it is no regular file")}, fi.Size())
 	}
 	if c.s.expired(fi.ModTime()) {
 		if err := c.s.root.Remove(name); err != nil {
@@ -99,8 +99,8 @@ func (c *conversation) load() error {
 		c.s.account(-fi.Size(), -1)
 		return nil
 	}
-	c.head, c.file, c.size, c.behind = f.head, file, f.good, f.torn > 0
-	c.entries, c.fresh = f.entries, f.messages
+	c.head, c.file, c.size, c.tornTail = f.head, file, f.good, f.torn > 0
+	c.entries, c.unread = f.entries, f.messages
 	if f.cut > 0 {
 		c.tellCut(f.cut, 0)
 	}
@@ -111,9 +111,9 @@ func (c *conversation) load() error {
 func (c *conversation) Messages() []agent.Message {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.fresh != nil {
-		out := c.fresh
-		c.fresh = nil
+	if c.unread != nil {
+		out := c.unread
+		c.unread = nil
 		return out
 	}
 	out := make([]agent.Message, 0, len(c.entries))
@@ -136,7 +136,7 @@ func (c *conversation) reread(e entry) (agent.Message, error) {
 	if _, err := c.file.ReadAt(line, e.off); err != nil {
 		return agent.Message{}, err
 	}
-	return parseBody(line[:len(line)-1])
+	return parseMessage(line[:len(line)-1])
 }
 
 // Append implements agent.Conversation. On an error the file is as it was before.
@@ -196,7 +196,7 @@ func (c *conversation) Close() error {
 	if c.file != nil {
 		err = c.file.Close()
 	}
-	c.entries, c.fresh = nil, nil
+	c.entries, c.unread = nil, nil
 	c.s.unlock(c.key, c.lock)
 	c.s.release(c.key)
 	return err
@@ -211,7 +211,7 @@ func (c *conversation) tellCut(messages, parts int) {
 		journal.AgentSessionCut{Messages: messages, Parts: parts, Bytes: c.size})
 }
 
-// encode makes records of messages, and a title of the first question there is.
+// encode makes records of messages, and a title of the first question.
 func (c *conversation) encode(ms []agent.Message) (entries []entry, parts int) {
 	_, one := c.s.bounds()
 	now := time.Now().UTC()
@@ -228,7 +228,7 @@ func (c *conversation) encode(ms []agent.Message) (entries []entry, parts int) {
 	return entries, parts
 }
 
-// open opens the file again, when a rewriting could not.
+// open opens the file again, after a rewrite that could not.
 func (c *conversation) open() error {
 	if c.file != nil {
 		return nil
@@ -240,9 +240,9 @@ func (c *conversation) open() error {
 	return err
 }
 
-// extend writes records behind the others and onto the disk.
+// extend appends records to the file and syncs it.
 func (c *conversation) extend(added []entry, grow int64) error {
-	if err := c.s.room(c.key, grow, false); err != nil {
+	if err := c.s.makeRoom(c.key, grow, false); err != nil {
 		return fmt.Errorf("session %q: %w", c.session, err)
 	}
 	data := make([]byte, 0, grow)
@@ -250,7 +250,7 @@ func (c *conversation) extend(added []entry, grow int64) error {
 		data = append(data, e.data...)
 	}
 	err := c.open()
-	if err == nil && c.behind {
+	if err == nil && c.tornTail {
 		err = c.file.Truncate(c.size)
 	}
 	if err == nil {
@@ -261,18 +261,18 @@ func (c *conversation) extend(added []entry, grow int64) error {
 	}
 	if err != nil {
 		// Half a record must not stay in front of the next one.
-		c.behind = c.file == nil || c.file.Truncate(c.size) != nil
+		c.tornTail = c.file == nil || c.file.Truncate(c.size) != nil
 		c.s.account(-grow, 0)
 		return fmt.Errorf("session %q: %w", c.session, c.s.failed("write", err))
 	}
-	c.behind = false
-	c.take(c.entries, added, c.size)
+	c.tornTail = false
+	c.setEntries(c.entries, added, c.size)
 	return nil
 }
 
-// take notes where records are now that begin at off.
-func (c *conversation) take(before, added []entry, off int64) {
-	c.entries, c.fresh = before, nil
+// setEntries notes the positions of records that are stored from off on.
+func (c *conversation) setEntries(before, added []entry, off int64) {
+	c.entries, c.unread = before, nil
 	for _, e := range added {
 		c.entries = append(c.entries, entry{off: off, size: e.size, role: e.role})
 		off += int64(e.size)
@@ -280,8 +280,8 @@ func (c *conversation) take(before, added []entry, off int64) {
 	c.size = off
 }
 
-// rewrite writes a file with those of the entries that fit beside the old one and puts it
-// in its place. When they have more than the bound, they have at most target afterwards.
+// rewrite writes a file with those of the entries that fit, and replaces the old one with it. If they have more than the bound, they
+// are cut to target bytes.
 func (c *conversation) rewrite(entries []entry, target int64) error {
 	all, _ := c.s.bounds()
 	keep := choose(entries, all, target)
@@ -304,15 +304,15 @@ func (c *conversation) rewrite(entries []entry, target int64) error {
 	size += int64(len(first))
 	isNew := c.size == 0
 	grow := size - c.size
-	if err := c.s.room(c.key, grow, isNew); err != nil {
+	if err := c.s.makeRoom(c.key, grow, isNew); err != nil {
 		return fmt.Errorf("session %q: %w", c.session, err)
 	}
-	if err := c.put(first, kept); err != nil {
+	if err := c.writeFile(first, kept); err != nil {
 		c.s.account(-grow, 0)
 		return fmt.Errorf("session %q: %w", c.session, c.s.failed("write", err))
 	}
-	c.head, c.behind = h, false
-	c.take(make([]entry, 0, len(kept)+8), kept, int64(len(first)))
+	c.head, c.tornTail = h, false
+	c.setEntries(make([]entry, 0, len(kept)+8), kept, int64(len(first)))
 	if isNew {
 		c.s.account(0, 1)
 	}
@@ -322,8 +322,8 @@ func (c *conversation) rewrite(entries []entry, target int64) error {
 	return nil
 }
 
-// put makes the new file and renames it.
-func (c *conversation) put(first []byte, kept []entry) (err error) {
+// writeFile writes the new file and renames it.
+func (c *conversation) writeFile(first []byte, kept []entry) (err error) {
 	name := c.key + fileExt
 	if c.size > 0 {
 		if err := c.open(); err != nil {

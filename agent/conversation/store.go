@@ -43,12 +43,12 @@ type Store struct {
 	closing context.Context // done when the store is closed: ends the waits for locks
 	end     context.CancelFunc
 
-	mu     sync.Mutex
-	closed bool
-	held   map[string]chan struct{} // keys that this process has or waits for
-	total  int64                    // bytes of all files, as of the last survey and by own doing since
-	grown  int64                    // by own doing since the last survey
-	stats  Stats
+	mu       sync.Mutex
+	closed   bool
+	reserved map[string]chan struct{} // keys that this process has or waits for
+	total    int64                    // bytes of all files, as of the last survey and by own doing since
+	grown    int64                    // by own doing since the last survey
+	stats    Stats
 }
 
 var _ agent.Conversations = (*Store)(nil)
@@ -77,7 +77,7 @@ func Open(o Options) (*Store, error) {
 	if err != nil {
 		return nil, fmt.Errorf("directory of conversations: %w", err)
 	}
-	s := &Store{o: o, root: root, held: map[string]chan struct{}{}}
+	s := &Store{o: o, root: root, reserved: map[string]chan struct{}{}}
 	s.closing, s.end = context.WithCancel(context.Background())
 	if err := s.sweep(); err != nil {
 		s.end()
@@ -100,7 +100,7 @@ func (s *Store) Open(ctx context.Context, session string, existing bool) (agent.
 	if err != nil {
 		return nil, err
 	}
-	c := &conversation{s: s, session: session, key: key, lock: lock, head: head{Format: format, Version: version, Session: session}}
+	c := &conversation{s: s, session: session, key: key, lock: lock, head: headerRecord{Format: format, Version: version, Session: session}}
 	err = c.load()
 	if err == nil && c.size == 0 && existing {
 		err = fmt.Errorf("session %q: %w", session, agent.ErrNoSession)
@@ -161,7 +161,7 @@ func (s *Store) Close() error {
 	}
 	s.closed = true
 	s.end()
-	if len(s.held) == 0 {
+	if len(s.reserved) == 0 {
 		return s.root.Close()
 	}
 	return nil

@@ -78,11 +78,11 @@ func (w *writer) pages() {
 // answers says how lists are shown.
 func (w *writer) answers() {
 	w.section("Answers with lists")
-	most := "Read further pages of the tool for that"
+	forMore := "Read further pages of the tool for that"
 	if len(w.k.paged) > 0 && w.l.page == 0 {
-		most += fmt.Sprintf(", or ask with page_size=%d", w.l.all)
+		forMore += fmt.Sprintf(", or ask with page_size=%d", w.l.all)
 	}
-	w.say("%d items or fewer in all: show all of them, in a table. %s.", w.l.all, most)
+	w.say("%d items or fewer in all: show all of them, in a table. %s.", w.l.all, forMore)
 	w.say("More than %d items in all: the first line is \"PAGE 1 of N\", where N is the number of items divided by %d, rounded up. "+
 		"Then a summary with the counts: how many in all, and how many of each status that is known. Then the first %d items in a table. "+
 		"Last how to go on: the user says \"page 2\", or names a filter.", w.l.all, w.l.rows, w.l.rows)

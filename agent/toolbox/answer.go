@@ -47,8 +47,8 @@ type answer struct {
 }
 
 // decode reads a response to tools/call. It holds at most max bytes of text, whatever comes.
-func decode(r io.Reader, most int) (*answer, error) {
-	a := &answer{text: jsonstream.Clip{Max: most}, structured: jsonstream.Clip{Max: most}, data: jsonstream.Clip{Max: maxData}}
+func decode(r io.Reader, maxBytes int) (*answer, error) {
+	a := &answer{text: jsonstream.Clip{Max: maxBytes}, structured: jsonstream.Clip{Max: maxBytes}, data: jsonstream.Clip{Max: maxData}}
 	s := jsonstream.NewReader(r, jsonstream.Options{})
 	err := s.Object(func(key string) error {
 		switch key {

@@ -19,7 +19,7 @@ const (
 	// MaxChunk bounds what a chunk function is given at once, in bytes.
 	MaxChunk = 4 << 10
 	// maxNews is how many words about a call's progress wait to be told.
-	maxNews = 16
+	maxProgressTexts = 16
 )
 
 // Check implements [agent.Tools]. A schema that is none allows everything.
@@ -28,22 +28,22 @@ func (b *Toolbox) Check(c agent.Call) error {
 	return err
 }
 
-// find finds the tool of a call that is well formed.
+// find checks a call and finds its tool.
 func (b *Toolbox) find(c agent.Call) (*entry, error) {
 	known := b.catalogue.Load()
 	if known == nil || len(known.names) == 0 {
-		return nil, &fault{fmt.Sprintf("there is no tool %q: no tools are connected. Answer without.", clip(c.Name, maxShown))}
+		return nil, &callFault{fmt.Sprintf("there is no tool %q: no tools are connected. Answer without.", clip(c.Name, maxShown))}
 	}
 	e := known.by[c.Name]
 	if e == nil {
-		return nil, &fault{fmt.Sprintf("there is no tool %q%s. The tools are: %s.", clip(c.Name, maxShown), meant(c.Name, known.names), some(known.names, 40))}
+		return nil, &callFault{fmt.Sprintf("there is no tool %q%s. The tools are: %s.", clip(c.Name, maxShown), suggestion(c.Name, known.names), firstNames(known.names, 40))}
 	}
 	arguments, err := objectOf(c.Arguments)
 	if err != nil {
-		return nil, &fault{fmt.Sprintf("the arguments of %s cannot be read: %v. Nothing was done. Send the call again with a JSON object.", c.Name, err)}
+		return nil, &callFault{fmt.Sprintf("the arguments of %s cannot be read: %v. Nothing was done. Send the call again with a JSON object.", c.Name, err)}
 	}
 	if problems := check(e.rules(), arguments); len(problems) > 0 {
-		return nil, &fault{fmt.Sprintf("the arguments of %s do not fit: %s. Nothing was done. Send the call again with that mended.", c.Name, strings.Join(problems, "; "))}
+		return nil, &callFault{fmt.Sprintf("the arguments of %s do not fit: %s. Nothing was done. Send the call again with that mended.", c.Name, strings.Join(problems, "; "))}
 	}
 	return e, nil
 }
@@ -65,7 +65,7 @@ func (b *Toolbox) Call(ctx context.Context, c agent.Call, chunk func(string)) (a
 		b.count.failed.Add(1)
 		return agent.Output{Text: err.Error(), Failed: true}, nil
 	}
-	l, name := e.link, e.name
+	l, name := e.session, e.name
 	if e.role != noRole {
 		select { // more at once would be refused
 		case b.reading <- struct{}{}:
@@ -74,7 +74,7 @@ func (b *Toolbox) Call(ctx context.Context, c agent.Call, chunk func(string)) (a
 			b.count.cancelled.Add(1)
 			return agent.Output{}, context.Cause(ctx)
 		}
-		l, name = b.keeper(e, c.Arguments)
+		l, name = b.keptBy(e, c.Arguments)
 	}
 	out, err := l.call(ctx, name, c.Arguments, chunk)
 	switch {
@@ -90,17 +90,16 @@ func (b *Toolbox) Call(ctx context.Context, c agent.Call, chunk func(string)) (a
 	return out, nil
 }
 
-// keeper finds the server whose kept result is read, so that it can be refreshed, and what
-// the tool is called there.
-func (b *Toolbox) keeper(e *entry, arguments string) (*link, string) {
+// keptBy finds the server that a kept result came from, so that the result can be refreshed, and the name of the tool there.
+func (b *Toolbox) keptBy(e *entry, arguments string) (*serverSession, string) {
 	handle, _ := rawjson.Text([]byte(arguments), "handle")
 	kept, err := b.spool.Read(b.principal, handle)
 	if err != nil {
-		return e.link, e.name // which says so
+		return e.session, e.name // which says so
 	}
 	from := kept.Source().Server
 	_ = kept.Close()
-	for _, l := range b.links {
+	for _, l := range b.sessions {
 		if l.gateway.Name() != from {
 			continue
 		}
@@ -111,13 +110,13 @@ func (b *Toolbox) keeper(e *entry, arguments string) (*link, string) {
 			return l, named(names, e.role)
 		}
 	}
-	return e.link, e.name
+	return e.session, e.name
 }
 
 // call makes a call of the server's own tool.
-func (l *link) call(ctx context.Context, name, arguments string, chunk func(string)) (agent.Output, error) {
+func (l *serverSession) call(ctx context.Context, name, arguments string, chunk func(string)) (agent.Output, error) {
 	l.calls.Add(1)
-	p := l.way()
+	p := l.currentPeer()
 	if p == nil {
 		return agent.Output{Text: l.failure().Error(), Failed: true}, nil
 	}
@@ -132,13 +131,13 @@ func (l *link) call(ctx context.Context, name, arguments string, chunk func(stri
 	if err != nil {
 		return agent.Output{Text: fmt.Sprintf("the call of %s cannot be sent: %v", name, err), Failed: true}, nil
 	}
-	w := &waiting{l: l, p: p, id: id, news: make(chan string, maxNews), done: make(chan struct{})}
+	w := &pendingCall{l: l, p: p, id: id, progressTexts: make(chan string, maxProgressTexts), done: make(chan struct{})}
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	go p.Send(ctx, transport.Message{Raw: raw, Head: head, Principal: l.b.principal}, w) // may wait for the server
 	for {
 		select {
-		case text := <-w.news:
+		case text := <-w.progressTexts:
 			chunk(text)
 		case <-w.done:
 			return w.output(ctx)
@@ -150,14 +149,14 @@ func (l *link) call(ctx context.Context, name, arguments string, chunk func(stri
 	}
 }
 
-// waiting receives the answer to a call.
-type waiting struct {
-	l    *link
-	p    transport.Peer
-	id   jsonrpc.ID
-	news chan string
-	done chan struct{}
-	over atomic.Bool
+// pendingCall receives the answer to a call.
+type pendingCall struct {
+	l             *serverSession
+	p             transport.Peer
+	id            jsonrpc.ID
+	progressTexts chan string
+	done          chan struct{}
+	over          atomic.Bool
 
 	// Valid when done is closed.
 	answer *answer
@@ -166,10 +165,10 @@ type waiting struct {
 }
 
 // Open implements [transport.Receiver].
-func (w *waiting) Open(a transport.Answer) { w.status = a.Status }
+func (w *pendingCall) Open(a transport.Answer) { w.status = a.Status }
 
 // Receive implements [transport.Receiver].
-func (w *waiting) Receive(f *transport.Frame) {
+func (w *pendingCall) Receive(f *transport.Frame) {
 	if f.Bare() {
 		return
 	}
@@ -188,21 +187,21 @@ func (w *waiting) Receive(f *transport.Frame) {
 	}
 }
 
-// progress passes on what the server says of the call. Nobody waits for it to be heard.
-func (w *waiting) progress(message []byte) {
+// progress passes on what the server says about the call. It does not wait for the reader.
+func (w *pendingCall) progress(message []byte) {
 	text, _ := rawjson.Text(message, "params", "message")
 	if text == "" {
 		return
 	}
 	select {
-	case w.news <- clip(strings.ToValidUTF8(text, "\uFFFD"), MaxChunk-1) + "\n":
+	case w.progressTexts <- clip(strings.ToValidUTF8(text, "\uFFFD"), MaxChunk-1) + "\n":
 	default:
 		w.l.b.count.dropped.Add(1)
 	}
 }
 
 // Done implements [transport.Receiver].
-func (w *waiting) Done(err error) {
+func (w *pendingCall) Done(err error) {
 	if w.over.Swap(true) {
 		return
 	}
@@ -212,8 +211,8 @@ func (w *waiting) Done(err error) {
 	close(w.done)
 }
 
-// output is what came of the call.
-func (w *waiting) output(ctx context.Context) (agent.Output, error) {
+// output is the result of the call.
+func (w *pendingCall) output(ctx context.Context) (agent.Output, error) {
 	switch {
 	case w.answer != nil:
 		return w.answer.output(w.l.name), nil
@@ -227,7 +226,7 @@ func (w *waiting) output(ctx context.Context) (agent.Output, error) {
 	return agent.Output{Text: fmt.Sprintf("the MCP server %s ended without an answer to the call; whether it took effect is not known", w.l.name), Failed: true}, nil
 }
 
-// unreadable says that an answer is not what it should be.
+// unreadable says that an answer is malformed or incomplete.
 type unreadable struct {
 	server string
 	err    error
@@ -243,7 +242,7 @@ func (e *unreadable) Error() string {
 // Unwrap gives what is wrong.
 func (e *unreadable) Unwrap() error { return e.err }
 
-// pieces gives text in pieces of at most MaxChunk bytes, whole characters.
+// pieces splits text into pieces of at most MaxChunk bytes, between characters.
 func pieces(text string) func(func(string) bool) {
 	return func(yield func(string) bool) {
 		for len(text) > 0 {

@@ -9,27 +9,27 @@ import (
 	"github.com/plimsoll/plimsoll/tools/gateway"
 )
 
-// catalogue is the tools of all servers under the names that the model has for them. It is
-// never changed; what is listed anew makes another one.
+// catalogue is the tools of all servers, under the names by which the model knows them. It is not changed once it is made: a new list
+// makes a new one.
 type catalogue struct {
-	specs []agent.ToolSpec
-	by    map[string]*entry
-	names []string // of specs
-	left  int      // tools for which there was no room
+	specs   []agent.ToolSpec
+	by      map[string]*entry
+	names   []string // of specs
+	omitted int      // tools for which there was no room
 }
 
 // entry is one tool.
 type entry struct {
-	link   *link
-	name   string // the server's own
-	role   int    // of those that read kept results
-	schema []byte // nil is anything
+	session *serverSession
+	name    string // the server's own
+	role    int    // of those that read kept results
+	schema  []byte // nil is anything
 
 	once   sync.Once
 	parsed any
 }
 
-// rules is what arguments are held against; nil is nothing.
+// rules is the parsed schema that arguments are checked against; nil checks nothing.
 func (e *entry) rules() any {
 	e.once.Do(func() {
 		if e.schema != nil {
@@ -39,18 +39,18 @@ func (e *entry) rules() any {
 	return e.parsed
 }
 
-// build makes the catalogue of what is listed now.
+// build makes the catalogue of the tools that are listed now.
 func (b *Toolbox) build() {
 	b.building.Lock()
 	defer b.building.Unlock()
 	c := &catalogue{by: map[string]*entry{}}
-	m := &maker{c: c}
+	m := &catalogueBuilder{c: c}
 	type part struct {
-		link  *link
+		link  *serverSession
 		tools []tool
 	}
 	var parts []part
-	for _, l := range b.links {
+	for _, l := range b.sessions {
 		l.mu.Lock()
 		parts = append(parts, part{l, l.tools})
 		for role := pageRole; l.reads && role <= queryRole; role++ {
@@ -66,7 +66,7 @@ func (b *Toolbox) build() {
 			}
 		}
 	}
-	slices.SortFunc(m.made, func(x, y made) int { return slices.Compare(x.at[:], y.at[:]) })
+	slices.SortFunc(m.made, func(x, y namedTool) int { return slices.Compare(x.at[:], y.at[:]) })
 	for _, x := range m.made {
 		if x.t.role == noRole {
 			m.add(x)
@@ -80,34 +80,34 @@ func (b *Toolbox) build() {
 	b.catalogue.Store(c)
 }
 
-// maker gives tools the names that a model has for them.
-type maker struct {
+// catalogueBuilder assigns the names by which a model knows the tools.
+type catalogueBuilder struct {
 	c        *catalogue
 	reserved []string // names of the tools that read kept results, of any server
-	made     []made
+	made     []namedTool
 	size     int
 	shown    [queryRole + 1]bool
 }
 
-type made struct {
+type namedTool struct {
 	t    *tool
 	e    *entry
 	name string
 	at   [2]int // its place: the server's, and within it
 }
 
-func (m *maker) name(l *link, t *tool, exact bool, at [2]int) {
+func (m *catalogueBuilder) name(l *serverSession, t *tool, exact bool, at [2]int) {
 	if t.role != noRole {
 		if !exact {
 			return
 		}
 		// Of all servers the first one's are shown, and what any server's notices call them works.
 		if m.c.by[t.name] == nil && (t.role != queryRole || l.queries) {
-			e := &entry{link: l, name: t.name, role: t.role, schema: t.full}
+			e := &entry{session: l, name: t.name, role: t.role, schema: t.full}
 			m.c.by[t.name] = e
 			if !m.shown[t.role] {
 				m.shown[t.role] = true
-				m.made = append(m.made, made{t, e, t.name, at})
+				m.made = append(m.made, namedTool{t, e, t.name, at})
 			}
 		}
 		return
@@ -124,19 +124,19 @@ func (m *maker) name(l *link, t *tool, exact bool, at [2]int) {
 		name = digested(name, l.name+gateway.Separator+t.name)
 	}
 	if m.c.by[name] != nil {
-		m.c.left++
+		m.c.omitted++
 		return
 	}
-	e := &entry{link: l, name: t.name, role: t.role, schema: t.full}
+	e := &entry{session: l, name: t.name, role: t.role, schema: t.full}
 	m.c.by[name] = e
-	m.made = append(m.made, made{t, e, name, at})
+	m.made = append(m.made, namedTool{t, e, name, at})
 }
 
-func (m *maker) add(x made) {
+func (m *catalogueBuilder) add(x namedTool) {
 	m.size += x.t.size()
 	if len(m.c.specs) >= MaxTools || m.size > MaxToolBytes {
 		m.size -= x.t.size()
-		m.c.left++
+		m.c.omitted++
 		delete(m.c.by, x.name)
 		return
 	}

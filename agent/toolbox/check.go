@@ -18,15 +18,15 @@ const (
 	maxProblems = 5
 	// fuel bounds the work of one check: schemas are the servers', and some that are short
 	// take for ever. Beyond it what was not looked at counts as right.
-	fuel = 20_000
+	checkBudget = 20_000
 	// maxNesting bounds how deep a check goes.
 	maxNesting = 64
 )
 
-// fault says what is wrong with a call, for the model that wrote it.
-type fault struct{ text string }
+// callFault says what is wrong with a call, for the model that made it.
+type callFault struct{ text string }
 
-func (f *fault) Error() string { return f.text }
+func (f *callFault) Error() string { return f.text }
 
 // objectOf reads arguments: an object, whatever is in it. "" and null are none.
 func objectOf(arguments string) (map[string]any, error) {
@@ -73,18 +73,17 @@ func parseSchema(raw []byte) any {
 	return v
 }
 
-// checker looks for what a value has that its schema surely forbids. It is milder than the
-// schema: keywords it does not know, and schemas that are none, allow everything, and a
-// value that means the right one ("20" for 20, null for none) is for the server to judge.
+// checker looks for violations of a schema that are certain. It is milder than the schema: keywords that it does not know, and schemas
+// that are malformed, allow everything, and a value that can be converted ("20" for 20, null for an absent one) is left to the server.
 type checker struct {
 	root     any
-	fuel     int
+	budget   int
 	problems []string
 }
 
-// check tells what is wrong with arguments; nil when nothing is.
+// check returns what is wrong with arguments; nil when nothing is.
 func check(schema any, arguments map[string]any) []string {
-	c := &checker{root: schema, fuel: fuel}
+	c := &checker{root: schema, budget: checkBudget}
 	c.value("", schema, arguments, 0)
 	return c.problems
 }
@@ -99,11 +98,11 @@ func (c *checker) problem(path, format string, args ...any) {
 }
 
 func (c *checker) spent(depth int) bool {
-	c.fuel--
-	return c.fuel < 0 || depth > maxNesting || len(c.problems) >= maxProblems
+	c.budget--
+	return c.budget < 0 || depth > maxNesting || len(c.problems) >= maxProblems
 }
 
-// value holds v against schema.
+// value checks v against a schema.
 func (c *checker) value(path string, schema, v any, depth int) {
 	if c.spent(depth) {
 		return
@@ -121,7 +120,7 @@ func (c *checker) value(path string, schema, v any, depth int) {
 		}
 	}
 	wanted := typesOf(s["type"])
-	v, ok = fitting(v, wanted)
+	v, ok = convertible(v, wanted)
 	if !ok {
 		c.problem(path, "is %s; it must be %s", described(v), anyOfTypes(wanted))
 		return
@@ -140,7 +139,7 @@ func (c *checker) value(path string, schema, v any, depth int) {
 	c.combined(path, s, v, depth)
 }
 
-// allowed holds v against enum and const.
+// allowed checks v against enum and const.
 func (c *checker) allowed(path string, s map[string]any, v any) {
 	values, ok := s["enum"].([]any)
 	if one, is := s["const"]; is {
@@ -152,7 +151,7 @@ func (c *checker) allowed(path string, s map[string]any, v any) {
 	var shown []string
 	text, number := compact(v), v // written once: it may be large, and the values many
 	for _, w := range values {
-		if c.fuel--; sameText(text, number, w) || c.fuel < 0 {
+		if c.budget--; sameText(text, number, w) || c.budget < 0 {
 			return
 		}
 		if len(shown) < 12 {
@@ -172,7 +171,7 @@ func (c *checker) object(path string, s, v map[string]any, depth int) {
 	needed := map[string]bool{}
 	for _, r := range required {
 		name, ok := r.(string)
-		if c.fuel--; !ok || c.fuel < 0 {
+		if c.budget--; !ok || c.budget < 0 {
 			continue
 		}
 		needed[name] = true
@@ -184,7 +183,7 @@ func (c *checker) object(path string, s, v map[string]any, depth int) {
 	others, bounded := s["additionalProperties"]
 	for _, name := range sortedKeys(v) {
 		// A name that is not known takes a look at all that are.
-		if c.fuel--; c.fuel < 0 || len(c.problems) >= maxProblems {
+		if c.budget--; c.budget < 0 || len(c.problems) >= maxProblems {
 			return
 		}
 		p, known := properties[name]
@@ -194,7 +193,7 @@ func (c *checker) object(path string, s, v map[string]any, depth int) {
 			c.value(join(path, name), p, v[name], depth+1)
 		case !bounded || patterns:
 		case others == false:
-			c.problem(join(path, name), "is not known%s%s", meant(name, sortedKeys(properties)), knownOnes(properties))
+			c.problem(join(path, name), "is not known%s%s", suggestion(name, sortedKeys(properties)), knownOnes(properties))
 		default:
 			c.value(join(path, name), others, v[name], depth+1)
 		}
@@ -211,18 +210,18 @@ func (c *checker) array(path string, s map[string]any, v []any, depth int) {
 		return
 	}
 	for i, e := range v {
-		if c.fuel < 0 {
+		if c.budget < 0 {
 			return
 		}
 		c.value(fmt.Sprintf("%s[%d]", path, i), items, e, depth+1)
 	}
 }
 
-func (c *checker) length(path string, s map[string]any, noun string, n int, least, most string) {
-	if m, ok := numberOf(s[least]); ok && float64(n) < m {
+func (c *checker) length(path string, s map[string]any, noun string, n int, minKeyword, maxKeyword string) {
+	if m, ok := numberOf(s[minKeyword]); ok && float64(n) < m {
 		c.problem(path, "has %s; it must have at least %g", plural(n, noun), m)
 	}
-	if m, ok := numberOf(s[most]); ok && float64(n) > m {
+	if m, ok := numberOf(s[maxKeyword]); ok && float64(n) > m {
 		c.problem(path, "has %s; it may have at most %g", plural(n, noun), m)
 	}
 }
@@ -246,8 +245,7 @@ func (c *checker) number(path string, s map[string]any, v json.Number) {
 	}
 }
 
-// combined holds v against allOf, and against anyOf and oneOf, of which one that fits is
-// enough.
+// combined checks v against allOf, anyOf and oneOf. Of the alternatives of the last two one that fits is enough.
 func (c *checker) combined(path string, s map[string]any, v any, depth int) {
 	if all, ok := s["allOf"].([]any); ok {
 		for _, one := range all {
@@ -259,24 +257,24 @@ func (c *checker) combined(path string, s map[string]any, v any, depth int) {
 		if !ok || len(all) == 0 {
 			continue
 		}
-		var least []string
+		var fewest []string
 		fits := false
 		for _, one := range all {
-			if c.fuel < 0 {
+			if c.budget < 0 {
 				return
 			}
-			try := &checker{root: c.root, fuel: c.fuel}
+			try := &checker{root: c.root, budget: c.budget}
 			try.value(path, one, v, depth+1)
-			c.fuel = try.fuel
+			c.budget = try.budget
 			if fits = len(try.problems) == 0; fits {
 				break
 			}
-			if least == nil || len(try.problems) < len(least) {
-				least = try.problems
+			if fewest == nil || len(try.problems) < len(fewest) {
+				fewest = try.problems
 			}
 		}
 		if !fits {
-			c.problems = append(c.problems, least[:min(len(least), maxProblems-len(c.problems))]...)
+			c.problems = append(c.problems, fewest[:min(len(fewest), maxProblems-len(c.problems))]...)
 		}
 	}
 }
@@ -293,7 +291,7 @@ func (c *checker) pointed(ref string) (any, bool) {
 			continue
 		}
 		m, ok := at.(map[string]any)
-		if c.fuel--; !ok || c.fuel < 0 {
+		if c.budget--; !ok || c.budget < 0 {
 			return nil, false
 		}
 		at, ok = m[strings.NewReplacer("~1", "/", "~0", "~").Replace(part)]

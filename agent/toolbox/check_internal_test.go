@@ -145,7 +145,7 @@ func FuzzTool(f *testing.F) {
 	f.Add([]byte(`{"name":"a.b","description":"\ud800","inputSchema":{"type":"object","anyOf":[]},"annotations":{"readOnlyHint":true}}`))
 	f.Add([]byte(`{"name":"x","name":"y","inputSchema":{"type":"x","type":"object","properties":null}}`))
 	f.Fuzz(func(t *testing.T, raw []byte) {
-		l := newLink(&Toolbox{}, "server")
+		l := newServerSession(&Toolbox{}, "server")
 		made, ok := l.tool(raw)
 		if !ok {
 			return

@@ -35,8 +35,8 @@ type tool struct {
 
 func (t *tool) size() int { return len(t.name) + len(t.description) + len(t.schema) + len(t.full) }
 
-// ask asks for the list of tools.
-func (l *link) ask(ctx context.Context, p transport.Peer) (tools []tool, hidden int, err error) {
+// fetchTools asks the server for its list of tools.
+func (l *serverSession) fetchTools(ctx context.Context, p transport.Peer) (tools []tool, hidden int, err error) {
 	cursor, size := "", 0
 	for range maxPages {
 		var params []byte
@@ -76,7 +76,7 @@ func (l *link) ask(ctx context.Context, p transport.Peer) (tools []tool, hidden 
 }
 
 // tool reads one entry; ok says that it can be called.
-func (l *link) tool(raw []byte) (t tool, ok bool) {
+func (l *serverSession) tool(raw []byte) (t tool, ok bool) {
 	if len(raw) == 0 || raw[0] != '{' {
 		return t, false
 	}
@@ -146,11 +146,11 @@ func (b *Toolbox) List(ctx context.Context) ([]agent.ToolSpec, error) {
 	}
 	waiting, cancel := context.WithTimeout(ctx, staleWait)
 	defer cancel()
-	for _, l := range b.links {
+	for _, l := range b.sessions {
 		l.mu.Lock()
-		wait := l.stale || l.trying != nil && l.peer != nil
+		wait := l.stale || l.listing != nil && l.peer != nil
 		l.mu.Unlock()
-		_ = l.listed(waiting, wait) // its last list stays; Stats has the error
+		_ = l.refresh(waiting, wait) // its last list stays; Stats has the error
 	}
 	if err := ctx.Err(); err != nil {
 		return nil, context.Cause(ctx)

@@ -14,7 +14,7 @@ import (
 )
 
 // clip cuts a text to at most most bytes, whole characters, and shows that it did.
-func clip(text string, most int) string { return limit.Short(text, most) }
+func clip(text string, maxBytes int) string { return limit.Short(text, maxBytes) }
 
 // plain makes a name of the letters that all providers of models take. short says that it
 // was too long: then it ends in a digest of itself, as behind a merged gateway, so that it
@@ -78,8 +78,8 @@ func named(n result.Names, role int) string {
 	return [...]string{"", n.Page, n.Search, n.Query}[role]
 }
 
-// meant is ` (did you mean "x"?)` for the nearest names, and "" where none is near.
-func meant(name string, known []string) string {
+// suggestion is ` (did you mean "x"?)` for the nearest names; "" when none is near.
+func suggestion(name string, known []string) string {
 	near := nearest.Names(name, known, 3)
 	if len(near) == 0 {
 		return ""

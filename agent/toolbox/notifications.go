@@ -16,15 +16,15 @@ const (
 	replyWait = 10 * time.Second
 )
 
-// listening receives what a server says of its own accord.
-type listening struct {
-	l *link
+// notificationReceiver receives what a server sends without being asked.
+type notificationReceiver struct {
+	l *serverSession
 	p transport.Peer
 }
 
-func (r *listening) Open(transport.Answer) {}
+func (r *notificationReceiver) Open(transport.Answer) {}
 
-func (r *listening) Receive(f *transport.Frame) {
+func (r *notificationReceiver) Receive(f *transport.Frame) {
 	h := jsonrpc.ScanStart(f.Head).Head
 	switch {
 	case h.Kind == jsonrpc.Request:
@@ -34,11 +34,11 @@ func (r *listening) Receive(f *transport.Frame) {
 	}
 }
 
-func (r *listening) Done(error) {}
+func (r *notificationReceiver) Done(error) {}
 
-// refuse answers a request of the server: there is nobody here who could be asked something,
-// no model to be borrowed and no files to be told of, and it was not said that there is.
-func (l *link) refuse(p transport.Peer, h jsonrpc.Head) {
+// refuse answers a request of the server. This client declared no capabilities: it has no user to ask, no model to lend and no files to
+// list.
+func (l *serverSession) refuse(p transport.Peer, h jsonrpc.Head) {
 	select {
 	case l.replies <- struct{}{}:
 	default: // it floods; what it asks for is not to be had anyway

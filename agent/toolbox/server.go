@@ -76,8 +76,8 @@ func (s *Server) check(spool bool) error {
 }
 
 // linkTo makes the way to a server, and the gateway before it where there is none.
-func (b *Toolbox) linkTo(s *Server) (*link, error) {
-	l := newLink(b, s.name())
+func (b *Toolbox) linkTo(s *Server) (*serverSession, error) {
+	l := newServerSession(b, s.name())
 	if s.Gateway != nil {
 		l.gateway, l.queries = s.Gateway, true
 		return l, nil
@@ -148,12 +148,12 @@ func (b *Toolbox) addFunctions() error {
 			return nil
 		}
 	})
-	l := newLink(b, functionsName)
+	l := newServerSession(b, functionsName)
 	o := b.gatewayOptions(l.name, gateway.Settings{})
 	o.Builtin = true
 	o.Dial = func(gateway.Dialing) transport.Peer { return server.Dial() }
 	l.make(o)
 	l.functions = true
-	b.links = append(b.links, l)
+	b.sessions = append(b.sessions, l)
 	return nil
 }

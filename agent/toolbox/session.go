@@ -38,9 +38,9 @@ const (
 	maxAllInstructions = 8 << 10
 )
 
-// link is the way to one server: a client's session with the gateway before it. A process
-// that ends is started again below, with the session that it had.
-type link struct {
+// serverSession is an MCP client session with one server, through the gateway. A server process that ends is started again below, with the
+// same session.
+type serverSession struct {
 	b         *Toolbox
 	name      string
 	prefix    string // of its tools; "" is none
@@ -53,54 +53,53 @@ type link struct {
 	calls   atomic.Int64
 	replies chan struct{} // places for answers to the server's own requests
 
-	mu       sync.Mutex
-	peer     transport.Peer // nil until the server took initialize
-	told     string         // instructions
-	tools    []tool
-	names    result.Names // of the tools that read kept results
-	reads    bool         // they are there
-	hidden   int          // tools that were left out
-	listedAt time.Time
-	stale    bool // the server says that its list has changed
-	err      error
-	pause    time.Duration
-	again    time.Time // not before is it tried again
-	trying   *try
-	closed   bool
+	mu           sync.Mutex
+	peer         transport.Peer // nil until the server took initialize
+	instructions string         // instructions
+	tools        []tool
+	names        result.Names // of the tools that read kept results
+	reads        bool         // they are there
+	hidden       int          // tools that were left out
+	listedAt     time.Time
+	stale        bool // the server says that its list has changed
+	err          error
+	pause        time.Duration
+	retryAt      time.Time // not before is it tried again
+	listing      *listAttempt
+	closed       bool
 }
 
-// try is an attempt to get the list, which several may wait for.
-type try struct {
+// listAttempt is an attempt to list the tools. Several callers may wait for it.
+type listAttempt struct {
 	done chan struct{}
 	err  error // valid when done is closed
 }
 
-func newLink(b *Toolbox, name string) *link {
-	return &link{b: b, name: name, replies: make(chan struct{}, maxReplies)}
+func newServerSession(b *Toolbox, name string) *serverSession {
+	return &serverSession{b: b, name: name, replies: make(chan struct{}, maxReplies)}
 }
 
-func (l *link) make(o gateway.ServerOptions) {
+func (l *serverSession) make(o gateway.ServerOptions) {
 	l.gateway, l.own, l.queries = gateway.NewServer(o), true, len(o.Query) > 0
 }
 
-// listed brings the list of tools up to date, where that is due. It waits for it until ctx
-// ends when wait is set.
-func (l *link) listed(ctx context.Context, wait bool) error {
+// refresh lists the tools again when that is due. With wait set it waits for the list until ctx ends.
+func (l *serverSession) refresh(ctx context.Context, wait bool) error {
 	l.mu.Lock()
 	fresh := l.peer != nil && l.err == nil && !l.stale && time.Since(l.listedAt) < staleAfter
 	switch {
 	case l.closed:
 		l.mu.Unlock()
 		return ErrClosed
-	case fresh, l.trying == nil && time.Now().Before(l.again):
+	case fresh, l.listing == nil && time.Now().Before(l.retryAt):
 		err := l.err
 		l.mu.Unlock()
 		return err
-	case l.trying == nil:
-		l.trying = &try{done: make(chan struct{})}
-		go l.attempt(l.trying)
+	case l.listing == nil:
+		l.listing = &listAttempt{done: make(chan struct{})}
+		go l.attempt(l.listing)
 	}
-	t := l.trying
+	t := l.listing
 	l.mu.Unlock()
 	if !wait {
 		return nil
@@ -113,8 +112,8 @@ func (l *link) listed(ctx context.Context, wait bool) error {
 	}
 }
 
-// attempt connects, unless that was done, and lists the tools.
-func (l *link) attempt(t *try) {
+// attempt connects, unless there is a connection, and lists the tools.
+func (l *serverSession) attempt(t *listAttempt) {
 	ctx, cancel := context.WithTimeout(l.b.ctx, l.b.o.Start)
 	defer cancel()
 	l.mu.Lock()
@@ -123,24 +122,24 @@ func (l *link) attempt(t *try) {
 	l.mu.Unlock()
 	var err error
 	if p == nil {
-		p, err = l.begin(ctx)
+		p, err = l.connect(ctx)
 	}
 	var tools []tool
 	hidden := 0
 	if err == nil {
-		tools, hidden, err = l.ask(ctx, p)
+		tools, hidden, err = l.fetchTools(ctx, p)
 	}
 	if errors.Is(err, context.DeadlineExceeded) {
 		err = fmt.Errorf("the MCP server %s did not answer within %v: check that it speaks MCP, or allow more time (Start)", l.name, l.b.o.Start)
 	}
 	l.mu.Lock()
-	l.trying = nil
+	l.listing = nil
 	if l.err = err; err != nil {
 		l.pause = min(max(2*l.pause, firstPause), lastPause)
-		l.again = time.Now().Add(l.pause)
+		l.retryAt = time.Now().Add(l.pause)
 	} else {
-		l.pause, l.again, l.listedAt = 0, time.Time{}, time.Now()
-		l.take(tools, hidden)
+		l.pause, l.retryAt, l.listedAt = 0, time.Time{}, time.Now()
+		l.setTools(tools, hidden)
 	}
 	var unused transport.Peer
 	if l.peer == nil && p != nil {
@@ -161,9 +160,9 @@ func (l *link) attempt(t *try) {
 	close(t.done)
 }
 
-// take takes a new list. A server that lists nothing any more is one that is down behind its
-// gateway: its tools stay, and their calls say so.
-func (l *link) take(tools []tool, hidden int) {
+// setTools sets a new list. An empty list means that the server is down behind its gateway: then its tools stay, and calls of them say
+// so.
+func (l *serverSession) setTools(tools []tool, hidden int) {
 	names := make([]string, len(tools))
 	for i := range tools {
 		names[i] = tools[i].name
@@ -192,8 +191,8 @@ func (l *link) take(tools []tool, hidden int) {
 	l.tools, l.hidden = append(own, added...), hidden
 }
 
-// begin opens a session with the server.
-func (l *link) begin(ctx context.Context) (_ transport.Peer, err error) {
+// connect opens a session with the server.
+func (l *serverSession) connect(ctx context.Context) (_ transport.Peer, err error) {
 	p := l.gateway.Local()
 	hearing, deaf := context.WithCancel(l.b.ctx)
 	defer func() {
@@ -204,7 +203,7 @@ func (l *link) begin(ctx context.Context) (_ transport.Peer, err error) {
 	}()
 	go func() {
 		defer deaf()
-		p.Listen(hearing, nil, &listening{l: l, p: p})
+		p.Listen(hearing, nil, &notificationReceiver{l: l, p: p})
 	}()
 	// The newest of the versions with sessions: the gateway speaks it with servers of any.
 	params := `{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"plimsoll-agent","version":"1"}}`
@@ -217,7 +216,7 @@ func (l *link) begin(ctx context.Context) (_ transport.Peer, err error) {
 	}
 	told, _ := rawjson.Text(answer, "result", "instructions")
 	l.mu.Lock()
-	l.told = clip(strings.ToValidUTF8(strings.TrimSpace(told), "\uFFFD"), maxInstructions)
+	l.instructions = clip(strings.ToValidUTF8(strings.TrimSpace(told), "\uFFFD"), maxInstructions)
 	l.mu.Unlock()
 	raw := jsonrpc.NewRequest("", "notifications/initialized", nil)
 	head, err := jsonrpc.Scan(raw)
@@ -228,8 +227,8 @@ func (l *link) begin(ctx context.Context) (_ transport.Peer, err error) {
 	return p, nil
 }
 
-// request asks for something small.
-func (l *link) request(ctx context.Context, p transport.Peer, method string, params []byte) ([]byte, error) {
+// request sends a request whose answer is small.
+func (l *serverSession) request(ctx context.Context, p transport.Peer, method string, params []byte) ([]byte, error) {
 	raw := jsonrpc.NewRequest(l.id(), method, params)
 	head, err := jsonrpc.Scan(raw)
 	if err != nil {
@@ -238,7 +237,7 @@ func (l *link) request(ctx context.Context, p transport.Peer, method string, par
 	return ask(ctx, p, transport.Message{Raw: raw, Head: head, Principal: l.b.principal})
 }
 
-// ask is transport.Ask which returns when ctx ends, also while the message is on its way.
+// ask is transport.Ask that also returns when ctx ends while the message is being sent.
 func ask(ctx context.Context, p transport.Peer, m transport.Message) ([]byte, error) {
 	type answer struct {
 		raw []byte
@@ -258,7 +257,7 @@ func ask(ctx context.Context, p transport.Peer, m transport.Message) ([]byte, er
 }
 
 // id makes the id of a request.
-func (l *link) id() jsonrpc.ID { return jsonrpc.ID(strconv.FormatInt(l.serial.Add(1), 10)) }
+func (l *serverSession) id() jsonrpc.ID { return jsonrpc.ID(strconv.FormatInt(l.serial.Add(1), 10)) }
 
 func errorOf(answer []byte) string {
 	text, _ := rawjson.Text(answer, "error", "message")
@@ -268,8 +267,8 @@ func errorOf(answer []byte) string {
 	return clip(text, 300)
 }
 
-// failure is why there is no list; nil when there is one.
-func (l *link) failure() error {
+// failure says why there is no connection; nil when there is one.
+func (l *serverSession) failure() error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	switch {
@@ -281,23 +280,23 @@ func (l *link) failure() error {
 	return fmt.Errorf("the MCP server %s has not answered yet", l.name)
 }
 
-// way is the session; nil when there is none.
-func (l *link) way() transport.Peer {
+// currentPeer is the connection of the session; nil when there is none.
+func (l *serverSession) currentPeer() transport.Peer {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.peer
 }
 
-// changed notes that the server says its list has changed.
-func (l *link) changed() {
+// changed notes that the server announced a change of its list.
+func (l *serverSession) changed() {
 	l.mu.Lock()
 	l.stale = true
 	l.mu.Unlock()
 }
 
-func (l *link) close() error {
+func (l *serverSession) close() error {
 	l.mu.Lock()
-	p, t := l.peer, l.trying
+	p, t := l.peer, l.listing
 	l.closed, l.peer = true, nil
 	l.mu.Unlock()
 	if t != nil {
@@ -317,9 +316,9 @@ func (l *link) close() error {
 // 2 KiB of each and 8 KiB in all. They are the servers' words and worth as much trust as these.
 func (b *Toolbox) Instructions() string {
 	var all strings.Builder
-	for _, l := range b.links {
+	for _, l := range b.sessions {
 		l.mu.Lock()
-		told := l.told
+		told := l.instructions
 		l.mu.Unlock()
 		if told == "" || all.Len()+len(told)+len(l.name)+4 > maxAllInstructions {
 			continue

@@ -42,9 +42,9 @@ func (b *Toolbox) Stats() Stats {
 		Refused: c.refused.Load(), Unanswered: c.unanswered.Load(), BadSchemas: c.badSchemas.Load(),
 	}
 	if k := b.catalogue.Load(); k != nil {
-		s.Tools, s.Left = len(k.specs), k.left
+		s.Tools, s.Left = len(k.specs), k.omitted
 	}
-	for _, l := range b.links {
+	for _, l := range b.sessions {
 		l.mu.Lock()
 		one := ServerStats{Name: l.name, Calls: l.calls.Load(), Err: l.err}
 		for _, t := range l.tools {

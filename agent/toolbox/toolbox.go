@@ -67,7 +67,7 @@ type Toolbox struct {
 	o         Options
 	principal string
 	spool     *spool.Spool
-	links     []*link // functions first, then servers
+	sessions  []*serverSession // functions first, then servers
 	cleanup   []func() error
 	reading   chan struct{} // places for reads of kept results
 
@@ -147,8 +147,8 @@ func (b *Toolbox) open() error {
 		if len(o.Servers) > 1 {
 			l.prefix = l.name
 		}
-		b.links = append(b.links, l)
-		for _, other := range b.links[:len(b.links)-1] {
+		b.sessions = append(b.sessions, l)
+		for _, other := range b.sessions[:len(b.sessions)-1] {
 			if l.gateway.Name() == other.gateway.Name() { // kept results tell by it whose they are
 				return fmt.Errorf("toolbox: the gateways of %q and %q have the same name; give one another", clip(l.name, 64), clip(other.name, 64))
 			}
@@ -174,20 +174,20 @@ func (b *Toolbox) ownSpool() error {
 // connect waits for the first lists of all servers.
 func (b *Toolbox) connect(ctx context.Context) error {
 	var wg sync.WaitGroup
-	for _, l := range b.links {
-		wg.Go(func() { _ = l.listed(ctx, true) }) // kept in the link; an attempt ends by itself
+	for _, l := range b.sessions {
+		wg.Go(func() { _ = l.refresh(ctx, true) }) // kept in the link; an attempt ends by itself
 	}
 	wg.Wait()
 	if ctx.Err() != nil {
 		return fmt.Errorf("toolbox: %w", context.Cause(ctx))
 	}
 	var failed []error
-	for _, l := range b.links {
+	for _, l := range b.sessions {
 		if err := l.failure(); err != nil {
 			failed = append(failed, err)
 		}
 	}
-	if len(failed) > 0 && len(failed) == len(b.links) {
+	if len(failed) > 0 && len(failed) == len(b.sessions) {
 		return fmt.Errorf("toolbox: %w", errors.Join(failed...))
 	}
 	b.build()
@@ -199,9 +199,9 @@ func (b *Toolbox) connect(ctx context.Context) error {
 func (b *Toolbox) Close() error {
 	b.once.Do(func() {
 		b.end(ErrClosed)
-		all := make([]error, len(b.links))
+		all := make([]error, len(b.sessions))
 		var wg sync.WaitGroup
-		for i, l := range b.links {
+		for i, l := range b.sessions {
 			wg.Go(func() { all[i] = l.close() }) // each may take seconds
 		}
 		wg.Wait()

@@ -29,9 +29,9 @@ func typesOf(v any) []string {
 	return nil
 }
 
-// fitting tells whether v is of one of the types, or of none that is known, and gives what
-// it means: models write numbers and lists as strings, and one thing for a list of it.
-func fitting(v any, types []string) (any, bool) {
+// convertible reports whether v has one of the types, or none of the types is known, and returns the value that it stands for: models
+// write numbers and lists as strings, and a single value for a list of it.
+func convertible(v any, types []string) (any, bool) {
 	if len(types) == 0 {
 		return v, true
 	}
@@ -185,13 +185,13 @@ func knownOnes(properties map[string]any) string {
 	if len(properties) == 0 {
 		return "; there are no arguments"
 	}
-	return "; known are: " + some(sortedKeys(properties), 20)
+	return "; known are: " + firstNames(sortedKeys(properties), 20)
 }
 
-// some joins the first names.
-func some(names []string, most int) string {
-	if len(names) <= most {
+// firstNames joins the first names.
+func firstNames(names []string, maxNames int) string {
+	if len(names) <= maxNames {
 		return strings.Join(names, ", ")
 	}
-	return fmt.Sprintf("%s and %d more", strings.Join(names[:most], ", "), len(names)-most)
+	return fmt.Sprintf("%s and %d more", strings.Join(names[:maxNames], ", "), len(names)-maxNames)
 }

@@ -41,7 +41,7 @@ func (s *Store) read() error {
 		}
 		switch {
 		case errors.Is(err, io.EOF):
-			s.fewDamaged()
+			s.pruneDamaged()
 			return nil
 		case err != nil:
 			return err
@@ -94,12 +94,12 @@ func (s *Store) load(name string) ([]byte, error) {
 		return nil, err
 	}
 	defer f.Close()
-	most := int64(s.o.MaxBytes) + fileBytes
+	maxBytes := int64(s.o.MaxBytes) + fileBytes
 	info, err := f.Stat()
 	switch {
 	case err != nil:
 		return nil, err
-	case !info.Mode().IsRegular(), info.Size() > most:
+	case !info.Mode().IsRegular(), info.Size() > maxBytes:
 		return nil, fmt.Errorf("%w: %s with %d bytes is no task's file", errDamaged, info.Mode().Type(), info.Size())
 	}
 	raw := make([]byte, info.Size())
@@ -135,8 +135,8 @@ func (s *Store) tellDamaged(aside string, why, moved error) {
 		slog.String("file", filepath.Join(s.o.Dir, aside)), slog.Any("why", why), slog.Any("error", moved))
 }
 
-// fewDamaged removes all damaged files but the last.
-func (s *Store) fewDamaged() {
+// pruneDamaged removes all but the newest damaged files.
+func (s *Store) pruneDamaged() {
 	dir, err := s.root.Open(".")
 	if err != nil {
 		return

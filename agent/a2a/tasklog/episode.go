@@ -61,15 +61,15 @@ func (l *Log) drop() {
 	l.set.counts.dropped.Add(1)
 }
 
-// lost says that a record is gone: one that was missed in this episode is dropped now.
-func (l *Log) lost(rec *Record) {
+// dropMissed notes that a record is dropped: one that was missed in this episode is lost now.
+func (l *Log) dropMissed(rec *Record) {
 	if l.episode.open && rec.missed && l.episode.from != 0 && rec.Seq >= l.episode.from {
 		l.drop()
 	}
 }
 
-// settle ends the episode and tells what it cost.
-func (l *Log) settle() {
+// endEpisode ends the episode and reports what it cost.
+func (l *Log) endEpisode() {
 	e := l.episode
 	l.episode = episode{}
 	l.note(journal.AgentQueueReopened{
@@ -78,13 +78,13 @@ func (l *Log) settle() {
 	})
 }
 
-// gone ends the episode of a log that is removed. What was kept for a return is dropped.
-func (l *Log) gone() {
+// endRemoved ends the episode of a log that is removed. What was kept for a returning reader is dropped.
+func (l *Log) endRemoved() {
 	if !l.episode.open {
 		return
 	}
 	for i := range l.ring.n {
-		l.lost(l.ring.at(i))
+		l.dropMissed(l.ring.at(i))
 	}
 	e := l.episode
 	l.episode = episode{}

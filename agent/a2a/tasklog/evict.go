@@ -6,20 +6,20 @@ import (
 	"github.com/plimsoll/plimsoll/journal"
 )
 
-// outcome is what bounds did, to be told without a lock.
-type outcome struct {
+// evictions are the tasks that bounds removed. They are reported when no lock is held.
+type evictions struct {
 	count, bytes, age journal.AgentTasksEvicted
 }
 
-// room lets tasks go until need bytes more fit. The entry spare stays, and so does what is
-// being written. It is under mu.
-func (s *Store) room(need int64, spare *entry, out *outcome) {
+// makeRoom evicts tasks until need more bytes fit. The entry keep stays, and so do entries that are being written. The caller holds
+// mu.
+func (s *Store) makeRoom(need int64, keep *entry, out *evictions) {
 	for {
 		many := len(s.tasks) > s.o.MaxTasks
 		if !many && s.bytes+need <= int64(s.o.MaxBytes) {
 			return
 		}
-		victim := s.victim(spare)
+		victim := s.victim(keep)
 		if victim == nil {
 			return
 		}
@@ -35,10 +35,10 @@ func (s *Store) room(need int64, spare *entry, out *outcome) {
 	}
 }
 
-// victim is the task that changed longest ago, of the ended ones if there are any.
-func (s *Store) victim(spare *entry) (found *entry) {
+// victim is the task that changed longest ago: an ended one, if there is any.
+func (s *Store) victim(keep *entry) (found *entry) {
 	for _, e := range s.tasks {
-		if e == spare || e.busy {
+		if e == keep || e.busy {
 			continue
 		}
 		if found == nil || e.task.Ended && !found.task.Ended ||
@@ -49,8 +49,8 @@ func (s *Store) victim(spare *entry) (found *entry) {
 	return found
 }
 
-// sweep lets go what ended too long ago, now and then. It is under mu.
-func (s *Store) sweep(out *outcome) {
+// sweep removes tasks that ended too long ago, from time to time. The caller holds mu.
+func (s *Store) sweep(out *evictions) {
 	now := time.Now()
 	if !s.swept.IsZero() && now.Sub(s.swept) < min(s.o.MaxAge/8, time.Minute) {
 		return
@@ -112,7 +112,7 @@ func (s *Store) Remove(id string) bool {
 	return true
 }
 
-func (s *Store) tell(out *outcome) {
+func (s *Store) tell(out *evictions) {
 	if s.o.Journal == nil {
 		return
 	}

@@ -51,19 +51,19 @@ func (q *Query) fits(t *Task) bool {
 		!t.Time.Before(q.After)
 }
 
-// place is where a task stands in a list.
-type place struct {
+// listPosition is the position of a task in a list.
+type listPosition struct {
 	changed int64
 	key     string
 }
 
 // compare puts what changed last first.
-func (p place) compare(o place) int {
+func (p listPosition) compare(o listPosition) int {
 	return cmp.Or(cmp.Compare(o.changed, p.changed), cmp.Compare(o.key, p.key))
 }
 
 // token is a place for the client to bring back: a version, the time, the key.
-func (p place) token() string {
+func (p listPosition) token() string {
 	raw := binary.BigEndian.AppendUint64([]byte{1}, uint64(p.changed))
 	key, _ := hex.DecodeString(p.key) // made by keyOf
 	return base64.RawURLEncoding.EncodeToString(append(raw, key...))
@@ -71,15 +71,15 @@ func (p place) token() string {
 
 const tokenBytes = 1 + 8 + 16
 
-func parseToken(text string) (place, error) {
+func parseToken(text string) (listPosition, error) {
 	if len(text) > base64.RawURLEncoding.EncodedLen(tokenBytes) {
-		return place{}, ErrToken
+		return listPosition{}, ErrToken
 	}
 	raw, err := base64.RawURLEncoding.DecodeString(text)
 	if err != nil || len(raw) != tokenBytes || raw[0] != 1 {
-		return place{}, ErrToken
+		return listPosition{}, ErrToken
 	}
-	return place{int64(binary.BigEndian.Uint64(raw[1:])), hex.EncodeToString(raw[9:])}, nil
+	return listPosition{int64(binary.BigEndian.Uint64(raw[1:])), hex.EncodeToString(raw[9:])}, nil
 }
 
 // List returns a page of the tasks that fit. [ErrToken] says that q.Token is none.
@@ -91,7 +91,7 @@ func (s *Store) List(ctx context.Context, q Query) (Page, error) {
 	if q.MaxBytes <= 0 {
 		q.MaxBytes = DefaultPageBytes
 	}
-	var from place
+	var from listPosition
 	if q.Token != "" {
 		var err error
 		if from, err = parseToken(q.Token); err != nil {
@@ -122,14 +122,14 @@ func (s *Store) List(ctx context.Context, q Query) (Page, error) {
 }
 
 type candidate struct {
-	place
+	listPosition
 	id   string
 	size int64
 }
 
 // pick lists what fits behind a place, in order, and counts all that fits.
-func (s *Store) pick(q *Query, from place) (list []candidate, total int, err error) {
-	var out outcome
+func (s *Store) pick(q *Query, from listPosition) (list []candidate, total int, err error) {
+	var out evictions
 	defer s.tell(&out)
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -142,11 +142,11 @@ func (s *Store) pick(q *Query, from place) (list []candidate, total int, err err
 			continue
 		}
 		total++
-		p := place{e.task.Changed.UnixNano(), e.key}
+		p := listPosition{e.task.Changed.UnixNano(), e.key}
 		if q.Token == "" || from.compare(p) < 0 {
 			list = append(list, candidate{p, e.task.ID, e.size})
 		}
 	}
-	slices.SortFunc(list, func(a, b candidate) int { return a.compare(b.place) })
+	slices.SortFunc(list, func(a, b candidate) int { return a.compare(b.listPosition) })
 	return list, total, nil
 }

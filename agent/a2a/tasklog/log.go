@@ -55,7 +55,7 @@ func (l *Log) publish(apply func(seq uint64) ([]byte, bool)) uint64 {
 
 	l.mu.Lock()
 	if l.removed || l.ended {
-		l.late()
+		l.countLate()
 		l.mu.Unlock()
 		return 0
 	}
@@ -67,15 +67,15 @@ func (l *Log) publish(apply func(seq uint64) ([]byte, bool)) uint64 {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.removed {
-		l.late()
+		l.countLate()
 		return 0
 	}
 	l.add(Record{Seq: seq, Time: time.Now(), Payload: payload, Terminal: terminal})
 	return seq
 }
 
-// late counts an event that came after the end.
-func (l *Log) late() {
+// countLate counts an event that came after the end.
+func (l *Log) countLate() {
 	l.stats.Late++
 	l.set.counts.late.Add(1)
 	if !l.removed {
@@ -105,7 +105,7 @@ func (l *Log) add(rec Record) {
 		drop = true
 		l.stats.TooLarge++
 		l.set.counts.tooLarge.Add(1)
-		l.lost(&rec)
+		l.dropMissed(&rec)
 	}
 	if !drop {
 		before := l.ring.bytes
@@ -125,7 +125,7 @@ func (l *Log) evict() {
 	rec := l.ring.pop()
 	l.stats.Evicted++
 	l.set.counts.evicted.Add(1)
-	l.lost(&rec)
+	l.dropMissed(&rec)
 }
 
 // news wakes all readers that wait.
@@ -152,7 +152,7 @@ func (l *Log) Reopen() (dropped uint64) {
 		l.closed = false
 		if l.episode.open && l.episode.why != Ended {
 			dropped = l.episode.dropped
-			l.settle()
+			l.endEpisode()
 		}
 		l.news()
 	}
@@ -224,7 +224,7 @@ func (l *Log) remove() {
 		if l.ended {
 			l.set.ended.Add(-1)
 		}
-		l.gone()
+		l.endRemoved()
 		l.set.total.Add(-l.ring.bytes)
 		l.ring = ring{}
 		l.news()

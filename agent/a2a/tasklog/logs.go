@@ -60,7 +60,7 @@ func (s *Logs) open(task string, after uint64) (*Log, []*Log, error) {
 }
 
 // sweep forgets what ended Keep ago and nobody reads, and what is not spare.
-func (s *Logs) sweep(spare string) (gone []*Log) {
+func (s *Logs) sweep(keep string) (removed []*Log) {
 	if s.ended.Load() == 0 {
 		return nil
 	}
@@ -68,12 +68,12 @@ func (s *Logs) sweep(spare string) (gone []*Log) {
 		l.mu.Lock()
 		over := l.ended && l.readers == 0 && time.Since(l.endedAt) >= s.options.Keep
 		l.mu.Unlock()
-		if over && task != spare {
-			gone = append(gone, l)
+		if over && task != keep {
+			removed = append(removed, l)
 			s.forget(l)
 		}
 	}
-	return gone
+	return removed
 }
 
 func (s *Logs) forget(l *Log) {
@@ -82,7 +82,7 @@ func (s *Logs) forget(l *Log) {
 }
 
 // oldest finds the log that ended first, one that nobody reads before others; nil is none.
-func (s *Logs) oldest(spare *Log) (found *Log) {
+func (s *Logs) oldest(keep *Log) (found *Log) {
 	if s.ended.Load() == 0 {
 		return nil // as under load: an append that has to make room looks at no other log
 	}
@@ -92,7 +92,7 @@ func (s *Logs) oldest(spare *Log) (found *Log) {
 		l.mu.Lock()
 		ended, endedAt, reading := l.ended, l.endedAt, l.readers > 0
 		l.mu.Unlock()
-		if !ended || l == spare {
+		if !ended || l == keep {
 			continue
 		}
 		if found == nil || read && !reading || read == reading && endedAt.Before(at) {

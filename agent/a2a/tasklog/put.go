@@ -119,11 +119,11 @@ func (s *Store) put(e *entry, t Task) (int64, error) {
 		s.mu.Unlock()
 		return 0, err
 	}
-	var out outcome
+	var out evictions
 	s.mu.Lock()
 	s.sweep(&out)
 	size := int64(len(raw))
-	s.room(size-e.size, e, &out)
+	s.makeRoom(size-e.size, e, &out)
 	s.bytes += size - e.size
 	e.size = size
 	s.mu.Unlock()
@@ -191,7 +191,7 @@ func (s *Store) flush() error {
 		if !e.writing.TryLock() {
 			continue // its writer brings a newer version
 		}
-		err := s.again(e)
+		err := s.rewrite(e)
 		e.writing.Unlock()
 		if err != nil {
 			return err
@@ -200,8 +200,8 @@ func (s *Store) flush() error {
 	return nil
 }
 
-// again writes the version that is in memory. e.writing is held.
-func (s *Store) again(e *entry) error {
+// rewrite writes the version that is in memory. The caller holds e.writing.
+func (s *Store) rewrite(e *entry) error {
 	s.mu.Lock()
 	raw, ended := e.raw, e.task.Ended
 	if raw == nil || s.shut || s.tasks[e.task.ID] != e {
@@ -235,7 +235,7 @@ func (s *Store) Get(ctx context.Context, id string) (Task, error) {
 		e.writing.Lock()
 		defer e.writing.Unlock()
 		if t, err = s.fetch(e); err != nil && !errors.Is(err, ErrNotFound) {
-			err = s.giveUp(e, err)
+			err = s.forgetDamaged(e, err)
 		}
 	}
 	if err != nil {
@@ -268,9 +268,9 @@ func (s *Store) fetch(e *entry) (Task, error) {
 	return t, err
 }
 
-// giveUp forgets a task whose file is damaged and returns what Get returns. A file that
-// cannot be read now for another reason stays where it is. e.writing is held.
-func (s *Store) giveUp(e *entry, why error) error {
+// forgetDamaged removes a task whose file is damaged, and returns what Get returns. A file that cannot be read for another reason
+// stays where it is. The caller holds e.writing.
+func (s *Store) forgetDamaged(e *entry, why error) error {
 	if !errors.Is(why, errDamaged) && !errors.Is(why, fs.ErrNotExist) {
 		return why
 	}
@@ -281,7 +281,7 @@ func (s *Store) giveUp(e *entry, why error) error {
 	}
 	aside, moved := s.setAside(e.key)
 	s.drop(e)
-	s.fewDamaged()
+	s.pruneDamaged()
 	s.mu.Unlock()
 	s.tellDamaged(aside, why, moved)
 	return fmt.Errorf("%w any more: %w", ErrNotFound, why)

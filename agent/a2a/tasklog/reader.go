@@ -72,7 +72,7 @@ func (l *Log) enter(where func(last uint64) (uint64, error)) (*Reader, error) {
 	l.heard = true
 	l.set.counts.readers.Add(1)
 	if l.episode.open && l.episode.why == Unread && !l.closed {
-		l.settle()
+		l.endEpisode()
 	}
 	return &Reader{log: l, pos: pos}, nil
 }

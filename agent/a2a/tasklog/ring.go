@@ -41,9 +41,9 @@ type ring struct {
 
 func (r *ring) at(i int) *Record { return &r.records[(r.head+i)%len(r.records)] }
 
-func (r *ring) push(rec Record, most int) {
+func (r *ring) push(rec Record, maxRecords int) {
 	if r.n == len(r.records) { // grows by doubling, so that a short task stays small
-		r.resize(min(max(2*len(r.records), smallest), max(most, r.n+1)))
+		r.resize(min(max(2*len(r.records), smallest), max(maxRecords, r.n+1)))
 	}
 	r.n++
 	*r.at(r.n - 1) = rec

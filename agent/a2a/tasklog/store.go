@@ -168,13 +168,13 @@ func OpenStore(o StoreOptions) (*Store, error) {
 		err = s.read()
 	}
 	if err != nil {
-		s.letGo()
+		s.closeFolder()
 		return nil, fmt.Errorf("the folder for tasks: %w", err)
 	}
-	var out outcome
+	var out evictions
 	s.mu.Lock()
 	s.sweep(&out)
-	s.room(0, nil, &out)
+	s.makeRoom(0, nil, &out)
 	s.mu.Unlock()
 	s.tell(&out)
 	return s, nil
@@ -196,11 +196,11 @@ func (s *Store) Close() error {
 		}
 		err = fmt.Errorf("%d tasks could not be written to %s and are lost: %w", s.unsaved, s.o.Dir, err)
 	}
-	s.letGo()
+	s.closeFolder()
 	return err
 }
 
-func (s *Store) letGo() {
+func (s *Store) closeFolder() {
 	if s.root != nil {
 		_ = s.root.Close()
 	}

@@ -29,8 +29,8 @@ const (
 // errDamaged is wrapped by what decode finds wrong.
 var errDamaged = errors.New("damaged")
 
-// about is the second line.
-type about struct {
+// taskHeader is the second line of a file.
+type taskHeader struct {
 	ID      string    `json:"id"`
 	Context string    `json:"context,omitempty"`
 	Owner   string    `json:"owner,omitempty"`
@@ -51,7 +51,7 @@ func keyOf(id string) string {
 }
 
 func encode(t *Task) ([]byte, error) {
-	line, err := json.Marshal(about{
+	line, err := json.Marshal(taskHeader{
 		ID: t.ID, Context: t.Context, Owner: t.Owner, State: t.State, Ended: t.Ended,
 		Time: t.Time, Seq: t.Seq, Version: t.Version, Changed: t.Changed.UnixNano(),
 	})
@@ -81,7 +81,7 @@ func decode(raw []byte) (Task, error) {
 		return fail("the first line does not fit the rest")
 	}
 	line, body, found := bytes.Cut(rest, []byte("\n"))
-	var a about
+	var a taskHeader
 	if err := json.Unmarshal(line, &a); err != nil || !found {
 		return fail("the second line is not what a task has")
 	}

@@ -56,7 +56,7 @@ func sealed(rest []byte) []byte {
 }
 
 func FuzzPageToken(f *testing.F) {
-	f.Add(place{1, keyOf("t")}.token())
+	f.Add(listPosition{1, keyOf("t")}.token())
 	f.Add("")
 	f.Add("====")
 	f.Fuzz(func(t *testing.T, text string) {

@@ -79,7 +79,7 @@ func New(o Options) (*Endpoint, error) {
 	}
 	e.secrets = replacer(secrets)
 	e.info = o.Info
-	e.info.URL = e.words(shown) // some gateways have keys in the path
+	e.info.URL = e.sanitize(shown) // some gateways have keys in the path
 	client := http.Client{}
 	if o.Client != nil {
 		client = *o.Client

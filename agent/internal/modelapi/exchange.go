@@ -73,7 +73,7 @@ func (x *Exchange) Do(req *http.Request) (*http.Response, error) {
 		return nil, x.err
 	}
 	x.heard = true
-	x.body = &watched{x: x, rc: res.Body}
+	x.body = &countedBody{x: x, rc: res.Body}
 	res.Body = x.body
 	x.timer.Reset(x.wait)
 	if res.StatusCode >= 200 && res.StatusCode < 300 {
@@ -113,7 +113,7 @@ func (x *Exchange) Take(n int) error {
 
 // Broken is an answer that is none.
 func (x *Exchange) Broken(what string, err error) error {
-	return x.fail(&agent.ModelError{Failure: agent.Broken, Text: what, Err: x.e.bare(err)})
+	return x.fail(&agent.ModelError{Failure: agent.Broken, Text: what, Err: x.e.redact(err)})
 }
 
 // Oversized is an answer that is larger than is taken of one: a second would be too.
@@ -123,7 +123,7 @@ func (x *Exchange) Oversized(what string) error {
 
 // fail fills in what all failures have.
 func (x *Exchange) fail(e *agent.ModelError) error {
-	e.Model, e.Tries, e.Text = x.e.info, 1, x.e.words(e.Text)
+	e.Model, e.Tries, e.Text = x.e.info, 1, x.e.sanitize(e.Text)
 	x.err = e
 	return e
 }
@@ -142,7 +142,7 @@ func (x *Exchange) Failure(err error) error {
 		return x.Broken("the answer broke off: "+plain(err), err)
 	}
 	// The client did not get as far as a request.
-	return x.fail(&agent.ModelError{Failure: agent.Refused, Text: "the request could not be made: " + plain(err), Err: x.e.bare(err)})
+	return x.fail(&agent.ModelError{Failure: agent.Refused, Text: "the request could not be made: " + plain(err), Err: x.e.redact(err)})
 }
 
 func (x *Exchange) silent() error {
@@ -160,7 +160,7 @@ func (x *Exchange) unanswered(err error) error {
 	case context.Cause(x.ctx) == errSilent:
 		return x.silent()
 	}
-	e := &agent.ModelError{Failure: agent.Unreachable, Text: plain(err), Err: x.e.bare(err)}
+	e := &agent.ModelError{Failure: agent.Unreachable, Text: plain(err), Err: x.e.redact(err)}
 	switch {
 	case strings.Contains(e.Text, "malformed HTTP"):
 		e.Failure = agent.NotAnAPI
@@ -170,7 +170,7 @@ func (x *Exchange) unanswered(err error) error {
 	return x.fail(e)
 }
 
-// plain is an error's text without the address, which may hold a credential.
+// plain is the text of an error without the address, which may hold a credential.
 func plain(err error) string {
 	if err == nil {
 		return ""
@@ -181,34 +181,34 @@ func plain(err error) string {
 	return err.Error()
 }
 
-// bare is an error that can be unwrapped for what it is, and whose text holds no credential.
-func (e *Endpoint) bare(err error) error {
+// redact wraps an error so that errors.Is and As work, and its text holds no credential.
+func (e *Endpoint) redact(err error) error {
 	if err == nil {
 		return nil
 	}
 	if u, ok := errors.AsType[*url.Error](err); ok && u.Err != nil {
 		err = u.Err
 	}
-	return &hiding{text: e.words(err.Error()), err: err}
+	return &redactedError{text: e.sanitize(err.Error()), err: err}
 }
 
-type hiding struct {
+type redactedError struct {
 	text string
 	err  error
 }
 
-func (h *hiding) Error() string { return h.text }
+func (h *redactedError) Error() string { return h.text }
 
 // Is and As look below; Unwrap would let the text out.
-func (h *hiding) Is(target error) bool { return errors.Is(h.err, target) }
+func (h *redactedError) Is(target error) bool { return errors.Is(h.err, target) }
 
-// watched is a body whose bytes are counted, and put off the end of the wait.
-type watched struct {
+// countedBody is a body that counts its bytes. Each read puts the end of the wait off.
+type countedBody struct {
 	x  *Exchange
 	rc io.ReadCloser
 }
 
-func (w *watched) Read(p []byte) (int, error) {
+func (w *countedBody) Read(p []byte) (int, error) {
 	n, err := w.rc.Read(p)
 	if n > 0 {
 		w.x.timer.Reset(w.x.wait)
@@ -219,4 +219,4 @@ func (w *watched) Read(p []byte) (int, error) {
 	return n, err
 }
 
-func (w *watched) Close() error { return w.rc.Close() }
+func (w *countedBody) Close() error { return w.rc.Close() }

@@ -46,7 +46,7 @@ func (e *Endpoint) refusal(res *http.Response, body []byte) *agent.ModelError {
 	if out.Failure == agent.Busy {
 		out.After = after(res.Header)
 	}
-	if out.Text = e.words(out.Text); out.Text == "" {
+	if out.Text = e.sanitize(out.Text); out.Text == "" {
 		out.Text = noReason
 	}
 	return out
@@ -73,7 +73,7 @@ func (x *Exchange) EventError(v Event) error {
 	if over, ok := overflow.Event(v.Data); ok {
 		out.Failure, out.Limit, out.Actual = agent.TooLong, over.Limit, over.Actual
 	}
-	if x.e.words(out.Text) == "" {
+	if x.e.sanitize(out.Text) == "" {
 		out.Text = noReason
 	}
 	x.ended = true

@@ -18,7 +18,7 @@ type Names struct{ back map[string]string }
 
 // Out is the name to send. It depends on the name alone, so that providers' caches hold.
 func (n *Names) Out(name string) string {
-	sent := fitting(name, MaxName, "tool")
+	sent := fitName(name, MaxName, "tool")
 	if sent != name {
 		if n.back == nil {
 			n.back = map[string]string{}
@@ -49,7 +49,7 @@ func (n *Names) Back(sent string) string {
 }
 
 // ID is an id of a call as providers take it: [a-zA-Z0-9_-], at most size bytes.
-func ID(id string, size int) string { return fitting(id, size, "call") }
+func ID(id string, size int) string { return fitName(id, size, "call") }
 
 // NewID makes an id for a call that came without one.
 func NewID() string {
@@ -58,9 +58,9 @@ func NewID() string {
 	return "call_" + hex.EncodeToString(b[:])
 }
 
-// fitting returns s as it is when it fits. Otherwise a hash makes what is left of it
-// unmistakable.
-func fitting(s string, size int, empty string) string {
+// fitName returns s itself when it is allowed. Otherwise it replaces what is not, and adds a hash so that different names stay
+// different.
+func fitName(s string, size int, empty string) string {
 	plain := func(c byte) bool {
 		return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || c == '_' || c == '-'
 	}

@@ -42,7 +42,7 @@ func replacer(secrets []string) *strings.Replacer {
 	return strings.NewReplacer(pairs...)
 }
 
-// clean makes a text fit to be shown in one line: printable, at most maxText bytes.
+// clean makes a text one printable line of at most maxText bytes.
 func clean(s string) string {
 	var b strings.Builder
 	space := false
@@ -65,6 +65,5 @@ func clean(s string) string {
 	return limit.Short(b.String(), maxText)
 }
 
-// words makes a text of the endpoint's fit to be shown. Secrets go before the cut, so that
-// no part of one is left.
-func (e *Endpoint) words(s string) string { return clean(e.secrets.Replace(s)) }
+// sanitize makes a text of the endpoint's safe to show. Secrets are hidden before the text is cut, so that no part of one remains.
+func (e *Endpoint) sanitize(s string) string { return clean(e.secrets.Replace(s)) }

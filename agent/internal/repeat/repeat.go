@@ -228,13 +228,13 @@ func (d *Detector) batch() (Finding, bool) {
 
 // cycleOf is a finding about calls that came so many times.
 func cycleOf(calls []seen, times int) Finding {
-	const most = 4
+	const maxShown = 4
 	var names []string
-	for _, s := range calls[:min(len(calls), most)] {
+	for _, s := range calls[:min(len(calls), maxShown)] {
 		names = append(names, s.name)
 	}
 	list := strings.Join(names, ", ")
-	if len(calls) > most {
+	if len(calls) > maxShown {
 		list += ", …"
 	}
 	return Finding{
