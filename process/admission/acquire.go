@@ -16,19 +16,19 @@ import (
 
 // acquisition is one Acquire under way.
 type acquisition struct {
-	ledger  *Ledger
-	request Request
-	began   time.Time
-	tried   map[string]time.Time // dead claims whose clean-up was tried
-	spent   time.Duration        // on cleaning up since we last slept
-	claim   *Claim               // once our files are there
-	queued  bool
-	tidied  bool // the shared directory, once
-	shown   Progress
-	shownAt time.Time
-	warned  bool // of a headroom that cannot be read
-	bell    bell // nil until it waits
-	exactAt time.Time
+	ledger         *Ledger
+	request        Request
+	began          time.Time
+	tried          map[string]time.Time // dead claims whose clean-up was tried
+	spent          time.Duration        // on cleaning up since we last slept
+	claim          *Claim               // once our files are there
+	queued         bool
+	tidied         bool // the shared directory, once
+	lastProgress   Progress
+	lastProgressAt time.Time
+	warned         bool     // of a headroom that cannot be read
+	notifier       notifier // nil until it waits
+	exactAt        time.Time
 }
 
 func (a *acquisition) run(ctx context.Context) (_ *Claim, err error) {
@@ -38,9 +38,9 @@ func (a *acquisition) run(ctx context.Context) (_ *Claim, err error) {
 		}
 	}()
 	defer func() {
-		if a.bell != nil {
-			a.bell.close()
-			_ = os.Remove(a.ledger.bellPath(a.claim.id))
+		if a.notifier != nil {
+			a.notifier.close()
+			_ = os.Remove(a.ledger.notifierPath(a.claim.id))
 		}
 	}()
 	for {
@@ -55,26 +55,26 @@ func (a *acquisition) run(ctx context.Context) (_ *Claim, err error) {
 			continue
 		case s.admitted:
 			return a.claim, nil
-		case s.again > 0:
-			if err := sleep(ctx, s.again); err != nil {
+		case s.retryAfter > 0:
+			if err := sleep(ctx, s.retryAfter); err != nil {
 				return nil, err
 			}
 			continue
 		}
 		a.progress(s.verdict)
-		if err := a.nap(ctx, s.verdict.position); err != nil {
+		if err := a.sleepUntilNext(ctx, s.verdict.position); err != nil {
 			return nil, err
 		}
 		a.spent = 0
 	}
 }
 
-// step is what one look at the ledger led to.
+// step is the result of one look at the ledger.
 type step struct {
-	dead     []dead
-	admitted bool
-	again    time.Duration
-	verdict  verdict
+	dead       []dead
+	admitted   bool
+	retryAfter time.Duration
+	verdict    verdict
 }
 
 func (a *acquisition) step(ctx context.Context) (s step, err error) {
@@ -95,18 +95,18 @@ func (a *acquisition) step(ctx context.Context) (s step, err error) {
 		if a.spent >= sweepBudget {
 			take = 0
 		}
-		b.patient = time.Since(a.began) < orphanPatience
+		b.awaitOrphans = time.Since(a.began) < orphanPatience
 		if s.dead = b.reconcile(take, a.tried, someOwners); len(s.dead) > 0 {
 			return nil
 		}
 		if b.orphaned {
-			s.again = orphanPoll
+			s.retryAfter = orphanPoll
 			return nil
 		}
 		e, waiting := a.entry(b), b.waiting()
 		over := r.Wait >= 0 && time.Since(a.began) >= r.Wait
 		v := b.judge(e, waiting, r, over || r.Force, time.Since(a.exactAt) >= sumAge)
-		if c := a.recheck(b, v, over); c != someOwners { // nobody waits or is refused for a claim whose owner is dead
+		if c := a.neededProbe(b, v, over); c != someOwners { // nobody waits or is refused for a claim whose owner is dead
 			if s.dead = b.reconcile(take, a.tried, c); len(s.dead) > 0 {
 				return nil
 			}
@@ -115,7 +115,7 @@ func (a *acquisition) step(ctx context.Context) (s step, err error) {
 				v = b.judge(e, waiting, r, true, true)
 			}
 		}
-		if v.sure {
+		if v.exact {
 			a.exactAt = time.Now()
 		}
 		if v.headroomErr != nil && r.Required {
@@ -140,7 +140,7 @@ func (a *acquisition) step(ctx context.Context) (s step, err error) {
 			return a.admit(b, e, v)
 		}
 		if !v.never && over && v.reaping && time.Since(a.began) < r.Wait+sweepBudget {
-			s.again = pollReaping
+			s.retryAfter = pollReaping
 			return nil
 		}
 		if v.never || over {
@@ -163,8 +163,8 @@ func (a *acquisition) step(ctx context.Context) (s step, err error) {
 	return s, err
 }
 
-// recheck is how many more owners are to be asked for before v stands.
-func (a *acquisition) recheck(b *book, v verdict, over bool) care {
+// neededProbe is how many owners must be probed before the verdict v is final.
+func (a *acquisition) neededProbe(b *book, v verdict, over bool) probeDepth {
 	switch {
 	case v.admit || v.never:
 		return someOwners
@@ -176,8 +176,8 @@ func (a *acquisition) recheck(b *book, v verdict, over bool) care {
 	return someOwners
 }
 
-// entry is our line in the ledger; a new one before we queue, and when somebody has
-// damaged the ledger and our file with it.
+// entry is our entry in the ledger. It is a new one before we queue, and after somebody has
+// damaged both the ledger and our claim file.
 func (a *acquisition) entry(b *book) *entry {
 	if a.claim != nil {
 		if e := b.find(a.claim.id); e != nil {
@@ -215,8 +215,8 @@ func (a *acquisition) enqueue(b *book, e *entry) error {
 	}
 	a.queued, a.claim.queued = true, true
 	var err error
-	if a.bell, err = a.ledger.bells.listen(e.ID); err != nil {
-		a.bell = deafBell{}
+	if a.notifier, err = a.ledger.notifiers.listen(e.ID); err != nil {
+		a.notifier = pollingNotifier{}
 	}
 	b.add(e)
 	return nil
@@ -228,7 +228,7 @@ func (a *acquisition) admit(b *book, e *entry, v verdict) error {
 	e.Tool, e.Project, e.Variant = a.request.Tool, a.request.Project, a.request.Variant // a record has no project, and of a long name only the beginning
 	b.hold(e, v, forced)
 	if a.queued {
-		if err := a.ledger.writeCard(card{Entry: e}); err != nil {
+		if err := a.ledger.writeClaimFile(claimFile{Entry: e}); err != nil {
 			return a.ledger.unavailable(err)
 		}
 		b.changed = true
@@ -256,7 +256,7 @@ func (a *acquisition) admit(b *book, e *entry, v verdict) error {
 	return nil
 }
 
-// create makes our lock file, locked, and our card, before the ledger names us.
+// create makes our locked lock file and our claim file, before the ledger lists us.
 func (a *acquisition) create(b *book, e *entry) error {
 	l := a.ledger
 	for {
@@ -284,7 +284,7 @@ func (a *acquisition) create(b *book, e *entry) error {
 		}
 		failpoint("lock held")
 		if err == nil {
-			err = l.writeCard(card{Entry: e})
+			err = l.writeClaimFile(claimFile{Entry: e})
 		}
 		if err != nil {
 			return l.unavailable(err)

@@ -68,38 +68,38 @@ type ledgerFile struct {
 	Entries []*entry `json:"entries"`
 }
 
-// card is a claim's own file: its entry again, so that a lost ledger can be rebuilt,
+// claimFile is the file of one claim: a copy of its entry, so that a lost ledger can be rebuilt,
 // and what the run has recorded about itself.
-type card struct {
+type claimFile struct {
 	Schema  int             `json:"schema"`
 	Entry   *entry          `json:"entry"`
 	Remains json.RawMessage `json:"remains,omitempty"`
 }
 
-func (l *Ledger) claimLock(id string) string { return filepath.Join(l.claims(), id+".lock") }
-func (l *Ledger) cardPath(id string) string  { return filepath.Join(l.claims(), id+".json") }
-func (l *Ledger) usePath(id string) string   { return filepath.Join(l.claims(), id+".use") }
+func (l *Ledger) claimLock(id string) string     { return filepath.Join(l.claims(), id+".lock") }
+func (l *Ledger) claimFilePath(id string) string { return filepath.Join(l.claims(), id+".json") }
+func (l *Ledger) usePath(id string) string       { return filepath.Join(l.claims(), id+".use") }
 
 // book is the ledger in memory, between taking its lock and giving it back.
 type book struct {
-	ledger   *Ledger
-	now      time.Time
-	file     ledgerFile
-	index    map[string]*entry // see byID
-	changed  bool
-	patient  bool // look whether the owner of a locked claim is gone
-	orphaned bool // one is: its lock will be free in a moment
-	warnings []Warning
-	seen     sighting // in the shared directory
-	rings    []string // the waiters to wake when the lock is released
-	watches  []string // those that are to look within lookFirst
+	ledger       *Ledger
+	now          time.Time
+	file         ledgerFile
+	index        map[string]*entry // see byID
+	changed      bool
+	awaitOrphans bool // wait for claims that are locked although their owner is dead
+	orphaned     bool // there is such a claim: its lock will be free in a moment
+	warnings     []Warning
+	seen         sharedClaims // in the shared directory
+	toWake       []string     // the waiters to wake when the lock is released
+	toWatch      []string     // those that are to look within lookFirst
 
-	table  *os.File // nil when there is none yet
-	image  []byte   // the table as it was read
-	sum    snapshot
-	older  bool   // there is a ledger.json: an older version has been at work since the table was written
-	damage error  // what was wrong with a file that was set aside
-	aside  string // its new name
+	table       *os.File // nil when there is none yet
+	image       []byte   // the table as it was read
+	sum         snapshot
+	older       bool   // there is a ledger.json: an older version has been at work since the table was written
+	damage      error  // what was wrong with a file that was set aside
+	damagedPath string // its new name
 	// sample tells what a holder uses; nil asks its files and [Options].Current.
 	sample func(*entry) Holder
 }
@@ -130,7 +130,7 @@ func (b *book) setAside(path string, damage error) error {
 	if err := os.Rename(path, aside); err != nil {
 		return fmt.Errorf("%s is damaged (%w) and cannot be set aside: %w", path, damage, err)
 	}
-	b.damage, b.aside, b.changed = damage, aside, true
+	b.damage, b.damagedPath, b.changed = damage, aside, true
 	return nil
 }
 
@@ -205,7 +205,7 @@ func (b *book) adopt() error {
 		if !isLock && !b.ledger.lockMissing(id) { // told by its lock file
 			continue
 		}
-		c, err := b.ledger.readCard(id)
+		c, err := b.ledger.readClaimFile(id)
 		lock, free, _ := b.ledger.probe(id)
 		if lock != nil {
 			lock.Close()
@@ -219,7 +219,7 @@ func (b *book) adopt() error {
 			continue
 		case err != nil:
 			c.Entry = &entry{ID: id, State: Holding, Tool: "unknown", Since: b.now}
-			b.warn("ledger", b.ledger.cardPath(id), "claim %s is held, but its file cannot be read (%v): its reservation counts as 0", id, err)
+			b.warn("ledger", b.ledger.claimFilePath(id), "claim %s is held, but its file cannot be read (%v): its reservation counts as 0", id, err)
 		}
 		known[id] = true
 		b.file.Entries = append(b.file.Entries, c.Entry)
@@ -247,7 +247,7 @@ func (b *book) add(e *entry) {
 	b.index, b.changed = nil, true
 }
 
-// remove takes the entry and its files away. The card goes first: without it, what is
+// remove takes the entry and its files away. The claim file goes first: without it, what is
 // left of a removal that is cut short is a dead claim with nothing to clean up.
 func (b *book) remove(id string) {
 	b.ledger.removeFiles(id)
@@ -263,10 +263,10 @@ func (b *book) drop(id string) {
 }
 
 func (l *Ledger) removeFiles(id string) {
-	_ = os.Remove(l.cardPath(id))
+	_ = os.Remove(l.claimFilePath(id))
 	failpoint("card removed")
 	_ = os.Remove(l.usePath(id))
-	_ = os.Remove(l.bellPath(id))
+	_ = os.Remove(l.notifierPath(id))
 	_ = os.Remove(l.claimLock(id))
 	failpoint("lock removed")
 }
@@ -285,38 +285,38 @@ func (l *Ledger) probe(id string) (lock *os.File, free, removed bool) {
 	return f, true, false
 }
 
-func (l *Ledger) readCard(id string) (card, error) {
-	text, err := statefile.Read(l.cardPath(id), maxLedger)
+func (l *Ledger) readClaimFile(id string) (claimFile, error) {
+	text, err := statefile.Read(l.claimFilePath(id), maxLedger)
 	if err != nil {
-		return card{}, err
+		return claimFile{}, err
 	}
 	return parseCard(text, id)
 }
 
-func parseCard(text []byte, id string) (card, error) {
-	var c card
+func parseCard(text []byte, id string) (claimFile, error) {
+	var c claimFile
 	if err := json.Unmarshal(text, &c); err != nil {
-		return card{}, err
+		return claimFile{}, err
 	}
 	if c.Schema != schema {
-		return card{}, fmt.Errorf("schema %d", c.Schema)
+		return claimFile{}, fmt.Errorf("schema %d", c.Schema)
 	}
 	if err := c.Entry.check(); err != nil {
-		return card{}, err
+		return claimFile{}, err
 	}
 	if c.Entry.ID != id {
-		return card{}, fmt.Errorf("it is about %s", c.Entry.ID)
+		return claimFile{}, fmt.Errorf("it is about %s", c.Entry.ID)
 	}
 	return c, nil
 }
 
-func (l *Ledger) writeCard(c card) error {
+func (l *Ledger) writeClaimFile(c claimFile) error {
 	c.Schema = schema
 	text, err := json.Marshal(c)
 	if err != nil {
 		return err
 	}
-	return replaceFile(l.cardPath(c.Entry.ID), text)
+	return replaceFile(l.claimFilePath(c.Entry.ID), text)
 }
 
 // replaceFile writes path so that a reader sees the old or the new content, whenever the

@@ -32,7 +32,7 @@ const maxBoots = 1024
 
 // oldBoots calls do with at most most directories that are old enough and returns those
 // for which it answered true. It is best effort: what is left costs a few kilobytes.
-func (l *Ledger) oldBoots(most int, do func(dir string) bool) (done []string) {
+func (l *Ledger) oldBoots(maxBytes int, do func(dir string) bool) (done []string) {
 	boots := filepath.Dir(l.dir)
 	names, err := os.ReadDir(boots)
 	if err != nil {
@@ -47,7 +47,7 @@ func (l *Ledger) oldBoots(most int, do func(dir string) bool) (done []string) {
 		if err != nil || time.Since(at.ModTime()) <= bootKept {
 			continue
 		}
-		if looked++; looked > most {
+		if looked++; looked > maxBytes {
 			break
 		}
 		if dir := filepath.Join(boots, name.Name()); do(dir) {
@@ -114,7 +114,7 @@ func removeBoot(dir string) bool {
 	old := &Ledger{dir: dir}
 	// The lock goes last: until then nobody can begin to write here.
 	_ = os.RemoveAll(old.claims())
-	_ = os.RemoveAll(old.bellPath(""))
+	_ = os.RemoveAll(old.notifierPath(""))
 	if rest, err := os.ReadDir(dir); err == nil {
 		for _, name := range rest {
 			if name.Name() != "lock" {

@@ -73,7 +73,7 @@ func (c *Claim) Record(remains any) error {
 		return ErrReleased
 	}
 	failpoint("record")
-	if err := c.ledger.writeCard(card{Entry: &c.entry, Remains: text}); err != nil {
+	if err := c.ledger.writeClaimFile(claimFile{Entry: &c.entry, Remains: text}); err != nil {
 		return c.ledger.unavailable(err)
 	}
 	failpoint("recorded")

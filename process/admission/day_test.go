@@ -150,18 +150,18 @@ func (d *day) play(count int, within time.Duration) {
 	for d.events.Len() > 0 && !d.t.Failed() {
 		e := heap.Pop(&d.events).(dayEvent)
 		d.now = e.at
-		d.book.now, d.book.rings, d.book.watches = d.now, nil, nil
+		d.book.now, d.book.toWake, d.book.toWatch = d.now, nil, nil
 		if d.random.IntN(50) == 0 {
 			d.foreign = limit.Bytes(d.random.Int64N(int64(8 * limit.GiB)))
 		}
 		d.step(e)
 		d.check()
-		for _, id := range d.book.rings { // a woken process runs some milliseconds later
+		for _, id := range d.book.toWake { // a woken process runs some milliseconds later
 			if w := d.live[id]; w != nil && w.began.IsZero() {
 				d.at(d.now.Add(time.Millisecond+time.Duration(d.random.IntN(int(20*time.Millisecond)))), 'l', w, false)
 			}
 		}
-		for _, id := range d.book.watches {
+		for _, id := range d.book.toWatch {
 			if w := d.live[id]; w != nil && w.began.IsZero() && w.lookAt.After(d.now.Add(lookFirst)) {
 				w.lookAt = d.now.Add(lookFirst)
 				d.at(w.lookAt, 'l', w, true)
@@ -206,7 +206,7 @@ func (d *day) look(r *dayRun) {
 		e.State = ""
 	}
 	v := b.judge(e, waiting, r.request, false, d.now.Sub(r.asked) >= sumAge)
-	if v.sure {
+	if v.exact {
 		r.asked = d.now
 	}
 	if v.admit {
@@ -232,7 +232,7 @@ func (d *day) look(r *dayRun) {
 			r.stopped = d.now.Add(time.Minute)
 		}
 	}
-	r.lookAt = d.now.Add(pause(v.position))
+	r.lookAt = d.now.Add(sleepTime(v.position))
 	d.at(r.lookAt, 'l', r, true)
 }
 
@@ -290,6 +290,6 @@ func (d *day) check() {
 	if len(again.file.Entries) != len(entries) {
 		d.t.Errorf("%d entries were stored and %d read", len(entries), len(again.file.Entries))
 	}
-	again.rings, again.watches = d.book.rings, d.book.watches
+	again.toWake, again.toWatch = d.book.toWake, d.book.toWatch
 	d.book = again
 }

@@ -40,7 +40,7 @@ const (
 // verdict is the decision about one request at one moment.
 type verdict struct {
 	admit       bool
-	sure        bool // the sum was read exactly
+	exact       bool // the sum was read exactly
 	never       bool // however long it waits
 	reaping     bool // another process is cleaning up, which may make room
 	reason      Reason
@@ -66,8 +66,8 @@ func (b *book) decide(e *entry, waiting []*entry, r Request, exact bool) verdict
 	} else {
 		at = len(waiting)
 	}
-	g := b.ground(r, exact)
-	v.headroomErr, v.sure = g.err, g.sure
+	g := b.readCapacity(r, exact)
+	v.headroomErr, v.exact = g.err, g.exact
 	e.MinFree = g.minFree(r)
 	v.terms = g.terms(e)
 	if b.nested(e) {
@@ -75,7 +75,7 @@ func (b *book) decide(e *entry, waiting []*entry, r Request, exact bool) verdict
 		return v
 	}
 	v.reaping = g.reaping
-	if reason, ok := g.ever(e); !ok {
+	if reason, ok := g.couldEverFit(e); !ok {
 		v.reason, v.never = reason, true
 		return v
 	}
@@ -84,7 +84,7 @@ func (b *book) decide(e *entry, waiting []*entry, r Request, exact bool) verdict
 		v.reason = Turn
 		return v
 	}
-	q := &queueWalk{book: b, ground: g}
+	q := &queueWalk{book: b, capacity: g}
 	for _, w := range waiting[:at] {
 		q.next(w)
 	}
@@ -102,7 +102,7 @@ func (b *book) decide(e *entry, waiting []*entry, r Request, exact bool) verdict
 	default:
 		v.admit = true
 		for _, w := range q.blocked {
-			if g.harms(e, w) {
+			if g.starves(e, w) {
 				v.harmed = append(v.harmed, w)
 			}
 		}
@@ -121,9 +121,9 @@ func (b *book) decide(e *entry, waiting []*entry, r Request, exact bool) verdict
 
 // judge is decide with as much care as the answer needs: what every holder uses is read before a run is refused, and, where
 // it may be asked for again, for the first waiter.
-func (b *book) judge(e *entry, waiting []*entry, r Request, refusing, again bool) verdict {
+func (b *book) judge(e *entry, waiting []*entry, r Request, refusing, rereadForFirst bool) verdict {
 	v := b.decide(e, waiting, r, false)
-	if v.admit || v.never || v.sure || !refusing && (v.position > 1 || !again) {
+	if v.admit || v.never || v.exact || !refusing && (v.position > 1 || !rereadForFirst) {
 		return v
 	}
 	return b.decide(e, waiting, r, true)
@@ -140,7 +140,7 @@ func (b *book) hold(e *entry, v verdict, forced bool) {
 		}
 	}
 	switch {
-	case queued && v.sure: // which of those behind fit is known, and they are woken
+	case queued && v.exact: // which of those behind fit is known, and they are woken
 		b.watchFront(b.waiting())
 	case queued:
 		b.wakeFront(b.waiting())
@@ -154,11 +154,11 @@ func (b *book) dispatch(r Request) {
 	if len(waiting) == 0 {
 		return
 	}
-	q := &queueWalk{book: b, ground: b.ground(r, false)}
+	q := &queueWalk{book: b, capacity: b.readCapacity(r, false)}
 	for _, w := range waiting[:min(len(waiting), lookAhead)] {
 		q.next(w)
 	}
-	if len(b.rings) == 0 {
+	if len(b.toWake) == 0 {
 		b.wakeFront(waiting)
 	}
 }
@@ -166,12 +166,12 @@ func (b *book) dispatch(r Request) {
 // wakeFront has the first waiter look now, and the second one soon.
 func (b *book) wakeFront(waiting []*entry) {
 	front := front(waiting)
-	b.rings = append(b.rings, front[:min(1, len(front))]...)
-	b.watches = append(b.watches, front[min(1, len(front)):]...)
+	b.toWake = append(b.toWake, front[:min(1, len(front))]...)
+	b.toWatch = append(b.toWatch, front[min(1, len(front)):]...)
 }
 
 // watchFront has the first waiter watch the memory from now on, and the second one the first.
-func (b *book) watchFront(waiting []*entry) { b.watches = append(b.watches, front(waiting)...) }
+func (b *book) watchFront(waiting []*entry) { b.toWatch = append(b.toWatch, front(waiting)...) }
 
 // front are the first two waiters that are not known to be stopped.
 func front(waiting []*entry) (ids []string) {
@@ -188,18 +188,18 @@ func front(waiting []*entry) (ids []string) {
 
 // queueWalk gives the waiters, in their order, what they would get.
 type queueWalk struct {
-	book    *book
-	ground  *ground
-	blocked []*entry // those that have to wait on
+	book     *book
+	capacity *capacity
+	blocked  []*entry // those that have to wait on
 }
 
 func (q *queueWalk) next(w *entry) {
-	b, g := q.book, q.ground
+	b, g := q.book, q.capacity
 	if w.Missed || b.nested(w) {
 		return
 	}
 	if _, fits := g.fits(w); fits && passes(g, w, q.blocked) {
-		if b.letPass(w) {
+		if b.missedTurn(w) {
 			return
 		}
 		g.take(w)
@@ -212,24 +212,24 @@ func (q *queueWalk) next(w *entry) {
 }
 
 // passes reports whether e may go although those in blocked came first.
-func passes(g *ground, e *entry, blocked []*entry) bool {
+func passes(g *capacity, e *entry, blocked []*entry) bool {
 	if g.total == 0 {
 		return true
 	}
 	for _, w := range blocked {
-		if w.Bypassed >= MaxBypass && g.harms(e, w) {
+		if w.Bypassed >= MaxBypass && g.starves(e, w) {
 			return false
 		}
 	}
 	return true
 }
 
-// letPass reports a waiter that could go and has not for so long that it must be stopped.
-func (b *book) letPass(w *entry) bool {
+// missedTurn reports a waiter that could go and has not for so long that it must be stopped.
+func (b *book) missedTurn(w *entry) bool {
 	switch {
 	case w.ReadyAt.IsZero() || b.now.Before(w.ReadyAt): // newly ready, or the clock was set back
 		w.ReadyAt, b.changed = b.now, true
-		b.rings = append(b.rings, w.ID)
+		b.toWake = append(b.toWake, w.ID)
 	case b.now.Sub(w.ReadyAt) > turnMissed:
 		w.Missed, b.changed = true, true
 		return true

@@ -31,7 +31,7 @@
 //
 // There are two waits. The lock is waited for asleep in the kernel, in order, and without a bound as long as it goes from hand
 // to hand; a stopped process that keeps it for [DefaultLockTimeout] is named and the run fails. The queue is waited in on a pipe of the waiter's
-// own: a release works out who may go now and wakes these alone. What foreign processes free rings no bell, so the first waiter reads
+// own: a release works out who may go now and wakes these alone. Memory that other programs free sends no wake-up, so the first waiter reads
 // the memory once a second and wakes those that fit; the next three look whether it is stopped, every two to three seconds, and all
 // others twice a minute at most. Who becomes the first or second is told so through its pipe, and does not look at the ledger for that.
 //

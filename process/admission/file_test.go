@@ -107,12 +107,12 @@ func TestLostFilesForgetNobodyWhoLives(t *testing.T) {
 	}
 	remove(l.tablePath())
 	mustHold("ledger.json")
-	remove(l.cardPath(c.ID()))
+	remove(l.claimFilePath(c.ID()))
 	mustHold("the claim's card")
 	remove(l.tablePath())
 	mustHold("ledger.json and the claim's card")
 	if startTime(os.Getpid()) != 0 {
-		if err := l.writeCard(card{Entry: &c.entry}); err != nil {
+		if err := l.writeClaimFile(claimFile{Entry: &c.entry}); err != nil {
 			t.Fatal(err)
 		}
 		remove(l.tablePath())
@@ -210,7 +210,7 @@ func TestModesAndBootDirectories(t *testing.T) {
 	if err := errors.Join(c.Record(1), c.Observe(1)); err != nil {
 		t.Fatal(err)
 	}
-	l.ring(&book{})
+	l.wake(&book{})
 	err = filepath.WalkDir(filepath.Join(dir, "ledger", l.owner.Boot), func(path string, d os.DirEntry, err error) error {
 		if err != nil {
 			return err
@@ -324,7 +324,7 @@ func FuzzParseLedger(f *testing.F) {
 		if len(waiting)+len(b.holding()) != len(file.Entries) {
 			t.Fatal("an entry neither holds nor waits")
 		}
-		g := &ground{known: true, tools: map[string]int{}}
+		g := &capacity{known: true, tools: map[string]int{}}
 		for _, e := range file.Entries {
 			if !ValidID(e.ID) || e.Reservation < 0 {
 				t.Fatalf("accepted %+v", e)

@@ -71,7 +71,7 @@ func (b *book) holder(e *entry) Holder {
 		ID: strings.Clone(e.ID), State: e.State, Tool: strings.Clone(e.Tool), Project: strings.Clone(e.Project), Parent: strings.Clone(e.Parent),
 		Reservation: e.Reservation, Owner: e.Owner, Since: e.Since, Forced: e.Forced, StaleWhy: e.StaleWhy,
 	}
-	if c, err := b.ledger.readCard(e.ID); err == nil {
+	if c, err := b.ledger.readClaimFile(e.ID); err == nil {
 		h.Remains = c.Remains
 		h.Tool, h.Project, h.Variant = c.Entry.Tool, c.Entry.Project, c.Entry.Variant
 		if e.StaleWhy == staleUnread {

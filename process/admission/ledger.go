@@ -47,7 +47,7 @@ type Options struct {
 	// KeepOld leaves the ledgers of earlier boots alone: for a look that changes nothing.
 	KeepOld bool
 
-	noBell bool // wake waiters within this process only: set by tests that run on a fake clock
+	alwaysPoll bool // wake waiters within this process only: set by tests that run on a fake clock
 }
 
 // Warning is something the user should know that stops nothing.
@@ -96,11 +96,11 @@ var ErrNewer = errors.New("it was written by a newer version of plimsoll; update
 // Ledger is the record of who holds and who waits on this host since it booted. It is
 // safe for concurrent use, by goroutines and by processes.
 type Ledger struct {
-	opts    Options
-	dir     string // of this boot
-	owner   Owner
-	bells   bells
-	sharing sharing
+	opts      Options
+	dir       string // of this boot
+	owner     Owner
+	notifiers notifiers
+	sharing   sharing
 }
 
 // Open finds or makes the ledger of this boot. The error is an [*UnavailableError].
@@ -115,9 +115,9 @@ func Open(o Options) (*Ledger, error) {
 		o.Current = func(Holder) limit.Bytes { return 0 }
 	}
 	l := &Ledger{opts: o, owner: self()}
-	l.bells = pipeBells{l}
-	if o.noBell {
-		l.bells = &memoryBells{waiting: map[string]*memoryBell{}}
+	l.notifiers = pipeNotifiers{l}
+	if o.alwaysPoll {
+		l.notifiers = &memoryNotifiers{waiting: map[string]*memoryNotifier{}}
 	}
 	if o.Dir == "" {
 		return nil, &UnavailableError{Dir: NoDir, Err: errors.New("no runtime directory is known; set PLIMSOLL_STATE_DIR")}
@@ -182,7 +182,7 @@ func (l *Ledger) locked(ctx context.Context, do func(*book) error) error {
 		return doErr
 	}()
 	if err == nil {
-		l.ring(b)
+		l.wake(b)
 	}
 	for _, w := range b.warnings {
 		l.opts.Warn(w)

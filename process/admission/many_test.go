@@ -80,20 +80,20 @@ func TestEightProcessesNeverExceedThreeSlots(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	now, most, total, nested := 0, 0, 0, 0
+	now, maxBytes, total, nested := 0, 0, 0, 0
 	for line := range bytes.Lines(text) {
 		switch line[0] {
 		case '+':
 			now, total = now+1, total+1
-			most = max(most, now)
+			maxBytes = max(maxBytes, now)
 		case '-':
 			now--
 		case 'n':
 			nested++
 		}
 	}
-	if most > 3 || now != 0 || total != processes*rounds || nested != processes*rounds/5 {
-		t.Errorf("at most %d at once, %d at the end, %d in all, %d nested", most, now, total, nested)
+	if maxBytes > 3 || now != 0 || total != processes*rounds || nested != processes*rounds/5 {
+		t.Errorf("at most %d at once, %d at the end, %d in all, %d nested", maxBytes, now, total, nested)
 	}
 	wantEmpty(t, dir)
 }

@@ -48,7 +48,7 @@ func (b *book) merge(older ledgerFile) {
 		there[e.ID] = true
 	}
 	b.file.Entries = slices.DeleteFunc(b.file.Entries, func(e *entry) bool {
-		return !there[e.ID] && b.ledger.lockMissing(e.ID) && b.ledger.cardMissing(e.ID)
+		return !there[e.ID] && b.ledger.lockMissing(e.ID) && b.ledger.claimFileMissing(e.ID)
 	})
 	known := make(map[string]*entry, len(b.file.Entries))
 	for _, e := range b.file.Entries {

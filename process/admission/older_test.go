@@ -140,7 +140,7 @@ func (o older) admits(id string) {
 	for i := range f.Entries {
 		if e := &f.Entries[i]; e.ID == id {
 			e.State = "holding"
-			o.write(o.l.cardPath(id), olderCard{1, *e})
+			o.write(o.l.claimFilePath(id), olderCard{1, *e})
 		}
 	}
 	o.write(o.l.ledgerPath(), f)

@@ -17,7 +17,7 @@ const retryStale = 30 * time.Second
 
 // A supervisor that is killed between fork and exec leaves its child with a copy of the
 // claim's lock until that child has executed the command: 10 to 120 ms were measured on a
-// busy host. A new run looks again for orphanPatience before it takes such a claim for held.
+// busy host. A new run retries for orphanPatience before it treats such a claim as held.
 const (
 	orphanPatience = 500 * time.Millisecond
 	orphanPoll     = 2 * time.Millisecond
@@ -30,9 +30,9 @@ type dead struct {
 	lock  *os.File
 }
 
-// Which owners a look asks for. A lock tells for certain and costs some 10 µs, so those of few holders and waiters are probed, and
-// of many some in turn. A process is asked for by its number in less than a microsecond, which finds all that were killed
-// but those whose parent has not noticed; of many holders, and of waiters that are far from their turn, again some in turn.
+// These bounds say which owners are checked at each look. Probing a lock is certain and costs about 10 µs: with few holders and waiters
+// all are probed, with many a part in turn. Asking whether a process exists costs less than a microsecond. It finds every killed
+// owner except a zombie. With many holders, and for waiters far back in the queue, a part is asked in turn.
 const (
 	probedHolders = 64
 	probedWaiters = 16
@@ -41,30 +41,30 @@ const (
 	askedInTurn   = 128
 )
 
-// care is how many owners a look asks for.
-type care int
+// probeDepth is how many owners one look checks.
+type probeDepth int
 
 const (
-	someOwners care = iota // as the constants above say
-	allHolders             // also every process of a holder: before somebody has to wait
-	everyLock              // before somebody is refused
+	someOwners probeDepth = iota // as the constants above say
+	allHolders                   // also every process of a holder: before somebody has to wait
+	everyLock                    // before somebody is refused
 )
 
 // reconcile brings the ledger in line with the locks: it adopts claims it did not know,
 // drops waiters whose owner is dead, marks dead holders as stale, and hands out at most
 // take of them, with their locks. Those in tried rest for retryStale.
-func (b *book) reconcile(take int, tried map[string]time.Time, c care) (found []dead) {
+func (b *book) reconcile(take int, tried map[string]time.Time, c probeDepth) (found []dead) {
 	if c == everyLock || len(b.file.Entries) <= probedHolders {
 		if err := b.adopt(); err != nil {
 			b.warn("ledger", b.ledger.claims(), "the claim files cannot be listed: %v", err)
 		}
 	}
-	near, holders := b.near()
+	near, holders := b.lastExaminedTicket()
 	few := holders <= probedHolders
 	fewWait := len(b.file.Entries)-holders <= probedWaiters
 	allAsked := c == allHolders || holders <= askedHolders
-	probeTurn, askTurn := b.turn(probedInTurn), b.turn(askedInTurn)
-	var gone []string
+	probeTurn, askTurn := b.probeStart(probedInTurn), b.probeStart(askedInTurn)
+	var deadWaiters []string
 	for i, e := range b.file.Entries {
 		probed := c == everyLock || !e.StaleAt.IsZero() || i >= probeTurn && i < probeTurn+probedInTurn
 		asked := i >= askTurn && i < askTurn+askedInTurn
@@ -82,12 +82,12 @@ func (b *book) reconcile(take int, tried map[string]time.Time, c care) (found []
 		}
 		if !free {
 			e.reaping = !e.StaleAt.IsZero()
-			b.orphaned = b.orphaned || b.patient && e.State == Holding && few && e.Owner.gone(b.ledger.owner)
+			b.orphaned = b.orphaned || b.awaitOrphans && e.State == Holding && few && e.Owner.gone(b.ledger.owner)
 			continue
 		}
 		if e.State == Waiting {
 			lock.Close()
-			gone = append(gone, e.ID)
+			deadWaiters = append(deadWaiters, e.ID)
 			continue
 		}
 		if e.StaleAt.IsZero() {
@@ -99,14 +99,14 @@ func (b *book) reconcile(take int, tried map[string]time.Time, c care) (found []
 		}
 		found = append(found, dead{e, lock})
 	}
-	for _, id := range gone {
+	for _, id := range deadWaiters {
 		b.remove(id)
 	}
 	return found
 }
 
-// turn is where asking for some entries, so many at a time, goes on. The clock moves it, so that it needs not be written down.
-func (b *book) turn(atATime int) int {
+// probeStart is the index of the first entry to check in this look. It follows from the clock, so no state has to be stored.
+func (b *book) probeStart(atATime int) int {
 	rounds := (len(b.file.Entries) + atATime - 1) / atATime
 	if rounds == 0 {
 		return 0
@@ -114,8 +114,8 @@ func (b *book) turn(atATime int) int {
 	return int(b.now.UnixNano()/int64(time.Millisecond)%int64(rounds)) * atATime
 }
 
-// near is the ticket of the last waiter that a decision looks at. Only its owner and those before it need be there now.
-func (b *book) near() (ticket uint64, holders int) {
+// lastExaminedTicket is the ticket of the last waiter that a decision examines. Owners of later tickets need not be checked now.
+func (b *book) lastExaminedTicket() (ticket uint64, holders int) {
 	tickets := make([]uint64, 0, len(b.file.Entries))
 	for _, e := range b.file.Entries {
 		if e.State == Waiting {
@@ -134,8 +134,8 @@ func (b *book) near() (ticket uint64, holders int) {
 // temporary files). Its owner then counts as long as its process is there.
 func (l *Ledger) lockMissing(id string) bool { return missing(l.claimLock(id)) }
 
-// cardMissing reports a claim without a file of its own.
-func (l *Ledger) cardMissing(id string) bool { return missing(l.cardPath(id)) }
+// claimFileMissing reports a claim without a file of its own.
+func (l *Ledger) claimFileMissing(id string) bool { return missing(l.claimFilePath(id)) }
 
 func missing(path string) bool {
 	_, err := os.Lstat(path)
@@ -191,7 +191,7 @@ func (b *book) nested(e *entry) bool {
 	return false // a circle
 }
 
-// byID is find for many questions.
+// byID is find with an index, for many look-ups.
 func (b *book) byID(id string) *entry {
 	if len(b.index) != len(b.file.Entries) {
 		b.index = make(map[string]*entry, len(b.file.Entries))

@@ -49,9 +49,9 @@ const (
 // snapshot is a sum over all holders that a process has read lately, for decisions of the next second. Each record has the
 // part of its reservation that was in use then.
 type snapshot struct {
-	at           int64          // Unix nanoseconds, 0 for none
-	available    [2]limit.Bytes // without and with swap
-	surroundings uint64         // which limits the reader was under
+	at          int64          // Unix nanoseconds, 0 for none
+	available   [2]limit.Bytes // without and with swap
+	cgroupsHash uint64         // which limits the reader was under
 }
 
 // header is the first record of the table.
@@ -75,7 +75,7 @@ func (h header) encode(b []byte) {
 	byteOrder.PutUint64(b[24:], uint64(h.sum.at))
 	byteOrder.PutUint64(b[32:], uint64(h.sum.available[0]))
 	byteOrder.PutUint64(b[40:], uint64(h.sum.available[1]))
-	byteOrder.PutUint64(b[48:], h.sum.surroundings)
+	byteOrder.PutUint64(b[48:], h.sum.cgroupsHash)
 }
 
 func decodeHeader(b []byte) (h header, err error) {
@@ -96,7 +96,7 @@ func decodeHeader(b []byte) (h header, err error) {
 	h.ticket = byteOrder.Uint64(b[16:])
 	h.sum = snapshot{
 		at:        int64(byteOrder.Uint64(b[24:])),
-		available: [2]limit.Bytes{limit.Bytes(byteOrder.Uint64(b[32:])), limit.Bytes(byteOrder.Uint64(b[40:]))}, surroundings: byteOrder.Uint64(b[48:]),
+		available: [2]limit.Bytes{limit.Bytes(byteOrder.Uint64(b[32:])), limit.Bytes(byteOrder.Uint64(b[40:]))}, cgroupsHash: byteOrder.Uint64(b[48:]),
 	}
 	if h.sum.available[0] < 0 || h.sum.available[1] < 0 {
 		h.sum = snapshot{}

@@ -45,7 +45,7 @@ func (t Terms) Missing() limit.Bytes {
 	return max(0, t.Needs()-(t.Available()-t.Claimed))
 }
 
-func (g *ground) terms(e *entry) Terms {
+func (g *capacity) terms(e *entry) Terms {
 	room := g.available[swapIndex(e.CountSwap)]
 	return Terms{
 		Estimate: e.Reservation, Reserve: e.MinFree, Physical: room.Physical, Swap: room.Total - room.Physical,
@@ -229,16 +229,16 @@ func (e *Refused) next() []string {
 	return append(steps, "start it anyway: --force")
 }
 
-func (e *Refused) largest() (most Holder, ok bool) {
+func (e *Refused) largest() (maxBytes Holder, ok bool) {
 	for _, h := range e.Terms.Holders {
 		if h.State == Stale || e.Reason == ToolSlots && h.Tool != e.Tool || h.User != "" && e.Reason != Memory && e.Reason != Turn {
 			continue
 		}
-		if !ok || h.Reservation > most.Reservation {
-			most, ok = h, true
+		if !ok || h.Reservation > maxBytes.Reservation {
+			maxBytes, ok = h, true
 		}
 	}
-	return most, ok
+	return maxBytes, ok
 }
 
 // mib writes whole MiB, rounded down: "6144M".

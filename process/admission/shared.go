@@ -59,8 +59,8 @@ func Others(dir string) ([]Holder, []Warning, error) {
 	return seen.others, seen.warnings(dir), nil
 }
 
-// sighting is what one look into the shared directory found.
-type sighting struct {
+// sharedClaims is what one look into the shared directory found.
+type sharedClaims struct {
 	others []Holder
 	own    []Holder // of this user, in whatever ledger
 	odd    []string // files that are ignored, and why
@@ -68,7 +68,7 @@ type sighting struct {
 }
 
 // warnings are at most two, however many files somebody puts there.
-func (s sighting) warnings(dir string) []Warning {
+func (s sharedClaims) warnings(dir string) []Warning {
 	var list []Warning
 	if len(s.odd) > 0 {
 		text := fmt.Sprintf("a file in %s is ignored: %s", dir, s.odd[0])
@@ -108,8 +108,8 @@ func (s *sharing) first(text string) bool {
 	return true
 }
 
-// patience is how long to wait for the lock.
-func (s *sharing) patience() time.Duration {
+// lockPatience is how long to wait for the lock.
+func (s *sharing) lockPatience() time.Duration {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if !s.stuckAt.IsZero() && time.Since(s.stuckAt) < sharedRetry {
@@ -159,14 +159,14 @@ func (l *Ledger) checkShared() {
 
 // shared looks at the live claims in the shared directory. With tidy, files of dead owners are removed
 // that this user may remove. Whatever is wrong is a warning.
-func (l *Ledger) shared(tidy bool) sighting {
+func (l *Ledger) shared(tidy bool) sharedClaims {
 	if l.opts.Shared == "" {
-		return sighting{}
+		return sharedClaims{}
 	}
 	d, err := openShared(l.opts.Shared)
 	if err != nil {
 		l.unshared(err)
-		return sighting{}
+		return sharedClaims{}
 	}
 	defer d.close()
 	seen, err := d.scan(l.owner.Boot, tidy)
@@ -226,7 +226,7 @@ func (l *Ledger) serialise(ctx context.Context) (leave func(), err error) {
 		return func() { turn.Close() }, err
 	}
 	defer d.close()
-	lock, err := d.lock(ctx, l.sharing.patience())
+	lock, err := d.lock(ctx, l.sharing.lockPatience())
 	if lock != nil {
 		l.sharing.moving()
 		return func() { lock.Close(); turn.Close() }, nil
@@ -271,10 +271,10 @@ func (b *book) share(e *entry) *sharedClaim {
 	return c
 }
 
-// addOthers adds to the ground what is reserved in other ledgers and not used yet. One user
+// addOthers adds to the capacity what is reserved in other ledgers and not used yet. One user
 // counts for at most what the machine has, whatever that user's files say. Slots are each
 // ledger's own. The run around r, when another ledger has it, is not held against r: it waits for r.
-func (b *book) addOthers(g *ground, r Request) {
+func (b *book) addOthers(g *capacity, r Request) {
 	sums := map[string]limit.Bytes{}
 	for _, h := range b.others() {
 		if h.ID == r.Parent && h.User == userName(os.Geteuid()) {

@@ -25,7 +25,7 @@ func openShared(string) (*sharedDir, error) { return nil, errNoSharing }
 
 func (*sharedDir) close() {}
 
-func (*sharedDir) scan(string, bool) (sighting, error) { return sighting{}, errNoSharing }
+func (*sharedDir) scan(string, bool) (sharedClaims, error) { return sharedClaims{}, errNoSharing }
 
 func (*sharedDir) holds(string, string) bool { return false }
 

@@ -97,12 +97,12 @@ func unlocked(f *os.File) (bool, error) { return filelock.Try(f, filelock.Shared
 
 // scan reads the live claims, those of other users and our own. With tidy it removes what dead owners left: our
 // own files, and as root everybody's; those of another boot or host when they are a week old.
-func (d *sharedDir) scan(boot string, tidy bool) (sighting, error) {
+func (d *sharedDir) scan(boot string, tidy bool) (sharedClaims, error) {
 	names, err := d.f.Readdirnames(MaxShared + 1)
 	if err != nil && !errors.Is(err, io.EOF) {
-		return sighting{}, err
+		return sharedClaims{}, err
 	}
-	var s sighting
+	var s sharedClaims
 	if len(names) > MaxShared {
 		names, s.more = names[:MaxShared], true
 	}

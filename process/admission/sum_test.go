@@ -22,7 +22,7 @@ func machine(physical, swap limit.Bytes) func() (headroom.Reading, error) {
 // open makes a ledger of its own that fails the test on a warning it was not told to expect.
 func open(t testing.TB, change ...func(*Options)) *Ledger {
 	t.Helper()
-	o := Options{Dir: t.TempDir(), noBell: true, Warn: func(w Warning) {
+	o := Options{Dir: t.TempDir(), alwaysPoll: true, Warn: func(w Warning) {
 		if t.Context().Err() == nil {
 			t.Errorf("warning about %s: %s", w.About, w.Text)
 		}

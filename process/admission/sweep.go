@@ -37,7 +37,7 @@ func (l *Ledger) Sweep(ctx context.Context, reap func(Holder) error) (Swept, err
 		}
 		var found []dead
 		err := l.locked(ctx, func(b *book) error {
-			b.patient = time.Since(began) < orphanPatience
+			b.awaitOrphans = time.Since(began) < orphanPatience
 			found = b.reconcile(reapAtOnce, tried, everyLock)
 			orphaned = b.orphaned
 			return nil
@@ -106,7 +106,7 @@ func (l *Ledger) reapAll(ctx context.Context, found []dead, reap func(Holder) er
 				e.StaleWhy, b.changed = h.StaleWhy, true
 				b.writeDown(e)
 			}
-			b.warn("stale", l.cardPath(id), "what %s (pid %d, since %s) left cannot be cleaned up: %v; plimsoll gc tries again",
+			b.warn("stale", l.claimFilePath(id), "what %s (pid %d, since %s) left cannot be cleaned up: %v; plimsoll gc tries again",
 				h.Tool, h.Owner.PID, h.Since.Format(time.RFC3339), err)
 			b.warnings[len(b.warnings)-1].Err = err
 		}
@@ -116,12 +116,12 @@ func (l *Ledger) reapAll(ctx context.Context, found []dead, reap func(Holder) er
 
 // writeDown puts into the claim's own file why it is stale. We have its lock, so nobody else writes it.
 func (b *book) writeDown(e *entry) {
-	c, err := b.ledger.readCard(e.ID)
+	c, err := b.ledger.readClaimFile(e.ID)
 	if err != nil {
 		return
 	}
 	c.Entry.StaleAt, c.Entry.StaleWhy = e.StaleAt, e.StaleWhy
-	_ = b.ledger.writeCard(c) // without it only the reason is lost
+	_ = b.ledger.writeClaimFile(c) // without it only the reason is lost
 }
 
 // clip bounds what the ledger keeps of an error.

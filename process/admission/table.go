@@ -27,15 +27,15 @@ func (b *book) load() error {
 	}
 	b.merge(older)
 	b.changed = b.changed || b.older
-	if !lost && b.aside == "" {
+	if !lost && b.damagedPath == "" {
 		return nil
 	}
 	if err := b.adopt(); err != nil {
 		return err
 	}
-	if b.aside != "" {
-		b.warn("ledger", b.aside, "the ledger was damaged (%v); it is kept as %s, and %d claims were recovered from their own files",
-			b.damage, b.aside, len(b.file.Entries))
+	if b.damagedPath != "" {
+		b.warn("ledger", b.damagedPath, "the ledger was damaged (%v); it is kept as %s, and %d claims were recovered from their own files",
+			b.damage, b.damagedPath, len(b.file.Entries))
 	}
 	return nil
 }
@@ -68,13 +68,13 @@ func (b *book) loadTable() (lost bool, err error) {
 }
 
 // readAll reads a whole file in one call when it can.
-func readAll(f *os.File, most int64) ([]byte, error) {
+func readAll(f *os.File, maxBytes int64) ([]byte, error) {
 	info, err := f.Stat()
 	if err != nil {
 		return nil, err
 	}
-	if info.Size() > most {
-		return nil, fmt.Errorf("%d bytes, more than %d", info.Size(), most)
+	if info.Size() > maxBytes {
+		return nil, fmt.Errorf("%d bytes, more than %d", info.Size(), maxBytes)
 	}
 	image := make([]byte, info.Size())
 	n, err := f.ReadAt(image, 0)

@@ -7,8 +7,8 @@ import (
 )
 
 // A waiter sleeps until it is woken: by a release that may be for it, by one before it in the queue that has
-// left, or by one that has read the memory and found room. Beside that the first one looks once a second, because what foreign processes
-// free rings no bell; the next few look whether it is stopped; and everybody else looks seldom, in case all these are.
+// left, or by one that has read the memory and found room. Beside that the first one looks once a second, because memory that other
+// programs free sends no wake-up; the next few check whether the first one is stopped; and all others look seldom, in case those are stopped too.
 const (
 	lookFirst  = time.Second
 	lookNext   = 2 * time.Second // and up to half of it more
@@ -16,7 +16,7 @@ const (
 	lookSeldom = 30 * time.Second
 )
 
-// A waiter that has no bell polls every pollLeast to pollMost at first, and up to pollSeldom times
+// A waiter without a notifier polls every pollLeast to pollMost at first, and up to pollSeldom times
 // as rarely when it has waited for long or stands far behind.
 const (
 	pollLeast  = 100 * time.Millisecond
@@ -25,8 +25,8 @@ const (
 	farBehind  = 9
 )
 
-// slower is by how much the polls of a waiter are stretched.
-func slower(waited time.Duration, position int) time.Duration {
+// pollStretch is the factor by which the pause between two polls grows.
+func pollStretch(waited time.Duration, position int) time.Duration {
 	switch {
 	case position >= farBehind || waited > time.Minute:
 		return pollSeldom
@@ -36,20 +36,20 @@ func slower(waited time.Duration, position int) time.Duration {
 	return 1
 }
 
-// nap waits for the bell, the next look or the end of our patience.
-func (a *acquisition) nap(ctx context.Context, position int) error {
+// sleepUntilNext waits for a wake-up, the next regular look or the end of Request.Wait.
+func (a *acquisition) sleepUntilNext(ctx context.Context, position int) error {
 	var d time.Duration
-	if d = pause(position); a.bell.polls() {
-		d = (pollLeast + rand.N(pollMost-pollLeast)) * slower(time.Since(a.began), position)
+	if d = sleepTime(position); a.notifier.polls() {
+		d = (pollLeast + rand.N(pollMost-pollLeast)) * pollStretch(time.Since(a.began), position)
 	}
 	if w := a.request.Wait; w > 0 {
 		d = min(d, max(time.Millisecond, w-time.Since(a.began)))
 	}
-	return a.bell.wait(ctx, d)
+	return a.notifier.wait(ctx, d)
 }
 
-// pause is how long a waiter sleeps that is not woken.
-func pause(position int) time.Duration {
+// sleepTime is how long a waiter sleeps when nothing wakes it.
+func sleepTime(position int) time.Duration {
 	switch {
 	case position <= 1:
 		return lookFirst
@@ -65,10 +65,10 @@ func (a *acquisition) progress(v verdict) {
 		return
 	}
 	p := Progress{Tool: a.request.Tool, Position: v.position, Of: max(v.waiting, v.position), Reason: v.reason, For: time.Since(a.began), Terms: v.terms}
-	same := !a.shownAt.IsZero() && p.Position == a.shown.Position && p.Of == a.shown.Of && p.Reason == a.shown.Reason
-	if same && time.Since(a.shownAt) < ProgressEvery {
+	same := !a.lastProgressAt.IsZero() && p.Position == a.lastProgress.Position && p.Of == a.lastProgress.Of && p.Reason == a.lastProgress.Reason
+	if same && time.Since(a.lastProgressAt) < ProgressEvery {
 		return
 	}
-	a.shown, a.shownAt = p, time.Now()
+	a.lastProgress, a.lastProgressAt = p, time.Now()
 	a.request.Progress(p)
 }

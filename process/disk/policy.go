@@ -89,10 +89,10 @@ type Event struct {
 
 // Policy decides, look by look. It is not safe for concurrent use.
 type Policy struct {
-	Lines Lines
-	said  map[string]bool
-	extra limit.Bytes // what is allowed above WriteMax since somebody was ended
-	rests int         // looks to wait for the last victim to go
+	Lines    Lines
+	reported map[string]bool
+	extra    limit.Bytes // what is allowed above WriteMax since somebody was ended
+	rests    int         // looks to wait for the last victim to go
 }
 
 // Near says that a soft line is reached: look closely.
@@ -189,12 +189,12 @@ func (p *Policy) judge(events []Event, e Event, soft, hard bool, r Reading, grow
 const maxSaid = 256
 
 func (p *Policy) first(key string) bool {
-	if p.said == nil {
-		p.said = map[string]bool{}
+	if p.reported == nil {
+		p.reported = map[string]bool{}
 	}
-	if p.said[key] || len(p.said) >= maxSaid {
+	if p.reported[key] || len(p.reported) >= maxSaid {
 		return false
 	}
-	p.said[key] = true
+	p.reported[key] = true
 	return true
 }

@@ -51,15 +51,15 @@ func newSampler(dirs []string) *sampler {
 	for _, dir := range dirs {
 		if abs, err := filepath.Abs(dir); err == nil {
 			if m := mounts.of(abs); m != nil {
-				s.meet(m)
+				s.addFileSystem(m)
 			}
 		}
 	}
 	return s
 }
 
-// meet takes in a file system, unless a look at it may hang or it is no disk.
-func (s *sampler) meet(m *mount) {
+// addFileSystem takes in a file system, unless a look at it may hang or it is no disk.
+func (s *sampler) addFileSystem(m *mount) {
 	if m.local() && s.spaces[m.point] == nil && len(s.spaces) < maxSpaces {
 		if total, free, ok := statfs(m.point); ok {
 			s.spaces[m.point] = &Space{Path: m.point, Total: total, Free: free, First: free}
@@ -199,7 +199,7 @@ func (s *sampler) openFiles(pid int, mounts *mountTable) {
 		if unix.Stat(root+"/fd/"+name, &st) != nil || st.Mode&unix.S_IFMT != unix.S_IFREG {
 			continue
 		}
-		s.meet(m)
+		s.addFileSystem(m)
 		size := limit.Bytes(st.Blocks) * 512
 		key := fileID{uint64(st.Dev), st.Ino}
 		f := s.files[key]

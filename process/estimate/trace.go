@@ -219,11 +219,11 @@ func (t *trace) split(line string) ([]string, error) {
 }
 
 // readLine returns the next line without its end.
-func (t *trace) readLine(most int) (string, error) {
+func (t *trace) readLine(maxBytes int) (string, error) {
 	var line []byte
 	for {
 		part, err := t.reader.ReadSlice('\n')
-		if len(line)+len(part) > most {
+		if len(line)+len(part) > maxBytes {
 			t.line = t.next + 1
 			return "", t.tooLong()
 		}

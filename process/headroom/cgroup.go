@@ -15,8 +15,8 @@ import (
 // cgroup.max.depth is unlimited, and real trees are below ten.
 const maxDepth = 64
 
-// place is our own cgroup in one hierarchy.
-type place struct {
+// ownCgroup is our own cgroup in one hierarchy.
+type ownCgroup struct {
 	version int
 	path    string // as in /proc/self/cgroup
 	mount   mount
@@ -63,7 +63,7 @@ func (r *Reading) readCgroups(root fs.FS) {
 func (r *Reading) approximate(what string) { r.Approximate = append(r.Approximate, what) }
 
 // climb reads the limits from p up to the root of its mount.
-func (r *Reading) climb(root fs.FS, p place) {
+func (r *Reading) climb(root fs.FS, p ownCgroup) {
 	at, name := p.rel, p.path
 	for range maxDepth {
 		dir := path.Join(p.mount.point, at)

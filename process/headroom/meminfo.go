@@ -92,16 +92,16 @@ func parseMeminfo(text []byte) (Reading, error) {
 }
 
 // readFile reads at most most bytes of name.
-func readFile(root fs.FS, name string, most int) ([]byte, error) {
+func readFile(root fs.FS, name string, maxBytes int) ([]byte, error) {
 	if m, ok := root.(interface {
-		readFile(name string, most int) ([]byte, error)
+		readFile(name string, maxBytes int) ([]byte, error)
 	}); ok {
-		return m.readFile(name, most)
+		return m.readFile(name, maxBytes)
 	}
 	f, err := root.Open(name)
 	if err != nil {
 		return nil, err
 	}
 	defer f.Close()
-	return io.ReadAll(io.LimitReader(f, int64(most)))
+	return io.ReadAll(io.LimitReader(f, int64(maxBytes)))
 }

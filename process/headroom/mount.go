@@ -32,7 +32,7 @@ func parseCgroupMounts(mountinfo []byte) []mount {
 // locate finds the mount that shows the most ancestors of our cgroup. When none contains
 // it (a bind mount of another cgroup, or a namespace entered without a new mount, where paths start with
 // /..), the first mount's root stands in and exact is false.
-func locate(version int, own string, mounts []mount) (p place, ok, exact bool) {
+func locate(version int, own string, mounts []mount) (p ownCgroup, ok, exact bool) {
 	own = path.Clean(own)
 	for _, m := range mounts {
 		if m.version != version {
@@ -40,12 +40,12 @@ func locate(version int, own string, mounts []mount) (p place, ok, exact bool) {
 		}
 		if rel, inside := below(m.root, own); inside {
 			if !exact || len(m.root) < len(p.mount.root) {
-				p, ok, exact = place{version: version, path: own, mount: m, rel: rel}, true, true
+				p, ok, exact = ownCgroup{version: version, path: own, mount: m, rel: rel}, true, true
 			}
 			continue
 		}
 		if !ok {
-			p, ok = place{version: version, path: m.root, mount: m, rel: "."}, true
+			p, ok = ownCgroup{version: version, path: m.root, mount: m, rel: "."}, true
 		}
 	}
 	return p, ok, exact

@@ -19,6 +19,8 @@ func Read(s Source) (Reading, error) {
 // machine is the whole file system, of which small files are read cheaply: a supervisor reads a dozen every two seconds.
 type machine struct{ fs.FS }
 
-func (machine) readFile(name string, most int) ([]byte, error) { return sysfile.Read("/"+name, most) }
+func (machine) readFile(name string, maxBytes int) ([]byte, error) {
+	return sysfile.Read("/"+name, maxBytes)
+}
 
 func machineRoot() fs.FS { return machine{os.DirFS("/")} }

@@ -90,17 +90,17 @@ type Event struct {
 // orphan is one that is followed.
 type orphan struct {
 	Process
-	since time.Time
-	cpu   time.Duration // at since
-	told  bool
+	since    time.Time
+	cpu      time.Duration // at since
+	reported bool
 }
 
 // condemned is a process that is being ended: an orphan or a descendant of one.
 type condemned struct {
 	Process
-	of     *orphan // nil for a descendant
-	asked  time.Time
-	killed bool
+	of       *orphan // nil for a descendant
+	termSent time.Time
+	killed   bool
 }
 
 // state decides; it knows neither clock nor processes.
@@ -146,17 +146,17 @@ func (s *state) look(now time.Time, family []Process, frozen bool) step {
 		} else if !frozen {
 			s.condemn(now, s.known[o.id()])
 		} else {
-			s.known[o.id()].told = false // at the next look
+			s.known[o.id()].reported = false // at the next look
 		}
 	}
-	over = slices.DeleteFunc(over, func(o Orphan) bool { return !s.known[o.id()].told })
+	over = slices.DeleteFunc(over, func(o Orphan) bool { return !s.known[o.id()].reported })
 	s.note(Event{Orphans: over}, &do)
 	if frozen {
 		return do
 	}
 	s.descend(now, family)
 	for _, c := range s.dying {
-		switch waited := now.Sub(c.asked); {
+		switch waited := now.Sub(c.termSent); {
 		case waited == 0:
 			do.ask = append(do.ask, c.Process)
 		case waited >= s.grace:
@@ -192,8 +192,8 @@ func (s *state) follow(now time.Time, family []Process, alive map[identity]Proce
 func (s *state) overdue(now time.Time) []Orphan {
 	var list []Orphan
 	for _, o := range s.known {
-		if !o.told && now.Sub(o.since) >= s.max {
-			o.told = true
+		if !o.reported && now.Sub(o.since) >= s.max {
+			o.reported = true
 			list = append(list, o.describe(now))
 		}
 	}
@@ -210,7 +210,7 @@ func (o *orphan) describe(now time.Time) Orphan {
 }
 
 func (s *state) condemn(now time.Time, o *orphan) {
-	s.dying[o.id()] = &condemned{Process: o.Process, of: o, asked: now}
+	s.dying[o.id()] = &condemned{Process: o.Process, of: o, termSent: now}
 }
 
 // descend condemns the descendants of those who are being ended. One that is born during the grace
@@ -228,7 +228,7 @@ func (s *state) descend(now time.Time, family []Process) {
 		if parent == nil || s.dying[p.id()] != nil || p.Command || len(s.dying) >= 4*MaxOrphans {
 			continue
 		}
-		c := &condemned{Process: p, asked: parent.asked}
+		c := &condemned{Process: p, termSent: parent.termSent}
 		s.dying[p.id()], at[p.PID] = c, c
 	}
 }
@@ -243,7 +243,7 @@ func (s *state) settle(now time.Time, alive map[identity]Process, do *step) {
 		}
 		fate := Terminated
 		switch {
-		case lives && c.killed && now.Sub(c.asked) >= s.grace+DefaultGrace:
+		case lives && c.killed && now.Sub(c.termSent) >= s.grace+DefaultGrace:
 			fate = Survived
 		case lives:
 			continue

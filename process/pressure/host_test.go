@@ -26,15 +26,15 @@ var testLines = LinesFor(16*gib/20, 16*gib)
 // host is a machine in a bubble of fake time: its memory, its runs, and the ledger that
 // their real watches share.
 type host struct {
-	t       *testing.T
-	mu      sync.Mutex
-	began   time.Time
-	reading Reading
-	reads   int
-	readErr error
-	runs    map[string]*guest
-	log     []string
-	refuse  error // what Publish answers
+	t         *testing.T
+	mu        sync.Mutex
+	inEpisode time.Time
+	reading   Reading
+	reads     int
+	readErr   error
+	runs      map[string]*guest
+	log       []string
+	refuse    error // what Publish answers
 }
 
 // guest is one run of the host.
@@ -53,7 +53,7 @@ type guest struct {
 }
 
 func newHost(t *testing.T) *host {
-	h := &host{t: t, began: time.Now(), reading: Reading{Total: 8 * gib, Physical: 8 * gib, BoundBy: "host"}, runs: map[string]*guest{}}
+	h := &host{t: t, inEpisode: time.Now(), reading: Reading{Total: 8 * gib, Physical: 8 * gib, BoundBy: "host"}, runs: map[string]*guest{}}
 	t.Cleanup(func() {
 		for _, g := range h.runs {
 			if g.stop != nil {
@@ -74,7 +74,7 @@ func newHost(t *testing.T) *host {
 func (h *host) add(id string, mode Mode, current limit.Bytes, children ...limit.Bytes) *guest {
 	g := &guest{host: h, stopped: map[int]bool{}, freeFrom: time.Now()}
 	g.holder = Holder{
-		ID: id, Since: h.began.Add(time.Duration(len(h.runs)) * time.Minute), Reservation: gib, Current: current,
+		ID: id, Since: h.inEpisode.Add(time.Duration(len(h.runs)) * time.Minute), Reservation: gib, Current: current,
 		State: State{Mode: mode},
 	}
 	for i, bytes := range children {
@@ -146,7 +146,7 @@ func (h *host) after(d time.Duration, want string) {
 	time.Sleep(d)
 	synctest.Wait()
 	if got := h.happened(); got != want {
-		h.t.Errorf("%s into it: %q, want %q", time.Since(h.began), got, want)
+		h.t.Errorf("%s into it: %q, want %q", time.Since(h.inEpisode), got, want)
 	}
 }
 
@@ -161,7 +161,7 @@ func (g *guest) LargestChild() (c Child, ok bool) {
 	return c, c.Bytes > 0
 }
 
-func (g *guest) held() {
+func (g *guest) heldSince() {
 	if g.heldFrom.IsZero() {
 		g.heldFrom = time.Now()
 		g.ran += time.Since(g.freeFrom)
@@ -177,7 +177,7 @@ func (g *guest) free() {
 
 func (g *guest) StopChild(c Child) error {
 	g.stopped[c.PID] = true
-	g.held()
+	g.heldSince()
 	return nil
 }
 
@@ -202,7 +202,7 @@ func (g *guest) Freeze(on bool) error {
 	g.host.mu.Lock()
 	defer g.host.mu.Unlock()
 	if g.frozen = on; on {
-		g.held()
+		g.heldSince()
 	} else {
 		g.free()
 	}

@@ -22,60 +22,60 @@ type input struct {
 	reading Reading
 	// frozen says whether our run is frozen in fact: a signal for it thaws it too.
 	frozen bool
-	// asked says that the ledger was asked for this look; holders are its runs, and
+	// ledgerRead says that the ledger was asked for this look; holders are its runs, and
 	// ledgerErr why it did not answer.
-	asked     bool
-	holders   []Holder
-	ledgerErr error
+	ledgerRead bool
+	holders    []Holder
+	ledgerErr  error
 }
 
 // policy decides for one run. It has no clock and does nothing itself; [watch] does, and
 // reports back by took, failed and nothingToTake.
 type policy struct {
-	self  string
-	lines Lines
-	pace  Pace
-	state State
+	self       string
+	thresholds Lines
+	pace       Pace
+	state      State
 
-	level     level
-	hardLooks int       // readings in a row below the hard line
-	easySince time.Time // since when memory is back above the relaxed line
-	began     bool      // an episode is under way
-	said      int       // 0 nothing, 1 a warning, 2 that our run gives way
-	noted     bool      // the episode's warning was given
-	childless bool      // there was no descendant worth stopping
+	level          level
+	hardLooks      int       // readings in a row below the hard line
+	recoveredSince time.Time // since when memory is back above the relaxed line
+	inEpisode      bool      // an episode is under way
+	said           int       // 0 nothing, 1 a warning, 2 that our run gives way
+	warned         bool      // the episode's warning was given
+	childless      bool      // there was no descendant worth stopping
 
-	askedAt time.Time
-	turn    string // whose turn it is
-	turnAt  time.Time
-	acted   time.Time       // what that run published last when its turn began
-	passed  map[string]bool // did not act on their turn, in this episode
-	heldBy  map[string]seen // peers that hold their run
+	ledgerReadAt time.Time
+	chosenID     string // whose turn it is
+	chosenAt     time.Time
+	chosenActed  time.Time           // what that run published last when its turn began
+	skipped      map[string]bool     // did not act on their turn, in this episode
+	heldBy       map[string]peerHold // peers that hold their run
 }
 
-// seen is what we know about what a peer holds, by our own clock: the wall clock may jump.
-type seen struct {
+// peerHold is what we know about what a peer holds, by our own clock: the wall clock may jump.
+type peerHold struct {
 	stamp, first time.Time
 	thawed       bool
 }
 
-func newPolicy(self string, mode Mode, lines Lines, pace Pace) *policy {
+func newPolicy(self string, mode Mode, thresholds Lines, pace Pace) *policy {
 	return &policy{
-		self: self, lines: lines, pace: pace, state: State{Mode: mode},
-		passed: map[string]bool{}, heldBy: map[string]seen{},
+		self: self, thresholds: thresholds, pace: pace, state: State{Mode: mode},
+		skipped: map[string]bool{}, heldBy: map[string]peerHold{},
 	}
 }
 
 // wants says whether this look needs the ledger.
 func (p *policy) wants(now time.Time, r Reading) bool {
-	if p.askedAt.IsZero() {
+	if p.ledgerReadAt.IsZero() {
 		return true
 	}
 	every := p.pace.Peers
-	if l, _ := p.lines.levelOf(r); l == hard && p.hardLooks > 0 { // nothing is done at the first
+	if l, _ := p.thresholds.levelOf(r); l == hard && p.hardLooks > 0 { // nothing is done at the first
 		every = p.pace.Ledger
 	}
-	return now.Sub(p.askedAt) >= every
+	return now.Sub(p.ledgerReadAt) >= every
 }
 
 // next is the pause until the next look.
@@ -83,64 +83,64 @@ func (p *policy) next() time.Duration {
 	switch {
 	case p.level >= near:
 		return p.pace.Fast
-	case p.level == normal || p.began || p.holding():
+	case p.level == normal || p.inEpisode || p.holding():
 		return p.pace.Normal
 	}
 	return p.pace.Slow
 }
 
-func (p *policy) holding() bool { return !p.state.held().IsZero() }
+func (p *policy) holding() bool { return !p.state.heldSince().IsZero() }
 
 // step takes one look.
 func (p *policy) step(in input) []action {
 	var why string
-	p.level, why = p.lines.levelOf(in.reading)
+	p.level, why = p.thresholds.levelOf(in.reading)
 	p.observe(in)
 	if acts := p.release(in, why); acts != nil {
 		return acts
 	}
 	var acts []action
-	if in.asked && in.ledgerErr == nil {
+	if in.ledgerRead && in.ledgerErr == nil {
 		acts = p.thawPeers(in)
 	}
 	switch {
 	case p.hardLooks >= 2:
-		acts = append(acts, p.press(in, why)...)
-	case p.level == soft && !p.began:
+		acts = append(acts, p.actOnHard(in, why)...)
+	case p.level == soft && !p.inEpisode:
 		acts = append(acts, action{kind: DoWarn, reason: why})
 	}
 	if p.level >= soft {
-		p.began = true
+		p.inEpisode = true
 	}
 	return acts
 }
 
 // observe keeps account of how long memory has been short, or not.
 func (p *policy) observe(in input) {
-	if in.asked {
-		p.askedAt = in.now
+	if in.ledgerRead {
+		p.ledgerReadAt = in.now
 	}
 	if p.level == hard {
 		p.hardLooks++
 	} else {
-		p.hardLooks, p.turn = 0, ""
+		p.hardLooks, p.chosenID = 0, ""
 	}
-	if p.level >= soft || in.reading.Total < p.lines.relaxed() {
-		p.easySince = time.Time{}
+	if p.level >= soft || in.reading.Total < p.thresholds.relaxed() {
+		p.recoveredSince = time.Time{}
 		return
 	}
-	if p.easySince.IsZero() {
-		p.easySince = in.now
+	if p.recoveredSince.IsZero() {
+		p.recoveredSince = in.now
 	}
-	if p.easy(in.now, p.pace.Calm) && !p.holding() {
-		p.began, p.said, p.noted, p.childless, p.turn = false, 0, false, false, ""
-		clear(p.passed)
+	if p.recovered(in.now, p.pace.Calm) && !p.holding() {
+		p.inEpisode, p.said, p.warned, p.childless, p.chosenID = false, 0, false, false, ""
+		clear(p.skipped)
 	}
 }
 
-// easy says whether memory has been back for so long.
-func (p *policy) easy(now time.Time, d time.Duration) bool {
-	return !p.easySince.IsZero() && now.Sub(p.easySince) >= d
+// recovered says whether memory has been back for so long.
+func (p *policy) recovered(now time.Time, d time.Duration) bool {
+	return !p.recoveredSince.IsZero() && now.Sub(p.recoveredSince) >= d
 }
 
 // release lets go what has been held for its time, or is needed no more: first the run,
@@ -150,10 +150,10 @@ func (p *policy) release(in input, why string) []action {
 	frozen, stopped := !s.Frozen.IsZero(), len(s.Stopped) > 0
 	switch {
 	case frozen && !in.frozen: // who asks it to end wants it to get there
-		return p.letGo(in.now, "it was thawed for a signal")
-	case p.holding() && in.now.Sub(s.held()) >= p.pace.Hold && in.now.Sub(s.Acted) >= p.pace.Pause:
-		return p.letGo(in.now, "held for "+p.pace.Hold.String()+"; "+why)
-	case !p.easy(in.now, p.pace.Easy) || in.now.Sub(s.Acted) < p.pace.Pause:
+		return p.releaseAll(in.now, "it was thawed for a signal")
+	case p.holding() && in.now.Sub(s.heldSince()) >= p.pace.Hold && in.now.Sub(s.Acted) >= p.pace.Pause:
+		return p.releaseAll(in.now, "held for "+p.pace.Hold.String()+"; "+why)
+	case !p.recovered(in.now, p.pace.Easy) || in.now.Sub(s.Acted) < p.pace.Pause:
 	case frozen:
 		return []action{{kind: DoThaw, reason: why}}
 	case stopped:
@@ -162,8 +162,8 @@ func (p *policy) release(in input, why string) []action {
 	return nil
 }
 
-// letGo ends every hold, and has the run left alone for a while.
-func (p *policy) letGo(now time.Time, reason string) []action {
+// releaseAll ends every hold, and has the run left alone for a while.
+func (p *policy) releaseAll(now time.Time, reason string) []action {
 	var acts []action
 	if !p.state.Frozen.IsZero() {
 		acts = append(acts, action{kind: DoThaw, reason: reason})
@@ -176,9 +176,9 @@ func (p *policy) letGo(now time.Time, reason string) []action {
 	return acts
 }
 
-// press decides what to do about memory below the hard line.
-func (p *policy) press(in input, why string) []action {
-	if !in.asked {
+// actOnHard decides what to do about memory below the hard line.
+func (p *policy) actOnHard(in input, why string) []action {
+	if !in.ledgerRead {
 		return nil // soon: see wants
 	}
 	if in.ledgerErr != nil {
@@ -196,7 +196,7 @@ func (p *policy) press(in input, why string) []action {
 		p.expect(in.now, chosen)
 		return nil
 	}
-	p.turn = ""
+	p.chosenID = ""
 	over := why + "; this run uses " + chosen.Current.Human() + ", has reserved " + chosen.Reservation.Human() + " and is the youngest above that"
 	give := func(k ActionKind) []action {
 		a := action{kind: k, reason: over, say: p.said < 2}
@@ -214,10 +214,10 @@ func (p *policy) press(in input, why string) []action {
 
 // warn warns once an episode.
 func (p *policy) warn(reason string) []action {
-	if p.noted {
+	if p.warned {
 		return nil
 	}
-	p.noted = true
+	p.warned = true
 	a := action{kind: DoWarn, reason: reason, say: p.said < 1}
 	p.said = max(p.said, 1)
 	return []action{a}
@@ -248,7 +248,7 @@ func (p *policy) choose(in input) (chosen Holder, _ choice) {
 			continue
 		}
 		above = true
-		if !s.Mode.acts() || p.passed[h.ID] {
+		if !s.Mode.acts() || p.skipped[h.ID] {
 			continue
 		}
 		if p.overdue(in.now, h) { // its supervisor is stopped
@@ -275,13 +275,13 @@ func (p *policy) choose(in input) (chosen Holder, _ choice) {
 
 // expect notes whose turn it is, and passes over one that does not act on it.
 func (p *policy) expect(now time.Time, h Holder) {
-	if p.turn != h.ID || !p.acted.Equal(h.State.Acted) {
-		p.turn, p.turnAt, p.acted = h.ID, now, h.State.Acted
+	if p.chosenID != h.ID || !p.chosenActed.Equal(h.State.Acted) {
+		p.chosenID, p.chosenAt, p.chosenActed = h.ID, now, h.State.Acted
 		return
 	}
-	if now.Sub(p.turnAt) >= p.pace.Turn {
-		p.passed[h.ID] = true
-		p.turn = ""
+	if now.Sub(p.chosenAt) >= p.pace.Turn {
+		p.skipped[h.ID] = true
+		p.chosenID = ""
 	}
 }
 
@@ -292,14 +292,14 @@ func (p *policy) thawPeers(in input) []action {
 	var acts []action
 	there := map[string]bool{}
 	for _, h := range in.holders {
-		stamp := h.State.held()
+		stamp := h.State.heldSince()
 		if h.ID == p.self || stamp.IsZero() {
 			continue
 		}
 		there[h.ID] = true
 		k := p.heldBy[h.ID]
 		if !k.stamp.Equal(stamp) {
-			k = seen{stamp: stamp, first: in.now}
+			k = peerHold{stamp: stamp, first: in.now}
 		}
 		p.heldBy[h.ID] = k
 		if !k.thawed && (p.overdue(in.now, h) || h.Dead && p.level < soft) {
@@ -321,7 +321,7 @@ func (p *policy) thawPeers(in input) []action {
 // overdue says whether a peer has held its run for longer than it may, by the wall clock
 // that it wrote down or by what we saw ourselves.
 func (p *policy) overdue(now time.Time, h Holder) bool {
-	stamp := h.State.held()
+	stamp := h.State.heldSince()
 	if stamp.IsZero() || h.ID == p.self {
 		return false
 	}

@@ -56,8 +56,8 @@ type State struct {
 	Acted, Rests time.Time
 }
 
-// held is since when anything of the run is held, zero when nothing is.
-func (s State) held() time.Time {
+// heldSince is since when anything of the run is held, zero when nothing is.
+func (s State) heldSince() time.Time {
 	switch {
 	case s.Frozen.IsZero():
 		return s.StoppedSince

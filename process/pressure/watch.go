@@ -152,7 +152,7 @@ func (w *watch) loop(ctx context.Context) {
 	for {
 		select {
 		case <-ctx.Done():
-			for _, a := range w.policy.letGo(time.Now(), "the run is over") {
+			for _, a := range w.policy.releaseAll(time.Now(), "the run is over") {
 				w.do(a)
 			}
 			return
@@ -173,7 +173,7 @@ func (w *watch) look(ctx context.Context) time.Duration {
 	}
 	in := input{now: time.Now(), reading: r, frozen: w.Run.Frozen()}
 	if w.policy.wants(in.now, in.reading) {
-		in.asked = true
+		in.ledgerRead = true
 		in.holders, in.ledgerErr = w.holders(ctx)
 	}
 	if ctx.Err() != nil {

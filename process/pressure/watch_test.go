@@ -294,7 +294,7 @@ func TestTheEndOfTheRunLetsGo(t *testing.T) {
 		h.memory(100 * mib)
 		h.after(8*time.Second, "run stop run-0, run freeze")
 		g.stop()
-		if g.frozen || len(g.stopped) > 0 || !g.holder.State.held().IsZero() {
+		if g.frozen || len(g.stopped) > 0 || !g.holder.State.heldSince().IsZero() {
 			t.Errorf("still held: %+v", g.holder.State)
 		}
 	})

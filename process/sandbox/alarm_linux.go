@@ -40,7 +40,7 @@ func (g *group1) setAlarm(memory int64, wake chan<- struct{}, ready *atomic.Bool
 		return
 	}
 	defer usage.Close()
-	go ring(event, make([]byte, 8), wake)
+	go forwardEvents(event, make([]byte, 8), wake)
 	for _, percent := range thresholds {
 		select {
 		case <-stop:
@@ -60,15 +60,15 @@ func (g *group1) setAlarm(memory int64, wake chan<- struct{}, ready *atomic.Bool
 	_ = event.Close()
 }
 
-// ease has nothing to let go of: v1 thresholds only tell.
-func (g *group1) ease(int64) {}
+// adjustThrottle does nothing: cgroup v1 thresholds notify and do not slow down.
+func (g *group1) adjustThrottle(int64) {}
 
-func (g *group1) unattended() {}
+func (g *group1) disableThrottle() {}
 
-// unattended lifts the brake for good: nobody would ever lift it again.
-func (g *group2) unattended() {
-	if g.brake.armed && g.writeText("memory.high", "max") == nil {
-		g.brake.armed = false
+// disableThrottle removes memory.high for good, because after this nobody would ever raise it again.
+func (g *group2) disableThrottle() {
+	if g.throttle.armed && g.writeText("memory.high", "max") == nil {
+		g.throttle.armed = false
 	}
 }
 
@@ -76,13 +76,13 @@ func (g *group2) unattended() {
 // percent of memory.max. Below 90 % memory.high is known to hang jobs; here it is lifted as
 // soon as it has been noticed.
 const (
-	brakeAt   = 90
-	rearmFrom = 80
+	throttleAt = 90
+	rearmFrom  = 80
 )
 
-// brake is the state of memory.high: it slows allocations down shortly before the limit,
+// throttle is the state of memory.high, which slows allocations down shortly before the limit,
 // which gives the watcher the time to mark the children, and is lifted then.
-type brake struct {
+type throttle struct {
 	memory int64 // memory.max
 	armed  bool
 }
@@ -103,21 +103,21 @@ func (g *group2) setAlarm(memory int64, wake chan<- struct{}, ready *atomic.Bool
 	if _, err := unix.InotifyAddWatch(fd, filepath.Join(g.dir, "memory.events"), unix.IN_MODIFY); err != nil {
 		return
 	}
-	go ring(events, make([]byte, 4096), wake)
+	go forwardEvents(events, make([]byte, 4096), wake)
 	ready.Store(true)
 	select {
-	case wake <- struct{}{}: // one look arms the brake
+	case wake <- struct{}{}: // one look arms the throttle
 	default:
 	}
 	<-stop
 	ready.Store(false)
 }
 
-// ease lifts the brake when the run has met it, and sets it again when the run is well
-// below. The caller has marked the children and holds the run's cage.
-func (g *group2) ease(charged int64) {
-	b := &g.brake
-	high := b.memory / 100 * brakeAt
+// adjustThrottle lifts memory.high when the run has reached it, and sets it again when the run is well
+// below. The caller has marked the children and holds cageMu.
+func (g *group2) adjustThrottle(charged int64) {
+	b := &g.throttle
+	high := b.memory / 100 * throttleAt
 	switch {
 	case high <= 0:
 	case b.armed && charged >= high-high/64:
@@ -131,8 +131,8 @@ func (g *group2) ease(charged int64) {
 	}
 }
 
-// ring wakes the watcher for every event until the file is closed.
-func ring(f *os.File, buf []byte, wake chan<- struct{}) {
+// forwardEvents wakes the watcher for every event until the file is closed.
+func forwardEvents(f *os.File, buf []byte, wake chan<- struct{}) {
 	for {
 		n, err := f.Read(buf)
 		if err != nil || n == 0 {

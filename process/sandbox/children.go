@@ -42,9 +42,9 @@ func (r *Run) LargestChild() (largest Child, ok bool) {
 	r.watch.mu.Lock()
 	defer r.watch.mu.Unlock()
 	family := r.watch.family()
-	spared := r.watch.sparedOf(family)
+	protected := r.watch.protectedFrom(family)
 	for _, p := range family {
-		if spared[p.PID] || newborn(p) {
+		if protected[p.PID] || justStarted(p) {
 			continue
 		}
 		if held := resident(p.PID); held > largest.Bytes {
@@ -59,12 +59,12 @@ func (r *Run) LargestChild() (largest Child, ok bool) {
 func (r *Run) StopChild(c Child) error {
 	r.cageMu.Lock()
 	defer r.cageMu.Unlock()
-	if err := r.mayTouch(c); err != nil {
+	if err := r.checkChild(c); err != nil {
 		return err
 	}
-	r.held = slices.DeleteFunc(r.held, func(h Child) bool { return !proctree.Alive(h.PID, h.Start) })
-	if len(r.held) >= maxHeld {
-		return fmt.Errorf("stop %s (pid %d): %d descendants are stopped already", c.Name, c.PID, len(r.held))
+	r.stopped = slices.DeleteFunc(r.stopped, func(h Child) bool { return !proctree.Alive(h.PID, h.Start) })
+	if len(r.stopped) >= maxHeld {
+		return fmt.Errorf("stop %s (pid %d): %d descendants are stopped already", c.Name, c.PID, len(r.stopped))
 	}
 	if !proctree.Alive(c.PID, c.Start) {
 		return fmt.Errorf("stop %s (pid %d): %w", c.Name, c.PID, proctree.ErrGone)
@@ -72,8 +72,8 @@ func (r *Run) StopChild(c Child) error {
 	if err := signalAll([]proctree.Process{c.process()}, true); err != nil {
 		return err
 	}
-	if !slices.ContainsFunc(r.held, c.same) {
-		r.held = append(r.held, c)
+	if !slices.ContainsFunc(r.stopped, c.same) {
+		r.stopped = append(r.stopped, c)
 	}
 	return nil
 }
@@ -85,7 +85,7 @@ func (r *Run) ContinueChild(c Child) error {
 	if err := signalAll([]proctree.Process{c.process()}, false); err != nil {
 		return err
 	}
-	r.held = slices.DeleteFunc(r.held, c.same)
+	r.stopped = slices.DeleteFunc(r.stopped, c.same)
 	return nil
 }
 
@@ -94,7 +94,7 @@ func (r *Run) ContinueChild(c Child) error {
 func (r *Run) KillChild(c Child) error {
 	r.cageMu.Lock()
 	defer r.cageMu.Unlock()
-	if err := r.mayTouch(c); err != nil {
+	if err := r.checkChild(c); err != nil {
 		return err
 	}
 	if err := r.freezeLocked(false); err != nil {
@@ -103,7 +103,7 @@ func (r *Run) KillChild(c Child) error {
 	if err := proctree.Signal(c.process(), syscall.SIGKILL); err != nil {
 		return err
 	}
-	r.held = slices.DeleteFunc(r.held, c.same)
+	r.stopped = slices.DeleteFunc(r.stopped, c.same)
 	r.spec.note(journal.ChildKilled{PID: c.PID, Name: c.Name, Bytes: int64(c.Bytes), By: "plimsoll"})
 	return nil
 }
@@ -115,8 +115,8 @@ func (r *Run) Frozen() bool {
 	return r.frozen
 }
 
-// mayTouch refuses the command itself, and everybody once the run is over.
-func (r *Run) mayTouch(c Child) error {
+// checkChild refuses the command itself, and everybody once the run is over.
+func (r *Run) checkChild(c Child) error {
 	switch {
 	case r.over:
 		return errOver
@@ -151,15 +151,15 @@ func (r *Run) freezeLocked(on bool) error {
 	return err
 }
 
-// letGo thaws the run and continues who is stopped; the caller holds the cage. From then
+// continueAll thaws the run and continues who is stopped; the caller holds the cage. From then
 // on nothing of the run can be stopped any more.
-func (r *Run) letGo() {
+func (r *Run) continueAll() {
 	r.over = true
 	_ = r.freezeLocked(false)
-	for _, c := range r.held {
+	for _, c := range r.stopped {
 		_ = signalAll([]proctree.Process{c.process()}, false)
 	}
-	r.held = nil
+	r.stopped = nil
 }
 
 func (c Child) process() proctree.Process {
@@ -189,16 +189,16 @@ func (w *watcher) family() []proctree.Process {
 	return list
 }
 
-// sparedOf tells who of the family is the command or leads to the agent: who was spared
+// protectedFrom tells who of the family is the command or leads to the agent: who was spared
 // from the OOM killer when it was met, and who leads there now.
-func (w *watcher) sparedOf(family []proctree.Process) map[int]bool {
-	spared := map[int]bool{w.run.pid: true}
+func (w *watcher) protectedFrom(family []proctree.Process) map[int]bool {
+	protected := map[int]bool{w.run.pid: true}
 	if !w.run.spec.Launcher {
-		return spared
+		return protected
 	}
 	for _, p := range family {
-		if m := w.known[p.PID]; m != nil && m.spared && m.started == p.Start {
-			spared[p.PID] = true
+		if m := w.known[p.PID]; m != nil && m.protected && m.started == p.Start {
+			protected[p.PID] = true
 		}
 	}
 	for at := w.run.pid; ; {
@@ -208,12 +208,12 @@ func (w *watcher) sparedOf(family []proctree.Process) map[int]bool {
 				first = &family[i]
 			}
 		}
-		if first == nil || at != w.run.pid && spared[first.PID] {
-			return spared
+		if first == nil || at != w.run.pid && protected[first.PID] {
+			return protected
 		}
-		spared[first.PID] = true
+		protected[first.PID] = true
 		if at = first.PID; !isLauncher(first.Name) {
-			return spared
+			return protected
 		}
 	}
 }

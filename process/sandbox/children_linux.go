@@ -43,8 +43,8 @@ func Thaw(r Remains) error {
 // Go runs on has 100.
 const userHz = 100
 
-// newborn says that a process began less than half a second ago.
-func newborn(p proctree.Process) bool {
+// justStarted says that a process began less than half a second ago.
+func justStarted(p proctree.Process) bool {
 	var now unix.Timespec
 	if err := unix.ClockGettime(unix.CLOCK_BOOTTIME, &now); err != nil {
 		return false

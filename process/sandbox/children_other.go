@@ -35,6 +35,6 @@ func Thaw(r Remains) error {
 	return errors.Join(failed, signalAll(tree.Members(), false))
 }
 
-// newborn is for systems where a new process shows its parent's memory until it executes
+// justStarted is for systems where a new process shows its parent's memory until it executes
 // its program.
-func newborn(proctree.Process) bool { return false }
+func justStarted(proctree.Process) bool { return false }

@@ -32,8 +32,8 @@ func (l Limits) nice() int { return niceOf(l.CPUWeight) }
 // background says that the run is to give way to others.
 func (l Limits) background() bool { return l.CPUWeight > 0 && l.CPUWeight < NormalWeight }
 
-// unheld is the strength of limits that nobody holds.
-var unheld = Strength{Memory: ByNobody, Swap: ByNobody, Pids: ByNobody, CPU: ByNobody, CPUs: ByNobody}
+// heldByNobody is the strength of limits that nobody holds.
+var heldByNobody = Strength{Memory: ByNobody, Swap: ByNobody, Pids: ByNobody, CPU: ByNobody, CPUs: ByNobody}
 
 // quotaPeriod is the period over which a quota of processor time is counted, in microseconds: the
 // kernel's own default.

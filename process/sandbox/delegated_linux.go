@@ -166,7 +166,7 @@ func emptyBase(base string) error {
 	if foreign := strangers(inside); len(foreign) > 0 {
 		err := fmt.Errorf("%d foreign processes are in %s too, the first is %s (pid %d); cgroup v2 can divide only a group without processes",
 			len(foreign), base, foreign[0].Name, foreign[0].PID)
-		if !slices.ContainsFunc(foreign, func(p proctree.Process) bool { return !newborn(p) && !leaving(p) }) {
+		if !slices.ContainsFunc(foreign, func(p proctree.Process) bool { return !justStarted(p) && !leaving(p) }) {
 			err = fmt.Errorf("%w (%w)", err, errPassing)
 		}
 		return err

@@ -54,7 +54,7 @@ func (r *Run) Family() []Member {
 	r.watch.mu.Lock()
 	defer r.watch.mu.Unlock()
 	family := r.watch.family()
-	return membersOf(family, r.watch.sparedOf(family))
+	return membersOf(family, r.watch.protectedFrom(family))
 }
 
 // Family lists the processes of a run whose supervisor is another process, supervisor; 0 when that is
@@ -68,7 +68,7 @@ func Family(r Remains, supervisor int) ([]Member, error) {
 		return nil, err
 	}
 	// The command is the first child of the supervisor. Later ones were adopted.
-	spared := map[int]bool{}
+	protected := map[int]bool{}
 	var first *proctree.Process
 	for i, p := range family {
 		if p.PID == r.PID && p.Start == r.Start || supervisor > 0 && p.PPID == supervisor && r.PID == 0 && (first == nil || p.Start < first.Start) {
@@ -76,13 +76,13 @@ func Family(r Remains, supervisor int) ([]Member, error) {
 		}
 	}
 	if first != nil {
-		spared[first.PID] = true
+		protected[first.PID] = true
 	}
-	return membersOf(family, spared), nil
+	return membersOf(family, protected), nil
 }
 
 // membersOf describes the processes of one run.
-func membersOf(family []proctree.Process, spared map[int]bool) []Member {
+func membersOf(family []proctree.Process, protected map[int]bool) []Member {
 	slices.SortFunc(family, func(a, b proctree.Process) int {
 		return cmp.Or(cmp.Compare(a.Start, b.Start), cmp.Compare(a.PID, b.PID))
 	})
@@ -91,13 +91,13 @@ func membersOf(family []proctree.Process, spared map[int]bool) []Member {
 	nohup := false // the command itself ignores SIGHUP, and so do all
 	for _, p := range family {
 		in[p.PID] = true
-		nohup = nohup || spared[p.PID] && ignoresHangup(p.PID)
+		nohup = nohup || protected[p.PID] && ignoresHangup(p.PID)
 	}
 	list := make([]Member, len(family))
 	for i, p := range family {
 		m := Member{
 			PID: p.PID, Parent: p.PPID, Start: p.Start, Name: p.Name, State: p.State, CPU: p.CPU,
-			Memory: resident(p.PID), Age: ageOf(p), Command: spared[p.PID],
+			Memory: resident(p.PID), Age: ageOf(p), Command: protected[p.PID],
 		}
 		if !m.Command && !in[p.PPID] {
 			m.Orphan = true
@@ -115,7 +115,7 @@ func (r *Run) EndMember(m Member, kill bool) error {
 	r.cageMu.Lock()
 	defer r.cageMu.Unlock()
 	c := Child{PID: m.PID, Start: m.Start, Name: m.Name}
-	if err := r.mayTouch(c); err != nil {
+	if err := r.checkChild(c); err != nil {
 		return err
 	}
 	sig := syscall.SIGTERM

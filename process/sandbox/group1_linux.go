@@ -52,7 +52,7 @@ func newCgroup1(spec *Spec, l Limits) (_ cage, err error) {
 	g := &group1{
 		memory: filepath.Join(memory, name),
 		pids:   filepath.Join(pids, name),
-		held:   unheld,
+		held:   heldByNobody,
 		kills:  map[string]int{},
 	}
 	for _, dir := range []string{memory, pids} {

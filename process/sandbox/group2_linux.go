@@ -30,7 +30,7 @@ type group2 struct {
 	current  *os.File // memory.current, kept open because it is read every 50 ms
 	procs    *os.File // cgroup.procs of the leaf
 	statBuf  []byte
-	brake    brake
+	throttle throttle
 	closeOne sync.Once
 	// after is run once the node is gone: the layer's own clean-up.
 	after func() error
@@ -42,7 +42,7 @@ const agentLeaf = "agent"
 // newGroup2 makes the node name below parent, whose subtree_control must offer memory and
 // pids already.
 func newGroup2(parent, name string, l Limits) (g *group2, err error) {
-	g = &group2{dir: filepath.Join(parent, name), held: unheld}
+	g = &group2{dir: filepath.Join(parent, name), held: heldByNobody}
 	if err := os.Mkdir(g.dir, 0o755); err != nil {
 		return nil, fmt.Errorf("make the run's cgroup: %w", err)
 	}
@@ -57,7 +57,7 @@ func newGroup2(parent, name string, l Limits) (g *group2, err error) {
 			return nil, err
 		}
 		g.held.Memory = ByKernel
-		g.brake.memory = int64(l.Memory)
+		g.throttle.memory = int64(l.Memory)
 		switch err := g.limitSwap(l.Swap); {
 		case err == nil && l.Swap >= 0:
 			g.held.Swap = ByKernel

@@ -36,7 +36,7 @@ func newJob(spec *Spec, l Limits) (cage, error) {
 	if err != nil {
 		return nil, fmt.Errorf("create a job object: %w", err)
 	}
-	j := &jobCage{job: job, spec: spec, held: unheld}
+	j := &jobCage{job: job, spec: spec, held: heldByNobody}
 	var info windows.JOBOBJECT_EXTENDED_LIMIT_INFORMATION
 	basic := &info.BasicLimitInformation
 	if l.Memory > 0 {

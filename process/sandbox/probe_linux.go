@@ -37,7 +37,7 @@ func Probe(ctx context.Context, nested bool) []Capability {
 }
 
 func probeLayer(ctx context.Context, layer Layer, nested bool) Capability {
-	c := Capability{Name: layer, Strength: unheld}
+	c := Capability{Name: layer, Strength: heldByNobody}
 	take := 2 * trialLimit
 	if layer == Rlimit {
 		take = rlimitFloor + 64*limit.MiB

@@ -30,7 +30,7 @@ func Probe(ctx context.Context, nested bool) []Capability {
 }
 
 func probeLayer(ctx context.Context, layer Layer, nested bool) Capability {
-	c := Capability{Name: layer, Strength: unheld}
+	c := Capability{Name: layer, Strength: heldByNobody}
 	take := 2 * trialLimit
 	res, err := trial(ctx, layer, nested, "memory", int64(take))
 	if err != nil {

@@ -45,7 +45,7 @@ func Remove(r Remains, grace time.Duration) error {
 	// A group that is gone means that its unit has ended; without one, nobody but systemd
 	// can tell.
 	if r.Unit != "" && r.Unit == runPrefix+r.ID+".scope" && (len(r.Groups) == 0 || exists(r.Groups[0])) {
-		if err := letGo(r.Unit, r.Groups, !r.Leave); err != nil {
+		if err := waitUnitGone(r.Unit, r.Groups, !r.Leave); err != nil {
 			return err
 		}
 	}
@@ -61,7 +61,7 @@ func Remove(r Remains, grace time.Duration) error {
 		} else if failed == nil && empty(parent) && ownerOf(parent) == os.Geteuid() {
 			// This was the last run of a program with several: nobody else may know of its
 			// scope, and systemd may have stumbled over the removal of dir.
-			if failed = letGo(filepath.Base(parent), []string{parent}, false); failed == nil {
+			if failed = waitUnitGone(filepath.Base(parent), []string{parent}, false); failed == nil {
 				failed = removeTree(parent)
 			}
 		}
@@ -69,12 +69,12 @@ func Remove(r Remains, grace time.Duration) error {
 	return failed
 }
 
-// letGo returns once the service manager has done with a scope, which it is told to stop
+// waitUnitGone returns once the service manager has done with a scope, which it is told to stop
 // or which ends by itself. Only then can we remove what is left for good: the manager
 // removes the groups once, when the last process has gone. It gives up when one goes while
 // it looks, and leaves the rest to nobody; and a scope whose own group went before it
 // looked counts as running for ever.
-func letGo(unit string, groups []string, stop bool) error {
+func waitUnitGone(unit string, groups []string, stop bool) error {
 	for _, dir := range groups {
 		if owner := ownerOf(dir); owner >= 0 && owner != os.Geteuid() {
 			// Another user's manager, which we can't ask.

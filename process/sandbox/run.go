@@ -34,21 +34,21 @@ type Run struct {
 	result Result        // valid after done
 	failed error
 
-	cageMu sync.Mutex // the cage is used by the watcher, by finish, and by Freeze and Kill
-	frozen bool
-	over   bool    // set by finish: nothing may be stopped any more
-	held   []Child // descendants that are stopped
+	cageMu  sync.Mutex // the cage is used by the watcher, by finish, and by Freeze and Kill
+	frozen  bool
+	over    bool    // set by finish: nothing may be stopped any more
+	stopped []Child // descendants that are stopped
 	// stopping says that Freeze, not the command, is behind a stop of the command.
 	stopping atomic.Bool
 	// killedByUs is set when Plimsoll, not the kernel, ended the command for memory.
 	killedByUs atomic.Bool
 	// killAsked is set when [Run.Kill] ended the command.
 	killAsked atomic.Bool
-	// heard takes the signals of Attend, nil unless spec.Attended.
-	heard chan os.Signal
+	// signals takes the signals of Attend, nil unless spec.Attended.
+	signals chan os.Signal
 	// waiting is set while leftovers are waited for; hurry ends that.
 	waiting    atomic.Bool
-	hurry      chan struct{}
+	stopWait   chan struct{}
 	limitKills atomic.Int64
 	pidsKills  atomic.Int64
 	// endedFor is the limit for which [Run.End] ended the run.
@@ -175,12 +175,12 @@ func startIn(spec *Spec, b builder) (*Run, error) {
 		return nil, errors.Join(errNotKernel, c.close())
 	}
 	r := &Run{
-		spec:   *spec,
-		layer:  b.layer,
-		cage:   c,
-		exited: make(chan struct{}),
-		done:   make(chan struct{}),
-		hurry:  make(chan struct{}, 1),
+		spec:     *spec,
+		layer:    b.layer,
+		cage:     c,
+		exited:   make(chan struct{}),
+		done:     make(chan struct{}),
+		stopWait: make(chan struct{}, 1),
 	}
 	preferOOMD(c, spec)
 	adopt := false
@@ -192,10 +192,10 @@ func startIn(spec *Spec, b builder) (*Run, error) {
 		release = becomeSubreaper()
 	}
 	if spec.Attended {
-		r.heard = hear()
+		r.signals = catchSignals()
 	}
 	r.began = time.Now()
-	err = underway.start(func() (int, error) {
+	err = runningCommands.start(func() (int, error) {
 		command := newCommand(spec)
 		if c.strength().CPU != ByKernel {
 			command.nice = spec.limits().nice()
@@ -204,8 +204,8 @@ func startIn(spec *Spec, b builder) (*Run, error) {
 		return r.pid, err
 	})
 	if err != nil {
-		if r.heard != nil {
-			signal.Stop(r.heard)
+		if r.signals != nil {
+			signal.Stop(r.signals)
 		}
 		release()
 		return nil, errors.Join(err, c.close())
@@ -220,8 +220,8 @@ func startIn(spec *Spec, b builder) (*Run, error) {
 	})
 	spec.note(journal.RunStarted{PID: r.pid, LimitBytes: int64(spec.limits().Memory)})
 	r.watch = newWatcher(r, adopt)
-	if most := spec.limits().Time; most > 0 {
-		go r.keepTime(most)
+	if maxTime := spec.limits().Time; maxTime > 0 {
+		go r.enforceTime(maxTime)
 	}
 	go r.attendCommand(release)
 	return r, nil
@@ -240,7 +240,7 @@ func (r *Run) attendCommand(release func()) {
 	close(stop)
 	<-watching
 	r.finish()
-	underway.ended(r.pid)
+	runningCommands.ended(r.pid)
 	release()
 	close(r.done)
 }
@@ -251,7 +251,7 @@ func (r *Run) stopWaiting() {
 		return
 	}
 	select {
-	case r.hurry <- struct{}{}:
+	case r.stopWait <- struct{}{}:
 	default:
 	}
 }
@@ -333,72 +333,4 @@ func (r *Run) Kill() error {
 	}
 	err := r.cage.kill()
 	return errors.Join(err, r.watch.killTree())
-}
-
-// finish tells leftovers to go, reads the peak, and takes the cage down.
-func (r *Run) finish() {
-	r.cageMu.Lock()
-	defer r.cageMu.Unlock()
-	r.letGo()
-	res := &r.result
-	res.Layer, res.Strength = r.layer, r.Strength()
-	res.Started, res.Duration = r.began, time.Since(r.began)
-	res.ExitCode, res.Signal, res.CPU = r.ended.code, r.ended.signal, r.ended.cpu
-	r.failed = r.ended.err
-
-	left, err := r.watch.endLeftovers()
-	res.Leftovers = left
-	r.failed = errors.Join(r.failed, err)
-	r.watch.sampleLocked()
-	res.OOMKills = r.watch.countKills()
-	res.LimitKills = int(r.limitKills.Load())
-	res.PidsKills = int(r.pidsKills.Load())
-	res.Reached, res.TimeUsed = r.reached(), time.Duration(r.timeUsed.Load())
-	if c, ok := r.cage.(interface{ forksRefused() int }); ok {
-		res.ForksRefused = c.forksRefused()
-	}
-	if res.OOMDKills = oomdKills(r.cage); res.OOMDKills > 0 {
-		r.spec.note(journal.OOMDKills{Total: res.OOMDKills})
-	}
-	res.CommandOOM = res.ExitCode == 137 &&
-		(res.OOMKills+res.OOMDKills > 0 && !r.killAsked.Load() || r.killedByUs.Load())
-	res.Peak = r.peak()
-	for _, l := range left {
-		r.spec.note(journal.Leftover{PID: l.PID, Name: l.Name, Fate: l.Fate})
-	}
-	if r.spec.OnExit == LeaveLeftovers && len(left) > 0 {
-		// Whoever finds our claim dead must not end what was left on purpose.
-		remains := r.spec.remembered
-		remains.Leave = true
-		r.failed = errors.Join(r.failed, r.spec.remember(remains))
-		markLeft(r.cage)
-		if c, ok := r.cage.(alarmed); ok {
-			c.unattended()
-		}
-		return // the group stays for them; gc removes it when they have gone
-	}
-	r.failed = errors.Join(r.failed, r.cage.close())
-}
-
-// peak joins what the kernel kept and what was sampled.
-func (r *Run) peak() Peak {
-	seen := r.watch.highest()
-	p := Peak{Working: seen.Working, File: seen.File}
-	if bytes, method, ok := r.cage.peak(); ok && bytes > 0 {
-		p.Bytes, p.Method, p.Exact = limit.Bytes(bytes), method, true
-		// What was charged at the peak and can't have been page cache was working set.
-		p.Working = min(p.Bytes, max(p.Working, p.Bytes-p.File))
-		return p
-	}
-	p.Bytes, p.Method = max(seen.Charged, seen.Working), "sampled"
-	// ru_maxrss of a child starts at our own size, because fork copies our memory: it says
-	// something only where it is larger.
-	if r.ended.maxRSS > p.Bytes && (p.Bytes == 0 || r.ended.maxRSS > ownPeak()) {
-		p.Bytes, p.Method = r.ended.maxRSS, maxRSSMethod
-	}
-	p.Bytes = max(p.Bytes, 1)
-	if p.Working == 0 {
-		p.Working = p.Bytes
-	}
-	return p
 }

@@ -2,9 +2,9 @@ package sandbox
 
 import "sync"
 
-// underway are the commands of the runs under way in this program. A run that adopts its
+// runningCommands are the commands of the runs under way in this program. A run that adopts its
 // orphans must not take another run's command for one: both are our children.
-var underway siblings
+var runningCommands siblings
 
 type siblings struct {
 	mu   sync.Mutex

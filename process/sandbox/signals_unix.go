@@ -36,9 +36,9 @@ func Terminal() bool {
 // treated as by [KillLeftovers]. SIGHUP and SIGINT stay ignored where they were when we
 // started, for the command too (of other signals Go's runtime does not tell).
 func (r *Run) Attend(terminal bool, grace time.Duration) (stop func()) {
-	signals := r.heard
+	signals := r.signals
 	if signals == nil {
-		signals = hear()
+		signals = catchSignals()
 	}
 	if terminal && !signal.Ignored(syscall.SIGTSTP) {
 		signal.Notify(signals, syscall.SIGTSTP)
@@ -76,8 +76,8 @@ func (r *Run) Attend(terminal bool, grace time.Duration) (stop func()) {
 	}
 }
 
-// hear keeps the signals that [Run.Attend] attends to from ending this process.
-func hear() chan os.Signal {
+// catchSignals keeps the signals that [Run.Attend] attends to from ending this process.
+func catchSignals() chan os.Signal {
 	signals := make(chan os.Signal, 16)
 	for _, s := range []os.Signal{
 		syscall.SIGTERM, syscall.SIGHUP, syscall.SIGUSR1, syscall.SIGUSR2, syscall.SIGINT, syscall.SIGQUIT,

@@ -30,9 +30,9 @@ func Terminal() bool {
 // out or the system shuts down, the command is told by Windows; what is left of the run
 // after grace is ended.
 func (r *Run) Attend(terminal bool, grace time.Duration) (stop func()) {
-	signals := r.heard
+	signals := r.signals
 	if signals == nil {
-		signals = hear()
+		signals = catchSignals()
 	}
 	quit := make(chan struct{})
 	var wg sync.WaitGroup
@@ -78,8 +78,8 @@ func (r *Run) askToEnd() {
 	}
 }
 
-// hear keeps the signals that [Run.Attend] attends to from ending this process.
-func hear() chan os.Signal {
+// catchSignals keeps the signals that [Run.Attend] attends to from ending this process.
+func catchSignals() chan os.Signal {
 	signals := make(chan os.Signal, 16)
 	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
 	return signals

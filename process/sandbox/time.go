@@ -16,11 +16,11 @@ const (
 )
 
 // SoftTime is where a run with this limit of time is told that it runs out; 0 when nowhere.
-func SoftTime(most time.Duration) time.Duration {
-	if most < timeSoftLeast {
+func SoftTime(maxTime time.Duration) time.Duration {
+	if maxTime < timeSoftLeast {
 		return 0
 	}
-	return most / 10 * timeSoftTenths
+	return maxTime / 10 * timeSoftTenths
 }
 
 // timeLook is how often the clock of a run is looked at: a run that is stopped must not
@@ -35,34 +35,34 @@ type runClock struct{ used time.Duration }
 // advance takes in one look at the clock: the pause that was asked for, the time that it
 // took, and whether the run was stopped at its end. A pause that took far longer than asked
 // for is one in which this process was itself stopped, together with the run.
-func (c *runClock) advance(asked, took time.Duration, stopped bool) time.Duration {
+func (c *runClock) advance(requested, took time.Duration, stopped bool) time.Duration {
 	switch {
 	case stopped:
-	case took > asked+5*time.Second:
-		c.used += asked
+	case took > requested+5*time.Second:
+		c.used += requested
 	default:
 		c.used += took
 	}
 	return c.used
 }
 
-// keepTime ends the run when it has used up its time.
-func (r *Run) keepTime(most time.Duration) {
+// enforceTime ends the run when it has used up its time.
+func (r *Run) enforceTime(maxTime time.Duration) {
 	var clock runClock
-	soft := SoftTime(most)
+	soft := SoftTime(maxTime)
 	told := soft == 0
 	for {
-		asked := max(min(most-clock.used, timeLook), time.Millisecond)
+		requested := max(min(maxTime-clock.used, timeLook), time.Millisecond)
 		began := time.Now()
 		select {
 		case <-r.done:
 			return
-		case <-time.After(asked):
+		case <-time.After(requested):
 		}
-		used := clock.advance(asked, time.Since(began), r.standsStill())
+		used := clock.advance(requested, time.Since(began), r.isStopped())
 		r.timeUsed.Store(int64(used))
 		switch {
-		case used >= most:
+		case used >= maxTime:
 			if r.End(LimitTime) && r.spec.OnTime != nil {
 				r.spec.OnTime(used, true)
 			}
@@ -76,8 +76,8 @@ func (r *Run) keepTime(most time.Duration) {
 	}
 }
 
-// standsStill says that the run is frozen, or that its command is stopped by a signal.
-func (r *Run) standsStill() bool {
+// isStopped says that the run is frozen, or that its command is stopped by a signal.
+func (r *Run) isStopped() bool {
 	if r.Frozen() {
 		return true
 	}

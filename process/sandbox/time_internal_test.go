@@ -10,9 +10,9 @@ import (
 func TestRunClock(t *testing.T) {
 	var c runClock
 	for _, look := range []struct {
-		asked, took time.Duration
-		stopped     bool
-		want        time.Duration
+		requested, took time.Duration
+		stopped         bool
+		want            time.Duration
 	}{
 		{time.Second, time.Second, false, time.Second},
 		{time.Second, 1500 * time.Millisecond, false, 2500 * time.Millisecond}, // a busy machine
@@ -21,7 +21,7 @@ func TestRunClock(t *testing.T) {
 		{time.Second, 9 * time.Hour, true, 3500 * time.Millisecond},
 		{time.Millisecond, time.Millisecond, false, 3501 * time.Millisecond},
 	} {
-		if got := c.advance(look.asked, look.took, look.stopped); got != look.want {
+		if got := c.advance(look.requested, look.took, look.stopped); got != look.want {
 			t.Errorf("after %+v: %s, want %s", look, got, look.want)
 		}
 	}

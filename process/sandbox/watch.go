@@ -46,7 +46,7 @@ type watcher struct {
 	kills    int
 	unnamed  int            // kills whose victim had not gone at the last count
 	lost     []member       // gone since the last OOM count, newest last
-	dying    map[int]uint64 // ended over the limit of processes: pid to start time
+	exiting  map[int]uint64 // ended over the limit of processes: pid to start time
 	sampled  time.Time
 	listed   time.Time
 	alarm    atomic.Bool // the cage wakes us near the limit
@@ -54,16 +54,16 @@ type watcher struct {
 
 // member is a process of the run as it was last seen.
 type member struct {
-	pid     int
-	name    string
-	bytes   limit.Bytes
-	round   uint32
-	spared  bool // part of the chain of launchers that leads to the agent
-	parent  int
-	started uint64
-	met     time.Time // when it was seen first
-	named   time.Time // when name was read
-	stopped bool      // by a signal, when it was found as a leftover
+	pid       int
+	name      string
+	bytes     limit.Bytes
+	round     uint32
+	protected bool // part of the chain of launchers that leads to the agent
+	parent    int
+	started   uint64
+	met       time.Time // when it was seen first
+	named     time.Time // when name was read
+	stopped   bool      // by a signal, when it was found as a leftover
 }
 
 func (m member) same(o member) bool { return m.pid == o.pid && m.started == o.started }
@@ -91,7 +91,7 @@ func newWatcher(r *Run, adopts bool) *watcher {
 	if _, knows := r.cage.members(nil); !knows {
 		tree, err := proctree.New(proctree.Options{
 			Root: r.pid, Cookie: CookieName + "=" + r.spec.ID, Subreaper: adopts,
-			Exclude: func(p proctree.Process) bool { return underway.other(p.PID, r.pid) },
+			Exclude: func(p proctree.Process) bool { return runningCommands.other(p.PID, r.pid) },
 		})
 		if err == nil {
 			w.tree = tree
@@ -106,10 +106,10 @@ func newWatcher(r *Run, adopts bool) *watcher {
 type alarmed interface {
 	// setAlarm runs until stop is closed; ready tells when the alarm is in place.
 	setAlarm(memory int64, wake chan<- struct{}, ready *atomic.Bool, stop <-chan struct{})
-	// ease is called after every look, when the children have been marked.
-	ease(charged int64)
-	// unattended is called when the processes go on without a watcher.
-	unattended()
+	// adjustThrottle is called after every look, when the children have been marked.
+	adjustThrottle(charged int64)
+	// disableThrottle is called when the processes go on without a watcher.
+	disableThrottle()
 }
 
 // loop runs until stop is closed.
@@ -159,7 +159,7 @@ func (w *watcher) look(first bool) time.Duration {
 	}
 	alarm := w.alarm.Load()
 	if c, ok := w.run.cage.(alarmed); ok && alarm {
-		c.ease(charged)
+		c.adjustThrottle(charged)
 	}
 	switch {
 	case near && alarm:
@@ -180,7 +180,7 @@ func (w *watcher) list(now time.Time) {
 	for _, pid := range w.pids {
 		m := w.known[pid]
 		if m == nil {
-			m = w.meet(pid, now)
+			m = w.addMember(pid, now)
 		} else if now.Sub(m.met) < youngFor && now.Sub(m.named) >= nameEvery {
 			m.rename(now)
 		}
@@ -204,14 +204,14 @@ func (w *watcher) lose(m member) {
 	w.lost = append(w.lost, m)
 }
 
-// meet takes in a new process.
-func (w *watcher) meet(pid int, now time.Time) *member {
+// addMember takes in a new process.
+func (w *watcher) addMember(pid int, now time.Time) *member {
 	m := &member{pid: pid, met: now, named: now}
 	if p, err := proctree.Lookup(pid); err == nil {
 		m.name, m.parent, m.started = p.Name, p.PPID, p.Start
 	}
-	m.spared = pid == w.run.pid || w.run.spec.Launcher && w.leadsOn(m)
-	if !m.spared {
+	m.protected = pid == w.run.pid || w.run.spec.Launcher && w.leadsToAgent(m)
+	if !m.protected {
 		_, _ = proctree.OOMScoreAdj(pid, childScore)
 		if w.run.spec.limits().background() {
 			giveWay(pid, w.run.nice+childNice)
@@ -223,16 +223,16 @@ func (w *watcher) meet(pid int, now time.Time) *member {
 	return m
 }
 
-// leadsOn says whether m is the first child of a launcher in the chain that leads to the
+// leadsToAgent says whether m is the first child of a launcher in the chain that leads to the
 // agent: npx starts a shell that starts the agent, and the agent must not be the victim. An
 // interpreter is no launcher: node and python are the agent that they run.
-func (w *watcher) leadsOn(m *member) bool {
+func (w *watcher) leadsToAgent(m *member) bool {
 	parent := w.known[m.parent]
-	if parent == nil || !parent.spared || !isLauncher(proctree.Name(m.parent)) {
+	if parent == nil || !parent.protected || !isLauncher(proctree.Name(m.parent)) {
 		return false
 	}
 	for _, sibling := range w.known {
-		if sibling.spared && sibling.parent == m.parent && sibling.pid != m.pid {
+		if sibling.protected && sibling.parent == m.parent && sibling.pid != m.pid {
 			return false
 		}
 	}
@@ -259,13 +259,13 @@ func (w *watcher) noteKills() {
 	}
 	w.lost = w.lost[:0]
 	w.unnamed = waiting - named
-	if w.unnamed > fresh && !w.anyDying() { // whoever it was had gone before it was seen
+	if w.unnamed > fresh && !w.anyExiting() { // whoever it was had gone before it was seen
 		w.unnamed = fresh
 	}
 }
 
-// anyDying reports whether a process of the run is on its way out: on a busy machine it takes seconds to free what one held.
-func (w *watcher) anyDying() bool {
+// anyExiting reports whether a process of the run is on its way out: on a busy machine it takes seconds to free what one held.
+func (w *watcher) anyExiting() bool {
 	for pid := range w.known {
 		if proctree.Dying(pid) {
 			return true

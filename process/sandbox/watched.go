@@ -9,7 +9,7 @@ type watchedCage struct {
 }
 
 func newWatched(l Limits) watchedCage {
-	w := watchedCage{held: unheld}
+	w := watchedCage{held: heldByNobody}
 	if l.Memory > 0 {
 		w.held.Memory = ByWatching
 	}

@@ -96,13 +96,13 @@ func (w *watcher) endYoungest(n int) {
 	})
 	slices.SortFunc(members, func(a, b proctree.Process) int { return cmp.Compare(b.Start, a.Start) })
 	for _, p := range members[:min(n, len(members))] {
-		if w.dying[p.PID] == p.Start || proctree.Signal(p, syscall.SIGKILL) != nil {
+		if w.exiting[p.PID] == p.Start || proctree.Signal(p, syscall.SIGKILL) != nil {
 			continue // dying takes a moment, and nobody is counted twice
 		}
-		if len(w.dying) >= maxLost || w.dying == nil {
-			w.dying = map[int]uint64{}
+		if len(w.exiting) >= maxLost || w.exiting == nil {
+			w.exiting = map[int]uint64{}
 		}
-		w.dying[p.PID] = p.Start
+		w.exiting[p.PID] = p.Start
 		w.run.limitKills.Add(1)
 		w.run.pidsKills.Add(1)
 	}
@@ -140,7 +140,7 @@ func (w *watcher) killTree() error {
 func (w *watcher) waitEmpty() {
 	for len(w.others()) > 0 {
 		select {
-		case <-w.run.hurry:
+		case <-w.run.stopWait:
 			return
 		case <-time.After(tick):
 			w.run.waiting.Store(true)

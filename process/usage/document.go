@@ -30,16 +30,16 @@ const (
 
 // document is one project's file.
 type document struct {
-	Schema  int      `json:"schema"`
-	Project string   `json:"project"`
-	Path    string   `json:"path,omitempty"`
-	Appends int64    `json:"appends"`
-	Evicted int64    `json:"evicted_tools,omitempty"`
-	Tools   []*shelf `json:"tools"`
+	Schema  int            `json:"schema"`
+	Project string         `json:"project"`
+	Path    string         `json:"path,omitempty"`
+	Appends int64          `json:"appends"`
+	Evicted int64          `json:"evicted_tools,omitempty"`
+	Tools   []*toolHistory `json:"tools"`
 }
 
-// shelf is one tool's part of a document.
-type shelf struct {
+// toolHistory holds the recorded runs of one tool, or of one variant of it.
+type toolHistory struct {
 	Tool     string   `json:"tool"`
 	Recorded int64    `json:"recorded"`
 	OOMKills int64    `json:"oom_kills"`
@@ -146,16 +146,16 @@ func unusable(body []byte, decoding error) error {
 }
 
 // add appends one run, keeps the newest of its tool, and returns what had to make room for it, if any.
-func (d *document) add(tool string, r Run, keep int) (evicted *shelf) {
+func (d *document) add(tool string, r Run, keep int) (evicted *toolHistory) {
 	d.Appends++
-	name := shelfName(tool, r.Variant)
-	at := slices.IndexFunc(d.Tools, func(s *shelf) bool { return s.Tool == name })
+	name := historyKey(tool, r.Variant)
+	at := slices.IndexFunc(d.Tools, func(s *toolHistory) bool { return s.Tool == name })
 	if at < 0 {
-		if evicted = d.mustGo(tool, r.Variant); evicted != nil {
-			d.Tools = slices.DeleteFunc(d.Tools, func(s *shelf) bool { return s == evicted })
+		if evicted = d.toEvict(tool, r.Variant); evicted != nil {
+			d.Tools = slices.DeleteFunc(d.Tools, func(s *toolHistory) bool { return s == evicted })
 			d.Evicted++
 		}
-		d.Tools = append(d.Tools, &shelf{Tool: name})
+		d.Tools = append(d.Tools, &toolHistory{Tool: name})
 		at = len(d.Tools) - 1
 	}
 	s := d.Tools[at]
@@ -164,15 +164,15 @@ func (d *document) add(tool string, r Run, keep int) (evicted *shelf) {
 	s.Last = d.Appends
 	s.Runs = append(s.Runs, toRecord(r))
 	for len(s.Runs) > keep {
-		at := oldestToGo(s.Runs, keep)
+		at := runToEvict(s.Runs, keep)
 		s.Runs = slices.Delete(s.Runs, at, at+1)
 	}
 	return evicted
 }
 
-// oldestToGo is the index of the run that makes room. Brief runs get a quarter of the room at most, so that
+// runToEvict is the index of the run that makes room. Brief runs get a quarter of the room at most, so that
 // two hundred questions for a version do not push out what a build needed.
-func oldestToGo(runs []record, keep int) int {
+func runToEvict(runs []record, keep int) int {
 	brief, first := 0, 0
 	for i := len(runs) - 1; i >= 0; i-- {
 		if d := runs[i].Duration; d > 0 && d < briefRun.Milliseconds() {
@@ -186,20 +186,20 @@ func oldestToGo(runs []record, keep int) int {
 	return 0
 }
 
-// mustGo is what a new variant of a tool takes the place of; nil while there is room. One tool's many
+// toEvict is the history that a new variant of a tool replaces; nil while there is room. One tool's many
 // variants push out each other, and variants go before whole tools.
-func (d *document) mustGo(tool, variant string) *shelf {
-	var own, variants []*shelf
+func (d *document) toEvict(tool, variant string) *toolHistory {
+	var own, variants []*toolHistory
 	for _, s := range d.Tools {
-		if of, v := splitShelf(s.Tool); v != "" {
+		if of, v := splitHistoryKey(s.Tool); v != "" {
 			variants = append(variants, s)
 			if of == tool {
 				own = append(own, s)
 			}
 		}
 	}
-	oldest := func(among []*shelf) *shelf {
-		return slices.MinFunc(among, func(a, b *shelf) int { return cmp.Compare(a.Last, b.Last) })
+	oldest := func(among []*toolHistory) *toolHistory {
+		return slices.MinFunc(among, func(a, b *toolHistory) int { return cmp.Compare(a.Last, b.Last) })
 	}
 	switch {
 	case variant != "" && len(own) >= MaxVariants:
@@ -212,7 +212,7 @@ func (d *document) mustGo(tool, variant string) *shelf {
 	return oldest(d.Tools)
 }
 
-func (d *document) shelf(tool string) *shelf {
+func (d *document) history(tool string) *toolHistory {
 	for _, s := range d.Tools {
 		if s.Tool == tool {
 			return s
@@ -221,8 +221,8 @@ func (d *document) shelf(tool string) *shelf {
 	return nil
 }
 
-func (s *shelf) runs() []Run {
-	_, variant := splitShelf(s.Tool)
+func (s *toolHistory) runs() []Run {
+	_, variant := splitHistoryKey(s.Tool)
 	runs := make([]Run, len(s.Runs))
 	for i, r := range s.Runs {
 		runs[i] = r.run()

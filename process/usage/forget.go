@@ -54,8 +54,8 @@ func (h *History) Forget(projectKey, tool string) (runs int, err error) {
 
 // forget removes a tool with all its variants, and says how many runs were kept of it.
 func (d *document) forget(tool string) (runs int) {
-	d.Tools = slices.DeleteFunc(d.Tools, func(s *shelf) bool {
-		of, _ := splitShelf(s.Tool)
+	d.Tools = slices.DeleteFunc(d.Tools, func(s *toolHistory) bool {
+		of, _ := splitHistoryKey(s.Tool)
 		if of == tool {
 			runs += len(s.Runs)
 		}

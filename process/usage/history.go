@@ -203,7 +203,7 @@ func (h *History) Runs(projectKey, tool string) ([]Run, error) {
 	if err != nil || d == nil {
 		return nil, err
 	}
-	if s := d.shelf(tool); s != nil {
+	if s := d.history(tool); s != nil {
 		return s.runs(), nil
 	}
 	return nil, nil
@@ -253,7 +253,7 @@ func (h *History) warnFound(name string, damaged *damage) {
 func (d *document) summaries() []Summary {
 	list := make([]Summary, 0, len(d.Tools))
 	for _, s := range d.Tools {
-		tool, variant := splitShelf(s.Tool)
+		tool, variant := splitHistoryKey(s.Tool)
 		list = append(list, Summary{
 			Project: Project{Key: d.Project, Path: d.Path}, Tool: tool, Variant: variant,
 			Recorded: s.Recorded, OOMKills: s.OOMKills, Runs: s.runs(),

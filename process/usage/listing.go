@@ -59,7 +59,7 @@ func (h *History) ToolRuns(tool string) ([]Run, error) {
 			continue
 		}
 		for _, s := range d.Tools {
-			if of, _ := splitShelf(s.Tool); of == tool {
+			if of, _ := splitHistoryKey(s.Tool); of == tool {
 				all = append(all, datedRuns(s.runs(), file.written)...)
 			}
 		}

@@ -17,14 +17,14 @@ const maxVariant = 100
 // and not for work.
 const briefRun = 2 * time.Second
 
-func shelfName(tool, variant string) string {
+func historyKey(tool, variant string) string {
 	if variant == "" {
 		return tool
 	}
 	return tool + variantMark + variant
 }
 
-func splitShelf(name string) (tool, variant string) {
+func splitHistoryKey(name string) (tool, variant string) {
 	tool, variant, _ = strings.Cut(name, variantMark)
 	return tool, variant
 }
@@ -52,7 +52,7 @@ func (h *History) Variants(projectKey, tool string) (map[string][]Run, error) {
 func (d *document) variants(tool string) map[string][]Run {
 	found := map[string][]Run{}
 	for _, s := range d.Tools {
-		if of, variant := splitShelf(s.Tool); of == tool {
+		if of, variant := splitHistoryKey(s.Tool); of == tool {
 			found[variant] = s.runs()
 		}
 	}

@@ -90,12 +90,12 @@ type killing struct {
 	lastError error
 }
 
-// looks is how often an empty tree that is not settled is looked at again without a pause.
-const looks = 4
+// settleScans is how often an empty tree that is not settled is looked at again without a pause.
+const settleScans = 4
 
 // look scans and records who is alive.
 func (k *killing) look() error {
-	for range looks {
+	for range settleScans {
 		var err error
 		if k.alive, err = k.tree.living(k.spareRoot); err != nil {
 			return err
@@ -159,7 +159,7 @@ func (k *killing) stopAll() {
 	if !canStop {
 		return
 	}
-	defer hurry()()
+	defer raisePriority()()
 	fresh := k.alive
 	for quiet, round := 0, 0; quiet < 2 && round < stopRounds; round++ {
 		quiet++

@@ -39,15 +39,15 @@ func (t *Tree) measureLocked() Usage {
 		}
 		if pages.resident == 0 {
 			m.private, m.resident = 0, 0
-			if !t.hollow(m, &pages) {
+			if !t.measureEmpty(m, &pages) {
 				continue
 			}
 		}
 		m.private = limit.Bytes(pages.private()) * t.pageSize
 		m.resident = limit.Bytes(pages.resident) * t.pageSize
 		u.Processes++
-		u.Anon = plus(u.Anon, m.private)
-		u.RSS = plus(u.RSS, m.resident)
+		u.Anon = addSaturating(u.Anon, m.private)
+		u.RSS = addSaturating(u.RSS, m.resident)
 		u.Shared = max(u.Shared, m.resident-m.private)
 		if largest == nil || m.private > largest.private {
 			largest = m
@@ -111,10 +111,10 @@ func (t *Tree) closeStatm(m *member) {
 	}
 }
 
-// hollow looks closer at a member without memory: a zombie, or a process whose first
+// measureEmpty looks closer at a member without memory: a zombie, or a process whose first
 // thread has ended before the others, whose memory only its other threads show. It
 // reports whether pages now holds that memory.
-func (t *Tree) hollow(m *member, pages *statm) bool {
+func (t *Tree) measureEmpty(m *member, pages *statm) bool {
 	if m.Process.Zombie() {
 		return false
 	}
@@ -183,15 +183,15 @@ func (t *Tree) Precise() Usage {
 		}
 		if err != nil || i >= t.o.PreciseLargest {
 			u.Estimated++
-			u.Anon = plus(u.Anon, m.private)
-			u.RSS = plus(u.RSS, m.private)
+			u.Anon = addSaturating(u.Anon, m.private)
+			u.RSS = addSaturating(u.RSS, m.private)
 		} else {
-			held = plus(r.anon, plus(r.shmem, r.swap))
-			u.Anon = plus(u.Anon, r.anon)
-			u.RSS = plus(u.RSS, r.rss)
-			u.Shmem = plus(u.Shmem, r.shmem)
-			u.Swap = plus(u.Swap, r.swap)
-			u.Shared = plus(u.Shared, plus(r.file, r.shmem))
+			held = addSaturating(r.anon, addSaturating(r.shmem, r.swap))
+			u.Anon = addSaturating(u.Anon, r.anon)
+			u.RSS = addSaturating(u.RSS, r.rss)
+			u.Shmem = addSaturating(u.Shmem, r.shmem)
+			u.Swap = addSaturating(u.Swap, r.swap)
+			u.Shared = addSaturating(u.Shared, addSaturating(r.file, r.shmem))
 		}
 		if held > u.LargestBytes {
 			u.Largest, u.LargestBytes = m.Process, held

@@ -78,7 +78,7 @@ SwapPss:             500 kB
 }
 
 func TestSumsStayAtTheLargestSize(t *testing.T) {
-	if got := plus(math.MaxInt64-1, 5); got != math.MaxInt64 {
+	if got := addSaturating(math.MaxInt64-1, 5); got != math.MaxInt64 {
 		t.Errorf("the sum is %d", got)
 	}
 }

@@ -184,8 +184,8 @@ type Leftover struct {
 	Fate Fate
 }
 
-// plus adds two sizes and stays at the largest size instead of wrapping.
-func plus(a, b limit.Bytes) limit.Bytes {
+// addSaturating adds two sizes and stays at the largest size instead of wrapping.
+func addSaturating(a, b limit.Bytes) limit.Bytes {
 	if a > math.MaxInt64-b {
 		return math.MaxInt64
 	}

@@ -24,9 +24,9 @@ func (t *Tree) settled() bool {
 // stopGroup stops all processes of a group at once, those included that no scan has seen.
 func stopGroup(pgid int) { _ = unix.Kill(-pgid, unix.SIGSTOP) }
 
-// hurry puts the calling thread ahead of all others where that is allowed, until the
+// raisePriority puts the calling thread ahead of all others where that is allowed, until the
 // function it returns is called.
-func hurry() (done func()) {
+func raisePriority() (done func()) {
 	runtime.LockOSThread()
 	before, err := unix.Getpriority(unix.PRIO_PROCESS, 0)
 	if err == nil {

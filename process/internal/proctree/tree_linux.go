@@ -34,7 +34,7 @@ type Tree struct {
 	scan    uint64 // number of the scan under way, or of the last one
 	known   map[int]*entry
 	members []*member // in order of discovery
-	young   []*member // seen once, to be looked at again: they may just have exec'd
+	recheck []*member // seen once, to be looked at again: they may just have exec'd
 	past    pidRing   // members that ended: they may still name a session or group
 	fresh   []listed
 	// undecided is how many processes the last scan could not decide about yet, or saw only in
@@ -177,7 +177,7 @@ func (t *Tree) Close() error {
 	for _, m := range t.members {
 		t.closeStatm(m)
 	}
-	t.members, t.young = nil, nil
+	t.members, t.recheck = nil, nil
 	clear(t.known)
 	return unix.Close(t.dir)
 }

@@ -201,8 +201,8 @@ func (t *Tree) Measure() Usage {
 		private, resident = min(private, maxBytes), min(resident, maxBytes)
 		m.private, m.resident = private, resident
 		u.Processes++
-		u.Anon = plus(u.Anon, private)
-		u.RSS = plus(u.RSS, resident)
+		u.Anon = addSaturating(u.Anon, private)
+		u.RSS = addSaturating(u.RSS, resident)
 		u.Shared = max(u.Shared, resident-min(resident, private))
 		if private > u.LargestBytes {
 			u.Largest, u.LargestBytes = m.Process, private
@@ -245,8 +245,8 @@ func (t *Tree) settled() bool { return true }
 
 func stopGroup(int) {}
 
-// hurry raises the priority of the calling thread on Linux only.
-func hurry() (done func()) { return func() {} }
+// raisePriority raises the priority of the calling thread on Linux only.
+func raisePriority() (done func()) { return func() {} }
 
 // living scans and returns the members that are no zombies.
 func (t *Tree) living(spareRoot bool) ([]Process, error) {

@@ -13,19 +13,19 @@ import (
 const firstRead = 4 << 10
 
 // Read returns at most most bytes of a file. Errors are of type *[os.PathError].
-func Read(name string, most int) ([]byte, error) {
-	fd, err := again(func() (int, error) { return unix.Open(name, unix.O_RDONLY|unix.O_CLOEXEC, 0) })
+func Read(name string, maxBytes int) ([]byte, error) {
+	fd, err := retry(func() (int, error) { return unix.Open(name, unix.O_RDONLY|unix.O_CLOEXEC, 0) })
 	if err != nil {
 		return nil, &os.PathError{Op: "open", Path: name, Err: err}
 	}
 	defer unix.Close(fd)
 	var first [firstRead]byte // on the stack: most files hold some hundred bytes, and a supervisor reads many
-	text := first[:0:min(most, firstRead)]
-	for len(text) < most {
+	text := first[:0:min(maxBytes, firstRead)]
+	for len(text) < maxBytes {
 		if len(text) == cap(text) {
-			text = slices.Grow(text, min(most-len(text), len(text)))
+			text = slices.Grow(text, min(maxBytes-len(text), len(text)))
 		}
-		n, err := again(func() (int, error) { return unix.Read(fd, text[len(text):min(cap(text), most)]) })
+		n, err := retry(func() (int, error) { return unix.Read(fd, text[len(text):min(cap(text), maxBytes)]) })
 		if err != nil {
 			return nil, &os.PathError{Op: "read", Path: name, Err: err}
 		}
@@ -37,8 +37,8 @@ func Read(name string, most int) ([]byte, error) {
 	return bytes.Clone(text), nil
 }
 
-// again repeats a call that a signal interrupted.
-func again(call func() (int, error)) (int, error) {
+// retry repeats a call that a signal interrupted.
+func retry(call func() (int, error)) (int, error) {
 	for {
 		n, err := call()
 		if !errors.Is(err, unix.EINTR) {

@@ -8,13 +8,13 @@ import (
 )
 
 // Read returns at most most bytes of a file.
-func Read(name string, most int) ([]byte, error) {
+func Read(name string, maxBytes int) ([]byte, error) {
 	f, err := os.Open(name)
 	if err != nil {
 		return nil, err
 	}
 	defer f.Close()
-	return io.ReadAll(io.LimitReader(f, int64(most)))
+	return io.ReadAll(io.LimitReader(f, int64(maxBytes)))
 }
 
 // Leaf reports that a directory has no directories in it; here that is never known.

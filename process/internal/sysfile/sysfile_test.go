@@ -17,10 +17,10 @@ func TestRead(t *testing.T) {
 		if err := os.WriteFile(name, want, 0o600); err != nil {
 			t.Fatal(err)
 		}
-		for _, most := range []int{1, 4096, 5000, 1 << 20} {
-			got, err := Read(name, most)
-			if err != nil || !bytes.Equal(got, want[:min(size, most)]) {
-				t.Errorf("%d bytes, at most %d: %d bytes, %v", size, most, len(got), err)
+		for _, maxBytes := range []int{1, 4096, 5000, 1 << 20} {
+			got, err := Read(name, maxBytes)
+			if err != nil || !bytes.Equal(got, want[:min(size, maxBytes)]) {
+				t.Errorf("%d bytes, at most %d: %d bytes, %v", size, maxBytes, len(got), err)
 			}
 		}
 	}

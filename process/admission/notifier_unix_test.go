@@ -12,30 +12,30 @@ import (
 
 func TestBellWakesOneWaiter(t *testing.T) {
 	l := open(t)
-	bells := pipeBells{l}
-	b, err := bells.listen("me")
+	notifiers := pipeNotifiers{l}
+	b, err := notifiers.listen("me")
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer b.close()
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
-	bells.ring("me") // before it sleeps
-	bells.ring("nobody")
+	notifiers.wake("me") // before it sleeps
+	notifiers.wake("nobody")
 	if err := b.wait(ctx, time.Hour); err != nil {
 		t.Errorf("it was not woken: %v", err)
 	}
-	time.AfterFunc(time.Millisecond, func() { bells.ring("me") })
+	time.AfterFunc(time.Millisecond, func() { notifiers.wake("me") })
 	if err := b.wait(ctx, time.Hour); err != nil {
 		t.Errorf("it was not woken: %v", err)
 	}
-	bells.watch("me")
+	notifiers.watch("me")
 	watched := time.Now()
 	if err := b.wait(ctx, time.Hour); err != nil || time.Since(watched) < lookFirst/2 {
 		t.Errorf("told to watch, it slept %v (%v)", time.Since(watched), err)
 	}
-	bells.watch("me")
-	bells.ring("me")
+	notifiers.watch("me")
+	notifiers.wake("me")
 	if err := b.wait(ctx, time.Hour); err != nil {
 		t.Errorf("rung after it was told to watch: %v", err)
 	}
@@ -48,11 +48,11 @@ func TestBellWakesOneWaiter(t *testing.T) {
 	if err := b.wait(ctx, time.Millisecond); err != nil {
 		t.Errorf("after its time, it says %v", err)
 	}
-	if err := os.WriteFile(l.bellPath("file"), nil, 0o600); err != nil {
+	if err := os.WriteFile(l.notifierPath("file"), nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	bells.ring("file")
-	if text, err := os.ReadFile(l.bellPath("file")); err != nil || len(text) > 0 {
+	notifiers.wake("file")
+	if text, err := os.ReadFile(l.notifierPath("file")); err != nil || len(text) > 0 {
 		t.Errorf("what is no pipe was written to: %q (%v)", text, err)
 	}
 }

@@ -14,17 +14,17 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// pipeBells are named pipes, one for each waiter, beside the ledger. A pipe keeps a ring for the waiter that is not asleep yet,
+// pipeNotifiers are named pipes, one for each waiter, beside the ledger. A pipe keeps a wake-up for the waiter that is not asleep yet,
 // needs none of the host's few inotify instances, and wakes one process instead of all.
-type pipeBells struct{ l *Ledger }
+type pipeNotifiers struct{ l *Ledger }
 
-// bellPath is outside the directory of the claims, in which there are regular files only.
-func (l *Ledger) bellPath(id string) string { return filepath.Join(l.dir, "waiters", id) }
+// notifierPath is outside the directory of the claims, in which there are regular files only.
+func (l *Ledger) notifierPath(id string) string { return filepath.Join(l.dir, "waiters", id) }
 
-type pipeBell struct{ f *os.File }
+type pipeNotifier struct{ f *os.File }
 
-func (p pipeBells) listen(id string) (bell, error) {
-	path := p.l.bellPath(id)
+func (p pipeNotifiers) listen(id string) (notifier, error) {
+	path := p.l.notifierPath(id)
 	err := unix.Mkfifo(path, 0o600)
 	if errors.Is(err, fs.ErrNotExist) {
 		if err = os.MkdirAll(filepath.Dir(path), 0o700); err == nil {
@@ -40,13 +40,13 @@ func (p pipeBells) listen(id string) (bell, error) {
 		_ = os.Remove(path)
 		return nil, err
 	}
-	return &pipeBell{f}, nil
+	return &pipeNotifier{f}, nil
 }
 
-// ring does nothing for a waiter that has gone: its pipe has no reader.
-func (p pipeBells) ring(id string) { p.write(id, ringByte) }
+// wake does nothing for a waiter that has ended: its pipe has no reader.
+func (p pipeNotifiers) wake(id string) { p.write(id, ringByte) }
 
-func (p pipeBells) watch(id string) { p.write(id, watchByte) }
+func (p pipeNotifiers) watch(id string) { p.write(id, watchByte) }
 
 // What is written into a pipe.
 const (
@@ -54,8 +54,8 @@ const (
 	watchByte = 'w'
 )
 
-func (p pipeBells) write(id string, what byte) {
-	if f, err := openPipe(p.l.bellPath(id), unix.O_WRONLY); err == nil {
+func (p pipeNotifiers) write(id string, what byte) {
+	if f, err := openPipe(p.l.notifierPath(id), unix.O_WRONLY); err == nil {
 		_, _ = f.Write([]byte{what})
 		f.Close()
 	}
@@ -74,7 +74,7 @@ func openPipe(path string, flags int) (*os.File, error) {
 	return f, nil
 }
 
-func (b *pipeBell) wait(ctx context.Context, d time.Duration) error {
+func (b *pipeNotifier) wait(ctx context.Context, d time.Duration) error {
 	until := time.Now().Add(d)
 	if err := b.f.SetReadDeadline(until); err != nil {
 		return sleep(ctx, d)
@@ -103,5 +103,5 @@ func (b *pipeBell) wait(ctx context.Context, d time.Duration) error {
 	}
 }
 
-func (b *pipeBell) polls() bool { return false }
-func (b *pipeBell) close()      { b.f.Close() }
+func (b *pipeNotifier) polls() bool { return false }
+func (b *pipeNotifier) close()      { b.f.Close() }

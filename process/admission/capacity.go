@@ -15,11 +15,11 @@ const (
 	alwaysExact = 16
 )
 
-// ground is what is there to be given out.
-type ground struct {
+// capacity is a snapshot of the memory and slots that one decision has to give out.
+type capacity struct {
 	known     bool // memory
 	err       error
-	sure      bool // claimed is the exact sum, not an upper bound of it
+	exact     bool // claimed is the exact sum, not an upper bound of it
 	available [2]headroom.Room
 	ceiling   [2]headroom.Room
 	capacity  limit.Bytes
@@ -30,18 +30,19 @@ type ground struct {
 	reaping   bool
 }
 
-// ground reads the memory and adds up who holds. What the holders use is read when exact is asked for and while they are few. Else
-// the sum is rounded up, against the newcomer: a sum of the last second counts with the memory that was available
-// then, if that was less; without one every reservation counts in full.
-func (b *book) ground(r Request, exact bool) *ground {
-	g := &ground{tools: map[string]int{}}
-	surroundings := g.read(r)
-	var standing []*entry // with a claim of its own
+// readCapacity reads the memory and adds up what is reserved and not used yet. It reads what every holder uses when exact is set, or
+// when there are few holders. Otherwise the sum is an upper bound, so that a decision never gives out too much: a sum of the
+// last second is used together with the memory that was available then, if that was less; without such a sum every reservation
+// counts in full.
+func (b *book) readCapacity(r Request, exact bool) *capacity {
+	g := &capacity{tools: map[string]int{}}
+	cgroupsHash := g.read(r)
+	var holding []*entry // with a claim of its own
 	for _, e := range b.file.Entries {
 		if e.State != Holding || b.nested(e) {
 			continue
 		}
-		standing = append(standing, e)
+		holding = append(holding, e)
 		if e.StaleWhy != "" { // its memory is already missing from what is available; nothing more is held for it
 			continue
 		}
@@ -52,17 +53,17 @@ func (b *book) ground(r Request, exact bool) *ground {
 		}
 	}
 	age := b.now.UnixNano() - b.sum.at
-	recent := b.sum.at != 0 && age >= 0 && age <= int64(sumAge) && g.known && b.sum.surroundings == surroundings
+	recent := b.sum.at != 0 && age >= 0 && age <= int64(sumAge) && g.known && b.sum.cgroupsHash == cgroupsHash
 	switch {
-	case exact || len(standing) <= alwaysExact:
-		b.measure(g, standing, surroundings)
+	case exact || len(holding) <= alwaysExact:
+		b.measure(g, holding, cgroupsHash)
 	case recent:
 		for i := range g.available {
-			g.available[i] = atMost(g.available[i], b.sum.available[i])
+			g.available[i] = capRoom(g.available[i], b.sum.available[i])
 		}
 		fallthrough
 	default:
-		for _, e := range standing {
+		for _, e := range holding {
 			left := e.Reservation
 			if e.StaleWhy != "" {
 				continue
@@ -77,10 +78,10 @@ func (b *book) ground(r Request, exact bool) *ground {
 	return g
 }
 
-// measure reads what every holder uses. While they are many the result is kept for the decisions of the next second.
-func (b *book) measure(g *ground, standing []*entry, surroundings uint64) {
-	g.sure = true
-	for _, e := range standing {
+// measure reads what every holder uses. When there are many holders it keeps the result for the decisions of the next second.
+func (b *book) measure(g *capacity, holding []*entry, cgroupsHash uint64) {
+	g.exact = true
+	for _, e := range holding {
 		h := b.holder(e)
 		g.holders = append(g.holders, h)
 		if e.StaleWhy != "" {
@@ -91,14 +92,14 @@ func (b *book) measure(g *ground, standing []*entry, surroundings uint64) {
 	}
 	sortHolders(g.holders)
 	b.sum = snapshot{}
-	if len(standing) > alwaysExact && g.known {
+	if len(holding) > alwaysExact && g.known {
 		b.changed = true
-		b.sum = snapshot{at: b.now.UnixNano(), available: [2]limit.Bytes{g.available[0].Total, g.available[1].Total}, surroundings: surroundings}
+		b.sum = snapshot{at: b.now.UnixNano(), available: [2]limit.Bytes{g.available[0].Total, g.available[1].Total}, cgroupsHash: cgroupsHash}
 	}
 }
 
-// read asks for the memory, and returns what tells one set of limits around a reader from another.
-func (g *ground) read(r Request) (surroundings uint64) {
+// read reads the available memory. It returns a hash of the enclosing control groups: readings with different hashes must not be mixed.
+func (g *capacity) read(r Request) (cgroupsHash uint64) {
 	if r.Headroom == nil {
 		return 0
 	}
@@ -118,17 +119,17 @@ func (g *ground) read(r Request) (surroundings uint64) {
 	return h.Sum64()
 }
 
-// atMost lowers a room to most bytes in all.
-func atMost(room headroom.Room, most limit.Bytes) headroom.Room {
-	if room.Total > most {
-		room.Total = most
-		room.Physical = min(room.Physical, most)
-		room.Swap = most - room.Physical
+// capRoom lowers a room to at most maxBytes in all.
+func capRoom(room headroom.Room, maxBytes limit.Bytes) headroom.Room {
+	if room.Total > maxBytes {
+		room.Total = maxBytes
+		room.Physical = min(room.Physical, maxBytes)
+		room.Swap = maxBytes - room.Physical
 	}
 	return room
 }
 
-func (g *ground) minFree(r Request) limit.Bytes {
+func (g *capacity) minFree(r Request) limit.Bytes {
 	switch {
 	case r.MinFree > 0:
 		return r.MinFree
@@ -145,8 +146,8 @@ func swapIndex(countSwap bool) int {
 	return 0
 }
 
-// ever reports whether e could be admitted if it were alone.
-func (g *ground) ever(e *entry) (Reason, bool) {
+// couldEverFit reports whether e could be admitted if it were alone.
+func (g *capacity) couldEverFit(e *entry) (Reason, bool) {
 	switch {
 	case e.SlotsPerTool < 0:
 		return ToolSlots, false
@@ -158,28 +159,28 @@ func (g *ground) ever(e *entry) (Reason, bool) {
 	return "", true
 }
 
-// remainder is what e could get; below 0 when more is claimed than there is.
-func (g *ground) remainder(e *entry) limit.Bytes {
+// availableTo is the memory that e could get, in bytes. It is below 0 when more is claimed than there is.
+func (g *capacity) availableTo(e *entry) limit.Bytes {
 	return g.available[swapIndex(e.CountSwap)].Total - e.MinFree - g.claimed
 }
 
-func (g *ground) fits(e *entry) (Reason, bool) {
+func (g *capacity) fits(e *entry) (Reason, bool) {
 	switch {
 	case e.SlotsPerTool > 0 && g.tools[e.slot()] >= e.SlotsPerTool:
 		return ToolSlots, false
 	case e.SlotsTotal > 0 && g.total >= e.SlotsTotal:
 		return TotalSlots, false
-	case g.known && e.Reservation > g.remainder(e):
+	case g.known && e.Reservation > g.availableTo(e):
 		return Memory, false
 	}
 	return "", true
 }
 
-// harms reports whether e, if it goes, takes something that the waiter w needs: w no longer
-// fits beside it, or not even when a slot of its own tool becomes free.
-func (g *ground) harms(e, w *entry) bool {
+// starves reports whether admitting e would take something that the waiter w needs: w would no longer
+// fit beside it, not even when a slot of its own tool becomes free.
+func (g *capacity) starves(e, w *entry) bool {
 	switch {
-	case g.known && w.Reservation > g.remainder(w)-e.Reservation:
+	case g.known && w.Reservation > g.availableTo(w)-e.Reservation:
 		return true
 	case w.SlotsTotal > 0 && g.total+1 >= w.SlotsTotal:
 		return true
@@ -187,8 +188,8 @@ func (g *ground) harms(e, w *entry) bool {
 	return w.SlotsPerTool > 0 && e.slot() == w.slot() && g.tools[w.slot()]+1 >= w.SlotsPerTool
 }
 
-// take gives w what it asks for.
-func (g *ground) take(w *entry) {
+// take subtracts what w asks for.
+func (g *capacity) take(w *entry) {
 	g.claimed = add(g.claimed, w.Reservation)
 	if !w.NoSlot {
 		g.tools[w.slot()]++

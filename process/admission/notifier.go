@@ -1,0 +1,126 @@
+package admission
+
+import (
+	"context"
+	"slices"
+	"sync"
+	"time"
+)
+
+// notifiers wakes the waiters that may be admitted now, and no others.
+type notifiers interface {
+	// listen opens the notifier of a waiter before the ledger lists the waiter. After an error the waiter polls instead.
+	listen(id string) (notifier, error)
+	// wake wakes a waiter. A waiter that is not asleep yet skips its next sleep.
+	wake(id string)
+	// watch limits a waiter's current sleep to lookFirst from now, without waking it.
+	watch(id string)
+}
+
+// notifier is the wake-up channel of one waiter.
+type notifier interface {
+	// wait returns when woken, after d, lookFirst after it was told to watch, or with ctx's cause.
+	wait(ctx context.Context, d time.Duration) error
+	// polls reports that nothing can wake this notifier, so its waiter has to poll.
+	polls() bool
+	close()
+}
+
+// wake wakes the waiters that b lists. Call it after the ledger's lock is released.
+func (l *Ledger) wake(b *book) {
+	for _, id := range b.toWake {
+		l.notifiers.wake(id)
+	}
+	for _, id := range b.toWatch {
+		if !slices.Contains(b.toWake, id) {
+			l.notifiers.watch(id)
+		}
+	}
+}
+
+// pollingNotifier never wakes its waiter early.
+type pollingNotifier struct{}
+
+func (pollingNotifier) wait(ctx context.Context, d time.Duration) error { return sleep(ctx, d) }
+func (pollingNotifier) polls() bool                                     { return true }
+func (pollingNotifier) close()                                          {}
+
+// memoryNotifiers serves waiters that are all in this process.
+type memoryNotifiers struct {
+	mu      sync.Mutex
+	waiting map[string]*memoryNotifier
+}
+
+type memoryNotifier struct {
+	notifiers      *memoryNotifiers
+	id             string
+	woken, watched chan struct{}
+}
+
+func (m *memoryNotifiers) listen(id string) (notifier, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	b := &memoryNotifier{m, id, make(chan struct{}, 1), make(chan struct{}, 1)}
+	m.waiting[id] = b
+	return b, nil
+}
+
+func (m *memoryNotifiers) wake(id string) {
+	if b := m.find(id); b != nil {
+		signal(b.woken)
+	}
+}
+
+func (m *memoryNotifiers) watch(id string) {
+	if b := m.find(id); b != nil {
+		signal(b.watched)
+	}
+}
+
+func (m *memoryNotifiers) find(id string) *memoryNotifier {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.waiting[id]
+}
+
+// signal never waits: one that was not taken yet is enough.
+func signal(c chan struct{}) {
+	select {
+	case c <- struct{}{}:
+	default:
+	}
+}
+
+func (b *memoryNotifier) wait(ctx context.Context, d time.Duration) error {
+	until := time.Now().Add(d)
+	t := time.NewTimer(d)
+	defer t.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		case <-b.watched:
+			until = earlier(until, time.Now().Add(lookFirst))
+			t.Reset(time.Until(until))
+			continue
+		case <-b.woken:
+		case <-t.C:
+		}
+		return nil
+	}
+}
+
+func (b *memoryNotifier) polls() bool { return false }
+
+func (b *memoryNotifier) close() {
+	b.notifiers.mu.Lock()
+	defer b.notifiers.mu.Unlock()
+	delete(b.notifiers.waiting, b.id)
+}
+
+func earlier(a, b time.Time) time.Time {
+	if b.Before(a) {
+		return b
+	}
+	return a
+}

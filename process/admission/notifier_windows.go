@@ -1,0 +1,15 @@
+package admission
+
+import (
+	"errors"
+	"path/filepath"
+)
+
+// pipeNotifiers are none here: every waiter polls.
+type pipeNotifiers struct{ l *Ledger }
+
+func (l *Ledger) notifierPath(id string) string { return filepath.Join(l.dir, "waiters", id) }
+
+func (pipeNotifiers) listen(string) (notifier, error) { return nil, errors.ErrUnsupported }
+func (pipeNotifiers) wake(string)                     {}
+func (pipeNotifiers) watch(string)                    {}

@@ -1,0 +1,77 @@
+package sandbox
+
+import (
+	"errors"
+	"time"
+
+	"github.com/plimsoll/plimsoll/journal"
+	"github.com/plimsoll/plimsoll/limit"
+)
+
+// finish ends the leftovers, reads the peak, and removes the cage.
+func (r *Run) finish() {
+	r.cageMu.Lock()
+	defer r.cageMu.Unlock()
+	r.continueAll()
+	res := &r.result
+	res.Layer, res.Strength = r.layer, r.Strength()
+	res.Started, res.Duration = r.began, time.Since(r.began)
+	res.ExitCode, res.Signal, res.CPU = r.ended.code, r.ended.signal, r.ended.cpu
+	r.failed = r.ended.err
+
+	left, err := r.watch.endLeftovers()
+	res.Leftovers = left
+	r.failed = errors.Join(r.failed, err)
+	r.watch.sampleLocked()
+	res.OOMKills = r.watch.countKills()
+	res.LimitKills = int(r.limitKills.Load())
+	res.PidsKills = int(r.pidsKills.Load())
+	res.Reached, res.TimeUsed = r.reached(), time.Duration(r.timeUsed.Load())
+	if c, ok := r.cage.(interface{ forksRefused() int }); ok {
+		res.ForksRefused = c.forksRefused()
+	}
+	if res.OOMDKills = oomdKills(r.cage); res.OOMDKills > 0 {
+		r.spec.note(journal.OOMDKills{Total: res.OOMDKills})
+	}
+	res.CommandOOM = res.ExitCode == 137 &&
+		(res.OOMKills+res.OOMDKills > 0 && !r.killAsked.Load() || r.killedByUs.Load())
+	res.Peak = r.peak()
+	for _, l := range left {
+		r.spec.note(journal.Leftover{PID: l.PID, Name: l.Name, Fate: l.Fate})
+	}
+	if r.spec.OnExit == LeaveLeftovers && len(left) > 0 {
+		// Whoever finds our claim dead must not end what was left on purpose.
+		remains := r.spec.remembered
+		remains.Leave = true
+		r.failed = errors.Join(r.failed, r.spec.remember(remains))
+		markLeft(r.cage)
+		if c, ok := r.cage.(alarmed); ok {
+			c.disableThrottle()
+		}
+		return // the group stays for them; gc removes it when they have gone
+	}
+	r.failed = errors.Join(r.failed, r.cage.close())
+}
+
+// peak combines the kernel's high-water mark with what was sampled.
+func (r *Run) peak() Peak {
+	seen := r.watch.highest()
+	p := Peak{Working: seen.Working, File: seen.File}
+	if bytes, method, ok := r.cage.peak(); ok && bytes > 0 {
+		p.Bytes, p.Method, p.Exact = limit.Bytes(bytes), method, true
+		// What was charged at the peak and can't have been page cache was working set.
+		p.Working = min(p.Bytes, max(p.Working, p.Bytes-p.File))
+		return p
+	}
+	p.Bytes, p.Method = max(seen.Charged, seen.Working), "sampled"
+	// ru_maxrss of a child starts at our own size, because fork copies our memory: it says
+	// something only where it is larger.
+	if r.ended.maxRSS > p.Bytes && (p.Bytes == 0 || r.ended.maxRSS > ownPeak()) {
+		p.Bytes, p.Method = r.ended.maxRSS, maxRSSMethod
+	}
+	p.Bytes = max(p.Bytes, 1)
+	if p.Working == 0 {
+		p.Working = p.Bytes
+	}
+	return p
+}
