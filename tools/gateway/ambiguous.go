@@ -21,21 +21,20 @@ var (
 // for "name", and which of two members of one name counts differs between libraries. So a
 // client that may not use all tools could name one to us and another to the server.
 func ambiguous(m transport.Message) string {
-	if what := twofold(m.Raw, 0, ofEnvelope); what != "" {
+	if what := ambiguousMember(m.Raw, 0, ofEnvelope); what != "" {
 		return what
 	}
 	if p := m.Head.Params; m.Head.Method == "tools/call" && !p.IsZero() && m.Raw[p.Start] == '{' {
 		if name := rawjson.Get(m.Raw, "params", "name"); !name.IsZero() && m.Raw[name.Start] != '"' {
 			return `"name" is not a string` // in JavaScript tools[["write"]] is tools["write"]
 		}
-		return twofold(m.Raw, p.Start, ofParams)
+		return ambiguousMember(m.Raw, p.Start, ofParams)
 	}
 	return ""
 }
 
-// twofold looks for members of an object that are one of the names in another case, or
-// there twice.
-func twofold(text []byte, at int, names []string) string {
+// ambiguousMember looks for members whose name differs from one of names only in case, or that occur twice.
+func ambiguousMember(text []byte, at int, names []string) string {
 	var seen [2]bool
 	for member, err := range rawjson.Members(text, at) {
 		if err != nil {
@@ -55,9 +54,9 @@ func twofold(text []byte, at int, names []string) string {
 	return ""
 }
 
-// evasive refuses what a server might take for a call that is not allowed. It is asked only
-// where some tools are kept from the client.
-func (s *Session) evasive(m transport.Message, to transport.Receiver) bool {
+// refuseAmbiguous refuses a message that a server might read as a call of a forbidden tool. It is used only where some tools
+// are forbidden.
+func (s *Session) refuseAmbiguous(m transport.Message, to transport.Receiver) bool {
 	what := ambiguous(m)
 	if what == "" && m.Head.Kind != jsonrpc.Request && m.Head.Method == "tools/call" {
 		what = "it has no id, so it could not be answered" // and a server may do it all the same

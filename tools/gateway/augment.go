@@ -121,45 +121,45 @@ func augmented(tool []byte) ([]byte, bool) {
 	return out, err == nil
 }
 
-// pageWish is what a call of a list tool asked for beside the tool's own arguments.
-type pageWish struct {
+// requestedPage holds the page, size and filter that a call of a list tool asked for, beside the tool's own arguments.
+type requestedPage struct {
 	page, size int
 	filter     string
 }
 
 // stripped takes the added arguments out of the params of a tools/call. asked is false when
 // none was there; then params come back as they are.
-func stripped(params []byte) (out []byte, wish pageWish, asked bool, err error) {
+func stripped(params []byte) (out []byte, requested requestedPage, found bool, err error) {
 	span := rawjson.Get(params, "arguments")
 	if span.IsZero() || params[span.Start] != '{' {
-		return params, wish, false, nil
+		return params, requested, false, nil
 	}
 	args, err := readArguments(span.Of(params), argPage, argPageSize, argFilter)
 	if err != nil {
-		return params, wish, false, err
+		return params, requested, false, err
 	}
 	if len(args.values) == 0 {
-		return params, wish, false, nil
+		return params, requested, false, nil
 	}
 	page, err := args.number(argPage, 1)
 	if err != nil {
-		return params, wish, true, err
+		return params, requested, true, err
 	}
 	size, err := args.number(argPageSize, 0)
 	if err != nil {
-		return params, wish, true, err
+		return params, requested, true, err
 	}
-	if wish.filter, err = args.text(argFilter, false); err != nil {
-		return params, wish, true, err
+	if requested.filter, err = args.text(argFilter, false); err != nil {
+		return params, requested, true, err
 	}
 	if page < 1 {
-		return params, wish, true, wrongf("page is %d; pages are counted from 1", page)
+		return params, requested, true, wrongf("page is %d; pages are counted from 1", page)
 	}
-	wish.page, wish.size = int(min(page, 1<<31)), int(min(max(size, 0), MaxPageItems))
+	requested.page, requested.size = int(min(page, 1<<31)), int(min(max(size, 0), MaxPageItems))
 	kept, err := rawjson.Remove(span.Of(params), argPage, argPageSize, argFilter)
 	if err != nil {
-		return params, wish, true, err
+		return params, requested, true, err
 	}
 	out, err = rawjson.Splice(params, []rawjson.Edit{{Span: span, With: kept}})
-	return out, wish, true, err
+	return out, requested, true, err
 }

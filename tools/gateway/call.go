@@ -27,23 +27,23 @@ const (
 	AlertBytes = 200 << 10
 )
 
-// maxEarlyLife bounds how long a result whose first page was delivered may go on coming.
+// maxEarlyLife bounds how long the rest of a result may take to arrive after its first page was delivered.
 const maxEarlyLife = time.Hour
 
-// errTimeout is the cause when a call went too long without a word.
+// errTimeout is the cause of a call that was cancelled because nothing came for too long.
 var errTimeout = errors.New("the call took too long")
 
-// call is a request whose result is bounded, and the receiver of its answer.
+// call is a request whose result the gateway bounds. It receives the server's answer.
 type call struct {
-	method   string
-	tool     string
-	limits   Limits
-	known    *known
-	readOnly bool
-	digest   digest
-	reusable bool
-	writes   uint64 // of the session's reuseTable when the call was made
-	wish     *pageWish
+	method    string
+	tool      string
+	limits    Limits
+	known     *known
+	readOnly  bool
+	digest    digest
+	reusable  bool
+	writes    uint64 // of the session's reuseTable when the call was made
+	requested *requestedPage
 
 	s       *Session
 	x       *exchange
@@ -87,28 +87,28 @@ func (c *call) Receive(f *transport.Frame) {
 		c.x.Receive(f)
 		return
 	}
-	// What has a method is no response, also where more is not known of a long one.
+	// A message with a method is not a response. The beginning of a long message is enough to tell.
 	if start := jsonrpc.ScanStart(f.Head); start.Head.Method != "" {
-		c.heard(f, start.Head)
+		c.observeNotification(f, start.Head)
 		c.x.Receive(f)
 		return
 	}
 	c.mu.Lock()
-	again := c.answered
+	second := c.answered
 	c.answered = true
 	if c.timer != nil {
 		c.timer.Stop()
 	}
 	c.mu.Unlock()
-	if again {
+	if second {
 		c.s.event(journal.ToolNoise{Server: c.s.o.Name, What: "second_answer", Bytes: int64(len(f.Head))})
 		return
 	}
 	c.bound(f)
 }
 
-// heard notes what a notification says of the call.
-func (c *call) heard(f *transport.Frame, h jsonrpc.Head) {
+// observeNotification restarts the call's timeout and remembers the server's own progress.
+func (c *call) observeNotification(f *transport.Frame, h jsonrpc.Head) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.timer != nil && !c.answered {
@@ -123,7 +123,7 @@ func (c *call) heard(f *transport.Frame, h jsonrpc.Head) {
 	}
 }
 
-// bound is where a result of any size becomes one that the client can take.
+// bound turns a result of any size into one that the client can take.
 func (c *call) bound(f *transport.Frame) {
 	s := c.s
 	o := c.options()
@@ -131,17 +131,17 @@ func (c *call) bound(f *transport.Frame) {
 	begun, id := time.Now(), c.m.Head.ID
 	if c.timer != nil && f.Rest != nil {
 		c.timer.Reset(c.limits.Timeout)
-		f = &transport.Frame{Head: f.Head, Rest: &paced{f.Rest, c}, Event: event}
+		f = &transport.Frame{Head: f.Head, Rest: &deadlineReader{f.Rest, c}, Event: event}
 	}
-	if c.tool != "" && c.limits.strips() {
-		withoutTwin(f, int64(o.MaxText))
+	if c.tool != "" && c.limits.stripsSchemas() {
+		dropDuplicateContent(f, int64(o.MaxText))
 	}
 	var held []byte
 	o.Deliver = func(out *transport.Frame) {
 		early := o.Early > 0 && time.Since(begun) >= o.Early
-		// The page that was asked for may be another one; and what may answer the next call is
-		// remembered before the client can make that.
-		if out.Whole() && (c.wish != nil || c.reusable && !early) {
+		// The call may have asked for another page than the first. And a result that may answer the next call is remembered
+		// before the client can make that call.
+		if out.Whole() && (c.requested != nil || c.reusable && !early) {
 			held = bytes.Clone(out.Head)
 			return
 		}
@@ -160,8 +160,8 @@ func (c *call) bound(f *transport.Frame) {
 		s.mu.Unlock()
 	}
 	if held != nil {
-		if c.wish != nil && outcome.Spilled && outcome.Cut == nil && !outcome.Failed {
-			held = s.wished(c.ctx, id, c, outcome.Handle)
+		if c.requested != nil && outcome.Spilled && outcome.Cut == nil && !outcome.Failed {
+			held = s.deliverRequestedPage(c.ctx, id, c, outcome.Handle)
 		}
 		outcome.Delivered = int64(len(held))
 		c.deliver(&transport.Frame{Head: held, Event: event})
@@ -179,13 +179,13 @@ func (c *call) deliver(f *transport.Frame) {
 	c.x.Receive(f)
 }
 
-// paced is a result on its way: as long as something comes the call's time begins anew.
-type paced struct {
+// deadlineReader restarts the call's timeout whenever a part of the result arrives.
+type deadlineReader struct {
 	io.Reader
 	c *call
 }
 
-func (p *paced) Read(b []byte) (int, error) {
+func (p *deadlineReader) Read(b []byte) (int, error) {
 	n, err := p.Reader.Read(b)
 	if err != nil {
 		p.c.timer.Stop()
@@ -224,7 +224,7 @@ func (c *call) options() result.Options {
 	if c.limits.KeepSchema {
 		o.Schema = c.known.schema(c.tool)
 	}
-	if c.wish != nil { // everything is kept, so that any page of it can be given
+	if c.requested != nil { // everything is kept, so that any page of it can be given
 		o.MaxText, o.Early = 1, 0
 	}
 	if c.p.token != nil {
@@ -290,7 +290,7 @@ func (c *call) Done(err error) {
 	}
 	c.mu.Unlock()
 	if c.tool != "" && !c.readOnly { // its effect may have come after its beginning
-		c.s.wrote()
+		c.s.forgetReusable()
 	}
 	if !answered && err != nil {
 		c.account(result.Outcome{Failed: true})

@@ -10,12 +10,11 @@ import (
 	"github.com/plimsoll/plimsoll/tools/result"
 )
 
-// maxShelf bounds the principals whose lists are remembered of one server. Lists that are
-// alike are remembered once.
-const maxShelf = 256
+// maxPrincipals bounds the principals whose tool lists are remembered for one server. Equal lists are stored once.
+const maxPrincipals = 256
 
-// Catalogue is what is remembered of the tools of one server, shared by all sessions with
-// it. A server behind HTTP may list other tools to other principals, so it is kept for each.
+// Catalogue remembers the tools of one server, for all sessions with it. A server behind HTTP may list different tools for
+// different principals, so there is one list for each principal.
 type Catalogue struct {
 	mu      sync.Mutex
 	of      map[string]*known
@@ -27,10 +26,10 @@ type Catalogue struct {
 // NewCatalogue returns an empty catalogue.
 func NewCatalogue() *Catalogue { return &Catalogue{of: map[string]*known{}} }
 
-// known is one list. It is not changed once it is shown to others, but for compiled.
+// known is one remembered list of tools. Once it is shared, only its field compiled changes.
 type known struct {
 	sum     [sha256.Size]byte
-	traits  map[string]trait
+	traits  map[string]toolTraits
 	names   result.Names
 	version uint64 // of the catalogue when it was asked for
 	at      time.Time
@@ -40,8 +39,7 @@ type known struct {
 	compiled map[string]*jsonschema.Resolved // nil for a schema that is none
 }
 
-// get finds what is known for a principal; nil is nothing. stale says that the server has
-// announced changes since.
+// get returns the remembered list of a principal, or nil. stale reports that the server has announced changes since.
 func (c *Catalogue) get(principal string) (k *known, stale bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -49,7 +47,7 @@ func (c *Catalogue) get(principal string) (k *known, stale bool) {
 	return k, k != nil && (k.version != c.version || k.failed && time.Since(k.at) > askAgain)
 }
 
-// put remembers a list that was asked for at version.
+// put remembers a list that was requested when the catalogue had this version.
 func (c *Catalogue) put(principal string, k *known) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -65,7 +63,7 @@ func (c *Catalogue) put(principal string, k *known) {
 			break
 		}
 	}
-	if len(c.byUse) >= maxShelf {
+	if len(c.byUse) >= maxPrincipals {
 		delete(c.of, c.byUse[0])
 		c.byUse = c.byUse[1:]
 	}
@@ -99,9 +97,9 @@ func (c *Catalogue) isAlone() bool {
 }
 
 // trait of a tool; nil-safe.
-func (k *known) trait(tool string) trait {
+func (k *known) trait(tool string) toolTraits {
 	if k == nil {
-		return trait{}
+		return toolTraits{}
 	}
 	return k.traits[tool]
 }

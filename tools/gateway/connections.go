@@ -13,7 +13,7 @@ import (
 	"github.com/plimsoll/plimsoll/tools/mcp/transport"
 )
 
-// noCloser is a Peer of somebody else: Close does nothing.
+// noCloser is a Peer that its user does not own: Close does nothing.
 type noCloser struct{ transport.Peer }
 
 func (noCloser) Close() error { return nil }
@@ -55,8 +55,8 @@ func (s *Server) process(d Dialing) (transport.Peer, error) {
 	return &counted{Peer: s.o.Dial(d), s: s}, nil
 }
 
-// ended says that a process ended. With the last of them goes what was learned: the next
-// one may be of another version.
+// ended notes that a process ended. With the last one, the learned protocol versions are forgotten: the next process may be of
+// another version.
 func (s *Server) ended() {
 	s.mu.Lock()
 	if s.living--; s.living == 0 && !s.o.Remote && !s.o.Builtin {
@@ -65,7 +65,7 @@ func (s *Server) ended() {
 	s.mu.Unlock()
 }
 
-// counted is a process that gives its place back when it is closed.
+// counted is a process that is counted against MaxProcesses until it is closed.
 type counted struct {
 	transport.Peer
 	s    *Server

@@ -7,25 +7,25 @@ import (
 	"github.com/plimsoll/plimsoll/tools/mcp/transport"
 )
 
-// Many servers say everything twice: as text, and again as structuredContent, for clients
-// that know the tool's outputSchema. Where schemas are taken out of the list of tools
-// nobody needs the second; a text that fits must not be paged because of its twin.
+// Many servers send the same content twice: as text, and again as structuredContent for clients that know the tool's
+// outputSchema. Where the gateway removes the schemas from the list of tools, no client needs the copy. A text that fits must
+// not be paged because of its copy.
 
-// withoutTwin takes structuredContent out of a result that is within cap without it and
-// over it with it, when it says the same as the only text. Every other frame stays as it is,
-// and so does one that is not whole in memory: nothing waits for the rest of it here.
-func withoutTwin(f *transport.Frame, most int64) {
-	if most <= 0 || !f.Whole() {
+// dropDuplicateContent removes structuredContent from a result that exceeds maxBytes only because of it, if it repeats the only
+// text block. Every other frame stays unchanged. So does a frame that is not complete in memory, because this function does not
+// wait for the rest.
+func dropDuplicateContent(f *transport.Frame, maxBytes int64) {
+	if maxBytes <= 0 || !f.Whole() {
 		return
 	}
 	frame := f.Head
 	result := rawjson.Get(frame, "result")
-	if int64(len(frame)) <= most || result.IsZero() || frame[result.Start] != '{' {
+	if int64(len(frame)) <= maxBytes || result.IsZero() || frame[result.Start] != '{' {
 		return
 	}
 	raw := result.Of(frame)
-	twin, content := rawjson.Get(raw, "structuredContent"), rawjson.Get(raw, "content")
-	if twin.IsZero() || content.IsZero() || raw[content.Start] != '[' {
+	structured, content := rawjson.Get(raw, "structuredContent"), rawjson.Get(raw, "content")
+	if structured.IsZero() || content.IsZero() || raw[content.Start] != '[' {
 		return
 	}
 	var block []byte
@@ -39,7 +39,7 @@ func withoutTwin(f *transport.Frame, most int64) {
 		return
 	}
 	text, ok := rawjson.Text(block, "text")
-	if !ok || int64(len(text)) > most || int64(len(text)+twin.Len()) <= most || !says(twin.Of(raw), text) {
+	if !ok || int64(len(text)) > maxBytes || int64(len(text)+structured.Len()) <= maxBytes || !sameContent(structured.Of(raw), text) {
 		return
 	}
 	out, err := rawjson.Remove(raw, "structuredContent")
@@ -51,10 +51,9 @@ func withoutTwin(f *transport.Frame, most int64) {
 	}
 }
 
-// says tells that a value is the text, or the JSON that the text is, or an object with one
-// member that is.
-func says(value []byte, text string) bool {
-	if is(value, text) {
+// sameContent reports whether value is the text itself, the JSON in the text, or an object whose only member is one of these.
+func sameContent(value []byte, text string) bool {
+	if sameValue(value, text) {
 		return true
 	}
 	if value[0] != '{' {
@@ -65,12 +64,12 @@ func says(value []byte, text string) bool {
 		if n++; err != nil || n > 1 {
 			return false
 		}
-		same = is(m.Value.Of(value), text)
+		same = sameValue(m.Value.Of(value), text)
 	}
 	return same
 }
 
-func is(value []byte, text string) bool {
+func sameValue(value []byte, text string) bool {
 	if value[0] == '"' {
 		return string(rawjson.Unquote(nil, value)) == text
 	}

@@ -22,13 +22,13 @@ func TestATextIsNotPagedForItsTwin(t *testing.T) {
 		}
 		return string(b)
 	}
-	frame := func(text, twin string) string {
-		return fmt.Sprintf(`{"jsonrpc":"2.0","id":1,"result":{"content":[{"type":"text","text":%s}],"structuredContent":%s,"n":9007199254740993}}`, quote(text), twin)
+	frame := func(text, structured string) string {
+		return fmt.Sprintf(`{"jsonrpc":"2.0","id":1,"result":{"content":[{"type":"text","text":%s}],"structuredContent":%s,"n":9007199254740993}}`, quote(text), structured)
 	}
 	without := func(text string) string {
 		return fmt.Sprintf(`{"jsonrpc":"2.0","id":1,"result":{"content":[{"type":"text","text":%s}],"n":9007199254740993}}`, quote(text))
 	}
-	const most = 10 << 10
+	const maxBytes = 10 << 10
 	for name, c := range map[string]struct{ in, want string }{
 		"one member":        {frame(text, `{"content":`+quote(text)+`}`), without(text)},
 		"the text itself":   {frame(text, quote(text)), without(text)},
@@ -53,7 +53,7 @@ func TestATextIsNotPagedForItsTwin(t *testing.T) {
 			if head < len(c.in) {
 				f.Rest = strings.NewReader(c.in[head:])
 			}
-			withoutTwin(f, most)
+			dropDuplicateContent(f, maxBytes)
 			got := new(strings.Builder)
 			buf := make([]byte, 4096)
 			for r := f.Reader(); ; {

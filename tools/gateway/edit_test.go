@@ -266,8 +266,8 @@ func TestAddedArgumentsNeverReachTheServer(t *testing.T) {
 			t.Errorf("%s: %s, %v", params, got, err)
 		}
 	}
-	if _, wish, asked, err := stripped([]byte(`{"arguments":{"page":"3","page_size":1000,"filter":5}}`)); err != nil || !asked || wish != (pageWish{3, MaxPageItems, "5"}) {
-		t.Errorf("%+v %v %v", wish, asked, err)
+	if _, requested, asked, err := stripped([]byte(`{"arguments":{"page":"3","page_size":1000,"filter":5}}`)); err != nil || !asked || requested != (requestedPage{3, MaxPageItems, "5"}) {
+		t.Errorf("%+v %v %v", requested, asked, err)
 	}
 }
 
@@ -362,9 +362,9 @@ func FuzzArguments(f *testing.F) {
 		}
 		_, _ = a.text("handle", true)
 		_, _ = a.flag("refresh")
-		out, wish, asked, err := stripped(append(append([]byte(`{"arguments":`), raw...), '}'))
-		if err == nil && asked && (wish.page < 1 || wish.size < 0 || wish.size > MaxPageItems) {
-			t.Errorf("%+v of %s", wish, raw)
+		out, requested, asked, err := stripped(append(append([]byte(`{"arguments":`), raw...), '}'))
+		if err == nil && asked && (requested.page < 1 || requested.size < 0 || requested.size > MaxPageItems) {
+			t.Errorf("%+v of %s", requested, raw)
 		}
 		if err == nil && asked && json.Valid(raw) && !json.Valid(out) {
 			t.Errorf("%s became %s", raw, out)

@@ -11,10 +11,9 @@ import (
 // maxInitialize bounds the answer to initialize or server/discover that is looked into.
 const maxInitialize = 1 << 20
 
-// greet passes initialize or server/discover on and learns who the client is and what the
-// server can do. A server that has resources but no tools is given the capability, so that
-// the client finds the tools that read large resources.
-func (s *Session) greet(ctx context.Context, m transport.Message, p params, x *exchange) {
+// handleInitialize forwards initialize or server/discover, and remembers who the client is and what the server can do. A server
+// that has resources but no tools is given the capability, so that the client finds the tools that read large resources.
+func (s *Session) handleInitialize(ctx context.Context, m transport.Message, p params, x *exchange) {
 	if m.Head.Method == "initialize" {
 		client, _ := rawjson.Text(m.Raw, "params", "clientInfo", "name")
 		s.mu.Lock()
@@ -29,14 +28,14 @@ func (s *Session) greet(ctx context.Context, m transport.Message, p params, x *e
 				x.Receive(f)
 				return
 			}
-			x.Receive(&transport.Frame{Head: s.greeted(f.Head), Event: f.Event})
+			x.Receive(&transport.Frame{Head: s.withToolsCapability(f.Head), Event: f.Event})
 		},
 		OnDone: x.Done,
 	})
 }
 
-// greeted reads the server's capabilities and adds the tools.
-func (s *Session) greeted(message []byte) []byte {
+// withToolsCapability reads the server's capabilities and adds the tools.
+func (s *Session) withToolsCapability(message []byte) []byte {
 	head, err := jsonrpc.Scan(message)
 	if err != nil || head.Result.IsZero() || message[head.Result.Start] != '{' {
 		return message

@@ -29,7 +29,7 @@ func watchHeap(work func()) int64 {
 	var m runtime.MemStats
 	runtime.GC()
 	runtime.ReadMemStats(&m)
-	before, most := int64(m.HeapAlloc), int64(0)
+	before, maxBytes := int64(m.HeapAlloc), int64(0)
 	stop, done := make(chan struct{}), make(chan struct{})
 	go func() {
 		defer close(done)
@@ -40,7 +40,7 @@ func watchHeap(work func()) int64 {
 			case <-tick.C:
 				var m runtime.MemStats
 				runtime.ReadMemStats(&m)
-				most = max(most, int64(m.HeapAlloc))
+				maxBytes = max(maxBytes, int64(m.HeapAlloc))
 			case <-stop:
 				return
 			}
@@ -49,7 +49,7 @@ func watchHeap(work func()) int64 {
 	work()
 	close(stop)
 	<-done
-	return most - before
+	return maxBytes - before
 }
 
 func TestAResultOfAnySizePassesInConstantMemory(t *testing.T) {

@@ -69,7 +69,7 @@ func (l *lister) Receive(f *transport.Frame) {
 		return
 	}
 	if err := l.pages.add(head.Result.Of(f.Head)); err != nil {
-		if l.s.o.Settings.restricts() {
+		if l.s.o.Settings.restrictsTools() {
 			l.x.Receive(l.refused(err))
 			return
 		}
@@ -132,7 +132,7 @@ func (l *lister) deliver(first []byte) {
 // tooLarge answers for a page that cannot be held. Without a policy it passes as it is.
 func (l *lister) tooLarge(f *transport.Frame, err error) {
 	l.s.event(journal.ToolNoise{Server: l.s.o.Name, What: "too_large", Bytes: int64(len(f.Head))})
-	if errors.Is(err, transport.ErrTooLarge) && !l.s.o.Settings.restricts() {
+	if errors.Is(err, transport.ErrTooLarge) && !l.s.o.Settings.restrictsTools() {
 		l.x.Receive(f)
 		return
 	}
@@ -192,7 +192,7 @@ func (s *Session) morePages(ctx context.Context, m transport.Message, p params, 
 }
 
 // askPage asks for one page of the list and returns the raw result.
-func (s *Session) askPage(ctx context.Context, m transport.Message, p params, cursor string, most int64) ([]byte, error) {
+func (s *Session) askPage(ctx context.Context, m transport.Message, p params, cursor string, maxBytes int64) ([]byte, error) {
 	var members []byte
 	if cursor != "" {
 		members = append([]byte(`"cursor":`), rawjson.Quote(nil, cursor)...)
@@ -201,7 +201,7 @@ func (s *Session) askPage(ctx context.Context, m transport.Message, p params, cu
 	if err != nil {
 		return nil, err
 	}
-	answer, err := transport.Ask(ctx, s.o.Next, question, most)
+	answer, err := transport.Ask(ctx, s.o.Next, question, maxBytes)
 	if err != nil {
 		return nil, err
 	}

@@ -8,8 +8,8 @@ import (
 	"github.com/plimsoll/plimsoll/tools/mcp/transport"
 )
 
-// listeners lets clients listen before it is known to whom: what is attached later is
-// listened to as well, instead of what was before it or beside it.
+// listeners lets clients listen before their server is known. A peer attached later replaces the earlier peer, or is added
+// beside it; every client then listens to it.
 type listeners struct {
 	guard   sync.Mutex
 	targets []target
@@ -55,7 +55,7 @@ func (l *listen) finish() {
 	}
 }
 
-// attach has p listened to, in the place of what was; wrap, if any, is put around receivers.
+// attach makes all clients listen to p instead of the earlier peers. wrap, if not nil, wraps each receiver.
 func (s *listeners) attach(p transport.Peer, wrap func(transport.Receiver) transport.Receiver) {
 	s.guard.Lock()
 	defer s.guard.Unlock()
@@ -66,7 +66,7 @@ func (s *listeners) attach(p transport.Peer, wrap func(transport.Receiver) trans
 	}
 }
 
-// add has p listened to as well.
+// add makes all clients listen to p as well.
 func (s *listeners) add(p transport.Peer, wrap func(transport.Receiver) transport.Receiver) {
 	s.guard.Lock()
 	defer s.guard.Unlock()
@@ -122,7 +122,7 @@ func (s *listeners) shut() {
 	}
 }
 
-// say sends everybody who listens a message made here.
+// say sends a message made by the gateway to every listener.
 func (s *listeners) say(message []byte) {
 	s.guard.Lock()
 	all := make([]*listen, 0, len(s.listens))

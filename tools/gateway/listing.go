@@ -52,7 +52,7 @@ func toolsOf(result []byte) (tools []listed, next string, err error) {
 	return tools, next, nil
 }
 
-// edited is a list of tools as the client gets it.
+// edited is the list of tools that the client gets.
 type edited struct {
 	array  []byte // a raw JSON array
 	shown  int    // tools of the server in it
@@ -73,7 +73,7 @@ func edit(tools []listed, s *Settings, added [][]byte, plain bool) edited {
 	}
 	e.array = append(make([]byte, 0, size+2048), '[')
 	for _, t := range tools {
-		if s.restricts() && (t.name == "" || !s.allows(t.name) || s.ReadOnly && !readOnly(t.raw)) {
+		if s.restrictsTools() && (t.name == "" || !s.allows(t.name) || s.ReadOnly && !readOnly(t.raw)) {
 			e.hidden++
 			continue
 		}
@@ -106,7 +106,7 @@ func editTool(t listed, s *Settings) []byte {
 		return raw
 	}
 	l := s.limitsOf(t.name)
-	if l.strips() && !rawjson.Get(raw, "outputSchema").IsZero() {
+	if l.stripsSchemas() && !rawjson.Get(raw, "outputSchema").IsZero() {
 		if out, err := rawjson.Remove(raw, "outputSchema"); err == nil {
 			raw = out
 		}
@@ -119,8 +119,8 @@ func editTool(t listed, s *Settings) []byte {
 	return raw
 }
 
-// strips says whether output schemas are taken out: a page of a result would not fit them.
-func (l Limits) strips() bool { return !l.KeepSchema && (l.Cap >= 0 || l.MaxItems > 0) }
+// stripsSchemas says whether output schemas are taken out: a page of a result would not fit them.
+func (l Limits) stripsSchemas() bool { return !l.KeepSchema && (l.Cap >= 0 || l.MaxItems > 0) }
 
 func readOnly(tool []byte) bool {
 	v := rawjson.Get(tool, "annotations", "readOnlyHint")
@@ -138,21 +138,21 @@ func takesPages(t listed) bool {
 	return lists(t.name, description) && !schema.IsZero() && t.raw[schema.Start] == '{' && !ownsArguments(schema.Of(t.raw))
 }
 
-// trait is what is remembered of a tool between its listing and its calls.
-type trait struct {
+// toolTraits is what is remembered of a tool between its listing and its calls.
+type toolTraits struct {
 	readOnly, paged bool
 	schema          []byte // outputSchema, when it is kept
 }
 
 // traitsOf reads what is remembered of a list. It is bounded by MaxListTools.
-func traitsOf(tools []listed, s *Settings) map[string]trait {
-	traits := make(map[string]trait, min(len(tools), MaxListTools))
+func traitsOf(tools []listed, s *Settings) map[string]toolTraits {
+	traits := make(map[string]toolTraits, min(len(tools), MaxListTools))
 	for _, t := range tools {
 		if t.name == "" || len(traits) == MaxListTools {
 			continue
 		}
 		l := s.limitsOf(t.name)
-		v := trait{readOnly: readOnly(t.raw), paged: l.Augment && takesPages(t)}
+		v := toolTraits{readOnly: readOnly(t.raw), paged: l.Augment && takesPages(t)}
 		if l.KeepSchema {
 			if span := rawjson.Get(t.raw, "outputSchema"); !span.IsZero() && span.Len() <= maxSchema {
 				v.schema = bytes.Clone(span.Of(t.raw))

@@ -11,9 +11,9 @@ import (
 	"github.com/plimsoll/plimsoll/tools/mcp/transport"
 )
 
-// local is the way to a server for one client on standard streams. Its first request tells
-// its protocol version. A client that begins with server/discover probes: the server itself answers, on
-// the way that the client then uses, whichever protocol version it goes on with.
+// local connects one client on standard streams to a server. The client's first request tells its protocol version. A client
+// that begins with server/discover probes: the server itself answers, on the way that the client then uses, whichever protocol
+// version it goes on with.
 type local struct {
 	open func(modern bool) (transport.Peer, error)
 	// direct opens a way on which nothing is asked or bridged; nil when there is none.
@@ -102,7 +102,7 @@ func (l *local) made(modern, direct bool) (transport.Peer, error) {
 	return l.open(modern)
 }
 
-// probed hears what a server says to a client's server/discover.
+// probed receives the server's answer to a client's server/discover.
 type probed struct {
 	transport.Receiver
 	l *local

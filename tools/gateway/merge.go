@@ -81,10 +81,10 @@ func (m *Merge) headers() bool {
 	return slices.ContainsFunc(m.o.Parts, func(p Part) bool { return p.Server.o.Builtin })
 }
 
-// headless keeps the headers of clients from a server that makes its own.
-type headless struct{ transport.Peer }
+// withoutHeaders keeps the headers of clients from a server that makes its own.
+type withoutHeaders struct{ transport.Peer }
 
-func (h headless) Send(ctx context.Context, m transport.Message, to transport.Receiver) {
+func (h withoutHeaders) Send(ctx context.Context, m transport.Message, to transport.Receiver) {
 	m.Header = nil
 	h.Peer.Send(ctx, m, to)
 }
@@ -105,13 +105,13 @@ func (m *Merge) session(modern, many bool) (transport.Peer, error) {
 		c := &part{index: i, prefix: p.Prefix, server: p.Server.Name()}
 		if err != nil { // others may still have room
 			failed = errors.Join(failed, err)
-			c.session = p.Server.bare(failedTransport{err}, many, result.DefaultNames)
+			c.session = p.Server.innerSession(failedTransport{err}, many, result.DefaultNames)
 		} else {
 			var next transport.Peer = w
 			if !p.Server.o.Builtin {
-				next = headless{w}
+				next = withoutHeaders{w}
 			}
-			c.session = p.Server.bare(next, many, result.DefaultNames)
+			c.session = p.Server.innerSession(next, many, result.DefaultNames)
 		}
 		u.parts = append(u.parts, c)
 		u.add(c.session, func(to transport.Receiver) transport.Receiver { return &marked{u: u, c: c, Receiver: to} })

@@ -24,7 +24,7 @@ import (
 //
 // What was learned holds for all clients: of processes until the last one ends, of a remote server for [versionAge].
 
-// A step is what is done for a client.
+// A step is the next action for a client whose protocol version is being negotiated.
 type step uint8
 
 const (
@@ -313,7 +313,7 @@ func (t *initializeProbe) Done(err error) {
 	}()
 }
 
-// refused says that err is a server's refusal, of the HTTP request.
+// refused reports whether err is an HTTP status by which the server refused the request.
 func refused(err error) bool {
 	_, ok := errors.AsType[*mcpclient.StatusError](err)
 	return ok
@@ -341,7 +341,7 @@ func (n *negotiation) bridgeAfterRefusal(ctx context.Context, principal string) 
 	return p
 }
 
-// settle says that the connection stays as it is, and what that tells of the server.
+// settle fixes the connection for good, and records the versions that this shows the server to speak.
 func (n *negotiation) settle(v versions) {
 	n.mu.Lock()
 	defer n.mu.Unlock()

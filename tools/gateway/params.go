@@ -16,7 +16,7 @@ const (
 	metaToken      = "progressToken"
 )
 
-// params is what the gateway goes by in the params of a request.
+// params are the members of a request's params that the gateway uses.
 type params struct {
 	name            string // of a tool
 	arguments, meta rawjson.Span
@@ -72,7 +72,7 @@ func paramsOf(m transport.Message) params {
 	return p
 }
 
-// cloned is a message whose bytes stay.
+// cloned copies a message, so that its bytes stay valid.
 func cloned(m transport.Message) transport.Message {
 	m.Raw = bytes.Clone(m.Raw)
 	return m
@@ -86,8 +86,8 @@ func withParams(m transport.Message, id jsonrpc.ID, method string, raw []byte) (
 	return m, err
 }
 
-// ask makes a request of our own that goes with a client's message: for the same server
-// session, in the same protocol version, by the same client.
+// ask makes a request of the gateway's own on behalf of a client's message: for the same server session, protocol version and
+// client.
 func ask(m transport.Message, p params, id jsonrpc.ID, method string, members []byte) (transport.Message, error) {
 	raw := []byte{'{'}
 	if p.modern() {

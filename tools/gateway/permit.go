@@ -29,14 +29,14 @@ func (s *Session) callTool(ctx context.Context, m transport.Message, p params, x
 	}
 	set := &s.o.Settings
 	c := &call{method: result.CallTool, tool: p.name, limits: set.limitsOf(p.name)}
-	if set.restricts() && !set.allows(p.name) {
+	if set.restrictsTools() && !set.allows(p.name) {
 		s.refuse(x, p.name, "denied", fmt.Sprintf("Unknown tool: %s is not allowed here. tools/list shows the tools that are.", quoted(p.name)))
 		return
 	}
 	s.allowed(ctx, m, p, x, c)
 }
 
-// allowed goes on with a call of a tool whose name may be used.
+// allowed continues a call whose tool name is permitted.
 func (s *Session) allowed(ctx context.Context, m transport.Message, p params, x *exchange, c *call) {
 	set := &s.o.Settings
 	known, stale := s.o.Catalogue.get(m.Principal)
@@ -62,7 +62,7 @@ func (s *Session) allowed(ctx context.Context, m transport.Message, p params, x 
 	s.permitted(ctx, m, p, x, c, known)
 }
 
-// permitted goes on with a call of which all is known that can be.
+// permitted continues a call once the tool's definition is known, or known to be unavailable.
 func (s *Session) permitted(ctx context.Context, m transport.Message, p params, x *exchange, c *call, known *known) {
 	t := known.trait(p.name)
 	if s.o.Settings.ReadOnly && !t.readOnly {
@@ -77,19 +77,19 @@ func (s *Session) permitted(ctx context.Context, m transport.Message, p params, 
 	c.readOnly = t.readOnly
 	c.known = known
 	if t.paged {
-		if !s.unpage(&m, &p, c, x) {
+		if !s.takePageArguments(&m, &p, c, x) {
 			return
 		}
 	}
 	if !t.readOnly {
-		s.wrote()
-	} else if c.limits.Reuse > 0 && c.wish == nil && ctx.Value(fresh{}) == nil {
+		s.forgetReusable()
+	} else if c.limits.Reuse > 0 && c.requested == nil && ctx.Value(fresh{}) == nil {
 		if d, ok := callDigest(m.Principal, m.Head.Params.Of(m.Raw)); ok {
 			s.mu.Lock()
 			handle, age, ok := s.reuse.take(d, c.limits.Reuse, time.Now())
 			c.writes = s.reuse.writes
 			s.mu.Unlock()
-			if ok && s.again(ctx, m, p, x, c, handle, age) {
+			if ok && s.answerFromSpool(ctx, m, p, x, c, handle, age) {
 				return
 			}
 			c.digest, c.reusable = d, true
@@ -98,23 +98,23 @@ func (s *Session) permitted(ctx context.Context, m transport.Message, p params, 
 	s.forward(ctx, m, p, x, c)
 }
 
-// wrote says that a call began or ended which may change what others told.
-func (s *Session) wrote() {
+// forgetReusable drops remembered results, because a call began or ended that may have changed them.
+func (s *Session) forgetReusable() {
 	s.mu.Lock()
 	s.reuse.clear()
 	s.mu.Unlock()
 }
 
-// unpage takes the added arguments out of a call.
-func (s *Session) unpage(m *transport.Message, p *params, c *call, x *exchange) bool {
-	raw, wish, asked, err := stripped(m.Head.Params.Of(m.Raw))
-	if err == nil && asked {
+// takePageArguments removes the arguments that the gateway added to the tool's schema.
+func (s *Session) takePageArguments(m *transport.Message, p *params, c *call, x *exchange) bool {
+	raw, requested, found, err := stripped(m.Head.Params.Of(m.Raw))
+	if err == nil && found {
 		var out []byte
 		if out, err = rawjson.Splice(m.Raw, []rawjson.Edit{{Span: m.Head.Params, With: raw}}); err == nil {
 			m.Raw = out
 			m.Head, err = jsonrpc.Scan(out)
 			*p = paramsOf(*m)
-			c.wish = &wish
+			c.requested = &requested
 		}
 	}
 	if err != nil {

@@ -22,7 +22,7 @@ const readTimeout = 45 * time.Second
 // maxHandle bounds a handle in an argument, in bytes.
 const maxHandle = 256
 
-// read answers a call of one of the added tools beside everything else that goes on.
+// read answers a call of one of the added tools, in a goroutine of its own.
 func (s *Session) read(ctx context.Context, m transport.Message, p params, x *exchange, n result.Names) {
 	what := map[string]string{n.Page: "page", n.Search: "search", n.Query: "query"}[p.name]
 	select {
@@ -42,9 +42,9 @@ func (s *Session) read(ctx context.Context, m transport.Message, p params, x *ex
 		defer end()
 		r := reader{s: s, ctx: working, m: m, p: p, names: n, cap: s.readCap(p)}
 		r.read(what)
-		if r.again != nil { // a refresh: it goes to the server, as this request
+		if r.nextCall != nil { // a refresh: it goes to the server, as this request
 			s.uncancellable(m.Head.ID)
-			r.again(ctx, x)
+			r.nextCall(ctx, x)
 			return
 		}
 		if errors.Is(working.Err(), context.Canceled) {
@@ -56,7 +56,7 @@ func (s *Session) read(ctx context.Context, m transport.Message, p params, x *ex
 	}()
 }
 
-// readCap is how much text one read gives, in bytes.
+// readCap is the largest text that one read returns, in bytes.
 func (s *Session) readCap(p params) int {
 	l := s.o.Settings.limitsOf("")
 	switch {
@@ -77,9 +77,9 @@ type reader struct {
 	names result.Names
 	cap   int
 
-	message []byte
-	failed  bool
-	again   func(context.Context, *exchange)
+	message  []byte
+	failed   bool
+	nextCall func(context.Context, *exchange)
 }
 
 func (r *reader) read(what string) {
@@ -125,7 +125,7 @@ func (r *reader) try(what string) error {
 	return r.page(kept, handle, args)
 }
 
-// page gives a page, a range of bytes, or the result of the same call made anew.
+// page returns a page, a range of bytes, or the result of the same call made again.
 func (r *reader) page(kept *spool.Result, handle string, args arguments) error {
 	refresh, err := args.flag("refresh")
 	if err != nil {
@@ -188,7 +188,7 @@ func (r *reader) noPage(t spool.Totals, number int64) error {
 	return wrongf("there is no page %d: the result has pages 1 to %d (%d %s)", number, max(1, t.Pages), t.Items, t.Shape.Noun())
 }
 
-// bytes gives a range of what is kept, whatever its items are.
+// bytes returns a range of the kept bytes, regardless of items.
 func (r *reader) bytes(kept *spool.Result, handle string, offset int64) error {
 	piece, err := kept.Range(r.ctx, offset, int64(r.cap))
 	if err != nil {
@@ -234,7 +234,7 @@ func (r *reader) refresh(kept *spool.Result) error {
 	if m, err = withParams(m, r.m.Head.ID, "tools/call", params); err != nil {
 		return fmt.Errorf("the stored call cannot be read: call the tool again")
 	}
-	r.again = func(ctx context.Context, x *exchange) {
+	r.nextCall = func(ctx context.Context, x *exchange) {
 		s, p := r.s, paramsOf(m)
 		c := &call{method: result.CallTool, tool: p.name, limits: s.o.Settings.limitsOf(p.name)}
 		ctx = context.WithValue(ctx, fresh{}, true)
@@ -252,9 +252,9 @@ func (r *reader) refresh(kept *spool.Result) error {
 	return nil
 }
 
-// again answers a call from the spool, with its age and how to get it fresh. It is false
-// when the result can no longer be read.
-func (s *Session) again(ctx context.Context, m transport.Message, p params, x *exchange, c *call, handle string, age time.Duration) bool {
+// answerFromSpool answers a repeated call from the spool, and says how old the result is and how to get a fresh one. It returns
+// false when the result can no longer be read.
+func (s *Session) answerFromSpool(ctx context.Context, m transport.Message, p params, x *exchange, c *call, handle string, age time.Duration) bool {
 	started := time.Now()
 	kept, err := s.o.Spool.Read(m.Principal, handle)
 	if err != nil {
@@ -285,8 +285,8 @@ func (s *Session) again(ctx context.Context, m transport.Message, p params, x *e
 	return true
 }
 
-// wished gives the page or the matches that a call of a list tool asked for.
-func (s *Session) wished(ctx context.Context, id jsonrpc.ID, c *call, handle string) []byte {
+// deliverRequestedPage returns the page or the matches that a call of a list tool asked for.
+func (s *Session) deliverRequestedPage(ctx context.Context, id jsonrpc.ID, c *call, handle string) []byte {
 	r := reader{s: s, ctx: ctx, m: c.m, p: c.p, names: s.names(c.m.Principal), cap: int(c.cap())}
 	if r.cap <= 0 {
 		r.cap = int(limit.MiB)
@@ -296,7 +296,7 @@ func (s *Session) wished(ctx context.Context, id jsonrpc.ID, c *call, handle str
 		return result.TextResult(id, err.Error(), true, c.p.modern())
 	}
 	defer kept.Close()
-	w := c.wish
+	w := c.requested
 	if w.filter != "" {
 		err = r.matches(kept, handle, w.filter, true, max(w.page, 1), w.size)
 	} else {
@@ -311,9 +311,9 @@ func (s *Session) wished(ctx context.Context, id jsonrpc.ID, c *call, handle str
 	return r.message
 }
 
-// bounded cuts a text made here.
-func bounded(text string, most int) string {
-	return limit.Cut(text, most, func(n int) string { return fmt.Sprintf("\n[plimsoll: %d bytes are left out here]\n", n) })
+// bounded cuts a text of the gateway's own.
+func bounded(text string, maxBytes int) string {
+	return limit.Cut(text, maxBytes, func(n int) string { return fmt.Sprintf("\n[plimsoll: %d bytes are left out here]\n", n) })
 }
 
 // textBlocks is the result of a tool as several texts.

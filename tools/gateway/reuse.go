@@ -23,7 +23,7 @@ type reusable struct {
 	polled bool
 }
 
-// take says whether a call made now may be answered from the spool, and notes that it is made.
+// take reports whether a call made now may be answered from the spool, and records the call.
 func (t *reuseTable) take(d digest, window time.Duration, now time.Time) (handle string, age time.Duration, ok bool) {
 	r := t.calls[d]
 	if r == nil {

@@ -13,7 +13,7 @@ import (
 	"github.com/plimsoll/plimsoll/tools/spool/query"
 )
 
-// leastMatch is what is shown of a match at least, in bytes, however many there are.
+// leastMatch is the least that is shown of each match, in bytes, however many there are.
 const leastMatch = 80
 
 func (r *reader) search(kept *spool.Result, handle string, args arguments) error {

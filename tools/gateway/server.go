@@ -20,7 +20,7 @@ import (
 // DefaultMaxProcesses bounds the processes of one server.
 const DefaultMaxProcesses = 16
 
-// Dialing says what a way to a server is for.
+// Dialing says what a connection to a server is for.
 type Dialing struct {
 	// Shared says that several clients will use it. On standard streams it is then a
 	// process of all of them, with a Join method that gives each its own Peer.
@@ -141,7 +141,7 @@ func authorization(h http.Header) http.Header {
 // Local is the way to the server for one client on standard streams, of whatever protocol version.
 func (s *Server) Local() transport.Peer { return newLocal(s) }
 
-// session puts the policy in front of a way.
+// session puts the policy in front of a connection.
 func (s *Server) session(next transport.Peer, many bool) *Session {
 	return New(s.options(next, many))
 }
@@ -153,8 +153,8 @@ func (s *Server) options(next transport.Peer, many bool) Options {
 	}
 }
 
-// bare is a session whose added tools are somebody else's.
-func (s *Server) bare(next transport.Peer, many bool, n result.Names) *Session {
+// innerSession makes a session behind a merged endpoint: the endpoint, not this session, adds the tools that read kept results.
+func (s *Server) innerSession(next transport.Peer, many bool, n result.Names) *Session {
 	o := s.options(next, many)
 	o.Bare, o.Names, o.Catalogue = true, n, s.inner
 	return New(o)
@@ -178,7 +178,7 @@ func (s *Server) Close() error {
 
 var errServerClosed = errors.New("the gateway is going down")
 
-// through is the way to a remote server that passed sessions share.
+// through is the connection to a remote server that passed-through sessions share.
 func (s *Server) through() transport.Peer {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -219,7 +219,7 @@ func (s *Server) remoteVersions(ctx context.Context, o mcpserver.Opening) versio
 	return v
 }
 
-// guarded says that credentials are at play between the client and the server.
+// guarded reports whether the server wants credentials that belong to the client.
 func (s *Server) guarded(h http.Header) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -55,15 +55,15 @@ type Options struct {
 	through func(server, tool string) (string, bool)
 }
 
-// Session is a way to a server with the policy in it: what is too large is kept and paged,
-// what is not allowed is refused, everything else passes byte for byte. It serves one
-// client, or all clients of the sessionless version that share a principal.
+// Session is a connection to a server with the policy in it: what is too large is kept and paged, what is not allowed is
+// refused, everything else passes byte for byte. It serves one client, or all clients of the sessionless version that share a
+// principal.
 type Session struct {
 	o   Options
 	own string // prefix of the ids of our own requests
 
 	mu      sync.Mutex
-	open    map[jsonrpc.ID]*openCall
+	open    map[jsonrpc.ID]*openRequest
 	client  string // clientInfo.name of initialize
 	version string // the protocol version that both agreed on
 	reuse   reuseTable
@@ -75,8 +75,8 @@ type Session struct {
 	end     context.CancelFunc
 }
 
-// openCall is a request that waits for its answer.
-type openCall struct {
+// openRequest is a request that waits for its answer.
+type openRequest struct {
 	cancel context.CancelFunc // of what runs here; nil when the server has it
 }
 
@@ -92,7 +92,7 @@ func New(o Options) *Session {
 	_, _ = rand.Read(b[:]) // never fails
 	s := &Session{
 		o: o, own: "plimsoll-" + hex.EncodeToString(b[:]) + "-",
-		open: map[jsonrpc.ID]*openCall{}, reading: make(chan struct{}, MaxReading),
+		open: map[jsonrpc.ID]*openRequest{}, reading: make(chan struct{}, MaxReading),
 	}
 	s.ctx, s.end = context.WithCancel(context.Background())
 	return s
@@ -126,7 +126,7 @@ func (s *Session) event(e journal.Event) {
 
 // Send implements [transport.Peer].
 func (s *Session) Send(ctx context.Context, m transport.Message, to transport.Receiver) {
-	if s.o.Settings.restricts() && s.o.through == nil && s.evasive(m, to) {
+	if s.o.Settings.restrictsTools() && s.o.through == nil && s.refuseAmbiguous(m, to) {
 		return
 	}
 	if m.Head.Kind != jsonrpc.Request {
@@ -147,7 +147,7 @@ func (s *Session) Send(ctx context.Context, m transport.Message, to transport.Re
 	}
 	switch m.Head.Method {
 	case "initialize", "server/discover":
-		s.greet(ctx, m, p, x)
+		s.handleInitialize(ctx, m, p, x)
 	case "tools/list":
 		s.list(ctx, m, p, x)
 	case "tools/call":
@@ -176,11 +176,11 @@ func (s *Session) begin(id jsonrpc.ID) (code int, text string) {
 	if len(s.open) >= MaxOpen {
 		return jsonrpc.CodeInternal, fmt.Sprintf("%d requests are open, no more are taken; wait for an answer and try again", len(s.open))
 	}
-	s.open[id] = &openCall{}
+	s.open[id] = &openRequest{}
 	return 0, ""
 }
 
-// tell passes on what needs no answer. A cancellation of what runs here ends it here.
+// tell forwards a notification. A cancellation of work that runs in the gateway ends it here.
 func (s *Session) tell(ctx context.Context, m transport.Message, to transport.Receiver) {
 	if m.Head.Method == "notifications/cancelled" {
 		id := jsonrpc.ID(rawjson.Get(m.Raw, "params", "requestId").Of(m.Raw))
@@ -196,8 +196,8 @@ func (s *Session) tell(ctx context.Context, m transport.Message, to transport.Re
 	s.o.Next.Send(ctx, m, to)
 }
 
-// cancellable gives the context of work that is done here for a request; its notification of
-// cancellation, the end of the client's ctx and of the session end it.
+// cancellable returns the context of work that the gateway does itself for a request; its notification of cancellation, the end
+// of the client's ctx and of the session end it.
 func (s *Session) cancellable(ctx context.Context, id jsonrpc.ID) (context.Context, context.CancelFunc) {
 	ctx, cancel := context.WithCancel(ctx)
 	stop := context.AfterFunc(s.ctx, cancel)
@@ -209,7 +209,7 @@ func (s *Session) cancellable(ctx context.Context, id jsonrpc.ID) (context.Conte
 	return ctx, func() { stop(); cancel() }
 }
 
-// uncancellable says that the server has the request from now on.
+// uncancellable notes that the server has the request from now on, so a cancellation goes to the server.
 func (s *Session) uncancellable(id jsonrpc.ID) {
 	s.mu.Lock()
 	if o := s.open[id]; o != nil {

@@ -102,8 +102,8 @@ func (s *Settings) allows(tool string) bool {
 	return (len(s.Allow) == 0 || matchesAny(s.Allow, tool)) && !matchesAny(s.Deny, tool)
 }
 
-// restricts says whether some tool may have to be kept from the client.
-func (s *Settings) restricts() bool { return s.ReadOnly || len(s.Allow) > 0 || len(s.Deny) > 0 }
+// restrictsTools says whether some tool may have to be kept from the client.
+func (s *Settings) restrictsTools() bool { return s.ReadOnly || len(s.Allow) > 0 || len(s.Deny) > 0 }
 
 func matchesAny(patterns []string, name string) bool {
 	for _, p := range patterns {

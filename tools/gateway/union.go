@@ -13,8 +13,7 @@ import (
 	"github.com/plimsoll/plimsoll/tools/mcp/transport"
 )
 
-// union is several servers as one, for one client (or for all of the sessionless version
-// with one principal).
+// union presents several servers as one, to one client, or to all sessionless clients of one principal.
 type union struct {
 	m      *Merge
 	modern bool
@@ -53,7 +52,7 @@ func (u *union) Send(ctx context.Context, m transport.Message, to transport.Rece
 	}
 	switch m.Head.Method {
 	case "initialize", "server/discover":
-		go u.greet(ctx, m, to)
+		go u.initializeAll(ctx, m, to)
 	case "tools/list":
 		go u.list(ctx, m, to, "tools", true)
 	case "prompts/list":
@@ -192,8 +191,8 @@ func marking(c *part, id jsonrpc.ID) []byte {
 
 func (u *union) respond(ctx context.Context, m transport.Message, to transport.Receiver) {
 	text := string(rawjson.Unquote(nil, []byte(m.Head.ID)))
-	place, id, ok := strings.Cut(strings.TrimPrefix(text, mark), ":")
-	n, err := strconv.Atoi(place)
+	serverIndex, id, ok := strings.Cut(strings.TrimPrefix(text, mark), ":")
+	n, err := strconv.Atoi(serverIndex)
 	if !ok || err != nil || n < 0 || n >= len(u.parts) || !strings.HasPrefix(text, mark) {
 		to.Done(nil) // to nothing that was asked
 		return
@@ -240,7 +239,7 @@ func (r *marked) Done(err error) {
 		delete(r.u.open, r.id)
 		r.u.mu.Unlock()
 		if err != nil && r.ctx.Err() == nil {
-			r.u.lost(r.c)
+			r.u.markLost(r.c)
 		}
 	}
 	r.Receiver.Done(err)

@@ -21,10 +21,10 @@ const (
 	maxAllInstructions = 8 << 10
 )
 
-// greetTimeout bounds how long a server may hold up the greeting of all.
-const greetTimeout = 30 * time.Second
+// initializeTimeout bounds how long one server may delay the initialization of all.
+const initializeTimeout = 30 * time.Second
 
-// features that servers say they have, and what of each they may say.
+// features are the capabilities that servers may declare, with the members of each.
 var features = []struct{ name, value string }{
 	{"tools", `{"listChanged":true}`},
 	{"prompts", `{"listChanged":true}`},
@@ -33,9 +33,9 @@ var features = []struct{ name, value string }{
 	{"logging", "{}"},
 }
 
-// greet answers initialize or server/discover with what all servers can do together. One
-// that does not answer is left out and tried again.
-func (u *union) greet(ctx context.Context, m transport.Message, to transport.Receiver) {
+// initializeAll answers initialize or server/discover with the combined capabilities of all servers. A server that does not
+// answer is left out and tried again later.
+func (u *union) initializeAll(ctx context.Context, m transport.Message, to transport.Receiver) {
 	if m.Head.Method == "initialize" {
 		u.mu.Lock()
 		u.greeting = m.Raw
@@ -43,10 +43,10 @@ func (u *union) greet(ctx context.Context, m transport.Message, to transport.Rec
 	}
 	answers := make([][]byte, len(u.parts))
 	u.each(func(c *part) {
-		answer, ok := u.greetOne(ctx, c, m)
+		answer, ok := u.initializeOne(ctx, c, m)
 		if !ok {
 			if ctx.Err() == nil {
-				u.lost(c)
+				u.markLost(c)
 			}
 			return
 		}
@@ -116,13 +116,13 @@ func (u *union) greet(ctx context.Context, m transport.Message, to transport.Rec
 	transport.Reply(to, jsonrpc.ResultResponse(m.Head.ID, b))
 }
 
-// ownInfo is how the merged endpoint names itself: no single server's name would be true.
+// ownInfo is the serverInfo of the merged endpoint.
 const ownInfo = `{"name":"plimsoll","version":"1"}`
 
 func cutMark(n int) string { return fmt.Sprintf(" … [%d bytes cut] … ", n) }
 
-func (u *union) greetOne(ctx context.Context, c *part, m transport.Message) ([]byte, bool) {
-	ctx, cancel := context.WithTimeout(ctx, greetTimeout)
+func (u *union) initializeOne(ctx context.Context, c *part, m transport.Message) ([]byte, bool) {
+	ctx, cancel := context.WithTimeout(ctx, initializeTimeout)
 	defer cancel()
 	answer, err := transport.Ask(ctx, c.session, m, maxInitialize)
 	if err != nil || rawjson.Get(answer, "result").IsZero() {
@@ -134,8 +134,8 @@ func (u *union) greetOne(ctx context.Context, c *part, m transport.Message) ([]b
 	return answer, true
 }
 
-// revive tries to reach a server again. One that never took initialize gets it now.
-func (u *union) revive(c *part) bool {
+// reconnect tries to reach a server again. A server that never got initialize gets it now.
+func (u *union) reconnect(c *part) bool {
 	u.mu.Lock()
 	greeting, ready, begun := u.greeting, u.ready, c.begun
 	u.mu.Unlock()
@@ -150,7 +150,7 @@ func (u *union) revive(c *part) bool {
 		if err != nil {
 			return false
 		}
-		if _, ok := u.greetOne(u.ctx, c, transport.Message{Raw: greeting, Head: head}); !ok {
+		if _, ok := u.initializeOne(u.ctx, c, transport.Message{Raw: greeting, Head: head}); !ok {
 			return false
 		}
 		if head, err = jsonrpc.Scan(ready); err == nil {
@@ -198,12 +198,12 @@ type subscription struct {
 	over    bool
 }
 
-// maxEarlyNews bounds what is held until the acknowledgement.
-const maxEarlyNews = 64
+// maxHeldNotifications bounds the notifications that are held back until the acknowledgement is sent.
+const maxHeldNotifications = 64
 
 type subscribed struct {
-	s    *subscription
-	told bool
+	s        *subscription
+	notified bool
 }
 
 func (r *subscribed) Open(transport.Answer) {}
@@ -227,7 +227,7 @@ func (r *subscribed) Receive(f *transport.Frame) {
 		return
 	}
 	if !s.begun {
-		if f.Whole() && len(s.early) < maxEarlyNews {
+		if f.Whole() && len(s.early) < maxHeldNotifications {
 			s.early = append(s.early, append([]byte(nil), f.Head...))
 		}
 		return
@@ -242,8 +242,8 @@ func (r *subscribed) Done(error) {
 }
 
 func (r *subscribed) tell() {
-	if !r.told {
-		r.told = true
+	if !r.notified {
+		r.notified = true
 		if r.s.waiting--; r.s.waiting == 0 {
 			close(r.s.acked)
 		}

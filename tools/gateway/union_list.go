@@ -70,7 +70,7 @@ func (u *union) list(ctx context.Context, m transport.Message, to transport.Rece
 		}
 		entries, ok := u.elements(ctx, c, m, m.Head.Method, member)
 		if !ok && ctx.Err() == nil {
-			u.lost(c)
+			u.markLost(c)
 			return
 		}
 		u.back(c)
@@ -173,11 +173,11 @@ type resourceMap struct {
 
 // template is a URI template by the literal text before, between and behind its variables.
 type template struct {
-	literals []string
-	place    int
+	literals    []string
+	serverIndex int
 }
 
-func (r *resourceMap) learn(raw []byte, place int) {
+func (r *resourceMap) learn(raw []byte, serverIndex int) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if uri, ok := rawjson.Text(raw, "uri"); ok && len(uri) <= 4<<10 {
@@ -191,13 +191,13 @@ func (r *resourceMap) learn(raw []byte, place int) {
 			}
 			r.order = append(r.order, uri)
 		}
-		r.by[uri] = place
+		r.by[uri] = serverIndex
 	}
 	if t, ok := rawjson.Text(raw, "uriTemplate"); ok && len(t) <= 4<<10 {
 		literals := literalsOf(t)
-		same := func(o template) bool { return o.place == place && slices.Equal(o.literals, literals) }
+		same := func(o template) bool { return o.serverIndex == serverIndex && slices.Equal(o.literals, literals) }
 		if len(r.templates) < maxTemplates && !slices.ContainsFunc(r.templates, same) {
-			r.templates = append(r.templates, template{literals, place})
+			r.templates = append(r.templates, template{literals, serverIndex})
 		}
 	}
 }
@@ -234,7 +234,7 @@ func (t template) fits(uri string) bool {
 
 // find tells the place of the server: of who listed the resource, else of the template
 // that fits with the most literal text.
-func (r *resourceMap) find(uri string) (place int, ok bool) {
+func (r *resourceMap) find(uri string) (serverIndex int, ok bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if i, ok := r.by[uri]; ok {
@@ -243,10 +243,10 @@ func (r *resourceMap) find(uri string) (place int, ok bool) {
 	best := -1
 	for _, t := range r.templates {
 		if n := len(strings.Join(t.literals, "")); n > best && t.fits(uri) {
-			best, place = n, t.place
+			best, serverIndex = n, t.serverIndex
 		}
 	}
-	return place, best >= 0
+	return serverIndex, best >= 0
 }
 
 func (u *union) alive(c *part) bool {
@@ -255,8 +255,8 @@ func (u *union) alive(c *part) bool {
 	return !c.down
 }
 
-// lost says that a server could not be reached: its tools are gone until it is back.
-func (u *union) lost(c *part) {
+// markLost notes that a server cannot be reached. Its tools are left out until it is back.
+func (u *union) markLost(c *part) {
 	u.mu.Lock()
 	was := c.down
 	c.down = true
@@ -292,7 +292,7 @@ func (u *union) retry() {
 			return
 		}
 		u.each(func(c *part) {
-			if !u.alive(c) && u.revive(c) {
+			if !u.alive(c) && u.reconnect(c) {
 				u.back(c)
 			}
 		})

@@ -27,7 +27,7 @@ const versionAge = time.Hour
 // detect asks a server for its versions by server/discover, a sessionless one also whether it speaks the version with sessions too.
 func (s *Server) detect(ctx context.Context, next transport.Peer, first transport.Message) (versions, error) {
 	v, err := bridge.Detect(ctx, next, first, s.bridging())
-	if said, ok := errors.AsType[*mcpclient.StatusError](err); ok && speaksNot(said.Status) {
+	if said, ok := errors.AsType[*mcpclient.StatusError](err); ok && lacksVersion(said.Status) {
 		v, err = bridge.WithSessions, nil
 	}
 	if err != nil {
@@ -41,9 +41,9 @@ func (s *Server) detect(ctx context.Context, next transport.Peer, first transpor
 	return out, nil
 }
 
-// speaksNot says that a status tells a server that does not know the request, and not one
-// that wants credentials or has no time: the backward compatibility rules of 2026-07-28.
-func speaksNot(status int) bool {
+// lacksVersion reports whether an HTTP status means that the server does not know the request, rather than that it wants
+// credentials or is busy. These are the backward compatibility rules of 2026-07-28.
+func lacksVersion(status int) bool {
 	switch status {
 	case http.StatusUnauthorized, http.StatusForbidden, http.StatusTooManyRequests, http.StatusProxyAuthRequired, http.StatusRequestTimeout:
 		return false

@@ -54,20 +54,20 @@ type reading struct {
 	event   transport.Event
 	started time.Time
 
-	lexer   *lexer
-	scout   scout
-	raw     hold
-	passing bool  // it is no response: it goes through
-	lost    error // the lexer cannot follow it, from here on
+	lexer    *lexer
+	prescan  prescan
+	raw      spooledBuffer
+	passing  bool  // it is no response: it goes through
+	lexerErr error // the lexer cannot follow it, from here on
 
 	// mu guards what follows against early delivery.
-	mu        sync.Mutex
-	spill     *spill
-	delivered bool
-	told      time.Time
-	early     *early
-	ended     bool // the frame was read
-	out       Outcome
+	mu          sync.Mutex
+	spoolWriter *spoolWriter
+	delivered   bool
+	progressAt  time.Time
+	early       *early
+	ended       bool // the frame was read
+	out         Outcome
 }
 
 var (
@@ -82,8 +82,8 @@ func Bound(ctx context.Context, f *transport.Frame, o Options) Outcome {
 	r := &reading{o: o, ctx: ctx, event: f.Event, lexer: lexers.Get().(*lexer)}
 	r.out.ID = o.ID
 	r.raw.dir = o.TempDir
-	r.scout.maxItems = o.MaxItems
-	r.lexer.reset(&r.scout, o.Method == ReadResource)
+	r.prescan.maxItems = o.MaxItems
+	r.lexer.reset(&r.prescan, o.Method == ReadResource)
 	r.passing = o.Method != CallTool && o.Method != ReadResource
 	if o.Early > 0 {
 		r.started = time.Now()
@@ -100,8 +100,8 @@ func Bound(ctx context.Context, f *transport.Frame, o Options) Outcome {
 
 func (r *reading) close() {
 	r.raw.close()
-	if r.spill != nil {
-		r.spill.kept.close()
+	if r.spoolWriter != nil {
+		r.spoolWriter.kept.close()
 	}
 	r.lexer.to = nil
 	lexers.Put(r.lexer)
@@ -143,7 +143,7 @@ func (r *reading) take(p []byte, held bool) error {
 	if r.out.Upstream > r.o.maxFrame() {
 		return &TooLarge{r.o.maxFrame()}
 	}
-	if r.spill != nil {
+	if r.spoolWriter != nil {
 		return r.takeSpill(p)
 	}
 	if !held {
@@ -154,19 +154,19 @@ func (r *reading) take(p []byte, held bool) error {
 	switch {
 	case r.passing:
 		return nil
-	case r.lost == nil:
-		if r.lost = r.lexer.Feed(p); r.scout.method {
-			r.passing, r.lost = true, nil
+	case r.lexerErr == nil:
+		if r.lexerErr = r.lexer.Feed(p); r.prescan.method {
+			r.passing, r.lexerErr = true, nil
 			return nil
 		}
 	}
-	if r.scout.text > r.o.maxText() || r.scout.other > r.o.maxMedia() && r.scout.answers {
+	if r.prescan.text > r.o.maxText() || r.prescan.other > r.o.maxMedia() && r.prescan.answers {
 		return r.toSpool()
 	}
-	if r.lost != nil && r.raw.size > r.o.room() {
+	if r.lexerErr != nil && r.raw.size > r.o.textBudget() {
 		// Short nonsense is for the client to judge; how much of a long one a model would
 		// read nobody can say.
-		return brokenAt(r.lost)
+		return brokenAt(r.lexerErr)
 	}
 	return nil
 }
@@ -175,13 +175,13 @@ func (r *reading) takeSpill(p []byte) error {
 	if err := r.lexer.Feed(p); err != nil {
 		return brokenAt(err)
 	}
-	s := r.spill
+	s := r.spoolWriter
 	if s.stop != nil {
 		return s.stop
 	}
 	if r.o.Progress != nil && s.failed == nil && !r.delivered {
-		if now := time.Now(); now.Sub(r.told) >= progressEvery {
-			r.told = now
+		if now := time.Now(); now.Sub(r.progressAt) >= progressEvery {
+			r.progressAt = now
 			bytes, items := s.writer.Progress()
 			r.o.Progress(bytes, items, s.writer.Handle())
 		}
@@ -195,15 +195,15 @@ const progressEvery = 500 * time.Millisecond
 // toSpool decides that the message is composed: what came of it is read again, into the
 // spool, and what follows will be.
 func (r *reading) toSpool() error {
-	s := &spill{o: &r.o}
-	r.spill = s
+	s := &spoolWriter{o: &r.o}
+	r.spoolWriter = s
 	s.maxItems = r.o.MaxItems
 	s.kept.dir = r.o.TempDir
-	s.spare = min(r.o.maxText(), maxPage)
-	if r.scout.text > r.o.maxText() {
-		s.spare, s.maxItems = s.reserve(), 0 // there will be a page whatever the items
+	s.remaining = min(r.o.maxText(), maxPage)
+	if r.prescan.text > r.o.maxText() {
+		s.remaining, s.maxItems = s.reserve(), 0 // there will be a page whatever the items
 	}
-	s.tailed.max = int(min(r.o.room(), maxError))
+	s.errorText.max = int(min(r.o.textBudget(), maxError))
 	if r.o.Spool == nil {
 		s.failed = errNoSpool
 	} else {
@@ -232,7 +232,7 @@ func (r *reading) toSpool() error {
 		}
 	}
 	r.raw.close()
-	r.raw = hold{dir: r.o.TempDir}
+	r.raw = spooledBuffer{dir: r.o.TempDir}
 	if s.failed == nil && r.o.Early > 0 && r.o.ID != "" && !r.ended {
 		r.early = r.startEarly()
 	}
@@ -244,9 +244,9 @@ const maxError = 64 << 10
 
 // id is what the composed message answers: the frame's own id, else the request's.
 func (r *reading) id() jsonrpc.ID {
-	found := r.scout.id
-	if r.spill != nil {
-		found = r.spill.id
+	found := r.prescan.id
+	if r.spoolWriter != nil {
+		found = r.spoolWriter.id
 	}
 	if n := len(found); n > 0 && n <= maxShort && (found[0] == '"' || found[0] == '-' || found[0] >= '0' && found[0] <= '9') && json.Valid(found) {
 		return jsonrpc.ID(found)
@@ -256,12 +256,12 @@ func (r *reading) id() jsonrpc.ID {
 
 // paged says that the result is delivered as a page.
 func (r *reading) paged() bool {
-	s := r.spill
-	return s.crowded || s.text > min(r.o.maxText(), maxPage) || r.listed(&s.scout)
+	s := r.spoolWriter
+	return s.blocksOmitted || s.text > min(r.o.maxText(), maxPage) || r.listed(&s.prescan)
 }
 
 // listed says that a list in it is too long to be delivered whole.
-func (r *reading) listed(s *scout) bool {
+func (r *reading) listed(s *prescan) bool {
 	return r.o.MaxItems > 0 && (s.items > r.o.MaxItems || s.blocks > r.o.MaxItems)
 }
 
@@ -269,8 +269,8 @@ func (r *reading) listed(s *scout) bool {
 func (r *reading) finish(err error) {
 	r.out.Cut = err
 	if r.ctx.Err() != nil {
-		if r.spill != nil && r.spill.writer != nil {
-			_ = r.spill.writer.Cut("the call was cancelled")
+		if r.spoolWriter != nil && r.spoolWriter.writer != nil {
+			_ = r.spoolWriter.writer.Cut("the call was cancelled")
 		}
 		r.out.ID = r.id()
 		return
@@ -279,26 +279,26 @@ func (r *reading) finish(err error) {
 	case r.passing:
 		r.finishPassing(err)
 		return
-	case r.spill == nil && err == nil:
-		if r.lost == nil {
-			r.lost = r.lexer.Finish()
+	case r.spoolWriter == nil && err == nil:
+		if r.lexerErr == nil {
+			r.lexerErr = r.lexer.Finish()
 		}
 		switch {
-		case r.lost == nil && r.listed(&r.scout):
+		case r.lexerErr == nil && r.listed(&r.prescan):
 			err = r.toSpool()
-		case r.lost != nil && r.raw.size > r.o.room():
-			err = brokenAt(r.lost)
+		case r.lexerErr != nil && r.raw.size > r.o.textBudget():
+			err = brokenAt(r.lexerErr)
 		default:
-			r.out.ID, r.out.Failed = r.id(), r.scout.failed
+			r.out.ID, r.out.Failed = r.id(), r.prescan.failed
 			r.deliverRaw()
 			return
 		}
 	}
-	if r.spill == nil && r.scout.text > 0 && r.o.Spool != nil && !r.scout.failed {
+	if r.spoolWriter == nil && r.prescan.text > 0 && r.o.Spool != nil && !r.prescan.failed {
 		_ = r.toSpool() // so that what came can be read
 	}
 	r.out.ID = r.id()
-	if r.spill != nil && err == nil {
+	if r.spoolWriter != nil && err == nil {
 		if lost := r.lexer.Finish(); lost != nil {
 			err = brokenAt(lost)
 		}
@@ -316,7 +316,7 @@ func (r *reading) finishPassing(err error) {
 	switch {
 	case err == nil:
 		r.deliverRaw()
-	case !r.scout.method && r.o.ID != "":
+	case !r.prescan.method && r.o.ID != "":
 		r.out.Failed = true
 		r.deliver([]seg{{mem: jsonrpc.ErrorResponse(r.o.ID, jsonrpc.CodeInternal, reason(err), nil)}}, nil)
 	}
@@ -324,8 +324,8 @@ func (r *reading) finishPassing(err error) {
 
 // complete delivers the composed message of a response that is whole.
 func (r *reading) complete() {
-	s := r.spill
-	r.out.Failed = s.scout.failed
+	s := r.spoolWriter
+	r.out.Failed = s.prescan.failed
 	if s.isErr {
 		if s.writer != nil {
 			_ = s.writer.Discard()
@@ -334,7 +334,7 @@ func (r *reading) complete() {
 		return
 	}
 	if s.failed == nil {
-		s.failed = s.writer.Complete(spool.Final{Error: s.scout.failed})
+		s.failed = s.writer.Complete(spool.Final{Error: s.prescan.failed})
 	}
 	var view *View
 	if s.failed == nil {
@@ -361,7 +361,7 @@ func (r *reading) complete() {
 
 // view reads page 1 of what is in the spool.
 func (r *reading) view(ctx context.Context) (View, error) {
-	v := View{Handle: r.spill.writer.Handle(), Names: r.o.Names}
+	v := View{Handle: r.spoolWriter.writer.Handle(), Names: r.o.Names}
 	res, err := r.o.Spool.Read(r.o.Source.Principal, v.Handle)
 	if err != nil {
 		return v, err

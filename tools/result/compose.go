@@ -58,7 +58,7 @@ func (c *composer) members(m members) {
 }
 
 // envelope begins the message and leaves it open.
-func (s *spill) envelope(id jsonrpc.ID) *composer {
+func (s *spoolWriter) envelope(id jsonrpc.ID) *composer {
 	c := &composer{}
 	c.raw(`{"jsonrpc":"2.0","id":`)
 	if id == "" {
@@ -71,7 +71,7 @@ func (s *spill) envelope(id jsonrpc.ID) *composer {
 }
 
 // composeError makes the error response that s has seen, bounded.
-func (s *spill) composeError(id jsonrpc.ID) []seg {
+func (s *spoolWriter) composeError(id jsonrpc.ID) []seg {
 	c := s.envelope(id)
 	c.raw(`,"error":{`)
 	c.comma = false
@@ -79,7 +79,7 @@ func (s *spill) composeError(id jsonrpc.ID) []seg {
 		c.member("code", []byte("-32603"))
 	}
 	c.members(s.err)
-	c.member("message", rawjson.Quote(nil, s.tailed.text()))
+	c.member("message", rawjson.Quote(nil, s.errorText.text()))
 	c.raw("}}")
 	c.cut()
 	return c.segs
@@ -87,9 +87,9 @@ func (s *spill) composeError(id jsonrpc.ID) []seg {
 
 // composeResult makes the result with page 1 in the place of the document. v is nil where
 // there is nothing but too much media: then all of the text is delivered.
-func (s *spill) composeResult(id jsonrpc.ID, v *View, handle string) (segs []seg, failed bool) {
+func (s *spoolWriter) composeResult(id jsonrpc.ID, v *View, handle string) (segs []seg, failed bool) {
 	structured, refused := s.structuredPart(v)
-	failed = s.scout.failed || refused != ""
+	failed = s.prescan.failed || refused != ""
 	c := s.envelope(id)
 	c.raw(`,"result":{`)
 	c.comma = false
@@ -129,7 +129,7 @@ func (s *spill) composeResult(id jsonrpc.ID, v *View, handle string) (segs []seg
 }
 
 // blocksPart writes the blocks of content or the entries of contents.
-func (s *spill) blocksPart(c *composer, v *View, handle string) {
+func (s *spoolWriter) blocksPart(c *composer, v *View, handle string) {
 	placed := v == nil
 	page := func() {
 		placed = true
@@ -162,7 +162,7 @@ func (s *spill) blocksPart(c *composer, v *View, handle string) {
 }
 
 // textBlock is a text of ours: a block of content, an entry of contents.
-func (s *spill) textBlock(handle string, text []byte, isJSON bool) []seg {
+func (s *spoolWriter) textBlock(handle string, text []byte, isJSON bool) []seg {
 	if s.o.Method == ReadResource {
 		kind := "text/plain"
 		if isJSON {
@@ -186,13 +186,13 @@ func entry[T string | []byte](uri []byte, mime string, text T) []byte {
 	return append(rawjson.Quote(b, text), '}')
 }
 
-func (s *spill) note(c *composer, handle, text string) {
+func (s *spoolWriter) note(c *composer, handle, text string) {
 	c.next()
 	c.splice(s.textBlock(handle, []byte(text), false)...)
 }
 
 // mediaNote stands for media that is not delivered.
-func (s *spill) mediaNote(c *composer, b *block, handle string) {
+func (s *spoolWriter) mediaNote(c *composer, b *block, handle string) {
 	kind := "Media"
 	if b.mime != nil {
 		kind = shorten(unquoted(b.mime), 100)
@@ -211,7 +211,7 @@ func (s *spill) mediaNote(c *composer, b *block, handle string) {
 }
 
 // metaPart writes _meta: the server's own where it is small, and the description of the page.
-func (s *spill) metaPart(c *composer, v *View) {
+func (s *spoolWriter) metaPart(c *composer, v *View) {
 	meta := s.meta
 	if v != nil {
 		if meta == nil {

@@ -23,7 +23,7 @@ func (r *reading) deliverRaw() {
 }
 
 // deliver hands on a composed message.
-func (r *reading) deliver(segs []seg, held *hold) {
+func (r *reading) deliver(segs []seg, held *spooledBuffer) {
 	f := &transport.Frame{Head: segs[0].mem, Event: r.event}
 	if len(segs) > 1 {
 		var rest []io.Reader
@@ -55,7 +55,7 @@ func (r *reading) cutOff(err error) {
 	r.out.Failed = true
 	why := reason(err)
 	var data []byte
-	if s := r.spill; s != nil && s.writer != nil {
+	if s := r.spoolWriter; s != nil && s.writer != nil {
 		r.lexer.Abandon()
 		if s.text == 0 || s.isErr || s.writer.Cut(shorten(err.Error(), 200)) != nil {
 			_ = s.writer.Discard()
@@ -78,13 +78,13 @@ func reason(err error) string {
 }
 
 // unkept is the answer where a result is too large and the spool does not take it.
-func (s *spill) unkept(id jsonrpc.ID) []seg {
+func (s *spoolWriter) unkept(id jsonrpc.ID) []seg {
 	text := fmt.Sprintf("[plimsoll] The result has %s of text, more than may be delivered at once, and it could not be kept: %s. ",
 		limit.Bytes(s.text).Human(), shorten(s.failed.Error(), 300))
 	if s.o.Method == ReadResource {
 		return []seg{{mem: jsonrpc.ErrorResponse(id, jsonrpc.CodeInternal, text, nil)}}
 	}
-	head := shorten(string(s.head), int(min(maxHead, s.o.room()/2)))
+	head := shorten(string(s.head), int(min(maxHead, s.o.textBudget()/2)))
 	b := append([]byte(nil), `{`...)
 	if s.o.Modern {
 		b = append(b, `"resultType":"complete",`...)
@@ -133,7 +133,7 @@ func (r *reading) deliverEarly(ctx context.Context) {
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	s := r.spill
+	s := r.spoolWriter
 	if ctx.Err() != nil || s.failed != nil || s.stop != nil || s.isErr || !r.paged() {
 		return
 	}

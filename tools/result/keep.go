@@ -8,7 +8,7 @@ import (
 // structuredPart is the structuredContent that is delivered, nil for none. Where clients
 // were told an outputSchema and nothing fits it, refused says so: a client that validates
 // would else throw the whole result away, with an error of its own.
-func (s *spill) structuredPart(v *View) (raw []byte, refused string) {
+func (s *spoolWriter) structuredPart(v *View) (raw []byte, refused string) {
 	if !s.hasStruct {
 		return nil, ""
 	}
@@ -21,7 +21,7 @@ func (s *spill) structuredPart(v *View) (raw []byte, refused string) {
 		}
 		return nil, ""
 	}
-	if s.scout.failed {
+	if s.prescan.failed {
 		return nil, "" // an error needs none
 	}
 	var why error
@@ -43,7 +43,7 @@ func (s *spill) structuredPart(v *View) (raw []byte, refused string) {
 		reason + "), so it is left out. The call itself succeeded: the data is above and under the handle."
 }
 
-func (s *spill) validates(text []byte) error {
+func (s *spoolWriter) validates(text []byte) error {
 	var value any
 	if err := json.Unmarshal(text, &value); err != nil {
 		return fmt.Errorf("it is no JSON: %w", err)

@@ -148,7 +148,7 @@ func BenchmarkLexer(b *testing.B) {
 		b.Run(c.name, func(b *testing.B) {
 			var (
 				l lexer
-				s scout
+				s prescan
 			)
 			l.reset(&s, false)
 			if err := l.Feed([]byte(c.before)); err != nil {

@@ -111,13 +111,13 @@ func readMeta(root *os.Root, name string) (*meta, error) {
 	return &m, m.valid()
 }
 
-func readJSON(root *os.Root, name string, most int64, into any) error {
+func readJSON(root *os.Root, name string, maxBytes int64, into any) error {
 	f, err := statefile.OpenIn(root, name, os.O_RDONLY, 0)
 	if err != nil {
 		return err
 	}
 	defer f.Close()
-	b, err := io.ReadAll(io.LimitReader(f, most))
+	b, err := io.ReadAll(io.LimitReader(f, maxBytes))
 	if err != nil {
 		return err
 	}

@@ -123,7 +123,7 @@ func (f *finder) catchUp(from, to int64) error {
 
 // broken says that what looked like JSON is none.
 func (f *finder) broken() error {
-	if f.w.frozenIn == f.p {
+	if f.w.frozenPart == f.p {
 		f.mode = settled
 		return nil
 	}
@@ -143,7 +143,7 @@ func (f *finder) err() error {
 }
 
 func (f *finder) Opened(off int64) {
-	if f.w.frozenIn == f.p {
+	if f.w.frozenPart == f.p {
 		f.now = nil
 		return
 	}
@@ -165,7 +165,7 @@ func (f *finder) Closed(end int64) {
 		return
 	}
 	f.now.close = end
-	if f.best == nil || f.best != f.w.frozen && (f.now == f.w.frozen || f.now.size() > f.best.size()) {
+	if f.best == nil || f.best != f.w.frozenPaging && (f.now == f.w.frozenPaging || f.now.size() > f.best.size()) {
 		f.now, f.best = f.best, f.now
 	}
 	f.w.release(f.now)
@@ -191,8 +191,8 @@ func (f *finder) growing() *paging {
 	switch {
 	case f.mode == asLines:
 		return f.lines
-	case f.w.frozenIn == f.p:
-		return f.w.frozen
+	case f.w.frozenPart == f.p:
+		return f.w.frozenPaging
 	case f.now != nil && (f.best == nil || f.now.size() > f.best.size()):
 		return f.now
 	}
@@ -203,8 +203,8 @@ func (f *finder) growing() *paging {
 // was broken off, so that JSON need not have an end.
 func (f *finder) finish(cut bool) (*paging, error) {
 	switch {
-	case f.w.frozenIn == f.p && f.mode != asLines:
-		return f.w.frozen, f.err()
+	case f.w.frozenPart == f.p && f.mode != asLines:
+		return f.w.frozenPaging, f.err()
 	case f.mode == asJSON && (f.js.Whole() || cut):
 		array := f.growing()
 		if array != nil && (array.count == 0 || 4*array.size() < f.p.size()) {

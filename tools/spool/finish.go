@@ -39,7 +39,7 @@ func (w *Writer) endPart(cut bool) error {
 	if p.kind != Text {
 		kept = &w.other
 	}
-	if old := *kept; old != nil && (old.size() >= p.size() || w.frozenIn == old) {
+	if old := *kept; old != nil && (old.size() >= p.size() || w.frozenPart == old) {
 		w.drop(p)
 		return nil
 	} else if old != nil {
@@ -51,7 +51,7 @@ func (w *Writer) endPart(cut bool) error {
 
 // drop gives the page tables of a part back.
 func (w *Writer) drop(p *part) {
-	if w.frozenIn == p {
+	if w.frozenPart == p {
 		return
 	}
 	for _, t := range []**paging{&p.find.now, &p.find.best, &p.find.lines} {
@@ -159,7 +159,7 @@ func (w *Writer) finish(cut string, failed bool) error {
 
 // pagings are all page tables there are.
 func (w *Writer) pagings() []*paging {
-	all := append(slices.Clone(w.spare), w.frozen)
+	all := append(slices.Clone(w.idlePagings), w.frozenPaging)
 	for _, p := range []*part{w.best, w.other, w.part} {
 		if p != nil && p.find != nil {
 			all = append(all, p.find.now, p.find.best, p.find.lines)
@@ -236,8 +236,8 @@ func (w *Writer) tidy(m *meta) error {
 
 // choose returns the part that is the document; nil is the blocks, or that there is none.
 func (w *Writer) choose() *part {
-	if w.frozenIn != nil {
-		return w.frozenIn
+	if w.frozenPart != nil {
+		return w.frozenPart
 	}
 	page := int64(w.head.PageBytes)
 	if w.other != nil && w.other.kind == Structured && w.textSize <= page && w.other.size() > w.textSize {
@@ -281,7 +281,7 @@ func (w *Writer) settleBlocks(m *meta) error {
 		return err
 	}
 	m.SHA256 = fmt.Sprintf("%x", h.Sum(nil))
-	w.spare = append(w.spare, p)
+	w.idlePagings = append(w.idlePagings, p)
 	return errors.Join(w.s.full(w.blocks.flush()), w.s.full(p.pages.flush()), p.err(), w.tidy(m))
 }
 

@@ -125,7 +125,7 @@ const (
 )
 
 // itemsOn returns the default and the largest page size of a shape.
-func (s Shape) itemsOn(items int) (def, most int) {
+func (s Shape) itemsOn(items int) (def, maxBytes int) {
 	if s == Lines {
 		return DefaultPageLines, MaxPageLines
 	}

@@ -60,11 +60,11 @@ func (r *Result) Page(ctx context.Context, n, size int) (Page, error) {
 
 // clamp is the page size that is used for the one that was asked for.
 func clamp(shape Shape, size, def int) int {
-	_, most := shape.itemsOn(def)
+	_, maxBytes := shape.itemsOn(def)
 	if size <= 0 {
 		return def
 	}
-	return min(size, most)
+	return min(size, maxBytes)
 }
 
 // pageOf gives a page of a document that has ended.
@@ -145,8 +145,8 @@ func (r *Result) around(m *meta) (prolog, epilog []byte, err error) {
 func (r *Result) pageSoFar(ctx context.Context, w *Writer, n, size int) (Page, bool, error) {
 	w.mu.Lock()
 	p := w.part
-	if w.frozenIn != nil {
-		p = w.frozenIn
+	if w.frozenPart != nil {
+		p = w.frozenPart
 	}
 	if p == nil || p.find == nil || w.meta != nil {
 		w.mu.Unlock()
@@ -157,8 +157,8 @@ func (r *Result) pageSoFar(ctx context.Context, w *Writer, n, size int) (Page, b
 		w.mu.Unlock()
 		return Page{}, false, nil
 	}
-	if w.frozen == nil { // from here on this is the document
-		w.frozen, w.frozenIn = g, p
+	if w.frozenPaging == nil { // from here on this is the document
+		w.frozenPaging, w.frozenPart = g, p
 	}
 	size = clamp(g.shape, size, g.items)
 	count, end, pages, begin := g.count, g.end, g.pages.len(), g.begin

@@ -119,9 +119,9 @@ func (p *paging) err() error {
 
 // paging gives an empty page table.
 func (w *Writer) paging(r rules, begin int64) *paging {
-	if n := len(w.spare); n > 0 {
-		p := w.spare[n-1]
-		w.spare = w.spare[:n-1]
+	if n := len(w.idlePagings); n > 0 {
+		p := w.idlePagings[n-1]
+		w.idlePagings = w.idlePagings[:n-1]
 		p.reset(r, begin)
 		return p
 	}
@@ -134,7 +134,7 @@ func (w *Writer) paging(r rules, begin int64) *paging {
 
 // release takes a page table back that nobody reads.
 func (w *Writer) release(p *paging) {
-	if p != nil && p != w.frozen {
-		w.spare = append(w.spare, p)
+	if p != nil && p != w.frozenPaging {
+		w.idlePagings = append(w.idlePagings, p)
 	}
 }

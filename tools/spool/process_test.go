@@ -37,8 +37,8 @@ func TestMain(m *testing.M) {
 func child(mode, dir string) error {
 	if mode == "small" {
 		// The system's signal for a file that would get too large is not wanted, the error is.
-		most := unix.Rlimit{Cur: 2 << 20, Max: 2 << 20}
-		if err := unix.Setrlimit(unix.RLIMIT_FSIZE, &most); err != nil {
+		maxBytes := unix.Rlimit{Cur: 2 << 20, Max: 2 << 20}
+		if err := unix.Setrlimit(unix.RLIMIT_FSIZE, &maxBytes); err != nil {
 			return err
 		}
 	}
@@ -166,7 +166,7 @@ func TestSeveralProcessesShareAQuota(t *testing.T) {
 		done <- err
 	}()
 	look := open(t, Options{Dir: dir, MaxBytes: 16 * limit.MiB})
-	most := int64(0)
+	maxBytes := int64(0)
 	for running := true; running; {
 		select {
 		case err := <-done:
@@ -174,13 +174,13 @@ func TestSeveralProcessesShareAQuota(t *testing.T) {
 			running = false
 		default:
 			must(t, look.locked(func(*ledger) error { // nobody sets room aside meanwhile
-				most = max(most, used(dir))
+				maxBytes = max(maxBytes, used(dir))
 				return nil
 			}))
 		}
 	}
-	if most > 16<<20+64<<10 { // and the ledger itself
-		t.Errorf("%d bytes on the disk at once, the quota is 16 MiB", most)
+	if maxBytes > 16<<20+64<<10 { // and the ledger itself
+		t.Errorf("%d bytes on the disk at once, the quota is 16 MiB", maxBytes)
 	}
 	s := open(t, Options{Dir: dir, MaxBytes: 16 * limit.MiB})
 	must(t, s.locked(func(l *ledger) error {

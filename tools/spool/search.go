@@ -141,19 +141,19 @@ func (r *Result) Search(ctx context.Context, q SearchRequest) (Matches, error) {
 		found.id, found.pattern, found.ignoreCase = r.id, q.Pattern, q.IgnoreCase
 		r.s.remember(found)
 	}
-	most := int64(MaxMatches)
+	maxBytes := int64(MaxMatches)
 	if q.Most > 0 {
-		most = min(most, int64(q.Most))
+		maxBytes = min(maxBytes, int64(q.Most))
 	}
-	if found.total > most {
-		return Matches{}, found.tooMany(v.m.Shape, most)
+	if found.total > maxBytes {
+		return Matches{}, found.tooMany(v.m.Shape, maxBytes)
 	}
 	return r.show(ctx, v, q, found)
 }
 
-func (s *searched) tooMany(shape Shape, most int64) error {
+func (s *searched) tooMany(shape Shape, maxBytes int64) error {
 	e := &TooMany{
-		Total: s.total, Max: most, Noun: shape.Noun(), Tenths: s.tenths,
+		Total: s.total, Max: maxBytes, Noun: shape.Noun(), Tenths: s.tenths,
 		Suggestion: "Make the pattern narrower: a longer text, a field with its value, or an anchor.",
 	}
 	if len(s.texts) > 1 {

@@ -36,32 +36,32 @@ type Writer struct {
 	lock   *os.File
 	text   *os.File
 
-	mu       sync.Mutex
-	buf      []byte
-	scratch  []byte
-	size     int64 // of the text file
-	used     int64 // bytes on the disk, tables included
-	reserved int64
-	parts    int
-	part     *part // the one under way
-	best     *part // the largest text so far
-	other    *part // structured content, or media
-	blocks   *table
-	texts    int   // text parts
-	textSize int64 // in all of them
-	last     byte  // of the text file
-	spare    []*paging
-	made     int // pagings made, for their names
-	hash     hash.Hash
-	err      error
-	ending   bool    // broken off: what is left to be written has room
-	frozen   *paging // what readers were given: the document is this
-	frozenIn *part
-	wake     chan struct{}
-	waiting  int
-	meta     *meta // when complete
-	gone     bool  // discarded
-	refs     int
+	mu           sync.Mutex
+	buf          []byte
+	scratch      []byte
+	size         int64 // of the text file
+	used         int64 // bytes on the disk, tables included
+	reserved     int64
+	parts        int
+	part         *part // the one under way
+	best         *part // the largest text so far
+	other        *part // structured content, or media
+	blocks       *table
+	texts        int   // text parts
+	textSize     int64 // in all of them
+	last         byte  // of the text file
+	idlePagings  []*paging
+	made         int // pagings made, for their names
+	hash         hash.Hash
+	err          error
+	ending       bool    // broken off: what is left to be written has room
+	frozenPaging *paging // what readers were given: the document is this
+	frozenPart   *part
+	wake         chan struct{}
+	waiting      int
+	meta         *meta // when complete
+	gone         bool  // discarded
+	refs         int
 }
 
 // part is one Begin.

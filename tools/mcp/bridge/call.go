@@ -96,7 +96,7 @@ func (s *session) begin(w *waiter, m transport.Message, r request) {
 	c.mu.Unlock()
 	for _, in := range parked {
 		if !c.add(in) {
-			s.park(in)
+			s.queueInput(in)
 		}
 	}
 	c.mu.Lock()
@@ -135,7 +135,7 @@ func (c *call) translate(m transport.Message, r request) ([]byte, error) {
 
 // bind makes the end of the client's request the end of the call, as long as it waits.
 func (c *call) bind(w *waiter) {
-	w.untether = context.AfterFunc(w.ctx, func() {
+	w.stopWatching = context.AfterFunc(w.ctx, func() {
 		c.mu.Lock()
 		mine := c.w == w && !c.over
 		if mine {
@@ -184,7 +184,7 @@ func (c *call) abandon(why error) {
 	c.over = true
 	state := c.state
 	c.mu.Unlock()
-	c.s.b.release(state)
+	c.s.b.takeHeld(state)
 	c.leave()
 	if w != nil && !already {
 		w.fail(why)

@@ -10,15 +10,15 @@ import (
 // tasksExtension is the name of tasks in 2026-07-28.
 const tasksExtension = "io.modelcontextprotocol/tasks"
 
-// abilities is what a client declared, as far as a server can ask for it.
-type abilities struct {
+// clientCapabilities are the capabilities of a client that a server can make use of.
+type clientCapabilities struct {
 	roots, sampling, form, url bool
 }
 
-// abilitiesOf reads client capabilities of either protocol version. An elicitation object without
+// readClientCapabilities reads client capabilities of either protocol version. An elicitation object without
 // members means forms, in both.
-func abilitiesOf(capabilities []byte) abilities {
-	var a abilities
+func readClientCapabilities(capabilities []byte) clientCapabilities {
+	var a clientCapabilities
 	for m, err := range members(capabilities) {
 		if err != nil {
 			return a
@@ -48,7 +48,7 @@ func abilitiesOf(capabilities []byte) abilities {
 
 // missing gives what a request of a server needs of the client and the client did not
 // declare, as raw capabilities, and nil when there is nothing.
-func (a abilities) missing(method string, params []byte) []byte {
+func (a clientCapabilities) missing(method string, params []byte) []byte {
 	switch method {
 	case "roots/list":
 		if !a.roots {
@@ -132,12 +132,12 @@ func withoutTasks(capabilities []byte) ([]byte, error) {
 	return rawjson.Set(out, "extensions", extensions)
 }
 
-// offers is what a server declared, as far as subscriptions and logging need it.
-type offers struct {
+// serverCapabilities are the capabilities of a server that subscriptions and logging depend on.
+type serverCapabilities struct {
 	tools, prompts, resources, subscribe, logging bool
 }
 
-func offersOf(capabilities []byte) offers {
+func readServerCapabilities(capabilities []byte) serverCapabilities {
 	var c struct {
 		Tools, Prompts, Resources *struct {
 			ListChanged, Subscribe bool
@@ -145,7 +145,7 @@ func offersOf(capabilities []byte) offers {
 		Logging json.RawMessage
 	}
 	_ = json.Unmarshal(capabilities, &c) // what cannot be read is not offered
-	var o offers
+	var o serverCapabilities
 	o.tools = c.Tools != nil && c.Tools.ListChanged
 	o.prompts = c.Prompts != nil && c.Prompts.ListChanged
 	o.resources = c.Resources != nil && c.Resources.ListChanged

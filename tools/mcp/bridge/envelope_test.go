@@ -191,7 +191,7 @@ func FuzzRequestState(f *testing.F) {
 		if c.digest, err = digest("tools/call", own); err != nil {
 			t.Fatal(err)
 		}
-		b.held[given] = c
+		b.heldCalls[given] = c
 		state = strings.Replace(state, "STATE", given, 1)
 		r := request{name: []byte(`"t"`), arguments: arguments, state: rawjson.Quote(nil, state)}
 		got, err := b.claim(transport.Message{Principal: principal, Head: jsonrpc.Head{Method: method}}, r)

@@ -30,7 +30,7 @@ type exchange struct {
 	over    bool
 	rounds  int
 	state   []byte // requestState as it came, with its quotes
-	wanted  map[jsonrpc.ID]*wanted
+	wanted  map[jsonrpc.ID]*inputRequest
 	brought [][]byte // members of inputResponses
 	pages   []string // elicitationIds that the client was given
 	timer   *time.Timer
@@ -38,8 +38,8 @@ type exchange struct {
 	http    transport.Answer
 }
 
-// wanted is one thing that the client was asked for.
-type wanted struct {
+// inputRequest is one thing that the client was asked for.
+type inputRequest struct {
 	key    []byte // in inputRequests; raw, with quotes
 	method string
 }

@@ -75,7 +75,7 @@ func (c *call) require() {
 		return
 	}
 	state := token()
-	if !b.hold(state, c) {
+	if !b.holdCall(state, c) {
 		c.mu.Unlock()
 		b.o.event(journal.ToolRefused{Server: b.o.Server, Why: "busy"})
 		c.abandon(fail(jsonrpc.CodeInternal, "%d calls wait for input of their clients, which is the limit: try again later", b.o.MaxHeld))
@@ -93,43 +93,43 @@ func (c *call) require() {
 	}
 	result = fmt.Appendf(result, `},"requestState":%q}`, state)
 	c.mu.Unlock()
-	if w.untether != nil {
-		w.untether() // the end of this request is not the end of the call
+	if w.stopWatching != nil {
+		w.stopWatching() // the end of this request is not the end of the call
 	}
 	w.finish(jsonrpc.ResultResponse(w.id, result))
 }
 
-// expire gives a call up whose client did not come back.
+// expire abandons a held call whose client did not come back.
 func (c *call) expire(state string) {
 	c.mu.Lock()
 	mine := c.state == state && c.w == nil && !c.over
 	c.mu.Unlock()
-	if mine && c.s.b.release(state) == c {
+	if mine && c.s.b.takeHeld(state) == c {
 		c.abandon(nil)
 	}
 }
 
-// hold keeps a call under its requestState, as far as there is room.
-func (b *modern) hold(state string, c *call) bool {
+// holdCall keeps a call under its requestState, if there is room.
+func (b *modern) holdCall(state string, c *call) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if len(b.held) >= b.o.MaxHeld {
+	if len(b.heldCalls) >= b.o.MaxHeld {
 		return false
 	}
-	b.held[state] = c
+	b.heldCalls[state] = c
 	return true
 }
 
-// release gives the call held under a requestState, which is good for one time.
-func (b *modern) release(state string) *call {
+// takeHeld returns and removes the call held under a requestState, which is valid once.
+func (b *modern) takeHeld(state string) *call {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	c := b.held[state]
-	delete(b.held, state)
+	c := b.heldCalls[state]
+	delete(b.heldCalls, state)
 	return c
 }
 
-// errState says nothing of why: one who guesses learns nothing.
+// errState does not say what is wrong with the state, so that guessing teaches nothing.
 var errState = fail(jsonrpc.CodeParams, "Invalid requestState: it is not known here for this request, was used before or has expired: send the request again without it")
 
 // retry takes a request that brings what its call is held for.
@@ -186,7 +186,7 @@ func (b *modern) claim(m transport.Message, r request) (*call, error) {
 	state := string(rawjson.Unquote(nil, r.state))
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	c := b.held[state]
+	c := b.heldCalls[state]
 	if c == nil || subtle.ConstantTimeCompare([]byte(c.s.principal), []byte(m.Principal)) != 1 || c.method != m.Head.Method {
 		return nil, errState
 	}
@@ -194,7 +194,7 @@ func (b *modern) claim(m transport.Message, r request) (*call, error) {
 	if err != nil || sum != c.digest {
 		return nil, errState
 	}
-	delete(b.held, state)
+	delete(b.heldCalls, state)
 	return c, nil
 }
 

@@ -23,25 +23,25 @@ func Legacy(next transport.Peer, o Options) transport.Peer {
 		calls: make(map[jsonrpc.ID]*exchange), asked: make(map[jsonrpc.ID]*exchange),
 	}
 	l.ctx, l.stop = context.WithCancel(context.Background())
-	l.news.l = l
+	l.subscriptionRelay.l = l
 	return l
 }
 
 type legacy struct {
-	o      Options
-	next   transport.Peer
-	prefix string // of ids of ours, which no client has
-	ctx    context.Context
-	stop   context.CancelFunc
-	news   news
+	o                 Options
+	next              transport.Peer
+	prefix            string // of ids of ours, which no client has
+	ctx               context.Context
+	stop              context.CancelFunc
+	subscriptionRelay subscriptionRelay
 
 	mu           sync.Mutex
 	client       []byte // clientInfo, raw
 	capabilities []byte // for the server, raw
-	can          abilities
+	can          clientCapabilities
 	version      string
 	level        string
-	offers       offers
+	offers       serverCapabilities
 	serial       int
 	calls        map[jsonrpc.ID]*exchange // by the client's id
 	asked        map[jsonrpc.ID]*exchange // by the ids of requests made to the client
@@ -84,7 +84,7 @@ func (l *legacy) Send(ctx context.Context, m transport.Message, to transport.Rec
 	case "resources/subscribe", "resources/unsubscribe":
 		go func() {
 			l.reply(to, m.Head.ID, func() ([]byte, error) {
-				return l.news.subscribe(ctx, params, m.Head.Method == "resources/subscribe")
+				return l.subscriptionRelay.subscribe(ctx, params, m.Head.Method == "resources/subscribe")
 			})
 		}()
 	case "tasks/get", "tasks/list", "tasks/result", "tasks/cancel", "server/discover", "subscriptions/listen":
@@ -132,7 +132,7 @@ func (l *legacy) initialize(ctx context.Context, m transport.Message) ([]byte, e
 		client = []byte(ownInfo)
 	}
 	l.mu.Lock()
-	l.client, l.capabilities, l.can, l.version = bytes.Clone(client), bytes.Clone(capabilities), abilitiesOf(declared), version
+	l.client, l.capabilities, l.can, l.version = bytes.Clone(client), bytes.Clone(capabilities), readClientCapabilities(declared), version
 	l.mu.Unlock()
 	bounded, stop := context.WithTimeout(ctx, l.o.Handshake)
 	defer stop()
@@ -167,7 +167,7 @@ func (l *legacy) initialized(discovered []byte, version string) ([]byte, error) 
 		return nil, fail(jsonrpc.CodeInternal, "%s: capabilities that cannot be read: %v", l.o.Server, err)
 	}
 	l.mu.Lock()
-	l.offers = offersOf(offered)
+	l.offers = readServerCapabilities(offered)
 	l.mu.Unlock()
 	info := rawjson.Get(discovered, "_meta", metaServer).Of(discovered)
 	if !isObject(info) {
@@ -177,7 +177,7 @@ func (l *legacy) initialized(discovered []byte, version string) ([]byte, error) 
 	if v := rawjson.Get(discovered, "instructions"); !v.IsZero() {
 		b = fmt.Appendf(b, `,"instructions":%s`, v.Of(discovered))
 	}
-	l.news.start()
+	l.subscriptionRelay.start()
 	return append(b, '}'), nil
 }
 
@@ -219,7 +219,7 @@ func (l *legacy) cancelled(id jsonrpc.ID) {
 
 // Listen implements transport.Peer: notifications come from a subscription of ours.
 func (l *legacy) Listen(ctx context.Context, _ http.Header, to transport.Receiver) {
-	detach := l.news.attach(to)
+	detach := l.subscriptionRelay.attach(to)
 	ctx, stop := context.WithCancel(ctx)
 	context.AfterFunc(l.ctx, stop)
 	context.AfterFunc(ctx, func() {
@@ -251,7 +251,7 @@ func (l *legacy) unsolicited(f *transport.Frame) {
 		newest.deliver(f)
 		return
 	}
-	l.news.tell(f)
+	l.subscriptionRelay.tell(f)
 }
 
 // Close implements transport.Peer.

@@ -19,7 +19,7 @@ import (
 func Modern(next transport.Peer, o Options) transport.Peer {
 	return &modern{
 		o: o.filled(), next: next, sessions: make(map[sessionKey]*session),
-		held: make(map[string]*call), waiting: make(map[waitKey]*waiter),
+		heldCalls: make(map[string]*call), waiting: make(map[waitKey]*waiter),
 	}
 }
 
@@ -27,11 +27,11 @@ type modern struct {
 	o    Options
 	next transport.Peer
 
-	mu       sync.Mutex
-	sessions map[sessionKey]*session
-	held     map[string]*call // by requestState
-	waiting  map[waitKey]*waiter
-	closed   bool
+	mu        sync.Mutex
+	sessions  map[sessionKey]*session
+	heldCalls map[string]*call // by requestState
+	waiting   map[waitKey]*waiter
+	closed    bool
 }
 
 // sessionKey is of principal, clientInfo and capabilities.
@@ -233,25 +233,25 @@ func (b *modern) forget(s *session) {
 
 // waiter is a client's request that waits for its response.
 type waiter struct {
-	b        *modern
-	to       transport.Receiver
-	id       jsonrpc.ID
-	token    []byte // its progress token, raw; nil for none
-	level    int    // the least log level it wants; -1 for none
-	can      abilities
-	ctx      context.Context
-	stop     context.CancelFunc
-	key      waitKey
-	s        *session // that it has entered; nil for one that goes on with a held call
-	mu       sync.Mutex
-	over     bool
-	untether func() bool
+	b            *modern
+	to           transport.Receiver
+	id           jsonrpc.ID
+	token        []byte // its progress token, raw; nil for none
+	level        int    // the least log level it wants; -1 for none
+	can          clientCapabilities
+	ctx          context.Context
+	stop         context.CancelFunc
+	key          waitKey
+	s            *session // that it has entered; nil for one that goes on with a held call
+	mu           sync.Mutex
+	over         bool
+	stopWatching func() bool
 }
 
 func (b *modern) newWaiter(ctx context.Context, m transport.Message, r request, to transport.Receiver) *waiter {
 	w := &waiter{
 		b: b, to: to, id: m.Head.ID, token: r.progress, level: levelOf(r.level),
-		can: abilitiesOf(r.capabilities), key: waitKey{m.Principal, m.Head.ID},
+		can: readClientCapabilities(r.capabilities), key: waitKey{m.Principal, m.Head.ID},
 	}
 	w.ctx, w.stop = context.WithCancel(ctx)
 	b.mu.Lock()
@@ -284,8 +284,8 @@ func (w *waiter) done(err error) {
 	if over {
 		return
 	}
-	if w.untether != nil {
-		w.untether()
+	if w.stopWatching != nil {
+		w.stopWatching()
 	}
 	w.stop()
 	w.b.mu.Lock()

@@ -26,7 +26,7 @@ func (x *exchange) require(result []byte) {
 		x.refuse(fail(jsonrpc.CodeInternal, "the server asked for input %d times for one request, which is the limit", l.o.Rounds))
 		return
 	}
-	asked := make(map[jsonrpc.ID]*wanted)
+	asked := make(map[jsonrpc.ID]*inputRequest)
 	var requests [][]byte
 	if v := rawjson.Get(result, "inputRequests"); !v.IsZero() && result[v.Start] == '{' {
 		for m, err := range rawjson.Members(result, v.Start) {
@@ -47,7 +47,7 @@ func (x *exchange) require(result []byte) {
 			}
 			id := l.newID()
 			requests = append(requests, jsonrpc.NewRequest(id, method, x.page(method, params)))
-			asked[id] = &wanted{key: bytes.Clone(m.Name.Of(result)), method: method}
+			asked[id] = &inputRequest{key: bytes.Clone(m.Name.Of(result)), method: method}
 		}
 	}
 	x.mu.Lock()

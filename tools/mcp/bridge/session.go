@@ -25,7 +25,7 @@ type session struct {
 	stop      context.CancelFunc
 
 	info, capabilities, instructions []byte // of the server; raw
-	offers                           offers
+	offers                           serverCapabilities
 
 	mu       sync.Mutex
 	opened   bool // the server has answered initialize
@@ -112,9 +112,9 @@ func (s *session) do(f func(error)) {
 	}
 }
 
-// open greets the server and lets those go on that wait.
+// open initializes the server and then lets the waiting requests go on.
 func (s *session) open(m transport.Message, r request) {
-	err := s.greet(m, r)
+	err := s.initialize(m, r)
 	if err != nil {
 		s.b.forget(s)
 	}
@@ -140,12 +140,12 @@ func (s *session) open(m transport.Message, r request) {
 	}
 	if err != nil {
 		s.end(err)
-		s.hangUp() // also when the end came while the way was being opened
+		s.closeOwnPeer() // also when the end came while the way was being opened
 	}
 }
 
-// hangUp closes a way of the session's own.
-func (s *session) hangUp() {
+// closeOwnPeer closes the connection if the session owns it.
+func (s *session) closeOwnPeer() {
 	s.mu.Lock()
 	next := s.next
 	s.mu.Unlock()
@@ -154,7 +154,7 @@ func (s *session) hangUp() {
 	}
 }
 
-func (s *session) greet(m transport.Message, r request) error {
+func (s *session) initialize(m transport.Message, r request) error {
 	ctx, stop := context.WithTimeout(s.ctx, s.b.o.Handshake)
 	defer stop()
 	next := s.b.next
@@ -201,12 +201,12 @@ func (s *session) greet(m transport.Message, r request) error {
 	s.instructions = rawjson.Get(answer, "instructions").Of(answer)
 	s.info = rawjson.Get(answer, "serverInfo").Of(answer)
 	offered := rawjson.Get(answer, "capabilities").Of(answer)
-	s.offers = offersOf(offered)
+	s.offers = readServerCapabilities(offered)
 	if s.capabilities, err = serverAcross(offered); err != nil {
 		return fail(jsonrpc.CodeInternal, "%s: capabilities that cannot be read: %v", s.b.o.Server, err)
 	}
 	s.notify("notifications/initialized", nil)
-	s.next.Listen(s.ctx, nil, transport.Funcs{OnReceive: s.unsolicited, OnDone: s.unheard})
+	s.next.Listen(s.ctx, nil, transport.Funcs{OnReceive: s.unsolicited, OnDone: s.streamEnded})
 	return nil
 }
 
@@ -268,13 +268,13 @@ func (s *session) end(why error) {
 		c.abandon(why)
 	}
 	s.stop()
-	s.hangUp()
+	s.closeOwnPeer()
 	s.b.forget(s)
 }
 
-// unheard says that the standing stream ended. A server on standard streams that ended is
-// started again by the upstream, which says initialize itself.
-func (s *session) unheard(error) {}
+// streamEnded does nothing when the listening stream ends. A server on standard streams that ended is restarted by package
+// client, which sends initialize itself.
+func (s *session) streamEnded(error) {}
 
 // unsolicited takes what belongs to no request, or what a server on standard streams sent
 // for one without saying for which.
@@ -293,7 +293,7 @@ func (s *session) receive(f *transport.Frame, c *call) {
 	params := head.Params.Of(f.Head)
 	switch {
 	case head.Kind == jsonrpc.Request:
-		s.asked(head.ID, head.Method, params, c)
+		s.serverRequest(head.ID, head.Method, params, c)
 	case head.Kind != jsonrpc.Notification:
 	case head.Method == "notifications/progress":
 		s.progress(f.Head, params, c)
@@ -306,8 +306,8 @@ func (s *session) receive(f *transport.Frame, c *call) {
 	}
 }
 
-// asked takes a request of the server.
-func (s *session) asked(id jsonrpc.ID, method string, params []byte, c *call) {
+// serverRequest handles a request that the server sends to the client.
+func (s *session) serverRequest(id jsonrpc.ID, method string, params []byte, c *call) {
 	switch {
 	case method == "ping":
 		s.tell(jsonrpc.ResultResponse(id, []byte("{}")))
@@ -319,13 +319,13 @@ func (s *session) asked(id jsonrpc.ID, method string, params []byte, c *call) {
 			c = s.latest(func(c *call) bool { return c.holds })
 		}
 		if c == nil || !c.add(in) {
-			s.park(in)
+			s.queueInput(in)
 		}
 	}
 }
 
-// park keeps a request of the server until a call can carry it to the client.
-func (s *session) park(in *input) {
+// queueInput keeps a server's request until the answer to a call can carry it to the client.
+func (s *session) queueInput(in *input) {
 	s.mu.Lock()
 	full := len(s.parked) >= maxParked
 	if !full {

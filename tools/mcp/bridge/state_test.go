@@ -61,8 +61,8 @@ func TestHeldCallsEnd(t *testing.T) {
 	b := c.p.(*modern)
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if len(b.held) != 0 {
-		t.Errorf("%d calls are still held", len(b.held))
+	if len(b.heldCalls) != 0 {
+		t.Errorf("%d calls are still held", len(b.heldCalls))
 	}
 }
 

@@ -55,7 +55,7 @@ func (s *session) listen(w *waiter, m transport.Message) {
 	s.mu.Lock()
 	full := len(s.listens) >= maxListens
 	if !full {
-		w.untether = context.AfterFunc(w.ctx, func() { l.close(false) })
+		w.stopWatching = context.AfterFunc(w.ctx, func() { l.close(false) })
 		s.listens = append(s.listens, l)
 	}
 	s.mu.Unlock()

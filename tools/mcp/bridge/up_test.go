@@ -331,7 +331,7 @@ var upTests = map[string]func(*testing.T){
 	},
 	"resumption": func(t *testing.T) {
 		c, _, p := up(t)
-		n := &c.p.(*legacy).news
+		n := &c.p.(*legacy).subscriptionRelay
 		eventually(t, func() bool {
 			n.mu.Lock()
 			defer n.mu.Unlock()

@@ -31,28 +31,28 @@ const (
 
 var (
 	errClosed    = errors.New("the tools are going down; the call was not finished")
-	errTakenBack = errors.New("the call was taken back by its client")
+	errCancelled = errors.New("the call was taken back by its client")
 	errDone      = errors.New("the call is done")
 )
 
 // call is one call of a tool under way.
 type call struct {
-	s      *Server
-	w      *way
-	tool   *Tool
-	id     jsonrpc.ID
-	modern bool
-	token  []byte // the client's progress token, raw; nil is none
-	given  Call
-	to     transport.Receiver
-	ctx    context.Context
-	cancel context.CancelCauseFunc
+	s       *Server
+	w       *connection
+	tool    *Tool
+	id      jsonrpc.ID
+	modern  bool
+	token   []byte // the client's progress token, raw; nil is none
+	request Call
+	to      transport.Receiver
+	ctx     context.Context
+	cancel  context.CancelCauseFunc
 
-	freed atomic.Bool // its place is somebody else's
-	mu    sync.Mutex  // held while the receiver is called
-	over  bool        // Done was said
-	told  time.Time   // when progress was, with the value done
-	done  float64
+	slotFreed  atomic.Bool // its slot belongs to another call now
+	mu         sync.Mutex  // held while the receiver is called
+	over       bool        // Done was said
+	progressAt time.Time   // when progress was, with the value done
+	done       float64
 }
 
 // run does the call from its beginning to its end, in a goroutine of its own.
@@ -95,14 +95,14 @@ func (c *call) run() {
 
 func (c *call) ended() error { return fmt.Errorf("the tool %s ended without an answer", c.tool.Name) }
 
-// invoke runs the tool. A panic costs this call only, and its text is nobody's business.
+// invoke runs the tool. A panic fails this call only, and its text is not shown to the client.
 func (c *call) invoke() (r *Result, err error) {
 	defer func() {
 		if recover() != nil {
 			r, err = nil, c.panicked()
 		}
 	}()
-	return c.tool.Run(c.ctx, &c.given)
+	return c.tool.Run(c.ctx, &c.request)
 }
 
 func (c *call) panicked() error {
@@ -140,7 +140,7 @@ func (c *call) reply(isError bool, text []byte) {
 }
 
 func (c *call) respond(message []byte) {
-	c.free() // before the client hears of the end and calls again
+	c.freeSlot() // before the client hears of the end and calls again
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if !c.over {
@@ -195,20 +195,20 @@ func (c *call) produce(ctx context.Context, r *Result, pipe *conduit, produced c
 		if recover() != nil {
 			err = c.panicked()
 		}
-		c.free()
+		c.freeSlot()
 		pipe.end([]byte(ending), err)
 	}()
 	err = r.Stream(ctx, pipe)
 }
 
-// free gives the call's place away.
-func (c *call) free() {
-	if !c.freed.Swap(true) {
-		c.s.free()
+// freeSlot gives the call's slot back.
+func (c *call) freeSlot() {
+	if !c.slotFreed.Swap(true) {
+		c.s.freeSlot()
 	}
 }
 
-// finish ends the call without an answer, unless it had one.
+// finish ends the call without an answer, unless it was answered.
 func (c *call) finish(err error) {
 	defer func() { _ = recover() }() // a receiver must not end the process
 	c.mu.Lock()
@@ -231,11 +231,11 @@ func (c *call) progress(done, total float64, text string) {
 	}
 	defer c.mu.Unlock()
 	now := time.Now()
-	first := c.told.IsZero()
-	if c.over || c.ctx.Err() != nil || !first && (done <= c.done || now.Sub(c.told) < progressEvery) {
+	first := c.progressAt.IsZero()
+	if c.over || c.ctx.Err() != nil || !first && (done <= c.done || now.Sub(c.progressAt) < progressEvery) {
 		return
 	}
-	c.told, c.done = now, done
+	c.progressAt, c.done = now, done
 	b := append([]byte(`{"progressToken":`), c.token...)
 	b = strconv.AppendFloat(append(b, `,"progress":`...), done, 'f', -1, 64)
 	if total > 0 && !math.IsInf(total, 0) {

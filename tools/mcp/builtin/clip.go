@@ -5,4 +5,4 @@ import (
 )
 
 // clip cuts a text to at most so many bytes, between characters, and marks the cut.
-func clip(text string, most int) string { return limit.Short(text, most) }
+func clip(text string, maxBytes int) string { return limit.Short(text, maxBytes) }

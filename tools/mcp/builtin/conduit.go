@@ -18,8 +18,8 @@ const (
 // errUnread says that nobody reads any more.
 var errUnread = errors.New("nobody reads the answer any more")
 
-// conduit leads the text that a tool writes to whoever reads the message that it is in.
-// What was written can be read at once; a writer that is faster than the reader waits.
+// conduit is a bounded pipe from a tool that writes its text to the reader of the message. What was written can be read at
+// once; a writer that is faster than the reader waits.
 type conduit struct {
 	ctx  context.Context // of the call: both sides fail when it ends
 	data chan struct{}   // there is something to read, or the end
@@ -63,7 +63,7 @@ func (c *conduit) Write(p []byte) (int, error) {
 	return n, nil
 }
 
-// put takes a piece whole, or nothing of it while there is no room.
+// put takes a whole piece, and waits while there is no room for it.
 func (c *conduit) put(piece []byte) (int, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -42,7 +42,7 @@ func TestAStreamOfAnySizeIsHeldInLittle(t *testing.T) {
 	}
 	for _, size := range []int64{1 << 20, large} { // first to warm up
 		left.Store(size)
-		before, most, got := live(), int64(0), int64(0)
+		before, maxBytes, got := live(), int64(0), int64(0)
 		done := make(chan error, 1)
 		s.Dial().Send(t.Context(), message(t, calling(1, "large", "{}")), transport.Funcs{
 			OnReceive: func(f *transport.Frame) {
@@ -52,7 +52,7 @@ func TestAStreamOfAnySizeIsHeldInLittle(t *testing.T) {
 					m, err := f.Rest.Read(b)
 					got += int64(m)
 					if n%50 == 0 {
-						most = max(most, live()-before)
+						maxBytes = max(maxBytes, live()-before)
 					}
 					if err == io.EOF {
 						return
@@ -68,9 +68,9 @@ func TestAStreamOfAnySizeIsHeldInLittle(t *testing.T) {
 		if err := <-done; err != nil {
 			t.Fatal(err)
 		}
-		t.Logf("%d bytes; at most %d KiB were held", got, most>>10)
-		if got < size+size/16 || most > streamBudget {
-			t.Errorf("%d bytes, at most %d of them were held", got, most)
+		t.Logf("%d bytes; at most %d KiB were held", got, maxBytes>>10)
+		if got < size+size/16 || maxBytes > streamBudget {
+			t.Errorf("%d bytes, at most %d of them were held", got, maxBytes)
 		}
 	}
 }

@@ -32,8 +32,8 @@ const modernVersion = "2026-07-28"
 
 var legacyVersions = []string{"2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05"}
 
-// said is what the server says, made once: members of results, without braces.
-type said struct {
+// fixedResults are the results that never change, encoded once: members of result objects, without braces.
+type fixedResults struct {
 	tools    []byte // "tools":[…]
 	about    []byte // capabilities and instructions
 	info     []byte // the value of serverInfo
@@ -72,20 +72,20 @@ func (s *Server) prepare() error {
 		}
 		b = s.tools[name].appendTo(b)
 	}
-	s.said.tools = append(b, ']')
-	if len(s.said.tools) > MaxListBytes {
-		return fmt.Errorf("builtin: the list of the tools of %s is %d bytes, at most %d are taken; shorten descriptions", o.Name, len(s.said.tools), MaxListBytes)
+	s.fixed.tools = append(b, ']')
+	if len(s.fixed.tools) > MaxListBytes {
+		return fmt.Errorf("builtin: the list of the tools of %s is %d bytes, at most %d are taken; shorten descriptions", o.Name, len(s.fixed.tools), MaxListBytes)
 	}
 	b = rawjson.Quote([]byte(`{"name":`), o.Name)
 	if o.Title != "" {
 		b = rawjson.Quote(append(b, `,"title":`...), o.Title)
 	}
-	s.said.info = append(rawjson.Quote(append(b, `,"version":`...), o.Version), '}')
-	s.said.about = []byte(`"capabilities":{"tools":{}}`)
+	s.fixed.info = append(rawjson.Quote(append(b, `,"version":`...), o.Version), '}')
+	s.fixed.about = []byte(`"capabilities":{"tools":{}}`)
 	if o.Instructions != "" {
-		s.said.about = rawjson.Quote(append(s.said.about, `,"instructions":`...), o.Instructions)
+		s.fixed.about = rawjson.Quote(append(s.fixed.about, `,"instructions":`...), o.Instructions)
 	}
-	s.said.versions = []byte(`["` + modernVersion + `","` + strings.Join(legacyVersions, `","`) + `"]`)
+	s.fixed.versions = []byte(`["` + modernVersion + `","` + strings.Join(legacyVersions, `","`) + `"]`)
 	return nil
 }
 

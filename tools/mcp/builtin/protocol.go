@@ -86,7 +86,7 @@ func (p *params) read(m *transport.Message) error {
 }
 
 // answer answers a request. What is long is said beside whoever called.
-func (s *Server) answer(ctx context.Context, w *way, m transport.Message, to transport.Receiver) {
+func (s *Server) answer(ctx context.Context, w *connection, m transport.Message, to transport.Receiver) {
 	var p params
 	refuse := func(code int, text string, data []byte) {
 		transport.Reply(to, jsonrpc.ErrorResponse(m.Head.ID, code, text, data))
@@ -97,7 +97,7 @@ func (s *Server) answer(ctx context.Context, w *way, m transport.Message, to tra
 	}
 	switch {
 	case p.modern() && p.version != modernVersion:
-		data := append(append([]byte(`{"supported":`), s.said.versions...), `,"requested":`...)
+		data := append(append([]byte(`{"supported":`), s.fixed.versions...), `,"requested":`...)
 		data = append(rawjson.Quote(data, clip(p.version, maxShown)), '}')
 		refuse(jsonrpc.CodeVersion, "Unsupported protocol version", data)
 		return
@@ -123,10 +123,10 @@ func (s *Server) answer(ctx context.Context, w *way, m transport.Message, to tra
 			refuse(jsonrpc.CodeParams, "Invalid params: "+err.Error(), nil)
 			return
 		}
-		result([]byte(`"protocolVersion":"`+version+`"`), s.said.about, append([]byte(`"serverInfo":`), s.said.info...))
+		result([]byte(`"protocolVersion":"`+version+`"`), s.fixed.about, append([]byte(`"serverInfo":`), s.fixed.info...))
 	case "server/discover":
-		result([]byte(cacheable), append([]byte(`"supportedVersions":`), s.said.versions...), s.said.about,
-			fmt.Appendf(nil, `"_meta":{%q:%s}`, metaServer, s.said.info))
+		result([]byte(cacheable), append([]byte(`"supportedVersions":`), s.fixed.versions...), s.fixed.about,
+			fmt.Appendf(nil, `"_meta":{%q:%s}`, metaServer, s.fixed.info))
 	case "ping", "logging/setLevel":
 		result()
 	case "tools/list":
@@ -169,10 +169,10 @@ func (s *Server) list(p *params, m *transport.Message, to transport.Receiver, re
 			}
 		}()
 		if modern {
-			result([]byte(cacheable), s.said.tools)
+			result([]byte(cacheable), s.fixed.tools)
 			return
 		}
-		result(s.said.tools)
+		result(s.fixed.tools)
 	}()
 }
 
@@ -190,7 +190,7 @@ func (s *Server) subscribe(p *params, m *transport.Message, to transport.Receive
 }
 
 // call begins a call of a tool.
-func (s *Server) call(ctx context.Context, w *way, p *params, m *transport.Message, to transport.Receiver, refuse func(int, string, []byte)) {
+func (s *Server) call(ctx context.Context, w *connection, p *params, m *transport.Message, to transport.Receiver, refuse func(int, string, []byte)) {
 	name := p.name.Of(m.Raw)
 	if len(name) < 2 || name[0] != '"' {
 		refuse(jsonrpc.CodeParams, "Invalid params: tools/call needs name, a string", nil)
@@ -215,9 +215,9 @@ func (s *Server) call(ctx context.Context, w *way, p *params, m *transport.Messa
 	}
 	c := &call{
 		s: s, w: w, tool: tool, id: m.Head.ID, modern: p.modern(), token: bytes.Clone(p.token), to: to,
-		given: Call{Tool: tool.Name, Arguments: bytes.Clone(arguments), Principal: m.Principal, Header: m.Header},
+		request: Call{Tool: tool.Name, Arguments: bytes.Clone(arguments), Principal: m.Principal, Header: m.Header},
 	}
-	c.given.Progress = c.progress
+	c.request.Progress = c.progress
 	c.ctx, c.cancel = context.WithCancelCause(ctx)
 	switch busy, closed := s.take(c); {
 	case closed:
@@ -235,9 +235,9 @@ func (s *Server) call(ctx context.Context, w *way, p *params, m *transport.Messa
 
 // cancelled takes back the request that a client names. Where several have that id nobody
 // knows whose is meant, and all go on: clients of HTTP without sessions close the answer.
-func (w *way) cancelled(m transport.Message) {
+func (w *connection) cancelled(m transport.Message) {
 	id := jsonrpc.ID(rawjson.Get(m.Raw, "params", "requestId").Of(m.Raw))
-	mine := func(c *call) bool { return c.w == w && c.id == id && c.given.Principal == m.Principal }
+	mine := func(c *call) bool { return c.w == w && c.id == id && c.request.Principal == m.Principal }
 	count := 0
 	w.s.mu.Lock()
 	for c := range w.s.under {
@@ -247,6 +247,6 @@ func (w *way) cancelled(m transport.Message) {
 	}
 	w.s.mu.Unlock()
 	if count == 1 {
-		w.s.takeBack(errTakenBack, mine, false)
+		w.s.cancelCalls(errCancelled, mine, false)
 	}
 }

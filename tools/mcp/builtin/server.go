@@ -44,7 +44,7 @@ type Server struct {
 	o     Options
 	tools map[string]*Tool
 	names []string // sorted
-	said  said
+	fixed fixedResults
 
 	calls, refused, panics atomic.Int64
 
@@ -72,12 +72,12 @@ func New(o Options) (*Server, error) {
 
 // Dial returns a way to the server. It costs nothing. Close of it ends the calls that came
 // by it, and leaves the server and its other ways as they are.
-func (s *Server) Dial() transport.Peer { return &way{s: s} }
+func (s *Server) Dial() transport.Peer { return &connection{s: s} }
 
 // Close takes back the calls that are open and waits for their tools to return. Calls that
 // come later are told Done with an error.
 func (s *Server) Close() error {
-	s.takeBack(errClosed, func(*call) bool { return true }, true)
+	s.cancelCalls(errClosed, func(*call) bool { return true }, true)
 	s.running.Wait()
 	return nil
 }
@@ -89,7 +89,7 @@ func (s *Server) Stats() Stats {
 	return Stats{Open: s.open, Calls: s.calls.Load(), Refused: s.refused.Load(), Panics: s.panics.Load()}
 }
 
-// take gives a call its place. It says why there is none.
+// take admits a call within the bound on open calls, or says why it cannot.
 func (s *Server) take(c *call) (busy, closed bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -106,22 +106,21 @@ func (s *Server) take(c *call) (busy, closed bool) {
 	return false, false
 }
 
-func (s *Server) free() {
+func (s *Server) freeSlot() {
 	s.mu.Lock()
 	s.open--
 	s.mu.Unlock()
 }
 
 func (s *Server) forget(c *call) {
-	c.free()
+	c.freeSlot()
 	s.mu.Lock()
 	delete(s.under, c)
 	s.mu.Unlock()
 }
 
-// takeBack ends those calls. There are few: to look at all of them is cheaper than to keep
-// them in order.
-func (s *Server) takeBack(cause error, which func(*call) bool, closes bool) {
+// cancelCalls ends the calls that match which. There are few calls, so checking all of them is cheaper than keeping an index.
+func (s *Server) cancelCalls(cause error, which func(*call) bool, closes bool) {
 	var ends []*call
 	s.mu.Lock()
 	s.closed = s.closed || closes
@@ -147,17 +146,17 @@ func (s *Server) panicked(tool string) {
 	s.event(tool, "internal")
 }
 
-// way is one client's way to the server: nothing but a name for the calls that came by it.
-type way struct {
+// connection identifies the client that a call came from.
+type connection struct {
 	s      *Server
 	closed atomic.Bool
 }
 
 // Join is for a gateway that shares one way between clients: each gets one of its own.
-func (w *way) Join() transport.Peer { return w.s.Dial() }
+func (w *connection) Join() transport.Peer { return w.s.Dial() }
 
 // Send implements [transport.Peer].
-func (w *way) Send(ctx context.Context, m transport.Message, to transport.Receiver) {
+func (w *connection) Send(ctx context.Context, m transport.Message, to transport.Receiver) {
 	switch {
 	case m.Head.Kind == jsonrpc.Notification && m.Head.Method == "notifications/cancelled":
 		w.cancelled(m)
@@ -172,7 +171,7 @@ func (w *way) Send(ctx context.Context, m transport.Message, to transport.Receiv
 }
 
 // Listen implements [transport.Peer]. The tools never change, so there is nothing to hear.
-func (w *way) Listen(ctx context.Context, _ http.Header, to transport.Receiver) {
+func (w *connection) Listen(ctx context.Context, _ http.Header, to transport.Receiver) {
 	context.AfterFunc(ctx, func() {
 		defer func() { _ = recover() }() // a receiver must not end the process
 		to.Done(nil)
@@ -180,8 +179,8 @@ func (w *way) Listen(ctx context.Context, _ http.Header, to transport.Receiver) 
 }
 
 // Close implements [transport.Peer].
-func (w *way) Close() error {
+func (w *connection) Close() error {
 	w.closed.Store(true)
-	w.s.takeBack(errClosed, func(c *call) bool { return c.w == w }, false)
+	w.s.cancelCalls(errClosed, func(c *call) bool { return c.w == w }, false)
 	return nil
 }

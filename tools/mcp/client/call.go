@@ -26,17 +26,17 @@ type call struct {
 	at                   uint64      // its place among requests
 	gen                  *generation // it was written to; nil while it waits
 
-	ended atomic.Pointer[error] // what takes it back, so that a large answer stops
-	turn  sync.Mutex            // calls of the receiver never overlap
-	over  bool
-	stop  func() bool // the watch on its context
-	timer *time.Timer
+	ended      atomic.Pointer[error] // what takes it back, so that a large answer stops
+	deliveryMu sync.Mutex            // calls of the receiver never overlap
+	over       bool
+	stop       func() bool // the watch on its context
+	timer      *time.Timer
 }
 
 // receive hands a frame over. It tells whether the frame was read without an error.
 func (c *call) receive(f *transport.Frame, last bool) (whole bool) {
-	c.turn.Lock()
-	defer c.turn.Unlock()
+	c.deliveryMu.Lock()
+	defer c.deliveryMu.Unlock()
 	if c.over {
 		return true
 	}
@@ -58,8 +58,8 @@ func (c *call) receive(f *transport.Frame, last bool) (whole bool) {
 // finish tells the receiver that nothing more comes.
 func (c *call) finish(err error) {
 	c.ended.CompareAndSwap(nil, &err)
-	c.turn.Lock()
-	defer c.turn.Unlock()
+	c.deliveryMu.Lock()
+	defer c.deliveryMu.Unlock()
 	if !c.over {
 		c.end(err)
 	}
@@ -79,8 +79,8 @@ func (c *call) end(err error) {
 
 // progressed begins the wait for the answer anew.
 func (c *call) progressed(after time.Duration) {
-	c.turn.Lock()
-	defer c.turn.Unlock()
+	c.deliveryMu.Lock()
+	defer c.deliveryMu.Unlock()
 	if c.timer != nil && !c.over {
 		c.timer.Reset(after)
 	}
@@ -123,8 +123,8 @@ func (s *Server) watch(ctx context.Context, c *call) {
 		}
 		c.finish(err)
 	}
-	c.turn.Lock()
-	defer c.turn.Unlock()
+	c.deliveryMu.Lock()
+	defer c.deliveryMu.Unlock()
 	if c.over {
 		return
 	}
@@ -152,11 +152,11 @@ func (s *Server) tellCancelled(c *call, why error) {
 	s.push(&entry{raw: jsonrpc.NewRequest("", "notifications/cancelled", params)})
 }
 
-type fate uint8
+type recentState uint8
 
 const (
-	answered fate = iota + 1
-	late          // taken back: its answer is expected and not wanted
+	answered recentState = iota + 1
+	late                 // taken back: its answer is expected and not wanted
 )
 
 // maxRecent is how many ids of ended requests are remembered, to tell a second answer and
@@ -164,22 +164,22 @@ const (
 const maxRecent = 1024
 
 type recent struct {
-	fates map[jsonrpc.ID]fate
-	ring  []jsonrpc.ID
-	at    int
+	states map[jsonrpc.ID]recentState
+	ring   []jsonrpc.ID
+	at     int
 }
 
-func newRecent() recent { return recent{fates: map[jsonrpc.ID]fate{}} }
+func newRecent() recent { return recent{states: map[jsonrpc.ID]recentState{}} }
 
-func (r *recent) add(id jsonrpc.ID, f fate) {
-	if _, known := r.fates[id]; !known {
+func (r *recent) add(id jsonrpc.ID, f recentState) {
+	if _, known := r.states[id]; !known {
 		if len(r.ring) < maxRecent {
 			r.ring = append(r.ring, id)
 		} else {
-			delete(r.fates, r.ring[r.at])
+			delete(r.states, r.ring[r.at])
 			r.ring[r.at] = id
 			r.at = (r.at + 1) % maxRecent
 		}
 	}
-	r.fates[id] = f
+	r.states[id] = f
 }

@@ -31,22 +31,22 @@ const (
 )
 
 type listener struct {
-	to   transport.Receiver
-	turn sync.Mutex
-	over bool
+	to         transport.Receiver
+	deliveryMu sync.Mutex
+	over       bool
 }
 
 func (l *listener) receive(f *transport.Frame) {
-	l.turn.Lock()
-	defer l.turn.Unlock()
+	l.deliveryMu.Lock()
+	defer l.deliveryMu.Unlock()
 	if !l.over {
 		l.to.Receive(f)
 	}
 }
 
 func (l *listener) finish(err error) {
-	l.turn.Lock()
-	defer l.turn.Unlock()
+	l.deliveryMu.Lock()
+	defer l.deliveryMu.Unlock()
 	if !l.over {
 		l.over = true
 		l.to.Done(err)
@@ -107,7 +107,7 @@ func (c *client) request(ctx context.Context, m transport.Message, to transport.
 	full := len(s.open) >= maxOpen
 	if !taken && !full {
 		s.open[r.id] = r
-		delete(s.recent.fates, r.id)
+		delete(s.recent.states, r.id)
 		if r.token != "" {
 			s.tokens[r.token] = r
 		}
@@ -140,7 +140,7 @@ func (c *client) note(m transport.Message) (raw []byte, pass bool) {
 		defer s.mu.Unlock()
 		// What a server asked that has ended is not answered to the next one.
 		g := s.health.generation
-		return m.Raw, g != nil && g.asked.take(m.Head.ID)
+		return m.Raw, g != nil && g.serverRequests.take(m.Head.ID)
 	}
 	switch m.Head.Method {
 	case "notifications/initialized":
@@ -190,11 +190,11 @@ func (c *client) cancelled(m transport.Message) (raw []byte, pass bool) {
 // Listen implements [transport.Peer].
 func (c *client) Listen(ctx context.Context, _ http.Header, to transport.Receiver) {
 	l := &listener{to: to}
-	l.turn.Lock() // what waits comes first
+	l.deliveryMu.Lock() // what waits comes first
 	c.mu.Lock()
 	if c.closed {
 		c.mu.Unlock()
-		l.turn.Unlock()
+		l.deliveryMu.Unlock()
 		l.finish(ErrClosed)
 		return
 	}
@@ -205,7 +205,7 @@ func (c *client) Listen(ctx context.Context, _ http.Header, to transport.Receive
 	for _, message := range waiting {
 		to.Receive(&transport.Frame{Head: message})
 	}
-	l.turn.Unlock()
+	l.deliveryMu.Unlock()
 	context.AfterFunc(ctx, func() {
 		c.leave(l)
 		l.finish(nil)

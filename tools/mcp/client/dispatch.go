@@ -21,7 +21,7 @@ func (s *Server) read(g *generation) {
 			s.whole(g, head)
 			continue
 		}
-		bounded := &endless{r: rest, bound: endlessFactor * s.o.MaxFrame}
+		bounded := &boundedRest{r: rest, bound: endlessFactor * s.o.MaxFrame}
 		s.large(g, head, bounded)
 		if !bounded.finish() {
 			g.reason = "it sent a message that does not end"
@@ -106,7 +106,7 @@ func (s *Server) dispatch(g *generation, f *transport.Frame, h jsonrpc.Head, id 
 		s.answer(g, f, h, id)
 	case jsonrpc.Request:
 		s.mu.Lock()
-		g.asked.add(h.ID)
+		g.serverRequests.add(h.ID)
 		s.mu.Unlock()
 		s.toListener(s.receiverOf(), f)
 	default:
@@ -118,7 +118,7 @@ func (s *Server) dispatch(g *generation, f *transport.Frame, h jsonrpc.Head, id 
 func (s *Server) answer(g *generation, f *transport.Frame, h jsonrpc.Head, id rawjson.Span) {
 	s.mu.Lock()
 	c := s.open[h.ID]
-	fate := s.recent.fates[h.ID]
+	ended := s.recent.states[h.ID]
 	if c != nil && c.gen == g {
 		delete(s.open, h.ID)
 		s.forget(c)
@@ -129,7 +129,7 @@ func (s *Server) answer(g *generation, f *transport.Frame, h jsonrpc.Head, id ra
 	s.mu.Unlock()
 	g.answered.Store(true)
 	if c == nil {
-		switch fate {
+		switch ended {
 		case answered:
 			s.discard("second_answer", f)
 		case late: // as it was told, too late

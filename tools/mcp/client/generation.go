@@ -25,25 +25,25 @@ const (
 	stuck = time.Second
 )
 
-// generation is one life of the server.
+// generation is one run of the server's process, from its start to its end.
 type generation struct {
-	p        *Process
-	born     time.Time
-	out      *watched
-	answered atomic.Bool
-	words    *stderr
-	asked    asked   // needs Server.mu
-	dead     bool    // needs Server.mu
-	broken   []*call // whose answers broke off; of the reading goroutine, then of attend
-	reason   string  // why it was ended, where that was its own doing; as broken
-	exit     Exit
-	gone     chan struct{} // the process has ended and everything it wrote was read
+	p              *Process
+	born           time.Time
+	out            *watched
+	answered       atomic.Bool
+	words          *stderr
+	serverRequests serverRequests // needs Server.mu
+	dead           bool           // needs Server.mu
+	broken         []*call        // whose answers broke off; of the reading goroutine, then of attend
+	reason         string         // why it was ended, where that was its own doing; as broken
+	exit           Exit
+	gone           chan struct{} // the process has ended and everything it wrote was read
 }
 
 func (g *generation) write(raw []byte) error { return jsonrpc.WriteLine(g.p.Stdin, raw, nil) }
 
-// asked are the ids of requests of the server that wait for the client.
-type asked struct {
+// serverRequests are the ids of requests of the server that wait for the client.
+type serverRequests struct {
 	ids  map[jsonrpc.ID]bool
 	lost bool // some are not remembered
 }
@@ -51,7 +51,7 @@ type asked struct {
 // maxAsked bounds them: beyond it every response passes.
 const maxAsked = 1024
 
-func (a *asked) add(id jsonrpc.ID) {
+func (a *serverRequests) add(id jsonrpc.ID) {
 	if a.lost = a.lost || len(a.ids) >= maxAsked; a.lost {
 		return
 	}
@@ -61,13 +61,13 @@ func (a *asked) add(id jsonrpc.ID) {
 	a.ids[id] = true
 }
 
-func (a *asked) take(id jsonrpc.ID) bool {
+func (a *serverRequests) take(id jsonrpc.ID) bool {
 	known := a.ids[id]
 	delete(a.ids, id)
 	return known || a.lost
 }
 
-// health is how the server's lives went. It needs Server.mu.
+// health counts how the server's runs ended. Server.mu guards it.
 type health struct {
 	generation *generation // that runs; nil when none does
 	pauses     int         // short lives in a row
@@ -77,7 +77,7 @@ type health struct {
 	notBefore  time.Time
 }
 
-// refuse is the error for a message while the server is given up.
+// refuse returns the error for a message while the server is not restarted any more.
 func (h *health) refuse(name string) error {
 	if h.failures < giveUpAfter || !time.Now().Before(h.notBefore) {
 		return nil
@@ -207,21 +207,21 @@ func (s *Server) serve(g *generation) {
 			case <-s.wake:
 				continue
 			case <-g.gone:
-				s.rouse()
+				s.wakeWriter()
 				return
 			}
 		}
 		if err := g.write(e.raw); err != nil {
 			// Nobody reads any more. What the server still has to say is read first.
 			s.stop(g)
-			s.rouse()
+			s.wakeWriter()
 			return
 		}
 	}
 }
 
-// rouse makes run look at the queue again.
-func (s *Server) rouse() {
+// wakeWriter makes run check the queue again.
+func (s *Server) wakeWriter() {
 	select {
 	case s.wake <- struct{}{}:
 	default:
@@ -259,7 +259,7 @@ func (s *Server) attend(g *generation) {
 	}()
 	select {
 	case <-drained: // it closed its standard output: no answer can come any more
-		s.hurry(g, exited)
+		s.killIfStuck(g, exited)
 	case <-exited:
 		_ = g.p.Stdin.Close()
 		go g.out.drain(drained)
@@ -328,8 +328,8 @@ func (s *Server) settle(drained <-chan struct{}) bool {
 	}
 }
 
-// hurry ends a server that can answer no more, when it does not end by itself.
-func (s *Server) hurry(g *generation, exited chan struct{}) {
+// killIfStuck kills a server that can no longer answer, if it does not end by itself.
+func (s *Server) killIfStuck(g *generation, exited chan struct{}) {
 	_ = g.p.Stdin.Close()
 	for _, harder := range []func(){g.p.Terminate, g.p.Kill} {
 		timer := time.NewTimer(s.o.Grace)

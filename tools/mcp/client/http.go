@@ -156,7 +156,7 @@ func (r *Remote) Listen(ctx context.Context, header http.Header, to transport.Re
 		defer r.wg.Done()
 		defer cancel(nil)
 		if header == nil {
-			r.stand(ctx, to)
+			r.keepListening(ctx, to)
 			return
 		}
 		x := &exchange{r: r, cancel: cancel, m: transport.Message{Header: header}, to: to, sent: make(chan struct{})}
@@ -210,9 +210,9 @@ func (r *Remote) oldWay() *Server {
 	return r.fallback
 }
 
-// place is the URL as it may be told: without user, password and query, and with an ellipsis
-// for what in its path may be a key, as some hosts of MCP servers have it there.
-func (r *Remote) place() string {
+// displayURL is the URL as it may be shown: without user, password and query, and with an ellipsis for what in its path may be
+// a key, as some hosts of MCP servers have it there.
+func (r *Remote) displayURL() string {
 	parts := strings.Split(r.url.Path, "/")
 	for i, part := range parts {
 		digits := strings.ContainsFunc(part, func(c rune) bool { return c >= '0' && c <= '9' })
@@ -276,7 +276,7 @@ func (r *Remote) refused(m transport.Message, status int, body []byte) *StatusEr
 	if m.Head.Kind == jsonrpc.Response {
 		method = "a response"
 	}
-	e := &StatusError{Server: r.o.Name, URL: r.place(), Method: method, Status: status}
+	e := &StatusError{Server: r.o.Name, URL: r.displayURL(), Method: method, Status: status}
 	if text := strings.TrimSpace(string(body)); text != "" && text[0] != '<' { // a page says less than its status
 		e.Text = lastLine([]byte(strings.ReplaceAll(text, "\n", " ")))
 	}

@@ -23,7 +23,7 @@ const (
 	cancelWait = 5 * time.Second
 )
 
-// single hands over an answer that is one JSON text.
+// single delivers an answer that is one JSON text.
 func (x *exchange) single(answer *http.Response) error {
 	head, rest, err := readHead(answer.Body)
 	if err != nil {
@@ -120,8 +120,8 @@ func (x *exchange) cancelled(ctx context.Context) {
 	}()
 }
 
-// stand keeps the stream on which an older server sends what belongs to no request.
-func (r *Remote) stand(ctx context.Context, to transport.Receiver) {
+// keepListening keeps the stream open on which an older server sends messages that belong to no request.
+func (r *Remote) keepListening(ctx context.Context, to transport.Receiver) {
 	r.mu.Lock()
 	ready := r.session.ready
 	r.mu.Unlock()

@@ -16,7 +16,7 @@ func TestPlacesTellNoKeys(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := r.place(); got != want {
+		if got := r.displayURL(); got != want {
 			t.Errorf("%s is told as %s, not %s", url, got, want)
 		}
 		_ = r.Close()

@@ -79,7 +79,7 @@ func (r *Remote) doAt(ctx context.Context, at *url.URL, method string, header ht
 	case ctx.Err() != nil && err != nil:
 		return nil, context.Cause(ctx)
 	case err != nil:
-		return nil, &Unreachable{Server: r.o.Name, URL: r.place(), Err: reason(err)}
+		return nil, &Unreachable{Server: r.o.Name, URL: r.displayURL(), Err: reason(err)}
 	}
 	switch encoding := answer.Header.Get("Content-Encoding"); encoding {
 	case "", "identity":
@@ -89,7 +89,7 @@ func (r *Remote) doAt(ctx context.Context, at *url.URL, method string, header ht
 		answer.Header.Del("Content-Length")
 	default:
 		_ = answer.Body.Close() // nothing in it can be read
-		return nil, &CutError{Server: r.o.Name, URL: r.place(), Err: fmt.Errorf("the content encoding %q was not asked for", encoding)}
+		return nil, &CutError{Server: r.o.Name, URL: r.displayURL(), Err: fmt.Errorf("the content encoding %q was not asked for", encoding)}
 	}
 	return answer, nil
 }
@@ -184,7 +184,7 @@ func (x *exchange) cut(ctx context.Context, err error) error {
 	if err == io.EOF {
 		err = io.ErrUnexpectedEOF
 	}
-	return &CutError{Server: x.r.o.Name, URL: x.r.place(), Err: err}
+	return &CutError{Server: x.r.o.Name, URL: x.r.displayURL(), Err: err}
 }
 
 // document hands over a body that is one JSON text. A refusal that is no message of

@@ -102,8 +102,8 @@ func (x *exchange) own(ctx context.Context) {
 		}
 		x.finish(err)
 	default:
-		if mayBeOld(x, answer.StatusCode) {
-			if old := r.old(ctx); old != nil {
+		if mayBeSSETransport(x, answer.StatusCode) {
+			if old := r.connectSSE(ctx); old != nil {
 				// The POST was refused: this is the first time that the server takes it.
 				over := make(chan struct{})
 				old.Send(ctx, x.m, &followedDone{x.to, over})
@@ -194,7 +194,7 @@ func (x *exchange) refusal(ctx context.Context, sent http.Header, answer *http.R
 			return fmt.Errorf("the session with the MCP server %s ended, and a new one could not begin: %w", x.r.o.Name, err)
 		}
 		return &StatusError{
-			Server: x.r.o.Name, URL: x.r.place(), Method: x.m.Head.Method, Status: answer.StatusCode,
+			Server: x.r.o.Name, URL: x.r.displayURL(), Method: x.m.Head.Method, Status: answer.StatusCode,
 			Next: "the session had ended and a new one was begun; the message was not repeated, send it again",
 		}
 	}

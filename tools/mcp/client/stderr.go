@@ -61,12 +61,12 @@ func (e *stderr) copy(s *Server) {
 }
 
 func (e *stderr) keep(b []byte) {
-	const most = 4 << 10
+	const maxBytes = 4 << 10
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	e.tail = append(e.tail, b...)
-	if len(e.tail) > most {
-		e.tail = append(e.tail[:0], e.tail[len(e.tail)-most:]...)
+	if len(e.tail) > maxBytes {
+		e.tail = append(e.tail[:0], e.tail[len(e.tail)-maxBytes:]...)
 	}
 }
 

@@ -154,7 +154,7 @@ func TestLongLineTakesTheBuffersAlone(t *testing.T) {
 		if _, _, err := r.Next(); err != io.EOF {
 			t.Fatalf("Next: %v, want the end", err)
 		}
-		if have := cap(r.buf) + cap(r.spare); have > Hold+2+restBuffer {
+		if have := cap(r.buf) + cap(r.restBuf); have > Hold+2+restBuffer {
 			t.Errorf("%d bytes of buffers", have)
 		}
 	})

@@ -26,22 +26,22 @@ const (
 // It holds at most the bytes it was told to, beside a buffer of 32 KiB, however long a
 // line is. It must not be used by two goroutines at once.
 type LineReader struct {
-	src   io.Reader
-	hold  int
-	buf   []byte // grows to hold+2: a line of hold bytes and its "\r\n"
-	r, w  int
-	err   error // of src, once it came
-	spare []byte
-	rest  *lineRest
-	small int // lines since the last that needed a grown buffer
+	src     io.Reader
+	maxHead int
+	buf     []byte // grows to hold+2: a line of hold bytes and its "\r\n"
+	r, w    int
+	err     error // of src, once it came
+	restBuf []byte
+	rest    *lineRest
+	small   int // lines since the last that needed a grown buffer
 }
 
 // NewLineReader reads lines from src and holds at most hold bytes of each; 0 means [Hold].
-func NewLineReader(src io.Reader, hold int) *LineReader {
-	if hold <= 0 {
-		hold = Hold
+func NewLineReader(src io.Reader, maxHead int) *LineReader {
+	if maxHead <= 0 {
+		maxHead = Hold
 	}
-	return &LineReader{src: src, hold: hold}
+	return &LineReader{src: src, maxHead: maxHead}
 }
 
 // Next gives the next line that is not blank, without "\n" or "\r\n". head is its
@@ -73,14 +73,14 @@ func (l *LineReader) line() ([]byte, io.Reader, error) {
 	for {
 		if n := bytes.IndexByte(l.buf[l.r+seen:l.w], '\n'); n >= 0 {
 			line := bytes.TrimSuffix(l.buf[l.r:l.r+seen+n], []byte{'\r'})
-			if len(line) <= l.hold {
+			if len(line) <= l.maxHead {
 				l.r += seen + n + 1
 				return line, nil, nil
 			}
 		}
 		seen = l.w - l.r
-		if seen >= l.hold+2 {
-			return l.open(l.hold)
+		if seen >= l.maxHead+2 {
+			return l.open(l.maxHead)
 		}
 		if l.err != nil {
 			return l.last()
@@ -95,8 +95,8 @@ func (l *LineReader) last() ([]byte, io.Reader, error) {
 	if len(line) == 0 {
 		return nil, nil, l.err
 	}
-	if len(line) > l.hold {
-		return l.open(l.hold)
+	if len(line) > l.maxHead {
+		return l.open(l.maxHead)
 	}
 	if l.err == io.EOF {
 		_, err := rawjson.Only(line)
@@ -112,11 +112,11 @@ func (l *LineReader) last() ([]byte, io.Reader, error) {
 // read through.
 func (l *LineReader) open(n int) ([]byte, io.Reader, error) {
 	head, more := l.buf[l.r:l.r+n], l.buf[l.r+n:l.w]
-	next := l.spare
+	next := l.restBuf
 	if cap(next) < max(restBuffer, len(more)) {
 		next = make([]byte, max(restBuffer, len(more)))
 	}
-	l.spare, l.buf = l.buf, next[:cap(next)]
+	l.restBuf, l.buf = l.buf, next[:cap(next)]
 	l.r, l.w = 0, copy(l.buf, more)
 	l.rest = &lineRest{l: l}
 	l.small = 0
@@ -130,7 +130,7 @@ func (l *LineReader) fill() {
 		l.r = 0
 	}
 	if l.w == len(l.buf) {
-		grown := make([]byte, min(max(2*len(l.buf), firstBuffer), max(l.hold+2, restBuffer)))
+		grown := make([]byte, min(max(2*len(l.buf), firstBuffer), max(l.maxHead+2, restBuffer)))
 		l.w = copy(grown, l.buf[:l.w])
 		l.buf, l.small = grown, 0
 	}
@@ -147,7 +147,7 @@ func (l *LineReader) settle() {
 	if l.small++; l.small > calm && l.w-l.r <= firstBuffer {
 		first := make([]byte, firstBuffer)
 		l.w = copy(first, l.buf[l.r:l.w])
-		l.r, l.buf, l.spare, l.small = 0, first, nil, 0
+		l.r, l.buf, l.restBuf, l.small = 0, first, nil, 0
 	}
 }
 

@@ -27,19 +27,19 @@ func newConn(w http.ResponseWriter, r *http.Request, h *Handler) *conn {
 	return &conn{w: w, r: r, rc: http.NewResponseController(w), h: h}
 }
 
-// span gives the client a new span of time for what is written next. A deadline that cannot be set,
-// by a writer of a test, is none.
-func (c *conn) span() { _ = c.rc.SetWriteDeadline(time.Now().Add(c.h.o.WriteTimeout)) }
+// extendDeadline gives the client WriteTimeout from now for the next write. A ResponseWriter without deadlines, as in tests,
+// has none.
+func (c *conn) extendDeadline() { _ = c.rc.SetWriteDeadline(time.Now().Add(c.h.o.WriteTimeout)) }
 
 // Write gives the client a new span of time to take p.
 func (c *conn) Write(p []byte) (int, error) {
-	c.span()
+	c.extendDeadline()
 	n, err := c.w.Write(p)
 	return n, c.note(err)
 }
 
 func (c *conn) flush() error {
-	c.span()
+	c.extendDeadline()
 	err := c.rc.Flush()
 	if errors.Is(err, http.ErrNotSupported) {
 		err = nil

@@ -22,7 +22,7 @@ func (h *Handler) get(c *conn, principal string) *Refusal {
 	if _, takesEvents := accepts(c.r.Header); !takesEvents {
 		return &Refusal{Status: http.StatusNotAcceptable, Text: "the Accept header must list text/event-stream"}
 	}
-	st, rd := s.standing, newReader()
+	st, rd := s.listening, newReader()
 	after, resumes := uint64(0), false
 	if last := c.r.Header.Get(headerLast); last != "" {
 		n, seq, ok := parseEventID(last)
@@ -52,7 +52,7 @@ func (st *stream) attach(rd *reader, after uint64, resumes bool) bool {
 	s := st.s
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if st.gone {
+	if st.abandoned {
 		return false
 	}
 	if st.reader != nil {

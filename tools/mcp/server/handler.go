@@ -135,7 +135,7 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	// What is left is net/http's: bytes in its buffers, the end of the body, or the whole of an answer
 	// without one. The span of the write before may be over, or that of the connection's last request.
-	c.span()
+	c.extendDeadline()
 }
 
 func (h *Handler) route(c *conn) *Refusal {

@@ -1,6 +1,7 @@
 package server
 
-// What of a stream is held, and for how long. All of it is done with the session's mutex held.
+// This file decides which events of a stream are kept for a client that comes back, and for how long. The caller of every
+// function holds the session's mutex.
 
 const (
 	// maxEnded is how many ended streams of a session are kept for a client that comes back.
@@ -9,9 +10,9 @@ const (
 	maxUnread = 64
 )
 
-// hold takes n bytes of the bounds, making room by forgetting what was written already. A
-// stream that nobody reads yet gets a quarter of its session's share.
-func (st *stream) hold(n int64) bool {
+// reserve counts n bytes against the bounds, and makes room by forgetting events that were written already. A stream that
+// nobody reads yet gets a quarter of its session's share.
+func (st *stream) reserve(n int64) bool {
 	s := st.s
 	share := s.h.o.MaxStoredSession
 	if st.reader == nil {
@@ -89,10 +90,10 @@ func (st *stream) wrote(keep bool) {
 // client that left before it had all and knows an event id to come back with.
 func (st *stream) settle() {
 	s := st.s
-	if st.done && st.gone {
+	if st.done && st.abandoned {
 		delete(s.streams, st.n)
 	}
-	if !st.done || st.gone || st.reader != nil {
+	if !st.done || st.abandoned || st.reader != nil {
 		return
 	}
 	if !st.resumable || !st.primed {
@@ -108,10 +109,10 @@ func (st *stream) settle() {
 
 // discard forgets all events; nobody will read this stream.
 func (st *stream) discard() {
-	if st.gone {
+	if st.abandoned {
 		return
 	}
-	st.gone = true
+	st.abandoned = true
 	for len(st.events) > 0 {
 		st.dropFirst()
 	}

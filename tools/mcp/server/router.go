@@ -15,8 +15,8 @@ type router struct{ s *session }
 // own streams for that.
 func (s *session) listen() {
 	if !s.modern {
-		s.standing = &stream{s: s, wake: make(chan struct{}, 1), resumable: true}
-		s.streams[0] = s.standing
+		s.listening = &stream{s: s, wake: make(chan struct{}, 1), resumable: true}
+		s.streams[0] = s.listening
 	}
 	s.h.background(func() { s.Peer.Listen(s.ctx, nil, router{s}) })
 }
@@ -56,7 +56,7 @@ func (s *session) pick(head jsonrpc.Head) *stream {
 	var newest *stream
 	open := 0
 	for _, st := range s.streams {
-		if st.ask == "" || st.reader == nil || st.onlyJSON || st.answered || st.done || st.gone {
+		if st.ask == "" || st.reader == nil || st.onlyJSON || st.answered || st.done || st.abandoned {
 			continue
 		}
 		open++
@@ -68,12 +68,12 @@ func (s *session) pick(head jsonrpc.Head) *stream {
 	switch {
 	case open == 1 && !ofNone:
 		return newest
-	case s.standing == nil:
+	case s.listening == nil:
 		return nil
-	case s.standing.reader == nil && newest != nil:
+	case s.listening.reader == nil && newest != nil:
 		return newest
 	}
-	return s.standing
+	return s.listening
 }
 
 // decline answers a request of the server that no client will see, so that the server does

@@ -82,7 +82,7 @@ func (st *stream) next1(rd *reader) step {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	switch {
-	case st.reader != rd || st.gone:
+	case st.reader != rd || st.abandoned:
 		return step{stop: true}
 	case st.next < len(st.events):
 		ev := st.events[st.next]
@@ -101,7 +101,7 @@ func (st *stream) read(rd *reader, c *conn, err error) {
 	s := st.s
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if err == nil && st.reader == rd && !st.gone && st.next < len(st.events) {
+	if err == nil && st.reader == rd && !st.abandoned && st.next < len(st.events) {
 		st.primed = st.primed || c.sse != nil && st.resumable
 		st.wrote(c.sse != nil)
 	}

@@ -28,17 +28,17 @@ type session struct {
 	busy  int           // HTTP requests being served
 	last  time.Time
 
-	mu       sync.Mutex
-	version  string // that initialize agreed on
-	streams  map[uint64]*stream
-	numbers  uint64
-	open     map[jsonrpc.ID]*stream // requests that wait for an answer, where ids are one client's
-	waiting  int                    // all requests that do
-	standing *stream                // what the server sends of its own accord; nil where the server has it
-	ended    []*stream              // that a client may come back for, the oldest first
-	stored   int64                  // bytes of events
-	kept     int64                  // those of them that were written once
-	over     bool                   // the server ended it
+	mu        sync.Mutex
+	version   string // that initialize agreed on
+	streams   map[uint64]*stream
+	numbers   uint64
+	open      map[jsonrpc.ID]*stream // requests that wait for an answer, where ids are one client's
+	waiting   int                    // all requests that do
+	listening *stream                // what the server sends of its own accord; nil where the server has it
+	ended     []*stream              // that a client may come back for, the oldest first
+	stored    int64                  // bytes of events
+	kept      int64                  // those of them that were written once
+	over      bool                   // the server ended it
 }
 
 // key names a session in the map: an id belongs to the principal that got it.

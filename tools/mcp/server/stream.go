@@ -65,18 +65,18 @@ type stream struct {
 	cancel    context.CancelFunc // of the request
 
 	// Guarded by s.mu.
-	answer   *transport.Answer
-	events   []event // those before next were written
-	next     int
-	seq      uint64 // of the newest
-	primed   bool   // the client knows an event id of this stream
-	answered bool
-	taken    bool // back by the client: an error would be an answer that it does not want
-	done     bool
-	gone     bool // nobody will read; whatever comes is dropped
-	err      error
-	reader   *reader
-	big      *handoff
+	answer    *transport.Answer
+	events    []event // those before next were written
+	next      int
+	seq       uint64 // of the newest
+	primed    bool   // the client knows an event id of this stream
+	answered  bool
+	taken     bool // back by the client: an error would be an answer that it does not want
+	done      bool
+	abandoned bool // nobody will read; whatever comes is dropped
+	err       error
+	reader    *reader
+	big       *handoff
 }
 
 func (st *stream) signal() {
@@ -182,11 +182,11 @@ func (st *stream) push(f *transport.Frame, head jsonrpc.Head) bool {
 	}
 	for {
 		switch {
-		case st.gone || st.done:
+		case st.abandoned || st.done:
 			return head.Kind != jsonrpc.Request // of a client that left: nobody misses it
 		case st.onlyJSON && !ev.response:
 			return false
-		case f.Whole() && st.hold(int64(len(f.Head))):
+		case f.Whole() && st.reserve(int64(len(f.Head))):
 			ev.data = append([]byte(nil), f.Head...)
 			st.append(ev)
 			return true
@@ -254,7 +254,7 @@ func (st *stream) learn(f *transport.Frame, head jsonrpc.Head) {
 
 // force adds an event of few bytes that must not be lost; s.mu is held.
 func (st *stream) force(ev event) {
-	if st.gone {
+	if st.abandoned {
 		return
 	}
 	n := int64(len(ev.data))

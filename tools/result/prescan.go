@@ -2,8 +2,8 @@ package result
 
 import "github.com/plimsoll/plimsoll/internal/jsonstream"
 
-// scout measures a response while it arrives.
-type scout struct {
+// prescan measures a response while it arrives.
+type prescan struct {
 	maxItems int
 
 	id      []byte // the literal; too long ones are none
@@ -16,17 +16,17 @@ type scout struct {
 	text, other   int64
 	items, blocks int
 
-	field  field
-	in     place
-	aside  bool // the member is nothing that a model reads
-	counts bool // items are counted in it
-	list   jsonstream.Counter
+	field    field
+	in       place
+	metadata bool // the member is nothing that a model reads
+	counts   bool // items are counted in it
+	list     jsonstream.Counter
 }
 
-// aside are the members of a block that describe it to the client.
-var asides = map[string]bool{`"type"`: true, `"mimeType"`: true, `"annotations"`: true, `"_meta"`: true}
+// metadataMembers are the members of a block that describe it to the client and that no model reads.
+var metadataMembers = map[string]bool{`"type"`: true, `"mimeType"`: true, `"annotations"`: true, `"_meta"`: true}
 
-func (s *scout) open(p place, _ []byte) {
+func (s *prescan) open(p place, _ []byte) {
 	if p == inError {
 		s.failed = true
 	}
@@ -35,9 +35,9 @@ func (s *scout) open(p place, _ []byte) {
 	}
 }
 
-func (s *scout) close(place) {}
+func (s *prescan) close(place) {}
 
-func (s *scout) begin(f field, in place, key []byte) {
+func (s *prescan) begin(f field, in place, key []byte) {
 	s.field, s.in = f, in
 	s.counts = false
 	switch f {
@@ -53,14 +53,14 @@ func (s *scout) begin(f field, in place, key []byte) {
 			s.blocks++
 		}
 	case fieldMember:
-		s.aside = in == inMessage || in == inResult || in != inError && asides[string(key)]
+		s.metadata = in == inMessage || in == inResult || in != inError && metadataMembers[string(key)]
 		if k := string(key); in == inMessage && (k == `"result"` || k == `"error"`) {
-			s.answers, s.aside = true, false // of no kind that is known
+			s.answers, s.metadata = true, false // of no kind that is known
 		}
 	}
 }
 
-func (s *scout) piece(p []byte) {
+func (s *prescan) piece(p []byte) {
 	n := int64(len(p))
 	switch s.field {
 	case fieldID:
@@ -76,7 +76,7 @@ func (s *scout) piece(p []byte) {
 	case fieldMedia, fieldMeta:
 		s.other += n
 	default:
-		if s.aside {
+		if s.metadata {
 			s.other += n
 		} else {
 			s.text += n
@@ -84,7 +84,7 @@ func (s *scout) piece(p []byte) {
 	}
 }
 
-func (s *scout) end() {
+func (s *prescan) end() {
 	switch {
 	case s.field == fieldIsError:
 		s.failed = string(s.isError) == "true"

@@ -19,17 +19,17 @@ import (
 // the address for messages. It is the first thing that it says.
 const endpointWait = 10 * time.Second
 
-// mayBeOld tells whether an answer to initialize is what servers of the HTTP+SSE transport
-// say to a POST (streamable HTTP, backwards compatibility).
-func mayBeOld(x *exchange, status int) bool {
+// mayBeSSETransport reports whether an answer to initialize is one that servers of the HTTP+SSE transport give to a POST
+// (streamable HTTP, backwards compatibility).
+func mayBeSSETransport(x *exchange, status int) bool {
 	return x.m.Head.Method == "initialize" &&
 		(status == http.StatusBadRequest || status == http.StatusNotFound || status == http.StatusMethodNotAllowed)
 }
 
-// old asks whether the server speaks the HTTP+SSE transport, and gives the way to it if so.
-// That transport has one stream for everything, as a process has: the stream is the
-// standard output of a [Server], and a POST of each message its standard input.
-func (r *Remote) old(ctx context.Context) *Server {
+// connectSSE asks whether the server speaks the HTTP+SSE transport, and returns a connection if so. That transport has one
+// stream for everything, as a process has: the stream is the standard output of a [Server], and a POST of each message its
+// standard input.
+func (r *Remote) connectSSE(ctx context.Context) *Server {
 	first, err := r.openOld(ctx)
 	if err != nil {
 		return nil
@@ -56,8 +56,8 @@ func (r *Remote) old(ctx context.Context) *Server {
 	return s
 }
 
-// oldStream is a connection of the HTTP+SSE transport.
-type oldStream struct {
+// sseStream is a connection of the HTTP+SSE transport.
+type sseStream struct {
 	r      *Remote
 	to     *url.URL // takes messages
 	ctx    context.Context
@@ -69,7 +69,7 @@ type oldStream struct {
 }
 
 func (r *Remote) openOld(ctx context.Context) (*Process, error) {
-	o := &oldStream{r: r, gone: make(chan struct{})}
+	o := &sseStream{r: r, gone: make(chan struct{})}
 	o.ctx, o.cancel = context.WithCancel(r.ctx)
 	stop := context.AfterFunc(ctx, o.cancel)
 	timer := time.AfterFunc(endpointWait, o.cancel)
@@ -82,7 +82,7 @@ func (r *Remote) openOld(ctx context.Context) (*Process, error) {
 	fail := func(text string) (*Process, error) {
 		o.cancel()
 		_ = answer.Body.Close()
-		return nil, fmt.Errorf("the MCP server %s at %s: %s", r.o.Name, r.place(), text)
+		return nil, fmt.Errorf("the MCP server %s at %s: %s", r.o.Name, r.displayURL(), text)
 	}
 	if answer.StatusCode != http.StatusOK || mediaType(answer.Header) != eventStream {
 		return fail(fmt.Sprintf("GET was answered with status %d and no stream", answer.StatusCode))
@@ -110,7 +110,7 @@ func (r *Remote) openOld(ctx context.Context) (*Process, error) {
 	}, nil
 }
 
-func (o *oldStream) why() string {
+func (o *sseStream) why() string {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if o.ended == nil {
@@ -120,7 +120,7 @@ func (o *oldStream) why() string {
 }
 
 // copy makes each event a line.
-func (o *oldStream) copy(events *sse.Reader, body io.Closer, in *io.PipeWriter) {
+func (o *sseStream) copy(events *sse.Reader, body io.Closer, in *io.PipeWriter) {
 	defer close(o.gone)
 	defer o.cancel()
 	var err error
@@ -136,7 +136,7 @@ func (o *oldStream) copy(events *sse.Reader, body io.Closer, in *io.PipeWriter) 
 	o.fail(err)
 }
 
-func (o *oldStream) fail(err error) {
+func (o *sseStream) fail(err error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if o.ended == nil && err != io.EOF {
@@ -145,7 +145,7 @@ func (o *oldStream) fail(err error) {
 }
 
 // Write sends each line as a message, and returns when the server has taken it.
-func (o *oldStream) Write(p []byte) (int, error) {
+func (o *sseStream) Write(p []byte) (int, error) {
 	for i, part := range bytes.SplitAfter(p, []byte{'\n'}) {
 		if o.line = append(o.line, part...); len(part) == 0 || part[len(part)-1] != '\n' {
 			continue
@@ -159,7 +159,7 @@ func (o *oldStream) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-func (o *oldStream) post(message []byte) error {
+func (o *sseStream) post(message []byte) error {
 	header := http.Header{"Content-Type": {jsonType}}
 	answer, err := o.r.doAt(o.ctx, o.to, http.MethodPost, header, message, nil)
 	if err != nil {
@@ -174,7 +174,7 @@ func (o *oldStream) post(message []byte) error {
 }
 
 // Close ends the connection: there is no other way to say that nothing more comes.
-func (o *oldStream) Close() error {
+func (o *sseStream) Close() error {
 	o.cancel()
 	return nil
 }

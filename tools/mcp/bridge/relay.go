@@ -13,10 +13,10 @@ import (
 	"github.com/plimsoll/plimsoll/tools/mcp/transport"
 )
 
-// news is the one subscription of a legacy client's session: to what its server says that
+// subscriptionRelay is the one subscription of a legacy client's session: to what its server says that
 // changes, and to the resources that the client named. A change of these opens another
 // subscription and ends the old one when the new one is acknowledged, so that nothing is missed.
-type news struct {
+type subscriptionRelay struct {
 	l *legacy
 
 	change sync.Mutex // held while a change of the subscription is under way
@@ -44,21 +44,21 @@ const (
 	maxPause   = 30 * time.Second
 )
 
-func (n *news) start() {
+func (n *subscriptionRelay) start() {
 	n.mu.Lock()
-	again := n.started
+	retry := n.started
 	n.started = true
 	n.mu.Unlock()
-	if !again {
+	if !retry {
 		n.l.next.Listen(n.l.ctx, nil, transport.Funcs{OnReceive: n.l.unsolicited})
 		go func() { _, _ = n.renew(n.l.ctx) }()
 	}
 }
 
-// listener is a standing stream of the client.
+// listener is the client's stream for messages that belong to no request.
 type listener struct{ to transport.Receiver }
 
-func (n *news) attach(to transport.Receiver) (detach func()) {
+func (n *subscriptionRelay) attach(to transport.Receiver) (detach func()) {
 	at := &listener{to}
 	n.mu.Lock()
 	n.to = append(n.to, at)
@@ -75,7 +75,7 @@ func (n *news) attach(to transport.Receiver) (detach func()) {
 }
 
 // subscribe answers resources/subscribe and resources/unsubscribe.
-func (n *news) subscribe(ctx context.Context, params []byte, on bool) ([]byte, error) {
+func (n *subscriptionRelay) subscribe(ctx context.Context, params []byte, on bool) ([]byte, error) {
 	uri, ok := rawjson.Text(params, "uri")
 	if !ok {
 		return nil, fail(jsonrpc.CodeParams, "params.uri is missing")
@@ -118,7 +118,7 @@ func (n *news) subscribe(ctx context.Context, params []byte, on bool) ([]byte, e
 }
 
 // renew opens a subscription to what is wanted now and ends the one before.
-func (n *news) renew(ctx context.Context) (filter, error) {
+func (n *subscriptionRelay) renew(ctx context.Context) (filter, error) {
 	n.change.Lock()
 	defer n.change.Unlock()
 	l := n.l
@@ -153,7 +153,7 @@ func (n *news) renew(ctx context.Context) (filter, error) {
 	}
 }
 
-func (n *news) replace(before, now *stream) {
+func (n *subscriptionRelay) replace(before, now *stream) {
 	n.mu.Lock()
 	n.current, n.pause = now, 0
 	n.mu.Unlock()
@@ -162,7 +162,7 @@ func (n *news) replace(before, now *stream) {
 	}
 }
 
-func (n *news) open(want filter) (*stream, error) {
+func (n *subscriptionRelay) open(want filter) (*stream, error) {
 	l := n.l
 	b, err := json.Marshal(want)
 	if err != nil {
@@ -188,7 +188,7 @@ func (n *news) open(want filter) (*stream, error) {
 }
 
 // receive takes what comes of a subscription.
-func (n *news) receive(s *stream, f *transport.Frame) {
+func (n *subscriptionRelay) receive(s *stream, f *transport.Frame) {
 	if f.ReadAll(maxControl) != nil {
 		return
 	}
@@ -216,7 +216,7 @@ func (n *news) receive(s *stream, f *transport.Frame) {
 }
 
 // tell hands a message to the client's standing stream, if there is one.
-func (n *news) tell(f *transport.Frame) {
+func (n *subscriptionRelay) tell(f *transport.Frame) {
 	n.out.Lock()
 	defer n.out.Unlock()
 	n.mu.Lock()
@@ -231,7 +231,7 @@ func (n *news) tell(f *transport.Frame) {
 }
 
 // ended makes a subscription again that the server ended: after a restart it knows none.
-func (n *news) ended(s *stream, ctx context.Context) {
+func (n *subscriptionRelay) ended(s *stream, ctx context.Context) {
 	s.once.Do(func() { close(s.granted) })
 	n.mu.Lock()
 	broke := n.current == s && ctx.Err() == nil
@@ -243,11 +243,11 @@ func (n *news) ended(s *stream, ctx context.Context) {
 	}
 	n.mu.Unlock()
 	if broke {
-		n.again(pause)
+		n.retryAfter(pause)
 	}
 }
 
-func (n *news) again(pause time.Duration) {
+func (n *subscriptionRelay) retryAfter(pause time.Duration) {
 	time.AfterFunc(pause, func() {
 		if n.l.ctx.Err() != nil {
 			return
@@ -259,6 +259,6 @@ func (n *news) again(pause time.Duration) {
 		n.pause = min(maxPause, 2*max(pause, firstPause))
 		pause := n.pause
 		n.mu.Unlock()
-		n.again(pause)
+		n.retryAfter(pause)
 	})
 }

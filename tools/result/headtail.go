@@ -7,14 +7,14 @@ import (
 	"github.com/plimsoll/plimsoll/limit"
 )
 
-// ends keeps the first and the last max bytes of a text that is written in pieces.
-type ends struct {
+// headAndTail keeps the first and the last max bytes of a text that is written in pieces.
+type headAndTail struct {
 	max        int
 	head, tail []byte
 	n          int64
 }
 
-func (e *ends) write(p []byte) {
+func (e *headAndTail) write(p []byte) {
 	e.n += int64(len(p))
 	if n := min(e.max-len(e.head), len(p)); n > 0 {
 		e.head = append(e.head, p[:n]...)
@@ -30,7 +30,7 @@ func (e *ends) write(p []byte) {
 }
 
 // text is the whole in at most about max bytes, with a mark where some was taken out.
-func (e *ends) text() string {
+func (e *headAndTail) text() string {
 	gap := int(e.n) - len(e.head) - len(e.tail)
 	return limit.Cut(string(e.head)+string(e.tail), e.max, func(cut int) string {
 		return fmt.Sprintf("\n[plimsoll: %s of this message cut]\n", limit.Bytes(cut+gap).Human())
@@ -43,7 +43,7 @@ func shorten(s string, max int) string { return limit.Short(s, max) }
 // unquoted decodes a raw string.
 func unquoted(raw []byte) string { return string(rawjson.Unquote(nil, raw)) }
 
-// The bounds as they are meant.
+// The bounds, with defaults and "no limit" resolved.
 
 func (o *Options) maxText() int64 {
 	switch {
@@ -55,9 +55,9 @@ func (o *Options) maxText() int64 {
 	return int64(o.MaxText)
 }
 
-// room is how much text a page and what stands beside it may have: at least minText, and
-// as much as Source wants on a page.
-func (o *Options) room() int64 {
+// textBudget is how much text a page and the notes beside it may have, in bytes: at least minText, and as much as Source wants
+// on a page.
+func (o *Options) textBudget() int64 {
 	return max(o.maxText(), minText, int64(o.Source.PageBytes))
 }
 
@@ -80,12 +80,12 @@ func (o *Options) maxFrame() int64 {
 
 // reserve is how much of that is set aside for what stands beside a page.
 func (o *Options) reserve() int64 {
-	return max(0, min(o.room()/8, maxPage/8, o.room()-minText))
+	return max(0, min(o.textBudget()/8, maxPage/8, o.textBudget()-minText))
 }
 
 // pageBytes is how large a page may be: where it is sent twice, half as much.
 func (o *Options) pageBytes() int {
-	n := o.room() - o.reserve()
+	n := o.textBudget() - o.reserve()
 	if o.Schema != nil {
 		n /= 2
 	}

@@ -10,51 +10,51 @@ import (
 // errNoSpool is why nothing can be kept where Options has no spool.
 var errNoSpool = errors.New("this gateway keeps no results")
 
-// spill puts what a response has into the spool while it arrives, and keeps what the
-// message that is delivered is composed of.
-type spill struct {
-	scout
+// spoolWriter writes a response into the spool while it arrives. It also keeps the parts of which the delivered message is
+// composed.
+type spoolWriter struct {
+	prescan
 	o      *Options
 	writer *spool.Writer
 	failed error // why the spool takes no more
 	parts  int   // begun in the spool
 
-	kept     hold // raw media that is delivered
-	message  members
-	result   members
-	meta     []byte // raw, where small
-	err      members
-	blocks   []*block
-	block    *block // under way
-	dropped  int    // blocks and members that are neither delivered nor in the document
-	notes    int    // blocks whose media is not delivered
-	crowded  bool   // there were more blocks than are kept
-	typed    bool   // result.resultType was there
-	isErr    bool   // it is an error of the protocol
-	keptSize int
+	kept          spooledBuffer // raw media that is delivered
+	message       members
+	result        members
+	meta          []byte // raw, where small
+	err           members
+	blocks        []*block
+	block         *block // under way
+	dropped       int    // blocks and members that are neither delivered nor in the document
+	notes         int    // blocks whose media is not delivered
+	blocksOmitted bool   // there were more blocks than are kept
+	typed         bool   // result.resultType was there
+	isErr         bool   // it is an error of the protocol
+	keptSize      int
 
 	structured []byte // raw, where small
 	hasStruct  bool
-	// spare is how much captured text may be delivered beside a page; captured is how much is held.
-	spare, captured int64
-	head            []byte // the beginning of the text, for when nothing can be kept
-	tailed          ends   // of error.message
+	// remaining is how much captured text may be delivered beside a page; captured is how much is held.
+	remaining, captured int64
+	head                []byte      // the beginning of the text, for when nothing can be kept
+	errorText           headAndTail // of error.message
 
-	key     []byte // of the value under way
-	hasKey  bool
-	small   []byte
-	spilled bool // the small value got too large
-	from    int64
-	over    bool // the media under way is not delivered
-	quotes  jsonstream.Unquoter
-	stop    error // nothing more can be done with this response
+	key      []byte // of the value under way
+	hasKey   bool
+	small    []byte
+	tooLarge bool // the small value got too large
+	from     int64
+	over     bool // the media under way is not delivered
+	quotes   jsonstream.Unquoter
+	stop     error // nothing more can be done with this response
 }
 
 // maxHead is how much of a text is delivered when the spool takes nothing.
 const maxHead = 4 << 10
 
-func (s *spill) open(p place, key []byte) {
-	s.scout.open(p, key)
+func (s *spoolWriter) open(p place, key []byte) {
+	s.prescan.open(p, key)
 	switch p {
 	case inBlock, inEntry:
 		s.block = newBlock()
@@ -66,7 +66,7 @@ func (s *spill) open(p place, key []byte) {
 	}
 }
 
-func (s *spill) close(p place) {
+func (s *spoolWriter) close(p place) {
 	switch p {
 	case inResource:
 		s.block.closeObject()
@@ -86,14 +86,14 @@ const perBlock = 256
 
 // keep takes a complete block among those that may be delivered. What has no room and is
 // not in the spool yet goes there.
-func (s *spill) keep(b *block) {
+func (s *spoolWriter) keep(b *block) {
 	size := b.kept + perBlock
 	if b.media > 0 {
 		s.notes++
 	}
 	// Members beyond the usual few are read by a model as text is.
 	if s.keptSize+size > MaxKept || b.media > 0 && s.notes > maxNotes || b.readable() && !s.capture(b.kept) {
-		s.crowded = s.crowded || b.media == 0
+		s.blocksOmitted = s.blocksOmitted || b.media == 0
 		switch {
 		case b.held, b.media > 0:
 			s.dropped++
@@ -109,10 +109,10 @@ func (s *spill) keep(b *block) {
 	s.blocks = append(s.blocks, b)
 }
 
-func (s *spill) begin(f field, in place, key []byte) {
-	s.scout.begin(f, in, key)
+func (s *spoolWriter) begin(f field, in place, key []byte) {
+	s.prescan.begin(f, in, key)
 	s.key, s.hasKey = append(s.key[:0], key...), key != nil
-	s.small, s.spilled, s.over = s.small[:0], false, false
+	s.small, s.tooLarge, s.over = s.small[:0], false, false
 	switch f {
 	case fieldText:
 		s.startPart(spool.Text, s.mime())
@@ -130,12 +130,12 @@ func (s *spill) begin(f field, in place, key []byte) {
 	case fieldMedia:
 		s.from = s.kept.size
 	case fieldMessage:
-		s.tailed = ends{max: s.tailed.max}
+		s.errorText = headAndTail{max: s.errorText.max}
 	}
 }
 
-func (s *spill) piece(p []byte) {
-	s.scout.piece(p)
+func (s *spoolWriter) piece(p []byte) {
+	s.prescan.piece(p)
 	switch s.field {
 	case fieldText:
 		s.put(p)
@@ -164,18 +164,18 @@ func (s *spill) piece(p []byte) {
 	case fieldMedia:
 		s.mediaPiece(p)
 	case fieldMessage:
-		s.tailed.write(p)
+		s.errorText.write(p)
 	default:
 		s.smallPiece(p)
 	}
-	if s.spare > s.reserve() && s.text > s.o.maxText() {
-		s.shrink()
+	if s.remaining > s.reserve() && s.text > s.o.maxText() {
+		s.shrinkBlocks()
 	}
 }
 
 // capture says whether so many bytes of text may be held for delivery.
-func (s *spill) capture(n int) bool {
-	if s.captured+int64(n) > s.spare {
+func (s *spoolWriter) capture(n int) bool {
+	if s.captured+int64(n) > s.remaining {
 		return false
 	}
 	s.captured += int64(n)
@@ -183,11 +183,11 @@ func (s *spill) capture(n int) bool {
 }
 
 // reserve is how much text may stand beside a page.
-func (s *spill) reserve() int64 { return s.o.reserve() }
+func (s *spoolWriter) reserve() int64 { return s.o.reserve() }
 
-// shrink lets go of captured text when it turns out that there will be a page.
-func (s *spill) shrink() {
-	s.spare, s.captured = s.reserve(), 0
+// shrinkBlocks lets go of captured text when it turns out that there will be a page.
+func (s *spoolWriter) shrinkBlocks() {
+	s.remaining, s.captured = s.reserve(), 0
 	left := s.blocks[:0]
 	for _, b := range s.blocks {
 		if b.readable() && !s.capture(b.kept) {
@@ -211,7 +211,7 @@ func (s *spill) shrink() {
 	}
 }
 
-func (s *spill) mime() string {
+func (s *spoolWriter) mime() string {
 	if s.block == nil || s.block.mime == nil || len(s.block.mime) > 128 {
 		return ""
 	}
@@ -219,7 +219,7 @@ func (s *spill) mime() string {
 }
 
 // mediaPiece holds media for delivery until it is too much, then the spool has it.
-func (s *spill) mediaPiece(p []byte) {
+func (s *spoolWriter) mediaPiece(p []byte) {
 	if s.over {
 		s.putQuoted(p)
 		s.block.media += int64(len(p))
@@ -249,9 +249,9 @@ func (s *spill) mediaPiece(p []byte) {
 }
 
 // putQuoted writes the inside of a string that begins with its quote.
-func (s *spill) putQuoted(p []byte) {
-	if !s.spilled && len(p) > 0 {
-		s.spilled = true // the opening quote
+func (s *spoolWriter) putQuoted(p []byte) {
+	if !s.tooLarge && len(p) > 0 {
+		s.tooLarge = true // the opening quote
 		p = p[1:]
 	}
 	for len(p) > 0 {
@@ -263,14 +263,14 @@ func (s *spill) putQuoted(p []byte) {
 	}
 }
 
-func (s *spill) smallPiece(p []byte) {
-	if !s.spilled && len(s.small)+len(p) <= MaxMember {
+func (s *spoolWriter) smallPiece(p []byte) {
+	if !s.tooLarge && len(s.small)+len(p) <= MaxMember {
 		s.small = append(s.small, p...)
 		return
 	}
-	read := s.block != nil || s.field == fieldElement || s.in == inMessage && !s.aside
-	if !s.spilled {
-		s.spilled = true
+	read := s.block != nil || s.field == fieldElement || s.in == inMessage && !s.metadata
+	if !s.tooLarge {
+		s.tooLarge = true
 		s.dropped++
 		if read {
 			s.startPart(spool.Text, "")
@@ -282,8 +282,8 @@ func (s *spill) smallPiece(p []byte) {
 	}
 }
 
-func (s *spill) end() {
-	s.scout.end()
+func (s *spoolWriter) end() {
+	s.prescan.end()
 	switch s.field {
 	case fieldText, fieldStructured, fieldMessage, fieldID, fieldMethod, fieldIsError:
 		return
@@ -295,12 +295,12 @@ func (s *spill) end() {
 		return
 	case fieldMeta:
 		s.meta = nil
-		if !s.spilled && len(s.small) > 0 && s.small[0] == '{' && sound(s.key, s.small) {
+		if !s.tooLarge && len(s.small) > 0 && s.small[0] == '{' && sound(s.key, s.small) {
 			s.meta = append([]byte{}, s.small...)
 		}
 		return
 	}
-	if s.spilled {
+	if s.tooLarge {
 		return
 	}
 	if s.field == fieldElement {
@@ -319,7 +319,7 @@ func (s *spill) end() {
 }
 
 // member keeps the small member under way.
-func (s *spill) member() {
+func (s *spoolWriter) member() {
 	size := len(s.key) + len(s.small) + 2
 	if s.block != nil {
 		switch {
@@ -361,7 +361,7 @@ func (s *spill) member() {
 }
 
 // startPart begins a part in the spool.
-func (s *spill) startPart(part spool.Part, mime string) {
+func (s *spoolWriter) startPart(part spool.Part, mime string) {
 	s.parts++
 	if s.failed == nil {
 		s.failed = s.writer.Begin(part, mime)
@@ -369,7 +369,7 @@ func (s *spill) startPart(part spool.Part, mime string) {
 }
 
 // put writes into the part under way.
-func (s *spill) put(p []byte) {
+func (s *spoolWriter) put(p []byte) {
 	if s.failed == nil && len(p) > 0 {
 		_, s.failed = s.writer.Write(p)
 	}

@@ -13,17 +13,17 @@ import (
 // one request and not the server.
 const endlessFactor = 2
 
-// errEndless is why the rest of a message was not waited for.
+// errEndless is the error of a message that was given up because it does not end.
 var errEndless = errors.New("it does not end")
 
-// endless bounds what is read of one message.
-type endless struct {
+// boundedRest limits how much is read of one message.
+type boundedRest struct {
 	r     io.Reader
 	bound int64
 	read  int64
 }
 
-func (e *endless) Read(p []byte) (int, error) {
+func (e *boundedRest) Read(p []byte) (int, error) {
 	if e.read >= e.bound {
 		return 0, fmt.Errorf("%w: more than %s came of one message, and its server is ended", errEndless, limit.Bytes(e.bound).Human())
 	}
@@ -33,7 +33,7 @@ func (e *endless) Read(p []byte) (int, error) {
 }
 
 // finish reads over what nobody wanted; true when there is an end.
-func (e *endless) finish() bool {
+func (e *boundedRest) finish() bool {
 	_, err := io.Copy(io.Discard, e)
 	return !errors.Is(err, errEndless)
 }

@@ -7,9 +7,9 @@ import (
 	"os"
 )
 
-// hold keeps bytes that may still be needed: the first HoldBytes in memory, what follows
-// in a file without a name. What was written can be read while more is added.
-type hold struct {
+// spooledBuffer keeps the first HoldBytes in memory and the rest in an unlinked temporary file. What was written can be read
+// while more is added.
+type spooledBuffer struct {
 	dir   string
 	mem   []byte
 	file  *os.File
@@ -17,7 +17,7 @@ type hold struct {
 	named bool // the system would not take the name from an open file
 }
 
-func (h *hold) write(p []byte) error {
+func (h *spooledBuffer) write(p []byte) error {
 	if n := min(len(p), HoldBytes-len(h.mem)); n > 0 && h.file == nil {
 		h.mem = append(h.mem, p[:n]...)
 		h.size += int64(n)
@@ -43,7 +43,7 @@ func (h *hold) write(p []byte) error {
 }
 
 // reader reads the bytes from one offset to another.
-func (h *hold) reader(from, to int64) io.Reader {
+func (h *spooledBuffer) reader(from, to int64) io.Reader {
 	m := int64(len(h.mem))
 	if to <= m {
 		return bytes.NewReader(h.mem[from:to])
@@ -59,7 +59,7 @@ func (h *hold) reader(from, to int64) io.Reader {
 	return io.MultiReader(first, rest)
 }
 
-func (h *hold) close() {
+func (h *spooledBuffer) close() {
 	if h.file == nil {
 		return
 	}
