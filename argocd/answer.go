@@ -13,22 +13,22 @@ import (
 	"github.com/plimsoll/plimsoll/limit"
 )
 
-// watch ends a request when the server sends nothing for too long. Time that is spent here,
-// with what came, does not count.
-type watch struct {
+// idleTimer ends a request when the server sends nothing for too long. The time in which this program works on what came does
+// not count.
+type idleTimer struct {
 	after time.Duration // 0: never
 	timer *time.Timer
 	fire  func()
 }
 
-func newWatch(after time.Duration, patient bool, cancel context.CancelCauseFunc) *watch {
+func newWatch(after time.Duration, patient bool, cancel context.CancelCauseFunc) *idleTimer {
 	if patient {
 		after = 0
 	}
-	return &watch{after: after, fire: func() { cancel(errSilent) }}
+	return &idleTimer{after: after, fire: func() { cancel(errSilent) }}
 }
 
-func (w *watch) start() {
+func (w *idleTimer) start() {
 	if w.after == 0 {
 		return
 	}
@@ -39,7 +39,7 @@ func (w *watch) start() {
 	w.timer.Reset(w.after)
 }
 
-func (w *watch) stop() {
+func (w *idleTimer) stop() {
 	if w.timer != nil {
 		w.timer.Stop()
 	}
@@ -53,14 +53,14 @@ type answer struct {
 
 	ctx    context.Context // its cause tells why a read failed
 	cancel context.CancelCauseFunc
-	watch  *watch
+	watch  *idleTimer
 	body   io.ReadCloser
 	packed bool
 	unpack *gzip.Reader
 	bytes  int64 // given out
 }
 
-func newAnswer(ctx context.Context, resp *http.Response, w *watch, cancel context.CancelCauseFunc) *answer {
+func newAnswer(ctx context.Context, resp *http.Response, w *idleTimer, cancel context.CancelCauseFunc) *answer {
 	a := &answer{
 		status: resp.StatusCode, contentType: resp.Header.Get("Content-Type"), length: resp.ContentLength,
 		ctx: ctx, cancel: cancel, watch: w, body: resp.Body,
@@ -110,9 +110,9 @@ func (a *answer) close() {
 	a.cancel(nil)
 }
 
-// all reads the rest, at most most bytes.
-func (a *answer) all(most limit.Bytes) ([]byte, error) {
-	if a.length > int64(most) {
+// all reads the rest, at most maxBytes.
+func (a *answer) all(maxBytes limit.Bytes) ([]byte, error) {
+	if a.length > int64(maxBytes) {
 		return nil, errTooLong
 	}
 	size := a.length + 512
@@ -122,13 +122,13 @@ func (a *answer) all(most limit.Bytes) ([]byte, error) {
 	buf := make([]byte, 0, size)
 	for {
 		if len(buf) == cap(buf) {
-			grown := make([]byte, len(buf), min(2*cap(buf), int(most)+512))
+			grown := make([]byte, len(buf), min(2*cap(buf), int(maxBytes)+512))
 			copy(grown, buf)
 			buf = grown
 		}
 		n, err := a.Read(buf[len(buf):cap(buf)])
 		buf = buf[:len(buf)+n]
-		if len(buf) > int(most) {
+		if len(buf) > int(maxBytes) {
 			return nil, errTooLong
 		}
 		if errors.Is(err, io.EOF) {

@@ -34,25 +34,25 @@ func (c *Client) Ask(ctx context.Context, path []string, query url.Values, body 
 }
 
 // read makes a call whose answer is one value.
-func (c *Client) read(ctx context.Context, r request, most limit.Bytes) ([]byte, error) {
+func (c *Client) read(ctx context.Context, r request, maxBytes limit.Bytes) ([]byte, error) {
 	a, err := c.send(ctx, r)
 	if err != nil {
 		return nil, err
 	}
 	defer a.close()
-	body, err := a.all(most)
+	body, err := a.all(maxBytes)
 	if err != nil {
-		return nil, c.broken(r, a, err)
+		return nil, c.explainBroken(r, a, err)
 	}
 	body = bytes.TrimSpace(body)
 	if len(body) == 0 && r.method != http.MethodGet {
 		return body, nil
 	}
 	if len(body) > 0 && body[0] == '<' {
-		return nil, c.shape(r, a, "the answer is a web page, not JSON"+title(body))
+		return nil, c.explainShape(r, a, "the answer is a web page, not JSON"+title(body))
 	}
-	if err := jsonstream.Check(body, bounds(most)); err != nil {
-		return nil, c.why(r, a, err)
+	if err := jsonstream.Check(body, bounds(maxBytes)); err != nil {
+		return nil, c.explainReadError(r, a, err)
 	}
 	return body, nil
 }

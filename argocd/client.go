@@ -63,7 +63,7 @@ func (o Options) Format(f fmt.State, _ rune) {
 	_, _ = fmt.Fprintf(f, "{Argo CD %s %s}", o.Name, withoutUserinfo(o.URL))
 }
 
-// shared is what a Client and those made of it by As have in common.
+// shared is the state that a Client shares with the Clients that As made from it.
 type shared struct {
 	o      Options
 	base   *url.URL

@@ -97,7 +97,7 @@ func parseConfig(path string, data []byte) (*configFile, error) {
 	return f, nil
 }
 
-// withoutValues is an error of the YAML reader as far as its line: what follows may quote.
+// withoutValues cuts an error of the YAML reader after the line number, because the rest may quote a secret.
 func withoutValues(err error) string {
 	line := regexp.MustCompile(`line [0-9]+`).FindString(err.Error())
 	if line == "" {

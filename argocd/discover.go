@@ -122,7 +122,7 @@ func (d *discovery) run() error {
 	if err := d.token(user); err != nil {
 		return err
 	}
-	d.judge()
+	d.warnUnsafe()
 	return nil
 }
 
@@ -203,7 +203,7 @@ func (d *discovery) server() (choice, error) {
 	if d.file != nil && (d.o.Context != "" || d.file.current != "") {
 		context, err := d.file.context(orElse(d.o.Context, d.file.current))
 		switch {
-		case err != nil && (d.o.Context != "" || !d.elsewhere()):
+		case err != nil && (d.o.Context != "" || !d.namedOutsideConfig()):
 			return choice{}, err
 		case err != nil:
 			d.warn("%v; it is not needed, as the server is named elsewhere", err)
@@ -236,8 +236,8 @@ func (d *discovery) server() (choice, error) {
 	return all[0], nil
 }
 
-// elsewhere tells whether a server is named outside of the config file.
-func (d *discovery) elsewhere() bool {
+// namedOutsideConfig tells whether a server is named outside of the config file.
+func (d *discovery) namedOutsideConfig() bool {
 	if d.o.Server != "" || d.flags.server != "" {
 		return true
 	}
@@ -353,8 +353,8 @@ func (d *discovery) address(chosen choice, entry *configServer) error {
 	return nil
 }
 
-// judge warns of what is not safe.
-func (d *discovery) judge() {
+// warnUnsafe warns of unsafe settings.
+func (d *discovery) warnUnsafe() {
 	u, err := url.Parse(d.found.URL)
 	if err != nil {
 		return // parseBase has read it

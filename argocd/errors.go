@@ -71,9 +71,9 @@ const maxMessage = 1 << 10
 // clean makes text of a server safe to show: one line, printable, without what may be a
 // credential, at most most bytes. Servers pass on what git, helm and clusters told them, with
 // the URL and the header that those were asked with.
-func clean(text string, most int) string {
-	if len(text) > 4*most { // enough for whatever is dropped below
-		text = text[:4*most]
+func clean(text string, maxBytes int) string {
+	if len(text) > 4*maxBytes { // enough for whatever is dropped below
+		text = text[:4*maxBytes]
 	}
 	text = strings.ToValidUTF8(text, "\uFFFD")
 	text = strings.Map(func(r rune) rune {
@@ -86,7 +86,7 @@ func clean(text string, most int) string {
 		return r
 	}, text)
 	text = withoutUserinfo(redact.Text(strings.TrimSpace(text)))
-	return limit.Short(text, most)
+	return limit.Short(text, maxBytes)
 }
 
 // withoutUserinfo hides what stands before the host of URLs: "https://user:pass@host".

@@ -214,7 +214,7 @@ func FuzzRefusal(f *testing.F) {
 		}
 		u := &url.URL{Scheme: "https", Host: "argocd.example.com"}
 		resp := &http.Response{StatusCode: status, Header: http.Header{"Location": {string(body)}}, Request: &http.Request{URL: u}}
-		e := c.refused(request{method: http.MethodGet, path: []string{"applications"}}, u, resp, body, "a-secret-token")
+		e := c.explainRefusal(request{method: http.MethodGet, path: []string{"applications"}}, u, resp, body, "a-secret-token")
 		if e.Kind == "" || len(e.Message) > maxMessage || e.Message == "" && http.StatusText(status) != "" {
 			t.Fatalf("kind %q, %d bytes of message", e.Kind, len(e.Message))
 		}

@@ -18,18 +18,18 @@ import (
 	"github.com/plimsoll/plimsoll/internal/jsonstream"
 )
 
-// unreached explains why there is no answer, and tells whether it may be tried again.
-func (c *Client) unreached(ctx context.Context, r request, err error) (*Error, bool) {
+// explainNoAnswer explains why no answer came, and reports whether the call may be repeated.
+func (c *Client) explainNoAnswer(ctx context.Context, r request, err error) (*Error, bool) {
 	if u, ok := errors.AsType[*url.Error](err); ok {
 		err = u.Err // without the URL: it is in Op, and has a query
 	}
 	e := &Error{Instance: c.Name(), Op: r.op, Kind: Unreachable, Err: err}
 	if cause := context.Cause(ctx); cause != nil {
-		c.ended(e, cause)
+		c.explainGivenUp(e, cause)
 		return e, false
 	}
 	e.Message = clean(err.Error(), maxMessage)
-	if hint := c.untrusted(err); hint != "" {
+	if hint := c.explainTLS(err); hint != "" {
 		e.Kind, e.Hint = TLS, hint
 		return e, false
 	}
@@ -44,8 +44,8 @@ func (c *Client) unreached(ctx context.Context, r request, err error) (*Error, b
 	return e, true
 }
 
-// ended is for calls that were given up on this side.
-func (c *Client) ended(e *Error, cause error) {
+// explainGivenUp explains a call that this program gave up.
+func (c *Client) explainGivenUp(e *Error, cause error) {
 	e.Err = cause
 	switch {
 	case errors.Is(cause, errSilent):
@@ -61,8 +61,8 @@ func (c *Client) ended(e *Error, cause error) {
 	}
 }
 
-// untrusted gives what to do about an error of TLS; "" when it is another one.
-func (c *Client) untrusted(err error) string {
+// explainTLS says what to do about a TLS error; "" for any other error.
+func (c *Client) explainTLS(err error) string {
 	if c.shared.base.Scheme == "http" {
 		return ""
 	}
@@ -94,11 +94,11 @@ func (c *Client) untrusted(err error) string {
 	return ""
 }
 
-// broken explains an answer that began well and is not whole or not what it should be.
-func (c *Client) broken(r request, a *answer, err error) *Error {
+// explainBroken explains an answer that began well but is incomplete or malformed.
+func (c *Client) explainBroken(r request, a *answer, err error) *Error {
 	e := &Error{Instance: c.Name(), Op: r.op, Status: a.status, Kind: Broken, Err: err}
 	if cause := context.Cause(a.ctx); cause != nil && !errors.Is(err, errTooLong) {
-		c.ended(e, cause)
+		c.explainGivenUp(e, cause)
 		return e
 	}
 	if errors.Is(err, errTooLong) {
@@ -109,7 +109,7 @@ func (c *Client) broken(r request, a *answer, err error) *Error {
 	}
 	if syntax, ok := errors.AsType[*jsonstream.SyntaxError](err); ok {
 		if syntax.Offset == 0 && r.method == http.MethodGet {
-			return c.shape(r, a, "the answer is no JSON")
+			return c.explainShape(r, a, "the answer is no JSON")
 		}
 		e.Message = fmt.Sprintf("the answer is no JSON: %s at byte %d", syntax.What, syntax.Offset)
 		e.Hint = "try again; if it stays, look for a proxy between here and " + c.URL() + " that changes answers"
@@ -126,8 +126,8 @@ func (c *Client) broken(r request, a *answer, err error) *Error {
 	return e
 }
 
-// shape is for an answer of JSON that is another thing than was asked for.
-func (c *Client) shape(r request, a *answer, what string) *Error {
+// explainShape explains an answer that is valid JSON of an unexpected kind.
+func (c *Client) explainShape(r request, a *answer, what string) *Error {
 	return &Error{
 		Instance: c.Name(), Op: r.op, Status: a.status, Kind: NotArgoCD, Message: what,
 		Hint: "check that " + c.URL() + " is the URL of an Argo CD server",
@@ -141,15 +141,15 @@ func (c *Client) notJSON(op string, err error) *Error {
 	}
 }
 
-// page refuses a good answer that is a page for people.
-func (c *Client) page(r request, a *answer) *Error {
+// explainPage refuses an HTML page that came with a good status, for example a login page.
+func (c *Client) explainPage(r request, a *answer) *Error {
 	kind, _, _ := mime.ParseMediaType(a.contentType)
 	if kind != "text/html" && kind != "application/xhtml+xml" {
 		return nil
 	}
 	start := make([]byte, 4<<10)
 	n, _ := io.ReadFull(a, start) // what there is of it
-	e := c.shape(r, a, "the answer is a web page, not JSON"+title(start[:n]))
+	e := c.explainShape(r, a, "the answer is a web page, not JSON"+title(start[:n]))
 	e.Hint = "check the URL " + c.URL() + " (with its root path, without /api); a login page means that a proxy in front wants credentials of its own"
 	return e
 }
@@ -172,8 +172,7 @@ func title(page []byte) string {
 	return fmt.Sprintf(" (%q)", clean(string(page[from:from+length]), 80))
 }
 
-// refusal is what servers say with a status that is not good: as an answer, or as the only
-// event of a stream.
+// refusal is the body of an error answer, or the only event of a stream that failed.
 type refusal struct {
 	text string
 	code int
@@ -215,8 +214,8 @@ func readRefusal(body []byte) refusal {
 	return r
 }
 
-// refused explains an answer with a status that is not good.
-func (c *Client) refused(r request, at *url.URL, resp *http.Response, body []byte, token string) *Error {
+// explainRefusal explains an answer with an error status.
+func (c *Client) explainRefusal(r request, at *url.URL, resp *http.Response, body []byte, token string) *Error {
 	if len(token) >= 8 { // less is no token, and would hide words
 		body = bytes.ReplaceAll(body, []byte(token), []byte("***"))
 	}
@@ -227,7 +226,7 @@ func (c *Client) refused(r request, at *url.URL, resp *http.Response, body []byt
 	}
 	switch {
 	case resp.StatusCode >= 300 && resp.StatusCode < 400:
-		c.redirected(e, at, resp)
+		c.explainRedirect(e, at, resp)
 	case resp.StatusCode == http.StatusBadRequest && c.shared.base.Scheme == "http" && wantsTLS(body):
 		e.Kind = TLS
 		e.Hint = "the port speaks TLS: write https:// in the URL"
@@ -251,8 +250,8 @@ func wantsTLS(body []byte) bool {
 	return false
 }
 
-// redirected explains an answer that leads elsewhere.
-func (c *Client) redirected(e *Error, at *url.URL, resp *http.Response) {
+// explainRedirect explains a redirect.
+func (c *Client) explainRedirect(e *Error, at *url.URL, resp *http.Response) {
 	e.Kind, e.Message = NotArgoCD, "the server redirects"
 	to, err := resp.Location()
 	if err != nil {

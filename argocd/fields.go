@@ -5,10 +5,10 @@ import (
 	"strings"
 )
 
-// oldest are the leaf paths that every supported server honours in lists of applications:
+// baseFields are the leaf paths that every supported server honours in lists of applications:
 // appFields of pkg/apiclient/application/forwarder_overwrite.go at v2.8.0. They did not
 // change until v3.2.0.
-func oldest() []string {
+func baseFields() []string {
 	return []string{
 		"metadata.name", "metadata.namespace", "metadata.annotations", "metadata.labels",
 		"metadata.creationTimestamp", "metadata.deletionTimestamp", "spec", "status.summary",
@@ -18,8 +18,8 @@ func oldest() []string {
 	}
 }
 
-// newer are those that came later, with the version (same file, v3.2.0 and v3.5.0).
-func newer() map[string]Version {
+// laterFields are those that came later, with the version (same file, v3.2.0 and v3.5.0).
+func laterFields() map[string]Version {
 	hydrator, split := Version{Major: 3, Minor: 2}, Version{Major: 3, Minor: 5}
 	return map[string]Version{
 		"status.sourceHydrator": hydrator,
@@ -60,9 +60,9 @@ func SearchFields(kind Kind) []string {
 	return append(fields, "metadata.annotations")
 }
 
-// narrow turns fields into the parameter that a server of version v honours; "" means that
+// fieldsParameter turns fields into the parameter that a server of version v honours; "" means that
 // the list must be read whole. An unknown version is taken for the oldest.
-func narrow(kind Kind, v Version, fields []string) string {
+func fieldsParameter(kind Kind, v Version, fields []string) string {
 	if len(fields) == 0 || kind != Applications && kind != Projects {
 		return ""
 	}
@@ -97,7 +97,7 @@ func narrow(kind Kind, v Version, fields []string) string {
 // honoured gives what gets field f from a server of version v: itself, something that holds
 // it, or "" where only newer servers have it. It is not known where none has it.
 func honoured(f string, v Version) (string, bool) {
-	newer, oldest := newer(), oldest()
+	newer, oldest := laterFields(), baseFields()
 	known := false
 	for part := f; part != ""; part = part[:max(0, strings.LastIndexByte(part, '.'))] {
 		if slices.Contains(oldest, part) {

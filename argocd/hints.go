@@ -102,8 +102,8 @@ func forbidden(r request) string {
 	return "the token's role does not allow it: " + grant
 }
 
-// slashed is for a name with a slash in it that led nowhere. Kubernetes has no such names,
-// clusters and repositories are addressed by URLs, and many proxies do not pass %2F on.
+// slashed explains a 404 for a name with a slash in it. Kubernetes has no such names, clusters and repositories are addressed
+// by URLs, and many proxies do not pass %2F on.
 func slashed(r request) string {
 	switch r.path[0] {
 	case string(Clusters):

@@ -20,7 +20,7 @@ import (
 // rereadAfter is how long a server that has just started is given to fill its cache.
 const rereadAfter = time.Second
 
-// stopped is an error of the caller's function: it goes back to the caller as it is.
+// stopped wraps an error of the caller's function, which is returned unchanged.
 type stopped struct{ err error }
 
 func (s *stopped) Error() string { return s.err.Error() }
@@ -41,9 +41,9 @@ func (c *Client) List(ctx context.Context, kind Kind, q Query, each func(item []
 	if len(q.Fields) > 0 && (kind == Applications || kind == Projects) {
 		v, err := c.versionForFields(ctx)
 		if err != nil {
-			return ListInfo{}, c.mine(op, err)
+			return ListInfo{}, c.completeError(op, err)
 		}
-		fields = narrow(kind, v, q.Fields)
+		fields = fieldsParameter(kind, v, q.Fields)
 	}
 	values := q.values(kind)
 	if fields != "" {
@@ -60,7 +60,7 @@ func (c *Client) List(ctx context.Context, kind Kind, q Query, each func(item []
 	if null && err == nil {
 		if err := c.shared.sleep(ctx, rereadAfter); err != nil {
 			e := &Error{Instance: c.Name(), Op: op}
-			c.ended(e, err)
+			c.explainGivenUp(e, err)
 			return info, e
 		}
 		info, _, err = c.list(ctx, r, each)
@@ -86,9 +86,9 @@ func (c *Client) list(ctx context.Context, r request, each func(item []byte) err
 	info.Bytes = a.bytes
 	if err == nil && s.seen["items"] == "" {
 		err = errors.New("the answer has no items")
-		return info, false, c.shape(r, a, err.Error())
+		return info, false, c.explainShape(r, a, err.Error())
 	}
-	return info, s.seen["items"] == "null", c.why(r, a, err)
+	return info, s.seen["items"] == "null", c.explainReadError(r, a, err)
 }
 
 // Elements reads any answer that is an object: the elements of the named arrays at its top
@@ -103,7 +103,7 @@ func (c *Client) Elements(ctx context.Context, path []string, query url.Values, 
 	}
 	defer a.close()
 	s := splitter{Reader: jsonstream.NewReader(a, bounds(c.shared.o.MaxObject)), most: c.shared.o.MaxObject, arrays: maps.Clone(arrays), keep: true}
-	if err := c.why(r, a, s.run()); err != nil {
+	if err := c.explainReadError(r, a, s.run()); err != nil {
 		return nil, err
 	}
 	return s.rest.Bytes(), nil
@@ -122,12 +122,12 @@ const (
 var errTooLong = jsonstream.ErrTooLarge
 
 // bounds is for an answer of which no value is larger than most.
-func bounds(most limit.Bytes) jsonstream.Options {
-	return jsonstream.Options{Buffer: readBuffer, MaxValue: int(most), MaxDepth: maxDepth, MaxSpace: maxSpace}
+func bounds(maxBytes limit.Bytes) jsonstream.Options {
+	return jsonstream.Options{Buffer: readBuffer, MaxValue: int(maxBytes), MaxDepth: maxDepth, MaxSpace: maxSpace}
 }
 
-// why makes what a splitter or reader ended with the error for the caller.
-func (c *Client) why(r request, a *answer, err error) error {
+// explainReadError turns the error of a splitter or reader into the error for the caller.
+func (c *Client) explainReadError(r request, a *answer, err error) error {
 	if err == nil {
 		return nil
 	}
@@ -135,17 +135,17 @@ func (c *Client) why(r request, a *answer, err error) error {
 		return own.err
 	}
 	if wrong, ok := errors.AsType[*shapeError](err); ok {
-		return c.shape(r, a, wrong.what)
+		return c.explainShape(r, a, wrong.what)
 	}
-	return c.broken(r, a, err)
+	return c.explainBroken(r, a, err)
 }
 
-// shapeError is good JSON that is another thing.
+// shapeError says that an answer is valid JSON of an unexpected kind.
 type shapeError struct{ what string }
 
 func (e *shapeError) Error() string { return e.what }
 
-// splitter takes an object apart as it comes.
+// splitter splits an object into its members while it arrives.
 type splitter struct {
 	*jsonstream.Reader
 	arrays map[string]func(item []byte) error

@@ -221,18 +221,18 @@ func TestMemoryDoesNotGrowWithAList(t *testing.T) {
 		runtime.ReadMemStats(&m)
 		return int64(m.HeapAlloc)
 	}
-	before, most, n := live(), int64(0), 0
+	before, maxBytes, n := live(), int64(0), 0
 	info, err := c.List(t.Context(), Applications, Query{}, func(item []byte) error {
 		if n++; n%(items/5) == 0 {
-			most = max(most, live()-before)
+			maxBytes = max(maxBytes, live()-before)
 		}
 		return nil
 	})
 	if err != nil || info.Items != items || info.Bytes < int64(items*size) {
 		t.Fatalf("%+v, %v", info, err)
 	}
-	if most > 4<<20 {
-		t.Errorf("%d bytes are alive in the middle of a list of %d", most, info.Bytes)
+	if maxBytes > 4<<20 {
+		t.Errorf("%d bytes are alive in the middle of a list of %d", maxBytes, info.Bytes)
 	}
 }
 

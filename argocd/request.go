@@ -122,7 +122,7 @@ func isCredential(key string, values []string) bool {
 func (c *Client) send(ctx context.Context, r request) (*answer, error) {
 	pause := firstPause
 	for try := 0; ; try++ {
-		a, again, err := c.once(ctx, r)
+		a, again, err := c.sendOnce(ctx, r)
 		if err == nil {
 			return a, nil
 		}
@@ -134,7 +134,7 @@ func (c *Client) send(ctx context.Context, r request) (*answer, error) {
 		}
 		if cause := c.shared.sleep(ctx, pause); cause != nil {
 			e := &Error{Instance: c.Name(), Op: r.op}
-			c.ended(e, errors.Join(cause, err))
+			c.explainGivenUp(e, errors.Join(cause, err))
 			e.Message += ", and until then: " + clean(err.Error(), maxMessage/2)
 			return nil, e
 		}
@@ -142,9 +142,9 @@ func (c *Client) send(ctx context.Context, r request) (*answer, error) {
 	}
 }
 
-// once makes the call. With an error it tells when it may be repeated: never (-1), after the
-// usual pause (0), or after what the server said.
-func (c *Client) once(ctx context.Context, r request) (_ *answer, again time.Duration, err error) {
+// sendOnce makes the call once. With an error it says when the call may be repeated: never (-1), after the usual pause (0), or
+// after the pause that the server named.
+func (c *Client) sendOnce(ctx context.Context, r request) (_ *answer, again time.Duration, err error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer func() {
 		if err != nil {
@@ -153,14 +153,14 @@ func (c *Client) once(ctx context.Context, r request) (_ *answer, again time.Dur
 	}()
 	q, token, err := c.prepare(ctx, r)
 	if err != nil {
-		return nil, -1, c.mine(r.op, err)
+		return nil, -1, c.completeError(r.op, err)
 	}
 	watch := newWatch(c.shared.o.Timeout, r.patient, cancel)
 	watch.start()
 	resp, err := c.shared.http.Do(q)
 	watch.stop()
 	if err != nil {
-		e, repeat := c.unreached(ctx, r, err)
+		e, repeat := c.explainNoAnswer(ctx, r, err)
 		if !repeat {
 			return nil, -1, e
 		}
@@ -168,7 +168,7 @@ func (c *Client) once(ctx context.Context, r request) (_ *answer, again time.Dur
 	}
 	a := newAnswer(ctx, resp, watch, cancel)
 	if resp.StatusCode/100 == 2 {
-		if e := c.page(r, a); e != nil {
+		if e := c.explainPage(r, a); e != nil {
 			a.close()
 			return nil, -1, e
 		}
@@ -176,7 +176,7 @@ func (c *Client) once(ctx context.Context, r request) (_ *answer, again time.Dur
 	}
 	defer a.close()
 	body, _ := io.ReadAll(io.LimitReader(a, maxErrorBody)) // what came of it is enough
-	e := c.refused(r, q.URL, resp, body, token)
+	e := c.explainRefusal(r, q.URL, resp, body, token)
 	return nil, pauseOf(resp, e), e
 }
 
@@ -207,8 +207,8 @@ func pauseOf(resp *http.Response, e *Error) time.Duration {
 	return pause
 }
 
-// mine fills in what every error has.
-func (c *Client) mine(op string, err error) error {
+// completeError fills in the fields that every error has.
+func (c *Client) completeError(op string, err error) error {
 	if e, ok := errors.AsType[*Error](err); ok {
 		e.Instance, e.Op = c.Name(), op
 		return e

@@ -35,7 +35,7 @@ func (c *Client) Stream(ctx context.Context, path []string, query url.Values, ea
 			return nil
 		}
 		if err != nil {
-			return c.why(r, a, err)
+			return c.explainReadError(r, a, err)
 		}
 		if err := c.event(r, a, line, each); err != nil {
 			return err
@@ -52,17 +52,17 @@ func (c *Client) event(r request, a *answer, line []byte, each func(result []byt
 		line = bytes.TrimSpace(rest)
 	}
 	if len(line) > 0 && line[0] == '<' {
-		return c.shape(r, a, "the answer is a web page, no stream"+title(line))
+		return c.explainShape(r, a, "the answer is a web page, no stream"+title(line))
 	}
 	if err := jsonstream.Check(line, bounds(c.shared.o.MaxObject)); err != nil {
-		return c.why(r, a, err)
+		return c.explainReadError(r, a, err)
 	}
 	var said struct {
 		Result json.RawMessage `json:"result"`
 		Error  json.RawMessage `json:"error"`
 	}
 	if err := json.Unmarshal(line, &said); err != nil {
-		return c.shape(r, a, "a line of the stream is no event")
+		return c.explainShape(r, a, "a line of the stream is no event")
 	}
 	switch {
 	case len(said.Error) > 0 && !bytes.Equal(said.Error, []byte("null")):
@@ -70,7 +70,7 @@ func (c *Client) event(r request, a *answer, line []byte, each func(result []byt
 	case len(said.Result) > 0:
 		return each(said.Result)
 	}
-	return c.shape(r, a, "a line of the stream has neither a result nor an error")
+	return c.explainShape(r, a, "a line of the stream has neither a result nor an error")
 }
 
 // inStream explains an error that comes as an event, where the status was good.

@@ -233,13 +233,13 @@ func TestFieldsOfAVersion(t *testing.T) {
 		{Clusters, recent, []string{"name"}, ""},
 		{ApplicationSets, recent, []string{"metadata.name"}, ""},
 	} {
-		if got := narrow(test.kind, test.v, test.fields); got != test.want {
+		if got := fieldsParameter(test.kind, test.v, test.fields); got != test.want {
 			t.Errorf("%s at %v, %v: %q, want %q", test.kind, test.v, test.fields, got, test.want)
 		}
 	}
 	for _, v := range []Version{old, mid, recent} {
 		for _, kind := range []Kind{Applications, Projects} {
-			if sent := narrow(kind, v, SearchFields(kind)); sent == "" || strings.Contains(sent, "spec.") && v != recent && kind == Applications {
+			if sent := fieldsParameter(kind, v, SearchFields(kind)); sent == "" || strings.Contains(sent, "spec.") && v != recent && kind == Applications {
 				t.Errorf("%s at %v: %s", kind, v, sent)
 			}
 		}

@@ -75,7 +75,7 @@ func readToken(path string) (string, error) {
 }
 
 // readSmall reads a regular file of at most most bytes.
-func readSmall(path string, most int64) ([]byte, error) {
+func readSmall(path string, maxBytes int64) ([]byte, error) {
 	info, err := os.Stat(path)
 	if err != nil {
 		return nil, err
@@ -88,9 +88,9 @@ func readSmall(path string, most int64) ([]byte, error) {
 		return nil, err
 	}
 	defer f.Close()
-	data, err := io.ReadAll(io.LimitReader(f, most+1))
-	if err == nil && int64(len(data)) > most {
-		err = fmt.Errorf("%s is larger than %d bytes", path, most)
+	data, err := io.ReadAll(io.LimitReader(f, maxBytes+1))
+	if err == nil && int64(len(data)) > maxBytes {
+		err = fmt.Errorf("%s is larger than %d bytes", path, maxBytes)
 	}
 	return data, err
 }

@@ -54,10 +54,10 @@ type counter struct {
 	health, statuses map[string]int
 	projects         map[string]int
 	beyond           sorter // by project, each with a count
-	spilled          bool
+	runsWritten      bool
 }
 
-func newCounter(kind argocd.Kind, d *disk, memory int) *counter {
+func newCounter(kind argocd.Kind, d *scratchDisk, memory int) *counter {
 	return &counter{
 		kind: kind, health: map[string]int{}, statuses: map[string]int{}, projects: map[string]int{},
 		beyond: sorter{d: d, limit: memory},
@@ -75,19 +75,19 @@ func bump(counts map[string]int, status []byte) {
 func (c *counter) add(e *entry) error {
 	switch c.kind {
 	case argocd.Applications:
-		bump(c.health, none(e.health))
-		bump(c.statuses, none(e.sync))
+		bump(c.health, statusOrNone(e.health))
+		bump(c.statuses, statusOrNone(e.sync))
 	case argocd.ApplicationSets:
-		bump(c.health, none(e.health))
+		bump(c.health, statusOrNone(e.health))
 	case argocd.Clusters:
-		bump(c.statuses, none(e.sync))
+		bump(c.statuses, statusOrNone(e.sync))
 		return nil // most clusters are in no project, and most projects have no cluster
 	case argocd.Projects:
 		return nil // each is one
 	}
-	name := clip(none(e.project), maxName)
+	name := clip(statusOrNone(e.project), maxName)
 	if _, known := c.projects[string(name)]; !known && len(c.projects) >= maxNames {
-		if err := c.spill(); err != nil {
+		if err := c.writeRun(); err != nil {
 			return err
 		}
 	}
@@ -95,8 +95,8 @@ func (c *counter) add(e *entry) error {
 	return nil
 }
 
-func (c *counter) spill() error {
-	c.spilled = true
+func (c *counter) writeRun() error {
+	c.runsWritten = true
 	for name, n := range c.projects {
 		if err := c.beyond.add([]byte(name), binary.AppendUvarint(nil, uint64(n))); err != nil {
 			return err
@@ -120,12 +120,12 @@ func (c *counter) counts() (*Counts, error) {
 	}
 	counts.Health = c.health
 	top := tally{}
-	if !c.spilled {
+	if !c.runsWritten {
 		for name, n := range c.projects {
 			top.add(name, n)
 		}
 	} else {
-		if err := c.spill(); err != nil {
+		if err := c.writeRun(); err != nil {
 			return nil, err
 		}
 		var name []byte

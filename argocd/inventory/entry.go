@@ -182,8 +182,8 @@ func (r *reader) status(span rawjson.Span) (status []byte) {
 	return status
 }
 
-// hydrated reads a source hydrator, in alpha since 2.14, as what it syncs from.
-func (r *reader) hydrated(span rawjson.Span) (s source) {
+// hydratorSource reads a source hydrator, in alpha since 2.14, as what it syncs from.
+func (r *reader) hydratorSource(span rawjson.Span) (s source) {
 	r.members(span, func(key string, value rawjson.Span) {
 		switch key {
 		case "drySource":
@@ -233,7 +233,7 @@ func (r *reader) spec(span rawjson.Span) {
 	r.e.multi = false
 	switch {
 	case is(hydrator):
-		r.e.sources = []source{r.hydrated(hydrator)}
+		r.e.sources = []source{r.hydratorSource(hydrator)}
 	case len(many) > 0:
 		r.e.multi, r.e.sources = true, many
 	case is(one):

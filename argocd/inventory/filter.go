@@ -127,7 +127,7 @@ func (f *filter) match(e *entry) bool {
 	if f.kind == argocd.Applications {
 		namespace = e.to.namespace
 	}
-	return among(f.health, none(e.health)) && among(f.sync, none(e.sync)) &&
+	return among(f.health, statusOrNone(e.health)) && among(f.sync, statusOrNone(e.sync)) &&
 		(f.namespace == "" || string(namespace) == f.namespace) &&
 		among(f.names, e.name) && among(f.project, e.project) &&
 		(f.name == "" || string(e.name) == f.name) &&

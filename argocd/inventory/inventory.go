@@ -49,7 +49,7 @@ type Options struct {
 // Inventory answers questions about sources. It may be used by many goroutines.
 type Inventory struct {
 	o     Options
-	disk  *disk
+	disk  *scratchDisk
 	ctx   context.Context // ends with Close
 	end   context.CancelFunc
 	wg    sync.WaitGroup
@@ -78,7 +78,7 @@ func New(o Options) *Inventory {
 	}
 	v := &Inventory{
 		o:         o,
-		disk:      &disk{dir: o.Dir, max: int64(o.MaxScratchBytes)},
+		disk:      &scratchDisk{dir: o.Dir, max: int64(o.MaxScratchBytes)},
 		turns:     make(chan struct{}, o.MaxSorts),
 		waiting:   map[string]*pass{},
 		running:   map[string]*pass{},

@@ -103,7 +103,7 @@ func keyOf(what string, src Source, parts ...any) string {
 // sorterFor makes a sorter for so many of the first rows.
 func (v *Inventory) sorterFor(need int) *sorter {
 	s := &sorter{d: v.disk, limit: int(v.o.RunBytes)}
-	if need != everything {
+	if need != allRows {
 		s.keep = need
 	}
 	return s
@@ -120,7 +120,7 @@ func (v *Inventory) readList(ctx context.Context, src Source, r ListRequest, f *
 		n++
 		e, err := read(r.Kind, item)
 		if err != nil {
-			return odd(src, r.Kind, n, err)
+			return notAnObject(src, r.Kind, n, err)
 		}
 		if !f.match(e) {
 			return nil
@@ -146,12 +146,12 @@ func (v *Inventory) readList(ctx context.Context, src Source, r ListRequest, f *
 	if ans.counts, err = c.counts(); err != nil {
 		return nil, err
 	}
-	ans.table, err = tableOf(s, need == everything)
+	ans.table, err = tableOf(s, need == allRows)
 	return ans, err
 }
 
-// odd is the error for an object that is none.
-func odd(src Source, kind argocd.Kind, n int, err error) error {
+// notAnObject is the error for a list element that is not an object of its kind.
+func notAnObject(src Source, kind argocd.Kind, n int, err error) error {
 	return &argocd.Error{
 		Instance: src.Name(), Op: fmt.Sprintf("list %s", kind), Kind: argocd.Broken,
 		Message: fmt.Sprintf("item %d is not as Argo CD writes it: %v", n, err),

@@ -174,7 +174,7 @@ func TestRowsAreSmall(t *testing.T) {
 	t.Parallel()
 	v, src := newInventory(t, Options{SnapshotTTL: time.Hour}), realServer(t)
 	for kind, limit := range map[argocd.Kind]int{argocd.Applications: 6656, argocd.Projects: 8192, argocd.ApplicationSets: 8192, argocd.Clusters: 4096} {
-		most, sum := 0, 0
+		maxLen, sum := 0, 0
 		all := pages(t, v, src, ListRequest{Kind: kind})
 		for _, l := range all {
 			size := 0
@@ -184,11 +184,11 @@ func TestRowsAreSmall(t *testing.T) {
 					t.Errorf("%s is not compact", item)
 				}
 			}
-			most, sum = max(most, size), sum+size
+			maxLen, sum = max(maxLen, size), sum+size
 		}
-		t.Logf("%s: a page has %d bytes at most, %d as a rule: %s", kind, most, sum/len(all), all[0].Items[0])
-		if most > limit {
-			t.Errorf("a page of %s has %d bytes, more than %d", kind, most, limit)
+		t.Logf("%s: a page has %d bytes at most, %d as a rule: %s", kind, maxLen, sum/len(all), all[0].Items[0])
+		if maxLen > limit {
+			t.Errorf("a page of %s has %d bytes, more than %d", kind, maxLen, limit)
 		}
 	}
 }

@@ -119,11 +119,11 @@ const (
 func short(value []byte) []byte { return clip(value, maxText) }
 
 // clip gives at most most bytes of a text; what is longer ends in "…".
-func clip(value []byte, most int) []byte {
-	if len(value) <= most {
+func clip(value []byte, maxLen int) []byte {
+	if len(value) <= maxLen {
 		return value
 	}
-	end := limit.Boundary(value, most-len(limit.Ellipsis))
+	end := limit.Boundary(value, maxLen-len(limit.Ellipsis))
 	return append(bytes.Clone(value[:end]), limit.Ellipsis...)
 }
 
@@ -138,13 +138,13 @@ func (w *writer) number(key string, n int) {
 func (w *writer) int(n int) { w.b = strconv.AppendInt(w.b, int64(n), 10) }
 
 // list writes the first most strings, and as more_KEY how many there are beyond.
-func (w *writer) list(key string, values [][]byte, most int) {
+func (w *writer) list(key string, values [][]byte, maxLen int) {
 	if len(values) == 0 {
 		return
 	}
 	w.key(key)
-	w.strings(values[:min(most, len(values))])
-	w.number("more_"+key, max(0, len(values)-most))
+	w.strings(values[:min(maxLen, len(values))])
+	w.number("more_"+key, max(0, len(values)-maxLen))
 }
 
 func (w *writer) strings(values [][]byte) {
@@ -165,9 +165,9 @@ const maxProse = 120
 // seen, but for the end of a credential that begins before.
 const maxRaw = 16 << 10
 
-// prose makes a text for people one short line, without the credentials that descriptions
+// displayText makes a text for people one short line, without the credentials that descriptions
 // and messages of git, helm and clusters hold.
-func prose(value []byte) []byte {
+func displayText(value []byte) []byte {
 	value = value[:min(maxRaw, len(value))]
 	line := strings.Join(strings.Fields(redact.Text(strings.ToValidUTF8(string(value), "\uFFFD"))), " ")
 	if head := limit.ClipRunes(line, maxProse); len(head) < len(line) {

@@ -48,7 +48,7 @@ func windowOf(page, size int) window {
 // need is how many of the first rows hold the page.
 func (w window) need() int {
 	if w.page > math.MaxInt/w.size {
-		return everything
+		return allRows
 	}
 	return w.page * w.size
 }

@@ -41,8 +41,8 @@ type pass struct {
 	panicked string
 }
 
-// everything is the need of a pass all of whose rows are wanted.
-const everything = math.MaxInt
+// allRows is the need of a pass all of whose rows are wanted.
+const allRows = math.MaxInt
 
 // maxWaiting is how many different listings may wait for their turn. Callers bound it
 // long before; it keeps a mistake of theirs from becoming one of ours.
@@ -61,7 +61,7 @@ type runner func(ctx context.Context, need int) (*answer, error)
 func (v *Inventory) get(ctx context.Context, key string, need int, fresh bool, read runner) (ans *answer, release func(), err error) {
 	kept := v.o.SnapshotTTL > 0 && key != ""
 	if kept {
-		need = everything
+		need = allRows
 	}
 	v.mu.Lock()
 	if v.closed {

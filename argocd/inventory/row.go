@@ -24,15 +24,15 @@ func (e *entry) row() []byte {
 	case argocd.Applications:
 		w.text("namespace", e.namespace)
 		w.always("project", e.project)
-		w.always("health", none(e.health))
-		w.always("sync", none(e.sync))
+		w.always("health", statusOrNone(e.health))
+		w.always("sync", statusOrNone(e.sync))
 		w.destination(e.to)
 		e.writeSources(w)
 		if string(e.phase) != "Succeeded" {
 			w.text("operation", e.phase)
 		}
 	case argocd.Projects:
-		w.text("description", prose(e.description))
+		w.text("description", displayText(e.description))
 		w.list("repos", each(e.repos, address), maxListed)
 		w.list("destinations", e.compactDestinations(), maxListed)
 		w.number("roles", len(e.roles))
@@ -46,13 +46,13 @@ func (e *entry) row() []byte {
 		w.text("health", e.health)
 		w.key("applications")
 		w.int(e.applications)
-		w.text("error", prose(e.trouble))
+		w.text("error", displayText(e.trouble))
 	case argocd.Clusters:
 		w.always("server", address(e.server))
 		w.text("version", e.version)
-		w.always("connection", none(e.sync))
+		w.always("connection", statusOrNone(e.sync))
 		if string(e.sync) != "Successful" {
-			w.text("message", prose(e.trouble))
+			w.text("message", displayText(e.trouble))
 		}
 		w.text("project", e.project)
 		w.key("applications")
@@ -67,8 +67,8 @@ func (e *entry) row() []byte {
 	return w.b
 }
 
-// none shows a status that the server has not set.
-func none(status []byte) []byte {
+// statusOrNone returns the status, or "none" where the server has not set one.
+func statusOrNone(status []byte) []byte {
 	if len(status) == 0 {
 		return []byte("none")
 	}

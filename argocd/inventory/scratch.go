@@ -11,8 +11,8 @@ import (
 	"github.com/plimsoll/plimsoll/limit"
 )
 
-// disk hands out scratch files and knows what they take together.
-type disk struct {
+// scratchDisk creates scratch files and bounds their total size.
+type scratchDisk struct {
 	dir     string
 	max     int64
 	used    atomic.Int64
@@ -20,10 +20,10 @@ type disk struct {
 	refused atomic.Int64 // writes that the bound turned down
 }
 
-// scratch is a file that has no name any more, which is written at its end and read
-// anywhere. It goes with its last descriptor, also when the process is killed.
+// scratch is an unlinked file that is written at its end and read anywhere. It disappears with its last descriptor, also when
+// the process is killed.
 type scratch struct {
-	d    *disk
+	d    *scratchDisk
 	f    *os.File
 	name string // of a file that could not be unlinked while open (Windows)
 	w    *bufio.Writer
@@ -35,7 +35,7 @@ type scratch struct {
 // system call no longer shows beside what it copies.
 const bufferBytes = 16 << 10
 
-func (d *disk) open() (*scratch, error) {
+func (d *scratchDisk) open() (*scratch, error) {
 	f, err := os.CreateTemp(d.dir, "plimsoll-inventory-*") // mode 0600
 	if err != nil {
 		return nil, fmt.Errorf("a scratch file for sorting could not be made in %s: %w; name a directory that can be written", d.where(), err)
@@ -48,7 +48,7 @@ func (d *disk) open() (*scratch, error) {
 	return s, nil
 }
 
-func (d *disk) where() string {
+func (d *scratchDisk) where() string {
 	if d.dir == "" {
 		return os.TempDir()
 	}

@@ -98,7 +98,7 @@ func (v *Inventory) Search(ctx context.Context, src Source, r SearchRequest) (*F
 	key := keyOf("search", src, kinds, r.Query, r.Pattern, r.Literal, r.CaseSensitive)
 	ans, release, err := v.get(ctx, key, w.need(), r.Fresh, func(ctx context.Context, need int) (*answer, error) {
 		s := &search{v: v, src: src, pattern: p, query: r.Query, filter: f, sorter: v.sorterFor(min(need, v.o.MaxMatches))}
-		return s.run(ctx, kinds, need == everything)
+		return s.run(ctx, kinds, need == allRows)
 	})
 	if err != nil {
 		return nil, err
@@ -241,7 +241,7 @@ func (s *search) kind(ctx context.Context, order int, kind argocd.Kind) (scanned
 		scanned++
 		e, err := read(kind, item)
 		if err != nil {
-			return odd(s.src, kind, scanned, err)
+			return notAnObject(s.src, kind, scanned, err)
 		}
 		if kind == argocd.Applications && !s.filter.match(e) {
 			return nil

@@ -11,17 +11,17 @@ import (
 // maxMatched is how many of its fields a hit names.
 const maxMatched = 5
 
-// place names a field without making the name: most never match.
-type place struct {
+// fieldPlace identifies a field. Its name is built only when needed, because most fields never match.
+type fieldPlace struct {
 	field string
 	i     int // of an element, or -1
 	key   []byte
 	sub   string
 }
 
-func at(field string) place { return place{field: field, i: -1} }
+func at(field string) fieldPlace { return fieldPlace{field: field, i: -1} }
 
-func (p place) String() string {
+func (p fieldPlace) String() string {
 	s := p.field
 	if p.i >= 0 {
 		s += "[" + strconv.Itoa(p.i) + "]"
@@ -37,7 +37,7 @@ func (p place) String() string {
 
 // matches gives the names of the fields of e that match, at most maxMatched of them.
 func (e *entry) matches(p *pattern) (names []string) {
-	e.texts(func(at place, text []byte) bool {
+	e.texts(func(at fieldPlace, text []byte) bool {
 		if p.match(text) {
 			if name := at.String(); !slices.Contains(names, name) {
 				names = append(names, name)
@@ -51,9 +51,9 @@ func (e *entry) matches(p *pattern) (names []string) {
 // texts gives every text of an entry that a search looks into, until yield returns false. What
 // is masked wherever it is shown is masked here too: with patterns that match or do not match,
 // a secret could be asked for letter by letter.
-func (e *entry) texts(yield func(at place, text []byte) bool) {
+func (e *entry) texts(yield func(at fieldPlace, text []byte) bool) {
 	going := true
-	see := func(at place, text []byte) {
+	see := func(at fieldPlace, text []byte) {
 		if going && len(text) > 0 {
 			going = yield(at, text)
 		}
@@ -70,7 +70,7 @@ func (e *entry) texts(yield func(at place, text []byte) bool) {
 		join  bool
 	}{{"labels", e.labels, true}, {"annotations", e.annotations, false}} {
 		for _, p := range labels.pairs {
-			at := place{field: labels.field, i: -1, key: p.key}
+			at := fieldPlace{field: labels.field, i: -1, key: p.key}
 			see(at, p.key)
 			value := masked(string(p.key), p.value)
 			see(at, value)
@@ -86,9 +86,9 @@ func (e *entry) texts(yield func(at place, text []byte) bool) {
 		see(at("template.name"), masked("template", e.template))
 	}
 	for i, s := range e.sources {
-		at := place{field: template + "source", i: -1}
+		at := fieldPlace{field: template + "source", i: -1}
 		if e.multi {
-			at = place{field: template + "sources", i: i}
+			at = fieldPlace{field: template + "sources", i: i}
 		}
 		s.texts(at, see)
 	}
@@ -98,21 +98,21 @@ func (e *entry) texts(yield func(at place, text []byte) bool) {
 		if e.kind == argocd.ApplicationSets {
 			see(at(e.repoFields[i]), repo)
 		} else {
-			see(place{field: "sourceRepos", i: i}, repo)
+			see(fieldPlace{field: "sourceRepos", i: i}, repo)
 		}
 	}
 	for i, d := range e.destinations {
-		d.texts(place{field: "destinations", i: i}, see)
+		d.texts(fieldPlace{field: "destinations", i: i}, see)
 	}
 	for i, role := range e.roles {
-		see(place{field: "roles", i: i, sub: "name"}, role)
+		see(fieldPlace{field: "roles", i: i, sub: "name"}, role)
 	}
 	for i, namespace := range e.namespaces {
-		see(place{field: "namespaces", i: i}, namespace)
+		see(fieldPlace{field: "namespaces", i: i}, namespace)
 	}
 }
 
-func (s source) texts(at place, see func(place, []byte)) {
+func (s source) texts(at fieldPlace, see func(fieldPlace, []byte)) {
 	for _, one := range []struct {
 		sub  string
 		text []byte
@@ -130,7 +130,7 @@ func (s source) texts(at place, see func(place, []byte)) {
 	}
 }
 
-func (d destination) texts(at place, see func(place, []byte)) {
+func (d destination) texts(at fieldPlace, see func(fieldPlace, []byte)) {
 	for _, one := range []struct {
 		sub  string
 		text []byte

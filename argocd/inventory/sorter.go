@@ -18,16 +18,16 @@ import (
 // then what cannot be among them is dropped as it comes, and a listing's first pages need
 // no disk at all. Not for several goroutines.
 type sorter struct {
-	d     *disk
+	d     *scratchDisk
 	limit int
 	keep  int
 
-	arena   []byte
-	records []record
-	bound   []byte // with keep: a key from which on nothing is wanted; nil while unknown
-	runs    []run
-	file    *scratch
-	spilled int64 // runs written, for the counters
+	arena       []byte
+	records     []record
+	bound       []byte // with keep: a key from which on nothing is wanted; nil while unknown
+	runs        []run
+	file        *scratch
+	runsWritten int64 // runs written, for the counters
 }
 
 // record is where one lies in the arena: its key, and behind it its row.
@@ -110,11 +110,11 @@ func (s *sorter) shrink() error {
 		s.arena = arena
 		return nil
 	}
-	return s.spill()
+	return s.writeRun()
 }
 
-// spill writes what is in memory, which is in order, as a run.
-func (s *sorter) spill() (err error) {
+// writeRun writes what is in memory, which is in order, as a run.
+func (s *sorter) writeRun() (err error) {
 	if s.file == nil {
 		if s.file, err = s.d.open(); err != nil {
 			return err
@@ -128,7 +128,7 @@ func (s *sorter) spill() (err error) {
 	}
 	at.size = s.file.size - at.off
 	s.runs = append(s.runs, at)
-	s.spilled++
+	s.runsWritten++
 	s.records = s.records[:0]
 	if s.arena = s.arena[:0]; cap(s.arena) > 2*s.limit {
 		s.arena = nil // one that was made larger by a giant
@@ -160,7 +160,7 @@ func (s *sorter) each(yield func(key, row []byte) error) error {
 		}
 		return nil
 	}
-	if err := s.spill(); err != nil {
+	if err := s.writeRun(); err != nil {
 		return err
 	}
 	s.arena, s.records = nil, nil
@@ -187,7 +187,7 @@ func (s *sorter) each(yield func(key, row []byte) error) error {
 }
 
 func (s *sorter) merge(runs []run, yield func(key, row []byte) error) error {
-	var h heads
+	var h runHeap
 	for i, one := range runs {
 		c := &cursor{r: bufio.NewReaderSize(s.file.section(one.off, one.size), bufferBytes), n: i}
 		switch err := c.next(); {
@@ -256,19 +256,19 @@ func (c *cursor) next() error {
 	return nil
 }
 
-// heads is a heap of cursors by key, then run.
-type heads []*cursor
+// runHeap is a heap of cursors by key, then run.
+type runHeap []*cursor
 
-func (h heads) Len() int { return len(h) }
-func (h heads) Less(i, j int) bool {
+func (h runHeap) Len() int { return len(h) }
+func (h runHeap) Less(i, j int) bool {
 	if c := bytes.Compare(h[i].key, h[j].key); c != 0 {
 		return c < 0
 	}
 	return h[i].n < h[j].n
 }
-func (h heads) Swap(i, j int) { h[i], h[j] = h[j], h[i] }
-func (h *heads) Push(x any)   { *h = append(*h, x.(*cursor)) }
-func (h *heads) Pop() any {
+func (h runHeap) Swap(i, j int) { h[i], h[j] = h[j], h[i] }
+func (h *runHeap) Push(x any)   { *h = append(*h, x.(*cursor)) }
+func (h *runHeap) Pop() any {
 	old := *h
 	last := old[len(old)-1]
 	*h = old[:len(old)-1]

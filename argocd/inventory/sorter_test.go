@@ -48,7 +48,7 @@ func TestSorterEqualsAStableSort(t *testing.T) {
 		}
 		s.close()
 		if !slices.Equal(want, got) {
-			t.Fatalf("seed %d (limit %d, keep %d, %d runs): another order", seed, s.limit, s.keep, s.spilled)
+			t.Fatalf("seed %d (limit %d, keep %d, %d runs): another order", seed, s.limit, s.keep, s.runsWritten)
 		}
 	}
 }

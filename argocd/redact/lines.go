@@ -10,17 +10,17 @@ var yamlLine = lazy.Regexp(`^(\s*(?:- +)*)(["']?)([A-Za-z_][A-Za-z0-9_./-]{1,255
 
 // lines is what is known while YAML is masked line by line.
 type lines struct {
-	out    strings.Builder
-	masked int
-	block  int  // indentation of the name whose block ("|") is being left out, or -1
-	bag    int  // indentation of a name like "secrets" that has members, or -1
-	pair   bool // the line before was "name: DB_PASSWORD"
+	out          strings.Builder
+	masked       int
+	block        int  // indentation of the name whose block ("|") is being left out, or -1
+	namedSecrets int  // indentation of a name like "secrets" that has members, or -1
+	pair         bool // the line before was "name: DB_PASSWORD"
 }
 
 // maskLines masks "name: value" as YAML has it: values of Helm, patches of Kustomize,
 // files in a ConfigMap. A block goes to the first line that is indented no deeper.
 func maskLines(s string) (safe string, masked int) {
-	l := lines{block: -1, bag: -1}
+	l := lines{block: -1, namedSecrets: -1}
 	l.out.Grow(len(s))
 	for line := range strings.Lines(s) {
 		body := strings.TrimRight(line, "\r\n")
@@ -38,8 +38,8 @@ func (l *lines) line(body, ending string) {
 		}
 		l.block = -1
 	}
-	if l.bag >= 0 && trimmed != "" && indent <= l.bag {
-		l.bag = -1
+	if l.namedSecrets >= 0 && trimmed != "" && indent <= l.namedSecrets {
+		l.namedSecrets = -1
 	}
 	m := yamlLine().FindStringSubmatch(body)
 	if m == nil {
@@ -53,10 +53,10 @@ func (l *lines) line(body, ending string) {
 	secret := nameIsSecret(name)
 	switch {
 	case value == "":
-		if secret && isBag(name) {
-			l.bag = len(m[1])
+		if secret && holdsNamedSecrets(name) {
+			l.namedSecrets = len(m[1])
 		}
-	case !pair && !secret && (l.bag < 0 || namesOnly(name)), harmless(bare), strings.ContainsRune("{[#&*", rune(value[0])), bare == "null", bare == "~":
+	case !pair && !secret && (l.namedSecrets < 0 || namesOnly(name)), isHarmless(bare), strings.ContainsRune("{[#&*", rune(value[0])), bare == "null", bare == "~":
 	default:
 		if value[0] == '|' || value[0] == '>' {
 			l.block = len(m[1])

@@ -150,8 +150,8 @@ func isSecretFlag(arg string) bool {
 	return len(arg) > 2 && len(arg) < maxName && arg[0] == '-' && !strings.ContainsAny(arg, "= \n") && nameIsSecret(arg)
 }
 
-// harmless tells what is shown even where a secret stands: nothing, a switch, a mask.
-func harmless(s string) bool {
+// isHarmless reports values that are shown even under a secret name: an empty text, a boolean, a mask.
+func isHarmless(s string) bool {
 	switch s {
 	case "", "true", "false", Hidden:
 		return true
@@ -160,9 +160,9 @@ func harmless(s string) bool {
 	return len(s) >= 8 && strings.Trim(s, "+") == ""
 }
 
-// isBag tells whether what stands below a secret name are secrets under names of their
+// holdsNamedSecrets tells whether what stands below a secret name are secrets under names of their
 // own: "secrets": {"db": "hunter2"}.
-func isBag(name string) bool {
+func holdsNamedSecrets(name string) bool {
 	list := words(name)
 	if len(list) == 0 {
 		return false

@@ -10,13 +10,13 @@ const (
 	isPair                   // {"name": a secret's name, "value": …}
 )
 
-// survey finds the marks of the objects of a document, by where they begin.
-type survey struct {
+// markFinder finds the marks of a document's objects, keyed by the offset at which each object begins.
+type markFinder struct {
 	rawjson.Scanner
 	marks map[int]byte
 }
 
-func (s *survey) value() {
+func (s *markFinder) value() {
 	switch s.Peek() {
 	case '{':
 		s.object()
@@ -30,7 +30,7 @@ func (s *survey) value() {
 	}
 }
 
-func (s *survey) object() {
+func (s *markFinder) object() {
 	at, mark := s.At, byte(0)
 	s.Begin('{', "")
 	for s.More('}') {

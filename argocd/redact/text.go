@@ -55,7 +55,7 @@ func suspicious(text []byte) bool {
 // Value returns text as [Mask] shows it where it stands under name, as an annotation does:
 // hidden when name is that of a secret, masked inside when it is JSON, else as [Text] does.
 func Value(name, text string) string {
-	if containsAny(strings.ToLower(name), nameParts) && nameIsSecret(name) && !harmless(text) {
+	if containsAny(strings.ToLower(name), nameParts) && nameIsSecret(name) && !isHarmless(text) {
 		return Hidden
 	}
 	if !suspicious([]byte(text)) {
@@ -160,16 +160,16 @@ func maskAssigned(s string) (safe string, masked int) {
 }
 
 func hides(name, quote, sign, value string) bool {
-	if strings.HasPrefix(value, "//") || harmless(strings.Trim(value, `"'\`)) || strings.Contains(value, Hidden) || !nameIsSecret(name) {
+	if strings.HasPrefix(value, "//") || isHarmless(strings.Trim(value, `"'\`)) || strings.Contains(value, Hidden) || !nameIsSecret(name) {
 		return false
 	}
 	// "token: signature is invalid" is prose; "token=x", "\"token\":\"x\"" and
 	// "password: x" are not.
-	return !strings.Contains(sign, ":") || quote != "" || value[0] == '"' || value[0] == '\'' || spoken(name, sign, value)
+	return !strings.Contains(sign, ":") || quote != "" || value[0] == '"' || value[0] == '\'' || showsSecret(name, sign, value)
 }
 
-// spoken tells whether "name: value" in prose shows a secret.
-func spoken(name, sign, value string) bool {
+// showsSecret tells whether "name: value" in prose shows a secret.
+func showsSecret(name, sign, value string) bool {
 	name = strings.ToLower(name)
 	for _, end := range []string{"password", "passwd", "pwd", "passphrase", "api_key", "apikey", "api-key", "private_key", "secret_key", "access_key"} {
 		if strings.HasSuffix(name, end) {

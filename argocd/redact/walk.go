@@ -36,25 +36,25 @@ type walker struct {
 	more, moreBytes int
 }
 
-// A place is what the surroundings say about a value.
-type place struct {
-	key    string // of the member, or of the array's member
-	hide   bool   // mask all that is not an object or array
-	all    bool   // and all below
-	secret bool   // an object here is a Secret, whatever it says itself
-	vars   bool   // variables of an exec provider
-	bag    bool   // an object here has secrets under names of their own
+// A valueContext says what the path to a value tells about it.
+type valueContext struct {
+	key          string // of the member, or of the array's member
+	hide         bool   // mask all that is not an object or array
+	all          bool   // and all below
+	secret       bool   // an object here is a Secret, whatever it says itself
+	vars         bool   // variables of an exec provider
+	namedSecrets bool   // an object here has secrets under names of their own
 }
 
 func (w *walker) run() {
-	s := survey{Scanner: rawjson.Scanner{Text: w.Text}, marks: map[int]byte{}}
+	s := markFinder{Scanner: rawjson.Scanner{Text: w.Text}, marks: map[int]byte{}}
 	s.value()
 	w.marks = s.marks
 	w.out = make([]byte, 0, len(w.Text))
-	w.value(place{})
+	w.value(valueContext{})
 }
 
-func (w *walker) value(p place) {
+func (w *walker) value(p valueContext) {
 	switch c := w.Peek(); c {
 	case '{':
 		w.members(p)
@@ -78,7 +78,7 @@ func (w *walker) mask() {
 	w.out = append(w.out, `"`+Hidden+`"`...)
 }
 
-func (w *walker) members(p place) {
+func (w *walker) members(p valueContext) {
 	mark := w.marks[w.At]
 	if p.secret {
 		mark |= isSecret
@@ -94,8 +94,8 @@ func (w *walker) members(p place) {
 				w.path = append(w.path, '.')
 			}
 			w.path = append(w.path, key...)
-			if w.leaves(p.key, key) {
-				w.leave(w.Skip().Len())
+			if w.isLeftOut(p.key, key) {
+				w.noteLeftOut(w.Skip().Len())
 				w.path = w.path[:length]
 				continue
 			}
@@ -105,15 +105,15 @@ func (w *walker) members(p place) {
 		}
 		empty = false
 		w.out = append(append(w.out, raw...), ':')
-		w.value(below(p, mark, key))
+		w.value(memberContext(p, mark, key))
 		w.path = w.path[:length]
 	}
 	w.out = append(w.out, '}')
 }
 
-// below is the place of a member of an object that is at p.
-func below(p place, mark byte, key string) place {
-	in := place{key: key, all: p.all, hide: p.all}
+// memberContext is the context of a member of an object whose context is p.
+func memberContext(p valueContext, mark byte, key string) valueContext {
+	in := valueContext{key: key, all: p.all, hide: p.all}
 	switch {
 	case mark&isSecret != 0 && (key == "data" || key == "stringData"):
 		in.all, in.hide = true, true
@@ -130,14 +130,14 @@ func below(p place, mark byte, key string) place {
 	case mark&isPair != 0 && (key == "value" || key == "string" || key == "array" || key == "map"):
 		in.all, in.hide = true, true
 	case nameIsSecret(key):
-		in.hide, in.bag = true, isBag(key)
-	case p.bag && !namesOnly(key):
+		in.hide, in.namedSecrets = true, holdsNamedSecrets(key)
+	case p.namedSecrets && !namesOnly(key):
 		in.hide = true
 	}
 	return in
 }
 
-func (w *walker) elements(p place) {
+func (w *walker) elements(p valueContext) {
 	w.Begin('[', "")
 	w.out = append(w.out, '[')
 	length := len(w.path)
@@ -151,7 +151,7 @@ func (w *walker) elements(p place) {
 			w.path = append(w.path, ']')
 		}
 		in := p
-		in.bag = false // "secrets": [{"name":…}] are references
+		in.namedSecrets = false // "secrets": [{"name":…}] are references
 		in.hide = in.hide || flag
 		at, text := w.At, w.Peek() == '"'
 		w.value(in)
@@ -162,9 +162,9 @@ func (w *walker) elements(p place) {
 }
 
 // text writes a string, masked where that is needed.
-func (w *walker) text(raw []byte, p place) {
+func (w *walker) text(raw []byte, p valueContext) {
 	if p.hide {
-		if s := plain(raw); harmless(s) {
+		if s := plain(raw); isHarmless(s) {
 			w.out = append(w.out, raw...)
 			return
 		}
@@ -198,8 +198,8 @@ func (w *walker) content(s string) (safe string, masked int) {
 	return freeText(s)
 }
 
-// leaves tells whether a member is left out.
-func (w *walker) leaves(parent, key string) bool {
+// isLeftOut tells whether a member is left out.
+func (w *walker) isLeftOut(parent, key string) bool {
 	switch key {
 	case "managedFields":
 		return parent == "metadata" && !w.keep.ManagedFields
@@ -215,8 +215,8 @@ func (w *walker) leaves(parent, key string) bool {
 	return false
 }
 
-// leave notes a value of that size that is left out.
-func (w *walker) leave(size int) {
+// noteLeftOut notes a value of that size that is left out.
+func (w *walker) noteLeftOut(size int) {
 	if size <= len("null") {
 		return // null, {} or []: nobody misses it
 	}

@@ -34,14 +34,14 @@ func (c *call) authenticate() error {
 	return refuse(unauthenticated, "no session information")
 }
 
-// sees says whether the user may see a project's objects.
-func (c *call) sees(project string) bool {
+// canRead reports whether the user may see a project's objects.
+func (c *call) canRead(project string) bool {
 	return c.user == nil || slices.Contains(c.user.Projects, project)
 }
 
-// changes says whether the user may change a project's objects.
-func (c *call) changes(project string) bool {
-	return c.user == nil || c.user.Writes && c.sees(project)
+// canChange says whether the user may change a project's objects.
+func (c *call) canChange(project string) bool {
+	return c.user == nil || c.user.Writes && c.canRead(project)
 }
 
 func (c *call) username() string {
@@ -51,7 +51,7 @@ func (c *call) username() string {
 	return c.user.Name
 }
 
-// lacking is the long form of "permission denied", which the calls about projects give.
-func (c *call) lacking(resource, action, object string) error {
+// permissionDenied is the long form of "permission denied" that the calls about projects return.
+func (c *call) permissionDenied(resource, action, object string) error {
 	return refuse(permissionDenied, "permission denied: %s, %s, %s, sub: %s, iat: 2026-11-20T09:53:47Z", resource, action, object, c.username())
 }

@@ -67,8 +67,8 @@ func (s *Simulator) application(i int, a *application) {
 	a.project = "default"
 	a.team = a.domain + "-" + d.of(s.projects.second)
 	from, to := s.projects.span(first)
-	if to > from && !d.in(85) {
-		a.project = s.projects.name(from + d.below(to-from))
+	if to > from && !d.chance(85) {
+		a.project = s.projects.name(from + d.intn(to-from))
 		a.team = a.project
 	}
 	st := s.state(&d)
@@ -76,8 +76,8 @@ func (s *Simulator) application(i int, a *application) {
 	a.never = st.sync == ""
 
 	if n := s.clusters; n > 0 {
-		c := s.cluster(d.below(n))
-		if d.in(300) {
+		c := s.cluster(d.intn(n))
+		if d.chance(300) {
 			a.cluster = c.name
 		} else {
 			a.server = c.server
@@ -86,34 +86,34 @@ func (s *Simulator) application(i int, a *application) {
 		a.server = "https://kubernetes.default.svc"
 	}
 	a.namespace = a.domain + "-" + a.env
-	if n := s.sets.n; n > 0 && d.in(550) {
-		a.owner = s.sets.name(d.below(n))
+	if n := s.sets.n; n > 0 && d.chance(550) {
+		a.owner = s.sets.name(d.intn(n))
 	}
-	a.labelled = !d.in(67)
-	a.instance = d.in(490)
-	if d.in(287) {
+	a.labelled = !d.chance(67)
+	a.instance = d.chance(490)
+	if d.chance(287) {
 		a.tier = d.of(w.tiers)
 	}
 	a.sourceOf(&d)
-	if k := d.below(1000); k < 452 {
+	if k := d.intn(1000); k < 452 {
 		a.finalizer = "resources-finalizer.argocd.argoproj.io"
 	} else if k < 508 {
 		a.finalizer = "resources-finalizer.argocd.argoproj.io/background"
 	}
-	a.automated, a.prune, a.selfHeal = d.in(631), d.in(500), d.in(500)
-	a.retry, a.disabled = a.automated && d.in(490), d.in(50)
-	if a.automated || d.in(420) {
-		a.options = 1 + d.below(3)*d.below(2)
+	a.automated, a.prune, a.selfHeal = d.chance(631), d.chance(500), d.chance(500)
+	a.retry, a.disabled = a.automated && d.chance(490), d.chance(50)
+	if a.automated || d.chance(420) {
+		a.options = 1 + d.intn(3)*d.intn(2)
 	}
-	a.tree = d.in(310)
-	a.ignore, a.info, a.limit = d.in(300), d.in(160), d.in(230)
-	a.alerts, a.generate, a.ownerMail = d.in(370), d.in(240), d.in(130)
-	a.external, a.updater, a.applied, a.refresh = d.in(100), d.in(95), d.in(80), d.in(25)
-	a.deleting = !a.never && d.in(4)
+	a.tree = d.chance(310)
+	a.ignore, a.info, a.limit = d.chance(300), d.chance(160), d.chance(230)
+	a.alerts, a.generate, a.ownerMail = d.chance(370), d.chance(240), d.chance(130)
+	a.external, a.updater, a.applied, a.refresh = d.chance(100), d.chance(95), d.chance(80), d.chance(25)
+	a.deleting = !a.never && d.chance(4)
 	if a.never {
 		return
 	}
-	switch k := d.below(1000); {
+	switch k := d.intn(1000); {
 	case k < 25:
 		a.phase = "Running"
 	case k < 100:
@@ -123,24 +123,24 @@ func (s *Simulator) application(i int, a *application) {
 	case k < 944:
 		a.phase = "Succeeded"
 	}
-	switch k := d.below(1000); {
+	switch k := d.intn(1000); {
 	case k < 620:
-		a.resources = 1 + d.below(9)
+		a.resources = 1 + d.intn(9)
 	case k < 930:
-		a.resources = 8 + d.below(16)
+		a.resources = 8 + d.intn(16)
 	default:
-		a.resources = 30 + d.below(46)
+		a.resources = 30 + d.intn(46)
 	}
-	switch k := d.below(1000); {
+	switch k := d.intn(1000); {
 	case k < 220:
 	case k < 780:
-		a.history = 1 + d.below(3)
+		a.history = 1 + d.intn(3)
 	case k < 880:
 		a.history = 5
 	default:
 		a.history = 10
 	}
-	if k := d.below(1000); k < 90 {
+	if k := d.intn(1000); k < 90 {
 		a.conditions = 1
 	} else if k < 162 {
 		a.conditions = 2
@@ -149,8 +149,8 @@ func (s *Simulator) application(i int, a *application) {
 
 // sourceOf decides where the manifests come from.
 func (a *application) sourceOf(d *dice) {
-	a.multi, a.third = d.in(160), d.in(400)
-	switch k := d.below(1000); {
+	a.multi, a.third = d.chance(160), d.chance(400)
+	switch k := d.intn(1000); {
 	case k < 280:
 		a.source = helmPath
 	case k < 500:
@@ -166,7 +166,7 @@ func (a *application) sourceOf(d *dice) {
 		a.repo = d.of([]string{"oci://registry.corp.example.net/charts", "https://charts.corp.example.net", "https://grafana.github.io/helm-charts"})
 		a.chart = d.of(a.words.charts)
 	} else {
-		switch k := d.below(1000); {
+		switch k := d.intn(1000); {
 		case k < 350:
 			a.repo = "https://git.corp.example.net/" + a.domain + "/deploy"
 		case k < 750:
@@ -174,7 +174,7 @@ func (a *application) sourceOf(d *dice) {
 		default:
 			a.repo = "git@git.corp.example.net:" + a.domain + "/" + a.team + ".git"
 		}
-		switch k := d.below(1000); {
+		switch k := d.intn(1000); {
 		case k < 200:
 			a.path = "."
 		case k < 400:
@@ -187,7 +187,7 @@ func (a *application) sourceOf(d *dice) {
 			a.path = "apps/" + a.component
 		}
 	}
-	switch k := d.below(1000); {
+	switch k := d.intn(1000); {
 	case a.source == helmChart:
 		a.target = version(d, "", "")
 	case k < 370:
@@ -199,13 +199,13 @@ func (a *application) sourceOf(d *dice) {
 	case k < 900:
 		a.target = version(d, "v", "")
 	case k < 960:
-		a.target = version(d, "v", "-rc."+strconv.Itoa(1+d.below(9)))
+		a.target = version(d, "v", "-rc."+strconv.Itoa(1+d.intn(9)))
 	default:
-		a.target = version(d, "v", "+build."+strconv.Itoa(100+d.below(900)))
+		a.target = version(d, "v", "+build."+strconv.Itoa(100+d.intn(900)))
 	}
 	if a.source == helmPath || a.source == helmChart {
-		a.parameters, a.release = d.in(500), d.in(400)
-		switch k := d.below(1000); {
+		a.parameters, a.release = d.chance(500), d.chance(400)
+		switch k := d.intn(1000); {
 		case k < 340:
 			a.values = true
 		case k < 560:
@@ -215,12 +215,12 @@ func (a *application) sourceOf(d *dice) {
 }
 
 func version(d *dice, before, behind string) string {
-	return before + strconv.Itoa(d.below(15)) + "." + strconv.Itoa(d.below(42)) + "." + strconv.Itoa(d.below(21)) + behind
+	return before + strconv.Itoa(d.intn(15)) + "." + strconv.Itoa(d.intn(42)) + "." + strconv.Itoa(d.intn(21)) + behind
 }
 
 // state rolls a health and a sync status.
 func (s *Simulator) state(d *dice) state {
-	k := d.below(s.weight)
+	k := d.intn(s.weight)
 	for _, st := range s.states {
 		if k -= st.weight; k < 0 {
 			return st

@@ -17,9 +17,9 @@ func (s *Simulator) set(i int) set {
 	first, second, _, _ := s.sets.triple(i)
 	p := set{index: i, name: s.sets.name(i), domain: s.sets.first[first], component: s.sets.second[second], project: "default"}
 	if from, to := s.projects.span(first); to > from {
-		p.project = s.projects.name(from + d.below(to-from))
+		p.project = s.projects.name(from + d.intn(to-from))
 	}
-	p.failed, p.template = d.in(105), d.in(800)
+	p.failed, p.template = d.chance(105), d.chance(800)
 	return p
 }
 
@@ -40,31 +40,31 @@ func (s *Simulator) writeGenerator(b []byte, p *set, kind int, d *dice) []byte {
 	repo := "https://git.corp.example.net/" + p.domain + "/" + p.project + ".git"
 	switch kind {
 	case 0:
-		if d.in(400) {
+		if d.chance(400) {
 			return cat(b, `{"clusters":{"selector":{"matchExpressions":[{"key":"env","operator":"In","values":["prod","dr"]}]},`, emptyTemplate, `,"values":{"revision":"main"}}}`)
 		}
-		return cat(b, `{"clusters":{"selector":{"matchLabels":{"env":"`, [...]string{"prod", "stg", "dev"}[d.below(3)], `"}},`, emptyTemplate, `,"values":{"revision":"main"}}}`)
+		return cat(b, `{"clusters":{"selector":{"matchLabels":{"env":"`, [...]string{"prod", "stg", "dev"}[d.intn(3)], `"}},`, emptyTemplate, `,"values":{"revision":"main"}}}`)
 	case 1:
 		b = append(b, `{"list":{"elements":[`...)
-		for i := range 1 + d.below(4) {
+		for i := range 1 + d.intn(4) {
 			if i > 0 {
 				b = append(b, ',')
 			}
 			c := cluster{name: "in-cluster", server: "https://kubernetes.default.svc"}
 			if s.clusters > 0 {
-				c = s.cluster(d.below(s.clusters))
+				c = s.cluster(d.intn(s.clusters))
 			}
 			b = cat(b, `{"cluster":"`, c.name, `","env":"`, d.of(s.apps.third), `","replicas":`)
-			if d.in(350) {
-				b = append(number(append(b, '"'), 1+d.below(9)), '"')
+			if d.chance(350) {
+				b = append(number(append(b, '"'), 1+d.intn(9)), '"')
 			} else {
-				b = number(b, 1+d.below(9))
+				b = number(b, 1+d.intn(9))
 			}
 			b = cat(b, `,"url":"`, c.server, `"}`)
 		}
 		return cat(b, `],`, emptyTemplate, `}}`)
 	case filesOrFolders:
-		if d.in(350) {
+		if d.chance(350) {
 			return cat(b, `{"git":{"repoURL":"https://git.corp.example.net/`, p.domain, `/config.git","files":[{"path":"envs/**/config.json"}],"revision":"main",`, emptyTemplate, `}}`)
 		}
 		fallthrough
@@ -90,12 +90,12 @@ func (s *Simulator) writeGenerator(b []byte, p *set, kind int, d *dice) []byte {
 // setApplications are the applications that the set's status names.
 func (s *Simulator) setApplications(p *set) []int {
 	d := roll(s.seed, partSet, uint64(p.index)+1<<40)
-	if s.apps.n == 0 || !d.in(750) {
+	if s.apps.n == 0 || !d.chance(750) {
 		return nil
 	}
 	var all []int
-	for range 1 + d.below(6) {
-		all = append(all, d.below(s.apps.n))
+	for range 1 + d.intn(6) {
+		all = append(all, d.intn(s.apps.n))
 	}
 	slices.Sort(all)
 	return slices.Compact(all)
@@ -110,9 +110,9 @@ func (s *Simulator) writeSet(b []byte, p *set) []byte {
 	b = append(append(b, created...), `","labels":`...)
 	var kept [2]label
 	b = writeLabels(b, p.labels(kept[:]))
-	if d.in(390) {
+	if d.chance(390) {
 		b = append(b, `,"annotations":{"corp.example.net/runbook":"https://wiki.corp.example.net/x/`...)
-		b = append(number(b, 10000+d.below(90000)), `"}`...)
+		b = append(number(b, 10000+d.intn(90000)), `"}`...)
 	}
 	b = append(b, `,"managedFields":[{"manager":"argocd-server","operation":"Update","apiVersion":"argoproj.io/v1alpha1","time":"`...)
 	b = append(append(b, created...), `","fieldsType":"FieldsV1","fieldsV1":{"f:metadata":{"f:labels":{".":{},"f:app.kubernetes.io/managed-by":{},"f:corp.example.net/domain":{}}},`+
@@ -123,40 +123,40 @@ func (s *Simulator) writeSet(b []byte, p *set) []byte {
 		open, closed = "{{ .", " }}"
 		b = append(b, `"goTemplate":true,`...)
 	}
-	kind := d.below(7)
+	kind := d.intn(7)
 	b = s.writeGenerator(append(b, `"generators":[`...), p, kind, &d)
-	if d.in(100) {
+	if d.chance(100) {
 		b = s.writeGenerator(append(b, ','), p, 1, &d)
 	}
 	short := p.name[:min(len(p.name), 20)]
 	b = cat(b, `],"template":{"metadata":{"name":"`, short, "-", open, "name", closed, `","labels":{"corp.example.net/appset":"`, p.name, `","env":"`, open, "env", closed, `"}`)
-	if d.in(450) {
+	if d.chance(450) {
 		b = append(b, `,"finalizers":["resources-finalizer.argocd.argoproj.io"]`...)
 	}
 	b = cat(b, `},"spec":{"source":{"repoURL":"https://git.corp.example.net/`, p.domain, "/", p.project, `.git","path":"deploy/overlays/`, open, "env", closed, `","targetRevision":"main"`)
-	if d.in(300) {
+	if d.chance(300) {
 		b = cat(b, `,"helm":{"valueFiles":["values.yaml","values-`, open, "env", closed, `.yaml"],"ignoreMissingValueFiles":true}`)
 	}
 	b = cat(b, `},"destination":{"server":"`, open, "url", closed, `","namespace":"`, p.domain, "-", open, "env", closed, `"},"project":"`, p.project,
-		`","syncPolicy":{"automated":{"prune":true,"selfHeal":`, strconv.FormatBool(d.in(500)), `},"syncOptions":["CreateNamespace=true"]}}},"syncPolicy":{`)
-	if d.in(300) {
+		`","syncPolicy":{"automated":{"prune":true,"selfHeal":`, strconv.FormatBool(d.chance(500)), `},"syncOptions":["CreateNamespace=true"]}}},"syncPolicy":{`)
+	if d.chance(300) {
 		b = append(b, `"preserveResourcesOnDeletion":true`...)
 	}
 	b = append(b, '}')
-	rolling := d.in(120)
+	rolling := d.chance(120)
 	if rolling {
 		b = append(b, `,"strategy":{"type":"RollingSync","rollingSync":{"steps":[{"matchExpressions":[{"key":"env","operator":"In","values":["dev"]}]},{"matchExpressions":[{"key":"env","operator":"In","values":["stg"]}],"maxUpdate":"50%"},{"matchExpressions":[{"key":"env","operator":"In","values":["prod"]}],"maxUpdate":1}]}}`...)
 	}
-	if d.in(100) {
+	if d.chance(100) {
 		b = append(b, `,"preservedFields":{"annotations":["my-custom-annotation"],"labels":["my-custom-label"]}`...)
 	}
 	if p.template {
 		b = append(b, `,"goTemplateOptions":["missingkey=error"]`...)
 	}
-	if d.in(150) {
+	if d.chance(150) {
 		b = cat(b, `,"ignoreApplicationDifferences":[{"jsonPointers":["/spec/source/targetRevision"]},{"name":"`, p.name, `-canary","jqPathExpressions":[".spec.source.helm.values"]}]`)
 	}
-	if p.template && d.in(85) {
+	if p.template && d.chance(85) {
 		b = append(b, `,"templatePatch":"spec:\n  source:\n    helm:\n      valueFiles:\n      {{- range $v := .valueFiles }}\n        - {{ $v }}\n      {{- end }}\n"`...)
 	}
 	return s.writeSetStatus(append(b, `},"status":{`...), p, &d, rolling)
@@ -193,7 +193,7 @@ func (s *Simulator) writeSetStatus(b []byte, p *set, d *dice, rolling bool) []by
 				s.application(at, &a)
 				b = cat(b, `{"application":"`, a.name, `","lastTransitionTime":"`)
 				b = append(d.stamp(b, 1, 30), `","message":"Application resource became Healthy, updating status from Progressing to Healthy.","status":"Healthy","step":"`...)
-				b = append(number(b, 1+d.below(3)), `","targetRevisions":["`...)
+				b = append(number(b, 1+d.intn(3)), `","targetRevisions":["`...)
 				b = append(d.hash(b), `"]}`...)
 			}
 			b = append(b, ']')

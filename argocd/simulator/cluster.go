@@ -98,9 +98,9 @@ func (s *Simulator) writeCluster(b []byte, c cluster) []byte {
 		b = append(b, `,"cacheInfo":{},"applicationsCount":0`...)
 	} else {
 		b = cat(b, `,"serverVersion":"`, c.version, `","cacheInfo":{"resourcesCount":`)
-		b = append(number(b, 2000+d.below(20000)), `,"apisCount":`...)
-		b = append(number(b, 64+d.below(360)), `,"lastCacheSyncTime":"2026-11-20T07:41:09Z"},"applicationsCount":`...)
-		b = number(b, 50+d.below(30))
+		b = append(number(b, 2000+d.intn(20000)), `,"apisCount":`...)
+		b = append(number(b, 64+d.intn(360)), `,"lastCacheSyncTime":"2026-11-20T07:41:09Z"},"applicationsCount":`...)
+		b = number(b, 50+d.intn(30))
 		b = append(b, `,"apiVersions":["apps/v1","apps/v1/Deployment","batch/v1","batch/v1/CronJob","networking.k8s.io/v1/Ingress","v1","v1/ConfigMap","v1/Pod","v1/Secret"]`...)
 	}
 	b = append(b, '}')
@@ -118,7 +118,7 @@ func (s *Simulator) writeCluster(b []byte, c cluster) []byte {
 		b = cat(b, `,"region":"`, c.region, `"`)
 	}
 	b = append(b, '}')
-	if d.in(400) {
+	if d.chance(400) {
 		b = cat(b, `,"annotations":{"corp.example.net/contact":"`, d.of(s.words.people), `"}`)
 	}
 	return append(b, '}')

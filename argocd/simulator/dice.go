@@ -43,16 +43,16 @@ func (d *dice) next() uint64 {
 	return z ^ z>>31
 }
 
-// below returns a number from 0 to n-1.
-func (d *dice) below(n int) int {
+// intn returns a random number from 0 to n-1.
+func (d *dice) intn(n int) int {
 	hi, _ := bits.Mul64(d.next(), uint64(n))
 	return int(hi)
 }
 
-// in says yes n times of a thousand.
-func (d *dice) in(n int) bool { return d.below(1000) < n }
+// chance says yes n times of a thousand.
+func (d *dice) chance(n int) bool { return d.intn(1000) < n }
 
-func (d *dice) of(words []string) string { return words[d.below(len(words))] }
+func (d *dice) of(words []string) string { return words[d.intn(len(words))] }
 
 // hash returns a git commit's 40 digits.
 func (d *dice) hash(b []byte) []byte {
@@ -75,8 +75,8 @@ func (d *dice) uid(b []byte) []byte {
 // stamp returns a moment of the months before the recorded one, between from and to days
 // before 20 November 2026.
 func (d *dice) stamp(b []byte, from, to int) []byte {
-	days := from + d.below(to-from+1)
-	second := d.below(86400)
+	days := from + d.intn(to-from+1)
+	second := d.intn(86400)
 	return moment(b, days, second)
 }
 

@@ -49,8 +49,8 @@ func (c *call) read(v any) error {
 	return nil
 }
 
-// found is an application: generated, or as a write left it.
-type found struct {
+// foundApplication is an application: generated, or as a write left it.
+type foundApplication struct {
 	head
 
 	index int // of a generated one, -1 of others
@@ -59,7 +59,7 @@ type found struct {
 
 // application finds the one a path names. What the server says of one that is missing
 // depends on whether the request names a project: without it nobody is told what exists.
-func (c *call) application() (found, error) {
+func (c *call) application() (foundApplication, error) {
 	name, space := c.args[0], c.query.Get("appNamespace")
 	if space == "" {
 		space = "argocd"
@@ -67,9 +67,9 @@ func (c *call) application() (found, error) {
 	return c.find(name, space, c.query.Get("project"))
 }
 
-func (c *call) find(name, space, project string) (found, error) {
+func (c *call) find(name, space, project string) (foundApplication, error) {
 	missing := func() error {
-		if project != "" && c.sees(project) {
+		if project != "" && c.canRead(project) {
 			return refuse(notFound, "applications.argoproj.io %q not found", name)
 		}
 		return denied()
@@ -77,16 +77,16 @@ func (c *call) find(name, space, project string) (found, error) {
 	f, ok := c.known(name, space)
 	switch {
 	case !ok, project != "" && f.project != project:
-		return found{}, missing()
-	case !c.sees(f.project):
-		return found{}, denied()
+		return foundApplication{}, missing()
+	case !c.canRead(f.project):
+		return foundApplication{}, denied()
 	}
 	return f, nil
 }
 
 // known looks an application up, whoever asks.
-func (s *Simulator) known(name, space string) (found, bool) {
-	f := found{index: -1}
+func (s *Simulator) known(name, space string) (foundApplication, bool) {
+	f := foundApplication{index: -1}
 	if space == "argocd" {
 		if i, ok := s.apps.find(name); ok {
 			f.index = i
@@ -106,7 +106,7 @@ func (s *Simulator) known(name, space string) (found, bool) {
 }
 
 // bodyOf returns the bytes of an application.
-func (s *Simulator) bodyOf(f found) []byte {
+func (s *Simulator) bodyOf(f foundApplication) []byte {
 	if f.entry != nil {
 		return f.entry.body
 	}
@@ -131,8 +131,8 @@ func getApplication(c *call) error {
 // projectBody returns a project's bytes.
 func (c *call) projectBody() ([]byte, error) {
 	name := c.args[0]
-	if !c.sees(name) {
-		return nil, c.lacking("projects", "get", name)
+	if !c.canRead(name) {
+		return nil, c.permissionDenied("projects", "get", name)
 	}
 	body, ok := c.projectNamed(name)
 	if !ok {
@@ -214,8 +214,8 @@ func (c *call) setBody() ([]byte, error) {
 	if !ok {
 		return nil, refuse(notFound, "error getting ApplicationSet: applicationset.argoproj.io %q not found", name)
 	}
-	if !c.sees(project) {
-		return nil, c.lacking("applicationsets", "get", project+"/"+name)
+	if !c.canRead(project) {
+		return nil, c.permissionDenied("applicationsets", "get", project+"/"+name)
 	}
 	return body, nil
 }

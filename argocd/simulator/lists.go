@@ -85,7 +85,7 @@ func listApplications(c *call) error {
 	return c.list(applications, c.meta(), !whole, func(s *sink) {
 		var a application
 		c.eachApplication(&a, func(h *head, e *entry) bool {
-			if !c.sees(h.project) || !f.takes(h) {
+			if !c.canRead(h.project) || !f.takes(h) {
 				return true
 			}
 			if !s.item() {
@@ -127,12 +127,12 @@ func listProjects(c *call) error {
 			body = body[:0]
 			if e != nil {
 				body = append(body, e.body...)
-				if !c.sees(e.name) {
+				if !c.canRead(e.name) {
 					return true
 				}
 			} else {
 				pr := c.project(i)
-				if !c.sees(pr.name) {
+				if !c.canRead(pr.name) {
 					return true
 				}
 				body = c.writeProject(body, pr)
@@ -171,7 +171,7 @@ func listSets(c *call) error {
 				p = c.set(i)
 				h = head{name: p.name, namespace: "argocd", project: p.project, labels: p.labels(nil)}
 			}
-			if !c.sees(h.project) || !f.takes(&h) {
+			if !c.canRead(h.project) || !f.takes(&h) {
 				return true
 			}
 			if !s.item() {

@@ -17,7 +17,7 @@ import (
 func TestLatticeNamesAreSortedAndFound(t *testing.T) {
 	t.Parallel()
 	for _, n := range []int{1, 2, 13, 819, 7499, 7500, 7501, 30_000} {
-		for _, l := range []lattice{newLattice(n, domains(), components(), places()), newLattice(n, domains(), teams(), nil)} {
+		for _, l := range []nameSequence{newNameSequence(n, domains(), components(), places()), newNameSequence(n, domains(), teams(), nil)} {
 			before := ""
 			for i := range n {
 				name := l.name(i)
@@ -31,7 +31,7 @@ func TestLatticeNamesAreSortedAndFound(t *testing.T) {
 			}
 		}
 	}
-	l := newLattice(100, domains(), components(), places())
+	l := newNameSequence(100, domains(), components(), places())
 	for _, name := range []string{"", "-", "billing", "billing-api", "billing-api-", "billing-api-nowhere", "billing-api-dev-02", "billing-api-dev--", strings.Repeat("billing-", 1000)} {
 		if i, ok := l.find(name); ok && l.name(i) != name {
 			t.Errorf("%q found as %q", name, l.name(i))
@@ -143,7 +143,7 @@ func TestFiltersSelectWhatAScanSelects(t *testing.T) {
 	one := all[16]
 	project := text(one, "spec", "project")
 	label := func(a map[string]any, key string) string { return text(a, "metadata", "labels", key) }
-	has := func(a map[string]any, key string) bool { return look(a, "metadata", "labels", key) != nil }
+	has := func(a map[string]any, key string) bool { return lookup(a, "metadata", "labels", key) != nil }
 	for query, takes := range map[string]func(map[string]any) bool{
 		"limit=3&offset=7&page=2&search=x&sortBy=name": func(map[string]any) bool { return true },
 		"projects=" + project:                          func(a map[string]any) bool { return text(a, "spec", "project") == project },
@@ -162,7 +162,7 @@ func TestFiltersSelectWhatAScanSelects(t *testing.T) {
 		"selector=env,corp.example.net/tier+notin+(gold)":                  func(a map[string]any) bool { return has(a, "env") && label(a, "corp.example.net/tier") != "gold" },
 		"repo=https%3A%2F%2Fgit.corp.example.net%2Finfra%2Fdashboards.git": func(map[string]any) bool { return false }, // never the first
 		"repo=https%3A%2F%2Fcharts.corp.example.net": func(a map[string]any) bool {
-			if many, ok := look(a, "spec", "sources").([]any); ok && len(many) > 0 { // the first alone is compared
+			if many, ok := lookup(a, "spec", "sources").([]any); ok && len(many) > 0 { // the first alone is compared
 				return text(many[0].(map[string]any), "repoURL") == "https://charts.corp.example.net"
 			}
 			return text(a, "spec", "source", "repoURL") == "https://charts.corp.example.net"

@@ -20,15 +20,15 @@ func (s *Simulator) lineOf(pod, container string, i, n int) line {
 	d := s.diceOf(pod, &object{Kind: container, Name: strconv.Itoa(i)})
 	paths := [...]string{"/healthz", "/api/v1/orders", "/api/v1/items", "/metrics", "/api/v1/sessions"}
 	var text string
-	switch k := d.below(100); {
+	switch k := d.intn(100); {
 	case k < 70:
-		text = `{"level":"info","msg":"request","method":"GET","path":"` + paths[d.below(len(paths))] + `","status":200,"duration_ms":` + strconv.Itoa(d.below(400)) + `}`
+		text = `{"level":"info","msg":"request","method":"GET","path":"` + paths[d.intn(len(paths))] + `","status":200,"duration_ms":` + strconv.Itoa(d.intn(400)) + `}`
 	case k < 85:
-		text = `{"level":"debug","msg":"cache hit","key":"session:` + strconv.Itoa(d.below(1_000_000)) + `"}`
+		text = `{"level":"debug","msg":"cache hit","key":"session:` + strconv.Itoa(d.intn(1_000_000)) + `"}`
 	case k < 95:
-		text = `{"level":"warn","msg":"slow query","table":"orders","duration_ms":` + strconv.Itoa(500+d.below(4000)) + `}`
+		text = `{"level":"warn","msg":"slow query","table":"orders","duration_ms":` + strconv.Itoa(500+d.intn(4000)) + `}`
 	default:
-		text = `{"level":"error","msg":"upstream timed out","upstream":"payments","attempt":` + strconv.Itoa(1+d.below(3)) + `}`
+		text = `{"level":"error","msg":"upstream timed out","upstream":"payments","attempt":` + strconv.Itoa(1+d.intn(3)) + `}`
 	}
 	return line{pod, text, logEnd().Add(-time.Duration(n-i) * 250 * time.Millisecond)}
 }
@@ -133,7 +133,7 @@ func (c *call) tail(pods []object, q logQuery) error {
 	n, from := make([]int, len(pods)), make([]int, len(pods))
 	for i := range pods {
 		d := c.diceOf(pods[i].Name, &object{Kind: "Log", Name: q.container})
-		n[i] = 200 + d.below(4)*d.below(3000)
+		n[i] = 200 + d.intn(4)*d.intn(3000)
 		if q.tail > 0 {
 			from[i] = max(from[i], n[i]-int(min(q.tail, int64(n[i]))))
 		}

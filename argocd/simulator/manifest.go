@@ -20,11 +20,11 @@ func (s *Simulator) writeManifest(b []byte, app string, o *object, live, drifted
 	}
 	if live {
 		b = cat(b, `,"uid":"`, string(uid), `","resourceVersion":"`)
-		b = append(number(b, 100_000_000+d.below(900_000_000)), `","creationTimestamp":"2026-08-16T08:00:00Z"`...)
+		b = append(number(b, 100_000_000+d.intn(900_000_000)), `","creationTimestamp":"2026-08-16T08:00:00Z"`...)
 	}
 	b = cat(b, `,"labels":{"app.kubernetes.io/instance":"`, quoted(app), `"}}`)
 	e := roll(d.state, partTree, 2)
-	replicas, tag := 1+e.below(5), version(&e, "v", "")
+	replicas, tag := 1+e.intn(5), version(&e, "v", "")
 	if drifted {
 		replicas++
 	}
@@ -144,7 +144,7 @@ func getManifests(c *call) error {
 }
 
 // resourceNamed finds the resource, or pod below one, that the query names.
-func (c *call) resourceNamed() (found, content, object, error) {
+func (c *call) resourceNamed() (foundApplication, content, object, error) {
 	f, t, err := c.content()
 	if err != nil {
 		return f, t, object{}, err

@@ -5,7 +5,7 @@ import "strings"
 // writeHistory writes status.history, the newest last.
 func (a *application) writeHistory(b []byte) []byte {
 	d := a.dice(partHistory)
-	first := 1 + d.below(240)
+	first := 1 + d.intn(240)
 	b = append(b, '[')
 	for i := range a.history {
 		if i > 0 {
@@ -22,7 +22,7 @@ func (a *application) writeHistory(b []byte) []byte {
 			}
 			b = append(b, `",`...)
 		}
-		day, second := 100-(i*9)-d.below(8), d.below(86000)
+		day, second := 100-(i*9)-d.intn(8), d.intn(86000)
 		b = append(b, `"deployedAt":"`...)
 		b = append(moment(b, day, second+30), `","id":`...)
 		b = append(number(b, first+i), `,"source":`...)
@@ -37,7 +37,7 @@ func (a *application) writeHistory(b []byte) []byte {
 			b = a.writeSources(append(b, `,"sources":`...))
 			b = a.writeRevisions(append(b, `,"revisions":`...), back+1)
 		}
-		if d.in(500) {
+		if d.chance(500) {
 			b = append(b, `,"initiatedBy":{"automated":true}}`...)
 		} else {
 			b = cat(b, `,"initiatedBy":{"username":"`, d.of(a.words.people), `"}}`)
@@ -83,12 +83,12 @@ func (a *application) writeOperationState(b []byte, kinds []resourceKind) []byte
 		b = append(b, `one or more objects failed to apply, reason: error validating data: ValidationError(Deployment.spec): unknown field \"replica\" in io.k8s.api.apps.v1.DeploymentSpec (retried 2 times).`...)
 	}
 	b = a.writeSyncResult(append(b, `","syncResult":`...), kinds)
-	day, second := d.below(60), d.below(86000)
+	day, second := d.intn(60), d.intn(86000)
 	b = append(b, `,"startedAt":"`...)
 	b = append(moment(b, day, second), '"')
 	if a.phase != "Running" {
 		b = append(b, `,"finishedAt":"`...)
-		b = append(moment(b, day, second+5+d.below(90)), '"')
+		b = append(moment(b, day, second+5+d.intn(90)), '"')
 	}
 	if a.phase == "Failed" {
 		b = append(b, `,"retryCount":2`...)

@@ -15,7 +15,7 @@ func mergePatch(m, patch obj) {
 		case nil:
 			delete(m, key)
 		case obj:
-			mergePatch(in(m, key), v)
+			mergePatch(ensureObject(m, key), v)
 		default:
 			m[key] = v
 		}
@@ -37,10 +37,10 @@ func (s *step) apply(root any) (any, error) {
 	for i := range parts {
 		parts[i] = strings.NewReplacer("~1", "/", "~0", "~").Replace(parts[i])
 	}
-	return s.below(root, parts)
+	return s.intn(root, parts)
 }
 
-func (s *step) below(at any, parts []string) (any, error) {
+func (s *step) intn(at any, parts []string) (any, error) {
 	key, last := parts[0], len(parts) == 1
 	missing := fmt.Errorf("%s operation does not apply: doc is missing path: %q: missing value", s.Op, s.Path)
 	switch v := at.(type) {
@@ -50,7 +50,7 @@ func (s *step) below(at any, parts []string) (any, error) {
 			if !ok {
 				return nil, missing
 			}
-			changed, err := s.below(next, parts[1:])
+			changed, err := s.intn(next, parts[1:])
 			v[key] = changed
 			return v, err
 		}
@@ -76,7 +76,7 @@ func (s *step) below(at any, parts []string) (any, error) {
 			return nil, missing
 		}
 		if !last {
-			v[i], err = s.below(v[i], parts[1:])
+			v[i], err = s.intn(v[i], parts[1:])
 			return v, err
 		}
 		switch s.Op {
@@ -134,7 +134,7 @@ func patchApplication(c *call) error {
 	default:
 		return refuse(invalidArgument, "Patch type '%s' is not supported", q.PatchType)
 	}
-	in(t.m, "metadata")["name"], in(t.m, "metadata")["namespace"] = t.name, t.namespace
+	ensureObject(t.m, "metadata")["name"], ensureObject(t.m, "metadata")["namespace"] = t.name, t.namespace
 	if err := c.valid(t.m); err != nil {
 		return err
 	}

@@ -1,16 +1,16 @@
 package simulator
 
-// catalogue is the projects: a lattice of domains and teams, and "default" in its place in
+// catalogue holds the projects: names made of domains and teams, and "default" at its place in
 // the order of names.
 type catalogue struct {
-	lattice
+	nameSequence
 
 	total int
 	plain int // the number of "default"
 }
 
 func newCatalogue(n int, first, second []string) catalogue {
-	c := catalogue{lattice: newLattice(max(n-1, 0), first, second, nil), total: n}
+	c := catalogue{nameSequence: newNameSequence(max(n-1, 0), first, second, nil), total: n}
 	if c.n > 0 {
 		for i, domain := range first {
 			if domain > "default" {
@@ -74,78 +74,78 @@ func (s *Simulator) writeProject(b []byte, p project) []byte {
 		return append(b, `"spec":{"sourceRepos":["*"],"destinations":[{"server":"*","namespace":"*"}],"description":"Default project","clusterResourceWhitelist":[{"group":"*","kind":"*"}]},"status":{}}`...)
 	}
 	b = cat(b, `,"labels":{"corp.example.net/domain":"`, p.domain, `","corp.example.net/tier":"`, d.of(s.words.tiers), `"}`)
-	if d.in(450) {
+	if d.chance(450) {
 		b = cat(b, `,"annotations":{"corp.example.net/owner":"`, d.of(s.words.people), `@corp.example.net","notifications.argoproj.io/subscribe.on-sync-failed.slack":"`, p.name, `-alerts"}`)
 	}
-	if d.in(500) {
+	if d.chance(500) {
 		b = append(b, `,"finalizers":["resources-finalizer.argocd.argoproj.io"]`...)
 	}
 	b = append(b, `,"managedFields":[{"manager":"argocd-server","operation":"Update","apiVersion":"argoproj.io/v1alpha1","time":"`...)
 	b = append(append(b, created...), `","fieldsType":"FieldsV1","fieldsV1":{"f:metadata":{"f:labels":{".":{},"f:corp.example.net/domain":{},"f:corp.example.net/tier":{}}},"f:spec":{".":{},"f:description":{},"f:destinations":{},"f:roles":{},"f:sourceRepos":{}}}}]},"spec":{`...)
 	b = cat(b, `"sourceRepos":["https://git.corp.example.net/`, p.domain, "/", p.name, `.git","https://git.corp.example.net/`, p.domain, `/*","oci://registry.corp.example.net/charts"],"destinations":[`)
-	for i := range 1 + d.below(10) {
+	for i := range 1 + d.intn(10) {
 		if i > 0 {
 			b = append(b, ',')
 		}
-		space := [...]string{"*", p.domain + "-*", p.name, "!kube-system"}[d.below(4)]
-		if s.clusters > 0 && !d.in(200) {
-			b = cat(b, `{"server":"`, s.cluster(d.below(s.clusters)).server, `","namespace":"`, space, `"}`)
+		space := [...]string{"*", p.domain + "-*", p.name, "!kube-system"}[d.intn(4)]
+		if s.clusters > 0 && !d.chance(200) {
+			b = cat(b, `{"server":"`, s.cluster(d.intn(s.clusters)).server, `","namespace":"`, space, `"}`)
 		} else {
 			b = cat(b, `{"namespace":"`, space, `","name":"in-cluster"}`)
 		}
 	}
 	b = append(b, ']')
-	switch k := d.below(1000); {
+	switch k := d.intn(1000); {
 	case k < 250:
 	case k < 700:
 		b = append(b, `,"description":"Services of `...)
 		b = cat(b, p.name, ` (cost centre `)
-		b = append(number(b, 1000+d.below(4000)), `)"`...)
+		b = append(number(b, 1000+d.intn(4000)), `)"`...)
 	default:
 		b = cat(b, `,"description":"`, p.name, ` — équipe «`, p.domain, `», contact `, d.of(s.words.people), `@corp.example.net"`)
 	}
-	if d.in(850) {
+	if d.chance(850) {
 		b = s.writeRoles(append(b, `,"roles":`...), p.name, &d)
 	}
-	if d.in(400) {
+	if d.chance(400) {
 		b = append(b, `,"clusterResourceWhitelist":[{"group":"","kind":"Namespace"},{"group":"rbac.authorization.k8s.io","kind":"ClusterRole"}]`...)
 	}
-	if d.in(350) {
+	if d.chance(350) {
 		b = append(b, `,"namespaceResourceBlacklist":[{"group":"","kind":"ResourceQuota"},{"group":"","kind":"NetworkPolicy"}]`...)
 	}
-	if d.in(250) {
+	if d.chance(250) {
 		b = append(b, `,"orphanedResources":{"warn":false}`...)
-	} else if d.in(300) {
+	} else if d.chance(300) {
 		b = append(b, `,"orphanedResources":{"warn":true,"ignore":[{"kind":"ConfigMap","name":"kube-root-ca.crt"}]}`...)
 	}
-	if d.in(450) {
+	if d.chance(450) {
 		b = append(b, `,"syncWindows":`...)
 		b = s.writeWindows(b, p, &d)
 	}
-	if d.in(160) {
+	if d.chance(160) {
 		b = append(b, `,"namespaceResourceWhitelist":[{"group":"apps","kind":"Deployment"},{"group":"","kind":"Service"},{"group":"batch","kind":"*"}]`...)
 	}
-	if d.in(210) {
+	if d.chance(210) {
 		b = append(b, `,"clusterResourceBlacklist":[{"group":"","kind":"Node"}]`...)
 	}
-	if d.in(150) {
+	if d.chance(150) {
 		b = cat(b, `,"sourceNamespaces":["`, p.domain, `-apps"]`)
 	}
-	if d.in(105) {
+	if d.chance(105) {
 		b = append(b, `,"permitOnlyProjectScopedClusters":true`...)
 	}
-	if d.in(75) {
+	if d.chance(75) {
 		b = cat(b, `,"destinationServiceAccounts":[{"server":"https://kubernetes.default.svc","namespace":"`, p.domain, `-*","defaultServiceAccount":"`, p.domain, `-deployer"}]`)
 	}
 	b = append(b, `},"status":{`...)
-	if d.in(350) {
+	if d.chance(350) {
 		b = append(b, `"jwtTokensByRole":{`...)
-		for i, role := range roles()[:1+d.below(len(roles()))] {
+		for i, role := range roles()[:1+d.intn(len(roles()))] {
 			if i > 0 {
 				b = append(b, ',')
 			}
 			b = cat(b, `"`, role, `":{`)
-			if d.in(600) {
+			if d.chance(600) {
 				b = append(d.token(append(b, `"items":[`...), true), ',')
 				b = append(d.token(b, false), ']')
 			}
@@ -161,7 +161,7 @@ func roles() []string { return []string{"admin", "ci", "deployer", "read-only"} 
 // token writes what is known of a token of a role; the token itself is nowhere.
 func (d *dice) token(b []byte, expires bool) []byte {
 	b = append(b, `{"iat":`...)
-	b = number(b, 1757000000+d.below(900000))
+	b = number(b, 1757000000+d.intn(900000))
 	if expires {
 		b = append(b, `,"exp":1890000000`...)
 	}
@@ -171,20 +171,20 @@ func (d *dice) token(b []byte, expires bool) []byte {
 
 func (s *Simulator) writeRoles(b []byte, name string, d *dice) []byte {
 	b = append(b, '[')
-	for i, role := range roles()[:1+d.below(len(roles()))] {
+	for i, role := range roles()[:1+d.intn(len(roles()))] {
 		if i > 0 {
 			b = append(b, ',')
 		}
 		b = cat(b, `{"name":"`, role, `","description":"`, role, " of ", name, `","policies":[`)
 		actions := []string{"get", "sync", "update", "override", "action/*", "delete/*/Pod/*"}
-		for j := range 1 + d.below(4) {
+		for j := range 1 + d.intn(4) {
 			if j > 0 {
 				b = append(b, ',')
 			}
 			b = cat(b, `"p, proj:`, name, ":", role, ", applications, ", actions[(i+j)%len(actions)], ", ", name, `/*, allow"`)
 		}
 		b = append(b, ']')
-		if d.in(250) {
+		if d.chance(250) {
 			b = append(d.token(append(b, `,"jwtTokens":[`...), i%2 == 0), ']')
 		}
 		b = cat(b, `,"groups":["corp:`, name, ":", role, `"]}`)
@@ -194,13 +194,13 @@ func (s *Simulator) writeRoles(b []byte, name string, d *dice) []byte {
 
 func (s *Simulator) writeWindows(b []byte, p project, d *dice) []byte {
 	b = append(b, '[')
-	for i := range 1 + d.below(2) {
+	for i := range 1 + d.intn(2) {
 		if i > 0 {
 			b = append(b, ',')
 		}
-		kind := [...]string{"allow", "deny"}[d.below(2)]
+		kind := [...]string{"allow", "deny"}[d.intn(2)]
 		b = cat(b, `{"kind":"`, kind, `","schedule":"30 6 * * 5","duration":"72h","applications":["`, p.domain, `-*"],"namespaces":["default","*-prod"],"clusters":["prod-*"],"manualSync":true,"timeZone":"America/New_York","description":"Change freeze — see CHG-`)
-		b = append(number(b, 10000+d.below(60000)), `"}`...)
+		b = append(number(b, 10000+d.intn(60000)), `"}`...)
 	}
 	return append(b, ']')
 }

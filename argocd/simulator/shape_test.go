@@ -197,20 +197,20 @@ func TestSpecialCasesAreAsFrequent(t *testing.T) {
 	t.Parallel()
 	single(t)
 	cases := map[string]func(a map[string]any) bool{
-		"several sources":     func(a map[string]any) bool { return look(a, "spec", "sources") != nil },
+		"several sources":     func(a map[string]any) bool { return lookup(a, "spec", "sources") != nil },
 		"by name":             func(a map[string]any) bool { return text(a, "spec", "destination", "name") != "" },
 		"helm values":         func(a map[string]any) bool { return text(a, "spec", "source", "helm", "values") != "" },
-		"helm values, object": func(a map[string]any) bool { return look(a, "spec", "source", "helm", "valuesObject") != nil },
+		"helm values, object": func(a map[string]any) bool { return lookup(a, "spec", "source", "helm", "valuesObject") != nil },
 		"chart":               func(a map[string]any) bool { return text(a, "spec", "source", "chart") != "" },
 		"healthy":             func(a map[string]any) bool { return text(a, "status", "health", "status") == "Healthy" },
 		"degraded":            func(a map[string]any) bool { return text(a, "status", "health", "status") == "Degraded" },
 		"out of sync":         func(a map[string]any) bool { return text(a, "status", "sync", "status") == "OutOfSync" },
 		"failed":              func(a map[string]any) bool { return text(a, "status", "operationState", "phase") == "Failed" },
-		"conditions":          func(a map[string]any) bool { return look(a, "status", "conditions") != nil },
-		"owned":               func(a map[string]any) bool { return look(a, "metadata", "ownerReferences") != nil },
+		"conditions":          func(a map[string]any) bool { return lookup(a, "status", "conditions") != nil },
+		"owned":               func(a map[string]any) bool { return lookup(a, "metadata", "ownerReferences") != nil },
 		"default project":     func(a map[string]any) bool { return text(a, "spec", "project") == "default" },
 		"30 resources": func(a map[string]any) bool {
-			r, _ := look(a, "status", "resources").([]any)
+			r, _ := lookup(a, "status", "resources").([]any)
 			return len(r) >= 30
 		},
 	}
@@ -232,7 +232,7 @@ func TestSpecialCasesAreAsFrequent(t *testing.T) {
 		}
 	}
 	never := slices.ContainsFunc(made, func(a map[string]any) bool {
-		return text(a, "status", "sync", "status") == "" && look(a, "status", "health", "status") == nil && look(a, "status", "resources") == nil
+		return text(a, "status", "sync", "status") == "" && lookup(a, "status", "health", "status") == nil && lookup(a, "status", "resources") == nil
 	})
 	if !never {
 		t.Error("no application that was never reconciled")
@@ -275,8 +275,8 @@ func TestFieldsAreTheRecordedOnes(t *testing.T) {
 	whole := items(t, s, "/api/v1/applications")
 	for i, a := range itemsOf(t, w.Body.Bytes()) {
 		for _, path := range [][]string{{"spec"}, {"metadata", "name"}, {"metadata", "labels"}, {"metadata", "annotations"}, {"status", "health"}, {"status", "summary"}, {"status", "sync", "status"}, {"status", "operationState", "phase"}} {
-			if !same(look(a, path...), look(whole[i], path...)) {
-				t.Fatalf("%s: %v is %v, in the whole object %v", text(a, "metadata", "name"), path, look(a, path...), look(whole[i], path...))
+			if !same(lookup(a, path...), lookup(whole[i], path...)) {
+				t.Fatalf("%s: %v is %v, in the whole object %v", text(a, "metadata", "name"), path, lookup(a, path...), lookup(whole[i], path...))
 			}
 		}
 	}

@@ -75,9 +75,9 @@ type Simulator struct {
 	users    map[string]Access
 	logEvery time.Duration
 
-	apps     lattice
+	apps     nameSequence
 	projects catalogue
-	sets     lattice
+	sets     nameSequence
 	clusters int
 	named    []cluster
 	words    word
@@ -87,7 +87,7 @@ type Simulator struct {
 	routes   []route
 
 	stored [kinds]overlay
-	hub    hub
+	hub    broadcaster
 
 	writing   sync.Mutex // one write at a time
 	syncTakes time.Duration
@@ -147,9 +147,9 @@ func New(o Options) (*Simulator, error) {
 	s := &Simulator{
 		seed: o.Seed, version: o.Version, token: o.Token, users: o.Tokens, faults: o.Faults,
 		logEvery: o.LogEvery, syncTakes: o.SyncTakes,
-		apps:     newLattice(o.Applications, domains(), components(), places()),
+		apps:     newNameSequence(o.Applications, domains(), components(), places()),
 		projects: newCatalogue(o.Projects, domains(), teams()),
-		sets:     newLattice(o.ApplicationSets, domains(), components(), fleets()),
+		sets:     newNameSequence(o.ApplicationSets, domains(), components(), fleets()),
 		clusters: o.Clusters,
 		named:    recordedClusters(),
 		words:    words(),

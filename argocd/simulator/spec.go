@@ -81,7 +81,7 @@ func (a *application) writeMetadata(b []byte) []byte {
 	b = cat(b, `{"name":"`, a.name, `","namespace":"argocd","uid":"`)
 	b = a.writeUID(b)
 	b = append(b, `","resourceVersion":"`...)
-	b = number(b, 1000+d.below(1500))
+	b = number(b, 1000+d.intn(1500))
 	b = append(b, `","generation":`...)
 	generation := 2
 	if a.never {
@@ -134,7 +134,7 @@ func (a *application) writeSource(b []byte) []byte {
 		if a.parameters {
 			b = append(b, `,"parameters":[{"name":"image.tag","value":"`...)
 			b = cat(b, version(&d, "v", ""), `","forceString":true},{"name":"replicaCount","value":"`)
-			b = number(b, 1+d.below(8))
+			b = number(b, 1+d.intn(8))
 			b = cat(b, `"},{"name":"global.environment","value":"`, a.env, `"}]`)
 		}
 		if a.release {
@@ -142,18 +142,18 @@ func (a *application) writeSource(b []byte) []byte {
 		}
 		if a.values {
 			b = append(b, `,"values":"replicaCount: `...)
-			b = number(b, 1+d.below(8))
+			b = number(b, 1+d.intn(8))
 			b = append(b, `\nresources:\n  requests:\n    cpu: `...)
-			b = number(b, 250*(1+d.below(6)))
+			b = number(b, 250*(1+d.intn(6)))
 			b = append(b, `m\n    memory: `...)
-			b = number(b, 64*(1+d.below(20)))
+			b = number(b, 64*(1+d.intn(20)))
 			b = cat(b, `Mi\ningress:\n  enabled: true\n  hosts:\n  - `, a.component, ".", a.domain, `.example.net\n"`)
 		}
 		if a.object {
 			b = append(b, `,"valuesObject":{"autoscaling":{"enabled":true,"max":`...)
-			b = number(b, 10+d.below(30))
+			b = number(b, 10+d.intn(30))
 			b = append(b, `,"min":2},"podAnnotations":{"prometheus.io/scrape":"true"},"replicaCount":`...)
-			b = number(b, 1+d.below(8))
+			b = number(b, 1+d.intn(8))
 			b = cat(b, `,"tolerations":[{"effect":"NoSchedule","key":"dedicated","operator":"Equal","value":"`, a.domain, `"}]}`)
 		}
 		b = append(b, '}')
@@ -161,9 +161,9 @@ func (a *application) writeSource(b []byte) []byte {
 		b = cat(b, `,"kustomize":{"images":["`)
 		b = a.writeImage(b)
 		b = cat(b, `"],"commonLabels":{"team":"`, a.team, `"}`)
-		if d.in(190) {
+		if d.chance(190) {
 			b = cat(b, `,"replicas":[{"name":"`, a.component, `","count":`)
-			b = append(number(b, 1+d.below(8)), `}]`...)
+			b = append(number(b, 1+d.intn(8)), `}]`...)
 		}
 		b = append(b, '}')
 	case directory:
@@ -264,7 +264,7 @@ func (a *application) writeSpec(b []byte) []byte {
 	}
 	if a.limit {
 		b = append(b, `,"revisionHistoryLimit":`...)
-		b = strconv.AppendInt(b, int64(d.below(3)*10), 10)
+		b = strconv.AppendInt(b, int64(d.intn(3)*10), 10)
 	}
 	if a.multi {
 		b = a.writeSources(append(b, `,"sources":`...))

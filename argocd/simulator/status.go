@@ -28,7 +28,7 @@ func (a *application) each(kinds []resourceKind, first int, yield func(r *resour
 	for i := range min(n, first) {
 		k := kinds[i*len(kinds)/n]
 		if n < len(kinds) {
-			k = kinds[(i*len(kinds)+d.below(len(kinds)))/n]
+			k = kinds[(i*len(kinds)+d.intn(len(kinds)))/n]
 		}
 		if i == bad && a.health != "Healthy" && !k.healthy {
 			k = nearestHealthy(kinds, i*len(kinds)/n)
@@ -38,17 +38,17 @@ func (a *application) each(kinds []resourceKind, first int, yield func(r *resour
 			r.namespace = ""
 		}
 		num := digits[2*i : 2*i+2]
-		if d.in(500) {
+		if d.chance(500) {
 			r.name = prefix + num
 		} else {
-			r.name = prefix + num + [...]string{"-env", "-hpa", "-tls", "-db"}[d.below(4)]
+			r.name = prefix + num + [...]string{"-env", "-hpa", "-tls", "-db"}[d.intn(4)]
 		}
 		switch {
 		case a.sync == "Unknown":
 			r.status = "Unknown"
-		case a.sync == "OutOfSync" && (i == bad || d.in(150)):
+		case a.sync == "OutOfSync" && (i == bad || d.chance(150)):
 			r.status = "OutOfSync"
-			r.prune = d.in(200)
+			r.prune = d.chance(200)
 		}
 		if k.healthy {
 			r.health = "Healthy"
@@ -58,13 +58,13 @@ func (a *application) each(kinds []resourceKind, first int, yield func(r *resour
 				case "Degraded":
 					r.message = d.of(a.words.failures)
 				case "Progressing":
-					r.message = "Waiting for rollout to finish: " + strconv.Itoa(d.below(3)) + " of " + strconv.Itoa(3+d.below(6)) + " updated replicas are available..."
+					r.message = "Waiting for rollout to finish: " + strconv.Itoa(d.intn(3)) + " of " + strconv.Itoa(3+d.intn(6)) + " updated replicas are available..."
 				}
 			}
 		}
-		if d.in(80) {
-			r.wave = d.below(11) - 5
-		} else if d.in(40) {
+		if d.chance(80) {
+			r.wave = d.intn(11) - 5
+		} else if d.chance(40) {
 			r.hook = true
 		}
 		yield(&r)
@@ -191,12 +191,12 @@ func (a *application) writeSummary(b []byte) []byte {
 	}
 	d := roll(a.seed, partStatus, a.index+1<<40)
 	b = append(b, '{')
-	if d.in(260) {
+	if d.chance(260) {
 		b = cat(b, `"externalURLs":["https://`, a.component, ".", a.domain, ".", a.region, `.example.net/"],`)
 	}
 	b = append(b, `"images":[`...)
 	for _, w := range a.words.infra {
-		if d.in(290) {
+		if d.chance(290) {
 			b = cat(b, `"registry.corp.example.net/infra/`, w, ":", version(&d, "v", ""), `",`)
 		}
 	}
@@ -210,12 +210,12 @@ func (a *application) writeConditions(b []byte) []byte {
 		if i > 0 {
 			b = append(b, ',')
 		}
-		switch d.below(4) {
+		switch d.intn(4) {
 		case 0:
 			b = append(b, `{"type":"ComparisonError","message":"Failed to load target state: failed to generate manifest for source 1 of 1: rpc error: code = Unknown desc = unable to resolve revision"`...)
 		case 1:
 			b = append(b, `{"type":"OrphanedResourceWarning","message":"Application has `...)
-			b = append(number(b, 1+d.below(9)), ` orphaned resources"`...)
+			b = append(number(b, 1+d.intn(9)), ` orphaned resources"`...)
 		case 2:
 			b = cat(b, `{"type":"SharedResourceWarning","message":"ConfigMap/common-env is part of applications argocd/`, a.name, ` and media-web-prod"`)
 		default:
@@ -248,7 +248,7 @@ func (a *application) writeStatus(b []byte, kinds []resourceKind) []byte {
 	}
 	d := roll(a.seed, partStatus, a.index+1<<42)
 	b = append(b, `,"reconciledAt":"`...)
-	b = append(moment(b, 0, 4*3600+d.below(3*3600)), '"')
+	b = append(moment(b, 0, 4*3600+d.intn(3*3600)), '"')
 	if a.phase != "" {
 		b = a.writeOperationState(append(b, `,"operationState":`...), kinds)
 	}

@@ -102,14 +102,14 @@ type change struct {
 // watcher of the server does.
 const maxMissed = 256
 
-// hub tells watchers of changes.
-type hub struct {
+// broadcaster sends changes to all watchers.
+type broadcaster struct {
 	mu       sync.Mutex
 	watchers map[chan change]bool
 	missed   int64
 }
 
-func (h *hub) watch() (<-chan change, func()) {
+func (h *broadcaster) watch() (<-chan change, func()) {
 	ch := make(chan change, maxMissed)
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -124,7 +124,7 @@ func (h *hub) watch() (<-chan change, func()) {
 	}
 }
 
-func (h *hub) tell(c change) {
+func (h *broadcaster) tell(c change) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	for ch := range h.watchers {
@@ -153,7 +153,7 @@ func (c *call) watch(k kind, wrapper string, f filter, all func(send func(h *hea
 	defer done()
 	st := c.stream(prunes(c.query.Get("fields")))
 	event := func(how string, h *head, body []byte) error {
-		if !c.sees(h.project) || !f.takes(h) {
+		if !c.canRead(h.project) || !f.takes(h) {
 			return nil
 		}
 		return st.send(cat(nil, `{"type":"`, how, `","`, wrapper, `":`, string(body), `}`))
@@ -192,7 +192,7 @@ func watchApplications(c *call) error {
 		var body []byte
 		var err error
 		c.eachApplication(&a, func(h *head, e *entry) bool {
-			if !c.sees(h.project) || !f.takes(h) {
+			if !c.canRead(h.project) || !f.takes(h) {
 				return true
 			}
 			if e != nil {

@@ -91,11 +91,11 @@ func TestWatchSelects(t *testing.T) {
 		t.Errorf("%.200s", marshal(event))
 	}
 	_, lines = follow(t, srv, "/api/v1/stream/applications/"+name+"/resource-tree", "")
-	if event := next(t, lines); look(event, "result") == nil {
+	if event := next(t, lines); lookup(event, "result") == nil {
 		t.Errorf("%.200s", marshal(event))
 	}
 	do(s, http.MethodGet, "/api/v1/applications/"+name+"?refresh=normal", "")
-	if event := next(t, lines); look(event, "result") == nil {
+	if event := next(t, lines); lookup(event, "result") == nil {
 		t.Errorf("%.200s", marshal(event))
 	}
 }
@@ -182,7 +182,7 @@ func TestLogIsFollowed(t *testing.T) {
 	app, pod := withPods(t, s)
 	_, lines := follow(t, srv, "/api/v1/applications/"+app+"/logs?follow=true&tailLines=2&podName="+pod, "")
 	for i := range 10 {
-		if event := next(t, lines); look(event, "result", "last") != false {
+		if event := next(t, lines); lookup(event, "result", "last") != false {
 			t.Errorf("line %s: %v", strconv.Itoa(i), event)
 		}
 	}

@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// syncing is the request of a sync or a rollback.
-type syncing struct {
+// syncRequest is the request of a sync or a rollback.
+type syncRequest struct {
 	Revision              string
 	Revisions             []string
 	DryRun, Prune         bool
@@ -20,14 +20,14 @@ type syncing struct {
 }
 
 func automated(m obj) bool {
-	a, ok := look(m, "spec", "syncPolicy", "automated").(obj)
+	a, ok := lookup(m, "spec", "syncPolicy", "automated").(obj)
 	return ok && a["enabled"] != false
 }
 
 func busy(m obj) bool { return m["operation"] != nil }
 
 func syncApplication(c *call) error {
-	var q syncing
+	var q syncRequest
 	if err := c.read(&q); err != nil {
 		return err
 	}
@@ -38,7 +38,7 @@ func syncApplication(c *call) error {
 	defer done()
 	wanted := text(t.m, "spec", "source", "targetRevision")
 	switch {
-	case look(t.m, "metadata", "deletionTimestamp") != nil:
+	case lookup(t.m, "metadata", "deletionTimestamp") != nil:
 		return refuse(failedPrecondition, "application is deleting")
 	case q.Revision != "" && q.Revision != wanted && automated(t.m) && !q.DryRun:
 		return refuse(failedPrecondition, "Cannot sync to %s: auto-sync currently set to %s", q.Revision, wanted)
@@ -46,7 +46,7 @@ func syncApplication(c *call) error {
 		return refuse(failedPrecondition, "another operation is already in progress")
 	}
 	revision := q.Revision
-	if revision == "" || revision == wanted || len(revision) != 40 && look(t.m, "spec", "source", "chart") == nil {
+	if revision == "" || revision == wanted || len(revision) != 40 && lookup(t.m, "spec", "source", "chart") == nil {
 		revision = c.resolve(t, revision)
 	}
 	return c.start(t, q, revision, nil)
@@ -68,7 +68,7 @@ func (c *call) resolve(t *target, name string) string {
 }
 
 func rollback(c *call) error {
-	var q syncing
+	var q syncRequest
 	if err := c.read(&q); err != nil {
 		return err
 	}
@@ -78,17 +78,17 @@ func rollback(c *call) error {
 	}
 	defer done()
 	switch {
-	case look(t.m, "metadata", "deletionTimestamp") != nil:
+	case lookup(t.m, "metadata", "deletionTimestamp") != nil:
 		return refuse(failedPrecondition, "application is deleting")
 	case automated(t.m):
 		return refuse(failedPrecondition, "rollback cannot be initiated when auto-sync is enabled")
 	case busy(t.m):
 		return refuse(failedPrecondition, "another operation is already in progress")
 	}
-	history, _ := look(t.m, "status", "history").([]any)
+	history, _ := lookup(t.m, "status", "history").([]any)
 	for _, h := range history {
 		entry, _ := h.(obj)
-		if id, _ := look(entry, "id").(json.Number); id != "" && id == q.ID {
+		if id, _ := lookup(entry, "id").(json.Number); id != "" && id == q.ID {
 			return c.start(t, q, text(entry, "revision"), entry)
 		}
 	}
@@ -103,7 +103,7 @@ func orZero(n json.Number) json.Number {
 }
 
 // start begins an operation: it shows as running until the time of one has passed.
-func (c *call) start(t *target, q syncing, revision string, from obj) error {
+func (c *call) start(t *target, q syncRequest, revision string, from obj) error {
 	ask := obj{}
 	for key, value := range map[string]any{"revision": revision, "prune": q.Prune, "dryRun": q.DryRun} {
 		if value != "" && value != false {
@@ -125,14 +125,14 @@ func (c *call) start(t *target, q syncing, revision string, from obj) error {
 	}
 	operation := obj{"sync": ask, "initiatedBy": obj{"username": c.username()}, "retry": obj{}}
 	t.m["operation"] = operation
-	source, kept := look(t.m, "spec", "source"), "source"
-	if sources := look(t.m, "spec", "sources"); sources != nil {
+	source, kept := lookup(t.m, "spec", "source"), "source"
+	if sources := lookup(t.m, "spec", "sources"); sources != nil {
 		source, kept = sources, "sources"
 	}
 	if from != nil && from[kept] != nil {
 		source = from[kept]
 	}
-	in(t.m, "status")["operationState"] = obj{
+	ensureObject(t.m, "status")["operationState"] = obj{
 		"operation": operation, "phase": "Running", "message": "waiting for completion of the sync", "startedAt": now(),
 		"syncResult": obj{"revision": revision, kept: source},
 	}
@@ -147,7 +147,7 @@ func (c *call) start(t *target, q syncing, revision string, from obj) error {
 }
 
 // finish ends an operation if it still runs.
-func (s *Simulator) finish(name, space, started string, q syncing, revision string) {
+func (s *Simulator) finish(name, space, started string, q syncRequest, revision string) {
 	s.writing.Lock()
 	defer s.writing.Unlock()
 	f, ok := s.known(name, space)
@@ -159,8 +159,8 @@ func (s *Simulator) finish(name, space, started string, q syncing, revision stri
 		return
 	}
 	delete(m, "operation")
-	status := in(m, "status")
-	state := in(status, "operationState")
+	status := ensureObject(m, "status")
+	state := ensureObject(status, "operationState")
 	state["phase"], state["message"], state["finishedAt"] = "Succeeded", "successfully synced (all tasks run)", now()
 	resources, _ := status["resources"].([]any)
 	var results []any
@@ -193,18 +193,18 @@ func (s *Simulator) finish(name, space, started string, q syncing, revision stri
 			"name": text(o, "name"), "status": "Synced", "message": message, "hookPhase": "Succeeded", "syncPhase": "Sync",
 		})
 	}
-	in(state, "syncResult")["resources"] = results
+	ensureObject(state, "syncResult")["resources"] = results
 	if !q.DryRun {
 		status["resources"] = left
 		s.settle(m, status, q, revision, behind)
 	}
 	// A full store leaves the operation running, as a full etcd would.
-	_, _ = s.keep(applications, m, "MODIFIED", f.index >= 0)
+	_, _ = s.store(applications, m, "MODIFIED", f.index >= 0)
 }
 
 // settle writes what a sync that was no dry run changes besides the resources.
-func (s *Simulator) settle(m, status obj, q syncing, revision string, behind bool) {
-	compared := in(status, "sync")
+func (s *Simulator) settle(m, status obj, q syncRequest, revision string, behind bool) {
+	compared := ensureObject(status, "sync")
 	back := q.ID != "" && compared["revision"] != revision
 	compared["status"] = "Synced"
 	if behind || back {
@@ -213,11 +213,11 @@ func (s *Simulator) settle(m, status obj, q syncing, revision string, behind boo
 	if !back && revision != "" {
 		compared["revision"] = revision
 	}
-	if source := look(m, "spec", "source"); source != nil {
-		in(compared, "comparedTo")["source"] = source
+	if source := lookup(m, "spec", "source"); source != nil {
+		ensureObject(compared, "comparedTo")["source"] = source
 	}
-	in(compared, "comparedTo")["destination"] = look(m, "spec", "destination")
-	health := in(status, "health")
+	ensureObject(compared, "comparedTo")["destination"] = lookup(m, "spec", "destination")
+	health := ensureObject(status, "health")
 	switch health["status"] {
 	case nil, "", "Missing", "Unknown":
 		health["status"], health["lastTransitionTime"] = "Healthy", now()
@@ -227,21 +227,21 @@ func (s *Simulator) settle(m, status obj, q syncing, revision string, behind boo
 	id := int64(0)
 	if len(history) > 0 {
 		last, _ := history[len(history)-1].(obj)
-		n, _ := look(last, "id").(json.Number)
+		n, _ := lookup(last, "id").(json.Number)
 		before, err := n.Int64()
 		if err == nil {
 			id = before + 1
 		}
 	}
-	entry := obj{"revision": revision, "deployedAt": now(), "deployStartedAt": now(), "id": json.Number(strconv.FormatInt(id, 10)), "initiatedBy": look(status, "operationState", "operation", "initiatedBy")}
+	entry := obj{"revision": revision, "deployedAt": now(), "deployStartedAt": now(), "id": json.Number(strconv.FormatInt(id, 10)), "initiatedBy": lookup(status, "operationState", "operation", "initiatedBy")}
 	for _, key := range []string{"source", "sources"} {
-		if v := look(status, "operationState", "syncResult", key); v != nil {
+		if v := lookup(status, "operationState", "syncResult", key); v != nil {
 			entry[key] = v
 		}
 	}
 	history = append(history, entry)
 	limit := int64(10)
-	if n, ok := look(m, "spec", "revisionHistoryLimit").(json.Number); ok {
+	if n, ok := lookup(m, "spec", "revisionHistoryLimit").(json.Number); ok {
 		if v, err := n.Int64(); err == nil && v >= 0 {
 			limit = v
 		}
@@ -250,7 +250,7 @@ func (s *Simulator) settle(m, status obj, q syncing, revision string, behind boo
 }
 
 // takes says whether a sync is about a resource: about all, unless some are named.
-func (q *syncing) takes(o obj) bool {
+func (q *syncRequest) takes(o obj) bool {
 	return len(q.Resources) == 0 || slices.ContainsFunc(q.Resources, func(r struct{ Group, Kind, Name, Namespace string }) bool {
 		return r.Kind == text(o, "kind") && r.Name == text(o, "name") && r.Group == text(o, "group") && (r.Namespace == "" || r.Namespace == text(o, "namespace"))
 	})
@@ -262,11 +262,11 @@ func terminate(c *call) error {
 		return err
 	}
 	defer done()
-	if !busy(t.m) || look(t.m, "status", "operationState") == nil {
+	if !busy(t.m) || lookup(t.m, "status", "operationState") == nil {
 		return refuse(invalidArgument, "Unable to terminate operation. No operation is in progress")
 	}
 	delete(t.m, "operation")
-	state := in(t.m, "status", "operationState")
+	state := ensureObject(t.m, "status", "operationState")
 	state["phase"], state["message"], state["finishedAt"] = "Failed", "Operation terminated", now()
 	if _, err := c.save(t); err != nil {
 		return err
@@ -276,7 +276,7 @@ func terminate(c *call) error {
 
 // target finds a resource in an application that is being changed.
 func (t *target) resource(group, kind, namespace, name string) (obj, error) {
-	resources, _ := look(t.m, "status", "resources").([]any)
+	resources, _ := lookup(t.m, "status", "resources").([]any)
 	for _, r := range resources {
 		o, _ := r.(obj)
 		if o != nil && text(o, "kind") == kind && text(o, "name") == name && text(o, "group") == group && (namespace == "" || text(o, "namespace") == namespace) {
@@ -297,8 +297,8 @@ func deleteResource(c *call) error {
 		return err
 	}
 	o["status"], o["health"] = "OutOfSync", obj{"status": "Missing"}
-	in(t.m, "status", "sync")["status"] = "OutOfSync"
-	in(t.m, "status", "health")["status"] = "Missing"
+	ensureObject(t.m, "status", "sync")["status"] = "OutOfSync"
+	ensureObject(t.m, "status", "health")["status"] = "Missing"
 	if _, err := c.save(t); err != nil {
 		return err
 	}
@@ -335,7 +335,7 @@ func runAction(c *call) error {
 		health = "Suspended"
 	}
 	o["health"] = obj{"status": health}
-	in(t.m, "status")["reconciledAt"] = now()
+	ensureObject(t.m, "status")["reconciledAt"] = now()
 	if _, err := c.save(t); err != nil {
 		return err
 	}

@@ -148,7 +148,7 @@ func canI(c *call) error {
 	yes := c.user == nil
 	if !yes && (resource == "applications" || resource == "applicationsets" || resource == "projects") {
 		project, _, _ := strings.Cut(object, "/")
-		yes = c.sees(project) && (action == "get" || c.user.Writes)
+		yes = c.canRead(project) && (action == "get" || c.user.Writes)
 	}
 	if yes {
 		return c.answer([]byte(`{"value":"yes"}`))

@@ -24,7 +24,7 @@ type content struct {
 	images  []string
 }
 
-func (c *call) content() (found, content, error) {
+func (c *call) content() (foundApplication, content, error) {
 	f, err := c.application()
 	if err != nil {
 		return f, content{}, err
@@ -86,7 +86,7 @@ func (s *Simulator) writeNode(b []byte, app string, o *object, health, message s
 	b = append(d.uid(b), '"')
 	b = append(b, below...)
 	b = append(b, `,"resourceVersion":"`...)
-	b = append(number(b, 100_000_000+d.below(900_000_000)), '"')
+	b = append(number(b, 100_000_000+d.intn(900_000_000)), '"')
 	if health != "" {
 		b = append(b, `,"health":`...)
 		b = append(b, `{"status":"`...)
@@ -97,7 +97,7 @@ func (s *Simulator) writeNode(b []byte, app string, o *object, health, message s
 		b = append(b, '}')
 	}
 	b = append(b, `,"createdAt":"`...)
-	return append(moment(b, 30+d.below(300), 8*3600), `"}`...)
+	return append(moment(b, 30+d.intn(300), 8*3600), `"}`...)
 }
 
 func parent(o *object, uid []byte) []byte {
@@ -120,7 +120,7 @@ func (s *Simulator) pods(app string, o *object) (set *object, pods []object) {
 		owner += "-" + string(hex(nil, d.next(), 9))
 		set = &object{Group: "apps", Version: "v1", Kind: "ReplicaSet", Namespace: o.Namespace, Name: owner}
 	}
-	for i := range 1 + d.below(3) {
+	for i := range 1 + d.intn(3) {
 		suffix := string(hex(nil, d.next(), 5))
 		if o.Kind == "StatefulSet" {
 			suffix = strconv.Itoa(i)
@@ -245,7 +245,7 @@ func getEvents(c *call) error {
 		{"OperationCompleted", "Sync operation succeeded", "Normal"},
 		{"Unhealthy", "Readiness probe failed: HTTP probe failed with statuscode: 503", "Warning"},
 	}
-	for i := range 1 + d.below(4) {
+	for i := range 1 + d.intn(4) {
 		if i > 0 {
 			b = append(b, ',')
 		}
@@ -260,7 +260,7 @@ func getEvents(c *call) error {
 		b = append(b, `","source":{"component":"argocd-application-controller"},"firstTimestamp":"`...)
 		b = append(moment(b, 0, 7*3600+i*60), `","lastTimestamp":"`...)
 		b = append(moment(b, 0, 7*3600+i*60+30), `","count":`...)
-		b = cat(number(b, 1+d.below(5)), `,"type":"`, reasons[i][2], `","eventTime":null,"reportingComponent":"","reportingInstance":""}`)
+		b = cat(number(b, 1+d.intn(5)), `,"type":"`, reasons[i][2], `","eventTime":null,"reportingComponent":"","reportingInstance":""}`)
 	}
 	return c.answer(append(b, `]}`...))
 }

@@ -46,8 +46,8 @@ func parse(body []byte) (obj, error) {
 	return m, nil
 }
 
-// in returns the object below the keys and makes what is missing on the way.
-func in(m obj, keys ...string) obj {
+// ensureObject returns the object below the keys and makes what is missing on the way.
+func ensureObject(m obj, keys ...string) obj {
 	for _, key := range keys {
 		next, ok := m[key].(obj)
 		if !ok {
@@ -59,8 +59,8 @@ func in(m obj, keys ...string) obj {
 	return m
 }
 
-// look returns the value below the keys, nil if there is none.
-func look(m obj, keys ...string) any {
+// lookup returns the value below the keys, nil if there is none.
+func lookup(m obj, keys ...string) any {
 	var v any = m
 	for _, key := range keys {
 		next, ok := v.(obj)
@@ -73,16 +73,16 @@ func look(m obj, keys ...string) any {
 }
 
 func text(m obj, keys ...string) string {
-	s, _ := look(m, keys...).(string)
+	s, _ := lookup(m, keys...).(string)
 	return s
 }
 
 func now() string { return time.Now().UTC().Format(time.RFC3339) }
 
-// keep stores an object as a write left it, tells the watchers and returns its bytes.
-func (s *Simulator) keep(k kind, m obj, how string, generated bool) ([]byte, error) {
+// store stores an object as a write left it, tells the watchers and returns its bytes.
+func (s *Simulator) store(k kind, m obj, how string, generated bool) ([]byte, error) {
 	number := s.revision.Add(1)
-	in(m, "metadata")["resourceVersion"] = strconv.FormatInt(number, 10)
+	ensureObject(m, "metadata")["resourceVersion"] = strconv.FormatInt(number, 10)
 	body := marshal(m)
 	h := headOf(body)
 	e := &entry{head: h, key: h.namespace + "/" + h.name, body: body}
@@ -93,8 +93,8 @@ func (s *Simulator) keep(k kind, m obj, how string, generated bool) ([]byte, err
 	return body, nil
 }
 
-// drop makes an object be gone.
-func (s *Simulator) drop(k kind, h head, body []byte, generated bool) error {
+// remove deletes an object and tells the watchers.
+func (s *Simulator) remove(k kind, h head, body []byte, generated bool) error {
 	e := &entry{head: h, key: h.namespace + "/" + h.name}
 	if err := s.stored[k].put(e, generated); err != nil {
 		return err
@@ -106,7 +106,7 @@ func (s *Simulator) drop(k kind, h head, body []byte, generated bool) error {
 // target is an application that a call is about to change. The simulator's writing lock is
 // held until done.
 type target struct {
-	found
+	foundApplication
 
 	m obj
 }
@@ -124,8 +124,8 @@ func (c *call) forWriting(space, project, action string) (*target, func(), error
 		project = c.query.Get("project")
 	}
 	f, err := c.find(c.args[0], space, project)
-	if err == nil && !c.changes(f.project) {
-		err = c.lacking("applications", action, f.project+"/"+f.name)
+	if err == nil && !c.canChange(f.project) {
+		err = c.permissionDenied("applications", action, f.project+"/"+f.name)
 	}
 	var m obj
 	if err == nil {
@@ -139,7 +139,7 @@ func (c *call) forWriting(space, project, action string) (*target, func(), error
 }
 
 func (c *call) save(t *target) ([]byte, error) {
-	return c.keep(applications, t.m, "MODIFIED", t.index >= 0)
+	return c.store(applications, t.m, "MODIFIED", t.index >= 0)
 }
 
 // saved saves and answers with the application.
@@ -152,7 +152,7 @@ func (c *call) saved(t *target) error {
 }
 
 // refresh compares an application anew, which nothing but its times shows.
-func (c *call) refresh(f found, _ string) (found, error) {
+func (c *call) refresh(f foundApplication, _ string) (foundApplication, error) {
 	c.writing.Lock()
 	defer c.writing.Unlock()
 	f, ok := c.known(f.name, f.namespace)
@@ -163,8 +163,8 @@ func (c *call) refresh(f found, _ string) (found, error) {
 	if err != nil {
 		return f, err
 	}
-	in(m, "status")["reconciledAt"] = now()
-	if _, err := c.keep(applications, m, "MODIFIED", f.index >= 0); err != nil {
+	ensureObject(m, "status")["reconciledAt"] = now()
+	if _, err := c.store(applications, m, "MODIFIED", f.index >= 0); err != nil {
 		return f, err
 	}
 	f, _ = c.known(f.name, f.namespace)
@@ -199,8 +199,8 @@ func (c *call) valid(m obj) error {
 		}
 		return refuse(invalidArgument, "application destination spec for %s is invalid: unable to find destination server: there are no clusters with this name: %s", name, cluster)
 	}
-	sources, _ := look(m, "spec", "sources").([]any)
-	if source, ok := look(m, "spec", "source").(obj); ok {
+	sources, _ := lookup(m, "spec", "sources").([]any)
+	if source, ok := lookup(m, "spec", "source").(obj); ok {
 		sources = append(sources, source)
 	}
 	if len(sources) == 0 {
@@ -212,7 +212,7 @@ func (c *call) valid(m obj) error {
 			return refuse(invalidArgument, "application spec for %s is invalid: InvalidSpecError: spec.source.repoURL and either spec.source.path, spec.source.chart, or spec.source.ref are required", name)
 		}
 	}
-	in(m, "spec")["project"] = project
+	ensureObject(m, "spec")["project"] = project
 	return nil
 }
 
@@ -230,9 +230,9 @@ func dnsName(name string) bool {
 	return true
 }
 
-// fresh gives a new object what the API server of Kubernetes adds.
-func (s *Simulator) fresh(m obj) {
-	meta := in(m, "metadata")
+// fillMetadata adds the metadata that the API server of Kubernetes adds to a new object.
+func (s *Simulator) fillMetadata(m obj) {
+	meta := ensureObject(m, "metadata")
 	if text(meta, "namespace") == "" {
 		meta["namespace"] = "argocd"
 	}
@@ -261,8 +261,8 @@ func createApplication(c *call) error {
 	if project == "" {
 		project = "default"
 	}
-	if !c.changes(project) {
-		return c.lacking("applications", "create", project+"/"+text(m, "metadata", "name"))
+	if !c.canChange(project) {
+		return c.permissionDenied("applications", "create", project+"/"+text(m, "metadata", "name"))
 	}
 	if err := c.valid(m); err != nil {
 		return err
@@ -285,12 +285,12 @@ func createApplication(c *call) error {
 		}
 		return c.saved(&target{f, old})
 	}
-	c.fresh(m)
+	c.fillMetadata(m)
 	m["status"] = obj{
 		"sync":   obj{"status": "", "comparedTo": obj{"source": obj{"repoURL": ""}, "destination": obj{}}},
 		"health": obj{}, "summary": obj{}, "sourceHydrator": obj{},
 	}
-	body, err := c.keep(applications, m, "ADDED", f.index >= 0)
+	body, err := c.store(applications, m, "ADDED", f.index >= 0)
 	if err != nil {
 		return err
 	}
@@ -302,12 +302,12 @@ func createApplication(c *call) error {
 func merge(old, m obj) {
 	old["spec"] = m["spec"]
 	for _, key := range []string{"labels", "annotations"} {
-		if with, ok := look(m, "metadata", key).(obj); ok {
-			maps.Copy(in(old, "metadata", key), with)
+		if with, ok := lookup(m, "metadata", key).(obj); ok {
+			maps.Copy(ensureObject(old, "metadata", key), with)
 		}
 	}
-	if finalizers, ok := look(m, "metadata", "finalizers").([]any); ok {
-		in(old, "metadata")["finalizers"] = finalizers
+	if finalizers, ok := lookup(m, "metadata", "finalizers").([]any); ok {
+		ensureObject(old, "metadata")["finalizers"] = finalizers
 	}
 }
 
@@ -321,7 +321,7 @@ func updateApplication(c *call) error {
 		return err
 	}
 	defer done()
-	in(m, "metadata")["name"] = t.name
+	ensureObject(m, "metadata")["name"] = t.name
 	if err := c.valid(m); err != nil {
 		return err
 	}
@@ -373,7 +373,7 @@ func deleteApplication(c *call) error {
 	default:
 		return refuse(invalidArgument, "invalid propagation policy: %s", policy)
 	}
-	if err := c.drop(applications, t.head, marshal(t.m), t.index >= 0); err != nil {
+	if err := c.remove(applications, t.head, marshal(t.m), t.index >= 0); err != nil {
 		return err
 	}
 	return c.answer([]byte(`{}`))

@@ -79,7 +79,7 @@ func TestApplicationLives(t *testing.T) {
 	must(t, s, http.MethodPatch, path, `{"patchType":"merge","patch":"{\"metadata\":{\"labels\":{\"env\":null,\"tier\":\"gold\"}}}"}`)
 	must(t, s, http.MethodPatch, path, `{"patchType":"json","patch":"[{\"op\":\"replace\",\"path\":\"/spec/source/targetRevision\",\"value\":\"2.0.0\"},{\"op\":\"add\",\"path\":\"/spec/info\",\"value\":[]},{\"op\":\"add\",\"path\":\"/spec/info/-\",\"value\":{\"name\":\"a\",\"value\":\"b\"}}]"}`)
 	a := get(t, s, "my-app")
-	if string(marshal(look(a, "metadata", "labels"))) != `{"tier":"gold"}` || text(a, "spec", "source", "targetRevision") != "2.0.0" || string(marshal(look(a, "spec", "info"))) != `[{"name":"a","value":"b"}]` {
+	if string(marshal(lookup(a, "metadata", "labels"))) != `{"tier":"gold"}` || text(a, "spec", "source", "targetRevision") != "2.0.0" || string(marshal(lookup(a, "spec", "info"))) != `[{"name":"a","value":"b"}]` {
 		t.Errorf("after the patches: %s", marshal(a))
 	}
 	stale := fmt.Sprintf(`{"metadata":{"name":"my-app","resourceVersion":"1"},"spec":%s}`, marshal(a["spec"]))
@@ -133,7 +133,7 @@ func TestSync(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := sim(t, Options{Applications: 150, SyncTakes: time.Minute})
 		name := pick(t, s, func(a obj) bool {
-			return !automated(a) && text(a, "status", "sync", "status") == "OutOfSync" && !busy(a) && look(a, "spec", "sources") == nil && text(a, "spec", "source", "chart") == ""
+			return !automated(a) && text(a, "status", "sync", "status") == "OutOfSync" && !busy(a) && lookup(a, "spec", "sources") == nil && text(a, "spec", "source", "chart") == ""
 		})
 		path := "/api/v1/applications/" + name
 		if a := must(t, s, http.MethodPost, path+"/sync", `{"prune":true,"dryRun":true}`); !busy(a) {
@@ -150,9 +150,9 @@ func TestSync(t *testing.T) {
 		time.Sleep(2 * time.Minute) // virtual
 		a = get(t, s, name)
 		if text(a, "status", "sync", "status") != "Synced" || text(a, "status", "sync", "revision") != revision {
-			t.Errorf("after a sync: %s", marshal(look(a, "status", "sync")))
+			t.Errorf("after a sync: %s", marshal(lookup(a, "status", "sync")))
 		}
-		history, _ := look(a, "status", "history").([]any)
+		history, _ := lookup(a, "status", "history").([]any)
 		if len(history) > 0 {
 			last, _ := history[len(history)-1].(obj)
 			if text(last, "revision") != revision {
@@ -164,11 +164,11 @@ func TestSync(t *testing.T) {
 			refused(t, s, http.MethodDelete, path+"/operation", "", 400, "No operation is in progress")
 			time.Sleep(2 * time.Minute) // virtual
 			if a := get(t, s, name); text(a, "status", "operationState", "message") != "Operation terminated" {
-				t.Errorf("a terminated operation went on: %s", marshal(look(a, "status", "operationState")))
+				t.Errorf("a terminated operation went on: %s", marshal(lookup(a, "status", "operationState")))
 			}
 		}
 		refused(t, s, http.MethodPost, path+"/rollback", `{"id":99999}`, 400, "does not have deployment with id 99999")
-		auto := pick(t, s, func(a obj) bool { return automated(a) && !busy(a) && look(a, "metadata", "deletionTimestamp") == nil })
+		auto := pick(t, s, func(a obj) bool { return automated(a) && !busy(a) && lookup(a, "metadata", "deletionTimestamp") == nil })
 		refused(t, s, http.MethodPost, "/api/v1/applications/"+auto+"/rollback", `{"id":1}`, 400, "auto-sync is enabled")
 		refused(t, s, http.MethodPost, "/api/v1/applications/"+auto+"/sync", `{"revision":"`+revision+`"}`, 400, "auto-sync currently set to")
 	})
@@ -178,10 +178,10 @@ func TestResourcesAndActions(t *testing.T) {
 	t.Parallel()
 	s := sim(t, Options{Applications: 100})
 	name := pick(t, s, func(a obj) bool {
-		return strings.Contains(string(marshal(look(a, "status", "resources"))), `"kind":"Deployment"`) && text(a, "status", "health", "status") == "Healthy"
+		return strings.Contains(string(marshal(lookup(a, "status", "resources"))), `"kind":"Deployment"`) && text(a, "status", "health", "status") == "Healthy"
 	})
 	a := get(t, s, name)
-	resources, _ := look(a, "status", "resources").([]any)
+	resources, _ := lookup(a, "status", "resources").([]any)
 	var r obj
 	for _, v := range resources {
 		if o, _ := v.(obj); text(o, "kind") == "Deployment" {

@@ -17,7 +17,7 @@ func createProject(c *call) error {
 		return refuse(invalidArgument, "missing payload 'project' in request")
 	}
 	if c.user != nil {
-		return c.lacking("projects", "create", text(q.Project, "metadata", "name"))
+		return c.permissionDenied("projects", "create", text(q.Project, "metadata", "name"))
 	}
 	name := text(q.Project, "metadata", "name")
 	if !dnsName(name) {
@@ -25,7 +25,7 @@ func createProject(c *call) error {
 	}
 	c.writing.Lock()
 	defer c.writing.Unlock()
-	in(q.Project, "metadata")["namespace"] = "argocd"
+	ensureObject(q.Project, "metadata")["namespace"] = "argocd"
 	_, generated := c.projects.lookup(name)
 	if body, ok := c.projectNamed(name); ok {
 		old, err := parse(body)
@@ -38,16 +38,16 @@ func createProject(c *call) error {
 			}
 			merge(old, q.Project)
 		}
-		return c.keepOne(projects, old, "MODIFIED", generated)
+		return c.storeOne(projects, old, "MODIFIED", generated)
 	}
-	c.fresh(q.Project)
-	in(q.Project, "status")
-	return c.keepOne(projects, q.Project, "ADDED", generated)
+	c.fillMetadata(q.Project)
+	ensureObject(q.Project, "status")
+	return c.storeOne(projects, q.Project, "ADDED", generated)
 }
 
-// keepOne keeps one object and answers with it.
-func (c *call) keepOne(k kind, m obj, how string, generated bool) error {
-	body, err := c.keep(k, m, how, generated)
+// storeOne keeps one object and answers with it.
+func (c *call) storeOne(k kind, m obj, how string, generated bool) error {
+	body, err := c.store(k, m, how, generated)
 	if err != nil {
 		return err
 	}
@@ -69,8 +69,8 @@ func updateProject(c *call) error {
 		return err
 	}
 	name := c.args[0]
-	if !c.changes(name) {
-		return c.lacking("projects", "update", name)
+	if !c.canChange(name) {
+		return c.permissionDenied("projects", "update", name)
 	}
 	old, err := parse(body)
 	if err != nil {
@@ -81,7 +81,7 @@ func updateProject(c *call) error {
 	}
 	merge(old, q.Project)
 	_, generated := c.projects.lookup(name)
-	return c.keepOne(projects, old, "MODIFIED", generated)
+	return c.storeOne(projects, old, "MODIFIED", generated)
 }
 
 func deleteProject(c *call) error {
@@ -93,7 +93,7 @@ func deleteProject(c *call) error {
 	}
 	name := c.args[0]
 	if c.user != nil {
-		return c.lacking("projects", "delete", name)
+		return c.permissionDenied("projects", "delete", name)
 	}
 	if name == "default" {
 		return refuse(invalidArgument, "name '%s' is reserved and cannot be deleted", name)
@@ -102,7 +102,7 @@ func deleteProject(c *call) error {
 		return refuse(invalidArgument, "project is referenced by %d applications", n)
 	}
 	_, generated := c.projects.lookup(name)
-	if err := c.drop(projects, head{name: name, namespace: "argocd"}, body, generated); err != nil {
+	if err := c.remove(projects, head{name: name, namespace: "argocd"}, body, generated); err != nil {
 		return err
 	}
 	return c.answer([]byte(`{}`))
@@ -119,8 +119,8 @@ func (c *call) validSet(m obj) error {
 	if name := text(m, "metadata", "name"); !dnsName(name) {
 		return refuse(unknown, "error creating ApplicationSet: ApplicationSet.argoproj.io %q is invalid: metadata.name: Invalid value: %q", name, name)
 	}
-	if !c.changes(project) {
-		return c.lacking("applicationsets", "create", project+"/"+text(m, "metadata", "name"))
+	if !c.canChange(project) {
+		return c.permissionDenied("applicationsets", "create", project+"/"+text(m, "metadata", "name"))
 	}
 	return nil
 }
@@ -156,7 +156,7 @@ func createSet(c *call) error {
 		for _, a := range apps {
 			resources = append(resources, obj{"group": "argoproj.io", "version": "v1alpha1", "kind": "Application", "namespace": space, "name": text(a, "metadata", "name")})
 		}
-		in(m, "status")["resources"] = resources
+		ensureObject(m, "status")["resources"] = resources
 		return c.answer(marshal(m))
 	}
 	_, generated := c.sets.find(name)
@@ -172,11 +172,11 @@ func createSet(c *call) error {
 			}
 			merge(old, m)
 		}
-		return c.keepOne(applicationsets, old, "MODIFIED", generated)
+		return c.storeOne(applicationsets, old, "MODIFIED", generated)
 	}
-	c.fresh(m)
-	in(m, "status")
-	return c.keepOne(applicationsets, m, "ADDED", generated)
+	c.fillMetadata(m)
+	ensureObject(m, "status")
+	return c.storeOne(applicationsets, m, "ADDED", generated)
 }
 
 func deleteSet(c *call) error {
@@ -190,11 +190,11 @@ func deleteSet(c *call) error {
 	if !ok {
 		return refuse(notFound, "error getting ApplicationSets: applicationsets.argoproj.io %q not found", name)
 	}
-	if !c.changes(project) {
-		return c.lacking("applicationsets", "delete", project+"/"+name)
+	if !c.canChange(project) {
+		return c.permissionDenied("applicationsets", "delete", project+"/"+name)
 	}
 	_, generated := c.sets.find(name)
-	if err := c.drop(applicationsets, head{name: name, namespace: space, project: project}, body, generated && space == "argocd"); err != nil {
+	if err := c.remove(applicationsets, head{name: name, namespace: space, project: project}, body, generated && space == "argocd"); err != nil {
 		return err
 	}
 	return c.answer([]byte(`{}`))
@@ -206,11 +206,11 @@ const maxGenerated = 1000
 // generate makes the applications of a set with list and clusters generators; others would
 // ask a repository or a code host, which there is none of.
 func (c *call) generate(m obj) ([]obj, error) {
-	generators, _ := look(m, "spec", "generators").([]any)
+	generators, _ := lookup(m, "spec", "generators").([]any)
 	if len(generators) == 0 {
 		return nil, refuse(unknown, "unable to generate Applications of ApplicationSet: no generators in the spec")
 	}
-	template, _ := look(m, "spec", "template").(obj)
+	template, _ := lookup(m, "spec", "template").(obj)
 	var all []obj
 	for _, g := range generators {
 		generator, _ := g.(obj)
@@ -228,8 +228,8 @@ func (c *call) generate(m obj) ([]obj, error) {
 			if err != nil {
 				return nil, refuse(unknown, "unable to generate Applications of ApplicationSet: %v", err)
 			}
-			in(app, "metadata")["namespace"] = "argocd"
-			in(app, "status")
+			ensureObject(app, "metadata")["namespace"] = "argocd"
+			ensureObject(app, "status")
 			if all = append(all, app); len(all) > maxGenerated {
 				return nil, refuse(resourceExhausted, "unable to generate Applications of ApplicationSet: more than %d", maxGenerated)
 			}
@@ -250,7 +250,7 @@ func (c *call) parameters(generator obj) ([]obj, error) {
 		return rows, nil
 	}
 	if selected, ok := generator["clusters"].(obj); ok {
-		labels, _ := look(selected, "selector", "matchLabels").(obj)
+		labels, _ := lookup(selected, "selector", "matchLabels").(obj)
 		for i := range min(c.clusters, maxGenerated) {
 			cl := c.cluster(i)
 			if env, has := labels["env"]; !has || env == cl.env {

@@ -10,10 +10,10 @@ import (
 	"github.com/plimsoll/plimsoll/limit"
 )
 
-// A stage is one case.
-type stage struct {
+// A testCase is a named test of the server and the function that runs it.
+type testCase struct {
 	name string
-	play func(ctx context.Context, c *course)
+	play func(ctx context.Context, c *caseRun)
 }
 
 // lists are the tools that list, with what they list.
@@ -27,29 +27,29 @@ var lists = [...]struct{ tool, kind string }{
 const searchTool = "search_argocd_resources"
 
 // cases are played in this order: what is cheap comes first.
-func cases(o Options) []stage {
+func cases(o Options) []testCase {
 	few := max(10, o.Queries/20)
-	all := []stage{
-		{"repeated list", func(ctx context.Context, c *course) { c.repeated(ctx, few) }},
-		{"5 at a time", func(ctx context.Context, c *course) { c.mixed(ctx, few, 5) }},
-		{"50 at a time", func(ctx context.Context, c *course) { c.mixed(ctx, max(50, few), 50) }},
-		{fmt.Sprintf("%d queries", o.Queries), func(ctx context.Context, c *course) { c.flat(ctx, o.Queries) }},
-		{fmt.Sprintf("search over %d", o.MaxMatches/2), func(ctx context.Context, c *course) { c.overMany(ctx) }},
-		{fmt.Sprintf("search over %d", o.MaxMatches), func(ctx context.Context, c *course) { c.overMost(ctx) }},
+	all := []testCase{
+		{"repeated list", func(ctx context.Context, c *caseRun) { c.repeated(ctx, few) }},
+		{"5 at a time", func(ctx context.Context, c *caseRun) { c.mixed(ctx, few, 5) }},
+		{"50 at a time", func(ctx context.Context, c *caseRun) { c.mixed(ctx, max(50, few), 50) }},
+		{fmt.Sprintf("%d queries", o.Queries), func(ctx context.Context, c *caseRun) { c.memoryGrowth(ctx, o.Queries) }},
+		{fmt.Sprintf("search over %d", o.MaxMatches/2), func(ctx context.Context, c *caseRun) { c.searchManyMatches(ctx) }},
+		{fmt.Sprintf("search over %d", o.MaxMatches), func(ctx context.Context, c *caseRun) { c.searchTooManyMatches(ctx) }},
 	}
 	for _, l := range lists {
-		all = append(all, stage{"pages of " + l.kind, func(ctx context.Context, c *course) { c.pages(ctx, l.tool) }})
+		all = append(all, testCase{"pages of " + l.kind, func(ctx context.Context, c *caseRun) { c.pages(ctx, l.tool) }})
 	}
 	return all
 }
 
 // repeated asks for the first page again and again.
-func (c *course) repeated(ctx context.Context, n int) {
+func (c *caseRun) repeated(ctx context.Context, n int) {
 	total := -1
 	for range n {
 		p, ok := c.page(ctx, lists[0].tool, map[string]any{}, 1)
 		switch {
-		case !ok && c.over(ctx):
+		case !ok && c.finished(ctx):
 			return
 		case !ok:
 		case total < 0:
@@ -63,26 +63,26 @@ func (c *course) repeated(ctx context.Context, n int) {
 }
 
 // mixed makes n calls of all kinds, so many at one time.
-func (c *course) mixed(ctx context.Context, n, parallel int) {
+func (c *caseRun) mixed(ctx context.Context, n, parallel int) {
 	var wg sync.WaitGroup
 	var next, done atomic.Int64
 	for range parallel {
 		wg.Go(func() {
-			for i := next.Add(1) - 1; i < int64(n) && !c.over(ctx); i = next.Add(1) - 1 {
+			for i := next.Add(1) - 1; i < int64(n) && !c.finished(ctx); i = next.Add(1) - 1 {
 				if k := int(i) % (len(lists) + 1); k < len(lists) {
 					c.page(ctx, lists[k].tool, map[string]any{}, 1)
 				} else {
 					c.search(ctx, map[string]any{"query": terms[int(i)/(len(lists)+1)%len(terms)]}, 1)
 				}
-				c.reach(int(done.Add(1)), n)
+				c.reportDone(int(done.Add(1)), n)
 			}
 		})
 	}
 	wg.Wait()
 }
 
-// flat makes many calls and compares memory before and after.
-func (c *course) flat(ctx context.Context, n int) {
+// memoryGrowth makes many calls and compares the memory before and after.
+func (c *caseRun) memoryGrowth(ctx context.Context, n int) {
 	// Four at one time keep a server of a few cores busy without being a case of their own.
 	c.mixed(ctx, n, 4)
 	from, to, ok := c.growth()
@@ -93,20 +93,19 @@ func (c *course) flat(ctx context.Context, n int) {
 	// Go's heap swings by a few megabytes with the collector's rhythm; what grows with the
 	// calls is beyond that after a thousand of them.
 	if to > from+8<<20 && to > from+from/4 {
-		c.wrong("memory grows with the calls")
+		c.fail("memory grows with the calls")
 	}
 }
 
 // pages reads all pages of a listing.
-func (c *course) pages(ctx context.Context, tool string) {
+func (c *caseRun) pages(ctx context.Context, tool string) {
 	if last, ok := c.walk(ctx, tool, map[string]any{}); ok {
-		c.beyond(ctx, tool, last)
+		c.pageOutOfRange(ctx, tool, last)
 	}
 }
 
-// walk reads the pages of a listing and holds them to each other. It gives the number of
-// the last.
-func (c *course) walk(ctx context.Context, tool string, args map[string]any) (last int, ok bool) {
+// walk reads all pages of a listing and checks that they agree with each other. It returns the number of the last page.
+func (c *caseRun) walk(ctx context.Context, tool string, args map[string]any) (last int, ok bool) {
 	first, ok := c.page(ctx, tool, with(args), 1)
 	if !ok {
 		return 0, false
@@ -119,10 +118,10 @@ func (c *course) walk(ctx context.Context, tool string, args map[string]any) (la
 			key, err := r.key()
 			switch {
 			case err != nil:
-				c.wrong("%s page %d: %v", tool, number, err)
+				c.fail("%s page %d: %v", tool, number, err)
 				return last, false
 			case seen[key] && !changed:
-				c.wrong("%s page %d: a row stands on another page too: %s", tool, number, cut(string(r.raw)))
+				c.fail("%s page %d: a row stands on another page too: %s", tool, number, cut(string(r.raw)))
 				return last, false
 			}
 			seen[key] = true
@@ -147,7 +146,7 @@ func (c *course) walk(ctx context.Context, tool string, args map[string]any) (la
 		c.note("%d items; the first and the last of %d pages", first.total(), last)
 	case changed:
 	case len(seen) != first.total():
-		c.wrong("%s: the pages have %d items and total_items is %d", tool, len(seen), first.total())
+		c.fail("%s: the pages have %d items and total_items is %d", tool, len(seen), first.total())
 		return last, false
 	default:
 		c.note("%d items on %d pages", first.total(), last)

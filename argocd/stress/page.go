@@ -70,7 +70,7 @@ func (r row) key() (string, error) {
 
 // page calls a tool and holds the answer to what a page is. number is the page that was
 // asked for.
-func (c *course) page(ctx context.Context, tool string, args map[string]any, number int) (*page, bool) {
+func (c *caseRun) page(ctx context.Context, tool string, args map[string]any, number int) (*page, bool) {
 	if number > 1 {
 		args["page"] = number
 	}
@@ -79,15 +79,15 @@ func (c *course) page(ctx context.Context, tool string, args map[string]any, num
 		return nil, false
 	}
 	if a.IsError {
-		c.wrong("%s: %s", tool, a.Text)
+		c.fail("%s: %s", tool, a.Text)
 		return nil, false
 	}
 	p, err := readPage(a.Text, number)
 	if err != nil {
-		c.wrong("%s page %d: %v", tool, number, err)
+		c.fail("%s page %d: %v", tool, number, err)
 		return nil, false
 	}
-	c.good()
+	c.pass()
 	return p, true
 }
 

@@ -14,7 +14,7 @@ var terms = [...]string{"prod", "team", "platform", "staging", "dev", "service",
 
 // search asks for one page of a search. A refusal because of too many matches is good, and
 // total says how many there are; p is nil then.
-func (c *course) search(ctx context.Context, args map[string]any, number int) (p *page, total int, ok bool) {
+func (c *caseRun) search(ctx context.Context, args map[string]any, number int) (p *page, total int, ok bool) {
 	if number > 1 {
 		args["page"] = number
 	}
@@ -26,22 +26,22 @@ func (c *course) search(ctx context.Context, args map[string]any, number int) (p
 	if a.IsError {
 		total, err := tooMany(a.Text, c.o.MaxMatches)
 		if err != "" {
-			c.wrong("%s %q: %s", searchTool, query, err)
+			c.fail("%s %q: %s", searchTool, query, err)
 			return nil, 0, false
 		}
-		c.good()
+		c.pass()
 		return nil, total, true
 	}
 	p, err := readPage(a.Text, number)
 	if err != nil {
-		c.wrong("%s %q page %d: %v", searchTool, query, number, err)
+		c.fail("%s %q page %d: %v", searchTool, query, number, err)
 		return nil, 0, false
 	}
 	if p.total() > c.o.MaxMatches {
-		c.wrong("%s %q: a page of %d matches is shown, more than %d", searchTool, query, p.total(), c.o.MaxMatches)
+		c.fail("%s %q: a page of %d matches is shown, more than %d", searchTool, query, p.total(), c.o.MaxMatches)
 		return nil, 0, false
 	}
-	c.good()
+	c.pass()
 	return p, p.total(), true
 }
 
@@ -65,37 +65,37 @@ func tooMany(text string, limit int) (total int, problem string) {
 	return *r.Total, ""
 }
 
-// overMany searches for what matches many objects, and no more than are shown, and reads
+// searchManyMatches searches for what matches many objects, and no more than are shown, and reads
 // all of it.
-func (c *course) overMany(ctx context.Context) {
+func (c *caseRun) searchManyMatches(ctx context.Context) {
 	from, to := c.o.MaxMatches/2, c.o.MaxMatches
-	args, most := c.find(ctx, func(total int) bool { return total > from && total <= to })
+	args, maxTotal := c.findSearch(ctx, func(total int) bool { return total > from && total <= to })
 	if args == nil {
-		if !c.over(ctx) {
-			c.skip("no term was found that matches %d to %d objects (the most were %d)", from+1, to, most)
+		if !c.finished(ctx) {
+			c.skip("no term was found that matches %d to %d objects (the most were %d)", from+1, to, maxTotal)
 		}
 		return
 	}
 	c.note("%v", args["query"])
 	if last, ok := c.walk(ctx, searchTool, args); ok {
-		c.beyond(ctx, searchTool, last, args)
+		c.pageOutOfRange(ctx, searchTool, last, args)
 	}
 }
 
-// overMost searches for what matches more than is shown.
-func (c *course) overMost(ctx context.Context) {
-	args, most := c.find(ctx, func(total int) bool { return total > c.o.MaxMatches })
+// searchTooManyMatches searches for what matches more than is shown.
+func (c *caseRun) searchTooManyMatches(ctx context.Context) {
+	args, maxTotal := c.findSearch(ctx, func(total int) bool { return total > c.o.MaxMatches })
 	switch {
 	case args != nil:
-		c.note("%v: refused, %d matches", args["query"], most)
-	case !c.over(ctx):
-		c.skip("no term matches more than %d objects (the most were %d)", c.o.MaxMatches, most)
+		c.note("%v: refused, %d matches", args["query"], maxTotal)
+	case !c.finished(ctx):
+		c.skip("no term matches more than %d objects (the most were %d)", c.o.MaxMatches, maxTotal)
 	}
 }
 
-// find looks for a search with such a number of matches. Without one it gives the highest
+// findSearch looks for a search with such a number of matches. Without one it gives the highest
 // number that it saw.
-func (c *course) find(ctx context.Context, fits func(total int) bool) (args map[string]any, most int) {
+func (c *caseRun) findSearch(ctx context.Context, fits func(total int) bool) (args map[string]any, maxTotal int) {
 	var tries []map[string]any
 	for _, term := range terms {
 		tries = append(tries, map[string]any{"query": term})
@@ -109,19 +109,19 @@ func (c *course) find(ctx context.Context, fits func(total int) bool) (args map[
 	for _, args := range tries {
 		_, total, ok := c.search(ctx, with(args), 1)
 		switch {
-		case c.over(ctx):
-			return nil, most
+		case c.finished(ctx):
+			return nil, maxTotal
 		case ok && fits(total):
 			return args, total
 		case ok:
-			most = max(most, total)
+			maxTotal = max(maxTotal, total)
 		}
 	}
-	return nil, most
+	return nil, maxTotal
 }
 
-// beyond asks for the page after the last: the answer is an error that names the last.
-func (c *course) beyond(ctx context.Context, tool string, last int, args ...map[string]any) {
+// pageOutOfRange asks for the page after the last: the answer is an error that names the last.
+func (c *caseRun) pageOutOfRange(ctx context.Context, tool string, last int, args ...map[string]any) {
 	ask := map[string]any{}
 	for _, a := range args {
 		ask = with(a)
@@ -132,10 +132,10 @@ func (c *course) beyond(ctx context.Context, tool string, last int, args ...map[
 		return
 	}
 	if !a.IsError || !slices.Contains(numbers(a.Text), last) {
-		c.wrong("%s page %d of %d: the answer does not say which page is the last: %s", tool, last+1, last, cut(a.Text))
+		c.fail("%s page %d of %d: the answer does not say which page is the last: %s", tool, last+1, last, cut(a.Text))
 		return
 	}
-	c.good()
+	c.pass()
 }
 
 // numbers are the whole numbers in a text.

@@ -97,8 +97,8 @@ func Run(ctx context.Context, t Target, o Options) (Report, error) {
 		o.MaxResponse = DefaultMaxResponse
 	}
 	for _, s := range cases(o) {
-		c := &course{target: t, o: o}
-		stop := c.watch()
+		c := &caseRun{target: t, o: o}
+		stop := c.sampleMemory()
 		s.play(ctx, c)
 		stop()
 		if err := ctx.Err(); err != nil {

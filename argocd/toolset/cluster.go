@@ -29,9 +29,8 @@ type cluster struct {
 	servers, names []string // bare, lower case, sorted
 }
 
-// bare is an address as it is compared: people leave the scheme out, or end with a
-// slash.
-func bare(server string) string {
+// comparableAddress removes what people write differently: the scheme, and a slash at the end.
+func comparableAddress(server string) string {
 	server = strings.ToLower(strings.TrimSpace(server))
 	return strings.TrimSuffix(strings.TrimPrefix(server, "https://"), "/")
 }
@@ -44,11 +43,11 @@ func (c *cluster) add(d destination) {
 		}
 		return slices.Insert(list, at, one)
 	}
-	c.servers, c.names = put(c.servers, bare(d.Server)), put(c.names, strings.ToLower(d.Name))
+	c.servers, c.names = put(c.servers, comparableAddress(d.Server)), put(c.names, strings.ToLower(d.Name))
 }
 
 func (c *cluster) is(d destination) bool {
-	return d.Server != "" && slices.Contains(c.servers, bare(d.Server)) || d.Name != "" && slices.Contains(c.names, strings.ToLower(d.Name))
+	return d.Server != "" && slices.Contains(c.servers, comparableAddress(d.Server)) || d.Name != "" && slices.Contains(c.names, strings.ToLower(d.Name))
 }
 
 func (c *cluster) key() string { return fmt.Sprintf("%q %q", c.servers, c.names) }

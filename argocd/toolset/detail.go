@@ -32,7 +32,7 @@ func (t target) where() string { return t.Instance }
 
 // reading makes a tool that only reads. formerly maps the argument names of the Python
 // server to ours: who calls with those is understood, and no schema shows them.
-func reading[A interface{ where() string }](t *Toolset, tool builtin.Tool, formerly map[string]string,
+func reading[A interface{ where() string }](t *Toolset, tool builtin.Tool, oldNames map[string]string,
 	run func(ctx context.Context, c *builtin.Call, client *argocd.Client, in A) (*builtin.Result, error),
 ) builtin.Tool {
 	tool.Hints = reads
@@ -43,10 +43,10 @@ func reading[A interface{ where() string }](t *Toolset, tool builtin.Tool, forme
 		}
 		return run(ctx, c, client, in)
 	})
-	if typed := made.Run; len(formerly) > 0 && typed != nil {
+	if typed := made.Run; len(oldNames) > 0 && typed != nil {
 		made.Run = func(ctx context.Context, c *builtin.Call) (*builtin.Result, error) {
 			renamed := *c
-			renamed.Arguments = rename(c.Arguments, formerly)
+			renamed.Arguments = rename(c.Arguments, oldNames)
 			return typed(ctx, &renamed)
 		}
 	}
@@ -63,13 +63,13 @@ func formerApplication(more map[string]string) map[string]string {
 // rename gives arguments their present names. What is no object, or has both names, stays
 // as it is: the tool's own reading says what is wrong with it. A name that maps to "" is
 // dropped where it asks for nothing.
-func rename(arguments json.RawMessage, formerly map[string]string) json.RawMessage {
+func rename(arguments json.RawMessage, oldNames map[string]string) json.RawMessage {
 	var values map[string]json.RawMessage
 	if json.Unmarshal(arguments, &values) != nil {
 		return arguments
 	}
 	changed := false
-	for from, to := range formerly {
+	for from, to := range oldNames {
 		value, there := values[from]
 		if _, both := values[to]; !there || both {
 			continue
@@ -94,14 +94,14 @@ func rename(arguments json.RawMessage, formerly map[string]string) json.RawMessa
 	return out
 }
 
-// depth is the part of the arguments that says how much of one object.
-type depth struct {
+// objectDetail holds the arguments that say how much of one object is wanted.
+type objectDetail struct {
 	Full    bool     `json:"full,omitempty" jsonschema:"The whole object, which may be large (default false: what fits into a short answer)"`
 	Include []string `json:"include,omitempty" jsonschema:"What the whole object should have besides: managed_fields, history, helm_values, api_versions"`
 }
 
-func (d depth) keep() (keep redact.Keep, full bool, err error) {
-	return shape{Full: d.Full, Include: d.Include}.keep()
+func (d objectDetail) keep() (keep redact.Keep, full bool, err error) {
+	return detailOptions{Full: d.Full, Include: d.Include}.keep()
 }
 
 // objectAnswer is one object of Argo CD.
@@ -118,19 +118,19 @@ type objectAnswer struct {
 const wholeObject = "full=true gives the whole object, include=[\"managed_fields\",\"history\",\"helm_values\",\"api_versions\"] these parts too"
 
 // object answers with raw: short of what does not fit, or whole when that was asked for.
-func (t *Toolset) object(client *argocd.Client, raw []byte, d depth, link, note string) (*builtin.Result, error) {
+func (t *Toolset) object(client *argocd.Client, raw []byte, d objectDetail, link, note string) (*builtin.Result, error) {
 	keep, full, err := d.keep()
 	if err != nil {
 		return nil, err
 	}
 	if b := bytes.TrimSpace(raw); len(b) == 0 || b[0] != '{' || len(bytes.Trim(b, "{} \t\r\n")) == 0 {
-		return nil, nameless(client, "the object")
+		return nil, notObjectError(client, "the object")
 	}
 	slim, left, err := redact.Slim(raw, keep)
 	if err != nil {
 		return nil, fmt.Errorf("%s: the server's answer: %w", client.Name(), err)
 	}
-	a := objectAnswer{Instance: t.several(client), Link: link, Note: note, LeftOut: left}
+	a := objectAnswer{Instance: t.instanceLabel(client), Link: link, Note: note, LeftOut: left}
 	if !full {
 		var cut []string
 		slim, cut = trim(slim, answerSize-len(link)-len(note)-600-size(left))
@@ -143,9 +143,9 @@ func (t *Toolset) object(client *argocd.Client, raw []byte, d depth, link, note 
 	return builtin.JSON(a)
 }
 
-// nameless is for good JSON in the place of an object that is none: null, {}, or what another
-// server answers. Shown as an object without a status it would be taken for one.
-func nameless(client *argocd.Client, what string) error {
+// notObjectError is the error for valid JSON that is not the expected object: null, {}, or the answer of another kind of
+// server. Without this error it would be shown as an object without a status.
+func notObjectError(client *argocd.Client, what string) error {
 	return &argocd.Error{
 		Instance: client.Name(), Op: "read " + what, Kind: argocd.NotArgoCD, Message: "the answer is no object of Argo CD: it has no name",
 		Hint: "check that " + client.URL() + " is the URL of an Argo CD server, and look for a proxy in front of it that changes answers",

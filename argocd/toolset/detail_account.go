@@ -48,7 +48,7 @@ func (t *Toolset) canITool() builtin.Tool {
 			if err := decode(client, "the permission", raw, &answer); err != nil {
 				return nil, err
 			}
-			a := canIAnswer{Instance: t.several(client), Allowed: answer.Value == "yes", Question: fmt.Sprintf("%s %s %s", clip(in.Action, 200), clip(in.Resource, 100), clip(object, 300))}
+			a := canIAnswer{Instance: t.instanceLabel(client), Allowed: answer.Value == "yes", Question: fmt.Sprintf("%s %s %s", clip(in.Action, 200), clip(in.Resource, 100), clip(object, 300))}
 			if answer.Value != "yes" && answer.Value != "no" {
 				a.Note = "The server said: " + clip(answer.Value, 200)
 			}

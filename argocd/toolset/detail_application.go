@@ -13,7 +13,7 @@ import (
 
 type applicationArguments struct {
 	appArgs
-	depth
+	objectDetail
 }
 
 const applicationText = `One Argo CD application: source and destination, health and sync, the last or running operation with the resources that failed, conditions, counts of its resources and those that need attention, images, and the last deployment.
@@ -65,7 +65,7 @@ type appView struct {
 		} `json:"conditions"`
 		Resources  []treeNode      `json:"resources"`
 		State      *operationState `json:"operationState"`
-		History    []deployed      `json:"history"`
+		History    []historyEntry  `json:"history"`
 		Reconciled string          `json:"reconciledAt"`
 		SourceType string          `json:"sourceType"`
 		Types      []string        `json:"sourceTypes"`
@@ -208,7 +208,7 @@ func (t *Toolset) applicationTool() builtin.Tool {
 				return nil, err
 			}
 			if _, full, _ := in.keep(); full {
-				return t.object(client, raw, in.depth, appLink(client, in.Namespace, in.Name), "")
+				return t.object(client, raw, in.objectDetail, appLink(client, in.Namespace, in.Name), "")
 			}
 			return t.applicationAnswer(client, raw)
 		})
@@ -225,18 +225,18 @@ func (t *Toolset) applicationAnswer(client *argocd.Client, raw []byte) (*builtin
 	}
 	s, m := &v.Status, &v.Metadata
 	if m.Name == "" {
-		return nil, nameless(client, "the application")
+		return nil, notObjectError(client, "the application")
 	}
 	a := applicationAnswer{
-		Instance: t.several(client), Name: m.Name, Namespace: m.Namespace, Project: v.Spec.Project,
+		Instance: t.instanceLabel(client), Name: m.Name, Namespace: m.Namespace, Project: v.Spec.Project,
 		Link:     appLink(client, m.Namespace, m.Name),
 		Health:   statusView{cmp.Or(s.Health.Status, "none"), clip(s.Health.Message, 500), s.Health.Since},
-		Sync:     syncView{cmp.Or(s.Sync.Status, "none"), s.Sync.Revision, some(s.Sync.Revisions)},
+		Sync:     syncView{cmp.Or(s.Sync.Status, "none"), s.Sync.Revision, firstEntries(s.Sync.Revisions)},
 		Deleting: m.Deleted, Requested: len(v.Operation) > 0 && string(v.Operation) != "null",
 		Dest: v.Spec.Destination, Source: v.Spec.Source, Sources: v.Spec.Sources, Hydrator: v.Spec.Hydrator,
 		Policy: v.Spec.SyncPolicy, Ignore: v.Spec.IgnoreDifferences, Info: v.Spec.Info,
 		Types: s.Types, Images: clips(s.Summary.Images, 10, 200), URLs: clips(s.Summary.URLs, 5, 200),
-		Created: m.Created, Reconciled: s.Reconciled, Labels: m.Labels, Annots: m.Annotations, Finalizers: some(m.Finalizers),
+		Created: m.Created, Reconciled: s.Reconciled, Labels: m.Labels, Annots: m.Annotations, Finalizers: firstEntries(m.Finalizers),
 		Resources: viewResources(s.Resources), Operation: viewOperation(s.State),
 	}
 	if s.SourceType != "" && len(a.Types) == 0 {
@@ -253,7 +253,7 @@ func (t *Toolset) applicationAnswer(client *argocd.Client, raw []byte) (*builtin
 		break
 	}
 	if n := len(s.History); n > 0 {
-		latest := slices.MaxFunc(s.History, func(a, b deployed) int { return cmp.Compare(a.ID, b.ID) })
+		latest := slices.MaxFunc(s.History, func(a, b historyEntry) int { return cmp.Compare(a.ID, b.ID) })
 		a.Deployed = &lastView{latest.row().shortened(maxShown), n}
 	}
 	out, err := compact(a)
@@ -304,7 +304,7 @@ func viewOperation(s *operationState) *operationView {
 	}
 	v := &operationView{
 		Phase: s.Phase, Message: clip(s.Message, 800), Started: s.Started, Finished: s.Finished, By: s.Operation.InitiatedBy.String(),
-		Revision: s.SyncResult.Revision, Revisions: some(s.SyncResult.Revisions), Retries: s.RetryCount,
+		Revision: s.SyncResult.Revision, Revisions: firstEntries(s.SyncResult.Revisions), Retries: s.RetryCount,
 	}
 	for _, r := range s.SyncResult.Resources {
 		if r.Status != "SyncFailed" && r.HookPhase != "Failed" && r.HookPhase != "Error" {

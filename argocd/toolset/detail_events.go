@@ -96,7 +96,7 @@ func (t *Toolset) eventsTool() builtin.Tool {
 				r := treeRef{Name: in.ResourceName, Namespace: in.ResourceNamespace, UID: in.ResourceUID}
 				if in.ResourceUID == "" || in.ResourceName == "" {
 					var err error
-					if r, err = locate(ctx, c, client, in.appArgs, picked{Kind: in.Kind, ResourceNamespace: in.ResourceNamespace, ResourceName: in.ResourceName}); err != nil {
+					if r, err = locate(ctx, c, client, in.appArgs, resourceSelector{Kind: in.Kind, ResourceNamespace: in.ResourceNamespace, ResourceName: in.ResourceName}); err != nil {
 						return nil, err
 					}
 				}
@@ -128,7 +128,7 @@ func (t *Toolset) eventsTool() builtin.Tool {
 			slices.SortStableFunc(found.list, func(a, b eventRow) int {
 				return cmp.Or(cmp.Compare(b.Last, a.Last), cmp.Compare(a.Object, b.Object), cmp.Compare(a.Reason, b.Reason))
 			})
-			a := paged[eventRow]{Instance: t.several(client), Of: in.Name, Summary: map[string]tally{"by_type": types, "by_reason": reasons.top(12)}}
+			a := paged[eventRow]{Instance: t.instanceLabel(client), Of: in.Name, Summary: map[string]tally{"by_type": types, "by_reason": reasons.top(12)}}
 			if len(found.list) == 0 {
 				a.Note = "No events: clusters forget them after about an hour."
 				if in.ResourceName == "" {
@@ -166,7 +166,7 @@ func (t *Toolset) linksTool() builtin.Tool {
 			q := map[string][]string{}
 			set(q, "namespace", in.Namespace)
 			set(q, "project", in.Project)
-			a := linksAnswer{Instance: t.several(client), Link: appLink(client, in.Namespace, in.Name), Links: []linkView{}}
+			a := linksAnswer{Instance: t.instanceLabel(client), Link: appLink(client, in.Namespace, in.Name), Links: []linkView{}}
 			_, err := client.Elements(ctx, []string{"applications", in.Name, "links"}, q, map[string]func([]byte) error{"items": func(raw []byte) error {
 				var v linkView
 				if err := decode(client, "links", raw, &v); err != nil {

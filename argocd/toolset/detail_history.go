@@ -13,8 +13,8 @@ import (
 	"github.com/plimsoll/plimsoll/tools/mcp/builtin"
 )
 
-// deployed is a RevisionHistory of types.go.
-type deployed struct {
+// historyEntry is a RevisionHistory of types.go.
+type historyEntry struct {
 	ID        int64           `json:"id"`
 	At        string          `json:"deployedAt"`
 	Started   string          `json:"deployStartedAt"`
@@ -62,7 +62,7 @@ func (r historyRow) shortened(most int) historyRow {
 	return r
 }
 
-func (d deployed) row() historyRow {
+func (d historyEntry) row() historyRow {
 	r := historyRow{ID: d.ID, At: d.At, Revision: d.Revision, Revisions: d.Revisions, Source: d.Source.String()}
 	for _, s := range d.Sources {
 		r.Sources = append(r.Sources, s.String())
@@ -95,7 +95,7 @@ func (t *Toolset) historyTool() builtin.Tool {
 		}
 		var app struct {
 			Status struct {
-				History []deployed `json:"history"`
+				History []historyEntry `json:"history"`
 				Sync    struct {
 					Revision  string   `json:"revision"`
 					Revisions []string `json:"revisions"`
@@ -110,7 +110,7 @@ func (t *Toolset) historyTool() builtin.Tool {
 			list = append(list, d.row())
 		}
 		slices.SortStableFunc(list, func(a, b historyRow) int { return cmp.Compare(b.ID, a.ID) })
-		a := paged[historyRow]{Instance: t.several(client), Of: in.Name}
+		a := paged[historyRow]{Instance: t.instanceLabel(client), Of: in.Name}
 		if len(list) == 0 {
 			a.Note = "It was never deployed, or keeps no history (spec.revisionHistoryLimit 0)."
 		}
@@ -160,7 +160,7 @@ func (t *Toolset) windowsTool() builtin.Tool {
 		if err := decode(client, "the sync windows", raw, &w); err != nil {
 			return nil, err
 		}
-		a := windowsAnswer{Instance: t.several(client), Of: in.Name, CanSync: w.CanSync, Active: []windowView{}, Assigned: []windowView{}}
+		a := windowsAnswer{Instance: t.instanceLabel(client), Of: in.Name, CanSync: w.CanSync, Active: []windowView{}, Assigned: []windowView{}}
 		for list, into := range map[*[]window]*[]windowView{&w.Active: &a.Active, &w.Assigned: &a.Assigned} {
 			for i, one := range *list {
 				if i == maxListed {

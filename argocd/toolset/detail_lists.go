@@ -31,7 +31,7 @@ func listed[E any, R row[R]](ctx context.Context, t *Toolset, c *builtin.Call, c
 		return nil, err
 	}
 	slices.SortStableFunc(found.list, order)
-	a := paged[R]{Instance: t.several(client)}
+	a := paged[R]{Instance: t.instanceLabel(client)}
 	finish(&a, len(found.list))
 	return page(c, a, found.list, p, repeat)
 }

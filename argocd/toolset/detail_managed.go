@@ -15,7 +15,7 @@ import (
 
 type managedArguments struct {
 	appArgs
-	picked
+	resourceSelector
 	All  bool `json:"all,omitempty" jsonschema:"Also resources that are as they should be (default false)"`
 	Full bool `json:"full,omitempty" jsonschema:"Both manifests of each resource in place of the differences, which is large (default false)"`
 	paging
@@ -120,10 +120,10 @@ func (t *Toolset) managedTool() builtin.Tool {
 			slices.SortStableFunc(found.list, func(a, b managedRow) int {
 				return cmp.Or(cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name))
 			})
-			a := paged[managedRow]{Instance: t.several(client), Of: in.Name, Summary: map[string]tally{"by_state": states}}
+			a := paged[managedRow]{Instance: t.instanceLabel(client), Of: in.Name, Summary: map[string]tally{"by_state": states}}
 			switch {
 			case len(found.list) > 0:
-			case in.picked != picked{}:
+			case in.resourceSelector != resourceSelector{}:
 				a.Note = "No such resource differs; by_state counts all there are, all=true lists them."
 			case states[stateDiffers]+states[stateMissing]+states[statePrune] == 0:
 				a.Note = "Nothing differs: the cluster is as Git says."

@@ -12,7 +12,7 @@ import (
 type projectArguments struct {
 	target
 	Name string `json:"name" jsonschema:"The project"`
-	depth
+	objectDetail
 }
 
 func (t *Toolset) projectTool() builtin.Tool {
@@ -28,7 +28,7 @@ func (t *Toolset) projectTool() builtin.Tool {
 			if err != nil {
 				return nil, err
 			}
-			return t.object(client, raw, in.depth, client.URL()+"/settings/projects/"+in.Name, "")
+			return t.object(client, raw, in.objectDetail, client.URL()+"/settings/projects/"+in.Name, "")
 		})
 }
 
@@ -36,7 +36,7 @@ type clusterArguments struct {
 	target
 	Cluster string `json:"cluster" jsonschema:"Its name, or its URL with the port (https://10.0.0.1:6443)"`
 	IDType  string `json:"id_type,omitempty" jsonschema:"name or server; empty: what has :// in it is a URL"`
-	depth
+	objectDetail
 }
 
 func (t *Toolset) clusterTool() builtin.Tool {
@@ -61,7 +61,7 @@ func (t *Toolset) clusterTool() builtin.Tool {
 			if err != nil {
 				return nil, err
 			}
-			return t.object(client, raw, in.depth, "", "")
+			return t.object(client, raw, in.objectDetail, "", "")
 		})
 }
 

@@ -49,7 +49,7 @@ type paged[T any] struct {
 	Pagination inventory.Pagination `json:"pagination"`
 	Summary    any                  `json:"summary,omitempty"`
 	Link       string               `json:"link,omitempty"`
-	Next       *again               `json:"next,omitempty"`
+	Next       *nextCall            `json:"next,omitempty"`
 	Note       string               `json:"note,omitempty"`
 	Items      []T                  `json:"items"`
 }
@@ -62,8 +62,8 @@ func page[T row[T]](c *builtin.Call, a paged[T], r []T, p paging, repeat func(p 
 	p = p.clamped()
 	total := len(r)
 	last := (total + p.PageSize - 1) / p.PageSize
-	call := func(number int) *again {
-		return &again{Tool: c.Tool, Arguments: repeat(paging{Page: number, PageSize: asked.PageSize})}
+	call := func(number int) *nextCall {
+		return &nextCall{Tool: c.Tool, Arguments: repeat(paging{Page: number, PageSize: asked.PageSize})}
 	}
 	if p.Page > max(1, last) {
 		return refused(&inventory.NoPage{Page: p.Page, Last: max(1, last), TotalItems: total}, "", p.PageSize, call)

@@ -26,13 +26,13 @@ func (in *resourceArguments) locate(ctx context.Context, c *builtin.Call, client
 	if err := required("name", in.Name, "kind", in.Kind, "resource_name", in.ResourceName); err != nil {
 		return treeRef{}, err
 	}
-	want := picked{in.Kind, in.Group, in.ResourceNamespace, in.ResourceName}
+	want := resourceSelector{in.Kind, in.Group, in.ResourceNamespace, in.ResourceName}
 	return locate(ctx, c, client, in.appArgs, want)
 }
 
 // locate gives the one resource that is picked. None, and several, are errors that say what
 // there is.
-func locate(ctx context.Context, c *builtin.Call, client *argocd.Client, app appArgs, want picked) (treeRef, error) {
+func locate(ctx context.Context, c *builtin.Call, client *argocd.Client, app appArgs, want resourceSelector) (treeRef, error) {
 	var found []treeRef
 	all := 0
 	match := func(raw []byte) error {
@@ -80,7 +80,7 @@ const resourceText = `The live manifest of one resource of an application, as it
 
 type getResourceArguments struct {
 	resourceArguments
-	depth
+	objectDetail
 }
 
 func (t *Toolset) resourceTool() builtin.Tool {
@@ -103,7 +103,7 @@ func (t *Toolset) resourceTool() builtin.Tool {
 			if answer.Manifest == "" {
 				return nil, fmt.Errorf("%s has no manifest: it is gone from the cluster", r)
 			}
-			return t.object(client, []byte(answer.Manifest), in.depth, "", "")
+			return t.object(client, []byte(answer.Manifest), in.objectDetail, "", "")
 		})
 }
 
@@ -157,7 +157,7 @@ func (t *Toolset) actionsTool() builtin.Tool {
 		if err := decode(client, "the actions", raw, &list); err != nil {
 			return nil, err
 		}
-		a := resourceActionsAnswer{Instance: t.several(client), Of: r.kind() + "/" + r.Name + within(r.Namespace), Actions: []actionView{}}
+		a := resourceActionsAnswer{Instance: t.instanceLabel(client), Of: r.kind() + "/" + r.Name + within(r.Namespace), Actions: []actionView{}}
 		for i, one := range list.Actions {
 			if i == 60 {
 				a.Left = len(list.Actions) - i
@@ -167,7 +167,7 @@ func (t *Toolset) actionsTool() builtin.Tool {
 			for _, p := range one.Params {
 				v.Params = append(v.Params, clip(p.Name, 60))
 			}
-			v.Params = some(v.Params)
+			v.Params = firstEntries(v.Params)
 			a.Actions = append(a.Actions, v)
 		}
 		if len(a.Actions) == 0 {

@@ -15,7 +15,7 @@ type applicationSetArguments struct {
 	target
 	Name      string `json:"name" jsonschema:"The application set"`
 	Namespace string `json:"namespace,omitempty" jsonschema:"Namespace the application set lies in, if not Argo CD's"`
-	depth
+	objectDetail
 }
 
 func (t *Toolset) applicationSetTool() builtin.Tool {
@@ -28,7 +28,7 @@ func (t *Toolset) applicationSetTool() builtin.Tool {
 			if err != nil {
 				return nil, err
 			}
-			return t.object(client, raw, in.depth, "", "")
+			return t.object(client, raw, in.objectDetail, "", "")
 		})
 }
 
@@ -107,7 +107,7 @@ func (t *Toolset) generateTool() builtin.Tool {
 				}
 			}
 			slices.SortStableFunc(found.list, func(a, b generatedRow) int { return cmp.Compare(a.Name, b.Name) })
-			a := paged[generatedRow]{Instance: t.several(client)}
+			a := paged[generatedRow]{Instance: t.instanceLabel(client)}
 			if len(found.list) == 0 {
 				a.Note = "The generators make no application."
 			}

@@ -11,8 +11,8 @@ import (
 	"github.com/plimsoll/plimsoll/tools/mcp/builtin"
 )
 
-// picked is the part of the arguments that picks resources of an application.
-type picked struct {
+// resourceSelector is the part of the arguments that picks resources of an application.
+type resourceSelector struct {
 	Kind              string `json:"kind,omitempty" jsonschema:"Only this kind, e.g. Pod"`
 	Group             string `json:"group,omitempty" jsonschema:"Only this API group, e.g. apps"`
 	ResourceNamespace string `json:"resource_namespace,omitempty" jsonschema:"Only resources in this namespace"`
@@ -27,7 +27,7 @@ func grouped(kind, group string) (string, string) {
 	return kind, group
 }
 
-func (p picked) fits(r treeRef) bool {
+func (p resourceSelector) fits(r treeRef) bool {
 	p.Kind, p.Group = grouped(p.Kind, p.Group)
 	return (p.Kind == "" || strings.EqualFold(p.Kind, r.Kind)) && (p.Group == "" || strings.EqualFold(p.Group, r.Group)) &&
 		(p.ResourceNamespace == "" || p.ResourceNamespace == r.Namespace) && (p.ResourceName == "" || p.ResourceName == r.Name)
@@ -35,7 +35,7 @@ func (p picked) fits(r treeRef) bool {
 
 type treeArguments struct {
 	appArgs
-	picked
+	resourceSelector
 	Health []string `json:"health,omitempty" jsonschema:"Only these: Healthy, Progressing, Degraded, Suspended, Missing, Unknown, none"`
 	paging
 }
@@ -234,7 +234,7 @@ func (t *Toolset) treeTool() builtin.Tool {
 					cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name))
 			})
 			sum.Kinds = sum.Kinds.top(20)
-			a := paged[nodeView]{Instance: t.several(client), Of: in.Name, Summary: sum}
+			a := paged[nodeView]{Instance: t.instanceLabel(client), Of: in.Name, Summary: sum}
 			if len(found.list) == 0 {
 				a.Note = "No resource matches; the summary counts all there are."
 			}

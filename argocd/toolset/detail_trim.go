@@ -20,11 +20,11 @@ const (
 
 // A part is a member of an object, somewhere in a document.
 type part struct {
-	path  string
-	depth int
-	span  rawjson.Span // from the name to the end of the value
-	value rawjson.Span
-	count int // elements of an array, or -1
+	path         string
+	objectDetail int
+	span         rawjson.Span // from the name to the end of the value
+	value        rawjson.Span
+	count        int // elements of an array, or -1
 }
 
 // trim makes a JSON object at most budget bytes large by leaving out members, those first
@@ -53,7 +53,7 @@ func trim(raw []byte, budget int) (fitting []byte, left []string) {
 func choose(all []part, over int, hurry bool) (best part, found bool) {
 	for _, top := range []bool{false, true} {
 		for _, p := range all {
-			if (p.depth == 1) != top && !hurry {
+			if (p.objectDetail == 1) != top && !hurry {
 				continue
 			}
 			n, b := p.span.Len(), best.span.Len()
@@ -86,7 +86,7 @@ func membersIn(raw []byte) (all []part) {
 					continue
 				}
 				p := part{
-					path: joinedPath(path, string(m.Key)), depth: depth, count: -1,
+					path: joinedPath(path, string(m.Key)), objectDetail: depth, count: -1,
 					span: rawjson.Span{Start: m.Name.Start, End: m.Value.End}, value: m.Value,
 				}
 				if raw[m.Value.Start] == '[' {

@@ -18,17 +18,17 @@ const (
 // fitNote tells what was done to the rows. Its length is set aside before.
 const fitNote = `Long rows are shortened, "cut" names what is missing: a smaller page_size shows it.`
 
-// dispensable are the fields that a row may lose so that an answer is not too large, in
-// the order in which they go. Who an object is and how it is doing stays.
-func dispensable() []string {
+// droppableFields are the fields that may be removed from a row to make an answer smaller, in the order of removal. Name,
+// project, health and status stay.
+func droppableFields() []string {
 	return []string{
 		"template", "generators", "sync_windows", "roles", "namespaces", "version", "message", "description", "repos", "destinations",
 		"ref", "rev", "path", "chart", "sources", "repo", "error", "operation", "matched", "dest",
 	}
 }
 
-// leastWorth is how long a value must be, in bytes, that its name in "cut" is a gain.
-const leastWorth = len(`"matched"`)
+// minSavedBytes is the length of a value, in bytes, from which on removing it saves more than its name in "cut" costs.
+const minSavedBytes = len(`"matched"`)
 
 // bounded makes an answer whose items take what is left beside them of most bytes. with
 // gives the answer with rows and with a note; rows are changed.
@@ -59,10 +59,10 @@ func bounded(rows []*json.RawMessage, most int, with func(note string) any) (*bu
 // so many bytes with a comma each, or nothing is left that they could lose. It changes the
 // elements of rows, not their bytes. cut says that a row has lost something.
 func fit(rows []*json.RawMessage, most int) (cut bool, err error) {
-	left := make([]losing, len(rows))
+	left := make([]shorteningRow, len(rows))
 	total := 0
 	for i, row := range rows {
-		left[i] = losing{row: *row, order: dispensable()}
+		left[i] = shorteningRow{row: *row, order: droppableFields()}
 		total += len(*row) + len(",")
 	}
 	for total > most {
@@ -77,7 +77,7 @@ func fit(rows []*json.RawMessage, most int) (cut bool, err error) {
 		}
 		l := &left[longest]
 		before := len(l.row)
-		if err := l.lose(); err != nil {
+		if err := l.dropNextField(); err != nil {
 			return cut, err
 		}
 		total += len(l.row) - before
@@ -90,20 +90,19 @@ func fit(rows []*json.RawMessage, most int) (cut bool, err error) {
 	return cut, nil
 }
 
-// losing is a row that gets shorter.
-type losing struct {
+// shorteningRow is a row from which fields are being removed.
+type shorteningRow struct {
 	row   []byte
 	gone  []string // what it has lost
 	order []string // what it could lose yet
 }
 
-// lose takes the next field out of the row that makes it shorter; afterwards order is
-// empty if there was none.
-func (l *losing) lose() error {
+// dropNextField removes the next field whose removal makes the row shorter. If there is none, order is empty afterwards.
+func (l *shorteningRow) dropNextField() error {
 	for len(l.order) > 0 {
 		key := l.order[0]
 		l.order = l.order[1:]
-		if rawjson.Get(l.row, key).Len() < leastWorth {
+		if rawjson.Get(l.row, key).Len() < minSavedBytes {
 			continue
 		}
 		shorter, err := rawjson.Remove(l.row, key, "more_"+key)

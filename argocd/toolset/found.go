@@ -34,7 +34,7 @@ type found struct {
 	Summary       *summary             `json:"summary,omitempty"`
 	BaseURL       string               `json:"argocd_base_url"`
 	Link          string               `json:"link,omitempty"`
-	Next          *again               `json:"next,omitempty"`
+	Next          *nextCall            `json:"next,omitempty"`
 	ReadAt        string               `json:"read_at,omitempty"`
 	Note          string               `json:"note,omitempty"`
 	Results       results              `json:"results"`
@@ -68,9 +68,9 @@ func (r *results) of(kind argocd.Kind) *[]json.RawMessage {
 }
 
 // answer puts what the inventory found into the form of an answer.
-func (t *Toolset) answer(client *argocd.Client, in searchArguments, kinds []argocd.Kind, got *inventory.Found, repeat func(page int) *again) (*builtin.Result, error) {
+func (t *Toolset) answer(client *argocd.Client, in searchArguments, kinds []argocd.Kind, got *inventory.Found, repeat func(page int) *nextCall) (*builtin.Result, error) {
 	answer := found{
-		Instance: t.several(client), Query: in.Query, CaseSensitive: in.CaseSensitive, Literal: in.Literal,
+		Instance: t.instanceLabel(client), Query: in.Query, CaseSensitive: in.CaseSensitive, Literal: in.Literal,
 		Exhaustive: len(got.Failed) == 0, Kinds: kinds,
 		Total: got.Pagination.TotalItems, Breakdown: map[string]int{}, Searched: map[string]int{},
 		Pagination: got.Pagination, Summary: summaryOf(got.Counts), BaseURL: client.URL(), Note: in.note(),

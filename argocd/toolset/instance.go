@@ -112,8 +112,8 @@ func (t *Toolset) names() string {
 	return b.String()
 }
 
-// several is the name of an instance where it tells something.
-func (t *Toolset) several(c *argocd.Client) string {
+// instanceLabel is the name of the instance where there are several, else "".
+func (t *Toolset) instanceLabel(c *argocd.Client) string {
 	if len(t.o.Instances) == 1 {
 		return ""
 	}

@@ -44,8 +44,8 @@ func (p paging) note() string {
 	return ""
 }
 
-// shape is the part of the arguments that says how much of each object.
-type shape struct {
+// detailOptions holds the arguments that say how much of each object is wanted.
+type detailOptions struct {
 	SummaryOnly *bool    `json:"summary_only,omitempty" jsonschema:"Short rows (default true); false is full=true"`
 	Full        bool     `json:"full,omitempty" jsonschema:"Whole objects, large, in place of short rows (default false)"`
 	Include     []string `json:"include,omitempty" jsonschema:"What full objects should have besides: managed_fields, history, helm_values, api_versions"`
@@ -56,7 +56,7 @@ type shape struct {
 var parts = [...]string{"managed_fields", "history", "helm_values", "api_versions"}
 
 // keep reads include; full says that whole objects are wanted.
-func (s shape) keep() (keep redact.Keep, full bool, err error) {
+func (s detailOptions) keep() (keep redact.Keep, full bool, err error) {
 	for _, name := range words(s.Include) {
 		switch strings.ToLower(name) {
 		case parts[0]:
@@ -74,8 +74,8 @@ func (s shape) keep() (keep redact.Keep, full bool, err error) {
 	return keep, s.Full || s.SummaryOnly != nil && !*s.SummaryOnly || keep != redact.Keep{}, nil
 }
 
-// leftOut names the parts that full objects do not have.
-func leftOut(keep redact.Keep) (names []string) {
+// omittedParts names the parts that are left out of full objects.
+func omittedParts(keep redact.Keep) (names []string) {
 	for i, kept := range []bool{keep.ManagedFields, keep.History, keep.HelmValues, keep.APIVersions} {
 		if !kept {
 			names = append(names, parts[i])
@@ -93,7 +93,7 @@ type listing struct {
 	SummaryOnly bool                 `json:"summary_only"`
 	BaseURL     string               `json:"argocd_base_url"`
 	Link        string               `json:"link,omitempty"`
-	Next        *again               `json:"next,omitempty"`
+	Next        *nextCall            `json:"next,omitempty"`
 	LeftOut     []string             `json:"left_out,omitempty"`
 	ReadAt      string               `json:"read_at,omitempty"`
 	Note        string               `json:"note,omitempty"`
@@ -102,10 +102,10 @@ type listing struct {
 
 // A request is one call of a tool that lists.
 type request struct {
-	target target
-	paging paging
-	shape  shape
-	list   inventory.ListRequest // all but the page and the shape
+	target        target
+	paging        paging
+	detailOptions detailOptions
+	list          inventory.ListRequest // all but the page and the shape
 	// repeat gives the arguments of the same call for another page.
 	repeat func(p paging) any
 	// cluster holds applications to one, by name or address; "" to none.
@@ -118,7 +118,7 @@ type request struct {
 
 // list answers a call.
 func (t *Toolset) list(ctx context.Context, c *builtin.Call, q request) (*builtin.Result, error) {
-	keep, full, err := q.shape.keep()
+	keep, full, err := q.detailOptions.keep()
 	if err != nil {
 		return nil, err
 	}
@@ -127,18 +127,18 @@ func (t *Toolset) list(ctx context.Context, c *builtin.Call, q request) (*builti
 		return nil, err
 	}
 	page := q.paging.clamped()
-	q.list.Page, q.list.PageSize, q.list.Fresh = page.Page, page.PageSize, q.shape.Fresh
+	q.list.Page, q.list.PageSize, q.list.Fresh = page.Page, page.PageSize, q.detailOptions.Fresh
 	if full {
 		q.list.Full = func(item []byte) ([]byte, error) {
 			slim, _, err := redact.Slim(item, keep)
 			return slim, err
 		}
 	}
-	repeat := func(number int) *again {
-		return &again{Tool: c.Tool, Arguments: q.repeat(paging{Page: number, PageSize: q.paging.PageSize})}
+	repeat := func(number int) *nextCall {
+		return &nextCall{Tool: c.Tool, Arguments: q.repeat(paging{Page: number, PageSize: q.paging.PageSize})}
 	}
 
-	from, done := watch(c, client)
+	from, done := withProgress(c, client)
 	defer done()
 	if q.cluster != "" {
 		only, note, err := clusterCalled(ctx, client, q.cluster)
@@ -153,7 +153,7 @@ func (t *Toolset) list(ctx context.Context, c *builtin.Call, q request) (*builti
 		return refused(err, "", page.PageSize, repeat)
 	}
 	answer := listing{
-		Instance:    t.several(client),
+		Instance:    t.instanceLabel(client),
 		Pagination:  got.Pagination,
 		Summary:     summaryOf(got.Counts),
 		SummaryOnly: !full,
@@ -173,7 +173,7 @@ func (t *Toolset) list(ctx context.Context, c *builtin.Call, q request) (*builti
 		answer.Link = ""
 	}
 	if full {
-		answer.LeftOut = leftOut(keep)
+		answer.LeftOut = omittedParts(keep)
 	}
 	if t.o.Inventory.SnapshotTTL > 0 && !got.Snapshot.IsZero() {
 		answer.ReadAt = got.Snapshot.UTC().Format(time.RFC3339)

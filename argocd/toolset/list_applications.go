@@ -23,7 +23,7 @@ type listApplicationsArguments struct {
 	Health       []string `json:"health,omitempty" jsonschema:"Only these: Healthy, Progressing, Degraded, Suspended, Missing, Unknown, none"`
 	Sync         []string `json:"sync,omitempty" jsonschema:"Only these: Synced, OutOfSync, Unknown, none"`
 	Refresh      string   `json:"refresh,omitempty" jsonschema:"Does nothing: a list cannot refresh applications"`
-	shape
+	detailOptions
 	paging
 }
 
@@ -50,7 +50,7 @@ func (t *Toolset) listApplications() builtin.Tool {
 			notes = fmt.Sprintf("refresh=%s did nothing: Argo CD refreshes one application at a time. ", short(refresh))
 		}
 		q := request{
-			target: in.target, paging: in.paging, shape: in.shape, notes: notes,
+			target: in.target, paging: in.paging, detailOptions: in.detailOptions, notes: notes,
 			list: inventory.ListRequest{
 				Kind: argocd.Applications,
 				Query: argocd.Query{

@@ -14,7 +14,7 @@ type listApplicationSetsArguments struct {
 	Projects  []string `json:"param_projects,omitempty" jsonschema:"Only application sets whose template is in these projects"`
 	Selector  string   `json:"param_selector,omitempty" jsonschema:"Kubernetes label selector, e.g. team=payments"`
 	Namespace string   `json:"param_appsetNamespace,omitempty" jsonschema:"Only application sets that live in this namespace"`
-	shape
+	detailOptions
 	paging
 }
 
@@ -30,7 +30,7 @@ func (t *Toolset) listApplicationSets() builtin.Tool {
 		Hints:       reads,
 	}, func(ctx context.Context, c *builtin.Call, in listApplicationSetsArguments) (*builtin.Result, error) {
 		return t.list(ctx, c, request{
-			target: in.target, paging: in.paging, shape: in.shape,
+			target: in.target, paging: in.paging, detailOptions: in.detailOptions,
 			list: inventory.ListRequest{
 				Kind: argocd.ApplicationSets,
 				Query: argocd.Query{

@@ -17,7 +17,7 @@ type listClustersArguments struct {
 	Name    string `json:"param_name,omitempty" jsonschema:"Only the cluster of exactly this name"`
 	IDType  string `json:"param_id_type,omitempty" jsonschema:"What param_id_value is: server (default), name or name_escaped"`
 	IDValue string `json:"param_id_value,omitempty" jsonschema:"URL or name of the cluster, as param_id_type says"`
-	shape
+	detailOptions
 	paging
 }
 
@@ -37,7 +37,7 @@ func (t *Toolset) listClusters() builtin.Tool {
 			return nil, err
 		}
 		return t.list(ctx, c, request{
-			target: in.target, paging: in.paging, shape: in.shape,
+			target: in.target, paging: in.paging, detailOptions: in.detailOptions,
 			list: inventory.ListRequest{
 				Kind:  argocd.Clusters,
 				Query: argocd.Query{Name: name, Server: server},

@@ -12,7 +12,7 @@ import (
 type listProjectsArguments struct {
 	target
 	Name string `json:"param_name,omitempty" jsonschema:"Only the project of exactly this name"`
-	shape
+	detailOptions
 	paging
 }
 
@@ -28,7 +28,7 @@ func (t *Toolset) listProjects() builtin.Tool {
 		Hints:       reads,
 	}, func(ctx context.Context, c *builtin.Call, in listProjectsArguments) (*builtin.Result, error) {
 		return t.list(ctx, c, request{
-			target: in.target, paging: in.paging, shape: in.shape,
+			target: in.target, paging: in.paging, detailOptions: in.detailOptions,
 			list: inventory.ListRequest{
 				Kind:  argocd.Projects,
 				Query: argocd.Query{Name: strings.TrimSpace(in.Name)},

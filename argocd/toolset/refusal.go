@@ -10,8 +10,7 @@ import (
 	"github.com/plimsoll/plimsoll/tools/mcp/builtin"
 )
 
-// refusal is an answer that says why there is none. Programs read the same keys in it as
-// in an answer.
+// refusal is an answer that says why the request was not answered. It has the same keys for programs as a normal answer.
 type refusal struct {
 	Error      string         `json:"error"`
 	Suggestion string         `json:"suggestion,omitempty"`
@@ -20,12 +19,12 @@ type refusal struct {
 	Limit      int            `json:"limit,omitempty"`
 	Breakdown  map[string]int `json:"breakdown,omitempty"`
 	Summary    *summary       `json:"summary,omitempty"`
-	Pagination *beyond        `json:"pagination,omitempty"`
-	Next       *again         `json:"next,omitempty"`
+	Pagination *outOfRange    `json:"pagination,omitempty"`
+	Next       *nextCall      `json:"next,omitempty"`
 }
 
-// beyond is the pagination of a page that does not exist.
-type beyond struct {
+// outOfRange is the pagination of an answer to a page number beyond the last page.
+type outOfRange struct {
 	Page       int  `json:"page"`
 	PageSize   int  `json:"page_size"`
 	TotalItems int  `json:"total_items"`
@@ -34,19 +33,19 @@ type beyond struct {
 	HasPrev    bool `json:"has_prev"`
 }
 
-// again is a call that can be made as it stands.
-type again struct {
+// nextCall is a complete call that the model can make as its next one.
+type nextCall struct {
 	Tool      string `json:"tool"`
 	Arguments any    `json:"arguments"`
 }
 
 // refused turns what went wrong with a listing or a search into an answer, if it is for
 // the model to act on; any other error stays one. query is what was searched for, repeat gives the same call for another page.
-func refused(err error, query string, size int, repeat func(page int) *again) (*builtin.Result, error) {
+func refused(err error, query string, size int, repeat func(page int) *nextCall) (*builtin.Result, error) {
 	answer := refusal{Error: err.Error(), Query: query}
 	if none, is := errors.AsType[*inventory.NoPage](err); is {
 		answer.Error = fmt.Sprintf("page %d is beyond the end: the last page is %d (%d items, %d on a page)", none.Page, none.Last, none.TotalItems, size)
-		answer.Pagination = &beyond{Page: none.Page, PageSize: size, TotalItems: none.TotalItems, TotalPages: none.Last, HasPrev: true}
+		answer.Pagination = &outOfRange{Page: none.Page, PageSize: size, TotalItems: none.TotalItems, TotalPages: none.Last, HasPrev: true}
 		answer.Next = repeat(none.Last)
 	} else if many, is := errors.AsType[*inventory.TooMany](err); is {
 		answer.Error = fmt.Sprintf("the search matches %d objects, more than %d: nothing is shown", many.Total, many.Limit)

@@ -59,12 +59,12 @@ func (t *Toolset) runSearch(ctx context.Context, c *builtin.Call, in searchArgum
 		return nil, err
 	}
 	page := in.clamped()
-	repeat := func(number int) *again {
+	repeat := func(number int) *nextCall {
 		following := in
 		following.Page = number
-		return &again{Tool: c.Tool, Arguments: following}
+		return &nextCall{Tool: c.Tool, Arguments: following}
 	}
-	from, done := watch(c, client)
+	from, done := withProgress(c, client)
 	defer done()
 	got, err := t.inventory.Search(ctx, from, inventory.SearchRequest{
 		Pattern: in.Query, Literal: in.Literal, CaseSensitive: in.CaseSensitive,

@@ -73,7 +73,7 @@ func New(o Options) (*Toolset, error) {
 		t.tools = append(t.tools, t.writeTools()...)
 	}
 	for i := range t.tools {
-		t.tools[i].Input = t.fitted(t.tools[i].Input)
+		t.tools[i].Input = t.forOptions(t.tools[i].Input)
 	}
 	return t, nil
 }

@@ -11,9 +11,9 @@ import (
 	"github.com/plimsoll/plimsoll/tools/mcp/builtin"
 )
 
-// watched is an instance as the inventory reads it for one call: it tells the caller how
-// much was read, and holds applications to a cluster, which no server does.
-type watched struct {
+// progressSource wraps an instance for one call. It reports progress to the caller, and filters applications by cluster, which
+// no server can do.
+type progressSource struct {
 	*argocd.Client
 	progress func(done, total float64, text string)
 	read     *atomic.Int64 // objects of all lists of the call
@@ -21,19 +21,19 @@ type watched struct {
 	only     *cluster      // nil: applications of all clusters
 }
 
-var _ inventory.Source = watched{}
+var _ inventory.Source = progressSource{}
 
-// progressEvery is how many objects pass between two words about it.
+// progressEvery is the number of objects between two progress messages.
 const progressEvery = 100
 
-// watch is of one call; done is called when the call is.
-func watch(c *builtin.Call, client *argocd.Client) (s watched, done func()) {
-	s = watched{Client: client, progress: c.Progress, read: new(atomic.Int64), over: new(atomic.Bool)}
+// withProgress wraps client for one call. The caller calls done when the call has ended.
+func withProgress(c *builtin.Call, client *argocd.Client) (s progressSource, done func()) {
+	s = progressSource{Client: client, progress: c.Progress, read: new(atomic.Int64), over: new(atomic.Bool)}
 	return s, func() { s.over.Store(true) }
 }
 
 // Who tells a list that is held to a cluster from the whole one.
-func (s watched) Who() string {
+func (s progressSource) Who() string {
 	if s.only == nil {
 		return s.Client.Who()
 	}
@@ -41,7 +41,7 @@ func (s watched) Who() string {
 }
 
 // List is the client's, watched.
-func (s watched) List(ctx context.Context, kind argocd.Kind, q argocd.Query, each func(item []byte) error) (argocd.ListInfo, error) {
+func (s progressSource) List(ctx context.Context, kind argocd.Kind, q argocd.Query, each func(item []byte) error) (argocd.ListInfo, error) {
 	return s.Client.List(ctx, kind, q, func(item []byte) error {
 		if n := s.read.Add(1); n%progressEvery == 0 && s.progress != nil && !s.over.Load() {
 			s.progress(float64(n), 0, fmt.Sprintf("%d objects read", n))

@@ -24,7 +24,7 @@ func (t *Toolset) writeTools() []builtin.Tool {
 		t.applicationSetCreateTool(), t.applicationSetDeleteTool(),
 	}
 	// Who calls with the argument names of the Python server is understood.
-	formerly := formerApplication(map[string]string{
+	oldNames := formerApplication(map[string]string{
 		"param_name": "name", "metadata_name": "name", "metadata_namespace": "namespace",
 		"param_appsetNamespace": "namespace", "param_upsert": "upsert", "param_dryRun": "dry_run",
 	})
@@ -34,24 +34,24 @@ func (t *Toolset) writeTools() []builtin.Tool {
 		}
 		tools[i].Run = func(ctx context.Context, c *builtin.Call) (*builtin.Result, error) {
 			renamed := *c
-			renamed.Arguments = rename(c.Arguments, formerly)
+			renamed.Arguments = rename(c.Arguments, oldNames)
 			return typed.Run(ctx, &renamed)
 		}
 	}
 	return tools
 }
 
-// consent is embedded in the arguments of every tool that changes something.
-type consent struct {
+// confirmation holds the argument confirm, and is embedded in the arguments of every tool that changes something.
+type confirmation struct {
 	Confirm string `json:"confirm,omitempty" jsonschema:"the object's name, to do it. Without it nothing changes and the plan is shown"`
 }
 
-// unconfirmed is at the end of each description: clients show it to whoever allows a call.
-const unconfirmed = " Changes nothing without confirm=NAME: the answer is then the plan."
+// needsConfirmation is at the end of each description: clients show it to whoever allows a call.
+const needsConfirmation = " Changes nothing without confirm=NAME: the answer is then the plan."
 
-// given tells whether the change to the object of this name was confirmed. A confirmation
-// of something else is an error: it was meant for another object.
-func (s consent) given(client *argocd.Client, name string) (bool, error) {
+// confirmed reports whether the change to the object of this name was confirmed. A confirmation with another name is an error:
+// it was meant for another object.
+func (s confirmation) confirmed(client *argocd.Client, name string) (bool, error) {
 	switch s.Confirm {
 	case "":
 		return false, nil
@@ -65,7 +65,7 @@ func (s consent) given(client *argocd.Client, name string) (bool, error) {
 // to the object of this name was confirmed, is found before run is called.
 func writing[A interface {
 	where() string
-	given(*argocd.Client, string) (bool, error)
+	confirmed(*argocd.Client, string) (bool, error)
 }](t *Toolset, tool builtin.Tool, object func(A) string,
 	run func(ctx context.Context, c *builtin.Call, client *argocd.Client, confirmed bool, in A) (*builtin.Result, error),
 ) builtin.Tool {
@@ -74,7 +74,7 @@ func writing[A interface {
 		if err != nil {
 			return nil, err
 		}
-		confirmed, err := in.given(client, object(in))
+		confirmed, err := in.confirmed(client, object(in))
 		if err != nil {
 			return nil, err
 		}
@@ -95,11 +95,11 @@ type plan struct {
 	Current  any      `json:"current,omitempty"`
 	Change   any      `json:"change,omitempty"`
 	// Do says what to send.
-	Do next `json:"to_do_it"`
+	Do suggestedCall `json:"to_do_it"`
 }
 
-// next is a call to make.
-type next struct {
+// suggestedCall is a call that the answer suggests.
+type suggestedCall struct {
 	Tool      string          `json:"tool"`
 	Arguments json.RawMessage `json:"arguments,omitempty"`
 	// Add is given in place of Arguments when those are large: the same, with these.
@@ -110,7 +110,7 @@ type next struct {
 // that nothing is to happen are named in without: they are not in the call to make.
 func planned(c *builtin.Call, client *argocd.Client, name string, p plan, without ...string) (*builtin.Result, error) {
 	p.Instance = client.Name()
-	p.Do = next{Tool: c.Tool}
+	p.Do = suggestedCall{Tool: c.Tool}
 	args, err := rawjson.Remove(c.Arguments, without...)
 	if err == nil {
 		args, err = rawjson.Set(args, "confirm", rawjson.Quote(nil, name))
@@ -152,8 +152,8 @@ func cut(s string) string {
 	return limit.ShortRunes(s, maxShown+1)
 }
 
-// some gives the first entries of a list, and the number of the others as a last entry.
-func some(list []string) []string {
+// firstEntries gives the first entries of a list, and the number of the others as a last entry.
+func firstEntries(list []string) []string {
 	if len(list) <= maxListed {
 		return list
 	}

@@ -22,7 +22,7 @@ type actionArgs struct {
 	Group             string            `json:"group,omitempty" jsonschema:"API group; empty: found by kind and name"`
 	Version           string            `json:"version,omitempty" jsonschema:"API version; empty: found by kind and name"`
 	Parameters        map[string]string `json:"parameters,omitempty" jsonschema:"of the action, by name"`
-	consent
+	confirmation
 }
 
 // actionRequest is ResourceActionRunRequestV2 of server/application/application.proto.
@@ -47,7 +47,7 @@ type actionParameter struct {
 func (t *Toolset) resourceActionTool() builtin.Tool {
 	return writing(t, builtin.Tool{
 		Name: "run_resource_action", Title: "Run an action on a resource",
-		Description: "Runs an action such as restart on one resource of an application. confirm is the name of the resource. The plan lists the actions there are." + unconfirmed,
+		Description: "Runs an action such as restart on one resource of an application. confirm is the name of the resource. The plan lists the actions there are." + needsConfirmation,
 		Hints:       builtin.Hints{Destructive: true, OpenWorld: true},
 	}, func(in actionArgs) string { return in.ResourceName }, func(ctx context.Context, c *builtin.Call, client *argocd.Client, confirmed bool, in actionArgs) (*builtin.Result, error) {
 		if err := required("action", in.Action, "kind", in.Kind, "resource_name", in.ResourceName); err != nil {
@@ -73,18 +73,18 @@ func (t *Toolset) resourceActionTool() builtin.Tool {
 		what := resource{Group: in.Group, Kind: in.Kind, Namespace: in.ResourceNamespace, Name: in.ResourceName}
 		switch {
 		case at < 0:
-			return nil, fmt.Errorf("%s has no action %q: nothing was changed; it has: %s", what, cut(in.Action), strings.Join(some(names), ", "))
+			return nil, fmt.Errorf("%s has no action %q: nothing was changed; it has: %s", what, cut(in.Action), strings.Join(firstEntries(names), ", "))
 		case actions[at].Disabled:
 			return nil, fmt.Errorf("action %q of %s is not possible in the state it is in: nothing was changed", in.Action, what)
 		}
 		sentence := fmt.Sprintf("run %s on %s of %s", in.Action, what, in.Name)
 		if !confirmed {
-			return planned(c, client, in.ResourceName, plan{Plan: sentence, Change: map[string][]string{"actions": some(names)}})
+			return planned(c, client, in.ResourceName, plan{Plan: sentence, Change: map[string][]string{"actions": firstEntries(names)}})
 		}
 		if err := in.run(ctx, client); err != nil {
 			return nil, err
 		}
-		return finished(client, done{Done: sentence, Next: shown(in.Name)})
+		return finished(client, done{Done: sentence, Next: nextLook(in.Name)})
 	})
 }
 

@@ -209,7 +209,7 @@ func (a *application) state() appState {
 	for _, from := range a.sources() {
 		s.Sources = append(s.Sources, from.String())
 	}
-	s.Sources = some(s.Sources)
+	s.Sources = firstEntries(s.Sources)
 	d := a.Spec.Destination
 	if s.Destination = d.Server; s.Destination == "" {
 		s.Destination = d.Name
@@ -237,7 +237,7 @@ func readApplication(ctx context.Context, client *argocd.Client, a appArgs) (*ap
 	}
 	app, err := decodeApplication(client, raw)
 	if err == nil && app.Metadata.Name == "" {
-		err = nameless(client, "the application") // nothing is planned or changed for a guess
+		err = notObjectError(client, "the application") // nothing is planned or changed for a guess
 	}
 	return app, raw, err
 }
@@ -250,13 +250,13 @@ func decodeApplication(client *argocd.Client, raw []byte) (*application, error) 
 	return app, nil
 }
 
-// missing tells whether the server said that there is no such thing.
-func missing(err error) bool {
+// isNotFound reports whether the server said that the object does not exist.
+func isNotFound(err error) bool {
 	var e *argocd.Error
 	return errors.As(err, &e) && e.Kind == argocd.Missing
 }
 
-// shown is how an application is looked at after a change.
-func shown(name string) string {
+// nextLook suggests how to look at an application after a change.
+func nextLook(name string) string {
 	return fmt.Sprintf("get_application_details with name=%q shows how it goes on", name)
 }

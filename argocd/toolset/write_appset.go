@@ -19,13 +19,13 @@ type appsetCreateArgs struct {
 	Namespace string `json:"namespace,omitempty" jsonschema:"namespace of the set, if not Argo CD's"`
 	Upsert    bool   `json:"upsert,omitempty" jsonschema:"replace the specification if there is such a set; default false"`
 	DryRun    bool   `json:"dry_run,omitempty" jsonschema:"the server generates the applications and keeps nothing (2.13 and newer); default false"`
-	consent
+	confirmation
 }
 
 func (t *Toolset) applicationSetCreateTool() builtin.Tool {
 	return writing(t, builtin.Tool{
 		Name: "applicationset_create", Title: "Create or replace an application set",
-		Description: "Creates an application set, which makes applications at once. With upsert it replaces the specification of one that is there. The plan names the applications it makes." + unconfirmed,
+		Description: "Creates an application set, which makes applications at once. With upsert it replaces the specification of one that is there. The plan names the applications it makes." + needsConfirmation,
 		Hints:       builtin.Hints{Destructive: true, Idempotent: true, OpenWorld: true},
 	}, func(in appsetCreateArgs) string { return in.Name }, func(ctx context.Context, c *builtin.Call, client *argocd.Client, confirmed bool, in appsetCreateArgs) (*builtin.Result, error) {
 		if err := validName("name", in.Name); err != nil {
@@ -153,7 +153,7 @@ func (s *applicationSet) generation() *generation {
 	for _, r := range s.Status.Resources {
 		g.Names = append(g.Names, cut(r.Name))
 	}
-	g.Names = some(g.Names)
+	g.Names = firstEntries(g.Names)
 	return g
 }
 
@@ -161,13 +161,13 @@ type appsetDeleteArgs struct {
 	target
 	Name      string `json:"name" jsonschema:"the application set"`
 	Namespace string `json:"namespace,omitempty" jsonschema:"namespace of the set, if not Argo CD's"`
-	consent
+	confirmation
 }
 
 func (t *Toolset) applicationSetDeleteTool() builtin.Tool {
 	return writing(t, builtin.Tool{
 		Name: "applicationset_service__delete", Title: "Delete an application set",
-		Description: "Deletes an application set, and with it the applications it has made and what they deployed, unless its policy preserves that. There is no way to keep the applications." + unconfirmed,
+		Description: "Deletes an application set, and with it the applications it has made and what they deployed, unless its policy preserves that. There is no way to keep the applications." + needsConfirmation,
 		Hints:       builtin.Hints{Destructive: true, Idempotent: true, OpenWorld: true},
 	}, func(in appsetDeleteArgs) string { return in.Name }, func(ctx context.Context, c *builtin.Call, client *argocd.Client, confirmed bool, in appsetDeleteArgs) (*builtin.Result, error) {
 		if err := required("name", in.Name); err != nil {

@@ -34,13 +34,13 @@ type createArgs struct {
 	Labels           map[string]string `json:"labels,omitempty"`
 	Annotations      map[string]string `json:"annotations,omitempty"`
 	DryRun           bool              `json:"dry_run,omitempty" jsonschema:"only show it; default false"`
-	consent
+	confirmation
 }
 
 func (t *Toolset) createApplicationTool() builtin.Tool {
 	return writing(t, builtin.Tool{
 		Name: "create_application", Title: "Create an application",
-		Description: "Creates an application. It is not synced unless automated_sync is true. With upsert it replaces the specification of one that is there." + unconfirmed,
+		Description: "Creates an application. It is not synced unless automated_sync is true. With upsert it replaces the specification of one that is there." + needsConfirmation,
 		Hints:       builtin.Hints{Destructive: true, Idempotent: true, OpenWorld: true},
 	}, func(in createArgs) string { return in.Name }, func(ctx context.Context, c *builtin.Call, client *argocd.Client, confirmed bool, in createArgs) (*builtin.Result, error) {
 		object, err := in.object()
@@ -90,7 +90,7 @@ func (t *Toolset) createApplicationTool() builtin.Tool {
 		if err != nil {
 			return nil, err
 		}
-		return finished(client, done{Done: sentence, State: app.state(), Change: view, Warnings: warnings, Next: shown(in.Name)})
+		return finished(client, done{Done: sentence, State: app.state(), Change: view, Warnings: warnings, Next: nextLook(in.Name)})
 	})
 }
 
@@ -216,7 +216,7 @@ func specOf(object any) any {
 
 // projectAllows warns when there is no such project.
 func projectAllows(ctx context.Context, client *argocd.Client, project string) []string {
-	if _, err := client.Get(ctx, []string{"projects", project}, nil); missing(err) {
+	if _, err := client.Get(ctx, []string{"projects", project}, nil); isNotFound(err) {
 		return []string{fmt.Sprintf("there is no project %q: the server will refuse it; project_list shows those there are", cut(project))}
 	}
 	return nil

@@ -16,13 +16,13 @@ type deleteArgs struct {
 	appArgs
 	Cascade           bool   `json:"cascade,omitempty" jsonschema:"delete what it deployed too; default false: that stays in the cluster"`
 	PropagationPolicy string `json:"propagation_policy,omitempty" jsonschema:"with cascade: foreground or background"`
-	consent
+	confirmation
 }
 
 func (t *Toolset) deleteApplicationTool() builtin.Tool {
 	return writing(t, builtin.Tool{
 		Name: "delete_application", Title: "Delete an application",
-		Description: "Deletes an application from Argo CD. What it deployed stays in the cluster unless cascade is true. The plan lists it." + unconfirmed,
+		Description: "Deletes an application from Argo CD. What it deployed stays in the cluster unless cascade is true. The plan lists it." + needsConfirmation,
 		Hints:       builtin.Hints{Destructive: true, Idempotent: true, OpenWorld: true},
 	}, func(in deleteArgs) string { return in.Name }, func(ctx context.Context, c *builtin.Call, client *argocd.Client, confirmed bool, in deleteArgs) (*builtin.Result, error) {
 		if err := oneOf("propagation_policy", in.PropagationPolicy, "foreground", "background"); err != nil {
@@ -46,9 +46,9 @@ func (t *Toolset) deleteApplicationTool() builtin.Tool {
 		}
 		warnings := in.warnings(app)
 		if !confirmed {
-			view := map[string][]string{"stays": some(resources)}
+			view := map[string][]string{"stays": firstEntries(resources)}
 			if in.Cascade {
-				view = map[string][]string{"deleted": some(resources)}
+				view = map[string][]string{"deleted": firstEntries(resources)}
 			}
 			return planned(c, client, in.Name, plan{Plan: sentence, Current: app.state(), Change: view, Warnings: warnings})
 		}
@@ -76,5 +76,5 @@ func (in deleteArgs) warnings(app *application) (warnings []string) {
 	if s := app.busy(); s != "" {
 		warnings = append(warnings, s)
 	}
-	return some(warnings)
+	return firstEntries(warnings)
 }

@@ -13,13 +13,13 @@ import (
 
 type terminateArgs struct {
 	appArgs
-	consent
+	confirmation
 }
 
 func (t *Toolset) terminateTool() builtin.Tool {
 	return writing(t, builtin.Tool{
 		Name: "terminate_operation", Title: "End a running operation",
-		Description: "Ends the sync or rollback that an application is in the middle of. What it has applied stays." + unconfirmed,
+		Description: "Ends the sync or rollback that an application is in the middle of. What it has applied stays." + needsConfirmation,
 		Hints:       builtin.Hints{Destructive: true, Idempotent: true, OpenWorld: true},
 	}, func(in terminateArgs) string { return in.Name }, func(ctx context.Context, c *builtin.Call, client *argocd.Client, confirmed bool, in terminateArgs) (*builtin.Result, error) {
 		app, _, err := readApplication(ctx, client, in.appArgs)
@@ -37,7 +37,7 @@ func (t *Toolset) terminateTool() builtin.Tool {
 		if _, err := client.Call(ctx, http.MethodDelete, []string{"applications", in.Name, "operation"}, in.query(), nil); err != nil {
 			return nil, err
 		}
-		return finished(client, done{Done: sentence, Next: shown(in.Name)})
+		return finished(client, done{Done: sentence, Next: nextLook(in.Name)})
 	})
 }
 
@@ -46,7 +46,7 @@ type rollbackArgs struct {
 	ID     *int64 `json:"id,omitempty" jsonschema:"the deployment to go back to; without it the plan lists those there are"`
 	Prune  bool   `json:"prune,omitempty" jsonschema:"delete resources that the deployment did not have; default false"`
 	DryRun bool   `json:"dry_run,omitempty" jsonschema:"the server tries it and applies nothing; default false"`
-	consent
+	confirmation
 }
 
 // rollbackRequest is ApplicationRollbackRequest of server/application/application.proto.
@@ -62,7 +62,7 @@ type rollbackRequest struct {
 func (t *Toolset) rollbackTool() builtin.Tool {
 	return writing(t, builtin.Tool{
 		Name: "rollback_application", Title: "Roll an application back",
-		Description: "Deploys again what an application had before. The plan lists the deployments and their ids. Not possible while auto-sync is on." + unconfirmed,
+		Description: "Deploys again what an application had before. The plan lists the deployments and their ids. Not possible while auto-sync is on." + needsConfirmation,
 		Hints:       builtin.Hints{Destructive: true, OpenWorld: true},
 	}, func(in rollbackArgs) string { return in.Name }, func(ctx context.Context, c *builtin.Call, client *argocd.Client, confirmed bool, in rollbackArgs) (*builtin.Result, error) {
 		app, _, err := readApplication(ctx, client, in.appArgs)
@@ -77,15 +77,15 @@ func (t *Toolset) rollbackTool() builtin.Tool {
 		}
 		if in.ID == nil {
 			if confirmed {
-				return nil, fmt.Errorf("id is missing: nothing was changed; deployments of %s: %v", in.Name, some(known))
+				return nil, fmt.Errorf("id is missing: nothing was changed; deployments of %s: %v", in.Name, firstEntries(known))
 			}
 			return planned(c, client, in.Name, plan{
-				Plan: "roll back " + in.Name + ": add the id of one of these deployments, the newest is first", Current: app.state(), Change: some(known), Warnings: in.warnings(app),
+				Plan: "roll back " + in.Name + ": add the id of one of these deployments, the newest is first", Current: app.state(), Change: firstEntries(known), Warnings: in.warnings(app),
 			})
 		}
 		at := slices.IndexFunc(history, func(d deployment) bool { return d.ID == *in.ID })
 		if at < 0 {
-			return nil, fmt.Errorf("%s has no deployment with id %d: nothing was changed; it has %v", in.Name, *in.ID, some(known))
+			return nil, fmt.Errorf("%s has no deployment with id %d: nothing was changed; it has %v", in.Name, *in.ID, firstEntries(known))
 		}
 		sentence := fmt.Sprintf("roll back %s to %s", in.Name, history[at])
 		if in.DryRun {
@@ -119,13 +119,13 @@ func (in rollbackArgs) warnings(app *application) (warnings []string) {
 type refreshArgs struct {
 	appArgs
 	Hard bool `json:"hard,omitempty" jsonschema:"forget cached manifests too; default false"`
-	consent
+	confirmation
 }
 
 func (t *Toolset) refreshTool() builtin.Tool {
 	return writing(t, builtin.Tool{
 		Name: "refresh_application", Title: "Refresh an application",
-		Description: "Makes Argo CD compare an application with its source now. Nothing is deployed, unless auto-sync is on and finds a difference." + unconfirmed,
+		Description: "Makes Argo CD compare an application with its source now. Nothing is deployed, unless auto-sync is on and finds a difference." + needsConfirmation,
 		Hints:       builtin.Hints{Idempotent: true, OpenWorld: true},
 	}, func(in refreshArgs) string { return in.Name }, func(ctx context.Context, c *builtin.Call, client *argocd.Client, confirmed bool, in refreshArgs) (*builtin.Result, error) {
 		how := "normal"

@@ -60,13 +60,13 @@ type projectCreateArgs struct {
 	Upsert bool   `json:"upsert,omitempty" jsonschema:"replace the specification if there is such a project; default false"`
 	DryRun bool   `json:"dry_run,omitempty" jsonschema:"only show it; default false"`
 	projectParts
-	consent
+	confirmation
 }
 
 func (t *Toolset) projectCreateTool() builtin.Tool {
 	return writing(t, builtin.Tool{
 		Name: "project_create", Title: "Create a project",
-		Description: "Creates a project. With upsert it replaces the specification of one that is there." + unconfirmed,
+		Description: "Creates a project. With upsert it replaces the specification of one that is there." + needsConfirmation,
 		Hints:       builtin.Hints{Destructive: true, Idempotent: true, OpenWorld: true},
 	}, func(in projectCreateArgs) string { return in.Name }, func(ctx context.Context, c *builtin.Call, client *argocd.Client, confirmed bool, in projectCreateArgs) (*builtin.Result, error) {
 		if err := validName("name", in.Name); err != nil {
@@ -116,13 +116,13 @@ type projectUpdateArgs struct {
 	Name   string `json:"name" jsonschema:"the project"`
 	DryRun bool   `json:"dry_run,omitempty" jsonschema:"only show what would change; default false"`
 	projectParts
-	consent
+	confirmation
 }
 
 func (t *Toolset) projectUpdateTool() builtin.Tool {
 	return writing(t, builtin.Tool{
 		Name: "project_update", Title: "Change a project",
-		Description: "Changes parts of a project: those that are given, the rest stays. Fails when somebody else changed it in between. The plan shows each value before and after." + unconfirmed,
+		Description: "Changes parts of a project: those that are given, the rest stays. Fails when somebody else changed it in between. The plan shows each value before and after." + needsConfirmation,
 		Hints:       builtin.Hints{Destructive: true, Idempotent: true, OpenWorld: true},
 	}, func(in projectUpdateArgs) string { return in.Name }, func(ctx context.Context, c *builtin.Call, client *argocd.Client, confirmed bool, in projectUpdateArgs) (*builtin.Result, error) {
 		before, err := readProject(ctx, client, in.Name)
@@ -173,13 +173,13 @@ func readProject(ctx context.Context, client *argocd.Client, name string) (any, 
 type projectDeleteArgs struct {
 	target
 	Name string `json:"name" jsonschema:"the project"`
-	consent
+	confirmation
 }
 
 func (t *Toolset) projectDeleteTool() builtin.Tool {
 	return writing(t, builtin.Tool{
 		Name: "project_delete", Title: "Delete a project",
-		Description: "Deletes a project that no application is in." + unconfirmed,
+		Description: "Deletes a project that no application is in." + needsConfirmation,
 		Hints:       builtin.Hints{Destructive: true, Idempotent: true, OpenWorld: true},
 	}, func(in projectDeleteArgs) string { return in.Name }, func(ctx context.Context, c *builtin.Call, client *argocd.Client, confirmed bool, in projectDeleteArgs) (*builtin.Result, error) {
 		before, err := readProject(ctx, client, in.Name)

@@ -32,7 +32,7 @@ type syncArgs struct {
 	Force           bool           `json:"force,omitempty" jsonschema:"delete and create again what cannot be patched; default false"`
 	Resources       []syncResource `json:"resources,omitempty" jsonschema:"only these resources; no hooks run then"`
 	SyncOptions     []string       `json:"sync_options,omitempty" jsonschema:"in place of the application's, e.g. ServerSideApply=true"`
-	consent
+	confirmation
 }
 
 // syncRequest is ApplicationSyncRequest of server/application/application.proto.
@@ -57,7 +57,7 @@ type syncOptions struct {
 func (t *Toolset) syncTool() builtin.Tool {
 	return writing(t, builtin.Tool{
 		Name: "sync_application", Title: "Sync an application",
-		Description: "Brings an application in the cluster to what its source says, or to another revision. The plan lists what is out of sync. A dry run is an operation of the server too: it is recorded in the application." + unconfirmed,
+		Description: "Brings an application in the cluster to what its source says, or to another revision. The plan lists what is out of sync. A dry run is an operation of the server too: it is recorded in the application." + needsConfirmation,
 		Hints:       builtin.Hints{Destructive: true, OpenWorld: true},
 	}, func(in syncArgs) string { return in.Name }, func(ctx context.Context, c *builtin.Call, client *argocd.Client, confirmed bool, in syncArgs) (*builtin.Result, error) {
 		if err := in.check(); err != nil {
@@ -168,7 +168,7 @@ func (in syncArgs) preview(app *application) (syncPreview, []string) {
 	}
 	slices.Sort(p.Apply)
 	slices.Sort(p.Delete)
-	p.Apply, p.Delete = some(p.Apply), some(p.Delete)
+	p.Apply, p.Delete = firstEntries(p.Apply), firstEntries(p.Delete)
 	if kept > 0 {
 		warnings = append(warnings, fmt.Sprintf("%d resources are no longer in the source and stay: prune is false", kept))
 	}
@@ -186,7 +186,7 @@ func (in syncArgs) preview(app *application) (syncPreview, []string) {
 	if in.Prune && in.Force {
 		warnings = append(warnings, "prune and force delete resources")
 	}
-	return p, append(some(warnings), app.obstacles()...)
+	return p, append(firstEntries(warnings), app.obstacles()...)
 }
 
 // covers tells whether the sync is of this resource.
@@ -237,7 +237,7 @@ func started(ctx context.Context, client *argocd.Client, a appArgs, before *appl
 	if err != nil {
 		return nil, err
 	}
-	d.Next = shown(a.Name)
+	d.Next = nextLook(a.Name)
 	if dryRun {
 		last := ""
 		if before.Status.OperationState != nil {
@@ -294,6 +294,6 @@ func dryRunOutcome(app *application) any {
 	for _, r := range s.SyncResult.Resources {
 		out.Results = append(out.Results, cut(redact.Text(fmt.Sprintf("%s: %s %s", r, r.Status, r.Message))))
 	}
-	out.Results = some(out.Results)
+	out.Results = firstEntries(out.Results)
 	return out
 }

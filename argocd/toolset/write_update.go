@@ -32,7 +32,7 @@ type updateArgs struct {
 	Metadata       object `json:"metadata,omitempty" jsonschema:"JSON merge patch of labels, annotations and finalizers"`
 	Validate       *bool  `json:"validate,omitempty" jsonschema:"the server checks source and destination first; default true"`
 	DryRun         bool   `json:"dry_run,omitempty" jsonschema:"only show what would change; default false"`
-	consent
+	confirmation
 }
 
 // patchRequest is ApplicationPatchRequest of server/application/application.proto.
@@ -46,7 +46,7 @@ type patchRequest struct {
 func (t *Toolset) updateApplicationTool() builtin.Tool {
 	return writing(t, builtin.Tool{
 		Name: "update_application", Title: "Change an application",
-		Description: "Changes parts of an application: those that are given, the rest stays. The plan shows each value before and after." + unconfirmed,
+		Description: "Changes parts of an application: those that are given, the rest stays. The plan shows each value before and after." + needsConfirmation,
 		Hints:       builtin.Hints{Destructive: true, Idempotent: true, OpenWorld: true},
 	}, func(in updateArgs) string { return in.Name }, func(ctx context.Context, c *builtin.Call, client *argocd.Client, confirmed bool, in updateArgs) (*builtin.Result, error) {
 		// The project is what it is to become; the server looks for it by name alone.
@@ -86,7 +86,7 @@ func (t *Toolset) updateApplicationTool() builtin.Tool {
 			return planned(c, client, in.Name, plan{Plan: sentence, Current: app.state(), Change: view, Warnings: warnings}, "dry_run")
 		}
 		if in.Validate != nil && !*in.Validate {
-			return t.replaceSpec(ctx, c, in, patch, after, done{Done: sentence, Change: view, Warnings: warnings, Next: shown(in.Name)})
+			return t.replaceSpec(ctx, c, in, patch, after, done{Done: sentence, Change: view, Warnings: warnings, Next: nextLook(in.Name)})
 		}
 		text, err := compact(patch)
 		if err != nil {
@@ -106,7 +106,7 @@ func (t *Toolset) updateApplicationTool() builtin.Tool {
 		if err != nil {
 			return nil, err
 		}
-		return finished(client, done{Done: sentence, State: changed.state(), Change: view, Warnings: warnings, Next: shown(in.Name)})
+		return finished(client, done{Done: sentence, State: changed.state(), Change: view, Warnings: warnings, Next: nextLook(in.Name)})
 	})
 }
 
@@ -208,7 +208,7 @@ func (in updateArgs) patchSource(app *application, before any, spec map[string]a
 		for i, s := range app.Spec.Sources {
 			list[i] = fmt.Sprintf("%d: %s", i+1, s)
 		}
-		return fmt.Errorf("source_position is %d: the application has several sources, say which one: %s", in.SourcePosition, strings.Join(some(list), "; "))
+		return fmt.Errorf("source_position is %d: the application has several sources, say which one: %s", in.SourcePosition, strings.Join(firstEntries(list), "; "))
 	default:
 		// A merge patch replaces a list as a whole.
 		now, _ := valueAt(before, "spec", "sources").([]any)

@@ -63,7 +63,7 @@ func (c *conduit) Write(p []byte) (int, error) {
 	return n, nil
 }
 
-// put takes a whole piece, and waits while there is no room for it.
+// put takes a whole piece, or nothing while there is no room. It never waits.
 func (c *conduit) put(piece []byte) (int, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

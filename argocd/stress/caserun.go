@@ -20,8 +20,8 @@ const (
 	parts = 10
 )
 
-// course is one case under way.
-type course struct {
+// caseRun is one test case while it runs.
+type caseRun struct {
 	target Target
 	o      Options
 
@@ -41,8 +41,8 @@ type course struct {
 }
 
 // call makes one call. Without a problem the answer is good for more tests.
-func (c *course) call(ctx context.Context, tool string, args map[string]any) (Answer, bool) {
-	if c.over(ctx) {
+func (c *caseRun) call(ctx context.Context, tool string, args map[string]any) (Answer, bool) {
+	if c.finished(ctx) {
 		return Answer{}, false
 	}
 	if c.o.Instance != "" {
@@ -62,24 +62,24 @@ func (c *course) call(ctx context.Context, tool string, args map[string]any) (An
 	case ctx.Err() != nil:
 		return a, false
 	case err != nil:
-		c.wrong("%s: %v", tool, err)
+		c.fail("%s: %v", tool, err)
 		return a, false
 	case a.Bytes > int(c.o.MaxResponse):
-		c.wrong("%s: an answer of %d bytes, over %d", tool, a.Bytes, int(c.o.MaxResponse))
+		c.fail("%s: an answer of %d bytes, over %d", tool, a.Bytes, int(c.o.MaxResponse))
 		return a, false
 	}
 	return a, true
 }
 
-// good says that the last answer was as it should be.
-func (c *course) good() {
+// pass counts the last answer as correct.
+func (c *caseRun) pass() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.inRow = 0
 }
 
-// wrong counts an error.
-func (c *course) wrong(format string, args ...any) {
+// fail counts an error and notes it.
+func (c *caseRun) fail(format string, args ...any) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.errors++
@@ -92,29 +92,29 @@ func (c *course) wrong(format string, args ...any) {
 	}
 }
 
-// over tells whether there is no use in going on.
-func (c *course) over(ctx context.Context) bool {
+// finished reports whether the case should stop.
+func (c *caseRun) finished(ctx context.Context) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.halted || ctx.Err() != nil
 }
 
 // note adds to what is said of the case, skip says why it cannot be played.
-func (c *course) note(format string, args ...any) {
+func (c *caseRun) note(format string, args ...any) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.notes = append(c.notes, fmt.Sprintf(format, args...))
 }
 
-func (c *course) skip(format string, args ...any) {
+func (c *caseRun) skip(format string, args ...any) {
 	c.note(format, args...)
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.skipped = true
 }
 
-// watch looks at the memory until stop is called.
-func (c *course) watch() (stop func()) {
+// sampleMemory samples the server's memory until stop is called.
+func (c *caseRun) sampleMemory() (stop func()) {
 	if c.target.Memory == nil {
 		return func() {}
 	}
@@ -139,7 +139,7 @@ func (c *course) watch() (stop func()) {
 	}
 }
 
-func (c *course) look() {
+func (c *caseRun) look() {
 	if c.target.Memory == nil {
 		return
 	}
@@ -156,8 +156,8 @@ func (c *course) look() {
 	c.memory[part].n++
 }
 
-// reach says how far a case is, of all that it has to do.
-func (c *course) reach(done, all int) {
+// reportDone reports how much of the case is done.
+func (c *caseRun) reportDone(done, all int) {
 	part := int32(min(parts-1, done*parts/max(1, all)))
 	if c.division.Swap(part) != part {
 		c.look() // so that also a short part has been looked at
@@ -166,7 +166,7 @@ func (c *course) reach(done, all int) {
 
 // growth compares the mean memory of the second part with that of the last: the first
 // fills caches and pools. ok is false when it was not seen.
-func (c *course) growth() (from, to int64, ok bool) {
+func (c *caseRun) growth() (from, to int64, ok bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	a, b := c.memory[1], c.memory[parts-1]
@@ -177,7 +177,7 @@ func (c *course) growth() (from, to int64, ok bool) {
 }
 
 // row sums the case up.
-func (c *course) row(name string) Row {
+func (c *caseRun) row(name string) Row {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	slices.Sort(c.times)

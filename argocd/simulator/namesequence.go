@@ -5,17 +5,17 @@ import (
 	"strings"
 )
 
-// lattice gives n distinct names in the order of their bytes, and finds the number of a
+// nameSequence gives n distinct names in the order of their bytes, and finds the number of a
 // name again, without holding any of them: names are triples of words, spread evenly over
 // all triples; where there are more names than triples each gets copies, "-02", "-03".
-type lattice struct {
+type nameSequence struct {
 	first, second, third []string
 	n, copies, slots     int
 	digits               int
 }
 
-func newLattice(n int, first, second, third []string) lattice {
-	l := lattice{first: first, second: second, third: third, n: n}
+func newNameSequence(n int, first, second, third []string) nameSequence {
+	l := nameSequence{first: first, second: second, third: third, n: n}
 	base := len(first) * len(second) * max(len(third), 1)
 	l.copies = max((n+base-1)/base, 1)
 	l.slots = base * l.copies
@@ -24,15 +24,15 @@ func newLattice(n int, first, second, third []string) lattice {
 }
 
 // slot returns the place of name i among all possible ones.
-func (l *lattice) slot(i int) int { return int(int64(i) * int64(l.slots) / int64(l.n)) }
+func (l *nameSequence) slot(i int) int { return int(int64(i) * int64(l.slots) / int64(l.n)) }
 
 // from returns the first name at or behind a slot.
-func (l *lattice) from(slot int) int {
+func (l *nameSequence) from(slot int) int {
 	return int((int64(slot)*int64(l.n) + int64(l.slots) - 1) / int64(l.slots))
 }
 
 // triple says which words name i consists of, and its copy, 0 for the first.
-func (l *lattice) triple(i int) (a, b, c, copied int) {
+func (l *nameSequence) triple(i int) (a, b, c, copied int) {
 	s := l.slot(i)
 	copied = s % l.copies
 	s /= l.copies
@@ -44,12 +44,12 @@ func (l *lattice) triple(i int) (a, b, c, copied int) {
 }
 
 // span returns the names with the first word a.
-func (l *lattice) span(a int) (from, to int) {
+func (l *nameSequence) span(a int) (from, to int) {
 	each := l.slots / len(l.first)
 	return l.from(a * each), l.from((a + 1) * each)
 }
 
-func (l *lattice) name(i int) string {
+func (l *nameSequence) name(i int) string {
 	a, b, c, copied := l.triple(i)
 	name := l.first[a] + "-" + l.second[b]
 	if len(l.third) > 0 {
@@ -63,7 +63,7 @@ func (l *lattice) name(i int) string {
 }
 
 // find returns the number of a name.
-func (l *lattice) find(name string) (int, bool) {
+func (l *nameSequence) find(name string) (int, bool) {
 	a, rest, ok := leading(l.first, name)
 	if !ok {
 		return 0, false
