@@ -12,7 +12,7 @@ import (
 // firstRead is more than most of these files hold, in bytes.
 const firstRead = 4 << 10
 
-// Read returns at most most bytes of a file. Errors are of type *[os.PathError].
+// Read returns at most maxBytes bytes of a file. Errors are of type *[os.PathError].
 func Read(name string, maxBytes int) ([]byte, error) {
 	fd, err := retry(func() (int, error) { return unix.Open(name, unix.O_RDONLY|unix.O_CLOEXEC, 0) })
 	if err != nil {
