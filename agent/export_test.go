@@ -51,3 +51,6 @@ func RandomHistory(seed uint64) []Message { return randomHistory(rand.New(rand.N
 
 // FitSpecs are tools.
 var FitSpecs = fitSpecs
+
+// FitWords are about n tokens of text that no tokenizer shortens.
+var FitWords = fitWords
