@@ -39,7 +39,7 @@ func AgentExecutor(a *agent.Agent) Executor {
 		if err := x.Status(sdk.TaskStateWorking, "", nil); err != nil {
 			return err
 		}
-		out := &answer{x: x, id: sdk.NewArtifactID(), anew: true}
+		out := &answerStream{x: x, id: sdk.NewArtifactID(), anew: true}
 		run, err := a.Start(ctx, agent.Query{Text: question(x.Message), Session: x.ContextID, Events: out.event})
 		switch {
 		case errors.Is(err, agent.ErrBusy):
@@ -53,8 +53,8 @@ func AgentExecutor(a *agent.Agent) Executor {
 	})
 }
 
-// event tells clients of what happens in a query.
-func (o *answer) event(e agent.Event) {
+// event reports an event of a query to the clients.
+func (o *answerStream) event(e agent.Event) {
 	about := map[string]any{metadataEvent: string(e.Kind)}
 	switch e.Kind {
 	case agent.EventText:
@@ -91,8 +91,8 @@ func (o *answer) event(e agent.Event) {
 	o.emit(statusEvent(o.x, sdk.TaskStateWorking, "", about))
 }
 
-// chunk bounds what is shown of a call's output.
-func (o *answer) chunk(e agent.Event) (string, bool) {
+// chunk bounds how much of a call's output clients are shown.
+func (o *answerStream) chunk(e agent.Event) (string, bool) {
 	if e.Call == nil {
 		return "", false
 	}
@@ -122,8 +122,8 @@ func callOf(c *agent.Call) map[string]any {
 	return out
 }
 
-// end gives the task the state that a result means.
-func (o *answer) end(ctx context.Context, r agent.Result) error {
+// end gives the task the state for a result.
+func (o *answerStream) end(ctx context.Context, r agent.Result) error {
 	o.finish(r)
 	if o.err != nil {
 		return o.err

@@ -19,9 +19,9 @@ const (
 	maxAnswer = 1 << 20                // bytes that are streamed; an answer is shorter
 )
 
-// answer streams the answer of a query as one artifact. What a model says before it calls
-// tools is not the answer: the first words behind the calls take its place.
-type answer struct {
+// answerStream streams the answer of a query as one artifact. What a model says before it calls tools is not the answer: the first words
+// after the calls replace it.
+type answerStream struct {
 	x   *Exchange
 	id  sdk.ArtifactID
 	err error // of the first event that was not taken
@@ -36,13 +36,13 @@ type answer struct {
 	shown map[string]int // bytes of output that went out, by call
 }
 
-func (o *answer) emit(e sdk.Event) {
+func (o *answerStream) emit(e sdk.Event) {
 	if o.err == nil {
 		o.err = o.x.Emit(e)
 	}
 }
 
-func (o *answer) write(piece string) {
+func (o *answerStream) write(piece string) {
 	if o.called {
 		o.restart()
 	}
@@ -56,32 +56,32 @@ func (o *answer) write(piece string) {
 	}
 }
 
-// restart begins the artifact again, with no words.
-func (o *answer) restart() {
+// restart begins the artifact again, without text.
+func (o *answerStream) restart() {
 	o.called = false
 	o.text, o.kept = o.text[:0], 0
-	o.again()
+	o.resend()
 }
 
-func (o *answer) again() {
+func (o *answerStream) resend() {
 	if o.sent > 0 {
 		o.anew = true
 	}
 	o.sent = 0
 }
 
-func (o *answer) step() { o.kept = len(o.text) }
+func (o *answerStream) step() { o.kept = len(o.text) }
 
-// discard takes the words of the step back.
-func (o *answer) discard() {
+// discard removes the text of the current step.
+func (o *answerStream) discard() {
 	o.text = o.text[:min(o.kept, len(o.text))]
 	if o.sent > len(o.text) {
-		o.again()
+		o.resend()
 	}
 }
 
-// flush sends the words that wait, last also when there are none.
-func (o *answer) flush(last bool) {
+// flush sends the text that waits; with last set also when there is none.
+func (o *answerStream) flush(last bool) {
 	for {
 		waiting := o.text[o.sent:]
 		piece := waiting
@@ -90,7 +90,7 @@ func (o *answer) flush(last bool) {
 		}
 		more := len(piece) < len(waiting)
 		if more || !last { // never half a character: the rest of it is to come
-			piece = piece[:len(piece)-torn(piece)]
+			piece = piece[:len(piece)-incompleteRune(piece)]
 		}
 		if len(piece) == 0 && !last {
 			return
@@ -107,8 +107,8 @@ func (o *answer) flush(last bool) {
 	}
 }
 
-// torn is how many bytes at the end of a text are the beginning of a character.
-func torn(text []byte) int {
+// incompleteRune is how many bytes at the end of a text are the beginning of a character.
+func incompleteRune(text []byte) int {
 	for n := 1; n <= min(len(text), utf8.UTFMax-1); n++ {
 		if b := text[len(text)-n]; utf8.RuneStart(b) {
 			if !utf8.FullRune(text[len(text)-n:]) {
@@ -120,11 +120,11 @@ func torn(text []byte) int {
 	return 0
 }
 
-// finish makes the artifact what the result says, and closes it.
-func (o *answer) finish(r agent.Result) {
+// finish makes the artifact equal to the result, and closes it.
+func (o *answerStream) finish(r agent.Result) {
 	if r.Answer != "" && r.Answer != string(o.text) {
 		if !strings.HasPrefix(r.Answer, string(o.text[:o.sent])) {
-			o.again()
+			o.resend()
 		}
 		o.text = []byte(r.Answer)
 	}

@@ -10,10 +10,9 @@ import (
 // and the same of a configuration.
 const camelDepth = 6
 
-// camel gives the fields of a request their JSON names where it has their names in the
-// protocol's definition, as task_id: a reader of ProtoJSON takes both, the SDK (2.3.1) does
-// not. What clients put into metadata and data stays as it is.
-func camel(body []byte) []byte {
+// camelCase gives the fields of a request their JSON names where they have the names of the protocol's definition, as task_id: a reader of
+// ProtoJSON takes both, the SDK (2.3.1) does not. Metadata and data of clients stay as they are.
+func camelCase(body []byte) []byte {
 	if bytes.IndexByte(body, '_') < 0 {
 		return body
 	}

@@ -10,8 +10,8 @@ import (
 	sdk "github.com/a2aproject/a2a-go/v2/a2a"
 )
 
-// content is a task as it grows. Its artifacts are kept in the pieces that they came in;
-// what has been looked at by [content.snapshot] is never changed.
+// content is the history and artifacts of a task while it grows. Artifacts are kept in the pieces in which they came; pieces that a
+// [content.snapshot] shares are never changed.
 type content struct {
 	task sdk.Task // without artifacts
 	// artifacts are in the order in which they came.
@@ -26,7 +26,7 @@ type artifact struct {
 	bytes int64
 }
 
-// contentOf takes over a task that was stored. bytes is its length as JSON.
+// contentOf is the content of a stored task. bytes is its length as JSON.
 func contentOf(task *sdk.Task, bytes int64) *content {
 	c := &content{task: *task, bytes: bytes}
 	c.task.Artifacts = nil
@@ -49,7 +49,7 @@ func sizeOf(v any) int64 {
 	return int64(len(text))
 }
 
-// apply takes an event in. size is what its JSON takes. The event must not be changed later.
+// apply adds an event. size is the length of its JSON. The event must not be changed later.
 func (c *content) apply(event sdk.Event, size int64) {
 	switch e := event.(type) {
 	case *sdk.TaskStatusUpdateEvent:
@@ -64,7 +64,7 @@ func (c *content) status(e *sdk.TaskStatusUpdateEvent, size int64) {
 		return // progress: the state is as old as it was
 	}
 	if m := c.task.Status.Message; m != nil {
-		c.say(m, 0) // it was counted when it came
+		c.addMessage(m, 0) // it was counted when it came
 	}
 	if e.Status.Message != nil {
 		c.bytes += size
@@ -82,7 +82,7 @@ func (c *content) status(e *sdk.TaskStatusUpdateEvent, size int64) {
 }
 
 // say adds a message to the history.
-func (c *content) say(m *sdk.Message, size int64) {
+func (c *content) addMessage(m *sdk.Message, size int64) {
 	c.task.History = append(slices.Clip(c.task.History), m)
 	c.bytes += size
 }
@@ -108,8 +108,8 @@ func (c *content) artifact(e *sdk.TaskArtifactUpdateEvent, size int64) {
 	c.artifacts[i] = made
 }
 
-// grows tells by how much an event would make the task larger.
-func (c *content) grows(event sdk.Event, size int64) int64 {
+// growth is how many bytes an event would add to the task.
+func (c *content) growth(event sdk.Event, size int64) int64 {
 	switch e := event.(type) {
 	case *sdk.TaskArtifactUpdateEvent:
 		if !e.Append {
@@ -128,19 +128,19 @@ func (c *content) grows(event sdk.Event, size int64) int64 {
 	return 0
 }
 
-// snapshot is the task as it is now, safe from later changes.
+// snapshot is the task as it is now; later changes do not reach it.
 func (c *content) snapshot() *sdk.Task {
 	task := c.task
 	task.History = slices.Clip(task.History)
 	for _, a := range c.artifacts {
 		about := a.about
-		about.Parts = joined(a.parts)
+		about.Parts = joinTexts(a.parts)
 		task.Artifacts = append(task.Artifacts, &about)
 	}
 	return &task
 }
 
-// copy is a content that can change without this one. It shares what does not change.
+// copy is a content that can change independently. It shares what does not change.
 func (c *content) copy() *content {
 	out := *c
 	out.artifacts = make([]*artifact, len(c.artifacts))
@@ -152,9 +152,8 @@ func (c *content) copy() *content {
 	return &out
 }
 
-// joined makes one part of texts that follow each other and say nothing else: a streamed
-// answer is read as a whole.
-func joined(parts []*sdk.Part) sdk.ContentParts {
+// joinTexts joins texts that follow each other into one part: a streamed answer is read as a whole.
+func joinTexts(parts []*sdk.Part) sdk.ContentParts {
 	plain := func(p *sdk.Part) bool {
 		_, text := p.Content.(sdk.Text)
 		return text && p.Filename == "" && len(p.Metadata) == 0
@@ -181,8 +180,8 @@ func joined(parts []*sdk.Part) sdk.ContentParts {
 	return out
 }
 
-// shown is a task as a client asked for it: nil history is all of it. The task is changed.
-func shown(task *sdk.Task, history *int) (*sdk.Task, error) {
+// trimHistory cuts a task's history to the length that a client asked for; nil is all of it. The task is changed.
+func trimHistory(task *sdk.Task, history *int) (*sdk.Task, error) {
 	if history == nil {
 		return task, nil
 	}
@@ -195,7 +194,7 @@ func shown(task *sdk.Task, history *int) (*sdk.Task, error) {
 	return task, nil
 }
 
-// interrupted says that a state waits for the client.
+// interrupted reports whether a state waits for the client.
 func interrupted(s sdk.TaskState) bool {
 	return s == sdk.TaskStateInputRequired || s == sdk.TaskStateAuthRequired
 }

@@ -17,7 +17,7 @@ const (
 	maxValues = 100_000
 )
 
-// checkShape holds a body to maxDepth and maxValues without decoding it.
+// checkShape checks a body against maxDepth and maxValues without decoding it.
 func checkShape(body []byte) error {
 	depth, values := 0, 0
 	quoted := false
@@ -45,7 +45,7 @@ func checkShape(body []byte) error {
 	return nil
 }
 
-// envelope is what the server has to know of a JSON-RPC request before the SDK reads it.
+// envelope is what the server reads of a JSON-RPC request before the SDK does.
 type envelope struct {
 	method string
 	id     json.RawMessage // as it came; nil when there is none that can be answered to
@@ -56,7 +56,7 @@ var (
 	errNoCall  = errors.New("the body is no JSON-RPC request")
 )
 
-// openEnvelope reads the members of a request. An error is errNotJSON or errNoCall.
+// openEnvelope reads the members of a request. The error is errNotJSON or errNoCall.
 func openEnvelope(body []byte) (envelope, error) {
 	var e envelope
 	if span, err := rawjson.Only(body); err != nil {

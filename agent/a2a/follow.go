@@ -12,31 +12,31 @@ import (
 	"github.com/plimsoll/plimsoll/agent/a2a/tasklog"
 )
 
-// position is a task as it was behind one of its events.
-type position struct {
+// logPosition is a task as it was right after one of its events.
+type logPosition struct {
 	seq  uint64
 	task *sdk.Task
 }
 
-func (p *position) show(out *stream, yield func(sdk.Event, error) bool) bool {
+func (p *logPosition) show(out *stream, yield func(sdk.Event, error) bool) bool {
 	out.mark(p.seq)
 	return yield(p.task, nil)
 }
 
-// SubscribeToTask shows the task and then its events. A client that says in Last-Event-ID
-// what it had gets what is newer, as far as it is kept, and else the task again.
+// SubscribeToTask sends the task and then its events. A client that names its last event in Last-Event-ID gets the newer ones, as far as
+// they are kept, and the whole task otherwise.
 func (h handler) SubscribeToTask(ctx context.Context, req *sdk.SubscribeToTaskRequest) iter.Seq2[sdk.Event, error] {
 	return func(yield func(sdk.Event, error) bool) { h.follow(ctx, req.ID, yield) }
 }
 
 func (h handler) follow(ctx context.Context, id sdk.TaskID, yield func(sdk.Event, error) bool) {
-	leave, err := h.s.enter()
+	leave, err := h.s.acquireStream()
 	if err != nil {
 		yield(nil, err)
 		return
 	}
 	defer leave()
-	t, err := h.s.hold(ctx, id)
+	t, err := h.s.acquire(ctx, id)
 	if err != nil {
 		yield(nil, err)
 		return
@@ -51,12 +51,12 @@ func (h handler) follow(ctx context.Context, id sdk.TaskID, yield func(sdk.Event
 	defer reader.Close()
 	out.open()
 	if first == nil || first.show(out, yield) {
-		pump(ctx, t, reader, false, yield)
+		forwardEvents(ctx, t, reader, false, yield)
 	}
 }
 
-// read begins to read a task's log where the client wants to.
-func (t *task) read(out *stream) (*tasklog.Reader, *position, error) {
+// read begins to read a task's log at the position that the client asks for.
+func (t *task) read(out *stream) (*tasklog.Reader, *logPosition, error) {
 	state := t.state()
 	ended := func() error {
 		return sdk.NewError(sdk.ErrUnsupportedOperation, fmt.Sprintf(
@@ -79,7 +79,7 @@ func (t *task) read(out *stream) (*tasklog.Reader, *position, error) {
 	if state.Terminal() {
 		return nil, nil, ended()
 	}
-	first := &position{}
+	first := &logPosition{}
 	reader, err := t.log.Subscribe(func(last uint64) { first.seq, first.task = last, t.snapshot() })
 	if err != nil {
 		return nil, nil, tooBusy(err)
@@ -87,9 +87,9 @@ func (t *task) read(out *stream) (*tasklog.Reader, *position, error) {
 	return reader, first, nil
 }
 
-// pump yields what a reader gets, until the task ends or the client goes; a turn also ends
-// when the task waits for the client. Where events are gone it shows the task instead.
-func pump(ctx context.Context, t *task, reader *tasklog.Reader, turn bool, yield func(sdk.Event, error) bool) {
+// forwardEvents yields what a reader gets until the task ends or the client goes; with turn set also until the task waits for the client.
+// Where events are lost it yields the task instead.
+func forwardEvents(ctx context.Context, t *task, reader *tasklog.Reader, turn bool, yield func(sdk.Event, error) bool) {
 	out := streamOf(ctx)
 	for {
 		record, gap, err := reader.Next(ctx)
@@ -98,7 +98,7 @@ func pump(ctx context.Context, t *task, reader *tasklog.Reader, turn bool, yield
 		}
 		if gap.Count() > 0 {
 			t.s.counts.snapshots.Add(1)
-			now := &position{}
+			now := &logPosition{}
 			if reader.Snapshot(func(last uint64) { now.seq, now.task = last, t.snapshot() }) != nil || !now.show(out, yield) {
 				return
 			}
@@ -119,8 +119,8 @@ func pump(ctx context.Context, t *task, reader *tasklog.Reader, turn bool, yield
 	}
 }
 
-// enter takes one of the places for streams.
-func (s *Server) enter() (leave func(), err error) {
+// acquireStream takes one of the slots for streams.
+func (s *Server) acquireStream() (leave func(), err error) {
 	if n := s.streams.Add(1); n > int64(s.o.Limits.MaxStreams) {
 		s.streams.Add(-1)
 		s.counts.refused.Add(1)

@@ -39,7 +39,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			panic(caught)
 		}
 	}()
-	path, ok := s.below(r.URL.Path)
+	path, ok := s.trimBase(r.URL.Path)
 	if !ok {
 		http.NotFound(w, r)
 		return
@@ -60,8 +60,8 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	s.serveCall(out, r.WithContext(ctx), path)
 }
 
-// below takes the path that the server is mounted at off a request's.
-func (s *Server) below(path string) (string, bool) {
+// trimBase removes the path that the server is mounted at from the path of a request.
+func (s *Server) trimBase(path string) (string, bool) {
 	base := strings.TrimSuffix(s.o.Path, "/")
 	rest, ok := strings.CutPrefix(path, base)
 	if !ok {
@@ -94,7 +94,7 @@ func (s *Server) serveCall(out *stream, r *http.Request, path string) {
 	s.serveREST(out, r, path, body)
 }
 
-// readBody reads a request's body as far as it may be long, and holds it to its shape.
+// readBody reads the body of a request within its bounds, and checks its shape.
 func (s *Server) readBody(out *stream, r *http.Request) ([]byte, int, error) {
 	bound := s.o.Limits.MaxRequest
 	tooLong := func() error {
@@ -130,7 +130,7 @@ func (s *Server) readBody(out *stream, r *http.Request) ([]byte, int, error) {
 	return body, 0, nil
 }
 
-// versionOf tells which version a request wants: "" when it does not say.
+// versionOf is the protocol version that a request names; "" when it names none.
 func versionOf(r *http.Request) (string, error) {
 	asked := strings.TrimSpace(r.Header.Get(versionHeader))
 	if asked == "" {
@@ -149,8 +149,8 @@ func versionOf(r *http.Request) (string, error) {
 		"A2A %q is not spoken here; %s and %s are", cut(asked, 32), version10, version03))
 }
 
-// speaks refuses 0.3 where it is left out.
-func (s *Server) speaks(version string) error {
+// checkVersion refuses 0.3 when the server does not serve it.
+func (s *Server) checkVersion(version string) error {
 	if version != version10 && s.o.Only10 {
 		return sdk.NewError(sdk.ErrVersionNotSupported, "only A2A 1.0 is spoken here: say so in the header "+versionHeader)
 	}
@@ -187,7 +187,7 @@ func (s *Server) serveRPC(out *stream, r *http.Request, body []byte) {
 			version = version10
 		}
 	}
-	if err := s.speaks(version); err != nil {
+	if err := s.checkVersion(version); err != nil {
 		s.refuse(out, http.StatusOK, call.id, err)
 		return
 	}
@@ -197,7 +197,7 @@ func (s *Server) serveRPC(out *stream, r *http.Request, body []byte) {
 		s.rpc03.ServeHTTP(out, r)
 		return
 	}
-	r.Body = io.NopCloser(bytes.NewReader(camel(body)))
+	r.Body = io.NopCloser(bytes.NewReader(camelCase(body)))
 	s.rpc10.ServeHTTP(out, r)
 }
 
@@ -229,12 +229,12 @@ func (s *Server) serveREST(out *stream, r *http.Request, path string, body []byt
 	if strings.HasSuffix(path, ":subscribe") {
 		r.Method = http.MethodPost // which is what the SDK knows
 	}
-	if err := s.speaks(version); err != nil {
+	if err := s.checkVersion(version); err != nil {
 		s.refuse(out, 0, nil, err)
 		return
 	}
 	if version == version10 {
-		r.Body = io.NopCloser(bytes.NewReader(camel(body)))
+		r.Body = io.NopCloser(bytes.NewReader(camelCase(body)))
 		s.rest10.ServeHTTP(out, r)
 		return
 	}
@@ -242,7 +242,7 @@ func (s *Server) serveREST(out *stream, r *http.Request, path string, body []byt
 	s.rest03.ServeHTTP(out, r)
 }
 
-// routed tells whether the SDK has a handler for a request: it answers others in plain text.
+// routed reports whether the SDK has a handler for a request: it answers others in plain text.
 func (s *Server) routed(method, path string) bool {
 	parts := strings.Split(strings.TrimPrefix(path, "/"), "/")
 	switch {

@@ -41,8 +41,8 @@ func closedNetworks() []netip.Prefix {
 	return out
 }
 
-// pushGuard keeps push notifications away from what only this host can reach: whoever may
-// send a task must not use the server to ask its neighbours.
+// pushGuard keeps push notifications away from addresses that only this host can reach: whoever may send a task must not use the server
+// to reach its network.
 type pushGuard struct {
 	allow, closed []netip.Prefix
 	resolver      *net.Resolver
@@ -54,7 +54,7 @@ func newPushGuard(allow []netip.Prefix) *pushGuard {
 
 var errNotPublic = errors.New("it is not on the public internet: name an address that is, or have the server allow its network (Options.PushAllow)")
 
-// address tells whether an address may be reached.
+// address checks whether an address may be reached.
 func (g *pushGuard) address(a netip.Addr) error {
 	a = a.Unmap().WithZone("")
 	for _, p := range g.allow {
@@ -72,8 +72,7 @@ func (g *pushGuard) address(a netip.Addr) error {
 	return nil
 }
 
-// check tells what is wrong with the address of a new configuration. A name that can't be
-// resolved is let pass: each connection is checked again, when it is made.
+// check checks the address of a new configuration. A name that does not resolve passes: each connection is checked again when it is made.
 func (g *pushGuard) check(ctx context.Context, text string) error {
 	if len(text) > int(maxURL) {
 		return fmt.Errorf("it is longer than %s", maxURL.Human())
@@ -110,9 +109,8 @@ func (g *pushGuard) check(ctx context.Context, text string) error {
 	return nil
 }
 
-// client makes requests that are checked at the connection, behind the resolver: what a
-// name meant when it was registered does not count. It knows no proxy, for that would be
-// whom it is connected to, and follows no redirect.
+// client makes requests whose connections are checked after the name is resolved, so a name that changed its address does not pass. It
+// uses no proxy, because then the proxy's address would be checked, and follows no redirects.
 func (g *pushGuard) client(timeout time.Duration) *http.Client {
 	dialer := &net.Dialer{
 		Timeout: timeout,
@@ -140,7 +138,7 @@ func (g *pushGuard) client(timeout time.Duration) *http.Client {
 	}
 }
 
-// checkSecret refuses what can't stand in a header.
+// checkSecret refuses what cannot stand in a header.
 func checkSecret(what, text string) error {
 	if len(text) > int(maxSecret) {
 		return fmt.Errorf("%s is longer than %s", what, maxSecret.Human())

@@ -15,34 +15,34 @@ import (
 	"github.com/plimsoll/plimsoll/agent/a2a/tasklog"
 )
 
-// handler is the server as the SDK's transports see it.
+// handler is the server in the form that the SDK's transports call.
 type handler struct{ s *Server }
 
 var _ a2asrv.RequestHandler = handler{}
 
-// GetTask tells a task as it is.
+// GetTask returns a task.
 func (h handler) GetTask(ctx context.Context, req *sdk.GetTaskRequest) (*sdk.Task, error) {
-	task, err := h.s.look(ctx, req.ID)
+	task, err := h.s.snapshot(ctx, req.ID)
 	if err != nil {
 		return nil, err
 	}
-	return shown(task, req.HistoryLength)
+	return trimHistory(task, req.HistoryLength)
 }
 
-// look finds a task without holding it.
-func (s *Server) look(ctx context.Context, id sdk.TaskID) (*sdk.Task, error) {
-	if task := s.live(id); task != nil {
+// snapshot finds a task without acquiring it.
+func (s *Server) snapshot(ctx context.Context, id sdk.TaskID) (*sdk.Task, error) {
+	if task := s.snapshotInMemory(id); task != nil {
 		return task, nil
 	}
-	_, rec, err := s.stored(ctx, id)
+	_, rec, err := s.readStored(ctx, id)
 	if err != nil {
 		return nil, err
 	}
 	return rec.Task, nil
 }
 
-// live is a task that somebody holds, as it is; nil for others.
-func (s *Server) live(id sdk.TaskID) *sdk.Task {
+// snapshotInMemory is a task that is in use; nil for others.
+func (s *Server) snapshotInMemory(id sdk.TaskID) *sdk.Task {
 	s.mu.Lock()
 	t := s.tasks[id]
 	s.mu.Unlock()
@@ -58,12 +58,12 @@ const (
 	maxPageSize = 100
 )
 
-// ListTasks tells the tasks that fit, the one whose state changed last first.
+// ListTasks lists the tasks that match, those whose state changed last first.
 func (h handler) ListTasks(ctx context.Context, req *sdk.ListTasksRequest) (*sdk.ListTasksResponse, error) {
 	bad := func(format string, values ...any) error {
 		return sdk.NewError(sdk.ErrInvalidParams, fmt.Sprintf(format, values...))
 	}
-	if err := completeList(ctx, req); err != nil {
+	if err := readListParameters(ctx, req); err != nil {
 		return nil, err
 	}
 	size := req.PageSize
@@ -89,9 +89,9 @@ func (h handler) ListTasks(ctx context.Context, req *sdk.ListTasksRequest) (*sdk
 	}
 	out := &sdk.ListTasksResponse{Tasks: []*sdk.Task{}, TotalSize: page.Total, PageSize: size, NextPageToken: page.Next}
 	for _, kept := range page.Tasks {
-		task := h.s.live(sdk.TaskID(kept.ID))
+		task := h.s.snapshotInMemory(sdk.TaskID(kept.ID))
 		if task == nil {
-			var rec record
+			var rec storedTask
 			if err := json.Unmarshal(kept.Body, &rec); err != nil || rec.Task == nil {
 				continue
 			}
@@ -100,7 +100,7 @@ func (h handler) ListTasks(ctx context.Context, req *sdk.ListTasksRequest) (*sdk
 		if !req.IncludeArtifacts {
 			task.Artifacts = nil
 		}
-		if task, err = shown(task, req.HistoryLength); err != nil {
+		if task, err = trimHistory(task, req.HistoryLength); err != nil {
 			return nil, err
 		}
 		out.Tasks = append(out.Tasks, task)
@@ -112,8 +112,8 @@ func (h handler) ListTasks(ctx context.Context, req *sdk.ListTasksRequest) (*sdk
 	return out, nil
 }
 
-// completeList reads two parameters that the SDK's REST transport leaves out (2.3.1).
-func completeList(ctx context.Context, req *sdk.ListTasksRequest) error {
+// readListParameters reads two parameters that the SDK's REST transport leaves out (2.3.1).
+func readListParameters(ctx context.Context, req *sdk.ListTasksRequest) error {
 	query := streamOf(ctx).query
 	if text := query.Get("historyLength"); text != "" && req.HistoryLength == nil {
 		n, err := strconv.Atoi(text)
@@ -132,9 +132,9 @@ func completeList(ctx context.Context, req *sdk.ListTasksRequest) error {
 	return nil
 }
 
-// CancelTask ends a task. Its executor has a time to do that itself.
+// CancelTask ends a task. Its executor gets some time to do that itself.
 func (h handler) CancelTask(ctx context.Context, req *sdk.CancelTaskRequest) (*sdk.Task, error) {
-	t, err := h.s.hold(ctx, req.ID)
+	t, err := h.s.acquire(ctx, req.ID)
 	if err != nil {
 		return nil, err
 	}
@@ -162,7 +162,7 @@ func (h handler) CancelTask(ctx context.Context, req *sdk.CancelTaskRequest) (*s
 	}
 	t.end(sdk.TaskStateCanceled, "", map[string]any{metadataOutcome: outcomeCancelled})
 	if r != nil {
-		r.over()
+		r.taskEnded()
 	}
 	if state := t.state(); state != sdk.TaskStateCanceled {
 		return nil, refused(state)
@@ -170,7 +170,7 @@ func (h handler) CancelTask(ctx context.Context, req *sdk.CancelTaskRequest) (*s
 	return t.snapshot(), nil
 }
 
-// GetExtendedAgentCard tells the card for clients that are known, when there is one.
+// GetExtendedAgentCard returns the card for authenticated clients, when there is one.
 func (h handler) GetExtendedAgentCard(context.Context, *sdk.GetExtendedAgentCardRequest) (*sdk.AgentCard, error) {
 	if h.s.o.Card.Extended == nil {
 		return nil, sdk.NewError(sdk.ErrUnsupportedOperation, "this agent has no extended card")

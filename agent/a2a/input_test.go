@@ -235,7 +235,7 @@ func TestCamel(t *testing.T) {
 		`{"task_id":`:         `{"task_id":`,
 		`{"own_field":"a_b"}`: `{"own_field":"a_b"}`,
 	} {
-		if got := string(camel([]byte(in))); got != want {
+		if got := string(camelCase([]byte(in))); got != want {
 			t.Errorf("%s became %s", in, got)
 		}
 	}
@@ -301,7 +301,7 @@ func FuzzCamel(f *testing.F) {
 	f.Add([]byte(`{"params":{"task_id":"x","metadata":{"a_b":1}}}`))
 	f.Add([]byte(`{"a":[{"page_size":1},[{"page_size":2}]],"task_id":{"task_id":3}}`))
 	f.Fuzz(func(t *testing.T, body []byte) {
-		out := camel(body)
+		out := camelCase(body)
 		var before, after any
 		if json.Unmarshal(body, &before) != nil {
 			return
@@ -309,7 +309,7 @@ func FuzzCamel(f *testing.F) {
 		if err := json.Unmarshal(out, &after); err != nil {
 			t.Fatalf("%s became %s: %v", body, out, err)
 		}
-		if again := camel(out); string(again) != string(out) {
+		if again := camelCase(out); string(again) != string(out) {
 			t.Errorf("again it became %s", again)
 		}
 		if string(out) == string(body) && !reflect.DeepEqual(before, after) {

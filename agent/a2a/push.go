@@ -12,7 +12,7 @@ import (
 	"github.com/plimsoll/plimsoll/agent/a2a/internal/a2a03"
 )
 
-// pushConfig is a client's wish to be told of a task's states.
+// pushConfig is one push notification configuration of a task (A2A 1.0, section on push).
 type pushConfig struct {
 	Config sdk.PushConfig `json:"config"`
 	// Old says that the client speaks 0.3 and is told in its words.
@@ -50,7 +50,7 @@ func (s *Server) newPush(ctx context.Context, c *sdk.PushConfig) (pushConfig, er
 	return pushConfig{Config: kept, Old: streamOf(ctx).old}, nil
 }
 
-// pushOf is the configuration that comes with a message.
+// pushOf reads the configuration that comes with a message.
 func (s *Server) pushOf(ctx context.Context, c *sdk.SendMessageConfig) ([]pushConfig, error) {
 	if c == nil || c.PushConfig == nil {
 		return nil, nil
@@ -88,11 +88,11 @@ func (t *task) pushes() []pushConfig {
 	return t.push
 }
 
-// keepNow stores the task between events.
-func (t *task) keepNow() {
+// storeBetweenEvents stores the task when no event is being published.
+func (t *task) storeBetweenEvents() {
 	t.writing.Lock()
 	defer t.writing.Unlock()
-	t.keep(t.snapshot())
+	t.storeSnapshot(t.snapshot())
 }
 
 // CreateTaskPushConfig adds a configuration to a task.
@@ -101,7 +101,7 @@ func (h handler) CreateTaskPushConfig(ctx context.Context, c *sdk.PushConfig) (*
 	if err != nil {
 		return nil, err
 	}
-	t, err := h.s.hold(ctx, c.TaskID)
+	t, err := h.s.acquire(ctx, c.TaskID)
 	if err != nil {
 		return nil, err
 	}
@@ -109,14 +109,14 @@ func (h handler) CreateTaskPushConfig(ctx context.Context, c *sdk.PushConfig) (*
 	if err := t.addPush(made); err != nil {
 		return nil, err
 	}
-	t.keepNow()
+	t.storeBetweenEvents()
 	made.Config.TaskID = t.id
 	return &made.Config, nil
 }
 
-// GetTaskPushConfig tells a configuration.
+// GetTaskPushConfig returns a configuration.
 func (h handler) GetTaskPushConfig(ctx context.Context, req *sdk.GetTaskPushConfigRequest) (*sdk.PushConfig, error) {
-	t, err := h.s.hold(ctx, req.TaskID)
+	t, err := h.s.acquire(ctx, req.TaskID)
 	if err != nil {
 		return nil, err
 	}
@@ -133,9 +133,9 @@ func (h handler) GetTaskPushConfig(ctx context.Context, req *sdk.GetTaskPushConf
 		"push notifications: task %s has no configuration %q", t.id, cut(req.ID, 64)))
 }
 
-// ListTaskPushConfigs tells all configurations of a task: they fit one page.
+// ListTaskPushConfigs lists all configurations of a task: they fit one page.
 func (h handler) ListTaskPushConfigs(ctx context.Context, req *sdk.ListTaskPushConfigRequest) (*sdk.ListTaskPushConfigResponse, error) {
-	t, err := h.s.hold(ctx, req.TaskID)
+	t, err := h.s.acquire(ctx, req.TaskID)
 	if err != nil {
 		return nil, err
 	}
@@ -147,10 +147,9 @@ func (h handler) ListTaskPushConfigs(ctx context.Context, req *sdk.ListTaskPushC
 	return out, nil
 }
 
-// DeleteTaskPushConfig takes a configuration away, with what waits to be sent for it. One
-// that is not there is none the more.
+// DeleteTaskPushConfig removes a configuration, and the notifications that wait for it. To remove one that does not exist is no error.
 func (h handler) DeleteTaskPushConfig(ctx context.Context, req *sdk.DeleteTaskPushConfigRequest) error {
-	t, err := h.s.hold(ctx, req.TaskID)
+	t, err := h.s.acquire(ctx, req.TaskID)
 	if err != nil {
 		return err
 	}
@@ -161,14 +160,14 @@ func (h handler) DeleteTaskPushConfig(ctx context.Context, req *sdk.DeleteTaskPu
 	t.push = next
 	t.mu.Unlock()
 	if changed {
-		t.keepNow()
+		t.storeBetweenEvents()
 	}
 	h.s.pusher.forget(deliveryKey{task: t.id, config: req.ID})
 	return nil
 }
 
-// notify tells a change of state to those who asked for it: of a state that ends the task or
-// waits for the client with the task, of others with the event. The caller holds writing.
+// notify reports a change of state to the configured receivers: a state that ends the task or waits for the client with the whole task,
+// others with the event. The caller holds writing.
 func (t *task) notify(event sdk.Event) {
 	configs := t.pushes()
 	if len(configs) == 0 {

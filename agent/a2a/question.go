@@ -9,8 +9,7 @@ import (
 	sdk "github.com/a2aproject/a2a-go/v2/a2a"
 )
 
-// question makes text of a message. Files that are text are quoted, others described: the
-// agent sees that they are there and says so, rather than nothing.
+// question makes one text of a message. Text files are quoted, other files described, so that the agent knows that they are there.
 func question(m *sdk.Message) string {
 	var parts []string
 	for _, p := range m.Parts {

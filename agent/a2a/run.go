@@ -49,7 +49,7 @@ type run struct {
 	mu      sync.Mutex
 	task    *task
 	reader  *tasklog.Reader // for the client that streams; nil for others
-	first   *position       // what that client gets before what the reader has
+	first   *logPosition    // what that client gets before what the reader has
 	message *sdk.Message
 	err     error // why there is neither
 	isOpen  bool  // nothing is decided
@@ -57,8 +57,7 @@ type run struct {
 	asked   bool  // the executor left the task to the client
 }
 
-// decide makes the run's task, unless there is one or a message. It returns an error when
-// there can be none.
+// decide makes the task of the run, unless it has one or answered with a message. The error says why there can be no task.
 func (r *run) decide() error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -73,21 +72,21 @@ func (r *run) decideLocked() error {
 	r.task, r.reader, r.err = r.s.create(r)
 	close(r.decided)
 	if r.err != nil {
-		r.settle()
+		r.settleLocked()
 	}
 	return r.err
 }
 
-// settle is called with mu held.
-func (r *run) settle() {
+// settleLocked wakes those who wait for the run to have a task, a message or an end. The caller holds mu.
+func (r *run) settleLocked() {
 	if !r.quiet {
 		r.quiet = true
 		close(r.settled)
 	}
 }
 
-// takeReader hands the reader to the client that streams, or to one that closes it.
-func (r *run) takeReader() (*tasklog.Reader, *position) {
+// takeReader gives the reader to the client that streams, or to a caller that closes it.
+func (r *run) takeReader() (*tasklog.Reader, *logPosition) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	reader, first := r.reader, r.first
@@ -95,11 +94,11 @@ func (r *run) takeReader() (*tasklog.Reader, *position) {
 	return reader, first
 }
 
-// over tells those who wait that the task was ended by somebody else.
-func (r *run) over() {
+// taskEnded wakes those who wait, because somebody else ended the task.
+func (r *run) taskEnded() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.settle()
+	r.settleLocked()
 }
 
 func (r *run) emit(event sdk.Event) error {
@@ -110,7 +109,7 @@ func (r *run) emit(event sdk.Event) error {
 			r.isOpen = false
 			r.message = m
 			close(r.decided)
-			r.settle()
+			r.settleLocked()
 			return nil
 		}
 		// The client has a task already, or is in one: the message is how it ends.
@@ -130,15 +129,15 @@ func (r *run) emit(event sdk.Event) error {
 	if e, ok := event.(*sdk.TaskStatusUpdateEvent); ok {
 		r.asked = interrupted(e.Status.State)
 		if r.asked || e.Status.State.Terminal() {
-			r.settle()
+			r.settleLocked()
 		}
 	}
 	return nil
 }
 
-// execute runs the executor to its end and gives the task one.
+// execute runs the executor to its end, and ends the task if the executor did not.
 func (r *run) execute(ctx context.Context) {
-	defer r.s.left(r)
+	defer r.s.endRun(r)
 	silent := time.AfterFunc(decideAfter, func() { _ = r.decide() }) // an error waits in the run
 	defer silent.Stop()
 	err := r.call(ctx)
@@ -149,7 +148,7 @@ func (r *run) execute(ctx context.Context) {
 	if r.message == nil && r.decideLocked() == nil {
 		r.conclude(err, cause)
 	}
-	r.settle()
+	r.settleLocked()
 }
 
 func (r *run) call(ctx context.Context) (err error) {
@@ -166,7 +165,7 @@ func (r *run) call(ctx context.Context) (err error) {
 
 var errPanic = errors.New("the agent broke down on this task; its log says where")
 
-// conclude gives a task that its executor left the state that says how.
+// conclude gives a task that its executor left open its last state.
 func (r *run) conclude(err, cause error) {
 	t := r.task
 	state := t.state()
@@ -218,14 +217,14 @@ func (s *Server) create(r *run) (*task, *tasklog.Reader, error) {
 	s.mu.Lock()
 	s.tasks[t.id] = t
 	s.mu.Unlock()
-	t.keep(first)
+	t.storeSnapshot(first)
 	log.Publish(func(uint64) ([]byte, bool) { return payload, false })
 	s.counts.tasks.Add(1)
 	return t, reader, nil
 }
 
-// left is the end of a run.
-func (s *Server) left(r *run) {
+// endRun detaches a run that has ended from its task.
+func (s *Server) endRun(r *run) {
 	if r.task != nil {
 		r.task.mu.Lock()
 		if r.task.run == r {

@@ -50,7 +50,7 @@ func (h handler) answer(r *run, history *int) (sdk.SendMessageResult, error) {
 	case err != nil:
 		return nil, err
 	}
-	return shown(task.snapshot(), history)
+	return trimHistory(task.snapshot(), history)
 }
 
 // SendStreamingMessage answers with the task and its events as they come. A client that
@@ -60,12 +60,12 @@ func (h handler) SendStreamingMessage(ctx context.Context, req *sdk.SendMessageR
 	return func(yield func(sdk.Event, error) bool) {
 		out := streamOf(ctx)
 		if out.resumed && req.Message != nil {
-			if id, ok := h.s.sent(req.Message.ID); ok {
+			if id, ok := h.s.taskOfMessage(req.Message.ID); ok {
 				h.follow(ctx, id, yield)
 				return
 			}
 		}
-		leave, err := h.s.enter()
+		leave, err := h.s.acquireStream()
 		if err != nil {
 			yield(nil, err)
 			return
@@ -95,13 +95,13 @@ func (h handler) SendStreamingMessage(ctx context.Context, req *sdk.SendMessageR
 			yield(nil, err)
 		case reader != nil:
 			if first == nil || first.show(out, yield) {
-				pump(ctx, task, reader, true, yield)
+				forwardEvents(ctx, task, reader, true, yield)
 			}
 		}
 	}
 }
 
-// begin takes a message in and starts its execution. Nothing that happens to ctx ends that.
+// begin takes a message and starts its execution, which goes on whatever happens to ctx.
 func (s *Server) begin(ctx context.Context, req *sdk.SendMessageRequest, stream bool) (*run, error) {
 	if err := s.checkMessage(req); err != nil {
 		return nil, err
@@ -125,25 +125,25 @@ func (s *Server) begin(ctx context.Context, req *sdk.SendMessageRequest, stream 
 		}
 		m.TaskID, m.ContextID = r.x.TaskID, r.x.ContextID
 	}
-	if err := s.enlist(r); err != nil {
+	if err := s.register(r); err != nil {
 		cancel(nil)
 		return nil, err
 	}
 	if req.Message.TaskID != "" {
 		if err := s.resume(ctx, r, &m, push); err != nil {
 			cancel(nil)
-			s.delist(r)
+			s.unregister(r)
 			return nil, err
 		}
 	}
-	s.remember(m.ID, r.x.TaskID)
+	s.rememberMessage(m.ID, r.x.TaskID)
 	go r.execute(runCtx)
 	return r, nil
 }
 
-// resume lets a run go on with a task that waits for the client.
+// resume continues a task that waits for the client.
 func (s *Server) resume(ctx context.Context, r *run, m *sdk.Message, push []pushConfig) error {
-	t, err := s.hold(ctx, m.TaskID)
+	t, err := s.acquire(ctx, m.TaskID)
 	if err != nil {
 		return err
 	}
@@ -188,11 +188,11 @@ func (s *Server) join(t *task, r *run, m *sdk.Message, push []pushConfig) error 
 			return err
 		}
 	}
-	if err := t.say(m); err != nil {
+	if err := t.addMessage(m); err != nil {
 		return err
 	}
 	if r.stream {
-		first := &position{}
+		first := &logPosition{}
 		reader, err := t.log.Subscribe(func(last uint64) { first.seq, first.task = last, t.snapshot() })
 		if err != nil {
 			return tooBusy(err)
@@ -205,8 +205,8 @@ func (s *Server) join(t *task, r *run, m *sdk.Message, push []pushConfig) error 
 	return nil
 }
 
-// enlist takes one of the places for tasks that run.
-func (s *Server) enlist(r *run) error {
+// register takes one of the slots for running tasks.
+func (s *Server) register(r *run) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	switch {
@@ -220,14 +220,14 @@ func (s *Server) enlist(r *run) error {
 	return nil
 }
 
-func (s *Server) delist(r *run) {
+func (s *Server) unregister(r *run) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	delete(s.runs, r)
 	close(r.done) // the server may wait for it
 }
 
-// checkMessage tells what is wrong with a message.
+// checkMessage returns what is wrong with a message.
 func (s *Server) checkMessage(req *sdk.SendMessageRequest) error {
 	bad := func(format string, values ...any) error {
 		return sdk.NewError(sdk.ErrInvalidParams, fmt.Sprintf(format, values...))

@@ -119,7 +119,7 @@ func (c *Card) defaults() {
 	}
 }
 
-// recoverTasks fails what ran when the process before this one ended.
+// recoverTasks fails the tasks that were running when the last process ended.
 func (s *Server) recoverTasks() error {
 	ctx := context.Background()
 	var ran []sdk.TaskID
@@ -140,7 +140,7 @@ func (s *Server) recoverTasks() error {
 		query.Token = page.Next
 	}
 	for _, id := range ran {
-		t, err := s.hold(ctx, id)
+		t, err := s.acquire(ctx, id)
 		if err != nil {
 			s.log.Error("a2a: a task of before the restart can't be ended", "agent", s.o.Name, "task", id, "error", err)
 			continue
@@ -154,8 +154,8 @@ func (s *Server) recoverTasks() error {
 	return nil
 }
 
-// remember keeps which task a message began, for clients that send it again.
-func (s *Server) remember(message string, id sdk.TaskID) {
+// rememberMessage notes which task a message began, for clients that send the message again.
+func (s *Server) rememberMessage(message string, id sdk.TaskID) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if old := s.said[s.saidAt]; old != "" {
@@ -166,17 +166,16 @@ func (s *Server) remember(message string, id sdk.TaskID) {
 	s.messages[message] = id
 }
 
-// sent tells the task that a message began.
-func (s *Server) sent(message string) (sdk.TaskID, bool) {
+// taskOfMessage is the task that a message began.
+func (s *Server) taskOfMessage(message string) (sdk.TaskID, bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	id, ok := s.messages[message]
 	return id, ok
 }
 
-// Close ends all tasks: their executors have until ctx ends to answer with what they have;
-// the tasks of those that do not return have failed then. Notifications are sent as far as
-// the time goes. The server answers with errors afterwards.
+// Close ends all tasks. Their executors have until ctx ends to answer with what they have; the tasks of those that do not return fail.
+// Notifications are sent as far as the time allows. Afterwards the server answers with errors.
 func (s *Server) Close(ctx context.Context) error {
 	s.mu.Lock()
 	if s.closed {
@@ -205,8 +204,7 @@ func (s *Server) Close(ctx context.Context) error {
 	return s.store.Close()
 }
 
-// endStreams ends the streams of tasks that wait for their client. Those of ended tasks end
-// by themselves, when they have shown how.
+// endStreams ends the streams of tasks that wait for their client. Those of ended tasks end by themselves.
 func (s *Server) endStreams() {
 	s.mu.Lock()
 	held := make([]*task, 0, len(s.tasks))
@@ -234,7 +232,7 @@ func (s *Server) abandon(r *run) {
 		t.end(sdk.TaskStateFailed, "the agent was stopped before it could answer; ask again",
 			map[string]any{metadataOutcome: outcomeShutdown})
 	}
-	r.over()
+	r.taskEnded()
 	s.counts.leaked.Add(1)
 	s.log.Warn("a2a: an executor goes on although the server closes", "agent", s.o.Name, "task", r.x.TaskID)
 }

@@ -13,7 +13,7 @@ import (
 	"github.com/plimsoll/plimsoll/agent/a2a/tasklog"
 )
 
-// task is a task that somebody is busy with: an executor, a client, or the server itself.
+// task is a task in use: by an executor, a client, or the server itself.
 type task struct {
 	s         *Server
 	id        sdk.TaskID
@@ -30,19 +30,18 @@ type task struct {
 	run     *run // what executes it now; nil for none
 }
 
-// record is a task as the store keeps it.
-type record struct {
+// storedTask is a task in the form in which the store keeps it.
+type storedTask struct {
 	Task *sdk.Task    `json:"task"`
 	Push []pushConfig `json:"push,omitempty"`
 }
 
-// lives are the numbers between two lives of a task's log: more than one can have events. A
-// client that had events of the life before finds that they are gone, and is not mistaken
-// for one that had some of this.
-const lives = 1 << 32
+// seqGap is added to the numbers of events when the log of a task is begun again: no log has so many events. So a client that read the log
+// before finds a gap, and is not taken for one that read this log.
+const seqGap = 1 << 32
 
-// hold finds a task and keeps it in memory until [Server.release].
-func (s *Server) hold(ctx context.Context, id sdk.TaskID) (*task, error) {
+// acquire finds a task and keeps it in memory until [Server.release].
+func (s *Server) acquire(ctx context.Context, id sdk.TaskID) (*task, error) {
 	for {
 		s.mu.Lock()
 		if t := s.tasks[id]; t != nil {
@@ -52,11 +51,11 @@ func (s *Server) hold(ctx context.Context, id sdk.TaskID) (*task, error) {
 		}
 		releases := s.releases
 		s.mu.Unlock()
-		kept, rec, err := s.stored(ctx, id) // the disk is waited for without the lock
+		kept, rec, err := s.readStored(ctx, id) // the disk is waited for without the lock
 		if err != nil {
 			return nil, err
 		}
-		t, err := s.adopt(id, kept, rec, releases)
+		t, err := s.load(id, kept, rec, releases)
 		if t != nil || err != nil {
 			return t, err
 		}
@@ -66,9 +65,9 @@ func (s *Server) hold(ctx context.Context, id sdk.TaskID) (*task, error) {
 	}
 }
 
-// adopt takes a stored task into memory. It returns nil when one was released since the
-// store was read: it may have been this one, and be newer.
-func (s *Server) adopt(id sdk.TaskID, kept tasklog.Task, rec record, releases uint64) (*task, error) {
+// load takes a stored task into memory. It returns nil when a task was released after the store was read: it may have been this one, and
+// newer than what was read.
+func (s *Server) load(id sdk.TaskID, kept tasklog.Task, rec storedTask, releases uint64) (*task, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if t := s.tasks[id]; t != nil {
@@ -85,7 +84,7 @@ func (s *Server) adopt(id sdk.TaskID, kept tasklog.Task, rec record, releases ui
 	t.log = s.logs.Find(string(id)) // of an ended task it may be gone
 	if t.log == nil && !kept.Ended {
 		var err error
-		if t.log, err = s.logs.Open(string(id), kept.Seq/lives*lives+lives); err != nil {
+		if t.log, err = s.logs.Open(string(id), kept.Seq/seqGap*seqGap+seqGap); err != nil {
 			return nil, tooBusy(err)
 		}
 	}
@@ -93,9 +92,9 @@ func (s *Server) adopt(id sdk.TaskID, kept tasklog.Task, rec record, releases ui
 	return t, nil
 }
 
-// stored reads a task from the store.
-func (s *Server) stored(ctx context.Context, id sdk.TaskID) (tasklog.Task, record, error) {
-	var rec record
+// readStored reads a task from the store.
+func (s *Server) readStored(ctx context.Context, id sdk.TaskID) (tasklog.Task, storedTask, error) {
+	var rec storedTask
 	kept, err := s.store.Get(ctx, string(id))
 	switch {
 	case errors.Is(err, tasklog.ErrNotFound):
@@ -110,7 +109,7 @@ func (s *Server) stored(ctx context.Context, id sdk.TaskID) (tasklog.Task, recor
 	return kept, rec, nil
 }
 
-// release ends a hold. A task that nobody holds is in the store only.
+// release ends an acquire. A task that nobody uses is in the store only.
 func (s *Server) release(t *task) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -137,8 +136,7 @@ func (t *task) snapshot() *sdk.Task {
 	return t.content.snapshot()
 }
 
-// publish takes an event into the task and its log. It waits for the disk where the state
-// changes, never for a client.
+// publish adds an event to the task and its log. It waits for the disk when the state changes, never for a client.
 func (t *task) publish(event sdk.Event) error {
 	payload, err := json.Marshal(sdk.StreamResponse{Event: event})
 	if err != nil {
@@ -154,7 +152,7 @@ func (t *task) publish(event sdk.Event) error {
 
 	t.mu.Lock()
 	before := t.content.task.Status.State
-	grown := t.content.bytes + t.content.grows(event, kept)
+	grown := t.content.bytes + t.content.growth(event, kept)
 	t.mu.Unlock()
 	after, terminal := before, false
 	if e, ok := event.(*sdk.TaskStatusUpdateEvent); ok {
@@ -177,7 +175,7 @@ func (t *task) publish(event sdk.Event) error {
 		next := t.content.copy()
 		t.mu.Unlock()
 		next.apply(event, kept)
-		t.keep(next.snapshot())
+		t.storeSnapshot(next.snapshot())
 	}
 	seq := t.log.Publish(func(uint64) ([]byte, bool) {
 		t.mu.Lock()
@@ -201,10 +199,10 @@ func (t *task) publish(event sdk.Event) error {
 	return nil
 }
 
-// keep writes the task to the store. The caller holds writing.
-func (t *task) keep(snapshot *sdk.Task) {
+// storeSnapshot writes the task to the store. The caller holds writing.
+func (t *task) storeSnapshot(snapshot *sdk.Task) {
 	t.mu.Lock()
-	rec := record{Task: snapshot, Push: t.push}
+	rec := storedTask{Task: snapshot, Push: t.push}
 	t.mu.Unlock()
 	body, err := json.Marshal(rec)
 	if err != nil {
@@ -232,8 +230,8 @@ func (t *task) keep(snapshot *sdk.Task) {
 	}
 }
 
-// say adds the client's message to the task. The state stays.
-func (t *task) say(m *sdk.Message) error {
+// addMessage adds a message of the client to the task. The state stays.
+func (t *task) addMessage(m *sdk.Message) error {
 	size := sizeOf(m)
 	t.writing.Lock()
 	defer t.writing.Unlock()
@@ -244,17 +242,17 @@ func (t *task) say(m *sdk.Message) error {
 			"with this message task %s is larger than %s: begin a new one", t.id, t.s.o.Limits.MaxTask.Human()))
 	}
 	if was := t.content.task.Status.Message; was != nil {
-		t.content.say(was, 0)
+		t.content.addMessage(was, 0)
 		t.content.task.Status.Message = nil
 	}
-	t.content.say(m, size)
+	t.content.addMessage(m, size)
 	snapshot := t.content.snapshot()
 	t.mu.Unlock()
-	t.keep(snapshot)
+	t.storeSnapshot(snapshot)
 	return nil
 }
 
-// end gives a task its last state, whatever it has. It returns whether it did.
+// end gives a task its last state, unless it has ended. It returns whether it did.
 func (t *task) end(state sdk.TaskState, text string, metadata map[string]any) bool {
 	return t.publish(statusEvent(t, state, text, metadata)) == nil
 }
@@ -276,5 +274,5 @@ func statusEvent(of sdk.TaskInfoProvider, state sdk.TaskState, text string, meta
 	return e
 }
 
-// tooBusy says to a client that a bound was met.
+// tooBusy is the error for a client when a bound is reached.
 func tooBusy(err error) error { return sdk.NewError(sdk.ErrServerError, err.Error()) }
