@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+	"time"
 
 	sdk "github.com/a2aproject/a2a-go/v2/a2a"
 )
@@ -82,7 +83,11 @@ func TestMessageInsteadOfATask(t *testing.T) {
 	if m, ok := got.Event.(*sdk.Message); !ok || m.Parts[0].Text() != "hi" {
 		t.Fatalf("the answer is %#v", got.Event)
 	}
+	start := time.Now()
 	all := s.stream("SendStreamingMessage", message("hello")).all()
+	if time.Since(start) >= decideAfter {
+		t.Skip("the executor was slower than the time it has for a message, after which there is a task")
+	}
 	if len(all) != 1 || all[0].id != 0 || all[0].event.(*sdk.Message).Parts[0].Text() != "hi" {
 		t.Fatalf("the stream is %+v", all)
 	}

@@ -38,10 +38,10 @@ func TestOneAtATime(t *testing.T) {
 				if inside.Add(1) != 1 {
 					t.Error("two have the lock")
 				}
-				if rounds.Add(1)%7 == 0 {
-					_ = os.Remove(path) // by whoever holds it: the others begin again
-				}
 				inside.Add(-1)
+				if rounds.Add(1)%7 == 0 {
+					_ = os.Remove(path) // by whoever holds it, and has done: the others begin again
+				}
 				_ = f.Close()
 			}
 		})
