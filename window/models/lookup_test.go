@@ -15,7 +15,7 @@ func TestLookup(t *testing.T) {
 	for _, c := range []struct {
 		upstream, model string
 		betas           []string
-		want            int // Context, 0: not found
+		want            int // Context, 0: not found; negative: guessed by its family
 	}{
 		{"anthropic", "claude-sonnet-4-5-20250929", nil, 200_000},
 		{"anthropic", "claude-sonnet-4-5-20250929", long, 1_000_000},
@@ -28,7 +28,10 @@ func TestLookup(t *testing.T) {
 		{"anthropic", "claude-opus-4-5", long, 200_000},
 		{"anthropic", "claude-opus-4-6", nil, 1_000_000},
 		{"anthropic", "claude-sonnet-4-6", long, 1_000_000},
-		{"anthropic", "claude-opus-9-1", nil, 200_000}, // newer than the catalogue
+		{"anthropic", "claude-opus-9-1", nil, -1_000_000},  // newer than the catalogue
+		{"anthropic", "claude-haiku-5-9", nil, -1_000_000}, // a generation after the newest haiku
+		{"anthropic", "claude-saga-6", nil, -1_000_000},    // of a name that nobody knows
+		{"anthropic", "claude-3-9-sonnet", nil, -200_000},  // between two that are known
 		{"anthropic", "claude-3-5-sonnet-latest", nil, 200_000},
 		{"copilot", "claude-sonnet-4.5", long, 200_000},
 		{"bedrock", "us.anthropic.claude-sonnet-4-5-20250929-v1:0", nil, 200_000},
@@ -45,7 +48,7 @@ func TestLookup(t *testing.T) {
 		{"gemini", "models/gemini-2.5-pro:streamGenerateContent", nil, 1_048_576},
 		{"gemini", "gemini-2.5-pro-preview-06-05", nil, 1_048_576},
 		{"gemini", "gemini-1.5-pro-002", nil, 2_097_152},
-		{"gemini", "gemini-7.5-ultra", nil, 1_048_576},
+		{"gemini", "gemini-7.5-ultra", nil, -1_048_576},
 		{"openai", "gpt-5", nil, 400_000},
 		{"openai", "gpt-5-2025-08-07", nil, 400_000},
 		{"openai", "openai/gpt-4o-2024-08-06", nil, 128_000},
@@ -53,16 +56,16 @@ func TestLookup(t *testing.T) {
 		{"openai", "gpt-4-0613", nil, 8192},
 		{"openai", "gpt-4-1106-preview", nil, 128_000},
 		{"openai", "gpt-4-32k-0613", nil, 32_768},
-		{"openai", "gpt-6.1-sol", nil, 400_000},
-		{"openai", "gpt-9-colossal", nil, 0},
-		{"openai", "gpt-4-something", nil, 0}, // must not be taken for gpt-4
+		{"openai", "gpt-6.1-sol", nil, -1_050_000},
+		{"openai", "gpt-9-colossal", nil, -1_050_000},
+		{"openai", "gpt-4-something", nil, -128_000}, // must not be taken for gpt-4
 		{"azure", "gpt-4o", nil, 128_000},
 		{"azure", "my-deployment", nil, 0},
 		{"https://me.openai.azure.com/openai", "gpt-4o-mini", nil, 128_000},
 		{"openrouter", "deepseek/deepseek-r1:free", nil, 64_000},
-		{"https://api.fireworks.ai/inference/v1", "accounts/fireworks/models/kimi-k2-instruct-0905", nil, 131_072},
+		{"https://api.fireworks.ai/inference/v1", "accounts/fireworks/models/kimi-k2-instruct-0905", nil, 262_144},
 		{"https://api.groq.com/openai/v1", "llama-3.3-70b-versatile", nil, 131_072},
-		{"xai", "grok-4-fast", nil, 131_072},
+		{"xai", "grok-4-fast", nil, 2_000_000},
 		{"", "claude-opus-4-5", nil, 200_000},
 		{"https://gateway.example.com/v1", "anthropic/claude-sonnet-4.6", nil, 1_000_000},
 		{"ollama", "qwen3-32b", nil, 0},
@@ -72,11 +75,9 @@ func TestLookup(t *testing.T) {
 		{"openai", "models/", nil, 0},
 	} {
 		got, ok := Lookup(c.upstream, c.model, c.betas)
-		if ok != (c.want > 0) || got.Context != c.want {
-			t.Errorf("Lookup(%q, %q, %v) = %+v, %v; want %d", c.upstream, c.model, c.betas, got, ok, c.want)
-		}
-		if ok && got.Source != SourceCatalogue {
-			t.Errorf("%q: source %q", c.model, got.Source)
+		want, guessed := max(c.want, -c.want), c.want < 0
+		if ok != (want > 0) || got.Context != want || got.Guessed() != guessed {
+			t.Errorf("Lookup(%q, %q, %v) = %+v, %v; want %d, guessed: %v", c.upstream, c.model, c.betas, got, ok, want, guessed)
 		}
 	}
 }

@@ -2,6 +2,7 @@ package models
 
 import (
 	_ "embed"
+	"iter"
 	"strconv"
 	"strings"
 )
@@ -9,7 +10,7 @@ import (
 //go:generate go run ./internal/cataloguer -out .
 
 // CatalogueDate is the day of the catalogue's last change at its source.
-const CatalogueDate = "2026-07-02"
+const CatalogueDate = "2026-09-28"
 
 // table has a line "provider/model context input output" for each model, sorted. It stays
 // in the program's read-only data.
@@ -46,4 +47,33 @@ func limitsOf(text string) Window {
 	w.Input, _ = strconv.Atoi(input)
 	w.Output, _ = strconv.Atoi(output)
 	return w
+}
+
+// linesOf goes through the models of a provider: "provider/model context input output".
+func linesOf(provider string) iter.Seq[string] {
+	return func(yield func(string) bool) {
+		prefix := provider + "/"
+		for rest := from(prefix); strings.HasPrefix(rest, prefix); {
+			line, after, _ := strings.Cut(rest, "\n")
+			if !yield(line) {
+				return
+			}
+			rest = after
+		}
+	}
+}
+
+// from is the table from the first line on that is not before key.
+func from(key string) string {
+	lo, hi := 0, len(table) // both at the beginning of a line
+	for lo < hi {
+		mid := lo + (hi-lo)/2
+		start := strings.LastIndexByte(table[:mid], '\n') + 1
+		if table[start:] < key {
+			lo = start + strings.IndexByte(table[start:], '\n') + 1
+		} else {
+			hi = start
+		}
+	}
+	return table[lo:]
 }

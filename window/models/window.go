@@ -6,8 +6,9 @@ import "strings"
 const (
 	SourceConfig    = "config"    // an override
 	SourceLearned   = "learned"   // a provider named it, or it was found out
-	SourceCatalogue = "catalogue" // the table, or a family's rule
-	SourceDefault   = "default"   // the provider's default, or DefaultContext
+	SourceCatalogue = "catalogue" // the table
+	SourceFamily    = "family"    // a guess: that of the newest known model of its family
+	SourceDefault   = "default"   // a guess: the provider's default, or DefaultContext
 )
 
 // A Window is how many tokens a model takes; 0 is unknown.
@@ -17,6 +18,9 @@ type Window struct {
 	Output  int // the largest output that may be asked for
 	Source  string
 }
+
+// Guessed reports that nobody has said that this is the model's window.
+func (w Window) Guessed() bool { return w.Source == SourceFamily || w.Source == SourceDefault }
 
 // ForInput is how many tokens of input fit beside reserve tokens of output.
 func (w Window) ForInput(reserve int) int {
@@ -29,6 +33,9 @@ func (w Window) ForInput(reserve int) int {
 
 // longContext is what the beta of a million tokens gives.
 const longContext = 1_000_000
+
+// shortContext is what models have without the beta that could have it.
+const shortContext = 200_000
 
 // Lookup finds a model in the catalogue. Upstream is the name of a provider ("openai",
 // "bedrock", "azure-openai", …) or an address of one; "" and unknown ones are searched among
@@ -45,6 +52,9 @@ func Lookup(upstream, model string, betas []string) (Window, bool) {
 		return Window{Context: n.explicit, Source: SourceCatalogue}, true
 	}
 	w, ok := n.window(provider)
+	if ok && w.Context >= longContext && n.longByBeta() {
+		w.Context, w.Input = shortContext, 0 // the catalogue has what the beta gives
+	}
 	if ok && w.Context < longContext && (n.long || asksForLong(betas)) && n.longByBeta() && provider != "copilot" {
 		w.Context, w.Input = longContext, 0
 	}
@@ -67,12 +77,7 @@ func (n name) window(provider string) (Window, bool) {
 			return w, true
 		}
 	}
-	for _, spelled := range n.spellings {
-		if w, ok := family(spelled); ok {
-			return w, true
-		}
-	}
-	return Window{}, false
+	return n.siblings(provider)
 }
 
 func asksForLong(betas []string) bool {
@@ -119,39 +124,9 @@ var retired = [...]ruled{
 	{"claude-instant-1-2", 100_000, 0, 4_096},
 }
 
-// families give a model that is newer than the catalogue what the smallest current model of
-// its family takes: too little room costs a compaction too early, too much a refusal, which
-// then teaches the limit. The longest prefix that fits comes first.
-var families = [...]ruled{
-	{"claude-", 200_000, 0, 32_000},
-	{"gemini-", 1_048_576, 0, 65_536},
-	{"gpt-6", 400_000, 272_000, 128_000}, // the input Codex 0.169 budgets for its own default model, gpt-6.1-sol
-	{"gpt-5", 400_000, 272_000, 128_000},
-	{"gpt-4o", 128_000, 0, 16_384},
-	{"gpt-4-1", 1_047_576, 0, 32_768},
-	{"gpt-oss", 131_072, 0, 32_768},
-	{"o3", 200_000, 0, 100_000},
-	{"o4", 200_000, 0, 100_000},
-	{"grok-4", 131_072, 0, 8_192},
-	{"deepseek-", 65_536, 0, 8_192},
-	{"kimi-k2", 131_072, 0, 16_384},
-	{"glm-4", 128_000, 0, 32_768},
-	{"glm-5", 128_000, 0, 32_768},
-	{"minimax-m2", 196_608, 0, 65_536},
-}
-
 func legacy(spelled string) (Window, bool) {
 	for _, r := range retired {
 		if spelled == r.prefix {
-			return r.window(), true
-		}
-	}
-	return Window{}, false
-}
-
-func family(spelled string) (Window, bool) {
-	for _, r := range families {
-		if rest, ok := strings.CutPrefix(spelled, r.prefix); ok && (rest == "" || r.prefix[len(r.prefix)-1] == '-' || rest[0] == '-') {
 			return r.window(), true
 		}
 	}

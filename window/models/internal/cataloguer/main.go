@@ -2,10 +2,11 @@
 //
 //	cataloguer -out DIR                       DIR/catalogue.json → DIR/table.txt
 //	cataloguer -from CHECKOUT -out DIR        a checkout of models.dev → both files
+//	cataloguer -api FILE -out DIR             models.dev's api.json → both files
 //
-// The first form is what go generate runs. The second refreshes the kept catalogue: it
-// reads the TOML files of the providers in the list below and keeps the three limits of
-// each chat model. Both forms write the same bytes for the same input.
+// The first form is what go generate runs. The others refresh the kept catalogue: they
+// read the providers in the list below and keep the three limits of
+// each chat model. All forms write the same bytes for the same input.
 //
 // It runs on a developer's machine only; its test runs the first form and compares.
 package main
@@ -16,6 +17,7 @@ import (
 	"flag"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -30,7 +32,7 @@ import (
 // catalogue is the kept file.
 type catalogue struct {
 	Source  string `json:"source"`
-	Commit  string `json:"commit"`
+	Commit  string `json:"commit,omitempty"`
 	Date    string `json:"date"`
 	Licence string `json:"licence"`
 	Members string `json:"members"`
@@ -51,32 +53,40 @@ var providers = map[string][]string{
 }
 
 type entry struct {
-	Base  string `toml:"base_model"`
+	Base  string `toml:"base_model" json:"-"`
 	Limit struct {
-		Context int `toml:"context"`
-		Input   int `toml:"input"`
-		Output  int `toml:"output"`
-	} `toml:"limit"`
+		Context int `toml:"context" json:"context"`
+		Input   int `toml:"input" json:"input"`
+		Output  int `toml:"output" json:"output"`
+	} `toml:"limit" json:"limit"`
 	Modalities struct {
-		Output []string `toml:"output"`
-	} `toml:"modalities"`
+		Output []string `toml:"output" json:"output"`
+	} `toml:"modalities" json:"modalities"`
 }
 
 func main() {
 	from := flag.String("from", "", "checkout of models.dev to refresh the catalogue from")
+	api := flag.String("api", "", "models.dev's api.json to refresh the catalogue from")
 	out := flag.String("out", ".", "directory of catalogue.json and table.txt")
 	flag.Parse()
-	if err := run(*from, *out); err != nil {
+	if err := run(*from, *api, *out); err != nil {
 		fmt.Fprintln(os.Stderr, "cataloguer:", err)
 		os.Exit(1)
 	}
 }
 
-func run(from, out string) error {
+func run(from, api, out string) error {
 	kept := filepath.Join(out, "catalogue.json")
-	if from != "" {
-		c, err := gather(from)
+	if from != "" || api != "" {
+		source, read := from, gather
+		if api != "" {
+			source, read = api, gatherAPI
+		}
+		c, err := read(source)
 		if err != nil {
+			return err
+		}
+		if err := c.keep(kept); err != nil {
 			return err
 		}
 		text, err := json.MarshalIndent(c, "", " ")
@@ -153,11 +163,7 @@ func gather(root string) (*catalogue, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := &catalogue{
-		Source: "models.dev (github.com/anomalyco/models.dev), reduced to limits", Commit: commit, Date: date,
-		Licence: "MIT, Copyright (c) 2025 models.dev", Members: "[context, input, output] in tokens; 0 is unknown",
-		Providers: map[string]map[string][3]int{},
-	}
+	c := newCatalogue(commit, date)
 	for ours, theirs := range providers {
 		for _, name := range theirs {
 			if err := c.add(ours, root, filepath.Join(root, "providers", name, "models")); err != nil {
@@ -177,6 +183,117 @@ func gather(root string) (*catalogue, error) {
 	return c, nil
 }
 
+func newCatalogue(commit, date string) *catalogue {
+	return &catalogue{
+		Source: "models.dev (github.com/anomalyco/models.dev), reduced to limits", Commit: commit, Date: date,
+		Licence: "MIT, Copyright (c) 2025 models.dev", Members: "[context, input, output] in tokens; 0 is unknown",
+		Providers: map[string]map[string][3]int{},
+	}
+}
+
+// gatherAPI reads api.json, which has the same limits by provider, and no list of what a model takes wherever it is served:
+// that is the largest window that anybody gives it. Too much room costs a refusal, which the client
+// does not see; too little costs what is cut.
+func gatherAPI(file string) (*catalogue, error) {
+	text, err := os.ReadFile(file)
+	if err != nil {
+		return nil, err
+	}
+	var api map[string]struct {
+		Models map[string]struct {
+			Updated string `json:"last_updated"`
+			entry
+		} `json:"models"`
+	}
+	if err := json.Unmarshal(text, &api); err != nil {
+		return nil, fmt.Errorf("%s: %w", file, err)
+	}
+	c, votes := newCatalogue("", ""), map[string]map[[3]int]int{}
+	spelled := map[string]string{} // how a model is written, by its folded name
+	for _, name := range slices.Sorted(maps.Keys(api)) {
+		for model, m := range api[name].Models {
+			c.Date = max(c.Date, m.Updated)
+			if !m.chats() || strings.Contains(model, "embed") {
+				continue
+			}
+			plain := model[strings.LastIndexByte(model, '/')+1:] // without the lab that made it
+			key := spelling.Fold(plain)
+			if votes[key] == nil {
+				votes[key] = map[[3]int]int{}
+			}
+			votes[key][m.limits()]++
+			if old, ok := spelled[key]; !ok || plain < old {
+				spelled[key] = plain
+			}
+		}
+	}
+	for ours, theirs := range providers {
+		for _, name := range theirs {
+			for model, m := range api[name].Models {
+				if m.chats() && !strings.Contains(model, "embed") {
+					c.put(ours, model, m.limits())
+				}
+			}
+		}
+	}
+	for key, of := range votes {
+		c.put("any", spelled[key], slices.MaxFunc(slices.Collect(maps.Keys(of)), func(a, b [3]int) int {
+			return slices.Compare(a[:], b[:])
+		}))
+	}
+	return c, nil
+}
+
+// keep adds what an older catalogue has and this one does not: models that were retired are asked for on.
+func (c *catalogue) keep(file string) error {
+	text, err := os.ReadFile(file)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	var old catalogue
+	if err == nil {
+		err = json.Unmarshal(text, &old)
+	}
+	if err != nil {
+		return fmt.Errorf("%s: %w", file, err)
+	}
+	for ours, models := range old.Providers {
+		folded := map[string]bool{}
+		for model := range c.Providers[ours] {
+			folded[spelling.Fold(model)] = true
+		}
+		for model, limits := range models {
+			if !folded[spelling.Fold(model)] {
+				c.put(ours, model, limits)
+			}
+		}
+	}
+	return nil
+}
+
+// chats reports that a model answers in text and has a window.
+func (e *entry) chats() bool {
+	return e.Limit.Context >= 1024 && (len(e.Modalities.Output) == 0 || slices.Contains(e.Modalities.Output, "text"))
+}
+
+// limits is what the catalogue keeps. An input above the window says nothing.
+func (e *entry) limits() [3]int {
+	if e.Limit.Input > e.Limit.Context {
+		e.Limit.Input = 0
+	}
+	return [3]int{e.Limit.Context, e.Limit.Input, e.Limit.Output}
+}
+
+// put keeps the first limits that are given for a model.
+func (c *catalogue) put(ours, model string, limits [3]int) {
+	if c.Providers[ours] == nil {
+		c.Providers[ours] = map[string][3]int{}
+	}
+	if _, taken := c.Providers[ours][model]; !taken {
+		c.Providers[ours][model] = limits
+	}
+}
+
 func (c *catalogue) add(ours, root, dir string) error {
 	return filepath.WalkDir(dir, func(path string, d os.DirEntry, err error) error {
 		if err != nil || d.IsDir() || filepath.Ext(path) != ".toml" {
@@ -189,16 +306,11 @@ func (c *catalogue) add(ours, root, dir string) error {
 		if err != nil {
 			return err
 		}
-		if e.Limit.Context < 1024 || len(e.Modalities.Output) > 0 && !slices.Contains(e.Modalities.Output, "text") || strings.Contains(path, "embed") {
+		if !e.chats() || strings.Contains(path, "embed") {
 			return nil // images, embeddings, speech
 		}
 		model := strings.TrimSuffix(filepath.ToSlash(strings.TrimPrefix(path, dir+string(filepath.Separator))), ".toml")
-		if c.Providers[ours] == nil {
-			c.Providers[ours] = map[string][3]int{}
-		}
-		if _, taken := c.Providers[ours][model]; !taken {
-			c.Providers[ours][model] = [3]int{e.Limit.Context, e.Limit.Input, e.Limit.Output}
-		}
+		c.put(ours, model, e.limits())
 		return nil
 	})
 }

@@ -17,7 +17,7 @@ func TestTableIsFresh(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(dir, "catalogue.json"), text, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if err := run("", dir); err != nil {
+	if err := run("", "", dir); err != nil {
 		t.Fatal(err)
 	}
 	fresh, err := os.ReadFile(filepath.Join(dir, "table.txt"))

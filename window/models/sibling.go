@@ -1,0 +1,145 @@
+package models
+
+import (
+	"cmp"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+)
+
+// A version is the numbers in a model's name, in their order: "claude-opus-5-5" has [5 5].
+type version []int
+
+// lineage takes a folded name apart: the words that name the family, and the version. "claude-3-5-sonnet" and
+// "claude-sonnet-5" are of one family. Sizes ("70b", "128e", "1m") are words, and so is what a number is a part of
+// ("4o", "k2") but for the number at its end.
+func lineage(spelled string) (words []string, v version) {
+	for {
+		shorter, ok := cutSuffix(spelled) // dates, and how it is served
+		if !ok {
+			break
+		}
+		spelled = shorter
+	}
+	for part := range strings.SplitSeq(spelled[strings.LastIndexByte(spelled, '/')+1:], "-") {
+		letters := strings.TrimRight(part, "0123456789")
+		if number, err := strconv.Atoi(part[len(letters):]); err == nil && number < 1000 && len(v) < 4 {
+			v = append(v, number)
+			part = letters
+		}
+		if part != "" {
+			words = append(words, part)
+		}
+	}
+	return words, v
+}
+
+// siblings guesses a window by the family of a name that the catalogue does not have: that of the newest member that is
+// not newer than the name, so that a newer model is never taken for smaller than its newest known sibling. Members have
+// the same words; where there is none of the same generation, which is the first number, words are left off at the end
+// ("claude-mythos-9" is a "claude") and the largest is taken. The provider's own models count first.
+func (n name) siblings(provider string) (Window, bool) {
+	key := provider + "/" + strings.Join(n.spellings, " ")
+	if w, ok := guesses.get(key); ok {
+		return w, w.Context > 0
+	}
+	w := n.guess(provider)
+	guesses.put(key, w)
+	return w, w.Context > 0
+}
+
+func (n name) guess(provider string) Window {
+	for _, spelled := range n.spellings {
+		words, v := lineage(spelled)
+		if len(v) == 0 || len(words) == 0 {
+			continue
+		}
+		var best Window
+		for kept := len(words); kept > 0; kept-- {
+			for _, where := range [...]string{provider, "any"} {
+				w, of, ok := newestMember(where, words[:kept], kept == len(words), v)
+				if !ok {
+					continue
+				}
+				if w.Context > best.Context {
+					best = w
+					best.Source = SourceFamily
+				}
+				if of[0] == v[0] {
+					return best
+				}
+				// The members are of another generation: what the wider family has in this one may be larger.
+			}
+		}
+		if best.Context > 0 {
+			return best
+		}
+	}
+	return Window{}
+}
+
+// newestMember finds the newest model of a provider that is not newer than v, or else the oldest. whole asks for exactly
+// these words, else they are the first of more. Among equals it is the one with the largest window: what is guessed too
+// large costs a refusal, which the client does not see.
+func newestMember(provider string, words []string, whole bool, v version) (best Window, of version, ok bool) {
+	if provider == "" {
+		return Window{}, nil, false
+	}
+	// Order: not newer than v before newer; then the nearest to v; then the largest.
+	better := func(w Window, other version) int {
+		newer, bestNewer := slices.Compare(other, v) > 0, slices.Compare(of, v) > 0
+		switch {
+		case newer != bestNewer:
+			if newer {
+				return -1
+			}
+			return 1
+		case newer:
+			return cmp.Or(slices.Compare(of, other), cmp.Compare(w.Context, best.Context))
+		default:
+			return cmp.Or(slices.Compare(other, of), cmp.Compare(w.Context, best.Context))
+		}
+	}
+	for line := range linesOf(provider) {
+		key, limits, _ := strings.Cut(line, " ")
+		if !strings.Contains(key, words[0]) {
+			continue
+		}
+		theirs, other := lineage(key)
+		if len(other) == 0 || len(theirs) < len(words) || whole && len(theirs) != len(words) || !slices.Equal(theirs[:len(words)], words) {
+			continue
+		}
+		if w := limitsOf(limits); !ok || better(w, other) > 0 {
+			best, of, ok = w, other, true
+		}
+	}
+	return best, of, ok
+}
+
+// guesses remembers what was guessed: a guess reads the whole table, and every request asks for its window.
+var guesses guessCache
+
+// maxGuesses bounds the memory of guesses; when it is full it starts anew.
+const maxGuesses = 256
+
+type guessCache struct {
+	mu sync.Mutex
+	of map[string]Window
+}
+
+func (c *guessCache) get(key string) (Window, bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	w, ok := c.of[key]
+	return w, ok
+}
+
+func (c *guessCache) put(key string, w Window) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.of == nil || len(c.of) >= maxGuesses {
+		c.of = map[string]Window{}
+	}
+	c.of[strings.Clone(key)] = w
+}
