@@ -6,6 +6,9 @@ import (
 	"net/http"
 	"strconv"
 	"time"
+
+	"github.com/plimsoll/plimsoll/internal/modelserver"
+	"github.com/plimsoll/plimsoll/window/wire"
 )
 
 // refusal is an error in OpenAI's form.
@@ -48,12 +51,6 @@ func (s *Standin) refuse(w http.ResponseWriter, r *refusal) {
 	default:
 		s.refusedCount.Add(1)
 	}
-	writeJSON(w, r.status, member{"error": member{"message": r.text, "type": r.kind, "param": orNull(r.param), "code": orNull(r.code)}})
-}
-
-func orNull(text string) any {
-	if text == "" {
-		return nil
-	}
-	return text
+	out := &modelserver.Stream{W: w, Timeout: writeTimeout}
+	out.Fail(wire.Chat, modelserver.Failure{Status: r.status, Kind: r.kind, Message: r.text, Param: r.param, Code: r.code})
 }

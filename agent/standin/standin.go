@@ -11,6 +11,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/plimsoll/plimsoll/internal/modelserver"
 	"github.com/plimsoll/plimsoll/limit"
 	"github.com/plimsoll/plimsoll/window/tokens"
 )
@@ -153,12 +154,13 @@ func (s *Standin) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 }
 
 func (s *Standin) models(w http.ResponseWriter, id string) {
-	one := member{"id": Model, "object": "model", "created": created, "owned_by": Owner}
+	out := &modelserver.Stream{W: w, Timeout: writeTimeout}
+	one := map[string]any{"id": Model, "object": "model", "created": created, "owned_by": Owner}
 	switch id {
 	case "":
-		writeJSON(w, http.StatusOK, member{"object": "list", "data": []any{one}})
+		out.JSON(http.StatusOK, map[string]any{"object": "list", "data": []any{one}})
 	case Model:
-		writeJSON(w, http.StatusOK, one)
+		out.JSON(http.StatusOK, one)
 	default:
 		s.refuse(w, noModel(id))
 	}
@@ -195,20 +197,12 @@ func (s *Standin) chat(w http.ResponseWriter, r *http.Request) {
 		s.refuse(w, refused)
 		return
 	}
-	reply := s.reply(a)
-	out := &answer{s: s, a: a, w: w, rc: http.NewResponseController(w), ctx: r.Context(), delay: s.o.Delay}
-	if a.stream {
-		out.cut = take(&s.cutLeft)
-	}
-	if err := out.write(reply); err != nil {
-		s.brokenOff.Add(1)
-		if errors.Is(err, errCut) {
-			panic(http.ErrAbortHandler) // ends the connection without an end of the answer
-		}
+	out := a.answer(s.reply(a))
+	if !s.write(w, r, out) {
 		return
 	}
 	s.answered.Add(1)
-	s.calls.Add(int64(len(reply.calls)))
+	s.calls.Add(int64(len(out.Calls)))
 }
 
 // readBody reads a request within its bounds.

@@ -1,79 +1,83 @@
-package scripted
+package modelserver
 
-import "encoding/json"
-
-// chat writes a Chat Completions answer: one object, or chunks that end in [DONE], with
+// Chat writes a Chat Completions answer: one object, or chunks that end in [DONE], with
 // the usage in a chunk of its own when stream_options asks for it.
-func (s *stream) chat(p *Provider, r *Request, reply Reply, u usage) {
-	id := p.id("chatcmpl-")
+func (s *Stream) Chat(a *Answer) {
+	id := a.NewID("chatcmpl-")
 	reason := "stop"
-	if len(reply.Calls) > 0 {
+	if len(a.Calls) > 0 {
 		reason = "tool_calls"
 	}
-	if reply.Stop != "" {
-		reason = reply.Stop
+	if a.Stop != "" {
+		reason = a.Stop
 	}
 	used := m{
-		"prompt_tokens": u.input, "completion_tokens": u.output, "total_tokens": u.input + u.output,
-		"prompt_tokens_details":     m{"cached_tokens": u.cached, "audio_tokens": 0},
+		"prompt_tokens": a.Usage.Input, "completion_tokens": a.Usage.Output, "total_tokens": a.Usage.Input + a.Usage.Output,
+		"prompt_tokens_details":     m{"cached_tokens": a.Usage.Cached, "audio_tokens": 0},
 		"completion_tokens_details": m{"reasoning_tokens": 0, "audio_tokens": 0, "accepted_prediction_tokens": 0, "rejected_prediction_tokens": 0},
 	}
-	if !r.Stream {
-		message := m{"role": "assistant", "content": nil, "refusal": nil}
-		if reply.Text != "" || len(reply.Calls) == 0 {
-			message["content"] = reply.Text
+	if !a.Stream {
+		message := m{"role": "assistant", "content": nil, "refusal": orNull(a.Refusal)}
+		if a.Refusal == "" && (a.Text != "" || len(a.Calls) == 0) {
+			message["content"] = a.Text
 		}
-		if reply.Thinking != "" {
-			message["reasoning_content"] = reply.Thinking
+		if a.Thinking != "" {
+			message["reasoning_content"] = a.Thinking
 		}
-		if len(reply.Calls) > 0 {
+		if len(a.Calls) > 0 {
 			var calls []any
-			for _, c := range reply.Calls {
+			for _, c := range a.Calls {
 				calls = append(calls, chatCall(c))
 			}
 			message["tool_calls"] = calls
 		}
 		s.whole(m{
-			"id": id, "object": "chat.completion", "created": created, "model": r.Model, "service_tier": "default", "system_fingerprint": "fp_scripted",
+			"id": id, "object": "chat.completion", "created": a.Created, "model": a.Model, "service_tier": "default", "system_fingerprint": a.Fingerprint,
 			"choices": []any{m{"index": 0, "message": message, "logprobs": nil, "finish_reason": reason}}, "usage": used,
 		})
 		return
 	}
-	var options struct {
-		IncludeUsage bool `json:"include_usage"`
-	}
-	json.Unmarshal(r.top["stream_options"], &options)
-	s.open("text/event-stream; charset=utf-8")
+	s.OpenEvents()
 	chunk := func(choices []any, usage any) {
-		c := m{"id": id, "object": "chat.completion.chunk", "created": created, "model": r.Model, "service_tier": "default", "system_fingerprint": "fp_scripted", "choices": choices}
-		if options.IncludeUsage {
+		c := m{"id": id, "object": "chat.completion.chunk", "created": a.Created, "model": a.Model, "service_tier": "default", "system_fingerprint": a.Fingerprint, "choices": choices}
+		if a.IncludeUsage {
 			c["usage"] = usage
 		}
-		s.event("", c)
+		s.Event("", c)
 	}
 	delta := func(d m, finish any) {
 		chunk([]any{m{"index": 0, "delta": d, "logprobs": nil, "finish_reason": finish}}, nil)
 	}
 	delta(m{"role": "assistant", "content": "", "refusal": nil}, nil)
-	for _, text := range pieces(reply.Thinking) {
+	for _, text := range pieces(a.Thinking) {
 		delta(m{"reasoning_content": text}, nil)
 	}
-	for _, text := range pieces(reply.Text) {
+	for _, text := range pieces(a.Refusal) {
+		delta(m{"refusal": text}, nil)
+	}
+	for _, text := range pieces(a.Text) {
 		delta(m{"content": text}, nil)
 	}
-	for i, c := range reply.Calls {
-		delta(m{"tool_calls": []any{m{"index": i, "id": c.ID, "type": "function", "function": m{"name": c.Tool, "arguments": ""}}}}, nil)
-		for _, text := range pieces(c.arguments()) {
+	for i, c := range a.Calls {
+		delta(m{"tool_calls": []any{m{"index": i, "id": c.ID, "type": "function", "function": m{"name": c.Name, "arguments": ""}}}}, nil)
+		for _, text := range pieces(c.Arguments) {
 			delta(m{"tool_calls": []any{m{"index": i, "function": m{"arguments": text}}}}, nil)
 		}
 	}
 	delta(m{}, reason)
-	if options.IncludeUsage {
+	if a.IncludeUsage {
 		chunk([]any{}, used)
 	}
-	s.event("", "[DONE]")
+	s.Event("", "[DONE]")
 }
 
 func chatCall(c Call) m {
-	return m{"id": c.ID, "type": "function", "function": m{"name": c.Tool, "arguments": c.arguments()}}
+	return m{"id": c.ID, "type": "function", "function": m{"name": c.Name, "arguments": c.Arguments}}
+}
+
+func orNull(text string) any {
+	if text == "" {
+		return nil
+	}
+	return text
 }

@@ -1,58 +1,58 @@
-package scripted
+package modelserver
 
 import "encoding/json"
 
-// gemini writes a generateContent answer: one object, events with CRLF line ends as Google
+// Gemini writes a generateContent answer: one object, events with CRLF line ends as Google
 // sends them, or (a stream without alt=sse) one JSON array that grows.
-func (s *stream) gemini(p *Provider, r *Request, reply Reply, u usage) {
-	id := p.id("")
+func (s *Stream) Gemini(a *Answer) {
+	id := a.NewID("")
 	var parts []m
-	if reply.Thinking != "" {
-		parts = append(parts, m{"text": reply.Thinking, "thought": true})
+	if a.Thinking != "" {
+		parts = append(parts, m{"text": a.Thinking, "thought": true})
 	}
-	if r.Stream {
-		for _, text := range pieces(reply.Text) {
+	if a.Stream {
+		for _, text := range pieces(a.Text) {
 			parts = append(parts, m{"text": text})
 		}
-	} else if reply.Text != "" {
-		parts = append(parts, m{"text": reply.Text})
+	} else if a.Text != "" {
+		parts = append(parts, m{"text": a.Text})
 	}
-	for i, c := range reply.Calls {
-		part := m{"functionCall": m{"id": c.ID, "name": c.Tool, "args": json.RawMessage(c.arguments())}}
+	for i, c := range a.Calls {
+		part := m{"functionCall": m{"id": c.ID, "name": c.Name, "args": c.arguments()}}
 		if i == 0 {
-			part["thoughtSignature"] = sign(c.Tool + c.arguments())
+			part["thoughtSignature"] = Sign(c.Name + c.Arguments)
 		}
 		parts = append(parts, part)
 	}
 	reason := "STOP"
-	if reply.Stop != "" {
-		reason = reply.Stop
+	if a.Stop != "" {
+		reason = a.Stop
 	}
 	chunk := func(parts []m, last bool) m {
 		candidate := m{"content": m{"parts": parts, "role": "model"}, "index": 0}
-		used := m{"promptTokenCount": u.input, "totalTokenCount": u.input, "promptTokensDetails": []any{m{"modality": "TEXT", "tokenCount": u.input}}}
-		if u.cached > 0 {
-			used["cachedContentTokenCount"] = u.cached
+		used := m{"promptTokenCount": a.Usage.Input, "totalTokenCount": a.Usage.Input, "promptTokensDetails": []any{m{"modality": "TEXT", "tokenCount": a.Usage.Input}}}
+		if a.Usage.Cached > 0 {
+			used["cachedContentTokenCount"] = a.Usage.Cached
 		}
 		if last {
 			candidate["finishReason"] = reason
-			used["candidatesTokenCount"], used["totalTokenCount"] = u.output, u.input+u.output
+			used["candidatesTokenCount"], used["totalTokenCount"] = a.Usage.Output, a.Usage.Input+a.Usage.Output
 		}
-		return m{"candidates": []any{candidate}, "usageMetadata": used, "modelVersion": r.Model, "responseId": id}
+		return m{"candidates": []any{candidate}, "usageMetadata": used, "modelVersion": a.Model, "responseId": id}
 	}
-	if !r.Stream {
+	if !a.Stream {
 		s.whole(chunk(parts, true))
 		return
 	}
 	if len(parts) == 0 {
 		parts = []m{{"text": ""}}
 	}
-	if r.place.array {
-		s.open("application/json; charset=UTF-8")
+	if a.Array {
+		s.Open("application/json; charset=UTF-8")
 		for i, part := range parts {
 			text, err := json.Marshal(chunk([]m{part}, i == len(parts)-1))
 			if err != nil {
-				s.err = err
+				s.Err = err
 				return
 			}
 			before := ",\r\n"
@@ -64,9 +64,9 @@ func (s *stream) gemini(p *Provider, r *Request, reply Reply, u usage) {
 		s.write("\n]\n")
 		return
 	}
-	s.open("text/event-stream")
+	s.Open("text/event-stream")
 	s.end = "\r\n"
 	for i, part := range parts {
-		s.event("", chunk([]m{part}, i == len(parts)-1))
+		s.Event("", chunk([]m{part}, i == len(parts)-1))
 	}
 }

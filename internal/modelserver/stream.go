@@ -1,199 +1,169 @@
-package scripted
+package modelserver
 
 import (
-	"compress/gzip"
+	"context"
 	"encoding/json"
-	"fmt"
 	"io"
 	"net/http"
 	"strings"
 	"time"
-
-	"github.com/plimsoll/plimsoll/window/wire"
+	"unicode/utf8"
 )
 
 type m = map[string]any
 
-func writeJSON(w http.ResponseWriter, status int, v any) {
-	text, err := json.Marshal(v)
+// Stream writes one answer: whole, or as events that are flushed one by one. The first error ends
+// it, and what is written then goes nowhere.
+type Stream struct {
+	W http.ResponseWriter
+	// Context ends the answer: the request's.
+	Context context.Context
+	// Delay is kept between events.
+	Delay time.Duration
+	// Timeout is how long a client may take to read one event; 0 waits for ever.
+	Timeout time.Duration
+	// Each, when set, hears of every event before it is written (a whole answer is one) and may write something
+	// itself, set Err, or tell that it has written the event.
+	Each func(event string) (written bool)
+
+	Status int   // that was sent; 0 until then
+	Events int   // that were written
+	Err    error // of the first write that failed
+	end    string
+	held   bool // a whole answer goes out at once, with its length
+}
+
+// JSON writes an object and nothing else.
+func (s *Stream) JSON(status int, v any) {
+	data, err := json.Marshal(v)
 	if err != nil {
-		panic(fmt.Sprintf("scripted: %v", err))
+		panic("modelserver: " + err.Error()) // made of maps and texts
 	}
-	w.Header().Set("Content-Type", "application/json")
-	// No Content-Length of our own: the client must not see the end before the request is recorded.
-	w.WriteHeader(status)
-	w.Write(text)
-}
-
-// A stream writes one answer: whole, or as events that are flushed one by one.
-type stream struct {
-	w      http.ResponseWriter
-	rc     *http.ResponseController
-	r      *http.Request
-	fault  Fault
-	zip    *gzip.Writer
-	status int
-	events int
-	err    error
-	end    string // line ends
-	held   bool   // a whole answer goes out at once, with its length
-}
-
-// answer writes a reply in the request's dialect.
-func (s *stream) answer(p *Provider, r *Request, reply Reply) {
-	if reply.Pause > 0 && !s.wait(reply.Pause) {
-		return
-	}
-	u := p.usage(r, reply)
-	switch r.Dialect {
-	case wire.Chat:
-		s.chat(p, r, reply, u)
-	case wire.Responses:
-		s.responses(p, r, reply, u)
-	case wire.Messages:
-		s.messages(p, r, reply, u)
-	case wire.Gemini:
-		s.gemini(p, r, reply, u)
-	}
-	s.close()
-}
-
-func (s *stream) wait(d time.Duration) bool {
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-t.C:
-		return true
-	case <-s.r.Context().Done():
-		s.err = s.r.Context().Err()
-		return false
+	s.Status = status
+	s.W.Header().Set("Content-Type", "application/json")
+	s.deadline()
+	// No Content-Length of our own: what ends the handler comes before the end of the answer.
+	s.W.WriteHeader(status)
+	if _, err := s.W.Write(data); err != nil && s.Err == nil {
+		s.Err = err
 	}
 }
 
-// open writes the head of an answer.
-func (s *stream) open(contentType string) {
-	h := s.w.Header()
+// Open writes the head of an answer.
+func (s *Stream) Open(contentType string) {
+	h := s.W.Header()
 	h.Set("Content-Type", contentType)
 	h.Set("Cache-Control", "no-cache")
-	h.Set("X-Request-Id", "req_scripted")
 	s.end = "\n"
-	if s.fault.Kind == Gzip {
-		h.Set("Content-Encoding", "gzip")
-		s.zip = gzip.NewWriter(s.w)
-	}
-	s.status = http.StatusOK
-	s.w.WriteHeader(s.status)
-	s.flush()
+	s.Status = http.StatusOK
+	s.deadline()
+	s.W.WriteHeader(s.Status)
+	s.Flush()
 }
 
-func (s *stream) flush() {
-	if s.held {
-		return
+// OpenEvents is [Stream.Open] for server-sent events.
+func (s *Stream) OpenEvents() { s.Open("text/event-stream; charset=utf-8") }
+
+// Flush sends what was written.
+func (s *Stream) Flush() {
+	if !s.held {
+		_ = http.NewResponseController(s.W).Flush() // a writer that cannot sends it at the end
 	}
-	if s.zip != nil {
-		s.zip.Flush()
-	}
-	s.rc.Flush()
 }
 
-// event writes one server-sent event; a name of "" leaves its line out.
-func (s *stream) event(name string, v any) {
-	var data []byte
-	if text, ok := v.(string); ok {
-		data = []byte(text)
-	} else {
-		data, s.err = marshal(v, s.err)
+// Event writes one server-sent event, with v as JSON unless it is a text; a name of "" leaves its
+// line out.
+func (s *Stream) Event(name string, v any) {
+	text, is := v.(string)
+	if !is {
+		data, err := json.Marshal(v)
+		if err != nil && s.Err == nil {
+			s.Err = err
+		}
+		text = string(data)
 	}
 	var b strings.Builder
 	if name != "" {
 		b.WriteString("event: " + name + s.end)
 	}
-	b.WriteString("data: ")
-	b.Write(data)
-	b.WriteString(s.end + s.end)
+	b.WriteString("data: " + text + s.end + s.end)
 	s.write(b.String())
 }
 
-// write sends one event, with what the fault does to it.
-func (s *stream) write(text string) {
-	if s.err != nil {
+// write sends one event.
+func (s *Stream) write(text string) {
+	if s.Delay > 0 && s.Events > 0 {
+		s.Wait(s.Delay)
+	}
+	if s.Err == nil {
+		s.Err = s.Context.Err()
+	}
+	if s.Err != nil {
 		return
 	}
-	if s.r.Context().Err() != nil {
-		s.err = s.r.Context().Err()
-		return
-	}
-	s.fault.during(s, text)
-	s.events++
-	switch s.fault.Kind {
-	case Drip:
-		for len(text) > 0 && s.err == nil {
-			n := min(len(text), max(1, s.fault.Bytes))
-			s.raw(text[:n])
-			s.flush()
-			text = text[n:]
-			if s.fault.Delay > 0 {
-				s.wait(s.fault.Delay)
-			}
-		}
-		return
-	default:
-		s.raw(text)
-		s.flush()
+	s.deadline()
+	written := s.Each != nil && s.Each(text)
+	s.Events++
+	if !written {
+		s.Raw(text)
+		s.Flush()
 	}
 }
 
-func (s *stream) raw(text string) {
-	if s.err != nil {
-		return
+// Raw writes bytes that are no event.
+func (s *Stream) Raw(text string) {
+	if s.Err == nil {
+		_, s.Err = io.WriteString(s.W, text)
 	}
-	var out io.Writer = s.w
-	if s.zip != nil {
-		out = s.zip
-	}
-	_, s.err = io.WriteString(out, text)
 }
 
-// whole writes a JSON answer that is no stream.
-func (s *stream) whole(v any) {
-	s.held = s.fault.Kind == None
-	if s.status == 0 {
-		s.open("application/json")
+// Wait waits, and tells whether the client is still there.
+func (s *Stream) Wait(d time.Duration) bool {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-t.C:
+		return true
+	case <-s.Context.Done():
+		s.Err = s.Context.Err()
+		return false
 	}
-	data, err := marshal(v, s.err)
-	s.err = err
+}
+
+// whole writes an answer that is no stream.
+func (s *Stream) whole(v any) {
+	s.held = s.Each == nil
+	if s.Status == 0 {
+		s.Open("application/json")
+	}
+	data, err := json.Marshal(v)
+	if err != nil && s.Err == nil {
+		s.Err = err
+	}
 	s.write(string(data))
 }
 
-func (s *stream) close() {
-	if s.zip != nil {
-		if err := s.zip.Close(); err != nil && s.err == nil {
-			s.err = err
-		}
+// deadline keeps a client that does not read from holding a place for ever. The one of the request before it on the
+// connection may have passed.
+func (s *Stream) deadline() {
+	if s.Timeout > 0 {
+		_ = http.NewResponseController(s.W).SetWriteDeadline(time.Now().Add(s.Timeout)) // a recorder has none
 	}
-	s.flush()
 }
 
-func marshal(v any, err error) ([]byte, error) {
-	if err != nil {
-		return nil, err
-	}
-	return json.Marshal(v)
-}
+// pieceBytes is about how much of a text goes into one event: a few words, as models do.
+const pieceBytes = 24
 
-// pieces cuts a text as models stream it: a few words at a time, on rune boundaries.
+// pieces cuts a text as models stream it, on the boundaries of runes.
 func pieces(text string) []string {
-	const size = 24
-	var list []string
+	var all []string
 	for len(text) > 0 {
-		n := min(size, len(text))
-		for n < len(text) && text[n]&0xc0 == 0x80 {
+		n := min(pieceBytes, len(text))
+		for n < len(text) && !utf8.RuneStart(text[n]) {
 			n++
 		}
-		list = append(list, text[:n])
+		all = append(all, text[:n])
 		text = text[n:]
 	}
-	return list
+	return all
 }
-
-var idPrefixes = map[wire.Dialect]string{wire.Chat: "call_", wire.Responses: "call_", wire.Messages: "toolu_", wire.Gemini: ""}

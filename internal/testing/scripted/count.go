@@ -10,6 +10,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"github.com/plimsoll/plimsoll/internal/modelserver"
 	"github.com/plimsoll/plimsoll/window/tokens"
 	"github.com/plimsoll/plimsoll/window/wire"
 )
@@ -276,22 +277,20 @@ func (p *prefixes) add(key [16]byte) {
 	p.known[key] = true
 }
 
-// usage is what an answer reports, in tokens.
-type usage struct{ input, cached, output int }
-
-func (p *Provider) usage(r *Request, reply Reply) usage {
-	u := usage{input: r.Input, cached: r.Cached, output: reply.Output}
+// usage is what an answer reports.
+func (p *Provider) usage(r *Request, reply Reply) modelserver.Usage {
+	u := modelserver.Usage{Input: r.Input, Cached: r.Cached, Output: reply.Output}
 	if p.o.Usage != nil {
-		u.input = p.o.Usage(r.Input)
+		u.Input = p.o.Usage(r.Input)
 	}
 	if form := p.form(r.Dialect); forms[form].silent && p.o.Window > 0 {
-		u.input = min(u.input, p.o.Window)
+		u.Input = min(u.Input, p.o.Window)
 	}
-	u.cached = min(u.cached, u.input)
-	if u.output == 0 {
-		u.output = 1 + p.o.Tokenizer(reply.Thinking) + p.o.Tokenizer(reply.Text)
+	u.Cached = min(u.Cached, u.Input)
+	if u.Output == 0 {
+		u.Output = 1 + p.o.Tokenizer(reply.Thinking) + p.o.Tokenizer(reply.Text)
 		for _, c := range reply.Calls {
-			u.output += perBlock + p.o.Tokenizer(c.arguments())
+			u.Output += perBlock + p.o.Tokenizer(c.arguments())
 		}
 	}
 	return u

@@ -71,46 +71,46 @@ func FaultAt(number int, f Fault) func(*Request) Fault {
 func (f Fault) before(s *stream, p *Provider, r *Request) bool {
 	switch f.Kind {
 	case Hang:
-		<-s.r.Context().Done()
-		s.status = 0
+		<-s.Context.Done()
+		s.Status = 0
 		return true
 	case Late:
-		if !s.wait(f.Delay) {
+		if !s.Wait(f.Delay) {
 			return true
 		}
 	case HTML:
-		s.status = f.Status
-		if s.status == 0 {
-			s.status = http.StatusBadGateway
+		s.Status = f.Status
+		if s.Status == 0 {
+			s.Status = http.StatusBadGateway
 		}
 		page := "<!DOCTYPE html>\n<html><head><title>Bad gateway</title></head><body><h1>Bad gateway</h1></body></html>\n"
-		s.w.Header().Set("Content-Type", "text/html; charset=UTF-8")
-		s.w.WriteHeader(s.status)
-		s.w.Write([]byte(page))
+		s.W.Header().Set("Content-Type", "text/html; charset=UTF-8")
+		s.W.WriteHeader(s.Status)
+		s.W.Write([]byte(page))
 		return true
 	case RateLimit:
-		s.status = http.StatusTooManyRequests
-		s.w.Header().Set("Retry-After", "1")
+		s.Status = http.StatusTooManyRequests
+		s.W.Header().Set("Retry-After", "1")
 		words := fmt.Sprintf("Request too large for %s in organization org-scripted on tokens per min (TPM): Limit 30000, Requested %d. The input or output tokens must be reduced in order to run successfully.", r.Model, r.Input)
 		switch r.Dialect {
 		case wire.Messages:
-			writeJSON(s.w, s.status, anthropic("rate_limit_error", "This request would exceed your organization's rate limit of 30,000 input tokens per minute."))
+			s.JSON(s.Status, anthropic("rate_limit_error", "This request would exceed your organization's rate limit of 30,000 input tokens per minute."))
 		case wire.Gemini:
-			writeJSON(s.w, s.status, m{"error": m{"code": s.status, "message": "Resource has been exhausted (e.g. check quota).", "status": "RESOURCE_EXHAUSTED"}})
+			s.JSON(s.Status, m{"error": m{"code": s.Status, "message": "Resource has been exhausted (e.g. check quota).", "status": "RESOURCE_EXHAUSTED"}})
 		default:
-			writeJSON(s.w, s.status, m{"error": m{"message": words, "type": "tokens", "param": nil, "code": "rate_limit_exceeded"}})
+			s.JSON(s.Status, m{"error": m{"message": words, "type": "tokens", "param": nil, "code": "rate_limit_exceeded"}})
 		}
 		return true
 	case ServerErr:
-		s.status = f.Status
-		if s.status == 0 {
-			s.status = http.StatusInternalServerError
+		s.Status = f.Status
+		if s.Status == 0 {
+			s.Status = http.StatusInternalServerError
 		}
 		kind := "server_error"
 		if r.Dialect == wire.Messages {
 			kind = "api_error"
 		}
-		p.fail(s.w, r.Dialect, s.status, kind, "The server had an error while processing your request.")
+		p.fail(s.W, r.Dialect, s.Status, kind, "The server had an error while processing your request.")
 		return true
 	}
 	return false
@@ -119,20 +119,20 @@ func (f Fault) before(s *stream, p *Provider, r *Request) bool {
 // during plays the faults that happen between events.
 func (f Fault) during(s *stream, text string) {
 	switch {
-	case f.Kind == HangMid && s.events == f.Events:
-		<-s.r.Context().Done()
-		s.err = errCut
-	case f.Kind == Cut && s.events == f.Events:
-		s.raw(text[:len(text)/2])
-		s.flush()
+	case f.Kind == HangMid && s.Events == f.Events:
+		<-s.Context.Done()
+		s.Err = errCut
+	case f.Kind == Cut && s.Events == f.Events:
+		s.Raw(text[:len(text)/2])
+		s.Flush()
 		panic(http.ErrAbortHandler) // closes the connection without an end
-	case f.Kind == Garbage && s.events == 0:
-		s.raw("data: {\"broken\": \ndata: \xff\xfe{{{\n\n: a comment\n\nevent: nothing\n\n")
-	case f.Kind == HugeEvent && s.events == 0:
+	case f.Kind == Garbage && s.Events == 0:
+		s.Raw("data: {\"broken\": \ndata: \xff\xfe{{{\n\n: a comment\n\nevent: nothing\n\n")
+	case f.Kind == HugeEvent && s.Events == 0:
 		size := f.Bytes
 		if size == 0 {
 			size = 2 << 20
 		}
-		s.raw(": " + strings.Repeat(".", size) + "\n\n") // a comment
+		s.Raw(": " + strings.Repeat(".", size) + "\n\n") // a comment
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"slices"
 
+	"github.com/plimsoll/plimsoll/internal/modelserver"
 	"github.com/plimsoll/plimsoll/window/wire"
 )
 
@@ -69,19 +70,13 @@ func (p *Provider) overflow(r *Request) *over {
 func (o *over) answer(s *stream, p *Provider, r *Request) int {
 	forms[o.form].write(s, p, r, *o)
 	s.close()
-	return s.status
-}
-
-// send writes a refusal that is no stream.
-func (s *stream) send(status int, v any) {
-	s.status = status
-	writeJSON(s.w, status, v)
+	return s.Status
 }
 
 // text makes a form out of a status and a body that is built from the numbers.
 func text(status int, body func(o over) any, dialects ...wire.Dialect) form {
 	return form{dialects: dialects, write: func(s *stream, _ *Provider, _ *Request, o over) {
-		s.send(status, body(o))
+		s.JSON(status, body(o))
 	}}
 }
 
@@ -164,12 +159,12 @@ func init() {
 		"sglang": text(400, func(o over) any { return sglang(o) }, openaiLike...),
 		"sglang.stream": {dialects: []wire.Dialect{wire.Chat}, write: func(s *stream, _ *Provider, r *Request, o over) {
 			if !r.Stream {
-				s.send(400, sglang(o))
+				s.JSON(400, sglang(o))
 				return
 			}
-			s.open("text/event-stream; charset=utf-8")
-			s.event("", m{"error": sglang(o)})
-			s.event("", "[DONE]")
+			s.OpenEvents()
+			s.Event("", m{"error": sglang(o)})
+			s.Event("", "[DONE]")
 		}},
 		"llamacpp": text(400, func(o over) any {
 			return m{"error": m{"code": 400, "message": fmt.Sprintf("request (%d tokens) exceeds the available context size (%d tokens), try increasing it", inputLimit(o)...), "type": "exceed_context_size_error", "n_prompt_tokens": o.input, "n_ctx": o.limit}}
@@ -206,15 +201,15 @@ func sglang(o over) any {
 
 func bodyless(status int) form {
 	return form{write: func(s *stream, _ *Provider, _ *Request, _ over) {
-		s.status = status
-		s.w.WriteHeader(status)
+		s.Status = status
+		s.W.WriteHeader(status)
 	}}
 }
 
 func bedrock(words string) form {
 	return form{dialects: []wire.Dialect{wire.Messages}, write: func(s *stream, _ *Provider, _ *Request, _ over) {
-		s.w.Header().Set("x-amzn-ErrorType", "ValidationException")
-		s.send(400, m{"message": words})
+		s.W.Header().Set("x-amzn-ErrorType", "ValidationException")
+		s.JSON(400, m{"message": words})
 	}}
 }
 
@@ -224,7 +219,7 @@ func responsesError(s *stream, p *Provider, r *Request, o over) {
 		return
 	}
 	n := s.begun(p, r)
-	n.send("error", m{"error": m{"type": "invalid_request_error", "code": "context_length_exceeded", "message": windowFull, "param": "input"}})
+	n.Send("error", m{"error": m{"type": "invalid_request_error", "code": "context_length_exceeded", "message": windowFull, "param": "input"}})
 }
 
 func responsesFailed(s *stream, p *Provider, r *Request, o over) {
@@ -233,19 +228,19 @@ func responsesFailed(s *stream, p *Provider, r *Request, o over) {
 		return
 	}
 	n := s.begun(p, r)
-	n.send("response.failed", m{"response": m{
+	n.Send("response.failed", m{"response": m{
 		"id": "resp_scripted", "object": "response", "created_at": created, "status": "failed", "model": r.Model, "output": []any{}, "usage": nil,
 		"error": m{"code": "context_length_exceeded", "message": windowFull}, "incomplete_details": nil,
 	}})
 }
 
 // begun writes what a Responses stream starts with before the provider has read the input.
-func (s *stream) begun(p *Provider, r *Request) *numbered {
-	s.open("text/event-stream; charset=utf-8")
-	n := &numbered{stream: s}
+func (s *stream) begun(p *Provider, r *Request) *modelserver.Numbered {
+	s.OpenEvents()
+	n := s.Numbered()
 	response := m{"id": p.id("resp_"), "object": "response", "created_at": created, "status": "in_progress", "model": r.Model, "output": []any{}, "error": nil, "usage": nil}
-	n.send("response.created", m{"response": response})
-	n.send("response.in_progress", m{"response": response})
+	n.Send("response.created", m{"response": response})
+	n.Send("response.in_progress", m{"response": response})
 	return n
 }
 
@@ -254,21 +249,22 @@ func anthropicStream(s *stream, p *Provider, r *Request, o over) {
 		forms["anthropic"].write(s, p, r, o)
 		return
 	}
-	s.open("text/event-stream; charset=utf-8")
+	s.OpenEvents()
 	s.messageStart(p, r, o.input)
-	s.event("error", m{"type": "error", "error": m{"type": "invalid_request_error", "message": fmt.Sprintf(tooLong, o.input, o.limit)}})
+	s.Event("error", m{"type": "error", "error": m{"type": "invalid_request_error", "message": fmt.Sprintf(tooLong, o.input, o.limit)}})
 }
 
 // anthropicStop is the newer models' way: an answer that ends because the window is full.
 func anthropicStop(s *stream, p *Provider, r *Request, o over) {
-	reply := Reply{Stop: "model_context_window_exceeded", Output: 1}
-	s.messages(p, r, reply, usage{input: o.limit, output: 1})
+	a := p.answer(r, Reply{Stop: "model_context_window_exceeded", Output: 1})
+	a.Usage = modelserver.Usage{Input: o.limit, Output: 1}
+	s.Messages(a)
 }
 
 func (s *stream) messageStart(p *Provider, r *Request, input int) {
-	s.event("message_start", m{"type": "message_start", "message": m{
+	s.Event("message_start", m{"type": "message_start", "message": m{
 		"id": p.id("msg_"), "type": "message", "role": "assistant", "model": r.Model, "content": []any{}, "stop_reason": nil, "stop_sequence": nil,
 		"usage": m{"input_tokens": input, "cache_creation_input_tokens": 0, "cache_read_input_tokens": 0, "output_tokens": 1},
 	}})
-	s.event("ping", m{"type": "ping"})
+	s.Event("ping", m{"type": "ping"})
 }

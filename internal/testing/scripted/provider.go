@@ -11,6 +11,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/plimsoll/plimsoll/internal/modelserver"
 	"github.com/plimsoll/plimsoll/window/wire"
 )
 
@@ -178,9 +179,9 @@ func (p *Provider) model(w http.ResponseWriter, hr *http.Request, path place, bo
 	if p.o.Fault != nil {
 		fault = p.o.Fault(r)
 	}
-	out := &stream{w: w, rc: http.NewResponseController(w), r: hr, fault: fault}
+	out := newStream(w, hr, fault)
 	if fault.before(out, p, r) {
-		kept.refuse(out.status, "fault "+fault.Kind.String())
+		kept.refuse(out.Status, "fault "+fault.Kind.String())
 		p.refused.Add(1)
 		return
 	}
@@ -197,7 +198,7 @@ func (p *Provider) model(w http.ResponseWriter, hr *http.Request, path place, bo
 		kept.Note = "fault " + fault.Kind.String()
 	}
 	out.answer(p, r, reply)
-	if !r.Side && out.err == nil {
+	if !r.Side && out.Err == nil {
 		p.advance(r.Conversation, turn)
 	}
 }
@@ -250,39 +251,20 @@ func (p *Provider) refuse(w http.ResponseWriter, d wire.Dialect, kept *Recorded,
 
 // fail writes an error object as the dialect's provider does.
 func (p *Provider) fail(w http.ResponseWriter, d wire.Dialect, status int, kind, words string) {
-	var v any
+	out := &modelserver.Stream{W: w}
+	f := modelserver.Failure{Status: status, Kind: kind, Message: words}
 	switch {
 	case p.bedrock(d):
 		w.Header().Set("x-amzn-ErrorType", "ValidationException")
-		v = m{"message": words}
+		out.JSON(status, m{"message": words})
+		return
 	case d == wire.Messages:
 		w.Header().Set("request-id", p.id("req_"))
-		v = m{"type": "error", "error": m{"type": kind, "message": words}, "request_id": p.id("req_")}
-	case d == wire.Gemini:
-		v = m{"error": m{"code": status, "message": words, "status": geminiStatus(status)}}
-	default:
-		var param any
-		if d == wire.Responses {
-			param = "input"
-		}
-		v = m{"error": m{"message": words, "type": kind, "param": param, "code": nil}}
+		f.ID = p.id("req_")
+	case d == wire.Responses:
+		f.Param = "input"
 	}
-	writeJSON(w, status, v)
-}
-
-func geminiStatus(status int) string {
-	switch status {
-	case http.StatusBadRequest:
-		return "INVALID_ARGUMENT"
-	case http.StatusUnauthorized:
-		return "UNAUTHENTICATED"
-	case http.StatusNotFound:
-		return "NOT_FOUND"
-	case http.StatusTooManyRequests:
-		return "RESOURCE_EXHAUSTED"
-	default:
-		return "INTERNAL"
-	}
+	out.Fail(d, f)
 }
 
 func authorised(r *http.Request, key string) bool {

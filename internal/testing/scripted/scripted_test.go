@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/plimsoll/plimsoll/internal/modelserver"
 	"github.com/plimsoll/plimsoll/window/overflow"
 	"github.com/plimsoll/plimsoll/window/wire"
 )
@@ -311,7 +312,7 @@ func TestOrphansAreRefused(t *testing.T) {
 func TestChangedThinkingIsRefused(t *testing.T) {
 	_, server := start(t, Options{CheckSignatures: true})
 	path, body := ask(wire.Messages, false, task,
-		`{"role":"assistant","content":[{"type":"thinking","thinking":"other","signature":"`+sign("this")+`"},{"type":"tool_use","id":"a","name":"Bash","input":{}}]}`,
+		`{"role":"assistant","content":[{"type":"thinking","thinking":"other","signature":"`+modelserver.Sign("this")+`"},{"type":"tool_use","id":"a","name":"Bash","input":{}}]}`,
 		`{"role":"user","content":[{"type":"tool_result","tool_use_id":"a","content":"ok"}]}`)
 	if status, _, answer := send(t, server, path, body); status != 400 || !strings.Contains(answer, "Invalid `signature`") {
 		t.Errorf("%d %s", status, answer)

@@ -1,0 +1,50 @@
+package modelserver
+
+import (
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/json"
+)
+
+// Answer is what a model says, and what the request asked of its form.
+type Answer struct {
+	Model   string
+	Stream  bool
+	Created int64 // seconds since 1970
+	// Fingerprint is Chat Completions' system_fingerprint.
+	Fingerprint string
+	// NewID makes an identifier that begins with prefix.
+	NewID func(prefix string) string
+
+	Text, Thinking string
+	// Refusal is why the model will not answer (Chat Completions alone has a place for it).
+	Refusal string
+	Calls   []Call
+	// Stop is why the answer ends, in the dialect's word; "" is a good end.
+	Stop  string
+	Usage Usage
+
+	IncludeUsage bool // Chat Completions: a stream ends with the usage
+	Compaction   bool // Responses: the text is a compaction item
+	Array        bool // Gemini: a stream without alt=sse is one JSON array
+}
+
+// Call is a call of a tool.
+type Call struct {
+	ID, Name  string
+	Arguments string // JSON; of a custom tool its input
+	// Kind and Namespace are of Responses' tools: "custom", "local_shell", "" for a function.
+	Kind, Namespace string
+}
+
+// Usage is what an answer reports, in tokens. Cached is part of Input.
+type Usage struct{ Input, Cached, Output int }
+
+// Sign makes the signature that goes with thinking.
+func Sign(thinking string) string {
+	sum := sha256.Sum256([]byte("scripted:" + thinking))
+	return base64.StdEncoding.EncodeToString(sum[:])
+}
+
+// arguments are a call's arguments as part of an object.
+func (c Call) arguments() json.RawMessage { return json.RawMessage(c.Arguments) }
