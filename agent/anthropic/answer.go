@@ -8,14 +8,14 @@ import (
 	"github.com/plimsoll/plimsoll/agent/internal/modelapi"
 )
 
-// event is an event of a stream, as far as it is read.
+// event is an event of a stream. Only the members that are used are read.
 type event struct {
 	Type    string         `json:"type"`
 	Index   modelapi.Count `json:"index"`
 	Message struct {
 		Usage usage `json:"usage"`
 	} `json:"message"`
-	Block received `json:"content_block"`
+	Block receivedBlock `json:"content_block"`
 	Delta struct {
 		Type       string `json:"type"`
 		Text       string `json:"text"`
@@ -27,8 +27,8 @@ type event struct {
 	Usage usage `json:"usage"`
 }
 
-// received is a block as it comes, or begins to.
-type received struct {
+// receivedBlock is a content block, or the beginning of one.
+type receivedBlock struct {
 	Type      string          `json:"type"`
 	Text      string          `json:"text"`
 	Thinking  string          `json:"thinking"`
@@ -46,7 +46,7 @@ type usage struct {
 	Output  modelapi.Count `json:"output_tokens"`
 }
 
-// answer puts the blocks of an answer together.
+// answer assembles the blocks of an answer.
 type answer struct {
 	x     *modelapi.Exchange
 	names *modelapi.Names
@@ -64,7 +64,7 @@ type answer struct {
 	begun  bool
 }
 
-// part is one block as it grows.
+// part is a block while it is received.
 type part struct {
 	kind      string
 	text      strings.Builder // words, thoughts, or arguments
@@ -122,8 +122,8 @@ func (a *answer) event(v *event) error {
 	return nil
 }
 
-// count takes over what is reported. The last report is the whole; some services give parts
-// of it only at the start, others only at the end.
+// count reads a report of usage. The last report has the totals; some services give parts of them only at the start, others only at the
+// end.
 func (a *answer) count(u usage) {
 	if sum := int64(max(u.Input, 0) + max(u.Read, 0) + max(u.Written, 0)); sum > 0 && sum >= a.input {
 		a.input, a.cached = sum, int64(u.Read)
@@ -213,7 +213,7 @@ func (a *answer) sign(p *part, s string) error {
 	return a.x.Take(len(s))
 }
 
-// whole reads an answer that is no stream.
+// whole reads an answer that is not a stream.
 func (a *answer) whole(body *modelapi.Answer) error {
 	raw, err := body.Bytes()
 	if err != nil {
@@ -223,10 +223,10 @@ func (a *answer) whole(body *modelapi.Answer) error {
 		return err
 	}
 	var message struct {
-		Type       string     `json:"type"`
-		Content    []received `json:"content"`
-		StopReason string     `json:"stop_reason"`
-		Usage      usage      `json:"usage"`
+		Type       string          `json:"type"`
+		Content    []receivedBlock `json:"content"`
+		StopReason string          `json:"stop_reason"`
+		Usage      usage           `json:"usage"`
 	}
 	if modelapi.Decode(raw, &message) != nil || message.Type == "" && len(message.Content) == 0 {
 		return a.x.Broken("the answer is not the JSON of one", nil)
@@ -259,7 +259,7 @@ func (a *answer) whole(body *modelapi.Answer) error {
 	return nil
 }
 
-// reply is the whole of it.
+// reply is the finished reply.
 func (a *answer) reply(model string) (*agent.Reply, error) {
 	out := &agent.Reply{
 		Message: agent.Message{Role: agent.RoleAssistant},
@@ -308,7 +308,7 @@ func (p *part) arguments() string {
 	return string(p.input)
 }
 
-// thought is a block of thoughts as it goes back; nil when the service would refuse it.
+// thought is a thinking block in the form in which it is sent back; nil when the service would refuse it.
 func (p *part) thought(strict bool) json.RawMessage {
 	var v any
 	switch {

@@ -15,7 +15,7 @@ import (
 	"github.com/plimsoll/plimsoll/window/models"
 )
 
-// DefaultURL is where Anthropic itself is asked.
+// DefaultURL is the address of Anthropic's own service.
 const DefaultURL = "https://api.anthropic.com"
 
 // Options configure a Model. Model is required, and Key at DefaultURL.
@@ -95,22 +95,22 @@ func New(o Options) (*Model, error) {
 	return m, nil
 }
 
-// version is that of the protocol, which each request names.
+// version is the protocol version that each request names.
 const version = "2023-06-01"
 
 // usualOutput is asked for when a request names no limit, which this protocol demands;
 // unknownOutput where nobody knows what the model gives. In tokens.
 const (
-	usualOutput   = 16_384
+	defaultOutput = 16_384
 	unknownOutput = 8_192
 )
 
 func output(o Options) int {
 	if o.MaxOutput > 0 {
-		return min(o.MaxOutput, usualOutput)
+		return min(o.MaxOutput, defaultOutput)
 	}
 	if w, ok := models.Lookup(o.Provider, o.Model, nil); ok && w.Output > 0 {
-		return min(w.Output, usualOutput)
+		return min(w.Output, defaultOutput)
 	}
 	return unknownOutput
 }

@@ -6,15 +6,14 @@ import (
 	"github.com/plimsoll/plimsoll/agent"
 )
 
-// opaque is what is kept of an answer that had thoughts: its blocks in their order. Thoughts
-// are kept to the letter, for they are signed; words and calls are in the message itself.
+// opaque is kept of an answer with thinking blocks: its blocks in their order. Thinking blocks are signed, so they are kept byte for
+// byte; text and calls are in the message itself.
 type opaque struct {
 	Model  string  `json:"model"`
 	Blocks []block `json:"blocks"`
 }
 
-// block is one of three: the JSON of a block of thoughts, that many bytes of the message's
-// text, or the call of that id.
+// block is one of three: a thinking block as JSON, a number of bytes of the message's text, or the call with that id.
 type block struct {
 	Raw  json.RawMessage `json:"raw,omitempty"`
 	Text int             `json:"text,omitempty"`
@@ -33,11 +32,11 @@ func (m *Model) kept(one agent.Message) *opaque {
 	return &o
 }
 
-// thinks says whether the first thing that is kept is a thought.
+// thinks reports whether the first block is a thinking block.
 func (o *opaque) thinks() bool { return o != nil && len(o.Blocks[0].Raw) > 0 }
 
-// length is how many bytes of text there were. When the message has others now, the text was
-// changed and can't be taken apart as it came.
+// length is how many bytes of text the answer had. If the message has another number now, its text was changed, and cannot be divided
+// into the blocks of the answer.
 func (o *opaque) length() int {
 	n := 0
 	for _, b := range o.Blocks {

@@ -10,15 +10,15 @@ import (
 )
 
 // longestID is how long an id may be in bytes; Bedrock takes no longer ones.
-const longestID = 64
+const maxID = 64
 
-// message is one message as it is sent.
+// message is a message of the request.
 type message struct {
 	Role    string `json:"role"`
 	Content []any  `json:"content"` // *content, or the json.RawMessage of a block that goes back to the letter
 }
 
-// content is one block: words, a call or a result.
+// content is a block: text, a call or a result.
 type content struct {
 	Type      string          `json:"type"`
 	Text      string          `json:"text,omitempty"`
@@ -31,14 +31,14 @@ type content struct {
 	Cache     *cacheControl   `json:"cache_control,omitempty"`
 }
 
-// cacheControl marks the end of what the service is to cache.
+// cacheControl marks the end of what the service caches.
 type cacheControl struct {
 	Type string `json:"type"`
 }
 
 var ephemeral = &cacheControl{Type: "ephemeral"}
 
-// tool is a tool as it is declared.
+// tool is a declared tool.
 type tool struct {
 	Name        string          `json:"name"`
 	Description string          `json:"description,omitempty"`
@@ -49,8 +49,8 @@ type tool struct {
 // encodedMembers are the members that Encode writes.
 var encodedMembers = []string{"model", "system", "tools", "tool_choice"}
 
-// Encode writes model, system prompt, tools and messages of a request, see agent.Encoder. What the service is to cache of the
-// messages is marked when they are known to fit.
+// Encode writes model, system prompt, tools and messages of a request, see agent.Encoder. The cache mark in the messages is set later, by
+// marked, when the messages are known to fit.
 func (m *Model) Encode(r *agent.Request) (*wire.Request, error) {
 	var names modelapi.Names
 	list := []modelapi.Member{{Name: "model", Value: m.o.Model}}
@@ -73,7 +73,7 @@ func (m *Model) Encode(r *agent.Request) (*wire.Request, error) {
 	return wire.Parse(wire.Messages, body)
 }
 
-// request is the whole body: what is encoded, and what becomes known only when that fits.
+// request is the body to send: what Encode wrote, and the members that are known only when it fits.
 func (m *Model) request(r *agent.Request) ([]byte, error) {
 	encoded := r.Encoded()
 	if encoded == nil {
@@ -101,7 +101,7 @@ func (m *Model) request(r *agent.Request) ([]byte, error) {
 	return modelapi.Body(append(list, modelapi.Member{Name: "stream", Value: true}), extra, marked(encoded)...)
 }
 
-// marked is a body, in pieces, that has the service cache up to the last block that can be marked; thoughts can't.
+// marked is the body, in pieces, with a cache mark on the last block that can have one; thinking blocks cannot.
 func marked(r *wire.Request) [][]byte {
 	for i := len(r.Messages) - 1; i >= 0; i-- {
 		parts := r.Messages[i].Parts
@@ -115,8 +115,8 @@ func marked(r *wire.Request) [][]byte {
 	return [][]byte{r.Body}
 }
 
-// tools are the tools that are declared. A history with calls is refused by some services where no tool is: those that were
-// called are then, and may not be called.
+// tools are the declared tools. Some services refuse a history with calls when no tool is declared. Then the tools that were called are
+// declared, and the model is told not to call any.
 func (m *Model) tools(r *agent.Request, names *modelapi.Names) (list []tool, declared bool) {
 	for _, t := range r.Tools {
 		list = append(list, tool{Name: names.Out(t.Name), Description: t.Description, Schema: modelapi.Schema(t)})
@@ -137,7 +137,7 @@ func (m *Model) tools(r *agent.Request, names *modelapi.Names) (list []tool, dec
 	return list, false
 }
 
-// thinking is the member of that name.
+// thinking is the member of the request that is called so.
 type thinking struct {
 	Type   string `json:"type"`
 	Budget int    `json:"budget_tokens,omitempty"`
@@ -172,8 +172,8 @@ func (m *Model) begunThinking(list []agent.Message) bool {
 	return true
 }
 
-// messages merges what this protocol wants in one message: all results of a turn, before any
-// text, and all that follow each other of one role.
+// messages makes one message of what this protocol wants in one: all results of a turn, before any text, and messages of the same role
+// that follow each other.
 func (m *Model) messages(list []agent.Message, names *modelapi.Names) []message {
 	var out []message
 	var results, texts []any
@@ -195,7 +195,7 @@ func (m *Model) messages(list []agent.Message, names *modelapi.Names) []message 
 				text = "(no output)"
 			}
 			results = append(results, &content{
-				Type: "tool_result", ToolUseID: modelapi.ID(one.CallID, longestID), Content: []content{{Type: "text", Text: text}}, IsError: &one.Failed,
+				Type: "tool_result", ToolUseID: modelapi.ID(one.CallID, maxID), Content: []content{{Type: "text", Text: text}}, IsError: &one.Failed,
 			})
 		case agent.RoleAssistant:
 			if i == len(list)-1 {
@@ -217,8 +217,8 @@ func (m *Model) messages(list []agent.Message, names *modelapi.Names) []message 
 	return out
 }
 
-// assistant is an answer as it came: thoughts to the letter, words and calls in their order.
-// What was changed since, as words are when room is made, follows the thoughts.
+// assistant is an answer as it came: thinking blocks byte for byte, text and calls in their order. Text that was changed since stands
+// behind the thinking blocks.
 func (m *Model) assistant(one agent.Message, names *modelapi.Names) []any {
 	var out []any
 	words := func(s string) {
@@ -233,7 +233,7 @@ func (m *Model) assistant(one agent.Message, names *modelapi.Names) []any {
 		}
 		done[i] = true
 		c := one.Calls[i]
-		out = append(out, &content{Type: "tool_use", ID: modelapi.ID(c.ID, longestID), Name: names.Out(c.Name), Input: modelapi.Object(c.Arguments)})
+		out = append(out, &content{Type: "tool_use", ID: modelapi.ID(c.ID, maxID), Name: names.Out(c.Name), Input: modelapi.Object(c.Arguments)})
 	}
 	rest := one.Text
 	if o := m.kept(one); o != nil {

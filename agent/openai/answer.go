@@ -8,7 +8,7 @@ import (
 	"github.com/plimsoll/plimsoll/agent/internal/modelapi"
 )
 
-// chunk is an event of a stream, or a whole answer, as far as it is read.
+// chunk is an event of a stream, or a whole answer. Only the members that are used are read.
 type chunk struct {
 	Choices []choice `json:"choices"`
 	Usage   *usage   `json:"usage"`
@@ -16,24 +16,24 @@ type chunk struct {
 
 type choice struct {
 	Index        modelapi.Count `json:"index"`
-	Delta        words          `json:"delta"`
-	Message      words          `json:"message"` // of a whole answer
+	Delta        delta          `json:"delta"`
+	Message      delta          `json:"message"` // of a whole answer
 	FinishReason string         `json:"finish_reason"`
 	Usage        *usage         `json:"usage"` // Kimi
 }
 
-// words are what the model says in one event, or in all.
-type words struct {
+// delta is what one event, or a whole answer, adds to the message of the model.
+type delta struct {
 	Content          json.RawMessage `json:"content"`
 	Refusal          string          `json:"refusal"`
 	ReasoningContent json.RawMessage `json:"reasoning_content"`
 	Reasoning        json.RawMessage `json:"reasoning"`
 	ReasoningDetails json.RawMessage `json:"reasoning_details"`
-	ToolCalls        []piece         `json:"tool_calls"`
+	ToolCalls        []callDelta     `json:"tool_calls"`
 }
 
-// piece is a call, or a part of one.
-type piece struct {
+// callDelta is a call, or a part of one.
+type callDelta struct {
 	Index    *modelapi.Count `json:"index"`
 	ID       string          `json:"id"`
 	Function struct {
@@ -62,7 +62,7 @@ func quoted(raw json.RawMessage) string {
 	return s
 }
 
-// answer puts the pieces of an answer together.
+// answer assembles the events of an answer.
 type answer struct {
 	x        *modelapi.Exchange
 	names    *modelapi.Names
@@ -131,7 +131,7 @@ func (a *answer) chunk(c *chunk) error {
 	return nil
 }
 
-// whole reads an answer that is no stream.
+// whole reads an answer that is not a stream.
 func (a *answer) whole(body *modelapi.Answer) error {
 	raw, err := body.Bytes()
 	if err != nil {
@@ -158,8 +158,8 @@ func (a *answer) whole(body *modelapi.Answer) error {
 	return a.take(&one.Message)
 }
 
-// take takes in what was said: words, thoughts and calls.
-func (a *answer) take(w *words) error {
+// take adds text, reasoning and calls.
+func (a *answer) take(w *delta) error {
 	if err := a.say(contentOf(w.Content), w.Refusal); err != nil {
 		return err
 	}
@@ -174,7 +174,7 @@ func (a *answer) take(w *words) error {
 	return nil
 }
 
-// say adds words.
+// say adds text.
 func (a *answer) say(content, refusal string) error {
 	if refusal != "" {
 		a.refused = true
@@ -192,7 +192,7 @@ func (a *answer) say(content, refusal string) error {
 	return nil
 }
 
-// contentOf are the words of a content: a text, or a list as Mistral's thinking models write it.
+// contentOf is the text of a content: a string, or a list, as Mistral's reasoning models write it.
 func contentOf(raw json.RawMessage) string {
 	if len(raw) == 0 || raw[0] != '[' {
 		return quoted(raw)
@@ -213,8 +213,8 @@ func contentOf(raw json.RawMessage) string {
 	return b.String()
 }
 
-// think keeps thoughts that have to go back.
-func (a *answer) think(w *words) error {
+// think keeps reasoning that has to be sent back.
+func (a *answer) think(w *delta) error {
 	for _, t := range [...]struct {
 		member string
 		raw    json.RawMessage
@@ -248,8 +248,8 @@ func (a *answer) think(w *words) error {
 	return nil
 }
 
-// piece adds a piece of a call.
-func (a *answer) piece(t *piece, place int) error {
+// piece adds a part of a call.
+func (a *answer) piece(t *callDelta, place int) error {
 	c := a.at(t, place)
 	if c == nil {
 		if len(a.calls) >= modelapi.MaxCalls {
@@ -287,9 +287,9 @@ func (a *answer) piece(t *piece, place int) error {
 	return nil
 }
 
-// at finds the call that a piece belongs to; nil for a new one. Some servers leave the index
-// out, or give every call the same: another id with a name begins another call.
-func (a *answer) at(t *piece, place int) *call {
+// at finds the call that a part belongs to; nil for a new call. Some servers leave the index out, or give every call the same one: then
+// another id together with a name begins another call.
+func (a *answer) at(t *callDelta, place int) *call {
 	var c *call
 	if t.Index != nil {
 		c = a.places[*t.Index]
@@ -311,7 +311,7 @@ func (a *answer) at(t *piece, place int) *call {
 	return c
 }
 
-func index(t *piece, place int) modelapi.Count {
+func index(t *callDelta, place int) modelapi.Count {
 	if t.Index != nil {
 		return *t.Index
 	}
@@ -325,7 +325,7 @@ func (a *answer) count(u *usage) {
 	a.usage = modelapi.Usage(int64(u.Prompt), int64(max(u.Details.Cached, u.Hit, u.Cached)), int64(u.Completion))
 }
 
-// reply is the whole of it.
+// reply is the finished reply.
 func (a *answer) reply(model string) (*agent.Reply, error) {
 	out := &agent.Reply{Message: agent.Message{Role: agent.RoleAssistant, Text: a.said.String()}, Usage: a.usage}
 	kept := opaque{Model: model, Member: a.member, Reasoning: a.thought.String(), Details: a.details}

@@ -15,7 +15,7 @@ import (
 	"github.com/plimsoll/plimsoll/window/models"
 )
 
-// DefaultURL is where OpenAI itself is asked.
+// DefaultURL is the address of OpenAI's own service.
 const DefaultURL = "https://api.openai.com/v1"
 
 // Names of the member that bounds an answer.

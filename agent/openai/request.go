@@ -13,38 +13,37 @@ import (
 
 // Lengths of ids in bytes. OpenAI refuses longer ones; Mistral takes no other length.
 const (
-	longestID = 40
-	mistralID = 9
+	maxOpenAIID     = 40
+	mistralIDLength = 9
 )
 
-// message is one message as it is sent.
+// message is a message of the request.
 type message struct {
-	Role       string `json:"role"`
-	Content    string `json:"content,omitempty"`
-	ToolCallID string `json:"tool_call_id,omitempty"`
-	ToolCalls  []sent `json:"tool_calls,omitempty"`
+	Role       string        `json:"role"`
+	Content    string        `json:"content,omitempty"`
+	ToolCallID string        `json:"tool_call_id,omitempty"`
+	ToolCalls  []requestCall `json:"tool_calls,omitempty"`
 	// The thoughts that led to the calls, under the name that they came with.
 	ReasoningContent *string           `json:"reasoning_content,omitempty"`
 	Reasoning        *string           `json:"reasoning,omitempty"`
 	ReasoningDetails []json.RawMessage `json:"reasoning_details,omitempty"`
 }
 
-// sent is a call as it is sent.
-type sent struct {
-	ID       string       `json:"id"`
-	Type     string       `json:"type"`
-	Function sentFunction `json:"function"`
+// requestCall is a call in a message of the request.
+type requestCall struct {
+	ID       string          `json:"id"`
+	Type     string          `json:"type"`
+	Function requestFunction `json:"function"`
 	// Extra holds the signatures that Gemini gives calls, and refuses calls without.
 	Extra json.RawMessage `json:"extra_content,omitempty"`
 }
 
-type sentFunction struct {
+type requestFunction struct {
 	Name      string `json:"name"`
 	Arguments string `json:"arguments"`
 }
 
-// tool is a tool as it is declared. Its schema goes as it stands: a map would lose the order of the properties, which models
-// read.
+// tool is a declared tool. Its schema is sent as it was written: a map would lose the order of the properties, which models read.
 type tool struct {
 	Type     string       `json:"type"`
 	Function toolFunction `json:"function"`
@@ -82,7 +81,7 @@ func (m *Model) encode(r *agent.Request) ([]byte, error) {
 	return modelapi.Body(list, extra)
 }
 
-// request is the whole body: what is encoded, and what becomes known only when that fits.
+// request is the body to send: what Encode wrote, and the members that are known only when it fits.
 func (m *Model) request(r *agent.Request) (body []byte, err error) {
 	if encoded := r.Encoded(); encoded != nil {
 		body = encoded.Body
@@ -134,9 +133,9 @@ func (m *Model) messages(r *agent.Request, names *modelapi.Names) []message {
 func (m *Model) assistant(one agent.Message, kept *opaque, names *modelapi.Names) message {
 	a := message{Role: "assistant", Content: one.Text}
 	for _, c := range one.Calls {
-		a.ToolCalls = append(a.ToolCalls, sent{
+		a.ToolCalls = append(a.ToolCalls, requestCall{
 			ID: m.id(c.ID), Type: "function", Extra: kept.call(c.ID),
-			Function: sentFunction{Name: names.Out(c.Name), Arguments: string(modelapi.Object(c.Arguments))},
+			Function: requestFunction{Name: names.Out(c.Name), Arguments: string(modelapi.Object(c.Arguments))},
 		})
 	}
 	if kept == nil || len(one.Calls) == 0 {
@@ -153,17 +152,17 @@ func (m *Model) assistant(one agent.Message, kept *opaque, names *modelapi.Names
 	return a
 }
 
-// id is an id as the provider takes it; a call and its result get the same.
+// id is an id in a form that the provider accepts. A call and its result get the same.
 func (m *Model) id(id string) string {
 	switch m.o.Provider {
 	case "openai", "azure":
-		return modelapi.ID(id, longestID)
+		return modelapi.ID(id, maxOpenAIID)
 	case "mistral":
-		if len(id) == mistralID && strings.Trim(id, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789") == "" {
+		if len(id) == mistralIDLength && strings.Trim(id, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789") == "" {
 			return id
 		}
 		sum := sha256.Sum256([]byte(id))
-		return hex.EncodeToString(sum[:])[:mistralID]
+		return hex.EncodeToString(sum[:])[:mistralIDLength]
 	}
 	// Kimi's models read the name of the tool out of ids such as "functions.NAME:0".
 	return id
@@ -175,7 +174,7 @@ const (
 	reasoning        = "reasoning"
 )
 
-// opaque is what is kept of an answer for its provider.
+// opaque is the part of an answer that its provider wants back.
 type opaque struct {
 	Model string `json:"model"`
 	// Member is the name under which the thoughts came and go back.
@@ -192,10 +191,9 @@ func (o *opaque) call(id string) json.RawMessage {
 	return o.Calls[id]
 }
 
-// thoughts says whether thoughts go back to where they came from. DeepSeek and Kimi refuse a
-// call without the thoughts that led to it; GLM, MiniMax, Qwen and OpenRouter think better
-// with them, and what is unknown may be a gateway to one of these. OpenAI shows none, and
-// others refuse members that they don't know.
+// thoughts reports whether the provider gets reasoning back. DeepSeek and Kimi refuse a call without the reasoning that led to it; GLM,
+// MiniMax, Qwen and OpenRouter answer better with it, and an unknown provider may be a gateway to one of these. OpenAI shows no reasoning,
+// and others refuse members that they do not know.
 func (m *Model) thoughts() bool {
 	switch m.o.Provider {
 	case "deepseek", "kimi", "glm", "minimax", "qwen", "openrouter", "opencode", "":
@@ -204,9 +202,8 @@ func (m *Model) thoughts() bool {
 	return false
 }
 
-// opaques reads what was kept, of the messages of this model with calls. Where a provider
-// refuses calls without thoughts, those that have none get empty ones, as soon as it is
-// known to think.
+// opaques reads the reasoning that was kept in the messages of this model with calls. Where a provider refuses calls without reasoning,
+// calls that have none get an empty one, once the model is known to reason.
 func (m *Model) opaques(list []agent.Message) map[int]*opaque {
 	kept := map[int]*opaque{}
 	thinks := false

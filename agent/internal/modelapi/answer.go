@@ -51,7 +51,7 @@ func (x *Exchange) Answer(res *http.Response) (*Answer, error) {
 	return a, nil
 }
 
-// first finds the first byte that is no white space and no byte order mark.
+// first finds the first byte that is neither white space nor a byte order mark.
 func (a *Answer) first() (byte, error) {
 	for {
 		b, err := a.r.ReadByte()
@@ -79,8 +79,8 @@ func (a *Answer) Bytes() ([]byte, error) {
 	return body, nil
 }
 
-// Events yields the events of a stream up to its end or "[DONE]", which is not yielded.
-// Comments and events without data are left out. An error is the last thing it yields.
+// Events yields the events of a stream up to its end or "[DONE]", which is not yielded. Comments and events without data are skipped. If
+// there is an error it is the last thing that is yielded.
 func (a *Answer) Events() iter.Seq2[Event, error] {
 	return func(yield func(Event, error) bool) {
 		events := sse.NewReader(a.r, int(MaxEvent))

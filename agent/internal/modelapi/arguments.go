@@ -13,9 +13,8 @@ import (
 // maxBroken bounds what a model is shown of arguments that were no object, in bytes.
 const maxBroken = 1 << 10
 
-// Object returns the arguments of a call as the object that strict providers demand. What
-// is no object goes into one, as a text under "_not_an_object", cut to 1 KiB: the result of
-// the call tells the model what was wrong with it.
+// Object returns the arguments of a call as a JSON object, which strict providers demand. Anything else is put into an object as a text
+// under "_not_an_object", cut to 1 KiB: the result of the call tells the model what was wrong.
 func Object(arguments string) json.RawMessage {
 	trimmed := strings.TrimSpace(arguments)
 	if strings.HasPrefix(trimmed, "{") && json.Valid([]byte(trimmed)) {
@@ -32,7 +31,7 @@ func Object(arguments string) json.RawMessage {
 	return object
 }
 
-// Arguments are what a model wrote as arguments; models write nothing for none.
+// Arguments are the arguments that a model wrote; models write nothing when there are none.
 func Arguments(written string) string {
 	if strings.TrimSpace(written) == "" {
 		return "{}"
@@ -40,9 +39,8 @@ func Arguments(written string) string {
 	return written
 }
 
-// Schema returns the schema of a tool's arguments as the providers take it: an object of
-// type "object" with properties, and without the members at its top that they refuse. The
-// order of the members stays.
+// Schema returns the schema of a tool's arguments in the form that providers accept: of type "object", with properties, and without the
+// members at its top that they refuse. The order of the members stays.
 func Schema(t agent.ToolSpec) json.RawMessage {
 	names, members := object(t.Schema)
 	if names == nil {

@@ -47,7 +47,7 @@ type Options struct {
 	Patience, Silence time.Duration
 }
 
-// Endpoint is where a model is asked. Create it with New.
+// Endpoint is the service that is asked. Create it with New.
 type Endpoint struct {
 	info              agent.ModelInfo
 	base              string // with user and password, where it has them
@@ -109,10 +109,10 @@ func transport() *http.Transport {
 	}
 }
 
-// Info tells which model is asked, and where.
+// Info returns the model and its address.
 func (e *Endpoint) Info() agent.ModelInfo { return e.info }
 
-// Shown is an address as it may be shown: without user, password, query and fragment.
+// Shown is an address without its secrets: without user, password, query and fragment.
 func Shown(u *url.URL) string {
 	plain := url.URL{Scheme: u.Scheme, Host: u.Host, Path: u.Path}
 	return clean(plain.String())

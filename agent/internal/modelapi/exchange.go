@@ -49,7 +49,7 @@ func (e *Endpoint) Begin(ctx context.Context) *Exchange {
 	return x
 }
 
-// Context is what the request is to be made with.
+// Context is the context for the request.
 func (x *Exchange) Context() context.Context { return x.ctx }
 
 // Close ends the exchange, and its connection when the answer was not read to its end.
@@ -65,7 +65,7 @@ func (x *Exchange) Close() {
 	}
 }
 
-// Do sends a request. It returns answers of the statuses 200 to 299 only.
+// Do sends a request. It returns answers with the statuses 200 to 299 only.
 func (x *Exchange) Do(req *http.Request) (*http.Response, error) {
 	res, err := x.e.client.Do(req.WithContext(x.ctx))
 	if err != nil {
@@ -89,7 +89,7 @@ func (x *Exchange) Do(req *http.Request) (*http.Response, error) {
 	return nil, x.err
 }
 
-// Begun says that the answer's words have begun.
+// Begun notes that the first text of the answer has come.
 func (x *Exchange) Begun() {
 	if !x.begun {
 		x.begun, x.wait = true, x.e.silence
@@ -97,13 +97,13 @@ func (x *Exchange) Begun() {
 	}
 }
 
-// Ended says that the stream said of itself that it is at its end.
+// Ended reports whether the stream announced its end.
 func (x *Exchange) Ended() bool { return x.ended }
 
-// End says so for protocols whose last event is not "[DONE]".
+// End notes the end of a stream, for protocols whose last event is not "[DONE]".
 func (x *Exchange) End() { x.ended = true }
 
-// Take counts bytes of words, and fails when they are too many.
+// Take counts bytes of text, and fails when there are too many.
 func (x *Exchange) Take(n int) error {
 	if x.words += limit.Bytes(n); x.words > MaxAnswer {
 		return x.Oversized(fmt.Sprintf("the answer is longer than %s", MaxAnswer))
@@ -111,12 +111,12 @@ func (x *Exchange) Take(n int) error {
 	return nil
 }
 
-// Broken is an answer that is none.
+// Broken is the failure of an answer that is incomplete or malformed.
 func (x *Exchange) Broken(what string, err error) error {
 	return x.fail(&agent.ModelError{Failure: agent.Broken, Text: what, Err: x.e.redact(err)})
 }
 
-// Oversized is an answer that is larger than is taken of one: a second would be too.
+// Oversized is the failure of an answer that is larger than is accepted. It is not tried again: a second one would be as large.
 func (x *Exchange) Oversized(what string) error {
 	return x.fail(&agent.ModelError{Failure: agent.Oversized, Text: what})
 }
@@ -128,8 +128,7 @@ func (x *Exchange) fail(e *agent.ModelError) error {
 	return e
 }
 
-// Failure makes what a client said into what the loop is told: the context's own error when
-// that has ended, otherwise an *agent.ModelError.
+// Failure is the error for the agent's loop: the context's own error when that has ended, otherwise an *agent.ModelError.
 func (x *Exchange) Failure(err error) error {
 	switch {
 	case x.parent.Err() != nil:
@@ -152,7 +151,7 @@ func (x *Exchange) silent() error {
 	return x.fail(&agent.ModelError{Failure: agent.Unreachable, Text: fmt.Sprintf("no answer within %s", x.wait), Err: errSilent})
 }
 
-// unanswered judges a request that got no answer.
+// unanswered is the failure of a request without an answer.
 func (x *Exchange) unanswered(err error) error {
 	switch {
 	case x.parent.Err() != nil:

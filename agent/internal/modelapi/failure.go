@@ -20,13 +20,13 @@ const maxAfter = 24 * time.Hour
 
 const noReason = "no reason is given"
 
-// refusal judges an answer with an error status.
+// refusal is the failure of an answer with an error status.
 func (e *Endpoint) refusal(res *http.Response, body []byte) *agent.ModelError {
 	contentType := res.Header.Get("Content-Type")
 	html := isHTML(contentType, body)
 	said := read(body)
 	if html {
-		said = words{text: htmlWords(body)}
+		said = errorText{text: htmlWords(body)}
 	}
 	out := &agent.ModelError{Model: e.info, Status: res.StatusCode, Tries: 1, Text: said.text}
 	switch over, ok := overflow.Classify(res.StatusCode, contentType, body); {
@@ -52,7 +52,7 @@ func (e *Endpoint) refusal(res *http.Response, body []byte) *agent.ModelError {
 	return out
 }
 
-// EventError tells whether an event, or a whole answer, is an error in the place of one.
+// EventError returns the error that an event, or a whole answer, holds in place of an answer; nil when there is none.
 func (x *Exchange) EventError(v Event) error {
 	if v.Type != "error" && !bytes.Contains(v.Data, []byte(`"error"`)) {
 		return nil
@@ -80,14 +80,14 @@ func (x *Exchange) EventError(v Event) error {
 	return x.fail(out)
 }
 
-// words are what an error says.
-type words struct {
+// errorText is the text of an error.
+type errorText struct {
 	text   string
 	codes  string // code, type and status, in lower case, each behind a space
 	status int    // of HTTP, when the body names one
 }
 
-func (w words) has(any ...string) bool {
+func (w errorText) has(any ...string) bool {
 	for _, s := range any {
 		if strings.Contains(w.codes, s) {
 			return true
@@ -96,9 +96,8 @@ func (w words) has(any ...string) bool {
 	return false
 }
 
-// failure is the kind of an error that is not about length. A status of 0 is an error in a
-// stream that began well.
-func (w words) failure(status int, model string) agent.Failure {
+// failure is the kind of an error that is not about length. Status 0 is an error in a stream that began well.
+func (w errorText) failure(status int, model string) agent.Failure {
 	text := strings.ToLower(w.text)
 	about := strings.Contains(text, "model") || model != "" && strings.Contains(text, strings.ToLower(model))
 	switch {
@@ -132,13 +131,13 @@ func (w words) failure(status int, model string) agent.Failure {
 	return agent.Broken
 }
 
-// read finds the words of an error in a body, in all the shapes that providers give it.
-func read(body []byte) words {
+// read finds the text of an error in a body, in all the forms that providers use.
+func read(body []byte) errorText {
 	var v any
 	if json.Unmarshal(body, &v) != nil {
-		return words{text: string(body)}
+		return errorText{text: string(body)}
 	}
-	var w words
+	var w errorText
 	w.collect(v, 0)
 	if w.text == "" {
 		w.text = string(body)
@@ -146,7 +145,7 @@ func read(body []byte) words {
 	return w
 }
 
-func (w *words) collect(v any, depth int) {
+func (w *errorText) collect(v any, depth int) {
 	if depth > 4 {
 		return
 	}
@@ -185,7 +184,7 @@ func decoded(raw string) any {
 	return raw
 }
 
-func (w *words) code(v any) {
+func (w *errorText) code(v any) {
 	var s string
 	switch v := v.(type) {
 	case string:
@@ -204,7 +203,7 @@ func (w *words) code(v any) {
 	}
 }
 
-// after reads how long an answer asks to wait: seconds, milliseconds or a date.
+// after reads how long an answer asks to wait: in seconds, in milliseconds, or until a date.
 func after(h http.Header) time.Duration {
 	unit := time.Millisecond
 	s := strings.TrimSpace(h.Get("Retry-After-Ms"))
@@ -230,7 +229,7 @@ func isHTML(contentType string, body []byte) bool {
 	return bytes.HasPrefix(bytes.TrimSpace(body), []byte("<"))
 }
 
-// htmlWords is the title of a page, which says most of it.
+// htmlWords is the title of a page, which usually says what is wrong.
 func htmlWords(page []byte) string {
 	low := bytes.ToLower(page)
 	if from := bytes.Index(low, []byte("<title>")); from >= 0 && len(low) == len(page) {

@@ -16,7 +16,7 @@ const MaxName = 64
 // back. The zero value is ready.
 type Names struct{ back map[string]string }
 
-// Out is the name to send. It depends on the name alone, so that providers' caches hold.
+// Out is the name to send. It depends on the name alone, so that providers' caches stay valid.
 func (n *Names) Out(name string) string {
 	sent := fitName(name, MaxName, "tool")
 	if sent != name {
@@ -28,7 +28,7 @@ func (n *Names) Out(name string) string {
 	return sent
 }
 
-// Learn takes in the names of a request's tools, and of the calls in its history.
+// Learn notes the names of a request's tools, and of the calls in its history, so that Back can return them.
 func (n *Names) Learn(r *agent.Request) {
 	for _, t := range r.Tools {
 		n.Out(t.Name)
@@ -40,7 +40,7 @@ func (n *Names) Learn(r *agent.Request) {
 	}
 }
 
-// Back is the name that the model means.
+// Back is the name of the tool that the model means.
 func (n *Names) Back(sent string) string {
 	if name, ok := n.back[sent]; ok {
 		return name

@@ -16,9 +16,9 @@ type Member struct {
 	Value any
 }
 
-// Body writes the object of a request: members in their order, without those that hold nil, behind those of head, which is an
-// object in pieces or nothing. What extra has under the same name as one of members goes in its place, the rest of it behind
-// them by name.
+// Body writes the object of a request. head is an object, in pieces, whose members come first; none stands for an empty one. Then come
+// members in their order, without those that are nil. A value in extra replaces the member of that name; the rest of extra follows,
+// sorted by name.
 func Body(members []Member, extra map[string]json.RawMessage, head ...[]byte) ([]byte, error) {
 	var b bytes.Buffer
 	size := 512
@@ -77,13 +77,13 @@ func Body(members []Member, extra map[string]json.RawMessage, head ...[]byte) ([
 	return b.Bytes(), nil
 }
 
-// Split divides the further members of a request, as the user set them, into those in place of the members of these names and
-// the others. The messages and the form of the answer are nobody's to set.
+// Split divides the further members of a request, as the user set them, into those that replace the named ones and the others. It drops
+// messages, which are the agent's, and stream: an answer that is not a stream is read too, but not asked for.
 func Split(extra map[string]json.RawMessage, names ...string) (of, others map[string]json.RawMessage) {
 	of, others = map[string]json.RawMessage{}, map[string]json.RawMessage{}
 	for name, value := range extra {
 		switch {
-		case name == "messages" || name == "stream": // an answer that comes whole is understood, and not asked for
+		case name == "messages" || name == "stream":
 		case slices.Contains(names, name):
 			of[name] = value
 		default:
@@ -93,8 +93,7 @@ func Split(extra map[string]json.RawMessage, names ...string) (of, others map[st
 	return of, others
 }
 
-// Post sends a request to a path below the base URL. own are the headers of the protocol, header those that the user
-// set, which have the last word. The error is what the loop is told.
+// Post sends a request to a path below the base URL. own are the headers of the protocol; header are those that the user set, which win.
 func (x *Exchange) Post(path string, own, header map[string]string, body []byte) (*Answer, error) {
 	req, err := http.NewRequestWithContext(x.ctx, http.MethodPost, strings.TrimRight(x.e.base, "/")+"/"+path, bytes.NewReader(body))
 	if err != nil {
@@ -115,8 +114,8 @@ func (x *Exchange) Post(path string, own, header map[string]string, body []byte)
 	return x.Answer(res)
 }
 
-// Decode reads what a provider sent into v, as far as it fits: a member of another kind than was expected counts as not
-// sent, because servers that only resemble the protocol send such.
+// Decode reads what a provider sent into v, as far as it has the expected types. A member of another type counts as absent, because
+// servers that only resemble the protocol send such.
 func Decode(data []byte, v any) error {
 	err := json.Unmarshal(data, v)
 	if _, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
@@ -128,12 +127,12 @@ func Decode(data []byte, v any) error {
 // Count is a number of tokens as servers write it: also with a fraction, or far too large.
 type Count int64
 
-// UnmarshalJSON takes what is no number for 0.
+// UnmarshalJSON reads anything that is not a number as 0.
 func (c *Count) UnmarshalJSON(raw []byte) error {
 	var f float64
 	if json.Unmarshal(raw, &f) != nil {
 		f = 0
 	}
-	*c = Count(min(max(f, -1), mostTokens))
+	*c = Count(min(max(f, -1), maxTokens))
 	return nil
 }

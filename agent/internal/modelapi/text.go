@@ -26,7 +26,7 @@ func Secrets(key string, header map[string]string) []string {
 	return list
 }
 
-// replacer hides secrets. One of less than four characters would hide common words.
+// replacer hides secrets. Those of less than four characters are skipped, because hiding them would hide common words.
 func replacer(secrets []string) *strings.Replacer {
 	var pairs []string
 	for _, s := range secrets {

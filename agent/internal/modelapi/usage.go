@@ -8,12 +8,12 @@ import (
 	"github.com/plimsoll/plimsoll/agent"
 )
 
-// mostTokens is more than any request has; servers have named absurd numbers.
-const mostTokens = 1 << 40
+// maxTokens is more than any request has; some servers report absurd numbers.
+const maxTokens = 1 << 40
 
 // Usage is a provider's count. Input includes cached tokens.
 func Usage(input, cached, output int64) agent.Usage {
-	sane := func(n int64) int { return int(min(max(n, 0), mostTokens)) }
+	sane := func(n int64) int { return int(min(max(n, 0), maxTokens)) }
 	return agent.Usage{Input: sane(input), Cached: min(sane(cached), sane(input)), Output: sane(output)}
 }
 

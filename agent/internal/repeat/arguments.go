@@ -15,8 +15,7 @@ import (
 	"strings"
 )
 
-// digestCall names a call with its result. All failures are one result: an error that is worded
-// anew is no progress.
+// digestCall is the digest of a call with its result. All failures count as the same result: the same error in other words is no progress.
 func digestCall(c Call) digest {
 	h := sha256.New()
 	field(h, c.Name)
@@ -31,7 +30,7 @@ func digestCall(c Call) digest {
 	return digest(h.Sum(nil)[:16])
 }
 
-// digestOf names a few texts.
+// digestOf is the digest of a few texts.
 func digestOf(texts ...string) digest {
 	h := sha256.New()
 	for _, t := range texts {
@@ -40,7 +39,7 @@ func digestOf(texts ...string) digest {
 	return digest(h.Sum(nil)[:16])
 }
 
-// field writes a text with its length, so that two neighbours can't be mistaken for others.
+// field writes a text with its length, so that texts that follow each other cannot be confused with others.
 func field(h hash.Hash, text string) {
 	var b [8]byte
 	binary.LittleEndian.PutUint64(b[:], uint64(len(text)))
@@ -48,9 +47,8 @@ func field(h hash.Hash, text string) {
 	_, _ = io.WriteString(h, text)
 }
 
-// canonical writes what arguments mean: JSON without white space, keys in order, numbers in one
-// form. No arguments, null and an empty object are the same. What is no JSON, or too large, is
-// taken as it stands.
+// canonical writes arguments in one form: JSON without white space, keys in order, numbers in one notation. No arguments, null and an empty
+// object are the same. What is no JSON, or too large, stays as it is.
 func canonical(h hash.Hash, arguments string) {
 	text := strings.TrimSpace(arguments)
 	if text == "" || text == "null" {
@@ -98,8 +96,7 @@ func value(h hash.Hash, v any) {
 	}
 }
 
-// number is one form for all ways to write a number: 1, 1.0 and 1e0. What a float64 would round
-// stays as it is written.
+// number writes a number in one notation, whether it was 1, 1.0 or 1e0. A number that a float64 would round stays as it is.
 func number(text string) string {
 	const most = 40 // digits; more is no count, page or limit
 	if len(text) > most {
