@@ -51,12 +51,12 @@ type fitter struct {
 	summarize summarizer
 	compactor *compact.Compactor
 
-	specs        []ToolSpec // that were declared last
+	specs        []ToolSpec // the tools that were declared last
 	chat         chatEncoder
 	maxInput     int          // tokens of input, after a refusal; 0 goes by the window
 	refused      bool         // since the last fit
-	floor        int          // tokens that were left when no more room could be made; 0 is none
-	mendedBefore int          // places of the history that were mended last time
+	floor        int          // tokens below which the last compaction could not get; 0 is none
+	mendedBefore int          // how much the last pass mended
 	tally        tokens.Tally // of what fit returned last
 	in           tokens.Input
 }

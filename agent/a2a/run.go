@@ -51,7 +51,7 @@ type run struct {
 	reader  *tasklog.Reader // for the client that streams; nil for others
 	first   *logPosition    // what that client gets before what the reader has
 	message *sdk.Message
-	err     error // why there is neither
+	err     error // why there is neither a task nor a message
 	isOpen  bool  // nothing is decided
 	quiet   bool  // settled is closed
 	asked   bool  // the executor left the task to the client
@@ -103,7 +103,7 @@ func (r *run) taskEnded() {
 
 func (r *run) emit(event sdk.Event) error {
 	r.mu.Lock()
-	defer r.mu.Unlock() // events of one executor are in the order of its calls
+	defer r.mu.Unlock() // keeps the events of an executor in the order of its calls
 	if m, ok := event.(*sdk.Message); ok {
 		if r.isOpen {
 			r.isOpen = false

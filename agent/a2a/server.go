@@ -38,7 +38,7 @@ type Server struct {
 	streams atomic.Int64
 
 	mu       sync.Mutex
-	tasks    map[sdk.TaskID]*task // that somebody holds
+	tasks    map[sdk.TaskID]*task // tasks in use
 	releases uint64               // of tasks, since the beginning
 	runs     map[*run]struct{}
 	closed   bool

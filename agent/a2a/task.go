@@ -19,12 +19,12 @@ type task struct {
 	id        sdk.TaskID
 	contextID string
 	log       *tasklog.Log // nil when the task had ended long before it was asked for
-	users     int          // under the server's mu: who holds it
+	users     int          // how many use it; guarded by the server's mu
 
 	// writing is held by whoever changes the task, over the log's order and mu.
 	writing sync.Mutex
 
-	mu      sync.Mutex // over what follows, for moments
+	mu      sync.Mutex // guards the fields below; held for moments only
 	content *content
 	push    []pushConfig
 	run     *run // what executes it now; nil for none

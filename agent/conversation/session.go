@@ -33,10 +33,10 @@ type conversation struct {
 	mu       sync.Mutex
 	head     headerRecord
 	file     *os.File // nil until there is one
-	size     int64    // of the file's part that counts
+	size     int64    // bytes of the file that hold whole records
 	tornTail bool     // the file may have bytes behind size
 	entries  []entry
-	unread   []agent.Message // of entries, until they were given out or others came
+	unread   []agent.Message // messages of entries, until Messages has returned them or others were added
 	closed   bool
 }
 

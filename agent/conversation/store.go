@@ -46,8 +46,8 @@ type Store struct {
 	mu       sync.Mutex
 	closed   bool
 	reserved map[string]chan struct{} // keys that this process has or waits for
-	total    int64                    // bytes of all files, as of the last survey and by own doing since
-	grown    int64                    // by own doing since the last survey
+	total    int64                    // bytes of all files at the last survey, and what this process added since
+	grown    int64                    // bytes that this process added since the last survey
 	stats    Stats
 }
 

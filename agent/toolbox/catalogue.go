@@ -23,7 +23,7 @@ type entry struct {
 	session *serverSession
 	name    string // the server's own
 	role    int    // of those that read kept results
-	schema  []byte // nil is anything
+	schema  []byte // nil allows anything
 
 	once   sync.Once
 	parsed any
@@ -93,7 +93,7 @@ type namedTool struct {
 	t    *tool
 	e    *entry
 	name string
-	at   [2]int // its place: the server's, and within it
+	at   [2]int // position: of the server, and of the tool in its list
 }
 
 func (m *catalogueBuilder) name(l *serverSession, t *tool, exact bool, at [2]int) {

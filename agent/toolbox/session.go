@@ -51,20 +51,20 @@ type serverSession struct {
 
 	serial  atomic.Int64
 	calls   atomic.Int64
-	replies chan struct{} // places for answers to the server's own requests
+	replies chan struct{} // a slot for each answer to a request of the server
 
 	mu           sync.Mutex
-	peer         transport.Peer // nil until the server took initialize
-	instructions string         // instructions
+	peer         transport.Peer // nil until the server has answered initialize
+	instructions string         // what the server says about the use of its tools
 	tools        []tool
 	names        result.Names // of the tools that read kept results
-	reads        bool         // they are there
+	reads        bool         // the server has such tools
 	hidden       int          // tools that were left out
 	listedAt     time.Time
 	stale        bool // the server says that its list has changed
 	err          error
 	pause        time.Duration
-	retryAt      time.Time // not before is it tried again
+	retryAt      time.Time // the earliest time of the next attempt
 	listing      *listAttempt
 	closed       bool
 }
