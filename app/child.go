@@ -6,9 +6,8 @@ import (
 	"os"
 
 	"github.com/plimsoll/plimsoll/agent/lab"
-	"github.com/plimsoll/plimsoll/tools/spool/query"
-
 	"github.com/plimsoll/plimsoll/app/agents"
+	"github.com/plimsoll/plimsoll/tools/spool/query"
 )
 
 // Child is the main function of the processes that this program starts of itself, and says

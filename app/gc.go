@@ -9,11 +9,10 @@ import (
 	"strings"
 	"time"
 
+	"github.com/plimsoll/plimsoll/app/demo"
 	"github.com/plimsoll/plimsoll/process/admission"
 	"github.com/plimsoll/plimsoll/process/guard"
 	"github.com/plimsoll/plimsoll/process/sandbox"
-
-	"github.com/plimsoll/plimsoll/app/demo"
 )
 
 // GCOptions are what `plimsoll gc` can be told.

@@ -7,12 +7,11 @@ import (
 	"os"
 	"path/filepath"
 
+	"github.com/plimsoll/plimsoll/app/mcp"
+	"github.com/plimsoll/plimsoll/app/window"
 	"github.com/plimsoll/plimsoll/limit"
 	"github.com/plimsoll/plimsoll/tools/spool"
 	"github.com/plimsoll/plimsoll/window/compact/checkpoint"
-
-	"github.com/plimsoll/plimsoll/app/mcp"
-	"github.com/plimsoll/plimsoll/app/window"
 )
 
 // results removes what is kept of tool results, but what somebody reads or writes now.

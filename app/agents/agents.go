@@ -16,14 +16,13 @@ import (
 	"github.com/plimsoll/plimsoll/agent/lab"
 	"github.com/plimsoll/plimsoll/agent/prompt"
 	"github.com/plimsoll/plimsoll/agent/toolbox"
+	"github.com/plimsoll/plimsoll/app/core"
+	"github.com/plimsoll/plimsoll/app/mcp"
+	"github.com/plimsoll/plimsoll/app/window"
 	"github.com/plimsoll/plimsoll/config"
 	"github.com/plimsoll/plimsoll/internal/printable"
 	"github.com/plimsoll/plimsoll/tools/gateway"
 	"github.com/plimsoll/plimsoll/window/models"
-
-	"github.com/plimsoll/plimsoll/app/core"
-	"github.com/plimsoll/plimsoll/app/mcp"
-	"github.com/plimsoll/plimsoll/app/window"
 )
 
 // AgentOptions say which agent is meant, and what stands in the place of what is configured.
@@ -51,7 +50,7 @@ type AgentOptions struct {
 // builtinAgent is the agent that needs no configuration.
 const builtinAgent = mcp.ArgoCDName
 
-// agents are the configured ones by name, and the built-in one unless its name is taken.
+// byName are the agents by name: the configured ones, and the built-in one unless its name is taken.
 func byName(app *core.Core) (map[string]config.Agent, error) {
 	configured, err := app.Config.Agents()
 	if err != nil {
@@ -71,7 +70,7 @@ func byName(app *core.Core) (map[string]config.Agent, error) {
 	return out, nil
 }
 
-// findAgent is the agent of a name.
+// find is the agent of a name.
 func find(app *core.Core, name string) (config.Agent, error) {
 	all, err := byName(app)
 	if err != nil {

@@ -9,12 +9,11 @@ import (
 
 	"github.com/plimsoll/plimsoll/agent"
 	"github.com/plimsoll/plimsoll/app/core"
+	"github.com/plimsoll/plimsoll/app/mcp"
 	"github.com/plimsoll/plimsoll/config"
 	"github.com/plimsoll/plimsoll/internal/printable"
 	"github.com/plimsoll/plimsoll/journal"
 	"github.com/plimsoll/plimsoll/tools/gateway"
-
-	"github.com/plimsoll/plimsoll/app/mcp"
 )
 
 // Event is one thing that happened while an agent worked.

@@ -14,10 +14,9 @@ import (
 	"github.com/plimsoll/plimsoll/agent/anthropic"
 	"github.com/plimsoll/plimsoll/agent/openai"
 	"github.com/plimsoll/plimsoll/agent/standin"
+	"github.com/plimsoll/plimsoll/app/mcp"
 	"github.com/plimsoll/plimsoll/config"
 	"github.com/plimsoll/plimsoll/window/models"
-
-	"github.com/plimsoll/plimsoll/app/mcp"
 )
 
 // StandinModel is what --model takes for the model that is none: keywords, no network, no key.

@@ -17,14 +17,13 @@ import (
 	"github.com/plimsoll/plimsoll/agent/a2a"
 	"github.com/plimsoll/plimsoll/app/core"
 	"github.com/plimsoll/plimsoll/app/listen"
+	"github.com/plimsoll/plimsoll/app/mcp"
 	"github.com/plimsoll/plimsoll/config"
 	"github.com/plimsoll/plimsoll/internal/printable"
 	"github.com/plimsoll/plimsoll/journal"
 	"github.com/plimsoll/plimsoll/tools/gateway"
 	"github.com/plimsoll/plimsoll/watch/metrics"
 	"github.com/plimsoll/plimsoll/window/proxy"
-
-	"github.com/plimsoll/plimsoll/app/mcp"
 )
 
 // ServeOptions are what `plimsoll agent serve` can be told beside the configuration.
@@ -53,7 +52,7 @@ type servedAgent struct {
 	prefix string // /a2a/NAME
 }
 
-// openAgents opens agents and their A2A servers.
+// openAll opens agents and their A2A servers.
 //
 // With skip one that cannot be opened is said and left out: what else a daemon serves does not
 // depend on it.
@@ -142,7 +141,7 @@ func (d *Daemon) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	http.Error(w, "there is no agent at "+printable.Text(r.URL.Path)+"; there are: "+strings.Join(there, ", "), http.StatusNotFound)
 }
 
-// say prints where the agents are.
+// Say prints where the agents are.
 func (d *Daemon) Say(w io.Writer, root string) {
 	if d == nil {
 		return
@@ -173,7 +172,7 @@ func (d *Daemon) Close(ctx context.Context) error {
 	return all
 }
 
-// end ends the tasks under way, for which executors have the time that requests get when a
+// End ends the tasks under way, for which executors have the time that requests get when a
 // daemon ends.
 func (d *Daemon) End(ctx context.Context) error {
 	if d == nil {
@@ -184,7 +183,7 @@ func (d *Daemon) End(ctx context.Context) error {
 	return d.Close(last)
 }
 
-// openServedAgents opens the agents of [agents] for the daemon, with the gateways that it has;
+// OpenDaemon opens the agents of [agents] for the daemon, with the gateways that it has;
 // nil when there are none to be served.
 func OpenDaemon(ctx context.Context, app *core.Core, s config.Settings, j *journal.Journal, servers *mcp.Daemon, token, version string) (*Daemon, error) {
 	configured, err := app.Config.Agents()
@@ -266,7 +265,7 @@ func SecretVariables(s config.Settings, agents []config.Agent) []string {
 	return slices.DeleteFunc(slices.Compact(names), func(n string) bool { return n == "" })
 }
 
-// ServeAgents serves agents over A2A and nothing else, until ctx ends or a signal asks for the
+// Serve serves agents over A2A and nothing else, until ctx ends or a signal asks for the
 // end (SIGINT, SIGTERM; a second one ends at once).
 func Serve(ctx context.Context, app *core.Core, o ServeOptions) (err error) {
 	settings, err := app.Config.For("")
@@ -340,7 +339,7 @@ type Listed struct {
 	From    string   `json:"from"`
 }
 
-// AgentList lists the agents, by name.
+// List lists the agents, by name.
 func List(app *core.Core) ([]Listed, error) {
 	all, err := byName(app)
 	if err != nil {

@@ -11,10 +11,9 @@ import (
 
 	"github.com/plimsoll/plimsoll/agent"
 	"github.com/plimsoll/plimsoll/agent/conversation"
+	"github.com/plimsoll/plimsoll/app/core"
 	"github.com/plimsoll/plimsoll/config"
 	"github.com/plimsoll/plimsoll/internal/printable"
-
-	"github.com/plimsoll/plimsoll/app/core"
 )
 
 // Session is a conversation that an agent keeps.
@@ -40,7 +39,7 @@ func agentStore(app *core.Core, name string) (*conversation.Store, error) {
 	return conversation.Open(conversation.Options{Dir: dir, Log: app.Log()})
 }
 
-// AgentSessions lists the conversations of an agent, the last one used first. name is as in
+// Sessions lists the conversations of an agent, the last one used first. name is as in
 // [AgentOptions].
 func Sessions(app *core.Core, name string) (out []Session, err error) {
 	c, err := find(app, name)
@@ -63,7 +62,7 @@ func Sessions(app *core.Core, name string) (out []Session, err error) {
 // removeWait is how long the removal of a session waits for whoever uses it.
 const removeWait = 5 * time.Second
 
-// RemoveAgentSession removes a conversation of an agent.
+// RemoveSession removes a conversation of an agent.
 func RemoveSession(ctx context.Context, app *core.Core, name, session string) (err error) {
 	c, err := find(app, name)
 	if err != nil {

@@ -10,15 +10,14 @@ import (
 	"syscall"
 	"text/tabwriter"
 
+	"github.com/plimsoll/plimsoll/app/agents"
 	"github.com/plimsoll/plimsoll/app/core"
 	"github.com/plimsoll/plimsoll/app/listen"
+	"github.com/plimsoll/plimsoll/app/mcp"
+	"github.com/plimsoll/plimsoll/app/window"
 	"github.com/plimsoll/plimsoll/journal"
 	"github.com/plimsoll/plimsoll/watch/metrics"
 	"github.com/plimsoll/plimsoll/window/proxy"
-
-	"github.com/plimsoll/plimsoll/app/agents"
-	"github.com/plimsoll/plimsoll/app/mcp"
-	"github.com/plimsoll/plimsoll/app/window"
 )
 
 // Options are what `plimsoll serve` can be told beside the configuration.
@@ -38,7 +37,7 @@ type Options struct {
 	Version string
 }
 
-// Serve is the daemon: the model gateway, the MCP gateway and the agents over A2A, with metrics and
+// Run is the daemon: the model gateway, the MCP gateway and the agents over A2A, with metrics and
 // health, until ctx ends or a signal asks for the end (SIGINT, SIGTERM; a second one ends at once).
 func Run(ctx context.Context, app *core.Core, o Options) (err error) {
 	settings, err := app.Config.For("")

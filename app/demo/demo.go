@@ -7,11 +7,10 @@ import (
 	"io"
 	"time"
 
+	"github.com/plimsoll/plimsoll/app/agents"
 	"github.com/plimsoll/plimsoll/app/core"
 	"github.com/plimsoll/plimsoll/journal"
 	"github.com/plimsoll/plimsoll/limit"
-
-	"github.com/plimsoll/plimsoll/app/agents"
 )
 
 // Options are what `plimsoll demo` can be told.
@@ -65,7 +64,7 @@ const (
 	maxTime = 3 * time.Minute
 )
 
-// Demo plays the main job on stand-ins: a simulated Argo CD, a model that is none, and the
+// Play plays the main job on stand-ins: a simulated Argo CD, a model that is none, and the
 // Argo CD agent under a real run, whose report showRun writes. The error is of what kept it from being played.
 func Play(ctx context.Context, o Options, showRun func(w io.Writer, colour bool, r journal.Report)) (_ Report, err error) {
 	ctx, cancel := context.WithTimeout(ctx, maxTime)

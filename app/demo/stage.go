@@ -20,10 +20,9 @@ import (
 
 	"github.com/plimsoll/plimsoll/agent/standin"
 	"github.com/plimsoll/plimsoll/app/listen"
+	"github.com/plimsoll/plimsoll/app/mcp"
 	"github.com/plimsoll/plimsoll/internal/printable"
 	"github.com/plimsoll/plimsoll/journal"
-
-	"github.com/plimsoll/plimsoll/app/mcp"
 )
 
 // stage is what the demo has started: the stand-ins in this process, and the agent in a
@@ -88,7 +87,7 @@ func openStage(ctx context.Context, o Options, view *view) (_ *stage, err error)
 		s.sim.Server.Handler = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			counted.ServeHTTP(&countedWriter{ResponseWriter: w, n: s.sent}, r)
 		})
-		environ = append(environ, "ARGOCD_SERVER="+s.sim.Url, "ARGOCD_AUTH_TOKEN="+s.sim.Token)
+		environ = append(environ, "ARGOCD_SERVER="+s.sim.URL, "ARGOCD_AUTH_TOKEN="+s.sim.Token)
 	} else {
 		s.argocd = "Argo CD at " + printable.Name(os.Getenv("ARGOCD_SERVER")) + ", which is only read"
 		environ = append(environ, realOnly(os.Environ(), "ARGOCD_")...)

@@ -13,16 +13,15 @@ import (
 	"sync/atomic"
 	"syscall"
 
+	"github.com/plimsoll/plimsoll/app/mcp"
 	"github.com/plimsoll/plimsoll/argocd/stress"
 	"github.com/plimsoll/plimsoll/limit"
 	mcpclient "github.com/plimsoll/plimsoll/tools/mcp/client"
 	"github.com/plimsoll/plimsoll/tools/mcp/jsonrpc"
 	"github.com/plimsoll/plimsoll/tools/mcp/transport"
-
-	"github.com/plimsoll/plimsoll/app/mcp"
 )
 
-// The outcome of [App.StressArgoCD].
+// The outcome of [Stress].
 type (
 	// StressReport is what came of all cases.
 	StressReport = stress.Report
@@ -48,7 +47,7 @@ type StressOptions struct {
 	Stderr *os.File
 }
 
-// StressArgoCD starts the Argo CD server as a client would, in a process of its own, and plays
+// Stress starts the Argo CD server as a client would, in a process of its own, and plays
 // against it what overwhelms such servers. The error is of what kept it from being played; what
 // was found is in the report.
 func Stress(ctx context.Context, o StressOptions) (_ StressReport, err error) {
@@ -73,7 +72,7 @@ func Stress(ctx context.Context, o StressOptions) (_ StressReport, err error) {
 			return StressReport{}, err
 		}
 		defer func() { err = errors.Join(err, s.Close()) }()
-		cmd.Args = append(cmd.Args, "--server", s.Url)
+		cmd.Args = append(cmd.Args, "--server", s.URL)
 		cmd.Env = append(cmd.Env, "ARGOCD_AUTH_TOKEN="+s.Token, "ARGOCD_OPTS=")
 	}
 	server := newStressed(cmd, o.Stderr)

@@ -14,6 +14,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/plimsoll/plimsoll/app/core"
 	"github.com/plimsoll/plimsoll/argocd"
 	"github.com/plimsoll/plimsoll/argocd/inventory"
 	"github.com/plimsoll/plimsoll/argocd/toolset"
@@ -22,8 +23,6 @@ import (
 	"github.com/plimsoll/plimsoll/tools/gateway"
 	"github.com/plimsoll/plimsoll/tools/mcp/builtin"
 	"github.com/plimsoll/plimsoll/tools/mcp/transport"
-
-	"github.com/plimsoll/plimsoll/app/core"
 )
 
 // ArgoCDName is what the Argo CD server is called in events, in sizes and in paths.
@@ -35,7 +34,7 @@ type ArgoCDOptions struct {
 	// configuration, Instance one of [mcp.argocd]; all "" serves every instance of [mcp.argocd],
 	// or, where there is none, what the ARGOCD_ variables and the argocd command's configuration say.
 	Server, Context, Instance string
-	// Simulator serves a Simulate Argo CD in the place of a real one.
+	// Simulator serves a simulated Argo CD in the place of a real one.
 	Simulator *SimulatorOptions
 	// Version of this program, which clients are told.
 	Version string
@@ -54,7 +53,7 @@ const argocdCollectAt = 50
 // An answer that really needs more still gets it.
 const argocdMemory = 24 * limit.MiB
 
-// ArgoCD is the MCP server of Argo CD, until the client closes its end, ctx ends or a signal
+// ServeArgoCD is the MCP server of Argo CD, until the client closes its end, ctx ends or a signal
 // asks for the end.
 func ServeArgoCD(ctx context.Context, app *core.Core, o ArgoCDOptions) error {
 	if os.Getenv("GOGC") == "" {
@@ -78,7 +77,7 @@ func (p *Plane) argocdServer() config.MCPServer {
 	return config.MCPServer{Name: ArgoCDName, MCP: p.Settings.MCP, Merge: true}
 }
 
-// argocd makes the gateway of the Argo CD server.
+// ArgoCD makes the gateway of the Argo CD server.
 func (p *Plane) ArgoCD(clients []*argocd.Client, version string) (*gateway.Server, error) {
 	policy, err := tokenPolicy(p.Settings.MCP.ArgoCDTokens)
 	if err != nil {
@@ -120,7 +119,7 @@ func tokenPolicy(text string) (toolset.TokenPolicy, error) {
 	return 0, fmt.Errorf("argocd_tokens is %q; write off, allow or require", text)
 }
 
-// argocdClients are the ways to the instances that the options and the configuration name.
+// ArgoCDClients are the ways to the instances that the options and the configuration name.
 func ArgoCDClients(ctx context.Context, app *core.Core, p *Plane, o ArgoCDOptions) ([]*argocd.Client, error) {
 	given := 0
 	for _, is := range []bool{o.Server != "", o.Context != "", o.Instance != "", o.Simulator != nil} {

@@ -9,13 +9,12 @@ import (
 	"strings"
 	"text/tabwriter"
 
+	"github.com/plimsoll/plimsoll/app/core"
 	"github.com/plimsoll/plimsoll/config"
 	"github.com/plimsoll/plimsoll/internal/printable"
 	"github.com/plimsoll/plimsoll/journal"
 	"github.com/plimsoll/plimsoll/tools/gateway"
 	mcpserver "github.com/plimsoll/plimsoll/tools/mcp/server"
-
-	"github.com/plimsoll/plimsoll/app/core"
 )
 
 // Daemon is the part of the daemon that serves [mcp.servers].
@@ -27,7 +26,7 @@ type Daemon struct {
 	paths   [][2]string                // path, and what is there
 }
 
-// openMCP puts every configured server at /mcp/NAME, and those that are to be merged at /mcp
+// OpenDaemon puts every configured server at /mcp/NAME, and those that are to be merged at /mcp
 // too. It starts no process: the first client does. hidden are variables that servers do not
 // get. nil when no server is configured.
 func OpenDaemon(app *core.Core, s config.Settings, j *journal.Journal, token, version string, hidden []string) (_ *Daemon, err error) {
@@ -116,7 +115,7 @@ func (d *Daemon) addArgoCD(instances []config.ArgoCDInstance, version string) (g
 	return gateway.Part{Server: g}, nil
 }
 
-// say prints where the servers are.
+// Say prints where the servers are.
 func (d *Daemon) Say(w io.Writer, root string) {
 	if d == nil {
 		return
@@ -128,7 +127,7 @@ func (d *Daemon) Say(w io.Writer, root string) {
 	_ = t.Flush()
 }
 
-// end ends the clients' sessions: their open streams would keep the listener from ending.
+// End ends the clients' sessions: their open streams would keep the listener from ending.
 func (d *Daemon) End() error {
 	if d == nil {
 		return nil

@@ -53,7 +53,7 @@ type MCPOptions struct {
 	Quiet bool
 }
 
-// MCP is the gateway in front of one MCP server, until the client closes its end, ctx ends
+// Serve is the gateway in front of one MCP server, until the client closes its end, ctx ends
 // or a signal asks for the end.
 func Serve(ctx context.Context, app *core.Core, o MCPOptions) (err error) {
 	server, err := mcpServer(app, o)
@@ -71,7 +71,7 @@ func Serve(ctx context.Context, app *core.Core, o MCPOptions) (err error) {
 	})
 }
 
-// withTools opens the tools plane and serves what open makes there, over HTTP when the options
+// withPlane opens the tools plane and serves what open makes there, over HTTP when the options
 // say so, else to the one client on the standard streams.
 func withPlane(ctx context.Context, app *core.Core, o MCPOptions, open func(context.Context, *Plane) (config.MCPServer, *gateway.Server, error)) (err error) {
 	settings, err := app.Config.For("")

@@ -19,6 +19,7 @@ import (
 
 	"golang.org/x/term"
 
+	"github.com/plimsoll/plimsoll/app/core"
 	"github.com/plimsoll/plimsoll/app/listen"
 	"github.com/plimsoll/plimsoll/argocd/toolset"
 	"github.com/plimsoll/plimsoll/config"
@@ -36,8 +37,6 @@ import (
 	"github.com/plimsoll/plimsoll/tools/spool"
 	"github.com/plimsoll/plimsoll/tools/spool/query"
 	"github.com/plimsoll/plimsoll/tools/wrap"
-
-	"github.com/plimsoll/plimsoll/app/core"
 )
 
 // Plane is the MCP gateway with all that it is wired to.
@@ -61,7 +60,7 @@ type Plane struct {
 // PlaneOptions are what one gateway and the daemon want differently.
 type PlaneOptions struct {
 	Observers []journal.Observer
-	// journal is one that there is already; nil makes one.
+	// Journal is one that there is already; nil makes one.
 	Journal *journal.Journal
 }
 
@@ -80,7 +79,7 @@ func spoolFree(freeMin limit.Bytes) limit.Bytes {
 // and can be had again.
 const ResultsDir = "results"
 
-// toolObservers keep account of the sizes of results, for `stats --mcp` and for the run that
+// Observers keep account of the sizes of results, for `stats --mcp` and for the run that
 // this process is in. close writes what they hold.
 func Observers(app *core.Core) (observers []journal.Observer, closing func()) {
 	var accounts []*sizes.Account
@@ -104,7 +103,7 @@ func Observers(app *core.Core) (observers []journal.Observer, closing func()) {
 	}
 }
 
-// openTools wires the tools plane. It starts no server.
+// Open wires the tools plane. It starts no server.
 func Open(app *core.Core, s config.Settings, o PlaneOptions) (p *Plane, err error) {
 	p = &Plane{app: app, Settings: s, Journal: o.Journal}
 	defer func() {
@@ -169,7 +168,7 @@ func (p *Plane) Close() error {
 	return all
 }
 
-// serve makes the gateway of one server.
+// Gateway makes the gateway of one server.
 func (p *Plane) Gateway(s config.MCPServer, stderr *os.File) (*gateway.Server, error) {
 	o := gateway.ServerOptions{
 		Name: s.Name, Remote: s.URL != "", Spool: p.Spool, Journal: p.Journal, Settings: policyOf(s), Query: p.Query,
@@ -303,7 +302,7 @@ func (p *Plane) principal(r *http.Request) (string, error) {
 	return p.Local(), nil
 }
 
-// local is the principal of a client that this user has started.
+// Local is the principal of a client that this user has started.
 func (p *Plane) Local() string { return p.digest("user", fmt.Sprint(os.Getuid())) }
 
 func (p *Plane) digest(kind, value string) string {

@@ -14,16 +14,16 @@ import (
 	"github.com/plimsoll/plimsoll/argocd/simulator"
 )
 
-// SimulatorOptions are what a Simulate Argo CD is asked to be.
+// SimulatorOptions are what a simulated Argo CD is asked to be.
 type SimulatorOptions struct {
 	Size   string // "819,236,287,13"; "" is that
 	Faults string // "latency=200ms,cut=100000"; "" is none
 }
 
-// Simulation is a Simulate Argo CD that listens on a loopback address.
+// Simulation is a simulated Argo CD that listens on a loopback address.
 type Simulation struct {
 	*simulator.Simulator
-	Url, Token string
+	URL, Token string
 	Server     *http.Server
 }
 
@@ -46,7 +46,7 @@ func Simulate(ctx context.Context, o SimulatorOptions) (*Simulation, error) {
 		return nil, fmt.Errorf("the simulated Argo CD: %w", err)
 	}
 	s := &Simulation{
-		Simulator: sim, Url: "http://" + l.Addr().String(), Token: options.Token,
+		Simulator: sim, URL: "http://" + l.Addr().String(), Token: options.Token,
 		Server: &http.Server{Handler: sim, ReadHeaderTimeout: 10 * time.Second},
 	}
 	go func() { _ = s.Server.Serve(l) }()
@@ -56,14 +56,14 @@ func Simulate(ctx context.Context, o SimulatorOptions) (*Simulation, error) {
 // client is a way to it.
 func (s *Simulation) client() (*argocd.Client, error) {
 	return argocd.New(argocd.Options{
-		Name: "simulator", URL: s.Url, Token: func(context.Context) (string, error) { return s.Token, nil },
+		Name: "simulator", URL: s.URL, Token: func(context.Context) (string, error) { return s.Token, nil },
 	})
 }
 
 // Close ends it at once, whoever reads.
 func (s *Simulation) Close() error { return s.Server.Close() }
 
-// simulate starts a Simulate Argo CD for as long as the plane is open.
+// simulate starts a simulated Argo CD for as long as the plane is open.
 func (p *Plane) simulate(ctx context.Context, o SimulatorOptions, say io.Writer) (*argocd.Client, error) {
 	s, err := Simulate(ctx, o)
 	if err != nil {

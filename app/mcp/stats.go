@@ -4,9 +4,8 @@ import (
 	"path/filepath"
 	"slices"
 
-	"github.com/plimsoll/plimsoll/tools/sizes"
-
 	"github.com/plimsoll/plimsoll/app/core"
+	"github.com/plimsoll/plimsoll/tools/sizes"
 )
 
 // sizesDir is where the sizes of tool results are kept, below the state directory.
@@ -15,7 +14,7 @@ const sizesDir = "mcp-sizes"
 // Size is what is known of the results of one tool, as `stats --mcp --json` prints it.
 type Size = sizes.Row
 
-// MCPStats lists how large the results of MCP tools were, the largest sum first; server
+// Stats lists how large the results of MCP tools were, the largest sum first; server
 // keeps to one server, "" means all. A file that cannot be read is told as a warning.
 func Stats(app *core.Core, server string) ([]Size, error) {
 	state, err := app.Dirs.State()

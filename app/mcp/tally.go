@@ -7,11 +7,10 @@ import (
 	"path/filepath"
 	"time"
 
+	"github.com/plimsoll/plimsoll/app/core"
 	"github.com/plimsoll/plimsoll/process/admission"
 	"github.com/plimsoll/plimsoll/process/sandbox"
 	"github.com/plimsoll/plimsoll/tools/sizes"
-
-	"github.com/plimsoll/plimsoll/app/core"
 )
 
 // The gateways of a run are processes that the agent starts. What they did reaches the
@@ -49,7 +48,7 @@ func openTally(app *core.Core) *sizes.Account {
 	return account
 }
 
-// takeTally reads what the gateways of a run did, and removes it. The rows that could be read come with
+// TakeTally reads what the gateways of a run did, and removes it. The rows that could be read come with
 // an error too.
 func TakeTally(app *core.Core, run string) ([]sizes.Row, error) {
 	dir, err := TallyOf(app, run)

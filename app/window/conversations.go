@@ -7,14 +7,13 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/plimsoll/plimsoll/app/core"
 	"github.com/plimsoll/plimsoll/config"
 	"github.com/plimsoll/plimsoll/journal"
 	"github.com/plimsoll/plimsoll/window/compact/checkpoint"
-
-	"github.com/plimsoll/plimsoll/app/core"
 )
 
-// openConversations opens the store of compactions as the configuration wants it; nil when
+// openStore opens the store of compactions as the configuration wants it; nil when
 // it is off. With an error comes a store in memory: without any, each turn over the line
 // would be cut anew, and to other bytes than the one before.
 func openStore(app *core.Core, w config.WindowSettings, j *journal.Journal) (*checkpoint.Store, error) {
@@ -45,7 +44,7 @@ func conversationsDir(app *core.Core) (string, error) {
 	return filepath.Join(state, "window", "conversations"), nil
 }
 
-// existing opens the store on the disk for a look. Nothing is made: (nil, nil) says that
+// Existing opens the store on the disk for a look. Nothing is made: (nil, nil) says that
 // nothing was ever kept.
 func Existing(app *core.Core) (*checkpoint.Store, error) {
 	dir, err := conversationsDir(app)
@@ -91,7 +90,7 @@ func Cuts(app *core.Core, of string) ([]Entry, error) {
 	return found, nil
 }
 
-// Cut is one entry of [App.Cuts] with the text that was cut.
+// ReadCut is one entry of [Cuts] with the text that was cut.
 func ReadCut(app *core.Core, id string) (Cut, error) {
 	store, err := Existing(app)
 	if err != nil {

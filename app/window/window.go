@@ -9,6 +9,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/plimsoll/plimsoll/app/core"
 	"github.com/plimsoll/plimsoll/app/listen"
 	"github.com/plimsoll/plimsoll/config"
 	"github.com/plimsoll/plimsoll/journal"
@@ -17,8 +18,6 @@ import (
 	"github.com/plimsoll/plimsoll/window/compact"
 	"github.com/plimsoll/plimsoll/window/models"
 	"github.com/plimsoll/plimsoll/window/proxy"
-
-	"github.com/plimsoll/plimsoll/app/core"
 )
 
 // Plane is the proxy with all that it is wired to.
@@ -42,7 +41,7 @@ type Options struct {
 	PeerPath  string // see [proxy.Options.PeerPath]
 	Upstreams []proxy.Upstream
 	Own       bool // the client compacts by itself
-	// exhausted says that the agent itself died of memory a moment ago.
+	// Exhausted says that the agent itself died of memory a moment ago.
 	Exhausted bool
 	Warn      func(string)
 }
@@ -59,7 +58,7 @@ func boundHeap(bodies limit.Bytes) {
 	}
 }
 
-// openWindow wires the window plane from a configuration. A part that can't be opened (a
+// Open wires the window plane from a configuration. A part that can't be opened (a
 // state directory that is not ours) is said and left out: the proxy works without it.
 func Open(app *core.Core, s config.Settings, o Options) (*Plane, error) {
 	w := s.Window
