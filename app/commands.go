@@ -119,7 +119,7 @@ func (a *App) Demo(ctx context.Context, o DemoOptions) (DemoReport, error) {
 // showRun writes the report of a run as [App.Run] does.
 func showRun(w io.Writer, colour bool, r journal.Report) {
 	s := &speaker{w: w, colour: colour, said: map[string]bool{}}
-	s.report(r, &Plan{}, 0)
+	s.report(r, &decision{}, 0)
 }
 
 // DemoOffers are real things in the environment that the demo could use, as the flags that

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/plimsoll/plimsoll/config"
+	"github.com/plimsoll/plimsoll/journal"
 	"github.com/plimsoll/plimsoll/limit"
 	"github.com/plimsoll/plimsoll/process/estimate"
 	"github.com/plimsoll/plimsoll/process/guard"
@@ -16,9 +17,9 @@ import (
 	"github.com/plimsoll/plimsoll/process/usage"
 )
 
-// Plan is the decision about a run before it starts: what it is, what it will need, and
-// what it may use.
-type Plan struct {
+// decision is what is decided about a run before it starts: what it is, what it will need, and what it may use. [Decision]
+// is how a dry run prints it.
+type decision struct {
 	Match config.Match
 	Tool  string
 	// Variant is which of a generic tool's uses it is; "" for other tools, and when the user names the tool.
@@ -47,9 +48,9 @@ const leastAuto = 4 * limit.GiB
 // leastShare is what "auto" gives where min_free is nearly all that there is.
 const leastShare = 256 * limit.MiB
 
-// plan decides. history may be nil; estimates then come from the configuration.
-func (a *App) plan(o *RunOptions, history *usage.History) (*Plan, error) {
-	p := &Plan{Project: config.ProjectOf("")}
+// decide decides about a command. history may be nil; estimates then come from the configuration.
+func (a *App) decide(o *RunOptions, history *usage.History) (*decision, error) {
+	p := &decision{Project: config.ProjectOf("")}
 	p.Match = a.Config.Tool(o.Command)
 	p.Tool, p.Variant = p.Match.Tool, p.Match.Variant
 	if o.Tool != "" {
@@ -65,14 +66,14 @@ func (a *App) plan(o *RunOptions, history *usage.History) (*Plan, error) {
 	if p.Path, err = findCommand(o.Command[0]); err != nil {
 		return nil, err
 	}
-	if err := a.decide(p, history); err != nil {
+	if err := a.weigh(p, history); err != nil {
 		return nil, err
 	}
 	return p, nil
 }
 
-// decide reads the host and sets the estimate and the limits, for a run and for a prediction alike.
-func (a *App) decide(p *Plan, history *usage.History) (err error) {
+// weigh reads the host and sets the estimate and the limits, for a run and for a prediction alike.
+func (a *App) weigh(p *decision, history *usage.History) (err error) {
 	p.Reading, p.ReadingErr = headroom.Read(headroom.Source{})
 	if err := a.distrustEstimate(p); err != nil {
 		return err
@@ -85,7 +86,7 @@ func (a *App) decide(p *Plan, history *usage.History) (err error) {
 }
 
 // estimateFor asks what the user has set, then the history, then the configuration.
-func (a *App) estimateFor(p *Plan, history *usage.History) (estimate.Estimate, error) {
+func (a *App) estimateFor(p *decision, history *usage.History) (estimate.Estimate, error) {
 	if p.Settings.Reservation > 0 {
 		return estimate.Estimate{Bytes: p.Settings.Reservation, Source: estimate.SourceReservation}, nil
 	}
@@ -98,7 +99,7 @@ func (a *App) estimateFor(p *Plan, history *usage.History) (estimate.Estimate, e
 // setLimits turns settings into numbers. "auto" memory is max(4 GiB, twice the
 // reservation), never above the host's memory less what is kept free; any limit is kept
 // strictly below the enclosing ones, because a container's own OOM kill may take all of it.
-func (p *Plan) setLimits() {
+func (p *decision) setLimits() {
 	s := p.Settings
 	capacity := limit.Bytes(0)
 	if p.ReadingErr == nil {
@@ -129,8 +130,19 @@ func (p *Plan) setLimits() {
 	p.Limits = sandbox.Limits{Memory: memory, Swap: s.SwapMax, Pids: s.PidsMax, Time: s.TimeMax, CPUWeight: s.CPUWeight, CPUs: s.CPUs}
 }
 
+// report is what a report says before the run.
+func (p *decision) report(command []string) journal.Report {
+	return journal.Report{
+		Tool: p.Tool, Variant: p.Variant, Project: p.Project.Name, Command: command,
+		LimitBytes: int64(p.Limits.Memory), SwapLimitBytes: int64(p.Limits.Swap), PidsLimit: p.Limits.Pids,
+		ReservationBytes: int64(p.Reservation), Limits: p.limitRows(),
+		Estimate:    journal.Estimate{Bytes: int64(p.Estimate.Bytes), Source: p.Estimate.Source, Samples: p.Estimate.Samples},
+		Enforcement: journal.Enforcement{Memory: string(sandbox.ByNobody), Swap: string(sandbox.ByNobody), Pids: string(sandbox.ByNobody), CPU: string(sandbox.ByNobody), CPUs: string(sandbox.ByNobody)},
+	}
+}
+
 // enclosing is the tightest memory limit around us, 0 when there is none.
-func (p *Plan) enclosing() (limit.Bytes, string) {
+func (p *decision) enclosing() (limit.Bytes, string) {
 	tightest, path := limit.Bytes(0), ""
 	if p.ReadingErr != nil {
 		return 0, ""

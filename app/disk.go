@@ -13,7 +13,7 @@ import (
 )
 
 // diskLines are the lines of the plan; ok is false when nothing is to be watched.
-func (p *Plan) diskLines() (lines disk.Lines, ok bool) {
+func (p *decision) diskLines() (lines disk.Lines, ok bool) {
 	s := p.Settings
 	lines = disk.Lines{WriteMax: s.WriteMax, FreeMin: s.FreeMin}
 	if s.FreeMin == config.Auto {
@@ -23,8 +23,8 @@ func (p *Plan) diskLines() (lines disk.Lines, ok bool) {
 }
 
 // withDisk watches what the run writes, while it lasts.
-func (x *execution) withDisk(run *sandbox.Run) (stop func()) {
-	lines, ok := x.plan.diskLines()
+func (x *process) withDisk(run *sandbox.Run) (stop func()) {
+	lines, ok := x.decision.diskLines()
 	if !ok || x.nested { // the run around this one watches the same processes
 		return func() {}
 	}
@@ -33,17 +33,17 @@ func (x *execution) withDisk(run *sandbox.Run) (stop func()) {
 		dirs = append(dirs, dir)
 	}
 	return disk.Start(disk.Options{
-		Lines: lines, Dirs: dirs, Run: writingRun{run, x.plan.Settings.Grace}, Note: x.noteDisk,
+		Lines: lines, Dirs: dirs, Run: writingRun{run, x.decision.Settings.Grace}, Note: x.noteDisk,
 		Used: func(growth, _ limit.Bytes) {
 			if growth > 0 {
-				x.journal.Append(journal.LimitUsed{Name: disk.WriteMax, Used: int64(growth)})
+				x.report.journal.Append(journal.LimitUsed{Name: disk.WriteMax, Used: int64(growth)})
 			}
 		},
 	})
 }
 
 // noteDisk writes an event down, and tells a person in one line.
-func (x *execution) noteDisk(e disk.Event) {
+func (x *process) noteDisk(e disk.Event) {
 	line := journal.LimitReached{Name: e.Limit, Line: journal.LineSoft}
 	where := fmt.Sprintf("the run has written %s, and at %s its largest writer is ended", e.Used.Human(), e.Line.Human())
 	if e.Limit == disk.FreeMin {
@@ -66,8 +66,8 @@ func (x *execution) noteDisk(e disk.Event) {
 	case e.Hard:
 		line.Line, line.Did = journal.LineHard, "warned"
 	}
-	x.journal.Append(line)
-	x.warn("disk", where+" ("+flag+")")
+	x.report.journal.Append(line)
+	x.report.warn("disk", where+" ("+flag+")")
 }
 
 // writingRun is the sandbox's run as the watch over the disks needs it.

@@ -34,7 +34,7 @@ func distrusted(s config.Settings, r headroom.Reading) (wrong config.Problem, ok
 }
 
 // distrustEstimate puts the user's own initial estimate in place of a distrusted one.
-func (a *App) distrustEstimate(p *Plan) error {
+func (a *App) distrustEstimate(p *decision) error {
 	if p.ReadingErr != nil {
 		return nil
 	}

@@ -71,8 +71,8 @@ type Slots struct {
 }
 
 // dryRun prints the decision. Its status is 0 when the run would start, 125 when not.
-func (x *execution) dryRun(ctx context.Context) Status {
-	p := x.plan
+func (x *process) dryRun(ctx context.Context) Status {
+	p := x.decision
 	d := Decision{
 		Tool: p.Tool, Variant: p.Variant, Project: p.Project.Name, Command: x.opts.Command, Path: p.Path, Admitted: true,
 		Estimate:         journal.Estimate{Bytes: int64(p.Estimate.Bytes), Source: p.Estimate.Source, Samples: p.Estimate.Samples},
@@ -91,7 +91,7 @@ func (x *execution) dryRun(ctx context.Context) Status {
 		d.ClaimedBytes = terms.Claimed
 		d.Slots = Slots{terms.Tool, terms.ToolSlots, terms.Total, terms.TotalSlots}
 	} else {
-		x.say.warn("runs are not coordinated: " + err.Error())
+		x.report.say.warn("runs are not coordinated: " + err.Error())
 	}
 	report := doctorOf(ctx, p.Settings.Layers)
 	d.Layers, d.Chosen = report.Layers, report.Chosen
@@ -118,7 +118,7 @@ func (x *execution) dryRun(ctx context.Context) Status {
 	return Status{}
 }
 
-func (d Decision) text(p *Plan) string {
+func (d Decision) text(p *decision) string {
 	var b strings.Builder
 	row := func(name, format string, args ...any) {
 		fmt.Fprintf(&b, "%-12s %s\n", name, fmt.Sprintf(format, args...))

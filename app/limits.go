@@ -10,7 +10,7 @@ import (
 )
 
 // limitRows are the limits of the plan as the report lists them; nobody holds them yet.
-func (p *Plan) limitRows() []journal.Limit {
+func (p *decision) limitRows() []journal.Limit {
 	rows := []journal.Limit{
 		{Name: "memory", Unit: "bytes", Hard: int64(p.Limits.Memory)},
 		{Name: "swap", Unit: "bytes", Hard: int64(p.Limits.Swap)},
@@ -43,8 +43,8 @@ func (p *Plan) limitRows() []journal.Limit {
 
 // noteLimits tells the journal who holds the limits that no layer has told it of, once the
 // command runs.
-func (x *execution) noteLimits(held sandbox.Strength) {
-	for _, row := range x.plan.limitRows() {
+func (x *process) noteLimits(held sandbox.Strength) {
+	for _, row := range x.decision.limitRows() {
 		switch row.Name {
 		case "memory", "swap", "pids":
 			continue
@@ -54,35 +54,35 @@ func (x *execution) noteLimits(held sandbox.Strength) {
 			row.EnforcedBy = string(held.CPU)
 		case row.Name == "cpus":
 			row.EnforcedBy = string(held.CPUs)
-			if held.CPUs == sandbox.ByNobody && x.plan.Settings.Enforcement != "off" {
-				x.warn("cpus", "nobody holds --cpus (cpus) here: it takes a control group with the CPU controller; the weight is "+mechanismWords(string(held.CPU)))
+			if held.CPUs == sandbox.ByNobody && x.decision.Settings.Enforcement != "off" {
+				x.report.warn("cpus", "nobody holds --cpus (cpus) here: it takes a control group with the CPU controller; the weight is "+mechanismWords(string(held.CPU)))
 			}
-		case x.plan.Settings.Enforcement != "off":
+		case x.decision.Settings.Enforcement != "off":
 			row.EnforcedBy = string(sandbox.ByWatching)
 		}
-		x.journal.Append(journal.LimitSet{Limit: row})
+		x.report.journal.Append(journal.LimitSet{Limit: row})
 	}
 }
 
 // noteUse tells the journal how much of each limit was used, once the run is over.
-func (x *execution) noteUse() {
+func (x *process) noteUse() {
 	r := &x.result
-	x.journal.Append(journal.LimitUsed{Name: "memory", Used: int64(r.Peak.Bytes)})
+	x.report.journal.Append(journal.LimitUsed{Name: "memory", Used: int64(r.Peak.Bytes)})
 	if r.Duration > 0 {
-		x.journal.Append(journal.LimitUsed{Name: "cpus", Used: int64(100 * r.CPU / r.Duration)})
+		x.report.journal.Append(journal.LimitUsed{Name: "cpus", Used: int64(100 * r.CPU / r.Duration)})
 	}
-	x.journal.Append(journal.LimitUsed{Name: sandbox.LimitTime, Used: r.TimeUsed.Milliseconds()})
+	x.report.journal.Append(journal.LimitUsed{Name: sandbox.LimitTime, Used: r.TimeUsed.Milliseconds()})
 }
 
 // onTime is told when the time of a run is nearly used up, and when it was.
-func (x *execution) onTime(used time.Duration, ended bool) {
-	most := x.plan.Limits.Time
+func (x *process) onTime(used time.Duration, ended bool) {
+	most := x.decision.Limits.Time
 	e := journal.LimitReached{Name: sandbox.LimitTime, Line: journal.LineSoft}
 	text := fmt.Sprintf("%s of the %s that this run may take are used; then it is ended (--time-max, time_max)", roughly(used), roughly(most))
 	if ended {
 		e.Line, e.Did = journal.LineHard, "ended the run"
 		text = fmt.Sprintf("it has taken the %s that it may and is ended; for more: --time-max %s", roughly(most), (2 * most).String())
 	}
-	x.journal.Append(e)
-	x.warn("time", text)
+	x.report.journal.Append(e)
+	x.report.warn("time", text)
 }

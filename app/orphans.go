@@ -14,8 +14,8 @@ import (
 )
 
 // withOrphans looks after processes of the run whose parent has ended, while the run lasts.
-func (x *execution) withOrphans(run *sandbox.Run) (stop func()) {
-	s := x.plan.Settings
+func (x *process) withOrphans(run *sandbox.Run) (stop func()) {
+	s := x.decision.Settings
 	if s.OnOrphan == config.OnOrphanOff || s.OrphanMax <= 0 || x.nested && !run.Adopts() {
 		return func() {} // the run around this one sees its orphans, but not those that this process adopts
 	}
@@ -23,7 +23,7 @@ func (x *execution) withOrphans(run *sandbox.Run) (stop func()) {
 	if s.OnOrphan == config.OnOrphanEnd {
 		limit.Soft, limit.Hard = 0, limit.Soft
 	}
-	x.journal.Append(journal.LimitSet{Limit: limit})
+	x.report.journal.Append(journal.LimitSet{Limit: limit})
 	return orphans.Start(orphans.Options{
 		Mode: orphans.Mode(s.OnOrphan), Max: s.OrphanMax, Grace: s.Grace, Keep: s.OrphanKeep,
 		Run: orphanedRun{run}, Note: x.noteOrphans,
@@ -31,9 +31,9 @@ func (x *execution) withOrphans(run *sandbox.Run) (stop func()) {
 }
 
 // noteOrphans writes an event down, and tells a person in one line.
-func (x *execution) noteOrphans(e orphans.Event) {
+func (x *process) noteOrphans(e orphans.Event) {
 	for _, o := range e.Orphans {
-		x.journal.Append(journal.Orphan{
+		x.report.journal.Append(journal.Orphan{
 			PID: o.PID, Start: o.Start, Name: o.Name, Bytes: int64(o.Memory), For: o.For, CPUPercent: int(100*o.Load + 0.5),
 			Daemon: o.Daemon, Fate: string(o.Fate),
 		})
@@ -41,13 +41,13 @@ func (x *execution) noteOrphans(e orphans.Event) {
 	words := orphanWords(e)
 	if !e.Ended {
 		line := journal.LineSoft
-		if x.plan.Settings.OnOrphan == config.OnOrphanEnd {
+		if x.decision.Settings.OnOrphan == config.OnOrphanEnd {
 			line = journal.LineHard
 		}
-		x.journal.Append(journal.LimitReached{Name: "orphan_max", Line: line, Did: words})
+		x.report.journal.Append(journal.LimitReached{Name: "orphan_max", Line: line, Did: words})
 	}
 	if e.Say {
-		x.warn("orphans", words)
+		x.report.warn("orphans", words)
 	}
 }
 

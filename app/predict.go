@@ -29,7 +29,7 @@ type Prediction struct {
 // Predict says what the next run of a command will be expected to need in the project of the
 // working directory, from the same sources and with the same limits as a run. The command may be the name of a tool alone.
 func (a *App) Predict(_ context.Context, command ...string) (Prediction, error) {
-	p := &Plan{Project: config.ProjectOf("")}
+	p := &decision{Project: config.ProjectOf("")}
 	p.Match = a.Config.Tool(command)
 	p.Tool, p.Variant = p.Match.Tool, p.Match.Variant
 	var err error
@@ -42,7 +42,7 @@ func (a *App) Predict(_ context.Context, command ...string) (Prediction, error) 
 	} else {
 		history = usage.Open(dir, usage.Options{Warn: func(w usage.Warning) { a.Warn(w.Text) }})
 	}
-	if err := a.decide(p, history); err != nil {
+	if err := a.weigh(p, history); err != nil {
 		return Prediction{}, err
 	}
 	for _, w := range p.Settings.Warnings {

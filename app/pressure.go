@@ -101,26 +101,26 @@ func pressureMode(o config.OnPressure, terminal bool) pressure.Mode {
 
 // underPressure watches the host's memory while the run lasts. A run inside another run
 // draws on that one's reservation, and that one's watch reaches its processes.
-func (x *execution) underPressure(run *sandbox.Run, terminal bool) (stop func()) {
+func (x *process) underPressure(run *sandbox.Run, terminal bool) (stop func()) {
 	mode := x.pressureMode(terminal)
-	lines := pressure.LinesFor(x.plan.MinFree, x.plan.Reading.Capacity())
-	return x.watchPressure(run, pressure.Options{Mode: mode, Lines: lines, Read: readingFor(lines, x.plan.Settings.CountSwap)})
+	lines := pressure.LinesFor(x.decision.MinFree, x.decision.Reading.Capacity())
+	return x.watchPressure(run, pressure.Options{Mode: mode, Lines: lines, Read: readingFor(lines, x.decision.Settings.CountSwap)})
 }
 
 // pressureMode is [pressure.Off] also where memory can't be read, and in a run inside a run.
-func (x *execution) pressureMode(terminal bool) pressure.Mode {
+func (x *process) pressureMode(terminal bool) pressure.Mode {
 	nested := false
 	if x.claim != nil {
 		_, nested = x.claim.Parent()
 	}
-	if nested || x.plan.ReadingErr != nil {
+	if nested || x.decision.ReadingErr != nil {
 		return pressure.Off
 	}
-	return pressureMode(x.plan.Settings.OnPressure, terminal)
+	return pressureMode(x.decision.Settings.OnPressure, terminal)
 }
 
 // watchPressure starts the watch; o says what it reads and how fast.
-func (x *execution) watchPressure(run *sandbox.Run, o pressure.Options) (stop func()) {
+func (x *process) watchPressure(run *sandbox.Run, o pressure.Options) (stop func()) {
 	o.Run, o.Note = watchedRun{run}, x.notePressure
 	if x.claim != nil && x.ledger != nil {
 		o.Self = x.claim.ID()
@@ -162,14 +162,14 @@ func readingFor(lines pressure.Lines, countSwap bool) func() (pressure.Reading, 
 }
 
 // notePressure writes the event down, and tells a person what concerns them.
-func (x *execution) notePressure(e pressure.Event) {
+func (x *process) notePressure(e pressure.Event) {
 	noted := journal.Pressure{Action: string(e.Kind), PID: e.Child.PID, Name: e.Child.Name, Reason: e.Reason}
 	if e.Err != nil {
 		noted.Reason += "; it failed: " + e.Err.Error()
 	}
-	x.journal.Append(noted)
+	x.report.journal.Append(noted)
 	if e.Say {
-		x.warn("pressure", pressureWords(e))
+		x.report.warn("pressure", pressureWords(e))
 	}
 }
 

@@ -79,7 +79,7 @@ var quick = pressure.Pace{
 
 // supervised is a run in the sandbox with a claim of 32 MiB, which its children exceed.
 type supervised struct {
-	*execution
+	*process
 	run       *sandbox.Run
 	end       io.Closer // closing it ends the agent
 	available atomic.Int64
@@ -98,8 +98,8 @@ func supervise(dir string) (*supervised, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &supervised{execution: &execution{ledger: ledger, claim: claim, journal: journal.New(journal.Options{})}}
-	s.say = newSpeaker(&RunOptions{Stderr: &s.words})
+	s := &supervised{process: &process{ledger: ledger, claim: claim, report: &report{journal: journal.New(journal.Options{})}}}
+	s.report.say = newSpeaker(&RunOptions{Stderr: &s.words})
 	s.available.Store(int64(8 * limit.GiB))
 	agent := pressureChild("agent")
 	in, inW, err := os.Pipe()
@@ -109,7 +109,7 @@ func supervise(dir string) (*supervised, error) {
 	s.end = inW
 	spec := sandbox.Spec{
 		ID: claim.ID(), Path: agent.Path, Args: agent.Args, Env: agent.Env, Files: []*os.File{in, os.Stderr, os.Stderr},
-		Limits: sandbox.Limits{Memory: limit.GiB, Pids: 200}, Detach: true, Journal: s.journal,
+		Limits: sandbox.Limits{Memory: limit.GiB, Pids: 200}, Detach: true, Journal: s.report.journal,
 		Remember: func(r sandbox.Remains) error { return s.notes.remember(claim, r) },
 		Observe:  func(sample sandbox.Sample) { _ = claim.Observe(sample.Working) },
 	}
@@ -132,7 +132,7 @@ func (s *supervised) watch(mode pressure.Mode, pace pressure.Pace) (stop func())
 
 // actions are the kinds of the pressure events so far.
 func (s *supervised) actions() (list []string) {
-	for rec := range s.journal.Since(0) {
+	for rec := range s.report.journal.Since(0) {
 		if e, ok := rec.Event.(journal.Pressure); ok {
 			list = append(list, e.Action)
 		}
@@ -241,7 +241,7 @@ func TestUnderPressureTheLargestChildIsKilledAndTheAgentLives(t *testing.T) {
 		t.Error("the agent has gone too")
 	}
 	comesAbout(t, "the report will name it", func() bool { // the event follows the signal
-		for rec := range s.journal.Since(0) {
+		for rec := range s.report.journal.Since(0) {
 			if e, ok := rec.Event.(journal.ChildKilled); ok && e.PID == largest.PID && e.By == "plimsoll" {
 				return len(s.actions()) > 0 && s.actions()[0] == "kill"
 			}
@@ -347,7 +347,7 @@ func TestAPeerThawsTheRunOfAStoppedSupervisor(t *testing.T) {
 		return false
 	})
 
-	peer := &execution{journal: journal.New(journal.Options{}), say: newSpeaker(&RunOptions{Stderr: io.Discard})}
+	peer := &process{report: &report{journal: journal.New(journal.Options{}), say: newSpeaker(&RunOptions{Stderr: io.Discard})}}
 	if peer.ledger, err = admission.Open(admission.Options{Dir: dir, Current: guard.Current, Reap: guard.Reap}); err != nil {
 		t.Fatal(err)
 	}
@@ -370,7 +370,7 @@ func TestAPeerThawsTheRunOfAStoppedSupervisor(t *testing.T) {
 	defer peer.release()
 	pace := quick // an impatient peer: the supervisor itself would hold for a minute
 	pace.Hold, pace.PeerGrace = 100*time.Millisecond, 100*time.Millisecond
-	s := &supervised{execution: peer}
+	s := &supervised{process: peer}
 	s.available.Store(int64(8 * limit.GiB))
 	s.run = startSupervised(t).run // some run of its own, of another ledger
 	defer s.watch(pressure.Warn, pace)()

@@ -5,28 +5,155 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"path/filepath"
-
-	"github.com/plimsoll/plimsoll/journal"
-	"github.com/plimsoll/plimsoll/process/admission"
-	"github.com/plimsoll/plimsoll/process/sandbox"
+	"time"
 
 	"github.com/plimsoll/plimsoll/app/agents"
+	"github.com/plimsoll/plimsoll/app/core"
+	"github.com/plimsoll/plimsoll/config"
+	"github.com/plimsoll/plimsoll/journal"
+	"github.com/plimsoll/plimsoll/process/admission"
+	"github.com/plimsoll/plimsoll/process/guard"
+	"github.com/plimsoll/plimsoll/process/headroom"
+	"github.com/plimsoll/plimsoll/process/sandbox"
+	"github.com/plimsoll/plimsoll/process/usage"
 )
 
-// Status is how this process should end.
-type Status struct {
-	// Code is the exit status.
-	Code int
-	// Signal is raised again on ourselves, so that a shell sees that its loop was
-	// interrupted; 0 for none.
-	Signal int
+// process is the command of one run from its admission to its end, with what lives beside it: the claim, the proxy, the
+// MCP servers.
+type process struct {
+	app      *App
+	opts     *RunOptions
+	decision *decision
+	report   *report
+	history  *usage.History    // nil when nothing is recorded
+	ledger   *admission.Ledger // nil when runs are not coordinated
+	claim    *admission.Claim
+	notes    notebook // what the claim says about the run
+	result   sandbox.Result
+	cleanup  []func()
+	// closeProxy ends the run's proxy, nil when it has none.
+	closeProxy func()
+	// started gives signals back to whom they belong when the command runs.
+	started func()
+	// nested says that this process runs inside another run.
+	nested bool
+}
+
+// cleanUp undoes what was done for the run, last in first out.
+func (x *process) cleanUp() {
+	for i := len(x.cleanup) - 1; i >= 0; i-- {
+		x.cleanup[i]()
+	}
+	x.cleanup = nil
+}
+
+// request is the decision as admission sees it.
+func (x *process) request() admission.Request {
+	s := x.decision.Settings
+	wait := s.Wait
+	if wait == config.Forever {
+		wait = admission.Forever
+	}
+	minFree := x.decision.MinFree
+	if minFree == 0 {
+		minFree = -1 // nothing is to be kept free; 0 would mean the default
+	}
+	return admission.Request{
+		ID: admission.NewID(), Tool: x.decision.Tool, Variant: x.decision.Variant, Project: x.decision.Project.Name,
+		Reservation: x.decision.Reservation, Parent: os.Getenv(sandbox.CookieName),
+		SlotsPerTool: s.MaxConcurrent, SlotsTotal: s.MaxConcurrentTotal,
+		Wait: wait, Force: x.opts.Force, Required: s.Enforcement == "required", MinFree: minFree, CountSwap: s.CountSwap,
+		Headroom: func() (headroom.Reading, error) { return headroom.Read(headroom.Source{}) },
+		Progress: func(p admission.Progress) {
+			x.report.journal.Append(journal.Waiting{Position: p.Position, Reason: string(p.Reason)})
+			x.report.say.progress(p)
+		},
+		Removed: func(h admission.Holder) {
+			x.report.journal.Append(journal.CleanedUp{What: fmt.Sprintf("what %s (pid %d, since %s) left", h.Tool, h.Owner.PID, h.Since.Format(time.RFC3339))})
+		},
+	}
+}
+
+func (x *process) admit(ctx context.Context) error {
+	ledger, err := x.openLedger()
+	if err != nil {
+		return x.uncoordinated(err)
+	}
+	claim, err := ledger.Acquire(ctx, x.request())
+	if _, off := errors.AsType[*admission.UnavailableError](err); off {
+		return x.uncoordinated(err)
+	}
+	if err != nil {
+		return err
+	}
+	x.report.say.admitted(claim.Waited())
+	x.ledger, x.claim = ledger, claim
+	x.cleanup = append(x.cleanup, x.release)
+	_, nested := claim.Parent()
+	x.nested = nested // a cookie of a run that is over forbids nothing
+	x.report.journal.Append(journal.Admitted{
+		ReservationBytes: int64(x.decision.Reservation), Forced: claim.Forced(), Nested: nested, Waited: claim.Waited(),
+	})
+	if claim.Forced() {
+		x.report.warn("forced", "started by --force although it should not have been:\n"+claim.Terms().String())
+	}
+	return nil
+}
+
+// uncoordinated decides whether the run may start without the ledger: only when nobody could coordinate with it, because the
+// ledger cannot be written at all, and only where no enforcement is required. The user hears it in any case.
+func (x *process) uncoordinated(err error) error {
+	if err := core.MayBeUncoordinated(x.decision.Settings.Enforcement, err); err != nil {
+		if core.MayBeUncoordinated(config.EnforcementBestEffort, err) == nil {
+			return demandedBy(x.decision.Settings, err)
+		}
+		return err
+	}
+	x.report.alert("ledger", "runs are not coordinated: "+err.Error())
+	return nil
+}
+
+func (x *process) openLedger() (*admission.Ledger, error) {
+	return x.app.OpenLedger(func(w admission.Warning) {
+		if errors.Is(w.Err, sandbox.ErrBusy) {
+			return // left running on purpose: slots and gc show it, every run need not
+		}
+		if w.About == "headroom" {
+			x.report.alert(w.About, w.Text)
+			return
+		}
+		x.report.warn(w.About, w.Text)
+	})
+}
+
+func (x *process) release() {
+	if x.claim == nil {
+		return
+	}
+	if err := x.claim.Release(); err != nil {
+		x.report.alert("ledger", "the claim could not be freed, the next command does it: "+err.Error())
+	}
+	x.claim = nil
+}
+
+// record appends the run to the history.
+func (x *process) record() {
+	if x.history == nil {
+		return
+	}
+	run := guard.RunOf(x.result, x.decision.Limits.Memory)
+	run.KilledChildren = len(x.report.reporter.Report().KilledChildren)
+	run.Variant = x.decision.Variant
+	err := x.history.Append(usage.Project{Key: x.decision.Project.Key, Path: x.decision.Project.Root}, x.decision.Tool, run)
+	if err != nil {
+		x.report.alert("history", "this run was not recorded: "+err.Error())
+	}
 }
 
 // execute starts the command in its sandbox and waits for the end of the run. starting is done
 // when a signal asks to give up before the command runs; then the signals are the command's.
-func (x *execution) execute(ctx, starting context.Context) error {
-	p := x.plan
+func (x *process) execute(ctx, starting context.Context) error {
+	p := x.decision
 	terminal := sandbox.Terminal()
 	screen := sandbox.SaveScreen()
 	spec := sandbox.Spec{
@@ -42,7 +169,7 @@ func (x *execution) execute(ctx, starting context.Context) error {
 		Subreaper:   true,
 		Launcher:    len(p.Match.Via) > 0,
 		OnTime:      x.onTime,
-		Journal:     x.journal,
+		Journal:     x.report.journal,
 	}
 	for _, name := range p.Settings.Layers {
 		layer, err := sandbox.ParseLayer(name)
@@ -102,7 +229,7 @@ func (x *execution) execute(ctx, starting context.Context) error {
 	}
 	x.collectTally(spec.ID)
 	if err != nil {
-		x.warn("clean-up", "not everything could be cleaned up, the next command tries again: "+err.Error())
+		x.report.warn("clean-up", "not everything could be cleaned up, the next command tries again: "+err.Error())
 	}
 	if x.result.Signal != 0 {
 		screen.Restore(x.result.Signal)
@@ -112,30 +239,31 @@ func (x *execution) execute(ctx, starting context.Context) error {
 		// The claim outlives us for what stays: it counts with its use only.
 		x.claim = nil
 	}
-	x.judge()
+	x.noteUse()
+	x.report.end(&x.result)
 	return nil
 }
 
 // warnAboutPids says what the limit of processes did: the command may have taken a refused
 // fork for a passing fault, and what Plimsoll ended it may not have noticed at all.
-func (x *execution) warnAboutPids() {
-	most := x.plan.Limits.Pids
+func (x *process) warnAboutPids() {
+	most := x.decision.Limits.Pids
 	switch r := x.result; {
 	case r.PidsKills > 0:
-		x.warn("pids", fmt.Sprintf("%d processes over the limit of %d were ended; for more: --pids-max %d", r.PidsKills, most, 2*most))
+		x.report.warn("pids", fmt.Sprintf("%d processes over the limit of %d were ended; for more: --pids-max %d", r.PidsKills, most, 2*most))
 	case r.ForksRefused > 0:
-		x.warn("pids", fmt.Sprintf("the limit of %d processes refused a new one %d times; for more: --pids-max %d", most, r.ForksRefused, 2*most))
+		x.report.warn("pids", fmt.Sprintf("the limit of %d processes refused a new one %d times; for more: --pids-max %d", most, r.ForksRefused, 2*most))
 	}
 }
 
-func (x *execution) id() string {
+func (x *process) id() string {
 	if x.claim != nil {
 		return x.claim.ID()
 	}
 	return admission.NewID()
 }
 
-func (x *execution) leftRunning() bool {
+func (x *process) leftRunning() bool {
 	for _, l := range x.result.Leftovers {
 		if l.Fate == "left" || l.Fate == "survived" {
 			return true
@@ -146,86 +274,22 @@ func (x *execution) leftRunning() bool {
 
 // warnAboutLogout: a user's scope ends with the user's last session, unless the user
 // lingers. Whoever ignores SIGHUP (nohup) means the run to outlive the session.
-func (x *execution) warnAboutLogout(run *sandbox.Run) {
+func (x *process) warnAboutLogout(run *sandbox.Run) {
 	if run.Layer() == sandbox.Systemd && ignoresHangup() && !sandbox.Lingers() {
-		x.warn("linger", "this run ends when you log out, although SIGHUP is ignored: the service manager of a user without a session is stopped; "+
+		x.report.warn("linger", "this run ends when you log out, although SIGHUP is ignored: the service manager of a user without a session is stopped; "+
 			"to keep it: loginctl enable-linger")
 	}
 }
 
 // warnAboutStrength says what is not enforced, once, when best effort is all there is.
-func (x *execution) warnAboutStrength(run *sandbox.Run) {
-	if x.plan.Settings.Enforcement == "off" {
+func (x *process) warnAboutStrength(run *sandbox.Run) {
+	if x.decision.Settings.Enforcement == "off" {
 		return
 	}
 	if held := run.Strength(); held.Memory != sandbox.ByKernel {
-		x.warn("enforcement", fmt.Sprintf("memory is %s here, not held by the kernel (layer %s); plimsoll doctor says why",
+		x.report.warn("enforcement", fmt.Sprintf("memory is %s here, not held by the kernel (layer %s); plimsoll doctor says why",
 			map[sandbox.Mechanism]string{
 				sandbox.ByProcess: "limited per process", sandbox.ByWatching: "only watched", sandbox.ByNobody: "not limited",
 			}[held.Memory], run.Layer()))
 	}
-}
-
-// judge turns the result into the outcome and the exit status.
-func (x *execution) judge() {
-	r := &x.result
-	x.status = Status{Code: r.ExitCode, Signal: r.Signal}
-	x.outcome = r.Outcome()
-	x.noteUse()
-	x.journal.Append(journal.RunEnded{
-		LimitReached: r.Reached,
-		ExitCode:     r.ExitCode, Signal: sandbox.SignalName(r.Signal), Outcome: x.outcome, Duration: r.Duration,
-		PeakBytes: int64(r.Peak.Bytes), PeakAnonBytes: int64(r.Peak.Working),
-		PeakMethod: r.Peak.Method, PeakExact: r.Peak.Exact, OOMKills: r.OOMKills,
-	})
-}
-
-// finish writes and shows the report.
-func (x *execution) finish() {
-	x.writeReport()
-	report := x.reporter.Report()
-	if x.opts.StderrIsTerminal && !x.opts.Quiet {
-		x.say.report(report, x.plan, x.result.CPU)
-		return
-	}
-	if next := advice(report, x.plan); len(next) > 0 {
-		x.say.warn(inOneLine(report, next[0]))
-	}
-}
-
-// checkReportFile finds out before the run whether the report can be written after it.
-func checkReportFile(file string) error {
-	if file == "" {
-		return nil
-	}
-	dir := filepath.Dir(file)
-	info, err := os.Stat(dir)
-	if err == nil && !info.IsDir() {
-		err = fmt.Errorf("%s is not a directory", dir)
-	}
-	if err == nil {
-		if into, statErr := os.Lstat(file); statErr == nil && into.IsDir() {
-			err = fmt.Errorf("%s is a directory", file)
-		} else if statErr == nil && into.Mode()&os.ModeSymlink != 0 && !ofSystem(file) {
-			err = fmt.Errorf("%s is a symbolic link, which is not followed", file)
-		}
-	}
-	if err == nil && !exists(file) {
-		var trial *os.File
-		if trial, err = os.CreateTemp(dir, ".plimsoll-"); err == nil {
-			_ = trial.Close()
-			err = os.Remove(trial.Name())
-		} else {
-			err = fmt.Errorf("%s can't be written to", dir)
-		}
-	}
-	if err != nil {
-		return fmt.Errorf("--report %s: %w; name a file in a directory that exists and is yours to write to", file, err)
-	}
-	return nil
-}
-
-func exists(file string) bool {
-	_, err := os.Lstat(file)
-	return err == nil
 }

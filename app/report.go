@@ -1,6 +1,7 @@
 package app
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -8,25 +9,141 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"time"
 
+	"github.com/plimsoll/plimsoll/app/core"
 	"github.com/plimsoll/plimsoll/internal/atomicfile"
+	"github.com/plimsoll/plimsoll/journal"
+	"github.com/plimsoll/plimsoll/process/admission"
+	"github.com/plimsoll/plimsoll/process/sandbox"
 )
 
-// writeReport writes the run report where it was asked for. A file is replaced whole or not
+// report is what is said and kept of one run: warnings as they come, the journal, and at the end how it went. It begins
+// before there is a decision, because a run that is refused is reported too.
+type report struct {
+	opts     *RunOptions
+	say      *speaker
+	early    []journal.Warned // before there is a journal
+	journal  *journal.Journal // nil before begin
+	reporter *journal.Reporter
+	outcome  journal.Outcome
+	status   Status
+}
+
+func newReport(o *RunOptions) *report { return &report{opts: o, say: newSpeaker(o)} }
+
+// begin opens the journal with what is known before the run.
+func (r *report) begin(start journal.Report) {
+	r.reporter = journal.NewReporter(start)
+	r.journal = journal.New(journal.Options{Observers: []journal.Observer{r.reporter}})
+	for _, w := range r.early {
+		r.journal.Append(w)
+	}
+	r.early = nil
+}
+
+// warn tells the user and the report something that stops nothing.
+func (r *report) warn(about, text string) {
+	r.say.warn(text)
+	r.note(about, text)
+}
+
+// alert is warn that is heard under --quiet too: something that the user relies on was not done.
+func (r *report) alert(about, text string) {
+	r.say.alert(text)
+	r.note(about, text)
+}
+
+func (r *report) note(about, text string) {
+	if w := (journal.Warned{About: about, Text: text}); r.journal != nil {
+		r.journal.Append(w)
+	} else if len(r.early) < maxSaid {
+		r.early = append(r.early, w)
+	}
+}
+
+// fail ends a run that did not start, with a report where one was begun.
+func (r *report) fail(err error) Status {
+	r.status = Status{Code: exitFailed}
+	r.outcome = journal.OutcomeFailed
+	if e, ok := errors.AsType[*sandbox.ExecError](err); ok {
+		r.status.Code = e.Status
+	}
+	if _, ok := errors.AsType[*admission.Refused](err); ok {
+		r.outcome = journal.OutcomeRefused
+	}
+	if _, ok := errors.AsType[*core.NotCoordinatedError](err); ok {
+		r.outcome = journal.OutcomeRefused
+	}
+	if _, ok := errors.AsType[*admission.UncheckedError](err); ok {
+		r.outcome = journal.OutcomeRefused
+	}
+	if _, ok := errors.AsType[*sandbox.NotEnforced](err); ok {
+		r.outcome = journal.OutcomeRefused
+	}
+	signal := 0
+	if errors.Is(err, context.Canceled) {
+		signal = 2 // SIGINT
+		if e, ok := errors.AsType[*core.Interrupted](err); ok {
+			signal = e.Signal
+		}
+		r.status = Status{Code: 128 + signal, Signal: signal}
+		r.outcome = journal.OutcomeSignalled
+		r.say.clear()
+	} else {
+		r.say.fail(err)
+	}
+	if r.journal != nil {
+		if r.outcome == journal.OutcomeRefused {
+			r.journal.Append(journal.Refused{Reason: err.Error()})
+		} else {
+			r.journal.Append(journal.RunEnded{ExitCode: r.status.Code, Signal: sandbox.SignalName(signal), Outcome: r.outcome})
+		}
+		r.write()
+	}
+	return r.status
+}
+
+// end takes in how the command ended.
+func (r *report) end(result *sandbox.Result) {
+	r.status = Status{Code: result.ExitCode, Signal: result.Signal}
+	r.outcome = result.Outcome()
+	r.journal.Append(journal.RunEnded{
+		LimitReached: result.Reached,
+		ExitCode:     result.ExitCode, Signal: sandbox.SignalName(result.Signal), Outcome: r.outcome, Duration: result.Duration,
+		PeakBytes: int64(result.Peak.Bytes), PeakAnonBytes: int64(result.Peak.Working),
+		PeakMethod: result.Peak.Method, PeakExact: result.Peak.Exact, OOMKills: result.OOMKills,
+	})
+}
+
+// finish writes and shows the report. used is the processor time of the run.
+func (r *report) finish(d *decision, used time.Duration) {
+	r.write()
+	all := r.reporter.Report()
+	if r.opts.StderrIsTerminal && !r.opts.Quiet {
+		r.say.report(all, d, used)
+		return
+	}
+	if next := advice(all, d); len(next) > 0 {
+		r.say.warn(inOneLine(all, next[0]))
+	}
+}
+
+// write writes the run report where it was asked for. A file is replaced whole or not
 // at all. A symbolic link in the last element is refused: whoever can write into the directory
 // would choose which file of ours is replaced. What is no regular file by its own name is written
 // to: a device, a pipe, and /dev/stdout, which leads to a regular file when a shell redirects it.
-func (x *execution) writeReport() {
-	file := x.opts.ReportFile
+func (r *report) write() {
+	file := r.opts.ReportFile
 	if file == "" {
 		return
 	}
-	body, err := json.MarshalIndent(x.reporter.Report(), "", "  ")
+	body, err := json.MarshalIndent(r.reporter.Report(), "", "  ")
 	if err == nil {
 		err = putReport(file, append(EscapeJSON(body), '\n'))
 	}
 	if err != nil {
-		x.say.warn("the report was not written: " + err.Error())
+		r.say.warn("the report was not written: " + err.Error())
 	}
 }
 
@@ -66,4 +183,41 @@ func appendTo(file string, body []byte) error {
 	}
 	_, err = f.Write(body)
 	return errors.Join(err, f.Close())
+}
+
+// checkReportFile finds out before the run whether the report can be written after it.
+func checkReportFile(file string) error {
+	if file == "" {
+		return nil
+	}
+	dir := filepath.Dir(file)
+	info, err := os.Stat(dir)
+	if err == nil && !info.IsDir() {
+		err = fmt.Errorf("%s is not a directory", dir)
+	}
+	if err == nil {
+		if into, statErr := os.Lstat(file); statErr == nil && into.IsDir() {
+			err = fmt.Errorf("%s is a directory", file)
+		} else if statErr == nil && into.Mode()&os.ModeSymlink != 0 && !ofSystem(file) {
+			err = fmt.Errorf("%s is a symbolic link, which is not followed", file)
+		}
+	}
+	if err == nil && !exists(file) {
+		var trial *os.File
+		if trial, err = os.CreateTemp(dir, ".plimsoll-"); err == nil {
+			_ = trial.Close()
+			err = os.Remove(trial.Name())
+		} else {
+			err = fmt.Errorf("%s can't be written to", dir)
+		}
+	}
+	if err != nil {
+		return fmt.Errorf("--report %s: %w; name a file in a directory that exists and is yours to write to", file, err)
+	}
+	return nil
+}
+
+func exists(file string) bool {
+	_, err := os.Lstat(file)
+	return err == nil
 }

@@ -36,8 +36,8 @@ func (d MCPDecision) words() string {
 
 // planServers asks how the tool's MCP servers are put behind the gateway for this run,
 // without touching its files. folder is where private files may lie.
-func (x *execution) planServers(argv, environ []string, folder string) (wrap.Setup, error) {
-	p := x.plan
+func (x *process) planServers(argv, environ []string, folder string) (wrap.Setup, error) {
+	p := x.decision
 	name := p.Tool
 	if !slices.Contains(wrap.Tools(), name) {
 		name = p.Match.Profile
@@ -81,7 +81,7 @@ func (x *execution) planServers(argv, environ []string, folder string) (wrap.Set
 // wrapServers puts the tool's MCP servers behind the gateway, and returns the argument vector
 // and the environment that the tool is to get (nil: as they are). What keeps it from that is
 // in the report; it is no reason not to run.
-func (x *execution) wrapServers(run string, argv, environ []string) ([]string, []string) {
+func (x *process) wrapServers(run string, argv, environ []string) ([]string, []string) {
 	given, env := argv, environ
 	if given == nil {
 		given, env = x.opts.Command, os.Environ()
@@ -104,11 +104,11 @@ func (x *execution) wrapServers(run string, argv, environ []string) ([]string, [
 		}
 	}
 	if err != nil {
-		x.warn("mcp", "MCP servers are not behind the gateway: "+err.Error())
+		x.report.warn("mcp", "MCP servers are not behind the gateway: "+err.Error())
 		return argv, environ
 	}
 	for _, note := range setup.Notes {
-		x.journal.Append(journal.Warned{About: "mcp", Text: note})
+		x.report.journal.Append(journal.Warned{About: "mcp", Text: note})
 	}
 	if setup.Argv == nil || setup.Why != "" {
 		return argv, environ
@@ -152,7 +152,7 @@ func EnterRun(file string) error {
 }
 
 // decideServers is what a dry run says of the gateway.
-func (x *execution) decideServers() MCPDecision {
+func (x *process) decideServers() MCPDecision {
 	setup, err := x.planServers(x.opts.Command, os.Environ(), filepath.Join(os.TempDir(), "plimsoll-dry-run"))
 	if err != nil {
 		return MCPDecision{NotWrapped: err.Error()}

@@ -7,13 +7,13 @@ import (
 )
 
 // collectTally puts what the gateways of this run did into its report.
-func (x *execution) collectTally(run string) {
+func (x *process) collectTally(run string) {
 	rows, err := mcp.TakeTally(x.app.Core, run)
 	if err != nil {
-		x.warn("mcp", "not all that the MCP gateway did is in the report: "+err.Error())
+		x.report.warn("mcp", "not all that the MCP gateway did is in the report: "+err.Error())
 	}
 	for _, r := range rows {
-		x.journal.Append(journal.ToolsTallied{
+		x.report.journal.Append(journal.ToolsTallied{
 			Server: r.Server, Tool: r.Tool, Calls: r.Calls, UpstreamBytes: r.UpstreamBytes, DeliveredBytes: r.DeliveredBytes, Spilled: r.Spilled,
 		})
 	}

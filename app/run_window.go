@@ -36,7 +36,7 @@ type windowChoice struct {
 
 // chooseWindow goes by the configuration: tools with a profile get the proxy, others only
 // when it is asked for, and then by the variables of the providers' own libraries.
-func chooseWindow(p *Plan) windowChoice {
+func chooseWindow(p *decision) windowChoice {
 	s := p.Settings
 	profile, known := client.For(p.Tool)
 	if !known {
@@ -70,20 +70,20 @@ func chooseWindow(p *Plan) windowChoice {
 const peerPath = "peer"
 
 // clientSetup is what profiles look at: the command, its environment, where it starts, and whether it has a terminal.
-func (x *execution) clientSetup(argv, environ []string) (client.Setup, error) {
+func (x *process) clientSetup(argv, environ []string) (client.Setup, error) {
 	dir, err := os.Getwd()
 	if err != nil {
 		return client.Setup{}, err
 	}
 	return client.Setup{
-		Argv: argv, Via: x.plan.Match.Via, Environ: environ, Dir: dir,
+		Argv: argv, Via: x.decision.Match.Via, Environ: environ, Dir: dir,
 		Terminal: term.IsTerminal(int(os.Stdin.Fd())) && term.IsTerminal(int(os.Stdout.Fd())),
 	}, nil
 }
 
 // planWindow asks the profile how the tool is pointed at the proxy at address; folder is for its private files.
-func (x *execution) planWindow(c windowChoice, address, token, folder string, aws bool) (client.Setting, error) {
-	p := x.plan
+func (x *process) planWindow(c windowChoice, address, token, folder string, aws bool) (client.Setting, error) {
+	p := x.decision
 	setup, err := x.clientSetup(x.opts.Command, os.Environ())
 	if err != nil {
 		return client.Setting{}, err
@@ -111,8 +111,8 @@ func (x *execution) planWindow(c windowChoice, address, token, folder string, aw
 // openProxy starts the proxy of a run when it is to have one, and returns the argument
 // vector and the environment that the tool is to get (nil: as they are). What keeps the
 // proxy from starting is in the report; it is no reason not to run.
-func (x *execution) openProxy(ctx context.Context, run string) (argv, environ []string) {
-	choice := chooseWindow(x.plan)
+func (x *process) openProxy(ctx context.Context, run string) (argv, environ []string) {
+	choice := chooseWindow(x.decision)
 	if !choice.wanted {
 		x.withoutProxy(choice.why)
 		return nil, nil
@@ -141,22 +141,22 @@ func (x *execution) openProxy(ctx context.Context, run string) (argv, environ []
 		why := setting.Why
 		if err != nil {
 			why = err.Error()
-			x.warn("window", "no proxy, because "+why)
+			x.report.warn("window", "no proxy, because "+why)
 		} else if setting.Project {
-			x.warn("window", "no proxy for the model, because "+why)
+			x.report.warn("window", "no proxy for the model, because "+why)
 		}
 		x.withoutProxy(why)
 		return nil, nil
 	}
 	for _, note := range setting.Notes {
-		x.journal.Append(journal.Warned{About: "window", Text: note})
+		x.report.journal.Append(journal.Warned{About: "window", Text: note})
 	}
-	x.journal.Append(journal.WindowOn{Client: choice.profile.Name})
+	x.report.journal.Append(journal.WindowOn{Client: choice.profile.Name})
 	return setting.Argv, append(setting.Environ(os.Environ()), ProxyName+"="+address+"/"+token)
 }
 
-// privateFolder is where private files of the run lie, removed at its end. It is made by [execution.writePrivate].
-func (x *execution) privateFolder(run string) (string, error) {
+// privateFolder is where private files of the run lie, removed at its end. It is made by [process.writePrivate].
+func (x *process) privateFolder(run string) (string, error) {
 	dir, err := mcp.TallyOf(x.app.Core, run)
 	if err != nil {
 		return "", err
@@ -165,7 +165,7 @@ func (x *execution) privateFolder(run string) (string, error) {
 }
 
 // writePrivate writes files into the private folder, which nobody else may read.
-func (x *execution) writePrivate(files []client.File) error {
+func (x *process) writePrivate(files []client.File) error {
 	for _, f := range files {
 		folder := filepath.Dir(f.Path)
 		if err := os.MkdirAll(folder, 0o700); err != nil {
@@ -180,9 +180,9 @@ func (x *execution) writePrivate(files []client.File) error {
 	return nil
 }
 
-func (x *execution) withoutProxy(why string) {
+func (x *process) withoutProxy(why string) {
 	if why != "" {
-		x.journal.Append(journal.WindowOff{Reason: why})
+		x.report.journal.Append(journal.WindowOff{Reason: why})
 	}
 }
 
@@ -195,9 +195,9 @@ const lastAnswers = time.Second
 const collectAt = 25
 
 // serveWindow starts the proxy on ln for the run's upstreams.
-func (x *execution) serveWindow(ln net.Listener, token string, setting client.Setting, signer *proxy.AWS) error {
-	settings := x.plan.Settings
-	o := window.Options{Journal: x.journal, Token: token, PeerPath: peerPath, Own: setting.Compacts, Exhausted: x.exhausted(), Warn: func(text string) { x.warn("window", text) }}
+func (x *process) serveWindow(ln net.Listener, token string, setting client.Setting, signer *proxy.AWS) error {
+	settings := x.decision.Settings
+	o := window.Options{Journal: x.report.journal, Token: token, PeerPath: peerPath, Own: setting.Compacts, Exhausted: x.exhausted(), Warn: func(text string) { x.report.warn("window", text) }}
 	for _, u := range setting.Upstreams {
 		up := proxy.Upstream{Name: u.Name, Provider: proxy.Provider(u.Provider), URL: u.URL}
 		if u.SignRegion != "" && signer != nil {
@@ -237,11 +237,11 @@ const afterOOM = 10 * time.Minute
 
 // exhausted says that the last run of this tool here died of memory a moment ago: half as
 // long a conversation is what makes the agent smaller.
-func (x *execution) exhausted() bool {
+func (x *process) exhausted() bool {
 	if x.history == nil {
 		return false
 	}
-	runs, err := x.history.Runs(x.plan.Project.Key, x.plan.Tool)
+	runs, err := x.history.Runs(x.decision.Project.Key, x.decision.Tool)
 	if err != nil || len(runs) == 0 {
 		return false
 	}
@@ -250,8 +250,8 @@ func (x *execution) exhausted() bool {
 }
 
 // decideWindow is what a dry run says of the proxy.
-func (x *execution) decideWindow(ctx context.Context) WindowDecision {
-	choice := chooseWindow(x.plan)
+func (x *process) decideWindow(ctx context.Context) WindowDecision {
+	choice := chooseWindow(x.decision)
 	if !choice.wanted {
 		return WindowDecision{NoProxy: choice.why}
 	}
@@ -262,7 +262,7 @@ func (x *execution) decideWindow(ctx context.Context) WindowDecision {
 	if setting.Why != "" {
 		return WindowDecision{NoProxy: setting.Why}
 	}
-	d := WindowDecision{Proxy: true, Client: choice.profile.Name, Mode: x.plan.Settings.Window.Mode}
+	d := WindowDecision{Proxy: true, Client: choice.profile.Name, Mode: x.decision.Settings.Window.Mode}
 	for _, u := range setting.Upstreams {
 		d.Upstreams = append(d.Upstreams, u.URL)
 	}

@@ -13,7 +13,7 @@ import (
 )
 
 // report shows the end of a run to a person: a few aligned lines.
-func (s *speaker) report(r journal.Report, p *Plan, cpu time.Duration) {
+func (s *speaker) report(r journal.Report, p *decision, cpu time.Duration) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	rows := [][2]string{
@@ -199,7 +199,7 @@ func leftoverRow(r journal.Report) string {
 }
 
 // advice is what to do when something was killed.
-func advice(r journal.Report, p *Plan) []string {
+func advice(r journal.Report, p *decision) []string {
 	var list []string
 	more := limit.Bytes(r.LimitBytes) * 3 / 2
 	more -= more % (256 * limit.MiB)
