@@ -29,7 +29,7 @@ func BenchmarkSplitter(b *testing.B) {
 	b.SetBytes(int64(len(body)))
 	b.ReportAllocs()
 	for b.Loop() {
-		s := splitter{Reader: jsonstream.NewReader(bytes.NewReader(body), bounds(DefaultMaxObject)), most: DefaultMaxObject}
+		s := splitter{Reader: jsonstream.NewReader(bytes.NewReader(body), bounds(DefaultMaxObject)), maxBytes: DefaultMaxObject}
 		s.arrays = map[string]func([]byte) error{"items": nothing}
 		if err := s.run(); err != nil {
 			b.Fatal(err)

@@ -77,7 +77,7 @@ func (c *Client) list(ctx context.Context, r request, each func(item []byte) err
 		return info, false, err
 	}
 	defer a.close()
-	s := splitter{Reader: jsonstream.NewReader(a, bounds(c.shared.o.MaxObject)), most: c.shared.o.MaxObject}
+	s := splitter{Reader: jsonstream.NewReader(a, bounds(c.shared.o.MaxObject)), maxBytes: c.shared.o.MaxObject}
 	s.arrays = map[string]func([]byte) error{"items": func(item []byte) error {
 		info.Items++
 		return each(item)
@@ -102,7 +102,7 @@ func (c *Client) Elements(ctx context.Context, path []string, query url.Values, 
 		return nil, err
 	}
 	defer a.close()
-	s := splitter{Reader: jsonstream.NewReader(a, bounds(c.shared.o.MaxObject)), most: c.shared.o.MaxObject, arrays: maps.Clone(arrays), keep: true}
+	s := splitter{Reader: jsonstream.NewReader(a, bounds(c.shared.o.MaxObject)), maxBytes: c.shared.o.MaxObject, arrays: maps.Clone(arrays), keep: true}
 	if err := c.explainReadError(r, a, s.run()); err != nil {
 		return nil, err
 	}
@@ -148,9 +148,9 @@ func (e *shapeError) Error() string { return e.what }
 // splitter splits an object into its members while it arrives.
 type splitter struct {
 	*jsonstream.Reader
-	arrays map[string]func(item []byte) error
-	most   limit.Bytes // of rest
-	keep   bool        // whether there is a rest
+	arrays   map[string]func(item []byte) error
+	maxBytes limit.Bytes // of rest
+	keep     bool        // whether there is a rest
 
 	rest bytes.Buffer
 	seen map[string]string // of arrays: "array" or "null"
@@ -191,7 +191,7 @@ func (s *splitter) member(name string) error {
 	if err != nil || !s.keep {
 		return err
 	}
-	if s.rest.Len()+len(name)+len(value) > int(s.most) {
+	if s.rest.Len()+len(name)+len(value) > int(s.maxBytes) {
 		return errTooLong
 	}
 	if s.rest.Len() > 1 {

@@ -241,14 +241,14 @@ func FuzzSplitter(f *testing.F) {
 		f.Add([]byte(s), uint8(7))
 	}
 	f.Fuzz(func(t *testing.T, body []byte, chunk uint8) {
-		const most = 1 << 16
-		if len(body) >= most {
+		const maxBytes = 1 << 16
+		if len(body) >= maxBytes {
 			return
 		}
 		var items [][]byte
-		small := bounds(most)
+		small := bounds(maxBytes)
 		small.Buffer = 16 // so that it has to move and to grow
-		s := splitter{Reader: jsonstream.NewReader(&slowly{body, int(chunk)%16 + 1}, small), most: most, keep: true}
+		s := splitter{Reader: jsonstream.NewReader(&slowly{body, int(chunk)%16 + 1}, small), maxBytes: maxBytes, keep: true}
 		s.arrays = map[string]func([]byte) error{"items": func(item []byte) error {
 			items = append(items, bytes.Clone(item))
 			return nil

@@ -87,11 +87,11 @@ func (k *Key) parse(w written, a Alias) (any, error) {
 	case TypeVariable:
 		return k.parseVariable(w)
 	case TypeText:
-		most, want := maxText, "a short text"
+		maxLen, want := maxText, "a short text"
 		if k.max > 0 {
-			most, want = int(k.max), "a text of at most "+limit.Bytes(k.max).String()
+			maxLen, want = int(k.max), "a text of at most "+limit.Bytes(k.max).String()
 		}
-		if !w.isText() || len(w.text) > most {
+		if !w.isText() || len(w.text) > maxLen {
 			return nil, k.wrong(w, want, k.example)
 		}
 		return strings.TrimSpace(w.text), nil

@@ -192,9 +192,9 @@ func (c *caseRun) row(name string) Row {
 	if c.halted {
 		notes = append(notes, fmt.Sprintf("given up after %d errors in a row", patience))
 	}
-	if most := c.o.MaxMemory; most > 0 && c.peak > int64(most) {
+	if maxBytes := c.o.MaxMemory; maxBytes > 0 && c.peak > int64(maxBytes) {
 		r.OK = false
-		notes = append(notes, fmt.Sprintf("RssAnon %s is over %s", limit.Bytes(c.peak).Human(), most.Human()))
+		notes = append(notes, fmt.Sprintf("RssAnon %s is over %s", limit.Bytes(c.peak).Human(), maxBytes.Human()))
 	}
 	if c.unseen != "" {
 		notes = append(notes, "memory was not seen: "+c.unseen)

@@ -83,9 +83,9 @@ type tokenView struct {
 	Expires string `json:"expires,omitempty"`
 }
 
-func (r accountRow) shortened(most int) accountRow {
-	r.Name, r.Capabilities = clip(r.Name, max(80, most)), clips(r.Capabilities, 5, 40)
-	if n := max(2, most/40); len(r.Tokens) > n {
+func (r accountRow) shortened(maxBytes int) accountRow {
+	r.Name, r.Capabilities = clip(r.Name, max(80, maxBytes)), clips(r.Capabilities, 5, 40)
+	if n := max(2, maxBytes/40); len(r.Tokens) > n {
 		r.More += len(r.Tokens) - n
 		r.Tokens = r.Tokens[:n:n]
 	}

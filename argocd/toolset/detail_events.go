@@ -61,8 +61,8 @@ type eventRow struct {
 	Source  string `json:"source,omitempty"`
 }
 
-func (r eventRow) shortened(most int) eventRow {
-	r.Message, r.Reason, r.Object, r.Source = clip(r.Message, most), clip(r.Reason, most), clip(r.Object, max(most, 80)), clip(r.Source, most)
+func (r eventRow) shortened(maxBytes int) eventRow {
+	r.Message, r.Reason, r.Object, r.Source = clip(r.Message, maxBytes), clip(r.Reason, maxBytes), clip(r.Object, max(maxBytes, 80)), clip(r.Source, maxBytes)
 	return r
 }
 

@@ -56,9 +56,9 @@ type historyRow struct {
 	By        string   `json:"by,omitempty"`
 }
 
-func (r historyRow) shortened(most int) historyRow {
-	r.Source, r.By, r.Revision = clip(r.Source, max(80, most)), clip(r.By, most), clip(r.Revision, max(80, most))
-	r.Sources, r.Revisions = clips(r.Sources, max(1, most/100), max(80, most/2)), clips(r.Revisions, max(1, most/100), max(80, most/2))
+func (r historyRow) shortened(maxBytes int) historyRow {
+	r.Source, r.By, r.Revision = clip(r.Source, max(80, maxBytes)), clip(r.By, maxBytes), clip(r.Revision, max(80, maxBytes))
+	r.Sources, r.Revisions = clips(r.Sources, max(1, maxBytes/100), max(80, maxBytes/2)), clips(r.Revisions, max(1, maxBytes/100), max(80, maxBytes/2))
 	return r
 }
 

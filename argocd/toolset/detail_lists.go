@@ -74,8 +74,8 @@ type repositoryRow struct {
 	At       string `json:"tried,omitempty"`
 }
 
-func (r repositoryRow) shortened(most int) repositoryRow {
-	r.Message, r.Repo, r.Name = clip(r.Message, most), clip(r.Repo, max(150, most)), clip(r.Name, max(80, most))
+func (r repositoryRow) shortened(maxBytes int) repositoryRow {
+	r.Message, r.Repo, r.Name = clip(r.Message, maxBytes), clip(r.Repo, max(150, maxBytes)), clip(r.Name, max(80, maxBytes))
 	return r
 }
 
@@ -133,8 +133,8 @@ type certificateRow struct {
 	Info    string `json:"info,omitempty"`
 }
 
-func (r certificateRow) shortened(most int) certificateRow {
-	r.Server, r.Info = clip(r.Server, max(120, most)), clip(r.Info, max(80, most))
+func (r certificateRow) shortened(maxBytes int) certificateRow {
+	r.Server, r.Info = clip(r.Server, max(120, maxBytes)), clip(r.Info, max(80, maxBytes))
 	return r
 }
 
@@ -181,8 +181,8 @@ type keyRow struct {
 	SubType     string `json:"sub_type,omitempty"`
 }
 
-func (r keyRow) shortened(most int) keyRow {
-	r.Owner = clip(r.Owner, max(80, most))
+func (r keyRow) shortened(maxBytes int) keyRow {
+	r.Owner = clip(r.Owner, max(80, maxBytes))
 	return r
 }
 

@@ -73,8 +73,8 @@ type managedRow struct {
 
 // shortened cuts the lines and how many of them there are; those of one resource have all
 // the room.
-func (r managedRow) shortened(most int) managedRow {
-	n := max(2, most/20)
+func (r managedRow) shortened(maxBytes int) managedRow {
+	n := max(2, maxBytes/20)
 	lines := r.Diff
 	if len(lines) > n {
 		lines = lines[:n]
@@ -82,7 +82,7 @@ func (r managedRow) shortened(most int) managedRow {
 	}
 	r.Diff = make([]string, len(lines))
 	for i, line := range lines {
-		r.Diff[i] = clip(line, max(80, most/2))
+		r.Diff[i] = clip(line, max(80, maxBytes/2))
 	}
 	return r
 }

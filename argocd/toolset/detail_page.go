@@ -25,7 +25,7 @@ const maxRows = 20_000
 // a page.
 type row[T any] interface {
 	// short is the row with texts of at most so many bytes each.
-	shortened(most int) T
+	shortened(maxBytes int) T
 }
 
 // rows collects rows.
@@ -84,13 +84,13 @@ func page[T row[T]](c *builtin.Call, a paged[T], r []T, p paging, repeat func(p 
 // rows than the default gets that much more room.
 func fitting[T row[T]](a paged[T], shown []T, pageSize int) (*builtin.Result, error) {
 	budget := answerSize * max(1, (pageSize+defaultPageSize-1)/defaultPageSize)
-	for most := 1200; ; most /= 2 {
+	for maxBytes := 1200; ; maxBytes /= 2 {
 		a.Items = make([]T, len(shown))
 		for i, one := range shown {
-			a.Items[i] = one.shortened(most)
+			a.Items[i] = one.shortened(maxBytes)
 		}
 		answer, err := builtin.JSON(a)
-		if err != nil || len(answer.Text) <= budget || most < 40 {
+		if err != nil || len(answer.Text) <= budget || maxBytes < 40 {
 			return answer, err
 		}
 	}
@@ -120,30 +120,30 @@ func (t tally) top(n int) tally {
 const maxCredential = 4 << 10
 
 // clip cuts a text of the server's for a row: credentials masked, one line of blanks.
-func clip(text string, most int) string {
+func clip(text string, maxBytes int) string {
 	all := len(text)
 	// What is cut off anyway need not be read, as far as a credential may reach. A manifest
 	// of a Secret is masked as a whole, so it is looked at as a whole.
-	if all > most+maxCredential && !strings.Contains(text, "Secret") {
-		text = text[:most+maxCredential]
+	if all > maxBytes+maxCredential && !strings.Contains(text, "Secret") {
+		text = text[:maxBytes+maxCredential]
 	}
 	read := len(text)
 	text = strings.ToValidUTF8(strings.TrimSpace(redact.Text(text)), "\uFFFD")
-	if len(text) <= most {
+	if len(text) <= maxBytes {
 		return text
 	}
-	at := limit.Boundary(text, most)
+	at := limit.Boundary(text, maxBytes)
 	return fmt.Sprintf("%s… (%d bytes more)", text[:at], len(text)-at+all-read)
 }
 
 // clips is clip for a list, which is cut to n entries too.
-func clips(list []string, n, most int) []string {
+func clips(list []string, n, maxBytes int) []string {
 	var out []string
 	for i, text := range list {
 		if i == n {
 			return append(out, fmt.Sprintf("and %d more", len(list)-n))
 		}
-		out = append(out, clip(text, most))
+		out = append(out, clip(text, maxBytes))
 	}
 	return out
 }

@@ -67,9 +67,9 @@ type generatedRow struct {
 	Object    json.RawMessage `json:"object,omitempty"`
 }
 
-func (r generatedRow) shortened(most int) generatedRow {
-	r.Source, r.Server = clip(r.Source, max(100, most)), clip(r.Server, max(100, most))
-	r.Sources = clips(r.Sources, max(2, most/100), max(80, most/2))
+func (r generatedRow) shortened(maxBytes int) generatedRow {
+	r.Source, r.Server = clip(r.Source, max(100, maxBytes)), clip(r.Server, max(100, maxBytes))
+	r.Sources = clips(r.Sources, max(2, maxBytes/100), max(80, maxBytes/2))
 	return r
 }
 

@@ -104,12 +104,12 @@ type nodeView struct {
 	Created   string   `json:"created,omitempty"`
 }
 
-func (v nodeView) shortened(most int) nodeView {
-	v.Message = clip(v.Message, most)
-	v.Info = clip(v.Info, most/2)
-	v.Images = clips(v.Images, max(1, most/100), max(60, most/2))
-	if most < 100 { // with names this long there is room for nothing else
-		v.Images, v.Info, v.Created, v.Parent = nil, "", "", clip(v.Parent, most)
+func (v nodeView) shortened(maxBytes int) nodeView {
+	v.Message = clip(v.Message, maxBytes)
+	v.Info = clip(v.Info, maxBytes/2)
+	v.Images = clips(v.Images, max(1, maxBytes/100), max(60, maxBytes/2))
+	if maxBytes < 100 { // with names this long there is room for nothing else
+		v.Images, v.Info, v.Created, v.Parent = nil, "", "", clip(v.Parent, maxBytes)
 	}
 	return v
 }

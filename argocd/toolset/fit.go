@@ -30,9 +30,9 @@ func droppableFields() []string {
 // minSavedBytes is the length of a value, in bytes, from which on removing it saves more than its name in "cut" costs.
 const minSavedBytes = len(`"matched"`)
 
-// bounded makes an answer whose items take what is left beside them of most bytes. with
+// bounded makes an answer whose items take what is left beside them of maxBytes bytes. with
 // gives the answer with rows and with a note; rows are changed.
-func bounded(rows []*json.RawMessage, most int, with func(note string) any) (*builtin.Result, error) {
+func bounded(rows []*json.RawMessage, maxBytes int, with func(note string) any) (*builtin.Result, error) {
 	taken := make([]json.RawMessage, len(rows))
 	for i, row := range rows {
 		taken[i], *row = *row, json.RawMessage("0")
@@ -46,7 +46,7 @@ func bounded(rows []*json.RawMessage, most int, with func(note string) any) (*bu
 	}
 	// Beside its bytes a row takes a comma, which fit counts; the zeros stand for that.
 	note := ""
-	switch cut, err := fit(rows, most-len(bare)); {
+	switch cut, err := fit(rows, maxBytes-len(bare)); {
 	case err != nil:
 		return nil, err
 	case cut:
@@ -58,14 +58,14 @@ func bounded(rows []*json.RawMessage, most int, with func(note string) any) (*bu
 // fit takes fields out of the longest row, again and again, until all of them take at most
 // so many bytes with a comma each, or nothing is left that they could lose. It changes the
 // elements of rows, not their bytes. cut says that a row has lost something.
-func fit(rows []*json.RawMessage, most int) (cut bool, err error) {
+func fit(rows []*json.RawMessage, maxBytes int) (cut bool, err error) {
 	left := make([]shorteningRow, len(rows))
 	total := 0
 	for i, row := range rows {
 		left[i] = shorteningRow{row: *row, order: droppableFields()}
 		total += len(*row) + len(",")
 	}
-	for total > most {
+	for total > maxBytes {
 		longest := -1
 		for i := range left {
 			if len(left[i].order) > 0 && (longest < 0 || len(left[i].row) > len(left[longest].row)) {

@@ -26,9 +26,9 @@ func sizeOf(rows []json.RawMessage) (n int) {
 func TestFit(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {
-		lengths []int
-		most    int
-		cut     string // the numbers of the rows that are shortened
+		lengths  []int
+		maxBytes int
+		cut      string // the numbers of the rows that are shortened
 	}{
 		{nil, 100, ""},
 		{[]int{10, 10, 10}, 1000, ""},
@@ -40,7 +40,7 @@ func TestFit(t *testing.T) {
 	} {
 		rows := rowsOf(test.lengths...)
 		before := sizeOf(rows)
-		cut, err := fit(pointers(rows), test.most)
+		cut, err := fit(pointers(rows), test.maxBytes)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -52,17 +52,17 @@ func TestFit(t *testing.T) {
 				Cut          []string
 			}
 			if err := json.Unmarshal(row, &got); err != nil || got.Name != fmt.Sprint("a", i) || got.Health != "Healthy" || got.N != "9007199254740993" {
-				t.Errorf("%v in %d: row %d is %s, %v", test.lengths, test.most, i, row, err)
+				t.Errorf("%v in %d: row %d is %s, %v", test.lengths, test.maxBytes, i, row, err)
 			}
 			if got.Cut != nil {
 				shortened = append(shortened, fmt.Sprint(i))
 			}
 		}
 		if got := strings.Join(shortened, " "); got != test.cut || cut != (test.cut != "") {
-			t.Errorf("%v in %d: cut %q (%v), want %q", test.lengths, test.most, got, cut, test.cut)
+			t.Errorf("%v in %d: cut %q (%v), want %q", test.lengths, test.maxBytes, got, cut, test.cut)
 		}
-		if after := sizeOf(rows); after > before || test.most > 400 && after > test.most {
-			t.Errorf("%v in %d: %d bytes of %d", test.lengths, test.most, after, before)
+		if after := sizeOf(rows); after > before || test.maxBytes > 400 && after > test.maxBytes {
+			t.Errorf("%v in %d: %d bytes of %d", test.lengths, test.maxBytes, after, before)
 		}
 	}
 }
@@ -72,13 +72,13 @@ func FuzzLose(f *testing.F) {
 	f.Add(`{"name":"a","repo":"https://git.example.com/a.git","rev":"main"}`, 30)
 	f.Add(`{"repos":["a","b","c"],"more_repos":4,"cut":[1]}`, 10)
 	f.Add(`{"template":"aaaaaaaaaaaaaaaaaaaa","template":"bbbbbbbbbbbbbbbbb"}`, 0)
-	f.Fuzz(func(t *testing.T, row string, most int) {
+	f.Fuzz(func(t *testing.T, row string, maxBytes int) {
 		var before map[string]json.RawMessage
 		if json.Unmarshal([]byte(row), &before) != nil || before == nil {
 			return
 		}
 		out := json.RawMessage(row)
-		cut, err := fit([]*json.RawMessage{&out}, most)
+		cut, err := fit([]*json.RawMessage{&out}, maxBytes)
 		if err != nil {
 			t.Fatalf("%s: %v", row, err)
 		}

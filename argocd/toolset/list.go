@@ -186,11 +186,11 @@ func (t *Toolset) list(ctx context.Context, c *builtin.Call, q request) (*builti
 	if full || page.PageSize > defaultPageSize {
 		return builtin.JSON(with(""))
 	}
-	most := maxAnswer
+	maxBytes := maxAnswer
 	if q.list.Kind == argocd.Applications {
-		most = maxApplicationsAnswer
+		maxBytes = maxApplicationsAnswer
 	}
-	return bounded(pointers(answer.Items), most, with)
+	return bounded(pointers(answer.Items), maxBytes, with)
 }
 
 // pointers are of the elements of rows.

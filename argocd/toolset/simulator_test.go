@@ -100,10 +100,10 @@ func TestSimulatedFilters(t *testing.T) {
 func TestSimulatedUsers(t *testing.T) {
 	t.Parallel()
 	full, sim := simulated(t, simulator.Options{Applications: 60, Token: "admin"}, toolset.Options{})
-	project, most := "", 0
+	project, maxBytes := "", 0
 	for name, n := range sim.Counts().ByProject {
-		if n > most || n == most && name < project {
-			project, most = name, n
+		if n > maxBytes || n == maxBytes && name < project {
+			project, maxBytes = name, n
 		}
 	}
 	if got, _ := ask[pageOf](t, full, "list_applications", `{}`); got.Pagination.TotalItems != 60 {
@@ -117,7 +117,7 @@ func TestSimulatedUsers(t *testing.T) {
 	for _, test := range []struct {
 		token string
 		want  int
-	}{{"token-of-a", most}, {"token-of-b", 0}, {"admin", 60}, {"token-of-a", most}} {
+	}{{"token-of-a", maxBytes}, {"token-of-b", 0}, {"admin", 60}, {"token-of-a", maxBytes}} {
 		text, failed := callTool(t, set, http.Header{"Authorization": {"Bearer " + test.token}}, "list_applications", `{}`)
 		var got pageOf
 		if err := json.Unmarshal([]byte(text), &got); failed || err != nil || got.Pagination.TotalItems != test.want {

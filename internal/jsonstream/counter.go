@@ -6,7 +6,7 @@ const maxListDepth = 3
 // Counter counts the items of the longest array in a JSON text that comes in pieces:
 // of arrays that object keys lead to. In what is no JSON there are none.
 type Counter struct {
-	most     int
+	longest  int
 	depth    int
 	list     int // depth inside of the array that is counted, 0 is none
 	items    int
@@ -56,7 +56,7 @@ func (c *Counter) Write(p []byte) {
 		case classClose:
 			if c.depth == c.list {
 				if !c.empty {
-					c.most = max(c.most, c.items)
+					c.longest = max(c.longest, c.items)
 				}
 				c.list = 0
 			}
@@ -71,7 +71,7 @@ func (c *Counter) Write(p []byte) {
 
 // End gives the count when the text is complete, and makes c ready for another.
 func (c *Counter) End() int {
-	n := c.most
+	n := c.longest
 	if c.broken || c.depth != 0 {
 		n = 0
 	}

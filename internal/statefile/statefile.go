@@ -47,15 +47,15 @@ func OpenRoot(dir string) (*os.Root, error) {
 }
 
 // Read returns the content of a regular file of at most most bytes; a larger one is an error.
-func Read(path string, most int64) ([]byte, error) {
+func Read(path string, maxBytes int64) ([]byte, error) {
 	f, err := Open(path, os.O_RDONLY, 0)
 	if err != nil {
 		return nil, err
 	}
 	defer f.Close()
-	text, err := io.ReadAll(io.LimitReader(f, most+1))
-	if err == nil && int64(len(text)) > most {
-		err = fmt.Errorf("%s is larger than %s", path, limit.Bytes(most).Human())
+	text, err := io.ReadAll(io.LimitReader(f, maxBytes+1))
+	if err == nil && int64(len(text)) > maxBytes {
+		err = fmt.Errorf("%s is larger than %s", path, limit.Bytes(maxBytes).Human())
 	}
 	return text, err
 }

@@ -127,9 +127,9 @@ func (p *Policy) Look(r Reading) []Event {
 		p.rests--
 	}
 	growth := r.Growth()
-	if most := p.Lines.WriteMax; most > 0 {
-		e := Event{Limit: WriteMax, Used: growth, Line: most}
-		events = p.judge(events, e, growth >= most/5*4, growth >= most+p.extra, r, growth)
+	if largest := p.Lines.WriteMax; largest > 0 {
+		e := Event{Limit: WriteMax, Used: growth, Line: largest}
+		events = p.judge(events, e, growth >= largest/5*4, growth >= largest+p.extra, r, growth)
 	}
 	for _, s := range r.Spaces {
 		line := p.Lines.freeLine(s.Total, s.First)

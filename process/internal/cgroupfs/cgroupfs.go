@@ -206,12 +206,12 @@ func AppendPids(pids []int, body []byte) []int {
 // Tree yields dir and every group below it, deepest first, so that removing in order
 // works. It looks at no more than 10,000 groups.
 func Tree(dir string) []string {
-	const most = 10_000
+	const maxBytes = 10_000
 	var dirs []string
 	seen := 0
 	var walk func(string, int)
 	walk = func(d string, depth int) {
-		if seen++; seen > most || depth > 64 {
+		if seen++; seen > maxBytes || depth > 64 {
 			return
 		}
 		if sysfile.Leaf(d) {
