@@ -41,7 +41,7 @@ type Options struct {
 	// Reap removes what a dead owner left, by its [Holder.Remains]; see [Ledger.Sweep]. Without
 	// it, dead claims that recorded remains are kept as stale ones.
 	Reap func(Holder) error
-	// Warn hears what the user should know and what stops nothing. It is called without
+	// Warn receives what the user should know and what stops nothing. It is called without
 	// the lock, on the goroutine of the call that found it out.
 	Warn func(Warning)
 	// KeepOld leaves the ledgers of earlier boots alone: for a look that changes nothing.

@@ -50,10 +50,10 @@ type Request struct {
 	// Headroom reads what there is; it is called with the ledger's lock held. When it is nil or
 	// fails only slots are counted; a failure is a warning, or under Required the end.
 	Headroom func() (headroom.Reading, error)
-	// Progress hears where a waiting run stands: when that changes, and every
+	// Progress is told where a waiting run stands: when that changes, and every
 	// [ProgressEvery] beside.
 	Progress func(Progress)
-	// Removed hears of each dead run whose remains were cleaned up before the decision (may be nil).
+	// Removed is told of each dead run whose remains were cleaned up before the decision (may be nil).
 	Removed func(Holder)
 }
 

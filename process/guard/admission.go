@@ -35,7 +35,7 @@ type Request struct {
 	Wait time.Duration
 	// Force goes ahead whatever the sum and the slots say; the ledger notes it.
 	Force bool
-	// Progress hears where a waiting run stands; it may be nil.
+	// Progress is told where a waiting run stands; it may be nil.
 	Progress func(admission.Progress)
 }
 

@@ -40,7 +40,7 @@ type Options struct {
 	SlotsTotal int
 	// Headroom reads what memory there is; nil means this machine's.
 	Headroom func() (headroom.Reading, error)
-	// Warn hears what the user should know and what stops nothing; nil drops it.
+	// Warn receives what the user should know and what stops nothing; nil drops it.
 	Warn func(text string)
 }
 

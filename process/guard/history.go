@@ -8,7 +8,7 @@ import (
 )
 
 // InputOf is what a history knows of a variant of a tool in a project, as an estimate wants it. The files of other
-// projects are read only if this one's say nothing. off hears what could not be read; h may be nil.
+// projects are read only if this one's say nothing. off receives what could not be read; h may be nil.
 func InputOf(h *usage.History, projectKey, tool, variant string, off func(error)) estimate.Input {
 	if h == nil {
 		return estimate.Input{}

@@ -116,7 +116,7 @@ type Options struct {
 	Run  Run
 	// Peers is the ledger; nil means that there is none, and then nothing but warnings come.
 	Peers Peers
-	// Note hears every event; it must not call stop.
+	// Note receives every event; it must not call stop.
 	Note func(Event)
 }
 

@@ -182,7 +182,7 @@ type bridgedDown struct {
 	answers bool // server/discover, though the server has sessions
 }
 
-// beginWithInitialize is what a client hears that asks for the sessionless version: any error that is none of that version's
+// beginWithInitialize is what a client is told that asks for the sessionless version: any error that is none of that version's
 // sends a client that knows both back to initialize.
 const beginWithInitialize = "this server speaks MCP up to 2025-11-25; begin with initialize"
 

@@ -20,7 +20,7 @@ type opened struct {
 
 func (o *opened) Close() error { o.ends.Add(1); return nil }
 
-// openCounted is the way to a server for clients of the sessionless version.
+// openCounted is the connection to a server for clients of the sessionless version.
 func openCounted(t *testing.T, o func() *opened) transport.Peer {
 	t.Helper()
 	j := journal.New(journal.Options{})

@@ -53,7 +53,7 @@ func (x *exchange) Done(err error) {
 	}
 }
 
-// forget makes the id free before the client can hear of the end.
+// forget makes the id free before the client can learn of the end.
 func (x *exchange) forget() {
 	x.once.Do(func() {
 		if x.tracked {

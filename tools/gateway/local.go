@@ -16,7 +16,7 @@ import (
 // version it goes on with.
 type local struct {
 	open func(modern bool) (transport.Peer, error)
-	// direct opens a way on which nothing is asked or bridged; nil when there is none.
+	// direct opens a connection on which nothing is asked or bridged; nil when there is none.
 	direct func() (transport.Peer, error)
 	listeners
 

@@ -89,7 +89,7 @@ func (h withoutHeaders) Send(ctx context.Context, m transport.Message, to transp
 	h.Peer.Send(ctx, m, to)
 }
 
-// Local is the way to all servers for one client on standard streams.
+// Local is the connection to all servers for one client on standard streams.
 func (m *Merge) Local() transport.Peer {
 	return &local{open: func(modern bool) (transport.Peer, error) { return m.session(modern, false) }}
 }

@@ -34,7 +34,7 @@ type Dialing struct {
 type ServerOptions struct {
 	// Name is what the gateway calls the server.
 	Name string
-	// Dial makes a way to the server and does not wait for it: mcpclient.Stdio or
+	// Dial makes a connection to the server and does not wait for it: mcpclient.Stdio or
 	// mcpclient.HTTP. Close of the Peer ends it.
 	Dial func(Dialing) transport.Peer
 	// Remote says that Dial's Peers speak streamable HTTP: a client of HTTP and of the same
@@ -74,7 +74,7 @@ type Server struct {
 	guards    bool           // a remote server wants credentials, which are its clients'
 	shared    transport.Peer // of the clients without sessions, while there are any
 	users     int
-	direct    transport.Peer // the way to a remote server that passed sessions share
+	direct    transport.Peer // the connection to a remote server that passed sessions share
 }
 
 // NewServer returns a server that nothing was sent to yet.
@@ -138,7 +138,7 @@ func authorization(h http.Header) http.Header {
 	return nil
 }
 
-// Local is the way to the server for one client on standard streams, of whatever protocol version.
+// Local is the connection to the server for one client on standard streams, of whatever protocol version.
 func (s *Server) Local() transport.Peer { return newLocal(s) }
 
 // session puts the policy in front of a connection.
@@ -160,7 +160,7 @@ func (s *Server) innerSession(next transport.Peer, many bool, n result.Names) *S
 	return New(o)
 }
 
-// Close ends all ways to the server. Sessions are ended by whoever opened them, before.
+// Close ends all connections to the server. Sessions are ended by whoever opened them, before.
 func (s *Server) Close() error {
 	s.mu.Lock()
 	s.closed = true

@@ -30,7 +30,7 @@ const (
 type Options struct {
 	// Name is what the gateway calls the server, in events and results.
 	Name string
-	// Next is the way to the server, in the protocol version of the client.
+	// Next is the connection to the server, in the protocol version of the client.
 	Next  transport.Peer
 	Spool *spool.Spool
 	// Journal takes events; nil takes none.
@@ -98,7 +98,7 @@ func New(o Options) *Session {
 	return s
 }
 
-// Close ends the session and the way to the server.
+// Close ends the session and the connection to the server.
 func (s *Session) Close() error {
 	s.end()
 	return s.o.Next.Close()

@@ -42,7 +42,7 @@ const others = "(others)"
 type Options struct {
 	// Every is the shortest time between writes; 0 means a minute. A call after a longer pause is written at once.
 	Every time.Duration
-	// Warn hears what could not be written; nil drops it. It is tried again.
+	// Warn receives what could not be written; nil drops it. It is tried again.
 	Warn func(error)
 	// Now is the clock; nil means time.Now.
 	Now func() time.Time

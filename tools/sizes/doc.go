@@ -8,7 +8,7 @@
 //	err = account.Close() // writes what is not written yet
 //	rows, err := sizes.Read(dir)
 //
-// An Account hears the journal and adds journal.ToolCalled events up in memory; every
+// An Account observes the journal and adds journal.ToolCalled events up in memory; every
 // minute at most, and at Close, it adds them to one file per server under a lock, so that
 // any number of gateways share a directory and no count is lost. A process that is killed
 // loses the last minute of counts.

@@ -53,7 +53,7 @@ type File struct {
 	Body []byte
 }
 
-// tools are the agents that have a way, each tried with the version named.
+// tools are the agents for which [ForTool] has a way, each tried with the version named.
 var tools = map[string]func(*starter){
 	"claude":   (*starter).claude,   // 2.1.197: --mcp-config wins over user, project and local servers of the same name
 	"codex":    (*starter).codex,    // 0.169.0: -c mcp_servers.NAME.KEY=VALUE is merged into the server's table

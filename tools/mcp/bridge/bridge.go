@@ -68,7 +68,7 @@ type Options struct {
 	Server string
 	// Journal takes events; nil takes none.
 	Journal *journal.Journal
-	// Open makes a way of its own to the server for each session that Modern opens: one
+	// Open makes a connection of its own to the server for each session that Modern opens: one
 	// for each client, that is principal, clientInfo and capabilities. first is the request
 	// that needs it. nil uses the one peer for every client, as long as all have the same
 	// principal. ctx bounds the opening, not what is opened, which is closed with its session.

@@ -72,7 +72,7 @@ func Detect(ctx context.Context, next transport.Peer, first transport.Message, o
 	return version, nil
 }
 
-// statusError is an error of a way over HTTP that knows the status of a refusal.
+// statusError is an error of a connection over HTTP that knows the status of a refusal.
 type statusError interface {
 	error
 	HTTPStatus() int
@@ -141,7 +141,7 @@ type answered struct {
 }
 
 // ask sends a request made here and waits for its response, also where an HTTP server
-// sent one beside an error status that the way there did not take for a message.
+// sent one beside an error status that the transport did not take for a message.
 func ask(ctx context.Context, p transport.Peer, m transport.Message) (answered, error) {
 	head, err := jsonrpc.Scan(m.Raw)
 	if err != nil {

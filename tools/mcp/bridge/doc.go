@@ -32,7 +32,7 @@
 // # What to expect
 //
 // HTTP headers of the client do not cross, for they are of another protocol version:
-// messages go on with a nil Header, and the way to the server makes its own. What a way
+// messages go on with a nil Header, and the connection to the server makes its own. What a connection
 // needs of the client's (credentials) Options.Open can take from the first request; a
 // server's 401 or 403 is handed on by Open.
 //

@@ -19,7 +19,7 @@ import (
 	"github.com/plimsoll/plimsoll/tools/mcp/transport"
 )
 
-// pipePeer is a way to a server over standard streams, whole frames only.
+// pipePeer is a connection to a server over standard streams, whole frames only.
 type pipePeer struct {
 	out   io.WriteCloser
 	ended chan struct{}
@@ -179,7 +179,7 @@ func (p *pipePeer) transcript() string {
 	return strings.Join(p.sent, "\n")
 }
 
-// httpPeer is a way to a server over streamable HTTP.
+// httpPeer is a connection to a server over streamable HTTP.
 type httpPeer struct {
 	url     string
 	mu      sync.Mutex

@@ -215,7 +215,7 @@ func (n *subscriptionRelay) receive(s *stream, f *transport.Frame) {
 	n.tell(&transport.Frame{Head: out})
 }
 
-// tell hands a message to the client's standing stream, if there is one.
+// tell hands a message to the client's listening stream, if there is one.
 func (n *subscriptionRelay) tell(f *transport.Frame) {
 	n.out.Lock()
 	defer n.out.Unlock()

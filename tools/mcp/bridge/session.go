@@ -52,7 +52,7 @@ func newSession(b *modern, key sessionKey, m transport.Message, _ request) *sess
 	return s
 }
 
-// enter counts a request of the client, and leave takes it off before the client hears that it is over: a client that has
+// enter counts a request of the client, and leave takes it off before the client learns that it is over: a client that has
 // its answer finds the session idle.
 func (s *session) enter() {
 	s.mu.Lock()
@@ -140,7 +140,7 @@ func (s *session) open(m transport.Message, r request) {
 	}
 	if err != nil {
 		s.end(err)
-		s.closeOwnPeer() // also when the end came while the way was being opened
+		s.closeOwnPeer() // also when the end came while the connection was being opened
 	}
 }
 

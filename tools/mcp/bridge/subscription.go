@@ -95,7 +95,7 @@ func (l *subscription) begin() {
 	one("", false)
 }
 
-// acknowledge says what was granted, which is the first that a client hears.
+// acknowledge says what was granted, which is the first message that a client gets.
 func (l *subscription) acknowledge() {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -65,7 +65,7 @@ func (c *call) run() {
 	}()
 	defer c.s.forget(c)
 	defer c.cancel(errDone)
-	// A client that takes its call back hears so at once, however long Run goes on.
+	// A client that takes its call back is told so at once, however long Run goes on.
 	stop := context.AfterFunc(c.ctx, func() { c.finish(context.Cause(c.ctx)) })
 	defer stop()
 	defer c.finish(c.ended()) // nothing, when there was an answer
@@ -140,7 +140,7 @@ func (c *call) reply(isError bool, text []byte) {
 }
 
 func (c *call) respond(message []byte) {
-	c.freeSlot() // before the client hears of the end and calls again
+	c.freeSlot() // before the client learns of the end and calls again
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if !c.over {

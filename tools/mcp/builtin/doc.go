@@ -38,7 +38,7 @@
 // message off.
 //
 // A call ends when its client takes it back (notifications/cancelled, or by closing its
-// connection), when its way is closed and when the server is: its context ends, and the
+// connection), when its Peer is closed and when the server is: its context ends, and the
 // receiver is told Done at once, whatever the tool is doing.
 //
 // # Arguments

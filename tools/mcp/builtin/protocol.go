@@ -176,7 +176,7 @@ func (s *Server) list(p *params, m *transport.Message, to transport.Receiver, re
 	}()
 }
 
-// subscribe answers a client that wants to hear of changes: there are none, and the stream
+// subscribe answers a client that wants to be told of changes: there are none, and the stream
 // ends when that is said.
 func (s *Server) subscribe(p *params, m *transport.Message, to transport.Receiver, refuse func(int, string, []byte), result func(...[]byte)) {
 	if p.notifications.IsZero() || m.Raw[p.notifications.Start] != '{' {

@@ -70,8 +70,8 @@ func New(o Options) (*Server, error) {
 	return s, nil
 }
 
-// Dial returns a way to the server. It costs nothing. Close of it ends the calls that came
-// by it, and leaves the server and its other ways as they are.
+// Dial returns a connection to the server. It costs nothing. Close of it ends the calls that came
+// by it, and leaves the server and its other connections as they are.
 func (s *Server) Dial() transport.Peer { return &connection{s: s} }
 
 // Close takes back the calls that are open and waits for their tools to return. Calls that
@@ -170,7 +170,7 @@ func (w *connection) Send(ctx context.Context, m transport.Message, to transport
 	}
 }
 
-// Listen implements [transport.Peer]. The tools never change, so there is nothing to hear.
+// Listen implements [transport.Peer]. The tools never change, so there is nothing to report.
 func (w *connection) Listen(ctx context.Context, _ http.Header, to transport.Receiver) {
 	context.AfterFunc(ctx, func() {
 		defer func() { _ = recover() }() // a receiver must not end the process

@@ -245,7 +245,7 @@ func (s *Server) stop(g *generation) {
 	<-g.gone
 }
 
-// attend follows one life of the server to its end, and tells its open requests of it.
+// attend follows one run of the server's process to its end, and tells its open requests of it.
 func (s *Server) attend(g *generation) {
 	exited, drained := make(chan struct{}), make(chan struct{})
 	var failed error

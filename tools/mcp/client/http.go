@@ -50,7 +50,7 @@ type Remote struct {
 	closed  bool
 	session session
 	mirrors mirrors
-	// fallback is the way to a server of the HTTP+SSE transport; fellBack is closed when it
+	// fallback is the connection to a server of the HTTP+SSE transport; fellBack is closed when it
 	// is there.
 	fallback *Server
 	fellBack chan struct{}

@@ -19,7 +19,7 @@ import (
 type sessions struct {
 	n       atomic.Int64
 	forgot  atomic.Bool
-	streams chan string // what the standing stream says
+	streams chan string // what the listening stream says
 	more    func(w http.ResponseWriter, r *http.Request, h jsonrpc.Head)
 }
 

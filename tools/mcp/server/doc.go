@@ -31,7 +31,7 @@
 // JSON when the first message of an answer is the response, and server-sent events when
 // something comes before it, when the client takes nothing else, or when the answer takes
 // longer than [Options].KeepAlive. What a server sends of its own accord goes to the answer
-// of the only open request, if there is just one, else to the standing GET stream, else to
+// of the only open request, if there is just one, else to the listening GET stream, else to
 // the newest answer; for a client that has no stream open a few messages are kept, and a
 // request of the server beyond them is answered with an error. Never to two of them.
 //

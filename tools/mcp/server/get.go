@@ -80,7 +80,7 @@ func (st *stream) attach(rd *reader, after uint64, resumes bool) bool {
 	return true
 }
 
-// delete ends a session at the client's wish.
+// delete ends a session at the request of the client.
 func (h *Handler) delete(c *conn, principal string) *Refusal {
 	s, known, bad := h.existing(c, principal)
 	if bad != nil {

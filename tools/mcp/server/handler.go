@@ -39,7 +39,7 @@ type Handler struct {
 
 // Stats are counts since New, and what there is now.
 type Stats struct {
-	Sessions int   // now, with the ways for clients without a session
+	Sessions int   // now, with the connections for clients without a session
 	Serving  int64 // HTTP requests being served now
 	Stored   int64 // bytes of events held now
 	Bodies   int64 // bytes of messages of clients held now

@@ -12,7 +12,7 @@ import (
 
 // Defaults of [Options].
 const (
-	// DefaultMaxSessions bounds sessions and, beside them, the ways for clients without one.
+	// DefaultMaxSessions bounds sessions and, beside them, the connections for clients without one.
 	DefaultMaxSessions = 4096
 	// DefaultIdle is how long a session without an open request or stream is kept: agents
 	// pause for as long as their users do.
@@ -37,7 +37,7 @@ const (
 	DefaultReadTimeout = 60 * time.Second
 )
 
-// Opening is what a way to a server is asked for with.
+// Opening is what a connection to a server is asked for with.
 type Opening struct {
 	// Message is what the client sends first; zero when it begins with GET or DELETE.
 	Message transport.Message
@@ -57,7 +57,7 @@ type Opening struct {
 	SessionID string
 }
 
-// Session is a way to a server for one client.
+// Session is a connection to a server for one client.
 type Session struct {
 	// Peer gets the client's messages. It is closed when the session ends.
 	Peer transport.Peer
@@ -89,7 +89,7 @@ func (r *Refusal) Error() string { return r.Text }
 type Options struct {
 	// Name is the server's, for events.
 	Name string
-	// Open finds the way to the server for a client. It must not wait for the server: what
+	// Open finds the connection to the server for a client. It must not wait for the server: what
 	// it returns may begin to do so at the first message. ctx is of the client's request,
 	// so the Session must not depend on it. A [Refusal] tells the client why not.
 	Open func(ctx context.Context, o Opening) (Session, error)

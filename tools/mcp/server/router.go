@@ -47,8 +47,8 @@ func (r router) Receive(f *transport.Frame) {
 
 // pick finds the stream for a message of the server. Standard streams do not say which
 // request of the client a request or a log line of the server belongs to. When only one is
-// open it is that one. Otherwise it is the standing stream, and when the client has none
-// open the newest that takes events. What concerns no request goes to the standing stream
+// open it is that one. Otherwise it is the listening stream, and when the client has none
+// open the newest that takes events. What concerns no request goes to the listening stream
 // first.
 func (s *session) pick(head jsonrpc.Head) *stream {
 	s.mu.Lock()

@@ -12,7 +12,7 @@ import (
 	"github.com/plimsoll/plimsoll/tools/mcp/transport"
 )
 
-// session is a way to a server that several HTTP requests share.
+// session is a connection to a server that several HTTP requests share.
 type session struct {
 	h         *Handler
 	principal string
@@ -72,7 +72,7 @@ func (h *Handler) find(principal, id string, modern bool) *session {
 	return s
 }
 
-// open asks for a new way to the server; the request that asked must release it.
+// open asks for a new connection to the server; the request that asked must release it.
 func (h *Handler) open(c *conn, o Opening) (*session, *Refusal) {
 	way, err := h.o.Open(c.r.Context(), o)
 	if err != nil {

@@ -161,7 +161,7 @@ func TestRoutes(t *testing.T) {
 	get := p.events(p.do(t.Context(), http.MethodGet, "", "Mcp-Session-Id", id))
 	first := get.want("")
 	get.want("tools/list_changed")
-	// Two requests are open: what belongs to none for sure goes to the standing stream.
+	// Two requests are open: what belongs to none for sure goes to the listening stream.
 	one := p.events(p.do(t.Context(), http.MethodPost, toolCall(1, "wait:one"), "Mcp-Session-Id", id))
 	one.want("")
 	one.want("begun")
@@ -174,7 +174,7 @@ func TestRoutes(t *testing.T) {
 	two.want("begun")
 	listener().Receive(frame(`{"jsonrpc":"2.0","method":"notifications/message","params":{"data":"of both"}}`))
 	last := get.want("of both")
-	// A second standing stream takes the place of the first, and resumes where told.
+	// A second listening stream takes the place of the first, and resumes where told.
 	again := p.events(p.do(t.Context(), http.MethodGet, "", "Mcp-Session-Id", id, "Last-Event-ID", first.id))
 	get.end()
 	again.want("")

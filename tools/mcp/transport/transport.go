@@ -99,7 +99,7 @@ type Receiver interface {
 	Done(err error)
 }
 
-// Peer is a way to a server.
+// Peer is a connection to a server.
 type Peer interface {
 	// Send passes a message on and returns when it is on its way: messages sent one after
 	// the other arrive in that order. What comes back goes to the receiver, which is
