@@ -125,7 +125,7 @@ func (r *reader) agent(path []string, w written, src Source) {
 		r.problem(src, path[:3], "is no key: a secret does not belong into a file", `put it into an environment variable and write key_env = "OPENAI_API_KEY", the variable's name`)
 	case k == nil:
 		fix := "plimsoll config init writes a file with every key"
-		if near := meant(key, agentKeyNames()); near != "" {
+		if near := closest(key, agentKeyNames()); near != "" {
 			fix = fmt.Sprintf("did you mean %q?", near)
 		} else if table := tableOf(key, false); table != "" {
 			fix = "it is a key of table [" + table + "]"
@@ -243,7 +243,7 @@ func (l *Loaded) fillAgent(a *Agent, probs *problems) {
 			}
 			v := c.value
 			if k.Type == TypeNearFile {
-				v = l.near(v.(string), c.src)
+				v = l.absolutePath(v.(string), c.src)
 			}
 			k.setAgent(a, v)
 			a.sources[k.Name] = c.src
@@ -291,7 +291,7 @@ func (l *Loaded) checkServers(a *Agent, wrong func(key, what, fix string)) {
 			continue
 		}
 		fix := "write a table [mcp.servers." + name + "] with its command or url"
-		if near := meant(name, known); near != "" {
+		if near := closest(name, known); near != "" {
 			fix = fmt.Sprintf("did you mean %q?", near)
 		}
 		wrong("servers", "there is no MCP server "+quote(name), fix)
@@ -308,7 +308,7 @@ func (l *Loaded) explainAgent(rest string) (Explanation, error) {
 	k := lookupAgent(key)
 	if k == nil {
 		fix := "the keys are " + strings.Join(agentKeyNames(), ", ")
-		if near := meant(key, agentKeyNames()); near != "" {
+		if near := closest(key, agentKeyNames()); near != "" {
 			fix = fmt.Sprintf("did you mean %q?", agentsTable+"."+name+"."+near)
 		}
 		return Explanation{}, fmt.Errorf("%s is not a key of an agent; %s", quote(key), fix)
@@ -330,9 +330,9 @@ func agentAddresses(k *Key, name string) []address {
 	return []address{{key: k.ID()}, {key: k.ID(), agent: foldAgent(name)}}
 }
 
-// near is the absolute path of a file that is written relative to where its name stands:
+// absolutePath is the absolute path of a file that is written relative to where its name stands:
 // the folder of a configuration file, else the working directory.
-func (l *Loaded) near(path string, src Source) string {
+func (l *Loaded) absolutePath(path string, src Source) string {
 	if path == "" || filepath.IsAbs(path) {
 		return path
 	}

@@ -51,7 +51,7 @@ func (r *reader) instance(path []string, w written, src Source) {
 	switch {
 	case k == nil:
 		fix := "plimsoll config init writes a file with every key"
-		if near := meant(key, instanceNames()); near != "" {
+		if near := closest(key, instanceNames()); near != "" {
 			fix = fmt.Sprintf("did you mean %q?", near)
 		} else if general, _ := lookup("mcp", key, false); general != nil {
 			fix = "it concerns all MCP servers: write it below [mcp]"

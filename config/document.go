@@ -162,7 +162,7 @@ func (d *document) header(parts []part) bool {
 	for _, table := range tableNames() {
 		known = append(known, names(table, false)...)
 	}
-	if near := meant(root.name, known); near == "tools" || near == agentsTable || isTable(near) {
+	if near := closest(root.name, known); near == "tools" || near == agentsTable || isTable(near) {
 		fix = fmt.Sprintf("did you mean %q?", near)
 	} else if near != "" {
 		fix = fmt.Sprintf("did you mean %q, below a line [%s]?", near, tableOf(near, false))

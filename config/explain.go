@@ -58,7 +58,7 @@ func (l *Loaded) Explain(key, tool string) (Explanation, error) {
 	}
 	if k == nil || k.Type == TypeToolSizes {
 		fix := "plimsoll config show lists the keys"
-		if near := meant(name, names(table, tool != "")); k != nil {
+		if near := closest(name, names(table, tool != "")); k != nil {
 			fix = "explain " + k.of + " with --tool"
 		} else if near != "" {
 			if strings.HasPrefix(key, table+".") {

@@ -26,9 +26,9 @@ func ProjectOf(dir string) Project {
 		dir = real
 	}
 	root := dir
-	if top := above(dir, ".git"); top != "" {
+	if top := nearestAbove(dir, ".git"); top != "" {
 		root = top
-	} else if top := above(dir, ProjectFile); top != "" {
+	} else if top := nearestAbove(dir, ProjectFile); top != "" {
 		root = top
 	}
 	name := filepath.Base(root)
@@ -39,8 +39,8 @@ func ProjectOf(dir string) Project {
 	return Project{Name: name, Key: SafeName(name) + "-" + hex.EncodeToString(sum[:6]), Root: root}
 }
 
-// above returns the nearest directory at or above dir that holds name.
-func above(dir, name string) string {
+// nearestAbove returns the nearest directory at or above dir that holds name.
+func nearestAbove(dir, name string) string {
 	for {
 		if _, err := os.Lstat(filepath.Join(dir, name)); err == nil {
 			return dir

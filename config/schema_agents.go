@@ -30,7 +30,7 @@ var agentKeys = []*Key{
 	{
 		Name: "provider", Type: TypeChoice, Default: "auto", Choices: agentProviders, Project: ProjectNever,
 		Doc:      "Whose API the model is behind; auto goes by the model's name and the keys in the environment. All but openai and anthropic need base_url.",
-		setAgent: func(a *Agent, v any) { a.Provider = unless(v.(string), "auto") },
+		setAgent: func(a *Agent, v any) { a.Provider = textUnless(v.(string), "auto") },
 	},
 	{
 		Name: "base_url", Type: TypeURL, Project: ProjectNever, example: `"http://127.0.0.1:11434/v1"`,
@@ -45,7 +45,7 @@ var agentKeys = []*Key{
 	{
 		Name: "builtin", Type: TypeChoice, Default: "none", Choices: []string{"none", "argocd"}, Project: ProjectNever,
 		Doc:      "A built-in agent that this one is like where it says nothing of its own.",
-		setAgent: func(a *Agent, v any) { a.Builtin = unless(v.(string), "none") },
+		setAgent: func(a *Agent, v any) { a.Builtin = textUnless(v.(string), "none") },
 	},
 	{
 		Name: "prompt", Type: TypeText, Project: ProjectNever, max: maxPrompt, example: `"You answer questions about our clusters."`,
@@ -158,8 +158,8 @@ func init() {
 	}
 }
 
-// unless is the text, and "" for the word that stands for nothing.
-func unless(text, word string) string {
+// textUnless is the text, and "" for the word that stands for nothing.
+func textUnless(text, word string) string {
 	if text == word {
 		return ""
 	}

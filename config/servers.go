@@ -53,7 +53,7 @@ func (r *reader) server(path []string, w written, src Source) {
 	switch {
 	case k == nil:
 		fix := "plimsoll config init writes a file with every key"
-		if near := meant(rest[0], serverNames(tool != "")); near != "" {
+		if near := closest(rest[0], serverNames(tool != "")); near != "" {
 			fix = fmt.Sprintf("did you mean %q?", near)
 		} else if general, _ := lookup("mcp", rest[0], false); general != nil {
 			fix = "it concerns all servers: write it below [mcp]"

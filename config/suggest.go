@@ -2,8 +2,8 @@ package config
 
 import "github.com/plimsoll/plimsoll/internal/nearest"
 
-// meant is the candidate that word was meant to be; "" when none is like it.
-func meant(word string, candidates []string) string {
+// closest is the candidate that word was meant to be; "" when none is like it.
+func closest(word string, candidates []string) string {
 	if near := nearest.Names(word, candidates, 1); len(near) > 0 {
 		return near[0]
 	}

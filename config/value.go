@@ -233,7 +233,7 @@ func (k *Key) choose(text string) (any, error) {
 		}
 	}
 	fix := "write one of them"
-	if near := meant(text, k.Choices); near != "" {
+	if near := closest(text, k.Choices); near != "" {
 		fix = fmt.Sprintf("did you mean %q?", near)
 	}
 	return nil, &misfit{fmt.Sprintf("%s is not one of %s", quote(text), strings.Join(k.Choices, ", ")), fix}

@@ -75,7 +75,7 @@ func TestWhatMayRunAgain(t *testing.T) {
 				names = append(names, put(t, dir, fmt.Sprintf("%d.json", i), text))
 			}
 			var out, why strings.Builder
-			good := printAgain(&out, &why, names)
+			good := printRerun(&out, &why, names)
 			got := out.String()
 			for i, name := range names {
 				got = strings.ReplaceAll(got, name, fmt.Sprintf("FILE%d", i))
@@ -86,7 +86,7 @@ func TestWhatMayRunAgain(t *testing.T) {
 		})
 	}
 	var out, why strings.Builder
-	if printAgain(&out, &why, []string{filepath.Join(t.TempDir(), "none.json")}) || !strings.Contains(why.String(), "none.json") {
+	if printRerun(&out, &why, []string{filepath.Join(t.TempDir(), "none.json")}) || !strings.Contains(why.String(), "none.json") {
 		t.Errorf("a file that is missing: %q, %q", out.String(), why.String())
 	}
 }
@@ -179,7 +179,7 @@ func FuzzStream(f *testing.F) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if len(s.reasons) > maxReasons || len(s.again()) > len(s.failed) {
+		if len(s.reasons) > maxReasons || len(s.rerunPatterns()) > len(s.failed) {
 			t.Errorf("%+v", s)
 		}
 		flaky := map[key]bool{}

@@ -58,7 +58,7 @@ func main() {
 	case *passed != "":
 		ok = printPassed(os.Stdout, os.Stderr, *passed, flag.Args())
 	case *again:
-		ok = printAgain(os.Stdout, os.Stderr, flag.Args())
+		ok = printRerun(os.Stdout, os.Stderr, flag.Args())
 	default:
 		ok = report(os.Stdout, flag.Args())
 	}

@@ -18,7 +18,7 @@ const maxOutput = 1 << 20
 // report tells what came of a step: of its files, and of the second runs there are of them. False: the step
 // has failed.
 func report(w io.Writer, names []string) bool {
-	var step []*survey
+	var step []*failureSurvey
 	for _, name := range names {
 		if s, err := surveyFile(name); err == nil { // else it is told below
 			step = append(step, s)
@@ -44,7 +44,7 @@ func reportFile(w io.Writer, name string, reasons []string) error {
 	if err != nil {
 		return err
 	}
-	second, err := surveyFile(againFile(name))
+	second, err := surveyFile(rerunFile(name))
 	if errors.Is(err, fs.ErrNotExist) {
 		second, err = nil, nil
 	}
@@ -70,7 +70,7 @@ func reportFile(w io.Writer, name string, reasons []string) error {
 		return err
 	}
 	fmt.Fprintln(w, "the second run, alone:")
-	g, openErr := os.Open(againFile(name))
+	g, openErr := os.Open(rerunFile(name))
 	if openErr != nil {
 		return openErr
 	}

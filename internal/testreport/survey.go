@@ -8,8 +8,8 @@ import (
 	"strings"
 )
 
-// survey is what a file says about who failed, without what they wrote.
-type survey struct {
+// failureSurvey is what a file says about who failed, without what they wrote.
+type failureSurvey struct {
 	file    string
 	failed  []key          // top-level tests, in the order in which they ended
 	ended   map[key]string // action that ended a top-level test, or a package
@@ -23,7 +23,7 @@ const maxReasons = 5
 // maxFailed is how many top-level tests of a step may fail and be run again.
 const maxFailed = 5
 
-func surveyFile(name string) (*survey, error) {
+func surveyFile(name string) (*failureSurvey, error) {
 	f, err := os.Open(name)
 	if err != nil {
 		return nil, err
@@ -37,8 +37,8 @@ func surveyFile(name string) (*survey, error) {
 	return s, nil
 }
 
-func surveyOf(r io.Reader) (*survey, error) {
-	s := &survey{ended: map[key]string{}}
+func surveyOf(r io.Reader) (*failureSurvey, error) {
+	s := &failureSurvey{ended: map[key]string{}}
 	var (
 		begun  []key // tests and packages, in order
 		seen   = map[key]bool{}
@@ -96,14 +96,14 @@ func surveyOf(r io.Reader) (*survey, error) {
 // dataRace is what the race detector writes above each report.
 const dataRace = "WARNING: DATA RACE"
 
-func (s *survey) never(format string, args ...any) {
+func (s *failureSurvey) never(format string, args ...any) {
 	if reason := fmt.Sprintf(format, args...); len(s.reasons) < maxReasons && !slices.Contains(s.reasons, reason) {
 		s.reasons = append(s.reasons, reason)
 	}
 }
 
 // allowed says why the failures of a step may not be run again; empty: they may.
-func allowed(step []*survey) (reasons []string) {
+func allowed(step []*failureSurvey) (reasons []string) {
 	failed := 0
 	for _, s := range step {
 		failed += len(s.failed)

@@ -226,7 +226,7 @@ func (a *acquisition) enqueue(b *book, e *entry) error {
 func (a *acquisition) admit(b *book, e *entry, v verdict) error {
 	forced := a.request.Force && !v.admit
 	e.Tool, e.Project, e.Variant = a.request.Tool, a.request.Project, a.request.Variant // a record has no project, and of a long name only the beginning
-	b.hold(e, v, forced)
+	b.makeHolder(e, v, forced)
 	if a.queued {
 		if err := a.ledger.writeClaimFile(claimFile{Entry: e}); err != nil {
 			return a.ledger.unavailable(err)

@@ -212,7 +212,7 @@ func (d *day) look(r *dayRun) {
 	if v.admit {
 		d.verify(e, r)
 		queued := e.State == Waiting
-		b.hold(e, v, false)
+		b.makeHolder(e, v, false)
 		if !queued {
 			b.add(e)
 		}

@@ -129,8 +129,8 @@ func (b *book) judge(e *entry, waiting []*entry, r Request, refusing, rereadForF
 	return b.decide(e, waiting, r, true)
 }
 
-// hold turns e into a holder.
-func (b *book) hold(e *entry, v verdict, forced bool) {
+// makeHolder turns e into a holder.
+func (b *book) makeHolder(e *entry, v verdict, forced bool) {
 	queued := e.State == Waiting
 	e.State, e.Since, e.Forced = Holding, b.now, forced
 	e.ReadyAt, e.Missed, b.changed = time.Time{}, false, true

@@ -95,8 +95,8 @@ type orphan struct {
 	reported bool
 }
 
-// condemned is a process that is being ended: an orphan or a descendant of one.
-type condemned struct {
+// endingProcess is a process that is being ended: an orphan or a descendant of one.
+type endingProcess struct {
 	Process
 	of       *orphan // nil for a descendant
 	termSent time.Time
@@ -110,7 +110,7 @@ type state struct {
 	grace  time.Duration
 	keep   []string
 	known  map[identity]*orphan
-	dying  map[identity]*condemned
+	dying  map[identity]*endingProcess
 	events int
 	over   int // orphans that were too many to follow
 }
@@ -118,7 +118,7 @@ type state struct {
 func newState(o Options) *state {
 	return &state{
 		mode: o.Mode, max: o.Max, grace: cmp.Or(o.Grace, DefaultGrace), keep: o.Keep,
-		known: map[identity]*orphan{}, dying: map[identity]*condemned{},
+		known: map[identity]*orphan{}, dying: map[identity]*endingProcess{},
 	}
 }
 
@@ -154,7 +154,7 @@ func (s *state) look(now time.Time, family []Process, frozen bool) step {
 	if frozen {
 		return do
 	}
-	s.descend(now, family)
+	s.includeDescendants(now, family)
 	for _, c := range s.dying {
 		switch waited := now.Sub(c.termSent); {
 		case waited == 0:
@@ -210,16 +210,16 @@ func (o *orphan) describe(now time.Time) Orphan {
 }
 
 func (s *state) condemn(now time.Time, o *orphan) {
-	s.dying[o.id()] = &condemned{Process: o.Process, of: o, termSent: now}
+	s.dying[o.id()] = &endingProcess{Process: o.Process, of: o, termSent: now}
 }
 
-// descend condemns the descendants of those who are being ended. One that is born during the grace
+// includeDescendants condemns the descendants of those who are being ended. One that is born during the grace
 // has what is left of it; the family has ancestors before descendants.
-func (s *state) descend(now time.Time, family []Process) {
+func (s *state) includeDescendants(now time.Time, family []Process) {
 	if len(s.dying) == 0 {
 		return
 	}
-	at := make(map[int]*condemned, len(s.dying))
+	at := make(map[int]*endingProcess, len(s.dying))
 	for _, c := range s.dying {
 		at[c.PID] = c
 	}
@@ -228,7 +228,7 @@ func (s *state) descend(now time.Time, family []Process) {
 		if parent == nil || s.dying[p.id()] != nil || p.Command || len(s.dying) >= 4*MaxOrphans {
 			continue
 		}
-		c := &condemned{Process: p, termSent: parent.termSent}
+		c := &endingProcess{Process: p, termSent: parent.termSent}
 		s.dying[p.id()], at[p.PID] = c, c
 	}
 }

@@ -12,7 +12,7 @@ func forkNice(nice int, fork func() (int, error)) (pid int, held bool, err error
 	return pid, held, err
 }
 
-func giveWay(pid, nice int) {
+func lowerPriority(pid, nice int) {
 	if now, err := unix.Getpriority(unix.PRIO_PROCESS, pid); err == nil && now < nice {
 		_ = unix.Setpriority(unix.PRIO_PROCESS, pid, nice)
 	}

@@ -28,8 +28,8 @@ func (g *group2) limitCPU(l Limits) {
 	}
 }
 
-// offerCPU lets the children of a cgroup v2 group have weights and quotas, where that can be.
-func offerCPU(dir string) { _ = writeControl(dir, "cgroup.subtree_control", "+cpu") }
+// enableCPUController lets the children of a cgroup v2 group have weights and quotas, where that can be.
+func enableCPUController(dir string) { _ = writeControl(dir, "cgroup.subtree_control", "+cpu") }
 
 // wantsCPU says that the limits need a CPU controller.
 func (l Limits) wantsCPU() bool { return l.CPUWeight > 0 && l.CPUWeight != NormalWeight || l.CPUs > 0 }
@@ -77,7 +77,7 @@ func forkNice(nice int, fork func() (int, error)) (pid int, held bool, err error
 			runtime.UnlockOSThread()
 			return
 		}
-		held = beNice(unix.Gettid(), nice)
+		held = setNice(unix.Gettid(), nice)
 		pid, err = fork()
 	}
 	go func() { defer close(done); onOwnThread() }()
@@ -85,8 +85,8 @@ func forkNice(nice int, fork func() (int, error)) (pid int, held bool, err error
 	return pid, held, err
 }
 
-// beNice sets the nice value of one thread, and with a positive one the last I/O priority.
-func beNice(tid, nice int) bool {
+// setNice sets the nice value of one thread, and with a positive one the last I/O priority.
+func setNice(tid, nice int) bool {
 	if unix.Setpriority(unix.PRIO_PROCESS, tid, nice) != nil {
 		return false
 	}
@@ -96,9 +96,9 @@ func beNice(tid, nice int) bool {
 	return true
 }
 
-// giveWay makes a descendant nicer than the command, with all the threads that it has so far. Those
+// lowerPriority makes a descendant nicer than the command, with all the threads that it has so far. Those
 // to come inherit it. What is nice already stays.
-func giveWay(pid, nice int) {
+func lowerPriority(pid, nice int) {
 	dir, err := os.Open("/proc/" + strconv.Itoa(pid) + "/task")
 	if err != nil {
 		return
@@ -112,7 +112,7 @@ func giveWay(pid, nice int) {
 		}
 		// The system call gives 20 - nice (getpriority(2), C library/kernel differences).
 		if now, err := unix.Getpriority(unix.PRIO_PROCESS, tid); err == nil && 20-now < nice {
-			beNice(tid, nice)
+			setNice(tid, nice)
 		}
 	}
 }

@@ -47,5 +47,5 @@ func forkNice(_ int, fork func() (int, error)) (pid int, held bool, err error) {
 	return pid, false, err
 }
 
-func giveWay(int, int)     {}
-func niceSession(int, int) {}
+func lowerPriority(int, int) {}
+func niceSession(int, int)   {}

@@ -40,7 +40,7 @@ func newCgroup2(spec *Spec, limits Limits) (cage, error) {
 			return nil, err
 		}
 		if limits.wantsCPU() {
-			offerCPU(outer)
+			enableCPUController(outer)
 		}
 		g, err := newGroup2(outer, name, limits)
 		if err != nil {
@@ -66,7 +66,7 @@ func newCgroup2(spec *Spec, limits Limits) (cage, error) {
 	if err != nil {
 		return nil, err
 	}
-	g.after = func() error { return yieldBase(base) }
+	g.after = func() error { return releaseBase(base) }
 	return g, nil
 }
 
@@ -108,7 +108,7 @@ func claimAndBuild(ctx context.Context, base, name string, limits Limits) (*grou
 		return nil, err
 	}
 	if limits.wantsCPU() {
-		offerCPU(base)
+		enableCPUController(base)
 	}
 	g, err := newGroup2(base, name, limits)
 	if err != nil {
@@ -166,7 +166,7 @@ func emptyBase(base string) error {
 	if foreign := strangers(inside); len(foreign) > 0 {
 		err := fmt.Errorf("%d foreign processes are in %s too, the first is %s (pid %d); cgroup v2 can divide only a group without processes",
 			len(foreign), base, foreign[0].Name, foreign[0].PID)
-		if !slices.ContainsFunc(foreign, func(p proctree.Process) bool { return !justStarted(p) && !leaving(p) }) {
+		if !slices.ContainsFunc(foreign, func(p proctree.Process) bool { return !justStarted(p) && !isExiting(p) }) {
 			err = fmt.Errorf("%w (%w)", err, errPassing)
 		}
 		return err
@@ -211,8 +211,8 @@ func moveAll(pids []int, to string) error {
 	return nil
 }
 
-// leaving says that a process has given up its memory and is about to be a zombie.
-func leaving(p proctree.Process) bool {
+// isExiting says that a process has given up its memory and is about to be a zombie.
+func isExiting(p proctree.Process) bool {
 	_, err := os.Stat(fmt.Sprintf("/proc/%d/exe", p.PID))
 	return errors.Is(err, os.ErrNotExist)
 }
@@ -241,8 +241,8 @@ func moveBack(base string) error {
 	return fmt.Errorf("remove cgroup %s: %w", sup, err)
 }
 
-// yieldBase leaves base as it was found once no run of ours is left in it.
-func yieldBase(base string) error {
+// releaseBase leaves base as it was found once no run of ours is left in it.
+func releaseBase(base string) error {
 	unlock, err := lockBase(context.Background(), base)
 	if err != nil {
 		return err

@@ -193,7 +193,7 @@ func (g *group1) forkInside(c *command) (int, error) {
 	}
 	home := true
 	if c.nice != 0 {
-		g.nice, home = beNice(unix.Gettid(), c.nice), false
+		g.nice, home = setNice(unix.Gettid(), c.nice), false
 	}
 	defer func() {
 		for _, m := range moves {

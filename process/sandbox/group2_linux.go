@@ -80,7 +80,7 @@ func newGroup2(parent, name string, l Limits) (g *group2, err error) {
 		return nil, err
 	}
 	if l.wantsCPU() {
-		offerCPU(g.dir)
+		enableCPUController(g.dir)
 	}
 	leaf := filepath.Join(g.dir, agentLeaf)
 	if err := os.Mkdir(leaf, 0o755); err != nil {

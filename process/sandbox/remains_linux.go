@@ -57,7 +57,7 @@ func Remove(r Remains, grace time.Duration) error {
 		}
 		parent := filepath.Dir(dir)
 		if !isScope(parent) {
-			_ = yieldBase(parent)
+			_ = releaseBase(parent)
 		} else if failed == nil && empty(parent) && ownerOf(parent) == os.Geteuid() {
 			// This was the last run of a program with several: nobody else may know of its
 			// scope, and systemd may have stumbled over the removal of dir.

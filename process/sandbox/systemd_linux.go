@@ -99,7 +99,7 @@ func newSystemd(spec *Spec, limits Limits) (_ cage, err error) {
 		return nil, err
 	}
 	if limits.wantsCPU() {
-		offerCPU(scope)
+		enableCPUController(scope)
 	}
 	g, err := newGroup2(scope, "run", limits)
 	if err != nil {
@@ -147,7 +147,7 @@ func beside(spec *Spec, scope string, limits Limits) (cage, error) {
 		return nil, err
 	}
 	if limits.wantsCPU() {
-		offerCPU(scope)
+		enableCPUController(scope)
 	}
 	g, err := newGroup2(scope, name, limits)
 	if err != nil {

@@ -38,7 +38,7 @@ type call struct {
 	method    string
 	tool      string
 	limits    Limits
-	known     *known
+	known     *toolList
 	readOnly  bool
 	digest    digest
 	reusable  bool

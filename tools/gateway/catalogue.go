@@ -17,17 +17,17 @@ const maxPrincipals = 256
 // different principals, so there is one list for each principal.
 type Catalogue struct {
 	mu      sync.Mutex
-	of      map[string]*known
+	of      map[string]*toolList
 	byUse   []string // principals, the least recently listed first
 	alone   bool     // the server has resources and no tools
 	version uint64   // counts list_changed
 }
 
 // NewCatalogue returns an empty catalogue.
-func NewCatalogue() *Catalogue { return &Catalogue{of: map[string]*known{}} }
+func NewCatalogue() *Catalogue { return &Catalogue{of: map[string]*toolList{}} }
 
-// known is one remembered list of tools. Once it is shared, only its field compiled changes.
-type known struct {
+// toolList is one remembered list of tools. Once it is shared, only its field compiled changes.
+type toolList struct {
 	sum     [sha256.Size]byte
 	traits  map[string]toolTraits
 	names   result.Names
@@ -40,7 +40,7 @@ type known struct {
 }
 
 // get returns the remembered list of a principal, or nil. stale reports that the server has announced changes since.
-func (c *Catalogue) get(principal string) (k *known, stale bool) {
+func (c *Catalogue) get(principal string) (k *toolList, stale bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	k = c.of[principal]
@@ -48,7 +48,7 @@ func (c *Catalogue) get(principal string) (k *known, stale bool) {
 }
 
 // put remembers a list that was requested when the catalogue had this version.
-func (c *Catalogue) put(principal string, k *known) {
+func (c *Catalogue) put(principal string, k *toolList) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for _, other := range c.of {
@@ -97,7 +97,7 @@ func (c *Catalogue) isAlone() bool {
 }
 
 // trait of a tool; nil-safe.
-func (k *known) trait(tool string) toolTraits {
+func (k *toolList) trait(tool string) toolTraits {
 	if k == nil {
 		return toolTraits{}
 	}
@@ -106,7 +106,7 @@ func (k *known) trait(tool string) toolTraits {
 
 // schema compiles the outputSchema of a tool; nil when there is none that can be used.
 // Addresses in it are not followed: a schema must not make the gateway ask anywhere.
-func (k *known) schema(tool string) *jsonschema.Resolved {
+func (k *toolList) schema(tool string) *jsonschema.Resolved {
 	raw := k.trait(tool).schema
 	if raw == nil {
 		return nil

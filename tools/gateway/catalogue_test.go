@@ -7,8 +7,8 @@ import (
 
 func TestListsAreRememberedOnceAndForABoundedNumberOfPrincipals(t *testing.T) {
 	c := NewCatalogue()
-	list := func(sum byte) *known {
-		return &known{sum: [32]byte{sum}, traits: map[string]toolTraits{"a": {readOnly: sum == 1}}}
+	list := func(sum byte) *toolList {
+		return &toolList{sum: [32]byte{sum}, traits: map[string]toolTraits{"a": {readOnly: sum == 1}}}
 	}
 	for i := range 3 * maxPrincipals {
 		c.put(fmt.Sprint("p", i), list(1))

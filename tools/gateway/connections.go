@@ -52,7 +52,7 @@ func (s *Server) process(d Dialing) (transport.Peer, error) {
 		return nil, fmt.Errorf("%d processes of the MCP server %s are running, no more are started; end a session or raise max_processes", s.living, s.o.Name)
 	}
 	s.living++
-	return &counted{Peer: s.o.Dial(d), s: s}, nil
+	return &countedPeer{Peer: s.o.Dial(d), s: s}, nil
 }
 
 // ended notes that a process ended. With the last one, the learned protocol versions are forgotten: the next process may be of
@@ -65,14 +65,14 @@ func (s *Server) ended() {
 	s.mu.Unlock()
 }
 
-// counted is a process that is counted against MaxProcesses until it is closed.
-type counted struct {
+// countedPeer is a process that is counted against MaxProcesses until it is closed.
+type countedPeer struct {
 	transport.Peer
 	s    *Server
 	once sync.Once
 }
 
-func (c *counted) Close() error {
+func (c *countedPeer) Close() error {
 	err := c.Peer.Close()
 	c.once.Do(c.s.ended)
 	return err
@@ -104,7 +104,7 @@ func (s *Server) join() (transport.Peer, error) {
 	}
 	s.users++
 	mine := s.shared
-	if c, ok := mine.(*counted); ok {
+	if c, ok := mine.(*countedPeer); ok {
 		if j, ok := c.Peer.(joiner); ok {
 			mine = j.Join()
 		}

@@ -90,14 +90,14 @@ func (x *exchange) recover() {
 }
 
 // watched wraps a receiver so that changes of the tools are noticed.
-func (s *Session) watched(to transport.Receiver) transport.Receiver { return &watch{s, to} }
+func (s *Session) watched(to transport.Receiver) transport.Receiver { return &changeWatcher{s, to} }
 
-type watch struct {
+type changeWatcher struct {
 	s *Session
 	transport.Receiver
 }
 
-func (w *watch) Receive(f *transport.Frame) {
+func (w *changeWatcher) Receive(f *transport.Frame) {
 	w.s.notice(f)
 	w.Receiver.Receive(f)
 }

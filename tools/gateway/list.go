@@ -217,7 +217,7 @@ func (s *Session) askPage(ctx context.Context, m transport.Message, p params, cu
 
 // remember keeps what a list says of the tools and returns the names of the added ones.
 func (s *Session) remember(principal string, version uint64, tools []listed) result.Names {
-	k := &known{traits: traitsOf(tools, &s.o.Settings), version: version, at: time.Now()}
+	k := &toolList{traits: traitsOf(tools, &s.o.Settings), version: version, at: time.Now()}
 	h := sha256.New()
 	for _, t := range tools {
 		h.Write(t.raw)
@@ -235,12 +235,12 @@ func (s *Session) remember(principal string, version uint64, tools []listed) res
 // askAgain is how long a server that gave no list is not asked for it again.
 const askAgain = 30 * time.Second
 
-// asking is a list under way that several calls wait for.
-type asking struct{ done chan struct{} }
+// listRequest is a list under way that several calls wait for.
+type listRequest struct{ done chan struct{} }
 
 // learn asks for the list of tools on behalf of a call that came before one, and waits for
 // it. Calls of one principal share it.
-func (s *Session) learn(ctx context.Context, m transport.Message, p params) *known {
+func (s *Session) learn(ctx context.Context, m transport.Message, p params) *toolList {
 	k, stale := s.o.Catalogue.get(m.Principal)
 	if k != nil && (!stale || time.Since(k.at) < refetch) || s.o.Catalogue.isAlone() {
 		return k
@@ -249,9 +249,9 @@ func (s *Session) learn(ctx context.Context, m transport.Message, p params) *kno
 	a := s.asking[m.Principal]
 	mine := a == nil
 	if mine {
-		a = &asking{done: make(chan struct{})}
+		a = &listRequest{done: make(chan struct{})}
 		if s.asking == nil {
-			s.asking = map[string]*asking{}
+			s.asking = map[string]*listRequest{}
 		}
 		s.asking[m.Principal] = a
 	}
@@ -267,7 +267,7 @@ func (s *Session) learn(ctx context.Context, m transport.Message, p params) *kno
 	return k
 }
 
-func (s *Session) ask(m transport.Message, p params, a *asking) {
+func (s *Session) ask(m transport.Message, p params, a *listRequest) {
 	defer func() {
 		_ = recover() // it costs this list; the calls go on without it
 		s.mu.Lock()
@@ -281,7 +281,7 @@ func (s *Session) ask(m transport.Message, p params, a *asking) {
 	var all pages
 	raw, err := s.askPage(ctx, m, p, "", MaxListBytes)
 	if err != nil || all.add(raw) != nil {
-		s.o.Catalogue.put(m.Principal, &known{version: version, at: time.Now(), names: s.names(m.Principal), failed: true})
+		s.o.Catalogue.put(m.Principal, &toolList{version: version, at: time.Now(), names: s.names(m.Principal), failed: true})
 		return
 	}
 	s.morePages(ctx, m, p, &all)

@@ -52,8 +52,8 @@ func toolsOf(result []byte) (tools []listed, next string, err error) {
 	return tools, next, nil
 }
 
-// edited is the list of tools that the client gets.
-type edited struct {
+// clientList is the list of tools that the client gets.
+type clientList struct {
 	array  []byte // a raw JSON array
 	shown  int    // tools of the server in it
 	hidden int
@@ -63,10 +63,10 @@ type edited struct {
 // edit makes the client's list of the server's: those that may be used, sorted by name,
 // without output schemas where results may be cut, and with the added tools at its end.
 // Whatever is not edited keeps its bytes; plain leaves the tools themselves as they are.
-func edit(tools []listed, s *Settings, added [][]byte, plain bool) edited {
+func edit(tools []listed, s *Settings, added [][]byte, plain bool) clientList {
 	tools = slices.Clone(tools)
 	slices.SortStableFunc(tools, func(a, b listed) int { return strings.Compare(a.name, b.name) })
-	var e edited
+	var e clientList
 	size := 2
 	for _, t := range tools {
 		size += len(t.raw) + 1

@@ -52,7 +52,7 @@ func (l *local) Send(ctx context.Context, m transport.Message, to transport.Rece
 	switch {
 	case err == nil:
 		if m.Head.Method == "server/discover" {
-			to = &probed{Receiver: to, l: l, p: p}
+			to = &discoverReceiver{Receiver: to, l: l, p: p}
 		}
 		p.Send(ctx, m, to)
 	case m.Head.Kind == jsonrpc.Request:
@@ -102,14 +102,14 @@ func (l *local) made(modern, direct bool) (transport.Peer, error) {
 	return l.open(modern)
 }
 
-// probed receives the server's answer to a client's server/discover.
-type probed struct {
+// discoverReceiver receives the server's answer to a client's server/discover.
+type discoverReceiver struct {
 	transport.Receiver
 	l *local
 	p transport.Peer
 }
 
-func (r *probed) Receive(f *transport.Frame) {
+func (r *discoverReceiver) Receive(f *transport.Frame) {
 	if f.Whole() && bridge.VersionOf(f.Head) == bridge.Sessionless {
 		r.l.mu.Lock()
 		if r.l.probe == r.p && r.l.modern == nil {

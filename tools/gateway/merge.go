@@ -114,7 +114,7 @@ func (m *Merge) session(modern, many bool) (transport.Peer, error) {
 			c.session = p.Server.innerSession(next, many, result.DefaultNames)
 		}
 		u.parts = append(u.parts, c)
-		u.add(c.session, func(to transport.Receiver) transport.Receiver { return &marked{u: u, c: c, Receiver: to} })
+		u.add(c.session, func(to transport.Receiver) transport.Receiver { return &requestMarker{u: u, c: c, Receiver: to} })
 	}
 	if failed != nil && len(u.parts) == 1 {
 		return nil, failed
@@ -148,7 +148,7 @@ func merged(prefix, name string) string {
 
 // route finds the server of a merged name, and what the server calls it. ask may ask the
 // server for its list, for a name that was shortened.
-func (u *union) route(name string, ask func(*part) *known) (*part, string) {
+func (u *union) route(name string, ask func(*part) *toolList) (*part, string) {
 	var found *part
 	for _, c := range u.parts {
 		if strings.HasPrefix(name, c.prefix+Separator) && (found == nil || len(c.prefix) > len(found.prefix)) {

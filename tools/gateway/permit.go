@@ -40,7 +40,7 @@ func (s *Session) callTool(ctx context.Context, m transport.Message, p params, x
 func (s *Session) allowed(ctx context.Context, m transport.Message, p params, x *exchange, c *call) {
 	set := &s.o.Settings
 	known, stale := s.o.Catalogue.get(m.Principal)
-	if (known == nil || stale) && (set.ReadOnly || c.limits.Augment || c.limits.KeepSchema || ctx.Value(fresh{}) != nil) {
+	if (known == nil || stale) && (set.ReadOnly || c.limits.Augment || c.limits.KeepSchema || ctx.Value(skipReuse{}) != nil) {
 		// What the policy says of this call depends on the list. Nobody else waits for it.
 		go func() {
 			defer x.recover()
@@ -63,13 +63,13 @@ func (s *Session) allowed(ctx context.Context, m transport.Message, p params, x 
 }
 
 // permitted continues a call once the tool's definition is known, or known to be unavailable.
-func (s *Session) permitted(ctx context.Context, m transport.Message, p params, x *exchange, c *call, known *known) {
+func (s *Session) permitted(ctx context.Context, m transport.Message, p params, x *exchange, c *call, known *toolList) {
 	t := known.trait(p.name)
 	if s.o.Settings.ReadOnly && !t.readOnly {
 		s.refuse(x, p.name, "read_only", fmt.Sprintf("Unknown tool: %s is not allowed here, because it does not say that it changes nothing (readOnlyHint) and only such tools may be used. tools/list shows them.", quoted(p.name)))
 		return
 	}
-	if ctx.Value(fresh{}) != nil && !t.readOnly {
+	if ctx.Value(skipReuse{}) != nil && !t.readOnly {
 		// The result may be of another server that is called the same.
 		s.refuse(x, p.name, "read_only", fmt.Sprintf("refresh is not possible: %s does not say here that it changes nothing (readOnlyHint); to run it again, call it yourself.", quoted(p.name)))
 		return
@@ -83,7 +83,7 @@ func (s *Session) permitted(ctx context.Context, m transport.Message, p params, 
 	}
 	if !t.readOnly {
 		s.forgetReusable()
-	} else if c.limits.Reuse > 0 && c.requested == nil && ctx.Value(fresh{}) == nil {
+	} else if c.limits.Reuse > 0 && c.requested == nil && ctx.Value(skipReuse{}) == nil {
 		if d, ok := callDigest(m.Principal, m.Head.Params.Of(m.Raw)); ok {
 			s.mu.Lock()
 			handle, age, ok := s.reuse.take(d, c.limits.Reuse, time.Now())
@@ -124,8 +124,8 @@ func (s *Session) takePageArguments(m *transport.Message, p *params, c *call, x 
 	return true
 }
 
-// fresh marks the context of a call that must not be answered from the spool.
-type fresh struct{}
+// skipReuse marks the context of a call that must not be answered from the spool.
+type skipReuse struct{}
 
 // refuse answers a call that is not passed on.
 func (s *Session) refuse(x *exchange, tool, why, text string) {

@@ -237,7 +237,7 @@ func (r *reader) refresh(kept *spool.Result) error {
 	r.nextCall = func(ctx context.Context, x *exchange) {
 		s, p := r.s, paramsOf(m)
 		c := &call{method: result.CallTool, tool: p.name, limits: s.o.Settings.limitsOf(p.name)}
-		ctx = context.WithValue(ctx, fresh{}, true)
+		ctx = context.WithValue(ctx, skipReuse{}, true)
 		if name != "" {
 			s.o.Next.Send(ctx, m, s.watched(x))
 			return

@@ -67,7 +67,7 @@ type Session struct {
 	client  string // clientInfo.name of initialize
 	version string // the protocol version that both agreed on
 	reuse   reuseTable
-	asking  map[string]*asking // lists under way, by principal
+	asking  map[string]*listRequest // lists under way, by principal
 
 	reading chan struct{}
 	serial  atomic.Uint64

@@ -88,7 +88,7 @@ func (u *union) named(ctx context.Context, m transport.Message, to transport.Rec
 	name, _ := rawjson.Text(m.Raw, keys...)
 	if len(name) == MaxName { // perhaps shortened; the server's list tells
 		go func() {
-			c, own := u.route(name, func(c *part) *known { return c.session.learn(ctx, m, paramsOf(m)) })
+			c, own := u.route(name, func(c *part) *toolList { return c.session.learn(ctx, m, paramsOf(m)) })
 			u.sendNamed(ctx, m, to, c, name, own, keys)
 		}()
 		return
@@ -134,7 +134,7 @@ func (u *union) pass(ctx context.Context, m transport.Message, to transport.Rece
 	u.mu.Lock()
 	u.open[m.Head.ID] = c
 	u.mu.Unlock()
-	c.session.Send(ctx, m, &marked{u: u, c: c, Receiver: to, id: m.Head.ID, ctx: ctx})
+	c.session.Send(ctx, m, &requestMarker{u: u, c: c, Receiver: to, id: m.Head.ID, ctx: ctx})
 }
 
 // all sends a request to every server and answers when all have.
@@ -206,8 +206,8 @@ func (u *union) respond(ctx context.Context, m transport.Message, to transport.R
 	u.parts[n].session.Send(ctx, out, to)
 }
 
-// marked marks the requests of one server, and notices when it is gone.
-type marked struct {
+// requestMarker marks the requests of one server, and notices when it is gone.
+type requestMarker struct {
 	u *union
 	c *part
 	transport.Receiver
@@ -215,7 +215,7 @@ type marked struct {
 	ctx context.Context
 }
 
-func (r *marked) Receive(f *transport.Frame) {
+func (r *requestMarker) Receive(f *transport.Frame) {
 	if h := jsonrpc.ScanStart(f.Head).Head; h.Kind == jsonrpc.Request {
 		at := rawjson.Span{}
 		for m, err := range rawjson.Members(f.Head, 0) {
@@ -233,7 +233,7 @@ func (r *marked) Receive(f *transport.Frame) {
 	r.Receiver.Receive(f)
 }
 
-func (r *marked) Done(err error) {
+func (r *requestMarker) Done(err error) {
 	if r.id != "" {
 		r.u.mu.Lock()
 		delete(r.u.open, r.id)

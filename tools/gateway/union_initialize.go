@@ -167,7 +167,7 @@ func (u *union) reconnect(c *part) bool {
 func (u *union) subscribe(ctx context.Context, m transport.Message, to transport.Receiver) {
 	s := &subscription{u: u, to: to, waiting: len(u.parts), acked: make(chan struct{})}
 	for _, c := range u.parts {
-		go c.session.Send(ctx, m, &marked{u: u, c: c, Receiver: &subscribed{s: s}, ctx: ctx})
+		go c.session.Send(ctx, m, &requestMarker{u: u, c: c, Receiver: &subscribed{s: s}, ctx: ctx})
 	}
 	t := time.NewTimer(ackTimeout)
 	defer t.Stop()

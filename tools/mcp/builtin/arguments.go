@@ -100,7 +100,7 @@ func (d *decoder) object(dst, raw []byte, known []field, at string) []byte {
 				names[i] = known[i].name
 			}
 			shown := clip(name, maxShown)
-			d.problem("%q (%s) is not known%s", at+shown, clip(string(value), maxShown), meant(shown, names))
+			d.problem("%q (%s) is not known%s", at+shown, clip(string(value), maxShown), suggestion(shown, names))
 			continue
 		case given[name]:
 			d.problem("%q is given twice", at+name)

@@ -9,9 +9,9 @@ import (
 // maxShown is how much of what a client sent is shown to it in an error, in bytes.
 const maxShown = 80
 
-// meant is `, did you mean "x"?` for the known name that is most like name, and nothing where
+// suggestion is `, did you mean "x"?` for the known name that is most like name, and nothing where
 // none is.
-func meant(name string, known []string) string {
+func suggestion(name string, known []string) string {
 	if near := nearest.Names(name, known, 1); len(near) > 0 {
 		return fmt.Sprintf(", did you mean %q?", near[0])
 	}

@@ -199,7 +199,7 @@ func (s *Server) call(ctx context.Context, w *connection, p *params, m *transpor
 	tool := s.tools[string(rawjson.Unquote(nil, name))]
 	if tool == nil {
 		asked := clip(string(rawjson.Unquote(nil, name)), maxShown)
-		refuse(jsonrpc.CodeParams, fmt.Sprintf("Unknown tool: %q%s; tools/list names all of them", asked, meant(asked, s.names)), nil)
+		refuse(jsonrpc.CodeParams, fmt.Sprintf("Unknown tool: %q%s; tools/list names all of them", asked, suggestion(asked, s.names)), nil)
 		return
 	}
 	arguments := p.arguments.Of(m.Raw)

@@ -40,7 +40,7 @@ func (c *call) receive(f *transport.Frame, last bool) (whole bool) {
 	if c.over {
 		return true
 	}
-	rest := &guarded{call: c, src: f.Rest}
+	rest := &cancellableRest{call: c, src: f.Rest}
 	if f.Rest != nil {
 		f.Rest = rest
 	}
@@ -86,14 +86,14 @@ func (c *call) progressed(after time.Duration) {
 	}
 }
 
-// guarded is the rest of an answer, which ends when its request is taken back.
-type guarded struct {
+// cancellableRest is the rest of an answer, which ends when its request is taken back.
+type cancellableRest struct {
 	call *call
 	src  io.Reader
 	err  error
 }
 
-func (g *guarded) Read(p []byte) (int, error) {
+func (g *cancellableRest) Read(p []byte) (int, error) {
 	if err := g.call.ended.Load(); err != nil {
 		g.err = *err
 		if g.err == nil || g.err == io.EOF {

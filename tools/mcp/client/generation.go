@@ -29,7 +29,7 @@ const (
 type generation struct {
 	p              *Process
 	born           time.Time
-	out            *watched
+	out            *timedReader
 	answered       atomic.Bool
 	words          *stderr
 	serverRequests serverRequests // needs Server.mu
@@ -67,8 +67,8 @@ func (a *serverRequests) take(id jsonrpc.ID) bool {
 	return known || a.lost
 }
 
-// health counts how the server's runs ended. Server.mu guards it.
-type health struct {
+// restartHistory counts how the server's runs ended. Server.mu guards it.
+type restartHistory struct {
 	generation *generation // that runs; nil when none does
 	pauses     int         // short lives in a row
 	failures   int         // lives without an answer in a row
@@ -78,19 +78,19 @@ type health struct {
 }
 
 // refuse returns the error for a message while the server is not restarted any more.
-func (h *health) refuse(name string) error {
+func (h *restartHistory) refuse(name string) error {
 	if h.failures < giveUpAfter || !time.Now().Before(h.notBefore) {
 		return nil
 	}
 	return h.unavailable(name)
 }
 
-func (h *health) unavailable(name string) error {
+func (h *restartHistory) unavailable(name string) error {
 	return &Unavailable{Server: name, Reason: h.reason, Words: h.words, Tries: h.failures, Again: h.notBefore}
 }
 
 // ended notes a life's end and says how long to wait.
-func (h *health) ended(life time.Duration, answered bool, reason, words string) time.Duration {
+func (h *restartHistory) ended(life time.Duration, answered bool, reason, words string) time.Duration {
 	h.generation, h.reason, h.words = nil, reason, words
 	if life >= longLife {
 		h.pauses = 0
@@ -156,7 +156,7 @@ func (s *Server) start() (*generation, error) {
 	if p.Terminate == nil {
 		p.Terminate = p.Kill
 	}
-	g := &generation{p: p, born: time.Now(), out: &watched{src: p.Stdout}, gone: make(chan struct{})}
+	g := &generation{p: p, born: time.Now(), out: &timedReader{src: p.Stdout}, gone: make(chan struct{})}
 	g.words = newStderr(s, p.Stderr)
 	s.mu.Lock()
 	s.health.generation = g
@@ -349,14 +349,14 @@ func (s *Server) note(e journal.Event) {
 	}
 }
 
-// watched tells how long a read has been waiting.
-type watched struct {
+// timedReader tells how long a read has been waiting.
+type timedReader struct {
 	src   io.Reader
 	since atomic.Int64 // when the read began, in Unix nanoseconds; 0 when none is under way
 	ended atomic.Bool  // nothing more comes
 }
 
-func (w *watched) Read(p []byte) (int, error) {
+func (w *timedReader) Read(p []byte) (int, error) {
 	w.since.Store(time.Now().UnixNano())
 	defer w.since.Store(0)
 	n, err := w.src.Read(p)
@@ -368,7 +368,7 @@ func (w *watched) Read(p []byte) (int, error) {
 
 // drain lets what is left be read, however slow its reader is, and closes the pipe when
 // only somebody else who holds it keeps it open.
-func (w *watched) drain(drained <-chan struct{}) {
+func (w *timedReader) drain(drained <-chan struct{}) {
 	tick := time.NewTicker(stuck / 4)
 	defer tick.Stop()
 	for {

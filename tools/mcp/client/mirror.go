@@ -143,13 +143,13 @@ func isToken(text string) bool {
 	return text != ""
 }
 
-// listed reads along when the answer to a client without HTTP tells of tools.
-type listed struct {
+// toolListReader reads along when the answer to a client without HTTP tells of tools.
+type toolListReader struct {
 	transport.Receiver
 	r *Remote
 }
 
-func (l *listed) Receive(f *transport.Frame) {
+func (l *toolListReader) Receive(f *transport.Frame) {
 	// A list that cannot be held costs its tools their mirrored headers, nothing else.
 	if f.ReadAll(maxListed) == nil {
 		l.r.learn(f.Head)

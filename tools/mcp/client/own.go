@@ -32,7 +32,7 @@ func (x *exchange) single(answer *http.Response) error {
 	if rest == nil {
 		if _, err := rawjson.Only(head); err != nil {
 			// Whole as far as HTTP can tell: the connection's end was the text's.
-			rest = failing{io.ErrUnexpectedEOF}
+			rest = failingReader{io.ErrUnexpectedEOF}
 		}
 	}
 	f := &transport.Frame{Head: head, Rest: rest}

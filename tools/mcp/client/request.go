@@ -206,7 +206,7 @@ func (x *exchange) document(a transport.Answer, body io.Reader) error {
 		}
 	}
 	if _, bad := rawjson.Only(head); bad != nil && rest == nil {
-		rest = failing{io.ErrUnexpectedEOF} // as far as HTTP can tell it is whole
+		rest = failingReader{io.ErrUnexpectedEOF} // as far as HTTP can tell it is whole
 	}
 	x.to.Open(a)
 	return x.receive(&transport.Frame{Head: head, Rest: rest})
@@ -243,21 +243,21 @@ func readHead(body io.Reader) (head []byte, rest io.Reader, err error) {
 	case err == io.EOF:
 		return bytes.TrimSpace(head), nil, nil
 	}
-	return head, failing{err}, nil
+	return head, failingReader{err}, nil
 }
 
-// failing is the rest of a message that broke off at once.
-type failing struct{ err error }
+// failingReader is the rest of a message that broke off at once.
+type failingReader struct{ err error }
 
-func (f failing) Read([]byte) (int, error) { return 0, f.err }
+func (f failingReader) Read([]byte) (int, error) { return 0, f.err }
 
-// followed notes how the rest of a frame ended.
-type followed struct {
+// restWatcher notes how the rest of a frame ended.
+type restWatcher struct {
 	src    io.Reader
 	failed error
 }
 
-func (f *followed) Read(p []byte) (int, error) {
+func (f *restWatcher) Read(p []byte) (int, error) {
 	n, err := f.src.Read(p)
 	if err != nil && err != io.EOF {
 		f.failed = err
@@ -266,18 +266,18 @@ func (f *followed) Read(p []byte) (int, error) {
 }
 
 // err is what broke the frame off, nil when nothing did. A nil followed is of a whole frame.
-func (f *followed) err() error {
+func (f *restWatcher) err() error {
 	if f == nil {
 		return nil
 	}
 	return f.failed
 }
 
-func follow(f *transport.Frame) *followed {
+func follow(f *transport.Frame) *restWatcher {
 	if f.Rest == nil {
 		return nil
 	}
-	watch := &followed{src: f.Rest}
+	watch := &restWatcher{src: f.Rest}
 	f.Rest = watch
 	return watch
 }

@@ -86,7 +86,7 @@ func (x *exchange) own(ctx context.Context) {
 		return
 	}
 	if _, modern := header[http.CanonicalHeaderKey(headerMethod)]; modern && x.m.Head.Method == "tools/list" {
-		x.to = &listed{Receiver: x.to, r: r}
+		x.to = &toolListReader{Receiver: x.to, r: r}
 	}
 	media := mediaType(answer.Header)
 	switch {
@@ -162,16 +162,16 @@ func (r *Remote) opened(x *exchange, h http.Header) {
 		r.session.initialize = bytes.Clone(x.m.Raw)
 	}
 	to := x.to
-	x.to = &versioned{Receiver: to, r: r}
+	x.to = &versionReader{Receiver: to, r: r}
 }
 
-// versioned takes the protocol version out of the answer to initialize.
-type versioned struct {
+// versionReader takes the protocol version out of the answer to initialize.
+type versionReader struct {
 	transport.Receiver
 	r *Remote
 }
 
-func (v *versioned) Receive(f *transport.Frame) {
+func (v *versionReader) Receive(f *transport.Frame) {
 	_ = f.ReadAll(maxHandshake) // one that is larger passes as it is, without a version
 	if version, ok := rawjson.Text(f.Head, "result", "protocolVersion"); ok {
 		v.r.mu.Lock()

@@ -86,7 +86,7 @@ type Server struct {
 	clients   []*client
 	serial    uint64
 	handshake handshake
-	health    health
+	health    restartHistory
 	over      chan struct{} // the run has ended
 }
 

@@ -8,10 +8,10 @@ import (
 	"strings"
 )
 
-// printAgain writes what to run a second time, and to why, why it may not be; false: some file
+// printRerun writes what to run a second time, and to why, why it may not be; false: some file
 // could not be read, or something failed that must not be run again.
-func printAgain(w, why io.Writer, names []string) bool {
-	var step []*survey
+func printRerun(w, why io.Writer, names []string) bool {
+	var step []*failureSurvey
 	good := true
 	for _, name := range names {
 		s, err := surveyFile(name)
@@ -30,15 +30,15 @@ func printAgain(w, why io.Writer, names []string) bool {
 		return false
 	}
 	for _, s := range step {
-		for _, line := range s.again() {
+		for _, line := range s.rerunPatterns() {
 			fmt.Fprintf(w, "%s\t%s\n", s.file, line)
 		}
 	}
 	return true
 }
 
-// again is a line for each package with failed tests: the package and a pattern of them.
-func (s *survey) again() []string {
+// rerunPatterns is a line for each package with failed tests: the package and a pattern of them.
+func (s *failureSurvey) rerunPatterns() []string {
 	var packages []string
 	tests := map[string][]string{}
 	for _, k := range s.failed {
@@ -54,5 +54,5 @@ func (s *survey) again() []string {
 	return lines
 }
 
-// againFile is where the second run of a file is.
-func againFile(name string) string { return strings.TrimSuffix(name, ".json") + ".again.json" }
+// rerunFile is where the second run of a file is.
+func rerunFile(name string) string { return strings.TrimSuffix(name, ".json") + ".again.json" }
