@@ -213,8 +213,8 @@ func (s *state) condemn(now time.Time, o *orphan) {
 	s.dying[o.id()] = &endingProcess{Process: o.Process, of: o, termSent: now}
 }
 
-// includeDescendants condemns the descendants of those who are being ended. One that is born during the grace
-// has what is left of it; the family has ancestors before descendants.
+// includeDescendants adds the descendants of the processes that are being ended. One that is born during the grace has what is
+// left of it; the family has ancestors before descendants.
 func (s *state) includeDescendants(now time.Time, family []Process) {
 	if len(s.dying) == 0 {
 		return

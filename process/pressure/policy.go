@@ -53,7 +53,7 @@ type policy struct {
 	heldBy       map[string]peerHold // peers that hold their run
 }
 
-// peerHold is what we know about what a peer holds, by our own clock: the wall clock may jump.
+// peerHold records since when a peer has kept its run stopped, by our own clock, because the wall clock may jump.
 type peerHold struct {
 	stamp, first time.Time
 	thawed       bool
@@ -115,7 +115,7 @@ func (p *policy) step(in input) []action {
 	return acts
 }
 
-// observe keeps account of how long memory has been short, or not.
+// observe tracks how long memory has been short, or available again.
 func (p *policy) observe(in input) {
 	if in.ledgerRead {
 		p.ledgerReadAt = in.now
@@ -138,13 +138,12 @@ func (p *policy) observe(in input) {
 	}
 }
 
-// recovered says whether memory has been back for so long.
+// recovered reports whether enough memory has been available for d.
 func (p *policy) recovered(now time.Time, d time.Duration) bool {
 	return !p.recoveredSince.IsZero() && now.Sub(p.recoveredSince) >= d
 }
 
-// release lets go what has been held for its time, or is needed no more: first the run,
-// and then, when that is well, its descendants.
+// release continues what was stopped, when its time is over or memory is back: first the run, then its descendants.
 func (p *policy) release(in input, why string) []action {
 	s := &p.state
 	frozen, stopped := !s.Frozen.IsZero(), len(s.Stopped) > 0
@@ -232,8 +231,8 @@ const (
 	wait               // all has been done, or something was just done
 )
 
-// choose finds whose turn it is: the youngest run above its reservation that may be
-// stopped and is not yet. After any action of anybody all wait for its effect.
+// choose selects the run that has to give way: the youngest run above its reservation that may be stopped and is not stopped
+// yet. After any action of anybody all wait for its effect.
 func (p *policy) choose(in input) (chosen Holder, _ choice) {
 	above, may := false, false
 	for _, h := range in.holders {
@@ -273,7 +272,7 @@ func (p *policy) choose(in input) (chosen Holder, _ choice) {
 	return chosen, someone
 }
 
-// expect notes whose turn it is, and passes over one that does not act on it.
+// expect records which run was chosen, and skips it later if it does not act in time.
 func (p *policy) expect(now time.Time, h Holder) {
 	if p.chosenID != h.ID || !p.chosenActed.Equal(h.State.Acted) {
 		p.chosenID, p.chosenAt, p.chosenActed = h.ID, now, h.State.Acted
@@ -285,9 +284,8 @@ func (p *policy) expect(now time.Time, h Holder) {
 	}
 }
 
-// thawPeers finds runs whose supervisor should have let them go and has not: it is
-// stopped, or dead. Of a dead one's run only its own clean-up waits, so it is let go as
-// soon as memory is not short.
+// thawPeers finds runs whose supervisor should have continued them and has not, because it is stopped or dead. Of a dead one's
+// run only its own clean-up waits, so it is let go as soon as memory is not short.
 func (p *policy) thawPeers(in input) []action {
 	var acts []action
 	there := map[string]bool{}
@@ -368,8 +366,8 @@ func (p *policy) failed(now time.Time, k ActionKind) State {
 	return *s
 }
 
-// nothingToTake records that the run has no descendant worth stopping or ending: the whole
-// run is the next to be frozen; where killing is all there is, another run gets the turn.
+// nothingToTake records that the run has no descendant large enough to stop or end: the whole run is the next to be frozen;
+// where killing is all there is, another run gets the turn.
 func (p *policy) nothingToTake(now time.Time, reason string) []action {
 	p.said = min(p.said, 1)
 	if p.state.Mode != Kill {

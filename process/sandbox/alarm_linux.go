@@ -72,9 +72,8 @@ func (g *group2) disableThrottle() {
 	}
 }
 
-// brakeAt is where memory.high holds the run back until its children are marked, in
-// percent of memory.max. Below 90 % memory.high is known to hang jobs; here it is lifted as
-// soon as it has been noticed.
+// throttleAt is the value of memory.high, in percent of memory.max. There the kernel slows the run down until its children are
+// marked. Below 90 % memory.high is known to hang jobs; here it is lifted as soon as it has been noticed.
 const (
 	throttleAt = 90
 	rearmFrom  = 80
