@@ -9,7 +9,6 @@ import (
 
 	"github.com/plimsoll/plimsoll/config"
 	"github.com/plimsoll/plimsoll/journal"
-	"github.com/plimsoll/plimsoll/limit"
 	"github.com/plimsoll/plimsoll/process/estimate"
 	"github.com/plimsoll/plimsoll/process/guard"
 	"github.com/plimsoll/plimsoll/process/headroom"
@@ -27,26 +26,13 @@ type decision struct {
 	Project  config.Project
 	Path     string
 	Settings config.Settings
-	Estimate estimate.Estimate
-	// Reservation is what admission sets aside, in bytes: the estimate, but not more than
-	// a limit of the user's own (memory_max) allows the run to use.
-	Reservation limit.Bytes
-	// MinFree is what admission leaves free on the host.
-	MinFree limit.Bytes
+	// Numbers are the estimate, what is set aside for it, and the memory limit.
+	guard.Numbers
 	Limits  sandbox.Limits
-	// LimitNote says why the memory limit is not what was asked for, "" when it is.
-	LimitNote string
-	Reading   headroom.Reading
+	Reading headroom.Reading
 	// ReadingErr says why the host's memory could not be read.
 	ReadingErr error
 }
-
-// leastAuto is the least memory limit that "auto" sets: a limit is there to stop a runaway,
-// and every agent CLI works in much less.
-const leastAuto = 4 * limit.GiB
-
-// leastShare is what "auto" gives where min_free is nearly all that there is.
-const leastShare = 256 * limit.MiB
 
 // decide decides about a command. history may be nil; estimates then come from the configuration.
 func (a *App) decide(o *RunOptions, history *usage.History) (*decision, error) {
@@ -72,62 +58,31 @@ func (a *App) decide(o *RunOptions, history *usage.History) (*decision, error) {
 	return p, nil
 }
 
-// weigh reads the host and sets the estimate and the limits, for a run and for a prediction alike.
+// weigh reads the host and decides the numbers, for a run and for a prediction alike.
 func (a *App) weigh(p *decision, history *usage.History) (err error) {
-	p.Reading, p.ReadingErr = headroom.Read(headroom.Source{})
-	if err := a.distrustEstimate(p); err != nil {
+	var host guard.Host
+	host.Reading, host.Err = headroom.Read(headroom.Source{})
+	p.Reading, p.ReadingErr = host.Reading, host.Err
+	if wrong, ok := guard.DistrustedEstimate(p.Settings, host); !ok { // the user's own takes its place
+		own, err := a.Config.WithoutProject().For(p.Tool)
+		if err != nil {
+			return err
+		}
+		p.Settings.Warnings = append(p.Settings.Warnings, wrong)
+		p.Settings.InitialEstimate = own.InitialEstimate
+	}
+	var known estimate.Input
+	if p.Settings.Reservation == 0 {
+		known = guard.InputOf(history, p.Project.Key, p.Tool, p.Variant, func(err error) {
+			a.Warn("nothing of the history is used: " + err.Error())
+		})
+	}
+	if p.Numbers, err = guard.Decide(p.Settings, known, host); err != nil {
 		return err
 	}
-	if p.Estimate, err = a.estimateFor(p, history); err != nil {
-		return err
-	}
-	p.setLimits()
-	return nil
-}
-
-// estimateFor asks what the user has set, then the history, then the configuration.
-func (a *App) estimateFor(p *decision, history *usage.History) (estimate.Estimate, error) {
-	if p.Settings.Reservation > 0 {
-		return estimate.Estimate{Bytes: p.Settings.Reservation, Source: estimate.SourceReservation}, nil
-	}
-	in := guard.InputOf(history, p.Project.Key, p.Tool, p.Variant, func(err error) {
-		a.Warn("nothing of the history is used: " + err.Error())
-	})
-	return initialOf(in, p.Settings).Estimate()
-}
-
-// setLimits turns settings into numbers. "auto" memory is max(4 GiB, twice the
-// reservation), never above the host's memory less what is kept free; any limit is kept
-// strictly below the enclosing ones, because a container's own OOM kill may take all of it.
-func (p *decision) setLimits() {
 	s := p.Settings
-	capacity := limit.Bytes(0)
-	if p.ReadingErr == nil {
-		capacity = p.Reading.Capacity()
-	}
-	p.MinFree = minFreeOf(s, capacity)
-	memory := s.MemoryMax
-	if memory == config.Auto {
-		memory = max(leastAuto, 2*p.Estimate.Bytes)
-		if most := capacity - p.MinFree; capacity > 0 && memory > most {
-			memory = max(most, min(capacity/2, leastShare))
-		}
-	}
-	if outer, path := p.enclosing(); outer > 0 {
-		// 1/32 or 16 MiB below: what the supervisor and the shell around it need.
-		if most := max(outer-max(outer/32, 16*limit.MiB), outer/2); memory > most {
-			memory = most
-			p.LimitNote = fmt.Sprintf("kept below the %s that %s allows", outer.Human(), path)
-		}
-	}
-	memory = max(memory, limit.MiB) // the least that can be configured: never none at all
-	// A run can't use more than the limit that the user gave it. What "auto" or an enclosing group makes of that limit
-	// says nothing about what the run needs: an estimate above it must be refused at once, not wait for ever.
-	p.Reservation = p.Estimate.Bytes
-	if s.MemoryMax != config.Auto {
-		p.Reservation = min(p.Reservation, max(s.MemoryMax, limit.MiB))
-	}
-	p.Limits = sandbox.Limits{Memory: memory, Swap: s.SwapMax, Pids: s.PidsMax, Time: s.TimeMax, CPUWeight: s.CPUWeight, CPUs: s.CPUs}
+	p.Limits = sandbox.Limits{Memory: p.Memory, Swap: s.SwapMax, Pids: s.PidsMax, Time: s.TimeMax, CPUWeight: s.CPUWeight, CPUs: s.CPUs}
+	return nil
 }
 
 // report is what a report says before the run.
@@ -139,20 +94,6 @@ func (p *decision) report(command []string) journal.Report {
 		Estimate:    journal.Estimate{Bytes: int64(p.Estimate.Bytes), Source: p.Estimate.Source, Samples: p.Estimate.Samples},
 		Enforcement: journal.Enforcement{Memory: string(sandbox.ByNobody), Swap: string(sandbox.ByNobody), Pids: string(sandbox.ByNobody), CPU: string(sandbox.ByNobody), CPUs: string(sandbox.ByNobody)},
 	}
-}
-
-// enclosing is the tightest memory limit around us, 0 when there is none.
-func (p *decision) enclosing() (limit.Bytes, string) {
-	tightest, path := limit.Bytes(0), ""
-	if p.ReadingErr != nil {
-		return 0, ""
-	}
-	for _, g := range p.Reading.Cgroups {
-		if g.Limit != headroom.Unlimited && g.Limit > 0 && (tightest == 0 || g.Limit < tightest) {
-			tightest, path = g.Limit, g.Path
-		}
-	}
-	return tightest, path
 }
 
 // findCommand finds the executable as a shell does. The error is a *sandbox.ExecError.

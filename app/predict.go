@@ -75,17 +75,6 @@ func (p Prediction) Because() string {
 	return "a first guess; no run has shown a need yet"
 }
 
-// initialOf adds to a history what the configuration says.
-func initialOf(in estimate.Input, s config.Settings) estimate.Input {
-	in.Estimator = string(s.Estimator)
-	if s.Source("initial_estimate").Origin == config.OriginProfile {
-		in.Profile = s.InitialEstimate
-	} else {
-		in.Configured = s.InitialEstimate
-	}
-	return in
-}
-
 // MiB rounds up to whole MiB, the unit of the resource tables of Kubernetes and Nomad.
 func MiB(bytes int64) int64 {
 	return (bytes + int64(limit.MiB) - 1) / int64(limit.MiB)

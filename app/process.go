@@ -49,29 +49,19 @@ func (x *process) cleanUp() {
 
 // request is the decision as admission sees it.
 func (x *process) request() admission.Request {
-	s := x.decision.Settings
-	wait := s.Wait
-	if wait == config.Forever {
-		wait = admission.Forever
+	d := x.decision
+	ask := d.Ask(d.Settings)
+	ask.ID, ask.Tool, ask.Variant, ask.Project = admission.NewID(), d.Tool, d.Variant, d.Project.Name
+	ask.Parent, ask.Force = os.Getenv(sandbox.CookieName), x.opts.Force
+	ask.Headroom = func() (headroom.Reading, error) { return headroom.Read(headroom.Source{}) }
+	ask.Progress = func(p admission.Progress) {
+		x.report.journal.Append(journal.Waiting{Position: p.Position, Reason: string(p.Reason)})
+		x.report.say.progress(p)
 	}
-	minFree := x.decision.MinFree
-	if minFree == 0 {
-		minFree = -1 // nothing is to be kept free; 0 would mean the default
+	ask.Removed = func(h admission.Holder) {
+		x.report.journal.Append(journal.CleanedUp{What: fmt.Sprintf("what %s (pid %d, since %s) left", h.Tool, h.Owner.PID, h.Since.Format(time.RFC3339))})
 	}
-	return admission.Request{
-		ID: admission.NewID(), Tool: x.decision.Tool, Variant: x.decision.Variant, Project: x.decision.Project.Name,
-		Reservation: x.decision.Reservation, Parent: os.Getenv(sandbox.CookieName),
-		SlotsPerTool: s.MaxConcurrent, SlotsTotal: s.MaxConcurrentTotal,
-		Wait: wait, Force: x.opts.Force, Required: s.Enforcement == "required", MinFree: minFree, CountSwap: s.CountSwap,
-		Headroom: func() (headroom.Reading, error) { return headroom.Read(headroom.Source{}) },
-		Progress: func(p admission.Progress) {
-			x.report.journal.Append(journal.Waiting{Position: p.Position, Reason: string(p.Reason)})
-			x.report.say.progress(p)
-		},
-		Removed: func(h admission.Holder) {
-			x.report.journal.Append(journal.CleanedUp{What: fmt.Sprintf("what %s (pid %d, since %s) left", h.Tool, h.Owner.PID, h.Since.Format(time.RFC3339))})
-		},
-	}
+	return ask
 }
 
 func (x *process) admit(ctx context.Context) error {

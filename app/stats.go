@@ -10,6 +10,7 @@ import (
 
 	"github.com/plimsoll/plimsoll/config"
 	"github.com/plimsoll/plimsoll/process/estimate"
+	"github.com/plimsoll/plimsoll/process/guard"
 	"github.com/plimsoll/plimsoll/process/usage"
 )
 
@@ -60,7 +61,7 @@ func (a *App) Stats(ctx context.Context, o StatsOptions) ([]Stat, error) {
 			return err
 		}
 		samples := estimate.FromRuns(s.Runs)
-		next, err := initialOf(estimate.Input{Project: samples}, settings).Estimate()
+		next, err := guard.WithSettings(estimate.Input{Project: samples}, settings).Estimate()
 		if err != nil {
 			return err
 		}

@@ -77,21 +77,33 @@ func (g *Guard) Admit(ctx context.Context, r Request) (*Admission, error) {
 	return &Admission{guard: g, claim: claim, tool: ask.Tool, variant: r.Variant, project: projectOf(r.Project), estimate: d.Estimate}, nil
 }
 
+// request decides as plimsoll does, by [Decide], with what the caller says in place of a configuration.
 func (g *Guard) request(r Request) (admission.Request, Decision) {
 	project := projectOf(r.Project)
-	d := Decision{Estimate: g.EstimateVariant(r.Tool, r.Variant, project)}
+	s := config.Settings{
+		MemoryMax: config.Auto, MinFree: g.options.MinFree, CountSwap: g.options.CountSwap,
+		MaxConcurrent: r.Slots, MaxConcurrentTotal: g.options.SlotsTotal, Wait: r.Wait,
+	}
+	switch {
+	case g.options.MinFree == 0:
+		s.MinFree = config.Auto
+	case g.options.MinFree < 0:
+		s.MinFree = 0
+	}
+	var host Host
+	host.Reading, host.Err = g.options.Headroom()
+	n := g.decide(s, r.Tool, r.Variant, project, host)
+	if r.Reservation != 0 {
+		n.Reservation = r.Reservation
+	}
 	name := project.Key
 	if project.Path != "" {
 		name = filepath.Base(project.Path)
 	}
-	if r.Reservation == 0 {
-		r.Reservation = d.Estimate.Bytes
-	}
-	return admission.Request{
-		Tool: config.CanonicalTool(r.Tool), Project: name, Reservation: r.Reservation, Parent: os.Getenv(sandbox.CookieName),
-		SlotsPerTool: r.Slots, SlotsTotal: g.options.SlotsTotal, Wait: r.Wait, Force: r.Force,
-		MinFree: g.options.MinFree, CountSwap: g.options.CountSwap, Headroom: g.options.Headroom, Progress: r.Progress,
-	}, d
+	ask := n.Ask(s)
+	ask.Tool, ask.Variant, ask.Project, ask.Parent = config.CanonicalTool(r.Tool), r.Variant, name, os.Getenv(sandbox.CookieName)
+	ask.Force, ask.Headroom, ask.Progress = r.Force, g.options.Headroom, r.Progress
+	return ask, Decision{Estimate: n.Estimate}
 }
 
 // Admission is memory and a slot that are held for one run, until Release or until this process

@@ -2,6 +2,7 @@ package guard
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"time"
 
@@ -105,13 +106,22 @@ func (g *Guard) Estimate(tool string, project usage.Project) estimate.Estimate {
 // EstimateVariant is Estimate for one variant of a generic tool: "test" of make test. Without a history
 // of its own it goes by those of the tool.
 func (g *Guard) EstimateVariant(tool, variant string, project usage.Project) estimate.Estimate {
+	return g.decide(config.Settings{MemoryMax: config.Auto}, tool, variant, projectOf(project), Host{Err: errNotRead}).Estimate
+}
+
+// errNotRead stands for the reading of a host that the question does not go by.
+var errNotRead = errors.New("the host was not read")
+
+// decide is [Decide] with the history and the estimates of this guard.
+func (g *Guard) decide(s config.Settings, tool, variant string, project usage.Project, host Host) Numbers {
 	tool = config.CanonicalTool(tool)
-	in := InputOf(g.history, projectOf(project).Key, tool, variant, func(err error) {
+	known := InputOf(g.history, project.Key, tool, variant, func(err error) {
 		g.options.Warn("estimated without history: " + err.Error())
 	})
-	in.Estimator, in.Configured, in.Profile = g.options.Estimator, g.initial[tool], g.profiles[tool]
-	e, _ := in.Estimate() // its only error is an unknown estimator, which Open refuses
-	return e
+	known.Profile = g.profiles[tool]
+	s.Estimator, s.InitialEstimate = config.Estimator(g.options.Estimator), g.initial[tool]
+	n, _ := Decide(s, known, host) // its only error is an unknown estimator, which Open refuses
+	return n
 }
 
 // projectOf is p, or the project of the working directory.

@@ -1,0 +1,189 @@
+package guard
+
+import (
+	"fmt"
+	"sync"
+
+	"github.com/plimsoll/plimsoll/config"
+	"github.com/plimsoll/plimsoll/limit"
+	"github.com/plimsoll/plimsoll/process/admission"
+	"github.com/plimsoll/plimsoll/process/estimate"
+	"github.com/plimsoll/plimsoll/process/headroom"
+	"github.com/plimsoll/plimsoll/process/usage"
+)
+
+// Host is what the host and the enclosing control groups have; Err says why it is not known.
+type Host struct {
+	Reading headroom.Reading
+	Err     error
+}
+
+// Numbers are what one run is expected to need and what it may use, in bytes.
+type Numbers struct {
+	Estimate estimate.Estimate
+	// Reservation is what admission sets aside: the estimate, but not more than a limit of the user's own (memory_max) allows
+	// the run to use.
+	Reservation limit.Bytes
+	// MinFree is what admission leaves free on the host.
+	MinFree limit.Bytes
+	// Memory is the memory limit.
+	Memory limit.Bytes
+	// LimitNote says why the memory limit is not what was asked for, "" when it is.
+	LimitNote string
+}
+
+const (
+	// leastAuto is the least memory limit that "auto" sets: a limit is there to stop a runaway,
+	// and every agent CLI works in much less.
+	leastAuto = 4 * limit.GiB
+	// leastShare is what "auto" gives where min_free is nearly all that there is.
+	leastShare = 256 * limit.MiB
+)
+
+// Decide turns settings, what the history knows (see [InputOf]) and the host into the numbers of a run. It reads nothing
+// else and changes nothing: a run, a dry run, a prediction and a [Guard] decide by it. The error says that the settings
+// name an estimator that there is none of.
+func Decide(s config.Settings, known estimate.Input, host Host) (n Numbers, err error) {
+	if s.Reservation > 0 {
+		n.Estimate = estimate.Estimate{Bytes: s.Reservation, Source: estimate.SourceReservation}
+	} else if n.Estimate, err = WithSettings(known, s).Estimate(); err != nil {
+		return n, err
+	}
+	n.limits(s, host)
+	return n, nil
+}
+
+// limits turns settings into numbers. "auto" memory is max(4 GiB, twice the
+// reservation), never above the host's memory less what is kept free; any limit is kept
+// strictly below the enclosing ones, because a container's own OOM kill may take all of it.
+func (n *Numbers) limits(s config.Settings, host Host) {
+	capacity := limit.Bytes(0)
+	if host.Err == nil {
+		capacity = host.Reading.Capacity()
+	}
+	n.MinFree = minFree(s, capacity)
+	memory := s.MemoryMax
+	if memory == config.Auto {
+		memory = max(leastAuto, 2*n.Estimate.Bytes)
+		if room := capacity - n.MinFree; capacity > 0 && memory > room {
+			memory = max(room, min(capacity/2, leastShare))
+		}
+	}
+	if outer, path := host.enclosing(); outer > 0 {
+		// 1/32 or 16 MiB below: what the supervisor and the shell around it need.
+		if below := max(outer-max(outer/32, 16*limit.MiB), outer/2); memory > below {
+			memory = below
+			n.LimitNote = fmt.Sprintf("kept below the %s that %s allows", outer.Human(), path)
+		}
+	}
+	n.Memory = max(memory, limit.MiB) // the least that can be configured: never none at all
+	// A run can't use more than the limit that the user gave it. What "auto" or an enclosing group makes of that limit
+	// says nothing about what the run needs: an estimate above it must be refused at once, not wait for ever.
+	n.Reservation = n.Estimate.Bytes
+	if s.MemoryMax != config.Auto {
+		n.Reservation = min(n.Reservation, max(s.MemoryMax, limit.MiB))
+	}
+}
+
+// enclosing is the tightest memory limit around us, 0 when there is none.
+func (h Host) enclosing() (limit.Bytes, string) {
+	tightest, path := limit.Bytes(0), ""
+	if h.Err != nil {
+		return 0, ""
+	}
+	for _, g := range h.Reading.Cgroups {
+		if g.Limit != headroom.Unlimited && g.Limit > 0 && (tightest == 0 || g.Limit < tightest) {
+			tightest, path = g.Limit, g.Path
+		}
+	}
+	return tightest, path
+}
+
+// minFree is what admission leaves free on a host of this capacity.
+func minFree(s config.Settings, capacity limit.Bytes) limit.Bytes {
+	if s.MinFree == config.Auto {
+		return headroom.MinFree(capacity)
+	}
+	return s.MinFree
+}
+
+// WithSettings adds to what a history knows what the configuration says.
+func WithSettings(in estimate.Input, s config.Settings) estimate.Input {
+	in.Estimator = string(s.Estimator)
+	if s.Source("initial_estimate").Origin == config.OriginProfile {
+		in.Profile = s.InitialEstimate
+	} else {
+		in.Configured = s.InitialEstimate
+	}
+	return in
+}
+
+// DistrustedEstimate tells what is wrong with an initial estimate that a project's file gives and
+// that this host could never set aside, min_free left alone; ok when there is nothing. Believing it
+// would let a cloned repository keep every run from starting.
+func DistrustedEstimate(s config.Settings, host Host) (wrong config.Problem, ok bool) {
+	from := s.Source("initial_estimate")
+	if host.Err != nil || from.Origin != config.OriginProject {
+		return config.Problem{}, true
+	}
+	room := host.Reading.Ceiling(s.CountSwap)
+	available := room.Physical + room.Swap - minFree(s, host.Reading.Capacity())
+	if s.InitialEstimate <= available {
+		return config.Problem{}, true
+	}
+	return config.Problem{
+		Where: from, Key: "initial_estimate",
+		What: fmt.Sprintf("%s is more than this host can ever set aside (%s) and is not used", s.InitialEstimate.Human(), max(0, available).Human()),
+		Fix:  "correct it, or set it in your own configuration",
+	}, false
+}
+
+// Ask puts the numbers and the settings of a run into the terms of admission. Who asks adds who it is, what it
+// waits with, and how the host is read.
+func (n Numbers) Ask(s config.Settings) admission.Request {
+	r := admission.Request{
+		Reservation: n.Reservation, SlotsPerTool: s.MaxConcurrent, SlotsTotal: s.MaxConcurrentTotal, Wait: s.Wait,
+		Required: s.Enforcement == config.EnforcementRequired, MinFree: n.MinFree, CountSwap: s.CountSwap,
+	}
+	if s.Wait == config.Forever {
+		r.Wait = admission.Forever
+	}
+	if n.MinFree == 0 {
+		r.MinFree = -1 // nothing is kept free; 0 would mean the default there
+	}
+	return r
+}
+
+// InputOf is what a history knows of a variant of a tool in a project, as an estimate wants it. The files of other
+// projects are read only if this one's say nothing. off receives what could not be read; h may be nil.
+func InputOf(h *usage.History, projectKey, tool, variant string, off func(error)) estimate.Input {
+	if h == nil {
+		return estimate.Input{}
+	}
+	here, err := h.Variants(projectKey, tool)
+	if err != nil {
+		off(err)
+	}
+	in := estimate.Input{Project: estimate.FromRuns(here[variant]), Siblings: estimate.Pool{}}
+	for v, runs := range here {
+		if v != variant {
+			in.Siblings[v] = estimate.FromRuns(runs)
+		}
+	}
+	everywhere := sync.OnceValue(func() estimate.Pool {
+		runs, err := h.ToolRuns(tool)
+		if err != nil {
+			off(err)
+		}
+		pool := estimate.Pool{}
+		for _, r := range runs {
+			if s, ok := estimate.FromRun(r); ok {
+				pool[r.Variant] = append(pool[r.Variant], s)
+			}
+		}
+		return pool
+	})
+	in.ToolSamples = func() []estimate.Sample { return everywhere()[variant] }
+	in.ToolSiblings = everywhere
+	return in
+}

@@ -1,0 +1,70 @@
+package guard
+
+import (
+	"errors"
+	"testing"
+
+	"github.com/plimsoll/plimsoll/config"
+	"github.com/plimsoll/plimsoll/limit"
+	"github.com/plimsoll/plimsoll/process/estimate"
+	"github.com/plimsoll/plimsoll/process/headroom"
+)
+
+func TestDecide(t *testing.T) {
+	unknown := Host{Err: errors.New("unreadable")}
+	for name, c := range map[string]struct {
+		s                            config.Settings
+		host                         Host
+		reservation, memory, minFree limit.Bytes
+		asked                        limit.Bytes // MinFree in the terms of admission
+	}{
+		"auto is at least 4 GiB":         {config.Settings{MemoryMax: config.Auto, InitialEstimate: limit.GiB}, unknown, limit.GiB, 4 * limit.GiB, 0, -1},
+		"and twice the reservation":      {config.Settings{MemoryMax: config.Auto, InitialEstimate: 3 * limit.GiB}, unknown, 3 * limit.GiB, 6 * limit.GiB, 0, -1},
+		"a limit caps the reservation":   {config.Settings{MemoryMax: limit.GiB, InitialEstimate: 3 * limit.GiB}, unknown, limit.GiB, limit.GiB, 0, -1},
+		"auto does not":                  {config.Settings{MemoryMax: config.Auto, Reservation: 9 * limit.GiB}, unknown, 9 * limit.GiB, 18 * limit.GiB, 0, -1},
+		"a reservation is set aside":     {config.Settings{MemoryMax: 2 * limit.GiB, InitialEstimate: limit.MiB, Reservation: limit.GiB}, unknown, limit.GiB, 2 * limit.GiB, 0, -1},
+		"no limit is smaller than 1 MiB": {config.Settings{MemoryMax: 1, InitialEstimate: limit.GiB}, unknown, limit.MiB, limit.MiB, 0, -1},
+		"what is to be kept free":        {config.Settings{MemoryMax: limit.GiB, InitialEstimate: limit.MiB, MinFree: 7 * limit.MiB}, unknown, limit.MiB, limit.GiB, 7 * limit.MiB, 7 * limit.MiB},
+		"below what encloses it": {
+			config.Settings{MemoryMax: 8 * limit.GiB, InitialEstimate: limit.MiB},
+			Host{Reading: headroom.Reading{Cgroups: []headroom.Cgroup{{Path: "/a", Limit: 4 * limit.GiB}, {Path: "/a/b", Limit: headroom.Unlimited}}}},
+			limit.MiB, 4*limit.GiB - 128*limit.MiB, 0, -1,
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			n, err := Decide(c.s, estimate.Input{}, c.host)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if n.Reservation != c.reservation || n.Memory != c.memory || n.MinFree != c.minFree {
+				t.Errorf("reservation %s, memory %s, free %s; want %s, %s, %s", n.Reservation, n.Memory, n.MinFree, c.reservation, c.memory, c.minFree)
+			}
+			if (n.LimitNote != "") != (len(c.host.Reading.Cgroups) > 0) {
+				t.Errorf("note %q", n.LimitNote)
+			}
+			if got := n.Ask(c.s).MinFree; got != c.asked {
+				t.Errorf("admission is asked to keep %d free, want %d", got, c.asked)
+			}
+		})
+	}
+	if _, err := Decide(config.Settings{Estimator: "tea leaves", InitialEstimate: 1}, estimate.Input{}, unknown); err == nil {
+		t.Error("an estimator that there is none of was taken")
+	}
+}
+
+// A program that sets nothing keeps the default free, one that asks for nothing keeps nothing: as a configuration's "auto" and 0.
+func TestMinFreeOfAProgram(t *testing.T) {
+	reading := headroom.Reading{MemTotal: 16 * limit.GiB, MemAvailable: 12 * limit.GiB}
+	for asked, want := range map[limit.Bytes]limit.Bytes{0: headroom.MinFree(reading.Capacity()), -1: -1, 5: 5} {
+		g, err := Open(Options{
+			StateDir: t.TempDir(), RuntimeDir: t.TempDir(), MinFree: asked,
+			Headroom: func() (headroom.Reading, error) { return reading, nil },
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if ask, _ := g.request(Request{Tool: "x"}); ask.MinFree != want {
+			t.Errorf("%d: %d is kept free, want %d", asked, ask.MinFree, want)
+		}
+	}
+}
