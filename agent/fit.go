@@ -20,8 +20,6 @@ const (
 	// defaultTrigger and defaultTarget stand in for a share of the window that makes no sense.
 	defaultTrigger = 0.8
 	defaultTarget  = 0.5
-	// defaultReserve is kept free for an answer without a limit, in tokens; the same as in the proxy (window/proxy).
-	defaultReserve = 20_000
 	// shrinkFactor scales the room when the provider refused a request that should have fitted: our count was too low.
 	shrinkFactor = 0.8
 	// maxFitTries bounds how often one request is compacted because a count was wrong.
@@ -247,21 +245,12 @@ func (p *compactionPass) limits(maxOutput int) {
 	}
 }
 
-// reserve is kept free for the answer, in tokens. Providers refuse a request when the input and the output that it asks for are
-// together over the window, so all that is asked for counts; but never more than half the window, or a quarter when nothing is
-// asked for.
+// reserve is kept free for the answer, in tokens, by the rule of the proxy.
 func (p *compactionPass) reserve(asked int) int {
 	if p.window.Output > 0 {
 		asked = min(asked, p.window.Output)
 	}
-	if asked > 0 {
-		return min(asked, p.window.Context/2)
-	}
-	most := defaultReserve
-	if p.window.Output > 0 {
-		most = min(most, p.window.Output)
-	}
-	return min(most, p.window.Context/4)
+	return fit.Reserve(asked, fit.DefaultReserve, p.window)
 }
 
 // shrink compacts the request when it is over the trigger.
@@ -373,9 +362,9 @@ func (p *compactionPass) output(asked int) int {
 		return min(asked, free)
 	}
 	if most == 0 {
-		most = defaultReserve
+		most = fit.DefaultReserve
 	}
-	if p.window.Source == models.SourceDefault || free >= min(most, defaultReserve) {
+	if p.window.Source == models.SourceDefault || free >= min(most, fit.DefaultReserve) {
 		return 0
 	}
 	return free

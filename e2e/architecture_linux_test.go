@@ -42,7 +42,7 @@ var (
 )
 
 // mostFiles is how many files a reader may have to open for each pass. It only ever gets smaller.
-var mostFiles = map[string]int{"A run": 13, "A model request": 13, "A large tool result": 13, "An agent's question": 15}
+var mostFiles = map[string]int{"A run": 13, "A model request": 10, "A large tool result": 13, "An agent's question": 15}
 
 func readWalks(t *testing.T) []walk {
 	t.Helper()

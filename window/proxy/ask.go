@@ -67,7 +67,7 @@ func (c *counts) silence(upstream string) {
 // count_tokens, Gemini's countTokens and OpenAI's responses/input_tokens. It uses the
 // client's own credential, waits a short time, and is only worth it when an estimate lies
 // on both sides of a line. An upstream that has no such thing is left alone for a while.
-func (t *turn) ask() {
+func (t *conversation) ask() {
 	name := t.rt.up.Name
 	below, body := t.countRequest()
 	if below == "" || t.p.counts.isSilent(name) {
@@ -91,7 +91,7 @@ func (t *turn) ask() {
 
 // countRequest is the path below the upstream and the body that asks for a count of the
 // request; "" when its provider has none.
-func (t *turn) countRequest() (below string, body []byte) {
+func (t *conversation) countRequest() (below string, body []byte) {
 	r := t.request
 	member := func(name string, s wire.Span) {
 		if !s.IsZero() {
@@ -130,7 +130,7 @@ func (t *turn) countRequest() (below string, body []byte) {
 
 // askProvider returns the count, 0 when there is none; silent says that asking again soon
 // is no use.
-func (t *turn) askProvider(below string, body []byte) (n int, silent bool) {
+func (t *conversation) askProvider(below string, body []byte) (n int, silent bool) {
 	ctx, cancel := context.WithTimeout(t.r.Context(), askTime)
 	defer cancel()
 	rt := *t.rt

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"os"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -96,79 +95,6 @@ var errTooLargeToHold = errors.New("the body is larger than what is looked into"
 
 // errGiants says the same of one that came while others as large take the memory or the turn.
 var errGiants = errors.New("other large bodies are being looked into")
-
-// firstRoom is charged for a body of unknown length before its first byte is read.
-const firstRoom = 16 << 10
-
-// bodyIdle is how long a body that is held may send nothing. Its room is charged when it is
-// announced: clients that hang in the middle would keep it from all others for good.
-const bodyIdle = time.Minute
-
-// readBody reads the whole body into memory. On errTooLargeToHold the part that was read
-// is in the result and the rest still in r.Body. A *refusal means no room, or that the body
-// stopped coming.
-func (p *Proxy) readBody(w http.ResponseWriter, r *http.Request) (*heldBody, error) {
-	b := &heldBody{room: hold{b: p.budget}, pooled: true}
-	b.refs.Store(1)
-	if r.ContentLength > p.o.MaxHeld {
-		return b, errTooLargeToHold
-	}
-	size := r.ContentLength
-	if size < 0 {
-		size = firstRoom
-	}
-	// What comes as text is looked into as it is: most of what that takes is charged at once, so that nobody
-	// who waits to look waits for memory too.
-	copies := int64(1)
-	if isIdentity(r.Header.Get("Content-Encoding")) {
-		copies = 2
-	}
-	if !b.room.grow(r.Context(), copies*size) {
-		return b, p.noRoom(r.Context(), size)
-	}
-	// One byte more than announced lets the last read see the end without growing.
-	b.bytes = newBuffer(int(size) + 1)
-	// A writer that knows no deadlines (of a test, or behind another handler) has none.
-	connection := http.NewResponseController(w)
-	defer func() { _ = connection.SetReadDeadline(time.Time{}) }()
-	for {
-		if len(b.bytes) == cap(b.bytes) {
-			if err := p.enlarge(r.Context(), b, copies); err != nil {
-				return b, err
-			}
-		}
-		_ = connection.SetReadDeadline(time.Now().Add(p.bodyIdle))
-		n, err := r.Body.Read(b.bytes[len(b.bytes):min(cap(b.bytes), int(p.o.MaxHeld)+1)])
-		b.bytes = b.bytes[:len(b.bytes)+n]
-		switch {
-		case int64(len(b.bytes)) > p.o.MaxHeld:
-			return b, errTooLargeToHold
-		case errors.Is(err, io.EOF):
-			b.room.shrink(copies * int64(len(b.bytes)))
-			return b, nil
-		case errors.Is(err, os.ErrDeadlineExceeded):
-			return b, &refusal{
-				status: http.StatusRequestTimeout, reason: "stalled",
-				text: fmt.Sprintf("the body stopped coming after %d bytes, for %v: send the request again", len(b.bytes), p.bodyIdle),
-			}
-		case err != nil:
-			return b, err
-		}
-	}
-}
-
-// enlarge doubles the buffer of a body whose length was not announced.
-func (p *Proxy) enlarge(ctx context.Context, b *heldBody, copies int64) error {
-	size := min(2*int64(cap(b.bytes)), p.o.MaxHeld+1)
-	// While the bytes are copied both buffers exist.
-	if !b.room.grow(ctx, max(copies*size, size+int64(cap(b.bytes)))) {
-		return p.noRoom(ctx, size)
-	}
-	bigger := append(newBuffer(int(size)), b.bytes...)
-	freeBuffer(b.bytes)
-	b.bytes = bigger
-	return nil
-}
 
 // A resumedBody is a body whose beginning was read into memory before it turned out to be
 // too large. The memory is given back as soon as the beginning has been sent.

@@ -3,22 +3,54 @@ package proxy
 import (
 	"errors"
 	"fmt"
-	"slices"
+	"strings"
 	"time"
 
 	"github.com/plimsoll/plimsoll/journal"
-	"github.com/plimsoll/plimsoll/window/breaker"
 	"github.com/plimsoll/plimsoll/window/compact"
 	"github.com/plimsoll/plimsoll/window/compact/checkpoint"
+	"github.com/plimsoll/plimsoll/window/fit"
+	"github.com/plimsoll/plimsoll/window/models"
 	"github.com/plimsoll/plimsoll/window/repair"
 	"github.com/plimsoll/plimsoll/window/tokens"
 	"github.com/plimsoll/plimsoll/window/wire"
 )
 
+// A conversation is what is sent of a model request: at first what came; then repaired, with its kept compaction put back in,
+// counted, and brought under the line where it is over. When an edit breaks a rule of the provider, it is what came again.
+type conversation struct {
+	*modelRequest
+
+	family tokens.Family
+	scope  checkpoint.Scope
+	ledger string // scope, upstream and model in one
+	name   string // names the conversation
+	chain  []tokens.Digest
+
+	view    *compact.View // repaired, with the checkpoint put in
+	request *wire.Request // what view became: it is sent
+	content []byte        // request's body, packed as the client packed it
+	packed  *wire.Request // that content was made of, when it was edited
+	edited  bool
+
+	tally  tokens.Tally
+	in     tokens.Estimate // input of request, in the provider's tokens
+	how    tokens.Counted
+	window models.Window // in force
+	whole  models.Window // before the breaker
+	strict bool
+
+	result     *compact.Result // of the newest compaction, until it is kept
+	generation int             // of the checkpoint that was put in
+	replayed   replayed        // names it where the client's calls were in order; else zero
+	repairs    []repair.Action
+	actions    []string
+}
+
 // prepare makes of what came what is sent: calls and results paired, the conversation's
 // checkpoint put back in, counted, and brought under the line where it is over. The error
 // is the answer when it cannot be made to fit.
-func (t *turn) prepare() error {
+func (t *conversation) prepare() error {
 	t.upTo(t.received)
 	enforce := t.p.o.Mode == Enforce && t.received.Aside == wire.AsideNone
 	if t.received.Aside != wire.AsideNone {
@@ -45,7 +77,7 @@ func (t *turn) prepare() error {
 		return err
 	}
 	t.p.event(journal.WindowRequest{
-		Upstream: t.rt.up.Name, Dialect: t.rt.dialect.String(), Model: t.model, Conversation: t.talk,
+		Upstream: t.rt.up.Name, Dialect: t.rt.dialect.String(), Model: t.model, Conversation: t.name,
 		Messages: len(t.request.Messages), Tokens: int64(t.in.Best), Low: int64(t.in.Low), High: int64(t.in.High), Counted: string(t.how),
 		LimitTokens: int64(t.window.Context), LimitSource: t.window.Source,
 		ReceivedBytes: int64(len(t.body.bytes)), ForwardedBytes: int64(len(t.content)),
@@ -55,7 +87,7 @@ func (t *turn) prepare() error {
 }
 
 // upTo finds out who and what a request belongs to.
-func (t *turn) upTo(r *wire.Request) {
+func (t *conversation) upTo(r *wire.Request) {
 	who := t.rt.up.Name + "\x00" + credential(t.r.Header, t.r.URL.RawQuery)
 	t.scope = t.p.scope(who)
 	t.ledger = t.scope.String() + t.upstream + "\x00" + t.model
@@ -71,23 +103,8 @@ func (t *turn) upTo(r *wire.Request) {
 	}
 }
 
-// breaker journals the moves of the working limit.
-func (t *turn) breaker(changes []breaker.Change) {
-	for _, c := range changes {
-		limit := 0
-		if c.Model != "" {
-			limit = int(float64(t.p.o.Resolver.Window(c.Upstream, c.Model, t.betas).Context) * c.Factor)
-		}
-		name := c.Upstream
-		if c.Upstream == t.upstream {
-			name = t.rt.up.Name
-		}
-		t.p.event(journal.WindowBreaker{Upstream: name, Model: c.Model, State: c.State, LimitTokens: int64(limit), Reason: c.Reason})
-	}
-}
-
 // repair pairs calls and results. What goes wrong leaves the request as it is.
-func (t *turn) repair() *wire.Request {
+func (t *conversation) repair() *wire.Request {
 	o := repair.Options{}
 	if t.rt.up.Provider == Bedrock {
 		o.MaxID = repair.BedrockMaxID
@@ -101,31 +118,12 @@ func (t *turn) repair() *wire.Request {
 	return next
 }
 
-// repaired journals what was repaired, by kind.
-func (t *turn) repaired() {
-	for i, a := range t.repairs {
-		same := func(b repair.Action) bool { return b.Kind == a.Kind }
-		if slices.ContainsFunc(t.repairs[:i], same) {
-			continue
-		}
-		count := 0
-		for _, b := range t.repairs[i:] {
-			if same(b) {
-				count++
-			}
-		}
-		t.p.event(journal.WindowRepaired{
-			Upstream: t.rt.up.Name, Model: t.model, Conversation: t.talk, What: a.Kind, Count: count, CallID: clip(a.CallID, 64),
-		})
-	}
-}
-
 // replay puts the conversation's checkpoint in.
-func (t *turn) replay(client *wire.Request, enforce bool) error {
+func (t *conversation) replay(client *wire.Request, enforce bool) error {
 	t.body.pooled = t.body.pooled && client == t.received
 	t.tally = t.p.o.Counter.Tally(client, t.family)
 	t.chain = t.tally.Chain
-	t.talk = compact.Conversation(client, t.chain)
+	t.name = compact.Conversation(client, t.chain)
 	var c *checkpoint.Checkpoint
 	if enforce {
 		c = checkpoint.Lookup(t.p.o.Store, t.scope, t.chain)
@@ -149,7 +147,7 @@ func (t *turn) replay(client *wire.Request, enforce bool) error {
 }
 
 // use makes request, which comes of view, what is sent.
-func (t *turn) use(view *compact.View, request *wire.Request) {
+func (t *conversation) use(view *compact.View, request *wire.Request) {
 	if view != t.view {
 		t.replayed = replayed{}
 	}
@@ -161,14 +159,14 @@ func (t *turn) use(view *compact.View, request *wire.Request) {
 }
 
 // measure counts what is to be sent.
-func (t *turn) measure() {
+func (t *conversation) measure() {
 	in := t.p.o.Usage.Input(t.ledger, t.tally)
 	t.in, t.how = in.Estimate, in.Counted
 }
 
 // recount is measure after an edit. What is new in the request is measured against what
 // was found for the one before it: an exact count is not lost to a wide band.
-func (t *turn) recount() {
+func (t *conversation) recount() {
 	before, total := t.in, t.tally.Total.Best
 	t.tally = t.p.o.Counter.Tally(t.request, t.family)
 	t.measure()
@@ -179,10 +177,149 @@ func (t *turn) recount() {
 	}
 }
 
+// room is how many tokens of input fit beside the reserve.
+func (t *conversation) room() int {
+	return t.window.ForInput(fit.Reserve(t.received.MaxOutput, t.p.o.Reserve, t.window))
+}
+
+// fit brings a request that is over the trigger to the target. Where it is only the
+// requested output that does not fit, that is lowered.
+func (t *conversation) fit() error {
+	room := t.room()
+	if room <= 0 {
+		return nil
+	}
+	trigger := t.lines().TriggerTokens()
+	// Under the trigger nothing is touched, over the room nothing is sent. Only a band that
+	// spans both lines leaves no answer that keeps both.
+	over, sure := t.in.Over(trigger, room)
+	if over && !sure {
+		t.ask()
+		over, _ = t.in.Over(trigger, room)
+	}
+	if !over || t.p.o.NoPreflight {
+		t.fitOutput()
+		return nil
+	}
+	err := t.compact(t.goal(), t.reasonFor(room))
+	if tooLarge, ok := errors.AsType[*compact.DoesNotFit](err); ok {
+		err = t.bestEffort(tooLarge)
+	}
+	if err != nil && !errors.Is(err, errNoGain) {
+		return err
+	}
+	t.fitOutput()
+	return nil
+}
+
+func (t *conversation) reasonFor(room int) string {
+	if t.in.High > room {
+		return "limit"
+	}
+	return "trigger"
+}
+
+// lines are those of the request in hand.
+func (t *conversation) lines() fit.Lines {
+	return fit.Lines{Room: t.room(), Trigger: t.p.o.Trigger, Target: t.p.o.Target}
+}
+
+// goal is where a compaction goes.
+func (t *conversation) goal() compact.Goal {
+	goal := t.lines().Goal(t.in)
+	goal.Strict = t.strict
+	return goal
+}
+
+// bestEffort decides about a request whose sacred part is over the limit. When even the
+// lower estimate is over the whole window, it is answered here; else it goes out as small
+// as it gets, and the provider decides. A window that is only a default, or that the
+// breaker has made smaller, is no reason to refuse.
+func (t *conversation) bestEffort(e *compact.DoesNotFit) error {
+	if fit.MustRefuse(e, t.in, t.whole) {
+		return tooLong(t.rt.dialect, e.Total, t.whole.Context, e.Error())
+	}
+	goal := t.goal()
+	goal.Limit = e.Total
+	err := t.compact(goal, "limit")
+	if _, again := errors.AsType[*compact.DoesNotFit](err); again {
+		return errNoGain
+	}
+	return err
+}
+
+// compact makes room, one request of a conversation at a time: a second one of the same
+// conversation waits and finds what the first has stored.
+func (t *conversation) compact(goal compact.Goal, reason string) error {
+	ctx := t.r.Context()
+	t.body.room.endTurn() // others look while this one waits for its conversation, or a model's summary
+	unlock, err := t.p.o.Store.Lock(ctx, t.scope, t.name)
+	if err != nil {
+		return err
+	}
+	defer unlock()
+	if reason != "overflow" && t.adopt(goal) {
+		return nil
+	}
+	room := &t.body.room
+	size := giantSize(int64(len(t.request.Body)), lookCost(t.request.Body))
+	alone := goal.NoModel || !t.p.o.Compactor.AsksModel()
+	if !room.grow(ctx, room.n+2*int64(len(t.request.Body))) || alone && !room.takeTurn(ctx, size) {
+		err := t.p.noRoom(ctx, size)
+		if errors.Is(err, errGiants) { // it goes on as large as it is
+			t.p.passed(t.rt, "giants", "no memory to make room in it")
+			return errNoGain
+		}
+		return err
+	}
+	defer room.endTurn()
+	began := time.Now()
+	res, err := t.p.o.Compactor.Compact(ctx, t.view, fit.Sizes(t.p.o.Counter, t.family, t.in, t.tally), goal)
+	gained := err == nil && res.Changed() && len(res.Request.Body) < len(t.request.Body)
+	if !gained {
+		t.unused(&res)
+	}
+	switch _, tooLarge := errors.AsType[*compact.DoesNotFit](err); {
+	case tooLarge || ctx.Err() != nil:
+		return err
+	case err != nil: // an edit that cannot be made is our fault: the request goes on without it
+		t.p.passed(t.rt, "invalid", "an edit could not be made")
+		return errNoGain
+	case !gained:
+		return errNoGain
+	}
+	t.result = &res
+	c := compact.Checkpoint(t.view, &res, t.chain)
+	t.use(t.view, res.Request)
+	if err := t.pack(); err != nil {
+		return err
+	}
+	if t.result == nil { // taken back: what breaks a rule must not come again with every turn
+		return errNoGain
+	}
+	if c != nil && reason != "overflow" && t.keep(c) {
+		if err := t.pack(); err != nil {
+			return err
+		}
+	}
+	t.recount()
+	t.actions = append(t.actions, "compacted:"+strings.Join(res.Rungs, "+"))
+	id := ""
+	if c != nil {
+		id = checkpoint.EntryID(c)
+	}
+	t.p.event(journal.WindowCompacted{
+		Upstream: t.rt.up.Name, Model: t.model, Conversation: t.name, Checkpoint: id, Reason: reason, Rungs: res.Rungs,
+		Before: int64(res.Before), After: int64(res.After), Messages: res.Messages, CutBytes: res.CutBytes, Took: time.Since(began),
+		SummaryIn: int64(res.SummaryIn), SummaryOut: int64(res.SummaryOut), SummaryError: errorText(res.SummaryError),
+	})
+	return nil
+}
+
 // pack makes the bytes to send. After an edit they are validated against what came: when
 // the edit broke a rule, what came goes on and the journal says so. A replay that broke none
 // before is not validated again.
-func (t *turn) pack() error {
+func (t *conversation) pack() error {
 	switch {
 	case !t.edited:
 		t.content = t.body.bytes
@@ -217,7 +354,7 @@ func (t *turn) pack() error {
 }
 
 // unedited goes back to what the client sent.
-func (t *turn) unedited(why string) {
+func (t *conversation) unedited(why string) {
 	view, err := compact.Replay(t.received, nil)
 	if err != nil {
 		return // without a checkpoint there is nothing that can fail

@@ -101,7 +101,7 @@ func TestRecordedRequestsAreUntouched(t *testing.T) {
 					want = append(want, strings.ToLower(key)+":"+value)
 				}
 				before := len(events[journal.WindowRequest](j))
-				answer := exchange(t, root, fmt.Sprintf("%sContent-Length: %d\r\n\r\n%s", request.String(), len(sent), sent))
+				answer := roundTrip(t, root, fmt.Sprintf("%sContent-Length: %d\r\n\r\n%s", request.String(), len(sent), sent))
 				first, got, text := head(received(t, requests, answer))
 				if wantLine := "POST " + path + " HTTP/1.1"; first != wantLine && first != strings.Replace(wantLine, "POST /responses", "POST /v1/responses", 1) {
 					t.Errorf("the request line is %q, want %q", first, wantLine)
@@ -167,7 +167,7 @@ func TestRoomIsMadeBeforeTheLimit(t *testing.T) {
 			broken := 0
 			last := ""
 			for _, r := range asked(provider) {
-				now := conversation(t, d, r.Body)
+				now := aConversation(t, d, r.Body)
 				if !strings.HasPrefix(now, last) {
 					broken++
 				}
@@ -181,7 +181,7 @@ func TestRoomIsMadeBeforeTheLimit(t *testing.T) {
 }
 
 // conversation is the head and the messages of a body but the last, marks left out.
-func conversation(t *testing.T, d wire.Dialect, body []byte) string {
+func aConversation(t *testing.T, d wire.Dialect, body []byte) string {
 	t.Helper()
 	r, err := wire.Parse(d, body)
 	if err != nil {
@@ -358,7 +358,7 @@ func TestUnreadableBodiesPass(t *testing.T) {
 		if c.encoding != "" {
 			extra = "Content-Encoding: " + c.encoding + "\r\n"
 		}
-		answer := exchange(t, root, fmt.Sprintf("POST /openai/v1/chat/completions HTTP/1.1\r\nHost: %s\r\nConnection: close\r\n%sContent-Length: %d\r\n\r\n%s", strings.TrimPrefix(root, "http://"), extra, len(c.body), c.body))
+		answer := roundTrip(t, root, fmt.Sprintf("POST /openai/v1/chat/completions HTTP/1.1\r\nHost: %s\r\nConnection: close\r\n%sContent-Length: %d\r\n\r\n%s", strings.TrimPrefix(root, "http://"), extra, len(c.body), c.body))
 		if _, _, got := head(received(t, requests, answer)); got != c.body {
 			t.Errorf("%.40q was changed to %.40q", c.body, got)
 		}

@@ -155,7 +155,7 @@ func TestPrefixIsStableOverALongConversation(t *testing.T) {
 			t.Fatalf("turn %d: %s %.300s", turn, res.Status, text)
 		}
 		list := asked(provider)
-		now := conversation(t, k.dialect, list[len(list)-1].Body)
+		now := aConversation(t, k.dialect, list[len(list)-1].Body)
 		cut := len(events[journal.WindowCompacted](j))
 		if cut == before && !strings.HasPrefix(now, last) {
 			t.Fatalf("turn %d does not extend the one before", turn)

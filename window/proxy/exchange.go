@@ -25,8 +25,18 @@ const (
 // the default factor of 0.6 the last has 13 % of the first.
 const maxTries = 4
 
-// exchange sends the request, recovers from refusals for length, and relays the answer.
-func (t *turn) exchange(w http.ResponseWriter) {
+// An exchange sends a conversation until it is answered: what is refused for its length is made smaller and sent again.
+type exchange struct {
+	*conversation
+
+	firstSize   int    // of what was refused first, by our count
+	refusedSize int    // of what was refused last
+	unnamed     bool   // without naming a limit
+	form        string // of the last refusal
+}
+
+// run sends the request, recovers from refusals for length, and relays the answer.
+func (t *exchange) run(w http.ResponseWriter) {
 	for try := 1; ; try++ {
 		a, err := t.try(w)
 		if err != nil {
@@ -39,7 +49,7 @@ func (t *turn) exchange(w http.ResponseWriter) {
 				continue
 			}
 		} else if try > 1 {
-			t.overflowed(t.lastForm, 0, try-1, "recovered")
+			t.overflowed(t.form, 0, try-1, "recovered")
 			t.recovered()
 		}
 		t.relay(w, a)
@@ -49,7 +59,7 @@ func (t *turn) exchange(w http.ResponseWriter) {
 
 // try sends the request as it now is and reads as much of the answer as tells whether it
 // was refused for its length.
-func (t *turn) try(w http.ResponseWriter) (*answer, error) {
+func (t *exchange) try(w http.ResponseWriter) (*answer, error) {
 	req, err := t.p.outgoing(t.r, t.rt)
 	if err != nil {
 		return nil, err
@@ -82,7 +92,7 @@ func (a *answer) close() { _ = a.body.Close() }
 
 // relay sends the answer down, reading along what it says of usage, and writes down how
 // it ended.
-func (t *turn) relay(w http.ResponseWriter, a *answer) {
+func (t *exchange) relay(w http.ResponseWriter, a *answer) {
 	defer a.close()
 	t.body.done() // nothing is sent again: the memory is free once the transport has sent it
 	encoding := a.res.Header.Get("Content-Encoding")
@@ -121,12 +131,12 @@ func (t *turn) relay(w http.ResponseWriter, a *answer) {
 
 // skims tells whether most events of an answer need not be read. Gemini says in every event
 // what was used so far.
-func (t *turn) skims(kind string) bool {
+func (t *exchange) skims(kind string) bool {
 	return kind == "text/event-stream" && t.rt.dialect != wire.Gemini
 }
 
 // headers adds what was found out and done.
-func (t *turn) headers(h http.Header) {
+func (t *exchange) headers(h http.Header) {
 	if t.in.Best > 0 {
 		h[TokensHeader] = []string{strconv.Itoa(t.in.Best)}
 	}
@@ -139,7 +149,7 @@ func (t *turn) headers(h http.Header) {
 }
 
 // finish learns from an answer and journals it.
-func (t *turn) finish(a *answer, e ending, first time.Duration) {
+func (t *exchange) finish(a *answer, e ending, first time.Duration) {
 	ev := journal.WindowResponse{
 		Upstream: t.rt.up.Name, Dialect: t.rt.dialect.String(), Model: t.model, Status: a.res.StatusCode, Stream: a.stream || t.stream,
 		FirstByte: first, Duration: time.Since(t.readAt), Bytes: e.bytes, Ended: e.how,
@@ -161,7 +171,7 @@ func (t *turn) finish(a *answer, e ending, first time.Duration) {
 
 // learnLate takes in a refusal that came after something was sent down: nothing can be sent
 // again, but the next request will be smaller.
-func (t *turn) learnLate(r *wire.Answer) {
+func (t *exchange) learnLate(r *wire.Answer) {
 	o, ok := overflow.StopReason(r.StopReason)
 	if !ok && len(r.ErrorBody) > 0 {
 		o, ok = overflow.Event(r.ErrorBody)
@@ -183,30 +193,25 @@ func (t *turn) learnLate(r *wire.Answer) {
 	t.overflowed(o.Form, limit, 1, "learned")
 }
 
-func (t *turn) learnLimit(limit int) bool {
+func (t *exchange) learnLimit(limit int) bool {
 	ok, _ := t.p.o.Resolver.Learn(t.upstream, t.model, t.betas, limit, true)
 	return ok
 }
 
-// overflowed journals what happened with a refusal.
-func (t *turn) overflowed(form string, limit, try int, action string) {
-	t.p.event(journal.WindowOverflow{Upstream: t.rt.up.Name, Model: t.model, Form: form, LimitTokens: int64(limit), Try: try, Action: action})
-}
-
 // mayRecover tells whether a refusal could be answered with a smaller request.
-func (t *turn) mayRecover() bool {
+func (t *exchange) mayRecover() bool {
 	return t.p.o.Mode == Enforce && t.view != nil && t.view.Client.Aside == wire.AsideNone
 }
 
 // recover makes the request smaller after a refusal. False means that the provider's own
 // answer goes down.
-func (t *turn) recover(a *answer, try int) bool {
+func (t *exchange) recover(a *answer, try int) bool {
 	o := a.over
 	named := 0
 	if o.Limit > 0 && t.learnLimit(o.Limit) {
 		named = o.Limit
 	}
-	t.lastForm = o.Form
+	t.form = o.Form
 	t.breaker(t.p.o.Breaker.Overflow(t.upstream, t.model))
 	tries := maxTries
 	if named > 0 {
@@ -223,7 +228,7 @@ func (t *turn) recover(a *answer, try int) bool {
 // shrink finds a smaller request. Lowering the output that was asked for is enough when the
 // provider says so; else room is made, to the target of a limit that was named, or to a
 // part of what was refused.
-func (t *turn) shrink(o overflow.Overflow, named, try int) bool {
+func (t *exchange) shrink(o overflow.Overflow, named, try int) bool {
 	size := max(t.in.Best, 1) // of what was refused, by our count
 	t.refusedSize, t.unnamed = size, named == 0
 	theirs := o.Actual
@@ -260,12 +265,12 @@ func (t *turn) shrink(o overflow.Overflow, named, try int) bool {
 
 // keptElsewhere tells that the provider read more than the request holds: what it keeps of
 // the conversation itself. Its numbers then say nothing about our counts.
-func (t *turn) keptElsewhere() bool {
+func (t *exchange) keptElsewhere() bool {
 	return t.received != nil && t.received.Aside != wire.AsideNone && t.received.Aside != wire.AsideOwnCompaction
 }
 
 // learnUsage takes in what the provider counted.
-func (t *turn) learnUsage(input int) {
+func (t *exchange) learnUsage(input int) {
 	if t.request == nil || t.keptElsewhere() {
 		return
 	}

@@ -323,7 +323,7 @@ func TestWebSocketIsSentBackToHTTP(t *testing.T) {
 	_, root, j := start(t, upstream.URL, Options{})
 	host := strings.TrimPrefix(root, "http://")
 	ask := "Host: " + host + "\r\nConnection: keep-alive, Upgrade\r\nUpgrade: websocket\r\n\r\n"
-	if got := exchange(t, root, "GET /openai/v1/responses HTTP/1.1\r\n"+strings.Replace(ask, "keep-alive, Upgrade", "Upgrade, close", 1)); !strings.HasPrefix(got, "HTTP/1.1 426 ") {
+	if got := roundTrip(t, root, "GET /openai/v1/responses HTTP/1.1\r\n"+strings.Replace(ask, "keep-alive, Upgrade", "Upgrade, close", 1)); !strings.HasPrefix(got, "HTTP/1.1 426 ") {
 		t.Errorf("a WebSocket on /responses gets %q", got)
 	}
 	if refused := events[journal.WindowRefused](j); len(refused) != 1 || refused[0].Reason != "websocket" {

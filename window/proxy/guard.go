@@ -18,27 +18,6 @@ import (
 // TokenHeader may carry the token in place of the path's first element.
 const TokenHeader = "Plimsoll-Token"
 
-// admit checks who asks, and returns the path without the token. The checks are ordered
-// so that a page in a browser and another local user learn nothing but that they may not.
-func (p *Proxy) admit(r *http.Request) (string, *refusal) {
-	if e := p.checkHost(r); e != nil {
-		return "", e
-	}
-	if e := p.checkOrigin(r); e != nil {
-		return "", e
-	}
-	if e := p.checkPeer(r); e != nil {
-		return "", e
-	}
-	if hasDotSegment(path(r)) {
-		return "", &refusal{
-			status: http.StatusBadRequest, reason: "path",
-			text: "the path has . or .. as an element, which could lead out of the upstream's base address; send the path without them",
-		}
-	}
-	return p.checkToken(r)
-}
-
 // decodings is how often a path is unescaped when dot segments are looked for: an upstream behind servers that all
 // unescape sees a path that was escaped as often. What is still escaped after that is no address of an API.
 const decodings = 4

@@ -44,8 +44,43 @@ func (p *Proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	case p.o.Mode == Off:
 		p.pass(w, r, rt, "mode", "")
 	default:
-		p.modelRequest(w, r, rt)
+		p.serveModel(w, r, rt)
 	}
+}
+
+// admit checks who asks, and returns the path without the token. The checks are ordered
+// so that a page in a browser and another local user learn nothing but that they may not.
+func (p *Proxy) admit(r *http.Request) (string, *refusal) {
+	if e := p.checkHost(r); e != nil {
+		return "", e
+	}
+	if e := p.checkOrigin(r); e != nil {
+		return "", e
+	}
+	if e := p.checkPeer(r); e != nil {
+		return "", e
+	}
+	if hasDotSegment(path(r)) {
+		return "", &refusal{
+			status: http.StatusBadRequest, reason: "path",
+			text: "the path has . or .. as an element, which could lead out of the upstream's base address; send the path without them",
+		}
+	}
+	return p.checkToken(r)
+}
+
+// find looks the upstream up that the path, already without a token, belongs to.
+func (p *Proxy) find(path string) (*upstream, string, bool) {
+	name, below, ok := cutElement(path)
+	if !ok {
+		return nil, "", false
+	}
+	// Azure's own client takes an endpoint without a path and adds /openai/deployments/….
+	if azure := p.upstreams["azure"]; azure != nil && name == "openai" && strings.HasPrefix(below, "/deployments/") {
+		return azure, path, true
+	}
+	up := p.upstreams[name]
+	return up, below, up != nil
 }
 
 // noUpstream answers a path without an upstream. The root is no error: some clients ask

@@ -104,7 +104,7 @@ func TestNobodyWaitsForMemoryInItsTurn(t *testing.T) {
 			_ = p.budget.turns.TryAcquire(1)
 		}
 		r := httptest.NewRequestWithContext(t.Context(), http.MethodPost, "/", nil)
-		one := &turn{p: p, r: r, body: &turnBody{heldBody: &heldBody{room: hold{b: p.budget}}}}
+		one := &modelRequest{p: p, r: r, body: &requestBody{heldBody: &heldBody{room: hold{b: p.budget}}}}
 		if err := one.turnFor(freeLook+1, 1<<20); err != nil {
 			t.Fatal(err)
 		}

@@ -1,83 +1,53 @@
 package proxy
 
 import (
+	"context"
 	"errors"
+	"fmt"
+	"io"
 	"net/http"
+	"os"
 	"time"
 
-	"github.com/plimsoll/plimsoll/window/compact"
-	"github.com/plimsoll/plimsoll/window/compact/checkpoint"
-	"github.com/plimsoll/plimsoll/window/models"
-	"github.com/plimsoll/plimsoll/window/repair"
-	"github.com/plimsoll/plimsoll/window/tokens"
 	"github.com/plimsoll/plimsoll/window/wire"
 )
 
-// A turn is one model request on its way through. It belongs to the goroutine of its
-// handler.
-type turn struct {
+// A modelRequest is what came of one request to a model, and from whom. It belongs to the goroutine of its handler.
+type modelRequest struct {
 	p    *Proxy
 	r    *http.Request
 	rt   *route
-	body *turnBody
+	body *requestBody
 
 	upstream string // as package models knows it
 	model    string
 	betas    []string
 	stream   bool
-	family   tokens.Family
-	scope    checkpoint.Scope
-	ledger   string // scope, upstream and model in one
-
 	received *wire.Request // decoded, as it came; nil when it could not be read
-	view     *compact.View // repaired, with the checkpoint put in
-	chain    []tokens.Digest
-	talk     string // names the conversation
-	request  *wire.Request
-	tally    tokens.Tally
-	in       tokens.Estimate // input of request, in the provider's tokens
-	how      tokens.Counted
-	window   models.Window // in force
-	whole    models.Window // before the breaker
-	strict   bool
-
-	content    []byte        // what is sent: request's body, packed as the client packed it
-	packed     *wire.Request // that content was made of, when it was edited
-	edited     bool
-	result     *compact.Result // of the newest compaction, until it is kept
-	generation int             // of the checkpoint that was put in
-	replayed   replayed        // names it where the client's calls were in order; else zero
-	repairs    []repair.Action
-	actions    []string
-
-	readAt      time.Time // the body had been read
-	firstSize   int       // of what was refused first, by our count
-	refusedSize int       // of what was refused last
-	unnamed     bool      // without naming a limit
-	lastForm    string
+	readAt   time.Time     // the body had been read
 }
 
-// turnBody is the turn's own hold on its body, which ends once.
-type turnBody struct {
+// requestBody is the request's own hold on its body, which ends once.
+type requestBody struct {
 	*heldBody
 	gone bool
 }
 
-func (b *turnBody) done() {
+func (b *requestBody) done() {
 	if !b.gone {
 		b.gone = true
 		b.release()
 	}
 }
 
-// modelRequest handles a request to a model: read, looked into, sent, recovered.
-func (p *Proxy) modelRequest(w http.ResponseWriter, r *http.Request, rt *route) {
+// serveModel handles a request to a model: read, looked into, sent, recovered.
+func (p *Proxy) serveModel(w http.ResponseWriter, r *http.Request, rt *route) {
 	if r.ContentLength > p.o.MaxBody {
 		p.refuse(w, rt, p.tooLarge())
 		return
 	}
 	held, err := p.readBody(w, r)
-	body := &turnBody{heldBody: held}
+	body := &requestBody{heldBody: held}
 	defer body.done()
 	switch {
 	case errors.Is(err, errTooLargeToHold), errors.Is(err, errGiants):
@@ -94,22 +64,24 @@ func (p *Proxy) modelRequest(w http.ResponseWriter, r *http.Request, rt *route) 
 		p.bodyFailed(w, r, rt, err)
 		return
 	}
-	t := &turn{p: p, r: r, rt: rt, body: body, content: held.bytes, readAt: time.Now(), stream: rt.stream}
-	if err := t.read(); err != nil {
-		p.refusedTurn(w, r, rt, err)
+	m := &modelRequest{p: p, r: r, rt: rt, body: body, readAt: time.Now(), stream: rt.stream}
+	if err := m.read(); err != nil {
+		p.requestRefused(w, r, rt, err)
 		return
 	}
-	if t.received != nil {
+	t := &conversation{modelRequest: m, content: held.bytes}
+	if m.received != nil {
 		if err := t.prepare(); err != nil {
-			p.refusedTurn(w, r, rt, err)
+			p.requestRefused(w, r, rt, err)
 			return
 		}
 	}
 	t.looked()
-	t.exchange(w)
+	e := &exchange{conversation: t}
+	e.run(w)
 }
 
-func (p *Proxy) refusedTurn(w http.ResponseWriter, r *http.Request, rt *route, err error) {
+func (p *Proxy) requestRefused(w http.ResponseWriter, r *http.Request, rt *route, err error) {
 	if e, ok := errors.AsType[*refusal](err); ok {
 		p.refuse(w, rt, e)
 		return
@@ -117,9 +89,82 @@ func (p *Proxy) refusedTurn(w http.ResponseWriter, r *http.Request, rt *route, e
 	p.upstreamFailed(w, r, rt, err)
 }
 
+// firstRoom is charged for a body of unknown length before its first byte is read.
+const firstRoom = 16 << 10
+
+// bodyIdle is how long a body that is held may send nothing. Its room is charged when it is
+// announced: clients that hang in the middle would keep it from all others for good.
+const bodyIdle = time.Minute
+
+// readBody reads the whole body into memory. On errTooLargeToHold the part that was read
+// is in the result and the rest still in r.Body. A *refusal means no room, or that the body
+// stopped coming.
+func (p *Proxy) readBody(w http.ResponseWriter, r *http.Request) (*heldBody, error) {
+	b := &heldBody{room: hold{b: p.budget}, pooled: true}
+	b.refs.Store(1)
+	if r.ContentLength > p.o.MaxHeld {
+		return b, errTooLargeToHold
+	}
+	size := r.ContentLength
+	if size < 0 {
+		size = firstRoom
+	}
+	// What comes as text is looked into as it is: most of what that takes is charged at once, so that nobody
+	// who waits to look waits for memory too.
+	copies := int64(1)
+	if isIdentity(r.Header.Get("Content-Encoding")) {
+		copies = 2
+	}
+	if !b.room.grow(r.Context(), copies*size) {
+		return b, p.noRoom(r.Context(), size)
+	}
+	// One byte more than announced lets the last read see the end without growing.
+	b.bytes = newBuffer(int(size) + 1)
+	// A writer that knows no deadlines (of a test, or behind another handler) has none.
+	connection := http.NewResponseController(w)
+	defer func() { _ = connection.SetReadDeadline(time.Time{}) }()
+	for {
+		if len(b.bytes) == cap(b.bytes) {
+			if err := p.enlarge(r.Context(), b, copies); err != nil {
+				return b, err
+			}
+		}
+		_ = connection.SetReadDeadline(time.Now().Add(p.bodyIdle))
+		n, err := r.Body.Read(b.bytes[len(b.bytes):min(cap(b.bytes), int(p.o.MaxHeld)+1)])
+		b.bytes = b.bytes[:len(b.bytes)+n]
+		switch {
+		case int64(len(b.bytes)) > p.o.MaxHeld:
+			return b, errTooLargeToHold
+		case errors.Is(err, io.EOF):
+			b.room.shrink(copies * int64(len(b.bytes)))
+			return b, nil
+		case errors.Is(err, os.ErrDeadlineExceeded):
+			return b, &refusal{
+				status: http.StatusRequestTimeout, reason: "stalled",
+				text: fmt.Sprintf("the body stopped coming after %d bytes, for %v: send the request again", len(b.bytes), p.bodyIdle),
+			}
+		case err != nil:
+			return b, err
+		}
+	}
+}
+
+// enlarge doubles the buffer of a body whose length was not announced.
+func (p *Proxy) enlarge(ctx context.Context, b *heldBody, copies int64) error {
+	size := min(2*int64(cap(b.bytes)), p.o.MaxHeld+1)
+	// While the bytes are copied both buffers exist.
+	if !b.room.grow(ctx, max(copies*size, size+int64(cap(b.bytes)))) {
+		return p.noRoom(ctx, size)
+	}
+	bigger := append(newBuffer(int(size)), b.bytes...)
+	freeBuffer(b.bytes)
+	b.bytes = bigger
+	return nil
+}
+
 // read decodes and parses the body. A body that cannot be read goes on as it came: the
 // provider says what is wrong with it.
-func (t *turn) read() error {
+func (t *modelRequest) read() error {
 	t.model = t.rt.name
 	t.upstream = string(t.rt.up.Provider) + "+" + t.rt.up.base.String()
 	encoding := t.r.Header.Get("Content-Encoding")
@@ -161,7 +206,7 @@ func (t *turn) read() error {
 
 // look unpacks the body and waits for its turn to be looked into, with all that a look takes charged to the budget before it
 // is made: first by what the packed form says of itself, or a guess. errGiants says that it goes on as it came.
-func (t *turn) look(encoding string) ([]byte, error) {
+func (t *modelRequest) look(encoding string) ([]byte, error) {
 	packed := t.body.bytes
 	if isIdentity(encoding) {
 		return packed, t.mayLook(packed, 0)
@@ -183,7 +228,7 @@ func (t *turn) look(encoding string) ([]byte, error) {
 }
 
 // mayLook charges what a look into text takes, beside what is held anyhow.
-func (t *turn) mayLook(text []byte, held int64) error {
+func (t *modelRequest) mayLook(text []byte, held int64) error {
 	look := lookCost(text)
 	cost := int64(len(text)) + look
 	err := t.turnFor(giantSize(int64(len(text)), look), held+cost)
@@ -192,7 +237,7 @@ func (t *turn) mayLook(text []byte, held int64) error {
 }
 
 // turnFor waits for memory, cost bytes of it, and then for a turn to look into size bytes.
-func (t *turn) turnFor(size, cost int64) error {
+func (t *modelRequest) turnFor(size, cost int64) error {
 	ctx, room := t.r.Context(), &t.body.room
 	if cost > room.n {
 		room.endTurn() // nobody waits for memory in its turn
@@ -207,7 +252,7 @@ func (t *turn) turnFor(size, cost int64) error {
 }
 
 // looked gives back what only the look took.
-func (t *turn) looked() {
+func (t *conversation) looked() {
 	room := &t.body.room
 	room.endTurn()
 	switch {

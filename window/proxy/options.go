@@ -12,6 +12,7 @@ import (
 	"github.com/plimsoll/plimsoll/window/breaker"
 	"github.com/plimsoll/plimsoll/window/compact"
 	"github.com/plimsoll/plimsoll/window/compact/checkpoint"
+	"github.com/plimsoll/plimsoll/window/fit"
 	"github.com/plimsoll/plimsoll/window/models"
 	"github.com/plimsoll/plimsoll/window/tokens"
 )
@@ -37,7 +38,7 @@ const (
 	OwnTrigger         = 0.95
 	DefaultTarget      = 0.50
 	DefaultRetryTarget = 0.60
-	DefaultReserve     = 20_000
+	DefaultReserve     = fit.DefaultReserve
 )
 
 // Options configure a [Proxy]. Zero values mean the defaults.

@@ -85,8 +85,8 @@ func rawUpstream(t *testing.T, answer string) (string, <-chan string) {
 	return "http://" + ln.Addr().String(), requests
 }
 
-// exchange sends bytes and returns the bytes that come back until the connection ends.
-func exchange(t *testing.T, root, request string) string {
+// roundTrip sends bytes and returns the bytes that come back until the connection ends.
+func roundTrip(t *testing.T, root, request string) string {
 	t.Helper()
 	c, err := net.Dial("tcp", strings.TrimPrefix(root, "http://"))
 	if err != nil {
@@ -165,7 +165,7 @@ func TestRequestBytesAreUntouched(t *testing.T) {
 			if c.body != "" {
 				request.WriteString(fmt.Sprintf("Content-Length: %d\r\n", len(c.body)))
 			}
-			first, headers, body := head(received(t, requests, exchange(t, root, request.String()+"\r\n"+c.body)))
+			first, headers, body := head(received(t, requests, roundTrip(t, root, request.String()+"\r\n"+c.body)))
 			if first != c.wantLine {
 				t.Errorf("the request line is %q, want %q", first, c.wantLine)
 			}
@@ -200,7 +200,7 @@ func TestResponseBytesAreUntouched(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			upstream, _ := rawUpstream(t, c.answer)
 			_, root, _ := start(t, upstream, Options{})
-			got := exchange(t, root, "GET /openai/v1/x HTTP/1.1\r\nHost: "+strings.TrimPrefix(root, "http://")+"\r\nConnection: close\r\n\r\n")
+			got := roundTrip(t, root, "GET /openai/v1/x HTTP/1.1\r\nHost: "+strings.TrimPrefix(root, "http://")+"\r\nConnection: close\r\n\r\n")
 			gotFirst, gotHeaders, gotBody := head(got)
 			wantFirst, wantHeaders, wantBody := head(c.answer)
 			if gotFirst != wantFirst && c.name != "no date, no type" { // the reason phrase is net/http's
@@ -253,7 +253,7 @@ func TestHeadOfTheRoot(t *testing.T) {
 	upstream, requests := rawUpstream(t, "HTTP/1.1 200 OK\r\nContent-Length: 123\r\nX-Root: yes\r\nConnection: close\r\n\r\n")
 	_, root, _ := start(t, upstream, Options{})
 	for path, line := range map[string]string{"/": "", "/anthropic": "HEAD / HTTP/1.1", "/anthropic/": "HEAD / HTTP/1.1"} {
-		got := exchange(t, root, "HEAD "+path+" HTTP/1.1\r\nHost: "+strings.TrimPrefix(root, "http://")+"\r\nConnection: close\r\n\r\n")
+		got := roundTrip(t, root, "HEAD "+path+" HTTP/1.1\r\nHost: "+strings.TrimPrefix(root, "http://")+"\r\nConnection: close\r\n\r\n")
 		if !strings.HasPrefix(got, "HTTP/1.1 200 ") {
 			t.Errorf("%s: %q", path, got)
 		}

@@ -149,17 +149,3 @@ func unescape(s string) string {
 	}
 	return s
 }
-
-// find looks the upstream up that the path, already without a token, belongs to.
-func (p *Proxy) find(path string) (*upstream, string, bool) {
-	name, below, ok := cutElement(path)
-	if !ok {
-		return nil, "", false
-	}
-	// Azure's own client takes an endpoint without a path and adds /openai/deployments/….
-	if azure := p.upstreams["azure"]; azure != nil && name == "openai" && strings.HasPrefix(below, "/deployments/") {
-		return azure, path, true
-	}
-	up := p.upstreams[name]
-	return up, below, up != nil
-}

@@ -1,0 +1,68 @@
+package proxy
+
+import (
+	"slices"
+
+	"github.com/plimsoll/plimsoll/journal"
+	"github.com/plimsoll/plimsoll/window/breaker"
+	"github.com/plimsoll/plimsoll/window/compact"
+	"github.com/plimsoll/plimsoll/window/repair"
+)
+
+// breaker journals the moves of the working limit.
+func (t *conversation) breaker(changes []breaker.Change) {
+	for _, c := range changes {
+		limit := 0
+		if c.Model != "" {
+			limit = int(float64(t.p.o.Resolver.Window(c.Upstream, c.Model, t.betas).Context) * c.Factor)
+		}
+		name := c.Upstream
+		if c.Upstream == t.upstream {
+			name = t.rt.up.Name
+		}
+		t.p.event(journal.WindowBreaker{Upstream: name, Model: c.Model, State: c.State, LimitTokens: int64(limit), Reason: c.Reason})
+	}
+}
+
+// repaired journals what was repaired, by kind.
+func (t *conversation) repaired() {
+	for i, a := range t.repairs {
+		same := func(b repair.Action) bool { return b.Kind == a.Kind }
+		if slices.ContainsFunc(t.repairs[:i], same) {
+			continue
+		}
+		count := 0
+		for _, b := range t.repairs[i:] {
+			if same(b) {
+				count++
+			}
+		}
+		t.p.event(journal.WindowRepaired{
+			Upstream: t.rt.up.Name, Model: t.model, Conversation: t.name, What: a.Kind, Count: count, CallID: clip(a.CallID, 64),
+		})
+	}
+}
+
+// errorText is why a summary was not used, bounded, "" when it was.
+func errorText(err error) string {
+	if err == nil {
+		return ""
+	}
+	return clip(err.Error(), 256)
+}
+
+// unused journals what a model summary cost when the compaction came to nothing.
+func (t *conversation) unused(res *compact.Result) {
+	if res.SummaryError == nil && res.SummaryIn+res.SummaryOut == 0 {
+		return
+	}
+	t.p.event(journal.WindowSummaryUnused{
+		Upstream: t.rt.up.Name, Model: t.model, Conversation: t.name, Error: errorText(res.SummaryError),
+		SummaryIn: int64(res.SummaryIn), SummaryOut: int64(res.SummaryOut),
+	})
+}
+
+// overflowed journals what happened with a refusal.
+func (t *conversation) overflowed(form string, limit, try int, action string) {
+	t.p.event(journal.WindowOverflow{Upstream: t.rt.up.Name, Model: t.model, Form: form, LimitTokens: int64(limit), Try: try, Action: action})
+}

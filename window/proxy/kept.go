@@ -1,0 +1,64 @@
+package proxy
+
+import (
+	"context"
+
+	"github.com/plimsoll/plimsoll/window/compact"
+	"github.com/plimsoll/plimsoll/window/compact/checkpoint"
+)
+
+// adopt uses a checkpoint that somebody else stored while this request waited.
+func (t *conversation) adopt(goal compact.Goal) bool {
+	c := checkpoint.Lookup(t.p.o.Store, t.scope, t.chain)
+	if c == nil || t.view.Replayed() && c.Generation <= t.generation {
+		return false
+	}
+	view, err := compact.Replay(t.view.Client, c)
+	if err != nil {
+		return false
+	}
+	t.generation = c.Generation
+	t.use(view, view.Request)
+	t.recount()
+	if t.in.High > goal.Trigger {
+		return false
+	}
+	t.actions = append(t.actions, "replayed")
+	return true
+}
+
+// keep stores what was made, and uses what is in force: another replica may have been first
+// with the same step. It tells whether that is another.
+func (t *conversation) keep(c *checkpoint.Checkpoint) bool {
+	res := t.result
+	cut := checkpoint.Cut{Text: res.Cut, Entry: checkpoint.Entry{
+		Conversation: t.name, Upstream: t.rt.up.Name, Dialect: t.rt.dialect.String(), Model: t.model, Rungs: res.Rungs,
+		Before: res.Before, After: res.After, Messages: res.Messages, CutBytes: res.CutBytes,
+	}}
+	got, _ := t.p.o.Store.Put(t.scope, c, cut) // the store journals what went wrong
+	if got == c || got == nil {
+		return false
+	}
+	view, err := compact.Replay(t.view.Client, got)
+	if err != nil {
+		return false
+	}
+	t.use(view, view.Request)
+	return true
+}
+
+// recovered stores what a provider took after it had refused more.
+func (t *conversation) recovered() {
+	if t.result == nil {
+		return
+	}
+	if c := compact.Checkpoint(t.view, t.result, t.chain); c != nil {
+		ctx := context.WithoutCancel(t.r.Context())
+		if unlock, err := t.p.o.Store.Lock(ctx, t.scope, t.name); err == nil {
+			sent := t.request
+			t.keep(c)
+			t.request = sent // it is on its way already
+			unlock()
+		}
+	}
+}
