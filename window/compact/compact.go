@@ -178,7 +178,7 @@ func (c *Compactor) Compact(ctx context.Context, v *View, measure Measure, goal 
 	goal = goal.settled()
 	before := measure(v.Request)
 	unchanged := Result{Request: v.Request, Before: before.Total, After: before.Total}
-	if before.Total <= goal.Target || v.Request.Aside != wire.AsideNone {
+	if before.Total <= goal.Target || v.Request.Bypass != wire.BypassNone {
 		return unchanged, ctx.Err()
 	}
 	w := newWork(ctx, c, v.Request, measure, before, goal)

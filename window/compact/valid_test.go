@@ -87,7 +87,7 @@ func FuzzValidHistories(f *testing.F) {
 			}
 			return
 		}
-		if r.Aside != wire.AsideNone {
+		if r.Bypass != wire.BypassNone {
 			if res.Changed() {
 				t.Fatalf("%s %d: edited a request to stand aside of", d, seed)
 			}

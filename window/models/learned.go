@@ -32,9 +32,9 @@ const (
 
 // document is the file of one upstream.
 type document struct {
-	Schema   int                `json:"schema"`
-	Upstream string             `json:"upstream"`
-	Models   map[string]*lesson `json:"models"`
+	Schema   int                      `json:"schema"`
+	Upstream string                   `json:"upstream"`
+	Models   map[string]*learnedLimit `json:"models"`
 }
 
 // stamp tells whether a file is another than it was.
@@ -130,7 +130,7 @@ func (u *upstream) merge(d *document) {
 		ours := u.models[key]
 		switch {
 		case ours == nil:
-			u.models[key] = &lesson{Limit: theirs.Limit, Learned: theirs.Learned}
+			u.models[key] = &learnedLimit{Limit: theirs.Limit, Learned: theirs.Learned}
 		case theirs.Learned.After(ours.Learned):
 			ours.Limit, ours.Learned, ours.guess = theirs.Limit, theirs.Learned, false
 		}
@@ -260,7 +260,7 @@ func (x *Resolver) write(u *upstream, name, path string) error {
 
 // document is the text of the file. The lock is held.
 func (u *upstream) document(name string) ([]byte, error) {
-	d := &document{Schema: schema, Upstream: name, Models: map[string]*lesson{}}
+	d := &document{Schema: schema, Upstream: name, Models: map[string]*learnedLimit{}}
 	for key, l := range u.models {
 		if !l.guess && !l.Learned.IsZero() {
 			d.Models[key] = l

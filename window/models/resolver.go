@@ -65,7 +65,7 @@ func NewResolver(o Options) *Resolver {
 
 // upstream is what is known of one.
 type upstream struct {
-	models  map[string]*lesson
+	models  map[string]*learnedLimit
 	used    time.Time
 	checked time.Time // when the file was looked at
 	stamp   stamp     // and what it was then
@@ -73,8 +73,8 @@ type upstream struct {
 	failed  time.Time // when it could not be written last
 }
 
-// A lesson is what was learned of one model.
-type lesson struct {
+// A learnedLimit is what was learned of one model.
+type learnedLimit struct {
 	Limit   int       `json:"limit"` // 0: a limit that turned out wrong
 	Learned time.Time `json:"learned"`
 
@@ -85,7 +85,7 @@ type lesson struct {
 }
 
 // inForce is the learned limit, 0 when there is none.
-func (l *lesson) inForce(now time.Time) int {
+func (l *learnedLimit) inForce(now time.Time) int {
 	if l == nil || l.Limit == 0 {
 		return 0
 	}
@@ -104,7 +104,7 @@ func (l *lesson) inForce(now time.Time) int {
 // a Context and says in Source where that comes from.
 func (x *Resolver) Window(upstream, model string, betas []string) Window {
 	w, known := Lookup(upstream, model, betas)
-	learned := x.learned(upstream, lessonKey(model, betas))
+	learned := x.learned(upstream, modelKey(model, betas))
 	override := x.o.Overrides.window(upstream)
 	switch {
 	case override > 0 && (learned == 0 || override <= learned):
@@ -148,7 +148,7 @@ func (x *Resolver) Learn(upstream, model string, betas []string, limit int, name
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	now, u := time.Now(), x.known(upstream)
-	l := u.lesson(lessonKey(model, betas))
+	l := u.limitOf(modelKey(model, betas))
 	if limit < l.accepted && now.Sub(l.acceptedAt) < justAccepted && !named {
 		limit = l.accepted
 	}
@@ -185,7 +185,7 @@ func (x *Resolver) Accepted(upstream, model string, betas []string, input int) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	now, u := time.Now(), x.known(upstream)
-	l := u.lesson(lessonKey(model, betas))
+	l := u.limitOf(modelKey(model, betas))
 	if input >= l.accepted || now.Sub(l.acceptedAt) >= justAccepted {
 		l.accepted, l.acceptedAt = input, now
 	}
@@ -207,18 +207,18 @@ func (x *Resolver) known(name string) *upstream {
 				return x.upstreams[a].used.Compare(x.upstreams[b].used)
 			}))
 		}
-		u = &upstream{models: map[string]*lesson{}}
+		u = &upstream{models: map[string]*learnedLimit{}}
 		x.upstreams[strings.Clone(name)] = u // the caller's may be a view of a body
 	}
 	u.used = time.Now()
 	return u
 }
 
-func (u *upstream) lesson(key string) *lesson {
+func (u *upstream) limitOf(key string) *learnedLimit {
 	l := u.models[key]
 	if l == nil {
 		u.trim(MaxModels - 1)
-		l = &lesson{}
+		l = &learnedLimit{}
 		u.models[strings.Clone(key)] = l
 	}
 	return l
@@ -236,8 +236,8 @@ func (u *upstream) trim(n int) {
 // maxKey bounds a model's name in a file.
 const maxKey = 128
 
-// lessonKey names a model in what was learned: with a million tokens asked for it is another.
-func lessonKey(model string, betas []string) string {
+// modelKey names a model in what was learned: with a million tokens asked for it is another.
+func modelKey(model string, betas []string) string {
 	key := strings.Map(func(r rune) rune {
 		if r < ' ' || r > '~' {
 			return '_'

@@ -313,9 +313,9 @@ func TestBounds(t *testing.T) {
 	if len(x.upstreams) != MaxUpstreams {
 		t.Errorf("%d upstreams", len(x.upstreams))
 	}
-	u := &upstream{models: map[string]*lesson{}}
+	u := &upstream{models: map[string]*learnedLimit{}}
 	for i := range MaxModels + 20 {
-		u.lesson(fmt.Sprintf("m-%d", i)).Learned = time.Unix(int64(i), 0)
+		u.limitOf(fmt.Sprintf("m-%d", i)).Learned = time.Unix(int64(i), 0)
 	}
 	if len(u.models) != MaxModels || u.models["m-0"] != nil || u.models[fmt.Sprintf("m-%d", MaxModels+19)] == nil {
 		t.Errorf("%d models are kept, or not the newest", len(u.models))
@@ -331,7 +331,7 @@ func FuzzLearnedFile(f *testing.F) {
 		if err != nil {
 			return
 		}
-		u := &upstream{models: map[string]*lesson{}}
+		u := &upstream{models: map[string]*learnedLimit{}}
 		u.merge(d)
 		for key, l := range u.models {
 			if l == nil || l.Limit != 0 && (l.Limit < MinContext || l.Limit > MaxContext) || len(key) > maxKey+4 {

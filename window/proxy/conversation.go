@@ -52,9 +52,9 @@ type conversation struct {
 // is the answer when it cannot be made to fit.
 func (t *conversation) prepare() error {
 	t.upTo(t.received)
-	enforce := t.p.o.Mode == Enforce && t.received.Aside == wire.AsideNone
-	if t.received.Aside != wire.AsideNone {
-		t.p.passed(t.rt, "aside", t.received.Aside.String())
+	enforce := t.p.o.Mode == Enforce && t.received.Bypass == wire.BypassNone
+	if t.received.Bypass != wire.BypassNone {
+		t.p.passed(t.rt, "aside", t.received.Bypass.String())
 	}
 	client := t.received
 	if t.p.o.Mode == Enforce && !t.p.o.NoRepair {

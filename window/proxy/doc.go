@@ -50,7 +50,7 @@
 // only teaches. 429 and 5xx are the client's to retry. When nothing helps, the provider's
 // own answer goes down.
 //
-// Requests that must not be edited ([wire.Aside]) or cannot be read go on as they came.
+// Requests that must not be edited ([wire.Bypass]) or cannot be read go on as they came.
 // Mode Observe counts and reports, Off relays only.
 //
 // # Bounds

@@ -143,8 +143,8 @@ func TestResponsesForms(t *testing.T) {
 	// An agent's own request for a summary has the same hole as the requests before it.
 	own := list(wire.Messages, "u:x c:1 u:y") + `,{"role":"user","content":"Your task is to create a detailed summary of the conversation so far."}`
 	r = parse(t, wire.Messages, body(wire.Messages, own))
-	if next, actions, err := repair.Repair(r, repair.Options{}); r.Aside != wire.AsideOwnCompaction || err != nil || next == r || kinds(actions) != "synthesised" {
-		t.Errorf("own compaction (%s): %+v, %v", r.Aside, actions, err)
+	if next, actions, err := repair.Repair(r, repair.Options{}); r.Bypass != wire.BypassOwnCompaction || err != nil || next == r || kinds(actions) != "synthesised" {
+		t.Errorf("own compaction (%s): %+v, %v", r.Bypass, actions, err)
 	}
 	plain := parse(t, wire.Responses, []byte(`{"input":"x"}`))
 	if next, _, err := repair.Repair(plain, repair.Options{}); err != nil || next != plain {

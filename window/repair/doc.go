@@ -37,7 +37,7 @@
 // # What to expect
 //
 // The same input gives the same output, and the output gives itself: the same pointer. A
-// request with a reason to stand aside ([wire.Request.Aside]) is returned as it is, apart
+// request with a reason to stand aside ([wire.Request.Bypass]) is returned as it is, apart
 // from an agent's own request for a summary, which would be refused for the same hole. A
 // request that is in order costs some microseconds and no memory to speak of. Time grows
 // linearly with the history. Repair is a pure function and may be called from any

@@ -57,18 +57,18 @@ func Repair(r *wire.Request, o Options) (*wire.Request, []Action, error) {
 	if o.MaxID > 0 {
 		o.MaxID = max(o.MaxID, minMaxID)
 	}
-	if standsAside(r) || inOrder(r, o) {
+	if bypasses(r) || inOrder(r, o) {
 		return r, nil, nil
 	}
 	return walk(r, o)
 }
 
-// standsAside tells whether a request is none of ours: parts of its history are kept by the
+// bypasses tells whether a request is none of ours: parts of its history are kept by the
 // provider, or it compacts. An agent's own request for a summary is repaired all the same:
 // its history has the hole that was mended in every request before, nothing of it is lost
 // by mending, and refused the agent would end.
-func standsAside(r *wire.Request) bool {
-	return r.Aside != wire.AsideNone && r.Aside != wire.AsideOwnCompaction
+func bypasses(r *wire.Request) bool {
+	return r.Bypass != wire.BypassNone && r.Bypass != wire.BypassOwnCompaction
 }
 
 // walk repairs a request whatever the quick check says of it.

@@ -12,7 +12,7 @@
 //	if err != nil {
 //		// *wire.SyntaxError: forward the body as it came
 //	}
-//	if r.Aside != wire.AsideNone {
+//	if r.Bypass != wire.BypassNone {
 //		// count if you like, edit nothing
 //	}
 //	d := r.Draft()

@@ -99,7 +99,7 @@ func TestNames(t *testing.T) {
 	if _, ok := ParseDialect("unknown"); ok || Dialect(0).String() != "unknown" || Dialect(9).String() != "unknown" {
 		t.Error("a dialect that is none has a name")
 	}
-	if got := Role(99).String() + PartKind(99).String() + AsideReference.String(); got != "toolmediareference" {
+	if got := Role(99).String() + PartKind(99).String() + BypassReference.String(); got != "toolmediareference" {
 		t.Errorf("names %s", got)
 	}
 }
@@ -109,21 +109,21 @@ func TestOwnCompaction(t *testing.T) {
 	for _, c := range []struct {
 		dialect Dialect
 		body    string
-		want    Aside
+		want    Bypass
 	}{
-		{Gemini, `{"systemInstruction":{"parts":[{"text":"\nYou are a specialized system component responsible for distilling chat history into XML"}]},"contents":[]}`, AsideOwnCompaction},
-		{Chat, `{"messages":[{"role":"system","content":"You are a context summarization agent. You"},{"role":"user","content":"x"}]}`, AsideOwnCompaction},
-		{Responses, `{"instructions":"You are Codex","input":[{"role":"user","content":"x"},{"role":"user","content":[{"type":"input_text","text":"You are performing a CONTEXT CHECKPOINT COMPACTION. Create"}]}]}`, AsideOwnCompaction},
+		{Gemini, `{"systemInstruction":{"parts":[{"text":"\nYou are a specialized system component responsible for distilling chat history into XML"}]},"contents":[]}`, BypassOwnCompaction},
+		{Chat, `{"messages":[{"role":"system","content":"You are a context summarization agent. You"},{"role":"user","content":"x"}]}`, BypassOwnCompaction},
+		{Responses, `{"instructions":"You are Codex","input":[{"role":"user","content":"x"},{"role":"user","content":[{"type":"input_text","text":"You are performing a CONTEXT CHECKPOINT COMPACTION. Create"}]}]}`, BypassOwnCompaction},
 		// Once the summary is there, the request for it is an old message like any other.
-		{Responses, `{"input":[{"role":"user","content":"You are performing a CONTEXT CHECKPOINT COMPACTION. Create"},{"role":"user","content":"x"}]}`, AsideNone},
-		{Chat, `{"messages":[{"role":"user","content":"` + strings.Repeat("word ", 1000) + `You are a context summarization agent"}]}`, AsideNone},
+		{Responses, `{"input":[{"role":"user","content":"You are performing a CONTEXT CHECKPOINT COMPACTION. Create"},{"role":"user","content":"x"}]}`, BypassNone},
+		{Chat, `{"messages":[{"role":"user","content":"` + strings.Repeat("word ", 1000) + `You are a context summarization agent"}]}`, BypassNone},
 	} {
 		r, err := Parse(c.dialect, []byte(c.body))
 		if err != nil {
 			t.Fatal(err)
 		}
-		if r.Aside != c.want {
-			t.Errorf("aside %q, want %q: %.120s", r.Aside, c.want, c.body)
+		if r.Bypass != c.want {
+			t.Errorf("bypass %q, want %q: %.120s", r.Bypass, c.want, c.body)
 		}
 	}
 }

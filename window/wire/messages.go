@@ -50,7 +50,7 @@ func (p *parser) contextManagement() {
 	p.At = v.Start
 	for _, lit := range p.literals(nil) {
 		if strings.HasPrefix(p.decoded(lit), "compact") {
-			p.r.Aside = max(p.r.Aside, AsideCompaction)
+			p.r.Bypass = max(p.r.Bypass, BypassCompaction)
 		}
 	}
 	p.At = max(p.At, end)
@@ -211,7 +211,7 @@ func (p *parser) block() (lone Span) {
 			p.media = append(p.media, MediaSource{FileID: true})
 		}
 	case "compaction":
-		p.r.Aside = max(p.r.Aside, AsideCompaction)
+		p.r.Bypass = max(p.r.Bypass, BypassCompaction)
 	}
 	if part.Kind == Other {
 		p.texts, p.media = p.texts[:0], p.media[:0]

@@ -46,7 +46,7 @@ func Parse(d Dialect, body []byte) (*Request, error) {
 	if p.Err != nil {
 		return nil, p.Err
 	}
-	p.r.Aside = max(p.r.Aside, ownCompaction(p.r))
+	p.r.Bypass = max(p.r.Bypass, ownCompaction(p.r))
 	return p.r, nil
 }
 

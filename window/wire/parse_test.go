@@ -295,8 +295,8 @@ func TestParseRecorded(t *testing.T) {
 	for name, r := range recorded(t) {
 		t.Run(name, func(t *testing.T) {
 			checkView(t, r)
-			if r.Aside != AsideNone {
-				t.Errorf("stands aside: %v", r.Aside)
+			if r.Bypass != BypassNone {
+				t.Errorf("is to be bypassed: %v", r.Bypass)
 			}
 			calls := map[string]int{}
 			for i := range r.Messages {

@@ -33,7 +33,7 @@ func (p *parser) responsesMember(k []byte, seen *set) {
 		}
 	case "previous_response_id", "conversation":
 		if p.given() {
-			p.r.Aside = max(p.r.Aside, AsidePreviousResponse)
+			p.r.Bypass = max(p.r.Bypass, BypassPreviousResponse)
 		}
 	case "context_management":
 		p.once(seen, 6)
@@ -211,9 +211,9 @@ func (p *parser) wholeItem(it *item) Role {
 	case kind == "reasoning":
 		part.Kind, role = Reasoning, RoleAssistant
 	case kind == "item_reference":
-		p.r.Aside = max(p.r.Aside, AsideReference)
+		p.r.Bypass = max(p.r.Bypass, BypassReference)
 	case strings.Contains(kind, "compaction"):
-		p.r.Aside = max(p.r.Aside, AsideCompaction)
+		p.r.Bypass = max(p.r.Bypass, BypassCompaction)
 	case strings.HasSuffix(kind, "_output"):
 		if part.IDSpan.IsZero() && kind == "local_shell_call_output" {
 			part.CallID, part.IDSpan = p.decoded(it.id), it.id

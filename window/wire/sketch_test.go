@@ -9,8 +9,8 @@ import (
 func sketch(r *Request) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "model=%s output=%d stream=%t", r.Model, r.MaxOutput, r.Stream)
-	if r.Aside != AsideNone {
-		fmt.Fprintf(&b, " aside=%v", r.Aside)
+	if r.Bypass != BypassNone {
+		fmt.Fprintf(&b, " aside=%v", r.Bypass)
 	}
 	for i, t := range r.Tools {
 		fmt.Fprintf(&b, "%s%s", [...]string{" tools=", ","}[min(i, 1)], t.Name)

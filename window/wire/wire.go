@@ -138,21 +138,21 @@ type Tool struct {
 	Span Span
 }
 
-// Aside says why a request must not be edited.
-type Aside uint8
+// Bypass says why a request must not be edited.
+type Bypass uint8
 
-// The reasons to stand aside.
+// The reasons to leave a request as it is.
 const (
-	AsideNone             Aside = iota
-	AsidePreviousResponse       // the conversation goes on from one the provider keeps
-	AsideReference              // parts of the conversation are kept by the provider
-	AsideCompaction             // the provider compacts: an item, a trigger, a compact_* edit
-	AsideOwnCompaction          // the agent asks for a summary of its own history
+	BypassNone             Bypass = iota
+	BypassPreviousResponse        // the conversation goes on from one the provider keeps
+	BypassReference               // parts of the conversation are kept by the provider
+	BypassCompaction              // the provider compacts: an item, a trigger, a compact_* edit
+	BypassOwnCompaction           // the agent asks for a summary of its own history
 )
 
 // String returns the reason as a short stable word: "", "previous_response",
 // "reference", "compaction" or "own_compaction".
-func (a Aside) String() string {
+func (a Bypass) String() string {
 	return [...]string{"", "previous_response", "reference", "compaction", "own_compaction"}[min(int(a), 4)]
 }
 
@@ -178,7 +178,7 @@ type Request struct {
 	// that is a string, or the object of a single Gemini content.
 	List     Span
 	Messages []Message
-	Aside    Aside
+	Bypass   Bypass
 	// Marks are the cache_control members, each with one of its commas, by position.
 	Marks      []Span
 	systemLone Span // as Message.lone

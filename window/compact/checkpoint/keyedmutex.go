@@ -5,20 +5,19 @@ import (
 	"sync"
 )
 
-// gates lets one at a time through each of any number of doors. A door exists only while
-// somebody is in it or waits.
-type gates struct {
+// keyedMutex is a mutex for each of any number of keys. One exists only while somebody holds it or waits.
+type keyedMutex struct {
 	mu    sync.Mutex
-	doors map[gateKey]*door
+	locks map[mutexKey]*keyLock
 }
 
-type gateKey struct {
+type mutexKey struct {
 	scope        Scope
 	conversation string
 }
 
-type door struct {
-	turn chan struct{} // holds one value while the door is free
+type keyLock struct {
+	turn chan struct{} // holds one value while nobody holds it
 	refs int
 }
 
@@ -29,17 +28,17 @@ func (s *Store) Lock(ctx context.Context, scope Scope, conversation string) (unl
 	if s == nil {
 		return func() {}, nil
 	}
-	g := &s.gates
-	key := gateKey{scope, conversation}
+	g := &s.compacting
+	key := mutexKey{scope, conversation}
 	g.mu.Lock()
-	if g.doors == nil {
-		g.doors = map[gateKey]*door{}
+	if g.locks == nil {
+		g.locks = map[mutexKey]*keyLock{}
 	}
-	d := g.doors[key]
+	d := g.locks[key]
 	if d == nil {
-		d = &door{turn: make(chan struct{}, 1)}
+		d = &keyLock{turn: make(chan struct{}, 1)}
 		d.turn <- struct{}{}
-		g.doors[key] = d
+		g.locks[key] = d
 	}
 	d.refs++
 	g.mu.Unlock()
@@ -47,7 +46,7 @@ func (s *Store) Lock(ctx context.Context, scope Scope, conversation string) (unl
 		g.mu.Lock()
 		defer g.mu.Unlock()
 		if d.refs--; d.refs == 0 {
-			delete(g.doors, key)
+			delete(g.locks, key)
 		}
 	}
 	select {

@@ -51,9 +51,9 @@ func (s Scope) String() string { return hex.EncodeToString(s[:]) }
 // A Store keeps checkpoints. See the package comment. Close is not needed: nothing is
 // open between calls. A nil Store keeps nothing and finds nothing.
 type Store struct {
-	o     Options
-	key   []byte
-	gates gates
+	o          Options
+	key        []byte
+	compacting keyedMutex
 
 	mu      sync.Mutex
 	memory  memory

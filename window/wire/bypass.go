@@ -27,23 +27,23 @@ const (
 
 // ownCompaction tells whether the agent compacts: cutting the history it wants summarised
 // would lose what it is about to keep.
-func ownCompaction(r *Request) Aside {
+func ownCompaction(r *Request) Bypass {
 	if n := len(r.Messages); n > 0 {
 		if first := &r.Messages[0]; first.Role == RoleSystem && r.asks(first.Parts[:min(len(first.Parts), requestParts)]) {
-			return AsideOwnCompaction
+			return BypassOwnCompaction
 		}
 		for n > 1 && r.Messages[n-1].Role == RoleSystem {
 			n-- // reminders of Claude Code
 		}
 		last := &r.Messages[n-1]
 		if last.Role == RoleUser && r.asks(last.Parts[max(0, len(last.Parts)-requestParts):]) {
-			return AsideOwnCompaction
+			return BypassOwnCompaction
 		}
 	}
 	if r.asks(r.System[:min(len(r.System), requestParts)]) {
-		return AsideOwnCompaction
+		return BypassOwnCompaction
 	}
-	return AsideNone
+	return BypassNone
 }
 
 func (r *Request) asks(parts []Part) bool {
