@@ -255,6 +255,9 @@ func (p *compactionPass) reserve(asked int) int {
 
 // shrink compacts the request when it is over the trigger.
 func (p *compactionPass) shrink() error {
+	if p.maxInput == 0 && !fit.Enforced(p.window, models.MayTruncate(p.upstream, p.info.Name)) {
+		return nil // the model's provider says when it is too much
+	}
 	trigger := p.lines().TriggerTokens()
 	if over, _ := p.in.Over(trigger, p.room); !over {
 		return nil
@@ -364,7 +367,7 @@ func (p *compactionPass) output(asked int) int {
 	if most == 0 {
 		most = fit.DefaultReserve
 	}
-	if p.window.Source == models.SourceDefault || free >= min(most, fit.DefaultReserve) {
+	if p.window.Guessed() || free >= min(most, fit.DefaultReserve) {
 		return 0
 	}
 	return free

@@ -128,6 +128,9 @@ func (t *conversation) replay(client *wire.Request, enforce bool) error {
 	if enforce {
 		c = checkpoint.Lookup(t.p.o.Store, t.scope, t.chain)
 	}
+	if c != nil && t.fitsWhole() {
+		c = nil
+	}
 	view, err := compact.Replay(client, c)
 	if err != nil { // a checkpoint that does not fit its own chain is damaged: go on without
 		if view, err = compact.Replay(client, nil); err != nil {
@@ -144,6 +147,13 @@ func (t *conversation) replay(client *wire.Request, enforce bool) error {
 		t.actions = append(t.actions, "replayed")
 	}
 	return nil
+}
+
+// fitsWhole reports that the conversation needs no compaction any more: its window was raised, or learned to be larger, since one
+// was kept. What it had cut is sent again.
+func (t *conversation) fitsWhole() bool {
+	in := t.p.o.Usage.Input(t.ledger, t.tally)
+	return !t.window.Guessed() && in.High <= t.lines().TriggerTokens()
 }
 
 // use makes request, which comes of view, what is sent.
@@ -186,7 +196,7 @@ func (t *conversation) room() int {
 // requested output that does not fit, that is lowered.
 func (t *conversation) fit() error {
 	room := t.room()
-	if room <= 0 {
+	if room <= 0 || !t.enforced() {
 		return nil
 	}
 	trigger := t.lines().TriggerTokens()
@@ -210,6 +220,11 @@ func (t *conversation) fit() error {
 	}
 	t.fitOutput()
 	return nil
+}
+
+// enforced reports that somebody has said what the window is, or that the provider has refused something lately.
+func (t *conversation) enforced() bool {
+	return fit.Enforced(t.window, models.MayTruncate(t.upstream, t.model))
 }
 
 func (t *conversation) reasonFor(room int) string {

@@ -4,14 +4,13 @@ import (
 	"bytes"
 	"strconv"
 
-	"github.com/plimsoll/plimsoll/window/models"
 	"github.com/plimsoll/plimsoll/window/wire"
 )
 
 // fitOutput lowers the requested output when it does not fit beside the input, at providers
 // that add the two up and refuse.
 func (t *conversation) fitOutput() {
-	if t.rt.dialect != wire.Chat && t.rt.dialect != wire.Messages || t.whole.Source == models.SourceDefault {
+	if t.rt.dialect != wire.Chat && t.rt.dialect != wire.Messages || t.whole.Guessed() {
 		return
 	}
 	free := t.whole.Context - t.in.High
