@@ -2,14 +2,13 @@ package app
 
 import (
 	"context"
-	"io"
 
 	"github.com/plimsoll/plimsoll/app/agents"
 	"github.com/plimsoll/plimsoll/app/daemon"
 	"github.com/plimsoll/plimsoll/app/demo"
 	"github.com/plimsoll/plimsoll/app/mcp"
+	"github.com/plimsoll/plimsoll/app/run"
 	"github.com/plimsoll/plimsoll/app/window"
-	"github.com/plimsoll/plimsoll/journal"
 )
 
 // SearchFirstName is the variable by which `run` tells Plimsoll's own agent in it that the last
@@ -19,8 +18,28 @@ const SearchFirstName = agents.SearchFirstName
 // StandinModel is what --model takes for the model that is none: keywords, no network, no key.
 const StandinModel = agents.StandinModel
 
+// The parts of a run's report and of a listing; each is described in [run].
+var (
+	Tokens             = run.Tokens
+	MiB                = run.MiB
+	EnterRun           = run.EnterRun
+	DistrustedEstimate = run.DistrustedEstimate
+)
+
+// ProxyName is the environment variable by which a run inside a run finds the proxy of the outer one.
+const ProxyName = run.ProxyName
+
 // What the commands take and give; each is described where its family of commands is.
 type (
+	RunOptions     = run.Options
+	Status         = run.Status
+	Decision       = run.Decision
+	WindowDecision = run.WindowDecision
+	MCPDecision    = run.MCPDecision
+	Slots          = run.Slots
+	Prediction     = run.Prediction
+	Doctor         = run.Doctor
+
 	MCPOptions       = mcp.MCPOptions
 	MCPSize          = mcp.Size
 	ArgoCDOptions    = mcp.ArgoCDOptions
@@ -52,6 +71,18 @@ type (
 	StressReport  = demo.StressReport
 	StressRow     = demo.StressRow
 )
+
+// Run runs a command inside its limits and returns how this process should end.
+func (a *App) Run(ctx context.Context, o RunOptions) Status { return run.Run(ctx, a.Core, o) }
+
+// Predict says what the next run of a command will be expected to need in the project of the
+// working directory, from the same sources and with the same limits as a run. The command may be the name of a tool alone.
+func (a *App) Predict(_ context.Context, command ...string) (Prediction, error) {
+	return run.Predict(a.Core, command...)
+}
+
+// Doctor probes every layer by doing the real thing.
+func (a *App) Doctor(ctx context.Context) (Doctor, error) { return run.Examine(ctx, a.Core) }
 
 // MCP is the gateway in front of one MCP server, until the client closes its end, ctx ends
 // or a signal asks for the end.
@@ -113,13 +144,7 @@ func (a *App) Cut(id string) (CutText, error) { return window.ReadCut(a.Core, id
 // Demo plays the main job on stand-ins: a simulated Argo CD, a model that is none, and the
 // Argo CD agent under a real run. The error is of what kept it from being played.
 func (a *App) Demo(ctx context.Context, o DemoOptions) (DemoReport, error) {
-	return demo.Play(ctx, o, showRun)
-}
-
-// showRun writes the report of a run as [App.Run] does.
-func showRun(w io.Writer, colour bool, r journal.Report) {
-	s := &speaker{w: w, colour: colour, said: map[string]bool{}}
-	s.report(r, &decision{}, 0)
+	return demo.Play(ctx, o, run.Show)
 }
 
 // DemoOffers are real things in the environment that the demo could use, as the flags that

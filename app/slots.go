@@ -2,7 +2,6 @@ package app
 
 import (
 	"context"
-	"encoding/json"
 	"time"
 
 	"github.com/plimsoll/plimsoll/limit"
@@ -94,15 +93,15 @@ func (a *App) Slots(ctx context.Context, tree bool) ([]Slot, error) {
 
 // look fills in the processes of a run. One whose claim does not say where they are has none.
 func (s *Slot) look(h admission.Holder, tree bool) {
-	var record claimRecord
-	if len(h.Remains) == 0 || json.Unmarshal(h.Remains, &record) != nil {
+	remains, ok := guard.Remains(h)
+	if !ok {
 		return
 	}
 	supervisor := h.Owner.PID
 	if h.State == admission.Stale {
 		supervisor = 0
 	}
-	family, err := sandbox.Family(record.Remains, supervisor)
+	family, err := sandbox.Family(remains, supervisor)
 	if err != nil {
 		return
 	}

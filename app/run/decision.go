@@ -1,4 +1,4 @@
-package app
+package run
 
 import (
 	"fmt"
@@ -35,7 +35,7 @@ type decision struct {
 }
 
 // decide decides about a command. history may be nil; estimates then come from the configuration.
-func (a *App) decide(o *RunOptions, history *usage.History) (*decision, error) {
+func (a *app) decide(o *Options, history *usage.History) (*decision, error) {
 	p := &decision{Project: config.ProjectOf("")}
 	p.Match = a.Config.Tool(o.Command)
 	p.Tool, p.Variant = p.Match.Tool, p.Match.Variant
@@ -59,7 +59,7 @@ func (a *App) decide(o *RunOptions, history *usage.History) (*decision, error) {
 }
 
 // weigh reads the host and decides the numbers, for a run and for a prediction alike.
-func (a *App) weigh(p *decision, history *usage.History) (err error) {
+func (a *app) weigh(p *decision, history *usage.History) (err error) {
 	var host guard.Host
 	host.Reading, host.Err = headroom.Read(headroom.Source{})
 	p.Reading, p.ReadingErr = host.Reading, host.Err

@@ -1,4 +1,4 @@
-package app
+package run
 
 import (
 	"fmt"
@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/plimsoll/plimsoll/config"
+	"github.com/plimsoll/plimsoll/internal/printable"
 	"github.com/plimsoll/plimsoll/journal"
 	"github.com/plimsoll/plimsoll/limit"
 	"github.com/plimsoll/plimsoll/process/disk"
@@ -47,7 +48,7 @@ func (x *process) noteDisk(e disk.Event) {
 	line := journal.LimitReached{Name: e.Limit, Line: journal.LineSoft}
 	where := fmt.Sprintf("the run has written %s, and at %s its largest writer is ended", e.Used.Human(), e.Line.Human())
 	if e.Limit == disk.FreeMin {
-		where = fmt.Sprintf("%s are free where %s lies, and below %s the run's largest writer is ended", e.Used.Human(), PrintableText(e.Path), e.Line.Human())
+		where = fmt.Sprintf("%s are free where %s lies, and below %s the run's largest writer is ended", e.Used.Human(), printable.Text(e.Path), e.Line.Human())
 	}
 	flag := "--write-max, write_max"
 	if e.Limit == disk.FreeMin {
@@ -59,9 +60,9 @@ func (x *process) noteDisk(e disk.Event) {
 		where += "; but others write the most, so nothing is ended"
 	case e.Hard && e.Victim != nil:
 		line.Line, line.Did = journal.LineHard, fmt.Sprintf("ended %s (pid %d)", e.Victim.Name, e.Victim.PID)
-		where = fmt.Sprintf("%s (pid %d) is ended: the run has written %s of the %s that it may", PrintableText(e.Victim.Name), e.Victim.PID, e.Used.Human(), e.Line.Human())
+		where = fmt.Sprintf("%s (pid %d) is ended: the run has written %s of the %s that it may", printable.Text(e.Victim.Name), e.Victim.PID, e.Used.Human(), e.Line.Human())
 		if e.Limit == disk.FreeMin {
-			where = fmt.Sprintf("%s (pid %d) is ended: only %s are free where %s lies, and this run wrote most of what has gone", PrintableText(e.Victim.Name), e.Victim.PID, e.Used.Human(), PrintableText(e.Path))
+			where = fmt.Sprintf("%s (pid %d) is ended: only %s are free where %s lies, and this run wrote most of what has gone", printable.Text(e.Victim.Name), e.Victim.PID, e.Used.Human(), printable.Text(e.Path))
 		}
 	case e.Hard:
 		line.Line, line.Did = journal.LineHard, "warned"

@@ -1,4 +1,4 @@
-package app
+package run
 
 import (
 	"context"
@@ -8,6 +8,8 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/plimsoll/plimsoll/app/core"
+	"github.com/plimsoll/plimsoll/internal/printable"
 	"github.com/plimsoll/plimsoll/journal"
 	"github.com/plimsoll/plimsoll/limit"
 	"github.com/plimsoll/plimsoll/process/admission"
@@ -108,7 +110,7 @@ func (x *process) dryRun(ctx context.Context) Status {
 	d.Window = x.decideWindow(ctx)
 	d.MCP = x.decideServers()
 	if x.opts.JSON {
-		_ = WriteJSON(x.opts.Stdout, d, "  ")
+		_ = printable.WriteJSON(x.opts.Stdout, d, "  ")
 	} else {
 		_, _ = fmt.Fprint(x.opts.Stdout, d.text(p))
 	}
@@ -123,12 +125,12 @@ func (d Decision) text(p *decision) string {
 	row := func(name, format string, args ...any) {
 		fmt.Fprintf(&b, "%-12s %s\n", name, fmt.Sprintf(format, args...))
 	}
-	row("command", "%s", Printable(shorten(strings.Join(d.Command, " "), 200)))
+	row("command", "%s", printable.Name(shorten(strings.Join(d.Command, " "), 200)))
 	tool := strings.TrimSpace(d.Tool + " " + d.Variant)
 	if len(p.Match.Via) > 0 {
 		tool += " (started by " + strings.Join(p.Match.Via, ", ") + ")"
 	}
-	row("tool", "%s, project %s", tool, PrintableText(d.Project))
+	row("tool", "%s, project %s", tool, printable.Text(d.Project))
 	row("estimate", "%s, %s", limit.Bytes(d.Estimate.Bytes).Human(), sourceWords(d.Estimate))
 	row("kept free", "%s on the host", d.MinFreeBytes.Human())
 	row("available", "%s physical + %s swap, bound by %s", d.AvailableBytes.Human(), d.SwapBytes.Human(), d.BoundBy)
@@ -150,10 +152,10 @@ func (d Decision) text(p *decision) string {
 		}
 	}
 	if w := d.Window.words(); w != "" {
-		row("window", "%s", Printable(w))
+		row("window", "%s", printable.Name(w))
 	}
 	if m := d.MCP.words(); m != "" {
-		row("tools", "%s", Printable(m))
+		row("tools", "%s", printable.Name(m))
 	}
 	if d.Admitted {
 		row("decision", "would start now")
@@ -193,9 +195,9 @@ type Doctor struct {
 	Notes []string `json:"notes,omitempty"`
 }
 
-// Doctor probes every layer by doing the real thing.
-func (a *App) Doctor(ctx context.Context) (Doctor, error) {
-	settings, err := a.Config.For("")
+// Examine probes every layer by doing the real thing.
+func Examine(ctx context.Context, c *core.Core) (Doctor, error) {
+	settings, err := c.Config.For("")
 	if err != nil {
 		return Doctor{}, err
 	}

@@ -1,6 +1,6 @@
 //go:build !windows
 
-package app
+package run
 
 // drawsEscapes says whether a terminal understands escape sequences: TERM=dumb is asked
 // elsewhere.

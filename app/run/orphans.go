@@ -1,4 +1,4 @@
-package app
+package run
 
 import (
 	"cmp"
@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/plimsoll/plimsoll/config"
+	"github.com/plimsoll/plimsoll/internal/printable"
 	"github.com/plimsoll/plimsoll/journal"
 	"github.com/plimsoll/plimsoll/process/orphans"
 	"github.com/plimsoll/plimsoll/process/sandbox"
@@ -117,7 +118,7 @@ func namesOf(list []orphans.Orphan) string {
 			names = append(names, "…")
 			break
 		}
-		text := PrintableText(g.name)
+		text := printable.Text(g.name)
 		who := fmt.Sprintf("pid %d, ", g.pid)
 		if g.n > 1 {
 			text += fmt.Sprintf(" ×%d", g.n)

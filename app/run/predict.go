@@ -1,9 +1,9 @@
-package app
+package run
 
 import (
-	"context"
 	"fmt"
 
+	"github.com/plimsoll/plimsoll/app/core"
 	"github.com/plimsoll/plimsoll/config"
 	"github.com/plimsoll/plimsoll/limit"
 	"github.com/plimsoll/plimsoll/process/estimate"
@@ -28,7 +28,8 @@ type Prediction struct {
 
 // Predict says what the next run of a command will be expected to need in the project of the
 // working directory, from the same sources and with the same limits as a run. The command may be the name of a tool alone.
-func (a *App) Predict(_ context.Context, command ...string) (Prediction, error) {
+func Predict(c *core.Core, command ...string) (Prediction, error) {
+	a := &app{c}
 	p := &decision{Project: config.ProjectOf("")}
 	p.Match = a.Config.Tool(command)
 	p.Tool, p.Variant = p.Match.Tool, p.Match.Variant

@@ -1,4 +1,4 @@
-package app
+package run
 
 import (
 	"bufio"
@@ -99,7 +99,7 @@ func supervise(dir string) (*supervised, error) {
 		return nil, err
 	}
 	s := &supervised{process: &process{ledger: ledger, claim: claim, report: &report{journal: journal.New(journal.Options{})}}}
-	s.report.say = newSpeaker(&RunOptions{Stderr: &s.words})
+	s.report.say = newSpeaker(&Options{Stderr: &s.words})
 	s.available.Store(int64(8 * limit.GiB))
 	agent := pressureChild("agent")
 	in, inW, err := os.Pipe()
@@ -347,7 +347,7 @@ func TestAPeerThawsTheRunOfAStoppedSupervisor(t *testing.T) {
 		return false
 	})
 
-	peer := &process{report: &report{journal: journal.New(journal.Options{}), say: newSpeaker(&RunOptions{Stderr: io.Discard})}}
+	peer := &process{report: &report{journal: journal.New(journal.Options{}), say: newSpeaker(&Options{Stderr: io.Discard})}}
 	if peer.ledger, err = admission.Open(admission.Options{Dir: dir, Current: guard.Current, Reap: guard.Reap}); err != nil {
 		t.Fatal(err)
 	}

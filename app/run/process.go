@@ -1,4 +1,4 @@
-package app
+package run
 
 import (
 	"context"
@@ -21,8 +21,8 @@ import (
 // process is the command of one run from its admission to its end, with what lives beside it: the claim, the proxy, the
 // MCP servers.
 type process struct {
-	app      *App
-	opts     *RunOptions
+	app      *app
+	opts     *Options
 	decision *decision
 	report   *report
 	history  *usage.History    // nil when nothing is recorded

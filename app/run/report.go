@@ -1,4 +1,4 @@
-package app
+package run
 
 import (
 	"context"
@@ -13,6 +13,7 @@ import (
 
 	"github.com/plimsoll/plimsoll/app/core"
 	"github.com/plimsoll/plimsoll/internal/atomicfile"
+	"github.com/plimsoll/plimsoll/internal/printable"
 	"github.com/plimsoll/plimsoll/journal"
 	"github.com/plimsoll/plimsoll/process/admission"
 	"github.com/plimsoll/plimsoll/process/sandbox"
@@ -21,7 +22,7 @@ import (
 // report is what is said and kept of one run: warnings as they come, the journal, and at the end how it went. It begins
 // before there is a decision, because a run that is refused is reported too.
 type report struct {
-	opts     *RunOptions
+	opts     *Options
 	say      *speaker
 	early    []journal.Warned // before there is a journal
 	journal  *journal.Journal // nil before begin
@@ -30,7 +31,7 @@ type report struct {
 	status   Status
 }
 
-func newReport(o *RunOptions) *report { return &report{opts: o, say: newSpeaker(o)} }
+func newReport(o *Options) *report { return &report{opts: o, say: newSpeaker(o)} }
 
 // begin opens the journal with what is known before the run.
 func (r *report) begin(start journal.Report) {
@@ -140,7 +141,7 @@ func (r *report) write() {
 	}
 	body, err := json.MarshalIndent(r.reporter.Report(), "", "  ")
 	if err == nil {
-		err = putReport(file, append(EscapeJSON(body), '\n'))
+		err = putReport(file, append(printable.EscapeJSON(body), '\n'))
 	}
 	if err != nil {
 		r.say.warn("the report was not written: " + err.Error())

@@ -1,4 +1,4 @@
-package app
+package run
 
 import (
 	"context"
@@ -15,8 +15,8 @@ import (
 	"github.com/plimsoll/plimsoll/process/usage"
 )
 
-// RunOptions are what `plimsoll run` can be told beside the configuration.
-type RunOptions struct {
+// Options are what `plimsoll run` can be told beside the configuration.
+type Options struct {
 	// Command is the argument vector. Required.
 	Command []string
 	// Tool overrides which tool the command counts as.
@@ -50,8 +50,12 @@ type Status struct {
 	Signal int
 }
 
+// app is what all families of commands share, with what a run adds to it.
+type app struct{ *core.Core }
+
 // Run runs a command inside its limits and returns how this process should end.
-func (a *App) Run(ctx context.Context, o RunOptions) Status {
+func Run(ctx context.Context, c *core.Core, o Options) Status {
+	a := &app{c}
 	r := newReport(&o)
 	starting, started := core.Interruptible(ctx, giveUp)
 	defer started()
@@ -85,7 +89,7 @@ func (a *App) Run(ctx context.Context, o RunOptions) Status {
 
 // decideRun decides about a run from the configuration, the history and the host, and begins its report. The history is nil
 // where it cannot be used.
-func (a *App) decideRun(o *RunOptions, r *report) (*decision, *usage.History, error) {
+func (a *app) decideRun(o *Options, r *report) (*decision, *usage.History, error) {
 	if len(o.Command) == 0 {
 		return nil, nil, errors.New("no command given; write it after --, as in: plimsoll run -- claude")
 	}
@@ -100,7 +104,7 @@ func (a *App) decideRun(o *RunOptions, r *report) (*decision, *usage.History, er
 	if err != nil {
 		r.warn("history", "history is off: "+strings.TrimSuffix(err.Error(), "; history is off"))
 	}
-	own := &App{a.Telling(func(text string) { r.warn("history", text) })} // an App may be used by several at once
+	own := &app{a.Telling(func(text string) { r.warn("history", text) })} // an App may be used by several at once
 	d, err := own.decide(o, history)
 	if err != nil {
 		r.begin(journal.Report{Tool: config.Tool(o.Command).Tool, Project: config.ProjectOf("").Name, Command: o.Command})

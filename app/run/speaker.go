@@ -1,4 +1,4 @@
-package app
+package run
 
 import (
 	"fmt"
@@ -26,7 +26,7 @@ type speaker struct {
 	waitLine time.Time // when a line about waiting was written last
 }
 
-func newSpeaker(o *RunOptions) *speaker {
+func newSpeaker(o *Options) *speaker {
 	terminal := o.StderrIsTerminal && drawsEscapes()
 	return &speaker{
 		w: printable.Undrawn(o.Stderr), person: terminal, quiet: o.Quiet,
@@ -71,14 +71,14 @@ func (s *speaker) alert(text string) {
 	if len(s.said) < maxSaid {
 		s.said[text] = true
 	}
-	s.line(s.style(yellow, "plimsoll:") + " " + PrintableText(text))
+	s.line(s.style(yellow, "plimsoll:") + " " + printable.Text(text))
 }
 
 // fail says why there was no run.
 func (s *speaker) fail(err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.line(s.style(red, "plimsoll:") + " " + PrintableText(err.Error()))
+	s.line(s.style(red, "plimsoll:") + " " + printable.Text(err.Error()))
 }
 
 // line writes one or more whole lines; the caller holds the lock.

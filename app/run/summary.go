@@ -1,7 +1,8 @@
-package app
+package run
 
 import (
 	"fmt"
+	"io"
 	"strings"
 	"time"
 
@@ -11,6 +12,12 @@ import (
 	"github.com/plimsoll/plimsoll/process/estimate"
 	"github.com/plimsoll/plimsoll/process/sandbox"
 )
+
+// Show writes the report of a run as [Run] does at its end.
+func Show(w io.Writer, colour bool, r journal.Report) {
+	s := &speaker{w: w, colour: colour, said: map[string]bool{}}
+	s.report(r, &decision{}, 0)
+}
 
 // report shows the end of a run to a person: a few aligned lines.
 func (s *speaker) report(r journal.Report, p *decision, cpu time.Duration) {
@@ -42,7 +49,7 @@ func (s *speaker) report(r journal.Report, p *decision, cpu time.Duration) {
 	if r.Outcome != journal.OutcomeOK {
 		verdict = s.style(red, verdictOf(r))
 	}
-	fmt.Fprintf(&b, "\n%s %s · %s · %s", s.style(bold, "plimsoll"), PrintableText(head), verdict, roughly(time.Duration(r.DurationMS)*time.Millisecond))
+	fmt.Fprintf(&b, "\n%s %s · %s · %s", s.style(bold, "plimsoll"), printable.Text(head), verdict, roughly(time.Duration(r.DurationMS)*time.Millisecond))
 	if cpu >= 100*time.Millisecond {
 		fmt.Fprintf(&b, " · %s of CPU", roughly(cpu))
 	}
@@ -166,7 +173,7 @@ func killedRow(r journal.Report) string {
 			names = append(names, "…")
 			break
 		}
-		name := PrintableText(c.Name)
+		name := printable.Text(c.Name)
 		if c.Bytes > 0 {
 			name += " (" + limit.Bytes(c.Bytes).Human() + ")"
 		}
@@ -193,7 +200,7 @@ func leftoverRow(r journal.Report) string {
 			names = append(names, "…")
 			break
 		}
-		names = append(names, PrintableText(l.Name)+" ("+l.Fate+")")
+		names = append(names, printable.Text(l.Name)+" ("+l.Fate+")")
 	}
 	return fmt.Sprintf("%d: %s", len(r.Leftovers), strings.Join(names, ", "))
 }

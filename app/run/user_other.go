@@ -1,10 +1,5 @@
 //go:build !unix
 
-package app
-
-import "os"
-
-// ownFile: there TMPDIR is the user's own.
-func ownFile(os.FileInfo) bool { return true }
+package run
 
 func ignoresHangup() bool { return false }

@@ -171,6 +171,7 @@ var families = map[string][]string{
 	"app/window": {"app/core", "app/listen"},
 	"app/agents": {"app/core", "app/listen", "app/mcp", "app/window"},
 	"app/demo":   {"app/core", "app/listen", "app/mcp", "app/agents"},
+	"app/run":    {"app/core", "app/mcp", "app/window", "app/agents"},
 	"app/daemon": {"app/core", "app/listen", "app/mcp", "app/window", "app/agents"},
 }
 
