@@ -97,9 +97,11 @@ func TestTheLargestChildIsStoppedAndContinued(t *testing.T) {
 		thawedByAPeer(t, r, s)
 		killedWhileFrozen(t, r, s)
 		// Left stopped: the end of the run continues it, so that it hears the SIGTERM.
-		if last, ok := r.LargestChild(); !ok || r.StopChild(last) != nil {
-			t.Errorf("no second child: %+v", last)
-		}
+		// The child that was killed may be found for a moment longer.
+		until(t, "the second child is stopped", func() bool {
+			last, ok := r.LargestChild()
+			return ok && r.StopChild(last) == nil
+		})
 	})
 }
 
