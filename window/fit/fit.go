@@ -17,18 +17,11 @@ type Lines struct {
 // DefaultReserve is the most that is kept free of a window for an answer, in tokens, unless the user says otherwise.
 const DefaultReserve = 20_000
 
-// Reserve is what is kept free of a window for the answer, in tokens: what was asked for (0: nothing was) up to most, because
+// Reserve is what is kept free of a window for the answer, in tokens: what was asked for up to most, because
 // clients ask for 64,000 and get 2,000, and never more than a quarter of the window. An answer that is asked for and does
-// not fit beside the input is asked for smaller.
-func Reserve(asked, most int, w models.Window) int {
-	if asked <= 0 {
-		asked = most
-		if w.Output > 0 {
-			asked = min(asked, w.Output)
-		}
-	}
-	return min(asked, most, w.Context/4)
-}
+// not fit beside the input is asked for smaller. Where nothing is asked for (0), providers add nothing to the input, and what
+// lies above the trigger is left for the answer.
+func Reserve(asked, most int, w models.Window) int { return max(0, min(asked, most, w.Context/4)) }
 
 // TriggerTokens is the line above which room is made.
 func (l Lines) TriggerTokens() int { return int(l.Trigger * float64(l.Room)) }

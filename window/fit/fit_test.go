@@ -20,11 +20,44 @@ func TestMustRefuse(t *testing.T) {
 		"over by every estimate":           {1200, models.SourceCatalogue, true},
 		"over by the best, not the lowest": {1100, models.SourceCatalogue, false},
 		"over a window that is a default":  {9000, models.SourceDefault, false},
+		"over that of a sibling":           {9000, models.SourceFamily, false},
 		"over one that was learned":        {1200, models.SourceLearned, true},
 	} {
 		w := models.Window{Context: 1000, Source: c.source}
 		if got := fit.MustRefuse(&compact.DoesNotFit{Total: c.total}, band, w); got != c.want {
 			t.Errorf("%s: %v", name, got)
+		}
+	}
+}
+
+// Where no output is asked for, the trigger is at its part of the whole window: providers add nothing to the input then.
+func TestReserve(t *testing.T) {
+	for _, c := range []struct{ window, asked, reserve, trigger int }{
+		{100_000, 0, 0, 80_000},
+		{8000, 0, 0, 6400},
+		{100_000, 4000, 4000, 76_800},
+		{100_000, 64_000, 20_000, 64_000},
+		{8000, 4000, 2000, 4800},
+		{1000, -5, 0, 800},
+	} {
+		w := models.Window{Context: c.window}
+		reserve := fit.Reserve(c.asked, fit.DefaultReserve, w)
+		l := fit.Lines{Room: w.ForInput(reserve), Trigger: 0.8, Target: 0.5}
+		if reserve != c.reserve || l.TriggerTokens() != c.trigger {
+			t.Errorf("of %d with %d asked for: reserve %d, trigger %d; want %d and %d", c.window, c.asked, reserve, l.TriggerTokens(), c.reserve, c.trigger)
+		}
+	}
+}
+
+func TestEnforced(t *testing.T) {
+	for source, want := range map[string]bool{
+		models.SourceConfig: true, models.SourceLearned: true, models.SourceCatalogue: true, models.SourceFamily: false, models.SourceDefault: false,
+	} {
+		if got := fit.Enforced(models.Window{Context: 1000, Source: source}, false); got != want {
+			t.Errorf("%s: %v", source, got)
+		}
+		if !fit.Enforced(models.Window{Context: 1000, Source: source}, true) {
+			t.Errorf("%s at a server that cuts without a word is not enforced", source)
 		}
 	}
 }
