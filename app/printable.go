@@ -19,10 +19,6 @@ func Printable(name string) string { return printable.Name(name) }
 // PrintableText is [Printable] for a whole text: line ends and tabs stay.
 func PrintableText(text string) string { return printable.Text(text) }
 
-// EscapeJSON writes the characters of JSON text that would do something to a terminal as \u
-// escapes.
-func EscapeJSON(text []byte) []byte { return printable.EscapeJSON(text) }
-
 // WriteJSON writes v as JSON that is safe to show on a terminal, with a line end. indent "" puts
 // it on one line.
 func WriteJSON(w io.Writer, v any, indent string) error { return printable.WriteJSON(w, v, indent) }
