@@ -62,6 +62,8 @@ type (
 	ServeOptions = daemon.Options
 	CutEntry     = window.Entry
 	CutText      = window.Cut
+	Model        = window.Model
+	ModelList    = window.ModelList
 
 	DemoOptions = demo.Options
 	DemoReport  = demo.Report
@@ -137,6 +139,11 @@ func (a *App) Serve(ctx context.Context, o ServeOptions) error { return daemon.R
 // Cuts lists what was cut from conversations, the newest first: all, or those whose entry or
 // conversation has an ID that begins with of.
 func (a *App) Cuts(of string) ([]CutEntry, error) { return window.Cuts(a.Core, of) }
+
+// Models lists what is known of the window of a model, of all models of a provider, or ("" and "") what was set and learned.
+func (a *App) Models(name, provider string) (ModelList, error) {
+	return window.Models(a.Core, name, provider)
+}
 
 // Cut is one entry of [App.Cuts] with the text that was cut.
 func (a *App) Cut(id string) (CutText, error) { return window.ReadCut(a.Core, id) }

@@ -36,7 +36,7 @@ func TestExitStatusesStay(t *testing.T) {
 		"stats", "stats --json", "stats --mcp", "stats --backtest", "stats --forget", "stats --forget nobody --yes", "stats --nonsense",
 		"predict claude", "predict claude --format k8s", "predict claude --format nonsense", "predict",
 		"slots", "slots --json", "slots --tree", "slots extra", "gc", "gc --dry-run", "gc --json", "gc --nonsense",
-		"window", "window show", "window show --json", "window show nothing", "window nonsense",
+		"models", "models gpt-4o", "models --provider nobody", "models one two", "window", "window show", "window show --json", "window show nothing", "window nonsense",
 		"run", "run --nonsense -- true", "run --memory-max nonsense -- true", "run --enforcement nonsense -- true", "run --layer nonsense -- true",
 		"run --json -- true", "run --dry-run --tool codex -- true", "run --proxy --no-proxy -- true", "run --pids-max 0 -- true",
 		"run --quiet -- true", "run --quiet -- false", "run -- no-such-command", "run --enforcement required --layer monitor -- true",

@@ -27,6 +27,7 @@ var printed = []struct {
 	{"gc --json", reflect.TypeFor[app.Collection]()},
 	{"mcp argocd --list-tools --json", reflect.TypeFor[[]app.ArgoCDTool]()},
 	{"mcp wrap --json", reflect.TypeFor[app.WrapResult]()},
+	{"models --json", reflect.TypeFor[app.ModelList]()},
 	{"predict --format json", reflect.TypeFor[app.Prediction]()},
 	{"run --dry-run --json", reflect.TypeFor[app.Decision]()},
 	{"run --report", reflect.TypeFor[journal.Report]()},

@@ -71,6 +71,7 @@ agent needs no change:
 		newPredictCommand(open),
 		newSlotsCommand(anyway(open)),
 		newWindowCommand(anyway(open)),
+		newModelsCommand(anyway(open)),
 		newGCCommand(anyway(open)),
 		newConfigCommand(open),
 		newVersionCommand(),

@@ -1,0 +1,91 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"slices"
+	"strconv"
+	"text/tabwriter"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/plimsoll/plimsoll/app"
+)
+
+func newModelsCommand(open opener) *cobra.Command {
+	var provider string
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use:   "models [NAME]",
+		Short: "List what is known of the windows of models, and from where",
+		Long: "List what is known of the windows of models, in tokens, and where that comes from: what you have set, what\n" +
+			"providers have said when they refused a request (kept for a day), and the built-in catalogue. With NAME,\n" +
+			"what the model takes at each provider that serves it, and everywhere else. A window that is only a guess is\n" +
+			"not held before the provider has refused once.",
+		Example: "  plimsoll models claude-opus-5-5\n" +
+			"  plimsoll models --provider openai",
+		Args: cobra.MaximumNArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			a, err := open(cmd)
+			if err != nil {
+				return err
+			}
+			list, err := a.Models(slices.Concat(args, []string{""})[0], provider)
+			if err != nil {
+				return err
+			}
+			if asJSON {
+				return printJSON(cmd.OutOrStdout(), list)
+			}
+			return printModels(plain(cmd.OutOrStdout()), list, len(args) == 0 && provider == "", time.Now())
+		},
+	}
+	cmd.Flags().StringVar(&provider, "provider", "", "at this provider only; without NAME all of its models")
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
+	return cmd
+}
+
+// printModels writes one row for each model, and in the overview how many the catalogue has.
+func printModels(out io.Writer, list app.ModelList, overview bool, now time.Time) error {
+	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
+	if len(list.Models) > 0 {
+		fmt.Fprintln(w, "MODEL\tAT\tWINDOW\tINPUT\tOUTPUT\tFROM")
+	}
+	for _, m := range list.Models {
+		fmt.Fprintf(w, "%s\t%s\t%d\t%s\t%s\t%s\n", app.Printable(m.Model), app.Printable(m.Upstream), m.Context, tokensOrNone(m.Input), tokensOrNone(m.Output), fromWords(m, now))
+	}
+	if err := w.Flush(); err != nil || !overview {
+		return err
+	}
+	if len(list.Models) > 0 {
+		fmt.Fprintln(out)
+	}
+	total := 0
+	for _, n := range list.Providers {
+		total += n
+	}
+	_, err := fmt.Fprintf(out, "the catalogue of %s has %d models of %d providers; plimsoll models NAME, or --provider NAME, lists them\n", list.Catalogue, total, len(list.Providers))
+	return err
+}
+
+func tokensOrNone(n int) string {
+	if n == 0 {
+		return "-"
+	}
+	return strconv.Itoa(n)
+}
+
+func fromWords(m app.Model, now time.Time) string {
+	switch {
+	case m.Learned != nil:
+		return "the provider said so, " + ago(*m.Learned, now)
+	case m.Source == "config":
+		return "your configuration"
+	case m.Source == "family":
+		return "a guess: its newest known sibling"
+	case m.Source == "default":
+		return "a guess: nothing is known of it"
+	}
+	return "the catalogue"
+}

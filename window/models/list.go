@@ -1,0 +1,110 @@
+package models
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+)
+
+// An Entry is what is known of one model at one place.
+type Entry struct {
+	// Upstream is a provider, "any" for what a model takes where nobody knows better, or the upstream that taught a limit.
+	Upstream string
+	Model    string // folded: "claude-opus-4-5"
+	Window   Window
+	Learned  time.Time // zero unless it was learned
+}
+
+// Providers are those of the catalogue with how many models each has, in alphabetic order. "any" is none of them.
+func Providers() (names []string, count map[string]int) {
+	count = map[string]int{}
+	for line := range strings.SplitSeq(table, "\n") {
+		if name, _, ok := strings.Cut(line, "/"); ok && name != "any" {
+			count[name]++
+		}
+	}
+	for name := range count {
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	return names, count
+}
+
+// Catalogue lists the models of a provider, in alphabetic order.
+func Catalogue(provider string) (list []Entry) {
+	provider = Provider(provider)
+	for line := range linesOf(provider) {
+		key, limits, _ := strings.Cut(line, " ")
+		list = append(list, Entry{Upstream: provider, Model: strings.TrimPrefix(key, provider+"/"), Window: limitsOf(limits)})
+	}
+	return list
+}
+
+// Known lists what the catalogue has of a model: at each provider that serves it under this name, then for everywhere else. A name
+// that it does not have is guessed, see [Lookup]; nothing is listed for one that has no family.
+func Known(model string) (list []Entry) {
+	names, _ := Providers()
+	n := parseName(model)
+	for _, provider := range names {
+		for _, spelled := range n.spellings {
+			if w, ok := find(provider + "/" + spelled); ok {
+				list = append(list, Entry{Upstream: provider, Model: spelled, Window: w})
+				break
+			}
+		}
+	}
+	if w, ok := Lookup("", model, nil); ok {
+		list = append(list, Entry{Upstream: "any", Model: model, Window: w})
+	}
+	return list
+}
+
+// Learned lists the limits that providers have named and that count now, by upstream and model. dir is that of [Options]. A file that
+// cannot be read is in the error, and the others are listed.
+func Learned(dir string) (list []Entry, err error) {
+	if dir == "" {
+		return nil, nil
+	}
+	files, err := filepath.Glob(filepath.Join(globQuote(dir), "limits-*.json"))
+	if err != nil {
+		return nil, err
+	}
+	now := time.Now()
+	for _, file := range files {
+		d, readErr := readDocument(file)
+		if errors.Is(readErr, fs.ErrNotExist) {
+			continue
+		}
+		if readErr != nil {
+			err = errors.Join(err, fmt.Errorf("%s: %w", file, readErr))
+			continue
+		}
+		for model, l := range d.Models {
+			if limit := l.inForce(now); limit > 0 {
+				list = append(list, Entry{
+					Upstream: d.Upstream, Model: model, Learned: l.Learned, Window: Window{Context: limit, Source: SourceLearned},
+				})
+			}
+		}
+	}
+	slices.SortFunc(list, func(a, b Entry) int {
+		if c := strings.Compare(a.Upstream, b.Upstream); c != 0 {
+			return c
+		}
+		return strings.Compare(a.Model, b.Model)
+	})
+	return list, err
+}
+
+// globQuote keeps what a directory's name may have in it from being taken for a pattern.
+func globQuote(dir string) string {
+	if os.PathSeparator == '\\' {
+		return dir // there a backslash cannot quote
+	}
+	return strings.NewReplacer(`*`, `\*`, `?`, `\?`, `[`, `\[`, `\`, `\\`).Replace(dir)
+}
