@@ -26,7 +26,10 @@ func niceOf(weight int) int {
 	return min(19, max(-20, n))
 }
 
-// nice is what the command starts with where no group holds its weight.
+// niceAfter is a nice value with steps added to it: 19 is the last.
+func niceAfter(nice, steps int) int { return min(19, max(-20, nice+steps)) }
+
+// nice is how much nicer than us the command starts where no group holds its weight.
 func (l Limits) nice() int { return niceOf(l.CPUWeight) }
 
 // background says that the run is to give way to others.

@@ -12,6 +12,15 @@ func forkNice(nice int, fork func() (int, error)) (pid int, held bool, err error
 	return pid, held, err
 }
 
+// ownNice is the nice value that this process was started with, which the command inherits.
+func ownNice() int {
+	nice, err := unix.Getpriority(unix.PRIO_PROCESS, 0)
+	if err != nil {
+		return 0
+	}
+	return nice
+}
+
 func lowerPriority(pid, nice int) {
 	if now, err := unix.Getpriority(unix.PRIO_PROCESS, pid); err == nil && now < nice {
 		_ = unix.Setpriority(unix.PRIO_PROCESS, pid, nice)

@@ -96,6 +96,15 @@ func setNice(tid, nice int) bool {
 	return true
 }
 
+// ownNice is the nice value that this process was started with, which the command inherits.
+func ownNice() int {
+	kernel, err := unix.Getpriority(unix.PRIO_PROCESS, os.Getpid())
+	if err != nil {
+		return 0
+	}
+	return 20 - kernel // see lowerPriority
+}
+
 // lowerPriority makes a descendant nicer than the command, with all the threads that it has so far. Those
 // to come inherit it. What is nice already stays.
 func lowerPriority(pid, nice int) {

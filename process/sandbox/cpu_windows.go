@@ -47,5 +47,6 @@ func forkNice(_ int, fork func() (int, error)) (pid int, held bool, err error) {
 	return pid, false, err
 }
 
+func ownNice() int           { return 0 }
 func lowerPriority(int, int) {}
 func niceSession(int, int)   {}

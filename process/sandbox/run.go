@@ -22,7 +22,8 @@ type Run struct {
 	layer   Layer
 	cage    cage
 	pid     int
-	nice    int // of the command, where it holds the weight
+	nice    int  // of the command
+	byNice  bool // its nice value holds the weight
 	began   time.Time
 	adopts  bool   // this process adopts the run's orphans
 	started uint64 // the command's start time, against reuse of its pid
@@ -197,10 +198,13 @@ func startIn(spec *Spec, b builder) (*Run, error) {
 	r.began = time.Now()
 	err = runningCommands.start(func() (int, error) {
 		command := newCommand(spec)
-		if c.strength().CPU != ByKernel {
-			command.nice = spec.limits().nice()
+		if nice := spec.limits().nice(); c.strength().CPU != ByKernel && nice != 0 {
+			command.nice = niceAfter(ownNice(), nice)
 		}
-		r.pid, r.nice, err = r.launch(command)
+		r.pid, r.byNice, err = r.launch(command)
+		if r.nice = ownNice(); r.byNice {
+			r.nice = command.nice
+		}
 		return r.pid, err
 	})
 	if err != nil {
@@ -265,25 +269,25 @@ func (r *Run) Layer() Layer { return r.layer }
 // Strength tells who holds each limit.
 func (r *Run) Strength() Strength {
 	held := r.cage.strength()
-	if held.CPU != ByKernel && r.nice != 0 {
+	if held.CPU != ByKernel && r.byNice {
 		held.CPU = ByProcess
 	}
 	return held
 }
 
 // launch starts the command, as nice as it is to be.
-func (r *Run) launch(c *command) (pid, nice int, err error) {
-	pid, held, err := forkNice(c.nice, func() (int, error) { return r.cage.launch(c) })
+func (r *Run) launch(c *command) (pid int, held bool, err error) {
+	pid, held, err = forkNice(c.nice, func() (int, error) { return r.cage.launch(c) })
 	if g, ok := r.cage.(interface{ forkedNice() bool }); ok { // it forked from a thread of its own
 		held = g.forkedNice()
 	}
 	if !held || err != nil {
-		return pid, 0, err
+		return pid, false, err
 	}
 	if r.spec.Detach {
 		niceSession(pid, c.nice)
 	}
-	return pid, c.nice, nil
+	return pid, true, nil
 }
 
 // Exited is closed when the command itself has ended; leftovers may still run.

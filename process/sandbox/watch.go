@@ -214,7 +214,7 @@ func (w *watcher) addMember(pid int, now time.Time) *member {
 	if !m.protected {
 		_, _ = proctree.OOMScoreAdj(pid, childScore)
 		if w.run.spec.limits().background() {
-			lowerPriority(pid, w.run.nice+childNice)
+			lowerPriority(pid, niceAfter(w.run.nice, childNice))
 		}
 	}
 	if len(w.known) < maxKnown {

@@ -62,7 +62,7 @@ func (w *watcher) scan() error {
 	}
 	for _, p := range changes.Appeared {
 		if p.PID != w.run.pid {
-			lowerPriority(p.PID, w.run.nice+childNice)
+			lowerPriority(p.PID, niceAfter(w.run.nice, childNice))
 		}
 	}
 	return nil
