@@ -140,6 +140,9 @@ func (a *App) Serve(ctx context.Context, o ServeOptions) error { return daemon.R
 // conversation has an ID that begins with of.
 func (a *App) Cuts(of string) ([]CutEntry, error) { return window.Cuts(a.Core, of) }
 
+// ModelProviders are the providers of the catalogue of models.
+func ModelProviders() []string { return window.ModelProviders() }
+
 // Models lists what is known of the window of a model, of all models of a provider, or ("" and "") what was set and learned.
 func (a *App) Models(name, provider string) (ModelList, error) {
 	return window.Models(a.Core, name, provider)

@@ -31,6 +31,12 @@ type ModelList struct {
 	Models    []Model        `json:"models"`
 }
 
+// ModelProviders are the providers of the catalogue.
+func ModelProviders() []string {
+	names, _ := models.Providers()
+	return names
+}
+
 // Models lists what is known of a model ("" is of none in particular), and all of a provider's when one is named.
 func Models(app *core.Core, name, provider string) (ModelList, error) {
 	settings, err := app.Config.For("")

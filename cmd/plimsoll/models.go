@@ -42,6 +42,9 @@ func newModelsCommand(open opener) *cobra.Command {
 		},
 	}
 	cmd.Flags().StringVar(&provider, "provider", "", "at this provider only; without NAME all of its models")
+	_ = cmd.RegisterFlagCompletionFunc("provider", func(*cobra.Command, []string, string) ([]cobra.Completion, cobra.ShellCompDirective) {
+		return app.ModelProviders(), cobra.ShellCompDirectiveNoFileComp
+	})
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
 	return cmd
 }
