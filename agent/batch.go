@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -56,6 +57,7 @@ type outcome struct {
 	truncated    bool
 	cut          bool
 	why          string
+	digest       string // of what the tool said; "" is that of text
 }
 
 func (r *Run) batch(calls []Call) *batch {
@@ -136,7 +138,7 @@ func (b *batch) finish(p *pending, o outcome) {
 		return
 	}
 	b.r.events.silence(&p.silenced)
-	p.text, p.cut, p.why, p.digest = o.text, o.cut, o.why, repeat.Digest(o.text)
+	p.text, p.cut, p.why, p.digest = o.text, o.cut, o.why, repeat.Digest(cmp.Or(o.digest, o.text))
 	p.stored = &StepResult{
 		CallID: p.call.ID, Name: p.call.Name, Text: o.stored, Size: o.size,
 		Truncated: o.truncated, Failed: o.failed, Took: took(p.started),

@@ -42,7 +42,7 @@ func (b *batch) outcome(out Output, err error) outcome {
 			text = out.Text + "\n" + text
 		}
 	}
-	o := outcome{size: max(out.Size, int64(len(text))), failed: out.Failed || err != nil}
+	o := outcome{digest: out.Digest, size: max(out.Size, int64(len(text))), failed: out.Failed || err != nil}
 	text = legible(text)
 	o.text = forModel(text, b.maxResult)
 	o.cut = len(o.text) < len(text)

@@ -25,6 +25,10 @@ func TestLoops(t *testing.T) {
 			"get": func(context.Context, agent.Call, func(string)) (agent.Output, error) {
 				return agent.Output{Text: "the same thing"}, nil
 			},
+			"page": func(context.Context, agent.Call, func(string)) (agent.Output, error) {
+				polls++
+				return agent.Output{Text: fmt.Sprintf("a page; the rest is under the handle r_%d", polls), Digest: "of all that is kept"}, nil
+			},
 			"echo": echo,
 			"broken": func(_ context.Context, c agent.Call, _ func(string)) (agent.Output, error) {
 				return agent.Output{}, errors.New("no such thing")
@@ -42,6 +46,7 @@ func TestLoops(t *testing.T) {
 		most int // steps
 	}{
 		"identical": {func(int) []string { return []string{"list", `{"a":1,"b":2}`} }, agent.LoopDetected, "identical", 6},
+		"identical behind another handle each time": {func(int) []string { return []string{"page", `{}`} }, agent.LoopDetected, "identical", 6},
 		"identical but for the order of keys": {func(n int) []string {
 			return []string{"list", []string{`{"a":1,"b":2}`, `{ "b": 2, "a": 1 }`}[n%2]}
 		}, agent.LoopDetected, "identical", 6},

@@ -23,4 +23,7 @@ type Output struct {
 	Failed bool
 	// Size is how much the tool had to say in bytes; 0 is len(Text).
 	Size int64
+	// Digest is the same for results that say the same, "" for the digest of Text. A tool sets it whose Text differs each time
+	// although nothing is new: a page with a handle of its own. A model that gets the same result again and again is stopped.
+	Digest string
 }

@@ -39,6 +39,8 @@ type answer struct {
 	failed     bool
 	// whole is the size of the kept result of which the text is a page; 0 where it is all.
 	whole int64
+	// digest is of the whole kept result, "" where the text is all.
+	digest string
 	// refusal is the message of a JSON-RPC error.
 	refusal *jsonstream.Clip
 	code    string
@@ -97,8 +99,11 @@ func (a *answer) member(s *jsonstream.Reader, key string) error {
 				return s.Skip()
 			}
 			return s.Object(func(key string) error {
-				word := jsonstream.Clip{Max: 32}
+				word := jsonstream.Clip{Max: 80} // a number, or a digest of 64 digits
 				err := s.Copy(&word)
+				if key == "sha256" {
+					a.digest = strings.Trim(word.Whole(), `"`)
+				}
 				if n, e := strconv.ParseInt(word.Whole(), 10, 64); e == nil && key == "bytes" && n > 0 {
 					a.whole = n
 				}
@@ -161,7 +166,7 @@ func (a *answer) output(server string) agent.Output {
 	if !a.result {
 		return agent.Output{Text: a.refused(server), Failed: true}
 	}
-	out := agent.Output{Text: string(a.text.Text), Failed: a.failed, Size: max(a.text.Size, a.whole)}
+	out := agent.Output{Text: string(a.text.Text), Failed: a.failed, Size: max(a.text.Size, a.whole), Digest: a.digest}
 	left := a.text.Size - int64(len(a.text.Text))
 	if a.text.Size == 0 && a.structured.Size > 0 && string(a.structured.Text) != "null" {
 		out.Text, out.Size = string(a.structured.Text), max(a.structured.Size, a.whole)

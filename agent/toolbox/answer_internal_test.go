@@ -36,6 +36,26 @@ func TestDecodeBoundsWhatItHolds(t *testing.T) {
 	}
 }
 
+// The digest of a kept result is that of the whole, whatever page and handle come.
+func TestDecodeReadsTheDigest(t *testing.T) {
+	t.Parallel()
+	sum := strings.Repeat("0123456789abcdef", 4)
+	for message, want := range map[string]string{
+		`{"result":{"content":[],"_meta":{"plimsoll/result":{"handle":"r_x","bytes":5,"sha256":"` + sum + `"}}}}`: sum,
+		`{"result":{"content":[],"_meta":{"plimsoll/result":{"handle":"r_x","bytes":5}}}}`:                        "",
+		`{"result":{"content":[],"_meta":{"other":{"sha256":"` + sum + `"}}}}`:                                    "",
+		`{"result":{"content":[],"_meta":{"plimsoll/result":{"sha256":"` + strings.Repeat(sum, 9) + `"}}}}`:       "",
+	} {
+		a, err := decode(strings.NewReader(message), 100)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := a.output("x").Digest; got != want {
+			t.Errorf("%s: %q, want %q", message, got, want)
+		}
+	}
+}
+
 func TestDecodeOfWhatIsNoResponse(t *testing.T) {
 	t.Parallel()
 	for message, want := range map[string]string{

@@ -101,7 +101,7 @@ func TestAnswersOfOurOwn(t *testing.T) {
 		if string(a.ID) != `"i"` || a.Result.Content[0].Text != "a\n\x00\"b\"" || (a.Result.ResultType == "complete") != modern {
 			t.Errorf("%+v", a.Result)
 		}
-		if m := metaOf(t, a); m != (meta{v.Handle, 5000, 41, 2, 20, 3, true}) {
+		if m := metaOf(t, a); m != (meta{v.Handle, 5000, 41, 2, 20, 3, true, ""}) {
 			t.Errorf("%+v", m)
 		}
 		if n := a.Result.Content[1].Text; len(n) > MaxNotice || !strings.Contains(n, v.Names.Page) || !strings.HasSuffix(n, ".") {

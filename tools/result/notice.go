@@ -44,12 +44,17 @@ func (v *View) cut() string {
 	return v.Totals.Cut
 }
 
-// meta is the value of MetaKey, as JSON: exactly these members, sizes in bytes.
+// meta is the value of MetaKey, as JSON: exactly these members, sizes in bytes. sha256 is of the whole document, and is left
+// out while that is not complete: two results with the same one say the same, whatever their handles.
 func (v *View) meta() []byte {
 	b := append([]byte(nil), `{"handle":`...)
 	b = rawjson.Quote(b, v.Handle)
-	return fmt.Appendf(b, `,"bytes":%d,"total_items":%d,"page":%d,"page_size":%d,"total_pages":%d,"complete":%t}`,
+	b = fmt.Appendf(b, `,"bytes":%d,"total_items":%d,"page":%d,"page_size":%d,"total_pages":%d,"complete":%t`,
 		v.Totals.Bytes, v.Page.TotalItems, v.Page.Number, v.Page.Size, v.Page.TotalPages, v.complete())
+	if v.Totals.SHA256 != "" && v.complete() {
+		b = fmt.Appendf(b, `,"sha256":%q`, v.Totals.SHA256)
+	}
+	return append(b, '}')
 }
 
 // Notice says what a page is a part of and which call gives what follows. Sentences that

@@ -3,8 +3,10 @@ package result
 import (
 	"bytes"
 	"context"
+	"crypto/sha256"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"strings"
 	"testing"
@@ -127,6 +129,7 @@ type meta struct {
 	PageSize   int    `json:"page_size"`
 	TotalPages int64  `json:"total_pages"`
 	Complete   bool   `json:"complete"`
+	SHA256     string `json:"sha256"`
 }
 
 func decode(t testing.TB, raw []byte) answer {
@@ -229,7 +232,7 @@ func TestALargeResultIsAPageAndANotice(t *testing.T) {
 		t.Error("a big integer lost digits")
 	}
 	m := metaOf(t, a)
-	if want := (meta{out.Handle, int64(len(doc)), 819, 1, 20, 41, true}); m != want {
+	if want := (meta{out.Handle, int64(len(doc)), 819, 1, 20, 41, true, fmt.Sprintf("%x", sha256.Sum256([]byte(doc)))}); m != want {
 		t.Errorf("_meta %+v, want %+v", m, want)
 	}
 	if r.Structured != nil || r.CacheScope != "private" || r.NextCursor != "c" || string(r.Meta["a"]) != "1" {
