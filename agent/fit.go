@@ -356,7 +356,11 @@ func (p *compactionPass) finish(maxOutput int) {
 // output is how many tokens of output the request may ask for: what was asked, as far as it fits beside the input. When nothing was
 // asked it is 0, which leaves the number to the adapter, unless so little is free that the adapter's default might not fit.
 func (p *compactionPass) output(asked int) int {
-	free := max(p.window.Context-p.in.High, p.reserve(asked), 1)
+	floor := p.reserve(asked)
+	if asked == 0 { // nothing is kept free then, and yet an answer of a few tokens is of no use
+		floor = p.reserve(fit.DefaultReserve)
+	}
+	free := max(p.window.Context-p.in.High, floor, 1)
 	most := p.window.Output
 	if asked > 0 {
 		if most > 0 {

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/plimsoll/plimsoll/window/models"
 	"github.com/plimsoll/plimsoll/window/repair"
 	"github.com/plimsoll/plimsoll/window/wire"
 )
@@ -365,5 +366,24 @@ func TestTheStandInIsCountedExactly(t *testing.T) {
 	mustFit(t, f, "You help.", []Message{userSays("list all applications"), modelCalls("a"), toolSays("a", fitWords(900, 1))})
 	if !f.family.Exact() || f.in.High > f.in.Best*3/2 {
 		t.Errorf("the count is %+v", f.in)
+	}
+}
+
+// Where the count is a wide band, the upper estimate may be near the window although nothing has to be cut. An answer of a few
+// tokens is of no use all the same.
+func TestFitLeavesAnAnswerOfSomeLength(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct{ window, high, asked, want int }{
+		{200_000, 199_000, 0, 20_000},
+		{200_000, 100_000, 0, 0}, // left to the adapter
+		{8000, 7900, 0, 2000},
+		{200_000, 199_000, 64_000, 20_000},
+		{200_000, 199_000, 500, 500},
+	} {
+		p := compactionPass{window: models.Window{Context: tt.window, Source: models.SourceCatalogue}}
+		p.in.High = tt.high
+		if got := p.output(tt.asked); got != tt.want {
+			t.Errorf("of %d, with up to %d of input and %d asked for: %d, want %d", tt.window, tt.high, tt.asked, got, tt.want)
+		}
 	}
 }

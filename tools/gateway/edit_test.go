@@ -46,16 +46,16 @@ func TestListsAreEditedAsBytes(t *testing.T) {
 		added []string
 		want  string
 	}{
-		"plain":     {Settings{}, nil, join(alpha, deletes, pods, zeta)},
-		"added":     {Settings{}, []string{`{"name":"a"}`}, join(alpha, deletes, pods, zeta, `{"name":"a"}`)},
-		"kept":      {Settings{Limits: Limits{KeepSchema: true}}, nil, join(alpha, deletes, podsKept, zetaKept)},
-		"uncapped":  {Settings{Limits: Limits{Cap: -1, MaxItems: -1}}, nil, join(alpha, deletes, podsKept, zetaKept)},
-		"one kept":  {Settings{Tools: map[string]Limits{"zeta": {KeepSchema: true}}}, nil, join(alpha, deletes, pods, zetaKept)},
-		"read only": {Settings{ReadOnly: true}, nil, join(alpha, pods)},
-		"denied":    {Settings{Deny: []string{"*pod*"}}, nil, join(alpha, zeta)},
+		"plain":     {Settings{}, nil, join(zeta, pods, deletes, alpha)},
+		"added":     {Settings{}, []string{`{"name":"a"}`}, join(zeta, pods, deletes, alpha, `{"name":"a"}`)},
+		"kept":      {Settings{Limits: Limits{KeepSchema: true}}, nil, join(zetaKept, podsKept, deletes, alpha)},
+		"uncapped":  {Settings{Limits: Limits{Cap: -1, MaxItems: -1}}, nil, join(zetaKept, podsKept, deletes, alpha)},
+		"one kept":  {Settings{Tools: map[string]Limits{"zeta": {KeepSchema: true}}}, nil, join(zetaKept, pods, deletes, alpha)},
+		"read only": {Settings{ReadOnly: true}, nil, join(pods, alpha)},
+		"denied":    {Settings{Deny: []string{"*pod*"}}, nil, join(zeta, alpha)},
 		"allowed":   {Settings{Allow: []string{"*pod*"}, Deny: []string{"delete_*"}}, []string{`{"name":"a"}`}, join(pods, `{"name":"a"}`)},
 		"none":      {Settings{Allow: []string{"nothing"}}, []string{`{"name":"a"}`}, join(`{"name":"a"}`)},
-		"augmented": {Settings{Limits: Limits{Augment: true}}, nil, join(alpha, deletes, strings.Replace(pods, `"ns":{} }`, `"ns":{} ,"page":`+augmentProperties[0].schema+`,"page_size":`+augmentProperties[1].schema+`,"filter":`+augmentProperties[2].schema+`}`, 1), zeta)},
+		"augmented": {Settings{Limits: Limits{Augment: true}}, nil, join(zeta, strings.Replace(pods, `"ns":{} }`, `"ns":{} ,"page":`+augmentProperties[0].schema+`,"page_size":`+augmentProperties[1].schema+`,"filter":`+augmentProperties[2].schema+`}`, 1), deletes, alpha)},
 	} {
 		if got := editedText(t, c.set, c.added...); got != c.want {
 			t.Errorf("%s:\n got %s\nwant %s", name, got, c.want)

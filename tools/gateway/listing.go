@@ -3,7 +3,6 @@ package gateway
 import (
 	"bytes"
 	"fmt"
-	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -60,12 +59,10 @@ type clientList struct {
 	long   int // descriptions that clients will cut
 }
 
-// edit makes the client's list of the server's: those that may be used, sorted by name,
+// edit makes the client's list of the server's: those that may be used, in the server's order,
 // without output schemas where results may be cut, and with the added tools at its end.
 // Whatever is not edited keeps its bytes; plain leaves the tools themselves as they are.
 func edit(tools []listed, s *Settings, added [][]byte, plain bool) clientList {
-	tools = slices.Clone(tools)
-	slices.SortStableFunc(tools, func(a, b listed) int { return strings.Compare(a.name, b.name) })
 	var e clientList
 	size := 2
 	for _, t := range tools {

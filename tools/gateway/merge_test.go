@@ -199,7 +199,7 @@ func comeBack(t *testing.T) {
 		}
 	}})
 	<-changed // it is tried again every few seconds
-	if names := fmt.Sprint(c.names(c.do("tools/list", ""))); names != "[flaky__b up__a result_page result_search result_query]" {
+	if names := fmt.Sprint(c.names(c.do("tools/list", ""))); names != "[up__a flaky__b result_page result_search result_query]" {
 		t.Errorf("%s", names)
 	}
 }

@@ -263,7 +263,7 @@ func TestAServersOwnResultPageKeepsItsName(t *testing.T) {
 		"tools/call": `{"content":[{"type":"text","text":"the server's own"}]}`,
 	}}
 	c := onPeer(t, gateway.New(gateway.Options{Name: "s", Next: next, Spool: newSpool(t, nil)}), false)
-	if names := fmt.Sprint(c.names(c.do("tools/list", ""))); names != "[a result_page plimsoll_result_page plimsoll_result_search plimsoll_result_query]" {
+	if names := fmt.Sprint(c.names(c.do("tools/list", ""))); names != "[result_page a plimsoll_result_page plimsoll_result_search plimsoll_result_query]" {
 		t.Errorf("%s", names)
 	}
 	if a := c.ok(c.call("result_page", `{}`)); !strings.Contains(a.text(), "own") {
