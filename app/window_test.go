@@ -298,6 +298,9 @@ func TestWindowSummariesByAModel(t *testing.T) {
 	if got.rungs(t) != "extract" || got.status != 200 || len(made) != 1 || !strings.Contains(fmt.Sprint(made[0]["summary_error"]), "gave no answer") {
 		t.Errorf("without the service: status %d, rungs %q, %v", got.status, got.rungs(t), made)
 	}
+	if told := got.log.events(t, "window.summary"); len(told) != 1 || told[0]["outcome"] != "failed" || !strings.Contains(fmt.Sprint(told[0]["error"]), "gave no answer") {
+		t.Errorf("without the service: %v", told)
+	}
 	for env, want := range map[string]string{
 		"PLIMSOLL_WINDOW_SUMMARIZER=model": "summary_model names none",
 		"PLIMSOLL_WINDOW_SUMMARY_KEY=TEST_EMPTY PLIMSOLL_WINDOW_SUMMARIZER=model PLIMSOLL_WINDOW_SUMMARY_MODEL=m": "TEST_EMPTY, which is empty",

@@ -45,6 +45,7 @@ var events = []journal.Event{
 	journal.WindowOff{},
 	journal.WindowSummaryUnused{},
 	journal.WindowStore{},
+	journal.WindowSummary{},
 	journal.ToolCalled{},
 	journal.ToolResultLarge{},
 	journal.ToolsListed{},

@@ -105,6 +105,9 @@ type Window struct {
 	OverflowRecoveries int64  `json:"overflow_recoveries"`
 	Refused            int64  `json:"refused"`
 	SummaryTokens      int64  `json:"summary_tokens,omitempty"`
+	// SummariesFailed counts the summaries that a model was asked for and that could not be used; SummaryError is why, of the last.
+	SummariesFailed int64  `json:"summaries_failed,omitempty"`
+	SummaryError    string `json:"summary_error,omitempty"`
 }
 
 // observe folds one event of the window plane in.
@@ -136,6 +139,11 @@ func (w *Window) observe(e Event) {
 		w.SummaryTokens += e.SummaryIn + e.SummaryOut
 	case WindowSummaryUnused:
 		w.SummaryTokens += e.SummaryIn + e.SummaryOut
+	case WindowSummary:
+		if e.Outcome == "failed" || e.Outcome == "timed_out" {
+			w.SummariesFailed++
+			w.SummaryError = e.Error
+		}
 	case WindowOverflow:
 		if e.Action == "recovered" {
 			w.OverflowRecoveries++
@@ -221,7 +229,7 @@ func (r *Reporter) Observe(rec Record) {
 		if len(p.Warnings) < maxListed {
 			p.Warnings = append(p.Warnings, e.Text)
 		}
-	case WindowOn, WindowOff, WindowRequest, WindowResponse, WindowRepaired, WindowCompacted, WindowOverflow, WindowRefused, WindowPassed:
+	case WindowOn, WindowOff, WindowRequest, WindowResponse, WindowRepaired, WindowCompacted, WindowSummaryUnused, WindowSummary, WindowOverflow, WindowRefused, WindowPassed:
 		p.Window.observe(e)
 	case ToolCalled, ToolsTallied:
 		p.MCP.observe(e)

@@ -84,6 +84,13 @@ type (
 		SummaryOut   int64  `json:"summary_tokens_out,omitempty"`
 		Error        string `json:"summary_error,omitempty"`
 	}
+	// WindowSummary says what came of wanting a summary of a model.
+	WindowSummary struct {
+		Outcome string        `json:"outcome"` // "written", "failed", "timed_out", "skipped" (left alone after failures)
+		Took    time.Duration `json:"took_ns"`
+		Rest    time.Duration `json:"rest_ns,omitempty"` // for which the model is left alone from now on
+		Error   string        `json:"error,omitempty"`
+	}
 	// WindowOverflow says that a provider refused a request as too long.
 	WindowOverflow struct {
 		Upstream string `json:"upstream"`
@@ -146,4 +153,5 @@ func (WindowBreaker) Kind() string       { return "window.breaker" }
 func (WindowOn) Kind() string            { return "window.on" }
 func (WindowOff) Kind() string           { return "window.off" }
 func (WindowSummaryUnused) Kind() string { return "window.summary_unused" }
+func (WindowSummary) Kind() string       { return "window.summary" }
 func (WindowStore) Kind() string         { return "window.store" }

@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime/debug"
+	"strings"
 	"sync"
 	"time"
 
@@ -81,7 +82,7 @@ func Open(app *core.Core, s config.Settings, o Options) (*Plane, error) {
 		po.Transport = trusting
 	}
 	var err error
-	if po.Compactor, err = compactorOf(w); err != nil {
+	if po.Compactor, err = compactorOf(w, o); err != nil {
 		return nil, err
 	}
 	if po.Store, err = openStore(app, w, o.Journal); err != nil {
@@ -156,7 +157,7 @@ func Overrides(w config.WindowSettings) models.Overrides {
 	return models.Overrides{Provider: w.Provider, Max: max(w.MaxTokens, 0), ByProvider: w.ProviderTokens}
 }
 
-func compactorOf(w config.WindowSettings) (*compact.Compactor, error) {
+func compactorOf(w config.WindowSettings, told Options) (*compact.Compactor, error) {
 	o := compact.Options{
 		MinMessages: w.MinMessages, ResultBytes: max(w.MaxToolOutput, 0), WholeResults: !w.CutResults, SummaryBudget: w.SummaryTokens,
 	}
@@ -173,8 +174,21 @@ func compactorOf(w config.WindowSettings) (*compact.Compactor, error) {
 			return nil, err
 		}
 		o.Summarizer = writer
+		o.Summaries = func(s compact.Summary) { tellSummary(told, s) }
 	}
 	return compact.New(o), nil
+}
+
+// tellSummary journals what came of wanting a summary of a model, and says in one line that the model is left alone from now on.
+func tellSummary(o Options, s compact.Summary) {
+	e := journal.WindowSummary{Outcome: s.Outcome, Took: s.Took, Rest: s.Rest}
+	if s.Err != nil {
+		e.Error = limit.Clip(strings.TrimPrefix(s.Err.Error(), "compact: "), 200)
+	}
+	o.Journal.Append(e)
+	if s.Rest > 0 {
+		o.Warn(fmt.Sprintf("summaries are made without the model for the next %v: %s", s.Rest, e.Error))
+	}
 }
 
 // Upstreams are the providers of [upstream], with the keys that are to be added.

@@ -29,6 +29,7 @@ var everything = []journal.Event{
 	journal.WindowPassed{Upstream: "openai", Path: "/v1/models", Reason: "path"},
 	journal.WindowBreaker{Upstream: "gemini", Model: "m-1", State: "tripped"},
 	journal.WindowStore{Evicted: 3, Reason: "age"},
+	journal.WindowSummary{Outcome: "timed_out", Took: 20e9, Rest: 60e9, Error: "context deadline exceeded"},
 	journal.WindowOff{Reason: "a login"},
 
 	journal.ToolCalled{Server: "argo", Method: "tools/call", Tool: "list", UpstreamBytes: 300000, DeliveredBytes: 9000, Spilled: true, Protocol: "2025-11-25", Duration: 2 * time.Second},

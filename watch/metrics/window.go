@@ -24,6 +24,7 @@ type window struct {
 	usage, before, after, counted              *instrument
 	duration, first, overhead, off             *instrument
 	requests, compactions, cut, repairs        *instrument
+	summaries                                  *instrument
 	overflows, refused, passed, moved, evicted *instrument
 	limit                                      *instrument
 }
@@ -41,6 +42,7 @@ func (w *window) make(all *instruments) {
 	w.before = all.histogram("plimsoll.window.compaction.before", "{token}", "Input tokens before room was made.", tokenBuckets)
 	w.after = all.histogram("plimsoll.window.compaction.after", "{token}", "Input tokens after room was made.", tokenBuckets)
 	w.cut = all.counter("plimsoll.window.cut", "By", "Bytes left out of requests.")
+	w.summaries = all.counter("plimsoll.window.summaries", "{summary}", "Summaries that were wanted of a model, by what came of them.")
 	w.repairs = all.counter("plimsoll.window.repairs", "{repair}", "Tool calls and results that were paired again, by what was done.")
 	w.overflows = all.counter("plimsoll.window.overflows", "{refusal}", "Refusals as too long, by the form of the error and what came of it.")
 	w.refused = all.counter("plimsoll.window.refused", "{request}", "Requests that Plimsoll answered with an error, by reason.")
@@ -95,6 +97,8 @@ func (w *window) observe(m *Metrics, e journal.Event) {
 		w.before.record(float64(e.Before), of)
 		w.after.record(float64(e.After), of)
 		w.cut.add(e.CutBytes, of)
+	case journal.WindowSummary:
+		w.summaries.add(1, with(text("outcome", e.Outcome)))
 	case journal.WindowOverflow:
 		w.overflows.add(1, with(provider(e.Upstream), m.model(e.Model), text("form", e.Form), text("action", e.Action)))
 	case journal.WindowRefused:

@@ -96,6 +96,11 @@ type Options struct {
 	SummaryBudget int
 	// SummaryTimeout bounds one of them.
 	SummaryTimeout time.Duration
+	// Breaker leaves a Summarizer alone that hangs or fails; nil is one of this Compactor's own.
+	Breaker *SummaryBreaker
+	// Summaries is told what came of each summary that was wanted of a model; nil tells nobody. It may be called from
+	// several goroutines at once, while a request waits.
+	Summaries func(Summary)
 }
 
 // The defaults of [Options].
@@ -121,6 +126,9 @@ func New(o Options) *Compactor {
 	}
 	if o.SummaryTimeout <= 0 {
 		o.SummaryTimeout = DefaultSummaryTimeout
+	}
+	if o.Breaker == nil {
+		o.Breaker = &SummaryBreaker{}
 	}
 	if o.Summarizer == nil && o.Style == Model {
 		o.Style = Extractive

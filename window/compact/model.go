@@ -69,16 +69,18 @@ func (w *work) ask(turns []extract.Turn, tokens int) (string, error) {
 		w.c.spent.Add(-aside)
 		return "", errBudget
 	}
-	ctx, cancel := context.WithTimeout(w.ctx, w.c.o.SummaryTimeout)
-	defer cancel()
-	written, err := w.c.o.Summarizer.Summarize(ctx, Assignment{instructions, transcript, tokens})
-	w.spentIn, w.spentOut = written.In, written.Out
-	w.c.spent.Add(int64(max(0, written.In)) + int64(max(0, written.Out)) - aside)
+	text := ""
+	err := w.summary(func(ctx context.Context) error {
+		written, err := w.c.o.Summarizer.Summarize(ctx, Assignment{instructions, transcript, tokens})
+		w.spentIn, w.spentOut = written.In, written.Out
+		if err != nil {
+			return fmt.Errorf("compact: the model summary: %w", err)
+		}
+		text = strings.TrimSpace(strings.ToValidUTF8(written.Text, "\uFFFD"))
+		return usable(text, tokens)
+	})
+	w.c.spent.Add(int64(max(0, w.spentIn)) + int64(max(0, w.spentOut)) - aside)
 	if err != nil {
-		return "", fmt.Errorf("compact: the model summary: %w", err)
-	}
-	text := strings.TrimSpace(strings.ToValidUTF8(written.Text, "\uFFFD"))
-	if err := usable(text, tokens); err != nil {
 		return "", err
 	}
 	return text, nil

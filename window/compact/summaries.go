@@ -1,0 +1,113 @@
+package compact
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"time"
+)
+
+// The outcomes of a [Summary].
+const (
+	SummaryWritten  = "written"
+	SummaryFailed   = "failed"    // the summarizer failed, or what it wrote is no summary
+	SummaryTimedOut = "timed_out" // it took longer than Options.SummaryTimeout
+	SummarySkipped  = "skipped"   // it was not asked: it failed a moment ago
+)
+
+// A Summary is what came of wanting one from a model.
+type Summary struct {
+	Outcome string
+	Took    time.Duration
+	// Rest is for how long the summarizer is not asked any more, from now; 0 when it goes on being asked.
+	Rest time.Duration
+	Err  error // nil of one that was written; it holds no text of the conversation
+}
+
+// How long a summarizer that fails is left alone: every compaction would wait for it otherwise, up to 20 seconds with a
+// request in hand. One that hangs costs the most and is left alone at once, one that fails is asked a second time.
+const (
+	summaryFailures = 2
+	firstRest       = time.Minute
+	longestRest     = 30 * time.Minute
+)
+
+// errResting says that the summarizer is left alone.
+var errResting = errors.New("compact: the model that writes summaries failed a moment ago and is left alone for a while")
+
+// A SummaryBreaker leaves a summarizer alone that hangs or fails: for a minute, and for twice as long after each failure that
+// follows, up to half an hour. After that one compaction tries it. Compactors with the same summarizer share one. The zero value
+// is ready; it is safe for concurrent use.
+type SummaryBreaker struct {
+	mu       sync.Mutex
+	failures int // in a row
+	rest     time.Duration
+	until    time.Time
+	trying   bool // one compaction asks, the others do without
+}
+
+// try reports whether the summarizer may be asked; then done has to be called.
+func (b *SummaryBreaker) try() bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	switch {
+	case b.rest == 0:
+		return true
+	case b.trying || time.Now().Before(b.until):
+		return false
+	}
+	b.trying = true
+	return true
+}
+
+// done notes what came of asking, and returns for how long the summarizer is left alone now; 0 when it is not.
+func (b *SummaryBreaker) done(outcome string) time.Duration {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.trying = false
+	switch outcome {
+	case SummaryWritten:
+		b.failures, b.rest = 0, 0
+		return 0
+	case SummarySkipped:
+		return 0
+	}
+	b.failures++
+	if outcome != SummaryTimedOut && b.failures < summaryFailures && b.rest == 0 {
+		return 0
+	}
+	b.rest = min(max(2*b.rest, firstRest), longestRest)
+	b.until = time.Now().Add(b.rest)
+	return b.rest
+}
+
+// summary has the summarizer asked, unless it is left alone, and tells what came of it.
+func (w *work) summary(ask func(context.Context) error) error {
+	if !w.c.o.Breaker.try() {
+		w.c.tell(Summary{Outcome: SummarySkipped, Err: errResting})
+		return errResting
+	}
+	began := time.Now()
+	ctx, cancel := context.WithTimeout(w.ctx, w.c.o.SummaryTimeout)
+	defer cancel()
+	err := ask(ctx)
+	s := Summary{Outcome: SummaryWritten, Took: time.Since(began), Err: err}
+	switch {
+	case err == nil:
+	case w.ctx.Err() != nil:
+		s.Outcome = SummarySkipped // nobody waits for it any more; that says nothing about the summarizer
+	case ctx.Err() != nil:
+		s.Outcome = SummaryTimedOut
+	default:
+		s.Outcome = SummaryFailed
+	}
+	s.Rest = w.c.o.Breaker.done(s.Outcome)
+	w.c.tell(s)
+	return err
+}
+
+func (c *Compactor) tell(s Summary) {
+	if c.o.Summaries != nil {
+		c.o.Summaries(s)
+	}
+}
