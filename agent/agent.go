@@ -22,6 +22,7 @@ type Options struct {
 	System        string
 	Compose       func([]ToolSpec) string
 	Limits        Limits
+	Room          Room
 	Conversations Conversations // nil keeps the newest in memory: 64, and 16 MiB
 	// Summarize lets the model sum up what no longer fits; else it is shortened without.
 	Summarize bool
@@ -59,11 +60,12 @@ func New(o Options) (*Agent, error) {
 		o.Conversations = newMemory(o.Name, o.Journal)
 	}
 	a := &Agent{
-		o: o, core: newCore(o.Model.Info(), o.Limits), closed: make(chan struct{}), runs: map[*Run]struct{}{}, queues: sessionQueues{},
+		o: o, core: newCore(o.Model.Info(), o.Limits, o.Room), closed: make(chan struct{}), runs: map[*Run]struct{}{}, queues: sessionQueues{},
 		outcomes: map[Outcome]int64{},
 	}
 	a.core.noSummary = o.NoSummary
 	a.core.encoder, _ = o.Model.(Encoder)
+	a.core.note = a.note
 	a.abandoned.leaked = func(tool string, still int) {
 		a.note(journal.AgentCallLeaked{Agent: clip(o.Name), Tool: clip(tool), Still: still})
 	}

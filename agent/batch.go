@@ -21,7 +21,7 @@ type batch struct {
 	calls     []*pending
 	mayNudge  bool          // the model may be told of a loop
 	cancelled bool          // the query was ended: no loop is looked for in its calls
-	maxResult int           // bytes of each result that go to the model
+	maxResult int           // bytes of each result that go to the model, at most
 	done      chan returned // calls whose tools returned; it has room for all, so sending never blocks
 	begun     int
 	running   int
@@ -65,12 +65,7 @@ func (r *Run) batch(calls []Call) *batch {
 	for _, c := range calls {
 		b.calls = append(b.calls, &pending{call: c, goroutine: goroutineState{tool: c.Name}})
 	}
-	// The results need not be larger than the window, at about four bytes a token, and not larger than maxStep.
-	room := int(maxStep)
-	if r.lastFit.Limit > 0 {
-		room = min(room, 4*r.lastFit.Limit)
-	}
-	b.maxResult = max(room/len(calls), int(minResult))
+	b.maxResult = shareOf(len(calls), r.lastFit.Limit)
 	return b
 }
 

@@ -44,7 +44,7 @@ func (b *batch) outcome(out Output, err error) outcome {
 	}
 	o := outcome{digest: out.Digest, size: max(out.Size, int64(len(text))), failed: out.Failed || err != nil}
 	text = legible(text)
-	o.text = forModel(text, b.maxResult)
+	o.text = forModel(text, b.r.a.o.Room.resultBytes(b.maxResult, &out))
 	o.cut = len(o.text) < len(text)
 	o.stored, o.truncated = capText(text, int(b.r.a.o.Limits.MaxStepResult))
 	return o

@@ -40,7 +40,7 @@ func (a *Agent) Queues() int {
 
 // Fit makes a history fit the window of a model once.
 func Fit(ctx context.Context, m Model, system string, ms []Message, specs []ToolSpec) (out []Message, body *wire.Request, err error) {
-	c := newCore(m.Info(), Limits{})
+	c := newCore(m.Info(), Limits{}, Room{})
 	c.encoder, _ = m.(Encoder)
 	out, did, err := c.query(nil).fit(ctx, system, ms, specs, 0)
 	return out, did.Encoded, err

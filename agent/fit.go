@@ -61,13 +61,16 @@ type fitter struct {
 
 // newFitter makes a fitter with a core of its own. summarize may be nil: old turns are then summarised by choosing lines of them.
 func newFitter(info ModelInfo, l Limits, summarize summarizer) *fitter {
-	return newCore(info, l).query(summarize)
+	return newCore(info, l, Room{}).query(summarize)
 }
 
 // query makes a fitter for a query. It may be called from any goroutine.
 func (c *core) query(summarize summarizer) *fitter {
 	f := &fitter{core: c, summarize: summarize, chat: chatEncoder{model: c.info.Name}}
-	o := compact.Options{SummaryBudget: summaryBudget, SummaryTimeout: summaryTimeout}
+	o := compact.Options{
+		MinMessages: c.rules.MinMessages, WholeResults: c.rules.WholeResults, ResultBytes: int(c.rules.MaxToolOutput),
+		SummaryBudget: summaryBudget, SummaryTimeout: summaryTimeout, Breaker: &c.summaries, Summaries: c.summarised,
+	}
 	switch {
 	case c.noSummary:
 		o.Style = compact.Off
@@ -153,8 +156,9 @@ type compactionPass struct {
 	tally   tokens.Tally
 	in      tokens.Input
 	chain   []tokens.Digest // of the view's client request
-	window  models.Window
-	room    int // tokens for the input
+	window  models.Window   // in force
+	whole   models.Window   // before the breaker
+	room    int             // tokens for the input
 	result  fitResult
 	notes   []string
 }
@@ -235,7 +239,8 @@ func (p *compactionPass) count() {
 
 // limits finds out how much input there may be beside the output.
 func (p *compactionPass) limits(maxOutput int) {
-	p.window = p.windows.Window(p.upstream, p.info.Name, nil)
+	p.whole = p.windows.Window(p.upstream, p.info.Name, nil)
+	p.window = p.narrowed(p.whole)
 	if p.info.MaxOutput > 0 {
 		p.window.Output = p.info.MaxOutput
 	}
@@ -255,7 +260,7 @@ func (p *compactionPass) reserve(asked int) int {
 
 // shrink compacts the request when it is over the trigger.
 func (p *compactionPass) shrink() error {
-	if p.maxInput == 0 && !fit.Enforced(p.window, models.MayTruncate(p.upstream, p.info.Name)) {
+	if p.maxInput == 0 && (p.rules.AfterRefusal || !fit.Enforced(p.window, models.MayTruncate(p.upstream, p.info.Name))) {
 		return nil // the model's provider says when it is too much
 	}
 	trigger := p.lines().TriggerTokens()
@@ -292,14 +297,14 @@ func (p *compactionPass) lines() fit.Lines {
 // goal is where to go.
 func (p *compactionPass) goal() compact.Goal {
 	goal := p.lines().Goal(p.in.Estimate)
-	goal.NoModel = p.refused
+	goal.NoModel, goal.Strict = p.refused, p.window.Context < p.whole.Context
 	return goal
 }
 
 // bestEffort decides about a request whose part that has to stay is over the limit by the upper estimate. When it is not over
 // the window by every estimate it goes out as small as it gets, and the provider decides; after a refusal it is not sent again.
 func (p *compactionPass) bestEffort(large *compact.DoesNotFit) error {
-	if fit.MustRefuse(large, p.in.Estimate, p.window) || p.maxInput > 0 && large.Total > p.room {
+	if fit.MustRefuse(large, p.in.Estimate, p.whole) || p.maxInput > 0 && large.Total > p.room {
 		return p.tooLarge(large)
 	}
 	goal := p.goal()

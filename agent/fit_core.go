@@ -4,6 +4,8 @@ import (
 	"hash/maphash"
 	"strings"
 
+	"github.com/plimsoll/plimsoll/journal"
+	"github.com/plimsoll/plimsoll/window/compact"
 	"github.com/plimsoll/plimsoll/window/compact/checkpoint"
 	"github.com/plimsoll/plimsoll/window/models"
 	"github.com/plimsoll/plimsoll/window/repair"
@@ -32,17 +34,20 @@ type core struct {
 	strictIDs       bool
 	noSummary       bool
 	encoder         Encoder // nil when the model is none
+	rules           Room
+	note            func(journal.Event)
 
 	seed        maphash.Seed
 	windows     *models.Resolver
 	counter     *tokens.Counter
 	usage       *tokens.Usage
 	checkpoints *checkpoint.Store
+	summaries   compact.SummaryBreaker
 }
 
 // newCore makes a core. A Window in the limits is believed, until the provider names a smaller one.
-func newCore(info ModelInfo, l Limits) *core {
-	c := &core{info: info, upstream: upstreamOf(info), seed: maphash.MakeSeed(), trigger: l.Trigger, target: l.Target}
+func newCore(info ModelInfo, l Limits, room Room) *core {
+	c := &core{rules: room, note: func(journal.Event) {}, info: info, upstream: upstreamOf(info), seed: maphash.MakeSeed(), trigger: l.Trigger, target: l.Target}
 	if c.trigger <= 0 || c.trigger > 1 {
 		c.trigger = defaultTrigger
 	}
@@ -50,7 +55,7 @@ func newCore(info ModelInfo, l Limits) *core {
 		c.target = c.trigger * defaultTarget / defaultTrigger
 	}
 	window := l.Window
-	if window <= 0 {
+	if window <= 0 && room.Windows == nil {
 		window = info.Window
 	}
 	c.family = tokens.FamilyOf(info.Provider, info.Name)
@@ -61,7 +66,9 @@ func newCore(info ModelInfo, l Limits) *core {
 		c.maxID = repair.BedrockMaxID
 	}
 	c.strictIDs = c.family == tokens.FamilyClaude || c.family == tokens.FamilyClaude47
-	c.windows = models.NewResolver(models.Options{Overrides: models.Overrides{Max: max(0, window)}})
+	if c.windows = room.Windows; window > 0 || c.windows == nil {
+		c.windows = models.NewResolver(models.Options{Overrides: models.Overrides{Max: max(0, window)}})
+	}
 	c.counter = tokens.NewCounter(tokens.Options{MemoBytes: countBytes})
 	c.usage = tokens.NewUsage(tokens.UsageOptions{Bytes: usageBytes})
 	// Without a directory nothing is opened that could fail; a nil store remembers nothing.
@@ -78,4 +85,30 @@ func upstreamOf(info ModelInfo) string {
 		return info.URL
 	}
 	return info.Provider + "+" + info.URL
+}
+
+// narrowed is the window that is in force: after the agent ran out of memory a part of the whole.
+func (c *core) narrowed(w models.Window) models.Window {
+	if c.rules.Breaker == nil {
+		return w
+	}
+	state, moves := c.rules.Breaker.State(c.upstream, c.info.Name)
+	for _, m := range moves {
+		c.note(journal.WindowBreaker{Upstream: c.info.Provider, Model: c.info.Name, State: m.State, LimitTokens: int64(m.Factor * float64(w.Context)), Reason: m.Reason})
+	}
+	if state.Factor < 1 {
+		w.Context = int(float64(w.Context) * state.Factor)
+		w.Input = int(float64(w.Input) * state.Factor)
+		w.Source = "breaker"
+	}
+	return w
+}
+
+// summarised tells what came of wanting a summary of the model.
+func (c *core) summarised(s compact.Summary) {
+	e := journal.WindowSummary{Outcome: s.Outcome, Took: s.Took, Rest: s.Rest}
+	if s.Err != nil {
+		e.Error = clipText(s.Err.Error(), 200)
+	}
+	c.note(e)
 }

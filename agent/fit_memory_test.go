@@ -10,7 +10,7 @@ import (
 // from them: 1 MiB of counts, 256 KiB of reports, 4 MiB of how room was made, and a vocabulary.
 func TestFitMemoryIsBounded(t *testing.T) {
 	const budget = 12 << 20
-	core := newCore(fitModel(16_000), Limits{})
+	core := newCore(fitModel(16_000), Limits{}, Room{})
 	large := fitWords(150_000, 1) // 300 KB
 	live := func() int64 {
 		var m runtime.MemStats

@@ -143,7 +143,7 @@ func TestWhileARefusedRequestWaitsNoSummaryIsAskedFor(t *testing.T) {
 func TestWithoutSummariesOldTurnsLeaveOneLine(t *testing.T) {
 	texts := map[bool]string{}
 	for _, off := range []bool{false, true} {
-		core := newCore(fitModel(8_000), Limits{})
+		core := newCore(fitModel(8_000), Limits{}, Room{})
 		core.noSummary = off
 		out, did := mustFit(t, core.query(nil), "", oldTurns())
 		if !did.MadeRoom {

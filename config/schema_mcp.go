@@ -17,7 +17,7 @@ var mcpKeys = []*Key{
 		set: func(s *Settings, v any) { s.MCP.Wrap = v.(string) },
 	},
 	{
-		Name: "max_output", Type: TypeAutoSize, Default: "auto", Variables: []string{"MAX_TOOL_OUTPUT_SIZE"}, PerTool: true, perServer: true, perMCPTool: true,
+		Name: "max_output", Type: TypeAutoSize, Default: "auto", Variables: []string{"MAX_TOOL_OUTPUT_SIZE", "MAX_TOOL_OUTPUT_LENGTH"}, PerTool: true, perServer: true, perMCPTool: true,
 		Project: ProjectFree, min: 256, max: int64(64 * limit.MiB), example: `"10K"`,
 		Doc: "Largest text of a tool's result that reaches the client whole; of a larger one it gets the first page. Auto goes by the client: 10K for one that is not known.",
 		set: func(s *Settings, v any) { s.MCP.MaxOutput = v.(limit.Bytes) },

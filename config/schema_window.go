@@ -92,7 +92,7 @@ var windowKeys = append([]*Key{
 	{
 		Name: "max_tool_output", Type: TypeAutoCount, Default: "auto", Aliases: []Alias{{Name: "max_tool_output_length"}, {Name: "max_tool_output_size"}},
 		Variables: []string{"MAX_TOOL_OUTPUT_SIZE", "MAX_TOOL_OUTPUT_LENGTH"}, PerTool: true, Project: ProjectFree, min: 256, max: 10 << 20, example: "10000",
-		Doc: "Bytes that are kept of one tool result when it is cut; auto goes by the window, 1 to 16 KiB.",
+		Doc: "Bytes of one tool result that reach the model, of the newest too; the whole is kept. Auto cuts results only where room is needed, and goes by the window, 1 to 16 KiB.",
 		set: func(s *Settings, v any) { s.Window.MaxToolOutput = v.(int) },
 	},
 	{

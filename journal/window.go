@@ -63,7 +63,7 @@ type (
 		Model        string        `json:"model"`
 		Conversation string        `json:"conversation,omitempty"`
 		Checkpoint   string        `json:"checkpoint,omitempty"`
-		Reason       string        `json:"reason"` // "trigger", "overflow", "limit"
+		Reason       string        `json:"reason"` // "trigger", "overflow", "limit", "result_size" (a result was over max_tool_output)
 		Rungs        []string      `json:"rungs"`  // those that did something, in order
 		Before       int64         `json:"before_tokens"`
 		After        int64         `json:"after_tokens"`

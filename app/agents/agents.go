@@ -21,7 +21,10 @@ import (
 	"github.com/plimsoll/plimsoll/app/window"
 	"github.com/plimsoll/plimsoll/config"
 	"github.com/plimsoll/plimsoll/internal/printable"
+	"github.com/plimsoll/plimsoll/journal"
+	"github.com/plimsoll/plimsoll/limit"
 	"github.com/plimsoll/plimsoll/tools/gateway"
+	"github.com/plimsoll/plimsoll/window/breaker"
 	"github.com/plimsoll/plimsoll/window/models"
 )
 
@@ -183,9 +186,7 @@ func openAgent(ctx context.Context, app *core.Core, c config.Agent, g *gateways)
 	if err != nil {
 		return nil, where(err)
 	}
-	if c.Window == 0 {
-		c.Window = windowOf(plane.Settings.Window, choice.provider)
-	}
+	room := roomOf(app, plane)
 	o := &openedAgent{config: c, model: choice}
 	defer func() {
 		if err != nil {
@@ -240,14 +241,14 @@ func openAgent(ctx context.Context, app *core.Core, c config.Agent, g *gateways)
 		conversations = patient{kept, app.Warn}
 	}
 
-	compose, err := promptOf(c, choice, o.tools.Instructions())
+	compose, err := promptOf(c, choice, room.Windows, o.tools.Instructions())
 	if err != nil {
 		return nil, where(err)
 	}
 	o.agent, err = agent.New(agent.Options{
 		Name: c.Name, Model: model, Tools: o.tools,
-		Compose:       compose,
-		Limits:        limitsOfAgent(c),
+		Compose: compose,
+		Limits:  limitsOfAgent(c), Room: room,
 		Conversations: conversations, Journal: plane.Journal, Summarize: c.Summarizer == "model", NoSummary: c.Summarizer == "off",
 	})
 	if err != nil {
@@ -262,7 +263,7 @@ func defined(c config.Agent) bool { return c.Source != config.Source{} }
 
 // promptOf makes the system prompt of the tools: what is configured in its place, else what is
 // composed from them and from what their servers say of themselves.
-func promptOf(c config.Agent, m modelChoice, servers string) (func([]agent.ToolSpec) string, error) {
+func promptOf(c config.Agent, m modelChoice, windows *models.Resolver, servers string) (func([]agent.ToolSpec) string, error) {
 	text, err := c.ReadPrompt()
 	if err != nil {
 		return nil, err
@@ -270,7 +271,7 @@ func promptOf(c config.Agent, m modelChoice, servers string) (func([]agent.ToolS
 	if text != "" {
 		return func([]agent.ToolSpec) string { return text }, nil
 	}
-	w, _ := models.Lookup(m.provider, m.name, nil)
+	w := windows.Window(m.upstream(), m.name, nil)
 	o := prompt.Options{Intro: c.Intro, Kind: c.Builtin, Extra: servers, SearchForced: c.SearchForced || os.Getenv(SearchFirstName) != "", MaxTokens: c.MaxOutput, Window: c.Window}
 	if o.MaxTokens == 0 {
 		o.MaxTokens = w.Output
@@ -281,16 +282,22 @@ func promptOf(c config.Agent, m modelChoice, servers string) (func([]agent.ToolS
 	return prompt.Compose(o), nil
 }
 
-// windowOf is the window that [window] gives a provider's models, with the variables that people
-// know from elsewhere (MAX_CONTEXT_TOKENS, OPENAI_MAX_CONTEXT_TOKENS …); 0 when it gives none.
-func windowOf(w config.WindowSettings, provider string) int {
-	o := window.Overrides(w)
-	for name, tokens := range o.ByProvider {
-		if models.Provider(name) == models.Provider(provider) {
-			return tokens
-		}
+// roomOf is how an agent makes room: by the settings of [window], as the proxy does, with the windows that runs before it learned.
+// After a death for lack of memory half of the window is used for a while, and that is said.
+func roomOf(app *core.Core, plane *mcp.Plane) agent.Room {
+	w := plane.Settings.Window
+	room := agent.Room{
+		MinMessages: w.MinMessages, MaxToolOutput: limit.Bytes(max(w.MaxToolOutput, 0)), WholeResults: !w.CutResults, AfterRefusal: !w.Compact,
+		Windows: window.Resolver(app, w, app.Warn),
 	}
-	return o.Max
+	if os.Getenv(SearchFirstName) != "" {
+		room.Breaker = breaker.New(breaker.Options{})
+		for _, m := range room.Breaker.OutOfMemory() {
+			plane.Journal.Append(journal.WindowBreaker{State: m.State, Reason: m.Reason})
+		}
+		app.Warn(window.Narrowed + "; this agent has to search before it lists")
+	}
+	return room
 }
 
 // SearchFirstName is the variable by which `run` tells Plimsoll's own agent in it that the last

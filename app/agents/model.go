@@ -51,6 +51,14 @@ func (m modelChoice) String() string {
 	return m.provider + "/" + m.name
 }
 
+// upstream is the service as package models names it.
+func (m modelChoice) upstream() string {
+	if m.url == "" {
+		return m.provider
+	}
+	return m.provider + "+" + m.url
+}
+
 // providerVariables are the variables of the providers' own libraries.
 var providerVariables = map[string]struct{ key, url, model string }{
 	"openai":    {"OPENAI_API_KEY", "OPENAI_BASE_URL", "OPENAI_MODEL"},

@@ -6,6 +6,7 @@ import (
 
 	"github.com/plimsoll/plimsoll/agent"
 	"github.com/plimsoll/plimsoll/config"
+	"github.com/plimsoll/plimsoll/window/models"
 )
 
 func TestWhichModelIsAsked(t *testing.T) {
@@ -97,25 +98,12 @@ func TestAKeyInTheEnvironmentHasAModel(t *testing.T) {
 	}
 }
 
-func TestWindowsThatPeopleHaveSetCount(t *testing.T) {
-	w := config.WindowSettings{MaxTokens: 20000, ProviderTokens: map[string]int{"anthropic": 50000}}
-	if got := windowOf(w, "anthropic"); got != 50000 {
-		t.Errorf("of its provider: %d", got)
-	}
-	if got := windowOf(w, "openai"); got != 20000 {
-		t.Errorf("of all: %d", got)
-	}
-	if got := windowOf(config.WindowSettings{}, "openai"); got != 0 {
-		t.Errorf("of nothing: %d", got)
-	}
-}
-
 func TestThePromptGoesByTheModelAndByWhatHappened(t *testing.T) {
 	tools := []agent.ToolSpec{{Name: "list_applications", Description: "Lists.", ReadOnly: true}, {Name: "search_argocd_resources", Description: "Searches.", ReadOnly: true}}
 	c := config.Agent{Name: "argocd", Builtin: "argocd"}
 	of := func(m modelChoice) string {
 		t.Helper()
-		compose, err := promptOf(c, m, "")
+		compose, err := promptOf(c, m, models.NewResolver(models.Options{}), "")
 		if err != nil {
 			t.Fatal(err)
 		}

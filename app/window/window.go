@@ -59,6 +59,9 @@ func boundHeap(bodies limit.Bytes) {
 	}
 }
 
+// Narrowed is what is said where the agent died of memory a moment ago.
+const Narrowed = "the last run was killed for lack of memory: half of the context window is used for now, and all of it again after 20 quiet minutes"
+
 // Open wires the window plane from a configuration. A part that can't be opened (a
 // state directory that is not ours) is said and left out: the proxy works without it.
 func Open(app *core.Core, s config.Settings, o Options) (*Plane, error) {
@@ -88,9 +91,10 @@ func Open(app *core.Core, s config.Settings, o Options) (*Plane, error) {
 	if po.Store, err = openStore(app, w, o.Journal); err != nil {
 		o.Warn("compactions are kept in memory only, and lost at the end: " + err.Error())
 	}
-	po.Resolver = models.NewResolver(models.Options{Dir: limitsDir(app), Overrides: Overrides(w), Warn: o.Warn})
+	po.Resolver = Resolver(app, w, o.Warn)
 	if o.Exhausted {
 		tellMoves(o.Journal, po.Breaker.OutOfMemory())
+		o.Warn(Narrowed)
 	}
 	plane := &Plane{Upstreams: o.Upstreams, Token: o.Token != "", trusting: trusting, end: make(chan struct{})}
 	if plane.Proxy, err = proxy.New(po); err != nil {
@@ -153,6 +157,12 @@ func limitsDir(app *core.Core) string {
 	return filepath.Join(state, "window", "limits")
 }
 
+// Resolver tells the windows of models by what is configured, what providers taught this user's runs, and the catalogue.
+func Resolver(app *core.Core, w config.WindowSettings, warn func(string)) *models.Resolver {
+	return models.NewResolver(models.Options{Dir: limitsDir(app), Overrides: Overrides(w), Warn: warn})
+}
+
+// Overrides are the windows that the user has set.
 func Overrides(w config.WindowSettings) models.Overrides {
 	return models.Overrides{Provider: w.Provider, Max: max(w.MaxTokens, 0), ByProvider: w.ProviderTokens}
 }

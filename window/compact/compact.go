@@ -84,7 +84,8 @@ type Options struct {
 	// MinMessages is how many of the newest messages are left alone unless nothing else
 	// helps; with them goes the rest of their units.
 	MinMessages int
-	// ResultBytes is what the rung "cut" keeps of a tool's result; 0 goes by the window.
+	// ResultBytes bounds every tool's result, the newest too, whether room is needed or not; the rung "cut" keeps as much of
+	// one. 0 bounds none, and the rung goes by the window.
 	ResultBytes int
 	// WholeResults leaves out the rungs "cut" and "mask": results of tools stay as they are or
 	// go with their turn. The last resort, "open", stays.
@@ -186,10 +187,12 @@ func (c *Compactor) Compact(ctx context.Context, v *View, measure Measure, goal 
 	goal = goal.settled()
 	before := measure(v.Request)
 	unchanged := Result{Request: v.Request, Before: before.Total, After: before.Total}
-	if before.Total <= goal.Target || v.Request.Bypass != wire.BypassNone {
+	oversized := c.oversized(v.Request)
+	if before.Total <= goal.Target && oversized == nil || v.Request.Bypass != wire.BypassNone {
 		return unchanged, ctx.Err()
 	}
 	w := newWork(ctx, c, v.Request, measure, before, goal)
+	w.bound(oversized)
 	for level := levelSpare; level <= levelOpen && w.wants(level); level++ {
 		for _, rung := range ladder {
 			if w.sizes.Total <= w.aim(level) || ctx.Err() != nil || w.err != nil {

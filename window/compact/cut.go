@@ -1,6 +1,7 @@
 package compact
 
 import (
+	"maps"
 	"strconv"
 	"strings"
 
@@ -67,6 +68,45 @@ func (w *work) large(at level, keep int) (list []candidate) {
 	return list
 }
 
+// Oversized tells whether a request has results of tools that are larger than Options.ResultBytes allows.
+func (c *Compactor) Oversized(r *wire.Request) bool {
+	return r.Bypass == wire.BypassNone && c.oversized(r) != nil
+}
+
+// oversized are the results over Options.ResultBytes, each with what brings it below.
+func (c *Compactor) oversized(r *wire.Request) (found map[target]action) {
+	if c.o.ResultBytes <= 0 || c.o.WholeResults {
+		return nil
+	}
+	for i := range r.Messages {
+		for j := range r.Messages[i].Parts {
+			p := &r.Messages[i].Parts[j]
+			if p.Kind != wire.Result || heard(p) <= c.o.ResultBytes {
+				continue
+			}
+			keep := c.o.ResultBytes / max(1, len(p.Texts))
+			if _, saves := shorter(r, p, max(keep, openLeast)); saves > 0 {
+				if found == nil {
+					found = map[target]action{}
+				}
+				found[target{i, j}] = action{keep: max(keep, openLeast)}
+			}
+		}
+	}
+	return found
+}
+
+// bound cuts the results that are larger than the user allows.
+func (w *work) bound(oversized map[target]action) {
+	if len(oversized) == 0 {
+		return
+	}
+	maps.Copy(w.actions, oversized)
+	if w.build() {
+		w.did(RungCut)
+	}
+}
+
 // heard is how many bytes of a result the model reads.
 func heard(p *wire.Part) (size int) {
 	if !p.Raw.IsZero() {
@@ -104,7 +144,7 @@ func shorter(r *wire.Request, p *wire.Part, keep int) (s shortening, saves int) 
 			saves += t.Len() - len(wire.Quote(nil, cut))
 		}
 	}
-	if size-saves >= 3*keep {
+	if size-saves >= 3*keep || len(p.Texts) == 0 && size > keep {
 		text := resultText(r, p)
 		cut := cutText(text, keep)
 		if cut == text || !r.TakesText(p) {

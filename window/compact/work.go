@@ -12,7 +12,7 @@ import (
 type target struct{ message, part int }
 
 // An action is what is done to one part: mask it, or keep that many bytes of each of its
-// texts.
+// texts; of all of it where it has none.
 type action struct {
 	mask bool
 	keep int

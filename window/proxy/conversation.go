@@ -3,6 +3,7 @@ package proxy
 import (
 	"errors"
 	"fmt"
+	"math"
 	"strings"
 	"time"
 
@@ -128,7 +129,7 @@ func (t *conversation) replay(client *wire.Request, enforce bool) error {
 	if enforce {
 		c = checkpoint.Lookup(t.p.o.Store, t.scope, t.chain)
 	}
-	if c != nil && t.fitsWhole() {
+	if c != nil && t.fitsWhole() && !t.p.o.Compactor.Oversized(client) {
 		c = nil
 	}
 	view, err := compact.Replay(client, c)
@@ -195,6 +196,9 @@ func (t *conversation) room() int {
 // fit brings a request that is over the trigger to the target. Where it is only the
 // requested output that does not fit, that is lowered.
 func (t *conversation) fit() error {
+	if err := t.boundResults(); err != nil {
+		return err
+	}
 	room := t.room()
 	if room <= 0 || !t.enforced() {
 		return nil
@@ -219,6 +223,18 @@ func (t *conversation) fit() error {
 		return err
 	}
 	t.fitOutput()
+	return nil
+}
+
+// boundResults cuts the results of tools that are larger than the user allows, whether room is needed or not.
+func (t *conversation) boundResults() error {
+	if !t.p.o.Compactor.Oversized(t.request) {
+		return nil
+	}
+	const enough = math.MaxInt32 // tokens: no room is to be made
+	if err := t.compact(compact.Goal{Target: enough, Limit: enough}, "result_size"); !errors.Is(err, errNoGain) {
+		return err
+	}
 	return nil
 }
 

@@ -20,7 +20,7 @@ func (t *conversation) adopt(goal compact.Goal) bool {
 	t.generation = c.Generation
 	t.use(view, view.Request)
 	t.recount()
-	if t.in.High > goal.Trigger {
+	if t.in.High > goal.Trigger || t.p.o.Compactor.Oversized(t.request) {
 		return false
 	}
 	t.actions = append(t.actions, "replayed")

@@ -1,0 +1,44 @@
+package agent
+
+import (
+	"github.com/plimsoll/plimsoll/limit"
+	"github.com/plimsoll/plimsoll/window/breaker"
+	"github.com/plimsoll/plimsoll/window/models"
+)
+
+// Room says how room is made in a conversation that grows too long for its model. Zero values mean the defaults, which are
+// those of the proxy.
+type Room struct {
+	// MinMessages is how many of the newest messages are left alone while anything else can be cut (4).
+	MinMessages int
+	// MaxToolOutput bounds what goes to the model of one result, in bytes; its head and its tail stay. It counts for results
+	// that nobody keeps: a page of one that is kept (Output.Digest) has the bound of its gateway. 0 goes by the window.
+	MaxToolOutput limit.Bytes
+	// WholeResults leaves results as they are: they go with their turn.
+	WholeResults bool
+	// AfterRefusal makes room only when the provider has refused a request as too long.
+	AfterRefusal bool
+	// Windows tells the window of the model where Limits.Window does not, and learns of refusals; nil is one of the agent's own.
+	Windows *models.Resolver
+	// Breaker makes the window smaller for a while after the agent ran out of memory; nil never does.
+	Breaker *breaker.Breaker
+}
+
+// shareOf is how much of each of n results of one step goes to the model, in bytes: together not more than the window, at about
+// four bytes a token, and maxStep.
+func shareOf(n, window int) int {
+	room := int(maxStep)
+	if window > 0 {
+		room = min(room, 4*window)
+	}
+	return max(room/n, int(minResult))
+}
+
+// resultBytes is how much of a result goes to the model of the share that it has. A page of a result that is kept has its bound
+// from where it is kept, and must not lose the note that says how to read on.
+func (r Room) resultBytes(share int, out *Output) int {
+	if r.MaxToolOutput > 0 && !r.WholeResults && out.Digest == "" {
+		return min(share, int(r.MaxToolOutput))
+	}
+	return share
+}
