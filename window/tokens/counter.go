@@ -12,7 +12,7 @@ import (
 // messages, system blocks and tools.
 const DefaultMemoBytes = 4 << 20
 
-// memoEntry is what one remembered message costs in bytes: 84 of content, and as much again
+// memoEntry is what one remembered message costs in bytes: 88 of content, and as much again
 // and more that a map holds in reserve while it grows (measured: 121 to 197).
 const memoEntry = 200
 
@@ -54,6 +54,7 @@ type item struct {
 	low, high int32
 	best      int32
 	thought   int32 // what of best is reasoning, which a provider may leave out
+	most      int32 // what no estimate may be above: a token for each byte, and what is around the text
 	class     class
 }
 
@@ -95,6 +96,7 @@ type Tally struct {
 
 	classes  []class
 	thoughts []int32
+	most     []int32
 }
 
 // what tells apart things whose bytes may be the same.
@@ -114,7 +116,7 @@ func (c *Counter) Tally(r *wire.Request, f Family) Tally {
 	t := Tally{
 		Family: f, Model: r.Model,
 		Messages: make([]Estimate, n), Chain: make([]Digest, n),
-		classes: make([]class, n), thoughts: make([]int32, n),
+		classes: make([]class, n), thoughts: make([]int32, n), most: make([]int32, n),
 	}
 	var head Estimate
 	sum := sha256.New()
@@ -133,7 +135,7 @@ func (c *Counter) Tally(r *wire.Request, f Family) Tally {
 	t.Total = t.Head.Plus(t.Extra)
 	for i, it := range c.items(r, f, aMessage, n, make([]item, 0, n)) {
 		t.Messages[i], t.Chain[i] = it.estimate(), it.chain
-		t.classes[i], t.thoughts[i] = it.class, it.thought
+		t.classes[i], t.thoughts[i], t.most[i] = it.class, it.thought, it.most
 		t.Total = t.Total.Plus(t.Messages[i])
 	}
 	return t

@@ -12,6 +12,9 @@ func (e Estimate) Plus(o Estimate) Estimate {
 	return Estimate{e.Low + o.Low, e.Best + o.Best, e.High + o.High}
 }
 
+// atMost is the estimate with nothing of it above n.
+func (e Estimate) atMost(n int) Estimate { return Estimate{min(e.Low, n), min(e.Best, n), min(e.High, n)} }
+
 // Exact tells that the number is known.
 func (e Estimate) Exact() bool { return e.Low == e.High }
 

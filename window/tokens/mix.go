@@ -91,6 +91,14 @@ func (m *mix) plus(o *mix) {
 	}
 }
 
+// size is how many bytes of text were counted.
+func (m *mix) size() (n int) {
+	for _, b := range m.bytes {
+		n += int(b)
+	}
+	return n
+}
+
 // total is the number of tokens of the encoding that was counted with.
 func (m *mix) total() (n int) {
 	for _, t := range m.tokens {

@@ -64,7 +64,9 @@ type price struct {
 	enc *Encoding
 	s   *scratch
 	sum Estimate
-	mix mix
+	// most is what no estimate may be above: every tokenizer that is known here has at most a token for each byte of text.
+	most int
+	mix  mix
 	// thought is what of sum.Best is reasoning.
 	thought int
 }
@@ -77,6 +79,7 @@ func count(r *wire.Request, f Family, w what, i int, v *views) item {
 	switch w {
 	case aMessage:
 		p.sum = perMessage(r, f)
+		p.most = p.sum.High
 		for j := range r.Messages[i].Parts {
 			p.part(&r.Messages[i].Parts[j])
 		}
@@ -92,7 +95,7 @@ func count(r *wire.Request, f Family, w what, i int, v *views) item {
 	return item{
 		digest: digest(r, w, i, v),
 		low:    clamp(p.sum.Low), best: clamp(p.sum.Best), high: clamp(p.sum.High),
-		class: p.mix.class(), thought: clamp(p.thought),
+		most: clamp(max(p.most, p.sum.High)), class: p.mix.class(), thought: clamp(p.thought),
 	}
 }
 
@@ -112,6 +115,7 @@ func (p *price) text(b []byte, literal bool) Estimate {
 func (p *price) settle(m *mix) Estimate {
 	m.settle()
 	p.mix.plus(m)
+	p.most += m.size()
 	return m.estimate(p.f)
 }
 
@@ -135,8 +139,9 @@ func (p *price) raw(s wire.Span) Estimate {
 func (p *price) texts(part *wire.Part) (e Estimate) {
 	if !part.Raw.IsZero() {
 		// Read as JSON, but written by the provider: spaces and escapes may differ.
+		before := p.most
 		e = p.raw(part.Raw)
-		return Estimate{e.Low * 8 / 10, e.Best, e.High*11/10 + 4}
+		return Estimate{e.Low * 8 / 10, e.Best, min(e.High*11/10+4, p.most-before)}
 	}
 	for _, s := range part.Texts {
 		e = e.Plus(p.text(p.r.Raw(s), true))
@@ -146,6 +151,7 @@ func (p *price) texts(part *wire.Part) (e Estimate) {
 
 func (p *price) part(part *wire.Part) {
 	e := p.texts(part)
+	texts := e.High
 	switch part.Kind {
 	case wire.Call:
 		e = e.Plus(p.text([]byte(part.Name), false)).Plus(perCall)
@@ -169,15 +175,17 @@ func (p *price) part(part *wire.Part) {
 		e = e.Plus(media(p.f, m, p.r.Raw(m.Head)))
 	}
 	p.sum = p.sum.Plus(e)
+	p.most += e.High - texts
 }
 
 // tool estimates the declaration of a tool. OpenAI rewrites it as a shorter type
 // declaration; the others put the JSON before the model more or less as it is.
 func (p *price) tool(s wire.Span) {
+	before := p.most
 	e := p.raw(s)
 	switch p.r.Dialect {
 	case wire.Messages:
-		e = Estimate{e.Low * 7 / 10, e.Best, e.High * 115 / 100}
+		e = Estimate{e.Low * 7 / 10, e.Best, min(e.High*115/100, p.most-before)}
 	case wire.Gemini:
 		e = Estimate{e.Low * 4 / 10, e.Best * 8 / 10, e.High * 11 / 10}
 	default:

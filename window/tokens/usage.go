@@ -208,7 +208,7 @@ func (u *Usage) input(id uint64, t *Tally) (Estimate, int, prefix) {
 	}
 	c, _ := u.scopes.get(id)
 	for i := through; i < len(t.Messages); i++ {
-		sum = sum.Plus(c.adjust(t.Family, t.Messages[i], t.classes[i], t.thoughts[i]))
+		sum = sum.Plus(c.adjust(t.Family, t.Messages[i], t.classes[i], t.thoughts[i]).atMost(int(t.most[i])))
 	}
 	return sum, through, p
 }
