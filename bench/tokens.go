@@ -16,6 +16,7 @@ import (
 	"runtime"
 	"strings"
 	"time"
+	"unicode"
 
 	"github.com/pkoukk/tiktoken-go"
 	loader "github.com/pkoukk/tiktoken-go-loader"
@@ -207,6 +208,17 @@ func liveHeap() uint64 {
 	return m.HeapAlloc
 }
 
+// letterBetween picks letters of a range.
+func letterBetween(rng *rand.Rand, from, to rune) func() rune {
+	return func() rune {
+		for {
+			if r := from + rune(rng.IntN(int(to-from))); unicode.IsLetter(r) {
+				return r
+			}
+		}
+	}
+}
+
 func tokenCases(ctx context.Context) ([]tokenCase, error) {
 	rng := rand.New(rand.NewPCG(1, 2))
 	var cases []tokenCase
@@ -259,6 +271,28 @@ func tokenCases(ctx context.Context) ([]tokenCase, error) {
 		runes[i] = rune(0x80 + rng.IntN(0xd780))
 	}
 	add("random characters", []byte(string(runes)))
+	// Letters of every script without anything between them are one long piece, which is merged as a whole; characters of all
+	// planes are mostly none that a vocabulary has.
+	for _, of := range []struct {
+		name string
+		pick func() rune
+	}{
+		{"random letters of two bytes", letterBetween(rng, 0x80, 0x800)},
+		{"random letters", letterBetween(rng, 0x80, 0xd7ff)},
+		{"random characters of all planes", func() rune { return rune(0x80 + rng.IntN(unicode.MaxRune-0x80)) }},
+		{"random words of two-byte letters", func() rune {
+			if rng.IntN(6) == 0 {
+				return ' '
+			}
+			return letterBetween(rng, 0x80, 0x800)()
+		}},
+	} {
+		b.Reset()
+		for b.Len() < tokenText/4 {
+			b.WriteRune(of.pick())
+		}
+		add(of.name, bytes.Clone(b.Bytes()))
+	}
 	for _, h := range []struct{ name, unit string }{
 		{"one letter", "a"},
 		{"spaces", " "},

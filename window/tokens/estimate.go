@@ -13,7 +13,9 @@ func (e Estimate) Plus(o Estimate) Estimate {
 }
 
 // atMost is the estimate with nothing of it above n.
-func (e Estimate) atMost(n int) Estimate { return Estimate{min(e.Low, n), min(e.Best, n), min(e.High, n)} }
+func (e Estimate) atMost(n int) Estimate {
+	return Estimate{min(e.Low, n), min(e.Best, n), min(e.High, n)}
+}
 
 // Exact tells that the number is known.
 func (e Estimate) Exact() bool { return e.Low == e.High }

@@ -60,13 +60,21 @@ func Load(b []byte, at, n int) (lo, hi uint64) {
 	return lo, hi
 }
 
+// head is the first n <= 16 bytes of what [Load] loaded, as it would have loaded them.
+func head(lo, hi uint64, n int) (uint64, uint64) {
+	if n <= 8 {
+		return lo & lowBytes[n], 0
+	}
+	return lo, hi & lowBytes[n-8]
+}
+
 // Mask3 is where the mask of lengths for tokens that begin with p[:3] is.
 func Mask3(p []byte) int {
 	v := uint32(p[0]) | uint32(p[1])<<8 | uint32(p[2])<<16
-	return int(v*0x9e3779b1>>(32-MaskBits)) * 4
+	return int(v*0x9e3779b1>>(32-Mask3Bits)) * 4
 }
 
 // Mask8 is where the mask of lengths for longer tokens that begin with p[:8] is.
 func Mask8(p []byte) int {
-	return int(binary.LittleEndian.Uint64(p)*k0>>(64-MaskBits)) * 4
+	return int(binary.LittleEndian.Uint64(p)*k0>>(64-Mask8Bits)) * 4
 }

@@ -21,12 +21,16 @@ func (t *Table) Match(p []byte, limit int) (id uint32, n int) {
 			}
 		}
 		mask &= 1<<min(limit-2, 31) - 1
+		var first, second uint64
+		if mask != 0 {
+			first, second = Load(p, 0, min(limit, 16))
+		}
 		for mask != 0 {
 			top := 31 - bits.LeadingZeros32(mask)
 			mask &^= 1 << top
 			n = top + 3
 			if n <= 16 {
-				lo, hi := Load(p, 0, n)
+				lo, hi := head(first, second, n)
 				id, ok := t.FindShort(lo, hi, n, HashShort(lo, hi, n))
 				if ok && t.reachable(id) {
 					return id, n
@@ -37,8 +41,7 @@ func (t *Table) Match(p []byte, limit int) (id uint32, n int) {
 		}
 	}
 	if limit >= 2 {
-		lo, _ := Load(p, 0, 2)
-		if id, ok := t.FindShort(lo, 0, 2, HashShort(lo, 0, 2)); ok && t.reachable(id) {
+		if id, ok := t.Pair(p[0], p[1]); ok {
 			return id, 2
 		}
 	}
@@ -69,7 +72,12 @@ func (t *Table) Adjacent(p []byte, at int, a, b uint32) bool {
 	before := ^uint32(0) // a merge across the border counts when its rank is below this
 	for {
 		from, to := at-ra.Len(), at+rb.Len()
-		if n := to - from; n <= t.longest {
+		switch n := to - from; {
+		case n == 2:
+			if c, ok := t.Pair(p[from], p[from+1]); ok && c < before {
+				return false
+			}
+		case n <= t.longest:
 			var h uint64
 			if n <= 16 {
 				lo, hi := Load(p, from, n)

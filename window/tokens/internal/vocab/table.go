@@ -7,23 +7,29 @@ import (
 )
 
 // The layout of a table file: a header of eight little-endian 32-bit words (magic, count of
-// tokens, count of slots, bytes of token text, longest token in bytes, then three zeros),
+// tokens, count of slots, bytes of token text, longest token in bytes, slots, tokens of two bytes, one zero),
 // the sections below in this order, and 16 bytes of padding so that a 16-byte load at any
 // token stays inside the file.
 const (
 	// Magic begins a table file; it changes with the layout.
-	Magic = 0x33504c50
+	Magic = 0x34504c50
 	// HeaderBytes is the size of the header.
 	HeaderBytes = 32
 	// LengthBytes is the bitmap of lengths from LongFrom up that some token has.
 	LengthBytes = 16
 	// SingleBytes is the table of the 256 one-byte tokens.
 	SingleBytes = 256 * 4
-	// MaskBits is the width of the index into the masks of lengths: one by the first three
-	// bytes of a token, and one by its first eight, which counts for lengths above eight.
-	MaskBits = 15
-	// MaskBytes is the size of the masks of either.
-	MaskBytes = 4 << MaskBits
+	// PairBytes is the index of the tokens of two bytes: for each 64 pairs of bytes in order, a bit for each that is a token, and
+	// how many tokens come before.
+	PairBytes = 65536 / 64 * pairBlock
+	pairBlock = 12
+	// Mask3Bits and Mask8Bits are the widths of the indexes into the masks of lengths: one by the first three bytes of a token,
+	// and one by its first eight, which counts for lengths above eight. The first is asked at every place of a text.
+	Mask3Bits = 17
+	Mask8Bits = 15
+	// Mask3Bytes and Mask8Bytes are the sizes of the masks of either.
+	Mask3Bytes = 4 << Mask3Bits
+	Mask8Bytes = 4 << Mask8Bits
 	// LongFrom is the first length that has no bit of its own in a mask: bit 31 stands for all.
 	LongFrom = 34
 	// PadBytes follow the last section.
@@ -42,6 +48,7 @@ const (
 type Table struct {
 	slots, records, text []byte
 	singles, longs       []byte
+	pairs, pairIDs       []byte
 	masks3, masks8       []byte
 	slotCount            uint64
 	count, longest       int
@@ -67,8 +74,10 @@ func Open(file string) *Table {
 	}
 	t.longs = section(LengthBytes)
 	t.singles = section(SingleBytes)
-	t.masks3 = section(MaskBytes)
-	t.masks8 = section(MaskBytes)
+	t.pairs = section(PairBytes)
+	t.pairIDs = section(4 * word(6))
+	t.masks3 = section(Mask3Bytes)
+	t.masks8 = section(Mask8Bytes)
 	t.slots = section(4 * slots)
 	t.records = section(8 * t.count)
 	t.text = section(word(3) + PadBytes)
@@ -111,6 +120,18 @@ func (t *Table) Longest() int { return t.longest }
 
 // Single is the token of one byte. Every byte has one.
 func (t *Table) Single(b byte) uint32 { return binary.LittleEndian.Uint32(t.singles[4*int(b):]) }
+
+// Pair is the token of two bytes.
+func (t *Table) Pair(a, b byte) (uint32, bool) {
+	block := t.pairs[(int(a)<<2|int(b)>>6)*pairBlock:]
+	bitmap := binary.LittleEndian.Uint64(block)
+	bit := uint64(1) << (b & 63)
+	if bitmap&bit == 0 {
+		return 0, false
+	}
+	at := int(binary.LittleEndian.Uint32(block[8:])) + bits.OnesCount64(bitmap&(bit-1))
+	return binary.LittleEndian.Uint32(t.pairIDs[4*at:]), true
+}
 
 // Bytes are the bytes of a token. They are read-only.
 func (t *Table) Bytes(id uint32) []byte {

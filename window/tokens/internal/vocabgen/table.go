@@ -29,8 +29,8 @@ func table(tokens []string) ([]byte, error) {
 	}
 	var (
 		singles = make([]byte, vocab.SingleBytes)
-		masks3  = make([]byte, vocab.MaskBytes)
-		masks8  = make([]byte, vocab.MaskBytes)
+		masks3  = make([]byte, vocab.Mask3Bytes)
+		masks8  = make([]byte, vocab.Mask8Bytes)
 		longs   = make([]byte, vocab.LengthBytes)
 		records = make([]byte, 8*len(tokens))
 		text    []byte
@@ -54,13 +54,14 @@ func table(tokens []string) ([]byte, error) {
 	if len(text) >= 1<<21 {
 		return nil, errors.New("the text of the tokens does not fit 21 bits")
 	}
+	pairs, pairIDs := pairsOf(rank)
 	slotCount, slots := index(tokens)
 	header := make([]byte, vocab.HeaderBytes)
-	for i, v := range []int{vocab.Magic, len(tokens), slotCount, len(text), longest, len(slots) / 4} {
+	for i, v := range []int{vocab.Magic, len(tokens), slotCount, len(text), longest, len(slots) / 4, len(pairIDs) / 4} {
 		binary.LittleEndian.PutUint32(header[4*i:], uint32(v))
 	}
 	var file []byte
-	for _, s := range [][]byte{header, longs, singles, masks3, masks8, slots, records, text, make([]byte, vocab.PadBytes)} {
+	for _, s := range [][]byte{header, longs, singles, pairs, pairIDs, masks3, masks8, slots, records, text, make([]byte, vocab.PadBytes)} {
 		file = append(file, s...)
 	}
 	return file, nil
@@ -112,6 +113,24 @@ func mark(masks3, masks8, longs []byte, token string) {
 	if n > 8 {
 		set(masks8, vocab.Mask8([]byte(token)))
 	}
+}
+
+// pairsOf lays out the tokens of two bytes, in the order of the bytes.
+func pairsOf(rank map[string]uint32) (index, ids []byte) {
+	for block := range 65536 / 64 {
+		var bitmap uint64
+		before := len(ids) / 4
+		for i := range 64 {
+			pair := block*64 + i
+			if id, ok := rank[string([]byte{byte(pair >> 8), byte(pair)})]; ok {
+				bitmap |= 1 << i
+				ids = binary.LittleEndian.AppendUint32(ids, id)
+			}
+		}
+		index = binary.LittleEndian.AppendUint64(index, bitmap)
+		index = binary.LittleEndian.AppendUint32(index, uint32(before))
+	}
+	return index, ids
 }
 
 // index places every token in the first free slot from its hash on. Slots past the count
