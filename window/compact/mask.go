@@ -18,6 +18,12 @@ const (
 	firstLineError = 240
 	// heldLine is how much of the line that stands out stays.
 	heldLine = 140
+	// failedLines is how much stays of what a command said that went wrong.
+	failedLines = 480
+
+	maskBegan  = "; it began: "
+	maskHeld   = "; it held: "
+	maskFailed = "; it failed:\n"
 )
 
 // isMask tells whether a text is what a mask left.
@@ -93,33 +99,63 @@ func (w *work) mask(t target) string {
 	}
 	began := first(text, most)
 	if began != "" {
-		b.WriteString("; it began: ")
+		b.WriteString(maskBegan)
 		b.WriteString(began)
 	}
-	if line := w.notable(t); line != "" && line != began {
-		b.WriteString("; it held: ")
+	lines := w.failed(t)
+	if line := w.notable(t); line != "" && line != began && !strings.Contains(lines, line) {
+		b.WriteString(maskHeld)
 		b.WriteString(line)
+	}
+	if lines != "" {
+		b.WriteString(maskFailed)
+		b.WriteString(lines)
+		b.WriteByte('\n')
 	}
 	b.WriteByte(']')
 	return b.String()
 }
 
+// unmasked is what a mask quotes of the result that it stands for.
+func unmasked(mask string) (text string, failed bool) {
+	mask, lines, failed := strings.Cut(strings.TrimSuffix(mask, "]"), maskFailed)
+	_, text, _ = strings.Cut(mask, maskHeld)
+	return strings.TrimSpace(text + "\n" + lines), failed
+}
+
+// failed is what a result says that went wrong, "" when it says nothing of the kind.
+func (w *work) failed(t target) string {
+	w.readResults()
+	return w.failures[t]
+}
+
 // notable is the line of a result that stands out in the conversation.
 func (w *work) notable(t target) string {
-	if w.notes == nil {
-		w.notes = map[target]string{}
-		all := make([]int, len(w.base.Messages))
-		for i := range all {
-			all[i] = i
-		}
-		turns, from := w.turns(all)
-		for i, line := range extract.Notable(turns, heldLine) {
-			if line != "" {
-				w.notes[from[i]] = line
-			}
+	w.readResults()
+	return w.notes[t]
+}
+
+// readResults goes through all results once.
+func (w *work) readResults() {
+	if w.notes != nil {
+		return
+	}
+	w.notes, w.failures = map[target]string{}, map[target]string{}
+	all := make([]int, len(w.base.Messages))
+	for i := range all {
+		all[i] = i
+	}
+	turns, from := w.turns(all)
+	for i, line := range extract.Notable(turns, heldLine) {
+		if line != "" {
+			w.notes[from[i]] = line
 		}
 	}
-	return w.notes[t]
+	for i, lines := range extract.Failed(turns, failedLines) {
+		if lines != "" {
+			w.failures[from[i]] = lines
+		}
+	}
 }
 
 // media says what some media were.

@@ -144,6 +144,9 @@ func transcribe(turns []extract.Turn) string {
 	var b strings.Builder
 	for _, t := range turns {
 		text := t.Text
+		if text == "" {
+			continue
+		}
 		switch t.Kind {
 		case extract.User:
 			if text = extract.Own(text); text == "" {

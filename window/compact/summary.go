@@ -1,14 +1,18 @@
 package compact
 
 import (
+	"bytes"
 	"slices"
 
 	"github.com/plimsoll/plimsoll/window/compact/extract"
+	"github.com/plimsoll/plimsoll/window/wire"
 )
 
 const (
-	// A summary gets a fifth of the target, and not more than what a person would read.
-	summaryShare = 5
+	// A summary gets a third of the target, and not more than what a person would read. What is
+	// not needed for the user's words, plans, decisions, files and failures is filled with
+	// lines of results, which say more for a token than the newest of them in full.
+	summaryShare = 3
 	summaryMost  = 16_000 // tokens
 	summaryLeast = 200    // tokens; below it a summary says nothing
 	// bytesPerToken turns tokens into bytes for a first try; what comes of it is measured.
@@ -23,6 +27,7 @@ func (w *work) summarise(at level) {
 		return
 	}
 	units := w.lay.droppable(at)
+	w.weighMessages()
 	whole := min(max(w.aim(at)/summaryShare, summaryLeast), summaryMost)
 	room := whole
 	n := 0
@@ -47,19 +52,53 @@ func (w *work) enough(units []int, n, need, room int) int {
 	if w.note != "" {
 		room = 0 // it is in the total already
 	}
-	saved := 0
+	saved, summaries := 0, 0
 	for n < len(units) {
-		// A summary takes no more than half of what it stands for.
-		if saved-min(room, saved/2) >= need {
+		// A summary takes no more than half of what it stands for, and what an earlier one took.
+		if saved+summaries-min(room, saved/2+summaries) >= need {
 			break
 		}
 		u := w.lay.units[units[n]]
 		for i := u.From; i < u.To; i++ {
-			saved += w.now(i)
+			if w.summary(i) {
+				summaries += w.now(i)
+			} else {
+				saved += w.now(i)
+			}
 		}
 		n++
 	}
 	return n
+}
+
+// weighMessages notes what the messages that are still there cost as things stand.
+func (w *work) weighMessages() {
+	if w.costs == nil {
+		w.costs = make([]int, len(w.base.Messages))
+		for i := range w.costs {
+			w.costs[i] = -1
+		}
+	}
+	at := 0
+	for i := range w.base.Messages {
+		if i == w.lay.at && w.note != "" {
+			at++
+		}
+		if !w.dropped[i] && at < len(w.sizes.Messages) {
+			w.costs[i] = w.sizes.Messages[at]
+			at++
+		}
+	}
+}
+
+// summary tells whether a message is an earlier summary.
+func (w *work) summary(message int) bool {
+	m := &w.base.Messages[message]
+	if m.Role != wire.RoleUser || len(m.Parts) != 1 || m.Parts[0].Kind != wire.Text {
+		return false
+	}
+	texts := m.Parts[0].Texts
+	return len(texts) == 1 && bytes.HasPrefix(w.base.Raw(texts[0]), []byte(`"`+extract.Opening)) && extract.IsSummary(said(w.base, &m.Parts[0]))
 }
 
 // now is about what a message of the base costs as things stand, in tokens.
@@ -72,6 +111,9 @@ func (w *work) now(message int) int {
 
 // cost is about what a message of the base costs once its parts are cut, in tokens.
 func (w *work) cost(message int) int {
+	if w.costs != nil && w.costs[message] >= 0 {
+		return w.costs[message]
+	}
 	if message >= len(w.start.Messages) {
 		return 0
 	}
@@ -102,12 +144,17 @@ func (w *work) replace(units []int, n, room int) bool {
 	turns, _ := w.turns(messages)
 	rung, tokens := RungExtract, 0
 	for _, i := range messages {
-		tokens += w.cost(i)
+		if w.summary(i) {
+			tokens += w.cost(i)
+		} else {
+			tokens += w.cost(i) / 2
+		}
 	}
-	room = min(room, max(tokens/2, 1))
+	room = min(room, max(tokens, 1))
 	if w.model(turns, max(room, summaryLeast)) {
 		rung = RungModel
 	}
+	turns = append(turns, w.kept(messages[len(messages)-1])...)
 	size := room * bytesPerToken
 	for range tries {
 		s := extract.Summarize(turns, extract.Options{Bytes: size, Messages: len(messages), Verbatim: w.verbatim})
@@ -126,6 +173,21 @@ func (w *work) replace(units []int, n, room int) bool {
 	}
 	w.did(rung)
 	return true
+}
+
+// kept lists what was said after a message and stays: a plan in it replaces one that goes.
+func (w *work) kept(after int) []extract.Turn {
+	var messages []int
+	for i := after + 1; i < len(w.base.Messages); i++ {
+		if !w.dropped[i] {
+			messages = append(messages, i)
+		}
+	}
+	turns, _ := w.turns(messages)
+	for i := range turns {
+		turns[i].Kept = true
+	}
+	return turns
 }
 
 // take marks the first n units as dropped, except the anchors, and lists all messages that

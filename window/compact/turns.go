@@ -6,21 +6,22 @@ import (
 )
 
 // turns lists what was said in some messages, for a summary, and where each was said.
-// Thoughts are left out: they led to what was said and done.
+// Thoughts are left out: they led to what was said and done. Of a result that was masked
+// before there is what its mask quotes.
 func (w *work) turns(messages []int) (list []extract.Turn, from []target) {
 	r := w.base
 	for _, i := range messages {
 		m := &r.Messages[i]
 		for j := range m.Parts {
 			p := &m.Parts[j]
-			t := extract.Turn{Tool: p.Name, Failed: p.Failed}
+			t := extract.Turn{Tool: p.Name, ID: p.CallID, Failed: p.Failed}
 			switch {
 			case p.Kind == wire.Call:
 				t.Kind, t.Text = extract.Call, resultText(r, p)
 			case p.Kind == wire.Result:
 				t.Kind, t.Text, t.Tool = extract.Result, said(r, p), w.tool(target{i, j})
 				if isMask(t.Text) {
-					continue
+					t.Text, t.Failed = unmasked(t.Text)
 				}
 			case p.Kind != wire.Text, m.Role == wire.RoleSystem:
 				continue
@@ -34,7 +35,7 @@ func (w *work) turns(messages []int) (list []extract.Turn, from []target) {
 			default:
 				t.Kind, t.Text = extract.Result, said(r, p)
 			}
-			if t.Text != "" {
+			if t.Text != "" || t.Kind == extract.Result { // a result that says nothing is one: of a command that did well
 				list, from = append(list, t), append(from, target{i, j})
 			}
 		}

@@ -32,6 +32,7 @@ type work struct {
 
 	actions map[target]action
 	dropped []bool // of the base's messages
+	costs   []int  // of the base's messages, when they were last weighed; -1 for not yet
 	recast  []bool // those that become a user's, see misplaced
 	note    string // the summary, or the line about what was dropped; "" for none
 	rungs   []string
@@ -40,8 +41,9 @@ type work struct {
 	sizes Sizes
 	err   error
 
-	tools map[target]string // that results came from, once asked for
-	notes map[target]string // lines of results that stand out, once asked for
+	tools    map[target]string // that results came from, once asked for
+	notes    map[target]string // lines of results that stand out, once asked for
+	failures map[target]string // what results say that went wrong, at the same time
 
 	asked             bool // the model was
 	verbatim          string

@@ -12,17 +12,27 @@ import (
 type choice struct {
 	taken    []int          // indices into the lines, oldest first
 	text     map[int]string // of those that were shortened
+	blocks   []block        // of what the conversation says by its structure
 	also     []string       // identifiers by themselves, whose lines did not fit
 	verbatim string
 	count    int
 }
 
 const (
-	// userShare of the room is kept for the user's words, alsoShare for identifiers whose
-	// lines did not fit; what one does not use goes to the rest.
+	// userShare of the room is kept for the user's words, and userMost of it if what an agent needs
+	// besides leaves it; alsoShare is for identifiers whose lines did not fit. What one does
+	// not use goes to the rest.
 	userShare = 0.40
+	userMost  = 0.50
 	alsoShare = 0.08
-	// longest a line may be in a summary, in bytes.
+	// What a coding agent needs has a part of its own too; the rest of it comes before all other
+	// lines.
+	planShare     = 0.15
+	changedShare  = 0.20
+	failuresShare = 0.20
+	decisionShare = 0.25
+	retiredShare  = 0.08
+	// longest a line may be in a summary, in bytes; the user's and decisions are quoted whole.
 	longestSpoken = 280
 	longestTool   = 170
 	// lineCost is what a line takes beside its text: a mark and the line end.
@@ -32,7 +42,7 @@ const (
 )
 
 // choose takes lines by what they add for each byte until room is used.
-func choose(all []line, room int, verbatim string) choice {
+func choose(all []line, known *records, room int, verbatim string) choice {
 	c := choice{text: map[int]string{}}
 	order := make([]int, 0, len(all))
 	for i := range all {
@@ -80,13 +90,49 @@ func choose(all []line, room int, verbatim string) choice {
 		return cost
 	}
 	user := int(userShare * float64(room))
-	also := 0
-	if verbatim == "" {
-		also = int(alsoShare * float64(room))
-	}
 	for _, i := range order {
 		if all[i].section == sectionUser {
 			user -= take(i, user)
+		}
+	}
+	also := 0
+	if verbatim == "" {
+		also = int(alsoShare * float64(room))
+		decisions := slices.DeleteFunc(slices.Clone(order), func(i int) bool { return all[i].decision < decisive || all[i].section == sectionUser })
+		slices.SortStableFunc(decisions, func(a, b int) int { return cmp.Compare(all[b].decision, all[a].decision) })
+		p := packer{known: known, next: map[section][]block{}, held: held}
+		whole := room
+		for _, rest := range []bool{false, true} {
+			part := func(share float64) int {
+				if rest {
+					return left - also
+				}
+				return min(int(share*float64(whole)), left)
+			}
+			left -= p.pack(sectionPlan, part(planShare))
+			left -= p.pack(sectionChanged, part(changedShare))
+			left -= p.pack(sectionFailures, part(failuresShare))
+			for room := part(decisionShare); len(decisions) > 0; decisions = decisions[1:] {
+				cost := take(decisions[0], room)
+				if room -= cost; cost == 0 && room < longestSpoken {
+					break
+				}
+			}
+			if !rest { // the user's words are worth more than the rest of the others
+				user += int((userMost - userShare) * float64(whole))
+				for _, i := range order {
+					if all[i].section == sectionUser {
+						user -= take(i, min(user, left-also))
+					}
+				}
+			}
+		}
+		p.next[sectionFailures] = p.known.blocks(sectionFailures, true)
+		left -= p.pack(sectionFailures, min(int(retiredShare*float64(whole)), left-also))
+		left -= p.pack(sectionRetired, min(int(retiredShare*float64(whole)), left-also))
+		c.blocks = p.taken
+		for _, b := range p.taken {
+			c.count += len(b.lines)
 		}
 	}
 	for _, user := range []bool{false, true} {
@@ -107,8 +153,65 @@ func choose(all []line, room int, verbatim string) choice {
 	return c
 }
 
+// A packer takes blocks while there is room for them.
+type packer struct {
+	known *records
+	next  map[section][]block // what is left of each section
+	held  map[uint64]bool
+	taken []block
+}
+
+// pack takes blocks of a section, or as much of them as there is room for, and returns what they
+// cost.
+func (p *packer) pack(s section, room int) (cost int) {
+	blocks, ok := p.next[s]
+	if !ok {
+		blocks = p.known.blocks(s, false)
+	}
+	for len(blocks) > 0 {
+		b := &blocks[0]
+		one := block{section: s, head: b.head}
+		used := 0
+		if one.head != "" {
+			used = len(one.head) + 1
+		}
+		for len(b.lines) > 0 && cost+used+len(b.lines[0])+1 <= room {
+			used += len(b.lines[0]) + 1
+			one.lines = append(one.lines, b.lines[0])
+			b.lines = b.lines[1:]
+		}
+		if len(one.lines) == 0 {
+			break
+		}
+		cost += used
+		for _, l := range one.lines {
+			p.hold(l)
+		}
+		p.taken = append(p.taken, one)
+		if len(b.lines) > 0 {
+			break
+		}
+		blocks = blocks[1:]
+	}
+	p.next[s] = blocks
+	return cost
+}
+
+// hold notes the words of a line, so that no other is taken for their sake.
+func (p *packer) hold(text string) {
+	l := line{text: text}
+	var buf [maxTokens]token
+	l.scan(buf[:0])
+	for _, t := range l.tokens {
+		p.held[t.hash] = true
+	}
+}
+
 // addsNothing tells that everything a line could be needed for is there already.
 func (l *line) addsNothing(held map[uint64]bool) bool {
+	if l.decision >= decisive {
+		return false // that names are known says nothing of what was decided
+	}
 	if l.section == sectionUser || l.section == sectionConstraints || l.section == sectionNext || len(l.tokens) == 0 {
 		return l.kind == Result || l.kind == Call
 	}
@@ -145,7 +248,10 @@ func remaining(all []line, order []int, held map[uint64]bool, room int) (also []
 // shortened is the line as it is quoted: the part of it that holds what is worth most.
 func (l *line) shortened() string {
 	most := longestTool
-	if l.kind == User || l.kind == Assistant || l.kind == Prior {
+	switch {
+	case l.kind == User, l.kind == Prior, l.decision >= decisive:
+		most = longSpoken
+	case l.kind == Assistant:
 		most = longestSpoken
 	}
 	if len(l.text) <= most {

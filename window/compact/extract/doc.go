@@ -7,13 +7,28 @@
 //	}, extract.Options{Bytes: 12_000, Messages: 84})
 //	s.Text // what goes into the conversation in place of those turns
 //
-// A summary says how many messages it stands for, quotes the user's own words, and lists
-// constraints, decisions, files and identifiers with the line they stood in, errors, and
-// where the work stood. It is marked as Plimsoll's, so that a model does not take it for the
-// user's; a later summary that covers an earlier one reads it back ([Turn] of [Prior]) and
+// A summary says how many messages it stands for, quotes the user's own words, and lists the
+// plans and things to do in their last state, constraints and decisions with their whole
+// sentence, the files that were changed, what failed and was not run again since, identifiers
+// with the line they stood in, errors, and where the work stood. It is marked as Plimsoll's, so
+// that a model does not take it for the user's; a later summary that covers an earlier one reads it back ([Turn] of [Prior]) and
 // carries on what still fits.
 //
-// # What is chosen
+// # What is read by its structure
+//
+// Calls and results are read for what they are, in the order of the conversation: arguments as
+// JSON, or as a patch or a shell command. A list whose items have a state is a plan, whatever
+// the tool is called, and its next state takes its place. A path beside something to write is a
+// changed file. A result that has an exit code, or lines as runners of tests, compilers and
+// shells write them, is a failure of its command until the same command runs again; what it said then
+// is told apart. Sentences of the agent that choose, contrast and give reasons are decisions.
+// Each of these has a part of the summary's room, and the user's words two fifths of it; what
+// one leaves goes to the others, and what they all leave to other lines.
+//
+// What tools printed stands behind a mark on every line, and is read back only as that: no
+// result can write a plan, a title or words of the user's.
+//
+// # What is chosen of the rest
 //
 // Every line is a candidate. What speaks for it: the user said it; it commands, decides or
 // reports an error; it holds identifiers, paths or numbers, the more the rarer they are in
@@ -22,11 +37,11 @@
 // newer. What speaks against it: it has no words (a dump), or the agent only announces what
 // it is about to do. Lines are taken by what they add for each byte, a line whose
 // identifiers are all there already adds little, and a line said twice is taken once. The
-// weights were set with `go run ./bench facts`, which plants 200 facts into long sessions
-// and prints how many survive; it says which of the sessions the weights were set on.
+// weights were set with `go run ./bench facts`, which plants facts into long sessions and prints
+// how many survive, by kind; it says which of the sessions the weights were set on.
 //
-// [Notable] finds the one line of each tool result that stands out in the same way, for
-// those who leave the result out.
+// [Notable] finds the one line of each tool result that stands out in the same way, and [Failed]
+// what it says that went wrong, for those who leave the result out.
 //
 // [Own] takes away what a client wraps around its user's words (reminders, environment,
 // lists of files): it also tells which message holds the task.
@@ -36,6 +51,6 @@
 // use, and the time they take grows with the input (a megabyte takes well under a second).
 // Input beyond [Options].Scan bytes is left out, oldest first.
 //
-// Tests plant facts among noise, feed summaries back into summaries, and fuzz text, kinds and
+// Tests plant facts among noise, feed summaries back into summaries, and fuzz text, arguments, kinds and
 // budgets: never longer than the budget, always valid UTF-8.
 package extract

@@ -1,5 +1,7 @@
 package extract
 
+import "slices"
+
 // Kind says who wrote a turn.
 type Kind uint8
 
@@ -14,9 +16,13 @@ const (
 
 // A Turn is one text of the conversation, oldest first.
 type Turn struct {
-	Kind   Kind
-	Tool   string // of a Call or a Result; may be empty
-	Failed bool   // of a Result that is an error
+	Kind Kind
+	Tool string // of a Call or a Result; may be empty
+	ID   string // that a Call and its Result have in common; empty where there is none
+	// Kept says that the turn stays in the conversation: nothing of it goes into the summary, but
+	// a plan or a failure that it replaces doesn't either.
+	Kept   bool
+	Failed bool // of a Result that is an error
 	Text   string
 }
 
@@ -49,6 +55,27 @@ type Summary struct {
 	Lines    int // that were taken over
 }
 
+// newest is turns with only the newest scan bytes of their text.
+func newest(turns []Turn, scan int) []Turn {
+	from, size := len(turns), 0
+	for from > 0 && size < scan {
+		from--
+		size += len(turns[from].Text)
+	}
+	over := size - scan
+	if from == 0 && over <= 0 {
+		return turns
+	}
+	turns = slices.Clone(turns)
+	for i := range from {
+		turns[i].Text = ""
+	}
+	if t := &turns[from]; over > 0 && t.Kind != Prior {
+		t.Text = t.Text[min(over, len(t.Text)):]
+	}
+	return turns
+}
+
 // Summarize chooses what to keep of turns.
 func Summarize(turns []Turn, o Options) Summary {
 	if o.Scan <= 0 {
@@ -65,9 +92,11 @@ func Summarize(turns []Turn, o Options) Summary {
 	if o.Bytes < MinBytes {
 		return Summary{Text: w.bare(), Messages: messages}
 	}
-	all := lines(turns, o.Scan)
-	weigh(all)
-	chosen := choose(all, w.room(), o.Verbatim)
+	turns = newest(turns, o.Scan)
+	known := gather(turns)
+	all := append(lines(turns), known.prose...)
+	weigh(all, known)
+	chosen := choose(all, known, w.room(known), o.Verbatim)
 	text := w.write(all, chosen)
 	return Summary{Text: text, Messages: messages, Lines: chosen.count}
 }

@@ -21,6 +21,7 @@ type line struct {
 	tokens   []token
 	words    int
 	score    float64
+	decision float64 // how much it is a decision of the agent's
 }
 
 const (
@@ -32,6 +33,9 @@ const (
 	// longSentence is where an agent's line is taken apart into sentences: announcements and
 	// findings stand side by side.
 	longSentence = 110
+	// longSpoken is how long one sentence of the user's or the agent's may be: half of a
+	// decision is none.
+	longSpoken = 640
 	// pasted is how much of one user message counts as the user's own words, in bytes; what
 	// follows (a log, a file) is weighed as a tool's output is.
 	pasted = 4096
@@ -41,19 +45,17 @@ const (
 // texts.
 var arguments = strings.NewReplacer(`\\`, `\`, `\n`, "\n", `\t`, "\t", `\"`, `"`, `","`, "\n", `":"`, ": ", `,"`, "\n", `":`, ": ")
 
-// lines takes the turns apart. Only the newest scan bytes are read.
-func lines(turns []Turn, scan int) []line {
-	from, size := len(turns), 0
-	for from > 0 && size < scan {
-		from--
-		size += len(turns[from].Text)
+// lines takes the turns apart.
+func lines(turns []Turn) []line {
+	size := 0
+	for i := range turns {
+		size += len(turns[i].Text)
 	}
-	found := make([]line, 0, min(size, scan)/60)
-	for i := from; i < len(turns); i++ {
-		t := turns[i]
+	found := make([]line, 0, size/60)
+	for i, t := range turns {
 		text := t.Text
-		if over := size - scan; i == from && over > 0 && t.Kind != Prior {
-			text = text[min(over, len(text)):]
+		if t.Kept || text == "" {
+			continue
 		}
 		if !utf8.ValidString(text) {
 			text = strings.ToValidUTF8(text, "\uFFFD")
@@ -68,11 +70,14 @@ func lines(turns []Turn, scan int) []line {
 			continue
 		}
 		start := len(found)
-		longest := longLine
-		if t.Kind == Assistant {
-			longest = longSentence
+		longest, most := longLine, longLine
+		switch t.Kind {
+		case Assistant:
+			longest, most = longSentence, longSpoken
+		case User:
+			most = longSpoken
 		}
-		for at, part := range pieces(text, longest) {
+		for at, part := range pieces(text, longest, most) {
 			l := line{text: part, turn: int32(i), kind: t.Kind, first: len(found) == start}
 			if t.Kind == User && at > pasted {
 				l.kind = Result
@@ -90,8 +95,8 @@ func lines(turns []Turn, scan int) []line {
 }
 
 // pieces yields the lines of text that hold something, each with its offset; those over longest
-// bytes in parts that end where something ends.
-func pieces(text string, longest int) iter.Seq2[int, string] {
+// bytes in parts that end where something ends, of at most most bytes.
+func pieces(text string, longest, most int) iter.Seq2[int, string] {
 	return func(yield func(int, string) bool) {
 		for at := 0; at < len(text); {
 			end := strings.IndexByte(text[at:], '\n')
@@ -103,11 +108,11 @@ func pieces(text string, longest int) iter.Seq2[int, string] {
 			for len(rest) > 0 {
 				n := len(rest)
 				if n > longest {
-					if n = sentence(rest); n == 0 || n > longLine {
+					if n = sentence(rest, most); n == 0 || n > most {
 						n = len(rest)
 					}
 				}
-				if n > longLine {
+				if n > most {
 					n = breakAt(rest)
 				}
 				if part := strings.TrimSpace(rest[:n]); worth(part) && !yield(at, part) {
@@ -121,11 +126,17 @@ func pieces(text string, longest int) iter.Seq2[int, string] {
 	}
 }
 
-// sentence is where the first sentence of text ends, 0 when it has no end within longLine.
-func sentence(text string) int {
-	for i := 20; i < min(len(text)-1, longLine); i++ {
-		if c := text[i]; (c == '.' || c == '!' || c == '?' || c == ';') && text[i+1] == ' ' {
-			return i + 1
+// sentence is where the first sentence of text ends, 0 when it has no end within most bytes. A point
+// before a small letter ends none: "e.g. this".
+func sentence(text string, most int) int {
+	for i := 20; i < min(len(text)-1, most); i++ {
+		switch c := text[i]; {
+		case c == '!' || c == '?' || c == '.':
+			if text[i+1] == ' ' && (i+2 >= len(text) || text[i+2] < 'a' || text[i+2] > 'z') {
+				return i + 1
+			}
+		case c == 0xE3 && text[i:min(i+3, len(text))] == "。", c == 0xEF && (text[i:min(i+3, len(text))] == "！" || text[i:min(i+3, len(text))] == "？"):
+			return i + 3
 		}
 	}
 	return 0

@@ -13,8 +13,9 @@ const (
 // need, in at most n bytes; "" where no line stands out. The other turns decide with what
 // is rare, and what was spoken of.
 func Notable(turns []Turn, n int) []string {
-	all := lines(turns, DefaultScan)
-	weigh(all)
+	turns = newest(turns, DefaultScan)
+	all := lines(turns)
+	weigh(all, nil)
 	found := make([]string, len(turns))
 	var scores []float64
 	for i := 0; i < len(all); {
@@ -34,6 +35,28 @@ func Notable(turns []Turn, n int) []string {
 		if len(scores) == 1 || all[best].score >= notableRatio*scores[(len(scores)-1)/2] {
 			found[turn] = shorten(all[best].shortened(), n)
 		}
+	}
+	return found
+}
+
+// Failed returns for each turn that is the Result of a command what it says that went wrong, in
+// at most n bytes on lines of their own; "" where nothing did. What was run again later is told
+// of too: it is what happened then.
+func Failed(turns []Turn, n int) []string {
+	turns = newest(turns, DefaultScan)
+	found := make([]string, len(turns))
+	for _, f := range gather(turns).failures.list {
+		text := ""
+		for _, l := range f.lines {
+			if len(text)+len(l)+1 > n {
+				break
+			}
+			if text != "" {
+				text += "\n"
+			}
+			text += l
+		}
+		found[f.turn] = text
 	}
 	return found
 }

@@ -35,15 +35,15 @@ func priorLines(found []line, text string, turn int32) []line {
 	for row := range strings.Lines(text) {
 		row = strings.TrimSpace(row)
 		if strings.HasPrefix(row, "## ") {
-			for s, title := range titles {
-				if row == title {
-					at = section(s)
-				}
-			}
-			if row == verbatimTop {
+			if s := titled(row); s != sectionNone {
+				at = s
+			} else if row == verbatimTop {
 				at = sectionDecisions
 			}
 			continue
+		}
+		if at.recorded() {
+			continue // see records.prior
 		}
 		if row == "" || strings.HasPrefix(row, "[Plimsoll: ") {
 			continue
@@ -62,7 +62,7 @@ func priorLines(found []line, text string, turn int32) []line {
 		if strings.HasPrefix(row, "> ") {
 			l.section = sectionUser
 		}
-		for _, part := range pieces(rest, longLine) {
+		for _, part := range pieces(rest, longSpoken, longSpoken) {
 			l.text = part
 			found = append(found, l)
 		}

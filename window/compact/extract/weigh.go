@@ -20,10 +20,12 @@ const (
 	// narrated is for an agent's words about what it is about to do: the call that follows
 	// says it better.
 	narrated = 0.3
+	// answered is what a user's answer to a question counts as a decision.
+	answered = 8.0
 )
 
 // weigh scores every line, and puts it into a section.
-func weigh(all []line) {
+func weigh(all []line, known *records) {
 	templates := make(map[uint64]int32, len(all))
 	shapes := make(map[uint64]int32, len(all))
 	occurs := make(map[uint64]int32, len(all))
@@ -49,11 +51,18 @@ func weigh(all []line) {
 	}
 	var scratch [longLine + 8]byte
 	newest := float64(1)
-	if len(all) > 0 {
-		newest = float64(all[len(all)-1].turn) + 1
+	for i := range all {
+		newest = max(newest, float64(all[i].turn)+1)
 	}
 	for i := range all {
 		l := &all[i]
+		switch {
+		case known == nil:
+		case l.kind == Assistant, l.kind == Prior && (l.section == sectionDecisions || l.section == sectionConstraints):
+			l.decision = decides(l.text)
+		case l.kind == Result && known.answers[l.turn]:
+			l.decision, l.section = answered, sectionDecisions
+		}
 		l.score = l.weight(max(templates[l.template], shapes[l.shape]), occurs, spoken, len(all), scratch[:])
 		l.score *= 0.75 + 0.5*float64(l.turn+1)/newest
 	}
@@ -72,7 +81,7 @@ func (l *line) weight(alike int32, occurs map[uint64]int32, spoken map[uint64]bo
 	if is&cueConstraint != 0 {
 		score += weightConstraint * strength
 	}
-	if is&cueDecision != 0 {
+	if is&cueDecision != 0 || l.decision >= decisive {
 		score += weightDecision * strength
 	}
 	if is&cueError != 0 {
@@ -112,7 +121,7 @@ func (l *line) weight(alike int32, occurs map[uint64]int32, spoken map[uint64]bo
 		// An agent repeats itself in much fewer lines than its tools do.
 		score /= math.Sqrt(math.Sqrt(float64(alike)))
 	}
-	if l.kind == Assistant && is&^cueNext == 0 && narrates(l.text) {
+	if l.kind == Assistant && is&^cueNext == 0 && l.decision < decisive && narrates(l.text) {
 		score *= narrated
 	}
 	return score
@@ -125,6 +134,8 @@ func (l *line) place(is cue) section {
 		return sectionUser
 	case Assistant:
 		switch {
+		case l.decision >= decisive:
+			return sectionDecisions
 		case is&cueNext != 0 && l.last:
 			return sectionNext
 		case is&cueConstraint != 0:

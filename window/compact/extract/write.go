@@ -12,13 +12,22 @@ type section uint8
 const (
 	sectionNone section = iota
 	sectionUser
+	sectionPlan
 	sectionConstraints
 	sectionDecisions
+	sectionChanged
 	sectionFiles
+	sectionFailures
 	sectionErrors
+	sectionRetired
 	sectionNext
 	sections
 )
+
+// recorded tells whether a section holds blocks of [records] and not lines.
+func (s section) recorded() bool {
+	return s == sectionPlan || s == sectionChanged || s == sectionFailures || s == sectionRetired
+}
 
 // Opening is how every summary starts: by it a summary is known again, and a model told from
 // the user.
@@ -36,10 +45,14 @@ const (
 
 var titles = [sections]string{
 	sectionUser:        "## What the user said, in the user's own words",
+	sectionPlan:        "## Plans and lists of things to do, in their last state",
 	sectionConstraints: "## Constraints",
 	sectionDecisions:   "## Decisions and findings",
+	sectionChanged:     "## Files that were written, changed or moved",
 	sectionFiles:       "## Files, identifiers and values",
+	sectionFailures:    "## What commands that failed printed last",
 	sectionErrors:      "## Errors",
+	sectionRetired:     "## What failed before the same command was run again",
 	sectionNext:        "## Where it stood",
 }
 
@@ -51,10 +64,12 @@ type writer struct {
 func newWriter(bytes, messages int) *writer { return &writer{bytes: bytes, messages: messages} }
 
 // room is what is left for lines once every mark and title is paid for.
-func (w *writer) room() int {
+func (w *writer) room(known *records) int {
 	room := w.bytes - len(Opening) - len(opened) - len(closing) - 24 - len(verbatimTop)
-	for _, title := range titles {
-		room -= len(title) + 2
+	for s, title := range titles {
+		if !section(s).recorded() || known.any(section(s)) {
+			room -= len(title) + 2
+		}
 	}
 	return max(0, room)
 }
@@ -81,6 +96,10 @@ func (w *writer) write(all []line, c choice) string {
 		by[all[i].section] = append(by[all[i].section], i)
 	}
 	for s := sectionUser; s < sections; s++ {
+		if s.recorded() {
+			w.blocks(&b, s, c.blocks)
+			continue
+		}
 		if len(by[s]) == 0 && (s != sectionFiles || len(c.also) == 0) {
 			continue
 		}
@@ -106,4 +125,32 @@ func (w *writer) write(all []line, c choice) string {
 	}
 	b.WriteString("\n" + closing)
 	return b.String()
+}
+
+// blocks writes the blocks of a section; those of one head stand together.
+func (w *writer) blocks(b *strings.Builder, s section, blocks []block) {
+	var list []block
+	at := map[string]int{}
+	for _, one := range blocks {
+		if one.section != s {
+			continue
+		}
+		if i, ok := at[one.head]; ok && one.head != "" {
+			list[i].lines = append(list[i].lines, one.lines...)
+			continue
+		}
+		at[one.head] = len(list)
+		list = append(list, one)
+	}
+	if len(list) > 0 {
+		b.WriteString("\n" + titles[s] + "\n")
+	}
+	for _, one := range list {
+		if one.head != "" {
+			b.WriteString(one.head + "\n")
+		}
+		for _, l := range one.lines {
+			b.WriteString(l + "\n")
+		}
+	}
 }

@@ -1,0 +1,171 @@
+package extract
+
+import (
+	"strings"
+
+	"github.com/plimsoll/plimsoll/internal/rawjson"
+)
+
+// A value is one of a call's arguments, or all of them: an object has members, an array
+// elements, everything else is a text.
+type value struct {
+	key     string // as it is written; "" of an element
+	text    string
+	object  bool
+	array   bool
+	members []value
+}
+
+const (
+	// maxDepth and maxValues bound what is read of one call's arguments; what is beyond them is
+	// not looked into.
+	maxDepth  = 8
+	maxValues = 4096
+)
+
+// parseArguments reads the arguments of a call. What is no JSON is one text: the dialects have
+// tools with free input.
+func parseArguments(text string) value {
+	trimmed := strings.TrimSpace(text)
+	if trimmed == "" || trimmed[0] != '{' && trimmed[0] != '[' {
+		return value{text: text}
+	}
+	p := argumentParser{s: rawjson.Scanner{Text: []byte(trimmed)}}
+	v := p.value(0)
+	if p.s.Err != nil && len(v.members) == 0 {
+		return value{text: text}
+	}
+	return v
+}
+
+type argumentParser struct {
+	s     rawjson.Scanner
+	count int
+	inner bool // reading JSON that stood in a text
+}
+
+func (p *argumentParser) value(depth int) (v value) {
+	p.count++
+	c := p.s.Peek()
+	if depth >= maxDepth || p.count > maxValues {
+		p.s.Skip()
+		return v
+	}
+	switch c {
+	case '{':
+		v.object = true
+		p.s.Begin('{', "no object")
+		for p.s.More('}') {
+			name := p.s.Name()
+			if p.s.Err != nil {
+				break
+			}
+			key := string(rawjson.Unquote(nil, name.Of(p.s.Text)))
+			if m := p.value(depth + 1); p.count <= maxValues {
+				m.key = key
+				v.members = append(v.members, m)
+			}
+		}
+	case '[':
+		v.array = true
+		p.s.Begin('[', "no array")
+		for p.s.More(']') {
+			if m := p.value(depth + 1); p.count <= maxValues {
+				v.members = append(v.members, m)
+			}
+		}
+	case '"':
+		span := p.s.String()
+		if p.s.Err != nil {
+			break
+		}
+		v.text = strings.ToValidUTF8(string(rawjson.Unquote(nil, span.Of(p.s.Text))), "\uFFFD")
+		if !p.inner {
+			v = p.nested(v, depth)
+		}
+	default:
+		span := p.s.Skip()
+		if p.s.Err == nil {
+			v.text = string(span.Of(p.s.Text))
+		}
+	}
+	return v
+}
+
+// nested reads a list or an object that a client wrote as a text: some tools take theirs so.
+func (p *argumentParser) nested(v value, depth int) value {
+	text := strings.TrimSpace(v.text)
+	if !strings.HasPrefix(text, "[{") && !strings.HasPrefix(text, "[\"") && !strings.HasPrefix(text, "{\"") {
+		return v
+	}
+	in := argumentParser{s: rawjson.Scanner{Text: []byte(text)}, count: p.count, inner: true}
+	read := in.value(depth)
+	p.count = in.count
+	if in.s.Peek(); in.s.Err != nil || in.s.At < len(in.s.Text) {
+		return v
+	}
+	read.text = v.text
+	return read
+}
+
+// plain tells that a value is a text, a number or a truth.
+func (v *value) plain() bool { return !v.object && !v.array }
+
+// visit calls f with every text below v, and with the object it stands in.
+func (v *value) visit(f func(text string, key string)) {
+	if v.plain() {
+		f(v.text, v.key)
+		return
+	}
+	for i := range v.members {
+		m := &v.members[i]
+		if m.plain() && m.key == "" {
+			f(m.text, v.key)
+			continue
+		}
+		m.visit(f)
+	}
+}
+
+// plainKey is a key without the ways of writing it: filePath, file_path and file-path are one.
+func plainKey(key string) string {
+	if len(key) > 64 {
+		return ""
+	}
+	b := make([]byte, 0, len(key))
+	for i := range len(key) {
+		c := key[i]
+		switch {
+		case c == '_' || c == '-' || c == ' ' || c == '.':
+			continue
+		case c >= 'A' && c <= 'Z':
+			c += 'a' - 'A'
+		}
+		b = append(b, c)
+	}
+	return string(b)
+}
+
+// wordsOf takes a name apart: "str_replace_editor", "applyPatch" and "fs.write" have words.
+func wordsOf(name string) (words []string) {
+	name = name[:min(len(name), 96)]
+	from := 0
+	cut := func(to int) {
+		if to > from {
+			words = append(words, strings.ToLower(name[from:to]))
+		}
+	}
+	for i := range len(name) {
+		c := name[i]
+		switch {
+		case c == '_' || c == '-' || c == '.' || c == ' ' || c == '/' || c == ':':
+			cut(i)
+			from = i + 1
+		case c >= 'A' && c <= 'Z' && i > from && name[i-1] >= 'a' && name[i-1] <= 'z':
+			cut(i)
+			from = i
+		}
+	}
+	cut(len(name))
+	return words
+}

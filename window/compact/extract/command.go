@@ -1,0 +1,145 @@
+package extract
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/plimsoll/plimsoll/internal/rawjson"
+)
+
+// failures keeps what the last run of each command said that went wrong.
+type failures struct {
+	list []failure
+	by   map[string]int // of the newest of a command
+}
+
+// ran notes the result of a command. A later run of the same command retires what an earlier
+// one said.
+func (f *failures) ran(command string, turn int32, text string, isError, reads bool) {
+	if reads && !isError {
+		return // a file that speaks of errors
+	}
+	one, found := failed(unwrapped(text), isError)
+	command = oneLine(command, maxCommand)
+	f.retire(command)
+	if found {
+		one.command, one.turn = command, turn
+		f.add(one)
+	}
+}
+
+// retire notes that a command was run again.
+func (f *failures) retire(command string) {
+	if at, ok := f.by[command]; ok {
+		f.list[at].over = true
+		delete(f.by, command)
+	}
+}
+
+func (f *failures) add(one failure) {
+	if f.by == nil {
+		f.by = map[string]int{}
+	}
+	if len(one.lines) == 0 {
+		return
+	}
+	if len(f.list) >= maxFailures {
+		f.list = slices.Delete(f.list, 0, maxFailures/4)
+		clear(f.by)
+		for i := range f.list {
+			if !f.list[i].over {
+				f.by[f.list[i].command] = i
+			}
+		}
+	}
+	if !one.over {
+		f.retire(one.command)
+		f.by[one.command] = len(f.list)
+	}
+	f.list = append(f.list, one)
+}
+
+// commandOf is what a call ran: the command of a shell, or the tool with its arguments.
+func commandOf(tool string, arguments *value) (command string, reads bool) {
+	if arguments.plain() {
+		return oneLine(arguments.text, maxCommand), false
+	}
+	for i := range arguments.members {
+		m := &arguments.members[i]
+		if !slices.Contains(shellKeys, plainKey(m.key)) {
+			continue
+		}
+		text := m.text
+		if m.array && len(m.members) > 0 {
+			words := make([]string, 0, len(m.members))
+			for k := range m.members[:min(len(m.members), 64)] {
+				words = append(words, m.members[k].text)
+			}
+			if len(words) > 2 && strings.HasPrefix(words[1], "-") && strings.HasSuffix(words[1], "c") {
+				words = words[2:]
+			}
+			text = strings.Join(words, " ")
+		}
+		if text = oneLine(text, maxCommand); text != "" {
+			return text, onlyReads(text)
+		}
+	}
+	var b strings.Builder
+	b.WriteString(tool)
+	arguments.visit(func(text, key string) {
+		if b.Len() < maxCommand && len(text) < 200 {
+			b.WriteString(" " + text)
+		}
+	})
+	return oneLine(b.String(), maxCommand), says(tool, readingWords) && !says(tool, writingWords) && !says(tool, runningWords)
+}
+
+// runningWords are in the names of tools that read what a command or a check said.
+var runningWords = []string{"terminal", "process", "output", "shell", "console", "task", "job", "log", "logs", "test", "tests", "build", "diagnostics", "problems", "errors", "lint", "check", "stdin", "session", "run", "exec"}
+
+// unwrapped is the text of a result that a client has put into JSON, its numbers with their names.
+func unwrapped(text string) string {
+	if !strings.HasPrefix(text, "{") {
+		return text
+	}
+	if _, err := rawjson.Only([]byte(text)); err != nil {
+		return text
+	}
+	v := parseArguments(text)
+	var b strings.Builder
+	v.visit(func(text, key string) {
+		if len(text) < 40 {
+			b.WriteString(key + ": ")
+		}
+		b.WriteString(text + "\n")
+	})
+	return b.String()
+}
+
+// readers are commands that show what is in files.
+var readers = []string{"cat", "head", "tail", "less", "more", "grep", "rg", "ag", "egrep", "find", "fd", "ls", "tree", "wc", "nl", "bat", "stat", "file", "diff", "cut", "sort", "jq", "yq", "awk", "history", "printenv", "env", "echo"}
+
+// onlyReads tells whether every command of a line is one that shows what is in files.
+func onlyReads(command string) bool {
+	if contains(command, []string{".log", ".out", "/tmp/", "output"}) {
+		return false // of what a command said
+	}
+	words := shellWords(command)
+	for len(words) > 0 {
+		end := slices.IndexFunc(words, separates)
+		if end < 0 {
+			end = len(words)
+		}
+		if one := words[:end]; len(one) > 0 {
+			name := one[0][strings.LastIndexByte(one[0], '/')+1:]
+			switch {
+			case name == "cd" || name == "sed" || slices.Contains(readers, name):
+			case name == "git" && len(one) > 1 && slices.Contains([]string{"show", "log", "diff", "blame", "grep", "status", "ls-files"}, one[1]):
+			default:
+				return false
+			}
+		}
+		words = words[min(end+1, len(words)):]
+	}
+	return true
+}

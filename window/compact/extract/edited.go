@@ -1,0 +1,227 @@
+package extract
+
+import (
+	"slices"
+	"strings"
+)
+
+// What the name of a tool says it does, by its words.
+var (
+	writingWords = []string{
+		"edit", "multiedit", "write", "create", "replace", "insert", "patch", "update", "save", "apply", "delete", "remove", "move", "rename",
+		"modify", "append", "prepend", "overwrite", "rewrite", "put", "refactor", "touch", "change", "fix", "add", "store", "upsert", "set", "format", "unlink", "copy",
+	}
+	readingWords = []string{
+		"read", "view", "open", "cat", "get", "list", "ls", "search", "grep", "rg", "find", "glob", "fetch", "show", "stat", "tree", "outline", "query", "lookup", "peek", "head", "tail", "diff",
+	}
+)
+
+// Keys of arguments, as [plainKey] has them.
+var (
+	pathKeys = []string{
+		"path", "paths", "file", "files", "filename", "filenames", "filepath", "filepaths", "notebookpath", "targetfile", "absolutepath", "relativepath", "relpath", "abspath",
+		"targetpath", "targetnotebook", "uri", "fileuri", "newpath", "oldpath", "newname", "newfile", "oldfile", "target", "destination", "dest", "source", "src", "to", "from", "document",
+		"location", "outputpath", "outputfile", "sourcepath", "destinationpath", "movepath", "resource", "script",
+		"datei", "pfad", "chemin", "fichier", "ruta", "archivo", "fichero", "arquivo", "caminho", "percorso",
+	}
+	contentKeys = []string{
+		"content", "contents", "filetext", "newstring", "newstr", "oldstring", "oldstr", "text", "diff", "patch", "edits", "replacement", "replace", "inserttext", "code", "body", "data",
+		"newsource", "changes", "newcontent", "codeedit", "newtext", "oldtext", "insert", "replacements", "operations", "hunks", "newcode", "lines", "unifieddiff", "codeeditinstructions",
+	}
+	// placeKeys hold folders in which something is done, not what is changed.
+	placeKeys = []string{"cwd", "workdir", "workingdirectory", "root", "directory", "dir", "folder", "projectpath", "repo", "repository", "pattern", "query", "regex", "glob", "include", "exclude", "url", "branch"}
+	// shellKeys hold commands for a shell.
+	shellKeys = []string{"command", "cmd", "script", "commands", "commandline", "shell", "bash", "input", "args", "argv", "run", "chars"}
+	// actionKeys say in one word what a tool of many uses is asked to do.
+	actionKeys = []string{"command", "action", "operation", "op", "mode", "kind", "method", "type"}
+)
+
+const (
+	maxPath    = 300 // bytes of a path
+	maxEdited  = 64  // paths of one call
+	maxScanned = 1 << 20
+)
+
+// edited lists the paths that a call changes, by its arguments: the tool's name, the names of
+// the arguments and what they hold speak for it, each by itself.
+func edited(tool string, arguments *value) []string {
+	e := edits{writes: says(tool, writingWords), reads: says(tool, readingWords)}
+	e.object(arguments, e.writes)
+	arguments.visit(func(text, key string) {
+		if len(text) < 8 {
+			return
+		}
+		e.patch(text[:min(len(text), maxScanned)])
+		if key == "" || slices.Contains(shellKeys, plainKey(key)) {
+			e.shell(text[:min(len(text), maxScanned)])
+		}
+	})
+	return e.paths
+}
+
+func says(name string, words []string) bool {
+	for _, w := range wordsOf(name) {
+		if slices.Contains(words, w) || len(w) > 5 && slices.ContainsFunc(words, func(s string) bool {
+			return len(s) >= 4 && (strings.HasPrefix(w, s) || strings.HasSuffix(w, s))
+		}) {
+			return true
+		}
+	}
+	return false
+}
+
+type edits struct {
+	writes, reads bool
+	paths         []string
+}
+
+func (e *edits) add(path string) {
+	path = strings.TrimSpace(path)
+	path = strings.TrimPrefix(path, "file://")
+	if path == "" || len(path) > maxPath || len(e.paths) >= maxEdited || strings.ContainsAny(path, "\n\r\t\x00*?{}<>|\"`") || slices.Contains(e.paths, path) {
+		return
+	}
+	for _, outside := range []string{"/dev/", "/tmp/", "/proc/", "http://", "https://", "$", "-"} {
+		if strings.HasPrefix(path, outside) {
+			return
+		}
+	}
+	e.paths = append(e.paths, path)
+}
+
+// object looks at one object of the arguments and at those in it. writes says that what
+// stands around it is an edit.
+func (e *edits) object(v *value, writes bool) {
+	content, listed := false, false
+	for i := range v.members {
+		m := &v.members[i]
+		key := plainKey(m.key)
+		if m.plain() && slices.Contains(actionKeys, key) && len(m.text) < 32 && !strings.Contains(m.text, " ") {
+			// "view" of an editor; "create" of a tool with a general name.
+			if says(m.text, readingWords) && !says(m.text, writingWords) {
+				return
+			}
+			writes = writes || says(m.text, writingWords)
+		}
+		switch {
+		case slices.Contains(contentKeys, key):
+			content = content || m.text != "" || len(m.members) > 0
+		case m.plain() && !slices.Contains(shellKeys, key) && strings.Contains(m.text, "\n"):
+			content = true
+		}
+		listed = listed || len(m.members) > 0 && !slices.Contains(placeKeys, key)
+	}
+	writes = writes || content && !e.reads
+	for i := range v.members {
+		m := &v.members[i]
+		key := plainKey(m.key)
+		switch {
+		case m.key != "" && writes && (m.object || m.array) && looksLikePath(m.key):
+			e.add(m.key) // {"changes": {"a/b.go": [...]}}
+			e.object(m, writes)
+		case m.plain():
+			if !writes || slices.Contains(placeKeys, key) || slices.Contains(contentKeys, key) || slices.Contains(shellKeys, key) && key != "script" {
+				continue
+			}
+			if slices.Contains(pathKeys, key) && couldBePath(m.text) || looksLikePath(m.text) {
+				e.add(m.text)
+			}
+		case m.array && slices.Contains(pathKeys, key):
+			for k := range m.members {
+				switch el := &m.members[k]; {
+				case el.plain() && writes && couldBePath(el.text):
+					e.add(el.text)
+				case !el.plain():
+					e.object(el, writes)
+				}
+			}
+		case listed:
+			e.object(m, writes)
+		}
+	}
+}
+
+// couldBePath tells whether a text under a key for paths may be one.
+func couldBePath(text string) bool {
+	return len(text) >= 2 && len(text) <= maxPath && !strings.ContainsAny(text, "\n\t;") && strings.Count(text, " ") < 4
+}
+
+// looksLikePath tells whether a text is a path whatever it stands under: one word with a
+// slash, or with an extension.
+func looksLikePath(text string) bool {
+	if len(text) < 3 || len(text) > maxPath || strings.ContainsAny(text, " \n\t\"'`<>|;,=(){}*$") || strings.Contains(text, "://") {
+		return false
+	}
+	letters := strings.ContainsFunc(text, func(r rune) bool { return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= 0x80 })
+	if !letters {
+		return false
+	}
+	if i := strings.IndexByte(text, '/'); i >= 0 {
+		return i < len(text)-1
+	}
+	return strings.IndexByte(text, '\\') > 0 || hasExtension(text)
+}
+
+// hasExtension tells whether a name ends like a file's: "main.go", ".env".
+func hasExtension(name string) bool {
+	i := strings.LastIndexByte(name, '.')
+	if i < 0 || len(name)-i < 2 || len(name)-i > 12 {
+		return false
+	}
+	for _, c := range []byte(name[i+1:]) {
+		if (c < 'a' || c > 'z') && (c < 'A' || c > 'Z') && (c < '0' || c > '9') && c != '_' {
+			return false
+		}
+	}
+	c := name[i+1]
+	return c < '0' || c > '9'
+}
+
+// patchMarks begin the lines of patches that name a file.
+var patchMarks = []string{"*** Update File: ", "*** Add File: ", "*** Delete File: ", "*** Move to: ", "+++ ", "rename to ", "rename from ", "diff --git ", "deleted file: ", "Index: "}
+
+// patch finds the files that a patch in any of the usual forms is for.
+func (e *edits) patch(text string) {
+	begun := strings.Contains(text, "*** Begin Patch") || strings.Contains(text, "*** Update File: ") || strings.Contains(text, "*** Add File: ")
+	if !begun && !strings.Contains(text, "+++ ") && !strings.Contains(text, "diff --git ") {
+		return
+	}
+	before := ""
+	for line := range strings.Lines(text) {
+		line = strings.TrimRight(line, "\r\n")
+		for _, mark := range patchMarks {
+			rest, ok := strings.CutPrefix(line, mark)
+			if !ok {
+				continue
+			}
+			rest, _, _ = strings.Cut(rest, "\t")
+			switch mark {
+			case "+++ ":
+				old, ok := strings.CutPrefix(before, "--- ")
+				if !ok {
+					break // a line that was added
+				}
+				if rest == "/dev/null" {
+					rest, _, _ = strings.Cut(old, "\t")
+				}
+				e.add(withoutSide(rest))
+			case "diff --git ":
+				if _, to, ok := strings.Cut(rest, " "); ok {
+					e.add(withoutSide(to))
+				}
+			default:
+				e.add(rest)
+			}
+			break
+		}
+		before = line
+	}
+}
+
+// withoutSide takes git's "a/" or "b/" off a path.
+func withoutSide(path string) string {
+	if strings.HasPrefix(path, "a/") || strings.HasPrefix(path, "b/") {
+		return path[2:]
+	}
+	return path
+}

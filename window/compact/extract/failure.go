@@ -1,0 +1,322 @@
+package extract
+
+import (
+	"cmp"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// A failure is what the last run of a command said that went wrong.
+type failure struct {
+	command string // or the tool's name
+	turn    int32
+	code    int      // 0 when it is not known
+	lines   []string // what says most first, each of the two parts in the output's order
+	best    int      // how many of them say most
+	over    bool     // the command was run again since
+}
+
+const (
+	maxFailures    = 200
+	maxFailureHead = 16 << 10 // of an output that is searched for failures, at its beginning
+	maxFailureTail = 96 << 10 // and at its end
+	maxFailLines   = 14       // of one failure
+	maxFailBest    = 5        // of them that are told before other failures are told more of
+	maxFailBytes   = 400      // in these
+	maxFailLine    = 240      // bytes
+	maxCommand     = 160      // bytes of a command as it is quoted
+)
+
+// How much a line of a command's output says about what failed.
+const (
+	failNamed   = 5 // a test that failed, an error of a compiler, a panic
+	failDetail  = 3 // what was expected and what came, where it was
+	failGeneral = 2
+)
+
+// failMarks are the ways in which runners of tests, compilers and shells begin a line about what
+// failed. They are compared at the start of the trimmed line.
+var failMarks = []string{
+	"--- FAIL", "FAIL\t", "FAIL ", "FAIL:", "FAILED", "panic:", "fatal:", "fatal error:", "Error:", "error:", "ERROR:", "ERROR ", "error[", "[ERROR]", "E   ", "✗", "✕", "✘", "×", "✖", "❌", "●",
+	"not ok ", "npm ERR!", "npm error", "make: ***", "Traceback", "thread '", "FAILURE", "Failures:", "BUILD FAILED", "BUILD FAILURE", "Caused by:", "Exception in", "Assertion", "AssertionError",
+	"rspec ./", "Failed:", "Failed!", "[FAIL]", "[  FAILED  ]", "[xUnit.net", "undefined:", "ld:", "ld.lld:", "collect2:", "SyntaxError", "TypeError", "ReferenceError", "KO ", "NG ",
+	"Fehler", "FEHLER", "Erreur", "ERREUR", "ERRO", "Errore", "Ошибка", "错误", "エラー", "失败", "失敗", "(in test file", "sh: ", "bash: ", "zsh: ", "Segmentation fault", "Killed", "signal:", "Abort",
+}
+
+// failWords say that something failed wherever they stand in the line, and detailWords what was
+// expected. All in lower case.
+var (
+	failWords = []string{
+		"failed", "failure", "fails", "failing", " error", "error:", "error ", "error[", "panic", "exception", "assert", "undefined", "cannot find", "not found", "no such file", "timed out", "timeout", "denied", "refused",
+		"mismatch", "unexpected", "cannot ", "could not", "unable to", "unresolved", "missing", "traceback", "segfault", "exit status", "leak", "data race", "deadlock", "invalid", "fehlgeschlagen", "fehler",
+		"échec", "échoué", "erreur", "falló", "fallo", "fallido", "falhou", "fallito", "провал", "ошибка", "błąd", "mislukt", "失败", "失敗", "错误", "エラー", "nicht bestanden", "not ok", "violat", "conflict",
+	}
+	detailWords = []string{
+		"expected", "expect(", "got ", "got:", "want ", "want:", "actual", "received", "but was", "instead of", "should ", "to equal", "to be ", "left:", "right:", "diff:", "esperado", "esperaba", "erwartet", "attendu", "obtenu",
+		"obtuvo", "erhalten", "verwacht", "ожидалось", "получено", "oczekiwano", "应为", "期待", "实际", "实际", "assert", " != ", " == ", "-->", "at ",
+	}
+	// passMarks say of an output without a code that the command did well.
+	passMarks = []string{"0 failed", "0 failures", "0 fail", "no failures", "0 errors", "0 error", "failures: 0", "errors: 0", "failed: 0", "failed=0", "fail 0", "failed:     0", "error: (none)", "error: none", "error: null", "errors: none", "error: <none>", "stderr: (none)"}
+	// exitMarks stand before the code a command ended with. In lower case.
+	exitMarks = []string{"exit code", "exit status", "exited with code", "exit_code", "exitcode", "returncode", "return code", "exited with", "exit-code", "rc=", "exit=", "exit:", "*** [", "terminated with", "beendet mit", "código de salida", "code de sortie", "exit"}
+)
+
+// failed reads a result. found is false when it tells of nothing that failed; passed says that it
+// is the output of a command that did well.
+func failed(text string, isError bool) (f failure, found bool) {
+	head, tail := text, ""
+	if len(text) > maxFailureHead+maxFailureTail {
+		head, tail = text[:maxFailureHead], text[len(text)-maxFailureTail:]
+	}
+	r := failReader{}
+	r.read(head)
+	r.read(tail)
+	if r.code == 0 && !isError && r.named == 0 {
+		return failure{}, false
+	}
+	f.code = r.code
+	f.lines, f.best = r.pick()
+	return f, len(f.lines) > 0
+}
+
+// ended notes a code that a line speaks of. What runs a command writes its code above or below
+// the output; between them others are spoken of.
+func (f *failReader) ended(code int) {
+	switch {
+	case f.seen <= 4:
+		f.code, f.told = code, true
+	case !f.told:
+		f.code = code
+	}
+}
+
+type failLine struct {
+	text  string
+	worth int
+}
+
+// A failReader goes through an output.
+type failReader struct {
+	lines []failLine
+	named int  // lines that name a failure
+	seen  int  // lines
+	code  int  // that the command ended with
+	told  bool // by what ran the command
+	near  int  // how many lines more stand near one that names a failure
+}
+
+const maxFailScan = 4000 // lines that are held
+
+func (f *failReader) read(text string) {
+	for row := range strings.Lines(text) {
+		row = strings.TrimRight(row, " \t\r\n")
+		if len(row) > 2000 {
+			row = row[:2000]
+		}
+		if strings.IndexByte(row, 0x1B) >= 0 {
+			row = withoutColours(row)
+		}
+		trimmed := strings.TrimSpace(row)
+		if trimmed == "" {
+			continue
+		}
+		lower := strings.ToLower(trimmed)
+		f.seen++
+		if code, ok := exitCode(lower); ok {
+			f.ended(code)
+			if len(trimmed) < 40 {
+				continue // the failure's head says it
+			}
+		}
+		worth := 0
+		switch {
+		case passes(lower):
+			continue
+		case marks(trimmed):
+			worth = failNamed
+		case contains(lower, failWords) && !strings.HasPrefix(lower, "ok"):
+			worth = failGeneral
+			if place(lower) {
+				worth = failNamed
+			}
+		}
+		if worth < failNamed && worth > 0 && f.near > 0 {
+			worth++
+		}
+		if worth < failNamed && (contains(lower, detailWords) || place(lower) && f.near > 0) {
+			worth = max(worth, 1)
+			if f.near > 0 {
+				worth = max(worth, failDetail)
+			}
+		}
+		f.near--
+		if worth >= failNamed {
+			f.named++
+			f.near = 8
+		}
+		if len(f.lines) >= maxFailScan {
+			f.lines = slices.Delete(f.lines, maxFailScan/4, maxFailScan/2)
+		}
+		f.lines = append(f.lines, failLine{oneLine(trimmed, maxFailLine), worth})
+	}
+}
+
+// pick takes the lines that say most, and keeps their order. A command that failed without a
+// line about it is known by how its output ended.
+func (f *failReader) pick() (lines []string, best int) {
+	order := make([]int, 0, len(f.lines))
+	most := maxFailLines
+	for i := range f.lines {
+		if l := &f.lines[i]; l.worth >= failDetail || l.worth > 0 && f.named == 0 && readable(l.text) {
+			order = append(order, i)
+		}
+	}
+	if f.named == 0 {
+		most = maxFailLines / 3
+		for i := max(0, len(f.lines)-most); i < len(f.lines); i++ {
+			if f.lines[i].worth == 0 && readable(f.lines[i].text) {
+				order = append(order, i)
+			}
+		}
+	}
+	slices.SortStableFunc(order, func(a, b int) int {
+		return cmp.Or(f.lines[b].worth-f.lines[a].worth, len(f.lines[a].text)/64-len(f.lines[b].text)/64)
+	})
+	said := map[string]bool{}
+	var taken []int
+	for _, i := range order {
+		if len(taken) >= most {
+			break
+		}
+		if text := f.lines[i].text; worth(text) && !said[text] {
+			said[text] = true
+			taken = append(taken, i)
+		}
+	}
+	for size := 0; best < min(len(taken), maxFailBest); best++ {
+		if size += len(f.lines[taken[best]].text); size > maxFailBytes && best > 0 {
+			break
+		}
+	}
+	slices.Sort(taken[:best])
+	slices.Sort(taken[best:])
+	for _, i := range taken {
+		lines = append(lines, f.lines[i].text)
+	}
+	return lines, best
+}
+
+// readable tells whether a line has words: a dump has none.
+func readable(line string) bool {
+	words, run := 0, 0
+	for i := range len(line) {
+		switch c := line[i]; {
+		case c >= 0xE0: // a script without spaces says more with a letter
+			run += 2
+		case c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= 0x80:
+			run++
+		case class[c] == 'd':
+			run = -100 // base64
+		default:
+			if run >= 3 && run <= 24 {
+				words++
+			}
+			run = 0
+		}
+	}
+	if run >= 3 && run <= 24 {
+		words++
+	}
+	return words >= 2
+}
+
+func marks(line string) bool {
+	for _, m := range failMarks {
+		if strings.HasPrefix(line, m) {
+			return true
+		}
+	}
+	return strings.HasPrefix(line, "Failed ") && strings.HasSuffix(line, "]") // dotnet's "Failed Name [12 ms]"
+}
+
+func passes(lower string) bool { return contains(lower, passMarks) }
+
+func contains(text string, words []string) bool {
+	for _, w := range words {
+		if strings.Contains(text, w) {
+			return true
+		}
+	}
+	return false
+}
+
+// place tells whether a line names a place in a file: "a_test.go:12", "src/a.ts(3,7)".
+func place(line string) bool {
+	if line != "" && class[line[0]] == 'd' { // "12:5  error  …", as linters have it under the file's name
+		row, rest, ok := strings.Cut(line[:min(len(line), 16)], ":")
+		return ok && len(row) < 7 && rest != "" && class[rest[0]] == 'd'
+	}
+	for i := 2; i < len(line)-1; i++ {
+		if c := line[i]; (c == ':' || c == '(') && line[i+1] >= '0' && line[i+1] <= '9' {
+			from := i
+			for from > 0 && (class[line[from-1]] != 0 && line[from-1] != ':') {
+				from--
+			}
+			if hasExtension(line[from:i]) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// exitCode reads the code that a line says a command ended with, of a line in lower case.
+func exitCode(lower string) (code int, ok bool) {
+	if len(lower) > 400 {
+		return 0, false
+	}
+	for _, m := range exitMarks {
+		at := strings.Index(lower, m)
+		if at < 0 || m == "exit" && at > 0 {
+			continue
+		}
+		rest := strings.TrimLeft(lower[at+len(m):], " :=\"'>()[]*")
+		rest = strings.TrimPrefix(rest, "code ")
+		end := 0
+		for end < len(rest) && end < 5 && rest[end] >= '0' && rest[end] <= '9' {
+			end++
+		}
+		if m == "*** [" {
+			if _, number, found := strings.Cut(lower, "] error "); found {
+				n, err := strconv.Atoi(strings.TrimSpace(number))
+				return n, err == nil
+			}
+			continue
+		}
+		if end == 0 {
+			continue
+		}
+		n, err := strconv.Atoi(rest[:end])
+		return n, err == nil && n < 1<<16
+	}
+	return 0, false
+}
+
+// withoutColours takes the escapes of a terminal out of a line.
+func withoutColours(row string) string {
+	var b strings.Builder
+	for i := 0; i < len(row); i++ {
+		if row[i] != 0x1B {
+			b.WriteByte(row[i])
+			continue
+		}
+		if i+1 < len(row) && row[i+1] == '[' {
+			i += 2
+			for i < len(row) && (row[i] < '@' || row[i] > '~') {
+				i++
+			}
+		}
+	}
+	return b.String()
+}

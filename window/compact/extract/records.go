@@ -1,0 +1,288 @@
+package extract
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// Records are what a conversation says by its structure and not by its words: the state of the plan,
+// the files that were changed, what failed and has not been run since.
+type records struct {
+	plans    plans
+	changed  map[string]int32 // paths, with how many changes there were before the last of them
+	clock    int32
+	failures failures
+	prose    []line         // of arguments that say why something is done
+	answers  map[int32]bool // results that are the user's answers to a question
+}
+
+// A call that has no result yet, or the one that a result belongs to.
+type pending struct {
+	id, tool, command string
+	reads, writes     bool
+}
+
+const (
+	maxChanged = 4000 // paths
+	maxUnnamed = 64   // calls that wait for a result that names none
+)
+
+// gather reads the structure of turns. What is in turns that stay (Kept) only replaces what was
+// said before.
+func gather(turns []Turn) *records {
+	r := &records{changed: map[string]int32{}, answers: map[int32]bool{}}
+	calls := map[string]pending{} // by id
+	var unnamed []pending         // of dialects without ids, oldest first
+	for i := range turns {
+		t := &turns[i]
+		turn := int32(i)
+		switch t.Kind {
+		case Prior:
+			r.prior(t.Text, turn)
+		case Assistant:
+			r.plans.spoken(t.Text, turn)
+		case Call:
+			v := parseArguments(t.Text)
+			paths := edited(t.Tool, &v)
+			if !t.Kept {
+				for _, path := range paths {
+					r.change(path)
+				}
+			}
+			r.plans.call(t.Tool, &v, paths, turn)
+			if !t.Kept {
+				r.reasons(&v, turn)
+			}
+			p := pending{id: t.ID, tool: t.Tool, writes: len(paths) > 0 && says(t.Tool, writingWords)}
+			p.command, p.reads = commandOf(t.Tool, &v)
+			if t.ID != "" {
+				calls[t.ID] = p
+			} else {
+				if len(unnamed) >= maxUnnamed {
+					unnamed = slices.Delete(unnamed, 0, maxUnnamed/2)
+				}
+				unnamed = append(unnamed, p)
+			}
+		case Result:
+			p, ok := calls[t.ID]
+			if !ok || t.ID == "" {
+				p = pending{tool: t.Tool, command: t.Tool}
+				for k := range unnamed {
+					if unnamed[k].tool == t.Tool {
+						p = unnamed[k]
+						unnamed = slices.Delete(unnamed, k, k+1)
+						break
+					}
+				}
+			}
+			if keepsPlan(p.tool) {
+				r.plans.created(p.tool, t.Text)
+			}
+			if asksUser(p.tool) {
+				r.answers[turn] = true
+			}
+			if p.writes && !t.Failed && !marks(strings.TrimSpace(t.Text[:min(len(t.Text), 80)])) {
+				continue // an edit shows what it has written
+			}
+			r.failures.ran(p.command, turn, t.Text, t.Failed, p.reads)
+		}
+	}
+	r.plans.list = slices.DeleteFunc(r.plans.list, func(p plan) bool { return turns[p.turn].Kept })
+	r.failures.list = slices.DeleteFunc(r.failures.list, func(f failure) bool { return turns[f.turn].Kept })
+	return r
+}
+
+func (r *records) change(path string) {
+	if _, known := r.changed[path]; known || len(r.changed) < maxChanged {
+		r.clock++
+		r.changed[path] = r.clock
+	}
+}
+
+// reasonKeys hold what an agent says of a call and not what the call does.
+var reasonKeys = []string{"explanation", "reason", "reasoning", "rationale", "thought", "thoughts", "thinking", "message", "summary", "decision", "note", "notes", "comment", "why", "description", "justification", "commitmessage", "title", "body"}
+
+// reasons takes what an agent says of a call as words of the agent's, and the message of a commit.
+func (r *records) reasons(v *value, turn int32) {
+	say := func(text string) {
+		if strings.Count(text, " ") < 4 && text[:min(len(text), 1)] < "\x80" {
+			return
+		}
+		for _, part := range pieces(text[:min(len(text), pasted)], longSentence, longSpoken) {
+			if len(r.prose) < maxChanged && decides(part) >= decisive {
+				r.prose = append(r.prose, line{text: part, turn: turn, kind: Assistant})
+			}
+		}
+	}
+	v.visit(func(text, key string) {
+		key = plainKey(key)
+		if slices.Contains(reasonKeys, key) {
+			say(text)
+		} else if slices.Contains(shellKeys, key) && strings.Contains(text, "git commit") {
+			words := shellWords(strings.ReplaceAll(text[:min(len(text), pasted)], "\n", " "))
+			for i, w := range words[:max(0, len(words)-1)] {
+				if w == "-m" || w == "-am" || w == "--message" {
+					say(words[i+1])
+				}
+			}
+		}
+	})
+}
+
+// asksUser tells whether a tool puts a question to the user: its result is the user's answer.
+func asksUser(tool string) bool {
+	words := wordsOf(tool)
+	return slices.ContainsFunc(words, func(w string) bool { return w == "ask" || strings.HasPrefix(w, "ask") }) &&
+		slices.ContainsFunc(words, func(w string) bool {
+			return strings.Contains(w, "user") || strings.Contains(w, "question") || strings.Contains(w, "followup") || w == "human"
+		})
+}
+
+// A block is lines that go into a summary together, or as many of them as there is room for.
+type block struct {
+	section section
+	head    string   // without it the others mean nothing; may be ""
+	lines   []string // as they are written, with what they begin with
+}
+
+// any tells whether there may be something in a section.
+func (r *records) any(s section) bool {
+	switch s {
+	case sectionPlan:
+		return len(r.plans.list) > 0
+	case sectionChanged:
+		return len(r.changed) > 0
+	}
+	return len(r.failures.list) > 0
+}
+
+// blocks puts the records of a section into the order in which they are to be taken: the newest
+// first. more asks for what failures say less with.
+func (r *records) blocks(s section, more bool) (list []block) {
+	switch s {
+	case sectionPlan:
+		said := map[string]bool{}
+		for _, p := range slices.Backward(r.plans.list) {
+			b := block{section: s, head: "- " + oneLine(p.name, 120) + ":"}
+			for _, item := range p.items {
+				if said[item.text] {
+					continue
+				}
+				said[item.text] = true
+				b.lines = append(b.lines, "  "+item.mark()+item.text)
+			}
+			if len(b.lines) > 0 {
+				list = append(list, b)
+			}
+		}
+	case sectionChanged:
+		paths := slices.SortedFunc(maps.Keys(r.changed), func(a, b string) int { return cmp.Compare(r.changed[b], r.changed[a]) })
+		for _, path := range paths {
+			list = append(list, block{section: s, lines: []string{"- " + path}})
+		}
+	case sectionFailures, sectionRetired:
+		said := map[string]bool{}
+		for _, f := range slices.Backward(r.failures.list) {
+			if f.over != (s == sectionRetired) {
+				continue
+			}
+			b := block{section: s, head: "- $ " + f.command}
+			if f.code != 0 {
+				b.head += " (exit code " + strconv.Itoa(f.code) + ")"
+			}
+			for i, l := range f.lines {
+				switch {
+				case said[l]:
+					continue
+				case i < f.best != more:
+					b.lines = append(b.lines, "  | "+l)
+				}
+				said[l] = true
+			}
+			if len(b.lines) > 0 {
+				list = append(list, b)
+			}
+		}
+	}
+	return list
+}
+
+// prior reads the records of an earlier summary.
+func (r *records) prior(text string, turn int32) {
+	at := sectionNone
+	name := ""
+	var items []planItem
+	var plans []plan
+	flush := func() {
+		if at == sectionPlan && name != "" {
+			plans = append(plans, plan{name, turn, items})
+		}
+		name, items = "", nil
+	}
+	var found []failure
+	var paths []string
+	for row := range strings.Lines(text) {
+		row = strings.TrimRight(row, "\r\n")
+		if strings.HasPrefix(row, "## ") {
+			flush()
+			at = titled(row)
+			continue
+		}
+		switch at {
+		case sectionPlan:
+			if head, ok := strings.CutPrefix(row, "- "); ok {
+				flush()
+				name = strings.TrimSuffix(head, ":")
+			} else if list := checklist(row); len(list) == 1 {
+				item := list[0]
+				if rest, ok := strings.CutPrefix(strings.TrimSpace(row), "[ ] ("); ok {
+					if status, said, ok := strings.Cut(rest, ") "); ok {
+						item.status, item.text = status, said
+					}
+				}
+				items = append(items, item)
+			}
+		case sectionChanged:
+			if path, ok := strings.CutPrefix(row, "- "); ok && len(path) <= maxPath {
+				paths = append(paths, path)
+			}
+		case sectionFailures, sectionRetired:
+			if head, ok := strings.CutPrefix(row, "- $ "); ok {
+				f := failure{command: head, turn: turn, over: at == sectionRetired}
+				if command, code, ok := strings.Cut(head, " (exit code "); ok {
+					f.command = command
+					f.code, _ = strconv.Atoi(strings.TrimSuffix(code, ")"))
+				}
+				found = append(found, f)
+			} else if l, ok := strings.CutPrefix(row, "  | "); ok && len(found) > 0 {
+				f := &found[len(found)-1]
+				f.lines = append(f.lines, l)
+				f.best = min(len(f.lines), maxFailBest)
+			}
+		}
+	}
+	flush()
+	// They were written newest first.
+	for _, p := range slices.Backward(plans) {
+		r.plans.set(p.name, p.turn, p.items)
+	}
+	for _, path := range slices.Backward(paths) {
+		r.change(path)
+	}
+	for _, f := range slices.Backward(found) {
+		r.failures.add(f)
+	}
+}
+
+// titled is the section that a title begins, sectionNone for others.
+func titled(row string) section {
+	for s, title := range titles {
+		if title != "" && row == title {
+			return section(s)
+		}
+	}
+	return sectionNone
+}

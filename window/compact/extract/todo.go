@@ -1,0 +1,370 @@
+package extract
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/plimsoll/plimsoll/limit"
+)
+
+// A plan is one list of things to do in its last state.
+type plan struct {
+	name  string // of the tool, or where the list stood
+	turn  int32  // in which it got this state
+	items []planItem
+}
+
+// A planItem is one thing to do.
+type planItem struct {
+	id     string
+	text   string
+	status string // as the tool has it; "" where it says none
+}
+
+const (
+	maxPlans = 6
+	maxItems = 100 // of one plan
+	maxItem  = 320 // bytes of one
+)
+
+var (
+	// planWords are in the names of tools and arguments that keep a plan.
+	planWords = []string{"todo", "todos", "plan", "plans", "task", "tasks", "checklist", "steps", "backlog", "kanban", "milestones", "subtasks", "worklist", "agenda", "roadmap", "progress"}
+	// statusKeys hold the state of an item; itemKeys its text, the best first.
+	statusKeys = []string{"status", "state", "done", "completed", "checked", "complete", "progress", "phase", "finished", "isdone", "iscompleted", "stage", "column", "estado", "statut", "stato", "zustand", "erledigt"}
+	itemKeys   = []string{"content", "title", "step", "task", "subject", "text", "name", "label", "summary", "item", "todo", "goal", "what", "description", "detail", "details", "notes", "note"}
+	// states are what stands there, without signs between the letters.
+	states = []string{
+		"pending", "inprogress", "completed", "complete", "done", "todo", "open", "doing", "blocked", "cancelled", "canceled", "notstarted", "started", "active", "finished", "skipped", "waiting", "ready",
+		"review", "wip", "queued", "failed", "closed", "new", "current", "next", "offen", "erledigt", "pendiente", "hecho", "terminé", "afaire", "encours", "fait", "true", "false",
+	}
+)
+
+// plans keeps the newest state of every list of things to do.
+type plans struct {
+	list []plan
+}
+
+// set puts a list in place of the one of the same name.
+func (p *plans) set(name string, turn int32, items []planItem) {
+	if len(items) == 0 {
+		return
+	}
+	items = items[:min(len(items), maxItems)]
+	p.list = slices.DeleteFunc(p.list, func(old plan) bool { return old.name == name })
+	if len(p.list) >= maxPlans {
+		p.list = slices.Delete(p.list, 0, 1)
+	}
+	p.list = append(p.list, plan{name, turn, items})
+}
+
+func (p *plans) find(name string) *plan {
+	for i := range p.list {
+		if p.list[i].name == name {
+			return &p.list[i]
+		}
+	}
+	return nil
+}
+
+// call reads a call for lists. edits are the files that it changes: a list in one of them goes by its name.
+func (p *plans) call(tool string, arguments *value, edits []string, turn int32) {
+	r := planReader{plans: p, name: tool, named: keepsPlan(tool), turn: turn}
+	if !r.named && len(edits) > 0 {
+		r.name = edits[len(edits)-1]
+	}
+	r.read(arguments)
+	if !r.found && r.named && arguments.object {
+		p.single(tool, arguments, turn)
+	}
+}
+
+// keepsPlan tells whether a name is of a tool or an argument that keeps a plan.
+func keepsPlan(name string) bool {
+	for _, w := range wordsOf(name) {
+		if slices.Contains(planWords, w) || strings.Contains(w, "todo") {
+			return true
+		}
+	}
+	return false
+}
+
+// A planReader looks for lists in the arguments of one call.
+type planReader struct {
+	*plans
+	name  string
+	named bool // it is a plan by its name
+	found bool
+	turn  int32
+}
+
+func (r *planReader) read(v *value) {
+	switch {
+	case v.array:
+		if items := items(v, r.named || keepsPlan(v.key)); len(items) > 0 {
+			r.found = true
+			r.set(r.name, r.turn, items)
+			return
+		}
+	case v.plain():
+		if items := checklist(v.text); len(items) > 1 || len(items) == 1 && (r.named || keepsPlan(v.key)) {
+			r.found = true
+			r.set(r.name, r.turn, items)
+		}
+		return
+	}
+	replaces := slices.ContainsFunc(v.members, func(m value) bool { return strings.HasPrefix(plainKey(m.key), "old") })
+	for i := range v.members {
+		m := &v.members[i]
+		switch {
+		case replaces && strings.HasPrefix(plainKey(m.key), "old"):
+		case replaces && m.plain():
+			r.change(checklist(m.text)) // a part of a list
+		default:
+			r.read(m)
+		}
+	}
+}
+
+// change puts items into the list that an edit has changed a part of.
+func (r *planReader) change(items []planItem) {
+	at := r.plans.find(r.name)
+	if at == nil {
+		if len(items) > 1 {
+			r.set(r.name, r.turn, items)
+		}
+		return
+	}
+	for _, item := range items {
+		if i := slices.IndexFunc(at.items, func(old planItem) bool { return old.text == item.text }); i >= 0 {
+			at.items[i].status, at.turn = item.status, r.turn
+		} else if len(at.items) < maxItems {
+			at.items, at.turn = append(at.items, item), r.turn
+		}
+	}
+}
+
+// items reads an array as a list of things with a state; named says that it is called a plan,
+// so that texts alone are enough.
+func items(v *value, named bool) (list []planItem) {
+	with := 0
+	for i := range v.members {
+		m := &v.members[i]
+		var item planItem
+		switch {
+		case m.object:
+			item = readItem(m)
+		case m.plain() && named:
+			item.text = oneLine(m.text, maxItem)
+		}
+		if item.text == "" {
+			continue
+		}
+		if item.status != "" {
+			with++
+		}
+		if len(list) < maxItems {
+			list = append(list, item)
+		}
+	}
+	if !named && 2*with < len(v.members) {
+		return nil
+	}
+	return list
+}
+
+// readItem reads one object as a thing to do.
+func readItem(v *value) (item planItem) {
+	best, more := len(itemKeys), ""
+	longest := ""
+	for i := range v.members {
+		m := &v.members[i]
+		if !m.plain() || m.text == "" || m.text == "null" {
+			continue
+		}
+		key := plainKey(m.key)
+		switch at := slices.Index(itemKeys, key); {
+		case slices.Contains(statusKeys, key):
+			item.status = oneLine(m.text, 40)
+		case key == "id" || key == "taskid" || key == "key" || key == "number" || key == "index":
+			item.id = oneLine(m.text, 40)
+		case at >= 0 && at < best:
+			if best < len(itemKeys) {
+				more = item.text
+			}
+			best, item.text = at, m.text
+		case at >= 0 && at > best:
+			if more == "" {
+				more = m.text
+			}
+		case slices.Contains(states, plainKey(m.text)) && item.status == "":
+			item.status = oneLine(m.text, 40)
+		case len(m.text) > len(longest) && strings.Contains(m.text, " "):
+			longest = m.text
+		}
+	}
+	if item.text == "" {
+		item.text = longest
+	}
+	item.text = oneLine(item.text, maxItem)
+	if more = oneLine(more, maxItem); more != "" && len(item.text)+len(more) < maxItem && !strings.Contains(item.text, more) && !strings.Contains(more, item.text) {
+		item.text += ": " + more
+	}
+	return item
+}
+
+// single reads a tool that makes or changes one thing to do at a time.
+func (p *plans) single(tool string, v *value, turn int32) {
+	for i := range v.members {
+		if key := plainKey(v.members[i].key); key == "prompt" || key == "command" && strings.Contains(v.members[i].text, " ") {
+			return // a task for another agent
+		}
+	}
+	item := readItem(v)
+	name := singleName(tool)
+	at := p.find(name)
+	if at != nil && item.id != "" {
+		for i := range at.items {
+			if old := &at.items[i]; old.id == item.id {
+				if item.text != "" {
+					old.text = item.text
+				}
+				if item.status != "" {
+					old.status = item.status
+				}
+				at.turn = turn
+				return
+			}
+		}
+	}
+	if item.text == "" {
+		return
+	}
+	if at == nil {
+		p.set(name, turn, []planItem{item})
+		return
+	}
+	for i := range at.items {
+		if at.items[i].text == item.text {
+			at.items[i].status, at.turn = item.status, turn
+			return
+		}
+	}
+	if len(at.items) >= maxItems {
+		at.items = slices.Delete(at.items, 0, 1)
+	}
+	at.items, at.turn = append(at.items, item), turn
+}
+
+// singleName is what the tools that keep one list together are called: "TaskCreate" and
+// "TaskUpdate" are one.
+func singleName(tool string) string {
+	for _, w := range wordsOf(tool) {
+		if keepsPlan(w) {
+			return w
+		}
+	}
+	return tool
+}
+
+// created takes the number that a tool gave to the newest thing to do: "Task #3 created".
+func (p *plans) created(tool, text string) {
+	at := p.find(singleName(tool))
+	if at == nil || len(at.items) == 0 || at.items[len(at.items)-1].id != "" {
+		return
+	}
+	i := strings.IndexByte(text[:min(len(text), 400)], '#')
+	if i < 0 {
+		return
+	}
+	end := i + 1
+	for end < len(text) && end < i+20 && class[text[end]] != 0 && class[text[end]] != 'p' {
+		end++
+	}
+	at.items[len(at.items)-1].id = text[i+1 : end]
+}
+
+// spoken reads what an agent said for a list with boxes.
+func (p *plans) spoken(text string, turn int32) {
+	if items := checklist(text); len(items) > 1 {
+		p.set("the agent's own list", turn, items)
+	}
+}
+
+// boxes begin the lines of a list of things to do, behind the mark of a list.
+var boxes = []struct{ mark, status string }{
+	{"[ ]", ""},
+	{"[x]", "done"},
+	{"[X]", "done"},
+	{"[-]", "in progress"},
+	{"[~]", "in progress"},
+	{"[/]", "in progress"},
+	{"[>]", "in progress"},
+	{"[*]", "in progress"},
+	{"[!]", "blocked"},
+	{"[]", ""},
+	{"☐", ""},
+	{"⬜", ""},
+	{"◻", ""},
+	{"□", ""},
+	{"☑", "done"},
+	{"✅", "done"},
+	{"☒", "done"},
+	{"✔", "done"},
+	{"🔲", ""},
+	{"⏳", "in progress"},
+	{"🔄", "in progress"},
+}
+
+// checklist reads the lines with boxes of a text.
+func checklist(text string) (list []planItem) {
+	if !strings.ContainsAny(text, "[☐⬜◻□☑✅☒✔🔲⏳🔄") {
+		return nil
+	}
+	for row := range strings.Lines(text) {
+		row = strings.TrimSpace(row)
+		if len(row) < 5 {
+			continue
+		}
+		rest := strings.TrimLeft(row, "-*+•0123456789.) ")
+		for _, box := range boxes {
+			if said, ok := strings.CutPrefix(rest, box.mark); ok {
+				link := strings.HasPrefix(said, "(")
+				if said = oneLine(strings.TrimLeft(said, "\uFE0F:"), maxItem); worth(said) && !link && len(list) < maxItems {
+					list = append(list, planItem{text: said, status: box.status})
+				}
+				break
+			}
+		}
+	}
+	return list
+}
+
+// mark is how an item's state is written: a box where that says it, else the tool's own word.
+func (item *planItem) mark() string {
+	switch plainKey(item.status) {
+	case "", "pending", "todo", "open", "notstarted", "false":
+		return "[ ] "
+	case "completed", "complete", "done", "true", "finished", "closed":
+		return "[x] "
+	}
+	return "[ ] (" + item.status + ") "
+}
+
+// oneLine is a text on one line, of at most n bytes, as it may stand in a summary.
+func oneLine(text string, n int) string {
+	text = text[:min(len(text), 4*n)]
+	if strings.ContainsFunc(text, func(r rune) bool { return r < ' ' || r == 0x7F || r == 0x2028 || r == 0x2029 }) {
+		text = strings.Map(func(r rune) rune {
+			if r < ' ' || r == 0x7F || r == 0x2028 || r == 0x2029 {
+				return ' '
+			}
+			return r
+		}, text)
+	}
+	text = strings.TrimSpace(strings.ToValidUTF8(text, "\uFFFD"))
+	if len(text) > n {
+		text = limit.Short(text, n)
+	}
+	return text
+}
