@@ -18,7 +18,7 @@ import (
 )
 
 func init() {
-	register("facts", "200 planted facts in a long session: how many survive each rung, against plain dropping at the same tokens; --seed N", benchFacts)
+	register("facts", "planted facts in long sessions: how many survive each rung, against plain dropping (and masking, for coding sessions) at the same tokens; --seed N, --coding", benchFacts)
 }
 
 // factKinds are planted in equal numbers.
@@ -275,8 +275,12 @@ func benchFacts(ctx context.Context, o *Out, args []string) error {
 	flags := flag.NewFlagSet("facts", flag.ContinueOnError)
 	seed := flags.Uint64("seed", 1, "of the synthetic session")
 	turns := flags.Int("turns", 250, "of the session")
+	only := flags.Bool("coding", false, "only the coding sessions")
 	if err := flags.Parse(args); err != nil {
 		return err
+	}
+	if *only {
+		return codingFacts(ctx, o, *seed, o200k())
 	}
 	s := &session{r: rand.New(rand.NewPCG(*seed, 200))}
 	body, facts := s.build(max(1, *turns))
@@ -335,5 +339,8 @@ func benchFacts(ctx context.Context, o *Out, args []string) error {
 			return err
 		}
 	}
-	return otherSessions(ctx, o, *seed, *turns, measure)
+	if err := otherSessions(ctx, o, *seed, *turns, measure); err != nil {
+		return err
+	}
+	return codingFacts(ctx, o, *seed, measure)
 }
