@@ -60,7 +60,7 @@ func (w *work) enough(units []int, n, need, room int) int {
 		}
 		u := w.lay.units[units[n]]
 		for i := u.From; i < u.To; i++ {
-			if w.summary(i) {
+			if w.isSummary(i) {
 				summaries += w.now(i)
 			} else {
 				saved += w.now(i)
@@ -91,8 +91,8 @@ func (w *work) weighMessages() {
 	}
 }
 
-// summary tells whether a message is an earlier summary.
-func (w *work) summary(message int) bool {
+// isSummary tells whether a message is an earlier summary.
+func (w *work) isSummary(message int) bool {
 	m := &w.base.Messages[message]
 	if m.Role != wire.RoleUser || len(m.Parts) != 1 || m.Parts[0].Kind != wire.Text {
 		return false
@@ -144,7 +144,7 @@ func (w *work) replace(units []int, n, room int) bool {
 	turns, _ := w.turns(messages)
 	rung, tokens := RungExtract, 0
 	for _, i := range messages {
-		if w.summary(i) {
+		if w.isSummary(i) {
 			tokens += w.cost(i)
 		} else {
 			tokens += w.cost(i) / 2
