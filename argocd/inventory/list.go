@@ -32,6 +32,8 @@ type ListRequest struct {
 	// Page counts from 1, which 0 is too. PageSize 0 is [DefaultPageSize]; others are
 	// brought into 1 to [MaxPageSize].
 	Page, PageSize int
+	// Fit makes PageSize smaller, for all pages of the question alike; nil leaves it.
+	Fit Fit
 	// Fresh reads the server now, and replaces the snapshot that there is.
 	Fresh bool
 	// Full makes the items of the page from the bytes of the objects; nil makes summaries. It
@@ -44,6 +46,7 @@ type Listing struct {
 	Items      []json.RawMessage
 	Pagination Pagination
 	Counts     *Counts   // over all matches; nil for projects
+	Namespace  string    // of all matches; "" where they differ or have none
 	Bytes      int64     // what the server sent for it, decompressed
 	Snapshot   time.Time // when the reading began
 	Reread     bool      // an empty list was read twice, see argocd.ListInfo
@@ -68,6 +71,7 @@ func (v *Inventory) List(ctx context.Context, src Source, r ListRequest) (*Listi
 		return nil, err
 	}
 	defer release()
+	w.fit(r.Fit, ans)
 	p, from, to, err := w.of(ans.total)
 	if err != nil {
 		return nil, err
@@ -85,7 +89,7 @@ func (v *Inventory) List(ctx context.Context, src Source, r ListRequest) (*Listi
 		}
 	}
 	return &Listing{
-		Items: items, Pagination: p, Counts: ans.counts.clone(),
+		Items: items, Pagination: p, Counts: ans.counts.clone(), Namespace: ans.widths.Namespace,
 		Bytes: ans.bytes, Snapshot: ans.at, Reread: ans.reread,
 	}, nil
 }
@@ -126,6 +130,7 @@ func (v *Inventory) readList(ctx context.Context, src Source, r ListRequest, f *
 			return nil
 		}
 		ans.total++
+		ans.widths.add(e, len(item))
 		if err := c.add(e); err != nil {
 			return err
 		}

@@ -266,7 +266,7 @@ func TestPages(t *testing.T) {
 	for _, page := range []int{42, 1 << 60} {
 		_, err := v.List(t.Context(), src, ListRequest{Kind: argocd.Applications, Page: page})
 		var beyond *NoPage
-		if !errors.As(err, &beyond) || *beyond != (NoPage{page, 41, 819}) || !strings.Contains(err.Error(), "the last page is 41") {
+		if !errors.As(err, &beyond) || *beyond != (NoPage{page, 41, 819, DefaultPageSize}) || !strings.Contains(err.Error(), "the last page is 41") {
 			t.Errorf("page %d: %v", page, err)
 		}
 	}

@@ -25,7 +25,7 @@ const (
 )
 
 // NoPage is the error for a page beyond the end.
-type NoPage struct{ Page, Last, TotalItems int }
+type NoPage struct{ Page, Last, TotalItems, Size int }
 
 func (e *NoPage) Error() string {
 	if e.TotalItems == 0 {
@@ -45,6 +45,13 @@ func windowOf(page, size int) window {
 	return window{max(page, 1), min(max(size, 1), MaxPageSize)}
 }
 
+// fit makes the page smaller where what matches does not fit at that size.
+func (w *window) fit(fit Fit, ans *answer) {
+	if fit != nil {
+		w.size = min(w.size, max(1, fit(w.size, ans.total, ans.counts, &ans.widths)))
+	}
+}
+
 // need is how many of the first rows hold the page.
 func (w window) need() int {
 	if w.page > math.MaxInt/w.size {
@@ -57,7 +64,7 @@ func (w window) need() int {
 func (w window) of(total int) (p Pagination, from, to int, err error) {
 	last := (total + w.size - 1) / w.size
 	if w.page > max(last, 1) {
-		return p, 0, 0, &NoPage{Page: w.page, Last: max(last, 1), TotalItems: total}
+		return p, 0, 0, &NoPage{Page: w.page, Last: max(last, 1), TotalItems: total, Size: w.size}
 	}
 	from = (w.page - 1) * w.size
 	to = min(from+w.size, total)

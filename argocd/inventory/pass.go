@@ -17,6 +17,7 @@ type answer struct {
 	table  *table
 	total  int // matches, of which the table may have the first only
 	counts *Counts
+	widths Widths
 	bytes  int64
 	reread bool
 	at     time.Time // when the reading began

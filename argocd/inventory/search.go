@@ -25,6 +25,8 @@ type SearchRequest struct {
 	// Page counts from 1, which 0 is too. PageSize 0 is [DefaultPageSize]; others are
 	// brought into 1 to [MaxPageSize].
 	Page, PageSize int
+	// Fit makes PageSize smaller, for all pages of the question alike; nil leaves it.
+	Fit Fit
 	// Query narrows the applications: Projects, Selector, AppNamespace, Name and Repo. The
 	// other kinds are searched whole.
 	Query argocd.Query
@@ -36,12 +38,13 @@ type SearchRequest struct {
 type Found struct {
 	Items []Hit
 	Pagination
-	Totals   map[argocd.Kind]int    // matches, exactly; of each kind that was read
-	Scanned  map[argocd.Kind]int    // objects that were looked at
-	Counts   *Counts                // of the applications that match; nil when they were not searched
-	Failed   map[argocd.Kind]string // kinds that the server refuses, and why: nothing is known about them
-	Bytes    int64                  // what the server sent, decompressed
-	Snapshot time.Time              // when the reading began
+	Totals    map[argocd.Kind]int    // matches, exactly; of each kind that was read
+	Scanned   map[argocd.Kind]int    // objects that were looked at
+	Counts    *Counts                // of the applications that match; nil when they were not searched
+	Namespace string                 // of all matches; "" where they differ or have none
+	Failed    map[argocd.Kind]string // kinds that the server refuses, and why: nothing is known about them
+	Bytes     int64                  // what the server sent, decompressed
+	Snapshot  time.Time              // when the reading began
 }
 
 // Hit is one object that matches. Hits are sorted by kind, then as in a listing.
@@ -111,9 +114,10 @@ func (v *Inventory) Search(ctx context.Context, src Source, r SearchRequest) (*F
 		}
 	}
 	found := &Found{
-		Totals: maps.Clone(ans.totals), Scanned: maps.Clone(ans.scanned), Counts: ans.counts.clone(),
+		Totals: maps.Clone(ans.totals), Scanned: maps.Clone(ans.scanned), Counts: ans.counts.clone(), Namespace: ans.widths.Namespace,
 		Failed: maps.Clone(ans.failed), Bytes: ans.bytes, Snapshot: ans.at,
 	}
+	w.fit(r.Fit, ans)
 	var from, to int
 	if found.Pagination, from, to, err = w.of(ans.total); err != nil {
 		return nil, err
@@ -237,6 +241,7 @@ func (s *search) kind(ctx context.Context, order int, kind argocd.Kind) (scanned
 	c := newCounter(kind, s.v.disk, int(s.v.o.RunBytes)/4)
 	defer c.close()
 	total := 0
+	var widths Widths
 	info, err := s.src.List(ctx, kind, q, func(item []byte) error {
 		scanned++
 		e, err := read(kind, item)
@@ -251,6 +256,7 @@ func (s *search) kind(ctx context.Context, order int, kind argocd.Kind) (scanned
 			return nil
 		}
 		total++
+		widths.add(e, len(item))
 		if kind == argocd.Applications {
 			if err := c.add(e); err != nil {
 				return err
@@ -271,6 +277,7 @@ func (s *search) kind(ctx context.Context, order int, kind argocd.Kind) (scanned
 	defer s.mu.Unlock()
 	s.ans.totals[kind], s.ans.scanned[kind] = total, scanned
 	s.ans.bytes += info.Bytes
+	s.ans.widths.merge(&widths)
 	s.ans.reread = s.ans.reread || info.Reread
 	if counts != nil {
 		s.ans.counts = counts

@@ -98,6 +98,7 @@ func rename(arguments json.RawMessage, oldNames map[string]string) json.RawMessa
 type objectDetail struct {
 	Full    bool     `json:"full,omitempty" jsonschema:"The whole object, which may be large (default false: what fits into a short answer)"`
 	Include []string `json:"include,omitempty" jsonschema:"What the whole object should have besides: managed_fields, history, helm_values, api_versions"`
+	Part    int      `json:"part,omitempty" jsonschema:"Part of a whole object that is too large for one answer (default 1)"`
 }
 
 func (d objectDetail) keep() (keep redact.Keep, full bool, err error) {
@@ -111,14 +112,18 @@ type objectAnswer struct {
 	Note     string   `json:"note,omitempty"`
 	LeftOut  []string `json:"left_out,omitempty"`
 	// How tells how to get what was left out.
-	How    string          `json:"how_to_see_it,omitempty"`
+	How string `json:"how_to_see_it,omitempty"`
+	// Part says which part of Object this is, Next reads the next one.
+	Part   *objectPart     `json:"part,omitempty"`
+	Next   *nextCall       `json:"next,omitempty"`
 	Object json.RawMessage `json:"object"`
 }
 
 const wholeObject = "full=true gives the whole object, include=[\"managed_fields\",\"history\",\"helm_values\",\"api_versions\"] these parts too"
 
 // object answers with raw: short of what does not fit, or whole when that was asked for.
-func (t *Toolset) object(client *argocd.Client, raw []byte, d objectDetail, link, note string) (*builtin.Result, error) {
+// repeat gives the arguments of the same call for another part.
+func (t *Toolset) object(c *builtin.Call, client *argocd.Client, raw []byte, d objectDetail, link, note string, repeat func(part int) any) (*builtin.Result, error) {
 	keep, full, err := d.keep()
 	if err != nil {
 		return nil, err
@@ -133,14 +138,24 @@ func (t *Toolset) object(client *argocd.Client, raw []byte, d objectDetail, link
 	a := objectAnswer{Instance: t.instanceLabel(client), Link: link, Note: note, LeftOut: left}
 	if !full {
 		var cut []string
-		slim, cut = trim(slim, answerSize-len(link)-len(note)-600-size(left))
+		slim, cut = trim(slim, min(answerSize, roomOf(c))-len(link)-len(note)-600-size(left))
 		a.LeftOut = append(a.LeftOut, cut...)
 	}
 	if len(a.LeftOut) > 0 {
 		a.How = wholeObject
 	}
 	a.Object = slim
-	return builtin.JSON(a)
+	r, err := pageResult(a)
+	if err != nil || !full || d.Part <= 1 && len(r.Text) <= roomOf(c) {
+		return r, err
+	}
+	if a.Part, a.Object, err = partOf(slim, d.Part, roomOf(c)-(len(r.Text)-len(slim))); err != nil {
+		return nil, err
+	}
+	if a.Part.HasNext {
+		a.Next = &nextCall{Tool: c.Tool, Arguments: repeat(a.Part.Part + 1)}
+	}
+	return pageResult(a)
 }
 
 // notObjectError is the error for valid JSON that is not the expected object: null, {}, or the answer of another kind of

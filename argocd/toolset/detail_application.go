@@ -199,7 +199,7 @@ func (l lastView) MarshalJSON() ([]byte, error) {
 func (t *Toolset) applicationTool() builtin.Tool {
 	return reading(t, builtin.Tool{Name: "get_application_details", Title: "Application details", Description: applicationText},
 		formerApplication(map[string]string{"refresh": ""}),
-		func(ctx context.Context, _ *builtin.Call, client *argocd.Client, in applicationArguments) (*builtin.Result, error) {
+		func(ctx context.Context, c *builtin.Call, client *argocd.Client, in applicationArguments) (*builtin.Result, error) {
 			if _, _, err := in.keep(); err != nil {
 				return nil, err
 			}
@@ -208,13 +208,13 @@ func (t *Toolset) applicationTool() builtin.Tool {
 				return nil, err
 			}
 			if _, full, _ := in.keep(); full {
-				return t.object(client, raw, in.objectDetail, appLink(client, in.Namespace, in.Name), "")
+				return t.object(c, client, raw, in.objectDetail, appLink(client, in.Namespace, in.Name), "", func(part int) any { in.Part = part; return in })
 			}
-			return t.applicationAnswer(client, raw)
+			return t.applicationAnswer(client, raw, min(answerSize, roomOf(c)))
 		})
 }
 
-func (t *Toolset) applicationAnswer(client *argocd.Client, raw []byte) (*builtin.Result, error) {
+func (t *Toolset) applicationAnswer(client *argocd.Client, raw []byte, room int) (*builtin.Result, error) {
 	slim, left, err := redact.Slim(raw, redact.Keep{History: true})
 	if err != nil {
 		return nil, err
@@ -262,7 +262,7 @@ func (t *Toolset) applicationAnswer(client *argocd.Client, raw []byte) (*builtin
 	}
 	// How it ends is not known before what is left out is: the note is added to what fits.
 	const note = 400
-	out, cut := trim(out, answerSize-note-size(left))
+	out, cut := trim(out, room-note-size(left))
 	if left = append(left, cut...); len(left) > 0 {
 		tail, err := compact(struct {
 			LeftOut []string `json:"left_out"`
@@ -273,7 +273,7 @@ func (t *Toolset) applicationAnswer(client *argocd.Client, raw []byte) (*builtin
 		}
 		out = append(append(out[:len(out)-1], ','), tail[1:]...)
 	}
-	return &builtin.Result{Text: string(out)}, nil
+	return &builtin.Result{Text: string(out), Paged: true}, nil
 }
 
 // maxAttention is how many resources are named in an application's answer; the tree has all.

@@ -20,7 +20,7 @@ func (t *Toolset) projectTool() builtin.Tool {
 		Name: "project_get", Title: "Project",
 		Description: "One Argo CD project: allowed repositories, destinations and kinds, roles with their policies and groups, sync windows, and its own repositories and clusters. full=true gives also what a short answer has no room for.",
 	}, map[string]string{"param_name": "name", "path_name": "name"},
-		func(ctx context.Context, _ *builtin.Call, client *argocd.Client, in projectArguments) (*builtin.Result, error) {
+		func(ctx context.Context, c *builtin.Call, client *argocd.Client, in projectArguments) (*builtin.Result, error) {
 			if err := required("name", in.Name); err != nil {
 				return nil, err
 			}
@@ -28,7 +28,7 @@ func (t *Toolset) projectTool() builtin.Tool {
 			if err != nil {
 				return nil, err
 			}
-			return t.object(client, raw, in.objectDetail, client.URL()+"/settings/projects/"+in.Name, "")
+			return t.object(c, client, raw, in.objectDetail, client.URL()+"/settings/projects/"+in.Name, "", func(part int) any { in.Part = part; return in })
 		})
 }
 
@@ -44,7 +44,7 @@ func (t *Toolset) clusterTool() builtin.Tool {
 		Name: "cluster_service__get", Title: "Cluster",
 		Description: "One cluster that Argo CD deploys to, by its name or its URL: connection and its error, version, number of applications and resources, namespaces, how Argo CD signs in. Credentials are masked; include=[\"api_versions\"] lists the API versions.",
 	}, map[string]string{"path_id_value": "cluster", "param_id_type": "id_type", "param_server": "", "param_name": ""},
-		func(ctx context.Context, _ *builtin.Call, client *argocd.Client, in clusterArguments) (*builtin.Result, error) {
+		func(ctx context.Context, c *builtin.Call, client *argocd.Client, in clusterArguments) (*builtin.Result, error) {
 			if err := required("cluster", in.Cluster); err != nil {
 				return nil, err
 			}
@@ -61,7 +61,7 @@ func (t *Toolset) clusterTool() builtin.Tool {
 			if err != nil {
 				return nil, err
 			}
-			return t.object(client, raw, in.objectDetail, "", "")
+			return t.object(c, client, raw, in.objectDetail, "", "", func(part int) any { in.Part = part; return in })
 		})
 }
 

@@ -58,15 +58,23 @@ type paged[T any] struct {
 // another page.
 func page[T row[T]](c *builtin.Call, a paged[T], r []T, p paging, repeat func(p paging) any) (*builtin.Result, error) {
 	a.Note = strings.TrimSpace(p.note() + a.Note)
-	asked := p
+	given := p
 	p = p.clamped()
-	total := len(r)
-	last := (total + p.PageSize - 1) / p.PageSize
+	asked, room := p.PageSize, roomOf(c)
 	call := func(number int) *nextCall {
-		return &nextCall{Tool: c.Tool, Arguments: repeat(paging{Page: number, PageSize: asked.PageSize})}
+		return &nextCall{Tool: c.Tool, Arguments: repeat(given.following(number, p.PageSize))}
 	}
+	total := len(r)
+	var err error
+	if p.PageSize, err = fittingRows(a, r, p.PageSize, room, &nextCall{Tool: c.Tool, Arguments: repeat(paging{Page: total, PageSize: maxPageSize})}); err != nil {
+		return nil, err
+	}
+	if note := clampNote(asked, p.PageSize); note != "" {
+		a.Note = strings.TrimSpace(note + a.Note)
+	}
+	last := (total + p.PageSize - 1) / p.PageSize
 	if p.Page > max(1, last) {
-		return refused(&inventory.NoPage{Page: p.Page, Last: max(1, last), TotalItems: total}, "", p.PageSize, call)
+		return refused(&inventory.NoPage{Page: p.Page, Last: max(1, last), TotalItems: total, Size: p.PageSize}, "", call)
 	}
 	from := (p.Page - 1) * p.PageSize
 	to := min(total, from+p.PageSize)
@@ -77,20 +85,45 @@ func page[T row[T]](c *builtin.Call, a paged[T], r []T, p paging, repeat func(p 
 	if a.Pagination.HasNext {
 		a.Next = call(p.Page + 1)
 	}
-	return fitting(a, r[from:to], p.PageSize)
+	return fitting(a, r[from:to], p.PageSize, room)
+}
+
+// longestText and shortestText bound the texts of rows, in bytes: halved again and again the one becomes the other.
+const longestText, shortestText = 1200, 1200 >> 5
+
+// fittingRows is the page size at which the rows of every page fit with their texts at their shortest.
+func fittingRows[T row[T]](a paged[T], all []T, size, room int, next *nextCall) (int, error) {
+	if room >= maxRoom {
+		return size, nil
+	}
+	a.Pagination, a.Next, a.Items = worst(len(all)), next, []T{}
+	a.Note = strings.TrimSpace(longestPagingNote + a.Note)
+	bare, err := builtin.JSON(a)
+	if err != nil {
+		return 0, err
+	}
+	longest := 1
+	for _, one := range all {
+		row, err := compact(one.shortened(shortestText))
+		if err != nil {
+			return 0, err
+		}
+		longest = max(longest, len(row)+len(","))
+	}
+	return min(size, max(1, (room-len(bare.Text))/longest)), nil
 }
 
 // fitting writes the answer with its texts as long as they may be. Whoever asks for more
 // rows than the default gets that much more room.
-func fitting[T row[T]](a paged[T], shown []T, pageSize int) (*builtin.Result, error) {
-	budget := answerSize * max(1, (pageSize+defaultPageSize-1)/defaultPageSize)
-	for maxBytes := 1200; ; maxBytes /= 2 {
+func fitting[T row[T]](a paged[T], shown []T, pageSize, room int) (*builtin.Result, error) {
+	budget := min(room, answerSize*max(1, (pageSize+defaultPageSize-1)/defaultPageSize))
+	for maxBytes := longestText; ; maxBytes /= 2 {
 		a.Items = make([]T, len(shown))
 		for i, one := range shown {
 			a.Items[i] = one.shortened(maxBytes)
 		}
-		answer, err := builtin.JSON(a)
-		if err != nil || len(answer.Text) <= budget || maxBytes < 40 {
+		answer, err := pageResult(a)
+		if err != nil || len(answer.Text) <= budget || maxBytes == shortestText {
 			return answer, err
 		}
 	}

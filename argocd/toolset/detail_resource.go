@@ -103,7 +103,7 @@ func (t *Toolset) resourceTool() builtin.Tool {
 			if answer.Manifest == "" {
 				return nil, fmt.Errorf("%s has no manifest: it is gone from the cluster", r)
 			}
-			return t.object(client, []byte(answer.Manifest), in.objectDetail, "", "")
+			return t.object(c, client, []byte(answer.Manifest), in.objectDetail, "", "", func(part int) any { in.Part = part; return in })
 		})
 }
 

@@ -23,12 +23,12 @@ func (t *Toolset) applicationSetTool() builtin.Tool {
 		Name: "applicationset_service__get", Title: "Application set",
 		Description: "One application set: its generators, template, strategy, conditions and the applications it made. full=true gives also what a short answer has no room for. application_set_service__generate shows what it would make.",
 	}, map[string]string{"path_name": "name", "param_appsetNamespace": "namespace"},
-		func(ctx context.Context, _ *builtin.Call, client *argocd.Client, in applicationSetArguments) (*builtin.Result, error) {
+		func(ctx context.Context, c *builtin.Call, client *argocd.Client, in applicationSetArguments) (*builtin.Result, error) {
 			raw, err := fetchSet(ctx, client, in.Name, in.Namespace)
 			if err != nil {
 				return nil, err
 			}
-			return t.object(client, raw, in.objectDetail, "", "")
+			return t.object(c, client, raw, in.objectDetail, "", "", func(part int) any { in.Part = part; return in })
 		})
 }
 

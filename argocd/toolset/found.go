@@ -37,6 +37,7 @@ type found struct {
 	Next          *nextCall            `json:"next,omitempty"`
 	ReadAt        string               `json:"read_at,omitempty"`
 	Note          string               `json:"note,omitempty"`
+	Namespace     string               `json:"namespace,omitempty"` // of all results, which do not have it then
 	Results       results              `json:"results"`
 }
 
@@ -67,13 +68,14 @@ func (r *results) of(kind argocd.Kind) *[]json.RawMessage {
 	return &r.Applications
 }
 
-// answer puts what the inventory found into the form of an answer.
-func (t *Toolset) answer(client *argocd.Client, in searchArguments, kinds []argocd.Kind, got *inventory.Found, repeat func(page int) *nextCall) (*builtin.Result, error) {
+// draft is an answer without its results.
+func (t *Toolset) draft(client *argocd.Client, in searchArguments, kinds []argocd.Kind, got *inventory.Found) found {
 	answer := found{
 		Instance: t.instanceLabel(client), Query: in.Query, CaseSensitive: in.CaseSensitive, Literal: in.Literal,
 		Exhaustive: len(got.Failed) == 0, Kinds: kinds,
-		Total: got.Pagination.TotalItems, Breakdown: map[string]int{}, Searched: map[string]int{},
-		Pagination: got.Pagination, Summary: summaryOf(got.Counts), BaseURL: client.URL(), Note: in.note(),
+		Total: got.TotalItems, Breakdown: map[string]int{}, Searched: map[string]int{},
+		Pagination: got.Pagination, Summary: summaryOf(got.Counts), BaseURL: client.URL(),
+		Results: results{Applications: []json.RawMessage{}, Projects: []json.RawMessage{}, ApplicationSets: []json.RawMessage{}, Clusters: []json.RawMessage{}},
 	}
 	failed := make([]string, 0, len(got.Failed))
 	for _, kind := range kinds {
@@ -96,7 +98,22 @@ func (t *Toolset) answer(client *argocd.Client, in searchArguments, kinds []argo
 		answer.Progress.Message = fmt.Sprintf("%d objects were examined. Not searched, see failed: %s.", answer.Progress.Examined, strings.Join(failed, ", "))
 	}
 
-	every := results{Applications: []json.RawMessage{}, Projects: []json.RawMessage{}, ApplicationSets: []json.RawMessage{}, Clusters: []json.RawMessage{}}
+	return answer
+}
+
+// manyNote suggests to ask for less.
+func manyNote(total int) string {
+	if total <= manyMatches {
+		return ""
+	}
+	return fmt.Sprintf("%d matches are many: a more specific query, resource_types or project gives fewer. ", total)
+}
+
+// answer puts what the inventory found into the form of an answer.
+func (t *Toolset) answer(c *builtin.Call, client *argocd.Client, in searchArguments, kinds []argocd.Kind, got *inventory.Found, repeat func(page int) *nextCall) (*builtin.Result, error) {
+	answer := t.draft(client, in, kinds, got)
+	answer.Note = clampNote(in.clamped().PageSize, got.PageSize) + in.note()
+	every := &answer.Results
 	for _, hit := range got.Items {
 		row, err := withMatched(hit.Row, hit.Matched)
 		if err != nil {
@@ -105,7 +122,6 @@ func (t *Toolset) answer(client *argocd.Client, in searchArguments, kinds []argo
 		group := every.of(hit.Kind)
 		*group = append(*group, row)
 	}
-	answer.Results = every
 	if slices.ContainsFunc(got.Items, func(h inventory.Hit) bool { return h.Kind == argocd.Applications }) {
 		answer.Link = linkTemplate(client.URL(), argocd.Applications)
 	}
@@ -114,24 +130,19 @@ func (t *Toolset) answer(client *argocd.Client, in searchArguments, kinds []argo
 	}
 	switch {
 	case answer.Total > manyMatches:
-		answer.Note += fmt.Sprintf("%d matches are many: a more specific query, resource_types or project gives fewer. ", answer.Total)
-	case answer.Total == 0 && len(failed) == 0:
+		answer.Note += manyNote(answer.Total)
+	case answer.Total == 0 && len(got.Failed) == 0:
 		answer.Note += "Nothing matches. Argo CD leaves out what this token may not see."
 	}
 	if t.o.Inventory.SnapshotTTL > 0 && !got.Snapshot.IsZero() {
 		answer.ReadAt = got.Snapshot.UTC().Format(time.RFC3339)
 	}
-	with := func(note string) any {
-		answer := answer
-		answer.Note = strings.TrimSpace(answer.Note + note)
-		return answer
-	}
-	if got.Pagination.PageSize > defaultPageSize {
-		return builtin.JSON(with(""))
-	}
-	// The groups keep their arrays when answer is copied, so rows that change here change there.
 	rows := slices.Concat(pointers(every.Applications), pointers(every.Projects), pointers(every.ApplicationSets), pointers(every.Clusters))
-	return bounded(rows, maxAnswer, with)
+	return rowPage{rows: rows, namespace: got.Namespace, write: func(note, namespace string) any {
+		answer := answer // the groups keep their arrays, so rows that change there change here
+		answer.Note, answer.Namespace = strings.TrimSpace(answer.Note+note), namespace
+		return answer
+	}}.within(roomOf(c), maxAnswer, got.PageSize)
 }
 
 // withMatched adds the names of the fields that match to a row, whose other bytes stay.

@@ -36,6 +36,14 @@ func (p paging) clamped() paging {
 	return p
 }
 
+// following is the same paging for another page of that size. The default size need not be said.
+func (p paging) following(page, size int) paging {
+	if p.PageSize == 0 && size == defaultPageSize {
+		size = 0
+	}
+	return paging{Page: page, PageSize: size}
+}
+
 // note says where clamped changed something.
 func (p paging) note() string {
 	if p.PageSize > maxPageSize {
@@ -49,6 +57,7 @@ type detailOptions struct {
 	SummaryOnly *bool    `json:"summary_only,omitempty" jsonschema:"Short rows (default true); false is full=true"`
 	Full        bool     `json:"full,omitempty" jsonschema:"Whole objects, large, in place of short rows (default false)"`
 	Include     []string `json:"include,omitempty" jsonschema:"What full objects should have besides: managed_fields, history, helm_values, api_versions"`
+	Part        int      `json:"part,omitempty" jsonschema:"Part of a whole object that is too large for one answer (default 1)"`
 	Fresh       bool     `json:"fresh,omitempty" jsonschema:"Read the server again even if this listing was read a moment ago (default false)"`
 }
 
@@ -97,7 +106,11 @@ type listing struct {
 	LeftOut     []string             `json:"left_out,omitempty"`
 	ReadAt      string               `json:"read_at,omitempty"`
 	Note        string               `json:"note,omitempty"`
-	Items       []json.RawMessage    `json:"items"`
+	// Namespace is that of all items, which do not have it then.
+	Namespace string `json:"namespace,omitempty"`
+	// Part says which part of an object this is that is too large for one answer.
+	Part  *objectPart       `json:"part,omitempty"`
+	Items []json.RawMessage `json:"items"`
 }
 
 // A request is one call of a tool that lists.
@@ -106,8 +119,8 @@ type request struct {
 	paging        paging
 	detailOptions detailOptions
 	list          inventory.ListRequest // all but the page and the shape
-	// repeat gives the arguments of the same call for another page.
-	repeat func(p paging) any
+	// repeatPart gives the arguments of the same call for another page, or for a part of its object.
+	repeatPart func(p paging, part int) any
 	// cluster holds applications to one, by name or address; "" to none.
 	cluster string
 	// none is the note for a listing without any item.
@@ -134,10 +147,26 @@ func (t *Toolset) list(ctx context.Context, c *builtin.Call, q request) (*builti
 			return slim, err
 		}
 	}
+	room := roomOf(c)
+	size := page.PageSize
 	repeat := func(number int) *nextCall {
-		return &nextCall{Tool: c.Tool, Arguments: q.repeat(paging{Page: number, PageSize: q.paging.PageSize})}
+		return &nextCall{Tool: c.Tool, Arguments: q.repeatPart(q.paging.following(number, size), 0)}
 	}
-
+	repeatAny := func(number int) *nextCall {
+		return &nextCall{Tool: c.Tool, Arguments: q.repeatPart(paging{Page: number, PageSize: maxPageSize}, 0)}
+	}
+	draft := listing{
+		Instance:    t.instanceLabel(client),
+		SummaryOnly: !full,
+		BaseURL:     client.URL(),
+		Link:        linkTemplate(client.URL(), q.list.Kind),
+	}
+	if full {
+		draft.LeftOut = omittedParts(keep)
+	}
+	if t.o.Inventory.SnapshotTTL > 0 {
+		draft.ReadAt = time.Now().UTC().Format(time.RFC3339)
+	}
 	from, done := withProgress(c, client)
 	defer done()
 	if q.cluster != "" {
@@ -148,20 +177,21 @@ func (t *Toolset) list(ctx context.Context, c *builtin.Call, q request) (*builti
 		from.only = only
 		q.notes += note
 	}
+	q.list.Fit = fittingSize(room, func(total int, counts *inventory.Counts, p inventory.Pagination, namespace string) any {
+		bare := draft
+		bare.Pagination, bare.Summary, bare.Next, bare.Namespace = p, summaryOf(counts), repeatAny(total), namespace
+		bare.Note = longestPagingNote + q.notes + shapeNote
+		bare.Items = []json.RawMessage{}
+		return bare
+	}, full)
 	got, err := t.inventory.List(ctx, from, q.list)
 	if err != nil {
-		return refused(err, "", page.PageSize, repeat)
+		return refused(err, "", repeat)
 	}
-	answer := listing{
-		Instance:    t.instanceLabel(client),
-		Pagination:  got.Pagination,
-		Summary:     summaryOf(got.Counts),
-		SummaryOnly: !full,
-		BaseURL:     client.URL(),
-		Link:        linkTemplate(client.URL(), q.list.Kind),
-		Note:        q.paging.note() + q.notes,
-		Items:       got.Items,
-	}
+	size = got.Pagination.PageSize
+	answer := draft
+	answer.Pagination, answer.Summary, answer.Items = got.Pagination, summaryOf(got.Counts), got.Items
+	answer.Note = clampNote(page.PageSize, size) + q.paging.note() + q.notes
 	if answer.Items == nil {
 		answer.Items = []json.RawMessage{}
 	}
@@ -172,25 +202,65 @@ func (t *Toolset) list(ctx context.Context, c *builtin.Call, q request) (*builti
 		answer.Note += q.none
 		answer.Link = ""
 	}
-	if full {
-		answer.LeftOut = omittedParts(keep)
-	}
+	answer.ReadAt = ""
 	if t.o.Inventory.SnapshotTTL > 0 && !got.Snapshot.IsZero() {
 		answer.ReadAt = got.Snapshot.UTC().Format(time.RFC3339)
 	}
-	with := func(note string) any {
+	with := func(note, namespace string) any {
 		answer := answer
-		answer.Note = strings.TrimSpace(answer.Note + note)
+		answer.Note, answer.Namespace = strings.TrimSpace(answer.Note+note), namespace
 		return answer
 	}
-	if full || page.PageSize > defaultPageSize {
-		return builtin.JSON(with(""))
+	if full {
+		return wholeObjects(answer, q.detailOptions.Part, room, func(part int) *nextCall {
+			return &nextCall{Tool: c.Tool, Arguments: q.repeatPart(q.paging.following(got.Pagination.Page, size), part)}
+		})
 	}
-	maxBytes := maxAnswer
+	thrift := maxAnswer
 	if q.list.Kind == argocd.Applications {
-		maxBytes = maxApplicationsAnswer
+		thrift = maxApplicationsAnswer
 	}
-	return bounded(pointers(answer.Items), maxBytes, with)
+	return rowPage{rows: pointers(answer.Items), namespace: got.Namespace, write: with}.within(room, thrift, size)
+}
+
+// wholeObjects writes a page of whole objects. Page sizes go by the largest object of all, so one that is larger than an answer is
+// alone on its page, and read part by part: "next" has the next part, and after the last the next page.
+func wholeObjects(answer listing, part, room int, repeat func(part int) *nextCall) (*builtin.Result, error) {
+	r, err := pageResult(answer)
+	if err != nil || len(answer.Items) != 1 || part <= 1 && len(r.Text) <= room {
+		return r, err
+	}
+	object := answer.Items[0]
+	of, piece, err := partOf(object, part, room-(len(r.Text)-len(object)))
+	if err != nil {
+		return nil, err
+	}
+	answer.Part, answer.Items = of, []json.RawMessage{piece}
+	if of.HasNext {
+		answer.Next = repeat(of.Part + 1)
+	}
+	return pageResult(answer)
+}
+
+// pageResult is an answer that is not paged once more.
+func pageResult(answer any) (*builtin.Result, error) {
+	r, err := builtin.JSON(answer)
+	if err != nil {
+		return nil, err
+	}
+	r.Paged = true
+	return r, nil
+}
+
+// longestPagingNote is as long as what the notes say of a page size, at most.
+var longestPagingNote = clampNote(maxPageSize, maxPageSize-1) + paging{PageSize: 1e6}.note()
+
+// clampNote says that a page is smaller than was asked for.
+func clampNote(asked, size int) string {
+	if size >= asked {
+		return ""
+	}
+	return fmt.Sprintf("page_size is %d here, on every page: %d rows are more than one answer takes. ", size, asked)
 }
 
 // pointers are of the elements of rows.

@@ -64,7 +64,7 @@ func (t *Toolset) listApplications() builtin.Tool {
 			none:    "No application matches. name and repo are compared exactly: search_argocd_resources finds parts of them. Argo CD also leaves out what this token may not see.",
 		}
 		in.Refresh = ""
-		q.repeat = func(p paging) any { in.paging = p; return in }
+		q.repeatPart = func(p paging, part int) any { in.paging, in.Part = p, part; return in }
 		return t.list(ctx, c, q)
 	})
 }

@@ -38,8 +38,8 @@ func (t *Toolset) listApplicationSets() builtin.Tool {
 					AppNamespace: strings.TrimSpace(in.Namespace),
 				},
 			},
-			repeat: func(p paging) any { in.paging = p; return in },
-			none:   "No application set matches. Argo CD also leaves out what this token may not see.",
+			repeatPart: func(p paging, part int) any { in.paging, in.Part = p, part; return in },
+			none:       "No application set matches. Argo CD also leaves out what this token may not see.",
 		})
 	})
 }

@@ -42,8 +42,8 @@ func (t *Toolset) listClusters() builtin.Tool {
 				Kind:  argocd.Clusters,
 				Query: argocd.Query{Name: name, Server: server},
 			},
-			repeat: func(p paging) any { in.paging = p; return in },
-			none:   "No cluster matches. Names and URLs are compared exactly, a URL with its port: search_argocd_resources finds parts of them. Argo CD also leaves out what this token may not see.",
+			repeatPart: func(p paging, part int) any { in.paging, in.Part = p, part; return in },
+			none:       "No cluster matches. Names and URLs are compared exactly, a URL with its port: search_argocd_resources finds parts of them. Argo CD also leaves out what this token may not see.",
 		})
 	})
 }

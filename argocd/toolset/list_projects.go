@@ -33,8 +33,8 @@ func (t *Toolset) listProjects() builtin.Tool {
 				Kind:  argocd.Projects,
 				Query: argocd.Query{Name: strings.TrimSpace(in.Name)},
 			},
-			repeat: func(p paging) any { in.paging = p; return in },
-			none:   "No project matches. param_name is compared exactly: search_argocd_resources finds parts of names. Argo CD also leaves out what this token may not see.",
+			repeatPart: func(p paging, part int) any { in.paging, in.Part = p, part; return in },
+			none:       "No project matches. param_name is compared exactly: search_argocd_resources finds parts of names. Argo CD also leaves out what this token may not see.",
 		})
 	})
 }

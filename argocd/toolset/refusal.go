@@ -41,11 +41,11 @@ type nextCall struct {
 
 // refused turns what went wrong with a listing or a search into an answer, if it is for
 // the model to act on; any other error stays one. query is what was searched for, repeat gives the same call for another page.
-func refused(err error, query string, size int, repeat func(page int) *nextCall) (*builtin.Result, error) {
+func refused(err error, query string, repeat func(page int) *nextCall) (*builtin.Result, error) {
 	answer := refusal{Error: err.Error(), Query: query}
 	if none, is := errors.AsType[*inventory.NoPage](err); is {
-		answer.Error = fmt.Sprintf("page %d is beyond the end: the last page is %d (%d items, %d on a page)", none.Page, none.Last, none.TotalItems, size)
-		answer.Pagination = &outOfRange{Page: none.Page, PageSize: size, TotalItems: none.TotalItems, TotalPages: none.Last, HasPrev: true}
+		answer.Error = fmt.Sprintf("page %d is beyond the end: the last page is %d (%d items, %d on a page)", none.Page, none.Last, none.TotalItems, none.Size)
+		answer.Pagination = &outOfRange{Page: none.Page, PageSize: none.Size, TotalItems: none.TotalItems, TotalPages: none.Last, HasPrev: true}
 		answer.Next = repeat(none.Last)
 	} else if many, is := errors.AsType[*inventory.TooMany](err); is {
 		answer.Error = fmt.Sprintf("the search matches %d objects, more than %d: nothing is shown", many.Total, many.Limit)

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/plimsoll/plimsoll/argocd"
 	"github.com/plimsoll/plimsoll/argocd/inventory"
@@ -59,9 +60,15 @@ func (t *Toolset) runSearch(ctx context.Context, c *builtin.Call, in searchArgum
 		return nil, err
 	}
 	page := in.clamped()
+	size := page.PageSize
 	repeat := func(number int) *nextCall {
 		following := in
-		following.Page = number
+		following.paging = in.paging.following(number, size)
+		return &nextCall{Tool: c.Tool, Arguments: following}
+	}
+	repeatAny := func(number int) *nextCall {
+		following := in
+		following.paging = paging{Page: number, PageSize: maxPageSize}
 		return &nextCall{Tool: c.Tool, Arguments: following}
 	}
 	from, done := withProgress(c, client)
@@ -70,11 +77,19 @@ func (t *Toolset) runSearch(ctx context.Context, c *builtin.Call, in searchArgum
 		Pattern: in.Query, Literal: in.Literal, CaseSensitive: in.CaseSensitive,
 		Kinds: kinds, Page: page.Page, PageSize: page.PageSize, Fresh: in.Fresh,
 		Query: argocd.Query{Projects: projects},
+		Fit: fittingSize(roomOf(c), func(_ int, counts *inventory.Counts, p inventory.Pagination, namespace string) any {
+			bare := t.draft(client, in, kinds, &inventory.Found{Pagination: p, Counts: counts})
+			bare.Next, bare.Namespace, bare.Link = repeatAny(p.TotalItems), namespace, linkTemplate(client.URL(), argocd.Applications)
+			bare.Note = longestPagingNote + shapeNote + manyNote(p.TotalItems)
+			bare.ReadAt = time.Now().UTC().Format(time.RFC3339)
+			return bare
+		}, false),
 	})
 	if err != nil {
-		return refused(err, in.Query, page.PageSize, repeat)
+		return refused(err, in.Query, repeat)
 	}
-	return t.answer(client, in, kinds, got, repeat)
+	size = got.PageSize
+	return t.answer(c, client, in, kinds, got, repeat)
 }
 
 // searched reads the kinds; all of them where none is named. Projects narrow applications

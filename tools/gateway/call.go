@@ -66,6 +66,7 @@ type call struct {
 // forward sends a call to the server and bounds what it answers.
 func (s *Session) forward(ctx context.Context, m transport.Message, p params, x *exchange, c *call) {
 	c.s, c.x, c.p, c.profile, c.started = s, x, p, s.profile(p), time.Now()
+	m.MaxText = c.cap()
 	c.m = m
 	c.progress = math.Inf(-1)
 	c.ctx, c.cancel = context.WithCancelCause(context.WithoutCancel(ctx))
@@ -135,6 +136,9 @@ func (c *call) bound(f *transport.Frame) {
 	}
 	if c.tool != "" && c.limits.stripsSchemas() {
 		dropDuplicateContent(f, int64(o.MaxText))
+	}
+	if f.Paged && c.requested == nil {
+		o.MaxText, o.MaxItems = -1, 0
 	}
 	var held []byte
 	o.Deliver = func(out *transport.Frame) {

@@ -79,7 +79,7 @@ func (c *call) run() {
 	case r == nil:
 		r = failure(c.ended())
 	}
-	if r.Stream == nil && len(r.Text) > largeText {
+	if r.Stream == nil && len(r.Text) > largeText && !r.Paged {
 		text := r.Text
 		r = &Result{IsError: r.IsError, Stream: func(_ context.Context, w io.Writer) error {
 			_, err := io.Copy(w, strings.NewReader(text))
@@ -90,7 +90,7 @@ func (c *call) run() {
 		c.stream(r)
 		return
 	}
-	c.reply(r.IsError, []byte(r.Text))
+	c.respond(&transport.Frame{Head: append(inside(c.begin(r.IsError), []byte(r.Text)), ending...), Paged: r.Paged})
 }
 
 func (c *call) ended() error { return fmt.Errorf("the tool %s ended without an answer", c.tool.Name) }
@@ -136,16 +136,16 @@ const ending = `"}]}}`
 
 // reply answers with a text that is whole.
 func (c *call) reply(isError bool, text []byte) {
-	c.respond(append(inside(c.begin(isError), text), ending...))
+	c.respond(&transport.Frame{Head: append(inside(c.begin(isError), text), ending...)})
 }
 
-func (c *call) respond(message []byte) {
+func (c *call) respond(message *transport.Frame) {
 	c.freeSlot() // before the client learns of the end and calls again
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if !c.over {
 		c.over = true
-		c.to.Receive(&transport.Frame{Head: message})
+		c.to.Receive(message)
 		c.to.Done(nil)
 	}
 }
@@ -173,7 +173,7 @@ func (c *call) stream(r *Result) {
 	message := c.begin(r.IsError)
 	if whole {
 		rest, _ := io.ReadAll(pipe) // it is in memory, and bounded
-		c.respond(append(message, rest...))
+		c.respond(&transport.Frame{Head: append(message, rest...)})
 		return
 	}
 	c.mu.Lock()

@@ -215,7 +215,7 @@ func (s *Server) call(ctx context.Context, w *connection, p *params, m *transpor
 	}
 	c := &call{
 		s: s, w: w, tool: tool, id: m.Head.ID, modern: p.modern(), token: bytes.Clone(p.token), to: to,
-		request: Call{Tool: tool.Name, Arguments: bytes.Clone(arguments), Principal: m.Principal, Header: m.Header},
+		request: Call{Tool: tool.Name, Arguments: bytes.Clone(arguments), Principal: m.Principal, Header: m.Header, MaxText: m.MaxText},
 	}
 	c.request.Progress = c.progress
 	c.ctx, c.cancel = context.WithCancelCause(ctx)

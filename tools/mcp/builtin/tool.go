@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+
+	"github.com/plimsoll/plimsoll/limit"
 )
 
 // Hints are a tool's annotations, as MCP names them. All four are always written: a client
@@ -45,6 +47,8 @@ type Call struct {
 	// known). It is never nil and may be called as often as is handy, by any goroutine: what
 	// comes too soon after the last, or does not go on, is dropped.
 	Progress func(done, total float64, text string)
+	// MaxText is how many bytes of text the client takes in one result; see [transport.Message].
+	MaxText limit.Bytes
 }
 
 // Result is what a tool answers: one block of text.
@@ -56,6 +60,9 @@ type Result struct {
 	// goroutine at a time and not after Stream has returned.
 	Stream  func(ctx context.Context, w io.Writer) error
 	IsError bool
+	// Paged says that Text is a page of the tool's own making, which says where it lies in all of it and how to go on. It reaches
+	// the client as it is.
+	Paged bool
 }
 
 // JSON is the result with v as compact JSON, in which <, > and & stay as they are.

@@ -7,6 +7,7 @@ import (
 	"net/http"
 
 	"github.com/plimsoll/plimsoll/internal/sse"
+	"github.com/plimsoll/plimsoll/limit"
 	"github.com/plimsoll/plimsoll/tools/mcp/jsonrpc"
 )
 
@@ -22,6 +23,9 @@ type Message struct {
 	// Principal names who sends it: equal for the same client across sessions, a digest
 	// and never a credential. Handles to results belong to it.
 	Principal string
+	// MaxText is how many bytes of text its sender takes in one result: whoever pages by itself goes by it. 0 is not known,
+	// below 0 has no bound.
+	MaxText limit.Bytes
 }
 
 // Event holds the fields of the server-sent event that a frame came in; all are "" elsewhere.
@@ -39,6 +43,9 @@ type Frame struct {
 	// says that the message was broken off there. What is not read is skipped.
 	Rest  io.Reader
 	Event Event
+	// Paged says that the result is a page of its tool's own making, within Message.MaxText where that can be: it is not paged
+	// once more.
+	Paged bool
 }
 
 // Whole says that Head is all of the message.

@@ -1,0 +1,108 @@
+package inventory
+
+import "github.com/plimsoll/plimsoll/argocd"
+
+// LeastFields are the fields of the shortest row that still says what an object is and how it is. A row has those that its kind
+// has; the namespace may stand once for all of them, where they share it (see [Widths]).
+var LeastFields = []string{"name", "namespace", "health", "sync", "server", "connection"}
+
+// Widths say how much room the objects of a question take, over all that match and not only those of a page: a page size that goes
+// by them is the same for every page.
+type Widths struct {
+	// Whole is the longest object as the server sent it, in bytes.
+	Whole int
+	// Namespace is that of all objects; "" where they differ or have none.
+	Namespace string
+
+	// named and bare count the rows with [LeastFields] alone by their length, with their namespace and without.
+	named, bare lengths
+	mixed, any  bool
+}
+
+// lengths counts rows by their length in bytes; those that are longer than the last one count as that long, which no name is.
+type lengths [1024]uint16
+
+func (l *lengths) add(n int) {
+	if count := &l[min(n, len(l)-1)]; *count < MaxPageSize { // more of one length are on no page
+		*count++
+	}
+}
+
+func (l *lengths) merge(o *lengths) {
+	for i := range l {
+		l[i] = min(l[i]+o[i], MaxPageSize)
+	}
+}
+
+// Rows is how many of the shortest rows fit into room bytes, each with a comma, whichever they are: at most [MaxPageSize]. A namespace
+// that all of them have is left out.
+func (w *Widths) Rows(room int) (n int) {
+	l := &w.named
+	if w.Namespace != "" {
+		l = &w.bare
+	}
+	for length := len(l) - 1; length >= 0; length-- {
+		for range l[length] {
+			if room -= length + len(","); room < 0 || n == MaxPageSize {
+				return max(n, 1)
+			}
+			n++
+		}
+	}
+	return MaxPageSize // all of them
+}
+
+func (w *Widths) add(e *entry, whole int) {
+	w.bare.add(len(e.least(nil)))
+	w.named.add(len(e.least(e.namespace)))
+	w.Whole = max(w.Whole, whole)
+	switch {
+	case w.mixed:
+	case !w.any:
+		w.Namespace = string(clip(e.namespace, maxName))
+	case string(clip(e.namespace, maxName)) != w.Namespace:
+		w.Namespace, w.mixed = "", true
+	}
+	w.any = true
+}
+
+// least is the shortest row.
+func (e *entry) least(namespace []byte) []byte {
+	w := &writer{b: make([]byte, 0, 128)}
+	w.raw("{")
+	w.always("name", e.name)
+	w.text("namespace", namespace)
+	switch e.kind {
+	case argocd.Applications:
+		w.always("health", statusOrNone(e.health))
+		w.always("sync", statusOrNone(e.sync))
+	case argocd.ApplicationSets:
+		w.text("health", e.health)
+	case argocd.Clusters:
+		w.always("server", address(e.server))
+		w.always("connection", statusOrNone(e.sync))
+	}
+	w.raw("}")
+	return w.b
+}
+
+// merge puts those of another kind to it.
+func (w *Widths) merge(o *Widths) {
+	if !o.any {
+		return
+	}
+	w.named.merge(&o.named)
+	w.bare.merge(&o.bare)
+	w.Whole = max(w.Whole, o.Whole)
+	switch {
+	case w.mixed || o.mixed || w.any && w.Namespace != o.Namespace:
+		w.Namespace, w.mixed = "", true
+	default:
+		w.Namespace = o.Namespace
+	}
+	w.any = true
+}
+
+// A Fit gives the page size at which every page of a question fits what the client takes: of total matches with these counts, whose
+// rows are so wide, when so many were asked for.
+type Fit func(asked, total int, counts *Counts, widths *Widths) int
