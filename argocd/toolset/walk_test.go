@@ -229,3 +229,98 @@ func TestRowsGetShorterBeforeTheyGetFewer(t *testing.T) {
 		}
 	}
 }
+
+// What belongs to one application is paged by the same rule, and its whole object is read part by part: nothing of it is lost, the
+// spec least of all.
+func TestPartsOfOneApplication(t *testing.T) {
+	t.Parallel()
+	set, _ := simulated(t, simulator.Options{Applications: 60}, lasting())
+	first, _ := takes[walkedPage](t, set, 100_000, "list_applications", `{"page_size":1}`)
+	name, _ := first.Items[0]["name"].(string)
+	type part struct {
+		Part *struct {
+			Part    int
+			Parts   int  `json:"total_parts"`
+			HasNext bool `json:"has_next"`
+		}
+		Next *struct {
+			Tool      string
+			Arguments json.RawMessage
+		}
+		LeftOut []string `json:"left_out"`
+		Object  map[string]json.RawMessage
+	}
+	whole, _ := takes[part](t, set, 1<<20, "get_application_details", fmt.Sprintf(`{"name":%q,"full":true}`, name))
+	if whole.Part != nil || whole.Object["spec"] == nil {
+		t.Fatalf("the whole object: %v", slices.Sorted(maps.Keys(whole.Object)))
+	}
+	for _, room := range []int{1800, 2500, 4000} {
+		pages, total := 0, 0
+		for next := fmt.Sprintf(`{"name":%q,"page_size":100}`, name); next != ""; pages++ {
+			page, _ := takes[walkedPage](t, set, room, "get_application_resource_tree", next)
+			page.checked(t, total, len(page.Items))
+			total += len(page.Items)
+			if next = ""; page.Next != nil {
+				next = string(page.Next.Arguments)
+			}
+		}
+		all, _ := takes[walkedPage](t, set, 1<<20, "get_application_resource_tree", fmt.Sprintf(`{"name":%q,"page_size":100}`, name))
+		if total != all.Pagination.TotalItems {
+			t.Errorf("room for %d: %d resources of %d", room, total, all.Pagination.TotalItems)
+		}
+
+		size, seen := 0, map[string]bool{}
+		for next := fmt.Sprintf(`{"name":%q,"full":true}`, name); next != ""; {
+			p, _ := takes[part](t, set, room, "get_application_details", next)
+			for path, value := range p.Object {
+				if seen[path] {
+					t.Errorf("room for %d: %s came twice", room, path)
+				}
+				seen[path] = true
+				size += len(value)
+			}
+			if next = ""; p.Next != nil {
+				next = string(p.Next.Arguments)
+			}
+			if p.Part == nil || (p.Next != nil) != p.Part.HasNext {
+				t.Fatalf("room for %d: %+v", room, p.Part)
+			}
+		}
+		spec := slices.ContainsFunc(slices.Collect(maps.Keys(seen)), func(path string) bool { return strings.HasPrefix(path, "spec") })
+		if leaves := leafBytes(t, whole.Object); !spec || size < leaves {
+			t.Errorf("room for %d: %d bytes of values, %d in the object, spec %v", room, size, leaves, spec)
+		}
+	}
+	refusedWith(t, set, "get_application_details", fmt.Sprintf(`{"name":%q,"full":true,"part":99}`, name), "there is no part 99", "the object has 1") // nobody bounds this call
+}
+
+// leafBytes is how many bytes the values of an object take that are no objects or lists.
+func leafBytes(t *testing.T, v any) (n int) {
+	t.Helper()
+	text, err := json.Marshal(v)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var walk func(v any)
+	walk = func(v any) {
+		switch v := v.(type) {
+		case map[string]any:
+			for _, one := range v {
+				walk(one)
+			}
+		case []any:
+			for _, one := range v {
+				walk(one)
+			}
+		default:
+			leaf, _ := json.Marshal(v)
+			n += len(leaf)
+		}
+	}
+	var decoded any
+	if err := json.Unmarshal(text, &decoded); err != nil {
+		t.Fatal(err)
+	}
+	walk(decoded)
+	return n
+}

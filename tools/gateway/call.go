@@ -225,6 +225,11 @@ func (c *call) options() result.Options {
 	if params := c.m.Head.Params; c.readOnly && params.Len() <= spool.MaxCall {
 		o.Source.Call = bytes.Clone(params.Of(c.m.Raw))
 	}
+	if params := c.m.Head.Params.Of(c.m.Raw); c.tool != "" {
+		if arguments := rawjson.Get(params, "arguments"); !arguments.IsZero() {
+			o.Source.ServerPage = result.ServerPage(arguments.Of(params))
+		}
+	}
 	if c.limits.KeepSchema {
 		o.Schema = c.known.schema(c.tool)
 	}

@@ -79,7 +79,12 @@ func (v *View) Notice() string {
 	if p.TotalItems == 0 {
 		shown = "no " + noun
 	}
-	say("[plimsoll] Page %d of %d%s: %s (%s in all%s).", p.Number, max(1, p.TotalPages), so, shown, limit.Bytes(t.Bytes).Human(), so)
+	own, isServers := v.serverPage()
+	if isServers { // "of 100" must not read as a total: it is what this page of the server has
+		say("[plimsoll] Part %d of %d%s of the server's own page%s: %s on it (%s).", p.Number, max(1, p.TotalPages), so, own, shown, limit.Bytes(t.Bytes).Human())
+	} else {
+		say("[plimsoll] Page %d of %d%s: %s (%s in all%s).", p.Number, max(1, p.TotalPages), so, shown, limit.Bytes(t.Bytes).Human(), so)
+	}
 	switch {
 	case v.cut() != "":
 		say(" The result is incomplete: it broke off there.")
@@ -91,7 +96,13 @@ func (v *View) Notice() string {
 		if t.PageItems > 0 && p.Size != t.PageItems { // pages of another size have other numbers
 			size = fmt.Sprintf(",\"page_size\":%d", p.Size)
 		}
-		say(" Next page: %s {\"handle\":%s,\"page\":%d%s}.", n.Page, handle, p.Number+1, size)
+		if isServers {
+			say(" Next part: %s {\"handle\":%s,\"page\":%d%s}. Read the parts to their end before you ask the server for its next page.", n.Page, handle, p.Number+1, size)
+		} else {
+			say(" Next page: %s {\"handle\":%s,\"page\":%d%s}.", n.Page, handle, p.Number+1, size)
+		}
+	} else if isServers {
+		say(" That is all of it; the server's next page comes by a call of the tool itself.")
 	}
 	say(" To find something, %s {\"handle\":%s,\"pattern\":\"REGEX\"} costs less than paging", n.Search, handle)
 	if p.JSON {
@@ -105,6 +116,14 @@ func (v *View) Notice() string {
 		say(" Beside this document %s of other content are kept.", limit.Bytes(t.More()).Human())
 	}
 	return text
+}
+
+// serverPage tells whether the document is one page of several that the server has, and how it was asked for, in brackets.
+func (v *View) serverPage() (how string, is bool) {
+	if v.Totals.ServerPage != "" {
+		return " (" + v.Totals.ServerPage + ")", true
+	}
+	return "", v.Page.JSON && serverHasMore(v.Page.Text)
 }
 
 // example is a query that suits the document.

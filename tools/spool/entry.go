@@ -42,6 +42,8 @@ type head struct {
 	PageBytes int    `json:"page_bytes"`
 	PageItems int    `json:"page_items"`
 	Created   int64  `json:"created_ms"`
+	// ServerPage is Source.ServerPage.
+	ServerPage string `json:"server_page,omitempty"`
 }
 
 // meta describes a document that has ended. All offsets are of the text file.

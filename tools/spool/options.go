@@ -87,9 +87,16 @@ type Source struct {
 	// PageItems is the page size in items unless a reader asks for another one
 	// (DefaultPageItems; at most MaxPageItems). Lines have DefaultPageLines.
 	PageItems int
+	// ServerPage is how the caller asked for a page of the server's own, such as "page=2, per_page=100"; "" when it did not. More
+	// than MaxServerPage bytes are cut.
+	ServerPage string
 }
 
+// MaxServerPage bounds Source.ServerPage, in bytes.
+const MaxServerPage = 120
+
 func (s *Source) defaults() {
+	s.ServerPage = limit.Clip(s.ServerPage, MaxServerPage)
 	if s.PageBytes <= 0 {
 		s.PageBytes = DefaultPageBytes
 	}
@@ -179,6 +186,8 @@ type Totals struct {
 	Part, Parts int
 	// Created is when the writer was made, Expires when nobody can read the result any more.
 	Created, Expires time.Time
+	// ServerPage is Source.ServerPage.
+	ServerPage string
 }
 
 // More is how many bytes are stored outside the document: other content of the result.

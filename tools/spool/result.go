@@ -272,6 +272,7 @@ func (r *Result) Totals() Totals {
 	t := Totals{
 		PageItems: r.head.PageItems, PageBytes: r.head.PageBytes, Shape: Lines,
 		Created: time.UnixMilli(r.head.Created), Expires: r.s.expires(&r.head),
+		ServerPage: r.head.ServerPage,
 	}
 	v, w, _ := r.complete()
 	switch {

@@ -86,6 +86,7 @@ func (s *Spool) Create(src Source) (*Writer, error) {
 	w.head = head{
 		Version: version, Handle: fmt.Sprintf("%x", full), Principal: fmt.Sprintf("%x", owner), Server: src.Server, Tool: src.Tool,
 		Call: src.Call, ReadOnly: src.ReadOnly, PageBytes: src.PageBytes, PageItems: src.PageItems, Created: nowMillis(),
+		ServerPage: src.ServerPage,
 	}
 	w.used = spareSize + int64(len(src.Call))*4/3 + 2<<10
 	w.reserved = w.used + minStep
