@@ -32,6 +32,10 @@ const (
 	failuresShare = 0.20
 	decisionShare = 0.25
 	retiredShare  = 0.08
+	// spokenShare is for what else the agent said, where it was not said in the same way many times: its
+	// words say what was found and meant, in whatever language.
+	spokenShare = 0.10
+	spokenAlike = 3
 	// longest a line may be in a summary, in bytes; the user's and decisions are quoted whole.
 	longestSpoken = 280
 	longestTool   = 170
@@ -127,6 +131,10 @@ func choose(all []line, known *records, room int, verbatim string) choice {
 				}
 			}
 		}
+		spoken := int(spokenShare * float64(whole))
+		for _, i := range otherWords(all, order) {
+			spoken -= take(i, min(spoken, left-also))
+		}
 		p.next[sectionFailures] = p.known.blocks(sectionFailures, true)
 		left -= p.pack(sectionFailures, min(int(retiredShare*float64(whole)), left-also))
 		left -= p.pack(sectionRetired, min(int(retiredShare*float64(whole)), left-also))
@@ -151,6 +159,17 @@ func choose(all []line, known *records, room int, verbatim string) choice {
 		c.also = remaining(all, order, held, left)
 	}
 	return c
+}
+
+// otherWords lists what the agent said but did not announce or repeat, what sounds most like a decision first.
+func otherWords(all []line, order []int) (list []int) {
+	for _, i := range order {
+		if l := &all[i]; l.kind == Assistant && l.section != sectionUser && l.alike <= spokenAlike && l.words > 3 && !narrates(l.text) {
+			list = append(list, i)
+		}
+	}
+	slices.SortStableFunc(list, func(a, b int) int { return cmp.Compare(all[b].decision, all[a].decision) })
+	return list
 }
 
 // A packer takes blocks while there is room for them.

@@ -121,7 +121,7 @@ var readers = []string{"cat", "head", "tail", "less", "more", "grep", "rg", "ag"
 
 // onlyReads tells whether every command of a line is one that shows what is in files.
 func onlyReads(command string) bool {
-	if contains(command, []string{".log", ".out", "/tmp/", "output"}) {
+	if contains(command, []string{".log", ".out", "/tmp/", "output", "report", "result", "junit", ".xml", ".txt"}) {
 		return false // of what a command said
 	}
 	words := shellWords(command)

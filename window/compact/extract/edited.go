@@ -10,6 +10,8 @@ var (
 	writingWords = []string{
 		"edit", "multiedit", "write", "create", "replace", "insert", "patch", "update", "save", "apply", "delete", "remove", "move", "rename",
 		"modify", "append", "prepend", "overwrite", "rewrite", "put", "refactor", "touch", "change", "fix", "add", "store", "upsert", "set", "format", "unlink", "copy",
+		"substitute", "swap", "splice", "mutate", "generate", "scaffold", "codemod", "transform", "commit", "schreiben", "schreibe", "ändern", "bearbeiten", "ersetzen", "escribir", "editar", "crear", "reemplazar", "guardar",
+		"ecrire", "écrire", "modifier", "creer", "créer", "remplacer", "escrever", "criar", "scrivi", "scrivere", "modifica", "schrijf", "bewerk", "zapisz", "edytuj",
 	}
 	readingWords = []string{
 		"read", "view", "open", "cat", "get", "list", "ls", "search", "grep", "rg", "find", "glob", "fetch", "show", "stat", "tree", "outline", "query", "lookup", "peek", "head", "tail", "diff",
@@ -22,11 +24,11 @@ var (
 		"path", "paths", "file", "files", "filename", "filenames", "filepath", "filepaths", "notebookpath", "targetfile", "absolutepath", "relativepath", "relpath", "abspath",
 		"targetpath", "targetnotebook", "uri", "fileuri", "newpath", "oldpath", "newname", "newfile", "oldfile", "target", "destination", "dest", "source", "src", "to", "from", "document",
 		"location", "outputpath", "outputfile", "sourcepath", "destinationpath", "movepath", "resource", "script",
-		"datei", "pfad", "chemin", "fichier", "ruta", "archivo", "fichero", "arquivo", "caminho", "percorso",
+		"datei", "pfad", "chemin", "fichier", "ruta", "archivo", "fichero", "arquivo", "caminho", "percorso", "bestand", "plik", "ziel", "destino", "cible", "where",
 	}
 	contentKeys = []string{
 		"content", "contents", "filetext", "newstring", "newstr", "oldstring", "oldstr", "text", "diff", "patch", "edits", "replacement", "replace", "inserttext", "code", "body", "data",
-		"newsource", "changes", "newcontent", "codeedit", "newtext", "oldtext", "insert", "replacements", "operations", "hunks", "newcode", "lines", "unifieddiff", "codeeditinstructions",
+		"newsource", "changes", "newcontent", "codeedit", "newtext", "oldtext", "insert", "replacements", "operations", "hunks", "newcode", "contenido", "contenu", "inhalt", "conteudo", "conteúdo", "contenuto", "inhoud", "texto", "texte", "testo", "treść", "substitution", "value", "after", "updated", "lines", "unifieddiff", "codeeditinstructions",
 	}
 	// placeKeys hold folders in which something is done, not what is changed.
 	placeKeys = []string{"cwd", "workdir", "workingdirectory", "root", "directory", "dir", "folder", "projectpath", "repo", "repository", "pattern", "query", "regex", "glob", "include", "exclude", "url", "branch"}
@@ -224,4 +226,27 @@ func withoutSide(path string) string {
 		return path[2:]
 	}
 	return path
+}
+
+// named lists the paths that arguments name under keys for paths.
+func named(v *value) (paths []string) {
+	var e edits
+	v.visit(func(text, key string) {
+		if slices.Contains(pathKeys, plainKey(key)) && looksLikePath(text) {
+			e.add(text)
+		}
+	})
+	return e.paths
+}
+
+// changedWords are in what a tool answers when it has changed something.
+var changedWords = []string{
+	"written", "wrote", "updated", "created", "saved", "modified", "applied", "replaced", "edited", "changed", "deleted", "removed", "renamed", "moved", "patched", "inserted", "appended", "overwritten",
+	"geschrieben", "geändert", "gespeichert", "erstellt", "gelöscht", "ersetzt", "escrito", "guardado", "actualizado", "creado", "modificado", "enregistré", "modifié", "écrit", "créé", "mis à jour", "salvo", "atualizado", "criado",
+	"scritto", "salvato", "modificato", "opgeslagen", "gewijzigd", "zapisano", "zmieniono", "записан", "сохран", "измен", "создан", "обновл", "已写入", "已更新", "已保存", "已修改", "已创建", "保存しました", "更新しました", "書き込み",
+}
+
+// confirms tells whether a short result says that something was changed.
+func confirms(result string) bool {
+	return len(result) < 300 && contains(strings.ToLower(result), changedWords)
 }

@@ -15,6 +15,7 @@ type failure struct {
 	lines   []string // what says most first, each of the two parts in the output's order
 	best    int      // how many of them say most
 	over    bool     // the command was run again since
+	sure    bool     // by a code, by the client, or by how a line begins; not by words alone
 }
 
 const (
@@ -38,7 +39,7 @@ const (
 // failMarks are the ways in which runners of tests, compilers and shells begin a line about what
 // failed. They are compared at the start of the trimmed line.
 var failMarks = []string{
-	"--- FAIL", "FAIL\t", "FAIL ", "FAIL:", "FAILED", "panic:", "fatal:", "fatal error:", "Error:", "error:", "ERROR:", "ERROR ", "error[", "[ERROR]", "E   ", "✗", "✕", "✘", "×", "✖", "❌", "●",
+	"--- FAIL", "=== FAIL", "FAIL\t", "FAIL ", "FAIL:", "FAILED", "panic:", "fatal:", "fatal error:", "Error:", "error:", "ERROR:", "ERROR ", "error[", "[ERROR]", "E   ", "✗", "✕", "✘", "×", "✖", "❌", "●",
 	"not ok ", "npm ERR!", "npm error", "make: ***", "Traceback", "thread '", "FAILURE", "Failures:", "BUILD FAILED", "BUILD FAILURE", "Caused by:", "Exception in", "Assertion", "AssertionError",
 	"rspec ./", "Failed:", "Failed!", "[FAIL]", "[  FAILED  ]", "[xUnit.net", "undefined:", "ld:", "ld.lld:", "collect2:", "SyntaxError", "TypeError", "ReferenceError", "KO ", "NG ",
 	"Fehler", "FEHLER", "Erreur", "ERREUR", "ERRO", "Errore", "Ошибка", "错误", "エラー", "失败", "失敗", "(in test file", "sh: ", "bash: ", "zsh: ", "Segmentation fault", "Killed", "signal:", "Abort",
@@ -50,17 +51,42 @@ var (
 	failWords = []string{
 		"failed", "failure", "fails", "failing", " error", "error:", "error ", "error[", "panic", "exception", "assert", "undefined", "cannot find", "not found", "no such file", "timed out", "timeout", "denied", "refused",
 		"mismatch", "unexpected", "cannot ", "could not", "unable to", "unresolved", "missing", "traceback", "segfault", "exit status", "leak", "data race", "deadlock", "invalid", "fehlgeschlagen", "fehler",
-		"échec", "échoué", "erreur", "falló", "fallo", "fallido", "falhou", "fallito", "провал", "ошибка", "błąd", "mislukt", "失败", "失敗", "错误", "エラー", "nicht bestanden", "not ok", "violat", "conflict",
+		"échec", "échoué", "erreur", "falló", "fallo", "fallido", "falhou", "fallito", "провал", "ошибка", "błąd", "mislukt", "失败", "失敗", "错误", "エラー", "échoue", "falha", "fallit", "ошибк", "nicht bestanden", "not ok", "violat", "conflict",
 	}
 	detailWords = []string{
-		"expected", "expect(", "got ", "got:", "want ", "want:", "actual", "received", "but was", "instead of", "should ", "to equal", "to be ", "left:", "right:", "diff:", "esperado", "esperaba", "erwartet", "attendu", "obtenu",
-		"obtuvo", "erhalten", "verwacht", "ожидалось", "получено", "oczekiwano", "应为", "期待", "实际", "实际", "assert", " != ", " == ", "-->", "at ",
+		"expected", "expect(", "got ", "got:", "want ", "want:", "actual", "received", "but was", "to equal", "left:", "right:", "diff:", "esperado", "esperaba", "erwartet", "attendu", "obtenu",
+		"obtuvo", "erhalten", "verwacht", "ожидалось", "получено", "oczekiwano", "应为", "期待", "实际", "assert", " != ", " == ", "-->",
 	}
 	// passMarks say of an output without a code that the command did well.
 	passMarks = []string{"0 failed", "0 failures", "0 fail", "no failures", "0 errors", "0 error", "failures: 0", "errors: 0", "failed: 0", "failed=0", "fail 0", "failed:     0", "error: (none)", "error: none", "error: null", "errors: none", "error: <none>", "stderr: (none)"}
 	// exitMarks stand before the code a command ended with. In lower case.
 	exitMarks = []string{"exit code", "exit status", "exited with code", "exit_code", "exitcode", "returncode", "return code", "exited with", "exit-code", "rc=", "exit=", "exit:", "*** [", "terminated with", "beendet mit", "código de salida", "code de sortie", "exit"}
 )
+
+// outcomeWords are of those what was expected and what came; two of them in a line are a failure.
+var outcomeWords = []string{
+	"expected", "got ", "got:", "want ", "want:", "actual", "received", "but was", "esperado", "esperaba", "esperava", "obtenido", "obtuvo", "obtido", "erwartet", "erhalten", "bekommen", "attendu", "obtenu", "reçu", "atteso", "ottenuto", "verwacht", "kreeg", "oczekiwano", "otrzymano",
+	"ожидалось", "получено", "预期", "期望", "应为", "实际", "期待", "実際",
+}
+
+// shouts tells whether a line says in capitals that something failed, as runners end theirs: "//x:y FAILED in 3s".
+func shouts(line string) bool {
+	for _, w := range []string{"FAILED", "FAILURE", "ÉCHEC", "FALLO", "FALLÓ", "FALHA", "FALHOU", "FALLITO", "FEHLGESCHLAGEN", "NICHT BESTANDEN", "MISLUKT", "BŁĄD", "ОШИБКА", "ПРОВАЛ"} {
+		if strings.Contains(line, w) {
+			return true
+		}
+	}
+	return false
+}
+
+func count(text string, words []string) (n int) {
+	for _, w := range words {
+		if strings.Contains(text, w) {
+			n++
+		}
+	}
+	return n
+}
 
 // failed reads a result. found is false when it tells of nothing that failed; passed says that it
 // is the output of a command that did well.
@@ -75,7 +101,7 @@ func failed(text string, isError bool) (f failure, found bool) {
 	if r.code == 0 && !isError && r.named == 0 {
 		return failure{}, false
 	}
-	f.code = r.code
+	f.code, f.sure = r.code, isError || r.code != 0 || r.sure
 	f.lines, f.best = r.pick()
 	return f, len(f.lines) > 0
 }
@@ -100,6 +126,7 @@ type failLine struct {
 type failReader struct {
 	lines []failLine
 	named int  // lines that name a failure
+	sure  bool // one of them by how it begins
 	seen  int  // lines
 	code  int  // that the command ended with
 	told  bool // by what ran the command
@@ -133,13 +160,15 @@ func (f *failReader) read(text string) {
 		switch {
 		case passes(lower):
 			continue
-		case marks(trimmed):
-			worth = failNamed
+		case marks(strings.TrimLeft(trimmed, "│┃|>•* ")):
+			worth, f.sure = failNamed, true
 		case contains(lower, failWords) && !strings.HasPrefix(lower, "ok"):
 			worth = failGeneral
-			if place(lower) {
+			if place(lower) || contains(lower, outcomeWords) && readable(trimmed) || shouts(trimmed) {
 				worth = failNamed
 			}
+		case count(lower, outcomeWords) > 1 && readable(trimmed):
+			worth = failNamed
 		}
 		if worth < failNamed && worth > 0 && f.near > 0 {
 			worth++
@@ -194,7 +223,11 @@ func (f *failReader) pick() (lines []string, best int) {
 			taken = append(taken, i)
 		}
 	}
-	for size := 0; best < min(len(taken), maxFailBest); best++ {
+	whole := maxFailBest
+	if f.named == 0 && f.code == 0 {
+		whole = maxFailBest / 2
+	}
+	for size := 0; best < min(len(taken), whole); best++ {
 		if size += len(f.lines[taken[best]].text); size > maxFailBytes && best > 0 {
 			break
 		}

@@ -21,6 +21,7 @@ type line struct {
 	tokens   []token
 	words    int
 	score    float64
+	alike    int32   // how many lines have its template or shape
 	decision float64 // how much it is a decision of the agent's
 }
 
@@ -39,6 +40,8 @@ const (
 	// pasted is how much of one user message counts as the user's own words, in bytes; what
 	// follows (a log, a file) is weighed as a tool's output is.
 	pasted = 4096
+	// pastedEnd is how much at its end counts too: people paste first and ask then.
+	pastedEnd = 1024
 )
 
 // arguments makes lines of the JSON text of a call: one for each member, and those of its
@@ -79,7 +82,7 @@ func lines(turns []Turn) []line {
 		}
 		for at, part := range pieces(text, longest, most) {
 			l := line{text: part, turn: int32(i), kind: t.Kind, first: len(found) == start}
-			if t.Kind == User && at > pasted {
+			if t.Kind == User && at > pasted && at < len(text)-pastedEnd {
 				l.kind = Result
 			}
 			if t.Kind == Result && t.Failed {

@@ -23,6 +23,7 @@ type records struct {
 type pending struct {
 	id, tool, command string
 	reads, writes     bool
+	paths             []string // that the call names, where it is not known whether it changes them
 }
 
 const (
@@ -58,6 +59,9 @@ func gather(turns []Turn) *records {
 			}
 			p := pending{id: t.ID, tool: t.Tool, writes: len(paths) > 0 && says(t.Tool, writingWords)}
 			p.command, p.reads = commandOf(t.Tool, &v)
+			if len(paths) == 0 && !p.reads && !says(t.Tool, readingWords) {
+				p.paths = named(&v)
+			}
 			if t.ID != "" {
 				calls[t.ID] = p
 			} else {
@@ -76,6 +80,11 @@ func gather(turns []Turn) *records {
 						unnamed = slices.Delete(unnamed, k, k+1)
 						break
 					}
+				}
+			}
+			if !t.Kept && len(p.paths) > 0 && confirms(t.Text) {
+				for _, path := range p.paths {
+					r.change(path)
 				}
 			}
 			if keepsPlan(p.tool) {
@@ -161,7 +170,7 @@ func (r *records) any(s section) bool {
 
 // blocks puts the records of a section into the order in which they are to be taken: the newest
 // first. more asks for what failures say less with.
-func (r *records) blocks(s section, more bool) (list []block) {
+func (r *records) blocks(s section, more bool) (blocks []block) {
 	switch s {
 	case sectionPlan:
 		said := map[string]bool{}
@@ -175,17 +184,26 @@ func (r *records) blocks(s section, more bool) (list []block) {
 				b.lines = append(b.lines, "  "+item.mark()+item.text)
 			}
 			if len(b.lines) > 0 {
-				list = append(list, b)
+				blocks = append(blocks, b)
 			}
 		}
 	case sectionChanged:
 		paths := slices.SortedFunc(maps.Keys(r.changed), func(a, b string) int { return cmp.Compare(r.changed[b], r.changed[a]) })
 		for _, path := range paths {
-			list = append(list, block{section: s, lines: []string{"- " + path}})
+			blocks = append(blocks, block{section: s, lines: []string{"- " + path}})
 		}
 	case sectionFailures, sectionRetired:
 		said := map[string]bool{}
-		for _, f := range slices.Backward(r.failures.list) {
+		list := slices.Clone(r.failures.list)
+		slices.SortStableFunc(list, func(a, b failure) int { // the last come first
+			if a.sure == b.sure {
+				return 0
+			} else if b.sure {
+				return -1
+			}
+			return 1
+		})
+		for _, f := range slices.Backward(list) {
 			if f.over != (s == sectionRetired) {
 				continue
 			}
@@ -203,11 +221,11 @@ func (r *records) blocks(s section, more bool) (list []block) {
 				said[l] = true
 			}
 			if len(b.lines) > 0 {
-				list = append(list, b)
+				blocks = append(blocks, b)
 			}
 		}
 	}
-	return list
+	return blocks
 }
 
 // prior reads the records of an earlier summary.
@@ -251,7 +269,7 @@ func (r *records) prior(text string, turn int32) {
 			}
 		case sectionFailures, sectionRetired:
 			if head, ok := strings.CutPrefix(row, "- $ "); ok {
-				f := failure{command: head, turn: turn, over: at == sectionRetired}
+				f := failure{command: head, turn: turn, sure: true, over: at == sectionRetired}
 				if command, code, ok := strings.Cut(head, " (exit code "); ok {
 					f.command = command
 					f.code, _ = strconv.Atoi(strings.TrimSuffix(code, ")"))

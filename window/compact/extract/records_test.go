@@ -104,6 +104,11 @@ func TestPlansInTheirLastState(t *testing.T) {
 		{"a file", "Write", `{"file_path":"NOTES.md","content":"# Notes\n\n* [ ] First\n* [x] A thing\n"}`, "- NOTES.md:\n  [ ] First\n  [x] A thing"},
 		{"a tool nobody knows", "tablero", `{"tarjetas":[{"titulo":"A thing here","estado":"pendiente"}]}`, "[ ] (pendiente) A thing here"},
 		{"a truth", "set_list", `{"rows":[{"label":"A thing","done":true}]}`, "[x] A thing"},
+		{"by state", "set_board", `{"lanes":{"done":["First"],"doing":["A thing"]}}`, "[ ] (doing) A thing"},
+		{"by name", "update_todos", `{"todos":{"The first one":"done","A thing":"open"}}`, "[ ] A thing"},
+		{"boxes in a list", "keep", `{"lines":["[x] First","[ ] A thing"]}`, "[ ] A thing"},
+		{"states in words", "note", `{"text":"* DONE First\n* TODO A thing\n"}`, "[ ] A thing"},
+		{"states in brackets", "note", `{"text":"1. [done] First\n2. [blocked] A thing\n"}`, "[ ] (blocked) A thing"},
 		{"texts alone", "make_plan", `{"steps":["First","A thing"]}`, "[ ] A thing"},
 		{"nested", "tracker", `{"board":{"lanes":[{"id":"1","title":"A thing","state":"doing","notes":"with care"}]}}`, "[ ] (doing) A thing: with care"},
 	} {
@@ -127,6 +132,47 @@ func TestPlansInTheirLastState(t *testing.T) {
 	}
 }
 
+func TestAListUnderAHeading(t *testing.T) {
+	for _, text := range []string{
+		"Done so far: nothing.\n\nRemaining work:\n- first point\n- second point\n\nI go on.",
+		"## Nächste Schritte\n1. first point\n2. second point",
+		"待办：\n1. first point\n2. second point",
+	} {
+		s := extract.Summarize([]extract.Turn{{Kind: extract.Assistant, Text: text}}, extract.Options{Bytes: 3000, Messages: 1}).Text
+		if got := part(t, s, plans); !strings.Contains(got, "[ ] first point\n  [ ] second point") {
+			t.Errorf("%q: %q", text, got)
+		}
+	}
+	s := extract.Summarize([]extract.Turn{{Kind: extract.Assistant, Text: "I looked at two files:\n- a.go\n- b.go"}}, extract.Options{Bytes: 3000, Messages: 1}).Text
+	if got := part(t, s, plans); got != "" {
+		t.Error(got)
+	}
+}
+
+// A tool that nobody knows says itself that it has changed a file.
+func TestAResultConfirmsAChange(t *testing.T) {
+	turns := append(step(1, "remplir", `{"fichier":"src/a.php","ligne":3}`, "Fichier mis à jour."), step(2, "inspect", `{"fichier":"src/b.php"}`, "12 lines, no findings")...)
+	turns = append(turns, step(3, "read_file", `{"path":"src/c.php"}`, "created by the generator")...)
+	s := extract.Summarize(turns, extract.Options{Bytes: 3000, Messages: 6}).Text
+	if got := part(t, s, changed); !strings.Contains(got, "- src/a.php") || strings.Contains(got, "src/b.php") || strings.Contains(got, "src/c.php") {
+		t.Errorf("%q", got)
+	}
+}
+
+// What the user pasted is not the user's words, what stands around it is; and an answer to a
+// question comes as a tool's result.
+func TestTheUsersWordsAroundAPasteAndInAnswers(t *testing.T) {
+	paste := strings.Repeat("2026-11-20 INFO worker took job\n", 600)
+	turns := []extract.Turn{{Kind: extract.User, Text: "Look at this:\n" + paste + "The customer is called Zephyr Ltd."}}
+	turns = append(turns, step(1, "ask_user_question", `{"question":"Which database?"}`, "take the one on db-eu-4")...)
+	s := extract.Summarize(turns, extract.Options{Bytes: 3000, Messages: 3}).Text
+	for _, want := range []string{"> Look at this:", "> The customer is called Zephyr Ltd.", "- take the one on db-eu-4"} {
+		if !strings.Contains(s, want) {
+			t.Errorf("lost: %s\n%s", want, s)
+		}
+	}
+}
+
 func TestFailuresOfManyRunners(t *testing.T) {
 	noise := strings.Repeat("ok  \texample.com/a\t0.2s\n", 200)
 	for _, c := range []struct{ name, output, want string }{
@@ -142,6 +188,9 @@ func TestFailuresOfManyRunners(t *testing.T) {
 		{"make", "a.c:3:7: error: 'row' undeclared\nmake: *** [Makefile:7: a.o] Error 1", "'row' undeclared"},
 		{"a code and nothing else", "connecting\nthe ledger is busy\nexit code: 7", "the ledger is busy"},
 		{"another language", "Prüfung Ledger\nerwartet 4, erhalten 3\nNICHT BESTANDEN\nbeendet mit 3", "erwartet 4, erhalten 3"},
+		{"bazel", "Analyzed 3 targets\n//ledger:rows_test FAILED in 3.1s\n", "//ledger:rows_test FAILED in 3.1s"},
+		{"French", "ÉCHEC test_lignes : attendu 4, obtenu 3\n", "attendu 4, obtenu 3"},
+		{"a box around it", "╷\n│ Error: Invalid count argument\n│   on main.tf line 12\n╵\n", "Error: Invalid count argument"},
 		{"colours", "\x1b[31m✗\x1b[0m rows \x1b[1mkeep\x1b[0m order\n", "rows keep order"},
 		{"JSON around it", `{"output":"x\n--- FAIL: TestA\n    a_test.go:12: got 3, want 4","metadata":{"exit_code":1}}`, "a_test.go:12: got 3, want 4"},
 	} {

@@ -176,6 +176,12 @@ func (e *edits) command(words []string) {
 		if has("--write") || has("-w") || has("--fix") {
 			e.shellPaths(plain)
 		}
+	case "yq", "crudini", "sd", "comby":
+		if name != "yq" || has("-i") {
+			e.shellPaths(plain)
+		}
+	case "Set-Content", "Add-Content", "Out-File", "New-Item", "Remove-Item", "Move-Item", "Copy-Item", "Rename-Item":
+		e.shellPaths(plain)
 	case "black", "rustfmt", "isort", "dos2unix":
 		e.shellPaths(plain)
 	case "bash", "sh", "zsh", "dash":

@@ -113,6 +113,11 @@ func (r *planReader) read(v *value) {
 		}
 		return
 	}
+	if items := byState(v, r.named || keepsPlan(v.key)); len(items) > 0 {
+		r.found = true
+		r.set(r.name, r.turn, items)
+		return
+	}
 	replaces := slices.ContainsFunc(v.members, func(m value) bool { return strings.HasPrefix(plainKey(m.key), "old") })
 	for i := range v.members {
 		m := &v.members[i]
@@ -144,6 +149,30 @@ func (r *planReader) change(items []planItem) {
 	}
 }
 
+// byState reads an object whose keys are states ("done": ["a"]), or whose keys are things to do and
+// whose values are states.
+func byState(v *value, named bool) (list []planItem) {
+	with := 0
+	for i := range v.members {
+		m := &v.members[i]
+		switch {
+		case m.array && slices.Contains(states, plainKey(m.key)):
+			with++
+			for _, item := range items(m, true) {
+				item.status = m.key
+				list = append(list, item)
+			}
+		case m.plain() && named && strings.Contains(m.key, " ") && slices.Contains(states, plainKey(m.text)):
+			with += 2
+			list = append(list, planItem{text: oneLine(m.key, maxItem), status: m.text})
+		}
+	}
+	if with < 2 || 2*with < len(v.members) {
+		return nil
+	}
+	return list[:min(len(list), maxItems)]
+}
+
 // items reads an array as a list of things with a state; named says that it is called a plan,
 // so that texts alone are enough.
 func items(v *value, named bool) (list []planItem) {
@@ -154,8 +183,12 @@ func items(v *value, named bool) (list []planItem) {
 		switch {
 		case m.object:
 			item = readItem(m)
-		case m.plain() && named:
-			item.text = oneLine(m.text, maxItem)
+		case m.plain():
+			if list := checklist(m.text); len(list) == 1 {
+				item, with = list[0], with+1
+			} else if named {
+				item.text = oneLine(m.text, maxItem)
+			}
 		}
 		if item.text == "" {
 			continue
@@ -287,8 +320,42 @@ func (p *plans) created(tool, text string) {
 // spoken reads what an agent said for a list with boxes.
 func (p *plans) spoken(text string, turn int32) {
 	if items := checklist(text); len(items) > 1 {
-		p.set("the agent's own list", turn, items)
+		p.set(ownList, turn, items)
+	} else if items := headed(text); len(items) > 1 {
+		p.set(ownList, turn, items)
 	}
+}
+
+const ownList = "the agent's own list"
+
+// planHeads begin a list of things to do that has no boxes. All in lower case.
+var planHeads = []string{
+	"plan", "todo", "to do", "to-do", "next steps", "remaining", "left to do", "still open", "still to do", "what is left", "what's left", "outstanding", "open items", "open points", "steps", "tasks", "backlog",
+	"offen", "aufgaben", "nächste schritte", "noch zu tun", "pendiente", "tareas", "próximos pasos", "falta", "étapes", "à faire", "reste", "tâches", "prochaines", "da fare", "prossimi", "tarefas", "próximos passos",
+	"te doen", "do zrobienia", "осталось", "план", "задачи", "计划", "待办", "剩余", "下一步", "残り", "やること", "タスク", "할 일", "남은",
+}
+
+// headed reads the list under a line that calls it a plan.
+func headed(text string) (list []planItem) {
+	under := false
+	for row := range strings.Lines(text) {
+		row = strings.TrimSpace(row)
+		rest := strings.TrimLeft(row, "-*+•0123456789.) ")
+		switch {
+		case row == "":
+		case under && len(rest) < len(row) && worth(rest) && !strings.HasPrefix(row, "**"):
+			if len(list) < maxItems {
+				list = append(list, planItem{text: oneLine(rest, maxItem)})
+			}
+		default:
+			head := strings.TrimRight(strings.Trim(row, "#* _"), "*_ ")
+			title := strings.HasPrefix(row, "#") || strings.HasSuffix(head, ":") || strings.HasSuffix(head, "：")
+			if under = title && len(head) < 90 && begins(" "+strings.ToLower(head), planHeads) > 0; under {
+				list = nil
+			}
+		}
+	}
+	return list
 }
 
 // boxes begin the lines of a list of things to do, behind the mark of a list.
@@ -318,7 +385,7 @@ var boxes = []struct{ mark, status string }{
 
 // checklist reads the lines with boxes of a text.
 func checklist(text string) (list []planItem) {
-	if !strings.ContainsAny(text, "[☐⬜◻□☑✅☒✔🔲⏳🔄") {
+	if !strings.ContainsAny(text, "[☐⬜◻□☑✅☒✔🔲⏳🔄") && !strings.Contains(text, "TODO") && !strings.Contains(text, "DONE") {
 		return nil
 	}
 	for row := range strings.Lines(text) {
@@ -336,8 +403,29 @@ func checklist(text string) (list []planItem) {
 				break
 			}
 		}
+		if item, ok := stated(rest); ok && len(list) < maxItems {
+			list = append(list, item)
+		}
 	}
 	return list
+}
+
+// stated reads a line that begins with a state in words: "[done] x", "TODO x", "DOING: x".
+func stated(row string) (item planItem, ok bool) {
+	if rest, found := strings.CutPrefix(row, "["); found {
+		word, said, found := strings.Cut(rest, "]")
+		if !found || len(word) < 2 || len(word) > 16 || !slices.Contains(states, plainKey(word)) || strings.HasPrefix(said, "(") {
+			return item, false
+		}
+		item = planItem{text: oneLine(strings.TrimLeft(said, ": "), maxItem), status: word}
+		return item, worth(item.text)
+	}
+	end := strings.IndexAny(row[:min(len(row), 16)], " :")
+	if end < 3 || row[:end] != strings.ToUpper(row[:end]) || !slices.Contains(states, plainKey(row[:end])) {
+		return item, false
+	}
+	item = planItem{text: oneLine(strings.TrimLeft(row[end:], ": -"), maxItem), status: strings.ToLower(row[:end])}
+	return item, worth(item.text)
 }
 
 // mark is how an item's state is written: a box where that says it, else the tool's own word.

@@ -63,7 +63,8 @@ func weigh(all []line, known *records) {
 		case l.kind == Result && known.answers[l.turn]:
 			l.decision, l.section = answered, sectionDecisions
 		}
-		l.score = l.weight(max(templates[l.template], shapes[l.shape]), occurs, spoken, len(all), scratch[:])
+		l.alike = max(templates[l.template], shapes[l.shape])
+		l.score = l.weight(l.alike, occurs, spoken, len(all), scratch[:])
 		l.score *= 0.75 + 0.5*float64(l.turn+1)/newest
 	}
 }
