@@ -1,0 +1,118 @@
+package extract
+
+import (
+	"slices"
+	"strings"
+)
+
+// spoken reads what an agent said for a list with boxes.
+func (p *plans) spoken(text string, turn int32) {
+	if items := checklist(text); len(items) > 1 {
+		p.set(ownList, turn, items)
+	} else if items := headed(text); len(items) > 1 {
+		p.set(ownList, turn, items)
+	}
+}
+
+const ownList = "the agent's own list"
+
+// planHeads begin a list of things to do that has no boxes. All in lower case.
+var planHeads = []string{
+	"plan", "todo", "to do", "to-do", "next steps", "remaining", "left to do", "still open", "still to do", "what is left", "what's left", "outstanding", "open items", "open points", "steps", "tasks", "backlog",
+	"offen", "aufgaben", "nächste schritte", "noch zu tun", "pendiente", "tareas", "próximos pasos", "falta", "étapes", "à faire", "reste", "tâches", "prochaines", "da fare", "prossimi", "tarefas", "próximos passos",
+	"te doen", "do zrobienia", "осталось", "план", "задачи", "计划", "待办", "剩余", "下一步", "残り", "やること", "タスク", "할 일", "남은",
+}
+
+// headed reads the list under a line that calls it a plan.
+func headed(text string) (list []planItem) {
+	under := false
+	for row := range strings.Lines(text) {
+		row = strings.TrimSpace(row)
+		rest := strings.TrimLeft(row, "-*+•0123456789.) ")
+		switch {
+		case row == "":
+		case under && len(rest) < len(row) && worth(rest) && !strings.HasPrefix(row, "**"):
+			if len(list) < maxItems {
+				list = append(list, planItem{text: oneLine(rest, maxItem)})
+			}
+		default:
+			head := strings.TrimRight(strings.Trim(row, "#* _"), "*_ ")
+			title := strings.HasPrefix(row, "#") || strings.HasSuffix(head, ":") || strings.HasSuffix(head, "：")
+			if under = title && len(head) < 90 && begins(" "+strings.ToLower(head), planHeads) > 0; under {
+				list = nil
+			}
+		}
+	}
+	return list
+}
+
+// boxes begin the lines of a list of things to do, behind the mark of a list.
+var boxes = []struct{ mark, status string }{
+	{"[ ]", ""},
+	{"[x]", "done"},
+	{"[X]", "done"},
+	{"[-]", "in progress"},
+	{"[~]", "in progress"},
+	{"[/]", "in progress"},
+	{"[>]", "in progress"},
+	{"[*]", "in progress"},
+	{"[!]", "blocked"},
+	{"[]", ""},
+	{"☐", ""},
+	{"⬜", ""},
+	{"◻", ""},
+	{"□", ""},
+	{"☑", "done"},
+	{"✅", "done"},
+	{"☒", "done"},
+	{"✔", "done"},
+	{"🔲", ""},
+	{"⏳", "in progress"},
+	{"🔄", "in progress"},
+}
+
+// checklist reads the lines with boxes of a text.
+func checklist(text string) (list []planItem) {
+	if !strings.ContainsAny(text, "[☐⬜◻□☑✅☒✔🔲⏳🔄") && !strings.Contains(text, "TODO") && !strings.Contains(text, "DONE") {
+		return nil
+	}
+	for row := range strings.Lines(text) {
+		row = strings.TrimSpace(row)
+		if len(row) < 5 {
+			continue
+		}
+		rest := strings.TrimLeft(row, "-*+•0123456789.) ")
+		for _, box := range boxes {
+			if said, ok := strings.CutPrefix(rest, box.mark); ok {
+				link := strings.HasPrefix(said, "(")
+				if said = oneLine(strings.TrimLeft(said, "\uFE0F:"), maxItem); worth(said) && !link && len(list) < maxItems {
+					list = append(list, planItem{text: said, status: box.status})
+				}
+				break
+			}
+		}
+		if item, ok := stated(rest); ok && len(list) < maxItems {
+			list = append(list, item)
+		}
+	}
+	return list
+}
+
+// stated reads a line that begins with a state in words: "[done] x", "TODO x", "DOING: x".
+func stated(row string) (item planItem, ok bool) {
+	if rest, found := strings.CutPrefix(row, "["); found {
+		word, said, found := strings.Cut(rest, "]")
+		if !found || len(word) < 2 || len(word) > 16 || !slices.Contains(states, plainKey(word)) || strings.HasPrefix(said, "(") {
+			return item, false
+		}
+		item = planItem{text: oneLine(strings.TrimLeft(said, ": "), maxItem), status: word}
+		return item, worth(item.text)
+	}
+	end := strings.IndexAny(row[:min(len(row), 16)], " :")
+	if end < 3 || row[:end] != strings.ToUpper(row[:end]) || !slices.Contains(states, plainKey(row[:end])) {
+		return item, false
+	}
+	item = planItem{text: oneLine(strings.TrimLeft(row[end:], ": -"), maxItem), status: strings.ToLower(row[:end])}
+	return item, worth(item.text)
+}
+
