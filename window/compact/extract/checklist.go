@@ -115,4 +115,3 @@ func stated(row string) (item planItem, ok bool) {
 	item = planItem{text: oneLine(strings.TrimLeft(row[end:], ": -"), maxItem), status: strings.ToLower(row[:end])}
 	return item, worth(item.text)
 }
-
