@@ -1,16 +1,19 @@
 package extract
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 // What a sentence is made of when it says what was decided: a word of choice or of rejecting, what it
 // was chosen over, and why. No one of them is enough in every language, together they are. All in
 // lower case; those of letters begin a word.
 var (
-	decisionLabels = []string{
+	decisionLabels = vocabularyOf([]string{
 		"decision", "decided", "resolved", "resolution", "verdict", "conclusion", "choice", "chosen", "design choice", "agreed", "agreement", "rule", "policy", "rationale", "trade-off", "tradeoff", "adr", "outcome", "root cause",
 		"entscheidung", "beschluss", "fazit", "festlegung", "décision", "choix", "conclusión", "decisión", "elección", "decisão", "escolha", "decisione", "scelta", "besluit", "keuze", "decyzja", "решение", "вывод", "决定", "结论", "決定", "結論", "결정", "방침", "方針",
-	}
-	choices = []string{
+	})
+	choices = vocabularyOf([]string{
 		"decid", "chose", "choos", "opt for", "opted", "opting", "settl", "going with", "go with", "went with", "goes with", "stick", "prefer", "favor", "favour", "adopt", "commit to", "standardi", "we use ", "will use", "'ll use",
 		"switch", "reject", "rule out", "ruled out", "ruling out", "discard", "abandon", "kept", "retain", "defer", "postpon", "won't", "will not", "not going to", "no longer",
 		"conclu", "determin", "from now on", "the plan is", "convention", "lives in", "goes into", "will live", "let's go",
@@ -21,25 +24,25 @@ var (
 		"decis", "scelt", "scegl", "teniamo", "tenere", "scart", "usiamo", "useremo", "restiamo", "beslot", "besliss", "gekozen", "kies", "kiez", "houden", "liever", "zdecyd", "wybra", "wybier", "zostaj", "używa", "użyj", "rezygn", "vald", "väljer", "beslut", "valg", "karar", "seçt", "tercih",
 		"реш", "выбра", "выбир", "остав", "останов", "отказ", "предпоч", "использ", "будем", "вирішил", "обра",
 		"决定", "选择", "选用", "采用", "改用", "保留", "不再", "放弃", "换成", "优先", "統一", "统一", "決め", "選択", "選び", "採用", "やめ", "残す", "使う", "使い", "することに", "にする", "방식", "선택", "채택", "유지", "하기로",
-	}
+	})
 	// leanings are what is also said without deciding anything.
-	leanings = []string{
+	leanings = vocabularyOf([]string{
 		"stay", "drop", "leave ", "leaving", "skip", "avoid", "never", "always", "must", "has to", "have to", "should", "for now", "approach", "simplest", "simpler", "better", "best", "safer", "cleaner", "cheaper", "worth", "belongs", "becomes", "remain",
 		"keep", "we'll", "agree", "make it", "pick", "replac", "only ", "use ", "using", "move", "goes", "need no", "no new", "enough", "lives", "soll", "muss", "müssen", "darf", "immer", "nie ", "besser", "einfacher", "reicht", "doit", "faut", "jamais", "toujours", "mieux", "suffit",
 		"debe", "hay que", "nunca", "siempre", "mejor", "basta", "deve", "mai ", "sempre", "meglio", "moet", "nooit", "beter", "должн", "нужно", "лучше", "никогда", "всегда", "必须", "应该", "不能", "只", "更", "べき", "必ず", "だけ",
-	}
+	})
 	// together are who decides: with a leaning it is a decision.
-	together  = []string{"we ", "we'", "let's", "let us", "wir ", "nous ", "on ", "vamos", "nosotros", "wij ", "we gaan", "noi ", "мы ", "我们", "咱们", "私たち", "우리"}
-	contrasts = []string{
+	together  = vocabularyOf([]string{"we ", "we'", "let's", "let us", "wir ", "nous ", "on ", "vamos", "nosotros", "wij ", "we gaan", "noi ", "мы ", "我们", "咱们", "私たち", "우리"})
+	contrasts = vocabularyOf([]string{
 		"instead of", "rather than", "in favor of", "in favour of", "in place of", "as opposed to", "over the", " over ", " vs", "versus", ", not ", "but not", "not via", "not a ", "without ",
 		"anstatt", "statt ", "anstelle", "sondern", "nicht ", "plutôt que", "au lieu", "et non", "en vez", "en lugar", "y no ", "em vez", "ao invés", "invece", "anziché", "e non ", "in plaats", "zamiast", "a nie ", "istället", "i stedet", "yerine", "вместо", "а не ", "замість",
 		"而不是", "而非", "不用", "ではなく", "代わり", "よりも", "대신", "아니라",
-	}
-	reasons = []string{
+	})
+	reasons = vocabularyOf([]string{
 		"because", "since ", "so ", "as it ", "as the", "given", "due to", "otherwise", "therefore", "thus", "hence", "in order", "avoids", "which ", "that way", "to keep", "to avoid", "reason", "thanks to", "would ",
 		"weil", " da ", "denn ", "damit", "deshalb", "daher", "sonst", "wegen", "grund", "parce", " car ", "afin", "donc", "puisque", "pour que", "pour éviter", "porque", "ya que", "así que", "para que", "para no", "pues ", "debido", "pois ", "já que", "perché", "poiché", "così ", "per evitare",
 		"omdat", "want ", "zodat", "bo ", "ponieważ", "żeby", "eftersom", "fordi", "çünkü", "потому", "поэтому", "чтобы", "так как", "иначе", "因为", "所以", "以便", "否则", "避免", "ので", "から", "ため", "때문", "위해", "므로",
-	}
+	})
 )
 
 // What each of them counts. A sentence with decisive or more is taken for a decision.
@@ -63,23 +66,23 @@ func decides(text string) (score float64) {
 	if !ok {
 		label, _, ok = strings.Cut(label, " — ")
 	}
-	labelled := ok && begins(" "+label, decisionLabels) > 0
+	labelled := ok && decisionLabels.begins(" "+label) > 0
 	if labelled {
 		score += countLabel
 	}
-	if n := begins(lower, choices); n > 0 {
+	if n := choices.begins(lower); n > 0 {
 		score += countChoice + min(float64(n-1), 2)*0.5
 	}
-	if n := begins(lower, leanings); n > 0 {
+	if n := leanings.begins(lower); n > 0 {
 		score += countLeaning + min(float64(n-1), 2)*0.25
-		if begins(lower, together) > 0 {
+		if together.begins(lower) > 0 {
 			score += countLeaning
 		}
 	}
-	if begins(lower, contrasts) > 0 {
+	if contrasts.begins(lower) > 0 {
 		score += countContrast
 	}
-	if begins(lower, reasons) > 0 {
+	if reasons.begins(lower) > 0 {
 		score += countReason
 	}
 	if strings.IndexByte(text, '`') >= 0 {
@@ -87,28 +90,43 @@ func decides(text string) (score float64) {
 	}
 	if !labelled && narrates(text) {
 		score *= narrated
-		if begins(lower, contrasts) > 0 {
+		if contrasts.begins(lower) > 0 {
 			score *= 2
 		}
 	}
 	return score
 }
 
-// begins counts the words that stand in a text, each at the start of a word. Scripts that write
-// without spaces have none.
-func begins(text string, words []string) (n int) {
+// A vocabulary is words by their first byte, so that a text is gone through once.
+type vocabulary [256][]string
+
+func vocabularyOf(words []string) *vocabulary {
+	var v vocabulary
 	for _, w := range words {
-		for from := 0; ; {
-			at := strings.Index(text[from:], w)
-			if at < 0 {
+		v[w[0]] = append(v[w[0]], w)
+	}
+	return &v
+}
+
+// maxBegins is how many words are told apart; more say no more.
+const maxBegins = 3
+
+// begins counts the words of a vocabulary that stand in a text, each at the start of a word.
+// Scripts that write without spaces have none.
+func (v *vocabulary) begins(text string) (n int) {
+	var found [maxBegins]string
+	for at := range len(text) {
+		c := text[at]
+		if len(v[c]) == 0 || c >= 'A' && c < 0xE0 && at > 0 && class[text[at-1]] != 0 && class[text[at-1]] != 'p' {
+			continue
+		}
+		for _, w := range v[c] {
+			if strings.HasPrefix(text[at:], w) && !slices.Contains(found[:n], w) {
+				if found[n], n = w, n+1; n == maxBegins {
+					return n
+				}
 				break
 			}
-			at += from
-			if w[0] < 'A' || w[0] >= 0xE0 || at == 0 || class[text[at-1]] == 0 || class[text[at-1]] == 'p' {
-				n++
-				break
-			}
-			from = at + len(w)
 		}
 	}
 	return n
