@@ -31,10 +31,11 @@ const (
 	changedShare  = 0.20
 	failuresShare = 0.20
 	decisionShare = 0.25
+	decisionMost  = 0.35
 	retiredShare  = 0.08
 	// spokenShare is for what else the agent said, where it was not said in the same way many times: its
 	// words say what was found and meant, in whatever language.
-	spokenShare = 0.10
+	spokenShare = 0.15
 	spokenAlike = 3
 	// longest a line may be in a summary, in bytes; the user's and decisions are quoted whole.
 	longestSpoken = 280
@@ -116,7 +117,11 @@ func choose(all []line, known *records, room int, verbatim string) choice {
 			left -= p.pack(sectionPlan, part(planShare))
 			left -= p.pack(sectionChanged, part(changedShare))
 			left -= p.pack(sectionFailures, part(failuresShare))
-			for room := part(decisionShare); len(decisions) > 0; decisions = decisions[1:] {
+			most := part(decisionShare)
+			if rest {
+				most = min(most, int((decisionMost-decisionShare)*float64(whole)))
+			}
+			for room := most; len(decisions) > 0; decisions = decisions[1:] {
 				cost := take(decisions[0], room)
 				if room -= cost; cost == 0 && room < longestSpoken {
 					break
@@ -131,7 +136,7 @@ func choose(all []line, known *records, room int, verbatim string) choice {
 				}
 			}
 		}
-		spoken := int(spokenShare * float64(whole))
+		spoken := int(spokenShare * float64(left))
 		for _, i := range otherWords(all, order) {
 			spoken -= take(i, min(spoken, left-also))
 		}

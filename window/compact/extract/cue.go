@@ -63,11 +63,14 @@ func cues(text string, ask cue, scratch []byte) (found cue) {
 // narrations begin sentences with which agents announce their next call.
 var narrations = []string{
 	"let me ", "let's ", "now i", "now let", "i will ", "i'll ", "i'm going to", "i am going to", "i need to ", "next, i", "next i", "first, i", "first, let",
-	"understood", "okay", "ok,", "great", "perfect", "sure", "good", "i look", "i see", "looking at", "checking ", "then i",
+	"understood", "okay", "ok,", "great", "perfect", "sure", "good", "i look", "i see", "looking at", "checking ", "then i", "i want to see", "time to ", "reading ", "running ", "opening ", "searching ", "let us look", "one moment", "first ", "i'm checking", "i am checking", "i check", "i read", "i run", "i open", "i search",
+	"ich schau", "ich sehe", "ich prüf", "ich lese", "ich such", "ich öffne", "jetzt ", "als nächstes", "zuerst", "lass mich", "schauen wir", "mal sehen", "voyons", "je regarde", "je vais", "je vérifi", "je lis", "regardons",
+	"maintenant", "d'abord", "je cherche", "ahora ", "voy a", "veamos", "déjame", "primero", "vamos a ver", "miro ", "reviso", "leo ", "busco", "agora ", "vou ver", "vou ler", "vou olhar", "deixe-me", "vejamos", "adesso", "vediamo", "guardo ", "controllo",
+	"leggo", "сейчас", "посмотр", "проверя", "теперь", "давай", "читаю", "смотрю", "我来", "让我", "我先", "先看", "看看", "接下来", "现在看", "まず", "次に", "見て", "確認し", "이제", "먼저", "확인", "kijk", "ik kijk", "sprawdz", "teraz", "nu ", "låt mig",
 }
 
 func narrates(text string) bool {
-	start := strings.ToLower(text[:min(len(text), 24)])
+	start := strings.ToLower(text[:min(len(text), 48)])
 	for _, n := range narrations {
 		if strings.HasPrefix(start, n) {
 			return true

@@ -17,16 +17,18 @@ var (
 		"decid", "chose", "choos", "opt for", "opted", "opting", "settl", "going with", "go with", "went with", "goes with", "stick", "prefer", "favor", "favour", "adopt", "commit to", "standardi", "we use ", "will use", "'ll use",
 		"switch", "reject", "rule out", "ruled out", "ruling out", "discard", "abandon", "kept", "retain", "defer", "postpon", "won't", "will not", "not going to", "no longer",
 		"conclu", "determin", "from now on", "the plan is", "convention", "lives in", "goes into", "will live", "let's go",
-		"the way to go", "bet on", "instead", "root cause", "turns out", "the fix is",
-		"entschie", "entscheid", "beschl", "gewählt", "wähl", "nehmen", "nehme ", "bleib", "behalt", "verzicht", "lieber", "verwend", "setzen auf", "setze auf", "einig", "festgelegt", "lege fest", "legen fest", "umstell", "wechsel", "nutzen", "wird nicht", "verworfen", "verwerf", "künftig", "ab jetzt",
-		"décid", "chois", "optons", "opter", "opté", "reten", "retien", "préfér", "gard", "conserv", "plutôt", "remplac", "abandonn", "renon", "désormais", "on part sur", "on utilise", "utiliserons", "tranch", "écart",
-		"elegi", "elij", "eleg", "optamos", "optar", "opté", "prefier", "preferi", "manten", "mantien", "reemplaz", "sustitu", "descart", "quedamos", "me quedo", "usaremos", "usamos", "vamos a usar", "decidi", "a partir de ahora", "escolh", "mantem", "manter", "vamos usar", "ficamos", "trocar",
-		"decis", "scelt", "scegl", "teniamo", "tenere", "scart", "usiamo", "useremo", "restiamo", "beslot", "besliss", "gekozen", "kies", "kiez", "houden", "liever", "zdecyd", "wybra", "wybier", "zostaj", "używa", "użyj", "rezygn", "vald", "väljer", "beslut", "valg", "karar", "seçt", "tercih",
-		"реш", "выбра", "выбир", "остав", "останов", "отказ", "предпоч", "использ", "будем", "вирішил", "обра",
-		"决定", "选择", "选用", "采用", "改用", "保留", "不再", "放弃", "换成", "优先", "統一", "统一", "決め", "選択", "選び", "採用", "やめ", "残す", "使う", "使い", "することに", "にする", "방식", "선택", "채택", "유지", "하기로",
+		"the way to go", "bet on", "wins", "win over", "won over", "it is;", "going forward", "deliberate", "on purpose", "by design", "settled", "final call", "rules out", "i'd rather", "would rather", "accept", "opt in", "made the call", "cap ", "capped", "frozen", "deprecat", "stick", "sign off", "signed off", "instead", "root cause", "turns out", "the fix is",
+		"entschie", "entscheid", "beschl", "gewählt", "wähl", "nehmen", "nehme ", "bleib", "behalt", "verzicht", "lieber", "verwend", "setzen auf", "setze auf", "einig", "festgelegt", "lege fest", "legen fest", "umstell", "wechsel", "nutzen", "wird nicht", "verworfen", "verwerf", "künftig", "ab jetzt", "bewusst", "fällt weg", "kommt nicht", "bestehen", "geeinigt", "fiel auf", "fällt auf", "gegen ",
+		"décid", "chois", "optons", "opter", "opté", "reten", "retien", "préfér", "préfè", "part sur", "partons", "exclu", "on reste", "tenons", "volontairement", "assum", "gard", "conserv", "plutôt", "remplac", "abandonn", "renon", "désormais", "on part sur", "on utilise", "utiliserons", "tranch", "écart",
+		"elegi", "elij", "eleg", "optamos", "optar", "opto ", "optó", "elimin", "excluy", "nos vamos con", "me voy con", "a propósito", "acord", "prefier", "preferi", "manten", "mantien", "reemplaz", "sustitu", "descart", "quedamos", "me quedo", "usaremos", "usamos", "vamos a usar", "decidi", "a partir de ahora", "escolh", "mantem", "manter", "vamos usar", "vou usar", "ficamos", "fico com", "trocar", "combin", "opção",
+		"decis", "scelt", "scegl", "teniamo", "tenere", "scart", "usiamo", "useremo", "restiamo", "tengo", "preferi", "elimin", "niente ", "beslot", "besliss", "gekozen", "kies", "kiez", "houden", "liever", "zdecyd", "wybra", "wybier", "zostaj", "używa", "użyj", "rezygn", "vald", "väljer", "beslut", "valg", "karar", "seçt", "tercih", "bırak", "kullanacağ", "framför", "istället", "quyết định", "chọn", "chốt", "thay vì", "उपयोग करेंगे", "चुना", "निर्णय", "के बजाय", "قرر", "سنستخدم", "بدلا من", "اخترت", "החלט", "במקום", "αποφ", "επιλ", "αντί",
+		"реш", "выбра", "выбир", "остав", "останов", "отказ", "предпоч", "использ", "будем", "пусть", "фиксир", "вирішил", "обра",
+		"决定", "方案", "不引入", "沿用", "不做", "只做", "定为", "选择", "选用", "采用", "改用", "保留", "不再", "放弃", "换成", "优先", "統一", "统一", "決め", "選択", "選び", "採用", "やめ", "残す", "使う", "使い", "することに", "にする", "とする", "置く", "しない", "方式", "로 한다", "처리한다", "두기로", "방식", "선택", "채택", "유지", "하기로",
 	})
 	// leanings are what is also said without deciding anything.
 	leanings = vocabularyOf([]string{
+		"no ", "not ", "don't", "doesn't", "isn't", "cannot", "nothing", "none", "kein", "nicht", "sin ", "ningun", "ningún", "pas de", "aucun", "sem ", "nenhum", "senza", "nessun", "geen", "bez ", "без ", "не ", "不", "别", "没有", "ない", "ません", "않", "없",
+		"will be", "are stored", "is stored", "stays", "each ", "per ", "at most", "behind", "ships", "moves", "strict", "made ", "serán", "sera ", "seront", "será", "se guard", "wird ", "werden", "bleibt", "sarà", "wordt", "будет", "будут", "一律", "每个",
 		"stay", "drop", "leave ", "leaving", "skip", "avoid", "never", "always", "must", "has to", "have to", "should", "for now", "approach", "simplest", "simpler", "better", "best", "safer", "cleaner", "cheaper", "worth", "belongs", "becomes", "remain",
 		"keep", "we'll", "agree", "make it", "pick", "replac", "only ", "use ", "using", "move", "goes", "need no", "no new", "enough", "lives", "soll", "muss", "müssen", "darf", "immer", "nie ", "besser", "einfacher", "reicht", "doit", "faut", "jamais", "toujours", "mieux", "suffit",
 		"debe", "hay que", "nunca", "siempre", "mejor", "basta", "deve", "mai ", "sempre", "meglio", "moet", "nooit", "beter", "должн", "нужно", "лучше", "никогда", "всегда", "必须", "应该", "不能", "只", "更", "べき", "必ず", "だけ",
@@ -69,6 +71,8 @@ func decides(text string) (score float64) {
 	labelled := ok && decisionLabels.begins(" "+label) > 0
 	if labelled {
 		score += countLabel
+	} else if ok && strings.Count(label, " ") < 3 {
+		score += countReason // "Timeouts: 30 s for the importer": a heading and what is so
 	}
 	if n := choices.begins(lower); n > 0 {
 		score += countChoice + min(float64(n-1), 2)*0.5
@@ -88,7 +92,7 @@ func decides(text string) (score float64) {
 	if strings.IndexByte(text, '`') >= 0 {
 		score += countName
 	}
-	if !labelled && narrates(text) {
+	if !labelled && narrates(text) && !strings.HasPrefix(lower, " let's not") {
 		score *= narrated
 		if contrasts.begins(lower) > 0 {
 			score *= 2

@@ -20,6 +20,9 @@ const (
 	// narrated is for an agent's words about what it is about to do: the call that follows
 	// says it better.
 	narrated = 0.3
+	// routine is how many sentences of one shape are no decisions but a way of speaking, unless
+	// they are called decisions.
+	routine = 6
 	// answered is what a user's answer to a question counts as a decision.
 	answered = 8.0
 )
@@ -56,14 +59,16 @@ func weigh(all []line, known *records) {
 	}
 	for i := range all {
 		l := &all[i]
+		l.alike = max(templates[l.template], shapes[l.shape])
 		switch {
 		case known == nil:
 		case l.kind == Assistant, l.kind == Prior && (l.section == sectionDecisions || l.section == sectionConstraints):
-			l.decision = decides(l.text)
+			if l.decision = decides(l.text); l.alike > routine && l.decision < countLabel {
+				l.decision *= narrated
+			}
 		case l.kind == Result && known.answers[l.turn]:
 			l.decision, l.section = answered, sectionDecisions
 		}
-		l.alike = max(templates[l.template], shapes[l.shape])
 		l.score = l.weight(l.alike, occurs, spoken, len(all), scratch[:])
 		l.score *= 0.75 + 0.5*float64(l.turn+1)/newest
 	}
