@@ -43,8 +43,8 @@ var mcpKeys = []*Key{
 		set: func(s *Settings, v any) { s.MCP.MaxMedia = v.(limit.Bytes) },
 	},
 	{
-		Name: "output_schema", Type: TypeChoice, Default: "strip", Choices: []string{"strip", "keep"}, PerTool: true, perServer: true, perMCPTool: true, Project: ProjectFree,
-		Doc: "What becomes of the schemas of results, which a page would break: taken out of the list of tools, or kept and served with a part of the result that fits them.",
+		Name: "output_schema", Type: TypeChoice, Default: "relax", Choices: []string{"relax", "keep", "strip"}, PerTool: true, perServer: true, perMCPTool: true, Project: ProjectFree,
+		Doc: "What becomes of the schemas of results, which a page would break: relaxed as far as a page needs, kept as they are (then a large structuredContent of which no page fits is delivered whole), or taken out.",
 		set: func(s *Settings, v any) { s.MCP.OutputSchema = v.(string) },
 	},
 	{

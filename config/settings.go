@@ -208,7 +208,7 @@ type MCPSettings struct {
 	PageItems    int           `json:"page_items"`
 	MaxSearch    int           `json:"max_search"`
 	MaxMedia     limit.Bytes   `json:"max_media"`
-	OutputSchema string        `json:"output_schema"` // "strip" or "keep"
+	OutputSchema string        `json:"output_schema"` // "relax", "keep" or "strip"
 	Augment      bool          `json:"augment"`
 	Bridge       bool          `json:"bridge"`
 	Allow        []string      `json:"allow,omitempty"`

@@ -234,10 +234,13 @@ func policyOf(s config.MCPServer) gateway.Settings {
 	return out
 }
 
+// schemaModes are the values of output_schema.
+var schemaModes = map[string]gateway.SchemaMode{"relax": gateway.RelaxSchema, "keep": gateway.KeepSchema, "strip": gateway.StripSchema}
+
 func limitsOf(m config.MCPSettings) gateway.Limits {
 	l := gateway.Limits{
 		Cap: max(m.MaxOutput, 0), MaxItems: m.MaxItems, PageItems: m.PageItems, MaxMedia: m.MaxMedia, MaxResult: m.MaxResult, Early: m.Early,
-		Reuse: m.Reuse, Timeout: m.Timeout, KeepSchema: m.OutputSchema == "keep", Augment: m.Augment,
+		Reuse: m.Reuse, Timeout: m.Timeout, Schema: schemaModes[m.OutputSchema], Augment: m.Augment,
 	}
 	if l.MaxItems == 0 {
 		l.MaxItems = -1

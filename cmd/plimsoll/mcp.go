@@ -77,7 +77,7 @@ With --url the server is a remote one; with --listen the client comes over HTTP.
 	f.StringVar(&allow, "allow", "", "tools that may be used, as 'list_*,get_*' (default: all)")
 	f.StringVar(&deny, "deny", "", "tools that may not be used, as 'delete_*'")
 	f.BoolVar(&readOnly, "read-only", false, "only tools that say of themselves that they change nothing")
-	f.StringVar(&schema, "output-schema", "", "strip or keep the schemas of results")
+	f.StringVar(&schema, "output-schema", "", "relax, keep or strip the schemas of results")
 	f.BoolVar(&events, "events", false, "print every event as one line of JSON on standard output (with --listen)")
 	f.BoolVarP(&o.Quiet, "quiet", "q", false, "do not say where it listens")
 	f.StringVar(&inRun, "in-run", "", "file that plimsoll run has written for the gateways within it")

@@ -134,8 +134,8 @@ func (c *call) bound(f *transport.Frame) {
 		c.timer.Reset(c.limits.Timeout)
 		f = &transport.Frame{Head: f.Head, Rest: &deadlineReader{f.Rest, c}, Event: event}
 	}
-	if c.tool != "" && c.limits.stripsSchemas() {
-		dropDuplicateContent(f, int64(o.MaxText))
+	if c.tool != "" && c.limits.pages() {
+		o.MaxText = c.countOnce(f, o)
 	}
 	if f.Paged && c.requested == nil {
 		o.MaxText, o.MaxItems = -1, 0
@@ -165,7 +165,7 @@ func (c *call) bound(f *transport.Frame) {
 	}
 	if held != nil {
 		if c.requested != nil && outcome.Spilled && outcome.Cut == nil && !outcome.Failed {
-			held = s.deliverRequestedPage(c.ctx, id, c, outcome.Handle)
+			held = s.deliverRequestedPage(c.ctx, id, c, outcome.Handle, held)
 		}
 		outcome.Delivered = int64(len(held))
 		c.deliver(&transport.Frame{Head: held, Event: event})
@@ -230,9 +230,7 @@ func (c *call) options() result.Options {
 			o.Source.ServerPage = result.ServerPage(arguments.Of(params))
 		}
 	}
-	if c.limits.KeepSchema {
-		o.Schema = c.known.schema(c.tool)
-	}
+	o.Contract = c.contract()
 	if c.requested != nil { // everything is kept, so that any page of it can be given
 		o.MaxText, o.Early = 1, 0
 	}
@@ -240,6 +238,14 @@ func (c *call) options() result.Options {
 		o.Progress = c.tell
 	}
 	return o
+}
+
+// contract is what the client was told of the tool's structuredContent; nil for nothing.
+func (c *call) contract() *result.Contract {
+	if c.tool == "" {
+		return nil
+	}
+	return c.known.contract(c.tool, c.limits)
 }
 
 func (c *call) cap() limit.Bytes {

@@ -5,8 +5,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/google/jsonschema-go/jsonschema"
-
 	"github.com/plimsoll/plimsoll/tools/result"
 )
 
@@ -26,7 +24,7 @@ type Catalogue struct {
 // NewCatalogue returns an empty catalogue.
 func NewCatalogue() *Catalogue { return &Catalogue{of: map[string]*toolList{}} }
 
-// toolList is one remembered list of tools. Once it is shared, only its field compiled changes.
+// toolList is one remembered list of tools. Once it is shared, only its field contracts changes.
 type toolList struct {
 	sum     [sha256.Size]byte
 	traits  map[string]toolTraits
@@ -35,8 +33,8 @@ type toolList struct {
 	at      time.Time
 	failed  bool // the server gave no list
 
-	mu       sync.Mutex
-	compiled map[string]*jsonschema.Resolved // nil for a schema that is none
+	mu        sync.Mutex
+	contracts map[string]*result.Contract // made when they are first needed
 }
 
 // get returns the remembered list of a principal, or nil. stale reports that the server has announced changes since.
@@ -102,28 +100,4 @@ func (k *toolList) trait(tool string) toolTraits {
 		return toolTraits{}
 	}
 	return k.traits[tool]
-}
-
-// schema compiles the outputSchema of a tool; nil when there is none that can be used.
-// Addresses in it are not followed: a schema must not make the gateway ask anywhere.
-func (k *toolList) schema(tool string) *jsonschema.Resolved {
-	raw := k.trait(tool).schema
-	if raw == nil {
-		return nil
-	}
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	if r, ok := k.compiled[tool]; ok {
-		return r
-	}
-	var schema jsonschema.Schema
-	var r *jsonschema.Resolved
-	if schema.UnmarshalJSON(raw) == nil {
-		r, _ = schema.Resolve(nil)
-	}
-	if k.compiled == nil {
-		k.compiled = map[string]*jsonschema.Resolved{}
-	}
-	k.compiled[tool] = r
-	return r
 }

@@ -20,9 +20,9 @@
 //
 // # What a client gets
 //
-// tools/list: all pages of the server in one, sorted by name, each tool's bytes as the
-// server wrote them. Output schemas are taken out where results may be cut
-// ([Limits].KeepSchema keeps them), tools that are not allowed are left out, and three are
+// tools/list: all pages of the server in one, in its order, each tool's bytes as the
+// server wrote them. What forbids a page is taken out of output schemas
+// ([SchemaMode]), tools that are not allowed are left out, and three are
 // added that read kept results: result_page, result_search, result_query. When the server
 // has one of these names itself ours begin with plimsoll_.
 //

@@ -4,22 +4,50 @@ import (
 	"bytes"
 
 	"github.com/plimsoll/plimsoll/internal/rawjson"
+	"github.com/plimsoll/plimsoll/limit"
 	"github.com/plimsoll/plimsoll/tools/mcp/transport"
+	"github.com/plimsoll/plimsoll/tools/result"
 )
 
 // Many servers send the same content twice: as text, and again as structuredContent for clients that know the tool's
-// outputSchema. Where the gateway removes the schemas from the list of tools, no client needs the copy. A text that fits must
-// not be paged because of its copy.
+// outputSchema. A text that fits must not be paged because of its copy. Where clients were told no schema, none needs
+// the copy and it is taken out; else both pass as they are, and count once: clients give a model one of the two.
+
+// countOnce is the bound of text for a frame that o bounds: larger by a copy of the text.
+func (c *call) countOnce(f *transport.Frame, o result.Options) limit.Bytes {
+	if c.known != nil && o.Contract == nil {
+		dropDuplicateContent(f, int64(o.MaxText))
+	} else if _, both := duplicateContent(f, int64(o.MaxText)); both > 0 {
+		return limit.Bytes(both)
+	}
+	return o.MaxText
+}
 
 // dropDuplicateContent removes structuredContent from a result that exceeds maxBytes only because of it, if it repeats the only
 // text block. Every other frame stays unchanged. So does a frame that is not complete in memory, because this function does not
 // wait for the rest.
 func dropDuplicateContent(f *transport.Frame, maxBytes int64) {
+	result, both := duplicateContent(f, maxBytes)
+	if both == 0 {
+		return
+	}
+	out, err := rawjson.Remove(result.Of(f.Head), "structuredContent")
+	if err != nil {
+		return
+	}
+	if frame, err := rawjson.Splice(f.Head, []rawjson.Edit{{Span: result, With: out}}); err == nil {
+		f.Head = frame
+	}
+}
+
+// duplicateContent finds the result in a frame that exceeds maxBytes only because of a structuredContent that repeats its
+// text, and the size of both in bytes; 0 for any other frame.
+func duplicateContent(f *transport.Frame, maxBytes int64) (result rawjson.Span, both int64) {
 	if maxBytes <= 0 || !f.Whole() {
 		return
 	}
 	frame := f.Head
-	result := rawjson.Get(frame, "result")
+	result = rawjson.Get(frame, "result")
 	if int64(len(frame)) <= maxBytes || result.IsZero() || frame[result.Start] != '{' {
 		return
 	}
@@ -39,16 +67,10 @@ func dropDuplicateContent(f *transport.Frame, maxBytes int64) {
 		return
 	}
 	text, ok := rawjson.Text(block, "text")
-	if !ok || int64(len(text)) > maxBytes || int64(len(text)+structured.Len()) <= maxBytes || !sameContent(structured.Of(raw), text) {
-		return
+	if n := int64(len(text) + structured.Len()); ok && int64(len(text)) <= maxBytes && n > maxBytes && sameContent(structured.Of(raw), text) {
+		both = n
 	}
-	out, err := rawjson.Remove(raw, "structuredContent")
-	if err != nil {
-		return
-	}
-	if frame, err = rawjson.Splice(frame, []rawjson.Edit{{Span: result, With: out}}); err == nil {
-		f.Head = frame
-	}
+	return result, both
 }
 
 // sameContent reports whether value is the text itself, the JSON in the text, or an object whose only member is one of these.

@@ -37,8 +37,8 @@ func editedText(t *testing.T, s Settings, added ...string) string {
 func TestListsAreEditedAsBytes(t *testing.T) {
 	alpha, deletes := `{"name":"alpha","annotations":{"readOnlyHint":true}}`, `{"name":"delete_pod","annotations":{"readOnlyHint":false}}`
 	pods := `{"name":"list_pods","description":"List <all>","inputSchema":{"type":"object","properties":{ "ns":{} } },"annotations":{"readOnlyHint":true}}`
-	zeta := `{"name":"zeta", "x": 1.50, "inputSchema":{"type":"object"},"é":"\u00e9"}`
-	zetaKept := `{"name":"zeta", "x": 1.50, "inputSchema":{"type":"object"}, "outputSchema":{"type":"object"},"é":"\u00e9"}`
+	stripped := `{"name":"zeta", "x": 1.50, "inputSchema":{"type":"object"},"é":"\u00e9"}`
+	zeta := `{"name":"zeta", "x": 1.50, "inputSchema":{"type":"object"}, "outputSchema":{"type":"object"},"é":"\u00e9"}`
 	podsKept := `{"outputSchema":{},` + pods[1:]
 	join := func(parts ...string) string { return "[" + strings.Join(parts, ",") + "]" }
 	for name, c := range map[string]struct {
@@ -47,10 +47,11 @@ func TestListsAreEditedAsBytes(t *testing.T) {
 		want  string
 	}{
 		"plain":     {Settings{}, nil, join(zeta, pods, deletes, alpha)},
+		"stripped":  {Settings{Limits: Limits{Schema: StripSchema}}, nil, join(stripped, pods, deletes, alpha)},
 		"added":     {Settings{}, []string{`{"name":"a"}`}, join(zeta, pods, deletes, alpha, `{"name":"a"}`)},
-		"kept":      {Settings{Limits: Limits{KeepSchema: true}}, nil, join(zetaKept, podsKept, deletes, alpha)},
-		"uncapped":  {Settings{Limits: Limits{Cap: -1, MaxItems: -1}}, nil, join(zetaKept, podsKept, deletes, alpha)},
-		"one kept":  {Settings{Tools: map[string]Limits{"zeta": {KeepSchema: true}}}, nil, join(zetaKept, pods, deletes, alpha)},
+		"kept":      {Settings{Limits: Limits{Schema: KeepSchema}}, nil, join(zeta, podsKept, deletes, alpha)},
+		"uncapped":  {Settings{Limits: Limits{Cap: -1, MaxItems: -1}}, nil, join(zeta, podsKept, deletes, alpha)},
+		"one kept":  {Settings{Tools: map[string]Limits{"zeta": {Schema: KeepSchema}}}, nil, join(zeta, pods, deletes, alpha)},
 		"read only": {Settings{ReadOnly: true}, nil, join(pods, alpha)},
 		"denied":    {Settings{Deny: []string{"*pod*"}}, nil, join(zeta, alpha)},
 		"allowed":   {Settings{Allow: []string{"*pod*"}, Deny: []string{"delete_*"}}, []string{`{"name":"a"}`}, join(pods, `{"name":"a"}`)},
@@ -299,6 +300,7 @@ func FuzzEdit(f *testing.F) {
 	f.Add([]byte(listing), true, true, "*pod*")
 	f.Add([]byte(`{"tools":[{"name":"a","inputSchema":{"properties":{}}},[],1,"x",{"name":1},{}]}`), false, true, "a")
 	f.Add([]byte(`{"tools":[{"name":"list_a","annotations":{"readOnlyHint":true},"outputSchema":1,"inputSchema":{"type":"object"}}]}`), true, true, "")
+	f.Add([]byte(`{"tools":[{"name":"a","outputSchema":{"type":"object","required":["a"],"oneOf":[{"additionalProperties":false,"patternProperties":{"x":{"minItems":1}}}],"$defs":{"x":{"not":{}}}}}]}`), true, false, "b*")
 	f.Add([]byte(`{"tools":[{"outputSchema":1,"outputSchema":2,"name":"a"}],"tools":[]}`), true, false, "b*")
 	f.Fuzz(func(t *testing.T, page []byte, augment, added bool, deny string) {
 		tools, _, err := toolsOf(page)

@@ -18,7 +18,7 @@ const (
 	MaxListPages = 128
 	// MaxListTools bounds the tools that one listing shows and that are remembered.
 	MaxListTools = 4096
-	// maxSchema bounds an outputSchema that is kept, in bytes.
+	// maxSchema bounds an outputSchema that is read, in bytes; larger ones are not relaxed and nothing is held to them.
 	maxSchema = 128 << 10
 	// longDescription is where the common clients cut a tool's description, in characters.
 	longDescription = 2048
@@ -60,7 +60,7 @@ type clientList struct {
 }
 
 // edit makes the client's list of the server's: those that may be used, in the server's order,
-// without output schemas where results may be cut, and with the added tools at its end.
+// with output schemas that allow a page where results may be cut, and with the added tools at its end.
 // Whatever is not edited keeps its bytes; plain leaves the tools themselves as they are.
 func edit(tools []listed, s *Settings, added [][]byte, plain bool) clientList {
 	var e clientList
@@ -103,8 +103,15 @@ func editTool(t listed, s *Settings) []byte {
 		return raw
 	}
 	l := s.limitsOf(t.name)
-	if l.stripsSchemas() && !rawjson.Get(raw, "outputSchema").IsZero() {
-		if out, err := rawjson.Remove(raw, "outputSchema"); err == nil {
+	if span := rawjson.Get(raw, "outputSchema"); !span.IsZero() && l.pages() && l.Schema != KeepSchema {
+		var out []byte
+		var err error
+		if schema := contractOf(span.Of(raw), l); schema == nil {
+			out, err = rawjson.Remove(raw, "outputSchema")
+		} else if !bytes.Equal(schema.text, span.Of(raw)) {
+			out, err = rawjson.Set(raw, "outputSchema", schema.text)
+		}
+		if out != nil && err == nil {
 			raw = out
 		}
 	}
@@ -116,8 +123,8 @@ func editTool(t listed, s *Settings) []byte {
 	return raw
 }
 
-// stripsSchemas says whether output schemas are taken out: a page of a result would not fit them.
-func (l Limits) stripsSchemas() bool { return !l.KeepSchema && (l.Cap >= 0 || l.MaxItems > 0) }
+// pages says whether a result may be paged.
+func (l Limits) pages() bool { return l.Cap >= 0 || l.MaxItems > 0 }
 
 func readOnly(tool []byte) bool {
 	v := rawjson.Get(tool, "annotations", "readOnlyHint")
@@ -138,7 +145,7 @@ func takesPages(t listed) bool {
 // toolTraits is what is remembered of a tool between its listing and its calls.
 type toolTraits struct {
 	readOnly, paged bool
-	schema          []byte // outputSchema, when it is kept
+	schema          []byte // outputSchema, when clients are told one
 }
 
 // traitsOf reads what is remembered of a list. It is bounded by MaxListTools.
@@ -150,10 +157,8 @@ func traitsOf(tools []listed, s *Settings) map[string]toolTraits {
 		}
 		l := s.limitsOf(t.name)
 		v := toolTraits{readOnly: readOnly(t.raw), paged: l.Augment && takesPages(t)}
-		if l.KeepSchema {
-			if span := rawjson.Get(t.raw, "outputSchema"); !span.IsZero() && span.Len() <= maxSchema {
-				v.schema = bytes.Clone(span.Of(t.raw))
-			}
+		if span := rawjson.Get(t.raw, "outputSchema"); !span.IsZero() && l.pages() && l.Schema != StripSchema {
+			v.schema = bytes.Clone(span.Of(t.raw))
 		}
 		traits[strings.Clone(t.name)] = v
 	}

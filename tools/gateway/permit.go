@@ -40,7 +40,7 @@ func (s *Session) callTool(ctx context.Context, m transport.Message, p params, x
 func (s *Session) allowed(ctx context.Context, m transport.Message, p params, x *exchange, c *call) {
 	set := &s.o.Settings
 	known, stale := s.o.Catalogue.get(m.Principal)
-	if (known == nil || stale) && (set.ReadOnly || c.limits.Augment || c.limits.KeepSchema || ctx.Value(skipReuse{}) != nil) {
+	if (known == nil || stale) && (set.ReadOnly || c.limits.Augment || c.limits.Schema == KeepSchema || ctx.Value(skipReuse{}) != nil) {
 		// What the policy says of this call depends on the list. Nobody else waits for it.
 		go func() {
 			defer x.recover()

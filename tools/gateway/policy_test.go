@@ -156,14 +156,16 @@ func TestCapsGoByTheClientAndTheConfiguration(t *testing.T) {
 	}
 }
 
-func TestKeptSchemasGetFittingStructuredContent(t *testing.T) {
-	r := newRig(t, defaultServer, false, gateway.Settings{Limits: gateway.Limits{KeepSchema: true}})
-	c := onPeer(t, r.server.Local(), false).begin("someone")
-	if !strings.Contains(string(c.do("tools/list", "").raw), "outputSchema") {
-		t.Error("no output schema is listed")
-	}
-	if a := c.ok(c.call("structured", `{}`)); a.Structured == nil {
-		t.Error("a small structured result lost its structure")
+func TestSmallStructuredContentPassesWithItsSchema(t *testing.T) {
+	for _, mode := range []gateway.SchemaMode{gateway.RelaxSchema, gateway.KeepSchema} {
+		r := newRig(t, defaultServer, false, gateway.Settings{Limits: gateway.Limits{Schema: mode}})
+		c := onPeer(t, r.server.Local(), false).begin("someone")
+		if !strings.Contains(string(c.do("tools/list", "").raw), "outputSchema") {
+			t.Error("no output schema is listed")
+		}
+		if a := c.ok(c.call("structured", `{}`)); a.Structured == nil {
+			t.Error("a small structured result lost its structure")
+		}
 	}
 }
 

@@ -276,7 +276,11 @@ func (s *Session) answerFromSpool(ctx context.Context, m transport.Message, p pa
 	}
 	note := fmt.Sprintf("[plimsoll] This is the answer to the same call %s ago, not asked for again. For a fresh one: %s {\"handle\":%s,\"refresh\":true}, or the same call once more.",
 		max(age.Round(time.Second), time.Second), names.Page, rawjson.Quote(nil, handle))
-	message := withNote(result.PageResult(m.Head.ID, v, p.modern()), note)
+	message, ok := result.ToolPage(m.Head.ID, v, p.modern(), c.contract())
+	if !ok {
+		return false
+	}
+	message = withNote(message, note)
 	s.event(journal.ToolCalled{
 		Server: s.o.Name, Method: c.method, Tool: clip(c.tool), DeliveredBytes: int64(len(message)), Spilled: true,
 		Items: v.Totals.Items, Reused: true, Protocol: s.protocol(p), Duration: time.Since(started),
@@ -285,8 +289,9 @@ func (s *Session) answerFromSpool(ctx context.Context, m transport.Message, p pa
 	return true
 }
 
-// deliverRequestedPage returns the page or the matches that a call of a list tool asked for.
-func (s *Session) deliverRequestedPage(ctx context.Context, id jsonrpc.ID, c *call, handle string) []byte {
+// deliverRequestedPage returns the page or the matches that a call of a list tool asked for; first is the response with
+// the first page.
+func (s *Session) deliverRequestedPage(ctx context.Context, id jsonrpc.ID, c *call, handle string, first []byte) []byte {
 	r := reader{s: s, ctx: ctx, m: c.m, p: c.p, names: s.names(c.m.Principal), cap: int(c.cap())}
 	if r.cap <= 0 {
 		r.cap = int(limit.MiB)
@@ -298,11 +303,19 @@ func (s *Session) deliverRequestedPage(ctx context.Context, id jsonrpc.ID, c *ca
 	defer kept.Close()
 	w := c.requested
 	if w.filter != "" {
-		err = r.matches(kept, handle, w.filter, true, max(w.page, 1), w.size)
+		if err = r.matches(kept, handle, w.filter, true, max(w.page, 1), w.size); err == nil {
+			if k := c.contract(); k != nil && k.Relaxed {
+				first = result.Said(r.message)
+			}
+			r.message = withStructured(r.message, first)
+		}
 	} else {
 		var v result.View
 		if v, err = r.view(kept, handle, int64(max(w.page, 1)), int64(w.size)); err == nil {
-			r.message = result.PageResult(id, v, c.p.modern())
+			var ok bool
+			if r.message, ok = result.ToolPage(id, v, c.p.modern(), c.contract()); !ok {
+				return withStructured(r.message, first)
+			}
 		}
 	}
 	if err != nil {
@@ -323,6 +336,23 @@ func textBlocks(id jsonrpc.ID, modern bool, texts ...string) []byte {
 		message = withNote(message, text)
 	}
 	return message
+}
+
+// withStructured gives a result made here the structuredContent of the response with the first page, for clients that were
+// told a schema.
+func withStructured(message, first []byte) []byte {
+	at, to := rawjson.Get(first, "result", "structuredContent"), rawjson.Get(message, "result")
+	if at.IsZero() || to.IsZero() || string(rawjson.Get(message, "result", "isError").Of(message)) == "true" {
+		return message
+	}
+	body, err := rawjson.Set(to.Of(message), "structuredContent", at.Of(first))
+	if err != nil {
+		return message
+	}
+	if body, err = rawjson.Splice(message, []rawjson.Edit{{Span: to, With: body}}); err != nil {
+		return message
+	}
+	return body
 }
 
 // withNote adds a text block to a result made here.

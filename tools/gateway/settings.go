@@ -42,12 +42,26 @@ type Limits struct {
 	Reuse time.Duration
 	// Timeout is how long a call may go without an answer or progress; 0 is no bound.
 	Timeout time.Duration
-	// KeepSchema leaves outputSchema in the list of tools; then large results carry
-	// structuredContent that fits it, or are errors. Else it is taken out.
-	KeepSchema bool
+	// Schema is what becomes of the tools' output schemas.
+	Schema SchemaMode
 	// Augment gives tools that list optional page, page_size and filter arguments.
 	Augment bool
 }
+
+// SchemaMode is what becomes of a tool's outputSchema in the list of tools, and with it of structuredContent in a result
+// that is paged. A result that is not paged passes as it is in each mode.
+type SchemaMode uint8
+
+const (
+	// RelaxSchema takes out of a schema what forbids a page, and nothing else. Pages have a structuredContent that
+	// validates against what is left.
+	RelaxSchema SchemaMode = iota
+	// KeepSchema leaves schemas as they are. A result of which no page validates keeps its whole structuredContent,
+	// beside a page of text.
+	KeepSchema
+	// StripSchema takes schemas out. Pages have no structuredContent.
+	StripSchema
+)
 
 // Settings are the policy of one server.
 type Settings struct {

@@ -79,8 +79,9 @@ func TestTheListOfToolsIsOnePageInTheServersOrder(t *testing.T) {
 		if got := names[:len(names)-3]; len(own) < 7 || len(got) < len(own) || !slices.Equal(got[:len(own)], own) || slices.IsSorted(own) {
 			t.Errorf("the tools are %v, the server's %v", got, own)
 		}
-		if bytes.Contains(first.raw, []byte("outputSchema")) || bytes.Contains(first.raw, []byte("nextCursor")) {
-			t.Error("the list has an output schema or a cursor")
+		relaxed := `"outputSchema":{"type":"object","properties":{"temperature":{"type":"number"},"sky":{"type":"string"}}}`
+		if !bytes.Contains(first.raw, []byte(relaxed)) || bytes.Contains(first.raw, []byte("nextCursor")) {
+			t.Error("the list has no output schema that allows a page, or a cursor")
 		}
 		if c.modern {
 			for _, key := range []string{`"resultType"`, `"ttlMs"`, `"cacheScope"`} {

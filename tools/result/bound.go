@@ -350,8 +350,8 @@ func (r *reading) complete() {
 	}
 	if s.failed != nil && (r.paged() || r.delivered) {
 		r.out.Cut = s.failed
-		r.out.Failed, r.out.Spilled, r.out.Handle = true, false, ""
-		r.deliver(s.unkept(r.out.ID), nil)
+		r.out.Failed, r.out.Spilled, r.out.Handle = s.prescan.failed || r.o.Method == ReadResource, false, ""
+		r.deliver(s.unkept(r.out.ID), &s.kept)
 		return
 	}
 	segs, failed := s.composeResult(r.out.ID, view, r.out.Handle)

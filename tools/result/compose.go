@@ -88,8 +88,8 @@ func (s *spoolWriter) composeError(id jsonrpc.ID) []seg {
 // composeResult makes the result with page 1 in the place of the document. v is nil where
 // there is nothing but too much media: then all of the text is delivered.
 func (s *spoolWriter) composeResult(id jsonrpc.ID, v *View, handle string) (segs []seg, failed bool) {
-	structured, refused := s.structuredPart(v)
-	failed = s.prescan.failed || refused != ""
+	structured := s.structuredPart(v)
+	failed = s.prescan.failed
 	c := s.envelope(id)
 	c.raw(`,"result":{`)
 	c.comma = false
@@ -105,9 +105,6 @@ func (s *spoolWriter) composeResult(id jsonrpc.ID, v *View, handle string) (segs
 	}
 	c.comma = false
 	s.blocksPart(c, v, handle)
-	if refused != "" {
-		s.note(c, handle, refused)
-	}
 	if v != nil {
 		s.note(c, handle, v.Notice())
 	}
@@ -120,7 +117,9 @@ func (s *spoolWriter) composeResult(id jsonrpc.ID, v *View, handle string) (segs
 		c.member("isError", fmt.Append(nil, failed))
 	}
 	if structured != nil {
-		c.member("structuredContent", structured)
+		c.next()
+		c.raw(`"structuredContent":`)
+		c.splice(structured...)
 	}
 	s.metaPart(c, v)
 	c.raw("}}")

@@ -90,11 +90,32 @@ func (s *spoolWriter) unkept(id jsonrpc.ID) []seg {
 		b = append(b, `"resultType":"complete",`...)
 	}
 	b = append(b, `"content":[`...)
-	b = appendText(b, text+"Only its beginning follows, cut anywhere:")
+	if !s.prescan.failed {
+		text += "The call itself succeeded: do not repeat it if it changes something. "
+	}
+	text += "Only its beginning follows, cut anywhere:"
+	b = appendText(b, text)
 	if head != "" {
 		b = appendText(append(b, ','), head)
 	}
-	return []seg{{mem: jsonrpc.ResultResponse(id, append(b, `],"isError":true}`...))}}
+	b = append(b, ']')
+	switch {
+	case s.prescan.failed:
+		b = append(b, `,"isError":true`...)
+	case s.o.Contract != nil && s.o.Contract.Relaxed:
+		b = append(append(b, `,"structuredContent":`...), Stub(text+"\n"+head, nil)...)
+	case s.o.Contract != nil && s.structuredTo > s.structuredFrom:
+		c := &composer{}
+		c.raw(`{"jsonrpc":"2.0","id":`)
+		c.raw(string(id))
+		c.raw(`,"result":`)
+		c.buf = append(append(c.buf, b...), `,"structuredContent":`...)
+		c.splice(s.wholeStructured()...)
+		c.raw("}}")
+		c.cut()
+		return c.segs
+	}
+	return []seg{{mem: jsonrpc.ResultResponse(id, append(b, '}'))}}
 }
 
 // early delivers page 1 while the server is still sending.
@@ -136,6 +157,9 @@ func (r *reading) deliverEarly(ctx context.Context) {
 	s := r.spoolWriter
 	if ctx.Err() != nil || s.failed != nil || s.stop != nil || s.isErr || !r.paged() {
 		return
+	}
+	if k := s.o.Contract; k != nil && !k.Relaxed && k.page(&v) == nil {
+		return // what validates comes at the end
 	}
 	segs, failed := s.composeResult(r.id(), &v, v.Handle)
 	r.out.Failed = failed

@@ -29,9 +29,10 @@
 // page 1 of the document in the place of the text it came from, small blocks around it as
 // they were, then one text block with the notice. The same is in
 // result._meta["plimsoll/result"]: {handle, bytes, total_items, page, page_size,
-// total_pages, complete}. structuredContent is left out, or, when Options.Schema is given,
-// replaced by the page where that validates; where it does not the result says isError,
-// why, and where the data is. An answer with a handle in it is for one principal, so its
+// total_pages, complete}. structuredContent is left out, or, where clients were told a
+// schema of it (Options.Contract), one takes its place that they accept: all of it where that has
+// room, else the page with the notice under "plimsoll/result", else the notice alone or, where the
+// schema is the server's own, the whole. No call that succeeded is reported as failed. An answer with a handle in it is for one principal, so its
 // cacheScope becomes private. A composed message is always valid JSON.
 //
 // A response that breaks off becomes an error that says how far it came; what came stays

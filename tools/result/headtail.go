@@ -86,7 +86,7 @@ func (o *Options) reserve() int64 {
 // pageBytes is how large a page may be: where it is sent twice, half as much.
 func (o *Options) pageBytes() int {
 	n := o.textBudget() - o.reserve()
-	if o.Schema != nil {
+	if o.Contract != nil {
 		n /= 2
 	}
 	return int(min(n, maxPage))

@@ -3,8 +3,6 @@ package result
 import (
 	"time"
 
-	"github.com/google/jsonschema-go/jsonschema"
-
 	"github.com/plimsoll/plimsoll/limit"
 	"github.com/plimsoll/plimsoll/tools/mcp/jsonrpc"
 	"github.com/plimsoll/plimsoll/tools/mcp/transport"
@@ -84,10 +82,9 @@ type Options struct {
 	Source spool.Source
 	// Names of the added tools; the zero value means DefaultNames.
 	Names Names
-	// Schema is the tool's outputSchema where clients are told of it: then a spilled
-	// result carries a structuredContent that validates, or is an error. nil leaves
-	// structuredContent out.
-	Schema *jsonschema.Resolved
+	// Contract is what clients were told of the tool's structuredContent: then a page carries
+	// one that they take. nil leaves structuredContent out of pages.
+	Contract *Contract
 	// Modern says that the client speaks MCP 2026-07-28, whose results name their type.
 	Modern bool
 	// Early is how long a server may go on sending before page 1 is delivered without its
@@ -117,7 +114,7 @@ type Outcome struct {
 	Handle  string
 	Items   int64
 	// Failed says that the client got an error: the tool's (isError), the protocol's, or
-	// one made here.
+	// one made here because the answer did not arrive whole.
 	Failed bool
 	// Cut says why the message was not read to its end, nil when it was: it broke off, was
 	// larger than MaxFrame, could not be followed, or could not be kept.

@@ -370,7 +370,7 @@ func TestTheSpoolIsFull(t *testing.T) {
 	for name, o := range map[string]Options{"quota": options(s), "none": options(nil)} {
 		got, out := bound(t, frame(textResponse(strings.Repeat("some line\n", 1<<20)), 255), o)
 		a := decode(t, got)
-		if !a.Result.IsError || !out.Failed || out.Cut == nil || out.Spilled || a.texts() > int(DefaultMaxText)+MaxNotice {
+		if a.Result.IsError || out.Failed || out.Cut == nil || out.Spilled || a.texts() > int(DefaultMaxText)+MaxNotice {
 			t.Errorf("%s: %+v %.300s", name, out, got)
 		}
 		if !strings.Contains(a.Result.Content[0].Text, "could not be kept") || !strings.HasPrefix(a.Result.Content[1].Text, "some line\n") {

@@ -1,0 +1,82 @@
+package gateway
+
+import (
+	"github.com/google/jsonschema-go/jsonschema"
+
+	"github.com/plimsoll/plimsoll/internal/rawjson"
+	"github.com/plimsoll/plimsoll/tools/result"
+)
+
+// contract is what clients are told of a tool's structuredContent.
+type contract struct {
+	text []byte // the outputSchema that is listed
+	result.Contract
+}
+
+// contractOf reads a tool's outputSchema; nil where it is taken out: by the settings, or because nothing that is said of
+// a page would validate. Addresses in it are not followed: a schema must not make the gateway ask anywhere.
+func contractOf(raw []byte, l Limits) *contract {
+	if !l.pages() || l.Schema == StripSchema {
+		return nil
+	}
+	c := &contract{text: raw}
+	if len(raw) > maxSchema {
+		if l.Schema == KeepSchema {
+			return c
+		}
+		return nil
+	}
+	if c.Relaxed = l.Schema == RelaxSchema; c.Relaxed {
+		var ok bool
+		if c.text, ok = relaxed(raw); !ok {
+			return nil
+		}
+	}
+	var schema jsonschema.Schema
+	if schema.UnmarshalJSON(c.text) == nil {
+		c.Schema, _ = schema.Resolve(nil)
+	}
+	c.Wrap = wrapOf(raw)
+	if c.Relaxed && (c.Schema == nil || c.Schema.Validate(map[string]any{result.MetaKey: map[string]any{}}) != nil) {
+		return nil
+	}
+	return c
+}
+
+// wrapOf is the member that is all of structuredContent, where it has one: servers of FastMCP and others wrap a
+// result that is no object.
+func wrapOf(schema []byte) (key string) {
+	properties := rawjson.Get(schema, "properties")
+	if properties.IsZero() || schema[properties.Start] != '{' {
+		return ""
+	}
+	for m, err := range rawjson.Members(schema, properties.Start) {
+		if err != nil || key != "" {
+			return ""
+		}
+		key = string(m.Key)
+	}
+	return key
+}
+
+// contract gives what clients were told of a tool's structuredContent; nil for nothing.
+func (k *toolList) contract(tool string, l Limits) *result.Contract {
+	raw := k.trait(tool).schema
+	if raw == nil {
+		return nil
+	}
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if c, ok := k.contracts[tool]; ok {
+		return c
+	}
+	var told *result.Contract
+	if c := contractOf(raw, l); c != nil {
+		told = &c.Contract
+	}
+	if k.contracts == nil {
+		k.contracts = map[string]*result.Contract{}
+	}
+	k.contracts[tool] = told
+	return told
+}

@@ -1,0 +1,180 @@
+package gateway
+
+import (
+	"bytes"
+	"strings"
+
+	"github.com/plimsoll/plimsoll/internal/rawjson"
+	"github.com/plimsoll/plimsoll/tools/result"
+)
+
+// A page of a result is its structuredContent with fewer elements in a list, without members that are too large, and with
+// the member result.MetaKey that says so. Where that may be, a schema must not demand what is left out. Elements of
+// lists are given whole or not at all, so a schema of elements stays as it is.
+
+// maxRelaxDepth is how deep a schema may be nested. JSON Schema has no bound; those of real tools have less than 20.
+const maxRelaxDepth = 64
+
+// forbidsPage are the keywords that a part of a valid value need not satisfy. Those under not and if/then/else may hold
+// for the whole and not for a part; what counts as evaluated depends on them.
+var forbidsPage = map[string]bool{
+	"required": true, "minProperties": true, "dependentRequired": true, "dependentSchemas": true, "dependencies": true,
+	"minItems": true, "contains": true, "minContains": true, "maxContains": true,
+	"not": true, "if": true, "then": true, "else": true,
+	"unevaluatedProperties": true, "unevaluatedItems": true,
+}
+
+// forbidsNotice are the keywords by which an object would refuse the member result.MetaKey.
+var forbidsNotice = map[string]bool{"maxProperties": true, "propertyNames": true}
+
+// nested are the keywords whose value is one schema, schemas of members or a list of schemas, of values that a page may
+// have in part.
+var nested = map[string]bool{
+	"properties": true, "patternProperties": true, "additionalProperties": true,
+	"allOf": true, "anyOf": true, "oneOf": true, "$defs": true, "definitions": true,
+}
+
+// relaxed takes out of an outputSchema what forbids a page. Whatever need not change keeps its bytes. ok is false for a
+// schema that does not describe objects, or that cannot be followed.
+func relaxed(schema []byte) (out []byte, ok bool) {
+	schema = bytes.TrimSpace(schema)
+	if kind, _ := rawjson.Text(schema, "type"); kind != "object" {
+		return nil, false
+	}
+	return relax(schema, true, !rawjson.Get(schema, "$ref").IsZero(), 0)
+}
+
+// relax does so with one schema; root says that it is of structuredContent itself, and refers that a definition may be too.
+func relax(schema []byte, root, refers bool, depth int) (out []byte, ok bool) {
+	if depth > maxRelaxDepth {
+		return nil, false
+	}
+	if len(schema) == 0 || schema[0] != '{' {
+		return schema, true // true and false
+	}
+	var edits []rawjson.Edit
+	var drop []string
+	closed, patterns := false, false
+	for m, err := range rawjson.Members(schema, 0) {
+		if err != nil {
+			return nil, false
+		}
+		key := string(m.Key)
+		switch {
+		case forbidsPage[key] || root && forbidsNotice[key],
+			(key == "const" || key == "enum") && !isScalar(m.Value.Of(schema)):
+			drop = append(drop, key)
+			continue
+		case key == "oneOf": // a part may fit several
+			if !rawjson.Get(schema, "anyOf").IsZero() {
+				drop = append(drop, key)
+				continue
+			}
+			edits = append(edits, rawjson.Edit{Span: m.Name, With: []byte(`"anyOf"`)})
+		case key == "additionalProperties" && string(m.Value.Of(schema)) != "true":
+			closed = true
+		case key == "patternProperties":
+			patterns = true
+		}
+		if !nested[key] {
+			continue
+		}
+		below, ok := relaxMember(m.Value.Of(schema), key, root, refers, depth)
+		if !ok {
+			return nil, false
+		}
+		if !bytes.Equal(below, m.Value.Of(schema)) {
+			edits = append(edits, rawjson.Edit{Span: m.Value, With: below})
+		}
+	}
+	if len(edits) > 0 {
+		var err error
+		if schema, err = rawjson.Splice(schema, edits); err != nil {
+			return nil, false
+		}
+	}
+	if len(drop) > 0 {
+		var err error
+		if schema, err = rawjson.Remove(schema, drop...); err != nil {
+			return nil, false
+		}
+	}
+	if root && (closed || patterns) {
+		return admitsNotice(schema)
+	}
+	return schema, true
+}
+
+// relaxMember does so with the value of a keyword.
+func relaxMember(value []byte, key string, root, refers bool, depth int) (out []byte, ok bool) {
+	var spans []rawjson.Span
+	switch {
+	case len(value) == 0:
+		return value, true
+	case key == "additionalProperties":
+		return relax(value, false, refers, depth+1)
+	case value[0] == '[':
+		for v, err := range rawjson.Elements(value, 0) {
+			if err != nil {
+				return nil, false
+			}
+			spans = append(spans, v)
+		}
+	case value[0] == '{':
+		for m, err := range rawjson.Members(value, 0) {
+			if err != nil {
+				return nil, false
+			}
+			spans = append(spans, m.Value)
+		}
+	}
+	switch key {
+	case "properties", "patternProperties":
+		root = false
+	case "$defs", "definitions":
+		root = refers
+	}
+	var edits []rawjson.Edit
+	for _, at := range spans {
+		below, ok := relax(at.Of(value), root, refers, depth+1)
+		if !ok {
+			return nil, false
+		}
+		if !bytes.Equal(below, at.Of(value)) {
+			edits = append(edits, rawjson.Edit{Span: at, With: below})
+		}
+	}
+	if len(edits) == 0 {
+		return value, true
+	}
+	out, err := rawjson.Splice(value, edits)
+	return out, err == nil
+}
+
+// isScalar says that the values of an enum or a const are such that a page has whole or not at all.
+func isScalar(values []byte) bool {
+	if len(values) == 0 || values[0] != '[' {
+		return len(values) > 0 && values[0] != '{'
+	}
+	for v, err := range rawjson.Elements(values, 0) {
+		if err != nil || strings.IndexByte("[{", values[v.Start]) >= 0 {
+			return false
+		}
+	}
+	return true
+}
+
+// admitsNotice lets a closed object have the member result.MetaKey.
+func admitsNotice(schema []byte) (out []byte, ok bool) {
+	const pattern = `^` + result.MetaKey + `$`
+	patterns := []byte("{}")
+	if at := rawjson.Get(schema, "patternProperties"); !at.IsZero() {
+		patterns = at.Of(schema)
+	}
+	patterns, err := rawjson.Set(patterns, pattern, []byte(`{"type":"object"}`))
+	if err != nil {
+		return nil, false
+	}
+	out, err = rawjson.Set(schema, "patternProperties", patterns)
+	return out, err == nil
+}
