@@ -110,7 +110,7 @@ func TestRules(t *testing.T) {
 		"no tools":    {has: []string{"No tools are connected"}, not: []string{"PAGE", "search"}},
 		"intro":       {o: prompt.Options{Intro: "You are Ada.", Kind: prompt.ArgoCD}, has: []string{"You are Ada."}, not: []string{"GitOps"}},
 		"extra":       {o: prompt.Options{Extra: " Be brief.\n"}, has: []string{"\nBe brief.\n"}},
-		"both":        {specs: []agent.ToolSpec{search, list}, has: []string{"search with find_things.", "list with listThings", "page and page_size (listThings)", "50 items or fewer", "first 20 items", "page_size=50"}, not: []string{"Large results"}},
+		"both":        {specs: []agent.ToolSpec{search, list}, has: []string{"search with find_things.", "list with listThings", "page and page_size (listThings)", "50 items or fewer", "first 20 items"}, not: []string{"Large results", "page_size=50"}},
 		"list only":   {specs: []agent.ToolSpec{list}, has: []string{"List with listThings"}, not: []string{"earch with"}},
 		"search only": {specs: []agent.ToolSpec{search}, has: []string{"search with find_things"}, not: []string{"list with", "Pages of tools"}},
 		"forced": {

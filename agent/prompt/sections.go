@@ -1,7 +1,6 @@
 package prompt
 
 import (
-	"fmt"
 	"slices"
 	"strings"
 )
@@ -78,11 +77,7 @@ func (w *writer) pages() {
 // answers says how lists are shown.
 func (w *writer) answers() {
 	w.section("Answers with lists")
-	forMore := "Read further pages of the tool for that"
-	if len(w.k.paged) > 0 && w.l.page == 0 {
-		forMore += fmt.Sprintf(", or ask with page_size=%d", w.l.all)
-	}
-	w.say("%d items or fewer in all: show all of them, in a table. %s.", w.l.all, forMore)
+	w.say("%d items or fewer in all: show all of them, in a table. Read further pages of the tool where it does not give all of them at once.", w.l.all)
 	w.say("More than %d items in all: the first line is \"PAGE 1 of N\", where N is the number of items divided by %d, rounded up. "+
 		"Then a summary with the counts: how many in all, and how many of each status that is known. Then the first %d items in a table. "+
 		"Last how to go on: the user says \"page 2\", or names a filter.", w.l.all, w.l.rows, w.l.rows)

@@ -22,6 +22,8 @@ type Pagination struct {
 const (
 	DefaultPageSize = 20
 	MaxPageSize     = 100
+	// OnePage is up to how many matches are all on one page when no size is given.
+	OnePage = 50
 )
 
 // NoPage is the error for a page beyond the end.
@@ -36,17 +38,24 @@ func (e *NoPage) Error() string {
 }
 
 // window is the asked page: its number from 1 on, and its size.
-type window struct{ page, size int }
+type window struct {
+	page, size int
+	open       bool // no size was given
+}
 
 func windowOf(page, size int) window {
 	if size == 0 {
-		size = DefaultPageSize
+		return window{max(page, 1), DefaultPageSize, true}
 	}
-	return window{max(page, 1), min(max(size, 1), MaxPageSize)}
+	return window{max(page, 1), min(max(size, 1), MaxPageSize), false}
 }
 
-// fit makes the page smaller where what matches does not fit at that size.
+// fit settles the size once it is known how many match: all of up to [OnePage] stand on one page when no size was given, and the page is
+// smaller where what matches does not fit at that size.
 func (w *window) fit(fit Fit, ans *answer) {
+	if w.open && ans.total > DefaultPageSize && ans.total <= OnePage {
+		w.size = OnePage
+	}
 	if fit != nil {
 		w.size = min(w.size, max(1, fit(w.size, ans.total, ans.counts, &ans.widths)))
 	}
@@ -56,6 +65,9 @@ func (w *window) fit(fit Fit, ans *answer) {
 func (w window) need() int {
 	if w.page > math.MaxInt/w.size {
 		return allRows
+	}
+	if w.open && w.page == 1 {
+		return OnePage
 	}
 	return w.page * w.size
 }

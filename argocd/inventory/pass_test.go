@@ -26,7 +26,9 @@ func small(who string, n int) *server {
 	return s
 }
 
-func apps(page int) ListRequest { return ListRequest{Kind: argocd.Applications, Page: page} }
+func apps(page int) ListRequest {
+	return ListRequest{Kind: argocd.Applications, Page: page, PageSize: DefaultPageSize}
+}
 
 func TestPagesOfOneSnapshot(t *testing.T) {
 	t.Parallel()

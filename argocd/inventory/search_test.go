@@ -1,6 +1,7 @@
 package inventory
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
@@ -43,7 +44,9 @@ func scan(kind argocd.Kind, o map[string]any) (all []string) {
 		}
 		m, _ = dig(meta, "annotations").(map[string]any)
 		for key, value := range m {
-			all = append(all, key, value.(string))
+			if key != lastApplied {
+				all = append(all, key, value.(string))
+			}
 		}
 	}
 	destination := func(v any) {
@@ -346,5 +349,41 @@ func TestBadPatterns(t *testing.T) {
 	}
 	if _, err := v.Search(t.Context(), src, SearchRequest{Pattern: "x", Kinds: []argocd.Kind{"pods"}}); err == nil || !strings.Contains(err.Error(), fmt.Sprintf("%q is no kind", "pods")) {
 		t.Errorf("%v", err)
+	}
+}
+
+// A word for a state finds by health, sync, operation and connection; a part of such a word finds nothing that way.
+func TestStatusWordsFind(t *testing.T) {
+	t.Parallel()
+	app := func(name, health, sync, phase string) json.RawMessage {
+		return fmt.Appendf(nil, `{"metadata":{"name":%q},"spec":{"project":"p"},"status":{"health":{"status":%q},"sync":{"status":%q},"operationState":{"phase":%q}}}`, name, health, sync, phase)
+	}
+	src := &server{who: "me", items: map[argocd.Kind][]json.RawMessage{
+		argocd.Applications: {app("a", "Degraded", "OutOfSync", "Failed"), app("b", "Healthy", "Synced", "Succeeded"), app("sync-tool", "Missing", "Synced", "Running")},
+		argocd.Clusters:     {json.RawMessage(`{"name":"c","server":"https://c","connectionState":{"status":"Failed"}}`)},
+	}}
+	v := newInventory(t, Options{})
+	for pattern, want := range map[string]string{
+		"degraded": "a[health]", "OutOfSync": "a[sync]", "failed": "a[operation] c[connection]", "Degraded|Missing": "a[health] sync-tool[health]",
+		"sync": "sync-tool[name]", "Succ": "", "^Synced$": "b[sync] sync-tool[sync]",
+	} {
+		found, err := v.Search(t.Context(), src, SearchRequest{Pattern: pattern})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got []string
+		for _, hit := range found.Items {
+			var row struct{ Name string }
+			if err := json.Unmarshal(hit.Row, &row); err != nil {
+				t.Fatal(err)
+			}
+			got = append(got, row.Name+fmt.Sprint(hit.Matched))
+		}
+		if fmt.Sprint(strings.Join(got, " ")) != want {
+			t.Errorf("%s finds %q, want %q", pattern, got, want)
+		}
+	}
+	if found, err := v.Search(t.Context(), src, SearchRequest{Pattern: "DEGRADED", CaseSensitive: true}); err != nil || len(found.Items) != 0 {
+		t.Errorf("upper case finds %v, %v", found, err)
 	}
 }

@@ -37,6 +37,11 @@ func (p fieldPlace) String() string {
 
 // matches gives the names of the fields of e that match, at most maxMatched of them.
 func (e *entry) matches(p *pattern) (names []string) {
+	for _, status := range e.statuses() {
+		if p.whole(status.text) {
+			names = append(names, status.field)
+		}
+	}
 	e.texts(func(at fieldPlace, text []byte) bool {
 		if p.match(text) {
 			if name := at.String(); !slices.Contains(names, name) {
@@ -47,6 +52,28 @@ func (e *entry) matches(p *pattern) (names []string) {
 	})
 	return names
 }
+
+// A status is a word that the server has for the state of an object.
+type status struct {
+	field string
+	text  []byte
+}
+
+// statuses are those that a search finds by their whole word.
+func (e *entry) statuses() []status {
+	switch e.kind {
+	case argocd.Applications:
+		return []status{{"health", e.health}, {"sync", e.sync}, {"operation", e.phase}}
+	case argocd.ApplicationSets:
+		return []status{{"health", e.health}}
+	case argocd.Clusters:
+		return []status{{"connection", e.sync}}
+	}
+	return nil
+}
+
+// lastApplied is the annotation in which kubectl keeps the object as it was sent: all of it once more, and of an earlier state.
+const lastApplied = "kubectl.kubernetes.io/last-applied-configuration"
 
 // texts gives every text of an entry that a search looks into, until yield returns false. What
 // is masked wherever it is shown is masked here too: with patterns that match or do not match,
@@ -70,6 +97,9 @@ func (e *entry) texts(yield func(at fieldPlace, text []byte) bool) {
 		join  bool
 	}{{"labels", e.labels, true}, {"annotations", e.annotations, false}} {
 		for _, p := range labels.pairs {
+			if string(p.key) == lastApplied {
+				continue
+			}
 			at := fieldPlace{field: labels.field, i: -1, key: p.key}
 			see(at, p.key)
 			value := masked(string(p.key), p.value)

@@ -65,7 +65,7 @@ func (c *caseRun) call(ctx context.Context, tool string, args map[string]any) (A
 		c.fail("%s: %v", tool, err)
 		return a, false
 	case a.Bytes > int(c.o.MaxResponse):
-		c.fail("%s: an answer of %d bytes, over %d", tool, a.Bytes, int(c.o.MaxResponse))
+		c.fail("%s: an answer of %d bytes on the wire, over %d", tool, a.Bytes, int(c.o.MaxResponse))
 		return a, false
 	}
 	return a, true

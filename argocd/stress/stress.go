@@ -27,10 +27,12 @@ type Answer struct {
 
 // The defaults of Options.
 const (
-	DefaultQueries     = 1000
-	DefaultMaxPages    = 60
-	DefaultMaxMatches  = 1000
-	DefaultMaxResponse = limit.Bytes(10_000) // below what the strictest clients cut at
+	DefaultQueries    = 1000
+	DefaultMaxPages   = 60
+	DefaultMaxMatches = 1000
+	// DefaultMaxResponse is of bytes on the wire: 10,000 of text, below what the strictest clients cut at, whose quotes and line
+	// ends JSON escapes (an eighth of rows of Argo CD), and the envelope of the message.
+	DefaultMaxResponse = limit.Bytes(12_500)
 )
 
 // Options say how much is asked for, and what counts as good. The zero value works.
@@ -41,7 +43,7 @@ type Options struct {
 	// MaxPages is how many pages of one listing are read; of a longer one its beginning and
 	// its end.
 	MaxPages int
-	// MaxResponse is what an answer may have.
+	// MaxResponse is what an answer may have, in bytes on the wire.
 	MaxResponse limit.Bytes
 	// MaxMemory is what the server may take; 0 shows it and does not judge it.
 	MaxMemory limit.Bytes

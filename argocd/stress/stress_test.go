@@ -169,7 +169,7 @@ func TestWhatIsWrongIsFound(t *testing.T) {
 	}{
 		"no server":        {"repeated list", "connection refused; given up after 10 errors in a row", func(_ string, _, answer map[string]any) { answer["broken"] = gone }},
 		"a tool's refusal": {"repeated list", "list_applications: {\"error\":\"token expired\"}", func(_ string, _, answer map[string]any) { clear(answer); answer["error"] = "token expired" }},
-		"too large":        {"5 at a time", "over 10000", func(_ string, _, answer map[string]any) { answer["padding"] = strings.Repeat("x", 10_000) }},
+		"too large":        {"5 at a time", "over 12500", func(_ string, _, answer map[string]any) { answer["padding"] = strings.Repeat("x", 12_500) }},
 		"no pagination":    {"repeated list", "has no pagination", func(_ string, _, answer map[string]any) { delete(answer, "pagination") }},
 		"one item too few": {"pages of projects", "19 items on it, of 236 in all", func(_ string, _, answer map[string]any) {
 			if items, ok := answer["items"].([]any); ok && len(items) == 20 {

@@ -41,6 +41,18 @@ type found struct {
 	Results       results              `json:"results"`
 }
 
+// nothing is the answer to a search that nothing matches: no longer than it must be.
+type nothing struct {
+	Instance   string               `json:"instance,omitempty"`
+	Query      string               `json:"query"`
+	Exhaustive bool                 `json:"exhaustive_search"`
+	Total      int                  `json:"total_matches"`
+	Searched   map[string]int       `json:"resources_searched"`
+	Failed     map[string]string    `json:"failed,omitempty"`
+	Pagination inventory.Pagination `json:"pagination"`
+	Note       string               `json:"note,omitempty"`
+}
+
 // progress says in words what was done.
 type progress struct {
 	Status   string `json:"status"`
@@ -131,18 +143,22 @@ func (t *Toolset) answer(c *builtin.Call, client *argocd.Client, in searchArgume
 	switch {
 	case answer.Total > manyMatches:
 		answer.Note += manyNote(answer.Total)
-	case answer.Total == 0 && len(got.Failed) == 0:
-		answer.Note += "Nothing matches. Argo CD leaves out what this token may not see."
 	}
 	if t.o.Inventory.SnapshotTTL > 0 && !got.Snapshot.IsZero() {
 		answer.ReadAt = got.Snapshot.UTC().Format(time.RFC3339)
+	}
+	if answer.Total == 0 {
+		return pageResult(nothing{
+			Instance: answer.Instance, Query: in.Query, Exhaustive: answer.Exhaustive, Searched: answer.Searched, Failed: answer.Failed,
+			Pagination: answer.Pagination, Note: strings.TrimSpace(in.note()),
+		})
 	}
 	rows := slices.Concat(pointers(every.Applications), pointers(every.Projects), pointers(every.ApplicationSets), pointers(every.Clusters))
 	return rowPage{rows: rows, namespace: got.Namespace, write: func(note, namespace string) any {
 		answer := answer // the groups keep their arrays, so rows that change there change here
 		answer.Note, answer.Namespace = strings.TrimSpace(answer.Note+note), namespace
 		return answer
-	}}.within(roomOf(c), maxAnswer, got.PageSize)
+	}}.within(in.room(c), in.PageSize)
 }
 
 // withMatched adds the names of the fields that match to a row, whose other bytes stay.

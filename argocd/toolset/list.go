@@ -23,7 +23,7 @@ const (
 // paging is the part of the arguments that says which page.
 type paging struct {
 	Page     int `json:"page,omitempty" jsonschema:"Page number, from 1 (default 1)"`
-	PageSize int `json:"page_size,omitempty" jsonschema:"Items on a page, 1 to 100 (default 20)"`
+	PageSize int `json:"page_size,omitempty" jsonschema:"Items on a page, 1 to 100 (default: all of up to 50, else 20)"`
 }
 
 // clamped is what the paging asks for, inside what there is.
@@ -140,7 +140,10 @@ func (t *Toolset) list(ctx context.Context, c *builtin.Call, q request) (*builti
 		return nil, err
 	}
 	page := q.paging.clamped()
-	q.list.Page, q.list.PageSize, q.list.Fresh = page.Page, page.PageSize, q.detailOptions.Fresh
+	q.list.Page, q.list.PageSize, q.list.Fresh = page.Page, q.paging.PageSize, q.detailOptions.Fresh
+	if full {
+		q.list.PageSize = page.PageSize
+	}
 	if full {
 		q.list.Full = func(item []byte) ([]byte, error) {
 			slim, _, err := redact.Slim(item, keep)
@@ -148,6 +151,14 @@ func (t *Toolset) list(ctx context.Context, c *builtin.Call, q request) (*builti
 		}
 	}
 	room := roomOf(c)
+	thrift := maxAnswer
+	if q.list.Kind == argocd.Applications {
+		thrift = maxApplicationsAnswer
+	}
+	rowRoom := room
+	if !full && q.paging.PageSize <= defaultPageSize {
+		rowRoom = min(room, thrift)
+	}
 	size := page.PageSize
 	repeat := func(number int) *nextCall {
 		return &nextCall{Tool: c.Tool, Arguments: q.repeatPart(q.paging.following(number, size), 0)}
@@ -177,7 +188,7 @@ func (t *Toolset) list(ctx context.Context, c *builtin.Call, q request) (*builti
 		from.only = only
 		q.notes += note
 	}
-	q.list.Fit = fittingSize(room, func(total int, counts *inventory.Counts, p inventory.Pagination, namespace string) any {
+	q.list.Fit = fittingSize(rowRoom, func(total int, counts *inventory.Counts, p inventory.Pagination, namespace string) any {
 		bare := draft
 		bare.Pagination, bare.Summary, bare.Next, bare.Namespace = p, summaryOf(counts), repeatAny(total), namespace
 		bare.Note = longestPagingNote + q.notes + shapeNote
@@ -216,11 +227,7 @@ func (t *Toolset) list(ctx context.Context, c *builtin.Call, q request) (*builti
 			return &nextCall{Tool: c.Tool, Arguments: q.repeatPart(q.paging.following(got.Pagination.Page, size), part)}
 		})
 	}
-	thrift := maxAnswer
-	if q.list.Kind == argocd.Applications {
-		thrift = maxApplicationsAnswer
-	}
-	return rowPage{rows: pointers(answer.Items), namespace: got.Namespace, write: with}.within(room, thrift, size)
+	return rowPage{rows: pointers(answer.Items), namespace: got.Namespace, write: with}.within(rowRoom, q.paging.PageSize)
 }
 
 // wholeObjects writes a page of whole objects. Page sizes go by the largest object of all, so one that is larger than an answer is

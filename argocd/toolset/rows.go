@@ -26,7 +26,8 @@ func roomOf(c *builtin.Call) int {
 func shapes() [][]string {
 	return [][]string{
 		{"name", "namespace", "project", "health", "sync", "dest", "operation", "deleting", "matched", "applications", "connection", "server", "error", "description"},
-		{"name", "namespace", "project", "health", "sync", "operation", "deleting", "connection", "server"},
+		{"name", "namespace", "project", "health", "sync", "operation", "deleting", "matched", "connection", "server"},
+		{"name", "namespace", "health", "sync", "operation", "deleting", "matched", "connection", "server"},
 		inventory.LeastFields,
 	}
 }
@@ -40,9 +41,9 @@ type rowPage struct {
 	write func(note, namespace string) any
 }
 
-// within writes the page in at most room bytes: whole rows where they fit, else shorter ones. thrift is what a page of default size
-// takes at most, where its rows lose single fields and say so. The page sizes go by [pageSize], so that the shortest rows fit.
-func (p rowPage) within(room, thrift, size int) (*builtin.Result, error) {
+// within writes the page in at most room bytes: whole rows where they fit, else shorter ones. size is the page size that was asked for,
+// 0 for none: up to 20 rows lose single fields, and say so. The page sizes go by [pageSize], so that the shortest rows fit.
+func (p rowPage) within(room, size int) (*builtin.Result, error) {
 	whole := make([]json.RawMessage, len(p.rows))
 	for i, row := range p.rows {
 		whole[i] = *row
@@ -54,8 +55,7 @@ func (p rowPage) within(room, thrift, size int) (*builtin.Result, error) {
 		}
 		return r, err
 	}
-	if size <= defaultPageSize {
-		room = min(room, thrift)
+	if len(p.rows) <= defaultPageSize && size <= defaultPageSize {
 		r, err := bounded(p.rows, room, func(note string) any { return p.write(note, "") })
 		if err != nil || len(r.Text) <= room {
 			if err == nil {

@@ -75,9 +75,9 @@ func (t *Toolset) runSearch(ctx context.Context, c *builtin.Call, in searchArgum
 	defer done()
 	got, err := t.inventory.Search(ctx, from, inventory.SearchRequest{
 		Pattern: in.Query, Literal: in.Literal, CaseSensitive: in.CaseSensitive,
-		Kinds: kinds, Page: page.Page, PageSize: page.PageSize, Fresh: in.Fresh,
+		Kinds: kinds, Page: page.Page, PageSize: in.PageSize, Fresh: in.Fresh,
 		Query: argocd.Query{Projects: projects},
-		Fit: fittingSize(roomOf(c), func(_ int, counts *inventory.Counts, p inventory.Pagination, namespace string) any {
+		Fit: fittingSize(in.room(c), func(_ int, counts *inventory.Counts, p inventory.Pagination, namespace string) any {
 			bare := t.draft(client, in, kinds, &inventory.Found{Pagination: p, Counts: counts})
 			bare.Next, bare.Namespace, bare.Link = repeatAny(p.TotalItems), namespace, linkTemplate(client.URL(), argocd.Applications)
 			bare.Note = longestPagingNote + shapeNote + manyNote(p.TotalItems)
@@ -90,6 +90,14 @@ func (t *Toolset) runSearch(ctx context.Context, c *builtin.Call, in searchArgum
 	}
 	size = got.PageSize
 	return t.answer(c, client, in, kinds, got, repeat)
+}
+
+// room is how many bytes an answer may have: only who asks for many rows gets all that the client takes.
+func (in searchArguments) room(c *builtin.Call) int {
+	if in.PageSize <= defaultPageSize {
+		return min(roomOf(c), maxAnswer)
+	}
+	return roomOf(c)
 }
 
 // searched reads the kinds; all of them where none is named. Projects narrow applications

@@ -123,20 +123,22 @@ func planned(c *builtin.Call, client *argocd.Client, name string, p plan, withou
 	return builtin.JSON(p)
 }
 
-// done is the answer after a change.
+// done is the answer after a call that was confirmed.
 type done struct {
-	Changed  bool     `json:"changed"` // always true
+	Changed  bool     `json:"changed"` // false when nothing is different from before
 	Done     string   `json:"done"`
 	Instance string   `json:"instance"`
 	Warnings []string `json:"warnings,omitempty"`
 	State    any      `json:"state,omitempty"`
 	Change   any      `json:"change,omitempty"`
 	Next     string   `json:"next,omitempty"`
+	looked   bool     // only: nothing is changed by it
 }
 
 // finished answers with what was done.
 func finished(client *argocd.Client, d done) (*builtin.Result, error) {
-	d.Changed, d.Instance = true, client.Name()
+	view, compared := d.Change.(*diffView)
+	d.Changed, d.Instance = !d.looked && (!compared || view.All > 0), client.Name()
 	return builtin.JSON(d)
 }
 

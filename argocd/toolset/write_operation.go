@@ -157,6 +157,6 @@ func (t *Toolset) refreshTool() builtin.Tool {
 		if err != nil {
 			return nil, err
 		}
-		return finished(client, done{Done: sentence, State: app.state()})
+		return finished(client, done{Done: sentence, State: app.state(), looked: true})
 	})
 }

@@ -238,7 +238,7 @@ func started(ctx context.Context, client *argocd.Client, a appArgs, before *appl
 		return nil, err
 	}
 	d.Next = nextLook(a.Name)
-	if dryRun {
+	if d.looked = dryRun; dryRun {
 		last := ""
 		if before.Status.OperationState != nil {
 			last = before.Status.OperationState.StartedAt

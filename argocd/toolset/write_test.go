@@ -71,7 +71,7 @@ func TestWritesAreTheRequestsOfTheAPI(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if !*done.Changed || done.Done == "" || done.Instance != "prod" {
+			if *done.Changed == (c.tool == "refresh_application") || done.Done == "" || done.Instance != "prod" {
 				t.Errorf("the answer is %s", text)
 			}
 			if len(text) > 4000 {
@@ -305,5 +305,19 @@ func TestWriteToolsAreOnlyThereWhenAllowed(t *testing.T) {
 	}
 	if _, err := builtin.New(builtin.Options{Name: "argocd", Version: "1", Tools: newToolset(t, toolset.Options{AllowWrites: true}, client).Tools()}); err != nil {
 		t.Error(err)
+	}
+}
+
+// An update that sets what is there already says that it changed nothing.
+func TestAnUpdateWithoutADifferenceChangedNothing(t *testing.T) {
+	t.Parallel()
+	s := newWritable(t, writableObjects())
+	var now struct{ Spec struct{ Project string } }
+	if err := json.Unmarshal([]byte(guestbook), &now); err != nil {
+		t.Fatal(err)
+	}
+	done, text, err := write(t, writer(t, s), "update_application", fmt.Sprintf(`{"name":"guestbook","spec":{"project":%q},"confirm":"guestbook"}`, now.Spec.Project))
+	if err != nil || *done.Changed || !strings.Contains(text, "nothing differs") {
+		t.Errorf("%v: %s", err, text)
 	}
 }
