@@ -1,6 +1,9 @@
 package compact
 
 import (
+	"strings"
+
+	"github.com/plimsoll/plimsoll/internal/rawjson"
 	"github.com/plimsoll/plimsoll/window/compact/extract"
 	"github.com/plimsoll/plimsoll/window/wire"
 )
@@ -19,7 +22,7 @@ func (w *work) turns(messages []int) (list []extract.Turn, from []target) {
 			case p.Kind == wire.Call:
 				t.Kind, t.Text = extract.Call, resultText(r, p)
 			case p.Kind == wire.Result:
-				t.Kind, t.Text, t.Tool = extract.Result, said(r, p), w.tool(target{i, j})
+				t.Kind, t.Text, t.Tool = extract.Result, said(r, p)+numbers(r, p), w.tool(target{i, j})
 				if isMask(t.Text) {
 					t.Text, t.Failed = unmasked(t.Text)
 				}
@@ -49,4 +52,23 @@ func said(r *wire.Request, p *wire.Part) string {
 		return string(r.Raw(p.Raw))
 	}
 	return r.Words(p)
+}
+
+// numbers are the members of a result that is JSON which are no text, with their names: the
+// code of a command stands there.
+func numbers(r *wire.Request, p *wire.Part) string {
+	if p.Raw.IsZero() || len(p.Texts) == 0 {
+		return ""
+	}
+	var b strings.Builder
+	raw := r.Raw(p.Raw)
+	for m, err := range rawjson.Members(raw, 0) {
+		if err != nil || b.Len() > 400 {
+			break
+		}
+		if c := raw[m.Value.Start]; (c == 't' || c == 'f' || c == '-' || c >= '0' && c <= '9') && len(m.Key) < 40 {
+			b.WriteString("\n" + string(m.Key) + ": " + string(m.Value.Of(raw)))
+		}
+	}
+	return b.String()
 }

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/plimsoll/plimsoll/window/compact/checkpoint"
+	"github.com/plimsoll/plimsoll/window/compact/extract"
 	"github.com/plimsoll/plimsoll/window/wire"
 )
 
@@ -138,5 +139,24 @@ func TestSystemMessagesKeepTheirNeighbours(t *testing.T) {
 				t.Errorf("to %d: the system's %q is gone (%v)", target, want, res.Rungs)
 			}
 		}
+	}
+}
+
+// Gemini's results are objects: a command's code is a number in one.
+func TestAGeminiResultKeepsItsCode(t *testing.T) {
+	r, err := wire.Parse(wire.Gemini, []byte(`{"contents":[{"role":"user","parts":[{"text":"go"}]},
+		{"role":"model","parts":[{"functionCall":{"name":"run","args":{"command":"make"}}}]},
+		{"role":"user","parts":[{"functionResponse":{"name":"run","response":{"stdout":"the ledger is busy","exitCode":7,"more":{"x":1}}}}]}]}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := work{base: r}
+	turns, _ := w.turns([]int{1, 2})
+	if got, want := turns[1].Text, "the ledger is busy\nexitCode: 7"; got != want {
+		t.Errorf("%q, want %q", got, want)
+	}
+	s := extract.Summarize(turns, extract.Options{Bytes: 2000, Messages: 2}).Text
+	if !strings.Contains(s, "- $ make (exit code 7)\n  | the ledger is busy") {
+		t.Error(s)
 	}
 }

@@ -32,7 +32,7 @@ const (
 	failuresShare = 0.20
 	decisionShare = 0.25
 	decisionMost  = 0.35
-	retiredShare  = 0.08
+	retiredShare  = 0.15
 	// spokenShare is for what else the agent said, where it was not said in the same way many times: its
 	// words say what was found and meant, in whatever language.
 	spokenShare = 0.15

@@ -250,3 +250,30 @@ var changedWords = []string{
 func confirms(result string) bool {
 	return len(result) < 300 && contains(strings.ToLower(result), changedWords)
 }
+
+// editedInText lists the files that an agent without tools changes in what it says: patches, blocks to
+// search and replace, and calls written as tags.
+func editedInText(text string) []string {
+	var e edits
+	e.patch(text[:min(len(text), maxScanned)])
+	if !strings.Contains(text, "<<<<<<< ") && !strings.Contains(text, "<path>") {
+		return e.paths
+	}
+	last, writes := "", false
+	for row := range strings.Lines(text[:min(len(text), maxScanned)]) {
+		row = strings.TrimSpace(row)
+		switch {
+		case strings.HasPrefix(row, "<<<<<<< "):
+			e.add(last)
+			last = ""
+		case strings.HasPrefix(row, "<path>") && writes:
+			e.add(strings.TrimSuffix(strings.TrimPrefix(row, "<path>"), "</path>"))
+			writes = false
+		case strings.HasPrefix(row, "<") && !strings.HasPrefix(row, "</") && strings.HasSuffix(row, ">") && len(row) < maxTag:
+			writes = says(strings.Trim(row, "<>"), writingWords)
+		case looksLikePath(strings.Trim(row, "`*: ")):
+			last = strings.Trim(row, "`*: ")
+		}
+	}
+	return e.paths
+}

@@ -79,6 +79,9 @@ func shouts(line string) bool {
 	return false
 }
 
+// unsuccessful is how results that are JSON say it.
+var unsuccessful = []string{"success: false", "ok: false", "passed: false", "succeeded: false", "iserror: true", "is_error: true", "failed: true"}
+
 func count(text string, words []string) (n int) {
 	for _, w := range words {
 		if strings.Contains(text, w) {
@@ -98,7 +101,7 @@ func failed(text string, isError bool) (f failure, found bool) {
 	r := failReader{}
 	r.read(head)
 	r.read(tail)
-	if r.code == 0 && !isError && r.named == 0 {
+	if r.code == 0 && !isError && r.named == 0 && !r.sure {
 		return failure{}, false
 	}
 	f.code, f.sure = r.code, isError || r.code != 0 || r.sure
@@ -159,6 +162,9 @@ func (f *failReader) read(text string) {
 		worth := 0
 		switch {
 		case passes(lower):
+			continue
+		case slices.Contains(unsuccessful, lower):
+			f.sure = true
 			continue
 		case marks(strings.TrimLeft(trimmed, "│┃|>•* ")):
 			worth, f.sure = failNamed, true

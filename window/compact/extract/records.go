@@ -45,6 +45,11 @@ func gather(turns []Turn) *records {
 			r.prior(t.Text, turn)
 		case Assistant:
 			r.plans.spoken(t.Text, turn)
+			if !t.Kept {
+				for _, path := range editedInText(t.Text) {
+					r.change(path)
+				}
+			}
 		case Call:
 			v := parseArguments(t.Text)
 			paths := edited(t.Tool, &v)

@@ -149,6 +149,39 @@ func TestAListUnderAHeading(t *testing.T) {
 	}
 }
 
+// Agents without tools change files in what they say.
+func TestEditsInWhatIsSaid(t *testing.T) {
+	turns := []extract.Turn{
+		{Kind: extract.Assistant, Text: "I change it:\n\nsrc/a.py\n```python\n<<<<<<< SEARCH\nx = 1\n=======\nx = 2\n>>>>>>> REPLACE\n```"},
+		{Kind: extract.Assistant, Text: "<write_to_file>\n<path>web/b.ts</path>\n<content>\nx\n</content>\n</write_to_file>"},
+		{Kind: extract.Assistant, Text: "<read_file>\n<path>web/c.ts</path>\n</read_file>"},
+		{Kind: extract.Assistant, Text: "```diff\n--- a/lib/d.rb\n+++ b/lib/d.rb\n@@ -1 +1 @@\n-a\n+b\n```"},
+	}
+	s := extract.Summarize(turns, extract.Options{Bytes: 3000, Messages: 4}).Text
+	got := part(t, s, changed)
+	for _, want := range []string{"- src/a.py\n", "- web/b.ts\n", "- lib/d.rb\n"} {
+		if !strings.Contains(got, want) {
+			t.Errorf("lost %q in %q", want, got)
+		}
+	}
+	if strings.Contains(got, "c.ts") {
+		t.Error(got)
+	}
+}
+
+// A part of a list that changes later does not take the rest of it away.
+func TestAPartOfAPlanThatStays(t *testing.T) {
+	turns := step(1, "Write", `{"file_path":"TODO.md","content":"- [ ] one thing\n- [ ] another thing\n"}`, "ok")
+	later := step(2, "Edit", `{"file_path":"TODO.md","old_string":"- [ ] one thing","new_string":"- [x] one thing"}`, "ok")
+	for i := range later {
+		later[i].Kept = true
+	}
+	s := extract.Summarize(append(turns, later...), extract.Options{Bytes: 3000, Messages: 4}).Text
+	if got := part(t, s, plans); !strings.Contains(got, "[x] one thing") || !strings.Contains(got, "[ ] another thing") {
+		t.Errorf("%q", got)
+	}
+}
+
 // A tool that nobody knows says itself that it has changed a file.
 func TestAResultConfirmsAChange(t *testing.T) {
 	turns := append(step(1, "remplir", `{"fichier":"src/a.php","ligne":3}`, "Fichier mis à jour."), step(2, "inspect", `{"fichier":"src/b.php"}`, "12 lines, no findings")...)
@@ -192,6 +225,7 @@ func TestFailuresOfManyRunners(t *testing.T) {
 		{"French", "ÉCHEC test_lignes : attendu 4, obtenu 3\n", "attendu 4, obtenu 3"},
 		{"a box around it", "╷\n│ Error: Invalid count argument\n│   on main.tf line 12\n╵\n", "Error: Invalid count argument"},
 		{"colours", "\x1b[31m✗\x1b[0m rows \x1b[1mkeep\x1b[0m order\n", "rows keep order"},
+		{"JSON that says so", `{"success":false,"stdout":"rows kept: 3 of 4 in the ledger"}`, "rows kept: 3 of 4"},
 		{"JSON around it", `{"output":"x\n--- FAIL: TestA\n    a_test.go:12: got 3, want 4","metadata":{"exit_code":1}}`, "a_test.go:12: got 3, want 4"},
 	} {
 		turns := step(1, "shell", `{"command":["bash","-lc","run the `+c.name+` tests"]}`, c.output)

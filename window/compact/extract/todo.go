@@ -10,7 +10,7 @@ import (
 // A plan is one list of things to do in its last state.
 type plan struct {
 	name  string // of the tool, or where the list stood
-	turn  int32  // in which it got this state
+	turn  int32  // in which all of it was stated
 	items []planItem
 }
 
@@ -142,9 +142,9 @@ func (r *planReader) change(items []planItem) {
 	}
 	for _, item := range items {
 		if i := slices.IndexFunc(at.items, func(old planItem) bool { return old.text == item.text }); i >= 0 {
-			at.items[i].status, at.turn = item.status, r.turn
+			at.items[i].status = item.status
 		} else if len(at.items) < maxItems {
-			at.items, at.turn = append(at.items, item), r.turn
+			at.items = append(at.items, item)
 		}
 	}
 }
@@ -265,7 +265,6 @@ func (p *plans) single(tool string, v *value, turn int32) {
 				if item.status != "" {
 					old.status = item.status
 				}
-				at.turn = turn
 				return
 			}
 		}
@@ -279,14 +278,14 @@ func (p *plans) single(tool string, v *value, turn int32) {
 	}
 	for i := range at.items {
 		if at.items[i].text == item.text {
-			at.items[i].status, at.turn = item.status, turn
+			at.items[i].status = item.status
 			return
 		}
 	}
 	if len(at.items) >= maxItems {
 		at.items = slices.Delete(at.items, 0, 1)
 	}
-	at.items, at.turn = append(at.items, item), turn
+	at.items = append(at.items, item)
 }
 
 // singleName is what the tools that keep one list together are called: "TaskCreate" and
