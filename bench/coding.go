@@ -61,7 +61,7 @@ func (c *coding) build() ([]byte, []codingFact) {
 		switch {
 		case due(n, codingUser):
 			c.userSays()
-		case due(n, 2*codingTodos):
+		case due(n, 2*codingTodos) && n < codingSteps*2/3:
 			c.plan()
 		}
 		words := c.chatter()
@@ -206,7 +206,7 @@ func (c *coding) code(lines int) string {
 func (c *coding) looks(words string) {
 	switch c.r.IntN(4) {
 	case 0, 1:
-		c.read(words, c.path(), c.code(20+c.r.IntN(60)))
+		c.read(words, c.path(), c.code(12+c.r.IntN(40)))
 	case 2:
 		lines := make([]string, 10+c.r.IntN(30))
 		for i := range lines {
@@ -225,7 +225,7 @@ func (c *coding) looks(words string) {
 func (c *coding) edits(words string) {
 	path := fmt.Sprintf("%s/%s/%s_%s%d.%s", c.one("internal", "cmd", "web/src", "deploy", "lib"), c.word(), c.word(), c.word(), c.r.IntN(999), c.one("go", "ts", "py", "yaml", "rs", "md"))
 	c.fact("edited file", path)
-	old, text := c.code(4), c.code(10+c.r.IntN(30))
+	old, text := c.code(4), c.code(8+c.r.IntN(20))
 	patch := "*** Begin Patch\n*** Update File: " + path + "\n@@\n-" + strings.TrimSpace(old) + "\n+" + strings.ReplaceAll(strings.TrimSpace(text), "\n", "\n+") + "\n*** End Patch"
 	switch n := c.r.IntN(5); {
 	case n == 0:

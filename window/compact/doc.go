@@ -18,10 +18,12 @@
 //
 //   - cut: large tool results keep their head and tail, and a line between them says how
 //     much is missing;
-//   - mask: tool results and images are replaced by a line that says what they were;
+//   - mask: tool results and images are replaced by a line that says what they were, and by
+//     what they said that went wrong;
 //   - model: old turns are summarised by a model, when one is configured; an error, a
 //     refusal, an empty or an endless answer is never a summary;
-//   - extract: old turns are summarised by choosing lines, see package extract;
+//   - extract: old turns are summarised by choosing lines, see package extract; the summary has
+//     up to a third of the target, and keeps what an earlier one took when it covers that;
 //   - drop: old turns go, and a line says how many.
 //
 // Messages go in whole units (see [wire.Request.Units]): a call, its results and the
