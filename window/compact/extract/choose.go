@@ -20,10 +20,12 @@ type choice struct {
 
 const (
 	// userShare of the room is kept for the user's words, and userMost of it if what an agent needs
-	// besides leaves it; alsoShare is for identifiers whose lines did not fit. What one does
-	// not use goes to the rest.
+	// besides leaves it, userSmall of a room that is not roomy; alsoShare is for identifiers
+	// whose lines did not fit. What one does not use goes to the rest.
 	userShare = 0.40
-	userMost  = 0.50
+	userMost  = 0.80
+	userSmall = 0.50
+	roomy     = 12_000 // bytes
 	alsoShare = 0.08
 	// What a coding agent needs has a part of its own too; the rest of it comes before all other
 	// lines.
@@ -46,19 +48,33 @@ const (
 	floor = 36
 )
 
-// choose takes lines by what they add for each byte until room is used.
+// A chooser fills the room of a summary.
+type chooser struct {
+	choice
+	all   []line
+	order []int           // of the lines, by what they add for each byte
+	held  map[uint64]bool // tokens that are there already
+	said  map[string]bool // lines that are
+	done  []bool          // lines that were taken
+	whole int             // the room, in bytes
+	left  int             // of it
+	names int             // of what is left, for identifiers by themselves
+}
+
+// choose takes what the conversation says by its structure, and lines by what they add for each byte,
+// until room is used. verbatim takes the place of all but the user's words.
 func choose(all []line, known *records, room int, verbatim string) choice {
-	c := choice{text: map[int]string{}}
-	order := make([]int, 0, len(all))
+	c := chooser{choice: choice{text: map[int]string{}}, all: all, held: map[uint64]bool{}, said: map[string]bool{}, done: make([]bool, len(all))}
+	c.order = make([]int, 0, len(all))
 	for i := range all {
 		if verbatim == "" || all[i].kind == User || all[i].section == sectionUser {
-			order = append(order, i)
+			c.order = append(c.order, i)
 		}
 	}
 	density := func(i int) float64 {
 		return all[i].score / float64(max(floor, min(len(all[i].text), longestSpoken))+lineCost)
 	}
-	slices.SortFunc(order, func(a, b int) int {
+	slices.SortFunc(c.order, func(a, b int) int {
 		return cmp.Or(cmp.Compare(density(b), density(a)), cmp.Compare(a, b))
 	})
 	if verbatim != "" {
@@ -66,104 +82,107 @@ func choose(all []line, known *records, room int, verbatim string) choice {
 		c.verbatim = shorten(verbatim, most)
 		room -= len(c.verbatim) + lineCost
 	}
-	held := map[uint64]bool{}
-	said := map[string]bool{}
-	taken := make([]bool, len(all))
-	left := room
-	take := func(i, room int) int {
-		l := &all[i]
-		if taken[i] || l.score <= 0 || said[l.text] || l.addsNothing(held) {
-			return 0
-		}
-		text := l.shortened()
-		cost := len(text) + lineCost
-		if cost > room || cost > left {
-			return 0
-		}
-		taken[i] = true
-		said[l.text] = true
-		if len(text) < len(l.text) {
-			c.text[i] = text
-		}
-		for _, t := range l.tokens {
-			if strings.Contains(text, l.text[t.from:t.to]) {
-				held[t.hash] = true
-			}
-		}
-		left -= cost
-		c.count++
-		return cost
-	}
-	user := int(userShare * float64(room))
-	for _, i := range order {
-		if all[i].section == sectionUser {
-			user -= take(i, user)
-		}
-	}
-	also := 0
+	c.whole, c.left = room, room
+	user := c.users(c.part(userShare))
 	if verbatim == "" {
-		also = int(alsoShare * float64(room))
-		decisions := slices.DeleteFunc(slices.Clone(order), func(i int) bool { return all[i].decision < decisive || all[i].section == sectionUser })
-		slices.SortStableFunc(decisions, func(a, b int) int { return cmp.Compare(all[b].decision, all[a].decision) })
-		p := packer{known: known, next: map[section][]block{}, held: held}
-		whole := room
-		for _, rest := range []bool{false, true} {
-			part := func(share float64) int {
-				if rest {
-					return left - also
-				}
-				return min(int(share*float64(whole)), left)
-			}
-			left -= p.pack(sectionPlan, part(planShare))
-			left -= p.pack(sectionChanged, part(changedShare))
-			left -= p.pack(sectionFailures, part(failuresShare))
-			most := part(decisionShare)
-			if rest {
-				most = min(most, int((decisionMost-decisionShare)*float64(whole)))
-			}
-			for room := most; len(decisions) > 0; decisions = decisions[1:] {
-				cost := take(decisions[0], room)
-				if room -= cost; cost == 0 && room < longestSpoken {
-					break
-				}
-			}
-			if !rest { // the user's words are worth more than the rest of the others
-				user += int((userMost - userShare) * float64(whole))
-				for _, i := range order {
-					if all[i].section == sectionUser {
-						user -= take(i, min(user, left-also))
-					}
-				}
-			}
-		}
-		spoken := int(spokenShare * float64(left))
-		for _, i := range otherWords(all, order) {
-			spoken -= take(i, min(spoken, left-also))
-		}
-		p.next[sectionFailures] = p.known.blocks(sectionFailures, true)
-		left -= p.pack(sectionFailures, min(int(retiredShare*float64(whole)), left-also))
-		left -= p.pack(sectionRetired, min(int(retiredShare*float64(whole)), left-also))
-		c.blocks = p.taken
-		for _, b := range p.taken {
-			c.count += len(b.lines)
-		}
+		c.names = c.part(alsoShare)
+		c.agents(known, user)
 	}
 	for _, user := range []bool{false, true} {
-		for _, i := range order {
+		for _, i := range c.order {
 			if (all[i].section == sectionUser) == user {
-				take(i, left-also)
+				c.take(i, c.left-c.names)
 			}
 		}
 	}
-	for i, yes := range taken {
+	for i, yes := range c.done {
 		if yes {
 			c.taken = append(c.taken, i)
 		}
 	}
 	if verbatim == "" {
-		c.also = remaining(all, order, held, left)
+		c.also = remaining(all, c.order, c.held, c.left)
 	}
-	return c
+	return c.choice
+}
+
+// part is a share of the room, in bytes.
+func (c *chooser) part(share float64) int { return int(share * float64(c.whole)) }
+
+// take takes a line when it adds something and fits into room, and returns what it costs.
+func (c *chooser) take(i, room int) int {
+	l := &c.all[i]
+	if c.done[i] || l.score <= 0 || c.said[l.text] || l.addsNothing(c.held) {
+		return 0
+	}
+	text := l.shortened()
+	cost := len(text) + lineCost
+	if cost > room || cost > c.left {
+		return 0
+	}
+	c.done[i] = true
+	c.said[l.text] = true
+	if len(text) < len(l.text) {
+		c.text[i] = text
+	}
+	for _, t := range l.tokens {
+		if strings.Contains(text, l.text[t.from:t.to]) {
+			c.held[t.hash] = true
+		}
+	}
+	c.left -= cost
+	c.count++
+	return cost
+}
+
+// users takes the user's words into room, and returns what they left of it.
+func (c *chooser) users(room int) int {
+	for _, i := range c.order {
+		if c.all[i].section == sectionUser {
+			room -= c.take(i, min(room, c.left-c.names))
+		}
+	}
+	return room
+}
+
+// agents takes what a coding agent needs: each kind its share, then what is left of the room
+// in the order of their worth. user is what the user's words left of their share.
+func (c *chooser) agents(known *records, user int) {
+	decisions := slices.DeleteFunc(slices.Clone(c.order), func(i int) bool {
+		return c.all[i].decision < decisive || c.all[i].section == sectionUser
+	})
+	slices.SortStableFunc(decisions, func(a, b int) int { return cmp.Compare(c.all[b].decision, c.all[a].decision) })
+	p := packer{known: known, next: map[section][]block{}, held: c.held}
+	pack := func(s section, room int) { c.left -= p.pack(s, min(room, c.left-c.names)) }
+
+	pack(sectionPlan, c.part(planShare))
+	pack(sectionChanged, c.part(changedShare))
+	pack(sectionFailures, c.part(failuresShare))
+	c.decisions(decisions, c.part(decisionShare))
+	most := userMost
+	if c.whole < roomy {
+		most = userSmall
+	}
+	c.users(user + c.part(most-userShare))
+	pack(sectionPlan, c.left)
+	pack(sectionChanged, c.left)
+	pack(sectionFailures, c.left)
+	c.decisions(decisions, c.part(decisionMost-decisionShare))
+	c.decisions(otherWords(c.all, c.order), int(spokenShare*float64(c.left)))
+	p.next[sectionFailures] = known.blocks(sectionFailures, true)
+	pack(sectionFailures, c.part(retiredShare))
+	pack(sectionRetired, c.part(retiredShare))
+	c.blocks = p.taken
+	for _, b := range p.taken {
+		c.count += len(b.lines)
+	}
+}
+
+// decisions takes lines in their order into room.
+func (c *chooser) decisions(list []int, room int) {
+	for _, i := range list {
+		room -= c.take(i, min(room, c.left-c.names))
+	}
 }
 
 // otherWords lists what the agent said but did not announce or repeat, what sounds most like a decision first.

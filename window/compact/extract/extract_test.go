@@ -165,3 +165,18 @@ func BenchmarkSummarizeMegabyte(b *testing.B) {
 		extract.Summarize(turns, extract.Options{Bytes: 40_000, Messages: len(turns)})
 	}
 }
+
+// Identifiers of what was read come last: not one line of the user's goes for them.
+func TestTheUsersWordsComeBeforeIdentifiers(t *testing.T) {
+	var facts []extract.Turn
+	for i := range 90 {
+		facts = append(facts, extract.Turn{Kind: extract.User, Text: fmt.Sprintf("point %d of what we spoke about is settled, and the office of %d agrees to every word of it", i, 7*i)})
+	}
+	turns := session(5, 500_000, facts)
+	s := extract.Summarize(turns, extract.Options{Bytes: 14_000, Messages: len(turns)})
+	for _, f := range facts {
+		if !strings.Contains(s.Text, "> "+f.Text) {
+			t.Errorf("lost: %s", f.Text)
+		}
+	}
+}
