@@ -39,8 +39,12 @@
 // A stream is a position in the task's log. A client that does not read holds up its own
 // connection for [Limits].WriteTimeout, and nothing else. Comments keep idle streams open.
 //
-// An error before the first event is an answer in JSON with a status, in 0.3 over JSON-RPC
-// an event: its clients take nothing else.
+// An error before the first event is an answer in JSON with a status; over JSON-RPC it is an
+// event with status 200, for JavaScript's fetch an answer with it, as the SDKs' clients expect.
+//
+// What an executor has streamed is in the store a second later, or later where the task is
+// large: at most 1 MiB a second is written for a task. A process that is killed leaves it in
+// the failed task.
 //
 // # Versions
 //

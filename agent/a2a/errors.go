@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"net/http"
+	"slices"
 
 	sdk "github.com/a2aproject/a2a-go/v2/a2a"
 	"github.com/a2aproject/a2a-go/v2/errordetails"
@@ -61,9 +62,13 @@ func (s *Server) refuse(out *stream, status int, id json.RawMessage, err error) 
 	if marshal != nil {
 		status, text = http.StatusInternalServerError, []byte("{}")
 	}
-	out.Header().Set("Content-Type", "application/json")
+	kind, text := "application/json", append(text, '\n')
+	if status == http.StatusOK && out.wants && !out.fetch { // the Go SDK's client reads only events then
+		kind, text = "text/event-stream", slices.Concat([]byte("data: "), text, []byte("\n"))
+	}
+	out.Header().Set("Content-Type", kind)
 	out.WriteHeader(status)
-	_, _ = out.Write(append(text, '\n')) // a client that is gone needs no answer
+	_, _ = out.Write(text) // a client that is gone needs no answer
 }
 
 // cut gives at most bound bytes of a text, whole runes of valid UTF-8.

@@ -50,7 +50,8 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	out := &stream{
 		w: w, control: http.NewResponseController(w), timeout: s.o.Limits.WriteTimeout,
-		counts: &s.counts, rest: path != "/",
+		counts: &s.counts, rest: path != "/", wants: strings.Contains(r.Header.Get("Accept"), "text/event-stream"),
+		fetch: r.Header.Get("Sec-Fetch-Mode") != "",
 	}
 	defer out.finish()
 	if last, err := strconv.ParseUint(r.Header.Get("Last-Event-ID"), 10, 64); err == nil {

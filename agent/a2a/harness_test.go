@@ -114,6 +114,12 @@ func (s *served) rpc(method string, params any, result any, header ...string) *r
 	if err != nil {
 		s.t.Fatal(err)
 	}
+	if resp.Header.Get("Content-Type") == "text/event-stream" { // an error of a call that streams is its one event
+		if resp.StatusCode != http.StatusOK {
+			s.t.Errorf("%s: a stream with status %d", method, resp.StatusCode)
+		}
+		text = bytes.TrimPrefix(text, []byte("data: "))
+	}
 	if err := json.Unmarshal(text, &answer); err != nil {
 		s.t.Fatalf("%s: %v: %s", method, err, text)
 	}

@@ -4,8 +4,10 @@ import (
 	"context"
 	"errors"
 	"net/http"
+	"os"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	sdk "github.com/a2aproject/a2a-go/v2/a2a"
@@ -243,6 +245,78 @@ func TestARestartFailsWhatRan(t *testing.T) {
 	if done.ID != "t2" || done.Status.State != sdk.TaskStateCompleted {
 		t.Errorf("task %s is %s", done.ID, done.Status.State)
 	}
+}
+
+// A process that is killed leaves its directory as it is at that moment.
+func TestWhatWasStreamedSurvivesAKill(t *testing.T) {
+	t.Parallel()
+	dir, killed := t.TempDir(), t.TempDir()
+	let := make(chan struct{}, 4)
+	s := serve(t, counting(5, let), func(o *Options) { o.Dir = dir })
+	f := s.stream("SendStreamingMessage", message("count"))
+	first, _ := f.next()
+	id := first.event.(*sdk.Task).ID
+	for range 4 {
+		let <- struct{}{}
+	}
+	stored := func() string {
+		_, rec, err := s.Server.readStored(t.Context(), id)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return textOf(rec.Task)
+	}
+	waitFor(t, "what was streamed in the store", func() bool { return stored() == "0 1 2 3 " })
+	if err := os.CopyFS(killed, os.DirFS(dir)); err != nil {
+		t.Fatal(err)
+	}
+	again := serve(t, counting(0, nil), func(o *Options) { o.Dir = killed })
+	got := again.get(id)
+	if got.Status.State != sdk.TaskStateFailed || got.Metadata[metadataOutcome] != outcomeRestart || textOf(got) != "0 1 2 3 " {
+		t.Errorf("after the restart the task is %s, %v, with %q", got.Status.State, got.Metadata, textOf(got))
+	}
+}
+
+// However many pieces there are, a task is not written more often than may be.
+func TestStreamingWritesWithinItsRate(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s, err := New(Options{Name: "rate", Executor: ExecutorFunc(func(context.Context, *Exchange) error { return nil })})
+		if err != nil {
+			t.Fatal(err)
+		}
+		x := &Exchange{TaskID: "t1", ContextID: "c", Message: sdk.NewMessage(sdk.MessageRoleUser, sdk.NewTextPart("hi"))}
+		ran, _, err := s.create(&run{s: s, x: x})
+		if err != nil {
+			t.Fatal(err)
+		}
+		writes, last := 0, ran.nextSave
+		text := strings.Repeat("x", 1<<10)
+		for range 1000 { // 100 pieces a second for ten seconds, which come to 1 MiB
+			e := sdk.NewArtifactEvent(ran, sdk.NewTextPart(text))
+			e.Artifact.ID, e.Append = "a", true
+			if err := ran.publish(e); err != nil {
+				t.Fatal(err)
+			}
+			time.Sleep(10 * time.Millisecond)
+			ran.writing.Lock()
+			if ran.nextSave != last { // set by each write
+				writes, last = writes+1, ran.nextSave
+			}
+			ran.writing.Unlock()
+		}
+		time.Sleep(3 * time.Second)
+		synctest.Wait()
+		if writes < 5 || writes > 11 {
+			t.Errorf("the task was written %d times in ten seconds", writes)
+		}
+		if _, rec, err := s.readStored(t.Context(), "t1"); err != nil || len(textOf(rec.Task)) != 1000<<10 {
+			t.Errorf("%v: in the end %d bytes are kept", err, len(textOf(rec.Task)))
+		}
+		ran.end(sdk.TaskStateCompleted, "", nil)
+		if err := s.Close(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	})
 }
 
 func TestAMessageGoesOnWithATask(t *testing.T) {

@@ -21,6 +21,8 @@ type stream struct {
 	counts  *counters
 	rest    bool // the binding is REST, not JSON-RPC
 	old     bool // the client speaks 0.3
+	wants   bool // the client asked for a stream of events
+	fetch   bool // the client is JavaScript: fetch always says so, with Sec-Fetch-Mode
 	// last is the id of the last event that the client had, as it says; resumed is that it says so.
 	last    uint64
 	resumed bool
@@ -144,9 +146,10 @@ func (s *stream) frame(frame []byte) error {
 	head := []byte(nil)
 	if frame[0] != ':' {
 		position, marked := s.next()
-		// An error of the SDK or the handler. 0.3 has them as events (its clients take nothing
-		// else on a stream), 1.0 as answers.
-		if !marked && !s.begun && (s.rest || !s.old) {
+		// An error of the SDK or the handler. REST has a status for it. With JSON-RPC the status is 200, or the SDKs for
+		// Go and Python lose its code. It is an event, because the one for Go reads nothing else on a stream; that for
+		// JavaScript knows the kind of an error from an answer alone.
+		if !marked && !s.begun && (s.rest || s.fetch && !s.old) {
 			return s.refuse(frame)
 		}
 		if position > 0 {
@@ -161,8 +164,7 @@ func (s *stream) frame(frame []byte) error {
 	return s.control.Flush()
 }
 
-// refuse answers with an error that came before the first event, with a status that also
-// those clients notice that only look for events.
+// refuse answers with an error that came before the first event.
 func (s *stream) refuse(frame []byte) error {
 	body := bytes.TrimSpace(bytes.TrimPrefix(frame, []byte("data:")))
 	var e struct {
@@ -171,17 +173,10 @@ func (s *stream) refuse(frame []byte) error {
 		} `json:"error"`
 	}
 	status := http.StatusInternalServerError
-	if json.Unmarshal(body, &e) == nil {
-		switch code := e.Error.Code; {
-		case code >= 400 && code <= 599: // REST
-			status = code
-		case code == -32001:
-			status = http.StatusNotFound
-		case code == -32000:
-			status = http.StatusServiceUnavailable
-		case code < 0 && code != -32603:
-			status = http.StatusBadRequest
-		}
+	if !s.rest {
+		status = http.StatusOK
+	} else if json.Unmarshal(body, &e) == nil && e.Error.Code >= 400 && e.Error.Code <= 599 {
+		status = e.Error.Code
 	}
 	s.Header().Set("Content-Type", "application/json")
 	s.begin(status)

@@ -2,8 +2,10 @@ package a2a
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"net/http"
 	"strconv"
 	"strings"
@@ -184,6 +186,39 @@ func TestSubscribeShowsTheTaskAndThenWhatIsNew(t *testing.T) {
 	}
 	if resp := s.request(http.MethodPost, "/tasks/none:subscribe", ""); resp.StatusCode != http.StatusNotFound {
 		t.Errorf("an unknown task gives %d", resp.StatusCode)
+	}
+}
+
+// The Go SDK's client takes only status 200 and only events, those for JavaScript and Python lose the code of another status.
+func TestErrorsOfStreamsAreEventsWithStatus200(t *testing.T) {
+	t.Parallel()
+	s := serve(t, counting(0, nil))
+	for name, c := range map[string]struct {
+		body string
+		code int
+	}{
+		"an unknown task":      {call("SubscribeToTask", map[string]any{"id": "none"}), -32001},
+		"no message":           {call("SendStreamingMessage", map[string]any{}), -32602},
+		"an unknown method":    {call("StreamNothing", map[string]any{}), -32601},
+		"not even JSON":        {"hello", -32700},
+		"a message to no task": {call("SendStreamingMessage", message("x", func(m *sdk.Message) { m.TaskID = "none" })), -32001},
+	} {
+		// The JavaScript SDK's makes typed errors of answers alone.
+		fetched := s.request(http.MethodPost, "/", c.body, "Accept", "text/event-stream", "Sec-Fetch-Mode", "cors")
+		var said struct{ Error struct{ Code int } }
+		if err := json.NewDecoder(fetched.Body).Decode(&said); err != nil || said.Error.Code != c.code || fetched.StatusCode != http.StatusOK || fetched.Header.Get("Content-Type") != "application/json" {
+			t.Errorf("%s, by fetch: status %d, %s, %v %+v", name, fetched.StatusCode, fetched.Header.Get("Content-Type"), err, said)
+		}
+		resp := s.request(http.MethodPost, "/", c.body, "Accept", "text/event-stream")
+		text, err := io.ReadAll(resp.Body)
+		data, ok := strings.CutPrefix(string(text), "data: ")
+		var answer struct{ Error struct{ Code int } }
+		if err != nil || !ok && resp.Header.Get("Content-Type") != "application/json" || json.Unmarshal([]byte(data), &answer) != nil || answer.Error.Code != c.code || resp.StatusCode != http.StatusOK {
+			t.Errorf("%s: status %d, %s, %s", name, resp.StatusCode, resp.Header.Get("Content-Type"), text)
+		}
+		if !ok && name != "an unknown method" { // which may be of any kind
+			t.Errorf("%s is no event: %s", name, text)
+		}
 	}
 }
 

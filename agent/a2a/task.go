@@ -28,7 +28,17 @@ type task struct {
 	content *content
 	push    []pushConfig
 	run     *run // what executes it now; nil for none
+
+	saving   *time.Timer // stores artifacts that are not in the store yet; nil when all are. Guarded by writing
+	nextSave time.Time   // the earliest; guarded by writing
 }
+
+// A task is stored when its state changes, and while it streams at most every saveEvery, and at most saveRate bytes a
+// second: what it has said so far survives the process.
+const (
+	saveEvery = time.Second
+	saveRate  = 1 << 20
+)
 
 // storedTask is a task in the form in which the store keeps it.
 type storedTask struct {
@@ -193,14 +203,36 @@ func (t *task) publish(event sdk.Event) error {
 	if terminal {
 		t.s.ended(after)
 	}
-	if after != before {
+	switch {
+	case after != before:
 		t.notify(event)
+	case t.saving == nil:
+		if _, ok := event.(*sdk.TaskArtifactUpdateEvent); ok {
+			t.saving = time.AfterFunc(time.Until(t.nextSave), t.save)
+		}
 	}
 	return nil
 }
 
+// save stores what has been streamed.
+func (t *task) save() {
+	t.writing.Lock()
+	defer t.writing.Unlock()
+	if t.saving == nil {
+		return // a change of state was stored since
+	}
+	t.mu.Lock()
+	snapshot := t.content.snapshot()
+	t.mu.Unlock()
+	t.storeSnapshot(snapshot)
+}
+
 // storeSnapshot writes the task to the store. The caller holds writing.
 func (t *task) storeSnapshot(snapshot *sdk.Task) {
+	if t.saving != nil {
+		t.saving.Stop()
+		t.saving = nil
+	}
 	t.mu.Lock()
 	rec := storedTask{Task: snapshot, Push: t.push}
 	t.mu.Unlock()
@@ -219,6 +251,7 @@ func (t *task) storeSnapshot(snapshot *sdk.Task) {
 	if snapshot.Status.Timestamp != nil {
 		kept.Time = *snapshot.Status.Timestamp
 	}
+	t.nextSave = time.Now().Add(max(saveEvery, time.Duration(len(body))*time.Second/saveRate))
 	ctx := context.Background() // what ended must be kept, whoever has gone
 	_, err = t.s.store.Update(ctx, kept)
 	if errors.Is(err, tasklog.ErrNotFound) {
