@@ -20,7 +20,7 @@ func (k *Key) toml(text string) string {
 		if _, err := strconv.Atoi(text); err == nil {
 			return text
 		}
-	case TypeChoices, TypeNames, TypeHosts, TypeOrigins, TypePatterns, TypeArgv, TypePairs, TypeServers:
+	case TypeChoices, TypeNames, TypeHosts, TypeNetworks, TypeOrigins, TypePatterns, TypeArgv, TypePairs, TypeServers:
 		var quoted []string
 		for part := range strings.SplitSeq(text, ",") {
 			quoted = append(quoted, strconv.Quote(strings.Trim(strings.TrimSpace(part), `"`)))
@@ -172,7 +172,7 @@ func (k *Key) shown() string {
 		return "0"
 	case k.min > 0:
 		return strings.Trim(k.example, `"`)
-	case k.Type == TypeHosts || k.Type == TypeNames || k.Type == TypeOrigins || k.Type == TypePatterns:
+	case k.Type == TypeHosts || k.Type == TypeNetworks || k.Type == TypeNames || k.Type == TypeOrigins || k.Type == TypePatterns:
 		return strings.Trim(k.example, `[]"`)
 	}
 	return ""

@@ -34,6 +34,7 @@ const (
 	TypeText      Type = "text"
 	TypeAddress   Type = "address"
 	TypeHosts     Type = "list of host names"
+	TypeNetworks  Type = "list of hosts and networks"
 	TypeOrigins   Type = "list of origins"
 	TypePatterns  Type = "list of patterns"
 	TypeArgv      Type = "list of texts"

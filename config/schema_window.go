@@ -224,6 +224,11 @@ var serveKeys = []*Key{
 		set: func(s *Settings, v any) { s.Serve.AnyUser = v.(bool) },
 	},
 	{
+		Name: "push_allow", Type: TypeNetworks, Project: ProjectNever, example: `["10.0.0.0/8", "hooks.internal"]`,
+		Doc: "Hosts, addresses and networks that push notifications of A2A may go to although they are not on the public internet; a name is trusted wherever it leads.",
+		set: func(s *Settings, v any) { s.Serve.PushAllow = slices.Clone(v.([]string)) },
+	},
+	{
 		Name: "tls_cert", Type: TypeFile, Project: ProjectNever, example: `"/etc/plimsoll/cert.pem"`,
 		Doc: "Certificate chain in PEM.",
 		set: func(s *Settings, v any) { s.Serve.TLSCert = v.(string) },

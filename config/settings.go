@@ -196,8 +196,10 @@ type ServeSettings struct {
 	Hosts   []string `json:"hosts"`
 	Origins []string `json:"origins"`
 	AnyUser bool     `json:"any_user"`
-	TLSCert string   `json:"tls_cert"`
-	TLSKey  string   `json:"tls_key"`
+	// PushAllow are hosts, addresses and networks that push notifications may go to although they are not public.
+	PushAllow []string `json:"push_allow"`
+	TLSCert   string   `json:"tls_cert"`
+	TLSKey    string   `json:"tls_key"`
 }
 
 // MCPSettings are the values of table [mcp] in force.

@@ -74,7 +74,7 @@ func (k *Key) parse(w written, a Alias) (any, error) {
 			return nil, k.wrong(w, "a string", strconv.Quote(k.Default))
 		}
 		return k.choose(w.text)
-	case TypeChoices, TypeNames, TypeHosts, TypeOrigins, TypePatterns, TypeArgv, TypePairs, TypeServers:
+	case TypeChoices, TypeNames, TypeHosts, TypeNetworks, TypeOrigins, TypePatterns, TypeArgv, TypePairs, TypeServers:
 		return k.parseList(w)
 	case TypeDuration, TypeWait:
 		return k.parseDuration(w)
@@ -358,7 +358,7 @@ func (k *Key) zero() any {
 		return 0
 	case TypeRatio, TypeNumber:
 		return float64(0)
-	case TypeChoices, TypeNames, TypeHosts, TypeOrigins, TypePatterns, TypeArgv, TypePairs, TypeServers:
+	case TypeChoices, TypeNames, TypeHosts, TypeNetworks, TypeOrigins, TypePatterns, TypeArgv, TypePairs, TypeServers:
 		return []string(nil)
 	}
 	return ""

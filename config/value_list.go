@@ -2,6 +2,7 @@ package config
 
 import (
 	"fmt"
+	"net/netip"
 	"net/url"
 	"slices"
 	"strconv"
@@ -62,6 +63,10 @@ func (k *Key) parseItem(text, example string) (string, error) {
 	case TypeHosts:
 		text = strings.ToLower(text)
 		fits, what = !blank && !strings.ContainsAny(text, "/\\ \x00@"), "the name of a host"
+	case TypeNetworks:
+		text = strings.ToLower(text)
+		text, fits = network(text)
+		what = "the name of a host, an address or a network, without a port"
 	case TypePatterns:
 		fits, what = !blank && len(text) <= maxToolText && !strings.ContainsAny(text, "\x00\n"), "the name of a tool or a pattern"
 	case TypeArgv:
@@ -126,4 +131,16 @@ func joinMembers(members []string) string {
 		shown = append(shown, m)
 	}
 	return strings.Join(shown, ", ")
+}
+
+// network reads a host, an address or a network in the form 10.0.0.0/8, as [netip.ParsePrefix] would have it written.
+func network(text string) (string, bool) {
+	if p, err := netip.ParsePrefix(text); err == nil {
+		return p.Masked().String(), true
+	}
+	if a, err := netip.ParseAddr(text); err == nil {
+		return a.Unmap().String(), a.Zone() == ""
+	}
+	// A name of digits and dots alone is an address with a mistake in it.
+	return strings.TrimSuffix(text, "."), !strings.ContainsAny(text, "/\\ \x00@:*[]") && strings.ContainsFunc(text, unicode.IsLetter)
 }

@@ -1,6 +1,9 @@
 package config_test
 
 import (
+	"os"
+	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -67,6 +70,9 @@ func TestWindowMistakes(t *testing.T) {
 		"[serve]\nlisten = 'localhost'":                            "is not HOST:PORT",
 		"[serve]\nlisten = 'localhost:99999'":                      `"99999" is not a port`,
 		"[serve]\nhosts = ['http://x']":                            "is not the name of a host",
+		"[serve]\npush_allow = ['10.0.0.0/8', '10.1.2']":           `"10.1.2" is not the name of a host, an address or a network`,
+		"[serve]\npush_allow = ['10.0.0.0/33']":                    "is not the name of a host, an address or a network",
+		"[serve]\npush_allow = ['hooks.internal:80']":              "without a port",
 		"[serve]\ntls_cert = 'cert.pem'":                           "is not an absolute path",
 		"[tools.codex]\ntrigger = 0.9":                             "is a key of table [window]; write it below [tools.codex.window]",
 		"[tools.codex.serve]\nlisten = ':1'":                       "concerns all tools, not one; write it below [serve]",
@@ -102,5 +108,38 @@ func TestAProjectMayNotSendRequestsElsewhere(t *testing.T) {
 	if s.Upstream.OpenAI != "https://api.openai.com/v1" || s.Window.Mode != "enforce" || s.Window.MaxTokens != 50000 || s.Window.Trigger != 0.8 ||
 		s.Window.SummaryURL != "https://api.openai.com/v1" || len(s.Warnings) != 5 {
 		t.Errorf("%+v\n%v", s, s.Warnings)
+	}
+}
+
+func TestPushAllowIsTheUsersAlone(t *testing.T) {
+	dir, home := t.TempDir(), t.TempDir()
+	write := func(path, list string) {
+		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte("[serve]\npush_allow = "+list+"\n"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write(filepath.Join(dir, config.ProjectFile), `["127.0.0.0/8"]`)
+	environ := []string{"HOME=" + home, "PLIMSOLL_CONFIG=" + filepath.Join(home, "c.toml")}
+	write(filepath.Join(home, "c.toml"), `["Hooks.Internal.", "10.1.2.3/8", "::ffff:10.9.9.9"]`)
+	l, err := config.Load(config.Options{Dir: dir, Environ: environ})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := l.For("")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want := []string{"hooks.internal", "10.0.0.0/8", "10.9.9.9"}; !slices.Equal(s.Serve.PushAllow, want) {
+		t.Errorf("push_allow is %v, want %v, without the project's", s.Serve.PushAllow, want)
+	}
+	l, err = config.Load(config.Options{Dir: dir, Environ: []string{"HOME=" + home}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if s, err = l.For(""); err != nil || len(s.Serve.PushAllow) != 0 || l.ProjectFile == "" || len(s.Warnings) == 0 {
+		t.Errorf("a project's file may set it: %v, %v, file %q, warnings %v", s.Serve.PushAllow, err, l.ProjectFile, s.Warnings)
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"net/netip"
 	"net/url"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -45,14 +46,20 @@ func closedNetworks() []netip.Prefix {
 // to reach its network.
 type pushGuard struct {
 	allow, closed []netip.Prefix
+	hosts         []string
 	resolver      *net.Resolver
 }
 
-func newPushGuard(allow []netip.Prefix) *pushGuard {
-	return &pushGuard{allow: allow, closed: closedNetworks(), resolver: net.DefaultResolver}
+func newPushGuard(allow []netip.Prefix, hosts []string) *pushGuard {
+	return &pushGuard{allow: allow, hosts: hosts, closed: closedNetworks(), resolver: net.DefaultResolver}
 }
 
-var errNotPublic = errors.New("it is not on the public internet: name an address that is, or have the server allow its network (Options.PushAllow)")
+var errNotPublic = errors.New("it is not on the public internet: name an address that is, or have the server allow its host or network ([serve] push_allow)")
+
+// named says that a host is allowed by its name, whatever that means by the time of a connection.
+func (g *pushGuard) named(host string) bool {
+	return slices.Contains(g.hosts, strings.ToLower(strings.TrimSuffix(host, ".")))
+}
 
 // address checks whether an address may be reached.
 func (g *pushGuard) address(a netip.Addr) error {
@@ -92,6 +99,9 @@ func (g *pushGuard) check(ctx context.Context, text string) error {
 	if a, err := netip.ParseAddr(host); err == nil {
 		return g.address(a)
 	}
+	if g.named(host) {
+		return nil
+	}
 	ctx, cancel := context.WithTimeout(ctx, lookupTime)
 	defer cancel()
 	found, err := g.resolver.LookupNetIP(ctx, "ip", host)
@@ -122,10 +132,16 @@ func (g *pushGuard) client(timeout time.Duration) *http.Client {
 			return g.address(at.Addr())
 		},
 	}
+	named := &net.Dialer{Timeout: timeout}
 	return &http.Client{
 		Timeout: timeout,
 		Transport: &http.Transport{
-			DialContext:            dialer.DialContext,
+			DialContext: func(ctx context.Context, network, address string) (net.Conn, error) {
+				if host, _, err := net.SplitHostPort(address); err == nil && g.named(host) {
+					return named.DialContext(ctx, network, address)
+				}
+				return dialer.DialContext(ctx, network, address)
+			},
 			TLSHandshakeTimeout:    timeout,
 			ResponseHeaderTimeout:  timeout,
 			MaxResponseHeaderBytes: 64 << 10,

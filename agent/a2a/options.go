@@ -35,6 +35,8 @@ type Options struct {
 	Only10 bool
 	// PushAllow are networks that push notifications may go to although they are not public.
 	PushAllow []netip.Prefix
+	// PushHosts are names of hosts, in lower case, that push notifications may go to wherever they lead.
+	PushHosts []string
 }
 
 // Card is what the agent card says beside the name.

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	sdk "github.com/a2aproject/a2a-go/v2/a2a"
 )
@@ -184,7 +185,7 @@ func TestPushConfigs(t *testing.T) {
 
 func TestPushStaysOutside(t *testing.T) {
 	t.Parallel()
-	g := newPushGuard([]netip.Prefix{netip.MustParsePrefix("10.1.0.0/16")})
+	g := newPushGuard([]netip.Prefix{netip.MustParsePrefix("10.1.0.0/16")}, nil)
 	for address, public := range map[string]bool{
 		"1.1.1.1": true, "2606:4700::1111": true, "10.1.2.3": true, "::ffff:10.1.2.3": true,
 		"127.0.0.1": false, "::1": false, "0.0.0.0": false, "::": false, "10.0.0.1": false, "172.16.0.1": false,
@@ -204,6 +205,25 @@ func TestPushStaysOutside(t *testing.T) {
 		if err := g.check(t.Context(), url); err == nil {
 			t.Errorf("%s may be asked", url)
 		}
+	}
+	named := newPushGuard([]netip.Prefix{netip.MustParsePrefix("10.0.0.0/8")}, []string{"localhost", "hooks.internal"})
+	for url, fits := range map[string]bool{
+		"http://localhost/": true, "http://LOCALHOST.:1/": true, "https://hooks.internal/": true, "http://10.1.2.3/": true,
+		"http://127.0.0.1/": false, "http://a.localhost/": false, "http://192.168.0.1/": false, "http://169.254.169.254/": false,
+	} {
+		if err := named.check(t.Context(), url); (err == nil) != fits {
+			t.Errorf("with push_allow %s: %v", url, err)
+		}
+	}
+	named.hosts = []string{"localhost"}
+	on := listen(t, nil)
+	if resp, err := named.client(time.Minute).Get(strings.Replace(on.URL, "127.0.0.1", "localhost", 1)); err != nil {
+		t.Errorf("a host that is allowed by its name: %v", err)
+	} else {
+		_ = resp.Body.Close()
+	}
+	if _, err := named.client(time.Minute).Get(on.URL); err == nil {
+		t.Error("its address is reached too")
 	}
 	// At registration it is told; at the connection it counts, whatever a name means by then.
 	hook := listen(t, nil)

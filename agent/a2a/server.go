@@ -81,7 +81,7 @@ func New(o Options) (*Server, error) {
 			Name: o.Name, MaxBytes: l.MaxLog, MaxReaders: l.MaxSubscribers, MaxLogs: l.MaxTasks,
 			MaxTotal: l.MaxLogs, Keep: l.KeepLog, Journal: o.Journal, Logger: o.Log,
 		}),
-		pushGuard: newPushGuard(o.PushAllow),
+		pushGuard: newPushGuard(o.PushAllow, o.PushHosts),
 		guard:     http.NewCrossOriginProtection(),
 		tasks:     map[sdk.TaskID]*task{}, runs: map[*run]struct{}{},
 		messages: map[string]sdk.TaskID{}, said: make([]string, l.MaxTasks),

@@ -7,12 +7,15 @@ import (
 	"io"
 	"maps"
 	"net/http"
+	"net/netip"
 	"os"
 	"os/signal"
 	"slices"
 	"strings"
 	"syscall"
 	"text/tabwriter"
+
+	sdk "github.com/a2aproject/a2a-go/v2/a2a"
 
 	"github.com/plimsoll/plimsoll/agent/a2a"
 	"github.com/plimsoll/plimsoll/app/core"
@@ -63,6 +66,7 @@ func openAll(ctx context.Context, app *core.Core, list []config.Agent, g *gatewa
 			err = errors.Join(err, d.Close(ctx))
 		}
 	}()
+	networks, hosts := pushAllowed(g.plane.Settings.Serve.PushAllow)
 	for _, c := range list {
 		opened, err := openAgent(ctx, app, c, g)
 		if err != nil && skip && ctx.Err() == nil {
@@ -79,14 +83,49 @@ func openAll(ctx context.Context, app *core.Core, list []config.Agent, g *gatewa
 			return nil, err
 		}
 		served.server, err = a2a.New(a2a.Options{
-			Name: c.Name, Executor: a2a.AgentExecutor(opened.agent), Card: a2a.Card{Description: describeAgent(opened), Version: g.o.Version, Bearer: token != ""},
-			Path: served.prefix + "/", Dir: dir, Journal: g.plane.Journal, Log: app.Log(),
+			Name: c.Name, Executor: a2a.AgentExecutor(opened.agent), Card: a2a.Card{Description: describeAgent(opened), Skills: skillsOf(opened), Version: g.o.Version, Bearer: token != ""},
+			Path: served.prefix + "/", Dir: dir, Journal: g.plane.Journal, Log: app.Log(), PushAllow: networks, PushHosts: hosts,
 		})
 		if err != nil {
 			return nil, fmt.Errorf("the A2A server of agent %s: %w", c.Name, err)
 		}
 	}
 	return d, nil
+}
+
+// pushAllowed tells the networks of push_allow from its hosts.
+func pushAllowed(list []string) (networks []netip.Prefix, hosts []string) {
+	for _, text := range list {
+		if p, err := netip.ParsePrefix(text); err == nil {
+			networks = append(networks, p)
+		} else if a, err := netip.ParseAddr(text); err == nil {
+			networks = append(networks, netip.PrefixFrom(a, a.BitLen()))
+		} else {
+			hosts = append(hosts, text)
+		}
+	}
+	return networks, hosts
+}
+
+// skillsOf is what the agent's card says that it can do. A skill has an id, a name, a description and tags (A2A 1.0, 4.4.5).
+func skillsOf(o *openedAgent) []sdk.AgentSkill {
+	c := o.config
+	if c.Builtin == mcp.ArgoCDName {
+		return []sdk.AgentSkill{
+			{
+				ID: "search", Name: "Search", Tags: []string{"argocd", "search"},
+				Description: "Finds applications, projects, application sets and clusters by name, project, namespace, repository, health or sync, with exact counts.",
+				Examples:    []string{"Which applications are degraded?", "How many applications does the project billing have?"},
+			},
+			{
+				ID: "details", Name: "Details", Tags: []string{"argocd", "diagnosis"},
+				Description: "Tells the state of one application: its resources, events, logs, history and what is out of sync.",
+				Examples:    []string{"Why is the application checkout not healthy?"},
+			},
+		}
+	}
+	tags := append([]string{"tools"}, c.Servers...)
+	return []sdk.AgentSkill{{ID: c.Name, Name: c.Name, Description: describeAgent(o), Tags: tags}}
 }
 
 // describeAgent is what the agent's card says of it.
