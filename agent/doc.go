@@ -10,8 +10,8 @@
 //	result, err := a.Ask(ctx, agent.Query{Text: "What is out of sync?", Session: "7f3a"})
 //	fmt.Println(result.Outcome, result.Answer)
 //
-// A [Model] is one request to a language model: agent/openai and agent/anthropic make them
-// for the two protocols that nearly everybody speaks. [Tools] are what the model may call:
+// A [Model] is one request to a language model: agent/openai, agent/anthropic and
+// agent/gemini make them for the protocols that nearly everybody speaks. [Tools] are what the model may call:
 // agent/toolbox makes them of MCP servers and Go functions. [Conversations] keep what was said:
 // agent/conversation does on disk. Each is a small interface, and anything may implement it.
 //

@@ -14,6 +14,7 @@ import (
 
 	"github.com/plimsoll/plimsoll/agent"
 	"github.com/plimsoll/plimsoll/agent/anthropic"
+	"github.com/plimsoll/plimsoll/agent/gemini"
 	"github.com/plimsoll/plimsoll/agent/openai"
 	"github.com/plimsoll/plimsoll/internal/testing/scripted"
 	"github.com/plimsoll/plimsoll/window/wire"
@@ -45,14 +46,18 @@ func encoders(t *testing.T, url string, window int) map[string]agent.Encoder {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return map[string]agent.Encoder{"openai": chat, "anthropic": messages}
+	google, err := gemini.New(gemini.Options{BaseURL: url, Provider: "gemini", Key: "key", Model: "gemini-2.5-pro", Window: window, MaxOutput: 1000})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return map[string]agent.Encoder{"openai": chat, "anthropic": messages, "gemini": google}
 }
 
 // What the window plane made fit is what goes out: a history is encoded once in each step, also when room is made in it and when a
 // request is repeated.
 func TestAHistoryIsEncodedOnceInAStep(t *testing.T) {
 	t.Parallel()
-	for _, name := range []string{"openai", "anthropic"} {
+	for _, name := range []string{"openai", "anthropic", "gemini"} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			var faults atomic.Int64
@@ -101,8 +106,11 @@ func TestAHistoryIsEncodedOnceInAStep(t *testing.T) {
 					t.Errorf("request %d does not hold the body of step %d: %.60s", i+1, step, r.Body)
 				}
 				dialect := wire.Chat
-				if name == "anthropic" {
+				switch name {
+				case "anthropic":
 					dialect = wire.Messages
+				case "gemini":
+					dialect = wire.Gemini
 				}
 				sent, err := wire.Parse(dialect, r.Body)
 				if err != nil {
@@ -128,7 +136,7 @@ func TestAHistoryIsEncodedOnceInAStep(t *testing.T) {
 // A request that is changed on its way to the adapter is not sent as it was before.
 func TestAChangedRequestIsEncodedAnew(t *testing.T) {
 	t.Parallel()
-	for _, name := range []string{"openai", "anthropic"} {
+	for _, name := range []string{"openai", "anthropic", "gemini"} {
 		provider := scripted.New(scripted.Options{Key: "key", RecordBytes: 1 << 20, Script: scripted.Replies(scripted.Reply{Text: "ok"})})
 		server := httptest.NewServer(provider)
 		t.Cleanup(server.Close)
@@ -160,6 +168,9 @@ func TestTheBodyAndTheHistorySayTheSame(t *testing.T) {
 			for i := range ms {
 				if len(ms[i].Opaque) > 0 { // as the adapter of Anthropic keeps thoughts
 					ms[i].Opaque = fmt.Appendf(nil, `{"model":"claude-sonnet-4-5","blocks":[{"raw":{"type":"thinking","thinking":"%d","signature":"c2ln"}}]}`, i)
+					if name == "gemini" { // and that of Google signatures
+						ms[i].Opaque = fmt.Appendf(nil, `{"model":"gemini-2.5-pro","parts":[{"text":%d,"signature":"c2ln"}]}`, len(ms[i].Text))
+					}
 				}
 			}
 			out, body, err := agent.Fit(t.Context(), model, "You help.", ms, agent.FitSpecs)
@@ -199,7 +210,7 @@ func saidIn(r *wire.Request) (list []string) {
 		for k := range r.Messages[i].Parts {
 			p := &r.Messages[i].Parts[k]
 			text := r.Words(p)
-			if !p.Raw.IsZero() {
+			if !p.Raw.IsZero() && p.Kind != wire.Result { // the response of Gemini is raw too, and its texts may be escaped in two ways
 				text = string(r.Raw(p.Raw))
 			}
 			list = append(list, fmt.Sprint(r.Messages[i].Role, p.Kind, p.CallID, p.Name, p.Failed, text))

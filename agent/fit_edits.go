@@ -23,7 +23,8 @@ type resultAt struct {
 
 // newEncoding finds out which messages of the request hold which of the history.
 func newEncoding(ms []Message, r *wire.Request) (*encoding, error) {
-	if r.Dialect != wire.Chat && r.Dialect != wire.Messages {
+	merged := r.Dialect == wire.Messages || r.Dialect == wire.Gemini // messages of one speaker that follow each other are one
+	if r.Dialect != wire.Chat && !merged {
 		return nil, fmt.Errorf("its adapter encodes requests as %s, which an agent does not read", r.Dialect)
 	}
 	e := &encoding{ms: ms, request: r, groups: make([][2]int, len(r.Messages))}
@@ -34,7 +35,7 @@ func newEncoding(ms []Message, r *wire.Request) (*encoding, error) {
 			if next == len(ms) || fromModel(&ms[next]) != (r.Messages[i].Role == wire.RoleAssistant) {
 				return nil, fmt.Errorf("message %d of the encoded request is not message %d of the history, of %d", i+1, next+1, len(ms))
 			}
-			for next++; r.Dialect == wire.Messages && next < len(ms) && fromModel(&ms[next]) == fromModel(&ms[from]); {
+			for next++; merged && next < len(ms) && fromModel(&ms[next]) == fromModel(&ms[from]); {
 				next++
 			}
 		}

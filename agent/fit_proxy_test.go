@@ -12,6 +12,7 @@ import (
 
 	"github.com/plimsoll/plimsoll/agent"
 	"github.com/plimsoll/plimsoll/agent/anthropic"
+	"github.com/plimsoll/plimsoll/agent/gemini"
 	"github.com/plimsoll/plimsoll/agent/openai"
 	"github.com/plimsoll/plimsoll/window/models"
 	"github.com/plimsoll/plimsoll/window/proxy"
@@ -29,7 +30,7 @@ func TestTheProxyAndTheAgentRefuseTheSame(t *testing.T) {
 	}))
 	defer upstream.Close()
 	p, err := proxy.New(proxy.Options{
-		Upstreams: []proxy.Upstream{{Name: "openai", URL: upstream.URL + "/v1"}, {Name: "anthropic", URL: upstream.URL}},
+		Upstreams: []proxy.Upstream{{Name: "openai", URL: upstream.URL + "/v1"}, {Name: "anthropic", URL: upstream.URL}, {Name: "gemini", URL: upstream.URL}},
 		Resolver:  models.NewResolver(models.Options{Overrides: models.Overrides{Max: window}}),
 	})
 	if err != nil {
@@ -46,10 +47,14 @@ func TestTheProxyAndTheAgentRefuseTheSame(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	google, err := gemini.New(gemini.Options{Provider: "gemini", Key: "key", Model: "gemini-2.5-pro", Window: window})
+	if err != nil {
+		t.Fatal(err)
+	}
 	user := func(text string) agent.Message { return agent.Message{Role: agent.RoleUser, Text: text} }
 	model := func(text string) agent.Message { return agent.Message{Role: agent.RoleAssistant, Text: text} }
 
-	for path, adapter := range map[string]agent.Encoder{"/openai/v1/chat/completions": chat, "/anthropic/v1/messages": messages} {
+	for path, adapter := range map[string]agent.Encoder{"/openai/v1/chat/completions": chat, "/anthropic/v1/messages": messages, "/gemini/v1beta/models/gemini-2.5-pro:generateContent": google} {
 		refused, taken := 0, 0
 		for _, size := range []int{1000, 3000, 3900, 4100, 4400, 4800, 5500, 7000, 12_000, 40_000} {
 			for kind, text := range map[string]string{

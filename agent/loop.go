@@ -62,6 +62,9 @@ func (r *Run) answered(message Message, got answer, last, cut bool) Result {
 	switch blank := strings.TrimSpace(message.Text) == ""; {
 	case got.Stop == StopRefused:
 		e := &ModelError{Model: r.a.o.Model.Info(), Failure: Refused, Text: "the model, or a filter of its provider, refused to answer"}
+		if got.Reason != "" {
+			e.Text += " (" + got.Reason + ")"
+		}
 		result.Outcome, result.Detail, result.Err = ModelFailed, e.Error(), e
 	case last && blank:
 		result.Outcome, result.Detail = StepLimit, fmt.Sprintf("%s used up, and the model gave no answer without tools; raise max_steps, or ask for less", stepsWere(l.MaxSteps))

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// Model is a language model behind an API. The packages openai and anthropic make them.
+// Model is a language model behind an API. The packages openai, anthropic and gemini make them.
 type Model interface {
 	// Info tells what it is. It costs nothing.
 	Info() ModelInfo
@@ -44,7 +44,9 @@ type Request struct {
 type Reply struct {
 	Message Message // of RoleAssistant
 	Stop    Stop
-	Usage   Usage
+	// Reason says why, in the provider's own word, of a StopRefused: "SAFETY". It may be "".
+	Reason string
+	Usage  Usage
 }
 
 // Stop says why an answer ended.

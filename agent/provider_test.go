@@ -15,6 +15,7 @@ import (
 	"github.com/plimsoll/plimsoll/agent"
 	"github.com/plimsoll/plimsoll/agent/anthropic"
 	"github.com/plimsoll/plimsoll/agent/conversation"
+	"github.com/plimsoll/plimsoll/agent/gemini"
 	"github.com/plimsoll/plimsoll/agent/openai"
 	"github.com/plimsoll/plimsoll/internal/testing/scripted"
 )
@@ -33,7 +34,11 @@ func adapters(t *testing.T, o scripted.Options) (map[string]agent.Model, *script
 	if err != nil {
 		t.Fatal(err)
 	}
-	return map[string]agent.Model{"openai": chat, "anthropic": messages}, provider
+	google, err := gemini.New(gemini.Options{BaseURL: server.URL, Key: "key", Model: "gemini-2.5-pro"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return map[string]agent.Model{"openai": chat, "anthropic": messages, "gemini": google}, provider
 }
 
 // script calls until it has results enough, then answers.
@@ -54,7 +59,7 @@ func wireTools() toolFuncs {
 
 func TestOverTheWire(t *testing.T) {
 	t.Parallel()
-	for _, name := range []string{"openai", "anthropic"} {
+	for _, name := range []string{"openai", "anthropic", "gemini"} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			models, provider := adapters(t, scripted.Options{Script: script, Key: "key"})

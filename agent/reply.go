@@ -35,7 +35,7 @@ func (r *Run) summarize(ctx context.Context, req *Request) (reply *Reply, err er
 // tidy brings a reply within the bounds of a message, and warns of what it changes.
 func (r *Run) tidy(reply *Reply) answer {
 	l := r.a.o.Limits
-	out := answer{Reply: &Reply{Message: reply.Message, Stop: reply.Stop, Usage: reply.Usage}}
+	out := answer{Reply: &Reply{Message: reply.Message, Stop: reply.Stop, Reason: limit.Clip(strings.ToValidUTF8(reply.Reason, "\uFFFD"), 64), Usage: reply.Usage}}
 	m := &out.Message
 	m.Role, m.CallID, m.Name, m.Failed = RoleAssistant, "", "", false
 	m.Text = strings.ToValidUTF8(m.Text, "\uFFFD")

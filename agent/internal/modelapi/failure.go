@@ -44,7 +44,9 @@ func (e *Endpoint) refusal(res *http.Response, body []byte) *agent.ModelError {
 		out.Failure = said.failure(res.StatusCode, e.info.Name)
 	}
 	if out.Failure == agent.Busy {
-		out.After = after(res.Header)
+		if out.After = after(res.Header); out.After == 0 {
+			out.After = retryInfo(body)
+		}
 	}
 	if out.Text = e.sanitize(out.Text); out.Text == "" {
 		out.Text = noReason
@@ -72,6 +74,9 @@ func (x *Exchange) EventError(v Event) error {
 	out := &agent.ModelError{Failure: said.failure(said.status, x.e.info.Name), Status: said.status, Text: said.text}
 	if over, ok := overflow.Event(v.Data); ok {
 		out.Failure, out.Limit, out.Actual = agent.TooLong, over.Limit, over.Actual
+	}
+	if out.Failure == agent.Busy {
+		out.After = retryInfo(v.Data)
 	}
 	if x.e.sanitize(out.Text) == "" {
 		out.Text = noReason
@@ -218,6 +223,35 @@ func after(h http.Header) time.Duration {
 	}
 	if at, err := http.ParseTime(s); err == nil {
 		return min(max(time.Until(at), 0), maxAfter)
+	}
+	return 0
+}
+
+// retryInfo reads how long Google asks to wait, in the details of an error: {"@type": ".../google.rpc.RetryInfo",
+// "retryDelay": "17.5s"}. It is 0 where there is none.
+func retryInfo(body []byte) time.Duration {
+	if !bytes.Contains(body, []byte("retryDelay")) {
+		return 0
+	}
+	type said struct {
+		Error struct {
+			Details []struct {
+				RetryDelay string `json:"retryDelay"`
+			} `json:"details"`
+		} `json:"error"`
+	}
+	list := make([]said, 1)
+	if Decode(body, &list[0]) != nil || len(list[0].Error.Details) == 0 {
+		if Decode(body, &list) != nil { // a request for a stream gets an array
+			return 0
+		}
+	}
+	for _, one := range list {
+		for _, d := range one.Error.Details {
+			if wait, err := time.ParseDuration(d.RetryDelay); err == nil && wait > 0 {
+				return min(wait, maxAfter)
+			}
+		}
 	}
 	return 0
 }

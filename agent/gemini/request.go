@@ -1,0 +1,214 @@
+package gemini
+
+import (
+	"encoding/json"
+	"strings"
+
+	"github.com/plimsoll/plimsoll/agent"
+	"github.com/plimsoll/plimsoll/agent/internal/modelapi"
+	"github.com/plimsoll/plimsoll/window/wire"
+)
+
+// maxID is how long an id may be in bytes, as with the other providers.
+const maxID = 64
+
+// content is a message of the request.
+type content struct {
+	Role  string     `json:"role"`
+	Parts []sentPart `json:"parts"`
+}
+
+// sentPart is a text, a call or a response.
+type sentPart struct {
+	Text      *string   `json:"text,omitempty"`
+	Call      *call     `json:"functionCall,omitempty"`
+	Response  *response `json:"functionResponse,omitempty"`
+	Signature string    `json:"thoughtSignature,omitempty"`
+}
+
+type call struct {
+	ID   string          `json:"id,omitempty"`
+	Name string          `json:"name"`
+	Args json.RawMessage `json:"args"`
+}
+
+type response struct {
+	ID       string            `json:"id,omitempty"`
+	Name     string            `json:"name"`
+	Response map[string]string `json:"response"`
+}
+
+// declaration is a declared tool.
+type declaration struct {
+	Name        string          `json:"name"`
+	Description string          `json:"description,omitempty"`
+	Schema      json.RawMessage `json:"parametersJsonSchema"`
+}
+
+// encodedMembers are the members that Encode writes.
+var encodedMembers = []string{"systemInstruction", "tools"}
+
+// Encode writes system prompt, tools and messages of a request, see agent.Encoder. The model stands in the address.
+func (m *Model) Encode(r *agent.Request) (*wire.Request, error) {
+	var names toolNames
+	var list []modelapi.Member
+	if strings.TrimSpace(r.System) != "" {
+		list = append(list, modelapi.Member{Name: "systemInstruction", Value: map[string][]sentPart{"parts": {{Text: &r.System}}}})
+	}
+	if len(r.Tools) > 0 {
+		declared := make([]declaration, len(r.Tools))
+		for i, t := range r.Tools {
+			declared[i] = declaration{Name: names.out(t.Name), Description: t.Description, Schema: modelapi.Schema(t)}
+		}
+		list = append(list, modelapi.Member{Name: "tools", Value: []map[string][]declaration{{"functionDeclarations": declared}}})
+	}
+	list = append(list, modelapi.Member{Name: "contents", Value: m.contents(r.Messages, &names)})
+	extra, _ := modelapi.Split(m.o.Extra, encodedMembers...)
+	body, err := modelapi.Body(list, extra)
+	if err != nil {
+		return nil, err
+	}
+	encoded, err := wire.Parse(wire.Gemini, body)
+	if err == nil {
+		encoded.Model = m.o.Model
+	}
+	return encoded, err
+}
+
+// request is the body to send: what Encode wrote, and the members that are known only when it fits.
+func (m *Model) request(r *agent.Request) ([]byte, error) {
+	encoded := r.Encoded()
+	if encoded == nil {
+		var err error
+		if encoded, err = m.Encode(r); err != nil {
+			return nil, err
+		}
+	}
+	_, extra := modelapi.Split(m.o.Extra, encodedMembers...)
+	delete(extra, "contents") // the agent's
+	delete(extra, "generationConfig")
+	var list []modelapi.Member
+	if config := m.generationConfig(r); len(config) > 0 {
+		list = append(list, modelapi.Member{Name: "generationConfig", Value: config})
+	}
+	return modelapi.Body(list, extra, encoded.Body)
+}
+
+func (m *Model) generationConfig(r *agent.Request) map[string]any {
+	config := map[string]any{}
+	for name, value := range m.config {
+		config[name] = value
+	}
+	maxOutput := r.MaxOutput
+	if m.o.MaxOutput > 0 && (maxOutput == 0 || m.o.MaxOutput < maxOutput) {
+		maxOutput = m.o.MaxOutput
+	}
+	if maxOutput > 0 {
+		if m.o.Thinking > 0 && maxOutput <= m.o.Thinking {
+			maxOutput += m.o.Thinking // thoughts are part of the output
+		}
+		config["maxOutputTokens"] = maxOutput
+	}
+	if m.o.Thinking != 0 {
+		config["thinkingConfig"] = map[string]int{"thinkingBudget": max(m.o.Thinking, -1)}
+	}
+	return config
+}
+
+// contents makes one content of messages of one speaker that follow each other: all responses of a turn, before any text.
+func (m *Model) contents(list []agent.Message, names *toolNames) []content {
+	out := []content{}
+	calls := map[string]string{} // the tool's name by the call's id: a response has to have it
+	for next := 0; next < len(list); {
+		fromModel := list[next].Role == agent.RoleAssistant
+		var parts, texts []sentPart
+		for ; next < len(list) && (list[next].Role == agent.RoleAssistant) == fromModel; next++ {
+			switch one := &list[next]; one.Role {
+			case agent.RoleAssistant:
+				for _, c := range one.Calls {
+					calls[c.ID] = c.Name
+				}
+				parts = append(parts, m.assistant(one, names)...)
+			case agent.RoleTool:
+				parts = append(parts, result(one, calls[one.CallID], names))
+			default:
+				if strings.TrimSpace(one.Text) != "" {
+					texts = append(texts, sentPart{Text: &one.Text})
+				}
+			}
+		}
+		if parts = append(parts, texts...); len(parts) == 0 {
+			empty := "(no text)" // a content without parts, or with an empty one, is refused
+			parts = []sentPart{{Text: &empty}}
+		}
+		role := "user"
+		if fromModel {
+			role = "model"
+		}
+		out = append(out, content{Role: role, Parts: parts})
+	}
+	return out
+}
+
+// result is the response to a call. "output" and "error" are the members that the API's reference names.
+func result(one *agent.Message, name string, names *toolNames) sentPart {
+	if name == "" {
+		name = one.Name
+	}
+	member := "output"
+	if one.Failed {
+		member = "error"
+	}
+	return sentPart{Response: &response{ID: modelapi.ID(one.CallID, maxID), Name: names.out(name), Response: map[string]string{member: one.Text}}}
+}
+
+// assistant is an answer as it came: texts, calls and signatures in their order.
+func (m *Model) assistant(one *agent.Message, names *toolNames) []sentPart {
+	var out []sentPart
+	done := make([]bool, len(one.Calls))
+	signed := false // the first call, which stands for those made at once with it
+	called := false
+	add := func(i int, signature string) {
+		if done[i] {
+			return
+		}
+		done[i] = true
+		if !called {
+			called, signed = true, signature != ""
+		}
+		c := &one.Calls[i]
+		out = append(out, sentPart{
+			Call:      &call{ID: modelapi.ID(c.ID, maxID), Name: names.out(c.Name), Args: modelapi.Object(c.Arguments)},
+			Signature: signature,
+		})
+	}
+	rest := one.Text
+	if o := m.kept(one); o != nil {
+		for _, p := range o.Parts {
+			if p.Call > 0 {
+				add(p.Call-1, p.Signature)
+				continue
+			}
+			words := rest[:p.Text]
+			rest = rest[p.Text:]
+			if words != "" || p.Signature != "" { // a signature may come behind the last word, with an empty text
+				out = append(out, sentPart{Text: &words, Signature: p.Signature})
+			}
+		}
+	}
+	if strings.TrimSpace(rest) != "" {
+		out = append(out, sentPart{Text: &rest})
+	}
+	for i := range one.Calls {
+		add(i, "")
+	}
+	if called && !signed && demandsSignatures(m.o.Model) {
+		for i := range out {
+			if out[i].Call != nil {
+				out[i].Signature = unsigned
+				break
+			}
+		}
+	}
+	return out
+}
