@@ -72,15 +72,16 @@ func read(t *testing.T, body []byte) sent {
 func (s sent) types() []string {
 	var list []string
 	for _, c := range s.Contents {
-		line := c.Role
+		var line strings.Builder
+		line.WriteString(c.Role)
 		for _, p := range c.Parts {
 			for _, kind := range []string{"text", "functionCall", "functionResponse", "thoughtSignature"} {
 				if p[kind] != nil {
-					line += " " + kind
+					line.WriteString(" " + kind)
 				}
 			}
 		}
-		list = append(list, line)
+		list = append(list, line.String())
 	}
 	return list
 }
