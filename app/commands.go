@@ -118,6 +118,9 @@ func (a *App) ServeAgents(ctx context.Context, o AgentServeOptions) error {
 	return agents.Serve(ctx, a.Core, o)
 }
 
+// ModelServices are the beginnings of what --model takes, "openai/", of the services whose address and key are known.
+func ModelServices() []string { return agents.Services() }
+
 // AgentList lists the agents, by name.
 func (a *App) AgentList() ([]ListedAgent, error) { return agents.List(a.Core) }
 

@@ -35,6 +35,8 @@ type AgentOptions struct {
 	Name string
 	// Model is asked in the place of the configured one: NAME, PROVIDER/NAME, or StandinModel.
 	Model string
+	// BaseURL is where the model is asked, in the place of what is configured or known; the key of its provider goes there.
+	BaseURL string
 	// Simulator stands in the place of a real Argo CD; Server, Context and Instance say which
 	// real one it is.
 	Simulator                 *mcp.SimulatorOptions
@@ -71,6 +73,26 @@ func byName(app *core.Core) (map[string]config.Agent, error) {
 		out[builtinAgent] = c
 	}
 	return out, nil
+}
+
+// generalAgent is who answers where no agent and no Argo CD is configured: a model and no tools.
+const generalAgent = "assistant"
+
+// asked is the agent that a question goes to: [find], but where nothing at all is configured it is one without tools, for a first
+// question with any key.
+func asked(app *core.Core, o AgentOptions) (config.Agent, error) {
+	if o.Name != "" && o.Name != generalAgent || o.namesArgoCD() {
+		return find(app, o.Name)
+	}
+	configured, err := app.Config.Agents()
+	if err != nil {
+		return config.Agent{}, err
+	}
+	if o.Name == "" && (len(configured) > 0 || mcp.KnowsArgoCD(app)) || slices.ContainsFunc(configured, func(c config.Agent) bool { return c.Name == generalAgent }) {
+		return find(app, o.Name)
+	}
+	c, _, err := app.Config.Agent(generalAgent)
+	return c, err
 }
 
 // find is the agent of a name.
@@ -182,9 +204,12 @@ func openAgent(ctx context.Context, app *core.Core, c config.Agent, g *gateways)
 		return fmt.Errorf("the agent %s (%s): %w", c.Name, c.Source, err)
 	}
 	plane := g.plane
-	choice, err := chooseModel(c, g.o.Model, plane.Settings.Upstream, os.Getenv)
+	choice, err := chooseModel(c, g.o.Model, g.o.BaseURL, plane.Settings.Upstream, os.Getenv)
 	if err != nil {
 		return nil, where(err)
+	}
+	if others := otherKeys(choice, os.Getenv); len(others) > 0 {
+		app.Warn(fmt.Sprintf("asking %s, by %s; %s is set too, and --model PROVIDER/NAME or LLM_PROVIDER chooses", choice, choice.why, strings.Join(others, ", ")))
 	}
 	room := roomOf(app, plane)
 	o := &openedAgent{config: c, model: choice}

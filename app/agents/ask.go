@@ -94,7 +94,7 @@ func Ask(ctx context.Context, app *core.Core, o AskOptions) (_ AskReport, err er
 	if err != nil {
 		return AskReport{}, err
 	}
-	c, err := find(app, o.Name)
+	c, err := asked(app, o.AgentOptions)
 	if err != nil {
 		return AskReport{}, err
 	}

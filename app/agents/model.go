@@ -59,15 +59,25 @@ func (m modelChoice) upstream() string {
 	return m.provider + "+" + m.url
 }
 
-// providerVariables are the variables of the providers' own libraries.
-var providerVariables = map[string]struct{ key, url, model string }{
-	"openai":    {"OPENAI_API_KEY", "OPENAI_BASE_URL", "OPENAI_MODEL"},
-	"anthropic": {"ANTHROPIC_API_KEY", "ANTHROPIC_BASE_URL", "ANTHROPIC_MODEL"},
-}
-
 // chooseModel decides by, in this order: the option, the agent's own settings, the
-// environment. override is NAME, PROVIDER/NAME or "standin".
-func chooseModel(c config.Agent, override string, u config.UpstreamSettings, getenv func(string) string) (modelChoice, error) {
+// environment. override is NAME, PROVIDER/NAME or "standin", and baseURL an address from the command line; "" is none.
+func chooseModel(c config.Agent, override, baseURL string, u config.UpstreamSettings, getenv func(string) string) (modelChoice, error) {
+	if baseURL != "" {
+		c.BaseURL, c.KeyEnv, c.Provider = strings.TrimRight(baseURL, "/"), "", ""
+		name := override
+		if name == "" {
+			name = c.Model
+		}
+		provider, own := splitModel(name)
+		if provider != "anthropic" {
+			provider, own = "openai", name // behind a base URL a slash may belong to the name
+		}
+		c.Provider, c.Model, override = provider, own, ""
+		// Who names an address on the command line means the key of the environment for it.
+		if s := serviceOf(provider); s.hasKey(getenv) {
+			c.KeyEnv = s.key(getenv)
+		}
+	}
 	m := modelChoice{provider: c.Provider, name: c.Model, url: c.BaseURL, keyEnv: c.KeyEnv, why: "configured"}
 	if c.Provider == "" && c.BaseURL == "" { // behind a base URL a slash may belong to the name
 		m.provider, m.name = splitModel(c.Model)
@@ -84,7 +94,7 @@ func chooseModel(c config.Agent, override string, u config.UpstreamSettings, get
 		}
 		m.name, m.why = name, "--model"
 	}
-	if m.name == StandinModel || m.name == standin.Model && m.url == "" && getenv(providerVariables["openai"].url) == "" {
+	if m.name == StandinModel || m.name == standin.Model && m.url == "" && getenv("OPENAI_BASE_URL") == "" {
 		return modelChoice{standin: true, provider: "openai", name: standin.Model, why: m.why}, nil
 	}
 	if m.provider == "" {
@@ -93,36 +103,27 @@ func chooseModel(c config.Agent, override string, u config.UpstreamSettings, get
 			return m, errNoModel
 		}
 	}
-	vars, known := providerVariables[m.provider]
+	known := serviceOf(m.provider)
 	if m.name == "" {
 		switch {
-		case known && getenv(vars.model) != "":
-			m.name = getenv(vars.model)
-		case m.provider == "anthropic":
-			m.name = defaultAnthropic
-		case m.provider == "openai" && m.url == "":
-			m.name = defaultOpenAI
+		case known != nil && known.modelVar != "" && getenv(known.modelVar) != "":
+			m.name = getenv(known.modelVar)
+		case known != nil && known.model != "" && (m.url == "" || m.provider == "anthropic"):
+			m.name = known.model
 		default:
 			return m, fmt.Errorf("no model is named for the provider %s; set model in [agents.%s], or --model", m.provider, c.Name)
 		}
 	}
 	// A key goes where its owner sends it: to the provider itself, or where the provider's own
 	// variable points. To an address of the configuration goes the key that is named beside it.
-	if m.keyEnv == "" && known && (m.url == "" || sameHost(m.url, u.OpenAI, u.Anthropic, openai.DefaultURL, anthropic.DefaultURL)) {
-		m.keyEnv = vars.key
+	if m.keyEnv == "" && known != nil && (m.url == "" || sameHost(m.url, known.url, u.OpenAI, u.Anthropic, openai.DefaultURL, anthropic.DefaultURL)) {
+		m.keyEnv = known.key(getenv)
 	}
-	if m.url == "" && known {
-		m.url = getenv(vars.url)
+	if m.url == "" && known != nil {
+		m.url = known.address(u, getenv)
 	}
 	if m.url == "" {
-		switch m.provider {
-		case "openai":
-			m.url = u.OpenAI
-		case "anthropic":
-			m.url = u.Anthropic
-		default:
-			return m, fmt.Errorf("where the provider %s is asked is not known; set base_url in [agents.%s] to its address that ends in /v1", m.provider, c.Name)
-		}
+		return m, fmt.Errorf("where the provider %s is asked is not known (those that are: %s); set base_url in [agents.%s] to its address that ends in /v1, or --base-url", m.provider, serviceNames(), c.Name)
 	}
 	if where, err := url.Parse(m.url); err != nil || where.Host == "" || where.Scheme != "http" && where.Scheme != "https" {
 		return m, fmt.Errorf("the address %q of the model is no URL; write it as https://HOST/v1", m.url)
@@ -145,14 +146,23 @@ func makerOf(name string) string {
 		return ""
 	case strings.HasPrefix(name, "claude-"):
 		return "anthropic"
+	case strings.HasPrefix(name, "gemini-"):
+		return "gemini"
+	case strings.HasPrefix(name, "grok-"):
+		return "xai"
 	}
 	return "openai"
 }
 
 // splitModel takes PROVIDER/NAME apart, where the provider is a known one.
 func splitModel(text string) (provider, name string) {
-	if p, name, ok := strings.Cut(text, "/"); ok && models.Provider(p) != "" {
-		return models.Provider(p), name
+	if p, name, ok := strings.Cut(text, "/"); ok {
+		if s := serviceOf(p); s != nil {
+			return s.name, name
+		}
+		if known := models.Provider(p); known != "" {
+			return known, name
+		}
 	}
 	return "", text
 }
@@ -167,11 +177,14 @@ func sameHost(address string, others ...string) bool {
 }
 
 // errNoModel names every way to a model.
-var errNoModel = errors.New(`no model: there is neither ANTHROPIC_API_KEY nor OPENAI_API_KEY, and none is configured; set one of them, or
+var errNoModel = errors.New(`no model: there is no key in the environment, and none is configured; set one of
+  ` + keyLines() + `, or
   model, base_url and key_env in [agents.NAME] (plimsoll agent init writes one), or
+  --model ollama/NAME for one on this machine, or
   --model standin for the built-in stand-in, which is no model but needs no key`)
 
-// guessProvider goes by the model's name, then by LLM_PROVIDER, then by whose key is there.
+// guessProvider goes by the model's name, then by LLM_PROVIDER, then by whose key is there. Providers of LLM_PROVIDER that are reached
+// by the protocol of others (Azure, Bedrock, Vertex) say which limits count, and leave it to the keys who is asked.
 func guessProvider(m modelChoice, getenv func(string) string) (provider, why string) {
 	switch p := makerOf(m.name); {
 	case m.url != "" && p != "anthropic":
@@ -179,12 +192,12 @@ func guessProvider(m modelChoice, getenv func(string) string) (provider, why str
 	case p != "":
 		return p, m.why
 	}
-	if p := models.Provider(getenv("LLM_PROVIDER")); p != "" {
-		return p, "LLM_PROVIDER"
+	if s := serviceOf(getenv("LLM_PROVIDER")); s != nil {
+		return s.name, "LLM_PROVIDER"
 	}
-	for _, p := range []string{"anthropic", "openai"} {
-		if name := providerVariables[p].key; getenv(name) != "" {
-			return p, name
+	for i := range services {
+		if s := &services[i]; s.hasKey(getenv) {
+			return s.name, s.key(getenv)
 		}
 	}
 	return "", ""
@@ -192,14 +205,16 @@ func guessProvider(m modelChoice, getenv func(string) string) (provider, why str
 
 // ModelOfKey is the model that is asked with the key in the environment, as --model takes it; "" without a key.
 func ModelOfKey(getenv func(string) string) string {
-	for _, p := range []string{"anthropic", "openai"} {
-		if v := providerVariables[p]; getenv(v.key) != "" {
-			m := modelChoice{provider: p, name: getenv(v.model)}
-			if m.name == "" {
-				m.name = map[string]string{"anthropic": defaultAnthropic, "openai": defaultOpenAI}[p]
-			}
-			return m.String()
+	for i := range services {
+		s := &services[i]
+		if !s.hasKey(getenv) {
+			continue
 		}
+		m := modelChoice{provider: s.name, name: s.model}
+		if s.modelVar != "" && getenv(s.modelVar) != "" {
+			m.name = getenv(s.modelVar)
+		}
+		return m.String()
 	}
 	return ""
 }

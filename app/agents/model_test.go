@@ -1,6 +1,7 @@
 package agents
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -15,6 +16,7 @@ func TestWhichModelIsAsked(t *testing.T) {
 		name     string
 		agent    config.Agent
 		override string
+		base     string // of the command line
 		env      map[string]string
 		want     modelChoice
 		err      string
@@ -54,12 +56,23 @@ func TestWhichModelIsAsked(t *testing.T) {
 			name: "a stand-in that runs already", agent: config.Agent{Model: "standin-planner"}, env: map[string]string{"OPENAI_BASE_URL": "http://127.0.0.1:1/v1"},
 			want: modelChoice{provider: "openai", name: "standin-planner", url: "http://127.0.0.1:1/v1", keyEnv: "OPENAI_API_KEY"},
 		},
-		{name: "no address", agent: config.Agent{Name: "a", Model: "m", Provider: "groq"}, err: "base_url in [agents.a]"},
-		{name: "no name", agent: config.Agent{Name: "a", Provider: "groq", BaseURL: "https://api.groq.com/openai/v1"}, err: "no model is named"},
+		{name: "no address", agent: config.Agent{Name: "a", Model: "m", Provider: "perplexity"}, err: "base_url in [agents.a]"},
+		{name: "no name", agent: config.Agent{Name: "a", Provider: "groq", BaseURL: "https://gateway.example/v1"}, err: "no model is named"},
+		{name: "any key", env: map[string]string{"GROQ_API_KEY": "k"}, want: modelChoice{provider: "groq", name: "openai/gpt-oss-120b", url: "https://api.groq.com/openai/v1", keyEnv: "GROQ_API_KEY"}},
+		{name: "Google's other key", env: map[string]string{"GOOGLE_API_KEY": "k"}, want: modelChoice{provider: "gemini", name: "gemini-flash-latest", url: "https://generativelanguage.googleapis.com/v1beta/openai", keyEnv: "GOOGLE_API_KEY"}},
+		{name: "a service by its name", override: "openrouter/anthropic/claude-sonnet-5", want: modelChoice{provider: "openrouter", name: "anthropic/claude-sonnet-5", url: "https://openrouter.ai/api/v1", keyEnv: "OPENROUTER_API_KEY"}},
+		{name: "Gemini by the model's name", override: "gemini-3.8-flash", env: map[string]string{"OPENAI_API_KEY": "k"}, want: modelChoice{provider: "gemini", name: "gemini-3.8-flash", url: "https://generativelanguage.googleapis.com/v1beta/openai", keyEnv: "GEMINI_API_KEY"}},
+		{name: "on this machine", override: "ollama/qwen3:8b", want: modelChoice{provider: "ollama", name: "qwen3:8b", url: "http://127.0.0.1:11434/v1"}},
+		{name: "Ollama elsewhere", override: "ollama/qwen3", env: map[string]string{"OLLAMA_HOST": "gpu.example:8080"}, want: modelChoice{provider: "ollama", name: "qwen3", url: "http://gpu.example:8080/v1"}},
+		{name: "Ollama on all addresses", override: "ollama/qwen3", env: map[string]string{"OLLAMA_HOST": "0.0.0.0"}, want: modelChoice{provider: "ollama", name: "qwen3", url: "http://127.0.0.1:11434/v1"}},
+		{name: "Azure says whose limits count, not who is asked", env: map[string]string{"OPENAI_API_KEY": "k", "LLM_PROVIDER": "azure-openai", "OPENAI_BASE_URL": "https://a.example/openai/v1", "OPENAI_MODEL": "m"}, want: modelChoice{provider: "openai", name: "m", url: "https://a.example/openai/v1", keyEnv: "OPENAI_API_KEY"}},
+		{name: "an address of the command line", override: "qwen/qwen3", base: "https://gateway.example/v1/", env: map[string]string{"OPENAI_API_KEY": "k"}, want: modelChoice{provider: "openai", name: "qwen/qwen3", url: "https://gateway.example/v1", keyEnv: "OPENAI_API_KEY"}},
+		{name: "an address takes no configured key with it", agent: config.Agent{Model: "m", KeyEnv: "MY_KEY"}, base: "https://gateway.example/v1", want: modelChoice{provider: "openai", name: "m", url: "https://gateway.example/v1"}},
+		{name: "a local service has no default model", override: "ollama/", err: "no model is named"},
 		{name: "no address at all", agent: config.Agent{Model: "m", BaseURL: "localhost:1234"}, err: "is no URL"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			got, err := chooseModel(c.agent, c.override, u, func(name string) string { return c.env[name] })
+			got, err := chooseModel(c.agent, c.override, c.base, u, func(name string) string { return c.env[name] })
 			if c.err != "" {
 				if err == nil || !strings.Contains(err.Error(), c.err) {
 					t.Fatalf("error %v; want one with %q", err, c.err)
@@ -85,8 +98,35 @@ func TestWhatIsNoToolsBusiness(t *testing.T) {
 		t.Errorf("without agents: %s", got)
 	}
 	got = strings.Join(SecretVariables(s, []config.Agent{{KeyEnv: "MY_KEY"}}), " ")
-	if got != "ANTHROPIC_API_KEY DAEMON_TOKEN MY_KEY OPENAI_API_KEY OPENAI_KEY" {
-		t.Errorf("with an agent: %s", got)
+	for _, name := range append([]string{"DAEMON_TOKEN", "MY_KEY", "OPENAI_KEY"}, keyVariables()...) {
+		if !slices.Contains(strings.Fields(got), name) {
+			t.Errorf("with an agent: no %s in %s", name, got)
+		}
+	}
+}
+
+// What is asked when nothing names a model is in the catalogue, so that its window is known.
+func TestDefaultModelsAreKnown(t *testing.T) {
+	for _, s := range services {
+		if s.model == "" {
+			continue
+		}
+		m := modelChoice{provider: s.name, name: s.model, url: s.address(config.UpstreamSettings{OpenAI: "https://api.openai.com/v1", Anthropic: "https://api.anthropic.com"}, func(string) string { return "" })}
+		if w, known := models.Lookup(m.upstream(), m.name, nil); !known || w.Guessed() {
+			t.Errorf("%s: %+v", m, w)
+		}
+	}
+}
+
+func TestSeveralKeysAreTold(t *testing.T) {
+	env := map[string]string{"OPENAI_API_KEY": "k", "GROQ_API_KEY": "k", "MISTRAL_API_KEY": " "}
+	getenv := func(name string) string { return env[name] }
+	m, err := chooseModel(config.Agent{}, "", "", config.UpstreamSettings{OpenAI: "https://api.openai.com/v1"}, getenv)
+	if got := strings.Join(otherKeys(m, getenv), " "); err != nil || m.provider != "openai" || got != "GROQ_API_KEY" {
+		t.Errorf("%s, beside %q, %v", m, got, err)
+	}
+	if m, err = chooseModel(config.Agent{}, "groq/openai/gpt-oss-20b", "", config.UpstreamSettings{}, getenv); err != nil || len(otherKeys(m, getenv)) > 0 {
+		t.Errorf("one that was named: %v, %v", m, err)
 	}
 }
 

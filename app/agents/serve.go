@@ -296,9 +296,7 @@ func SecretVariables(s config.Settings, agents []config.Agent) []string {
 	names := []string{s.Serve.Token, s.Upstream.OpenAIKey, s.Upstream.AnthropicKey, s.Upstream.GeminiKey, s.Window.SummaryKey}
 	for _, c := range agents {
 		names = append(names, c.KeyEnv)
-		for _, v := range providerVariables {
-			names = append(names, v.key)
-		}
+		names = append(names, keyVariables()...)
 	}
 	slices.Sort(names)
 	return slices.DeleteFunc(slices.Compact(names), func(n string) bool { return n == "" })
@@ -398,7 +396,7 @@ func List(app *core.Core) ([]Listed, error) {
 		if !defined(c) {
 			l.From = "built in"
 		}
-		if m, err := chooseModel(c, "", settings.Upstream, os.Getenv); err == nil {
+		if m, err := chooseModel(c, "", "", settings.Upstream, os.Getenv); err == nil {
 			l.Model = m.String()
 		} else {
 			l.Why = err.Error()

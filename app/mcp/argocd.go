@@ -164,6 +164,16 @@ func ArgoCDClients(ctx context.Context, app *core.Core, p *Plane, o ArgoCDOption
 	return argocdConfigured(app, p, instances)
 }
 
+// KnowsArgoCD tells whether an Argo CD is configured, or named by the ARGOCD_ variables or the argocd command's configuration.
+func KnowsArgoCD(app *core.Core) bool {
+	if instances, err := app.Config.ArgoCD(); err != nil || len(instances) > 0 {
+		return true
+	}
+	home, _ := os.UserHomeDir()
+	_, _, err := argocd.Discover(argocd.DiscoverOptions{Getenv: os.Getenv, Home: home})
+	return !errors.Is(err, argocd.ErrNoServer)
+}
+
 // argocdDiscovered is the way to the server that the ARGOCD_ variables and the argocd command's
 // configuration name. What is not safe about it is among Discover's warnings.
 func argocdDiscovered(app *core.Core, p *Plane, o ArgoCDOptions) (*argocd.Client, error) {

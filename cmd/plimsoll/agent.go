@@ -2,7 +2,9 @@ package main
 
 import (
 	"fmt"
+	"maps"
 	"os"
+	"slices"
 	"strings"
 	"text/tabwriter"
 
@@ -89,10 +91,12 @@ func newAgentListCommand() *cobra.Command {
 			}
 			t := tabwriter.NewWriter(plain(cmd.OutOrStdout()), 0, 0, 2, ' ', 0)
 			fmt.Fprintln(t, "AGENT\tMODEL\tTOOLS\tA2A\tFROM")
+			reasons := map[string][]string{} // why agents have no model
 			for _, l := range list {
 				model, tools, served := l.Model, strings.Join(l.Servers, ", "), "no"
+				why := ""
 				if model == "" {
-					model, _, _ = strings.Cut(l.Why, ";")
+					model, why = "none", l.Why
 				}
 				if l.Builtin != "" {
 					tools = strings.TrimSuffix(l.Builtin+", "+tools, ", ")
@@ -100,13 +104,32 @@ func newAgentListCommand() *cobra.Command {
 				if l.Served {
 					served = "yes"
 				}
-				fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%s\n", l.Name, model, tools, served, l.From)
+				// The row has 80 columns with names and models as they are; what is longer is in the JSON.
+				fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%s\n", limit.ShortRunes(l.Name, 16), limit.ShortRunes(model, 26), limit.ShortRunes(tools, 16), served, shortPath(l.From, 13))
+				if why != "" {
+					reasons[why] = append(reasons[why], l.Name)
+				}
 			}
-			return t.Flush()
+			if err := t.Flush(); err != nil {
+				return err
+			}
+			for _, why := range slices.Sorted(maps.Keys(reasons)) {
+				fmt.Fprintf(plain(cmd.OutOrStdout()), "\n%s: %s\n", strings.Join(reasons[why], ", "), why)
+			}
+			return nil
 		},
 	}
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
 	return cmd
+}
+
+// shortPath is the end of a path and its line, at most so many characters of it: the end is what tells files apart.
+func shortPath(text string, most int) string {
+	runes := []rune(text)
+	if len(runes) <= most {
+		return text
+	}
+	return limit.Ellipsis + string(runes[len(runes)-most+1:])
 }
 
 func newAgentSessionsCommand() *cobra.Command {

@@ -21,17 +21,21 @@ func newAskCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "ask [flags] QUESTION",
 		Short: "Ask an agent one question",
-		Long: `Asks one of the agents of [agents], or the built-in one for Argo CD, and prints its answer. On a terminal
-the answer appears as it is written, and what the agent does meanwhile above it.
+		Long: `Asks one of the agents of [agents], or the built-in one for Argo CD, and prints its answer; where neither is
+configured, a model without tools. On a terminal the answer appears as it is written, and what the agent
+does meanwhile above it.
 
 The agent stays inside its limits: the steps it may take, the window of its model, the size of what
 its tools answer. It notices when it runs in circles. Which model: --model, else what is configured,
-else ANTHROPIC_API_KEY or OPENAI_API_KEY. --model standin needs no key and is no model: it
-goes by keywords.
+else the first key in the environment: of Anthropic, OpenAI, Gemini, OpenRouter, Groq, Mistral,
+DeepSeek, xAI, Together, Cerebras (ANTHROPIC_API_KEY, OPENAI_API_KEY …). --model ollama/NAME and
+lmstudio/NAME need none; --model standin is no model: it goes by keywords.
 
 Exits with 0 when there is an answer, with 1 when there is none, with 128+N when signal N ended it, and
 with 125 when nothing could be asked; it says why.`,
-		Example: `  plimsoll ask --simulator --model standin "list all applications"
+		Example: `  plimsoll ask hi
+  plimsoll ask --model ollama/qwen3 "what is a load line?"
+  plimsoll ask --simulator --model standin "list all applications"
   plimsoll ask "which applications of team payments are degraded, and why?"
   plimsoll ask --session morning "and the others?"
   git diff | plimsoll ask --agent reviewer -`,
@@ -109,11 +113,12 @@ with 125 when nothing could be asked; it says why.`,
 func agentFlags(cmd *cobra.Command, o *app.AgentOptions) {
 	f := cmd.Flags()
 	if f.Lookup("agent") == nil && cmd.Name() == "ask" {
-		f.StringVar(&o.Name, "agent", "", "one of [agents], or argocd, which is built in (default: the only one that is configured, or argocd)")
+		f.StringVar(&o.Name, "agent", "", "one of [agents], or argocd, which is built in (default: the only one that is configured, else argocd where one is known, else one without tools)")
 		_ = cmd.RegisterFlagCompletionFunc("agent", completeAgents)
 	}
-	f.StringVar(&o.Model, "model", "", "NAME or PROVIDER/NAME in the place of the configured model; standin is the one that needs no key")
-	_ = cmd.RegisterFlagCompletionFunc("model", cobra.FixedCompletions([]cobra.Completion{app.StandinModel, "anthropic/", "openai/"}, cobra.ShellCompDirectiveNoFileComp|cobra.ShellCompDirectiveNoSpace))
+	f.StringVar(&o.Model, "model", "", "NAME or PROVIDER/NAME in the place of the configured model (ollama/…, openrouter/…, gemini-…); standin is the one that needs no key")
+	f.StringVar(&o.BaseURL, "base-url", "", "ask the model at this address (https://HOST/v1), with the key in the environment")
+	_ = cmd.RegisterFlagCompletionFunc("model", cobra.FixedCompletions(append([]cobra.Completion{app.StandinModel}, app.ModelServices()...), cobra.ShellCompDirectiveNoFileComp|cobra.ShellCompDirectiveNoSpace))
 }
 
 func completeAgents(cmd *cobra.Command, _ []string, typed string) ([]string, cobra.ShellCompDirective) {

@@ -1,0 +1,157 @@
+package agents
+
+import (
+	"net"
+	"slices"
+	"strings"
+
+	"github.com/plimsoll/plimsoll/config"
+	"github.com/plimsoll/plimsoll/window/models"
+)
+
+// A service has models that a name and a key are enough for: where it is and which variable holds its key are known. They are
+// those of its own documentation; where a service is reached by OpenAI's protocol, its address for that.
+type service struct {
+	name     string   // as --model takes it, and as package models names it
+	keys     []string // variables that may hold its key; the first that is set counts
+	url      string   // base URL; "" is that of [upstream]
+	urlVar   string   // a variable of its own library for another address; "" is none
+	modelVar string
+	model    string // that is asked when nothing names one; "" is none
+	local    bool   // it runs on this machine and needs no key
+}
+
+// services are in the order in which their keys count when several are set.
+var services = []service{
+	{name: "anthropic", keys: []string{"ANTHROPIC_API_KEY"}, urlVar: "ANTHROPIC_BASE_URL", modelVar: "ANTHROPIC_MODEL", model: defaultAnthropic},
+	{name: "openai", keys: []string{"OPENAI_API_KEY"}, urlVar: "OPENAI_BASE_URL", modelVar: "OPENAI_MODEL", model: defaultOpenAI},
+	{name: "gemini", keys: []string{"GEMINI_API_KEY", "GOOGLE_API_KEY"}, url: "https://generativelanguage.googleapis.com/v1beta/openai", modelVar: "GEMINI_MODEL", model: "gemini-flash-latest"},
+	{name: "openrouter", keys: []string{"OPENROUTER_API_KEY"}, url: "https://openrouter.ai/api/v1", model: "openrouter/auto"},
+	{name: "groq", keys: []string{"GROQ_API_KEY"}, url: "https://api.groq.com/openai/v1", model: "openai/gpt-oss-120b"},
+	{name: "mistral", keys: []string{"MISTRAL_API_KEY"}, url: "https://api.mistral.ai/v1", model: "mistral-medium-latest"},
+	{name: "deepseek", keys: []string{"DEEPSEEK_API_KEY"}, url: "https://api.deepseek.com", model: "deepseek-v4-flash"},
+	{name: "xai", keys: []string{"XAI_API_KEY"}, url: "https://api.x.ai/v1", model: "grok-4.5"},
+	{name: "together", keys: []string{"TOGETHER_API_KEY"}, url: "https://api.together.xyz/v1", model: "openai/gpt-oss-120b"},
+	{name: "cerebras", keys: []string{"CEREBRAS_API_KEY"}, url: "https://api.cerebras.ai/v1", model: "gpt-oss-120b"},
+	{name: "ollama", url: "http://127.0.0.1:11434/v1", urlVar: "OLLAMA_HOST", local: true},
+	{name: "lmstudio", url: "http://127.0.0.1:1234/v1", local: true},
+}
+
+// serviceOf is the service of a name, which may be another one that package models knows ("google").
+func serviceOf(name string) *service {
+	folded := models.Provider(name)
+	for i := range services {
+		if s := &services[i]; s.name == strings.ToLower(name) || folded != "" && s.name == folded {
+			return s
+		}
+	}
+	return nil
+}
+
+// serviceNames are all of them, for people.
+func serviceNames() string {
+	names := make([]string, len(services))
+	for i, s := range services {
+		names[i] = s.name
+	}
+	return strings.Join(names, ", ")
+}
+
+// Services are the beginnings of what --model takes.
+func Services() []string {
+	names := make([]string, len(services))
+	for i, s := range services {
+		names[i] = s.name + "/"
+	}
+	return names
+}
+
+// otherKeys are the keys of other services that are set beside the one by which the model was chosen.
+func otherKeys(m modelChoice, getenv func(string) string) (names []string) {
+	if !slices.Contains(keyVariables(), m.why) {
+		return nil
+	}
+	for i := range services {
+		if s := &services[i]; s.name != m.provider && s.hasKey(getenv) {
+			names = append(names, s.key(getenv))
+		}
+	}
+	return names
+}
+
+// keyVariables are the variables that may hold a key of any service.
+func keyVariables() (names []string) {
+	for _, s := range services {
+		names = append(names, s.keys...)
+	}
+	return names
+}
+
+// keyLines are those variables in lines of four, for people.
+func keyLines() string {
+	var lines []string
+	for few := range slices.Chunk(keyVariables(), 4) {
+		lines = append(lines, strings.Join(few, ", "))
+	}
+	return strings.Join(lines, ",\n  ")
+}
+
+// key is the variable that holds the service's key, the first one that may when none is set; "" where it needs none.
+func (s *service) key(getenv func(string) string) string {
+	for _, name := range s.keys {
+		if strings.TrimSpace(getenv(name)) != "" {
+			return name
+		}
+	}
+	if len(s.keys) == 0 {
+		return ""
+	}
+	return s.keys[0]
+}
+
+// hasKey tells whether a key is set.
+func (s *service) hasKey(getenv func(string) string) bool {
+	return len(s.keys) > 0 && strings.TrimSpace(getenv(s.key(getenv))) != ""
+}
+
+// address is where the service is asked.
+func (s *service) address(u config.UpstreamSettings, getenv func(string) string) string {
+	if s.urlVar != "" {
+		if set := strings.TrimSpace(getenv(s.urlVar)); set != "" {
+			return s.addressOf(set)
+		}
+	}
+	switch s.name {
+	case "anthropic":
+		return u.Anthropic
+	case "openai":
+		return u.OpenAI
+	case "gemini":
+		if u.Gemini != "" {
+			return strings.TrimSuffix(u.Gemini, "/") + "/v1beta/openai"
+		}
+	}
+	return s.url
+}
+
+// addressOf reads the service's own variable. OLLAMA_HOST is a host with or without a port and a scheme; one that says where to listen
+// on all addresses is asked on loopback.
+func (s *service) addressOf(set string) string {
+	if s.name != "ollama" {
+		return set
+	}
+	if scheme, rest, ok := strings.Cut(set, "://"); ok {
+		if strings.Contains(strings.TrimSuffix(rest, "/"), "/") {
+			return set
+		}
+		return scheme + "://" + strings.TrimSuffix(rest, "/") + "/v1"
+	}
+	host, port, err := net.SplitHostPort(set)
+	if err != nil {
+		host, port = strings.Trim(set, "[]"), "11434"
+	}
+	if ip := net.ParseIP(host); host == "" || ip != nil && ip.IsUnspecified() {
+		host = "127.0.0.1"
+	}
+	return "http://" + net.JoinHostPort(host, port) + "/v1"
+}
