@@ -16,7 +16,7 @@ import (
 func TestAFirstQuestionNeedsOnlyAKey(t *testing.T) {
 	home := t.TempDir()
 	t.Setenv("HOME", home)
-	for _, name := range []string{"ARGOCD_SERVER", "ARGOCD_OPTS", "ANTHROPIC_API_KEY", "LLM_PROVIDER", "OPENAI_MODEL"} {
+	for _, name := range []string{"ARGOCD_SERVER", "ARGOCD_OPTS", "ANTHROPIC_API_KEY", "LLM_PROVIDER", "OPENAI_MODEL", "GEMINI_MODEL", "GOOGLE_API_KEY"} {
 		t.Setenv(name, "")
 	}
 	hello := func(int, *scripted.Request) scripted.Reply { return scripted.Reply{Text: "hello"} }
@@ -41,6 +41,16 @@ func TestAFirstQuestionNeedsOnlyAKey(t *testing.T) {
 		t.Errorf("with an address: %+v, %v", r, err)
 	}
 	t.Setenv("OPENAI_API_KEY", "")
+	t.Setenv("GEMINI_API_KEY", "k")
+	t.Setenv("GOOGLE_GEMINI_BASE_URL", provider.URL)
+	if r, err = ask(app.AgentOptions{}); err != nil || r.Answer != "hello" || !strings.HasPrefix(r.Model, "gemini/") {
+		t.Errorf("of Google: %+v, %v", r, err)
+	}
+	requests := model.Requests()
+	if last := requests[len(requests)-1]; !strings.HasSuffix(last.Path, ":streamGenerateContent") || last.Header.Get("X-Goog-Api-Key") != "k" {
+		t.Errorf("Google was asked at %s", last.Path)
+	}
+	t.Setenv("GEMINI_API_KEY", "")
 	if _, err = ask(app.AgentOptions{}); err == nil || !strings.Contains(err.Error(), "OPENROUTER_API_KEY") {
 		t.Errorf("without a key: %v", err)
 	}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/plimsoll/plimsoll/agent"
 	"github.com/plimsoll/plimsoll/agent/anthropic"
+	"github.com/plimsoll/plimsoll/agent/gemini"
 	"github.com/plimsoll/plimsoll/agent/openai"
 	"github.com/plimsoll/plimsoll/agent/standin"
 	"github.com/plimsoll/plimsoll/app/mcp"
@@ -32,7 +33,7 @@ const (
 // name of the key's variable and never the key.
 type modelChoice struct {
 	standin  bool
-	provider string // "openai", "anthropic", or one that speaks OpenAI's protocol
+	provider string // "openai", "anthropic", "gemini", or one that speaks OpenAI's protocol
 	name     string
 	url      string
 	keyEnv   string
@@ -57,6 +58,13 @@ func (m modelChoice) upstream() string {
 		return m.provider
 	}
 	return m.provider + "+" + m.url
+}
+
+// speaksGemini tells whether the address takes Google's own protocol. One that ends in /openai or /v1 is a face for OpenAI's: Google's
+// ".../v1beta/openai", or that of a gateway.
+func (m modelChoice) speaksGemini() bool {
+	where := strings.TrimRight(m.url, "/")
+	return m.provider == "gemini" && !strings.HasSuffix(where, "/openai") && !strings.HasSuffix(where, "/v1")
 }
 
 // chooseModel decides by, in this order: the option, the agent's own settings, the
@@ -116,7 +124,7 @@ func chooseModel(c config.Agent, override, baseURL string, u config.UpstreamSett
 	}
 	// A key goes where its owner sends it: to the provider itself, or where the provider's own
 	// variable points. To an address of the configuration goes the key that is named beside it.
-	if m.keyEnv == "" && known != nil && (m.url == "" || sameHost(m.url, known.url, u.OpenAI, u.Anthropic, openai.DefaultURL, anthropic.DefaultURL)) {
+	if m.keyEnv == "" && known != nil && (m.url == "" || sameHost(m.url, known.url, u.OpenAI, u.Anthropic, u.Gemini, openai.DefaultURL, anthropic.DefaultURL, gemini.DefaultURL)) {
 		m.keyEnv = known.key(getenv)
 	}
 	if m.url == "" && known != nil {
@@ -246,6 +254,10 @@ func openModel(ctx context.Context, m modelChoice, c config.Agent, client *http.
 	nothing := func() error { return nil }
 	if m.provider == "anthropic" {
 		model, err := anthropic.New(anthropic.Options{BaseURL: m.url, Key: key, Model: m.name, Provider: m.provider, HTTPClient: client, Window: c.Window, MaxOutput: c.MaxOutput})
+		return model, nothing, err
+	}
+	if m.speaksGemini() {
+		model, err := gemini.New(gemini.Options{BaseURL: m.url, Key: key, Model: m.name, Provider: m.provider, HTTPClient: client, Window: c.Window, MaxOutput: c.MaxOutput})
 		return model, nothing, err
 	}
 	model, err := openai.New(openai.Options{

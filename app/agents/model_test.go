@@ -11,7 +11,7 @@ import (
 )
 
 func TestWhichModelIsAsked(t *testing.T) {
-	u := config.UpstreamSettings{OpenAI: "https://api.openai.com/v1", Anthropic: "https://api.anthropic.com"}
+	u := config.UpstreamSettings{OpenAI: "https://api.openai.com/v1", Anthropic: "https://api.anthropic.com", Gemini: "https://generativelanguage.googleapis.com"}
 	for _, c := range []struct {
 		name     string
 		agent    config.Agent
@@ -59,9 +59,10 @@ func TestWhichModelIsAsked(t *testing.T) {
 		{name: "no address", agent: config.Agent{Name: "a", Model: "m", Provider: "perplexity"}, err: "base_url in [agents.a]"},
 		{name: "no name", agent: config.Agent{Name: "a", Provider: "groq", BaseURL: "https://gateway.example/v1"}, err: "no model is named"},
 		{name: "any key", env: map[string]string{"GROQ_API_KEY": "k"}, want: modelChoice{provider: "groq", name: "openai/gpt-oss-120b", url: "https://api.groq.com/openai/v1", keyEnv: "GROQ_API_KEY"}},
-		{name: "Google's other key", env: map[string]string{"GOOGLE_API_KEY": "k"}, want: modelChoice{provider: "gemini", name: "gemini-flash-latest", url: "https://generativelanguage.googleapis.com/v1beta/openai", keyEnv: "GOOGLE_API_KEY"}},
+		{name: "Google's other key", env: map[string]string{"GOOGLE_API_KEY": "k"}, want: modelChoice{provider: "gemini", name: "gemini-flash-latest", url: "https://generativelanguage.googleapis.com", keyEnv: "GOOGLE_API_KEY"}},
 		{name: "a service by its name", override: "openrouter/anthropic/claude-sonnet-5", want: modelChoice{provider: "openrouter", name: "anthropic/claude-sonnet-5", url: "https://openrouter.ai/api/v1", keyEnv: "OPENROUTER_API_KEY"}},
-		{name: "Gemini by the model's name", override: "gemini-3.8-flash", env: map[string]string{"OPENAI_API_KEY": "k"}, want: modelChoice{provider: "gemini", name: "gemini-3.8-flash", url: "https://generativelanguage.googleapis.com/v1beta/openai", keyEnv: "GEMINI_API_KEY"}},
+		{name: "Gemini by the model's name", override: "gemini-3.8-flash", env: map[string]string{"OPENAI_API_KEY": "k"}, want: modelChoice{provider: "gemini", name: "gemini-3.8-flash", url: "https://generativelanguage.googleapis.com", keyEnv: "GEMINI_API_KEY"}},
+		{name: "Gemini elsewhere", override: "google/m", env: map[string]string{"GOOGLE_GEMINI_BASE_URL": "http://127.0.0.1:1/t"}, want: modelChoice{provider: "gemini", name: "m", url: "http://127.0.0.1:1/t", keyEnv: "GEMINI_API_KEY"}},
 		{name: "on this machine", override: "ollama/qwen3:8b", want: modelChoice{provider: "ollama", name: "qwen3:8b", url: "http://127.0.0.1:11434/v1"}},
 		{name: "Ollama elsewhere", override: "ollama/qwen3", env: map[string]string{"OLLAMA_HOST": "gpu.example:8080"}, want: modelChoice{provider: "ollama", name: "qwen3", url: "http://gpu.example:8080/v1"}},
 		{name: "Ollama on all addresses", override: "ollama/qwen3", env: map[string]string{"OLLAMA_HOST": "0.0.0.0"}, want: modelChoice{provider: "ollama", name: "qwen3", url: "http://127.0.0.1:11434/v1"}},
@@ -160,5 +161,19 @@ func TestThePromptGoesByTheModelAndByWhatHappened(t *testing.T) {
 	c.Prompt = "only this"
 	if got := of(modelChoice{provider: "openai", name: "gpt-5"}); got != "only this" {
 		t.Errorf("the prompt that is configured: %s", got)
+	}
+}
+
+func TestWhichAddressesSpeakGooglesProtocol(t *testing.T) {
+	for url, want := range map[string]bool{
+		"https://generativelanguage.googleapis.com": true, "https://generativelanguage.googleapis.com/v1beta": true, "http://127.0.0.1:1/t": true,
+		"https://generativelanguage.googleapis.com/v1beta/openai/": false, "https://gateway.example/v1": false,
+	} {
+		if got := (modelChoice{provider: "gemini", url: url}).speaksGemini(); got != want {
+			t.Errorf("%s: %v", url, got)
+		}
+	}
+	if (modelChoice{provider: "openai", url: "https://generativelanguage.googleapis.com"}).speaksGemini() {
+		t.Error("openai does")
 	}
 }

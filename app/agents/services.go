@@ -25,7 +25,7 @@ type service struct {
 var services = []service{
 	{name: "anthropic", keys: []string{"ANTHROPIC_API_KEY"}, urlVar: "ANTHROPIC_BASE_URL", modelVar: "ANTHROPIC_MODEL", model: defaultAnthropic},
 	{name: "openai", keys: []string{"OPENAI_API_KEY"}, urlVar: "OPENAI_BASE_URL", modelVar: "OPENAI_MODEL", model: defaultOpenAI},
-	{name: "gemini", keys: []string{"GEMINI_API_KEY", "GOOGLE_API_KEY"}, url: "https://generativelanguage.googleapis.com/v1beta/openai", modelVar: "GEMINI_MODEL", model: "gemini-flash-latest"},
+	{name: "gemini", keys: []string{"GEMINI_API_KEY", "GOOGLE_API_KEY"}, urlVar: "GOOGLE_GEMINI_BASE_URL", modelVar: "GEMINI_MODEL", model: "gemini-flash-latest"},
 	{name: "openrouter", keys: []string{"OPENROUTER_API_KEY"}, url: "https://openrouter.ai/api/v1", model: "openrouter/auto"},
 	{name: "groq", keys: []string{"GROQ_API_KEY"}, url: "https://api.groq.com/openai/v1", model: "openai/gpt-oss-120b"},
 	{name: "mistral", keys: []string{"MISTRAL_API_KEY"}, url: "https://api.mistral.ai/v1", model: "mistral-medium-latest"},
@@ -127,9 +127,7 @@ func (s *service) address(u config.UpstreamSettings, getenv func(string) string)
 	case "openai":
 		return u.OpenAI
 	case "gemini":
-		if u.Gemini != "" {
-			return strings.TrimSuffix(u.Gemini, "/") + "/v1beta/openai"
-		}
+		return u.Gemini
 	}
 	return s.url
 }
