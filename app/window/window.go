@@ -19,6 +19,7 @@ import (
 	"github.com/plimsoll/plimsoll/window/compact"
 	"github.com/plimsoll/plimsoll/window/models"
 	"github.com/plimsoll/plimsoll/window/proxy"
+	"github.com/plimsoll/plimsoll/window/served"
 )
 
 // Plane is the proxy with all that it is wired to.
@@ -159,7 +160,7 @@ func limitsDir(app *core.Core) string {
 
 // Resolver tells the windows of models by what is configured, what providers taught this user's runs, and the catalogue.
 func Resolver(app *core.Core, w config.WindowSettings, warn func(string)) *models.Resolver {
-	return models.NewResolver(models.Options{Dir: limitsDir(app), Overrides: Overrides(w), Warn: warn})
+	return models.NewResolver(models.Options{Dir: limitsDir(app), Overrides: Overrides(w), Warn: warn, Ask: served.New(nil).Window})
 }
 
 // Overrides are the windows that the user has set.

@@ -37,6 +37,10 @@ type Options struct {
 	Dir string
 	// Overrides are the user's.
 	Overrides Overrides
+	// Ask is asked for the window that a server serves a model with, where the server might cut a longer input without a word
+	// ([MayTruncate]) and nothing else was set or learned; it returns 0 when it does not know. nil asks nobody. It may take a moment,
+	// and remembers what it was told.
+	Ask func(upstream, model string) int
 	// Warn is told, in a sentence, when a file can't be used; nil tells nobody. It may be
 	// called from any goroutine, and at most once for the same file and reason.
 	Warn func(text string)
@@ -106,6 +110,12 @@ func (x *Resolver) Window(upstream, model string, betas []string) Window {
 	w, known := Lookup(upstream, model, betas)
 	learned := x.learned(upstream, modelKey(model, betas))
 	override := x.o.Overrides.window(upstream)
+	asked := 0
+	if override == 0 && learned == 0 && x.o.Ask != nil && MayTruncate(upstream, model) {
+		if n := x.o.Ask(upstream, model); n >= MinContext && n <= MaxContext {
+			asked = n
+		}
+	}
 	switch {
 	case override > 0 && (learned == 0 || override <= learned):
 		w = Window{Context: override, Output: w.Output, Source: SourceConfig}
@@ -115,6 +125,8 @@ func (x *Resolver) Window(upstream, model string, betas []string) Window {
 			input = 0 // it is the input that the provider named
 		}
 		w = Window{Context: learned, Input: input, Output: w.Output, Source: SourceLearned}
+	case asked > 0:
+		w = Window{Context: asked, Output: w.Output, Source: SourceServer}
 	case !known:
 		w = Window{Context: x.o.Overrides.fallback(upstream), Source: SourceDefault}
 	}

@@ -350,3 +350,31 @@ func BenchmarkWindow(b *testing.B) {
 		x.Window("anthropic", "claude-sonnet-4-5-20250929", nil)
 	}
 }
+
+// A server that might cut an input without a word is asked what it serves a model with; a provider that refuses is not, and what the
+// user says or a refusal taught counts before it.
+func TestServersThatCutAreAsked(t *testing.T) {
+	const local = "openai+http://127.0.0.1:11434/v1"
+	var asked []string
+	ask := func(upstream, model string) int {
+		asked = append(asked, upstream+" "+model)
+		return map[string]int{"qwen3:8b": 4096, "tiny": 3}[model]
+	}
+	x := NewResolver(Options{Ask: ask})
+	if w := x.Window(local, "qwen3:8b", nil); w.Context != 4096 || w.Source != SourceServer || w.Guessed() {
+		t.Errorf("%+v", w)
+	}
+	if w := x.Window(local, "tiny", nil); w.Source == SourceServer {
+		t.Errorf("a window of 3 tokens is believed: %+v", w)
+	}
+	x.Learn(local, "qwen3:8b", nil, 8192, true)
+	if w := x.Window(local, "qwen3:8b", nil); w.Context != 8192 || w.Source != SourceLearned {
+		t.Errorf("after a refusal: %+v", w)
+	}
+	before := len(asked)
+	x.Window("openai+https://api.openai.com/v1", "gpt-4o", nil)
+	NewResolver(Options{Ask: ask, Overrides: Overrides{Max: 9000}}).Window(local, "qwen3:8b", nil)
+	if len(asked) != before {
+		t.Errorf("asked %v", asked[before:])
+	}
+}

@@ -6,6 +6,7 @@ import "strings"
 const (
 	SourceConfig    = "config"    // an override
 	SourceLearned   = "learned"   // a provider named it, or it was found out
+	SourceServer    = "server"    // the server said what it serves the model with
 	SourceCatalogue = "catalogue" // the table
 	SourceFamily    = "family"    // a guess: that of the newest known model of its family
 	SourceDefault   = "default"   // a guess: the provider's default, or DefaultContext
