@@ -56,11 +56,13 @@ type AskedCall struct {
 type AskReport struct {
 	AskedAgent
 	agent.Result
-	ToolCalls  []AskedCall `json:"tool_calls"`
-	MoreCalls  int         `json:"more_calls,omitempty"` // beyond those that are listed
-	Error      string      `json:"error,omitempty"`
-	DurationMS int64       `json:"duration_ms"`
-	signal     int         // that took the question back
+	ToolCalls []AskedCall `json:"tool_calls"`
+	MoreCalls int         `json:"more_calls,omitempty"` // beyond those that are listed
+	// LargeResults are those of more than 100 KiB as their servers sent them, the first 64.
+	LargeResults []mcp.LargeResult `json:"large_results,omitempty"`
+	Error        string            `json:"error,omitempty"`
+	DurationMS   int64             `json:"duration_ms"`
+	signal       int               // that took the question back
 }
 
 // Answered says that there is an answer. One that a limit has cut is one too: Outcome and Detail
@@ -104,7 +106,8 @@ func Ask(ctx context.Context, app *core.Core, o AskOptions) (_ AskReport, err er
 	ctx, stop := core.Interruptible(ctx, 0)
 	defer stop()
 	o.forgets = o.Session == ""
-	plane, err := mcp.Open(app, settings, mcp.PlaneOptions{Observers: []journal.Observer{}})
+	large := &mcp.LargeResults{Tell: app.Warn}
+	plane, err := mcp.Open(app, settings, mcp.PlaneOptions{Observers: []journal.Observer{large}})
 	if err != nil {
 		return AskReport{}, err
 	}
@@ -145,6 +148,7 @@ func Ask(ctx context.Context, app *core.Core, o AskOptions) (_ AskReport, err er
 		},
 	})
 	r.DurationMS = time.Since(began).Milliseconds()
+	r.LargeResults = large.List()
 	if errors.Is(err, agent.ErrNoSession) {
 		return r, fmt.Errorf("--continue --session %s: %w; leave out --continue to begin it", printable.Text(o.Session), err)
 	}

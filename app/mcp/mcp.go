@@ -86,6 +86,9 @@ func withPlane(ctx context.Context, app *core.Core, o MCPOptions, open func(cont
 		defer func() { err = errors.Join(err, log.Close()) }()
 		observers = append(observers, log)
 	}
+	if o.Listen == "" && !o.Quiet { // over HTTP the events and metrics tell
+		observers = append(observers, &LargeResults{Tell: func(line string) { fmt.Fprintln(o.Stderr, "plimsoll: "+line) }})
+	}
 	plane, err := Open(app, settings, PlaneOptions{Observers: observers})
 	if err != nil {
 		return err

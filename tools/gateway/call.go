@@ -132,7 +132,11 @@ func (c *call) bound(f *transport.Frame) {
 	begun, id := time.Now(), c.m.Head.ID
 	if c.timer != nil && f.Rest != nil {
 		c.timer.Reset(c.limits.Timeout)
-		f = &transport.Frame{Head: f.Head, Rest: &deadlineReader{f.Rest, c}, Event: event}
+		f = &transport.Frame{Head: f.Head, Rest: &deadlineReader{f.Rest, c}, Event: event, Paged: f.Paged}
+	}
+	head, rest := int64(len(f.Head)), &countedReader{Reader: f.Rest}
+	if f.Rest != nil {
+		f = &transport.Frame{Head: f.Head, Rest: rest, Event: event, Paged: f.Paged}
 	}
 	if c.tool != "" && c.limits.pages() {
 		o.MaxText = c.countOnce(f, o)
@@ -143,6 +147,7 @@ func (c *call) bound(f *transport.Frame) {
 	var held []byte
 	o.Deliver = func(out *transport.Frame) {
 		early := o.Early > 0 && time.Since(begun) >= o.Early
+		c.tellLarge(head + rest.n)
 		// The call may have asked for another page than the first. And a result that may answer the next call is remembered
 		// before the client can make that call.
 		if out.Whole() && (c.requested != nil || c.reusable && !early) {
@@ -282,16 +287,9 @@ func (c *call) account(o result.Outcome) {
 		Spilled: o.Spilled, Items: o.Items, Failed: o.Failed, Cut: o.Cut != nil,
 		Protocol: c.s.protocol(c.p), Duration: time.Since(c.started),
 	})
-	level := ""
-	switch {
-	case o.Upstream > AlertBytes:
-		level = "alert"
-	case o.Upstream > WarnBytes:
-		level = "warning"
-	default:
-		return
+	if level := LargeLevel(o.Upstream); level != "" {
+		c.s.event(journal.ToolResultLarge{Server: c.s.o.Name, Tool: clip(c.tool), Bytes: o.Upstream, Level: level})
 	}
-	c.s.event(journal.ToolResultLarge{Server: c.s.o.Name, Tool: clip(c.tool), Bytes: o.Upstream, Level: level})
 }
 
 // Done implements [transport.Receiver].

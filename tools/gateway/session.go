@@ -67,7 +67,9 @@ type Session struct {
 	client  string // clientInfo.name of initialize
 	version string // the protocol version that both agreed on
 	reuse   reuseTable
-	asking  map[string]*listRequest // lists under way, by principal
+	// logLevel is what the client has set; "" while it has not.
+	logLevel string
+	asking   map[string]*listRequest // lists under way, by principal
 
 	reading chan struct{}
 	serial  atomic.Uint64
@@ -148,6 +150,9 @@ func (s *Session) Send(ctx context.Context, m transport.Message, to transport.Re
 	switch m.Head.Method {
 	case "initialize", "server/discover":
 		s.handleInitialize(ctx, m, p, x)
+	case "logging/setLevel":
+		s.wantsLog(m)
+		s.o.Next.Send(ctx, m, s.watched(x))
 	case "tools/list":
 		s.list(ctx, m, p, x)
 	case "tools/call":

@@ -1,0 +1,63 @@
+package mcp
+
+import (
+	"fmt"
+	"sync"
+
+	"github.com/plimsoll/plimsoll/internal/printable"
+	"github.com/plimsoll/plimsoll/journal"
+	"github.com/plimsoll/plimsoll/limit"
+)
+
+// maxLargeTold bounds the lines about large results, and what a report lists of them.
+const maxLargeTold = 64
+
+// LargeResult is a result that was larger than 100 KiB ("warning") or 200 KiB ("alert") as its server sent it.
+type LargeResult struct {
+	Server string `json:"server"`
+	Tool   string `json:"tool"`
+	Bytes  int64  `json:"bytes"`
+	Level  string `json:"level"`
+}
+
+// LargeResults tells of large results, where no dashboard does: once for a tool and level, and at most 64 times.
+type LargeResults struct {
+	// Tell takes a line, without the name of the program.
+	Tell func(line string)
+
+	mu   sync.Mutex
+	told map[LargeResult]bool
+	list []LargeResult
+}
+
+// Observe implements [journal.Observer].
+func (l *LargeResults) Observe(r journal.Record) {
+	e, ok := r.Event.(journal.ToolResultLarge)
+	if !ok {
+		return
+	}
+	l.mu.Lock()
+	if len(l.list) < maxLargeTold {
+		l.list = append(l.list, LargeResult{e.Server, e.Tool, e.Bytes, e.Level})
+	}
+	kind := LargeResult{Server: e.Server, Tool: e.Tool, Level: e.Level}
+	tell := l.Tell != nil && !l.told[kind] && len(l.told) < maxLargeTold
+	if tell {
+		if l.told == nil {
+			l.told = map[LargeResult]bool{}
+		}
+		l.told[kind] = true
+	}
+	l.mu.Unlock()
+	if tell {
+		l.Tell(fmt.Sprintf("%s: %s of %s answered with %s; a filter or a smaller page costs less (plimsoll stats --mcp)",
+			e.Level, printable.Text(e.Tool), printable.Text(e.Server), limit.Bytes(e.Bytes).Human()))
+	}
+}
+
+// List gives them in order, the first 64.
+func (l *LargeResults) List() []LargeResult {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.list
+}
