@@ -165,7 +165,7 @@ func (g *gateways) of(ctx context.Context, app *core.Core, name string) (*gatewa
 	i := slices.IndexFunc(servers, func(s config.MCPServer) bool { return s.Name == name })
 	switch {
 	case i >= 0:
-		s, err = g.plane.Gateway(servers[i], g.o.Stderr)
+		s, err = g.plane.Gateway(servers[i], nil) // a person reads an answer there
 	case name == mcp.ArgoCDName:
 		mo := mcp.ArgoCDOptions{Server: g.o.Server, Context: g.o.Context, Instance: g.o.Instance, Simulator: g.o.Simulator}
 		if !g.o.Quiet && g.o.Stderr != nil {

@@ -168,7 +168,8 @@ func (p *Plane) Close() error {
 	return all
 }
 
-// Gateway makes the gateway of one server.
+// Gateway makes the gateway of one server. stderr takes what the server writes to its standard error; nil is the server's log
+// in the state directory.
 func (p *Plane) Gateway(s config.MCPServer, stderr *os.File) (*gateway.Server, error) {
 	o := gateway.ServerOptions{
 		Name: s.Name, Remote: s.URL != "", Spool: p.Spool, Journal: p.Journal, Settings: policyOf(s), Query: p.Query,
@@ -202,11 +203,18 @@ func (p *Plane) Gateway(s config.MCPServer, stderr *os.File) (*gateway.Server, e
 		}
 	} else {
 		l := &launcher{app: p.app, server: s, process: p.Settings, journal: p.Journal, ledger: p.ledger, ledgerErr: p.ledgerErr, hidden: p.Hidden}
+		log := ServerLog(p.app, s.Name)
+		if log != nil {
+			p.cleanup = append(p.cleanup, log.Close)
+		}
 		o.Dial = func(d gateway.Dialing) transport.Peer {
 			so := mcpclient.StdioOptions{
 				Name: s.Name, Launch: l.Launch, Shared: d.Shared, Timeout: s.MCP.Timeout, TempDir: p.temp, MaxFrame: int64(s.MCP.MaxResult), Journal: p.Journal,
 			}
-			if stderr != nil {
+			switch {
+			case stderr == nil && log != nil:
+				so.Stderr = log
+			case stderr != nil:
 				so.Stderr = stderr
 				if term.IsTerminal(int(stderr.Fd())) {
 					so.Stderr = printable.NewWriter(stderr) // servers write what they are sent by others

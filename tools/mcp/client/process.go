@@ -55,7 +55,7 @@ func (e Exit) String() string {
 type Lost struct {
 	Server string
 	Reason string // how it ended
-	// Words are the last line the server wrote to its standard error, at most 200 bytes.
+	// Words are the last four lines the server wrote to its standard error, each at most 200 bytes.
 	Words string
 }
 

@@ -3,6 +3,7 @@ package client
 import (
 	"bytes"
 	"io"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -11,8 +12,11 @@ import (
 	"github.com/plimsoll/plimsoll/limit"
 )
 
-// maxWords bounds the line of a server's standard error that an error quotes.
-const maxWords = 200
+// maxWords bounds a line of a server's standard error that an error quotes, in bytes; maxLines is how many it quotes.
+const (
+	maxWords = 200
+	maxLines = 4
+)
 
 // stderr passes a server's standard error on and keeps the end of it.
 type stderr struct {
@@ -71,7 +75,7 @@ func (e *stderr) keep(b []byte) {
 }
 
 // end waits for the end of the stream, not long when somebody else holds it open, and
-// gives the last line in it.
+// gives the last lines in it.
 func (e *stderr) end() string {
 	if e.src == nil {
 		return ""
@@ -88,7 +92,23 @@ func (e *stderr) end() string {
 	}
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	return lastLine(e.tail)
+	return lastLines(e.tail)
+}
+
+// lastLines are the last lines with something in them, in one line.
+func lastLines(text []byte) string {
+	var lines []string
+	for len(lines) < maxLines {
+		text = bytes.TrimSpace(text)
+		line := lastLine(text)
+		if line == "" {
+			break
+		}
+		lines = append(lines, line)
+		text = text[:bytes.LastIndexByte(text, '\n')+1]
+	}
+	slices.Reverse(lines)
+	return strings.Join(lines, " | ")
 }
 
 // lastLine is the last line with something in it, without control characters.

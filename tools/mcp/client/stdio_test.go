@@ -112,7 +112,7 @@ func TestDeathIsToldAndNothingIsRepeated(t *testing.T) {
 			r := ask(t, s, "2", test.method)
 			for _, one := range []*receiver{waiting.wait(t), r} {
 				lost, ok := errors.AsType[*Lost](one.err)
-				if !ok || lost.Server != "test" || lost.Reason != test.reason || test.words != "" && lost.Words != test.words {
+				if !ok || lost.Server != "test" || lost.Reason != test.reason || !strings.HasSuffix(lost.Words, test.words) {
 					t.Errorf("%s: Done(%+v), want Lost by %q with %q", test.method, one.err, test.reason, test.words)
 				}
 			}
@@ -153,7 +153,7 @@ func TestServerThatDoesNotStayUp(t *testing.T) {
 	s, _ := child(t, "dies at once", nil)
 	r := ask(t, s, "1", "echo")
 	if lost, ok := errors.AsType[*Lost](r.err); ok {
-		if lost.Words != "no licence found" {
+		if !strings.HasSuffix(lost.Words, "no licence found") {
 			t.Errorf("Lost: %+v", lost)
 		}
 	} else if _, ok := errors.AsType[*Unavailable](r.err); !ok {
