@@ -8,6 +8,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/plimsoll/plimsoll/internal/shellwords"
 )
 
 const twoContexts = `contexts:
@@ -234,7 +236,7 @@ func TestDiscoverWarnsOfOpenFiles(t *testing.T) {
 
 func TestWordsAreSplitAsInAShell(t *testing.T) {
 	t.Parallel()
-	got, err := splitWords(`a  'b c'd "e\"f\g" \h\ i '' "" ` + "\t\n")
+	got, err := shellwords.Split(`a  'b c'd "e\"f\g" \h\ i '' "" ` + "\t\n")
 	if want := []string{"a", "b cd", `e"f\g`, "h i", "", ""}; err != nil || strings.Join(got, "|") != strings.Join(want, "|") {
 		t.Errorf("%q, %v", got, err)
 	}

@@ -10,6 +10,8 @@ import (
 	"strings"
 
 	"golang.org/x/net/http/httpguts"
+
+	"github.com/plimsoll/plimsoll/internal/shellwords"
 )
 
 // maxFlags bounds ARGOCD_OPTS, in bytes.
@@ -32,7 +34,7 @@ func parseFlags(text string) (flags, error) {
 	if len(text) > maxFlags {
 		return f, fmt.Errorf("it is larger than %d bytes", maxFlags)
 	}
-	words, err := splitWords(text)
+	words, err := shellwords.Split(text)
 	if err != nil {
 		return f, err
 	}
@@ -122,56 +124,4 @@ func (f *flags) addHeaders(text string) error {
 		f.header.Add(name, value)
 	}
 	return nil
-}
-
-// splitWords splits as a POSIX shell does, without expanding anything.
-func splitWords(text string) ([]string, error) {
-	var words []string
-	var word strings.Builder
-	in := false // a word, also an empty one in quotes
-	for i := 0; i < len(text); i++ {
-		switch c := text[i]; c {
-		case ' ', '\t', '\n', '\r':
-			if in {
-				words = append(words, word.String())
-				word.Reset()
-				in = false
-			}
-		case '\'':
-			end := strings.IndexByte(text[i+1:], '\'')
-			if end < 0 {
-				return nil, errors.New("a ' is not closed")
-			}
-			word.WriteString(text[i+1 : i+1+end])
-			i += end + 1
-			in = true
-		case '"':
-			in = true
-			for i++; ; i++ {
-				if i >= len(text) {
-					return nil, errors.New(`a " is not closed`)
-				}
-				if text[i] == '"' {
-					break
-				}
-				if text[i] == '\\' && i+1 < len(text) && strings.IndexByte("\"\\$`\n", text[i+1]) >= 0 {
-					i++
-				}
-				word.WriteByte(text[i])
-			}
-		case '\\':
-			if i++; i == len(text) {
-				return nil, errors.New(`it ends with a \`)
-			}
-			word.WriteByte(text[i])
-			in = true
-		default:
-			word.WriteByte(c)
-			in = true
-		}
-	}
-	if in {
-		words = append(words, word.String())
-	}
-	return words, nil
 }

@@ -41,6 +41,8 @@ type AgentOptions struct {
 	// real one it is.
 	Simulator                 *mcp.SimulatorOptions
 	Server, Context, Instance string
+	// MCP are command lines that start MCP servers, whose tools the agent gets beside its own.
+	MCP []string
 	// forgets says that no conversation is kept.
 	forgets bool
 	// Lab adds tools that misbehave, for demonstrations.
@@ -238,6 +240,21 @@ func openAgent(ctx context.Context, app *core.Core, c config.Agent, g *gateways)
 			return nil, where(err)
 		}
 		to.Servers = append(to.Servers, toolbox.Server{Name: name, Gateway: s})
+	}
+	for _, line := range g.o.MCP {
+		s, err := mcp.Started(app, line)
+		if err != nil {
+			return nil, err
+		}
+		base := s.Name
+		for n := 2; slices.ContainsFunc(to.Servers, func(other toolbox.Server) bool { return other.Name == s.Name }); n++ {
+			s.Name = fmt.Sprintf("%s-%d", base, n)
+		}
+		served, err := plane.Gateway(s, g.o.Stderr)
+		if err != nil {
+			return nil, err
+		}
+		to.Servers = append(to.Servers, toolbox.Server{Name: s.Name, Gateway: served})
 	}
 	if g.o.Lab {
 		to.Functions = lab.Tools(lab.Options{Hog: []string{plane.Query[0], HogArgument}})

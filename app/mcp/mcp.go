@@ -17,6 +17,7 @@ import (
 	"github.com/plimsoll/plimsoll/app/core"
 	"github.com/plimsoll/plimsoll/app/listen"
 	"github.com/plimsoll/plimsoll/config"
+	"github.com/plimsoll/plimsoll/internal/shellwords"
 	"github.com/plimsoll/plimsoll/journal"
 	"github.com/plimsoll/plimsoll/tools/gateway"
 	mcpserver "github.com/plimsoll/plimsoll/tools/mcp/server"
@@ -106,6 +107,24 @@ func withPlane(ctx context.Context, app *core.Core, o MCPOptions, open func(cont
 		return nil // asked to end
 	}
 	return err
+}
+
+// Started is the MCP server that a command line starts, with the settings of all servers. The line is split into words as a shell does
+// it, and no shell runs it.
+func Started(app *core.Core, line string) (config.MCPServer, error) {
+	words, err := shellwords.Split(line)
+	if err == nil && len(words) == 0 {
+		err = errors.New("it is empty")
+	}
+	if err != nil { // the line is not shown: it may hold a secret
+		return config.MCPServer{}, fmt.Errorf(`the command of --mcp cannot be read: %w; write it as in --mcp "npx -y @modelcontextprotocol/server-everything"`, err)
+	}
+	s, err := mcpServer(app, MCPOptions{Command: words})
+	if err != nil {
+		return s, err
+	}
+	_, err = lookPath(words[0], "", os.Getenv("PATH"))
+	return s, err
 }
 
 // mcpServer is the server that the options name, with what is in force for it.

@@ -37,6 +37,7 @@ with 125 when nothing could be asked; it says why.`,
   plimsoll ask --model ollama/qwen3 "what is a load line?"
   plimsoll ask --simulator --model standin "list all applications"
   plimsoll ask "which applications of team payments are degraded, and why?"
+  plimsoll ask --mcp "npx -y @modelcontextprotocol/server-filesystem ." "what is in this folder?"
   plimsoll ask --session morning "and the others?"
   git diff | plimsoll ask --agent reviewer -`,
 		Args: cobra.ArbitraryArgs,
@@ -99,6 +100,7 @@ with 125 when nothing could be asked; it says why.`,
 	agentFlags(cmd, &o.AgentOptions)
 	argocdFlags(cmd, &which)
 	sim.add(cmd)
+	f.StringArrayVar(&o.MCP, "mcp", nil, "command of an MCP server whose tools the agent may use too, in quotes; no shell runs it (may be repeated)")
 	f.StringVar(&o.Session, "session", "", "keep the conversation under this name, and go on with it next time")
 	f.BoolVar(&o.Existing, "continue", false, "fail when the session does not exist")
 	f.IntVar(&o.MaxSteps, "max-steps", 0, "most requests to the model (default: of the agent, 20)")
