@@ -18,7 +18,7 @@ import (
 )
 
 func init() {
-	register("facts", "planted facts in long sessions: how many survive each rung, against plain dropping (and masking, for coding sessions) at the same tokens; --seed N, --coding", benchFacts)
+	register("facts", "planted facts in long sessions: how many survive each rung, against plain dropping (and masking, for coding sessions) at the same tokens; --seed N, --coding, --heldout", benchFacts)
 }
 
 // factKinds are planted in equal numbers.
@@ -275,9 +275,13 @@ func benchFacts(ctx context.Context, o *Out, args []string) error {
 	flags := flag.NewFlagSet("facts", flag.ContinueOnError)
 	seed := flags.Uint64("seed", 1, "of the synthetic session")
 	turns := flags.Int("turns", 250, "of the session")
+	held := flags.Bool("heldout", false, "only the sessions of somebody who had not read the extractor")
 	only := flags.Bool("coding", false, "only the coding sessions")
 	if err := flags.Parse(args); err != nil {
 		return err
+	}
+	if *held {
+		return heldoutFacts(ctx, o, o200k())
 	}
 	if *only {
 		return codingFacts(ctx, o, *seed, o200k())

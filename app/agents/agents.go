@@ -250,7 +250,7 @@ func openAgent(ctx context.Context, app *core.Core, c config.Agent, g *gateways)
 		for n := 2; slices.ContainsFunc(to.Servers, func(other toolbox.Server) bool { return other.Name == s.Name }); n++ {
 			s.Name = fmt.Sprintf("%s-%d", base, n)
 		}
-		served, err := plane.Gateway(s, g.o.Stderr)
+		served, err := plane.Gateway(s, nil)
 		if err != nil {
 			return nil, err
 		}

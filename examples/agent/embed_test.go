@@ -1,5 +1,8 @@
 package main
 
+//lint:file-ignore SA4006 the guide leaves out how errors are handled
+//lint:file-ignore SA5001 the guide leaves out how errors are handled
+
 import (
 	"context"
 	"errors"

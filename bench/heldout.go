@@ -1,0 +1,34 @@
+package main
+
+import (
+	"context"
+	"errors"
+
+	"github.com/plimsoll/plimsoll/internal/testing/heldout"
+	"github.com/plimsoll/plimsoll/window/compact"
+)
+
+// heldoutPercent is how much of a session's tokens is left where a claim is made.
+const heldoutPercent = 15
+
+// heldoutFacts scores sessions that were written by somebody who had not read the extractor, all
+// of them in one table. Nothing is to be tuned on them: the figures are what is claimed.
+func heldoutFacts(ctx context.Context, o *Out, measure compact.Measure) error {
+	sessions := heldout.Sessions()
+	if len(sessions) == 0 {
+		return errors.New("there are no held-out sessions")
+	}
+	o.Note("%d held-out sessions at %d %% of their tokens. They were written by somebody who had not read the extractor; it is not tuned on them.", len(sessions), heldoutPercent)
+	total := newTally()
+	for _, one := range sessions {
+		s := codingSession{name: one.Name, d: one.Dialect, body: one.Body}
+		for _, f := range one.Facts {
+			s.facts = append(s.facts, codingFact{f.Kind, f.AnyOf})
+		}
+		if err := total.compact(ctx, &s, measure, heldoutPercent); err != nil {
+			return err
+		}
+	}
+	total.report(o, "held out, all sessions")
+	return nil
+}
