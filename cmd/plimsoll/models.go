@@ -85,6 +85,8 @@ func fromWords(m app.Model, now time.Time) string {
 		return "the provider said so, " + ago(*m.Learned, now)
 	case m.Source == "config":
 		return "your configuration"
+	case m.Source == "elsewhere":
+		return "a guess: what others give it"
 	case m.Source == "family":
 		return "a guess: its newest known sibling"
 	case m.Source == "default":

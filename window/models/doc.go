@@ -18,7 +18,8 @@
 // of routers ("openai/", "models/", "accounts/fireworks/models/"), Bedrock's regions,
 // vendors, versions and ARNs ("us.anthropic.claude-…-v1:0"), Vertex paths and dates
 // ("@20250929"), dates, "-latest" and "-preview" are taken off as far as needed. An Azure
-// deployment is known when it is called after its model. A "[1m]" suffix or the beta header
+// deployment is known when it is called after its model. What is only known under "any"
+// is a guess. A "[1m]" suffix or the beta header
 // context-1m gives those Claude models a million tokens that need it. A name of a known
 // family without an entry gets that family's smallest current window.
 //

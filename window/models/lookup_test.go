@@ -32,7 +32,7 @@ func TestLookup(t *testing.T) {
 		{"anthropic", "claude-haiku-5-9", nil, -1_000_000}, // a generation after the newest haiku
 		{"anthropic", "claude-saga-6", nil, -1_000_000},    // of a name that nobody knows
 		{"anthropic", "claude-3-9-sonnet", nil, -200_000},  // between two that are known
-		{"anthropic", "claude-3-5-sonnet-latest", nil, 200_000},
+		{"anthropic", "claude-3-5-sonnet-latest", nil, -200_000},
 		{"copilot", "claude-sonnet-4.5", long, 200_000},
 		{"bedrock", "us.anthropic.claude-sonnet-4-5-20250929-v1:0", nil, 200_000},
 		{"bedrock", "us.anthropic.claude-sonnet-4-5-20250929-v1:0", long, 1_000_000},
@@ -46,7 +46,7 @@ func TestLookup(t *testing.T) {
 		{"vertex", "publishers/anthropic/models/claude-opus-4-5@20251101:streamRawPredict", nil, 200_000},
 		{"vertex", "projects/p/locations/l/publishers/google/models/gemini-2.5-pro:generateContent", nil, 1_048_576},
 		{"gemini", "models/gemini-2.5-pro:streamGenerateContent", nil, 1_048_576},
-		{"gemini", "gemini-2.5-pro-preview-06-05", nil, 1_048_576},
+		{"gemini", "gemini-2.5-pro-preview-06-05", nil, -1_048_576},
 		{"gemini", "gemini-1.5-pro-002", nil, 2_097_152},
 		{"gemini", "gemini-7.5-ultra", nil, -1_048_576},
 		{"openai", "gpt-5", nil, 400_000},
@@ -63,9 +63,13 @@ func TestLookup(t *testing.T) {
 		{"azure", "my-deployment", nil, 0},
 		{"https://me.openai.azure.com/openai", "gpt-4o-mini", nil, 128_000},
 		{"openrouter", "deepseek/deepseek-r1:free", nil, 64_000},
-		{"https://api.fireworks.ai/inference/v1", "accounts/fireworks/models/kimi-k2-instruct-0905", nil, 262_144},
+		{"https://api.fireworks.ai/inference/v1", "accounts/fireworks/models/kimi-k2-instruct-0905", nil, -262_144},
 		{"https://api.groq.com/openai/v1", "llama-3.3-70b-versatile", nil, 131_072},
-		{"xai", "grok-4-fast", nil, 2_000_000},
+		{"xai", "grok-4-fast", nil, -2_000_000},
+		// Only others are known to serve it, and they give it less (32,768) than this one may.
+		{"fireworks", "accounts/fireworks/models/deepseek-r1-distill-qwen-7b", nil, -32_768},
+		{"https://gateway.example.com/v1", "Sao10K/L3.1-70B-Euryale-v2.2", nil, -20_480},
+		{"azure", "o3-pro", nil, 200_000}, // the maker's
 		{"", "claude-opus-4-5", nil, 200_000},
 		{"https://gateway.example.com/v1", "anthropic/claude-sonnet-4.6", nil, 1_000_000},
 		{"ollama", "qwen3-32b", nil, 0},

@@ -8,6 +8,7 @@ const (
 	SourceLearned   = "learned"   // a provider named it, or it was found out
 	SourceServer    = "server"    // the server said what it serves the model with
 	SourceCatalogue = "catalogue" // the table
+	SourceElsewhere = "elsewhere" // a guess: the largest that others give the model; this provider's own is not known
 	SourceFamily    = "family"    // a guess: that of the newest known model of its family
 	SourceDefault   = "default"   // a guess: the provider's default, or DefaultContext
 )
@@ -21,7 +22,9 @@ type Window struct {
 }
 
 // Guessed reports that nobody has said that this is the model's window.
-func (w Window) Guessed() bool { return w.Source == SourceFamily || w.Source == SourceDefault }
+func (w Window) Guessed() bool {
+	return w.Source == SourceElsewhere || w.Source == SourceFamily || w.Source == SourceDefault
+}
 
 // ForInput is how many tokens of input fit beside reserve tokens of output.
 func (w Window) ForInput(reserve int) int {
@@ -62,11 +65,12 @@ func Lookup(upstream, model string, betas []string) (Window, bool) {
 	return w, ok
 }
 
-// window goes from the name as it stands to shorter ones, and with each from the provider's
-// own entry to what the model takes elsewhere.
+// window goes from the name as it stands to shorter ones, and with each from the provider's own entry to that of the
+// makers, whose models are served by others as they are. What is only known of other providers is a guess: they give an
+// open model from 8,000 tokens to all that it was trained for.
 func (n name) window(provider string) (Window, bool) {
 	for _, spelled := range n.spellings {
-		for _, where := range [...]string{provider, "any", "anthropic", "openai", "gemini"} {
+		for _, where := range [...]string{provider, "anthropic", "openai", "gemini"} {
 			if where == "" {
 				continue
 			}
@@ -75,6 +79,10 @@ func (n name) window(provider string) (Window, bool) {
 			}
 		}
 		if w, ok := legacy(spelled); ok {
+			return w, true
+		}
+		if w, ok := find("any/" + spelled); ok {
+			w.Source = SourceElsewhere
 			return w, true
 		}
 	}
