@@ -16,7 +16,7 @@ type Model struct {
 	Context  int    `json:"context"`
 	Input    int    `json:"input,omitempty"`
 	Output   int    `json:"output,omitempty"`
-	// Source is "config", "learned", "catalogue", "elsewhere", "family" or "default".
+	// Source is "config", "learned", "server", "catalogue", "elsewhere", "family" or "default".
 	Source string `json:"source"`
 	// Guessed says that a window is not held before the provider has refused once.
 	Guessed bool       `json:"guessed,omitempty"`
