@@ -89,7 +89,8 @@ func TestAskEndsAsItShould(t *testing.T) {
 		{"no such session", []string{"--simulator", "--model", "standin", "--session", "never", "--continue", "hello"}, nil, 125, "", "--continue"},
 		{"continue what", []string{"--continue", "hello"}, nil, 125, "", "--session"},
 		{"model down", []string{"--simulator", "hello"}, []string{"OPENAI_API_KEY=sk-secret-1", "OPENAI_BASE_URL=http://127.0.0.1:1/v1"}, 1, "", "model-error"},
-		{"no Argo CD", []string{"--model", "standin", "hello"}, nil, 125, "", "--simulator"},
+		{"no Argo CD", []string{"--agent", "argocd", "--model", "standin", "hello"}, nil, 125, "", "--simulator"},
+		{"no agent at all", []string{"--model", "standin", "hello"}, nil, 0, "standin-planner", "assistant is asked"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			argv := append([]string{plimsoll, "ask"}, c.args...)
@@ -241,6 +242,10 @@ func rpc(t *testing.T, url, method string, params any, result any) (code int) {
 			Message string
 		}
 	}{Result: result}
+	// An error of a method that streams is one event.
+	if data, ok := strings.CutPrefix(strings.TrimSpace(string(text)), "data:"); ok && strings.HasPrefix(answer.Header.Get("Content-Type"), "text/event-stream") {
+		text = []byte(data)
+	}
 	if err := json.Unmarshal(text, &reply); err != nil {
 		t.Fatalf("%s: %v: %s", method, err, clip(string(text)))
 	}
