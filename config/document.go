@@ -138,7 +138,7 @@ func dotted(parts []part) string {
 // header checks the name of a table; it reports whether the table has one that is known.
 func (d *document) header(parts []part) bool {
 	root := parts[0]
-	if root.name == "tools" || root.name == agentsTable || isTable(root.name) {
+	if root.name == "tools" || root.name == agentsTable || root.name == modelsTable || isTable(root.name) {
 		return true
 	}
 	if d.told[root.name] {
@@ -158,11 +158,11 @@ func (d *document) header(parts []part) bool {
 		return false
 	}
 	fix := "the tables are [" + strings.Join(tableNames(), "], [") + "], [tools.NAME] and [agents.NAME]"
-	known := append(tableNames(), "tools", agentsTable)
+	known := append(tableNames(), "tools", agentsTable, modelsTable)
 	for _, table := range tableNames() {
 		known = append(known, names(table, false)...)
 	}
-	if near := closest(root.name, known); near == "tools" || near == agentsTable || isTable(near) {
+	if near := closest(root.name, known); near == "tools" || near == agentsTable || near == modelsTable || isTable(near) {
 		fix = fmt.Sprintf("did you mean %q?", near)
 	} else if near != "" {
 		fix = fmt.Sprintf("did you mean %q, below a line [%s]?", near, tableOf(near, false))

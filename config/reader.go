@@ -11,7 +11,7 @@ import (
 // address names a value: a key by its [Key.ID], for one tool or, with tool "", for all.
 // Server and of narrow it to one MCP server, and to one tool of that server; instance to one
 // Argo CD; agent to one agent.
-type address struct{ key, tool, server, of, instance, agent string }
+type address struct{ key, tool, server, of, instance, agent, model string }
 
 // entry is a value with its source.
 type entry struct {
@@ -42,6 +42,8 @@ func (r *reader) assign(path []string, w written, src Source) {
 		r.instance(path, w, src)
 	case path[0] == agentsTable:
 		r.agent(path, w, src)
+	case path[0] == modelsTable:
+		r.model(path, w, src)
 	case isTable(path[0]):
 		r.general(path, w, src)
 	default:

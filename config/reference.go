@@ -113,6 +113,13 @@ func writeInit(w io.Writer, project bool) error {
 			fmt.Fprintf(&b, "%s%s = %s\n", mark, k.Name, value)
 		}
 	}
+	if !project {
+		b.WriteString("\n# One model, by the name that requests have for it, where what is known of its window is wrong.\n# [models.\"my-model\"]\n")
+		for _, k := range modelKeys {
+			comment(&b, k.Doc)
+			fmt.Fprintf(&b, "# %s = %s\n", k.Name, k.example)
+		}
+	}
 	_, err := io.WriteString(w, b.String())
 	return err
 }
@@ -215,6 +222,7 @@ func WriteReference(w io.Writer) error {
 		}
 	}
 	writeAgentReference(&b)
+	writeModelReference(&b)
 	b.WriteString("\n### Built-in profiles\n\n| tool | other names | packages | initial_estimate | max_concurrent |\n|---|---|---|---|---|\n")
 	for _, p := range Profiles() {
 		fmt.Fprintf(&b, "| `%s` | %s | %s | %s | %d |\n", p.Name, codeList(p.Aliases), codeList(p.Packages), p.InitialEstimate.Human(), p.MaxConcurrent)

@@ -86,6 +86,7 @@ func (l *Loaded) For(tool string) (Settings, error) {
 			s.sources[k.ID()] = c.src
 		}
 	}
+	s.Window.Models = l.Models()
 	if s.PidsMax == int(Auto) {
 		s.PidsMax = AutoPids(l.cpus)
 	}

@@ -86,6 +86,8 @@ type Key struct {
 	setInstance func(*ArgoCDInstance, any)
 	// setAgent is of the keys of [agents.NAME].
 	setAgent func(*Agent, any)
+	// setModel is of the keys of [models.NAME].
+	setModel func(*ModelLimits, any)
 }
 
 // Alias is another name of a key: those of the program whose users this one takes over.

@@ -151,8 +151,9 @@ type WindowSettings struct {
 	Mode     string `json:"mode"`  // "enforce", "observe" or "off"
 	Provider string `json:"provider"`
 
-	MaxTokens      int            `json:"max_tokens"`      // tokens, or -1 for auto
-	ProviderTokens map[string]int `json:"provider_tokens"` // by "azure_openai", "openai", "bedrock", "anthropic", "gemini", "vertex"; 0 means none
+	MaxTokens      int            `json:"max_tokens"`       // tokens, or -1 for auto
+	Models         []ModelLimits  `json:"models,omitempty"` // of [models.NAME]
+	ProviderTokens map[string]int `json:"provider_tokens"`  // by "azure_openai", "openai", "bedrock", "anthropic", "gemini", "vertex"; 0 means none
 
 	Trigger     float64 `json:"trigger"`
 	Target      float64 `json:"target"`

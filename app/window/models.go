@@ -46,6 +46,12 @@ func Models(app *core.Core, name, provider string) (ModelList, error) {
 	names, count := models.Providers()
 	list := ModelList{Catalogue: models.CatalogueDate, Providers: count, Models: []Model{}}
 	w := settings.Window
+	same := strings.ToLower(strings.TrimSpace(name))
+	for _, m := range w.Models {
+		if own := strings.ToLower(m.Name); name == "" || own == same || strings.HasSuffix(same, "/"+own) {
+			list.Models = append(list.Models, Model{Upstream: "all", Model: m.Name, Context: m.Context, Output: m.Output, Source: models.SourceConfig})
+		}
+	}
 	if w.MaxTokens > 0 {
 		list.Models = append(list.Models, Model{Upstream: "all", Model: "all", Context: w.MaxTokens, Source: models.SourceConfig})
 	}
@@ -58,7 +64,6 @@ func Models(app *core.Core, name, provider string) (ModelList, error) {
 	if err != nil {
 		app.Warn("not all that was learned is listed: " + err.Error())
 	}
-	same := strings.ToLower(strings.TrimSpace(name))
 	for _, e := range learned {
 		if name == "" || e.Model == same || e.Model == same+"[1m]" {
 			list.add(e)

@@ -165,7 +165,14 @@ func Resolver(app *core.Core, w config.WindowSettings, warn func(string)) *model
 
 // Overrides are the windows that the user has set.
 func Overrides(w config.WindowSettings) models.Overrides {
-	return models.Overrides{Provider: w.Provider, Max: max(w.MaxTokens, 0), ByProvider: w.ProviderTokens}
+	o := models.Overrides{Provider: w.Provider, Max: max(w.MaxTokens, 0), ByProvider: w.ProviderTokens}
+	for _, m := range w.Models {
+		if o.ByModel == nil {
+			o.ByModel = map[string]models.ModelOverride{}
+		}
+		o.ByModel[strings.ToLower(m.Name)] = models.ModelOverride{Context: m.Context, Output: m.Output}
+	}
+	return o
 }
 
 func compactorOf(w config.WindowSettings, told Options) (*compact.Compactor, error) {

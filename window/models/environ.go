@@ -26,9 +26,30 @@ type Overrides struct {
 	Provider string
 	// Max is for every model; 0 is none.
 	Max int
+	// ByModel is by the model's name in lower case; a name without a slash is also of those that end in it. It counts before
+	// all others.
+	ByModel map[string]ModelOverride
 	// ByProvider is by "azure_openai", "openai", "bedrock", "anthropic", "gemini", "vertex"; 0
 	// is none. It counts before Max.
 	ByProvider map[string]int
+}
+
+// A ModelOverride is what a user has said of one model, in tokens; 0 is nothing.
+type ModelOverride struct{ Context, Output int }
+
+// of is what is said of a model.
+func (o Overrides) of(model string) ModelOverride {
+	if len(o.ByModel) == 0 {
+		return ModelOverride{}
+	}
+	name := strings.ToLower(strings.TrimSpace(model))
+	if m, ok := o.ByModel[name]; ok {
+		return m
+	}
+	if i := strings.LastIndexByte(name, '/'); i >= 0 {
+		return o.ByModel[name[i+1:]]
+	}
+	return ModelOverride{}
 }
 
 // A known provider of the environment: its variable, its name in LLM_PROVIDER and in

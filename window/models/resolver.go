@@ -63,7 +63,7 @@ type Resolver struct {
 
 // NewResolver returns a Resolver. It reads no file yet.
 func NewResolver(o Options) *Resolver {
-	o.Overrides.ByProvider = maps.Clone(o.Overrides.ByProvider)
+	o.Overrides.ByProvider, o.Overrides.ByModel = maps.Clone(o.Overrides.ByProvider), maps.Clone(o.Overrides.ByModel)
 	return &Resolver{o: o, upstreams: map[string]*upstream{}, warned: map[string]bool{}}
 }
 
@@ -109,7 +109,11 @@ func (l *learnedLimit) inForce(now time.Time) int {
 func (x *Resolver) Window(upstream, model string, betas []string) Window {
 	w, known := Lookup(upstream, model, betas)
 	learned := x.learned(upstream, modelKey(model, betas))
-	override := x.o.Overrides.window(upstream)
+	said := x.o.Overrides.of(model)
+	override := said.Context
+	if override == 0 {
+		override = x.o.Overrides.window(upstream)
+	}
 	asked := 0
 	if override == 0 && learned == 0 && x.o.Ask != nil && MayTruncate(upstream, model) {
 		if n := x.o.Ask(upstream, model); n >= MinContext && n <= MaxContext {
@@ -129,6 +133,9 @@ func (x *Resolver) Window(upstream, model string, betas []string) Window {
 		w = Window{Context: asked, Output: w.Output, Source: SourceServer}
 	case !known:
 		w = Window{Context: x.o.Overrides.fallback(upstream), Source: SourceDefault}
+	}
+	if said.Output > 0 {
+		w.Output = said.Output
 	}
 	if w.Output >= w.Context {
 		w.Output = 0 // such an output says nothing: some entries repeat the window

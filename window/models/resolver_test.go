@@ -378,3 +378,21 @@ func TestServersThatCutAreAsked(t *testing.T) {
 		t.Errorf("asked %v", asked[before:])
 	}
 }
+
+// What the user says of a model counts before what he says of a provider or of all, and a refusal bounds it.
+func TestOverridesOfModels(t *testing.T) {
+	const up = "openai+https://gateway.example/v1"
+	x := NewResolver(Options{Overrides: Overrides{Max: 9000, ByModel: map[string]ModelOverride{"new-model": {Context: 500_000, Output: 70_000}, "vendor/odd": {Output: 100}}}})
+	for model, want := range map[string]Window{
+		"New-Model": {Context: 500_000, Output: 70_000, Source: SourceConfig}, "vendor/new-model": {Context: 500_000, Output: 70_000, Source: SourceConfig},
+		"new-model-2": {Context: 9000, Source: SourceConfig}, "vendor/odd": {Context: 9000, Output: 100, Source: SourceConfig}, "odd": {Context: 9000, Source: SourceConfig},
+	} {
+		if got := x.Window(up, model, nil); got != want {
+			t.Errorf("%s: %+v, want %+v", model, got, want)
+		}
+	}
+	x.Learn(up, "new-model", nil, 200_000, true)
+	if got := x.Window(up, "new-model", nil); got.Context != 200_000 || got.Source != SourceLearned {
+		t.Errorf("after a refusal: %+v", got)
+	}
+}

@@ -1,0 +1,107 @@
+package config
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// modelsTable is where modelKeys stand, below the name of a model.
+const modelsTable = "models"
+
+// maxModelName bounds the name of a model, in bytes: those of gateways have paths in them.
+const maxModelName = 200
+
+// ModelLimits are what [models."NAME"] says of one model, in tokens; 0 is nothing.
+type ModelLimits struct {
+	Name    string `json:"name"`
+	Context int    `json:"context,omitempty"`
+	Output  int    `json:"output,omitempty"`
+	Source  Source `json:"source"`
+}
+
+// modelKeys of [models."NAME"].
+var modelKeys = []*Key{
+	{
+		Name: "context", Type: TypeCount, Project: ProjectNever, min: minTokens, max: maxTokens, example: "1000000",
+		Doc:      "Context window of the model in tokens, at every provider; it counts before everything but what a provider has refused.",
+		setModel: func(m *ModelLimits, v any) { m.Context = v.(int) },
+	},
+	{
+		Name: "output", Type: TypeCount, Project: ProjectNever, min: 1, max: maxTokens, example: "64000",
+		Doc:      "Most tokens of one answer of the model.",
+		setModel: func(m *ModelLimits, v any) { m.Output = v.(int) },
+	},
+}
+
+func init() {
+	for _, k := range modelKeys {
+		k.Table = modelsTable
+	}
+}
+
+// model takes a value of [models."NAME"].
+func (r *reader) model(path []string, w written, src Source) {
+	if len(path) == 2 {
+		r.problem(src, path, describe(w)+", not a table", `write [models."`+clip(path[1])+`"] and context below it`)
+		return
+	}
+	name, key := path[1], path[2]
+	if name == "" || len(name) > maxModelName || strings.ContainsFunc(name, func(c rune) bool { return c <= ' ' || c == 0x7f }) {
+		r.problem(src, path[:2], quote(name)+" is not the name of a model", fmt.Sprintf(`write it as requests do, in quotes, at most %d bytes: [models."gpt-5.2"]`, maxModelName))
+		return
+	}
+	i := slices.IndexFunc(modelKeys, func(k *Key) bool { return k.Name == key })
+	switch {
+	case i < 0:
+		fix := "write context or output"
+		if len(path) > 3 || strings.Contains(key, ".") {
+			fix = `a name with dots stands in quotes: [models."gpt-5.2"]`
+		}
+		r.problem(src, path, "unknown key", fix)
+	case len(path) > 3:
+		r.problem(src, path, "is not a table", "write "+modelKeys[i].Name+" = "+modelKeys[i].example)
+	default:
+		k := modelKeys[i]
+		r.keep(address{key: k.ID(), model: foldModel(name)}, path, k, Alias{Name: k.Name}, name, w, src)
+	}
+}
+
+// foldModel is the name under which what is said of a model is found.
+func foldModel(name string) string { return strings.ToLower(name) }
+
+// Models are the limits of [models], by name.
+func (l *Loaded) Models() []ModelLimits {
+	found := map[string]*ModelLimits{}
+	for _, o := range origins {
+		for at, e := range l.byOrigin[o.rank()] {
+			if at.model != "" && found[at.model] == nil {
+				found[at.model] = &ModelLimits{Name: e.tool, Source: e.src}
+			}
+		}
+	}
+	var out []ModelLimits
+	for folded, m := range found {
+		for _, k := range modelKeys {
+			for _, c := range l.candidatesIn(k, []address{{key: k.ID(), model: folded}}) {
+				if c.ignored == "" {
+					k.setModel(m, c.value)
+				}
+			}
+		}
+		if m.Context > 0 || m.Output > 0 { // a project's file alone says nothing
+			out = append(out, *m)
+		}
+	}
+	slices.SortFunc(out, func(a, b ModelLimits) int { return strings.Compare(a.Name, b.Name) })
+	return out
+}
+
+// writeModelReference writes the table of the keys of a model.
+func writeModelReference(b *strings.Builder) {
+	b.WriteString("\n### [models.\"NAME\"]\n\nOne model, by the name that requests have for it, with or without what stands before a slash; a name with dots stands in quotes.\n\n")
+	b.WriteString("| key | value | project file | what it does |\n|---|---|---|---|\n")
+	for _, k := range modelKeys {
+		fmt.Fprintf(b, "| `%s` | %s | %s | %s |\n", k.Name, k.values(), k.Project, k.Doc)
+	}
+}
