@@ -99,7 +99,7 @@ func TestDefaultsAreTheDocumentedOnes(t *testing.T) {
 		MCP: config.MCPSettings{
 			Wrap: "auto", MaxOutput: config.Auto, MaxItems: 100, PageItems: 20, MaxSearch: 1000, MaxMedia: 8 * limit.MiB, OutputSchema: "relax",
 			Reuse: 30 * time.Second, Early: 30 * time.Second, MaxResult: 4 * limit.GiB, MemoryMax: 2 * limit.GiB, PidsMax: 512, MaxSessions: 1000,
-			MaxProcesses: 16, Idle: 30 * time.Minute, SpoolMax: 8 * limit.GiB, SpoolResults: 1000, SpoolAge: 24 * time.Hour, ArgoCDTokens: "off",
+			MaxProcesses: 16, Idle: 30 * time.Minute, SpoolMax: 8 * limit.GiB, SpoolResults: 1000, SpoolAge: 24 * time.Hour, ArgoCDTokens: "off", ArgoCDTools: "common",
 		},
 		Serve: config.ServeSettings{Listen: "127.0.0.1:4620"},
 	}

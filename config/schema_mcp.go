@@ -144,6 +144,11 @@ var mcpKeys = []*Key{
 		set: func(s *Settings, v any) { s.MCP.ArgoCDWrites = v.(bool) },
 	},
 	{
+		Name: "argocd_tools", Type: TypeChoice, Default: "common", Choices: []string{"common", "all"}, Project: ProjectNever,
+		Doc: "Which tools of the Argo CD server are listed: those that are commonly wanted, or all of them. Those that are not listed work when called by their names.",
+		set: func(s *Settings, v any) { s.MCP.ArgoCDTools = v.(string) },
+	},
+	{
 		Name: "argocd_snapshot", Type: TypeDuration, Default: "0s", Project: ProjectNever, max: int64(24 * time.Hour), example: `"30s"`,
 		Doc: "How long the pages of one listing of Argo CD objects come from one consistent snapshot; 0s reads the server for every page.",
 		set: func(s *Settings, v any) { s.MCP.ArgoCDSnapshot = v.(time.Duration) },

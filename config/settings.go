@@ -233,6 +233,7 @@ type MCPSettings struct {
 	SpoolAge     time.Duration `json:"-"`
 
 	ArgoCDWrites   bool          `json:"argocd_writes"`
+	ArgoCDTools    string        `json:"argocd_tools"`
 	ArgoCDSnapshot time.Duration `json:"-"`
 	ArgoCDTokens   string        `json:"argocd_tokens"` // "off", "allow" or "require"
 }

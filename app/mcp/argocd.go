@@ -85,7 +85,7 @@ func (p *Plane) ArgoCD(clients []*argocd.Client, version string) (*gateway.Serve
 	}
 	tools, err := toolset.New(toolset.Options{
 		Instances: clients, Inventory: inventory.Options{Dir: p.temp, SnapshotTTL: p.Settings.MCP.ArgoCDSnapshot, MaxMatches: p.Settings.MCP.MaxSearch},
-		AllowWrites: p.Settings.MCP.ArgoCDWrites, UserTokens: policy, Journal: p.Journal,
+		AllowWrites: p.Settings.MCP.ArgoCDWrites, AllArguments: p.allArgoCDTools(), UserTokens: policy, Journal: p.Journal,
 	})
 	if err != nil {
 		return nil, fmt.Errorf("the Argo CD tools: %w", err)
@@ -98,14 +98,21 @@ func (p *Plane) ArgoCD(clients []*argocd.Client, version string) (*gateway.Serve
 		return nil, fmt.Errorf("the Argo CD tools: %w", err)
 	}
 	p.cleanup = append(p.cleanup, server.Close)
+	policies := policyOf(p.argocdServer())
+	if !p.allArgoCDTools() {
+		policies.Unlisted = toolset.Rare()
+	}
 	g := gateway.NewServer(gateway.ServerOptions{
 		Name: ArgoCDName, Dial: func(gateway.Dialing) transport.Peer { return server.Dial() }, Spool: p.Spool, Journal: p.Journal,
-		Settings: policyOf(p.argocdServer()), Query: p.Query, TempDir: p.temp,
+		Settings: policies, Query: p.Query, TempDir: p.temp,
 		Builtin: true,
 	})
 	p.servers = append(p.servers, g)
 	return g, nil
 }
+
+// allArgoCDTools tells whether all tools are listed, with all their arguments.
+func (p *Plane) allArgoCDTools() bool { return p.Settings.MCP.ArgoCDTools == "all" }
 
 func tokenPolicy(text string) (toolset.TokenPolicy, error) {
 	switch text {

@@ -96,9 +96,9 @@ func rename(arguments json.RawMessage, oldNames map[string]string) json.RawMessa
 
 // objectDetail holds the arguments that say how much of one object is wanted.
 type objectDetail struct {
-	Full    bool     `json:"full,omitempty" jsonschema:"The whole object, which may be large (default false: what fits into a short answer)"`
-	Include []string `json:"include,omitempty" jsonschema:"What the whole object should have besides: managed_fields, history, helm_values, api_versions"`
-	Part    int      `json:"part,omitempty" jsonschema:"Part of a whole object that is too large for one answer (default 1)"`
+	Full    bool     `json:"full,omitempty" jsonschema:"The whole object"`
+	Include []string `json:"include,omitempty" jsonschema:"With full: managed_fields, history, helm_values, api_versions"`
+	Part    int      `json:"part,omitempty" jsonschema:"Of a large object, from 1"`
 }
 
 func (d objectDetail) keep() (keep redact.Keep, full bool, err error) {

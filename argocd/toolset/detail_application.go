@@ -16,10 +16,7 @@ type applicationArguments struct {
 	objectDetail
 }
 
-const applicationText = `One Argo CD application: source and destination, health and sync, the last or running operation with the resources that failed, conditions, counts of its resources and those that need attention, images, and the last deployment.
-
-full=true gives the whole object; helm values, managed fields and history only with include.
-What comes next: get_application_resource_tree (all resources with health), get_application_managed_resources (what differs from Git), application_service__list_resource_events, application_service__pod_logs, get_application_history.`
+const applicationText = `One application: source, destination, health, sync, the last or running operation with what failed, conditions, counts of its resources and those that need attention, images, last deployment. full=true gives the whole object.`
 
 // appView is what the answer takes from an Application (pkg/apis/application/v1alpha1/types.go).
 type appView struct {

@@ -13,15 +13,15 @@ import (
 
 type eventsArguments struct {
 	appArgs
-	Kind              string `json:"kind,omitempty" jsonschema:"Kind of the resource whose events are wanted, e.g. Pod"`
-	ResourceName      string `json:"resource_name,omitempty" jsonschema:"Name of that resource; empty: events of the application itself"`
-	ResourceNamespace string `json:"resource_namespace,omitempty" jsonschema:"Namespace of that resource; empty: found by kind and name"`
+	Kind              string `json:"kind,omitempty" jsonschema:"Of the resource, e.g. Pod"`
+	ResourceName      string `json:"resource_name,omitempty" jsonschema:"Empty: the application itself"`
+	ResourceNamespace string `json:"resource_namespace,omitempty" jsonschema:"Found by kind and name if empty"`
 	ResourceUID       string `json:"resource_uid,omitempty" jsonschema:"UID of that resource; empty: found by kind and name"`
 	Type              string `json:"type,omitempty" jsonschema:"Only Normal or only Warning events"`
 	paging
 }
 
-const eventsText = `Kubernetes events, newest first: of an application itself (syncs, operations, status changes), or of one of its resources when resource_name says which (scheduling, image pulls, probes, restarts). Clusters keep events for about an hour.`
+const eventsText = `Kubernetes events, newest first: of an application, or of one of its resources when resource_name says which. Clusters keep them for about an hour.`
 
 // event is an Event of Kubernetes (core/v1), with the fields that either version fills.
 type event struct {

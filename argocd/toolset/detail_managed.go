@@ -16,15 +16,13 @@ import (
 type managedArguments struct {
 	appArgs
 	resourceSelector
-	All  bool `json:"all,omitempty" jsonschema:"Also resources that are as they should be (default false)"`
-	Full bool `json:"full,omitempty" jsonschema:"Both manifests of each resource in place of the differences, which is large (default false)"`
+	All  bool `json:"all,omitempty" jsonschema:"Also what is in sync"`
+	Full bool `json:"full,omitempty" jsonschema:"Both manifests"`
 	paging
 }
 
-const managedText = `What differs between the cluster and Git, resource by resource: only those that are out of sync, with a line for each value that differs.
-
-~ path: LIVE → DESIRED    + path: only desired    - path: only live
-state says whether a resource differs, is missing in the cluster, or is to be pruned (in the cluster, no longer in Git). kind and resource_name pick one resource and show more of its lines; all=true also lists what is in sync; full=true gives both manifests. Secrets are masked: that they differ is shown, not how.`
+const managedText = `What differs between the cluster and Git, by resource: ~ path: LIVE → DESIRED, + only desired, - only live.
+kind and resource_name pick one resource and show more of it; all=true also lists what is in sync; full=true gives both manifests. Secrets are masked.`
 
 // managedResource is a ResourceDiff of types.go.
 type managedResource struct {

@@ -14,9 +14,9 @@ import (
 // resourceArguments name one resource of an application.
 type resourceArguments struct {
 	appArgs
-	Kind              string `json:"kind" jsonschema:"Kind of the resource, e.g. Deployment"`
-	ResourceName      string `json:"resource_name" jsonschema:"Name of the resource"`
-	ResourceNamespace string `json:"resource_namespace,omitempty" jsonschema:"Its namespace; empty: found by kind and name"`
+	Kind              string `json:"kind" jsonschema:"E.g. Deployment"`
+	ResourceName      string `json:"resource_name" jsonschema:"Its name"`
+	ResourceNamespace string `json:"resource_namespace,omitempty" jsonschema:"Found by kind and name if empty"`
 	Group             string `json:"group,omitempty" jsonschema:"API group; empty: found by kind and name"`
 	Version           string `json:"version,omitempty" jsonschema:"API version; empty: found by kind and name"`
 }
@@ -76,7 +76,7 @@ func within(namespace string) string {
 	return " in namespace " + short(namespace)
 }
 
-const resourceText = `The live manifest of one resource of an application, as it is in the cluster. Data of Secrets and what looks like a credential is masked; managed fields are left out. kind and resource_name are enough where they are unique.`
+const resourceText = `The live manifest of one resource of an application; Secrets and credentials are masked. kind and resource_name are enough where they are unique.`
 
 type getResourceArguments struct {
 	resourceArguments

@@ -14,7 +14,7 @@ import (
 type applicationSetArguments struct {
 	target
 	Name      string `json:"name" jsonschema:"The application set"`
-	Namespace string `json:"namespace,omitempty" jsonschema:"Namespace the application set lies in, if not Argo CD's"`
+	Namespace string `json:"namespace,omitempty" jsonschema:"If not Argo CD's"`
 	objectDetail
 }
 

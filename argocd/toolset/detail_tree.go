@@ -13,10 +13,10 @@ import (
 
 // resourceSelector is the part of the arguments that picks resources of an application.
 type resourceSelector struct {
-	Kind              string `json:"kind,omitempty" jsonschema:"Only this kind, e.g. Pod"`
+	Kind              string `json:"kind,omitempty" jsonschema:"E.g. Pod"`
 	Group             string `json:"group,omitempty" jsonschema:"Only this API group, e.g. apps"`
-	ResourceNamespace string `json:"resource_namespace,omitempty" jsonschema:"Only resources in this namespace"`
-	ResourceName      string `json:"resource_name,omitempty" jsonschema:"Only resources of exactly this name"`
+	ResourceNamespace string `json:"resource_namespace,omitempty" jsonschema:"Of the resources"`
+	ResourceName      string `json:"resource_name,omitempty" jsonschema:"Exactly"`
 }
 
 // grouped reads a kind as answers show it, "apps/Deployment", where no group is given.
@@ -36,13 +36,11 @@ func (p resourceSelector) fits(r treeRef) bool {
 type treeArguments struct {
 	appArgs
 	resourceSelector
-	Health []string `json:"health,omitempty" jsonschema:"Only these: Healthy, Progressing, Degraded, Suspended, Missing, Unknown, none"`
+	Health []string `json:"health,omitempty" jsonschema:"Healthy, Progressing, Degraded, Suspended, Missing, Unknown, none"`
 	paging
 }
 
-const treeText = `All resources of an application, also those that controllers made (ReplicaSets, Pods), with their health. The summary counts all of them by kind and health; then they come in pages, what is unhealthy first.
-
-kind="Pod" lists the pods, whose logs application_service__pod_logs reads. health=["Degraded","Progressing"] shows what needs attention. orphaned=true in a row: it lies in the application's namespace and belongs to no application.`
+const treeText = `All resources of an application, also those that controllers made (ReplicaSets, Pods), with their health, unhealthy first; the summary counts all of them. health=["Degraded","Progressing"] shows what needs attention.`
 
 // treeRef names a resource (ResourceRef of types.go).
 type treeRef struct {

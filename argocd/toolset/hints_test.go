@@ -23,7 +23,7 @@ var originals = map[string][]string{
 func TestTools(t *testing.T) {
 	t.Parallel()
 	for _, writes := range []bool{false, true} {
-		set, _ := recordedToolset(t, toolset.Options{AllowWrites: writes})
+		set, _ := recordedToolset(t, toolset.Options{AllowWrites: writes, AllArguments: true})
 		tools := set.Tools()
 		server, err := builtin.New(builtin.Options{Name: "argocd", Version: "1", Tools: tools, Instructions: set.Instructions()})
 		if err != nil {

@@ -22,8 +22,8 @@ const (
 
 // paging is the part of the arguments that says which page.
 type paging struct {
-	Page     int `json:"page,omitempty" jsonschema:"Page number, from 1 (default 1)"`
-	PageSize int `json:"page_size,omitempty" jsonschema:"Items on a page, 1 to 100 (default: all of up to 50, else 20)"`
+	Page     int `json:"page,omitempty" jsonschema:"From 1"`
+	PageSize int `json:"page_size,omitempty" jsonschema:"At most 100 (default: all of up to 50, else 20)"`
 }
 
 // clamped is what the paging asks for, inside what there is.
@@ -55,9 +55,9 @@ func (p paging) note() string {
 // detailOptions holds the arguments that say how much of each object is wanted.
 type detailOptions struct {
 	SummaryOnly *bool    `json:"summary_only,omitempty" jsonschema:"Short rows (default true); false is full=true"`
-	Full        bool     `json:"full,omitempty" jsonschema:"Whole objects, large, in place of short rows (default false)"`
-	Include     []string `json:"include,omitempty" jsonschema:"What full objects should have besides: managed_fields, history, helm_values, api_versions"`
-	Part        int      `json:"part,omitempty" jsonschema:"Part of a whole object that is too large for one answer (default 1)"`
+	Full        bool     `json:"full,omitempty" jsonschema:"Whole objects"`
+	Include     []string `json:"include,omitempty" jsonschema:"With full: managed_fields, history, helm_values, api_versions"`
+	Part        int      `json:"part,omitempty" jsonschema:"Of a large object, from 1"`
 	Fresh       bool     `json:"fresh,omitempty" jsonschema:"Read the server again even if this listing was read a moment ago (default false)"`
 }
 

@@ -13,26 +13,23 @@ import (
 type listApplicationsArguments struct {
 	target
 	Project      []string `json:"project,omitempty" jsonschema:"Only these projects"`
-	Name         string   `json:"name,omitempty" jsonschema:"Only the application of exactly this name"`
-	Repo         string   `json:"repo,omitempty" jsonschema:"Only applications of exactly this repository URL"`
-	Namespace    string   `json:"namespace,omitempty" jsonschema:"Only applications that live in this namespace (not where they deploy to)"`
+	Name         string   `json:"name,omitempty" jsonschema:"Exactly"`
+	Repo         string   `json:"repo,omitempty" jsonschema:"Exactly this URL"`
+	Namespace    string   `json:"namespace,omitempty" jsonschema:"They live in, not where they deploy to"`
 	AppNamespace string   `json:"app_namespace,omitempty" jsonschema:"The same as namespace"`
-	Destination  string   `json:"destination_namespace,omitempty" jsonschema:"Only applications that deploy to this namespace"`
-	Cluster      string   `json:"cluster,omitempty" jsonschema:"Only applications that deploy to this cluster (name or URL, whichever the application gives)"`
-	Selector     string   `json:"selector,omitempty" jsonschema:"Kubernetes label selector, e.g. team=payments,env in (prod,stage)"`
-	Health       []string `json:"health,omitempty" jsonschema:"Only these: Healthy, Progressing, Degraded, Suspended, Missing, Unknown, none"`
-	Sync         []string `json:"sync,omitempty" jsonschema:"Only these: Synced, OutOfSync, Unknown, none"`
+	Destination  string   `json:"destination_namespace,omitempty" jsonschema:"They deploy to"`
+	Cluster      string   `json:"cluster,omitempty" jsonschema:"They deploy to: name or URL"`
+	Selector     string   `json:"selector,omitempty" jsonschema:"Labels, e.g. team=payments,env in (prod,stage)"`
+	Health       []string `json:"health,omitempty" jsonschema:"Healthy, Progressing, Degraded, Suspended, Missing, Unknown, none"`
+	Sync         []string `json:"sync,omitempty" jsonschema:"Synced, OutOfSync, Unknown, none"`
 	Refresh      string   `json:"refresh,omitempty" jsonschema:"Does nothing: a list cannot refresh applications"`
 	detailOptions
 	paging
 }
 
-const listApplicationsText = `List Argo CD applications, one page at a time, sorted by name.
-
-Every page comes with exact counts by health, sync status and project ("summary") over ALL matching applications, not only those on the page: for "how many" or "is anything degraded" page 1 is enough, and page_size=1 the cheapest.
-Filters work together. name and repo are exact; to find by a part of anything use search_argocd_resources. health=["Degraded","Missing"] and sync=["OutOfSync"] show what needs attention.
-Rows are short. "dest" is the cluster and the namespace deployed to, "rev" the target revision. For one application in detail use get_application_details. full=true gives whole objects and is large.
-"next" is the call for the following page. Link to an application: put its namespace and name into "link".`
+const listApplicationsText = `Argo CD applications by page, sorted by name. Every page has exact counts by health, sync status and project ("summary") over ALL that match: for "how many" page_size=1 is the cheapest.
+Filters work together; name and repo are exact (search_argocd_resources finds parts). health=["Degraded","Missing"], sync=["OutOfSync"] show what needs attention.
+"dest" is cluster and namespace deployed to, "rev" the target revision. "next" is the call for the next page. "link" takes a row's namespace and name.`
 
 func (t *Toolset) listApplications() builtin.Tool {
 	return builtin.Typed(builtin.Tool{

@@ -11,16 +11,14 @@ import (
 
 type listApplicationSetsArguments struct {
 	target
-	Projects  []string `json:"param_projects,omitempty" jsonschema:"Only application sets whose template is in these projects"`
-	Selector  string   `json:"param_selector,omitempty" jsonschema:"Kubernetes label selector, e.g. team=payments"`
-	Namespace string   `json:"param_appsetNamespace,omitempty" jsonschema:"Only application sets that live in this namespace"`
+	Projects  []string `json:"param_projects,omitempty" jsonschema:"Of the template"`
+	Selector  string   `json:"param_selector,omitempty" jsonschema:"Labels, e.g. team=payments"`
+	Namespace string   `json:"param_appsetNamespace,omitempty" jsonschema:"They live in"`
 	detailOptions
 	paging
 }
 
-const listApplicationSetsText = `List Argo CD application sets, one page at a time, sorted by name.
-
-A row has the name, namespace, project, the kinds of generators, what the template deploys and the status. For all of one use applicationset_service__get. To find application sets by a part of a name, repository or path use search_argocd_resources with resource_types=["applicationsets"]. "pagination" and "summary" count all that match, not only the page; "next" is the call for the following page.`
+const listApplicationSetsText = `Application sets by page: name, project, kinds of generators, what the template deploys, status. search_argocd_resources finds by parts; applicationset_service__get has all of one.`
 
 func (t *Toolset) listApplicationSets() builtin.Tool {
 	return builtin.Typed(builtin.Tool{

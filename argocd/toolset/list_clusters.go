@@ -13,17 +13,15 @@ import (
 
 type listClustersArguments struct {
 	target
-	Server  string `json:"param_server,omitempty" jsonschema:"Only the cluster of exactly this URL, with its port"`
-	Name    string `json:"param_name,omitempty" jsonschema:"Only the cluster of exactly this name"`
+	Server  string `json:"param_server,omitempty" jsonschema:"Exactly this URL, with its port"`
+	Name    string `json:"param_name,omitempty" jsonschema:"Exactly"`
 	IDType  string `json:"param_id_type,omitempty" jsonschema:"What param_id_value is: server (default), name or name_escaped"`
 	IDValue string `json:"param_id_value,omitempty" jsonschema:"URL or name of the cluster, as param_id_type says"`
 	detailOptions
 	paging
 }
 
-const listClustersText = `List the Kubernetes clusters that Argo CD deploys to, one page at a time, sorted by name.
-
-A row has the name, the server URL, the Kubernetes version, the state of the connection and how many applications deploy there; "summary" counts all clusters by the state of their connection. For all of one cluster use cluster_service__get. Credentials are never shown. To find clusters by a label or a part of a name use search_argocd_resources with resource_types=["clusters"].`
+const listClustersText = `Clusters that Argo CD deploys to: name, URL, version, state of the connection, applications. Credentials are never shown.`
 
 func (t *Toolset) listClusters() builtin.Tool {
 	return builtin.Typed(builtin.Tool{

@@ -11,14 +11,12 @@ import (
 
 type listProjectsArguments struct {
 	target
-	Name string `json:"param_name,omitempty" jsonschema:"Only the project of exactly this name"`
+	Name string `json:"param_name,omitempty" jsonschema:"Exactly"`
 	detailOptions
 	paging
 }
 
-const listProjectsText = `List Argo CD projects (AppProjects), one page at a time, sorted by name.
-
-A row has the name, the description and what the project allows. For all of one project use project_get. To find projects by a part of a name, repository, destination or role use search_argocd_resources with resource_types=["projects"]. "pagination" has the exact total; "next" is the call for the following page.`
+const listProjectsText = `Projects (AppProjects) by page: name, description, what they allow. project_get has all of one.`
 
 func (t *Toolset) listProjects() builtin.Tool {
 	return builtin.Typed(builtin.Tool{

@@ -28,26 +28,25 @@ const (
 
 type logsArguments struct {
 	appArgs
-	Pod               string `json:"pod,omitempty" jsonschema:"Only this pod; empty: all pods of the application, or of the workload"`
-	Container         string `json:"container,omitempty" jsonschema:"Container; needed where pods have several"`
-	Kind              string `json:"kind,omitempty" jsonschema:"Kind of the workload whose pods are meant, e.g. Deployment"`
+	Pod               string `json:"pod,omitempty" jsonschema:"Only this one"`
+	Container         string `json:"container,omitempty" jsonschema:"Needed where pods have several"`
+	Kind              string `json:"kind,omitempty" jsonschema:"Of the workload, e.g. Deployment"`
 	Group             string `json:"group,omitempty" jsonschema:"API group of the workload, e.g. apps"`
-	ResourceName      string `json:"resource_name,omitempty" jsonschema:"Name of the workload"`
-	ResourceNamespace string `json:"resource_namespace,omitempty" jsonschema:"Namespace of the pods"`
-	TailLines         *int   `json:"tail_lines,omitempty" jsonschema:"Last lines of each pod (default 100, at most 100000)"`
-	Since             string `json:"since,omitempty" jsonschema:"Only lines since then: a duration (15m, 2h, 90 for seconds) or a time (RFC 3339)"`
+	ResourceName      string `json:"resource_name,omitempty" jsonschema:"Of the workload"`
+	ResourceNamespace string `json:"resource_namespace,omitempty" jsonschema:"Of the pods"`
+	TailLines         *int   `json:"tail_lines,omitempty" jsonschema:"Of each pod (default 100, at most 100000)"`
+	Since             string `json:"since,omitempty" jsonschema:"15m, 2h, 90 (seconds) or a time (RFC 3339)"`
 	Until             string `json:"until,omitempty" jsonschema:"Only lines until then: a time (RFC 3339)"`
-	Filter            string `json:"filter,omitempty" jsonschema:"Only lines that hold this text; with ! before it: only those that do not"`
+	Filter            string `json:"filter,omitempty" jsonschema:"Lines with this text; !text: without it"`
 	MatchCase         bool   `json:"match_case,omitempty" jsonschema:"The filter minds the case (default false)"`
-	Previous          bool   `json:"previous,omitempty" jsonschema:"Logs of the container before its last restart: why it crashed"`
+	Previous          bool   `json:"previous,omitempty" jsonschema:"Before the last restart"`
 	Follow            bool   `json:"follow,omitempty" jsonschema:"Wait for new lines too, for follow_seconds"`
 	FollowSeconds     int    `json:"follow_seconds,omitempty" jsonschema:"How long to follow (default 15, at most 600)"`
 	Timestamps        *bool  `json:"timestamps,omitempty" jsonschema:"The time before each line (default true)"`
 }
 
-const logsText = `Logs of an application's pods, oldest line first: "TIME POD: line" (the pod only where several are asked for). Credentials in lines are masked.
-
-Default: the last 100 lines of each pod. pod picks one, kind with resource_name the pods of a workload (Argo CD refuses more than about 10 pods at a time). previous=true shows what a crashed container said. filter is applied to the lines that tail_lines picks: for a search in more of them raise tail_lines or give since. Long logs come in pages that can be searched.`
+const logsText = `Logs of an application's pods, oldest line first, by default the last 100 lines of each pod; credentials are masked.
+pod picks one, kind with resource_name a workload's (more than about 10 pods are refused). previous=true: what a crashed container said. filter sees the lines that tail_lines or since pick.`
 
 func (t *Toolset) logsTool() builtin.Tool {
 	return reading(t, builtin.Tool{Name: "application_service__pod_logs", Title: "Logs of an application", Description: logsText},

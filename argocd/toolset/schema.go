@@ -8,13 +8,18 @@ import (
 // forOptions adapts a tool's schema to the options: the argument "instance" names the instances where there are several and is
 // not there where there is one, and "fresh" is only there where listings are kept. A call that sends them is understood all the
 // same. Every argument costs the model tokens in each of its requests.
-func (t *Toolset) forOptions(schema json.RawMessage) json.RawMessage {
+func (t *Toolset) forOptions(tool string, schema json.RawMessage) json.RawMessage {
 	var whole, properties map[string]json.RawMessage
 	if json.Unmarshal(schema, &whole) != nil || json.Unmarshal(whole["properties"], &properties) != nil {
 		return schema
 	}
 	if t.o.Inventory.SnapshotTTL <= 0 {
 		delete(properties, "fresh")
+	}
+	if !t.o.AllArguments {
+		for _, name := range rareArguments(tool) {
+			delete(properties, name)
+		}
 	}
 	if _, has := properties["instance"]; has {
 		delete(properties, "instance")

@@ -18,21 +18,18 @@ const maxQuery = 2 << 10
 
 type searchArguments struct {
 	target
-	Query         string   `json:"query" jsonschema:"What to look for: a part of any text, or an RE2 regular expression"`
-	ResourceTypes []string `json:"resource_types,omitempty" jsonschema:"Where to look: applications, projects, applicationsets, clusters (default all)"`
-	CaseSensitive bool     `json:"case_sensitive,omitempty" jsonschema:"Tell upper from lower case (default false)"`
-	Literal       bool     `json:"literal,omitempty" jsonschema:"Take query as plain text and not as a regular expression (default false)"`
-	Project       []string `json:"project,omitempty" jsonschema:"Only applications of these projects; other kinds are not searched"`
+	Query         string   `json:"query" jsonschema:"A part of any text, or a regular expression"`
+	ResourceTypes []string `json:"resource_types,omitempty" jsonschema:"applications, projects, applicationsets, clusters (default all)"`
+	CaseSensitive bool     `json:"case_sensitive,omitempty" jsonschema:"Case matters"`
+	Literal       bool     `json:"literal,omitempty" jsonschema:"query is plain text"`
+	Project       []string `json:"project,omitempty" jsonschema:"Only applications of these"`
 	Fresh         bool     `json:"fresh,omitempty" jsonschema:"Read the server again even if this search was made a moment ago (default false)"`
 	paging
 }
 
-const searchText = `Search all Argo CD applications, projects, application sets and clusters at once. Always exhaustive: every object is read, totals are exact.
-
-Looks into names, namespaces, labels (also as key=value), annotations, descriptions, repositories, paths, charts, revisions, destinations and all sources of multi-source applications. "matched" of a result names the fields that match.
-query is an RE2 regular expression, upper and lower case are the same unless case_sensitive; literal=true takes it as it stands. Examples: payments, ^billing-.*-prod$, team=(search|catalog).
-Health and sync status are not searched: use list_applications with health or sync for that.
-Pages are made after filtering: total_matches and "breakdown" count all matches; "summary" counts the matching applications by health, sync and project. More than 1000 matches are an error that says how to narrow the search. "next" is the call for the following page.`
+const searchText = `Searches all applications, projects, application sets and clusters; every object is read, totals are exact.
+query is an RE2 regular expression (literal=true takes it as it stands), case does not matter unless case_sensitive: payments, ^billing-.*-prod$, team=(search|catalog). It looks into names, namespaces, labels (key=value too), annotations, descriptions, repositories, paths, charts, revisions and destinations; a whole status word (Degraded, OutOfSync, Failed) finds by status. "matched" names the fields.
+More than 1000 matches are an error that says how to narrow. "next" is the call for the next page.`
 
 func (t *Toolset) search() builtin.Tool {
 	return builtin.Typed(builtin.Tool{

@@ -25,6 +25,8 @@ type Options struct {
 	Inventory inventory.Options
 	// AllowWrites adds the tools that change something.
 	AllowWrites bool
+	// AllArguments has every argument in the schemas; else those that are rarely wanted are understood and not shown.
+	AllArguments bool
 	// UserTokens says whose token a call is made with.
 	UserTokens TokenPolicy
 	// UserHeader is the header that carries a user's own token, "" is [DefaultUserHeader].
@@ -73,7 +75,7 @@ func New(o Options) (*Toolset, error) {
 		t.tools = append(t.tools, t.writeTools()...)
 	}
 	for i := range t.tools {
-		t.tools[i].Input = t.forOptions(t.tools[i].Input)
+		t.tools[i].Input = t.forOptions(t.tools[i].Name, t.tools[i].Input)
 	}
 	return t, nil
 }

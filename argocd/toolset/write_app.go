@@ -16,7 +16,7 @@ import (
 type appArgs struct {
 	target
 	Name      string `json:"name" jsonschema:"the application"`
-	Namespace string `json:"namespace,omitempty" jsonschema:"namespace the application itself lies in, if not Argo CD's"`
+	Namespace string `json:"namespace,omitempty" jsonschema:"its namespace, if not Argo CD's"`
 	Project   string `json:"project,omitempty" jsonschema:"its project; tells a missing application from a forbidden one"`
 }
 

@@ -26,7 +26,7 @@ type createArgs struct {
 	AutomatedSync    bool              `json:"automated_sync,omitempty" jsonschema:"default false"`
 	Prune            bool              `json:"prune,omitempty" jsonschema:"with automated_sync; default false"`
 	SelfHeal         bool              `json:"self_heal,omitempty" jsonschema:"with automated_sync; default false"`
-	Namespace        string            `json:"namespace,omitempty" jsonschema:"namespace the application itself lies in, if not Argo CD's"`
+	Namespace        string            `json:"namespace,omitempty" jsonschema:"its namespace, if not Argo CD's"`
 	Validate         *bool             `json:"validate,omitempty" jsonschema:"the server checks source and destination first; default true"`
 	Upsert           bool              `json:"upsert,omitempty" jsonschema:"replace the specification if there is such an application; default false"`
 	DirectoryRecurse bool              `json:"directory_recurse,omitempty" jsonschema:"manifests of subdirectories too; default false"`

@@ -15,7 +15,7 @@ import (
 type updateArgs struct {
 	target
 	Name           string `json:"name" jsonschema:"the application"`
-	Namespace      string `json:"namespace,omitempty" jsonschema:"namespace the application itself lies in, if not Argo CD's"`
+	Namespace      string `json:"namespace,omitempty" jsonschema:"its namespace, if not Argo CD's"`
 	Project        string `json:"project,omitempty" jsonschema:"move it to this project"`
 	RepoURL        string `json:"repo_url,omitempty"`
 	Path           string `json:"path,omitempty"`

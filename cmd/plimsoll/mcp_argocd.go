@@ -18,7 +18,7 @@ func newMCPArgoCDCommand() *cobra.Command {
 	var o app.ArgoCDOptions
 	var sim simulatorFlags
 	var snapshot time.Duration
-	var tokens, maxOutput string
+	var tokens, maxOutput, tools string
 	var writes, events, list, asJSON bool
 	cmd := &cobra.Command{
 		Use:   "argocd",
@@ -48,6 +48,7 @@ Tools that change something are there with --allow-writes only, and ask for a co
 				{"snapshot-ttl", "mcp.argocd_snapshot", snapshot.String()},
 				{"user-tokens", "mcp.argocd_tokens", tokens},
 				{"allow-writes", "mcp.argocd_writes", fmt.Sprint(writes)},
+				{"tools", "mcp.argocd_tools", tools},
 			} {
 				if cmd.Flags().Changed(f.name) {
 					flags = append(flags, config.Flag{Name: "--" + f.name, Key: f.key, Value: f.value})
@@ -74,6 +75,8 @@ Tools that change something are there with --allow-writes only, and ask for a co
 	argocdFlags(cmd, &o)
 	sim.add(cmd)
 	f.BoolVar(&writes, "allow-writes", false, "also the tools that change something: sync, rollback, create, update, delete …")
+	f.StringVar(&tools, "tools", "", "common or all: which tools are listed; those that are not work when called by their names (default common)")
+	_ = cmd.RegisterFlagCompletionFunc("tools", cobra.FixedCompletions([]cobra.Completion{"common", "all"}, cobra.ShellCompDirectiveNoFileComp))
 	f.DurationVar(&snapshot, "snapshot-ttl", 0, "pages of one listing come from one snapshot for this long (default: read the server for every page)")
 	f.StringVar(&tokens, "user-tokens", "", "off, allow or require: whether clients over HTTP act with their own Argo CD tokens")
 	f.StringVar(&o.Listen, "listen", "", "serve streamable HTTP on this address instead of standard streams")

@@ -3,6 +3,7 @@ package gateway
 import (
 	"bytes"
 	"fmt"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -72,6 +73,9 @@ func edit(tools []listed, s *Settings, added [][]byte, plain bool) clientList {
 	for _, t := range tools {
 		if s.restrictsTools() && (t.name == "" || !s.allows(t.name) || s.ReadOnly && !readOnly(t.raw)) {
 			e.hidden++
+			continue
+		}
+		if slices.Contains(s.Unlisted, t.name) {
 			continue
 		}
 		if e.shown++; e.shown > 1 {

@@ -72,6 +72,9 @@ type Settings struct {
 	// Allow and Deny are patterns of tool names with * for any text. Nothing in Allow
 	// allows all; Deny is stronger.
 	Allow, Deny []string
+	// Unlisted are tools that are not shown and may be called by their names: what is rarely wanted costs a model tokens in each
+	// of its requests.
+	Unlisted []string
 	// ReadOnly hides and refuses tools that do not say of themselves that they change
 	// nothing (annotations.readOnlyHint).
 	ReadOnly bool

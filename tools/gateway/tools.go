@@ -47,7 +47,7 @@ func describeQuery(n result.Names) string {
 
 const (
 	handleSchema = `"handle":{"type":"string","description":"From the notice of the large result"}`
-	readOnlyHint = `"annotations":{"readOnlyHint":true,"destructiveHint":false,"idempotentHint":true,"openWorldHint":false}`
+	readOnlyHint = `"annotations":{"readOnlyHint":true,"openWorldHint":false}`
 )
 
 // addedTools are the raw definitions of the tools that read kept results, in the order in

@@ -195,7 +195,7 @@ func official(t *testing.T, c *mcp.ClientSession, running chan context.Context, 
 	var names []string
 	for _, tool := range list.Tools {
 		names = append(names, tool.Name)
-		if tool.Name == "whoami" && (!tool.Annotations.ReadOnlyHint || *tool.Annotations.DestructiveHint || *tool.Annotations.OpenWorldHint) {
+		if tool.Name == "whoami" && (!tool.Annotations.ReadOnlyHint || tool.Annotations.OpenWorldHint == nil || *tool.Annotations.OpenWorldHint) {
 			t.Errorf("%+v", tool.Annotations)
 		}
 	}

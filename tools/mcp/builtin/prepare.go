@@ -137,7 +137,22 @@ func (t *Tool) appendTo(b []byte) []byte {
 		compact.Write(t.Input) // it was checked
 	}
 	b = append(append(b, `,"inputSchema":`...), compact.Bytes()...)
-	h := t.Hints
-	return fmt.Appendf(b, `,"annotations":{"readOnlyHint":%t,"destructiveHint":%t,"idempotentHint":%t,"openWorldHint":%t}}`,
-		h.ReadOnly, h.Destructive, h.Idempotent, h.OpenWorld)
+	return append(t.Hints.appendTo(b), '}')
+}
+
+// appendTo appends the annotations, but for what MCP has as its default: they are in each request to a model.
+func (h Hints) appendTo(b []byte) []byte {
+	b = append(b, `,"annotations":{`...)
+	if h.ReadOnly { // destructive and idempotent say nothing then
+		b = append(b, `"readOnlyHint":true`...)
+	} else {
+		b = fmt.Appendf(b, `"destructiveHint":%t`, h.Destructive)
+		if h.Idempotent {
+			b = append(b, `,"idempotentHint":true`...)
+		}
+	}
+	if !h.OpenWorld {
+		b = append(b, `,"openWorldHint":false`...)
+	}
+	return append(b, '}')
 }

@@ -76,8 +76,8 @@ func TestTheListIsOneSortedPageWithAllHints(t *testing.T) {
 	p := newServer(t, builtin.Options{Tools: tools}).Dial()
 	got := ask(t, p, `{"jsonrpc":"2.0","id":1,"method":"tools/list"}`)
 	want := `{"jsonrpc":"2.0","id":1,"result":{"tools":[` +
-		`{"name":"alpha","title":"A","description":"Does alpha.","inputSchema":{"type":"object","properties":{"n":{"type":"integer"}}},"annotations":{"readOnlyHint":true,"destructiveHint":false,"idempotentHint":true,"openWorldHint":false}},` +
-		`{"name":"zeta","description":"Does zeta.","inputSchema":{"type":"object","additionalProperties":false},"annotations":{"readOnlyHint":false,"destructiveHint":false,"idempotentHint":false,"openWorldHint":false}}]}}`
+		`{"name":"alpha","title":"A","description":"Does alpha.","inputSchema":{"type":"object","properties":{"n":{"type":"integer"}}},"annotations":{"readOnlyHint":true,"openWorldHint":false}},` +
+		`{"name":"zeta","description":"Does zeta.","inputSchema":{"type":"object","additionalProperties":false},"annotations":{"destructiveHint":false,"openWorldHint":false}}]}}`
 	if string(got.frames[0]) != want {
 		t.Errorf("got  %s\nwant %s", got.frames[0], want)
 	}

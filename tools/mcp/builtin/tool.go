@@ -11,8 +11,7 @@ import (
 	"github.com/plimsoll/plimsoll/limit"
 )
 
-// Hints are a tool's annotations, as MCP names them. All four are always written: a client
-// that finds one missing takes the worst for granted.
+// Hints are a tool's annotations, as MCP names them.
 type Hints struct{ ReadOnly, Destructive, Idempotent, OpenWorld bool }
 
 // Tool is one tool of a [Server].
