@@ -36,7 +36,7 @@ func (p resourceSelector) fits(r treeRef) bool {
 type treeArguments struct {
 	appArgs
 	resourceSelector
-	Health []string `json:"health,omitempty" jsonschema:"Healthy, Progressing, Degraded, Suspended, Missing, Unknown, none"`
+	Health []string `json:"health,omitempty" jsonschema:"Only these: Healthy, Progressing, Degraded, Suspended, Missing, Unknown, none"`
 	paging
 }
 

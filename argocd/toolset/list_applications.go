@@ -20,8 +20,8 @@ type listApplicationsArguments struct {
 	Destination  string   `json:"destination_namespace,omitempty" jsonschema:"They deploy to"`
 	Cluster      string   `json:"cluster,omitempty" jsonschema:"They deploy to: name or URL"`
 	Selector     string   `json:"selector,omitempty" jsonschema:"Labels, e.g. team=payments,env in (prod,stage)"`
-	Health       []string `json:"health,omitempty" jsonschema:"Healthy, Progressing, Degraded, Suspended, Missing, Unknown, none"`
-	Sync         []string `json:"sync,omitempty" jsonschema:"Synced, OutOfSync, Unknown, none"`
+	Health       []string `json:"health,omitempty" jsonschema:"Only these: Healthy, Progressing, Degraded, Suspended, Missing, Unknown, none"`
+	Sync         []string `json:"sync,omitempty" jsonschema:"Only these: Synced, OutOfSync, Unknown, none"`
 	Refresh      string   `json:"refresh,omitempty" jsonschema:"Does nothing: a list cannot refresh applications"`
 	detailOptions
 	paging
