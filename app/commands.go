@@ -20,7 +20,6 @@ const StandinModel = agents.StandinModel
 
 // The parts of a run's report and of a listing; each is described in [run].
 var (
-	Tokens             = run.Tokens
 	MiB                = run.MiB
 	EnterRun           = run.EnterRun
 	DistrustedEstimate = run.DistrustedEstimate
@@ -58,6 +57,8 @@ type (
 	AskReport         = agents.AskReport
 	AskedAgent        = agents.AskedAgent
 	AskedCall         = agents.AskedCall
+	ChatOptions       = agents.ChatOptions
+	TalkOptions       = agents.TalkOptions
 
 	ServeOptions = daemon.Options
 	CutEntry     = window.Entry
@@ -110,6 +111,11 @@ func (a *App) MCPStats(server string) ([]MCPSize, error) { return mcp.Stats(a.Co
 // question ended is in the report.
 func (a *App) Ask(ctx context.Context, o AskOptions) (AskReport, error) {
 	return agents.Ask(ctx, a.Core, o)
+}
+
+// Talk is a conversation with a person, until there are no more questions. status is how the program ends.
+func (a *App) Talk(ctx context.Context, o TalkOptions) (status int, err error) {
+	return agents.Talk(ctx, a.Core, o)
 }
 
 // ServeAgents serves agents over A2A and nothing else, until ctx ends or a signal asks for the

@@ -18,6 +18,22 @@ type ModelLimits struct {
 	Context int    `json:"context,omitempty"`
 	Output  int    `json:"output,omitempty"`
 	Source  Source `json:"source"`
+	ModelPrices
+}
+
+// ModelPrices are what a million tokens cost, in the currency of whoever wrote them; 0 is nothing.
+type ModelPrices struct {
+	Input  float64 `json:"input_price,omitempty"`
+	Cached float64 `json:"cached_price,omitempty"` // of input that a cache of the provider had
+	Output float64 `json:"output_price,omitempty"`
+}
+
+// Of is what tokens cost. input includes cached; where no price for those is written they cost what others do.
+func (p ModelPrices) Of(input, cached, output int) float64 {
+	if p.Cached == 0 {
+		cached = 0
+	}
+	return (float64(input-cached)*p.Input + float64(cached)*p.Cached + float64(output)*p.Output) / 1e6
 }
 
 // modelKeys of [models."NAME"].
@@ -32,7 +48,25 @@ var modelKeys = []*Key{
 		Doc:      "Most tokens of one answer of the model.",
 		setModel: func(m *ModelLimits, v any) { m.Output = v.(int) },
 	},
+	{
+		Name: "input_price", Type: TypeNumber, Project: ProjectNever, max: maxPrice, example: "3.0",
+		Doc:      "Price of a million tokens of input, in your currency; where it is written, chat says what a conversation cost so far.",
+		setModel: func(m *ModelLimits, v any) { m.ModelPrices.Input = v.(float64) },
+	},
+	{
+		Name: "cached_price", Type: TypeNumber, Project: ProjectNever, max: maxPrice, example: "0.3",
+		Doc:      "Price of a million tokens of input that the provider's cache had; without it they cost what others do.",
+		setModel: func(m *ModelLimits, v any) { m.Cached = v.(float64) },
+	},
+	{
+		Name: "output_price", Type: TypeNumber, Project: ProjectNever, max: maxPrice, example: "15.0",
+		Doc:      "Price of a million tokens of output.",
+		setModel: func(m *ModelLimits, v any) { m.ModelPrices.Output = v.(float64) },
+	},
 }
+
+// maxPrice bounds a price, in hundredths.
+const maxPrice = 100 * 1_000_000
 
 func init() {
 	for _, k := range modelKeys {
@@ -54,7 +88,7 @@ func (r *reader) model(path []string, w written, src Source) {
 	i := slices.IndexFunc(modelKeys, func(k *Key) bool { return k.Name == key })
 	switch {
 	case i < 0:
-		fix := "write context or output"
+		fix := "write context, output or a price"
 		if len(path) > 3 || strings.Contains(key, ".") {
 			fix = `a name with dots stands in quotes: [models."gpt-5.2"]`
 		}
@@ -89,12 +123,27 @@ func (l *Loaded) Models() []ModelLimits {
 				}
 			}
 		}
-		if m.Context > 0 || m.Output > 0 { // a project's file alone says nothing
+		if m.Context > 0 || m.Output > 0 || m.ModelPrices != (ModelPrices{}) { // a project's file alone says nothing
 			out = append(out, *m)
 		}
 	}
 	slices.SortFunc(out, func(a, b ModelLimits) int { return strings.Compare(a.Name, b.Name) })
 	return out
+}
+
+// ModelPrices are the prices of a model by the name that requests have for it, with or without what stands before a slash; ok says that
+// there are any.
+func (l *Loaded) ModelPrices(name string) (p ModelPrices, ok bool) {
+	all := l.Models()
+	short := name[strings.LastIndexByte(name, '/')+1:]
+	for _, want := range []string{name, short} {
+		for _, m := range all {
+			if strings.EqualFold(m.Name, want) && m.ModelPrices != (ModelPrices{}) {
+				return m.ModelPrices, true
+			}
+		}
+	}
+	return ModelPrices{}, false
 }
 
 // writeModelReference writes the table of the keys of a model.

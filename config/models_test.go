@@ -12,10 +12,20 @@ func TestModels(t *testing.T) {
 	if len(s) != 2 || s[0].Name != "gpt-5.9" || s[0].Context != 1_000_000 || s[0].Output != 64_000 || s[1].Name != "vendor/Odd-1" || s[1].Context != 32_768 || s[1].Output != 0 {
 		t.Errorf("%+v", s)
 	}
+	w = newWorld(t)
+	w.user("[models.\"some/model\"]\ninput_price = 3.0\ncached_price = 0.3\noutput_price = 15\n[models.\"plain\"]\ncontext = 10000\n")
+	l := w.must()
+	if p, ok := l.ModelPrices("Some/Model"); !ok || p.Of(1_000_000, 500_000, 100_000) != 1.5+0.15+1.5 {
+		t.Errorf("%+v, %v", p, ok)
+	}
+	if p, ok := l.ModelPrices("plain"); ok {
+		t.Errorf("no prices are %+v", p)
+	}
 	for text, want := range map[string]string{
+		"[models.\"a\"]\ninput_price = -1\n":  "out of range",
 		"[models.gpt-5.9]\ncontext = 1000\n":  "stands in quotes",
 		"[models.\"a\"]\ncontext = 10\n":      "out of range",
-		"[models.\"a\"]\nwindow = 10000\n":    "write context or output",
+		"[models.\"a\"]\nwindow = 10000\n":    "write context, output or a price",
 		"[models]\na = 5\n":                   "not a table",
 		"[models.\"a b\"]\ncontext = 10000\n": "is not the name of a model",
 	} {

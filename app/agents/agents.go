@@ -43,6 +43,8 @@ type AgentOptions struct {
 	Server, Context, Instance string
 	// MCP are command lines that start MCP servers, whose tools the agent gets beside its own.
 	MCP []string
+	// MCPConfig are files of clients (.mcp.json, config.toml of Codex) whose servers the agent gets too.
+	MCPConfig []string
 	// forgets says that no conversation is kept.
 	forgets bool
 	// Lab adds tools that misbehave, for demonstrations.
@@ -134,6 +136,7 @@ type openedAgent struct {
 	model  modelChoice
 	agent  *agent.Agent
 	tools  *toolbox.Toolbox
+	window int // tokens that the model takes
 	closes []func() error
 }
 
@@ -214,7 +217,10 @@ func openAgent(ctx context.Context, app *core.Core, c config.Agent, g *gateways)
 		app.Warn(fmt.Sprintf("asking %s, by %s; %s is set too, and --model PROVIDER/NAME or LLM_PROVIDER chooses", choice, choice.why, strings.Join(others, ", ")))
 	}
 	room := roomOf(app, plane)
-	o := &openedAgent{config: c, model: choice}
+	o := &openedAgent{config: c, model: choice, window: c.Window}
+	if o.window == 0 && !choice.isStandin() {
+		o.window = room.Windows.Window(choice.upstream(), choice.name, nil).Context
+	}
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, o.Close())
@@ -241,16 +247,27 @@ func openAgent(ctx context.Context, app *core.Core, c config.Agent, g *gateways)
 		}
 		to.Servers = append(to.Servers, toolbox.Server{Name: name, Gateway: s})
 	}
+	var given []mcp.ClientServer
 	for _, line := range g.o.MCP {
 		s, err := mcp.Started(app, line)
 		if err != nil {
 			return nil, err
 		}
+		given = append(given, mcp.ClientServer{MCPServer: s})
+	}
+	for _, path := range g.o.MCPConfig {
+		of, err := mcp.OfClient(app, path)
+		if err != nil {
+			return nil, err
+		}
+		given = append(given, of...)
+	}
+	for _, s := range given {
 		base := s.Name
 		for n := 2; slices.ContainsFunc(to.Servers, func(other toolbox.Server) bool { return other.Name == s.Name }); n++ {
 			s.Name = fmt.Sprintf("%s-%d", base, n)
 		}
-		served, err := plane.Gateway(s, nil)
+		served, err := plane.GatewayOfClient(s)
 		if err != nil {
 			return nil, err
 		}

@@ -3,17 +3,12 @@ package agents
 import (
 	"context"
 	"errors"
-	"fmt"
 	"strings"
 	"time"
 
 	"github.com/plimsoll/plimsoll/agent"
 	"github.com/plimsoll/plimsoll/app/core"
 	"github.com/plimsoll/plimsoll/app/mcp"
-	"github.com/plimsoll/plimsoll/config"
-	"github.com/plimsoll/plimsoll/internal/printable"
-	"github.com/plimsoll/plimsoll/journal"
-	"github.com/plimsoll/plimsoll/tools/gateway"
 )
 
 // Event is one thing that happened while an agent worked.
@@ -88,78 +83,25 @@ const maxAskedCalls = 256
 
 // Ask asks an agent one question. The error is of what kept it from being asked; how the
 // question ended is in the report.
-func Ask(ctx context.Context, app *core.Core, o AskOptions) (_ AskReport, err error) {
+func Ask(ctx context.Context, app *core.Core, o AskOptions) (AskReport, error) {
 	if strings.TrimSpace(o.Question) == "" {
 		return AskReport{}, errors.New(`there is no question; write it as in: plimsoll ask "which applications are degraded?"`)
-	}
-	settings, err := app.Config.For("")
-	if err != nil {
-		return AskReport{}, err
-	}
-	c, err := asked(app, o.AgentOptions)
-	if err != nil {
-		return AskReport{}, err
-	}
-	if o.MaxSteps > 0 {
-		c.MaxSteps = o.MaxSteps
 	}
 	ctx, stop := core.Interruptible(ctx, 0)
 	defer stop()
 	o.forgets = o.Session == ""
-	large := &mcp.LargeResults{Tell: app.Warn}
-	plane, err := mcp.Open(app, settings, mcp.PlaneOptions{Observers: []journal.Observer{large}})
+	c, err := openChat(ctx, app, o.AgentOptions, o.MaxSteps)
 	if err != nil {
 		return AskReport{}, err
 	}
 	// There is an answer by then, which an error would take away.
-	closing := func(c func() error) {
-		if e := c(); e != nil {
-			app.Warn(e.Error())
+	defer func() {
+		if err := c.Close(); err != nil {
+			app.Warn(err.Error())
 		}
-	}
-	defer closing(plane.Close)
-	plane.Hidden = append(plane.Hidden, SecretVariables(settings, []config.Agent{c})...)
-	opened, err := openAgent(ctx, app, c, &gateways{plane: plane, made: map[string]*gateway.Server{}, o: o.AgentOptions})
-	if err != nil {
-		return AskReport{}, err
-	}
-	defer closing(opened.Close)
-
-	r := AskReport{AskedAgent: AskedAgent{Agent: c.Name, Model: opened.model.String(), Standin: opened.model.isStandin()}}
+	}()
 	if o.Begun != nil {
-		o.Begun(r.AskedAgent)
+		o.Begun(c.AskedAgent)
 	}
-	began := time.Now()
-	r.Result, err = opened.agent.Ask(ctx, agent.Query{
-		Text: o.Question, Session: o.Session, Existing: o.Existing,
-		Events: func(e agent.Event) {
-			if e.Kind == agent.EventResult && e.Call != nil && e.Result != nil {
-				if len(r.ToolCalls) < maxAskedCalls {
-					r.ToolCalls = append(r.ToolCalls, AskedCall{
-						Name: e.Call.Name, Arguments: e.Call.Arguments, Bytes: e.Result.Size, Failed: e.Result.Failed, Took: e.Result.Took, TookMS: e.Result.Took.Milliseconds(),
-					})
-				} else {
-					r.MoreCalls++
-				}
-			}
-			if o.Events != nil {
-				o.Events(e)
-			}
-		},
-	})
-	r.DurationMS = time.Since(began).Milliseconds()
-	r.LargeResults = large.List()
-	if errors.Is(err, agent.ErrNoSession) {
-		return r, fmt.Errorf("--continue --session %s: %w; leave out --continue to begin it", printable.Text(o.Session), err)
-	}
-	if err != nil {
-		return r, err
-	}
-	if r.Err != nil {
-		r.Error = r.Err.Error()
-	}
-	if e, ok := errors.AsType[*core.Interrupted](context.Cause(ctx)); ok {
-		r.signal, r.Detail, r.Error = e.Signal, "interrupted", ""
-	}
-	return r, nil
+	return c.ask(ctx, agent.Query{Text: o.Question, Session: o.Session, Existing: o.Existing, Events: o.Events})
 }

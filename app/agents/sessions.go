@@ -42,7 +42,7 @@ func agentStore(app *core.Core, name string) (*conversation.Store, error) {
 // Sessions lists the conversations of an agent, the last one used first. name is as in
 // [AgentOptions].
 func Sessions(app *core.Core, name string) (out []Session, err error) {
-	c, err := find(app, name)
+	c, err := asked(app, AgentOptions{Name: name})
 	if err != nil {
 		return nil, err
 	}
@@ -64,7 +64,7 @@ const removeWait = 5 * time.Second
 
 // RemoveSession removes a conversation of an agent.
 func RemoveSession(ctx context.Context, app *core.Core, name, session string) (err error) {
-	c, err := find(app, name)
+	c, err := asked(app, AgentOptions{Name: name})
 	if err != nil {
 		return err
 	}

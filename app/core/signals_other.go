@@ -16,3 +16,6 @@ func Exit(status, _ int) { os.Exit(status) }
 func Interruptible(ctx context.Context, _ time.Duration) (context.Context, func()) {
 	return signal.NotifyContext(ctx, os.Interrupt)
 }
+
+// Endable cancels the context on a request to end that is not Ctrl-C: there is none here.
+func Endable(ctx context.Context) (context.Context, func()) { return context.WithCancel(ctx) }

@@ -35,8 +35,17 @@ func Exit(status, signalled int) {
 // What does not notice within patience ends with the process, so that no signal is swallowed; 0
 // waits for ever.
 func Interruptible(ctx context.Context, patience time.Duration) (context.Context, func()) {
+	return cancelledBy(ctx, patience, syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP)
+}
+
+// Endable cancels the context on a request to end that is not Ctrl-C, as [Interruptible] does.
+func Endable(ctx context.Context) (context.Context, func()) {
+	return cancelledBy(ctx, 0, syscall.SIGTERM, syscall.SIGHUP)
+}
+
+func cancelledBy(ctx context.Context, patience time.Duration, by ...os.Signal) (context.Context, func()) {
 	var heard []os.Signal
-	for _, s := range []os.Signal{syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP} {
+	for _, s := range by {
 		if !signal.Ignored(s) {
 			heard = append(heard, s)
 		}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"net/http"
 	"net/url"
 	"os"
@@ -17,10 +18,12 @@ import (
 	"github.com/plimsoll/plimsoll/app/core"
 	"github.com/plimsoll/plimsoll/app/listen"
 	"github.com/plimsoll/plimsoll/config"
+	"github.com/plimsoll/plimsoll/internal/printable"
 	"github.com/plimsoll/plimsoll/internal/shellwords"
 	"github.com/plimsoll/plimsoll/journal"
 	"github.com/plimsoll/plimsoll/tools/gateway"
 	mcpserver "github.com/plimsoll/plimsoll/tools/mcp/server"
+	"github.com/plimsoll/plimsoll/tools/wrap"
 	"github.com/plimsoll/plimsoll/window/proxy"
 )
 
@@ -125,6 +128,51 @@ func Started(app *core.Core, line string) (config.MCPServer, error) {
 	}
 	_, err = lookPath(words[0], "", os.Getenv("PATH"))
 	return s, err
+}
+
+// ClientServer is a server of a client's file, with the headers that the file has for it.
+type ClientServer struct {
+	config.MCPServer
+	Header http.Header
+}
+
+// OfClient are the servers of a client's configuration file, with the settings of all servers. One that is not usable is told of and left
+// out; a file without a usable one is an error.
+func OfClient(app *core.Core, path string) ([]ClientServer, error) {
+	found, err := wrap.ReadFile(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("--mcp-config: there is no file %s; name your client's, such as .mcp.json, ~/.codex/config.toml or ~/.cursor/mcp.json", printable.Text(path))
+	}
+	if err != nil {
+		return nil, fmt.Errorf("--mcp-config: %w", err)
+	}
+	settings, err := app.Config.For("")
+	if err != nil {
+		return nil, err
+	}
+	var out []ClientServer
+	var left []string
+	for _, s := range found {
+		name := config.SafeName(s.Name)
+		if s.Action == wrap.Left {
+			left = append(left, fmt.Sprintf("%s (line %d): %s", name, s.Line, s.Why))
+			continue
+		}
+		out = append(out, ClientServer{
+			MCPServer: config.MCPServer{Name: name, Command: s.Command, URL: s.URL, Env: s.Env, Dir: s.Dir, MCP: settings.MCP},
+			Header:    s.Header,
+		})
+	}
+	if len(out) == 0 {
+		if len(left) == 0 {
+			return nil, fmt.Errorf("--mcp-config: %s has no MCP servers: they stand under mcpServers, servers, mcp or (TOML) mcp_servers", printable.Text(path))
+		}
+		return nil, fmt.Errorf("--mcp-config: no server of %s is usable: %s", printable.Text(path), strings.Join(left, "; "))
+	}
+	for _, l := range left {
+		app.Warn(fmt.Sprintf("goes on without a server of %s: %s", printable.Text(path), l))
+	}
+	return out, nil
 }
 
 // mcpServer is the server that the options name, with what is in force for it.

@@ -171,6 +171,16 @@ func (p *Plane) Close() error {
 // Gateway makes the gateway of one server. stderr takes what the server writes to its standard error; nil is the server's log
 // in the state directory.
 func (p *Plane) Gateway(s config.MCPServer, stderr *os.File) (*gateway.Server, error) {
+	return p.gateway(s, nil, stderr)
+}
+
+// GatewayOfClient is [Plane.Gateway] of a server of a client's file.
+func (p *Plane) GatewayOfClient(s ClientServer) (*gateway.Server, error) {
+	return p.gateway(s.MCPServer, s.Header, nil)
+}
+
+// gateway makes the gateway of one server, which is sent own where it is a remote one.
+func (p *Plane) gateway(s config.MCPServer, own http.Header, stderr *os.File) (*gateway.Server, error) {
 	o := gateway.ServerOptions{
 		Name: s.Name, Remote: s.URL != "", Spool: p.Spool, Journal: p.Journal, Settings: policyOf(s), Query: p.Query,
 		TempDir: p.temp, MaxProcesses: s.MCP.MaxProcesses, Bridge: s.MCP.Bridge,
@@ -179,6 +189,9 @@ func (p *Plane) Gateway(s config.MCPServer, stderr *os.File) (*gateway.Server, e
 		header, err := headersOf(s, os.Getenv)
 		if err != nil {
 			return nil, err
+		}
+		if own != nil {
+			header = own
 		}
 		trial, err := mcpclient.HTTP(mcpclient.HTTPOptions{Name: s.Name, URL: s.URL})
 		if err != nil {

@@ -20,11 +20,11 @@ func windowRow(w journal.Window) string {
 	var row string
 	if w.LimitTokens > 0 {
 		share := float64(w.PeakTokens) / float64(w.LimitTokens)
-		row = fmt.Sprintf("%s  %s peak of %s tokens (%.0f %%)", gauge(share), Tokens(w.PeakTokens), Tokens(w.LimitTokens), 100*share)
+		row = fmt.Sprintf("%s  %s peak of %s tokens (%.0f %%)", gauge(share), limit.Tokens(w.PeakTokens), limit.Tokens(w.LimitTokens), 100*share)
 	} else {
-		row = Tokens(w.PeakTokens) + " tokens peak, window unknown"
+		row = limit.Tokens(w.PeakTokens) + " tokens peak, window unknown"
 	}
-	parts := []string{row, fmt.Sprintf("%s, %s tokens in", counted(w.Requests, "request"), Tokens(w.TokensIn))}
+	parts := []string{row, fmt.Sprintf("%s, %s tokens in", counted(w.Requests, "request"), limit.Tokens(w.TokensIn))}
 	if w.Compactions > 0 {
 		parts = append(parts, fmt.Sprintf("made room %s (%s cut)", times(w.Compactions), limit.Bytes(w.CutBytes).Human()))
 	}
@@ -38,19 +38,6 @@ func windowRow(w journal.Window) string {
 		parts = append(parts, fmt.Sprintf("%d refused", w.Refused))
 	}
 	return strings.Join(parts, " · ")
-}
-
-// Tokens writes a count as people say it: 950, 12.3k, 143k, 1.2M.
-func Tokens(n int64) string {
-	switch {
-	case n < 1000:
-		return fmt.Sprint(n)
-	case n < 99_950:
-		return strings.TrimSuffix(fmt.Sprintf("%.1f", float64(n)/1e3), ".0") + "k"
-	case n < 999_500:
-		return fmt.Sprintf("%.0fk", float64(n)/1e3)
-	}
-	return strings.TrimSuffix(fmt.Sprintf("%.1f", float64(n)/1e6), ".0") + "M"
 }
 
 func counted(n int64, noun string) string {

@@ -70,7 +70,7 @@ with 125 when nothing could be asked; it says why.`,
 			case asJSON:
 				o.Quiet = true
 			default:
-				o.Begun, o.Events = view.begin, view.event
+				o.Begun, o.Events = view.begin, view.Event
 			}
 			r, err := a.Ask(cmd.Context(), o)
 			if err != nil {
@@ -98,9 +98,9 @@ with 125 when nothing could be asked; it says why.`,
 	}
 	f := cmd.Flags()
 	agentFlags(cmd, &o.AgentOptions)
+	mcpFlags(cmd, &o.AgentOptions)
 	argocdFlags(cmd, &which)
 	sim.add(cmd)
-	f.StringArrayVar(&o.MCP, "mcp", nil, "command of an MCP server whose tools the agent may use too, in quotes; no shell runs it (may be repeated)")
 	f.StringVar(&o.Session, "session", "", "keep the conversation under this name, and go on with it next time")
 	f.BoolVar(&o.Existing, "continue", false, "fail when the session does not exist")
 	f.IntVar(&o.MaxSteps, "max-steps", 0, "most requests to the model (default: of the agent, 20)")
@@ -121,6 +121,14 @@ func agentFlags(cmd *cobra.Command, o *app.AgentOptions) {
 	f.StringVar(&o.Model, "model", "", "NAME or PROVIDER/NAME in the place of the configured model (ollama/…, openrouter/…, gemini-…); standin is the one that needs no key")
 	f.StringVar(&o.BaseURL, "base-url", "", "ask the model at this address (https://HOST/v1), with the key in the environment")
 	_ = cmd.RegisterFlagCompletionFunc("model", cobra.FixedCompletions(append([]cobra.Completion{app.StandinModel}, app.ModelServices()...), cobra.ShellCompDirectiveNoFileComp|cobra.ShellCompDirectiveNoSpace))
+}
+
+// mcpFlags are the flags that give an agent more tools.
+func mcpFlags(cmd *cobra.Command, o *app.AgentOptions) {
+	f := cmd.Flags()
+	f.StringArrayVar(&o.MCP, "mcp", nil, "command of an MCP server whose tools the agent may use too, in quotes; no shell runs it (may be repeated)")
+	f.StringArrayVar(&o.MCPConfig, "mcp-config", nil, "file of a client (.mcp.json, ~/.codex/config.toml …) whose MCP servers the agent may use too (may be repeated)")
+	_ = cmd.MarkFlagFilename("mcp-config", "json", "toml")
 }
 
 func completeAgents(cmd *cobra.Command, _ []string, typed string) ([]string, cobra.ShellCompDirective) {

@@ -36,12 +36,12 @@ func (v *askView) begin(who app.AskedAgent) {
 	}
 }
 
-// note writes a line for a person.
-func (v *askView) note(format string, args ...any) {
+// Note writes a line for a person.
+func (v *askView) Note(format string, args ...any) {
 	if !v.person {
 		return
 	}
-	v.close()
+	v.Close()
 	text := fmt.Sprintf(format, args...)
 	if os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb" {
 		// Not through plain, which lets no escape pass: the text has gone through it.
@@ -51,19 +51,19 @@ func (v *askView) note(format string, args ...any) {
 	fmt.Fprintln(v.err, text)
 }
 
-func (v *askView) close() {
+func (v *askView) Close() {
 	if v.open {
 		fmt.Fprintln(v.out)
 		v.open = false
 	}
 }
 
-func (v *askView) event(e app.AgentEvent) {
+func (v *askView) Event(e app.AgentEvent) {
 	switch e.Kind {
 	case "queued":
-		v.note("  waiting: %s", e.Text)
+		v.Note("  waiting: %s", e.Text)
 	case "step":
-		v.close()
+		v.Close()
 		v.shown = 0
 	case "text":
 		if v.live {
@@ -76,20 +76,20 @@ func (v *askView) event(e app.AgentEvent) {
 		}
 	case "discarded":
 		if v.shown > 0 {
-			v.note("  that broke off and is asked for again")
+			v.Note("  that broke off and is asked for again")
 		}
 	case "call":
-		v.note("  → %s %s", e.Call.Name, shortArguments(e.Call.Arguments))
+		v.Note("  → %s %s", e.Call.Name, shortArguments(e.Call.Arguments))
 	case "result":
-		v.note("  %s", resultNote(e))
+		v.Note("  %s", resultNote(e))
 	case "retry":
-		v.note("  again in %s (try %d): %s", e.Wait.Round(100*time.Millisecond), e.Tries, e.Err)
+		v.Note("  again in %s (try %d): %s", e.Wait.Round(100*time.Millisecond), e.Tries, e.Err)
 	case "room":
-		v.note("  made room in the window: %s", e.Text)
+		v.Note("  made room in the window: %s", e.Text)
 	case "nudge":
-		v.note("  it repeats itself and is told so: %s", e.Text)
+		v.Note("  it repeats itself and is told so: %s", e.Text)
 	case "warning":
-		v.note("  %s", e.Text)
+		v.Note("  %s", e.Text)
 	}
 }
 
@@ -126,27 +126,36 @@ func shortArguments(s string) string {
 	return clipped(strings.ReplaceAll(s, "\n", " "))
 }
 
-// end prints the answer where it was not shown as it came, and why there is none.
+// end shows how a question ended, and what it took.
 func (v *askView) end(r app.AskReport) error {
-	v.close()
+	if err := v.Show(r); err != nil {
+		return err
+	}
+	if r.Answered() && r.Outcome == "completed" && v.person {
+		v.Note("  %s, %s, %d tokens in, %d out", count(r.Steps, "step"), count(r.Calls, "call"), r.Usage.Input, r.Usage.Output)
+	}
+	return nil
+}
+
+// Show prints the answer where it was not shown as it came, and why there is none.
+func (v *askView) Show(r app.AskReport) error {
+	v.Close()
 	if !v.live && r.Answer != "" {
 		if _, err := fmt.Fprintln(v.out, strings.TrimRight(r.Answer, "\n")); err != nil {
 			return err
 		}
 	}
-	switch {
-	case !r.Answered() || r.Outcome != "completed":
-		text := string(r.Outcome)
-		if r.Detail != "" {
-			text += ": " + r.Detail
-		}
-		if r.Error != "" && !strings.Contains(text, r.Error) {
-			text += ": " + r.Error
-		}
-		fmt.Fprintln(v.err, "plimsoll: "+text)
-	case v.person:
-		v.note("  %s, %s, %d tokens in, %d out", count(r.Steps, "step"), count(r.Calls, "call"), r.Usage.Input, r.Usage.Output)
+	if r.Answered() && r.Outcome == "completed" {
+		return nil
 	}
+	text := string(r.Outcome)
+	if r.Detail != "" {
+		text += ": " + r.Detail
+	}
+	if r.Error != "" && !strings.Contains(text, r.Error) {
+		text += ": " + r.Error
+	}
+	fmt.Fprintln(v.err, "plimsoll: "+text)
 	return nil
 }
 

@@ -260,7 +260,7 @@ func TestGuidesNameRealKeys(t *testing.T) {
 			known[a.Name] = true
 		}
 	}
-	for _, v := range []any{journal.Report{}, app.Stat{}, app.BacktestRow{}, app.Prediction{}, app.Slot{}, app.Doctor{}, app.Decision{}, app.Collection{}, app.MCPSize{}, app.WrapResult{}, journal.WindowCompacted{}, config.MCPServer{}, config.ArgoCDInstance{}, config.Agent{}, app.AskReport{}, app.AgentEvent{}, app.ListedAgent{}, app.AgentSession{}, app.DemoReport{}, app.DemoScene{}} {
+	for _, v := range []any{journal.Report{}, app.Stat{}, app.BacktestRow{}, app.Prediction{}, app.Slot{}, app.Doctor{}, app.Decision{}, app.Collection{}, app.MCPSize{}, app.WrapResult{}, journal.WindowCompacted{}, config.MCPServer{}, config.ArgoCDInstance{}, config.Agent{}, config.ModelLimits{}, app.AskReport{}, app.AgentEvent{}, app.ListedAgent{}, app.AgentSession{}, app.DemoReport{}, app.DemoScene{}} {
 		jsonNames(reflect.TypeOf(v), known)
 	}
 	for _, name := range slices.Concat(foreignNames, addedNames, []string{"tool_timeout", "model_timeout"}) {

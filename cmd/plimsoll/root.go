@@ -62,6 +62,7 @@ agent needs no change:
 		newRunCommand(),
 		newDemoCommand(),
 		newAskCommand(),
+		newChatCommand(),
 		newAgentCommand(),
 		newServeCommand(),
 		newStressCommand(),

@@ -78,7 +78,7 @@ func printCuts(out io.Writer, entries []app.CutEntry) error {
 	fmt.Fprintln(w, "ID\tCONVERSATION\tWHEN\tMODEL\tHOW\tTOKENS\tCUT")
 	for _, e := range entries {
 		fmt.Fprintf(w, "%s\t%.12s\t%s\t%s\t%s\t%s → %s\t%s\n", e.ID, e.Conversation, e.Time.Local().Format("2006-01-02 15:04:05"), app.Printable(e.Model),
-			strings.Join(e.Rungs, ", "), app.Tokens(int64(e.Before)), app.Tokens(int64(e.After)), limit.Bytes(e.CutBytes).Human())
+			strings.Join(e.Rungs, ", "), limit.Tokens(int64(e.Before)), limit.Tokens(int64(e.After)), limit.Bytes(e.CutBytes).Human())
 	}
 	return w.Flush()
 }

@@ -45,6 +45,14 @@ func removeFront(data []byte, open int, places []span, n int) rawjson.Edit {
 		if places[0].Start == open && end < places[n].Start && data[end] == ' ' {
 			end++
 		}
+	} else { // a comma behind the last one may not stand alone
+		comma := end
+		for comma < len(data) && bytes.IndexByte([]byte(" \t\r\n"), data[comma]) >= 0 {
+			comma++
+		}
+		if comma < len(data) && data[comma] == ',' {
+			end = comma + 1
+		}
 	}
 	return rawjson.Edit{Span: span{Start: open, End: end}}
 }

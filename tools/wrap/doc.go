@@ -41,6 +41,10 @@
 // Nothing that a file names is ever executed or followed. All functions may be called from
 // any goroutine; two programs that write one file at once are told so, where that is seen.
 //
+// # Reading without an edit
+//
+// [Read] gives the servers of a file ready to be started, with all that their client would have filled in.
+//
 // # Agents that need no file changed
 //
 // [ForTool] gives what a known agent takes by flags and variables in its stead.

@@ -41,6 +41,15 @@ func fuzz(t *testing.T, path string, data []byte) {
 	if _, err := wrap.Unplan(path, data, nil); err != nil {
 		t.Fatal(err)
 	}
+	servers, err := wrap.Read(path, data, from)
+	if err != nil {
+		return
+	}
+	for _, s := range servers {
+		if s.Action != wrap.Left && (len(s.Command) > 0) == (s.URL != "") {
+			t.Fatalf("neither to start nor to reach: %+v", s)
+		}
+	}
 }
 
 func FuzzJSON(f *testing.F) {
@@ -48,6 +57,7 @@ func FuzzJSON(f *testing.F) {
 		f.Add([]byte(c.before))
 		f.Add([]byte(c.after))
 	}
+	f.Add([]byte(`{"mcpServers":{"0":{"command":"","args":["mcp","--name","","--",""]}}}`))
 	f.Fuzz(func(t *testing.T, data []byte) {
 		if len(data) < 64<<10 {
 			fuzz(t, "/h/.gemini/settings.json", data)

@@ -1,0 +1,247 @@
+package lineedit
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/ergochat/readline"
+	"golang.org/x/term"
+)
+
+// ErrInterrupted says that Ctrl-C was pressed.
+var ErrInterrupted = errors.New("interrupted")
+
+// ErrTooLong says that a text is longer than [MaxText].
+var ErrTooLong = fmt.Errorf("what was typed is longer than %d MiB", MaxText>>20)
+
+// MaxText bounds one text, in bytes.
+const MaxText = 2 << 20
+
+// maxHistory bounds the lines at the arrow keys.
+const maxHistory = 500
+
+// Options say how it looks.
+type Options struct {
+	Prompt string
+	// More stands before each further line of a text.
+	More string
+	// Words are completed by the tab key when a line begins with them.
+	Words []string
+}
+
+// Reader reads what a person types.
+type Reader struct {
+	o Options
+	// of a terminal
+	in     *os.File
+	before *term.State // of the terminal, when it was opened
+	keys   *keys
+	editor *readline.Instance
+	// of a file or a pipe
+	lines *bufio.Reader
+}
+
+// New reads from in, and shows on out what is typed there when both are terminals. From then until [Reader.Close] what is typed while
+// nobody reads waits for the next Read without being seen; Ctrl-C sends its signal.
+func New(in, out *os.File, o Options) (*Reader, error) {
+	r := &Reader{o: o}
+	if !term.IsTerminal(int(in.Fd())) || !term.IsTerminal(int(out.Fd())) || os.Getenv("TERM") == "dumb" {
+		r.lines = bufio.NewReader(in)
+		if !term.IsTerminal(int(in.Fd())) {
+			r.o.Prompt, r.o.More = "", ""
+		}
+		return r, nil
+	}
+	r.in, r.keys = in, &keys{in: in, out: out}
+	width := func() (int, int) {
+		w, h, err := term.GetSize(int(out.Fd()))
+		if err != nil {
+			return 80, 24
+		}
+		return w, h
+	}
+	config := &readline.Config{
+		Prompt: o.Prompt, HistoryLimit: maxHistory, DisableAutoSaveHistory: true, InterruptPrompt: "\n", EOFPrompt: "\n", Undo: true,
+		Stdin: r.keys, Stdout: r.keys, Stderr: r.keys, AutoComplete: words(o.Words),
+		FuncIsTerminal: func() bool { return true }, FuncGetSize: width,
+		FuncMakeRaw: func() error {
+			_, err := term.MakeRaw(int(in.Fd()))
+			return err
+		},
+		FuncExitRaw: func() error { return quiet(in, r.before) },
+		Painter: func(line []rune, _ int) []rune {
+			if !slices.Contains(line, lineBreak) {
+				return line
+			}
+			shown := slices.Clone(line)
+			for i, c := range shown {
+				if c == lineBreak {
+					shown[i] = shownBreak
+				}
+			}
+			return shown
+		},
+	}
+	var err error
+	if r.before, err = term.GetState(int(in.Fd())); err == nil {
+		r.editor, err = readline.NewFromConfig(config)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read from the terminal: %w", err)
+	}
+	_, err = io.WriteString(out, pasteOn)
+	return r, errors.Join(err, quiet(in, r.before))
+}
+
+// words completes the beginning of a line.
+type words []string
+
+// Do implements [readline.AutoCompleter].
+func (w words) Do(line []rune, pos int) ([][]rune, int) {
+	var rest [][]rune
+	typed := string(line[:pos])
+	for _, word := range w {
+		if typed != "" && strings.HasPrefix(word, typed) {
+			rest = append(rest, []rune(word[len(typed):]))
+		}
+	}
+	return rest, len([]rune(typed))
+}
+
+// Terminal says that somebody sits at a terminal.
+func (r *Reader) Terminal() bool { return r.editor != nil }
+
+// Remember puts a text among those of the arrow keys, as if it had been typed.
+func (r *Reader) Remember(text string) {
+	if r.editor != nil && len(text) <= maxShownPaste {
+		_ = r.editor.SaveToHistory(strings.ReplaceAll(text, "\n", string(lineBreak)))
+	}
+}
+
+// Close gives the terminal back. A Read that waits ends.
+func (r *Reader) Close() error {
+	if r.editor == nil {
+		return nil
+	}
+	err := r.editor.Close()
+	_, werr := io.WriteString(r.keys.out, pasteOff)
+	return errors.Join(err, werr, term.Restore(int(r.in.Fd()), r.before))
+}
+
+// Read is the next text, without the line break at its end. io.EOF says that there is none, [ErrInterrupted] that Ctrl-C was pressed
+// and what was typed so far is gone. When ctx ends nothing more can be read.
+func (r *Reader) Read(ctx context.Context) (string, error) {
+	type result struct {
+		text string
+		err  error
+	}
+	done := make(chan result, 1)
+	go func() {
+		text, err := r.text()
+		done <- result{text, err}
+	}()
+	select {
+	case got := <-done:
+		return got.text, got.err
+	case <-ctx.Done():
+		_ = r.Close()
+		return "", context.Cause(ctx)
+	}
+}
+
+// quotes stand alone on the line before a text of several lines, and behind it.
+const quotes = `"""`
+
+// text is one text, which may have several lines.
+func (r *Reader) text() (string, error) {
+	var b strings.Builder
+	prompt, quoted := r.o.Prompt, false
+	for first := true; ; first = false {
+		line, err := r.line(prompt)
+		if err == io.EOF && !first {
+			return b.String(), nil // the next Read finds the end again
+		}
+		if err != nil {
+			return "", err
+		}
+		if b.Len()+len(line) > MaxText {
+			return "", ErrTooLong
+		}
+		prompt = r.o.More
+		switch before, goesOn := strings.CutSuffix(line, `\`); {
+		case quoted && strings.HasSuffix(strings.TrimRight(line, " "), quotes):
+			b.WriteString(strings.TrimSuffix(strings.TrimRight(line, " "), quotes))
+			return strings.TrimRight(b.String(), "\n"), nil
+		case quoted:
+			b.WriteString(line + "\n")
+		case first && strings.HasPrefix(line, quotes):
+			rest := strings.TrimPrefix(line, quotes)
+			if text, closed := strings.CutSuffix(rest, quotes); closed {
+				return text, nil
+			}
+			quoted = true
+			if rest != "" {
+				b.WriteString(rest + "\n")
+			}
+		case goesOn:
+			b.WriteString(before + "\n")
+		default:
+			b.WriteString(line)
+			return b.String(), nil
+		}
+	}
+}
+
+// line is one line as it was typed, with what was pasted into it.
+func (r *Reader) line(prompt string) (string, error) {
+	if r.editor == nil {
+		if prompt != "" {
+			fmt.Fprint(os.Stderr, prompt)
+		}
+		return r.plainLine()
+	}
+	r.editor.SetPrompt(prompt)
+	line, err := r.editor.ReadLine()
+	text := r.keys.whole(line)
+	pasted, lost := r.keys.reset()
+	switch {
+	case errors.Is(err, readline.ErrInterrupt):
+		return "", ErrInterrupted
+	case err != nil:
+		return "", err
+	case lost > 0:
+		return "", ErrTooLong
+	}
+	if strings.TrimSpace(line) != "" && !pasted { // the name of a paste would come back without its text
+		_ = r.editor.SaveToHistory(line)
+	}
+	return text, nil
+}
+
+// plainLine is a line of a file or a pipe.
+func (r *Reader) plainLine() (string, error) {
+	var b strings.Builder
+	for {
+		piece, err := r.lines.ReadSlice('\n')
+		if b.Len()+len(piece) > MaxText {
+			for err == bufio.ErrBufferFull { // the rest of the line is no question
+				_, err = r.lines.ReadSlice('\n')
+			}
+			return "", ErrTooLong
+		}
+		b.Write(piece)
+		if err == bufio.ErrBufferFull {
+			continue
+		}
+		if err == io.EOF && b.Len() > 0 {
+			err = nil
+		}
+		return strings.TrimRight(b.String(), "\r\n"), err
+	}
+}

@@ -1,0 +1,12 @@
+//go:build !(linux || darwin || freebsd || netbsd || openbsd)
+
+package lineedit
+
+import (
+	"os"
+
+	"golang.org/x/term"
+)
+
+// quiet is how a terminal is between two prompts: as it was before.
+func quiet(f *os.File, before *term.State) error { return term.Restore(int(f.Fd()), before) }

@@ -1,0 +1,313 @@
+package wrap
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// Startable is a server of a client's file in a form in which it can be started or reached.
+type Startable struct {
+	Server // Action is [Left] for one that is not usable, and Why says why
+	// Command starts it in Dir ("" is the working directory) with what Env adds to the environment, each NAME=VALUE; or URL is its
+	// address, and Header is sent there.
+	Command []string
+	Env     []string
+	Dir     string
+	URL     string
+	Header  http.Header
+}
+
+// Environment is where a file's placeholders are filled from.
+type Environment struct {
+	Getenv func(string) string
+	// Project is the folder whose servers count in a file that has those of several, and what ${workspaceFolder} stands for.
+	Project string
+	Home    string
+}
+
+// Read gives the servers of a client's file, in the file's order, with everything that the client would fill in filled in. One that
+// has been wrapped is given as it was before: whoever starts it is Plimsoll. Errors and reasons name keys and variables, never values.
+func Read(path string, data []byte, from Environment) ([]Startable, error) {
+	d, err := parse(path, data)
+	if err != nil {
+		return nil, err
+	}
+	root, err := d.format.read(data)
+	if err != nil {
+		return nil, &Error{Path: path, Text: err.Error()}
+	}
+	var out []Startable
+	for _, e := range d.entries {
+		place := e.place()
+		if place[0] == "projects" && len(place) > 1 && filepath.Clean(place[1]) != filepath.Clean(from.Project) {
+			continue
+		}
+		s := Startable{Server: e.server()}
+		fields, ok := at(root, place)
+		if !ok {
+			s.Why = whyForm
+		} else if err := s.fill(fields, e.wrapped(), from); err != nil {
+			s.Why = err.Error()
+		}
+		if s.Why != "" {
+			s = Startable{Server: s.Server}
+			s.Action = Left
+		}
+		out = append(out, s)
+	}
+	return out, nil
+}
+
+// at is the object below keys.
+func at(v map[string]any, keys []string) (map[string]any, bool) {
+	for _, k := range keys {
+		next, ok := v[k].(map[string]any)
+		if !ok {
+			return nil, false
+		}
+		v = next
+	}
+	return v, true
+}
+
+// fill reads a server's fields.
+func (s *Startable) fill(v map[string]any, wrapped bool, from Environment) error {
+	if v["disabled"] == true || v["enabled"] == false {
+		return errors.New("it is switched off in the file")
+	}
+	f := fields{v: v, from: from}
+	env := f.pairs("env")
+	if more := f.pairs("environment"); env == nil { // opencode
+		env = more
+	}
+	for _, p := range env {
+		s.Env = append(s.Env, p.name+"="+p.value)
+	}
+	s.Dir = f.text("cwd")
+	if argv, isList := v["command"].([]any); isList {
+		s.Command = f.list("command", argv)
+	} else if command := f.text("command"); command != "" {
+		args, _ := v["args"].([]any)
+		s.Command = append([]string{command}, f.list("args", args)...)
+	}
+	for _, key := range []string{"url", "httpUrl", "serverUrl"} {
+		if s.URL == "" {
+			s.URL = f.text(key)
+		}
+	}
+	headers := slices.Concat(f.pairs("headers"), f.pairs("http_headers"))
+	for _, p := range f.pairs("env_http_headers") { // Codex: a variable for each
+		value, err := from.variable(p.value)
+		f.fail(err)
+		headers = append(headers, header{p.name, value})
+	}
+	if variable := f.text("bearer_token_env_var"); variable != "" {
+		value, err := from.variable(variable)
+		f.fail(err)
+		headers = append(headers, header{"Authorization", "Bearer " + value})
+	}
+	if f.err != nil {
+		return f.err
+	}
+	if wrapped {
+		return s.unwrap()
+	}
+	if len(s.Command) > 0 && s.URL != "" {
+		return errors.New("it has both a command and an address")
+	}
+	if len(s.Command) == 0 && s.URL == "" {
+		return errors.New(whyNo)
+	}
+	if s.URL != "" && v["type"] == "sse" {
+		return errors.New("it speaks HTTP+SSE, which MCP has given up: name its address for streamable HTTP")
+	}
+	return s.takeHeaders(headers)
+}
+
+// unwrap takes Plimsoll out of a wrapped server.
+func (s *Startable) unwrap() error {
+	if len(s.Command) == 0 {
+		return errors.New(whyNo)
+	}
+	args := s.Command[1:]
+	from, ok := wrapping(args)
+	if !ok {
+		return errors.New(whyForm)
+	}
+	if from > 0 {
+		s.Command, s.URL = args[from:], ""
+		if s.Command[0] == "" {
+			return errors.New(whyNo)
+		}
+		return nil
+	}
+	env := map[string]string{}
+	for _, kv := range s.Env {
+		name, value, _ := strings.Cut(kv, "=")
+		env[name] = value
+	}
+	r, ok := address(args, env)
+	if !ok || len(r.fromEnv) > 0 || r.bearer != "" {
+		return errors.New("it was wrapped with variables of its client: start it by `plimsoll mcp` as that does")
+	}
+	s.Command, s.Env, s.URL = nil, nil, r.url
+	return s.takeHeaders(r.headers)
+}
+
+func (s *Startable) takeHeaders(all []header) error {
+	if len(all) > maxHeaders {
+		return fmt.Errorf("it has %d headers, and %d is the most", len(all), maxHeaders)
+	}
+	for _, h := range all {
+		if h.name == "" || strings.ContainsAny(h.name+h.value, "\r\n\x00") {
+			return fmt.Errorf("its header %q is none: it has a line break or no name", h.name)
+		}
+		if s.Header == nil {
+			s.Header = http.Header{}
+		}
+		s.Header.Set(h.name, h.value)
+	}
+	return nil
+}
+
+// fields reads the values of an object and keeps the first thing that was wrong.
+type fields struct {
+	v    map[string]any
+	from Environment
+	err  error
+}
+
+func (f *fields) fail(err error) {
+	if f.err == nil {
+		f.err = err
+	}
+}
+
+// text is a string, filled in; "" where there is none.
+func (f *fields) text(key string) string {
+	v, there := f.v[key]
+	if !there || v == nil {
+		return ""
+	}
+	s, ok := v.(string)
+	if !ok {
+		f.fail(fmt.Errorf("its %s is no text", key))
+		return ""
+	}
+	return f.filled(key, s)
+}
+
+func (f *fields) filled(key, text string) string {
+	out, err := f.from.fill(text)
+	if err != nil {
+		f.fail(fmt.Errorf("its %s: %w", key, err))
+	}
+	return out
+}
+
+func (f *fields) list(key string, values []any) (out []string) {
+	for _, v := range values {
+		s, ok := v.(string)
+		if !ok {
+			f.fail(fmt.Errorf("a value of its %s is no text", key))
+			return nil
+		}
+		out = append(out, f.filled(key, s))
+	}
+	return out
+}
+
+// pairs are the members of an object, by name. Numbers and booleans are taken for what they are written as, as clients do.
+func (f *fields) pairs(key string) (out []header) {
+	v, there := f.v[key]
+	if !there || v == nil {
+		return nil
+	}
+	m, ok := v.(map[string]any)
+	if !ok {
+		f.fail(fmt.Errorf("its %s is no object", key))
+		return nil
+	}
+	for name, v := range m {
+		switch v := v.(type) {
+		case string:
+			out = append(out, header{name, f.filled(key+"."+name, v)})
+		case bool, float64, int64, json.Number:
+			out = append(out, header{name, fmt.Sprint(v)})
+		default:
+			f.fail(fmt.Errorf("its %s.%s is no text", key, name))
+		}
+	}
+	slices.SortFunc(out, func(a, b header) int { return strings.Compare(a.name, b.name) })
+	return out
+}
+
+// placeholder is ${NAME}, ${NAME:-DEFAULT} (Claude Code, Gemini CLI), ${env:NAME} and ${workspaceFolder} (VS Code, Cursor), {env:NAME}
+// (opencode).
+var placeholder = regexp.MustCompile(`\$\{([^}]*)\}|\{env:([^}]*)\}`)
+
+// fill puts values in the place of placeholders.
+func (e Environment) fill(text string) (string, error) {
+	var failed error
+	out := placeholder.ReplaceAllStringFunc(text, func(found string) string {
+		inner, dollar := strings.CutPrefix(found, "${")
+		inner = strings.TrimSuffix(inner, "}")
+		if !dollar {
+			return e.Getenv(strings.TrimPrefix(inner, "{env:"))
+		}
+		switch {
+		case inner == "workspaceFolder":
+			return e.Project
+		case inner == "userHome":
+			return e.Home
+		case inner == "pathSeparator" || inner == "/":
+			return string(filepath.Separator)
+		case inner == "workspaceFolderBasename":
+			return filepath.Base(e.Project)
+		}
+		name, isEnv := strings.CutPrefix(inner, "env:")
+		name, fallback, hasFallback := strings.Cut(name, ":-")
+		if !isEnv && strings.ContainsAny(name, ": ") {
+			failed = fmt.Errorf("only its client can fill in ${%s}", name)
+			return ""
+		}
+		value, err := e.variable(name)
+		if err != nil && hasFallback {
+			return fallback
+		}
+		if err != nil && failed == nil {
+			failed = err
+		}
+		return value
+	})
+	return out, failed
+}
+
+// variable is the value of one that has to be set.
+func (e Environment) variable(name string) (string, error) {
+	if v := e.Getenv(name); v != "" {
+		return v, nil
+	}
+	return "", fmt.Errorf("the variable %s is not set", name)
+}
+
+// ReadFile is [Read] of a file, in this process' environment.
+func ReadFile(path string) ([]Startable, error) {
+	f, err := open(path)
+	if err != nil {
+		return nil, err
+	}
+	project, err := os.Getwd()
+	if err != nil {
+		return nil, err
+	}
+	home, _ := os.UserHomeDir()
+	return Read(path, f.data, Environment{Getenv: os.Getenv, Project: project, Home: home})
+}
