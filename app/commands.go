@@ -9,6 +9,7 @@ import (
 	"github.com/plimsoll/plimsoll/app/mcp"
 	"github.com/plimsoll/plimsoll/app/run"
 	"github.com/plimsoll/plimsoll/app/window"
+	"github.com/plimsoll/plimsoll/window/models"
 )
 
 // SearchFirstName is the variable by which `run` tells Plimsoll's own agent in it that the last
@@ -65,6 +66,8 @@ type (
 	CutText      = window.Cut
 	Model        = window.Model
 	ModelList    = window.ModelList
+
+	RefreshedModels = models.Refreshed
 
 	DemoOptions = demo.Options
 	DemoReport  = demo.Report
@@ -156,6 +159,14 @@ func ModelProviders() []string { return window.ModelProviders() }
 func (a *App) Models(name, provider string) (ModelList, error) {
 	return window.Models(a.Core, name, provider)
 }
+
+// RefreshModels puts a public catalogue of models, from a file or an address, in front of the built-in one.
+func (a *App) RefreshModels(ctx context.Context, from string) (RefreshedModels, error) {
+	return window.Refresh(ctx, a.Core, from)
+}
+
+// ResetModels takes out what [App.RefreshModels] has put there; had tells whether there was something.
+func (a *App) ResetModels() (had bool, err error) { return window.Reset(a.Core) }
 
 // Cut is one entry of [App.Cuts] with the text that was cut.
 func (a *App) Cut(id string) (CutText, error) { return window.ReadCut(a.Core, id) }

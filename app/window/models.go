@@ -16,7 +16,7 @@ type Model struct {
 	Context  int    `json:"context"`
 	Input    int    `json:"input,omitempty"`
 	Output   int    `json:"output,omitempty"`
-	// Source is "config", "learned", "server", "catalogue", "elsewhere", "family" or "default".
+	// Source is "config", "learned", "server", "refreshed", "catalogue", "elsewhere", "family" or "default".
 	Source string `json:"source"`
 	// Guessed says that a window is not held before the provider has refused once.
 	Guessed bool       `json:"guessed,omitempty"`
@@ -26,14 +26,16 @@ type Model struct {
 // ModelList is what is known of windows: what the user has set and what providers have taught, and what was asked for of the
 // catalogue.
 type ModelList struct {
-	Catalogue string         `json:"catalogue"` // the day it is of
+	Catalogue string         `json:"catalogue"` // the day the built-in one is of
 	Providers map[string]int `json:"providers"` // how many models it has of each
 	Models    []Model        `json:"models"`
+	// Refreshed is what the user has put in front of the built-in catalogue.
+	Refreshed *models.Refreshed `json:"refreshed,omitempty"`
 }
 
 // ModelProviders are the providers of the catalogue.
 func ModelProviders() []string {
-	names, _ := models.Providers()
+	names, _ := new(models.Catalogue).Providers()
 	return names
 }
 
@@ -43,11 +45,22 @@ func Models(app *core.Core, name, provider string) (ModelList, error) {
 	if err != nil {
 		return ModelList{}, err
 	}
-	names, count := models.Providers()
+	dir := limitsDir(app)
+	catalogue, err := models.Open(dir)
+	if err != nil {
+		app.Warn("the refreshed catalogue is not used: " + err.Error() + "; --refresh writes it anew, --reset removes it")
+	}
+	names, count := catalogue.Providers()
 	list := ModelList{Catalogue: models.CatalogueDate, Providers: count, Models: []Model{}}
+	if catalogue.Refreshed.Origin != "" {
+		list.Refreshed = &catalogue.Refreshed
+	}
 	w := settings.Window
 	same := strings.ToLower(strings.TrimSpace(name))
 	for _, m := range w.Models {
+		if m.Context == 0 && m.Output == 0 {
+			continue // only its prices are written
+		}
 		if own := strings.ToLower(m.Name); name == "" || own == same || strings.HasSuffix(same, "/"+own) {
 			list.Models = append(list.Models, Model{Upstream: "all", Model: m.Name, Context: m.Context, Output: m.Output, Source: models.SourceConfig})
 		}
@@ -60,7 +73,7 @@ func Models(app *core.Core, name, provider string) (ModelList, error) {
 			list.Models = append(list.Models, Model{Upstream: p, Model: "all", Context: n, Source: models.SourceConfig})
 		}
 	}
-	learned, err := models.Learned(limitsDir(app))
+	learned, err := models.Learned(dir)
 	if err != nil {
 		app.Warn("not all that was learned is listed: " + err.Error())
 	}
@@ -71,21 +84,21 @@ func Models(app *core.Core, name, provider string) (ModelList, error) {
 	}
 	switch {
 	case name != "" && provider != "":
-		found, ok := models.Lookup(provider, name, nil)
+		found, ok := catalogue.Lookup(provider, name, nil)
 		if !ok {
-			found = models.NewResolver(models.Options{Overrides: models.Overrides{Provider: w.Provider}}).Window(provider, name, nil)
+			found = models.NewResolver(models.Options{Dir: dir, Overrides: models.Overrides{Provider: w.Provider}}).Window(provider, name, nil)
 		}
 		list.add(models.Entry{Upstream: provider, Model: name, Window: found})
 	case name != "":
-		known := models.Known(name)
+		known := catalogue.Known(name)
 		if len(known) == 0 {
-			known = []models.Entry{{Upstream: "any", Model: name, Window: models.NewResolver(models.Options{}).Window("", name, nil)}}
+			known = []models.Entry{{Upstream: "any", Model: name, Window: models.NewResolver(models.Options{Dir: dir}).Window("", name, nil)}}
 		}
 		for _, e := range known {
 			list.add(e)
 		}
 	case provider != "":
-		all := models.Catalogue(provider)
+		all := catalogue.Of(provider)
 		if len(all) == 0 {
 			return ModelList{}, fmt.Errorf("the catalogue has no provider %q; it has %s", provider, strings.Join(names, ", "))
 		}

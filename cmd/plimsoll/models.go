@@ -14,21 +14,39 @@ import (
 )
 
 func newModelsCommand(open opener) *cobra.Command {
-	var provider string
-	var asJSON bool
+	var provider, refresh string
+	var asJSON, reset bool
 	cmd := &cobra.Command{
 		Use:   "models [NAME]",
 		Short: "List what is known of the windows of models, and from where",
 		Long: "List what is known of the windows of models, in tokens, and where that comes from: what you have set, what\n" +
 			"providers have said when they refused a request (kept for a day), and the built-in catalogue. With NAME,\n" +
 			"what the model takes at each provider that serves it, and everywhere else. A window that is only a guess is\n" +
-			"not held before the provider has refused once.",
+			"not held before the provider has refused once.\n\n" +
+			"--refresh puts a newer catalogue in front of the built-in one: models.dev's api.json or LiteLLM's\n" +
+			"model_prices_and_context_window.json, from a file or an address. Nothing is fetched without it.",
 		Example: "  plimsoll models claude-opus-5-5\n" +
-			"  plimsoll models --provider openai",
+			"  plimsoll models --provider openai\n" +
+			"  plimsoll models --refresh https://models.dev/api.json\n" +
+			"  plimsoll models --refresh api.json",
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			a, err := open(cmd)
 			if err != nil {
+				return err
+			}
+			switch {
+			case reset:
+				return resetModels(cmd.OutOrStdout(), a, asJSON)
+			case cmd.Flags().Changed("refresh"):
+				r, err := a.RefreshModels(cmd.Context(), refresh)
+				if err != nil {
+					return err
+				}
+				if asJSON {
+					return printJSON(cmd.OutOrStdout(), r)
+				}
+				_, err = fmt.Fprintln(plain(cmd.OutOrStdout()), refreshedWords(r))
 				return err
 			}
 			list, err := a.Models(slices.Concat(args, []string{""})[0], provider)
@@ -45,8 +63,37 @@ func newModelsCommand(open opener) *cobra.Command {
 	_ = cmd.RegisterFlagCompletionFunc("provider", func(*cobra.Command, []string, string) ([]cobra.Completion, cobra.ShellCompDirective) {
 		return app.ModelProviders(), cobra.ShellCompDirectiveNoFileComp
 	})
+	cmd.Flags().StringVar(&refresh, "refresh", "", "read a public catalogue from this file or address (https://…), and go by it from now on")
+	cmd.Flags().BoolVar(&reset, "reset", false, "go by the built-in catalogue alone again")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
+	_ = cmd.MarkFlagFilename("refresh", "json")
+	cmd.MarkFlagsMutuallyExclusive("refresh", "reset", "provider")
 	return cmd
+}
+
+func resetModels(out io.Writer, a *app.App, asJSON bool) error {
+	had, err := a.ResetModels()
+	if err != nil {
+		return err
+	}
+	if asJSON {
+		return printJSON(out, map[string]bool{"reset": had})
+	}
+	words := "the built-in catalogue counts again"
+	if !had {
+		words = "nothing was in front of the built-in catalogue"
+	}
+	_, err = fmt.Fprintln(plain(out), words)
+	return err
+}
+
+// refreshedWords say what a refreshed catalogue is.
+func refreshedWords(r app.RefreshedModels) string {
+	words := fmt.Sprintf("%d models differ from the built-in catalogue and count now: %s, read on %s", r.Models, r.Origin, r.When.Format(time.DateOnly))
+	if r.LeftOut > 0 {
+		words += fmt.Sprintf("; %d entries made no sense and were left out", r.LeftOut)
+	}
+	return words
 }
 
 // printModels writes one row for each model, and in the overview how many the catalogue has.
@@ -68,6 +115,9 @@ func printModels(out io.Writer, list app.ModelList, overview bool, now time.Time
 	for _, n := range list.Providers {
 		total += n
 	}
+	if list.Refreshed != nil {
+		fmt.Fprintln(out, refreshedWords(*list.Refreshed))
+	}
 	_, err := fmt.Fprintf(out, "the catalogue of %s has %d models of %d providers; plimsoll models NAME, or --provider NAME, lists them\n", list.Catalogue, total, len(list.Providers))
 	return err
 }
@@ -85,6 +135,8 @@ func fromWords(m app.Model, now time.Time) string {
 		return "the provider said so, " + ago(*m.Learned, now)
 	case m.Source == "config":
 		return "your configuration"
+	case m.Source == "refreshed":
+		return "the refreshed catalogue"
 	case m.Source == "elsewhere":
 		return "a guess: what others give it"
 	case m.Source == "family":

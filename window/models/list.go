@@ -21,11 +21,21 @@ type Entry struct {
 }
 
 // Providers are those of the catalogue with how many models each has, in alphabetic order. "any" is none of them.
-func Providers() (names []string, count map[string]int) {
+func (c *Catalogue) Providers() (names []string, count map[string]int) {
 	count = map[string]int{}
-	for line := range strings.SplitSeq(table, "\n") {
-		if name, _, ok := strings.Cut(line, "/"); ok && name != "any" {
-			count[name]++
+	for i, t := range c.tables() {
+		for line := range strings.SplitSeq(t.text, "\n") {
+			key, _, _ := strings.Cut(line, " ")
+			provider, _, ok := strings.Cut(key, "/")
+			if !ok || provider == "any" {
+				continue
+			}
+			if i > 0 {
+				if _, again := c.tables()[0].find(key); again {
+					continue
+				}
+			}
+			count[provider]++
 		}
 	}
 	for name := range count {
@@ -35,30 +45,30 @@ func Providers() (names []string, count map[string]int) {
 	return names, count
 }
 
-// Catalogue lists the models of a provider, in alphabetic order.
-func Catalogue(provider string) (list []Entry) {
+// Of lists the models of a provider, in alphabetic order.
+func (c *Catalogue) Of(provider string) (list []Entry) {
 	provider = Provider(provider)
-	for line := range linesOf(provider) {
-		key, limits, _ := strings.Cut(line, " ")
-		list = append(list, Entry{Upstream: provider, Model: strings.TrimPrefix(key, provider+"/"), Window: limitsOf(limits)})
+	for key, w := range c.linesOf(provider) {
+		list = append(list, Entry{Upstream: provider, Model: strings.TrimPrefix(key, provider+"/"), Window: w})
 	}
+	slices.SortFunc(list, func(a, b Entry) int { return strings.Compare(a.Model, b.Model) })
 	return list
 }
 
 // Known lists what the catalogue has of a model: at each provider that serves it under this name, then for everywhere else. A name
 // that it does not have is guessed, see [Lookup]; nothing is listed for one that has no family.
-func Known(model string) (list []Entry) {
-	names, _ := Providers()
+func (c *Catalogue) Known(model string) (list []Entry) {
+	names, _ := c.Providers()
 	n := parseName(model)
 	for _, provider := range names {
 		for _, spelled := range n.spellings {
-			if w, ok := find(provider + "/" + spelled); ok {
+			if w, ok := c.find(provider + "/" + spelled); ok {
 				list = append(list, Entry{Upstream: provider, Model: spelled, Window: w})
 				break
 			}
 		}
 	}
-	if w, ok := Lookup("", model, nil); ok {
+	if w, ok := c.Lookup("", model, nil); ok {
 		list = append(list, Entry{Upstream: "any", Model: model, Window: w})
 	}
 	return list

@@ -37,19 +37,19 @@ func TestLearnedIsListed(t *testing.T) {
 
 func TestKnown(t *testing.T) {
 	at := map[string]Window{}
-	for _, e := range Known("claude-opus-4-6") {
+	for _, e := range new(Catalogue).Known("claude-opus-4-6") {
 		at[e.Upstream] = e.Window
 	}
 	if at["anthropic"].Context != 1_000_000 || at["any"].Context == 0 || len(at) < 3 {
 		t.Errorf("%+v", at)
 	}
-	if list := Known("nothing-at-all"); len(list) != 0 {
+	if list := new(Catalogue).Known("nothing-at-all"); len(list) != 0 {
 		t.Errorf("%+v", list)
 	}
-	names, count := Providers()
+	names, count := new(Catalogue).Providers()
 	sum := 0
 	for _, name := range names {
-		if n := len(Catalogue(name)); n != count[name] || n == 0 {
+		if n := len(new(Catalogue).Of(name)); n != count[name] || n == 0 {
 			t.Errorf("%s has %d models, counted %d", name, n, count[name])
 		}
 		sum += count[name]

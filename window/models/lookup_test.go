@@ -142,7 +142,7 @@ func TestRoomForInput(t *testing.T) {
 
 // Every line is found by bisection, and is what the kept catalogue says.
 func TestTable(t *testing.T) {
-	lines := strings.Split(strings.TrimSuffix(table, "\n"), "\n")
+	lines := strings.Split(strings.TrimSuffix(builtin, "\n"), "\n")
 	if !slices.IsSorted(lines) && !slices.IsSortedFunc(lines, func(a, b string) int {
 		ka, _, _ := strings.Cut(a, " ")
 		kb, _, _ := strings.Cut(b, " ")
@@ -152,13 +152,13 @@ func TestTable(t *testing.T) {
 	}
 	for _, line := range lines {
 		key, limits, _ := strings.Cut(line, " ")
-		w, ok := find(key)
-		if want := limitsOf(limits); !ok || w != want || w.Context < MinContext || w.Context > MaxContext || w.Input > w.Context || w.Output < 0 {
+		w, ok := new(Catalogue).find(key)
+		if want := (table{source: SourceCatalogue}).limits(limits); !ok || w != want || w.Context < MinContext || w.Context > MaxContext || w.Input > w.Context || w.Output < 0 {
 			t.Errorf("%s: found %+v, %v; the line says %s", key, w, ok, limits)
 		}
 	}
 	for _, key := range []string{"", "a", "zzz", "anthropic/", "anthropic/claude", "openai/gpt-4o ", "openai/gpt-4", "openai/gpt-44"} {
-		if _, ok := find(key); ok != (key == "openai/gpt-4") {
+		if _, ok := new(Catalogue).find(key); ok != (key == "openai/gpt-4") {
 			t.Errorf("find(%q) = %v", key, ok)
 		}
 	}
@@ -184,7 +184,7 @@ func TestTable(t *testing.T) {
 		}
 		for model, limits := range list {
 			models++
-			w, ok := find(provider + "/" + spelling.Fold(model))
+			w, ok := new(Catalogue).find(provider + "/" + spelling.Fold(model))
 			if !ok || w.Context != limits[0] {
 				t.Errorf("%s %s: the table has %+v, the catalogue %v: run go generate", provider, model, w, limits)
 			}

@@ -3,6 +3,7 @@ package models
 import (
 	"fmt"
 	"maps"
+	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -57,6 +58,12 @@ type Resolver struct {
 
 	reading, writing sync.Mutex // one goroutine at a time
 
+	refreshed struct {
+		sync.Mutex
+		is      *Catalogue
+		checked time.Time
+	}
+
 	warnings sync.Mutex
 	warned   map[string]bool
 }
@@ -107,7 +114,7 @@ func (l *learnedLimit) inForce(now time.Time) int {
 // or the address that requests go to; the same string must be given to Learn. It always has
 // a Context and says in Source where that comes from.
 func (x *Resolver) Window(upstream, model string, betas []string) Window {
-	w, known := Lookup(upstream, model, betas)
+	w, known := x.catalogue().Lookup(upstream, model, betas)
 	learned := x.learned(upstream, modelKey(model, betas))
 	said := x.o.Overrides.of(model)
 	override := said.Context
@@ -141,6 +148,37 @@ func (x *Resolver) Window(upstream, model string, betas []string) Window {
 		w.Output = 0 // such an output says nothing: some entries repeat the window
 	}
 	return w
+}
+
+// catalogue is the one in force: what the user has refreshed counts soon after. Only the first who ask wait for the disk.
+func (x *Resolver) catalogue() *Catalogue {
+	r := &x.refreshed
+	r.Lock()
+	defer r.Unlock()
+	if r.is == nil {
+		r.is, r.checked = x.openCatalogue(), time.Now()
+	}
+	is, now := r.is, time.Now()
+	if x.o.Dir == "" || now.Sub(r.checked) < recheck {
+		return is
+	}
+	r.checked = now
+	r.Unlock()
+	if !is.current(x.o.Dir) {
+		is = x.openCatalogue()
+	}
+	r.Lock()
+	r.is = is
+	return is
+}
+
+func (x *Resolver) openCatalogue() *Catalogue {
+	c, err := Open(x.o.Dir)
+	if err != nil {
+		path := filepath.Join(x.o.Dir, refreshedFile)
+		x.warn(path, "the refreshed catalogue %s is not used: %v; plimsoll models --refresh writes it anew, --reset removes it", path, err)
+	}
+	return c
 }
 
 // learned is what was learned of a model and counts now, 0 for nothing.

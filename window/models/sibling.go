@@ -39,17 +39,17 @@ func lineage(spelled string) (words []string, v version) {
 // not newer than the name, so that a newer model is never taken for smaller than its newest known sibling. Members have
 // the same words; where there is none of the same generation, which is the first number, words are left off at the end
 // ("claude-mythos-9" is a "claude") and the largest is taken. The provider's own models count first.
-func (n name) siblings(provider string) (Window, bool) {
-	key := provider + "/" + strings.Join(n.spellings, " ")
+func (c *Catalogue) siblings(n name, provider string) (Window, bool) {
+	key := c.Refreshed.stamp() + provider + "/" + strings.Join(n.spellings, " ")
 	if w, ok := guesses.get(key); ok {
 		return w, w.Context > 0
 	}
-	w := n.guess(provider)
+	w := c.guess(n, provider)
 	guesses.put(key, w)
 	return w, w.Context > 0
 }
 
-func (n name) guess(provider string) Window {
+func (c *Catalogue) guess(n name, provider string) Window {
 	for _, spelled := range n.spellings {
 		words, v := lineage(spelled)
 		if len(v) == 0 || len(words) == 0 {
@@ -58,7 +58,7 @@ func (n name) guess(provider string) Window {
 		var best Window
 		for kept := len(words); kept > 0; kept-- {
 			for _, where := range [...]string{provider, "any"} {
-				w, of, ok := newestMember(where, words[:kept], kept == len(words), v)
+				w, of, ok := c.newestMember(where, words[:kept], kept == len(words), v)
 				if !ok {
 					continue
 				}
@@ -82,7 +82,7 @@ func (n name) guess(provider string) Window {
 // newestMember finds the newest model of a provider that is not newer than v, or else the oldest. whole asks for exactly
 // these words, else they are the first of more. Among equals it is the one with the largest window: what is guessed too
 // large costs a refusal, which the client does not see.
-func newestMember(provider string, words []string, whole bool, v version) (best Window, of version, ok bool) {
+func (c *Catalogue) newestMember(provider string, words []string, whole bool, v version) (best Window, of version, ok bool) {
 	if provider == "" {
 		return Window{}, nil, false
 	}
@@ -101,8 +101,7 @@ func newestMember(provider string, words []string, whole bool, v version) (best 
 			return cmp.Or(slices.Compare(other, of), cmp.Compare(w.Context, best.Context))
 		}
 	}
-	for line := range linesOf(provider) {
-		key, limits, _ := strings.Cut(line, " ")
+	for key, w := range c.linesOf(provider) {
 		if !strings.Contains(key, words[0]) {
 			continue
 		}
@@ -110,7 +109,7 @@ func newestMember(provider string, words []string, whole bool, v version) (best 
 		if len(other) == 0 || len(theirs) < len(words) || whole && len(theirs) != len(words) || !slices.Equal(theirs[:len(words)], words) {
 			continue
 		}
-		if w := limitsOf(limits); !ok || better(w, other) > 0 {
+		if !ok || better(w, other) > 0 {
 			best, of, ok = w, other, true
 		}
 	}

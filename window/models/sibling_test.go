@@ -36,12 +36,10 @@ func TestNewerIsNeverSmaller(t *testing.T) {
 			w Window
 		}
 		newest := map[string]member{}
-		for line := range linesOf(provider) {
-			key, limits, _ := strings.Cut(line, " ")
+		for key, w := range new(Catalogue).linesOf(provider) {
 			words, v := lineage(key)
 			family := strings.Join(words, "-")
 			if old := newest[family]; len(v) > 0 && slices.Compare(v, old.v) >= 0 {
-				w := limitsOf(limits)
 				if slices.Equal(v, old.v) && old.w.Context > w.Context {
 					w = old.w
 				}
@@ -53,7 +51,7 @@ func TestNewerIsNeverSmaller(t *testing.T) {
 		}
 		for family, m := range newest {
 			next := family + "-99"
-			if _, known := find(provider + "/" + next); known {
+			if _, known := new(Catalogue).find(provider + "/" + next); known {
 				continue
 			}
 			if w, ok := Lookup(provider, next, nil); !ok || w.Context < m.w.Context || !w.Guessed() {
@@ -65,6 +63,6 @@ func TestNewerIsNeverSmaller(t *testing.T) {
 
 func BenchmarkGuess(b *testing.B) {
 	for b.Loop() {
-		parseName("claude-saga-6").guess("anthropic")
+		new(Catalogue).guess(parseName("claude-saga-6"), "anthropic")
 	}
 }

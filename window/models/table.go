@@ -12,50 +12,91 @@ import (
 // CatalogueDate is the day of the catalogue's last change at its source.
 const CatalogueDate = "2026-09-28"
 
-// table has a line "provider/model context input output" for each model, sorted. It stays
+// builtin has a line "provider/model context input output" for each model, sorted. It stays
 // in the program's read-only data.
 //
 //go:embed table.txt
-var table string
+var builtin string
 
-// find bisects the table for a folded key.
-func find(key string) (Window, bool) {
-	lo, hi := 0, len(table) // both at the beginning of a line
-	for lo < hi {
-		mid := lo + (hi-lo)/2
-		start := strings.LastIndexByte(table[:mid], '\n') + 1
-		end := start + strings.IndexByte(table[start:], '\n')
-		name, limits, _ := strings.Cut(table[start:end], " ")
-		switch {
-		case name == key:
-			return limitsOf(limits), true
-		case name < key:
-			lo = end + 1
-		default:
-			hi = start
+// table is a text of such lines, and where they come from.
+type table struct {
+	text   string
+	source string
+}
+
+// A Catalogue is where windows of models are looked up. Make one with [Open]; the zero value is the built-in one.
+type Catalogue struct {
+	// Refreshed says what the user has put in front of the built-in one.
+	Refreshed Refreshed
+	text      string // of that
+}
+
+// tables are in the order in which they count.
+func (c *Catalogue) tables() []table {
+	if c.text == "" {
+		return []table{{builtin, SourceCatalogue}}
+	}
+	return []table{{c.text, SourceRefreshed}, {builtin, SourceCatalogue}}
+}
+
+// find looks for a folded key.
+func (c *Catalogue) find(key string) (Window, bool) {
+	for _, t := range c.tables() {
+		if w, ok := t.find(key); ok {
+			return w, true
 		}
 	}
 	return Window{}, false
 }
 
-// limitsOf reads "context input output". The generator wrote it, and a test reads all lines.
-func limitsOf(text string) Window {
+// linesOf goes through the models of a provider.
+func (c *Catalogue) linesOf(provider string) iter.Seq2[string, Window] {
+	return func(yield func(string, Window) bool) {
+		for i, t := range c.tables() {
+			for key, w := range t.linesOf(provider) {
+				if i > 0 {
+					if _, again := c.tables()[0].find(key); again {
+						continue
+					}
+				}
+				if !yield(key, w) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// find bisects the table for a folded key.
+func (t table) find(key string) (Window, bool) {
+	rest := t.from(key)
+	if line, _, _ := strings.Cut(rest, "\n"); strings.HasPrefix(line, key) {
+		if limits, ok := strings.CutPrefix(line[len(key):], " "); ok {
+			return t.limits(limits), true
+		}
+	}
+	return Window{}, false
+}
+
+// limits reads "context input output". Whoever wrote it has checked it, and a test reads all lines.
+func (t table) limits(text string) Window {
 	context, rest, _ := strings.Cut(text, " ")
 	input, output, _ := strings.Cut(rest, " ")
-	w := Window{Source: SourceCatalogue}
+	w := Window{Source: t.source}
 	w.Context, _ = strconv.Atoi(context)
 	w.Input, _ = strconv.Atoi(input)
 	w.Output, _ = strconv.Atoi(output)
 	return w
 }
 
-// linesOf goes through the models of a provider: "provider/model context input output".
-func linesOf(provider string) iter.Seq[string] {
-	return func(yield func(string) bool) {
+// linesOf goes through the models of a provider.
+func (t table) linesOf(provider string) iter.Seq2[string, Window] {
+	return func(yield func(string, Window) bool) {
 		prefix := provider + "/"
-		for rest := from(prefix); strings.HasPrefix(rest, prefix); {
+		for rest := t.from(prefix); strings.HasPrefix(rest, prefix); {
 			line, after, _ := strings.Cut(rest, "\n")
-			if !yield(line) {
+			key, limits, _ := strings.Cut(line, " ")
+			if !yield(key, t.limits(limits)) {
 				return
 			}
 			rest = after
@@ -63,17 +104,18 @@ func linesOf(provider string) iter.Seq[string] {
 	}
 }
 
-// from is the table from the first line on that is not before key.
-func from(key string) string {
-	lo, hi := 0, len(table) // both at the beginning of a line
+// from is the table from the first line on whose key is not before key.
+func (t table) from(key string) string {
+	lo, hi := 0, len(t.text) // both at the beginning of a line
 	for lo < hi {
 		mid := lo + (hi-lo)/2
-		start := strings.LastIndexByte(table[:mid], '\n') + 1
-		if table[start:] < key {
-			lo = start + strings.IndexByte(table[start:], '\n') + 1
+		start := strings.LastIndexByte(t.text[:mid], '\n') + 1
+		end := start + strings.IndexByte(t.text[start:], '\n')
+		if name, _, _ := strings.Cut(t.text[start:end], " "); name < key {
+			lo = end + 1
 		} else {
 			hi = start
 		}
 	}
-	return table[lo:]
+	return t.text[lo:]
 }

@@ -8,6 +8,7 @@ const (
 	SourceLearned   = "learned"   // a provider named it, or it was found out
 	SourceServer    = "server"    // the server said what it serves the model with
 	SourceCatalogue = "catalogue" // the table
+	SourceRefreshed = "refreshed" // what the user has put in front of the table, see Refresh
 	SourceElsewhere = "elsewhere" // a guess: the largest that others give the model; this provider's own is not known
 	SourceFamily    = "family"    // a guess: that of the newest known model of its family
 	SourceDefault   = "default"   // a guess: the provider's default, or DefaultContext
@@ -41,12 +42,17 @@ const longContext = 1_000_000
 // shortContext is what models have without the beta that could have it.
 const shortContext = 200_000
 
-// Lookup finds a model in the catalogue. Upstream is the name of a provider ("openai",
+// Lookup finds a model in the built-in catalogue. Upstream is the name of a provider ("openai",
 // "bedrock", "azure-openai", …) or an address of one; "" and unknown ones are searched among
 // all. Betas are the values of anthropic-beta headers, separated or not. Servers that a user
 // starts (Ollama, LM Studio, llama.cpp) have the window they were started with, whatever
 // their model could take: for them nothing is found.
 func Lookup(upstream, model string, betas []string) (Window, bool) {
+	return new(Catalogue).Lookup(upstream, model, betas)
+}
+
+// Lookup is [Lookup] in this catalogue.
+func (c *Catalogue) Lookup(upstream, model string, betas []string) (Window, bool) {
 	provider := Provider(upstream)
 	if isLocal(provider) {
 		return Window{}, false
@@ -55,7 +61,7 @@ func Lookup(upstream, model string, betas []string) (Window, bool) {
 	if n.explicit > 0 {
 		return Window{Context: n.explicit, Source: SourceCatalogue}, true
 	}
-	w, ok := n.window(provider)
+	w, ok := c.window(n, provider)
 	if ok && w.Context >= longContext && n.longByBeta() {
 		w.Context, w.Input = shortContext, 0 // the catalogue has what the beta gives
 	}
@@ -68,25 +74,25 @@ func Lookup(upstream, model string, betas []string) (Window, bool) {
 // window goes from the name as it stands to shorter ones, and with each from the provider's own entry to that of the
 // makers, whose models are served by others as they are. What is only known of other providers is a guess: they give an
 // open model from 8,000 tokens to all that it was trained for.
-func (n name) window(provider string) (Window, bool) {
+func (c *Catalogue) window(n name, provider string) (Window, bool) {
 	for _, spelled := range n.spellings {
 		for _, where := range [...]string{provider, "anthropic", "openai", "gemini"} {
 			if where == "" {
 				continue
 			}
-			if w, ok := find(where + "/" + spelled); ok {
+			if w, ok := c.find(where + "/" + spelled); ok {
 				return w, true
 			}
 		}
 		if w, ok := legacy(spelled); ok {
 			return w, true
 		}
-		if w, ok := find("any/" + spelled); ok {
+		if w, ok := c.find("any/" + spelled); ok {
 			w.Source = SourceElsewhere
 			return w, true
 		}
 	}
-	return n.siblings(provider)
+	return c.siblings(n, provider)
 }
 
 func asksForLong(betas []string) bool {

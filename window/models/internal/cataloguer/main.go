@@ -17,7 +17,6 @@ import (
 	"flag"
 	"fmt"
 	"io/fs"
-	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -26,6 +25,7 @@ import (
 
 	"github.com/pelletier/go-toml/v2"
 
+	"github.com/plimsoll/plimsoll/window/models/internal/sources"
 	"github.com/plimsoll/plimsoll/window/models/internal/spelling"
 )
 
@@ -38,18 +38,6 @@ type catalogue struct {
 	Members string `json:"members"`
 	// Providers has [context, input, output] in tokens by provider and model; 0 is unknown.
 	Providers map[string]map[string][3]int `json:"providers"`
-}
-
-// providers maps ours to theirs. Where two of theirs are one of ours, the first that has a
-// model counts.
-var providers = map[string][]string{
-	"anthropic": {"anthropic"}, "openai": {"openai"}, "gemini": {"google"}, "vertex": {"google-vertex", "google-vertex-anthropic"},
-	"bedrock": {"amazon-bedrock"}, "azure": {"azure", "azure-cognitive-services"}, "copilot": {"github-copilot"},
-	"openrouter": {"openrouter"}, "mistral": {"mistral"}, "xai": {"xai"}, "groq": {"groq"}, "deepseek": {"deepseek"},
-	"kimi": {"moonshotai", "moonshotai-cn", "kimi-for-coding"}, "minimax": {"minimax", "minimax-cn"}, "glm": {"zai", "zhipuai"},
-	"qwen": {"alibaba", "alibaba-cn"}, "cerebras": {"cerebras"}, "together": {"togetherai"}, "fireworks": {"fireworks-ai"},
-	"cohere": {"cohere"}, "nvidia": {"nvidia"}, "huggingface": {"huggingface"}, "opencode": {"opencode"}, "llama": {"llama"},
-	"ollama-cloud": {"ollama-cloud"}, "perplexity": {"perplexity"}, "deepinfra": {"deepinfra"}, "baseten": {"baseten"},
 }
 
 type entry struct {
@@ -126,28 +114,7 @@ func tabulate(text []byte) ([]byte, error) {
 	if c.Date == "" || c.Licence == "" {
 		return nil, errors.New("the catalogue names no date or no licence")
 	}
-	lines := map[string]string{}
-	for provider, list := range c.Providers {
-		for model, limits := range list {
-			key := provider + "/" + spelling.Fold(model)
-			line := fmt.Sprintf("%s %d %d %d", key, limits[0], limits[1], limits[2])
-			if old, taken := lines[key]; taken && old != line {
-				line = min(old, line) // two spellings of one model: either, but always the same
-			}
-			lines[key] = line
-		}
-	}
-	keys := make([]string, 0, len(lines))
-	for key := range lines {
-		keys = append(keys, key)
-	}
-	slices.Sort(keys)
-	var b strings.Builder
-	for _, key := range keys {
-		b.WriteString(lines[key])
-		b.WriteByte('\n')
-	}
-	return []byte(b.String()), nil
+	return []byte(strings.Join(sources.Lines(c.Providers), "\n") + "\n"), nil
 }
 
 func gather(root string) (*catalogue, error) {
@@ -164,7 +131,7 @@ func gather(root string) (*catalogue, error) {
 		return nil, err
 	}
 	c := newCatalogue(commit, date)
-	for ours, theirs := range providers {
+	for ours, theirs := range sources.Providers {
 		for _, name := range theirs {
 			if err := c.add(ours, root, filepath.Join(root, "providers", name, "models")); err != nil {
 				return nil, err
@@ -191,56 +158,18 @@ func newCatalogue(commit, date string) *catalogue {
 	}
 }
 
-// gatherAPI reads api.json, which has the same limits by provider, and no list of what a model takes wherever it is served:
-// that is the largest window that anybody gives it. Too much room costs a refusal, which the client
-// does not see; too little costs what is cut.
+// gatherAPI reads api.json.
 func gatherAPI(file string) (*catalogue, error) {
 	text, err := os.ReadFile(file)
 	if err != nil {
 		return nil, err
 	}
-	var api map[string]struct {
-		Models map[string]struct {
-			Updated string `json:"last_updated"`
-			entry
-		} `json:"models"`
-	}
-	if err := json.Unmarshal(text, &api); err != nil {
+	list, err := sources.Read(text)
+	if err != nil {
 		return nil, fmt.Errorf("%s: %w", file, err)
 	}
-	c, votes := newCatalogue("", ""), map[string]map[[3]int]int{}
-	spelled := map[string]string{} // how a model is written, by its folded name
-	for _, name := range slices.Sorted(maps.Keys(api)) {
-		for model, m := range api[name].Models {
-			c.Date = max(c.Date, m.Updated)
-			if !m.chats() || strings.Contains(model, "embed") {
-				continue
-			}
-			plain := model[strings.LastIndexByte(model, '/')+1:] // without the lab that made it
-			key := spelling.Fold(plain)
-			if votes[key] == nil {
-				votes[key] = map[[3]int]int{}
-			}
-			votes[key][m.limits()]++
-			if old, ok := spelled[key]; !ok || plain < old {
-				spelled[key] = plain
-			}
-		}
-	}
-	for ours, theirs := range providers {
-		for _, name := range theirs {
-			for model, m := range api[name].Models {
-				if m.chats() && !strings.Contains(model, "embed") {
-					c.put(ours, model, m.limits())
-				}
-			}
-		}
-	}
-	for key, of := range votes {
-		c.put("any", spelled[key], slices.MaxFunc(slices.Collect(maps.Keys(of)), func(a, b [3]int) int {
-			return slices.Compare(a[:], b[:])
-		}))
-	}
+	c := newCatalogue("", list.Date)
+	c.Providers = list.Providers
 	return c, nil
 }
 
