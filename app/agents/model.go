@@ -15,7 +15,7 @@ import (
 	"github.com/plimsoll/plimsoll/agent/gemini"
 	"github.com/plimsoll/plimsoll/agent/openai"
 	"github.com/plimsoll/plimsoll/agent/standin"
-	"github.com/plimsoll/plimsoll/app/mcp"
+	"github.com/plimsoll/plimsoll/app/core"
 	"github.com/plimsoll/plimsoll/config"
 	"github.com/plimsoll/plimsoll/window/models"
 )
@@ -244,7 +244,7 @@ func openModel(ctx context.Context, m modelChoice, c config.Agent, client *http.
 	if m.keyEnv != "" {
 		key = strings.TrimSpace(os.Getenv(m.keyEnv))
 	}
-	if key == "" && !mcp.OnLoopback(m.url) {
+	if key == "" && !core.OnLoopback(m.url) {
 		name := m.keyEnv
 		if name == "" {
 			return nil, nil, fmt.Errorf("the model %s has no key: set key_env in [agents.%s] to the name of the variable that holds it", m, c.Name)

@@ -6,9 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"net"
 	"net/http"
-	"net/url"
 	"os"
 	"runtime/debug"
 	"slices"
@@ -206,7 +204,7 @@ func argocdConfigured(app *core.Core, p *Plane, instances []config.ArgoCDInstanc
 		if err != nil {
 			return nil, ofInstance(in, err)
 		}
-		if c.Insecure() && !OnLoopback(c.URL()) {
+		if c.Insecure() && !core.OnLoopback(c.URL()) {
 			app.Warn(fmt.Sprintf("Argo CD %s: what it says cannot be trusted, and the token can be read on the way: its certificate is not checked, or the address is http://", c.Name()))
 		}
 		out = append(out, c)
@@ -320,14 +318,4 @@ func ArgoCDTools() ([]ArgoCDTool, error) {
 	}
 	slices.SortFunc(out, func(a, b ArgoCDTool) int { return strings.Compare(a.Name, b.Name) })
 	return out, nil
-}
-
-// OnLoopback says that an address is of this machine, where nobody listens on the way.
-func OnLoopback(address string) bool {
-	u, err := url.Parse(address)
-	if err != nil {
-		return false
-	}
-	ip := net.ParseIP(u.Hostname())
-	return u.Hostname() == "localhost" || ip != nil && ip.IsLoopback()
 }

@@ -14,7 +14,6 @@ import (
 	"time"
 
 	"github.com/plimsoll/plimsoll/app/core"
-	"github.com/plimsoll/plimsoll/app/mcp"
 	"github.com/plimsoll/plimsoll/window/models"
 )
 
@@ -100,7 +99,7 @@ func readCatalogue(ctx context.Context, from string) ([]byte, error) {
 
 // mayFetch lets nothing come unprotected from another machine: what it says decides what is cut.
 func mayFetch(u *url.URL) error {
-	if u.Scheme == "https" || u.Scheme == "http" && mcp.OnLoopback(u.String()) {
+	if u.Scheme == "https" || u.Scheme == "http" && core.OnLoopback(u.String()) {
 		return nil
 	}
 	return fmt.Errorf("%s is not fetched: only https:// is, and http:// on this machine", shown(u.String()))
