@@ -198,7 +198,12 @@ func (s *Server) serveRPC(out *stream, r *http.Request, body []byte) {
 		s.rpc03.ServeHTTP(out, r)
 		return
 	}
-	r.Body = io.NopCloser(bytes.NewReader(camelCase(body)))
+	body = camelCase(body)
+	if err := checkParams(call.method, body); err != nil {
+		s.refuse(out, http.StatusOK, call.id, err)
+		return
+	}
+	r.Body = io.NopCloser(bytes.NewReader(body))
 	s.rpc10.ServeHTTP(out, r)
 }
 

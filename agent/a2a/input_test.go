@@ -51,6 +51,12 @@ func TestWhatIsNoRequest(t *testing.T) {
 		"an unknown task":        {call("GetTask", map[string]any{"id": "none"}), 200, -32001, "none", nil},
 		"a message to one":       {call("SendMessage", message("x", func(m *sdk.Message) { m.TaskID = "none" })), 200, -32001, "none", nil},
 		"a page of 1000":         {call("ListTasks", map[string]any{"pageSize": 1000}), 200, -32602, "1000", nil},
+		"a page of none":         {call("ListTasks", map[string]any{"pageSize": 0}), 200, -32602, "pageSize: it is 0", nil},
+		"a page of text":         {call("ListTasks", map[string]any{"pageSize": "many"}), 200, -32602, "pageSize", nil},
+		"a state that is none":   {call("ListTasks", map[string]any{"status": "INVALID_STATUS"}), 200, -32602, "INVALID_STATUS", nil},
+		"a time that is none":    {call("ListTasks", map[string]any{"statusTimestampAfter": "-1"}), 200, -32602, "statusTimestampAfter", nil},
+		"a part of nothing":      {call("SendMessage", map[string]any{"message": map[string]any{"messageId": "m", "role": "ROLE_USER", "parts": []any{map[string]any{"kind": "text"}}}}), 200, -32602, "part", nil},
+		"a stream of such":       {call("SendStreamingMessage", map[string]any{"message": map[string]any{"messageId": "m", "role": "ROLE_USER", "parts": []any{map[string]any{"text": "a", "raw": "Yg=="}}}}), 200, -32602, "exactly one", nil},
 		"a token that is none":   {call("ListTasks", map[string]any{"pageToken": "x"}), 200, -32602, "pageToken", nil},
 		"a negative history":     {call("ListTasks", map[string]any{"historyLength": -1}), 200, -32602, "historyLength", nil},
 		"an extended card":       {call("GetExtendedAgentCard", map[string]any{}), 200, -32004, "", nil},
@@ -72,14 +78,16 @@ func TestWhatIsNoRequest(t *testing.T) {
 		method, path, body string
 		status             int
 	}{
-		"an unknown path":     {"GET", "/nothing", "", 404},
-		"too large":           {"POST", "/message:send", `{"x":"` + strings.Repeat("x", 65<<10) + `"}`, 413},
-		"no JSON":             {"POST", "/message:send", "hello", 400},
-		"an unknown task":     {"GET", "/tasks/none", "", 404},
-		"JSON-RPC with GET":   {"GET", "/", "", 405},
-		"an unknown action":   {"POST", "/tasks/a:b", "", 404},
-		"a history of words":  {"GET", "/tasks?historyLength=all", "", 400},
-		"a time that is none": {"GET", "/tasks?statusTimestampAfter=soon", "", 400},
+		"an unknown path":      {"GET", "/nothing", "", 404},
+		"too large":            {"POST", "/message:send", `{"x":"` + strings.Repeat("x", 65<<10) + `"}`, 413},
+		"no JSON":              {"POST", "/message:send", "hello", 400},
+		"an unknown task":      {"GET", "/tasks/none", "", 404},
+		"JSON-RPC with GET":    {"GET", "/", "", 405},
+		"an unknown action":    {"POST", "/tasks/a:b", "", 404},
+		"a history of words":   {"GET", "/tasks?historyLength=all", "", 400},
+		"a time that is none":  {"GET", "/tasks?statusTimestampAfter=soon", "", 400},
+		"a page of none":       {"GET", "/tasks?pageSize=0", "", 400},
+		"a state that is none": {"GET", "/tasks?status=running", "", 400},
 	} {
 		resp := s.request(test.method, test.path, test.body)
 		text, _ := io.ReadAll(resp.Body)
@@ -224,6 +232,28 @@ func TestListTasks(t *testing.T) {
 		if got[len(got)-1-i] != made[i] {
 			t.Fatalf("listed are %v, made were %v", got, made)
 		}
+	}
+}
+
+// The specification's example of a query is status=working (A2A 1.0, 11.5); JSON has the names of the definition.
+func TestListTasksByStatus(t *testing.T) {
+	t.Parallel()
+	s := serve(t, func(_ context.Context, x *Exchange) error {
+		return x.Status(sdk.TaskStateInputRequired, "", nil)
+	})
+	s.send("hello")
+	for query, want := range map[string]int{
+		"": 1, "status=TASK_STATE_INPUT_REQUIRED": 1, "status=input_required": 1, "status=input-required": 1,
+		"status=completed": 0, "status=TASK_STATE_UNSPECIFIED": 1, "pageSize=100": 1,
+	} {
+		resp := s.request(http.MethodGet, "/tasks?"+query, "", versionHeader, version10)
+		var page sdk.ListTasksResponse
+		if err := json.NewDecoder(resp.Body).Decode(&page); err != nil || resp.StatusCode != http.StatusOK || len(page.Tasks) != want {
+			t.Errorf("%q gives %d, %d tasks, want %d; %v", query, resp.StatusCode, len(page.Tasks), want, err)
+		}
+	}
+	if e := s.rpc("ListTasks", map[string]any{"status": "input_required"}, nil); e == nil || e.Code != -32602 {
+		t.Errorf("JSON-RPC takes a state by another name: %+v", e)
 	}
 }
 
