@@ -22,6 +22,9 @@
 // that writes the protocol itself, go away in the middle of streams and come back. The model
 // is one that says each line when the test lets it, so nothing hangs on time.
 //
+// A2A's own test kit is run against every way to serve an agent where PLIMSOLL_A2A_TCK names its folder
+// (github.com/a2aproject/a2a-tck at 2026-03, with its requirements in venv); else that is skipped.
+//
 // The agent CLIs are pinned in package.json and package-lock.json and live in
 // e2e/node_modules, which git ignores. Without them their test is skipped with the
 // reason, and fails where CI=true. They get an empty home, keys that open nothing and a

@@ -235,6 +235,25 @@ func TestListTasks(t *testing.T) {
 	}
 }
 
+// A page has 50 tasks unless the request says another number (a2a.proto 1.0, ListTasksRequest), and says so.
+func TestListTasksDefaults(t *testing.T) {
+	t.Parallel()
+	s := serve(t, quiet)
+	for range pageSize + 1 {
+		s.send("hello")
+	}
+	var page sdk.ListTasksResponse
+	if e := s.rpc("ListTasks", map[string]any{}, &page); e != nil {
+		t.Fatal(e.Message)
+	}
+	if len(page.Tasks) != 50 || page.PageSize != 50 || page.TotalSize != 51 || page.NextPageToken == "" {
+		t.Errorf("the page has %d tasks, and says size %d, total %d, next %q", len(page.Tasks), page.PageSize, page.TotalSize, page.NextPageToken)
+	}
+	if e := s.rpc("ListTasks", map[string]any{"contextId": "none"}, &page); e != nil || len(page.Tasks) != 0 || page.PageSize != 50 {
+		t.Errorf("an empty list is %+v, %+v", page, e)
+	}
+}
+
 // The specification's example of a query is status=working (A2A 1.0, 11.5); JSON has the names of the definition.
 func TestListTasksByStatus(t *testing.T) {
 	t.Parallel()
