@@ -23,8 +23,8 @@
 // context-1m gives those Claude models a million tokens that need it. A name of a known
 // family without an entry gets that family's smallest current window.
 //
-// [Resolver.Window] goes by: the override for the provider, the override for all, what was
-// learned, the catalogue, the provider's default, [DefaultContext]. An override above a
+// [Resolver.Window] goes by: the override for the model, for the provider and for all, what was
+// learned, what a server was asked, the provider's own list of models ([Resolver.Tell]), what the user has refreshed ([Refresh]), the catalogue, the provider's default, [DefaultContext]. An override above a
 // learned limit yields to that: the provider has the last word. [FromEnviron] reads
 // overrides from the environment for programs that have no configuration of their own.
 //

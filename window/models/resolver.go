@@ -55,6 +55,7 @@ type Resolver struct {
 	// request asks for its window.
 	mu        sync.Mutex
 	upstreams map[string]*upstream
+	told      map[toldKey]Window
 
 	reading, writing sync.Mutex // one goroutine at a time
 
@@ -115,6 +116,12 @@ func (l *learnedLimit) inForce(now time.Time) int {
 // a Context and says in Source where that comes from.
 func (x *Resolver) Window(upstream, model string, betas []string) Window {
 	w, known := x.catalogue().Lookup(upstream, model, betas)
+	if listed, ok := x.listed(upstream, modelKey(model, betas)); ok {
+		if listed.Output == 0 {
+			listed.Output = w.Output
+		}
+		w, known = listed, true
+	}
 	learned := x.learned(upstream, modelKey(model, betas))
 	said := x.o.Overrides.of(model)
 	override := said.Context

@@ -136,7 +136,7 @@ func (p *Proxy) passBody(w http.ResponseWriter, r *http.Request, rt *route, body
 	p.relay(w, r, rt, req)
 }
 
-// relay sends req and its answer on without looking at either.
+// relay sends req and its answer on. It looks at neither, but at a list of models as it passes: that may say how much they take.
 func (p *Proxy) relay(w http.ResponseWriter, r *http.Request, rt *route, req *http.Request) {
 	res, err := p.send(w, req)
 	if err != nil {
@@ -144,8 +144,20 @@ func (p *Proxy) relay(w http.ResponseWriter, r *http.Request, rt *route, req *ht
 		return
 	}
 	defer res.Body.Close()
+	var list *listTap
+	if p.o.Mode != Off && rt.isModelList(r.Method) {
+		list = newListTap(res)
+	}
 	writeHead(w, res)
-	endRelay(relayBody(w, res, nil, p.o.IdleTimeout, nil))
+	if list == nil {
+		endRelay(relayBody(w, res, nil, p.o.IdleTimeout, nil))
+		return
+	}
+	e := relayBody(w, res, nil, p.o.IdleTimeout, list.see)
+	if e.how == "complete" {
+		p.o.Resolver.Tell(rt.up.known(), readList(list.text()))
+	}
+	endRelay(e)
 }
 
 // outgoing is the request to the upstream without its body: what the client sent less

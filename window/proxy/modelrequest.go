@@ -166,7 +166,7 @@ func (p *Proxy) enlarge(ctx context.Context, b *heldBody, copies int64) error {
 // provider says what is wrong with it.
 func (t *modelRequest) read() error {
 	t.model = t.rt.name
-	t.upstream = string(t.rt.up.Provider) + "+" + t.rt.up.base.String()
+	t.upstream = t.rt.up.known()
 	encoding := t.r.Header.Get("Content-Encoding")
 	text, err := t.look(encoding)
 	if err != nil {

@@ -186,3 +186,6 @@ func (u *upstream) injectKey(h http.Header, t *url.URL) {
 		h["Authorization"] = []string{"Bearer " + u.key}
 	}
 }
+
+// known is the upstream as package models names it.
+func (up *upstream) known() string { return string(up.Provider) + "+" + up.base.String() }

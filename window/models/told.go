@@ -1,0 +1,57 @@
+package models
+
+// SourceList says that the provider's own list of models, which passed on its way to a client, has the window.
+const SourceList = "list"
+
+// maxTold bounds the models of all lists that are remembered; beyond it nothing more is.
+const maxTold = 4096
+
+// A Listing is what a provider's list of models says of one, in tokens; 0 is nothing.
+type Listing struct {
+	Model  string
+	Window Window
+}
+
+// toldKey is a model at an upstream.
+type toldKey struct{ upstream, model string }
+
+// Tell takes in what an upstream's own list of models says. It fills in for a guess, and raises what the catalogue has; it lowers that
+// only for servers that cut a longer input without a word ([MayTruncate]). Others refuse such an input, which teaches what counts for
+// that credential: the list may have been another's. Of several lists the largest window counts, for as long as the Resolver lives.
+func (x *Resolver) Tell(upstream string, listed []Listing) (taken int) {
+	for _, l := range listed {
+		w := l.Window
+		if w.Context < MinContext || w.Context > MaxContext || l.Model == "" || len(l.Model) > maxKey {
+			continue
+		}
+		if w.Input < 0 || w.Input >= w.Context {
+			w.Input = 0
+		}
+		w.Output = max(w.Output, 0)
+		known, ok := x.catalogue().Lookup(upstream, l.Model, nil)
+		if ok && !known.Guessed() && (w.Context == known.Context || w.Context < known.Context && !MayTruncate(upstream, l.Model)) {
+			continue // memory only for what counts
+		}
+		w.Source = SourceList
+		at := toldKey{upstream, modelKey(l.Model, nil)}
+		x.mu.Lock()
+		old, again := x.told[at]
+		if (again || len(x.told) < maxTold) && w.Context > old.Context {
+			if x.told == nil {
+				x.told = map[toldKey]Window{}
+			}
+			x.told[at] = w
+			taken++
+		}
+		x.mu.Unlock()
+	}
+	return taken
+}
+
+// listed is what a list said of a model.
+func (x *Resolver) listed(upstream, key string) (Window, bool) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	w, ok := x.told[toldKey{upstream, key}]
+	return w, ok
+}
