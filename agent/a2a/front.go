@@ -200,6 +200,7 @@ func (s *Server) serveRPC(out *stream, r *http.Request, body []byte) {
 	}
 	body = camelCase(body)
 	if err := checkParams(call.method, body); err != nil {
+		out.wants = out.wants || call.method == "SendStreamingMessage" // as the SDK answers what it refuses of them
 		s.refuse(out, http.StatusOK, call.id, err)
 		return
 	}

@@ -1,6 +1,7 @@
 package a2a
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"io"
@@ -63,6 +64,10 @@ func TestWhatIsNoRequest(t *testing.T) {
 	} {
 		resp := s.request(http.MethodPost, "/", test.body, test.header...)
 		text, _ := io.ReadAll(resp.Body)
+		text, event := bytes.CutPrefix(text, []byte("data: "))
+		if streams := strings.Contains(test.body, "SendStreamingMessage"); event != streams {
+			t.Errorf("%s: that the answer is an event is %v", name, event)
+		}
 		var got struct {
 			Error *rpcError `json:"error"`
 		}
