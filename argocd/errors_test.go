@@ -2,6 +2,7 @@ package argocd
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
@@ -88,6 +89,37 @@ func TestRecordedErrorsSayWhatToDo(t *testing.T) {
 		}
 		if text := e.Error(); strings.Contains(text, token) || !strings.Contains(text, "Argo CD test: ") || e.Status < 400 {
 			t.Errorf("%s: status %d, text %q", test.recorded, e.Status, text)
+		}
+	}
+}
+
+// What the server refuses with a code that misleads: the texts are those of its sources (server/application/application.go) and of gRPC.
+func TestHintsAgreeWithTheServer(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		status, code int
+		text         string
+		kind         ErrorKind
+		hint         string
+	}{
+		{403, 7, "cannot sync: blocked by sync window", Conflict, "no role is missing"},
+		{403, 7, "Cannot sync: Blocked by sync window", Conflict, "sync windows say which"},
+		{400, 3, "max pods to view logs are reached. Please provide more granular query", TooLarge, "resource_name of one workload"},
+		{503, 14, `connection error: desc = "transport: Error while dialing: dial tcp 10.43.7.19:8081: connect: connection refused"`, Server, "argocd-repo-server"},
+		{500, 2, `failed to get manifests: rpc error: code = Unavailable desc = name resolver error: produced zero addresses argocd-repo-server:8081`, Server, "are not at fault"},
+		{500, 2, "dial tcp: lookup argocd-redis on 10.43.0.10:53: no such host", Server, "argocd-redis"},
+		{500, 2, `Get "https://10.40.0.1:6443/api": dial tcp 10.40.0.1:6443: i/o timeout`, Server, "the cluster that is named"},
+		{403, 7, "permission denied", Forbidden, "role does not allow"},
+		{503, 14, "no healthy upstream", Server, "is not there"},
+	} {
+		server := serve(t, Options{Retries: -1}, func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Content-Type", "application/json")
+			w.WriteHeader(c.status)
+			_ = json.NewEncoder(w).Encode(map[string]any{"error": c.text, "message": c.text, "code": c.code})
+		})
+		_, err := server.Call(t.Context(), http.MethodPost, []string{"applications", "a", "sync"}, nil, []byte(`{}`))
+		if e := asError(t, err); e.Kind != c.kind || !strings.Contains(e.Hint, c.hint) {
+			t.Errorf("%d %s: kind %q, hint %q; want %q, %q", c.status, c.text, e.Kind, e.Hint, c.kind, c.hint)
 		}
 	}
 }

@@ -25,6 +25,13 @@ func (c *Client) byStatus(e *Error, r request, said refusal, token bool) {
 		// gRPC inside the server; with code 8, which the gateway makes 429 of.
 		e.Kind = TooLarge
 		e.Hint = "the server's own bound for a message: ask for less (a project), or raise ARGOCD_GRPC_MAX_SIZE_MB on the server"
+	case strings.Contains(text, "sync window"):
+		// "cannot sync: blocked by sync window" comes as a refusal of permission, which it is none of (server/application/application.go).
+		e.Kind, e.Hint = Conflict, "a sync window of the project forbids it now, no role is missing: the application's sync windows say which and until when; wait, or have a window changed (manualSync lets people sync in it)"
+	case strings.Contains(text, "max pods to view logs"):
+		e.Kind, e.Hint = TooLarge, "the server shows the logs of so many pods at once and no more (10, or what server.maxPodLogsToRender of argocd-cm says): name one pod, or the kind and resource_name of one workload; the resource tree lists the pods"
+	case e.Status >= 500 && unreachable(text) != "":
+		e.Kind, e.Hint = Server, unreachable(text)
 	case e.Status == http.StatusUnauthorized:
 		e.Kind, e.Hint = Unauthenticated, c.unauthenticated(text, token)
 	case e.Status == http.StatusForbidden:
@@ -61,6 +68,25 @@ func (c *Client) byStatus(e *Error, r request, said refusal, token bool) {
 	if r.changes() && e.Status >= 500 && e.Kind != Invalid {
 		e.Hint += "; it was not repeated: look at what it did before you repeat it"
 	}
+}
+
+// unreachable explains a refusal that speaks of what argocd-server could not reach behind it: "rpc error: code = Unavailable desc =
+// connection error: desc = \"transport: Error while dialing: dial tcp 10.0.0.1:8081: connect: connection refused\"". Neither the
+// application nor its repository is at fault then. The ports are those of Argo CD's own manifests; "" is for another text.
+func unreachable(text string) string {
+	switch {
+	case strings.Contains(text, "error while dialing"), strings.Contains(text, "code = unavailable"), strings.Contains(text, "connection error: desc"),
+		strings.Contains(text, "dial tcp") && (strings.Contains(text, "refused") || strings.Contains(text, "timeout") || strings.Contains(text, "no such host")):
+	default:
+		return ""
+	}
+	switch {
+	case strings.Contains(text, ":8081"), strings.Contains(text, "repo-server"), strings.Contains(text, "reposerver"):
+		return "Argo CD's repo server does not answer, so there are no manifests, differences and syncs; the application and its repository are not at fault: look at the pods of argocd-repo-server, and try again later"
+	case strings.Contains(text, ":6379"), strings.Contains(text, "redis"):
+		return "Argo CD's redis does not answer; the application is not at fault: look at the pods of argocd-redis, and try again later"
+	}
+	return "something behind argocd-server does not answer; the application is not at fault: look at Argo CD's own pods, or at the cluster that is named, and try again later"
 }
 
 // unauthenticated tells expired, foreign and absent tokens apart.

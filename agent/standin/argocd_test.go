@@ -195,6 +195,7 @@ var questions = []struct {
 	{"payments", []string{`search_argocd_resources {"query":"payments"}`}, []string{`47 matches for "payments"`}},
 	{"billing-api-stg", []string{`search_argocd_resources {"query":"billing-api-stg"}`}, []string{`1 match for`, "billing-tooling"}},
 	{`search "team=payments"`, []string{`search_argocd_resources {"query":"team=payments"}`}, []string{"26 matches"}},
+	{`search for "a"`, []string{`search_argocd_resources {"query":"a"}`}, []string{"This did not work.", "more than 1000", "where: applications 819, applicationsets 287, projects 236, clusters 11", "- health: Healthy 574", "to go on: use a longer pattern"}},
 	{"Search for zzzz!", []string{`search_argocd_resources {"query":"zzzz"}`}, []string{`0 matches for "zzzz"`}},
 	{"list prod applications", []string{`search_argocd_resources {"query":"prod","resource_types":["applications"]}`}, []string{"352 matches"}},
 	{"search for payments in application sets", []string{`search_argocd_resources {"query":"payments","resource_types":["applicationsets"]}`}, []string{"9 matches"}},

@@ -86,7 +86,7 @@ func (p *planner) section(m made, planned plan) string {
 		if said := v.str("error"); said != "" {
 			text = said
 		}
-		return "This did not work. " + m.name + " says: " + clip(clean(text), maxError)
+		return "This did not work. " + m.name + " says: " + clip(clean(text), maxError) + breakdown(v)
 	case v != nil:
 		return p.structured(m, v, rest, planned)
 	case paged:
@@ -99,6 +99,18 @@ func (p *planner) section(m made, planned plan) string {
 		return m.name + " says: " + clean(m.result)
 	}
 	return fmt.Sprintf("%s answered %d lines, %s. They begin:\n\n%s", m.name, lines, limit.Bytes(len(m.result)).Human(), quoted(m.result))
+}
+
+// breakdown is what a refused search says of its matches, and what to do.
+func breakdown(v *value) string {
+	text := ""
+	if v.get("breakdown") != nil {
+		text = counts(v)
+	}
+	if next := v.str("suggestion"); next != "" {
+		text += "\n- to go on: " + clean(clip(next, maxError))
+	}
+	return text
 }
 
 // quoted is the beginning of a text, as it stands.

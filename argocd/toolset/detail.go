@@ -183,10 +183,24 @@ func fetch(ctx context.Context, client *argocd.Client, path []string, in appArgs
 	return client.Get(ctx, append([]string{"applications", in.Name}, path...), in.query())
 }
 
-// appLink is where people see an application.
+// appLink is where people see an application, in the one form that all tools show; "" while its namespace is not known.
 func appLink(client *argocd.Client, namespace, name string) string {
 	if namespace == "" {
-		return client.URL() + "/applications/" + name
+		return ""
 	}
 	return client.URL() + "/applications/" + namespace + "/" + name
+}
+
+// linkOf is [appLink] of an application as the server sent it.
+func linkOf(client *argocd.Client, raw []byte) string {
+	var app struct {
+		Metadata struct {
+			Name      string `json:"name"`
+			Namespace string `json:"namespace"`
+		} `json:"metadata"`
+	}
+	if json.Unmarshal(raw, &app) != nil {
+		return ""
+	}
+	return appLink(client, app.Metadata.Namespace, app.Metadata.Name)
 }

@@ -205,7 +205,7 @@ func (t *Toolset) applicationTool() builtin.Tool {
 				return nil, err
 			}
 			if _, full, _ := in.keep(); full {
-				return t.object(c, client, raw, in.objectDetail, appLink(client, in.Namespace, in.Name), "", func(part int) any { in.Part = part; return in })
+				return t.object(c, client, raw, in.objectDetail, linkOf(client, raw), "", func(part int) any { in.Part = part; return in })
 			}
 			return t.applicationAnswer(client, raw, min(answerSize, roomOf(c)))
 		})

@@ -141,7 +141,7 @@ func (t *Toolset) eventsTool() builtin.Tool {
 
 type linksAnswer struct {
 	Instance string     `json:"instance,omitempty"`
-	Link     string     `json:"link"`
+	Link     string     `json:"link,omitempty"`
 	Links    []linkView `json:"links"`
 	Left     int        `json:"more,omitempty"`
 	Note     string     `json:"note,omitempty"`
@@ -166,7 +166,10 @@ func (t *Toolset) linksTool() builtin.Tool {
 			q := map[string][]string{}
 			set(q, "namespace", in.Namespace)
 			set(q, "project", in.Project)
-			a := linksAnswer{Instance: t.instanceLabel(client), Link: appLink(client, in.Namespace, in.Name), Links: []linkView{}}
+			a := linksAnswer{Instance: t.instanceLabel(client), Links: []linkView{}}
+			if raw, err := fetch(ctx, client, nil, in); err == nil { // its namespace is a part of the link
+				a.Link = linkOf(client, raw)
+			}
 			_, err := client.Elements(ctx, []string{"applications", in.Name, "links"}, q, map[string]func([]byte) error{"items": func(raw []byte) error {
 				var v linkView
 				if err := decode(client, "links", raw, &v); err != nil {

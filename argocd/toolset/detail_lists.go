@@ -211,8 +211,12 @@ func (t *Toolset) keysTool() builtin.Tool {
 				},
 				func(a, b keyRow) int { return cmp.Compare(a.ID, b.ID) },
 				func(a *paged[keyRow], n int) {
-					if n == 0 {
-						a.Note = "There is no such key."
+					switch {
+					case n > 0:
+					case in.KeyID != "":
+						a.Note = "There is no GnuPG key of this id; without key_id all are listed."
+					default:
+						a.Note = "Argo CD has no GnuPG key, so it checks no signatures of commits."
 					}
 				})
 		})

@@ -17,6 +17,8 @@ func TestServerLists(t *testing.T) {
 		"account/can-i/applications/sync/payments/checkout": `{"value":"yes"}`,
 		"account/can-i/clusters/get/%2A":                    `{"value":"no"}`,
 		"/api/version":                                      body(t, "version"),
+		"applications/g":                                    `{"metadata":{"name":"g","namespace":"argocd"}}`,
+		"applications/g/links":                              `{}`,
 		"applications/a/links":                              `{"items":[{"title":"Grafana","url":"https://g.example.net/d?token=hunter2hunter2"}]}`,
 	})
 	type list struct {
@@ -52,6 +54,9 @@ func TestServerLists(t *testing.T) {
 		t.Error(text)
 	}
 	if v, text := ask[struct{ Version string }](t, set, "version_service__version", `{}`); !strings.HasPrefix(v.Version, "v3.5.1") {
+		t.Error(text)
+	}
+	if a, text := ask[struct{ Link string }](t, set, "application_service__list_links", `{"name":"g"}`); !strings.HasSuffix(a.Link, "/applications/argocd/g") {
 		t.Error(text)
 	}
 	if _, text := ask[any](t, set, "application_service__list_links", `{"name":"a"}`); !strings.Contains(text, "Grafana") || strings.Contains(text, "hunter2") {

@@ -46,7 +46,7 @@ type logsArguments struct {
 }
 
 const logsText = `Logs of an application's pods, oldest line first, by default the last 100 lines of each pod; credentials are masked.
-pod picks one, kind with resource_name a workload's (more than about 10 pods are refused). previous=true: what a crashed container said. filter sees the lines that tail_lines or since pick.`
+pod picks one, kind with resource_name a workload's (of more than 10 pods, or what the server is set to, there are none). previous=true: what a crashed container said. filter sees the lines that tail_lines or since pick.`
 
 func (t *Toolset) logsTool() builtin.Tool {
 	return reading(t, builtin.Tool{Name: "application_service__pod_logs", Title: "Logs of an application", Description: logsText},

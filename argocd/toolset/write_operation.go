@@ -43,7 +43,7 @@ func (t *Toolset) terminateTool() builtin.Tool {
 
 type rollbackArgs struct {
 	appArgs
-	ID     *int64 `json:"id,omitempty" jsonschema:"the deployment to go back to; without it the plan lists those there are"`
+	ID     *int64 `json:"id,omitempty" jsonschema:"id of the deployment to go back to, as get_application_history has it (a number, no revision); without it the plan lists those there are"`
 	Prune  bool   `json:"prune,omitempty" jsonschema:"delete resources that the deployment did not have; default false"`
 	DryRun bool   `json:"dry_run,omitempty" jsonschema:"the server tries it and applies nothing; default false"`
 	confirmation
@@ -88,11 +88,15 @@ func (t *Toolset) rollbackTool() builtin.Tool {
 			return nil, fmt.Errorf("%s has no deployment with id %d: nothing was changed; it has %v", in.Name, *in.ID, firstEntries(known))
 		}
 		sentence := fmt.Sprintf("roll back %s to %s", in.Name, history[at])
+		warnings := in.warnings(app)
+		if at == 0 {
+			warnings = append(warnings, "that is the newest deployment: what runs now unless it was changed since")
+		}
 		if in.DryRun {
 			sentence = "dry run: " + sentence
 		}
 		if !confirmed {
-			return planned(c, client, in.Name, plan{Plan: sentence, Current: app.state(), Warnings: in.warnings(app)})
+			return planned(c, client, in.Name, plan{Plan: sentence, Current: app.state(), Warnings: warnings})
 		}
 		body, err := json.Marshal(rollbackRequest{in.Name, *in.ID, in.DryRun, in.Prune, in.Namespace, in.Project})
 		if err != nil {

@@ -162,6 +162,6 @@ func writableObjects() map[string]string {
 		"applications/guestbook": guestbook, "applications/many": several, "projects/shop": shop, "applicationsets/fleet": fleet,
 		"applications/guestbook/resource-tree":    tree,
 		"applications/guestbook/resource/actions": `{"actions":[{"name":"restart"},{"name":"resume","disabled":true}]}`,
-		"applications/guestbook/syncwindows":      `{"canSync":false,"activeWindows":[{"kind":"deny"}]}`,
+		"applications/guestbook/syncwindows":      `{"canSync":false,"assignedWindows":[{"kind":"allow","schedule":"0 6 * * 5","duration":"1h"}]}`, // closed, and no other is open
 	}
 }

@@ -214,10 +214,9 @@ func closedWindows(ctx context.Context, client *argocd.Client, a appArgs) []stri
 		return nil // it is a remark only; the sync itself would say it
 	}
 	var w struct {
-		ActiveWindows []json.RawMessage `json:"activeWindows"`
-		CanSync       *bool             `json:"canSync"`
+		CanSync *bool `json:"canSync"` // also false while an allow window is closed and none is open
 	}
-	if json.Unmarshal(raw, &w) != nil || w.CanSync == nil || *w.CanSync || len(w.ActiveWindows) == 0 {
+	if json.Unmarshal(raw, &w) != nil || w.CanSync == nil || *w.CanSync {
 		return nil
 	}
 	return []string{"the sync windows of the project forbid it now: get_application_sync_windows shows them"}
