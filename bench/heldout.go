@@ -17,7 +17,10 @@ func heldoutFacts(ctx context.Context, o *Out, measure compact.Measure) error {
 	if err := heldoutSet(ctx, o, measure, "held out, first set (looked at since)", heldout.Sessions()); err != nil {
 		return err
 	}
-	return heldoutSet(ctx, o, measure, "held out, second set", heldout.Second())
+	if err := heldoutSet(ctx, o, measure, "held out, second set (looked at since)", heldout.Second()); err != nil {
+		return err
+	}
+	return heldoutSet(ctx, o, measure, "held out, third set", heldout.Third())
 }
 
 func heldoutSet(ctx context.Context, o *Out, measure compact.Measure, name string, sessions []heldout.Session) error {

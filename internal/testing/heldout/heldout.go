@@ -29,6 +29,9 @@ func Sessions() []Session { return written(scripts, 0) }
 // Second returns the sessions of the second set, the same ones at every call.
 func Second() []Session { return written(second, 100) }
 
+// Third returns the sessions of the third set, which are for test errors alone, the same ones at every call.
+func Third() []Session { return written(third, 200) }
+
 func written(scripts []script, seed uint64) (list []Session) {
 	for i := range scripts {
 		list = append(list, scripts[i].session(seed+uint64(i)))
@@ -61,7 +64,13 @@ func (s *script) session(seed uint64) Session {
 	r := rand.New(rand.NewPCG(0x5eed, seed))
 	w := s.agent.writer()
 	out := Session{Name: s.name, Dialect: s.dialect}
-	fact := func(kind, text string) { out.Facts = append(out.Facts, Fact{kind, []string{text}}) }
+	fact := func(kind, text string) {
+		f := Fact{kind, []string{text}}
+		if plain := strings.ReplaceAll(text, `\"`, `"`); plain != text { // of an output that is within JSON
+			f.AnyOf = append(f.AnyOf, plain)
+		}
+		out.Facts = append(out.Facts, f)
+	}
 	for _, text := range s.user {
 		fact("user", text)
 	}

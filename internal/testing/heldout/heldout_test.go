@@ -3,6 +3,7 @@ package heldout
 import (
 	"bytes"
 	"encoding/json"
+	"slices"
 	"strings"
 	"testing"
 
@@ -10,8 +11,8 @@ import (
 )
 
 func TestSessions(t *testing.T) {
-	list, again := append(Sessions(), Second()...), append(Sessions(), Second()...)
-	if len(list) != 8 {
+	list, again := slices.Concat(Sessions(), Second(), Third()), slices.Concat(Sessions(), Second(), Third())
+	if len(list) != 10 {
 		t.Fatalf("%d sessions", len(list))
 	}
 	for i, s := range list {

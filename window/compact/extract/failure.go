@@ -134,6 +134,7 @@ type failReader struct {
 	code  int  // that the command ended with
 	told  bool // by what ran the command
 	near  int  // how many lines more stand near one that names a failure
+	trace bool // a traceback of Python has begun
 }
 
 const maxFailScan = 4000 // lines that are held
@@ -168,6 +169,17 @@ func (f *failReader) read(text string) {
 			continue
 		case marks(strings.TrimLeft(trimmed, "│┃|>•* ")):
 			worth, f.sure = failNamed, true
+			if strings.HasPrefix(trimmed, "Traceback") {
+				f.trace = true
+			}
+		case f.trace && row[0] != ' ' && row[0] != '\t': // what ends a traceback of Python: "package.LockedError: held by 41"
+			worth, f.trace = failNamed, false
+		case numbered(trimmed):
+			worth, f.near = failNamed, 8
+			f.lines = append(f.lines, failLine{oneLine(trimmed, maxFailLine), worth})
+			continue // it may be any list: alone it names no failure
+		case strings.HasPrefix(trimmed, "warning: "): // where warnings count as errors
+			worth = failDetail
 		case contains(lower, failWords) && !strings.HasPrefix(lower, "ok"):
 			worth = failGeneral
 			if place(lower) || contains(lower, outcomeWords) && readable(trimmed) || shouts(trimmed) {
@@ -277,6 +289,15 @@ func marks(line string) bool {
 		}
 	}
 	return strings.HasPrefix(line, "Failed ") && strings.HasSuffix(line, "]") // dotnet's "Failed Name [12 ms]"
+}
+
+// numbered tells whether a line begins as runners number the tests that failed: "1) Cart keeps its total" (RSpec, ExUnit, PHPUnit, Mocha).
+func numbered(line string) bool {
+	digits := 0
+	for digits < len(line) && class[line[digits]] == 'd' {
+		digits++
+	}
+	return digits > 0 && digits < 4 && strings.HasPrefix(line[digits:], ") ") && len(line) > digits+5
 }
 
 func passes(lower string) bool { return contains(lower, passMarks) }
