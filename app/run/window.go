@@ -16,6 +16,7 @@ import (
 	"github.com/plimsoll/plimsoll/internal/atomicfile"
 	"github.com/plimsoll/plimsoll/journal"
 	"github.com/plimsoll/plimsoll/window/client"
+	"github.com/plimsoll/plimsoll/window/models"
 	"github.com/plimsoll/plimsoll/window/proxy"
 
 	"github.com/plimsoll/plimsoll/app/mcp"
@@ -204,6 +205,12 @@ func (x *process) serveWindow(ln net.Listener, token string, setting client.Sett
 			up.AWS = &proxy.AWS{Credentials: signer.Credentials, Region: u.SignRegion}
 		}
 		o.Upstreams = append(o.Upstreams, up)
+	}
+	for _, m := range setting.Models {
+		if o.Models == nil {
+			o.Models = map[string][]models.Listing{}
+		}
+		o.Models[m.Upstream] = append(o.Models[m.Upstream], models.Listing{Model: m.Model, Window: models.Window{Context: m.Context, Output: m.Output}})
 	}
 	if os.Getenv("GOGC") == "" {
 		debug.SetGCPercent(collectAt)

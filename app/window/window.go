@@ -43,6 +43,8 @@ type Options struct {
 	PeerPath  string // see [proxy.Options.PeerPath]
 	Upstreams []proxy.Upstream
 	Own       bool // the client compacts by itself
+	// Models are what the client's own settings say that models take, by the name of their upstream.
+	Models map[string][]models.Listing
 	// Exhausted says that the agent itself died of memory a moment ago.
 	Exhausted bool
 	Warn      func(string)
@@ -100,6 +102,9 @@ func Open(app *core.Core, s config.Settings, o Options) (*Plane, error) {
 	plane := &Plane{Upstreams: o.Upstreams, Token: o.Token != "", trusting: trusting, end: make(chan struct{})}
 	if plane.Proxy, err = proxy.New(po); err != nil {
 		return nil, err
+	}
+	for upstream, listed := range o.Models {
+		plane.Proxy.Tell(upstream, listed)
 	}
 	plane.swept.Go(func() {
 		every := time.NewTicker(sweepEvery)

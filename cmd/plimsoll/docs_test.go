@@ -236,7 +236,7 @@ func TestWrongIn(t *testing.T) {
 var keyName = regexp.MustCompile(`^[a-z][a-z0-9]*(_[a-z0-9]+)+$`)
 
 // foreignNames are names with underscores that guides use and that are not ours.
-var foreignNames = []string{"ru_maxrss", "oom_score_adj", "inactive_file", "peak_rss", "proc_info", "previous_response_id", "input_required", "mcp_servers"}
+var foreignNames = []string{"model_context_window", "ru_maxrss", "oom_score_adj", "inactive_file", "peak_rss", "proc_info", "previous_response_id", "input_required", "mcp_servers"}
 
 // addedNames are those of the tools that the MCP gateway adds, of their arguments, and of
 // what it says of a page.

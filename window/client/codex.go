@@ -75,6 +75,7 @@ func planCodex(w *planner) {
 	if w.out.Why != "" {
 		return
 	}
+	w.limit("openai", text(c.config["model"]), number(c.config["model_context_window"]), number(c.config["model_max_output_tokens"]))
 	if w.in.PeerRoot != "" {
 		base = w.in.PeerRoot + strings.TrimPrefix(base, w.in.Root)
 	} else {
@@ -264,6 +265,16 @@ func assign(table map[string]any, path []string, value any) {
 func text(v any) string {
 	s, _ := v.(string)
 	return s
+}
+
+func number(v any) float64 {
+	switch v := v.(type) {
+	case int64:
+		return float64(v)
+	case float64:
+		return v
+	}
+	return 0
 }
 
 func object(v any) map[string]any {

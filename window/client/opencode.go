@@ -60,6 +60,7 @@ func planOpenCode(w *planner) {
 				address = strings.TrimSuffix(w.usual(known.provider), "/v1") + known.version
 			}
 			addresses[known.id] = o.through(known.provider, known.provider, address, known.version, known.id)
+			o.limits(known.provider, table)
 		}
 	}
 	for _, id := range o.ids {
@@ -76,6 +77,7 @@ func planOpenCode(w *planner) {
 		default:
 			version := map[string]string{"openai": "/v1", "anthropic": "/v1", "gemini": "/v1beta"}[protocol]
 			addresses[id] = o.through(nameOf(id), protocol, address, version, id)
+			o.limits(nameOf(id), table)
 		}
 	}
 	if w.out.Why != "" {
@@ -122,6 +124,27 @@ type openCodeProvider struct {
 	Options struct {
 		BaseURL string `json:"baseURL"`
 	} `json:"options"`
+	Models map[string]json.RawMessage `json:"models"`
+}
+
+// limits notes what the user's files say that a provider's models take.
+func (o *openCode) limits(upstream string, p openCodeProvider) {
+	for _, name := range slices.Sorted(maps.Keys(p.Models)) {
+		var m struct {
+			ID    string `json:"id"` // the provider's own name, where it is another
+			Limit struct {
+				Context float64 `json:"context"`
+				Output  float64 `json:"output"`
+			} `json:"limit"`
+		}
+		if decodeJSON(p.Models[name], &m) != nil {
+			continue
+		}
+		if m.ID == "" {
+			m.ID = name
+		}
+		o.limit(upstream, m.ID, m.Limit.Context, m.Limit.Output)
+	}
 }
 
 // readOpenCode merges the files in opencode's order, the stronger over the weaker.

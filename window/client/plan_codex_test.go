@@ -30,6 +30,10 @@ var codexRows = []row{
 		args: codexArgs(), reaches: []Upstream{at(openai, gateway)},
 	},
 	{
+		name: "what the model takes", tool: "codex", env: []string{"CODEX_API_KEY=k"}, files: map[string]string{"/home/ann/.codex/config.toml": "model = \"gpt-next\"\nmodel_context_window = 640_000\nmodel_max_output_tokens = 90000"},
+		args: codexArgs(), reaches: []Upstream{openai}, models: []ModelLimit{{"openai", "gpt-next", 640_000, 90_000}},
+	},
+	{
 		name: "address in a flag", tool: "codex", argv: []string{"codex", "exec", "-c", "model=x", "--config=openai_base_url=" + gateway, "hi"},
 		args: []string{"codex", "exec", "-c", "model=x", "--config=" + codexFlag("openai_base_url", "openai"), "hi"}, reaches: []Upstream{at(openai, gateway)},
 	},

@@ -30,6 +30,7 @@ type row struct {
 	set     map[string]string // all variables that change
 	reaches []Upstream        // all of them
 	private string            // the body of the private file
+	models  []ModelLimit      // that the user's own settings speak of
 }
 
 func (r row) plan(t *testing.T) Setting {
@@ -104,6 +105,9 @@ func (r row) check(t *testing.T) {
 	}
 	if !slices.Equal(s.Upstreams, r.reaches) {
 		t.Errorf("reaches %+v, want %+v", s.Upstreams, r.reaches)
+	}
+	if !slices.Equal(s.Models, r.models) {
+		t.Errorf("models %+v, want %+v", s.Models, r.models)
 	}
 }
 
@@ -257,6 +261,14 @@ var openCodeRows = []row{
 	{
 		name: "a key in auth.json", tool: "opencode", files: map[string]string{"/home/ann/.local/share/opencode/auth.json": `{"openai":{"type":"api","key":"k"},"anthropic":{"type":"oauth"}}`},
 		set: map[string]string{openCodeContent: `{"provider":{` + content("openai", root+"/openai/v1") + `}}`}, reaches: []Upstream{openai},
+	},
+	{
+		name: "what models take", tool: "opencode", env: []string{"OPENAI_API_KEY=b"},
+		files: map[string]string{
+			"/home/ann/.config/opencode/opencode.json": `{"provider":{"openai":{"models":{"m":{"id":"real-m","limit":{"context":512000,"output":8000}},"n":{"limit":{"context":-1}},"o":{"limit":[]}}}}}`,
+		},
+		set: map[string]string{openCodeContent: `{"provider":{"openai":{"options":{"baseURL":"` + root + `/openai/v1"}}}}`}, reaches: []Upstream{openai},
+		models: []ModelLimit{{"openai", "real-m", 512_000, 8_000}},
 	},
 	{name: "OAuth only", tool: "opencode", files: map[string]string{"/home/ann/.local/share/opencode/auth.json": `{"anthropic":{"type":"oauth"}}`}, why: "no provider whose address is known"},
 	{name: "nothing", tool: "opencode", why: "no provider whose address is known"},

@@ -81,6 +81,20 @@ func (w *planner) note(format string, args ...any) {
 	w.out.Notes = append(w.out.Notes, fmt.Sprintf(format, args...))
 }
 
+// limit notes what the user's settings say of a model. Settings may say anything: who uses it checks the numbers.
+func (w *planner) limit(upstream, model string, context, output float64) {
+	whole := func(v float64) int {
+		if !(v >= 1 && v < 1<<30) {
+			return 0
+		}
+		return int(v)
+	}
+	l := ModelLimit{Upstream: upstream, Model: model, Context: whole(context), Output: whole(output)}
+	if model != "" && l.Context > 0 && len(w.out.Models) < maxModelLimits {
+		w.out.Models = append(w.out.Models, l)
+	}
+}
+
 // refuse says why there is no proxy.
 func (w *planner) refuse(format string, args ...any) {
 	if w.out.Why == "" {

@@ -122,11 +122,22 @@ type Setting struct {
 	Env []Variable
 	// Upstreams are what the proxy has to reach for this run.
 	Upstreams []Upstream
+	// Models are what the user's own settings of the tool say that models take.
+	Models []ModelLimit
 	// Compacts tells that the tool makes room by itself.
 	Compacts bool
 	// Notes are sentences for the user about what goes around the proxy.
 	Notes []string
 }
+
+// A ModelLimit is what a tool's own settings say of one model behind an upstream, in tokens; 0 is nothing.
+type ModelLimit struct {
+	Upstream, Model string
+	Context, Output int
+}
+
+// maxModelLimits bounds how many models a tool's settings may describe.
+const maxModelLimits = 256
 
 // Environ applies the changes to environ and returns a new slice.
 func (s Setting) Environ(environ []string) []string {

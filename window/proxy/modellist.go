@@ -183,3 +183,10 @@ func readList(text []byte) []models.Listing {
 	}
 	return out
 }
+
+// Tell takes in what the client's own settings say of the models behind an upstream, as if that had listed them.
+func (p *Proxy) Tell(upstream string, listed []models.Listing) {
+	if up := p.upstreams[upstream]; up != nil {
+		p.o.Resolver.Tell(up.known(), listed)
+	}
+}
