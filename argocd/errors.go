@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/plimsoll/plimsoll/argocd/redact"
+	"github.com/plimsoll/plimsoll/internal/secrets"
 	"github.com/plimsoll/plimsoll/limit"
 )
 
@@ -85,7 +85,7 @@ func clean(text string, maxBytes int) string {
 		}
 		return r
 	}, text)
-	text = withoutUserinfo(redact.Text(strings.TrimSpace(text)))
+	text = withoutUserinfo(secrets.Text(strings.TrimSpace(text)))
 	return limit.Short(text, maxBytes)
 }
 

@@ -5,8 +5,8 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/plimsoll/plimsoll/argocd/redact"
 	"github.com/plimsoll/plimsoll/internal/rawjson"
+	"github.com/plimsoll/plimsoll/internal/secrets"
 	"github.com/plimsoll/plimsoll/limit"
 )
 
@@ -169,7 +169,7 @@ const maxRaw = 16 << 10
 // and messages of git, helm and clusters hold.
 func displayText(value []byte) []byte {
 	value = value[:min(maxRaw, len(value))]
-	line := strings.Join(strings.Fields(redact.Text(strings.ToValidUTF8(string(value), "\uFFFD"))), " ")
+	line := strings.Join(strings.Fields(secrets.Text(strings.ToValidUTF8(string(value), "\uFFFD"))), " ")
 	if head := limit.ClipRunes(line, maxProse); len(head) < len(line) {
 		line = strings.TrimRight(head, " ") + limit.Ellipsis
 	}

@@ -4,7 +4,7 @@ import (
 	"bytes"
 
 	"github.com/plimsoll/plimsoll/argocd"
-	"github.com/plimsoll/plimsoll/argocd/redact"
+	"github.com/plimsoll/plimsoll/internal/secrets"
 )
 
 // maxSources is how many sources, and maxListed how many short values of other lists, a
@@ -41,7 +41,7 @@ func (e *entry) row() []byte {
 		w.text("namespace", e.namespace)
 		w.always("project", e.project)
 		w.list("generators", e.generators, maxSources)
-		w.text("template", []byte(redact.Text(string(short(e.template)))))
+		w.text("template", []byte(secrets.Text(string(short(e.template)))))
 		e.writeSources(w)
 		w.text("health", e.health)
 		w.key("applications")

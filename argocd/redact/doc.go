@@ -4,7 +4,6 @@
 //	slim, left, err := redact.Slim(application, redact.Keep{})
 //	// left: "metadata.managedFields (3.1 KiB)", "status.history (2.2 KiB)"
 //	safe, masked, err := redact.Mask(secret)
-//	message := redact.Text("cannot fetch https://ci:hunter2@git.example.net/a")
 //
 // # What is masked
 //
@@ -22,7 +21,7 @@
 //   - JSON in a text (live manifests, annotations of last-applied configuration) is read as
 //     JSON, with the same rules
 //
-// A mask is always [Hidden], whatever it covers. Empty strings, null, true and false stay,
+// The rules for names and texts are those of package internal/secrets. A mask is always [Hidden], whatever it covers. Empty strings, null, true and false stay,
 // and so do the plus signs that Argo CD itself puts over a Secret's data: their number
 // tells whether two values differ.
 //

@@ -7,11 +7,12 @@ import (
 	"strconv"
 
 	"github.com/plimsoll/plimsoll/internal/rawjson"
+	"github.com/plimsoll/plimsoll/internal/secrets"
 	"github.com/plimsoll/plimsoll/limit"
 )
 
 // Hidden is what stands in the place of a masked value. Its length says nothing.
-const Hidden = "********"
+const Hidden = secrets.Hidden
 
 // Keep says which of the parts that [Slim] leaves out are to stay.
 type Keep struct {

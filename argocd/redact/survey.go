@@ -1,6 +1,9 @@
 package redact
 
-import "github.com/plimsoll/plimsoll/internal/rawjson"
+import (
+	"github.com/plimsoll/plimsoll/internal/rawjson"
+	"github.com/plimsoll/plimsoll/internal/secrets"
+)
 
 // What is known of an object before it is written. A mark is needed because the key that
 // decides may come after those it decides about.
@@ -49,7 +52,7 @@ func (s *markFinder) object() {
 				mark |= isSecretList
 			}
 		case "name", "key":
-			if pairIsSecret(plain(value)) {
+			if secrets.PairNamed(plain(value)) {
 				mark |= isPair
 			}
 		}

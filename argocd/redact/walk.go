@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/plimsoll/plimsoll/internal/rawjson"
+	"github.com/plimsoll/plimsoll/internal/secrets"
 )
 
 // maxInner is how often JSON in a text in JSON is followed. Escapes double at each level,
@@ -65,7 +66,7 @@ func (w *walker) value(p valueContext) {
 	default:
 		raw := w.Skip().Of(w.Text)
 		number := c == '-' || c >= '0' && c <= '9'
-		if number && (p.all || p.hide && numbersToo(p.key)) {
+		if number && (p.all || p.hide && secrets.NumbersToo(p.key)) {
 			w.mask()
 			return
 		}
@@ -129,9 +130,9 @@ func memberContext(p valueContext, mark byte, key string) valueContext {
 		in.secret = true
 	case mark&isPair != 0 && (key == "value" || key == "string" || key == "array" || key == "map"):
 		in.all, in.hide = true, true
-	case nameIsSecret(key):
-		in.hide, in.namedSecrets = true, holdsNamedSecrets(key)
-	case p.namedSecrets && !namesOnly(key):
+	case secrets.Named(key):
+		in.hide, in.namedSecrets = true, secrets.HoldsNamed(key)
+	case p.namedSecrets && !secrets.NamesOnly(key):
 		in.hide = true
 	}
 	return in
@@ -155,7 +156,7 @@ func (w *walker) elements(p valueContext) {
 		in.hide = in.hide || flag
 		at, text := w.At, w.Peek() == '"'
 		w.value(in)
-		flag = text && isSecretFlag(plain(bytes.TrimSpace(w.Text[at:w.At])))
+		flag = text && secrets.Flag(plain(bytes.TrimSpace(w.Text[at:w.At])))
 		w.path = w.path[:length]
 	}
 	w.out = append(w.out, ']')
@@ -164,14 +165,14 @@ func (w *walker) elements(p valueContext) {
 // text writes a string, masked where that is needed.
 func (w *walker) text(raw []byte, p valueContext) {
 	if p.hide {
-		if s := plain(raw); isHarmless(s) {
+		if s := plain(raw); secrets.Harmless(s) {
 			w.out = append(w.out, raw...)
 			return
 		}
 		w.mask()
 		return
 	}
-	if !suspicious(raw) {
+	if !secrets.Suspicious(raw) {
 		w.out = append(w.out, raw...)
 		return
 	}
@@ -195,7 +196,7 @@ func (w *walker) content(s string) (safe string, masked int) {
 		within.run()
 		return string(within.out), within.masked
 	}
-	return freeText(s)
+	return secrets.MaskText(s)
 }
 
 // isLeftOut tells whether a member is left out.

@@ -12,7 +12,7 @@ import (
 
 	"github.com/plimsoll/plimsoll/argocd"
 	"github.com/plimsoll/plimsoll/argocd/inventory"
-	"github.com/plimsoll/plimsoll/argocd/redact"
+	"github.com/plimsoll/plimsoll/internal/secrets"
 	"github.com/plimsoll/plimsoll/limit"
 	"github.com/plimsoll/plimsoll/tools/mcp/builtin"
 )
@@ -161,7 +161,7 @@ func clip(text string, maxBytes int) string {
 		text = text[:maxBytes+maxCredential]
 	}
 	read := len(text)
-	text = strings.ToValidUTF8(strings.TrimSpace(redact.Text(text)), "\uFFFD")
+	text = strings.ToValidUTF8(strings.TrimSpace(secrets.Text(text)), "\uFFFD")
 	if len(text) <= maxBytes {
 		return text
 	}

@@ -10,7 +10,7 @@ import (
 
 	"github.com/plimsoll/plimsoll/argocd"
 	"github.com/plimsoll/plimsoll/argocd/inventory"
-	"github.com/plimsoll/plimsoll/argocd/redact"
+	"github.com/plimsoll/plimsoll/internal/secrets"
 	"github.com/plimsoll/plimsoll/tools/mcp/builtin"
 )
 
@@ -95,7 +95,7 @@ func (t *Toolset) draft(client *argocd.Client, in searchArguments, kinds []argoc
 			if answer.Failed == nil {
 				answer.Failed = map[string]string{}
 			}
-			answer.Failed[string(kind)] = redact.Text(reason)
+			answer.Failed[string(kind)] = secrets.Text(reason)
 			failed = append(failed, string(kind))
 			continue
 		}

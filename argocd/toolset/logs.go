@@ -14,7 +14,7 @@ import (
 	"time"
 
 	"github.com/plimsoll/plimsoll/argocd"
-	"github.com/plimsoll/plimsoll/argocd/redact"
+	"github.com/plimsoll/plimsoll/internal/secrets"
 	"github.com/plimsoll/plimsoll/limit"
 	"github.com/plimsoll/plimsoll/tools/mcp/builtin"
 )
@@ -219,7 +219,7 @@ func logLine(line string) string {
 		at := limit.Boundary(line, maxLogLine)
 		line, rest = line[:at], len(line)-at
 	}
-	line = redact.Text(strings.ToValidUTF8(plainText(line), "\uFFFD"))
+	line = secrets.Text(strings.ToValidUTF8(plainText(line), "\uFFFD"))
 	if rest > 0 {
 		line += fmt.Sprintf("… (%d bytes more)", rest)
 	}

@@ -9,7 +9,7 @@ import (
 	"strings"
 
 	"github.com/plimsoll/plimsoll/argocd"
-	"github.com/plimsoll/plimsoll/argocd/redact"
+	"github.com/plimsoll/plimsoll/internal/secrets"
 )
 
 // appArgs name an application.
@@ -101,7 +101,7 @@ type source struct {
 }
 
 func (s source) String() string {
-	text := redact.Text(s.RepoURL)
+	text := secrets.Text(s.RepoURL)
 	if s.Chart != "" {
 		text += " chart " + s.Chart
 	}
@@ -214,11 +214,11 @@ func (a *application) state() appState {
 	if s.Destination = d.Server; s.Destination == "" {
 		s.Destination = d.Name
 	}
-	if s.Destination = redact.Text(s.Destination); d.Namespace != "" {
+	if s.Destination = secrets.Text(s.Destination); d.Namespace != "" {
 		s.Destination += " " + d.Namespace
 	}
 	if o := a.Status.OperationState; o != nil {
-		s.Operation, s.Message = o.Phase, cut(redact.Text(o.Message))
+		s.Operation, s.Message = o.Phase, cut(secrets.Text(o.Message))
 	}
 	if a.Operation != nil && string(*a.Operation) != "null" && (a.Status.OperationState == nil || a.Status.OperationState.FinishedAt != "") {
 		s.Operation, s.Message = "requested", ""

@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/plimsoll/plimsoll/argocd"
-	"github.com/plimsoll/plimsoll/argocd/redact"
+	"github.com/plimsoll/plimsoll/internal/secrets"
 	"github.com/plimsoll/plimsoll/tools/mcp/builtin"
 )
 
@@ -285,13 +285,13 @@ func dryRunOutcome(app *application) any {
 		Message   string   `json:"message,omitempty"`
 		Resources int      `json:"resources"`
 		Results   []string `json:"results,omitempty"`
-	}{Phase: s.Phase, Message: cut(redact.Text(s.Message))}
+	}{Phase: s.Phase, Message: cut(secrets.Text(s.Message))}
 	if s.SyncResult == nil {
 		return out
 	}
 	out.Resources = len(s.SyncResult.Resources)
 	for _, r := range s.SyncResult.Resources {
-		out.Results = append(out.Results, cut(redact.Text(fmt.Sprintf("%s: %s %s", r, r.Status, r.Message))))
+		out.Results = append(out.Results, cut(secrets.Text(fmt.Sprintf("%s: %s %s", r, r.Status, r.Message))))
 	}
 	out.Results = firstEntries(out.Results)
 	return out

@@ -1,4 +1,4 @@
-package redact
+package secrets
 
 import (
 	"regexp"
@@ -27,13 +27,13 @@ var (
 // a secret; in texts of several lines also what follows such a name and a colon. It is for
 // messages, events, logs and descriptions.
 func Text(s string) string {
-	safe, _ := freeText(s)
+	safe, _ := MaskText(s)
 	return safe
 }
 
-// suspicious tells whether any rule for texts could match: a quick look that spares
+// Suspicious tells whether any rule for texts could match: a quick look that spares
 // nearly all values of an object the rules.
-func suspicious(text []byte) bool {
+func Suspicious(text []byte) bool {
 	for i := range len(text) {
 		switch text[i] {
 		case ':', '=', '{', '[', '\\':
@@ -52,20 +52,8 @@ func suspicious(text []byte) bool {
 	return false
 }
 
-// Value returns text as [Mask] shows it where it stands under name, as an annotation does:
-// hidden when name is that of a secret, masked inside when it is JSON, else as [Text] does.
-func Value(name, text string) string {
-	if containsAny(strings.ToLower(name), nameParts) && nameIsSecret(name) && !isHarmless(text) {
-		return Hidden
-	}
-	if !suspicious([]byte(text)) {
-		return text
-	}
-	safe, _ := new(walker).content(text)
-	return safe
-}
-
-func freeText(s string) (safe string, masked int) {
+// MaskText is [Text] that also tells in how many places something was masked.
+func MaskText(s string) (safe string, masked int) {
 	// A manifest that is no valid JSON any more, or YAML: what is secret in it has no names
 	// that say so.
 	if strings.Contains(s, "Secret") &&
@@ -118,7 +106,7 @@ func freeText(s string) (safe string, masked int) {
 	return s, masked
 }
 
-// A part of every name that nameIsSecret finds, and the start of every well-known token:
+// A part of every name that Named finds, and the start of every well-known token:
 // what has none of them needs no expression, and that is most texts.
 var (
 	nameParts   = []string{"pass", "pwd", "secret", "token", "cred", "key", "auth", "jwt", "bearer", "docker", "data"}
@@ -160,7 +148,7 @@ func maskAssigned(s string) (safe string, masked int) {
 }
 
 func hides(name, quote, sign, value string) bool {
-	if strings.HasPrefix(value, "//") || isHarmless(strings.Trim(value, `"'\`)) || strings.Contains(value, Hidden) || !nameIsSecret(name) {
+	if strings.HasPrefix(value, "//") || Harmless(strings.Trim(value, `"'\`)) || strings.Contains(value, Hidden) || !Named(name) {
 		return false
 	}
 	// "token: signature is invalid" is prose; "token=x", "\"token\":\"x\"" and

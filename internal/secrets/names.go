@@ -1,4 +1,4 @@
-package redact
+package secrets
 
 import (
 	"strings"
@@ -91,8 +91,8 @@ func isSecretWord(word string) bool {
 	return false
 }
 
-// nameIsSecret tells whether what a key or variable of this name holds is a secret.
-func nameIsSecret(name string) bool {
+// Named tells whether what a key or variable of this name holds is a secret.
+func Named(name string) bool {
 	if len(name) < 3 {
 		return false
 	}
@@ -128,30 +128,30 @@ func nameIsSecret(name string) bool {
 	return false
 }
 
-// pairIsSecret is nameIsSecret for {"name":…,"value":…}: a parameter or variable that ends
+// PairNamed is Named for {"name":…,"value":…}: a parameter or variable that ends
 // in key is one, whatever stands before it, unless that makes it public.
-func pairIsSecret(name string) bool {
-	if nameIsSecret(name) {
+func PairNamed(name string) bool {
+	if Named(name) {
 		return true
 	}
 	list := words(name)
 	return len(list) > 1 && singular(list[len(list)-1]) == "key" && list[len(list)-2] != "public"
 }
 
-// numbersToo tells whether a number under this secret name is the secret, and not how
+// NumbersToo tells whether a number under this secret name is the secret, and not how
 // many there are: "password": 123456, but "maxTokens": 4096.
-func numbersToo(name string) bool {
+func NumbersToo(name string) bool {
 	list := words(name)
 	return len(list) > 0 && !strings.HasSuffix(list[len(list)-1], "tokens") && list[0] != "max" && list[0] != "min"
 }
 
-// isSecretFlag tells whether an argument of a command says that the next is a secret.
-func isSecretFlag(arg string) bool {
-	return len(arg) > 2 && len(arg) < maxName && arg[0] == '-' && !strings.ContainsAny(arg, "= \n") && nameIsSecret(arg)
+// Flag tells whether an argument of a command says that the next is a secret.
+func Flag(arg string) bool {
+	return len(arg) > 2 && len(arg) < maxName && arg[0] == '-' && !strings.ContainsAny(arg, "= \n") && Named(arg)
 }
 
-// isHarmless reports values that are shown even under a secret name: an empty text, a boolean, a mask.
-func isHarmless(s string) bool {
+// Harmless reports values that are shown even under a secret name: an empty text, a boolean, a mask.
+func Harmless(s string) bool {
 	switch s {
 	case "", "true", "false", Hidden:
 		return true
@@ -160,9 +160,9 @@ func isHarmless(s string) bool {
 	return len(s) >= 8 && strings.Trim(s, "+") == ""
 }
 
-// holdsNamedSecrets tells whether what stands below a secret name are secrets under names of their
+// HoldsNamed tells whether what stands below a secret name are secrets under names of their
 // own: "secrets": {"db": "hunter2"}.
-func holdsNamedSecrets(name string) bool {
+func HoldsNamed(name string) bool {
 	list := words(name)
 	if len(list) == 0 {
 		return false
@@ -174,8 +174,8 @@ func holdsNamedSecrets(name string) bool {
 	return false
 }
 
-// namesOnly tells whether a member of such a bag only speaks of the secret.
-func namesOnly(name string) bool {
+// NamesOnly tells whether a member of such a bag only speaks of the secret.
+func NamesOnly(name string) bool {
 	list := words(name)
 	if len(list) == 0 {
 		return true

@@ -1,4 +1,4 @@
-package redact
+package secrets
 
 import (
 	"strings"
@@ -49,14 +49,14 @@ func (l *lines) line(body, ending string) {
 	name, value := m[3], strings.TrimRight(m[7], " \t")
 	bare := strings.Trim(value, `"'`)
 	pair := l.pair && name == "value"
-	l.pair = (name == "name" || name == "key") && pairIsSecret(bare)
-	secret := nameIsSecret(name)
+	l.pair = (name == "name" || name == "key") && PairNamed(bare)
+	secret := Named(name)
 	switch {
 	case value == "":
-		if secret && holdsNamedSecrets(name) {
+		if secret && HoldsNamed(name) {
 			l.namedSecrets = len(m[1])
 		}
-	case !pair && !secret && (l.namedSecrets < 0 || namesOnly(name)), isHarmless(bare), strings.ContainsRune("{[#&*", rune(value[0])), bare == "null", bare == "~":
+	case !pair && !secret && (l.namedSecrets < 0 || NamesOnly(name)), Harmless(bare), strings.ContainsRune("{[#&*", rune(value[0])), bare == "null", bare == "~":
 	default:
 		if value[0] == '|' || value[0] == '>' {
 			l.block = len(m[1])
