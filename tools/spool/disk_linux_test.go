@@ -8,6 +8,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/plimsoll/plimsoll/internal/diskspace"
 	"github.com/plimsoll/plimsoll/limit"
 )
 
@@ -41,7 +42,7 @@ func TestTheDiskIsNotFilled(t *testing.T) {
 	must(t, err)
 	t.Cleanup(func() { must(t, s.Close()) }) // before the file system goes
 	free := func() limit.Bytes {
-		_, free, ok := diskSpace(disk)
+		_, free, ok := diskspace.Of(disk)
 		if !ok {
 			t.Fatal("no word about the disk")
 		}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/plimsoll/plimsoll/internal/diskspace"
 	"github.com/plimsoll/plimsoll/limit"
 )
 
@@ -14,7 +15,7 @@ func freeLine(o Options) int64 {
 	if o.FreeMin < 0 {
 		return 0
 	}
-	total, free, ok := diskSpace(o.Dir)
+	total, free, ok := diskspace.Of(o.Dir)
 	if !ok {
 		return 0
 	}
@@ -30,7 +31,7 @@ func freeLine(o Options) int64 {
 func (s *Spool) makeRoom(l *ledger, bytes, written int64, results int) error {
 	free, known := int64(0), false
 	if s.freeLine > 0 {
-		_, free, known = diskSpace(s.o.Dir)
+		_, free, known = diskspace.Of(s.o.Dir)
 	}
 	missing := func() string {
 		switch {

@@ -1,9 +1,9 @@
-package spool
+package diskspace
 
 import "golang.org/x/sys/windows"
 
-// diskSpace is how large the volume of a directory is, and what is free for this user, in bytes.
-func diskSpace(dir string) (total, free int64, ok bool) {
+// Of is how large the volume of a directory is, and what is free for this user, in bytes.
+func Of(dir string) (total, free int64, ok bool) {
 	name, err := windows.UTF16PtrFromString(dir)
 	if err != nil {
 		return 0, 0, false

@@ -1,11 +1,11 @@
 //go:build linux || darwin || freebsd
 
-package spool
+package diskspace
 
 import "golang.org/x/sys/unix"
 
-// diskSpace is how large the file system of a directory is, and what is free for this user, in bytes.
-func diskSpace(dir string) (total, free int64, ok bool) {
+// Of is how large the file system of a directory is, and what is free for this user, in bytes.
+func Of(dir string) (total, free int64, ok bool) {
 	var st unix.Statfs_t
 	if unix.Statfs(dir, &st) != nil || st.Blocks == 0 {
 		return 0, 0, false

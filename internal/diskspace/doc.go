@@ -1,0 +1,7 @@
+// Package diskspace tells how large the file system of a folder is, and how much of it this user may still fill.
+//
+//	total, free, ok := diskspace.Of(dir) // in bytes; ok is false where nobody can tell
+//
+// It asks the system (statfs, GetDiskFreeSpaceEx) and reads nothing else. On network file systems that hang, so does the question:
+// a caller that must not wait asks elsewhere.
+package diskspace

@@ -1,0 +1,26 @@
+//go:build !linux
+
+package systemd
+
+import (
+	"context"
+	"net"
+)
+
+// Service is what a service manager gave this process: nothing, on this system.
+type Service struct{}
+
+// Take is nil on this system.
+func Take() (*Service, error) { return nil, nil }
+
+// Listener is nil: no socket was passed.
+func (s *Service) Listener() (net.Listener, error) { return nil, nil }
+
+// Ready tells nobody.
+func (s *Service) Ready(string) error { return nil }
+
+// Stopping tells nobody.
+func (s *Service) Stopping(string) error { return nil }
+
+// Watch returns at once: there is no watchdog.
+func (s *Service) Watch(context.Context, func(context.Context) error, func(string)) {}
