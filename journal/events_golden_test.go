@@ -89,7 +89,7 @@ func TestEventsStay(t *testing.T) {
 	}
 	golden.Check(t, filepath.Join("testdata", "events.txt"), all.String())
 	for name := range eventTypes(t) {
-		if !have[name] {
+		if !have[name] && name != "Unknown" {
 			t.Errorf("journal.%s is an event and not in the list of this test", name)
 		}
 	}

@@ -25,12 +25,22 @@ type (
 		Position int    `json:"position"`
 		Reason   string `json:"reason"`
 	}
-	// Admitted says that a run got its reservation.
+	// Admitted says that a run got its reservation, and the sum by which it did.
 	Admitted struct {
 		ReservationBytes int64         `json:"reservation_bytes"`
 		Forced           bool          `json:"forced,omitempty"`
 		Nested           bool          `json:"nested,omitempty"`
 		Waited           time.Duration `json:"waited_ns,omitempty"`
+		// AvailableBytes is what the host had, ClaimedBytes what other runs have reserved and did not use yet, MinFreeBytes
+		// what must stay free; all 0 where the memory could not be read.
+		AvailableBytes int64 `json:"available_bytes,omitempty"`
+		ClaimedBytes   int64 `json:"claimed_bytes,omitempty"`
+		MinFreeBytes   int64 `json:"min_free_bytes,omitempty"`
+		// ToolRuns and Runs are the slots in use before it, ToolSlots and Slots how many there may be (0: no bound).
+		ToolRuns  int `json:"tool_runs,omitempty"`
+		ToolSlots int `json:"tool_slots,omitempty"`
+		Runs      int `json:"runs,omitempty"`
+		Slots     int `json:"slots,omitempty"`
 	}
 	// Refused says that a run was not admitted.
 	Refused struct {

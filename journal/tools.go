@@ -24,6 +24,8 @@ type (
 		Cut      bool          `json:"cut,omitempty"`
 		Protocol string        `json:"protocol,omitempty"` // the client's, "2025-11-25"
 		Duration time.Duration `json:"duration_ns"`
+		// TraceParent is the client's span (W3C Trace Context), where the call's _meta named one.
+		TraceParent string `json:"traceparent,omitempty"`
 	}
 	// ToolResultLarge says that a result passed a line of size: "warning" or "alert".
 	ToolResultLarge struct {

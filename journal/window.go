@@ -4,13 +4,15 @@ import "time"
 
 // The events of the window plane. Counts of tokens are the best estimate unless the field
 // says otherwise; sizes are in bytes. A conversation is named by the first 12 hexadecimal
-// digits of the digest it is stored under.
+// digits of the digest it is stored under. Request numbers the requests to models of one proxy
+// from 1, so that what belongs to one can be found among those of others; 0: not known.
 type (
 	// WindowRequest says that one model request was read and is about to be forwarded.
 	WindowRequest struct {
 		Upstream     string `json:"upstream"` // name of the upstream: "openai", "anthropic", "gemini", …
 		Dialect      string `json:"dialect"`
 		Model        string `json:"model"`
+		Request      uint64 `json:"request,omitempty"`
 		Conversation string `json:"conversation,omitempty"`
 		Messages     int    `json:"messages"`
 		// Tokens is the input as it is forwarded, Low and High the band it was known within.
@@ -35,6 +37,7 @@ type (
 		Upstream  string        `json:"upstream"`
 		Dialect   string        `json:"dialect"`
 		Model     string        `json:"model"`
+		Request   uint64        `json:"request,omitempty"`
 		Status    int           `json:"status"`
 		Stream    bool          `json:"stream"`
 		TokensIn  int64         `json:"tokens_in"` // cache reads and writes included
@@ -61,6 +64,7 @@ type (
 	WindowCompacted struct {
 		Upstream     string        `json:"upstream"`
 		Model        string        `json:"model"`
+		Request      uint64        `json:"request,omitempty"`
 		Conversation string        `json:"conversation,omitempty"`
 		Checkpoint   string        `json:"checkpoint,omitempty"`
 		Reason       string        `json:"reason"` // "trigger", "overflow", "limit", "result_size" (a result was over max_tool_output)
@@ -95,6 +99,7 @@ type (
 	WindowOverflow struct {
 		Upstream string `json:"upstream"`
 		Model    string `json:"model"`
+		Request  uint64 `json:"request,omitempty"`
 		// Form names the row of the table of phrases that matched.
 		Form string `json:"form"`
 		// LimitTokens is what the error named and what passed the sanity check, else 0.
@@ -106,6 +111,8 @@ type (
 	// WindowRefused says that Plimsoll itself answered a request with an error.
 	WindowRefused struct {
 		Upstream string `json:"upstream,omitempty"`
+		Model    string `json:"model,omitempty"` // where the request was read
+		Request  uint64 `json:"request,omitempty"`
 		Status   int    `json:"status"`
 		Reason   string `json:"reason"` // "token", "host", "origin", "peer", "too_large", "memory", "stalled", "does_not_fit", "upstream", "websocket"
 		Text     string `json:"text"`

@@ -1,0 +1,125 @@
+package journal
+
+import (
+	"encoding/json"
+	"fmt"
+	"reflect"
+	"sync"
+	"time"
+)
+
+// Unknown is an event of a kind that this version does not know: a newer one has written it. It is kept as it came.
+type Unknown struct {
+	Name string
+	Body json.RawMessage
+}
+
+// Kind implements [Event].
+func (u Unknown) Kind() string { return u.Name }
+
+// MarshalJSON writes the event as it came.
+func (u Unknown) MarshalJSON() ([]byte, error) {
+	if len(u.Body) == 0 {
+		return []byte("null"), nil
+	}
+	return u.Body, nil
+}
+
+// known has the type of every kind of event.
+var known = sync.OnceValue(func() map[string]reflect.Type {
+	types := map[string]reflect.Type{}
+	for _, e := range []Event{
+		LayerChosen{},
+		LayerFailed{},
+		Waiting{},
+		Admitted{},
+		Refused{},
+		RunStarted{},
+		ChildKilled{},
+		OOMKills{},
+		OOMDKills{},
+		Pressure{},
+		Leftover{},
+		Orphan{},
+		Warned{},
+		CleanedUp{},
+		RunEnded{},
+		LimitSet{},
+		LimitReached{},
+		LimitUsed{},
+		WindowRequest{},
+		WindowResponse{},
+		WindowRepaired{},
+		WindowCompacted{},
+		WindowOverflow{},
+		WindowRefused{},
+		WindowPassed{},
+		WindowBreaker{},
+		WindowOn{},
+		WindowOff{},
+		WindowSummaryUnused{},
+		WindowStore{},
+		WindowSummary{},
+		ToolCalled{},
+		ToolResultLarge{},
+		ToolsListed{},
+		ToolRefused{},
+		ToolRead{},
+		ToolServer{},
+		ToolNoise{},
+		ToolsTallied{},
+		SpoolEvicted{},
+		AgentQueryStarted{},
+		AgentQueryEnded{},
+		AgentQueryRefused{},
+		AgentCalled{},
+		AgentResultCut{},
+		AgentCallLeaked{},
+		AgentLoop{},
+		AgentRoom{},
+		AgentRetry{},
+		AgentForgot{},
+		AgentSessionsEvicted{},
+		AgentSessionCut{},
+		AgentSessionDamaged{},
+		AgentSessionTorn{},
+		AgentQueueClosed{},
+		AgentQueueReopened{},
+		AgentQueueRemoved{},
+		AgentTasksEvicted{},
+	} {
+		types[e.Kind()] = reflect.TypeOf(e)
+	}
+	return types
+})
+
+// UnmarshalJSON reads what [Record.MarshalJSON] has written. An event of a kind that is not known becomes [Unknown]; one
+// whose fields are of another type than they should be is an error.
+func (r *Record) UnmarshalJSON(text []byte) error {
+	var in struct {
+		Seq   uint64          `json:"seq"`
+		Time  time.Time       `json:"time"`
+		Kind  string          `json:"kind"`
+		Event json.RawMessage `json:"event"`
+	}
+	if err := json.Unmarshal(text, &in); err != nil {
+		return err
+	}
+	if in.Kind == "" {
+		return fmt.Errorf("a record without a kind is none")
+	}
+	*r = Record{Seq: in.Seq, Time: in.Time}
+	as, ok := known()[in.Kind]
+	if !ok {
+		r.Event = Unknown{Name: in.Kind, Body: in.Event}
+		return nil
+	}
+	event := reflect.New(as)
+	if len(in.Event) > 0 {
+		if err := json.Unmarshal(in.Event, event.Interface()); err != nil {
+			return fmt.Errorf("record %d, %s: %w", in.Seq, in.Kind, err)
+		}
+	}
+	r.Event = event.Elem().Interface().(Event)
+	return nil
+}
