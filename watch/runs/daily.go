@@ -1,0 +1,81 @@
+package runs
+
+import (
+	"sync"
+	"time"
+
+	"github.com/plimsoll/plimsoll/journal"
+)
+
+// Daily writes for a process that lives long: a file for each day (UTC) on which something happened. It is a
+// [journal.Observer].
+type Daily struct {
+	o     Options
+	head  Header
+	newID func() string
+	fail  func(error)
+
+	mu       sync.Mutex
+	writer   *Writer
+	reporter *journal.Reporter
+	ended    bool
+	ending   sync.WaitGroup
+}
+
+// BeginDaily begins the first file. newID names the next ones, fail hears what of a file was not kept; nil drops it.
+func BeginDaily(o Options, h Header, newID func() string, fail func(error)) *Daily {
+	if o.now == nil {
+		o.now = time.Now
+	}
+	if fail == nil {
+		fail = func(error) {}
+	}
+	return &Daily{o: o, head: h, newID: newID, fail: fail, writer: Begin(o, h), reporter: journal.NewReporter(h.Report)}
+}
+
+// Observe implements [journal.Observer].
+func (d *Daily) Observe(r journal.Record) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.ended {
+		return
+	}
+	if d.o.now().UTC().Format(dayForm) != d.writer.day {
+		d.endSegment()
+		next := d.head
+		next.ID = d.newID()
+		d.writer, d.reporter = Begin(d.o, next), journal.NewReporter(d.head.Report)
+	}
+	d.reporter.Observe(r)
+	d.writer.Observe(r)
+}
+
+// endSegment ends the file of a day, in a goroutine: the index may be locked.
+func (d *Daily) endSegment() {
+	w, report := d.writer, d.reporter.Report()
+	report.Outcome = journal.OutcomeOK
+	report.DurationMS = time.Since(w.began).Milliseconds()
+	d.ending.Go(func() {
+		if err := w.End(report); err != nil {
+			d.fail(err)
+		}
+	})
+}
+
+// End ends the last file.
+func (d *Daily) End(outcome journal.Outcome) {
+	d.mu.Lock()
+	if d.ended {
+		d.mu.Unlock()
+		return
+	}
+	d.ended = true
+	w, report := d.writer, d.reporter.Report()
+	d.mu.Unlock()
+	report.Outcome = outcome
+	report.DurationMS = time.Since(w.began).Milliseconds()
+	if err := w.End(report); err != nil {
+		d.fail(err)
+	}
+	d.ending.Wait()
+}

@@ -1,0 +1,169 @@
+package runs
+
+import (
+	"cmp"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/plimsoll/plimsoll/journal"
+	"github.com/plimsoll/plimsoll/limit"
+)
+
+// States of a run that has no outcome yet, and of one that has none because its plimsoll was killed. Other outcomes are those of
+// [journal.Outcome].
+const (
+	Running = "running"
+	Waiting = "waiting"
+	Died    = "died"
+)
+
+// Entry is one run in a list, and a line of the index. Sizes are in bytes.
+type Entry struct {
+	ID      string    `json:"id"`
+	Kind    string    `json:"kind"`
+	Parent  string    `json:"parent,omitempty"`
+	Tool    string    `json:"tool"`
+	Variant string    `json:"variant,omitempty"`
+	Project string    `json:"project"`
+	PID     int       `json:"pid,omitempty"`
+	Started time.Time `json:"started"`
+	// Ended is nil while it runs or waits.
+	Ended *time.Time `json:"ended"`
+	// Outcome is that of the report, or "running", "waiting", "died".
+	Outcome          string         `json:"outcome"`
+	ExitCode         int            `json:"exit_code"`
+	Signal           string         `json:"signal,omitempty"`
+	DurationMS       int64          `json:"duration_ms"`
+	PeakBytes        int64          `json:"peak_bytes"`
+	LimitBytes       int64          `json:"limit_bytes"`
+	ReservationBytes int64          `json:"reservation_bytes"`
+	OOMKills         int            `json:"oom_kills"`
+	KilledChildren   int            `json:"killed_children"`
+	Window           journal.Window `json:"window"`
+	MCP              journal.MCP    `json:"mcp"`
+	Observed
+	// Reason says in a few words why it ended as it did, or what it waits for.
+	Reason string `json:"reason"`
+	// Notifies is as in [Header].
+	Notifies string `json:"notifies,omitempty"`
+
+	// Day is the folder of its file, Bytes the file's size and Dropped how many lines found no room in it.
+	Day     string `json:"day,omitempty"`
+	Bytes   int64  `json:"file_bytes,omitempty"`
+	Dropped int64  `json:"dropped,omitempty"`
+}
+
+// Observed is what the records of a run add to its report.
+type Observed struct {
+	// LargestResult is the largest result of a tool in bytes, LargestTool which tool it was ("server/tool"). LargeResults counts
+	// those over [LargeResult].
+	LargestResult int64  `json:"largest_result_bytes,omitempty"`
+	LargestTool   string `json:"largest_result_tool,omitempty"`
+	LargeResults  int64  `json:"large_results,omitempty"`
+	// Waited counts how often it stood in the queue, WaitedMS is for how long.
+	Waited   int64 `json:"waited,omitempty"`
+	WaitedMS int64 `json:"waited_ms,omitempty"`
+	// CompactedFrom and CompactedTo are the sums of what requests had in tokens before and after room was made.
+	CompactedFrom int64 `json:"compacted_from_tokens,omitempty"`
+	CompactedTo   int64 `json:"compacted_to_tokens,omitempty"`
+	// BreakerTrips counts how often the window was halved.
+	BreakerTrips int64 `json:"breaker_trips,omitempty"`
+
+	waits time.Time // since when it stands in the queue
+}
+
+// LargeResult is the size in bytes over which a result of a tool is told of: 200 KB, as the first system that Plimsoll takes over
+// had it.
+const LargeResult = 200 << 10
+
+func (o *Observed) observe(r *journal.Record) {
+	switch e := r.Event.(type) {
+	case journal.Waiting:
+		if o.waits.IsZero() {
+			o.waits = r.Time
+			o.Waited++
+		}
+	case journal.Admitted, journal.Refused, journal.RunStarted, journal.RunEnded:
+		o.stopWaiting(r.Time)
+	case journal.WindowCompacted:
+		o.CompactedFrom += e.Before
+		o.CompactedTo += e.After
+	case journal.WindowBreaker:
+		if e.State == "tripped" {
+			o.BreakerTrips++
+		}
+	case journal.ToolCalled:
+		if e.Reused {
+			return
+		}
+		if e.UpstreamBytes > LargeResult {
+			o.LargeResults++
+		}
+		if e.UpstreamBytes > o.LargestResult {
+			o.LargestResult, o.LargestTool = e.UpstreamBytes, toolName(e.Server, cmp.Or(e.Tool, e.Method))
+		}
+	}
+}
+
+func (o *Observed) stopWaiting(at time.Time) {
+	if !o.waits.IsZero() {
+		o.WaitedMS += max(0, at.Sub(o.waits).Milliseconds())
+		o.waits = time.Time{}
+	}
+}
+
+// Live says that the run has not ended.
+func (e *Entry) Live() bool { return e.Outcome == Running || e.Outcome == Waiting }
+
+// Killed is how many processes were killed for memory: those that are known by name, or as many as the kernel counted.
+func (e *Entry) Killed() int { return max(e.OOMKills, e.KilledChildren) }
+
+// maxReason bounds the reason of an entry in bytes.
+const maxReason = 300
+
+// entryOf is what the index says of a run. day is the folder of its file.
+func entryOf(h *Header, r *journal.Report, day string) Entry {
+	e := Entry{
+		ID: h.ID, Kind: h.Kind, Parent: h.Parent, PID: h.PID, Started: h.Started, Day: day, Notifies: h.Notifies,
+		Tool: r.Tool, Variant: r.Variant, Project: r.Project,
+		Outcome: string(r.Outcome), ExitCode: r.ExitCode, Signal: r.Signal, DurationMS: r.DurationMS,
+		PeakBytes: r.PeakBytes, LimitBytes: r.LimitBytes, ReservationBytes: r.ReservationBytes,
+		OOMKills: r.OOMKills + r.OOMDKills, KilledChildren: len(r.KilledChildren), Window: r.Window, MCP: r.MCP,
+	}
+	e.Window.SummaryError = limit.Short(e.Window.SummaryError, maxReason)
+	return e
+}
+
+// reasonOf says why a run ended as its report says. refusal is what a refused one was told.
+func reasonOf(r *journal.Report, refusal string) string {
+	if r.Outcome == journal.OutcomeRefused {
+		first, _, _ := strings.Cut(cmp.Or(refusal, "refused"), "\n")
+		return limit.Short(first, maxReason)
+	}
+	var parts []string
+	switch {
+	case r.Outcome == journal.OutcomeOOM && r.OOMDKills > 0 && r.OOMKills == 0:
+		parts = append(parts, "ended by systemd-oomd")
+	case r.Outcome == journal.OutcomeOOM:
+		parts = append(parts, "killed at its memory limit of "+limit.Bytes(r.LimitBytes).Human())
+	case r.LimitReached != "":
+		parts = append(parts, "ended at its limit "+r.LimitReached)
+	case r.Signal != "":
+		parts = append(parts, "ended by "+r.Signal)
+	case r.ExitCode != 0:
+		parts = append(parts, fmt.Sprintf("exit status %d", r.ExitCode))
+	}
+	if n := len(r.KilledChildren); n > 0 {
+		first := r.KilledChildren[0]
+		text := fmt.Sprintf("%s was killed for memory", first.Name)
+		if first.Bytes > 0 {
+			text = fmt.Sprintf("%s was killed for memory at %s", first.Name, limit.Bytes(first.Bytes).Human())
+		}
+		if n > 1 {
+			text += fmt.Sprintf(", and %d more", n-1)
+		}
+		parts = append(parts, text)
+	}
+	return limit.Short(strings.Join(parts, "; "), maxReason)
+}

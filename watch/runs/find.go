@@ -1,0 +1,128 @@
+package runs
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// UnknownError says that no run has an ID.
+type UnknownError struct {
+	ID string
+	// Several are the IDs that begin with it, when there is more than one.
+	Several []string
+	// Removed says that the index has it and its file is gone.
+	Removed bool
+}
+
+func (e *UnknownError) Error() string {
+	switch {
+	case len(e.Several) > 0:
+		return fmt.Sprintf("several runs begin with %q: %s; write more of it", e.ID, strings.Join(e.Several, ", "))
+	case e.Removed:
+		return fmt.Sprintf("of run %s only the line in the list is kept: its file is gone", e.ID)
+	}
+	return fmt.Sprintf("there is no run %q; plimsoll runs lists them", e.ID)
+}
+
+// Find is the entry of a run whose ID begins with id; "last" is the newest. The error is an *UnknownError.
+func (s *Store) Find(id string) (Entry, error) {
+	list := s.Entries()
+	if id == "last" {
+		i := slices.IndexFunc(list, func(e Entry) bool { return e.Parent == "" || e.Kind == KindRun })
+		if i < 0 {
+			return Entry{}, &UnknownError{ID: id}
+		}
+		return list[i], nil
+	}
+	var found []Entry
+	for _, e := range list {
+		if e.ID == id {
+			return e, nil
+		}
+		if id != "" && strings.HasPrefix(e.ID, id) {
+			found = append(found, e)
+		}
+	}
+	switch len(found) {
+	case 1:
+		return found[0], nil
+	case 0:
+		return Entry{}, &UnknownError{ID: id}
+	}
+	several := &UnknownError{ID: id}
+	for _, e := range found[:min(len(found), 8)] {
+		several.Several = append(several.Several, e.ID)
+	}
+	return Entry{}, several
+}
+
+// Run reads a whole run. id is as for Find. What the gateways inside the run did is in Tools and Largest. A file that cannot be
+// read any more leaves what the index has, with an *UnknownError.
+func (s *Store) Run(id string) (*Run, error) {
+	e, err := s.Find(id)
+	if err != nil {
+		return nil, err
+	}
+	r, err := s.load(e)
+	if err != nil {
+		return r, err
+	}
+	if e.Kind != KindRun {
+		return r, nil
+	}
+	inside := newRun() // what the gateways wrote is finer than the sums in the run's own file
+	for _, other := range s.Entries() {
+		if other.Parent != e.ID || other.Kind != KindGateway {
+			continue
+		}
+		g, err := s.load(other)
+		if err != nil {
+			continue
+		}
+		for _, t := range g.Tools {
+			to := inside.tool(t.Server, t.Tool)
+			to.Calls, to.Failed, to.Spilled = to.Calls+t.Calls, to.Failed+t.Failed, to.Spilled+t.Spilled
+			to.UpstreamBytes, to.DeliveredBytes = to.UpstreamBytes+t.UpstreamBytes, to.DeliveredBytes+t.DeliveredBytes
+			to.MaxBytes = max(to.MaxBytes, t.MaxBytes)
+		}
+		r.Largest = append(r.Largest, g.Largest...)
+	}
+	for key, t := range inside.tools {
+		own := r.tools[key]
+		if own == nil || t.Calls > own.Calls { // the sums come at the end of the run
+			r.tools[key] = t
+		} else {
+			own.MaxBytes, own.Failed = max(own.MaxBytes, t.MaxBytes), max(own.Failed, t.Failed)
+		}
+	}
+	slices.SortStableFunc(r.Largest, func(a, b Result) int { return int(b.UpstreamBytes - a.UpstreamBytes) })
+	r.Largest = r.Largest[:min(len(r.Largest), maxLargest)]
+	r.settle()
+	return r, nil
+}
+
+// load reads the file of a run from its beginning.
+func (s *Store) load(e Entry) (*Run, error) {
+	if t := s.live[e.ID]; t != nil {
+		e.Day = t.run.Day
+	}
+	r := newRun()
+	r.Entry = e
+	t, err := openTail(s.root, e.Day, e.ID)
+	if err != nil {
+		return r, &UnknownError{ID: e.ID, Removed: true}
+	}
+	defer t.close()
+	if _, err := t.poll(); err != nil {
+		return r, err
+	}
+	if t.run.reporter == nil {
+		return r, &UnknownError{ID: e.ID, Removed: true}
+	}
+	if !t.run.ended && e.Outcome == Died {
+		t.run.ended, t.run.died, t.run.Ended = true, true, e.Ended
+		t.run.settle()
+	}
+	return t.run, nil
+}

@@ -1,0 +1,366 @@
+package runs
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/plimsoll/plimsoll/journal"
+	"github.com/plimsoll/plimsoll/limit"
+)
+
+// Bounds of what is held of one run.
+const (
+	maxContext     = 4096 // requests; beyond, two become one with the fuller window
+	maxCompactions = 512
+	maxKills       = 256
+	maxTools       = 512
+	maxLargest     = 32
+	maxRecords     = 256
+)
+
+// Run is one run with what happened in it.
+type Run struct {
+	Entry
+	Header Header `json:"header"`
+	// Report is the run report: as it stands while the run lives, as it was written once it has ended.
+	Report  journal.Report `json:"report"`
+	Samples []Sample       `json:"samples"`
+	// Context is how full the window was, request by request.
+	Context     []Context    `json:"context"`
+	Compactions []Compaction `json:"compactions"`
+	Kills       []Kill       `json:"kills"`
+	// Tools are the results of tools, the largest sum first; Largest the largest results, the largest first.
+	Tools   []Tool   `json:"tools"`
+	Largest []Result `json:"largest"`
+	// Admission is the sum by which the run got its memory; nil before that, and without one.
+	Admission *journal.Admitted `json:"admission,omitempty"`
+	// Refusal is what a refused run was told.
+	Refusal string `json:"refusal,omitempty"`
+	// Queue is where a waiting run stands.
+	Queue *journal.Waiting `json:"queue,omitempty"`
+	// Records are the newest records.
+	Records []journal.Record `json:"records"`
+	// Model is the model of the last request.
+	Model string `json:"model,omitempty"`
+	// Seen is when the last line was written, Damaged counts lines that could not be read.
+	Seen    time.Time `json:"seen"`
+	Damaged int       `json:"damaged,omitempty"`
+	// Newer says that the file is of a newer version, of which not all is known.
+	Newer bool `json:"newer,omitempty"`
+
+	reporter *journal.Reporter
+	tools    map[string]*Tool
+	ended    bool
+	died     bool
+	started  bool // the command runs
+	requests int
+	every    int   // requests per entry of Context
+	peak     int64 // of the samples
+}
+
+// Context is how full the window of one request was, in tokens.
+type Context struct {
+	Time   time.Time `json:"time"`
+	Tokens int64     `json:"tokens"`
+	Limit  int64     `json:"limit"`
+	Model  string    `json:"model"`
+	// Messages is how many messages it had.
+	Messages int `json:"messages,omitempty"`
+}
+
+// Compaction is one time that room was made, and what it cost.
+type Compaction struct {
+	Time time.Time `json:"time"`
+	journal.WindowCompacted
+}
+
+// Kill is a process that was ended for memory or at another limit, or the command itself.
+type Kill struct {
+	Time  time.Time `json:"time"`
+	PID   int       `json:"pid,omitempty"`
+	Name  string    `json:"name"`
+	Bytes int64     `json:"bytes,omitempty"`
+	By    string    `json:"by"` // "kernel", "plimsoll", "systemd-oomd", or ByServerLimit
+	What  string    `json:"what,omitempty"`
+	// Child says that it was a child of the command, or an MCP server, and not the whole run.
+	Child bool `json:"child,omitempty"`
+}
+
+// ByServerLimit says that an MCP server was killed at its own memory limit.
+const ByServerLimit = "its memory limit"
+
+// Tool is what one tool of an MCP server did, or ("" as the server) one of a model's.
+type Tool struct {
+	Server         string `json:"server"`
+	Tool           string `json:"tool"`
+	Calls          int64  `json:"calls"`
+	Failed         int64  `json:"failed,omitempty"`
+	UpstreamBytes  int64  `json:"upstream_bytes"`
+	DeliveredBytes int64  `json:"delivered_bytes"`
+	MaxBytes       int64  `json:"max_bytes"`
+	Spilled        int64  `json:"spilled"`
+}
+
+// Result is one result of a tool.
+type Result struct {
+	Time time.Time `json:"time"`
+	journal.ToolCalled
+}
+
+// Follow begins a run of which the records come from a journal, and not from a file: [Run.Observe] takes them.
+func Follow(h Header) *Run {
+	r := newRun()
+	r.apply(line{header: &h})
+	return r
+}
+
+// Observe takes a record of a run from [Follow] and brings everything up to date.
+func (r *Run) Observe(rec journal.Record) {
+	r.record(rec)
+	switch rec.Event.(type) {
+	case journal.RunEnded, journal.Refused:
+		r.ended, r.Report = true, r.reporter.Report()
+		r.Ended = &rec.Time
+	}
+	r.settle()
+}
+
+func newRun() *Run {
+	return &Run{tools: map[string]*Tool{}, every: 1}
+}
+
+// apply takes one line. A line before the header is lost: nothing can be said of it.
+func (r *Run) apply(l line) {
+	switch {
+	case l.header != nil && r.reporter == nil:
+		r.Header = *l.header
+		r.Newer = l.header.Schema > Schema
+		r.Entry = entryOf(l.header, &l.header.Report, r.Day)
+		r.Seen = l.header.Started
+		r.reporter = journal.NewReporter(l.header.Report)
+	case r.reporter == nil:
+		r.Damaged++
+	case l.sample != nil:
+		if len(r.Samples) < MaxSamples {
+			r.Samples = append(r.Samples, *l.sample)
+		}
+		r.peak = max(r.peak, l.sample.Charged, l.sample.Working)
+		r.Seen = r.Header.Started.Add(time.Duration(l.sample.AtMS) * time.Millisecond)
+	case l.end != nil:
+		r.end(l.end)
+	case l.record != nil:
+		r.record(*l.record)
+	}
+}
+
+func (r *Run) end(e *End) {
+	r.ended, r.died, r.Dropped = true, e.Died, e.Dropped
+	at := e.Time
+	r.Ended, r.Seen = &at, at
+	r.stopWaiting(at)
+	if e.Died {
+		return // what stands in it is our own fold
+	}
+	r.Report = e.Report
+}
+
+func (r *Run) record(rec journal.Record) {
+	r.reporter.Observe(rec)
+	r.Observed.observe(&rec)
+	r.Seen = rec.Time
+	if len(r.Records) >= 2*maxRecords {
+		r.Records = append(r.Records[:0], r.Records[len(r.Records)-maxRecords+1:]...)
+	}
+	r.Records = append(r.Records, rec)
+	switch e := rec.Event.(type) {
+	case journal.Waiting:
+		r.Queue = &e
+	case journal.Admitted:
+		r.Admission, r.Queue = &e, nil
+	case journal.Refused:
+		r.Refusal, r.Queue = e.Reason, nil
+	case journal.RunStarted:
+		r.started, r.Queue = true, nil
+	case journal.ChildKilled:
+		r.kill(Kill{Time: rec.Time, PID: e.PID, Name: e.Name, Bytes: e.Bytes, By: e.By, Child: true})
+	case journal.OOMDKills:
+		r.kill(Kill{Time: rec.Time, Name: r.Tool, By: "systemd-oomd"})
+	case journal.LimitReached:
+		if e.Line == journal.LineHard && e.Did != "" && e.Did != "warned" {
+			r.kill(Kill{Time: rec.Time, Name: r.Tool, By: "plimsoll", What: e.Name + ": " + e.Did})
+		}
+	case journal.Pressure:
+		if e.Action == "kill" {
+			r.kill(Kill{Time: rec.Time, PID: e.PID, Name: e.Name, By: "plimsoll", What: "the host was short of memory: " + e.Reason})
+		}
+	case journal.RunEnded:
+		if e.Outcome == journal.OutcomeOOM {
+			r.kill(Kill{Time: rec.Time, Name: r.Tool, Bytes: e.PeakBytes, By: "kernel", What: "the command itself"})
+		}
+	case journal.ToolServer:
+		if e.State == "killed" {
+			r.kill(Kill{Time: rec.Time, PID: e.PID, Name: e.Server, Bytes: e.Peak, By: ByServerLimit, What: "an MCP server", Child: true})
+		}
+	case journal.WindowRequest:
+		r.request(rec.Time, &e)
+	case journal.WindowCompacted:
+		if len(r.Compactions) < maxCompactions {
+			r.Compactions = append(r.Compactions, Compaction{rec.Time, e})
+		}
+	case journal.ToolCalled:
+		r.called(rec.Time, &e)
+	case journal.ToolsTallied:
+		t := r.tool(e.Server, e.Tool)
+		t.Calls += e.Calls
+		t.UpstreamBytes += e.UpstreamBytes
+		t.DeliveredBytes += e.DeliveredBytes
+		t.Spilled += e.Spilled
+	}
+}
+
+func (r *Run) kill(k Kill) {
+	if len(r.Kills) < maxKills {
+		r.Kills = append(r.Kills, k)
+	}
+}
+
+// request puts a request into Context: of every r.every ones the one with the fullest window.
+func (r *Run) request(at time.Time, e *journal.WindowRequest) {
+	r.Model = e.Model
+	c := Context{Time: at, Tokens: e.Tokens, Limit: e.LimitTokens, Model: e.Model, Messages: e.Messages}
+	if n := len(r.Context); n > 0 && r.requests%r.every != 0 {
+		r.Context[n-1] = fuller(r.Context[n-1], c)
+	} else {
+		r.Context = append(r.Context, c)
+	}
+	r.requests++
+	if len(r.Context) >= maxContext {
+		for i := range maxContext / 2 {
+			r.Context[i] = fuller(r.Context[2*i], r.Context[2*i+1])
+		}
+		r.Context = r.Context[:maxContext/2]
+		r.every *= 2
+		r.requests = 0
+	}
+}
+
+// fuller is that of two requests whose window was fuller; the later one of equals.
+func fuller(a, b Context) Context {
+	if float64(a.Tokens)*float64(max(b.Limit, 1)) > float64(b.Tokens)*float64(max(a.Limit, 1)) {
+		return a
+	}
+	return b
+}
+
+func (r *Run) tool(server, name string) *Tool {
+	key := server + "\x00" + name
+	t := r.tools[key]
+	if t == nil {
+		if len(r.tools) >= maxTools {
+			server, name, key = "", "(others)", "(others)"
+			if t = r.tools[key]; t != nil {
+				return t
+			}
+		}
+		t = &Tool{Server: server, Tool: name}
+		r.tools[key] = t
+	}
+	return t
+}
+
+func (r *Run) called(at time.Time, e *journal.ToolCalled) {
+	t := r.tool(e.Server, cmp.Or(e.Tool, e.Method))
+	t.Calls++
+	t.UpstreamBytes += e.UpstreamBytes
+	t.DeliveredBytes += e.DeliveredBytes
+	t.MaxBytes = max(t.MaxBytes, e.UpstreamBytes)
+	if e.Spilled {
+		t.Spilled++
+	}
+	if e.Failed {
+		t.Failed++
+	}
+	at2 := Result{at, *e}
+	i, _ := slices.BinarySearchFunc(r.Largest, at2, func(a, b Result) int { return cmp.Compare(b.UpstreamBytes, a.UpstreamBytes) })
+	if i < maxLargest {
+		r.Largest = slices.Insert(r.Largest, i, at2)
+		r.Largest = r.Largest[:min(len(r.Largest), maxLargest)]
+	}
+}
+
+// settle brings the parts that are made of others up to date: after lines were taken.
+func (r *Run) settle() {
+	if r.reporter == nil {
+		return
+	}
+	day, size := r.Day, r.Bytes
+	dropped, ended := r.Dropped, r.Ended
+	if !r.ended || r.died {
+		r.Report = r.reporter.Report()
+	}
+	observed := r.Observed
+	r.Entry = entryOf(&r.Header, &r.Report, day)
+	r.Bytes, r.Dropped, r.Ended, r.Observed = size, dropped, ended, observed
+	if len(r.Largest) > 0 && r.Largest[0].UpstreamBytes > r.LargestResult { // of a gateway inside the run
+		r.LargestResult, r.LargestTool = r.Largest[0].UpstreamBytes, toolName(r.Largest[0].Server, r.Largest[0].Tool)
+	}
+	switch {
+	case r.died:
+		r.Outcome, r.Reason = Died, "its plimsoll was killed"
+	case r.ended:
+		r.Reason = reasonOf(&r.Report, r.Refusal)
+	case r.Queue != nil:
+		r.Outcome = Waiting
+		r.Reason = limit.Short(fmt.Sprintf("waits for %s, %d in the queue", r.Queue.Reason, r.Queue.Position), maxReason)
+	default:
+		r.Outcome, r.Reason = Running, ""
+		r.DurationMS = max(0, time.Since(r.Started).Milliseconds())
+	}
+	if !r.ended || r.died {
+		r.PeakBytes = max(r.PeakBytes, r.peak)
+	}
+	if r.died && r.DurationMS == 0 {
+		r.DurationMS = max(0, r.Seen.Sub(r.Started).Milliseconds())
+	}
+	r.Tools = slices.SortedFunc(func(yield func(Tool) bool) {
+		for t := range maps.Values(r.tools) {
+			if !yield(*t) {
+				return
+			}
+		}
+	}, func(a, b Tool) int {
+		return cmp.Or(cmp.Compare(b.UpstreamBytes, a.UpstreamBytes), strings.Compare(a.Server, b.Server), strings.Compare(a.Tool, b.Tool))
+	})
+}
+
+// Now is the newest sample, the zero value before there is one.
+func (r *Run) Now() Sample {
+	if len(r.Samples) == 0 {
+		return Sample{}
+	}
+	return r.Samples[len(r.Samples)-1]
+}
+
+// Fullest is that of the newest requests since the last compaction whose window is the fullest, the zero value without one: a
+// client asks for a title or a summary in between, in a window of its own that is nearly empty. What came after at does not count.
+func (r *Run) Fullest(at time.Time) (c Context) {
+	since, n := time.Time{}, len(r.Context)
+	for _, one := range r.Compactions {
+		if !one.Time.After(at) {
+			since = one.Time
+		}
+	}
+	for n > 0 && r.Context[n-1].Time.After(at) {
+		n--
+	}
+	for _, next := range r.Context[max(0, n-glanceRequests):n] {
+		if !next.Time.Before(since) {
+			c = fuller(next, c)
+		}
+	}
+	return c
+}

@@ -1,0 +1,79 @@
+package runs
+
+import (
+	"errors"
+	"io"
+	"io/fs"
+	"os"
+
+	"github.com/plimsoll/plimsoll/internal/statefile"
+	"github.com/plimsoll/plimsoll/journal"
+)
+
+// Line is one line of a run's file but a sample; one of its parts is there.
+type Line struct {
+	Header *Header
+	Record *journal.Record
+	End    *End
+}
+
+// Follower reads the lines of one run's file in their order, each once, also while the run writes on. It keeps no file open.
+type Follower struct {
+	store *Store
+	name  string
+	lines
+	read int64
+}
+
+// Follow begins at the first line of a run.
+func (s *Store) Follow(e *Entry) *Follower {
+	return &Follower{store: s, name: e.Day + "/" + e.ID + fileEnd}
+}
+
+// Next gives take the lines of at most maxBytes that have come since the last time; rest says that there are more. What is no
+// line of a run is left out. The error wraps [fs.ErrNotExist] once the file has been cleaned up.
+func (f *Follower) Next(maxBytes int64, take func(Line)) (rest bool, err error) {
+	if f.store.root == nil {
+		return false, fs.ErrNotExist
+	}
+	file, err := statefile.OpenIn(f.store.root, f.name, os.O_RDONLY, 0)
+	if err != nil {
+		return false, err
+	}
+	defer file.Close()
+	info, err := file.Stat()
+	if err != nil {
+		return false, err
+	}
+	if !own(info) {
+		return false, errForeign
+	}
+	buf := make([]byte, 64<<10)
+	for until := f.read + maxBytes; f.read < min(until, maxRead); {
+		n, err := file.ReadAt(buf, f.read)
+		f.read += int64(n)
+		f.split(buf[:n], func(l line, err error) {
+			if err == nil && l.sample == nil {
+				take(Line{Header: l.header, Record: l.record, End: l.end})
+			}
+		})
+		if errors.Is(err, io.EOF) || n == 0 && err == nil {
+			return false, nil
+		}
+		if err != nil {
+			return false, err
+		}
+	}
+	return f.read < min(info.Size(), maxRead), nil
+}
+
+// Parent is the run that a run is in, "" for none and where the store does not know the run.
+func (s *Store) Parent(id string) string {
+	if e := s.index[id]; e != nil {
+		return e.Parent
+	}
+	if t := s.live[id]; t != nil {
+		return t.run.Header.Parent
+	}
+	return ""
+}

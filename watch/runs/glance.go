@@ -1,0 +1,247 @@
+package runs
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"slices"
+
+	"github.com/plimsoll/plimsoll/internal/filelock"
+	"github.com/plimsoll/plimsoll/internal/statefile"
+	"github.com/plimsoll/plimsoll/journal"
+)
+
+const (
+	// glanceRequests is how many of the newest requests a [Glance] takes the fullest window of: a client asks for a title or a
+	// summary in between, in a window of its own that is nearly empty.
+	glanceRequests = 8
+	// glanceBuffer is the longest line that is looked at: that of an end.
+	glanceBuffer = 2 * reservedEnd
+	// glanceIndex is how much of the end of the index is read.
+	glanceIndex = 256 << 10
+)
+
+// Glance is what a status line shows of one run. It comes from one pass over the run's file, in which only a few lines are
+// decoded: there is no list of runs to read.
+type Glance struct {
+	Entry
+	// Sample is the newest one, the zero value before there is one.
+	Sample Sample
+	// WindowTokens and WindowLimit are of the fullest of the newest requests since the last compaction; 0 before the first.
+	WindowTokens, WindowLimit int64
+	// Compactions counts how often room was made, Kills what was ended for memory or at another limit.
+	Compactions, Kills int
+	Damaged            int
+}
+
+// glanceKinds are the events that a glance takes in; the others are passed over.
+var glanceKinds = map[string]bool{
+	journal.Waiting{}.Kind(): true, journal.Admitted{}.Kind(): true, journal.Refused{}.Kind(): true, journal.RunStarted{}.Kind(): true,
+	journal.ChildKilled{}.Kind(): true, journal.OOMKills{}.Kind(): true, journal.OOMDKills{}.Kind(): true, journal.LimitReached{}.Kind(): true,
+	journal.Pressure{}.Kind(): true, journal.RunEnded{}.Kind(): true,
+}
+
+// Look glances at the run with this ID, whole. The error is an *[UnknownError] when there is no file of it.
+func Look(stateDir, id string) (Glance, error) {
+	root, err := statefile.OpenRoot(dirOf(stateDir))
+	if errors.Is(err, fs.ErrNotExist) {
+		return Glance{}, &UnknownError{ID: id}
+	}
+	if err != nil {
+		return Glance{}, err
+	}
+	defer root.Close()
+	days, err := dayFolders(root)
+	if err != nil {
+		return Glance{}, err
+	}
+	for _, day := range slices.Backward(slices.Sorted(slices.Values(days))) { // most are of today
+		t, err := openTail(root, day, id)
+		if errors.Is(err, fs.ErrNotExist) {
+			continue
+		}
+		if err != nil {
+			return Glance{}, fmt.Errorf("run %s: %w", id, err)
+		}
+		defer t.close()
+		return t.glance()
+	}
+	return Glance{}, &UnknownError{ID: id}
+}
+
+// glance reads the file of a run once.
+func (t *tail) glance() (Glance, error) {
+	ended, err := filelock.Try(t.file, filelock.Shared|filelock.Readable)
+	if ended {
+		filelock.Unlock(t.file)
+	}
+	g := glancer{run: t.run}
+	if err := errors.Join(err, g.read(io.LimitReader(t.file, maxRead))); err != nil {
+		return Glance{}, err
+	}
+	if t.run.reporter == nil {
+		return Glance{}, &UnknownError{ID: t.run.ID}
+	}
+	if ended && !t.run.ended {
+		t.run.died, t.run.ended = true, true
+		at := t.run.Seen
+		t.run.Ended = &at
+	}
+	t.run.settle()
+	t.run.settleTime()
+	return g.glance(), nil
+}
+
+// glancer picks the lines that a glance is made of.
+type glancer struct {
+	run         *Run
+	sample      []byte
+	requests    [][]byte // the newest, at most glanceRequests
+	compactions int
+}
+
+// read takes all lines. One that is longer than any line of ours is counted and left out.
+func (g *glancer) read(from io.Reader) error {
+	in := bufio.NewReaderSize(from, glanceBuffer)
+	for {
+		text, err := in.ReadSlice('\n')
+		switch {
+		case errors.Is(err, bufio.ErrBufferFull):
+			g.run.Damaged++
+			for errors.Is(err, bufio.ErrBufferFull) {
+				_, err = in.ReadSlice('\n')
+			}
+		case err == nil: // a part of a line at the end is one that is being written
+			g.take(text[:len(text)-1])
+		}
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+	}
+}
+
+func (g *glancer) take(text []byte) {
+	kind := kindOf(text)
+	switch {
+	case bytes.HasPrefix(text, sampleStart):
+		g.sample = append(g.sample[:0], text...)
+	case kind == journal.WindowRequest{}.Kind():
+		if len(g.requests) < glanceRequests {
+			g.requests = append(g.requests, bytes.Clone(text))
+			return
+		}
+		oldest := g.requests[0]
+		copy(g.requests, g.requests[1:])
+		g.requests[glanceRequests-1] = append(oldest[:0], text...)
+	case kind == journal.WindowCompacted{}.Kind():
+		g.compactions++
+		g.requests = g.requests[:0]
+	case kind == "" || glanceKinds[kind]:
+		if len(bytes.TrimSpace(text)) == 0 {
+			return
+		}
+		l, err := parse(text)
+		if err != nil {
+			g.run.Damaged++
+			return
+		}
+		g.run.apply(l)
+	}
+}
+
+// kindOf is the kind of a line with a record, found without decoding it; "" for other lines, and for one that is written in
+// another way than [journal.Record] does it.
+func kindOf(text []byte) string {
+	const mark, within = `","kind":"`, 128
+	if !bytes.HasPrefix(text, []byte(`{"seq":`)) {
+		return ""
+	}
+	head := text[:min(len(text), within)]
+	i := bytes.Index(head, []byte(mark))
+	if i < 0 {
+		return ""
+	}
+	head = head[i+len(mark):]
+	before, _, ok := bytes.Cut(head, []byte{'"'})
+	if !ok {
+		return ""
+	}
+	return string(before)
+}
+
+func (g *glancer) glance() Glance {
+	out := Glance{Entry: g.run.Entry, Compactions: g.compactions, Kills: len(g.run.Kills), Damaged: g.run.Damaged}
+	if len(g.sample) > 0 {
+		if l, err := parse(g.sample); err == nil && l.sample != nil {
+			out.Sample = *l.sample
+		} else {
+			out.Damaged++
+		}
+	}
+	var fullest Context
+	for _, text := range g.requests {
+		var rec struct {
+			Event journal.WindowRequest `json:"event"`
+		}
+		if err := json.Unmarshal(text, &rec); err != nil {
+			out.Damaged++
+			continue
+		}
+		c := Context{Tokens: rec.Event.Tokens, Limit: rec.Event.LimitTokens}
+		if fullest = fuller(c, fullest); fullest.Tokens == 0 {
+			fullest = c
+		}
+	}
+	out.WindowTokens, out.WindowLimit = fullest.Tokens, fullest.Limit
+	return out
+}
+
+// LastEnded is the newest run of a project that the end of the index has; ok is false when that has none. A run inside another
+// one, and what is no run of a person's, does not count.
+func LastEnded(stateDir, project string) (e Entry, ok bool) {
+	root, err := statefile.OpenRoot(dirOf(stateDir))
+	if err != nil {
+		return Entry{}, false
+	}
+	defer root.Close()
+	f, err := statefile.OpenIn(root, indexName, os.O_RDONLY, 0)
+	if err != nil {
+		return Entry{}, false
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	if err != nil || !own(info) {
+		return Entry{}, false
+	}
+	text := make([]byte, min(info.Size(), glanceIndex))
+	n, err := f.ReadAt(text, info.Size()-int64(len(text)))
+	if err != nil && !errors.Is(err, io.EOF) {
+		return Entry{}, false
+	}
+	name, err := json.Marshal(project)
+	if err != nil {
+		return Entry{}, false
+	}
+	mark := append([]byte(`"project":`), name...) // as the index has it: most lines need not be decoded
+	for text = text[:n]; len(text) > 0; {
+		at := bytes.LastIndexByte(text[:len(text)-1], '\n')
+		last := text[at+1:]
+		text = text[:at+1]
+		var l indexLine
+		if !bytes.HasSuffix(last, []byte{'\n'}) || !bytes.Contains(last, mark) || json.Unmarshal(last, &l) != nil {
+			continue // the beginning of the part, or damaged
+		}
+		if l.Project == project && l.Parent == "" && (l.Kind == KindRun || l.Kind == KindAsk || l.Kind == KindChat) {
+			return l.Entry, true
+		}
+	}
+	return Entry{}, false
+}

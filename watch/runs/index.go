@@ -1,0 +1,288 @@
+package runs
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"github.com/plimsoll/plimsoll/internal/filelock"
+	"github.com/plimsoll/plimsoll/internal/statefile"
+)
+
+const (
+	// Dir is the store's folder in the state directory.
+	Dir       = "runs"
+	indexName = "index.jsonl"
+	indexLock = "index.lock"
+	// maxIndexLine bounds a line of the index: its texts are bounded, and so are names.
+	maxIndexLine = 16 << 10
+	// maxIndex bounds what is read of the index in bytes: of [DefaultKeep] runs it has a tenth of this.
+	maxIndex = 128 << 20
+)
+
+// sums are the runs and the bytes of their files up to a line of the index. They stand in each line, so that the last one tells
+// whether there is too much, and nobody has to add up.
+type sums struct {
+	Runs  int   `json:"sum_runs"`
+	Bytes int64 `json:"sum_bytes"`
+}
+
+func (s sums) plus(e *Entry) sums { return sums{s.Runs + 1, s.Bytes + e.Bytes} }
+
+// indexLine is a line of the index.
+type indexLine struct {
+	Entry
+	sums
+}
+
+func (l indexLine) MarshalJSON() ([]byte, error) {
+	entry, err := json.Marshal(l.Entry)
+	if err != nil {
+		return nil, err
+	}
+	return fmt.Appendf(entry[:len(entry)-1], `,"sum_runs":%d,"sum_bytes":%d}`, l.Runs, l.sums.Bytes), nil
+}
+
+// removedLine is a line of the index with the sums of runs that were removed, of one tool. They stand at the beginning.
+type removedLine struct {
+	Tool    string `json:"removed_tool"`
+	Removed Sums   `json:"removed"`
+}
+
+var removedStart = []byte(`{"removed_tool":`)
+
+// takeRemoved takes a line of removed runs; ok says that it is one.
+func (t Totals) takeRemoved(text []byte) (ok bool) {
+	var l removedLine
+	if !bytes.HasPrefix(text, removedStart) || json.Unmarshal(text, &l) != nil {
+		return false
+	}
+	t.of(l.Tool).plus(&l.Removed)
+	return true
+}
+
+func (l *indexLine) UnmarshalJSON(text []byte) error {
+	if err := json.Unmarshal(text, &l.Entry); err != nil {
+		return err
+	}
+	if !validID(l.ID) || !validDay(l.Day) {
+		return errNoLine
+	}
+	return json.Unmarshal(text, &l.sums)
+}
+
+// validID is what may be the name of a file: admission's alphabet.
+func validID(id string) bool {
+	if len(id) == 0 || len(id) > 64 {
+		return false
+	}
+	for _, c := range []byte(id) {
+		if (c < 'a' || c > 'z') && (c < '0' || c > '9') && c != '-' {
+			return false
+		}
+	}
+	return true
+}
+
+func validDay(day string) bool {
+	_, err := time.Parse(dayForm, day)
+	return err == nil
+}
+
+// lockIndex waits for the index. Who holds it needs milliseconds, unless it was stopped just then.
+func lockIndex(root *os.Root) (*os.File, error) {
+	ctx, cancel := context.WithTimeoutCause(context.Background(), 2*lockWait, errors.New("somebody keeps the index locked"))
+	defer cancel()
+	return filelock.Open(ctx, filepath.Join(root.Name(), indexLock))
+}
+
+// appendIndex adds a line.
+func appendIndex(root *os.Root, e Entry) (sums, error) {
+	lock, err := lockIndex(root)
+	if err != nil {
+		return sums{}, err
+	}
+	defer func() { _ = filelock.Release(lock) }()
+	return appendLocked(root, e)
+}
+
+func appendLocked(root *os.Root, e Entry) (sums, error) {
+	f, err := statefile.OpenIn(root, indexName, os.O_RDWR|os.O_CREATE|os.O_APPEND, 0o600)
+	if err != nil {
+		return sums{}, err
+	}
+	defer f.Close()
+	before, whole, err := lastSums(f)
+	if err != nil {
+		return sums{}, err
+	}
+	after := before.plus(&e)
+	text, err := json.Marshal(indexLine{e, after})
+	if err != nil {
+		return sums{}, err
+	}
+	text = append(text, '\n')
+	if !whole {
+		text = append([]byte{'\n'}, text...)
+	}
+	size, err := f.Seek(0, io.SeekEnd)
+	if err != nil {
+		return sums{}, err
+	}
+	if _, err := f.Write(text); err != nil {
+		_ = f.Truncate(size)
+		return sums{}, err
+	}
+	return after, nil
+}
+
+// lastSums reads the sums of the last line; whole says that the file ends with a whole line.
+func lastSums(f *os.File) (s sums, whole bool, err error) {
+	size, err := f.Seek(0, io.SeekEnd)
+	if err != nil || size == 0 {
+		return sums{}, true, err
+	}
+	tail := make([]byte, min(size, 2*maxIndexLine))
+	if _, err := f.ReadAt(tail, size-int64(len(tail))); err != nil {
+		return sums{}, false, err
+	}
+	whole = tail[len(tail)-1] == '\n'
+	if whole {
+		text := tail[:len(tail)-1]
+		if i := bytes.LastIndexByte(text, '\n'); i >= 0 || size == int64(len(tail)) {
+			if s, ok := sumsOf(text[i+1:]); ok {
+				return s, true, nil
+			}
+		}
+	}
+	// The last line is damaged: all are added up.
+	list, _, _, err := readIndex(io.NewSectionReader(f, 0, size))
+	for i := range list {
+		s = s.plus(&list[i])
+	}
+	return s, whole, err
+}
+
+// sumsOf reads the sums at the end of a line, where they stand. Reading the whole line would take longer than all else.
+func sumsOf(line []byte) (s sums, ok bool) {
+	i := bytes.LastIndex(line, []byte(`,"sum_runs":`))
+	if i < 0 || line[0] != '{' {
+		return s, false
+	}
+	text := append([]byte{'{'}, line[i+1:]...)
+	return s, json.Unmarshal(text, &s) == nil && s.Runs > 0 && s.Bytes >= 0
+}
+
+// readIndex reads all lines. What is no line is counted and left out; of two lines with one ID the later counts. gone are the sums
+// of runs that were removed.
+func readIndex(r io.Reader) (list []Entry, gone Totals, damaged int, err error) {
+	gone = Totals{}
+	at := map[string]int{}
+	err = eachLine(io.LimitReader(r, maxIndex), maxIndexLine, func(text []byte) {
+		var l indexLine
+		switch {
+		case gone.takeRemoved(text):
+		case text == nil || json.Unmarshal(text, &l) != nil:
+			damaged++
+		default:
+			if i, twice := at[l.ID]; twice {
+				list[i] = l.Entry
+				return
+			}
+			at[l.ID] = len(list)
+			list = append(list, l.Entry)
+		}
+	})
+	return list, gone, damaged, err
+}
+
+// eachLine calls f with every line that has an end, without it; with nil for one of more than most bytes. Empty ones are left out.
+func eachLine(r io.Reader, most int, f func([]byte)) error {
+	b := bufio.NewReaderSize(r, 64<<10)
+	var line []byte
+	long := false
+	for {
+		part, err := b.ReadSlice('\n')
+		if len(line)+len(part) > most {
+			long, line = true, nil
+		}
+		if !long {
+			line = append(line, part...)
+		}
+		switch {
+		case err == nil:
+			if long {
+				f(nil)
+			} else if text := bytes.TrimRight(line, "\r\n"); len(text) > 0 {
+				f(text)
+			}
+			line, long = line[:0], false
+		case errors.Is(err, bufio.ErrBufferFull):
+		case errors.Is(err, io.EOF):
+			return nil
+		default:
+			return err
+		}
+	}
+}
+
+// openIndex reads the whole index.
+func openIndex(root *os.Root) (list []Entry, gone Totals, damaged int, err error) {
+	f, err := statefile.OpenIn(root, indexName, os.O_RDONLY, 0)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, Totals{}, 0, nil
+	}
+	if err != nil {
+		return nil, nil, 0, err
+	}
+	defer f.Close()
+	return readIndex(f)
+}
+
+func idOf(name string) (string, bool) {
+	if len(name) <= len(fileEnd) || name[len(name)-len(fileEnd):] != fileEnd {
+		return "", false
+	}
+	id := name[:len(name)-len(fileEnd)]
+	return id, validID(id)
+}
+
+// dayFolders are the folders of days, oldest first.
+func dayFolders(root *os.Root) ([]string, error) {
+	names, err := namesIn(root, ".")
+	names = slices.DeleteFunc(names, func(n string) bool { return !validDay(n) })
+	slices.Sort(names)
+	return names, err
+}
+
+// maxNames bounds the names that are read of one folder.
+const maxNames = 1 << 20
+
+func namesIn(root *os.Root, dir string) ([]string, error) {
+	info, err := root.Lstat(dir) // a pipe would keep who opens it
+	if errors.Is(err, fs.ErrNotExist) || err == nil && !info.IsDir() {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	d, err := root.Open(dir)
+	if err != nil {
+		return nil, err
+	}
+	defer d.Close()
+	names, err := d.Readdirnames(maxNames)
+	if errors.Is(err, io.EOF) {
+		err = nil
+	}
+	return names, err
+}

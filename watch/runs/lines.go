@@ -1,0 +1,155 @@
+package runs
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/plimsoll/plimsoll/internal/secrets"
+	"github.com/plimsoll/plimsoll/journal"
+)
+
+// Schema is the version of the files. A reader takes older ones, and of newer ones what it knows.
+const Schema = 1
+
+// What a run is.
+const (
+	KindRun     = "run"     // of a command under `plimsoll run`
+	KindGateway = "gateway" // of an MCP gateway, often inside a run, which is its parent
+	KindServe   = "serve"   // a day of `plimsoll serve`
+	KindAsk     = "ask"     // a question to the built-in agent
+	KindChat    = "chat"    // a conversation with it
+)
+
+// Header is the first line of a run's file.
+type Header struct {
+	Schema int    `json:"schema"`
+	ID     string `json:"id"`
+	Kind   string `json:"kind"`
+	// Parent is the run that this one is in, "" for none.
+	Parent  string    `json:"parent,omitempty"`
+	PID     int       `json:"pid"`
+	Version string    `json:"version,omitempty"`
+	Started time.Time `json:"started"`
+	// Notifies names the way by which the run's own plimsoll gives notices of it (see package notify), "" for none: who watches all runs by
+	// the same way leaves those to it. "-" is of a run of which nobody is to be told.
+	Notifies string `json:"notifies,omitempty"`
+	// Decision is what was known of the host when the run's numbers were decided.
+	Decision Decision `json:"decision,omitzero"`
+	// Report is what the report says before the run: tool, project, command (masked), estimate, limits.
+	Report journal.Report `json:"report"`
+}
+
+// Decision is what the host had when a run was decided about. Sizes are in bytes.
+type Decision struct {
+	AvailableBytes int64 `json:"available_bytes,omitempty"`
+	MinFreeBytes   int64 `json:"min_free_bytes,omitempty"`
+	// BoundBy is "host", or the cgroup that leaves the least.
+	BoundBy string `json:"bound_by,omitempty"`
+	// LimitNote says why the memory limit is not what was asked for.
+	LimitNote string `json:"limit_note,omitempty"`
+}
+
+// Sample is what a run used, as the highest values of an interval. Sizes are in bytes.
+type Sample struct {
+	// AtMS is when the interval ended, in milliseconds since the run began, by a clock that does not jump.
+	AtMS int64 `json:"at_ms"`
+	// Working can't be reclaimed; Charged counts against the limit, file cache included (0 where nobody counts it).
+	Working int64 `json:"working_bytes"`
+	Charged int64 `json:"charged_bytes,omitempty"`
+	// CPUMS is the processor time since the run began, in milliseconds.
+	CPUMS     int64 `json:"cpu_ms,omitempty"`
+	Processes int   `json:"processes,omitempty"`
+	// WindowTokens and WindowLimit are of the request that filled its window the most.
+	WindowTokens int64 `json:"window_tokens,omitempty"`
+	WindowLimit  int64 `json:"window_limit,omitempty"`
+	// DiskBytes is what the run has written to disks.
+	DiskBytes int64 `json:"disk_bytes,omitempty"`
+}
+
+// End is the last line of a run's file.
+type End struct {
+	Time time.Time `json:"time"`
+	// Died says that the writer was killed, and somebody else wrote this line.
+	Died bool `json:"died,omitempty"`
+	// Dropped counts the lines that found no room.
+	Dropped int64          `json:"dropped,omitempty"`
+	Report  journal.Report `json:"report"`
+}
+
+// line is one line of a file; one of its parts is there.
+type line struct {
+	header *Header
+	sample *Sample
+	end    *End
+	record *journal.Record
+}
+
+var (
+	headerStart = []byte(`{"header":`)
+	sampleStart = []byte(`{"sample":`)
+	endStart    = []byte(`{"end":`)
+)
+
+var errNoLine = errors.New("no line of a run")
+
+// parse reads one line.
+func parse(text []byte) (l line, err error) {
+	var wrapped struct {
+		Header *Header `json:"header"`
+		Sample *Sample `json:"sample"`
+		End    *End    `json:"end"`
+	}
+	switch {
+	case bytes.HasPrefix(text, headerStart), bytes.HasPrefix(text, sampleStart), bytes.HasPrefix(text, endStart):
+		if err = json.Unmarshal(text, &wrapped); err != nil {
+			return line{}, err
+		}
+		l.header, l.sample, l.end = wrapped.Header, wrapped.Sample, wrapped.End
+		if l.header == nil && l.sample == nil && l.end == nil {
+			return line{}, errNoLine
+		}
+		return l, nil
+	}
+	l.record = &journal.Record{}
+	if err = json.Unmarshal(text, l.record); err != nil {
+		return line{}, fmt.Errorf("%w: %w", errNoLine, err)
+	}
+	return l, nil
+}
+
+// encoder makes lines, with credentials masked.
+type encoder struct{ values *secrets.Values }
+
+func (e encoder) line(key string, v any) []byte {
+	body, err := json.Marshal(v)
+	if err != nil {
+		return nil
+	}
+	out := make([]byte, 0, len(body)+len(key)+6)
+	out = append(out, `{"`...)
+	out = append(out, key...)
+	out = append(out, `":`...)
+	out = append(out, body...)
+	out = append(out, '}', '\n')
+	return e.values.Hide(out)
+}
+
+func (e encoder) record(r journal.Record) []byte {
+	r.Event = masked(r.Event)
+	body, err := json.Marshal(r)
+	if err != nil {
+		return nil
+	}
+	return e.values.Hide(append(body, '\n'))
+}
+
+// report masks what a report has of others' words. The argv of its command is masked already where the run began.
+func (e encoder) report(r journal.Report) journal.Report {
+	r.Command = secrets.Argv(r.Command)
+	r.Warnings = masked(r.Warnings)
+	r.Window.SummaryError = secrets.Text(r.Window.SummaryError)
+	return r
+}

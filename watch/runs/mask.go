@@ -1,0 +1,81 @@
+package runs
+
+import (
+	"reflect"
+
+	"github.com/plimsoll/plimsoll/internal/secrets"
+)
+
+// masked is v with the credentials masked that the shape of its texts gives away, at any depth. It returns v itself where there
+// are none.
+func masked[T any](v T) T {
+	from := reflect.ValueOf(&v).Elem()
+	to, changed := maskValue(from)
+	if !changed {
+		return v
+	}
+	return to.Interface().(T)
+}
+
+func maskValue(v reflect.Value) (reflect.Value, bool) {
+	switch v.Kind() {
+	case reflect.String:
+		text := v.String()
+		if !secrets.Suspicious([]byte(text)) {
+			return v, false
+		}
+		safe := secrets.Text(text)
+		if safe == text {
+			return v, false
+		}
+		to := reflect.New(v.Type()).Elem()
+		to.SetString(safe)
+		return to, true
+	case reflect.Interface:
+		if v.IsNil() {
+			return v, false
+		}
+		inner, changed := maskValue(v.Elem())
+		if !changed {
+			return v, false
+		}
+		to := reflect.New(v.Type()).Elem()
+		to.Set(inner)
+		return to, true
+	case reflect.Struct:
+		var to reflect.Value
+		for i := range v.NumField() {
+			if !v.Type().Field(i).IsExported() {
+				continue
+			}
+			inner, changed := maskValue(v.Field(i))
+			if !changed {
+				continue
+			}
+			if !to.IsValid() {
+				to = reflect.New(v.Type()).Elem()
+				to.Set(v)
+			}
+			to.Field(i).Set(inner)
+		}
+		return to, to.IsValid()
+	case reflect.Slice:
+		if k := v.Type().Elem().Kind(); k != reflect.String && k != reflect.Struct {
+			return v, false
+		}
+		var to reflect.Value
+		for i := range v.Len() {
+			inner, changed := maskValue(v.Index(i))
+			if !changed {
+				continue
+			}
+			if !to.IsValid() {
+				to = reflect.MakeSlice(v.Type(), v.Len(), v.Len())
+				reflect.Copy(to, v)
+			}
+			to.Index(i).Set(inner)
+		}
+		return to, to.IsValid()
+	}
+	return v, false
+}

@@ -1,0 +1,107 @@
+package runs
+
+import (
+	"time"
+
+	"github.com/plimsoll/plimsoll/journal"
+)
+
+const (
+	// MaxSamples is the most that a run's file has.
+	MaxSamples = 4096
+	// firstInterval is that of the first samples; it doubles after each samplesPerInterval of them, so that 4,096 last for 97 days.
+	firstInterval      = 500 * time.Millisecond
+	samplesPerInterval = 256
+)
+
+// sampler makes one sample of all in an interval.
+type sampler struct {
+	written int
+	from    int64 // when the interval began, in ms
+	held    Sample
+	some    bool // held has something that is not written
+	last    Sample
+	tokens  int64 // of the window, since the last sample
+	limit   int64
+	now     int64 // bytes written to disks so far
+}
+
+func (s *sampler) interval() int64 {
+	return firstInterval.Milliseconds() << min(s.written/samplesPerInterval, 40)
+}
+
+// add takes a sample and returns the one that is to be written, if an interval is over.
+func (s *sampler) add(n Sample) (out Sample, ok bool) {
+	s.hold(n)
+	first := s.written == 0
+	if !first && n.AtMS-s.from < s.interval() || s.written >= MaxSamples-1 {
+		return Sample{}, false
+	}
+	if !first && s.same() { // nothing new to tell; the next one that differs draws the line from here
+		s.from = n.AtMS
+		return Sample{}, false
+	}
+	return s.take(), true
+}
+
+// hold puts a sample to those of the interval.
+func (s *sampler) hold(n Sample) {
+	if !s.some {
+		s.held, s.some = n, true
+	} else {
+		s.held.Working, s.held.Charged = max(s.held.Working, n.Working), max(s.held.Charged, n.Charged)
+		s.held.Processes = max(s.held.Processes, n.Processes)
+		s.held.CPUMS, s.held.AtMS = max(s.held.CPUMS, n.CPUMS), n.AtMS
+	}
+	s.beside()
+}
+
+// beside puts what is known of the window and the disk to what is held.
+func (s *sampler) beside() {
+	if s.limit > 0 || s.tokens > 0 {
+		s.held.WindowTokens, s.held.WindowLimit = s.tokens, s.limit
+	}
+	s.held.DiskBytes = max(s.held.DiskBytes, s.now)
+}
+
+// take is the sample of the interval that ends.
+func (s *sampler) take() Sample {
+	s.beside()
+	out := s.held
+	s.last, s.from, s.some = out, out.AtMS, false
+	s.tokens, s.limit = 0, 0
+	s.written++
+	return out
+}
+
+// rest is what is held at the end.
+func (s *sampler) rest() (Sample, bool) {
+	if !s.some {
+		return Sample{}, false
+	}
+	return s.take(), true
+}
+
+// same says that what is held differs from what was written last by less than what anybody would see.
+func (s *sampler) same() bool {
+	a, b := s.last, s.held
+	near := func(x, y int64) bool { return max(x, y)-min(x, y) <= max(x, y)/64 }
+	return near(a.Working, b.Working) && near(a.Charged, b.Charged) && b.CPUMS-a.CPUMS < (b.AtMS-a.AtMS)/100 &&
+		a.Processes == b.Processes && b.WindowTokens == 0 && near(a.DiskBytes, b.DiskBytes)
+}
+
+// window takes what a request filled its window with.
+func (s *sampler) window(tokens, limit int64) {
+	if s.limit == 0 || float64(tokens)*float64(s.limit) > float64(s.tokens)*float64(limit) {
+		s.tokens, s.limit = tokens, limit
+	}
+}
+
+// diskName is the limit whose use is what a run has written (write_max of package process/disk).
+const diskName = "write_max"
+
+func (s *sampler) disk(e journal.LimitUsed) {
+	if e.Name == diskName {
+		s.now = max(s.now, e.Used)
+	}
+}

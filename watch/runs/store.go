@@ -1,0 +1,350 @@
+package runs
+
+import (
+	"bytes"
+	"cmp"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/plimsoll/plimsoll/internal/statefile"
+)
+
+// maxLive bounds the runs that are read along at one time; of others only the beginning is known.
+const maxLive = 1024
+
+func dirOf(stateDir string) string { return filepath.Join(stateDir, Dir) }
+
+// Store is the runs of this user, as one process sees them. [Store.Poll] brings it up to date.
+type Store struct {
+	dir  string
+	root *os.Root // nil while there is no store yet
+
+	index     map[string]*Entry
+	gone      Totals // of runs that were removed
+	indexFile fs.FileInfo
+	indexRead int64
+	part      []byte
+	damaged   int
+
+	days map[string]time.Time // when a folder was looked at last
+	live map[string]*tail
+	// strange are names that are no runs: links, pipes, files of others.
+	strange map[string]string
+	// Version counts the changes.
+	version uint64
+}
+
+// Open opens the store of a state directory. It need not exist yet.
+func Open(stateDir string) (*Store, error) {
+	s := &Store{dir: dirOf(stateDir)}
+	s.forget()
+	return s, s.openRoot()
+}
+
+// forget lets go of all that was read.
+func (s *Store) forget() {
+	for _, t := range s.live {
+		t.close()
+	}
+	s.index, s.gone, s.indexFile, s.indexRead, s.part, s.damaged = map[string]*Entry{}, Totals{}, nil, 0, nil, 0
+	s.days, s.live, s.strange = map[string]time.Time{}, map[string]*tail{}, map[string]string{}
+	s.version++
+}
+
+// replaced says that the folder is no longer the one that was opened: somebody has removed it.
+func (s *Store) replaced() bool {
+	was, err := s.root.Stat(".")
+	if err != nil {
+		return true
+	}
+	is, err := os.Stat(s.dir)
+	return err != nil || !os.SameFile(was, is)
+}
+
+func (s *Store) openRoot() error {
+	root, err := statefile.OpenRoot(s.dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("the runs are kept in %s, which cannot be read: %w", s.dir, err)
+	}
+	s.root = root
+	return nil
+}
+
+// Close closes the files.
+func (s *Store) Close() error {
+	s.forget()
+	if s.root == nil {
+		return nil
+	}
+	err := s.root.Close()
+	s.root = nil
+	return err
+}
+
+// Version changes whenever Poll has found something new.
+func (s *Store) Version() uint64 { return s.version }
+
+// Damaged counts lines of the index that could not be read.
+func (s *Store) Damaged() int { return s.damaged }
+
+// Poll reads what has been written since the last time.
+func (s *Store) Poll() error {
+	if s.root != nil && s.replaced() {
+		_ = s.Close()
+	}
+	if s.root == nil {
+		if err := s.openRoot(); err != nil || s.root == nil {
+			return err
+		}
+	}
+	if err := s.readIndex(); err != nil {
+		return fmt.Errorf("in %s: %w", s.dir, err)
+	}
+	if err := s.findNew(); err != nil {
+		return fmt.Errorf("in %s: %w", s.dir, err)
+	}
+	s.readLive()
+	return nil
+}
+
+// readIndex takes the new lines of the index, or all when it was written anew.
+func (s *Store) readIndex() error {
+	f, err := statefile.OpenIn(s.root, indexName, os.O_RDONLY, 0)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	if err != nil {
+		return err
+	}
+	if s.indexFile == nil || !os.SameFile(s.indexFile, info) || info.Size() < s.indexRead {
+		s.index, s.gone, s.indexRead, s.part, s.damaged = map[string]*Entry{}, Totals{}, 0, nil, 0
+		s.version++
+	}
+	s.indexFile = info
+	if info.Size() == s.indexRead || s.indexRead >= maxIndex {
+		return nil
+	}
+	buf := make([]byte, 64<<10)
+	for s.indexRead < maxIndex {
+		n, err := f.ReadAt(buf, s.indexRead)
+		s.indexRead += int64(n)
+		s.takeIndex(buf[:n])
+		if errors.Is(err, io.EOF) || n == 0 && err == nil {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (s *Store) takeIndex(text []byte) {
+	for len(text) > 0 {
+		i := bytes.IndexByte(text, '\n')
+		if i < 0 {
+			if len(s.part) <= maxIndexLine {
+				s.part = append(s.part, text...)
+			}
+			return
+		}
+		whole := text[:i]
+		text = text[i+1:]
+		if len(s.part) > 0 {
+			s.part = append(s.part, whole...)
+			whole = s.part
+		}
+		var l indexLine
+		switch {
+		case len(bytes.TrimSpace(whole)) == 0, s.gone.takeRemoved(whole):
+		case len(whole) > maxIndexLine || json.Unmarshal(whole, &l) != nil:
+			s.damaged++
+		default:
+			e := l.Entry
+			s.index[e.ID] = &e
+			s.version++
+		}
+		s.part = s.part[:0]
+	}
+}
+
+// findNew looks for files that no line of the index names.
+func (s *Store) findNew() error {
+	days, err := dayFolders(s.root)
+	if err != nil {
+		return err
+	}
+	for _, day := range days {
+		info, err := s.root.Lstat(day)
+		if err != nil {
+			continue
+		}
+		if !info.IsDir() {
+			s.strange[day] = "is no folder of runs"
+			continue
+		}
+		// A name that comes in the same tick of the clock as the last look would not show: such a folder is looked at again.
+		if last, looked := s.days[day]; looked && info.ModTime().Before(last.Add(-2*time.Second)) {
+			continue
+		}
+		now := time.Now()
+		names, err := namesIn(s.root, day)
+		if err != nil {
+			return err
+		}
+		s.days[day] = now
+		for _, name := range names {
+			id, ok := idOf(name)
+			if !ok || s.index[id] != nil || s.live[id] != nil || s.strange[day+"/"+name] != "" || len(s.live) >= maxLive {
+				continue
+			}
+			t, err := openTail(s.root, day, id)
+			if errors.Is(err, fs.ErrNotExist) {
+				continue
+			}
+			if err != nil {
+				if len(s.strange) < maxLive {
+					s.strange[day+"/"+name] = err.Error()
+				}
+				continue
+			}
+			s.live[id] = t
+		}
+	}
+	maps.DeleteFunc(s.days, func(day string, _ time.Time) bool { return !slices.Contains(days, day) })
+	return nil
+}
+
+// readLive takes the new lines of the runs that live, and lets go of those that the index has.
+func (s *Store) readLive() {
+	for id, t := range s.live {
+		if s.index[id] != nil {
+			t.close()
+			delete(s.live, id)
+			continue
+		}
+		more, err := t.poll()
+		if more {
+			s.version++
+		}
+		if err != nil || t.run.ended && s.removed(t.run) {
+			t.close()
+			delete(s.live, id)
+			continue
+		}
+		if !more && !t.run.ended && t.unlocked() {
+			if t.run.reporter == nil { // without a first line there is nothing to show
+				if info, err := t.file.Stat(); err != nil || time.Since(info.ModTime()) > starting {
+					t.close()
+					delete(s.live, id)
+				}
+				continue
+			}
+			if again, _ := t.poll(); !again && !t.run.ended {
+				t.run.died, t.run.ended = true, true
+				at := t.run.Seen
+				t.run.Ended = &at
+				t.run.settle()
+				s.version++
+			}
+		}
+	}
+}
+
+// removed says that the file of a run has been cleaned up.
+func (s *Store) removed(r *Run) bool {
+	_, err := s.root.Lstat(r.Day + "/" + r.ID + fileEnd)
+	return errors.Is(err, fs.ErrNotExist)
+}
+
+// Strange says what stands in the store and is no run of this user, each as a sentence.
+func (s *Store) Strange() []string {
+	var list []string
+	for name, why := range s.strange {
+		list = append(list, fmt.Sprintf("%s is left alone: %s", filepath.Join(s.dir, name), why))
+	}
+	slices.Sort(list)
+	return list
+}
+
+// Entries lists all runs, the newest first.
+func (s *Store) Entries() []Entry {
+	list := make([]Entry, 0, len(s.index)+len(s.live))
+	for _, e := range s.index {
+		list = append(list, *e)
+	}
+	for id, t := range s.live {
+		if s.index[id] == nil && t.run.reporter != nil {
+			t.run.settleTime()
+			list = append(list, t.run.Entry)
+		}
+	}
+	slices.SortFunc(list, func(a, b Entry) int {
+		if c := b.Started.Compare(a.Started); c != 0 {
+			return c
+		}
+		return strings.Compare(a.ID, b.ID)
+	})
+	return list
+}
+
+// Ended lists the runs that have ended since a time, the last one to end first. It costs less than [Store.Entries].
+func (s *Store) Ended(since time.Time) []Entry {
+	var list []Entry
+	for _, e := range s.index {
+		if e.Ended != nil && !e.Ended.Before(since) {
+			list = append(list, *e)
+		}
+	}
+	for id, t := range s.live {
+		if e := &t.run.Entry; s.index[id] == nil && t.run.reporter != nil && e.Ended != nil && !e.Ended.Before(since) {
+			list = append(list, *e)
+		}
+	}
+	slices.SortFunc(list, func(a, b Entry) int {
+		return cmp.Or(b.Ended.Compare(*a.Ended), strings.Compare(a.ID, b.ID))
+	})
+	return list
+}
+
+// settleTime is how long a run that lives has taken.
+func (r *Run) settleTime() {
+	if r.Live() {
+		r.DurationMS = max(0, time.Since(r.Started).Milliseconds())
+	}
+}
+
+// Live lists the runs that are read along, with what is known of them, the oldest first. They change with the next Poll.
+func (s *Store) Live() []*Run {
+	var list []*Run
+	for _, t := range s.live {
+		if t.run.reporter != nil && t.run.Live() {
+			t.run.settleTime()
+			list = append(list, t.run)
+		}
+	}
+	slices.SortFunc(list, func(a, b *Run) int {
+		if c := a.Started.Compare(b.Started); c != 0 {
+			return c
+		}
+		return strings.Compare(a.ID, b.ID)
+	})
+	return list
+}

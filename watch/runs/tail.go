@@ -1,0 +1,262 @@
+package runs
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"io/fs"
+	"os"
+	"sync"
+	"time"
+
+	"github.com/plimsoll/plimsoll/internal/filelock"
+	"github.com/plimsoll/plimsoll/internal/statefile"
+)
+
+const (
+	// maxRead bounds what is read of one file: a writer's own bound, doubled.
+	maxRead = 2 * MaxFile
+	// maxPart bounds a line that has no end yet.
+	maxPart = 2 * reservedEnd
+	// starting is how long a file without a header is taken for one that is just being made.
+	starting = 10 * time.Second
+)
+
+// tail reads the file of one run as it grows.
+type tail struct {
+	file *os.File
+	run  *Run
+	lines
+	read int64
+}
+
+// openTail opens the file of a run. The error wraps [statefile.ErrNotRegular] for what is no file, and errForeign for
+// another user's.
+func openTail(root *os.Root, day, id string) (*tail, error) {
+	f, err := statefile.OpenIn(root, day+"/"+id+fileEnd, os.O_RDONLY, 0)
+	if err != nil {
+		return nil, err
+	}
+	if info, err := f.Stat(); err != nil || !own(info) {
+		_ = f.Close()
+		if err == nil {
+			err = errForeign
+		}
+		return nil, err
+	}
+	t := &tail{file: f, run: newRun()}
+	t.run.ID, t.run.Day = id, day
+	return t, nil
+}
+
+var errForeign = errors.New("the file is another user's")
+
+func (t *tail) close() { _ = t.file.Close() }
+
+// readBuffers are for reading: who looks at a hundred runs each second must not need one for each.
+var readBuffers = sync.Pool{New: func() any { return new([64 << 10]byte) }}
+
+// poll takes the lines that have come since the last time; more says that some did.
+func (t *tail) poll() (more bool, err error) {
+	buf := readBuffers.Get().(*[64 << 10]byte)
+	defer readBuffers.Put(buf)
+	for t.read < maxRead {
+		n, err := t.file.ReadAt(buf[:], t.read)
+		t.read += int64(n)
+		t.split(buf[:n], t.take)
+		more = more || n > 0
+		if errors.Is(err, io.EOF) || n == 0 && err == nil {
+			break
+		}
+		if err != nil {
+			return more, err
+		}
+	}
+	if more {
+		t.run.Bytes = t.read
+		t.run.settle()
+	}
+	return more, nil
+}
+
+func (t *tail) take(l line, err error) {
+	if err != nil {
+		t.run.Damaged++
+		return
+	}
+	t.run.apply(l)
+}
+
+// lines makes lines of a file that is read in pieces.
+type lines struct {
+	part []byte // the beginning of a line
+	skip bool   // that line is too long
+}
+
+// split gives take each line that ends in text, or why it is none.
+func (s *lines) split(text []byte, take func(line, error)) {
+	for len(text) > 0 {
+		i := bytes.IndexByte(text, '\n')
+		if i < 0 {
+			if s.skip = s.skip || len(s.part)+len(text) > maxPart; s.skip {
+				s.part = nil
+			} else {
+				s.part = append(s.part, text...)
+			}
+			return
+		}
+		whole := text[:i]
+		text = text[i+1:]
+		if len(s.part) > 0 {
+			s.part = append(s.part, whole...)
+			whole = s.part
+		}
+		switch {
+		case s.skip || len(whole) > maxPart:
+			take(line{}, errNoLine)
+		case len(bytes.TrimSpace(whole)) > 0:
+			take(parse(whole))
+		}
+		s.part, s.skip = s.part[:0], false
+	}
+}
+
+// unlocked says that nobody writes the file any more.
+func (t *tail) unlocked() bool {
+	ok, err := filelock.Try(t.file, filelock.Shared|filelock.Readable)
+	if err != nil || !ok {
+		return false
+	}
+	filelock.Unlock(t.file)
+	return true
+}
+
+// lives says that somebody has a file locked.
+func lives(root *os.Root, name string) bool {
+	f, err := statefile.OpenIn(root, name, os.O_RDONLY, 0)
+	if err != nil {
+		return false
+	}
+	defer f.Close()
+	ok, err := filelock.Try(f, filelock.Shared|filelock.Readable)
+	if ok {
+		filelock.Unlock(f)
+	}
+	return err == nil && !ok
+}
+
+// Adopt writes the ends of runs whose writer was killed, and the lines of the index that are missing. It is for who looks at the
+// store: `plimsoll runs`, `top`, `gc`, the dashboard.
+func Adopt(stateDir string, now time.Time) error {
+	root, err := statefile.OpenRoot(dirOf(stateDir))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	defer root.Close()
+	return adoptAll(root, now)
+}
+
+func adoptAll(root *os.Root, now time.Time) error {
+	list, _, _, err := openIndex(root)
+	if err != nil {
+		return err
+	}
+	listed := make(map[string]bool, len(list))
+	for i := range list {
+		listed[list[i].ID] = true
+	}
+	days, err := dayFolders(root)
+	if err != nil {
+		return err
+	}
+	var failed error
+	for _, day := range days {
+		names, err := namesIn(root, day)
+		failed = errors.Join(failed, err)
+		for _, name := range names {
+			if id, ok := idOf(name); ok && !listed[id] {
+				failed = errors.Join(failed, adopt(root, day, id, now))
+			}
+		}
+	}
+	return failed
+}
+
+// adopt ends one run, if its writer is gone.
+func adopt(root *os.Root, day, id string, now time.Time) error {
+	t, err := openTail(root, day, id)
+	if err != nil {
+		return nil //nolint:nilerr // a link, a pipe, another's: none of the store's runs
+	}
+	defer t.close()
+	if _, err := t.poll(); err != nil {
+		return err
+	}
+	if !t.unlocked() {
+		return nil
+	}
+	if _, err := t.poll(); err != nil { // what came before it was let go
+		return err
+	}
+	if t.run.reporter == nil {
+		info, err := t.file.Stat()
+		if err != nil || now.Sub(info.ModTime()) < starting {
+			return nil //nolint:nilerr // it has just gone
+		}
+		return root.Remove(day + "/" + id + fileEnd) // killed before its first line: nothing is known of it
+	}
+	if t.run.ended { // killed between its end and the index
+		return addOnce(root, t.run.Entry)
+	}
+	f, err := statefile.OpenIn(root, day+"/"+id+fileEnd, os.O_WRONLY|os.O_APPEND, 0)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	if ok, err := filelock.Try(f, filelock.Exclusive|filelock.Readable); err != nil || !ok {
+		return err // somebody else does it
+	}
+	defer filelock.Unlock(f)
+	if more, err := t.poll(); err != nil || more && t.run.ended {
+		return err // somebody else has done it
+	}
+	at := t.run.Seen
+	if info, err := t.file.Stat(); err == nil && info.ModTime().After(at) {
+		at = info.ModTime().UTC()
+	}
+	report := t.run.reporter.Report()
+	text := encoder{}.line("end", End{Time: at, Died: true, Report: report})
+	if len(t.part) > 0 || t.skip {
+		text = append([]byte{'\n'}, text...)
+	}
+	if _, err := f.Write(text); err != nil {
+		return err
+	}
+	if _, err := t.poll(); err != nil {
+		return err
+	}
+	return addOnce(root, t.run.Entry)
+}
+
+// addOnce adds a line to the index unless there is one already.
+func addOnce(root *os.Root, e Entry) error {
+	lock, err := lockIndex(root)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = filelock.Release(lock) }()
+	list, _, _, err := openIndex(root)
+	if err != nil {
+		return err
+	}
+	for i := range list {
+		if list[i].ID == e.ID {
+			return nil
+		}
+	}
+	_, err = appendLocked(root, e)
+	return err
+}

@@ -1,0 +1,181 @@
+package runs
+
+import (
+	"cmp"
+	"maps"
+
+	"github.com/plimsoll/plimsoll/journal"
+)
+
+// maxTotals bounds the tools that have sums of their own; later ones count as [OtherTools].
+const (
+	maxTotals = 200
+	// OtherTools is the name under which the rest counts.
+	OtherTools = "other"
+)
+
+// Totals are sums over runs by tool, of all that were ever kept: what is cleaned up leaves its sums in the index. They only grow.
+type Totals map[string]*Sums
+
+// Sums are what the runs of one tool came to. Sizes are in bytes.
+type Sums struct {
+	// Outcomes counts runs that have ended.
+	Outcomes map[string]int64 `json:"outcomes"`
+	// OOMKills counts commands that died of memory, ChildKills processes of theirs.
+	OOMKills   int64 `json:"oom_kills"`
+	ChildKills int64 `json:"child_kills"`
+	Waited     int64 `json:"waited"`
+	WaitedMS   int64 `json:"waited_ms"`
+
+	Requests      int64 `json:"requests"`
+	TokensIn      int64 `json:"tokens_in"`
+	TokensOut     int64 `json:"tokens_out"`
+	Compactions   int64 `json:"compactions"`
+	CompactedFrom int64 `json:"compacted_from_tokens"`
+	CompactedTo   int64 `json:"compacted_to_tokens"`
+	CutBytes      int64 `json:"cut_bytes"`
+	Repairs       int64 `json:"repairs"`
+	Recoveries    int64 `json:"overflow_recoveries"`
+	OverWindow    int64 `json:"over_window"` // runs with a request that was larger than its window
+	BreakerTrips  int64 `json:"breaker_trips"`
+
+	Calls          int64 `json:"calls"`
+	UpstreamBytes  int64 `json:"upstream_bytes"`
+	DeliveredBytes int64 `json:"delivered_bytes"`
+	Spilled        int64 `json:"spilled"`
+	LargeResults   int64 `json:"large_results"`
+
+	// Dropped counts lines of runs' files that found no room.
+	Dropped int64 `json:"dropped_lines"`
+}
+
+// of is the sums of a tool.
+func (t Totals) of(tool string) *Sums {
+	s := t[tool]
+	if s != nil {
+		return s
+	}
+	if len(t) >= maxTotals && tool != OtherTools {
+		return t.of(OtherTools)
+	}
+	s = &Sums{Outcomes: map[string]int64{}}
+	t[tool] = s
+	return s
+}
+
+// add adds a run to the sums of a tool.
+func (t Totals) add(e *Entry, tool string) {
+	s := t.of(tool)
+	s.Dropped += e.Dropped
+	s.LargeResults += e.LargeResults
+	if e.Kind != KindRun { // a run's own numbers are the sums of its gateways'
+		s.Calls += e.MCP.Calls
+		s.UpstreamBytes += e.MCP.UpstreamBytes
+		s.DeliveredBytes += e.MCP.DeliveredBytes
+		s.Spilled += e.MCP.Spilled
+	}
+	w := &e.Window
+	s.Requests += w.Requests
+	s.TokensIn += w.TokensIn
+	s.TokensOut += w.TokensOut
+	s.Compactions += w.Compactions
+	s.CompactedFrom += e.CompactedFrom
+	s.CompactedTo += e.CompactedTo
+	s.CutBytes += w.CutBytes
+	s.Repairs += w.Repairs
+	s.Recoveries += w.OverflowRecoveries
+	s.BreakerTrips += e.BreakerTrips
+	if w.LimitTokens > 0 && w.PeakTokens > w.LimitTokens {
+		s.OverWindow++
+	}
+	s.Waited += e.Waited
+	s.WaitedMS += e.WaitedMS
+	died := int64(0)
+	if e.Outcome == string(journal.OutcomeOOM) {
+		died = 1
+	}
+	s.OOMKills += died
+	s.ChildKills += max(int64(e.KilledChildren), int64(e.OOMKills)-died)
+	if !e.Live() && !e.Service() {
+		s.Outcomes[e.Outcome]++
+	}
+}
+
+// plus adds sums.
+func (s *Sums) plus(o *Sums) {
+	for outcome, n := range o.Outcomes {
+		s.Outcomes[outcome] += n
+	}
+	s.OOMKills += o.OOMKills
+	s.ChildKills += o.ChildKills
+	s.Waited += o.Waited
+	s.WaitedMS += o.WaitedMS
+	s.Requests += o.Requests
+	s.TokensIn += o.TokensIn
+	s.TokensOut += o.TokensOut
+	s.Compactions += o.Compactions
+	s.CompactedFrom += o.CompactedFrom
+	s.CompactedTo += o.CompactedTo
+	s.CutBytes += o.CutBytes
+	s.Repairs += o.Repairs
+	s.Recoveries += o.Recoveries
+	s.OverWindow += o.OverWindow
+	s.BreakerTrips += o.BreakerTrips
+	s.Calls += o.Calls
+	s.UpstreamBytes += o.UpstreamBytes
+	s.DeliveredBytes += o.DeliveredBytes
+	s.Spilled += o.Spilled
+	s.LargeResults += o.LargeResults
+	s.Dropped += o.Dropped
+}
+
+// Service says that it is none that anybody started for itself: a day of the daemon, or a gateway inside a run.
+func (e *Entry) Service() bool {
+	return e.Kind == KindServe || e.Kind == KindGateway && e.Parent != ""
+}
+
+// toolOf is under which tool a run counts: what a gateway inside a run did is the run's. tool names that of another run.
+func (e *Entry) toolOf(tool func(id string) string) string {
+	if e.Kind == KindGateway && e.Parent != "" {
+		return cmp.Or(tool(e.Parent), e.Tool)
+	}
+	return e.Tool
+}
+
+// ToolOf is under which tool a run counts in [Totals].
+func (s *Store) ToolOf(e *Entry) string {
+	return e.toolOf(func(id string) string {
+		switch {
+		case s.index[id] != nil:
+			return s.index[id].Tool
+		case s.live[id] != nil:
+			return s.live[id].run.Tool
+		}
+		return ""
+	})
+}
+
+// Totals are the sums over all runs, those that live and those that have been cleaned up among them.
+func (s *Store) Totals() Totals {
+	all := Totals{}
+	for tool, sums := range s.gone {
+		all.of(tool).plus(sums)
+	}
+	for _, e := range s.index {
+		all.add(e, s.ToolOf(e))
+	}
+	for id, t := range s.live {
+		if s.index[id] == nil && t.run.reporter != nil {
+			all.add(&t.run.Entry, s.ToolOf(&t.run.Entry))
+		}
+	}
+	return all
+}
+
+// Kept is how many runs that have ended are kept, and how much their files take in bytes.
+func (s *Store) Kept() (runs int, bytes int64) {
+	for e := range maps.Values(s.index) {
+		bytes += e.Bytes
+	}
+	return len(s.index), bytes
+}

@@ -1,0 +1,367 @@
+package runs
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"sync"
+	"time"
+
+	"github.com/plimsoll/plimsoll/internal/filelock"
+	"github.com/plimsoll/plimsoll/internal/secrets"
+	"github.com/plimsoll/plimsoll/internal/statefile"
+	"github.com/plimsoll/plimsoll/journal"
+)
+
+// Bounds of one run's file and of what waits to be written to it, in bytes.
+const (
+	// MaxFile is the most that a run's file has.
+	MaxFile = 4 << 20
+	// reserved is how much of it is for kills, compactions and the end only.
+	reserved = 512 << 10
+	// reservedEnd is how much of that is for the end.
+	reservedEnd = 128 << 10
+	// maxLine bounds one line but the end.
+	maxLine = 64 << 10
+	// maxWaiting bounds what is in memory; important lines have a quarter more.
+	maxWaiting = 256 << 10
+)
+
+const (
+	// flushAfter is how long a line waits for others before all are written.
+	flushAfter = 200 * time.Millisecond
+	// urgentAfter is the same for a line that is important: several come at once.
+	urgentAfter = 10 * time.Millisecond
+	// lockWait bounds the wait for a lock that somebody who looks holds for a moment.
+	lockWait = time.Second
+	// dayForm names the folders.
+	dayForm = "2006-01-02"
+	fileEnd = ".jsonl"
+)
+
+// important are the kinds of events that find room when others no longer do, and that are written at once.
+var important = map[string]bool{
+	journal.LayerChosen{}.Kind(): true, journal.Waiting{}.Kind(): true, journal.Admitted{}.Kind(): true, journal.Refused{}.Kind(): true,
+	journal.RunStarted{}.Kind(): true, journal.ChildKilled{}.Kind(): true, journal.OOMKills{}.Kind(): true, journal.OOMDKills{}.Kind(): true,
+	journal.LimitReached{}.Kind(): true, journal.Pressure{}.Kind(): true, journal.RunEnded{}.Kind(): true,
+	journal.WindowCompacted{}.Kind(): true, journal.WindowOverflow{}.Kind(): true, journal.WindowBreaker{}.Kind(): true,
+	journal.ToolResultLarge{}.Kind(): true, journal.ToolsTallied{}.Kind(): true, journal.AgentQueryEnded{}.Kind(): true,
+}
+
+// Options of a [Writer].
+type Options struct {
+	// Dir is the state directory; the store is its folder runs.
+	Dir string
+	// Environ is where values of secrets are taken from; nil hides none by value.
+	Environ []string
+	// Keep bounds the store; the zero value means [DefaultKeep].
+	Keep Keep
+
+	now func() time.Time
+}
+
+// Writer writes the file of one run. It is a [journal.Observer]; nothing it does makes its caller wait, and nothing that goes
+// wrong with it harms the run: [Writer.End] tells.
+type Writer struct {
+	o      Options
+	head   Header
+	day    string
+	began  time.Time // with the monotonic clock
+	encode encoder
+
+	mu       sync.Mutex // of what waits
+	waiting  []byte
+	lines    int64 // in waiting
+	accepted int64 // bytes of all lines so far
+	dropped  int64
+	timer    *time.Timer // nil while nothing waits
+	soon     bool        // it is set to urgentAfter
+	samples  sampler
+	observed Observed
+	refusal  string
+	ended    bool
+
+	disk    sync.Mutex // of the file
+	begun   bool       // the header is written, or was tried to be
+	root    *os.Root
+	file    *os.File // nil before it is open, and when it could not be
+	size    int64
+	newDay  bool
+	torn    bool // the last line has no end
+	failure error
+}
+
+// Begin opens the store and writes the header, in a goroutine: starting a run must not wait for either. What keeps that from happening is told by End.
+func Begin(o Options, h Header) *Writer {
+	if o.now == nil {
+		o.now = time.Now
+	}
+	w := &Writer{o: o, began: time.Now(), encode: encoder{values: secrets.Environ(o.Environ)}}
+	h.Schema, h.PID, h.Started = Schema, os.Getpid(), o.now().UTC()
+	w.head, w.day = h, h.Started.Format(dayForm)
+	w.mu.Lock() // against the timer
+	w.timer, w.soon = time.AfterFunc(0, w.flush), true
+	w.mu.Unlock()
+	return w
+}
+
+// ID is the run's.
+func (w *Writer) ID() string { return w.head.ID }
+
+// Observe implements [journal.Observer].
+func (w *Writer) Observe(r journal.Record) {
+	text := w.encode.record(r)
+	w.mu.Lock()
+	switch e := r.Event.(type) {
+	case journal.WindowRequest:
+		w.samples.window(e.Tokens, e.LimitTokens)
+	case journal.LimitUsed:
+		w.samples.disk(e)
+	case journal.Refused:
+		w.refusal = e.Reason
+	}
+	w.observed.observe(&r)
+	w.mu.Unlock()
+	w.put(text, important[r.Event.Kind()])
+}
+
+// Sample takes what the run uses now. Samples of an interval become one line.
+func (w *Writer) Sample(s Sample) {
+	w.mu.Lock()
+	s.AtMS = time.Since(w.began).Milliseconds()
+	out, ok := w.samples.add(s)
+	w.mu.Unlock()
+	if ok {
+		w.put(w.encode.line("sample", out), false)
+	}
+}
+
+// put takes a line, if there is room for it. urgent ones are written at once, and have room where others have none.
+func (w *Writer) put(text []byte, urgent bool) {
+	room, memory := int64(MaxFile-reserved), maxWaiting
+	if urgent {
+		room, memory = MaxFile-reservedEnd, maxWaiting+maxWaiting/4
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.ended {
+		return
+	}
+	if len(text) == 0 || len(text) > maxLine || w.accepted+int64(len(text)) > room || len(w.waiting)+len(text) > memory {
+		w.dropped++
+		return
+	}
+	w.waiting = append(w.waiting, text...)
+	w.lines++
+	w.accepted += int64(len(text))
+	switch {
+	case w.timer == nil && urgent:
+		w.timer, w.soon = time.AfterFunc(urgentAfter, w.flush), true
+	case w.timer == nil:
+		w.timer = time.AfterFunc(flushAfter, w.flush)
+	case urgent && !w.soon:
+		w.timer.Reset(urgentAfter)
+		w.soon = true
+	}
+}
+
+// flush writes what waits.
+func (w *Writer) flush() {
+	w.disk.Lock()
+	defer w.disk.Unlock()
+	w.flushLocked()
+}
+
+func (w *Writer) flushLocked() {
+	header := w.header()
+	w.mu.Lock()
+	text, lines := w.waiting, w.lines
+	w.waiting, w.lines, w.timer, w.soon = nil, 0, nil, false
+	w.mu.Unlock()
+	if text = append(header, text...); len(text) == 0 {
+		return
+	}
+	if err := w.write(text); err != nil {
+		w.mu.Lock()
+		w.dropped += lines
+		w.mu.Unlock()
+	}
+}
+
+// header is the first line, the first time. The caller holds disk.
+func (w *Writer) header() []byte {
+	if w.begun {
+		return nil
+	}
+	w.begun = true
+	w.head.Report = w.encode.report(w.head.Report)
+	text := w.encode.line("header", w.head)
+	w.mu.Lock()
+	w.accepted += int64(len(text))
+	w.mu.Unlock()
+	return text
+}
+
+// write appends whole lines, or nothing. The caller holds disk.
+func (w *Writer) write(text []byte) error {
+	if w.file == nil && w.failure == nil {
+		w.failure = w.open()
+	}
+	if w.file == nil {
+		return w.failure
+	}
+	if w.torn {
+		text = append([]byte{'\n'}, text...)
+	}
+	n, err := w.file.Write(text)
+	if err != nil {
+		w.failure = err
+		if n > 0 { // a disk that is full took a part: its whole lines stay
+			whole := int64(bytes.LastIndexByte(text[:n], '\n') + 1)
+			w.torn = w.file.Truncate(w.size+whole) != nil
+			w.size += whole
+			if w.torn {
+				w.size += int64(n) - whole
+			}
+		}
+		return err
+	}
+	w.size, w.torn = w.size+int64(n), false
+	return nil
+}
+
+// open makes the file. The caller holds disk.
+func (w *Writer) open() (err error) {
+	dir := filepath.Join(w.o.Dir, Dir)
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return err
+	}
+	if w.root, err = statefile.OpenRoot(dir); err != nil {
+		return err
+	}
+	name := w.day + "/" + w.head.ID + fileEnd
+	for range 3 { // a clean-up may remove the folder while it is empty
+		err = w.root.Mkdir(w.day, 0o700)
+		w.newDay = w.newDay || err == nil
+		if err != nil && !errors.Is(err, fs.ErrExist) {
+			return err
+		}
+		if w.file, err = statefile.OpenIn(w.root, name, os.O_WRONLY|os.O_CREATE|os.O_EXCL|os.O_APPEND, 0o600); !errors.Is(err, fs.ErrNotExist) {
+			break
+		}
+	}
+	if err != nil {
+		w.file = nil
+		return err
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), lockWait)
+	defer cancel()
+	if err = filelock.Lock(ctx, w.file, filelock.Exclusive|filelock.Readable); err != nil {
+		w.file = nil // it is closed
+		return fmt.Errorf("lock %s: %w", name, err)
+	}
+	return nil
+}
+
+// End writes the report as the last line and the run's line of the index, and lets go of the file. The error says what is
+// missing of what happened; the run is none the worse for it. Later events are not kept.
+func (w *Writer) End(report journal.Report) error {
+	w.mu.Lock()
+	if w.ended {
+		w.mu.Unlock()
+		return nil
+	}
+	if w.timer != nil {
+		w.timer.Stop()
+	}
+	last, some := w.samples.rest()
+	w.mu.Unlock()
+	if some {
+		w.put(w.encode.line("sample", last), false)
+	}
+	w.mu.Lock()
+	w.ended = true
+	w.mu.Unlock()
+
+	w.disk.Lock()
+	defer w.disk.Unlock()
+	w.flushLocked()
+	now := w.o.now().UTC()
+	report = w.encode.report(report)
+	text := w.endLine(now, report)
+	_ = w.write(text) // its error is the failure
+	defer w.close()
+	if w.file == nil {
+		return fmt.Errorf("what happened is not kept: %w", w.failure)
+	}
+	entry := entryOf(&w.head, &report, w.day)
+	entry.Ended, entry.Reason, entry.Bytes, entry.Dropped = &now, reasonOf(&report, w.refusal), w.size, w.dropped
+	w.mu.Lock()
+	w.observed.stopWaiting(now)
+	entry.Observed = w.observed
+	w.mu.Unlock()
+	sum, indexErr := appendIndex(w.root, entry)
+	if indexErr == nil {
+		keep := w.o.Keep.orDefault()
+		if w.newDay || sum.Runs > keep.Runs+keep.Runs/16+16 || sum.Bytes > keep.Bytes+keep.Bytes/16 {
+			_, indexErr = prune(w.root, keep, now, false)
+		}
+	}
+	if err := cmp.Or(w.failure, indexErr); err != nil {
+		return fmt.Errorf("not all of what happened is kept (%d lines are missing): %w", w.dropped, err)
+	}
+	return nil
+}
+
+// endLine is the last line. A report with long warnings gets shorter before it does not fit.
+func (w *Writer) endLine(now time.Time, report journal.Report) []byte {
+	w.mu.Lock()
+	end := End{Time: now, Dropped: w.dropped, Report: report}
+	w.mu.Unlock()
+	text := w.encode.line("end", end)
+	if len(text) > reservedEnd {
+		end.Report.Warnings = nil
+		text = w.encode.line("end", end)
+	}
+	if len(text) > reservedEnd {
+		end.Report.KilledChildren, end.Report.Leftovers, end.Report.Orphans, end.Report.Command = nil, nil, nil, nil
+		text = w.encode.line("end", end)
+	}
+	return text
+}
+
+// close lets go of the file and the store. The caller holds disk.
+func (w *Writer) close() {
+	if w.file != nil {
+		_ = filelock.Release(w.file)
+		w.file = nil
+	}
+	if w.root != nil {
+		_ = w.root.Close()
+	}
+	if w.failure == nil {
+		w.failure = errors.New("the run has ended")
+	}
+}
+
+// Dropped counts the lines that found no room.
+func (w *Writer) Dropped() int64 {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.dropped
+}
+
+func toolName(server, tool string) string {
+	if tool == "" {
+		return server
+	}
+	if server == "" {
+		return tool
+	}
+	return server + "/" + tool
+}
