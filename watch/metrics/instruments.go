@@ -105,10 +105,13 @@ func (i *instrument) add(n int64, l labels) {
 }
 
 // set is the value of a gauge from now on.
-func (i *instrument) set(n int64, l labels) {
+func (i *instrument) set(n int64, l labels) { i.put(float64(n), l) }
+
+// put is the value of a gauge, or of a counter that somebody else counts, from now on.
+func (i *instrument) put(v float64, l labels) {
 	i.all.mu.Lock()
 	defer i.all.mu.Unlock()
-	i.of(l).sum = float64(n)
+	i.of(l).sum = v
 }
 
 // record sorts a value into its bucket.

@@ -2,6 +2,7 @@ package metrics
 
 import (
 	"net/http"
+	"strings"
 	"sync"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -33,21 +34,46 @@ type Metrics struct {
 	models, servers, tools, agents map[string]string // label by name as it came
 }
 
-// New makes the instruments. Close ends them.
-func New() (*Metrics, error) {
-	registry := prometheus.NewRegistry()
-	registry.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+// Options of the instruments.
+type Options struct {
+	// LatestNames takes the newer names of the semantic conventions for generative AI; else those of version 1.41. Never both.
+	LatestNames bool
+}
+
+// FromEnvironment reads what OpenTelemetry has set for it: OTEL_SEMCONV_STABILITY_OPT_IN is a list with commas, and
+// gen_ai_latest_experimental in it asks for the newer names.
+func FromEnvironment(getenv func(string) string) Options {
+	for name := range strings.SplitSeq(getenv("OTEL_SEMCONV_STABILITY_OPT_IN"), ",") {
+		if strings.TrimSpace(name) == "gen_ai_latest_experimental" {
+			return Options{LatestNames: true}
+		}
+	}
+	return Options{}
+}
+
+// New makes the instruments.
+func New(o Options) (*Metrics, error) {
+	registry := newRegistry()
 	m := &Metrics{registry: registry, models: map[string]string{}, servers: map[string]string{}, tools: map[string]string{}, agents: map[string]string{}}
 	m.events = m.all.counter("plimsoll.events", "", "Events of the journal, by kind.")
-	m.window.make(&m.all)
+	m.window.make(&m.all, o)
 	m.calls.make(&m.all)
 	m.asked.make(&m.all)
 	return m, registry.Register(&m.all)
 }
 
+// newRegistry has what Go and the process say of themselves.
+func newRegistry() *prometheus.Registry {
+	registry := prometheus.NewRegistry()
+	registry.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+	return registry
+}
+
 // Handler answers a scrape in the format that the scraper asks for.
-func (m *Metrics) Handler() http.Handler {
-	return promhttp.HandlerFor(m.registry, promhttp.HandlerOpts{MaxRequestsInFlight: 8})
+func (m *Metrics) Handler() http.Handler { return handler(m.registry) }
+
+func handler(registry *prometheus.Registry) http.Handler {
+	return promhttp.HandlerFor(registry, promhttp.HandlerOpts{MaxRequestsInFlight: 8})
 }
 
 // Observe counts one record.

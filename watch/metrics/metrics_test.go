@@ -65,7 +65,12 @@ var everything = []journal.Event{
 
 func scrape(t *testing.T, events ...journal.Event) string {
 	t.Helper()
-	m, err := metrics.New()
+	return scrapeWith(t, metrics.Options{}, events...)
+}
+
+func scrapeWith(t *testing.T, o metrics.Options, events ...journal.Event) string {
+	t.Helper()
+	m, err := metrics.New(o)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -161,7 +166,20 @@ func TestMetricsAreDocumented(t *testing.T) {
 		t.Fatal(err)
 	}
 	seen := map[string]bool{}
-	for line := range strings.Lines(scrape(t, everything...)) {
+	all := metrics.NewRuns(used(t), host)
+	t.Cleanup(func() { all.Close() })
+	all.ShowTraces(func() metrics.Traces {
+		return metrics.Traces{Sending: true, Sent: 5, Dropped: 4, Rejected: 3, Requests: 3, Failures: 1, QueuedBytes: 77}
+	})
+	for _, want := range []string{
+		`plimsoll_traces_spans_total{outcome="sent"} 5`, `plimsoll_traces_spans_total{outcome="dropped"} 4`, `plimsoll_traces_spans_total{outcome="rejected"} 3`,
+		`plimsoll_traces_requests_total{failed="true"} 1`, `plimsoll_traces_requests_total{failed="false"} 2`, "plimsoll_traces_queued_bytes 77", "plimsoll_traces_sending 1",
+	} {
+		if text := textOf(t, all); !strings.Contains(text, want+"\n") {
+			t.Errorf("no %s in\n%s", want, text)
+		}
+	}
+	for line := range strings.Lines(scrape(t, everything...) + scrapeWith(t, metrics.Options{LatestNames: true}, everything...) + textOf(t, all)) {
 		if name, ok := strings.CutPrefix(line, "# TYPE "); ok && (strings.HasPrefix(name, "plimsoll_") || strings.HasPrefix(name, "gen_ai_") || strings.HasPrefix(name, "mcp_")) {
 			name, _, _ = strings.Cut(name, " ")
 			seen[name] = true

@@ -19,8 +19,10 @@ var (
 	errorBuckets    = []float64{-0.5, -0.2, -0.1, -0.05, -0.02, -0.01, 0, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1}
 )
 
-// window are the instruments of the window plane.
+// window are the instruments of the window plane. usage is nil where the latest names are wanted, input, output and cached where
+// they are not.
 type window struct {
+	input, output, cached                      *instrument
 	usage, before, after, counted              *instrument
 	duration, first, overhead, off             *instrument
 	requests, compactions, cut, repairs        *instrument
@@ -29,10 +31,19 @@ type window struct {
 	limit                                      *instrument
 }
 
-func (w *window) make(all *instruments) {
-	w.usage = all.histogram("gen_ai.client.token.usage", "{token}", "Input and output tokens as the provider counted them.", tokenBuckets)
-	w.duration = all.histogram("gen_ai.client.operation.duration", "s", "Time from the request's last byte to the answer's.", durationBuckets)
-	w.first = all.histogram("gen_ai.server.time_to_first_token", "s", "Time from the request's last byte to the answer's first.", durationBuckets)
+func (w *window) make(all *instruments, o Options) {
+	const whole, first = "Time from the request's last byte to the answer's.", "Time from the request's last byte to the answer's first."
+	if o.LatestNames {
+		w.input = all.counter("gen_ai.client.inference.usage.input_tokens", "{token}", "Input tokens as the provider counted them, those read from a cache among them.")
+		w.output = all.counter("gen_ai.client.inference.usage.output_tokens", "{token}", "Output tokens as the provider counted them.")
+		w.cached = all.counter("gen_ai.client.inference.usage.cache_read.input_tokens", "{token}", "Input tokens that the provider read from its cache.")
+		w.duration = all.histogram("gen_ai.client.inference.duration", "s", whole, durationBuckets)
+		w.first = all.histogram("gen_ai.client.inference.time_to_first_chunk", "s", first, durationBuckets)
+	} else {
+		w.usage = all.histogram("gen_ai.client.token.usage", "{token}", "Input and output tokens as the provider counted them.", tokenBuckets)
+		w.duration = all.histogram("gen_ai.client.operation.duration", "s", whole, durationBuckets)
+		w.first = all.histogram("gen_ai.server.time_to_first_token", "s", first, durationBuckets)
+	}
 
 	w.requests = all.counter("plimsoll.window.requests", "{request}", "Model requests that were looked into.")
 	w.counted = all.histogram("plimsoll.window.tokens", "{token}", "Input tokens counted before a request was sent.", tokenBuckets)
@@ -115,13 +126,20 @@ func (w *window) observe(m *Metrics, e journal.Event) {
 func (w *window) response(m *Metrics, e journal.WindowResponse) {
 	of := labels{provider(e.Upstream), m.model(e.Model), operation(e.Dialect)}
 	const kind = "gen_ai.token.type"
+	if w.usage == nil {
+		w.input.add(e.TokensIn, of)
+		w.output.add(e.TokensOut, of)
+		w.cached.add(e.CacheRead, of)
+	}
 	if e.TokensIn > 0 {
-		w.usage.record(float64(e.TokensIn), append(of, label{kind, "input"}))
+		if w.usage != nil {
+			w.usage.record(float64(e.TokensIn), append(of, label{kind, "input"}))
+		}
 		if e.Estimated > 0 {
 			w.off.record(float64(e.Estimated-e.TokensIn)/float64(e.TokensIn), of[:2])
 		}
 	}
-	if e.TokensOut > 0 {
+	if e.TokensOut > 0 && w.usage != nil {
 		w.usage.record(float64(e.TokensOut), append(of, label{kind, "output"}))
 	}
 	ended := append(of, text("ended", e.Ended))

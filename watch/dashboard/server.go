@@ -1,0 +1,323 @@
+package dashboard
+
+import (
+	"context"
+	"crypto/rand"
+	"crypto/sha256"
+	"crypto/subtle"
+	"embed"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"io/fs"
+	"mime"
+	"net/http"
+	"net/url"
+	"path"
+	"strings"
+	"time"
+
+	"github.com/plimsoll/plimsoll/internal/printable"
+	"github.com/plimsoll/plimsoll/watch/runs"
+)
+
+//go:embed static
+var static embed.FS
+
+// Options of a [Server].
+type Options struct {
+	// StateDir is where the store of runs is.
+	StateDir string
+	// Version is shown at the foot of each page.
+	Version string
+	// Token is what who looks must have; "" makes one.
+	Token string
+	// Secure says that the listener speaks TLS: the cookie then goes over nothing else.
+	Secure bool
+	// Host says what the host has; nil leaves it out.
+	Host func() (Host, bool)
+	// Cut is what was cut from a conversation, with its words; nil is never.
+	Cut func(id string) (any, error)
+	// Pages stand behind the built-in ones, in this order.
+	Pages []Page
+}
+
+// Host is the line at the top. Sizes are in bytes.
+type Host struct {
+	TotalBytes     int64 `json:"total_bytes"`
+	AvailableBytes int64 `json:"available_bytes"`
+	ReservedBytes  int64 `json:"reserved_bytes"`
+	// Stall is how much of the last ten seconds somebody waited for memory, in percent; negative where it is not known.
+	Stall float64 `json:"stall_percent"`
+	// Waiting counts the runs that wait for their turn.
+	Waiting int `json:"waiting"`
+}
+
+// Page is a page that is one list or a few.
+type Page struct {
+	// Name is in the address: lower-case letters. Title is shown.
+	Name  string `json:"name"`
+	Title string `json:"title"`
+	// Data gives what the page shows, as JSON, each time it is looked at.
+	Data func(ctx context.Context) (any, error) `json:"-"`
+	// Script is a module of JavaScript whose default export draws the data: (element, data, tools) => void.
+	Script []byte `json:"-"`
+}
+
+// Server is the dashboard, an [http.Handler]. Who mounts it checks Host and Origin before it.
+type Server struct {
+	o      Options
+	token  [sha256.Size]byte
+	cookie string // the value that stands for the token
+	hub    *hub
+	pages  []Page
+}
+
+// New makes a dashboard. It reads nothing before somebody looks.
+func New(o Options) (*Server, error) {
+	if o.Token == "" {
+		var b [32]byte
+		if _, err := rand.Read(b[:]); err != nil {
+			return nil, err
+		}
+		o.Token = hex.EncodeToString(b[:])
+	}
+	session := sha256.Sum256([]byte("plimsoll dashboard\x00" + o.Token))
+	s := &Server{o: o, token: sha256.Sum256([]byte(o.Token)), cookie: hex.EncodeToString(session[:]), pages: o.Pages}
+	s.hub = &hub{dir: o.StateDir, host: o.Host}
+	return s, nil
+}
+
+// Close ends the streams of those who look.
+func (s *Server) Close() error { return s.hub.close() }
+
+// URL is where its user looks, below the base URL of the listener: with the token.
+func (s *Server) URL(base string) string {
+	return strings.TrimSuffix(base, "/") + "/?token=" + url.QueryEscape(s.o.Token)
+}
+
+// Takes says whether a path is the dashboard's.
+func (s *Server) Takes(p string) bool {
+	return p == "/" || p == "/favicon.svg" || strings.HasPrefix(p, "/assets/") || strings.HasPrefix(p, "/api/")
+}
+
+const contentPolicy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+
+func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	h := w.Header()
+	h.Set("Content-Security-Policy", contentPolicy)
+	h.Set("X-Content-Type-Options", "nosniff")
+	h.Set("Referrer-Policy", "no-referrer")
+	h.Set("Cross-Origin-Opener-Policy", "same-origin")
+	h.Set("Cross-Origin-Resource-Policy", "same-origin")
+	h.Set("Cache-Control", "no-store")
+	if r.Method != http.MethodGet && r.Method != http.MethodHead {
+		h.Set("Allow", "GET, HEAD")
+		http.Error(w, "the dashboard only reads: GET", http.StatusMethodNotAllowed)
+		return
+	}
+	if given, ok := r.URL.Query()["token"]; ok && r.URL.Path == "/" {
+		s.enter(w, r, given[0])
+		return
+	}
+	if !s.allowed(r) {
+		http.Error(w, "this address needs its token: plimsoll watch --url prints the whole address", http.StatusUnauthorized)
+		return
+	}
+	switch p := r.URL.Path; {
+	case p == "/":
+		s.file(w, r, "index.html")
+	case p == "/favicon.svg":
+		s.file(w, r, "favicon.svg")
+	case strings.HasPrefix(p, "/assets/page/"):
+		s.script(w, r, strings.TrimSuffix(strings.TrimPrefix(p, "/assets/page/"), ".js"))
+	case strings.HasPrefix(p, "/assets/"):
+		s.file(w, r, strings.TrimPrefix(p, "/assets/"))
+	case p == "/api/state":
+		s.state(w, r)
+	case p == "/api/events":
+		s.hub.serve(w, r)
+	case strings.HasPrefix(p, "/api/run/"):
+		s.run(w, strings.TrimPrefix(p, "/api/run/"))
+	case strings.HasPrefix(p, "/api/cut/"):
+		s.cut(w, strings.TrimPrefix(p, "/api/cut/"))
+	case strings.HasPrefix(p, "/api/page/"):
+		s.page(w, r, strings.TrimPrefix(p, "/api/page/"))
+	default:
+		http.NotFound(w, r)
+	}
+}
+
+// cookieName has the port: cookies of one host are those of all its ports.
+func cookieName(r *http.Request) string {
+	port := r.URL.Port()
+	if i := strings.LastIndexByte(r.Host, ':'); i >= 0 {
+		port = r.Host[i+1:]
+	}
+	if strings.Trim(port, "0123456789") != "" {
+		port = ""
+	}
+	return "plimsoll_" + port
+}
+
+// enter exchanges the token for a cookie, and takes it out of the address.
+func (s *Server) enter(w http.ResponseWriter, r *http.Request, given string) {
+	sum := sha256.Sum256([]byte(given))
+	if subtle.ConstantTimeCompare(sum[:], s.token[:]) != 1 {
+		http.Error(w, "the token in this address is not the one that is in force now: plimsoll watch --url prints the whole address", http.StatusUnauthorized)
+		return
+	}
+	http.SetCookie(w, &http.Cookie{Name: cookieName(r), Value: s.cookie, Path: "/", HttpOnly: true, Secure: s.o.Secure, SameSite: http.SameSiteStrictMode})
+	http.Redirect(w, r, "/", http.StatusSeeOther)
+}
+
+// allowed says whether a request has the cookie, or as a program sends it, the token.
+func (s *Server) allowed(r *http.Request) bool {
+	if bearer, ok := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer "); ok {
+		sum := sha256.Sum256([]byte(bearer))
+		return subtle.ConstantTimeCompare(sum[:], s.token[:]) == 1
+	}
+	for _, c := range r.CookiesNamed(cookieName(r)) {
+		if subtle.ConstantTimeCompare([]byte(c.Value), []byte(s.cookie)) == 1 {
+			return true
+		}
+	}
+	return false
+}
+
+func (s *Server) file(w http.ResponseWriter, r *http.Request, name string) {
+	if path.Clean("/"+name) != "/"+name {
+		http.NotFound(w, r)
+		return
+	}
+	text, err := fs.ReadFile(static, "static/"+name)
+	if err != nil {
+		http.NotFound(w, r)
+		return
+	}
+	w.Header().Set("Content-Type", typeOf(name))
+	_, _ = w.Write(text)
+}
+
+func typeOf(name string) string {
+	switch path.Ext(name) { // the system's table may say something else
+	case ".js":
+		return "text/javascript; charset=utf-8"
+	case ".css":
+		return "text/css; charset=utf-8"
+	case ".html":
+		return "text/html; charset=utf-8"
+	case ".svg":
+		return "image/svg+xml"
+	}
+	if t := mime.TypeByExtension(path.Ext(name)); t != "" {
+		return t
+	}
+	return "text/plain; charset=utf-8"
+}
+
+func (s *Server) script(w http.ResponseWriter, r *http.Request, name string) {
+	for _, p := range s.pages {
+		if p.Name == name {
+			w.Header().Set("Content-Type", "text/javascript; charset=utf-8")
+			_, _ = w.Write(p.Script)
+			return
+		}
+	}
+	http.NotFound(w, r)
+}
+
+// answer writes JSON. An error of ours is told in it, with what is there nevertheless.
+func answer(w http.ResponseWriter, status int, v any) {
+	text, err := json.Marshal(v)
+	if err != nil {
+		http.Error(w, "this cannot be written as JSON: "+err.Error(), http.StatusInternalServerError)
+		return
+	}
+	w.Header().Set("Content-Type", "application/json; charset=utf-8")
+	w.WriteHeader(status)
+	_, _ = w.Write(printable.EscapeJSON(text))
+}
+
+type problem struct {
+	Error string `json:"error"`
+}
+
+func (s *Server) state(w http.ResponseWriter, r *http.Request) {
+	now, err := s.hub.once(r.Context())
+	if err != nil {
+		answer(w, http.StatusInternalServerError, problem{err.Error()})
+		return
+	}
+	pages := s.pages
+	if pages == nil {
+		pages = []Page{}
+	}
+	answer(w, http.StatusOK, struct {
+		Version string          `json:"version"`
+		Pages   []Page          `json:"pages"`
+		Now     json.RawMessage `json:"now"`
+	}{s.o.Version, pages, now.whole()})
+}
+
+// run answers with all that is kept of a run.
+func (s *Server) run(w http.ResponseWriter, id string) {
+	store, err := runs.Open(s.o.StateDir)
+	if err == nil {
+		defer store.Close()
+		err = store.Poll()
+	}
+	if err != nil {
+		answer(w, http.StatusInternalServerError, problem{err.Error()})
+		return
+	}
+	run, err := store.Run(id)
+	unknown, gone := errors.AsType[*runs.UnknownError](err)
+	switch {
+	case err == nil:
+		answer(w, http.StatusOK, run)
+	case gone && unknown.Removed && run != nil:
+		answer(w, http.StatusOK, struct {
+			runs.Entry
+			Error string `json:"error"`
+		}{run.Entry, err.Error()})
+	case gone:
+		answer(w, http.StatusNotFound, problem{err.Error()})
+	default:
+		answer(w, http.StatusInternalServerError, problem{err.Error()})
+	}
+}
+
+func (s *Server) cut(w http.ResponseWriter, id string) {
+	if s.o.Cut == nil {
+		answer(w, http.StatusNotFound, problem{"what was cut is not kept here"})
+		return
+	}
+	v, err := s.o.Cut(id)
+	if err != nil {
+		answer(w, http.StatusNotFound, problem{err.Error()})
+		return
+	}
+	answer(w, http.StatusOK, v)
+}
+
+// pageTime bounds how long the data of a page may take.
+const pageTime = 10 * time.Second
+
+func (s *Server) page(w http.ResponseWriter, r *http.Request, name string) {
+	for _, p := range s.pages {
+		if p.Name != name {
+			continue
+		}
+		ctx, cancel := context.WithTimeout(r.Context(), pageTime)
+		defer cancel()
+		v, err := p.Data(ctx)
+		if err != nil {
+			answer(w, http.StatusInternalServerError, problem{err.Error()})
+			return
+		}
+		answer(w, http.StatusOK, v)
+		return
+	}
+	http.NotFound(w, r)
+}

@@ -1,0 +1,126 @@
+// The frame: which page is shown, and the state that the server keeps up to date.
+import * as tools from "/assets/tools.js";
+import runsPage from "/assets/runs.js";
+import runPage from "/assets/run.js";
+import alertsPage from "/assets/alerts.js";
+
+const { el, get } = tools;
+const main = document.getElementById("main");
+const state = { rows: new Map(), order: [], host: null, alerts: [], error: "", version: "", pages: [], connected: false };
+let shown = null; // { update(state), leave() }
+let turn = 0;
+
+const builtin = [{ name: "", title: "Runs" }, { name: "alerts", title: "Alerts" }];
+
+function take(now) {
+  for (const r of now.rows) state.rows.set(r.id, r);
+  if (now.order) state.order = now.order;
+  else if (!state.order.length) state.order = now.rows.map((r) => r.id);
+  const here = new Set(state.order);
+  for (const id of state.rows.keys()) if (!here.has(id)) state.rows.delete(id);
+  for (const key of ["host", "alerts", "error"]) if (key in now) state[key] = now[key];
+}
+
+function drawHost() {
+  const h = state.host, box = document.getElementById("host");
+  const parts = [];
+  if (!state.connected) parts.push(el("span", { class: "lost" }, "not connected, trying again"));
+  if (state.error) parts.push(el("span", { class: "lost" }, state.error));
+  if (h) {
+    parts.push(tools.gauge(h.total_bytes - h.available_bytes, h.total_bytes, tools.bytes(h.available_bytes) + " of " + tools.bytes(h.total_bytes) + " free", "memory of the host in use"));
+    parts.push(el("span", {}, tools.bytes(h.reserved_bytes) + " reserved"));
+    if (h.stall_percent >= 0) parts.push(el("span", {}, "pressure " + h.stall_percent.toFixed(1) + " %"));
+    if (h.waiting) parts.push(el("span", {}, h.waiting + " waiting"));
+  }
+  box.replaceChildren(...parts);
+}
+
+function drawNav() {
+  const here = location.hash.replace(/^#\/?/, "").split("/")[0];
+  const pages = [...builtin, ...state.pages];
+  document.getElementById("nav").replaceChildren(...pages.map((p) => {
+    const current = here === p.name || p.name === "" && here === "run";
+    const count = p.name === "alerts" && state.alerts.length ? " (" + state.alerts.length + ")" : "";
+    return el("a", { href: "#/" + p.name, "aria-current": current ? "page" : undefined }, p.title + count);
+  }));
+}
+
+async function route() {
+  const mine = ++turn;
+  shown?.leave?.();
+  shown = null;
+  const [name, id] = location.hash.replace(/^#\/?/, "").split("/");
+  drawNav();
+  let next;
+  try {
+    if (name === "") next = runsPage(main, state, tools);
+    else if (name === "alerts") next = alertsPage(main, state, tools);
+    else if (name === "run") next = runPage(main, state, tools, decodeURIComponent(id ?? ""));
+    else {
+      const page = state.pages.find((p) => p.name === name);
+      if (!page) { main.replaceChildren(tools.empty("There is no page of this name.")); return; }
+      document.title = page.title + " · Plimsoll";
+      main.replaceChildren(el("h1", {}, page.title), tools.empty("…"));
+      const [module, data] = await Promise.all([import("/assets/page/" + page.name + ".js"), get("/api/page/" + page.name)]);
+      if (mine !== turn) return;
+      const box = el("div");
+      main.replaceChildren(el("h1", {}, page.title), box);
+      next = module.default(box, data, tools);
+    }
+  } catch (e) {
+    if (mine === turn) main.replaceChildren(tools.empty(e.message));
+    return;
+  }
+  if (mine === turn) shown = next ?? null;
+}
+
+function update() {
+  drawHost();
+  drawNav();
+  shown?.update?.(state);
+}
+
+// A browser opens six connections to one server, and a stream takes one for good: of all tabs one has it, and tells the others.
+const others = new BroadcastChannel("plimsoll");
+others.onmessage = (e) => hear(e.data);
+
+function hear(m) {
+  state.connected = m.connected;
+  if (m.now) take(m.now);
+  update();
+}
+
+function tell(m) {
+  others.postMessage(m);
+  hear(m);
+}
+
+function connect() {
+  const source = new EventSource("/api/events");
+  source.onopen = () => tell({ connected: true });
+  source.onmessage = (e) => tell({ connected: true, now: JSON.parse(e.data) });
+  source.onerror = () => {
+    tell({ connected: false });
+    if (source.readyState === EventSource.CLOSED) setTimeout(connect, 3000);
+  };
+}
+
+function listen() {
+  if (!navigator.locks) { connect(); return; }
+  navigator.locks.request("plimsoll-stream", () => { connect(); return new Promise(() => {}); });
+}
+
+try {
+  const first = await get("/api/state");
+  state.version = first.version;
+  state.pages = first.pages;
+  take(first.now);
+  state.connected = true;
+} catch (e) {
+  state.error = e.message;
+}
+document.getElementById("foot").textContent = "Plimsoll " + state.version + " · reads only · plimsoll runs, plimsoll top and plimsoll slots show the same in a terminal";
+addEventListener("hashchange", async () => { await route(); main.focus({ preventScroll: true }); scrollTo(0, 0); });
+await route();
+update();
+listen();

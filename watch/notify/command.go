@@ -1,0 +1,128 @@
+package notify
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"strconv"
+	"time"
+
+	"github.com/plimsoll/plimsoll/internal/printable"
+	"github.com/plimsoll/plimsoll/limit"
+	"github.com/plimsoll/plimsoll/process/sandbox"
+)
+
+// command gives notices by a program: JSON on standard input, and variables.
+type command struct {
+	argv    []string
+	environ []string
+}
+
+func (c *command) String() string {
+	return "the command " + printable.Name(limit.Short(c.argv[0], maxName))
+}
+
+func (c *command) Check() error {
+	if _, err := exec.LookPath(c.argv[0]); err != nil {
+		return fmt.Errorf("%w; install it, or write its whole path", err)
+	}
+	return nil
+}
+
+func (c *command) Send(ctx context.Context, n Notice) error {
+	text, err := json.Marshal(n)
+	if err != nil {
+		return err
+	}
+	return execute(ctx, c.argv, append(c.environ[:len(c.environ):len(c.environ)], variables(&n)...), append(text, '\n'))
+}
+
+// Inside says that a process was started by a command that gives a notice. A run in it is told of by nobody: each notice would make
+// the next one.
+func Inside(getenv func(string) string) bool { return getenv(CauseName) != "" }
+
+// CauseName is the variable that a command of notices always has.
+const CauseName = "PLIMSOLL_NOTICE_CAUSE"
+
+// variables are a notice as an environment has it.
+func variables(n *Notice) []string {
+	return []string{
+		CauseName + "=" + string(n.Cause), "PLIMSOLL_NOTICE_TITLE=" + n.Title, "PLIMSOLL_NOTICE_TEXT=" + n.Text,
+		"PLIMSOLL_NOTICE_TIME=" + n.Time.Format(time.RFC3339), "PLIMSOLL_NOTICE_RUN=" + n.Run, "PLIMSOLL_NOTICE_TOOL=" + n.Tool,
+		"PLIMSOLL_NOTICE_PROJECT=" + n.Project, "PLIMSOLL_NOTICE_OUTCOME=" + n.Outcome,
+		"PLIMSOLL_NOTICE_PEAK_BYTES=" + strconv.FormatInt(n.PeakBytes, 10), "PLIMSOLL_NOTICE_LIMIT_BYTES=" + strconv.FormatInt(n.LimitBytes, 10),
+	}
+}
+
+const (
+	// maxOutput bounds what is kept of a command's output, in bytes: it is for the message when it fails.
+	maxOutput = 4 << 10
+	// outputWait is how long output is waited for once the command has ended: what it left running may hold it open.
+	outputWait = 200 * time.Millisecond
+)
+
+// execute runs a program, without a shell and outside of every run, until it or ctx ends; then all that it started in its process group
+// is killed. The error has the last line that it printed.
+func execute(ctx context.Context, argv, environ []string, in []byte) error {
+	cmd := exec.CommandContext(ctx, argv[0], argv[1:]...)
+	out := &head{max: maxOutput}
+	cmd.Env, cmd.Stdin, cmd.Stdout, cmd.Stderr = environ, bytes.NewReader(in), out, out
+	cmd.WaitDelay = outputWait
+	cmd.Dir = homeDir()
+	killWhole := ownGroup(cmd)
+	ended, err := sandbox.Beside(func() (int, error) {
+		if err := cmd.Start(); err != nil {
+			return 0, err
+		}
+		return cmd.Process.Pid, nil
+	})
+	if err != nil {
+		return err
+	}
+	err = cmd.Wait()
+	killWhole()
+	ended()
+	switch {
+	case ctx.Err() != nil:
+		return errors.New("it took too long and was ended")
+	case errors.Is(err, exec.ErrWaitDelay):
+		return nil
+	case err != nil:
+		if last := lastLine(out.Bytes()); last != "" {
+			return fmt.Errorf("%w: %s", err, last)
+		}
+	}
+	return err
+}
+
+// homeDir is where commands are started: never the project, whose files may not be this user's.
+func homeDir() string {
+	home, err := os.UserHomeDir()
+	if info, statErr := os.Stat(home); err != nil || statErr != nil || !info.IsDir() {
+		return os.TempDir()
+	}
+	return cmp.Or(home, os.TempDir())
+}
+
+func lastLine(text []byte) string {
+	text = bytes.TrimSpace(text)
+	return clean(string(text[bytes.LastIndexByte(text, '\n')+1:]), 200)
+}
+
+// head keeps the first max bytes of what is written to it.
+type head struct {
+	bytes.Buffer
+	max int
+}
+
+func (h *head) Write(p []byte) (int, error) {
+	if room := h.max - h.Len(); room > 0 {
+		h.Buffer.Write(p[:min(len(p), room)])
+	}
+	return len(p), nil
+}

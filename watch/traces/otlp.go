@@ -1,0 +1,142 @@
+package traces
+
+import (
+	"bytes"
+	"encoding/json"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/plimsoll/plimsoll/internal/printable"
+	"github.com/plimsoll/plimsoll/internal/secrets"
+	"github.com/plimsoll/plimsoll/limit"
+)
+
+// The messages of OTLP as JSON (opentelemetry-proto, "OTLP/JSON"): ids in hexadecimal, 64-bit numbers as strings, enumerations as
+// numbers, names in camel case.
+type (
+	spanMessage struct {
+		TraceID    string         `json:"traceId"`
+		SpanID     string         `json:"spanId"`
+		ParentID   string         `json:"parentSpanId,omitempty"`
+		Flags      uint32         `json:"flags,omitempty"`
+		Name       string         `json:"name"`
+		Kind       int            `json:"kind"`
+		Start      int64          `json:"startTimeUnixNano,string"`
+		End        int64          `json:"endTimeUnixNano,string"`
+		Attributes attributes     `json:"attributes,omitempty"`
+		Events     []eventMessage `json:"events,omitempty"`
+		Links      []linkMessage  `json:"links,omitempty"`
+		Status     *statusMessage `json:"status,omitempty"`
+	}
+	eventMessage struct {
+		Time       int64      `json:"timeUnixNano,string"`
+		Name       string     `json:"name"`
+		Attributes attributes `json:"attributes,omitempty"`
+	}
+	linkMessage struct {
+		TraceID string `json:"traceId"`
+		SpanID  string `json:"spanId"`
+	}
+	statusMessage struct {
+		Code int `json:"code"`
+	}
+	attribute struct {
+		Key   string `json:"key"`
+		Value value  `json:"value"`
+	}
+	value struct {
+		Text   *string  `json:"stringValue,omitempty"`
+		Number *string  `json:"intValue,omitempty"`
+		Real   *float64 `json:"doubleValue,omitempty"`
+		Truth  *bool    `json:"boolValue,omitempty"`
+	}
+	attributes []attribute
+)
+
+// Of enumerations of OTLP.
+const (
+	kindInternal = 1
+	kindClient   = 3
+	statusError  = 2
+	// flagsKnown and flagsRemote say that a span's parent came from another process (bits 8 and 9 of flags).
+	flagsKnown, flagsRemote = 0x100, 0x200
+)
+
+// maxText bounds a text in a span, in bytes.
+const maxText = 128
+
+// clean makes a name fit for a span: short, of one line, without control characters and what looks like a credential.
+func clean(s string) string {
+	return limit.Clip(strings.TrimSpace(printable.Name(secrets.Text(limit.Clip(strings.ToValidUTF8(s, "�"), 2*maxText)))), maxText)
+}
+
+// text adds a text unless it is empty.
+func (a *attributes) text(key, v string) {
+	if v = clean(v); v != "" {
+		*a = append(*a, attribute{key, value{Text: &v}})
+	}
+}
+
+func (a *attributes) number(key string, v int64) {
+	*a = append(*a, attribute{key, value{Number: new(strconv.FormatInt(v, 10))}})
+}
+
+// some adds a number unless it is 0, which stands for not known.
+func (a *attributes) some(key string, v int64) {
+	if v != 0 {
+		a.number(key, v)
+	}
+}
+
+func (a *attributes) seconds(key string, d time.Duration) {
+	*a = append(*a, attribute{key, value{Real: new(d.Seconds())}})
+}
+
+// truth adds what is true.
+func (a *attributes) truth(key string, v bool) {
+	if v {
+		*a = append(*a, attribute{key, value{Truth: &v}})
+	}
+}
+
+// envelope is what stands before and after the spans of a request.
+type envelope struct{ before, after []byte }
+
+// scope names who makes the spans.
+const scope = "github.com/plimsoll/plimsoll/watch/traces"
+
+func newEnvelope(version, host string) envelope {
+	var resource attributes
+	resource.text("service.name", "plimsoll")
+	resource.text("service.version", version)
+	resource.text("host.name", host)
+	const mark = `"SPANS"`
+	whole, err := json.Marshal(map[string]any{"resourceSpans": []any{map[string]any{
+		"resource": map[string]any{"attributes": resource},
+		"scopeSpans": []any{map[string]any{
+			"scope": map[string]any{"name": scope, "version": clean(version)}, "spans": []any{json.RawMessage(mark)},
+		}},
+	}}})
+	if err != nil {
+		panic(err) // of texts and lists
+	}
+	before, after, _ := bytes.Cut(whole, []byte(mark))
+	return envelope{before, after}
+}
+
+// body is the request with these spans.
+func (e envelope) body(spans []queued) []byte {
+	size := len(e.before) + len(e.after)
+	for _, s := range spans {
+		size += len(s.text) + 1
+	}
+	out := append(make([]byte, 0, size), e.before...)
+	for i, s := range spans {
+		if i > 0 {
+			out = append(out, ',')
+		}
+		out = append(out, s.text...)
+	}
+	return append(out, e.after...)
+}

@@ -1,0 +1,106 @@
+package traces
+
+import (
+	"sync"
+	"time"
+)
+
+// queued is a span that waits to be sent, as JSON.
+type queued struct {
+	run   string
+	place uint64 // in its run
+	end   time.Time
+	text  []byte
+}
+
+// weight is what a span counts for in bytes.
+func (q *queued) weight() int { return len(q.text) + 128 }
+
+// queue has the spans that wait, bounded in bytes: the oldest make room for the newest.
+type queue struct {
+	max  int
+	more chan struct{} // has an element after wake
+
+	mu    sync.Mutex
+	items []queued
+	first uint64 // how many were there before items[0]
+	bytes int
+}
+
+func newQueue(maxBytes int) *queue { return &queue{max: maxBytes, more: make(chan struct{}, 1)} }
+
+// push adds a span and tells how many others it cost.
+func (q *queue) push(s queued) (dropped int) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.items = append(q.items, s)
+	q.bytes += s.weight()
+	for q.bytes > q.max && len(q.items) > 0 {
+		q.drop(1)
+		dropped++
+	}
+	return dropped
+}
+
+// wake tells who sends that there may be something to send.
+func (q *queue) wake() {
+	select {
+	case q.more <- struct{}{}:
+	default:
+	}
+}
+
+// drop removes the oldest. The caller holds mu.
+func (q *queue) drop(n int) {
+	for i := range n {
+		q.bytes -= q.items[i].weight()
+		q.items[i] = queued{}
+	}
+	q.items = q.items[n:]
+	q.first += uint64(n)
+	if len(q.items) == 0 {
+		q.items = nil
+	}
+}
+
+// front copies the oldest spans, at most n of them with at most maxBytes, but one. from is for [queue.done].
+func (q *queue) front(n, maxBytes int) (batch []queued, from uint64) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	size := 0
+	for i := range q.items {
+		size += q.items[i].weight()
+		if i >= n || i > 0 && size > maxBytes {
+			break
+		}
+		batch = append(batch, q.items[i])
+	}
+	return batch, q.first
+}
+
+// done removes what front gave, less what has been dropped since.
+func (q *queue) done(from uint64, n int) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if until := from + uint64(n); until > q.first {
+		q.drop(int(until - q.first))
+	}
+}
+
+// dropOlder removes spans at the front that ended before a time.
+func (q *queue) dropOlder(than time.Time) (dropped int) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	for dropped < len(q.items) && q.items[dropped].end.Before(than) {
+		dropped++
+	}
+	q.drop(dropped)
+	return dropped
+}
+
+// load is how many spans wait, and their bytes.
+func (q *queue) load() (spans, bytes int) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	return len(q.items), q.bytes
+}

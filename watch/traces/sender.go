@@ -1,0 +1,310 @@
+package traces
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"os"
+	"path/filepath"
+	"sync"
+	"time"
+
+	"github.com/plimsoll/plimsoll/internal/filelock"
+	"github.com/plimsoll/plimsoll/internal/statefile"
+	"github.com/plimsoll/plimsoll/limit"
+)
+
+const (
+	// Dir is the sender's folder in the state directory.
+	Dir      = "traces"
+	lockName = "lock"
+	// LookBack is how old a span may be that is still sent.
+	LookBack = time.Hour
+	// DefaultMaxQueue bounds the spans that wait, in bytes.
+	DefaultMaxQueue = 4 << 20
+	// DefaultTimeout bounds one request.
+	DefaultTimeout = 10 * time.Second
+	// maxBatch and maxBatchBytes bound one request.
+	maxBatch      = 512
+	maxBatchBytes = 1 << 20
+	// closeWait is how long the end of a sender waits for a collector.
+	closeWait = 2 * time.Second
+	// saveEvery is how often positions are written while they change.
+	saveEvery = 2 * time.Second
+)
+
+// Options of a [Sender].
+type Options struct {
+	// StateDir is the state directory, with the store of runs.
+	StateDir string
+	// URL is the collector's address: http or https. Without a path /v1/traces is added.
+	URL string
+	// Version of this program, for the spans' resource.
+	Version string
+	// Warn tells the user, once when sending begins to fail and once when it goes again; nil tells nobody.
+	Warn func(text string)
+	// MaxQueue bounds the spans that wait, in bytes; 0 means DefaultMaxQueue.
+	MaxQueue int
+	// Timeout bounds a request; 0 means DefaultTimeout.
+	Timeout time.Duration
+
+	every   time.Duration // between looks at the store
+	backoff time.Duration // after the first failure
+}
+
+// Stats is what a sender has done since it began, in spans.
+type Stats struct {
+	// Sending says that this sender is the one that sends; another process may be.
+	Sending bool
+	Sent    uint64
+	// Dropped found no room, got too old, or were refused for good; Rejected were taken and then left out by the collector.
+	Dropped, Rejected uint64
+	// Requests are those that were made, Failures those of them that were not taken.
+	Requests, Failures uint64
+	// Queued wait, QueuedBytes of memory.
+	Queued, QueuedBytes int
+}
+
+// Sender sends the spans of a state directory's runs.
+type Sender struct {
+	o        Options
+	to       string
+	client   *http.Client
+	envelope envelope
+	queue    *queue
+
+	mu      sync.Mutex
+	stats   Stats
+	failing map[string]bool // what goes wrong and was told
+
+	sent    *positions // set once the lock is held
+	lock    *os.File
+	stop    context.CancelFunc // of the reader
+	abort   context.CancelFunc // of a request under way
+	closing chan struct{}
+	wg      sync.WaitGroup // of the reader
+	poster  sync.WaitGroup
+	once    sync.Once
+}
+
+// Start begins to send. The error is one of the options or of the state directory; a collector that is not there is none.
+func Start(o Options) (*Sender, error) {
+	to, err := endpoint(o.URL)
+	if err != nil {
+		return nil, err
+	}
+	dir := filepath.Join(o.StateDir, Dir)
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return nil, fmt.Errorf("what was sent of traces is written down in %s: %w", dir, err)
+	}
+	if o.MaxQueue == 0 {
+		o.MaxQueue = DefaultMaxQueue
+	}
+	if o.Timeout == 0 {
+		o.Timeout = DefaultTimeout
+	}
+	if o.Warn == nil {
+		o.Warn = func(string) {}
+	}
+	if o.every == 0 {
+		o.every = time.Second
+	}
+	if o.backoff == 0 {
+		o.backoff = time.Second
+	}
+	host, _ := os.Hostname()
+	s := &Sender{o: o, to: to, client: newClient(o.Timeout), envelope: newEnvelope(o.Version, host), queue: newQueue(o.MaxQueue), failing: map[string]bool{}, closing: make(chan struct{})}
+	reading, stop := context.WithCancel(context.Background())
+	posting, abort := context.WithCancel(context.Background())
+	s.stop, s.abort = stop, abort
+	s.wg.Go(func() { s.read(reading, dir) })
+	s.poster.Go(func() { s.send(posting) })
+	return s, nil
+}
+
+// Stats tells what was done so far.
+func (s *Sender) Stats() Stats {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	now := s.stats
+	now.Queued, now.QueuedBytes = s.queue.load()
+	return now
+}
+
+// Close sends what is there, for at most two seconds, and writes down how far that went. That of nil does nothing.
+func (s *Sender) Close() error {
+	if s == nil {
+		return nil
+	}
+	var err error
+	s.once.Do(func() {
+		s.stop()
+		timer := time.AfterFunc(closeWait, s.abort)
+		s.wg.Wait()
+		close(s.closing)
+		s.poster.Wait()
+		timer.Stop()
+		s.abort()
+		s.client.CloseIdleConnections()
+		if s.lock != nil {
+			err = errors.Join(s.sent.save(time.Now().Add(-2*LookBack)), filelock.Release(s.lock))
+		}
+	})
+	return err
+}
+
+// read looks at the store again and again, while this process is the one that sends.
+func (s *Sender) read(ctx context.Context, dir string) {
+	tick := time.NewTicker(s.o.every)
+	defer tick.Stop()
+	var r *reader
+	defer func() {
+		if r != nil {
+			r.look() // what came since the last time
+			r.close()
+		}
+	}()
+	for saved := time.Now(); ; {
+		if r == nil && s.acquire(dir) {
+			r = newReader(s)
+		}
+		if r != nil {
+			r.look()
+			if time.Since(saved) >= saveEvery {
+				saved = time.Now()
+				s.tell(positionsFail, s.sent.save(saved.Add(-2*LookBack)))
+			}
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+		}
+	}
+}
+
+// acquire takes the lock of the one that sends, if nobody else has it.
+func (s *Sender) acquire(dir string) bool {
+	f, err := statefile.Open(filepath.Join(dir, lockName), os.O_RDWR|os.O_CREATE, 0o600)
+	if err != nil {
+		s.tell(lockFails, err)
+		return false
+	}
+	if ok, err := filelock.Try(f, filelock.Exclusive); err != nil || !ok {
+		_ = f.Close()
+		s.tell(lockFails, err)
+		return false
+	}
+	sent, err := loadPositions(dir, s.to)
+	if err != nil {
+		s.o.Warn("traces of the last hour may be sent again: " + err.Error())
+	}
+	s.lock, s.sent = f, sent
+	s.mu.Lock()
+	s.stats.Sending = true
+	s.mu.Unlock()
+	return true
+}
+
+// send sends what waits, until the end.
+func (s *Sender) send(ctx context.Context) {
+	for {
+		select {
+		case <-s.queue.more:
+			if !s.drain(ctx) {
+				return
+			}
+		case <-s.closing:
+			s.drain(ctx)
+			return
+		}
+	}
+}
+
+// drain sends until nothing waits. It returns false when the end came before that.
+func (s *Sender) drain(ctx context.Context) bool {
+	wait := s.o.backoff
+	for {
+		batch, from := s.queue.front(maxBatch, maxBatchBytes)
+		if len(batch) == 0 {
+			return true
+		}
+		out := post(ctx, s.client, s.to, s.envelope.body(batch), time.Now)
+		if ctx.Err() != nil {
+			return false // whether it was taken is not known, and it may be sent again
+		}
+		s.count(batch, out)
+		if !out.again {
+			s.queue.done(from, len(batch))
+			s.sent.advance(batch)
+			wait = s.o.backoff
+			continue
+		}
+		pause := time.NewTimer(max(wait, out.wait))
+		wait = min(2*wait, time.Minute)
+		select {
+		case <-pause.C:
+		case <-s.closing:
+			pause.Stop()
+			return false // it is sent when somebody starts again
+		}
+	}
+}
+
+// count takes in what came of a request.
+func (s *Sender) count(batch []queued, out outcome) {
+	n := uint64(len(batch))
+	s.mu.Lock()
+	s.stats.Requests++
+	switch {
+	case out.again:
+		s.stats.Failures++
+	case out.why != nil && out.rejected == 0:
+		s.stats.Failures++
+		s.stats.Dropped += n
+	default:
+		rejected := min(uint64(out.rejected), n)
+		s.stats.Rejected += rejected
+		s.stats.Sent += n - rejected
+	}
+	s.mu.Unlock()
+	s.tell(collectorFails, out.why)
+}
+
+// What can go wrong.
+const (
+	collectorFails = "collector"
+	storeFails     = "store"
+	lockFails      = "lock"
+	positionsFail  = "positions"
+)
+
+// tell tells the user that something goes wrong, once until it goes again, and that it does. why is nil when it went well.
+func (s *Sender) tell(what string, why error) {
+	s.mu.Lock()
+	changed := s.failing[what] != (why != nil)
+	s.failing[what] = why != nil
+	lost := s.stats.Dropped
+	s.mu.Unlock()
+	if !changed {
+		return
+	}
+	switch {
+	case what == collectorFails && why == nil:
+		s.o.Warn(fmt.Sprintf("traces are taken by %s again; %d spans were dropped since the start", s.to, lost))
+	case what == collectorFails:
+		s.o.Warn(fmt.Sprintf("traces are not taken by %s: %v. What can be sent later waits, at most an hour and %s; runs are none the worse for it", s.to, why, limit.Bytes(s.o.MaxQueue).Human()))
+	case what == positionsFail && why != nil:
+		s.o.Warn(fmt.Sprintf("what was sent of traces cannot be written down, so after a restart it is sent again: %v", why))
+	case why != nil:
+		s.o.Warn(fmt.Sprintf("traces cannot be sent now: %v", why))
+	}
+}
+
+// dropped counts spans that are not sent.
+func (s *Sender) dropped(n int) {
+	s.mu.Lock()
+	s.stats.Dropped += uint64(n)
+	s.mu.Unlock()
+}
