@@ -149,6 +149,8 @@ func (g *group2) sample() (Sample, bool) {
 		Charged: limit.Bytes(current),
 		File:    limit.Bytes(max(0, stat.get("file")-stat.get("shmem"))),
 	}
+	g.statBuf = readInto(filepath.Join(g.dir, "cpu.stat"), g.statBuf) // is there without the controller too
+	s.CPU = time.Duration(fieldReader(g.statBuf).get("usage_usec")) * time.Microsecond
 	return s, true
 }
 

@@ -38,3 +38,18 @@ func (s *siblings) other(pid, own int) bool {
 	defer s.mu.Unlock()
 	return pid != own && s.pids[pid]
 }
+
+// Beside starts a program that this process needs beside its runs and that is part of none, such as one that gives a notice. Where
+// no kernel group holds a run, its orphans are told by being this process's children, and such a program would be taken for one, and
+// ended with the run. The caller calls ended when it has waited for it.
+func Beside(start func() (pid int, err error)) (ended func(), err error) {
+	var started int
+	err = runningCommands.start(func() (pid int, err error) {
+		started, err = start()
+		return started, err
+	})
+	if err != nil {
+		return nil, err
+	}
+	return func() { runningCommands.ended(started) }, nil
+}

@@ -144,6 +144,8 @@ type Sample struct {
 	File limit.Bytes
 	// Processes is the number of processes.
 	Processes int
+	// CPU is the processor time used so far; 0 where nobody listens ([Spec.Observe]), or where it is not known.
+	CPU time.Duration
 }
 
 // Peak is the most memory a run used.

@@ -40,6 +40,7 @@ type watcher struct {
 	mu       sync.Mutex
 	lastSeen Sample
 	high     Sample
+	cpu      cpuUse
 	known    map[int]*member
 	pids     []int
 	round    uint32
@@ -292,6 +293,9 @@ func (w *watcher) sample(now time.Time) {
 	}
 	w.sampled = now
 	s.Processes = len(w.pids)
+	if s.CPU == 0 && w.run.spec.Observe != nil {
+		s.CPU = w.cpu.of(w.pids)
+	}
 	w.take(s)
 	if memory := w.run.spec.limits().Memory; memory > 0 && s.Charged >= memory/2 {
 		for pid, m := range w.known {

@@ -32,6 +32,9 @@ func (w *watcher) lookAtTree(now time.Time) time.Duration {
 	w.reapAdopted()
 	w.sampled = now
 	w.high.Working = max(w.high.Working, min(usage.HighWater, usage.RSS))
+	if w.run.spec.Observe != nil {
+		s.CPU = w.cpu.ofTree(w.tree.Members())
+	}
 	w.take(s)
 	if limits.Pids > 0 && usage.Processes > limits.Pids {
 		w.endYoungest(usage.Processes - limits.Pids)

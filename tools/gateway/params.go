@@ -5,6 +5,7 @@ import (
 	"net/http"
 
 	"github.com/plimsoll/plimsoll/internal/rawjson"
+	"github.com/plimsoll/plimsoll/internal/traceparent"
 	"github.com/plimsoll/plimsoll/tools/mcp/jsonrpc"
 	"github.com/plimsoll/plimsoll/tools/mcp/transport"
 )
@@ -14,6 +15,7 @@ const (
 	metaVersion    = "io.modelcontextprotocol/protocolVersion"
 	metaClientInfo = "io.modelcontextprotocol/clientInfo"
 	metaToken      = "progressToken"
+	metaTrace      = "traceparent"
 )
 
 // params are the members of a request's params that the gateway uses.
@@ -23,6 +25,7 @@ type params struct {
 	token           []byte // raw progress token
 	version         string // of the protocol, in requests of the sessionless version
 	client          string // clientInfo.name of such a request
+	traceParent     string // the client's span, "" for none (SEP-414)
 }
 
 // modern says that the request is of the sessionless version.
@@ -64,6 +67,12 @@ func paramsOf(m transport.Message) params {
 		case metaVersion:
 			if raw[0] == '"' {
 				p.version = string(rawjson.Unquote(nil, raw))
+			}
+		case metaTrace:
+			if raw[0] == '"' && len(raw) <= traceparent.MaxBytes {
+				if parent, ok := traceparent.Parse(string(rawjson.Unquote(nil, raw))); ok {
+					p.traceParent = parent.String()
+				}
 			}
 		case metaClientInfo:
 			p.client, _ = rawjson.Text(raw, "name")

@@ -283,7 +283,7 @@ func (s *Session) answerFromSpool(ctx context.Context, m transport.Message, p pa
 	message = withNote(message, note)
 	s.event(journal.ToolCalled{
 		Server: s.o.Name, Method: c.method, Tool: clip(c.tool), DeliveredBytes: int64(len(message)), Spilled: true,
-		Items: v.Totals.Items, Reused: true, Protocol: s.protocol(p), Duration: time.Since(started),
+		Items: v.Totals.Items, Reused: true, Protocol: s.protocol(p), Duration: time.Since(started), TraceParent: p.traceParent,
 	})
 	x.reply(message)
 	return true

@@ -144,6 +144,6 @@ func (p *Proxy) bodyFailed(w http.ResponseWriter, r *http.Request, rt *route, er
 		return
 	}
 	// The client went away in the middle of its own request.
-	p.event(journal.WindowResponse{Upstream: rt.up.Name, Dialect: rt.dialect.String(), Ended: "client_gone"})
+	p.event(journal.WindowResponse{Upstream: rt.up.Name, Dialect: rt.dialect.String(), Request: rt.request, Ended: "client_gone"})
 	panic(http.ErrAbortHandler)
 }

@@ -78,7 +78,7 @@ func (t *conversation) prepare() error {
 		return err
 	}
 	t.p.event(journal.WindowRequest{
-		Upstream: t.rt.up.Name, Dialect: t.rt.dialect.String(), Model: t.model, Conversation: t.name,
+		Upstream: t.rt.up.Name, Dialect: t.rt.dialect.String(), Model: t.model, Request: t.rt.request, Conversation: t.name,
 		Messages: len(t.request.Messages), Tokens: int64(t.in.Best), Low: int64(t.in.Low), High: int64(t.in.High), Counted: string(t.how),
 		LimitTokens: int64(t.window.Context), LimitSource: t.window.Source,
 		ReceivedBytes: int64(len(t.body.bytes)), ForwardedBytes: int64(len(t.content)),
@@ -340,7 +340,7 @@ func (t *conversation) compact(goal compact.Goal, reason string) error {
 		id = checkpoint.EntryID(c)
 	}
 	t.p.event(journal.WindowCompacted{
-		Upstream: t.rt.up.Name, Model: t.model, Conversation: t.name, Checkpoint: id, Reason: reason, Rungs: res.Rungs,
+		Upstream: t.rt.up.Name, Model: t.model, Request: t.rt.request, Conversation: t.name, Checkpoint: id, Reason: reason, Rungs: res.Rungs,
 		Before: int64(res.Before), After: int64(res.After), Messages: res.Messages, CutBytes: res.CutBytes, Took: time.Since(began),
 		SummaryIn: int64(res.SummaryIn), SummaryOut: int64(res.SummaryOut), SummaryError: errorText(res.SummaryError),
 	})

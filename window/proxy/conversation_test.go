@@ -158,6 +158,18 @@ func TestRoomIsMadeBeforeTheLimit(t *testing.T) {
 			if len(compacted) == 0 || len(compacted) > 12 {
 				t.Errorf("%d compactions in 60 turns", len(compacted))
 			}
+			// What belongs to one request has its number.
+			requests, responses := events[journal.WindowRequest](j), events[journal.WindowResponse](j)
+			for i := range requests {
+				if requests[i].Request != uint64(i+1) || responses[i].Request != uint64(i+1) {
+					t.Fatalf("request %d has the number %d, its response %d", i+1, requests[i].Request, responses[i].Request)
+				}
+			}
+			for _, c := range compacted {
+				if c.Request < 2 || requests[c.Request-1].Tokens > c.After+c.After/10 || requests[c.Request-1].Tokens >= requests[c.Request-2].Tokens {
+					t.Errorf("a compaction to %d tokens is said to be of request %d", c.After, c.Request)
+				}
+			}
 			for i, r := range asked(provider) {
 				if !bytes.Contains(r.Body, []byte(task)) {
 					t.Fatalf("request %d lost the task", i)
@@ -314,7 +326,7 @@ func TestWhatCannotFitIsRefusedInTheDialectsForm(t *testing.T) {
 		if len(asked(provider)) != 0 {
 			t.Errorf("%v: it was sent all the same", d)
 		}
-		if refused := events[journal.WindowRefused](j); len(refused) != 1 || refused[0].Reason != "does_not_fit" {
+		if refused := events[journal.WindowRefused](j); len(refused) != 1 || refused[0].Reason != "does_not_fit" || refused[0].Request != 1 || refused[0].Model == "" {
 			t.Errorf("%v: refused is %+v", d, refused)
 		}
 	}

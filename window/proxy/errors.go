@@ -25,11 +25,11 @@ func (e *refusal) Error() string { return e.text }
 
 // refuse answers with e in the form of the route's dialect, and writes it down.
 func (p *Proxy) refuse(w http.ResponseWriter, rt *route, e *refusal) {
-	name := ""
+	name, model, request := "", "", uint64(0)
 	if rt != nil && rt.up != nil {
-		name = rt.up.Name
+		name, model, request = rt.up.Name, rt.asked, rt.request
 	}
-	p.event(journal.WindowRefused{Upstream: name, Status: e.status, Reason: e.reason, Text: e.text})
+	p.event(journal.WindowRefused{Upstream: name, Model: model, Request: request, Status: e.status, Reason: e.reason, Text: e.text})
 	body := errorBody(rt, e)
 	h := w.Header()
 	h["Content-Type"] = []string{"application/json"}

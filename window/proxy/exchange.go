@@ -151,7 +151,7 @@ func (t *exchange) headers(h http.Header) {
 // finish learns from an answer and journals it.
 func (t *exchange) finish(a *answer, e ending, first time.Duration) {
 	ev := journal.WindowResponse{
-		Upstream: t.rt.up.Name, Dialect: t.rt.dialect.String(), Model: t.model, Status: a.res.StatusCode, Stream: a.stream || t.stream,
+		Upstream: t.rt.up.Name, Dialect: t.rt.dialect.String(), Model: t.model, Request: t.rt.request, Status: a.res.StatusCode, Stream: a.stream || t.stream,
 		FirstByte: first, Duration: time.Since(t.readAt), Bytes: e.bytes, Ended: e.how,
 	}
 	if !t.keptElsewhere() {

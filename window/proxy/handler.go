@@ -51,13 +51,7 @@ func (p *Proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 // admit checks who asks, and returns the path without the token. The checks are ordered
 // so that a page in a browser and another local user learn nothing but that they may not.
 func (p *Proxy) admit(r *http.Request) (string, *refusal) {
-	if e := p.checkHost(r); e != nil {
-		return "", e
-	}
-	if e := p.checkOrigin(r); e != nil {
-		return "", e
-	}
-	if e := p.checkPeer(r); e != nil {
+	if e := p.checkOutside(r); e != nil {
 		return "", e
 	}
 	if hasDotSegment(path(r)) {
@@ -67,6 +61,18 @@ func (p *Proxy) admit(r *http.Request) (string, *refusal) {
 		}
 	}
 	return p.checkToken(r)
+}
+
+// checkOutside is what is checked of every request, whatever it is for: whom it is addressed to, on which page's behalf, and whose
+// the connection is.
+func (p *Proxy) checkOutside(r *http.Request) *refusal {
+	if e := p.checkHost(r); e != nil {
+		return e
+	}
+	if e := p.checkOrigin(r); e != nil {
+		return e
+	}
+	return p.checkPeer(r)
 }
 
 // find looks the upstream up that the path, already without a token, belongs to.
@@ -248,7 +254,7 @@ func (p *Proxy) send(w http.ResponseWriter, req *http.Request) (*http.Response, 
 // upstreamFailed answers when the upstream could not be asked or sent no answer.
 func (p *Proxy) upstreamFailed(w http.ResponseWriter, r *http.Request, rt *route, err error) {
 	if r.Context().Err() != nil { // the client is gone, nobody reads an answer
-		p.event(journal.WindowResponse{Upstream: rt.up.Name, Dialect: rt.dialect.String(), Ended: "client_gone"})
+		p.event(journal.WindowResponse{Upstream: rt.up.Name, Dialect: rt.dialect.String(), Request: rt.request, Ended: "client_gone"})
 		panic(http.ErrAbortHandler)
 	}
 	if errors.Is(err, errBodyTooLarge) {

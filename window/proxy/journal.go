@@ -64,5 +64,5 @@ func (t *conversation) unused(res *compact.Result) {
 
 // overflowed journals what happened with a refusal.
 func (t *conversation) overflowed(form string, limit, try int, action string) {
-	t.p.event(journal.WindowOverflow{Upstream: t.rt.up.Name, Model: t.model, Form: form, LimitTokens: int64(limit), Try: try, Action: action})
+	t.p.event(journal.WindowOverflow{Upstream: t.rt.up.Name, Model: t.model, Request: t.rt.request, Form: form, LimitTokens: int64(limit), Try: try, Action: action})
 }

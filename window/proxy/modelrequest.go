@@ -42,6 +42,7 @@ func (b *requestBody) done() {
 
 // serveModel handles a request to a model: read, looked into, sent, recovered.
 func (p *Proxy) serveModel(w http.ResponseWriter, r *http.Request, rt *route) {
+	rt.request = p.requests.Add(1)
 	if r.ContentLength > p.o.MaxBody {
 		p.refuse(w, rt, p.tooLarge())
 		return
@@ -69,6 +70,7 @@ func (p *Proxy) serveModel(w http.ResponseWriter, r *http.Request, rt *route) {
 		p.requestRefused(w, r, rt, err)
 		return
 	}
+	rt.asked = m.model
 	t := &conversation{modelRequest: m, content: held.bytes}
 	if m.received != nil {
 		if err := t.prepare(); err != nil {

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"sync/atomic"
 	"time"
 
 	"github.com/plimsoll/plimsoll/journal"
@@ -117,6 +118,7 @@ type Proxy struct {
 	secret    [32]byte // of scopes without a store
 	counts    counts
 	approved  approved
+	requests  atomic.Uint64 // to models, so far
 	bodyIdle  time.Duration
 }
 

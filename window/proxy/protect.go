@@ -29,3 +29,14 @@ func (p *Proxy) Protect(h http.Handler) http.Handler {
 		h.ServeHTTP(w, r)
 	})
 }
+
+// Guard is [Proxy.Protect] without the token, for a handler that looks for one itself.
+func (p *Proxy) Guard(h http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if e := p.checkOutside(r); e != nil {
+			p.refuse(w, nil, e)
+			return
+		}
+		h.ServeHTTP(w, r)
+	})
+}

@@ -19,6 +19,9 @@ type route struct {
 	// name of the model when the path holds it, else "" (the body does).
 	name   string
 	stream bool // the path asks for a stream
+	// request numbers the requests to models, 0 for others.
+	request uint64
+	asked   string // the model of the request, once that was read
 }
 
 // path is the escaped path of r as its bytes were received. Only a mux that rewrote the

@@ -1,0 +1,100 @@
+package guard
+
+import (
+	"errors"
+	"fmt"
+	"syscall"
+	"time"
+
+	"github.com/plimsoll/plimsoll/process/admission"
+	"github.com/plimsoll/plimsoll/process/internal/proctree"
+	"github.com/plimsoll/plimsoll/process/sandbox"
+)
+
+// What another program of the same user may do to a run that holds a claim: `plimsoll top` does. Each looks again whose
+// process it is, and never touches one that only has the number of a process of the run.
+
+var (
+	errNoRemains = errors.New("its claim does not say yet where its processes are")
+	errNotOurs   = errors.New("it is another user's")
+	errWaits     = errors.New("it waits, and nothing of it runs yet")
+	errStale     = errors.New("its plimsoll was killed; plimsoll gc ends what is left of it")
+)
+
+// Pause stops all processes of a run until [Continue]. bySignal is as for [sandbox.Pause].
+func Pause(h admission.Holder) (bySignal bool, err error) {
+	r, err := reachable(h)
+	if err != nil {
+		return false, fmt.Errorf("%s cannot be paused: %w", h.ID, err)
+	}
+	return sandbox.Pause(r)
+}
+
+// Continue lets a run go on after [Pause], also one that pressure on memory has stopped. With it goes its plimsoll, which stops
+// where its command was stopped by a signal.
+func Continue(h admission.Holder) error {
+	r, err := reachable(h)
+	if err != nil {
+		return fmt.Errorf("%s cannot be continued: %w", h.ID, err)
+	}
+	return errors.Join(sandbox.Resume(r), signalOwner(h, sigContinue))
+}
+
+// Paused says that a run is stopped.
+func Paused(h admission.Holder) bool {
+	r, err := reachable(h)
+	return err == nil && sandbox.Paused(r, h.Owner.PID)
+}
+
+// CPUTime is as [sandbox.CPUTime].
+func CPUTime(h admission.Holder) (used time.Duration, ok bool) {
+	r, err := reachable(h)
+	if err != nil {
+		return 0, false
+	}
+	return sandbox.CPUTime(r)
+}
+
+// End asks the plimsoll of a run to end it, as a SIGTERM does: the command gets SIGTERM, some time, and SIGKILL. A paused run is
+// continued for it. One that waits stops waiting.
+func End(h admission.Holder) error {
+	if h.User != "" {
+		return fmt.Errorf("%s cannot be ended: %w", h.ID, errNotOurs)
+	}
+	if h.State == admission.Stale {
+		return fmt.Errorf("%s cannot be ended: %w", h.ID, errStale)
+	}
+	var failed error
+	if Paused(h) {
+		failed = Continue(h)
+	}
+	if err := signalOwner(h, syscall.SIGTERM); err != nil {
+		return errors.Join(failed, fmt.Errorf("%s cannot be ended: %w", h.ID, err))
+	}
+	return failed
+}
+
+// reachable is where the processes of a run are.
+func reachable(h admission.Holder) (sandbox.Remains, error) {
+	switch {
+	case h.User != "":
+		return sandbox.Remains{}, errNotOurs
+	case h.State == admission.Waiting:
+		return sandbox.Remains{}, errWaits
+	case h.State == admission.Stale:
+		return sandbox.Remains{}, errStale
+	}
+	r, ok := Remains(h)
+	if !ok {
+		return r, errNoRemains
+	}
+	return r, nil
+}
+
+// signalOwner sends a signal to the plimsoll of a run, if it is that process still.
+func signalOwner(h admission.Holder, sig syscall.Signal) error {
+	if h.Owner.Start == 0 || !proctree.Alive(h.Owner.PID, h.Owner.Start) {
+		return fmt.Errorf("its plimsoll (pid %d) cannot be seen from here: it is in another container, or has just ended", h.Owner.PID)
+	}
+	return proctree.Signal(proctree.Process{PID: h.Owner.PID, Start: h.Owner.Start}, sig)
+}

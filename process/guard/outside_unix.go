@@ -1,0 +1,7 @@
+//go:build unix
+
+package guard
+
+import "syscall"
+
+const sigContinue = syscall.SIGCONT

@@ -1,0 +1,6 @@
+package guard
+
+import "syscall"
+
+// sigContinue does not exist here: nothing can be paused.
+const sigContinue = syscall.Signal(0)

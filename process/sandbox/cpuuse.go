@@ -1,0 +1,53 @@
+package sandbox
+
+import (
+	"time"
+
+	"github.com/plimsoll/plimsoll/process/internal/proctree"
+)
+
+// cpuUse adds up the processor time of processes where no group counts it. A process that has ended counts with what was seen
+// of it last; what it used after that, and one that came and went between two looks, are missing.
+type cpuUse struct {
+	last map[int]time.Duration
+	gone time.Duration
+}
+
+// maxCPUReads bounds the processes that are asked one by one at each sample.
+const maxCPUReads = 64
+
+// of is the processor time of the run's processes so far.
+func (c *cpuUse) of(pids []int) time.Duration {
+	now := make(map[int]time.Duration, len(pids))
+	for _, pid := range pids[:min(len(pids), maxCPUReads)] {
+		if p, err := proctree.Lookup(pid); err == nil && p.CPU >= 0 {
+			now[pid] = p.CPU
+		}
+	}
+	return c.add(now)
+}
+
+// ofTree is the same for what a scan has read anyway.
+func (c *cpuUse) ofTree(members []proctree.Process) time.Duration {
+	now := make(map[int]time.Duration, len(members))
+	for _, p := range members {
+		if p.CPU >= 0 {
+			now[p.PID] = p.CPU
+		}
+	}
+	return c.add(now)
+}
+
+func (c *cpuUse) add(now map[int]time.Duration) time.Duration {
+	for pid, used := range c.last {
+		if again, here := now[pid]; !here || again < used { // less: the number is another process's now
+			c.gone += used
+		}
+	}
+	c.last = now
+	sum := c.gone
+	for _, used := range now {
+		sum += used
+	}
+	return sum
+}

@@ -1,0 +1,51 @@
+package sandbox
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"time"
+
+	"github.com/plimsoll/plimsoll/process/internal/proctree"
+)
+
+// ErrInside is wrapped by the error of [Pause] for a run that this process is a part of: it would stop itself.
+var ErrInside = errors.New("this command runs inside the run itself")
+
+// Pause stops every process of a run that another process supervises, until [Resume]. bySignal says that there was no
+// freezer, and SIGSTOP did it: processes can notice that, and one that was born meanwhile may have been missed. A pause
+// does not stop the clock of the run's time limits.
+func Pause(r Remains) (bySignal bool, err error) {
+	if !validID.MatchString(r.ID) {
+		return false, fmt.Errorf("pause a run: its ID is %q", r.ID)
+	}
+	if os.Getenv(CookieName) == r.ID {
+		return false, fmt.Errorf("pause run %s: %w", r.ID, ErrInside)
+	}
+	if held, err := freezeGroups(r); held || err != nil {
+		return false, err
+	}
+	// Who is stopped has no more children: the second look finds those that were born during the first.
+	for range 2 {
+		family, err := familyOf(r)
+		if err != nil {
+			return true, err
+		}
+		if slices.ContainsFunc(family, func(p proctree.Process) bool { return p.PID == os.Getpid() }) {
+			return true, fmt.Errorf("pause run %s: %w", r.ID, ErrInside)
+		}
+		if err := signalAll(family, true); err != nil {
+			return true, errors.Join(err, Resume(r))
+		}
+	}
+	return true, nil
+}
+
+// Resume lets a run go on that [Pause] or its own supervisor has stopped; one that goes on anyway is no error.
+func Resume(r Remains) error {
+	if r.Frozen.IsZero() {
+		r.Frozen = time.Now() // also a run without a freezer
+	}
+	return Thaw(r)
+}

@@ -1,0 +1,128 @@
+package sandbox
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/plimsoll/plimsoll/process/internal/cgroupfs"
+	"github.com/plimsoll/plimsoll/process/internal/proctree"
+	"github.com/plimsoll/plimsoll/process/internal/sysfile"
+)
+
+// freezers are the files that stop a group, with what they hold while it is stopped.
+var freezers = []struct{ file, on, off string }{
+	{"cgroup.freeze", "1", "0"},
+	{"freezer.state", "FROZEN", "THAWED"},
+}
+
+// hasGroups says that the run's processes are in control groups of its own.
+func (r Remains) hasGroups() bool {
+	return len(r.Groups) > 0 && r.Layer != Rlimit && r.Layer != Monitor
+}
+
+// freezeGroups stops the groups of a run; held is false where it has no freezer.
+func freezeGroups(r Remains) (held bool, err error) {
+	if !r.hasGroups() {
+		return false, nil
+	}
+	for _, dir := range r.Groups {
+		if err := checkGroup(dir, r.ID); err != nil {
+			if errors.Is(err, ErrBusy) {
+				err = fmt.Errorf("pause run %s: %w", r.ID, ErrInside)
+			}
+			return false, err
+		}
+	}
+	for _, dir := range r.Groups {
+		node := nodeOf(r.Layer, dir) // of a scope without the supervisor
+		for _, f := range freezers {
+			if !exists(filepath.Join(node, f.file)) || writeControl(node, f.file, f.on) != nil {
+				continue
+			}
+			if f.file == "cgroup.freeze" && emptyGroup(node) { // the processes are in another hierarchy
+				_ = writeControl(node, f.file, f.off)
+				continue
+			}
+			return true, nil
+		}
+	}
+	return false, nil
+}
+
+// emptyGroup says that no process is in a group or below it.
+func emptyGroup(root string) bool {
+	for _, dir := range cgroupfs.Tree(root) {
+		if pids, err := cgroupfs.Procs(dir); err != nil || len(pids) > 0 {
+			return false
+		}
+	}
+	return true
+}
+
+// Paused says that a run is stopped as a whole, or its command is, by whomever. supervisor is the process that started it.
+func Paused(r Remains, supervisor int) bool {
+	if r.hasGroups() {
+		for _, dir := range r.Groups {
+			node := nodeOf(r.Layer, dir)
+			for _, f := range freezers {
+				body, err := sysfile.Read(filepath.Join(node, f.file), sysfile.Small)
+				if text := strings.TrimSpace(string(body)); err == nil && (text == f.on || text == "FREEZING") {
+					return true
+				}
+			}
+		}
+	}
+	if r.hasGroups() && r.PID <= 0 {
+		return false
+	}
+	p, err := commandOf(r, supervisor)
+	return err == nil && p.State == 'T'
+}
+
+// commandOf finds the command of a run: by what it left in the ledger, else as the first child of its supervisor.
+func commandOf(r Remains, supervisor int) (first proctree.Process, err error) {
+	if r.PID > 0 {
+		p, err := proctree.Lookup(r.PID)
+		if err == nil && p.Start != r.Start {
+			err = proctree.ErrGone
+		}
+		return p, err
+	}
+	lists, _ := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/children", supervisor)) // by thread (proc_tid_children(5))
+	for _, list := range lists {
+		body, err := sysfile.Read(list, sysfile.Small)
+		if err != nil {
+			continue
+		}
+		for word := range strings.FieldsSeq(string(body)) {
+			pid, _ := strconv.Atoi(word)
+			if p, err := proctree.Lookup(pid); err == nil && !p.Zombie() && (first.PID == 0 || p.Start < first.Start) {
+				first = p
+			}
+		}
+	}
+	if first.PID == 0 {
+		return first, proctree.ErrGone
+	}
+	return first, nil
+}
+
+// CPUTime is the processor time that a run has used since it began. ok is false where no group counts it.
+func CPUTime(r Remains) (used time.Duration, ok bool) {
+	if !r.hasGroups() {
+		return 0, false
+	}
+	for _, dir := range r.Groups {
+		node := nodeOf(r.Layer, dir)
+		body, err := sysfile.Read(filepath.Join(node, "cpu.stat"), sysfile.Small)
+		if err == nil && bytes.Contains(body, []byte("usage_usec")) { // v1 has a file of this name without it
+			return time.Duration(fieldReader(body).get("usage_usec")) * time.Microsecond, true
+		}
+	}
+	return 0, false
+}

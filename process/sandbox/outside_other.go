@@ -1,0 +1,14 @@
+//go:build !linux
+
+package sandbox
+
+import "time"
+
+// freezeGroups does nothing: there are no groups here.
+func freezeGroups(Remains) (held bool, err error) { return false, nil }
+
+// Paused is not known here.
+func Paused(Remains, int) bool { return false }
+
+// CPUTime is not counted here; the run's own samples tell it.
+func CPUTime(Remains) (used time.Duration, ok bool) { return 0, false }
