@@ -180,3 +180,12 @@ func (m MCPSettings) MarshalJSON() ([]byte, error) {
 		SnapshotMS int64        `json:"argocd_snapshot_ms"`
 	}{plain(m), size, m.Reuse.Milliseconds(), m.Early.Milliseconds(), m.Timeout.Milliseconds(), m.Idle.Milliseconds(), m.SpoolAge.Milliseconds(), m.ArgoCDSnapshot.Milliseconds()})
 }
+
+// MarshalJSON writes the age in milliseconds.
+func (w WatchSettings) MarshalJSON() ([]byte, error) {
+	type plain WatchSettings // without this method
+	return json.Marshal(struct {
+		plain
+		RunsAgeMS int64 `json:"runs_age_ms"`
+	}{plain(w), w.RunsAge.Milliseconds()})
+}

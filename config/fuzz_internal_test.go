@@ -13,6 +13,7 @@ func FuzzDocument(f *testing.F) {
 		"tools = { b = { match = [' '],0000000= '00' } }", "[tools.b]\nmatch = ['a,b', ' c', '\"d\"', '\"e', 'f\"']",
 		"[mcp.servers.a]\ncommand = ['sh', '', '-c', 'echo a, b', \"\\t\\n\", '\"x\" y']\nenv = ['A=b,c']",
 		"[agents.a]\nmodel = ' m'\nservers = ['argocd', 'x']\nprompt = \"\"\"\na\n\"\"\"\ntrigger = 0.3\nkey = 1", "agents = { a = { prompt_file = 'p', window = 2000, max_output = 1000 }, b = 1 }", "[agents]\n[agents.A]\na2a=true\n[agents.a]\na2a=true",
+		"[watch]\nnotify = ['sh', '', 'a b', \"it's\\n\", '$x']", "[watch]\nnotify = 'https://host/a?b=c'", "[watch]\nnotify = 'tell \"a b\" --now'",
 	} {
 		f.Add([]byte(s))
 	}

@@ -102,6 +102,7 @@ func TestDefaultsAreTheDocumentedOnes(t *testing.T) {
 			MaxProcesses: 16, Idle: 30 * time.Minute, SpoolMax: 8 * limit.GiB, SpoolResults: 1000, SpoolAge: 24 * time.Hour, ArgoCDTokens: "off", ArgoCDTools: "common",
 		},
 		Serve: config.ServeSettings{Listen: "127.0.0.1:4620"},
+		Watch: config.WatchSettings{Runs: true, RunsAge: 720 * time.Hour, RunsCount: 10000, RunsMax: 256 * limit.MiB},
 	}
 	if diff := cmp.Diff(want, got, cmp.FilterPath(func(p cmp.Path) bool { return p.Last().String() == ".sources" }, cmp.Ignore())); diff != "" {
 		t.Error(diff)
@@ -240,8 +241,8 @@ func TestEveryMistakeNamesItsPlaceAndTheNextStep(t *testing.T) {
 		"unknown table":          {"[resuorces]\nmemory_max = '4G'", `:1:2: resuorces: unknown key or table; did you mean "resources"?`},
 		"key outside":            {"memory_max = '4G'", `:1:1: memory_max: is a key of table [resources]; write it below a line [resources]`},
 		"later table":            {"\n[fleet]\nurl = 1", `:2:2: fleet: table [fleet] (several hosts) is not in this version yet; remove it`},
-		"later table deeper":     {"[watch.x]\nmodel = 'y'", `:1:2: watch: table [watch] (metrics and the dashboard) is not in this version yet`},
-		"later table inline":     {"watch = { listen = ':1' }", `:1:1: watch: table [watch]`},
+		"later table deeper":     {"[memory.x]\nmodel = 'y'", `:1:2: memory: table [memory]`},
+		"later table inline":     {"memory = { listen = ':1' }", `:1:1: memory: table [memory]`},
 		"doubled unit":           {"[resources]\nmemory_max = '4GG'", `:2:1: resources.memory_max: "4GG" is not a size; did you mean "4G"?`},
 		"no size at all":         {"[resources]\nmemory_max = 'lots'", `"lots" is not a size; write memory_max = "4G"`},
 		"decimal comma":          {"[resources]\nmemory_max = '1,5G'", `did you mean "1.5G"?`},

@@ -39,9 +39,11 @@ const (
 	TypePatterns  Type = "list of patterns"
 	TypeArgv      Type = "list of texts"
 	TypePairs     Type = "list of NAME=VALUE"
+	TypeCollector Type = "URL of a collector"
 	TypeAnyURL    Type = "URL, with any path"
 	TypeNearFile  Type = "file, also relative" // to the folder of the file that names it
 	TypeServers   Type = "list of MCP servers"
+	TypeNotify    Type = "off, desktop, URL, or a command as a list or a line"
 )
 
 // ProjectRule says what a project file may do to a key. The file may come with a cloned
@@ -117,6 +119,7 @@ var tables = []struct {
 	{"upstream", "addresses of model providers", upstreamKeys},
 	{"mcp", "MCP servers and what they return", mcpKeys},
 	{"serve", "the daemon", serveKeys},
+	{"watch", "what is kept of runs, and who is told of them", watchKeys},
 }
 
 // keys of all tables.
@@ -291,7 +294,7 @@ var matchKey = &Key{
 // laterTables belong to planes that this version does not have. They are errors, because
 // a table that is read by no code would make its author believe it does something.
 var laterTables = map[string]string{
-	"fleet": "several hosts", "watch": "metrics and the dashboard",
+	"fleet": "several hosts", "memory": "what agents may keep",
 }
 
 // Keys returns the whole schema, in the order of the reference. The last entry, match,

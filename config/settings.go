@@ -127,6 +127,7 @@ type Settings struct {
 	Upstream UpstreamSettings `json:"upstream"`
 	MCP      MCPSettings      `json:"mcp"`
 	Serve    ServeSettings    `json:"serve"`
+	Watch    WatchSettings    `json:"watch"`
 
 	// Warnings say which values of a project file were not taken, and why.
 	Warnings []Problem `json:"warnings,omitempty"`

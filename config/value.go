@@ -82,6 +82,8 @@ func (k *Key) parse(w written, a Alias) (any, error) {
 		return k.parseRatio(w)
 	case TypeURL, TypeAnyURL:
 		return k.parseURL(w)
+	case TypeCollector:
+		return k.parseCollector(w)
 	case TypeAddress:
 		return k.parseAddress(w)
 	case TypeVariable:
@@ -103,6 +105,8 @@ func (k *Key) parse(w written, a Alias) (any, error) {
 			return nil, &misfit{quote(w.text) + " is not an absolute path", "write the whole path, like " + k.example}
 		}
 		return w.text, nil
+	case TypeNotify:
+		return k.parseNotify(w)
 	case TypeNearFile:
 		if !w.isText() || strings.ContainsRune(w.text, 0) || len(w.text) > maxText {
 			return nil, k.wrong(w, "the path of a file", k.example)
@@ -291,6 +295,8 @@ func format(v any) string {
 		return v.String()
 	case []string:
 		return joinMembers(v)
+	case NoticeWay:
+		return v.String()
 	case string:
 		return v
 	}
@@ -360,6 +366,8 @@ func (k *Key) zero() any {
 		return float64(0)
 	case TypeChoices, TypeNames, TypeHosts, TypeNetworks, TypeOrigins, TypePatterns, TypeArgv, TypePairs, TypeServers:
 		return []string(nil)
+	case TypeNotify:
+		return NoticeWay(nil)
 	}
 	return ""
 }

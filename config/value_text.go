@@ -48,7 +48,7 @@ func (k *Key) parseURL(w written) (any, error) {
 		return nil, k.wrong(w, "a URL", k.example)
 	}
 	text := strings.TrimSpace(w.text)
-	if k.Type == TypeURL {
+	if k.Type != TypeAnyURL {
 		text = strings.TrimRight(text, "/")
 	}
 	fix := fmt.Sprintf("write %s = %s", k.Name, k.example)
@@ -58,7 +58,7 @@ func (k *Key) parseURL(w written) (any, error) {
 		return nil, &misfit{quote(w.text) + " is not a URL with http or https and a host", fix}
 	case u.User != nil:
 		return nil, &misfit{"a user name or password does not belong into the URL", "write it without, and name the variable that holds the key in " + k.keyName()}
-	case u.Fragment != "" || u.RawQuery != "" && k.Type == TypeURL:
+	case u.Fragment != "" || u.RawQuery != "" && k.Type != TypeAnyURL:
 		// There may be a key in the query: only what stands before it is repeated.
 		before, _, _ := strings.Cut(strings.Replace(w.text, "#", "?", 1), "?")
 		return nil, &misfit{quote(before) + " has a query or a fragment behind it, which a base URL has not", fix}
@@ -69,6 +69,44 @@ func (k *Key) parseURL(w written) (any, error) {
 		}
 	}
 	return text, nil
+}
+
+// parseCollector reads the address of a collector that takes OTLP over HTTP. Most addresses of one that people have at hand are
+// for gRPC: that is told as such.
+func (k *Key) parseCollector(w written) (any, error) {
+	text := strings.TrimSpace(w.text)
+	if !w.isText() {
+		return nil, k.wrong(w, "a URL", k.example)
+	}
+	if text == "" {
+		return text, nil
+	}
+	scheme, rest, ok := strings.Cut(text, "://")
+	if !ok {
+		scheme, rest = "", text
+	}
+	scheme = strings.ToLower(scheme)
+	host, path, _ := strings.Cut(rest, "/")
+	port := host[strings.LastIndexByte(host, ':')+1:]
+	// With a path somebody has HTTP on that port on purpose.
+	if strings.HasPrefix(scheme, "grpc") || strings.EqualFold(text, "grpc") || scheme == "dns" || port == "4317" && path == "" {
+		if strings.Contains(text, "@") {
+			text = "the address"
+		} else {
+			text = quote(text)
+		}
+		return nil, &misfit{
+			text + " is OTLP over gRPC, which is not spoken here: name the port on which the collector takes http/protobuf, which is 4318 unless somebody changed it",
+			fmt.Sprintf("write %s = %s", k.Name, k.example),
+		}
+	}
+	if strings.HasPrefix(strings.ToLower(text), "http/") {
+		return nil, &misfit{quote(text) + " is the name of a protocol, not an address", fmt.Sprintf("write %s = %s", k.Name, k.example)}
+	}
+	if u, err := url.Parse(text); err == nil && u.User != nil {
+		return nil, &misfit{"a user name or password does not belong into the URL", "send to a collector of your own, which adds it and sends on"}
+	}
+	return k.parseURL(w)
 }
 
 // parseAddress reads host:port, :port for all addresses.
