@@ -2,13 +2,21 @@ package app
 
 import (
 	"context"
+	"io"
+	"time"
 
 	"github.com/plimsoll/plimsoll/app/agents"
 	"github.com/plimsoll/plimsoll/app/daemon"
 	"github.com/plimsoll/plimsoll/app/demo"
 	"github.com/plimsoll/plimsoll/app/mcp"
 	"github.com/plimsoll/plimsoll/app/run"
+	"github.com/plimsoll/plimsoll/app/upgrade"
+	"github.com/plimsoll/plimsoll/app/watch"
 	"github.com/plimsoll/plimsoll/app/window"
+	"github.com/plimsoll/plimsoll/internal/printable"
+	"github.com/plimsoll/plimsoll/internal/systemd"
+	"github.com/plimsoll/plimsoll/journal"
+	"github.com/plimsoll/plimsoll/watch/runs"
 	"github.com/plimsoll/plimsoll/window/models"
 )
 
@@ -44,6 +52,8 @@ type (
 	MCPSize          = mcp.Size
 	ArgoCDOptions    = mcp.ArgoCDOptions
 	ArgoCDTool       = mcp.ArgoCDTool
+	UpgradeOptions   = upgrade.Options
+	UpgradeFound     = upgrade.Found
 	SimulatorOptions = mcp.SimulatorOptions
 	WrapOptions      = mcp.WrapOptions
 	WrapResult       = mcp.WrapResult
@@ -68,6 +78,13 @@ type (
 	ModelList    = window.ModelList
 
 	RefreshedModels = models.Refreshed
+
+	WatchOptions = watch.Options
+
+	RunFilter  = watch.Filter
+	RunEntry   = runs.Entry
+	RunDetails = watch.Details
+	RunRecord  = runs.Run
 
 	DemoOptions = demo.Options
 	DemoReport  = demo.Report
@@ -102,6 +119,11 @@ func (a *App) ArgoCD(ctx context.Context, o ArgoCDOptions) error {
 
 // ArgoCDTools lists the tools of the Argo CD server, by name.
 func ArgoCDTools() ([]ArgoCDTool, error) { return mcp.ArgoCDTools() }
+
+// CheckUpgrade finds out whether a newer release is there. It needs no configuration.
+func CheckUpgrade(ctx context.Context, o UpgradeOptions) (UpgradeFound, error) {
+	return upgrade.Check(ctx, o)
+}
 
 // Wrap rewrites a client's configuration so that its MCP servers stand behind the gateway.
 func (a *App) Wrap(o WrapOptions) (WrapResult, error) { return mcp.Wrap(o) }
@@ -144,9 +166,33 @@ func (a *App) RemoveAgentSession(ctx context.Context, name, session string) erro
 	return agents.RemoveSession(ctx, a.Core, name, session)
 }
 
+// TakeService takes what the service manager gave this process, nil when none started it. A command that serves calls it before
+// anything else: it removes the variables that no child may have, and sets those that credentials take the place of.
+func TakeService() (*systemd.Service, error) { return systemd.Take() }
+
 // Serve is the daemon: the model gateway, the MCP gateway and the agents over A2A, with metrics and
 // health, until ctx ends or a signal asks for the end (SIGINT, SIGTERM; a second one ends at once).
-func (a *App) Serve(ctx context.Context, o ServeOptions) error { return daemon.Run(ctx, a.Core, o) }
+func (a *App) Serve(ctx context.Context, o ServeOptions) error {
+	o.Ledger = a.ledger
+	return daemon.Run(ctx, a.Core, o)
+}
+
+// Watch shows the dashboard, alone, until ctx ends or a signal asks for the end.
+func (a *App) Watch(ctx context.Context, o WatchOptions) error {
+	o.Ledger = a.ledger
+	return watch.Serve(ctx, a.Core, o)
+}
+
+// WatchURL is the address of the dashboard that is there, with its token.
+func (a *App) WatchURL() (string, error) { return watch.URL(a.Core) }
+
+// WriteMetrics writes the metrics of every run of this user as Prometheus reads them.
+func (a *App) WriteMetrics(to io.Writer) error { return watch.WriteMetrics(a.Core, to) }
+
+// WriteMetricsFile writes them into a file that others may read: whole, or not at all.
+func (a *App) WriteMetricsFile(file string) error { return watch.WriteMetricsFile(a.Core, file) }
+
+func (a *App) ledger(ctx context.Context) (any, error) { return a.Slots(ctx, true) }
 
 // Cuts lists what was cut from conversations, the newest first: all, or those whose entry or
 // conversation has an ID that begins with of.
@@ -190,3 +236,29 @@ func SignalOf(err error) int { return demo.SignalOf(err) }
 func (a *App) StressArgoCD(ctx context.Context, o StressOptions) (StressReport, error) {
 	return demo.Stress(ctx, o)
 }
+
+// Runs lists the runs of this user on this host, the newest first.
+func (a *App) Runs(f RunFilter) ([]RunEntry, error) { return watch.List(a.Core, f) }
+
+// RunDetails is one run with all that is kept of it. id is its ID, the beginning of it, or "last". Of a run whose file is gone there is
+// what the list has, with an error.
+func (a *App) RunDetails(id string) (RunDetails, error) { return watch.Show(a.Core, id) }
+
+// ExportRuns gives every run that is meant, whole, the oldest first.
+func (a *App) ExportRuns(f RunFilter, give func(RunDetails) error) error {
+	return watch.Export(a.Core, f, give)
+}
+
+// FollowRun gives what happens in a run until it has ended, or ctx has.
+func (a *App) FollowRun(ctx context.Context, id string, give func(journal.Record) error) (RunDetails, error) {
+	return watch.Follow(ctx, a.Core, id, give)
+}
+
+// RunOutcomes are what a run can come to, and be in.
+func RunOutcomes() []string { return watch.Outcomes() }
+
+// Sparkline draws values, one letter each, against most; 0 means against the largest of them.
+func Sparkline(values []int64, most int64) string { return runs.Sparkline(values, most) }
+
+// Took writes a duration for a person: 0.4 s, 12 s, 3m 20s, 1h 5m.
+func Took(d time.Duration) string { return printable.Duration(d) }

@@ -9,10 +9,13 @@ import (
 	"strings"
 	"time"
 
+	"github.com/plimsoll/plimsoll/app/core"
 	"github.com/plimsoll/plimsoll/app/demo"
+	"github.com/plimsoll/plimsoll/limit"
 	"github.com/plimsoll/plimsoll/process/admission"
 	"github.com/plimsoll/plimsoll/process/guard"
 	"github.com/plimsoll/plimsoll/process/sandbox"
+	"github.com/plimsoll/plimsoll/watch/runs"
 )
 
 // GCOptions are what `plimsoll gc` can be told.
@@ -27,7 +30,7 @@ type GCOptions struct {
 
 // Garbage is one thing that a supervisor which was killed has left behind.
 type Garbage struct {
-	// Kind is "claim", "group", "ledger", "file", "conversation" or "result".
+	// Kind is "claim", "group", "ledger", "file", "run", "conversation" or "result".
 	Kind string `json:"kind"`
 	// Name is the claim's ID, the group's or file's path.
 	Name string `json:"name"`
@@ -59,6 +62,7 @@ func (a *App) GC(ctx context.Context, o GCOptions) (Collection, error) {
 		c.claims(ctx, a),
 		c.temporaries(a),
 		c.demos(),
+		c.runs(a),
 	)
 	return c, err
 }
@@ -229,6 +233,23 @@ func (c *Collection) temporaries(a *App) error {
 		c.remove("file", file, what)
 	}
 	return nil
+}
+
+// runs removes what is kept of runs beyond its bounds, and ends those whose plimsoll was killed.
+func (c *Collection) runs(a *App) error {
+	dir, err := a.Dirs.State()
+	if err != nil {
+		return err
+	}
+	settings, err := a.Config.For("")
+	if err != nil {
+		return err
+	}
+	removed, err := runs.Prune(dir, core.KeepRuns(settings), time.Now(), c.DryRun)
+	for _, r := range removed {
+		c.remove("run", r.ID, fmt.Sprintf("of %s, %s, over the bound of %s", r.Day, limit.Bytes(r.Bytes).Human(), r.Why))
+	}
+	return err
 }
 
 // demoAge is how old the directory of a demo must be, which lasts less than a minute.

@@ -80,7 +80,7 @@ func TestServeAnswersHealthMetricsAndModels(t *testing.T) {
 		t.Errorf("ready file: %q, %v; want %s", text, err, url)
 	}
 	for path, want := range map[string]string{
-		"/healthz": "ok\n", "/readyz": "ready\n", "/": "plimsoll: the window plane is listening\n", "/openai/v1/models": "asked /v1/models with Bearer k",
+		"/healthz": "ok\n", "/readyz": "ready\n", "/openai/v1/models": "asked /v1/models with Bearer k",
 	} {
 		if status, body := get(t, url+path, "Authorization", "Bearer k"); status != 200 || body != want {
 			t.Errorf("%s: %d %q, want %q", path, status, body, want)
@@ -88,6 +88,9 @@ func TestServeAnswersHealthMetricsAndModels(t *testing.T) {
 	}
 	if status, body := get(t, url+"/metrics"); status != 200 || !strings.Contains(body, `plimsoll_window_passed_total{gen_ai_provider_name="openai",reason="path"} 1`) {
 		t.Errorf("metrics: %d\n%s", status, body)
+	}
+	if status, body := get(t, url+"/"); status != 401 || !strings.Contains(body, "plimsoll watch --url") {
+		t.Errorf("the dashboard without its token: %d %q", status, body)
 	}
 	// A page that rebinds its name to this address learns nothing.
 	if status, _ := get(t, url+"/metrics", "Host", "evil.example"); status != 421 {

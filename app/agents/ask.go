@@ -9,6 +9,7 @@ import (
 	"github.com/plimsoll/plimsoll/agent"
 	"github.com/plimsoll/plimsoll/app/core"
 	"github.com/plimsoll/plimsoll/app/mcp"
+	"github.com/plimsoll/plimsoll/watch/runs"
 )
 
 // Event is one thing that happened while an agent worked.
@@ -90,7 +91,7 @@ func Ask(ctx context.Context, app *core.Core, o AskOptions) (AskReport, error) {
 	ctx, stop := core.Interruptible(ctx, 0)
 	defer stop()
 	o.forgets = o.Session == ""
-	c, err := openChat(ctx, app, o.AgentOptions, o.MaxSteps)
+	c, err := openChat(ctx, app, o.AgentOptions, o.MaxSteps, runs.KindAsk)
 	if err != nil {
 		return AskReport{}, err
 	}

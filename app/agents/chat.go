@@ -18,6 +18,7 @@ import (
 	"github.com/plimsoll/plimsoll/journal"
 	"github.com/plimsoll/plimsoll/limit"
 	"github.com/plimsoll/plimsoll/tools/gateway"
+	"github.com/plimsoll/plimsoll/watch/runs"
 )
 
 // ChatOptions are what `plimsoll chat` can be told beside the configuration.
@@ -51,6 +52,8 @@ type Chat struct {
 	opened *openedAgent
 	large  *mcp.LargeResults
 	prices config.ModelPrices
+	record *core.RunRecord
+	failed error // why the last question has no answer
 	// private names the conversation of a chat that is not kept.
 	private string
 	said    transcript
@@ -62,7 +65,11 @@ func OpenChat(ctx context.Context, app *core.Core, o ChatOptions) (opened *Chat,
 	if o.Private && (o.Session != "" || o.Existing) {
 		return nil, errors.New("--private keeps nothing, so there is no session to go on with: leave out --session and --continue")
 	}
-	c, err := openChat(ctx, app, o.AgentOptions, o.MaxSteps)
+	kind := runs.KindChat
+	if o.Private {
+		kind = ""
+	}
+	c, err := openChat(ctx, app, o.AgentOptions, o.MaxSteps, kind)
 	if err != nil {
 		return nil, err
 	}
@@ -100,8 +107,8 @@ func newSession() string {
 	return time.Now().Format("2006-01-02-1504") + "-" + hex.EncodeToString(b[:])
 }
 
-// openChat opens an agent with all that it is wired to.
-func openChat(ctx context.Context, app *core.Core, o AgentOptions, maxSteps int) (_ *Chat, err error) {
+// openChat opens an agent with all that it is wired to. What happens is kept as a run of a kind, or not, with "".
+func openChat(ctx context.Context, app *core.Core, o AgentOptions, maxSteps int, kind string) (_ *Chat, err error) {
 	settings, err := app.Config.For("")
 	if err != nil {
 		return nil, err
@@ -114,7 +121,15 @@ func openChat(ctx context.Context, app *core.Core, o AgentOptions, maxSteps int)
 		configured.MaxSteps = maxSteps
 	}
 	c := &Chat{app: app, large: &mcp.LargeResults{Tell: app.Warn}}
-	if c.plane, err = mcp.Open(app, settings, mcp.PlaneOptions{Observers: []journal.Observer{c.large}}); err != nil {
+	if kind != "" {
+		c.record = app.KeepRun(settings, kind, journal.Report{Tool: kind, Variant: configured.Name})
+	}
+	defer func() {
+		if err != nil {
+			c.record.End(err)
+		}
+	}()
+	if c.plane, err = mcp.Open(app, settings, mcp.PlaneOptions{Observers: append(c.record.Observers(), c.large)}); err != nil {
 		return nil, err
 	}
 	c.plane.Hidden = append(c.plane.Hidden, SecretVariables(settings, []config.Agent{configured})...)
@@ -130,7 +145,11 @@ func openChat(ctx context.Context, app *core.Core, o AgentOptions, maxSteps int)
 }
 
 // Close ends what the chat has opened.
-func (c *Chat) Close() error { return errors.Join(c.opened.Close(), c.plane.Close()) }
+func (c *Chat) Close() error {
+	err := errors.Join(c.opened.Close(), c.plane.Close())
+	c.record.End(c.failed)
+	return err
+}
 
 // Ask asks the next question of the conversation. The error is of what kept it from being asked; how it ended is in the report. events
 // hears what happens, in order; it may be nil.
@@ -196,10 +215,14 @@ func (c *Chat) ask(ctx context.Context, q agent.Query) (AskReport, error) {
 		return r, fmt.Errorf("--continue --session %s: %w; leave out --continue to begin it", printable.Text(q.Session), err)
 	}
 	if err != nil {
+		c.failed = err
 		return r, err
 	}
 	if r.Err != nil {
 		r.Error = r.Err.Error()
+	}
+	if c.failed = nil; !r.Answered() {
+		c.failed = errors.New(string(r.Outcome))
 	}
 	if e, ok := errors.AsType[*core.Interrupted](context.Cause(ctx)); ok {
 		r.signal, r.Detail, r.Error = e.Signal, "interrupted", ""

@@ -23,9 +23,11 @@ import (
 	"github.com/plimsoll/plimsoll/app/mcp"
 	"github.com/plimsoll/plimsoll/config"
 	"github.com/plimsoll/plimsoll/internal/printable"
+	"github.com/plimsoll/plimsoll/internal/systemd"
 	"github.com/plimsoll/plimsoll/journal"
 	"github.com/plimsoll/plimsoll/tools/gateway"
 	"github.com/plimsoll/plimsoll/watch/metrics"
+	"github.com/plimsoll/plimsoll/watch/runs"
 	"github.com/plimsoll/plimsoll/window/proxy"
 )
 
@@ -37,6 +39,8 @@ type ServeOptions struct {
 	// Listen is the address; "" is that of [serve].
 	Listen    string
 	ReadyFile string
+	// Service is what the service manager gave; nil is none.
+	Service *systemd.Service
 	// Events takes one JSON object a line for every event; nil writes none.
 	Events io.Writer
 }
@@ -315,7 +319,7 @@ func Serve(ctx context.Context, app *core.Core, o ServeOptions) (err error) {
 	}
 	ctx, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	meters, err := metrics.New()
+	meters, err := metrics.New(metrics.FromEnvironment(os.Getenv))
 	if err != nil {
 		return fmt.Errorf("make the metrics: %w", err)
 	}
@@ -325,6 +329,9 @@ func Serve(ctx context.Context, app *core.Core, o ServeOptions) (err error) {
 		defer func() { err = errors.Join(err, log.Close()) }()
 		observers = append(observers, log)
 	}
+	record := app.KeepRun(settings, runs.KindServe, journal.Report{Tool: "serve", Variant: "agents"})
+	defer func() { record.End(err) }()
+	observers = append(observers, record.Observers()...)
 	plane, err := mcp.Open(app, settings, mcp.PlaneOptions{Observers: observers})
 	if err != nil {
 		return err
@@ -351,7 +358,7 @@ func Serve(ctx context.Context, app *core.Core, o ServeOptions) (err error) {
 	ready := make(chan struct{})
 	return listen.Until(ctx, listen.Options{
 		Serve: settings.Serve, Door: door, Handler: listen.Handler(door, ready, meters.Handler(), door.Protect(d)),
-		Taking: ready, ReadyFile: o.ReadyFile,
+		Taking: ready, ReadyFile: o.ReadyFile, Service: o.Service, Warn: app.Warn,
 		Ready: func(url string) {
 			if !o.Quiet {
 				fmt.Fprintf(o.Stderr, "plimsoll: serving on %s\n", url)

@@ -14,9 +14,12 @@ import (
 	"github.com/plimsoll/plimsoll/app/core"
 	"github.com/plimsoll/plimsoll/app/listen"
 	"github.com/plimsoll/plimsoll/app/mcp"
+	"github.com/plimsoll/plimsoll/app/watch"
 	"github.com/plimsoll/plimsoll/app/window"
+	"github.com/plimsoll/plimsoll/internal/systemd"
 	"github.com/plimsoll/plimsoll/journal"
 	"github.com/plimsoll/plimsoll/watch/metrics"
+	"github.com/plimsoll/plimsoll/watch/runs"
 	"github.com/plimsoll/plimsoll/window/proxy"
 )
 
@@ -35,6 +38,10 @@ type Options struct {
 	Quiet bool
 	// Version of this program, which clients of its own MCP servers are told.
 	Version string
+	// Service is what the service manager gave; nil is none.
+	Service *systemd.Service
+	// Ledger gives the dashboard who holds memory; nil leaves that page out.
+	Ledger watch.Ledger
 }
 
 // Run is the daemon: the model gateway, the MCP gateway and the agents over A2A, with metrics and
@@ -47,8 +54,16 @@ func Run(ctx context.Context, app *core.Core, o Options) (err error) {
 	ctx, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
 	defer stop()
 
-	meters, err := metrics.New()
+	meters, err := metrics.New(metrics.FromEnvironment(os.Getenv))
 	if err != nil {
+		return fmt.Errorf("make the metrics: %w", err)
+	}
+	all, err := watch.Metrics(app)
+	if err != nil {
+		return err
+	}
+	defer all.Close()
+	if err := meters.Add(all); err != nil {
 		return fmt.Errorf("make the metrics: %w", err)
 	}
 	observers := []journal.Observer{meters}
@@ -65,6 +80,17 @@ func Run(ctx context.Context, app *core.Core, o Options) (err error) {
 		}()
 		observers = append(observers, log)
 	}
+	// It ends after the record, whose last lines it sends too.
+	sender := watch.SendTraces(app, settings, o.Version)
+	defer func() {
+		if err := sender.Close(); err != nil {
+			app.Warn(err.Error())
+		}
+	}()
+	watch.ShowTraces(all, sender)
+	record := app.KeepRun(settings, runs.KindServe, journal.Report{Tool: "serve"})
+	defer func() { record.End(err) }()
+	observers = append(observers, record.Observers()...)
 	accounts, closeAccounts := mcp.Observers(app)
 	defer closeAccounts()
 	events := journal.New(journal.Options{Observers: append(observers, accounts...)})
@@ -95,6 +121,21 @@ func Run(ctx context.Context, app *core.Core, o Options) (err error) {
 		parts = append(parts, servers.Routes)
 		defer func() { err = errors.Join(err, servers.Close()) }()
 	}
+	board, err := watch.NewDashboard(app, settings, token, o.Version, o.Ledger)
+	if err != nil {
+		return err
+	}
+	parts = append(parts, board)
+	gone := func() {}
+	defer func() { gone() }()
+	quiet := func() {}
+	if len(settings.Watch.Notify) > 0 {
+		if quiet, err = watch.Notify(ctx, app, settings.Watch.Notify); err != nil { // requests are worth more than notices
+			app.Warn("no notices of runs are given: " + err.Error())
+			quiet = func() {}
+		}
+	}
+	defer func() { quiet() }()
 	agents, err := agents.OpenDaemon(ctx, app, settings, events, servers, token, o.Version)
 	if err != nil {
 		return err
@@ -106,8 +147,9 @@ func Run(ctx context.Context, app *core.Core, o Options) (err error) {
 	ready := make(chan struct{})
 	return listen.Until(ctx, listen.Options{
 		Serve: settings.Serve, Door: plane.Proxy, Handler: listen.Handler(plane.Proxy, ready, meters.Handler(), plane.Proxy, parts...),
-		Taking: ready, ReadyFile: o.ReadyFile,
+		Taking: ready, ReadyFile: o.ReadyFile, Service: o.Service, Warn: app.Warn,
 		Ready: func(url string) {
+			gone = board.Announce("serve", url)
 			if o.Ready != nil {
 				o.Ready(url)
 			}
@@ -115,6 +157,7 @@ func Run(ctx context.Context, app *core.Core, o Options) (err error) {
 				return
 			}
 			sayWhere(o.Stderr, url, plane)
+			fmt.Fprintf(o.Stderr, "  %s/  the dashboard; plimsoll watch --url prints the address with its token\n", url)
 			servers.Say(o.Stderr, url)
 			agents.Say(o.Stderr, url)
 		},
@@ -124,7 +167,7 @@ func Run(ctx context.Context, app *core.Core, o Options) (err error) {
 				fmt.Fprintf(o.Stderr, "plimsoll: ending, requests under way have %s\n", listen.Drain)
 			}
 			// Tasks end before the tools that they use.
-			for _, end := range []func() error{func() error { return agents.End(ctx) }, servers.End} {
+			for _, end := range []func() error{board.Close, func() error { return agents.End(ctx) }, servers.End} {
 				if err := end(); err != nil {
 					app.Warn(err.Error())
 				}

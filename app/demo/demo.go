@@ -24,6 +24,9 @@ type Options struct {
 	Colour bool
 	// Each hears of every scene when it is over; nil does not.
 	Each func(Scene)
+	// Stay is called after the report; then the dashboard shows what happened, at the address that it is given, until ctx ends or
+	// somebody asks for the end. nil does not stay.
+	Stay func(r Report, address string)
 }
 
 // Scene is what came of one scene.
@@ -67,10 +70,10 @@ const (
 // Play plays the main job on stand-ins: a simulated Argo CD, a model that is none, and the
 // Argo CD agent under a real run, whose report showRun writes. The error is of what kept it from being played.
 func Play(ctx context.Context, o Options, showRun func(w io.Writer, colour bool, r journal.Report)) (_ Report, err error) {
-	ctx, cancel := context.WithTimeout(ctx, maxTime)
-	defer cancel()
-	ctx, stop := core.Interruptible(ctx, 0)
+	whole, stop := core.Interruptible(ctx, 0)
 	defer stop()
+	ctx, cancel := context.WithTimeout(whole, maxTime)
+	defer cancel()
 	view := &view{w: o.Out, colour: o.Colour, showRun: showRun}
 	var report Report
 	stage, err := openStage(ctx, o, view)
@@ -83,6 +86,7 @@ func Play(ctx context.Context, o Options, showRun func(w io.Writer, colour bool,
 			_, e := stage.Close()
 			err = errors.Join(err, e)
 		}
+		err = errors.Join(err, stage.clear())
 	}()
 	view.opening(stage)
 	for i, scene := range scripts {
@@ -109,7 +113,11 @@ func Play(ctx context.Context, o Options, showRun func(w io.Writer, colour bool,
 		return report, err
 	}
 	view.report(report.Run)
-	return report, nil
+	if o.Stay != nil {
+		cancel() // what is limited is the play
+		err = stage.show(whole, func(address string) { o.Stay(report, address) })
+	}
+	return report, err
 }
 
 // interruptedOr is err, unless somebody has ended the demo or its time is over.

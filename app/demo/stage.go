@@ -29,6 +29,7 @@ import (
 // run of its own.
 type stage struct {
 	dir     string
+	environ []string        // of what it starts
 	sim     *mcp.Simulation // nil with a real Argo CD
 	stand   *standin.Server
 	sent    *atomic.Int64 // bytes that the simulated Argo CD has sent
@@ -59,7 +60,7 @@ func openStage(ctx context.Context, o Options, view *view) (_ *stage, err error)
 	defer func() {
 		if err != nil {
 			_, e := s.Close()
-			err = errors.Join(err, e)
+			err = errors.Join(err, e, s.clear())
 		}
 	}()
 	if s.dir, err = os.MkdirTemp("", Prefix); err != nil {
@@ -97,6 +98,7 @@ func openStage(ctx context.Context, o Options, view *view) (_ *stage, err error)
 		return nil, err
 	}
 	environ = append(environ, "PLIMSOLL_CONFIG="+file, "PLIMSOLL_STATE_DIR="+filepath.Join(s.dir, "state"), "PLIMSOLL_CACHE_DIR="+filepath.Join(s.dir, "cache"))
+	s.environ = environ
 	if err := s.start(ctx, o.Model, environ); err != nil {
 		return nil, err
 	}
@@ -188,10 +190,15 @@ func (s *stage) Close() (report journal.Report, err error) {
 	if s.sim != nil {
 		err = errors.Join(err, s.sim.Close())
 	}
-	if s.dir != "" {
-		err = errors.Join(err, os.RemoveAll(s.dir))
-	}
 	return report, err
+}
+
+// clear removes all that the demo has written.
+func (s *stage) clear() error {
+	if s.dir == "" {
+		return nil
+	}
+	return os.RemoveAll(s.dir)
 }
 
 // withoutReal leaves out what names real servers and keys, and the configuration of others.

@@ -16,6 +16,38 @@ type Part interface {
 	Takes(path string) bool
 }
 
+// TokenPart is a part that looks for its token itself: the checks of Host, Origin and the peer stand before it, that of the token
+// does not.
+type TokenPart interface {
+	Part
+	OwnToken()
+}
+
+// guard puts the checks of door before a part.
+func guard(door *proxy.Proxy, p Part) http.Handler {
+	if _, own := p.(TokenPart); own {
+		return door.Guard(p)
+	}
+	return door.Protect(p)
+}
+
+// Guarded is parts behind the checks of door, and rest for all else.
+func Guarded(door *proxy.Proxy, rest http.Handler, parts ...Part) http.Handler {
+	protected := make([]http.Handler, len(parts))
+	for i, p := range parts {
+		protected[i] = guard(door, p)
+	}
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		for i, p := range parts {
+			if p.Takes(r.URL.Path) {
+				protected[i].ServeHTTP(w, r)
+				return
+			}
+		}
+		rest.ServeHTTP(w, r)
+	})
+}
+
 // Handler is a daemon's: health for whoever asks, metrics and parts behind the checks of door, all
 // else for rest, which has its own. Readiness is told once ready is closed.
 func Handler(door *proxy.Proxy, ready <-chan struct{}, metrics http.Handler, rest http.Handler, parts ...Part) http.Handler {
@@ -38,10 +70,7 @@ func Handler(door *proxy.Proxy, ready <-chan struct{}, metrics http.Handler, res
 	})
 	scrape := door.Protect(metrics)
 	mux.Handle("GET /metrics", scrape)
-	protected := make([]http.Handler, len(parts))
-	for i, p := range parts {
-		protected[i] = door.Protect(p)
-	}
+	others := Guarded(door, rest, parts...) // not through the mux: it would clean paths that belong to a provider
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		switch {
 		case r.URL.Path == "/healthz", r.URL.Path == "/readyz", r.URL.Path == "/metrics":
@@ -51,14 +80,7 @@ func Handler(door *proxy.Proxy, ready <-chan struct{}, metrics http.Handler, res
 			scrape.ServeHTTP(w, r)
 			return
 		}
-		for i, p := range parts {
-			if p.Takes(r.URL.Path) {
-				protected[i].ServeHTTP(w, r)
-				return
-			}
-		}
-		// Not through the mux: it would clean paths that belong to a provider.
-		rest.ServeHTTP(w, r)
+		others.ServeHTTP(w, r)
 	})
 }
 

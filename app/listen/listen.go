@@ -8,9 +8,11 @@ import (
 	"net"
 	"net/http"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/plimsoll/plimsoll/config"
+	"github.com/plimsoll/plimsoll/internal/systemd"
 	"github.com/plimsoll/plimsoll/window/proxy"
 )
 
@@ -29,6 +31,11 @@ type Options struct {
 	// ReadyFile takes the URL then, with Path behind it; "" writes none. Ready hears the URL.
 	ReadyFile, Path string
 	Ready           func(url string)
+	// Service is told when requests are taken, whether the listener answers, and when the end begins. The socket that it was
+	// passed is used in place of Serve.Listen, and by the same rules. Nil is without a service manager.
+	Service *systemd.Service
+	// Warn hears what it could not be told.
+	Warn func(text string)
 	// End ends the streams that clients hold open, once ctx has ended: they would keep the listener from ending.
 	End func() error
 }
@@ -40,7 +47,14 @@ func Until(ctx context.Context, o Options) error {
 	if err != nil {
 		return err
 	}
-	server, err := o.Door.Listen(proxy.ListenOptions{Addr: o.Serve.Listen, TLS: secure, Handler: o.Handler})
+	passed, err := o.Service.Listener()
+	if err != nil {
+		return err
+	}
+	if passed != nil {
+		o.Serve.Listen = passed.Addr().String()
+	}
+	server, err := o.Door.Listen(proxy.ListenOptions{Addr: o.Serve.Listen, Listener: passed, TLS: secure, Handler: o.Handler})
 	if err != nil {
 		return withNextStep(o.Serve, err)
 	}
@@ -53,11 +67,18 @@ func Until(ctx context.Context, o Options) error {
 	}
 	defer remove()
 	o.Ready(server.URL())
+	o.tell(o.Service.Ready("serving on " + server.URL()))
+	watched, unwatch := context.WithCancel(ctx)
+	var watching sync.WaitGroup
+	watching.Go(func() { o.Service.Watch(watched, answers(server.Addr(), secure != nil), o.Warn) })
+	defer watching.Wait()
+	defer unwatch()
 	select {
 	case <-ctx.Done():
 	case <-server.Done():
 		return fmt.Errorf("the listener of %s ended: %w", o.Serve.Listen, server.Err())
 	}
+	o.tell(o.Service.Stopping(fmt.Sprintf("ending, requests under way have %s", Drain)))
 	err = o.End()
 	last, cancel := context.WithTimeout(context.WithoutCancel(ctx), Drain)
 	defer cancel()
@@ -65,6 +86,13 @@ func Until(ctx context.Context, o Options) error {
 		err = errors.Join(err, e)
 	}
 	return err
+}
+
+// tell warns of what the service manager was not told: serving goes on without it.
+func (o *Options) tell(err error) {
+	if err != nil {
+		o.Warn(err.Error())
+	}
 }
 
 // Door makes the checks for what is no model gateway.

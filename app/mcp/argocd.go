@@ -60,6 +60,7 @@ func ServeArgoCD(ctx context.Context, app *core.Core, o ArgoCDOptions) error {
 	if os.Getenv("GOMEMLIMIT") == "" {
 		debug.SetMemoryLimit(int64(argocdMemory))
 	}
+	o.Name = ArgoCDName
 	return withPlane(ctx, app, o.MCPOptions, func(ctx context.Context, plane *Plane) (config.MCPServer, *gateway.Server, error) {
 		clients, err := ArgoCDClients(ctx, app, plane, o)
 		if err != nil {

@@ -24,6 +24,7 @@ import (
 	"github.com/plimsoll/plimsoll/tools/gateway"
 	mcpserver "github.com/plimsoll/plimsoll/tools/mcp/server"
 	"github.com/plimsoll/plimsoll/tools/wrap"
+	"github.com/plimsoll/plimsoll/watch/runs"
 	"github.com/plimsoll/plimsoll/window/proxy"
 )
 
@@ -69,6 +70,7 @@ func Serve(ctx context.Context, app *core.Core, o MCPOptions) (err error) {
 			return err
 		}
 	}
+	o.Name = server.Name
 	return withPlane(ctx, app, o, func(_ context.Context, plane *Plane) (config.MCPServer, *gateway.Server, error) {
 		g, err := plane.Gateway(server, o.Stderr)
 		return server, g, err
@@ -93,7 +95,9 @@ func withPlane(ctx context.Context, app *core.Core, o MCPOptions, open func(cont
 	if o.Listen == "" && !o.Quiet { // over HTTP the events and metrics tell
 		observers = append(observers, &LargeResults{Tell: func(line string) { fmt.Fprintln(o.Stderr, "plimsoll: "+line) }})
 	}
-	plane, err := Open(app, settings, PlaneOptions{Observers: observers})
+	record := app.KeepRun(settings, runs.KindGateway, journal.Report{Tool: "mcp:" + o.Name, Command: o.Command})
+	defer func() { record.End(err) }()
+	plane, err := Open(app, settings, PlaneOptions{Observers: append(observers, record.Observers()...)})
 	if err != nil {
 		return err
 	}

@@ -14,6 +14,7 @@ import (
 	"github.com/plimsoll/plimsoll/process/headroom"
 	"github.com/plimsoll/plimsoll/process/sandbox"
 	"github.com/plimsoll/plimsoll/process/usage"
+	"github.com/plimsoll/plimsoll/watch/runs"
 )
 
 // decision is what is decided about a run before it starts: what it is, what it will need, and what it may use. [Decision]
@@ -94,6 +95,16 @@ func (p *decision) report(command []string) journal.Report {
 		Estimate:    journal.Estimate{Bytes: int64(p.Estimate.Bytes), Source: p.Estimate.Source, Samples: p.Estimate.Samples},
 		Enforcement: journal.Enforcement{Memory: string(sandbox.ByNobody), Swap: string(sandbox.ByNobody), Pids: string(sandbox.ByNobody), CPU: string(sandbox.ByNobody), CPUs: string(sandbox.ByNobody)},
 	}
+}
+
+// basis is what the decision rests on.
+func (p *decision) basis() runs.Decision {
+	d := runs.Decision{MinFreeBytes: int64(p.MinFree), LimitNote: p.LimitNote}
+	if p.ReadingErr == nil {
+		room := p.Reading.Available(p.Settings.CountSwap)
+		d.AvailableBytes, d.BoundBy = int64(room.Physical+room.Swap), room.BoundBy
+	}
+	return d
 }
 
 // findCommand finds the executable as a shell does. The error is a *sandbox.ExecError.

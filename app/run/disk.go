@@ -3,6 +3,7 @@ package run
 import (
 	"fmt"
 	"os"
+	"sync"
 	"time"
 
 	"github.com/plimsoll/plimsoll/config"
@@ -33,14 +34,41 @@ func (x *process) withDisk(run *sandbox.Run) (stop func()) {
 	if dir, err := os.Getwd(); err == nil {
 		dirs = append(dirs, dir)
 	}
-	return disk.Start(disk.Options{
+	used := writeUse{note: func(u int64) { x.report.journal.Append(journal.LimitUsed{Name: disk.WriteMax, Used: u}) }}
+	end := disk.Start(disk.Options{
 		Lines: lines, Dirs: dirs, Run: writingRun{run, x.decision.Settings.Grace}, Note: x.noteDisk,
-		Used: func(growth, _ limit.Bytes) {
-			if growth > 0 {
-				x.report.journal.Append(journal.LimitUsed{Name: disk.WriteMax, Used: int64(growth)})
-			}
-		},
+		Used: func(growth, _ limit.Bytes) { used.take(int64(growth)) },
 	})
+	return func() {
+		end()
+		used.end()
+	}
+}
+
+// writeUse notes what a run has written when it is notably more than what was noted last, and at the end exactly: the watch looks
+// several times a second.
+type writeUse struct {
+	note        func(int64)
+	mu          sync.Mutex
+	most, noted int64
+}
+
+func (u *writeUse) take(growth int64) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	if u.most = max(u.most, growth); u.most-u.noted > u.noted/16+int64(limit.MiB) {
+		u.noted = u.most
+		u.note(u.most)
+	}
+}
+
+func (u *writeUse) end() {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	if u.most > u.noted {
+		u.noted = u.most
+		u.note(u.most)
+	}
 }
 
 // noteDisk writes an event down, and tells a person in one line.

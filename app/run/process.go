@@ -16,6 +16,7 @@ import (
 	"github.com/plimsoll/plimsoll/process/headroom"
 	"github.com/plimsoll/plimsoll/process/sandbox"
 	"github.com/plimsoll/plimsoll/process/usage"
+	"github.com/plimsoll/plimsoll/watch/runs"
 )
 
 // process is the command of one run from its admission to its end, with what lives beside it: the claim, the proxy, the
@@ -51,7 +52,7 @@ func (x *process) cleanUp() {
 func (x *process) request() admission.Request {
 	d := x.decision
 	ask := d.Ask(d.Settings)
-	ask.ID, ask.Tool, ask.Variant, ask.Project = admission.NewID(), d.Tool, d.Variant, d.Project.Name
+	ask.ID, ask.Tool, ask.Variant, ask.Project = x.report.id, d.Tool, d.Variant, d.Project.Name
 	ask.Parent, ask.Force = os.Getenv(sandbox.CookieName), x.opts.Force
 	ask.Headroom = func() (headroom.Reading, error) { return headroom.Read(headroom.Source{}) }
 	ask.Progress = func(p admission.Progress) {
@@ -83,6 +84,8 @@ func (x *process) admit(ctx context.Context) error {
 	x.nested = nested // a cookie of a run that is over forbids nothing
 	x.report.journal.Append(journal.Admitted{
 		ReservationBytes: int64(x.decision.Reservation), Forced: claim.Forced(), Nested: nested, Waited: claim.Waited(),
+		AvailableBytes: int64(claim.Terms().Available()), ClaimedBytes: int64(claim.Terms().Claimed), MinFreeBytes: int64(claim.Terms().Reserve),
+		ToolRuns: claim.Terms().Tool, ToolSlots: claim.Terms().ToolSlots, Runs: claim.Terms().Total, Slots: claim.Terms().TotalSlots,
 	})
 	if claim.Forced() {
 		x.report.warn("forced", "started by --force although it should not have been:\n"+claim.Terms().String())
@@ -181,8 +184,8 @@ func (x *process) execute(ctx, starting context.Context) error {
 	if x.claim != nil {
 		x.notes.watchedAs(x.pressureMode(terminal))
 		spec.Remember = func(r sandbox.Remains) error { return x.notes.remember(x.claim, r) }
-		spec.Observe = func(s sandbox.Sample) { _ = x.claim.Observe(s.Working) }
 	}
+	spec.Observe = observer(x.claim, x.report.store)
 	var run *sandbox.Run
 	started := make(chan struct{})
 	spec.OnStop = func(int) {
@@ -250,7 +253,22 @@ func (x *process) id() string {
 	if x.claim != nil {
 		return x.claim.ID()
 	}
-	return admission.NewID()
+	return x.report.id
+}
+
+// observer takes what the run uses: others count with it, and it is kept. Both may be nil.
+func observer(claim *admission.Claim, store *runs.Writer) func(sandbox.Sample) {
+	if claim == nil && store == nil {
+		return nil
+	}
+	return func(s sandbox.Sample) {
+		if claim != nil {
+			_ = claim.Observe(s.Working)
+		}
+		if store != nil {
+			store.Sample(runs.Sample{Working: int64(s.Working), Charged: int64(s.Charged), CPUMS: s.CPU.Milliseconds(), Processes: s.Processes})
+		}
+	}
 }
 
 func (x *process) leftRunning() bool {

@@ -17,6 +17,7 @@ import (
 	"github.com/plimsoll/plimsoll/journal"
 	"github.com/plimsoll/plimsoll/process/admission"
 	"github.com/plimsoll/plimsoll/process/sandbox"
+	"github.com/plimsoll/plimsoll/watch/runs"
 )
 
 // report is what is said and kept of one run: warnings as they come, the journal, and at the end how it went. It begins
@@ -27,16 +28,31 @@ type report struct {
 	early    []journal.Warned // before there is a journal
 	journal  *journal.Journal // nil before begin
 	reporter *journal.Reporter
+	store    *runs.Writer // nil when nothing is kept of the run
+	notices  *core.OwnNotices
+	id       string // of the run
 	outcome  journal.Outcome
 	status   Status
 }
 
-func newReport(o *Options) *report { return &report{opts: o, say: newSpeaker(o)} }
+func newReport(o *Options) *report {
+	return &report{opts: o, say: newSpeaker(o), id: admission.NewID()}
+}
 
-// begin opens the journal with what is known before the run.
-func (r *report) begin(start journal.Report) {
+// begin opens the journal with what is known before the run, and the file that keeps it. A dry run leaves none.
+func (r *report) begin(c *core.Core, start journal.Report, decided runs.Decision) {
 	r.reporter = journal.NewReporter(start)
-	r.journal = journal.New(journal.Options{Observers: []journal.Observer{r.reporter}})
+	observers := []journal.Observer{r.reporter}
+	if settings, err := c.Config.For(""); err == nil && !r.opts.DryRun {
+		h := runs.Header{ID: r.id, Kind: runs.KindRun, Parent: core.InsideRun(), Decision: decided, Report: start}
+		r.notices = core.NotifyOf(settings, &h, r.say.warn)
+		observers = append(observers, r.notices.Observers()...)
+		if o, ok := c.RunStore(settings); ok {
+			r.store = runs.Begin(o, h)
+			observers = append(observers, r.store)
+		}
+	}
+	r.journal = journal.New(journal.Options{Observers: observers})
 	for _, w := range r.early {
 		r.journal.Append(w)
 	}
@@ -101,8 +117,20 @@ func (r *report) fail(err error) Status {
 			r.journal.Append(journal.RunEnded{ExitCode: r.status.Code, Signal: sandbox.SignalName(signal), Outcome: r.outcome})
 		}
 		r.write()
+		r.close()
 	}
 	return r.status
+}
+
+// close ends the file that keeps the run.
+func (r *report) close() {
+	if r.store == nil {
+		return
+	}
+	if err := r.store.End(r.reporter.Report()); err != nil {
+		r.say.warn(err.Error())
+	}
+	r.store = nil
 }
 
 // end takes in how the command ended.
@@ -120,12 +148,13 @@ func (r *report) end(result *sandbox.Result) {
 // finish writes and shows the report. used is the processor time of the run.
 func (r *report) finish(d *decision, used time.Duration) {
 	r.write()
+	r.close()
 	all := r.reporter.Report()
 	if r.opts.StderrIsTerminal && !r.opts.Quiet {
 		r.say.report(all, d, used)
 		return
 	}
-	if next := advice(all, d); len(next) > 0 {
+	if next := Advice(all); len(next) > 0 {
 		r.say.warn(inOneLine(all, next[0]))
 	}
 }

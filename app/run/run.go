@@ -13,6 +13,7 @@ import (
 	"github.com/plimsoll/plimsoll/journal"
 	"github.com/plimsoll/plimsoll/process/sandbox"
 	"github.com/plimsoll/plimsoll/process/usage"
+	"github.com/plimsoll/plimsoll/watch/runs"
 )
 
 // Options are what `plimsoll run` can be told beside the configuration.
@@ -57,6 +58,7 @@ type app struct{ *core.Core }
 func Run(ctx context.Context, c *core.Core, o Options) Status {
 	a := &app{c}
 	r := newReport(&o)
+	defer func() { r.notices.Close() }() // last: nobody waits for the memory meanwhile
 	starting, started := core.Interruptible(ctx, giveUp)
 	defer started()
 	d, history, err := a.decideRun(&o, r)
@@ -107,10 +109,10 @@ func (a *app) decideRun(o *Options, r *report) (*decision, *usage.History, error
 	own := &app{a.Telling(func(text string) { r.warn("history", text) })} // an App may be used by several at once
 	d, err := own.decide(o, history)
 	if err != nil {
-		r.begin(journal.Report{Tool: config.Tool(o.Command).Tool, Project: config.ProjectOf("").Name, Command: o.Command})
+		r.begin(a.Core, journal.Report{Tool: config.Tool(o.Command).Tool, Project: config.ProjectOf("").Name, Command: o.Command}, runs.Decision{})
 		return nil, nil, err
 	}
-	r.begin(d.report(o.Command))
+	r.begin(a.Core, d.report(o.Command), d.basis())
 	for _, p := range append(a.Config.Warnings, d.Settings.Warnings...) {
 		r.warn("config", p.String())
 	}

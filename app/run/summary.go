@@ -40,7 +40,7 @@ func (s *speaker) report(r journal.Report, p *decision, cpu time.Duration) {
 	if row := leftoverRow(r); row != "" {
 		rows = append(rows, [2]string{"left over", row})
 	}
-	for _, text := range advice(r, p) {
+	for _, text := range Advice(r) {
 		rows = append(rows, [2]string{"next", text})
 	}
 	var b strings.Builder
@@ -205,8 +205,8 @@ func leftoverRow(r journal.Report) string {
 	return fmt.Sprintf("%d: %s", len(r.Leftovers), strings.Join(names, ", "))
 }
 
-// advice is what to do when something was killed.
-func advice(r journal.Report, p *decision) []string {
+// Advice is what to do when something was killed, for the user of the run.
+func Advice(r journal.Report) []string {
 	var list []string
 	more := limit.Bytes(r.LimitBytes) * 3 / 2
 	more -= more % (256 * limit.MiB)
@@ -219,7 +219,7 @@ func advice(r journal.Report, p *decision) []string {
 		// Not the run's own limit: a higher one would make it worse.
 		list = append(list, fmt.Sprintf("systemd-oomd ended it because the machine was short of memory, at a limit of %s; run fewer at once (max_concurrent), "+
 			"set a lower --memory-max or add swap; what it saw: journalctl -u systemd-oomd", limit.Bytes(r.LimitBytes).Human()))
-	case r.Outcome == journal.OutcomeOOM && startUp && p.Estimate.Samples == 0:
+	case r.Outcome == journal.OutcomeOOM && startUp && r.Estimate.Samples == 0:
 		list = append(list, fmt.Sprintf("it ran out of memory while starting: %s is less than %s needs to start; try --memory-max %s",
 			limit.Bytes(r.LimitBytes), r.Tool, max(more, limit.GiB)))
 	case r.Outcome == journal.OutcomeOOM:
@@ -230,6 +230,8 @@ func advice(r journal.Report, p *decision) []string {
 		list = append(list, fmt.Sprintf("if it failed for lack of memory: --memory-max %s", more))
 	case r.LimitReached == sandbox.LimitTime:
 		list = append(list, fmt.Sprintf("its time was up: --time-max %s, or time_max in [tools.%s]", time.Duration(2*limitOf(r, sandbox.LimitTime).Hard)*time.Millisecond, r.Tool))
+	case r.Outcome == journal.OutcomeRefused && r.ReservationBytes > 0:
+		list = append(list, "plimsoll slots shows who holds the memory; --wait waits for it, --force starts nevertheless")
 	case r.LimitReached == "pids":
 		list = append(list, fmt.Sprintf("it reached the limit of %d processes: --pids-max %d", r.PidsLimit, 2*r.PidsLimit))
 	}

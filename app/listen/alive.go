@@ -1,0 +1,44 @@
+package listen
+
+import (
+	"context"
+	"crypto/tls"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+)
+
+// answers asks the listener at addr for its health as any client would, by a connection of its own. The error says what kept
+// it from an answer.
+func answers(addr net.Addr, secure bool) func(context.Context) error {
+	url := "http://plimsoll/healthz"
+	if secure {
+		url = "https://plimsoll/healthz"
+	}
+	var d net.Dialer
+	client := &http.Client{Transport: &http.Transport{
+		DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
+			return d.DialContext(ctx, addr.Network(), addr.String())
+		},
+		// It is our own certificate, for a name that this address need not have, and nothing secret is said.
+		TLSClientConfig:   &tls.Config{InsecureSkipVerify: true, MinVersion: tls.VersionTLS12},
+		DisableKeepAlives: true, // a connection that is there already says nothing of whether new ones are taken
+	}}
+	return func(ctx context.Context) error {
+		r, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
+		if err != nil {
+			return err
+		}
+		answer, err := client.Do(r)
+		if err != nil {
+			return err
+		}
+		_, err = io.Copy(io.Discard, io.LimitReader(answer.Body, 1<<10))
+		_ = answer.Body.Close()
+		if err == nil && answer.StatusCode != http.StatusOK {
+			err = fmt.Errorf("%s answers %s", url, answer.Status)
+		}
+		return err
+	}
+}

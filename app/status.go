@@ -1,0 +1,28 @@
+package app
+
+import (
+	"io"
+
+	"github.com/plimsoll/plimsoll/app/watch"
+	"github.com/plimsoll/plimsoll/watch/runs"
+)
+
+// What `plimsoll status` takes and gives.
+type (
+	RunGlance     = watch.Glance
+	GlanceOptions = watch.GlanceOptions
+	GlanceClient  = watch.Client
+)
+
+// The states of a [RunGlance] that are no outcome.
+const (
+	GlanceNoRun   = watch.NoRun
+	GlanceWaiting = runs.Waiting
+)
+
+// Glance is the run that this process is in, else the newest one of the project that it stands in, at a glance. It needs no [App]:
+// no configuration is read.
+func Glance(o GlanceOptions) (RunGlance, error) { return watch.Look(o) }
+
+// ReadGlanceClient reads what a client says of itself on standard input, for at most a tenth of a second.
+func ReadGlanceClient(from io.Reader) GlanceClient { return watch.ReadClient(from) }

@@ -1,0 +1,157 @@
+package watch
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"os/signal"
+	"syscall"
+
+	"github.com/plimsoll/plimsoll/app/core"
+	"github.com/plimsoll/plimsoll/app/listen"
+	"github.com/plimsoll/plimsoll/app/window"
+	"github.com/plimsoll/plimsoll/config"
+	"github.com/plimsoll/plimsoll/internal/printable"
+	"github.com/plimsoll/plimsoll/internal/systemd"
+	"github.com/plimsoll/plimsoll/watch/dashboard"
+	"github.com/plimsoll/plimsoll/watch/metrics"
+	"github.com/plimsoll/plimsoll/window/proxy"
+)
+
+// Ledger lists who holds memory and slots, and who waits, with the processes of each run.
+type Ledger func(ctx context.Context) (any, error)
+
+// Dashboard is the dashboard of a daemon, or of `plimsoll watch`: a [listen.Part] with a token of its own.
+type Dashboard struct {
+	*dashboard.Server
+	core *core.Core
+}
+
+// NewDashboard makes the dashboard. token is that of the listener, "" makes one for this start; ledger may be nil.
+func NewDashboard(c *core.Core, s config.Settings, token, version string, ledger Ledger) (*Dashboard, error) {
+	dir, err := c.Dirs.State()
+	if err != nil {
+		return nil, fmt.Errorf("the dashboard shows what is kept of runs: %w", err)
+	}
+	o := dashboard.Options{
+		StateDir: dir, Token: token, Version: version, Secure: s.Serve.TLSCert != "", Host: hostNow, Pages: pages(c, ledger),
+		Cut: func(id string) (any, error) { return cutOf(c, id) },
+	}
+	d, err := dashboard.New(o)
+	return &Dashboard{d, c}, err
+}
+
+// OwnToken says that the dashboard looks for its token itself: a browser shows it as a cookie. See [listen.Handler].
+func (d *Dashboard) OwnToken() {}
+
+// Announce leaves the address for `plimsoll watch --url`, until the end. What goes wrong with it is told, and the dashboard is there nevertheless.
+func (d *Dashboard) Announce(kind, base string) (end func()) {
+	end, err := announce(d.core, address{Kind: kind, URL: d.URL(base), PID: os.Getpid()})
+	if err != nil {
+		d.core.Warn("plimsoll watch --url will not find this dashboard: " + err.Error())
+	}
+	return end
+}
+
+// maxCutText bounds the words that one answer has.
+const maxCutText = 1 << 20
+
+func cutOf(c *core.Core, id string) (any, error) {
+	cut, err := window.ReadCut(c, id)
+	if err != nil {
+		return nil, err
+	}
+	text := cut.Text
+	if len(text) > maxCutText {
+		text, cut.Incomplete = text[:maxCutText], true
+	}
+	return struct {
+		window.Entry
+		Text string `json:"text"`
+	}{cut.Entry, string(text)}, nil
+}
+
+// Options are what `plimsoll watch` can be told beside the configuration.
+type Options struct {
+	// Listen is the address; "" is a free port of loopback.
+	Listen string
+	// Notify tells of all runs by the way in [watch] notify; without it the dashboard is all there is.
+	Notify bool
+	// Version of this program.
+	Version string
+	// Ledger is as in NewDashboard.
+	Ledger Ledger
+	// Service is what the service manager gave; nil is none.
+	Service *systemd.Service
+	// Stdout takes the address, Stderr what else there is to say.
+	Stdout, Stderr io.Writer
+}
+
+// Serve shows the dashboard, alone, until ctx ends or a signal asks for the end.
+func Serve(ctx context.Context, c *core.Core, o Options) (err error) {
+	settings, err := c.Config.For("")
+	if err != nil {
+		return err
+	}
+	ctx, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	token, err := listen.Token(settings.Serve, os.Getenv)
+	if err != nil {
+		return err
+	}
+	sender := SendTraces(c, settings, o.Version)
+	defer func() { err = errors.Join(err, sender.Close()) }()
+	d, err := NewDashboard(c, settings, token, o.Version, o.Ledger)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, d.Close()) }()
+	door, err := listen.Door(settings, token, proxy.Options{})
+	if err != nil {
+		return err
+	}
+	defer door.Close()
+	settings.Serve.Listen = o.Listen
+	if o.Listen == "" {
+		settings.Serve.Listen = "127.0.0.1:0"
+	}
+	all, err := Metrics(c)
+	if err != nil {
+		return err
+	}
+	defer all.Close()
+	ShowTraces(all, sender)
+	meters, err := metrics.Handler(all)
+	if err != nil {
+		return err
+	}
+	taking := make(chan struct{})
+	quiet := func() {}
+	if o.Notify {
+		if quiet, err = Notify(ctx, c, settings.Watch.Notify); err != nil {
+			return err
+		}
+	}
+	defer quiet()
+	gone := func() {}
+	defer func() { gone() }()
+	return listen.Until(ctx, listen.Options{
+		Serve: settings.Serve, Door: door, Handler: listen.Handler(door, taking, meters, http.NotFoundHandler(), d), Taking: taking,
+		Service: o.Service, Warn: c.Warn,
+		Ready: func(base string) {
+			gone = d.Announce("watch", base)
+			fmt.Fprintln(o.Stdout, d.URL(base))
+			fmt.Fprintln(o.Stderr, "plimsoll: the dashboard is there; the address holds its token, so keep it to yourself. Ctrl-C ends it.")
+			if o.Notify {
+				fmt.Fprintf(o.Stderr, "plimsoll: notices of all runs go to %s\n", printable.Name(settings.Watch.Notify.String()))
+			}
+		},
+		End: func() error {
+			stop() // a second signal ends the program at once
+			return d.Close()
+		},
+	})
+}

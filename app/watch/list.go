@@ -1,0 +1,172 @@
+package watch
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"slices"
+	"time"
+
+	"github.com/plimsoll/plimsoll/app/core"
+	"github.com/plimsoll/plimsoll/app/run"
+	"github.com/plimsoll/plimsoll/journal"
+	"github.com/plimsoll/plimsoll/watch/runs"
+)
+
+// Filter says which runs are meant. The zero value means all that a person has started.
+type Filter struct {
+	Tool, Project string
+	// Outcome is that of a report, or "running", "waiting", "died".
+	Outcome string
+	// Since leaves out what ended before it.
+	Since time.Time
+	// All lists the MCP gateways inside runs too.
+	All bool
+}
+
+// Outcomes are the values of Filter.Outcome.
+func Outcomes() []string {
+	return []string{
+		string(journal.OutcomeOK), string(journal.OutcomeFailed), string(journal.OutcomeOOM), string(journal.OutcomeLimit), string(journal.OutcomeRefused),
+		string(journal.OutcomeSignalled), runs.Running, runs.Waiting, runs.Died,
+	}
+}
+
+// Takes says whether a run is meant.
+func (f Filter) Takes(e *runs.Entry) bool {
+	switch {
+	case f.Tool != "" && e.Tool != f.Tool, f.Project != "" && e.Project != f.Project, f.Outcome != "" && e.Outcome != f.Outcome:
+		return false
+	case !f.Since.IsZero() && e.Ended != nil && e.Ended.Before(f.Since):
+		return false
+	}
+	return f.All || e.Parent == "" || e.Kind != runs.KindGateway
+}
+
+// List lists runs, the newest first. It is never nil.
+func List(c *core.Core, f Filter) ([]runs.Entry, error) {
+	s, err := Open(c)
+	if err != nil {
+		return nil, err
+	}
+	defer s.Close()
+	for _, strange := range s.Strange() {
+		c.Warn(strange)
+	}
+	list := slices.DeleteFunc(s.Entries(), func(e runs.Entry) bool { return !f.Takes(&e) })
+	if list == nil {
+		list = []runs.Entry{}
+	}
+	return list, nil
+}
+
+// Details are one run with what to do next.
+type Details struct {
+	*runs.Run
+	// Next says what could be done, most useful first.
+	Next []string `json:"next"`
+}
+
+// MarshalJSON writes the run with next beside what it has.
+func (d Details) MarshalJSON() ([]byte, error) {
+	type plain runs.Run
+	next := d.Next
+	if next == nil {
+		next = []string{}
+	}
+	return json.Marshal(struct {
+		*plain
+		Next []string `json:"next"`
+	}{(*plain)(d.Run), next})
+}
+
+func detailsOf(r *runs.Run) Details {
+	d := Details{Run: r, Next: run.Advice(r.Report)}
+	if r.Outcome == runs.Waiting {
+		d.Next = append(d.Next, "plimsoll slots shows who holds what it waits for")
+	}
+	return d
+}
+
+// Show is one run. id is its ID, the beginning of it, or "last". The error of a run of which only the line in the list is left is
+// a *runs.UnknownError; what is known comes with it.
+func Show(c *core.Core, id string) (Details, error) {
+	s, err := Open(c)
+	if err != nil {
+		return Details{}, err
+	}
+	defer s.Close()
+	r, err := s.Run(id)
+	if r == nil {
+		return Details{}, err
+	}
+	return detailsOf(r), err
+}
+
+// Export gives every run that is meant, whole, the oldest first. Those of which only the line in the list is left come with that.
+func Export(c *core.Core, f Filter, give func(Details) error) error {
+	s, err := Open(c)
+	if err != nil {
+		return err
+	}
+	defer s.Close()
+	for _, e := range slices.Backward(s.Entries()) {
+		if !f.Takes(&e) {
+			continue
+		}
+		r, err := s.Run(e.ID)
+		if _, gone := errors.AsType[*runs.UnknownError](err); err != nil && !gone {
+			return err
+		}
+		if r == nil {
+			continue // it was removed meanwhile
+		}
+		if err := give(detailsOf(r)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// followEvery is how often a run that is followed is looked at; a writer needs as long until what happened can be read.
+const followEvery = 250 * time.Millisecond
+
+// Follow gives the records of a run as they come, until it has ended or ctx has. It begins with the newest that are held.
+func Follow(ctx context.Context, c *core.Core, id string, give func(journal.Record) error) (Details, error) {
+	s, err := Open(c)
+	if err != nil {
+		return Details{}, err
+	}
+	defer s.Close()
+	first, err := s.Find(id)
+	if err != nil {
+		return Details{}, err
+	}
+	last := uint64(0)
+	for {
+		r, err := s.Run(first.ID)
+		if err != nil {
+			return Details{}, err
+		}
+		for _, rec := range r.Records {
+			if rec.Seq <= last {
+				continue
+			}
+			last = rec.Seq
+			if err := give(rec); err != nil {
+				return Details{}, err
+			}
+		}
+		if !r.Live() {
+			return detailsOf(r), nil
+		}
+		select {
+		case <-ctx.Done():
+			return detailsOf(r), nil
+		case <-time.After(followEvery):
+		}
+		if err := s.Poll(); err != nil {
+			return Details{}, err
+		}
+	}
+}

@@ -1,0 +1,68 @@
+package watch
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+
+	"github.com/plimsoll/plimsoll/app/core"
+	"github.com/plimsoll/plimsoll/internal/atomicfile"
+	"github.com/plimsoll/plimsoll/internal/diskspace"
+	"github.com/plimsoll/plimsoll/process/headroom"
+	"github.com/plimsoll/plimsoll/watch/dashboard"
+	"github.com/plimsoll/plimsoll/watch/metrics"
+)
+
+// Metrics are those of every run of this user. Its owner closes it.
+func Metrics(c *core.Core) (*metrics.Runs, error) {
+	dir, err := c.Dirs.State()
+	if err != nil {
+		return nil, fmt.Errorf("the metrics are of what is kept of runs: %w", err)
+	}
+	return metrics.NewRuns(dir, func() (metrics.Host, bool) {
+		now, ok := hostNow()
+		h := metrics.Host{TotalBytes: now.TotalBytes, AvailableBytes: now.AvailableBytes, Stall: now.Stall}
+		if total, free, known := diskspace.Of(dir); known {
+			h.DiskBytes, h.DiskFreeBytes = total, free
+		}
+		return h, ok
+	}), nil
+}
+
+// WriteMetrics writes them as text, once.
+func WriteMetrics(c *core.Core, to io.Writer) error {
+	all, err := Metrics(c)
+	if err != nil {
+		return err
+	}
+	defer all.Close()
+	return all.Write(to)
+}
+
+// WriteMetricsFile is WriteMetrics into a file that node_exporter's textfile collector reads: it is there whole or not at all, and
+// others may read it.
+func WriteMetricsFile(c *core.Core, file string) error {
+	if folder := filepath.Dir(file); !isFolder(folder) {
+		return fmt.Errorf("%s is no folder: make it, or name another place for the metrics", folder)
+	}
+	return atomicfile.Replacement{Name: file, Perm: 0o644, Kept: atomicfile.Volatile}.Stream(func(to io.Writer) error { return WriteMetrics(c, to) })
+}
+
+func isFolder(path string) bool {
+	info, err := os.Stat(path)
+	return err == nil && info.IsDir()
+}
+
+// hostNow is the host's line.
+func hostNow() (dashboard.Host, bool) {
+	r, err := headroom.Read(headroom.Source{})
+	if err != nil {
+		return dashboard.Host{}, false
+	}
+	h := dashboard.Host{TotalBytes: int64(r.Capacity()), AvailableBytes: int64(r.Available(false).Physical), Stall: -1}
+	if p := headroom.ReadPressure(headroom.Source{}); p.Memory != nil {
+		h.Stall = p.Memory.Some.Avg10
+	}
+	return h, true
+}

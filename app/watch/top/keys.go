@@ -1,0 +1,270 @@
+package top
+
+import (
+	"fmt"
+	"slices"
+	"time"
+	"unicode/utf8"
+
+	tea "charm.land/bubbletea/v2"
+)
+
+// maxFilter bounds the filter in bytes.
+const maxFilter = 200
+
+// key does what a key is for.
+func (m *model) key(msg tea.KeyPressMsg) tea.Cmd {
+	k := msg.String()
+	if k == "ctrl+c" {
+		return tea.Quit
+	}
+	if k == "ctrl+z" {
+		return tea.Suspend
+	}
+	switch {
+	case m.help:
+		m.help = false
+		return nil
+	case m.typing:
+		return m.typed(k, msg.Text)
+	case m.asking != nil:
+		r := m.asking
+		if m.asking = nil; k == "y" || k == "Y" {
+			return m.control(r.ID, Controls.End, false)
+		}
+		m.note = r.ID + " was left alone"
+		return nil
+	case m.leaving:
+		return m.leave(k)
+	}
+	m.note = ""
+	if m.isReplay() && m.replayKey(k) {
+		return m.look()
+	}
+	switch k {
+	case "q":
+		return m.quit()
+	case "?", "h":
+		m.help, m.scroll = true, 0
+	case "esc":
+		if m.open == "" {
+			m.screen.Filter = ""
+			m.settle()
+		}
+		m.open, m.page = "", nil
+	case "p":
+		return m.act(Controls.Pause, true)
+	case "c":
+		return m.act(Controls.Continue, false)
+	case "e", "delete":
+		if r := m.selected(); r != nil && m.controls() != nil {
+			if !r.Live() {
+				m.note = "it has ended"
+				return nil
+			}
+			asking := *r
+			m.asking = &asking
+		} else if m.controls() == nil {
+			m.note = noControls
+		}
+	default:
+		if m.open != "" {
+			m.scrollKey(k)
+			return nil
+		}
+		return m.listKey(k)
+	}
+	return nil
+}
+
+// listKey are the keys of the list.
+func (m *model) listKey(k string) tea.Cmd {
+	switch k {
+	case "up", "k":
+		m.move(-1)
+	case "down", "j":
+		m.move(1)
+	case "pgup":
+		m.move(-max(1, m.screen.Height-8))
+	case "pgdown", "space":
+		m.move(max(1, m.screen.Height-8))
+	case "home", "g":
+		m.move(-1 << 30)
+	case "end", "G":
+		m.move(1 << 30)
+	case "enter":
+		if r := m.selected(); r != nil {
+			m.open, m.page, m.scroll = r.ID, nil, 0
+			return tea.Batch(m.lookInto(), m.look())
+		}
+	case "t":
+		if r := m.selected(); r != nil {
+			if m.trees[r.ID] {
+				delete(m.trees, r.ID)
+			} else {
+				m.trees[r.ID] = true
+			}
+			return m.look()
+		}
+	case "T":
+		m.all = !m.all
+		clear(m.trees)
+		return m.look()
+	case "s":
+		all := Sorts()
+		m.screen.Sort = all[(slices.Index(all, m.screen.Sort)+1)%len(all)]
+	case "S":
+		m.screen.Reverse = !m.screen.Reverse
+	case "/":
+		m.typing = true
+	}
+	return nil
+}
+
+func (m *model) scrollKey(k string) {
+	switch k {
+	case "up", "k":
+		m.scroll--
+	case "down", "j":
+		m.scroll++
+	case "pgup":
+		m.scroll -= max(1, m.screen.Height-4)
+	case "pgdown", "space":
+		m.scroll += max(1, m.screen.Height-4)
+	case "home", "g":
+		m.scroll = 0
+	case "end", "G":
+		m.scroll = 1 << 30
+	}
+}
+
+// move selects another row.
+func (m *model) move(by int) {
+	rows := m.rows()
+	if len(rows) == 0 {
+		return
+	}
+	i := slices.IndexFunc(rows, func(r Row) bool { return r.ID == m.screen.Selected })
+	m.screen.Selected = rows[max(0, min(len(rows)-1, i+by))].ID
+}
+
+// typed takes a key of the filter.
+func (m *model) typed(k, text string) tea.Cmd {
+	switch k {
+	case "enter":
+		m.typing = false
+	case "esc":
+		m.typing, m.screen.Filter = false, ""
+	case "backspace":
+		_, n := utf8.DecodeLastRuneInString(m.screen.Filter)
+		m.screen.Filter = m.screen.Filter[:len(m.screen.Filter)-n]
+	case "ctrl+u":
+		m.screen.Filter = ""
+	default:
+		if len(m.screen.Filter)+len(text) <= maxFilter {
+			m.screen.Filter += text
+		}
+	}
+	m.settle()
+	return nil
+}
+
+const noControls = "this is a replay: nothing can be done to what was"
+
+func (m *model) controls() Controls {
+	c, _ := m.source.(Controls)
+	return c
+}
+
+// act does something to the selected run.
+func (m *model) act(what func(Controls, string) (string, error), pauses bool) tea.Cmd {
+	r := m.selected()
+	switch {
+	case m.controls() == nil:
+		m.note = noControls
+		return nil
+	case r == nil:
+		return nil
+	case !r.Live():
+		m.note = "it has ended"
+		return nil
+	}
+	return m.control(r.ID, what, pauses)
+}
+
+func (m *model) control(id string, what func(Controls, string) (string, error), pauses bool) tea.Cmd {
+	c := m.controls()
+	return func() tea.Msg {
+		note, err := what(c, id)
+		return doneMsg{note: note, err: err, id: id, paused: pauses}
+	}
+}
+
+// quit leaves, or asks what is to become of the runs that were paused here.
+func (m *model) quit() tea.Cmd {
+	for id := range m.paused {
+		if r := rowIn(m.snap.Runs, id); r == nil || r.State != Paused {
+			delete(m.paused, id) // somebody else has let it go on
+		}
+	}
+	if len(m.paused) == 0 {
+		return tea.Quit
+	}
+	m.leaving = true
+	return nil
+}
+
+func (m *model) leave(k string) tea.Cmd {
+	m.leaving = false
+	switch k {
+	case "q":
+		return tea.Quit
+	case "c":
+		c, ids := m.controls(), m.pausedIDs()
+		return tea.Sequence(func() tea.Msg {
+			for _, id := range ids {
+				if _, err := c.Continue(id); err != nil {
+					return doneMsg{err: err}
+				}
+			}
+			return doneMsg{note: fmt.Sprintf("%d runs go on", len(ids))}
+		}, tea.Quit)
+	}
+	return nil
+}
+
+// replayKey sets the clock of a replay.
+func (m *model) replayKey(k string) bool {
+	r := m.source.(*Replay)
+	speed := func(change func(float64) float64) {
+		if now := r.Speed(change); now == 0 {
+			m.note = "the clock stands still"
+		} else {
+			m.note = fmt.Sprintf("the clock goes %g times as fast", now)
+		}
+	}
+	switch k {
+	case "space":
+		speed(func(old float64) float64 {
+			if old > 0 {
+				return 0
+			}
+			return 1
+		})
+	case "left":
+		r.Jump(-10 * time.Second)
+	case "right":
+		r.Jump(10 * time.Second)
+	case "[":
+		r.Jump(-5 * time.Minute)
+	case "]":
+		r.Jump(5 * time.Minute)
+	case "+", "=":
+		speed(func(old float64) float64 { return max(1, old*2) })
+	case "-":
+		speed(func(old float64) float64 { return max(1, old/2) })
+	default:
+		return false
+	}
+	return true
+}

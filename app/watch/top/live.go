@@ -1,0 +1,303 @@
+package top
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/plimsoll/plimsoll/app/core"
+	"github.com/plimsoll/plimsoll/app/watch"
+	"github.com/plimsoll/plimsoll/config"
+	"github.com/plimsoll/plimsoll/limit"
+	"github.com/plimsoll/plimsoll/process/admission"
+	"github.com/plimsoll/plimsoll/process/guard"
+	"github.com/plimsoll/plimsoll/process/headroom"
+	"github.com/plimsoll/plimsoll/process/sandbox"
+	"github.com/plimsoll/plimsoll/watch/runs"
+)
+
+// Live shows what is now.
+type Live struct {
+	minFree   limit.Bytes // 0 means what package headroom takes
+	countSwap bool
+
+	mu       sync.Mutex
+	store    *runs.Store
+	ledger   *admission.Ledger
+	noLedger error
+	holders  map[string]admission.Holder
+	cpu      map[string]cpuReading
+	now      func() time.Time
+}
+
+// cpuReading is how much processor time a run had used when it was looked at, and whether it was stopped when that was asked.
+type cpuReading struct {
+	at      time.Time
+	used    time.Duration
+	percent float64
+	paused  bool
+	asked   time.Time
+}
+
+// askPaused is how often a run that does nothing is asked whether it is stopped, unless it was, or was told to from here.
+const askPaused = 3 * time.Second
+
+// maxLook bounds one look at the ledger, which another process may hold.
+const maxLook = 2 * time.Second
+
+// Open opens what is now. Without a ledger there is still what the runs have written.
+func Open(c *core.Core) (*Live, error) {
+	store, err := watch.Open(c)
+	if err != nil {
+		return nil, err
+	}
+	l := &Live{store: store, holders: map[string]admission.Holder{}, cpu: map[string]cpuReading{}, now: time.Now}
+	if l.ledger, l.noLedger = c.OpenLedger(nil); l.noLedger != nil {
+		l.ledger = nil
+	}
+	if s, err := c.Config.For(""); err == nil {
+		l.minFree, l.countSwap = minFreeOf(s), s.CountSwap
+	}
+	return l, nil
+}
+
+func minFreeOf(s config.Settings) limit.Bytes {
+	if s.MinFree == config.Auto {
+		return 0
+	}
+	return s.MinFree
+}
+
+// Close implements [Source].
+func (l *Live) Close() error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.store.Close()
+}
+
+// Run implements [Source].
+func (l *Live) Run(_ context.Context, id string) (*runs.Run, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if err := l.store.Poll(); err != nil {
+		return nil, err
+	}
+	return l.store.Run(id)
+}
+
+// Read implements [Source].
+func (l *Live) Read(ctx context.Context, want Want) (Snapshot, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	now := l.now()
+	snap := Snapshot{Host: Host{Time: now, Waiting: []Waiter{}}, Runs: []Row{}}
+	if err := l.store.Poll(); err != nil {
+		return snap, err
+	}
+	holders, err := l.readLedger(ctx)
+	if err != nil {
+		snap.Host.Unread = "the ledger: " + err.Error()
+	}
+	l.readHost(&snap.Host)
+
+	rows := newRowSet(l.store.Live(), now)
+	for _, h := range holders {
+		if h.State == admission.Waiting {
+			snap.Host.Waiting = append(snap.Host.Waiting, Waiter{
+				ID: h.ID, Tool: h.Tool, Project: h.Project, Position: len(snap.Host.Waiting) + 1,
+				AsksBytes: int64(h.Reservation), Since: h.Since,
+			})
+		} else if h.Parent == "" {
+			snap.Host.ReservedBytes += int64(h.Reservation)
+		}
+		r := rows.of(h, now)
+		l.look(r, h, now, want.tree(h.ID))
+	}
+	for id := range l.cpu { // of runs that have ended
+		if rows.byID[id] == nil {
+			delete(l.cpu, id)
+		}
+	}
+	snap.Runs = rows.list()
+	for i := range snap.Runs {
+		if s := snap.Runs[i].State; s == runs.Running || s == Paused {
+			snap.Host.Running++
+		}
+	}
+	for _, e := range l.store.Ended(now.Add(-Keep)) {
+		if e.Kind == runs.KindGateway && e.Parent != "" {
+			continue // a part of a run, which has it in its own row
+		}
+		snap.Runs = append(snap.Runs, rowOf(&e, now))
+	}
+	return snap, nil
+}
+
+// readLedger asks who holds and who waits, and remembers it for [Live.Pause] and its like.
+func (l *Live) readLedger(ctx context.Context) ([]admission.Holder, error) {
+	if l.ledger == nil {
+		return nil, l.noLedger
+	}
+	ctx, cancel := context.WithTimeout(ctx, maxLook)
+	defer cancel()
+	list, err := l.ledger.Holders(ctx)
+	if err != nil {
+		return nil, err
+	}
+	clear(l.holders)
+	for _, h := range list {
+		l.holders[h.ID] = h
+	}
+	return list, nil
+}
+
+func (l *Live) readHost(h *Host) {
+	reading, err := headroom.Read(headroom.Source{})
+	if err != nil {
+		h.Unread = joinWords(h.Unread, "the memory of this host: "+err.Error())
+		return
+	}
+	room := reading.Available(l.countSwap)
+	h.TotalBytes, h.AvailableBytes, h.BoundBy = int64(reading.Capacity()), int64(room.Total), room.BoundBy
+	h.SwapFreeBytes = int64(reading.SwapFree)
+	h.MinFreeBytes = int64(cmp.Or(max(0, l.minFree), headroom.MinFree(reading.Capacity())))
+	p := headroom.ReadPressure(headroom.Source{})
+	if p.Memory == nil && p.IO == nil {
+		return
+	}
+	h.Pressure = &Pressure{}
+	if p.Memory != nil {
+		h.Pressure.MemorySome, h.Pressure.MemoryFull = p.Memory.Some.Avg10, p.Memory.Full.Avg10
+	}
+	if p.IO != nil {
+		h.Pressure.IOSome = p.IO.Some.Avg10
+	}
+}
+
+// look adds what only the system knows of a run: memory now, processor, whether it is stopped, its processes.
+func (l *Live) look(r *Row, h admission.Holder, now time.Time, tree bool) {
+	if h.Current > 0 {
+		r.MemoryBytes = int64(h.Current)
+		r.PeakBytes = max(r.PeakBytes, r.MemoryBytes)
+	}
+	if h.User != "" || h.State != admission.Holding {
+		return
+	}
+	if l.paused(h, now, l.readCPU(r, h, now)) {
+		r.State, r.Reason = Paused, "all its processes are stopped; c lets them go on"
+		if remains, ok := guard.Remains(h); ok && !remains.Frozen.IsZero() {
+			r.Reason = "stopped because this host is short of memory"
+		}
+	}
+	if !tree {
+		return
+	}
+	if remains, ok := guard.Remains(h); ok {
+		if family, err := sandbox.Family(remains, h.Owner.PID); err == nil {
+			r.Tree, r.Processes = treeOf(family), len(family)
+		}
+	}
+}
+
+// readCPU reads how much of the processor a run uses; more says that it has used some since the last look.
+func (l *Live) readCPU(r *Row, h admission.Holder, now time.Time) (more bool) {
+	used, ok := guard.CPUTime(h)
+	if !ok {
+		return false
+	}
+	last, seen := l.cpu[h.ID]
+	if seen && now.Sub(last.at) < time.Second/4 { // too short to divide by
+		r.CPUPercent = last.percent
+		return false
+	}
+	next := last
+	next.at, next.used, next.percent = now, used, r.CPUPercent
+	if seen && used >= last.used {
+		next.percent = 100 * float64(used-last.used) / float64(now.Sub(last.at))
+		r.CPUPercent = next.percent
+	}
+	l.cpu[h.ID] = next
+	return seen && used > last.used
+}
+
+// paused says that a run is stopped. One that has used the processor since the last look is not: nobody needs to ask.
+func (l *Live) paused(h admission.Holder, now time.Time, works bool) bool {
+	last, seen := l.cpu[h.ID]
+	if seen && !works && !last.paused && now.Sub(last.asked) < askPaused {
+		return false
+	}
+	last.paused = !works && guard.Paused(h)
+	if last.asked = now; seen {
+		l.cpu[h.ID] = last
+	}
+	return last.paused
+}
+
+// askAgain has the next look ask whether a run is stopped.
+func (l *Live) askAgain(id string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if last, seen := l.cpu[id]; seen {
+		last.asked = time.Time{}
+		l.cpu[id] = last
+	}
+}
+
+// errNoClaim is told where a run can't be paused or ended from here.
+var errNoClaim = errors.New("only what runs under plimsoll run can be paused and ended from here")
+
+func (l *Live) claim(id string) (admission.Holder, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	h, ok := l.holders[id]
+	if !ok {
+		return h, fmt.Errorf("%s: %w", id, errNoClaim)
+	}
+	return h, nil
+}
+
+// Pause implements [Controls].
+func (l *Live) Pause(id string) (note string, err error) {
+	h, err := l.claim(id)
+	if err != nil {
+		return "", err
+	}
+	bySignal, err := guard.Pause(h)
+	l.askAgain(id)
+	if err != nil {
+		return "", err
+	}
+	note = "paused " + h.ID + ": it keeps its memory and its reservation, and its time limits run on; c lets it go on"
+	if bySignal {
+		note = "paused " + h.ID + " with SIGSTOP (no freezer): its terminal goes back to the shell; c lets it go on"
+	}
+	return note, nil
+}
+
+// Continue implements [Controls].
+func (l *Live) Continue(id string) (note string, err error) {
+	h, err := l.claim(id)
+	if err != nil {
+		return "", err
+	}
+	return h.ID + " goes on", guard.Continue(h)
+}
+
+// End implements [Controls].
+func (l *Live) End(id string) (note string, err error) {
+	h, err := l.claim(id)
+	if err != nil {
+		return "", err
+	}
+	return "asked " + h.ID + " to end: SIGTERM, and SIGKILL if it does not", guard.End(h)
+}
+
+func joinWords(a, b string) string {
+	if a == "" {
+		return b
+	}
+	return a + "; " + b
+}

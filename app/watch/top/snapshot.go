@@ -1,0 +1,156 @@
+package top
+
+import (
+	"context"
+	"time"
+
+	"github.com/plimsoll/plimsoll/watch/runs"
+)
+
+// Snapshot is what the screen shows at one moment, and what `top --once --json` prints.
+type Snapshot struct {
+	Host Host `json:"host"`
+	// Runs are those that live, then those that ended during the last minutes; never nil.
+	Runs []Row `json:"runs"`
+}
+
+// Host is the machine that the runs share. Sizes are in bytes.
+type Host struct {
+	Time time.Time `json:"time"`
+	// Replayed says that this is how it was at Time, from the store: what follows of memory is not known then.
+	Replayed bool `json:"replayed,omitempty"`
+	// AvailableBytes can be given out without swapping; BoundBy is "host", or the cgroup that leaves the least.
+	TotalBytes     int64  `json:"total_bytes"`
+	AvailableBytes int64  `json:"available_bytes"`
+	MinFreeBytes   int64  `json:"min_free_bytes"`
+	SwapFreeBytes  int64  `json:"swap_free_bytes"`
+	BoundBy        string `json:"bound_by,omitempty"`
+	// ReservedBytes is what the runs that hold a claim have set aside.
+	ReservedBytes int64 `json:"reserved_bytes"`
+	// Pressure is null where the kernel does not tell.
+	Pressure *Pressure `json:"pressure"`
+	Running  int       `json:"running"`
+	// Waiting are those who wait for memory or a slot, in the order of the queue; never nil.
+	Waiting []Waiter `json:"waiting"`
+	// Unread says what could not be read, "" when everything was.
+	Unread string `json:"unread,omitempty"`
+}
+
+// Pressure is in how much of the last ten seconds somebody waited for memory or for a disk, in percent.
+type Pressure struct {
+	MemorySome float64 `json:"memory_some_avg10"`
+	MemoryFull float64 `json:"memory_full_avg10"`
+	IOSome     float64 `json:"io_some_avg10"`
+}
+
+// Waiter is a run in the queue.
+type Waiter struct {
+	ID       string `json:"id"`
+	Tool     string `json:"tool"`
+	Project  string `json:"project"`
+	Position int    `json:"position"`
+	// AsksBytes is the reservation that it waits for.
+	AsksBytes int64     `json:"asks_bytes"`
+	Since     time.Time `json:"since"`
+}
+
+// States of a row beside those of [runs.Entry.Outcome].
+const (
+	// Paused is a run whose processes are all stopped.
+	Paused = "paused"
+	// Stale has lost its plimsoll, and what is left of it is not cleaned up yet.
+	Stale = "stale"
+)
+
+// Row is one run. Sizes are in bytes.
+type Row struct {
+	ID      string `json:"id"`
+	Kind    string `json:"kind"`
+	Parent  string `json:"parent,omitempty"`
+	Tool    string `json:"tool"`
+	Variant string `json:"variant,omitempty"`
+	Project string `json:"project"`
+	// User is whose run it is when it is seen through a shared ledger.
+	User string `json:"user,omitempty"`
+	// PID is the plimsoll that runs it.
+	PID int `json:"pid,omitempty"`
+	// State is "running", "waiting", "paused", "stale", or how it ended: the outcome of the report, or "died".
+	State   string     `json:"state"`
+	Reason  string     `json:"reason"`
+	Started time.Time  `json:"started"`
+	Ended   *time.Time `json:"ended"`
+	AgeMS   int64      `json:"age_ms"`
+
+	MemoryBytes      int64 `json:"memory_bytes"`
+	PeakBytes        int64 `json:"peak_bytes"`
+	LimitBytes       int64 `json:"limit_bytes"`
+	ReservationBytes int64 `json:"reservation_bytes"`
+	// CPUPercent is of one processor; -1 where it is not known.
+	CPUPercent float64 `json:"cpu_percent"`
+	Processes  int     `json:"processes"`
+
+	WindowTokens int64  `json:"window_tokens"`
+	WindowLimit  int64  `json:"window_limit"`
+	Compactions  int64  `json:"compactions"`
+	LargestBytes int64  `json:"largest_result_bytes"`
+	LargestTool  string `json:"largest_result_tool,omitempty"`
+	// Kills counts processes that were ended for memory, by the kernel, systemd-oomd or plimsoll.
+	Kills int `json:"kills"`
+
+	// Tree are its processes, where they were asked for.
+	Tree []Process `json:"tree,omitempty"`
+}
+
+// Live says that the run has not ended.
+func (r *Row) Live() bool { return r.Ended == nil }
+
+// Process is one process of a run, below its parent.
+type Process struct {
+	PID    int    `json:"pid"`
+	Parent int    `json:"parent"`
+	Depth  int    `json:"depth"`
+	Name   string `json:"name"`
+	// State is the kernel's letter, "" where it is not known.
+	State string `json:"state"`
+	Bytes int64  `json:"bytes"`
+	CPUMS int64  `json:"cpu_ms"` // -1 where it is not known
+	AgeMS int64  `json:"age_ms"`
+	// Orphan has lost its parent; Daemon says that it was meant to.
+	Orphan bool `json:"orphan,omitempty"`
+	Daemon bool `json:"daemon,omitempty"`
+}
+
+// Want is what a look has to bring beside the rows.
+type Want struct {
+	// Trees are the IDs of the runs whose processes are wanted; AllTrees means every run.
+	Trees    map[string]bool
+	AllTrees bool
+}
+
+func (w Want) tree(id string) bool { return w.AllTrees || w.Trees[id] }
+
+// Source makes snapshots.
+type Source interface {
+	Read(ctx context.Context, want Want) (Snapshot, error)
+	// Run is one run with everything that is kept of it.
+	Run(ctx context.Context, id string) (*runs.Run, error)
+	Close() error
+}
+
+// Keep is for how long a run stays on the screen after its end.
+const Keep = 5 * time.Minute
+
+// rowOf is what the store has of a run, as it is now.
+func rowOf(e *runs.Entry, now time.Time) Row {
+	r := Row{
+		ID: e.ID, Kind: e.Kind, Parent: e.Parent, Tool: e.Tool, Variant: e.Variant, Project: e.Project, PID: e.PID,
+		State: e.Outcome, Reason: e.Reason, Started: e.Started, Ended: e.Ended, AgeMS: e.DurationMS,
+		PeakBytes: e.PeakBytes, LimitBytes: e.LimitBytes, ReservationBytes: e.ReservationBytes, CPUPercent: -1,
+		WindowTokens: e.Window.PeakTokens, WindowLimit: e.Window.LimitTokens, Compactions: e.Window.Compactions,
+		LargestBytes: e.LargestResult, LargestTool: e.LargestTool, Kills: e.Killed(),
+	}
+	if e.Live() {
+		r.AgeMS = max(0, now.Sub(e.Started).Milliseconds())
+	}
+	return r
+}

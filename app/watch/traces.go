@@ -1,0 +1,48 @@
+package watch
+
+import (
+	"errors"
+
+	"github.com/plimsoll/plimsoll/app/core"
+	"github.com/plimsoll/plimsoll/config"
+	"github.com/plimsoll/plimsoll/watch/metrics"
+	"github.com/plimsoll/plimsoll/watch/traces"
+)
+
+// SendTraces begins to send what happens in runs to the collector that the user has named. It returns nil where there is none: what
+// an agent's own telemetry is told by OTEL_ variables does not count. What keeps it from sending is told, and keeps nothing else up.
+func SendTraces(c *core.Core, s config.Settings, version string) *traces.Sender {
+	if s.Watch.OTLP == "" {
+		return nil
+	}
+	sender, err := startTraces(c, s, version)
+	if err != nil {
+		c.Warn("no traces are sent: " + err.Error())
+	}
+	return sender
+}
+
+// ShowTraces adds how the sending goes to the metrics; sender may be nil.
+func ShowTraces(all *metrics.Runs, sender *traces.Sender) {
+	if sender == nil {
+		return
+	}
+	all.ShowTraces(func() metrics.Traces {
+		now := sender.Stats()
+		return metrics.Traces{
+			Sending: now.Sending, Sent: now.Sent, Dropped: now.Dropped, Rejected: now.Rejected,
+			Requests: now.Requests, Failures: now.Failures, QueuedBytes: now.QueuedBytes,
+		}
+	})
+}
+
+func startTraces(c *core.Core, s config.Settings, version string) (*traces.Sender, error) {
+	if !s.Watch.Runs {
+		return nil, errors.New("they are made of what is kept of runs, and [watch] runs is false")
+	}
+	dir, err := c.Dirs.EnsureState()
+	if err != nil {
+		return nil, err
+	}
+	return traces.Start(traces.Options{StateDir: dir, URL: s.Watch.OTLP, Version: version, Warn: c.Warn})
+}
