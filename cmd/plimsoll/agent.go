@@ -42,7 +42,10 @@ plimsoll serve does the same beside its gateways.`,
 		Example: `  plimsoll agent serve --simulator --model standin
   plimsoll run -- plimsoll agent serve reviewer --listen 127.0.0.1:7100`,
 		ValidArgsFunction: completeAgents,
-		RunE: func(cmd *cobra.Command, args []string) error {
+		RunE: func(cmd *cobra.Command, args []string) (err error) {
+			if o.Service, err = app.TakeService(); err != nil {
+				return err
+			}
 			a, err := openApp(cmd, nil)
 			if err != nil {
 				return err

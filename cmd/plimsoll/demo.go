@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -13,7 +14,7 @@ import (
 
 func newDemoCommand() *cobra.Command {
 	var o app.DemoOptions
-	var asJSON, yes bool
+	var asJSON, yes, stay, leave bool
 	cmd := &cobra.Command{
 		Use:   "demo",
 		Short: "See what Plimsoll does, in a minute: no key, no network, nothing to set up",
@@ -21,7 +22,8 @@ func newDemoCommand() *cobra.Command {
 under a real "plimsoll run" the Argo CD agent: in a sandbox, after admission, behind the proxy, with its
 tools behind the gateway. Then it does to the agent what agents die of: large lists, a tool that floods,
 a call without a result, a loop, a child that takes the memory, a client that goes away. It prints what
-each limit did, and the report of the run. Nothing stays behind.
+each limit did, and the report of the run. On a terminal the dashboard then shows the same in a browser, until
+Ctrl-C. Nothing stays behind.
 
 With a key of a model or the address of an Argo CD in the environment it asks, on a terminal, whether to
 use those; --model and --real-argocd do so without asking. An Argo CD is only read.`,
@@ -30,6 +32,9 @@ use those; --model and --real-argocd do so without asking. An Argo CD is only re
   plimsoll demo --model anthropic/claude-sonnet-5`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
+			if stay && (asJSON || leave) {
+				return errors.New("--stay shows the dashboard at the end, --json and --no-dashboard end before it: leave one of them out")
+			}
 			a, err := openApp(cmd, nil)
 			if err != nil {
 				return err
@@ -42,6 +47,12 @@ use those; --model and --real-argocd do so without asking. An Argo CD is only re
 				o.Out = unplain(out) // it draws, of texts that it has made plain
 				o.Colour = term.IsTerminal(int(os.Stdout.Fd())) && os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb"
 			}
+			if !asJSON && !leave && (stay || term.IsTerminal(int(os.Stdout.Fd())) && term.IsTerminal(int(os.Stdin.Fd()))) {
+				o.Stay = func(r app.DemoReport, address string) {
+					_ = closing(out, r)
+					fmt.Fprintf(out, "\nthe same in your browser, until Ctrl-C:  %s\n", address)
+				}
+			}
 			r, err := a.Demo(cmd.Context(), o)
 			if n := app.SignalOf(err); n != 0 {
 				fmt.Fprintln(cmd.ErrOrStderr(), "plimsoll: "+err.Error())
@@ -53,6 +64,9 @@ use those; --model and --real-argocd do so without asking. An Argo CD is only re
 			if asJSON {
 				return ended(r, app.WriteJSON(out, map[string]any{"scene": "report", "ok": r.OK(), "run": r.Run}, ""))
 			}
+			if o.Stay != nil {
+				return ended(r, nil)
+			}
 			return ended(r, closing(out, r))
 		},
 	}
@@ -61,7 +75,8 @@ use those; --model and --real-argocd do so without asking. An Argo CD is only re
 	f.BoolVar(&o.ArgoCD, "real-argocd", false, "use the Argo CD of ARGOCD_SERVER and ARGOCD_AUTH_TOKEN, in the place of the simulated one")
 	f.BoolVarP(&yes, "no-questions", "y", false, "do not ask whether to use what is in the environment")
 	f.BoolVar(&asJSON, "json", false, "print one JSON object for each scene, and one for the report")
-	f.Bool("no-dashboard", false, "end after the report (there is no dashboard yet: it always ends)")
+	f.BoolVar(&stay, "stay", false, "show the dashboard at the end although this is no terminal, until a signal")
+	f.BoolVar(&leave, "no-dashboard", false, "end after the report")
 	return cmd
 }
 

@@ -19,6 +19,7 @@ import (
 	"github.com/plimsoll/plimsoll/app"
 	"github.com/plimsoll/plimsoll/config"
 	"github.com/plimsoll/plimsoll/journal"
+	"github.com/plimsoll/plimsoll/watch/notify"
 )
 
 var exitComment = regexp.MustCompile(`#\s*exit (\d+)\s*$`)
@@ -146,7 +147,7 @@ func TestGuidesNameRealFlags(t *testing.T) {
 }
 
 // foreignFlags are flags of other programs that a guide names alone.
-var foreignFlags = map[string]bool{"--security-opt": true, "--settings": true, "--openai-base-url": true, "--mcp-config": true, "--strict-mcp-config": true}
+var foreignFlags = map[string]bool{"--security-opt": true, "--settings": true, "--openai-base-url": true, "--mcp-config": true, "--strict-mcp-config": true, "--to": true, "--uninstall": true}
 
 func commandsBelow(c *cobra.Command) []*cobra.Command {
 	list := []*cobra.Command{c}
@@ -248,7 +249,7 @@ func TestGuidesNameRealKeys(t *testing.T) {
 	variables := map[string]bool{
 		"PLIMSOLL_STATE_DIR": true, "PLIMSOLL_CACHE_DIR": true, "PLIMSOLL_CONFIG": true, "PLIMSOLL_RUN_ID": true, app.ProxyName: true,
 		"PLIMSOLL_RESOURCES_KEY": true, "PLIMSOLL_TOOLS_NAME_KEY": true, "PLIMSOLL_AGENTS_NAME_KEY": true, // as patterns
-		app.SearchFirstName: true,
+		app.SearchFirstName: true, notify.CauseName: true,
 	}
 	for _, k := range config.Keys() {
 		known[k.Name], variables[k.Variable()] = true, true
@@ -260,10 +261,10 @@ func TestGuidesNameRealKeys(t *testing.T) {
 			known[a.Name] = true
 		}
 	}
-	for _, v := range []any{journal.Report{}, app.Stat{}, app.BacktestRow{}, app.Prediction{}, app.Slot{}, app.Doctor{}, app.Decision{}, app.Collection{}, app.MCPSize{}, app.WrapResult{}, journal.WindowCompacted{}, config.MCPServer{}, config.ArgoCDInstance{}, config.Agent{}, config.ModelLimits{}, app.AskReport{}, app.AgentEvent{}, app.ListedAgent{}, app.AgentSession{}, app.DemoReport{}, app.DemoScene{}} {
+	for _, v := range []any{journal.Report{}, app.Stat{}, app.BacktestRow{}, app.Prediction{}, app.Slot{}, app.Doctor{}, app.Decision{}, app.Collection{}, app.MCPSize{}, app.WrapResult{}, journal.WindowCompacted{}, config.MCPServer{}, config.ArgoCDInstance{}, config.Agent{}, config.ModelLimits{}, app.AskReport{}, app.AgentEvent{}, app.ListedAgent{}, app.AgentSession{}, app.DemoReport{}, app.DemoScene{}, notify.Notice{}} {
 		jsonNames(reflect.TypeOf(v), known)
 	}
-	for _, name := range slices.Concat(foreignNames, addedNames, []string{"tool_timeout", "model_timeout"}) {
+	for _, name := range slices.Concat(foreignNames, addedNames, []string{"tool_timeout", "model_timeout", string(notify.ChildKilled)}) {
 		known[name] = true
 	}
 	tools, err := app.ArgoCDTools()

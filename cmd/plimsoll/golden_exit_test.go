@@ -27,7 +27,7 @@ func TestExitStatusesStay(t *testing.T) {
 		}
 	}
 	for _, line := range []string{
-		"", "--help", "--version", "version", "version --json", "version extra", "nonsense", "--nonsense", "ru",
+		"", "--help", "--version", "version", "version --json", "version extra", "upgrade", "upgrade --check --from nonsense", "nonsense", "--nonsense", "ru",
 		"completion bash", "completion nonsense", "man",
 		"config", "config nonsense", "config init", "config init", "config init --force", "config show", "config show --json", "config show --tool codex",
 		"config explain memory_max", "config explain no_such_key", "config explain", "config explain one two",

@@ -31,11 +31,13 @@ var printed = []struct {
 	{"predict --format json", reflect.TypeFor[app.Prediction]()},
 	{"run --dry-run --json", reflect.TypeFor[app.Decision]()},
 	{"run --report", reflect.TypeFor[journal.Report]()},
+	{"runs --json", reflect.TypeFor[[]app.RunEntry]()},
 	{"slots --json", reflect.TypeFor[[]app.Slot]()},
 	{"stats --json", reflect.TypeFor[[]app.Stat]()},
 	{"stats --backtest --json", reflect.TypeFor[[]app.BacktestRow]()},
 	{"stats --forget --json", reflect.TypeFor[[]app.Forgotten]()},
 	{"stats --mcp --json", reflect.TypeFor[[]app.MCPSize]()},
+	{"status --json", reflect.TypeFor[app.RunGlance]()},
 	{"window show --json", reflect.TypeFor[[]app.CutEntry]()},
 }
 
@@ -63,6 +65,7 @@ func TestRealJSONStays(t *testing.T) {
 		"ask --model standin --simulator=3,1,1,1 --quiet --json list all applications",
 		"ask --model standin --simulator=3,1,1,1 --events list all applications",
 		"stress argocd --simulator=30,3,3,1 --queries 20 --json",
+		"runs last --json",
 	} {
 		o := s.plimsoll(strings.Fields(line)...)
 		if o.code != 0 {

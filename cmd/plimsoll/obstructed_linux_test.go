@@ -185,9 +185,9 @@ func (s *site) patience(args []string) outcome {
 }
 
 // passedOver are files of which nobody needs to hear what is in their place: a key that is made
-// anew, a kept result that can be had again, and what only
+// anew, a kept result that can be had again, a run of which the list still tells, and what only
 // matters to a conversation that comes back.
-var passedOver = regexp.MustCompile(`^cache/results(\.key|/[0-9a-f]{32}.*)$|^window/(limits.*|conversations/[0-9a-f]{32}.*)$`)
+var passedOver = regexp.MustCompile(`^runs/[-0-9]+/.*$|^cache/results(\.key|/[0-9a-f]{32}.*)$|^window/(limits.*|conversations/[0-9a-f]{32}.*)$`)
 
 // TestNothingInPlaceOfAFileHoldsACommandUp puts a pipe in the place of everything that Plimsoll
 // keeps, file by file, and what else may stand there in the place of every file. No command waits
@@ -205,7 +205,8 @@ func TestNothingInPlaceOfAFileHoldsACommandUp(t *testing.T) {
 		"cache":       {ask, {"mcp", "--", "toolserver"}, {"gc", "--results", "--dry-run"}},
 		"mcp-sizes":   {{"mcp", "--", "toolserver"}, {"stats", "--mcp"}},
 		"history":     {{"run", "--quiet", "--", "true"}, {"stats"}, {"predict", "true"}, {"stats", "--forget", "true", "--dry-run"}},
-		"run":         {{"run", "--quiet", "--", "true"}, {"slots"}, {"gc"}, {"doctor"}},
+		"runs":        {{"run", "--", "true"}, {"runs"}, {"gc"}},
+		"run":         {{"run", "--quiet", "--", "true"}, {"slots"}, {"gc"}, {"doctor"}, {"watch", "--url"}},
 		"window":      {{"serve"}, {"window", "show"}, {"gc", "--conversations", "--dry-run"}},
 		"config.toml": {{"run", "--quiet", "--", "true"}, {"serve"}, {"config", "check"}, {"slots"}},
 	}

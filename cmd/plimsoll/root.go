@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"runtime/debug"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -71,11 +70,17 @@ agent needs no change:
 		newStatsCommand(open),
 		newPredictCommand(open),
 		newSlotsCommand(anyway(open)),
+		newTopCommand(anyway(open)),
+		newRunsCommand(anyway(open)),
+		newStatusCommand(),
+		newWatchCommand(),
+		newMetricsCommand(open),
 		newWindowCommand(anyway(open)),
 		newModelsCommand(anyway(open)),
 		newGCCommand(anyway(open)),
 		newConfigCommand(open),
 		newVersionCommand(),
+		newUpgradeCommand(),
 		newManCommand(),
 	)
 	addCompletion(root)
@@ -172,32 +177,6 @@ func exitCode(err error) int {
 		return e.code
 	}
 	return exitFailed
-}
-
-// version is the module's version, or the commit of a build from a checkout.
-func version() string {
-	info, ok := debug.ReadBuildInfo()
-	if !ok {
-		return "unknown"
-	}
-	if v := info.Main.Version; v != "" && v != "(devel)" {
-		return v
-	}
-	commit, dirty := "", ""
-	for _, s := range info.Settings {
-		switch s.Key {
-		case "vcs.revision":
-			commit = s.Value[:min(12, len(s.Value))]
-		case "vcs.modified":
-			if s.Value == "true" {
-				dirty = "-dirty"
-			}
-		}
-	}
-	if commit == "" {
-		return "devel"
-	}
-	return "devel-" + commit + dirty
 }
 
 func stderrIsTerminal() bool { return term.IsTerminal(int(os.Stderr.Fd())) }

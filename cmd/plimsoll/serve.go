@@ -25,12 +25,18 @@ when the context window is nearly full, and lets everything else through byte fo
   /metrics  /healthz  /readyz
 
 plimsoll run does the same for one run by itself; the daemon is for agents that are not
-started by plimsoll run. Beyond loopback it demands a token and TLS: see [serve].`,
+started by plimsoll run. Beyond loopback it demands a token and TLS: see [serve].
+
+Under systemd it tells when it is ready, answers the watchdog, takes a socket that was opened for
+it in place of --listen, and reads credentials: docs/systemd.md.`,
 		Example: `  plimsoll serve
   ANTHROPIC_BASE_URL=http://127.0.0.1:4620/anthropic claude
   plimsoll serve --listen 127.0.0.1:0 --ready-file /tmp/plimsoll.url`,
 		Args: cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error {
+		RunE: func(cmd *cobra.Command, _ []string) (err error) {
+			if o.Service, err = app.TakeService(); err != nil {
+				return err
+			}
 			var flags []config.Flag
 			if cmd.Flags().Changed("listen") {
 				flags = append(flags, config.Flag{Name: "--listen", Key: "serve.listen", Value: listen})

@@ -1,0 +1,222 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"slices"
+	"strconv"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/plimsoll/plimsoll/app"
+	"github.com/plimsoll/plimsoll/journal"
+	"github.com/plimsoll/plimsoll/limit"
+)
+
+func newRunsCommand(open opener) *cobra.Command {
+	var f app.RunFilter
+	var asJSON, follow bool
+	var since, export string
+	most := 50
+	cmd := &cobra.Command{
+		Use:   "runs [ID]",
+		Short: "List what ran and what came of it, or look at one run",
+		Long: "Without an ID: the runs of this user on this host, the newest first: those that run or wait, that ended,\n" +
+			"were refused, or died with their plimsoll. With an ID, the beginning of one, or last: why it was admitted,\n" +
+			"its memory and context over time, each time that room was made, the largest results of its tools, what was\n" +
+			"killed, and what to do next. What is kept, and for how long: table [watch] of the configuration.",
+		Example: "  plimsoll runs --outcome oom --since 7d\n  plimsoll runs last\n  plimsoll runs last --follow\n  plimsoll runs --export json | jq .peak_bytes",
+		Args:    cobra.MaximumNArgs(1),
+		ValidArgsFunction: func(cmd *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
+			a, err := open(cmd)
+			if err != nil || len(args) > 0 {
+				return nil, cobra.ShellCompDirectiveNoFileComp
+			}
+			list, _ := a.Runs(app.RunFilter{})
+			ids := []string{"last\tthe newest"}
+			for _, e := range list[:min(len(list), 50)] {
+				ids = append(ids, e.ID+"\t"+app.Printable(e.Tool+" in "+e.Project+", "+e.Outcome))
+			}
+			return ids, cobra.ShellCompDirectiveNoFileComp
+		},
+		RunE: func(cmd *cobra.Command, args []string) error {
+			a, err := open(cmd)
+			if err != nil {
+				return err
+			}
+			if f.Since, err = sinceOf(since, time.Now()); err != nil {
+				return err
+			}
+			id := strings.Join(args, "")
+			out := cmd.OutOrStdout()
+			switch {
+			case follow && id == "":
+				return fmt.Errorf("--follow needs the run that is to be followed: plimsoll runs last --follow")
+			case f.Outcome != "" && !slices.Contains(app.RunOutcomes(), f.Outcome):
+				return fmt.Errorf("--outcome %s: no run comes out so; write one of: %s", app.Printable(f.Outcome), strings.Join(app.RunOutcomes(), ", "))
+			case export != "" && export != "json":
+				return fmt.Errorf("--export %s: there is one form, json: one object a line for each run", app.Printable(export))
+			case export != "" && id != "", asJSON && id != "" && !follow:
+				d, err := a.RunDetails(id)
+				if err != nil {
+					return err
+				}
+				return printJSON(out, d)
+			case export != "":
+				lines := json.NewEncoder(out)
+				return a.ExportRuns(f, func(d app.RunDetails) error { return lines.Encode(d) })
+			case follow:
+				return followRun(cmd, a, id, asJSON)
+			case id != "":
+				d, err := a.RunDetails(id)
+				if d.Run == nil {
+					return err
+				}
+				return joinPrinted(printRun(plain(out), d), err)
+			}
+			list, err := a.Runs(f)
+			if err != nil {
+				return err
+			}
+			if asJSON {
+				return printJSON(out, list)
+			}
+			return printRuns(plain(out), list, most, time.Now())
+		},
+	}
+	fl := cmd.Flags()
+	fl.StringVar(&f.Tool, "tool", "", "only runs of this tool")
+	fl.StringVar(&f.Project, "project", "", "only runs in this project")
+	fl.StringVar(&f.Outcome, "outcome", "", "only runs that came out so: "+strings.Join(app.RunOutcomes(), ", "))
+	fl.StringVar(&since, "since", "", "only runs that ended within this time (90m, 12h, 7d), or since a date (2026-11-24)")
+	fl.BoolVar(&f.All, "all", false, "the MCP gateways inside runs too")
+	fl.IntVarP(&most, "lines", "n", most, "how many runs the table has at most; 0 is all")
+	fl.BoolVarP(&follow, "follow", "f", false, "print what happens in the run until it ends")
+	fl.StringVar(&export, "export", "", "write whole runs in this form: json, one object a line")
+	fl.BoolVar(&asJSON, "json", false, "print JSON")
+	_ = cmd.RegisterFlagCompletionFunc("outcome", cobra.FixedCompletions(app.RunOutcomes(), cobra.ShellCompDirectiveNoFileComp))
+	_ = cmd.RegisterFlagCompletionFunc("export", cobra.FixedCompletions([]cobra.Completion{"json"}, cobra.ShellCompDirectiveNoFileComp))
+	cmd.MarkFlagsMutuallyExclusive("follow", "export")
+	return cmd
+}
+
+// joinPrinted is what came of printing, else what was wrong with what was printed.
+func joinPrinted(printed, err error) error {
+	if printed != nil {
+		return printed
+	}
+	return err
+}
+
+// sinceOf reads a duration before now, or a day.
+func sinceOf(text string, now time.Time) (time.Time, error) {
+	if text == "" {
+		return time.Time{}, nil
+	}
+	if days, ok := strings.CutSuffix(text, "d"); ok {
+		if n, err := strconv.Atoi(days); err == nil && n >= 0 && n < 1<<15 {
+			return now.Add(-time.Duration(n) * 24 * time.Hour), nil
+		}
+	}
+	if d, err := time.ParseDuration(text); err == nil && d >= 0 {
+		return now.Add(-d), nil
+	}
+	for _, form := range []string{"2006-01-02", "2006-01-02 15:04", "2006-01-02T15:04", time.RFC3339} {
+		if at, err := time.ParseInLocation(form, text, now.Location()); err == nil {
+			return at, nil
+		}
+	}
+	return time.Time{}, fmt.Errorf("--since %s is neither a duration nor a date; write 90m, 12h, 7d or 2026-11-24", app.Printable(text))
+}
+
+// printRuns writes one line for each run, and a second where there is a reason.
+func printRuns(out io.Writer, list []app.RunEntry, most int, now time.Time) error {
+	if len(list) == 0 {
+		_, err := fmt.Fprintln(out, "no runs are kept that match; every plimsoll run, ask, mcp and serve leaves one")
+		return err
+	}
+	left := 0
+	if most > 0 && len(list) > most {
+		left, list = len(list)-most, list[:most]
+	}
+	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(w, "ID\tSTARTED\tTOOL\tPROJECT\tOUTCOME\tTOOK\tMEMORY\tWINDOW")
+	for _, e := range list {
+		fmt.Fprintf(w, "%s\t%s\t%.14s\t%.16s\t%s\t%s\t%s\t%s\n", e.ID, when(e.Started, now), e.Tool, e.Project, e.Outcome, app.Took(e.Age()), memoryCell(e), windowCell(e.Window))
+	}
+	if err := w.Flush(); err != nil {
+		return err
+	}
+	for _, e := range list[:min(len(list), 1)] {
+		if e.Reason != "" {
+			fmt.Fprintf(out, "the newest: %s\n", e.Reason)
+		}
+	}
+	if left > 0 {
+		fmt.Fprintf(out, "%d older ones are left out; --lines 0 lists all\n", left)
+	}
+	_, err := fmt.Fprintln(out, "what happened in one: plimsoll runs ID")
+	return err
+}
+
+// when writes a time of today, or a date.
+func when(at, now time.Time) string {
+	at = at.Local()
+	if at.YearDay() == now.Local().YearDay() && at.Year() == now.Local().Year() {
+		return at.Format("15:04:05")
+	}
+	return at.Format("Jan 02 15:04")
+}
+
+func memoryCell(e app.RunEntry) string {
+	switch {
+	case e.PeakBytes == 0:
+		return "-"
+	case e.LimitBytes > 0:
+		return fmt.Sprintf("%s of %s", limit.Bytes(e.PeakBytes).Human(), limit.Bytes(e.LimitBytes).Human())
+	}
+	return limit.Bytes(e.PeakBytes).Human()
+}
+
+func windowCell(w journal.Window) string {
+	switch {
+	case w.Requests == 0:
+		return "-"
+	case w.LimitTokens > 0:
+		return fmt.Sprintf("%.0f %% of %s", 100*float64(w.PeakTokens)/float64(w.LimitTokens), limit.Tokens(w.LimitTokens))
+	}
+	return limit.Tokens(w.PeakTokens)
+}
+
+// followRun prints records as they come.
+func followRun(cmd *cobra.Command, a *app.App, id string, asJSON bool) error {
+	out := cmd.OutOrStdout()
+	lines := json.NewEncoder(out)
+	d, err := a.FollowRun(cmd.Context(), id, func(r journal.Record) error {
+		if asJSON {
+			return lines.Encode(r)
+		}
+		event, err := json.Marshal(r.Event)
+		if err != nil {
+			return err
+		}
+		_, err = fmt.Fprintf(plain(out), "%s  %-24s %s\n", r.Time.Local().Format("15:04:05.000"), r.Event.Kind(), app.Printable(string(event)))
+		return err
+	})
+	if err != nil || asJSON {
+		return err
+	}
+	_, err = fmt.Fprintf(plain(out), "%s: %s\n", d.Outcome, orDash(d.Reason))
+	return err
+}
+
+func orDash(text string) string {
+	if text == "" {
+		return "nothing to tell"
+	}
+	return text
+}

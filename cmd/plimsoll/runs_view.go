@@ -1,0 +1,204 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"github.com/plimsoll/plimsoll/app"
+	"github.com/plimsoll/plimsoll/limit"
+)
+
+// sparkWidth is how many letters a line over time has.
+const sparkWidth = 40
+
+// printRun writes a page about one run.
+func printRun(out io.Writer, d app.RunDetails) error {
+	var b strings.Builder
+	r := d.Run
+	what := r.Tool
+	if r.Variant != "" {
+		what += " " + r.Variant
+	}
+	fmt.Fprintf(&b, "%s in %s: %s", what, r.Project, r.Outcome)
+	if r.Reason != "" {
+		fmt.Fprintf(&b, ", %s", r.Reason)
+	}
+	b.WriteString("\n")
+	row := func(name, form string, args ...any) { fmt.Fprintf(&b, "  %-9s %s\n", name, fmt.Sprintf(form, args...)) }
+	row("run", "%s, %s, pid %d", r.ID, kindWords(r.Kind), r.PID)
+	if r.Parent != "" {
+		row("inside", "%s", r.Parent)
+	}
+	ended := ""
+	if r.Ended != nil {
+		ended = " to " + r.Ended.Local().Format("15:04:05")
+	}
+	row("time", "%s%s, %s", r.Started.Local().Format("2006-01-02 15:04:05"), ended, app.Took(r.Age()))
+	if len(r.Report.Command) > 0 {
+		row("command", "%s", limit.Short(strings.Join(r.Report.Command, " "), 400))
+	}
+	if r.Report.Layer != "" {
+		e := r.Report.Enforcement
+		row("held by", "%s: memory %s, swap %s, processes %s", r.Report.Layer, e.Memory, e.Swap, e.Pids)
+	}
+	admissionRows(row, r)
+	if r.PeakBytes > 0 {
+		row("memory", "%s", memoryLine(r))
+	}
+	if r.Window.Requests > 0 {
+		row("window", "%s", windowLine(r))
+	} else if r.Window.NoProxy != "" {
+		row("window", "no proxy, because %s", r.Window.NoProxy)
+	}
+	if m := r.Report.MCP; m.Calls > 0 {
+		row("tools", "%d calls, %s became %s; %d kept to be read in pages", m.Calls, limit.Bytes(m.UpstreamBytes).Human(), limit.Bytes(m.DeliveredBytes).Human(), m.Spilled)
+	}
+	for _, w := range r.Report.Warnings {
+		row("warned", "%s", limit.Short(w, 400))
+	}
+	if r.Dropped > 0 || r.Damaged > 0 {
+		row("missing", "%d lines found no room, %d cannot be read; the sums are whole", r.Dropped, r.Damaged)
+	}
+	compactionTable(&b, r)
+	toolTable(&b, r)
+	killTable(&b, r)
+	for _, next := range d.Next {
+		row("next", "%s", next)
+	}
+	_, err := io.WriteString(out, b.String())
+	return err
+}
+
+func kindWords(kind string) string {
+	switch kind {
+	case "run":
+		return "a command"
+	case "gateway":
+		return "an MCP gateway"
+	case "serve":
+		return "a day of the daemon"
+	case "ask":
+		return "a question"
+	case "chat":
+		return "a conversation"
+	}
+	return kind
+}
+
+// admissionRows say why the run got its memory, or why not.
+func admissionRows(row func(string, string, ...any), r *app.RunRecord) {
+	if r.Report.Estimate.Bytes > 0 {
+		e := r.Report.Estimate
+		row("estimate", "%s from %s (%d runs)", limit.Bytes(e.Bytes).Human(), e.Source, e.Samples)
+	}
+	switch a := r.Admission; {
+	case r.Refusal != "":
+		row("refused", "%s", strings.ReplaceAll(r.Refusal, "\n", "\n            "))
+	case a != nil && a.Nested:
+		row("admitted", "inside another run, on its reservation")
+	case a != nil && a.AvailableBytes > 0:
+		text := fmt.Sprintf("%s reserved; the host had %s, other runs had claimed %s of it, %s stays free", limit.Bytes(a.ReservationBytes).Human(),
+			limit.Bytes(a.AvailableBytes).Human(), limit.Bytes(a.ClaimedBytes).Human(), limit.Bytes(a.MinFreeBytes).Human())
+		if a.Waited >= time.Second {
+			text += ", after waiting " + app.Took(a.Waited)
+		}
+		if a.Forced {
+			text += "; by --force"
+		}
+		row("admitted", "%s", text)
+	case a != nil:
+		row("admitted", "%s reserved; the host's memory could not be read", limit.Bytes(a.ReservationBytes).Human())
+	}
+}
+
+func memoryLine(r *app.RunRecord) string {
+	text := limit.Bytes(r.PeakBytes).Human() + " peak"
+	if r.LimitBytes > 0 {
+		text += fmt.Sprintf(" of %s (%.0f %%)", limit.Bytes(r.LimitBytes).Human(), 100*float64(r.PeakBytes)/float64(r.LimitBytes))
+	}
+	if line := app.Sparkline(r.MemorySeries(sparkWidth), 0); line != "" {
+		text = line + "  " + text
+	}
+	if now := r.Now(); r.Ended == nil && now.Working > 0 {
+		text += ", now " + limit.Bytes(max(now.Working, now.Charged)).Human()
+	}
+	return text
+}
+
+func windowLine(r *app.RunRecord) string {
+	w := r.Window
+	text := limit.Tokens(w.PeakTokens) + " tokens peak"
+	if w.LimitTokens > 0 {
+		text += fmt.Sprintf(" of %s (%.0f %%)", limit.Tokens(w.LimitTokens), 100*float64(w.PeakTokens)/float64(w.LimitTokens))
+	}
+	if line := app.Sparkline(r.WindowSeries(sparkWidth), w.LimitTokens); line != "" {
+		text = line + "  " + text
+	}
+	text += fmt.Sprintf(", %d requests", w.Requests)
+	if r.Model != "" {
+		text += " of " + r.Model
+	}
+	return text
+}
+
+func compactionTable(b *strings.Builder, r *app.RunRecord) {
+	if len(r.Compactions) == 0 {
+		return
+	}
+	fmt.Fprintf(b, "  room was made %d times, %s cut\n", r.Window.Compactions, limit.Bytes(r.Window.CutBytes).Human())
+	w := tabwriter.NewWriter(b, 0, 0, 2, ' ', 0)
+	for _, c := range r.Compactions {
+		kept := ""
+		if c.Checkpoint != "" {
+			kept = "plimsoll window show " + c.Checkpoint
+		}
+		fmt.Fprintf(w, "    %s\t%s → %s tokens\t%s\t%s\t%s\t%s\n", c.Time.Local().Format("15:04:05"), limit.Tokens(c.Before), limit.Tokens(c.After),
+			limit.Bytes(c.CutBytes).Human(), strings.Join(c.Rungs, ", "), c.Reason, kept)
+	}
+	_ = w.Flush()
+}
+
+// maxToolRows bounds the tools and results of a page; --json has all.
+const maxToolRows = 10
+
+func toolTable(b *strings.Builder, r *app.RunRecord) {
+	if len(r.Tools) == 0 {
+		return
+	}
+	b.WriteString("  results of tools, the largest sum first\n")
+	w := tabwriter.NewWriter(b, 0, 0, 2, ' ', 0)
+	for _, t := range r.Tools[:min(len(r.Tools), maxToolRows)] {
+		largest := ""
+		if t.MaxBytes > 0 {
+			largest = "largest " + limit.Bytes(t.MaxBytes).Human()
+		}
+		fmt.Fprintf(w, "    %s/%s\t%d calls\t%s → %s\t%s\n", t.Server, t.Tool, t.Calls, limit.Bytes(t.UpstreamBytes).Human(), limit.Bytes(t.DeliveredBytes).Human(), largest)
+	}
+	_ = w.Flush()
+	if more := len(r.Tools) - maxToolRows; more > 0 {
+		fmt.Fprintf(b, "    and %d more\n", more)
+	}
+}
+
+func killTable(b *strings.Builder, r *app.RunRecord) {
+	if len(r.Kills) == 0 {
+		return
+	}
+	b.WriteString("  killed\n")
+	w := tabwriter.NewWriter(b, 0, 0, 2, ' ', 0)
+	for _, k := range r.Kills {
+		name := k.Name
+		if k.PID > 0 {
+			name += fmt.Sprintf(" (pid %d)", k.PID)
+		}
+		size := ""
+		if k.Bytes > 0 {
+			size = limit.Bytes(k.Bytes).Human()
+		}
+		fmt.Fprintf(w, "    %s\t%s\t%s\tby %s\t%s\n", k.Time.Local().Format("15:04:05"), name, size, k.By, k.What)
+	}
+	_ = w.Flush()
+}

@@ -1,0 +1,261 @@
+package main
+
+import (
+	"cmp"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+	"golang.org/x/term"
+
+	"github.com/plimsoll/plimsoll/app"
+	"github.com/plimsoll/plimsoll/limit"
+)
+
+func newStatusCommand() *cobra.Command {
+	var line, prompt, asJSON bool
+	var colour string
+	cmd := &cobra.Command{
+		Use:   "status [RUN]",
+		Short: "Show at a glance what a run uses: for a status line or a prompt",
+		Long: `Show what a run uses: its memory and limit, how full its context window is, how often room was made in
+it, and what was killed. It is about the run that this process is in, else about the newest one of the
+project of the working directory, or the one with the ID that is given.
+
+With --line it is one line: for the statusLine of Claude Code, whose JSON on standard input it takes, for tmux
+and others. With --prompt it is a few characters, and nothing outside of a run: for a shell's prompt. Neither
+reads the configuration.`,
+		Example: `  plimsoll status
+  plimsoll status --line --color always
+  PS1='$(plimsoll status --prompt)\w \$ '`,
+		Args: cobra.MaximumNArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			paint, err := painting(colour, cmd.OutOrStdout())
+			if err != nil {
+				return err
+			}
+			o := app.GlanceOptions{Run: strings.Join(args, "")}
+			if line {
+				o.Client = saidOn(cmd.InOrStdin())
+			}
+			s, err := app.Glance(o)
+			out := plain(cmd.OutOrStdout())
+			switch {
+			case err != nil && prompt: // a prompt is no place for it; plimsoll status tells
+				return &exitError{exitFailed}
+			case err != nil:
+				return err
+			case asJSON:
+				return printJSON(cmd.OutOrStdout(), s)
+			case prompt:
+				if text := promptOf(s, paint); text != "" {
+					_, err = fmt.Fprint(unplain(out), text+" ")
+				}
+				return err
+			case line:
+				_, err = fmt.Fprintln(unplain(out), lineOf(s, paint, time.Now()))
+				return err
+			}
+			return printStatus(out, s, time.Now())
+		},
+	}
+	f := cmd.Flags()
+	f.BoolVar(&line, "line", false, "print one line")
+	f.BoolVar(&prompt, "prompt", false, "print a few characters, nothing outside of a run")
+	f.BoolVar(&asJSON, "json", false, "print JSON")
+	f.StringVar(&colour, "color", "auto", "colours of --line and --prompt: auto (on a terminal), always, never")
+	cmd.MarkFlagsMutuallyExclusive("line", "prompt", "json")
+	_ = cmd.RegisterFlagCompletionFunc("color", cobra.FixedCompletions([]string{"auto", "always", "never"}, cobra.ShellCompDirectiveNoFileComp))
+	return cmd
+}
+
+// saidOn reads what a client says on standard input. A terminal is no client.
+func saidOn(in io.Reader) app.GlanceClient {
+	if f, ok := in.(*os.File); ok {
+		if info, err := f.Stat(); err != nil || info.Mode()&os.ModeCharDevice != 0 {
+			return app.GlanceClient{}
+		}
+	}
+	return app.ReadGlanceClient(in)
+}
+
+// paint puts a text into the colour of how much of something is used, in percent.
+type paint func(percent int64, text string) string
+
+// Where a number stands out, in percent of its limit: where the alerts begin, too.
+const (
+	warnPercent     = 75
+	criticalPercent = 90
+)
+
+func painting(when string, out io.Writer) (paint, error) {
+	f, ok := unplain(out).(*os.File)
+	on := ok && term.IsTerminal(int(f.Fd())) && os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb"
+	switch when {
+	case "auto":
+	case "always":
+		on = true
+	case "never":
+		on = false
+	default:
+		return nil, fmt.Errorf("--color %s: it is auto, always or never", app.Printable(when))
+	}
+	return func(percent int64, text string) string {
+		switch {
+		case !on || percent < warnPercent:
+			return text
+		case percent < criticalPercent:
+			return "\x1b[33m" + text + "\x1b[0m"
+		}
+		return "\x1b[31m" + text + "\x1b[0m"
+	}, nil
+}
+
+// lineOf is the status on one line.
+func lineOf(s app.RunGlance, paint paint, now time.Time) string {
+	var parts []string
+	head := "plimsoll"
+	if !s.Inside && s.Tool != "" {
+		head += " " + app.Printable(s.Tool)
+	}
+	switch {
+	case s.State == app.GlanceNoRun:
+		parts = append(parts, head+": no run here")
+	case s.State == app.GlanceWaiting:
+		parts = append(parts, head+": "+app.Printable(cmp.Or(s.Reason, "waits")))
+	case s.Ended != nil:
+		text := head + ": " + app.Printable(s.State) + " " + short(now.Sub(*s.Ended)) + " ago"
+		if s.PeakBytes > 0 {
+			text += ", peak " + used(s.PeakBytes, s.LimitBytes)
+		}
+		parts = append(parts, paint(badness(s), text))
+	default:
+		parts = append(parts, head+": "+paint(percent(s.MemoryBytes, s.LimitBytes), used(s.MemoryBytes, s.LimitBytes)))
+	}
+	if s.WindowTokens > 0 {
+		parts = append(parts, paint(percent(s.WindowTokens, s.WindowLimit), windowOf(s)))
+	}
+	if s.Compactions > 0 {
+		parts = append(parts, counted(s.Compactions, "compaction"))
+	}
+	if s.Kills > 0 {
+		parts = append(parts, paint(100, counted(s.Kills, "kill")))
+	}
+	return strings.Join(parts, " · ")
+}
+
+// badness makes an end that was no good one stand out.
+func badness(s app.RunGlance) int64 {
+	if s.State == "ok" || s.State == "failed" || s.State == "signalled" {
+		return 0
+	}
+	return criticalPercent
+}
+
+// promptOf is the status in a few characters, "" outside of a run.
+func promptOf(s app.RunGlance, paint paint) string {
+	if !s.Inside {
+		return ""
+	}
+	memory := used(s.MemoryBytes, s.LimitBytes)
+	memory = strings.NewReplacer(" of ", "/", "iB", "", " ", "").Replace(memory)
+	text := "[" + paint(percent(s.MemoryBytes, s.LimitBytes), memory)
+	if s.WindowLimit > 0 {
+		p := percent(s.WindowTokens, s.WindowLimit)
+		text += " " + paint(p, fmt.Sprintf("%d%%", p))
+	}
+	if s.Kills > 0 {
+		text += " " + paint(100, fmt.Sprintf("†%d", s.Kills))
+	}
+	return text + "]"
+}
+
+func printStatus(out io.Writer, s app.RunGlance, now time.Time) error {
+	if s.State == app.GlanceNoRun {
+		_, err := fmt.Fprintf(out, "No run in project %s. One begins with: plimsoll run -- claude\n", app.Printable(s.Project))
+		return err
+	}
+	var b strings.Builder
+	row := func(name, text string) { fmt.Fprintf(&b, "%-12s %s\n", name, text) }
+	which := "the newest in this project"
+	if s.Inside {
+		which = "the one that this is in"
+	}
+	row("run", strings.TrimSpace(s.ID+" "+app.Printable(s.Tool))+", "+which)
+	state := s.State
+	if s.Reason != "" {
+		state += ": " + app.Printable(s.Reason)
+	}
+	if s.Ended != nil {
+		state += ", " + short(now.Sub(*s.Ended)) + " ago"
+	}
+	row("state", state)
+	if s.Ended == nil {
+		row("memory", used(s.MemoryBytes, s.LimitBytes))
+	} else {
+		row("peak", used(s.PeakBytes, s.LimitBytes))
+	}
+	if s.WindowTokens > 0 {
+		row("window", strings.TrimPrefix(windowOf(s), "window "))
+	}
+	row("compactions", fmt.Sprint(s.Compactions))
+	row("kills", fmt.Sprint(s.Kills))
+	_, err := io.WriteString(out, b.String())
+	return err
+}
+
+func used(bytes, most int64) string {
+	if most <= 0 {
+		return limit.Bytes(bytes).Human()
+	}
+	return limit.Bytes(bytes).Human() + " of " + limit.Bytes(most).Human()
+}
+
+func windowOf(s app.RunGlance) string {
+	if s.WindowLimit <= 0 {
+		return "window " + thousands(s.WindowTokens)
+	}
+	return fmt.Sprintf("window %d %% of %s", percent(s.WindowTokens, s.WindowLimit), thousands(s.WindowLimit))
+}
+
+// thousands writes a number of tokens short.
+func thousands(n int64) string {
+	switch {
+	case n < 1000:
+		return fmt.Sprint(n)
+	case n < 1_000_000:
+		return fmt.Sprintf("%dk", n/1000)
+	}
+	return strings.Replace(fmt.Sprintf("%.1fM", float64(n)/1e6), ".0M", "M", 1)
+}
+
+// percent is 0 without a limit.
+func percent(n, most int64) int64 {
+	if most <= 0 {
+		return 0
+	}
+	return int64(float64(n) / float64(most) * 100)
+}
+
+func counted(n int, what string) string {
+	if n != 1 {
+		what += "s"
+	}
+	return fmt.Sprintf("%d %s", n, what)
+}
+
+// short writes a time that has passed by its largest unit.
+func short(d time.Duration) string {
+	switch d = max(0, d); {
+	case d < time.Minute:
+		return fmt.Sprintf("%ds", int(d.Seconds()))
+	case d < time.Hour:
+		return fmt.Sprintf("%dm", int(d.Minutes()))
+	case d < 48*time.Hour:
+		return fmt.Sprintf("%dh", int(d.Hours()))
+	}
+	return fmt.Sprintf("%dd", int(d.Hours()/24))
+}

@@ -1,0 +1,89 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"strconv"
+
+	"github.com/spf13/cobra"
+	"golang.org/x/term"
+
+	"github.com/plimsoll/plimsoll/app"
+)
+
+func newTopCommand(open opener) *cobra.Command {
+	var o app.TopOptions
+	var order string
+	var once, asJSON bool
+	cmd := &cobra.Command{
+		Use:   "top",
+		Short: "Watch every run on this host",
+		Long: "Shows the runs of this user on this host, once a second: state, memory now and at most against limit and\n" +
+			"reservation, processor, window, compactions, the largest result, kills and age; above them what the host has\n" +
+			"free and who waits. Runs that ended in the last minutes follow, faint. Keys: enter opens a run, t shows its\n" +
+			"processes, s sorts, / filters, p pauses, c continues, e ends (asks first), ? lists all, q leaves.\n\n" +
+			"--replay shows the same screen as it was: from a time (15:04, 2006-01-02 15:04, or 20m for twenty minutes\n" +
+			"ago), or from the beginning of a run. Without a terminal, or on one that can't place a cursor (TERM=dumb), it\n" +
+			"prints one frame, as with --once.",
+		Example: "  plimsoll top\n  plimsoll top --once --json\n  plimsoll top --replay 20m\n  plimsoll top --replay last",
+		Args:    cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			a, err := open(cmd)
+			if err != nil {
+				return err
+			}
+			o.Sort = app.TopSort(order)
+			if asJSON && !once && isScreen() {
+				return errors.New("--json prints one look: write --once --json")
+			}
+			if !once && !asJSON && isScreen() {
+				return a.Top(cmd.Context(), o)
+			}
+			snap, err := a.TopOnce(cmd.Context(), o)
+			if err != nil {
+				return err
+			}
+			if asJSON {
+				return printJSON(cmd.OutOrStdout(), snap)
+			}
+			s := app.TopScreen{Width: screenWidth(), Sort: o.Sort, Filter: o.Filter}
+			_, err = fmt.Fprintln(plain(cmd.OutOrStdout()), app.TopFrame(snap, &s))
+			return err
+		},
+	}
+	f := cmd.Flags()
+	f.BoolVar(&once, "once", false, "print one frame and end")
+	f.BoolVar(&asJSON, "json", false, "with --once: print JSON")
+	f.StringVar(&o.Replay, "replay", "", "show what was: from a time, or from the beginning of a run (ID or last)")
+	f.StringVar(&order, "sort", "", "memory (default), cpu, window, result, age, tool or project")
+	f.StringVar(&o.Filter, "filter", "", "only runs with these words in tool, project, state or ID")
+	f.BoolVar(&o.Trees, "tree", false, "with the processes of every run")
+	_ = cmd.RegisterFlagCompletionFunc("sort", func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+		var names []string
+		for _, s := range app.TopSorts() {
+			names = append(names, string(s))
+		}
+		return names, cobra.ShellCompDirectiveNoFileComp
+	})
+	for _, name := range []string{"replay", "filter"} {
+		_ = cmd.RegisterFlagCompletionFunc(name, cobra.NoFileCompletions)
+	}
+	return cmd
+}
+
+// isScreen says that the terminal takes a screen that changes.
+func isScreen() bool {
+	return term.IsTerminal(int(os.Stdin.Fd())) && term.IsTerminal(int(os.Stdout.Fd())) && os.Getenv("TERM") != "dumb"
+}
+
+// screenWidth is how wide the terminal is, or is said to be; 80 where nobody says.
+func screenWidth() int {
+	if n, err := strconv.Atoi(os.Getenv("COLUMNS")); err == nil && n > 0 {
+		return min(n, 1000)
+	}
+	if n, _, err := term.GetSize(int(os.Stdout.Fd())); err == nil && n > 0 {
+		return n
+	}
+	return 80
+}
