@@ -53,7 +53,8 @@ fuzz_targets() {
 tests() {
 	local flags=$1 cgo=0 exec=() dir=.
 	shift
-	[[ " $* " != */e2e/clients\ * ]] || dir=e2e/clients # a module of its own
+	[[ " $* " != */e2e/clients\ * ]] || dir=e2e/clients # modules of their own
+	[[ " $* " != */e2e/collector\ * ]] || dir=e2e/collector
 	[[ " $flags " != *' -race '* ]] || cgo=1 exec=(-exec 'env CGO_ENABLED=0')
 	# shellcheck disable=SC2086 # words
 	CGO_ENABLED=$cgo go -C "$dir" test -timeout 600s $flags "${exec[@]}" -json "$@" </dev/null

@@ -111,14 +111,9 @@ func wholeCommand(ctx context.Context, o *Out, layers []sandbox.Layer, turns int
 		return err
 	}
 	defer os.RemoveAll(dir)
-	binary := os.Getenv("PLIMSOLL_BENCH_BINARY") // a machine without Go has one built elsewhere
-	if binary == "" {
-		binary = filepath.Join(dir, "plimsoll")
-		build := exec.CommandContext(ctx, "go", "build", "-o", binary, "github.com/plimsoll/plimsoll/cmd/plimsoll")
-		build.Env = append(os.Environ(), "CGO_ENABLED=0")
-		if out, err := build.CombinedOutput(); err != nil {
-			return fmt.Errorf("build plimsoll: %w\n%s", err, out)
-		}
+	binary, err := builtBinary(ctx, dir)
+	if err != nil {
+		return err
 	}
 	if err := os.Setenv("PLIMSOLL_STATE_DIR", filepath.Join(dir, "state")); err != nil {
 		return err
@@ -138,6 +133,20 @@ func wholeCommand(ctx context.Context, o *Out, layers []sandbox.Layer, turns int
 		return nil
 	}
 	return besideSystemdRun(ctx, o, binary, turns)
+}
+
+// builtBinary is the program, built into dir unless the environment names one: a machine without Go has one built elsewhere.
+func builtBinary(ctx context.Context, dir string) (string, error) {
+	if binary := os.Getenv("PLIMSOLL_BENCH_BINARY"); binary != "" {
+		return binary, nil
+	}
+	binary := filepath.Join(dir, "plimsoll")
+	build := exec.CommandContext(ctx, "go", "build", "-o", binary, "github.com/plimsoll/plimsoll/cmd/plimsoll")
+	build.Env = append(os.Environ(), "CGO_ENABLED=0")
+	if out, err := build.CombinedOutput(); err != nil {
+		return "", fmt.Errorf("build plimsoll: %w\n%s", err, out)
+	}
+	return binary, nil
 }
 
 // besideSystemdRun compares with what most people would type instead. The two take turns, and both make a scope of the same

@@ -17,10 +17,13 @@ import (
 const (
 	// maxBinary is the stripped binary of linux/amd64, in bytes: it was 99 MB when one import kept every method of every
 	// type alive, and two generated clients were half of all code. A tool that one downloads before it helps is small.
-	maxBinary = 38_000_000
+	// The screen of `plimsoll top` (bubbletea with its tables of Unicode) is 1.4 MB of it; traces by OTLP as JSON, without an SDK, are 0.15 MB.
+	// It was at 39.00 MB when what the daemon says to systemd (our own, without a library) put 2 KB over it.
+	maxBinary = 39_100_000
 	// maxPackages is how many packages it is compiled of, those of the standard library (224) included: it was 737. Each costs
-	// everybody who builds, and the gate in every variant.
-	maxPackages = 525
+	// everybody who builds, and the gate in every variant. `plimsoll top` needs 16 of others; traces are two of our own; `plimsoll upgrade --check` is one, with the comparison of
+	// semantic versions (golang.org/x/mod/semver).
+	maxPackages = 550
 )
 
 // tooHeavy are packages that the binary must not be made of.

@@ -8,10 +8,19 @@ import (
 	"testing"
 )
 
-var update = flag.Bool("update", false, "write what is expected anew")
+const update = "update"
+
+func init() {
+	if flag.Lookup(update) == nil { // a library for tests may have one of its own, which then counts for both
+		flag.Bool(update, false, "write what is expected anew")
+	}
+}
 
 // Update says that -update was given: expectations are to be written, not compared.
-func Update() bool { return *update }
+func Update() bool {
+	given, ok := flag.Lookup(update).Value.(flag.Getter)
+	return ok && given.Get() == true
+}
 
 // Check compares got with the file, or writes the file when -update was given.
 func Check(t testing.TB, file, got string) {
