@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/plimsoll/plimsoll/app/agents"
+	"github.com/plimsoll/plimsoll/app/container"
 	"github.com/plimsoll/plimsoll/app/daemon"
 	"github.com/plimsoll/plimsoll/app/demo"
 	"github.com/plimsoll/plimsoll/app/mcp"
@@ -72,10 +73,13 @@ type (
 	TalkOptions       = agents.TalkOptions
 
 	ServeOptions = daemon.Options
-	CutEntry     = window.Entry
-	CutText      = window.Cut
-	Model        = window.Model
-	ModelList    = window.ModelList
+
+	HealthOptions = container.HealthOptions
+
+	CutEntry  = window.Entry
+	CutText   = window.Cut
+	Model     = window.Model
+	ModelList = window.ModelList
 
 	RefreshedModels = models.Refreshed
 
@@ -97,6 +101,17 @@ type (
 
 // Run runs a command inside its limits and returns how this process should end.
 func (a *App) Run(ctx context.Context, o RunOptions) Status { return run.Run(ctx, a.Core, o) }
+
+// Health asks a daemon whether it takes requests.
+func (a *App) Health(ctx context.Context, o HealthOptions) error {
+	return container.Health(ctx, a.Core, o)
+}
+
+// HealthTimeout is how long it has where nothing else is said.
+const HealthTimeout = container.HealthTimeout
+
+// CopyTo puts a copy of this program into a directory.
+var CopyTo = container.CopyTo
 
 // Predict says what the next run of a command will be expected to need in the project of the
 // working directory, from the same sources and with the same limits as a run. The command may be the name of a tool alone.

@@ -9,17 +9,22 @@ import (
 	"net/http"
 )
 
-// answers asks the listener at addr for its health as any client would, by a connection of its own. The error says what kept
-// it from an answer.
+// answers asks the listener at addr for its health.
 func answers(addr net.Addr, secure bool) func(context.Context) error {
-	url := "http://plimsoll/healthz"
+	return Asking(addr.Network(), addr.String(), secure, "/healthz")
+}
+
+// Asking asks a daemon at addr for a path, /healthz or /readyz, as any client would, by a connection of its own. The error says
+// what kept it from an answer, or that the answer was no.
+func Asking(network, addr string, secure bool, path string) func(context.Context) error {
+	url := "http://plimsoll" + path
 	if secure {
-		url = "https://plimsoll/healthz"
+		url = "https://plimsoll" + path
 	}
 	var d net.Dialer
 	client := &http.Client{Transport: &http.Transport{
 		DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
-			return d.DialContext(ctx, addr.Network(), addr.String())
+			return d.DialContext(ctx, network, addr)
 		},
 		// It is our own certificate, for a name that this address need not have, and nothing secret is said.
 		TLSClientConfig:   &tls.Config{InsecureSkipVerify: true, MinVersion: tls.VersionTLS12},

@@ -81,6 +81,8 @@ agent needs no change:
 		newConfigCommand(open),
 		newVersionCommand(),
 		newUpgradeCommand(),
+		newHealthCommand(),
+		newCopyToCommand(),
 		newManCommand(),
 	)
 	addCompletion(root)

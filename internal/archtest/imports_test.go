@@ -165,16 +165,17 @@ var commandMayUse = []string{
 // families are the folders below app and what each may import of the others: what it is
 // opened with, never what opens it.
 var families = map[string][]string{
-	"app/core":    nil,
-	"app/listen":  nil,
-	"app/mcp":     {"app/core", "app/listen"},
-	"app/window":  {"app/core", "app/listen"},
-	"app/agents":  {"app/core", "app/listen", "app/mcp", "app/window"},
-	"app/demo":    {"app/core", "app/listen", "app/mcp", "app/agents"},
-	"app/watch":   {"app/core", "app/run", "app/listen", "app/mcp", "app/window"},
-	"app/run":     {"app/core", "app/mcp", "app/window", "app/agents"},
-	"app/upgrade": {"app/core"},
-	"app/daemon":  {"app/core", "app/listen", "app/watch", "app/mcp", "app/window", "app/agents"},
+	"app/core":      nil,
+	"app/listen":    nil,
+	"app/mcp":       {"app/core", "app/listen"},
+	"app/window":    {"app/core", "app/listen"},
+	"app/agents":    {"app/core", "app/listen", "app/mcp", "app/window"},
+	"app/demo":      {"app/core", "app/listen", "app/mcp", "app/agents"},
+	"app/watch":     {"app/core", "app/run", "app/listen", "app/mcp", "app/window"},
+	"app/run":       {"app/core", "app/mcp", "app/window", "app/agents"},
+	"app/upgrade":   {"app/core"},
+	"app/container": {"app/core", "app/listen"},
+	"app/daemon":    {"app/core", "app/listen", "app/watch", "app/mcp", "app/window", "app/agents"},
 }
 
 func TestFamiliesOfCommands(t *testing.T) {
