@@ -75,7 +75,7 @@ func below(path string, folders ...string) bool {
 
 // planes and everything else of Plimsoll that a rule speaks of.
 var (
-	planes = []string{"process", "window", "tools", "argocd", "agent"}
+	planes = []string{"process", "window", "tools", "argocd", "agent", "memory"}
 	above  = []string{"fleet", "watch"}
 )
 
@@ -114,6 +114,16 @@ var rules = []rule{
 		why:       "an agent runs anywhere, also where no process can be limited; it may use window and tools only",
 		from:      []string{"agent"},
 		forbidden: func(to string) bool { return below(to, "process") },
+	},
+	{
+		why:       "the memory plane holds whatever others give it, and must be usable alone; what a client said and what it is shown is for app to join",
+		from:      []string{"memory"},
+		forbidden: func(to string) bool { return !below(to, "memory", "limit", "journal", "internal") },
+	},
+	{
+		why:       "what a plane remembers, or is reminded of, comes as an interface that app fills with the memory",
+		from:      []string{"process", "window", "tools", "argocd", "agent"},
+		forbidden: func(to string) bool { return below(to, "memory") },
 	},
 	{
 		why:       "limit is the vocabulary of all planes: it knows nothing of Plimsoll",

@@ -1,0 +1,185 @@
+package memory
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"sync"
+
+	"github.com/plimsoll/plimsoll/memory/archive"
+)
+
+// Added is what became of the records of an [Store.Add].
+type Added struct {
+	// IDs are those of the records, in their order: of a passage that was there already, the id it has; "" for one that was refused.
+	IDs []string `json:"ids"`
+	// New were stored, Merged were there already and are counted there, Refused were forgotten once.
+	New     int `json:"new"`
+	Merged  int `json:"merged"`
+	Refused int `json:"refused"`
+}
+
+// namespace is what this process knows of a namespace it adds to.
+type namespace struct {
+	name  string
+	mu    sync.Mutex
+	at    archive.Cursor
+	known map[archive.Key]struct{}
+}
+
+func (s *Store) namespace(name string) (*namespace, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if err := s.isOpen(); err != nil {
+		return nil, err
+	}
+	n := s.namespaces[name]
+	if n == nil {
+		n = &namespace{name: name, known: map[archive.Key]struct{}{}}
+		s.namespaces[name] = n
+	}
+	return n, nil
+}
+
+// catchUp reads which passages are there, as far as this process does not know it yet. The caller holds n.mu.
+func (n *namespace) catchUp(s *Store) error {
+	for range 2 {
+		seen, err := s.archive.Read(n.name, &n.at, func(_ archive.Place, l archive.Line) error {
+			switch {
+			case l.Key == archive.Key{}:
+			case bytes.HasPrefix(l.Body, []byte(`{"drop":`)):
+				delete(n.known, l.Key)
+			case !bytes.HasPrefix(l.Body, []byte(`{"seen":`)):
+				n.known[l.Key] = struct{}{}
+			}
+			return nil
+		})
+		if err != nil || len(seen.Gone) == 0 {
+			return err
+		}
+		clear(n.known) // segments were rewritten: what was in them may be there no longer
+		n.at = archive.Cursor{}
+	}
+	return nil
+}
+
+// Add stores records: all of them, or none when there is an error. IDs, Recorded, Count and Recalled of what it is given are not looked
+// at. A passage that is there already in its namespace, word for word, with its kind, origin and scope, is counted there; one that was
+// forgotten is refused. Facts, notes and pins are on the disk when Add returns; of episodes see [archive.Archive.Append].
+func (s *Store) Add(ctx context.Context, records ...Record) (Added, error) {
+	out := Added{IDs: make([]string, len(records))}
+	byNamespace := map[string][]int{}
+	records = slices.Clone(records)
+	for i := range records {
+		r := &records[i]
+		if r.Kind == "" {
+			r.Kind = KindEpisode
+		}
+		if r.Origin == "" {
+			r.Origin = OriginTool
+		}
+		if err := r.check(); err != nil {
+			return Added{}, fmt.Errorf("record %d of %d: %w", i+1, len(records), err)
+		}
+		byNamespace[r.Namespace] = append(byNamespace[r.Namespace], i)
+	}
+	if err := s.readForgotten(); err != nil {
+		return Added{}, err
+	}
+	for _, name := range slices.Sorted(maps.Keys(byNamespace)) {
+		if err := s.addTo(ctx, name, records, byNamespace[name], &out); err != nil {
+			return out, err
+		}
+	}
+	return out, nil
+}
+
+// addTo adds those of the records that have the given places to a namespace.
+func (s *Store) addTo(ctx context.Context, name string, records []Record, places []int, out *Added) error {
+	n, err := s.namespace(name)
+	if err != nil {
+		return err
+	}
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if err := n.catchUp(s); err != nil {
+		return err
+	}
+	var lines []archive.Line
+	durable := false
+	fresh := map[archive.Key]string{} // ids of passages that this call adds
+	again := map[archive.Key]int{}    // how often others come again
+	wanted := map[archive.Key][]int{} // and which of the records they are
+	now := s.o.Clock()
+	for _, i := range places {
+		r := &records[i]
+		key := s.identity(r)
+		if s.isForgotten(r) {
+			out.Refused++
+			continue
+		}
+		_, known := n.known[key]
+		if known || fresh[key] != "" {
+			out.Merged++
+			again[key]++
+			if out.IDs[i] = fresh[key]; out.IDs[i] == "" {
+				wanted[key] = append(wanted[key], i)
+			}
+			continue
+		}
+		id := s.ids.next(now)
+		r.ID, r.Recorded, r.Count = id.String(), id.time(), 1
+		if r.Said.IsZero() {
+			r.Said = r.Recorded
+		}
+		line, err := s.encode(r, 0)
+		if err != nil {
+			return err
+		}
+		lines = append(lines, line)
+		fresh[key], out.IDs[i] = r.ID, r.ID
+		out.New++
+		durable = durable || r.Kind != KindEpisode
+	}
+	for key, times := range again {
+		body, err := marshal(entryBody{Seen: times})
+		if err != nil {
+			return err
+		}
+		lines = append(lines, archive.Line{Key: key, Body: body})
+	}
+	if err := s.archive.Append(ctx, name, durable, lines...); err != nil {
+		return err
+	}
+	for key := range fresh {
+		n.known[key] = struct{}{}
+	}
+	return s.findKeys(name, wanted, out.IDs)
+}
+
+// findKeys looks up the ids of passages by their keys.
+func (s *Store) findKeys(name string, wanted map[archive.Key][]int, ids []string) error {
+	if len(wanted) == 0 {
+		return nil
+	}
+	var at archive.Cursor
+	_, err := s.archive.Read(name, &at, func(_ archive.Place, l archive.Line) error {
+		places := wanted[l.Key]
+		if len(places) == 0 {
+			return nil
+		}
+		b, err := decodeBody(l.Body)
+		if err != nil || b.ID == "" {
+			return nil
+		}
+		for _, i := range places {
+			if ids[i] == "" || b.ID < ids[i] {
+				ids[i] = b.ID
+			}
+		}
+		return nil
+	})
+	return err
+}

@@ -1,0 +1,242 @@
+package archive
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path"
+	"slices"
+	"sync"
+	"sync/atomic"
+
+	"github.com/plimsoll/plimsoll/internal/atomicfile"
+	"github.com/plimsoll/plimsoll/internal/statefile"
+	"github.com/plimsoll/plimsoll/limit"
+)
+
+// DefaultSegmentBytes is where a segment ends and the next one begins.
+const DefaultSegmentBytes = 4 * limit.MiB
+
+// Options configure an [Archive]. Dir is required.
+type Options struct {
+	Dir          string      // made when it is missing, 0700
+	SegmentBytes limit.Bytes // (DefaultSegmentBytes)
+}
+
+// ErrClosed says that the archive was closed.
+var ErrClosed = errors.New("the archive is closed")
+
+// Archive is a directory with a folder of segments for each namespace. Its methods may be called from any goroutine, and other
+// processes may have the same directory open.
+type Archive struct {
+	o    Options
+	root *os.Root
+
+	mu      sync.Mutex // guards what follows
+	closed  bool
+	folders map[string]*folder // by namespace
+
+	torn atomic.Int64
+}
+
+// folder is where the lines of a namespace are.
+type folder struct {
+	namespace string
+	dir       string // its name below the root
+	mu        sync.Mutex
+	current   string          // the segment that was written last; "" before
+	defined   map[ref]int     // how often its shared texts were written out by this process
+	prepared  bool            // the folder and its name exist
+	volatile  map[string]bool // segments that were written and not synced
+}
+
+// Open opens the archive in a directory and makes it when it is missing.
+func Open(o Options) (*Archive, error) {
+	if o.Dir == "" {
+		return nil, errors.New("an archive needs a directory; set Options.Dir")
+	}
+	if o.SegmentBytes == 0 {
+		o.SegmentBytes = DefaultSegmentBytes
+	}
+	if o.SegmentBytes < 4*limit.KiB {
+		return nil, fmt.Errorf("%s is no size for a segment; set SegmentBytes to 4K or more", o.SegmentBytes)
+	}
+	if err := os.MkdirAll(o.Dir, 0o700); err != nil {
+		return nil, fmt.Errorf("directory of memory: %w", err)
+	}
+	root, err := statefile.OpenRoot(o.Dir)
+	if err != nil {
+		return nil, fmt.Errorf("directory of memory: %w", err)
+	}
+	return &Archive{o: o, root: root, folders: map[string]*folder{}}, nil
+}
+
+// Root is the directory, for small files that belong to it. It is closed with the archive.
+func (a *Archive) Root() *os.Root { return a.root }
+
+// Torn is how many unfinished lines of dead processes this one has cut off.
+func (a *Archive) Torn() int64 { return a.torn.Load() }
+
+// Close syncs what was written and not synced yet, and ends the use of the archive.
+func (a *Archive) Close() error {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.closed {
+		return nil
+	}
+	a.closed = true
+	for _, f := range a.folders {
+		f.mu.Lock()
+		a.syncVolatile(f)
+		f.mu.Unlock()
+	}
+	return a.root.Close()
+}
+
+// nameFile holds the namespace of a folder.
+const nameFile = "namespace"
+
+// folderName is the name of a namespace's folder: a digest, because a namespace may be any text and file systems differ in what names
+// they tell apart.
+func folderName(namespace string) string {
+	sum := sha256.Sum256([]byte(namespace))
+	return hex.EncodeToString(sum[:16])
+}
+
+func (a *Archive) folder(namespace string) (*folder, error) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.closed {
+		return nil, ErrClosed
+	}
+	f := a.folders[namespace]
+	if f == nil {
+		f = &folder{namespace: namespace, dir: folderName(namespace), defined: map[ref]int{}, volatile: map[string]bool{}}
+		a.folders[namespace] = f
+	}
+	return f, nil
+}
+
+// prepare makes the folder. The caller holds f.mu.
+func (a *Archive) prepare(f *folder) error {
+	if f.prepared {
+		return nil
+	}
+	if err := a.root.Mkdir(f.dir, 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
+		return a.failed("make a folder for", err)
+	}
+	name := path.Join(f.dir, nameFile)
+	if _, err := a.root.Lstat(name); errors.Is(err, fs.ErrNotExist) {
+		if err := (atomicfile.Replacement{Root: a.root, Name: name, Perm: 0o600, Kept: atomicfile.Durable}).Write([]byte(f.namespace)); err != nil {
+			return a.failed("name a folder for", err)
+		}
+	}
+	f.prepared = true
+	return nil
+}
+
+// Namespaces are those that have a folder, sorted.
+func (a *Archive) Namespaces() ([]string, error) {
+	if _, err := a.folder(""); err != nil {
+		return nil, err
+	}
+	dir, err := a.root.Open(".")
+	if err != nil {
+		return nil, a.failed("list", err)
+	}
+	defer dir.Close()
+	var out []string
+	for {
+		names, err := dir.Readdirnames(256)
+		for _, name := range names {
+			if namespace, ok := a.namespaceOf(name); ok {
+				out = append(out, namespace)
+			}
+		}
+		switch {
+		case errors.Is(err, io.EOF):
+			slices.Sort(out)
+			return out, nil
+		case err != nil:
+			return nil, a.failed("list", err)
+		}
+	}
+}
+
+// namespaceOf reads the name of a folder from its file or, when that is damaged, from the head of a segment.
+func (a *Archive) namespaceOf(dir string) (string, bool) {
+	if len(dir) != 32 {
+		return "", false
+	}
+	if f, err := statefile.OpenIn(a.root, path.Join(dir, nameFile), os.O_RDONLY, 0); err == nil {
+		text, err := io.ReadAll(io.LimitReader(f, 4<<10))
+		_ = f.Close()
+		if err == nil && folderName(string(text)) == dir {
+			return string(text), true
+		}
+	}
+	segments, err := a.list(dir)
+	if err != nil {
+		return "", false
+	}
+	for _, s := range segments {
+		if h, err := a.readHead(dir, s.Name); err == nil && folderName(h.Namespace) == dir {
+			return h.Namespace, true
+		}
+	}
+	return "", false
+}
+
+// head is the first line of a segment.
+type head struct {
+	Format    string `json:"format"`
+	Version   int    `json:"version"`
+	Namespace string `json:"namespace"`
+}
+
+const (
+	format  = "plimsoll-memory"
+	version = 1
+)
+
+func headLine(namespace string) ([]byte, error) {
+	body, err := json.Marshal(head{Format: format, Version: version, Namespace: namespace})
+	if err != nil {
+		return nil, err
+	}
+	return appendLine(nil, Line{Body: body}, false), nil
+}
+
+// ErrNewer says that a newer version has written a segment. It is left alone.
+var ErrNewer = errors.New("was written by a newer version of this program; use that one, or another directory")
+
+// parseHead reports whether a body is a head, and what is wrong with it.
+func parseHead(body []byte) (head, bool) {
+	var h head
+	if err := json.Unmarshal(body, &h); err != nil || h.Format != format {
+		return head{}, false
+	}
+	return h, true
+}
+
+func (a *Archive) failed(what string, err error) error {
+	fix := "see that " + a.o.Dir + " can be written"
+	if DiskFull(err) {
+		fix = "make room on the disk of " + a.o.Dir
+	}
+	return fmt.Errorf("%s the memory in %s: %w; %s", what, a.o.Dir, err, fix)
+}
+
+// cause is why a context ended, or nil.
+func cause(ctx context.Context) error {
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	return nil
+}

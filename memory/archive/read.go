@@ -1,0 +1,224 @@
+package archive
+
+import (
+	"bufio"
+	"errors"
+	"io"
+	"io/fs"
+	"os"
+	"path"
+
+	"github.com/plimsoll/plimsoll/internal/filelock"
+)
+
+// Place is where a line is.
+type Place struct {
+	Segment string
+	Offset  int64
+	Size    int // with its frame and line feed
+}
+
+// Cursor is how far a namespace was read: the end of the last whole line in each segment. The zero value is the beginning.
+type Cursor struct {
+	at map[string]int64
+}
+
+// Seen is what a pass over a namespace found besides lines.
+type Seen struct {
+	// Gone are the segments that the cursor knew and that are no longer there: all that was read in them is void. What is still
+	// kept of it comes in other segments.
+	Gone []string
+	// Damaged are lines that are no entries, Unshared entries whose shared text is lost, Bytes all that was read.
+	Damaged, Unshared int
+	Bytes             int64
+}
+
+// Read calls each for every line behind the cursor, segment by segment, and moves the cursor. What each gets is valid until it returns.
+// An error of each ends the pass; the cursor then stands behind the line before. Lines that others append or rewrite meanwhile come
+// with the next Read.
+func (a *Archive) Read(namespace string, c *Cursor, each func(Place, Line) error) (Seen, error) {
+	var seen Seen
+	f, err := a.folder(namespace)
+	if err != nil {
+		return seen, err
+	}
+	if c.at == nil {
+		c.at = map[string]int64{}
+	}
+	for range 8 { // each round somebody else has rewritten a segment in between
+		segments, err := a.list(f.dir)
+		if err != nil {
+			return seen, err
+		}
+		there := make(map[string]bool, len(segments))
+		for _, s := range segments {
+			there[s.Name] = true
+		}
+		for name := range c.at {
+			if !there[name] {
+				seen.Gone = append(seen.Gone, name)
+				delete(c.at, name)
+			}
+		}
+		changed := false
+		for _, s := range segments {
+			if s.Size <= c.at[s.Name] {
+				continue
+			}
+			again, err := a.readSegment(f, s.Name, c, &seen, each)
+			if err != nil {
+				return seen, err
+			}
+			changed = changed || again
+		}
+		if !changed {
+			break
+		}
+	}
+	return seen, nil
+}
+
+// readSegment reads a segment from where the cursor is. changed says that it was replaced meanwhile.
+func (a *Archive) readSegment(f *folder, name string, c *Cursor, seen *Seen, each func(Place, Line) error) (changed bool, err error) {
+	file, err := a.open(f.dir, name, os.O_RDONLY)
+	if errors.Is(err, fs.ErrNotExist) {
+		return true, nil
+	}
+	if err != nil {
+		return false, a.failed("read", err)
+	}
+	defer file.Close()
+	start := c.at[name]
+	r := lineReader{in: bufio.NewReaderSize(io.NewSectionReader(file, start, 1<<62), 64<<10), at: start, shared: map[ref][]byte{}}
+	for {
+		place, l, err := r.next()
+		place.Segment = name
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		if errors.Is(err, ErrNewer) {
+			return false, a.failed("read", &fs.PathError{Op: "read", Path: path.Join(f.dir, name), Err: err})
+		}
+		if err != nil && r.err != nil {
+			return false, a.failed("read", err)
+		}
+		if err != nil {
+			seen.Damaged++
+			c.at[name] = r.at
+			continue
+		}
+		if l.hasRef && l.Shared == nil {
+			if l.Shared = a.findShared(file, start, l.ref); l.Shared == nil {
+				seen.Unshared++
+			} else {
+				r.shared[l.ref] = l.Shared
+			}
+		}
+		if l.Body != nil {
+			if err := each(place, l.Line); err != nil {
+				return false, err
+			}
+		}
+		c.at[name] = r.at
+	}
+	seen.Bytes += r.at - start
+	there, err := a.root.Lstat(path.Join(f.dir, name))
+	return !filelock.Named(file, there, err), nil
+}
+
+// findShared looks for a shared text in the part of a segment that a cursor has passed.
+func (a *Archive) findShared(file *os.File, end int64, wanted ref) []byte {
+	r := lineReader{in: bufio.NewReaderSize(io.NewSectionReader(file, 0, end), 64<<10), shared: map[ref][]byte{}}
+	for {
+		_, _, err := r.next()
+		if found := r.shared[wanted]; found != nil {
+			return found
+		}
+		if errors.Is(err, io.EOF) || r.err != nil {
+			return nil
+		}
+	}
+}
+
+// lineReader reads the lines of a segment.
+type lineReader struct {
+	in     *bufio.Reader
+	at     int64 // the end of the last whole line
+	line   []byte
+	shared map[ref][]byte
+	err    error // of reading, which ends it
+}
+
+// next returns the next line; its Body is nil for a head, and valid until the next one. io.EOF is the end of what is whole. Another
+// error, while r.err is nil, is about this line alone.
+func (r *lineReader) next() (Place, parsed, error) {
+	size, whole, err := readLine(r.in, &r.line, MaxLine)
+	if err != nil {
+		r.err = err
+		return Place{}, parsed{}, err
+	}
+	if !whole {
+		return Place{}, parsed{}, io.EOF
+	}
+	place := Place{Offset: r.at, Size: int(min(size, 2*MaxLine))}
+	r.at += size
+	if size > int64(len(r.line))+1 {
+		return place, parsed{}, errLong
+	}
+	text, err := unframe(r.line)
+	if err != nil {
+		return place, parsed{}, err
+	}
+	p, err := parseText(text)
+	if err != nil {
+		return place, parsed{}, err
+	}
+	if place.Offset == 0 {
+		if h, ok := parseHead(p.Body); ok {
+			if h.Version > version {
+				r.err = ErrNewer
+				return place, parsed{}, ErrNewer
+			}
+			return place, parsed{}, nil
+		}
+	}
+	if p.hasRef {
+		if p.Shared != nil && r.shared[p.ref] == nil {
+			r.shared[p.ref] = append([]byte(nil), p.Shared...)
+		}
+		p.Shared = r.shared[p.ref]
+	}
+	return place, p, nil
+}
+
+// Fetch reads one line again. ok is false when it is no longer there, or damaged. Its Shared is nil unless the line defines it itself.
+func (a *Archive) Fetch(namespace string, at Place) (l Line, ok bool, err error) {
+	f, err := a.folder(namespace)
+	if err != nil {
+		return Line{}, false, err
+	}
+	if at.Size < frame+1 || at.Size > MaxLine {
+		return Line{}, false, nil
+	}
+	file, err := a.open(f.dir, at.Segment, os.O_RDONLY)
+	if errors.Is(err, fs.ErrNotExist) {
+		return Line{}, false, nil
+	}
+	if err != nil {
+		return Line{}, false, a.failed("read", err)
+	}
+	defer file.Close()
+	line := make([]byte, at.Size)
+	if _, err := file.ReadAt(line, at.Offset); err != nil {
+		if errors.Is(err, io.EOF) {
+			return Line{}, false, nil
+		}
+		return Line{}, false, a.failed("read", err)
+	}
+	text, err := unframe(line[:len(line)-1])
+	if err != nil {
+		return Line{}, false, nil
+	}
+	p, err := parseText(text)
+	return p.Line, err == nil, nil
+}

@@ -1,0 +1,229 @@
+package archive
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"io"
+	"io/fs"
+	"os"
+	"path"
+
+	"github.com/plimsoll/plimsoll/internal/atomicfile"
+	"github.com/plimsoll/plimsoll/internal/filelock"
+)
+
+// Rewritten is what a rewrite did.
+type Rewritten struct {
+	Segments      int   // that were written anew or removed
+	Kept, Dropped int   // lines in them
+	Damaged       int   // lines that were no entries, in them; they are dropped
+	Bytes         int64 // that became free
+}
+
+// Edit says what becomes of a line: another body, or nil to drop it; changed says that it is not as it was. It is asked twice for each
+// line and answers the same.
+type Edit func(l Line) (body []byte, changed bool)
+
+// Rewrite passes all lines of a namespace through edit and writes the segments anew in which something changed, or has damaged or
+// unfinished lines when clean is set. Nothing of the old segments is left on the disk. It waits for writers until ctx ends.
+//
+// A process that dies on the way leaves each segment as it was or as it should be; [Archive.Sweep] removes what it has left beside.
+func (a *Archive) Rewrite(ctx context.Context, namespace string, clean bool, edit Edit) (Rewritten, error) {
+	var out Rewritten
+	f, err := a.folder(namespace)
+	if err != nil {
+		return out, err
+	}
+	segments, err := a.list(f.dir)
+	if err != nil {
+		return out, err
+	}
+	for _, s := range segments {
+		if err := cause(ctx); err != nil {
+			return out, err
+		}
+		if err := a.rewriteSegment(ctx, f, s.Name, clean, edit, &out); err != nil {
+			return out, err
+		}
+	}
+	return out, nil
+}
+
+func (a *Archive) rewriteSegment(ctx context.Context, f *folder, name string, clean bool, edit Edit, out *Rewritten) error {
+	file, err := a.open(f.dir, name, os.O_RDWR)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil // removed meanwhile
+	}
+	if err != nil {
+		return a.failed("rewrite", err)
+	}
+	if err := filelock.Lock(ctx, file, filelock.Readable); err != nil {
+		return err
+	}
+	defer func() { _ = filelock.Release(file) }()
+	if !a.isCurrent(f.dir, name, file) {
+		return nil
+	}
+	size, err := file.Seek(0, io.SeekEnd)
+	if err != nil {
+		return a.failed("rewrite", err)
+	}
+	kept, dropped, damaged, changed := 0, 0, 0, false
+	count := func(r *lineReader) error {
+		for {
+			_, l, err := r.next()
+			switch {
+			case errors.Is(err, io.EOF):
+				if clean && r.at < size {
+					changed = true
+				}
+				return nil
+			case r.err != nil:
+				return r.err
+			case err != nil:
+				damaged++
+				changed = changed || clean
+			case l.Body != nil:
+				body, other := edit(l.Line)
+				changed = changed || other
+				if body == nil {
+					dropped++
+				} else {
+					kept++
+				}
+			}
+		}
+	}
+	if err := count(newLineReader(file)); err != nil {
+		return a.failed("rewrite", err)
+	}
+	if !changed {
+		return nil
+	}
+	base, generation, _ := split(name)
+	var left int64
+	if kept > 0 {
+		if left, err = a.writeGeneration(f, newLineReader(file), segmentName(base, generation+1), edit); err != nil {
+			return a.failed("rewrite", err)
+		}
+	}
+	// The new generation counts from here on. The old one is emptied before it loses its name, which Windows may refuse while somebody
+	// reads it: no byte is left either way.
+	if err := file.Truncate(0); err != nil {
+		return a.failed("rewrite", err)
+	}
+	if err := file.Sync(); err != nil {
+		return a.failed("rewrite", err)
+	}
+	_ = a.root.Remove(path.Join(f.dir, name))
+	out.Segments++
+	out.Kept += kept
+	out.Dropped += dropped
+	out.Damaged += damaged
+	out.Bytes += size - left
+	return nil
+}
+
+func newLineReader(file *os.File) *lineReader {
+	return &lineReader{in: bufio.NewReaderSize(io.NewSectionReader(file, 0, 1<<62), 64<<10), shared: map[ref][]byte{}}
+}
+
+// writeGeneration writes what edit keeps of a segment into a new one, and returns its size.
+func (a *Archive) writeGeneration(f *folder, r *lineReader, name string, edit Edit) (size int64, err error) {
+	first, err := headLine(f.namespace)
+	if err != nil {
+		return 0, err
+	}
+	dir, err := a.root.OpenRoot(f.dir)
+	if err != nil {
+		return 0, err
+	}
+	defer dir.Close()
+	err = atomicfile.Replacement{Root: dir, Name: name, Perm: 0o600, Kept: atomicfile.Durable}.Stream(func(file io.Writer) error {
+		w := bufio.NewWriterSize(file, 64<<10)
+		n, err := w.Write(first)
+		size = int64(n)
+		defined := map[ref]int{}
+		var buf []byte
+		for err == nil {
+			_, l, bad := r.next()
+			if errors.Is(bad, io.EOF) {
+				break
+			}
+			if r.err != nil {
+				return r.err
+			}
+			if bad != nil || l.Body == nil {
+				continue
+			}
+			body, _ := edit(l.Line)
+			if body == nil {
+				continue
+			}
+			define := false
+			if l.Shared != nil {
+				define = defined[l.ref] < 2
+				defined[l.ref]++
+			}
+			l.Line.Body = body
+			buf = appendLine(buf[:0], l.Line, define)
+			n, err = w.Write(buf)
+			size += int64(n)
+		}
+		if err != nil {
+			return err
+		}
+		return w.Flush()
+	})
+	return size, err
+}
+
+// Sweep removes what dead processes have left: unfinished new segments, and old ones whose successor counts.
+func (a *Archive) Sweep(namespace string) error {
+	f, err := a.folder(namespace)
+	if err != nil {
+		return err
+	}
+	_, left, err := a.scan(f.dir)
+	if err != nil {
+		return err
+	}
+	for _, name := range left {
+		file, err := a.open(f.dir, name, os.O_RDWR)
+		if err != nil {
+			continue
+		}
+		// The lock of an old generation is held by whoever rewrites it; an unfinished new one belongs to the lock of its old one.
+		owner := file
+		if _, _, ok := split(name); !ok {
+			if owner = a.ownerOf(f.dir, name); owner == nil {
+				owner = file
+			}
+		}
+		if ok, err := filelock.Try(owner, filelock.Readable); err == nil && ok {
+			if err := file.Truncate(0); err == nil {
+				_ = a.root.Remove(path.Join(f.dir, name))
+			}
+		}
+		if owner != file {
+			_ = filelock.Release(owner)
+		}
+		_ = filelock.Release(file)
+	}
+	return nil
+}
+
+// ownerOf opens the segment that an unfinished new generation is made from.
+func (a *Archive) ownerOf(dir, temporary string) *os.File {
+	name := temporary[:len(temporary)-len(path.Ext(temporary))] // BASE.N.seg of BASE.N.seg.tmp-RANDOM
+	base, generation, ok := split(name)
+	if !ok || generation == 0 {
+		return nil
+	}
+	file, err := a.open(dir, segmentName(base, generation-1), os.O_RDWR)
+	if err != nil {
+		return nil
+	}
+	return file
+}

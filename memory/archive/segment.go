@@ -1,0 +1,182 @@
+package archive
+
+import (
+	"bufio"
+	"cmp"
+	"crypto/rand"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/plimsoll/plimsoll/internal/statefile"
+)
+
+// Segment is a file of lines.
+type Segment struct {
+	Name     string
+	Size     int64
+	Modified time.Time
+}
+
+const (
+	segmentExt = ".seg"
+	tempExt    = ".tmp-"
+)
+
+// A segment is called BASE.GENERATION.seg. The base is the time when it was begun, in milliseconds, and a random number, both in
+// hexadecimal, so that names sort by time. When a segment is rewritten its generation grows by one; of two files with one base only
+// the one with the higher generation counts.
+func newBase() string {
+	var random [4]byte
+	_, _ = rand.Read(random[:]) // never fails
+	return fmt.Sprintf("%012x-%s", time.Now().UnixMilli(), hex.EncodeToString(random[:]))
+}
+
+func segmentName(base string, generation int) string {
+	return base + "." + strconv.Itoa(generation) + segmentExt
+}
+
+// split takes the name of a segment apart.
+func split(name string) (base string, generation int, ok bool) {
+	rest, ok := strings.CutSuffix(name, segmentExt)
+	if !ok {
+		return "", 0, false
+	}
+	base, number, ok := strings.Cut(rest, ".")
+	if !ok || len(base) != 12+1+8 || base[12] != '-' || strings.Trim(base, "0123456789abcdef-") != "" {
+		return "", 0, false
+	}
+	generation, err := strconv.Atoi(number)
+	return base, generation, err == nil && generation >= 0 && strconv.Itoa(generation) == number
+}
+
+// list returns the segments of a folder that count, the oldest first.
+func (a *Archive) list(dir string) ([]Segment, error) {
+	current, _, err := a.scan(dir)
+	return current, err
+}
+
+// scan lists a folder: the segments that count, and the names of the files that dead processes have left. A folder that is not there is
+// empty.
+func (a *Archive) scan(dir string) (current []Segment, left []string, err error) {
+	d, err := a.root.Open(dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil, nil
+	}
+	if err != nil {
+		return nil, nil, a.failed("list", err)
+	}
+	defer d.Close()
+	newest := map[string]int{}
+	for {
+		names, err := d.Readdirnames(256)
+		for _, name := range names {
+			base, generation, ok := split(name)
+			if !ok {
+				if strings.Contains(name, segmentExt+tempExt) {
+					left = append(left, name)
+				}
+				continue
+			}
+			if other, twice := newest[base]; twice {
+				older := min(other, generation)
+				left = append(left, segmentName(base, older))
+				generation = max(other, generation)
+			}
+			newest[base] = generation
+		}
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		if err != nil {
+			return nil, nil, a.failed("list", err)
+		}
+	}
+	for base, generation := range newest {
+		name := segmentName(base, generation)
+		info, err := a.root.Lstat(path.Join(dir, name))
+		if errors.Is(err, fs.ErrNotExist) {
+			continue
+		}
+		if err != nil {
+			return nil, nil, a.failed("list", err)
+		}
+		if !info.Mode().IsRegular() {
+			continue
+		}
+		current = append(current, Segment{Name: name, Size: info.Size(), Modified: info.ModTime()})
+	}
+	slices.SortFunc(current, func(a, b Segment) int { return cmp.Compare(a.Name, b.Name) })
+	return current, left, nil
+}
+
+// Segments are the files of a namespace, the oldest first.
+func (a *Archive) Segments(namespace string) ([]Segment, error) {
+	f, err := a.folder(namespace)
+	if err != nil {
+		return nil, err
+	}
+	return a.list(f.dir)
+}
+
+func (a *Archive) open(dir, name string, flag int) (*os.File, error) {
+	return statefile.OpenIn(a.root, path.Join(dir, name), flag, 0o600)
+}
+
+func (a *Archive) readHead(dir, name string) (head, error) {
+	file, err := a.open(dir, name, os.O_RDONLY)
+	if err != nil {
+		return head{}, err
+	}
+	defer file.Close()
+	in := bufio.NewReaderSize(file, 4<<10)
+	var line []byte
+	if _, whole, err := readLine(in, &line, 4<<10); err != nil || !whole {
+		return head{}, cmp.Or(err, errFrame)
+	}
+	text, err := unframe(line)
+	if err != nil {
+		return head{}, err
+	}
+	p, err := parseText(text)
+	if err != nil {
+		return head{}, err
+	}
+	h, ok := parseHead(p.Body)
+	if !ok {
+		return head{}, errText
+	}
+	return h, nil
+}
+
+// readLine reads one line, without its line feed, into line; of a line of more than maxBytes its beginning. size is the number of bytes
+// read. whole is false at the end of the file, where a line may stand without a line feed.
+func readLine(in *bufio.Reader, line *[]byte, maxBytes int) (size int64, whole bool, err error) {
+	*line = (*line)[:0]
+	for {
+		piece, err := in.ReadSlice('\n')
+		size += int64(len(piece))
+		if room := maxBytes - len(*line); room > 0 {
+			*line = append(*line, piece[:min(len(piece), room)]...)
+		}
+		switch {
+		case err == nil:
+			if n := len(*line); int64(n) == size {
+				*line = (*line)[:n-1]
+			}
+			return size, true, nil
+		case errors.Is(err, io.EOF):
+			return size, false, nil
+		case !errors.Is(err, bufio.ErrBufferFull):
+			return size, false, err
+		}
+	}
+}

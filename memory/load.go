@@ -1,0 +1,186 @@
+package memory
+
+import (
+	"cmp"
+	"context"
+	"slices"
+
+	"github.com/plimsoll/plimsoll/memory/archive"
+)
+
+// load reads the records of a namespace that keep wants, the oldest first: the newest version of each, one for passages that were written
+// twice, and none that was dropped, forgotten or has expired.
+func (s *Store) load(ctx context.Context, name string, keep func(*Record) bool) ([]Record, error) {
+	if err := s.readForgotten(); err != nil {
+		return nil, err
+	}
+	type stored struct {
+		record  Record
+		version int
+		key     archive.Key
+	}
+	byID := map[string]*stored{}
+	seen := map[archive.Key]int{}
+	recalled := map[string]int64{}
+	dropped := map[string]bool{}
+	var at archive.Cursor
+	for {
+		found, err := s.archive.Read(name, &at, func(_ archive.Place, l archive.Line) error {
+			if ctx.Err() != nil {
+				return context.Cause(ctx)
+			}
+			b, err := decodeBody(l.Body)
+			if err != nil {
+				return nil // of a newer version
+			}
+			switch {
+			case b.Seen > 0:
+				seen[l.Key] += b.Seen
+				return nil
+			case len(b.Recall) > 0:
+				for _, id := range b.Recall {
+					recalled[id] = max(recalled[id], b.Recalled)
+				}
+				return nil
+			case len(b.Drop) > 0:
+				for _, id := range b.Drop {
+					dropped[id] = true
+				}
+				return nil
+			}
+			shared, err := decodeShared(l.Shared)
+			if err != nil {
+				return nil
+			}
+			if old := byID[b.ID]; old != nil && old.version > b.Version {
+				return nil
+			}
+			r, err := b.record(name, &shared)
+			if err != nil || s.wasForgotten(r.ID) {
+				return nil
+			}
+			byID[b.ID] = &stored{r, b.Version, l.Key}
+			return nil
+		})
+		if err != nil {
+			return nil, err
+		}
+		if len(found.Gone) == 0 {
+			break
+		}
+		clear(byID)
+		clear(seen)
+		at = archive.Cursor{}
+	}
+	all := make([]*stored, 0, len(byID))
+	for id, st := range byID {
+		if !dropped[id] && !s.expired(&st.record) {
+			all = append(all, st)
+		}
+	}
+	slices.SortFunc(all, func(a, b *stored) int { return cmp.Compare(a.record.ID, b.record.ID) })
+	first := map[archive.Key]*stored{}
+	var unique []*stored
+	for _, st := range all {
+		if ms := recalled[st.record.ID]; ms > 0 {
+			st.record.Recalled = timeOf(ms)
+		}
+		if other := first[st.key]; other != nil {
+			other.record.Count += st.record.Count
+			continue
+		}
+		st.record.Count += seen[st.key]
+		first[st.key] = st
+		unique = append(unique, st)
+	}
+	var out []Record
+	for _, st := range unique {
+		if keep(&st.record) {
+			out = append(out, st.record)
+		}
+	}
+	return out, nil
+}
+
+// expired says that an episode is older than they are kept.
+func (s *Store) expired(r *Record) bool {
+	return r.Kind == KindEpisode && s.o.MaxAge > 0 && s.o.Clock().Sub(r.Recorded) > s.o.MaxAge
+}
+
+// chosen are the namespaces that a search or a filter is about.
+func (s *Store) chosen(names []string) ([]string, error) {
+	if len(names) > 0 {
+		return names, nil
+	}
+	return s.Namespaces()
+}
+
+// Namespaces are those that something was ever added to, sorted.
+func (s *Store) Namespaces() ([]string, error) {
+	all, err := s.archive.Namespaces()
+	return slices.DeleteFunc(all, func(name string) bool { return checkNamespace(name) != nil }), err
+}
+
+// matching are the records that a filter means, the oldest first.
+func (s *Store) matching(ctx context.Context, f *Filter) ([]Record, error) {
+	names, err := s.chosen(f.Namespaces)
+	if err != nil {
+		return nil, err
+	}
+	var out []Record
+	for _, name := range names {
+		some, err := s.load(ctx, name, f.matches)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, some...)
+	}
+	slices.SortFunc(out, func(a, b Record) int { return cmp.Compare(a.ID, b.ID) })
+	return out, nil
+}
+
+// List returns a page of the records that a filter matches, the newest first.
+func (s *Store) List(ctx context.Context, f Filter) (Page, error) {
+	all, err := s.matching(ctx, &f)
+	if err != nil {
+		return Page{}, err
+	}
+	if !f.Oldest {
+		slices.Reverse(all)
+	}
+	from, to := page(len(all), f.Limit, f.Offset)
+	return Page{Records: all[from:to], Total: len(all), Offset: from}, nil
+}
+
+// Get returns the record with an id and as many of its conversation around it on each side as asked, in the order in which they were said.
+// An id that is not there is an [ErrNotFound], and also an [ErrForgotten] when it was forgotten.
+func (s *Store) Get(ctx context.Context, id string, around int) ([]Record, error) {
+	if _, err := parseID(id); err != nil {
+		return nil, err
+	}
+	names, err := s.Namespaces()
+	if err != nil {
+		return nil, err
+	}
+	for _, name := range names {
+		all, err := s.load(ctx, name, func(*Record) bool { return true })
+		if err != nil {
+			return nil, err
+		}
+		i := slices.IndexFunc(all, func(r Record) bool { return r.ID == id })
+		if i < 0 {
+			continue
+		}
+		one := all[i]
+		if around <= 0 || one.Source.Conversation == "" {
+			return []Record{one}, nil
+		}
+		talk := slices.DeleteFunc(all, func(r Record) bool {
+			return r.Source.Conversation != one.Source.Conversation || r.Scope != one.Scope
+		})
+		slices.SortStableFunc(talk, func(a, b Record) int { return cmp.Compare(a.Source.Turn, b.Source.Turn) })
+		i = slices.IndexFunc(talk, func(r Record) bool { return r.ID == id })
+		return talk[max(0, i-around):min(len(talk), i+around+1)], nil
+	}
+	return nil, s.notFound(id)
+}

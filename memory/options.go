@@ -1,0 +1,94 @@
+package memory
+
+import (
+	"errors"
+	"fmt"
+	"log/slog"
+	"time"
+
+	"github.com/plimsoll/plimsoll/journal"
+	"github.com/plimsoll/plimsoll/limit"
+)
+
+// Defaults of [Options].
+const (
+	DefaultMaxNamespace = 64 * limit.MiB
+	DefaultMaxRecords   = 100_000
+	DefaultMaxBytes     = 256 * limit.MiB
+	DefaultMaxAge       = 90 * 24 * time.Hour
+	DefaultMaxPins      = 2 * limit.KiB
+)
+
+// Options configure a [Store]. Dir is required; zero values of the others mean the defaults.
+type Options struct {
+	Dir          string        // made when it is missing, 0700
+	MaxNamespace limit.Bytes   // of the files of one namespace (DefaultMaxNamespace)
+	MaxRecords   int           // of one namespace (DefaultMaxRecords)
+	MaxBytes     limit.Bytes   // of all files (DefaultMaxBytes)
+	MaxAge       time.Duration // of episodes, since they were recorded (DefaultMaxAge); negative means no bound
+	MaxPins      limit.Bytes   // of the texts of all pins of a namespace (DefaultMaxPins)
+	// Journal takes what the bounds did; nil drops it.
+	Journal *journal.Journal
+	// Log is told of damaged files; nil means slog.Default.
+	Log *slog.Logger
+	// Clock tells the time; nil means time.Now.
+	Clock func() time.Time
+	// Elsewhere are other stores that may hold the words of a record. Forget asks all of them.
+	Elsewhere []Elsewhere
+}
+
+// Errors of a [Store].
+var (
+	// ErrClosed says that the store was closed.
+	ErrClosed = errors.New("the memory is closed")
+	// ErrTooLarge says that a text is larger than what is kept of one record.
+	ErrTooLarge = errors.New("too large to remember")
+	// ErrNotFound says that there is no record with an id.
+	ErrNotFound = errors.New("no such record")
+	// ErrForgotten says that a record was there and was forgotten.
+	ErrForgotten = errors.New("it was forgotten")
+	// ErrOrigin says that a record's origin is not trusted enough for what was asked.
+	ErrOrigin = errors.New("only the user's own words may be pinned")
+	// ErrPins says that there is no room for another pin; the error names those that could go.
+	ErrPins = errors.New("no room for another pin")
+)
+
+func (o *Options) fill() error {
+	if o.Dir == "" {
+		return errors.New("a memory needs a directory; set Options.Dir")
+	}
+	if o.MaxNamespace == 0 {
+		o.MaxNamespace = DefaultMaxNamespace
+	}
+	if o.MaxRecords == 0 {
+		o.MaxRecords = DefaultMaxRecords
+	}
+	if o.MaxBytes == 0 {
+		o.MaxBytes = max(DefaultMaxBytes, o.MaxNamespace)
+	}
+	if o.MaxAge == 0 {
+		o.MaxAge = DefaultMaxAge
+	}
+	if o.MaxPins == 0 {
+		o.MaxPins = DefaultMaxPins
+	}
+	if o.Journal == nil {
+		o.Journal = journal.New(journal.Options{MaxRecords: 1})
+	}
+	if o.Log == nil {
+		o.Log = slog.Default()
+	}
+	if o.Clock == nil {
+		o.Clock = time.Now
+	}
+	const least = 256 * limit.KiB
+	switch {
+	case o.MaxNamespace < least:
+		return fmt.Errorf("%s is no bound for a namespace of the memory; set MaxNamespace to %s or more", o.MaxNamespace, limit.Bytes(least))
+	case o.MaxBytes < o.MaxNamespace:
+		return fmt.Errorf("a namespace of up to %s does not fit into a memory of %s; lower MaxNamespace or raise MaxBytes", o.MaxNamespace, o.MaxBytes)
+	case o.MaxRecords < 16:
+		return fmt.Errorf("at most %d records cannot be kept; set MaxRecords to 16 or more", o.MaxRecords)
+	}
+	return nil
+}

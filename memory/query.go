@@ -1,0 +1,113 @@
+package memory
+
+import (
+	"slices"
+	"time"
+)
+
+// Bounds of a [Query] and of a [Filter].
+const (
+	DefaultLimit      = 8
+	MaxLimit          = 200
+	DefaultNeighbours = 2
+	MaxQuery          = 4 << 10 // bytes of a query's text that are looked at
+)
+
+// Query says what to search for.
+type Query struct {
+	// Text is a question or words, as they come to mind. Each word that says something is looked for; none has to be found.
+	Text string
+	// Namespaces are searched; none means all.
+	Namespaces []string
+	// Scope is that of the credential that asks: records of this scope and of none are found.
+	Scope string
+	// AllScopes finds records of every scope. It is for the owner of the disk.
+	AllScopes bool
+	Kinds     []Kind   // none means all
+	Origins   []Origin // none means all
+	// AsOf asks for the facts that counted at a time; the zero time means now.
+	AsOf time.Time
+	// Since and Until bound when it was said; zero times mean no bound. Until itself is left out.
+	Since, Until time.Time
+	Limit        int // (DefaultLimit), at most MaxLimit
+	Offset       int
+	// Neighbours is how many turns on each side of a passage speak for it with what was found in them (DefaultNeighbours); negative
+	// means that each passage stands alone.
+	Neighbours int
+}
+
+// Item is a record that was found.
+type Item struct {
+	Record
+	// Score is comparable within one search only; more is better.
+	Score float64 `json:"score"`
+}
+
+// Results are the records that a search found, the best first.
+type Results struct {
+	Items []Item `json:"items"`
+	// Total is how many were found from which Items are a page.
+	Total  int `json:"total"`
+	Offset int `json:"offset"`
+}
+
+// Filter says which records are meant. All of its conditions must hold; those that are empty do.
+type Filter struct {
+	IDs          []string
+	Namespaces   []string
+	Scope        string // with AllScopes unset: records of this scope and of none
+	AllScopes    bool
+	Kinds        []Kind
+	Origins      []Origin
+	Conversation string
+	Run          string
+	Since, Until time.Time // when it was said; Until itself is left out
+	// Quarantined asks for those that wait for a person's word only, or, when it is false, for those that do not; nil for both.
+	Quarantined *bool
+	// All means that a filter without any other condition is meant as it stands. Forget asks for it.
+	All bool
+
+	// The page of List.
+	Limit  int // (DefaultLimit), at most MaxLimit
+	Offset int
+	Oldest bool // the oldest first, not the newest
+}
+
+// Page is a part of the records that a filter matches.
+type Page struct {
+	Records []Record `json:"records"`
+	Total   int      `json:"total"`
+	Offset  int      `json:"offset"`
+}
+
+// narrow reports that a filter has a condition.
+func (f *Filter) narrow() bool {
+	return len(f.IDs) > 0 || len(f.Namespaces) > 0 || f.Scope != "" || len(f.Kinds) > 0 || len(f.Origins) > 0 || f.Conversation != "" ||
+		f.Run != "" || !f.Since.IsZero() || !f.Until.IsZero() || f.Quarantined != nil
+}
+
+// matches reports that a record is meant. Namespaces were looked at before.
+func (f *Filter) matches(r *Record) bool {
+	switch {
+	case len(f.IDs) > 0 && !slices.Contains(f.IDs, r.ID),
+		!f.AllScopes && r.Scope != "" && r.Scope != f.Scope,
+		len(f.Kinds) > 0 && !slices.Contains(f.Kinds, r.Kind),
+		len(f.Origins) > 0 && !slices.Contains(f.Origins, r.Origin),
+		f.Conversation != "" && r.Source.Conversation != f.Conversation,
+		f.Run != "" && r.Source.Run != f.Run,
+		!f.Since.IsZero() && r.Said.Before(f.Since),
+		!f.Until.IsZero() && !r.Said.Before(f.Until),
+		f.Quarantined != nil && r.Quarantined != *f.Quarantined:
+		return false
+	}
+	return true
+}
+
+// page bounds a page of n things.
+func page(n, limit, offset int) (from, to int) {
+	if limit <= 0 {
+		limit = DefaultLimit
+	}
+	from = min(max(offset, 0), n)
+	return from, min(from+min(limit, MaxLimit), n)
+}

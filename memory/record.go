@@ -1,0 +1,193 @@
+package memory
+
+import (
+	"fmt"
+	"strings"
+	"time"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/plimsoll/plimsoll/limit"
+)
+
+// Kind says what a record is.
+type Kind string
+
+const (
+	KindEpisode Kind = "episode" // a passage of a conversation, word for word
+	KindFact    Kind = "fact"    // a statement that was drawn from an episode
+	KindNote    Kind = "note"    // a text that an agent or a person wrote down to keep
+	KindPin     Kind = "pin"     // a standing instruction of the user
+)
+
+// Origin says whose words a record holds, or is drawn from. User words are trusted, those of tools never. What is derived
+// from several records has the lowest of their origins ([Lowest]).
+type Origin string
+
+const (
+	OriginUser  Origin = "user"  // known to have been typed by a person
+	OriginAgent Origin = "agent" // written by a model, or by a program in its name
+	OriginTool  Origin = "tool"  // all else: results of tools, pages, files, text that only looks like a person's
+)
+
+// trust orders origins; one that is unknown is trusted least.
+func (o Origin) trust() int {
+	switch o {
+	case OriginUser:
+		return 2
+	case OriginAgent:
+		return 1
+	}
+	return 0
+}
+
+// Lowest is the least trusted of some origins, and OriginTool when there is none.
+func Lowest(origins ...Origin) Origin {
+	if len(origins) == 0 {
+		return OriginTool
+	}
+	low := OriginUser
+	for _, o := range origins {
+		if o.trust() < low.trust() {
+			low = o
+		}
+	}
+	if low.trust() == 0 {
+		return OriginTool
+	}
+	return low
+}
+
+// Record is one thing that is remembered.
+type Record struct {
+	// ID sorts by the time of recording and cannot be guessed. [Store.Add] gives it.
+	ID     string `json:"id"`
+	Kind   Kind   `json:"kind"`   // empty means KindEpisode
+	Origin Origin `json:"origin"` // empty means OriginTool
+	// Namespace is "user", "project/ID" or "agent/NAME".
+	Namespace string `json:"namespace"`
+	// Scope is a digest of the credential that the conversation was held with, in hexadecimal; "" is nobody's in particular.
+	Scope string `json:"scope,omitempty"`
+	// Text is UTF-8; that of an episode is word for word and has at most MaxEpisode bytes, of a note MaxNote.
+	Text   string `json:"text"`
+	Source Source `json:"source,omitzero"`
+	// Said is when the words were said (for notes: written), as far as that is known, else when they were recorded.
+	Said time.Time `json:"said"`
+	// Recorded is set by Add, to the millisecond.
+	Recorded time.Time `json:"recorded"`
+	// Count is how often the identical passage came; at least 1.
+	Count int `json:"count"`
+	// From are the ids of the records that this one is derived from.
+	From []string `json:"from,omitempty"`
+	Fact *Fact    `json:"fact,omitempty"` // set for facts
+	// Quarantined says that it waits for a person's word: it is found by List, never by Search.
+	Quarantined bool `json:"quarantined,omitempty"`
+	// Recalled is when it was last given to somebody; the zero time means never.
+	Recalled time.Time `json:"recalled,omitzero"`
+}
+
+// Source says where the words of a record stood.
+type Source struct {
+	Client       string `json:"client,omitempty"`       // or the name of the program that wrote it
+	Run          string `json:"run,omitempty"`          // id of a run
+	Conversation string `json:"conversation,omitempty"` // id of a conversation; what is in one is neighbourly
+	Turn         int    `json:"turn,omitempty"`         // place in the conversation, from 1; passages of one message share it
+	Role         string `json:"role,omitempty"`         // as the dialect calls it
+	Speaker      string `json:"speaker,omitempty"`      // a name, where there are several
+	Tool         string `json:"tool,omitempty"`         // the tool whose result it is
+	File         string `json:"file,omitempty"`         // path of a file that it is about
+}
+
+// Fact is the content of a record of KindFact: subject, attribute and value, and what it rests on.
+type Fact struct {
+	Subject   string `json:"subject"`
+	Attribute string `json:"attribute"`
+	Value     string `json:"value"`
+	// Quote stands word for word in the record that has the id Episode.
+	Quote   string `json:"quote"`
+	Episode string `json:"episode"`
+	// ValidFrom and ValidUntil bound when it is true; zero times mean that no such bound is known.
+	ValidFrom  time.Time `json:"valid_from,omitzero"`
+	ValidUntil time.Time `json:"valid_until,omitzero"`
+	// Expired is when it was learned that it is true no longer; the zero time means that it stands.
+	Expired    time.Time `json:"expired,omitzero"`
+	Confidence float64   `json:"confidence,omitempty"` // 0 to 1
+}
+
+// at reports whether a fact counts at a time: it was valid then and, as of then, not known to have ended. The zero time means now.
+func (f *Fact) at(t, now time.Time) bool {
+	if t.IsZero() {
+		return f.Expired.IsZero() && (f.ValidUntil.IsZero() || now.Before(f.ValidUntil))
+	}
+	return !t.Before(f.ValidFrom) && (f.ValidUntil.IsZero() || t.Before(f.ValidUntil))
+}
+
+// Bounds of one record, in bytes.
+const (
+	MaxEpisode = 2 << 10
+	MaxNote    = 100_000
+	maxSmall   = 256 // a name, an id, a path's end
+	maxFrom    = 64
+)
+
+// check says what is wrong with a record that is to be added.
+func (r *Record) check() error {
+	bad := func(field, value, want string) error {
+		return fmt.Errorf("a record's %s is %q: %s", field, limit.Short(value, 80), want)
+	}
+	most := MaxEpisode
+	switch r.Kind {
+	case KindEpisode:
+	case KindNote:
+		most = MaxNote
+	case KindFact, KindPin:
+	default:
+		return bad("kind", string(r.Kind), "it is episode, fact, note or pin")
+	}
+	switch r.Origin {
+	case OriginUser, OriginAgent, OriginTool:
+	default:
+		return bad("origin", string(r.Origin), "it is user, agent or tool")
+	}
+	if err := checkNamespace(r.Namespace); err != nil {
+		return err
+	}
+	switch {
+	case strings.TrimSpace(r.Text) == "":
+		return bad("text", r.Text, "there is nothing to remember in it")
+	case !utf8.ValidString(r.Text):
+		return bad("text", r.Text, "it is not UTF-8")
+	case len(r.Text) > most:
+		return fmt.Errorf("%w: the text of a record has %d bytes and begins with %q; at most %d are kept of one %s: split it", ErrTooLarge, len(r.Text), limit.Short(r.Text, 40), most, r.Kind)
+	case len(r.From) > maxFrom:
+		return fmt.Errorf("a record is derived from %d others; at most %d are kept", len(r.From), maxFrom)
+	case (r.Fact != nil) != (r.Kind == KindFact):
+		return bad("kind", string(r.Kind), "a fact, and nothing else, has a Fact")
+	}
+	small := map[string]string{
+		"scope": r.Scope, "client": r.Source.Client, "run": r.Source.Run, "conversation": r.Source.Conversation, "role": r.Source.Role,
+		"speaker": r.Source.Speaker, "tool": r.Source.Tool, "file": r.Source.File,
+	}
+	if f := r.Fact; f != nil {
+		small["subject"], small["attribute"], small["episode"] = f.Subject, f.Attribute, f.Episode
+		if len(f.Value) > MaxEpisode || len(f.Quote) > MaxEpisode {
+			return fmt.Errorf("%w: a fact's value has %d bytes and its quote %d; at most %d are kept of each", ErrTooLarge, len(f.Value), len(f.Quote), MaxEpisode)
+		}
+	}
+	for field, value := range small {
+		if len(value) > maxSmall || !utf8.ValidString(value) {
+			return bad(field, value, fmt.Sprintf("it is UTF-8 and at most %d bytes", maxSmall))
+		}
+	}
+	return nil
+}
+
+// checkNamespace says what is wrong with the name of a namespace.
+func checkNamespace(name string) error {
+	folder, rest, _ := strings.Cut(name, "/")
+	odd := strings.IndexFunc(rest, func(r rune) bool { return unicode.IsControl(r) || r == utf8.RuneError }) >= 0
+	if name == "user" || (folder == "project" || folder == "agent") && rest != "" && len(name) <= maxSmall && !odd {
+		return nil
+	}
+	return fmt.Errorf("a record's namespace is %q: it is user, project/ID or agent/NAME, with at most %d bytes", limit.Short(name, 80), maxSmall)
+}

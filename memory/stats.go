@@ -1,0 +1,154 @@
+package memory
+
+import (
+	"context"
+	"time"
+
+	"github.com/plimsoll/plimsoll/limit"
+	"github.com/plimsoll/plimsoll/memory/archive"
+)
+
+// Stats are what there is, and counts since [Open].
+type Stats struct {
+	Namespaces []NamespaceStats `json:"namespaces"`
+	Bytes      limit.Bytes      `json:"bytes"`     // of all files
+	Forgotten  int              `json:"forgotten"` // tombstones
+	Torn       int64            `json:"torn"`      // entries that a dead process had not finished, cut off
+	Damaged    int64            `json:"damaged"`   // lines that are no entries
+	Evicted    int64            `json:"evicted"`   // records that went for room or by age
+	Refused    int64            `json:"refused"`   // records that were forgotten once
+	Merged     int64            `json:"merged"`    // passages that were there already
+}
+
+// NamespaceStats are what is in a namespace.
+type NamespaceStats struct {
+	Name    string       `json:"name"`
+	Bytes   limit.Bytes  `json:"bytes"`
+	Records int          `json:"records"`
+	Kinds   map[Kind]int `json:"kinds"`
+	Oldest  time.Time    `json:"oldest,omitzero"`
+	Newest  time.Time    `json:"newest,omitzero"`
+}
+
+// Stats counts. It reads all of the memory.
+func (s *Store) Stats(ctx context.Context) (Stats, error) {
+	names, err := s.Namespaces()
+	if err != nil {
+		return Stats{}, err
+	}
+	if err := s.readForgotten(); err != nil {
+		return Stats{}, err
+	}
+	s.mu.Lock()
+	out := s.stats
+	s.mu.Unlock()
+	s.forgotten.mu.Lock()
+	out.Forgotten = len(s.forgotten.ids)
+	s.forgotten.mu.Unlock()
+	out.Torn = s.archive.Torn()
+	for _, name := range names {
+		n := NamespaceStats{Name: name, Kinds: map[Kind]int{}}
+		segments, err := s.archive.Segments(name)
+		if err != nil {
+			return Stats{}, err
+		}
+		for _, seg := range segments {
+			n.Bytes += limit.Bytes(seg.Size)
+		}
+		records, err := s.load(ctx, name, func(r *Record) bool {
+			n.Records++
+			n.Kinds[r.Kind]++
+			if n.Oldest.IsZero() || r.Recorded.Before(n.Oldest) {
+				n.Oldest = r.Recorded
+			}
+			if r.Recorded.After(n.Newest) {
+				n.Newest = r.Recorded
+			}
+			return false
+		})
+		if err != nil {
+			return Stats{}, err
+		}
+		_ = records
+		out.Namespaces = append(out.Namespaces, n)
+		out.Bytes += n.Bytes
+	}
+	return out, nil
+}
+
+// Collected is what [Store.GC] did.
+type Collected struct {
+	Records int   `json:"records"` // that were removed
+	Bytes   int64 `json:"bytes"`   // that became free
+}
+
+// GC removes from the disk what counts no longer: records that were forgotten, dropped or have expired, and what dead processes have left.
+func (s *Store) GC(ctx context.Context) (Collected, error) {
+	var out Collected
+	names, err := s.Namespaces()
+	if err != nil {
+		return out, err
+	}
+	if err := s.readForgotten(); err != nil {
+		return out, err
+	}
+	for _, name := range names {
+		freed, err := s.purge(ctx, name)
+		out.Bytes += freed
+		if err != nil {
+			return out, err
+		}
+	}
+	return out, nil
+}
+
+// Update replaces a record that is there with a changed one of the same id: its text, its fact, whether it is quarantined. The old version is
+// no longer found, and leaves the disk when its segment is next written anew.
+func (s *Store) Update(ctx context.Context, r Record) error {
+	if err := r.check(); err != nil {
+		return err
+	}
+	found, err := s.Get(ctx, r.ID, 0)
+	if err != nil {
+		return err
+	}
+	r.Recorded, r.Count, r.Recalled = found[0].Recorded, found[0].Count, found[0].Recalled
+	version, err := s.versionOf(r.Namespace, r.ID)
+	if err != nil {
+		return err
+	}
+	line, err := s.encode(&r, version+1)
+	if err != nil {
+		return err
+	}
+	return s.archive.Append(ctx, r.Namespace, true, line)
+}
+
+func (s *Store) versionOf(name, id string) (version int, err error) {
+	var at archive.Cursor
+	_, err = s.archive.Read(name, &at, func(_ archive.Place, l archive.Line) error {
+		if b, err := decodeBody(l.Body); err == nil && b.ID == id {
+			version = max(version, b.Version)
+		}
+		return nil
+	})
+	return version, err
+}
+
+// Recalled remembers that records were given to somebody. Those that never were go first when room is needed.
+func (s *Store) Recalled(ctx context.Context, records ...Record) error {
+	byNamespace := map[string][]string{}
+	for _, r := range records {
+		byNamespace[r.Namespace] = append(byNamespace[r.Namespace], r.ID)
+	}
+	for name, ids := range byNamespace {
+		body, err := marshal(entryBody{Recall: ids, Recalled: s.o.Clock().UnixMilli()})
+		if err != nil {
+			return err
+		}
+		if err := s.archive.Append(ctx, name, false, archive.Line{Body: body}); err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,95 @@
+package memory
+
+import (
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"sync"
+
+	"github.com/plimsoll/plimsoll/internal/atomicfile"
+	"github.com/plimsoll/plimsoll/internal/statefile"
+	"github.com/plimsoll/plimsoll/memory/archive"
+)
+
+// Store keeps records in a directory. Its methods may be called from any goroutine, and other processes may have the same directory open.
+type Store struct {
+	o       Options
+	archive *archive.Archive
+	key     []byte
+	ids     idSource
+
+	mu         sync.Mutex
+	closed     bool
+	namespaces map[string]*namespace
+	forgotten  forgotten
+	stats      Stats // the counters of it
+}
+
+// Open opens the memory in a directory and makes it when it is missing. It reads nothing of what is remembered: that happens with the
+// first Add and the first Search in a namespace.
+func Open(o Options) (*Store, error) {
+	if err := o.fill(); err != nil {
+		return nil, err
+	}
+	a, err := archive.Open(archive.Options{Dir: o.Dir})
+	if err != nil {
+		return nil, err
+	}
+	key, err := loadKey(a.Root())
+	if err != nil {
+		_ = a.Close()
+		return nil, fmt.Errorf("the key of the memory in %s: %w", o.Dir, err)
+	}
+	return &Store{o: o, archive: a, key: key, namespaces: map[string]*namespace{}}, nil
+}
+
+const (
+	keyFile  = "key"
+	keyBytes = 32
+)
+
+// loadKey reads the key of the digests, or makes it. Of several processes that make it the first one wins.
+func loadKey(root *os.Root) ([]byte, error) {
+	for range 2 {
+		f, err := statefile.OpenIn(root, keyFile, os.O_RDONLY, 0)
+		if err == nil {
+			key, err := io.ReadAll(io.LimitReader(f, keyBytes+1))
+			_ = f.Close()
+			if err == nil && len(key) != keyBytes {
+				err = fmt.Errorf("the file %s has not %d bytes; remove it, and what was forgotten can be remembered again", keyFile, keyBytes)
+			}
+			return key, err
+		}
+		if !errors.Is(err, fs.ErrNotExist) {
+			return nil, err
+		}
+		key := make([]byte, keyBytes)
+		_, _ = rand.Read(key) // never fails
+		if _, err := (atomicfile.Replacement{Root: root, Name: keyFile, Perm: 0o600, Kept: atomicfile.Durable}).Create(key); err != nil {
+			return nil, err
+		}
+	}
+	return nil, errors.New("it was removed while it was made")
+}
+
+// Close brings what was added to the disk and ends the use of the store.
+func (s *Store) Close() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.closed {
+		return nil
+	}
+	s.closed = true
+	return s.archive.Close()
+}
+
+// isOpen is an error when the store was closed.
+func (s *Store) isOpen() error {
+	if s.closed {
+		return ErrClosed
+	}
+	return nil
+}
