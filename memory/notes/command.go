@@ -1,0 +1,247 @@
+package notes
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/plimsoll/plimsoll/internal/atomicfile"
+	"github.com/plimsoll/plimsoll/internal/nearest"
+	"github.com/plimsoll/plimsoll/limit"
+)
+
+// Commands are those of the memory tool, in the order of its documentation.
+var Commands = []string{"view", "create", "str_replace", "insert", "delete", "rename"}
+
+// Command is one call of the memory tool. Which fields count depends on Command.
+type Command struct {
+	Command string
+	// Path is of all but rename.
+	Path string
+	// ViewRange are the first and the last line, from 1; -1 as the last is the end. Nil is all.
+	ViewRange []int
+	// FileText is create's.
+	FileText string
+	// OldStr and NewStr are str_replace's.
+	OldStr, NewStr string
+	// InsertLine is the line after which InsertText comes, 0 the beginning.
+	InsertLine int
+	InsertText string
+	// OldPath and NewPath are rename's.
+	OldPath, NewPath string
+	// ContentSHA256 makes a change only if the file's content has this digest (64 hexadecimal digits); "" makes it in any case. With
+	// create it replaces that content.
+	ContentSHA256 string
+	// WithSHA256 has view end with a line that tells the file's digest.
+	WithSHA256 bool
+}
+
+// Writes tells whether a command changes anything.
+func (c Command) Writes() bool { return c.Command != "view" }
+
+// Do carries a command out. The answer and the text of an error are what the model is to read.
+func (d *Dir) Do(ctx context.Context, c Command) (string, error) {
+	if c.ContentSHA256 != "" && !isDigest(c.ContentSHA256) {
+		return "", refuse("Error: content_sha256 is %q; it must be 64 lowercase hexadecimal characters", limit.Clip(c.ContentSHA256, 80))
+	}
+	switch c.Command {
+	case "view":
+		return d.view(c)
+	case "create":
+		return d.create(ctx, c)
+	case "str_replace":
+		return d.replace(ctx, c)
+	case "insert":
+		return d.insert(ctx, c)
+	case "delete":
+		return d.remove(ctx, c)
+	case "rename":
+		return d.rename(ctx, c)
+	}
+	hint := ""
+	if near := nearest.Names(c.Command, Commands, 1); len(near) > 0 {
+		hint = fmt.Sprintf(" (did you mean %s?)", near[0])
+	}
+	return "", refuse("Error: Unknown command %q%s. The commands are %s", limit.Clip(c.Command, 40), hint, strings.Join(Commands, ", "))
+}
+
+func (d *Dir) create(ctx context.Context, c Command) (string, error) {
+	name, err := resolve(c.Path)
+	if err != nil {
+		return "", err
+	}
+	if name == "." {
+		return "", refuse("Error: File %s already exists", c.Path)
+	}
+	err = d.locked(ctx, func(root *os.Root) error {
+		info, err := root.Lstat(name)
+		switch {
+		case err == nil && (c.ContentSHA256 == "" || !info.Mode().IsRegular()):
+			return refuse("Error: File %s already exists", c.Path)
+		case err == nil:
+			old, err := readNote(root, name, c.Path)
+			if err == nil && old == c.FileText {
+				return nil // what was asked for is there, whoever did it
+			}
+			if err == nil {
+				err = d.precondition(c, old)
+			}
+			if err != nil {
+				return err
+			}
+			return d.write(root, name, c.Path, c.FileText, int64(len(old)))
+		case !errors.Is(err, fs.ErrNotExist):
+			return plainError(c.Path, err)
+		case c.ContentSHA256 != "":
+			return absent(c.Path)
+		}
+		return d.write(root, name, c.Path, c.FileText, -1)
+	})
+	if err != nil {
+		return "", err
+	}
+	return "File created successfully at: " + c.Path, nil
+}
+
+func (d *Dir) replace(ctx context.Context, c Command) (string, error) {
+	var after string
+	var line int
+	err := d.edit(ctx, c, missing, func(text string) (string, error) {
+		if c.OldStr == "" {
+			return "", refuse("No replacement was performed, old_str is empty. Give the text to replace, or use insert")
+		}
+		var at []string
+		for i := 0; ; {
+			next := strings.Index(text[i:], c.OldStr)
+			if next < 0 {
+				break
+			}
+			i += next
+			line = strings.Count(text[:i], "\n")
+			at = append(at, fmt.Sprint(line+1))
+			i += len(c.OldStr)
+			if len(at) == 100 { // enough to see that it is not unique
+				break
+			}
+		}
+		switch len(at) {
+		case 0:
+			return "", refuse("No replacement was performed, old_str `%s` did not appear verbatim in %s.", c.OldStr, c.Path)
+		case 1:
+			after = strings.Replace(text, c.OldStr, c.NewStr, 1)
+			return after, nil
+		}
+		return "", refuse("No replacement was performed. Multiple occurrences of old_str `%s` in lines: %s. Please ensure it is unique",
+			c.OldStr, strings.Join(slices.Compact(at), ", "))
+	})
+	if err != nil {
+		return "", err
+	}
+	lines := strings.Split(after, "\n")
+	from, to := max(0, line-2), min(len(lines), line+3)
+	answer := "The memory file has been edited. Here is the snippet showing the change (with line numbers):\n" + numbered(lines[from:to], from+1)
+	return answer + c.newDigest(after), nil
+}
+
+func (d *Dir) insert(ctx context.Context, c Command) (string, error) {
+	var after string
+	err := d.edit(ctx, c, absent, func(text string) (string, error) {
+		lines := strings.Split(text, "\n")
+		if c.InsertLine < 0 || c.InsertLine > len(lines) {
+			return "", refuse("Error: Invalid `insert_line` parameter: %d. It should be within the range of lines of the file: [0, %d]", c.InsertLine, len(lines))
+		}
+		after = strings.Join(slices.Insert(lines, c.InsertLine, strings.TrimSuffix(c.InsertText, "\n")), "\n")
+		return after, nil
+	})
+	if err != nil {
+		return "", err
+	}
+	return fmt.Sprintf("The file %s has been edited.", c.Path) + c.newDigest(after), nil
+}
+
+// edit replaces a note's text by what change makes of it.
+func (d *Dir) edit(ctx context.Context, c Command, none func(string) error, change func(string) (string, error)) error {
+	name, err := resolve(c.Path)
+	if err != nil {
+		return err
+	}
+	return d.locked(ctx, func(root *os.Root) error {
+		text, err := readNote(root, name, c.Path)
+		if errors.Is(err, fs.ErrNotExist) {
+			return none(c.Path)
+		}
+		if err == nil {
+			err = d.precondition(c, text)
+		}
+		if err != nil {
+			return err
+		}
+		fresh, err := change(text)
+		if err != nil {
+			return err
+		}
+		return d.write(root, name, c.Path, fresh, int64(len(text)))
+	})
+}
+
+// write puts a note's text into its place. before is how long the note is that it replaces, -1 when there is none.
+func (d *Dir) write(root *os.Root, name, notePath, text string, before int64) error {
+	if len(text) > MaxNote && int64(len(text)) > before {
+		d.refused.Add(1)
+		return refuse("Error: %s would have %d bytes; a note has at most %d. Split it into several files, or shorten it", notePath, len(text), MaxNote)
+	}
+	files := 0
+	if before < 0 {
+		before, files = 0, 1
+	}
+	keep := path.Join(prefix, name)
+	if err := d.makeRoom(root, keep, int64(len(text))-before, files); err != nil {
+		return err
+	}
+	if parent := path.Dir(name); parent != "." {
+		if err := root.MkdirAll(parent, 0o700); err != nil {
+			return plainError(notePath, err)
+		}
+	}
+	if err := (atomicfile.Replacement{Root: root, Name: name, Perm: 0o600}).Write([]byte(text)); err != nil {
+		return plainError(notePath, err)
+	}
+	d.written.Add(1)
+	if d.o.Changed != nil {
+		d.o.Changed(keep, text, false)
+	}
+	return nil
+}
+
+// precondition tells whether the content that the command was meant for is still there.
+func (d *Dir) precondition(c Command, text string) error {
+	if c.ContentSHA256 == "" || c.ContentSHA256 == digest(text) {
+		return nil
+	}
+	d.refused.Add(1)
+	return refuse("Error: %s has changed since: its content_sha256 is not %s. View it again, with with_sha256, and repeat the change", c.Path, c.ContentSHA256)
+}
+
+// newDigest is a last line for those who made a change on a precondition, so that they can make the next one.
+func (c Command) newDigest(text string) string {
+	if c.ContentSHA256 == "" {
+		return ""
+	}
+	return "\ncontent_sha256: " + digest(text)
+}
+
+func digest(text string) string {
+	sum := sha256.Sum256([]byte(text))
+	return hex.EncodeToString(sum[:])
+}
+
+func isDigest(s string) bool {
+	return len(s) == 64 && strings.Trim(s, "0123456789abcdef") == ""
+}

@@ -1,0 +1,219 @@
+package notes
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path"
+	"slices"
+	"sync/atomic"
+	"time"
+
+	"github.com/plimsoll/plimsoll/internal/filelock"
+	"github.com/plimsoll/plimsoll/internal/statefile"
+	"github.com/plimsoll/plimsoll/limit"
+)
+
+// The bounds of a directory of notes.
+const (
+	// MaxNote is how long one note may be: 100 kB, as in Anthropic's memory stores.
+	MaxNote = 100_000
+	// MaxFiles is how many notes a directory holds.
+	MaxFiles = 1000
+	// MaxTotal is how many bytes of notes a directory holds.
+	MaxTotal = 16 * limit.MiB
+	// MaxDepth is how many directories a note may lie deep.
+	MaxDepth = 16
+	// maxRead is the size from which on a file that a person put there is not read.
+	maxRead = 1 << 20
+	// maxLines is the limit of the memory tool's documentation.
+	maxLines = 999_999
+)
+
+// Options configure a [Dir]. Dir is required.
+type Options struct {
+	// Dir holds the notes. It is made when the first note is written.
+	Dir string
+	// MaxFiles and MaxTotal bound it; 0 is [MaxFiles] and [MaxTotal].
+	MaxFiles int
+	MaxTotal limit.Bytes
+	// Changed is told of each note that was written or removed (text is "" then), in the order of the changes of this process, after
+	// the change is on the disk (may be nil). The path begins with /memories.
+	Changed func(path, text string, removed bool)
+	// Evicted is told of each note that went because of a bound, "count" or "bytes" (may be nil).
+	Evicted func(path string, bytes int64, why string)
+}
+
+// Stats counts what a [Dir] did since it was opened.
+type Stats struct {
+	Written, Removed, Evicted int64
+	EvictedBytes              int64
+	Refused                   int64 // for their size, or since the file had changed
+}
+
+// Dir is a directory of notes.
+type Dir struct {
+	o Options
+
+	written, removed, evicted, evictedBytes, refused atomic.Int64
+}
+
+// Open returns the notes in o.Dir. It touches no file.
+func Open(o Options) (*Dir, error) {
+	if o.Dir == "" {
+		return nil, errors.New("notes: no directory is given")
+	}
+	if o.MaxFiles <= 0 {
+		o.MaxFiles = MaxFiles
+	}
+	if o.MaxTotal <= 0 {
+		o.MaxTotal = MaxTotal
+	}
+	return &Dir{o: o}, nil
+}
+
+// Stats tells the counts.
+func (d *Dir) Stats() Stats {
+	return Stats{
+		Written: d.written.Load(), Removed: d.removed.Load(), Evicted: d.evicted.Load(),
+		EvictedBytes: d.evictedBytes.Load(), Refused: d.refused.Load(),
+	}
+}
+
+// Note is a file of the directory.
+type Note struct {
+	// Path begins with /memories.
+	Path    string
+	Bytes   int64
+	Written time.Time
+}
+
+// List gives all notes by path. A directory that is not there has none.
+func (d *Dir) List() ([]Note, error) {
+	root, err := d.open(false)
+	if root == nil {
+		return nil, err
+	}
+	defer root.Close()
+	return list(root)
+}
+
+// Read gives a note's text.
+func (d *Dir) Read(notePath string) (string, error) {
+	name, err := resolve(notePath)
+	if err != nil {
+		return "", err
+	}
+	root, err := d.open(false)
+	if err != nil {
+		return "", err
+	}
+	if root == nil {
+		return "", missing(notePath)
+	}
+	defer root.Close()
+	return readNote(root, name, notePath)
+}
+
+// open opens the root. Without makes it gives nil and no error when there is none.
+func (d *Dir) open(makes bool) (*os.Root, error) {
+	if makes {
+		if err := os.MkdirAll(d.o.Dir, 0o700); err != nil {
+			return nil, fmt.Errorf("notes: %w", err)
+		}
+	}
+	root, err := statefile.OpenRoot(d.o.Dir)
+	if errors.Is(err, fs.ErrNotExist) && !makes {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("notes: %w", err)
+	}
+	return root, nil
+}
+
+// locked runs change while no other process changes a note.
+func (d *Dir) locked(ctx context.Context, change func(*os.Root) error) error {
+	root, err := d.open(true)
+	if err != nil {
+		return err
+	}
+	defer root.Close()
+	lock, err := filelock.Open(ctx, d.o.Dir+".lock")
+	if err != nil {
+		return fmt.Errorf("notes: %w", err)
+	}
+	defer filelock.Release(lock)
+	return change(root)
+}
+
+// list walks the regular files. Links, pipes and what cannot be read are passed over.
+func list(root *os.Root) ([]Note, error) {
+	var all []Note
+	err := fs.WalkDir(root.FS(), ".", func(name string, e fs.DirEntry, err error) error {
+		if err != nil {
+			if name == "." {
+				return err
+			}
+			return nil
+		}
+		if e.IsDir() || !e.Type().IsRegular() || temporary(e.Name()) {
+			return nil
+		}
+		if info, err := e.Info(); err == nil {
+			all = append(all, Note{Path: path.Join(prefix, name), Bytes: info.Size(), Written: info.ModTime()})
+		}
+		return nil
+	})
+	return all, err
+}
+
+// makeRoom removes the notes that were written longest ago until the directory is within its bounds. The note at keep stays. It is called with
+// the lock held, before the note is written; more is how many bytes come on top of what is there, files how many new files.
+func (d *Dir) makeRoom(root *os.Root, keep string, more int64, files int) error {
+	all, err := list(root)
+	if err != nil {
+		return fmt.Errorf("notes: %w", err)
+	}
+	count, total := len(all)+files, more
+	for _, n := range all {
+		total += n.Bytes
+	}
+	if count <= d.o.MaxFiles && total <= int64(d.o.MaxTotal) {
+		return nil
+	}
+	slices.SortFunc(all, func(a, b Note) int { return cmp.Or(a.Written.Compare(b.Written), cmp.Compare(a.Path, b.Path)) })
+	for _, n := range all {
+		why := "count"
+		if count <= d.o.MaxFiles {
+			why = "bytes"
+			if total <= int64(d.o.MaxTotal) {
+				break
+			}
+		}
+		if n.Path == keep {
+			continue
+		}
+		name, err := resolve(n.Path)
+		if err != nil {
+			continue // a name that no agent wrote
+		}
+		if err := root.Remove(name); err != nil {
+			return fmt.Errorf("notes: no room for %s: %w", keep, err)
+		}
+		count--
+		total -= n.Bytes
+		d.evicted.Add(1)
+		d.evictedBytes.Add(n.Bytes)
+		if d.o.Evicted != nil {
+			d.o.Evicted(n.Path, n.Bytes, why)
+		}
+		if d.o.Changed != nil {
+			d.o.Changed(n.Path, "", true)
+		}
+	}
+	return nil
+}
