@@ -1,0 +1,350 @@
+package facts
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync/atomic"
+	"time"
+
+	"github.com/plimsoll/plimsoll/memory"
+)
+
+// The defaults of [Options].
+const (
+	DefaultTokensPerDay = 20_000
+	DefaultTimeout      = time.Minute
+	// MaxBatch is how many passages of one conversation a request has.
+	MaxBatch = 8
+	// MaxTries is how often an episode is tried.
+	MaxTries = 5
+	// maxOutput bounds an answer, in tokens.
+	maxOutput = 1500
+	// firstPause is the pause after the first failure; it doubles with each.
+	firstPause = time.Minute
+	// look is how often the queue is looked at while nothing waits.
+	look = 15 * time.Second
+)
+
+// Model is one request to a language model.
+type Model interface {
+	// Complete answers a question in text. It does not repeat a request that fails. Used is what the provider counted, input and output; 0 means that it did not.
+	Complete(ctx context.Context, system, question string, maxOutput int) (answer string, used int, err error)
+}
+
+// Store is where episodes come from and facts go.
+type Store interface {
+	// Episode gives a record; ok is false when it is there no longer.
+	Episode(ctx context.Context, id string) (r memory.Record, ok bool, err error)
+	// Facts gives all facts of a namespace and a scope that are about a subject.
+	Facts(ctx context.Context, namespace, scope, subject string) ([]memory.Record, error)
+	// Put adds a fact.
+	Put(ctx context.Context, fact memory.Record) error
+	// End notes that a fact was true until a time only.
+	End(ctx context.Context, id string, until time.Time) error
+}
+
+// Options configure an [Extractor]. Dir, Model and Store are required.
+type Options struct {
+	// Dir holds the queue and the budget.
+	Dir   string
+	Model Model
+	Store Store
+	// TokensPerDay bounds what is spent (DefaultTokensPerDay), MaxQueue what waits (MaxQueue), Timeout a request (DefaultTimeout).
+	TokensPerDay int
+	MaxQueue     int
+	Timeout      time.Duration
+	// Tell hears what happens (may be nil). It holds no word of a passage.
+	Tell func(Event)
+}
+
+// Event is something that an Extractor did.
+type Event struct {
+	// What is "proposed" (a request was answered), "failed", "gave_up", "dropped" (the queue was full) or "budget" (the day's tokens are spent).
+	What string
+	// Kept, Known and Rejected count proposals; Rejected by reason.
+	Kept, Known int
+	Rejected    map[string]int
+	Episodes    int
+	Tokens      int
+	Err         error
+}
+
+// Stats counts what an Extractor did since it was made.
+type Stats struct {
+	Requests, Failed, GaveUp int64
+	Kept, Known              int64
+	// Rejected proposals, by reason.
+	RejectedQuote, RejectedUnsupported, RejectedForm int64
+	Dropped                                          int64 // episodes for which the queue had no room
+	Tokens                                           int64
+}
+
+// Extractor draws facts from episodes.
+type Extractor struct {
+	o      Options
+	queue  *Queue
+	budget *Budget
+
+	requests, failed, gaveUp, kept, known, quote, unsupported, form, dropped, tokens atomic.Int64
+}
+
+// New makes an extractor. It reads and writes nothing yet.
+func New(o Options) (*Extractor, error) {
+	if o.Dir == "" || o.Model == nil || o.Store == nil {
+		return nil, errors.New("facts: a directory, a model and a store are needed")
+	}
+	if o.TokensPerDay <= 0 {
+		o.TokensPerDay = DefaultTokensPerDay
+	}
+	if o.Timeout <= 0 {
+		o.Timeout = DefaultTimeout
+	}
+	return &Extractor{o: o, queue: NewQueue(o.Dir, o.MaxQueue), budget: NewBudget(o.Dir, o.TokensPerDay)}, nil
+}
+
+// Stats tells the counts.
+func (x *Extractor) Stats() Stats {
+	return Stats{
+		Requests: x.requests.Load(), Failed: x.failed.Load(), GaveUp: x.gaveUp.Load(), Kept: x.kept.Load(), Known: x.known.Load(),
+		RejectedQuote: x.quote.Load(), RejectedUnsupported: x.unsupported.Load(), RejectedForm: x.form.Load(),
+		Dropped: x.dropped.Load(), Tokens: x.tokens.Load(),
+	}
+}
+
+// Push puts episodes into the queue.
+func (x *Extractor) Push(ctx context.Context, ids ...string) error {
+	dropped, err := x.queue.Push(ctx, ids...)
+	if dropped > 0 {
+		x.dropped.Add(int64(dropped))
+		x.tell(Event{What: "dropped", Episodes: dropped})
+	}
+	return err
+}
+
+// Run reads what waits until ctx ends, which is no error. Failures of the model are told and tried again; an error is of the disk.
+func (x *Extractor) Run(ctx context.Context) error {
+	for {
+		more, err := x.Step(ctx)
+		pause := time.Duration(0)
+		switch {
+		case ctx.Err() != nil:
+			return nil
+		case errors.Is(err, ErrBudget):
+			pause = untilTomorrow(time.Now())
+		case err != nil:
+			return err
+		case !more:
+			pause = look
+		}
+		if pause == 0 {
+			continue
+		}
+		wait := time.NewTimer(pause)
+		select {
+		case <-ctx.Done():
+			wait.Stop()
+			return nil
+		case <-wait.C:
+		}
+	}
+}
+
+func untilTomorrow(now time.Time) time.Duration {
+	return now.UTC().Truncate(24 * time.Hour).Add(24 * time.Hour).Sub(now)
+}
+
+// Step makes at most one request. more tells whether it found anything to do. It is an [ErrBudget] when the day's tokens are spent.
+func (x *Extractor) Step(ctx context.Context) (more bool, err error) {
+	now := time.Now()
+	taken, err := x.queue.take(ctx, MaxBatch, now, 2*x.o.Timeout)
+	if err != nil || len(taken) == 0 {
+		return false, err
+	}
+	batch, rest, gone, err := x.batch(ctx, taken)
+	if err != nil {
+		return false, errors.Join(err, x.queue.release(context.WithoutCancel(ctx), taken, now, false))
+	}
+	if err := errors.Join(x.queue.Forget(ctx, gone...), x.queue.release(ctx, rest, now, false)); err != nil {
+		return false, err
+	}
+	if len(batch) == 0 {
+		return true, nil
+	}
+	question, reserve, batch, err := x.reserve(ctx, now, batch)
+	if err != nil {
+		return false, errors.Join(err, x.queue.release(context.WithoutCancel(ctx), taken, now, false))
+	}
+	of := make([]item, 0, len(batch))
+	passages := make([]memory.Record, 0, len(batch))
+	for _, b := range batch {
+		of, passages = append(of, b.item), append(passages, b.record)
+	}
+	x.requests.Add(1)
+	asking, cancel := context.WithTimeout(ctx, x.o.Timeout)
+	answer, used, err := x.o.Model.Complete(asking, system, question, maxOutput)
+	cancel()
+	// Whatever comes now is written down, also when ctx has ended: the tokens are spent.
+	ctx = context.WithoutCancel(ctx)
+	if used <= 0 {
+		used = reserve
+	}
+	x.tokens.Add(int64(used))
+	if e := x.budget.Settle(ctx, now, reserve, used); e != nil {
+		return false, e
+	}
+	var proposals []Proposal
+	odd := 0
+	if err == nil {
+		proposals, odd, err = ParseProposals(answer)
+	}
+	if err != nil {
+		return true, x.fail(ctx, of, used, err)
+	}
+	return true, x.keep(ctx, of, passages, proposals, odd, used)
+}
+
+// reserve takes what a request may take off the day's tokens. Where that is not left for all passages it is tried with half of them; the others are put back.
+// Two bytes a token is few: text has three and more.
+func (x *Extractor) reserve(ctx context.Context, now time.Time, batch []waiting) (question string, tokens int, taken []waiting, err error) {
+	for n := len(batch); n > 0; n /= 2 {
+		passages := make([]memory.Record, n)
+		for i := range n {
+			passages[i] = batch[i].record
+		}
+		question = ask(passages)
+		tokens = (len(system)+len(question))/2 + maxOutput
+		if err = x.budget.Reserve(ctx, now, tokens); err == nil {
+			var back []item
+			for _, b := range batch[n:] {
+				back = append(back, b.item)
+			}
+			return question, tokens, batch[:n], x.queue.release(ctx, back, now, false)
+		}
+		if !errors.Is(err, ErrBudget) {
+			return "", 0, nil, err
+		}
+	}
+	x.tell(Event{What: "budget", Err: err})
+	return "", 0, nil, err
+}
+
+type waiting struct {
+	item   item
+	record memory.Record
+}
+
+// batch finds the passages of what was taken. Those of one request are of one conversation, so that nothing of one credential gets into the request of
+// another; rest are the others, and gone the ids that are no episodes any more.
+func (x *Extractor) batch(ctx context.Context, taken []item) (batch []waiting, rest []item, gone []string, err error) {
+	for _, t := range taken {
+		r, ok, err := x.o.Store.Episode(ctx, t.ID)
+		switch {
+		case err != nil:
+			return nil, nil, nil, err
+		case !ok || r.Kind != memory.KindEpisode || r.Quarantined:
+			gone = append(gone, t.ID)
+		case len(batch) > 0 && (r.Namespace != batch[0].record.Namespace || r.Scope != batch[0].record.Scope || r.Source.Conversation != batch[0].record.Source.Conversation):
+			rest = append(rest, t)
+		default:
+			batch = append(batch, waiting{t, r})
+		}
+	}
+	return batch, rest, gone, nil
+}
+
+// fail puts a batch back, or gives it up.
+func (x *Extractor) fail(ctx context.Context, of []item, used int, cause error) error {
+	x.failed.Add(1)
+	x.tell(Event{What: "failed", Episodes: len(of), Tokens: used, Err: cause})
+	var again []item
+	var gone []string
+	most := 0
+	for _, i := range of {
+		if i.Tries+1 >= MaxTries {
+			gone = append(gone, i.ID)
+			continue
+		}
+		again, most = append(again, i), max(most, i.Tries)
+	}
+	if len(gone) > 0 {
+		x.gaveUp.Add(int64(len(gone)))
+		x.tell(Event{What: "gave_up", Episodes: len(gone), Err: cause})
+	}
+	return errors.Join(x.queue.Forget(ctx, gone...), x.queue.release(ctx, again, time.Now().Add(firstPause<<most), true))
+}
+
+// keep checks the proposals and stores what stands.
+func (x *Extractor) keep(ctx context.Context, of []item, passages []memory.Record, proposals []Proposal, odd, used int) error {
+	e := Event{What: "proposed", Episodes: len(of), Tokens: used, Rejected: map[string]int{}}
+	if odd > 0 {
+		e.Rejected[RejectedForm] = odd
+	}
+	for _, p := range proposals {
+		if p.Passage < 1 || p.Passage > len(passages) {
+			e.Rejected[RejectedForm]++
+			continue
+		}
+		passage := passages[p.Passage-1]
+		if why := p.Check(passage.Text); why != "" {
+			e.Rejected[why]++
+			continue
+		}
+		known, err := x.store(ctx, passage, p)
+		if err != nil {
+			return errors.Join(err, x.queue.release(ctx, of, time.Now().Add(firstPause), true))
+		}
+		if known {
+			e.Known++
+		} else {
+			e.Kept++
+		}
+	}
+	x.kept.Add(int64(e.Kept))
+	x.known.Add(int64(e.Known))
+	x.quote.Add(int64(e.Rejected[RejectedQuote]))
+	x.unsupported.Add(int64(e.Rejected[RejectedUnsupported]))
+	x.form.Add(int64(e.Rejected[RejectedForm]))
+	x.tell(e)
+	ids := make([]string, len(of))
+	for i := range of {
+		ids[i] = of[i].ID
+	}
+	return x.queue.Forget(ctx, ids...)
+}
+
+// store adds one fact, and ends those that it takes the place of.
+func (x *Extractor) store(ctx context.Context, passage memory.Record, p Proposal) (known bool, err error) {
+	fact := memory.Record{
+		Kind: memory.KindFact, Origin: memory.Lowest(passage.Origin, memory.OriginAgent), Namespace: passage.Namespace, Scope: passage.Scope,
+		Text: p.Text(), Source: passage.Source, Said: passage.Said, From: []string{passage.ID},
+		Fact: &memory.Fact{
+			Subject: p.Subject, Attribute: p.Attribute, Value: p.Value, Quote: p.Quote, Episode: passage.ID,
+			ValidFrom: passage.Said, Confidence: p.Confidence,
+		},
+	}
+	have, err := x.o.Store.Facts(ctx, passage.Namespace, passage.Scope, p.Subject)
+	if err != nil {
+		return false, fmt.Errorf("the facts about a subject: %w", err)
+	}
+	known, ends, until := settle(fact, have)
+	if known {
+		return true, nil
+	}
+	fact.Fact.ValidUntil = until
+	if err := x.o.Store.Put(ctx, fact); err != nil {
+		return false, fmt.Errorf("keep a fact: %w", err)
+	}
+	for _, e := range ends {
+		if err := x.o.Store.End(ctx, e.id, e.until); err != nil {
+			return false, fmt.Errorf("end a fact: %w", err)
+		}
+	}
+	return false, nil
+}
+
+func (x *Extractor) tell(e Event) {
+	if x.o.Tell != nil {
+		x.o.Tell(e)
+	}
+}

@@ -1,0 +1,120 @@
+package facts
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/plimsoll/plimsoll/limit"
+)
+
+// The bounds of what is taken of one answer.
+const (
+	maxAnswer    = 64 << 10 // bytes
+	maxProposals = 40       // of one answer
+	maxField     = 200      // bytes of a subject, an attribute or a value
+	maxQuote     = 600      // bytes
+	minQuote     = 3        // letters and digits: less stands everywhere
+)
+
+// Proposal is a fact as a model proposes it. Nothing of it is believed before [Proposal.Check].
+type Proposal struct {
+	// Passage is the number of the passage that it is drawn from, from 1.
+	Passage    int     `json:"passage"`
+	Subject    string  `json:"subject"`
+	Attribute  string  `json:"attribute"`
+	Value      string  `json:"value"`
+	Quote      string  `json:"quote"`
+	Confidence float64 `json:"confidence"`
+}
+
+// Why a proposal is rejected, as [Stats] and the journal count it.
+const (
+	RejectedQuote       = "quote"       // it does not stand word for word in its passage
+	RejectedUnsupported = "unsupported" // its value has no word of its quote
+	RejectedForm        = "form"        // a field is missing or too long, or there is no such passage
+)
+
+// ErrAnswer is what is wrong with an answer that holds no list of proposals.
+var ErrAnswer = errors.New("the model's answer is no list of facts")
+
+// ParseProposals reads the answer of a model: a JSON array of proposals, or an object whose member "facts" is one, alone or in a fenced block. What
+// is no proposal in the array is counted in odd, and so is what comes after the fortieth.
+func ParseProposals(answer string) (all []Proposal, odd int, err error) {
+	if len(answer) > maxAnswer {
+		return nil, 0, fmt.Errorf("%w: it has %d bytes, at most %d are read", ErrAnswer, len(answer), maxAnswer)
+	}
+	text := unfenced(answer)
+	var items []json.RawMessage
+	if strings.HasPrefix(text, "{") {
+		var object struct {
+			Facts []json.RawMessage `json:"facts"`
+		}
+		err = json.Unmarshal([]byte(text), &object)
+		items = object.Facts
+	} else {
+		err = json.Unmarshal([]byte(text), &items)
+	}
+	if err != nil {
+		return nil, 0, fmt.Errorf("%w: %q: %w", ErrAnswer, limit.Short(answer, 80), err)
+	}
+	for i, item := range items {
+		p := Proposal{Passage: 1, Confidence: 0.5}
+		if i >= maxProposals || json.Unmarshal(item, &p) != nil {
+			odd++
+			continue
+		}
+		all = append(all, p)
+	}
+	return all, odd, nil
+}
+
+// unfenced takes the fence of Markdown from around JSON.
+func unfenced(s string) string {
+	s = strings.TrimSpace(s)
+	if inner, is := strings.CutPrefix(s, "```"); is {
+		if _, rest, ok := strings.Cut(inner, "\n"); ok {
+			s = strings.TrimSpace(strings.TrimSuffix(strings.TrimSpace(rest), "```"))
+		}
+	}
+	return s
+}
+
+// Check tells why a proposal is rejected, "" when it stands. passage is the text that it says it is drawn from.
+func (p Proposal) Check(passage string) string {
+	for _, field := range []string{p.Subject, p.Attribute, p.Value} {
+		if strings.TrimSpace(field) == "" || len(field) > maxField || !utf8.ValidString(field) || strings.ContainsFunc(field, unicode.IsControl) {
+			return RejectedForm
+		}
+	}
+	if len(p.Quote) > maxQuote || p.Confidence < 0 || p.Confidence > 1 {
+		return RejectedForm
+	}
+	if letters(p.Quote) < minQuote || !strings.Contains(passage, p.Quote) {
+		return RejectedQuote
+	}
+	quote := strings.ToLower(p.Quote)
+	for word := range strings.FieldsFuncSeq(strings.ToLower(p.Value), func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsNumber(r) }) {
+		if strings.Contains(quote, word) {
+			return ""
+		}
+	}
+	return RejectedUnsupported
+}
+
+func letters(s string) (n int) {
+	for _, r := range s {
+		if unicode.IsLetter(r) || unicode.IsNumber(r) {
+			n++
+		}
+	}
+	return n
+}
+
+// Text is a fact as one line for people and for the index.
+func (p Proposal) Text() string {
+	return strings.Join(strings.Fields(p.Subject), " ") + ": " + strings.Join(strings.Fields(p.Attribute), " ") + " is " + strings.Join(strings.Fields(p.Value), " ")
+}
