@@ -1,0 +1,195 @@
+package memtools
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/plimsoll/plimsoll/limit"
+	"github.com/plimsoll/plimsoll/memory"
+)
+
+// SearchArguments are those of search_memory, as LangMem has them.
+type SearchArguments struct {
+	Query  string  `json:"query" jsonschema:"A question or words"`
+	Limit  int     `json:"limit,omitempty" jsonschema:"At most 50 (default 10)"`
+	Offset int     `json:"offset,omitempty" jsonschema:"How many of the best to pass over, for the next page"`
+	Filter *Filter `json:"filter,omitempty"`
+}
+
+// Filter keeps to some of the memories.
+type Filter struct {
+	Kind   string `json:"kind,omitempty" jsonschema:"episode, fact, note or pin"`
+	Origin string `json:"origin,omitempty" jsonschema:"user, agent or tool: who said it"`
+	Since  string `json:"since,omitempty" jsonschema:"A date, 2026-11-24, or a time (RFC 3339)"`
+	Until  string `json:"until,omitempty" jsonschema:"The same; what was said on that day counts"`
+	AsOf   string `json:"as_of,omitempty" jsonschema:"The facts that counted at this time"`
+}
+
+// The bounds of a page.
+const (
+	defaultLimit = 10
+	maxLimit     = 50
+	// maxWords is how much of a record's text a line of a search has, and minWords how little when the page is full.
+	maxWords, minWords = 600, 80
+	// maxAnswer is the text of an answer where the client does not say what it takes.
+	maxAnswer = 10_000
+)
+
+// Search finds memories. maxText is how much text the client takes, 0 when that is not known.
+func (t *Toolset) Search(ctx context.Context, in SearchArguments, maxText limit.Bytes) (string, error) {
+	q, err := t.query(in)
+	if err != nil {
+		return "", err
+	}
+	found, err := t.o.Store.Search(ctx, q)
+	if err != nil {
+		return "", err
+	}
+	if r, ok := t.o.Store.(interface {
+		Recalled(context.Context, ...memory.Record) error
+	}); ok && !t.o.ReadOnly && len(found.Items) > 0 {
+		records := make([]memory.Record, len(found.Items))
+		for i := range found.Items {
+			records[i] = found.Items[i].Record
+		}
+		if err := r.Recalled(ctx, records...); err != nil {
+			return "", err
+		}
+	}
+	if len(found.Items) == 0 {
+		if found.Total > 0 {
+			return fmt.Sprintf("%s for %s, and none from offset %d on: the last one has offset %d.", countOf(found.Total), quote(in.Query), q.Offset, found.Total-1), nil
+		}
+		return fmt.Sprintf("No memories for %s. Other words may find it; each word that says something is looked for.", quote(limit.Clip(in.Query, 200))), nil
+	}
+	head := fmt.Sprintf("%s for %s; %d to %d are shown, the best first.", countOf(found.Total), quote(limit.Clip(in.Query, 200)), found.Offset+1, found.Offset+len(found.Items))
+	if next := found.Offset + len(found.Items); next < found.Total {
+		head += fmt.Sprintf(" The next: offset=%d.", next)
+	}
+	records := make([]memory.Record, len(found.Items))
+	for i := range found.Items {
+		records[i] = found.Items[i].Record
+	}
+	return page(head, records, maxText, maxWords), nil
+}
+
+func (t *Toolset) query(in SearchArguments) (memory.Query, error) {
+	q := memory.Query{
+		Text: strings.TrimSpace(strings.ToValidUTF8(in.Query, "\ufffd")), Namespaces: t.o.Search, Scope: t.o.Scope,
+		Limit: min(in.Limit, maxLimit), Offset: in.Offset,
+	}
+	if in.Limit <= 0 {
+		q.Limit = defaultLimit
+	}
+	if q.Text == "" {
+		return q, errors.New("query is empty: ask a question, or give words")
+	}
+	if in.Offset < 0 {
+		return q, fmt.Errorf("offset is %d; the first page has 0", in.Offset)
+	}
+	f := in.Filter
+	if f == nil {
+		return q, nil
+	}
+	if f.Kind != "" {
+		q.Kinds = []memory.Kind{memory.Kind(f.Kind)}
+		if all := []memory.Kind{memory.KindEpisode, memory.KindFact, memory.KindNote, memory.KindPin}; !slices.Contains(all, q.Kinds[0]) {
+			return q, fmt.Errorf("filter.kind is %q; it is episode, fact, note or pin", limit.Clip(f.Kind, 40))
+		}
+	}
+	if f.Origin != "" {
+		q.Origins = []memory.Origin{memory.Origin(f.Origin)}
+		if all := []memory.Origin{memory.OriginUser, memory.OriginAgent, memory.OriginTool}; !slices.Contains(all, q.Origins[0]) {
+			return q, fmt.Errorf("filter.origin is %q; it is user, agent or tool", limit.Clip(f.Origin, 40))
+		}
+	}
+	var err error
+	if q.Since, err = timeOf("since", f.Since, false); err != nil {
+		return q, err
+	}
+	if q.Until, err = timeOf("until", f.Until, true); err != nil {
+		return q, err
+	}
+	q.AsOf, err = timeOf("as_of", f.AsOf, true)
+	return q, err
+}
+
+// timeOf reads a day or a time. A day that is an end counts whole.
+func timeOf(name, text string, end bool) (time.Time, error) {
+	if text == "" {
+		return time.Time{}, nil
+	}
+	if at, err := time.Parse(time.RFC3339, text); err == nil {
+		return at, nil
+	}
+	at, err := time.ParseInLocation(time.DateOnly, text, time.Local)
+	if err != nil {
+		return at, fmt.Errorf("filter.%s is %q; write a date as 2026-11-24, or a time as 2026-11-24T09:00:00Z", name, limit.Clip(text, 40))
+	}
+	if end {
+		at = at.AddDate(0, 0, 1)
+	}
+	return at, nil
+}
+
+// GetArguments are those of get_memory.
+type GetArguments struct {
+	ID     string `json:"id" jsonschema:"As search_memory shows it"`
+	Around int    `json:"around,omitempty" jsonschema:"How many turns before and after it (at most 20)"`
+}
+
+const maxAround = 20
+
+// Get shows a memory whole.
+func (t *Toolset) Get(ctx context.Context, in GetArguments) (string, error) {
+	if in.Around < 0 || in.Around > maxAround {
+		return "", fmt.Errorf("around is %d; it is 0 to %d", in.Around, maxAround)
+	}
+	found, err := t.visible(ctx, in.ID, in.Around)
+	if err != nil {
+		return "", err
+	}
+	head := "Memory " + in.ID
+	if len(found) > 1 {
+		head += fmt.Sprintf(" and what was said around it, %d records in their order", len(found))
+	}
+	return page(head+".", found, 1<<30, 1<<30), nil
+}
+
+// visible gives records if these tools may see them; what they may not is not there.
+func (t *Toolset) visible(ctx context.Context, id string, around int) ([]memory.Record, error) {
+	none := fmt.Errorf("there is no memory %s; search_memory shows those that there are", quote(limit.Clip(id, 60)))
+	if id == "" {
+		return nil, errors.New("id is empty; search_memory shows the ids")
+	}
+	found, err := t.o.Store.Get(ctx, id, around)
+	if errors.Is(err, memory.ErrForgotten) {
+		return nil, fmt.Errorf("memory %s was forgotten", id)
+	}
+	if errors.Is(err, memory.ErrNotFound) || err == nil && len(found) == 0 {
+		return nil, none
+	}
+	if err != nil {
+		return nil, err
+	}
+	i := slices.IndexFunc(found, func(r memory.Record) bool { return r.ID == id })
+	if i < 0 || !t.sees(found[i]) {
+		return nil, none
+	}
+	return slices.DeleteFunc(found, func(r memory.Record) bool { return !t.sees(r) }), nil
+}
+
+func (t *Toolset) sees(r memory.Record) bool {
+	return slices.Contains(t.o.Search, r.Namespace) && (r.Scope == "" || r.Scope == t.o.Scope) && !r.Quarantined
+}
+
+func countOf(n int) string {
+	if n == 1 {
+		return "1 memory"
+	}
+	return fmt.Sprintf("%d memories", n)
+}
