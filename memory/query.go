@@ -61,6 +61,7 @@ type Filter struct {
 	Origins      []Origin
 	Conversation string
 	Run          string
+	File         string    // of the source, whole
 	Since, Until time.Time // when it was said; Until itself is left out
 	// Quarantined asks for those that wait for a person's word only, or, when it is false, for those that do not; nil for both.
 	Quarantined *bool
@@ -83,7 +84,7 @@ type Page struct {
 // narrow reports that a filter has a condition.
 func (f *Filter) narrow() bool {
 	return len(f.IDs) > 0 || len(f.Namespaces) > 0 || f.Scope != "" || len(f.Kinds) > 0 || len(f.Origins) > 0 || f.Conversation != "" ||
-		f.Run != "" || !f.Since.IsZero() || !f.Until.IsZero() || f.Quarantined != nil
+		f.Run != "" || f.File != "" || !f.Since.IsZero() || !f.Until.IsZero() || f.Quarantined != nil
 }
 
 // matches reports that a record is meant. Namespaces were looked at before.
@@ -95,6 +96,7 @@ func (f *Filter) matches(r *Record) bool {
 		len(f.Origins) > 0 && !slices.Contains(f.Origins, r.Origin),
 		f.Conversation != "" && r.Source.Conversation != f.Conversation,
 		f.Run != "" && r.Source.Run != f.Run,
+		f.File != "" && r.Source.File != f.File,
 		!f.Since.IsZero() && r.Said.Before(f.Since),
 		!f.Until.IsZero() && !r.Said.Before(f.Until),
 		f.Quarantined != nil && r.Quarantined != *f.Quarantined:

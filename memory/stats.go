@@ -112,6 +112,9 @@ func (s *Store) Update(ctx context.Context, r Record) error {
 	if err != nil {
 		return err
 	}
+	if r.Said.IsZero() {
+		r.Said = found[0].Said
+	}
 	r.Recorded, r.Count, r.Recalled = found[0].Recorded, found[0].Count, found[0].Recalled
 	version, err := s.versionOf(r.Namespace, r.ID)
 	if err != nil {
@@ -121,7 +124,15 @@ func (s *Store) Update(ctx context.Context, r Record) error {
 	if err != nil {
 		return err
 	}
-	return s.archive.Append(ctx, r.Namespace, true, line)
+	lines := []archive.Line{line}
+	if before := s.identity(&found[0]); before != line.Key { // the old words may come again
+		body, err := marshal(entryBody{Drop: []string{""}})
+		if err != nil {
+			return err
+		}
+		lines = append(lines, archive.Line{Key: before, Body: body})
+	}
+	return s.archive.Append(ctx, r.Namespace, true, lines...)
 }
 
 func (s *Store) versionOf(name, id string) (version int, err error) {
