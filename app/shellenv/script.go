@@ -1,0 +1,224 @@
+package shellenv
+
+import (
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/plimsoll/plimsoll/internal/printable"
+)
+
+// Options of a text. The zero value is the text for the shell that asks, with the known agents that are installed.
+type Options struct {
+	// Shell is one of [Shells], or a name of another POSIX shell; "" is the one that asks, see [Detect].
+	Shell string
+	// Tools are the commands to protect; nil means [Known]. Those that are not installed are left out.
+	Tools []string
+	// Undo gives the text that removes what the other text has defined.
+	Undo bool
+	// Getenv looks up the environment; nil means os.Getenv.
+	Getenv func(string) string
+}
+
+// MaxTools is how many commands one text protects at most.
+const MaxTools = 100
+
+// Script is the text to be evaluated.
+func Script(o Options) (string, error) {
+	if o.Getenv == nil {
+		o.Getenv = os.Getenv
+	}
+	shell, err := "", error(nil)
+	if o.Shell != "" {
+		shell, err = named(o.Shell)
+	} else {
+		shell, err = Detect(o.Getenv)
+	}
+	if err != nil {
+		return "", err
+	}
+	if err := check(shell, o.Tools); err != nil {
+		return "", err
+	}
+	if o.Undo {
+		if shell == Fish {
+			return fishUndo, nil
+		}
+		return posixUndo, nil
+	}
+	if o.Tools == nil {
+		o.Tools = Known()
+	}
+	path, inPath, err := Program()
+	if err != nil {
+		return "", err
+	}
+	if inPath {
+		path = programName
+	}
+	there := Installed(o.Tools)
+	var b strings.Builder
+	if shell == Fish {
+		b.WriteString("if status is-interactive;\n")
+	} else {
+		b.WriteString(posixHead)
+	}
+	for _, name := range there {
+		switch shell {
+		case Fish:
+			fish(&b, name, path)
+		case SH:
+			sh(&b, name, path)
+		default:
+			bash(&b, shell, name, path)
+		}
+	}
+	if shell == Fish {
+		b.WriteString("true;\nend;\n")
+		return b.String(), nil
+	}
+	b.WriteString(posixTail)
+	for _, name := range o.Tools {
+		if !slices.Contains(there, name) {
+			b.WriteString("# " + name + " is not in PATH\n")
+		}
+	}
+	return b.String(), nil
+}
+
+// check refuses what is no name of a function in this shell.
+func check(shell string, tools []string) error {
+	if len(tools) > MaxTools {
+		return fmt.Errorf("%d commands are more than the %d that one hook protects", len(tools), MaxTools)
+	}
+	for _, name := range tools {
+		ok := name != "" && name != programName
+		for i, r := range name {
+			letter := r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r == '_'
+			more := r >= '0' && r <= '9' || (r == '-' || r == '.') && shell != SH // POSIX: a function has the name of a variable
+			ok = ok && (letter || i > 0 && more)
+		}
+		if !ok {
+			return fmt.Errorf("%q cannot be protected in %s: a function has the name of a command without a folder, of letters, digits and _ (- and . also, in bash, zsh and fish)", printable.Name(name), shell)
+		}
+	}
+	return nil
+}
+
+// The texts go by what POSIX, bash(1), zshmisc(1) and fish-language(1) say. Backslashes keep aliases of a user's out.
+const (
+	posixHead = "case $- in\n*i*)\n"
+	posixTail = ":\n;;\nesac\n"
+
+	posixUndo = `while [ -n "${__plimsoll_tools-}" ]; do
+	unset -f "${__plimsoll_tools%% *}"
+	case $__plimsoll_tools in
+	*' '*) __plimsoll_tools=${__plimsoll_tools#* } ;;
+	*) __plimsoll_tools= ;;
+	esac
+done
+unset __plimsoll_tools
+`
+	fishUndo = `for tool in $__plimsoll_tools;
+functions --erase $tool;
+end;
+set --erase --global __plimsoll_tools;
+true;
+`
+)
+
+// taken is what is said of a function that somebody else has defined.
+func taken(name string) string {
+	return quote("plimsoll: "+name+" is a function of yours already and stays as it is; for limits let it call: plimsoll run -- "+name) + " >&2"
+}
+
+// claim is the begin of a definition in a POSIX shell: exists tells of a function that is there. What follows is done for ours.
+func claim(b *strings.Builder, name, exists string) {
+	fmt.Fprintf(b, `case " ${__plimsoll_tools-} " in
+*' %[1]s '*) ;;
+*)
+	if %[2]s; then
+		\echo %[3]s
+	else
+		__plimsoll_tools="${__plimsoll_tools:+$__plimsoll_tools }%[1]s"
+	fi
+	;;
+esac
+case " ${__plimsoll_tools-} " in
+*' %[1]s '*)
+`, name, exists, taken(name))
+}
+
+// body is a function's in a POSIX shell.
+func body(name, program string) string {
+	return fmt.Sprintf(`{
+	case $- in
+	*i*) \command %s run -- %s "$@" ;;
+	*) \command %[2]s "$@" ;;
+	esac
+}`, quoted(program), name)
+}
+
+func bash(b *strings.Builder, shell, name, program string) {
+	exists := `\declare -F ` + name + ` >/dev/null`
+	if shell == Zsh {
+		exists = `[ -n "${functions[` + name + `]-}" ]`
+	}
+	claim(b, name, exists)
+	b.WriteString("function " + name + " " + body(name, program) + "\n;;\nesac\n")
+}
+
+// sh defines a function where only "name()" is known, which an alias of that name would break. A function is known by what
+// `command -v` says of it: its bare name.
+func sh(b *strings.Builder, name, program string) {
+	fmt.Fprintf(b, "__plimsoll_alias=$(\\alias %[1]s 2>/dev/null) && \\unalias %[1]s\n", name)
+	claim(b, name, `[ "$(\command -v `+name+`)" = `+name+` ]`)
+	b.WriteString("\\eval " + quote(name+"() "+body(name, program)) + "\n;;\nesac\n")
+	b.WriteString(`case $__plimsoll_alias in
+'') ;;
+'alias '*) \eval "$__plimsoll_alias" ;;
+*) \eval "\\alias $__plimsoll_alias" ;;
+esac
+\unset __plimsoll_alias
+`)
+}
+
+func fish(b *strings.Builder, name, program string) {
+	fmt.Fprintf(b, `if not contains -- %[1]s $__plimsoll_tools;
+if functions --query %[1]s;
+echo %[3]s;
+else;
+set --global --append __plimsoll_tools %[1]s;
+end;
+end;
+if contains -- %[1]s $__plimsoll_tools;
+function %[1]s --description 'run in its limits by plimsoll';
+if status is-interactive;
+command %[2]s run -- %[1]s $argv;
+else;
+command %[1]s $argv;
+end;
+end;
+end;
+`, name, fishQuoted(program), strings.ReplaceAll(taken(name), `\`, `\\`))
+}
+
+// quote makes one word of a text for a POSIX shell. fish knows the same quotes, for texts without a ' or \.
+func quote(text string) string { return "'" + strings.ReplaceAll(text, "'", `'\''`) + "'" }
+
+// quoted leaves a name that needs no quotes bare.
+func quoted(program string) string {
+	if program == programName {
+		return program
+	}
+	return quote(program)
+}
+
+// fishQuoted is the same for fish, in whose quotes a backslash escapes (fish-language(1), Quotes).
+func fishQuoted(program string) string {
+	if program == programName {
+		return program
+	}
+	return "'" + strings.NewReplacer(`\`, `\\`, "'", `\'`).Replace(program) + "'"
+}

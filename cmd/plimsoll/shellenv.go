@@ -1,0 +1,58 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"os"
+
+	"github.com/spf13/cobra"
+	"golang.org/x/term"
+
+	"github.com/plimsoll/plimsoll/app"
+)
+
+func newShellenvCommand() *cobra.Command {
+	var o app.ShellenvOptions
+	cmd := &cobra.Command{
+		Use:   "shellenv [AGENT...]",
+		Short: `Let agents run in their limits by their name alone: eval "$(plimsoll shellenv)"`,
+		Long: `Print what a shell evaluates so that the agents which are installed run in their limits without typing
+more: claude becomes plimsoll run -- claude. Put it at the end of ~/.bashrc, ~/.zshrc or config.fish, or let
+plimsoll setup do it.
+
+It defines a function for each agent, in interactive shells only: scripts, and what an agent starts, find the
+agents as they were. Arguments, exit status and Ctrl-Z are the agent's own. "command claude" goes around it once,
+and --undo takes the functions out of the shell that is open.
+
+With names of commands it is about those and not about the agents that Plimsoll knows.`,
+		Example: `  eval "$(plimsoll shellenv)"
+  eval "$(plimsoll shellenv claude my-agent)"
+  plimsoll shellenv | source
+  eval "$(plimsoll shellenv --undo)"`,
+		Args: cobra.ArbitraryArgs,
+		ValidArgsFunction: func(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
+			return app.ShellenvAgents(), cobra.ShellCompDirectiveDefault
+		},
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if len(args) > 0 {
+				o.Tools = args
+			}
+			text, err := app.Shellenv(o)
+			if err != nil {
+				return err
+			}
+			if _, err := io.WriteString(cmd.OutOrStdout(), text); err != nil {
+				return err
+			}
+			if term.IsTerminal(int(os.Stdout.Fd())) { // somebody looks at it
+				fmt.Fprintln(plain(cmd.ErrOrStderr()), `plimsoll: this is for the shell to read: eval "$(plimsoll shellenv)", and in fish: plimsoll shellenv | source`)
+			}
+			return nil
+		},
+	}
+	f := cmd.Flags()
+	f.StringVar(&o.Shell, "shell", "", "bash, zsh, fish or sh (default: the shell that asks)")
+	f.BoolVar(&o.Undo, "undo", false, "print what removes the functions again")
+	_ = cmd.RegisterFlagCompletionFunc("shell", cobra.FixedCompletions(app.Shells(), cobra.ShellCompDirectiveNoFileComp))
+	return cmd
+}
