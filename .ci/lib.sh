@@ -55,6 +55,7 @@ tests() {
 	shift
 	[[ " $* " != */e2e/clients\ * ]] || dir=e2e/clients # modules of their own
 	[[ " $* " != */e2e/collector\ * ]] || dir=e2e/collector
+	[[ " $* " != */internal/release/packages\ * ]] || dir=internal/release/packages
 	[[ " $flags " != *' -race '* ]] || cgo=1 exec=(-exec 'env CGO_ENABLED=0')
 	# shellcheck disable=SC2086 # words
 	CGO_ENABLED=$cgo go -C "$dir" test -timeout 600s $flags "${exec[@]}" -json "$@" </dev/null

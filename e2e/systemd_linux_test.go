@@ -192,7 +192,7 @@ func TestSystemdUnit(t *testing.T) {
 	if got := property(t, "StatusText"); got != "serving on http://127.0.0.1:4620" {
 		t.Errorf("the status is %q", got)
 	}
-	if text, err := os.ReadFile("/run/plimsoll/url"); err != nil || strings.TrimSpace(string(text)) != "http://127.0.0.1:4620" {
+	if text, err := os.ReadFile("/run/plimsoll-serve/url"); err != nil || strings.TrimSpace(string(text)) != "http://127.0.0.1:4620" {
 		t.Errorf("the ready file: %q, %v", text, err)
 	}
 	base := "http://127.0.0.1:4620/" + token

@@ -102,6 +102,21 @@ func build(ctx context.Context, o options, say io.Writer) error {
 	if err != nil {
 		return err
 	}
+	b := bundle{
+		tree: tree, pages: maps.Clone(written), version: strings.TrimPrefix(built[0].info.Main.Version, "v"),
+		commit: built[0].setting("vcs.revision"), changed: changed, kinds: allKinds,
+	}
+	for _, target := range o.targets {
+		if strings.HasPrefix(target, "linux/") {
+			b.programs = append(b.programs, filepath.Join(work, strings.ReplaceAll(target, "/", "-")))
+		}
+	}
+	packed := map[string][]byte{}
+	if len(b.programs) > 0 {
+		if packed, err = systemPackages(ctx, b, work, say); err != nil {
+			return err
+		}
+	}
 	texts := map[string][]byte{}
 	for _, name := range []string{"LICENSE", "NOTICE", "README.md", "CHANGELOG.md", "install.sh", "install.ps1"} {
 		if texts[name], err = os.ReadFile(filepath.Join(tree, name)); err != nil {
@@ -112,6 +127,7 @@ func build(ctx context.Context, o options, say io.Writer) error {
 		written[name] = texts[name]
 	}
 	files := map[string][]byte{"install.sh": texts["install.sh"], "install.ps1": texts["install.ps1"]}
+	maps.Copy(files, packed)
 	for _, b := range built {
 		if files[b.archive()], err = pack(b, written, changed); err != nil {
 			return err
@@ -258,6 +274,11 @@ func writtenByProgram(ctx context.Context, tree, work string) (map[string][]byte
 		}
 		program += ".exe"
 	}
+	return pagesOf(ctx, program, work)
+}
+
+// pagesOf starts a program for what it writes itself.
+func pagesOf(ctx context.Context, program, work string) (map[string][]byte, error) {
 	written := map[string][]byte{}
 	for name, args := range pages {
 		cmd := exec.CommandContext(ctx, program, args...)

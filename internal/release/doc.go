@@ -1,13 +1,16 @@
 // Command release makes what is published of the current commit:
 //
-//	go run ./internal/release build -out out/release    # archives, SHA256SUMS, SBOMs, manifests, notes
+//	go run ./internal/release build -out out/release    # archives, deb, rpm, container image, SHA256SUMS, SBOMs, manifests, notes
 //	go run ./internal/release check out/release         # do sums, SBOMs and manifests agree with the binaries?
+//	go run ./internal/release packages plimsoll         # deb, rpm and image of a program that is there, to try them
 //	go run ./internal/release notes                     # the section of CHANGELOG.md for this version
 //
 // The version is the one that the go command stamps into the binary (https://go.dev/doc/go1.24#go-command): the tag of the
 // commit, else a pseudo-version. What is built is a fresh checkout of the commit. Six targets are built without cgo, with -trimpath and stripped; each archive (tar.gz, for
 // Windows zip) has the binary, LICENSE, NOTICE, README.md, the manual page and shell completions, which the binary for the system of the
 // build writes.
+//
+// Debs, rpms and the container image are made by a module of its own, internal/release/packages.
 //
 // # The same bytes everywhere
 //

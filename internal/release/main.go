@@ -13,6 +13,7 @@ import (
 
 const usage = `usage: release build [-out DIR] [-targets LIST]   build, pack and describe a release of the current commit
        release check DIR                          compare sums, SBOMs and manifests with the binaries
+       release packages [-out DIR] [-version V] [-kinds LIST] PROGRAM...   deb, rpm and container image of programs for linux, with what is in the checkout now
        release notes [VERSION]                    the section of CHANGELOG.md for VERSION, else Unreleased
 Run in the top folder of a checkout. go doc ./internal/release says more.
 `
@@ -46,6 +47,15 @@ func command(ctx context.Context, args []string, out io.Writer) error {
 		}
 		o.targets = strings.Split(list, ",")
 		return build(ctx, o, out)
+	case "packages":
+		flags := flag.NewFlagSet("release packages", flag.ContinueOnError)
+		dir := flags.String("out", "out/packages", "a `folder`")
+		version := flags.String("version", "", "of the packages; without it that of the programs")
+		kinds := flags.String("kinds", allKinds, "what is made, with commas between")
+		if err := flags.Parse(args[1:]); err != nil {
+			return err
+		}
+		return packagesOf(ctx, *dir, *version, *kinds, flags.Args(), out)
 	case "check":
 		if len(args) != 2 {
 			return errors.New("check takes one folder, as in: release check out/release")

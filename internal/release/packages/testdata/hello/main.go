@@ -1,0 +1,4 @@
+// Command hello stands for a program that is packed.
+package main
+
+func main() {}
