@@ -337,6 +337,8 @@ func Serve(ctx context.Context, app *core.Core, o ServeOptions) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, plane.Close()) }()
+	container := core.WatchContainer("each MCP server has its own (memory_max in [mcp])", plane.Journal, app.Warn)
+	defer func() { container.End(core.LastWords(err)) }()
 	plane.Hidden = append(plane.Hidden, SecretVariables(settings, list)...)
 	token, err := listen.Token(settings.Serve, os.Getenv)
 	if err != nil {

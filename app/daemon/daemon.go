@@ -95,6 +95,9 @@ func Run(ctx context.Context, app *core.Core, o Options) (err error) {
 	defer closeAccounts()
 	events := journal.New(journal.Options{Observers: append(observers, accounts...)})
 
+	container := core.WatchContainer("each MCP server has its own (memory_max in [mcp])", events, app.Warn)
+	defer func() { container.End(core.LastWords(err)) }()
+
 	token, err := listen.Token(settings.Serve, os.Getenv)
 	if err != nil {
 		return err

@@ -9,12 +9,16 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"syscall"
 
 	"github.com/plimsoll/plimsoll/app/core"
 	"github.com/plimsoll/plimsoll/config"
 	"github.com/plimsoll/plimsoll/journal"
+	"github.com/plimsoll/plimsoll/limit"
 	"github.com/plimsoll/plimsoll/process/admission"
+	"github.com/plimsoll/plimsoll/process/guard"
+	"github.com/plimsoll/plimsoll/process/headroom"
 	"github.com/plimsoll/plimsoll/process/sandbox"
 	mcpclient "github.com/plimsoll/plimsoll/tools/mcp/client"
 )
@@ -33,6 +37,21 @@ type launcher struct {
 	ledgerErr error
 	// hidden are variables that servers do not get: the daemon's own secrets.
 	hidden []string
+	// bounded tells once that the server may use less here than its table says.
+	bounded sync.Once
+}
+
+// memory is what the server may use: its own limit, below that of a container around us, which would die whole.
+func (l *launcher) memory() limit.Bytes {
+	var host guard.Host
+	host.Reading, host.Err = headroom.Read(headroom.Source{})
+	most, why := host.Below(limit.Bytes(l.server.MCP.MemoryMax))
+	if why != "" && core.InsideRun() == "" { // the run has said so of itself
+		l.bounded.Do(func() {
+			l.app.Warn(fmt.Sprintf("the MCP server %s may use %s of memory: %s", l.server.Name, most.Human(), why))
+		})
+	}
+	return most
 }
 
 // environ is what the server gets: ours and what the configuration adds.
@@ -51,9 +70,10 @@ func (l *launcher) Launch(ctx context.Context) (*mcpclient.Process, error) {
 	if err != nil {
 		return nil, err
 	}
+	memory := l.memory()
 	spec := sandbox.Spec{
 		ID: admission.NewID(), Path: path, Args: l.server.Command, Env: environ, Dir: l.server.Dir,
-		Limits:      sandbox.Limits{Memory: l.server.MCP.MemoryMax, Pids: l.server.MCP.PidsMax},
+		Limits:      sandbox.Limits{Memory: memory, Pids: l.server.MCP.PidsMax},
 		Enforcement: sandbox.Enforcement(l.process.Enforcement),
 		Nested:      os.Getenv(sandbox.CookieName) != "",
 		OnExit:      sandbox.KillLeftovers,
@@ -88,7 +108,7 @@ func (l *launcher) Launch(ctx context.Context) (*mcpclient.Process, error) {
 		Stdin: pipes.stdin, Stdout: pipes.stdout, Stderr: pipes.stderr, PID: run.PID(),
 		Wait: func() (mcpclient.Exit, error) {
 			r, err := run.Wait()
-			exit := mcpclient.Exit{Code: r.ExitCode, OutOfMemory: r.CommandOOM, Limit: int64(l.server.MCP.MemoryMax), Peak: int64(r.Peak.Bytes)}
+			exit := mcpclient.Exit{Code: r.ExitCode, OutOfMemory: r.CommandOOM, Limit: int64(memory), Peak: int64(r.Peak.Bytes)}
 			if r.Signal != 0 {
 				exit.Code, exit.Signal = -1, strings.ToLower(sandbox.SignalName(r.Signal))
 			}

@@ -17,6 +17,7 @@ import (
 	"github.com/plimsoll/plimsoll/journal"
 	"github.com/plimsoll/plimsoll/process/admission"
 	"github.com/plimsoll/plimsoll/process/sandbox"
+	"github.com/plimsoll/plimsoll/process/termination"
 	"github.com/plimsoll/plimsoll/watch/runs"
 )
 
@@ -30,9 +31,12 @@ type report struct {
 	reporter *journal.Reporter
 	store    *runs.Writer // nil when nothing is kept of the run
 	notices  *core.OwnNotices
-	id       string // of the run
-	outcome  journal.Outcome
-	status   Status
+	// container is what is written for whoever finds a dead container; nil outside of one.
+	container *termination.Watch
+	failed    string // why the command did not start
+	id        string // of the run
+	outcome   journal.Outcome
+	status    Status
 }
 
 func newReport(o *Options) *report {
@@ -109,6 +113,7 @@ func (r *report) fail(err error) Status {
 		r.say.clear()
 	} else {
 		r.say.fail(err)
+		r.failed = err.Error()
 	}
 	if r.journal != nil {
 		if r.outcome == journal.OutcomeRefused {
@@ -120,6 +125,23 @@ func (r *report) fail(err error) Status {
 		r.close()
 	}
 	return r.status
+}
+
+// lastWords say why the run ended, where it was not the command's own doing: they are the container's termination message. limitNote is
+// what the limit was kept below, "" when it was not.
+func (r *report) lastWords(limitNote string) string {
+	switch {
+	case r.failed != "":
+		return r.failed
+	case r.outcome == journal.OutcomeOOM || r.outcome == journal.OutcomeLimit:
+		all := r.reporter.Report()
+		next := strings.Join(Advice(all), "; ")
+		if r.outcome == journal.OutcomeOOM && limitNote != "" {
+			next = "its limit is " + limitNote + ": that is what to raise"
+		}
+		return all.Tool + ": " + strings.TrimSuffix(inOneLine(all, next), "; ")
+	}
+	return ""
 }
 
 // close ends the file that keeps the run.

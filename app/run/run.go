@@ -77,6 +77,9 @@ func Run(ctx context.Context, c *core.Core, o Options) Status {
 		o.ReportFile = "" // said once
 		return r.fail(err)
 	}
+	inner := fmt.Sprintf("%s may use %s (plimsoll run)", d.Tool, d.Limits.Memory.Human())
+	r.container = core.WatchContainer(inner, nil, func(text string) { r.alert("container", text) })
+	defer func() { r.container.End(r.lastWords(d.LimitNote)) }()
 	if err := p.admit(starting); err != nil {
 		return r.fail(err)
 	}

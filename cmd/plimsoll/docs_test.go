@@ -19,6 +19,7 @@ import (
 	"github.com/plimsoll/plimsoll/app"
 	"github.com/plimsoll/plimsoll/config"
 	"github.com/plimsoll/plimsoll/journal"
+	"github.com/plimsoll/plimsoll/process/termination"
 	"github.com/plimsoll/plimsoll/watch/notify"
 )
 
@@ -247,7 +248,7 @@ var addedNames = []string{"result_page", "result_search", "result_query", "plims
 func TestGuidesNameRealKeys(t *testing.T) {
 	known, tables := map[string]bool{}, map[string]string{}
 	variables := map[string]bool{
-		"PLIMSOLL_STATE_DIR": true, "PLIMSOLL_CACHE_DIR": true, "PLIMSOLL_CONFIG": true, "PLIMSOLL_RUN_ID": true, app.ProxyName: true,
+		"PLIMSOLL_STATE_DIR": true, "PLIMSOLL_CACHE_DIR": true, "PLIMSOLL_CONFIG": true, "PLIMSOLL_RUN_ID": true, app.ProxyName: true, termination.Variable: true,
 		"PLIMSOLL_RESOURCES_KEY": true, "PLIMSOLL_TOOLS_NAME_KEY": true, "PLIMSOLL_AGENTS_NAME_KEY": true, // as patterns
 		app.SearchFirstName: true, notify.CauseName: true,
 	}

@@ -25,7 +25,8 @@ const (
 	// everybody who builds, and the gate in every variant. `plimsoll top` needs 16 of others; traces are two of our own; `plimsoll upgrade --check` is one, with the comparison of
 	// semantic versions (golang.org/x/mod/semver).
 	// `plimsoll shellenv` and `plimsoll setup` are two.
-	maxPackages = 552
+	// What containers need is two.
+	maxPackages = 554
 )
 
 // tooHeavy are packages that the binary must not be made of.

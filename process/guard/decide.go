@@ -69,13 +69,7 @@ func (n *Numbers) limits(s config.Settings, host Host) {
 			memory = max(room, min(capacity/2, leastShare))
 		}
 	}
-	if outer, path := host.enclosing(); outer > 0 {
-		// 1/32 or 16 MiB below: what the supervisor and the shell around it need.
-		if below := max(outer-max(outer/32, 16*limit.MiB), outer/2); memory > below {
-			memory = below
-			n.LimitNote = fmt.Sprintf("kept below the %s that %s allows", outer.Human(), path)
-		}
-	}
+	memory, n.LimitNote = host.Below(memory)
 	n.Memory = max(memory, limit.MiB) // the least that can be configured: never none at all
 	// A run can't use more than the limit that the user gave it. What "auto" or an enclosing group makes of that limit
 	// says nothing about what the run needs: an estimate above it must be refused at once, not wait for ever.
@@ -83,6 +77,21 @@ func (n *Numbers) limits(s config.Settings, host Host) {
 	if s.MemoryMax != config.Auto {
 		n.Reservation = min(n.Reservation, max(s.MemoryMax, limit.MiB))
 	}
+}
+
+// Below is a memory limit as it may be here: strictly below the enclosing ones, whose own kill may take everything in them, this process
+// too (a kubelet sets memory.oom.group). why says what it was kept below, "" when it is as it was. 0, no limit, is kept below too.
+func (h Host) Below(memory limit.Bytes) (kept limit.Bytes, why string) {
+	outer, path := h.enclosing()
+	if outer <= 0 {
+		return memory, ""
+	}
+	// 1/32 or 16 MiB below: what the supervisor and the shell around it need.
+	below := max(outer-max(outer/32, 16*limit.MiB), outer/2)
+	if memory > 0 && memory <= below {
+		return memory, ""
+	}
+	return below, fmt.Sprintf("kept below the %s that %s allows", outer.Human(), path)
 }
 
 // enclosing is the tightest memory limit around us, 0 when there is none.

@@ -1,0 +1,221 @@
+package termination
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"sync"
+	"time"
+
+	"github.com/plimsoll/plimsoll/limit"
+)
+
+// The lines, in percent of the container's limit.
+const (
+	Soft = 75
+	Hard = 90
+	// slack is how far below a line the use counts as fallen again.
+	slack = 5
+)
+
+// The rhythm of the looks.
+const (
+	calm = time.Second
+	// rest is the least between two looks while the use stays what it was, and hasty while it moves.
+	rest  = 25 * time.Millisecond
+	hasty = 5 * time.Millisecond
+	// fastest is what processes are thought to be able to take in a second: zeroing pages on a fast core of 2026.
+	fastest = 4 * limit.GiB
+	// renewed is how often the container's limit is looked up again, and rewritten how often the file is while a line is crossed.
+	renewed   = 5 * time.Second
+	rewritten = 5 * time.Second
+	// reminded is the least between two events about the same line.
+	reminded = time.Minute
+)
+
+// Event is that the use has crossed a line upwards.
+type Event struct {
+	Line    int // Soft or Hard, in percent
+	Used    limit.Bytes
+	Limit   limit.Bytes
+	Culprit string // the largest process in words, "" when none was seen
+}
+
+// String is the event for a person.
+func (e Event) String() string {
+	most := ""
+	if e.Culprit != "" {
+		most = "; the largest is " + e.Culprit
+	}
+	return fmt.Sprintf("this container uses %s of the %s that it may, more than %d %%%s", e.Used.Human(), e.Limit.Human(), e.Line, most)
+}
+
+// Options configure a watch.
+type Options struct {
+	// Path is the file to write; "" watches nothing.
+	Path string
+	// Inner are the limits inside the container in words, as in "claude may use 480M (plimsoll run)"; "" for none.
+	Inner string
+	// Note is told of lines that are crossed, at most once a minute for each, from the watch's goroutine; nil is not.
+	Note func(Event)
+	// Warn hears once that the file cannot be written; nil does not.
+	Warn func(text string)
+}
+
+// Watch is a watch under way. Nil is none.
+type Watch struct {
+	o       Options
+	message message
+	quit    chan struct{}
+	done    sync.WaitGroup
+
+	over   int   // the line that the use is over, 0 for none
+	latest sight // what the file says of a use that is over a line
+	high   sight // the highest of it
+	fallen *sight
+	said   map[int]time.Time
+	warned bool
+}
+
+// Start opens the file and watches. The error says why the file cannot be written; nothing is watched then.
+func Start(o Options) (*Watch, error) {
+	if o.Path == "" {
+		return nil, nil
+	}
+	f, err := open(o.Path)
+	if err != nil {
+		return nil, err
+	}
+	w := &Watch{o: o, message: message{f}, quit: make(chan struct{}), said: map[int]time.Time{}}
+	if err := w.message.clear(); err != nil {
+		return nil, errors.Join(fmt.Errorf("%s cannot be written to: %w", o.Path, err), f.Close())
+	}
+	w.done.Go(w.run)
+	return w, nil
+}
+
+// End ends the watch. A reason why the program ends is written before what was seen of memory; "" leaves the file as it is.
+func (w *Watch) End(reason string) {
+	if w == nil {
+		return
+	}
+	select {
+	case <-w.quit:
+		return // it has ended before
+	default:
+	}
+	close(w.quit)
+	w.done.Wait()
+	if reason != "" {
+		w.write(w.text(reason))
+	}
+	_ = w.message.file.Close()
+}
+
+// run looks until the end.
+func (w *Watch) run() {
+	g, ok := container()
+	found, last := time.Now(), limit.Bytes(0)
+	for {
+		pause := calm
+		if ok {
+			used, read := g.usage()
+			if read {
+				pause = w.pause(g, used, last)
+				w.look(g, used)
+			}
+			last = used
+		}
+		select {
+		case <-w.quit:
+			return
+		case <-time.After(pause):
+		}
+		if time.Since(found) >= renewed {
+			g, ok = container()
+			found = time.Now()
+		}
+	}
+}
+
+// pause is how long it may take until the next look: half of what it takes at least to come to the next line.
+func (w *Watch) pause(g group, used, last limit.Bytes) time.Duration {
+	least := rest
+	if moved := used - last; moved > g.limit/200 || moved < -g.limit/200 {
+		least = hasty
+	}
+	line := g.limit / 100 * Soft
+	if used >= line {
+		line = g.limit
+	}
+	return min(calm, max(least, time.Duration(float64(line-used)/float64(fastest)/2*float64(time.Second))))
+}
+
+// look compares the use with the lines. Below the first one nothing but the use is read.
+func (w *Watch) look(g group, charged limit.Bytes) {
+	s := sight{at: time.Now(), group: g, used: charged}
+	if charged >= g.limit/100*(Soft-slack) {
+		inactive, inMemory := g.files()
+		s.used, s.inMemory = max(0, charged-inactive), inMemory
+	}
+	before := w.over
+	w.over = crossed(s.percent(), before)
+	switch {
+	case w.over == 0 && before == 0:
+		return
+	case w.over == 0:
+		w.fallen = &s
+		w.write(w.text(""))
+		return
+	case before == 0:
+		w.high, w.fallen = sight{}, nil
+	case w.over <= before && s.used < w.latest.used+g.limit/100 && s.at.Sub(w.latest.at) < rewritten:
+		return
+	}
+	s.processes = g.processes()
+	w.latest = s
+	if s.used >= w.high.used {
+		w.high = s
+	}
+	w.write(w.text(""))
+	if w.over > before && w.o.Note != nil && s.at.Sub(w.said[w.over]) >= reminded {
+		w.said[w.over] = s.at
+		w.o.Note(Event{Line: w.over, Used: s.used, Limit: g.limit, Culprit: s.culprit()})
+	}
+}
+
+// crossed is the line that a use of so many percent is over, when it was over another before.
+func crossed(percent, before int) int {
+	switch {
+	case percent >= Hard, before == Hard && percent >= Hard-slack:
+		return Hard
+	case percent >= Soft, before > 0 && percent >= Soft-slack:
+		return Soft
+	}
+	return 0
+}
+
+// text is what the file is to say now.
+func (w *Watch) text(reason string) string {
+	if w.over > 0 {
+		return text(w.latest, nil, w.o.Inner, reason)
+	}
+	return text(w.high, w.fallen, w.o.Inner, reason)
+}
+
+// write writes the file; that it cannot be written is said once.
+func (w *Watch) write(text string) {
+	err := w.message.write(text)
+	if err == nil || w.warned || w.o.Warn == nil {
+		return
+	}
+	w.warned = true
+	if errors.Is(err, errForeign) {
+		w.o.Warn(w.o.Path + " is not written: " + err.Error())
+		return
+	}
+	if e, ok := errors.AsType[*os.PathError](err); ok {
+		err = e.Err
+	}
+	w.o.Warn(fmt.Sprintf("%s, which says why a container ended, cannot be written: %v", w.o.Path, err))
+}
