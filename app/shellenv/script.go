@@ -29,12 +29,7 @@ func Script(o Options) (string, error) {
 	if o.Getenv == nil {
 		o.Getenv = os.Getenv
 	}
-	shell, err := "", error(nil)
-	if o.Shell != "" {
-		shell, err = named(o.Shell)
-	} else {
-		shell, err = Detect(o.Getenv)
-	}
+	shell, err := Choose(o.Shell, o.Getenv)
 	if err != nil {
 		return "", err
 	}
@@ -85,6 +80,12 @@ func Script(o Options) (string, error) {
 		}
 	}
 	return b.String(), nil
+}
+
+// Names splits names of commands, and refuses what is none in this shell.
+func Names(shell, text string) ([]string, error) {
+	names := strings.Fields(text)
+	return names, check(shell, names)
 }
 
 // check refuses what is no name of a function in this shell.

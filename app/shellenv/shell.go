@@ -58,6 +58,14 @@ func orNobody(name string) string {
 	return name
 }
 
+// Choose is the shell of that name, or with "" the one that asks.
+func Choose(name string, getenv func(string) string) (string, error) {
+	if name != "" {
+		return named(name)
+	}
+	return Detect(getenv)
+}
+
 // named is the shell that a user has named.
 func named(name string) (string, error) {
 	if shell := shellOf(name); shell != "" {

@@ -32,6 +32,7 @@ var printed = []struct {
 	{"run --dry-run --json", reflect.TypeFor[app.Decision]()},
 	{"run --report", reflect.TypeFor[journal.Report]()},
 	{"runs --json", reflect.TypeFor[[]app.RunEntry]()},
+	{"setup --json", reflect.TypeFor[app.SetupResult]()},
 	{"slots --json", reflect.TypeFor[[]app.Slot]()},
 	{"stats --json", reflect.TypeFor[[]app.Stat]()},
 	{"stats --backtest --json", reflect.TypeFor[[]app.BacktestRow]()},

@@ -83,6 +83,7 @@ agent needs no change:
 		newUpgradeCommand(),
 		newHealthCommand(),
 		newCopyToCommand(),
+		newSetupCommand(),
 		newShellenvCommand(),
 		newManCommand(),
 	)

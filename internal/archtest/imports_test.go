@@ -183,6 +183,7 @@ var families = map[string][]string{
 	"app/demo":      {"app/core", "app/listen", "app/mcp", "app/agents"},
 	"app/watch":     {"app/core", "app/run", "app/listen", "app/mcp", "app/window"},
 	"app/run":       {"app/core", "app/mcp", "app/window", "app/agents"},
+	"app/setup":     {"app/shellenv"},
 	"app/shellenv":  nil,
 	"app/upgrade":   {"app/core"},
 	"app/container": {"app/core", "app/listen"},

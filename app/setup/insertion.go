@@ -1,0 +1,200 @@
+package setup
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"reflect"
+	"regexp"
+	"strings"
+
+	"github.com/pelletier/go-toml/v2"
+
+	"github.com/plimsoll/plimsoll/internal/rawjson"
+)
+
+// insertion is a piece of text in a file, as it is recorded.
+type insertion struct {
+	What string `json:"what"`
+	Path string `json:"path"` // behind symbolic links
+	At   int    `json:"at"`   // in bytes
+	Text string `json:"text"`
+	// Before and After are SHA-256 digests of the whole file without and with the text.
+	Before string `json:"before"`
+	After  string `json:"after"`
+	// Made says that there was no file. Folders are those that were made for it, the innermost first.
+	Made    bool     `json:"made,omitempty"`
+	Folders []string `json:"folders,omitempty"`
+}
+
+func digest(text []byte) string {
+	sum := sha256.Sum256(text)
+	return hex.EncodeToString(sum[:])
+}
+
+// into puts the text into a file's content and notes the digests.
+func (i *insertion) into(base []byte) []byte {
+	after := append(append(bytes.Clone(base[:i.At]), i.Text...), base[i.At:]...)
+	i.Before, i.After = digest(base), digest(after)
+	return after
+}
+
+// outOf takes the text out of a file's content. exact says that the outcome is what the file was before, byte for byte; found is false
+// when the text is not there, or more than once.
+func (i insertion) outOf(content []byte) (base []byte, exact, found bool) {
+	at := i.At
+	if digest(content) != i.After || at < 0 || at+len(i.Text) > len(content) || string(content[at:at+len(i.Text)]) != i.Text {
+		if at = bytes.Index(content, []byte(i.Text)); i.Text == "" || at < 0 || bytes.LastIndex(content, []byte(i.Text)) != at {
+			return content, false, false
+		}
+	}
+	base = append(bytes.Clone(content[:at]), content[at+len(i.Text):]...)
+	return base, digest(base) == i.Before, true
+}
+
+// The lines around what stands in a shell's file.
+const (
+	openMark  = "# >>> plimsoll setup >>> (plimsoll setup --undo takes this out)\n"
+	closeMark = "# <<< plimsoll setup <<<\n"
+)
+
+// hookText is what a shell's file gets at its end.
+func hookText(base []byte, lines string) (at int, text string) {
+	text = openMark + lines + closeMark
+	if len(base) > 0 && base[len(base)-1] != '\n' {
+		text = "\n" + text
+	}
+	return len(base), text
+}
+
+// unmarked takes out what stands between the marks when it is not recorded: the state directory was lost.
+func unmarked(content []byte) []byte {
+	before, rest, ok := bytes.Cut(content, []byte(openMark))
+	_, after, closed := bytes.Cut(rest, []byte(closeMark))
+	if !ok || !closed {
+		return content
+	}
+	return append(bytes.Clone(before), after...)
+}
+
+// leave says why a file is left as it is.
+type leave struct {
+	why     string
+	already bool // because it has what it would get
+}
+
+func (l *leave) Error() string { return l.why }
+
+// statusLineText is the member that ~/.claude/settings.json gets, first in its object.
+func statusLineText(base []byte, command string) (at int, text string, err error) {
+	quoted := string(rawjson.Quote(nil, command+" status --line --color always"))
+	member := `"statusLine": {"type": "command", "command": ` + quoted + `, "refreshInterval": 10}`
+	if len(bytes.Trim(base, " \t\r\n")) == 0 {
+		return len(base), "{\n  " + member + "\n}\n", nil
+	}
+	whole, err := rawjson.Only(base)
+	if err != nil || base[whole.Start] != '{' || !json.Valid(base) {
+		return 0, "", &leave{why: "it is no plain JSON object: put the member into it by hand: " + member}
+	}
+	empty := true
+	for m, err := range rawjson.Members(base, whole.Start) {
+		if err != nil {
+			return 0, "", &leave{why: "it is no valid JSON (" + err.Error() + "): mend it, then run plimsoll setup again"}
+		}
+		empty = false
+		if string(m.Key) != "statusLine" {
+			continue
+		}
+		if bytes.Contains(m.Value.Of(base), []byte(" status --line")) {
+			return 0, "", &leave{why: "it has the status line", already: true}
+		}
+		return 0, "", &leave{why: "it has a status line of yours already; `plimsoll status --line` prints what can be added to it"}
+	}
+	text = "\n  " + member
+	if !empty {
+		text += ","
+	}
+	return whole.Start + 1, text, nil
+}
+
+// watchHeader is the line that begins the table [watch].
+var watchHeader = regexp.MustCompile(`(?m)^[ \t]*\[[ \t]*watch[ \t]*\][ \t]*(#.*)?(\r?\n|\r?$)`)
+
+// notifyText is what the configuration file gets. What would mean anything else than before plus the key is not done.
+func notifyText(base []byte) (at int, text string, err error) {
+	const key = "notify = \"desktop\" # by plimsoll setup\n"
+	var was map[string]any
+	if err := toml.Unmarshal(base, &was); err != nil {
+		return 0, "", &leave{why: "it has mistakes: plimsoll config check names them"}
+	}
+	table, there := was["watch"].(map[string]any)
+	if way, set := table["notify"]; set {
+		return 0, "", &leave{why: fmt.Sprintf("notify is set to %q already", fmt.Sprint(way)), already: way == "desktop"}
+	}
+	if there {
+		header := watchHeader.FindIndex(base)
+		if header == nil {
+			return 0, "", &leave{why: "its table watch has no line [watch]: write notify = \"desktop\" into the table by hand"}
+		}
+		if at, text = header[1], key; !bytes.HasSuffix(base[:at], []byte("\n")) {
+			text = "\n" + key
+		}
+	} else {
+		at, text = len(base), "[watch]\n"+key
+		if len(base) > 0 {
+			text = "\n" + text
+		}
+		if len(base) > 0 && base[len(base)-1] != '\n' {
+			text = "\n" + text
+		}
+	}
+	now := map[string]any{}
+	after := append(append(bytes.Clone(base[:at]), text...), base[at:]...)
+	if err := toml.Unmarshal(after, &now); err != nil {
+		return 0, "", errUnclear
+	}
+	changed, _ := now["watch"].(map[string]any)
+	if changed["notify"] != "desktop" {
+		return 0, "", errUnclear
+	}
+	delete(changed, "notify")
+	if len(changed) == 0 && !there {
+		delete(now, "watch")
+	}
+	if was == nil {
+		was = map[string]any{}
+	}
+	if !reflect.DeepEqual(was, now) {
+		return 0, "", errUnclear
+	}
+	return at, text, nil
+}
+
+var errUnclear = &leave{why: "where its table [watch] begins is not clear: write notify = \"desktop\" into the table by hand"}
+
+// asLeave is the reason in err to leave a file alone, nil for another error.
+func asLeave(err error) *leave {
+	l, _ := errors.AsType[*leave](err)
+	return l
+}
+
+// hookLines are the lines between the marks. agents is "" for all that are installed, else their names with a blank before each.
+func hookLines(shell, program, agents string) string {
+	if shell == "fish" {
+		word := "'" + strings.NewReplacer(`\`, `\\`, "'", `\'`).Replace(program) + "'"
+		return "if test -x " + word + "\n    " + word + " shellenv --shell fish" + agents + " | source\nend\n"
+	}
+	word := shellWord(program)
+	return "if [ -x " + word + " ]; then eval \"$(" + word + " shellenv --shell " + shell + agents + ")\"; fi\n"
+}
+
+// shellWord is one word for a POSIX shell.
+func shellWord(text string) string {
+	if text != "" && strings.Trim(text, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789/._-+") == "" {
+		return text
+	}
+	return "'" + strings.ReplaceAll(text, "'", `'\''`) + "'"
+}

@@ -1,0 +1,14 @@
+//go:build unix
+
+package setup
+
+import (
+	"os"
+	"syscall"
+)
+
+// ownFile says that a file is this user's.
+func ownFile(info os.FileInfo) bool {
+	st, ok := info.Sys().(*syscall.Stat_t)
+	return ok && int(st.Uid) == os.Geteuid()
+}

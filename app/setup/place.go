@@ -1,0 +1,179 @@
+package setup
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+
+	"github.com/plimsoll/plimsoll/app/shellenv"
+	"github.com/plimsoll/plimsoll/internal/atomicfile"
+	"github.com/plimsoll/plimsoll/internal/statefile"
+	"github.com/plimsoll/plimsoll/tools/wrap"
+)
+
+// maxFile is the largest file that is changed, in bytes.
+const maxFile = wrap.MaxFile
+
+// hookFile is the file that a shell reads in every interactive session; "" when that is not known.
+func hookFile(shell, home string, getenv func(string) string) string {
+	switch shell {
+	case shellenv.Bash:
+		return filepath.Join(home, ".bashrc")
+	case shellenv.Zsh:
+		if dir := getenv("ZDOTDIR"); filepath.IsAbs(dir) {
+			return filepath.Join(dir, ".zshrc")
+		}
+		return filepath.Join(home, ".zshrc")
+	case shellenv.Fish:
+		return filepath.Join(configHome(home, getenv), "fish", "config.fish")
+	}
+	if env := getenv("ENV"); filepath.IsAbs(env) { // POSIX, sh, ENV
+		return env
+	}
+	return ""
+}
+
+func configHome(home string, getenv func(string) string) string {
+	if dir := getenv("XDG_CONFIG_HOME"); filepath.IsAbs(dir) {
+		return dir
+	}
+	return filepath.Join(home, ".config")
+}
+
+// client is a file with MCP servers. Those of a tool that runs wrap by themselves need no change where the tool runs in runs.
+type client struct{ path, tool string }
+
+// clients are the files of the user's own in which clients look for MCP servers. A project's file is not among them: it is checked
+// in, and others have no Plimsoll at this path.
+func clients(home string, getenv func(string) string) []client {
+	settings := configHome(home, getenv)
+	if runtime.GOOS == "darwin" {
+		settings = filepath.Join(home, "Library", "Application Support")
+	}
+	folder := filepath.Join(home, ".claude.json")
+	if dir := getenv("CLAUDE_CONFIG_DIR"); filepath.IsAbs(dir) {
+		folder = filepath.Join(dir, ".claude.json")
+	}
+	codex := filepath.Join(home, ".codex")
+	if dir := getenv("CODEX_HOME"); filepath.IsAbs(dir) {
+		codex = dir
+	}
+	return []client{
+		{folder, "claude"},
+		{filepath.Join(codex, "config.toml"), "codex"},
+		{filepath.Join(home, ".gemini", "settings.json"), "gemini"},
+		{filepath.Join(configHome(home, getenv), "opencode", "opencode.json"), "opencode"},
+		{filepath.Join(configHome(home, getenv), "opencode", "opencode.jsonc"), "opencode"},
+		{filepath.Join(home, ".qwen", "settings.json"), ""},
+		{filepath.Join(home, ".copilot", "mcp-config.json"), ""},
+		{filepath.Join(home, ".cursor", "mcp.json"), ""},
+		{filepath.Join(home, ".codeium", "windsurf", "mcp_config.json"), ""},
+		{filepath.Join(settings, "Claude", "claude_desktop_config.json"), ""},
+		{filepath.Join(settings, "Code", "User", "mcp.json"), ""},
+	}
+}
+
+// file is one that is to be changed, as it is.
+type file struct {
+	path    string // as it is named
+	target  string // behind symbolic links
+	content []byte
+	mode    fs.FileMode
+	missing bool
+	folders []string // that are missing, the innermost first
+	after   []byte   // what it is to be
+}
+
+// look reads a file. A *leave says why it is left alone.
+func look(path, home string, follow bool) (file, error) {
+	f := file{path: path, target: path, mode: 0o600}
+	dir := filepath.Dir(path)
+	for {
+		if _, err := os.Lstat(dir); err == nil || dir == filepath.Dir(dir) {
+			break
+		}
+		f.folders = append(f.folders, dir)
+		dir = filepath.Dir(dir)
+	}
+	real, err := filepath.EvalSymlinks(dir)
+	if err != nil {
+		return f, &leave{why: fmt.Sprintf("its folder cannot be opened: %v", err)}
+	}
+	if f.target = filepath.Join(real, strings.TrimPrefix(path, dir)); len(f.folders) == 0 {
+		switch _, err := os.Lstat(f.target); {
+		case errors.Is(err, fs.ErrNotExist):
+			f.missing = true
+		case err != nil:
+			return f, err
+		default:
+			if f.target, err = filepath.EvalSymlinks(f.target); err != nil {
+				return f, &leave{why: "it is a symbolic link that leads nowhere: remove it, or make what it leads to"}
+			}
+		}
+	} else {
+		f.missing = true
+	}
+	if below(path, home) && !follow {
+		top, err := filepath.EvalSymlinks(home)
+		if err != nil {
+			return f, err
+		}
+		if !below(f.target, top) {
+			return f, &leave{why: "a symbolic link leads out of your home directory, to " + f.target + "; --follow-links changes it there"}
+		}
+	}
+	if f.missing {
+		return f, nil
+	}
+	info, err := os.Stat(f.target)
+	if err != nil {
+		return f, err
+	}
+	f.mode = info.Mode().Perm()
+	f.content, err = statefile.Read(f.target, maxFile)
+	if errors.Is(err, statefile.ErrNotRegular) {
+		return f, &leave{why: "it is no regular file"}
+	}
+	return f, err
+}
+
+func below(path, dir string) bool {
+	rel, err := filepath.Rel(dir, path)
+	return err == nil && rel != ".." && !strings.HasPrefix(rel, ".."+string(filepath.Separator))
+}
+
+// replace puts after into the place of the content, unless that has changed meanwhile.
+func (f file) replace(after []byte) error {
+	now, err := statefile.Read(f.target, maxFile)
+	if there := err == nil; there == f.missing || there && !bytes.Equal(now, f.content) {
+		return fmt.Errorf("%s was changed meanwhile, so it was left alone: try again", f.path)
+	}
+	for i := len(f.folders) - 1; i >= 0; i-- {
+		if err := os.Mkdir(f.folders[i], 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
+			return err
+		}
+	}
+	if err := atomicfile.Write(f.target, after, f.mode, atomicfile.Durable); err != nil {
+		return err
+	}
+	if f.missing {
+		return nil
+	}
+	return os.Chmod(f.target, f.mode) // what the umask took
+}
+
+// remove takes away a file that was made, and the folders that were made for it, as far as they are empty.
+func remove(path string, folders []string) error {
+	err := os.Remove(path)
+	for _, dir := range folders {
+		if os.Remove(dir) != nil {
+			break
+		}
+	}
+	return err
+}

@@ -1,0 +1,166 @@
+package setup
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/plimsoll/plimsoll/tools/wrap"
+)
+
+// insertion computes what a file gets; text gives the place and the piece of text for a file without ours. It is nil with a nil error
+// when the file has that very text already.
+func (s *site) insertion(what, path string, text func(base []byte) (int, string, error)) (file, *insertion, error) {
+	f, err := look(path, s.home, s.o.FollowLinks)
+	if err != nil {
+		return f, nil, err
+	}
+	base, made, folders := f.content, f.missing, f.folders
+	if old, ok := s.record.of(what, f.target); ok {
+		if without, _, found := old.outOf(f.content); found {
+			base, made, folders = without, old.Made, old.Folders
+		}
+	}
+	if what == whatHook {
+		base = unmarked(base)
+	}
+	at, piece, err := text(base)
+	if err != nil {
+		return f, nil, err
+	}
+	i := &insertion{What: what, Path: f.target, At: at, Text: piece, Made: made, Folders: folders}
+	f.after = i.into(base)
+	if string(f.after) == string(f.content) && !f.missing {
+		return f, nil, nil
+	}
+	return f, i, nil
+}
+
+// insert takes a computed insertion into the plan.
+func (s *site) insert(change Change, f file, i *insertion, err error) error {
+	change.Target = s.target(change.File)
+	if err != nil {
+		s.failed(change, err)
+		return nil
+	}
+	if i == nil {
+		s.note(change, Already, "")
+		return nil
+	}
+	change.Diff = wrap.Diff(change.File, f.content, f.after)
+	s.note(change, Changed, "")
+	if i.What == whatHook {
+		s.next("open a new terminal, where the agents run in their limits")
+	}
+	s.steps = append(s.steps, step{
+		do: func() error { return f.replace(f.after) },
+		back: func() error {
+			if f.missing {
+				return remove(f.target, f.folders)
+			}
+			undo := f
+			undo.content, undo.folders = f.after, nil
+			return undo.replace(f.content)
+		},
+		insertion: i,
+	})
+	return nil
+}
+
+// target is where a path leads when links are on the way, "" when none is.
+func (s *site) target(path string) string {
+	f, err := look(path, s.home, true)
+	top, homeErr := filepath.EvalSymlinks(s.home)
+	if err != nil || homeErr != nil {
+		return ""
+	}
+	plain := path
+	if rel, err := filepath.Rel(s.home, path); err == nil && below(path, s.home) {
+		plain = filepath.Join(top, rel) // a home directory behind a link is nothing to tell
+	}
+	if f.target == plain {
+		return ""
+	}
+	return f.target
+}
+
+func preview(f file, i *insertion, err error) string {
+	switch {
+	case err != nil:
+		return fmt.Sprintf("%s is left as it is: %v\n", f.path, err)
+	case i == nil:
+		return f.path + " needs no change\n"
+	}
+	return wrap.Diff(f.path, f.content, f.after)
+}
+
+func (s *site) note(change Change, action, why string) {
+	change.Action, change.Why = action, why
+	s.result.Changes = append(s.result.Changes, change)
+}
+
+// failed notes a file that is left alone, for a reason of its own or because it cannot be read.
+func (s *site) failed(change Change, err error) {
+	if l := asLeave(err); l != nil && l.already {
+		s.note(change, Already, l.why)
+		return
+	}
+	s.note(change, Left, err.Error())
+}
+
+func (s *site) next(text string) { s.result.Next = append(s.result.Next, text) }
+
+// short is a path as people write it.
+func (s *site) short(path string) string {
+	if below(path, s.home) {
+		return "~" + strings.TrimPrefix(path, s.home)
+	}
+	return path
+}
+
+// perform makes the changes, all of them or none. The record is written first: who is killed in between can undo.
+func (s *site) perform() error {
+	before := s.record.clone()
+	for _, step := range s.steps {
+		switch {
+		case step.insertion != nil:
+			s.record.put(*step.insertion)
+		case step.wrapped != "":
+			s.record.wrap(step.wrapped)
+		}
+	}
+	if err := s.record.write(); err != nil {
+		return fmt.Errorf("what is changed cannot be recorded, so nothing was: %w", err)
+	}
+	for i, step := range s.steps {
+		err := step.do()
+		if err == nil {
+			continue
+		}
+		for j := i - 1; j >= 0; j-- {
+			err = errors.Join(err, s.steps[j].back())
+		}
+		if record := before.write(); record != nil {
+			err = errors.Join(err, record)
+		}
+		return fmt.Errorf("nothing is set up, what had been changed was taken back: %w", err)
+	}
+	return nil
+}
+
+// mine refuses a home of somebody else: files in it would be root's afterwards.
+func mine(home string) error {
+	info, err := os.Stat(home)
+	if err != nil {
+		return fmt.Errorf("the home directory cannot be used: %w", err)
+	}
+	if !info.IsDir() {
+		return fmt.Errorf("HOME is %s, which is no directory", home)
+	}
+	if !ownFile(info) {
+		return fmt.Errorf("%s belongs to another user, and files in it would be yours afterwards: run plimsoll setup as that user, without sudo", home)
+	}
+	return nil
+}

@@ -1,0 +1,97 @@
+package setup
+
+import (
+	"fmt"
+	"strings"
+)
+
+// Question is one that a person is asked.
+type Question struct {
+	Number  int    // of 3
+	Text    string // "Run claude and codex in their limits …?"
+	About   string // what it changes
+	Answers string // what may be answered
+	// Given is an answer from the command line.
+	Given string
+	// Say is something to be shown before the question: the answer before was not understood, or the change was asked for.
+	Say string
+	// names may be answered; nil makes it a question of yes or no.
+	names []string
+}
+
+// tries bounds how often a question is asked.
+const tries = 10
+
+// choose gives the answer: "all", "none" or names with blanks between for the question with names, else "yes" or "no".
+func (s *site) choose(q Question, show func() string) (string, error) {
+	if q.Given != "" {
+		answer, err := q.read(q.Given)
+		if err != nil {
+			return "", err
+		}
+		return answer, nil
+	}
+	if s.o.Yes || s.o.Ask == nil {
+		return q.read("")
+	}
+	for range tries {
+		said, err := s.o.Ask(q)
+		if err != nil {
+			return "", err
+		}
+		if strings.TrimSpace(said) == "?" {
+			q.Say = show()
+			continue
+		}
+		answer, err := q.read(said)
+		if err == nil {
+			return answer, nil
+		}
+		q.Say = err.Error()
+	}
+	return "", fmt.Errorf("no answer to question %d could be understood; nothing was changed", q.Number)
+}
+
+// read understands an answer.
+func (q Question) read(said string) (string, error) {
+	said = strings.ToLower(strings.TrimSpace(said))
+	yes, no := "yes", "no"
+	if q.names != nil {
+		yes, no = "all", "none"
+	}
+	switch said {
+	case "", "y", "yes", "all":
+		return yes, nil
+	case "n", "no", "none":
+		return no, nil
+	}
+	words := strings.FieldsFunc(said, func(r rune) bool { return r == ',' || r == ' ' })
+	if q.names == nil || len(words) == 0 {
+		return "", fmt.Errorf("%.40q is no answer: %s", said, q.Answers)
+	}
+	for _, word := range words {
+		found := false
+		for _, name := range q.names {
+			found = found || name == word
+		}
+		if !found && q.Given == "" {
+			return "", fmt.Errorf("%.40q is not among them: %s", word, strings.Join(q.names, ", "))
+		}
+	}
+	return strings.Join(words, " "), nil
+}
+
+// list joins names as a sentence does.
+func list(names []string, word string) string {
+	if len(names) < 2 {
+		return strings.Join(names, "")
+	}
+	return strings.Join(names[:len(names)-1], ", ") + " " + word + " " + names[len(names)-1]
+}
+
+func there0(names []string) string {
+	if len(names) == 0 {
+		return "claude"
+	}
+	return names[0]
+}

@@ -1,0 +1,330 @@
+package setup
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/plimsoll/plimsoll/app/shellenv"
+	"github.com/plimsoll/plimsoll/config"
+	"github.com/plimsoll/plimsoll/internal/filelock"
+	"github.com/plimsoll/plimsoll/tools/wrap"
+)
+
+// Options of a set-up. An answer that is not given is asked for by Ask, or is the proposed one with Yes or DryRun.
+type Options struct {
+	// Agents are the answer to the first question: "all", "none", or names with commas between; "" is no answer.
+	Agents string
+	// MCP and Watch are the answers to the second and third: "yes", "no", or "".
+	MCP, Watch string
+	// Yes answers what is left as proposed.
+	Yes bool
+	// Ask asks a person; nil when there is none.
+	Ask func(Question) (answer string, err error)
+	// Shell is whose file gets the hook; "" is the one that asks, see [shellenv.Detect].
+	Shell string
+	// FollowLinks follows symbolic links that lead out of the home directory.
+	FollowLinks bool
+	// DryRun changes nothing.
+	DryRun bool
+	// Getenv looks up the environment; nil means os.Getenv.
+	Getenv func(string) string
+}
+
+// The actions of a [Change].
+const (
+	Changed = "changed"
+	Already = "already" // it is as it should be
+	Left    = "left"    // as it is, see Why
+	Undone  = "undone"
+)
+
+// Change is what becomes of one file.
+type Change struct {
+	What   string `json:"what"` // "shell hook", "MCP servers", "status line", "notices"
+	File   string `json:"file"`
+	Target string `json:"target,omitempty"` // behind symbolic links, when there are some
+	Action string `json:"action"`
+	Why    string `json:"why,omitempty"`
+	Diff   string `json:"diff,omitempty"`
+	// Exact says of an undone change that the file is what it was, byte for byte.
+	Exact bool `json:"exact,omitempty"`
+}
+
+// Result is what was done, or would be.
+type Result struct {
+	Shell   string   `json:"shell"`
+	DryRun  bool     `json:"dry_run"`
+	Changes []Change `json:"changes"`
+	Next    []string `json:"next"` // what is left for a person to do
+}
+
+// The names of what is set up.
+const (
+	whatHook    = "shell hook"
+	whatServers = "MCP servers"
+	whatLine    = "status line"
+	whatNotices = "notices"
+)
+
+// ErrNobodyToAsk says that there are questions and nobody who answers.
+var ErrNobodyToAsk = errors.New("setup asks three questions, and there is no terminal; plimsoll setup --yes takes the proposed answers, --dry-run shows what they would change")
+
+// site is where a set-up happens.
+type site struct {
+	o       Options
+	home    string
+	shell   string
+	program string
+	record  record
+	steps   []step
+	result  Result
+}
+
+// step is a change that is computed and not yet made.
+type step struct {
+	do, back  func() error
+	insertion *insertion
+	wrapped   string // a file whose servers were wrapped
+}
+
+func open(ctx context.Context, o Options) (*site, func(), error) {
+	if o.Getenv == nil {
+		o.Getenv = os.Getenv
+	}
+	home := o.Getenv("HOME")
+	if home == "" || !filepath.IsAbs(home) {
+		found, err := os.UserHomeDir()
+		if err != nil {
+			return nil, nil, fmt.Errorf("there is no home directory to set up: %w", err)
+		}
+		home = found
+	}
+	if err := mine(home); err != nil {
+		return nil, nil, err
+	}
+	s := &site{o: o, home: home, result: Result{DryRun: o.DryRun, Changes: []Change{}, Next: []string{}}}
+	dirs := config.NewDirs(o.Getenv)
+	state, err := dirs.State()
+	if err != nil {
+		return nil, nil, err
+	}
+	unlock := func() {}
+	if !o.DryRun {
+		if err := os.MkdirAll(state, 0o700); err != nil {
+			return nil, nil, fmt.Errorf("the state directory cannot be made, so nothing was changed: %w", err)
+		}
+		lock, err := filelock.Open(ctx, filepath.Join(state, recordFile+".lock"))
+		if err != nil {
+			return nil, nil, fmt.Errorf("the state directory cannot be used, so nothing was changed: %w", err)
+		}
+		unlock = func() { _ = filelock.Release(lock) }
+	}
+	if s.record, err = readRecord(filepath.Join(state, recordFile)); err != nil {
+		unlock()
+		return nil, nil, err
+	}
+	return s, unlock, nil
+}
+
+// Do sets up what the answers say. The error is of what kept it from being done, and nothing is changed then.
+func Do(ctx context.Context, o Options) (Result, error) {
+	if !o.Yes && !o.DryRun && o.Ask == nil && (o.Agents == "" || o.MCP == "" || o.Watch == "") {
+		return Result{}, ErrNobodyToAsk
+	}
+	s, unlock, err := open(ctx, o)
+	if err != nil {
+		return Result{}, err
+	}
+	defer unlock()
+	if s.program, _, err = shellenv.Program(); err != nil {
+		return Result{}, err
+	}
+	if s.shell, err = shellenv.Choose(o.Shell, s.o.Getenv); err != nil && o.Shell != "" {
+		return Result{}, err
+	}
+	s.result.Shell = s.shell
+	protected, err := s.agents()
+	if err != nil {
+		return Result{}, err
+	}
+	if err := s.servers(protected); err != nil {
+		return Result{}, err
+	}
+	if err := s.watch(); err != nil {
+		return Result{}, err
+	}
+	if o.DryRun || len(s.steps) == 0 {
+		return s.result, nil
+	}
+	if err := s.perform(); err != nil {
+		return Result{}, err
+	}
+	return s.result, nil
+}
+
+// agents is the first part: the shell hook. It returns the agents that runs are made of.
+func (s *site) agents() (protected []string, err error) {
+	there := shellenv.Installed(shellenv.Known())
+	path := hookFile(s.shell, s.home, s.o.Getenv)
+	change := Change{What: whatHook, File: path}
+	switch {
+	case len(there) == 0 && (s.o.Agents == "" || s.o.Agents == "all"):
+		s.note(change, Left, "no agent is in PATH; looked for "+strings.Join(shellenv.Known(), ", "))
+		return nil, nil
+	case s.shell == "":
+		s.note(change, Left, "which shell this is could not be found out: name it with --shell "+strings.Join(shellenv.Shells(), ", "))
+		return nil, nil
+	case path == "":
+		s.note(change, Left, "a plain sh reads no file of yours unless ENV names one: put eval \"$(plimsoll shellenv)\" where it is read")
+		return nil, nil
+	}
+	plan := func(agents string) (file, *insertion, error) {
+		return s.insertion(whatHook, path, func(base []byte) (int, string, error) {
+			at, text := hookText(base, hookLines(s.shell, s.program, agents))
+			return at, text, nil
+		})
+	}
+	answer, err := s.choose(Question{
+		Number: 1, Text: "When you type " + list(there, "or") + ", run it in its limits?",
+		About:   "Puts a line at the end of " + s.short(path) + ". Scripts are not touched; `command " + there0(there) + "` goes around it.",
+		Answers: "Enter: all of them; or some of their names; n: none", Given: s.o.Agents, names: append([]string{}, there...),
+	}, func() string { f, i, err := plan(""); return preview(f, i, err) })
+	if err != nil || answer == "none" {
+		return nil, err
+	}
+	protected = there
+	words := ""
+	if answer != "all" {
+		if protected, err = shellenv.Names(s.shell, answer); err != nil {
+			return nil, err
+		}
+		words = " " + strings.Join(protected, " ")
+	}
+	f, i, err := plan(words)
+	return protected, s.insert(change, f, i, err)
+}
+
+// servers is the second part: the gateway in front of the MCP servers of clients that no run starts.
+func (s *site) servers(protected []string) error {
+	var files []string
+	for _, c := range clients(s.home, s.o.Getenv) {
+		inRuns := false
+		for _, name := range protected {
+			inRuns = inRuns || name == c.tool
+		}
+		if inRuns {
+			continue // their servers are wrapped in each run, and the file stays as it is
+		}
+		if _, err := os.Lstat(c.path); err != nil {
+			continue
+		}
+		f, err := look(c.path, s.home, s.o.FollowLinks)
+		if err != nil {
+			s.failed(Change{What: whatServers, File: c.path}, err)
+			continue
+		}
+		change, err := wrap.Plan(f.target, f.content, s.wrapping())
+		switch {
+		case err != nil || len(change.Servers) == 0: // most of these files have no servers
+		case !change.Changed(f.content):
+			already := false
+			for _, server := range change.Servers {
+				already = already || server.Action == wrap.Already
+			}
+			if already {
+				s.note(Change{What: whatServers, File: c.path}, Already, "")
+			}
+		default:
+			files = append(files, c.path)
+		}
+	}
+	if len(files) == 0 {
+		return nil
+	}
+	shorts := make([]string, len(files))
+	for i, path := range files {
+		shorts[i] = s.short(path)
+	}
+	answer, err := s.choose(Question{
+		Number: 2, Text: "Put Plimsoll in front of the MCP servers in " + list(shorts, "and") + "?",
+		About:   "So that no result of a tool is too large: of large ones the agent gets the first page, and tools to read the rest.",
+		Answers: "Enter: yes; n: no", Given: s.o.MCP,
+	}, func() string {
+		var all strings.Builder
+		for _, path := range files {
+			if before, change, err := wrap.Preview(path, s.wrapping()); err == nil {
+				all.WriteString(wrap.Diff(path, before, change.After))
+			}
+		}
+		return all.String()
+	})
+	if err != nil || answer == "no" {
+		return err
+	}
+	for _, path := range files {
+		before, change, err := wrap.Preview(path, s.wrapping())
+		if err != nil {
+			s.failed(Change{What: whatServers, File: path}, err)
+			continue
+		}
+		s.note(Change{What: whatServers, File: path, Target: s.target(path), Diff: wrap.Diff(path, before, change.After)}, Changed, "")
+		s.steps = append(s.steps, step{
+			do:      func() error { _, err := wrap.Apply(path, s.wrapping()); return err },
+			back:    func() error { _, err := wrap.Undo(path); return err },
+			wrapped: path,
+		})
+	}
+	s.next("restart the clients whose MCP servers were changed")
+	return nil
+}
+
+func (s *site) wrapping() wrap.Options { return wrap.Options{Command: s.program} }
+
+// watch is the third part: the status line of Claude Code, and notices.
+func (s *site) watch() error {
+	claude := filepath.Join(s.home, ".claude")
+	if dir := s.o.Getenv("CLAUDE_CONFIG_DIR"); filepath.IsAbs(dir) {
+		claude = dir
+	}
+	dirs := config.NewDirs(s.o.Getenv)
+	own, err := dirs.ConfigFile()
+	if err != nil {
+		return err
+	}
+	type part struct {
+		what, path string
+		text       func(base []byte) (int, string, error)
+	}
+	parts := []part{{whatNotices, own, notifyText}}
+	about := "The configuration gets notify = \"desktop\": when a run is killed, refused or waits, the desktop tells you."
+	if _, err := os.Stat(claude); err == nil || len(shellenv.Installed([]string{"claude"})) > 0 {
+		parts = append([]part{{whatLine, filepath.Join(claude, "settings.json"), func(base []byte) (int, string, error) {
+			return statusLineText(base, shellWord(s.program))
+		}}}, parts...)
+		about = "Claude Code gets a line at its bottom with memory and context of the run. " + about
+	}
+	answer, err := s.choose(Question{
+		Number: 3, Text: "Show what runs use, and tell you what happens to them?", About: about,
+		Answers: "Enter: yes; n: no", Given: s.o.Watch,
+	}, func() string {
+		var all strings.Builder
+		for _, p := range parts {
+			all.WriteString(preview(s.insertion(p.what, p.path, p.text)))
+		}
+		return all.String()
+	})
+	if err != nil || answer == "no" {
+		return err
+	}
+	for _, p := range parts {
+		f, i, err := s.insertion(p.what, p.path, p.text)
+		if err := s.insert(Change{What: p.what, File: p.path}, f, i, err); err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,145 @@
+package main
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"text/tabwriter"
+
+	"github.com/spf13/cobra"
+	"golang.org/x/term"
+
+	"github.com/plimsoll/plimsoll/app"
+)
+
+func newSetupCommand() *cobra.Command {
+	var o app.SetupOptions
+	var undo, asJSON bool
+	cmd := &cobra.Command{
+		Use:   "setup",
+		Short: "Set up agents, MCP servers and status line in three questions",
+		Long: `Ask three questions and do what the answers say:
+
+  1. which agents run in their limits when you type their name: a line at the end of your shell's file
+  2. whether Plimsoll stands in front of the MCP servers of clients that no run starts, such as Cursor
+  3. whether Claude Code shows what a run uses, and the desktop tells what happens to runs
+
+"?" shows the change before you answer. Nothing but those pieces of text changes in a file, and --undo takes them
+out again, byte for byte. A second call changes nothing.`,
+		Example: `  plimsoll setup
+  plimsoll setup --dry-run
+  plimsoll setup --yes --agents claude,codex --mcp no
+  plimsoll setup --undo`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			do := app.Setup
+			if undo {
+				do = app.UndoSetup
+			} else if in, ok := cmd.InOrStdin().(*os.File); ok && !asJSON && !o.Yes && term.IsTerminal(int(in.Fd())) && stderrIsTerminal() {
+				o.Ask = asking(in, plain(cmd.ErrOrStderr()))
+			}
+			r, err := do(cmd.Context(), o)
+			if err != nil {
+				return err
+			}
+			if asJSON {
+				return printJSON(cmd.OutOrStdout(), r)
+			}
+			return printSetup(plain(cmd.OutOrStdout()), r, undo)
+		},
+	}
+	f := cmd.Flags()
+	f.StringVar(&o.Agents, "agents", "", "answer to the first question: all, none, or names as in claude,codex")
+	f.StringVar(&o.MCP, "mcp", "", "answer to the second: yes or no")
+	f.StringVar(&o.Watch, "watch", "", "answer to the third: yes or no")
+	f.BoolVarP(&o.Yes, "yes", "y", false, "take the proposed answers")
+	f.BoolVar(&o.DryRun, "dry-run", false, "show every change, make none")
+	f.BoolVar(&undo, "undo", false, "take out what was set up")
+	f.BoolVar(&asJSON, "json", false, "print JSON")
+	f.StringVar(&o.Shell, "shell", "", "bash, zsh, fish or sh (default: the shell that asks)")
+	f.BoolVar(&o.FollowLinks, "follow-links", false, "change files also where a symbolic link leads out of the home directory")
+	for _, answer := range []string{"agents", "mcp", "watch", "yes"} {
+		cmd.MarkFlagsMutuallyExclusive("undo", answer)
+	}
+	fixed := func(flag string, values ...string) {
+		_ = cmd.RegisterFlagCompletionFunc(flag, cobra.FixedCompletions(values, cobra.ShellCompDirectiveNoFileComp))
+	}
+	fixed("shell", app.Shells()...)
+	fixed("mcp", "yes", "no")
+	fixed("watch", "yes", "no")
+	fixed("agents", append([]string{"all", "none"}, app.ShellenvAgents()...)...)
+	return cmd
+}
+
+// longestAnswer is what is read of an answer, in bytes.
+const longestAnswer = 1000
+
+// asking asks on a terminal. Ctrl-C ends the program, and nothing has been changed then.
+func asking(in io.Reader, out io.Writer) func(app.SetupQuestion) (string, error) {
+	lines := bufio.NewReaderSize(in, longestAnswer)
+	return func(q app.SetupQuestion) (string, error) {
+		if q.Say != "" {
+			fmt.Fprintln(out, strings.TrimRight(q.Say, "\n"))
+		}
+		fmt.Fprintf(out, "\n%d of 3  %s\n        %s\n        [%s; ?: show the change] ", q.Number, q.Text, q.About, q.Answers)
+		line, err := lines.ReadSlice('\n')
+		switch {
+		case errors.Is(err, bufio.ErrBufferFull):
+			return "", fmt.Errorf("an answer has at most %d characters; nothing was changed", longestAnswer)
+		case err != nil:
+			fmt.Fprintln(out)
+			return "", errors.New("there was no answer; nothing was changed")
+		}
+		return string(line), nil
+	}
+}
+
+func printSetup(w io.Writer, r app.SetupResult, undo bool) error {
+	if r.DryRun {
+		for _, c := range r.Changes {
+			if c.Diff != "" {
+				fmt.Fprintln(w, c.Diff)
+			}
+		}
+	}
+	if len(r.Changes) == 0 {
+		text := "Nothing was chosen, so nothing was changed."
+		if undo {
+			text = "There is nothing to undo: plimsoll setup has changed nothing here."
+		}
+		_, err := fmt.Fprintln(w, text)
+		return err
+	}
+	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(t, "WHAT\t\tFILE\tWHY")
+	for _, c := range r.Changes {
+		why, file := c.Why, app.Printable(c.File)
+		if c.Exact {
+			why = "byte for byte what it was"
+		}
+		if c.Target != "" {
+			file += " (a link to " + app.Printable(c.Target) + ")"
+		}
+		if file == "" {
+			file = "-"
+		}
+		fmt.Fprintf(t, "%s\t%s\t%s\t%s\n", c.What, c.Action, file, app.Printable(why))
+	}
+	if err := t.Flush(); err != nil {
+		return err
+	}
+	if r.DryRun {
+		_, err := fmt.Fprintln(w, "Nothing was changed (--dry-run).")
+		return err
+	}
+	for _, next := range r.Next {
+		fmt.Fprintln(w, "Next: "+next+".")
+	}
+	if !undo && len(r.Next) > 0 {
+		fmt.Fprintln(w, "plimsoll setup --undo takes it out again.")
+	}
+	return nil
+}
