@@ -20,7 +20,10 @@ func heldoutFacts(ctx context.Context, o *Out, measure compact.Measure) error {
 	if err := heldoutSet(ctx, o, measure, "held out, second set (looked at since)", heldout.Second()); err != nil {
 		return err
 	}
-	return heldoutSet(ctx, o, measure, "held out, third set", heldout.Third())
+	if err := heldoutSet(ctx, o, measure, "held out, third set", heldout.Third()); err != nil {
+		return err
+	}
+	return heldoutSet(ctx, o, measure, "held out, fourth set", heldout.Fourth())
 }
 
 func heldoutSet(ctx context.Context, o *Out, measure compact.Measure, name string, sessions []heldout.Session) error {

@@ -32,6 +32,9 @@ func Second() []Session { return written(second, 100) }
 // Third returns the sessions of the third set, which are for test errors alone, the same ones at every call.
 func Third() []Session { return written(third, 200) }
 
+// Fourth returns the sessions of the fourth set, of agents with other tools, the same ones at every call.
+func Fourth() []Session { return written(fourth, 300) }
+
 func written(scripts []script, seed uint64) (list []Session) {
 	for i := range scripts {
 		list = append(list, scripts[i].session(seed+uint64(i)))
@@ -86,9 +89,6 @@ func (s *script) session(seed uint64) Session {
 		}
 	}
 	files := s.files(r)
-	for _, f := range files {
-		fact("edited file", f)
-	}
 
 	w.user(s.said[0])
 	decisions, failing, passed := sorted(s.decided), sorted(s.failing), sorted(s.passed)
@@ -125,6 +125,9 @@ func (s *script) session(seed uint64) Session {
 			f := files[r.IntN(len(files))]
 			w.read(say, f, s.snippet(r, 40+r.IntN(30)))
 		}
+	}
+	for _, f := range files[:edited] { // where a command ran in place of an edit, the last of them are only read
+		fact("edited file", f)
 	}
 	w.user("Weiter, please.")
 	out.Body = w.body(s.dialect)
