@@ -35,6 +35,9 @@ func Third() []Session { return written(third, 200) }
 // Fourth returns the sessions of the fourth set, of agents with other tools, the same ones at every call.
 func Fourth() []Session { return written(fourth, 300) }
 
+// Fifth returns the sessions of the fifth set, of other commands that fail, the same ones at every call.
+func Fifth() []Session { return written(fifth, 400) }
+
 func written(scripts []script, seed uint64) (list []Session) {
 	for i := range scripts {
 		list = append(list, scripts[i].session(seed+uint64(i)))

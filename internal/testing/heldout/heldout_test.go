@@ -11,8 +11,8 @@ import (
 )
 
 func TestSessions(t *testing.T) {
-	list, again := slices.Concat(Sessions(), Second(), Third(), Fourth()), slices.Concat(Sessions(), Second(), Third(), Fourth())
-	if len(list) != 13 {
+	list, again := slices.Concat(Sessions(), Second(), Third(), Fourth(), Fifth()), slices.Concat(Sessions(), Second(), Third(), Fourth(), Fifth())
+	if len(list) != 16 {
 		t.Fatalf("%d sessions", len(list))
 	}
 	for i, s := range list {

@@ -105,6 +105,9 @@ func failed(text string, isError bool) (f failure, found bool) {
 		return failure{}, false
 	}
 	f.code, f.sure = r.code, isError || r.code != 0 || r.sure
+	if r.named == 0 {
+		r.name()
+	}
 	f.lines, f.best = r.pick()
 	return f, len(f.lines) > 0
 }
@@ -121,8 +124,9 @@ func (f *failReader) ended(code int) {
 }
 
 type failLine struct {
-	text  string
-	worth int
+	text   string
+	worth  int
+	placed bool // it begins with a place in a file
 }
 
 // A failReader goes through an output.
@@ -172,11 +176,13 @@ func (f *failReader) read(text string) {
 			if strings.HasPrefix(trimmed, "Traceback") {
 				f.trace = true
 			}
+		case endsFailed(trimmed):
+			worth = failNamed
 		case f.trace && row[0] != ' ' && row[0] != '\t': // what ends a traceback of Python: "package.LockedError: held by 41"
 			worth, f.trace = failNamed, false
 		case numbered(trimmed):
 			worth, f.near = failNamed, 8
-			f.lines = append(f.lines, failLine{oneLine(trimmed, maxFailLine), worth})
+			f.lines = append(f.lines, failLine{oneLine(trimmed, maxFailLine), worth, false})
 			continue // it may be any list: alone it names no failure
 		case strings.HasPrefix(trimmed, "warning: "): // where warnings count as errors
 			worth = failDetail
@@ -205,7 +211,27 @@ func (f *failReader) read(text string) {
 		if len(f.lines) >= maxFailScan {
 			f.lines = slices.Delete(f.lines, maxFailScan/4, maxFailScan/2)
 		}
-		f.lines = append(f.lines, failLine{oneLine(trimmed, maxFailLine), worth})
+		f.lines = append(f.lines, failLine{oneLine(trimmed, maxFailLine), worth, beginsWithPlace(lower)})
+	}
+}
+
+// name looks for what failed in the output of a command that names nothing in a form that is known: lines that begin with a place in a
+// file, as linters write theirs, and what was expected near a line that only speaks of a failure.
+func (f *failReader) name() {
+	near := 0
+	for i := range f.lines {
+		l := &f.lines[i]
+		switch {
+		case l.placed && readable(l.text):
+			l.worth = failNamed
+			f.named++
+			near = 8
+		case l.worth == failGeneral:
+			near = 8
+		case l.worth == 1 && near > 0:
+			l.worth = failDetail
+		}
+		near--
 	}
 }
 
@@ -280,55 +306,6 @@ func readable(line string) bool {
 		words++
 	}
 	return words >= 2
-}
-
-func marks(line string) bool {
-	for _, m := range failMarks {
-		if strings.HasPrefix(line, m) {
-			return true
-		}
-	}
-	return strings.HasPrefix(line, "Failed ") && strings.HasSuffix(line, "]") // dotnet's "Failed Name [12 ms]"
-}
-
-// numbered tells whether a line begins as runners number the tests that failed: "1) Cart keeps its total" (RSpec, ExUnit, PHPUnit, Mocha).
-func numbered(line string) bool {
-	digits := 0
-	for digits < len(line) && class[line[digits]] == 'd' {
-		digits++
-	}
-	return digits > 0 && digits < 4 && strings.HasPrefix(line[digits:], ") ") && len(line) > digits+5
-}
-
-func passes(lower string) bool { return contains(lower, passMarks) }
-
-func contains(text string, words []string) bool {
-	for _, w := range words {
-		if strings.Contains(text, w) {
-			return true
-		}
-	}
-	return false
-}
-
-// place tells whether a line names a place in a file: "a_test.go:12", "src/a.ts(3,7)".
-func place(line string) bool {
-	if line != "" && class[line[0]] == 'd' { // "12:5  error  …", as linters have it under the file's name
-		row, rest, ok := strings.Cut(line[:min(len(line), 16)], ":")
-		return ok && len(row) < 7 && rest != "" && class[rest[0]] == 'd'
-	}
-	for i := 2; i < len(line)-1; i++ {
-		if c := line[i]; (c == ':' || c == '(') && line[i+1] >= '0' && line[i+1] <= '9' {
-			from := i
-			for from > 0 && (class[line[from-1]] != 0 && line[from-1] != ':') {
-				from--
-			}
-			if hasExtension(line[from:i]) {
-				return true
-			}
-		}
-	}
-	return false
 }
 
 // exitCode reads the code that a line says a command ended with, of a line in lower case.
