@@ -260,7 +260,7 @@ func (p *compactionPass) reserve(asked int) int {
 
 // shrink compacts the request when it is over the trigger.
 func (p *compactionPass) shrink() error {
-	if p.maxInput == 0 && (p.rules.AfterRefusal || !fit.Enforced(p.window, models.MayTruncate(p.upstream, p.info.Name))) {
+	if p.maxInput == 0 && (p.rules.AfterRefusal || !fit.Enforced(p.window, models.CutsSilently(p.upstream, p.info.Name))) {
 		return nil // the model's provider says when it is too much
 	}
 	trigger := p.lines().TriggerTokens()

@@ -49,8 +49,8 @@ func Sizes(counter *tokens.Counter, family tokens.Family, in tokens.Estimate, ta
 
 // Enforced reports that a request is made to fit a window before it is sent. A window that is only guessed is not: what is cut for
 // it may have been taken whole, and a refusal, which names the limit or teaches it, is not seen by the client. Servers that cut a long
-// input without a word (mayTruncate, see [models.MayTruncate]) refuse nothing; for them the guess holds.
-func Enforced(w models.Window, mayTruncate bool) bool { return !w.Guessed() || mayTruncate }
+// input without a word (cuts, see [models.CutsSilently]) refuse nothing; for them the guess holds.
+func Enforced(w models.Window, cuts bool) bool { return !w.Guessed() || cuts }
 
 // MustRefuse says that a request whose part that has to stay is over the limit cannot be taken by anybody: also by the lower
 // estimate that part alone is over the whole window, and the window is known. A window that is a guess is no reason to refuse.

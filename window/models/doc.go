@@ -20,8 +20,10 @@
 // ("@20250929"), dates, "-latest" and "-preview" are taken off as far as needed. An Azure
 // deployment is known when it is called after its model. What is only known under "any"
 // is a guess. A "[1m]" suffix or the beta header
-// context-1m gives those Claude models a million tokens that need it. A name of a known
-// family without an entry gets that family's smallest current window.
+// context-1m gives those Claude models a million tokens that need it. A name without an entry gets, as a
+// guess, the window of the newest known member of its family that is not newer, and never less.
+// An alias ("-latest") may have moved to a dated member of its family that takes more: then that
+// one's window is the guess.
 //
 // [Resolver.Window] goes by: the override for the model, for the provider and for all, what was
 // learned, what a server was asked, the provider's own list of models ([Resolver.Tell]), what the user has refreshed ([Refresh]), the catalogue, the provider's default, [DefaultContext]. An override above a

@@ -70,6 +70,18 @@ func TestLookup(t *testing.T) {
 		{"fireworks", "accounts/fireworks/models/deepseek-r1-distill-qwen-7b", nil, -32_768},
 		{"https://gateway.example.com/v1", "Sao10K/L3.1-70B-Euryale-v2.2", nil, -20_480},
 		{"azure", "o3-pro", nil, 200_000}, // the maker's
+		// Names with a month, and with one number behind a v: newer than any that is known.
+		{"mistral", "mistral-large-2612", nil, -262_144},
+		{"mistral", "mistral-large-2407", nil, -131_072},
+		{"mistral", "mistral-large-4", nil, -262_144}, // there are months only
+		{"mistral", "devstral-3", nil, -262_144},
+		{"mistral", "devstral-small-2702", nil, -262_144},
+		{"mistral", "codestral-2702", nil, -256_000},
+		{"deepseek", "deepseek-v5", nil, -1_048_576},
+		{"together", "Qwen/Qwen3-235B-A22B-Instruct-2612", nil, -262_144},
+		// The alias may have moved on to the member of 2512, which takes more than what the catalogue has of it.
+		{"mistral", "ministral-8b-latest", nil, -262_144},
+		{"mistral", "mistral-large-latest", nil, 262_144},
 		{"", "claude-opus-4-5", nil, 200_000},
 		{"https://gateway.example.com/v1", "anthropic/claude-sonnet-4.6", nil, 1_000_000},
 		{"ollama", "qwen3-32b", nil, 0},
@@ -119,6 +131,23 @@ func TestMayTruncate(t *testing.T) {
 	} {
 		if got := MayTruncate("anthropic+http://127.0.0.1:4000", model); got != want {
 			t.Errorf("a gateway with %q: %v", model, got)
+		}
+	}
+}
+
+func TestCutsSilently(t *testing.T) {
+	for upstream, want := range map[string]bool{
+		"openai+http://127.0.0.1:11434/v1": true, "ollama": true, "lmstudio": true, "llama.cpp": true, "openai+http://127.0.0.1:8080/v1": true, "openai+https://ollama.example.com:11434/v1": true,
+		"openai+http://gpu-box:8000/v1": true, "openai+https://gpu-box/v1": true, "openai+https://models.lab.internal/v1": true, "openai+https://10.1.2.3/v1": true, "openai+https://[fd00::7]/v1": true,
+		"openai+https://100.101.7.7/v1": true, "openai+http://models.example.com/v1": true, "somebody": true, "": true, "openai+https://llm.localhost": true, "openai+https://169.254.1.1": true,
+		"openai+https://models.example.com/v1": false, "https://MODELS.example.com.": false, "openai+https://8.8.8.8/v1": false, "openai+https://[2001:4860:4860::8888]/v1": false,
+		"openai+https://api.groq.com/openai/v1": false, "groq": false, "vllm": false, "openai+https://api.fireworks.ai/inference/v1": false,
+	} {
+		if got := CutsSilently(upstream, "llama3.1:8b"); got != want {
+			t.Errorf("CutsSilently(%q) = %v", upstream, got)
+		}
+		if CutsSilently(upstream, "claude-opus-5-5") && Provider(upstream) == "" {
+			t.Errorf("%q is taken to cut what only its maker serves", upstream)
 		}
 	}
 }

@@ -1,6 +1,8 @@
 package models
 
 import (
+	"net/netip"
+	"net/url"
 	"slices"
 	"strings"
 )
@@ -39,6 +41,32 @@ func MayTruncate(upstream, model string) bool {
 	}
 	return !slices.ContainsFunc(parseName(model).spellings, isClosed)
 }
+
+// CutsSilently tells whether a server is to be taken for one that cuts a long input without a word, before it has been seen to: of
+// those that may ([MayTruncate]) the ones that run Ollama, LM Studio or llama.cpp by their name or port, and a server that nobody knows
+// on this machine or in a private network. Whoever serves models at a public address refuses what is too long.
+func CutsSilently(upstream, model string) bool {
+	_, address := split(upstream)
+	return (isLocal(provider(address)) || isPrivate(address)) && MayTruncate(upstream, model)
+}
+
+// isPrivate tells whether an address is on this machine or in a private network, as far as it says so by itself: no name is looked up. A
+// name without a public suffix is, and so is what is reached without encryption.
+func isPrivate(address string) bool {
+	u, err := url.Parse(strings.ToLower(address))
+	if err != nil || u.Host == "" {
+		return true // a name that somebody gave it: all that is known is that it is none of the providers
+	}
+	host := strings.TrimSuffix(u.Hostname(), ".")
+	if ip, err := netip.ParseAddr(host); err == nil {
+		return u.Scheme != "https" || ip.IsLoopback() || ip.IsPrivate() || ip.IsLinkLocalUnicast() || sharedNetwork.Contains(ip.Unmap())
+	}
+	_, top, dotted := cutLast(host, '.')
+	return u.Scheme != "https" || !dotted || slices.Contains([]string{"localhost", "local", "internal", "lan", "intranet", "corp", "private", "home", "arpa", "test"}, top)
+}
+
+// sharedNetwork is that of carriers (RFC 6598), which overlay networks of users have their addresses in.
+var sharedNetwork = netip.PrefixFrom(netip.AddrFrom4([4]byte{100, 64, 0, 0}), 10)
 
 // closed are the beginnings of the names of models that only their makers serve.
 var closed = []string{"claude-", "gemini-", "gpt-", "chatgpt-", "codex-", "o1", "o3", "o4", "grok-"}

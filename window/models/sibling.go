@@ -8,23 +8,35 @@ import (
 	"sync"
 )
 
-// A version is the numbers in a model's name, in their order: "claude-opus-5-5" has [5 5].
+// A version is the numbers in a model's name, in their order: "claude-opus-5-5" has [5 5]. A month at its end is one of them, because it
+// tells models apart ("mistral-large-2402" took 32,000 tokens, "mistral-large-2512" takes 262,144); a day tells when one was served.
 type version []int
 
 // lineage takes a folded name apart: the words that name the family, and the version. "claude-3-5-sonnet" and
 // "claude-sonnet-5" are of one family. Sizes ("70b", "128e", "1m") are words, and so is what a number is a part of
 // ("4o", "k2") but for the number at its end.
 func lineage(spelled string) (words []string, v version) {
+	spelled = spelled[strings.LastIndexByte(spelled, '/')+1:]
 	for {
 		shorter, ok := cutSuffix(spelled) // dates, and how it is served
 		if !ok {
 			break
 		}
+		if strings.HasPrefix(spelled[len(shorter):], "-v") {
+			if _, rest := numbers(shorter); len(rest) == 0 {
+				break // the only number is no version of the service: "deepseek-v4"
+			}
+		}
 		spelled = shorter
 	}
-	for part := range strings.SplitSeq(spelled[strings.LastIndexByte(spelled, '/')+1:], "-") {
+	return numbers(spelled)
+}
+
+// numbers takes a name apart into words and numbers.
+func numbers(spelled string) (words []string, v version) {
+	for part := range strings.SplitSeq(spelled, "-") {
 		letters := strings.TrimRight(part, "0123456789")
-		if number, err := strconv.Atoi(part[len(letters):]); err == nil && number < 1000 && len(v) < 4 {
+		if number, err := strconv.Atoi(part[len(letters):]); err == nil && (number < 1000 || isMonth(part)) && len(v) < 4 {
 			v = append(v, number)
 			part = letters
 		}
@@ -33,6 +45,11 @@ func lineage(spelled string) (words []string, v version) {
 		}
 	}
 	return words, v
+}
+
+// isMonth knows a year and a month as some name their models by it: "2512".
+func isMonth(part string) bool {
+	return len(part) == 4 && part[0] == '2' && part[1] >= '3' && part[2:] >= "01" && part[2:] <= "12"
 }
 
 // siblings guesses a window by the family of a name that the catalogue does not have: that of the newest member that is
@@ -108,6 +125,9 @@ func (c *Catalogue) newestMember(provider string, words []string, whole bool, v 
 		theirs, other := lineage(key)
 		if len(other) == 0 || len(theirs) < len(words) || whole && len(theirs) != len(words) || !slices.Equal(theirs[:len(words)], words) {
 			continue
+		}
+		if (other[0] >= 1000) != (v[0] >= 1000) {
+			other = append(version{0}, other...) // a number and a month do not compare: it is taken for older, the newest of its kind first
 		}
 		if !ok || better(w, other) > 0 {
 			best, of, ok = w, other, true

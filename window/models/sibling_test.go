@@ -19,6 +19,11 @@ func TestLineage(t *testing.T) {
 		"kimi-k2-6":                  {"kimi k", version{2, 6}},
 		"qwen3-30b-a3b":              {"qwen 30b a3b", version{3}},
 		"anthropic/claude-opus-4":    {"claude opus", version{4}},
+		"mistral-small-4-119b-2603":  {"mistral small 119b", version{4, 2603}},
+		"gpt-4-0613":                 {"gpt", version{4}},
+		"deepseek-v4":                {"deepseek v", version{4}},
+		"deepseek-v4-2026-03-01":     {"deepseek v", version{4}},
+		"nova-2-pro-v1-0":            {"nova pro", version{2}},
 		"":                           {"", nil},
 	} {
 		words, v := lineage(spelled)
@@ -30,7 +35,7 @@ func TestLineage(t *testing.T) {
 
 // Whatever comes after the newest model of a family that is known is not taken for smaller than that.
 func TestNewerIsNeverSmaller(t *testing.T) {
-	for _, provider := range []string{"anthropic", "openai", "gemini", "xai", "deepseek", "openrouter"} {
+	for _, provider := range []string{"anthropic", "openai", "gemini", "xai", "deepseek", "openrouter", "mistral", "kimi", "glm"} {
 		type member struct {
 			v version
 			w Window

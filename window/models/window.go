@@ -81,7 +81,7 @@ func (c *Catalogue) window(n name, provider string) (Window, bool) {
 				continue
 			}
 			if w, ok := c.find(where + "/" + spelled); ok {
-				return w, true
+				return c.moved(spelled, w), true
 			}
 		}
 		if w, ok := legacy(spelled); ok {
@@ -93,6 +93,27 @@ func (c *Catalogue) window(n name, provider string) (Window, bool) {
 		}
 	}
 	return c.siblings(n, provider)
+}
+
+// moved is the window of an alias, "mistral-large-latest", which is another model from time to time. Where a dated member of its
+// family takes more anywhere, the alias may stand for that one by now: what the table has of it is as old as the table, so the larger
+// window counts, as a guess.
+func (c *Catalogue) moved(spelled string, w Window) Window {
+	family, alias := strings.CutSuffix(spelled, "-latest")
+	if !alias {
+		return w
+	}
+	for key, other := range c.linesOf("any") {
+		member, ok := strings.CutPrefix(key, "any/"+family)
+		if !ok || other.Context <= w.Context {
+			continue
+		}
+		if at := dated().FindStringIndex(member); member == "-latest" || at != nil && at[0] == 0 || isMonth(strings.TrimPrefix(member, "-")) {
+			w = other
+			w.Source = SourceElsewhere
+		}
+	}
+	return w
 }
 
 func asksForLong(betas []string) bool {

@@ -240,7 +240,7 @@ func (t *conversation) boundResults() error {
 
 // enforced reports that somebody has said what the window is, or that the provider has refused something lately.
 func (t *conversation) enforced() bool {
-	return fit.Enforced(t.window, models.MayTruncate(t.upstream, t.model))
+	return fit.Enforced(t.window, models.CutsSilently(t.upstream, t.model))
 }
 
 func (t *conversation) reasonFor(room int) string {
