@@ -103,11 +103,11 @@ var fourth = []script{
 				"calib::tests::tenths_round_down", "src/calib/decidegrees.rs:91:9",
 			},
 			"cargo clippy --all-targets -- -D warnings": {
-				"    Checking device v0.9.0 (/work/lab/device)\nerror: this `MutexGuard` is held across an await point\n  --> src/bus/poll.rs:140:13\n    |\n140 |         let port = self.port.lock().unwrap();\n    |             ^^^^\n    = note: `-D clippy::await-holding-lock` implied by `-D warnings`\n\nerror: could not compile `device` (lib) due to 1 previous error",
+				"    Checking device v0.9.0 (/home/vera/lab/device)\nerror: this `MutexGuard` is held across an await point\n  --> src/bus/poll.rs:140:13\n    |\n140 |         let port = self.port.lock().unwrap();\n    |             ^^^^\n    = note: `-D clippy::await-holding-lock` implied by `-D warnings`\n\nerror: could not compile `device` (lib) due to 1 previous error",
 				"is held across an await point", "src/bus/poll.rs:140:13",
 			},
 			"flutter test test/screens": {
-				"00:02 +0: loading /work/lab/tablet/test/screens/rotor_test.dart\n00:03 +4: RotorScreen stop button is large enough for gloves\n══╡ EXCEPTION CAUGHT BY FLUTTER TEST FRAMEWORK ╞══════\nThe following TestFailure was thrown running a test:\nExpected: a value greater than or equal to <14.0>\n  Actual: <11.5>\n\nWhen the exception was thrown, this was the stack:\n#4      main.<anonymous closure> (file:///work/lab/tablet/test/screens/rotor_test.dart:38:7)\n══════════════════\n00:03 +4 -1: RotorScreen stop button is large enough for gloves [E]\n00:04 +9 -1: Some tests failed.",
+				"00:02 +0: loading /home/vera/lab/tablet/test/screens/rotor_test.dart\n00:03 +4: RotorScreen stop button is large enough for gloves\n══╡ EXCEPTION CAUGHT BY FLUTTER TEST FRAMEWORK ╞══════\nThe following TestFailure was thrown running a test:\nExpected: a value greater than or equal to <14.0>\n  Actual: <11.5>\n\nWhen the exception was thrown, this was the stack:\n#4      main.<anonymous closure> (file:///home/vera/lab/tablet/test/screens/rotor_test.dart:38:7)\n══════════════════\n00:03 +4 -1: RotorScreen stop button is large enough for gloves [E]\n00:04 +9 -1: Some tests failed.",
 				"stop button is large enough for gloves", "Actual: <11.5>",
 			},
 			"dart analyze lib": {
@@ -246,7 +246,7 @@ var symbols = agent{
 		return call{name: "set_tasks", arguments: object{"tasks": list}}
 	},
 	ended: func(output string, code int) string {
-		return fmt.Sprintf(`{"stdout":%q,"return_code":%d,"cwd":"/work/lab"}`, output, code)
+		return fmt.Sprintf(`{"stdout":%q,"return_code":%d,"cwd":"/home/vera/lab"}`, output, code)
 	},
 	wrote: func(string) string { return "OK" },
 }
