@@ -24,7 +24,7 @@ import (
 )
 
 // kitVariable names the folder of A2A's test kit (github.com/a2aproject/a2a-tck, the line that is run by run_tck.py --category), with
-// what requirements.txt wants installed in its venv.
+// what its pyproject.toml depends on installed in its venv (requirements.txt leaves out pyOpenSSL and aiohttp).
 const kitVariable = "PLIMSOLL_A2A_TCK"
 
 // A kitRun is one run of the kit: a way to serve, a binding and a category.

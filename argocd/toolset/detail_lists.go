@@ -216,7 +216,7 @@ func (t *Toolset) keysTool() builtin.Tool {
 					case in.KeyID != "":
 						a.Note = "There is no GnuPG key of this id; without key_id all are listed."
 					default:
-						a.Note = "Argo CD has no GnuPG key, so it checks no signatures of commits."
+						a.Note = "Argo CD has no GnuPG key, so it can verify no commit's signature: a project with signatureKeys refuses every sync, the others ask for none."
 					}
 				})
 		})

@@ -40,6 +40,11 @@ func TestServerLists(t *testing.T) {
 	if keys, text := ask[list](t, set, "gpg_key_service__list", `{}`); len(keys.Items) != 1 || strings.Contains(text, "BEGIN") {
 		t.Error(text)
 	}
+	// That there is no key does not mean that nobody asks for signatures: a project with signatureKeys then refuses every sync.
+	none, _ := played(t, map[string]string{"gpgkeys": `{"items":null}`})
+	if _, text := ask[list](t, none, "gpg_key_service__list", `{}`); !strings.Contains(text, "a project with signatureKeys refuses every sync") {
+		t.Error(text)
+	}
 	refusedWith(t, set, "gpg_key_service__get", `{"key_id":"X"}`, "no key")
 	if accounts, text := ask[list](t, set, "account_service__list_accounts", `{}`); len(accounts.Items) != 3 || accounts.Items[0]["name"] != "admin" {
 		t.Error(text)

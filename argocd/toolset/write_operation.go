@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/http"
 	"slices"
+	"strings"
 
 	"github.com/plimsoll/plimsoll/argocd"
 	"github.com/plimsoll/plimsoll/tools/mcp/builtin"
@@ -59,6 +60,14 @@ type rollbackRequest struct {
 	Project      string `json:"project,omitempty"`
 }
 
+// deploymentList is the deployments that one may go back to, in a sentence.
+func deploymentList(known []string) string {
+	if len(known) == 0 {
+		return "none, as it has never been deployed"
+	}
+	return strings.Join(firstEntries(known), "; ")
+}
+
 func (t *Toolset) rollbackTool() builtin.Tool {
 	return writing(t, builtin.Tool{
 		Name: "rollback_application", Title: "Roll an application back",
@@ -77,7 +86,7 @@ func (t *Toolset) rollbackTool() builtin.Tool {
 		}
 		if in.ID == nil {
 			if confirmed {
-				return nil, fmt.Errorf("id is missing: nothing was changed; deployments of %s: %v", in.Name, firstEntries(known))
+				return nil, fmt.Errorf("id is missing: nothing was changed; deployments of %s: %s", in.Name, deploymentList(known))
 			}
 			return planned(c, client, in.Name, plan{
 				Plan: "roll back " + in.Name + ": add the id of one of these deployments, the newest is first", Current: app.state(), Change: firstEntries(known), Warnings: in.warnings(app),
@@ -85,7 +94,7 @@ func (t *Toolset) rollbackTool() builtin.Tool {
 		}
 		at := slices.IndexFunc(history, func(d deployment) bool { return d.ID == *in.ID })
 		if at < 0 {
-			return nil, fmt.Errorf("%s has no deployment with id %d: nothing was changed; it has %v", in.Name, *in.ID, firstEntries(known))
+			return nil, fmt.Errorf("%s has no deployment with id %d: nothing was changed; it has %s", in.Name, *in.ID, deploymentList(known))
 		}
 		sentence := fmt.Sprintf("roll back %s to %s", in.Name, history[at])
 		warnings := in.warnings(app)
