@@ -95,6 +95,7 @@ func TestChatOnATerminal(t *testing.T) {
 		t.Errorf("status %d", status)
 	}
 	c.restored()
+	c.leftEdge()
 	saved, err := os.ReadFile(filepath.Join(w.work, "chat-s1.md"))
 	if err != nil || strings.Count(string(saved), "hello there") != 2 || !strings.Contains(string(saved), "first line\nsecond line") || !strings.Contains(string(saved), "one, two, done") {
 		t.Errorf("%v: %s", err, saved)

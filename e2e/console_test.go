@@ -3,6 +3,7 @@
 package e2e
 
 import (
+	"bytes"
 	"os"
 	"os/exec"
 	"reflect"
@@ -204,6 +205,16 @@ func (c *console) restored() {
 	c.t.Helper()
 	if now := c.settings(); !reflect.DeepEqual(c.before, now) {
 		c.t.Errorf("the terminal was left changed:\nbefore %+v\nafter  %+v", *c.before, *now)
+	}
+}
+
+// leftEdge checks that every line break puts the cursor to the left edge: where one does not, lines go down in stairs.
+func (c *console) leftEdge() {
+	c.t.Helper()
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if at := bytes.Index(bytes.ReplaceAll(c.output, []byte("\r\n"), nil), []byte("\n")); at >= 0 {
+		c.t.Errorf("a line break does not begin at the left edge; the terminal got %q", clip(string(c.output)))
 	}
 }
 

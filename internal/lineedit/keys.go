@@ -50,11 +50,15 @@ type keys struct {
 	buf    [4096]byte
 }
 
-// Write passes what the editor shows, but for the question where the cursor is.
+// Write passes what the editor shows, but for the question where the cursor is. Its line breaks begin at the left edge, which a terminal
+// in raw mode does not see to.
 func (k *keys) Write(p []byte) (int, error) {
 	q := p
+	if bytes.IndexByte(p, '\n') >= 0 {
+		q = bytes.ReplaceAll(bytes.ReplaceAll(p, []byte("\r\n"), []byte("\n")), []byte("\n"), []byte("\r\n"))
+	}
 	if bytes.Contains(p, []byte(whereQuery)) {
-		q = bytes.ReplaceAll(p, []byte(whereQuery), nil)
+		q = bytes.ReplaceAll(q, []byte(whereQuery), nil)
 		k.mu.Lock()
 		k.ready = append(k.ready, whereAnswer...)
 		k.mu.Unlock()

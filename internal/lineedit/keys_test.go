@@ -77,6 +77,20 @@ func TestTheQuestionForTheCursorIsAnsweredHere(t *testing.T) {
 	}
 }
 
+// In raw mode nobody puts the cursor to the left edge at a line break: what the editor shows would go down in stairs.
+func TestLineBreaksOfTheEditorBeginAtTheLeftEdge(t *testing.T) {
+	var shown bytes.Buffer
+	k := &keys{in: strings.NewReader(""), out: &shown}
+	for _, text := range []string{"a\n", "b\r\nc\n\n", "\x1b[6n\nd"} {
+		if n, err := io.WriteString(k, text); n != len(text) || err != nil {
+			t.Errorf("%q: %d, %v", text, n, err)
+		}
+	}
+	if got := shown.String(); got != "a\r\nb\r\nc\r\n\r\n\r\nd" {
+		t.Errorf("shown %q", got)
+	}
+}
+
 func FuzzKeys(f *testing.F) {
 	f.Add([]byte("a\x1b[200~b\r\nc\x1b[201~\n"), uint8(3))
 	f.Add([]byte("\x1b\x1b[\x1b[20\x1b[200~\x1b[201"), uint8(1))
