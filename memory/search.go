@@ -3,57 +3,114 @@ package memory
 import (
 	"cmp"
 	"context"
-	"math"
 	"slices"
-	"strings"
-	"unicode"
 
 	"github.com/plimsoll/plimsoll/limit"
+	"github.com/plimsoll/plimsoll/memory/archive"
+	"github.com/plimsoll/plimsoll/memory/index"
 )
 
-// Search finds the records whose words have most in common with those of a query.
+// shelf returns the index of a namespace, and makes it when it is missing.
+func (s *Store) shelf(name string) (*shelf, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if err := s.isOpen(); err != nil {
+		return nil, err
+	}
+	h := s.shelves[name]
+	if h == nil {
+		h = newShelf(name)
+		s.shelves[name] = h
+	}
+	return h, nil
+}
+
+// Search finds the records whose words, or those around them in their conversations, have most in common with those of a query. It opens
+// an index of each namespace that is searched, on first use, and keeps it.
+//
+// What is superseded, expired or quarantined is not found, nor what is in another scope. Time is a filter only: what is newer is no better.
 func (s *Store) Search(ctx context.Context, q Query) (Results, error) {
-	text := limit.Clip(q.Text, MaxQuery)
-	f := Filter{Namespaces: q.Namespaces, Scope: q.Scope, AllScopes: q.AllScopes, Kinds: q.Kinds, Origins: q.Origins, Since: q.Since, Until: q.Until}
-	all, err := s.matching(ctx, &f)
+	if err := s.readForgotten(); err != nil {
+		return Results{}, err
+	}
+	names, err := s.chosen(q.Namespaces)
 	if err != nil {
 		return Results{}, err
 	}
-	now := s.o.Clock()
-	all = slices.DeleteFunc(all, func(r Record) bool { return r.Quarantined || r.Fact != nil && !r.Fact.at(q.AsOf, now) })
-	words := wordsOf(text)
-	found := make([]Item, 0, len(all))
-	df := map[string]int{}
-	sets := make([]map[string]bool, len(all))
-	for i := range all {
-		sets[i] = map[string]bool{}
-		for _, w := range wordsOf(all[i].Text) {
-			sets[i][w] = true
-		}
-		for _, w := range words {
-			if sets[i][w] {
-				df[w]++
-			}
+	limitOf, offset := min(cmp.Or(max(q.Limit, 0), DefaultLimit), MaxLimit), max(q.Offset, 0)
+	for range 3 {
+		out, stale, err := s.search(ctx, &q, names, limitOf, offset)
+		if err != nil || !stale {
+			return out, err
 		}
 	}
-	for i := range all {
-		score := 0.0
-		for _, w := range words {
-			if sets[i][w] {
-				score += math.Log(1 + float64(len(all))/float64(df[w]))
-			}
-		}
-		if score > 0 {
-			found = append(found, Item{all[i], score})
-		}
-	}
-	slices.SortStableFunc(found, func(a, b Item) int { return cmp.Compare(b.Score, a.Score) })
-	from, to := page(len(found), q.Limit, q.Offset)
-	return Results{Items: found[from:to], Total: len(found), Offset: from}, nil
+	out, _, err := s.search(ctx, &q, names, limitOf, offset)
+	return out, err
 }
 
-func wordsOf(text string) []string {
-	words := strings.FieldsFunc(strings.ToLower(text), func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) })
-	slices.Sort(words)
-	return slices.Compact(words)
+// place is a hit on a shelf.
+type place struct {
+	h     *shelf
+	n     int
+	score float64
+}
+
+// search is one try. stale says that a segment was rewritten between the search and the reading of what it found.
+func (s *Store) search(ctx context.Context, q *Query, names []string, wanted, offset int) (out Results, stale bool, err error) {
+	now := s.o.Clock()
+	var found []place
+	var shelves []*shelf
+	defer func() {
+		for _, h := range shelves {
+			h.mu.Unlock()
+		}
+	}()
+	for _, name := range slices.Compact(slices.Sorted(slices.Values(names))) { // in order, so that no two wait for each other
+		if checkNamespace(name) != nil {
+			return out, false, checkNamespace(name)
+		}
+		h, err := s.shelf(name)
+		if err != nil {
+			return out, false, err
+		}
+		h.mu.Lock()
+		shelves = append(shelves, h)
+		if err := h.catchUp(ctx, s); err != nil {
+			return out, false, err
+		}
+		hits, total := h.x.Search(index.Query{
+			Text: limit.Clip(q.Text, MaxQuery), Limit: offset + wanted, Alone: q.Neighbours < 0,
+			Keep: func(n int) bool { return h.found(n, q, now, s.o.MaxAge) },
+		})
+		out.Total += total
+		for _, hit := range hits {
+			found = append(found, place{h, hit.Doc, hit.Score})
+		}
+	}
+	slices.SortStableFunc(found, func(a, b place) int { return cmp.Compare(b.score, a.score) })
+	from := min(offset, len(found))
+	out.Offset = from
+	for _, p := range found[from:min(len(found), from+wanted)] {
+		r, ok, err := p.h.fetch(s, p.n)
+		if err != nil {
+			return out, false, err
+		}
+		if !ok {
+			stale = true
+			continue
+		}
+		out.Items = append(out.Items, Item{r, p.score})
+	}
+	return out, stale, nil
+}
+
+// note counts what reading found damaged, once for each time that it is read.
+func (s *Store) note(found archive.Seen) {
+	if found.Damaged == 0 {
+		return
+	}
+	s.mu.Lock()
+	s.stats.Damaged += int64(found.Damaged)
+	s.mu.Unlock()
+	s.o.Log.Warn("lines of the memory are damaged and passed over", "lines", found.Damaged, "dir", s.o.Dir)
 }

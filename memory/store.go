@@ -24,6 +24,7 @@ type Store struct {
 	mu         sync.Mutex
 	closed     bool
 	namespaces map[string]*namespace
+	shelves    map[string]*shelf
 	forgotten  forgotten
 	stats      Stats // the counters of it
 }
@@ -43,7 +44,7 @@ func Open(o Options) (*Store, error) {
 		_ = a.Close()
 		return nil, fmt.Errorf("the key of the memory in %s: %w", o.Dir, err)
 	}
-	return &Store{o: o, archive: a, key: key, namespaces: map[string]*namespace{}}, nil
+	return &Store{o: o, archive: a, key: key, namespaces: map[string]*namespace{}, shelves: map[string]*shelf{}}, nil
 }
 
 const (

@@ -1,0 +1,93 @@
+package memory
+
+import (
+	"bytes"
+	"strings"
+	"unsafe"
+
+	"github.com/plimsoll/plimsoll/internal/rawjson"
+)
+
+// fastBody reads what the index wants of an episode as [Store.encode] writes it. false means that it is something else, for encoding/json.
+// The strings of b lie in text where nothing is escaped in them: they are good as long as text is.
+func fastBody(text []byte, b *entryBody) bool {
+	rest, ok := bytes.CutPrefix(text, []byte(`{"id":"`))
+	if !ok || len(rest) < idLen+2 || rest[idLen] != '"' {
+		return false
+	}
+	b.ID = view(rest[:idLen])
+	rest = rest[idLen+1:]
+	for {
+		switch {
+		case len(rest) < 8 || rest[0] != ',' || rest[1] != '"' || rest[3] != '"' || rest[4] != ':':
+			return false
+		}
+		key := rest[2]
+		rest = rest[5:]
+		switch key {
+		case 'o', 't', 'f':
+			if rest[0] != '"' {
+				return false
+			}
+			end := bytes.IndexByte(rest[1:], '"')
+			if end < 0 || bytes.IndexByte(rest[1:1+end], '\\') >= 0 {
+				return false
+			}
+			if key == 'o' {
+				b.Origin = view(rest[1 : 1+end])
+			}
+			rest = rest[end+2:]
+		case 'n', 'a', 'c', 'r':
+			var n int64
+			i := 0
+			negative := rest[0] == '-'
+			if negative {
+				i++
+			}
+			start := i
+			for i < len(rest) && '0' <= rest[i] && rest[i] <= '9' && i < start+18 {
+				n = n*10 + int64(rest[i]-'0')
+				i++
+			}
+			if i == start {
+				return false
+			}
+			if negative {
+				n = -n
+			}
+			switch key {
+			case 'n':
+				b.Turn = int(n)
+			case 'a':
+				b.Age = n
+			case 'c':
+				b.Count = int(n)
+			case 'r':
+				b.Recalled = n
+			}
+			rest = rest[i:]
+		case 'x': // the last one
+			if len(rest) < 3 || rest[0] != '"' || rest[len(rest)-2] != '"' || rest[len(rest)-1] != '}' {
+				return false
+			}
+			inner := rest[1 : len(rest)-2]
+			if bytes.IndexByte(inner, '\\') < 0 {
+				if bytes.IndexByte(inner, '"') >= 0 {
+					return false
+				}
+				b.Text = view(inner)
+				return true
+			}
+			var out strings.Builder
+			out.Grow(len(inner))
+			_, _ = out.Write(rawjson.Unquote(nil, rest[:len(rest)-1]))
+			b.Text = out.String()
+			return true
+		default:
+			return false
+		}
+	}
+}
+
+// view is a string that lies in b.
+func view(b []byte) string { return unsafe.String(unsafe.SliceData(b), len(b)) }

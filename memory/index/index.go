@@ -1,0 +1,177 @@
+package index
+
+import (
+	"math"
+)
+
+// Lane is a class of documents with lengths of its own and a weight in the ranking.
+type Lane uint8
+
+const (
+	User Lane = iota
+	Agent
+	Tool
+	Fact
+	Note
+	lanes
+)
+
+// Doc is what the index takes of a record.
+type Doc struct {
+	Lane Lane
+	Text string
+	// Conversation is that the document stands in; 0 is none. Turn is its place there: documents of equal turns are in the order in which
+	// they come.
+	Conversation uint64
+	Turn         int
+	// Speaker is who said it, where there are several.
+	Speaker string
+}
+
+// Index is an inverted index in memory. It is for one goroutine at a time.
+type Index struct {
+	p     Params
+	words Words
+	terms terms
+
+	docs    []doc
+	dead    int
+	length  [lanes]int64 // terms in all documents of a lane
+	count   [lanes]int64
+	talks   []talk
+	talkOf  map[uint64]uint32
+	names   map[uint32]bool // of speakers
+	talkLen int64           // terms in all conversations
+
+	counts  map[uint64]int // of the document that is being added
+	scratch scratch
+}
+
+// doc is what is kept of a document. prev and next are its neighbours in the conversation, as numbers from 1; 0 is none.
+type doc struct {
+	talk       uint32 // number from 1; 0 is none
+	prev, next uint32
+	turn       uint32
+	speaker    uint32 // a part of the hash of the name; 0 is none
+	length     uint16
+	lane       Lane
+	dead       bool
+}
+
+// talk is what is kept of a conversation.
+type talk struct {
+	first, last uint32 // its documents, as numbers from 1
+	length      uint32 // terms
+}
+
+// New makes an empty index.
+func New(p Params) *Index {
+	return &Index{p: p, words: Words{raw: p.Raw}, terms: newTerms(), talkOf: map[uint64]uint32{}, counts: map[uint64]int{}, names: map[uint32]bool{}}
+}
+
+// Len is how many documents there are, the removed ones included: their numbers are from 0 to Len-1.
+func (x *Index) Len() int { return len(x.docs) }
+
+// Dead is how many documents were removed. Their terms are still there: who has removed many makes a new index.
+func (x *Index) Dead() int { return x.dead }
+
+// Add adds a document and returns its number.
+func (x *Index) Add(d Doc) int {
+	n := uint32(len(x.docs))
+	clear(x.counts)
+	length := 0
+	x.words.Each(d.Text, func(word []byte) {
+		x.counts[x.terms.hash(word)]++
+		length++
+	})
+	for hash, tf := range x.counts {
+		x.terms.add(hash, n, tf)
+	}
+	one := doc{lane: min(d.Lane, lanes-1), length: uint16(min(length, math.MaxUint16)), turn: uint32(max(d.Turn, 0))}
+	if d.Speaker != "" {
+		one.speaker = x.speaker(d.Speaker)
+		x.names[one.speaker] = true
+	}
+	x.docs = append(x.docs, one)
+	x.length[one.lane] += int64(length)
+	x.count[one.lane]++
+	if d.Conversation != 0 {
+		x.link(n, d.Conversation, length)
+	}
+	return int(n)
+}
+
+// link puts a document into its place in its conversation.
+func (x *Index) link(n uint32, conversation uint64, length int) {
+	number := x.talkOf[conversation]
+	if number == 0 {
+		x.talks = append(x.talks, talk{})
+		number = uint32(len(x.talks))
+		x.talkOf[conversation] = number
+	}
+	t := &x.talks[number-1]
+	d := &x.docs[n]
+	d.talk = number
+	t.length += uint32(length)
+	x.talkLen += int64(length)
+	before := t.last
+	for before != 0 && x.docs[before-1].turn > d.turn {
+		before = x.docs[before-1].prev
+	}
+	d.prev = before
+	if before == 0 {
+		d.next, t.first = t.first, n+1
+	} else {
+		d.next, x.docs[before-1].next = x.docs[before-1].next, n+1
+	}
+	if d.next == 0 {
+		t.last = n + 1
+	} else {
+		x.docs[d.next-1].prev = n + 1
+	}
+}
+
+// Remove takes a document out of all searches.
+func (x *Index) Remove(n int) {
+	d := &x.docs[n]
+	if d.dead {
+		return
+	}
+	d.dead = true
+	x.dead++
+	if d.talk == 0 {
+		return
+	}
+	t := &x.talks[d.talk-1]
+	if d.prev != 0 {
+		x.docs[d.prev-1].next = d.next
+	} else {
+		t.first = d.next
+	}
+	if d.next != 0 {
+		x.docs[d.next-1].prev = d.prev
+	} else {
+		t.last = d.prev
+	}
+	t.length -= uint32(d.length)
+	x.talkLen -= int64(d.length)
+	d.prev, d.next, d.talk = 0, 0, 0
+}
+
+// Around returns the numbers of the documents of the same conversation around one, with itself, in the order of their turns.
+func (x *Index) Around(n, each int) []int {
+	first, back := n, 0
+	for d := x.docs[n]; back < each && d.prev != 0; back++ {
+		first = int(d.prev - 1)
+		d = x.docs[first]
+	}
+	var out []int
+	for at, ahead := first, -back; ; ahead++ {
+		out = append(out, at)
+		next := x.docs[at].next
+		if next == 0 || ahead >= each {
+			return out
+		}
+		at = int(next - 1)
+	}
+}

@@ -1,0 +1,34 @@
+package index
+
+// Params are the constants of the ranking.
+type Params struct {
+	// K1 and B are those of BM25.
+	K1, B float64
+	// Near is how much of its score a document lends to those one and two places before and behind it in its conversation.
+	Near [2]float64
+	// Ahead is how much more the documents behind count than those before.
+	Ahead float64
+	// Talk is how much of the score of its conversation, taken as one text, a document gets.
+	Talk float64
+	// Speaker is how much a document counts more that was said by somebody whom the query names.
+	Speaker float64
+	// Name is what a word of the query counts that is the name of a speaker.
+	Name float64
+	// Lanes are the weights of the lanes.
+	Lanes [lanes]float64
+	// Raw leaves out stop words and stems in nothing: plain BM25 on the words as they stand. It is a baseline.
+	Raw bool
+}
+
+// Defaults are the constants that the product uses.
+func Defaults() Params {
+	return Params{
+		K1: 0.9, B: 0.4, Near: [2]float64{0.6, 0.3}, Ahead: 1.2, Talk: 1, Speaker: 0.3, Name: 0.5,
+		Lanes: [lanes]float64{User: 1, Agent: 0.5, Tool: 0.5, Fact: 1, Note: 1},
+	}
+}
+
+// RawBM25 are those of plain BM25: no neighbours, no conversations, no lanes, and words as they stand.
+func RawBM25() Params {
+	return Params{K1: 0.9, B: 0.4, Name: 1, Lanes: [lanes]float64{1, 1, 1, 1, 1}, Raw: true}
+}

@@ -1,0 +1,254 @@
+package index
+
+import (
+	"cmp"
+	"math"
+	"slices"
+)
+
+// Hit is a document that was found.
+type Hit struct {
+	Doc   int
+	Score float64
+}
+
+// Query is a search.
+type Query struct {
+	Text string
+	// Keep says which documents may be found; nil means all. The others still speak for their neighbours.
+	Keep func(doc int) bool
+	// Limit is how many hits are wanted.
+	Limit int
+	// Alone leaves neighbours and conversations out of it.
+	Alone bool
+}
+
+// maxTerms bounds the terms of a query that are looked for: the rarest count.
+const maxTerms = 32
+
+// scratch is memory that one search leaves to the next.
+type scratch struct {
+	own, score []float32
+	touched    []uint32
+	talkTF     []float32
+	talkScore  []float32
+	touchedTk  []uint32
+}
+
+// wanted is a term of a query.
+type wanted struct {
+	p      *term
+	weight float64
+}
+
+// Search returns the best documents, the best first, and how many were found.
+func (x *Index) Search(q Query) (hits []Hit, total int) {
+	terms, speakers := x.queryTerms(q.Text)
+	if len(terms) == 0 || len(x.docs) == 0 {
+		return nil, 0
+	}
+	s := &x.scratch
+	s.own, s.score = sized(s.own, len(x.docs)), sized(s.score, len(x.docs))
+	s.talkTF, s.talkScore = sized(s.talkTF, len(x.talks)), sized(s.talkScore, len(x.talks))
+	s.touched = s.touched[:0]
+	together := !q.Alone && x.p.Talk > 0 && len(x.talks) > 0
+	norms := x.norms()
+	k1 := float32(x.p.K1)
+	for _, w := range terms {
+		idf := float32(math.Log(1+(float64(len(x.docs))-float64(w.p.df)+0.5)/(float64(w.p.df)+0.5)) * w.weight)
+		s.touchedTk = s.touchedTk[:0]
+		x.terms.each(w.p, func(n uint32, tf uint8) {
+			d := &x.docs[n]
+			if d.dead {
+				return
+			}
+			f := float32(tf)
+			if s.own[n] == 0 {
+				s.touched = append(s.touched, n)
+			}
+			s.own[n] += idf * f * (k1 + 1) / (f + norms.of(d))
+			if together && d.talk != 0 {
+				if s.talkTF[d.talk-1] == 0 {
+					s.touchedTk = append(s.touchedTk, d.talk-1)
+				}
+				s.talkTF[d.talk-1] += f
+			}
+		})
+		x.scoreTalks(w.weight)
+	}
+	for _, n := range s.touched {
+		d, own := &x.docs[n], s.own[n]
+		s.score[n] += own
+		if q.Alone {
+			continue
+		}
+		x.lend(d, own)
+	}
+	return x.best(q, speakers)
+}
+
+// lend gives the neighbours of a document a part of its score.
+func (x *Index) lend(d *doc, own float32) {
+	s := &x.scratch
+	one, two := float32(x.p.Near[0])*own, float32(x.p.Near[1])*own
+	if one == 0 {
+		return
+	}
+	if d.prev != 0 {
+		s.score[d.prev-1] += one
+		if p := x.docs[d.prev-1].prev; p != 0 {
+			s.score[p-1] += two
+		}
+	}
+	if d.next != 0 {
+		one, two := one*float32(x.p.Ahead), two*float32(x.p.Ahead)
+		s.score[d.next-1] += one
+		if n := x.docs[d.next-1].next; n != 0 {
+			s.score[n-1] += two
+		}
+	}
+}
+
+// scoreTalks scores the conversations that hold a term, each taken as one text.
+func (x *Index) scoreTalks(weight float64) {
+	s := &x.scratch
+	if len(s.touchedTk) == 0 {
+		return
+	}
+	df, all := float64(len(s.touchedTk)), float64(len(x.talks))
+	idf := math.Log(1+(all-df+0.5)/(df+0.5)) * weight
+	average := float64(x.talkLen) / all
+	for _, t := range s.touchedTk {
+		tf := float64(s.talkTF[t])
+		s.talkTF[t] = 0
+		s.talkScore[t] += float32(idf * tf * (x.p.K1 + 1) / (tf + x.p.K1*(1-x.p.B+x.p.B*float64(x.talks[t].length)/max(average, 1))))
+	}
+}
+
+// best chooses the documents with the highest scores.
+func (x *Index) best(q Query, speakers map[uint32]bool) (hits []Hit, total int) {
+	s := &x.scratch
+	limit := max(q.Limit, 0)
+	for n, score := range s.score {
+		if score == 0 {
+			continue
+		}
+		d := &x.docs[n]
+		if d.dead || q.Keep != nil && !q.Keep(n) {
+			continue
+		}
+		total++
+		if !q.Alone && d.talk != 0 {
+			score += float32(x.p.Talk) * s.talkScore[d.talk-1]
+		}
+		score *= float32(x.p.Lanes[d.lane])
+		if d.speaker != 0 && speakers[d.speaker] {
+			score *= float32(1 + x.p.Speaker)
+		}
+		hits = push(hits, Hit{n, float64(score)}, limit)
+	}
+	slices.SortFunc(hits, func(a, b Hit) int {
+		if c := cmp.Compare(b.Score, a.Score); c != 0 {
+			return c
+		}
+		return cmp.Compare(a.Doc, b.Doc)
+	})
+	return hits, total
+}
+
+// push adds a hit to a heap whose first is the worst, and drops the worst when there are more than limit.
+func push(heap []Hit, h Hit, limit int) []Hit {
+	worse := func(a, b Hit) bool { return a.Score < b.Score || a.Score == b.Score && a.Doc > b.Doc }
+	if len(heap) < limit {
+		heap = append(heap, h)
+		for i := len(heap) - 1; i > 0; {
+			up := (i - 1) / 2
+			if !worse(heap[i], heap[up]) {
+				break
+			}
+			heap[i], heap[up] = heap[up], heap[i]
+			i = up
+		}
+		return heap
+	}
+	if limit == 0 || !worse(heap[0], h) {
+		return heap
+	}
+	heap[0] = h
+	for i := 0; ; {
+		least := i
+		for _, child := range [2]int{2*i + 1, 2*i + 2} {
+			if child < len(heap) && worse(heap[child], heap[least]) {
+				least = child
+			}
+		}
+		if least == i {
+			return heap
+		}
+		heap[i], heap[least] = heap[least], heap[i]
+		i = least
+	}
+}
+
+// queryTerms are the terms of a query that the index knows, and the speakers it names.
+func (x *Index) queryTerms(text string) ([]wanted, map[uint32]bool) {
+	seen := map[uint64]int{}
+	var out []wanted
+	var order []uint64
+	speakers := map[uint32]bool{}
+	x.words.Each(text, func(word []byte) {
+		hash := x.terms.hash(word)
+		speakers[uint32(hash>>32)|1] = true
+		if seen[hash]++; seen[hash] == 1 {
+			order = append(order, hash)
+		}
+	})
+	for _, hash := range order {
+		if p := x.terms.get(hash); p != nil {
+			weight := 1.0
+			if x.names[uint32(hash>>32)|1] {
+				weight = x.p.Name
+			}
+			out = append(out, wanted{p, weight})
+		}
+	}
+	slices.SortStableFunc(out, func(a, b wanted) int { return cmp.Compare(a.p.df, b.p.df) })
+	return out[:min(len(out), maxTerms)], speakers
+}
+
+// speaker is what stands for a name: of several words the first one.
+func (x *Index) speaker(name string) (first uint32) {
+	x.words.Each(name, func(word []byte) {
+		if first == 0 {
+			first = uint32(x.terms.hash(word)>>32) | 1
+		}
+	})
+	return first
+}
+
+// norms are the parts of BM25 that depend on a document's length, by lane.
+type norms struct {
+	base  float32
+	slope [lanes]float32
+}
+
+func (x *Index) norms() norms {
+	out := norms{base: float32(x.p.K1 * (1 - x.p.B))}
+	for lane := range lanes {
+		average := float64(x.length[lane]) / math.Max(float64(x.count[lane]), 1)
+		out.slope[lane] = float32(x.p.K1 * x.p.B / math.Max(average, 1))
+	}
+	return out
+}
+
+func (n *norms) of(d *doc) float32 { return n.base + n.slope[d.lane]*float32(d.length) }
+
+// sized returns a slice of n zeros, in the memory of s when there is enough.
+func sized(s []float32, n int) []float32 {
+	if cap(s) < n {
+		return make([]float32, n, n+n/8)
+	}
+	s = s[:n]
+	clear(s)
+	return s
+}

@@ -1,0 +1,105 @@
+package index
+
+import "strings"
+
+// stops are words that say nothing about what a text is about, in English. Those of chat are among them.
+var stops = func() map[string]struct{} {
+	set := map[string]struct{}{}
+	for w := range strings.FieldsSeq(`
+a an the this that these those there here
+i me my mine myself we us our ours ourselves you your yours yourself he him his himself she her hers herself it its itself they them their theirs
+am is are was were be been being do does did doing done have has had having will would shall should can could may might must
+dont doesnt didnt isnt arent wasnt werent wont wouldnt cant couldnt shouldnt havent hasnt hadnt im ive id ill youre youve youll youd hes shes weve
+theyre theyve thats whats lets ain
+and or but nor so if then than as of at by for with about into onto through during before after to from up down in out on off over under
+again further once because while until between against
+what which who whom whose when where why how
+all any both each few more most other some such no not only own same too very just also ever never
+s t d ll m o re ve y
+`) {
+		set[w] = struct{}{}
+	}
+	return set
+}()
+
+const longestStop = 10
+
+func isStop(word []byte) bool {
+	if len(word) > longestStop {
+		return false
+	}
+	_, ok := stops[string(word)]
+	return ok
+}
+
+// stem takes the usual endings of English off a word in lower case, in place: plurals, -ed, -ing, -ly, and a last e, so that hike, hikes,
+// hiked and hiking are one. Words with a digit or a letter outside of a to z, and short ones, stay as they are.
+func stem(word []byte) []byte {
+	n := len(word)
+	if n < 4 {
+		return word
+	}
+	for _, c := range word {
+		if c < 'a' || c > 'z' {
+			return word
+		}
+	}
+	// Plurals and the third person.
+	if word[n-1] == 's' {
+		switch {
+		case has(word, "ies") && n > 4:
+			n -= 2 // cities: citi, as city below
+			word = word[:n]
+		case has(word, "sses"), has(word, "shes"), has(word, "ches"), has(word, "xes"):
+			n -= 2
+			word = word[:n]
+		case has(word, "ss"), has(word, "us"), has(word, "is"):
+		default:
+			n--
+			word = word[:n]
+		}
+	}
+	switch {
+	case has(word, "ing") && n >= 6 && vowel(word[:n-3]):
+		word = undouble(word[:n-3])
+	case has(word, "ied") && n > 4:
+		word = word[:n-1] // tried: tri, as try below
+	case has(word, "ed") && n >= 5 && vowel(word[:n-2]):
+		word = undouble(word[:n-2])
+	case has(word, "ly") && n >= 6:
+		word = word[:n-2]
+	}
+	n = len(word)
+	if n > 3 && word[n-1] == 'e' {
+		n--
+		word = word[:n]
+	}
+	if n > 2 && word[n-1] == 'y' && !isVowel(word[n-2]) {
+		word[n-1] = 'i'
+	}
+	return word
+}
+
+func has(word []byte, ending string) bool {
+	return len(word) > len(ending) && string(word[len(word)-len(ending):]) == ending
+}
+
+func isVowel(c byte) bool { return strings.IndexByte("aeiouy", c) >= 0 }
+
+func vowel(word []byte) bool {
+	for _, c := range word {
+		if isVowel(c) {
+			return true
+		}
+	}
+	return false
+}
+
+// undouble makes one of a doubled consonant at the end: running, run.
+func undouble(word []byte) []byte {
+	n := len(word)
+	if n > 3 && word[n-1] == word[n-2] && strings.IndexByte("bdgmnprt", word[n-1]) >= 0 {
+		return word[:n-1]
+	}
+	return word
+}

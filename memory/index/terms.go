@@ -1,0 +1,214 @@
+package index
+
+import (
+	"encoding/binary"
+	"hash/maphash"
+)
+
+// terms maps terms to their postings. A term is known by a hash of 64 bits whose seed nobody else knows; its letters are not kept.
+type terms struct {
+	seed  maphash.Seed
+	slots []uint32 // open addressing: 1 + index into list
+	list  []term
+	arena arena
+}
+
+// term is the list of the documents that hold a term. The first is kept in it, because half of all terms have no other.
+type term struct {
+	hash    uint64
+	df      uint32
+	first   uint32
+	last    uint32
+	head    uint32 // the first block; 0 is none
+	tail    uint32 // the last one
+	used    uint8  // bytes of it
+	class   uint8  // its size
+	firstTF uint8
+}
+
+func newTerms() terms {
+	return terms{seed: maphash.MakeSeed(), slots: make([]uint32, 1<<10)}
+}
+
+// find returns the place of a term in list, and makes it when it is missing.
+func (t *terms) find(hash uint64) *term {
+	mask := uint64(len(t.slots) - 1)
+	for i := hash & mask; ; i = (i + 1) & mask {
+		n := t.slots[i]
+		if n == 0 {
+			if (len(t.list)+1)*4 > len(t.slots)*3 {
+				t.grow()
+				return t.find(hash)
+			}
+			t.list = append(t.list, term{hash: hash})
+			t.slots[i] = uint32(len(t.list))
+			return &t.list[len(t.list)-1]
+		}
+		if found := &t.list[n-1]; found.hash == hash {
+			return found
+		}
+	}
+}
+
+// get is find for a term that may be missing; then it is nil.
+func (t *terms) get(hash uint64) *term {
+	mask := uint64(len(t.slots) - 1)
+	for i := hash & mask; ; i = (i + 1) & mask {
+		n := t.slots[i]
+		if n == 0 {
+			return nil
+		}
+		if found := &t.list[n-1]; found.hash == hash {
+			return found
+		}
+	}
+}
+
+func (t *terms) grow() {
+	t.slots = make([]uint32, 2*len(t.slots))
+	mask := uint64(len(t.slots) - 1)
+	for n := range t.list {
+		i := t.list[n].hash & mask
+		for t.slots[i] != 0 {
+			i = (i + 1) & mask
+		}
+		t.slots[i] = uint32(n + 1)
+	}
+}
+
+// add notes that a document holds a term. Documents come in the order of their numbers.
+func (t *terms) add(hash uint64, doc uint32, tf int) {
+	p := t.find(hash)
+	tf = min(tf, 255)
+	if p.df++; p.df == 1 {
+		p.first, p.last, p.firstTF = doc, doc, uint8(tf)
+		return
+	}
+	// The distance to the document before, and in its lowest two bits how often, up to 3 times; of more the number stands behind it.
+	var code [binary.MaxVarintLen64 + 1]byte
+	n := binary.PutUvarint(code[:], uint64(doc-p.last)<<2|uint64(min(tf, 4)-1))
+	if tf >= 4 {
+		code[n] = uint8(tf)
+		n++
+	}
+	p.last = doc
+	t.arena.append(p, code[:n])
+}
+
+// each calls f for the documents of a term, in order.
+func (t *terms) each(p *term, f func(doc uint32, tf uint8)) {
+	f(p.first, p.firstTF)
+	r := t.arena.reader(p)
+	doc := p.first
+	for range p.df - 1 {
+		v := r.uvarint()
+		doc += uint32(v >> 2)
+		tf := uint8(v&3) + 1
+		if tf == 4 {
+			tf = r.byte()
+		}
+		f(doc, tf)
+	}
+}
+
+// arena holds the blocks of all lists. A block ends with the address of the next one; each is twice as large as the one before.
+type arena struct {
+	pages [][]byte
+	free  int // first free byte of the last page
+}
+
+const (
+	pageBits  = 16
+	pageSize  = 1 << pageBits
+	addr      = 4 // bytes of an address
+	maxClass  = 5
+	firstSize = 8
+)
+
+func size(class uint8) int { return firstSize << class }
+
+// alloc returns the address of a new block. Address 0 is never given: it means none.
+func (a *arena) alloc(class uint8) uint32 {
+	n := size(class)
+	if len(a.pages) == 0 || a.free+n > pageSize {
+		a.pages = append(a.pages, make([]byte, pageSize))
+		a.free = 0
+		if len(a.pages) == 1 {
+			a.free = firstSize
+		}
+	}
+	at := uint32(len(a.pages)-1)<<pageBits | uint32(a.free)
+	a.free += n
+	return at
+}
+
+func (a *arena) block(at uint32, class uint8) []byte {
+	from := at & (pageSize - 1)
+	return a.pages[at>>pageBits][from : int(from)+size(class)]
+}
+
+func (a *arena) append(p *term, code []byte) {
+	if p.head == 0 {
+		p.head = a.alloc(0)
+		p.tail, p.class, p.used = p.head, 0, 0
+	}
+	for _, c := range code {
+		b := a.block(p.tail, p.class)
+		if int(p.used) == len(b)-addr {
+			class := min(p.class+1, maxClass)
+			next := a.alloc(class)
+			binary.LittleEndian.PutUint32(b[len(b)-addr:], next)
+			p.tail, p.class, p.used = next, class, 0
+			b = a.block(next, class)
+		}
+		b[p.used] = c
+		p.used++
+	}
+}
+
+// reader reads the bytes of a list. It never reads more of them than were appended.
+type reader struct {
+	a     *arena
+	b     []byte // of the current block, without the address
+	at    int
+	next  []byte
+	class uint8
+}
+
+func (a *arena) reader(p *term) reader {
+	r := reader{a: a}
+	if p.head != 0 {
+		r.enter(a.block(p.head, 0))
+	}
+	return r
+}
+
+func (r *reader) enter(b []byte) { r.b, r.next, r.at = b[:len(b)-addr], b[len(b)-addr:], 0 }
+
+func (r *reader) byte() uint8 {
+	if r.at == len(r.b) {
+		r.class = min(r.class+1, maxClass)
+		r.enter(r.a.block(binary.LittleEndian.Uint32(r.next), r.class))
+	}
+	c := r.b[r.at]
+	r.at++
+	return c
+}
+
+func (r *reader) uvarint() uint64 {
+	c := r.byte()
+	if c < 0x80 {
+		return uint64(c)
+	}
+	v, shift := uint64(c&0x7f), 7
+	for {
+		c = r.byte()
+		v |= uint64(c&0x7f) << shift
+		if c < 0x80 {
+			return v
+		}
+		shift += 7
+	}
+}
+
+func (t *terms) hash(word []byte) uint64 { return maphash.Bytes(t.seed, word) }

@@ -1,0 +1,222 @@
+package index
+
+import (
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// Words cut a text into terms: lower case, without stop words, lightly stemmed. A name that is put together (readFile, max_bytes,
+// app/run.go) gives its parts and itself. Scripts that have no spaces between words give pairs of letters. The zero value is ready; it
+// is for one goroutine at a time.
+type Words struct {
+	raw   bool   // words as they stand
+	run   []byte // lower case
+	parts []part
+	buf   [utf8.UTFMax * 2]byte
+}
+
+type part struct{ from, to int }
+
+const (
+	// maxTerm is the longest term, in bytes: more of a run of letters is noise (encoded data, hashes put together).
+	maxTerm = 64
+	// maxRun bounds what is looked at of one run without spaces.
+	maxRun = 256
+)
+
+// classes of ASCII characters.
+const (
+	isOther = iota
+	isLower
+	isUpper
+	isDigit
+	isJoiner // holds parts of one name together when letters or digits are on both sides
+	isQuote
+)
+
+var class = func() (t [128]uint8) {
+	for c := range t {
+		switch {
+		case 'a' <= c && c <= 'z':
+			t[c] = isLower
+		case 'A' <= c && c <= 'Z':
+			t[c] = isUpper
+		case '0' <= c && c <= '9':
+			t[c] = isDigit
+		case strings.IndexByte("_-./:@#", byte(c)) >= 0:
+			t[c] = isJoiner
+		case c == '\'':
+			t[c] = isQuote
+		}
+	}
+	return t
+}()
+
+// Each calls term for every term of a text, in order; what it gets is valid until it returns.
+func (w *Words) Each(text string, term func([]byte)) {
+	for i := 0; i < len(text); {
+		if c := text[i]; c < utf8.RuneSelf {
+			if k := class[c]; k != isLower && k != isUpper && k != isDigit {
+				i++
+				continue
+			}
+		} else {
+			r, n := utf8.DecodeRuneInString(text[i:])
+			if !wordly(r) {
+				i += n
+				continue
+			}
+			if dense(r) {
+				i = w.pairs(text, i, term)
+				continue
+			}
+		}
+		i = w.collect(text, i)
+		w.emit(term)
+	}
+}
+
+// collect reads a run from text[i:] into w.run and w.parts, and returns where it ends.
+func (w *Words) collect(text string, i int) int {
+	w.run, w.parts = w.run[:0], w.parts[:0]
+	start := 0 // of the current part
+	previous := uint8(isOther)
+	for i < len(text) && len(w.run) < maxRun {
+		c := text[i]
+		if c >= utf8.RuneSelf {
+			r, n := utf8.DecodeRuneInString(text[i:])
+			if r == '’' {
+				c = '\''
+			} else {
+				if !wordly(r) || dense(r) {
+					break
+				}
+				kind := uint8(isLower)
+				if unicode.IsUpper(r) {
+					kind = isUpper
+				}
+				if kind == isUpper && previous == isLower {
+					start = w.cut(start)
+				}
+				w.run = utf8.AppendRune(w.run, unicode.ToLower(r))
+				previous = kind
+				i += n
+				continue
+			}
+		}
+		kind := class[min(c, 127)]
+		switch kind {
+		case isLower:
+			if previous == isUpper && len(w.run)-start > 1 { // HTTPServer: http, server
+				end := len(w.run) - 1
+				w.parts = append(w.parts, part{start, end})
+				start = end
+			}
+			w.run = append(w.run, c)
+		case isUpper:
+			if previous == isLower {
+				start = w.cut(start)
+			}
+			w.run = append(w.run, c+'a'-'A')
+		case isDigit:
+			w.run = append(w.run, c)
+		case isJoiner, isQuote:
+			width := 1
+			if c != text[i] {
+				width = len("’")
+			}
+			if !begins(text[i+width:]) {
+				w.cut(start)
+				return i + width
+			}
+			if kind == isJoiner {
+				w.cut(start)
+				w.run = append(w.run, c)
+				start = len(w.run)
+			} else if next := text[i+width]; (next == 's' || next == 'S') && !begins(text[i+width+1:]) {
+				w.cut(start) // Caroline's
+				return i + width + 1
+			}
+			previous = isOther
+			i += width
+			continue
+		default:
+			w.cut(start)
+			return i
+		}
+		previous = kind
+		i++
+	}
+	w.cut(start)
+	return i
+}
+
+// cut ends a part at the end of the run, and returns where the next one begins.
+func (w *Words) cut(start int) int {
+	if len(w.run) > start {
+		w.parts = append(w.parts, part{start, len(w.run)})
+	}
+	return len(w.run)
+}
+
+// emit gives the terms of a run.
+func (w *Words) emit(term func([]byte)) {
+	for _, p := range w.parts {
+		switch word := w.run[p.from:p.to]; {
+		case len(word) > maxTerm:
+		case w.raw:
+			term(word)
+		case !isStop(word):
+			term(stem(word))
+		}
+	}
+	if w.raw {
+		return
+	}
+	if len(w.parts) > 1 && len(w.run) <= maxTerm {
+		term(w.run)
+	}
+}
+
+// pairs gives the pairs of letters of a run of a script without spaces, and returns where it ends. A letter alone is a term.
+func (w *Words) pairs(text string, i int, term func([]byte)) int {
+	var last rune
+	count := 0
+	for i < len(text) {
+		r, n := utf8.DecodeRuneInString(text[i:])
+		if !dense(r) {
+			break
+		}
+		if count++; count > 1 {
+			term(utf8.AppendRune(utf8.AppendRune(w.buf[:0], last), r))
+		}
+		last = r
+		i += n
+	}
+	if count == 1 {
+		term(utf8.AppendRune(w.buf[:0], last))
+	}
+	return i
+}
+
+// begins tells whether a text begins with a letter or a digit.
+func begins(text string) bool {
+	if text == "" {
+		return false
+	}
+	if c := text[0]; c < utf8.RuneSelf {
+		return class[c] == isLower || class[c] == isUpper || class[c] == isDigit
+	}
+	r, _ := utf8.DecodeRuneInString(text)
+	return wordly(r) && !dense(r)
+}
+
+func wordly(r rune) bool {
+	return r != utf8.RuneError && (unicode.IsLetter(r) || unicode.IsDigit(r) || unicode.Is(unicode.M, r))
+}
+
+// dense tells that a script has no spaces between words.
+func dense(r rune) bool {
+	return r >= 0x0e00 && unicode.In(r, unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Thai, unicode.Lao, unicode.Khmer, unicode.Myanmar)
+}
