@@ -37,7 +37,7 @@ func fitParams(ctx context.Context, all []dialogue) error {
 	}{
 		{"Near[0]", func(p *index.Params) *float64 { return &p.Near[0] }, []float64{0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8}},
 		{"Near[1]", func(p *index.Params) *float64 { return &p.Near[1] }, []float64{0, 0.1, 0.15, 0.2, 0.25, 0.3, 0.4, 0.5}},
-		{"Talk", func(p *index.Params) *float64 { return &p.Talk }, []float64{0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.8, 1}},
+		{"Talk", func(p *index.Params) *float64 { return &p.Talk }, []float64{0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.8, 1, 1.25, 1.5, 2, 3}},
 		{"Name", func(p *index.Params) *float64 { return &p.Name }, []float64{0, 0.25, 0.5, 0.75, 1}},
 		{"Ahead", func(p *index.Params) *float64 { return &p.Ahead }, []float64{0.5, 0.7, 1, 1.2, 1.5, 2}},
 		{"B", func(p *index.Params) *float64 { return &p.B }, []float64{0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.75}},

@@ -36,8 +36,7 @@ type Index struct {
 
 	docs    []doc
 	dead    int
-	length  [lanes]int64 // terms in all documents of a lane
-	count   [lanes]int64
+	length  int64 // terms in all documents
 	talks   []talk
 	talkOf  map[uint64]uint32
 	names   map[uint32]bool // of speakers
@@ -93,8 +92,7 @@ func (x *Index) Add(d Doc) int {
 		x.names[one.speaker] = true
 	}
 	x.docs = append(x.docs, one)
-	x.length[one.lane] += int64(length)
-	x.count[one.lane]++
+	x.length += int64(length)
 	if d.Conversation != 0 {
 		x.link(n, d.Conversation, length)
 	}
@@ -139,6 +137,7 @@ func (x *Index) Remove(n int) {
 	}
 	d.dead = true
 	x.dead++
+	x.length -= int64(d.length)
 	if d.talk == 0 {
 		return
 	}

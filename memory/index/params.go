@@ -23,7 +23,7 @@ type Params struct {
 // Defaults are the constants that the product uses.
 func Defaults() Params {
 	return Params{
-		K1: 0.9, B: 0.4, Near: [2]float64{0.6, 0.3}, Ahead: 1.2, Talk: 1, Speaker: 0.3, Name: 0.5,
+		K1: 0.9, B: 0.4, Near: [2]float64{0.4, 0.3}, Ahead: 1.2, Talk: 1, Speaker: 0.3, Name: 0.5,
 		Lanes: [lanes]float64{User: 1, Agent: 0.5, Tool: 0.5, Fact: 1, Note: 1},
 	}
 }

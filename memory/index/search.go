@@ -90,23 +90,41 @@ func (x *Index) Search(q Query) (hits []Hit, total int) {
 // lend gives the neighbours of a document a part of its score.
 func (x *Index) lend(d *doc, own float32) {
 	s := &x.scratch
+	own *= float32(x.p.Lanes[d.lane]) // what counts less counts less for others too
 	one, two := float32(x.p.Near[0])*own, float32(x.p.Near[1])*own
 	if one == 0 {
 		return
 	}
 	if d.prev != 0 {
 		s.score[d.prev-1] += one
-		if p := x.docs[d.prev-1].prev; p != 0 {
-			s.score[p-1] += two
+		if n := x.beyond(d.prev, false); n != 0 {
+			s.score[n-1] += two
 		}
 	}
 	if d.next != 0 {
 		one, two := one*float32(x.p.Ahead), two*float32(x.p.Ahead)
 		s.score[d.next-1] += one
-		if n := x.docs[d.next-1].next; n != 0 {
+		if n := x.beyond(d.next, true); n != 0 {
 			s.score[n-1] += two
 		}
 	}
+}
+
+// beyond is the nearest passage of the turn behind, or before, that of a document; all three are numbers from 1. Of a turn of very many
+// passages only some are stepped over.
+func (x *Index) beyond(n uint32, ahead bool) uint32 {
+	turn := x.docs[n-1].turn
+	for range 8 {
+		if ahead {
+			n = x.docs[n-1].next
+		} else {
+			n = x.docs[n-1].prev
+		}
+		if n == 0 || x.docs[n-1].turn != turn {
+			return n
+		}
+	}
+	return 0
 }
 
 // scoreTalks scores the conversations that hold a term, each taken as one text.
@@ -145,7 +163,7 @@ func (x *Index) best(q Query, speakers map[uint32]bool) (hits []Hit, total int) 
 		if d.speaker != 0 && speakers[d.speaker] {
 			score *= float32(1 + x.p.Speaker)
 		}
-		hits = push(hits, Hit{n, float64(score)}, limit)
+		hits = push(hits, Hit{n, float64(score)}, 2*limit)
 	}
 	slices.SortFunc(hits, func(a, b Hit) int {
 		if c := cmp.Compare(b.Score, a.Score); c != 0 {
@@ -153,7 +171,27 @@ func (x *Index) best(q Query, speakers map[uint32]bool) (hits []Hit, total int) 
 		}
 		return cmp.Compare(a.Doc, b.Doc)
 	})
-	return hits, total
+	return x.oneATurn(hits, limit), total
+}
+
+// oneATurn keeps the best passage of each turn.
+func (x *Index) oneATurn(hits []Hit, limit int) []Hit {
+	type turn struct{ talk, turn uint32 }
+	seen := make(map[turn]bool, len(hits))
+	kept := hits[:0]
+	for _, h := range hits {
+		d := &x.docs[h.Doc]
+		if at := (turn{d.talk, d.turn}); d.talk != 0 && d.turn != 0 {
+			if seen[at] {
+				continue
+			}
+			seen[at] = true
+		}
+		if kept = append(kept, h); len(kept) == limit {
+			break
+		}
+	}
+	return kept
 }
 
 // push adds a hit to a heap whose first is the worst, and drops the worst when there are more than limit.
@@ -226,22 +264,16 @@ func (x *Index) speaker(name string) (first uint32) {
 	return first
 }
 
-// norms are the parts of BM25 that depend on a document's length, by lane.
-type norms struct {
-	base  float32
-	slope [lanes]float32
-}
+// norms are the parts of BM25 that depend on a document's length.
+type norms struct{ base, slope float32 }
 
+// norms takes one average for all lanes: a long answer of a model matches more by chance than a short question.
 func (x *Index) norms() norms {
-	out := norms{base: float32(x.p.K1 * (1 - x.p.B))}
-	for lane := range lanes {
-		average := float64(x.length[lane]) / math.Max(float64(x.count[lane]), 1)
-		out.slope[lane] = float32(x.p.K1 * x.p.B / math.Max(average, 1))
-	}
-	return out
+	average := float64(x.length) / float64(max(len(x.docs)-x.dead, 1))
+	return norms{float32(x.p.K1 * (1 - x.p.B)), float32(x.p.K1 * x.p.B / max(average, 1))}
 }
 
-func (n *norms) of(d *doc) float32 { return n.base + n.slope[d.lane]*float32(d.length) }
+func (n norms) of(d *doc) float32 { return n.base + n.slope*float32(d.length) }
 
 // sized returns a slice of n zeros, in the memory of s when there is enough.
 func sized(s []float32, n int) []float32 {

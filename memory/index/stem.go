@@ -32,17 +32,56 @@ func isStop(word []byte) bool {
 	return ok
 }
 
-// stem takes the usual endings of English off a word in lower case, in place: plurals, -ed, -ing, -ly, and a last e, so that hike, hikes,
-// hiked and hiking are one. Words with a digit or a letter outside of a to z, and short ones, stay as they are.
+// irregular are past tenses and plurals that no ending gives away, in English.
+var irregular = func() map[string][]byte {
+	forms := map[string][]byte{}
+	for line := range strings.SplitSeq(`
+be been;become became;begin began begun;bite bit bitten;blow blew blown;break broke broken;bring brought;build built;buy bought;catch caught
+choose chose chosen;come came;deal dealt;draw drew drawn;dream dreamt;drink drank drunk;drive drove driven;eat ate eaten;fall fell fallen;feed fed
+feel felt;fight fought;find found;fly flew flown;forget forgot forgotten;forgive forgave forgiven;freeze froze frozen;get got gotten;give gave given
+go went gone;grow grew grown;hang hung;hear heard;hide hid hidden;hold held;keep kept;know knew known;lead led;learn learnt;leave left;lend lent
+lose lost;make made;mean meant;meet met;pay paid;ride rode ridden;ring rang rung;rise rose risen;run ran;say said;see saw seen;sell sold
+send sent;shake shook shaken;shoot shot;show shown;sing sang sung;sit sat;sleep slept;speak spoke spoken;spend spent;stand stood;steal stole stolen
+stick stuck;swim swam swum;take took taken;teach taught;tear tore torn;tell told;think thought;throw threw thrown;understand understood
+wake woke woken;wear wore worn;win won;write wrote written;child children;man men;woman women;person people;foot feet;tooth teeth;mouse mice;life lives
+wife wives;knife knives;leaf leaves;shelf shelves;half halves`, "\n") {
+		for group := range strings.SplitSeq(line, ";") {
+			words := strings.Fields(group)
+			for _, w := range words[min(1, len(words)):] {
+				forms[w] = regular([]byte(words[0]))
+			}
+		}
+	}
+	return forms
+}()
+
+const longestIrregular = 10
+
+// stem takes the usual endings of English off a word in lower case, in place: plurals, -ed, -ing, -ly, -ion, and a last e, so that hike, hikes,
+// hiked and hiking are one. Irregular forms become the regular one. Words with a digit or a letter outside of a to z, and short ones, stay as they are.
 func stem(word []byte) []byte {
 	n := len(word)
-	if n < 4 {
+	if n < 3 {
 		return word
 	}
 	for _, c := range word {
 		if c < 'a' || c > 'z' {
 			return word
 		}
+	}
+	if n <= longestIrregular {
+		if base, ok := irregular[string(word)]; ok {
+			return base
+		}
+	}
+	return regular(word)
+}
+
+// regular is stem for words that change by endings only.
+func regular(word []byte) []byte {
+	n := len(word)
+	if n < 4 {
+		return word
 	}
 	// Plurals and the third person.
 	if word[n-1] == 's' {
@@ -68,6 +107,9 @@ func stem(word []byte) []byte {
 		word = undouble(word[:n-2])
 	case has(word, "ly") && n >= 6:
 		word = word[:n-2]
+	}
+	if n = len(word); n > 6 && (has(word, "tion") || has(word, "sion")) {
+		word = word[:n-3] // education: educat, as educate below
 	}
 	n = len(word)
 	if n > 3 && word[n-1] == 'e' {
