@@ -15,7 +15,7 @@ import (
 )
 
 func init() {
-	register("memory", "search in memory: recall of the turns that answer a question; --locomo FILE, --beam DIR (data of others, read from there), --fit, --size",
+	register("memory", "search in memory: recall of the turns that answer a question; --locomo FILE, --beam DIR (data of others, read from there), --fit",
 		benchMemory)
 }
 

@@ -28,6 +28,14 @@ func (id recordID) time() time.Time {
 	return time.UnixMilli(ms).UTC()
 }
 
+// millis is how an id begins that was made at a time, in milliseconds since 1970.
+func millis(ms int64) (begin [6]byte) {
+	for i := range begin {
+		begin[i] = byte(ms >> (40 - 8*i))
+	}
+	return begin
+}
+
 // parseID reads an id as people give it.
 func parseID(text string) (recordID, error) {
 	var id recordID
@@ -59,9 +67,8 @@ func (s *idSource) next(now time.Time) recordID {
 		s.seq++
 	}
 	var id recordID
-	for i := range 6 {
-		id[i] = byte(s.last >> (40 - 8*i))
-	}
+	begin := millis(s.last)
+	copy(id[:], begin[:])
 	id[6], id[7] = byte(s.seq>>8), byte(s.seq)
 	_, _ = rand.Read(id[8:]) // never fails
 	return id

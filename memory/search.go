@@ -80,7 +80,7 @@ func (s *Store) search(ctx context.Context, q *Query, names []string, wanted, of
 		}
 		hits, total := h.x.Search(index.Query{
 			Text: limit.Clip(q.Text, MaxQuery), Limit: offset + wanted, Alone: q.Neighbours < 0,
-			Keep: func(n int) bool { return h.found(n, q, now, s.o.MaxAge) },
+			Keep: h.filter(q, now, s.o.MaxAge).keeps,
 		})
 		out.Total += total
 		for _, hit := range hits {

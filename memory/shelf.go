@@ -1,9 +1,11 @@
 package memory
 
 import (
+	"bytes"
 	"context"
 	"hash/maphash"
 	"math"
+	"slices"
 	"sync"
 	"time"
 
@@ -246,30 +248,59 @@ func (h *shelf) sharedNumber(text []byte) uint32 {
 	return uint32(len(h.shared) - 1)
 }
 
-// found reports that a slot is what a query asks for.
-func (h *shelf) found(n int, q *Query, now time.Time, maxAge time.Duration) bool {
-	one := &h.slots[n]
-	switch scope := h.shared[one.shared].Scope; {
-	case one.flags != 0,
-		!q.AllScopes && scope != "" && scope != q.Scope,
-		len(q.Kinds) > 0 && !contains(q.Kinds, kinds[one.kind]),
-		len(q.Origins) > 0 && !contains(q.Origins, origins[one.origin]),
-		!q.Since.IsZero() && one.said < q.Since.UnixMilli(),
-		!q.Until.IsZero() && one.said >= q.Until.UnixMilli(),
-		one.kind == 0 && maxAge > 0 && now.Sub(one.id.time()) > maxAge:
-		return false
-	}
-	f := h.facts[uint32(n)]
-	return f == nil || f.at(q.AsOf, now)
+// filter is a query as slots are held to it: it is asked for each of up to 100,000 in a search.
+type filter struct {
+	h            *shelf
+	kinds        [len(kinds)]bool
+	origins      [len(origins)]bool
+	scopes       []bool // by slot.shared
+	since, until int64  // milliseconds
+	oldest       [6]byte
+	facts        bool
+	asOf, now    time.Time
 }
 
-func contains[T comparable](list []T, one T) bool {
-	for _, x := range list {
-		if x == one {
-			return true
+// filter puts a query together. The caller holds h.mu.
+func (h *shelf) filter(q *Query, now time.Time, maxAge time.Duration) *filter {
+	f := &filter{h: h, until: math.MaxInt64, since: math.MinInt64, asOf: q.AsOf, now: now, facts: len(h.facts) > 0}
+	for i, k := range kinds {
+		f.kinds[i] = len(q.Kinds) == 0 || slices.Contains(q.Kinds, k)
+	}
+	for i, o := range origins {
+		f.origins[i] = len(q.Origins) == 0 || slices.Contains(q.Origins, o)
+	}
+	f.scopes = make([]bool, len(h.shared))
+	for i := range h.shared {
+		scope := h.shared[i].Scope
+		f.scopes[i] = q.AllScopes || scope == "" || scope == q.Scope
+	}
+	if !q.Since.IsZero() {
+		f.since = q.Since.UnixMilli()
+	}
+	if !q.Until.IsZero() {
+		f.until = q.Until.UnixMilli()
+	}
+	if maxAge > 0 {
+		f.oldest = millis(now.Add(-maxAge).UnixMilli())
+	}
+	return f
+}
+
+// keeps reports that a slot is what the query asks for.
+func (f *filter) keeps(n int) bool {
+	one := &f.h.slots[n]
+	if one.flags != 0 || !f.kinds[one.kind] || !f.origins[one.origin] || !f.scopes[one.shared] || one.said < f.since || one.said >= f.until {
+		return false
+	}
+	if one.kind == 0 {
+		return bytes.Compare(one.id[:6], f.oldest[:]) >= 0
+	}
+	if f.facts {
+		if fact := f.h.facts[uint32(n)]; fact != nil {
+			return fact.at(f.asOf, f.now)
 		}
 	}
-	return false
+	return true
 }
 
 // fetch reads the record of a slot. ok is false when it is no longer where it was.

@@ -26,6 +26,9 @@ type Query struct {
 // maxTerms bounds the terms of a query that are looked for: the rarest count.
 const maxTerms = 32
 
+// largeIndex is from how many documents on the commonest words of a query are left out.
+const largeIndex = 20_000
+
 // scratch is memory that one search leaves to the next.
 type scratch struct {
 	own, score []float32
@@ -147,22 +150,30 @@ func (x *Index) scoreTalks(weight float64) {
 func (x *Index) best(q Query, speakers map[uint32]bool) (hits []Hit, total int) {
 	s := &x.scratch
 	limit := max(q.Limit, 0)
+	var lane [lanes]float32
+	for i, w := range x.p.Lanes {
+		lane[i] = float32(w)
+	}
+	together, named := float32(x.p.Talk), float32(1+x.p.Speaker)
+	if q.Alone {
+		together = 0
+	}
 	for n, score := range s.score {
 		if score == 0 {
 			continue
 		}
-		d := &x.docs[n]
-		if d.dead || q.Keep != nil && !q.Keep(n) {
+		d := &x.docs[n] // never a removed one: it has no neighbours and no score of its own
+		if d.talk != 0 {
+			score += together * s.talkScore[d.talk-1]
+		}
+		score *= lane[d.lane]
+		if d.speaker != 0 && speakers[d.speaker] {
+			score *= named
+		}
+		if q.Keep != nil && !q.Keep(n) {
 			continue
 		}
 		total++
-		if !q.Alone && d.talk != 0 {
-			score += float32(x.p.Talk) * s.talkScore[d.talk-1]
-		}
-		score *= float32(x.p.Lanes[d.lane])
-		if d.speaker != 0 && speakers[d.speaker] {
-			score *= float32(1 + x.p.Speaker)
-		}
 		hits = push(hits, Hit{n, float64(score)}, 2*limit)
 	}
 	slices.SortFunc(hits, func(a, b Hit) int {
@@ -251,6 +262,12 @@ func (x *Index) queryTerms(text string) ([]wanted, map[uint32]bool) {
 		}
 	}
 	slices.SortStableFunc(out, func(a, b wanted) int { return cmp.Compare(a.p.df, b.p.df) })
+	// In a large index a word that every eighth document holds costs much and tells little beside rarer ones.
+	if len(x.docs) > largeIndex {
+		for len(out) > 2 && int64(out[len(out)-1].p.df)*8 > int64(len(x.docs)) {
+			out = out[:len(out)-1]
+		}
+	}
 	return out[:min(len(out), maxTerms)], speakers
 }
 
