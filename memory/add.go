@@ -8,6 +8,7 @@ import (
 	"slices"
 	"sync"
 
+	"github.com/plimsoll/plimsoll/journal"
 	"github.com/plimsoll/plimsoll/memory/archive"
 )
 
@@ -27,6 +28,9 @@ type namespace struct {
 	mu    sync.Mutex
 	at    archive.Cursor
 	known map[archive.Key]struct{}
+
+	surveyed bool  // the bounds were looked at by this process
+	grown    usage // since then
 }
 
 func (s *Store) namespace(name string) (*namespace, error) {
@@ -88,12 +92,20 @@ func (s *Store) Add(ctx context.Context, records ...Record) (Added, error) {
 	if err := s.readForgotten(); err != nil {
 		return Added{}, err
 	}
+	var failed error
 	for _, name := range slices.Sorted(maps.Keys(byNamespace)) {
-		if err := s.addTo(ctx, name, records, byNamespace[name], &out); err != nil {
-			return out, err
+		if failed = s.addTo(ctx, name, records, byNamespace[name], &out); failed != nil {
+			break
 		}
 	}
-	return out, nil
+	s.mu.Lock()
+	s.stats.Refused += int64(out.Refused)
+	s.stats.Merged += int64(out.Merged)
+	s.mu.Unlock()
+	if out.Refused > 0 {
+		s.o.Journal.Append(journal.MemoryRefused{Records: out.Refused})
+	}
+	return out, failed
 }
 
 // addTo adds those of the records that have the given places to a namespace.
@@ -156,7 +168,15 @@ func (s *Store) addTo(ctx context.Context, name string, records []Record, places
 	for key := range fresh {
 		n.known[key] = struct{}{}
 	}
-	return s.findKeys(name, wanted, out.IDs)
+	if err := s.findKeys(name, wanted, out.IDs); err != nil {
+		return err
+	}
+	var grown usage
+	for _, l := range lines {
+		grown.Bytes += int64(len(l.Body)) + minLine/2
+	}
+	grown.Records = int64(len(lines))
+	return s.enforce(ctx, n, grown)
 }
 
 // findKeys looks up the ids of passages by their keys.

@@ -121,6 +121,15 @@ func decodeBody(text []byte) (entryBody, error) {
 	return b, err
 }
 
+// readBody is decodeBody for one look: its strings are good as long as text is, and of an episode it has what an index wants.
+func readBody(text []byte) (entryBody, error) {
+	var b entryBody
+	if fastBody(text, &b) {
+		return b, nil
+	}
+	return decodeBody(text)
+}
+
 func decodeShared(text []byte) (entryShared, error) {
 	var s entryShared
 	if text == nil {

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/plimsoll/plimsoll/internal/rawjson"
+	"github.com/plimsoll/plimsoll/journal"
 	"github.com/plimsoll/plimsoll/limit"
 	"github.com/plimsoll/plimsoll/memory/archive"
 )
@@ -192,6 +193,7 @@ func (s *Store) Forget(ctx context.Context, f Filter) (Forgotten, error) {
 		out.Elsewhere += n
 		errs = append(errs, err)
 	}
+	s.o.Journal.Append(journal.MemoryForgotten{Records: len(out.Records), Elsewhere: out.Elsewhere, Bytes: out.Bytes})
 	return out, errors.Join(errs...)
 }
 

@@ -5,6 +5,7 @@ import (
 	"context"
 	"slices"
 
+	"github.com/plimsoll/plimsoll/journal"
 	"github.com/plimsoll/plimsoll/limit"
 	"github.com/plimsoll/plimsoll/memory/archive"
 	"github.com/plimsoll/plimsoll/memory/index"
@@ -112,5 +113,6 @@ func (s *Store) note(found archive.Seen) {
 	s.mu.Lock()
 	s.stats.Damaged += int64(found.Damaged)
 	s.mu.Unlock()
+	s.o.Journal.Append(journal.MemoryDamaged{Lines: found.Damaged})
 	s.o.Log.Warn("lines of the memory are damaged and passed over", "lines", found.Damaged, "dir", s.o.Dir)
 }

@@ -29,6 +29,7 @@ type shelf struct {
 	sharedOf map[string]uint32
 	facts    map[uint32]*Fact // of the slots that hold facts: their times only
 	pending  map[archive.Key]int
+	dropped  map[recordID]struct{}
 	recalled map[recordID]uint32 // that were read before their records
 }
 
@@ -78,6 +79,7 @@ func (h *shelf) reset() {
 	h.byID, h.byKey = table{}, table{}
 	h.segment, h.sharedOf = map[string]uint16{}, map[string]uint32{"": 0}
 	h.facts, h.pending, h.recalled = map[uint32]*Fact{}, map[archive.Key]int{}, map[recordID]uint32{}
+	h.dropped = map[recordID]struct{}{}
 }
 
 // catchUp reads what is new. The caller holds h.mu.
@@ -112,12 +114,9 @@ func (h *shelf) catchUp(ctx context.Context, s *Store) error {
 
 // take takes a line in.
 func (h *shelf) take(s *Store, p archive.Place, l archive.Line) {
-	var b entryBody
-	if !fastBody(l.Body, &b) {
-		var err error
-		if b, err = decodeBody(l.Body); err != nil {
-			return // of a newer version
-		}
+	b, err := readBody(l.Body)
+	if err != nil {
+		return // of a newer version
 	}
 	switch {
 	case b.Seen > 0:
@@ -137,6 +136,7 @@ func (h *shelf) take(s *Store, p archive.Place, l archive.Line) {
 	case len(b.Drop) > 0:
 		for _, text := range b.Drop {
 			if id, err := parseID(text); err == nil {
+				h.dropped[id] = struct{}{} // the record may come later, from another segment
 				if n, ok := h.byID.findID(h, id); ok {
 					h.remove(n)
 				}
@@ -145,6 +145,9 @@ func (h *shelf) take(s *Store, p archive.Place, l archive.Line) {
 		return
 	}
 	id, err := parseID(b.ID)
+	if _, dropped := h.dropped[id]; dropped {
+		return
+	}
 	kind, bad := kindOf(b.Kind)
 	if err != nil || bad != nil || kind == KindFact && b.Fact == nil || s.wasForgotten(b.ID) || p.Offset > math.MaxUint32 {
 		return

@@ -93,8 +93,9 @@ func (s *Store) GC(ctx context.Context) (Collected, error) {
 		return out, err
 	}
 	for _, name := range names {
-		freed, err := s.purge(ctx, name)
-		out.Bytes += freed
+		done, err := s.compact(ctx, name, nil)
+		out.Bytes += done.Bytes
+		out.Records += done.Records
 		if err != nil {
 			return out, err
 		}

@@ -102,9 +102,9 @@ func (a *Archive) Close() error {
 // nameFile holds the namespace of a folder.
 const nameFile = "namespace"
 
-// folderName is the name of a namespace's folder: a digest, because a namespace may be any text and file systems differ in what names
+// FolderName is the name of a namespace's folder: a digest, because a namespace may be any text and file systems differ in what names
 // they tell apart.
-func folderName(namespace string) string {
+func FolderName(namespace string) string {
 	sum := sha256.Sum256([]byte(namespace))
 	return hex.EncodeToString(sum[:16])
 }
@@ -117,7 +117,7 @@ func (a *Archive) folder(namespace string) (*folder, error) {
 	}
 	f := a.folders[namespace]
 	if f == nil {
-		f = &folder{namespace: namespace, dir: folderName(namespace), defined: map[ref]int{}, volatile: map[string]bool{}}
+		f = &folder{namespace: namespace, dir: FolderName(namespace), defined: map[ref]int{}, volatile: map[string]bool{}}
 		a.folders[namespace] = f
 	}
 	return f, nil
@@ -177,7 +177,7 @@ func (a *Archive) namespaceOf(dir string) (string, bool) {
 	if f, err := statefile.OpenIn(a.root, path.Join(dir, nameFile), os.O_RDONLY, 0); err == nil {
 		text, err := io.ReadAll(io.LimitReader(f, 4<<10))
 		_ = f.Close()
-		if err == nil && folderName(string(text)) == dir {
+		if err == nil && FolderName(string(text)) == dir {
 			return string(text), true
 		}
 	}
@@ -186,7 +186,7 @@ func (a *Archive) namespaceOf(dir string) (string, bool) {
 		return "", false
 	}
 	for _, s := range segments {
-		if h, err := a.readHead(dir, s.Name); err == nil && folderName(h.Namespace) == dir {
+		if h, err := a.readHead(dir, s.Name); err == nil && FolderName(h.Namespace) == dir {
 			return h.Namespace, true
 		}
 	}

@@ -48,7 +48,8 @@ func refOf(shared []byte) ref {
 // appendLine adds a line as it stands on disk. define writes Shared out; otherwise its digest stands for it.
 func appendLine(buf []byte, l Line, define bool) []byte {
 	start := len(buf)
-	buf = append(buf, "00000000 00000000 {"...)
+	buf = append(buf, emptyFrame...)
+	buf = append(buf, '{')
 	if l.Key != (Key{}) {
 		buf = append(buf, `"k":"`...)
 		buf = base64.RawURLEncoding.AppendEncode(buf, l.Key[:])
@@ -68,6 +69,13 @@ func appendLine(buf []byte, l Line, define bool) []byte {
 	buf = append(buf, `"b":`...)
 	buf = append(buf, l.Body...)
 	buf = append(buf, '}')
+	return seal(buf, start)
+}
+
+const emptyFrame = "00000000 00000000 "
+
+// seal fills in the frame of the line that begins at start and ends it.
+func seal(buf []byte, start int) []byte {
 	text := buf[start+frame:]
 	putHex(buf[start:], uint32(len(text)))
 	putHex(buf[start+9:], crc32.Checksum(text, castagnoli))
@@ -108,6 +116,19 @@ func unframe(line []byte) ([]byte, error) {
 		return nil, errSum
 	}
 	return text, nil
+}
+
+// lengthOf is how long a line says that it is, its frame included.
+func lengthOf(line []byte) (int, bool) {
+	var n [4]byte
+	if len(line) < frame {
+		return 0, false
+	}
+	if _, err := hex.Decode(n[:], line[:8]); err != nil {
+		return 0, false
+	}
+	length := uint32(n[0])<<24 | uint32(n[1])<<16 | uint32(n[2])<<8 | uint32(n[3])
+	return frame + int(length), length < MaxLine
 }
 
 // parsed is a line as it stands on disk.

@@ -2,6 +2,7 @@ package archive
 
 import (
 	"bufio"
+	"bytes"
 	"errors"
 	"io"
 	"io/fs"
@@ -145,6 +146,7 @@ type lineReader struct {
 	in     *bufio.Reader
 	at     int64 // the end of the last whole line
 	line   []byte
+	rest   []byte // of line, when it holds another one
 	shared map[ref][]byte
 	err    error // of reading, which ends it
 }
@@ -152,20 +154,34 @@ type lineReader struct {
 // next returns the next line; its Body is nil for a head, and valid until the next one. io.EOF is the end of what is whole. Another
 // error, while r.err is nil, is about this line alone.
 func (r *lineReader) next() (Place, parsed, error) {
-	size, whole, err := readLine(r.in, &r.line, MaxLine)
-	if err != nil {
-		r.err = err
-		return Place{}, parsed{}, err
-	}
-	if !whole {
-		return Place{}, parsed{}, io.EOF
+	line := r.rest
+	size := int64(len(line)) + 1
+	if r.rest = nil; line == nil {
+		var whole bool
+		var err error
+		if size, whole, err = readLine(r.in, &r.line, MaxLine); err != nil {
+			r.err = err
+			return Place{}, parsed{}, err
+		}
+		if !whole {
+			return Place{}, parsed{}, io.EOF
+		}
+		line = r.line
 	}
 	place := Place{Offset: r.at, Size: int(min(size, 2*MaxLine))}
-	r.at += size
-	if size > int64(len(r.line))+1 {
+	if size > int64(len(line))+1 {
+		r.at += size
 		return place, parsed{}, errLong
 	}
-	text, err := unframe(r.line)
+	if n, ok := lengthOf(line); ok && n < len(line)-1 {
+		// The line feed behind this one is damaged, if its checksum is right: what follows is the next line.
+		if _, err := unframe(line[:n]); err == nil {
+			line, r.rest = line[:n], line[n+1:]
+			place.Size = n + 1
+		}
+	}
+	r.at += int64(place.Size)
+	text, err := unframe(line)
 	if err != nil {
 		return place, parsed{}, err
 	}
@@ -221,4 +237,44 @@ func (a *Archive) Fetch(namespace string, at Place) (l Line, ok bool, err error)
 	}
 	p, err := parseText(text)
 	return p.Line, err == nil, nil
+}
+
+// Lines counts the lines of a namespace, heads and damaged ones included.
+func (a *Archive) Lines(namespace string) (int64, error) {
+	f, err := a.folder(namespace)
+	if err != nil {
+		return 0, err
+	}
+	segments, err := a.list(f.dir)
+	if err != nil {
+		return 0, err
+	}
+	total := int64(0)
+	buf := make([]byte, 64<<10)
+	for _, s := range segments {
+		n, err := a.countLines(f.dir, s.Name, buf)
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return 0, a.failed("read", err)
+		}
+		total += n
+	}
+	return total, nil
+}
+
+func (a *Archive) countLines(dir, name string, buf []byte) (total int64, err error) {
+	file, err := a.open(dir, name, os.O_RDONLY)
+	if err != nil {
+		return 0, err
+	}
+	defer file.Close()
+	for {
+		n, err := file.Read(buf)
+		total += int64(bytes.Count(buf[:n], []byte("\n")))
+		if errors.Is(err, io.EOF) {
+			return total, nil
+		}
+		if err != nil {
+			return total, err
+		}
+	}
 }

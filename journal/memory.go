@@ -1,0 +1,39 @@
+package journal
+
+// The events of the memory plane. No word that is remembered, and no name of a project, goes into an event.
+type (
+	// MemoryEvicted says that records were removed to stay within a bound: "bytes" or "records" of a namespace, "total" of all.
+	MemoryEvicted struct {
+		Records int    `json:"records"`
+		Bytes   int64  `json:"bytes"`
+		Why     string `json:"why"`
+	}
+	// MemoryConsolidated says that a namespace came near its bound, and what counted no longer has left the disk: old versions,
+	// passages that were written twice, what had expired. Left is what it takes now.
+	MemoryConsolidated struct {
+		Records int   `json:"records"`
+		Bytes   int64 `json:"bytes"`
+		Left    int64 `json:"left"`
+	}
+	// MemoryForgotten says that a person or a tool had records forgotten. Elsewhere is how many things went in other stores.
+	MemoryForgotten struct {
+		Records   int   `json:"records"`
+		Elsewhere int   `json:"elsewhere"`
+		Bytes     int64 `json:"bytes"`
+	}
+	// MemoryRefused says that passages came again that had been forgotten; they were not stored.
+	MemoryRefused struct {
+		Records int `json:"records"`
+	}
+	// MemoryDamaged says that lines of the memory's files are nothing that was written; they are passed over.
+	MemoryDamaged struct {
+		Lines int `json:"lines"`
+	}
+)
+
+// Kind implements [Event].
+func (MemoryEvicted) Kind() string      { return "memory.evicted" }
+func (MemoryConsolidated) Kind() string { return "memory.consolidated" }
+func (MemoryForgotten) Kind() string    { return "memory.forgotten" }
+func (MemoryRefused) Kind() string      { return "memory.refused" }
+func (MemoryDamaged) Kind() string      { return "memory.damaged" }

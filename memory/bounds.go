@@ -1,0 +1,374 @@
+package memory
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"io/fs"
+	"os"
+	"slices"
+
+	"github.com/plimsoll/plimsoll/internal/atomicfile"
+	"github.com/plimsoll/plimsoll/internal/statefile"
+	"github.com/plimsoll/plimsoll/journal"
+	"github.com/plimsoll/plimsoll/limit"
+	"github.com/plimsoll/plimsoll/memory/archive"
+)
+
+// Where the bounds act, as shares of them.
+const (
+	softPercent = 80 // what counts no longer leaves the disk
+	keptPercent = 87 // what is left after an eviction
+	// surveyPart is how much is added before the bounds are looked at again: a 64th. So many processes may together pass
+	// a bound by a 64th each.
+	surveyPart = 64
+	// againPart is how much a namespace grows before it is consolidated again: a 16th.
+	againPart = 16
+)
+
+// minLine is less than any record takes on disk: with fewer bytes than that times MaxRecords there is no need to count.
+const minLine = 100
+
+// usage is what a namespace takes.
+type usage struct {
+	Bytes   int64 `json:"bytes"`
+	Records int64 `json:"records"` // lines: at least as many
+}
+
+// enforce holds a namespace, and all together, to their bounds after n has grown. The caller holds n.mu.
+func (s *Store) enforce(ctx context.Context, n *namespace, grown usage) error {
+	n.grown.Bytes += grown.Bytes
+	n.grown.Records += grown.Records
+	maxBytes, maxRecords := int64(s.o.MaxNamespace), int64(s.o.MaxRecords)
+	if n.surveyed && n.grown.Bytes < maxBytes/surveyPart && n.grown.Records < max(maxRecords/surveyPart, 1) {
+		return nil
+	}
+	now, err := s.measure(n.name)
+	if err != nil {
+		return err
+	}
+	n.surveyed, n.grown = true, usage{}
+	if now.Bytes*100 >= maxBytes*softPercent || now.Records*100 >= maxRecords*softPercent {
+		if now, err = s.consolidate(ctx, n.name, now); err != nil {
+			return err
+		}
+	}
+	if now.Bytes > maxBytes || now.Records > maxRecords {
+		why := "bytes"
+		if now.Bytes <= maxBytes {
+			why = "records"
+		}
+		goal := usage{maxBytes * keptPercent / 100, maxRecords * keptPercent / 100}
+		if err := s.evict(ctx, n.name, goal, why); err != nil {
+			return err
+		}
+	}
+	return s.enforceAll(ctx, n.name)
+}
+
+// measure says what a namespace takes. Lines are counted only where there may be too many of them.
+func (s *Store) measure(name string) (usage, error) {
+	var u usage
+	segments, err := s.archive.Segments(name)
+	if err != nil {
+		return u, err
+	}
+	for _, seg := range segments {
+		u.Bytes += seg.Size
+	}
+	if u.Bytes*100 >= int64(s.o.MaxRecords)*minLine*softPercent {
+		u.Records, err = s.archive.Lines(name)
+	}
+	return u, err
+}
+
+// consolidatedFile holds what a namespace took when it was last consolidated.
+func consolidatedFile(name string) string { return "consolidated-" + archive.FolderName(name) }
+
+// consolidate removes what counts no longer, unless that was done when the namespace was about as large.
+func (s *Store) consolidate(ctx context.Context, name string, now usage) (usage, error) {
+	var last usage
+	if f, err := statefile.OpenIn(s.archive.Root(), consolidatedFile(name), os.O_RDONLY, 0); err == nil {
+		text, _ := io.ReadAll(io.LimitReader(f, 1<<10))
+		_ = f.Close()
+		_ = json.Unmarshal(text, &last) // damaged, it is done once more
+	} else if !errors.Is(err, fs.ErrNotExist) {
+		return now, err
+	}
+	grown := now.Bytes-last.Bytes >= int64(s.o.MaxNamespace)/againPart || now.Records-last.Records >= int64(s.o.MaxRecords)/againPart
+	if !grown && last != (usage{}) {
+		return now, nil
+	}
+	done, err := s.compact(ctx, name, nil)
+	if err != nil {
+		return now, err
+	}
+	if now, err = s.measure(name); err != nil {
+		return now, err
+	}
+	if done.Records > 0 || done.Bytes > 0 {
+		s.o.Journal.Append(journal.MemoryConsolidated{Records: done.Records, Bytes: done.Bytes, Left: now.Bytes})
+	}
+	text, err := json.Marshal(now)
+	if err != nil {
+		return now, err
+	}
+	return now, atomicfile.Replacement{Root: s.archive.Root(), Name: consolidatedFile(name), Perm: 0o600, Kept: atomicfile.Volatile}.Write(text)
+}
+
+// survey is what a pass over the lines of a namespace found.
+type survey struct {
+	newest  map[recordID]uint16      // versions, of the records that have several
+	first   map[archive.Key]recordID // of passages that were written twice
+	seen    map[archive.Key]int
+	recall  map[recordID]int64
+	dropped map[recordID]bool
+	all     []candidate
+}
+
+// candidate is a record as eviction looks at it.
+type candidate struct {
+	id    recordID
+	size  int32
+	class uint8
+}
+
+// Classes go in this order; what is kept is never evicted.
+const (
+	classQuarantined = iota
+	classSuperseded
+	classEpisode
+	classOther // facts and notes that were never recalled
+	classRecalled
+	classKept
+)
+
+// look reads a namespace for compact and evict. It takes about 40 bytes a record.
+func (s *Store) look(ctx context.Context, name string) (*survey, error) {
+	v := &survey{
+		newest: map[recordID]uint16{}, first: map[archive.Key]recordID{}, seen: map[archive.Key]int{}, recall: map[recordID]int64{},
+		dropped: map[recordID]bool{},
+	}
+	keys := map[archive.Key]recordID{}
+	var at archive.Cursor
+	now := s.o.Clock()
+	_, err := s.archive.Read(name, &at, func(p archive.Place, l archive.Line) error {
+		if ctx.Err() != nil {
+			return context.Cause(ctx)
+		}
+		b, err := readBody(l.Body)
+		if err != nil {
+			return nil
+		}
+		for _, text := range b.Drop {
+			if id, err := parseID(text); err == nil {
+				v.dropped[id] = true
+			}
+		}
+		for _, text := range b.Recall {
+			if id, err := parseID(text); err == nil {
+				v.recall[id] = max(v.recall[id], b.Recalled)
+			}
+		}
+		if b.Seen > 0 {
+			v.seen[l.Key] += b.Seen
+		}
+		id, err := parseID(b.ID)
+		if err != nil {
+			return nil
+		}
+		if b.Version > 0 {
+			v.newest[id] = max(v.newest[id], uint16(b.Version))
+		}
+		if other, twice := keys[l.Key]; !twice {
+			keys[l.Key] = id
+		} else if other != id {
+			if bytes.Compare(id[:], other[:]) < 0 {
+				keys[l.Key], other = id, id
+			}
+			v.first[l.Key] = other
+		}
+		c := candidate{id: id, size: int32(p.Size), class: classEpisode}
+		switch kind, _ := kindOf(b.Kind); {
+		case kind == KindPin:
+			c.class = classKept
+		case b.Quarantined:
+			c.class = classQuarantined
+		case b.Fact != nil && !b.Fact.at(now, now):
+			c.class = classSuperseded
+		case b.Recalled > 0:
+			c.class = classRecalled
+		case kind != KindEpisode:
+			c.class = classOther
+		}
+		v.all = append(v.all, c)
+		return nil
+	})
+	return v, err
+}
+
+// compact writes a namespace without what counts no longer: old versions, what was dropped, forgotten or has expired, passages that were
+// written twice, and those that gone has. Counts are added up.
+func (s *Store) compact(ctx context.Context, name string, gone map[recordID]bool) (Collected, error) {
+	if err := s.readForgotten(); err != nil {
+		return Collected{}, err
+	}
+	v, err := s.look(ctx, name)
+	if err != nil {
+		return Collected{}, err
+	}
+	var out Collected
+	removed, there := map[recordID]bool{}, map[recordID]bool{}
+	for _, c := range v.all {
+		if v.dropped[c.id] {
+			there[c.id] = true
+		}
+	}
+	done, err := s.archive.Rewrite(ctx, name, true, func(l archive.Line) ([]byte, bool) {
+		b, err := readBody(l.Body)
+		if err != nil {
+			return l.Body, false // of a newer version
+		}
+		if b.ID == "" {
+			// Counts and times of recall go into the records below. A drop stays as long as its record may come back with a crash.
+			for _, text := range b.Drop {
+				if id, err := parseID(text); err == nil && there[id] {
+					return l.Body, false
+				}
+			}
+			return nil, true
+		}
+		id, err := parseID(b.ID)
+		if err != nil {
+			return l.Body, false
+		}
+		first, twice := v.first[l.Key]
+		old := uint16(b.Version) < v.newest[id]
+		switch kind, _ := kindOf(b.Kind); {
+		case old, v.dropped[id], gone[id], twice && first != id, s.wasForgotten(b.ID),
+			kind == KindEpisode && s.o.MaxAge > 0 && s.o.Clock().Sub(id.time()) > s.o.MaxAge:
+			if !old {
+				removed[id] = true
+			}
+			return nil, true
+		}
+		count, recalled := max(b.Count, 1)+v.seen[l.Key], max(b.Recalled, v.recall[id])
+		if count == max(b.Count, 1) && recalled == b.Recalled {
+			return l.Body, false
+		}
+		whole, err := decodeBody(l.Body)
+		if err != nil {
+			return l.Body, false
+		}
+		whole.Count, whole.Recalled = count, recalled
+		body, err := marshal(whole)
+		return body, err == nil
+	})
+	out.Records, out.Bytes = len(removed), done.Bytes
+	return out, errors.Join(err, s.archive.Sweep(name))
+}
+
+// evict removes records until a namespace is within a goal: the classes in their order, in each the oldest first.
+func (s *Store) evict(ctx context.Context, name string, goal usage, why string) error {
+	v, err := s.look(ctx, name)
+	if err != nil {
+		return err
+	}
+	now, err := s.measure(name)
+	if err != nil {
+		return err
+	}
+	for i := range v.all {
+		if c := &v.all[i]; v.recall[c.id] > 0 && c.class > classSuperseded && c.class < classRecalled {
+			c.class = classRecalled
+		}
+	}
+	slices.SortFunc(v.all, func(a, b candidate) int {
+		return cmp.Or(cmp.Compare(a.class, b.class), bytes.Compare(a.id[:], b.id[:]))
+	})
+	over := usage{now.Bytes - goal.Bytes, int64(len(v.all)) - goal.Records}
+	gone := map[recordID]bool{}
+	for _, c := range v.all {
+		if over.Bytes <= 0 && over.Records <= 0 || c.class == classKept {
+			break
+		}
+		gone[c.id] = true
+		over.Bytes -= int64(c.size)
+		over.Records--
+	}
+	if len(gone) == 0 {
+		return nil
+	}
+	done, err := s.compact(ctx, name, gone)
+	s.mu.Lock()
+	s.stats.Evicted += int64(done.Records)
+	s.mu.Unlock()
+	s.o.Journal.Append(journal.MemoryEvicted{Records: done.Records, Bytes: done.Bytes, Why: why})
+	return err
+}
+
+// enforceAll holds all namespaces together to their bound: those that were not written to for longest give first.
+func (s *Store) enforceAll(ctx context.Context, current string) error {
+	names, err := s.Namespaces()
+	if err != nil {
+		return err
+	}
+	type one struct {
+		name    string
+		size    int64
+		written int64
+	}
+	var all []one
+	total := int64(0)
+	for _, name := range names {
+		segments, err := s.archive.Segments(name)
+		if err != nil {
+			return err
+		}
+		n := one{name: name}
+		for _, seg := range segments {
+			n.size += seg.Size
+			n.written = max(n.written, seg.Modified.UnixNano())
+		}
+		total += n.size
+		all = append(all, n)
+	}
+	if total <= int64(s.o.MaxBytes) {
+		return nil
+	}
+	goal := int64(s.o.MaxBytes) * keptPercent / 100
+	slices.SortFunc(all, func(a, b one) int {
+		if (a.name == current) != (b.name == current) { // the one that is written to gives last
+			return cmp.Compare(b2i(a.name == current), b2i(b.name == current))
+		}
+		return cmp.Compare(a.written, b.written)
+	})
+	for _, n := range all {
+		if total <= goal {
+			return nil
+		}
+		want := max(n.size-(total-goal), 0)
+		if err := s.evict(ctx, n.name, usage{want, int64(s.o.MaxRecords)}, "total"); err != nil {
+			return err
+		}
+		left, err := s.measure(n.name)
+		if err != nil {
+			return err
+		}
+		total -= n.size - left.Bytes
+	}
+	if total > int64(s.o.MaxBytes) {
+		s.o.Log.Warn("the memory is over its bound, and what is left is pinned", "bytes", limit.Bytes(total), "bound", s.o.MaxBytes)
+	}
+	return nil
+}
+
+func b2i(b bool) int {
+	if b {
+		return 1
+	}
+	return 0
+}
