@@ -165,8 +165,8 @@ func (s *Store) addTo(ctx context.Context, name string, records []Record, places
 	if err := s.archive.Append(ctx, name, durable, lines...); err != nil {
 		return err
 	}
-	for key := range fresh {
-		n.known[key] = struct{}{}
+	if err := n.catchUp(s); err != nil { // what is known is what was read: a segment may be rewritten at any time
+		return err
 	}
 	if err := s.findKeys(name, wanted, out.IDs); err != nil {
 		return err

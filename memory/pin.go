@@ -110,9 +110,5 @@ func (s *Store) drop(ctx context.Context, r *Record) error {
 	}
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	if err := s.archive.Append(ctx, r.Namespace, true, archive.Line{Key: s.identity(r), Body: body}); err != nil {
-		return err
-	}
-	delete(n.known, s.identity(r))
-	return nil
+	return s.archive.Append(ctx, r.Namespace, true, archive.Line{Key: s.identity(r), Body: body})
 }

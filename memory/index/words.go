@@ -82,6 +82,7 @@ func (w *Words) collect(text string, i int) int {
 	w.run, w.parts = w.run[:0], w.parts[:0]
 	start := 0 // of the current part
 	previous := uint8(isOther)
+	uppers, width := 0, 0 // upper-case letters up to here, and the bytes of the last one
 	for i < len(text) && len(w.run) < maxRun {
 		c := text[i]
 		if c >= utf8.RuneSelf {
@@ -99,7 +100,11 @@ func (w *Words) collect(text string, i int) int {
 				if kind == isUpper && previous == isLower {
 					start = w.cut(start)
 				}
+				before := len(w.run)
 				w.run = utf8.AppendRune(w.run, unicode.ToLower(r))
+				if uppers, width = uppers+1, len(w.run)-before; kind != isUpper {
+					uppers = 0
+				}
 				previous = kind
 				i += n
 				continue
@@ -108,38 +113,41 @@ func (w *Words) collect(text string, i int) int {
 		kind := class[min(c, 127)]
 		switch kind {
 		case isLower:
-			if previous == isUpper && len(w.run)-start > 1 { // HTTPServer: http, server
-				end := len(w.run) - 1
+			if uppers > 1 { // HTTPServer: http, server
+				end := len(w.run) - width
 				w.parts = append(w.parts, part{start, end})
 				start = end
 			}
+			uppers = 0
 			w.run = append(w.run, c)
 		case isUpper:
 			if previous == isLower {
 				start = w.cut(start)
 			}
 			w.run = append(w.run, c+'a'-'A')
+			uppers, width = uppers+1, 1
 		case isDigit:
+			uppers = 0
 			w.run = append(w.run, c)
 		case isJoiner, isQuote:
-			width := 1
+			skip := 1
 			if c != text[i] {
-				width = len("’")
+				skip = len("’")
 			}
-			if !begins(text[i+width:]) {
+			if !begins(text[i+skip:]) {
 				w.cut(start)
-				return i + width
+				return i + skip
 			}
 			if kind == isJoiner {
 				w.cut(start)
 				w.run = append(w.run, c)
 				start = len(w.run)
-			} else if next := text[i+width]; (next == 's' || next == 'S') && !begins(text[i+width+1:]) {
+			} else if next := text[i+skip]; (next == 's' || next == 'S') && !begins(text[i+skip+1:]) {
 				w.cut(start) // Caroline's
-				return i + width + 1
+				return i + skip + 1
 			}
-			previous = isOther
-			i += width
+			previous, uppers = isOther, 0
+			i += skip
 			continue
 		default:
 			w.cut(start)
