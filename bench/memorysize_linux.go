@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"runtime"
 	"slices"
@@ -145,9 +146,13 @@ func selfCPU() time.Duration {
 
 // realTexts cuts real texts into pieces: the chats of BEAM where they are given, else the sources of Go.
 func realTexts(beam string, records, bytes int) (texts []string, from string, err error) {
-	from, pattern, root := "the sources of Go", ".go", filepath.Join(runtime.GOROOT(), "src")
-	if beam != "" {
-		from, pattern, root = "the chats of BEAM", "chat.json", beam
+	from, pattern, root := "the chats of BEAM", "chat.json", beam
+	if beam == "" {
+		out, err := exec.Command("go", "env", "GOROOT").Output()
+		if err != nil {
+			return nil, "", fmt.Errorf("go env GOROOT: %w", err)
+		}
+		from, pattern, root = "the sources of Go", ".go", filepath.Join(strings.TrimSpace(string(out)), "src")
 	}
 	var all strings.Builder
 	stop := errors.New("enough")
@@ -164,7 +169,7 @@ func realTexts(beam string, records, bytes int) (texts []string, from string, er
 		}
 		return nil
 	})
-	if err != nil && err != stop {
+	if err != nil && !errors.Is(err, stop) {
 		return nil, "", err
 	}
 	rest := strings.ReplaceAll(all.String(), `\n`, "\n")
