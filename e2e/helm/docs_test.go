@@ -67,7 +67,7 @@ func TestGuidesHelmCommands(t *testing.T) {
 				continue
 			}
 			ran++
-			if filepath.Clean(repository+"/"+words[3]) != filepath.Clean(chartDir) {
+			if filepath.Clean(repository+"/"+words[len(words)-1]) != filepath.Clean(chartDir) {
 				t.Errorf("%s: there is no chart", line)
 			}
 			values := map[string]any{}
