@@ -23,7 +23,9 @@ type sample struct {
 // sources returns about max bytes of Go files of the standard library.
 func sources(t testing.TB, max int) []byte {
 	t.Helper()
-	root, err := exec.Command("go", "env", "GOROOT").Output()
+	cmd := exec.Command("go", "env", "GOROOT")
+	cmd.Env = append(os.Environ(), "GOFLAGS=") // with -json in it, as under the gate, it prints JSON
+	root, err := cmd.Output()
 	if err != nil {
 		t.Skipf("no Go sources to count: %v", err)
 	}
