@@ -138,8 +138,11 @@ func (r *Run) apply(l line) {
 	switch {
 	case l.header != nil && r.reporter == nil:
 		r.Header = *l.header
+		if r.ID != "" {
+			r.Header.ID = r.ID // it is the file's name by which a run is found
+		}
 		r.Newer = l.header.Schema > Schema
-		r.Entry = entryOf(l.header, &l.header.Report, r.Day)
+		r.Entry = entryOf(&r.Header, &l.header.Report, r.Day)
 		r.Seen = l.header.Started
 		r.reporter = journal.NewReporter(l.header.Report)
 	case r.reporter == nil:

@@ -1,6 +1,8 @@
 package runs
 
 import (
+	"bytes"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -141,5 +143,66 @@ func TestWhatIsDeletedWhileSomebodyLooks(t *testing.T) {
 	}
 	if got := shown(s); got != "[third ok]" {
 		t.Error(got)
+	}
+}
+
+// A file that is larger than any of ours, in one line: its run has died, is read in a moment, and takes no more than its room.
+func TestAGiantLine(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	w, j, reporter := begin(dir, "giant")
+	play(j, 3)
+	if err := w.End(reporter.Report()); err != nil {
+		t.Fatal(err)
+	}
+	name := filepath.Join(dir, Dir, w.day, "giant"+fileEnd)
+	text, err := os.ReadFile(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	end := bytes.LastIndex(text, endStart)
+	if err := errors.Join(os.WriteFile(name, text[:end], 0o600), os.Truncate(name, 1<<30), os.Remove(filepath.Join(dir, Dir, indexName))); err != nil {
+		t.Fatal(err)
+	}
+	for range 2 { // the second time from the index
+		if err := Adopt(dir, time.Now()); err != nil {
+			t.Fatal(err)
+		}
+		s := open(t, dir)
+		e := s.Entries()
+		if len(e) != 1 || e[0].Outcome != Died || e[0].Ended == nil || e[0].Window.Requests != 3 || e[0].Bytes > MaxFile+reservedEnd {
+			t.Fatalf("%+v", e)
+		}
+		if r, err := s.Run("giant"); err != nil || r.Outcome != Died || r.Damaged != 1 {
+			t.Errorf("%+v, %v", r, err)
+		}
+	}
+	if info, err := os.Stat(name); err != nil || info.Size() > MaxFile+reservedEnd {
+		t.Errorf("%d bytes are left, %v", info.Size(), err)
+	}
+}
+
+// A run is found by the name of its file, whatever its first line says.
+func TestAFileWithAnotherName(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	w, j, reporter := begin(dir, "one")
+	play(j, 1)
+	if err := w.End(reporter.Report()); err != nil {
+		t.Fatal(err)
+	}
+	day := filepath.Join(dir, Dir, w.day)
+	if err := errors.Join(os.Rename(filepath.Join(day, "one"+fileEnd), filepath.Join(day, "two"+fileEnd)), os.Remove(filepath.Join(dir, Dir, indexName))); err != nil {
+		t.Fatal(err)
+	}
+	if err := Adopt(dir, time.Now()); err != nil {
+		t.Fatal(err)
+	}
+	s := open(t, dir)
+	if e := s.Entries(); len(e) != 1 || e[0].ID != "two" {
+		t.Fatalf("%+v", e)
+	}
+	if r, err := s.Run("two"); err != nil || r.ID != "two" {
+		t.Errorf("%+v, %v", r, err)
 	}
 }

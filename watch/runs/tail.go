@@ -14,7 +14,7 @@ import (
 )
 
 const (
-	// maxRead bounds what is read of one file: a writer's own bound, doubled.
+	// maxRead bounds what is read of one file: a writer's own bound, doubled. A larger one is cut once its writer is gone.
 	maxRead = 2 * MaxFile
 	// maxPart bounds a line that has no end yet.
 	maxPart = 2 * reservedEnd
@@ -208,6 +208,9 @@ func adopt(root *os.Root, day, id string, now time.Time) error {
 		}
 		return root.Remove(day + "/" + id + fileEnd) // killed before its first line: nothing is known of it
 	}
+	if t.read >= maxRead {
+		return shorten(root, day, id, now)
+	}
 	if t.run.ended { // killed between its end and the index
 		return addOnce(root, t.run.Entry)
 	}
@@ -239,6 +242,24 @@ func adopt(root *os.Root, day, id string, now time.Time) error {
 		return err
 	}
 	return addOnce(root, t.run.Entry)
+}
+
+// shorten cuts off what no writer can have written, and ends the run: nobody would read an end that stands behind it.
+func shorten(root *os.Root, day, id string, now time.Time) error {
+	f, err := statefile.OpenIn(root, day+"/"+id+fileEnd, os.O_WRONLY, 0)
+	if err != nil {
+		return err
+	}
+	ok, err := filelock.Try(f, filelock.Exclusive|filelock.Readable)
+	if err != nil || !ok {
+		return errors.Join(err, f.Close()) // somebody else does it
+	}
+	err = f.Truncate(MaxFile)
+	filelock.Unlock(f)
+	if err = errors.Join(err, f.Close()); err != nil {
+		return err
+	}
+	return adopt(root, day, id, now)
 }
 
 // addOnce adds a line to the index unless there is one already.
