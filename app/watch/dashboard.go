@@ -37,7 +37,7 @@ func NewDashboard(c *core.Core, s config.Settings, token, version string, ledger
 		return nil, fmt.Errorf("the dashboard shows what is kept of runs: %w", err)
 	}
 	o := dashboard.Options{
-		StateDir: dir, Token: token, Version: version, Secure: s.Serve.TLSCert != "", Host: hostNow, Pages: pages(c, ledger),
+		StateDir: dir, Token: token, Version: version, Secure: s.Serve.TLSCert != "", Host: hostNow, Pages: pages(source{c, ledger}),
 		Cut: func(id string) (any, error) { return cutOf(c, id) },
 	}
 	d, err := dashboard.New(o)

@@ -177,7 +177,7 @@ func TestOwnGarbage(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]string{
 		"kept          group  /a/plimsoll-x (and 2 more)  a group of layer cgroup1 without a claim, 1 process: why\nwould remove  claim  id                         what\n": "would remove  claim  id  what\n",
-		"{\"dry_run\":true,\"removed\":[{\"kind\":\"group\",\"name\":\"a\",\"what\":\"b\"}],\"kept\":[{\"kind\":\"file\",\"name\":\"a\",\"what\":\"b\"}]}":            "{\n  \"dry_run\": true,\n  \"removed\": [],\n  \"kept\": []\n}\n",
+		"{\"dry_run\":true,\"removed\":[{\"kind\":\"group\",\"name\":\"a\",\"what\":\"b\"}],\"kept\":[{\"kind\":\"file\",\"name\":\"a\",\"what\":\"b\"}]}":                  "{\n  \"dry_run\": true,\n  \"removed\": [],\n  \"kept\": []\n}\n",
 	} {
 		if got := ownGarbage(t, text); got != want {
 			t.Errorf("%q becomes %q, not %q", text, got, want)

@@ -20,13 +20,63 @@ import (
 func serving(t *testing.T) (s *Server, base, dir string) {
 	t.Helper()
 	dir = t.TempDir()
-	s, err := New(Options{StateDir: dir, Version: "test", Pages: []Page{{Name: "more", Title: "More", Script: []byte("export default () => {}"), Data: func(context.Context) (any, error) { return []int{1}, nil }}}})
+	s, err := New(Options{StateDir: dir, Version: "test", Pages: []Page{{Name: "more", Title: "More", Script: []byte("export default () => {}"), Data: func(context.Context) (any, error) { return []int{1}, nil }}, thingsPage()}})
 	if err != nil {
 		t.Fatal(err)
 	}
 	server := httptest.NewServer(s)
 	t.Cleanup(func() { _ = s.Close(); server.Close() })
 	return s, server.URL, dir
+}
+
+// thingsPage is a page of tables, with more rows than are shown.
+func thingsPage() Page {
+	return TablesPage("things", "Things", func(context.Context) ([]*Table, error) {
+		t := &Table{Title: "Things", Columns: []Column{{Name: "Text", Kind: Wide}, {Name: "Size", Kind: Bytes}}}
+		for range MaxTableRows + 2 {
+			t.Add(Cell{Value: "<b>one</b>", Note: "a note"}, 1)
+		}
+		return []*Table{t, {Title: "None"}}, nil
+	})
+}
+
+// A page of tables needs no script of its own, has a bound, and says what is beyond it.
+func TestAPageOfTables(t *testing.T) {
+	t.Parallel()
+	s, base, _ := serving(t)
+	c := enter(t, s, base)
+	get := func(path string) string {
+		r, err := c.Get(base + path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer r.Body.Close()
+		body, _ := io.ReadAll(r.Body)
+		if r.StatusCode != http.StatusOK {
+			t.Errorf("%s: %d", path, r.StatusCode)
+		}
+		return string(body)
+	}
+	if shared, own := get("/assets/page/things.js"), get("/assets/tables.js"); shared != own || !strings.Contains(own, "export default") {
+		t.Errorf("%.80s, not %.80s", shared, own)
+	}
+	var got struct{ Tables []Table }
+	text := get("/api/page/things")
+	if err := json.Unmarshal([]byte(text), &got); err != nil || len(got.Tables) != 2 || len(got.Tables[0].Rows) != MaxTableRows || got.Tables[0].LeftOut != 2 || strings.Contains(text, `"rows":null`) {
+		t.Errorf("%.300s, %v", text, err)
+	}
+}
+
+func TestPagesHaveNamesOfTheirOwn(t *testing.T) {
+	t.Parallel()
+	page := thingsPage()
+	for _, name := range []string{"", "run", "alerts", "a/b", "A", "things"} {
+		other := page
+		other.Name = name
+		if _, err := New(Options{StateDir: t.TempDir(), Pages: []Page{page, other}}); err == nil {
+			t.Errorf("a page may be called %q", name)
+		}
+	}
 }
 
 func enter(t *testing.T, s *Server, base string) *http.Client {

@@ -17,7 +17,27 @@
 //
 // # A page of one's own
 //
-// A [Page] is a name, a title, a function that gives JSON, and a script that draws it: one Go file and one script.
+// A page that is a few tables is one Go file, with no script and nothing to change elsewhere. Those of the program are in app/watch,
+// where the planes are joined; page_mcp.go there is a whole one. For things that a plane keeps:
+//
+//	func init() { addPage(50, thingsPage) } // its place in the menu
+//
+//	func thingsPage(s source) (dashboard.Page, bool) { // false leaves it out
+//		return dashboard.TablesPage("things", "Things", func(ctx context.Context) ([]*dashboard.Table, error) {
+//			t := &dashboard.Table{Title: "Things", Empty: "Nothing is kept yet: plimsoll things add", Columns: []dashboard.Column{
+//				{Name: "Recorded", Kind: dashboard.Time}, {Name: "Text", Kind: dashboard.Wide}, {Name: "Size", Kind: dashboard.Bytes}, {Name: "Run", Kind: dashboard.RunID},
+//			}}
+//			list, err := things.List(s.core.Dirs) // reads, and waits for nobody
+//			for _, one := range list {
+//				t.Add(one.Recorded, one.Text, one.Bytes, one.Run)
+//			}
+//			return []*dashboard.Table{t}, err
+//		}), true
+//	}
+//
+// What is in a cell is only ever text, whoever wrote it; a [Kind] says how it is shown, and [Cell] puts a line of words below it. A
+// table has [MaxTableRows] rows, and counts the others. The page is asked for its tables when somebody opens it. What tables cannot
+// show takes a [Page] with a script of its own, which gets the data and the helpers of static/tools.js (app/watch/page_ledger.go).
 //
 // # What it takes
 //

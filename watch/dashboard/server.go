@@ -9,6 +9,7 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io/fs"
 	"mime"
 	"net/http"
@@ -53,14 +54,15 @@ type Host struct {
 	Waiting int `json:"waiting"`
 }
 
-// Page is a page that is one list or a few.
+// Page is a page beside the built-in ones. [TablesPage] makes one of tables.
 type Page struct {
-	// Name is in the address: lower-case letters. Title is shown.
+	// Name is in the address: lower-case letters, other than those of other pages. Title is shown.
 	Name  string `json:"name"`
 	Title string `json:"title"`
-	// Data gives what the page shows, as JSON, each time it is looked at.
+	// Data gives what the page shows, as JSON, each time it is looked at, within ten seconds.
 	Data func(ctx context.Context) (any, error) `json:"-"`
-	// Script is a module of JavaScript whose default export draws the data: (element, data, tools) => void.
+	// Script is a module of JavaScript whose default export draws the data: (element, data, tools) => void. nil draws what
+	// [TablesPage] gives.
 	Script []byte `json:"-"`
 }
 
@@ -81,6 +83,13 @@ func New(o Options) (*Server, error) {
 			return nil, err
 		}
 		o.Token = hex.EncodeToString(b[:])
+	}
+	names := map[string]bool{"": true, "run": true, "alerts": true} // those of app.js
+	for _, p := range o.Pages {
+		if names[p.Name] || strings.Trim(p.Name, "abcdefghijklmnopqrstuvwxyz") != "" || p.Title == "" || p.Data == nil {
+			return nil, fmt.Errorf("a page of the dashboard is named %q, with the title %q: it needs a name of its own in lower-case letters, a title and data", p.Name, p.Title)
+		}
+		names[p.Name] = true
 	}
 	session := sha256.Sum256([]byte("plimsoll dashboard\x00" + o.Token))
 	s := &Server{o: o, token: sha256.Sum256([]byte(o.Token)), cookie: hex.EncodeToString(session[:]), pages: o.Pages}
@@ -218,6 +227,10 @@ func typeOf(name string) string {
 
 func (s *Server) script(w http.ResponseWriter, r *http.Request, name string) {
 	for _, p := range s.pages {
+		if p.Name == name && p.Script == nil {
+			s.file(w, r, "tables.js")
+			return
+		}
 		if p.Name == name {
 			w.Header().Set("Content-Type", "text/javascript; charset=utf-8")
 			_, _ = w.Write(p.Script)

@@ -45,7 +45,7 @@ export function clock(text) {
   return at.toDateString() === now.toDateString() ? time : at.toLocaleDateString([], { month: "short", day: "numeric" }) + " " + time.slice(0, 5);
 }
 
-const states = { ok: "ok", running: "live", waiting: "warn", failed: "bad", oom: "bad", limit: "bad", refused: "warn", signalled: "warn", died: "bad" };
+const states = { ok: "ok", completed: "ok", running: "live", waiting: "warn", failed: "bad", oom: "bad", limit: "bad", refused: "warn", signalled: "warn", died: "bad" };
 export function pill(state) { return el("span", { class: "pill " + (states[state] ?? "") }, state); }
 
 // gauge is a bar with its words; label says what it measures to who cannot see it.

@@ -1,0 +1,75 @@
+package dashboard
+
+import "context"
+
+// Kind says how the cells of a column are shown. The zero value is text on one line.
+type Kind string
+
+// Kinds of columns, each with what its cells hold.
+const (
+	Text     Kind = ""
+	Wide     Kind = "wide"     // text that may take several lines
+	Code     Kind = "code"     // text, in a fixed width
+	State    Kind = "state"    // a word, coloured by what it says where it is one that package runs knows
+	RunID    Kind = "run"      // the ID of a run, which leads to its page; "" is none
+	Time     Kind = "time"     // a time.Time
+	Count    Kind = "count"    // a number
+	Bytes    Kind = "bytes"    // a size in bytes
+	Tokens   Kind = "tokens"   // a number of tokens
+	Duration Kind = "duration" // a number of milliseconds
+)
+
+// Column is the head of a column.
+type Column struct {
+	Name string `json:"name"`
+	Kind Kind   `json:"kind,omitempty"`
+}
+
+// MaxTableRows bounds the rows of one table; what has no room is counted.
+const MaxTableRows = 500
+
+// Table is a table of a page. It is not safe for use by several goroutines at once.
+type Table struct {
+	// Title stands over the table, and is its name for who cannot see it.
+	Title string `json:"title"`
+	// Note says below the title what is shown; "" is nothing.
+	Note    string   `json:"note,omitempty"`
+	Columns []Column `json:"columns"`
+	// Empty is shown in place of a table without rows; "" leaves the whole table out.
+	Empty   string  `json:"empty,omitempty"`
+	Rows    [][]any `json:"rows"`
+	LeftOut int     `json:"left_out,omitempty"`
+}
+
+// Cell is a cell with a line of words below its value.
+type Cell struct {
+	Value any    `json:"value"`
+	Note  string `json:"note,omitempty"`
+}
+
+// Add appends a row: a value or a [Cell] for each column; nil, and what a row has too few of, is shown as a dash.
+func (t *Table) Add(cells ...any) {
+	if len(t.Rows) >= MaxTableRows {
+		t.LeftOut++
+		return
+	}
+	t.Rows = append(t.Rows, cells)
+}
+
+// TablesPage is a page of tables, which needs no script. read gives them each time that somebody looks.
+func TablesPage(name, title string, read func(context.Context) ([]*Table, error)) Page {
+	return Page{Name: name, Title: title, Data: func(ctx context.Context) (any, error) {
+		list, err := read(ctx)
+		if list == nil {
+			list = []*Table{}
+		}
+		for _, t := range list {
+			if t.Rows == nil {
+				t.Rows = [][]any{}
+			}
+		}
+		return struct {
+			Tables []*Table `json:"tables"`
+		}{list}, err
+	}}
+}
