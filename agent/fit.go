@@ -35,6 +35,10 @@ type fitResult struct {
 	Actions  string
 	Changed  bool // the messages are others than those that were given
 	MadeRoom bool // room was made, now
+	// Rungs are the steps that did something, CutBytes by how much the request got shorter, Messages how many were changed.
+	Rungs    []string
+	CutBytes int64
+	Messages int
 	// MaxOutput is how much output may be asked for beside this input; 0 leaves it to the adapter.
 	MaxOutput int
 	Summary   Usage // what summaries by the model cost
@@ -338,6 +342,13 @@ func (p *compactionPass) compact(goal compact.Goal) error {
 	}
 	p.now, p.patches = res.Request, res.Patches
 	p.result.Changed, p.result.MadeRoom = true, true
+	for _, rung := range res.Rungs {
+		if !slices.Contains(p.result.Rungs, rung) {
+			p.result.Rungs = append(p.result.Rungs, rung)
+		}
+	}
+	p.result.CutBytes += res.CutBytes
+	p.result.Messages += res.Messages
 	if c := compact.Checkpoint(p.view, &res, p.chain); c != nil {
 		// In memory there is nothing that can fail. Another query of this conversation may have
 		// been first; what is sent now is good all the same.

@@ -51,7 +51,7 @@ type answer struct {
 // query has ended.
 func (r *Run) ask(last bool) (answer, error) {
 	refits, empties := 0, 0
-	req, err := r.fit(last)
+	req, err := r.fit(last, "window")
 	if err != nil {
 		return answer{}, err
 	}
@@ -88,10 +88,9 @@ func (r *Run) ask(last bool) (answer, error) {
 		}
 		if long {
 			r.fitter.learnLimit(e.Limit)
-			if req, err = r.fit(last); err != nil {
+			if req, err = r.fit(last, "overflow"); err != nil {
 				return answer{}, err
 			}
-			r.a.note(journal.AgentRoom{Agent: clip(r.a.o.Name), Why: "overflow", Tokens: int64(r.lastFit.Tokens), LimitTokens: int64(r.lastFit.Limit)})
 			continue
 		}
 		if err := r.wait(e); err != nil {
@@ -136,7 +135,7 @@ func (r *Run) wait(e *ModelError) error {
 }
 
 // fit makes the next request of the conversation, within the window of the model.
-func (r *Run) fit(last bool) (*Request, error) {
+func (r *Run) fit(last bool, why string) (*Request, error) {
 	r.trim()
 	list := r.state.list()
 	ms := list
@@ -163,13 +162,25 @@ func (r *Run) fit(last bool) (*Request, error) {
 		r.adopt(out, len(ms)-len(list))
 	}
 	if did.MadeRoom {
-		r.a.note(journal.AgentRoom{Agent: clip(r.a.o.Name), Why: "window", Tokens: int64(did.Tokens), LimitTokens: int64(did.Limit)})
+		r.a.note(r.madeRoom(why))
 		r.events.emit(Event{Kind: EventRoom, Step: r.steps, Text: limit.Clip(did.Actions, int(maxPiece)), Tokens: did.Tokens})
 	}
+	r.a.note(journal.AgentRequest{
+		Agent: clip(r.a.o.Name), Model: clip(r.a.o.Model.Info().Name), Tokens: int64(did.Tokens), LimitTokens: int64(did.Limit), Messages: len(out),
+	})
 	req.MaxOutput = did.MaxOutput
 	req.Messages = out
 	req.encoded = encodedRequest{did.Encoded, req.System, req.Messages, req.Tools}
 	return req, nil
+}
+
+// madeRoom is the event for the room that the last fit made.
+func (r *Run) madeRoom(why string) journal.AgentRoom {
+	did := r.lastFit
+	return journal.AgentRoom{
+		Agent: clip(r.a.o.Name), Why: why, Rungs: did.Rungs, BeforeTokens: int64(did.Before), Tokens: int64(did.Tokens), LimitTokens: int64(did.Limit),
+		CutBytes: did.CutBytes, Messages: did.Messages,
+	}
 }
 
 func joined(system, note string) string {

@@ -156,7 +156,8 @@ func TestTooLong(t *testing.T) {
 		shelf, events := newFakeStore(), &log{}
 		shelf.sessions["s"] = history()
 		model := newScriptedModel(t, replies(tooLong, say("fits now")))
-		got := ask(t, start(t, agent.Options{Model: model, Conversations: shelf}), agent.Query{Session: "s", Events: events.add})
+		j := journal.New(journal.Options{})
+		got := ask(t, start(t, agent.Options{Model: model, Conversations: shelf, Journal: j}), agent.Query{Session: "s", Events: events.add})
 		if got.Outcome != agent.Completed || got.Answer != "fits now" || got.Steps != 1 {
 			t.Errorf("ended with %+v", got)
 		}
@@ -166,6 +167,22 @@ func TestTooLong(t *testing.T) {
 		}
 		if len(events.of(agent.EventRetry)) != 0 || len(events.of(agent.EventRoom)) == 0 {
 			t.Errorf("told were %+v", events.events)
+		}
+		var requests []journal.AgentRequest
+		var rooms []journal.AgentRoom
+		for r := range j.Since(0) {
+			switch e := r.Event.(type) {
+			case journal.AgentRequest:
+				requests = append(requests, e)
+			case journal.AgentRoom:
+				rooms = append(rooms, e)
+			}
+		}
+		if len(requests) != 2 || requests[1].Tokens >= requests[0].Tokens || requests[0].LimitTokens == 0 || requests[0].Messages != len(seen[0].Messages) || requests[0].Model == "" {
+			t.Errorf("the requests are told as %+v", requests)
+		}
+		if len(rooms) != 1 || rooms[0].Why != "overflow" || len(rooms[0].Rungs) == 0 || rooms[0].BeforeTokens <= rooms[0].Tokens || rooms[0].Tokens != requests[1].Tokens || rooms[0].CutBytes <= 0 {
+			t.Errorf("the room is told as %+v", rooms)
 		}
 		if kept := agent.SizeOf(shelf.get("s")); kept > agent.SizeOf(seen[0].Messages) {
 			t.Errorf("%d bytes are kept: what was left out is still there", kept)

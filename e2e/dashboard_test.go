@@ -271,8 +271,14 @@ func TestDashboardInABrowser(t *testing.T) {
 	b.run(`document.querySelector("[data-run] a.name").click()`)
 	b.shows("Killed", "python3", "Memory")
 	b.look("run-live")
+	detail := value[string](b, `location.hash`)
+	b.run(`location.hash = "#/ledger"`)
+	b.shows("Processes of greedy", "sleep", "200 MiB")
+	b.look("ledger-live")
 	_ = lives.Process.Signal(syscall.SIGTERM)
 	_ = lives.Wait()
+	b.shows("Nobody holds") // of itself
+	b.run(fmt.Sprintf(`location.hash = %q`, detail))
 	b.shows("ended", "SIGTERM")
 	b.look("run-ended")
 
@@ -420,7 +426,7 @@ func TestTheDemoStays(t *testing.T) {
 	b.do(chromedp.Navigate(address))
 	b.shows("demo-agent")
 	b.run(`[...document.querySelectorAll("[data-run] a.name")].find(a => a.innerText.includes("demo-agent")).click()`)
-	b.shows("Killed", "plimsoll", "Memory", "Timeline", "flood")
+	b.shows("Killed", "plimsoll", "Memory", "Timeline", "Room made in the conversation", "Largest results", "flood", "result_page")
 	b.look("demo")
 	taken, err := chromedp.Run(b.ctx, chromedp.CaptureScreenshot())
 	if err != nil {

@@ -61,14 +61,25 @@ type (
 		Rule  string `json:"rule"` // "identical", "cycle", "errors"
 		Ended bool   `json:"ended,omitempty"`
 	}
+	// AgentRequest says how full the window of a request to the model is. Counts are the best estimate.
+	AgentRequest struct {
+		Agent       string `json:"agent,omitempty"`
+		Model       string `json:"model"`
+		Tokens      int64  `json:"tokens"`
+		LimitTokens int64  `json:"limit_tokens,omitempty"` // that the input may have
+		Messages    int    `json:"messages"`
+	}
 	// AgentRoom says that room was made: "window", "overflow" (the provider refused the
 	// length) or "history" (too many messages).
 	AgentRoom struct {
-		Agent       string `json:"agent,omitempty"`
-		Why         string `json:"why"`
-		Tokens      int64  `json:"tokens,omitempty"` // of the request after that
-		LimitTokens int64  `json:"limit_tokens,omitempty"`
-		Messages    int    `json:"messages,omitempty"` // that were left out
+		Agent        string   `json:"agent,omitempty"`
+		Why          string   `json:"why"`
+		Rungs        []string `json:"rungs,omitempty"` // of package window/compact, those that did something
+		BeforeTokens int64    `json:"before_tokens,omitempty"`
+		Tokens       int64    `json:"tokens,omitempty"` // of the request after that
+		LimitTokens  int64    `json:"limit_tokens,omitempty"`
+		CutBytes     int64    `json:"cut_bytes,omitempty"`
+		Messages     int      `json:"messages,omitempty"` // that were left out, cut, replaced or summarised
 	}
 	// AgentRetry says that a request to the model is made again after Wait.
 	AgentRetry struct {
@@ -94,6 +105,7 @@ func (AgentCalled) Kind() string       { return "agent.called" }
 func (AgentResultCut) Kind() string    { return "agent.result_cut" }
 func (AgentCallLeaked) Kind() string   { return "agent.call_leaked" }
 func (AgentLoop) Kind() string         { return "agent.loop" }
+func (AgentRequest) Kind() string      { return "agent.request" }
 func (AgentRoom) Kind() string         { return "agent.room" }
 func (AgentRetry) Kind() string        { return "agent.retry" }
 func (AgentForgot) Kind() string       { return "agent.forgot" }

@@ -76,6 +76,7 @@ var known = sync.OnceValue(func() map[string]reflect.Type {
 		AgentResultCut{},
 		AgentCallLeaked{},
 		AgentLoop{},
+		AgentRequest{},
 		AgentRoom{},
 		AgentRetry{},
 		AgentForgot{},

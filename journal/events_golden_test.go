@@ -62,6 +62,7 @@ var events = []journal.Event{
 	journal.AgentResultCut{},
 	journal.AgentCallLeaked{},
 	journal.AgentLoop{},
+	journal.AgentRequest{},
 	journal.AgentRoom{},
 	journal.AgentRetry{},
 	journal.AgentForgot{},

@@ -120,7 +120,7 @@ func (s *Glance) ended(e runs.Entry) {
 	s.ID, s.Tool, s.Project, s.State, s.Reason = e.ID, e.Tool, e.Project, e.Outcome, e.Reason
 	s.Started, s.Ended, s.DurationMS = e.Started, e.Ended, e.DurationMS
 	s.PeakBytes, s.LimitBytes = e.PeakBytes, e.LimitBytes
-	s.Compactions, s.Kills = int(e.Window.Compactions), e.Killed()
+	s.Compactions, s.Kills = int(e.Rooms()), e.Killed()
 }
 
 func (s *Glance) take(g runs.Glance) {

@@ -146,7 +146,7 @@ func printRuns(out io.Writer, list []app.RunEntry, most int, now time.Time) erro
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(w, "ID\tSTARTED\tTOOL\tPROJECT\tOUTCOME\tTOOK\tMEMORY\tWINDOW")
 	for _, e := range list {
-		fmt.Fprintf(w, "%s\t%s\t%.14s\t%.16s\t%s\t%s\t%s\t%s\n", e.ID, when(e.Started, now), e.Tool, e.Project, e.Outcome, app.Took(e.Age()), memoryCell(e), windowCell(e.Window))
+		fmt.Fprintf(w, "%s\t%s\t%.14s\t%.16s\t%s\t%s\t%s\t%s\n", e.ID, when(e.Started, now), e.Tool, e.Project, e.Outcome, app.Took(e.Age()), memoryCell(e), windowCell(&e))
 	}
 	if err := w.Flush(); err != nil {
 		return err
@@ -182,14 +182,15 @@ func memoryCell(e app.RunEntry) string {
 	return limit.Bytes(e.PeakBytes).Human()
 }
 
-func windowCell(w journal.Window) string {
+func windowCell(e *app.RunEntry) string {
+	tokens, most := e.PeakWindow()
 	switch {
-	case w.Requests == 0:
+	case e.Requests() == 0:
 		return "-"
-	case w.LimitTokens > 0:
-		return fmt.Sprintf("%.0f %% of %s", 100*float64(w.PeakTokens)/float64(w.LimitTokens), limit.Tokens(w.LimitTokens))
+	case most > 0:
+		return fmt.Sprintf("%.0f %% of %s", 100*float64(tokens)/float64(most), limit.Tokens(most))
 	}
-	return limit.Tokens(w.PeakTokens)
+	return limit.Tokens(tokens)
 }
 
 // followRun prints records as they come.

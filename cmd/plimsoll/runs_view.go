@@ -48,7 +48,7 @@ func printRun(out io.Writer, d app.RunDetails) error {
 	if r.PeakBytes > 0 {
 		row("memory", "%s", memoryLine(r))
 	}
-	if r.Window.Requests > 0 {
+	if r.Requests() > 0 {
 		row("window", "%s", windowLine(r))
 	} else if r.Window.NoProxy != "" {
 		row("window", "no proxy, because %s", r.Window.NoProxy)
@@ -129,15 +129,15 @@ func memoryLine(r *app.RunRecord) string {
 }
 
 func windowLine(r *app.RunRecord) string {
-	w := r.Window
-	text := limit.Tokens(w.PeakTokens) + " tokens peak"
-	if w.LimitTokens > 0 {
-		text += fmt.Sprintf(" of %s (%.0f %%)", limit.Tokens(w.LimitTokens), 100*float64(w.PeakTokens)/float64(w.LimitTokens))
+	tokens, most := r.PeakWindow()
+	text := limit.Tokens(tokens) + " tokens peak"
+	if most > 0 {
+		text += fmt.Sprintf(" of %s (%.0f %%)", limit.Tokens(most), 100*float64(tokens)/float64(most))
 	}
-	if line := app.Sparkline(r.WindowSeries(sparkWidth), w.LimitTokens); line != "" {
+	if line := app.Sparkline(r.WindowSeries(sparkWidth), most); line != "" {
 		text = line + "  " + text
 	}
-	text += fmt.Sprintf(", %d requests", w.Requests)
+	text += fmt.Sprintf(", %d requests", r.Requests())
 	if r.Model != "" {
 		text += " of " + r.Model
 	}
@@ -148,7 +148,12 @@ func compactionTable(b *strings.Builder, r *app.RunRecord) {
 	if len(r.Compactions) == 0 {
 		return
 	}
-	fmt.Fprintf(b, "  room was made %d times, %s cut\n", r.Window.Compactions, limit.Bytes(r.Window.CutBytes).Human())
+	var cut int64
+	for _, c := range r.Compactions {
+		cut += c.CutBytes
+	}
+	// Of very many not all are held, and what was made inside the run is not in its own sums.
+	fmt.Fprintf(b, "  room was made %d times, %s cut\n", max(r.Rooms(), int64(len(r.Compactions))), limit.Bytes(max(cut, r.Window.CutBytes+r.AgentCutBytes)).Human())
 	w := tabwriter.NewWriter(b, 0, 0, 2, ' ', 0)
 	for _, c := range r.Compactions {
 		kept := ""

@@ -49,9 +49,9 @@ type row struct {
 func rowOf(e *runs.Entry) row {
 	r := row{
 		ID: e.ID, Kind: e.Kind, Parent: e.Parent, Tool: e.Tool, Variant: e.Variant, Project: e.Project, State: e.Outcome, Reason: e.Reason, Started: e.Started, Ended: e.Ended,
-		Peak: e.PeakBytes, Limit: e.LimitBytes, Reserved: e.ReservationBytes, TokensPeak: e.Window.PeakTokens, TokensLimit: e.Window.LimitTokens, Requests: e.Window.Requests,
-		Compactions: e.Window.Compactions, Largest: e.LargestResult, LargestTool: e.LargestTool, Kills: e.Killed(),
+		Peak: e.PeakBytes, Limit: e.LimitBytes, Reserved: e.ReservationBytes, Requests: e.Requests(), Compactions: e.Rooms(), Largest: e.LargestResult, LargestTool: e.LargestTool, Kills: e.Killed(),
 	}
+	r.TokensPeak, r.TokensLimit = e.PeakWindow()
 	if e.Ended != nil {
 		r.Took = e.DurationMS
 	}

@@ -50,6 +50,7 @@ var everything = []journal.Event{
 	journal.AgentResultCut{Agent: "argocd", Tool: "flood", Bytes: 1 << 20, KeptBytes: 8192, Where: "store"},
 	journal.AgentCallLeaked{Agent: "argocd", Tool: "hang", Still: 1},
 	journal.AgentLoop{Agent: "argocd", Rule: "cycle", Ended: true},
+	journal.AgentRequest{Agent: "argocd", Model: "m-1", Tokens: 3000, LimitTokens: 8000, Messages: 4},
 	journal.AgentRoom{Agent: "argocd", Why: "window", Tokens: 2000, LimitTokens: 8000},
 	journal.AgentRetry{Agent: "argocd", Model: "m-1", Failure: "busy", Status: 429, Tries: 2, Wait: time.Second},
 	journal.AgentForgot{Agent: "argocd", Bytes: 100},

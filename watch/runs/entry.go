@@ -70,6 +70,14 @@ type Observed struct {
 	// BreakerTrips counts how often the window was halved.
 	BreakerTrips int64 `json:"breaker_trips,omitempty"`
 
+	// AgentRequests counts the requests to models that an agent of Plimsoll's own made, which go through no proxy; AgentPeakTokens and
+	// AgentLimitTokens are of the one whose window was the fullest. AgentRooms counts how often it made room, AgentCutBytes is what that cut.
+	AgentRequests    int64 `json:"agent_requests,omitempty"`
+	AgentPeakTokens  int64 `json:"agent_peak_tokens,omitempty"`
+	AgentLimitTokens int64 `json:"agent_limit_tokens,omitempty"`
+	AgentRooms       int64 `json:"agent_rooms,omitempty"`
+	AgentCutBytes    int64 `json:"agent_cut_bytes,omitempty"`
+
 	waits time.Time // since when it stands in the queue
 }
 
@@ -89,6 +97,18 @@ func (o *Observed) observe(r *journal.Record) {
 	case journal.WindowCompacted:
 		o.CompactedFrom += e.Before
 		o.CompactedTo += e.After
+	case journal.AgentRequest:
+		o.AgentRequests++
+		if o.AgentLimitTokens == 0 || float64(e.Tokens)*float64(o.AgentLimitTokens) > float64(o.AgentPeakTokens)*float64(e.LimitTokens) {
+			o.AgentPeakTokens, o.AgentLimitTokens = e.Tokens, e.LimitTokens
+		}
+	case journal.AgentRoom:
+		o.AgentRooms++
+		o.AgentCutBytes += e.CutBytes
+		o.CompactedFrom += e.BeforeTokens
+		if e.BeforeTokens > 0 {
+			o.CompactedTo += e.Tokens
+		}
 	case journal.WindowBreaker:
 		if e.State == "tripped" {
 			o.BreakerTrips++
@@ -115,6 +135,20 @@ func (o *Observed) stopWaiting(at time.Time) {
 
 // Live says that the run has not ended.
 func (e *Entry) Live() bool { return e.Outcome == Running || e.Outcome == Waiting }
+
+// Requests counts the requests to models, those that went through a proxy and those of an agent of Plimsoll's own.
+func (e *Entry) Requests() int64 { return e.Window.Requests + e.AgentRequests }
+
+// Rooms counts how often room was made in a conversation, by a proxy and by an agent of Plimsoll's own.
+func (e *Entry) Rooms() int64 { return e.Window.Compactions + e.AgentRooms }
+
+// PeakWindow is the fullest window of a request in tokens, and its limit; 0 is not known.
+func (e *Entry) PeakWindow() (tokens, limit int64) {
+	if e.Window.Requests > 0 {
+		return e.Window.PeakTokens, e.Window.LimitTokens
+	}
+	return e.AgentPeakTokens, e.AgentLimitTokens
+}
 
 // Killed is how many processes were killed for memory: those that are known by name, or as many as the kernel counted.
 func (e *Entry) Killed() int { return max(e.OOMKills, e.KilledChildren) }

@@ -57,7 +57,7 @@ func (s *Store) Find(id string) (Entry, error) {
 	return Entry{}, several
 }
 
-// Run reads a whole run. id is as for Find. What the gateways inside the run did is in Tools and Largest. A file that cannot be
+// Run reads a whole run. id is as for Find. What gateways, daemons and agents inside the run did is in Tools, Largest and Compactions too. A file that cannot be
 // read any more leaves what the index has, with an *UnknownError.
 func (s *Store) Run(id string) (*Run, error) {
 	e, err := s.Find(id)
@@ -71,9 +71,9 @@ func (s *Store) Run(id string) (*Run, error) {
 	if e.Kind != KindRun {
 		return r, nil
 	}
-	inside := newRun() // what the gateways wrote is finer than the sums in the run's own file
+	inside := newRun() // what they wrote is finer than the sums in the run's own file
 	for _, other := range s.Entries() {
-		if other.Parent != e.ID || other.Kind != KindGateway {
+		if other.Parent != e.ID || other.Kind == KindRun {
 			continue
 		}
 		g, err := s.load(other)
@@ -87,7 +87,10 @@ func (s *Store) Run(id string) (*Run, error) {
 			to.MaxBytes = max(to.MaxBytes, t.MaxBytes)
 		}
 		r.Largest = append(r.Largest, g.Largest...)
+		r.Compactions = append(r.Compactions, g.Compactions...)
 	}
+	slices.SortStableFunc(r.Compactions, func(a, b Compaction) int { return a.Time.Compare(b.Time) })
+	r.Compactions = r.Compactions[:min(len(r.Compactions), maxCompactions)]
 	for key, t := range inside.tools {
 		own := r.tools[key]
 		if own == nil || t.Calls > own.Calls { // the sums come at the end of the run

@@ -210,9 +210,17 @@ func (r *Run) record(rec journal.Record) {
 		}
 	case journal.WindowRequest:
 		r.request(rec.Time, &e)
+	case journal.AgentRequest:
+		r.request(rec.Time, &journal.WindowRequest{Model: e.Model, Tokens: e.Tokens, LimitTokens: e.LimitTokens, Messages: e.Messages})
 	case journal.WindowCompacted:
 		if len(r.Compactions) < maxCompactions {
 			r.Compactions = append(r.Compactions, Compaction{rec.Time, e})
+		}
+	case journal.AgentRoom:
+		if len(r.Compactions) < maxCompactions {
+			r.Compactions = append(r.Compactions, Compaction{rec.Time, journal.WindowCompacted{
+				Model: r.Model, Reason: e.Why, Rungs: e.Rungs, Before: e.BeforeTokens, After: e.Tokens, Messages: e.Messages, CutBytes: e.CutBytes,
+			}})
 		}
 	case journal.ToolCalled:
 		r.called(rec.Time, &e)

@@ -133,7 +133,7 @@ func (g *glancer) take(text []byte) {
 	switch {
 	case bytes.HasPrefix(text, sampleStart):
 		g.sample = append(g.sample[:0], text...)
-	case kind == journal.WindowRequest{}.Kind():
+	case kind == journal.WindowRequest{}.Kind(), kind == journal.AgentRequest{}.Kind(): // the keys that count are the same
 		if len(g.requests) < glanceRequests {
 			g.requests = append(g.requests, bytes.Clone(text))
 			return
@@ -141,7 +141,7 @@ func (g *glancer) take(text []byte) {
 		oldest := g.requests[0]
 		copy(g.requests, g.requests[1:])
 		g.requests[glanceRequests-1] = append(oldest[:0], text...)
-	case kind == journal.WindowCompacted{}.Kind():
+	case kind == journal.WindowCompacted{}.Kind(), kind == journal.AgentRoom{}.Kind():
 		g.compactions++
 		g.requests = g.requests[:0]
 	case kind == "" || glanceKinds[kind]:

@@ -78,7 +78,7 @@ func (t Totals) add(e *Entry, tool string) {
 	s.Requests += w.Requests
 	s.TokensIn += w.TokensIn
 	s.TokensOut += w.TokensOut
-	s.Compactions += w.Compactions
+	s.Compactions += e.Rooms()
 	s.CompactedFrom += e.CompactedFrom
 	s.CompactedTo += e.CompactedTo
 	s.CutBytes += w.CutBytes

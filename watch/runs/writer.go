@@ -51,6 +51,7 @@ var important = map[string]bool{
 	journal.LimitReached{}.Kind(): true, journal.Pressure{}.Kind(): true, journal.RunEnded{}.Kind(): true,
 	journal.WindowCompacted{}.Kind(): true, journal.WindowOverflow{}.Kind(): true, journal.WindowBreaker{}.Kind(): true,
 	journal.ToolResultLarge{}.Kind(): true, journal.ToolsTallied{}.Kind(): true, journal.AgentQueryEnded{}.Kind(): true,
+	journal.AgentRoom{}.Kind(): true,
 }
 
 // Options of a [Writer].
@@ -119,6 +120,8 @@ func (w *Writer) Observe(r journal.Record) {
 	w.mu.Lock()
 	switch e := r.Event.(type) {
 	case journal.WindowRequest:
+		w.samples.window(e.Tokens, e.LimitTokens)
+	case journal.AgentRequest:
 		w.samples.window(e.Tokens, e.LimitTokens)
 	case journal.LimitUsed:
 		w.samples.disk(e)

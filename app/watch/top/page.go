@@ -62,7 +62,7 @@ func pageLines(r *runs.Run, row *Row, at time.Time, width int, p painter) []stri
 	if len(tokens) > 0 || row.WindowTokens > 0 {
 		title("window")
 		add("%s of %s tokens, %d requests, %s in, %s out; model %s", limit.Tokens(row.WindowTokens), limit.Tokens(row.WindowLimit),
-			r.Window.Requests, limit.Tokens(r.Window.TokensIn), limit.Tokens(r.Window.TokensOut), printable.Name(cmp.Or(r.Model, "-")))
+			r.Requests(), limit.Tokens(r.Window.TokensIn), limit.Tokens(r.Window.TokensOut), printable.Name(cmp.Or(r.Model, "-")))
 		if text := spark(tokens, float64(max(window, 1)), width-2); text != "" {
 			add("  %s", text)
 		}

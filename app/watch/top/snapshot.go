@@ -146,9 +146,9 @@ func rowOf(e *runs.Entry, now time.Time) Row {
 		ID: e.ID, Kind: e.Kind, Parent: e.Parent, Tool: e.Tool, Variant: e.Variant, Project: e.Project, PID: e.PID,
 		State: e.Outcome, Reason: e.Reason, Started: e.Started, Ended: e.Ended, AgeMS: e.DurationMS,
 		PeakBytes: e.PeakBytes, LimitBytes: e.LimitBytes, ReservationBytes: e.ReservationBytes, CPUPercent: -1,
-		WindowTokens: e.Window.PeakTokens, WindowLimit: e.Window.LimitTokens, Compactions: e.Window.Compactions,
-		LargestBytes: e.LargestResult, LargestTool: e.LargestTool, Kills: e.Killed(),
+		Compactions: e.Rooms(), LargestBytes: e.LargestResult, LargestTool: e.LargestTool, Kills: e.Killed(),
 	}
+	r.WindowTokens, r.WindowLimit = e.PeakWindow()
 	if e.Live() {
 		r.AgeMS = max(0, now.Sub(e.Started).Milliseconds())
 	}

@@ -63,15 +63,38 @@ async function route() {
       main.replaceChildren(el("h1", {}, page.title), tools.empty("…"));
       const [module, data] = await Promise.all([import("/assets/page/" + page.name + ".js"), get("/api/page/" + page.name)]);
       if (mine !== turn) return;
-      const box = el("div");
-      main.replaceChildren(el("h1", {}, page.title), box);
-      next = module.default(box, data, tools);
+      next = keepUp(page, module.default, data);
     }
   } catch (e) {
     if (mine === turn) main.replaceChildren(tools.empty(e.message));
     return;
   }
   if (mine === turn) shown = next ?? null;
+}
+
+// keepUp draws a page, and draws it anew when its data have changed.
+function keepUp(page, draw, data) {
+  const box = el("div"), problem = el("p", { class: "sub", role: "status" });
+  main.replaceChildren(el("h1", {}, page.title), problem, box);
+  let seen = JSON.stringify(data), busy = false;
+  draw(box, data, tools);
+  const timer = setInterval(async () => {
+    if (busy || document.hidden) return;
+    busy = true;
+    try {
+      const now = await get("/api/page/" + page.name), text = JSON.stringify(now);
+      problem.textContent = "";
+      if (text !== seen) {
+        const top = scrollY;
+        seen = text;
+        box.replaceChildren();
+        draw(box, now, tools);
+        scrollTo(0, top);
+      }
+    } catch (e) { problem.textContent = "what is shown may be old: " + e.message; }
+    busy = false;
+  }, 3000);
+  return { leave: () => clearInterval(timer) };
 }
 
 function update() {

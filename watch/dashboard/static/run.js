@@ -8,6 +8,11 @@ export default function runPage(main, state, tools, id) {
 
   const css = (name) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
 
+  function windowWords(r) { // of an agent of Plimsoll's own the requests go through no proxy
+    const w = r.window?.requests ? r.window : { requests: r.agent_requests, peak_tokens: r.agent_peak_tokens, limit_tokens: r.agent_limit_tokens };
+    return w.requests && tokens(w.peak_tokens) + " tokens peak" + (w.limit_tokens ? " of " + tokens(w.limit_tokens) : "") + ", " + w.requests + " requests" + (r.model ? " of " + r.model : "");
+  }
+
   const binary = Array.from({ length: 50 }, (_, n) => 2 ** n); // steps of an axis with sizes
 
   function chart(box, title, times, series, format) {
@@ -46,6 +51,16 @@ export default function runPage(main, state, tools, id) {
     ], tokens);
   }
 
+  // How a result came to the agent. Its handle stands in the conversation only.
+  function how(t) {
+    const parts = [];
+    if (t.failed) parts.push("an error");
+    if (t.reused) parts.push("answered from what is kept");
+    if (t.spilled) parts.push("a page of " + (t.items ? t.items + " items" : "it") + "; the agent reads on with result_page, result_search and result_query");
+    if (t.cut) parts.push("it broke off, what came can be read");
+    return parts.join("; ") || "whole";
+  }
+
   async function words(checkpoint, box, button) {
     if (open.has(checkpoint)) { open.delete(checkpoint); box.replaceChildren(); button.setAttribute("aria-expanded", "false"); return; }
     button.setAttribute("aria-expanded", "true");
@@ -77,7 +92,7 @@ export default function runPage(main, state, tools, id) {
       ["Refused", r.refusal],
       ["Expected", report.estimate?.bytes && bytes(report.estimate.bytes) + " from " + report.estimate.source + " (" + report.estimate.samples + " runs)"],
       ["Memory", r.peak_bytes && bytes(r.peak_bytes) + " peak" + (r.limit_bytes ? " of " + bytes(r.limit_bytes) : "")],
-      ["Window", r.window?.requests && tokens(r.window.peak_tokens) + " tokens peak" + (r.window.limit_tokens ? " of " + tokens(r.window.limit_tokens) : "") + ", " + r.window.requests + " requests" + (r.model ? " of " + r.model : "")],
+      ["Window", windowWords(r)],
       ["Tools", r.mcp?.calls && r.mcp.calls + " calls, " + bytes(r.mcp.upstream_bytes) + " became " + bytes(r.mcp.delivered_bytes)],
       ["Missing", (r.dropped || r.damaged) && (r.dropped ?? 0) + " lines found no room, " + (r.damaged ?? 0) + " cannot be read"],
     ])));
@@ -93,9 +108,12 @@ export default function runPage(main, state, tools, id) {
         return el("tr", {}, el("td", {}, clock(c.time)), el("td", {}, tokens(c.before_tokens) + " → " + tokens(c.after_tokens)), el("td", { class: "num" }, bytes(c.cut_bytes)), el("td", {}, (c.rungs ?? []).join(", ")), el("td", {}, c.reason), el("td", { class: "wide" }, button || "not kept", text));
       })));
     }
-    if (r.tools?.length) parts.push(el("h2", {}, "Results of tools"), el("p", { class: "sub" }, "What was too large is kept by the gateway, and the agent reads the rest of it page by page."),
+    if (r.tools?.length) parts.push(el("h2", {}, "Results of tools"), el("p", { class: "sub" }, "What was too large is kept for a day, and the agent reads the rest of it page by page."),
       table("Results of tools", ["Server", "Tool", ">Calls", ">From the server", ">To the agent", ">Largest", ">Kept to be paged"], r.tools.map((t) => el("tr", {},
         el("td", {}, t.server), el("td", {}, t.tool), el("td", { class: "num" }, t.calls), el("td", { class: "num" }, bytes(t.upstream_bytes)), el("td", { class: "num" }, bytes(t.delivered_bytes)), el("td", { class: "num" }, t.max_bytes ? bytes(t.max_bytes) : "–"), el("td", { class: "num" }, t.spilled)))));
+    if (r.largest?.length) parts.push(el("h2", {}, "Largest results"),
+      table("Largest results", ["When", "Server", "Tool", ">From the server", ">To the agent", "How"], r.largest.map((t) => el("tr", {},
+        el("td", {}, clock(t.time)), el("td", {}, t.server), el("td", {}, t.tool || t.method), el("td", { class: "num" }, bytes(t.upstream_bytes)), el("td", { class: "num" }, bytes(t.delivered_bytes)), el("td", { class: "wide" }, how(t))))));
     if (r.records?.length) parts.push(el("h2", {}, "What happened last"), table("Records", ["When", "What", "Details"], r.records.slice(-100).reverse().map((e) => el("tr", {},
       el("td", {}, clock(e.time)), el("td", {}, e.kind), el("td", { class: "wide" }, el("code", {}, JSON.stringify(e.event)))))));
     const top = scrollY;

@@ -16,7 +16,7 @@ export default function runsPage(main, state, { el, bytes, tokens, duration, clo
     return el("tr", { class: (live ? "" : "ended") + (known.has(r.id) ? "" : " fresh"), "data-run": r.id },
       el("td", {}, pill(r.state), r.reason && el("span", { class: "sub" }, r.reason)),
       el("td", {}, el("a", { class: "name", href: "#/run/" + r.id }, r.tool + (r.variant ? " " + r.variant : "")), el("span", { class: "sub" }, r.project)),
-      el("td", {}, memory, live && r.peak_bytes > used && el("span", { class: "sub" }, "peak " + bytes(r.peak_bytes))),
+      el("td", {}, memory, live && (r.peak_bytes > used || r.reservation_bytes) && el("span", { class: "sub" }, [r.peak_bytes > used && "peak " + bytes(r.peak_bytes), r.reservation_bytes && bytes(r.reservation_bytes) + " reserved"].filter(Boolean).join(", "))),
       el("td", {}, r.requests ? gauge(window, r.window_limit_tokens, tokens(window) + (r.window_limit_tokens ? " of " + tokens(r.window_limit_tokens) : ""), "window of its limit") : "–"),
       el("td", { class: "num" }, live && r.state === "running" ? r.cpu_percent.toFixed(0) + " %" : "–"),
       el("td", { class: "num" }, r.compactions || "–"),
