@@ -1,6 +1,7 @@
 package app
 
 import (
+	"context"
 	"io"
 
 	"github.com/plimsoll/plimsoll/app/watch"
@@ -26,3 +27,12 @@ func Glance(o GlanceOptions) (RunGlance, error) { return watch.Look(o) }
 
 // ReadGlanceClient reads what a client says of itself on standard input, for at most a tenth of a second.
 func ReadGlanceClient(from io.Reader) GlanceClient { return watch.ReadClient(from) }
+
+// RunToolsOptions are what `plimsoll mcp runs` takes.
+type RunToolsOptions = watch.ToolsOptions
+
+// RunTools is the MCP server by which an agent learns of its own limits and of earlier runs, until the client closes its end, ctx
+// ends or a signal asks for the end.
+func (a *App) RunTools(ctx context.Context, o RunToolsOptions) error {
+	return watch.ServeTools(ctx, a.Core, o)
+}
