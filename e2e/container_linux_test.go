@@ -143,11 +143,12 @@ func TestContainerOfARefusedRunSaysWhy(t *testing.T) {
 	t.Log(c.says("plimsoll: testtool is not admitted: it needs 1024M", "next "))
 }
 
-// The daemon watches its container too, and none of its MCP servers may use more than the container has.
+// The daemon watches its container too, and none of its MCP servers may use more than the container has. There is no systemd in a container
+// that would give a server a scope elsewhere.
 func TestContainerOfTheDaemon(t *testing.T) {
 	w := newWorld(t)
 	c := w.container(256 * mebibyte)
-	writeAs(t, filepath.Join(w.state, "config.toml"), "[mcp.servers.brief]\ncommand = [\"/bin/false\"]\n", 0o600)
+	writeAs(t, filepath.Join(w.state, "config.toml"), "[resources]\nlayers = [\"monitor\"]\n[mcp.servers.brief]\ncommand = [\"/bin/false\"]\n", 0o600)
 	ready := filepath.Join(t.TempDir(), "url")
 	cmd := c.command(plimsoll, "serve", "--listen", "127.0.0.1:0", "--ready-file", ready)
 	said, err := os.Create(filepath.Join(t.TempDir(), "said"))
