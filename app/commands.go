@@ -10,6 +10,7 @@ import (
 	"github.com/plimsoll/plimsoll/app/daemon"
 	"github.com/plimsoll/plimsoll/app/demo"
 	"github.com/plimsoll/plimsoll/app/mcp"
+	"github.com/plimsoll/plimsoll/app/memories"
 	"github.com/plimsoll/plimsoll/app/run"
 	"github.com/plimsoll/plimsoll/app/upgrade"
 	"github.com/plimsoll/plimsoll/app/watch"
@@ -17,6 +18,7 @@ import (
 	"github.com/plimsoll/plimsoll/internal/printable"
 	"github.com/plimsoll/plimsoll/internal/systemd"
 	"github.com/plimsoll/plimsoll/journal"
+	"github.com/plimsoll/plimsoll/memory"
 	"github.com/plimsoll/plimsoll/watch/runs"
 	"github.com/plimsoll/plimsoll/window/models"
 )
@@ -90,6 +92,19 @@ type (
 	RunDetails = watch.Details
 	RunRecord  = runs.Run
 
+	Memory              = memories.Memory
+	MemoryQuery         = memories.Query
+	MemoryForgetting    = memories.Forgetting
+	MemoryImportOptions = memories.ImportOptions
+	MemoryImported      = memories.Imported
+	MemoryPins          = memories.Pins
+	MemoryWhy           = memories.Why
+	MemoryStats         = memories.Stats
+	MemoryRecord        = memory.Record
+	MemoryItem          = memory.Item
+	MemoryForgotten     = memory.Forgotten
+	MemoryMCPOptions    = mcp.MemoryOptions
+
 	DemoOptions = demo.Options
 	DemoReport  = demo.Report
 	DemoScene   = demo.Scene
@@ -98,6 +113,23 @@ type (
 	StressReport  = demo.StressReport
 	StressRow     = demo.StressRow
 )
+
+// What the commands of the memory take, and how they show it; each is described in [memories].
+var (
+	MemoryKinds         = memories.Kinds
+	MemoryOrigins       = memories.Origins
+	MemoryExportFormats = memories.ExportFormats
+	MemoryImportFormats = memories.ImportFormats
+	EditMemoryText      = memories.EditText
+)
+
+// Memory opens the memory of this user, for a command. Who opens it closes it.
+func (a *App) Memory() (*Memory, error) { return memories.Open(a.Core, memories.Options{}) }
+
+// MemoryServer is the MCP server of the memory, until the client closes its end, ctx ends or a signal asks for the end.
+func (a *App) MemoryServer(ctx context.Context, o MemoryMCPOptions) error {
+	return mcp.ServeMemory(ctx, a.Core, o)
+}
 
 // Run runs a command inside its limits and returns how this process should end.
 func (a *App) Run(ctx context.Context, o RunOptions) Status { return run.Run(ctx, a.Core, o) }

@@ -93,6 +93,9 @@ var known = sync.OnceValue(func() map[string]reflect.Type {
 		AgentQueueReopened{},
 		AgentQueueRemoved{},
 		AgentTasksEvicted{},
+		MemoryNoteEvicted{},
+		MemoryFacts{},
+		MemoryFactsFailed{},
 	} {
 		types[e.Kind()] = reflect.TypeOf(e)
 	}

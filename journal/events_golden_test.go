@@ -79,6 +79,9 @@ var events = []journal.Event{
 	journal.AgentQueueReopened{},
 	journal.AgentQueueRemoved{},
 	journal.AgentTasksEvicted{},
+	journal.MemoryNoteEvicted{},
+	journal.MemoryFacts{},
+	journal.MemoryFactsFailed{},
 }
 
 // TestEventsStay: every event's kind and keys, as --events and the event log write them.

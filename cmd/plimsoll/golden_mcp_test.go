@@ -20,6 +20,7 @@ func TestMCPServersStay(t *testing.T) {
 	t.Parallel()
 	for file, args := range map[string][]string{
 		"mcp-argocd.jsonl":  {"mcp", "argocd", "--simulator=3,1,1,1", "--quiet", "--allow-writes", "--tools=all"},
+		"mcp-memory.jsonl":  {"mcp", "memory", "--namespace", "user", "--quiet"},
 		"mcp-gateway.jsonl": {"mcp", "--name", "notes", "--allow", "echo", "--", filepath.Join(tools, "toolserver")},
 	} {
 		t.Run(file, func(t *testing.T) {

@@ -84,7 +84,7 @@ With --url the server is a remote one; with --listen the client comes over HTTP.
 	_ = f.MarkHidden("in-run")
 	f.SetInterspersed(false) // what follows the command is the server's
 	_ = cmd.RegisterFlagCompletionFunc("output-schema", cobra.FixedCompletions(choicesOf("mcp.output_schema"), cobra.ShellCompDirectiveNoFileComp))
-	cmd.AddCommand(newMCPWrapCommand(), newMCPArgoCDCommand(), newMCPRunsCommand())
+	cmd.AddCommand(newMCPWrapCommand(), newMCPArgoCDCommand(), newMCPMemoryCommand(), newMCPRunsCommand())
 	return cmd
 }
 

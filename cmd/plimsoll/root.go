@@ -75,6 +75,7 @@ agent needs no change:
 		newStatusCommand(),
 		newWatchCommand(),
 		newMetricsCommand(open),
+		newMemoryCommand(anyway(open)),
 		newWindowCommand(anyway(open)),
 		newModelsCommand(anyway(open)),
 		newGCCommand(anyway(open)),

@@ -1,0 +1,111 @@
+package mcp
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/plimsoll/plimsoll/app/core"
+	"github.com/plimsoll/plimsoll/app/memories"
+	"github.com/plimsoll/plimsoll/config"
+	"github.com/plimsoll/plimsoll/memory/memtools"
+	"github.com/plimsoll/plimsoll/tools/gateway"
+	"github.com/plimsoll/plimsoll/tools/mcp/builtin"
+	"github.com/plimsoll/plimsoll/tools/mcp/transport"
+)
+
+// MemoryName is what the MCP server of the memory is called in events, in sizes and in paths.
+const MemoryName = "memory"
+
+// MemoryOptions are what `plimsoll mcp memory` can be told beside the configuration.
+type MemoryOptions struct {
+	// ReadOnly leaves out the tools that write.
+	ReadOnly bool
+	// Namespace is where tools write and, with the user's, what they find in; "" is the project of the working directory.
+	Namespace string
+	// Version of this program, which clients are told.
+	Version string
+	// MCPOptions say how clients come, as with [ArgoCDOptions].
+	MCPOptions
+}
+
+// ServeMemory is the MCP server of the memory, until the client closes its end, ctx ends or a signal asks for the end.
+func ServeMemory(ctx context.Context, app *core.Core, o MemoryOptions) error {
+	o.Name = MemoryName
+	return withPlane(ctx, app, o.MCPOptions, func(ctx context.Context, plane *Plane) (config.MCPServer, *gateway.Server, error) {
+		g, err := plane.Memory(ctx, o)
+		return plane.memoryServer(), g, err
+	})
+}
+
+// memoryServer is the server as the configuration has servers.
+func (p *Plane) memoryServer() config.MCPServer {
+	return config.MCPServer{Name: MemoryName, MCP: p.Settings.MCP, Merge: true}
+}
+
+// Memory makes the gateway of the memory's server.
+func (p *Plane) Memory(ctx context.Context, o MemoryOptions) (*gateway.Server, error) {
+	m, err := memories.Open(p.app, memories.Options{Journal: p.Journal})
+	if err != nil {
+		return nil, fmt.Errorf("the memory: %w", err)
+	}
+	p.cleanup = append(p.cleanup, m.Close)
+	tools, err := m.Tools(ctx, memories.ToolOptions{Namespace: o.Namespace, Client: "mcp", ReadOnly: o.ReadOnly || p.Settings.MCP.ReadOnly})
+	if err != nil {
+		return nil, fmt.Errorf("the memory: %w", err)
+	}
+	server, err := builtin.New(builtin.Options{
+		Name: "plimsoll-memory", Title: "Memory", Version: o.Version, Instructions: memtools.Instructions, Tools: MemoryTools(tools), Journal: p.Journal,
+	})
+	if err != nil {
+		return nil, fmt.Errorf("the tools of the memory: %w", err)
+	}
+	p.cleanup = append(p.cleanup, server.Close)
+	g := gateway.NewServer(gateway.ServerOptions{
+		Name: MemoryName, Dial: func(gateway.Dialing) transport.Peer { return server.Dial() }, Spool: p.Spool, Journal: p.Journal,
+		Settings: policyOf(p.memoryServer()), Query: p.Query, TempDir: p.temp, Builtin: true,
+	})
+	p.servers = append(p.servers, g)
+	return g, nil
+}
+
+// MemoryTools are the tools as an MCP server has them.
+func MemoryTools(set *memtools.Toolset) []builtin.Tool {
+	var all []builtin.Tool
+	for _, t := range set.Tools() {
+		tool := builtin.Tool{
+			Name: t.Name, Title: t.Title, Description: t.Description,
+			Hints: builtin.Hints{ReadOnly: t.ReadOnly, Destructive: t.Destructive, Idempotent: t.Idempotent},
+		}
+		switch t.Name {
+		case memtools.SearchName:
+			tool = builtin.Typed(tool, func(ctx context.Context, c *builtin.Call, in memtools.SearchArguments) (*builtin.Result, error) {
+				text, err := set.Search(ctx, in, c.MaxText)
+				if err != nil {
+					return nil, err
+				}
+				return &builtin.Result{Text: text, Paged: true}, nil
+			})
+		case memtools.GetName:
+			tool = builtin.Typed(tool, func(ctx context.Context, _ *builtin.Call, in memtools.GetArguments) (*builtin.Result, error) {
+				return plainText(set.Get(ctx, in))
+			})
+		case memtools.ManageName:
+			tool = builtin.Typed(tool, func(ctx context.Context, _ *builtin.Call, in memtools.ManageArguments) (*builtin.Result, error) {
+				return plainText(set.Manage(ctx, in))
+			})
+		case memtools.NotesName:
+			tool = builtin.Typed(tool, func(ctx context.Context, _ *builtin.Call, in memtools.NotesArguments) (*builtin.Result, error) {
+				return plainText(set.File(ctx, in))
+			})
+		}
+		all = append(all, tool)
+	}
+	return all
+}
+
+func plainText(text string, err error) (*builtin.Result, error) {
+	if err != nil {
+		return nil, err
+	}
+	return &builtin.Result{Text: text}, nil
+}

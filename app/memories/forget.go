@@ -1,0 +1,107 @@
+package memories
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/plimsoll/plimsoll/memory"
+)
+
+// Forgetting says what is to be forgotten. One of its fields is set, and Namespace may narrow it.
+type Forgetting struct {
+	IDs []string
+	// Query are words: what a search for them finds is meant, all of it.
+	Query        string
+	Conversation string
+	// Rest narrows it, or is all of it: by time, kind, origin, run.
+	Rest Query
+}
+
+// maxForgotten bounds what a search may name at once; a person who means more says it by time or conversation.
+const maxForgotten = memory.MaxLimit
+
+// filter is the records that are meant.
+func (m *Memory) forgetFilter(ctx context.Context, o Forgetting) (memory.Filter, error) {
+	f, err := o.Rest.filter()
+	if err != nil {
+		return f, err
+	}
+	f.Limit, f.Offset = 0, 0
+	f.Conversation = o.Conversation
+	f.IDs = slices.Clone(o.IDs)
+	if o.Query != "" {
+		q := o.Rest
+		q.Text, q.Limit = o.Query, maxForgotten
+		found, err := m.Search(ctx, q)
+		if err != nil {
+			return f, err
+		}
+		if found.Total > maxForgotten {
+			return f, fmt.Errorf("%d records have words of --query %q, at most %d are forgotten by a search: take rarer words, or add --before, --conversation or --kind", found.Total, o.Query, maxForgotten)
+		}
+		for _, i := range found.Items {
+			f.IDs = append(f.IDs, i.ID)
+		}
+		if len(f.IDs) == 0 {
+			f.IDs = []string{""} // nothing, and not everything
+		}
+	}
+	return f, nil
+}
+
+// WouldForget lists what [Memory.Forget] would remove from the memory.
+func (m *Memory) WouldForget(ctx context.Context, o Forgetting) ([]memory.Record, error) {
+	f, err := m.forgetFilter(ctx, o)
+	if err != nil {
+		return nil, err
+	}
+	list, err := m.Store.WouldForget(ctx, f)
+	if err == nil && len(list) == 0 && len(o.IDs) > 0 {
+		_, err = m.Show(ctx, o.IDs[0], 0)
+	}
+	if list == nil {
+		list = []memory.Record{}
+	}
+	return list, err
+}
+
+// Forget removes records for good: from the memory, and their words from everything else that this program keeps. Inside a run only notes of agents
+// are forgotten.
+func (m *Memory) Forget(ctx context.Context, list []memory.Record) (memory.Forgotten, error) {
+	if len(list) == 0 {
+		return memory.Forgotten{Records: []string{}}, nil
+	}
+	var ids []string
+	pins := false
+	for _, r := range list {
+		if m.run != "" && (r.Kind != memory.KindNote || r.Origin != memory.OriginAgent) {
+			return memory.Forgotten{}, fmt.Errorf("%s is %s of origin %s: %w", r.ID, r.Kind, r.Origin, ErrInRun)
+		}
+		ids = append(ids, r.ID)
+		pins = pins || r.Kind == memory.KindPin
+	}
+	if pins {
+		if err := m.unpinAll(ctx, list); err != nil {
+			return memory.Forgotten{}, err
+		}
+	}
+	return m.Store.Forget(ctx, memory.Filter{IDs: ids, AllScopes: true})
+}
+
+// unpinAll takes the entries of pins out of the profile, whose file would bring them back.
+func (m *Memory) unpinAll(ctx context.Context, list []memory.Record) error {
+	p, err := m.Pins()
+	if err != nil {
+		return err
+	}
+	for _, e := range p.Entries {
+		if slices.ContainsFunc(list, func(r memory.Record) bool { return r.Kind == memory.KindPin && r.Text == e.Text }) {
+			if err := m.Profile.Unpin(ctx, e.ID); err != nil {
+				return errors.Join(fmt.Errorf("take %s out of the profile", e.ID), err)
+			}
+		}
+	}
+	return nil
+}

@@ -1,0 +1,238 @@
+package memories
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"github.com/plimsoll/plimsoll/app/core"
+	"github.com/plimsoll/plimsoll/config"
+	"github.com/plimsoll/plimsoll/journal"
+	"github.com/plimsoll/plimsoll/memory"
+	"github.com/plimsoll/plimsoll/memory/memtools"
+	"github.com/plimsoll/plimsoll/memory/notes"
+	"github.com/plimsoll/plimsoll/process/sandbox"
+)
+
+// UserNamespace is what belongs to the user in any project.
+const UserNamespace = "user"
+
+// Options configure [Open]; the zero value works.
+type Options struct {
+	// Journal takes what the bounds do; nil drops it.
+	Journal *journal.Journal
+	// Elsewhere are other stores that may hold the words of a record, for forgetting.
+	Elsewhere []memory.Elsewhere
+}
+
+// Memory is this user's memory.
+type Memory struct {
+	Store   *memory.Store
+	Profile *notes.Profile
+
+	core    *core.Core
+	state   string
+	journal *journal.Journal
+	run     string // the run that this process is in, "" outside
+}
+
+// Dir is where the memory is kept, below the state directory.
+const Dir = "memory"
+
+// The directories of notes and of the profile, beside it.
+const (
+	notesDir   = "notes"
+	profileDir = "profile"
+)
+
+// Open opens the memory. It reads nothing of what is remembered.
+func Open(c *core.Core, o Options) (*Memory, error) {
+	state, err := c.Dirs.EnsureState()
+	if err != nil {
+		return nil, fmt.Errorf("the memory needs a directory: %w; set PLIMSOLL_STATE_DIR to one that is yours to write to", err)
+	}
+	m := &Memory{core: c, state: state, journal: o.Journal, run: insideRun()}
+	m.Profile = notes.NewProfile(notes.ProfileOptions{Dir: filepath.Join(state, profileDir)})
+	options, err := StoreOptions(c, o.Journal)
+	if err != nil {
+		return nil, err
+	}
+	options.Elsewhere = append(o.Elsewhere, notesElsewhere{m})
+	if m.Store, err = memory.Open(options); err != nil {
+		return nil, err
+	}
+	return m, nil
+}
+
+// StoreOptions are those of the store, as configured.
+func StoreOptions(c *core.Core, j *journal.Journal) (memory.Options, error) {
+	state, err := c.Dirs.EnsureState()
+	if err != nil {
+		return memory.Options{}, fmt.Errorf("the memory needs a directory: %w; set PLIMSOLL_STATE_DIR to one that is yours to write to", err)
+	}
+	return memory.Options{Dir: filepath.Join(state, Dir), Journal: j}, nil
+}
+
+// Close ends the use of the memory.
+func (m *Memory) Close() error { return m.Store.Close() }
+
+// Run is the id of the run that this process is in, "" outside of one.
+func (m *Memory) Run() string { return m.run }
+
+// Origin is whose words those are that this process adds.
+func (m *Memory) Origin() memory.Origin {
+	if m.run != "" {
+		return memory.OriginAgent
+	}
+	return memory.OriginUser
+}
+
+// ErrInRun says that something is for a person, outside of runs.
+var ErrInRun = errors.New("this is inside a run, where an agent may be the one who asks: do it in a shell of your own, outside of plimsoll run")
+
+// ProjectNamespace is the namespace of the project of a directory; "" is the working directory.
+func ProjectNamespace(dir string) string {
+	if dir == "" {
+		dir = "."
+	}
+	return "project/" + config.ProjectOf(dir).Key
+}
+
+// insideRun is the id of the run that this process is in, by the cookie that it or a parent of it has.
+func insideRun() string {
+	if id := os.Getenv(sandbox.CookieName); id != "" {
+		return id
+	}
+	return cookieOfParents()
+}
+
+// Notes are the files of agents in a namespace. What changes there is found by a search at once.
+func (m *Memory) Notes(ctx context.Context, namespace, client string) (*notes.Dir, error) {
+	return notes.Open(notes.Options{
+		Dir: m.notesPath(namespace),
+		Changed: func(path, text string, removed bool) {
+			if err := memtools.NoteChanged(context.WithoutCancel(ctx), m.Store, namespace, client, path, text, removed); err != nil {
+				m.core.Warn(fmt.Sprintf("%s is not found by searches: %v", path, err)) // the file is right
+			}
+		},
+		Evicted: func(path string, bytes int64, why string) {
+			m.append(journal.MemoryNoteEvicted{Path: path, Bytes: bytes, Why: why})
+		},
+	})
+}
+
+func (m *Memory) notesPath(namespace string) string {
+	return filepath.Join(m.state, notesDir, config.SafeName(namespace))
+}
+
+func (m *Memory) append(e journal.Event) {
+	if m.journal != nil {
+		m.journal.Append(e)
+	}
+}
+
+// ToolOptions say whose tools are meant.
+type ToolOptions struct {
+	// Namespace is where they write; "" is the project of the working directory.
+	Namespace string
+	// Search are the namespaces that they find in; nil is Namespace and the user's.
+	Search []string
+	// Client is who writes, and Conversation where.
+	Client, Conversation string
+	Scope                string
+	ReadOnly             bool
+}
+
+// Tools are the tools for agents.
+func (m *Memory) Tools(ctx context.Context, o ToolOptions) (*memtools.Toolset, error) {
+	if o.Namespace == "" {
+		o.Namespace = ProjectNamespace("")
+	}
+	files, err := m.Notes(ctx, o.Namespace, o.Client)
+	if err != nil {
+		return nil, err
+	}
+	return memtools.New(memtools.Options{
+		Store: m.Store, Notes: files, Namespace: o.Namespace, Search: o.Search, Scope: o.Scope, Client: o.Client, Run: m.run,
+		Conversation: o.Conversation, ReadOnly: o.ReadOnly,
+	})
+}
+
+// notesElsewhere forgets what agents wrote into files.
+type notesElsewhere struct{ m *Memory }
+
+// Forget removes the files that hold the words of what was forgotten.
+func (n notesElsewhere) Forget(ctx context.Context, match memory.Match) (count int, err error) {
+	root := filepath.Join(n.m.state, notesDir)
+	dirs, err := os.ReadDir(root)
+	if errors.Is(err, os.ErrNotExist) {
+		return 0, nil
+	}
+	if err != nil {
+		return 0, err
+	}
+	var all error
+	for _, dir := range dirs {
+		if !dir.IsDir() {
+			continue
+		}
+		// No record follows these files: the memory itself has forgotten by now.
+		d, err := notes.Open(notes.Options{Dir: filepath.Join(root, dir.Name())})
+		if err != nil {
+			all = errors.Join(all, err)
+			continue
+		}
+		list, err := d.List()
+		all = errors.Join(all, err)
+		for _, note := range list {
+			text, err := d.Read(note.Path)
+			if err != nil || !match.In([]byte(text)) {
+				continue
+			}
+			if _, err := d.Do(ctx, notes.Command{Command: "delete", Path: note.Path}); err != nil {
+				all = errors.Join(all, err)
+				continue
+			}
+			count++
+		}
+	}
+	return count, all
+}
+
+// syncPins makes the records of kind pin those of the profile's text in force.
+func (m *Memory) syncPins(ctx context.Context) error {
+	text, err := m.Profile.InForce()
+	if err != nil {
+		return err
+	}
+	pins, err := m.Store.Pins(ctx, UserNamespace)
+	if err != nil {
+		return err
+	}
+	entries := notes.Entries(text)
+	for _, p := range pins {
+		if !slices.ContainsFunc(entries, func(e notes.Entry) bool { return e.Text == p.Text }) {
+			if err := m.Store.Remove(ctx, p.ID); err != nil && !errors.Is(err, memory.ErrNotFound) {
+				return err
+			}
+		}
+	}
+	for _, e := range entries {
+		if slices.ContainsFunc(pins, func(p memory.Record) bool { return p.Text == e.Text }) {
+			continue
+		}
+		added, err := m.Store.Add(ctx, memory.Record{
+			Kind: memory.KindPin, Origin: memory.OriginUser, Namespace: UserNamespace, Text: e.Text, Source: memory.Source{File: notes.ProfileFile},
+		})
+		if err != nil {
+			return err
+		}
+		if added.Refused > 0 {
+			m.core.Warn(fmt.Sprintf("%s is pinned, but no search finds it: these words were forgotten once", e.ID))
+		}
+	}
+	return nil
+}

@@ -1,0 +1,256 @@
+package memories
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/plimsoll/plimsoll/limit"
+	"github.com/plimsoll/plimsoll/memory"
+	"github.com/plimsoll/plimsoll/memory/notes"
+)
+
+// Query is a search of a person's: all scopes and, without Namespace, all namespaces.
+type Query struct {
+	Text                string
+	Namespace           string
+	Kind, Origin        string
+	Since, Until, AsOf  time.Time
+	Limit, Offset       int
+	Conversation, Run   string
+	Quarantined, Oldest bool
+}
+
+// kinds and origins check words of the command line.
+func (q Query) kinds() ([]memory.Kind, error) {
+	if q.Kind == "" {
+		return nil, nil
+	}
+	if !slices.Contains(Kinds, q.Kind) {
+		return nil, fmt.Errorf("--kind %s: there is no such kind; write one of: %s", limit.Short(q.Kind, 40), strings.Join(Kinds, ", "))
+	}
+	return []memory.Kind{memory.Kind(q.Kind)}, nil
+}
+
+func (q Query) origins() ([]memory.Origin, error) {
+	if q.Origin == "" {
+		return nil, nil
+	}
+	if !slices.Contains(Origins, q.Origin) {
+		return nil, fmt.Errorf("--origin %s: there is no such origin; write one of: %s", limit.Short(q.Origin, 40), strings.Join(Origins, ", "))
+	}
+	return []memory.Origin{memory.Origin(q.Origin)}, nil
+}
+
+// Kinds and Origins are the words that the command line takes.
+var (
+	Kinds   = []string{string(memory.KindEpisode), string(memory.KindFact), string(memory.KindNote), string(memory.KindPin)}
+	Origins = []string{string(memory.OriginUser), string(memory.OriginAgent), string(memory.OriginTool)}
+)
+
+func (q Query) namespaces() []string {
+	switch q.Namespace {
+	case "":
+		return nil
+	case "project":
+		return []string{ProjectNamespace("")}
+	}
+	return []string{q.Namespace}
+}
+
+// Search finds records, the best first.
+func (m *Memory) Search(ctx context.Context, q Query) (memory.Results, error) {
+	if strings.TrimSpace(q.Text) == "" {
+		return memory.Results{}, errors.New(`nothing to search for; write it as in: plimsoll memory search "which database"`)
+	}
+	kinds, err := q.kinds()
+	if err != nil {
+		return memory.Results{}, err
+	}
+	origins, err := q.origins()
+	if err != nil {
+		return memory.Results{}, err
+	}
+	found, err := m.Store.Search(ctx, memory.Query{
+		Text: q.Text, Namespaces: q.namespaces(), AllScopes: true, Kinds: kinds, Origins: origins, Since: q.Since, Until: q.Until, AsOf: q.AsOf,
+		Limit: q.Limit, Offset: q.Offset,
+	})
+	if found.Items == nil {
+		found.Items = []memory.Item{}
+	}
+	return found, err
+}
+
+// filter is the query without its words.
+func (q Query) filter() (memory.Filter, error) {
+	kinds, err := q.kinds()
+	if err != nil {
+		return memory.Filter{}, err
+	}
+	origins, err := q.origins()
+	if err != nil {
+		return memory.Filter{}, err
+	}
+	f := memory.Filter{
+		Namespaces: q.namespaces(), AllScopes: true, Kinds: kinds, Origins: origins, Conversation: q.Conversation, Run: q.Run,
+		Since: q.Since, Until: q.Until, Limit: q.Limit, Offset: q.Offset, Oldest: q.Oldest,
+	}
+	if q.Quarantined {
+		f.Quarantined = new(true)
+	}
+	return f, nil
+}
+
+// List gives records, the newest first.
+func (m *Memory) List(ctx context.Context, q Query) (memory.Page, error) {
+	f, err := q.filter()
+	if err != nil {
+		return memory.Page{}, err
+	}
+	p, err := m.Store.List(ctx, f)
+	if p.Records == nil {
+		p.Records = []memory.Record{}
+	}
+	return p, err
+}
+
+// Show gives a record and what was said around it.
+func (m *Memory) Show(ctx context.Context, id string, around int) ([]memory.Record, error) {
+	found, err := m.Store.Get(ctx, id, around)
+	if err != nil {
+		return nil, fmt.Errorf("%w; plimsoll memory search and plimsoll memory list show the ids", err)
+	}
+	return found, nil
+}
+
+// Why is where a record comes from, and what became of it.
+type Why struct {
+	Record memory.Record `json:"record"`
+	// From are the records that it is derived from, Derived those that are derived from it. Gone are ids that are there no longer.
+	From    []memory.Record `json:"from"`
+	Derived []memory.Record `json:"derived"`
+	Gone    []string        `json:"gone,omitempty"`
+	// Pinned tells whether its words are in the profile.
+	Pinned bool `json:"pinned"`
+	// Recalled is when it was last given to somebody: put into a prompt, or found by an agent. Nil is never.
+	Recalled *time.Time `json:"recalled,omitempty"`
+}
+
+// Why explains a record.
+func (m *Memory) Why(ctx context.Context, id string) (Why, error) {
+	found, err := m.Show(ctx, id, 0)
+	if err != nil {
+		return Why{}, err
+	}
+	w := Why{Record: found[0], From: []memory.Record{}, Derived: []memory.Record{}}
+	if !w.Record.Recalled.IsZero() {
+		w.Recalled = &w.Record.Recalled
+	}
+	from := slices.Clone(w.Record.From)
+	if f := w.Record.Fact; f != nil && f.Episode != "" && !slices.Contains(from, f.Episode) {
+		from = append(from, f.Episode)
+	}
+	for _, id := range from {
+		r, err := m.Store.Get(ctx, id, 0)
+		switch {
+		case errors.Is(err, memory.ErrNotFound):
+			w.Gone = append(w.Gone, id)
+		case err != nil:
+			return w, err
+		default:
+			w.From = append(w.From, r[0])
+		}
+	}
+	err = m.each(ctx, memory.Filter{AllScopes: true, Kinds: []memory.Kind{memory.KindFact, memory.KindNote, memory.KindPin}}, func(r memory.Record) error {
+		if slices.Contains(r.From, w.Record.ID) || r.Fact != nil && r.Fact.Episode == w.Record.ID {
+			w.Derived = append(w.Derived, r)
+		}
+		return nil
+	})
+	if err != nil {
+		return w, err
+	}
+	text, err := m.Profile.InForce()
+	for _, e := range notes.Entries(text) {
+		w.Pinned = w.Pinned || e.Text == strings.Join(strings.Fields(w.Record.Text), " ")
+	}
+	return w, err
+}
+
+// each gives all records that a filter matches, the oldest first.
+func (m *Memory) each(ctx context.Context, f memory.Filter, give func(memory.Record) error) error {
+	f.Oldest, f.Limit = true, memory.MaxLimit
+	for f.Offset = 0; ; f.Offset += memory.MaxLimit {
+		p, err := m.Store.List(ctx, f)
+		if err != nil {
+			return err
+		}
+		for _, r := range p.Records {
+			if err := give(r); err != nil {
+				return err
+			}
+		}
+		if len(p.Records) < memory.MaxLimit {
+			return nil
+		}
+	}
+}
+
+// Add writes a note down. namespace "" is the user's, "project" that of the working directory's project.
+func (m *Memory) Add(ctx context.Context, namespace, text string) (memory.Record, error) {
+	switch namespace {
+	case "":
+		namespace = UserNamespace
+	case "project":
+		namespace = ProjectNamespace("")
+	}
+	added, err := m.Store.Add(ctx, memory.Record{
+		Kind: memory.KindNote, Origin: m.Origin(), Namespace: namespace, Text: strings.TrimSpace(text),
+		Source: memory.Source{Client: "plimsoll", Run: m.run, File: ""},
+	})
+	if err != nil {
+		return memory.Record{}, err
+	}
+	if added.Refused > 0 {
+		return memory.Record{}, errors.New("exactly this was forgotten once, and is not kept again; say it in other words")
+	}
+	found, err := m.Store.Get(ctx, added.IDs[0], 0)
+	if err != nil {
+		return memory.Record{}, err
+	}
+	return found[0], nil
+}
+
+// Edit replaces the words of a note. What was said is kept word for word, so it is not for editing.
+func (m *Memory) Edit(ctx context.Context, id, text string) (memory.Record, error) {
+	r, err := m.Editable(ctx, id)
+	if err != nil {
+		return r, err
+	}
+	r.Text = strings.TrimSpace(text)
+	r.Origin = memory.Lowest(r.Origin, m.Origin())
+	return r, m.Store.Update(ctx, r)
+}
+
+// Editable gives a record whose words may be replaced.
+func (m *Memory) Editable(ctx context.Context, id string) (memory.Record, error) {
+	found, err := m.Show(ctx, id, 0)
+	if err != nil {
+		return memory.Record{}, err
+	}
+	switch r := found[0]; {
+	case r.Kind == memory.KindPin:
+		return r, fmt.Errorf("%s is a pin: edit the profile with plimsoll memory edit", id)
+	case r.Kind == memory.KindNote && r.Source.File != "":
+		return r, fmt.Errorf("%s is the file %s of an agent's notes: edit %s", id, r.Source.File, m.notesPath(r.Namespace)+strings.TrimPrefix(r.Source.File, "/memories"))
+	case r.Kind != memory.KindNote:
+		return r, fmt.Errorf("%s is %s, which is kept as it was said: add a note with plimsoll memory add, or remove it with plimsoll memory forget", id, r.Kind)
+	case m.run != "" && r.Origin == memory.OriginUser:
+		return r, fmt.Errorf("%s is of the user's own words: %w", id, ErrInRun)
+	default:
+		return r, nil
+	}
+}

@@ -1,0 +1,128 @@
+package memories
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/plimsoll/plimsoll/memory"
+	"github.com/plimsoll/plimsoll/memory/notes"
+)
+
+// Pins is the profile as it is.
+type Pins struct {
+	// Path is the file to edit.
+	Path string `json:"path"`
+	// Bytes of Max are taken by the text in force.
+	Bytes int `json:"bytes"`
+	Max   int `json:"max_bytes"`
+	// Entries are in force since Confirmed.
+	Entries   []Pin      `json:"entries"`
+	Confirmed *time.Time `json:"confirmed,omitempty"`
+	// Pending says that the file was edited since, and Draft is what it says then.
+	Pending bool   `json:"pending"`
+	Draft   string `json:"draft,omitempty"`
+	// Problem is what keeps the file from being confirmed.
+	Problem string `json:"problem,omitempty"`
+}
+
+// Pin is an entry of the profile.
+type Pin struct {
+	ID    string `json:"id"`
+	Text  string `json:"text"`
+	Bytes int    `json:"bytes"`
+}
+
+// Pins tells what is pinned.
+func (m *Memory) Pins() (Pins, error) {
+	text, err := m.Profile.InForce()
+	if err != nil {
+		return Pins{}, err
+	}
+	p := Pins{Path: m.Profile.Path(), Bytes: len(text), Max: int(notes.MaxProfile), Entries: []Pin{}}
+	for _, e := range notes.Entries(text) {
+		p.Entries = append(p.Entries, Pin{e.ID, e.Text, e.Bytes})
+	}
+	if at, err := m.Profile.ConfirmedAt(); err == nil && !at.IsZero() {
+		p.Confirmed = &at
+	}
+	draft, err := m.Profile.Draft()
+	if err != nil {
+		p.Pending, p.Problem = true, err.Error()
+		return p, nil
+	}
+	if draft != text {
+		p.Pending, p.Draft = true, draft
+	}
+	return p, nil
+}
+
+// isID tells whether a word is the id of a record that is there.
+func (m *Memory) isID(ctx context.Context, word string) (memory.Record, bool, error) {
+	if strings.ContainsAny(word, " \t\n") {
+		return memory.Record{}, false, nil
+	}
+	found, err := m.Store.Get(ctx, word, 0)
+	switch {
+	case err == nil:
+		return found[0], true, nil
+	case errors.Is(err, memory.ErrForgotten):
+		return memory.Record{}, false, err
+	}
+	return memory.Record{}, false, nil
+}
+
+// Pin puts words into the profile: a person's, or those of a record that are the user's own.
+func (m *Memory) Pin(ctx context.Context, what string) (Pin, error) {
+	if m.run != "" {
+		return Pin{}, ErrInRun
+	}
+	r, is, err := m.isID(ctx, what)
+	if err != nil {
+		return Pin{}, err
+	}
+	if is {
+		if r.Origin != memory.OriginUser || r.Quarantined {
+			return Pin{}, fmt.Errorf(`%w: %s is of origin %s. Read it, and say it in your own words: plimsoll memory pin "…"`, memory.ErrOrigin, r.ID, r.Origin)
+		}
+		what = r.Text
+	}
+	e, err := m.Profile.Pin(ctx, what)
+	if errors.Is(err, notes.ErrPending) {
+		err = fmt.Errorf("%w; look at it and put it in force with plimsoll memory pin --confirm", err)
+	}
+	if err != nil {
+		return Pin{}, err
+	}
+	return Pin{e.ID, e.Text, e.Bytes}, m.syncPins(ctx)
+}
+
+// Unpin takes an entry out of the profile.
+func (m *Memory) Unpin(ctx context.Context, id string) error {
+	if m.run != "" {
+		return ErrInRun
+	}
+	err := m.Profile.Unpin(ctx, id)
+	switch {
+	case errors.Is(err, notes.ErrPending):
+		return fmt.Errorf("%w; look at it and put it in force with plimsoll memory pin --confirm", err)
+	case errors.Is(err, notes.ErrNoEntry):
+		return fmt.Errorf("%w; plimsoll memory pin lists them", err)
+	case err != nil:
+		return err
+	}
+	return m.syncPins(ctx)
+}
+
+// Confirm puts the edited profile in force; draft is what the person saw.
+func (m *Memory) Confirm(ctx context.Context, draft string) error {
+	if m.run != "" {
+		return ErrInRun
+	}
+	if err := m.Profile.Confirm(ctx, notes.Digest(draft)); err != nil {
+		return err
+	}
+	return m.syncPins(ctx)
+}

@@ -1,0 +1,63 @@
+package memories
+
+import (
+	"context"
+
+	"github.com/plimsoll/plimsoll/memory"
+	"github.com/plimsoll/plimsoll/memory/notes"
+)
+
+// Stats are what is kept, and within which bounds.
+type Stats struct {
+	memory.Stats
+	MaxBytes int64  `json:"max_bytes"`
+	Notes    Files  `json:"notes"`
+	Profile  Pins   `json:"profile"`
+	Dir      string `json:"dir"`
+}
+
+// Files are the notes of agents.
+type Files struct {
+	Files    int   `json:"files"`
+	Bytes    int64 `json:"bytes"`
+	MaxFiles int   `json:"max_files"` // of one directory
+	MaxBytes int64 `json:"max_bytes"`
+}
+
+// Stats counts what is kept. It reads all of it.
+func (m *Memory) Stats(ctx context.Context) (Stats, error) {
+	s, err := m.Store.Stats(ctx)
+	if err != nil {
+		return Stats{}, err
+	}
+	if s.Namespaces == nil {
+		s.Namespaces = []memory.NamespaceStats{}
+	}
+	options, err := StoreOptions(m.core, nil)
+	if err != nil {
+		return Stats{}, err
+	}
+	out := Stats{Stats: s, MaxBytes: int64(options.MaxBytes), Dir: options.Dir, Notes: Files{MaxFiles: notes.MaxFiles, MaxBytes: int64(notes.MaxTotal)}}
+	if out.MaxBytes == 0 {
+		out.MaxBytes = int64(memory.DefaultMaxBytes)
+	}
+	for _, n := range s.Namespaces {
+		d, err := notes.Open(notes.Options{Dir: m.notesPath(n.Name)})
+		if err != nil {
+			return out, err
+		}
+		list, err := d.List()
+		if err != nil {
+			return out, err
+		}
+		for _, note := range list {
+			out.Notes.Files++
+			out.Notes.Bytes += note.Bytes
+		}
+	}
+	out.Profile, err = m.Pins()
+	return out, err
+}
+
+// GC removes from the disk what counts no longer.
+func (m *Memory) GC(ctx context.Context) (memory.Collected, error) { return m.Store.GC(ctx) }

@@ -1,0 +1,289 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+	"golang.org/x/term"
+
+	"github.com/plimsoll/plimsoll/app"
+)
+
+func newMemoryCommand(open opener) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "memory",
+		Short: "What is remembered of conversations: search it, see where it comes from, forget it",
+		Long: `What was said to agents and by them, what they noted down, and what you pinned: on this machine's
+disk, within bounds, with its origin. "user" is what you typed, "agent" what a model wrote, "tool" all
+else. Only what you pin is ever put before a model by itself; the rest is found when it is asked for.
+
+Inside of plimsoll run these commands write as "agent", and do not pin, confirm or forget for you.`,
+		Example: `  plimsoll memory search "which database did we choose"
+  plimsoll memory add "Releases are cut on Tuesdays"
+  plimsoll memory pin "Answer in English, with short sentences"
+  plimsoll memory forget --query "launch code" --dry-run`,
+	}
+	cmd.AddCommand(
+		newMemorySearchCommand(open), newMemoryListCommand(open), newMemoryShowCommand(open), newMemoryWhyCommand(open),
+		newMemoryAddCommand(open), newMemoryEditCommand(open), newMemoryPinCommand(open), newMemoryForgetCommand(open),
+		newMemoryExportCommand(open), newMemoryImportCommand(open), newMemoryStatsCommand(open), newMemoryGCCommand(open),
+	)
+	return cmd
+}
+
+// withMemory opens the memory for the time of a command.
+func withMemory(cmd *cobra.Command, open opener, do func(m *app.Memory) error) (err error) {
+	a, err := open(cmd)
+	if err != nil {
+		return err
+	}
+	m, err := a.Memory()
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, m.Close()) }()
+	return do(m)
+}
+
+// memoryFilter are the flags by which records are chosen.
+type memoryFilter struct {
+	q                   app.MemoryQuery
+	since, before, asOf string
+}
+
+func (f *memoryFilter) add(cmd *cobra.Command) {
+	fl := cmd.Flags()
+	fl.StringVar(&f.q.Kind, "kind", "", "only these: "+strings.Join(app.MemoryKinds, ", "))
+	fl.StringVar(&f.q.Origin, "origin", "", "only words of: "+strings.Join(app.MemoryOrigins, ", "))
+	fl.StringVar(&f.q.Namespace, "namespace", "", "only those of user, project (of this directory), project/ID or agent/NAME")
+	fl.StringVar(&f.since, "since", "", "only what was said within this time (90m, 12h, 7d), or since a date (2026-11-24)")
+	fl.StringVar(&f.before, "before", "", "only what was said longer ago than this time, or before a date")
+	_ = cmd.RegisterFlagCompletionFunc("kind", cobra.FixedCompletions(app.MemoryKinds, cobra.ShellCompDirectiveNoFileComp))
+	_ = cmd.RegisterFlagCompletionFunc("origin", cobra.FixedCompletions(app.MemoryOrigins, cobra.ShellCompDirectiveNoFileComp))
+	_ = cmd.RegisterFlagCompletionFunc("namespace", cobra.FixedCompletions([]cobra.Completion{"user", "project"}, cobra.ShellCompDirectiveNoFileComp))
+}
+
+// query reads the times.
+func (f *memoryFilter) query(now time.Time) (q app.MemoryQuery, err error) {
+	q = f.q
+	for _, t := range []struct {
+		flag, text string
+		to         *time.Time
+	}{{"since", f.since, &q.Since}, {"before", f.before, &q.Until}, {"as-of", f.asOf, &q.AsOf}} {
+		if *t.to, err = sinceOf(t.text, now); err != nil {
+			return q, errors.New(strings.Replace(err.Error(), "--since", "--"+t.flag, 1))
+		}
+	}
+	if _, err := time.Parse(time.DateOnly, f.asOf); err == nil {
+		q.AsOf = q.AsOf.AddDate(0, 0, 1).Add(-time.Millisecond) // the day counts whole
+	}
+	return q, nil
+}
+
+func newMemorySearchCommand(open opener) *cobra.Command {
+	var f memoryFilter
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use:   "search WORD...",
+		Short: "Find what was said, noted or learned",
+		Long: "Finds what was said, noted or learned, the best first. Ask as you would ask a person: each word that says\n" +
+			"something is looked for, and none has to be there.",
+		Example: "  plimsoll memory search \"which database did we choose\"\n  plimsoll memory search deploy --origin user --since 7d\n  plimsoll memory search editor --kind fact --as-of 2026-11-01",
+		Args:    cobra.MinimumNArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			q, err := f.query(time.Now())
+			if err != nil {
+				return err
+			}
+			q.Text = strings.Join(args, " ")
+			return withMemory(cmd, open, func(m *app.Memory) error {
+				found, err := m.Search(cmd.Context(), q)
+				if err != nil {
+					return err
+				}
+				if asJSON {
+					return printJSON(cmd.OutOrStdout(), found.Items)
+				}
+				out := plain(cmd.OutOrStdout())
+				if len(found.Items) == 0 {
+					_, err := fmt.Fprintln(out, "nothing is remembered that has one of these words")
+					return err
+				}
+				for _, i := range found.Items {
+					printMemory(out, i.Record)
+				}
+				if left := found.Total - found.Offset - len(found.Items); left > 0 {
+					fmt.Fprintf(out, "%d more; --offset %d shows the next\n", left, found.Offset+len(found.Items))
+				}
+				return nil
+			})
+		},
+	}
+	f.add(cmd)
+	fl := cmd.Flags()
+	fl.StringVar(&f.asOf, "as-of", "", "facts that counted at this time ago, or on a date")
+	fl.IntVarP(&f.q.Limit, "limit", "n", 10, "how many at most")
+	fl.IntVar(&f.q.Offset, "offset", 0, "how many of the best to pass over")
+	fl.BoolVar(&asJSON, "json", false, "print JSON")
+	return cmd
+}
+
+func newMemoryListCommand(open opener) *cobra.Command {
+	var f memoryFilter
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use:     "list",
+		Short:   "List what is remembered, the newest first",
+		Example: "  plimsoll memory list --kind note\n  plimsoll memory list --namespace project --since 1d",
+		Args:    cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			q, err := f.query(time.Now())
+			if err != nil {
+				return err
+			}
+			return withMemory(cmd, open, func(m *app.Memory) error {
+				p, err := m.List(cmd.Context(), q)
+				if err != nil {
+					return err
+				}
+				if asJSON {
+					return printJSON(cmd.OutOrStdout(), p.Records)
+				}
+				out := plain(cmd.OutOrStdout())
+				if p.Total == 0 {
+					_, err := fmt.Fprintln(out, "nothing is remembered that matches")
+					return err
+				}
+				for _, r := range p.Records {
+					printMemory(out, r)
+				}
+				if left := p.Total - p.Offset - len(p.Records); left > 0 {
+					fmt.Fprintf(out, "%d more; --offset %d shows the next\n", left, p.Offset+len(p.Records))
+				}
+				return nil
+			})
+		},
+	}
+	f.add(cmd)
+	fl := cmd.Flags()
+	fl.StringVar(&f.q.Conversation, "conversation", "", "only what was said in this one")
+	fl.StringVar(&f.q.Run, "run", "", "only what was said in this run")
+	fl.BoolVar(&f.q.Quarantined, "quarantined", false, "what waits for a person's word")
+	fl.BoolVar(&f.q.Oldest, "oldest", false, "the oldest first")
+	fl.IntVarP(&f.q.Limit, "limit", "n", 20, "how many at most")
+	fl.IntVar(&f.q.Offset, "offset", 0, "how many to pass over")
+	fl.BoolVar(&asJSON, "json", false, "print JSON")
+	return cmd
+}
+
+func newMemoryShowCommand(open opener) *cobra.Command {
+	var around int
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use:               "show ID",
+		Short:             "Show one record whole, and what was said around it",
+		Args:              oneArg("id", "plimsoll memory show ID; plimsoll memory list has them"),
+		ValidArgsFunction: completeMemory(open),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return withMemory(cmd, open, func(m *app.Memory) error {
+				found, err := m.Show(cmd.Context(), args[0], around)
+				if err != nil {
+					return err
+				}
+				if asJSON {
+					return printJSON(cmd.OutOrStdout(), found)
+				}
+				for _, r := range found {
+					printMemoryWhole(plain(cmd.OutOrStdout()), r)
+				}
+				return nil
+			})
+		},
+	}
+	cmd.Flags().IntVar(&around, "around", 0, "how many records of its conversation before and after it")
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
+	return cmd
+}
+
+func newMemoryWhyCommand(open opener) *cobra.Command {
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use:               "why ID",
+		Short:             "Where a record comes from, what derives from it, and when it was last used",
+		Args:              oneArg("id", "plimsoll memory why ID; plimsoll memory list has them"),
+		ValidArgsFunction: completeMemory(open),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return withMemory(cmd, open, func(m *app.Memory) error {
+				w, err := m.Why(cmd.Context(), args[0])
+				if err != nil {
+					return err
+				}
+				if asJSON {
+					return printJSON(cmd.OutOrStdout(), w)
+				}
+				return printWhy(plain(cmd.OutOrStdout()), w)
+			})
+		},
+	}
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
+	return cmd
+}
+
+func newMemoryAddCommand(open opener) *cobra.Command {
+	var namespace string
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use:     "add TEXT...",
+		Short:   "Note something down",
+		Long:    "Notes something down, in your own words. \"-\" reads the text from standard input.",
+		Example: "  plimsoll memory add \"Releases are cut on Tuesdays\"\n  plimsoll memory add --namespace project \"The build needs gcc 14\"",
+		Args:    cobra.MinimumNArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			text := strings.Join(args, " ")
+			if text == "-" {
+				body, err := io.ReadAll(io.LimitReader(cmd.InOrStdin(), 1<<20))
+				if err != nil {
+					return err
+				}
+				text = string(body)
+			}
+			return withMemory(cmd, open, func(m *app.Memory) error {
+				r, err := m.Add(cmd.Context(), namespace, text)
+				if err != nil {
+					return err
+				}
+				if asJSON {
+					return printJSON(cmd.OutOrStdout(), r)
+				}
+				_, err = fmt.Fprintf(plain(cmd.OutOrStdout()), "noted as %s, of origin %s, in %s\n", r.ID, r.Origin, r.Namespace)
+				return err
+			})
+		},
+	}
+	cmd.Flags().StringVar(&namespace, "namespace", "", "user (the default), project (of this directory), project/ID or agent/NAME")
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
+	_ = cmd.RegisterFlagCompletionFunc("namespace", cobra.FixedCompletions([]cobra.Completion{"user", "project"}, cobra.ShellCompDirectiveNoFileComp))
+	return cmd
+}
+
+// completeMemory completes the ids of the newest records.
+func completeMemory(open opener) cobra.CompletionFunc {
+	return func(cmd *cobra.Command, _ []string, _ string) (ids []string, _ cobra.ShellCompDirective) {
+		_ = withMemory(cmd, open, func(m *app.Memory) error {
+			p, err := m.List(cmd.Context(), app.MemoryQuery{Limit: 50})
+			for _, r := range p.Records {
+				ids = append(ids, r.ID+"\t"+app.Printable(oneLine(r.Text, 60)))
+			}
+			return err
+		})
+		return ids, cobra.ShellCompDirectiveNoFileComp
+	}
+}
+
+// person tells whether somebody is there to be asked.
+func person() bool { return term.IsTerminal(int(os.Stdin.Fd())) && stderrIsTerminal() }

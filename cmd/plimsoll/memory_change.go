@@ -1,0 +1,401 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/plimsoll/plimsoll/app"
+	"github.com/plimsoll/plimsoll/limit"
+)
+
+func newMemoryEditCommand(open opener) *cobra.Command {
+	var yes bool
+	cmd := &cobra.Command{
+		Use:   "edit [ID] [TEXT...]",
+		Short: "Edit the pinned profile, or a note",
+		Long: `Without an ID: opens the pinned profile, a Markdown file, in your editor (VISUAL, EDITOR), and asks
+whether the edit is to be in force. With an ID: replaces the words of a note, by TEXT or in your editor.
+What was said in a conversation is kept as it was said.`,
+		Example:           "  plimsoll memory edit\n  plimsoll memory edit ID \"Releases are cut on Wednesdays\"",
+		ValidArgsFunction: completeMemory(open),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return withMemory(cmd, open, func(m *app.Memory) error {
+				if len(args) == 0 {
+					p, err := m.EditProfile(cmd.Context())
+					if err != nil {
+						return err
+					}
+					return confirmPins(cmd, m, p, yes)
+				}
+				text := strings.Join(args[1:], " ")
+				r, err := m.Editable(cmd.Context(), args[0])
+				if err != nil {
+					return err
+				}
+				if text == "" {
+					if text, err = app.EditMemoryText(cmd.Context(), r.Text); err != nil {
+						return err
+					}
+				}
+				if strings.TrimSpace(text) == strings.TrimSpace(r.Text) {
+					_, err := fmt.Fprintln(cmd.OutOrStdout(), "nothing was changed")
+					return err
+				}
+				if r, err = m.Edit(cmd.Context(), args[0], text); err != nil {
+					return err
+				}
+				printMemory(plain(cmd.OutOrStdout()), r)
+				return nil
+			})
+		},
+	}
+	cmd.Flags().BoolVarP(&yes, "yes", "y", false, "put the edited profile in force without asking")
+	return cmd
+}
+
+func newMemoryPinCommand(open opener) *cobra.Command {
+	var remove string
+	var confirm, yes, asJSON bool
+	cmd := &cobra.Command{
+		Use:   "pin [TEXT|ID]",
+		Short: "List or add standing instructions: the pinned profile",
+		Long: `Without an argument: lists what is pinned. With a text, in your own words, or the ID of a record that is
+your own: pins it. The profile is a Markdown file of at most 2 KiB; an edit of it counts once you have
+confirmed it, outside of runs.`,
+		Example: "  plimsoll memory pin \"Answer in English, with short sentences\"\n  plimsoll memory pin --remove pin-1f2e3d4c5b6a\n  plimsoll memory pin --confirm",
+		RunE: func(cmd *cobra.Command, args []string) error {
+			out := plain(cmd.OutOrStdout())
+			return withMemory(cmd, open, func(m *app.Memory) error {
+				switch {
+				case remove != "":
+					if err := m.Unpin(cmd.Context(), remove); err != nil {
+						return err
+					}
+					_, err := fmt.Fprintf(out, "%s is not pinned any more\n", remove)
+					return err
+				case confirm:
+					p, err := m.Pins()
+					if err != nil {
+						return err
+					}
+					return confirmPins(cmd, m, p, yes)
+				case len(args) > 0:
+					e, err := m.Pin(cmd.Context(), strings.Join(args, " "))
+					if err != nil {
+						return err
+					}
+					if asJSON {
+						return printJSON(cmd.OutOrStdout(), e)
+					}
+					_, err = fmt.Fprintf(out, "pinned as %s: %s\n", e.ID, e.Text)
+					return err
+				}
+				p, err := m.Pins()
+				if err != nil {
+					return err
+				}
+				if asJSON {
+					return printJSON(cmd.OutOrStdout(), p)
+				}
+				return printPins(out, p)
+			})
+		},
+	}
+	fl := cmd.Flags()
+	fl.StringVar(&remove, "remove", "", "the entry with this ID is not to be pinned any more")
+	fl.BoolVar(&confirm, "confirm", false, "show the edit of the file and put it in force")
+	fl.BoolVarP(&yes, "yes", "y", false, "with --confirm: without asking")
+	fl.BoolVar(&asJSON, "json", false, "print JSON")
+	cmd.MarkFlagsMutuallyExclusive("remove", "confirm")
+	_ = cmd.RegisterFlagCompletionFunc("remove", func(cmd *cobra.Command, _ []string, _ string) (ids []string, _ cobra.ShellCompDirective) {
+		_ = withMemory(cmd, open, func(m *app.Memory) error {
+			p, err := m.Pins()
+			for _, e := range p.Entries {
+				ids = append(ids, e.ID+"\t"+app.Printable(oneLine(e.Text, 60)))
+			}
+			return err
+		})
+		return ids, cobra.ShellCompDirectiveNoFileComp
+	})
+	return cmd
+}
+
+// confirmPins shows what the file of the profile says, and puts it in force when the person says so.
+func confirmPins(cmd *cobra.Command, m *app.Memory, p app.MemoryPins, yes bool) error {
+	errs := plain(cmd.ErrOrStderr())
+	switch {
+	case m.Run() != "":
+		return m.Confirm(cmd.Context(), p.Draft) // says why not
+	case p.Problem != "":
+		return errors.New(p.Problem)
+	case !p.Pending:
+		_, err := fmt.Fprintln(cmd.OutOrStdout(), "the file is what is in force; there is nothing to confirm")
+		return err
+	}
+	fmt.Fprintf(errs, "%s says:\n", p.Path)
+	for line := range strings.SplitSeq(p.Draft, "\n") {
+		fmt.Fprintf(errs, "  %s\n", line)
+	}
+	if !yes {
+		if !person() {
+			return errors.New("nobody is here to be asked: --yes puts it in force")
+		}
+		if !askedYes(cmd, "put this before every model, in any conversation where [memory] inject is on?") {
+			return errors.New("it is not in force; the file stays as it is")
+		}
+	}
+	if err := m.Confirm(cmd.Context(), p.Draft); err != nil {
+		return err
+	}
+	_, err := fmt.Fprintln(cmd.OutOrStdout(), "in force")
+	return err
+}
+
+// askedYes asks on the terminal. Nothing but y or yes is a yes.
+func askedYes(cmd *cobra.Command, question string) bool {
+	fmt.Fprintf(plain(cmd.ErrOrStderr()), "plimsoll: %s [y/N] ", question)
+	var answer string
+	_, _ = fmt.Fscanln(cmd.InOrStdin(), &answer)
+	return answer == "y" || answer == "Y" || answer == "yes"
+}
+
+func newMemoryForgetCommand(open opener) *cobra.Command {
+	var f memoryFilter
+	var o app.MemoryForgetting
+	var yes, dryRun, asJSON bool
+	cmd := &cobra.Command{
+		Use:   "forget [ID...]",
+		Short: "Remove records for good, with all that derives from them",
+		Long: `Removes records from the disk: by ID, by words, by age, by conversation. What is derived from them goes with
+them, and their words go from agents' notes and what else is kept of conversations. What stays is an id and a
+digest, by which the same words are known, and not kept, when a client sends them again.`,
+		Example: "  plimsoll memory forget ID\n  plimsoll memory forget --query \"launch code\" --dry-run\n  plimsoll memory forget --before 90d --kind episode --yes\n  plimsoll memory forget --conversation 7f3a",
+
+		ValidArgsFunction: completeMemory(open),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			q, err := f.query(time.Now())
+			if err != nil {
+				return err
+			}
+			o.IDs, o.Rest = args, q
+			if len(args) > 0 && (o.Query != "" || o.Conversation != "" || f.before != "") {
+				return errors.New("name records by ID, or say which by --query, --before or --conversation")
+			}
+			if len(args) == 0 && o.Query == "" && o.Conversation == "" && f.before == "" && f.since == "" && q.Kind == "" && q.Origin == "" && q.Namespace == "" && q.Run == "" {
+				return errors.New("nothing says what is to be forgotten: give an ID, --query, --before, --conversation, --run, --kind, --origin or --namespace")
+			}
+			return withMemory(cmd, open, func(m *app.Memory) error { return forgetMemory(cmd, m, o, yes, dryRun, asJSON) })
+		},
+	}
+	f.add(cmd)
+	fl := cmd.Flags()
+	fl.StringVar(&o.Query, "query", "", "what a search for these words finds")
+	fl.StringVar(&o.Conversation, "conversation", "", "all that was said in this one")
+	fl.StringVar(&f.q.Run, "run", "", "all that was said in this run")
+	fl.BoolVarP(&dryRun, "dry-run", "n", false, "list what would be removed, and remove nothing")
+	fl.BoolVarP(&yes, "yes", "y", false, "without asking")
+	fl.BoolVar(&asJSON, "json", false, "print JSON")
+	return cmd
+}
+
+func forgetMemory(cmd *cobra.Command, m *app.Memory, o app.MemoryForgetting, yes, dryRun, asJSON bool) error {
+	list, err := m.WouldForget(cmd.Context(), o)
+	if err != nil {
+		return err
+	}
+	out, errs := plain(cmd.OutOrStdout()), plain(cmd.ErrOrStderr())
+	switch {
+	case len(list) == 0:
+		if asJSON {
+			return printJSON(cmd.OutOrStdout(), app.MemoryForgotten{Records: []string{}})
+		}
+		_, err := fmt.Fprintln(out, "nothing that is remembered matches")
+		return err
+	case dryRun && asJSON:
+		return printJSON(cmd.OutOrStdout(), list)
+	case dryRun:
+		for _, r := range list {
+			printMemory(out, r)
+		}
+		_, err := fmt.Fprintf(out, "%d would be removed for good; nothing was (--dry-run)\n", len(list))
+		return err
+	case !yes:
+		if !person() {
+			return fmt.Errorf("%d records would be removed for good; nobody is here to be asked: --yes removes them, --dry-run lists them", len(list))
+		}
+		const shown = 20
+		for _, r := range list[:min(len(list), shown)] {
+			printMemory(errs, r)
+		}
+		if len(list) > shown {
+			fmt.Fprintf(errs, "… and %d more\n", len(list)-shown)
+		}
+		if !askedYes(cmd, fmt.Sprintf("remove these %d for good?", len(list))) {
+			return errors.New("nothing was removed")
+		}
+	}
+	gone, err := m.Forget(cmd.Context(), list)
+	if asJSON && len(gone.Records) > 0 {
+		return joinPrinted(printJSON(cmd.OutOrStdout(), gone), err)
+	}
+	if len(gone.Records) > 0 {
+		fmt.Fprintf(out, "%d records are forgotten, %s became free", len(gone.Records), limit.Bytes(gone.Bytes).Human())
+		if gone.Elsewhere > 0 {
+			fmt.Fprintf(out, "; their words went from %d more places", gone.Elsewhere)
+		}
+		fmt.Fprintln(out)
+	}
+	return err
+}
+
+func newMemoryExportCommand(open opener) *cobra.Command {
+	var f memoryFilter
+	var format string
+	cmd := &cobra.Command{
+		Use:     "export [FILE]",
+		Short:   "Write what is remembered into a file: JSON Lines, or Markdown",
+		Example: "  plimsoll memory export backup.jsonl\n  plimsoll memory export --format markdown --kind note | less",
+		Args:    cobra.MaximumNArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) (err error) {
+			q, err := f.query(time.Now())
+			if err != nil {
+				return err
+			}
+			return withMemory(cmd, open, func(m *app.Memory) (err error) {
+				if len(args) == 0 {
+					to := cmd.OutOrStdout()
+					if format == "markdown" {
+						to = plain(to)
+					} else {
+						to = unplain(to) // JSON has no control characters
+					}
+					_, err := m.Export(cmd.Context(), q, format, to)
+					return err
+				}
+				file, err := os.OpenFile(args[0], os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+				if errors.Is(err, os.ErrExist) {
+					return fmt.Errorf("there is a file %s already; name another", app.Printable(args[0]))
+				}
+				if err != nil {
+					return err
+				}
+				n, err := m.Export(cmd.Context(), q, format, file)
+				if err = errors.Join(err, file.Close()); err != nil {
+					return errors.Join(err, os.Remove(args[0]))
+				}
+				_, err = fmt.Fprintf(plain(cmd.OutOrStdout()), "%d records were written to %s\n", n, args[0])
+				return err
+			})
+		},
+	}
+	f.add(cmd)
+	cmd.Flags().StringVar(&format, "format", "jsonl", strings.Join(app.MemoryExportFormats, " or "))
+	_ = cmd.RegisterFlagCompletionFunc("format", cobra.FixedCompletions(app.MemoryExportFormats, cobra.ShellCompDirectiveNoFileComp))
+	return cmd
+}
+
+func newMemoryImportCommand(open opener) *cobra.Command {
+	var o app.MemoryImportOptions
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use:   "import FILE",
+		Short: "Add what another program has remembered",
+		Long: `Reads the file of the official MCP memory server (JSON Lines), an export of mem0, Markdown (each item of a list
+and each paragraph is a note) or an export of plimsoll; "-" is standard input. Whose words they are cannot be
+told from a file, so they count as an agent's, unless you vouch for them with --mine.`,
+		Example: "  plimsoll memory import ~/.local/share/mcp-memory/memory.jsonl --dry-run\n  plimsoll memory import notes.md --mine\n  plimsoll memory import mem0.json --namespace project",
+		Args:    oneArg("file", "plimsoll memory import memory.jsonl"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			var from io.Reader = cmd.InOrStdin()
+			o.Name = "standard input"
+			if args[0] != "-" {
+				file, err := os.Open(args[0])
+				if err != nil {
+					return err
+				}
+				defer file.Close()
+				from, o.Name = file, args[0]
+			}
+			return withMemory(cmd, open, func(m *app.Memory) error {
+				i, err := m.Import(cmd.Context(), from, o)
+				if err != nil {
+					return err
+				}
+				if asJSON {
+					return printJSON(cmd.OutOrStdout(), i)
+				}
+				return printImported(plain(cmd.OutOrStdout()), o.Name, i)
+			})
+		},
+	}
+	fl := cmd.Flags()
+	fl.StringVar(&o.Format, "format", "auto", strings.Join(app.MemoryImportFormats, ", "))
+	fl.StringVar(&o.Namespace, "namespace", "", "user (the default), project (of this directory), project/ID or agent/NAME")
+	fl.BoolVar(&o.Mine, "mine", false, "you vouch for it: these are your own words")
+	fl.BoolVarP(&o.DryRun, "dry-run", "n", false, "say what would be added, and add nothing")
+	fl.BoolVar(&asJSON, "json", false, "print JSON")
+	_ = cmd.RegisterFlagCompletionFunc("format", cobra.FixedCompletions(app.MemoryImportFormats, cobra.ShellCompDirectiveNoFileComp))
+	return cmd
+}
+
+func printImported(out io.Writer, name string, i app.MemoryImported) error {
+	if i.DryRun {
+		_, err := fmt.Fprintf(out, "%s: %d texts (%s), %d of them empty; nothing was added (--dry-run)\n", name, i.Read, i.Format, i.Skipped)
+		return err
+	}
+	_, err := fmt.Fprintf(out, "%s: %d texts (%s): %d new, %d were there, %d were forgotten once, %d are empty\n", name, i.Read, i.Format, i.New, i.Merged, i.Refused, i.Skipped)
+	return err
+}
+
+func newMemoryStatsCommand(open opener) *cobra.Command {
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use:   "stats",
+		Short: "How much is remembered, and within which bounds",
+		Args:  cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return withMemory(cmd, open, func(m *app.Memory) error {
+				s, err := m.Stats(cmd.Context())
+				if err != nil {
+					return err
+				}
+				if asJSON {
+					return printJSON(cmd.OutOrStdout(), s)
+				}
+				return printMemoryStats(plain(cmd.OutOrStdout()), s)
+			})
+		},
+	}
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
+	return cmd
+}
+
+func newMemoryGCCommand(open opener) *cobra.Command {
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use:   "gc",
+		Short: "Remove from the disk what counts no longer: expired, replaced, forgotten",
+		Args:  cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return withMemory(cmd, open, func(m *app.Memory) error {
+				c, err := m.GC(cmd.Context())
+				if err != nil {
+					return err
+				}
+				if asJSON {
+					return printJSON(cmd.OutOrStdout(), c)
+				}
+				_, err = fmt.Fprintf(cmd.OutOrStdout(), "%d records were removed, %s became free\n", c.Records, limit.Bytes(c.Bytes).Human())
+				return err
+			})
+		},
+	}
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
+	return cmd
+}

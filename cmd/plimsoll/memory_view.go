@@ -1,0 +1,135 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"github.com/plimsoll/plimsoll/app"
+	"github.com/plimsoll/plimsoll/limit"
+)
+
+// oneLine is the beginning of a text in one line.
+func oneLine(text string, runes int) string {
+	return limit.ShortRunes(strings.Join(strings.Fields(text), " "), runes)
+}
+
+// memoryHead is what a record is and where it stood.
+func memoryHead(r app.MemoryRecord) string {
+	parts := []string{string(r.Kind) + " of " + string(r.Origin), r.Said.Local().Format("2006-01-02 15:04"), r.Namespace}
+	for _, p := range []string{r.Source.Client, r.Source.Speaker, r.Source.Tool, r.Source.File} {
+		if p != "" {
+			parts = append(parts, p)
+		}
+	}
+	if r.Source.Conversation != "" {
+		parts = append(parts, "conversation "+limit.ShortRunes(r.Source.Conversation, 24))
+	}
+	if r.Count > 1 {
+		parts = append(parts, fmt.Sprintf("%d times", r.Count))
+	}
+	if r.Quarantined {
+		parts = append(parts, "quarantined")
+	}
+	return strings.Join(parts, " · ")
+}
+
+// printMemory writes a record as two lines.
+func printMemory(out io.Writer, r app.MemoryRecord) {
+	fmt.Fprintf(out, "%s  %s\n    %s\n", r.ID, memoryHead(r), oneLine(r.Text, 160))
+}
+
+// printMemoryWhole writes a record with all its words, indented.
+func printMemoryWhole(out io.Writer, r app.MemoryRecord) {
+	fmt.Fprintf(out, "%s  %s\n", r.ID, memoryHead(r))
+	if f := r.Fact; f != nil {
+		fmt.Fprintf(out, "    %s\n", factLine(r))
+	}
+	for line := range strings.SplitSeq(strings.TrimRight(r.Text, "\n"), "\n") {
+		fmt.Fprintf(out, "    %s\n", line)
+	}
+}
+
+func factLine(r app.MemoryRecord) string {
+	f := r.Fact
+	line := fmt.Sprintf("%s · %s = %s", f.Subject, f.Attribute, f.Value)
+	if !f.ValidFrom.IsZero() {
+		line += " · since " + f.ValidFrom.Local().Format(time.DateOnly)
+	}
+	if !f.ValidUntil.IsZero() {
+		line += " · until " + f.ValidUntil.Local().Format(time.DateOnly)
+	}
+	return line + fmt.Sprintf(" · %q", oneLine(f.Quote, 100))
+}
+
+func printWhy(out io.Writer, w app.MemoryWhy) error {
+	printMemoryWhole(out, w.Record)
+	fmt.Fprintf(out, "recorded  %s\n", w.Record.Recorded.Local().Format("2006-01-02 15:04:05"))
+	if r := w.Record.Source.Run; r != "" {
+		fmt.Fprintf(out, "run       %s (plimsoll runs %s)\n", r, r)
+	}
+	for _, r := range w.From {
+		fmt.Fprintf(out, "from      %s  %s: %s\n", r.ID, memoryHead(r), oneLine(r.Text, 80))
+	}
+	for _, id := range w.Gone {
+		fmt.Fprintf(out, "from      %s, which is there no longer\n", id)
+	}
+	for _, r := range w.Derived {
+		fmt.Fprintf(out, "derived   %s  %s: %s\n", r.ID, memoryHead(r), oneLine(r.Text, 80))
+	}
+	used := "never"
+	if w.Recalled != nil {
+		used = w.Recalled.Local().Format("2006-01-02 15:04:05")
+	}
+	pinned := "no"
+	if w.Pinned {
+		pinned = "yes: it is put before models where [memory] inject is not off"
+	}
+	_, err := fmt.Fprintf(out, "last used %s\npinned    %s\n", used, pinned)
+	return err
+}
+
+func printPins(out io.Writer, p app.MemoryPins) error {
+	if len(p.Entries) == 0 {
+		fmt.Fprintln(out, `nothing is pinned; plimsoll memory pin "Answer in English" pins a standing instruction`)
+	}
+	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
+	for _, e := range p.Entries {
+		fmt.Fprintf(w, "%s\t%d bytes\t%s\n", e.ID, e.Bytes, oneLine(e.Text, 100))
+	}
+	if err := w.Flush(); err != nil {
+		return err
+	}
+	if len(p.Entries) > 0 {
+		fmt.Fprintf(out, "%d of %d bytes\n", p.Bytes, p.Max)
+	}
+	switch {
+	case p.Problem != "":
+		fmt.Fprintf(out, "%s was edited and is not in force: %s\n", p.Path, p.Problem)
+	case p.Pending:
+		fmt.Fprintf(out, "%s was edited and is not in force; plimsoll memory pin --confirm shows the edit and puts it in force\n", p.Path)
+	}
+	return nil
+}
+
+func printMemoryStats(out io.Writer, s app.MemoryStats) error {
+	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(w, "NAMESPACE\tRECORDS\tEPISODES\tFACTS\tNOTES\tPINS\tDISK\tNEWEST")
+	for _, n := range s.Namespaces {
+		newest := "-"
+		if !n.Newest.IsZero() {
+			newest = n.Newest.Local().Format("2006-01-02 15:04")
+		}
+		fmt.Fprintf(w, "%s\t%d\t%d\t%d\t%d\t%d\t%s\t%s\n", n.Name, n.Records, n.Kinds["episode"], n.Kinds["fact"], n.Kinds["note"], n.Kinds["pin"], n.Bytes.Human(), newest)
+	}
+	if err := w.Flush(); err != nil {
+		return err
+	}
+	fmt.Fprintf(out, "disk     %s of %s in %s\n", s.Bytes.Human(), limit.Bytes(s.MaxBytes).Human(), s.Dir)
+	fmt.Fprintf(out, "files    %d notes of agents, %s\n", s.Notes.Files, limit.Bytes(s.Notes.Bytes).Human())
+	fmt.Fprintf(out, "profile  %d of %d bytes in %d entries\n", s.Profile.Bytes, s.Profile.Max, len(s.Profile.Entries))
+	_, err := fmt.Fprintf(out, "forgotten %d records, of which an id and a digest are kept\n", s.Forgotten)
+	return err
+}

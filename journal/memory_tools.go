@@ -1,0 +1,32 @@
+package journal
+
+// The events of notes and facts. No word of what is remembered goes into an event.
+type (
+	// MemoryNoteEvicted says that a note of an agent's was removed to stay within a bound: "count" or "bytes".
+	MemoryNoteEvicted struct {
+		Path  string `json:"path"` // as the memory tool calls it
+		Bytes int64  `json:"bytes"`
+		Why   string `json:"why"`
+	}
+	// MemoryFacts says that a model was asked for facts, and what became of its proposals.
+	MemoryFacts struct {
+		Episodes int            `json:"episodes"` // that were read
+		Kept     int            `json:"kept"`
+		Known    int            `json:"known"`              // that stood already
+		Rejected map[string]int `json:"rejected,omitempty"` // by reason: "quote", "unsupported", "form"
+		Tokens   int            `json:"tokens"`
+	}
+	// MemoryFactsFailed says that facts were not drawn from episodes: "failed" (it is tried again), "gave_up", "dropped" (the queue was full) or "budget" (the
+	// day's tokens are spent).
+	MemoryFactsFailed struct {
+		Why      string `json:"why"`
+		Episodes int    `json:"episodes"`
+		Tokens   int    `json:"tokens"`
+		Error    string `json:"error,omitempty"`
+	}
+)
+
+// Kind implements [Event].
+func (MemoryNoteEvicted) Kind() string { return "memory.note_evicted" }
+func (MemoryFacts) Kind() string       { return "memory.facts" }
+func (MemoryFactsFailed) Kind() string { return "memory.facts_failed" }
