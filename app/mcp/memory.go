@@ -24,6 +24,7 @@ type MemoryOptions struct {
 	Namespace string
 	// Version of this program, which clients are told.
 	Version string
+	shared  bool // its clients are not all this user's
 	// MCPOptions say how clients come, as with [ArgoCDOptions].
 	MCPOptions
 }
@@ -49,7 +50,7 @@ func (p *Plane) Memory(ctx context.Context, o MemoryOptions) (*gateway.Server, e
 		return nil, fmt.Errorf("the memory: %w", err)
 	}
 	p.cleanup = append(p.cleanup, m.Close)
-	tools, err := m.Tools(ctx, memories.ToolOptions{Namespace: o.Namespace, Client: "mcp", ReadOnly: o.ReadOnly || p.Settings.MCP.ReadOnly})
+	tools, err := m.Tools(ctx, memories.ToolOptions{Namespace: o.Namespace, Client: "mcp", Own: o.Listen == "" && !o.shared, ReadOnly: o.ReadOnly || p.Settings.MCP.ReadOnly})
 	if err != nil {
 		return nil, fmt.Errorf("the memory: %w", err)
 	}

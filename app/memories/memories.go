@@ -142,8 +142,9 @@ type ToolOptions struct {
 	Search []string
 	// Client is who writes, and Conversation where.
 	Client, Conversation string
-	Scope                string
-	ReadOnly             bool
+	// Own says that the client is one that this user has started: it finds what was said with any credential. Others find what was said with none.
+	Own      bool
+	ReadOnly bool
 }
 
 // Tools are the tools for agents.
@@ -156,7 +157,7 @@ func (m *Memory) Tools(ctx context.Context, o ToolOptions) (*memtools.Toolset, e
 		return nil, err
 	}
 	return memtools.New(memtools.Options{
-		Store: m.Store, Notes: files, Namespace: o.Namespace, Search: o.Search, Scope: o.Scope, Client: o.Client, Run: m.run,
+		Store: m.Store, Notes: files, Namespace: o.Namespace, Search: o.Search, AllScopes: o.Own, Client: o.Client, Run: m.run,
 		Conversation: o.Conversation, ReadOnly: o.ReadOnly,
 	})
 }

@@ -76,7 +76,7 @@ func (s *store) End(_ context.Context, id string, until time.Time) error {
 }
 
 func (s *store) facts() []memory.Record {
-	all, _ := s.Facts(nil, "user", "", "") //nolint:staticcheck // it takes none
+	all, _ := s.Facts(context.Background(), "user", "", "")
 	return all
 }
 

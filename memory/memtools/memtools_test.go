@@ -158,6 +158,13 @@ func TestAgentsChangeOnlyTheirOwn(t *testing.T) {
 	if got := search(t, set, memtools.SearchArguments{Query: "deploys daily deploy"}); strings.Contains(got, "daily.") {
 		t.Error(got)
 	}
+	own, err := memtools.New(memtools.Options{Store: store, Namespace: project, AllScopes: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := search(t, own, memtools.SearchArguments{Query: "daily"}); !strings.Contains(got, "Another credential") || strings.Contains(got, "Another project") {
+		t.Error(got)
+	}
 	if got := search(t, set.WithScope("abcd"), memtools.SearchArguments{Query: "daily"}); !strings.Contains(got, "Another credential") {
 		t.Error(got)
 	}

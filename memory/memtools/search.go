@@ -79,7 +79,7 @@ func (t *Toolset) Search(ctx context.Context, in SearchArguments, maxText limit.
 
 func (t *Toolset) query(in SearchArguments) (memory.Query, error) {
 	q := memory.Query{
-		Text: strings.TrimSpace(strings.ToValidUTF8(in.Query, "\ufffd")), Namespaces: t.o.Search, Scope: t.o.Scope,
+		Text: strings.TrimSpace(strings.ToValidUTF8(in.Query, "\ufffd")), Namespaces: t.o.Search, Scope: t.o.Scope, AllScopes: t.o.AllScopes,
 		Limit: min(in.Limit, maxLimit), Offset: in.Offset,
 	}
 	if in.Limit <= 0 {
@@ -184,7 +184,7 @@ func (t *Toolset) visible(ctx context.Context, id string, around int) ([]memory.
 }
 
 func (t *Toolset) sees(r memory.Record) bool {
-	return slices.Contains(t.o.Search, r.Namespace) && (r.Scope == "" || r.Scope == t.o.Scope) && !r.Quarantined
+	return slices.Contains(t.o.Search, r.Namespace) && (t.o.AllScopes || r.Scope == "" || r.Scope == t.o.Scope) && !r.Quarantined
 }
 
 func countOf(n int) string {

@@ -32,6 +32,8 @@ type Options struct {
 	Search    []string
 	// Scope is the credential's that asks; see [memory.Record].
 	Scope string
+	// AllScopes finds the records of any credential: for a client that the owner of the disk has started.
+	AllScopes bool
 	// Client, Run and Conversation go into the source of what is written.
 	Client, Run, Conversation string
 	// ReadOnly leaves out all that writes.
