@@ -10,11 +10,14 @@ type (
 	}
 	// MemoryFacts says that a model was asked for facts, and what became of its proposals.
 	MemoryFacts struct {
-		Episodes int            `json:"episodes"` // that were read
-		Kept     int            `json:"kept"`
-		Known    int            `json:"known"`              // that stood already
-		Rejected map[string]int `json:"rejected,omitempty"` // by reason: "quote", "unsupported", "form"
-		Tokens   int            `json:"tokens"`
+		Episodes int `json:"episodes"` // that were read
+		Kept     int `json:"kept"`
+		Known    int `json:"known"` // that stood already
+		// Proposals that were rejected: without their quote in the passage, with a value that the quote does not have, and malformed ones.
+		Unquoted    int `json:"unquoted"`
+		Unsupported int `json:"unsupported"`
+		Malformed   int `json:"malformed"`
+		Tokens      int `json:"tokens"`
 	}
 	// MemoryFactsFailed says that facts were not drawn from episodes: "failed" (it is tried again), "gave_up", "dropped" (the queue was full) or "budget" (the
 	// day's tokens are spent).
