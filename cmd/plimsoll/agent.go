@@ -107,8 +107,8 @@ func newAgentListCommand() *cobra.Command {
 				if l.Served {
 					served = "yes"
 				}
-				// The row has 80 columns with names and models as they are; what is longer is in the JSON.
-				fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%s\n", limit.ShortRunes(l.Name, 16), limit.ShortRunes(model, 26), limit.ShortRunes(tools, 16), served, shortPath(l.From, 13))
+				// At most 80 columns with the 8 between them and the 3 of A2A; what is longer is in the JSON.
+				fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%s\n", limit.ShortRunes(l.Name, 16), limit.ShortRunes(model, 25), limit.ShortRunes(tools, 15), served, shortPath(l.From, 13))
 				if why != "" {
 					reasons[why] = append(reasons[why], l.Name)
 				}
