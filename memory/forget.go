@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -53,6 +54,8 @@ type Forgotten struct {
 	Records   []string `json:"records"` // ids: those that were meant, and what is derived from them
 	Elsewhere int      `json:"elsewhere"`
 	Bytes     int64    `json:"bytes"` // that became free in the memory
+	// StillIn are other records whose text holds one that was forgotten, word for word: what was said in them was not meant.
+	StillIn []string `json:"still_in,omitempty"`
 }
 
 // forgottenNamespace holds the tombstones. No record can be in it.
@@ -161,7 +164,6 @@ func (s *Store) Forget(ctx context.Context, f Filter) (Forgotten, error) {
 	var match Match
 	now := s.o.Clock().UnixMilli()
 	var tombs []archive.Line
-	names := map[string]bool{}
 	for _, r := range gone {
 		body, err := marshal(entryBody{ID: r.ID, Recalled: now})
 		if err != nil {
@@ -174,7 +176,20 @@ func (s *Store) Forget(ctx context.Context, f Filter) (Forgotten, error) {
 		if c := r.Source.Conversation; c != "" && !slices.Contains(match.Conversations, c) {
 			match.Conversations = append(match.Conversations, c)
 		}
-		names[r.Namespace] = true
+	}
+	earlier, err := s.earlierWords(gone)
+	if err != nil {
+		return Forgotten{}, err
+	}
+	for id, texts := range earlier {
+		for _, text := range texts {
+			body, err := marshal(entryBody{ID: id, Recalled: now})
+			if err != nil {
+				return Forgotten{}, err
+			}
+			tombs = append(tombs, archive.Line{Key: s.forgottenKey(text), Body: body})
+			match.Texts = append(match.Texts, text)
+		}
 	}
 	if err := s.archive.Append(ctx, forgottenNamespace, true, tombs...); err != nil {
 		return Forgotten{}, err
@@ -182,11 +197,22 @@ func (s *Store) Forget(ctx context.Context, f Filter) (Forgotten, error) {
 	if err := s.readForgotten(); err != nil {
 		return out, err
 	}
+	names, err := s.Namespaces()
+	if err != nil {
+		return out, err
+	}
 	var errs []error
-	for name := range names {
+	for _, name := range names { // all, for what is damaged elsewhere may hold the words too
 		freed, err := s.purge(ctx, name)
 		out.Bytes += freed
 		errs = append(errs, err)
+	}
+	left, err := s.matching(ctx, &Filter{AllScopes: true})
+	errs = append(errs, err, s.boundForgotten(ctx))
+	for _, r := range left {
+		if match.holds(&r) {
+			out.StillIn = append(out.StillIn, r.ID)
+		}
 	}
 	for _, e := range s.o.Elsewhere {
 		n, err := e.Forget(ctx, match)
@@ -195,6 +221,62 @@ func (s *Store) Forget(ctx context.Context, f Filter) (Forgotten, error) {
 	}
 	s.o.Journal.Append(journal.MemoryForgotten{Records: len(out.Records), Elsewhere: out.Elsewhere, Bytes: out.Bytes})
 	return out, errors.Join(errs...)
+}
+
+// earlierWords are what older versions of records said, by their ids, as far as they are still on the disk.
+func (s *Store) earlierWords(records []Record) (map[string][]string, error) {
+	now := map[string]string{}
+	names := map[string]bool{}
+	for _, r := range records {
+		now[r.ID] = r.Text
+		names[r.Namespace] = true
+	}
+	out := map[string][]string{}
+	for name := range names {
+		var at archive.Cursor
+		_, err := s.archive.Read(name, &at, func(_ archive.Place, l archive.Line) error {
+			b, err := decodeBody(l.Body)
+			if text, meant := now[b.ID]; err == nil && meant && b.Text != text && !slices.Contains(out[b.ID], b.Text) {
+				out[b.ID] = append(out[b.ID], b.Text)
+			}
+			return nil
+		})
+		if err != nil {
+			return nil, err
+		}
+	}
+	return out, nil
+}
+
+// holds reports that a record's words hold those of a match. Very short texts stand in many others by chance.
+func (m Match) holds(r *Record) bool {
+	return slices.ContainsFunc(m.Texts, func(text string) bool {
+		return len(text) >= 16 && (strings.Contains(r.Text, text) || r.Fact != nil && strings.Contains(r.Fact.Quote, text))
+	})
+}
+
+// maxForgotten bounds the tombstones. Beyond it the oldest half goes; the words of those could be remembered again.
+const maxForgotten = 100_000
+
+func (s *Store) boundForgotten(ctx context.Context) error {
+	f := &s.forgotten
+	f.mu.Lock()
+	var times []time.Time
+	if len(f.ids) > maxForgotten {
+		times = slices.SortedFunc(maps.Values(f.ids), time.Time.Compare)
+	}
+	f.mu.Unlock()
+	if times == nil {
+		return nil
+	}
+	oldest := times[len(times)/2].UnixMilli()
+	_, err := s.archive.Rewrite(ctx, forgottenNamespace, true, func(l archive.Line) ([]byte, bool) {
+		if b, err := decodeBody(l.Body); err == nil && b.ID != "" && b.Recalled < oldest {
+			return nil, true
+		}
+		return l.Body, false
+	})
+	return err
 }
 
 // purge removes the lines of forgotten records from the disk, and damaged ones, which may hold their words.

@@ -1,6 +1,7 @@
 package memory_test
 
 import (
+	"context"
 	"errors"
 	"os"
 	"path/filepath"
@@ -91,6 +92,71 @@ func TestWhatIsForgottenIsNoLongerOnTheDiskAndDoesNotComeBack(t *testing.T) {
 	if _, err := s.Forget(t.Context(), memory.Filter{}); err == nil {
 		t.Error("everything was forgotten by accident")
 	}
+}
+
+// What an update replaced, a damaged line and an unfinished one hold words too; the other stores are asked, and what still quotes it is told.
+func TestForgetReachesEverything(t *testing.T) {
+	dir := t.TempDir()
+	other := &elsewhere{n: 2}
+	s, err := memory.Open(memory.Options{Dir: dir, Elsewhere: []memory.Elsewhere{other}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	id := add(t, s, memory.Record{Kind: memory.KindNote, Text: "the heron's nest: first wording", Source: memory.Source{Conversation: "c7"}}).IDs[0]
+	add(t, s, memory.Record{Text: "nothing of it here", Namespace: "agent/ben"})
+	if err := s.Update(t.Context(), memory.Record{ID: id, Kind: memory.KindNote, Origin: memory.OriginTool, Namespace: "project/x", Text: "the heron's nest: second wording", Source: memory.Source{Conversation: "c7"}}); err != nil {
+		t.Fatal(err)
+	}
+	quoting := add(t, s, memory.Record{Text: "she said: the heron's nest: second wording, I think"}).IDs[0]
+	files, err := filepath.Glob(filepath.Join(dir, "*", "*.seg"))
+	if err != nil || len(files) != 2 {
+		t.Fatal(files, err)
+	}
+	for _, name := range files {
+		f, err := os.OpenFile(name, os.O_APPEND|os.O_WRONLY, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := f.WriteString("00000000 damaged the heron's nest: first wording\nand unfinished: the heron's nest: first"); err != nil {
+			t.Fatal(err)
+		}
+		_ = f.Close()
+	}
+	gone, err := s.Forget(t.Context(), memory.Filter{IDs: []string{id}})
+	if err != nil || gone.Elsewhere != 2 || len(gone.StillIn) != 1 || gone.StillIn[0] != quoting {
+		t.Errorf("%+v, %v", gone, err)
+	}
+	if m := other.got; len(m.IDs) != 1 || m.Texts[0] != "the heron's nest: second wording" || m.Conversations[0] != "c7" ||
+		!m.In([]byte(`{"text":"and the heron's nest: second wording"}`)) || !m.In([]byte("the heron's nest: first wording")) || m.In([]byte("the heron")) {
+		t.Errorf("elsewhere: %+v", m)
+	}
+	if _, err := s.Forget(t.Context(), memory.Filter{IDs: []string{quoting}}); err != nil {
+		t.Fatal(err)
+	}
+	if err := filepath.WalkDir(dir, func(path string, e os.DirEntry, err error) error {
+		if err != nil || e.IsDir() {
+			return err
+		}
+		text, err := os.ReadFile(path)
+		if strings.Contains(string(text), "heron") {
+			t.Errorf("%s holds %q", path, text)
+		}
+		return err
+	}); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// elsewhere is another store.
+type elsewhere struct {
+	n   int
+	got memory.Match
+}
+
+func (e *elsewhere) Forget(_ context.Context, m memory.Match) (int, error) {
+	e.got = m
+	return e.n, nil
 }
 
 func TestOnlyTheUsersWordsArePinnedAndWithinABudget(t *testing.T) {
