@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"io"
 	"os/exec"
+	"slices"
 	"strings"
 )
 
@@ -76,7 +77,9 @@ func (s *asked) search(question string, n int) ([]int, error) {
 		if doc < 0 || doc >= len(s.turnOf) {
 			return nil, errors.New("a document that was not given")
 		}
-		turns = append(turns, s.turnOf[doc])
+		if turn := s.turnOf[doc]; !slices.Contains(turns, turn) { // the best passage of each, as elsewhere
+			turns = append(turns, turn)
+		}
 	}
 	return turns, nil
 }
