@@ -2,6 +2,7 @@ package memory_test
 
 import (
 	"fmt"
+	"runtime"
 	"strings"
 	"testing"
 	"time"
@@ -168,6 +169,46 @@ func TestAnIndexFollows(t *testing.T) {
 			t.Errorf("step %d: a new index finds %q", i, fresh)
 		}
 	}
+}
+
+// A store that only adds holds no index: what it keeps of 20,000 records is a digest each.
+func TestAddingHoldsNoIndex(t *testing.T) {
+	dir := t.TempDir()
+	fill := open(t, dir)
+	var batch []memory.Record
+	for n := range 20_000 {
+		batch = append(batch, memory.Record{Namespace: "project/x", Text: fmt.Sprintf("record %d, which has some words of its own: %d", n, n*7919)})
+	}
+	if _, err := fill.Add(t.Context(), batch...); err != nil {
+		t.Fatal(err)
+	}
+	if err := fill.Close(); err != nil {
+		t.Fatal(err)
+	}
+	batch, fill = nil, nil
+	live := func() int64 {
+		runtime.GC()
+		runtime.GC()
+		var m runtime.MemStats
+		runtime.ReadMemStats(&m)
+		return int64(m.HeapAlloc)
+	}
+	before := live()
+	s, err := memory.Open(memory.Options{Dir: dir})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	opened := live() - before
+	add(t, s, memory.Record{Text: "one more"})
+	added := live() - before
+	if opened > 64<<10 || added > 2<<20 {
+		t.Errorf("%d bytes when it is open, %d after an Add", opened, added)
+	}
+	if got := search(t, s, memory.Query{Text: "more"}); len(got) != 1 {
+		t.Errorf("%q", got)
+	}
+	t.Logf("%d bytes when it is open, %d after an Add, %d after a Search", opened, added, live()-before)
 }
 
 // All of it may be called from many goroutines.

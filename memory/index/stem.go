@@ -1,6 +1,9 @@
 package index
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 // stops are words that say nothing about what a text is about, in English. Those of chat are among them.
 var stops = func() map[string]struct{} {
@@ -129,12 +132,7 @@ func has(word []byte, ending string) bool {
 func isVowel(c byte) bool { return strings.IndexByte("aeiouy", c) >= 0 }
 
 func vowel(word []byte) bool {
-	for _, c := range word {
-		if isVowel(c) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(word, isVowel)
 }
 
 // undouble makes one of a doubled consonant at the end: running, run.
