@@ -1,4 +1,8 @@
-// Command kube-apiserver is Kubernetes' own.
+// Command kube-apiserver is Kubernetes' own API server, without the rest of a cluster: it takes, checks and keeps objects, and nobody acts on them.
+//
+//	kube-apiserver --help
+//
+// The test of e2e/helm starts it on loopback, behind the etcd beside it. Its version says v0.0.0-master: what sets it is Kubernetes' own build.
 package main
 
 import (
