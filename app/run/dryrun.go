@@ -203,6 +203,7 @@ func Examine(ctx context.Context, c *core.Core) (Doctor, error) {
 	}
 	d := doctorOf(ctx, settings.Layers)
 	d.Notes = append(d.Notes, sharedNotes(settings.SharedLedger)...)
+	d.Notes = append(d.Notes, authorityNotes()...)
 	return d, nil
 }
 

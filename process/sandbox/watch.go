@@ -48,6 +48,10 @@ type watcher struct {
 	unnamed  int            // kills whose victim had not gone at the last count
 	lost     []member       // gone since the last OOM count, newest last
 	exiting  map[int]uint64 // ended over the limit of processes: pid to start time
+	around   int            // the kernel's kills in the group around us at the last count
+	ended    int            // what we have ended over the limit and the kernel has not counted
+	largest  member         // of the tree, at the last look
+	gone     []proctree.Process
 	sampled  time.Time
 	listed   time.Time
 	alarm    atomic.Bool // the cage wakes us near the limit
@@ -282,6 +286,10 @@ func (w *watcher) countKills() int {
 	if w.tree == nil {
 		w.list(time.Now())
 		w.noteKills()
+		return w.kills
+	}
+	if w.scan() == nil {
+		w.noteKillsAround()
 	}
 	return w.kills
 }

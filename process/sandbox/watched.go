@@ -5,11 +5,12 @@ import "errors"
 // watchedCage is the cage of the layers that have no group: the process tree is asked for
 // everything, and [Run] ends the largest member when the tree is over its limit.
 type watchedCage struct {
-	held Strength
+	held   Strength
+	around around
 }
 
 func newWatched(l Limits) watchedCage {
-	w := watchedCage{held: heldByNobody}
+	w := watchedCage{held: heldByNobody, around: newAround()}
 	if l.Memory > 0 {
 		w.held.Memory = ByWatching
 	}
@@ -25,7 +26,8 @@ func (w *watchedCage) sample() (Sample, bool)           { return Sample{}, false
 func (w *watchedCage) members(pids []int) ([]int, bool) { return pids, false }
 func (w *watchedCage) charged() int64                   { return 0 }
 func (w *watchedCage) peak() (int64, string, bool)      { return 0, "", false }
-func (w *watchedCage) oomKills() int                    { return 0 }
+func (w *watchedCage) oomKills() int                    { return w.around.kills() }
+func (w *watchedCage) bounded() bool                    { return w.around.bounded() }
 func (w *watchedCage) kill() error                      { return nil }
 func (w *watchedCage) close() error                     { return nil }
 func (w *watchedCage) freeze(bool) error {

@@ -20,6 +20,7 @@ func (w *watcher) lookAtTree(now time.Time) time.Duration {
 	if err := w.scan(); err != nil {
 		return sampleEvery
 	}
+	w.noteKillsAround()
 	_, _ = w.tree.RaiseOOMScore(childScore)
 	usage := w.tree.Measure()
 	s := Sample{Working: usage.Anon, Processes: usage.Processes}
@@ -60,6 +61,7 @@ func (w *watcher) lookAtTree(now time.Time) time.Duration {
 // the tree does it this way: a process appears only once, to whoever looks first. The caller holds the lock.
 func (w *watcher) scan() error {
 	changes, err := w.tree.Scan()
+	w.gone = append(w.gone, changes.Gone[:min(len(changes.Gone), maxLost-len(w.gone))]...)
 	if err != nil || w.run.spec.Launcher || !w.run.spec.limits().background() {
 		return err
 	}
@@ -69,6 +71,49 @@ func (w *watcher) scan() error {
 		}
 	}
 	return nil
+}
+
+// noteKillsAround counts what the kernel has killed because the limit around this program was reached, a container's, and names who
+// went, as far as that was seen: the largest of the last look, else the youngest of those that are gone. What we have ended for the same reason counts once.
+func (w *watcher) noteKillsAround() {
+	gone := w.gone
+	w.gone = w.gone[:0]
+	if c, ok := w.run.cage.(interface{ bounded() bool }); !ok || !c.bounded() {
+		return
+	}
+	total := w.run.cage.oomKills()
+	fresh := total - w.around
+	w.around = total
+	ours := min(fresh, w.ended)
+	fresh, w.ended = fresh-ours, w.ended-ours
+	if fresh > 0 {
+		w.kills += fresh
+		w.run.spec.note(journal.OOMKills{New: fresh, Total: w.kills})
+	}
+	if waiting := fresh + w.unnamed; waiting > 0 {
+		slices.SortStableFunc(gone, func(a, b proctree.Process) int {
+			return cmp.Or(cmp.Compare(w.heldBy(b), w.heldBy(a)), cmp.Compare(b.Start, a.Start))
+		})
+		named := 0
+		for _, p := range gone {
+			if p.PID != w.run.pid && named < waiting {
+				named++
+				w.run.spec.note(journal.ChildKilled{PID: p.PID, Name: p.Name, Bytes: int64(w.heldBy(p)), By: "kernel"})
+			}
+		}
+		w.unnamed = min(waiting-named, fresh) // whoever it was before had gone unseen
+	}
+	if p, held, ok := w.tree.Largest(true); ok {
+		w.largest = member{pid: p.PID, started: p.Start, bytes: held}
+	}
+}
+
+// heldBy is what a process held when it was the largest of all.
+func (w *watcher) heldBy(p proctree.Process) limit.Bytes {
+	if w.largest.pid == p.PID && w.largest.started == p.Start {
+		return w.largest.bytes
+	}
+	return 0
 }
 
 func (w *watcher) endLargest() {
@@ -84,6 +129,7 @@ func (w *watcher) endLargest() {
 		return
 	}
 	w.run.limitKills.Add(1)
+	w.ended++
 	if root {
 		w.run.killedByUs.Store(true)
 		return
