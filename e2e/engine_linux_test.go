@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -139,13 +140,10 @@ func (e *engine) inspect(name string) containerState {
 func (e *engine) imports(name string, paths ...string) {
 	e.t.Helper()
 	top := e.t.TempDir()
-	for dir, mode := range map[string]os.FileMode{"tmp": 0o1777, "etc": 0o755, "proc": 0o755, "dev": 0o755} {
-		if err := os.Mkdir(filepath.Join(top, dir), mode.Perm()); err != nil {
+	for dir, mode := range map[string]os.FileMode{"tmp": 0o777 | os.ModeSticky, "etc": 0o755, "proc": 0o755, "dev": 0o755, "prometheus": 0o777} {
+		if err := errors.Join(os.Mkdir(filepath.Join(top, dir), 0o755), os.Chmod(filepath.Join(top, dir), mode)); err != nil {
 			e.t.Fatal(err)
 		}
-	}
-	if err := os.Chmod(filepath.Join(top, "tmp"), 0o777|os.ModeSticky); err != nil {
-		e.t.Fatal(err)
 	}
 	seen := map[string]bool{}
 	// Folders that the archive does not name are closed to other users.
@@ -154,7 +152,7 @@ func (e *engine) imports(name string, paths ...string) {
 			e.t.Fatal(err)
 		}
 	}
-	args := []string{"-chf", filepath.Join(top, "image.tar"), "--exclude=*/test", "--exclude=*/__pycache__", "-C", top, "tmp", "etc", "proc", "dev", "usr", "lib", "lib64", "bin", "var", "-C", "/"}
+	args := []string{"-chf", filepath.Join(top, "image.tar"), "--exclude=*/test", "--exclude=*/__pycache__", "-C", top, "tmp", "etc", "proc", "dev", "prometheus", "usr", "lib", "lib64", "bin", "var", "-C", "/"}
 	for _, path := range append(paths, "/bin/sh", "/bin/sleep", "/bin/cat") {
 		if !fileExists(e.t, path) {
 			e.t.Skipf("%s is not on this machine: no image of it can be made", path)
