@@ -56,7 +56,7 @@ func TestCompose(t *testing.T) {
 	e := newEngine(t)
 	prometheusTool(t, "prometheus")
 	c := &composition{engine: e, dir: filepath.Join(t.TempDir(), "compose"), variables: []string{
-		"PLIMSOLL_NETWORK=none", "PROMETHEUS_IMAGE=prometheus", "PLIMSOLL_IMAGE=with-python", "PLIMSOLL_AGENT_FLAGS=--simulator --model standin",
+		"NETWORK=none", "PROMETHEUS_IMAGE=prometheus", "IMAGE=with-python", "AGENT_FLAGS=--simulator --model standin",
 	}}
 	prometheus, err := exec.LookPath("prometheus")
 	if err != nil {
@@ -71,7 +71,7 @@ func TestCompose(t *testing.T) {
 		}
 	}
 	const token = "0123456789abcdef0123456789abcdef"
-	for _, name := range []string{"PLIMSOLL_TOKEN", "ANTHROPIC_API_KEY", "ARGOCD_TOKEN"} {
+	for _, name := range []string{"SERVE_TOKEN", "ANTHROPIC_API_KEY", "ARGOCD_TOKEN"} {
 		writeAs(t, filepath.Join(c.dir, "secrets", name), token+"\n", 0o444)
 	}
 	c.changes("prometheus.yml", "15s", "1s")
@@ -96,7 +96,7 @@ func TestCompose(t *testing.T) {
 	}
 
 	// The same with 300 MB, and an MCP server that takes 700.
-	c.variables = append(c.variables, "PLIMSOLL_AGENT_MEMORY=300m", "PLIMSOLL_AGENT_RESERVATION=100m")
+	c.variables = append(c.variables, "AGENT_MEMORY=300m", "AGENT_RESERVATION=100m")
 	c.changes("agent.toml", "[agents.argocd]\n", "[mcp.servers.greedy]\ncommand = [\"python3\", \"-c\", \""+greedyServer+"\"]\n\n[agents.argocd]\nservers = [\"argocd\", \"greedy\"]\n")
 	c.compose("up", "-d")
 	e.wait("the agent is there again", func() bool { return e.inspect(agent).HostConfig.Memory == 300<<20 && e.inspect(agent).State.Running })
