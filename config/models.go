@@ -50,7 +50,7 @@ var modelKeys = []*Key{
 	},
 	{
 		Name: "input_price", Type: TypeNumber, Project: ProjectNever, max: maxPrice, example: "3.0",
-		Doc:      "Price of a million tokens of input, in your currency; where it is written, chat says what a conversation cost so far.",
+		Doc:      "Price of a million tokens of input, in your currency; where it is written, chat says what a conversation cost so far, and runs what a run did.",
 		setModel: func(m *ModelLimits, v any) { m.ModelPrices.Input = v.(float64) },
 	},
 	{

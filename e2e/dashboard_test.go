@@ -377,8 +377,33 @@ func selfSigned(t *testing.T) (certificate, key string) {
 	return filepath.Join(dir, "cert.pem"), filepath.Join(dir, "key.pem")
 }
 
-// picture is what README shows; PLIMSOLL_E2E_PICTURE=1 takes it anew.
-const picture = "../docs/dashboard.png"
+// picture is what README or a guide shows of a page, docs/NAME.png; PLIMSOLL_E2E_PICTURE=1 takes it anew. Else it is kept beside the
+// screenshots, and the one in the guide must be as large.
+func (b *tab) picture(name string) {
+	b.t.Helper()
+	taken, err := chromedp.Run(b.ctx, chromedp.CaptureScreenshot())
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(screens(b.t), name+".png"), taken, 0o644); err != nil {
+		b.t.Fatal(err)
+	}
+	file := filepath.Join("..", "docs", name+".png")
+	if os.Getenv("PLIMSOLL_E2E_PICTURE") != "" {
+		if err := os.WriteFile(file, taken, 0o644); err != nil {
+			b.t.Fatal(err)
+		}
+	}
+	shown, err := os.ReadFile(file)
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	was, err1 := png.DecodeConfig(bytes.NewReader(shown))
+	is, err2 := png.DecodeConfig(bytes.NewReader(taken))
+	if err1 != nil || err2 != nil || was.Width != is.Width || was.Height != is.Height {
+		b.t.Errorf("%s is %dx%d (%v), what is to be seen now is %dx%d (%v): PLIMSOLL_E2E_PICTURE=1 takes it anew", file, was.Width, was.Height, err1, is.Width, is.Height, err2)
+	}
+}
 
 // TestTheDemoStays: the demo ends with a dashboard of what it did, and Ctrl-C leaves nothing.
 func TestTheDemoStays(t *testing.T) {
@@ -428,31 +453,14 @@ func TestTheDemoStays(t *testing.T) {
 	b.run(`[...document.querySelectorAll("[data-run] a.name")].find(a => a.innerText.includes("demo-agent")).click()`)
 	b.shows("Killed", "plimsoll", "Memory", "Timeline", "Room made in the conversation", "Largest results", "flood", "result_page")
 	b.look("demo")
-	taken, err := chromedp.Run(b.ctx, chromedp.CaptureScreenshot())
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(filepath.Join(screens(t), "readme.png"), taken, 0o644); err != nil {
-		t.Fatal(err)
-	}
-	if os.Getenv("PLIMSOLL_E2E_PICTURE") != "" {
-		if err := os.WriteFile(picture, taken, 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	// README shows such a picture: as large, and not of another page.
-	shown, err := os.ReadFile(picture)
-	if err != nil {
-		t.Fatal(err)
-	}
-	was, err1 := png.DecodeConfig(bytes.NewReader(shown))
-	is, err2 := png.DecodeConfig(bytes.NewReader(taken))
-	if err1 != nil || err2 != nil || was.Width != is.Width || was.Height != is.Height {
-		t.Errorf("%s is %dx%d (%v), what is to be seen now is %dx%d (%v): PLIMSOLL_E2E_PICTURE=1 takes it anew", picture, was.Width, was.Height, err1, is.Width, is.Height, err2)
-	}
+	b.picture("dashboard")
 	b.run(`location.hash = "#/agents"`)
 	b.shows("Tasks over A2A", "Questions", "canceled")
+	b.picture("dashboard-agents")
 	b.look("tasks")
+	b.run(`location.hash = "#/mcp"`)
+	b.shows("flood", "19.4 MiB")
+	b.look("mcp-demo")
 	_ = chromedp.Do(b.ctx, chromedp.Navigate("about:blank"))
 	end()
 }

@@ -119,6 +119,9 @@ func (r *report) fail(err error) Status {
 		if r.outcome == journal.OutcomeRefused {
 			r.journal.Append(journal.Refused{Reason: err.Error()})
 		} else {
+			if r.failed != "" { // or nobody would know it the next morning
+				r.journal.Append(journal.Warned{About: "start", Text: r.failed})
+			}
 			r.journal.Append(journal.RunEnded{ExitCode: r.status.Code, Signal: sandbox.SignalName(signal), Outcome: r.outcome})
 		}
 		r.write()

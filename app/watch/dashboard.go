@@ -18,6 +18,7 @@ import (
 	"github.com/plimsoll/plimsoll/internal/systemd"
 	"github.com/plimsoll/plimsoll/watch/dashboard"
 	"github.com/plimsoll/plimsoll/watch/metrics"
+	"github.com/plimsoll/plimsoll/watch/runs"
 	"github.com/plimsoll/plimsoll/window/proxy"
 )
 
@@ -38,7 +39,8 @@ func NewDashboard(c *core.Core, s config.Settings, token, version string, ledger
 	}
 	o := dashboard.Options{
 		StateDir: dir, Token: token, Version: version, Secure: s.Serve.TLSCert != "", Host: hostNow, Pages: pages(source{c, ledger}),
-		Cut: func(id string) (any, error) { return cutOf(c, id) },
+		Cost: func(e *runs.Entry) (float64, bool) { return Cost(c.Config, e) },
+		Cut:  func(id string) (any, error) { return cutOf(c, id) },
 	}
 	d, err := dashboard.New(o)
 	return &Dashboard{d, c}, err

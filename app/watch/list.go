@@ -65,6 +65,8 @@ type Details struct {
 	*runs.Run
 	// Next says what could be done, most useful first.
 	Next []string `json:"next"`
+	// Cost is what its tokens cost by the prices that the user has written; nil without one.
+	Cost *float64 `json:"cost,omitempty"`
 }
 
 // MarshalJSON writes the run with next beside what it has.
@@ -77,11 +79,15 @@ func (d Details) MarshalJSON() ([]byte, error) {
 	return json.Marshal(struct {
 		*plain
 		Next []string `json:"next"`
-	}{(*plain)(d.Run), next})
+		Cost *float64 `json:"cost,omitempty"`
+	}{(*plain)(d.Run), next, d.Cost})
 }
 
-func detailsOf(r *runs.Run) Details {
+func detailsOf(c *core.Core, r *runs.Run) Details {
 	d := Details{Run: r, Next: run.Advice(r.Report)}
+	if cost, ok := Cost(c.Config, &r.Entry); ok {
+		d.Cost = &cost
+	}
 	if r.Outcome == runs.Waiting {
 		d.Next = append(d.Next, "plimsoll slots shows who holds what it waits for")
 	}
@@ -100,7 +106,7 @@ func Show(c *core.Core, id string) (Details, error) {
 	if r == nil {
 		return Details{}, err
 	}
-	return detailsOf(r), err
+	return detailsOf(c, r), err
 }
 
 // Export gives every run that is meant, whole, the oldest first. Those of which only the line in the list is left come with that.
@@ -121,7 +127,7 @@ func Export(c *core.Core, f Filter, give func(Details) error) error {
 		if r == nil {
 			continue // it was removed meanwhile
 		}
-		if err := give(detailsOf(r)); err != nil {
+		if err := give(detailsOf(c, r)); err != nil {
 			return err
 		}
 	}
@@ -158,11 +164,11 @@ func Follow(ctx context.Context, c *core.Core, id string, give func(journal.Reco
 			}
 		}
 		if !r.Live() {
-			return detailsOf(r), nil
+			return detailsOf(c, r), nil
 		}
 		select {
 		case <-ctx.Done():
-			return detailsOf(r), nil
+			return detailsOf(c, r), nil
 		case <-time.After(followEvery):
 		}
 		if err := s.Poll(); err != nil {

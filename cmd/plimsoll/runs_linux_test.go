@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io/fs"
+	"math"
 	"os"
 	"path/filepath"
 	"strings"
@@ -161,6 +162,52 @@ func TestRefusedAndUnknownCommandsAreKept(t *testing.T) {
 		t.Errorf("%+v", list)
 	}
 	contains(t, "the page", s.plimsoll("runs", list[1].ID).stdout, "refused", "there will never be more than")
+	contains(t, "the page of a command that is not there", s.plimsoll("runs", list[0].ID).stdout, "  warned ", "no-such-command-anywhere: not found in PATH")
+
+	// One of a newer version.
+	name := filepath.Join(s.state, "runs", list[0].Day, list[0].ID+".jsonl")
+	text, err := os.ReadFile(name)
+	if err == nil {
+		err = os.WriteFile(name, []byte(strings.Replace(string(text), `"schema":1`, `"schema":99`, 1)+`{"future":{}}`+"\n"), 0o600)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	contains(t, "the page of a newer one", s.plimsoll("runs", list[0].ID).stdout, "  newer ", "exit status 127")
+}
+
+// The window of an agent of our own shows, and what it cost, where somebody has written a price and nowhere else.
+func TestAQuestionHasAWindowAndACost(t *testing.T) {
+	t.Parallel()
+	s := newSite(t)
+	ask := []string{"ask", "--quiet", "--model", "standin", "--simulator=30,3,3,1", "list all applications"}
+	if o := s.plimsoll(ask...); o.code != 0 {
+		t.Fatalf("%+v", o)
+	}
+	list := s.runs()
+	if len(list) != 1 || list[0].AgentRequests != 2 || list[0].AgentPeakTokens == 0 || list[0].AgentLimitTokens == 0 || len(list[0].Usage) != 1 || list[0].Usage[0].Input == 0 {
+		t.Fatalf("%+v", list)
+	}
+	page := s.plimsoll("runs", "last").stdout
+	contains(t, "the page", page, "  window ", "2 requests of "+list[0].Usage[0].Model)
+	top := s.plimsoll("top", "--once", "--json").stdout
+	if strings.Contains(page, "  cost ") || strings.Contains(top, `"cost"`) {
+		t.Errorf("a cost without a price: %s%s", page, top)
+	}
+	if o := s.plimsoll("runs"); !strings.Contains(o.stdout, " % of ") {
+		t.Errorf("the list has no window: %+v", o)
+	}
+	s.configure(fmt.Sprintf("[models.%q]\ninput_price = 2.5\noutput_price = 10\n", list[0].Usage[0].Model))
+	var d struct{ Cost float64 }
+	if err := json.Unmarshal([]byte(s.plimsoll("runs", "last", "--json").stdout), &d); err != nil {
+		t.Fatal(err)
+	}
+	u := list[0].Usage[0]
+	if want := (float64(u.Input)*2.5 + float64(u.Output)*10) / 1e6; math.Abs(d.Cost-want) > 1e-12 || want == 0 {
+		t.Errorf("it cost %v, not %v", d.Cost, want)
+	}
+	contains(t, "the page", s.plimsoll("runs", "last").stdout, "  cost ")
+	contains(t, "top", s.plimsoll("top", "--once", "--json").stdout, `"cost"`)
 }
 
 // No credential gets into what is kept, whichever way it came.

@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"io"
+	"strconv"
 	"strings"
 	"text/tabwriter"
 	"time"
@@ -53,11 +54,17 @@ func printRun(out io.Writer, d app.RunDetails) error {
 	} else if r.Window.NoProxy != "" {
 		row("window", "no proxy, because %s", r.Window.NoProxy)
 	}
+	if d.Cost != nil {
+		row("cost", "%s, by the prices of your configuration", strconv.FormatFloat(*d.Cost, 'g', 4, 64))
+	}
 	if m := r.Report.MCP; m.Calls > 0 {
 		row("tools", "%d calls, %s became %s; %d kept to be read in pages", m.Calls, limit.Bytes(m.UpstreamBytes).Human(), limit.Bytes(m.DeliveredBytes).Human(), m.Spilled)
 	}
 	for _, w := range r.Report.Warnings {
 		row("warned", "%s", limit.Short(w, 400))
+	}
+	if r.Newer {
+		row("newer", "its file is of a newer plimsoll: what this one does not know is left out")
 	}
 	if r.Dropped > 0 || r.Damaged > 0 {
 		row("missing", "%d lines found no room, %d cannot be read; the sums are whole", r.Dropped, r.Damaged)

@@ -37,6 +37,8 @@ type Options struct {
 	Secure bool
 	// Host says what the host has; nil leaves it out.
 	Host func() (Host, bool)
+	// Cost is what a run cost by prices that its user has written; ok is false without one. nil is never.
+	Cost func(e *runs.Entry) (cost float64, ok bool)
 	// Cut is what was cut from a conversation, with its words; nil is never.
 	Cut func(id string) (any, error)
 	// Pages stand behind the built-in ones, in this order.
@@ -288,7 +290,17 @@ func (s *Server) run(w http.ResponseWriter, id string) {
 	unknown, gone := errors.AsType[*runs.UnknownError](err)
 	switch {
 	case err == nil:
-		answer(w, http.StatusOK, run)
+		type plain runs.Run
+		page := struct {
+			*plain
+			Cost *float64 `json:"cost,omitempty"`
+		}{plain: (*plain)(run)}
+		if s.o.Cost != nil {
+			if cost, ok := s.o.Cost(&run.Entry); ok {
+				page.Cost = &cost
+			}
+		}
+		answer(w, http.StatusOK, page)
 	case gone && unknown.Removed && run != nil:
 		answer(w, http.StatusOK, struct {
 			runs.Entry

@@ -21,6 +21,7 @@ func TestAnAgentOfOurOwn(t *testing.T) {
 	}
 	j.Append(journal.AgentRoom{Agent: "argocd", Why: "window", Rungs: []string{"results"}, BeforeTokens: 14_000, Tokens: 7000, LimitTokens: 16_000, CutBytes: 28_000, Messages: 3})
 	j.Append(journal.AgentRequest{Agent: "argocd", Model: "m-1", Tokens: 7000, LimitTokens: 16_000, Messages: 7})
+	j.Append(journal.AgentQueryEnded{Outcome: "completed", TokensIn: 24_000, TokensCached: 4000, TokensOut: 500})
 	j.Append(journal.ToolCalled{Server: "functions", Tool: "flood", UpstreamBytes: 20_000_000, DeliveredBytes: 7000, Spilled: true})
 	w.flush()
 	g, err := Look(dir, "inner")
@@ -52,6 +53,15 @@ func TestAnAgentOfOurOwn(t *testing.T) {
 	}
 	if tokens, most := e.PeakWindow(); e.Requests() != 3 || e.Rooms() != 1 || tokens != 13_000 || most != 16_000 || e.AgentCutBytes != 28_000 {
 		t.Errorf("%+v", e)
+	}
+	if want := (Usage{"m-1", 24_000, 4000, 500}); len(e.Usage) != 1 || e.Usage[0] != want {
+		t.Errorf("%+v", e.Usage)
+	}
+	if cost, ok := e.Cost(func(u Usage) (float64, bool) { return float64(u.Input), u.Model == "m-1" }); !ok || cost != 24_000 {
+		t.Errorf("%v, %t", cost, ok)
+	}
+	if cost, ok := e.Cost(func(Usage) (float64, bool) { return 1, false }); ok || cost != 0 {
+		t.Errorf("without a price it cost %v", cost)
 	}
 	r, err := s.Run("inner")
 	if err != nil || len(r.Context) != 3 || r.Model != "m-1" {

@@ -78,6 +78,10 @@ type Observed struct {
 	AgentRooms       int64 `json:"agent_rooms,omitempty"`
 	AgentCutBytes    int64 `json:"agent_cut_bytes,omitempty"`
 
+	// Usage is what each of its models read and wrote, of the first 16 models.
+	Usage []Usage `json:"usage,omitempty"`
+
+	model string    // of the last request of an agent of Plimsoll's own
 	waits time.Time // since when it stands in the queue
 }
 
@@ -86,6 +90,7 @@ type Observed struct {
 const LargeResult = 200 << 10
 
 func (o *Observed) observe(r *journal.Record) {
+	o.used(r.Event)
 	switch e := r.Event.(type) {
 	case journal.Waiting:
 		if o.waits.IsZero() {

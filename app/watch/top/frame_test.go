@@ -162,7 +162,7 @@ func story() *runs.Run {
 
 func TestThePageOfARunStays(t *testing.T) {
 	r := story()
-	row := rowOf(&r.Entry, noon.Add(time.Hour))
+	row := rowOf(&r.Entry, noon.Add(time.Hour), nil)
 	page := strings.Join(pageLines(r, &row, noon.Add(time.Hour), 80, painter{}), "\n")
 	fits(t, page, 80, 0)
 	golden.Check(t, "testdata/page.txt", page+"\n")
@@ -184,7 +184,7 @@ func TestARunAsItWas(t *testing.T) {
 		{5 * time.Minute, runs.Running, 5 * 450 * mib, 70_000, 900_000, 1, 0},
 		{11 * time.Minute, "oom", 0, 160_000, 0, 1, 1},
 	} {
-		row := rowAt(r, noon.Add(c.after))
+		row := rowAt(r, noon.Add(c.after), nil)
 		if row.State != c.state || row.MemoryBytes != c.memory || row.WindowTokens != c.tokens || row.Compactions != c.compactions || row.Kills != c.kills ||
 			c.state == runs.Running && row.LargestBytes != c.largest {
 			t.Errorf("after %s: %+v", c.after, row)

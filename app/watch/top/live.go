@@ -31,6 +31,7 @@ type Live struct {
 	holders  map[string]admission.Holder
 	cpu      map[string]cpuReading
 	now      func() time.Time
+	price    price
 }
 
 // cpuReading is how much processor time a run had used when it was looked at, and whether it was stopped when that was asked.
@@ -54,7 +55,7 @@ func Open(c *core.Core) (*Live, error) {
 	if err != nil {
 		return nil, err
 	}
-	l := &Live{store: store, holders: map[string]admission.Holder{}, cpu: map[string]cpuReading{}, now: time.Now}
+	l := &Live{store: store, holders: map[string]admission.Holder{}, cpu: map[string]cpuReading{}, now: time.Now, price: priceOf(c)}
 	if l.ledger, l.noLedger = c.OpenLedger(nil); l.noLedger != nil {
 		l.ledger = nil
 	}
@@ -103,7 +104,7 @@ func (l *Live) Read(ctx context.Context, want Want) (Snapshot, error) {
 	}
 	l.readHost(&snap.Host)
 
-	rows := newRowSet(l.store.Live(), now)
+	rows := newRowSet(l.store.Live(), now, l.price)
 	for _, h := range holders {
 		if h.State == admission.Waiting {
 			snap.Host.Waiting = append(snap.Host.Waiting, Waiter{
@@ -131,7 +132,7 @@ func (l *Live) Read(ctx context.Context, want Want) (Snapshot, error) {
 		if e.Kind == runs.KindGateway && e.Parent != "" {
 			continue // a part of a run, which has it in its own row
 		}
-		snap.Runs = append(snap.Runs, rowOf(&e, now))
+		snap.Runs = append(snap.Runs, rowOf(&e, now, l.price))
 	}
 	return snap, nil
 }

@@ -222,7 +222,7 @@ func (m *model) frame() string {
 		lines := []string{"reading run " + printable.Name(m.open)}
 		if row := rowIn(m.snap.Runs, m.open); m.page != nil {
 			if row == nil { // it has left the screen
-				last := rowOf(&m.page.Entry, m.snap.Host.Time)
+				last := rowOf(&m.page.Entry, m.snap.Host.Time, nil)
 				row = &last
 			}
 			lines = pageLines(m.page, row, m.snap.Host.Time, s.Width, p)
@@ -283,6 +283,9 @@ func (m *model) bottom(p painter) []string {
 		}
 		if r.LargestTool != "" {
 			note += ", largest result of " + printable.Name(r.LargestTool)
+		}
+		if r.Cost != nil {
+			note += fmt.Sprintf(", cost %.4g", *r.Cost)
 		}
 		if r.Reason != "" {
 			note += ": " + printable.Name(r.Reason)

@@ -20,6 +20,7 @@ type Replay struct {
 	store *runs.Store
 	all   []runs.Entry
 	now   func() time.Time
+	price price
 
 	mu       sync.Mutex
 	from, to time.Time // what there is to see
@@ -45,6 +46,7 @@ func OpenReplay(c *core.Core, when string) (*Replay, error) {
 		_ = store.Close()
 		return nil, err
 	}
+	r.price = priceOf(c)
 	return r, nil
 }
 
@@ -155,12 +157,12 @@ func (r *Replay) Read(_ context.Context, _ Want) (Snapshot, error) {
 		}
 		run, err := r.load(e.ID)
 		if err != nil { // only its line in the list is left
-			row := rowOf(e, at)
+			row := rowOf(e, at, r.price)
 			row.Reason = joinWords(row.Reason, err.Error())
 			snap.Runs = append(snap.Runs, row)
 			continue
 		}
-		row := rowAt(run, at)
+		row := rowAt(run, at, r.price)
 		switch row.State {
 		case runs.Waiting:
 			snap.Host.Waiting = append(snap.Host.Waiting, Waiter{
@@ -201,12 +203,12 @@ func (r *Replay) load(id string) (*runs.Run, error) {
 }
 
 // rowAt is a run as it was at a time.
-func rowAt(run *runs.Run, at time.Time) Row {
-	row := rowOf(&run.Entry, at)
+func rowAt(run *runs.Run, at time.Time, price price) Row {
+	row := rowOf(&run.Entry, at, price)
 	if run.Ended != nil && !run.Ended.After(at) {
 		return row
 	}
-	row.Ended, row.State, row.Reason = nil, runs.Running, ""
+	row.Ended, row.State, row.Reason, row.Cost = nil, runs.Running, "", nil
 	row.AgeMS = at.Sub(run.Started).Milliseconds()
 	if a := run.Admission; a != nil && at.Before(run.Started.Add(a.Waited)) {
 		row.State, row.Reason = runs.Waiting, "waited for its turn"

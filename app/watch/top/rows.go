@@ -17,10 +17,10 @@ type rowSet struct {
 }
 
 // newRowSet begins with what live runs have written.
-func newRowSet(live []*runs.Run, now time.Time) *rowSet {
+func newRowSet(live []*runs.Run, now time.Time, price price) *rowSet {
 	s := &rowSet{byID: map[string]*Row{}}
 	for _, r := range live {
-		row := rowOf(&r.Entry, now)
+		row := rowOf(&r.Entry, now, price)
 		current(&row, r, now)
 		s.add(&row)
 	}

@@ -4,6 +4,8 @@ import (
 	"context"
 	"time"
 
+	"github.com/plimsoll/plimsoll/app/core"
+	"github.com/plimsoll/plimsoll/app/watch"
 	"github.com/plimsoll/plimsoll/watch/runs"
 )
 
@@ -94,6 +96,8 @@ type Row struct {
 	Compactions  int64  `json:"compactions"`
 	LargestBytes int64  `json:"largest_result_bytes"`
 	LargestTool  string `json:"largest_result_tool,omitempty"`
+	// Cost is by the prices that the user has written; nil without one.
+	Cost *float64 `json:"cost,omitempty"`
 	// Kills counts processes that were ended for memory, by the kernel, systemd-oomd or plimsoll.
 	Kills int `json:"kills"`
 
@@ -140,8 +144,15 @@ type Source interface {
 // Keep is for how long a run stays on the screen after its end.
 const Keep = 5 * time.Minute
 
+// price is what a run cost; ok is false where nobody has written a price. nil prices nothing.
+type price func(e *runs.Entry) (cost float64, ok bool)
+
+func priceOf(c *core.Core) price {
+	return func(e *runs.Entry) (float64, bool) { return watch.Cost(c.Config, e) }
+}
+
 // rowOf is what the store has of a run, as it is now.
-func rowOf(e *runs.Entry, now time.Time) Row {
+func rowOf(e *runs.Entry, now time.Time, price price) Row {
 	r := Row{
 		ID: e.ID, Kind: e.Kind, Parent: e.Parent, Tool: e.Tool, Variant: e.Variant, Project: e.Project, PID: e.PID,
 		State: e.Outcome, Reason: e.Reason, Started: e.Started, Ended: e.Ended, AgeMS: e.DurationMS,
@@ -149,6 +160,11 @@ func rowOf(e *runs.Entry, now time.Time) Row {
 		Compactions: e.Rooms(), LargestBytes: e.LargestResult, LargestTool: e.LargestTool, Kills: e.Killed(),
 	}
 	r.WindowTokens, r.WindowLimit = e.PeakWindow()
+	if price != nil {
+		if cost, ok := price(e); ok {
+			r.Cost = &cost
+		}
+	}
 	if e.Live() {
 		r.AgeMS = max(0, now.Sub(e.Started).Milliseconds())
 	}

@@ -1,0 +1,15 @@
+package watch
+
+import (
+	"github.com/plimsoll/plimsoll/config"
+	"github.com/plimsoll/plimsoll/watch/runs"
+)
+
+// Cost is what a run cost, by the prices that the user has written for its models ([models."NAME"]), in the user's currency; ok is false
+// without one. Nothing is ever guessed.
+func Cost(l *config.Loaded, e *runs.Entry) (cost float64, ok bool) {
+	return e.Cost(func(u runs.Usage) (float64, bool) {
+		p, ok := l.ModelPrices(u.Model)
+		return p.Of(int(u.Input), int(u.Cached), int(u.Output)), ok
+	})
+}

@@ -1,0 +1,59 @@
+package runs
+
+import "github.com/plimsoll/plimsoll/journal"
+
+// Usage is what a run had one model read and write, in tokens, as its provider counted it. Input includes Cached.
+type Usage struct {
+	Model  string `json:"model"`
+	Input  int64  `json:"input_tokens"`
+	Cached int64  `json:"cached_tokens,omitempty"`
+	Output int64  `json:"output_tokens"`
+}
+
+// maxUsage bounds the models of one run; what later ones did is not in [Observed.Usage].
+const maxUsage = 16
+
+// use adds tokens of a model.
+func (o *Observed) use(model string, input, cached, output int64) {
+	if model == "" || input == 0 && output == 0 {
+		return
+	}
+	for i := range o.Usage {
+		if u := &o.Usage[i]; u.Model == model {
+			u.Input, u.Cached, u.Output = u.Input+input, u.Cached+cached, u.Output+output
+			return
+		}
+	}
+	if len(o.Usage) < maxUsage {
+		o.Usage = append(o.Usage, Usage{model, input, cached, output})
+	}
+}
+
+// used adds what an event tells of.
+func (o *Observed) used(e journal.Event) {
+	switch e := e.(type) {
+	case journal.WindowResponse:
+		if e.Status >= 300 {
+			return
+		}
+		input := e.TokensIn
+		if input == 0 {
+			input = e.Estimated
+		}
+		o.use(e.Model, input, e.CacheRead, e.TokensOut)
+	case journal.AgentRequest:
+		o.model = e.Model
+	case journal.AgentQueryEnded:
+		o.use(o.model, e.TokensIn, e.TokensCached, e.TokensOut)
+	}
+}
+
+// Cost is what the tokens of a run cost, by the price that of names for a model's; ok is false when none of its models has one.
+func (o *Observed) Cost(of func(Usage) (cost float64, ok bool)) (sum float64, ok bool) {
+	for _, u := range o.Usage {
+		if cost, priced := of(u); priced {
+			sum, ok = sum+cost, true
+		}
+	}
+	return sum, ok
+}
