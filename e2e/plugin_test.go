@@ -85,15 +85,15 @@ func TestPluginServerAnswers(t *testing.T) {
 // What the plugin's texts tell a model to type works.
 func TestPluginCommandsWork(t *testing.T) {
 	w := newWorld(t)
-	texts := ""
+	var texts strings.Builder
 	for _, name := range []string{"commands/status.md", "skills/plimsoll/SKILL.md"} {
 		text, err := os.ReadFile(filepath.Join(pluginFolder, name))
 		if err != nil {
 			t.Fatal(err)
 		}
-		texts += string(text)
+		texts.WriteString(string(text))
 	}
-	commands := regexp.MustCompile("`(plimsoll (?:status|runs|predict)[^`]*)`").FindAllStringSubmatch(texts, -1)
+	commands := regexp.MustCompile("`(plimsoll (?:status|runs|predict)[^`]*)`").FindAllStringSubmatch(texts.String(), -1)
 	if len(commands) < 4 {
 		t.Fatalf("only %q", commands)
 	}

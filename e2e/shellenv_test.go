@@ -24,19 +24,31 @@ type hookShell struct {
 
 var hookShells = []hookShell{
 	{
-		"dash", []string{"dash", "-i"}, []string{"dash", "-c"}, "$?", "alias claude='claude args one'",
+		"dash",
+		[]string{"dash", "-i"},
+		[]string{"dash", "-c"},
+		"$?", "alias claude='claude args one'",
 		"claude() { echo mine; }", `eval "$(plimsoll shellenv%s)"`,
 	},
 	{
-		"bash", []string{"bash", "--norc", "--noprofile", "--noediting", "-i"}, []string{"bash", "-c"}, "$?", "alias claude='claude args one'",
+		"bash",
+		[]string{"bash", "--norc", "--noprofile", "--noediting", "-i"},
+		[]string{"bash", "-c"},
+		"$?", "alias claude='claude args one'",
 		"claude() { echo mine; }", `eval "$(plimsoll shellenv%s)"`,
 	},
 	{
-		"zsh", []string{"zsh", "-f", "-i", "+Z", "-o", "no_prompt_cr", "-o", "no_prompt_sp"}, []string{"zsh", "-f", "-c"}, "$?", "alias claude='claude args one'",
+		"zsh",
+		[]string{"zsh", "-f", "-i", "+Z", "-o", "no_prompt_cr", "-o", "no_prompt_sp"},
+		[]string{"zsh", "-f", "-c"},
+		"$?", "alias claude='claude args one'",
 		"function claude { echo mine; }", `eval "$(plimsoll shellenv%s)"`,
 	},
 	{
-		"fish", []string{"fish", "--no-config", "--interactive"}, []string{"fish", "--no-config", "-c"}, "$status", "",
+		"fish",
+		[]string{"fish", "--no-config", "--interactive"},
+		[]string{"fish", "--no-config", "-c"},
+		"$status", "",
 		"function claude; echo mine; end", `plimsoll shellenv%s | source`,
 	},
 }
@@ -254,4 +266,22 @@ func TestShellHookLeavesScriptsAlone(t *testing.T) {
 			}
 		}
 	})
+}
+
+// The real agents are themselves behind the hook: what they print is the same bytes.
+func TestAgentBehindTheShellHook(t *testing.T) {
+	for _, tool := range clis {
+		t.Run(tool.name, func(t *testing.T) {
+			folder := filepath.Dir(installed(t, tool.name))
+			s := hookShells[1]
+			w, _ := hooked(t, s)
+			write(t, "[tools."+tool.name+"]\nreservation = \"20M\"\n", w.state, "config.toml")
+			c := w.open(append([]string{"PATH=" + folder + ":" + bin + ":" + os.Getenv("PATH"), "PS1=prompt> ", "HISTFILE=/dev/null"}, alone...), s.interactive...)
+			s.say(c, fmt.Sprintf(s.eval, ""))
+			bare, hook := s.gives(w, c, "command "+tool.name+" --version </dev/null"), s.gives(w, c, tool.name+" --version </dev/null") // gemini reads what is typed ahead
+			if bare == "" || hook != bare || !strings.Contains(squeezed(c.shows()), squeezed("plimsoll "+tool.name)) {
+				t.Errorf("bare %q, behind the hook %q; the terminal shows\n%s", bare, hook, c.shows())
+			}
+		})
+	}
 }

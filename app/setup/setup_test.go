@@ -302,8 +302,12 @@ func TestBadInput(t *testing.T) {
 	h := newHouse(t, nil)
 	before := h.everything()
 	for _, o := range []Options{
-		{Yes: true, Agents: "a;b"}, {Yes: true, MCP: "perhaps"}, {Yes: true, Watch: "codex"}, {Yes: true, Shell: "tcsh"},
-		{Agents: "all", MCP: "yes"}, {},
+		{Yes: true, Agents: "a;b"},
+		{Yes: true, MCP: "perhaps"},
+		{Yes: true, Watch: "codex"},
+		{Yes: true, Shell: "tcsh"},
+		{Agents: "all", MCP: "yes"},
+		{},
 	} {
 		o.Getenv = h.o.Getenv
 		if o.Shell == "" {

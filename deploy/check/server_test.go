@@ -81,6 +81,10 @@ func TestServerJSON(t *testing.T) {
 	if server.Name != "io.github.plimsoll/plimsoll" || len(server.Packages) == 0 {
 		t.Errorf("%+v", server)
 	}
+	image, err := os.ReadFile("../../internal/release/packages/image.go")
+	if err != nil || !bytes.Contains(image, []byte(`"io.modelcontextprotocol.server.name": "`+server.Name+`"`)) {
+		t.Errorf("the image has not the label by which it belongs to %s: %v", server.Name, err)
+	}
 	if u, err := url.Parse(server.Repository.URL); err != nil || u.Host != "github.com" || u.Path != "/plimsoll/plimsoll" {
 		t.Errorf("%+v", server.Repository)
 	}

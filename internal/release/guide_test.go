@@ -59,10 +59,10 @@ func TestEveryCommandOfTheGuideHasATest(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	never := ""
+	var never strings.Builder
 	for line := range strings.Lines(string(guide)) {
 		if strings.HasPrefix(line, "| never |") {
-			never += line
+			never.WriteString(line)
 		}
 	}
 	blocks, kinds := guideBlocks(t, "docs/install.md")
@@ -78,7 +78,7 @@ func TestEveryCommandOfTheGuideHasATest(t *testing.T) {
 			case slices.Contains(ours, line):
 			case !other:
 				t.Errorf("docs/install.md: no test runs %q: run it in TestGuide, or name who does in theirs", line)
-			case owner.never != "" && !strings.Contains(never, owner.never):
+			case owner.never != "" && !strings.Contains(never.String(), owner.never):
 				t.Errorf("docs/install.md: %q is run by nobody, and no row \"never\" of the table says so of %s", line, owner.never)
 			case owner.test != "":
 				if text, err := os.ReadFile(filepath.Join(top, owner.file)); err != nil || !strings.Contains(string(text), "func "+owner.test+"(t *testing.T)") {
@@ -91,7 +91,7 @@ func TestEveryCommandOfTheGuideHasATest(t *testing.T) {
 		t.Errorf("only %d commands were found: this test holds next to nothing", seen)
 	}
 	for _, what := range []string{"Homebrew", "Scoop", "kind", "published", "macOS", "Windows", "arm64"} {
-		if !strings.Contains(never, what) {
+		if !strings.Contains(never.String(), what) {
 			t.Errorf("docs/install.md does not say of %s that it never ran", what)
 		}
 	}

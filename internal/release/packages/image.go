@@ -190,6 +190,8 @@ func labels(s source) map[string]string {
 		"org.opencontainers.image.documentation": homepage + "/blob/main/docs/containers.md",
 		"org.opencontainers.image.vendor":        "Plimsoll", "org.opencontainers.image.licenses": "Apache-2.0",
 		"org.opencontainers.image.version": s.version, "org.opencontainers.image.created": s.changed.Format(time.RFC3339),
+		// By it the MCP registry knows that the image is that of server.json (its rules for packages of type oci).
+		"io.modelcontextprotocol.server.name": "io.github.plimsoll/plimsoll",
 	}
 	if s.commit != "" {
 		l["org.opencontainers.image.revision"] = s.commit
