@@ -11,6 +11,7 @@ import (
 
 	"github.com/plimsoll/plimsoll/app/core"
 	"github.com/plimsoll/plimsoll/app/demo"
+	"github.com/plimsoll/plimsoll/app/memories"
 	"github.com/plimsoll/plimsoll/limit"
 	"github.com/plimsoll/plimsoll/process/admission"
 	"github.com/plimsoll/plimsoll/process/guard"
@@ -30,7 +31,7 @@ type GCOptions struct {
 
 // Garbage is one thing that a supervisor which was killed has left behind.
 type Garbage struct {
-	// Kind is "claim", "group", "ledger", "file", "run", "conversation" or "result".
+	// Kind is "claim", "group", "ledger", "file", "run", "memory", "conversation" or "result".
 	Kind string `json:"kind"`
 	// Name is the claim's ID, the group's or file's path.
 	Name string `json:"name"`
@@ -63,6 +64,7 @@ func (a *App) GC(ctx context.Context, o GCOptions) (Collection, error) {
 		c.temporaries(a),
 		c.demos(),
 		c.runs(a),
+		c.memory(ctx, a),
 	)
 	return c, err
 }
@@ -250,6 +252,22 @@ func (c *Collection) runs(a *App) error {
 		c.remove("run", r.ID, fmt.Sprintf("of %s, %s, over the bound of %s", r.Day, limit.Bytes(r.Bytes).Human(), r.Why))
 	}
 	return err
+}
+
+// memory takes off the disk what is remembered no longer: expired, replaced and forgotten records.
+func (c *Collection) memory(ctx context.Context, a *App) error {
+	if c.DryRun || !memories.Exists(a.Core) { // what would go is known only to who rewrites it
+		return nil
+	}
+	m, err := a.Memory()
+	if err != nil {
+		return err
+	}
+	gone, err := m.GC(ctx)
+	if gone.Records > 0 || gone.Bytes > 0 {
+		c.remove("memory", memories.Dir, fmt.Sprintf("%d records that count no longer, %s", gone.Records, limit.Bytes(gone.Bytes).Human()))
+	}
+	return errors.Join(err, m.Close())
 }
 
 // demoAge is how old the directory of a demo must be, which lasts less than a minute.

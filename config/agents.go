@@ -282,7 +282,7 @@ func (l *Loaded) checkServers(a *Agent, wrong func(key, what, fix string)) {
 	if err != nil {
 		return // said already
 	}
-	known := []string{"argocd"}
+	known := []string{"argocd", "memory"}
 	for _, s := range servers {
 		known = append(known, s.Name)
 	}

@@ -64,7 +64,7 @@ var agentKeys = []*Key{
 	},
 	{
 		Name: "servers", Type: TypeServers, Project: ProjectNever, example: `["argocd"]`,
-		Doc:      "MCP servers that the agent may use, by their names below [mcp.servers]; argocd stands for the instances of [mcp.argocd].",
+		Doc:      "MCP servers that the agent may use, by their names below [mcp.servers]; argocd stands for the instances of [mcp.argocd], memory for what is remembered, to be searched.",
 		setAgent: func(a *Agent, v any) { a.Servers = slices.Clone(v.([]string)) },
 	},
 	{

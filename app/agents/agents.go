@@ -18,6 +18,7 @@ import (
 	"github.com/plimsoll/plimsoll/agent/toolbox"
 	"github.com/plimsoll/plimsoll/app/core"
 	"github.com/plimsoll/plimsoll/app/mcp"
+	"github.com/plimsoll/plimsoll/app/memories"
 	"github.com/plimsoll/plimsoll/app/window"
 	"github.com/plimsoll/plimsoll/config"
 	"github.com/plimsoll/plimsoll/internal/printable"
@@ -47,6 +48,8 @@ type AgentOptions struct {
 	MCPConfig []string
 	// forgets says that no conversation is kept.
 	forgets bool
+	// remembers gives the agent the memory to search, where there is one.
+	remembers bool
 	// Lab adds tools that misbehave, for demonstrations.
 	Lab bool
 	// Version of this program.
@@ -155,6 +158,7 @@ type gateways struct {
 	plane *mcp.Plane
 	made  map[string]*gateway.Server
 	o     AgentOptions
+	agent string // whose they are, for the memory
 }
 
 // of is the gateway of one name in `servers`.
@@ -181,6 +185,11 @@ func (g *gateways) of(ctx context.Context, app *core.Core, name string) (*gatewa
 			return nil, e
 		}
 		s, err = g.plane.ArgoCD(clients, g.o.Version)
+	case name == mcp.MemoryName:
+		s, err = g.plane.Memory(ctx, mcp.MemoryOptions{
+			ReadOnly: true, Namespace: "agent/" + config.SafeName(g.agent), Search: []string{"agent/" + config.SafeName(g.agent), memories.ProjectNamespace(""), memories.UserNamespace},
+			Version: g.o.Version,
+		})
 	default:
 		err = fmt.Errorf("there is no MCP server %s; write a table [mcp.servers.%s]", config.SafeName(name), config.SafeName(name))
 	}
@@ -240,6 +249,11 @@ func openAgent(ctx context.Context, app *core.Core, c config.Agent, g *gateways)
 	if c.Builtin == mcp.ArgoCDName && !slices.Contains(names, mcp.ArgoCDName) {
 		names = append([]string{mcp.ArgoCDName}, names...)
 	}
+	// The stand-in goes by the names of tools, so it gets these only where its agent asks for them.
+	if g.o.remembers && !choice.isStandin() && memories.Exists(app) && !slices.Contains(names, mcp.MemoryName) {
+		names = append(slices.Clone(names), mcp.MemoryName)
+	}
+	g.agent = c.Name
 	for _, name := range names {
 		s, err := g.of(ctx, app, name)
 		if err != nil {

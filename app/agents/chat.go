@@ -120,6 +120,7 @@ func openChat(ctx context.Context, app *core.Core, o AgentOptions, maxSteps int,
 	if maxSteps > 0 {
 		configured.MaxSteps = maxSteps
 	}
+	o.remembers = true
 	c := &Chat{app: app, large: &mcp.LargeResults{Tell: app.Warn}}
 	if kind != "" {
 		c.record = app.KeepRun(settings, kind, journal.Report{Tool: kind, Variant: configured.Name})

@@ -1,6 +1,7 @@
 package mcp
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -35,7 +36,7 @@ func OpenDaemon(app *core.Core, s config.Settings, j *journal.Journal, token, ve
 		return nil, err
 	}
 	instances, err := app.Config.ArgoCD()
-	if err != nil || len(servers) == 0 && len(instances) == 0 {
+	if err != nil || len(servers) == 0 && len(instances) == 0 && !servesMemory(s, token) {
 		return nil, err
 	}
 	plane, err := Open(app, s, PlaneOptions{Journal: j})
@@ -49,6 +50,14 @@ func OpenDaemon(app *core.Core, s config.Settings, j *journal.Journal, token, ve
 			err = errors.Join(err, d.Close())
 		}
 	}()
+	if slices.ContainsFunc(servers, func(s config.MCPServer) bool { return s.Name == MemoryName }) {
+		return nil, fmt.Errorf("[mcp.servers.%s] wants /mcp/%s, where the memory is; give the server another name", MemoryName, MemoryName)
+	}
+	if servesMemory(s, token) {
+		if err := d.addMemory(context.Background(), version); err != nil { // requests are worth more than what is remembered
+			app.Warn(err.Error())
+		}
+	}
 	var parts []gateway.Part
 	if len(instances) > 0 {
 		if slices.ContainsFunc(servers, func(s config.MCPServer) bool { return s.Name == ArgoCDName }) {

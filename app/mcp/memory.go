@@ -3,6 +3,7 @@ package mcp
 import (
 	"context"
 	"fmt"
+	"runtime"
 
 	"github.com/plimsoll/plimsoll/app/core"
 	"github.com/plimsoll/plimsoll/app/memories"
@@ -22,6 +23,8 @@ type MemoryOptions struct {
 	ReadOnly bool
 	// Namespace is where tools write and, with the user's, what they find in; "" is the project of the working directory.
 	Namespace string
+	// Search are the namespaces that the tools find in; nil is Namespace and the user's.
+	Search []string
 	// Version of this program, which clients are told.
 	Version string
 	shared  bool // its clients are not all this user's
@@ -50,12 +53,12 @@ func (p *Plane) Memory(ctx context.Context, o MemoryOptions) (*gateway.Server, e
 		return nil, fmt.Errorf("the memory: %w", err)
 	}
 	p.cleanup = append(p.cleanup, m.Close)
-	tools, err := m.Tools(ctx, memories.ToolOptions{Namespace: o.Namespace, Client: "mcp", Own: o.Listen == "" && !o.shared, ReadOnly: o.ReadOnly || p.Settings.MCP.ReadOnly})
+	tools, err := m.Tools(ctx, memories.ToolOptions{Namespace: o.Namespace, Search: o.Search, Client: "mcp", Own: o.Listen == "" && !o.shared, ReadOnly: o.ReadOnly || p.Settings.MCP.ReadOnly})
 	if err != nil {
 		return nil, fmt.Errorf("the memory: %w", err)
 	}
 	server, err := builtin.New(builtin.Options{
-		Name: "plimsoll-memory", Title: "Memory", Version: o.Version, Instructions: memtools.Instructions, Tools: MemoryTools(tools), Journal: p.Journal,
+		Name: "plimsoll-memory", Title: "Memory", Version: o.Version, Instructions: tools.Instructions(), Tools: MemoryTools(tools), Journal: p.Journal,
 	})
 	if err != nil {
 		return nil, fmt.Errorf("the tools of the memory: %w", err)
@@ -109,4 +112,25 @@ func plainText(text string, err error) (*builtin.Result, error) {
 		return nil, err
 	}
 	return &builtin.Result{Text: text}, nil
+}
+
+// servedNamespace is where clients of the daemon write, which knows no project of theirs.
+const servedNamespace = "project/serve"
+
+// servesMemory tells whether the daemon has the memory at its path: where everybody who gets through is this user, or has the token.
+func servesMemory(s config.Settings, token string) bool {
+	return token != "" || runtime.GOOS == "linux" && !s.Serve.AnyUser // there the listener looks whose process connects
+}
+
+// addMemory puts the memory at its path. It is not among those that are merged: who wants it names it.
+func (d *Daemon) addMemory(ctx context.Context, version string) error {
+	g, err := d.Plane.Memory(ctx, MemoryOptions{Namespace: servedNamespace, Version: version, shared: true})
+	if err != nil {
+		return err
+	}
+	d.Made[MemoryName] = g
+	path := "/mcp/" + MemoryName
+	d.closing = append(d.closing, d.Plane.mount(d.Routes, path, d.Plane.memoryServer(), g))
+	d.paths = append(d.paths, [2]string{path, "the memory"})
+	return nil
 }

@@ -76,6 +76,16 @@ func StoreOptions(c *core.Core, j *journal.Journal) (memory.Options, error) {
 	return memory.Options{Dir: filepath.Join(state, Dir), Journal: j}, nil
 }
 
+// Exists tells whether anything was ever kept.
+func Exists(c *core.Core) bool {
+	state, err := c.Dirs.State()
+	if err != nil {
+		return false
+	}
+	_, err = os.Stat(filepath.Join(state, Dir))
+	return err == nil
+}
+
 // Close ends the use of the memory.
 func (m *Memory) Close() error { return m.Store.Close() }
 

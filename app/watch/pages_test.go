@@ -21,8 +21,8 @@ func TestPagesComeInTheirOrder(t *testing.T) {
 		from source
 		want []string
 	}{
-		{source{}, []string{"mcp", "agents", "things"}},
-		{source{ledger: func(context.Context) (any, error) { return nil, nil }}, []string{"mcp", "agents", "things", "ledger"}},
+		{source{}, []string{"mcp", "agents", "memory", "things"}},
+		{source{ledger: func(context.Context) (any, error) { return nil, nil }}, []string{"mcp", "agents", "memory", "things", "ledger"}},
 	} {
 		var names []string
 		list := pages(c.from)
