@@ -12,7 +12,6 @@ import (
 	"github.com/plimsoll/plimsoll/internal/shellwords"
 	"github.com/plimsoll/plimsoll/internal/statefile"
 	"github.com/plimsoll/plimsoll/memory"
-	"github.com/plimsoll/plimsoll/memory/notes"
 )
 
 // EditProfile opens the profile in the user's editor, and gives what it says then. Nothing of it is in force before [Memory.Confirm].
@@ -79,12 +78,4 @@ func edit(ctx context.Context, path string) error {
 		return fmt.Errorf("the editor %s: %w; set VISUAL or EDITOR, or edit %s yourself", words[0], err, path)
 	}
 	return nil
-}
-
-// Entries are the instructions of a profile's text.
-func Entries(text string) (out []Pin) {
-	for _, e := range notes.Entries(text) {
-		out = append(out, Pin{e.ID, e.Text, e.Bytes})
-	}
-	return out
 }
