@@ -14,7 +14,7 @@ import (
 )
 
 func init() {
-	register("status", "`plimsoll status --line` on a run with a small file and with a full one, beside 10,000 runs, against /bin/true", status)
+	register("status", "`plimsoll status --line` on a run with a small file and with a full one, beside 10,000 runs, and `plimsoll shellenv`, against /bin/true", status)
 }
 
 const (
@@ -66,6 +66,11 @@ func status(ctx context.Context, o *Out, args []string) error {
 		return err
 	}
 	add("plimsoll version, for the start alone", version)
+	hook, err := timeCommand(ctx, turns, binary, "shellenv", "--shell", "bash")
+	if err != nil {
+		return err
+	}
+	add("plimsoll shellenv, which each new shell waits for", hook)
 	for _, inside := range []string{"small", "full", ""} {
 		if err := os.Setenv(sandbox.CookieName, inside); err != nil {
 			return err

@@ -193,8 +193,16 @@ func (s *site) agents() (protected []string, err error) {
 		About:   "Puts a line at the end of " + s.short(path) + ". Scripts are not touched; `command " + there0(there) + "` goes around it.",
 		Answers: "Enter: all of them; or some of their names; n: none", Given: s.o.Agents, names: append([]string{}, there...),
 	}, func() string { f, i, err := plan(""); return preview(f, i, err) })
-	if err != nil || answer == "none" {
+	if err != nil {
 		return nil, err
+	}
+	if answer == "none" {
+		if f, err := look(path, s.home, true); err == nil {
+			if _, there := s.record.of(whatHook, f.target); there {
+				s.note(change, Left, "it is there from an earlier set-up; plimsoll setup --undo takes all of that out")
+			}
+		}
+		return nil, nil
 	}
 	protected = there
 	words := ""

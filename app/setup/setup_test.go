@@ -189,6 +189,10 @@ func TestFilesThatChangeMeanwhile(t *testing.T) {
 		t.Errorf("%+v", c)
 	}
 	rc := filepath.Join(h.home, ".bashrc")
+	h.o.Agents = "none" // takes nothing out, and says so
+	if c := h.do().of(whatHook); c.Action != Left || !strings.Contains(c.Why, "--undo") {
+		t.Errorf("%+v", c)
+	}
 	text, _ := os.ReadFile(rc)
 	if bytes.Count(text, []byte(openMark)) != 1 || !bytes.HasPrefix(text, []byte("a=1\n# >>>")) {
 		t.Errorf("%q", text)
