@@ -63,10 +63,11 @@ func (r *reader) foreign(environ []string) {
 }
 
 // splitTable takes PLIMSOLL_WINDOW_MAX_TOKENS apart. PLIMSOLL_UPSTREAM and what is no table's
-// is not one.
+// is not one, nor is PLIMSOLL_MEMORY_MAX, which means memory_max and not the table [memory].
 func splitTable(name string) (table, key string, ok bool) {
-	table, key, ok = strings.Cut(strings.ToLower(strings.TrimPrefix(name, anyPrefix)), "_")
-	return table, key, ok && isTable(table)
+	whole := strings.ToLower(strings.TrimPrefix(name, anyPrefix))
+	table, key, ok = strings.Cut(whole, "_")
+	return table, key, ok && isTable(table) && (slices.Contains(names(table, false), key) || tableOf(whole, false) == "")
 }
 
 // splitTool takes CODEX_MEMORY_MAX apart: the longest key that the text ends in is the key.

@@ -189,3 +189,12 @@ func (w WatchSettings) MarshalJSON() ([]byte, error) {
 		RunsAgeMS int64 `json:"runs_age_ms"`
 	}{plain(w), w.RunsAge.Milliseconds()})
 }
+
+// MarshalJSON writes the age in milliseconds.
+func (m MemorySettings) MarshalJSON() ([]byte, error) {
+	type plain MemorySettings // without this method
+	return json.Marshal(struct {
+		plain
+		AgeMS int64 `json:"age_ms"`
+	}{plain(m), m.Age.Milliseconds()})
+}

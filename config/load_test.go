@@ -103,6 +103,10 @@ func TestDefaultsAreTheDocumentedOnes(t *testing.T) {
 		},
 		Serve: config.ServeSettings{Listen: "127.0.0.1:4620"},
 		Watch: config.WatchSettings{Runs: true, RunsAge: 720 * time.Hour, RunsCount: 10000, RunsMax: 256 * limit.MiB},
+		Memory: config.MemorySettings{
+			Enabled: true, Capture: "cuts", Inject: "off", DiskMax: 256 * limit.MiB, NamespaceMax: 64 * limit.MiB, Records: 100_000, Age: 2160 * time.Hour,
+			QueueMax: 8 * limit.MiB, RecallItems: 8, RecallTokens: 1000,
+		},
 	}
 	if diff := cmp.Diff(want, got, cmp.FilterPath(func(p cmp.Path) bool { return p.Last().String() == ".sources" }, cmp.Ignore())); diff != "" {
 		t.Error(diff)
@@ -241,8 +245,8 @@ func TestEveryMistakeNamesItsPlaceAndTheNextStep(t *testing.T) {
 		"unknown table":          {"[resuorces]\nmemory_max = '4G'", `:1:2: resuorces: unknown key or table; did you mean "resources"?`},
 		"key outside":            {"memory_max = '4G'", `:1:1: memory_max: is a key of table [resources]; write it below a line [resources]`},
 		"later table":            {"\n[fleet]\nurl = 1", `:2:2: fleet: table [fleet] (several hosts) is not in this version yet; remove it`},
-		"later table deeper":     {"[memory.x]\nmodel = 'y'", `:1:2: memory: table [memory]`},
-		"later table inline":     {"memory = { listen = ':1' }", `:1:1: memory: table [memory]`},
+		"later table deeper":     {"[fleet.x]\nmodel = 'y'", `:1:2: fleet: table [fleet]`},
+		"later table inline":     {"fleet = { listen = ':1' }", `:1:1: fleet: table [fleet]`},
 		"doubled unit":           {"[resources]\nmemory_max = '4GG'", `:2:1: resources.memory_max: "4GG" is not a size; did you mean "4G"?`},
 		"no size at all":         {"[resources]\nmemory_max = 'lots'", `"lots" is not a size; write memory_max = "4G"`},
 		"decimal comma":          {"[resources]\nmemory_max = '1,5G'", `did you mean "1.5G"?`},
@@ -281,7 +285,7 @@ func TestEveryMistakeNamesItsPlaceAndTheNextStep(t *testing.T) {
 		"value for a tool":       {"[tools]\ncodex = 3", `:2:1: tools.codex: 3 is an integer, not a table`},
 		"list of tables":         {"[[resources]]\npids_max = 3", `resources: is written as a list of tables; write [resources] with single brackets`},
 		"host key for a tool":    {"[tools.codex]\nmin_free = '1G'", `tools.codex.min_free: concerns all tools, not one; write it below [resources]`},
-		"unknown tool key":       {"[tools.codex]\nmemory = '1G'", `tools.codex.memory: unknown key`},
+		"unknown tool key":       {"[tools.codex]\nmemory = '1G'", `tools.codex.memory: "1G" is a string, not a table`},
 		"name of a tool":         {"[tools.'../../x']\npids_max = 3", `is not the name of a tool`},
 		"match with a path":      {"[tools.x]\nmatch = ['/bin/x']", `"/bin/x" is not the base name of a command`},
 		"blank match":            {"[tools.x]\nmatch = ['a', ' ']", `:2:1: tools.x.match: " " is not the base name of a command; write match = ["my-agent", "agent.py"]`},

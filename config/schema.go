@@ -120,6 +120,7 @@ var tables = []struct {
 	{"mcp", "MCP servers and what they return", mcpKeys},
 	{"serve", "the daemon", serveKeys},
 	{"watch", "what is kept of runs, and who is told of them", watchKeys},
+	{"memory", "what is kept of conversations, and found again", memoryKeys},
 }
 
 // keys of all tables.
@@ -294,7 +295,7 @@ var matchKey = &Key{
 // laterTables belong to planes that this version does not have. They are errors, because
 // a table that is read by no code would make its author believe it does something.
 var laterTables = map[string]string{
-	"fleet": "several hosts", "memory": "what agents may keep",
+	"fleet": "several hosts",
 }
 
 // Keys returns the whole schema, in the order of the reference. The last entry, match,

@@ -128,6 +128,7 @@ type Settings struct {
 	MCP      MCPSettings      `json:"mcp"`
 	Serve    ServeSettings    `json:"serve"`
 	Watch    WatchSettings    `json:"watch"`
+	Memory   MemorySettings   `json:"memory"`
 
 	// Warnings say which values of a project file were not taken, and why.
 	Warnings []Problem `json:"warnings,omitempty"`

@@ -1,0 +1,64 @@
+package config_test
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/plimsoll/plimsoll/config"
+)
+
+// TestMemory: nothing is put into requests unless the user says so, and a project's file may only have less kept.
+func TestMemory(t *testing.T) {
+	load := func(user, project string) (config.Settings, error) {
+		t.Helper()
+		dir := t.TempDir()
+		work := filepath.Join(dir, "work")
+		if err := os.MkdirAll(filepath.Join(work, ".git"), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		for name, text := range map[string]string{filepath.Join(dir, "config.toml"): user, filepath.Join(work, ".plimsoll.toml"): project} {
+			if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
+		l, err := config.Load(config.Options{Dir: work, Environ: []string{"PLIMSOLL_CONFIG=" + filepath.Join(dir, "config.toml")}})
+		if err != nil {
+			return config.Settings{}, err
+		}
+		return l.For("claude")
+	}
+	s, err := load("", "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if m := s.Memory; !m.Enabled || m.Capture != config.CaptureCuts || m.Inject != config.InjectOff || m.Tools || m.RecallItems != 8 || m.RecallTokens != 1000 || m.Age != 90*24*time.Hour {
+		t.Errorf("defaults: %+v", m)
+	}
+	s, err = load("[tools.claude.memory]\ninject = \"recall\"\n", "[memory]\ncapture = \"off\"\n")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if s.Memory.Inject != config.InjectRecall || s.Memory.Capture != config.CaptureOff {
+		t.Errorf("a tool's inject and a project's capture: %+v", s.Memory)
+	}
+	s, err = load("", "[memory]\ncapture = \"turns\"\ninject = \"recall\"\nrecall_items = 50\nenabled = false\n")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if s.Memory.Inject != config.InjectOff || s.Memory.Capture != config.CaptureCuts || s.Memory.RecallItems != 8 || !s.Memory.Enabled || len(s.Warnings) != 4 {
+		t.Errorf("a project loosened it: %+v, %d warnings", s.Memory, len(s.Warnings))
+	}
+	for _, c := range []struct{ text, want string }{
+		{"[memory]\ncapture = \"cut\"\n", `did you mean`},
+		{"[memory]\ninjct = \"start\"\n", "inject"},
+		{"[memory]\nqueue_max = \"1K\"\n", "queue_max"},
+		{"[memory]\nrecall_tokens = 1000000000\n", "recall_tokens"},
+	} {
+		if _, err := load(c.text, ""); err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%q: %v; want a problem with %q", c.text, err, c.want)
+		}
+	}
+}

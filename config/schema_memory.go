@@ -1,0 +1,94 @@
+package config
+
+import (
+	"time"
+
+	"github.com/plimsoll/plimsoll/limit"
+)
+
+// MemorySettings are the values of table [memory] in force.
+type MemorySettings struct {
+	Enabled bool   `json:"enabled"`
+	Capture string `json:"capture"` // "turns", "cuts" or "off"
+	Inject  string `json:"inject"`  // "off", "start" or "recall"
+	Tools   bool   `json:"tools"`
+
+	DiskMax      limit.Bytes   `json:"disk_max"`
+	NamespaceMax limit.Bytes   `json:"namespace_max"`
+	Records      int           `json:"records"` // of one namespace
+	Age          time.Duration `json:"-"`       // of episodes
+	QueueMax     limit.Bytes   `json:"queue_max"`
+	RecallItems  int           `json:"recall_items"`
+	RecallTokens int           `json:"recall_tokens"`
+}
+
+// The values of [memory] capture and inject.
+const (
+	CaptureTurns = "turns"
+	CaptureCuts  = "cuts"
+	CaptureOff   = "off"
+
+	InjectOff    = "off"
+	InjectStart  = "start"
+	InjectRecall = "recall"
+)
+
+// memoryKeys are those of [memory]. A project may have less of its conversations kept, and decides nothing else: what is kept,
+// and what is put into requests, is this user's.
+var memoryKeys = []*Key{
+	{
+		Name: "enabled", Type: TypeBool, Default: "true", PerTool: true, Project: ProjectNever, example: "true",
+		Doc: "Whether anything is kept in the memory, or taken out of it, at all.",
+		set: func(s *Settings, v any) { s.Memory.Enabled = v.(bool) },
+	},
+	{
+		Name: "capture", Type: TypeChoice, Default: CaptureCuts, Choices: []string{CaptureTurns, CaptureCuts, CaptureOff}, PerTool: true, Project: ProjectStricter,
+		Doc: "What is kept of conversations, on this machine and without secrets: every turn, what a compaction cut, or nothing. Plimsoll's own agents keep turns unless it is set. Where store of [window] is off nothing is kept.",
+		set: func(s *Settings, v any) { s.Memory.Capture = v.(string) },
+	},
+	{
+		Name: "inject", Type: TypeChoice, Default: InjectOff, Choices: []string{InjectRecall, InjectStart, InjectOff}, PerTool: true, Project: ProjectNever,
+		Doc: "What is added to a prompt of yours behind your own words: nothing, so that requests stay as they are to the byte; at the start of a conversation what you pinned; or with each prompt also what you said about it before.",
+		set: func(s *Settings, v any) { s.Memory.Inject = v.(string) },
+	},
+	{
+		Name: "tools", Type: TypeBool, Default: "false", PerTool: true, Project: ProjectNever, example: "false",
+		Doc: "Whether run offers the memory to the tool as an MCP server.",
+		set: func(s *Settings, v any) { s.Memory.Tools = v.(bool) },
+	},
+	{
+		Name: "disk_max", Type: TypeSize, Default: "256M", Project: ProjectNever, min: int64(limit.MiB), max: maxDisk, example: `"256M"`,
+		Doc: "Disk that the whole memory may take; what is superseded, was never recalled and is oldest goes first.",
+		set: func(s *Settings, v any) { s.Memory.DiskMax = v.(limit.Bytes) },
+	},
+	{
+		Name: "namespace_max", Type: TypeSize, Default: "64M", Project: ProjectNever, min: int64(limit.MiB), max: maxDisk, example: `"64M"`,
+		Doc: "Disk that the memory of one project may take.",
+		set: func(s *Settings, v any) { s.Memory.NamespaceMax = v.(limit.Bytes) },
+	},
+	{
+		Name: "records", Type: TypeCount, Default: "100000", Project: ProjectNever, min: 100, max: 1 << 24, example: "100000",
+		Doc: "Records that the memory of one project may have.",
+		set: func(s *Settings, v any) { s.Memory.Records = v.(int) },
+	},
+	{
+		Name: "age", Type: TypeDuration, Default: "2160h", Project: ProjectNever, min: int64(time.Hour), max: int64(10 * 365 * 24 * time.Hour), example: `"2160h"`,
+		Doc: "How long a passage of a conversation is kept; notes, facts and what is pinned stay.",
+		set: func(s *Settings, v any) { s.Memory.Age = v.(time.Duration) },
+	},
+	{
+		Name: "queue_max", Type: TypeSize, Default: "8M", Project: ProjectNever, min: int64(limit.MiB), max: int64(limit.GiB), example: `"8M"`,
+		Doc: "Memory of what waits to be kept; what does not fit is dropped and counted, and no request waits.",
+		set: func(s *Settings, v any) { s.Memory.QueueMax = v.(limit.Bytes) },
+	},
+	{
+		Name: "recall_items", Type: TypeCount, Default: "8", PerTool: true, Project: ProjectNever, min: 1, max: 100, example: "8",
+		Doc: "Items that are added to one prompt.",
+		set: func(s *Settings, v any) { s.Memory.RecallItems = v.(int) },
+	},
+	{
+		Name: "recall_tokens", Type: TypeCount, Default: "1000", PerTool: true, Project: ProjectNever, min: 50, max: 20_000, example: "1000",
+		Doc: "Tokens that what is added to one prompt may take.",
+		set: func(s *Settings, v any) { s.Memory.RecallTokens = v.(int) },
+	},
+}
