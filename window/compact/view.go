@@ -136,3 +136,28 @@ func compose(n int, before *checkpoint.Checkpoint, patches []Patch) (composed []
 	flush(n)
 	return composed, covers
 }
+
+// Lost are the client's messages that a compaction changed or took out, by their positions, without those that an earlier one
+// had. They are still in the request of the view's client, as the client sent them.
+func Lost(v *View, res *Result) []int {
+	if !res.Changed() {
+		return nil
+	}
+	gone := map[int]bool{}
+	if v.base != nil {
+		for _, p := range v.base.Patches {
+			for i := p.From; i < p.To; i++ {
+				gone[i] = true
+			}
+		}
+	}
+	var lost []int
+	for _, p := range res.Patches {
+		for i := p.From; i < min(p.To, len(v.Client.Messages)); i++ {
+			if !gone[i] {
+				lost = append(lost, i)
+			}
+		}
+	}
+	return lost
+}

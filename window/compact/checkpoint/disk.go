@@ -161,21 +161,26 @@ func (s *Store) setAside(path string, size int64) {
 	s.tell("damaged", 1, size)
 }
 
-// write puts a checkpoint and its cut on the disk. When another process was first, h gets
-// that one's.
-func (s *Store) write(h *held, cut Cut) error {
+// write puts a checkpoint and its cut on the disk; without a cut (nil) there is no file for one, and nobody waits for the
+// disk. When another process was first, h gets that one's.
+func (s *Store) write(h *held, cut *Cut) error {
 	dir := s.scopeDir(h.key.scope)
 	path := s.path(h.key)
 	file := h.c.encode()
-	shown := cut.file(h.key, h.c, s.o.MaxBytes/8)
+	var shown []byte
+	files, kept := 1, atomicfile.Volatile
+	if cut != nil {
+		shown = cut.file(h.key, h.c, s.o.MaxBytes/8)
+		files, kept = 2, atomicfile.Durable
+	}
 	err := os.MkdirAll(dir, 0o700)
 	first := true
 	if err == nil {
 		// An older generation is replaced; of the same one the first stays.
 		if old := s.load(h.key, nil); old == nil {
-			first, err = atomicfile.Replacement{Name: path, Perm: 0o600, Kept: atomicfile.Durable}.Create(file)
+			first, err = atomicfile.Replacement{Name: path, Perm: 0o600, Kept: kept}.Create(file)
 		} else if h.c.beats(old) {
-			err = atomicfile.Write(path, file, 0o600, atomicfile.Durable)
+			err = atomicfile.Write(path, file, 0o600, kept)
 		} else {
 			first = false
 		}
@@ -185,7 +190,7 @@ func (s *Store) write(h *held, cut Cut) error {
 			h.c = old
 		}
 	}
-	if err == nil && first {
+	if err == nil && first && cut != nil {
 		err = atomicfile.Write(filepath.Join(dir, cutName(h.key, h.c)), shown, 0o600, atomicfile.Durable)
 	}
 	var info fs.FileInfo
@@ -201,7 +206,7 @@ func (s *Store) write(h *held, cut Cut) error {
 		h.onDisk, h.modified, h.length = true, info.ModTime(), info.Size()
 		if first {
 			s.disk.bytes += int64(len(file) + len(shown))
-			s.disk.files += 2
+			s.disk.files += files
 		}
 		if l := s.listing[h.key.scope]; l != nil {
 			// A copy: readers hold the old one.

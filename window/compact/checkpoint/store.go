@@ -139,11 +139,44 @@ func Lookup[D ~[16]byte](s *Store, scope Scope, chain []D) *Checkpoint {
 	return nil
 }
 
+// Each finds the checkpoints of all beginnings of a conversation, the shortest first: for what is kept of single messages, where
+// [Lookup] is for what was made of all. They count for nothing in [Stats].
+func Each[D ~[16]byte](s *Store, scope Scope, chain []D) (found []*Checkpoint) {
+	if s == nil {
+		return nil
+	}
+	known := s.known(scope)
+	for i := range chain {
+		k := key{scope, Digest(chain[i])}
+		s.mu.Lock()
+		h := s.memory.get(k)
+		s.mu.Unlock()
+		if h == nil && !known[k.chain] {
+			continue
+		}
+		if c := s.load(k, h); c != nil && c.Covers == i+1 {
+			found = append(found, c)
+		}
+	}
+	return found
+}
+
 // Put keeps a checkpoint and what it cut (cut.Text may be empty; a cut without a time is
 // given the present one), and returns the one that is in force: another one when somebody
 // was first with the same generation or has a later one. It is never nil. An error means
 // that the checkpoint is in memory only; it was journalled.
 func (s *Store) Put(scope Scope, c *Checkpoint, cut Cut) (*Checkpoint, error) {
+	if cut.Time.IsZero() {
+		cut.Time = time.Now().UTC()
+	}
+	return s.put(scope, c, &cut)
+}
+
+// Freeze is Put for a checkpoint that cut nothing. It does not wait for the disk: after a power cut it may be gone, and then the
+// provider's cache misses once.
+func (s *Store) Freeze(scope Scope, c *Checkpoint) (*Checkpoint, error) { return s.put(scope, c, nil) }
+
+func (s *Store) put(scope Scope, c *Checkpoint, cut *Cut) (*Checkpoint, error) {
 	if s == nil {
 		return c, nil
 	}
@@ -153,9 +186,6 @@ func (s *Store) Put(scope Scope, c *Checkpoint, cut Cut) (*Checkpoint, error) {
 	s.mu.Unlock()
 	if old := s.load(k, h); !c.beats(old) {
 		return old, nil
-	}
-	if cut.Time.IsZero() {
-		cut.Time = time.Now().UTC()
 	}
 	fresh := &held{key: k, c: c}
 	var err error

@@ -1,0 +1,28 @@
+package wire
+
+import "slices"
+
+// listNames are the members that hold the messages.
+var listNames = [...]string{Chat: "messages", Responses: "input", Messages: "messages", Gemini: "contents"}
+
+// Excerpt makes a body of the same dialect with these messages and nothing else, for a view of them alone. It is a copy. A
+// Responses input that is a string becomes a message.
+func (r *Request) Excerpt(messages []int) []byte {
+	size := 32
+	for _, i := range messages {
+		size += r.Messages[i].Span.Len() + 1
+	}
+	out := slices.Grow([]byte(nil), size)
+	out = append(append(append(out, `{"`...), listNames[r.Dialect]...), `":[`...)
+	for n, i := range messages {
+		if n > 0 {
+			out = append(out, ',')
+		}
+		raw := r.Raw(r.Messages[i].Span)
+		if len(raw) > 0 && raw[0] == '"' {
+			raw = TextMessage(r.Dialect, RoleUser, string(Unquote(nil, raw)))
+		}
+		out = append(out, raw...)
+	}
+	return append(out, `]}`...)
+}
