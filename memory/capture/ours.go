@@ -1,0 +1,150 @@
+package capture
+
+import (
+	"strings"
+)
+
+// The lines around what is recalled into a conversation. The name ends as the clients' own elements do, so that what picks out
+// a user's words passes over it.
+const (
+	opening = "<plimsoll-memory-context>"
+	closing = "</plimsoll-memory-context>"
+)
+
+// preface tells a model what the lines are. They are a person's words of another time, not instructions of now.
+const preface = "Plimsoll found these in the memory of earlier conversations. They are the user's own words of that time; the user's message above has precedence."
+
+// Wrap puts lines of recalled memory between the marks by which [Strip] knows them; "" for none. A line that holds a mark, or a
+// break, is left out.
+func Wrap(lines []string) string {
+	var b strings.Builder
+	for _, l := range lines {
+		if l == "" || strings.ContainsAny(l, "\n\r") || strings.Contains(strings.ToLower(l), "plimsoll-memory-context") {
+			continue
+		}
+		b.WriteString(l + "\n")
+	}
+	if b.Len() == 0 {
+		return ""
+	}
+	return opening + "\n" + preface + "\n" + b.String() + closing
+}
+
+// Unwrap lists the lines of all blocks that [Wrap] made in a text.
+func Unwrap(text string) (lines []string) {
+	for {
+		_, rest, ok := strings.Cut(text, opening)
+		if !ok {
+			return lines
+		}
+		block, after, _ := strings.Cut(rest, closing)
+		for l := range strings.Lines(block) {
+			if l = strings.TrimSpace(l); l != "" && l != preface {
+				lines = append(lines, l)
+			}
+		}
+		text = after
+	}
+}
+
+// Strip takes out of a text what Plimsoll put there: blocks of recalled memory, summaries of what was compacted, masks, notes
+// of pages, and lines that repeat a recalled one.
+func Strip(text string, recalled []string) string { return strip(text, recalledSet(recalled)) }
+
+func strip(text string, recalled map[string]bool) string {
+	text = withoutBlocks(text)
+	if len(recalled) == 0 && !strings.Contains(text, "[Plimsoll") && !strings.Contains(text, "[plimsoll]") {
+		return text
+	}
+	var b strings.Builder
+	b.Grow(len(text))
+	summary := false
+	for line := range strings.Lines(text) {
+		bare := strings.TrimSpace(line)
+		switch {
+		case strings.HasPrefix(bare, summaryEnd):
+			summary = false
+			continue
+		case strings.HasPrefix(bare, summaryBegin):
+			summary = !strings.Contains(bare, "Nothing of them is kept here")
+			continue
+		case summary:
+			continue
+		case strings.HasPrefix(bare, "[Plimsoll") || strings.HasPrefix(bare, "[plimsoll]"):
+			continue
+		case recalled[normal(bare)]:
+			continue
+		}
+		if at := strings.Index(line, "[Plimsoll "); at >= 0 && strings.Contains(line[at:], " to make room") {
+			line = line[:at] + "\n"
+		}
+		b.WriteString(line)
+	}
+	return b.String()
+}
+
+// The first and the last line of a summary begin so (window/compact/extract, which this package may not know; a test there and
+// one in app/memory hold them together).
+const (
+	summaryBegin = "[Plimsoll: summary of "
+	summaryEnd   = "[Plimsoll: end of the summary"
+)
+
+// withoutBlocks takes recalled blocks out. One without an end goes to the end of the text: what is in doubt is ours.
+func withoutBlocks(text string) string {
+	if !strings.Contains(text, opening) {
+		return text
+	}
+	var b strings.Builder
+	for {
+		before, rest, ok := strings.Cut(text, opening)
+		b.WriteString(before)
+		if !ok {
+			return b.String()
+		}
+		_, text, ok = strings.Cut(rest, closing)
+		if !ok {
+			return b.String()
+		}
+	}
+}
+
+// recalledSet is what lines that repeat a recalled one are looked up in: each line itself, and the words in it behind what says
+// where it comes from.
+func recalledSet(lines []string) map[string]bool {
+	if len(lines) == 0 {
+		return nil
+	}
+	set := make(map[string]bool, 2*len(lines))
+	for _, l := range lines {
+		set[normal(l)] = true
+		if _, words, ok := strings.Cut(l, ": "); ok && len(words) >= 8 {
+			set[normal(words)] = true
+		}
+	}
+	delete(set, "")
+	return set
+}
+
+// normal is a line as repetitions are compared: without the marks of lists and quotations, and with single spaces.
+func normal(line string) string {
+	line = strings.TrimLeft(strings.TrimSpace(line), "-*•>#0123456789.) \t\"'“`")
+	return strings.ToLower(strings.Join(strings.Fields(strings.TrimRight(line, " \t\"'”`")), " "))
+}
+
+// ownTools are the tools of the memory.
+var ownTools = []string{"manage_memory", "search_memory", "get_memory"}
+
+// ownTool says that a tool is one of the memory's, whatever a client puts before its name (mcp__plimsoll__search_memory).
+func ownTool(name string) bool {
+	name = strings.ToLower(name)
+	for _, t := range ownTools {
+		if strings.HasSuffix(name, t) {
+			return true
+		}
+	}
+	return name == "memory" || strings.Contains(name, "plimsoll") && strings.HasSuffix(name, "memory")
+}
+
+// ownCommand says that a command calls Plimsoll, or reads its files.
+func ownCommand(command string) bool { return strings.Contains(strings.ToLower(command), "plimsoll") }

@@ -1,0 +1,101 @@
+package capture
+
+import (
+	"strings"
+)
+
+// A quotation is a part of a person's text: the person's own words, or what is quoted in them.
+type quotation struct {
+	text   string
+	quoted bool
+}
+
+// minQuotation is how many words a quotation within a sentence has, at the least; fewer are a name or a word that is spoken of.
+const minQuotation = 5
+
+// quotations takes a person's text apart. Quoted are lines that begin with ">", code between fences, elements of markup, lines
+// as logs and tools print them, and long quotations within a sentence. In doubt it is quoted.
+func quotations(text string) []quotation {
+	var out []quotation
+	put := func(s string, quoted bool) {
+		if s == "" {
+			return
+		}
+		if n := len(out); n > 0 && out[n-1].quoted == quoted {
+			out[n-1].text += s
+			return
+		}
+		out = append(out, quotation{s, quoted})
+	}
+	fence := ""
+	for line := range strings.Lines(text) {
+		bare := strings.TrimSpace(line)
+		mark := fenceOf(bare)
+		switch {
+		case fence != "":
+			put(line, true)
+			if mark != "" && strings.HasPrefix(mark, fence) {
+				fence = ""
+			}
+		case mark != "":
+			fence = mark
+			put(line, true)
+		case strings.HasPrefix(bare, ">"), strings.HasPrefix(bare, "|"), strings.HasPrefix(line, "\t"), strings.HasPrefix(line, "    "), strings.ContainsAny(bare, "<>"), speaks(bare):
+			put(line, true)
+		default:
+			inLine(line, put)
+		}
+	}
+	return out
+}
+
+func fenceOf(bare string) string {
+	for _, c := range []string{"`", "~"} {
+		if n := len(bare) - len(strings.TrimLeft(bare, c)); n >= 3 {
+			return strings.Repeat(c, n)
+		}
+	}
+	return ""
+}
+
+// speaks says that a line gives the words of somebody by name: "User: …", "[assistant] …", "System prompt: …".
+func speaks(bare string) bool {
+	bare = strings.ToLower(strings.TrimLeft(bare, "*_#[(- "))
+	for _, who := range []string{"user", "human", "assistant", "system", "tool", "developer", "function", "result", "output"} {
+		if rest, ok := strings.CutPrefix(bare, who); ok {
+			head, _, colon := strings.Cut(rest, ":")
+			if colon && len(head) <= 24 || strings.HasPrefix(rest, "]") {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// pairs of marks around quotations.
+var pairs = []struct{ open, shut string }{{"\"", "\""}, {"“", "”"}, {"„", "“"}, {"«", "»"}, {"`", "`"}, {"「", "」"}}
+
+// inLine finds quotations within a line.
+func inLine(line string, put func(string, bool)) {
+	for line != "" {
+		at, shut, open := -1, "", 0
+		for _, p := range pairs {
+			if i := strings.Index(line, p.open); i >= 0 && (at < 0 || i < at) {
+				at, shut, open = i, p.shut, len(p.open)
+			}
+		}
+		if at < 0 {
+			put(line, false)
+			return
+		}
+		put(line[:at], false)
+		inside, rest := line[at+open:], ""
+		if end := strings.Index(inside, shut); end >= 0 {
+			rest = inside[end+len(shut):]
+			inside = inside[:end]
+		}
+		whole := line[at : len(line)-len(rest)]
+		put(whole, len(strings.Fields(inside)) >= minQuotation || len(inside) >= 60)
+		line = rest
+	}
+}

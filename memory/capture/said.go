@@ -1,0 +1,131 @@
+package capture
+
+import (
+	"strings"
+	"time"
+
+	"github.com/plimsoll/plimsoll/internal/secrets"
+	"github.com/plimsoll/plimsoll/limit"
+	"github.com/plimsoll/plimsoll/memory"
+)
+
+// Kind says what was said.
+type Kind uint8
+
+// The kinds.
+const (
+	Words  Kind = iota // of a person or a model
+	Call               // what a model wants a tool to do
+	Result             // what the tool said
+)
+
+// Said is one thing that was said in a conversation.
+type Said struct {
+	Kind   Kind
+	Role   string        // as the dialect calls it; "system" and "developer" are never taken
+	Origin memory.Origin // that the caller can prove; anything unknown is a tool's
+	Tool   string        // of calls and results
+	// Command is what the call of a result asked for, as far as it is known: results of our own commands are left out by it.
+	Command string
+	Text    string
+	Turn    int       // place in the conversation, from 1
+	At      time.Time // when it was said; the zero time is not known
+}
+
+// Conversation says where it was said.
+type Conversation struct {
+	Namespace, Scope  string
+	Client, Run, Name string
+	Agent             string // of Plimsoll's own, "" for none
+	// Recalled are the lines that were recalled into this conversation: a repetition of one is nothing new.
+	Recalled []string
+}
+
+// maxPassages is how many passages of one text are kept: 256 KiB of it.
+const maxPassages = 128
+
+// maxTyped is the longest text that may count as typed by a person, in bytes: what is longer was pasted or read from a file.
+const maxTyped = 2 << 10
+
+// Episodes makes records of what was said, in its order. A passage that comes twice is in it twice: the store counts it.
+func Episodes(of Conversation, said []Said) []memory.Record {
+	b := batch{of: of, recalled: recalledSet(of.Recalled)}
+	for i := range said {
+		b.add(&said[i])
+	}
+	return b.records
+}
+
+type batch struct {
+	of       Conversation
+	records  []memory.Record
+	recalled map[string]bool
+}
+
+func (b *batch) add(s *Said) {
+	switch s.Role {
+	case "system", "developer":
+		return
+	}
+	if s.Kind == Result && (ownTool(s.Tool) || ownCommand(s.Command)) || s.Kind == Call && ownTool(s.Tool) {
+		return
+	}
+	text := strip(strings.ToValidUTF8(s.Text, "\uFFFD"), b.recalled)
+	if !worthKeeping(text) {
+		return
+	}
+	text = secrets.Text(text)
+	switch {
+	case s.Origin == memory.OriginUser && s.Kind == Words && len(text) <= maxTyped:
+		for _, p := range quotations(text) {
+			origin := memory.OriginUser
+			if p.quoted {
+				origin = memory.OriginTool
+			}
+			b.passages(s, p.text, origin)
+		}
+	case s.Origin == memory.OriginAgent && s.Kind != Result:
+		b.passages(s, text, memory.OriginAgent)
+	default:
+		b.passages(s, text, memory.OriginTool)
+	}
+}
+
+func (b *batch) passages(s *Said, text string, origin memory.Origin) {
+	all := Passages(text, memory.MaxEpisode)
+	if len(all) > maxPassages {
+		all = append(all[:maxPassages/2:maxPassages/2], all[len(all)-maxPassages/2:]...)
+	}
+	for _, p := range all {
+		if !worthKeeping(p) {
+			continue
+		}
+		b.records = append(b.records, memory.Record{
+			Kind: memory.KindEpisode, Origin: origin, Namespace: b.of.Namespace, Scope: b.of.Scope, Text: p, Said: s.At,
+			Source: memory.Source{
+				Client: small(b.of.Client), Run: small(b.of.Run), Conversation: small(b.of.Name), Turn: s.Turn, Role: small(s.Role), Tool: small(s.Tool),
+			},
+		})
+	}
+}
+
+// small is a name within the bound that a record has for one.
+func small(s string) string { return limit.Clip(strings.ToValidUTF8(s, "\uFFFD"), 200) }
+
+// worthKeeping says that there is a word in a text: "ok." and rules of dashes say nothing that anybody looks for.
+func worthKeeping(text string) bool {
+	run := 0
+	for _, r := range text {
+		switch {
+		case r > 0x2E80: // one sign of Chinese, Japanese or Korean is a word
+			return true
+		case r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || r > 0x7F:
+			if run++; run >= 3 {
+				return true
+			}
+		default:
+			run = 0
+		}
+	}
+	return false
+}
