@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/plimsoll/plimsoll/journal"
+	"github.com/plimsoll/plimsoll/window/client"
 	"github.com/plimsoll/plimsoll/window/compact"
 	"github.com/plimsoll/plimsoll/window/compact/checkpoint"
 	"github.com/plimsoll/plimsoll/window/fit"
@@ -23,6 +24,7 @@ type conversation struct {
 	*modelRequest
 
 	family tokens.Family
+	who    string // upstream and credential, only ever hashed
 	scope  checkpoint.Scope
 	ledger string // scope, upstream and model in one
 	name   string // names the conversation
@@ -41,9 +43,15 @@ type conversation struct {
 	whole  models.Window // before the breaker
 	strict bool
 
-	result     *compact.Result // of the newest compaction, until it is kept
-	generation int             // of the checkpoint that was put in
-	replayed   replayed        // names it where the client's calls were in order; else zero
+	result    *compact.Result // of the newest compaction, until it is kept
+	plain     *wire.Request   // what came, repaired, before anything was added to it
+	recalled  []string        // what was added to its prompts
+	speaker   *client.Speaker
+	cutKept   []int // messages that the Keeper has as cut
+	turnsKept bool  // it has all of them
+
+	generation int      // of the checkpoint that was put in
+	replayed   replayed // names it where the client's calls were in order; else zero
 	repairs    []repair.Action
 	actions    []string
 }
@@ -57,13 +65,18 @@ func (t *conversation) prepare() error {
 	if t.received.Bypass != wire.BypassNone {
 		t.p.passed(t.rt, "aside", t.received.Bypass.String())
 	}
-	client := t.received
+	request := t.received
 	if t.p.o.Mode == Enforce && !t.p.o.NoRepair {
-		client = t.repair() // it knows for itself when to stand aside
+		request = t.repair() // it knows for itself when to stand aside
 	}
-	if err := t.replay(client, enforce); err != nil {
+	t.plain = request
+	if enforce {
+		request = t.recall(request)
+	}
+	if err := t.replay(request, enforce); err != nil {
 		return err
 	}
+	t.keepTurn()
 	t.measure()
 	if err := t.r.Context().Err(); err != nil {
 		return err // nobody waits for the answer: no room is made for it
@@ -89,8 +102,8 @@ func (t *conversation) prepare() error {
 
 // upTo finds out who and what a request belongs to.
 func (t *conversation) upTo(r *wire.Request) {
-	who := t.rt.up.Name + "\x00" + credential(t.r.Header, t.r.URL.RawQuery)
-	t.scope = t.p.scope(who)
+	t.who = t.rt.up.Name + "\x00" + credential(t.r.Header, t.r.URL.RawQuery)
+	t.scope = t.p.scope(t.who)
 	t.ledger = t.scope.String() + t.upstream + "\x00" + t.model
 	t.family = tokens.FamilyOf(string(t.rt.up.Provider), t.model)
 	state, changes := t.p.o.Breaker.State(t.upstream, t.model)
@@ -120,28 +133,30 @@ func (t *conversation) repair() *wire.Request {
 }
 
 // replay puts the conversation's checkpoint in.
-func (t *conversation) replay(client *wire.Request, enforce bool) error {
-	t.body.pooled = t.body.pooled && client == t.received
-	t.tally = t.p.o.Counter.Tally(client, t.family)
+func (t *conversation) replay(request *wire.Request, enforce bool) error {
+	t.body.pooled = t.body.pooled && request == t.received
+	t.tally = t.p.o.Counter.Tally(request, t.family)
 	t.chain = t.tally.Chain
-	t.name = compact.Conversation(client, t.chain)
+	if t.name == "" {
+		t.name = compact.Conversation(request, t.chain)
+	}
 	var c *checkpoint.Checkpoint
 	if enforce {
 		c = checkpoint.Lookup(t.p.o.Store, t.scope, t.chain)
 	}
-	if c != nil && t.fitsWhole() && !t.p.o.Compactor.Oversized(client) {
+	if c != nil && t.fitsWhole() && !t.p.o.Compactor.Oversized(request) {
 		c = nil
 	}
-	view, err := compact.Replay(client, c)
+	view, err := compact.Replay(request, c)
 	if err != nil { // a checkpoint that does not fit its own chain is damaged: go on without
-		if view, err = compact.Replay(client, nil); err != nil {
+		if view, err = compact.Replay(request, nil); err != nil {
 			return err
 		}
 	}
 	t.use(view, view.Request)
 	if view.Replayed() {
 		t.generation = c.Generation
-		if client == t.received {
+		if request == t.received {
 			t.replayed = nameReplay(c, t.chain)
 		}
 		t.tally = t.p.o.Counter.Tally(t.request, t.family)
@@ -333,6 +348,7 @@ func (t *conversation) compact(goal compact.Goal, reason string) error {
 			return err
 		}
 	}
+	t.keepCut(&res)
 	t.recount()
 	t.actions = append(t.actions, "compacted:"+strings.Join(res.Rungs, "+"))
 	id := ""

@@ -97,6 +97,13 @@ type Options struct {
 	// same bytes again. Nil keeps nothing: every turn over the line is compacted anew.
 	Store *checkpoint.Store
 
+	// Keeper is given what compactions take out of conversations, with KeepTurns every turn of them; nil is given nothing.
+	Keeper    Keeper
+	KeepTurns bool
+	// Recaller says what is to be added to a prompt; nil adds nothing, and requests under the trigger stay as they are to the byte.
+	// It needs a Store, in which what was added is kept for the requests that follow.
+	Recaller Recaller
+
 	// Transport reaches the upstreams; nil makes one ([NewTransport]).
 	Transport http.RoundTripper
 	// IdleTimeout ends an answer when its provider has sent nothing for that long. Zero
@@ -110,16 +117,18 @@ type Options struct {
 // Proxy stands between agents and their model providers. It is an [http.Handler], safe for
 // concurrent use. Close it when nobody uses it any more.
 type Proxy struct {
-	o         Options
-	upstreams map[string]*upstream
-	token     *[sha256.Size]byte
-	budget    *budget
-	transport http.RoundTripper
-	secret    [32]byte // of scopes without a store
-	counts    counts
-	approved  approved
-	requests  atomic.Uint64 // to models, so far
-	bodyIdle  time.Duration
+	o          Options
+	upstreams  map[string]*upstream
+	token      *[sha256.Size]byte
+	budget     *budget
+	transport  http.RoundTripper
+	secret     [32]byte // of scopes without a store
+	counts     counts
+	approved   approved
+	kept       knownPrefixes // of conversations whose turns the Keeper has
+	unrecalled knownPrefixes // of prompts for which nothing was recalled
+	requests   atomic.Uint64 // to models, so far
+	bodyIdle   time.Duration
 }
 
 // New checks the options and makes a Proxy.

@@ -1,0 +1,221 @@
+package proxy
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/plimsoll/plimsoll/limit"
+	"github.com/plimsoll/plimsoll/window/client"
+	"github.com/plimsoll/plimsoll/window/compact"
+	"github.com/plimsoll/plimsoll/window/compact/checkpoint"
+	"github.com/plimsoll/plimsoll/window/tokens"
+	"github.com/plimsoll/plimsoll/window/wire"
+)
+
+// A Keeper is given parts of conversations: what a compaction took out, and with Options.KeepTurns each turn. Keep is called while
+// a request waits, by any goroutine: it returns at once. What it is given is its own.
+type Keeper interface {
+	Keep(Excerpt)
+}
+
+// A Recaller knows what was said in other conversations. Recall is called while a request waits, by any goroutine: it returns
+// before ctx ends, with the text that is to be added to the prompt, or "".
+type Recaller interface {
+	Recall(ctx context.Context, p Prompt) string
+}
+
+// Why an [Excerpt] is given.
+const (
+	ExcerptCut  = "cut"  // a compaction changed these messages or took them out
+	ExcerptTurn = "turn" // they are new in their conversation
+)
+
+// An Excerpt is a part of a conversation, as its client sent it.
+type Excerpt struct {
+	Why             string
+	Upstream, Model string
+	Scope           string // names the credential, in hexadecimal
+	Conversation    string
+	Speaker         client.Speaker
+	Dialect         wire.Dialect
+	Body            []byte // a body of the dialect with these messages alone
+	Places          []int  // of each message of Body, its position in the conversation from 0
+	Calls           map[string]Called
+	Recalled        []string // what was added to prompts of the conversation
+	SeenAt          time.Time
+}
+
+// Called is the call that a result in an [Excerpt] answers.
+type Called struct {
+	Tool    string
+	Command string // the beginning of its arguments
+}
+
+// A Prompt is what a user asks for now.
+type Prompt struct {
+	Scope, Conversation string
+	Speaker             client.Speaker
+	Text                string   // the user's words, at most 4 KiB of them
+	First               bool     // of its conversation
+	Recalled            []string // what was added to earlier prompts of it
+}
+
+const (
+	// excerptBytes is about how large one excerpt is; what is larger is given in several.
+	excerptBytes = 512 << 10
+	// commandBytes is how much of a call's arguments an excerpt has.
+	commandBytes = 1 << 10
+	// promptBytes is how much of a prompt is looked at.
+	promptBytes = 4 << 10
+	// recallWait is what a request waits for a Recaller at most. A search takes 3 ms of a processor where there are 100,000
+	// records; a machine with more to do takes longer.
+	recallWait = 50 * time.Millisecond
+)
+
+// speak finds out whose words the request's messages are.
+func (t *conversation) speak() client.Speaker {
+	if t.speaker == nil {
+		s := client.SpeakerOf(t.r.Header, t.received)
+		t.speaker = &s
+	}
+	return *t.speaker
+}
+
+// keepCut gives what a compaction took out, once for each request.
+func (t *conversation) keepCut(res *compact.Result) {
+	if t.p.o.Keeper == nil || t.p.o.KeepTurns && t.turnsKept {
+		return
+	}
+	lost := compact.Lost(t.view, res)
+	lost = slices.DeleteFunc(lost, func(i int) bool { return slices.Contains(t.cutKept, i) })
+	t.cutKept = append(t.cutKept, lost...)
+	t.excerpts(ExcerptCut, lost)
+}
+
+// keepTurn gives what is new in the conversation.
+func (t *conversation) keepTurn() {
+	if t.p.o.Keeper == nil || !t.p.o.KeepTurns || t.received.Bypass == wire.BypassOwnCompaction || t.speak().Side {
+		return
+	}
+	t.turnsKept = true
+	chain := t.chain
+	if len(t.recalled) > 0 {
+		chain = t.p.o.Counter.Tally(t.plain, t.family).Chain
+	}
+	var fresh []int
+	for i := t.p.kept.learn(t.scope, chain); i < len(t.plain.Messages); i++ {
+		fresh = append(fresh, i)
+	}
+	t.excerpts(ExcerptTurn, fresh)
+}
+
+// excerpts gives messages of the client's request, in pieces.
+func (t *conversation) excerpts(why string, messages []int) {
+	r := t.plain
+	for len(messages) > 0 {
+		n, size := 0, 0
+		for n < len(messages) && (n == 0 || size+r.Messages[messages[n]].Span.Len() <= excerptBytes) {
+			size += r.Messages[messages[n]].Span.Len()
+			n++
+		}
+		t.p.o.Keeper.Keep(Excerpt{
+			Why: why, Upstream: t.rt.up.Name, Model: t.model, Scope: t.scope.String(), Conversation: t.name, Speaker: t.speak(),
+			Dialect: r.Dialect, Body: r.Excerpt(messages[:n]), Places: slices.Clone(messages[:n]), Calls: callsOf(r, messages[:n]),
+			Recalled: t.recalled, SeenAt: t.readAt,
+		})
+		messages = messages[n:]
+	}
+}
+
+// callsOf are the calls whose results are in some messages, by their ids.
+func callsOf(r *wire.Request, messages []int) map[string]Called {
+	wanted := map[string]Called{}
+	for _, i := range messages {
+		for j := range r.Messages[i].Parts {
+			if p := &r.Messages[i].Parts[j]; p.Kind == wire.Result && p.CallID != "" {
+				wanted[strings.Clone(p.CallID)] = Called{}
+			}
+		}
+	}
+	if len(wanted) == 0 {
+		return nil
+	}
+	for i := range r.Messages {
+		for j := range r.Messages[i].Parts {
+			p := &r.Messages[i].Parts[j]
+			if p.Kind != wire.Call {
+				continue
+			}
+			if _, ok := wanted[p.CallID]; !ok {
+				continue
+			}
+			command := ""
+			if !p.Raw.IsZero() {
+				command = string(r.Raw(p.Raw)[:min(p.Raw.Len(), commandBytes)])
+			} else if len(p.Texts) > 0 {
+				command = limit.Clip(r.Words(p), commandBytes)
+			}
+			wanted[strings.Clone(p.CallID)] = Called{Tool: strings.Clone(p.Name), Command: command}
+		}
+	}
+	return wanted
+}
+
+// knownPrefixes remembers beginnings of conversations, in two generations of at most maxPrefixes: when the younger is full the
+// older is forgotten.
+type knownPrefixes struct {
+	mu         sync.Mutex
+	young, old map[prefixOf]struct{}
+}
+
+type prefixOf struct {
+	scope checkpoint.Scope
+	chain tokens.Digest
+}
+
+const maxPrefixes = 1 << 14
+
+// learn returns how many messages of a conversation are known, and knows all of them from now on.
+func (k *knownPrefixes) learn(scope checkpoint.Scope, chain []tokens.Digest) int {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	known := len(chain)
+	for known > 0 && !k.has(prefixOf{scope, chain[known-1]}) {
+		known--
+	}
+	for _, d := range chain[known:] {
+		k.put(prefixOf{scope, d})
+	}
+	if known == len(chain) && known > 0 {
+		k.put(prefixOf{scope, chain[known-1]}) // what is used stays
+	}
+	return known
+}
+
+func (k *knownPrefixes) has(p prefixOf) bool {
+	_, young := k.young[p]
+	_, old := k.old[p]
+	return young || old
+}
+
+func (k *knownPrefixes) put(p prefixOf) {
+	if k.young == nil || len(k.young) >= maxPrefixes {
+		k.old, k.young = k.young, map[prefixOf]struct{}{}
+	}
+	k.young[p] = struct{}{}
+}
+
+func (k *knownPrefixes) contains(scope checkpoint.Scope, d tokens.Digest) bool {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	return k.has(prefixOf{scope, d})
+}
+
+func (k *knownPrefixes) add(scope checkpoint.Scope, d tokens.Digest) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.put(prefixOf{scope, d})
+}
