@@ -11,12 +11,20 @@ import (
 // the rules again.
 const maxApproved = 4096
 
-// A replayed names a checkpoint put into a conversation, with the first message behind it;
+// A replayed names a checkpoint put into a conversation, with the first message behind it, and what was added to its prompts;
 // zero is any other edit, which is never approved for later.
 type replayed struct {
 	chain      tokens.Digest // of the messages it covers and the one that follows
 	generation int
 	tokens     int
+	added      additions
+}
+
+// additions name what was added to the prompts of a conversation.
+type additions struct {
+	chain tokens.Digest // of the client's messages up to the one behind the last addition
+	count int
+	bytes int
 }
 
 func nameReplay(c *checkpoint.Checkpoint, chain []tokens.Digest) replayed {

@@ -46,6 +46,7 @@ type conversation struct {
 	result    *compact.Result // of the newest compaction, until it is kept
 	plain     *wire.Request   // what came, repaired, before anything was added to it
 	recalled  []string        // what was added to its prompts
+	added     additions       // names that; else zero
 	speaker   *client.Speaker
 	cutKept   []int // messages that the Keeper has as cut
 	turnsKept bool  // it has all of them
@@ -156,11 +157,14 @@ func (t *conversation) replay(request *wire.Request, enforce bool) error {
 	t.use(view, view.Request)
 	if view.Replayed() {
 		t.generation = c.Generation
-		if request == t.received {
+		if t.plain == t.received {
 			t.replayed = nameReplay(c, t.chain)
+			t.replayed.added = t.added
 		}
 		t.tally = t.p.o.Counter.Tally(t.request, t.family)
 		t.actions = append(t.actions, "replayed")
+	} else if t.plain == t.received {
+		t.replayed = replayed{added: t.added}
 	}
 	return nil
 }

@@ -41,13 +41,15 @@ func (t *conversation) recall(r *wire.Request) *wire.Request {
 		return r
 	}
 	d := r.Draft()
+	t.added = additions{chain: chain[min(kept[len(kept)-1].Covers, len(chain)-1)], count: len(kept)}
 	for _, c := range kept {
 		add(d, r, c.Covers-1, addition(c))
+		t.added.bytes += len(addition(c))
 	}
 	next, err := d.Build()
 	if err != nil { // our fault: the request goes on without it
 		t.p.passed(t.rt, "invalid", "what was recalled could not be added")
-		t.recalled = nil
+		t.recalled, t.added = nil, additions{}
 		return r
 	}
 	return next

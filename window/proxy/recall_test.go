@@ -219,8 +219,11 @@ func TestRecall(t *testing.T) {
 				_, root, _ := start(t, provider, o())
 				k, path := prompted{dialect: d, result: 600}, talkIn(d).path()
 				var before []byte
-				compacted := 0
-				for n := range 200 {
+				compacted, turns := 0, 200
+				if window > 0 {
+					turns = 120
+				}
+				for n := range turns {
 					if n%50 == 49 {
 						_, root, _ = start(t, provider, o())
 					}
@@ -268,7 +271,7 @@ func TestRecall(t *testing.T) {
 						}
 					}
 				}
-				if first := memory.asked[0]; !first.First || memory.asked[1].First || first.Text != k.prompt(0) || len(memory.asked[9].Recalled) == 0 || first.Conversation != memory.asked[60].Conversation {
+				if first := memory.asked[0]; !first.First || memory.asked[1].First || first.Text != k.prompt(0) || len(memory.asked[9].Recalled) == 0 || first.Conversation != memory.asked[30].Conversation {
 					t.Errorf("%+v", first)
 				}
 				if window > 0 && (compacted < 2 || compacted > 60) {
@@ -456,20 +459,18 @@ func BenchmarkRecall(b *testing.B) {
 			if err != nil {
 				b.Fatal(err)
 			}
-			send := func(body []byte) {
-				r := httptest.NewRequest(http.MethodPost, "http://localhost"+path, bytes.NewReader(body))
-				r.Header.Set("Authorization", "Bearer x")
-				w := httptest.NewRecorder()
-				p.ServeHTTP(w, r)
-				if w.Code != http.StatusOK {
-					b.Fatal(w.Code, w.Body)
-				}
+			s, err := p.Listen(ListenOptions{})
+			if err != nil {
+				b.Fatal(err)
 			}
+			defer func() { _ = s.Shutdown(context.Background()) }()
 			for i := range 60 {
-				send(k.body(i * perPrompt))
+				postBody(b, s.URL(), path, k.body(i*perPrompt), nil)
 			}
 			for b.Loop() {
-				send(body)
+				if res := postBody(b, s.URL(), path, body, nil); res.StatusCode != http.StatusOK {
+					b.Fatal(res.Status)
+				}
 			}
 		})
 	}
