@@ -14,6 +14,7 @@ import (
 	"github.com/plimsoll/plimsoll/app/core"
 	"github.com/plimsoll/plimsoll/app/listen"
 	"github.com/plimsoll/plimsoll/app/mcp"
+	"github.com/plimsoll/plimsoll/app/remember"
 	"github.com/plimsoll/plimsoll/app/watch"
 	"github.com/plimsoll/plimsoll/app/window"
 	"github.com/plimsoll/plimsoll/internal/systemd"
@@ -102,8 +103,11 @@ func Run(ctx context.Context, app *core.Core, o Options) (err error) {
 	if err != nil {
 		return err
 	}
+	remembered := remember.Open(app, settings, remember.Options{Journal: events, Namespace: remember.ServeNamespace, Inside: core.InsideRun() != "", Warn: app.Warn})
+	defer remembered.Close()
 	plane, err := window.Open(app, settings, window.Options{
 		Journal: events, Token: token, Upstreams: window.Upstreams(settings.Upstream), Warn: app.Warn,
+		Keeper: remembered.Keeper(), KeepTurns: remembered.Turns(), Recaller: remembered.Recaller(), RecallFor: remembered.Namespace(),
 	})
 	if err != nil {
 		return err

@@ -19,7 +19,9 @@ import (
 	"github.com/plimsoll/plimsoll/window/models"
 	"github.com/plimsoll/plimsoll/window/proxy"
 
+	"github.com/plimsoll/plimsoll/app/core"
 	"github.com/plimsoll/plimsoll/app/mcp"
+	"github.com/plimsoll/plimsoll/app/remember"
 	"github.com/plimsoll/plimsoll/app/window"
 )
 
@@ -215,13 +217,17 @@ func (x *process) serveWindow(ln net.Listener, token string, setting client.Sett
 	if os.Getenv("GOGC") == "" {
 		debug.SetGCPercent(collectAt)
 	}
+	remembered := x.openMemory()
+	o.Keeper, o.KeepTurns, o.Recaller, o.RecallFor = remembered.Keeper(), remembered.Turns(), remembered.Recaller(), remembered.Namespace()
 	plane, err := window.Open(x.app.Core, settings, o)
 	if err != nil {
+		remembered.Close()
 		return err
 	}
 	server, err := plane.Proxy.Listen(proxy.ListenOptions{Listener: ln})
 	if err != nil {
 		plane.Close()
+		remembered.Close()
 		return err
 	}
 	ended := false
@@ -234,9 +240,20 @@ func (x *process) serveWindow(ln net.Listener, token string, setting client.Sett
 		defer cancel()
 		_ = server.Shutdown(ctx) // what is cut after the time belongs to nobody any more
 		plane.Close()
+		remembered.Close()
 	}
 	x.cleanup = append(x.cleanup, x.closeProxy)
 	return nil
+}
+
+// openMemory is where conversations of the run are kept. Inside another run nobody types, and without a terminal neither.
+func (x *process) openMemory() *remember.Plane {
+	p := x.decision
+	inside := x.nested || core.InsideRun() != "" || !term.IsTerminal(int(os.Stdin.Fd()))
+	return remember.Open(x.app.Core, p.Settings, remember.Options{
+		Journal: x.report.journal, Namespace: remember.ProjectNamespace(p.Project.Key), Client: p.Tool, Run: x.id(), Inside: inside, Own: true,
+		Warn: func(text string) { x.report.warn("memory", text) },
+	})
 }
 
 // afterOOM is how long a run after one whose agent died of memory works with half the window.

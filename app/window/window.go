@@ -45,6 +45,11 @@ type Options struct {
 	Own       bool // the client compacts by itself
 	// Models are what the client's own settings say that models take, by the name of their upstream.
 	Models map[string][]models.Listing
+	// Keeper, KeepTurns, Recaller and RecallFor join the memory; see [proxy.Options].
+	Keeper    proxy.Keeper
+	KeepTurns bool
+	Recaller  proxy.Recaller
+	RecallFor string
 	// Exhausted says that the agent itself died of memory a moment ago.
 	Exhausted bool
 	Warn      func(string)
@@ -77,6 +82,7 @@ func Open(app *core.Core, s config.Settings, o Options) (*Plane, error) {
 		RetryTarget: w.RetryTarget, OwnCompaction: o.Own,
 		NoPreflight: !w.Compact, NoRepair: !w.Repair,
 		Breaker: breaker.New(breaker.Options{}), Journal: o.Journal,
+		Keeper: o.Keeper, KeepTurns: o.KeepTurns, Recaller: o.Recaller, RecallFor: o.RecallFor,
 	}
 	// A client that compacts by itself gets the chance, unless somebody said otherwise.
 	if !o.Own || s.Source("window.trigger").Origin != config.OriginDefault {

@@ -112,7 +112,7 @@ func (s *site) patiently(stdin string, args ...string) outcome {
 }
 
 // daemon starts plimsoll serve, sends it a request of each kind when it is ready, and ends it.
-func (s *site) daemon() outcome {
+func (s *site) daemon(task string) outcome {
 	s.t.Helper()
 	ready := filepath.Join(s.t.(interface{ TempDir() string }).TempDir(), "ready")
 	cmd := s.command("serve", "--ready-file", ready)
@@ -143,7 +143,7 @@ func (s *site) daemon() outcome {
 		if url != "" {
 			for path, body := range requests {
 				client := http.Client{Timeout: endless}
-				r, err := client.Post(url+path, "application/json", strings.NewReader(body))
+				r, err := client.Post(url+path, "application/json", strings.NewReader(strings.Replace(body, `"look"`, `"`+task+`"`, 1)))
 				if err != nil {
 					s.t.Errorf("%s: %v; the daemon says %s", path, err, stderr.String())
 					continue
@@ -172,11 +172,17 @@ var requests = map[string]string{
 	"/a2a/helper":            `{"jsonrpc":"2.0","id":1,"method":"message/send","params":{"message":{"kind":"message","messageId":"1","role":"user","parts":[{"kind":"text","text":"hello"}]}}}`,
 }
 
+// anew behind serve asks it about a conversation that it has not seen: there is something to keep.
+const anew = "anew"
+
 // patience runs one of the commands that read the state, or the daemon.
 func (s *site) patience(args []string) outcome {
 	s.t.Helper()
 	if args[0] == "serve" {
-		return s.daemon()
+		if len(args) > 1 {
+			return s.daemon(fmt.Sprint("look again, ", time.Now().UnixNano()))
+		}
+		return s.daemon("look")
 	}
 	return s.patiently(`{"jsonrpc":"2.0","id":1,"method":"initialize","params":`+greeting+`}
 {"jsonrpc":"2.0","method":"notifications/initialized"}
@@ -185,9 +191,9 @@ func (s *site) patience(args []string) outcome {
 }
 
 // passedOver are files of which nobody needs to hear what is in their place: a key that is made
-// anew, a kept result that can be had again, a run of which the list still tells, and what only
+// anew, a kept result that can be had again, a segment of the memory beside which a new one is written, a run of which the list still tells, and what only
 // matters to a conversation that comes back.
-var passedOver = regexp.MustCompile(`^runs/[-0-9]+/.*$|^cache/results(\.key|/[0-9a-f]{32}.*)$|^window/(limits.*|conversations/[0-9a-f]{32}.*)$`)
+var passedOver = regexp.MustCompile(`^runs/[-0-9]+/.*$|^cache/results(\.key|/[0-9a-f]{32}.*)$|^memory/[0-9a-f]{32}/.*$|^window/(limits.*|conversations/[0-9a-f]{32}.*)$`)
 
 // TestNothingInPlaceOfAFileHoldsACommandUp puts a pipe in the place of everything that Plimsoll
 // keeps, file by file, and what else may stand there in the place of every file. No command waits
@@ -208,6 +214,7 @@ func TestNothingInPlaceOfAFileHoldsACommandUp(t *testing.T) {
 		"runs":        {{"run", "--", "true"}, {"runs"}, {"gc"}},
 		"run":         {{"run", "--quiet", "--", "true"}, {"slots"}, {"gc"}, {"doctor"}, {"watch", "--url"}},
 		"window":      {{"serve"}, {"window", "show"}, {"gc", "--conversations", "--dry-run"}},
+		"memory":      {{"serve", anew}},
 		"config.toml": {{"run", "--quiet", "--", "true"}, {"serve"}, {"config", "check"}, {"slots"}},
 	}
 	pipe := func(name string) error { return syscall.Mkfifo(name, 0o600) }

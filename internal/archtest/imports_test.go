@@ -180,15 +180,16 @@ var families = map[string][]string{
 	"app/memories":  {"app/core"},
 	"app/mcp":       {"app/core", "app/listen", "app/memories"},
 	"app/window":    {"app/core", "app/listen"},
-	"app/agents":    {"app/core", "app/listen", "app/mcp", "app/memories", "app/window"},
+	"app/remember":  {"app/core", "app/memories"},
+	"app/agents":    {"app/core", "app/listen", "app/mcp", "app/memories", "app/window", "app/remember"},
 	"app/demo":      {"app/core", "app/listen", "app/mcp", "app/agents"},
 	"app/watch":     {"app/core", "app/run", "app/listen", "app/mcp", "app/memories", "app/window"},
-	"app/run":       {"app/core", "app/mcp", "app/window", "app/agents"},
+	"app/run":       {"app/core", "app/mcp", "app/window", "app/agents", "app/remember"},
 	"app/setup":     {"app/shellenv"},
 	"app/shellenv":  nil,
 	"app/upgrade":   {"app/core"},
 	"app/container": {"app/core", "app/listen"},
-	"app/daemon":    {"app/core", "app/listen", "app/watch", "app/mcp", "app/window", "app/agents"},
+	"app/daemon":    {"app/core", "app/listen", "app/watch", "app/mcp", "app/window", "app/agents", "app/remember"},
 }
 
 func TestFamiliesOfCommands(t *testing.T) {

@@ -22,15 +22,15 @@ const (
 	// `plimsoll shellenv` and `plimsoll setup`, the way to it for who does not want to type more, are 0.15 MB.
 	// The window of our own agents in what is kept of runs, and pages of tables for the dashboard, are 0.02 MB.
 	// What tells an agent of its limits (`plimsoll mcp runs`) is 0.05 MB.
-	// The memory (its store and index, notes, facts, tools for agents, 13 commands) is 0.8 MB, more than the 0.5 that were meant.
-	maxBinary = 40_250_000
+	// The memory (its store and index, notes, facts, tools for agents, 13 commands, what is captured of conversations) is 0.95 MB, more than the 0.5 that were meant.
+	maxBinary = 40_400_000
 	// maxPackages is how many packages it is compiled of, those of the standard library (224) included: it was 737. Each costs
 	// everybody who builds, and the gate in every variant. `plimsoll top` needs 16 of others; traces are two of our own; `plimsoll upgrade --check` is one, with the comparison of
 	// semantic versions (golang.org/x/mod/semver).
 	// `plimsoll shellenv` and `plimsoll setup` are two.
 	// What containers need is two.
-	// The memory is seven: its store, archive and index, ranking, notes, tools, and what joins them.
-	maxPackages = 562
+	// The memory is nine: its store, archive and index, ranking, notes, tools, capture, and what joins them.
+	maxPackages = 564
 )
 
 // tooHeavy are packages that the binary must not be made of.

@@ -14,6 +14,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"syscall"
 	"time"
 
 	"github.com/plimsoll/plimsoll/internal/statefile"
@@ -67,9 +68,16 @@ func (a *Archive) list(dir string) ([]Segment, error) {
 // scan lists a folder: the segments that count, and the names of the files that dead processes have left. A folder that is not there is
 // empty.
 func (a *Archive) scan(dir string) (current []Segment, left []string, err error) {
-	d, err := a.root.Open(dir)
+	info, err := a.root.Lstat(dir)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil, nil
+	}
+	if err == nil && !info.IsDir() { // to open a pipe would wait for its other end
+		err = &fs.PathError{Op: "open", Path: dir, Err: syscall.ENOTDIR}
+	}
+	var d *os.File
+	if err == nil {
+		d, err = a.root.Open(dir)
 	}
 	if err != nil {
 		return nil, nil, a.failed("list", err)

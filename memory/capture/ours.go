@@ -84,7 +84,7 @@ func strip(text string, recalled map[string]bool) string {
 }
 
 // The first and the last line of a summary begin so (window/compact/extract, which this package may not know; a test there and
-// one in app/memory hold them together).
+// one in app/remember hold them together).
 const (
 	summaryBegin = "[Plimsoll: summary of "
 	summaryEnd   = "[Plimsoll: end of the summary"

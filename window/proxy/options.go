@@ -103,6 +103,9 @@ type Options struct {
 	// Recaller says what is to be added to a prompt; nil adds nothing, and requests under the trigger stay as they are to the byte.
 	// It needs a Store, in which what was added is kept for the requests that follow.
 	Recaller Recaller
+	// RecallFor names whose memory that is, a project's: what was added there is put into no conversation elsewhere, even one of the
+	// same words.
+	RecallFor string
 
 	// Transport reaches the upstreams; nil makes one ([NewTransport]).
 	Transport http.RoundTripper

@@ -22,7 +22,7 @@ func (t *conversation) recall(r *wire.Request) *wire.Request {
 	}
 	chain := t.p.o.Counter.Tally(r, t.family).Chain
 	t.name = compact.Conversation(r, chain) // of the client's own messages: a name must not change with what is recalled
-	scope := t.p.scope("recall\x00" + t.who)
+	scope := t.p.scope("recall\x00" + t.p.o.RecallFor + "\x00" + t.who)
 	kept := checkpoint.Each(t.p.o.Store, scope, chain)
 	for _, c := range kept {
 		t.recalled = append(t.recalled, addition(c))

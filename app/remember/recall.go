@@ -1,0 +1,172 @@
+package remember
+
+import (
+	"context"
+	"slices"
+	"strings"
+
+	"github.com/plimsoll/plimsoll/config"
+	"github.com/plimsoll/plimsoll/journal"
+	"github.com/plimsoll/plimsoll/memory"
+	"github.com/plimsoll/plimsoll/memory/capture"
+	"github.com/plimsoll/plimsoll/window/proxy"
+)
+
+// recaller implements [proxy.Recaller].
+type recaller struct{ *Plane }
+
+const (
+	// bytesPerToken is how few bytes of text a token may have: English has four, Chinese three.
+	bytesPerToken = 3
+	// lineBytes bounds one line of what is added.
+	lineBytes = 600
+	// candidates is how many records are looked at for one that is added: some were added before, some have another origin.
+	candidates = 4
+)
+
+// warm opens the store, has its index read and the pins. Until it is done nothing is recalled.
+func (p *Plane) warm(ctx context.Context) {
+	if !p.exists() {
+		return // nothing was ever kept: there is nothing to add
+	}
+	store, err := p.opened()
+	if err != nil {
+		return
+	}
+	if !p.readPins(ctx, store) {
+		return
+	}
+	if p.settings.Inject == config.InjectRecall {
+		if _, err := store.Search(ctx, memory.Query{Text: "memory", Namespaces: p.namespaces(), Limit: 1}); err != nil {
+			if ctx.Err() == nil {
+				p.o.Warn("nothing is recalled: " + err.Error())
+			}
+			return
+		}
+	}
+	p.ready.Store(true)
+}
+
+func (p *Plane) readPins(ctx context.Context, store *memory.Store) bool {
+	var all []memory.Record
+	for _, namespace := range p.namespaces() {
+		pins, err := store.Pins(ctx, namespace)
+		if err != nil {
+			if ctx.Err() == nil {
+				p.o.Warn("what is pinned could not be read: " + err.Error())
+			}
+			return false
+		}
+		all = append(all, pins...)
+	}
+	p.pins.Store(&all)
+	return true
+}
+
+func (p *Plane) namespaces() []string {
+	if p.o.Namespace == UserNamespace || p.o.Namespace == "" {
+		return []string{UserNamespace}
+	}
+	return []string{UserNamespace, p.o.Namespace}
+}
+
+// Recall implements [proxy.Recaller]. With `start` the first prompt of a conversation gets what is pinned, with `recall` also
+// each what the user said about it before. Only the user's own words are added; what was added to the conversation before is not
+// added again.
+func (r recaller) Recall(ctx context.Context, q proxy.Prompt) string {
+	if !r.ready.Load() || r.settings.Inject == config.InjectStart && !q.First {
+		return ""
+	}
+	answer := make(chan string, 1)
+	go func() { answer <- r.recall(context.WithoutCancel(ctx), q) }()
+	select {
+	case text := <-answer:
+		return text
+	case <-ctx.Done():
+		return "" // too late: a prompt without it is better than one that waits
+	}
+}
+
+func (p *Plane) recall(ctx context.Context, q proxy.Prompt) string {
+	store, err := p.opened()
+	if err != nil {
+		return ""
+	}
+	var found []memory.Record
+	if pins := p.pins.Load(); q.First && pins != nil {
+		found = append(found, *pins...)
+	}
+	if p.settings.Inject == config.InjectRecall {
+		res, err := store.Search(ctx, memory.Query{
+			Text: q.Text, Namespaces: p.namespaces(), Scope: q.Scope, AllScopes: p.o.Own, Origins: []memory.Origin{memory.OriginUser},
+			Limit: candidates * p.settings.RecallItems,
+		})
+		if err != nil {
+			return ""
+		}
+		for _, item := range res.Items {
+			// What was said in this conversation stands in it, unless a compaction took it out, and then its summary does.
+			if item.Source.Conversation == "" || item.Source.Conversation != q.Conversation {
+				found = append(found, item.Record)
+			}
+		}
+	}
+	found = slices.DeleteFunc(found, func(r memory.Record) bool { return !trusted(ctx, store, &r) })
+	text, added := render(found, q, p.settings)
+	if len(added) == 0 {
+		return ""
+	}
+	ids := make([]string, len(added))
+	for i := range added {
+		ids[i] = added[i].ID
+	}
+	p.note(journal.MemoryRecalled{Conversation: q.Conversation, Records: ids, Bytes: int64(len(text))})
+	p.queue.Put(int64(len(text)), func() []memory.Record {
+		if err := store.Recalled(ctx, added...); err == nil && q.First {
+			p.readPins(ctx, store) // for the next conversation
+		}
+		return nil
+	})
+	return text
+}
+
+// trusted says that a record is the user's, and so is all that it is derived from, as far as that is still there. What wrote it may
+// have claimed more than it could.
+func trusted(ctx context.Context, store *memory.Store, r *memory.Record) bool {
+	if r.Origin != memory.OriginUser || r.Quarantined {
+		return false
+	}
+	for _, id := range r.From {
+		sources, err := store.Get(ctx, id, 0)
+		if err == nil && slices.ContainsFunc(sources, func(s memory.Record) bool { return s.ID == id && s.Origin != memory.OriginUser }) {
+			return false
+		}
+	}
+	return true
+}
+
+// render writes lines of records, within the bounds of one prompt, and returns which.
+func render(found []memory.Record, q proxy.Prompt, s config.MemorySettings) (string, []memory.Record) {
+	before := strings.Join(q.Recalled, "\n")
+	room := bytesPerToken*s.RecallTokens - len(capture.Wrap([]string{"-"}))
+	var lines []string
+	var added []memory.Record
+	for _, r := range found {
+		if len(added) >= s.RecallItems {
+			break
+		}
+		// Whatever a search returns, only what a person said goes into a prompt.
+		if r.Origin != memory.OriginUser || r.Quarantined || slices.ContainsFunc(added, func(a memory.Record) bool { return a.ID == r.ID || a.Text == r.Text }) {
+			continue
+		}
+		line := capture.Line(r, lineBytes)
+		_, words, _ := strings.Cut(line, "]: ")
+		if len(line)+1 > room || words == "" || strings.Contains(before, words) || strings.Contains(q.Text, words) {
+			continue
+		}
+		room -= len(line) + 1
+		lines = append(lines, line)
+		added = append(added, r)
+	}
+	return capture.Wrap(lines), added
+}
