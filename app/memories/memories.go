@@ -73,7 +73,14 @@ func StoreOptions(c *core.Core, j *journal.Journal) (memory.Options, error) {
 	if err != nil {
 		return memory.Options{}, fmt.Errorf("the memory needs a directory: %w; set PLIMSOLL_STATE_DIR to one that is yours to write to", err)
 	}
-	return memory.Options{Dir: filepath.Join(state, Dir), Journal: j}, nil
+	settings, err := c.Config.For("")
+	if err != nil {
+		return memory.Options{}, err
+	}
+	m := settings.Memory
+	return memory.Options{
+		Dir: filepath.Join(state, Dir), Journal: j, MaxNamespace: min(m.NamespaceMax, m.DiskMax), MaxRecords: m.Records, MaxBytes: m.DiskMax, MaxAge: m.Age,
+	}, nil
 }
 
 // Exists tells whether anything was ever kept.

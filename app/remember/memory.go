@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/plimsoll/plimsoll/app/core"
+	"github.com/plimsoll/plimsoll/app/memories"
 	"github.com/plimsoll/plimsoll/config"
 	"github.com/plimsoll/plimsoll/journal"
 	"github.com/plimsoll/plimsoll/limit"
@@ -19,7 +20,7 @@ import (
 )
 
 // UserNamespace is that of what holds everywhere.
-const UserNamespace = "user"
+const UserNamespace = memories.UserNamespace
 
 // ServeNamespace is that of conversations that go through the daemon, which knows no project of theirs.
 const ServeNamespace = "project/serve"
@@ -36,18 +37,16 @@ func Dir(app *core.Core) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	return filepath.Join(state, "memory"), nil
+	return filepath.Join(state, memories.Dir), nil
 }
 
-// OpenStore opens the memory of this user, with the bounds of the configuration. It opens no index.
-func OpenStore(app *core.Core, s config.MemorySettings, j *journal.Journal) (*memory.Store, error) {
-	dir, err := Dir(app)
+// OpenStore opens the memory of this user. It opens no index.
+func OpenStore(app *core.Core, j *journal.Journal) (*memory.Store, error) {
+	o, err := memories.StoreOptions(app, j)
 	if err != nil {
 		return nil, err
 	}
-	return memory.Open(memory.Options{
-		Dir: dir, MaxNamespace: min(s.NamespaceMax, s.DiskMax), MaxRecords: s.Records, MaxBytes: s.DiskMax, MaxAge: s.Age, Journal: j,
-	})
+	return memory.Open(o)
 }
 
 // Options say whose conversations they are.
@@ -102,7 +101,7 @@ func Open(app *core.Core, s config.Settings, o Options) *Plane {
 	p := &Plane{o: o, app: app, settings: m, told: map[string]int64{}}
 	p.opened = sync.OnceValues(func() (*memory.Store, error) {
 		p.tried.Store(true)
-		store, err := OpenStore(app, m, o.Journal)
+		store, err := OpenStore(app, o.Journal)
 		if err != nil {
 			p.unopened.Store(true)
 			o.Warn("nothing is kept in the memory: " + err.Error())

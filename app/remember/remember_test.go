@@ -53,7 +53,7 @@ func newBench(t *testing.T, settings string) *bench {
 
 func (b *bench) store() *memory.Store {
 	b.t.Helper()
-	store, err := remember.OpenStore(b.app, b.s.Memory, nil)
+	store, err := remember.OpenStore(b.app, nil)
 	if err != nil {
 		b.t.Fatal(err)
 	}
