@@ -3,6 +3,9 @@ package termination
 import (
 	"bytes"
 	"cmp"
+	"errors"
+	"io"
+	"os"
 	"path"
 	"slices"
 	"strconv"
@@ -18,6 +21,7 @@ type group struct {
 	dir     string
 	version int
 	limit   limit.Bytes
+	current *os.File // what it is charged with, kept open because it is read many times a second
 }
 
 // container finds the group with the smallest memory limit around us; ok is false when there is none.
@@ -28,24 +32,32 @@ func container() (g group, ok bool) {
 	}
 	for _, c := range r.Cgroups {
 		if c.Limit > 0 && c.Limit < headroom.Unlimited && (!ok || c.Limit < g.limit) {
-			g, ok = group{c.Dir, c.Version, c.Limit}, true
+			g, ok = group{dir: c.Dir, version: c.Version, limit: c.Limit}, true
 		}
 	}
-	return g, ok
-}
-
-// usage is how much the group is charged with, file pages included.
-func (g group) usage() (limit.Bytes, bool) {
+	if !ok {
+		return g, false
+	}
 	name := "memory.current"
 	if g.version == 1 {
 		name = "memory.usage_in_bytes"
 	}
-	text, err := sysfile.Read(path.Join(g.dir, name), sysfile.Small)
-	if err != nil {
+	g.current, err = os.Open(path.Join(g.dir, name))
+	return g, err == nil
+}
+
+// close closes what [container] has opened.
+func (g group) close() { _ = g.current.Close() }
+
+// usage is how much the group is charged with, file pages included.
+func (g group) usage() (limit.Bytes, bool) {
+	var text [32]byte // a number of 64 bits has 20 digits
+	n, err := g.current.ReadAt(text[:], 0)
+	if err != nil && !errors.Is(err, io.EOF) {
 		return 0, false
 	}
-	n, err := strconv.ParseInt(string(bytes.TrimSpace(text)), 10, 64)
-	return limit.Bytes(n), err == nil
+	used, err := strconv.ParseInt(string(bytes.TrimSpace(text[:n])), 10, 64)
+	return limit.Bytes(used), err == nil
 }
 
 // limitFile is the file with the group's limit.

@@ -11,7 +11,7 @@ import (
 
 func seen(used limit.Bytes, names ...string) sight {
 	s := sight{
-		at: time.Date(2026, 11, 25, 18, 0, 0, 0, time.UTC), group: group{"/sys/fs/cgroup", 2, 512 * limit.MiB}, used: used, inMemory: 64 * limit.MiB,
+		at: time.Date(2026, 11, 25, 18, 0, 0, 0, time.UTC), group: group{dir: "/sys/fs/cgroup", version: 2, limit: 512 * limit.MiB}, used: used, inMemory: 64 * limit.MiB,
 	}
 	for i, n := range names {
 		s.processes = append(s.processes, proc{100 + i, n, max(1, 400-40*limit.Bytes(i)) * limit.MiB})

@@ -115,6 +115,7 @@ func (w *Watch) End(reason string) {
 // run looks until the end.
 func (w *Watch) run() {
 	g, ok := container()
+	defer func() { g.close() }()
 	found, last := time.Now(), limit.Bytes(0)
 	for {
 		pause := calm
@@ -132,6 +133,7 @@ func (w *Watch) run() {
 		case <-time.After(pause):
 		}
 		if time.Since(found) >= renewed {
+			g.close()
 			g, ok = container()
 			found = time.Now()
 		}
