@@ -2,7 +2,8 @@
 //
 //	kube-apiserver --help
 //
-// The test of e2e/helm starts it on loopback, behind the etcd beside it. Its version says v0.0.0-master: what sets it is Kubernetes' own build.
+// The test of e2e/helm starts it on loopback, behind the etcd beside it.
+// Its version is set when it is built: see the package above.
 package main
 
 import (
