@@ -151,36 +151,3 @@ func (s *Store) List(ctx context.Context, f Filter) (Page, error) {
 	from, to := page(len(all), f.Limit, f.Offset)
 	return Page{Records: all[from:to], Total: len(all), Offset: from}, nil
 }
-
-// Get returns the record with an id and as many of its conversation around it on each side as asked, in the order in which they were said.
-// An id that is not there is an [ErrNotFound], and also an [ErrForgotten] when it was forgotten.
-func (s *Store) Get(ctx context.Context, id string, around int) ([]Record, error) {
-	if _, err := parseID(id); err != nil {
-		return nil, err
-	}
-	names, err := s.Namespaces()
-	if err != nil {
-		return nil, err
-	}
-	for _, name := range names {
-		all, err := s.load(ctx, name, func(*Record) bool { return true })
-		if err != nil {
-			return nil, err
-		}
-		i := slices.IndexFunc(all, func(r Record) bool { return r.ID == id })
-		if i < 0 {
-			continue
-		}
-		one := all[i]
-		if around <= 0 || one.Source.Conversation == "" {
-			return []Record{one}, nil
-		}
-		talk := slices.DeleteFunc(all, func(r Record) bool {
-			return r.Source.Conversation != one.Source.Conversation || r.Scope != one.Scope
-		})
-		slices.SortStableFunc(talk, func(a, b Record) int { return cmp.Compare(a.Source.Turn, b.Source.Turn) })
-		i = slices.IndexFunc(talk, func(r Record) bool { return r.ID == id })
-		return talk[max(0, i-around):min(len(talk), i+around+1)], nil
-	}
-	return nil, s.notFound(id)
-}
