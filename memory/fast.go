@@ -15,6 +15,11 @@ func fastBody(text []byte, b *entryBody) bool {
 	if !ok || len(rest) < idLen+2 || rest[idLen] != '"' {
 		return false
 	}
+	for _, c := range rest[:idLen] {
+		if (c < '0' || '9' < c) && (c < 'a' || 'z' < c) {
+			return false
+		}
+	}
 	b.ID = view(rest[:idLen])
 	rest = rest[idLen+1:]
 	for {
