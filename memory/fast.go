@@ -2,7 +2,6 @@ package memory
 
 import (
 	"bytes"
-	"strings"
 	"unsafe"
 
 	"github.com/plimsoll/plimsoll/internal/rawjson"
@@ -83,10 +82,7 @@ func fastBody(text []byte, b *entryBody) bool {
 				b.Text = view(inner)
 				return true
 			}
-			var out strings.Builder
-			out.Grow(len(inner))
-			_, _ = out.Write(rawjson.Unquote(nil, rest[:len(rest)-1]))
-			b.Text = out.String()
+			b.Text = view(rawjson.Unquote(make([]byte, 0, len(inner)), rest[:len(rest)-1]))
 			return true
 		default:
 			return false

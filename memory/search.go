@@ -79,10 +79,11 @@ func (s *Store) search(ctx context.Context, q *Query, names []string, wanted, of
 		if err := h.catchUp(ctx, s); err != nil {
 			return out, false, err
 		}
-		hits, total := h.x.Search(index.Query{
-			Text: limit.Clip(q.Text, MaxQuery), Limit: offset + wanted, Alone: q.Neighbours < 0,
-			Keep: h.filter(q, now, s.o.MaxAge).keeps,
-		})
+		query := index.Query{Text: limit.Clip(q.Text, MaxQuery), Limit: offset + wanted, Alone: q.Neighbours < 0}
+		if f := h.filter(q, now, s.o.MaxAge); !f.all() {
+			query.Keep = f.keeps
+		}
+		hits, total := h.x.Search(query)
 		out.Total += total
 		for _, hit := range hits {
 			found = append(found, place{h, hit.Doc, hit.Score})

@@ -29,6 +29,8 @@ type shelf struct {
 	sharedOf map[string]uint32
 	facts    map[uint32]*Fact // of the slots that hold facts: their times only
 	pending  map[archive.Key]int
+	waiting  int      // how many were quarantined when they were read
+	oldest   recordID // of all slots
 	dropped  map[recordID]struct{}
 	recalled map[recordID]uint32 // that were read before their records
 }
@@ -80,6 +82,7 @@ func (h *shelf) reset() {
 	h.segment, h.sharedOf = map[string]uint16{}, map[string]uint32{"": 0}
 	h.facts, h.pending, h.recalled = map[uint32]*Fact{}, map[archive.Key]int{}, map[recordID]uint32{}
 	h.dropped = map[recordID]struct{}{}
+	h.waiting, h.oldest = 0, recordID{}
 }
 
 // catchUp reads what is new. The caller holds h.mu.
@@ -198,6 +201,10 @@ func (h *shelf) take(s *Store, p archive.Place, l archive.Line) {
 	}
 	if b.Quarantined {
 		one.flags |= quarantined
+		h.waiting++
+	}
+	if len(h.slots) == 0 || bytes.Compare(id[:], h.oldest[:]) < 0 {
+		h.oldest = id
 	}
 	n := h.x.Add(doc)
 	if b.Fact != nil {
@@ -287,6 +294,13 @@ func (h *shelf) filter(q *Query, now time.Time, maxAge time.Duration) *filter {
 		f.oldest = millis(now.Add(-maxAge).UnixMilli())
 	}
 	return f
+}
+
+// all reports that no slot is left out: in most searches of a namespace without facts. Then none is looked at.
+func (f *filter) all() bool {
+	h := f.h
+	return !f.facts && h.waiting == 0 && f.since == math.MinInt64 && f.until == math.MaxInt64 && bytes.Compare(h.oldest[:6], f.oldest[:]) >= 0 &&
+		!slices.Contains(f.kinds[:], false) && !slices.Contains(f.origins[:], false) && !slices.Contains(f.scopes, false)
 }
 
 // keeps reports that a slot is what the query asks for.

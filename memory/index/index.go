@@ -2,6 +2,7 @@ package index
 
 import (
 	"math"
+	"slices"
 )
 
 // Lane is a class of documents with lengths of its own and a weight in the ranking.
@@ -42,7 +43,7 @@ type Index struct {
 	names   map[uint32]bool // of speakers
 	talkLen int64           // terms in all conversations
 
-	counts  map[uint64]int // of the document that is being added
+	hashes  []uint64 // of the document that is being added
 	scratch scratch
 }
 
@@ -65,7 +66,7 @@ type talk struct {
 
 // New makes an empty index.
 func New(p Params) *Index {
-	return &Index{p: p, words: Words{raw: p.Raw}, terms: newTerms(), talkOf: map[uint64]uint32{}, counts: map[uint64]int{}, names: map[uint32]bool{}}
+	return &Index{p: p, words: Words{raw: p.Raw}, terms: newTerms(), talkOf: map[uint64]uint32{}, names: map[uint32]bool{}}
 }
 
 // Len is how many documents there are, the removed ones included: their numbers are from 0 to Len-1.
@@ -77,14 +78,19 @@ func (x *Index) Dead() int { return x.dead }
 // Add adds a document and returns its number.
 func (x *Index) Add(d Doc) int {
 	n := uint32(len(x.docs))
-	clear(x.counts)
-	length := 0
-	x.words.Each(d.Text, func(word []byte) {
-		x.counts[x.terms.hash(word)]++
-		length++
-	})
-	for hash, tf := range x.counts {
-		x.terms.add(hash, n, tf)
+	hashes := x.hashes[:0]
+	x.words.Each(d.Text, func(word []byte) { hashes = append(hashes, x.terms.hash(word)) })
+	slices.Sort(hashes) // equal ones stand together then
+	for i := 0; i < len(hashes); {
+		from := i
+		for i < len(hashes) && hashes[i] == hashes[from] {
+			i++
+		}
+		x.terms.add(hashes[from], n, i-from)
+	}
+	length := len(hashes)
+	if x.hashes = hashes; cap(hashes) > 1<<16 { // of one very long note
+		x.hashes = nil
 	}
 	one := doc{lane: min(d.Lane, lanes-1), length: uint16(min(length, math.MaxUint16)), turn: uint32(max(d.Turn, 0))}
 	if d.Speaker != "" {

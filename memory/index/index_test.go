@@ -56,6 +56,20 @@ func TestWords(t *testing.T) {
 	}
 }
 
+// Every word of the lists is found in them.
+func TestLists(t *testing.T) {
+	for w := range stops {
+		if !isStop([]byte(w)) {
+			t.Errorf("%q is no stop word", w)
+		}
+	}
+	for w, want := range irregular {
+		if got := stem([]byte(w)); string(got) != string(want) && len(w) > 2 {
+			t.Errorf("%q becomes %q, want %q", w, got, want)
+		}
+	}
+}
+
 // FuzzWords holds that cutting any text ends, and that every term is short and in lower case.
 func FuzzWords(f *testing.F) {
 	for _, s := range []string{"readFile's a/b.c-d_e", "Ünïcode’s HTTPServer", "東京a京", "a''b--c", "\xff\xfe'x", strings.Repeat("aB", 300), "ran/went_run"} {

@@ -25,10 +25,31 @@ s t d ll m o re ve y
 	return set
 }()
 
-const longestStop = 10
+// longestListed is the longest word of the lists.
+const longestListed = 10
+
+// listed tells of which words it is worth asking the lists: a look-up in a map for each word of all texts would cost more than all else
+// that is done with it.
+var listed = func() (t [1024]bool) {
+	for w := range stops {
+		t[shape([]byte(w))] = true
+	}
+	for w := range irregular {
+		t[shape([]byte(w))] = true
+	}
+	return t
+}()
+
+// shape is a few bits of a word: of its first letter, its last two, and its length.
+func shape(word []byte) int {
+	n := len(word)
+	return (int(word[0])*31 + int(word[n-1])*7 + int(word[max(n-2, 0)])*131 + n) & 1023
+}
+
+func isListed(word []byte) bool { return len(word) <= longestListed && listed[shape(word)] }
 
 func isStop(word []byte) bool {
-	if len(word) > longestStop {
+	if !isListed(word) {
 		return false
 	}
 	_, ok := stops[string(word)]
@@ -58,8 +79,6 @@ wife wives;knife knives;leaf leaves;shelf shelves;half halves`, "\n") {
 	return forms
 }()
 
-const longestIrregular = 10
-
 // stem takes the usual endings of English off a word in lower case, in place: plurals, -ed, -ing, -ly, -ion, and a last e, so that hike, hikes,
 // hiked and hiking are one. Irregular forms become the regular one. Words with a digit or a letter outside of a to z, and short ones, stay as they are.
 func stem(word []byte) []byte {
@@ -72,7 +91,7 @@ func stem(word []byte) []byte {
 			return word
 		}
 	}
-	if n <= longestIrregular {
+	if isListed(word) {
 		if base, ok := irregular[string(word)]; ok {
 			return base
 		}
