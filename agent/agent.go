@@ -29,6 +29,7 @@ type Options struct {
 	// NoSummary leaves old turns out without a summary of any kind.
 	NoSummary bool
 	Journal   *journal.Journal // nil drops the events
+	Keeper    Keeper           // is given what is said, as it is said; nil is given nothing
 }
 
 // Agent answers queries within its limits. Its methods may be called from any goroutine.

@@ -33,6 +33,7 @@ type Run struct {
 	leftOut bool      // messages were left out of the conversation
 	steps   int
 	calls   int
+	place   int   // messages that are in the session
 	usage   Usage // guarded by the lock of state
 }
 
@@ -140,6 +141,7 @@ func (r *Run) query() Result {
 // prepare reads the conversation and adds the question.
 func (r *Run) prepare() error {
 	r.state.replace(r.conv.Messages())
+	r.place = len(r.conv.Messages())
 	// A process may have died while its tools ran, or a store lost the end of the conversation. Missing results must stand
 	// before the question, right behind their calls.
 	if err := r.answerOpenCalls("Not finished: the program ended before this call did. It may have run, or not. Check before you repeat it."); err != nil {

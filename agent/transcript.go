@@ -14,6 +14,7 @@ func (r *Run) appendMessages(ms ...Message) error {
 	err := r.conv.Append(ms...)
 	if err == nil {
 		r.state.append(ms...)
+		r.keep(ms)
 		return nil
 	}
 	if !errors.Is(err, ErrSessionFull) {
@@ -25,6 +26,7 @@ func (r *Run) appendMessages(ms ...Message) error {
 		kept := cutHistory(all, r.a.o.Limits.MaxHistoryMessages, bytes)
 		if err = r.conv.Replace(kept); err == nil {
 			r.leftOutMessages(len(all)-len(kept), kept)
+			r.keep(ms)
 			return nil
 		}
 		if !errors.Is(err, ErrSessionFull) || bytes == 0 {

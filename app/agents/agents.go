@@ -19,6 +19,7 @@ import (
 	"github.com/plimsoll/plimsoll/app/core"
 	"github.com/plimsoll/plimsoll/app/mcp"
 	"github.com/plimsoll/plimsoll/app/memories"
+	"github.com/plimsoll/plimsoll/app/remember"
 	"github.com/plimsoll/plimsoll/app/window"
 	"github.com/plimsoll/plimsoll/config"
 	"github.com/plimsoll/plimsoll/internal/printable"
@@ -48,6 +49,8 @@ type AgentOptions struct {
 	MCPConfig []string
 	// forgets says that no conversation is kept.
 	forgets bool
+	// typed says that a person types the questions, at a terminal.
+	typed bool
 	// remembers gives the agent the memory to search, where there is one.
 	remembers bool
 	// Lab adds tools that misbehave, for demonstrations.
@@ -314,6 +317,16 @@ func openAgent(ctx context.Context, app *core.Core, c config.Agent, g *gateways)
 		conversations = patient{kept, app.Warn}
 	}
 
+	// What is not kept of a conversation is not remembered either.
+	var keeper agent.Keeper
+	if !g.o.forgets {
+		remembered := remember.Open(app, plane.Settings, remember.Options{
+			Journal: plane.Journal, Namespace: remember.AgentNamespace(c.Name), Client: c.Name, Inside: !g.o.typed || core.InsideRun() != "", Own: true, Turns: true, Warn: app.Warn,
+		})
+		o.closes = append(o.closes, func() error { remembered.Close(); return nil })
+		keeper = remembered.AgentKeeper()
+	}
+
 	compose, err := promptOf(c, choice, room.Windows, o.tools.Instructions())
 	if err != nil {
 		return nil, where(err)
@@ -323,6 +336,7 @@ func openAgent(ctx context.Context, app *core.Core, c config.Agent, g *gateways)
 		Compose: compose,
 		Limits:  limitsOfAgent(c), Room: room,
 		Conversations: conversations, Journal: plane.Journal, Summarize: c.Summarizer == "model", NoSummary: c.Summarizer == "off",
+		Keeper: keeper,
 	})
 	if err != nil {
 		return nil, where(err)

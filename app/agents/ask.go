@@ -91,6 +91,7 @@ func Ask(ctx context.Context, app *core.Core, o AskOptions) (AskReport, error) {
 	ctx, stop := core.Interruptible(ctx, 0)
 	defer stop()
 	o.forgets = o.Session == ""
+	o.typed = core.AtTerminal()
 	c, err := openChat(ctx, app, o.AgentOptions, o.MaxSteps, runs.KindAsk)
 	if err != nil {
 		return AskReport{}, err

@@ -74,3 +74,6 @@ func (n *OwnNotices) Close() {
 		n.own.Close(NoticeWait)
 	}
 }
+
+// AtTerminal says that standard input is a terminal, at which a person may type.
+func AtTerminal() bool { return term.IsTerminal(int(os.Stdin.Fd())) }

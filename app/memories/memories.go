@@ -93,6 +93,15 @@ func Exists(c *core.Core) bool {
 	return err == nil
 }
 
+// ProfileOf is the user's profile, without the rest of the memory.
+func ProfileOf(c *core.Core) (*notes.Profile, error) {
+	state, err := c.Dirs.State()
+	if err != nil {
+		return nil, err
+	}
+	return notes.NewProfile(notes.ProfileOptions{Dir: filepath.Join(state, profileDir)}), nil
+}
+
 // Close ends the use of the memory.
 func (m *Memory) Close() error { return m.Store.Close() }
 

@@ -5,10 +5,12 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/plimsoll/plimsoll/app/memories"
 	"github.com/plimsoll/plimsoll/config"
 	"github.com/plimsoll/plimsoll/journal"
 	"github.com/plimsoll/plimsoll/memory"
 	"github.com/plimsoll/plimsoll/memory/capture"
+	"github.com/plimsoll/plimsoll/memory/notes"
 	"github.com/plimsoll/plimsoll/window/proxy"
 )
 
@@ -27,7 +29,10 @@ const (
 // warm opens the store, has its index read and the pins. Until it is done nothing is recalled.
 func (p *Plane) warm(ctx context.Context) {
 	if !p.exists() {
-		return // nothing was ever kept: there is nothing to add
+		all := p.standing() // nothing else was ever kept
+		p.pins.Store(&all)
+		p.ready.Store(len(all) > 0)
+		return
 	}
 	store, err := p.opened()
 	if err != nil {
@@ -59,8 +64,27 @@ func (p *Plane) readPins(ctx context.Context, store *memory.Store) bool {
 		}
 		all = append(all, pins...)
 	}
+	all = append(p.standing(), all...)
 	p.pins.Store(&all)
 	return true
+}
+
+// standing are the standing instructions of the profile that a person has confirmed.
+func (p *Plane) standing() (all []memory.Record) {
+	profile, err := memories.ProfileOf(p.app)
+	if err != nil {
+		return nil
+	}
+	text, err := profile.InForce()
+	if err != nil {
+		p.o.Warn("the profile could not be read: " + err.Error())
+		return nil
+	}
+	at, _ := profile.ConfirmedAt()
+	for _, e := range notes.Entries(text) {
+		all = append(all, memory.Record{ID: e.ID, Kind: memory.KindPin, Origin: memory.OriginUser, Namespace: UserNamespace, Text: e.Text, Said: at})
+	}
+	return all
 }
 
 func (p *Plane) namespaces() []string {
@@ -121,6 +145,7 @@ func (p *Plane) recall(ctx context.Context, q proxy.Prompt) string {
 		ids[i] = added[i].ID
 	}
 	p.note(journal.MemoryRecalled{Conversation: q.Conversation, Records: ids, Bytes: int64(len(text))})
+	added = slices.DeleteFunc(added, func(r memory.Record) bool { return r.Recorded.IsZero() }) // the profile's are no records
 	p.queue.Put(int64(len(text)), func() []memory.Record {
 		if err := store.Recalled(ctx, added...); err == nil && q.First {
 			p.readPins(ctx, store) // for the next conversation

@@ -12,8 +12,11 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
+	"github.com/plimsoll/plimsoll/agent"
 	"github.com/plimsoll/plimsoll/app/core"
+	"github.com/plimsoll/plimsoll/app/memories"
 	"github.com/plimsoll/plimsoll/app/remember"
 	"github.com/plimsoll/plimsoll/config"
 	"github.com/plimsoll/plimsoll/journal"
@@ -517,5 +520,59 @@ func TestQueueBound(t *testing.T) {
 	g.close()
 	if lost := journalOf[journal.MemoryDropped](g.journal); len(lost) != 1 || lost[0].Why != "queue" || lost[0].Bytes < 2_000_000 {
 		t.Errorf("%+v", lost)
+	}
+}
+
+// TestAgentKeeper: what is said to one of Plimsoll's own agents is kept whole, and a question is a person's only where one types.
+func TestAgentKeeper(t *testing.T) {
+	for _, inside := range []bool{false, true} {
+		b := newBench(t, "")
+		p := remember.Open(b.app, b.s, remember.Options{Namespace: remember.AgentNamespace("helper"), Client: "helper", Inside: inside, Own: true, Turns: true, Warn: func(text string) { t.Error(text) }})
+		k := p.AgentKeeper()
+		k.Keep("session-1", 0, time.Now(), []agent.Message{{Role: agent.RoleUser, Text: "We ship on Fridays."}})
+		k.Keep("session-1", 1, time.Now(), []agent.Message{
+			{Role: agent.RoleAssistant, Text: "I look at it.", Calls: []agent.Call{{ID: "1", Name: "list", Arguments: `{"what":"harbours"}`}, {ID: "2", Name: "search_memory", Arguments: `{"query":"ship"}`}}},
+			{Role: agent.RoleTool, CallID: "1", Name: "list", Text: "harbour one\nharbour two"},
+			{Role: agent.RoleTool, CallID: "2", Name: "search_memory", Text: "- [user]: We ship on Mondays."},
+		})
+		p.Close()
+		all := b.records()
+		if user := of(all, memory.OriginUser); inside == (len(user) == 1) || len(all) != 4 {
+			t.Errorf("inside %v: of the user %q, %d records: %+v", inside, user, len(all), all)
+		}
+		for _, r := range all {
+			if r.Namespace != "agent/helper" || r.Source.Conversation != "session-1" || r.Source.Turn == 0 || strings.Contains(r.Text, "Mondays") {
+				t.Errorf("%+v", r)
+			}
+		}
+	}
+	b := newBench(t, "[memory]\ncapture = \"cuts\"\n")
+	p := remember.Open(b.app, b.s, remember.Options{Namespace: "agent/helper", Turns: true})
+	if p.AgentKeeper() != nil {
+		t.Error("cuts were asked for, turns are kept")
+	}
+	p.Close()
+}
+
+// TestProfile: what a person has confirmed in the profile is added at the start of a conversation, once, and what is only written there
+// is not.
+func TestProfile(t *testing.T) {
+	b := newBench(t, "[memory]\ninject = \"start\"\n")
+	profile, err := memories.ProfileOf(b.app)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := profile.Pin(t.Context(), "Always answer about the harbour in French."); err != nil {
+		t.Fatal(err)
+	}
+	g := b.gateway(remember.Options{Own: true}, 0)
+	waitReady(t, g)
+	c := &claude{}
+	for i := range 4 {
+		c.user(fmt.Sprintf("Question %d?", i))
+		if sent := g.send(messagesPath, claudeHeader, c.body()); strings.Count(sent, "in French") != 1 {
+			t.Errorf("prompt %d: %s", i, sent)
+		}
+		c.says("Oui.")
 	}
 }
