@@ -104,6 +104,8 @@ type (
 	MemoryItem          = memory.Item
 	MemoryForgotten     = memory.Forgotten
 	MemoryMCPOptions    = mcp.MemoryOptions
+	MemoryLearnOptions  = agents.LearnOptions
+	MemoryLearned       = agents.Learned
 
 	DemoOptions = demo.Options
 	DemoReport  = demo.Report
@@ -125,6 +127,11 @@ var (
 
 // Memory opens the memory of this user, for a command. Who opens it closes it.
 func (a *App) Memory() (*Memory, error) { return memories.Open(a.Core, memories.Options{}) }
+
+// Learn draws facts from what was said, with a language model.
+func (a *App) Learn(ctx context.Context, o MemoryLearnOptions) (MemoryLearned, error) {
+	return agents.Learn(ctx, a.Core, o)
+}
 
 // MemoryServer is the MCP server of the memory, until the client closes its end, ctx ends or a signal asks for the end.
 func (a *App) MemoryServer(ctx context.Context, o MemoryMCPOptions) error {

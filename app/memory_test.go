@@ -18,6 +18,7 @@ import (
 
 	"github.com/plimsoll/plimsoll/app"
 	"github.com/plimsoll/plimsoll/internal/testing/scripted"
+	"github.com/plimsoll/plimsoll/memory"
 )
 
 // memoryClient is the official client of the memory that the daemon serves.
@@ -212,5 +213,72 @@ func TestAskAnswersFromTheMemory(t *testing.T) {
 		if strings.Contains(string(request.Body), "manage_memory") {
 			t.Error("it was offered to write")
 		}
+	}
+}
+
+// TestLearn: a real request to a model by its protocol, whose proposals are checked, within a budget.
+func TestLearn(t *testing.T) {
+	home := t.TempDir()
+	for _, name := range []string{"ANTHROPIC_API_KEY", "LLM_PROVIDER", "OPENAI_MODEL", "GEMINI_API_KEY", "GOOGLE_API_KEY"} {
+		t.Setenv(name, "")
+	}
+	asked := 0
+	model := scripted.New(scripted.Options{Lenient: true, Tokenizer: scripted.O200K, Side: func(int, *scripted.Request) scripted.Reply {
+		asked++
+		return scripted.Reply{Text: `[{"passage":1,"subject":"ledger","attribute":"database","value":"MySQL","quote":"the ledger runs on MySQL","confidence":0.9},
+			{"passage":2,"subject":"ledger","attribute":"database","value":"PostgreSQL 17","quote":"the ledger moves to PostgreSQL 17","confidence":0.9},
+			{"passage":2,"subject":"ledger","attribute":"owner","value":"Eve","quote":"Eve owns the ledger"}]`}
+	}})
+	provider := httptest.NewServer(model)
+	defer provider.Close()
+	t.Setenv("OPENAI_API_KEY", "k")
+	t.Setenv("OPENAI_BASE_URL", provider.URL+"/v1")
+	a, err := app.New(app.Options{Environ: []string{"HOME=" + home, "PLIMSOLL_STATE_DIR=" + filepath.Join(home, "state")}, Dir: home})
+	if err != nil {
+		t.Fatal(err)
+	}
+	m, err := a.Memory()
+	if err != nil {
+		t.Fatal(err)
+	}
+	day := time.Date(2026, 11, 2, 9, 0, 0, 0, time.UTC)
+	for i, text := range []string{"As of today the ledger runs on MySQL.", "Decided: the ledger moves to PostgreSQL 17."} {
+		if _, err := m.Store.Add(t.Context(), memory.Record{
+			Kind: memory.KindEpisode, Origin: memory.OriginUser, Namespace: "user", Text: text, Said: day.AddDate(0, 0, i), Source: memory.Source{Conversation: "c", Turn: i + 1},
+		}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := m.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if l, err := a.Learn(t.Context(), app.MemoryLearnOptions{DryRun: true}); err != nil || l.Episodes != 2 || asked != 0 {
+		t.Errorf("%+v, %v", l, err)
+	}
+	if l, err := a.Learn(t.Context(), app.MemoryLearnOptions{TokensPerDay: 100}); err != nil || !l.Spent || l.Waiting != 2 || asked != 0 {
+		t.Errorf("with 100 tokens: %+v, %v", l, err)
+	}
+	l, err := a.Learn(t.Context(), app.MemoryLearnOptions{Model: "openai/gpt-5.2"})
+	if err != nil || l.Facts.Kept != 2 || l.Facts.RejectedQuote != 1 || l.Waiting != 0 || asked != 1 {
+		t.Fatalf("%+v, %v", l, err)
+	}
+	if l, err := a.Learn(t.Context(), app.MemoryLearnOptions{}); err != nil || l.Episodes != 0 || asked != 1 {
+		t.Errorf("once more: %+v, %v", l, err)
+	}
+	if m, err = a.Memory(); err != nil {
+		t.Fatal(err)
+	}
+	defer m.Close()
+	for _, c := range []struct {
+		asOf time.Time
+		want string
+	}{{time.Time{}, "PostgreSQL 17"}, {day.Add(time.Hour), "MySQL"}} {
+		found, err := m.Search(t.Context(), app.MemoryQuery{Text: "ledger database", Kind: "fact", AsOf: c.asOf})
+		if err != nil || len(found.Items) != 1 || found.Items[0].Fact.Value != c.want || found.Items[0].Origin != memory.OriginAgent {
+			t.Errorf("as of %s: %+v, %v", c.asOf, found.Items, err)
+		}
+	}
+	if _, err := a.Learn(t.Context(), app.MemoryLearnOptions{Model: app.StandinModel}); err == nil {
+		t.Error("the stand-in was asked")
 	}
 }

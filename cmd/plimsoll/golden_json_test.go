@@ -29,6 +29,7 @@ var printed = []struct {
 	{"mcp wrap --json", reflect.TypeFor[app.WrapResult]()},
 	{"memory forget --json", reflect.TypeFor[app.MemoryForgotten]()},
 	{"memory import --json", reflect.TypeFor[app.MemoryImported]()},
+	{"memory learn --json", reflect.TypeFor[app.MemoryLearned]()},
 	{"memory list --json", reflect.TypeFor[[]app.MemoryRecord]()},
 	{"memory pin --json", reflect.TypeFor[app.MemoryPins]()},
 	{"memory search --json", reflect.TypeFor[[]app.MemoryItem]()},

@@ -348,3 +348,6 @@ func (x *Extractor) tell(e Event) {
 		x.o.Tell(e)
 	}
 }
+
+// Waiting is how many episodes are in the queue.
+func (x *Extractor) Waiting() (int, error) { return x.queue.Len() }

@@ -1,0 +1,116 @@
+package agents
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+
+	"github.com/plimsoll/plimsoll/agent"
+	"github.com/plimsoll/plimsoll/app/core"
+	"github.com/plimsoll/plimsoll/app/memories"
+	"github.com/plimsoll/plimsoll/config"
+	"github.com/plimsoll/plimsoll/memory/facts"
+)
+
+// LearnOptions are what `plimsoll memory learn` can be told.
+type LearnOptions struct {
+	// Model is asked: NAME or PROVIDER/NAME; "" goes by whose key is in the environment. BaseURL is where, in the place of what is known.
+	Model, BaseURL string
+	// TokensPerDay bounds what is spent; 0 is the default of package facts.
+	TokensPerDay int
+	// From are the episodes that are read.
+	From memories.Query
+	// DryRun counts them, and asks nobody.
+	DryRun bool
+}
+
+// Learned is what came of it.
+type Learned struct {
+	Model    string      `json:"model"`
+	Episodes int         `json:"episodes"`          // that were meant and have no fact yet
+	Waiting  int         `json:"waiting"`           // that wait for another day
+	Spent    bool        `json:"spent"`             // the day's tokens are
+	Problem  string      `json:"problem,omitempty"` // the last failure of the model
+	Facts    facts.Stats `json:"facts"`
+	DryRun   bool        `json:"dry_run"`
+}
+
+// Learn draws facts from episodes with a language model: it proposes, and code checks. It costs what the day's tokens allow.
+func Learn(ctx context.Context, app *core.Core, o LearnOptions) (out Learned, err error) {
+	settings, err := app.Config.For("")
+	if err != nil {
+		return out, err
+	}
+	choice, err := chooseModel(config.Agent{Name: "facts"}, o.Model, o.BaseURL, settings.Upstream, os.Getenv)
+	if err != nil {
+		return out, err
+	}
+	if choice.isStandin() {
+		return out, errors.New("the stand-in goes by keywords and knows no facts: name a real model with --model PROVIDER/NAME")
+	}
+	out.Model, out.DryRun = choice.String(), o.DryRun
+	m, err := memories.Open(app, memories.Options{})
+	if err != nil {
+		return out, err
+	}
+	defer func() { err = errors.Join(err, m.Close()) }()
+	ids, err := m.Unread(ctx, o.From)
+	if err != nil {
+		return out, err
+	}
+	out.Episodes = len(ids)
+	if o.DryRun || len(ids) == 0 {
+		return out, nil
+	}
+	model, closing, err := openModel(ctx, choice, config.Agent{Name: "facts"}, nil)
+	if err != nil {
+		return out, err
+	}
+	defer func() { err = errors.Join(err, closing()) }()
+	x, err := facts.New(facts.Options{
+		Dir: m.FactsDir(), Model: completer{model}, Store: m.FactStore(), TokensPerDay: o.TokensPerDay,
+		Tell: func(e facts.Event) {
+			if e.Err != nil && e.What != "budget" {
+				out.Problem = e.Err.Error()
+			}
+		},
+	})
+	if err != nil {
+		return out, err
+	}
+	if err := x.Push(ctx, ids...); err != nil {
+		return out, err
+	}
+	for more := true; more && ctx.Err() == nil; {
+		more, err = x.Step(ctx)
+		if errors.Is(err, facts.ErrBudget) {
+			out.Spent, err = true, nil
+			break
+		}
+		if err != nil {
+			return out, err
+		}
+	}
+	out.Facts = x.Stats()
+	out.Waiting, err = x.Waiting()
+	return out, errors.Join(err, ctx.Err())
+}
+
+// completer is an agent's model as package facts asks one.
+type completer struct{ model agent.Model }
+
+// Complete implements [facts.Model].
+func (c completer) Complete(ctx context.Context, system, question string, maxOutput int) (string, int, error) {
+	r, err := c.model.Generate(ctx, &agent.Request{
+		System: system, Messages: []agent.Message{{Role: agent.RoleUser, Text: question}}, MaxOutput: maxOutput,
+	}, func(string) {})
+	if err != nil {
+		return "", 0, err
+	}
+	used := r.Usage.Input + r.Usage.Output
+	if r.Stop == agent.StopRefused {
+		return "", used, fmt.Errorf("the model refused: %s", r.Reason)
+	}
+	return r.Message.Text, used, nil
+}

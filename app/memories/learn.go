@@ -1,0 +1,86 @@
+package memories
+
+import (
+	"context"
+	"path/filepath"
+	"time"
+
+	"github.com/plimsoll/plimsoll/memory"
+	"github.com/plimsoll/plimsoll/memory/facts"
+)
+
+// FactsDir holds the queue and the budget of what is learned.
+func (m *Memory) FactsDir() string { return filepath.Join(m.state, "facts") }
+
+// Unread gives the ids of the episodes that a query means and that no fact was drawn from yet, the oldest first, at most [facts.MaxQueue].
+func (m *Memory) Unread(ctx context.Context, q Query) ([]string, error) {
+	q.Kind = string(memory.KindEpisode)
+	f, err := q.filter()
+	if err != nil {
+		return nil, err
+	}
+	read := map[string]bool{}
+	err = m.each(ctx, memory.Filter{AllScopes: true, Kinds: []memory.Kind{memory.KindFact}}, func(r memory.Record) error {
+		read[r.Fact.Episode] = true
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	var ids []string
+	err = m.each(ctx, f, func(r memory.Record) error {
+		if !read[r.ID] && len(ids) < facts.MaxQueue {
+			ids = append(ids, r.ID)
+		}
+		return nil
+	})
+	return ids, err
+}
+
+// FactStore is the memory as package facts needs it.
+func (m *Memory) FactStore() facts.Store { return factStore{m.Store} }
+
+type factStore struct{ store *memory.Store }
+
+// Episode implements [facts.Store].
+func (s factStore) Episode(ctx context.Context, id string) (memory.Record, bool, error) {
+	page, err := s.store.List(ctx, memory.Filter{IDs: []string{id}, AllScopes: true})
+	if err != nil || len(page.Records) == 0 {
+		return memory.Record{}, false, err
+	}
+	return page.Records[0], true, nil
+}
+
+// Facts implements [facts.Store]. Those of all subjects are given: what counts as one subject is for package facts to say.
+func (s factStore) Facts(ctx context.Context, namespace, scope, _ string) (out []memory.Record, err error) {
+	f := memory.Filter{Namespaces: []string{namespace}, Scope: scope, Kinds: []memory.Kind{memory.KindFact}, Limit: memory.MaxLimit}
+	for ; ; f.Offset += memory.MaxLimit {
+		page, err := s.store.List(ctx, f)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, page.Records...)
+		if len(page.Records) < memory.MaxLimit {
+			return out, nil
+		}
+	}
+}
+
+// Put implements [facts.Store].
+func (s factStore) Put(ctx context.Context, fact memory.Record) error {
+	_, err := s.store.Add(ctx, fact)
+	return err
+}
+
+// End implements [facts.Store].
+func (s factStore) End(ctx context.Context, id string, until time.Time) error {
+	found, err := s.store.Get(ctx, id, 0)
+	if err != nil {
+		return err
+	}
+	r := found[0]
+	f := *r.Fact
+	f.ValidUntil = until
+	r.Fact = &f
+	return s.store.Update(ctx, r)
+}

@@ -1,0 +1,61 @@
+//go:build linux || darwin
+
+package e2e
+
+import (
+	"encoding/json"
+	"os/exec"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// The MCP server of the memory, through the client that people try servers with: the tools, Anthropic's example of a note, and a search that finds it.
+func TestMCPInspectorOnTheMemory(t *testing.T) {
+	w := newWorld(t)
+	inspector := pinned(t, "mcp-inspector")
+	target := []string{plimsoll, "mcp", "memory", "--quiet"}
+	ask := func(args ...string) string {
+		t.Helper()
+		got := w.run(func(cmd *exec.Cmd) { cmd.Env = append(w.node(), "MCP_INSPECTOR_SECRET_STORE=memory") },
+			slices.Concat([]string{inspector, "--cli"}, target, args)...)
+		var said struct {
+			Tools   []struct{ Name string }
+			Content []struct{ Text string }
+		}
+		if got.status != 0 || json.Unmarshal([]byte(got.stdout), &said) != nil {
+			t.Fatalf("%v: status %d\n%s\n%s", args, got.status, clip(got.stdout), clip(got.stderr))
+		}
+		var all []string
+		for _, tool := range said.Tools {
+			all = append(all, tool.Name)
+		}
+		for _, c := range said.Content {
+			all = append(all, c.Text)
+		}
+		return strings.Join(all, " ")
+	}
+	if got := ask("--method", "tools/list"); got != "get_memory manage_memory memory search_memory result_page result_search result_query" {
+		t.Errorf("the tools are %s", got)
+	}
+	create := []string{"--method", "tools/call", "--tool-name", "memory", "--tool-arg", "command=create", "--tool-arg", "path=/memories/notes.txt", "--tool-arg", "file_text=Meeting notes: the heron flies"}
+	if got := ask(create...); got != "File created successfully at: /memories/notes.txt" {
+		t.Error(got)
+	}
+	if got := ask(create...); got != "Error: File /memories/notes.txt already exists" {
+		t.Error(got)
+	}
+	found := ask("--method", "tools/call", "--tool-name", "search_memory", "--tool-arg", "query=heron", "--tool-arg", "limit=5")
+	if !strings.HasPrefix(found, `1 memory for "heron"`) || !strings.Contains(found, "/memories/notes.txt") {
+		t.Error(found)
+	}
+	_, rest, _ := strings.Cut(found, "\n- ")
+	id, _, _ := strings.Cut(rest, " ")
+	if got := ask("--method", "tools/call", "--tool-name", "get_memory", "--tool-arg", "id="+id); !strings.Contains(got, `"Meeting notes: the heron flies"`) {
+		t.Error(got)
+	}
+	target = append(target, "--read-only")
+	if got := ask("--method", "tools/list"); !strings.HasPrefix(got, "get_memory memory search_memory") {
+		t.Errorf("to read there are %s", got)
+	}
+}
