@@ -47,8 +47,8 @@ func packageTool(t *testing.T, name string) string {
 	t.Helper()
 	path, err := exec.LookPath(name)
 	if err != nil {
-		if os.Getenv("CI") == "true" {
-			t.Fatalf("%v: apt-get install %s", err, name)
+		if _, apt := exec.LookPath("apt-get"); os.Getenv("CI") == "true" && apt == nil && os.Getuid() == 0 {
+			t.Fatalf("%v: the gate did not install it (out/apt-packages.txt)", err) // apt can bring it
 		}
 		t.Skipf("%v: apt-get install %s", err, name)
 	}

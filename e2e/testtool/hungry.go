@@ -34,6 +34,13 @@ func thrash(args []string) {
 	}
 }
 
+// outlive N starts a child that thrashes N MiB, and says how the child ended.
+func outlive(args []string) {
+	self, err := os.Executable()
+	check(err)
+	fmt.Println("the child:", exec.Command(self, "thrash", args[0], "1s").Run())
+}
+
 // spin keeps a processor busy for an hour at most.
 func spin() {
 	for end := time.Now().Add(time.Hour); time.Now().Before(end); {

@@ -53,6 +53,7 @@ var verbs = map[string]func(args []string){
 	"stubborn":    stubborn,
 	"daemon":      daemon,
 	"thrash":      thrash,
+	"outlive":     outlive,
 	"orphans":     orphans,
 	"idle":        idle,
 	"spin":        func([]string) { spin() },
