@@ -39,8 +39,8 @@ func TestPodmanWithoutRoot(t *testing.T) {
 		layer   string
 	}{
 		"plain": {nil, nil, "rlimit"},
-		// The control group is the container's to divide, and its owner is the user in it.
-		"delegated": {[]string{"--security-opt", "unmask=/sys/fs/cgroup", "--userns", "keep-id:uid=65532,gid=65532"}, []string{"--enforcement", "required"}, "cgroup2"},
+		// The control group is the container's to divide, and its owner is the container's root, who is the user outside.
+		"delegated": {[]string{"--security-opt", "unmask=/sys/fs/cgroup", "--user", "0"}, []string{"--enforcement", "required"}, "cgroup2"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			out, err := podman(run("doctor-"+name, append(c.options, loaded, "doctor")...)...)

@@ -47,7 +47,7 @@ type watcher struct {
 	kills    int
 	unnamed  int            // kills whose victim had not gone at the last count
 	lost     []member       // gone since the last OOM count, newest last
-	exiting  map[int]uint64 // ended over the limit of processes: pid to start time
+	exiting  map[int]uint64 // ended over a limit: pid to start time
 	around   int            // the kernel's kills in the group around us at the last count
 	ended    int            // what we have ended over the limit and the kernel has not counted
 	largest  member         // of the tree, at the last look

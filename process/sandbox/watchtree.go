@@ -124,10 +124,14 @@ func (w *watcher) endLargest() {
 	if !ok {
 		return
 	}
+	if w.exiting[victim.PID] == victim.Start {
+		return // dying takes a moment, and nobody is counted twice
+	}
 	root := victim.PID == w.run.pid
 	if err := proctree.Signal(victim, syscall.SIGKILL); err != nil {
 		return
 	}
+	w.leaves(victim)
 	w.run.limitKills.Add(1)
 	w.ended++
 	if root {
@@ -135,6 +139,14 @@ func (w *watcher) endLargest() {
 		return
 	}
 	w.run.spec.note(journal.ChildKilled{PID: victim.PID, Name: victim.Name, Bytes: int64(held), By: "plimsoll"})
+}
+
+// leaves remembers a process that we have ended, within bounds.
+func (w *watcher) leaves(p proctree.Process) {
+	if len(w.exiting) >= maxLost || w.exiting == nil {
+		w.exiting = map[int]uint64{}
+	}
+	w.exiting[p.PID] = p.Start
 }
 
 // endYoungest ends the n processes that started last, never the command itself.
@@ -148,10 +160,7 @@ func (w *watcher) endYoungest(n int) {
 		if w.exiting[p.PID] == p.Start || proctree.Signal(p, syscall.SIGKILL) != nil {
 			continue // dying takes a moment, and nobody is counted twice
 		}
-		if len(w.exiting) >= maxLost || w.exiting == nil {
-			w.exiting = map[int]uint64{}
-		}
-		w.exiting[p.PID] = p.Start
+		w.leaves(p)
 		w.run.limitKills.Add(1)
 		w.run.pidsKills.Add(1)
 	}
