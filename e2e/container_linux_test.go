@@ -32,7 +32,7 @@ func (w *world) container(memory int64) *container {
 	c := &container{w: w, log: filepath.Join(t.TempDir(), "termination-log")}
 	name := fmt.Sprintf("plimsoll-e2e-%s", w.cookie)
 	put := func(file string, value any) error {
-		return os.WriteFile(filepath.Join(c.dir, file), []byte(fmt.Sprint(value)), 0)
+		return os.WriteFile(filepath.Join(c.dir, file), fmt.Append(nil, value), 0)
 	}
 	var err error
 	if _, noV1 := os.Stat("/sys/fs/cgroup/memory/memory.usage_in_bytes"); noV1 == nil {

@@ -281,7 +281,7 @@ func TestRPMInTheSystem(t *testing.T) {
 	rpm("-e plimsoll")
 	s.holds("systemctl list-units --all 'plimsoll*' --no-legend | wc -l", "0")
 	left := strings.Join(named(t, "/"), "\n")
-	for _, name := range strings.Fields(left) {
+	for name := range strings.FieldsSeq(left) {
 		if !strings.HasPrefix(name, "/etc/plimsoll") && !strings.HasPrefix(name, "/var/lib/p") && !strings.HasPrefix(name, "/var/cache/p") {
 			t.Errorf("rpm -e leaves %s", name)
 		}
