@@ -24,6 +24,9 @@ type MCPDecision struct {
 	Notes      []string `json:"notes,omitempty"`
 }
 
+// offeredMemory is what the memory is called among the servers of a tool, with [memory] tools.
+const offeredMemory = "plimsoll-memory"
+
 func (d MCPDecision) words() string {
 	switch {
 	case len(d.Wrapped) > 0:
@@ -71,7 +74,12 @@ func (x *process) planServers(argv, environ []string, folder string) (wrap.Setup
 	if err != nil {
 		return wrap.Setup{}, err
 	}
+	var offer []wrap.Offered
+	if p.Settings.Memory.Enabled && p.Settings.Memory.Tools {
+		offer = []wrap.Offered{{Name: offeredMemory, Command: []string{self, "mcp", "memory", "--quiet", "--in-run", filepath.Join(folder, "run.env")}}}
+	}
 	return wrap.ForTool(wrap.Start{
+		Offer:     offer,
 		Untrusted: !client.Trusts(name, setup),
 		Tool:      name, Home: home, Project: project, Argv: argv, Word: word, Env: environ, Folder: folder,
 		Options: wrap.Options{Command: self, InRun: filepath.Join(folder, "run.env")},

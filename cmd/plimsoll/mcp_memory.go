@@ -12,7 +12,7 @@ import (
 
 func newMCPMemoryCommand() *cobra.Command {
 	var o app.MemoryMCPOptions
-	var maxOutput string
+	var maxOutput, inRun string
 	var events bool
 	cmd := &cobra.Command{
 		Use:   "memory",
@@ -27,6 +27,11 @@ It writes into the namespace of the project of the working directory, and finds 
   claude mcp add memory -- plimsoll mcp memory`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
+			if inRun != "" {
+				if err := app.EnterRun(inRun); err != nil {
+					return err
+				}
+			}
 			var flags []config.Flag
 			if cmd.Flags().Changed("max-output") {
 				flags = append(flags, config.Flag{Name: "--max-output", Key: "mcp.max_output", Value: maxOutput})
@@ -48,6 +53,8 @@ It writes into the namespace of the project of the working directory, and finds 
 	f := cmd.Flags()
 	f.BoolVar(&o.ReadOnly, "read-only", false, "only the tools that change nothing")
 	f.StringVar(&o.Namespace, "namespace", "", "where it writes, and finds beside what is the user's: project/ID, agent/NAME or user (default: this directory's project)")
+	f.StringVar(&inRun, "in-run", "", "file that plimsoll run has written for the gateways within it")
+	_ = f.MarkHidden("in-run")
 	f.StringVar(&o.Listen, "listen", "", "serve streamable HTTP on this address instead of standard streams")
 	f.StringVar(&o.ReadyFile, "ready-file", "", "write the endpoint's URL into this file when ready, remove it at the end")
 	f.StringVar(&maxOutput, "max-output", "", "largest text of a result that is not paged, as 20K (default: by the client, 10K for one not known)")

@@ -27,10 +27,18 @@ type Start struct {
 	// Folder is where private files may lie for the time of the run: absolute, of mode
 	// 0700, and below no folder that others may write (Gemini CLI looks), so not /tmp.
 	Folder string
+	// Offer are servers of Plimsoll's own that the agent gets beside those of its files. One whose name is taken there is left out, with a note.
+	Offer []Offered
 	// Options wrap the servers; Command should be absolute, as an agent may change PATH.
 	Options Options
 	// ReadFile reads a settings file; nil reads files of at most MaxFile bytes.
 	ReadFile func(name string) ([]byte, error)
+}
+
+// Offered is a server that an agent gets for one run. Name is of letters, digits, "-" and "_".
+type Offered struct {
+	Name    string
+	Command []string // at least the program
 }
 
 // Setup is what makes an agent use wrapped servers while its files stay as they are.
@@ -181,6 +189,36 @@ func (w *starter) each(yield func(name string, f found)) {
 			yield(name, f)
 		}
 	}
+}
+
+// offers goes over the servers to be offered whose names are free.
+func (w *starter) offers(yield func(o Offered)) {
+	for _, o := range w.Offer {
+		taken := slices.ContainsFunc(w.out.Servers, func(s Server) bool { return s.Name == o.Name })
+		if taken || !bare(o.Name) || len(o.Command) == 0 {
+			w.note("the server " + o.Name + " is not offered: one of this name stands in your settings")
+			continue
+		}
+		yield(o)
+	}
+}
+
+// entry is an offered server as most clients write it.
+func (o Offered) entry() []byte {
+	entry, _ := rawjson.Set([]byte("{}"), "command", rawjson.Quote(nil, o.Command[0]))
+	entry, _ = rawjson.Set(entry, "args", jsonArray(o.Command[1:]))
+	return entry
+}
+
+func jsonArray(words []string) []byte {
+	out := []byte{'['}
+	for i, word := range words {
+		if i > 0 {
+			out = append(out, ',')
+		}
+		out = rawjson.Quote(out, word)
+	}
+	return append(out, ']')
 }
 
 func always([]string, string) bool { return true }

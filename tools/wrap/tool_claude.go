@@ -69,6 +69,7 @@ func (w *starter) claude() {
 			body = set(body, "mcpServers", name, entry)
 		}
 	})
+	w.offers(func(o Offered) { body = set(body, "mcpServers", o.Name, o.entry()) })
 	if len(body) > 2 {
 		// With "=": the flag takes all words that follow it, a prompt as well.
 		w.insert("--mcp-config=" + w.file("claude-mcp.json", append(body, '\n')))

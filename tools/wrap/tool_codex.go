@@ -44,6 +44,9 @@ func (w *starter) codex() {
 				"-c", "mcp_servers."+name+".args="+string(tomlArray(f.toml.arguments())))
 		}
 	})
+	w.offers(func(o Offered) {
+		flags = append(flags, "-c", "mcp_servers."+o.Name+".command="+string(quoteTOML(o.Command[0])), "-c", "mcp_servers."+o.Name+".args="+string(tomlArray(o.Command[1:])))
+	})
 	w.insert(flags...)
 }
 

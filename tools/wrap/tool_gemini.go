@@ -50,6 +50,7 @@ func (w *starter) gemini() {
 			body, any = set(body, "mcpServers", name, entry), true
 		}
 	})
+	w.offers(func(o Offered) { body, any = set(body, "mcpServers", o.Name, o.entry()), true })
 	if any {
 		w.out.Env = append(w.out.Env, geminiSystem+"="+w.file("gemini-settings.json", append(body, '\n')))
 	}

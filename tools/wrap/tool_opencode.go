@@ -64,6 +64,10 @@ func (w *starter) opencode() {
 		}
 		body, any = set(body, "mcp", name, entry), true
 	})
+	w.offers(func(o Offered) {
+		entry, _ := rawjson.Set([]byte(`{"type":"local","enabled":true}`), "command", jsonArray(o.Command))
+		body, any = set(body, "mcp", o.Name, entry), true
+	})
 	if any {
 		w.out.Env = append(w.out.Env, openCodeContent+"="+string(body))
 	}

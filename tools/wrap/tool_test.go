@@ -125,3 +125,32 @@ func TestForTool(t *testing.T) {
 		})
 	}
 }
+
+// TestOffered: each tool gets a server of ours in its own way, beside those of its files and never in their place.
+func TestOffered(t *testing.T) {
+	t.Parallel()
+	offer := []wrap.Offered{{Name: "plimsoll-memory", Command: []string{"/opt/plimsoll", "mcp", "memory"}}}
+	for tool, want := range map[string]string{
+		"claude":   `{"mcpServers":{"plimsoll-memory":{"command":"/opt/plimsoll","args":["mcp","memory"]}}}`,
+		"gemini":   `{"mcpServers":{"plimsoll-memory":{"command":"/opt/plimsoll","args":["mcp","memory"]}}}`,
+		"codex":    `-c mcp_servers.plimsoll-memory.command="/opt/plimsoll" -c mcp_servers.plimsoll-memory.args=["mcp", "memory"]`,
+		"opencode": `OPENCODE_CONFIG_CONTENT={"mcp":{"plimsoll-memory":{"type":"local","enabled":true,"command":["/opt/plimsoll","mcp","memory"]}}}`,
+	} {
+		s := start(tool, []string{tool, "do it"}, nil, nil)
+		s.Offer = offer
+		out := wrap.ForTool(s)
+		all := strings.Join(out.Argv, " ") + " " + strings.Join(out.Env, " ")
+		for _, f := range out.Files {
+			all += " " + string(f.Body)
+		}
+		if out.Why != "" || !strings.Contains(all, want) {
+			t.Errorf("%s: %s\n%s", tool, out.Why, all)
+		}
+	}
+	taken := start("claude", []string{"claude"}, nil, map[string]string{"/h/.claude.json": `{"mcpServers":{"plimsoll-memory":{"command":"mine"}}}`})
+	taken.Offer = offer
+	out := wrap.ForTool(taken)
+	if len(out.Files) != 1 || !strings.Contains(string(out.Files[0].Body), "mine") || !strings.Contains(strings.Join(out.Notes, " "), "plimsoll-memory is not offered") {
+		t.Errorf("the user's own server is gone: %+v", out)
+	}
+}
