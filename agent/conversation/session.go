@@ -175,6 +175,9 @@ func (c *conversation) Replace(ms []agent.Message) error {
 	if c.closed {
 		return c.closedError()
 	}
+	if len(ms) == len(c.entries) {
+		c.head.Title = "" // as many as before: their words were changed, those of the title too
+	}
 	entries, parts := c.encode(ms)
 	all, _ := c.s.bounds()
 	err := c.rewrite(entries, all)

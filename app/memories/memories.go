@@ -60,7 +60,7 @@ func Open(c *core.Core, o Options) (*Memory, error) {
 	if err != nil {
 		return nil, err
 	}
-	options.Elsewhere = append(o.Elsewhere, notesElsewhere{m})
+	options.Elsewhere = append(append(o.Elsewhere, notesElsewhere{m}), elsewhere(state)...)
 	if m.Store, err = memory.Open(options); err != nil {
 		return nil, err
 	}

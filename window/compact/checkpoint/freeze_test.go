@@ -67,3 +67,43 @@ func TestFreeze(t *testing.T) {
 		t.Error("a store that keeps nothing")
 	}
 }
+
+// TestForget: what holds the words goes, with its checkpoint and its cuts, and the rest stays.
+func TestForget(t *testing.T) {
+	dir := t.TempDir()
+	s, err := checkpoint.Open(checkpoint.Options{Dir: dir})
+	if err != nil {
+		t.Fatal(err)
+	}
+	scope := s.Scope([]byte("somebody"))
+	put := func(n byte, patch, cut string) {
+		t.Helper()
+		c := &checkpoint.Checkpoint{Chain: checkpoint.Digest{n}, Covers: 1, Generation: 1, Patches: []checkpoint.Patch{{From: 0, To: 1, With: [][]byte{[]byte(patch)}}}}
+		if cut == "" {
+			_, err = s.Freeze(scope, c)
+		} else {
+			_, err = s.Put(scope, c, checkpoint.Cut{Text: []byte(cut), Entry: checkpoint.Entry{Conversation: "c"}})
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	put(1, "a summary", "the harbour opens at six")
+	put(2, "it said that the harbour opens at six", "something else")
+	put(3, "[the harbour opens at six]", "")
+	put(4, "a summary", "nothing of it")
+	n, err := s.Forget(func(text []byte) bool { return strings.Contains(string(text), "harbour opens") })
+	if err != nil || n != 5 {
+		t.Errorf("%d files, %v", n, err)
+	}
+	left, _ := filepath.Glob(filepath.Join(dir, "*", "*"))
+	if len(left) != 2 {
+		t.Errorf("left: %q", left)
+	}
+	if got := checkpoint.Each(s, scope, []checkpoint.Digest{{4}}); len(got) != 1 {
+		t.Errorf("%d checkpoints are found", len(got))
+	}
+	if got := checkpoint.Each(s, scope, []checkpoint.Digest{{3}}); len(got) != 0 {
+		t.Error("one is found that was forgotten")
+	}
+}
