@@ -60,7 +60,7 @@ func TestDemo(t *testing.T) {
 			t.Errorf("the report of the run: %s", line)
 		}
 	}
-	if got := strings.Join(scenes, " "); got != "list search page flood orphan loop hog disconnect report" {
+	if got := strings.Join(scenes, " "); got != "list search page flood orphan loop hog disconnect memory report" {
 		t.Errorf("scenes: %s", got)
 	}
 	if left, _ := os.ReadDir(temp); len(left) > 0 {

@@ -25,6 +25,9 @@ type script struct {
 // journalWait is what an event of the agent's journal may take to get here.
 const journalWait = 10 * time.Second
 
+// rememberedWord is what the last scene says and finds again.
+const rememberedWord = "heronwing"
+
 var scripts = []script{
 	{
 		"list", "list all applications", "a list of 819 applications in one answer killed the agent this was made for",
@@ -183,6 +186,45 @@ var scripts = []script{
 				return "", fmt.Errorf("the answer has %d bytes, and had %d before: something was lost or doubled", len(t.answer()), len(first))
 			}
 			return fmt.Sprintf("gone after %d bytes; back with a snapshot and %d further events: all %d bytes, none lost or doubled", seen, later, len(t.answer())), nil
+		},
+	},
+	{
+		"memory", "call the tool search_memory with query \"" + rememberedWord + "\"", "what was cut from a conversation to make room is gone",
+		func(ctx context.Context, s *stage, out *Scene) (string, error) {
+			// A word is said, and the conversation goes on until what was said first is cut from the window.
+			first, err := s.client.ask(ctx, "", "The release word is "+rememberedWord+", list all projects", nil)
+			if err != nil {
+				return "", err
+			}
+			cut := func(e heardEvent) bool { return e.Kind == "agent.room" }
+			for range 4 {
+				if _, ok := s.wait(ctx, 0, cut); ok {
+					break
+				}
+				if _, err := s.client.ask(ctx, first.session, "list all applications", nil); err != nil {
+					return "", err
+				}
+			}
+			if _, ok := s.wait(ctx, journalWait, cut); !ok && s.stand != nil {
+				return "", errors.New("no room was made in the window")
+			}
+			// What is kept is written beside the conversation, a moment later.
+			for range 20 {
+				t, err := s.client.ask(ctx, first.session, out.Question, nil)
+				if err != nil {
+					return "", err
+				}
+				out.Outcome = string(t.state)
+				if strings.Contains(t.answer(), "release word is "+rememberedWord) {
+					return "cut from the window, kept on disk with its origin, and found by its words", nil
+				}
+				select {
+				case <-time.After(100 * time.Millisecond):
+				case <-ctx.Done():
+					return "", ctx.Err()
+				}
+			}
+			return "", errors.New("what was cut was not found again")
 		},
 	},
 }

@@ -67,7 +67,7 @@ func openStage(ctx context.Context, o Options, view *view) (_ *stage, err error)
 		return nil, fmt.Errorf("a directory for the demo: %w; set TMPDIR to one that is yours to write to", err)
 	}
 	environ := withoutReal(os.Environ())
-	config := "[agents.argocd]\nbuiltin = \"argocd\"\ntool_timeout = \"30s\"\n"
+	config := "[agents.argocd]\nbuiltin = \"argocd\"\nservers = [\"memory\"]\ntool_timeout = \"30s\"\n"
 	if o.Model == "" {
 		s.model = "a stand-in for a model: it goes by keywords"
 		if s.stand, err = standin.Listen(ctx, standin.Options{Window: windowTokens, Delay: 5 * time.Millisecond, Loop: true}); err != nil {
