@@ -116,3 +116,37 @@ func TestWindowMemoryResumed(t *testing.T) {
 		})
 	}
 }
+
+// A task that does not fit into the window is compacted as without the memory, and what was added to its prompt stays where it was.
+func TestWindowMemoryCompacted(t *testing.T) {
+	for _, a := range agents {
+		t.Run(a.name, func(t *testing.T) {
+			w := newWorld(t)
+			if got := w.run(nil, plimsoll, "memory", "add", "--namespace", "user", "The harbour of Halcyon opens at six in the morning."); got.status != 0 {
+				t.Fatalf("plimsoll memory add: %d %s%s", got.status, got.stdout, got.stderr)
+			}
+			p, url := provide(t, scripted.Options{Window: taskWindow, CheckSignatures: true, Script: longTask(logs(t, w, taskSteps*taskCalls))})
+			e := errand{
+				base: url + a.base, prompt: "When does the harbour of Halcyon open? Show every part of the log, one after the other.", env: []string{"PLIMSOLL_MEMORY_INJECT=recall"},
+				flags: []string{}, report: filepath.Join(w.state, "report.json"),
+			}
+			got := a.start(t, w, e)
+			if got.status != 0 || p.Turns("") != taskSteps+1 || p.Refused() > 2 {
+				t.Fatalf("status %d after %d turns, %d refused\nstdout: %s\nstderr: %s", got.status, p.Turns(""), p.Refused(), clip(got.stdout), clip(got.stderr))
+			}
+			if window := readReport(t, e.report).Window; window.Compactions == 0 {
+				t.Errorf("nothing was compacted: %+v", window)
+			}
+			for _, r := range p.Requests() {
+				if n := bytes.Count(r.Body, []byte("opens at six in the morning")); r.Kind == "model" && !r.Request.Side && r.Status == 200 && n != 1 {
+					t.Errorf("turn %d: it stands there %d times", r.Turn, n)
+				}
+			}
+			// What was cut is found again.
+			found := w.run(nil, plimsoll, "memory", "search", "--json", "step of part 3 took longer")
+			if found.status != 0 || !strings.Contains(found.stdout, "of part 3 took longer") {
+				t.Errorf("what was cut is not found: %d %s%s", found.status, clip(found.stdout), clip(found.stderr))
+			}
+		})
+	}
+}
