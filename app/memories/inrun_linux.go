@@ -25,7 +25,7 @@ func cookieOfParents() string {
 		if pid <= 1 {
 			return ""
 		}
-		for _, entry := range bytes.Split(head(fmt.Sprintf("/proc/%d/environ", pid), maxEnviron), []byte{0}) {
+		for entry := range bytes.SplitSeq(head(fmt.Sprintf("/proc/%d/environ", pid), maxEnviron), []byte{0}) {
 			if id, is := bytes.CutPrefix(entry, cookie); is && len(id) > 0 {
 				return string(id)
 			}

@@ -447,10 +447,10 @@ func TestLoop(t *testing.T) {
 		lines := capture.Unwrap(block)
 		recalled += strings.Count(sent, "<plimsoll-memory-context>")
 		repeat := strings.Join(lines, "\n")
-		words := ""
+		var words strings.Builder
 		for _, l := range lines {
 			_, w, _ := strings.Cut(l, "]: ")
-			words += "> " + w + "\n"
+			words.WriteString("> " + w + "\n")
 		}
 		switch turn % 6 {
 		case 0:
@@ -462,7 +462,7 @@ func TestLoop(t *testing.T) {
 		case 3:
 			c.calls("Bash", m{"command": "cat summary"}, extract.Opening+"12 earlier messages of this conversation, taken out to make room.]\n\n- "+strings.Join(rules, "\n- ")+"\n[Plimsoll: end of the summary; the conversation goes on with its newer messages.]")
 		}
-		c.says("As the memory says:\n" + repeat + "\n" + words)
+		c.says("As the memory says:\n" + repeat + "\n" + words.String())
 	}
 	g.flush()
 	g.close()

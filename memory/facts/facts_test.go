@@ -270,12 +270,12 @@ func TestConflictsAreDecidedByTime(t *testing.T) {
 		want string
 	}{{time.Time{}, "Zed"}, {monday.Add(time.Hour), "Vim"}, {tuesday.Add(time.Hour), "Helix"}, {wednesday, "Zed"}, {monday.Add(-time.Hour), ""}} {
 		current, _ := facts.Current(s.facts(), as.of)
-		var got string
+		var got strings.Builder
 		for _, c := range current {
-			got += c.Fact.Value
+			got.WriteString(c.Fact.Value)
 		}
-		if got != as.want {
-			t.Errorf("as of %s: %q, want %q", as.of, got, as.want)
+		if got.String() != as.want {
+			t.Errorf("as of %s: %q, want %q", as.of, got.String(), as.want)
 		}
 	}
 	_, past := facts.Current(s.facts(), time.Time{})

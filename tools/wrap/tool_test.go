@@ -139,12 +139,13 @@ func TestOffered(t *testing.T) {
 		s := start(tool, []string{tool, "do it"}, nil, nil)
 		s.Offer = offer
 		out := wrap.ForTool(s)
-		all := strings.Join(out.Argv, " ") + " " + strings.Join(out.Env, " ")
+		var all strings.Builder
+		all.WriteString(strings.Join(out.Argv, " ") + " " + strings.Join(out.Env, " "))
 		for _, f := range out.Files {
-			all += " " + string(f.Body)
+			all.WriteString(" " + string(f.Body))
 		}
-		if out.Why != "" || !strings.Contains(all, want) {
-			t.Errorf("%s: %s\n%s", tool, out.Why, all)
+		if out.Why != "" || !strings.Contains(all.String(), want) {
+			t.Errorf("%s: %s\n%s", tool, out.Why, all.String())
 		}
 	}
 	taken := start("claude", []string{"claude"}, nil, map[string]string{"/h/.claude.json": `{"mcpServers":{"plimsoll-memory":{"command":"mine"}}}`})
