@@ -2,7 +2,7 @@
 //
 //	x, err := facts.New(facts.Options{Dir: dir, Model: model, Store: store, TokensPerDay: 20_000})
 //	err = x.Push(ctx, episode.ID)     // at once, on disk
-//	err = x.Run(ctx)                  // reads what waits, until ctx ends
+//	more, err := x.Step(ctx)          // reads some of what waits; an ErrBudget when the day's tokens are spent
 //	now, before := facts.Current(records, time.Time{})
 //
 // It is off unless somebody makes an Extractor, and costs what its [Budget] allows: a request is made only when what it can take at

@@ -22,8 +22,6 @@ const (
 	maxOutput = 1500
 	// firstPause is the pause after the first failure; it doubles with each.
 	firstPause = time.Minute
-	// look is how often the queue is looked at while nothing waits.
-	look = 15 * time.Second
 )
 
 // Model is one request to a language model.
@@ -120,38 +118,6 @@ func (x *Extractor) Push(ctx context.Context, ids ...string) error {
 		x.tell(Event{What: "dropped", Episodes: dropped})
 	}
 	return err
-}
-
-// Run reads what waits until ctx ends, which is no error. Failures of the model are told and tried again; an error is of the disk.
-func (x *Extractor) Run(ctx context.Context) error {
-	for {
-		more, err := x.Step(ctx)
-		pause := time.Duration(0)
-		switch {
-		case ctx.Err() != nil:
-			return nil
-		case errors.Is(err, ErrBudget):
-			pause = untilTomorrow(time.Now())
-		case err != nil:
-			return err
-		case !more:
-			pause = look
-		}
-		if pause == 0 {
-			continue
-		}
-		wait := time.NewTimer(pause)
-		select {
-		case <-ctx.Done():
-			wait.Stop()
-			return nil
-		case <-wait.C:
-		}
-	}
-}
-
-func untilTomorrow(now time.Time) time.Duration {
-	return now.UTC().Truncate(24 * time.Hour).Add(24 * time.Hour).Sub(now)
 }
 
 // Step makes at most one request. more tells whether it found anything to do. It is an [ErrBudget] when the day's tokens are spent.

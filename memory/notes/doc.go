@@ -38,5 +38,5 @@
 //
 // The examples of Anthropic's documentation and the answers of its TypeScript SDK's own implementation (recorded in testdata) are
 // held against these; commands and paths are fuzzed with the rule that nothing outside the root changes; processes
-// write beside each other; the disk is full.
+// write beside each other.
 package notes
