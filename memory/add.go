@@ -3,6 +3,7 @@ package memory
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -70,7 +71,7 @@ func (n *namespace) catchUp(s *Store) error {
 }
 
 // Add stores records: all of them, or none when there is an error. IDs, Recorded, Count and Recalled of what it is given are not looked
-// at. A passage that is there already in its namespace, word for word, with its kind, origin and scope, is counted there; one that was
+// at. The origin of a record is at most that of the least trusted record it is derived from, whatever it claims. A passage that is there already in its namespace, word for word, with its kind, origin and scope, is counted there; one that was
 // forgotten is refused. Facts, notes and pins are on the disk when Add returns; of episodes see [archive.Archive.Append].
 func (s *Store) Add(ctx context.Context, records ...Record) (Added, error) {
 	out := Added{IDs: make([]string, len(records))}
@@ -92,6 +93,9 @@ func (s *Store) Add(ctx context.Context, records ...Record) (Added, error) {
 	if err := s.readForgotten(); err != nil {
 		return Added{}, err
 	}
+	if err := s.inherit(ctx, records); err != nil {
+		return Added{}, err
+	}
 	var failed error
 	for _, name := range slices.Sorted(maps.Keys(byNamespace)) {
 		if failed = s.addTo(ctx, name, records, byNamespace[name], &out); failed != nil {
@@ -106,6 +110,32 @@ func (s *Store) Add(ctx context.Context, records ...Record) (Added, error) {
 		s.o.Journal.Append(journal.MemoryRefused{Records: out.Refused})
 	}
 	return out, failed
+}
+
+// inherit gives each record that is derived from others the lowest of their origins and its own. A source that is not there, or no longer,
+// vouches for nothing: what rests on it counts as a tool's.
+func (s *Store) inherit(ctx context.Context, records []Record) error {
+	known := map[string]Origin{}
+	for i := range records {
+		r := &records[i]
+		for _, id := range r.From {
+			origin, ok := known[id]
+			if !ok {
+				source, err := s.Get(ctx, id, 0)
+				switch {
+				case err == nil:
+					origin = source[0].Origin
+				case ctx.Err() != nil || !errors.Is(err, ErrNotFound):
+					return fmt.Errorf("record %d of %d is derived from %q: %w", i+1, len(records), id, err)
+				default:
+					origin = OriginTool
+				}
+				known[id] = origin
+			}
+			r.Origin = Lowest(r.Origin, origin)
+		}
+	}
+	return nil
 }
 
 // addTo adds those of the records that have the given places to a namespace.

@@ -103,8 +103,8 @@ func (s *Store) GC(ctx context.Context) (Collected, error) {
 	return out, nil
 }
 
-// Update replaces a record that is there with a changed one of the same id: its text, its fact, whether it is quarantined. The old version is
-// no longer found, and leaves the disk when its segment is next written anew.
+// Update replaces a record that is there with a changed one of the same id: its text, its fact, whether it is quarantined, an origin that is trusted
+// less. The old version is no longer found, and leaves the disk when its segment is next written anew.
 func (s *Store) Update(ctx context.Context, r Record) error {
 	if err := r.check(); err != nil {
 		return err
@@ -116,6 +116,7 @@ func (s *Store) Update(ctx context.Context, r Record) error {
 	if r.Said.IsZero() {
 		r.Said = found[0].Said
 	}
+	r.Origin = Lowest(r.Origin, found[0].Origin) // words do not become more trusted by being edited
 	r.Recorded, r.Count, r.Recalled = found[0].Recorded, found[0].Count, found[0].Recalled
 	version, err := s.versionOf(r.Namespace, r.ID)
 	if err != nil {
