@@ -245,9 +245,9 @@ func forgetMemory(cmd *cobra.Command, m *app.Memory, o app.MemoryForgetting, yes
 		return joinPrinted(printJSON(cmd.OutOrStdout(), gone), err)
 	}
 	if len(gone.Records) > 0 {
-		fmt.Fprintf(out, "%d records are forgotten, %s became free", len(gone.Records), limit.Bytes(gone.Bytes).Human())
+		fmt.Fprintf(out, "%s forgotten, %s became free", count(len(gone.Records), "record"), limit.Bytes(gone.Bytes).Human())
 		if gone.Elsewhere > 0 {
-			fmt.Fprintf(out, "; their words went from %d more places", gone.Elsewhere)
+			fmt.Fprintf(out, "; their words went from %s", count(int(gone.Elsewhere), "more place"))
 		}
 		fmt.Fprintln(out)
 	}
@@ -391,7 +391,7 @@ func newMemoryGCCommand(open opener) *cobra.Command {
 				if asJSON {
 					return printJSON(cmd.OutOrStdout(), c)
 				}
-				_, err = fmt.Fprintf(cmd.OutOrStdout(), "%d records were removed, %s became free\n", c.Records, limit.Bytes(c.Bytes).Human())
+				_, err = fmt.Fprintf(cmd.OutOrStdout(), "%s removed, %s became free\n", count(int(c.Records), "record"), limit.Bytes(c.Bytes).Human())
 				return err
 			})
 		},

@@ -61,7 +61,7 @@ out again, byte for byte. A second call changes nothing.`,
 	f.BoolVar(&asJSON, "json", false, "print JSON")
 	f.StringVar(&o.Shell, "shell", "", "bash, zsh, fish or sh (default: the shell that asks)")
 	f.BoolVar(&o.FollowLinks, "follow-links", false, "change files also where a symbolic link leads out of the home directory")
-	for _, answer := range []string{"agents", "mcp", "watch", "yes"} {
+	for _, answer := range []string{"agents", "mcp", "watch"} { // --undo asks nothing, so --yes beside it is no answer to anything
 		cmd.MarkFlagsMutuallyExclusive("undo", answer)
 	}
 	fixed := func(flag string, values ...string) {
