@@ -148,7 +148,7 @@ merge = false
 		status             int
 		want               string
 	}{
-		{"POST", "/mcp/nobody", "{}", nil, 404, "there is no MCP server at this path; there are: /mcp, /mcp/alone, /mcp/notes, /mcp/plain"},
+		{"POST", "/mcp/nobody", "{}", nil, 404, "there is no MCP server at this path; there are: /mcp, /mcp/alone, /mcp/memory, /mcp/notes, /mcp/plain"},
 		{"GET", "/mcp/notes", "", nil, 400, "Mcp-Session-Id is missing; begin with initialize"},
 		{"POST", "/mcp/notes", "{}", http.Header{"Origin": {"https://evil.example"}}, 403, "a web page of another origin"},
 		{"POST", "/mcp/notes", `{"jsonrpc":"2.0","id":1,"method":"tools/list"}`, http.Header{"Mcp-Session-Id": {"none"}}, 404, "there is no such session"},
