@@ -127,7 +127,19 @@ func TestContainerOfARunSaysWhyItDied(t *testing.T) {
 	}
 
 	cmd = run("1024")
-	_ = cmd.Run()
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	ended := make(chan error, 1)
+	go func() { ended <- cmd.Wait() }()
+	select {
+	case <-ended:
+	case <-time.After(patience): // close to the limit, with programs on a slow disk, it can take long to die; then it is killed from outside, as a kubelet does
+		for _, p := range w.processes() {
+			_ = syscall.Kill(p.pid, syscall.SIGKILL)
+		}
+		<-ended
+	}
 	t.Logf("it ended with %v, whole: %v", cmd.ProcessState, c.whole)
 	t.Log(c.says("testtool", "of 2", "MiB"))
 }

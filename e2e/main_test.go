@@ -24,7 +24,7 @@ import (
 
 // patience is how long a test waits for something that must happen. It is long because
 // some of these machines are emulated; nothing is concluded from how long it took.
-const patience = 2 * time.Minute
+const patience = 4 * time.Minute
 
 var (
 	bin      string // holds plimsoll and testtool

@@ -154,7 +154,7 @@ func TestGuide(t *testing.T) {
 		name := filepath.Base(r.URL.Path)
 		data := files[name]
 		if name == "install.sh" { // the script fetches from where it comes from
-			data = []byte(strings.Replace(string(script), "from="+homepage+"/releases", "from="+h.site, 1))
+			data = []byte(strings.Replace(string(script), "from="+homepage+"/releases", "from=http://"+r.Host+"/releases", 1))
 		}
 		if data == nil {
 			http.NotFound(w, r)
