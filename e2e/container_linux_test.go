@@ -134,7 +134,7 @@ func TestContainerOfARunSaysWhyItDied(t *testing.T) {
 	go func() { ended <- cmd.Wait() }()
 	select {
 	case <-ended:
-	case <-time.After(patience): // close to the limit, with programs on a slow disk, it can take long to die; then it is killed from outside, as a kubelet does
+	case <-time.After(time.Minute): // close to the limit, with programs on a slow disk, it can take long to die; then it is killed from outside, as a kubelet does
 		for _, p := range w.processes() {
 			_ = syscall.Kill(p.pid, syscall.SIGKILL)
 		}
