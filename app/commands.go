@@ -99,6 +99,7 @@ type (
 	MemoryImported      = memories.Imported
 	MemoryPins          = memories.Pins
 	MemoryWhy           = memories.Why
+	MemoryUse           = memory.Use
 	MemoryStats         = memories.Stats
 	MemoryRecord        = memory.Record
 	MemoryItem          = memory.Item

@@ -125,6 +125,7 @@ type survey struct {
 	first   map[archive.Key]recordID // of passages that were written twice
 	seen    map[archive.Key]int
 	recall  map[recordID]int64
+	uses    map[recordID][]storedUse
 	dropped map[recordID]bool
 	all     []candidate
 }
@@ -150,7 +151,7 @@ const (
 func (s *Store) look(ctx context.Context, name string) (*survey, error) {
 	v := &survey{
 		newest: map[recordID]uint16{}, first: map[archive.Key]recordID{}, seen: map[archive.Key]int{}, recall: map[recordID]int64{},
-		dropped: map[recordID]bool{},
+		uses: map[recordID][]storedUse{}, dropped: map[recordID]bool{},
 	}
 	keys := map[archive.Key]recordID{}
 	var at archive.Cursor
@@ -171,6 +172,9 @@ func (s *Store) look(ctx context.Context, name string) (*survey, error) {
 		for _, text := range b.Recall {
 			if id, err := parseID(text); err == nil {
 				v.recall[id] = max(v.recall[id], b.Recalled)
+				if b.Use != nil {
+					v.uses[id] = addUse(v.uses[id], *b.Use)
+				}
 			}
 		}
 		if b.Seen > 0 {
@@ -233,7 +237,7 @@ func (s *Store) compact(ctx context.Context, name string, gone map[recordID]bool
 			return l.Body, false // of a newer version
 		}
 		if b.ID == "" {
-			// Counts and times of recall go into the records below. A drop stays as long as its record may come back with a crash.
+			// Counts and uses go into the records below. A drop stays as long as its record may come back with a crash.
 			for _, text := range b.Drop {
 				if id, err := parseID(text); err == nil && there[id] {
 					return l.Body, false
@@ -256,7 +260,7 @@ func (s *Store) compact(ctx context.Context, name string, gone map[recordID]bool
 			return nil, true
 		}
 		count, recalled := max(b.Count, 1)+v.seen[l.Key], max(b.Recalled, v.recall[id])
-		if count == max(b.Count, 1) && recalled == b.Recalled {
+		if count == max(b.Count, 1) && recalled == b.Recalled && len(v.uses[id]) == 0 {
 			return l.Body, false
 		}
 		whole, err := decodeBody(l.Body)
@@ -264,6 +268,9 @@ func (s *Store) compact(ctx context.Context, name string, gone map[recordID]bool
 			return l.Body, false
 		}
 		whole.Count, whole.Recalled = count, recalled
+		for _, u := range v.uses[id] {
+			whole.Uses = addUse(whole.Uses, u)
+		}
 		body, err := marshal(whole)
 		return body, err == nil
 	})

@@ -15,24 +15,26 @@ import (
 
 // entryBody is the body of a line: a record, or what happened to records. Keys are short because there is one of each per record.
 type entryBody struct {
-	ID          string   `json:"id,omitempty"`
-	Version     int      `json:"v,omitempty"` // of a record that was changed; the highest one counts
-	Kind        string   `json:"k,omitempty"` // "" for an episode
-	Origin      string   `json:"o,omitempty"` // "" for a tool's
-	Turn        int      `json:"n,omitempty"`
-	Age         int64    `json:"a,omitempty"` // milliseconds from when it was said to when it was recorded
-	Count       int      `json:"c,omitempty"` // beyond 1
-	Tool        string   `json:"t,omitempty"`
-	File        string   `json:"f,omitempty"`
-	From        []string `json:"d,omitempty"`
-	Fact        *Fact    `json:"fact,omitempty"`
-	Quarantined bool     `json:"q,omitempty"`
-	Recalled    int64    `json:"r,omitempty"` // milliseconds since 1970
-	Text        string   `json:"x,omitempty"`
+	ID          string      `json:"id,omitempty"`
+	Version     int         `json:"v,omitempty"` // of a record that was changed; the highest one counts
+	Kind        string      `json:"k,omitempty"` // "" for an episode
+	Origin      string      `json:"o,omitempty"` // "" for a tool's
+	Turn        int         `json:"n,omitempty"`
+	Age         int64       `json:"a,omitempty"` // milliseconds from when it was said to when it was recorded
+	Count       int         `json:"c,omitempty"` // beyond 1
+	Tool        string      `json:"t,omitempty"`
+	File        string      `json:"f,omitempty"`
+	From        []string    `json:"d,omitempty"`
+	Fact        *Fact       `json:"fact,omitempty"`
+	Quarantined bool        `json:"q,omitempty"`
+	Recalled    int64       `json:"r,omitempty"` // milliseconds since 1970
+	Uses        []storedUse `json:"u,omitempty"` // the newest, the oldest of them first
+	Text        string      `json:"x,omitempty"`
 
-	Seen   int      `json:"seen,omitempty"`   // how often the passage with this line's key came again
-	Recall []string `json:"recall,omitempty"` // records that were given to somebody, at Recalled
-	Drop   []string `json:"drop,omitempty"`   // records that are there no longer
+	Seen   int        `json:"seen,omitempty"`   // how often the passage with this line's key came again
+	Recall []string   `json:"recall,omitempty"` // records that were given to somebody, at Recalled
+	Use    *storedUse `json:"use,omitempty"`    // and to whom
+	Drop   []string   `json:"drop,omitempty"`   // records that are there no longer
 }
 
 // entryShared is what the records of a conversation have in common.
@@ -86,10 +88,10 @@ func marshal(v any) ([]byte, error) {
 }
 
 // encode makes the line of a record.
-func (s *Store) encode(r *Record, version int) (archive.Line, error) {
+func (s *Store) encode(r *Record, version int, uses ...storedUse) (archive.Line, error) {
 	b := entryBody{
 		ID: r.ID, Version: version, Kind: kindLetters[r.Kind], Origin: originLetters[r.Origin], Turn: r.Source.Turn, Tool: r.Source.Tool,
-		File: r.Source.File, From: r.From, Fact: r.Fact, Quarantined: r.Quarantined, Text: r.Text,
+		File: r.Source.File, From: r.From, Fact: r.Fact, Quarantined: r.Quarantined, Uses: uses, Text: r.Text,
 		Age: r.Recorded.UnixMilli() - r.Said.UnixMilli(),
 	}
 	if r.Count > 1 {

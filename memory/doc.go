@@ -27,6 +27,10 @@
 // written it. A store that only adds never has one. 100,000 records of 163 bytes take 16 MiB and 100,000 of 650 bytes 22 MiB; `go run ./bench
 // memory-size` measures it.
 //
+// # To whom it was given
+//
+// [Store.Recalled] keeps to whom a record was given, and [Store.Uses] tells it: the last [MaxUses] conversations, with the client and the run.
+//
 // # Bounds
 //
 //	a namespace    MaxNamespace (64M), MaxRecords (100,000)
@@ -34,6 +38,7 @@
 //	episodes       MaxAge (90 days); 2K each
 //	a note         100 kB
 //	pins           MaxPins (2K) a namespace; one more is an [ErrPins] that names what to unpin
+//	uses           8 of a record, the newest
 //	tombstones     100,000
 //
 // At 80 % of a bound what counts no longer leaves the disk: old versions, passages that were written twice, what has expired. At the bound itself records

@@ -59,13 +59,20 @@ func FuzzRecord(f *testing.F) {
 		}
 		id := s.ids.next(time.UnixMilli(1_700_000_000_000))
 		r.ID, r.Recorded, r.Count = id.String(), id.time(), 1
-		line, err := s.encode(&r, 0)
+		use := storedUse{At: said, How: UsePrompt, Client: "claude", Conversation: speaker}
+		line, err := s.encode(&r, 0, addUse(nil, use)...)
+		if err == nil && !note {
+			line, err = s.encode(&r, 0)
+		}
 		if err != nil {
 			t.Fatal(err)
 		}
 		b, err := decodeBody(line.Body)
 		if err != nil {
 			t.Fatal(err)
+		}
+		if note && (len(b.Uses) != 1 || b.Uses[0] != use) {
+			t.Fatalf("the use %+v became %+v", use, b.Uses)
 		}
 		shared, err := decodeShared(line.Shared)
 		if err != nil {

@@ -23,7 +23,7 @@ func (s *Store) Get(ctx context.Context, id string, around int) ([]Record, error
 		return nil, err
 	}
 	for _, name := range names {
-		one, ok, err := s.find(ctx, name, id)
+		one, _, ok, err := s.find(ctx, name, id)
 		if err != nil {
 			return nil, err
 		}
@@ -49,13 +49,14 @@ func (s *Store) Get(ctx context.Context, id string, around int) ([]Record, error
 	return nil, s.notFound(id)
 }
 
-// find reads one record: it decodes only what concerns it.
-func (s *Store) find(ctx context.Context, name, id string) (r Record, ok bool, err error) {
+// find reads one record and its uses, the oldest first: it decodes only what concerns it.
+func (s *Store) find(ctx context.Context, name, id string) (r Record, uses []storedUse, ok bool, err error) {
 	begin := []byte(`{"id":"` + id + `"`)
 	var newest entryBody
 	var key archive.Key
 	var shared []byte
 	var recalled int64
+	var later []storedUse // that are not in the record's own line
 	dropped := false
 	seen := map[archive.Key]int{}
 	var at archive.Cursor
@@ -81,22 +82,28 @@ func (s *Store) find(ctx context.Context, name, id string) (r Record, ok bool, e
 			dropped = true
 		case slices.Contains(b.Recall, id):
 			recalled = max(recalled, b.Recalled)
+			if b.Use != nil {
+				later = addUse(later, *b.Use)
+			}
 		}
 		return nil
 	})
 	if err != nil || !ok || dropped {
-		return Record{}, false, err
+		return Record{}, nil, false, err
 	}
 	common, err := decodeShared(shared)
 	if err != nil {
-		return Record{}, false, err
+		return Record{}, nil, false, err
 	}
 	if r, err = newest.record(name, &common); err != nil {
-		return Record{}, false, nil // of a newer version
+		return Record{}, nil, false, nil // of a newer version
 	}
 	r.Count += seen[key]
 	if recalled = max(recalled, newest.Recalled); recalled > 0 {
 		r.Recalled = timeOf(recalled)
 	}
-	return r, true, nil
+	for _, u := range slices.Concat(newest.Uses, later) {
+		uses = addUse(uses, u)
+	}
+	return r, uses, true, nil
 }

@@ -122,7 +122,11 @@ func (s *Store) Update(ctx context.Context, r Record) error {
 	if err != nil {
 		return err
 	}
-	line, err := s.encode(&r, version+1)
+	_, uses, _, err := s.find(ctx, r.Namespace, r.ID)
+	if err != nil {
+		return err
+	}
+	line, err := s.encode(&r, version+1, uses...)
 	if err != nil {
 		return err
 	}
@@ -146,22 +150,4 @@ func (s *Store) versionOf(name, id string) (version int, err error) {
 		return nil
 	})
 	return version, err
-}
-
-// Recalled remembers that records were given to somebody. Those that never were go first when room is needed.
-func (s *Store) Recalled(ctx context.Context, records ...Record) error {
-	byNamespace := map[string][]string{}
-	for _, r := range records {
-		byNamespace[r.Namespace] = append(byNamespace[r.Namespace], r.ID)
-	}
-	for name, ids := range byNamespace {
-		body, err := marshal(entryBody{Recall: ids, Recalled: s.o.Clock().UnixMilli()})
-		if err != nil {
-			return err
-		}
-		if err := s.archive.Append(ctx, name, false, archive.Line{Body: body}); err != nil {
-			return err
-		}
-	}
-	return nil
 }

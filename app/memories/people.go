@@ -137,15 +137,24 @@ type Why struct {
 	Pinned bool `json:"pinned"`
 	// Recalled is when it was last given to somebody: put into a prompt, or found by an agent. Nil is never.
 	Recalled *time.Time `json:"recalled,omitempty"`
+	// Uses are the conversations that it was given to, the newest first: at most memory.MaxUses.
+	Uses []memory.Use `json:"uses"`
 }
 
 // Why explains a record.
 func (m *Memory) Why(ctx context.Context, id string) (Why, error) {
+	id, err := m.pinRecord(ctx, id)
+	if err != nil {
+		return Why{}, err
+	}
 	found, err := m.Show(ctx, id, 0)
 	if err != nil {
 		return Why{}, err
 	}
 	w := Why{Record: found[0], From: []memory.Record{}, Derived: []memory.Record{}}
+	if w.Uses, err = m.Store.Uses(ctx, id); err != nil {
+		return Why{}, err
+	}
 	if !w.Record.Recalled.IsZero() {
 		w.Recalled = &w.Record.Recalled
 	}
@@ -174,10 +183,34 @@ func (m *Memory) Why(ctx context.Context, id string) (Why, error) {
 		return w, err
 	}
 	text, err := m.Profile.InForce()
+	if err != nil {
+		return w, err
+	}
 	for _, e := range notes.Entries(text) {
 		w.Pinned = w.Pinned || e.Text == strings.Join(strings.Fields(w.Record.Text), " ")
 	}
-	return w, err
+	return w, nil
+}
+
+// pinRecord is the id of the record of an entry of the profile, which plimsoll memory pin lists by an id of its own; any other id is
+// what it was.
+func (m *Memory) pinRecord(ctx context.Context, id string) (string, error) {
+	text, err := m.Profile.InForce()
+	if err != nil {
+		return "", err
+	}
+	entries := notes.Entries(text)
+	i := slices.IndexFunc(entries, func(e notes.Entry) bool { return e.ID == id })
+	if i < 0 {
+		return id, nil
+	}
+	pins, err := m.Store.Pins(ctx, UserNamespace)
+	for _, p := range pins {
+		if p.Text == entries[i].Text {
+			return p.ID, nil
+		}
+	}
+	return id, err
 }
 
 // each gives all records that a filter matches, the oldest first.

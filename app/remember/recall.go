@@ -1,6 +1,7 @@
 package remember
 
 import (
+	"cmp"
 	"context"
 	"slices"
 	"strings"
@@ -64,7 +65,15 @@ func (p *Plane) readPins(ctx context.Context, store *memory.Store) bool {
 		}
 		all = append(all, pins...)
 	}
-	all = append(p.standing(), all...)
+	standing := p.standing()
+	for i, e := range standing { // its record, where there is one, is told to whom it was given
+		if n := slices.IndexFunc(all, func(r memory.Record) bool {
+			return r.Text == e.Text && r.Namespace == e.Namespace && r.Origin == e.Origin
+		}); n >= 0 {
+			standing[i] = all[n]
+		}
+	}
+	all = append(standing, all...)
 	p.pins.Store(&all)
 	return true
 }
@@ -146,8 +155,9 @@ func (p *Plane) recall(ctx context.Context, q proxy.Prompt) string {
 	}
 	p.note(journal.MemoryRecalled{Conversation: q.Conversation, Records: ids, Bytes: int64(len(text))})
 	added = slices.DeleteFunc(added, func(r memory.Record) bool { return r.Recorded.IsZero() }) // the profile's are no records
+	use := memory.Use{How: memory.UsePrompt, Client: cmp.Or(q.Speaker.Client, p.o.Client), Run: p.o.Run, Conversation: q.Conversation}
 	p.queue.Put(int64(len(text)), func() []memory.Record {
-		if err := store.Recalled(ctx, added...); err == nil && q.First {
+		if err := store.Recalled(ctx, use, added...); err == nil && q.First {
 			p.readPins(ctx, store) // for the next conversation
 		}
 		return nil

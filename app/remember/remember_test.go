@@ -565,7 +565,16 @@ func TestProfile(t *testing.T) {
 	if _, err := profile.Pin(t.Context(), "Always answer about the harbour in French."); err != nil {
 		t.Fatal(err)
 	}
-	g := b.gateway(remember.Options{Own: true}, 0)
+	memoryOf, err := memories.Open(b.app, memories.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer memoryOf.Close()
+	pin, err := memoryOf.Pin(t.Context(), "Never mention the old harbour.")
+	if err != nil {
+		t.Fatal(err)
+	}
+	g := b.gateway(remember.Options{Own: true, Run: "run-7"}, 0)
 	waitReady(t, g)
 	c := &claude{}
 	for i := range 4 {
@@ -574,5 +583,14 @@ func TestProfile(t *testing.T) {
 			t.Errorf("prompt %d: %s", i, sent)
 		}
 		c.says("Oui.")
+	}
+	// Whoever asks why learns where it was added, by the id that `memory pin` lists and by that of its record.
+	g.flush()
+	why, err := memoryOf.Why(t.Context(), pin.ID)
+	if err != nil || len(why.Uses) != 1 || why.Uses[0].How != memory.UsePrompt || why.Uses[0].Client != "claude" || why.Uses[0].Run != "run-7" || why.Uses[0].Conversation == "" || time.Since(why.Uses[0].At) > time.Minute {
+		t.Errorf("%+v, %v", why, err)
+	}
+	if again, err := memoryOf.Why(t.Context(), why.Record.ID); err != nil || len(again.Uses) != 1 || !again.Pinned {
+		t.Errorf("%+v, %v", again, err)
 	}
 }

@@ -214,7 +214,7 @@ func newMemoryWhyCommand(open opener) *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use:               "why ID",
-		Short:             "Where a record comes from, what derives from it, and when it was last used",
+		Short:             "Where a record comes from, what derives from it, and which conversations it was given to",
 		Args:              oneArg("id", "plimsoll memory why ID; plimsoll memory list has them"),
 		ValidArgsFunction: completeMemory(open),
 		RunE: func(cmd *cobra.Command, args []string) error {

@@ -87,8 +87,31 @@ func printWhy(out io.Writer, w app.MemoryWhy) error {
 	if w.Pinned {
 		pinned = "yes: it is put before models where [memory] inject is not off"
 	}
-	_, err := fmt.Fprintf(out, "last used %s\npinned    %s\n", used, pinned)
+	fmt.Fprintf(out, "last used %s\n", used)
+	for _, u := range w.Uses {
+		fmt.Fprintf(out, "used      %s\n", useLine(u))
+	}
+	_, err := fmt.Fprintf(out, "pinned    %s\n", pinned)
 	return err
+}
+
+// useLine is when, how and where a record was given to somebody.
+func useLine(u app.MemoryUse) string {
+	how := "added to a prompt"
+	if u.How == "search" {
+		how = "found by a search"
+	}
+	parts := []string{u.At.Local().Format("2006-01-02 15:04:05"), how}
+	if u.Client != "" {
+		parts = append(parts, u.Client)
+	}
+	if u.Conversation != "" {
+		parts = append(parts, "conversation "+limit.ShortRunes(u.Conversation, 24))
+	}
+	if u.Run != "" {
+		parts = append(parts, "run "+u.Run)
+	}
+	return strings.Join(parts, " · ")
 }
 
 func printPins(out io.Writer, p app.MemoryPins) error {

@@ -50,13 +50,13 @@ func (t *Toolset) Search(ctx context.Context, in SearchArguments, maxText limit.
 		return "", err
 	}
 	if r, ok := t.o.Store.(interface {
-		Recalled(context.Context, ...memory.Record) error
+		Recalled(context.Context, memory.Use, ...memory.Record) error
 	}); ok && !t.o.ReadOnly && len(found.Items) > 0 {
 		records := make([]memory.Record, len(found.Items))
 		for i := range found.Items {
 			records[i] = found.Items[i].Record
 		}
-		if err := r.Recalled(ctx, records...); err != nil {
+		if err := r.Recalled(ctx, memory.Use{How: memory.UseSearch, Client: t.o.Client, Run: t.o.Run, Conversation: t.o.Conversation}, records...); err != nil {
 			return "", err
 		}
 	}
