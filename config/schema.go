@@ -163,7 +163,7 @@ var resourceKeys = []*Key{
 	{
 		Name: "min_free", Type: TypeAutoSize, Default: "auto", Aliases: []Alias{{"min_free_memory_mb", true}}, Project: ProjectNever,
 		max: maxMemory, example: `"1G"`,
-		Doc: "Memory that must stay free on the host when a run is admitted; auto is 5 % of it, between 256M and 2G.",
+		Doc: "Memory that must stay free on the host when a run is admitted; auto is 5 % of it, at least 256M (an eighth, where that is less) and at most 2G.",
 		set: func(s *Settings, v any) { s.MinFree = v.(limit.Bytes) },
 	},
 	{

@@ -74,6 +74,9 @@ func (n *Numbers) limits(s config.Settings, host Host) {
 	// A run can't use more than the limit that the user gave it. What "auto" or an enclosing group makes of that limit
 	// says nothing about what the run needs: an estimate above it must be refused at once, not wait for ever.
 	n.Reservation = n.Estimate.Bytes
+	if n.Estimate.Source == estimate.SourceDefault && capacity > 0 { // nobody knows: a guess keeps no run out of a small container
+		n.Reservation = min(n.Reservation, capacity/2)
+	}
 	if s.MemoryMax != config.Auto {
 		n.Reservation = min(n.Reservation, max(s.MemoryMax, limit.MiB))
 	}

@@ -68,3 +68,20 @@ func TestMinFreeOfAProgram(t *testing.T) {
 		}
 	}
 }
+
+// A container of 256 MiB has room for an agent that nobody knows; what somebody said or saw is not changed.
+func TestSmallContainer(t *testing.T) {
+	small := Host{Reading: headroom.Reading{MemTotal: 256 * limit.MiB, MemAvailable: 250 * limit.MiB}}
+	for name, c := range map[string]struct {
+		s    config.Settings
+		want limit.Bytes
+	}{
+		"nobody knows":  {config.Settings{MemoryMax: config.Auto, MinFree: config.Auto}, 128 * limit.MiB},
+		"somebody said": {config.Settings{MemoryMax: config.Auto, MinFree: config.Auto, InitialEstimate: 300 * limit.MiB}, 300 * limit.MiB},
+	} {
+		n, err := Decide(c.s, estimate.Input{}, small)
+		if err != nil || n.Reservation != c.want || n.MinFree != 32*limit.MiB {
+			t.Errorf("%s: %+v, %v", name, n, err)
+		}
+	}
+}

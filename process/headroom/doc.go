@@ -5,7 +5,7 @@
 //	room := r.Available(true)        // with free swap
 //	room.Physical, room.Swap         // the two parts of room.Total
 //	room.BoundBy                     // "host", or the cgroup that leaves the least
-//	headroom.MinFree(r.Capacity())   // what should stay free: 5 %, 256 MiB … 2 GiB
+//	headroom.MinFree(r.Capacity())   // what should stay free: 5 %, between 256 MiB (an eighth of a small container) and 2 GiB
 //
 // # What is counted
 //

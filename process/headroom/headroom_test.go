@@ -155,7 +155,7 @@ func TestThisMachine(t *testing.T) {
 
 func TestMinFree(t *testing.T) {
 	for total, want := range map[limit.Bytes]limit.Bytes{
-		0: 256 * mb, 4 * gb: 256 * mb, 16 * gb: 16 * gb / 20, 40 * gb: 2 * gb, unlimited: 2 * gb,
+		0: 256 * mb, 256 * mb: 32 * mb, 2 * gb: 256 * mb, 4 * gb: 256 * mb, 16 * gb: 16 * gb / 20, 40 * gb: 2 * gb, unlimited: 2 * gb,
 	} {
 		if got := headroom.MinFree(total); got != want {
 			t.Errorf("MinFree(%s) = %s, want %s", total, got, want)

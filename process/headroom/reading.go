@@ -130,7 +130,12 @@ const (
 )
 
 // MinFree is the part of total that should stay free when runs are admitted: 5 %, at
-// least 256 MiB (a desktop still reacts) and at most 2 GiB (a large server wastes none).
+// least 256 MiB (a desktop still reacts) or an eighth where that is less (a small container has room for its agent),
+// and at most 2 GiB (a large server wastes none).
 func MinFree(total limit.Bytes) limit.Bytes {
-	return min(max(total/20, LeastMinFree), MostMinFree)
+	least := LeastMinFree
+	if total > 0 { // else it is not known
+		least = min(least, total/8)
+	}
+	return min(max(total/20, least), MostMinFree)
 }

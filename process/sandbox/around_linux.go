@@ -14,6 +14,8 @@ import (
 type around struct {
 	dir, file string // file counts the kernel's kills; "" where there is nothing to count
 	before    int
+	usage     string // the file with what the group holds now, bytes
+	limit     int64  // bytes
 }
 
 // unlimited is more than any machine has: cgroup v1 writes no limit as the largest number of whole pages.
@@ -28,19 +30,37 @@ func newAround() around {
 	var a around
 	bound := ""
 	if dir := own.V1["memory"]; dir != "" {
-		a, bound = around{dir: dir, file: "memory.oom_control"}, "memory.limit_in_bytes"
+		a, bound = around{dir: dir, file: "memory.oom_control", usage: "memory.usage_in_bytes"}, "memory.limit_in_bytes"
 	} else if own.Unified != "" {
-		a, bound = around{dir: own.Unified, file: "memory.events"}, "memory.max"
+		a, bound = around{dir: own.Unified, file: "memory.events", usage: "memory.current"}, "memory.max"
 	}
 	if a.dir == "" {
 		return around{}
 	}
-	body, err := sysfile.Read(filepath.Join(a.dir, bound), sysfile.Small)
-	if n, bad := strconv.ParseInt(strings.TrimSpace(string(body)), 10, 64); err != nil || bad != nil || n >= unlimited || !onlyOurs(a.dir) {
+	n, err := a.number(bound)
+	if err != nil || n >= unlimited || !onlyOurs(a.dir) {
 		return around{}
 	}
+	a.limit = n
 	a.before = a.count()
 	return a
+}
+
+func (a around) number(file string) (int64, error) {
+	body, err := sysfile.Read(filepath.Join(a.dir, file), sysfile.Small)
+	if err != nil {
+		return 0, err
+	}
+	return strconv.ParseInt(strings.TrimSpace(string(body)), 10, 64)
+}
+
+// used is what the group holds of its limit, in bytes; ok is false where nobody says so.
+func (a around) used() (used, limit int64, ok bool) {
+	if !a.bounded() {
+		return 0, 0, false
+	}
+	used, err := a.number(a.usage)
+	return used, a.limit, err == nil && a.limit > 0
 }
 
 // onlyOurs says whether nobody is in the group but us and what started us: a kill among others says nothing of this run.

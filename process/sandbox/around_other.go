@@ -8,3 +8,5 @@ type around struct{}
 func newAround() around      { return around{} }
 func (around) kills() int    { return 0 }
 func (around) bounded() bool { return false }
+
+func (around) used() (used, limit int64, ok bool) { return 0, 0, false }

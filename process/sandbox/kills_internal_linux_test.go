@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/plimsoll/plimsoll/journal"
+	"github.com/plimsoll/plimsoll/process/internal/proctree"
 )
 
 // counted is a cage that only counts OOM kills.
@@ -58,5 +59,38 @@ func TestAKillIsNamedWhenItsProcessHasGone(t *testing.T) {
 	w.noteKills()
 	if got := named(); !slices.Equal(got, []string{"greedy"}) {
 		t.Errorf("named: %q", got)
+	}
+}
+
+// bounded is a cage inside a container whose kills it counts.
+type bounded struct{ counted }
+
+func (bounded) bounded() bool { return true }
+
+// TestAKillThatEndsTheRunIsCounted: between the last look and the end of the command the kernel may kill, and nobody looks again but the end itself.
+func TestAKillThatEndsTheRunIsCounted(t *testing.T) {
+	for _, onExit := range []OnExit{KillLeftovers, LeaveLeftovers} {
+		cmd := exec.Command("sleep", "60")
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		tree, err := proctree.New(proctree.Options{Root: cmd.Process.Pid})
+		if err != nil {
+			t.Fatal(err)
+		}
+		j := journal.New(journal.Options{})
+		w := &watcher{tree: tree, run: &Run{pid: cmd.Process.Pid, cage: bounded{}, spec: Spec{Journal: j, OnExit: onExit, Grace: time.Second}}}
+		w.lookAtTree(time.Now())
+		if err := cmd.Process.Kill(); err != nil {
+			t.Fatal(err)
+		}
+		_ = cmd.Wait()
+		w.run.cage = bounded{counted{kills: 1}}
+		if _, err := w.endLeftovers(); err != nil {
+			t.Fatal(err)
+		}
+		if got := w.countKills(); got != 1 {
+			t.Errorf("%v: %d kills", onExit, got)
+		}
 	}
 }

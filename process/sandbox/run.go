@@ -29,10 +29,12 @@ type Run struct {
 	started uint64 // the command's start time, against reuse of its pid
 
 	watch  *watcher
-	exited chan struct{} // closed when the command has ended
-	ended  exitStatus    // valid after exited
-	done   chan struct{} // closed when the run is over, leftovers included
-	result Result        // valid after done
+	exited chan struct{}  // closed when the command has ended
+	ended  exitStatus     // valid after exited
+	done   chan struct{}  // closed when the run is over, leftovers included
+	ending chan struct{}  // closed just before
+	clock  sync.WaitGroup // enforceTime
+	result Result         // valid after done
 	failed error
 
 	cageMu  sync.Mutex // the cage is used by the watcher, by finish, and by Freeze and Kill
@@ -181,6 +183,7 @@ func startIn(spec *Spec, b builder) (*Run, error) {
 		cage:     c,
 		exited:   make(chan struct{}),
 		done:     make(chan struct{}),
+		ending:   make(chan struct{}),
 		stopWait: make(chan struct{}, 1),
 	}
 	preferOOMD(c, spec)
@@ -225,7 +228,7 @@ func startIn(spec *Spec, b builder) (*Run, error) {
 	spec.note(journal.RunStarted{PID: r.pid, LimitBytes: int64(spec.limits().Memory)})
 	r.watch = newWatcher(r, adopt)
 	if maxTime := spec.limits().Time; maxTime > 0 {
-		go r.enforceTime(maxTime)
+		r.clock.Go(func() { r.enforceTime(maxTime) })
 	}
 	go r.attendCommand(release)
 	return r, nil
@@ -246,6 +249,8 @@ func (r *Run) attendCommand(release func()) {
 	r.finish()
 	runningCommands.ended(r.pid)
 	release()
+	close(r.ending)
+	r.clock.Wait() // what it has to tell is told before the run is done
 	close(r.done)
 }
 

@@ -55,7 +55,7 @@ func (r *Run) enforceTime(maxTime time.Duration) {
 		requested := max(min(maxTime-clock.used, timeLook), time.Millisecond)
 		began := time.Now()
 		select {
-		case <-r.done:
+		case <-r.ending:
 			return
 		case <-time.After(requested):
 		}

@@ -52,6 +52,8 @@ type watcher struct {
 	ended    int            // what we have ended over the limit and the kernel has not counted
 	largest  member         // of the tree, at the last look
 	gone     []proctree.Process
+	due      time.Time // when the tree is looked at next, in a container
+	usedThen int64     // what the container held when it was looked at last, bytes
 	sampled  time.Time
 	listed   time.Time
 	alarm    atomic.Bool // the cage wakes us near the limit
@@ -149,7 +151,7 @@ func (w *watcher) look(first bool) time.Duration {
 	defer w.mu.Unlock()
 	now := time.Now()
 	if w.tree != nil {
-		return w.lookAtTree(now)
+		return w.lookAtTreeWhenDue(now, first)
 	}
 	memory := int64(w.run.spec.limits().Memory)
 	charged := w.run.cage.charged()
@@ -288,10 +290,7 @@ func (w *watcher) countKills() int {
 		w.noteKills()
 		return w.kills
 	}
-	if w.scan() == nil {
-		w.noteKillsAround()
-	}
-	return w.kills
+	return w.kills // the tree was asked a last time when it was closed
 }
 
 func (w *watcher) sample(now time.Time) {

@@ -13,6 +13,27 @@ import (
 	"github.com/plimsoll/plimsoll/process/internal/proctree"
 )
 
+// lookAtTreeWhenDue looks at the tree at its pace. Inside a container whose use can be read, one small file, memory that has grown
+// by a sixteenth of the container's is a reason to look at once: who takes it may be killed and gone before the next look.
+func (w *watcher) lookAtTreeWhenDue(now time.Time, first bool) time.Duration {
+	c, ok := w.run.cage.(interface {
+		usedAround() (used, limit int64, ok bool)
+	})
+	if !ok {
+		return w.lookAtTree(now)
+	}
+	used, bound, ok := c.usedAround()
+	if !ok {
+		return w.lookAtTree(now)
+	}
+	if !first && now.Before(w.due) && used-w.usedThen < bound/16 {
+		return min(tick, w.due.Sub(now))
+	}
+	pause := w.lookAtTree(now)
+	w.due, w.usedThen = now.Add(pause), used
+	return min(tick, pause)
+}
+
 // lookAtTree samples the process tree and acts where it is over a limit: the largest
 // descendant goes first, the command last.
 func (w *watcher) lookAtTree(now time.Time) time.Duration {
@@ -311,9 +332,13 @@ func (w *watcher) endTree() ([]Leftover, error) {
 	return list, errors.Join(err, w.closeTree())
 }
 
+// closeTree ends the tree. It is asked a last time before: who died since the last look is known to nobody else.
 func (w *watcher) closeTree() error {
 	if w.tree == nil {
 		return nil
+	}
+	if w.scan() == nil {
+		w.noteKillsAround()
 	}
 	return w.tree.Close()
 }
