@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"net/http/cookiejar"
 	"net/http/httptest"
+	"net/url"
 	"strings"
 	"sync"
 	"testing"
@@ -20,7 +21,7 @@ import (
 func serving(t *testing.T) (s *Server, base, dir string) {
 	t.Helper()
 	dir = t.TempDir()
-	s, err := New(Options{StateDir: dir, Version: "test", Pages: []Page{{Name: "more", Title: "More", Script: []byte("export default () => {}"), Data: func(context.Context) (any, error) { return []int{1}, nil }}, thingsPage()}})
+	s, err := New(Options{StateDir: dir, Version: "test", Pages: []Page{{Name: "more", Title: "More", Script: []byte("export default () => {}"), Data: func(context.Context) (any, error) { return []int{1}, nil }, Ask: func(_ context.Context, q url.Values) (any, error) { return q.Get("q"), nil }}, thingsPage()}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -59,6 +60,19 @@ func TestAPageOfTables(t *testing.T) {
 	}
 	if shared, own := get("/assets/page/things.js"), get("/assets/tables.js"); shared != own || !strings.Contains(own, "export default") {
 		t.Errorf("%.80s, not %.80s", shared, own)
+	}
+	if said := get("/api/page/more?q=%3Cb%3E"); said != `"\u003cb\u003e"` {
+		t.Errorf("the answer is %s", said)
+	}
+	for _, path := range []string{"/api/page/things?q=x", "/api/page/more?q=" + strings.Repeat("x", maxQuestion)} {
+		r, err := c.Get(base + path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_ = r.Body.Close()
+		if r.StatusCode != http.StatusBadRequest {
+			t.Errorf("%.40s: %d", path, r.StatusCode)
+		}
 	}
 	var got struct{ Tables []Table }
 	text := get("/api/page/things")

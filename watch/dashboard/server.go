@@ -63,8 +63,11 @@ type Page struct {
 	Title string `json:"title"`
 	// Data gives what the page shows, as JSON, each time it is looked at, within ten seconds.
 	Data func(ctx context.Context) (any, error) `json:"-"`
-	// Script is a module of JavaScript whose default export draws the data: (element, data, tools) => void. nil draws what
-	// [TablesPage] gives.
+	// Ask answers what the page's script asks for by itself, /api/page/NAME?…, as JSON, within ten seconds. It only reads. nil has no
+	// answers.
+	Ask func(ctx context.Context, q url.Values) (any, error) `json:"-"`
+	// Script is a module of JavaScript whose default export draws the data: (element, data, tools) => void. When the data have changed
+	// it is drawn anew, or, where it returned { update(data) }, told. nil draws what [TablesPage] gives.
 	Script []byte `json:"-"`
 }
 
@@ -326,8 +329,12 @@ func (s *Server) cut(w http.ResponseWriter, id string) {
 	answer(w, http.StatusOK, v)
 }
 
-// pageTime bounds how long the data of a page may take.
-const pageTime = 10 * time.Second
+const (
+	// pageTime bounds how long the data of a page may take.
+	pageTime = 10 * time.Second
+	// maxQuestion bounds what a page's script asks, in bytes of the address.
+	maxQuestion = 16 << 10
+)
 
 func (s *Server) page(w http.ResponseWriter, r *http.Request, name string) {
 	for _, p := range s.pages {
@@ -336,7 +343,17 @@ func (s *Server) page(w http.ResponseWriter, r *http.Request, name string) {
 		}
 		ctx, cancel := context.WithTimeout(r.Context(), pageTime)
 		defer cancel()
-		v, err := p.Data(ctx)
+		var v any
+		var err error
+		switch {
+		case r.URL.RawQuery == "":
+			v, err = p.Data(ctx)
+		case p.Ask == nil || len(r.URL.RawQuery) > maxQuestion:
+			answer(w, http.StatusBadRequest, problem{fmt.Sprintf("this page answers no question, or none of more than %d bytes", maxQuestion)})
+			return
+		default:
+			v, err = p.Ask(ctx, r.URL.Query())
+		}
 		if err != nil {
 			answer(w, http.StatusInternalServerError, problem{err.Error()})
 			return

@@ -77,7 +77,7 @@ function keepUp(page, draw, data) {
   const box = el("div"), problem = el("p", { class: "sub", role: "status" });
   main.replaceChildren(el("h1", {}, page.title), problem, box);
   let seen = JSON.stringify(data), busy = false;
-  draw(box, data, tools);
+  let drawn = draw(box, data, tools);
   const timer = setInterval(async () => {
     if (busy || document.hidden) return;
     busy = true;
@@ -85,11 +85,14 @@ function keepUp(page, draw, data) {
       const now = await get("/api/page/" + page.name), text = JSON.stringify(now);
       problem.textContent = "";
       if (text !== seen) {
-        const top = scrollY;
         seen = text;
-        box.replaceChildren();
-        draw(box, now, tools);
-        scrollTo(0, top);
+        if (drawn?.update) drawn.update(now);
+        else {
+          const top = scrollY;
+          box.replaceChildren();
+          drawn = draw(box, now, tools);
+          scrollTo(0, top);
+        }
       }
     } catch (e) { problem.textContent = "what is shown may be old: " + e.message; }
     busy = false;
