@@ -23,7 +23,8 @@ type agent struct {
 	settle func(t *testing.T, w *world, base string)
 	env    func(base string) []string
 	argv   func(prompt string) []string
-	label  string // of a variant
+	resume func(prompt string) []string // goes on with the newest session
+	label  string                       // of a variant
 	// base is where the tool's base URL ends below the provider's address.
 	base string
 	// host is where it goes without a base URL.
@@ -42,6 +43,9 @@ var agents = []agent{
 			return env
 		},
 		argv: func(prompt string) []string { return []string{"-p", prompt, "--allowedTools", "Bash"} },
+		resume: func(prompt string) []string {
+			return []string{"--continue", "-p", prompt, "--allowedTools", "Bash"}
+		},
 	},
 	{
 		name: "codex", base: "/v1", host: "api.openai.com",
@@ -57,6 +61,9 @@ var agents = []agent{
 		argv: func(prompt string) []string {
 			return []string{"exec", "--dangerously-bypass-approvals-and-sandbox", "--skip-git-repo-check", prompt}
 		},
+		resume: func(prompt string) []string {
+			return []string{"exec", "--dangerously-bypass-approvals-and-sandbox", "--skip-git-repo-check", "resume", "--last", prompt}
+		},
 	},
 	{
 		name: "gemini", host: "generativelanguage.googleapis.com",
@@ -70,7 +77,8 @@ var agents = []agent{
 			}
 			return env
 		},
-		argv: func(prompt string) []string { return []string{"-y", "-p", prompt} },
+		argv:   func(prompt string) []string { return []string{"-y", "-p", prompt} },
+		resume: func(prompt string) []string { return []string{"-y", "--resume", "latest", "-p", prompt} },
 	},
 	{
 		name: "opencode", base: "/v1", host: "api.openai.com",
@@ -84,6 +92,9 @@ var agents = []agent{
 			return []string{"OPENAI_API_KEY=" + key, "OPENCODE_DISABLE_AUTOUPDATE=1", "OPENCODE_DISABLE_MODELS_FETCH=1"}
 		},
 		argv: func(prompt string) []string { return []string{"run", "-m", "openai/gpt-5.1", prompt} },
+		resume: func(prompt string) []string {
+			return []string{"run", "--continue", "-m", "openai/gpt-5.1", prompt}
+		},
 	},
 }
 
@@ -93,6 +104,7 @@ type errand struct {
 	proxy  string   // HTTP proxy of the environment; "" for one that does not answer
 	env    []string // more
 	prompt string
+	resume bool     // the newest session is gone on with
 	args   []string // more of the tool's arguments
 	flags  []string // of plimsoll run; nil runs it bare
 	report string   // file for the report
@@ -103,7 +115,11 @@ func (a agent) start(t *testing.T, w *world, e errand) result {
 	t.Helper()
 	path := installed(t, a.name)
 	a.settle(t, w, e.base)
-	argv := append([]string{path}, append(a.argv(e.prompt), e.args...)...)
+	words := a.argv
+	if e.resume {
+		words = a.resume
+	}
+	argv := slices.Concat([]string{path}, words(e.prompt), e.args)
 	if e.flags != nil {
 		argv = slices.Concat([]string{plimsoll, "run", "--force", "--quiet", "--report", e.report}, e.flags, []string{"--"}, argv)
 	}

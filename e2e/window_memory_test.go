@@ -4,7 +4,9 @@ package e2e
 
 import (
 	"bytes"
+	"encoding/json"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -52,16 +54,15 @@ func TestWindowMemory(t *testing.T) {
 					if err != nil {
 						t.Fatal(err)
 					}
-					var array []byte
 					for i := range request.Messages {
 						m := &request.Messages[i]
-						request.Fingerprint(i, func(b []byte) { array = append(array, b...) })
 						for j := range m.Parts {
 							if part := &m.Parts[j]; bytes.Contains(request.Raw(part.Span), []byte("opens at six")) && (m.Role != body.RoleUser || part.Kind != body.Text) {
 								t.Errorf("turn %d: it stands in a %s of the %s", r.Turn, part.Kind, m.Role)
 							}
 						}
 					}
+					array := messageArray(t, r)
 					if !bytes.HasPrefix(array, before) {
 						t.Errorf("turn %d does not begin with the one before", r.Turn)
 					}
@@ -75,46 +76,98 @@ func TestWindowMemory(t *testing.T) {
 	}
 }
 
-// A session that is gone on with, in a second run, gets what was added in the first at the same place again.
+// A session that is gone on with, in a second run: what was added in the first stands at the same place, and each message array begins
+// with the one before, over both runs. In a third run, where it is switched off, the tool's own messages are there and nothing else.
 func TestWindowMemoryResumed(t *testing.T) {
+	const pinned, note = "Say hours of the day with all their digits.", "The harbour of Halcyon opens at six in the morning."
 	for _, a := range agents {
-		args := map[string][]string{"claude": {"--continue"}, "opencode": {"--continue"}}[a.name]
-		if args == nil {
-			continue // Codex and Gemini CLI have no resumption without a terminal at these versions that takes a prompt by argument
-		}
-		t.Run(a.name, func(t *testing.T) {
-			w := newWorld(t)
-			if got := w.run(nil, plimsoll, "memory", "add", "--namespace", "user", "The harbour of Halcyon opens at six in the morning."); got.status != 0 {
-				t.Fatalf("plimsoll memory add: %d %s%s", got.status, got.stdout, got.stderr)
-			}
-			p, url := provide(t, scripted.Options{CheckSignatures: true, Script: scripted.Shells("The task is finished.", logs(t, w, 1)...)})
-			e := errand{
-				base: url + a.base, prompt: "When does the harbour of Halcyon open?", env: []string{"PLIMSOLL_MEMORY_INJECT=recall"},
-				flags: []string{}, report: filepath.Join(w.state, "report.json"),
-			}
-			for i, prompt := range []string{"When does the harbour of Halcyon open?", "And when does it close?"} {
-				e.prompt = prompt
-				if i > 0 {
-					e.args = args
-				}
-				if got := a.start(t, w, e); got.status != 0 {
-					t.Fatalf("status %d\nstdout: %s\nstderr: %s", got.status, clip(got.stdout), clip(got.stderr))
-				}
-			}
-			resumed := 0
-			for _, r := range p.Requests() {
-				if r.Kind == "model" && !r.Request.Side && bytes.Contains(r.Body, []byte("And when does it close?")) {
-					resumed++
-					if n := bytes.Count(r.Body, []byte("opens at six in the morning")); n != 1 {
-						t.Errorf("it stands there %d times", n)
+		for _, inject := range []string{"recall", "start"} {
+			t.Run(a.name+" "+inject, func(t *testing.T) {
+				w := newWorld(t)
+				for _, words := range [][]string{{"add", "--namespace", "user", note}, {"pin", pinned}} {
+					if got := w.run(nil, append([]string{plimsoll, "memory"}, words...)...); got.status != 0 {
+						t.Fatalf("plimsoll memory %q: %d %s%s", words, got.status, got.stdout, got.stderr)
 					}
 				}
-			}
-			if resumed == 0 {
-				t.Error("nothing was resumed")
-			}
-		})
+				p, url := provide(t, scripted.Options{CheckSignatures: true, Script: scripted.Shells("The task is finished.", logs(t, w, 1)...)})
+				e := errand{base: url + a.base, flags: []string{}, report: filepath.Join(w.state, "report.json")}
+				prompts := []string{"When does the harbour of Halcyon open?", "And when does it close?", "Is it far?"}
+				if inject == "recall" {
+					prompts = prompts[:2]
+				}
+				var before []byte
+				for i, prompt := range prompts {
+					e.prompt, e.resume, e.env = prompt, i > 0, []string{"PLIMSOLL_MEMORY_INJECT=" + inject}
+					if i == 2 {
+						e.env = []string{"PLIMSOLL_MEMORY_INJECT=off"}
+					}
+					from := len(p.Requests())
+					if got := a.start(t, w, e); got.status != 0 || p.Refused() > 0 {
+						t.Fatalf("run %d: status %d, %d refused\nstdout: %s\nstderr: %s", i, got.status, p.Refused(), clip(got.stdout), clip(got.stderr))
+					}
+					turns := 0
+					for _, r := range p.Requests()[from:] {
+						if r.Kind != "model" || r.Request.Side {
+							continue
+						}
+						turns++
+						if !bytes.Contains(r.Body, []byte(prompts[0])) || !bytes.Contains(r.Body, []byte(prompt)) {
+							t.Errorf("run %d: the session was not gone on with", i)
+						}
+						wantPin, wantNote := 1, 0
+						if inject == "recall" {
+							wantNote = 1
+						}
+						if i == 2 {
+							wantPin = 0
+						}
+						if pins, notes := bytes.Count(r.Body, []byte(pinned)), bytes.Count(r.Body, []byte("opens at six in the morning")); pins != wantPin || notes != wantNote {
+							t.Errorf("run %d: what is pinned stands there %d times, what was said %d times", i, pins, notes)
+						}
+						if i == 2 {
+							if bytes.Contains(r.Body, []byte("plimsoll-memory-context")) {
+								t.Errorf("run %d: it is switched off, and something is left", i)
+							}
+							continue
+						}
+						// Gemini CLI sends a session that it goes on with without the signatures of thoughts, also alone.
+						array := thoughtSignature.ReplaceAll(messageArray(t, r), nil)
+						if !bytes.HasPrefix(array, before) {
+							t.Errorf("run %d: the messages do not begin with those before", i)
+						}
+						before = array
+					}
+					if turns == 0 {
+						t.Errorf("run %d asked nothing", i)
+					}
+				}
+				why := w.run(nil, plimsoll, "memory", "search", "--json", "--kind", "pin", "digits")
+				var found []struct{ ID string }
+				if err := json.Unmarshal([]byte(why.stdout), &found); err != nil || len(found) != 1 {
+					t.Fatalf("%v: %s%s", err, why.stdout, why.stderr)
+				}
+				why = w.run(nil, plimsoll, "memory", "why", found[0].ID)
+				if n := strings.Count(why.stdout, "added to a prompt · "+a.name+" · conversation "); n != 1 {
+					t.Errorf("it was added to one conversation, and %d are told of:\n%s", n, why.stdout)
+				}
+			})
+		}
 	}
+}
+
+var thoughtSignature = regexp.MustCompile(`,"thoughtSignature":"[^"]*"`)
+
+// messageArray is what a request has for messages, without cache marks.
+func messageArray(t *testing.T, r *scripted.Recorded) (array []byte) {
+	t.Helper()
+	request, err := body.Parse(r.Request.Dialect, r.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range request.Messages {
+		request.Fingerprint(i, func(b []byte) { array = append(array, b...) })
+	}
+	return array
 }
 
 // A task that does not fit into the window is compacted as without the memory, and what was added to its prompt stays where it was.
@@ -124,6 +177,9 @@ func TestWindowMemoryCompacted(t *testing.T) {
 			w := newWorld(t)
 			if got := w.run(nil, plimsoll, "memory", "add", "--namespace", "user", "The harbour of Halcyon opens at six in the morning."); got.status != 0 {
 				t.Fatalf("plimsoll memory add: %d %s%s", got.status, got.stdout, got.stderr)
+			}
+			if got := w.run(nil, plimsoll, "memory", "pin", "Say hours of the day with all their digits."); got.status != 0 {
+				t.Fatalf("plimsoll memory pin: %d %s%s", got.status, got.stdout, got.stderr)
 			}
 			p, url := provide(t, scripted.Options{Window: taskWindow, CheckSignatures: true, Script: longTask(logs(t, w, taskSteps*taskCalls))})
 			e := errand{
@@ -138,8 +194,10 @@ func TestWindowMemoryCompacted(t *testing.T) {
 				t.Errorf("nothing was compacted: %+v", window)
 			}
 			for _, r := range p.Requests() {
-				if n := bytes.Count(r.Body, []byte("opens at six in the morning")); r.Kind == "model" && !r.Request.Side && r.Status == 200 && n != 1 {
-					t.Errorf("turn %d: it stands there %d times", r.Turn, n)
+				for _, words := range []string{"opens at six in the morning", "with all their digits"} {
+					if n := bytes.Count(r.Body, []byte(words)); r.Kind == "model" && !r.Request.Side && r.Status == 200 && n != 1 {
+						t.Errorf("turn %d: %q stands there %d times", r.Turn, words, n)
+					}
 				}
 			}
 			// What was cut is found again.
