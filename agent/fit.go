@@ -35,6 +35,7 @@ type fitResult struct {
 	Actions  string
 	Changed  bool // the messages are others than those that were given
 	MadeRoom bool // room was made, now
+	Between  bool // and that because one question ended and another began
 	// Rungs are the steps that did something, CutBytes by how much the request got shorter, Messages how many were changed.
 	Rungs    []string
 	CutBytes int64
@@ -269,7 +270,7 @@ func (p *compactionPass) shrink() error {
 	}
 	trigger := p.lines().TriggerTokens()
 	if over, _ := p.in.Over(trigger, p.room); !over {
-		return nil
+		return p.between()
 	}
 	// When the last compaction could not get below the trigger, another one is of use only when something new was said.
 	if p.floor > 0 && p.in.High <= p.room && p.in.Best < p.floor+p.room/20 {
@@ -295,7 +296,7 @@ func (p *compactionPass) shrink() error {
 }
 
 func (p *compactionPass) lines() fit.Lines {
-	return fit.Lines{Room: p.room, Trigger: p.trigger, Target: p.target}
+	return fit.Lines{Room: p.room, Trigger: p.trigger, Target: p.target, Topic: p.topic}
 }
 
 // goal is where to go.

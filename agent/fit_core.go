@@ -30,6 +30,7 @@ type core struct {
 	upstream        string // as package models names it
 	family          tokens.Family
 	trigger, target float64
+	topic           float64 // above it room is made between two questions; 0 is nowhere
 	maxID           int
 	strictIDs       bool
 	noSummary       bool
@@ -47,7 +48,7 @@ type core struct {
 
 // newCore makes a core. A Window in the limits is believed, until the provider names a smaller one.
 func newCore(info ModelInfo, l Limits, room Room) *core {
-	c := &core{rules: room, note: func(journal.Event) {}, info: info, upstream: upstreamOf(info), seed: maphash.MakeSeed(), trigger: l.Trigger, target: l.Target}
+	c := &core{rules: room, note: func(journal.Event) {}, info: info, upstream: upstreamOf(info), seed: maphash.MakeSeed(), trigger: l.Trigger, target: l.Target, topic: l.Topic}
 	if c.trigger <= 0 || c.trigger > 1 {
 		c.trigger = defaultTrigger
 	}

@@ -17,6 +17,7 @@ type Limits struct {
 	Window             int           // tokens; 0 goes by the model
 	MaxOutput          int           // tokens of one answer; 0 goes by the model
 	Trigger, Target    float64       // of the window: when room is made and how much (0.8, 0.5)
+	Topic              float64       // of the window: above it room is made between two questions (0: only at Trigger)
 	MaxQuestion        limit.Bytes   // (1 MiB)
 	MaxAnswer          limit.Bytes   // of all parts of an answer (256 KiB)
 	MaxParts           int           // requests for the rest of an answer that the output limit cut (4)
@@ -124,6 +125,9 @@ func (l Limits) withDefaults() (Limits, error) {
 	}
 	if l.Target == 0 {
 		l.Target = min(0.5, l.Trigger)
+	}
+	if !(l.Topic >= 0 && l.Topic <= 1) {
+		return l, fmt.Errorf("agent: Limits.Topic is %v; it is a part of the window, from 0 (none) to 1", l.Topic)
 	}
 	if !(l.Target > 0 && l.Target <= l.Trigger && l.Trigger <= 1) {
 		return l, fmt.Errorf("agent: Limits.Target is %v and Trigger %v; it must be 0 < Target <= Trigger <= 1", l.Target, l.Trigger)

@@ -162,6 +162,9 @@ func (r *Run) fit(last bool, why string) (*Request, error) {
 		r.adopt(out, len(ms)-len(list))
 	}
 	if did.MadeRoom {
+		if did.Between {
+			why = "topic"
+		}
 		r.a.note(r.madeRoom(why))
 		r.events.emit(Event{Kind: EventRoom, Step: r.steps, Text: limit.Clip(did.Actions, int(maxPiece)), Tokens: did.Tokens})
 	}

@@ -158,6 +158,37 @@ func TestWindowSettingsChangeWhatHappens(t *testing.T) {
 	}
 }
 
+// Between two tasks room is made below the trigger, when the user wants it and the window is full enough.
+func TestTopicsAreSwitchedOnByTheConfiguration(t *testing.T) {
+	r, err := wire.Parse(wire.Chat, turns(240_000)) // about 48,000 tokens
+	if err != nil {
+		t.Fatal(err)
+	}
+	d := r.Draft()
+	d.InsertMessages(len(r.Messages), wire.TextMessage(wire.Chat, wire.RoleAssistant, "All of it is done."), wire.TextMessage(wire.Chat, wire.RoleUser, "Now something else."))
+	if r, err = d.Build(); err != nil {
+		t.Fatal(err)
+	}
+	limit := "PLIMSOLL_WINDOW_MAX_TOKENS=64000"
+	for _, c := range []struct {
+		environ []string
+		reason  any
+	}{
+		{[]string{limit}, nil},
+		{[]string{limit, "PLIMSOLL_WINDOW_TOPICS=true"}, "topic"},
+		{[]string{limit, "PLIMSOLL_WINDOW_TOPICS=true", "PLIMSOLL_WINDOW_TOPIC_TRIGGER=0.9"}, nil},
+	} {
+		got := through(t, r.Body, scripted.Options{}, c.environ...)
+		var reason any
+		for _, e := range got.log.events(t, "window.compacted") {
+			reason = e["reason"]
+		}
+		if got.status != 200 || reason != c.reason || bytes.Equal(got.forwarded, r.Body) != (c.reason == nil) {
+			t.Errorf("with %v: status %d, room made for %v, %d of %d bytes", c.environ, got.status, reason, len(got.forwarded), len(r.Body))
+		}
+	}
+}
+
 // sameEnd is how many bytes at the end of two bodies are the same.
 func sameEnd(a, b []byte) int {
 	n := 0

@@ -36,6 +36,7 @@ type Agent struct {
 	Summarizer string  `json:"summarizer"` // "off", "extractive" or "model"
 	Trigger    float64 `json:"trigger"`
 	Target     float64 `json:"target"`
+	Topics     bool    `json:"topics"`
 
 	MaxSteps           int           `json:"max_steps"`
 	MaxHistoryMessages int           `json:"max_history_messages"`

@@ -162,6 +162,9 @@ type WindowSettings struct {
 	RetryTarget float64 `json:"retry_target"`
 	MinMessages int     `json:"min_messages"`
 
+	Topics       bool    `json:"topics"`
+	TopicTrigger float64 `json:"topic_trigger"`
+
 	Compact       bool `json:"compact"`
 	Repair        bool `json:"repair"`
 	CutResults    bool `json:"cut_tool_results"`

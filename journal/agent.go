@@ -70,7 +70,7 @@ type (
 		Messages    int    `json:"messages"`
 	}
 	// AgentRoom says that room was made: "window", "overflow" (the provider refused the
-	// length) or "history" (too many messages).
+	// length), "topic" (a new question began) or "history" (too many messages).
 	AgentRoom struct {
 		Agent        string   `json:"agent,omitempty"`
 		Why          string   `json:"why"`

@@ -24,6 +24,7 @@ import (
 	"github.com/plimsoll/plimsoll/config"
 	"github.com/plimsoll/plimsoll/internal/printable"
 	"github.com/plimsoll/plimsoll/journal"
+	"github.com/plimsoll/plimsoll/window/fit"
 	"github.com/plimsoll/plimsoll/limit"
 	"github.com/plimsoll/plimsoll/tools/gateway"
 	"github.com/plimsoll/plimsoll/window/breaker"
@@ -410,9 +411,13 @@ func (p patient) Open(ctx context.Context, session string, existing bool) (agent
 }
 
 func limitsOfAgent(c config.Agent) agent.Limits {
+	topic := 0.0
+	if c.Topics {
+		topic = fit.DefaultTopic
+	}
 	return agent.Limits{
 		MaxSteps: c.MaxSteps, MaxHistoryMessages: c.MaxHistoryMessages, MaxStepResult: c.MaxStepResult, CallHistory: c.CallHistory,
-		Identical: c.Identical, Window: c.Window, MaxOutput: c.MaxOutput, Trigger: c.Trigger, Target: c.Target,
+		Identical: c.Identical, Window: c.Window, MaxOutput: c.MaxOutput, Trigger: c.Trigger, Target: c.Target, Topic: topic,
 		MaxParallel: c.MaxParallel, MaxQueries: c.MaxQueries, ToolTimeout: c.ToolTimeout, ModelTimeout: c.ModelTimeout,
 	}
 }

@@ -89,6 +89,9 @@ func Open(app *core.Core, s config.Settings, o Options) (*Plane, error) {
 		po.Trigger = w.Trigger
 	}
 	po.Target = targetOf(s, po.Trigger)
+	if w.Topics {
+		po.Topic = w.TopicTrigger
+	}
 	trusting := listen.Transport(os.Getenv, o.Warn)
 	if trusting != nil {
 		po.Transport = trusting

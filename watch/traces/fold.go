@@ -148,6 +148,7 @@ func (f *fold) compacted(r *journal.Record, e *journal.WindowCompacted) {
 	f.made++
 	var a attributes
 	a.text("plimsoll.window.reason", e.Reason)
+	a.text("plimsoll.window.boundary", e.Boundary)
 	a.number("plimsoll.window.before_tokens", e.Before)
 	a.number("plimsoll.window.after_tokens", e.After)
 	a.number("plimsoll.window.cut_bytes", e.CutBytes)

@@ -33,6 +33,14 @@ type Goal struct {
 	Trigger int
 	// Strict halves what is kept of a tool's result.
 	Strict bool
+	// Since is the first message of the client's that belongs to the task under way, where that is known: what stands from there
+	// on is spared like the newest messages. 0 means none.
+	Since int
+	// MinGain is how many tokens have to be freed, or nothing is done: for a compaction that nothing forces. The newest messages
+	// are then spared in any case, and no turn is dropped.
+	MinGain int
+	// SummaryTarget is the target that the room for a summary goes by; 0 means Target.
+	SummaryTarget int
 	// NoModel leaves the model out, as it must be left out while somebody waits for a
 	// request that was refused already.
 	NoModel bool
@@ -191,7 +199,10 @@ func (c *Compactor) Compact(ctx context.Context, v *View, measure Measure, goal 
 	if before.Total <= goal.Target && oversized == nil || v.Request.Bypass != wire.BypassNone {
 		return unchanged, ctx.Err()
 	}
-	w := newWork(ctx, c, v.Request, measure, before, goal)
+	w := newWork(ctx, c, v, measure, before, goal)
+	if goal.MinGain > 0 && oversized == nil && w.gainable() < goal.MinGain {
+		return unchanged, nil
+	}
 	w.bound(oversized)
 	for level := levelSpare; level <= levelOpen && w.wants(level); level++ {
 		for _, rung := range ladder {
@@ -211,6 +222,9 @@ func (c *Compactor) Compact(ctx context.Context, v *View, measure Measure, goal 
 	}
 	if w.err != nil {
 		return unchanged, w.err
+	}
+	if goal.MinGain > 0 && (before.Total-w.sizes.Total < goal.MinGain || w.sizes.Total > goal.Limit) {
+		return unchanged, nil
 	}
 	if w.sizes.Total > goal.Limit {
 		return unchanged, w.doesNotFit(v)
@@ -245,9 +259,22 @@ func (w *work) wants(l level) bool {
 	case levelSpare:
 		return true
 	case levelRelax:
-		return w.sizes.Total > w.goal.enough()
+		return w.sizes.Total > w.goal.enough() && w.goal.MinGain == 0
 	}
 	return w.sizes.Total > w.goal.Limit
+}
+
+// gainable is what the messages cost that the first level may take, in tokens: no more than that can be freed.
+func (w *work) gainable() (n int) {
+	for u, s := range w.lay.standing {
+		if s != free {
+			continue
+		}
+		for i := w.lay.units[u].From; i < w.lay.units[u].To && i < len(w.start.Messages); i++ {
+			n += w.start.Messages[i]
+		}
+	}
+	return n
 }
 
 // aim is where a level stops. The running turn is cut only as far as it must be.

@@ -15,6 +15,7 @@ const (
 	summaryShare = 3
 	summaryMost  = 16_000 // tokens
 	summaryLeast = 200    // tokens; below it a summary says nothing
+	summaryFair  = 400    // tokens; a summary has room for as much where there are turns enough
 	// bytesPerToken turns tokens into bytes for a first try; what comes of it is measured.
 	bytesPerToken = 3
 	// tries bounds how often one rung builds anew because an estimate was wrong.
@@ -28,13 +29,16 @@ func (w *work) summarise(at level) {
 	}
 	units := w.lay.droppable(at)
 	w.weighMessages()
-	whole := min(max(w.aim(at)/summaryShare, summaryLeast), summaryMost)
+	whole := min(max(max(w.aim(at), w.goal.SummaryTarget)/summaryShare, summaryLeast), summaryMost)
 	room := whole
 	n := 0
 	for try := 0; try < tries && w.sizes.Total > w.aim(at) && w.err == nil && w.ctx.Err() == nil; try++ {
 		more := w.enough(units, n, w.sizes.Total-w.aim(at), room)
 		if more == n {
-			// Everything there is went in: only the summary itself can be shorter.
+			// Everything there is went in: only the summary itself can be shorter. It is not, where nothing forces it.
+			if w.goal.MinGain > 0 || w.sizes.Total <= w.goal.SummaryTarget {
+				break
+			}
 			if room /= 2; n == 0 || room < summaryLeast || room < whole/2 && w.sizes.Total <= w.goal.enough() {
 				break
 			}
@@ -54,8 +58,9 @@ func (w *work) enough(units []int, n, need, room int) int {
 	}
 	saved, summaries := 0, 0
 	for n < len(units) {
-		// A summary takes no more than half of what it stands for, and what an earlier one took.
-		if saved+summaries-min(room, saved/2+summaries) >= need {
+		// A summary takes no more than half of what it stands for, and what an earlier one took. One of a single turn would
+		// have no room to say what was done in it.
+		if saved+summaries-min(room, saved/2+summaries) >= need && saved/2+summaries >= min(room, summaryFair) {
 			break
 		}
 		u := w.lay.units[units[n]]
@@ -209,6 +214,9 @@ func (w *work) take(units []int, n int) (messages []int) {
 
 // drop leaves out old units, as few as reach the aim, and a line in their place.
 func (w *work) drop(at level) {
+	if w.goal.MinGain > 0 {
+		return // nothing has to go
+	}
 	if w.note != "" && w.c.o.Style != Off && (at == levelSpare || w.sizes.Total <= w.goal.enough()) {
 		return // a summary is worth more than the last step to the target
 	}

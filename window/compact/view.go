@@ -34,6 +34,20 @@ func Replay(client *wire.Request, c *checkpoint.Checkpoint) (*View, error) {
 	return v, err
 }
 
+// position is where a message of the client's stands in the view's request; of one that an earlier compaction took out it is where
+// the next one that it left stands.
+func (v *View) position(message int) int {
+	if v.base == nil {
+		return message
+	}
+	for i, e := range elements(len(v.Client.Messages), v.base.Patches) {
+		if e.client >= message {
+			return i
+		}
+	}
+	return len(v.Request.Messages)
+}
+
 // Replayed tells whether a checkpoint was put in.
 func (v *View) Replayed() bool { return v.base != nil }
 

@@ -51,9 +51,14 @@ type work struct {
 	modelErr          error
 }
 
-func newWork(ctx context.Context, c *Compactor, r *wire.Request, measure Measure, sizes Sizes, goal Goal) *work {
+func newWork(ctx context.Context, c *Compactor, v *View, measure Measure, sizes Sizes, goal Goal) *work {
+	r := v.Request
+	spared := c.o.MinMessages
+	if goal.Since > 0 {
+		spared = max(spared, len(r.Messages)-v.position(goal.Since))
+	}
 	return &work{
-		ctx: ctx, c: c, base: r, measure: measure, goal: goal, lay: layOut(r, c.o.MinMessages), start: sizes,
+		ctx: ctx, c: c, base: r, measure: measure, goal: goal, lay: layOut(r, spared), start: sizes,
 		actions: map[target]action{}, dropped: make([]bool, len(r.Messages)), cur: r, sizes: sizes,
 	}
 }

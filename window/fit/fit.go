@@ -12,7 +12,12 @@ type Lines struct {
 	Room int // what fits beside the answer
 	// Trigger is the part of Room above which room is made, Target what it is made down to.
 	Trigger, Target float64
+	// Topic is the part of Room above which room is made between two tasks (package topic); 0 is nowhere but at the trigger.
+	Topic float64
 }
+
+// DefaultTopic is the part of the room above which a compaction is near enough to be made between two tasks.
+const DefaultTopic = 0.6
 
 // DefaultReserve is the most that is kept free of a window for an answer, in tokens, unless the user says otherwise.
 const DefaultReserve = 20_000
@@ -30,6 +35,39 @@ func (l Lines) TriggerTokens() int { return int(l.Trigger * float64(l.Room)) }
 func (l Lines) Goal(in tokens.Estimate) compact.Goal {
 	limit := int(float64(l.Room) * float64(max(in.Best, 1)) / float64(max(in.High, 1)))
 	return compact.Goal{Target: int(l.Target * float64(l.Room)), Limit: limit, Trigger: min(l.TriggerTokens(), limit)}
+}
+
+// Near says that room is made in a request that counts in when it stands at a boundary between two tasks. Below the line nothing
+// is touched: where in doubt, a request counts as below.
+func (l Lines) Near(in tokens.Estimate) bool {
+	return l.Topic > 0 && in.Low > int(l.Topic*float64(l.Room))
+}
+
+// leastBoundaryTarget is the least part of the room that a compaction at a boundary goes down to.
+const leastBoundaryTarget = 0.1
+
+// BoundaryGoal is where a compaction goes from a request that counts in and stands at a boundary: since is the client's message with
+// which the new task begins. It frees at least as much as one at the trigger, or nothing is done, so that a conversation is
+// never compacted more often than without boundaries; so it goes deeper, and leaves the summary the room that it has at the trigger.
+// over says that room has to be made in any case.
+func (l Lines) BoundaryGoal(in tokens.Estimate, since int, over bool) compact.Goal {
+	g := l.Goal(in)
+	g.Since, g.SummaryTarget = since, g.Target
+	gain := l.Trigger - l.Target
+	g.Target = min(g.Target, int(max(l.Topic-gain, leastBoundaryTarget)*float64(l.Room)+0.5))
+	if !over {
+		g.MinGain = max(1, int(gain*float64(l.Room)+0.5))
+	}
+	return g
+}
+
+// Fits says that a request that counts in needs no compaction that was kept, also none between two tasks: its window has become
+// larger. A count that varies by a little does not undo what was cut.
+func (l Lines) Fits(in tokens.Estimate) bool {
+	if l.Topic > 0 && l.Topic < l.Trigger {
+		return in.High <= int(0.95*l.Topic*float64(l.Room)+0.5)
+	}
+	return in.High <= l.TriggerTokens()
 }
 
 // Sizes measures requests in the provider's tokens: our own best count of each part, times what the whole, which counts

@@ -93,3 +93,36 @@ func TestSizesAreTheProviders(t *testing.T) {
 		t.Errorf("%+v, twice %+v, counted %+v", own, twice, tally.Total)
 	}
 }
+
+// Between two tasks at least as much is freed as at the trigger, or nothing is done; below the line nothing is touched, and what was cut
+// is not sent again because a count has varied.
+func TestBoundaryGoal(t *testing.T) {
+	l := fit.Lines{Room: 10_000, Trigger: 0.8, Target: 0.5, Topic: 0.6}
+	exact := func(n int) tokens.Estimate { return tokens.Estimate{Low: n, Best: n, High: n} }
+	for n, want := range map[int]bool{5999: false, 6000: false, 6001: true} {
+		if got := l.Near(exact(n)); got != want {
+			t.Errorf("%d is near: %v", n, got)
+		}
+	}
+	if l.Near(tokens.Estimate{Low: 5000, Best: 7000, High: 9000}) {
+		t.Error("a count that may be below the line is near it")
+	}
+	if got, want := l.BoundaryGoal(exact(7000), 12, false), (compact.Goal{Target: 3000, Limit: 10_000, Trigger: 8000, Since: 12, MinGain: 3000, SummaryTarget: 5000}); got != want {
+		t.Errorf("%+v, want %+v", got, want)
+	}
+	if got := l.BoundaryGoal(exact(9000), 12, true); got.MinGain != 0 || got.Target != 3000 {
+		t.Errorf("over the trigger: %+v", got)
+	}
+	if got := (fit.Lines{Room: 10_000, Trigger: 0.95, Target: 0.5, Topic: 0.5}).BoundaryGoal(exact(6000), 1, false); got.Target != 1000 || got.MinGain != 4500 {
+		t.Errorf("for a client that compacts by itself: %+v", got)
+	}
+	for n, want := range map[int]bool{5700: true, 5701: false} {
+		if got := l.Fits(exact(n)); got != want {
+			t.Errorf("%d fits whole: %v", n, got)
+		}
+	}
+	l.Topic = 0
+	if l.Near(exact(9999)) || !l.Fits(exact(8000)) || l.Fits(exact(8001)) {
+		t.Error("without a line between tasks only the trigger counts")
+	}
+}

@@ -15,6 +15,7 @@ import (
 	"github.com/plimsoll/plimsoll/window/models"
 	"github.com/plimsoll/plimsoll/window/repair"
 	"github.com/plimsoll/plimsoll/window/tokens"
+	"github.com/plimsoll/plimsoll/window/topic"
 	"github.com/plimsoll/plimsoll/window/wire"
 )
 
@@ -51,6 +52,9 @@ type conversation struct {
 	cutKept   []int // messages that the Keeper has as cut
 	turnsKept bool  // it has all of them
 
+	idle     time.Duration // for which the conversation was quiet before; 0 where that is not known
+	standing topic.Sign    // of the boundary that the request stands at
+
 	generation int      // of the checkpoint that was put in
 	replayed   replayed // names it where the client's calls were in order; else zero
 	repairs    []repair.Action
@@ -79,6 +83,7 @@ func (t *conversation) prepare() error {
 	}
 	t.keepTurn()
 	t.measure()
+	t.look()
 	if err := t.r.Context().Err(); err != nil {
 		return err // nobody waits for the answer: no room is made for it
 	}
@@ -173,7 +178,7 @@ func (t *conversation) replay(request *wire.Request, enforce bool) error {
 // was kept. What it had cut is sent again.
 func (t *conversation) fitsWhole() bool {
 	in := t.p.o.Usage.Input(t.ledger, t.tally)
-	return !t.window.Guessed() && in.High <= t.lines().TriggerTokens()
+	return !t.window.Guessed() && t.lines().Fits(in.Estimate)
 }
 
 // use makes request, which comes of view, what is sent.
@@ -230,11 +235,17 @@ func (t *conversation) fit() error {
 		t.ask()
 		over, _ = t.in.Over(trigger, room)
 	}
-	if !over || t.p.o.NoPreflight {
+	boundary, found := t.boundary(over)
+	if !over && !found || t.p.o.NoPreflight {
 		t.fitOutput()
 		return nil
 	}
-	err := t.compact(t.goal(), t.reasonFor(room))
+	goal, reason := t.goal(), t.reasonFor(room)
+	if found {
+		goal, reason = t.lines().BoundaryGoal(t.in, boundary.At, over), reasonTopic
+		goal.Strict = t.strict
+	}
+	err := t.compact(goal, reason)
 	if tooLarge, ok := errors.AsType[*compact.DoesNotFit](err); ok {
 		err = t.bestEffort(tooLarge)
 	}
@@ -271,7 +282,7 @@ func (t *conversation) reasonFor(room int) string {
 
 // lines are those of the request in hand.
 func (t *conversation) lines() fit.Lines {
-	return fit.Lines{Room: t.room(), Trigger: t.p.o.Trigger, Target: t.p.o.Target}
+	return fit.Lines{Room: t.room(), Trigger: t.p.o.Trigger, Target: t.p.o.Target, Topic: t.p.o.Topic}
 }
 
 // goal is where a compaction goes.
@@ -360,7 +371,7 @@ func (t *conversation) compact(goal compact.Goal, reason string) error {
 		id = checkpoint.EntryID(c)
 	}
 	t.p.event(journal.WindowCompacted{
-		Upstream: t.rt.up.Name, Model: t.model, Request: t.rt.request, Conversation: t.name, Checkpoint: id, Reason: reason, Rungs: res.Rungs,
+		Upstream: t.rt.up.Name, Model: t.model, Request: t.rt.request, Conversation: t.name, Checkpoint: id, Reason: reason, Boundary: t.sign(reason), Rungs: res.Rungs,
 		Before: int64(res.Before), After: int64(res.After), Messages: res.Messages, CutBytes: res.CutBytes, Took: time.Since(began),
 		SummaryIn: int64(res.SummaryIn), SummaryOut: int64(res.SummaryOut), SummaryError: errorText(res.SummaryError),
 	})

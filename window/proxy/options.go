@@ -16,6 +16,7 @@ import (
 	"github.com/plimsoll/plimsoll/window/fit"
 	"github.com/plimsoll/plimsoll/window/models"
 	"github.com/plimsoll/plimsoll/window/tokens"
+	"github.com/plimsoll/plimsoll/window/topic"
 )
 
 // Mode is how far the proxy goes with a model request.
@@ -80,6 +81,10 @@ type Options struct {
 	// client gets the chance.
 	Trigger, Target, RetryTarget float64
 	OwnCompaction                bool
+	// Topic is the part of (window − reserve) above which room is made where one task of a conversation ends and another begins
+	// (package topic), so that it need not be made in the middle of the next; 0 is nowhere but at Trigger. What it takes out is at
+	// least what a compaction at the trigger does.
+	Topic float64
 	// Reserve caps how many tokens of the requested output are kept free.
 	Reserve int
 	// NoPreflight makes room only after a provider refused a request, NoRepair leaves calls
@@ -130,6 +135,8 @@ type Proxy struct {
 	approved   approved
 	kept       knownPrefixes // of conversations whose turns the Keeper has
 	unrecalled knownPrefixes // of prompts for which nothing was recalled
+	clock      topic.Clock   // of conversations, where Topic is set
+	now        func() time.Time
 	requests   atomic.Uint64 // to models, so far
 	bodyIdle   time.Duration
 }
@@ -150,7 +157,7 @@ func New(o Options) (*Proxy, error) {
 	if err := checkLines(o); err != nil {
 		return nil, err
 	}
-	p := &Proxy{o: o, upstreams: map[string]*upstream{}, budget: newBudget(o.MemoryBudget, o.BudgetWait), transport: o.Transport, bodyIdle: bodyIdle}
+	p := &Proxy{o: o, upstreams: map[string]*upstream{}, budget: newBudget(o.MemoryBudget, o.BudgetWait), transport: o.Transport, bodyIdle: bodyIdle, now: time.Now}
 	for _, u := range o.Upstreams {
 		up, err := newUpstream(u)
 		if err != nil {
@@ -230,6 +237,8 @@ func checkLines(o Options) error {
 		return fmt.Errorf("trigger is %g; it is a part of the window, above 0 and at most 1", o.Trigger)
 	case !(o.Target > 0 && o.Target < o.Trigger):
 		return fmt.Errorf("target is %g; it must be above 0 and below trigger (%g), or every request would be cut again", o.Target, o.Trigger)
+	case !(o.Topic >= 0 && o.Topic <= 1):
+		return fmt.Errorf("the line between tasks is %g; it is a part of the window, from 0 (none) to 1", o.Topic)
 	case !(o.RetryTarget > 0 && o.RetryTarget <= 1):
 		return fmt.Errorf("retry_target is %g; it is a part of the window, above 0 and at most 1", o.RetryTarget)
 	}

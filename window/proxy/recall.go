@@ -3,12 +3,11 @@ package proxy
 import (
 	"context"
 	"slices"
-	"strings"
 
 	"github.com/plimsoll/plimsoll/limit"
 	"github.com/plimsoll/plimsoll/window/compact"
 	"github.com/plimsoll/plimsoll/window/compact/checkpoint"
-	"github.com/plimsoll/plimsoll/window/compact/extract"
+	"github.com/plimsoll/plimsoll/window/topic"
 	"github.com/plimsoll/plimsoll/window/wire"
 )
 
@@ -27,7 +26,7 @@ func (t *conversation) recall(r *wire.Request) *wire.Request {
 	for _, c := range kept {
 		t.recalled = append(t.recalled, addition(c))
 	}
-	at := freshPrompt(r)
+	at := topic.FreshPrompt(r)
 	if at >= 0 && !slices.ContainsFunc(kept, func(c *checkpoint.Checkpoint) bool { return c.Covers == at+1 }) && !t.p.unrecalled.contains(scope, chain[at]) {
 		if c := t.askMemory(r, at, scope, checkpoint.Digest(chain[at])); c != nil {
 			kept = append(kept, c)
@@ -61,7 +60,7 @@ func (t *conversation) askMemory(r *wire.Request, at int, scope checkpoint.Scope
 	defer cancel()
 	first := !slices.ContainsFunc(r.Messages[:at], func(m wire.Message) bool { return m.Role == wire.RoleAssistant })
 	text := t.p.o.Recaller.Recall(ctx, Prompt{
-		Scope: t.scope.String(), Conversation: t.name, Speaker: t.speak(), Text: limit.Clip(ownWords(r, at), promptBytes),
+		Scope: t.scope.String(), Conversation: t.name, Speaker: t.speak(), Text: limit.Clip(topic.Words(r, at), promptBytes),
 		First: first, Recalled: t.recalled,
 	})
 	if text == "" {
@@ -95,56 +94,4 @@ func add(d *wire.Draft, r *wire.Request, message int, text string) {
 		return
 	}
 	d.InsertPart(message, len(m.Parts), wire.TextElement(r.Dialect, wire.RoleUser, text))
-}
-
-// freshPrompt is the message with a prompt that the model has not begun to answer, -1 where the request ends otherwise: with
-// results of tools, with what a client writes by itself, or with words that come while tools run.
-func freshPrompt(r *wire.Request) int {
-	at := -1
-	for i, m := range slices.Backward(r.Messages) {
-		switch m.Role {
-		case wire.RoleSystem:
-		case wire.RoleUser:
-			if has(&m, wire.Result) {
-				return -1
-			}
-			if at < 0 {
-				if !prompts(r, i) {
-					return -1
-				}
-				at = i
-			}
-		case wire.RoleAssistant:
-			if has(&m, wire.Call) {
-				return -1
-			}
-			return at
-		default:
-			return -1
-		}
-	}
-	return at
-}
-
-func has(m *wire.Message, kind wire.PartKind) bool {
-	return slices.ContainsFunc(m.Parts, func(p wire.Part) bool { return p.Kind == kind })
-}
-
-// prompts says that a message holds words that are in no element of a client's own.
-func prompts(r *wire.Request, i int) bool {
-	words := ownWords(r, i)
-	return words != "" && words[0] != '<' && !extract.IsSummary(words)
-}
-
-// ownWords are the words of a message without what a client adds to them.
-func ownWords(r *wire.Request, i int) string {
-	var all []string
-	for j := range r.Messages[i].Parts {
-		if p := &r.Messages[i].Parts[j]; p.Kind == wire.Text && p.Raw.IsZero() {
-			if own := extract.Own(r.Words(p)); own != "" && !strings.HasPrefix(own, "<") {
-				all = append(all, own)
-			}
-		}
-	}
-	return strings.Join(all, "\n")
 }

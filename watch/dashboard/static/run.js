@@ -106,7 +106,7 @@ export default function runPage(main, state, tools, id) {
         const text = el("div");
         const button = c.checkpoint && el("button", { "aria-expanded": open.has(c.checkpoint) ? "true" : "false", onclick: (e) => words(c.checkpoint, text, e.currentTarget) }, "what was cut");
         if (c.checkpoint && open.has(c.checkpoint)) text.append(el("pre", { tabindex: "0", "aria-label": "What was cut" }, open.get(c.checkpoint)));
-        return el("tr", {}, el("td", {}, clock(c.time)), el("td", {}, tokens(c.before_tokens) + " → " + tokens(c.after_tokens)), el("td", { class: "num" }, bytes(c.cut_bytes)), el("td", {}, (c.rungs ?? []).join(", ")), el("td", {}, c.reason), el("td", { class: "wide" }, button || "not kept", text));
+        return el("tr", {}, el("td", {}, clock(c.time)), el("td", {}, tokens(c.before_tokens) + " → " + tokens(c.after_tokens)), el("td", { class: "num" }, bytes(c.cut_bytes)), el("td", {}, (c.rungs ?? []).join(", ")), el("td", {}, c.boundary ? c.reason + ": " + c.boundary : c.reason), el("td", { class: "wide" }, button || "not kept", text));
       })));
     }
     if (r.tools?.length) parts.push(el("h2", {}, "Results of tools"), el("p", { class: "sub" }, "What was too large is kept for a day, and the agent reads the rest of it page by page."),

@@ -1,0 +1,24 @@
+package agent
+
+import (
+	"github.com/plimsoll/plimsoll/window/topic"
+)
+
+// between compacts a request that is near the trigger when it is the first of a new question: better there than in the middle of it.
+func (p *compactionPass) between() error {
+	lines := p.lines()
+	if p.refused || !lines.Near(p.in.Estimate) {
+		return nil
+	}
+	b, ok := topic.Newest(p.view.Client, topic.Options{})
+	if !ok {
+		return nil
+	}
+	goal := lines.BoundaryGoal(p.in.Estimate, b.At, false)
+	goal.Strict = p.window.Context < p.whole.Context
+	if err := p.compact(goal); err != nil {
+		return err
+	}
+	p.result.Between = p.result.MadeRoom
+	return nil
+}

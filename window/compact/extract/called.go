@@ -1,0 +1,45 @@
+package extract
+
+import "slices"
+
+// maxCalledBytes bounds the arguments of a call that [Todos] and [Command] look into, in bytes.
+const maxCalledBytes = 256 << 10
+
+// Todos are the items of the list of things to do that one call states whole, as TodoWrite, update_plan, write_todos and their like
+// do: the texts, without what is done of them. It is nil for any other call, and for a tool that adds or changes single items.
+func Todos(tool, arguments string) (items []string) {
+	if !keepsPlan(tool) || len(arguments) > maxCalledBytes {
+		return nil
+	}
+	v := parseArguments(arguments)
+	r := planReader{plans: &plans{}, name: tool, named: true}
+	r.read(&v)
+	if !r.found {
+		return nil
+	}
+	for _, p := range r.list {
+		for _, item := range p.items {
+			items = append(items, item.text)
+		}
+	}
+	return items
+}
+
+// KeepsTodos tells by its name that a tool may keep a list of things to do.
+func KeepsTodos(tool string) bool { return keepsPlan(tool) }
+
+// Command is the command line that a call has a shell run, on one line, at most 160 bytes of it; "" for any other call.
+func Command(tool, arguments string) string {
+	if len(arguments) > maxCalledBytes {
+		return ""
+	}
+	v := parseArguments(arguments)
+	if !slices.ContainsFunc(v.members, func(m value) bool { return slices.Contains(shellKeys, plainKey(m.key)) }) {
+		return ""
+	}
+	command, _ := commandOf(tool, &v)
+	return command
+}
+
+// Words takes a command line apart as a shell does, with quotes removed. What separates commands is a word of its own.
+func Words(line string) []string { return shellWords(line) }

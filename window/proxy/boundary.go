@@ -1,0 +1,41 @@
+package proxy
+
+import (
+	"github.com/plimsoll/plimsoll/window/topic"
+	"github.com/plimsoll/plimsoll/window/wire"
+)
+
+// reasonTopic is the reason of a compaction between two tasks.
+const reasonTopic = "topic"
+
+// look notes when a conversation was seen.
+func (t *conversation) look() {
+	if t.p.o.Topic > 0 {
+		t.idle = t.p.clock.Seen(t.scope.String()+t.name, t.p.now())
+	}
+}
+
+// boundary is where one task of the conversation ends and another begins, if the request stands there and is near enough to the
+// trigger, or over it. A request that is none of the conversation with the user stands at none. The request is looked at as the client
+// sent it, with calls and results paired: what was cut or added before hides no boundary.
+func (t *conversation) boundary(over bool) (topic.Boundary, bool) {
+	lines := t.lines()
+	if lines.Topic <= 0 || !over && !lines.Near(t.in) || t.speak().Side {
+		return topic.Boundary{}, false
+	}
+	o := topic.Options{Idle: t.idle}
+	if s := t.speak(); s.Person {
+		o.Typed = func(r *wire.Request, message int) bool { return len(s.Typed(r, message)) > 0 }
+	}
+	b, ok := topic.Newest(t.plain, o)
+	t.standing = b.Sign
+	return b, ok
+}
+
+// sign is what showed the boundary at which a compaction was made; "" for one that was made for another reason.
+func (t *conversation) sign(reason string) string {
+	if reason != reasonTopic {
+		return ""
+	}
+	return string(t.standing)
+}
