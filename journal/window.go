@@ -163,3 +163,11 @@ func (WindowOff) Kind() string           { return "window.off" }
 func (WindowSummaryUnused) Kind() string { return "window.summary_unused" }
 func (WindowSummary) Kind() string       { return "window.summary" }
 func (WindowStore) Kind() string         { return "window.store" }
+
+// Why is the reason with what showed the boundary, for people: "topic: prompt".
+func (e WindowCompacted) Why() string {
+	if e.Boundary == "" {
+		return e.Reason
+	}
+	return e.Reason + ": " + e.Boundary
+}

@@ -24,10 +24,10 @@ import (
 	"github.com/plimsoll/plimsoll/config"
 	"github.com/plimsoll/plimsoll/internal/printable"
 	"github.com/plimsoll/plimsoll/journal"
-	"github.com/plimsoll/plimsoll/window/fit"
 	"github.com/plimsoll/plimsoll/limit"
 	"github.com/plimsoll/plimsoll/tools/gateway"
 	"github.com/plimsoll/plimsoll/window/breaker"
+	"github.com/plimsoll/plimsoll/window/fit"
 	"github.com/plimsoll/plimsoll/window/models"
 )
 

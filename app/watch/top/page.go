@@ -74,7 +74,7 @@ func pageLines(r *runs.Run, row *Row, at time.Time, width int, p painter) []stri
 		title(fmt.Sprintf("compactions (%d)", n))
 		for _, c := range r.Compactions[max(0, n-most):] {
 			add("  %s  %s to %s tokens by %s, %s cut (%s)", c.Time.Local().Format("15:04:05"), limit.Tokens(c.Before), limit.Tokens(c.After),
-				printable.Name(strings.Join(c.Rungs, ", ")), size(c.CutBytes), printable.Name(reasonOf(c.Reason, c.Boundary)))
+				printable.Name(strings.Join(c.Rungs, ", ")), size(c.CutBytes), printable.Name(c.Why()))
 		}
 	}
 	if n := len(r.Kills); n > 0 {
@@ -157,12 +157,4 @@ func percent(r *Row) string {
 		return "-"
 	}
 	return fmt.Sprintf("%.0f%%", r.CPUPercent)
-}
-
-// reasonOf is why room was made: the reason, and what showed that one task had ended.
-func reasonOf(reason, boundary string) string {
-	if boundary == "" {
-		return reason
-	}
-	return reason + ": " + boundary
 }
