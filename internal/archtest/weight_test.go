@@ -26,7 +26,8 @@ const (
 	// Facts, `plimsoll memory learn`, and the memory among the servers of a run are 0.12 MB.
 	// Forgetting in kept cuts and sessions is 0.02 MB.
 	// The dashboard's search in the memory, and to whom a record was given, are 0.03 MB.
-	maxBinary = 40_630_000
+	// Where one task of a conversation ends and another begins (window/topic) is 0.03 MB.
+	maxBinary = 40_660_000
 	// maxPackages is how many packages it is compiled of, those of the standard library (224) included: it was 737. Each costs
 	// everybody who builds, and the gate in every variant. `plimsoll top` needs 16 of others; traces are two of our own; `plimsoll upgrade --check` is one, with the comparison of
 	// semantic versions (golang.org/x/mod/semver).
