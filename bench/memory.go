@@ -10,8 +10,10 @@ import (
 	"os"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/plimsoll/plimsoll/memory"
+	"github.com/plimsoll/plimsoll/memory/embed"
 	"github.com/plimsoll/plimsoll/memory/index"
 )
 
@@ -38,6 +40,9 @@ func benchMemory(ctx context.Context, o *Out, args []string) error {
 	beam := flags.String("beam", "", "a folder with chats/100K and chats/500K of BEAM")
 	sizes := flags.String("beam-sizes", "100K", "which of BEAM's sizes, with commas between")
 	fit := flags.Bool("fit", false, "fit the constants on LoCoMo's conversations 1 to 5 and print them")
+	address := flags.String("embed", "", "the base URL of a service for embeddings (bench/memoryembed.py), to search by meaning too")
+	model := flags.String("embed-model", "all-MiniLM-L6-v2", "its model")
+	first := flags.Bool("fitted", false, "only what the constants were fitted on")
 	if err := flags.Parse(args); err != nil {
 		return err
 	}
@@ -57,6 +62,14 @@ func benchMemory(ctx context.Context, o *Out, args []string) error {
 	} else {
 		engines = append(engines, fts5("AND"), fts5("OR"))
 	}
+	if *address != "" {
+		client, err := embed.NewClient(embed.ClientOptions{URL: *address, Model: *model, Timeout: 5 * time.Minute})
+		if err != nil {
+			return err
+		}
+		defer client.Close()
+		engines = append(engines, withEmbeddings(client))
+	}
 	o.Note("R@k: the share of the turns that answer a question among the first k that are found, neighbours counted as any other; mean over questions. plimsoll is the query that the product makes by itself, over all lanes.")
 	if *locomo == "" && *beam == "" {
 		o.Note("A small synthetic set: figures to quote come from --locomo and --beam.")
@@ -75,7 +88,7 @@ func benchMemory(ctx context.Context, o *Out, args []string) error {
 			name string
 			of   []dialogue
 		}{{"LoCoMo 1-5 (fitted on)", all[:5]}, {"LoCoMo 6-10", all[5:]}} {
-			if err := compareRecall(ctx, o, set.name, set.of, engines); err != nil {
+			if err := compareRecall(ctx, o, set.name, set.of, engines); err != nil || *first {
 				return err
 			}
 		}
@@ -264,12 +277,31 @@ type stored struct {
 }
 
 var plimsollMemory = engine{"plimsoll", func(ctx context.Context, d *dialogue) (searcher, error) {
+	return openStored(ctx, d, nil)
+}}
+
+// withEmbeddings searches by words and by meaning.
+func withEmbeddings(client *embed.Client) engine {
+	return engine{"plimsoll and " + client.Model(), func(ctx context.Context, d *dialogue) (searcher, error) {
+		s, err := openStored(ctx, d, client)
+		if err != nil {
+			return nil, err
+		}
+		if made, err := s.s.MakeVectors(ctx); err != nil || made.Missing+made.Refused > 0 {
+			s.close()
+			return nil, errors.Join(err, fmt.Errorf("%d records have no vector", made.Missing+made.Refused))
+		}
+		return s, nil
+	}}
+}
+
+func openStored(ctx context.Context, d *dialogue, client *embed.Client) (*stored, error) {
 	dir, err := os.MkdirTemp("", "bench-memory-")
 	if err != nil {
 		return nil, err
 	}
 	out := &stored{dir: dir, turnOf: map[string]int{}}
-	if out.s, err = memory.Open(memory.Options{Dir: dir}); err != nil {
+	if out.s, err = memory.Open(memory.Options{Dir: dir, Embed: client, EmbedWait: time.Minute}); err != nil {
 		_ = os.RemoveAll(dir)
 		return nil, err
 	}
@@ -285,10 +317,13 @@ var plimsollMemory = engine{"plimsoll", func(ctx context.Context, d *dialogue) (
 		}
 	}
 	return out, nil
-}}
+}
 
 func (s *stored) search(question string, n int) ([]int, error) {
 	found, err := s.s.Search(context.Background(), memory.Query{Text: question, Limit: n})
+	if err == nil && found.WordsOnly != "" {
+		err = errors.New(found.WordsOnly)
+	}
 	if err != nil {
 		return nil, err
 	}

@@ -29,6 +29,24 @@ type (
 	MemoryDamaged struct {
 		Lines int `json:"lines"`
 	}
+	// MemoryVectorsMade says that texts of the memory were sent to the service for embeddings, and their vectors are kept. Bytes is what the vectors of
+	// the namespace take.
+	MemoryVectorsMade struct {
+		Records int   `json:"records"`
+		Bytes   int64 `json:"bytes"`
+	}
+	// MemoryVectorsFailed says that the service for embeddings, or the file of vectors, failed, and that the memory is searched by words only until it works
+	// again. It is written when that begins. For is "question", "records" or "file".
+	MemoryVectorsFailed struct {
+		For   string `json:"for"`
+		Error string `json:"error"`
+	}
+	// MemoryVectorsFull says that the vectors of a namespace are at their bound: those of the oldest records went.
+	MemoryVectorsFull struct {
+		Gone  int   `json:"gone"`
+		Kept  int   `json:"kept"`
+		Bytes int64 `json:"bytes"`
+	}
 )
 
 // Kind implements [Event].
@@ -37,3 +55,8 @@ func (MemoryConsolidated) Kind() string { return "memory.consolidated" }
 func (MemoryForgotten) Kind() string    { return "memory.forgotten" }
 func (MemoryRefused) Kind() string      { return "memory.refused" }
 func (MemoryDamaged) Kind() string      { return "memory.damaged" }
+
+// Kind implements [Event].
+func (MemoryVectorsMade) Kind() string   { return "memory.vectors_made" }
+func (MemoryVectorsFailed) Kind() string { return "memory.vectors_failed" }
+func (MemoryVectorsFull) Kind() string   { return "memory.vectors_full" }

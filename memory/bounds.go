@@ -275,7 +275,7 @@ func (s *Store) compact(ctx context.Context, name string, gone map[recordID]bool
 		return body, err == nil
 	})
 	out.Records, out.Bytes = len(removed), done.Bytes
-	return out, errors.Join(err, s.archive.Sweep(name))
+	return out, errors.Join(err, s.archive.Sweep(name), s.pruneVectors(ctx, name))
 }
 
 // evict removes records until a namespace is within a goal: the classes in their order, in each the oldest first.

@@ -288,7 +288,7 @@ func (s *Store) purge(ctx context.Context, name string) (freed int64, err error)
 		}
 		return l.Body, false
 	})
-	return done.Bytes, errors.Join(err, s.archive.Sweep(name))
+	return done.Bytes, errors.Join(err, s.archive.Sweep(name), s.pruneVectors(ctx, name))
 }
 
 // marshalHTML is the inside of a JSON string in which <, > and & are escaped, as many encoders have it.

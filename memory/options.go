@@ -8,6 +8,7 @@ import (
 
 	"github.com/plimsoll/plimsoll/journal"
 	"github.com/plimsoll/plimsoll/limit"
+	"github.com/plimsoll/plimsoll/memory/embed"
 )
 
 // Defaults of [Options].
@@ -17,6 +18,8 @@ const (
 	DefaultMaxBytes     = 256 * limit.MiB
 	DefaultMaxAge       = 90 * 24 * time.Hour
 	DefaultMaxPins      = 2 * limit.KiB
+	DefaultMaxVectors   = 128 * limit.MiB
+	DefaultEmbedWait    = 2 * time.Second
 )
 
 // Options configure a [Store]. Dir is required; zero values of the others mean the defaults.
@@ -33,6 +36,15 @@ type Options struct {
 	Log *slog.Logger
 	// Clock tells the time; nil means time.Now.
 	Clock func() time.Time
+	// Embed turns texts into vectors, so that a search also finds what means the same in other words; nil searches by words only. The texts of the records of the
+	// namespaces that are searched, and the questions, are sent to that service.
+	Embed *embed.Client
+	// EmbedEvery is how often the vectors of new records are made in the background, and after each search; 0 means only in [Store.MakeVectors].
+	EmbedEvery time.Duration
+	// EmbedWait is how long a search waits for the vector of its question before it does without (DefaultEmbedWait).
+	EmbedWait time.Duration
+	// MaxVectors bounds the files of all vectors together (DefaultMaxVectors); a namespace has at most half of it.
+	MaxVectors limit.Bytes
 	// Elsewhere are other stores that may hold the words of a record. Forget asks all of them.
 	Elsewhere []Elsewhere
 }
@@ -72,6 +84,12 @@ func (o *Options) fill() error {
 	if o.MaxPins == 0 {
 		o.MaxPins = DefaultMaxPins
 	}
+	if o.MaxVectors == 0 {
+		o.MaxVectors = DefaultMaxVectors
+	}
+	if o.EmbedWait <= 0 {
+		o.EmbedWait = DefaultEmbedWait
+	}
 	if o.Journal == nil {
 		o.Journal = journal.New(journal.Options{MaxRecords: 1})
 	}
@@ -89,6 +107,8 @@ func (o *Options) fill() error {
 		return fmt.Errorf("a namespace of up to %s does not fit into a memory of %s; lower MaxNamespace or raise MaxBytes", o.MaxNamespace, o.MaxBytes)
 	case o.MaxRecords < 16:
 		return fmt.Errorf("at most %d records cannot be kept; set MaxRecords to 16 or more", o.MaxRecords)
+	case o.MaxVectors < least:
+		return fmt.Errorf("%s is no bound for the vectors of the memory; set MaxVectors to %s or more", o.MaxVectors, limit.Bytes(least))
 	}
 	return nil
 }

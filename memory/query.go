@@ -49,6 +49,8 @@ type Results struct {
 	// Total is how many were found from which Items are a page.
 	Total  int `json:"total"`
 	Offset int `json:"offset"`
+	// WordsOnly says in one line why a store that also searches by meaning did not this time; "" is that it did, or has no vectors yet.
+	WordsOnly string `json:"words_only,omitempty"`
 }
 
 // Filter says which records are meant. All of its conditions must hold; those that are empty do.

@@ -38,14 +38,20 @@ func (s *Store) Search(ctx context.Context, q Query) (Results, error) {
 	if err != nil {
 		return Results{}, err
 	}
+	m, wordsOnly := s.meaningOf(ctx, names, limit.Clip(q.Text, MaxQuery))
+	if s.embedding != nil {
+		defer s.embedding.wake()
+	}
 	limitOf, offset := min(cmp.Or(max(q.Limit, 0), DefaultLimit), MaxLimit), max(q.Offset, 0)
 	for range 3 {
-		out, stale, err := s.search(ctx, &q, names, limitOf, offset)
+		out, stale, err := s.search(ctx, &q, m, names, limitOf, offset)
+		out.WordsOnly = wordsOnly
 		if err != nil || !stale {
 			return out, err
 		}
 	}
-	out, _, err := s.search(ctx, &q, names, limitOf, offset)
+	out, _, err := s.search(ctx, &q, m, names, limitOf, offset)
+	out.WordsOnly = wordsOnly
 	return out, err
 }
 
@@ -57,9 +63,13 @@ type place struct {
 }
 
 // search is one try. stale says that a segment was rewritten between the search and the reading of what it found.
-func (s *Store) search(ctx context.Context, q *Query, names []string, wanted, offset int) (out Results, stale bool, err error) {
+func (s *Store) search(ctx context.Context, q *Query, m *meaning, names []string, wanted, offset int) (out Results, stale bool, err error) {
 	now := s.o.Clock()
-	var found []place
+	var found, near []place
+	depth := offset + wanted
+	if m != nil {
+		depth = max(2*depth, fusionDepth)
+	}
 	var shelves []*shelf
 	defer func() {
 		for _, h := range shelves {
@@ -79,8 +89,9 @@ func (s *Store) search(ctx context.Context, q *Query, names []string, wanted, of
 		if err := h.catchUp(ctx, s); err != nil {
 			return out, false, err
 		}
-		query := index.Query{Text: limit.Clip(q.Text, MaxQuery), Limit: offset + wanted, Alone: q.Neighbours < 0}
-		if f := h.filter(q, now, s.o.MaxAge); !f.all() {
+		query := index.Query{Text: limit.Clip(q.Text, MaxQuery), Limit: depth, Alone: q.Neighbours < 0}
+		f := h.filter(q, now, s.o.MaxAge)
+		if !f.all() {
 			query.Keep = f.keeps
 		}
 		hits, total := h.x.Search(query)
@@ -88,8 +99,24 @@ func (s *Store) search(ctx context.Context, q *Query, names []string, wanted, of
 		for _, hit := range hits {
 			found = append(found, place{h, hit.Doc, hit.Score})
 		}
+		if m != nil {
+			some, err := h.nearest(ctx, s, m, q, f.keeps, depth)
+			if err != nil && ctx.Err() != nil {
+				return out, false, err
+			}
+			if err != nil { // words are found all the same
+				s.said("file", err)
+			}
+			near = append(near, some...)
+		}
 	}
-	slices.SortStableFunc(found, func(a, b place) int { return cmp.Compare(b.score, a.score) })
+	best := func(a, b place) int { return cmp.Compare(b.score, a.score) }
+	slices.SortStableFunc(found, best)
+	if len(near) > 0 {
+		slices.SortStableFunc(near, best)
+		found = fuse(found, near)
+		out.Total = max(out.Total, len(found))
+	}
 	from := min(offset, len(found))
 	out.Offset = from
 	for _, p := range found[from:min(len(found), from+wanted)] {

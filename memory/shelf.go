@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"hash/maphash"
+	"io/fs"
 	"math"
 	"slices"
 	"sync"
@@ -33,6 +34,7 @@ type shelf struct {
 	oldest   recordID // of all slots
 	dropped  map[recordID]struct{}
 	recalled map[recordID]uint32 // that were read before their records
+	vectors  fs.FileInfo         // of the file of vectors when the slots were marked; nil before
 }
 
 // slot is what is kept of a record.
@@ -55,6 +57,8 @@ type slot struct {
 const (
 	quarantined = 1 << iota
 	removed
+	embedded   // it has a vector
+	unembedded // the service that makes vectors did not take it, or there was no room
 )
 
 // sharedText is what the records of a conversation have in common, as far as a search asks for it.
@@ -82,7 +86,7 @@ func (h *shelf) reset() {
 	h.segment, h.sharedOf = map[string]uint16{}, map[string]uint32{"": 0}
 	h.facts, h.pending, h.recalled = map[uint32]*Fact{}, map[archive.Key]int{}, map[recordID]uint32{}
 	h.dropped = map[recordID]struct{}{}
-	h.waiting, h.oldest = 0, recordID{}
+	h.waiting, h.oldest, h.vectors = 0, recordID{}, nil
 }
 
 // catchUp reads what is new. The caller holds h.mu.
@@ -306,7 +310,7 @@ func (f *filter) all() bool {
 // keeps reports that a slot is what the query asks for.
 func (f *filter) keeps(n int) bool {
 	one := &f.h.slots[n]
-	if one.flags != 0 || !f.kinds[one.kind] || !f.origins[one.origin] || !f.scopes[one.shared] || one.said < f.since || one.said >= f.until {
+	if one.flags&(quarantined|removed) != 0 || !f.kinds[one.kind] || !f.origins[one.origin] || !f.scopes[one.shared] || one.said < f.since || one.said >= f.until {
 		return false
 	}
 	if one.kind == 0 {

@@ -27,6 +27,8 @@ type Store struct {
 	shelves    map[string]*shelf
 	forgotten  forgotten
 	stats      Stats // the counters of it
+
+	embedding *embedding // nil where no service makes vectors
 }
 
 // Open opens the memory in a directory and makes it when it is missing. It reads nothing of what is remembered: that happens with the
@@ -44,7 +46,11 @@ func Open(o Options) (*Store, error) {
 		_ = a.Close()
 		return nil, fmt.Errorf("the key of the memory in %s: %w", o.Dir, err)
 	}
-	return &Store{o: o, archive: a, key: key, namespaces: map[string]*namespace{}, shelves: map[string]*shelf{}}, nil
+	s := &Store{o: o, archive: a, key: key, namespaces: map[string]*namespace{}, shelves: map[string]*shelf{}}
+	if o.Embed != nil {
+		s.startEmbedding()
+	}
+	return s, nil
 }
 
 const (
@@ -78,6 +84,7 @@ func loadKey(root *os.Root) ([]byte, error) {
 
 // Close brings what was added to the disk and ends the use of the store.
 func (s *Store) Close() error {
+	s.embedding.stop()
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.closed {

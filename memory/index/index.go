@@ -55,8 +55,13 @@ type doc struct {
 	speaker    uint32 // a part of the hash of the name; 0 is none
 	length     uint16
 	lane       Lane
-	dead       bool
+	flags      uint8
 }
+
+const (
+	dead = 1 << iota // it was removed
+	asks             // it ends with a question
+)
 
 // talk is what is kept of a conversation.
 type talk struct {
@@ -93,6 +98,9 @@ func (x *Index) Add(d Doc) int {
 		x.hashes = nil
 	}
 	one := doc{lane: min(d.Lane, lanes-1), length: uint16(min(length, math.MaxUint16)), turn: uint32(max(d.Turn, 0))}
+	if endsWithQuestion(d.Text) {
+		one.flags |= asks
+	}
 	if d.Speaker != "" {
 		one.speaker = x.speaker(d.Speaker)
 		x.names[one.speaker] = true
@@ -138,10 +146,10 @@ func (x *Index) link(n uint32, conversation uint64, length int) {
 // Remove takes a document out of all searches.
 func (x *Index) Remove(n int) {
 	d := &x.docs[n]
-	if d.dead {
+	if d.flags&dead != 0 {
 		return
 	}
-	d.dead = true
+	d.flags |= dead
 	x.dead++
 	x.length -= int64(d.length)
 	if d.talk == 0 {

@@ -8,6 +8,12 @@ type Params struct {
 	Near [2]float64
 	// Ahead is how much more the documents behind count than those before.
 	Ahead float64
+	// Peak says how far several parts of one word, from a document itself and its neighbours, count as the largest of them only (1), and not as
+	// their sum (0): a word that is said three times in a row says no more than once.
+	Peak float64
+	// Answer is how much more a question lends to what was said to it, and Question how much less it counts itself: it is the answer that is looked
+	// for. Both hold where question and answer are of one lane, as between people; what models answer to people has its weight from its lane.
+	Answer, Question float64
 	// Talk is how much of the score of its conversation, taken as one text, a document gets.
 	Talk float64
 	// Speaker is how much a document counts more that was said by somebody whom the query names.
@@ -23,7 +29,7 @@ type Params struct {
 // Defaults are the constants that the product uses.
 func Defaults() Params {
 	return Params{
-		K1: 0.9, B: 0.4, Near: [2]float64{0.4, 0.3}, Ahead: 1.2, Talk: 1, Speaker: 0.3, Name: 0.5,
+		K1: 0.9, B: 0.4, Near: [2]float64{0.4, 0.3}, Ahead: 1.2, Peak: 0.7, Answer: 0.8, Question: 0.2, Talk: 1, Speaker: 0.3, Name: 0.5,
 		Lanes: [lanes]float64{User: 1, Agent: 0.5, Tool: 0.5, Fact: 1, Note: 1},
 	}
 }

@@ -31,11 +31,17 @@ const largeIndex = 20_000
 
 // scratch is memory that one search leaves to the next.
 type scratch struct {
-	own, score []float32
-	touched    []uint32
-	talkTF     []float32
-	talkScore  []float32
-	touchedTk  []uint32
+	docs      []cell
+	talkTF    []float32
+	talkScore []float32
+	touchedTk []uint32
+}
+
+// cell is what a search knows of a document.
+type cell struct {
+	score float32
+	peak  float32 // the largest part of word
+	word  uint32  // of the query, counted from 1
 }
 
 // wanted is a term of a query.
@@ -51,25 +57,27 @@ func (x *Index) Search(q Query) (hits []Hit, total int) {
 		return nil, 0
 	}
 	s := &x.scratch
-	s.own, s.score = sized(s.own, len(x.docs)), sized(s.score, len(x.docs))
+	s.docs = sized(s.docs, len(x.docs))
 	s.talkTF, s.talkScore = sized(s.talkTF, len(x.talks)), sized(s.talkScore, len(x.talks))
-	s.touched = s.touched[:0]
 	together := !q.Alone && x.p.Talk > 0 && len(x.talks) > 0
 	norms := x.norms()
 	k1 := float32(x.p.K1)
-	for _, w := range terms {
+	lend := x.lender()
+	for i, w := range terms {
+		lend.word = uint32(i + 1)
 		idf := float32(math.Log(1+(float64(len(x.docs))-float64(w.p.df)+0.5)/(float64(w.p.df)+0.5)) * w.weight)
 		s.touchedTk = s.touchedTk[:0]
 		x.terms.each(w.p, func(n uint32, tf uint8) {
 			d := &x.docs[n]
-			if d.dead {
+			if d.flags&dead != 0 {
 				return
 			}
 			f := float32(tf)
-			if s.own[n] == 0 {
-				s.touched = append(s.touched, n)
+			own := idf * f * (k1 + 1) / (f + norms.of(d))
+			lend.add(n, own)
+			if !q.Alone {
+				lend.around(d, own)
 			}
-			s.own[n] += idf * f * (k1 + 1) / (f + norms.of(d))
 			if together && d.talk != 0 {
 				if s.talkTF[d.talk-1] == 0 {
 					s.touchedTk = append(s.touchedTk, d.talk-1)
@@ -79,38 +87,7 @@ func (x *Index) Search(q Query) (hits []Hit, total int) {
 		})
 		x.scoreTalks(w.weight)
 	}
-	for _, n := range s.touched {
-		d, own := &x.docs[n], s.own[n]
-		s.score[n] += own
-		if q.Alone {
-			continue
-		}
-		x.lend(d, own)
-	}
 	return x.best(q, speakers)
-}
-
-// lend gives the neighbours of a document a part of its score.
-func (x *Index) lend(d *doc, own float32) {
-	s := &x.scratch
-	own *= float32(x.p.Lanes[d.lane]) // what counts less counts less for others too
-	one, two := float32(x.p.Near[0])*own, float32(x.p.Near[1])*own
-	if one == 0 {
-		return
-	}
-	if d.prev != 0 {
-		s.score[d.prev-1] += one
-		if n := x.beyond(d.prev, false); n != 0 {
-			s.score[n-1] += two
-		}
-	}
-	if d.next != 0 {
-		one, two := one*float32(x.p.Ahead), two*float32(x.p.Ahead)
-		s.score[d.next-1] += one
-		if n := x.beyond(d.next, true); n != 0 {
-			s.score[n-1] += two
-		}
-	}
 }
 
 // beyond is the nearest passage of the turn behind, or before, that of a document; all three are numbers from 1. Of a turn of very many
@@ -154,11 +131,12 @@ func (x *Index) best(q Query, speakers map[uint32]bool) (hits []Hit, total int) 
 	for i, w := range x.p.Lanes {
 		lane[i] = float32(w)
 	}
-	together, named := float32(x.p.Talk), float32(1+x.p.Speaker)
+	together, named, question := float32(x.p.Talk), float32(1+x.p.Speaker), float32(1-x.p.Question)
 	if q.Alone {
-		together = 0
+		together, question = 0, 1
 	}
-	for n, score := range s.score {
+	for n := range s.docs {
+		score := s.docs[n].score
 		if score == 0 {
 			continue
 		}
@@ -169,6 +147,9 @@ func (x *Index) best(q Query, speakers map[uint32]bool) (hits []Hit, total int) 
 		score *= lane[d.lane]
 		if d.speaker != 0 && speakers[d.speaker] {
 			score *= named
+		}
+		if question != 1 && x.isAnswered(d) {
+			score *= question
 		}
 		if q.Keep != nil && !q.Keep(n) {
 			continue
@@ -204,6 +185,9 @@ func (x *Index) oneATurn(hits []Hit, limit int) []Hit {
 	}
 	return kept
 }
+
+// Turn is where a document stands: the number of its conversation, and its place there; 0 is none.
+func (x *Index) Turn(n int) (talk, turn uint32) { return x.docs[n].talk, x.docs[n].turn }
 
 // push adds a hit to a heap whose first is the worst, and drops the worst when there are more than limit.
 func push(heap []Hit, h Hit, limit int) []Hit {
@@ -293,9 +277,9 @@ func (x *Index) norms() norms {
 func (n norms) of(d *doc) float32 { return n.base + n.slope*float32(d.length) }
 
 // sized returns a slice of n zeros, in the memory of s when there is enough.
-func sized(s []float32, n int) []float32 {
+func sized[T float32 | cell](s []T, n int) []T {
 	if cap(s) < n {
-		return make([]float32, n, n+n/8)
+		return make([]T, n, n+n/8)
 	}
 	s = s[:n]
 	clear(s)

@@ -1,0 +1,224 @@
+package embed
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/netip"
+	"net/url"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/plimsoll/plimsoll/limit"
+)
+
+// Bounds of one request.
+const (
+	// MaxBatch is how many texts it has.
+	MaxBatch = 32
+	// MaxText is how many bytes of a text are sent. Most models read 256 to 512 tokens, which is about as much.
+	MaxText = 2 << 10
+	// maxAnswer bounds the answer: MaxBatch vectors of MaxDimensions numbers, of 25 bytes each, and some.
+	maxAnswer = 8 << 20
+)
+
+// DefaultTimeout is how long a request for a batch may take: a small machine computes a model by itself.
+const DefaultTimeout = 30 * time.Second
+
+// ClientOptions say which service turns texts into vectors. URL and Model are required.
+type ClientOptions struct {
+	// URL is the base as OpenAI's own clients take it, with /v1 at its end.
+	URL   string
+	Model string
+	// Key is sent as a bearer token; "" sends none.
+	Key string
+	// Timeout bounds one request (DefaultTimeout). A caller with less patience has a context.
+	Timeout time.Duration
+	// HTTP makes the requests; nil means a client of its own.
+	HTTP *http.Client
+	// Now tells the time; nil means time.Now.
+	Now func() time.Time
+}
+
+// Client is a service that turns texts into vectors.
+type Client struct {
+	url, shown, model, key string
+	timeout                time.Duration
+	http                   *http.Client
+	rest                   rest
+}
+
+// NewClient checks the options. It makes no connection. Its errors hold neither the key nor what may be one in the address.
+func NewClient(o ClientOptions) (*Client, error) {
+	base, err := url.Parse(strings.TrimRight(o.URL, "/"))
+	switch {
+	case err != nil || base.Scheme != "http" && base.Scheme != "https" || base.Host == "":
+		return nil, errors.New("the address of the service for embeddings is no http or https URL with a host; write it like http://127.0.0.1:11434/v1")
+	case base.User != nil || base.RawQuery != "" || base.Fragment != "":
+		return nil, fmt.Errorf("the address of the service for embeddings at %s has a user name, a query or a fragment; give the base only, and name the variable that holds the key", base.Host)
+	case o.Model == "":
+		return nil, fmt.Errorf("no model is named that makes the vectors at %s; name one that the service has", base.Host)
+	case o.Key != "" && base.Scheme == "http" && !isLocal(base.Hostname()):
+		return nil, fmt.Errorf("the key would go to %s in clear text; use https, or a service on this machine", base.Host)
+	case strings.ContainsFunc(o.Key, func(r rune) bool { return r < ' ' || r > '~' }):
+		return nil, fmt.Errorf("the key for %s holds a character that no header can carry (a line break at its end?)", base.Host)
+	}
+	c := &Client{
+		url: base.String() + "/embeddings", shown: base.Scheme + "://" + base.Host, model: o.Model, key: o.Key, timeout: cmp.Or(max(o.Timeout, 0), DefaultTimeout),
+		rest: rest{now: o.Now},
+	}
+	if c.rest.now == nil {
+		c.rest.now = time.Now
+	}
+	own := http.Client{}
+	if o.HTTP != nil {
+		own = *o.HTTP
+	} else {
+		own.Transport = &http.Transport{
+			Proxy: http.ProxyFromEnvironment, DialContext: (&net.Dialer{Timeout: 10 * time.Second}).DialContext, ForceAttemptHTTP2: true,
+			TLSHandshakeTimeout: 10 * time.Second, MaxIdleConns: 2, IdleConnTimeout: time.Minute, MaxResponseHeaderBytes: 64 << 10,
+		}
+	}
+	own.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
+	c.http = &own
+	return c, nil
+}
+
+// isLocal tells that a host is this machine.
+func isLocal(host string) bool {
+	if addr, err := netip.ParseAddr(host); err == nil {
+		return addr.IsLoopback()
+	}
+	return host == "localhost"
+}
+
+// Model is the name of the model.
+func (c *Client) Model() string { return c.model }
+
+// Address is where the service is: scheme and host.
+func (c *Client) Address() string { return c.shown }
+
+// Close gives up idle connections.
+func (c *Client) Close() { c.http.CloseIdleConnections() }
+
+// Errors of a [Client], beside those of its context.
+var (
+	// ErrResting says that the service has failed several times and is left alone for a while.
+	ErrResting = errors.New("it has failed several times")
+	// ErrRefused says that the service works and does not take these texts.
+	ErrRefused = errors.New("it does not take these texts")
+)
+
+// Embed asks for the vectors of texts: at most MaxBatch, of which at most MaxText bytes each are sent. All of them have the same number of
+// dimensions.
+func (c *Client) Embed(ctx context.Context, texts []string) ([]Vector, error) {
+	if len(texts) == 0 {
+		return nil, nil
+	}
+	if len(texts) > MaxBatch {
+		return nil, fmt.Errorf("%d texts are for more than one request, which has at most %d", len(texts), MaxBatch)
+	}
+	if err := c.rest.allow(); err != nil {
+		return nil, fmt.Errorf("the service for embeddings at %s: %w", c.shown, err)
+	}
+	vectors, wait, err := c.ask(ctx, texts)
+	switch {
+	case err == nil || errors.Is(err, ErrRefused):
+		c.rest.succeeded()
+	case errors.Is(ctx.Err(), context.Canceled): // whoever asked has gone, which says nothing of the service
+		return nil, context.Cause(ctx)
+	default:
+		c.rest.failed(wait)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("the service for embeddings at %s: %w", c.shown, err)
+	}
+	return vectors, nil
+}
+
+// ask makes one request. wait is how long the service wants to be left alone.
+func (c *Client) ask(ctx context.Context, texts []string) (vectors []Vector, wait time.Duration, err error) {
+	ctx, cancel := context.WithTimeoutCause(ctx, c.timeout, fmt.Errorf("no answer within %s", c.timeout))
+	defer cancel()
+	sent := make([]string, len(texts))
+	for i, text := range texts {
+		sent[i] = strings.ToValidUTF8(limit.Clip(text, MaxText), "\ufffd")
+	}
+	body, err := json.Marshal(struct {
+		Model    string   `json:"model"`
+		Input    []string `json:"input"`
+		Encoding string   `json:"encoding_format"`
+	}{c.model, sent, "float"})
+	if err != nil {
+		return nil, 0, err
+	}
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, c.url, bytes.NewReader(body))
+	if err != nil {
+		return nil, 0, errors.New("its address cannot be asked")
+	}
+	req.Header.Set("Content-Type", "application/json")
+	req.Header.Set("Accept", "application/json")
+	if c.key != "" {
+		req.Header.Set("Authorization", "Bearer "+c.key)
+	}
+	res, err := c.http.Do(req)
+	if err != nil {
+		return nil, 0, c.silent(ctx, err)
+	}
+	defer res.Body.Close()
+	if res.StatusCode != http.StatusOK {
+		_, _ = io.CopyN(io.Discard, res.Body, 64<<10) // so that the connection can be used again
+		return nil, retryAfter(res), c.status(res.StatusCode)
+	}
+	answer, err := io.ReadAll(io.LimitReader(res.Body, maxAnswer+1))
+	switch {
+	case err != nil:
+		return nil, 0, c.silent(ctx, err)
+	case len(answer) > maxAnswer:
+		return nil, 0, fmt.Errorf("its answer is longer than %s", limit.Bytes(maxAnswer))
+	}
+	vectors, err = parseAnswer(answer, len(texts))
+	return vectors, 0, err
+}
+
+// silent is the error of a request that got no answer, without the address, which the error of the HTTP client repeats.
+func (c *Client) silent(ctx context.Context, err error) error {
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	if inner, ok := errors.AsType[*url.Error](err); ok {
+		err = inner.Err
+	}
+	return fmt.Errorf("no answer: %s; see that it runs", limit.Short(err.Error(), 200))
+}
+
+// status is what an answer other than 200 means.
+func (c *Client) status(code int) error {
+	switch {
+	case code == http.StatusUnauthorized || code == http.StatusForbidden:
+		return fmt.Errorf("it answered %d; see that the variable of the key holds the right one", code)
+	case code == http.StatusNotFound:
+		return fmt.Errorf("it answered 404; see that it has the model %q, and that the address ends where /embeddings follows", limit.Short(c.model, 80))
+	case code == http.StatusBadRequest || code == http.StatusRequestEntityTooLarge || code == http.StatusUnprocessableEntity:
+		return fmt.Errorf("%w: it answered %d", ErrRefused, code)
+	case code >= 300 && code < 400:
+		return fmt.Errorf("it answered %d, a redirect, which is not followed; write down where it leads", code)
+	}
+	return fmt.Errorf("it answered %d", code)
+}
+
+// retryAfter reads how many seconds a service wants to be left alone.
+func retryAfter(res *http.Response) time.Duration {
+	seconds, err := strconv.Atoi(res.Header.Get("Retry-After"))
+	if err != nil || seconds < 0 {
+		return 0
+	}
+	return min(time.Duration(min(seconds, 3600))*time.Second, maxRest)
+}

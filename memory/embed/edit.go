@@ -1,0 +1,212 @@
+package embed
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+
+	"github.com/plimsoll/plimsoll/internal/atomicfile"
+	"github.com/plimsoll/plimsoll/internal/filelock"
+	"github.com/plimsoll/plimsoll/internal/statefile"
+)
+
+// What stands beside a file: a lock for writers, one for who makes the vectors, and a new file that is not in its place yet.
+const (
+	lockExt      = ".lock"
+	turnExt      = ".turn"
+	temporaryExt = ".tmp"
+)
+
+// lock keeps other writers out until release is called.
+func (f File) lock(ctx context.Context) (release func(), err error) {
+	file, err := statefile.OpenIn(f.Root, f.Name+lockExt, os.O_RDWR|os.O_CREATE, 0o600)
+	if err == nil {
+		err = filelock.Lock(ctx, file, filelock.Exclusive)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("lock the file of vectors: %w", err)
+	}
+	return func() { _ = filelock.Release(file) }, nil
+}
+
+// Turn makes this process the one that makes the vectors of a file, until release is called. ok is false when another one is at it.
+func (f File) Turn() (release func(), ok bool, err error) {
+	file, err := statefile.OpenIn(f.Root, f.Name+turnExt, os.O_RDWR|os.O_CREATE, 0o600)
+	if err != nil {
+		return nil, false, fmt.Errorf("lock the file of vectors: %w", err)
+	}
+	if ok, err = filelock.Try(file, filelock.Exclusive); err != nil || !ok {
+		_ = file.Close()
+		return nil, false, err
+	}
+	return func() { _ = filelock.Release(file) }, true, nil
+}
+
+// Append adds the vectors that admit lets in (nil: all) behind the others. admit is asked when no other process can write: a record that was
+// forgotten meanwhile stays out. A file of another model, of other dimensions, or of no known format is replaced. The vectors of a call have the same number of
+// dimensions.
+func (f File) Append(ctx context.Context, model string, entries []Entry, admit func(Key) bool) error {
+	if len(entries) == 0 {
+		return nil
+	}
+	release, err := f.lock(ctx)
+	if err != nil {
+		return err
+	}
+	defer release()
+	h := Head{Model: modelName(model), Dimensions: len(entries[0].Values)}
+	var b []byte
+	for _, e := range entries {
+		if len(e.Values) != h.Dimensions || h.Dimensions == 0 || h.Dimensions > MaxDimensions {
+			return fmt.Errorf("vectors of %d and of %d dimensions are not for one file", h.Dimensions, len(e.Values))
+		}
+		if admit == nil || admit(e.Key) {
+			b = appendEntry(b, e)
+		}
+	}
+	file, err := statefile.OpenIn(f.Root, f.Name, os.O_RDWR, 0)
+	if errors.Is(err, fs.ErrNotExist) {
+		return f.begin(h, b)
+	}
+	if err != nil {
+		return fmt.Errorf("write vectors: %w", err)
+	}
+	defer file.Close()
+	first := make([]byte, headSize)
+	if _, err := io.ReadFull(file, first); err != nil && !errors.Is(err, io.EOF) && !errors.Is(err, io.ErrUnexpectedEOF) {
+		return fmt.Errorf("write vectors: %w", err)
+	}
+	if there, ok := parseHead(first); !ok || there != h {
+		_ = file.Close()
+		return f.begin(h, b)
+	}
+	size, err := file.Seek(0, io.SeekEnd)
+	if err != nil {
+		return fmt.Errorf("write vectors: %w", err)
+	}
+	end := size - (size-headSize)%int64(RecordSize(h.Dimensions)) // what a dead process has not finished goes
+	if end != size {
+		if err := file.Truncate(end); err != nil {
+			return fmt.Errorf("write vectors: %w", err)
+		}
+	}
+	if _, err := file.WriteAt(b, end); err != nil {
+		_ = file.Truncate(end)
+		return fmt.Errorf("write vectors: %w", err)
+	}
+	return nil
+}
+
+// begin puts a new file in the place of what is there. That a power cut may lose it harms nobody: vectors can be made again.
+func (f File) begin(h Head, records []byte) error {
+	err := f.replacement().Stream(func(w io.Writer) error {
+		if _, err := w.Write(h.encode()); err != nil {
+			return err
+		}
+		_, err := w.Write(records)
+		return err
+	})
+	if err != nil {
+		return fmt.Errorf("write vectors: %w", err)
+	}
+	return nil
+}
+
+func (f File) replacement() atomicfile.Replacement {
+	return atomicfile.Replacement{Root: f.Root, Name: f.Name, Perm: 0o600, Kept: atomicfile.Volatile, Temporary: f.Name + temporaryExt}
+}
+
+// Keep leaves only the vectors that keep wants on the disk, and none that are damaged. It returns how many went, and writes nothing when none do.
+func (f File) Keep(ctx context.Context, keep func(Key) bool) (gone int, err error) {
+	if _, err := f.Root.Lstat(f.Name); errors.Is(err, fs.ErrNotExist) {
+		return 0, f.sweep()
+	}
+	release, err := f.lock(ctx)
+	if err != nil {
+		return 0, err
+	}
+	defer release()
+	if err := f.sweep(); err != nil {
+		return 0, err
+	}
+	file, err := statefile.OpenIn(f.Root, f.Name, os.O_RDWR, 0)
+	if errors.Is(err, fs.ErrNotExist) {
+		return 0, nil
+	}
+	if err != nil {
+		return 0, fmt.Errorf("rewrite vectors: %w", err)
+	}
+	defer file.Close()
+	kept := 0
+	seen, err := scan(ctx, file, "", func(e Entry, _ []byte) error {
+		if keep(e.Key) {
+			kept++
+		}
+		return nil
+	})
+	switch {
+	case errors.Is(err, ErrNewer):
+		return 0, f.remove(file) // what it holds cannot be told, and it can be made again
+	case err != nil:
+		return 0, err
+	}
+	gone = seen.Entries + seen.Damaged - kept
+	torn := seen.Bytes != headSize+int64(seen.Entries+seen.Damaged)*int64(RecordSize(seen.Dimensions))
+	switch {
+	case gone == 0 && !torn:
+		return 0, nil
+	case kept == 0:
+		return gone, f.remove(file)
+	}
+	err = f.replacement().Stream(func(to io.Writer) error {
+		w := bufio.NewWriterSize(to, 64<<10)
+		if _, err := w.Write(seen.encode()); err != nil {
+			return err
+		}
+		_, err := scan(ctx, io.NewSectionReader(file, 0, 1<<62), "", func(e Entry, record []byte) error {
+			if !keep(e.Key) {
+				return nil
+			}
+			_, err := w.Write(record)
+			return err
+		})
+		return errors.Join(err, w.Flush(), file.Close()) // Windows replaces no file that is open
+	})
+	if err != nil {
+		return 0, fmt.Errorf("rewrite vectors: %w", err)
+	}
+	return gone, nil
+}
+
+// remove empties a file and takes it off the disk.
+func (f File) remove(file *os.File) error {
+	err := errors.Join(file.Truncate(0), file.Close()) // Windows removes no file that is open
+	if bad := f.Root.Remove(f.Name); !errors.Is(bad, fs.ErrNotExist) {
+		err = errors.Join(err, bad)
+	}
+	if err != nil {
+		return fmt.Errorf("remove vectors: %w", err)
+	}
+	return nil
+}
+
+// sweep removes what a dead writer has left.
+func (f File) sweep() error {
+	if err := f.Root.Remove(f.Name + temporaryExt); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("remove what is left of an old file of vectors: %w", err)
+	}
+	return nil
+}
+
+// Size is how many bytes a file has; 0 when it is not there.
+func (f File) Size() int64 {
+	info, err := f.Root.Lstat(f.Name)
+	if err != nil {
+		return 0
+	}
+	return info.Size()
+}

@@ -1,0 +1,191 @@
+package embed
+
+import (
+	"bytes"
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"hash/crc32"
+	"io"
+	"io/fs"
+	"math"
+	"os"
+
+	"github.com/plimsoll/plimsoll/internal/statefile"
+	"github.com/plimsoll/plimsoll/limit"
+)
+
+// Key says whose vector it is: the id of a record, and its version.
+type Key struct {
+	ID      [16]byte
+	Version uint16
+}
+
+// Entry is a vector in a file.
+type Entry struct {
+	Key
+	Vector
+}
+
+// File is a file of vectors below a directory. It need not exist.
+type File struct {
+	Root *os.Root
+	Name string
+}
+
+// Head is what a file says of itself.
+type Head struct {
+	Model      string
+	Dimensions int
+}
+
+// The head of a file, and a record, whose size depends on the dimensions:
+//
+//	magic 8, dimensions 2, length of the model's name 1, name 201, CRC-32C 4
+//	id 16, version 2, reserved 2, scale 4, values DIMENSIONS, CRC-32C 4
+const (
+	magic      = "plvec\x00\x01\n"
+	headSize   = 216
+	maxModel   = headSize - 4 - 11
+	fixedSize  = 28 // of a record, beside its values
+	blockBytes = 256 << 10
+)
+
+// RecordSize is how many bytes a vector takes in a file.
+func RecordSize(dimensions int) int { return fixedSize + dimensions }
+
+// ErrNewer says that the file is of no format that this version knows.
+var ErrNewer = errors.New("is no file of vectors that this version knows")
+
+var castagnoli = crc32.MakeTable(crc32.Castagnoli)
+
+// modelName is the name of a model as a head holds it.
+func modelName(model string) string { return limit.Clip(model, maxModel) }
+
+func (h Head) encode() []byte {
+	b := make([]byte, headSize)
+	copy(b, magic)
+	binary.LittleEndian.PutUint16(b[8:], uint16(h.Dimensions))
+	name := modelName(h.Model)
+	b[10] = uint8(len(name))
+	copy(b[11:], name)
+	binary.LittleEndian.PutUint32(b[headSize-4:], crc32.Checksum(b[:headSize-4], castagnoli))
+	return b
+}
+
+// parseHead reads a head. false is that it is none.
+func parseHead(b []byte) (Head, bool) {
+	if len(b) < headSize || string(b[:len(magic)]) != magic || binary.LittleEndian.Uint32(b[headSize-4:]) != crc32.Checksum(b[:headSize-4], castagnoli) {
+		return Head{}, false
+	}
+	h := Head{Dimensions: int(binary.LittleEndian.Uint16(b[8:]))}
+	if n := int(b[10]); n <= maxModel && h.Dimensions > 0 && h.Dimensions <= MaxDimensions {
+		h.Model = string(b[11 : 11+n])
+		return h, true
+	}
+	return Head{}, false
+}
+
+func appendEntry(b []byte, e Entry) []byte {
+	from := len(b)
+	b = append(b, e.ID[:]...)
+	b = binary.LittleEndian.AppendUint16(b, e.Version)
+	b = append(b, 0, 0)
+	b = binary.LittleEndian.AppendUint32(b, math.Float32bits(e.Scale))
+	for _, v := range e.Values {
+		b = append(b, uint8(v))
+	}
+	return binary.LittleEndian.AppendUint32(b, crc32.Checksum(b[from:], castagnoli))
+}
+
+// parseEntry reads a record into values, which has as many as there are dimensions. false is that a byte of it is wrong.
+func parseEntry(b []byte, values []int8) (Entry, bool) {
+	end := len(b) - 4
+	if binary.LittleEndian.Uint32(b[end:]) != crc32.Checksum(b[:end], castagnoli) {
+		return Entry{}, false
+	}
+	e := Entry{Key: parseKey(b), Vector: Vector{Scale: math.Float32frombits(binary.LittleEndian.Uint32(b[20:])), Values: values}}
+	for i, v := range b[24:end] {
+		values[i] = int8(v)
+	}
+	return e, true
+}
+
+func parseKey(b []byte) Key {
+	return Key{ID: [16]byte(b[:16]), Version: binary.LittleEndian.Uint16(b[16:])}
+}
+
+// Seen is what reading a file found.
+type Seen struct {
+	Head
+	Entries int   // that were given
+	Damaged int   // records that are none
+	Bytes   int64 // of the file
+}
+
+// Scan gives every vector of a file that is of a model, in the order in which they were written; model "" takes any. A vector is valid until the call of each ends.
+// A file that is not there, or is of another model, has none: then Seen.Head says which, where there is one.
+func (f File) Scan(ctx context.Context, model string, each func(Entry)) (Seen, error) {
+	file, err := statefile.OpenIn(f.Root, f.Name, os.O_RDONLY, 0)
+	if errors.Is(err, fs.ErrNotExist) {
+		return Seen{}, nil
+	}
+	if err != nil {
+		return Seen{}, fmt.Errorf("read vectors: %w", err)
+	}
+	defer file.Close()
+	return scan(ctx, file, model, func(e Entry, _ []byte) error {
+		each(e)
+		return nil
+	})
+}
+
+// scan reads a file from its beginning. each also gets the bytes of the record.
+func scan(ctx context.Context, file io.Reader, model string, each func(Entry, []byte) error) (Seen, error) {
+	var seen Seen
+	first := make([]byte, headSize)
+	n, err := io.ReadFull(file, first)
+	seen.Bytes = int64(n)
+	switch {
+	case errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) && bytes.HasPrefix([]byte(magic), first[:min(n, len(magic))]):
+		return seen, nil // whoever made it died
+	case err != nil && !errors.Is(err, io.ErrUnexpectedEOF):
+		return seen, fmt.Errorf("read vectors: %w", err)
+	}
+	h, ok := parseHead(first[:n])
+	if !ok {
+		return seen, ErrNewer
+	}
+	seen.Head = h
+	if model != "" && h.Model != modelName(model) {
+		return seen, nil
+	}
+	size := RecordSize(h.Dimensions)
+	block := make([]byte, max(blockBytes/size, 1)*size)
+	values := make([]int8, h.Dimensions)
+	for {
+		if ctx.Err() != nil {
+			return seen, context.Cause(ctx)
+		}
+		n, err := io.ReadFull(file, block)
+		seen.Bytes += int64(n)
+		for b := block[:n]; len(b) >= size; b = b[size:] {
+			e, ok := parseEntry(b[:size], values)
+			if !ok {
+				seen.Damaged++
+				continue
+			}
+			seen.Entries++
+			if err := each(e, b[:size]); err != nil {
+				return seen, err
+			}
+		}
+		switch {
+		case errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF): // a torn record at the end counts for nothing
+			return seen, nil
+		case err != nil:
+			return seen, fmt.Errorf("read vectors: %w", err)
+		}
+	}
+}

@@ -1,0 +1,63 @@
+package embed
+
+import "math"
+
+// MaxDimensions bounds the vectors that are kept. The largest of known models have 4096.
+const MaxDimensions = 8192
+
+// Vector is a direction: a signed byte for each dimension, which Scale makes one of unit length.
+type Vector struct {
+	Scale  float32
+	Values []int8
+}
+
+// Quantize makes a vector of unit length and rounds it to bytes. It reports false for what has no direction: no or too many dimensions, all zeros,
+// or a number that is none.
+func Quantize(v []float32) (Vector, bool) {
+	if len(v) == 0 || len(v) > MaxDimensions {
+		return Vector{}, false
+	}
+	var square, highest float64
+	for _, x := range v {
+		square += float64(x) * float64(x)
+		highest = max(highest, math.Abs(float64(x)))
+	}
+	if !(highest > 0) || math.IsInf(square, 0) || math.IsNaN(square) {
+		return Vector{}, false
+	}
+	out := Vector{Scale: float32(highest / 127 / math.Sqrt(square)), Values: make([]int8, len(v))}
+	if !(out.Scale > 0) {
+		return Vector{}, false
+	}
+	for i, x := range v {
+		out.Values[i] = int8(math.Round(float64(x) / highest * 127))
+	}
+	return out, true
+}
+
+// Cosine is how much two vectors point the same way, from -1 to 1, as nearly as bytes can tell; 0 when they have different dimensions.
+func (v Vector) Cosine(w Vector) float32 {
+	if len(v.Values) != len(w.Values) {
+		return 0
+	}
+	return float32(dot(v.Values, w.Values)) * v.Scale * w.Scale
+}
+
+// dot is the sum of the products: at most 127² in each of MaxDimensions, so that 32 bits hold it. Four sums beside each other keep
+// the processor busy.
+func dot(a, b []int8) int32 {
+	b = b[:len(a)]
+	var s0, s1, s2, s3 int32
+	i := 0
+	for ; i+4 <= len(a); i += 4 {
+		x, y := a[i:i+4:i+4], b[i:i+4:i+4]
+		s0 += int32(x[0]) * int32(y[0])
+		s1 += int32(x[1]) * int32(y[1])
+		s2 += int32(x[2]) * int32(y[2])
+		s3 += int32(x[3]) * int32(y[3])
+	}
+	for ; i < len(a); i++ {
+		s0 += int32(a[i]) * int32(b[i])
+	}
+	return s0 + s1 + s2 + s3
+}

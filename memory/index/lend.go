@@ -1,0 +1,106 @@
+package index
+
+import (
+	"strings"
+	"unicode"
+)
+
+// lender gives documents parts of the scores of their neighbours, one word of a query after the other.
+type lender struct {
+	x             *Index
+	docs          []cell
+	word          uint32  // counted from 1
+	most, sum     float32 // how much the largest part of a word counts, and each of them
+	one, two      float32
+	ahead, answer float32
+	lanes         [lanes]float32
+}
+
+func (x *Index) lender() lender {
+	l := lender{
+		x: x, docs: x.scratch.docs, most: float32(x.p.Peak), sum: float32(1 - x.p.Peak),
+		one: float32(x.p.Near[0]), two: float32(x.p.Near[1]), ahead: float32(x.p.Ahead), answer: float32(1 + x.p.Answer),
+	}
+	for i, w := range x.p.Lanes {
+		l.lanes[i] = float32(w)
+	}
+	return l
+}
+
+// add gives a document a part of the current word.
+func (l *lender) add(n uint32, part float32) {
+	c := &l.docs[n]
+	if c.word != l.word {
+		c.word, c.peak = l.word, 0
+	}
+	c.score += l.sum * part
+	if more := part - c.peak; more > 0 {
+		c.score += l.most * more
+		c.peak = part
+	}
+}
+
+// around gives the neighbours of a document a part of what it has by the current word.
+func (l *lender) around(d *doc, own float32) {
+	if l.one == 0 {
+		return
+	}
+	own *= l.lanes[d.lane] // what counts less counts less for others too
+	one, two := l.one*own, l.two*own
+	if d.prev != 0 {
+		l.add(d.prev-1, one)
+		if n := l.x.beyond(d.prev, false); n != 0 {
+			l.add(n-1, two)
+		}
+	}
+	if d.next != 0 {
+		one, two := one*l.ahead, two*l.ahead
+		if l.answer != 1 && l.x.isAnswered(d) {
+			one *= l.answer
+		}
+		l.add(d.next-1, one)
+		if n := l.x.beyond(d.next, true); n != 0 {
+			l.add(n-1, two)
+		}
+	}
+}
+
+// Spread gives each document parts of what its neighbours have, as in a search by words, and returns the sums. own has a score for each document.
+func (x *Index) Spread(own []float32) []float32 {
+	out := make([]float32, len(own))
+	one, two := float32(x.p.Near[0]), float32(x.p.Near[1])
+	for n, score := range own {
+		if score == 0 {
+			continue
+		}
+		out[n] += score
+		d := &x.docs[n]
+		for _, way := range [2]struct {
+			next  uint32
+			ahead bool
+		}{{d.prev, false}, {d.next, true}} {
+			if way.next == 0 {
+				continue
+			}
+			out[way.next-1] += one * score
+			if far := x.beyond(way.next, way.ahead); far != 0 {
+				out[far-1] += two * score
+			}
+		}
+	}
+	return out
+}
+
+// isAnswered tells that a document ends with a question, and that one of its kind stands behind it.
+func (x *Index) isAnswered(d *doc) bool {
+	if d.flags&asks == 0 || d.next == 0 {
+		return false
+	}
+	next := &x.docs[d.next-1]
+	return next.lane == d.lane && next.turn != d.turn
+}
+
+func endsWithQuestion(text string) bool {
+	text = strings.TrimRightFunc(text, unicode.IsSpace)
+	return strings.HasSuffix(text, "?") || strings.HasSuffix(text, "？") || strings.HasSuffix(text, "؟")
+}

@@ -1,0 +1,189 @@
+package memory
+
+import (
+	"cmp"
+	"container/heap"
+	"context"
+	"errors"
+	"os"
+	"path"
+	"slices"
+
+	"github.com/plimsoll/plimsoll/memory/archive"
+	"github.com/plimsoll/plimsoll/memory/embed"
+)
+
+// vectorsFile is the name of the file of vectors, beside the segments of its namespace.
+const vectorsFile = "vectors"
+
+// vectorsOf is the file of vectors of a namespace.
+func (s *Store) vectorsOf(namespace string) embed.File {
+	return embed.File{Root: s.archive.Root(), Name: path.Join(archive.FolderName(namespace), vectorsFile)}
+}
+
+// Fusion of what was found by words and by meaning. A place in one of both lists counts 1/(fusionK+place) (reciprocal rank fusion, Cormack et al.
+// 2009), that by meaning weighed with meaningWeight. Both were fitted on LoCoMo's conversations 1 to 5 with a small model (all-MiniLM-L6-v2): the customary 60 lets
+// a list of many equals bury what the better one has at its top.
+const (
+	fusionK       = 20
+	meaningWeight = 0.35
+	// fusionDepth is how many of each list are looked at.
+	fusionDepth = 2 * MaxLimit
+)
+
+// meaning is the question of a search as a vector; nil is a search by words only.
+type meaning struct {
+	vector embed.Vector
+	model  string
+}
+
+// nearest are the records of a shelf that mean most nearly what a question does, with what stands around them, the nearest first. The caller
+// holds h.mu. It takes four bytes a record, twice.
+func (h *shelf) nearest(ctx context.Context, s *Store, m *meaning, q *Query, keeps func(int) bool, limit int) ([]place, error) {
+	scores := make([]float32, len(h.slots))
+	_, err := s.vectorsOf(h.name).Scan(ctx, m.model, func(e embed.Entry) {
+		if len(e.Values) != len(m.vector.Values) {
+			return
+		}
+		if n, ok := h.byID.findID(h, e.ID); ok && h.slots[n].version == e.Version {
+			scores[n] = e.Cosine(m.vector)
+		}
+	})
+	if q.Neighbours >= 0 {
+		scores = h.x.Spread(scores)
+	}
+	best := make(places, 0, limit)
+	for n, score := range scores {
+		switch full := len(best) == limit; {
+		case score <= 0 || full && float64(score) <= best[0].score || !keeps(n):
+		case full:
+			best[0] = place{h, n, float64(score)}
+			heap.Fix(&best, 0)
+		default:
+			heap.Push(&best, place{h, n, float64(score)})
+		}
+	}
+	return best, err
+}
+
+// places are a heap whose first is the worst.
+type places []place
+
+func (p places) Len() int           { return len(p) }
+func (p places) Less(i, j int) bool { return p[i].score < p[j].score }
+func (p places) Swap(i, j int)      { p[i], p[j] = p[j], p[i] }
+func (p *places) Push(x any)        { *p = append(*p, x.(place)) }
+func (p *places) Pop() any {
+	last := (*p)[len(*p)-1]
+	*p = (*p)[:len(*p)-1]
+	return last
+}
+
+// fuse makes one list of two by the places that records have in them. Passages of one turn are one, as in a search by words: the one that is
+// further ahead stands for them.
+func fuse(words, near []place) []place {
+	type turn struct {
+		h          *shelf
+		talk, turn uint32
+	}
+	type fused struct {
+		place
+		rank int
+	}
+	at := map[turn]int{}
+	alone := map[*shelf]map[int]int{}
+	var out []fused
+	add := func(list []place, weight float64) {
+		rank := 0
+		seen := map[int]bool{} // turns of this list
+		for _, p := range list {
+			talk, number := p.h.x.Turn(p.n)
+			var i int
+			var known bool
+			if number != 0 {
+				i, known = at[turn{p.h, talk, number}]
+			} else {
+				i, known = alone[p.h][p.n]
+			}
+			if known && seen[i] {
+				continue
+			}
+			rank++
+			score := weight / float64(fusionK+rank)
+			if known {
+				if out[i].score += score; rank < out[i].rank {
+					out[i].h, out[i].n, out[i].rank = p.h, p.n, rank
+				}
+				seen[i] = true
+				continue
+			}
+			i = len(out)
+			out = append(out, fused{place{p.h, p.n, score}, rank})
+			seen[i] = true
+			if number != 0 {
+				at[turn{p.h, talk, number}] = i
+				continue
+			}
+			if alone[p.h] == nil {
+				alone[p.h] = map[int]int{}
+			}
+			alone[p.h][p.n] = i
+		}
+	}
+	add(words, 1)
+	add(near, meaningWeight)
+	slices.SortStableFunc(out, func(a, b fused) int { return cmp.Or(cmp.Compare(b.score, a.score), cmp.Compare(a.rank, b.rank)) })
+	list := make([]place, len(out))
+	for i := range out {
+		list[i] = out[i].place
+	}
+	return list
+}
+
+// pruneVectors takes the vectors of records that are there no longer off the disk. It does so in any process, also in one that makes none.
+func (s *Store) pruneVectors(ctx context.Context, name string) error {
+	f := s.vectorsOf(name)
+	if _, err := f.Root.Lstat(f.Name); errors.Is(err, os.ErrNotExist) {
+		_, err := f.Keep(ctx, func(embed.Key) bool { return true })
+		return err
+	}
+	live := map[recordID]uint16{}
+	dropped := map[recordID]bool{}
+	var at archive.Cursor
+	if _, err := s.archive.Read(name, &at, func(_ archive.Place, l archive.Line) error {
+		b, err := readBody(l.Body)
+		if err != nil {
+			return nil
+		}
+		for _, text := range b.Drop {
+			if id, err := parseID(text); err == nil {
+				dropped[id] = true
+			}
+		}
+		if id, err := parseID(b.ID); err == nil && !s.wasForgotten(b.ID) {
+			live[id] = max(live[id], uint16(b.Version))
+		}
+		return nil
+	}); err != nil {
+		return err
+	}
+	_, err := f.Keep(ctx, func(k embed.Key) bool {
+		version, ok := live[k.ID]
+		return ok && version == k.Version && !dropped[k.ID]
+	})
+	return err
+}
+
+// DropVectors takes all vectors off the disk. They are made again where a store has a client for them.
+func (s *Store) DropVectors(ctx context.Context) error {
+	names, err := s.Namespaces()
+	if err != nil {
+		return err
+	}
+	var errs []error
+	for _, name := range names {
+		_, err := s.vectorsOf(name).Keep(ctx, func(embed.Key) bool { return false })
+		errs = append(errs, err)
+	}
+	return errors.Join(errs...)
+}
