@@ -127,7 +127,9 @@ var (
 )
 
 // Memory opens the memory of this user, for a command. Who opens it closes it.
-func (a *App) Memory() (*Memory, error) { return memories.Open(a.Core, memories.Options{}) }
+func (a *App) Memory() (*Memory, error) {
+	return memories.Open(a.Core, memories.Options{Vectors: memories.VectorsOnSearch})
+}
 
 // Learn draws facts from what was said, with a language model.
 func (a *App) Learn(ctx context.Context, o MemoryLearnOptions) (MemoryLearned, error) {

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/plimsoll/plimsoll/config"
+	"github.com/plimsoll/plimsoll/limit"
 )
 
 // TestMemory: nothing is put into requests unless the user says so, and a project's file may only have less kept.
@@ -50,6 +51,18 @@ func TestMemory(t *testing.T) {
 	}
 	if s.Memory.Inject != config.InjectOff || s.Memory.Capture != config.CaptureCuts || s.Memory.RecallItems != 8 || !s.Memory.Enabled || len(s.Warnings) != 4 {
 		t.Errorf("a project loosened it: %+v, %d warnings", s.Memory, len(s.Warnings))
+	}
+	// Where texts and a key go is the user's to say: a project's file decides nothing of it.
+	s, err = load("[memory]\nembed_url = \"https://models.example/v1\"\nembed_model = \"m\"\nembed_key = \"MY_KEY\"\n",
+		"[memory]\nembed_url = \"https://elsewhere.example/v1\"\nembed_model = \"x\"\nembed_key = \"OPENAI_API_KEY\"\nvectors_max = \"1G\"\n")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if m := s.Memory; m.EmbedURL != "https://models.example/v1" || m.EmbedModel != "m" || m.EmbedKey != "MY_KEY" || m.VectorsMax != 128*limit.MiB || len(s.Warnings) != 4 {
+		t.Errorf("a project decides where texts go: %+v, %d warnings", m, len(s.Warnings))
+	}
+	if s, err = load("", "[memory]\nembed_url = \"https://elsewhere.example/v1\"\n"); err != nil || s.Memory.EmbedURL != "" {
+		t.Errorf("a project sends texts to %q, %v", s.Memory.EmbedURL, err)
 	}
 	for _, c := range []struct{ text, want string }{
 		{"[memory]\ncapture = \"cut\"\n", `did you mean`},

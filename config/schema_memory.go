@@ -18,6 +18,10 @@ type MemorySettings struct {
 	Records      int           `json:"records"` // of one namespace
 	Age          time.Duration `json:"-"`       // of episodes
 	QueueMax     limit.Bytes   `json:"queue_max"`
+	EmbedURL     string        `json:"embed_url"` // "" for none
+	EmbedModel   string        `json:"embed_model"`
+	EmbedKey     string        `json:"embed_key"` // name of an environment variable
+	VectorsMax   limit.Bytes   `json:"vectors_max"`
 	RecallItems  int           `json:"recall_items"`
 	RecallTokens int           `json:"recall_tokens"`
 }
@@ -80,6 +84,26 @@ var memoryKeys = []*Key{
 		Name: "queue_max", Type: TypeSize, Default: "8M", Project: ProjectNever, min: int64(limit.MiB), max: int64(limit.GiB), example: `"8M"`,
 		Doc: "Memory of what waits to be kept; what does not fit is dropped and counted, and no request waits.",
 		set: func(s *Settings, v any) { s.Memory.QueueMax = v.(limit.Bytes) },
+	},
+	{
+		Name: "embed_url", Type: TypeURL, Project: ProjectNever, example: `"http://127.0.0.1:11434/v1"`,
+		Doc: "Base URL of an OpenAI-compatible service for embeddings. With it searches also find what means the same in other words, and what is remembered in the namespaces that are searched is sent there. Not set: searches go by words, and nothing is sent.",
+		set: func(s *Settings, v any) { s.Memory.EmbedURL = v.(string) },
+	},
+	{
+		Name: "embed_model", Type: TypeText, Project: ProjectNever, example: `"nomic-embed-text"`,
+		Doc: "Model of embed_url.",
+		set: func(s *Settings, v any) { s.Memory.EmbedModel = v.(string) },
+	},
+	{
+		Name: "embed_key", Type: TypeVariable, Project: ProjectNever, example: `"PLIMSOLL_EMBED_KEY"`,
+		Doc: "Name of the environment variable that holds the key for embed_url. No other key is ever sent there.",
+		set: func(s *Settings, v any) { s.Memory.EmbedKey = v.(string) },
+	},
+	{
+		Name: "vectors_max", Type: TypeSize, Default: "128M", Project: ProjectNever, min: int64(limit.MiB), max: maxDisk, example: `"128M"`,
+		Doc: "Disk that the vectors of embed_model may take, beside disk_max; one project has at most half of it. Those of the oldest records go first.",
+		set: func(s *Settings, v any) { s.Memory.VectorsMax = v.(limit.Bytes) },
 	},
 	{
 		Name: "recall_items", Type: TypeCount, Default: "8", PerTool: true, Project: ProjectNever, min: 1, max: 100, example: "8",

@@ -39,7 +39,7 @@ func (k *Key) keyName() string {
 	if k.Table == agentsTable {
 		return "key_env"
 	}
-	return strings.TrimSuffix(k.Name, "_key") + "_key"
+	return strings.TrimSuffix(k.Name, "_url") + "_key"
 }
 
 // parseURL reads the base URL of a service. A user name in it would be a secret in a file.
@@ -50,6 +50,9 @@ func (k *Key) parseURL(w written) (any, error) {
 	text := strings.TrimSpace(w.text)
 	if k.Type != TypeAnyURL {
 		text = strings.TrimRight(text, "/")
+	}
+	if text == "" && k.set != nil && k.Default == "" {
+		return "", nil // none, as when it is not set
 	}
 	fix := fmt.Sprintf("write %s = %s", k.Name, k.example)
 	u, err := url.Parse(text)

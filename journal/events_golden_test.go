@@ -85,6 +85,9 @@ var events = []journal.Event{
 	journal.MemoryNoteEvicted{},
 	journal.MemoryFacts{},
 	journal.MemoryFactsFailed{},
+	journal.MemoryVectorsMade{},
+	journal.MemoryVectorsFailed{},
+	journal.MemoryVectorsFull{},
 }
 
 // TestEventsStay: every event's kind and keys, as --events and the event log write them.

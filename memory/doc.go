@@ -31,6 +31,12 @@
 //
 // [Store.Recalled] keeps to whom a record was given, and [Store.Uses] tells it: the last [MaxUses] conversations, with the client and the run.
 //
+// # Vectors
+//
+// With Options.Embed a search also goes by meaning (package embed): records that are searched get a vector each, in a file beside the segments of their namespace, and
+// what is found by words and by meaning becomes one list. [Store.MakeVectors] makes those that are missing, and so does the background with Options.EmbedEvery. Without
+// an answer of the service a search goes by words, as it would without one ([Results].WordsOnly). What leaves the memory takes its vector along.
+//
 // # Bounds
 //
 //	a namespace    MaxNamespace (64M), MaxRecords (100,000)
@@ -40,6 +46,7 @@
 //	pins           MaxPins (2K) a namespace; one more is an [ErrPins] that names what to unpin
 //	uses           8 of a record, the newest
 //	tombstones     100,000
+//	vectors        MaxVectors (128M), a namespace half of it
 //
 // At 80 % of a bound what counts no longer leaves the disk: old versions, passages that were written twice, what has expired. At the bound itself records
 // go until 87 % are left: those that wait for a person's word first, then superseded facts, episodes that nobody was ever given, facts and

@@ -2,10 +2,12 @@ package memory
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"github.com/plimsoll/plimsoll/limit"
 	"github.com/plimsoll/plimsoll/memory/archive"
+	"github.com/plimsoll/plimsoll/memory/embed"
 )
 
 // Stats are what there is, and counts since [Open].
@@ -18,6 +20,7 @@ type Stats struct {
 	Evicted    int64            `json:"evicted"`   // records that went for room or by age
 	Refused    int64            `json:"refused"`   // records that were forgotten once
 	Merged     int64            `json:"merged"`    // passages that were there already
+	Embedding  VectorStats      `json:"embedding,omitzero"`
 }
 
 // NamespaceStats are what is in a namespace.
@@ -28,6 +31,10 @@ type NamespaceStats struct {
 	Kinds   map[Kind]int `json:"kinds"`
 	Oldest  time.Time    `json:"oldest,omitzero"`
 	Newest  time.Time    `json:"newest,omitzero"`
+	// Vectors are those of its records, made by VectorModel, and VectorBytes their file.
+	Vectors     int         `json:"vectors,omitempty"`
+	VectorModel string      `json:"vector_model,omitempty"`
+	VectorBytes limit.Bytes `json:"vector_bytes,omitempty"`
 }
 
 // Stats counts. It reads all of the memory.
@@ -46,6 +53,11 @@ func (s *Store) Stats(ctx context.Context) (Stats, error) {
 	out.Forgotten = len(s.forgotten.ids)
 	s.forgotten.mu.Unlock()
 	out.Torn = s.archive.Torn()
+	if e := s.embedding; e != nil {
+		e.mu.Lock()
+		out.Embedding = e.counters
+		e.mu.Unlock()
+	}
 	for _, name := range names {
 		n := NamespaceStats{Name: name, Kinds: map[Kind]int{}}
 		segments, err := s.archive.Segments(name)
@@ -70,6 +82,11 @@ func (s *Store) Stats(ctx context.Context) (Stats, error) {
 			return Stats{}, err
 		}
 		_ = records
+		seen, err := s.vectorsOf(name).Scan(ctx, "", func(embed.Entry) {})
+		if err != nil && !errors.Is(err, embed.ErrNewer) {
+			return Stats{}, err
+		}
+		n.Vectors, n.VectorModel, n.VectorBytes = seen.Entries, seen.Model, limit.Bytes(seen.Bytes)
 		out.Namespaces = append(out.Namespaces, n)
 		out.Bytes += n.Bytes
 	}

@@ -48,7 +48,7 @@ func (p *Plane) memoryServer() config.MCPServer {
 
 // Memory makes the gateway of the memory's server.
 func (p *Plane) Memory(ctx context.Context, o MemoryOptions) (*gateway.Server, error) {
-	m, err := memories.Open(p.app, memories.Options{Journal: p.Journal})
+	m, err := memories.Open(p.app, memories.Options{Journal: p.Journal, Vectors: memories.VectorsInBackground})
 	if err != nil {
 		return nil, fmt.Errorf("the memory: %w", err)
 	}

@@ -26,6 +26,8 @@ type Options struct {
 	Journal *journal.Journal
 	// Elsewhere are other stores that may hold the words of a record, for forgetting.
 	Elsewhere []memory.Elsewhere
+	// Vectors say whether searches also go by meaning.
+	Vectors Vectors
 }
 
 // Memory is this user's memory.
@@ -37,6 +39,8 @@ type Memory struct {
 	state   string
 	journal *journal.Journal
 	run     string // the run that this process is in, "" outside
+	// onSearch says that a search makes the vectors first that are missing.
+	onSearch bool
 }
 
 // Dir is where the memory is kept, below the state directory.
@@ -60,6 +64,11 @@ func Open(c *core.Core, o Options) (*Memory, error) {
 	if err != nil {
 		return nil, err
 	}
+	settings, err := c.Config.For("")
+	if err != nil {
+		return nil, err
+	}
+	m.withVectors(&options, settings.Memory, o.Vectors)
 	options.Elsewhere = append(append(o.Elsewhere, notesElsewhere{m}), elsewhere(state)...)
 	if m.Store, err = memory.Open(options); err != nil {
 		return nil, err
@@ -80,6 +89,7 @@ func StoreOptions(c *core.Core, j *journal.Journal) (memory.Options, error) {
 	m := settings.Memory
 	return memory.Options{
 		Dir: filepath.Join(state, Dir), Journal: j, MaxNamespace: min(m.NamespaceMax, m.DiskMax), MaxRecords: m.Records, MaxBytes: m.DiskMax, MaxAge: m.Age,
+		MaxVectors: m.VectorsMax,
 	}, nil
 }
 

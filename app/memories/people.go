@@ -74,12 +74,16 @@ func (m *Memory) Search(ctx context.Context, q Query) (memory.Results, error) {
 	if err != nil {
 		return memory.Results{}, err
 	}
+	m.fillVectors(ctx, q.namespaces())
 	found, err := m.Store.Search(ctx, memory.Query{
 		Text: q.Text, Namespaces: q.namespaces(), AllScopes: true, Kinds: kinds, Origins: origins, Since: q.Since, Until: q.Until, AsOf: q.AsOf,
 		Limit: q.Limit, Offset: q.Offset,
 	})
 	if found.Items == nil {
 		found.Items = []memory.Item{}
+	}
+	if found.WordsOnly != "" {
+		m.core.Warn(found.WordsOnly)
 	}
 	return found, err
 }

@@ -2,6 +2,7 @@ package memories
 
 import (
 	"context"
+	"errors"
 
 	"github.com/plimsoll/plimsoll/memory"
 	"github.com/plimsoll/plimsoll/memory/notes"
@@ -10,10 +11,21 @@ import (
 // Stats are what is kept, and within which bounds.
 type Stats struct {
 	memory.Stats
+	MaxBytes int64   `json:"max_bytes"`
+	Vectors  Meaning `json:"vectors"`
+	Notes    Files   `json:"notes"`
+	Profile  Pins    `json:"profile"`
+	Dir      string  `json:"dir"`
+}
+
+// Meaning is what searches by meaning rest on.
+type Meaning struct {
+	// Service and Model make vectors; "" is that the user has named none.
+	Service  string `json:"service,omitempty"`
+	Model    string `json:"model,omitempty"`
+	Vectors  int    `json:"vectors"`
+	Bytes    int64  `json:"bytes"`
 	MaxBytes int64  `json:"max_bytes"`
-	Notes    Files  `json:"notes"`
-	Profile  Pins   `json:"profile"`
-	Dir      string `json:"dir"`
 }
 
 // Files are the notes of agents.
@@ -41,7 +53,14 @@ func (m *Memory) Stats(ctx context.Context) (Stats, error) {
 	if out.MaxBytes == 0 {
 		out.MaxBytes = int64(memory.DefaultMaxBytes)
 	}
+	settings, err := m.core.Config.For("")
+	if err != nil {
+		return out, err
+	}
+	out.Vectors = Meaning{Service: settings.Memory.EmbedURL, Model: settings.Memory.EmbedModel, MaxBytes: int64(options.MaxVectors)}
 	for _, n := range s.Namespaces {
+		out.Vectors.Vectors += n.Vectors
+		out.Vectors.Bytes += int64(n.VectorBytes)
 		d, err := notes.Open(notes.Options{Dir: m.notesPath(n.Name)})
 		if err != nil {
 			return out, err
@@ -60,4 +79,7 @@ func (m *Memory) Stats(ctx context.Context) (Stats, error) {
 }
 
 // GC removes from the disk what counts no longer.
-func (m *Memory) GC(ctx context.Context) (memory.Collected, error) { return m.Store.GC(ctx) }
+func (m *Memory) GC(ctx context.Context) (memory.Collected, error) {
+	out, err := m.Store.GC(ctx)
+	return out, errors.Join(err, m.dropVectors(ctx))
+}

@@ -151,6 +151,13 @@ func printMemoryStats(out io.Writer, s app.MemoryStats) error {
 		return err
 	}
 	fmt.Fprintf(out, "disk     %s of %s in %s\n", s.Bytes.Human(), limit.Bytes(s.MaxBytes).Human(), s.Dir)
+	if v := s.Vectors; v.Service != "" || v.Vectors > 0 {
+		by := "no service makes more (embed_url of [memory] is not set)"
+		if v.Service != "" {
+			by = fmt.Sprintf("by %s at %s", v.Model, v.Service)
+		}
+		fmt.Fprintf(out, "vectors  %d, %s of %s, %s\n", v.Vectors, limit.Bytes(v.Bytes).Human(), limit.Bytes(v.MaxBytes).Human(), app.Printable(by))
+	}
 	fmt.Fprintf(out, "files    %d notes of agents, %s\n", s.Notes.Files, limit.Bytes(s.Notes.Bytes).Human())
 	fmt.Fprintf(out, "profile  %d of %d bytes in %d entries\n", s.Profile.Bytes, s.Profile.Max, len(s.Profile.Entries))
 	_, err := fmt.Fprintf(out, "forgotten %d records, of which an id and a digest are kept\n", s.Forgotten)

@@ -9,7 +9,8 @@
 //
 // Any word of the query may be found; none has to be. Words of no meaning are left out, the endings of English are taken off, and of a name that is put
 // together (readFile, max_retries, app/run.go) the parts count and the whole. A document's score is BM25 (k1 0.9, b 0.4); to it come parts of the scores of
-// the turns before and behind it, and the score of its conversation taken as one text. A speaker whom the query names counts more, and the
+// the turns before and behind it, of each word mostly the largest part only (what several turns in a row say counts little more than once), and the score of
+// its conversation taken as one text. What ends with a question lends more to what is said to it by one of its lane, and counts less itself. A speaker whom the query names counts more, and the
 // words of models and tools ([Agent], [Tool]) count half of what a person said, was noted or learned. Of several passages of one turn the best is
 // found. When something was said plays no part.
 //

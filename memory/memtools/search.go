@@ -70,6 +70,9 @@ func (t *Toolset) Search(ctx context.Context, in SearchArguments, maxText limit.
 	if next := found.Offset + len(found.Items); next < found.Total {
 		head += fmt.Sprintf(" The next: offset=%d.", next)
 	}
+	if found.WordsOnly != "" {
+		head += " These were found by their words only: what finds other words of the same meaning does not answer."
+	}
 	records := make([]memory.Record, len(found.Items))
 	for i := range found.Items {
 		records[i] = found.Items[i].Record

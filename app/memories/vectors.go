@@ -1,0 +1,92 @@
+package memories
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"time"
+
+	"github.com/plimsoll/plimsoll/config"
+	"github.com/plimsoll/plimsoll/memory"
+	"github.com/plimsoll/plimsoll/memory/embed"
+)
+
+// Vectors say whether searches also go by meaning, where the user has named a service for embeddings ([memory] embed_url).
+type Vectors int
+
+const (
+	// NoVectors searches by words only, and sends nothing: what `plimsoll run` opens.
+	NoVectors Vectors = iota
+	// VectorsOnSearch makes missing vectors before a search, for a command that ends with it.
+	VectorsOnSearch
+	// VectorsInBackground makes them beside searches, for servers.
+	VectorsInBackground
+)
+
+const (
+	// vectorsEvery is how often servers look for new records.
+	vectorsEvery = time.Minute
+	// vectorsPatience is how long a command makes missing vectors before it searches with those that there are.
+	vectorsPatience = 5 * time.Second
+)
+
+// embedClient is the service that the user has named; nil is none. All of its settings are the user's own: no project decides where texts and a key go.
+func embedClient(m config.MemorySettings) (*embed.Client, error) {
+	if m.EmbedURL == "" {
+		return nil, nil
+	}
+	key := ""
+	if m.EmbedKey != "" {
+		if key = os.Getenv(m.EmbedKey); key == "" {
+			return nil, fmt.Errorf("[memory] embed_key names the variable %s, which is empty; set it to the key of the service at embed_url", m.EmbedKey)
+		}
+	}
+	if m.EmbedModel == "" {
+		return nil, errors.New(`[memory] embed_url names a service for embeddings, but embed_model no model; set it, as in embed_model = "nomic-embed-text"`)
+	}
+	client, err := embed.NewClient(embed.ClientOptions{URL: m.EmbedURL, Model: m.EmbedModel, Key: key})
+	if err != nil {
+		return nil, fmt.Errorf("[memory] embed_url: %w", err)
+	}
+	return client, nil
+}
+
+// withVectors puts the service into the options of a store. One that cannot be used is said, and searches go by words.
+func (m *Memory) withVectors(o *memory.Options, s config.MemorySettings, v Vectors) {
+	if v == NoVectors || !s.Enabled {
+		return
+	}
+	client, err := embedClient(s)
+	if err != nil {
+		m.core.Warn("the memory is searched by words only: " + err.Error())
+		return
+	}
+	o.Embed = client
+	if v == VectorsInBackground {
+		o.EmbedEvery = vectorsEvery
+	}
+	m.onSearch = client != nil && v == VectorsOnSearch
+}
+
+// fillVectors makes vectors that are missing in the namespaces of a search, for a while. What fails is said by the search itself.
+func (m *Memory) fillVectors(ctx context.Context, namespaces []string) {
+	if !m.onSearch {
+		return
+	}
+	ctx, cancel := context.WithTimeout(ctx, vectorsPatience)
+	defer cancel()
+	made, err := m.Store.MakeVectors(ctx, namespaces...)
+	if err != nil && ctx.Err() != nil && made.Missing > 0 {
+		m.core.Warn(fmt.Sprintf("%d records have no vector yet and are found by words only; each search makes more for %s, plimsoll serve and plimsoll mcp memory all", made.Missing, vectorsPatience))
+	}
+}
+
+// dropVectors takes vectors off the disk that no search will use, because the user names no service any more.
+func (m *Memory) dropVectors(ctx context.Context) error {
+	settings, err := m.core.Config.For("")
+	if err != nil || settings.Memory.EmbedURL != "" {
+		return err
+	}
+	return m.Store.DropVectors(ctx)
+}
