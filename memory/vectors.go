@@ -82,62 +82,44 @@ func (p *places) Pop() any {
 // fuse makes one list of two by the places that records have in them. Passages of one turn are one, as in a search by words: the one that is
 // further ahead stands for them.
 func fuse(words, near []place) []place {
-	type turn struct {
+	type spot struct { // a turn of a conversation, or a record that stands in none
 		h          *shelf
 		talk, turn uint32
 	}
-	type fused struct {
-		place
-		rank int
-	}
-	at := map[turn]int{}
-	alone := map[*shelf]map[int]int{}
-	var out []fused
+	at := map[spot]int{}
+	var out []place
+	var ranks []int // the best of each
 	add := func(list []place, weight float64) {
 		rank := 0
-		seen := map[int]bool{} // turns of this list
+		seen := map[int]bool{} // spots of this list
 		for _, p := range list {
-			talk, number := p.h.x.Turn(p.n)
-			var i int
-			var known bool
-			if number != 0 {
-				i, known = at[turn{p.h, talk, number}]
-			} else {
-				i, known = alone[p.h][p.n]
+			talk, turn := p.h.x.Turn(p.n)
+			if talk == 0 || turn == 0 {
+				talk, turn = 0, uint32(p.n)
 			}
+			i, known := at[spot{p.h, talk, turn}]
 			if known && seen[i] {
 				continue
 			}
 			rank++
 			score := weight / float64(fusionK+rank)
-			if known {
-				if out[i].score += score; rank < out[i].rank {
-					out[i].h, out[i].n, out[i].rank = p.h, p.n, rank
+			switch {
+			case !known:
+				i = len(out)
+				at[spot{p.h, talk, turn}] = i
+				out, ranks = append(out, place{p.h, p.n, score}), append(ranks, rank)
+			default:
+				if out[i].score += score; rank < ranks[i] {
+					out[i].n, ranks[i] = p.n, rank
 				}
-				seen[i] = true
-				continue
 			}
-			i = len(out)
-			out = append(out, fused{place{p.h, p.n, score}, rank})
 			seen[i] = true
-			if number != 0 {
-				at[turn{p.h, talk, number}] = i
-				continue
-			}
-			if alone[p.h] == nil {
-				alone[p.h] = map[int]int{}
-			}
-			alone[p.h][p.n] = i
 		}
 	}
 	add(words, 1)
 	add(near, meaningWeight)
-	slices.SortStableFunc(out, func(a, b fused) int { return cmp.Or(cmp.Compare(b.score, a.score), cmp.Compare(a.rank, b.rank)) })
-	list := make([]place, len(out))
-	for i := range out {
-		list[i] = out[i].place
-	}
-	return list
+	slices.SortStableFunc(out, func(a, b place) int { return cmp.Compare(b.score, a.score) }) // of equals, those by words first
+	return out
 }
 
 // pruneVectors takes the vectors of records that are there no longer off the disk. It does so in any process, also in one that makes none.

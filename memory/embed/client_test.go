@@ -71,8 +71,11 @@ func TestAddresses(t *testing.T) {
 		}
 	}
 	for _, good := range []embed.ClientOptions{
-		{URL: "http://127.0.0.1:1/v1", Model: "m", Key: "k"}, {URL: "http://localhost/v1", Model: "m", Key: "k"}, {URL: "http://[::1]/v1", Model: "m", Key: "k"},
-		{URL: "http://gpu.lan:8080/v1", Model: "m"}, {URL: "https://models.example/v1", Model: "m", Key: "k"},
+		{URL: "http://127.0.0.1:1/v1", Model: "m", Key: "k"},
+		{URL: "http://localhost/v1", Model: "m", Key: "k"},
+		{URL: "http://[::1]/v1", Model: "m", Key: "k"},
+		{URL: "http://gpu.lan:8080/v1", Model: "m"},
+		{URL: "https://models.example/v1", Model: "m", Key: "k"},
 	} {
 		if _, err := embed.NewClient(good); err != nil {
 			t.Errorf("%+v: %v", good, err)

@@ -36,7 +36,6 @@ type Server struct {
 	dimensions int
 	texts      []string
 	keys       []string
-	requests   int
 }
 
 // New starts a service, and ends it with the test.
@@ -77,7 +76,7 @@ func (s *Server) Hold() (arrived <-chan struct{}, release func()) {
 	})
 }
 
-// Texts are those that it was sent, and Keys the values of Authorization, one a request.
+// Texts are those that it was sent.
 func (s *Server) Texts() []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -99,7 +98,6 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	err := json.NewDecoder(http.MaxBytesReader(w, r.Body, 1<<20)).Decode(&body)
 	s.mu.Lock()
-	s.requests++
 	s.keys = append(s.keys, r.Header.Get("Authorization"))
 	s.texts = append(s.texts, body.Input...)
 	status, held, arrived, dimensions := s.status, s.held, s.arrived, s.dimensions

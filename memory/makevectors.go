@@ -1,0 +1,347 @@
+package memory
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io/fs"
+	"slices"
+
+	"github.com/plimsoll/plimsoll/journal"
+	"github.com/plimsoll/plimsoll/memory/embed"
+)
+
+// VectorsMade is what came of a [Store.MakeVectors].
+type VectorsMade struct {
+	Made    int `json:"made"`
+	Refused int `json:"refused"` // texts that the service does not take; they are not sent again by this store
+	Missing int `json:"missing"` // records that still have none
+}
+
+// MakeVectors makes the vectors that the records of namespaces (none means all) do not have yet, the newest first: it sends their texts to the service of
+// Options.Embed. It ends when there is no more to do, with ctx, or with the first failure of the service. Where another process is at it, nothing is done.
+func (s *Store) MakeVectors(ctx context.Context, namespaces ...string) (VectorsMade, error) {
+	var out VectorsMade
+	if s.o.Embed == nil {
+		return out, errors.New("no service makes vectors for this memory; set Options.Embed")
+	}
+	if err := s.readForgotten(); err != nil {
+		return out, err
+	}
+	names, err := s.chosen(namespaces)
+	if err != nil {
+		return out, err
+	}
+	for _, name := range names {
+		h, err := s.shelf(name)
+		if err == nil {
+			err = s.makeVectors(ctx, h, &out)
+		}
+		if err != nil {
+			return out, err
+		}
+	}
+	return out, nil
+}
+
+func (s *Store) makeVectors(ctx context.Context, h *shelf, out *VectorsMade) error {
+	f := s.vectorsOf(h.name)
+	h.mu.Lock()
+	err := h.catchUp(ctx, s)
+	todo := h.wantsVectors(f)
+	h.mu.Unlock()
+	if err != nil || !todo {
+		return err
+	}
+	release, ok, err := f.Turn()
+	if errors.Is(err, fs.ErrNotExist) || err == nil && !ok { // nothing was added yet, or somebody else is at it
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	defer release()
+	b, err := s.readVectors(ctx, h, f)
+	if err != nil {
+		return err
+	}
+	made := 0
+	defer func() {
+		h.mu.Lock()
+		out.Missing += h.missingVectors()
+		h.mu.Unlock()
+		if made > 0 {
+			s.o.Journal.Append(journal.MemoryVectorsMade{Records: made, Bytes: f.Size()})
+		}
+	}()
+	for {
+		n, refused, err := s.vectorsOfBatch(ctx, h, f, b)
+		made += n
+		out.Made += n
+		out.Refused += refused
+		if err != nil || n+refused == 0 {
+			return err
+		}
+	}
+}
+
+// vectorsThere is what is known of a file while vectors are made for it.
+type vectorsThere struct {
+	count      int
+	dimensions int
+	oldest     recordID // of its vectors
+	others     int64    // bytes of the files of other namespaces
+}
+
+// readVectors marks the records that have a vector, and takes those off the disk whose record is there no longer.
+func (s *Store) readVectors(ctx context.Context, h *shelf, f embed.File) (*vectorsThere, error) {
+	var keys []embed.Key
+	seen, err := f.Scan(ctx, s.o.Embed.Model(), func(e embed.Entry) { keys = append(keys, e.Key) })
+	if err != nil && !errors.Is(err, embed.ErrNewer) { // that is replaced
+		return nil, err
+	}
+	b := &vectorsThere{dimensions: seen.Dimensions}
+	if len(keys) == 0 {
+		b.dimensions = 0
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if err := h.catchUp(ctx, s); err != nil { // after the file was read: a vector is written after its record
+		return nil, err
+	}
+	for n := range h.slots {
+		h.slots[n].flags &^= embedded
+	}
+	gone := seen.Damaged
+	for _, k := range keys {
+		n, ok := h.byID.findID(h, k.ID)
+		if !ok || h.slots[n].version != k.Version {
+			gone++
+			continue
+		}
+		h.slots[n].flags |= embedded
+		if b.count++; b.count == 1 || bytes.Compare(k.ID[:], b.oldest[:]) < 0 {
+			b.oldest = k.ID
+		}
+	}
+	if gone > 0 {
+		if _, err := f.Keep(ctx, h.hasVector); err != nil {
+			return nil, err
+		}
+	}
+	names, err := s.Namespaces()
+	if err != nil {
+		return nil, err
+	}
+	for _, name := range names {
+		if name != h.name {
+			b.others += s.vectorsOf(name).Size()
+		}
+	}
+	h.vectors, _ = f.Root.Lstat(f.Name)
+	return b, nil
+}
+
+// hasVector tells whether a record is there and marked. The caller holds h.mu.
+func (h *shelf) hasVector(k embed.Key) bool {
+	n, ok := h.byID.findID(h, k.ID)
+	return ok && h.slots[n].version == k.Version && h.slots[n].flags&embedded != 0
+}
+
+// unmarkVectors notes that the file is begun anew.
+func (h *shelf) unmarkVectors() {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	for n := range h.slots {
+		h.slots[n].flags &^= embedded
+	}
+}
+
+// wantsVectors tells whether there may be something to make. The caller holds h.mu.
+func (h *shelf) wantsVectors(f embed.File) bool {
+	now, err := f.Root.Lstat(f.Name)
+	if err != nil || h.vectors == nil || now.Size() != h.vectors.Size() || !now.ModTime().Equal(h.vectors.ModTime()) {
+		return true
+	}
+	return h.missingVectors() > 0
+}
+
+// missingVectors counts the records without a vector that could have one. The caller holds h.mu.
+func (h *shelf) missingVectors() (n int) {
+	for i := range h.slots {
+		if h.slots[i].flags == 0 {
+			n++
+		}
+	}
+	return n
+}
+
+// vectorsOfBatch makes the vectors of some records.
+func (s *Store) vectorsOfBatch(ctx context.Context, h *shelf, f embed.File, b *vectorsThere) (made, refused int, err error) {
+	keys, texts, err := s.batch(h, b)
+	if err != nil || len(keys) == 0 {
+		return 0, 0, err
+	}
+	entries, err := s.ask(ctx, keys, texts)
+	if ctx.Err() == nil {
+		s.said("records", err)
+	}
+	if err != nil {
+		return 0, 0, err
+	}
+	if len(entries) > 0 {
+		if b.dimensions != len(entries[0].Values) { // the first ones, or the service has changed
+			*b = vectorsThere{dimensions: len(entries[0].Values), others: b.others}
+			h.unmarkVectors()
+		}
+		room, err := s.makeRoom(ctx, h, f, b, len(entries))
+		if err != nil {
+			return 0, 0, err
+		}
+		entries = entries[:min(room, len(entries))]
+	}
+	if err := s.readForgotten(); err != nil {
+		return 0, 0, err
+	}
+	if err := f.Append(ctx, s.o.Embed.Model(), entries, func(k embed.Key) bool {
+		_ = s.readForgotten() // what was forgotten while the service was asked
+		return !s.wasForgotten(recordID(k.ID).String())
+	}); err != nil {
+		return 0, 0, err
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	has := map[embed.Key]bool{}
+	for _, e := range entries {
+		has[e.Key] = true
+		if b.count++; b.count == 1 || bytes.Compare(e.ID[:], b.oldest[:]) < 0 {
+			b.oldest = e.ID
+		}
+	}
+	for _, k := range keys {
+		flag := uint8(unembedded)
+		if has[k] {
+			flag = embedded
+			made++
+		} else {
+			refused++
+		}
+		if n, ok := h.byID.findID(h, k.ID); ok && h.slots[n].version == k.Version {
+			h.slots[n].flags |= flag
+		}
+	}
+	h.vectors, _ = f.Root.Lstat(f.Name)
+	s.embedding.mu.Lock()
+	s.embedding.counters.Made += int64(made)
+	s.embedding.counters.Refused += int64(refused)
+	s.embedding.mu.Unlock()
+	return made, refused, nil
+}
+
+// batch chooses the newest records without a vector. Older ones than have one get theirs only while there is room for more.
+func (s *Store) batch(h *shelf, b *vectorsThere) (keys []embed.Key, texts []string, err error) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	roomy := b.dimensions == 0 || b.count < s.maxVectors(b)*keptPercent/100
+	for n := len(h.slots) - 1; n >= 0 && len(keys) < embed.MaxBatch; n-- {
+		one := &h.slots[n]
+		if one.flags != 0 {
+			continue
+		}
+		if !roomy && bytes.Compare(one.id[:], b.oldest[:]) < 0 {
+			one.flags |= unembedded
+			continue
+		}
+		r, ok, err := h.fetch(s, n)
+		if err != nil {
+			return nil, nil, err
+		}
+		if !ok {
+			continue // rewritten just now; the next catchUp finds it
+		}
+		keys = append(keys, embed.Key{ID: one.id, Version: one.version})
+		texts = append(texts, r.Text)
+	}
+	return keys, texts, nil
+}
+
+// ask has the texts made vectors, one by one when the service does not take all of them at once. Of a service that takes none of the first
+// four, nothing more is asked.
+func (s *Store) ask(ctx context.Context, keys []embed.Key, texts []string) ([]embed.Entry, error) {
+	var out []embed.Entry
+	vectors, err := s.o.Embed.Embed(ctx, texts)
+	if err == nil {
+		for i, v := range vectors {
+			out = append(out, embed.Entry{Key: keys[i], Vector: v})
+		}
+		return out, nil
+	}
+	if !errors.Is(err, embed.ErrRefused) {
+		return nil, err
+	}
+	for i, text := range texts {
+		vectors, err := s.o.Embed.Embed(ctx, []string{text})
+		switch {
+		case errors.Is(err, embed.ErrRefused):
+			if i >= 3 && len(out) == 0 {
+				return nil, err
+			}
+		case err != nil:
+			return nil, err
+		case len(out) > 0 && len(vectors[0].Values) != len(out[0].Values):
+			return nil, errors.New("it gave vectors of different dimensions")
+		default:
+			out = append(out, embed.Entry{Key: keys[i], Vector: vectors[0]})
+		}
+	}
+	return out, nil
+}
+
+// maxVectors is how many vectors a namespace may have: half of all bytes for them, and no more than others leave.
+func (s *Store) maxVectors(b *vectorsThere) int {
+	most := int64(s.o.MaxVectors)
+	return int(max(min(most/2, most-b.others), 0) / int64(embed.RecordSize(max(b.dimensions, 1))))
+}
+
+// makeRoom takes the oldest vectors of a namespace off the disk when n more do not fit, and returns how many do.
+func (s *Store) makeRoom(ctx context.Context, h *shelf, f embed.File, b *vectorsThere, n int) (room int, err error) {
+	most := s.maxVectors(b)
+	if b.count+n <= most {
+		return n, nil
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	var all []candidate // as eviction has them: another type to sort would cost 14 KB of program
+	for i := range h.slots {
+		if one := &h.slots[i]; one.flags&(removed|embedded) == embedded {
+			all = append(all, candidate{id: one.id})
+		}
+	}
+	slices.SortFunc(all, func(a, b candidate) int { return bytes.Compare(a.id[:], b.id[:]) })
+	goal := min(most*keptPercent/100, max(most-n, 0))
+	cut := all[:max(len(all)-goal, 0)]
+	for i := range cut {
+		if n, ok := h.byID.findID(h, cut[i].id); ok {
+			h.slots[n].flags &^= embedded
+		}
+	}
+	if len(cut) > 0 {
+		if _, err := f.Keep(ctx, h.hasVector); err != nil {
+			return 0, err
+		}
+	}
+	b.count = len(all) - len(cut)
+	b.oldest = recordID{}
+	if b.count > 0 {
+		b.oldest = all[len(cut)].id
+	}
+	s.embedding.mu.Lock()
+	first := !s.embedding.full[h.name]
+	s.embedding.full[h.name] = true
+	s.embedding.mu.Unlock()
+	if first {
+		s.o.Journal.Append(journal.MemoryVectorsFull{Gone: len(cut), Kept: b.count, Bytes: f.Size()})
+		s.o.Log.Warn("the vectors of the memory are at their bound: old records are found by words only", "kept", b.count, "bound", s.o.MaxVectors)
+	}
+	return max(most-b.count, 0), nil
+}
