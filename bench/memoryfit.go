@@ -8,7 +8,7 @@ import (
 	"github.com/plimsoll/plimsoll/memory/index"
 )
 
-// fitParams tries one constant of the ranking after the other, and prints what was best for R@5 and R@10 together.
+// fitParams tries one constant of the ranking after the other, and prints what was best for R@5, R@10 and the session's R@10 together.
 func fitParams(ctx context.Context, all []dialogue) error {
 	score := func(p index.Params) (float64, string, error) {
 		r, err := measureRecall(ctx, all, engine{"fit", func(_ context.Context, d *dialogue) (searcher, error) { return openIndex(d, p), nil }})
@@ -16,7 +16,8 @@ func fitParams(ctx context.Context, all []dialogue) error {
 			return 0, "", err
 		}
 		five, ten := percent(r.at5, r, wholeSet), percent(r.at10, r, wholeSet)
-		return five + ten, fmt.Sprintf("R@5 %.2f R@10 %.2f session R@10 %.2f any %.2f", five, ten, percent(r.session, r, wholeSet), percent(r.any, r, wholeSet)), nil
+		session := percent(r.session, r, wholeSet)
+		return five + ten + session, fmt.Sprintf("R@5 %.2f R@10 %.2f session R@10 %.2f any %.2f", five, ten, session, percent(r.any, r, wholeSet)), nil
 	}
 	raw := index.RawBM25()
 	_, text, err := score(raw)
@@ -40,6 +41,9 @@ func fitParams(ctx context.Context, all []dialogue) error {
 		{"Talk", func(p *index.Params) *float64 { return &p.Talk }, []float64{0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.8, 1, 1.25, 1.5, 2, 3}},
 		{"Name", func(p *index.Params) *float64 { return &p.Name }, []float64{0, 0.25, 0.5, 0.75, 1}},
 		{"Ahead", func(p *index.Params) *float64 { return &p.Ahead }, []float64{0.5, 0.7, 1, 1.2, 1.5, 2}},
+		{"Peak", func(p *index.Params) *float64 { return &p.Peak }, []float64{0, 0.25, 0.5, 0.6, 0.7, 0.8, 0.9, 1}},
+		{"Answer", func(p *index.Params) *float64 { return &p.Answer }, []float64{0, 0.4, 0.6, 0.8, 1, 1.2}},
+		{"Question", func(p *index.Params) *float64 { return &p.Question }, []float64{0, 0.1, 0.15, 0.2, 0.25, 0.3}},
 		{"B", func(p *index.Params) *float64 { return &p.B }, []float64{0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.75}},
 		{"K1", func(p *index.Params) *float64 { return &p.K1 }, []float64{0.6, 0.9, 1.2, 1.5}},
 		{"Speaker", func(p *index.Params) *float64 { return &p.Speaker }, []float64{0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.7, 1}},

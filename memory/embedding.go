@@ -94,6 +94,9 @@ func (s *Store) said(what string, err error) {
 		return
 	}
 	s.o.Journal.Append(journal.MemoryVectorsFailed{For: what, Error: limit.Short(err.Error(), 300)})
+	if what == "question" && s.o.EmbedEvery == 0 {
+		return // whoever searches says it
+	}
 	s.o.Log.Warn("the memory is searched by words only", "for", what, "error", limit.Short(err.Error(), 300))
 }
 

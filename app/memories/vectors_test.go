@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/plimsoll/plimsoll/app/core"
 	"github.com/plimsoll/plimsoll/app/memories"
@@ -82,6 +83,20 @@ func TestSearchByMeaning(t *testing.T) {
 	stats, err := m.Stats(t.Context())
 	if err != nil || stats.Vectors.Vectors != 1 || stats.Vectors.Service != server.URL || stats.Vectors.Bytes == 0 {
 		t.Errorf("%+v, %v", stats.Vectors, err)
+	}
+	// A server makes them by itself, once something was searched for.
+	served := open(memories.VectorsInBackground)
+	if _, err := served.Add(t.Context(), "", "The physician came at noon."); err != nil {
+		t.Fatal(err)
+	}
+	found(served)
+	for deadline := time.Now().Add(20 * time.Second); ; time.Sleep(5 * time.Millisecond) {
+		if stats, err = served.Stats(t.Context()); err != nil || stats.Vectors.Vectors == 2 || time.Now().After(deadline) {
+			break
+		}
+	}
+	if err != nil || stats.Vectors.Vectors != 2 {
+		t.Errorf("in the background: %+v, %v", stats.Vectors, err)
 	}
 	server.Fail(http.StatusBadGateway)
 	if got := found(open(memories.VectorsOnSearch)); len(got) != 0 || len(warned) != 1 || !strings.HasPrefix(warned[0], "found by words only: ") {

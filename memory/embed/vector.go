@@ -46,17 +46,15 @@ func (v Vector) Cosine(w Vector) float32 {
 // dot is the sum of the products: at most 127² in each of MaxDimensions, so that 32 bits hold it. Four sums beside each other keep
 // the processor busy.
 func dot(a, b []int8) int32 {
-	b = b[:len(a)]
 	var s0, s1, s2, s3 int32
-	i := 0
-	for ; i+4 <= len(a); i += 4 {
-		x, y := a[i:i+4:i+4], b[i:i+4:i+4]
-		s0 += int32(x[0]) * int32(y[0])
-		s1 += int32(x[1]) * int32(y[1])
-		s2 += int32(x[2]) * int32(y[2])
-		s3 += int32(x[3]) * int32(y[3])
+	for len(a) >= 8 && len(b) >= 8 {
+		s0 += int32(a[0])*int32(b[0]) + int32(a[4])*int32(b[4])
+		s1 += int32(a[1])*int32(b[1]) + int32(a[5])*int32(b[5])
+		s2 += int32(a[2])*int32(b[2]) + int32(a[6])*int32(b[6])
+		s3 += int32(a[3])*int32(b[3]) + int32(a[7])*int32(b[7])
+		a, b = a[8:], b[8:]
 	}
-	for ; i < len(a); i++ {
+	for i := range min(len(a), len(b)) {
 		s0 += int32(a[i]) * int32(b[i])
 	}
 	return s0 + s1 + s2 + s3

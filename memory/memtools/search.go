@@ -39,6 +39,9 @@ const (
 	maxAnswer = 10_000
 )
 
+// wordsOnly tells that a search did with less than it has at other times.
+const wordsOnly = " The search went by words only: what finds other words of the same meaning does not answer."
+
 // Search finds memories. maxText is how much text the client takes, 0 when that is not known.
 func (t *Toolset) Search(ctx context.Context, in SearchArguments, maxText limit.Bytes) (string, error) {
 	q, err := t.query(in)
@@ -64,14 +67,18 @@ func (t *Toolset) Search(ctx context.Context, in SearchArguments, maxText limit.
 		if found.Total > 0 {
 			return fmt.Sprintf("%s for %s, and none from offset %d on: the last one has offset %d.", countOf(found.Total), quote(in.Query), q.Offset, found.Total-1), nil
 		}
-		return fmt.Sprintf("No memories for %s. Other words may find it; each word that says something is looked for.", quote(limit.Clip(in.Query, 200))), nil
+		text := fmt.Sprintf("No memories for %s. Other words may find it; each word that says something is looked for.", quote(limit.Clip(in.Query, 200)))
+		if found.WordsOnly != "" {
+			text += wordsOnly
+		}
+		return text, nil
 	}
 	head := fmt.Sprintf("%s for %s; %d to %d are shown, the best first.", countOf(found.Total), quote(limit.Clip(in.Query, 200)), found.Offset+1, found.Offset+len(found.Items))
 	if next := found.Offset + len(found.Items); next < found.Total {
 		head += fmt.Sprintf(" The next: offset=%d.", next)
 	}
 	if found.WordsOnly != "" {
-		head += " These were found by their words only: what finds other words of the same meaning does not answer."
+		head += wordsOnly
 	}
 	records := make([]memory.Record, len(found.Items))
 	for i := range found.Items {
