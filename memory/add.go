@@ -9,6 +9,7 @@ import (
 	"slices"
 	"sync"
 
+	"github.com/plimsoll/plimsoll/internal/filelock"
 	"github.com/plimsoll/plimsoll/journal"
 	"github.com/plimsoll/plimsoll/memory/archive"
 )
@@ -90,6 +91,11 @@ func (s *Store) Add(ctx context.Context, records ...Record) (Added, error) {
 		}
 		byNamespace[r.Namespace] = append(byNamespace[r.Namespace], i)
 	}
+	release, err := s.adding(ctx, filelock.Shared)
+	if err != nil {
+		return Added{}, err
+	}
+	defer release()
 	if err := s.readForgotten(); err != nil {
 		return Added{}, err
 	}

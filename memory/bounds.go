@@ -214,24 +214,30 @@ func (s *Store) look(ctx context.Context, name string) (*survey, error) {
 	return v, err
 }
 
-// compact writes a namespace without what counts no longer: old versions, what was dropped, forgotten or has expired, passages that were
-// written twice, and those that gone has. Counts are added up.
+// compact writes a namespace without what counts no longer: old versions, what was dropped or has expired, passages that were
+// written twice, and those that gone has. Counts are added up. What is buried stays until it is forgotten in other stores too: see finish.
 func (s *Store) compact(ctx context.Context, name string, gone map[recordID]bool) (Collected, error) {
-	if err := s.readForgotten(); err != nil {
-		return Collected{}, err
-	}
-	v, err := s.look(ctx, name)
+	edit, removed, err := s.compaction(ctx, name, gone)
 	if err != nil {
 		return Collected{}, err
 	}
-	var out Collected
+	done, err := s.archive.Rewrite(ctx, name, true, edit)
+	return Collected{Records: len(removed), Bytes: done.Bytes}, errors.Join(err, s.archive.Sweep(name), s.pruneVectors(ctx, name))
+}
+
+// compaction is what compact does to each line, and the records that it has removed then.
+func (s *Store) compaction(ctx context.Context, name string, gone map[recordID]bool) (archive.Edit, map[recordID]bool, error) {
+	v, err := s.look(ctx, name)
+	if err != nil {
+		return nil, nil, err
+	}
 	removed, there := map[recordID]bool{}, map[recordID]bool{}
 	for _, c := range v.all {
 		if v.dropped[c.id] {
 			there[c.id] = true
 		}
 	}
-	done, err := s.archive.Rewrite(ctx, name, true, func(l archive.Line) ([]byte, bool) {
+	edit := func(l archive.Line) ([]byte, bool) {
 		b, err := readBody(l.Body)
 		if err != nil {
 			return l.Body, false // of a newer version
@@ -252,7 +258,7 @@ func (s *Store) compact(ctx context.Context, name string, gone map[recordID]bool
 		first, twice := v.first[l.Key]
 		old := uint16(b.Version) < v.newest[id]
 		switch kind, _ := kindOf(b.Kind); {
-		case old, v.dropped[id], gone[id], twice && first != id, s.wasForgotten(b.ID),
+		case old, v.dropped[id], gone[id], twice && first != id,
 			kind == KindEpisode && s.o.MaxAge > 0 && s.o.Clock().Sub(id.time()) > s.o.MaxAge:
 			if !old {
 				removed[id] = true
@@ -273,9 +279,8 @@ func (s *Store) compact(ctx context.Context, name string, gone map[recordID]bool
 		}
 		body, err := marshal(whole)
 		return body, err == nil
-	})
-	out.Records, out.Bytes = len(removed), done.Bytes
-	return out, errors.Join(err, s.archive.Sweep(name), s.pruneVectors(ctx, name))
+	}
+	return edit, removed, nil
 }
 
 // evict removes records until a namespace is within a goal: the classes in their order, in each the oldest first.

@@ -1,125 +1,54 @@
 package memory
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
-	"maps"
 	"slices"
-	"strings"
-	"sync"
-	"time"
 
-	"github.com/plimsoll/plimsoll/internal/rawjson"
+	"github.com/plimsoll/plimsoll/internal/filelock"
 	"github.com/plimsoll/plimsoll/journal"
-	"github.com/plimsoll/plimsoll/limit"
 	"github.com/plimsoll/plimsoll/memory/archive"
 )
 
 // Elsewhere is another store that may hold the words of what is forgotten: kept cuts of the window plane, conversations of agents, spooled
 // results, the files of runs.
 type Elsewhere interface {
-	// Forget removes what holds the words of a match from the disk and returns how many things went. It is called after the memory
-	// itself has forgotten, and may be called again with the same match.
-	Forget(ctx context.Context, m Match) (n int, err error)
+	// Name is what is kept there, for people: "kept compactions".
+	Name() string
+	// Forget takes the words of a match off the disk, by removing what holds them or by writing over them, and tells where they were. It is
+	// called when no search finds the words any more and [Store.Add] refuses them, and may be called again with the same match. On an error, also
+	// one about words that somebody is writing at this moment, the next Forget or [Store.GC] calls it again. With dry it changes nothing.
+	Forget(ctx context.Context, m Match, dry bool) ([]Place, error)
 }
 
-// Match is what was forgotten, for other stores.
-type Match struct {
-	IDs           []string
-	Texts         []string // of the records, word for word
-	Conversations []string // that they stood in
+// Place is something in another store that holds words of what is forgotten.
+type Place struct {
+	Store string `json:"store"` // the name of its Elsewhere
+	Name  string `json:"name"`  // of a file, session, result or run
+	// What becomes of it: "removed" as a whole, or "blotted" (the words alone).
+	What string `json:"what"`
 }
 
-// In reports that some text holds the words of a match, as they are or as JSON strings have them.
-func (m Match) In(text []byte) bool {
-	for _, t := range m.Texts {
-		if bytes.Contains(text, []byte(t)) {
-			return true
-		}
-		quoted := rawjson.Quote(nil, t)
-		if inner := quoted[1 : len(quoted)-1]; bytes.Contains(text, inner) {
-			return true
-		}
-		if escaped, err := marshalHTML(t); err == nil && bytes.Contains(text, escaped) {
-			return true
-		}
-	}
-	return false
-}
+// What becomes of a [Place].
+const (
+	Removed = "removed"
+	Blotted = "blotted"
+)
 
 // Forgotten is what [Store.Forget] did.
 type Forgotten struct {
 	Records   []string `json:"records"` // ids: those that were meant, and what is derived from them
 	Elsewhere int      `json:"elsewhere"`
-	Bytes     int64    `json:"bytes"` // that became free in the memory
+	// Places are where the words were besides, the first MaxPlaces of them.
+	Places []Place `json:"places,omitempty"`
+	Bytes  int64   `json:"bytes"` // that became free in the memory
 	// StillIn are other records whose text holds one that was forgotten, word for word: what was said in them was not meant.
 	StillIn []string `json:"still_in,omitempty"`
 }
 
-// forgottenNamespace holds the tombstones. No record can be in it.
-const forgottenNamespace = "forgotten"
-
-// forgotten are the tombstones that this process has read.
-type forgotten struct {
-	mu   sync.Mutex
-	at   archive.Cursor
-	ids  map[string]time.Time
-	keys map[archive.Key]struct{}
-}
-
-// readForgotten reads the tombstones that this process does not know yet.
-func (s *Store) readForgotten() error {
-	s.mu.Lock()
-	err := s.isOpen()
-	s.mu.Unlock()
-	if err != nil {
-		return err
-	}
-	f := &s.forgotten
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	if f.ids == nil {
-		f.ids, f.keys = map[string]time.Time{}, map[archive.Key]struct{}{}
-	}
-	_, err = s.archive.Read(forgottenNamespace, &f.at, func(_ archive.Place, l archive.Line) error {
-		b, err := decodeBody(l.Body)
-		if err == nil && b.ID != "" {
-			f.ids[b.ID] = timeOf(b.Recalled)
-			f.keys[l.Key] = struct{}{}
-		}
-		return nil
-	})
-	return err
-}
-
-// isForgotten says that the words of a record were forgotten once.
-func (s *Store) isForgotten(r *Record) bool {
-	s.forgotten.mu.Lock()
-	defer s.forgotten.mu.Unlock()
-	if len(s.forgotten.keys) == 0 {
-		return false
-	}
-	_, ok := s.forgotten.keys[s.forgottenKey(r.Text)]
-	return ok
-}
-
-func (s *Store) wasForgotten(id string) bool {
-	s.forgotten.mu.Lock()
-	defer s.forgotten.mu.Unlock()
-	_, ok := s.forgotten.ids[id]
-	return ok
-}
-
-func (s *Store) notFound(id string) error {
-	s.forgotten.mu.Lock()
-	defer s.forgotten.mu.Unlock()
-	if at, ok := s.forgotten.ids[id]; ok {
-		return fmt.Errorf("%w: %s: %w on %s", ErrNotFound, id, ErrForgotten, at.Format(time.DateOnly))
-	}
-	return fmt.Errorf("%w: %s", ErrNotFound, limit.Short(id, 40))
-}
+// MaxPlaces bounds the places that [Store.Forget] lists.
+const MaxPlaces = 1000
 
 // WouldForget returns the records that Forget would remove.
 func (s *Store) WouldForget(ctx context.Context, f Filter) ([]Record, error) {
@@ -153,74 +82,145 @@ func (s *Store) WouldForget(ctx context.Context, f Filter) ([]Record, error) {
 }
 
 // Forget removes the records that a filter matches from the disk, with all that is derived from them and the same passages in other
-// namespaces, and then from all stores of Options.Elsewhere. What stays is an id and a keyed digest of each text, by which [Store.Add]
-// refuses it when it comes again. A Forget that ends early is finished by the next one with the same filter, or by [Store.GC].
+// namespaces, and their words from all stores of Options.Elsewhere. What stays is an id and a keyed digest of each text, by which [Store.Add]
+// refuses it when it comes again, also when another process is adding it at this moment. A Forget that ends early, or that could not reach all other
+// stores, is finished by the next one or by [Store.GC]; the records are found no longer.
 func (s *Store) Forget(ctx context.Context, f Filter) (Forgotten, error) {
-	var out Forgotten
 	gone, err := s.WouldForget(ctx, f)
-	if err != nil || len(gone) == 0 {
-		return out, err
+	if err != nil {
+		return Forgotten{}, err
 	}
-	var match Match
+	if err := s.bury(ctx, gone); err != nil {
+		return Forgotten{}, err
+	}
+	return s.finish(ctx, gone)
+}
+
+// bury writes the tombstones of records. From then on no search finds them.
+func (s *Store) bury(ctx context.Context, gone []Record) error {
 	now := s.o.Clock().UnixMilli()
 	var tombs []archive.Line
-	for _, r := range gone {
-		body, err := marshal(entryBody{ID: r.ID, Recalled: now})
+	for i := range gone {
+		body, err := marshal(entryBody{ID: gone[i].ID, Recalled: now})
 		if err != nil {
-			return out, err
+			return err
 		}
-		tombs = append(tombs, archive.Line{Key: s.forgottenKey(r.Text), Body: body})
-		out.Records = append(out.Records, r.ID)
-		match.IDs = append(match.IDs, r.ID)
-		match.Texts = append(match.Texts, r.Text)
-		if c := r.Source.Conversation; c != "" && !slices.Contains(match.Conversations, c) {
-			match.Conversations = append(match.Conversations, c)
-		}
+		tombs = append(tombs, archive.Line{Key: s.forgottenKey(gone[i].Text), Body: body})
 	}
-	earlier, err := s.earlierWords(gone)
-	if err != nil {
-		return Forgotten{}, err
-	}
-	for id, texts := range earlier {
-		for _, text := range texts {
-			body, err := marshal(entryBody{ID: id, Recalled: now})
-			if err != nil {
-				return Forgotten{}, err
-			}
-			tombs = append(tombs, archive.Line{Key: s.forgottenKey(text), Body: body})
-			match.Texts = append(match.Texts, text)
-		}
+	if len(tombs) == 0 {
+		return s.readForgotten()
 	}
 	if err := s.archive.Append(ctx, forgottenNamespace, true, tombs...); err != nil {
-		return Forgotten{}, err
+		return err
 	}
-	if err := s.readForgotten(); err != nil {
-		return out, err
+	return s.readForgotten()
+}
+
+// maxRounds bounds how often what was added meanwhile is looked for. Each round finds only what was derived from records of the round before.
+const maxRounds = 8
+
+// finish takes what is buried off the disk, here and elsewhere. gone are those that the caller has just buried.
+func (s *Store) finish(ctx context.Context, gone []Record) (Forgotten, error) {
+	var out Forgotten
+	meant := map[string]bool{}
+	for _, r := range gone {
+		meant[r.ID] = true
+		out.Records = append(out.Records, r.ID)
 	}
-	names, err := s.Namespaces()
+	// Who read the tombstones before these were written has written its lines when this returns: they are among the remains.
+	release, err := s.adding(ctx, filelock.Exclusive)
 	if err != nil {
-		return out, err
+		return out, fmt.Errorf("somebody who adds to the memory does not end; plimsoll memory gc takes the words off the disk: %w", err)
 	}
-	var errs []error
-	for _, name := range names { // all, for what is damaged elsewhere may hold the words too
-		freed, err := s.purge(ctx, name)
-		out.Bytes += freed
-		errs = append(errs, err)
-	}
-	left, err := s.matching(ctx, &Filter{AllScopes: true})
-	errs = append(errs, err, s.boundForgotten(ctx))
-	for _, r := range left {
-		if match.holds(&r) {
-			out.StillIn = append(out.StillIn, r.ID)
+	release()
+	var rest remains
+	for range maxRounds {
+		if rest, err = s.remains(ctx); err != nil {
+			return out, err
+		}
+		if len(rest.late) == 0 {
+			break
+		}
+		for _, r := range rest.late {
+			if !meant[r.ID] {
+				meant[r.ID] = true
+				out.Records = append(out.Records, r.ID)
+			}
+		}
+		if err := s.bury(ctx, rest.late); err != nil {
+			return out, err
 		}
 	}
-	for _, e := range s.o.Elsewhere {
-		n, err := e.Forget(ctx, match)
-		out.Elsewhere += n
-		errs = append(errs, err)
+	if len(rest.match.Texts) == 0 && len(gone) == 0 {
+		return out, s.boundForgotten(ctx)
+	}
+	places, err := s.elsewhere(ctx, rest.match, false)
+	out.Elsewhere, out.Places = len(places), places[:min(len(places), MaxPlaces)]
+	errs := []error{err, s.boundForgotten(ctx)}
+	if err == nil { // what could not be reached is known by the lines that stay until then
+		for _, name := range rest.names { // all, for what is damaged elsewhere may hold the words too
+			freed, err := s.purge(ctx, name)
+			out.Bytes += freed
+			errs = append(errs, err)
+		}
+	}
+	left, err := s.matching(ctx, &Filter{AllScopes: true})
+	errs = append(errs, err)
+	for i := range left {
+		if rest.match.holds(&left[i]) {
+			out.StillIn = append(out.StillIn, left[i].ID)
+		}
 	}
 	s.o.Journal.Append(journal.MemoryForgotten{Records: len(out.Records), Elsewhere: out.Elsewhere, Bytes: out.Bytes})
 	return out, errors.Join(errs...)
+}
+
+// elsewhere has the other stores forget, or with dry tell what they would.
+func (s *Store) elsewhere(ctx context.Context, m Match, dry bool) (places []Place, err error) {
+	for _, e := range s.o.Elsewhere {
+		some, one := e.Forget(ctx, m, dry)
+		for _, p := range some {
+			p.Store = e.Name()
+			places = append(places, p)
+		}
+		if one != nil {
+			err = errors.Join(err, fmt.Errorf("%s: %w", e.Name(), one))
+		}
+	}
+	if err != nil && !dry {
+		err = fmt.Errorf("%w; what is left of it is forgotten by plimsoll memory gc", err)
+	}
+	return places, err
+}
+
+// WouldForgetElsewhere tells where else a Forget of records would find their words. Nothing is changed.
+func (s *Store) WouldForgetElsewhere(ctx context.Context, records []Record) ([]Place, error) {
+	earlier, err := s.earlierWords(records)
+	if err != nil {
+		return nil, err
+	}
+	var m Match
+	for i := range records {
+		m.add(records[i].ID, records[i].Text, records[i].Source.Conversation)
+	}
+	for id, texts := range earlier {
+		for _, text := range texts {
+			m.add(id, text, "")
+		}
+	}
+	m.finder = newFinder(m.Texts)
+	return s.elsewhere(ctx, m, true)
+}
+
+func (m *Match) add(id, text, conversation string) {
+	for _, one := range []struct {
+		value string
+		to    *[]string
+	}{{id, &m.IDs}, {text, &m.Texts}, {conversation, &m.Conversations}} {
+		if one.value != "" && !slices.Contains(*one.to, one.value) {
+			*one.to = append(*one.to, one.value)
+		}
+	}
 }
 
 // earlierWords are what older versions of records said, by their ids, as far as they are still on the disk.
@@ -248,51 +248,66 @@ func (s *Store) earlierWords(records []Record) (map[string][]string, error) {
 	return out, nil
 }
 
-// holds reports that a record's words hold those of a match. Very short texts stand in many others by chance.
-func (m Match) holds(r *Record) bool {
-	return slices.ContainsFunc(m.Texts, func(text string) bool {
-		return len(text) >= 16 && (strings.Contains(r.Text, text) || r.Fact != nil && strings.Contains(r.Fact.Quote, text))
-	})
+// remains are the lines of what is buried, as far as they are on the disk.
+type remains struct {
+	match Match
+	late  []Record // those that have no tombstone for their id and their words yet: ids and texts
+	names []string // all namespaces
 }
 
-// maxForgotten bounds the tombstones. Beyond it the oldest half goes; the words of those could be remembered again.
-const maxForgotten = 100_000
-
-func (s *Store) boundForgotten(ctx context.Context) error {
-	f := &s.forgotten
-	f.mu.Lock()
-	var times []time.Time
-	if len(f.ids) > maxForgotten {
-		times = slices.SortedFunc(maps.Values(f.ids), time.Time.Compare)
+// remains looks for them in all namespaces.
+func (s *Store) remains(ctx context.Context) (remains, error) {
+	out := remains{}
+	var err error
+	if out.names, err = s.Namespaces(); err != nil {
+		return out, err
 	}
-	f.mu.Unlock()
-	if times == nil {
-		return nil
-	}
-	oldest := times[len(times)/2].UnixMilli()
-	_, err := s.archive.Rewrite(ctx, forgottenNamespace, true, func(l archive.Line) ([]byte, bool) {
-		if b, err := decodeBody(l.Body); err == nil && b.ID != "" && b.Recalled < oldest {
-			return nil, true
+	seen := map[string]bool{}
+	for _, name := range out.names {
+		var at archive.Cursor
+		_, err := s.archive.Read(name, &at, func(_ archive.Place, l archive.Line) error {
+			if ctx.Err() != nil {
+				return context.Cause(ctx)
+			}
+			b, err := decodeBody(l.Body)
+			if err != nil || b.ID == "" || !s.buried(&b) {
+				return nil
+			}
+			if s.isLate(&b) {
+				out.late = append(out.late, Record{ID: b.ID, Text: b.Text})
+			}
+			if seen[b.ID+b.Text] {
+				return nil
+			}
+			seen[b.ID+b.Text] = true
+			shared, _ := decodeShared(l.Shared)
+			if !seen["id "+b.ID] {
+				seen["id "+b.ID] = true
+				out.match.IDs = append(out.match.IDs, b.ID)
+			}
+			out.match.Texts = append(out.match.Texts, b.Text)
+			if c := shared.Conversation; c != "" && !seen["conversation "+c] {
+				seen["conversation "+c] = true
+				out.match.Conversations = append(out.match.Conversations, c)
+			}
+			return nil
+		})
+		if err != nil {
+			return out, err
 		}
-		return l.Body, false
-	})
-	return err
+	}
+	out.match.finder = newFinder(out.match.Texts)
+	return out, nil
 }
 
-// purge removes the lines of forgotten records from the disk, and damaged ones, which may hold their words.
+// purge removes the lines of what is buried from the disk, and damaged ones, which may hold its words.
 func (s *Store) purge(ctx context.Context, name string) (freed int64, err error) {
 	done, err := s.archive.Rewrite(ctx, name, true, func(l archive.Line) ([]byte, bool) {
 		b, err := decodeBody(l.Body)
-		if err == nil && b.ID != "" && s.wasForgotten(b.ID) {
+		if err == nil && b.ID != "" && s.buried(&b) {
 			return nil, true
 		}
 		return l.Body, false
 	})
 	return done.Bytes, errors.Join(err, s.archive.Sweep(name), s.pruneVectors(ctx, name))
-}
-
-// marshalHTML is the inside of a JSON string in which <, > and & are escaped, as many encoders have it.
-func marshalHTML(text string) ([]byte, error) {
-	quoted := rawjson.Quote(nil, text)
-	return []byte(strings.NewReplacer("<", `\u003c`, ">", `\u003e`, "&", `\u0026`).Replace(string(quoted[1 : len(quoted)-1]))), nil
 }

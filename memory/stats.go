@@ -3,8 +3,10 @@ package memory
 import (
 	"context"
 	"errors"
+	"fmt"
 	"time"
 
+	"github.com/plimsoll/plimsoll/internal/filelock"
 	"github.com/plimsoll/plimsoll/limit"
 	"github.com/plimsoll/plimsoll/memory/archive"
 	"github.com/plimsoll/plimsoll/memory/embed"
@@ -97,9 +99,55 @@ func (s *Store) Stats(ctx context.Context) (Stats, error) {
 type Collected struct {
 	Records int   `json:"records"` // that were removed
 	Bytes   int64 `json:"bytes"`   // that became free
+	// Elsewhere is how many things went in other stores, of a Forget that had ended early.
+	Elsewhere int `json:"elsewhere,omitempty"`
 }
 
-// GC removes from the disk what counts no longer: records that were forgotten, dropped or have expired, and what dead processes have left.
+// WouldGC tells what GC would remove. Nothing is changed; who adds meanwhile makes it another number.
+func (s *Store) WouldGC(ctx context.Context) (Collected, error) {
+	var out Collected
+	names, err := s.Namespaces()
+	if err != nil {
+		return out, err
+	}
+	if err := s.readForgotten(); err != nil {
+		return out, err
+	}
+	rest, err := s.remains(ctx)
+	if err != nil {
+		return out, err
+	}
+	if out.Records = len(rest.match.IDs); out.Records > 0 {
+		places, err := s.elsewhere(ctx, rest.match, true)
+		if err != nil {
+			return out, err
+		}
+		out.Elsewhere = len(places)
+	}
+	for _, name := range names {
+		edit, removed, err := s.compaction(ctx, name, nil)
+		if err != nil {
+			return out, err
+		}
+		done, err := s.archive.WouldRewrite(ctx, name, true, func(l archive.Line) ([]byte, bool) {
+			if len(rest.match.IDs) > 0 {
+				if b, err := decodeBody(l.Body); err == nil && b.ID != "" && s.buried(&b) {
+					return nil, true
+				}
+			}
+			return edit(l)
+		})
+		if err != nil {
+			return out, err
+		}
+		out.Bytes += done.Bytes
+		out.Records += len(removed)
+	}
+	return out, nil
+}
+
+// GC removes from the disk what counts no longer: records that were dropped or have expired, what dead processes have left, and what a
+// Forget that ended early has left, here and in the stores of Options.Elsewhere.
 func (s *Store) GC(ctx context.Context) (Collected, error) {
 	var out Collected
 	names, err := s.Namespaces()
@@ -108,6 +156,17 @@ func (s *Store) GC(ctx context.Context) (Collected, error) {
 	}
 	if err := s.readForgotten(); err != nil {
 		return out, err
+	}
+	rest, err := s.remains(ctx)
+	if err != nil {
+		return out, err
+	}
+	if len(rest.match.IDs) > 0 {
+		gone, err := s.finish(ctx, nil)
+		out.Records, out.Bytes, out.Elsewhere = len(rest.match.IDs), gone.Bytes, gone.Elsewhere
+		if err != nil {
+			return out, err
+		}
 	}
 	for _, name := range names {
 		done, err := s.compact(ctx, name, nil)
@@ -125,6 +184,17 @@ func (s *Store) GC(ctx context.Context) (Collected, error) {
 func (s *Store) Update(ctx context.Context, r Record) error {
 	if err := r.check(); err != nil {
 		return err
+	}
+	release, err := s.adding(ctx, filelock.Shared)
+	if err != nil {
+		return err
+	}
+	defer release()
+	if err := s.readForgotten(); err != nil {
+		return err
+	}
+	if s.isForgotten(&r) {
+		return fmt.Errorf("exactly these words, or what they are drawn from, are not kept again: %w; say it in other words", ErrForgotten)
 	}
 	found, err := s.Get(ctx, r.ID, 0)
 	if err != nil {

@@ -127,7 +127,7 @@ func TestForgetReachesEverything(t *testing.T) {
 	if err != nil || gone.Elsewhere != 2 || len(gone.StillIn) != 1 || gone.StillIn[0] != quoting {
 		t.Errorf("%+v, %v", gone, err)
 	}
-	if m := other.got; len(m.IDs) != 1 || m.Texts[0] != "the heron's nest: second wording" || m.Conversations[0] != "c7" ||
+	if m := other.got; len(m.IDs) != 1 || len(m.Texts) != 2 || m.Texts[1] != "the heron's nest: second wording" || m.Conversations[0] != "c7" ||
 		!m.In([]byte(`{"text":"and the heron's nest: second wording"}`)) || !m.In([]byte("the heron's nest: first wording")) || m.In([]byte("the heron")) {
 		t.Errorf("elsewhere: %+v", m)
 	}
@@ -154,9 +154,13 @@ type elsewhere struct {
 	got memory.Match
 }
 
-func (e *elsewhere) Forget(_ context.Context, m memory.Match) (int, error) {
+// Name implements [memory.Elsewhere].
+func (*elsewhere) Name() string { return "elsewhere" }
+
+// Forget implements [memory.Elsewhere].
+func (e *elsewhere) Forget(_ context.Context, m memory.Match, _ bool) ([]memory.Place, error) {
 	e.got = m
-	return e.n, nil
+	return make([]memory.Place, e.n), nil
 }
 
 func TestOnlyTheUsersWordsArePinnedAndWithinABudget(t *testing.T) {

@@ -69,41 +69,16 @@ func (a *Archive) rewriteSegment(ctx context.Context, f *folder, name string, cl
 	if err != nil {
 		return a.failed("rewrite", err)
 	}
-	kept, dropped, damaged, changed := 0, 0, 0, false
-	count := func(r *lineReader) error {
-		for {
-			_, l, err := r.next()
-			switch {
-			case errors.Is(err, io.EOF):
-				if clean && r.at < size {
-					changed = true
-				}
-				return nil
-			case r.err != nil:
-				return r.err
-			case err != nil:
-				damaged++
-				changed = changed || clean
-			case l.Body != nil:
-				body, other := edit(l.Line)
-				changed = changed || other
-				if body == nil {
-					dropped++
-				} else {
-					kept++
-				}
-			}
-		}
-	}
-	if err := count(newLineReader(file)); err != nil {
+	c, err := countLines(newLineReader(file), size, clean, edit)
+	if err != nil {
 		return a.failed("rewrite", err)
 	}
-	if !changed {
+	if !c.changed {
 		return nil
 	}
 	base, generation, _ := split(name)
 	var left int64
-	if kept > 0 {
+	if c.kept > 0 {
 		if left, err = a.writeGeneration(f, newLineReader(file), segmentName(base, generation+1), edit); err != nil {
 			return a.failed("rewrite", err)
 		}
@@ -117,11 +92,95 @@ func (a *Archive) rewriteSegment(ctx context.Context, f *folder, name string, cl
 		return a.failed("rewrite", err)
 	}
 	_ = a.root.Remove(path.Join(f.dir, name))
-	out.Segments++
-	out.Kept += kept
-	out.Dropped += dropped
-	out.Damaged += damaged
-	out.Bytes += size - left
+	out.add(c, size-left)
+	return nil
+}
+
+// counted is what a rewrite makes of the lines of a segment.
+type counted struct {
+	kept, dropped, damaged int
+	changed                bool
+}
+
+func (r *Rewritten) add(c counted, freed int64) {
+	r.Segments++
+	r.Kept += c.kept
+	r.Dropped += c.dropped
+	r.Damaged += c.damaged
+	r.Bytes += freed
+}
+
+// countLines asks edit for each line of a segment of some size.
+func countLines(r *lineReader, size int64, clean bool, edit Edit) (c counted, err error) {
+	for {
+		_, l, err := r.next()
+		switch {
+		case errors.Is(err, io.EOF):
+			c.changed = c.changed || clean && r.at < size
+			return c, nil
+		case r.err != nil:
+			return c, r.err
+		case err != nil:
+			c.damaged++
+			c.changed = c.changed || clean
+		case l.Body != nil:
+			body, other := edit(l.Line)
+			c.changed = c.changed || other
+			if body == nil {
+				c.dropped++
+			} else {
+				c.kept++
+			}
+		}
+	}
+}
+
+// WouldRewrite tells what [Archive.Rewrite] would do now. It changes nothing and waits for nobody.
+func (a *Archive) WouldRewrite(ctx context.Context, namespace string, clean bool, edit Edit) (Rewritten, error) {
+	var out Rewritten
+	f, err := a.folder(namespace)
+	if err != nil {
+		return out, err
+	}
+	segments, err := a.list(f.dir)
+	if err != nil {
+		return out, err
+	}
+	for _, s := range segments {
+		if err := cause(ctx); err != nil {
+			return out, err
+		}
+		if err := a.wouldRewriteSegment(f, s.Name, clean, edit, &out); err != nil {
+			return out, a.failed("read", err)
+		}
+	}
+	return out, nil
+}
+
+func (a *Archive) wouldRewriteSegment(f *folder, name string, clean bool, edit Edit, out *Rewritten) error {
+	file, err := a.open(f.dir, name, os.O_RDONLY)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil // removed meanwhile
+	}
+	if err != nil {
+		return err
+	}
+	defer file.Close()
+	size, err := file.Seek(0, io.SeekEnd)
+	if err != nil {
+		return err
+	}
+	c, err := countLines(newLineReader(file), size, clean, edit)
+	if err != nil || !c.changed {
+		return err
+	}
+	var left int64
+	if c.kept > 0 {
+		if left, err = writeKept(io.Discard, f.namespace, newLineReader(file), edit); err != nil {
+			return err
+		}
+	}
+	out.add(c, size-left)
 	return nil
 }
 
@@ -131,52 +190,58 @@ func newLineReader(file *os.File) *lineReader {
 
 // writeGeneration writes what edit keeps of a segment into a new one, and returns its size.
 func (a *Archive) writeGeneration(f *folder, r *lineReader, name string, edit Edit) (size int64, err error) {
-	first, err := headLine(f.namespace)
-	if err != nil {
-		return 0, err
-	}
 	dir, err := a.root.OpenRoot(f.dir)
 	if err != nil {
 		return 0, err
 	}
 	defer dir.Close()
-	err = atomicfile.Replacement{Root: dir, Name: name, Perm: 0o600, Kept: atomicfile.Durable}.Stream(func(file io.Writer) error {
-		w := bufio.NewWriterSize(file, 64<<10)
-		n, err := w.Write(first)
-		size = int64(n)
-		defined := map[ref]int{}
-		var buf []byte
-		for err == nil {
-			_, l, bad := r.next()
-			if errors.Is(bad, io.EOF) {
-				break
-			}
-			if r.err != nil {
-				return r.err
-			}
-			if bad != nil || l.Body == nil {
-				continue
-			}
-			body, _ := edit(l.Line)
-			if body == nil {
-				continue
-			}
-			define := false
-			if l.Shared != nil {
-				define = defined[l.ref] < 2
-				defined[l.ref]++
-			}
-			l.Line.Body = body
-			buf = appendLine(buf[:0], l.Line, define)
-			n, err = w.Write(buf)
-			size += int64(n)
-		}
-		if err != nil {
-			return err
-		}
-		return w.Flush()
+	err = atomicfile.Replacement{Root: dir, Name: name, Perm: 0o600, Kept: atomicfile.Durable}.Stream(func(file io.Writer) (err error) {
+		size, err = writeKept(file, f.namespace, r, edit)
+		return err
 	})
 	return size, err
+}
+
+// writeKept writes a segment of what edit keeps of another one.
+func writeKept(to io.Writer, namespace string, r *lineReader, edit Edit) (size int64, err error) {
+	first, err := headLine(namespace)
+	if err != nil {
+		return 0, err
+	}
+	w := bufio.NewWriterSize(to, 64<<10)
+	n, err := w.Write(first)
+	size = int64(n)
+	defined := map[ref]int{}
+	var buf []byte
+	for err == nil {
+		_, l, bad := r.next()
+		if errors.Is(bad, io.EOF) {
+			break
+		}
+		if r.err != nil {
+			return size, r.err
+		}
+		if bad != nil || l.Body == nil {
+			continue
+		}
+		body, _ := edit(l.Line)
+		if body == nil {
+			continue
+		}
+		define := false
+		if l.Shared != nil {
+			define = defined[l.ref] < 2
+			defined[l.ref]++
+		}
+		l.Line.Body = body
+		buf = appendLine(buf[:0], l.Line, define)
+		n, err = w.Write(buf)
+		size += int64(n)
+	}
+	if err != nil {
+		return size, err
+	}
+	return size, w.Flush()
 }
 
 // Sweep removes what dead processes have left: unfinished new segments, and old ones whose successor counts.

@@ -1,0 +1,246 @@
+package memory
+
+import (
+	"bytes"
+	"cmp"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"unicode"
+	"unicode/utf16"
+	"unicode/utf8"
+
+	"github.com/plimsoll/plimsoll/internal/rawjson"
+)
+
+// Match is what was forgotten, for other stores.
+type Match struct {
+	IDs           []string
+	Texts         []string // of the records, word for word
+	Conversations []string // that they stood in
+
+	finder *Finder
+}
+
+// Finder finds the words of the match in bytes.
+func (m Match) Finder() *Finder {
+	if m.finder != nil {
+		return m.finder
+	}
+	return newFinder(m.Texts)
+}
+
+// In reports that some text holds the words of a match, in any of the forms that a [Finder] knows. Who looks into many texts takes a Finder once.
+func (m Match) In(text []byte) bool { return m.Finder().In(text) }
+
+// holds reports that a record's words hold those of a match. Very short texts stand in many others by chance.
+func (m Match) holds(r *Record) bool {
+	return slices.ContainsFunc(m.Texts, func(text string) bool {
+		return len(text) >= shortText && (strings.Contains(r.Text, text) || r.Fact != nil && strings.Contains(r.Fact.Quote, text))
+	})
+}
+
+// shortText is the length in bytes below which a text counts only where it stands alone, with no letter or digit beside it: "on" is not in "once".
+const shortText = 16
+
+// Finder finds texts in bytes: as they are and as JSON strings have them (with or without escapes for HTML and for what is not ASCII), also
+// where JSON stands in a string of JSON. It may be used by many goroutines.
+type Finder struct {
+	forms []form
+	most  int // bytes of the longest form
+	// With many forms each place is looked up by its first bytes: marks has a bit for a hash of four, by eight bytes lead the forms.
+	marks  []uint64
+	eight  map[uint64][]int
+	little []int // forms that are too short for that
+}
+
+// form is the bytes of a text in one form.
+type form struct {
+	bytes []byte
+	alone bool
+}
+
+// Few forms are looked for one after the other, which package bytes does at the speed of memory.
+const fewForms = 4
+
+func newFinder(texts []string) *Finder {
+	f := &Finder{}
+	have := map[string]bool{}
+	for _, t := range texts {
+		alone := len(t) < shortText
+		for _, b := range formsOf(t) {
+			if len(b) > 0 && !have[string(b)] {
+				have[string(b)] = true
+				f.forms = append(f.forms, form{b, alone})
+				f.most = max(f.most, len(b))
+			}
+		}
+	}
+	// Of two that begin at one place the longer one is meant.
+	slices.SortStableFunc(f.forms, func(a, b form) int { return cmp.Compare(len(b.bytes), len(a.bytes)) })
+	if len(f.forms) <= fewForms {
+		return f
+	}
+	f.marks, f.eight = make([]uint64, 1<<16/64), map[uint64][]int{}
+	for i, one := range f.forms {
+		if len(one.bytes) < 8 {
+			f.little = append(f.little, i)
+			continue
+		}
+		h := hashFour(one.bytes)
+		f.marks[h/64] |= 1 << (h % 64)
+		key := binary.LittleEndian.Uint64(one.bytes)
+		f.eight[key] = append(f.eight[key], i)
+	}
+	return f
+}
+
+func hashFour(b []byte) uint32 { return binary.LittleEndian.Uint32(b) * 2654435761 >> 16 }
+
+// formsOf gives a text as it may stand in a file.
+func formsOf(text string) [][]byte {
+	inner := func(quoted []byte) []byte { return quoted[1 : len(quoted)-1] }
+	once := [][]byte{inner(rawjson.Quote(nil, text)), asciiJSON(text)}
+	if short, err := marshal(text); err == nil { // \f and \b in the place of \u000c and \u0008
+		once = append(once, inner(short))
+	}
+	for _, o := range slices.Clone(once) {
+		once = append(once, escapeHTML(o))
+	}
+	out := append([][]byte{[]byte(text)}, once...)
+	for _, o := range once { // JSON within a string of JSON: the arguments of a call
+		twice := inner(rawjson.Quote(nil, string(o)))
+		out = append(out, twice, escapeHTML(twice))
+	}
+	return out
+}
+
+// escapeHTML escapes <, > and & in the inside of a JSON string, as many encoders do.
+func escapeHTML(inner []byte) []byte {
+	return []byte(strings.NewReplacer("<", `\u003c`, ">", `\u003e`, "&", `\u0026`).Replace(string(inner)))
+}
+
+// asciiJSON is the inside of a JSON string with escapes for all that is not ASCII, as Python writes it.
+func asciiJSON(text string) []byte {
+	quoted := rawjson.Quote(nil, text)
+	var out []byte
+	for _, r := range string(quoted[1 : len(quoted)-1]) {
+		switch {
+		case r < utf8.RuneSelf:
+			out = append(out, byte(r))
+		case r > 0xffff:
+			high, low := utf16.EncodeRune(r)
+			out = fmt.Appendf(out, `\u%04x\u%04x`, high, low)
+		default:
+			out = fmt.Appendf(out, `\u%04x`, r)
+		}
+	}
+	return out
+}
+
+// In reports that a text holds one of the forms.
+func (f *Finder) In(text []byte) bool {
+	_, _, ok := f.Next(text, 0)
+	return ok
+}
+
+// Next gives the first place from an offset on that holds a form.
+func (f *Finder) Next(text []byte, from int) (start, end int, ok bool) {
+	best, size := -1, 0
+	take := func(at, n int) {
+		if best < 0 || at < best || at == best && n > size {
+			best, size = at, n
+		}
+	}
+	one := func(i int) {
+		for at := from; ; {
+			k := bytes.Index(text[at:], f.forms[i].bytes)
+			if k < 0 || best >= 0 && at+k > best {
+				return
+			}
+			if n := len(f.forms[i].bytes); !f.forms[i].alone || standsAlone(text, at+k, at+k+n) {
+				take(at+k, n)
+				return
+			}
+			at += k + 1
+		}
+	}
+	if f.eight == nil {
+		for i := range f.forms {
+			one(i)
+		}
+		return best, best + size, best >= 0
+	}
+	for _, i := range f.little {
+		one(i)
+	}
+	last := len(text) - 8
+	if best >= 0 {
+		last = min(last, best)
+	}
+	for at := from; at <= last; at++ {
+		if h := hashFour(text[at:]); f.marks[h/64]&(1<<(h%64)) == 0 {
+			continue
+		}
+		for _, i := range f.eight[binary.LittleEndian.Uint64(text[at:])] { // the longest comes first
+			n := len(f.forms[i].bytes)
+			if bytes.HasPrefix(text[at:], f.forms[i].bytes) && (!f.forms[i].alone || standsAlone(text, at, at+n)) {
+				take(at, n)
+				return best, best + size, true
+			}
+		}
+	}
+	return best, best + size, best >= 0
+}
+
+// standsAlone reports that no letter or digit is beside a place. The letter of an escape is none.
+func standsAlone(text []byte, start, end int) bool {
+	before, n := utf8.DecodeLastRune(text[:start])
+	escape := n == 1 && start >= 2 && text[start-2] == '\\' && strings.IndexByte("nrtbf", text[start-1]) >= 0
+	after, _ := utf8.DecodeRune(text[end:])
+	word := func(r rune) bool { return r != utf8.RuneError && (unicode.IsLetter(r) || unicode.IsNumber(r)) }
+	return (escape || !word(before)) && !word(after)
+}
+
+// Blot writes stars over each place that holds a form, and returns how many there were. The text keeps its length.
+func (f *Finder) Blot(text []byte) (places int) {
+	for at := 0; ; places++ {
+		start, end, ok := f.Next(text, at)
+		if !ok {
+			return places
+		}
+		for i := start; i < end; i++ {
+			text[i] = '*'
+		}
+		at = end
+	}
+}
+
+// Read reports that what comes from r holds one of the forms. It takes twice the longest form and 256 KiB of memory.
+func (f *Finder) Read(r io.Reader) (bool, error) {
+	if len(f.forms) == 0 {
+		return false, nil
+	}
+	const context = utf8.UTFMax // what stands before and behind a short text counts
+	overlap := f.most + 2*context
+	buf := make([]byte, 0, 256<<10+2*overlap)
+	from := 0
+	for {
+		n, err := io.ReadFull(r, buf[len(buf):cap(buf)])
+		buf = buf[:len(buf)+n]
+		end := errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF)
+		if start, _, ok := f.Next(buf, from); ok && (end || start < len(buf)-overlap+context) {
+			return true, nil
+		}
+		if err != nil {
+			if end {
+				err = nil
+			}
+			return false, err
+		}
+		buf, from = buf[:copy(buf, buf[len(buf)-overlap:])], context
+	}
+}
