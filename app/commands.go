@@ -104,6 +104,8 @@ type (
 	MemoryRecord        = memory.Record
 	MemoryItem          = memory.Item
 	MemoryForgotten     = memory.Forgotten
+	MemoryWouldForget   = memories.WouldForget
+	MemoryPlace         = memory.Place
 	MemoryMCPOptions    = mcp.MemoryOptions
 	MemoryLearnOptions  = agents.LearnOptions
 	MemoryLearned       = agents.Learned

@@ -256,14 +256,14 @@ func (c *Collection) runs(a *App) error {
 
 // memory takes off the disk what is remembered no longer: expired, replaced and forgotten records.
 func (c *Collection) memory(ctx context.Context, a *App) error {
-	if c.DryRun || !memories.Exists(a.Core) { // what would go is known only to who rewrites it
+	if !memories.Exists(a.Core) {
 		return nil
 	}
 	m, err := a.Memory()
 	if err != nil {
 		return err
 	}
-	gone, err := m.GC(ctx)
+	gone, err := m.GC(ctx, c.DryRun)
 	if gone.Records > 0 || gone.Bytes > 0 {
 		c.remove("memory", memories.Dir, fmt.Sprintf("%d records that count no longer, %s", gone.Records, limit.Bytes(gone.Bytes).Human()))
 	}

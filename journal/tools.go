@@ -86,7 +86,7 @@ type (
 		DeliveredBytes int64  `json:"delivered_bytes"`
 		Spilled        int64  `json:"spilled"`
 	}
-	// SpoolEvicted says that kept results were removed and why: "age", "count", "bytes", "crash".
+	// SpoolEvicted says that kept results were removed and why: "age", "count", "bytes", "crash", "forgotten".
 	SpoolEvicted struct {
 		Results int    `json:"results"`
 		Bytes   int64  `json:"bytes"`

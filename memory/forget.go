@@ -209,7 +209,8 @@ func (s *Store) WouldForgetElsewhere(ctx context.Context, records []Record) ([]P
 		}
 	}
 	m.finder = newFinder(m.Texts)
-	return s.elsewhere(ctx, m, true)
+	places, err := s.elsewhere(ctx, m, true)
+	return places[:min(len(places), MaxPlaces)], err
 }
 
 func (m *Match) add(id, text, conversation string) {

@@ -244,3 +244,49 @@ func (f *Finder) Read(r io.Reader) (bool, error) {
 		buf, from = buf[:copy(buf, buf[len(buf)-overlap:])], context
 	}
 }
+
+// Overwrite is [Finder.Blot] for a file, in place, and returns how many places there were. Who appends to the file meanwhile is not disturbed.
+func (f *Finder) Overwrite(file interface {
+	io.ReaderAt
+	io.WriterAt
+},
+) (places int, err error) {
+	if len(f.forms) == 0 {
+		return 0, nil
+	}
+	const context = utf8.UTFMax
+	overlap := f.most + 2*context
+	buf := make([]byte, 256<<10+2*overlap)
+	from := 0
+	for at := int64(0); ; {
+		n, err := file.ReadAt(buf, at)
+		end := errors.Is(err, io.EOF)
+		if err != nil && !end {
+			return places, err
+		}
+		last := n - overlap + context // what begins behind it is looked at with what follows
+		if end {
+			last = n
+		}
+		for {
+			start, stop, ok := f.Next(buf[:n], from)
+			if !ok || start >= last {
+				break
+			}
+			for i := start; i < stop; i++ {
+				buf[i] = '*'
+			}
+			if _, err := file.WriteAt(buf[start:stop], at+int64(start)); err != nil {
+				return places, err
+			}
+			places++
+			from = stop
+		}
+		if end {
+			return places, nil
+		}
+		step := n - overlap
+		at += int64(step)
+		from = max(from-step, context)
+	}
+}

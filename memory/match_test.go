@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"os"
 	"strings"
 	"testing"
 	"testing/iotest"
@@ -62,6 +63,23 @@ func TestFinderReads(t *testing.T) {
 				}
 			}
 		}
+		file, err := os.CreateTemp(t.TempDir(), "")
+		if err != nil {
+			t.Fatal(err)
+		}
+		long := strings.Repeat(strings.Repeat("-", 65536-len(texts[0])/2)+texts[0]+" x"+texts[0]+"y ", 9)
+		if _, err := file.WriteString(long); err != nil {
+			t.Fatal(err)
+		}
+		n, err := f.Overwrite(file)
+		want := []byte(long)
+		if k := f.Blot(want); n != k || n < 9 || err != nil {
+			t.Errorf("%d places, %v; in one piece %d", n, err, k)
+		}
+		if got, err := os.ReadFile(file.Name()); err != nil || !bytes.Equal(got, want) {
+			t.Errorf("in pieces it is another text, %v", err)
+		}
+		_ = file.Close()
 		if got, err := f.Read(iotest.OneByteReader(strings.NewReader("so: " + texts[0]))); !got || err != nil {
 			t.Errorf("%v, %v", got, err)
 		}

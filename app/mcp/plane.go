@@ -21,6 +21,7 @@ import (
 
 	"github.com/plimsoll/plimsoll/app/core"
 	"github.com/plimsoll/plimsoll/app/listen"
+	"github.com/plimsoll/plimsoll/app/memories"
 	"github.com/plimsoll/plimsoll/argocd/toolset"
 	"github.com/plimsoll/plimsoll/config"
 	"github.com/plimsoll/plimsoll/internal/atomicfile"
@@ -75,9 +76,8 @@ func spoolFree(freeMin limit.Bytes) limit.Bytes {
 	return freeMin
 }
 
-// ResultsDir is where results of tools are kept, below the cache directory: they are large
-// and can be had again.
-const ResultsDir = "results"
+// ResultsDir is where results of tools are kept, below the cache directory.
+const ResultsDir = memories.ResultsDir
 
 // Observers keep account of the sizes of results, for `stats --mcp` and for the run that
 // this process is in. close writes what they hold.

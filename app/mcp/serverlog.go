@@ -6,6 +6,7 @@ import (
 	"sync"
 
 	"github.com/plimsoll/plimsoll/app/core"
+	"github.com/plimsoll/plimsoll/app/memories"
 	"github.com/plimsoll/plimsoll/config"
 )
 
@@ -29,7 +30,7 @@ func ServerLog(app *core.Core, name string) *serverLog {
 	if err != nil {
 		return nil
 	}
-	return &serverLog{path: filepath.Join(state, "servers", config.SafeName(name)+".log")}
+	return &serverLog{path: filepath.Join(state, memories.ServersDir, config.SafeName(name)+".log")}
 }
 
 // Write implements [io.Writer]; it never fails.

@@ -5,103 +5,144 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
-	"slices"
-	"strings"
 
-	"github.com/plimsoll/plimsoll/agent"
-	"github.com/plimsoll/plimsoll/agent/conversation"
+	"github.com/plimsoll/plimsoll/internal/statefile"
 	"github.com/plimsoll/plimsoll/memory"
+	"github.com/plimsoll/plimsoll/tools/spool"
+	"github.com/plimsoll/plimsoll/watch/runs"
 	"github.com/plimsoll/plimsoll/window/compact/checkpoint"
 )
 
-// elsewhere are the other stores of this user that may hold the words of a record.
-func elsewhere(state string) []memory.Elsewhere {
-	return []memory.Elsewhere{windowElsewhere{filepath.Join(state, "window", "conversations")}, agentsElsewhere{filepath.Join(state, "agents")}}
+// ResultsDir is where results of tools are kept, below the cache directory: they are large and can be had again.
+const ResultsDir = "results"
+
+// ServersDir is where logs of MCP servers are kept, below the state directory.
+const ServersDir = "servers"
+
+// elsewhere are the other stores of this user that may hold the words of a record. cache may be "": there are no results then.
+func elsewhere(state, cache string) []memory.Elsewhere {
+	all := []memory.Elsewhere{
+		windowElsewhere{filepath.Join(state, "window", "conversations")}, agentsElsewhere{filepath.Join(state, "agents")},
+		tasksElsewhere{filepath.Join(state, "agents")}, runsElsewhere{state}, logsElsewhere{filepath.Join(state, ServersDir)},
+	}
+	if cache != "" {
+		all = append(all, resultsElsewhere{filepath.Join(cache, ResultsDir)})
+	}
+	return all
+}
+
+// exists reports that there is a directory.
+func exists(dir string) bool {
+	info, err := os.Stat(dir)
+	return err == nil && info.IsDir()
+}
+
+func placesOf(names []string, what string) (places []memory.Place) {
+	for _, name := range names {
+		places = append(places, memory.Place{Name: name, What: what})
+	}
+	return places
 }
 
 // windowElsewhere forgets what compactions cut, what they made of it, and what was added to prompts.
 type windowElsewhere struct{ dir string }
 
+// Name implements [memory.Elsewhere].
+func (windowElsewhere) Name() string { return "kept compactions" }
+
 // Forget implements [memory.Elsewhere].
-func (w windowElsewhere) Forget(_ context.Context, match memory.Match) (int, error) {
-	if _, err := os.Stat(w.dir); errors.Is(err, os.ErrNotExist) {
-		return 0, nil
+func (w windowElsewhere) Forget(_ context.Context, match memory.Match, dry bool) ([]memory.Place, error) {
+	if !exists(w.dir) {
+		return nil, nil
 	}
 	store, err := checkpoint.Open(checkpoint.Options{Dir: w.dir})
 	if err != nil {
-		return 0, err
+		return nil, err
 	}
-	return store.Forget(match.In)
+	files, err := store.Forget(match.Finder().In, dry)
+	return placesOf(files, memory.Removed), err
 }
 
-// agentsElsewhere forgets in the conversations of our own agents: the words go, the rest of a conversation stays.
-type agentsElsewhere struct{ dir string }
+// runsElsewhere blots words out of what is kept of runs: the arguments of commands, and what events tell.
+type runsElsewhere struct{ state string }
 
-// forgottenWords stands in the place of words that were forgotten.
-const forgottenWords = "[forgotten]"
+// Name implements [memory.Elsewhere].
+func (runsElsewhere) Name() string { return "runs" }
 
 // Forget implements [memory.Elsewhere].
-func (a agentsElsewhere) Forget(ctx context.Context, match memory.Match) (n int, err error) {
-	dirs, _ := filepath.Glob(filepath.Join(a.dir, "*", "conversations"))
-	for _, dir := range dirs {
-		m, oneErr := forgetIn(ctx, dir, match)
-		n, err = n+m, errors.Join(err, oneErr)
-	}
-	return n, err
+func (r runsElsewhere) Forget(_ context.Context, match memory.Match, dry bool) ([]memory.Place, error) {
+	ids, err := runs.Forget(r.state, match.Finder(), dry)
+	return placesOf(ids, memory.Blotted), err
 }
 
-func forgetIn(ctx context.Context, dir string, match memory.Match) (n int, err error) {
-	store, err := conversation.Open(conversation.Options{Dir: dir})
+// resultsElsewhere removes kept results of tools that hold the words, or whose call does.
+type resultsElsewhere struct{ dir string }
+
+// Name implements [memory.Elsewhere].
+func (resultsElsewhere) Name() string { return "results of tools" }
+
+// Forget implements [memory.Elsewhere].
+func (r resultsElsewhere) Forget(_ context.Context, match memory.Match, dry bool) (places []memory.Place, err error) {
+	if !exists(r.dir) {
+		return nil, nil
+	}
+	// The bounds are those of who writes results; these evict nothing.
+	s, err := spool.Open(spool.Options{Dir: r.dir, MaxAge: 1 << 62})
 	if err != nil {
-		return 0, err
+		return nil, err
 	}
-	defer func() { err = errors.Join(err, store.Close()) }()
-	sessions, err := store.List()
-	if err != nil {
-		return 0, err
+	list, err := s.Forget(match.Finder(), dry)
+	for _, f := range list {
+		what := memory.Removed
+		if f.Blotted {
+			what = memory.Blotted
+		}
+		places = append(places, memory.Place{Name: f.Name, What: what})
 	}
-	for _, s := range sessions {
-		c, openErr := store.Open(ctx, s.Session, true)
-		if errors.Is(openErr, agent.ErrNoSession) {
-			continue
-		}
-		if openErr != nil {
-			err = errors.Join(err, openErr)
-			continue
-		}
-		ms := slices.Clone(c.Messages())
-		changed := false
-		for i := range ms {
-			changed = forgetMessage(&ms[i], match) || changed
-		}
-		if changed {
-			if replaceErr := c.Replace(ms); replaceErr != nil {
-				err = errors.Join(err, replaceErr)
-			} else {
-				n++
-			}
-		}
-		err = errors.Join(err, c.Close())
-	}
-	return n, err
+	return places, errors.Join(err, s.Close())
 }
 
-// forgetMessage takes the words out of a message.
-func forgetMessage(m *agent.Message, match memory.Match) (changed bool) {
-	for _, t := range match.Texts {
-		if t != "" && strings.Contains(m.Text, t) {
-			m.Text, changed = strings.ReplaceAll(m.Text, t, forgottenWords), true
+// logsElsewhere blots words out of the logs of MCP servers.
+type logsElsewhere struct{ dir string }
+
+// Name implements [memory.Elsewhere].
+func (logsElsewhere) Name() string { return "logs of MCP servers" }
+
+// Forget implements [memory.Elsewhere].
+func (l logsElsewhere) Forget(_ context.Context, match memory.Match, dry bool) (places []memory.Place, err error) {
+	entries, err := os.ReadDir(l.dir)
+	if errors.Is(err, os.ErrNotExist) {
+		return nil, nil
+	}
+	for _, e := range entries {
+		if !e.Type().IsRegular() {
+			continue
 		}
-	}
-	if len(m.Opaque) > 0 && match.In(m.Opaque) {
-		m.Opaque, changed = nil, true
-	}
-	calls := slices.Clone(m.Calls)
-	for i := range calls {
-		if match.In([]byte(calls[i].Arguments)) {
-			calls[i].Arguments, changed = "{}", true
+		held, oneErr := blotFile(filepath.Join(l.dir, e.Name()), match.Finder(), dry)
+		if held {
+			places = append(places, memory.Place{Name: e.Name(), What: memory.Blotted})
 		}
+		err = errors.Join(err, oneErr)
 	}
-	m.Calls = calls
-	return changed
+	return places, err
+}
+
+// blotFile writes over words in a file, and tells whether it had them. Who appends to it is not disturbed.
+func blotFile(path string, words *memory.Finder, dry bool) (held bool, err error) {
+	mode := os.O_RDWR
+	if dry {
+		mode = os.O_RDONLY
+	}
+	f, err := statefile.Open(path, mode, 0)
+	if err != nil {
+		return false, err
+	}
+	defer func() { err = errors.Join(err, f.Close()) }()
+	if held, err = words.Read(f); err != nil || !held || dry {
+		return held, err
+	}
+	if _, err := words.Overwrite(f); err != nil {
+		return true, err
+	}
+	return true, f.Sync()
 }

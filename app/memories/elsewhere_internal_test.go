@@ -49,12 +49,20 @@ func TestElsewhere(t *testing.T) {
 		t.Fatal(err)
 	}
 	n := 0
-	for _, e := range elsewhere(state) {
-		m, err := e.Forget(t.Context(), memory.Match{Texts: []string{words}})
+	for _, e := range elsewhere(state, "") {
+		match := memory.Match{Texts: []string{words}}
+		would, err := e.Forget(t.Context(), match, true)
 		if err != nil {
 			t.Fatal(err)
 		}
-		n += m
+		did, err := e.Forget(t.Context(), match, false)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(did) != len(would) {
+			t.Errorf("%s: %v were to go, and %v went", e.Name(), would, did)
+		}
+		n += len(did)
 	}
 	if n != 2 {
 		t.Errorf("%d places", n)

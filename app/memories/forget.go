@@ -67,6 +67,23 @@ func (m *Memory) WouldForget(ctx context.Context, o Forgetting) ([]memory.Record
 	return list, err
 }
 
+// WouldForget is what a Forget would remove.
+type WouldForget struct {
+	Records []memory.Record `json:"records"`
+	// Places are where else their words are.
+	Places []memory.Place `json:"places"`
+}
+
+// WouldForgetElsewhere tells where else the words of records are that [Memory.WouldForget] has listed. An error is about places that could not be
+// looked into.
+func (m *Memory) WouldForgetElsewhere(ctx context.Context, list []memory.Record) (WouldForget, error) {
+	places, err := m.Store.WouldForgetElsewhere(ctx, list)
+	if places == nil {
+		places = []memory.Place{}
+	}
+	return WouldForget{Records: list, Places: places}, err
+}
+
 // Forget removes records for good: from the memory, and their words from everything else that this program keeps. Inside a run only notes of agents
 // are forgotten.
 func (m *Memory) Forget(ctx context.Context, list []memory.Record) (memory.Forgotten, error) {

@@ -69,7 +69,11 @@ func Open(c *core.Core, o Options) (*Memory, error) {
 		return nil, err
 	}
 	m.withVectors(&options, settings.Memory, o.Vectors)
-	options.Elsewhere = append(append(o.Elsewhere, notesElsewhere{m}), elsewhere(state)...)
+	cache, err := c.Dirs.Cache()
+	if err != nil {
+		cache = "" // nothing is kept there then
+	}
+	options.Elsewhere = append(append(o.Elsewhere, notesElsewhere{m}), elsewhere(state, cache)...)
 	if m.Store, err = memory.Open(options); err != nil {
 		return nil, err
 	}
@@ -201,22 +205,26 @@ func (m *Memory) Tools(ctx context.Context, o ToolOptions) (*memtools.Toolset, e
 // notesElsewhere forgets what agents wrote into files.
 type notesElsewhere struct{ m *Memory }
 
+// Name implements [memory.Elsewhere].
+func (notesElsewhere) Name() string { return "notes of agents" }
+
 // Forget removes the files that hold the words of what was forgotten.
-func (n notesElsewhere) Forget(ctx context.Context, match memory.Match) (count int, err error) {
+func (n notesElsewhere) Forget(ctx context.Context, match memory.Match, dry bool) (places []memory.Place, err error) {
 	root := filepath.Join(n.m.state, notesDir)
 	dirs, err := os.ReadDir(root)
 	if errors.Is(err, os.ErrNotExist) {
-		return 0, nil
+		return nil, nil
 	}
 	if err != nil {
-		return 0, err
+		return nil, err
 	}
+	words := match.Finder()
 	var all error
 	for _, dir := range dirs {
 		if !dir.IsDir() {
 			continue
 		}
-		// No record follows these files: the memory itself has forgotten by now.
+		// No record follows these files: no search finds them by now.
 		d, err := notes.Open(notes.Options{Dir: filepath.Join(root, dir.Name())})
 		if err != nil {
 			all = errors.Join(all, err)
@@ -226,17 +234,19 @@ func (n notesElsewhere) Forget(ctx context.Context, match memory.Match) (count i
 		all = errors.Join(all, err)
 		for _, note := range list {
 			text, err := d.Read(note.Path)
-			if err != nil || !match.In([]byte(text)) {
+			if err != nil || !words.In([]byte(text)) {
 				continue
 			}
-			if _, err := d.Do(ctx, notes.Command{Command: "delete", Path: note.Path}); err != nil {
-				all = errors.Join(all, err)
-				continue
+			if !dry {
+				if _, err := d.Do(ctx, notes.Command{Command: "delete", Path: note.Path}); err != nil {
+					all = errors.Join(all, err)
+					continue
+				}
 			}
-			count++
+			places = append(places, memory.Place{Name: dir.Name() + note.Path, What: memory.Removed})
 		}
 	}
-	return count, all
+	return places, all
 }
 
 // syncPins makes the records of kind pin those of the profile's text in force.

@@ -78,8 +78,11 @@ func (m *Memory) Stats(ctx context.Context) (Stats, error) {
 	return out, err
 }
 
-// GC removes from the disk what counts no longer.
-func (m *Memory) GC(ctx context.Context) (memory.Collected, error) {
+// GC removes from the disk what counts no longer, or with dry tells what that would be.
+func (m *Memory) GC(ctx context.Context, dry bool) (memory.Collected, error) {
+	if dry {
+		return m.Store.WouldGC(ctx)
+	}
 	out, err := m.Store.GC(ctx)
 	return out, errors.Join(err, m.dropVectors(ctx))
 }

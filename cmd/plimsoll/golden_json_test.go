@@ -28,6 +28,7 @@ var printed = []struct {
 	{"mcp argocd --list-tools --json", reflect.TypeFor[[]app.ArgoCDTool]()},
 	{"mcp wrap --json", reflect.TypeFor[app.WrapResult]()},
 	{"memory forget --json", reflect.TypeFor[app.MemoryForgotten]()},
+	{"memory forget --dry-run --json", reflect.TypeFor[app.MemoryWouldForget]()},
 	{"memory import --json", reflect.TypeFor[app.MemoryImported]()},
 	{"memory learn --json", reflect.TypeFor[app.MemoryLearned]()},
 	{"memory list --json", reflect.TypeFor[[]app.MemoryRecord]()},

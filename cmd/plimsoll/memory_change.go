@@ -165,95 +165,6 @@ func askedYes(cmd *cobra.Command, question string) bool {
 	return answer == "y" || answer == "Y" || answer == "yes"
 }
 
-func newMemoryForgetCommand(open opener) *cobra.Command {
-	var f memoryFilter
-	var o app.MemoryForgetting
-	var yes, dryRun, asJSON bool
-	cmd := &cobra.Command{
-		Use:   "forget [ID...]",
-		Short: "Remove records for good, with all that derives from them",
-		Long: `Removes records from the disk: by ID, by words, by age, by conversation. What is derived from them goes with
-them, and their words go from agents' notes and what else is kept of conversations. What stays is an id and a
-digest, by which the same words are known, and not kept, when a client sends them again.`,
-		Example: "  plimsoll memory forget ID\n  plimsoll memory forget --query \"launch code\" --dry-run\n  plimsoll memory forget --before 90d --kind episode --yes\n  plimsoll memory forget --conversation 7f3a",
-
-		ValidArgsFunction: completeMemory(open),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			q, err := f.query(time.Now())
-			if err != nil {
-				return err
-			}
-			o.IDs, o.Rest = args, q
-			if len(args) > 0 && (o.Query != "" || o.Conversation != "" || f.before != "") {
-				return errors.New("name records by ID, or say which by --query, --before or --conversation")
-			}
-			if len(args) == 0 && o.Query == "" && o.Conversation == "" && f.before == "" && f.since == "" && q.Kind == "" && q.Origin == "" && q.Namespace == "" && q.Run == "" {
-				return errors.New("nothing says what is to be forgotten: give an ID, --query, --before, --conversation, --run, --kind, --origin or --namespace")
-			}
-			return withMemory(cmd, open, func(m *app.Memory) error { return forgetMemory(cmd, m, o, yes, dryRun, asJSON) })
-		},
-	}
-	f.add(cmd)
-	fl := cmd.Flags()
-	fl.StringVar(&o.Query, "query", "", "what a search for these words finds")
-	fl.StringVar(&o.Conversation, "conversation", "", "all that was said in this one")
-	fl.StringVar(&f.q.Run, "run", "", "all that was said in this run")
-	fl.BoolVarP(&dryRun, "dry-run", "n", false, "list what would be removed, and remove nothing")
-	fl.BoolVarP(&yes, "yes", "y", false, "without asking")
-	fl.BoolVar(&asJSON, "json", false, "print JSON")
-	return cmd
-}
-
-func forgetMemory(cmd *cobra.Command, m *app.Memory, o app.MemoryForgetting, yes, dryRun, asJSON bool) error {
-	list, err := m.WouldForget(cmd.Context(), o)
-	if err != nil {
-		return err
-	}
-	out, errs := plain(cmd.OutOrStdout()), plain(cmd.ErrOrStderr())
-	switch {
-	case len(list) == 0:
-		if asJSON {
-			return printJSON(cmd.OutOrStdout(), app.MemoryForgotten{Records: []string{}})
-		}
-		_, err := fmt.Fprintln(out, "nothing that is remembered matches")
-		return err
-	case dryRun && asJSON:
-		return printJSON(cmd.OutOrStdout(), list)
-	case dryRun:
-		for _, r := range list {
-			printMemory(out, r)
-		}
-		_, err := fmt.Fprintf(out, "%d would be removed for good; nothing was (--dry-run)\n", len(list))
-		return err
-	case !yes:
-		if !person() {
-			return fmt.Errorf("%d records would be removed for good; nobody is here to be asked: --yes removes them, --dry-run lists them", len(list))
-		}
-		const shown = 20
-		for _, r := range list[:min(len(list), shown)] {
-			printMemory(errs, r)
-		}
-		if len(list) > shown {
-			fmt.Fprintf(errs, "… and %d more\n", len(list)-shown)
-		}
-		if !askedYes(cmd, fmt.Sprintf("remove these %d for good?", len(list))) {
-			return errors.New("nothing was removed")
-		}
-	}
-	gone, err := m.Forget(cmd.Context(), list)
-	if asJSON && len(gone.Records) > 0 {
-		return joinPrinted(printJSON(cmd.OutOrStdout(), gone), err)
-	}
-	if len(gone.Records) > 0 {
-		fmt.Fprintf(out, "%s forgotten, %s became free", count(len(gone.Records), "record"), limit.Bytes(gone.Bytes).Human())
-		if gone.Elsewhere > 0 {
-			fmt.Fprintf(out, "; their words went from %s", count(int(gone.Elsewhere), "more place"))
-		}
-		fmt.Fprintln(out)
-	}
-	return err
-}
-
 func newMemoryExportCommand(open opener) *cobra.Command {
 	var f memoryFilter
 	var format string
@@ -377,25 +288,37 @@ func newMemoryStatsCommand(open opener) *cobra.Command {
 }
 
 func newMemoryGCCommand(open opener) *cobra.Command {
-	var asJSON bool
+	var asJSON, dryRun bool
 	cmd := &cobra.Command{
 		Use:   "gc",
 		Short: "Remove from the disk what counts no longer: expired, replaced, forgotten",
-		Args:  cobra.NoArgs,
+		Long: `Removes from the disk what counts no longer: passages that have expired, old versions, what was removed, and
+what a forget that ended early has left, also in the other stores.`,
+		Example: "  plimsoll memory gc --dry-run\n  plimsoll memory gc",
+		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return withMemory(cmd, open, func(m *app.Memory) error {
-				c, err := m.GC(cmd.Context())
+				c, err := m.GC(cmd.Context(), dryRun)
 				if err != nil {
 					return err
 				}
+				out := cmd.OutOrStdout()
 				if asJSON {
-					return printJSON(cmd.OutOrStdout(), c)
+					return printJSON(out, c)
 				}
-				_, err = fmt.Fprintf(cmd.OutOrStdout(), "%s removed, %s became free\n", count(int(c.Records), "record"), limit.Bytes(c.Bytes).Human())
+				if dryRun {
+					_, err = fmt.Fprintf(out, "%s would be removed, about %s would become free; nothing was removed (--dry-run)\n", count(c.Records, "record"), limit.Bytes(c.Bytes).Human())
+				} else {
+					_, err = fmt.Fprintf(out, "%s removed, %s became free\n", count(c.Records, "record"), limit.Bytes(c.Bytes).Human())
+				}
+				if err == nil && c.Elsewhere > 0 {
+					_, err = fmt.Fprintf(out, "a forget had ended early: its words are in %s\n", count(c.Elsewhere, "more place"))
+				}
 				return err
 			})
 		},
 	}
+	cmd.Flags().BoolVarP(&dryRun, "dry-run", "n", false, "say what would be removed, and remove nothing")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
 	return cmd
 }

@@ -296,6 +296,7 @@ func (w *Writer) End(report journal.Report) error {
 	w.flushLocked()
 	now := w.o.now().UTC()
 	report = w.encode.report(report)
+	report.Command = w.commandAsKept(report.Command)
 	text := w.endLine(now, report)
 	_ = w.write(text) // its error is the failure
 	defer w.close()

@@ -12,17 +12,20 @@ import (
 )
 
 // Forget removes everything that holds certain words, as holds finds them in raw messages and texts: cuts, the checkpoints that they
-// are of, and what was added to prompts. A conversation that goes on is compacted anew. It returns how many files went.
-func (s *Store) Forget(holds func(text []byte) bool) (files int, err error) {
+// are of, and what was added to prompts. A conversation that goes on is compacted anew. It returns the paths of the files, below the store's
+// directory. With dry nothing is changed.
+func (s *Store) Forget(holds func(text []byte) bool, dry bool) (files []string, err error) {
 	if s == nil {
-		return 0, nil
+		return nil, nil
 	}
-	s.mu.Lock()
-	s.memory = memory{max: s.o.MemoryBytes}
-	clear(s.listing)
-	s.mu.Unlock()
+	if !dry {
+		s.mu.Lock()
+		s.memory = memory{max: s.o.MemoryBytes}
+		clear(s.listing)
+		s.mu.Unlock()
+	}
 	if s.o.Dir == "" {
-		return 0, nil
+		return nil, nil
 	}
 	all := s.walk()
 	gone := map[string]bool{} // digests, with their scope's directory
@@ -55,16 +58,25 @@ func (s *Store) Forget(holds func(text []byte) bool) (files int, err error) {
 		if !gone[stem(f.path)] {
 			continue
 		}
-		if removeErr := os.Remove(f.path); removeErr == nil {
-			files++
+		name, relErr := filepath.Rel(s.o.Dir, f.path)
+		if relErr != nil {
+			name = f.path
+		}
+		if dry {
+			files = append(files, name)
+		} else if removeErr := os.Remove(f.path); removeErr == nil {
+			files = append(files, name)
 			freed += f.size
 		} else if !errors.Is(removeErr, os.ErrNotExist) {
 			err = errors.Join(err, removeErr)
 		}
 	}
+	if dry {
+		return files, err
+	}
 	s.mu.Lock()
 	s.disk.bytes -= freed
-	s.disk.files -= files
+	s.disk.files -= len(files)
 	s.mu.Unlock()
 	return files, err
 }

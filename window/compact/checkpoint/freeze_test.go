@@ -3,6 +3,7 @@ package checkpoint_test
 import (
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -92,9 +93,14 @@ func TestForget(t *testing.T) {
 	put(2, "it said that the harbour opens at six", "something else")
 	put(3, "[the harbour opens at six]", "")
 	put(4, "a summary", "nothing of it")
-	n, err := s.Forget(func(text []byte) bool { return strings.Contains(string(text), "harbour opens") })
-	if err != nil || n != 5 {
-		t.Errorf("%d files, %v", n, err)
+	holds := func(text []byte) bool { return strings.Contains(string(text), "harbour opens") }
+	would, err := s.Forget(holds, true)
+	if all, _ := filepath.Glob(filepath.Join(dir, "*", "*")); err != nil || len(would) != 5 || len(all) != 7 {
+		t.Errorf("%q of %q would go, %v", would, all, err)
+	}
+	gone, err := s.Forget(holds, false)
+	if err != nil || !slices.Equal(gone, would) {
+		t.Errorf("%q, %v", gone, err)
 	}
 	left, _ := filepath.Glob(filepath.Join(dir, "*", "*"))
 	if len(left) != 2 {

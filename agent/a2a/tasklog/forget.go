@@ -1,0 +1,74 @@
+package tasklog
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/plimsoll/plimsoll/internal/filelock"
+	"github.com/plimsoll/plimsoll/internal/statefile"
+)
+
+// Forget removes the tasks of a folder that hold certain words, and files that were set aside as damaged with them, also while another process has the
+// folder open: it does not find the task any more. A task that runs is written again there with all it has said, which is an error. With dry nothing
+// is changed. It returns the names of the files.
+func Forget(dir string, holds func(text []byte) bool, dry bool) (names []string, err error) {
+	root, err := statefile.OpenRoot(dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	defer root.Close()
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return nil, err
+	}
+	running := 0
+	for _, e := range entries {
+		name := e.Name()
+		ours := strings.HasSuffix(name, taskSuffix) || strings.HasSuffix(name, damagedSuffix) || strings.Contains(name, temporary)
+		if !ours || !e.Type().IsRegular() {
+			continue
+		}
+		raw, readErr := statefile.Read(filepath.Join(dir, name), maxForgetRead)
+		if readErr != nil && !errors.Is(readErr, fs.ErrNotExist) {
+			err = errors.Join(err, readErr)
+		}
+		if readErr != nil || !holds(raw) {
+			continue
+		}
+		if t, decodeErr := decode(raw); decodeErr == nil && !t.Ended {
+			running++
+		}
+		if !dry {
+			if removeErr := root.Remove(name); removeErr != nil && !errors.Is(removeErr, fs.ErrNotExist) {
+				err = errors.Join(err, removeErr)
+				continue
+			}
+		}
+		names = append(names, name)
+	}
+	if running > 0 && !dry && isOpen(dir) {
+		err = errors.Join(err, fmt.Errorf("%d tasks are running in %s, and are written again: forget again when they have ended", running, dir))
+	}
+	return names, err
+}
+
+// maxForgetRead bounds what is read of one file, in bytes: more than a task may have.
+const maxForgetRead = int64(DefaultMaxStore)
+
+// isOpen says that a process has the folder open.
+func isOpen(dir string) bool {
+	f, err := statefile.Open(filepath.Join(dir, "lock"), os.O_RDWR, 0)
+	if err != nil {
+		return false
+	}
+	defer f.Close()
+	ok, err := filelock.Try(f, filelock.Exclusive)
+	return err == nil && !ok
+}

@@ -1,0 +1,138 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/plimsoll/plimsoll/app"
+	"github.com/plimsoll/plimsoll/limit"
+)
+
+func newMemoryForgetCommand(open opener) *cobra.Command {
+	var f memoryFilter
+	var o app.MemoryForgetting
+	var yes, dryRun, asJSON bool
+	cmd := &cobra.Command{
+		Use:   "forget [ID...]",
+		Short: "Remove records for good, with all that derives from them",
+		Long: `Removes records from the disk: by ID, by words, by age, by conversation. What is derived from them goes with
+them, and their words go from agents' notes and what else is kept of conversations. What stays is an id and a
+digest, by which the same words are known, and not kept, when a client sends them again.
+
+The words also go from kept compactions, notes, sessions and tasks of agents, results of tools, what is kept of runs,
+and logs of MCP servers. --dry-run lists what would go from where.`,
+		Example: "  plimsoll memory forget ID\n  plimsoll memory forget --query \"launch code\" --dry-run\n  plimsoll memory forget --before 90d --kind episode --yes\n  plimsoll memory forget --conversation 7f3a",
+
+		ValidArgsFunction: completeMemory(open),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			q, err := f.query(time.Now())
+			if err != nil {
+				return err
+			}
+			o.IDs, o.Rest = args, q
+			if len(args) > 0 && (o.Query != "" || o.Conversation != "" || f.before != "") {
+				return errors.New("name records by ID, or say which by --query, --before or --conversation")
+			}
+			if len(args) == 0 && o.Query == "" && o.Conversation == "" && f.before == "" && f.since == "" && q.Kind == "" && q.Origin == "" && q.Namespace == "" && q.Run == "" {
+				return errors.New("nothing says what is to be forgotten: give an ID, --query, --before, --conversation, --run, --kind, --origin or --namespace")
+			}
+			return withMemory(cmd, open, func(m *app.Memory) error { return forgetMemory(cmd, m, o, yes, dryRun, asJSON) })
+		},
+	}
+	f.add(cmd)
+	fl := cmd.Flags()
+	fl.StringVar(&o.Query, "query", "", "what a search for these words finds")
+	fl.StringVar(&o.Conversation, "conversation", "", "all that was said in this one")
+	fl.StringVar(&f.q.Run, "run", "", "all that was said in this run")
+	fl.BoolVarP(&dryRun, "dry-run", "n", false, "list what would be removed, and remove nothing")
+	fl.BoolVarP(&yes, "yes", "y", false, "without asking")
+	fl.BoolVar(&asJSON, "json", false, "print JSON")
+	return cmd
+}
+
+func forgetMemory(cmd *cobra.Command, m *app.Memory, o app.MemoryForgetting, yes, dryRun, asJSON bool) error {
+	list, err := m.WouldForget(cmd.Context(), o)
+	if err != nil {
+		return err
+	}
+	out, errs := plain(cmd.OutOrStdout()), plain(cmd.ErrOrStderr())
+	if dryRun && len(list) > 0 {
+		return wouldForget(cmd, m, list, asJSON)
+	}
+	switch {
+	case len(list) == 0:
+		if asJSON && dryRun {
+			return printJSON(cmd.OutOrStdout(), app.MemoryWouldForget{Records: []app.MemoryRecord{}, Places: []app.MemoryPlace{}})
+		}
+		if asJSON {
+			return printJSON(cmd.OutOrStdout(), app.MemoryForgotten{Records: []string{}})
+		}
+		_, err := fmt.Fprintln(out, "nothing that is remembered matches")
+		return err
+	case !yes:
+		if !person() {
+			return fmt.Errorf("%d records would be removed for good; nobody is here to be asked: --yes removes them, --dry-run lists them", len(list))
+		}
+		const shown = 20
+		for _, r := range list[:min(len(list), shown)] {
+			printMemory(errs, r)
+		}
+		if len(list) > shown {
+			fmt.Fprintf(errs, "… and %d more\n", len(list)-shown)
+		}
+		if !askedYes(cmd, fmt.Sprintf("remove these %d for good?", len(list))) {
+			return errors.New("nothing was removed")
+		}
+	}
+	gone, err := m.Forget(cmd.Context(), list)
+	if asJSON && len(gone.Records) > 0 {
+		return joinPrinted(printJSON(cmd.OutOrStdout(), gone), err)
+	}
+	if len(gone.Records) > 0 {
+		fmt.Fprintf(out, "%s forgotten, %s became free", count(len(gone.Records), "record"), limit.Bytes(gone.Bytes).Human())
+		if gone.Elsewhere > 0 {
+			fmt.Fprintf(out, "; their words went from %s", count(gone.Elsewhere, "more place"))
+		}
+		fmt.Fprintln(out)
+		printPlaces(out, gone.Places, "")
+	}
+	return err
+}
+
+// wouldForget lists what a forget would remove, and from where.
+func wouldForget(cmd *cobra.Command, m *app.Memory, list []app.MemoryRecord, asJSON bool) error {
+	w, err := m.WouldForgetElsewhere(cmd.Context(), list)
+	if asJSON {
+		return joinPrinted(printJSON(cmd.OutOrStdout(), w), err)
+	}
+	out := plain(cmd.OutOrStdout())
+	for _, r := range list {
+		printMemory(out, r)
+	}
+	printPlaces(out, w.Places, "would be ")
+	_, printed := fmt.Fprintf(out, "%d would be removed for good; nothing was (--dry-run)\n", len(list))
+	return joinPrinted(printed, err)
+}
+
+// printPlaces lists where the words were, by store.
+func printPlaces(out io.Writer, places []app.MemoryPlace, would string) {
+	const shown = 10
+	for len(places) > 0 {
+		n := 1
+		for n < len(places) && places[n].Store == places[0].Store {
+			n++
+		}
+		fmt.Fprintf(out, "  %s:\n", places[0].Store)
+		for _, p := range places[:min(n, shown)] {
+			fmt.Fprintf(out, "    %s %s%s\n", app.Printable(oneLine(p.Name, 120)), would, p.What)
+		}
+		if n > shown {
+			fmt.Fprintf(out, "    … and %d more\n", n-shown)
+		}
+		places = places[n:]
+	}
+}

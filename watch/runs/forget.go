@@ -1,0 +1,247 @@
+package runs
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/plimsoll/plimsoll/internal/filelock"
+	"github.com/plimsoll/plimsoll/internal/statefile"
+)
+
+// Words are what is to be forgotten.
+type Words interface {
+	// In reports that a text holds them.
+	In(text []byte) bool
+	// Blot writes over them, at the length that they have, and tells how often.
+	Blot(text []byte) int
+}
+
+// Forget writes stars over certain words in the files of runs and in the index, in place: lines keep their length, so that who appends to a file or
+// reads along is not disturbed, and the run stays in the list. It returns the runs whose files had them. Of a run that lives it takes what is
+// written so far and, at its end, the command line; what it says later is not known here. With dry nothing is changed.
+func Forget(stateDir string, words Words, dry bool) (ids []string, err error) {
+	root, err := statefile.OpenRoot(dirOf(stateDir))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	defer root.Close()
+	found := map[string]bool{}
+	living, err := forgetFiles(root, words, dry, found, &ids)
+	if living && !dry {
+		time.Sleep(flushAfter + flushAfter/2) // what its writer has taken before is in the file by then
+		_, again := forgetFiles(root, words, dry, found, &ids)
+		err = errors.Join(err, again)
+	}
+	return ids, errors.Join(err, forgetIndex(root, words, dry, found, &ids))
+}
+
+func forgetFiles(root *os.Root, words Words, dry bool, found map[string]bool, ids *[]string) (living bool, err error) {
+	days, err := dayFolders(root)
+	if err != nil {
+		return false, err
+	}
+	for _, day := range days {
+		names, oneErr := namesIn(root, day)
+		err = errors.Join(err, oneErr)
+		for _, base := range names {
+			name := day + "/" + base
+			id, ok := idOf(base)
+			if !ok {
+				continue // nothing that a run has written
+			}
+			living = living || lives(root, name)
+			places, oneErr := forgetIn(root, name, words, dry)
+			if oneErr != nil && !errors.Is(oneErr, fs.ErrNotExist) && !errors.Is(oneErr, statefile.ErrNotRegular) {
+				err = errors.Join(err, fmt.Errorf("the file of run %s: %w", id, oneErr))
+			}
+			if places > 0 && !found[id] {
+				found[id] = true
+				*ids = append(*ids, id)
+			}
+		}
+	}
+	return living, err
+}
+
+func forgetIndex(root *os.Root, words Words, dry bool, found map[string]bool, ids *[]string) error {
+	lock, err := lockIndex(root)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = filelock.Release(lock) }()
+	places, err := forgetIn(root, indexName, words, dry)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if places > 0 && !found[indexName] {
+		found[indexName] = true
+		*ids = append(*ids, indexName)
+	}
+	return err
+}
+
+// forgetIn blots the words out of one file, line by line.
+func forgetIn(root *os.Root, name string, words Words, dry bool) (places int, err error) {
+	mode := os.O_RDWR
+	if dry {
+		mode = os.O_RDONLY
+	}
+	f, err := statefile.OpenIn(root, name, mode, 0)
+	if err != nil {
+		return 0, err
+	}
+	defer f.Close()
+	at := int64(0)
+	buf := make([]byte, 0, 256<<10)
+	for {
+		n, readErr := f.ReadAt(buf[len(buf):cap(buf)], at+int64(len(buf)))
+		buf = buf[:len(buf)+n]
+		end := bytes.LastIndexByte(buf, '\n') + 1
+		last := errors.Is(readErr, io.EOF) || n == 0 && readErr == nil
+		if last || end == 0 && len(buf) == cap(buf) { // a last line without an end, or one that is none
+			end = len(buf)
+		}
+		if readErr != nil && !last {
+			return places, readErr
+		}
+		for from := 0; from < end; {
+			to := end
+			if i := bytes.IndexByte(buf[from:end], '\n'); i >= 0 {
+				to = from + i
+			}
+			if k := blotLine(buf[from:to], words); k > 0 {
+				places += k
+				if !dry {
+					if _, err := f.WriteAt(buf[from:to], at+int64(from)); err != nil {
+						return places, err
+					}
+				}
+			}
+			from = to + 1
+		}
+		if last {
+			break
+		}
+		at += int64(end)
+		buf = buf[:copy(buf, buf[end:])]
+	}
+	if places > 0 && !dry {
+		return places, f.Sync()
+	}
+	return places, nil
+}
+
+// blotLine writes over the words in a line, so that it stays the JSON that it was: only values change that are strings.
+func blotLine(line []byte, words Words) (places int) {
+	if !words.In(line) && !bytes.Contains(line, commandStart) {
+		return 0
+	}
+	if !json.Valid(line) {
+		return words.Blot(line)
+	}
+	eachString(line, func(start, end int) {
+		value := line[start:end]
+		if !words.In(value) {
+			return
+		}
+		if n := words.Blot(value); n > 0 {
+			places += n
+			if !json.Valid(line[start-1 : end+1]) { // it has cut an escape in two
+				stars(value)
+			}
+		}
+	})
+	return places + blotCommand(line, words)
+}
+
+func stars(text []byte) {
+	for i := range text {
+		text[i] = '*'
+	}
+}
+
+// eachString calls f with the inside of each string of a JSON text that is no key.
+func eachString(line []byte, f func(start, end int)) {
+	for at := 0; at < len(line); at++ {
+		if line[at] != '"' {
+			continue
+		}
+		start := at + 1
+		for at = start; at < len(line) && line[at] != '"'; at++ {
+			if line[at] == '\\' {
+				at++
+			}
+		}
+		next := at + 1
+		for next < len(line) && (line[next] == ' ' || line[next] == '\t') {
+			next++
+		}
+		if next < len(line) && line[next] == ':' {
+			continue
+		}
+		f(start, min(at, len(line)))
+	}
+}
+
+var commandStart = []byte(`"command":[`)
+
+// blotCommand finds words that stand in several arguments of a command, one beside the other, as a shell has split them.
+func blotCommand(line []byte, words Words) (places int) {
+	at := bytes.Index(line, commandStart)
+	if at < 0 {
+		return 0
+	}
+	begin := at + len(commandStart) - 1
+	var args []string
+	dec := json.NewDecoder(bytes.NewReader(line[begin:]))
+	if dec.Decode(&args) != nil {
+		return 0
+	}
+	whole := strings.Join(args, " ")
+	joined := []byte(whole)
+	if words.Blot(joined) == 0 {
+		return 0
+	}
+	i, from := 0, 0
+	eachString(line[begin:begin+int(dec.InputOffset())], func(start, end int) {
+		if i >= len(args) {
+			return
+		}
+		if to := from + len(args[i]); whole[from:to] != string(joined[from:to]) {
+			stars(line[begin+start : begin+end])
+			places++
+		}
+		from += len(args[i]) + 1
+		i++
+	})
+	return places
+}
+
+// commandAsKept is the command of a run as its file has it: words in it may have been forgotten since. The caller holds disk.
+func (w *Writer) commandAsKept(command []string) []string {
+	if w.root == nil || len(command) == 0 {
+		return command
+	}
+	f, err := statefile.OpenIn(w.root, w.day+"/"+w.head.ID+fileEnd, os.O_RDONLY, 0)
+	if err != nil {
+		return command
+	}
+	defer f.Close()
+	first := make([]byte, maxLine)
+	n, _ := f.ReadAt(first, 0)
+	text, _, whole := bytes.Cut(first[:n], []byte("\n"))
+	if l, err := parse(text); whole && err == nil && l.header != nil && len(l.header.Report.Command) == len(command) {
+		return l.header.Report.Command
+	}
+	return command
+}
