@@ -105,7 +105,7 @@ func TestDefaultsAreTheDocumentedOnes(t *testing.T) {
 		Watch: config.WatchSettings{Runs: true, RunsAge: 720 * time.Hour, RunsCount: 10000, RunsMax: 256 * limit.MiB},
 		Memory: config.MemorySettings{
 			Enabled: true, Capture: "cuts", Inject: "off", DiskMax: 256 * limit.MiB, NamespaceMax: 64 * limit.MiB, Records: 100_000, Age: 2160 * time.Hour,
-			QueueMax: 8 * limit.MiB, VectorsMax: 128 * limit.MiB, RecallItems: 8, RecallTokens: 1000,
+			QueueMax: 8 * limit.MiB, VectorsMax: 128 * limit.MiB, RecallItems: 8, RecallTokens: 1000, FactsTokens: 20_000, FactsTimeout: time.Minute,
 		},
 	}
 	if diff := cmp.Diff(want, got, cmp.FilterPath(func(p cmp.Path) bool { return p.Last().String() == ".sources" }, cmp.Ignore())); diff != "" {

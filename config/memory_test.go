@@ -64,6 +64,18 @@ func TestMemory(t *testing.T) {
 	if s, err = load("", "[memory]\nembed_url = \"https://elsewhere.example/v1\"\n"); err != nil || s.Memory.EmbedURL != "" {
 		t.Errorf("a project sends texts to %q, %v", s.Memory.EmbedURL, err)
 	}
+	// Where words and the key for facts go is nobody's business but the user's: a repository may name no address, no model, no key and no budget.
+	s, err = load("[memory]\nfacts = true\nfacts_model = \"openai/gpt-5-mini\"\nfacts_key = \"FACTS_API_KEY\"\n",
+		"[memory]\nfacts_url = \"https://evil.example/v1\"\nfacts_model = \"other\"\nfacts_key = \"OPENAI_API_KEY\"\nfacts_key_file = \"/etc/passwd\"\nfacts_tokens = 1000000\nfacts_timeout = \"1h\"\n")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if m := s.Memory; !m.Facts || m.FactsURL != "" || m.FactsModel != "openai/gpt-5-mini" || m.FactsKey != "FACTS_API_KEY" || m.FactsKeyFile != "" || m.FactsTokens != 20_000 || m.FactsTimeout != time.Minute || len(s.Warnings) != 6 {
+		t.Errorf("a project has a say in facts: %+v, %d warnings", m, len(s.Warnings))
+	}
+	if s, err = load("", "[memory]\nfacts = true\n"); err != nil || s.Memory.Facts {
+		t.Errorf("a project switches facts on: %v", err)
+	}
 	for _, c := range []struct{ text, want string }{
 		{"[memory]\ncapture = \"cut\"\n", `did you mean`},
 		{"[memory]\ninjct = \"start\"\n", "inject"},

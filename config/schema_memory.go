@@ -24,6 +24,14 @@ type MemorySettings struct {
 	VectorsMax   limit.Bytes   `json:"vectors_max"`
 	RecallItems  int           `json:"recall_items"`
 	RecallTokens int           `json:"recall_tokens"`
+
+	Facts        bool          `json:"facts"`
+	FactsModel   string        `json:"facts_model,omitempty"`    // as NAME or PROVIDER/NAME
+	FactsURL     string        `json:"facts_url,omitempty"`      // "" is the provider's own
+	FactsKey     string        `json:"facts_key,omitempty"`      // name of an environment variable
+	FactsKeyFile string        `json:"facts_key_file,omitempty"` // absolute
+	FactsTokens  int           `json:"facts_tokens"`             // a day, UTC
+	FactsTimeout time.Duration `json:"-"`                        // of one request
 }
 
 // The values of [memory] capture and inject.
@@ -114,5 +122,40 @@ var memoryKeys = []*Key{
 		Name: "recall_tokens", Type: TypeCount, Default: "1000", PerTool: true, Project: ProjectNever, min: 50, max: 20_000, example: "1000",
 		Doc: "Tokens that what is added to one prompt may take.",
 		set: func(s *Settings, v any) { s.Memory.RecallTokens = v.(int) },
+	},
+	{
+		Name: "facts", Type: TypeBool, Default: "false", Project: ProjectNever, example: "false",
+		Doc: "Whether serve draws facts from what was said, in the background, by facts_model.",
+		set: func(s *Settings, v any) { s.Memory.Facts = v.(bool) },
+	},
+	{
+		Name: "facts_model", Type: TypeText, Project: ProjectNever, example: `"openai/gpt-5-mini"`,
+		Doc: "Model that proposes facts, as PROVIDER/NAME; behind facts_url the name alone.",
+		set: func(s *Settings, v any) { s.Memory.FactsModel = v.(string) },
+	},
+	{
+		Name: "facts_url", Type: TypeURL, Project: ProjectNever, example: `"http://127.0.0.1:11434/v1"`,
+		Doc: "Base URL of an OpenAI-compatible service for facts_model; empty is the provider's own address.",
+		set: func(s *Settings, v any) { s.Memory.FactsURL = v.(string) },
+	},
+	{
+		Name: "facts_key", Type: TypeVariable, Project: ProjectNever, example: `"FACTS_API_KEY"`,
+		Doc: "Name of the environment variable that holds the key for facts_model. No key of an agent or a client is ever used for it.",
+		set: func(s *Settings, v any) { s.Memory.FactsKey = v.(string) },
+	},
+	{
+		Name: "facts_key_file", Type: TypeFile, Project: ProjectNever, example: `"/var/run/secrets/facts/key"`,
+		Doc: "File that holds the key for facts_model, in the place of facts_key.",
+		set: func(s *Settings, v any) { s.Memory.FactsKeyFile = v.(string) },
+	},
+	{
+		Name: "facts_tokens", Type: TypeCount, Default: "20000", Project: ProjectNever, min: 1000, max: 1 << 30, example: "20000",
+		Doc: "Tokens that facts may cost in a day (UTC), over all processes and restarts.",
+		set: func(s *Settings, v any) { s.Memory.FactsTokens = v.(int) },
+	},
+	{
+		Name: "facts_timeout", Type: TypeDuration, Default: "1m", Project: ProjectNever, min: int64(time.Second), max: int64(time.Hour), example: `"1m"`,
+		Doc: "How long one request for facts may take.",
+		set: func(s *Settings, v any) { s.Memory.FactsTimeout = v.(time.Duration) },
 	},
 }

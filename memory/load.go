@@ -139,6 +139,20 @@ func (s *Store) matching(ctx context.Context, f *Filter) ([]Record, error) {
 	return out, nil
 }
 
+// Each gives all records that a filter matches, the oldest first, until give returns an error.
+func (s *Store) Each(ctx context.Context, f Filter, give func(Record) error) error {
+	all, err := s.matching(ctx, &f)
+	if err != nil {
+		return err
+	}
+	for i := range all {
+		if err := give(all[i]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // List returns a page of the records that a filter matches, the newest first.
 func (s *Store) List(ctx context.Context, f Filter) (Page, error) {
 	all, err := s.matching(ctx, &f)

@@ -42,12 +42,12 @@ func Learn(ctx context.Context, app *core.Core, o LearnOptions) (out Learned, er
 	if err != nil {
 		return out, err
 	}
-	choice, err := chooseModel(config.Agent{Name: "facts"}, o.Model, o.BaseURL, settings.Upstream, os.Getenv)
+	choice, open, err := learnModel(ctx, app, settings, o)
 	if err != nil {
 		return out, err
 	}
-	if choice.isStandin() {
-		return out, errors.New("the stand-in goes by keywords and knows no facts: name a real model with --model PROVIDER/NAME")
+	if o.TokensPerDay == 0 {
+		o.TokensPerDay = settings.Memory.FactsTokens
 	}
 	out.Model, out.DryRun = choice.String(), o.DryRun
 	m, err := memories.Open(app, memories.Options{})
@@ -63,13 +63,13 @@ func Learn(ctx context.Context, app *core.Core, o LearnOptions) (out Learned, er
 	if o.DryRun || len(ids) == 0 {
 		return out, nil
 	}
-	model, closing, err := openModel(ctx, choice, config.Agent{Name: "facts"}, nil)
+	model, closing, err := open()
 	if err != nil {
 		return out, err
 	}
 	defer func() { err = errors.Join(err, closing()) }()
 	x, err := facts.New(facts.Options{
-		Dir: m.FactsDir(), Model: completer{model}, Store: m.FactStore(), TokensPerDay: o.TokensPerDay,
+		Dir: m.FactsDir(), Model: completer{model}, Store: m.FactStore(), TokensPerDay: o.TokensPerDay, Timeout: settings.Memory.FactsTimeout,
 		Tell: func(e facts.Event) {
 			if e.Err != nil && e.What != "budget" {
 				out.Problem = e.Err.Error()
@@ -82,7 +82,7 @@ func Learn(ctx context.Context, app *core.Core, o LearnOptions) (out Learned, er
 	if err := x.Push(ctx, ids...); err != nil {
 		return out, err
 	}
-	for more := true; more && ctx.Err() == nil; {
+	for more := true; more && ctx.Err() == nil && x.Stats().Failed < maxLearnFailures; {
 		more, err = x.Step(ctx)
 		if errors.Is(err, facts.ErrBudget) {
 			out.Spent, err = true, nil
@@ -97,6 +97,28 @@ func Learn(ctx context.Context, app *core.Core, o LearnOptions) (out Learned, er
 	return out, errors.Join(err, ctx.Err())
 }
 
+// maxLearnFailures is after how many failed requests a person gets the word again.
+const maxLearnFailures = 3
+
+// learnModel is the model that is asked: that of the command line or, when it names none and the settings do, theirs with its own key, or the one whose key is in the environment.
+func learnModel(ctx context.Context, app *core.Core, s config.Settings, o LearnOptions) (choice modelChoice, open func() (agent.Model, func() error, error), err error) {
+	c := config.Agent{Name: "facts"}
+	if o.Model == "" && o.BaseURL == "" && s.Memory.FactsModel != "" {
+		choice, key, err := factsModel(app, s)
+		return choice, func() (agent.Model, func() error, error) {
+			model, err := modelWithKey(choice, key, c, nil)
+			return model, func() error { return nil }, err
+		}, err
+	}
+	if choice, err = chooseModel(c, o.Model, o.BaseURL, s.Upstream, os.Getenv); err != nil {
+		return choice, nil, err
+	}
+	if choice.isStandin() {
+		return choice, nil, errors.New("the stand-in goes by keywords and knows no facts: name a real model with --model PROVIDER/NAME")
+	}
+	return choice, func() (agent.Model, func() error, error) { return openModel(ctx, choice, c, nil) }, nil
+}
+
 // completer is an agent's model as package facts asks one.
 type completer struct{ model agent.Model }
 
@@ -105,6 +127,14 @@ func (c completer) Complete(ctx context.Context, system, question string, maxOut
 	r, err := c.model.Generate(ctx, &agent.Request{
 		System: system, Messages: []agent.Message{{Role: agent.RoleUser, Text: question}}, MaxOutput: maxOutput,
 	}, func(string) {})
+	if known, is := errors.AsType[*agent.ModelError](err); is {
+		switch known.Failure {
+		case agent.Unreachable, agent.Busy, agent.Key, agent.NoModel:
+			if known.Status != 0 || !errors.Is(err, context.DeadlineExceeded) && ctx.Err() == nil {
+				return "", 0, fmt.Errorf("%w: %w", facts.ErrUnspent, err)
+			}
+		}
+	}
 	if err != nil {
 		return "", 0, err
 	}

@@ -251,18 +251,20 @@ func openModel(ctx context.Context, m modelChoice, c config.Agent, client *http.
 		}
 		return nil, nil, fmt.Errorf("the model %s needs a key: the variable %s is empty; set it, or use --model standin, which is no model but needs none", m, name)
 	}
-	nothing := func() error { return nil }
-	if m.provider == "anthropic" {
-		model, err := anthropic.New(anthropic.Options{BaseURL: m.url, Key: key, Model: m.name, Provider: m.provider, HTTPClient: client, Window: c.Window, MaxOutput: c.MaxOutput})
-		return model, nothing, err
+	model, err := modelWithKey(m, key, c, client)
+	return model, func() error { return nil }, err
+}
+
+// modelWithKey makes the model of a choice that is none of ours. client may be nil.
+func modelWithKey(m modelChoice, key string, c config.Agent, client *http.Client) (agent.Model, error) {
+	switch {
+	case m.provider == "anthropic":
+		return anthropic.New(anthropic.Options{BaseURL: m.url, Key: key, Model: m.name, Provider: m.provider, HTTPClient: client, Window: c.Window, MaxOutput: c.MaxOutput})
+	case m.speaksGemini():
+		return gemini.New(gemini.Options{BaseURL: m.url, Key: key, Model: m.name, Provider: m.provider, HTTPClient: client, Window: c.Window, MaxOutput: c.MaxOutput})
 	}
-	if m.speaksGemini() {
-		model, err := gemini.New(gemini.Options{BaseURL: m.url, Key: key, Model: m.name, Provider: m.provider, HTTPClient: client, Window: c.Window, MaxOutput: c.MaxOutput})
-		return model, nothing, err
-	}
-	model, err := openai.New(openai.Options{
+	return openai.New(openai.Options{
 		BaseURL: m.url, Key: key, Model: m.name, Provider: m.provider, HTTPClient: client, Window: c.Window, MaxOutput: c.MaxOutput,
 		Standin: m.isStandin(),
 	})
-	return model, nothing, err
 }

@@ -297,7 +297,9 @@ func servable(app *core.Core, names []string) ([]config.Agent, error) {
 // SecretVariables are the names of variables with Plimsoll's own credentials and those of
 // agents, which are no tool's business unless its own table gives it one.
 func SecretVariables(s config.Settings, agents []config.Agent) []string {
-	names := []string{s.Serve.Token, s.Upstream.OpenAIKey, s.Upstream.AnthropicKey, s.Upstream.GeminiKey, s.Window.SummaryKey, s.Memory.EmbedKey}
+	names := []string{
+		s.Serve.Token, s.Upstream.OpenAIKey, s.Upstream.AnthropicKey, s.Upstream.GeminiKey, s.Window.SummaryKey, s.Memory.EmbedKey, s.Memory.FactsKey,
+	}
 	for _, c := range agents {
 		names = append(names, c.KeyEnv)
 		names = append(names, keyVariables()...)

@@ -143,6 +143,14 @@ func Run(ctx context.Context, app *core.Core, o Options) (err error) {
 		}
 	}
 	defer func() { quiet() }()
+	learner, err := agents.OpenFacts(app, settings, events)
+	if err != nil { // requests are worth more than facts
+		app.Warn("no facts are drawn: " + err.Error())
+	}
+	defer func() { err = errors.Join(err, learner.Close()) }()
+	if err := meters.ShowMemory(func() metrics.Memory { return memoryNow(remembered, learner) }); err != nil {
+		return fmt.Errorf("make the metrics: %w", err)
+	}
 	agents, err := agents.OpenDaemon(ctx, app, settings, events, servers, token, o.Version)
 	if err != nil {
 		return err
@@ -182,6 +190,19 @@ func Run(ctx context.Context, app *core.Core, o Options) (err error) {
 			return nil
 		},
 	})
+}
+
+// memoryNow is what a scrape shows of the memory.
+func memoryNow(kept *remember.Plane, learner *agents.Facts) metrics.Memory {
+	s := kept.Stats()
+	m := metrics.Memory{
+		Records: s.Written, Failed: s.Failed, Dropped: s.Dropped, DroppedBytes: s.DroppedBytes, Waiting: s.Waiting, WaitingBytes: s.WaitingBytes,
+	}
+	if learner != nil {
+		waits := learner.Now()
+		m.Facts, m.FactsWaiting, m.FactsSpent, m.FactsTokensPerDay = true, waits.Waiting, waits.SpentToday, waits.TokensPerDay
+	}
+	return m
 }
 
 // sayWhere prints the base URLs as each provider's clients take them.

@@ -12,29 +12,39 @@ import (
 // FactsDir holds the queue and the budget of what is learned.
 func (m *Memory) FactsDir() string { return filepath.Join(m.state, "facts") }
 
-// Unread gives the ids of the episodes that a query means and that no fact was drawn from yet, the oldest first, at most [facts.MaxQueue].
+// Unread gives the ids of the episodes that a query means and that were not read for facts yet, the oldest first, at most [facts.MaxQueue].
 func (m *Memory) Unread(ctx context.Context, q Query) ([]string, error) {
 	q.Kind = string(memory.KindEpisode)
 	f, err := q.filter()
 	if err != nil {
 		return nil, err
 	}
-	read := map[string]bool{}
-	err = m.each(ctx, memory.Filter{AllScopes: true, Kinds: []memory.Kind{memory.KindFact}}, func(r memory.Record) error {
-		read[r.Fact.Episode] = true
-		return nil
-	})
+	read, err := m.read(ctx)
 	if err != nil {
 		return nil, err
 	}
 	var ids []string
 	err = m.each(ctx, f, func(r memory.Record) error {
-		if !read[r.ID] && len(ids) < facts.MaxQueue {
+		if !read(r.ID) && len(ids) < facts.MaxQueue {
 			ids = append(ids, r.ID)
 		}
 		return nil
 	})
 	return ids, err
+}
+
+// read tells which episodes were read for facts: those that are noted as read, and those that a fact stands on.
+func (m *Memory) read(ctx context.Context) (func(id string) bool, error) {
+	seen, _, err := facts.NewSeen(m.FactsDir(), 0).Load()
+	if err != nil {
+		return nil, err
+	}
+	stand := map[string]bool{}
+	err = m.each(ctx, memory.Filter{AllScopes: true, Kinds: []memory.Kind{memory.KindFact}}, func(r memory.Record) error {
+		stand[r.Fact.Episode] = true
+		return nil
+	})
+	return func(id string) bool { return stand[id] || seen(id) }, err
 }
 
 // FactStore is the memory as package facts needs it.
@@ -68,7 +78,10 @@ func (s factStore) Facts(ctx context.Context, namespace, scope, _ string) (out [
 
 // Put implements [facts.Store].
 func (s factStore) Put(ctx context.Context, fact memory.Record) error {
-	_, err := s.store.Add(ctx, fact)
+	added, err := s.store.Add(ctx, fact)
+	if err == nil && added.Refused > 0 {
+		return memory.ErrForgotten
+	}
 	return err
 }
 

@@ -219,21 +219,7 @@ func (m *Memory) pinRecord(ctx context.Context, id string) (string, error) {
 
 // each gives all records that a filter matches, the oldest first.
 func (m *Memory) each(ctx context.Context, f memory.Filter, give func(memory.Record) error) error {
-	f.Oldest, f.Limit = true, memory.MaxLimit
-	for f.Offset = 0; ; f.Offset += memory.MaxLimit {
-		p, err := m.Store.List(ctx, f)
-		if err != nil {
-			return err
-		}
-		for _, r := range p.Records {
-			if err := give(r); err != nil {
-				return err
-			}
-		}
-		if len(p.Records) < memory.MaxLimit {
-			return nil
-		}
-	}
+	return m.Store.Each(ctx, f, give)
 }
 
 // Add writes a note down. namespace "" is the user's, "project" that of the working directory's project.

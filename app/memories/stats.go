@@ -3,8 +3,10 @@ package memories
 import (
 	"context"
 	"errors"
+	"time"
 
 	"github.com/plimsoll/plimsoll/memory"
+	"github.com/plimsoll/plimsoll/memory/facts"
 	"github.com/plimsoll/plimsoll/memory/notes"
 )
 
@@ -15,7 +17,9 @@ type Stats struct {
 	Vectors  Meaning `json:"vectors"`
 	Notes    Files   `json:"notes"`
 	Profile  Pins    `json:"profile"`
-	Dir      string  `json:"dir"`
+	// Facts is what waits to be read for facts, and what that costs.
+	Facts FactsStats `json:"facts"`
+	Dir   string     `json:"dir"`
 }
 
 // Meaning is what searches by meaning rest on.
@@ -34,6 +38,35 @@ type Files struct {
 	Bytes    int64 `json:"bytes"`
 	MaxFiles int   `json:"max_files"` // of one directory
 	MaxBytes int64 `json:"max_bytes"`
+}
+
+// FactsStats are the queue and the budget of facts, of all processes.
+type FactsStats struct {
+	On           bool `json:"on"` // that serve draws them in the background
+	Waiting      int  `json:"waiting"`
+	MaxWaiting   int  `json:"max_waiting"`
+	Read         int  `json:"read"` // episodes that were read, as far as it is remembered
+	SpentToday   int  `json:"spent_today"`
+	TokensPerDay int  `json:"tokens_per_day"`
+	// Problem is why it cannot be told.
+	Problem string `json:"problem,omitempty"`
+}
+
+// FactsNow reads the files of the queue and the budget.
+func (m *Memory) FactsNow() FactsStats {
+	s := FactsStats{MaxWaiting: facts.MaxQueue}
+	settings, err := m.core.Config.For("")
+	if err == nil {
+		s.On, s.TokensPerDay = settings.Memory.Facts && settings.Memory.Enabled, settings.Memory.FactsTokens
+	}
+	var errs [3]error
+	s.Waiting, errs[0] = facts.NewQueue(m.FactsDir(), 0).Len()
+	s.SpentToday, errs[1] = facts.NewBudget(m.FactsDir(), s.TokensPerDay).Spent(time.Now())
+	s.Read, errs[2] = facts.NewSeen(m.FactsDir(), 0).Len()
+	if err = errors.Join(err, errs[0], errs[1], errs[2]); err != nil {
+		s.Problem = err.Error()
+	}
+	return s
 }
 
 // Stats counts what is kept. It reads all of it.
@@ -74,6 +107,7 @@ func (m *Memory) Stats(ctx context.Context) (Stats, error) {
 			out.Notes.Bytes += note.Bytes
 		}
 	}
+	out.Facts = m.FactsNow()
 	out.Profile, err = m.Pins()
 	return out, err
 }

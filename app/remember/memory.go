@@ -170,6 +170,14 @@ func (p *Plane) Close() {
 	}
 }
 
+// Stats tells what was kept since it was opened, and what waits.
+func (p *Plane) Stats() capture.QueueStats {
+	if p == nil {
+		return capture.QueueStats{}
+	}
+	return p.queue.Stats()
+}
+
 // Flush waits until what was handed over is written, for tests and for whoever asks the memory next.
 func (p *Plane) Flush(ctx context.Context) error {
 	if p == nil {

@@ -21,8 +21,9 @@ func newMemoryLearnCommand(open opener) *cobra.Command {
 not stand in the passage letter by letter is dropped and counted. Which of two values counts, and since when, is
 decided by when they were said.
 
-It is the one command here that sends words to a model, and it happens only when you call it. It costs at most
---tokens a day, over all calls.`,
+It is the one command here that sends words to a model. It costs at most --tokens a day, over all calls and together with
+what plimsoll serve does in the background where [memory] facts is on. Without --model it asks facts_model of the
+settings with its own key, or else the model whose key is in the environment.`,
 		Example: "  plimsoll memory learn --dry-run\n  plimsoll memory learn --namespace project --since 7d --model openai/gpt-5-mini",
 		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -49,7 +50,7 @@ It is the one command here that sends words to a model, and it happens only when
 	fl := cmd.Flags()
 	fl.StringVar(&o.Model, "model", "", "who is asked, as NAME or PROVIDER/NAME (default: by the key in the environment)")
 	fl.StringVar(&o.BaseURL, "base-url", "", "where the model is asked, in the place of what is known")
-	fl.IntVar(&o.TokensPerDay, "tokens", 20_000, "what may be spent in a day (UTC)")
+	fl.IntVar(&o.TokensPerDay, "tokens", 0, "what may be spent in a day (UTC); 0 is facts_tokens of [memory], 20000")
 	fl.BoolVarP(&o.DryRun, "dry-run", "n", false, "count what would be read, and ask nobody")
 	fl.BoolVar(&asJSON, "json", false, "print JSON")
 	return cmd

@@ -26,9 +26,13 @@ const (
 
 // Model is one request to a language model.
 type Model interface {
-	// Complete answers a question in text. It does not repeat a request that fails. Used is what the provider counted, input and output; 0 means that it did not.
+	// Complete answers a question in text. It does not repeat a request that fails. Used is what the provider counted, input and output; 0 means that it
+	// did not. An error that is an [ErrUnspent] says that the provider has not begun to answer: nothing was spent, and it is not for the question.
 	Complete(ctx context.Context, system, question string, maxOutput int) (answer string, used int, err error)
 }
+
+// ErrUnspent says that a request did not come as far as to cost anything: no connection, too many requests, a key that is refused.
+var ErrUnspent = errors.New("the provider did not take the request")
 
 // Store is where episodes come from and facts go.
 type Store interface {
@@ -36,7 +40,7 @@ type Store interface {
 	Episode(ctx context.Context, id string) (r memory.Record, ok bool, err error)
 	// Facts gives all facts of a namespace and a scope that are about a subject.
 	Facts(ctx context.Context, namespace, scope, subject string) ([]memory.Record, error)
-	// Put adds a fact.
+	// Put adds a fact. An error that is a [memory.ErrForgotten] says that its words, or the passage that it is drawn from, were forgotten meanwhile.
 	Put(ctx context.Context, fact memory.Record) error
 	// End notes that a fact was true until a time only.
 	End(ctx context.Context, id string, until time.Time) error
@@ -52,6 +56,8 @@ type Options struct {
 	TokensPerDay int
 	MaxQueue     int
 	Timeout      time.Duration
+	// FirstPause is the pause after a failure (a minute); it doubles with each.
+	FirstPause time.Duration
 	// Tell hears what happens (may be nil). It holds no word of a passage.
 	Tell func(Event)
 }
@@ -74,6 +80,7 @@ type Stats struct {
 	Kept, Known              int64
 	// Rejected proposals, by reason.
 	RejectedQuote, RejectedUnsupported, RejectedForm int64
+	Forgotten                                        int64 // facts whose passage was forgotten while the model was asked
 	Dropped                                          int64 // episodes for which the queue had no room
 	Tokens                                           int64
 }
@@ -83,6 +90,11 @@ type Extractor struct {
 	o      Options
 	queue  *Queue
 	budget *Budget
+	seen   *Seen
+
+	failures  atomic.Int64 // in a row
+	spent     atomic.Bool  // that the day's tokens are was told
+	forgotten atomic.Int64
 
 	requests, failed, gaveUp, kept, known, quote, unsupported, form, dropped, tokens atomic.Int64
 }
@@ -98,7 +110,10 @@ func New(o Options) (*Extractor, error) {
 	if o.Timeout <= 0 {
 		o.Timeout = DefaultTimeout
 	}
-	return &Extractor{o: o, queue: NewQueue(o.Dir, o.MaxQueue), budget: NewBudget(o.Dir, o.TokensPerDay)}, nil
+	if o.FirstPause <= 0 {
+		o.FirstPause = firstPause
+	}
+	return &Extractor{o: o, queue: NewQueue(o.Dir, o.MaxQueue), budget: NewBudget(o.Dir, o.TokensPerDay), seen: NewSeen(o.Dir, 0)}, nil
 }
 
 // Stats tells the counts.
@@ -106,7 +121,7 @@ func (x *Extractor) Stats() Stats {
 	return Stats{
 		Requests: x.requests.Load(), Failed: x.failed.Load(), GaveUp: x.gaveUp.Load(), Kept: x.kept.Load(), Known: x.known.Load(),
 		RejectedQuote: x.quote.Load(), RejectedUnsupported: x.unsupported.Load(), RejectedForm: x.form.Load(),
-		Dropped: x.dropped.Load(), Tokens: x.tokens.Load(),
+		Forgotten: x.forgotten.Load(), Dropped: x.dropped.Load(), Tokens: x.tokens.Load(),
 	}
 }
 
@@ -151,13 +166,18 @@ func (x *Extractor) Step(ctx context.Context) (more bool, err error) {
 	answer, used, err := x.o.Model.Complete(asking, system, question, maxOutput)
 	cancel()
 	// Whatever comes now is written down, also when ctx has ended: the tokens are spent.
+	stopped := err != nil && ctx.Err() != nil
 	ctx = context.WithoutCancel(ctx)
-	if used <= 0 {
+	unspent := errors.Is(err, ErrUnspent)
+	if used <= 0 && !unspent {
 		used = reserve
 	}
 	x.tokens.Add(int64(used))
 	if e := x.budget.Settle(ctx, now, reserve, used); e != nil {
 		return false, e
+	}
+	if stopped { // not for the model to answer for: who goes on tries again
+		return false, errors.Join(err, x.queue.release(ctx, of, now, false))
 	}
 	var proposals []Proposal
 	odd := 0
@@ -165,8 +185,9 @@ func (x *Extractor) Step(ctx context.Context) (more bool, err error) {
 		proposals, odd, err = ParseProposals(answer)
 	}
 	if err != nil {
-		return true, x.fail(ctx, of, used, err)
+		return true, x.fail(ctx, of, used, !unspent, err)
 	}
+	x.failures.Store(0)
 	return true, x.keep(ctx, of, passages, proposals, odd, used)
 }
 
@@ -181,6 +202,7 @@ func (x *Extractor) reserve(ctx context.Context, now time.Time, batch []waiting)
 		question = ask(passages)
 		tokens = (len(system)+len(question))/2 + maxOutput
 		if err = x.budget.Reserve(ctx, now, tokens); err == nil {
+			x.spent.Store(false)
 			var back []item
 			for _, b := range batch[n:] {
 				back = append(back, b.item)
@@ -191,7 +213,9 @@ func (x *Extractor) reserve(ctx context.Context, now time.Time, batch []waiting)
 			return "", 0, nil, err
 		}
 	}
-	x.tell(Event{What: "budget", Err: err})
+	if !x.spent.Swap(true) {
+		x.tell(Event{What: "budget", Err: err})
+	}
 	return "", 0, nil, err
 }
 
@@ -219,15 +243,16 @@ func (x *Extractor) batch(ctx context.Context, taken []item) (batch []waiting, r
 	return batch, rest, gone, nil
 }
 
-// fail puts a batch back, or gives it up.
-func (x *Extractor) fail(ctx context.Context, of []item, used int, cause error) error {
+// fail puts a batch back, or gives it up. A failure that is not the episodes' own does not count as a try of theirs.
+func (x *Extractor) fail(ctx context.Context, of []item, used int, tried bool, cause error) error {
 	x.failed.Add(1)
+	x.failures.Add(1)
 	x.tell(Event{What: "failed", Episodes: len(of), Tokens: used, Err: cause})
 	var again []item
 	var gone []string
 	most := 0
 	for _, i := range of {
-		if i.Tries+1 >= MaxTries {
+		if tried && i.Tries+1 >= MaxTries {
 			gone = append(gone, i.ID)
 			continue
 		}
@@ -237,7 +262,8 @@ func (x *Extractor) fail(ctx context.Context, of []item, used int, cause error) 
 		x.gaveUp.Add(int64(len(gone)))
 		x.tell(Event{What: "gave_up", Episodes: len(gone), Err: cause})
 	}
-	return errors.Join(x.queue.Forget(ctx, gone...), x.queue.release(ctx, again, time.Now().Add(firstPause<<most), true))
+	until := time.Now().Add(x.o.FirstPause << most)
+	return errors.Join(x.seen.Add(ctx, gone...), x.queue.Forget(ctx, gone...), x.queue.release(ctx, again, until, tried))
 }
 
 // keep checks the proposals and stores what stands.
@@ -257,8 +283,12 @@ func (x *Extractor) keep(ctx context.Context, of []item, passages []memory.Recor
 			continue
 		}
 		known, err := x.store(ctx, passage, p)
+		if errors.Is(err, memory.ErrForgotten) {
+			x.forgotten.Add(1)
+			continue
+		}
 		if err != nil {
-			return errors.Join(err, x.queue.release(ctx, of, time.Now().Add(firstPause), true))
+			return errors.Join(err, x.queue.release(ctx, of, time.Now().Add(x.o.FirstPause), true))
 		}
 		if known {
 			e.Known++
@@ -276,7 +306,7 @@ func (x *Extractor) keep(ctx context.Context, of []item, passages []memory.Recor
 	for i := range of {
 		ids[i] = of[i].ID
 	}
-	return x.queue.Forget(ctx, ids...)
+	return errors.Join(x.seen.Add(ctx, ids...), x.queue.Forget(ctx, ids...))
 }
 
 // store adds one fact, and ends those that it takes the place of.
@@ -317,3 +347,6 @@ func (x *Extractor) tell(e Event) {
 
 // Waiting is how many episodes are in the queue.
 func (x *Extractor) Waiting() (int, error) { return x.queue.Len() }
+
+// Seen tells whether an episode was read, and how many were.
+func (x *Extractor) Seen() (has func(id string) bool, n int, err error) { return x.seen.Load() }

@@ -28,6 +28,7 @@ type Metrics struct {
 	window   window
 	calls    tools
 	asked    agents
+	memory   remembered
 	events   *instrument
 
 	mu                             sync.Mutex
@@ -59,6 +60,7 @@ func New(o Options) (*Metrics, error) {
 	m.window.make(&m.all, o)
 	m.calls.make(&m.all)
 	m.asked.make(&m.all)
+	m.memory.make(&m.all)
 	return m, registry.Register(&m.all)
 }
 
@@ -82,6 +84,7 @@ func (m *Metrics) Observe(r journal.Record) {
 	m.window.observe(m, r.Event)
 	m.calls.observe(m, r.Event)
 	m.asked.observe(m, r.Event)
+	m.memory.observe(r.Event)
 }
 
 // model is the label of a model's name.

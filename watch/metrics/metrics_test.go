@@ -65,6 +65,14 @@ var everything = []journal.Event{
 	journal.AgentQueueReopened{Agent: "argocd", Task: "t-1", Why: "unread", Missed: 40, Dropped: 5},
 	journal.AgentQueueRemoved{Agent: "argocd", Task: "t-2", Why: "unread", Missed: 3, Dropped: 2},
 	journal.AgentTasksEvicted{Agent: "argocd", Tasks: 4, Bytes: 4000, Why: "count"},
+
+	journal.MemoryRecalled{Records: []string{"a", "b"}, Bytes: 300},
+	journal.MemoryRefused{Records: 5},
+	journal.MemoryForgotten{Records: 3, Elsewhere: 2, Bytes: 1000},
+	journal.MemoryEvicted{Records: 7, Bytes: 700, Why: "records"},
+	journal.MemoryFacts{Episodes: 8, Kept: 3, Known: 1, Unquoted: 2, Malformed: 1, Tokens: 900},
+	journal.MemoryFactsFailed{Why: "failed", Episodes: 8, Tokens: 100, Error: "busy (HTTP 429)"},
+	journal.MemoryFactsFailed{Why: "one that is new"},
 }
 
 func scrape(t *testing.T, events ...journal.Event) string {
@@ -132,6 +140,10 @@ func TestEveryEventIsShown(t *testing.T) {
 		`plimsoll_agent_sessions_cut_total 1`, `plimsoll_agent_sessions_damaged_total{reason="damaged"} 1`, `plimsoll_agent_sessions_damaged_total{reason="torn"} 1`,
 		`plimsoll_a2a_queues_closed_total{agent="argocd"} 1`, `plimsoll_a2a_queues_reopened_total{agent="argocd"} 1`,
 		`plimsoll_a2a_events_dropped_total{agent="argocd"} 7`, `plimsoll_a2a_tasks_evicted_total{agent="argocd",reason="count"} 4`,
+		`plimsoll_memory_recalls_total 2`, `plimsoll_memory_recalled_total 3`, `plimsoll_memory_recalled_size_bytes_total 600`, `plimsoll_memory_refused_total 5`,
+		`plimsoll_memory_forgotten_total 3`, `plimsoll_memory_evicted_total{reason="records"} 7`, `plimsoll_memory_facts_requests_total 1`,
+		`plimsoll_memory_facts_episodes_total 8`, `plimsoll_memory_facts_proposals_total{outcome="unquoted"} 2`, `plimsoll_memory_facts_proposals_total{outcome="kept"} 3`,
+		`plimsoll_memory_facts_tokens_total 1000`, `plimsoll_memory_facts_failures_total{reason="failed"} 1`, `plimsoll_memory_facts_failures_total{reason="other"} 1`,
 		`plimsoll_events_total{kind="window.off"} 1`, `go_goroutines `, `process_resident_memory_bytes `,
 	} {
 		if !strings.Contains(text, want) {
@@ -183,7 +195,30 @@ func TestMetricsAreDocumented(t *testing.T) {
 			t.Errorf("no %s in\n%s", want, text)
 		}
 	}
-	for line := range strings.Lines(scrape(t, everything...) + scrapeWith(t, metrics.Options{LatestNames: true}, everything...) + textOf(t, all)) {
+	daemon, err := metrics.New(metrics.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := daemon.ShowMemory(func() metrics.Memory {
+		return metrics.Memory{
+			Records: 9, Failed: 2, Dropped: 3, DroppedBytes: 30, Waiting: 4, WaitingBytes: 40, Facts: true, FactsWaiting: 17, FactsSpent: 700, FactsTokensPerDay: 20_000,
+		}
+	}); err != nil {
+		t.Fatal(err)
+	}
+	answer := httptest.NewRecorder()
+	daemon.Handler().ServeHTTP(answer, httptest.NewRequest("GET", "/metrics", nil))
+	now := answer.Body.String()
+	for _, want := range []string{
+		`plimsoll_memory_captured_total{failed="false"} 9`, `plimsoll_memory_captured_total{failed="true"} 2`, "plimsoll_memory_dropped_total 3",
+		"plimsoll_memory_dropped_size_bytes_total 30", "plimsoll_memory_queued 4", "plimsoll_memory_queued_size_bytes 40", "plimsoll_memory_facts_queued 17",
+		"plimsoll_memory_facts_spent 700", "plimsoll_memory_facts_limit 20000",
+	} {
+		if !strings.Contains(now, want+"\n") {
+			t.Errorf("no %s in\n%s", want, now)
+		}
+	}
+	for line := range strings.Lines(now + scrape(t, everything...) + scrapeWith(t, metrics.Options{LatestNames: true}, everything...) + textOf(t, all)) {
 		if name, ok := strings.CutPrefix(line, "# TYPE "); ok && (strings.HasPrefix(name, "plimsoll_") || strings.HasPrefix(name, "gen_ai_") || strings.HasPrefix(name, "mcp_")) {
 			name, _, _ = strings.Cut(name, " ")
 			seen[name] = true

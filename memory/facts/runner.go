@@ -1,0 +1,93 @@
+package facts
+
+import (
+	"context"
+	"errors"
+	"time"
+)
+
+// How a [Runner] goes about it.
+const (
+	// DefaultEvery is how often new episodes are looked for.
+	DefaultEvery = 30 * time.Second
+	// MaxPause is the longest pause after failures of the provider: they begin with a minute and double.
+	MaxPause = time.Hour
+)
+
+// Runner draws facts in the background: it feeds the queue and works it off, at the pace that the provider and the day's tokens allow.
+type Runner struct {
+	Extractor *Extractor
+	// Feed pushes what is new into the queue. It is called every [DefaultEvery], or Every.
+	Feed  func(ctx context.Context) error
+	Every time.Duration
+	// Warn is told what keeps it from working on this machine's side, once until it works again (may be nil).
+	Warn func(error)
+
+	warned bool
+}
+
+// Run works until ctx ends. A request that is under way then is given up; its episodes stay in the queue, and what it may have cost is
+// counted. Between a failed request and the next one, whatever episodes it is for, is a pause.
+func (r *Runner) Run(ctx context.Context) {
+	every := r.Every
+	if every <= 0 {
+		every = DefaultEvery
+	}
+	var rests time.Time // no request is made before
+	for ctx.Err() == nil {
+		err := r.Feed(ctx)
+		if err == nil && !time.Now().Before(rests) {
+			var pause time.Duration
+			pause, err = r.work(ctx)
+			rests = time.Now().Add(pause)
+		}
+		if ctx.Err() != nil {
+			return
+		}
+		r.tell(err)
+		wait := every
+		if left := time.Until(rests); left > 0 && left < wait {
+			wait = left
+		}
+		select {
+		case <-ctx.Done():
+		case <-time.After(wait):
+		}
+	}
+}
+
+// work makes requests as long as there is something to do and nothing fails, and returns for how long none is to be made then.
+func (r *Runner) work(ctx context.Context) (time.Duration, error) {
+	for ctx.Err() == nil {
+		more, err := r.Extractor.Step(ctx)
+		switch {
+		case errors.Is(err, ErrBudget):
+			now := time.Now().UTC()
+			return now.Truncate(24 * time.Hour).Add(24*time.Hour + time.Second).Sub(now), nil
+		case err != nil:
+			return r.Extractor.o.FirstPause, err
+		case r.Extractor.failures.Load() > 0:
+			return r.Extractor.pause(), nil
+		case !more:
+			return 0, nil
+		}
+	}
+	return 0, nil
+}
+
+// pause is how long no request is made after some failures in a row.
+func (x *Extractor) pause() time.Duration {
+	n := min(max(x.failures.Load(), 1), 10)
+	return min(x.o.FirstPause<<(n-1), MaxPause)
+}
+
+func (r *Runner) tell(err error) {
+	if err == nil {
+		r.warned = false
+		return
+	}
+	if !r.warned && r.Warn != nil {
+		r.Warn(err)
+	}
+	r.warned = true
+}

@@ -1,0 +1,133 @@
+package facts
+
+import (
+	"context"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"github.com/plimsoll/plimsoll/internal/atomicfile"
+	"github.com/plimsoll/plimsoll/internal/filelock"
+	"github.com/plimsoll/plimsoll/internal/statefile"
+)
+
+// MaxSeen is how many episodes are remembered as read; past it the ones that were read first are not, and may be read once more.
+const MaxSeen = 100_000
+
+const (
+	seenFile = "read"
+	seenLock = "read.lock"
+	markSize = 16 // bytes of an id's digest
+)
+
+// Seen are the episodes that were read, whatever came of it, so that those without a fact are not paid for again. On disk it is 16 bytes of a digest for
+// each, at most twice [MaxSeen] of them.
+type Seen struct {
+	dir string
+	max int
+}
+
+// NewSeen gives the set in a directory. maxItems 0 is [MaxSeen].
+func NewSeen(dir string, maxItems int) *Seen {
+	if maxItems <= 0 {
+		maxItems = MaxSeen
+	}
+	return &Seen{dir: dir, max: maxItems}
+}
+
+type mark [markSize]byte
+
+func markOf(id string) mark {
+	sum := sha256.Sum256([]byte(id))
+	return mark(sum[:markSize])
+}
+
+// Add notes episodes as read.
+func (s *Seen) Add(ctx context.Context, ids ...string) error {
+	if len(ids) == 0 {
+		return nil
+	}
+	if err := os.MkdirAll(s.dir, 0o700); err != nil {
+		return fmt.Errorf("the list of what was read for facts: %w", err)
+	}
+	lock, err := filelock.Open(ctx, filepath.Join(s.dir, seenLock))
+	if err != nil {
+		return fmt.Errorf("the list of what was read for facts: %w", err)
+	}
+	defer filelock.Release(lock)
+	if err := s.append(ids); err != nil {
+		return fmt.Errorf("the list of what was read for facts: %w; see that there is room on the disk of %s, and that it can be written", err, s.dir)
+	}
+	return nil
+}
+
+func (s *Seen) append(ids []string) error {
+	path := filepath.Join(s.dir, seenFile)
+	f, err := statefile.Open(path, os.O_RDWR|os.O_CREATE, 0o600)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	size, err := f.Seek(0, io.SeekEnd)
+	if err != nil {
+		return err
+	}
+	size -= size % markSize // what a dead process has not finished
+	var add []byte
+	for _, id := range ids {
+		m := markOf(id)
+		add = append(add, m[:]...)
+	}
+	if size+int64(len(add)) > 2*int64(s.max)*markSize {
+		keep := make([]byte, min(size, int64(s.max)*markSize))
+		if _, err := f.ReadAt(keep, size-int64(len(keep))); err != nil {
+			return err
+		}
+		return atomicfile.Write(path, append(keep, add...), 0o600, atomicfile.Durable)
+	}
+	if _, err := f.WriteAt(add, size); err != nil {
+		return errors.Join(err, f.Truncate(size))
+	}
+	if err := f.Truncate(size + int64(len(add))); err != nil {
+		return err
+	}
+	return f.Sync()
+}
+
+// Load reads the set, and gives what tells whether an episode is in it.
+func (s *Seen) Load() (has func(id string) bool, n int, err error) {
+	f, err := statefile.Open(filepath.Join(s.dir, seenFile), os.O_RDONLY, 0)
+	if errors.Is(err, fs.ErrNotExist) {
+		return func(string) bool { return false }, 0, nil
+	}
+	if err != nil {
+		return nil, 0, fmt.Errorf("the list of what was read for facts: %w", err)
+	}
+	defer f.Close()
+	text, err := io.ReadAll(io.LimitReader(f, 4*int64(s.max)*markSize))
+	if err != nil {
+		return nil, 0, fmt.Errorf("the list of what was read for facts: %w", err)
+	}
+	all := make(map[mark]struct{}, len(text)/markSize)
+	for len(text) >= markSize {
+		all[mark(text[:markSize])] = struct{}{}
+		text = text[markSize:]
+	}
+	return func(id string) bool { _, ok := all[markOf(id)]; return ok }, len(all), nil
+}
+
+// Len is how many are noted.
+func (s *Seen) Len() (int, error) {
+	info, err := os.Stat(filepath.Join(s.dir, seenFile))
+	if errors.Is(err, fs.ErrNotExist) {
+		return 0, nil
+	}
+	if err != nil {
+		return 0, fmt.Errorf("the list of what was read for facts: %w", err)
+	}
+	return int(info.Size() / markSize), nil
+}
