@@ -226,11 +226,15 @@ func parseHead(body []byte) (head, bool) {
 }
 
 func (a *Archive) failed(what string, err error) error {
-	fix := "see that " + a.o.Dir + " can be written"
+	return fmt.Errorf("%s the memory in %s: %w; %s", what, a.o.Dir, err, NextStep(a.o.Dir, err))
+}
+
+// NextStep is what a person can do about a directory that could not be written.
+func NextStep(dir string, err error) string {
 	if DiskFull(err) {
-		fix = "make room on the disk of " + a.o.Dir
+		return "make room on the disk of " + dir
 	}
-	return fmt.Errorf("%s the memory in %s: %w; %s", what, a.o.Dir, err, fix)
+	return "see that " + dir + " can be written"
 }
 
 // cause is why a context ended, or nil.

@@ -13,6 +13,7 @@ import (
 	"github.com/plimsoll/plimsoll/internal/atomicfile"
 	"github.com/plimsoll/plimsoll/internal/filelock"
 	"github.com/plimsoll/plimsoll/internal/statefile"
+	"github.com/plimsoll/plimsoll/memory/archive"
 )
 
 // Budget is how many tokens may be spent in a day (UTC), over all processes of a directory. Tokens are reserved before a request and settled with what the
@@ -73,11 +74,11 @@ func day(t time.Time) string { return t.UTC().Format(time.DateOnly) }
 
 func (b *Budget) change(ctx context.Context, now time.Time, edit func(*spent) error) error {
 	if err := os.MkdirAll(b.dir, 0o700); err != nil {
-		return fmt.Errorf("the budget of facts: %w", err)
+		return fmt.Errorf("the budget of facts: %w; %s", err, archive.NextStep(b.dir, err))
 	}
 	lock, err := filelock.Open(ctx, filepath.Join(b.dir, budgetLock))
 	if err != nil {
-		return fmt.Errorf("the budget of facts: %w", err)
+		return fmt.Errorf("the budget of facts: %w; %s", err, archive.NextStep(b.dir, err))
 	}
 	defer filelock.Release(lock)
 	s, err := b.read()
@@ -95,7 +96,7 @@ func (b *Budget) change(ctx context.Context, now time.Time, edit func(*spent) er
 		return err
 	}
 	if err := atomicfile.Write(filepath.Join(b.dir, budgetFile), append(body, '\n'), 0o600, atomicfile.Durable); err != nil {
-		return fmt.Errorf("the budget of facts: %w", err)
+		return fmt.Errorf("the budget of facts: %w; %s", err, archive.NextStep(b.dir, err))
 	}
 	return nil
 }

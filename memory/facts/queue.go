@@ -16,6 +16,7 @@ import (
 	"github.com/plimsoll/plimsoll/internal/atomicfile"
 	"github.com/plimsoll/plimsoll/internal/filelock"
 	"github.com/plimsoll/plimsoll/internal/statefile"
+	"github.com/plimsoll/plimsoll/memory/archive"
 )
 
 // MaxQueue is how many episodes wait at most; past it the one that has waited longest goes, and is counted.
@@ -119,11 +120,11 @@ func (q *Queue) release(ctx context.Context, taken []item, at time.Time, tried b
 
 func (q *Queue) change(ctx context.Context, edit func([]item) []item) error {
 	if err := os.MkdirAll(q.dir, 0o700); err != nil {
-		return fmt.Errorf("the queue of facts: %w", err)
+		return fmt.Errorf("the queue of facts: %w; %s", err, archive.NextStep(q.dir, err))
 	}
 	lock, err := filelock.Open(ctx, filepath.Join(q.dir, queueLock))
 	if err != nil {
-		return fmt.Errorf("the queue of facts: %w", err)
+		return fmt.Errorf("the queue of facts: %w; %s", err, archive.NextStep(q.dir, err))
 	}
 	defer filelock.Release(lock)
 	all, err := q.read()
@@ -144,7 +145,7 @@ func (q *Queue) change(ctx context.Context, edit func([]item) []item) error {
 		b.WriteByte('\n')
 	}
 	if err := atomicfile.Write(filepath.Join(q.dir, queueFile), []byte(b.String()), 0o600, atomicfile.Durable); err != nil {
-		return fmt.Errorf("the queue of facts: %w", err)
+		return fmt.Errorf("the queue of facts: %w; %s", err, archive.NextStep(q.dir, err))
 	}
 	return nil
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/plimsoll/plimsoll/internal/atomicfile"
 	"github.com/plimsoll/plimsoll/internal/filelock"
 	"github.com/plimsoll/plimsoll/internal/statefile"
+	"github.com/plimsoll/plimsoll/memory/archive"
 )
 
 // MaxSeen is how many episodes are remembered as read; past it the ones that were read first are not, and may be read once more.
@@ -52,15 +53,15 @@ func (s *Seen) Add(ctx context.Context, ids ...string) error {
 		return nil
 	}
 	if err := os.MkdirAll(s.dir, 0o700); err != nil {
-		return fmt.Errorf("the list of what was read for facts: %w", err)
+		return fmt.Errorf("the list of what was read for facts: %w; %s", err, archive.NextStep(s.dir, err))
 	}
 	lock, err := filelock.Open(ctx, filepath.Join(s.dir, seenLock))
 	if err != nil {
-		return fmt.Errorf("the list of what was read for facts: %w", err)
+		return fmt.Errorf("the list of what was read for facts: %w; %s", err, archive.NextStep(s.dir, err))
 	}
 	defer filelock.Release(lock)
 	if err := s.append(ids); err != nil {
-		return fmt.Errorf("the list of what was read for facts: %w; see that there is room on the disk of %s, and that it can be written", err, s.dir)
+		return fmt.Errorf("the list of what was read for facts: %w; %s", err, archive.NextStep(s.dir, err))
 	}
 	return nil
 }

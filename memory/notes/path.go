@@ -14,6 +14,7 @@ import (
 
 	"github.com/plimsoll/plimsoll/internal/statefile"
 	"github.com/plimsoll/plimsoll/limit"
+	"github.com/plimsoll/plimsoll/memory/archive"
 )
 
 // prefix is where the memory tool's paths begin.
@@ -121,6 +122,9 @@ func plainError(notePath string, err error) error {
 		err = of.Err
 	} else if of, ok := errors.AsType[*os.LinkError](err); ok {
 		err = of.Err
+	}
+	if archive.DiskFull(err) {
+		return refuse("Error: %s: %v; nothing was changed. Make room on the disk, or delete notes that are needed no longer", notePath, err)
 	}
 	return refuse("Error: %s: %v", notePath, err)
 }

@@ -16,6 +16,7 @@ import (
 	"github.com/plimsoll/plimsoll/internal/filelock"
 	"github.com/plimsoll/plimsoll/internal/statefile"
 	"github.com/plimsoll/plimsoll/limit"
+	"github.com/plimsoll/plimsoll/memory/archive"
 )
 
 // MaxProfile is how long the profile may be, blank lines at its ends aside.
@@ -199,7 +200,7 @@ func (p *Profile) change(ctx context.Context, edit func(string) (string, error))
 			body += "\n"
 		}
 		if err := atomicfile.Write(p.Path(), []byte(body), 0o600, atomicfile.Durable); err != nil {
-			return err
+			return p.unwritten(err)
 		}
 		return p.putInForce(fresh)
 	})
@@ -210,16 +211,24 @@ func (p *Profile) putInForce(text string) error {
 	if err != nil {
 		return err
 	}
-	return atomicfile.Write(filepath.Join(p.o.Dir, confirmedFile), append(body, '\n'), 0o600, atomicfile.Durable)
+	if err := atomicfile.Write(filepath.Join(p.o.Dir, confirmedFile), append(body, '\n'), 0o600, atomicfile.Durable); err != nil {
+		return p.unwritten(err)
+	}
+	return nil
+}
+
+// unwritten says what to do when the profile could not be written. What was in force stays so.
+func (p *Profile) unwritten(err error) error {
+	return fmt.Errorf("the pinned profile: %w; %s", err, archive.NextStep(p.o.Dir, err))
 }
 
 func (p *Profile) locked(ctx context.Context, change func() error) error {
 	if err := os.MkdirAll(p.o.Dir, 0o700); err != nil {
-		return fmt.Errorf("the pinned profile: %w", err)
+		return p.unwritten(err)
 	}
 	lock, err := filelock.Open(ctx, filepath.Join(p.o.Dir, profileLock))
 	if err != nil {
-		return fmt.Errorf("the pinned profile: %w", err)
+		return p.unwritten(err)
 	}
 	defer filelock.Release(lock)
 	return change()
