@@ -19,7 +19,8 @@
 // # Forgetting
 //
 // [Store.Forget] removes records, what is derived from them and the same passages in other namespaces from the disk, here and in the stores
-// of Options.Elsewhere. An id and a keyed digest stay, so that a client that sends its history again does not bring them back.
+// of Options.Elsewhere. An id and a keyed digest stay, so that a client that sends its history again does not bring them back. The tombstones come
+// first; then it waits for those who add and have not seen them, asks the other stores, and writes the segments anew without the words.
 //
 // # Searching
 //
@@ -57,8 +58,8 @@
 // # Crashes
 //
 // What [Store.Add] has returned for survives the process (facts, notes and pins also a power cut; episodes one after [Store.Close]). See package archive for
-// what damage costs. A [Store.Forget] that is killed has written its tombstones first: the records are found no longer, and the next [Store.GC] removes
-// their bytes.
+// what damage costs. A [Store.Forget] that is killed has written its tombstones first: the records are found no longer, and the next Forget or [Store.GC] removes
+// their bytes, here and elsewhere.
 //
 // # Concurrency
 //

@@ -24,7 +24,13 @@
 //
 // What waits is a file of ids ([Queue], at most [MaxQueue]): it survives the process, and when it is full the one that has waited longest goes. A
 // request that fails or hangs (Options.Timeout) is made again after a minute, then after two, four …; after [MaxTries] the
-// episode is given up and counted. An answer that is no list of facts is a failure too. When the day's tokens are spent, all waits until midnight UTC.
+// episode is given up and counted. An answer that is no list of facts is a failure too. A request that the provider did not take ([ErrUnspent]) costs no
+// tokens and is no try of its episodes. When the day's tokens are spent, all waits until midnight UTC.
+//
+// What was read is noted ([Seen], the last [MaxSeen]), whatever came of it: who looks for what to push leaves it out, so that nothing is paid for twice.
+//
+// A [Runner] does all of it in the background. After a failed request it makes none at all for a while, which doubles with each failure up to [MaxPause];
+// the queue is fed meanwhile.
 //
 // # Concurrency
 //
@@ -32,6 +38,7 @@
 //
 // # How it is tested
 //
-// With the scripted provider: invented quotes, instructions in passages, answers that are cut, hang and fail, a budget that runs out.
+// With the scripted provider: invented quotes, instructions in passages, answers that are cut, hang and fail, a budget that runs out. In app/agents with
+// a provider over HTTP that is slow, silent, busy, or talks nonsense or without end, while the process is killed. The disk is filled.
 // Answers and quotes are fuzzed.
 package facts
