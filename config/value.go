@@ -81,9 +81,6 @@ func (k *Key) parse(w written, a Alias) (any, error) {
 	case TypeRatio, TypeNumber:
 		return k.parseRatio(w)
 	case TypeURL, TypeAnyURL:
-		if k.Table == "memory" && w.isText() && strings.TrimSpace(w.text) == "" {
-			return "", nil // the provider's own
-		}
 		return k.parseURL(w)
 	case TypeCollector:
 		return k.parseCollector(w)

@@ -115,7 +115,7 @@ func TestSearchByMeaning(t *testing.T) {
 	// Who names no service any more has no vectors left after the next gc.
 	write("")
 	m = open(memories.VectorsOnSearch)
-	if _, err := m.GC(t.Context()); err != nil {
+	if _, err := m.GC(t.Context(), false); err != nil {
 		t.Fatal(err)
 	}
 	if stats, err := m.Stats(t.Context()); err != nil || stats.Vectors.Vectors != 0 || stats.Vectors.Bytes != 0 {
