@@ -122,6 +122,9 @@ func factsModel(app *core.Core, s config.Settings) (choice modelChoice, key stri
 	case !core.OnLoopback(choice.url):
 		return choice, "", fmt.Errorf("[memory] facts is on and %s has no key: set facts_key to the name of a variable that holds one of its own, or facts_key_file", choice)
 	}
+	if key != "" && strings.HasPrefix(choice.url, "http://") && !core.OnLoopback(choice.url) {
+		return choice, "", fmt.Errorf("[memory] facts_url is %s: a key goes over https or to this machine only; write it with https", choice.url)
+	}
 	return choice, key, nil
 }
 

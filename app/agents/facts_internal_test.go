@@ -452,6 +452,7 @@ func TestFactsSettings(t *testing.T) {
 		{"facts = true\nfacts_model = \"standin\"\n", "stand-in", ""},
 		{"facts = true\nfacts_model = \"openai/gpt-5-mini\"\nfacts_key = \"FACTS_API_KEY\"\nfacts_key_file = \"/x\"\n", "both", ""},
 		{"facts = true\nfacts_model = \"openai/gpt-5-mini\"\nfacts_key_file = \"" + file + ".none\"\n", "holds no key", ""},
+		{"facts = true\nfacts_model = \"m\"\nfacts_url = \"http://models.example/v1\"\nfacts_key = \"FACTS_API_KEY\"\n", "over https", ""},
 		{"facts = true\nfacts_model = \"openai/gpt-5-mini\"\nfacts_key_file = \"" + file + "\"\n", "", "https://api.openai.com"},
 		{"facts = true\nfacts_model = \"anthropic/claude-haiku-4-5\"\nfacts_key = \"FACTS_API_KEY\"\n", "", "https://api.anthropic.com"},
 		{"facts = true\nfacts_model = \"qwen3\"\nfacts_url = \"http://127.0.0.1:1/v1\"\n", "", "http://127.0.0.1:1/v1"},
