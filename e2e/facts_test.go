@@ -89,7 +89,8 @@ func TestFactsOfTheDaemon(t *testing.T) {
 			Spent   int  `json:"spent_today"`
 			PerDay  int  `json:"tokens_per_day"`
 		} `json:"facts"`
-	}) {
+	},
+	) {
 		t.Helper()
 		got := w.run(nil, plimsoll, "memory", "stats", "--json")
 		if err := json.Unmarshal([]byte(got.stdout), &s); err != nil || got.status != 0 {

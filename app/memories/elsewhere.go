@@ -22,8 +22,11 @@ const ServersDir = "servers"
 // elsewhere are the other stores of this user that may hold the words of a record. cache may be "": there are no results then.
 func elsewhere(state, cache string) []memory.Elsewhere {
 	all := []memory.Elsewhere{
-		windowElsewhere{filepath.Join(state, "window", "conversations")}, agentsElsewhere{filepath.Join(state, "agents")},
-		tasksElsewhere{filepath.Join(state, "agents")}, runsElsewhere{state}, logsElsewhere{filepath.Join(state, ServersDir)},
+		windowElsewhere{filepath.Join(state, "window", "conversations")},
+		agentsElsewhere{filepath.Join(state, "agents")},
+		tasksElsewhere{filepath.Join(state, "agents")},
+		runsElsewhere{state},
+		logsElsewhere{filepath.Join(state, ServersDir)},
 	}
 	if cache != "" {
 		all = append(all, resultsElsewhere{filepath.Join(cache, ResultsDir)})
