@@ -48,6 +48,7 @@ type conversation struct {
 	plain     *wire.Request   // what came, repaired, before anything was added to it
 	recalled  []string        // what was added to its prompts
 	added     additions       // names that; else zero
+	addedTo   []int           // the messages that it stands in
 	speaker   *client.Speaker
 	cutKept   []int // messages that the Keeper has as cut
 	turnsKept bool  // it has all of them
@@ -395,7 +396,12 @@ func (t *conversation) pack() error {
 		replay = replayed{} // and something else
 	}
 	if !t.p.approved.has(replay) {
-		if err := wire.ValidateEdit(t.rt.dialect, t.received.Body, body); err != nil {
+		before, after := t.received.Body, body
+		if replay.generation == 0 && replay.added != (additions{}) && t.plain == t.received {
+			// Nothing but words behind prompts, and each such message keeps the rules by itself: the rest is what came.
+			before, after = t.received.Excerpt(t.addedTo), t.request.Excerpt(t.addedTo)
+		}
+		if err := wire.ValidateEdit(t.rt.dialect, before, after); err != nil {
 			rule := "unknown"
 			if invalid, ok := errors.AsType[*wire.Invalid](err); ok {
 				rule = invalid.Rule

@@ -43,12 +43,13 @@ func (t *conversation) recall(r *wire.Request) *wire.Request {
 	t.added = additions{chain: chain[min(kept[len(kept)-1].Covers, len(chain)-1)], count: len(kept)}
 	for _, c := range kept {
 		add(d, r, c.Covers-1, addition(c))
+		t.addedTo = append(t.addedTo, c.Covers-1)
 		t.added.bytes += len(addition(c))
 	}
 	next, err := d.Build()
 	if err != nil { // our fault: the request goes on without it
 		t.p.passed(t.rt, "invalid", "what was recalled could not be added")
-		t.recalled, t.added = nil, additions{}
+		t.recalled, t.added, t.addedTo = nil, additions{}, nil
 		return r
 	}
 	return next

@@ -382,6 +382,22 @@ func TestKeep(t *testing.T) {
 	}
 }
 
+// TestRecallKeepsTheRules: what would break a rule of the provider is not added, and what came goes on.
+func TestRecallKeepsTheRules(t *testing.T) {
+	provider, last := bodies(t)
+	for text, want := range map[string]bool{" \n\t": false, "RECALLED": true} {
+		_, root, _ := start(t, provider, Options{Store: openStore(t, t.TempDir()), Recaller: &remembering{says: func(Prompt, int) string { return text }}})
+		k := prompted{dialect: wire.Messages, result: 200}
+		for _, n := range []int{0, perPrompt, 2 * perPrompt} {
+			body := k.body(n)
+			postBody(t, root, "/anthropic/v1/messages", body, nil)
+			if got := !bytes.Equal(last(), body); got != want {
+				t.Errorf("request %d with %q: changed %v", n, text, got)
+			}
+		}
+	}
+}
+
 func TestKnownPrefixes(t *testing.T) {
 	var k knownPrefixes
 	chain := make([]tokens.Digest, 3*maxPrefixes)
