@@ -51,10 +51,52 @@ const shortText = 16
 type Finder struct {
 	forms []form
 	most  int // bytes of the longest form
-	// With many forms each place is looked up by its first bytes: marks has a bit for a hash of four, by eight bytes lead the forms.
+	// With many forms each place is looked up by its first bytes: marks has a bit for a hash of four, and root leads on by eight at a time.
 	marks  []uint64
-	eight  map[uint64][]int
-	little []int // forms that are too short for that
+	root   *branch // nil for few forms
+	little []int   // forms that are too short for that
+}
+
+// branch is the forms that begin with the same bytes, a multiple of eight: those that end within the next eight, the longest first, and where the
+// next eight lead.
+type branch struct {
+	ends []int
+	next map[uint64]*branch
+}
+
+// add puts a form in whose first at bytes have led here.
+func (b *branch) add(forms []form, i, at int) {
+	rest := forms[i].bytes[at:]
+	if len(rest) < 8 {
+		b.ends = append(b.ends, i)
+		return
+	}
+	if b.next == nil {
+		b.next = map[uint64]*branch{}
+	}
+	key := binary.LittleEndian.Uint64(rest)
+	if b.next[key] == nil {
+		b.next[key] = &branch{}
+	}
+	b.next[key].add(forms, i, at+8)
+}
+
+// longest gives the length of the longest form that a text has at a place, 0 for none.
+func (b *branch) longest(forms []form, text []byte, at int) (size int) {
+	for end := at; b != nil; end += 8 {
+		for _, i := range b.ends {
+			n := len(forms[i].bytes)
+			if bytes.HasPrefix(text[end:], forms[i].bytes[end-at:]) && (!forms[i].alone || standsAlone(text, at, at+n)) {
+				size = max(size, n)
+				break
+			}
+		}
+		if len(text)-end < 8 {
+			break
+		}
+		b = b.next[binary.LittleEndian.Uint64(text[end:])]
+	}
+	return size
 }
 
 // form is the bytes of a text in one form.
@@ -84,7 +126,7 @@ func newFinder(texts []string) *Finder {
 	if len(f.forms) <= fewForms {
 		return f
 	}
-	f.marks, f.eight = make([]uint64, 1<<16/64), map[uint64][]int{}
+	f.marks, f.root = make([]uint64, 1<<16/64), &branch{}
 	for i, one := range f.forms {
 		if len(one.bytes) < 8 {
 			f.little = append(f.little, i)
@@ -92,8 +134,7 @@ func newFinder(texts []string) *Finder {
 		}
 		h := hashFour(one.bytes)
 		f.marks[h/64] |= 1 << (h % 64)
-		key := binary.LittleEndian.Uint64(one.bytes)
-		f.eight[key] = append(f.eight[key], i)
+		f.root.add(f.forms, i, 0)
 	}
 	return f
 }
@@ -168,7 +209,7 @@ func (f *Finder) Next(text []byte, from int) (start, end int, ok bool) {
 			at += k + 1
 		}
 	}
-	if f.eight == nil {
+	if f.root == nil {
 		for i := range f.forms {
 			one(i)
 		}
@@ -185,12 +226,9 @@ func (f *Finder) Next(text []byte, from int) (start, end int, ok bool) {
 		if h := hashFour(text[at:]); f.marks[h/64]&(1<<(h%64)) == 0 {
 			continue
 		}
-		for _, i := range f.eight[binary.LittleEndian.Uint64(text[at:])] { // the longest comes first
-			n := len(f.forms[i].bytes)
-			if bytes.HasPrefix(text[at:], f.forms[i].bytes) && (!f.forms[i].alone || standsAlone(text, at, at+n)) {
-				take(at, n)
-				return best, best + size, true
-			}
+		if n := f.root.longest(f.forms, text, at); n > 0 {
+			take(at, n)
+			return best, best + size, true
 		}
 	}
 	return best, best + size, best >= 0

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 	"testing/iotest"
+	"time"
 	"unicode/utf8"
 
 	"github.com/plimsoll/plimsoll/memory"
@@ -133,4 +134,31 @@ func FuzzFinder(f *testing.F) {
 			}
 		}
 	})
+}
+
+// Thousands of texts that begin alike are found each for itself, and looking for them costs about what looking for ten does.
+func TestFinderOfMany(t *testing.T) {
+	var texts []string
+	for i := range 3000 {
+		texts = append(texts, fmt.Sprintf("passage number %d said something about the harbour", i*2))
+	}
+	f := memory.Match{Texts: texts}.Finder()
+	for i := range 6000 {
+		line := fmt.Appendf(nil, "so: passage number %d said something about the harbour, once", i)
+		if start, end, ok := f.Next(line, 0); ok != (i%2 == 0) || ok && string(line[start:end]) != texts[i/2] {
+			t.Fatalf("%d: %v at %d to %d", i, ok, start, end)
+		}
+	}
+	few := memory.Match{Texts: texts[:10]}.Finder()
+	body := bytes.Repeat([]byte("passage number 1 said nothing about it. "), 100_000)
+	cost := func(f *memory.Finder) time.Duration {
+		began := time.Now()
+		if f.In(body) {
+			t.Error("it is found where it is not")
+		}
+		return time.Since(began)
+	}
+	if little, much := cost(few), cost(f); much > 20*little+time.Second {
+		t.Errorf("ten take %v, three thousand %v", little, much)
+	}
 }
