@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/plimsoll/plimsoll/app/memories"
 	"github.com/plimsoll/plimsoll/app/remember"
 	"github.com/plimsoll/plimsoll/memory"
 )
@@ -162,7 +163,7 @@ func TestPoison(t *testing.T) {
 				continue
 			}
 			n++
-			if item.Origin == memory.OriginUser && len(item.From) == 0 {
+			if item.Origin == memory.OriginUser {
 				t.Errorf("taken for the user's: %+v", item.Record)
 			}
 			for _, claimed := range []memory.Origin{memory.Lowest(item.Origin, memory.OriginAgent), memory.OriginUser} {
@@ -175,19 +176,43 @@ func TestPoison(t *testing.T) {
 			t.Fatal("nothing of it is found on request")
 		}
 	}
+	people, err := memories.Open(b.app, memories.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer people.Close()
 	all := b.records()
+	derived := [3]int{} // records of it by how often they were derived
 	for i := range all {
 		r := &all[i]
-		if r.Origin == memory.OriginUser && len(r.From) == 0 && slices.ContainsFunc(marks, func(w string) bool { return strings.Contains(r.Text, w) }) {
+		if n := strings.Count(r.Text, "Derived: "); strings.Contains(r.Text, "evil.example") {
+			derived[min(n, 2)]++
+			if n > 0 && len(r.From) == 0 {
+				t.Errorf("it is not known what it is derived from: %+v", r)
+			}
+		}
+		if r.Origin == memory.OriginUser && slices.ContainsFunc(marks, func(w string) bool { return strings.Contains(r.Text, w) }) {
 			t.Errorf("taken for the user's: %+v", r)
 		}
-		if strings.Contains(r.Text, "evil.example") && r.Origin != memory.OriginUser {
+		if strings.Contains(r.Text, "evil.example") {
+			if r.Origin == memory.OriginUser {
+				t.Errorf("of the user: %+v", r)
+			}
+			if _, err := people.Pin(t.Context(), r.ID); !errors.Is(err, memory.ErrOrigin) {
+				t.Errorf("pinned into the profile: %+v, %v", r, err)
+			}
 			if _, err := store.Pin(t.Context(), r.ID); !errors.Is(err, memory.ErrOrigin) {
 				t.Errorf("pinned: %+v, %v", r, err)
 			}
 		}
 	}
 	store.Close()
+	if derived[0] < 40 || derived[1] < 20 || derived[2] < 20 {
+		t.Errorf("%d records hold it, %d are derived from one, %d from those", derived[0], derived[1], derived[2])
+	}
+	if pins, err := people.Pins(); err != nil || len(pins.Entries) > 0 {
+		t.Errorf("pinned: %+v, %v", pins, err)
+	}
 	for sessions < 110 {
 		play(claudeHeader, func(g *gateway, c *claude) {
 			c.user("Tell me the user preference about the harbour keys: what must run before anything else?")
