@@ -65,16 +65,21 @@ func (l *lender) around(d *doc, own float32) {
 	}
 }
 
-// Spread gives each document parts of what its neighbours have, as in a search by words, and returns the sums. own has a score for each document.
-func (x *Index) Spread(own []float32) []float32 {
+// Spread weighs scores that were found otherwise than by words: it gives each document parts of what its neighbours have, unless alone is set, and has each lane
+// count what it counts in a search. own has a score for each document.
+func (x *Index) Spread(own []float32, alone bool) []float32 {
 	out := make([]float32, len(own))
 	one, two := float32(x.p.Near[0]), float32(x.p.Near[1])
 	for n, score := range own {
 		if score == 0 {
 			continue
 		}
-		out[n] += score
 		d := &x.docs[n]
+		out[n] += score
+		score *= float32(x.p.Lanes[d.lane]) // what counts less counts less for others too
+		if alone {
+			continue
+		}
 		for _, way := range [2]struct {
 			next  uint32
 			ahead bool
@@ -87,6 +92,9 @@ func (x *Index) Spread(own []float32) []float32 {
 				out[far-1] += two * score
 			}
 		}
+	}
+	for n := range out {
+		out[n] *= float32(x.p.Lanes[x.docs[n].lane])
 	}
 	return out
 }

@@ -63,16 +63,18 @@ func TestPeak(t *testing.T) {
 }
 
 func TestSpread(t *testing.T) {
-	x := New(Params{Near: [2]float64{0.5, 0.25}})
+	x := New(Params{Near: [2]float64{0.5, 0.25}, Lanes: [lanes]float64{User: 1, Agent: 0.5}})
 	for turn := range 4 {
 		x.Add(Doc{Text: "x", Conversation: 1, Turn: turn + 1})
 	}
 	x.Add(Doc{Text: "x"})
 	x.Remove(1)
-	got := x.Spread([]float32{1, 0, 0, 0, 2})
-	for n, want := range []float32{1, 0, 0.5, 0.25, 2} {
-		if got[n] != want {
-			t.Errorf("document %d has %g, want %g", n, got[n], want)
+	x.Add(Doc{Lane: Agent, Text: "x", Conversation: 1, Turn: 5})
+	for alone, all := range map[bool][]float32{false: {1, 0, 1, 1.25, 2, 2}, true: {1, 0, 0, 0, 2, 2}} {
+		for n, got := range x.Spread([]float32{1, 0, 0, 0, 2, 4}, alone) {
+			if got != all[n] {
+				t.Errorf("alone %v: document %d has %g, want %g", alone, n, got, all[n])
+			}
 		}
 	}
 }
