@@ -1,7 +1,7 @@
 // Package vocab holds the vocabularies o200k_base and cl100k_base and the character
 // classes of their patterns as tables that are used in place.
 //
-// The three .bin files are embedded as strings, so they are pages of the program's
+// The four .bin files are embedded as strings, so they are pages of the program's
 // read-only data: they are not copied, need no start-up work, are shared between
 // processes, and go back to the page cache when memory is short. Nothing is put on the
 // heap but a [Table] of a hundred bytes.

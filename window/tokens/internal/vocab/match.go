@@ -11,9 +11,9 @@ func (t *Table) Match(p []byte, limit int) (id uint32, n int) {
 	limit = min(limit, len(p), t.longest)
 	if limit >= 3 {
 		// Bit i stands for length i+3.
-		mask := binary.LittleEndian.Uint32(t.masks3[Mask3(p):])
+		mask := binary.LittleEndian.Uint32(t.masks3[Mask3(p, t.width3):])
 		if mask>>6 != 0 && limit > 8 {
-			mask &= binary.LittleEndian.Uint32(t.masks8[Mask8(p):]) | (1<<6 - 1)
+			mask &= binary.LittleEndian.Uint32(t.masks8[Mask8(p, t.width8):]) | (1<<6 - 1)
 		}
 		if limit >= LongFrom && mask>>31 != 0 {
 			if id, n = t.matchLong(p, limit); n > 0 {

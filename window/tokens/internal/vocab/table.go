@@ -7,12 +7,12 @@ import (
 )
 
 // The layout of a table file: a header of eight little-endian 32-bit words (magic, count of
-// tokens, count of slots, bytes of token text, longest token in bytes, slots, tokens of two bytes, one zero),
-// the sections below in this order, and 16 bytes of padding so that a 16-byte load at any
-// token stays inside the file.
+// tokens, count of slots, bytes of the text, longest token in bytes, slots, tokens of two bytes, the widths of the indexes into
+// the masks), and the sections below in this order. The text is a file of its own, in which the tokens of both vocabularies are;
+// 16 bytes of padding follow it, so that a 16-byte load at any token stays inside the file.
 const (
 	// Magic begins a table file; it changes with the layout.
-	Magic = 0x34504c50
+	Magic = 0x35504c50
 	// HeaderBytes is the size of the header.
 	HeaderBytes = 32
 	// LengthBytes is the bitmap of lengths from LongFrom up that some token has.
@@ -23,16 +23,9 @@ const (
 	// how many tokens come before.
 	PairBytes = 65536 / 64 * pairBlock
 	pairBlock = 12
-	// Mask3Bits and Mask8Bits are the widths of the indexes into the masks of lengths: one by the first three bytes of a token,
-	// and one by its first eight, which counts for lengths above eight. The first is asked at every place of a text.
-	Mask3Bits = 17
-	Mask8Bits = 15
-	// Mask3Bytes and Mask8Bytes are the sizes of the masks of either.
-	Mask3Bytes = 4 << Mask3Bits
-	Mask8Bytes = 4 << Mask8Bits
 	// LongFrom is the first length that has no bit of its own in a mask: bit 31 stands for all.
 	LongFrom = 34
-	// PadBytes follow the last section.
+	// PadBytes follow the text.
 	PadBytes = 16
 	// MaxLength is the longest token a record can describe, in bytes.
 	MaxLength = 128
@@ -44,27 +37,33 @@ const (
 	idMask          = 1<<18 - 1
 )
 
-// Table is one vocabulary, read in place from the file embedded in the program.
+// Table is one vocabulary, read in place from the files embedded in the program.
 type Table struct {
 	slots, records, text []byte
 	singles, longs       []byte
 	pairs, pairIDs       []byte
-	masks3, masks8       []byte
 	slotCount            uint64
 	count, longest       int
+	// Lengths of tokens by how they begin: a mask by the first three bytes, which is asked at every place of a text, and one by
+	// the first eight, which counts for lengths above eight. There are 1<<width of either.
+	masks3, masks8 []byte
+	width3, width8 uint8
 }
 
-// Open views a table file. It panics on a file of another layout: the files are part of
+// Open views a table file and the text of its tokens. It panics on a file of another layout: the files are part of
 // the program, so that can only be a mistake in building it.
-func Open(file string) *Table {
-	// The string is the program's read-only data: viewing it as bytes avoids a copy of
-	// several megabytes onto the heap. Nothing here writes to it.
+func Open(file, text string) *Table {
+	// The strings are the program's read-only data: viewing them as bytes avoids a copy of
+	// several megabytes onto the heap. Nothing here writes to them.
 	b := unsafe.Slice(unsafe.StringData(file), len(file))
 	word := func(i int) int { return int(binary.LittleEndian.Uint32(b[4*i:])) }
 	if len(b) < HeaderBytes || word(0) != Magic {
 		panic("vocab: the embedded table is not one of this layout: run go generate ./window/tokens")
 	}
-	t := &Table{count: word(1), slotCount: uint64(word(2)), longest: word(4)}
+	t := &Table{
+		count: word(1), slotCount: uint64(word(2)), longest: word(4), text: unsafe.Slice(unsafe.StringData(text), len(text)),
+		width3: uint8(word(7)), width8: uint8(word(7) >> 8),
+	}
 	slots := word(5)
 	at := HeaderBytes
 	section := func(n int) []byte {
@@ -76,12 +75,11 @@ func Open(file string) *Table {
 	t.singles = section(SingleBytes)
 	t.pairs = section(PairBytes)
 	t.pairIDs = section(4 * word(6))
-	t.masks3 = section(Mask3Bytes)
-	t.masks8 = section(Mask8Bytes)
+	t.masks3 = section(4 << t.width3)
+	t.masks8 = section(4 << t.width8)
 	t.slots = section(4 * slots)
 	t.records = section(8 * t.count)
-	t.text = section(word(3) + PadBytes)
-	if at != len(b) {
+	if at != len(b) || len(text) != word(3)+PadBytes {
 		panic("vocab: the embedded table has the wrong size: run go generate ./window/tokens")
 	}
 	return t

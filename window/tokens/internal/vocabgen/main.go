@@ -10,6 +10,8 @@ import (
 	"strings"
 
 	"github.com/pkoukk/tiktoken-go-loader/assets"
+
+	"github.com/plimsoll/plimsoll/window/tokens/internal/vocab"
 )
 
 func main() {
@@ -30,17 +32,29 @@ func main() {
 
 // tables returns the content of every file by its name.
 func tables() (map[string][]byte, error) {
-	files := map[string][]byte{"class.bin": classes()}
-	for name, source := range map[string]string{
+	sources := map[string]string{
 		"o200k.bin":  "o200k_base.tiktoken",
 		"cl100k.bin": "cl100k_base.tiktoken",
-	} {
+	}
+	vocabularies := map[string][]string{}
+	var all []string
+	for name, source := range sources {
 		tokens, err := ranks(source)
 		if err != nil {
 			return nil, err
 		}
-		if files[name], err = table(tokens); err != nil {
-			return nil, fmt.Errorf("%s: %w", source, err)
+		vocabularies[name] = tokens
+		all = append(all, tokens...)
+	}
+	text := sharedText(all)
+	files := map[string][]byte{
+		"class.bin": classes(),
+		"text.bin":  append([]byte(text), make([]byte, vocab.PadBytes)...),
+	}
+	for name, tokens := range vocabularies {
+		var err error
+		if files[name], err = table(tokens, text); err != nil {
+			return nil, fmt.Errorf("%s: %w", sources[name], err)
 		}
 	}
 	return files, nil

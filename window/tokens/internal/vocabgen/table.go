@@ -13,8 +13,8 @@ import (
 // load is the share of slots that are taken. A miss then reads about four slots in a row.
 const load = 0.64
 
-// table lays out a vocabulary as package vocab reads it.
-func table(tokens []string) ([]byte, error) {
+// table lays out a vocabulary as package vocab reads it. text is what all tokens are in.
+func table(tokens []string, text string) ([]byte, error) {
 	if len(tokens) >= 1<<18-1 {
 		return nil, fmt.Errorf("%d tokens do not fit 18 bits", len(tokens))
 	}
@@ -27,13 +27,18 @@ func table(tokens []string) ([]byte, error) {
 	if len(rank) != len(tokens) || longest > vocab.MaxLength {
 		return nil, fmt.Errorf("%d tokens, %d of them different, the longest of %d bytes (at most %d)", len(tokens), len(rank), longest, vocab.MaxLength)
 	}
+	if len(text) >= 1<<21 {
+		return nil, errors.New("the text of the tokens does not fit 21 bits")
+	}
+	// A vocabulary of half as many tokens needs half as many masks.
+	width3 := uint8(bits.Len(uint(len(tokens) / 2)))
+	width8 := width3 - 2
 	var (
 		singles = make([]byte, vocab.SingleBytes)
-		masks3  = make([]byte, vocab.Mask3Bytes)
-		masks8  = make([]byte, vocab.Mask8Bytes)
+		masks3  = make([]byte, 4<<width3)
+		masks8  = make([]byte, 4<<width8)
 		longs   = make([]byte, vocab.LengthBytes)
 		records = make([]byte, 8*len(tokens))
-		text    []byte
 	)
 	for b := range 256 {
 		id, ok := rank[string([]byte{byte(b)})]
@@ -42,26 +47,23 @@ func table(tokens []string) ([]byte, error) {
 		}
 		binary.LittleEndian.PutUint32(singles[4*b:], id)
 	}
+	offsets := places(text, tokens)
 	for id, token := range tokens {
 		left, right := uint32(id), uint32(id)
 		if l, r, ok := split(rank, token); ok {
 			left, right = l, r
 			mark(masks3, masks8, longs, token)
 		}
-		binary.LittleEndian.PutUint64(records[8*id:], uint64(vocab.NewRecord(left, right, len(text), len(token))))
-		text = append(text, token...)
-	}
-	if len(text) >= 1<<21 {
-		return nil, errors.New("the text of the tokens does not fit 21 bits")
+		binary.LittleEndian.PutUint64(records[8*id:], uint64(vocab.NewRecord(left, right, offsets[id], len(token))))
 	}
 	pairs, pairIDs := pairsOf(rank)
 	slotCount, slots := index(tokens)
 	header := make([]byte, vocab.HeaderBytes)
-	for i, v := range []int{vocab.Magic, len(tokens), slotCount, len(text), longest, len(slots) / 4, len(pairIDs) / 4} {
+	for i, v := range []int{vocab.Magic, len(tokens), slotCount, len(text), longest, len(slots) / 4, len(pairIDs) / 4, int(width3) | int(width8)<<8} {
 		binary.LittleEndian.PutUint32(header[4*i:], uint32(v))
 	}
 	var file []byte
-	for _, s := range [][]byte{header, longs, singles, pairs, pairIDs, masks3, masks8, slots, records, text, make([]byte, vocab.PadBytes)} {
+	for _, s := range [][]byte{header, longs, singles, pairs, pairIDs, masks3, masks8, slots, records} {
 		file = append(file, s...)
 	}
 	return file, nil
@@ -109,11 +111,14 @@ func mark(masks3, masks8, longs []byte, token string) {
 	set := func(masks []byte, at int) {
 		binary.LittleEndian.PutUint32(masks[at:], binary.LittleEndian.Uint32(masks[at:])|1<<bit)
 	}
-	set(masks3, vocab.Mask3([]byte(token)))
+	set(masks3, vocab.Mask3([]byte(token), widthOf(masks3)))
 	if n > 8 {
-		set(masks8, vocab.Mask8([]byte(token)))
+		set(masks8, vocab.Mask8([]byte(token), widthOf(masks8)))
 	}
 }
+
+// widthOf is the width of the index into masks.
+func widthOf(masks []byte) uint8 { return uint8(bits.TrailingZeros(uint(len(masks) / 4))) }
 
 // pairsOf lays out the tokens of two bytes, in the order of the bytes.
 func pairsOf(rank map[string]uint32) (index, ids []byte) {
