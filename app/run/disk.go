@@ -106,10 +106,10 @@ type writingRun struct {
 }
 
 func (r writingRun) Processes() []disk.Process {
-	members := r.Family()
-	list := make([]disk.Process, len(members))
-	for i, m := range members {
-		list[i] = disk.Process{PID: m.PID, Start: m.Start, Name: m.Name}
+	children := r.Run.Processes()
+	list := make([]disk.Process, len(children))
+	for i, c := range children {
+		list[i] = disk.Process{PID: c.PID, Start: c.Start, Name: c.Name}
 	}
 	return list
 }

@@ -104,7 +104,12 @@ func pressureMode(o config.OnPressure, terminal bool) pressure.Mode {
 func (x *process) underPressure(run *sandbox.Run, terminal bool) (stop func()) {
 	mode := x.pressureMode(terminal)
 	lines := pressure.LinesFor(x.decision.MinFree, x.decision.Reading.Capacity())
-	return x.watchPressure(run, pressure.Options{Mode: mode, Lines: lines, Read: readingFor(lines, x.decision.Settings.CountSwap)})
+	reader := headroom.NewReader()
+	end := x.watchPressure(run, pressure.Options{Mode: mode, Lines: lines, Read: readingFor(reader, lines, x.decision.Settings.CountSwap)})
+	return func() {
+		end()
+		reader.Close()
+	}
 }
 
 // pressureMode is [pressure.Off] also where memory can't be read, and in a run inside a run.
@@ -130,9 +135,9 @@ func (x *process) watchPressure(run *sandbox.Run, o pressure.Options) (stop func
 }
 
 // readingFor reads the memory that is left; stalls only where they can matter.
-func readingFor(lines pressure.Lines, countSwap bool) func() (pressure.Reading, error) {
+func readingFor(reader *headroom.Reader, lines pressure.Lines, countSwap bool) func() (pressure.Reading, error) {
 	return func() (pressure.Reading, error) {
-		host, err := headroom.Read(headroom.Source{})
+		host, err := reader.Read()
 		if err != nil {
 			return pressure.Reading{}, err
 		}

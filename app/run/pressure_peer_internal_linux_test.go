@@ -123,7 +123,7 @@ func TestOnPressureFollowsTheTerminal(t *testing.T) {
 }
 
 func BenchmarkReadingUnderPressure(b *testing.B) {
-	read := readingFor(pressure.Lines{Soft: 1 << 60, Hard: 1 << 59}, true) // stalls are read too
+	read := readingFor(headroom.NewReader(), pressure.Lines{Soft: 1 << 60, Hard: 1 << 59}, true) // stalls are read too
 	for b.Loop() {
 		if _, err := read(); err != nil {
 			b.Fatal(err)

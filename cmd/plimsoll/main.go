@@ -1,3 +1,5 @@
+//go:debug updatemaxprocs=0
+
 // Command plimsoll runs any AI agent and keeps it inside its limits.
 //
 //	plimsoll run -- claude
@@ -13,6 +15,8 @@ import (
 	"github.com/plimsoll/plimsoll/app"
 )
 
+// The go:debug line: a supervisor that sleeps does not look every second whether it may use other processors by now, which was a
+// seventh of what it costs. How many there are is asked when it starts.
 func main() {
 	if status, is := app.Child(os.Args); is {
 		os.Exit(status)

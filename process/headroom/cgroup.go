@@ -23,20 +23,27 @@ type ownCgroup struct {
 	rel     string // path below mount.root; "." is the root of the mount
 }
 
-// readCgroups adds every enclosing cgroup with a limit to r.
-func (r *Reading) readCgroups(root fs.FS) {
+// places are our cgroups in the hierarchies that can limit memory, and what of that is not exact.
+type places struct {
+	own         []ownCgroup
+	approximate []string
+}
+
+// findCgroups finds out where we are.
+func findCgroups(root fs.FS) (p places) {
+	approximate := func(what string) { p.approximate = append(p.approximate, what) }
 	text, err := readFile(root, "proc/self/cgroup", maxFile)
 	if err != nil { // a kernel without cgroups
-		return
+		return p
 	}
 	v2, v1 := parseOwnCgroups(text)
 	if v2 == "" && v1 == "" {
-		return
+		return p
 	}
 	table, err := readFile(root, "proc/self/mountinfo", maxMounts)
 	if err != nil {
-		r.approximate("the mount table cannot be read, so limits of enclosing cgroups are not seen")
-		return
+		approximate("the mount table cannot be read, so limits of enclosing cgroups are not seen")
+		return p
 	}
 	mounts := parseCgroupMounts(table)
 	for _, own := range []struct {
@@ -46,17 +53,26 @@ func (r *Reading) readCgroups(root fs.FS) {
 		if own.path == "" {
 			continue
 		}
-		p, ok, exact := locate(own.version, own.path, mounts)
+		at, ok, exact := locate(own.version, own.path, mounts)
 		if !ok {
 			if own.version == 1 || v1 == "" {
-				r.approximate("the cgroup hierarchy of " + own.path + " is not mounted, so its limits are not seen")
+				approximate("the cgroup hierarchy of " + own.path + " is not mounted, so its limits are not seen")
 			}
 			continue
 		}
 		if !exact {
-			r.approximate("our cgroup " + own.path + " lies outside the mount " + p.mount.point + ", whose own limit is used")
+			approximate("our cgroup " + own.path + " lies outside the mount " + at.mount.point + ", whose own limit is used")
 		}
-		r.climb(root, p)
+		p.own = append(p.own, at)
+	}
+	return p
+}
+
+// readCgroups adds every enclosing cgroup with a limit to r.
+func (r *Reading) readCgroups(root fs.FS, p places) {
+	r.Approximate = append(r.Approximate, p.approximate...)
+	for _, own := range p.own {
+		r.climb(root, own)
 	}
 }
 

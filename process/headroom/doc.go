@@ -33,6 +33,6 @@
 //
 // All functions are pure readers and safe for concurrent use. A reading takes a few
 // hundred microseconds at most: memory.stat, the only expensive file, is read only where
-// there is a limit. Tests read recorded trees through [Source.Root] (testdata holds
+// there is a limit. Who reads all day has a [Reader]. Tests read recorded trees through [Source.Root] (testdata holds
 // one archive per kind of host); the parsers have fuzz targets.
 package headroom

@@ -23,7 +23,10 @@ const (
 var ErrNoMemTotal = errors.New("no MemTotal line")
 
 // readLinux reads a Linux file system.
-func readLinux(root fs.FS) (Reading, error) {
+func readLinux(root fs.FS) (Reading, error) { return readPlaces(root, findCgroups(root)) }
+
+// readPlaces is readLinux where it is known in which cgroups we are.
+func readPlaces(root fs.FS, p places) (Reading, error) {
 	text, err := readFile(root, "proc/meminfo", maxFile)
 	if err != nil {
 		return Reading{}, fmt.Errorf("headroom: cannot tell the host's memory: %w; is /proc mounted?", err)
@@ -32,7 +35,7 @@ func readLinux(root fs.FS) (Reading, error) {
 	if err != nil {
 		return Reading{}, fmt.Errorf("headroom: /proc/meminfo: %w", err)
 	}
-	r.readCgroups(root)
+	r.readCgroups(root, p)
 	return r, nil
 }
 

@@ -29,11 +29,13 @@ type group1 struct {
 	unifiedDir   *os.File // for CLONE_INTO_CGROUP
 	held         Strength
 	maxPids      int // what pids.max is once the command runs; 0 for none
-	usage        *os.File
 	buf          []byte
-	kills        map[string]int // OOM kills by group: v1 counts per group, and a removed one takes its count along
-	killsGone    int
-	closeOne     sync.Once
+	// What is read at every look is kept open: memory.usage_in_bytes, memory.stat, memory.oom_control, and
+	// memory.kmem.usage_in_bytes, which is nil where the kernel does not count its own.
+	usage, stat, oom, kmem *sysfile.File
+	kills                  map[string]int // OOM kills by group: v1 counts per group, and a removed one takes its count along
+	killsGone              int
+	closeOne               sync.Once
 }
 
 func newCgroup1(spec *Spec, l Limits) (_ cage, err error) {
@@ -83,8 +85,12 @@ func newCgroup1(spec *Spec, l Limits) (_ cage, err error) {
 	if err := g.setLimits(l); err != nil {
 		return nil, err
 	}
-	if g.usage, err = os.Open(filepath.Join(g.memory, "memory.usage_in_bytes")); err != nil {
-		return nil, err
+	for name, file := range map[string]**sysfile.File{
+		"memory.usage_in_bytes": &g.usage, "memory.stat": &g.stat, "memory.oom_control": &g.oom, "memory.kmem.usage_in_bytes": &g.kmem,
+	} {
+		if *file, err = sysfile.Keep(filepath.Join(g.memory, name)); err != nil && file != &g.kmem {
+			return nil, err
+		}
 	}
 	if g.unified != "" {
 		// A v2 tree that takes no processes (a threaded or invalid domain) costs us the
@@ -233,11 +239,10 @@ func (g *group1) sample() (Sample, bool) {
 	if usage <= 0 {
 		return Sample{}, usage == 0
 	}
-	g.buf = readInto(filepath.Join(g.memory, "memory.stat"), g.buf)
-	stat := fieldReader(g.buf)
+	stat := readFields(g.stat)
 	kernel := int64(0)
-	if body, err := sysfile.Read(filepath.Join(g.memory, "memory.kmem.usage_in_bytes"), sysfile.Small); err == nil {
-		kernel = parseNumber(body)
+	if g.kmem != nil {
+		kernel = readNumber(g.kmem)
 	}
 	shmem := stat.get("total_shmem")
 	s := Sample{
@@ -279,11 +284,16 @@ func (g *group1) oomKills() int {
 	total := 0
 	seen := map[string]bool{}
 	for _, dir := range cgroupfs.Tree(g.memory) {
-		body, err := sysfile.Read(filepath.Join(dir, "memory.oom_control"), sysfile.Small)
-		if err != nil {
+		var text fieldReader
+		if dir == g.memory {
+			text = readFields(g.oom)
+		} else {
+			text, _ = sysfile.Read(filepath.Join(dir, "memory.oom_control"), sysfile.Small)
+		}
+		if len(text) == 0 {
 			continue
 		}
-		n := int(fieldReader(body).get("oom_kill"))
+		n := int(text.get("oom_kill"))
 		inner := strings.ReplaceAll(dir, "/"+endedPrefix, "/"+runPrefix)
 		if strings.HasPrefix(filepath.Base(dir), endedPrefix) && unix.Rmdir(dir) == nil {
 			g.kills[inner] = n // counted below, as of a group that is gone
@@ -362,12 +372,13 @@ func killGroups1(memory, pids, unified string) error {
 func (g *group1) close() error {
 	var err error
 	g.closeOne.Do(func() {
-		for _, f := range []*os.File{g.usage, g.unifiedDir} {
-			if f != nil {
-				_ = f.Close()
-			}
+		if g.unifiedDir != nil {
+			_ = g.unifiedDir.Close()
 		}
 		inherited := g.inherit()
+		for _, f := range []*sysfile.File{g.usage, g.stat, g.oom, g.kmem} {
+			f.Close()
+		}
 		for _, dir := range g.groups() {
 			if dir != g.memory || !inherited {
 				err = errors.Join(err, removeTree(dir))

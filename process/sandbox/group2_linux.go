@@ -24,14 +24,15 @@ import (
 //	PARENT/NAME          memory.max, memory.swap.max, pids.max; memory.peak is read here
 //	PARENT/NAME/agent    the command and its children
 type group2 struct {
-	dir      string
-	held     Strength
-	agent    *os.File // the leaf, for CLONE_INTO_CGROUP
-	current  *os.File // memory.current, kept open because it is read every 50 ms
-	procs    *os.File // cgroup.procs of the leaf
-	statBuf  []byte
-	throttle throttle
-	closeOne sync.Once
+	dir     string
+	held    Strength
+	agent   *os.File // the leaf, for CLONE_INTO_CGROUP
+	procs   *os.File // cgroup.procs of the leaf
+	pidsBuf []byte
+	// What is read at every look, up to every 10 ms, is kept open: memory.current, memory.stat, cpu.stat, memory.events.
+	current, stat, cpuStat, events *sysfile.File
+	throttle                       throttle
+	closeOne                       sync.Once
 	// after is run once the node is gone: the layer's own clean-up.
 	after func() error
 }
@@ -92,8 +93,13 @@ func newGroup2(parent, name string, l Limits) (g *group2, err error) {
 	if g.procs, err = os.Open(filepath.Join(leaf, "cgroup.procs")); err != nil {
 		return nil, err
 	}
-	if g.current, err = os.Open(filepath.Join(g.dir, "memory.current")); err != nil {
+	if g.current, err = sysfile.Keep(filepath.Join(g.dir, "memory.current")); err != nil {
 		return nil, fmt.Errorf("the memory controller is not at work in %s: %w", g.dir, err)
+	}
+	for name, file := range map[string]**sysfile.File{"memory.stat": &g.stat, "cpu.stat": &g.cpuStat, "memory.events": &g.events} {
+		if *file, err = sysfile.Keep(filepath.Join(g.dir, name)); err != nil {
+			return nil, err
+		}
 	}
 	return g, nil
 }
@@ -138,8 +144,7 @@ func (g *group2) sample() (Sample, bool) {
 	if current <= 0 {
 		return Sample{}, current == 0
 	}
-	g.statBuf = readInto(filepath.Join(g.dir, "memory.stat"), g.statBuf)
-	stat := fieldReader(g.statBuf)
+	stat := readFields(g.stat)
 	working := stat.get("anon") + stat.get("shmem") + stat.get("kernel")
 	if stat.get("kernel") == 0 { // Linux before 5.18 has the parts only
 		working += stat.get("kernel_stack") + stat.get("pagetables") + stat.get("percpu") + stat.get("slab")
@@ -149,13 +154,12 @@ func (g *group2) sample() (Sample, bool) {
 		Charged: limit.Bytes(current),
 		File:    limit.Bytes(max(0, stat.get("file")-stat.get("shmem"))),
 	}
-	g.statBuf = readInto(filepath.Join(g.dir, "cpu.stat"), g.statBuf) // is there without the controller too
-	s.CPU = time.Duration(fieldReader(g.statBuf).get("usage_usec")) * time.Microsecond
+	s.CPU = time.Duration(readFields(g.cpuStat).get("usage_usec")) * time.Microsecond // is there without the controller too
 	return s, true
 }
 
 func (g *group2) members(pids []int) ([]int, bool) {
-	buf := g.statBuf[:cap(g.statBuf)]
+	buf := g.pidsBuf[:cap(g.pidsBuf)]
 	for {
 		if len(buf) == 0 {
 			buf = make([]byte, 4096)
@@ -165,7 +169,7 @@ func (g *group2) members(pids []int) ([]int, bool) {
 			return pids, true // the group is gone: nobody is in it
 		}
 		if n < len(buf) {
-			g.statBuf = buf
+			g.pidsBuf = buf
 			return cgroupfs.AppendPids(pids, buf[:n]), true
 		}
 		if len(buf) >= 1<<20 {
@@ -183,13 +187,7 @@ func (g *group2) peak() (int64, string, bool) {
 	return parseNumber(body), "memory.peak", true
 }
 
-func (g *group2) oomKills() int {
-	body, err := sysfile.Read(filepath.Join(g.dir, "memory.events"), sysfile.Small)
-	if err != nil {
-		return 0
-	}
-	return int(fieldReader(body).get("oom_kill"))
-}
+func (g *group2) oomKills() int { return int(readFields(g.events).get("oom_kill")) }
 
 // forksRefused counts how often the limit of processes held somebody back.
 func (g *group2) forksRefused() int { return refusedIn(g.dir) }
@@ -217,10 +215,13 @@ func (g *group2) freeze(on bool) error {
 func (g *group2) kill() error { return killGroup(g.dir) }
 
 func (g *group2) closeFiles() {
-	for _, f := range []*os.File{g.agent, g.procs, g.current} {
+	for _, f := range []*os.File{g.agent, g.procs} {
 		if f != nil {
 			_ = f.Close()
 		}
+	}
+	for _, f := range []*sysfile.File{g.current, g.stat, g.cpuStat, g.events} {
+		f.Close()
 	}
 }
 
@@ -295,14 +296,13 @@ func removeTree(dir string) error {
 	}
 }
 
-// readNumber reads a control file that holds one number through an open descriptor.
-func readNumber(f *os.File) int64 {
-	var buf [32]byte
-	n, err := unix.Pread(int(f.Fd()), buf[:], 0)
-	if err != nil || n <= 0 {
+// readNumber reads a control file that holds one number.
+func readNumber(f *sysfile.File) int64 {
+	text, err := f.Read(32)
+	if err != nil {
 		return 0
 	}
-	return parseNumber(buf[:n])
+	return parseNumber(text)
 }
 
 // parseNumber reads a decimal number; "max" and anything else is 0, what is beyond an
@@ -330,6 +330,15 @@ func readInto(file string, buf []byte) []byte {
 		n = 0
 	}
 	return buf[:n]
+}
+
+// readFields reads a flat keyed control file; it is empty when there is none any more.
+func readFields(f *sysfile.File) fieldReader {
+	text, err := f.Read(sysfile.Small)
+	if err != nil {
+		return nil
+	}
+	return text
 }
 
 // fieldReader finds "name value" lines in a flat keyed control file.

@@ -3,7 +3,7 @@
 //	text, err := sysfile.Read("/proc/meminfo", 64<<10)
 //
 // os.ReadFile asks the kernel nine times for one of them: what kind of file it is, how large, and whether the network
-// poller can wait for it. Three are enough: open, read, close.
+// poller can wait for it. Three are enough: open, read, close. For a file that is looked at every second one is: see [Keep].
 package sysfile
 
 // Small is more than any file holds that tells of one process or one control group, in bytes: cgroup.procs and the mount
