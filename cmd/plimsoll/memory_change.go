@@ -228,7 +228,7 @@ told from a file, so they count as an agent's, unless you vouch for them with --
 			if args[0] != "-" {
 				file, err := os.Open(args[0])
 				if err != nil {
-					return err
+					return fmt.Errorf("nothing was imported: %w; name a file that can be read, or - for standard input", err)
 				}
 				defer file.Close()
 				from, o.Name = file, args[0]
