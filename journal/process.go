@@ -45,6 +45,8 @@ type (
 	// Refused says that a run was not admitted.
 	Refused struct {
 		Reason string `json:"reason"`
+		// By is who refused: [RefusedByEnforcement], or "" for the ledger and what keeps it from being asked.
+		By string `json:"by,omitempty"`
 	}
 	// RunStarted says that the command runs.
 	RunStarted struct {

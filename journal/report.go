@@ -60,7 +60,12 @@ type Report struct {
 	Window         Window     `json:"window"`
 	MCP            MCP        `json:"mcp"`
 	Warnings       []string   `json:"warnings,omitempty"`
+	// RefusedBy is [Refused].By.
+	RefusedBy string `json:"refused_by,omitempty"`
 }
+
+// RefusedByEnforcement is who refused a run whose limits the kernel would not hold, where that is required.
+const RefusedByEnforcement = "enforcement"
 
 // Enforcement says who holds each limit: "kernel", "process", "watched" or "none".
 type Enforcement struct {
@@ -205,7 +210,7 @@ func (r *Reporter) Observe(rec Record) {
 	case Admitted:
 		p.ReservationBytes = e.ReservationBytes
 	case Refused:
-		p.Outcome = OutcomeRefused
+		p.Outcome, p.RefusedBy = OutcomeRefused, e.By
 		p.ExitCode = 125
 	case RunStarted:
 		p.LimitBytes = e.LimitBytes

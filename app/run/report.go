@@ -99,8 +99,9 @@ func (r *report) fail(err error) Status {
 	if _, ok := errors.AsType[*admission.UncheckedError](err); ok {
 		r.outcome = journal.OutcomeRefused
 	}
+	refusedBy := ""
 	if _, ok := errors.AsType[*sandbox.NotEnforced](err); ok {
-		r.outcome = journal.OutcomeRefused
+		r.outcome, refusedBy = journal.OutcomeRefused, journal.RefusedByEnforcement
 	}
 	signal := 0
 	if errors.Is(err, context.Canceled) {
@@ -117,7 +118,7 @@ func (r *report) fail(err error) Status {
 	}
 	if r.journal != nil {
 		if r.outcome == journal.OutcomeRefused {
-			r.journal.Append(journal.Refused{Reason: err.Error()})
+			r.journal.Append(journal.Refused{Reason: err.Error(), By: refusedBy})
 		} else {
 			if r.failed != "" { // or nobody would know it the next morning
 				r.journal.Append(journal.Warned{About: "start", Text: r.failed})

@@ -230,6 +230,8 @@ func Advice(r journal.Report) []string {
 		list = append(list, fmt.Sprintf("if it failed for lack of memory: --memory-max %s", more))
 	case r.LimitReached == sandbox.LimitTime:
 		list = append(list, fmt.Sprintf("its time was up: --time-max %s, or time_max in [tools.%s]", time.Duration(2*limitOf(r, sandbox.LimitTime).Hard)*time.Millisecond, r.Tool))
+	case r.RefusedBy == journal.RefusedByEnforcement:
+		list = append(list, "plimsoll doctor shows what the kernel holds here and what it takes; --enforcement best-effort goes on with the strongest layer there is")
 	case r.Outcome == journal.OutcomeRefused && r.ReservationBytes > 0:
 		list = append(list, "plimsoll slots shows who holds the memory; --wait waits for it, --force starts nevertheless")
 	case r.LimitReached == "pids":
