@@ -18,7 +18,7 @@ import (
 // to call for a run that is not frozen. A run without a group is found by its cookie, and
 // everybody in it who is stopped is continued.
 func Thaw(r Remains) error {
-	if !validID.MatchString(r.ID) {
+	if !validID(r.ID) {
 		return fmt.Errorf("thaw a run: its ID is %q", r.ID)
 	}
 	var failed error

@@ -14,7 +14,7 @@ import (
 // run is the command (r.PID) and its descendants; it is safe to call for a run that is
 // not frozen.
 func Thaw(r Remains) error {
-	if !validID.MatchString(r.ID) {
+	if !validID(r.ID) {
 		return fmt.Errorf("thaw a run: its ID is %q", r.ID)
 	}
 	var failed error

@@ -78,7 +78,7 @@ func (r *Run) Processes() []Child {
 // Family lists the processes of a run whose supervisor is another process, supervisor; 0 when that is
 // dead. It needs the run's groups or its command in r; without both it lists whom the environment tells.
 func Family(r Remains, supervisor int) ([]Member, error) {
-	if !validID.MatchString(r.ID) {
+	if !validID(r.ID) {
 		return nil, fmt.Errorf("list the processes of a run: its ID is %q", r.ID)
 	}
 	family, err := familyOf(r)

@@ -65,7 +65,7 @@ func collect(found map[string]*Remains, mount string, layer Layer) {
 			continue
 		}
 		id, scope := strings.CutSuffix(id, ".scope")
-		if dir := filepath.Base(dir); dir == supervisorLeaf || !validID.MatchString(id) || scope && layer != Cgroup2 {
+		if dir := filepath.Base(dir); dir == supervisorLeaf || !validID(id) || scope && layer != Cgroup2 {
 			continue
 		}
 		var st unix.Stat_t

@@ -17,7 +17,7 @@ var ErrInside = errors.New("this command runs inside the run itself")
 // freezer, and SIGSTOP did it: processes can notice that, and one that was born meanwhile may have been missed. A pause
 // does not stop the clock of the run's time limits.
 func Pause(r Remains) (bySignal bool, err error) {
-	if !validID.MatchString(r.ID) {
+	if !validID(r.ID) {
 		return false, fmt.Errorf("pause a run: its ID is %q", r.ID)
 	}
 	if os.Getenv(CookieName) == r.ID {

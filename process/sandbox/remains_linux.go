@@ -26,7 +26,7 @@ var ErrBusy = errors.New("still in use")
 // refuses to remove a group that this process is in. When it returns nil, nothing is left.
 func Remove(r Remains, grace time.Duration) error {
 	ctx := context.Background()
-	if !validID.MatchString(r.ID) {
+	if !validID(r.ID) {
 		return fmt.Errorf("remove the remains of a run: its ID is %q", r.ID)
 	}
 	if r.Layer == Rlimit || r.Layer == Monitor {

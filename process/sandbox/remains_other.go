@@ -22,7 +22,7 @@ var ErrBusy = errors.New("still in use")
 // be told from other processes here and are left alone; a Windows job whose supervisor
 // dies has been ended by the kernel already.
 func Remove(r Remains, grace time.Duration) error {
-	if !validID.MatchString(r.ID) {
+	if !validID(r.ID) {
 		return fmt.Errorf("remove the remains of a run: its ID is %q", r.ID)
 	}
 	if os.Getenv(CookieName) == r.ID {
