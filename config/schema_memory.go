@@ -104,7 +104,7 @@ var memoryKeys = []*Key{
 		set: func(s *Settings, v any) { s.Memory.EmbedModel = v.(string) },
 	},
 	{
-		Name: "embed_key", Type: TypeVariable, Project: ProjectNever, example: `"PLIMSOLL_EMBED_KEY"`,
+		Name: "embed_key", Type: TypeVariable, Project: ProjectNever, example: `"EMBEDDINGS_API_KEY"`,
 		Doc: "Name of the environment variable that holds the key for embed_url. No other key is ever sent there.",
 		set: func(s *Settings, v any) { s.Memory.EmbedKey = v.(string) },
 	},
