@@ -13,7 +13,12 @@ import (
 // Name makes a name or a path fit for one cell of a listing on a terminal: no control
 // character, line end, turn of direction or broken UTF-8 of it gets there.
 func Name(name string) string {
-	return strings.NewReplacer("\n", "�", "\t", "�").Replace(Text(name))
+	return strings.Map(func(r rune) rune {
+		if moves(r) { // line ends and tabs among them
+			return '�'
+		}
+		return r
+	}, name)
 }
 
 // Text keeps control characters of names and paths from reaching the terminal, and what

@@ -192,13 +192,10 @@ func adopt(root *os.Root, day, id string, now time.Time) error {
 		return nil //nolint:nilerr // a link, a pipe, another's: none of the store's runs
 	}
 	defer t.close()
-	if _, err := t.poll(); err != nil {
-		return err
-	}
-	if !t.unlocked() {
+	if !t.unlocked() { // most are somebody's: nothing is read of them
 		return nil
 	}
-	if _, err := t.poll(); err != nil { // what came before it was let go
+	if _, err := t.poll(); err != nil {
 		return err
 	}
 	if t.run.reporter == nil {

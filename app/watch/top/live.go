@@ -39,12 +39,16 @@ type cpuReading struct {
 	at      time.Time
 	used    time.Duration
 	percent float64
+	idle    bool // it has used nothing since the look before
 	paused  bool
 	asked   time.Time
 }
 
 // askPaused is how often a run that does nothing is asked whether it is stopped, unless it was, or was told to from here.
 const askPaused = 3 * time.Second
+
+// lookIdle is how often the processor time of a run is read that used none when it was read last.
+const lookIdle = 2500 * time.Millisecond
 
 // maxLook bounds one look at the ledger, which another process may hold.
 const maxLook = 2 * time.Second
@@ -203,21 +207,27 @@ func (l *Live) look(r *Row, h admission.Holder, now time.Time, tree bool) {
 	}
 }
 
-// readCPU reads how much of the processor a run uses; more says that it has used some since the last look.
+// readCPU reads how much of the processor a run uses; more says that it has used some since the last look. One that used nothing
+// is looked at more rarely.
 func (l *Live) readCPU(r *Row, h admission.Holder, now time.Time) (more bool) {
-	used, ok := guard.CPUTime(h)
-	if !ok {
+	last, seen := l.cpu[h.ID]
+	pause := time.Second / 4 // anything shorter is too short to divide by
+	if last.idle {
+		pause = lookIdle
+	}
+	if seen && now.Sub(last.at) < pause {
+		r.CPUPercent = last.percent
 		return false
 	}
-	last, seen := l.cpu[h.ID]
-	if seen && now.Sub(last.at) < time.Second/4 { // too short to divide by
-		r.CPUPercent = last.percent
+	used, ok := guard.CPUTime(h)
+	if !ok {
 		return false
 	}
 	next := last
 	next.at, next.used, next.percent = now, used, r.CPUPercent
 	if seen && used >= last.used {
 		next.percent = 100 * float64(used-last.used) / float64(now.Sub(last.at))
+		next.idle = used == last.used
 		r.CPUPercent = next.percent
 	}
 	l.cpu[h.ID] = next

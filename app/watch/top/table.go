@@ -153,16 +153,16 @@ func Frame(snap Snapshot, s *Screen) string {
 	w := widthsFor(s.Width)
 	lines = append(lines, p.reverse(fit(w.header(), s.Width)))
 
-	var body []string
+	var body []func() string // only what fits on the screen is written
 	marked := 0
 	for i := range rows {
 		r := &rows[i]
 		if r.ID == s.Selected {
 			marked = len(body)
 		}
-		body = append(body, w.row(r, r.ID == s.Selected, p, s.Width))
-		for _, t := range r.Tree {
-			body = append(body, p.faint(fit(processLine(&t), s.Width)))
+		body = append(body, func() string { return w.row(r, r.ID == s.Selected, p, s.Width) })
+		for i := range r.Tree {
+			body = append(body, func() string { return p.faint(fit(processLine(&r.Tree[i]), s.Width)) })
 		}
 	}
 	if len(body) == 0 {
@@ -170,20 +170,22 @@ func Frame(snap Snapshot, s *Screen) string {
 		if len(snap.Runs) > 0 {
 			text = fmt.Sprintf("  none of %d runs matches %q; esc shows all", len(snap.Runs), printable.Name(s.Filter))
 		}
-		body = append(body, fit(text, s.Width))
+		body = append(body, func() string { return fit(text, s.Width) })
 	}
+	room, below := len(body), 0
 	if s.Height > 0 {
-		room := max(1, s.Height-len(lines)-len(s.Bottom))
-		var below int
+		room = max(1, s.Height-len(lines)-len(s.Bottom))
 		body, below = s.window(body, marked, room)
 		if below > 0 && room > 1 {
-			body[room-1] = fit(fmt.Sprintf("  … %d more lines", below+1), s.Width)
-		}
-		for len(body) < room {
-			body = append(body, "")
+			body[room-1] = func() string { return fit(fmt.Sprintf("  … %d more lines", below+1), s.Width) }
 		}
 	}
-	lines = append(lines, body...)
+	for _, line := range body {
+		lines = append(lines, line())
+	}
+	for range room - len(body) {
+		lines = append(lines, "")
+	}
 	for _, b := range s.Bottom {
 		lines = append(lines, fit(b, s.Width))
 	}
@@ -191,7 +193,7 @@ func Frame(snap Snapshot, s *Screen) string {
 }
 
 // window is the part of lines that fits into room with the marked one in sight, the last line free for a note when more follow.
-func (s *Screen) window(lines []string, marked, room int) (part []string, below int) {
+func (s *Screen) window(lines []func() string, marked, room int) (part []func() string, below int) {
 	last := marked + 1 // what must show
 	if last < len(lines) && room > 1 {
 		last++
