@@ -47,7 +47,7 @@
 // [Start] runs one goroutine until stop is called; with mode [Off] it runs none. All
 // callbacks come from that goroutine. A look costs one reading of headroom, every two
 // seconds while memory is plenty; the ledger is asked once a second under pressure and
-// every Pace.Peers else. The decisions are made by a state machine without clock, locks or
+// every Pace.Peers else, more rarely where many runs do the same. The decisions are made by a state machine without clock, locks or
 // side effects, tested by tables; the loop around it is tested on a fake clock
 // (testing/synctest), and package app tests it on real processes.
 package pressure

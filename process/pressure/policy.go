@@ -46,6 +46,7 @@ type policy struct {
 	childless      bool      // there was no descendant worth stopping
 
 	ledgerReadAt time.Time
+	peers        int    // how many runs it had
 	chosenID     string // whose turn it is
 	chosenAt     time.Time
 	chosenActed  time.Time           // what that run published last when its turn began
@@ -66,12 +67,19 @@ func newPolicy(self string, mode Mode, thresholds Lines, pace Pace) *policy {
 	}
 }
 
+// Reading the ledger costs the more the more runs it has, and each of them has a supervisor that reads it: Pace.Peers is for up to
+// peersPerLook runs, twice that for up to twice as many, and at most mostPeersPace times.
+const (
+	peersPerLook  = 16
+	mostPeersPace = 4
+)
+
 // wants says whether this look needs the ledger.
 func (p *policy) wants(now time.Time, r Reading) bool {
 	if p.ledgerReadAt.IsZero() {
 		return true
 	}
-	every := p.pace.Peers
+	every := p.pace.Peers * time.Duration(min(1+p.peers/peersPerLook, mostPeersPace))
 	if l, _ := p.thresholds.levelOf(r); l == hard && p.hardLooks > 0 { // nothing is done at the first
 		every = p.pace.Ledger
 	}
@@ -119,6 +127,7 @@ func (p *policy) step(in input) []action {
 func (p *policy) observe(in input) {
 	if in.ledgerRead {
 		p.ledgerReadAt = in.now
+		p.peers = len(in.holders)
 	}
 	if p.level == hard {
 		p.hardLooks++
