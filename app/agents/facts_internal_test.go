@@ -416,7 +416,8 @@ func TestFactsOutliveAKill(t *testing.T) {
 	w.say(memory.OriginUser, "The mast uses a rope.", "The keel uses lead.", "Words without a fact in them.")
 	w.until("it is asked", func() bool { return w.model.requests() == 1 })
 	kill(child)
-	if s, n := w.now(); s.Waiting != 3 || n != 0 || s.SpentToday < 1000 || s.Read != 0 {
+	// On a slow machine it is asked about the first before the last is said; that all of them are read is held below.
+	if s, n := w.now(); s.Waiting < 1 || n != 0 || s.SpentToday < 1000 || s.Read != 0 {
 		t.Errorf("after the kill: %+v, %d facts", s, n)
 	}
 	w.model.be("slow")
