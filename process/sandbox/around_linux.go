@@ -14,8 +14,8 @@ import (
 type around struct {
 	dir, file string // file counts the kernel's kills; "" where there is nothing to count
 	before    int
-	usage     string // the file with what the group holds now, bytes
-	limit     int64  // bytes
+	usage     *sysfile.File // what the group holds now, bytes: it is read twenty times a second; nil where it cannot be
+	limit     int64         // bytes
 }
 
 // unlimited is more than any machine has: cgroup v1 writes no limit as the largest number of whole pages.
@@ -28,40 +28,47 @@ func newAround() around {
 		return around{}
 	}
 	var a around
-	bound := ""
+	usage, bound := "", ""
 	if dir := own.V1["memory"]; dir != "" {
-		a, bound = around{dir: dir, file: "memory.oom_control", usage: "memory.usage_in_bytes"}, "memory.limit_in_bytes"
+		a, usage, bound = around{dir: dir, file: "memory.oom_control"}, "memory.usage_in_bytes", "memory.limit_in_bytes"
 	} else if own.Unified != "" {
-		a, bound = around{dir: own.Unified, file: "memory.events", usage: "memory.current"}, "memory.max"
+		a, usage, bound = around{dir: own.Unified, file: "memory.events"}, "memory.current", "memory.max"
 	}
 	if a.dir == "" {
 		return around{}
 	}
-	n, err := a.number(bound)
+	body, err := sysfile.Read(filepath.Join(a.dir, bound), sysfile.Small)
+	if err != nil {
+		return around{}
+	}
+	n, err := number(body)
 	if err != nil || n >= unlimited || !onlyOurs(a.dir) {
 		return around{}
 	}
 	a.limit = n
+	a.usage, _ = sysfile.Keep(filepath.Join(a.dir, usage)) // without it the tree is looked at at its own pace
 	a.before = a.count()
 	return a
 }
 
-func (a around) number(file string) (int64, error) {
-	body, err := sysfile.Read(filepath.Join(a.dir, file), sysfile.Small)
-	if err != nil {
-		return 0, err
-	}
+func number(body []byte) (int64, error) {
 	return strconv.ParseInt(strings.TrimSpace(string(body)), 10, 64)
 }
 
 // used is what the group holds of its limit, in bytes; ok is false where nobody says so.
 func (a around) used() (used, limit int64, ok bool) {
-	if !a.bounded() {
+	if a.usage == nil {
 		return 0, 0, false
 	}
-	used, err := a.number(a.usage)
-	return used, a.limit, err == nil && a.limit > 0
+	body, err := a.usage.Read(sysfile.Small)
+	if err != nil {
+		return 0, 0, false
+	}
+	used, err = number(body)
+	return used, a.limit, err == nil
 }
+
+func (a around) close() { a.usage.Close() }
 
 // onlyOurs says whether nobody is in the group but us and what started us: a kill among others says nothing of this run.
 func onlyOurs(dir string) bool {

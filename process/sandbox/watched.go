@@ -30,7 +30,7 @@ func (w *watchedCage) oomKills() int                    { return w.around.kills(
 func (w *watchedCage) bounded() bool                    { return w.around.bounded() }
 func (w *watchedCage) usedAround() (int64, int64, bool) { return w.around.used() }
 func (w *watchedCage) kill() error                      { return nil }
-func (w *watchedCage) close() error                     { return nil }
+func (w *watchedCage) close() error                     { w.around.close(); return nil }
 func (w *watchedCage) freeze(bool) error {
 	return errors.New("this layer has no group to freeze")
 }
