@@ -8,11 +8,11 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
-	"regexp"
 	"strings"
 
 	"github.com/pelletier/go-toml/v2"
 
+	"github.com/plimsoll/plimsoll/internal/lazy"
 	"github.com/plimsoll/plimsoll/internal/rawjson"
 )
 
@@ -121,7 +121,7 @@ func statusLineText(base []byte, command string) (at int, text string, err error
 }
 
 // watchHeader is the line that begins the table [watch].
-var watchHeader = regexp.MustCompile(`(?m)^[ \t]*\[[ \t]*watch[ \t]*\][ \t]*(#.*)?(\r?\n|\r?$)`)
+var watchHeader = lazy.Regexp(`(?m)^[ \t]*\[[ \t]*watch[ \t]*\][ \t]*(#.*)?(\r?\n|\r?$)`)
 
 // notifyText is what the configuration file gets. What would mean anything else than before plus the key is not done.
 func notifyText(base []byte) (at int, text string, err error) {
@@ -135,7 +135,7 @@ func notifyText(base []byte) (at int, text string, err error) {
 		return 0, "", &leave{why: fmt.Sprintf("notify is set to %q already", fmt.Sprint(way)), already: way == "desktop"}
 	}
 	if there {
-		header := watchHeader.FindIndex(base)
+		header := watchHeader().FindIndex(base)
 		if header == nil {
 			return 0, "", &leave{why: "its table watch has no line [watch]: write notify = \"desktop\" into the table by hand"}
 		}

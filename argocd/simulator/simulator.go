@@ -3,10 +3,11 @@ package simulator
 import (
 	"fmt"
 	"net/http"
-	"regexp"
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"github.com/plimsoll/plimsoll/internal/lazy"
 )
 
 // None as a number of Options is no object of that kind; zero is the default.
@@ -111,7 +112,7 @@ const (
 	kinds
 )
 
-var version3 = regexp.MustCompile(`^v?\d+\.\d+\.\d+`)
+var version3 = lazy.Regexp(`^v?\d+\.\d+\.\d+`)
 
 // New makes a simulator. It starts nothing and needs no Close.
 func New(o Options) (*Simulator, error) {
@@ -138,7 +139,7 @@ func New(o Options) (*Simulator, error) {
 	if o.Version == "" {
 		o.Version = DefaultVersion
 	}
-	if !version3.MatchString(o.Version) {
+	if !version3().MatchString(o.Version) {
 		return nil, fmt.Errorf("simulator: version %q: not like %s", o.Version, DefaultVersion)
 	}
 	if _, twice := o.Tokens[o.Token]; twice || o.Tokens[""].Name != "" {

@@ -6,9 +6,9 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
-	"regexp"
 
 	"github.com/plimsoll/plimsoll/argocd"
+	"github.com/plimsoll/plimsoll/internal/lazy"
 	"github.com/plimsoll/plimsoll/tools/mcp/builtin"
 )
 
@@ -95,14 +95,14 @@ func (t *Toolset) createApplicationTool() builtin.Tool {
 }
 
 // dnsName is what Kubernetes takes as the name of an object (RFC 1123 subdomain).
-var dnsName = regexp.MustCompile(`^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$`)
+var dnsName = lazy.Regexp(`^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$`)
 
 // validName refuses a name that Kubernetes would refuse. Its limit is 253 characters.
 func validName(argument, name string) error {
 	if err := required(argument, name); err != nil {
 		return err
 	}
-	if len(name) > 253 || !dnsName.MatchString(name) {
+	if len(name) > 253 || !dnsName().MatchString(name) {
 		return fmt.Errorf("%s is %q: a name has at most 253 lower case letters, digits, - and ., and begins and ends with a letter or digit", argument, cut(name))
 	}
 	return nil

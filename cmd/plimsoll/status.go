@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"runtime/debug"
 	"strings"
 	"time"
 
@@ -14,6 +15,9 @@ import (
 	"github.com/plimsoll/plimsoll/app"
 	"github.com/plimsoll/plimsoll/limit"
 )
+
+// statusMemory is the heap, in bytes, from which the collector runs all the same. A glance at a file of 4 MiB takes 3 MiB.
+const statusMemory = 64 << 20
 
 func newStatusCommand() *cobra.Command {
 	var line, prompt, asJSON bool
@@ -37,6 +41,9 @@ reads the configuration.`,
 			if err != nil {
 				return err
 			}
+			// A collection would take a fifth of the time that this has, and it ends long before it needs one.
+			debug.SetGCPercent(-1)
+			debug.SetMemoryLimit(statusMemory)
 			o := app.GlanceOptions{Run: strings.Join(args, "")}
 			if line {
 				o.Client = saidOn(cmd.InOrStdin())

@@ -6,12 +6,13 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"regexp"
 	"strings"
+
+	"github.com/plimsoll/plimsoll/internal/lazy"
 )
 
 // variable is how a credential is called that takes the place of a variable of the environment.
-var variable = regexp.MustCompile(`^[A-Z][A-Z0-9_]*$`)
+var variable = lazy.Regexp(`^[A-Z][A-Z0-9_]*$`)
 
 // Bounds of what is read: keys and tokens are short. systemd itself takes 1 MiB for all credentials of a unit.
 const (
@@ -40,7 +41,7 @@ func credentials(dir string, set func(name, value string) error) error {
 		return fmt.Errorf("CREDENTIALS_DIRECTORY: %s holds more than %d files; give the service those that it needs", dir, maxCredentials)
 	}
 	for _, name := range names {
-		if !variable.MatchString(name) {
+		if !variable().MatchString(name) {
 			continue
 		}
 		value, err := credential(root, name)

@@ -5,11 +5,11 @@ import (
 	"encoding/json"
 	"path/filepath"
 	"reflect"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 
+	"github.com/plimsoll/plimsoll/internal/lazy"
 	"github.com/plimsoll/plimsoll/internal/rawjson"
 	"github.com/tailscale/hujson"
 )
@@ -62,7 +62,7 @@ func treeOf(data []byte) (hujson.Value, error) {
 }
 
 // where matches the place in an error of the parser.
-var where = regexp.MustCompile(`line (\d+), column (\d+)`)
+var where = lazy.Regexp(`line (\d+), column (\d+)`)
 
 func parseJSON(path string, data []byte) (*document, error) {
 	d := &document{path: path, data: data, format: jsonFormat{}}
@@ -79,7 +79,7 @@ func parseJSON(path string, data []byte) (*document, error) {
 	tree, err := treeOf(data[base:])
 	if err != nil {
 		e := &Error{Path: path, Text: "this is not valid JSON, not even with comments: correct it and try again"}
-		if m := where.FindStringSubmatch(err.Error()); m != nil {
+		if m := where().FindStringSubmatch(err.Error()); m != nil {
 			e.Line, _ = strconv.Atoi(m[1])
 			e.Text = "not valid JSON at column " + m[2] + ": correct it and try again"
 			if last := 1 + bytes.Count(bytes.TrimSpace(data), []byte("\n")); e.Line > last {

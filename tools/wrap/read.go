@@ -7,9 +7,10 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/plimsoll/plimsoll/internal/lazy"
 )
 
 // Startable is a server of a client's file in a form in which it can be started or reached.
@@ -251,12 +252,12 @@ func (f *fields) pairs(key string) (out []header) {
 
 // placeholder is ${NAME}, ${NAME:-DEFAULT} (Claude Code, Gemini CLI), ${env:NAME} and ${workspaceFolder} (VS Code, Cursor), {env:NAME}
 // (opencode).
-var placeholder = regexp.MustCompile(`\$\{([^}]*)\}|\{env:([^}]*)\}`)
+var placeholder = lazy.Regexp(`\$\{([^}]*)\}|\{env:([^}]*)\}`)
 
 // fill puts values in the place of placeholders.
 func (e Environment) fill(text string) (string, error) {
 	var failed error
-	out := placeholder.ReplaceAllStringFunc(text, func(found string) string {
+	out := placeholder().ReplaceAllStringFunc(text, func(found string) string {
 		inner, dollar := strings.CutPrefix(found, "${")
 		inner = strings.TrimSuffix(inner, "}")
 		if !dollar {

@@ -24,6 +24,8 @@ const (
 	glanceBuffer = 2 * reservedEnd
 	// glanceIndex is how much of the end of the index is read.
 	glanceIndex = 256 << 10
+	// glanceChunk is how much of it is read at once, and the longest line that is looked at.
+	glanceChunk = maxIndexLine
 )
 
 // Glance is what a status line shows of one run. It comes from one pass over the run's file, in which only a few lines are
@@ -221,27 +223,34 @@ func LastEnded(stateDir, project string) (e Entry, ok bool) {
 	if err != nil || !own(info) {
 		return Entry{}, false
 	}
-	text := make([]byte, min(info.Size(), glanceIndex))
-	n, err := f.ReadAt(text, info.Size()-int64(len(text)))
-	if err != nil && !errors.Is(err, io.EOF) {
-		return Entry{}, false
-	}
 	name, err := json.Marshal(project)
 	if err != nil {
 		return Entry{}, false
 	}
 	mark := append([]byte(`"project":`), name...) // as the index has it: most lines need not be decoded
-	for text = text[:n]; len(text) > 0; {
-		at := bytes.LastIndexByte(text[:len(text)-1], '\n')
-		last := text[at+1:]
-		text = text[:at+1]
-		var l indexLine
-		if !bytes.HasSuffix(last, []byte{'\n'}) || !bytes.Contains(last, mark) || json.Unmarshal(last, &l) != nil {
-			continue // the beginning of the part, or damaged
+	buffer := make([]byte, glanceChunk)           // one for all: a page of memory that is touched first costs more than what is read into it
+	for end, begin := info.Size(), max(0, info.Size()-glanceIndex); end > begin; {
+		text := buffer[:min(end-begin, glanceChunk)]
+		start := end - int64(len(text))
+		if _, err := f.ReadAt(text, start); err != nil {
+			return Entry{}, false
 		}
-		if l.Project == project && l.Parent == "" && (l.Kind == KindRun || l.Kind == KindAsk || l.Kind == KindChat) {
-			return l.Entry, true
+		for len(text) > 0 {
+			at := bytes.LastIndexByte(text[:len(text)-1], '\n')
+			if at < 0 && start > begin && int64(len(text)) < end-start {
+				break // the line begins further up
+			}
+			last := text[at+1:]
+			text = text[:at+1]
+			var l indexLine
+			if !bytes.HasSuffix(last, []byte{'\n'}) || !bytes.Contains(last, mark) || json.Unmarshal(last, &l) != nil {
+				continue // the beginning of the part, or damaged
+			}
+			if l.Project == project && l.Parent == "" && (l.Kind == KindRun || l.Kind == KindAsk || l.Kind == KindChat) {
+				return l.Entry, true
+			}
 		}
+		end = start + int64(len(text))
 	}
 	return Entry{}, false
 }

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -141,4 +142,37 @@ func FuzzGlance(f *testing.F) {
 			}
 		}
 	})
+}
+
+// The end of the list is read part by part: no line between two parts is lost, whatever its length, and what is too long hides no other.
+func TestTheLastRunOfAProjectWhereverItStands(t *testing.T) {
+	t.Parallel()
+	line := func(id, project string, padding int) string {
+		return fmt.Sprintf(`{"id":%q,"kind":"run","tool":%q,"project":%q,"started":"2026-11-24T00:00:00Z","outcome":"ok","day":"2026-11-24"}`+"\n",
+			id, strings.Repeat("t", padding), project)
+	}
+	for after := range 40 {
+		var text strings.Builder
+		text.WriteString(line("aaaa0001", "shop", 7*after))
+		text.WriteString(line("aaaa0002", "shop", 16_000))
+		for i := range after {
+			text.WriteString(line(fmt.Sprintf("bbbb%04d", i), "other", 997*i%5000))
+			if i == 7 {
+				text.WriteString(strings.Repeat("x", 3*glanceChunk) + "\n")
+			}
+		}
+		dir := t.TempDir()
+		if err := os.MkdirAll(filepath.Join(dir, Dir), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(filepath.Join(dir, Dir, indexName), []byte(text.String()), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if e, ok := LastEnded(dir, "shop"); !ok || e.ID != "aaaa0002" {
+			t.Errorf("%d lines after it: %q, %v", after, e.ID, ok)
+		}
+		if e, ok := LastEnded(dir, "none"); ok {
+			t.Errorf("%d lines after it, of a project without a run: %q", after, e.ID)
+		}
+	}
 }

@@ -2,8 +2,9 @@ package client
 
 import (
 	"path/filepath"
-	"regexp"
 	"strings"
+
+	"github.com/plimsoll/plimsoll/internal/lazy"
 )
 
 // Copilot CLI 1.0, measured with a provider of one's own: COPILOT_PROVIDER_BASE_URL takes
@@ -144,7 +145,7 @@ func planGeneric(w *planner) {
 	w.variable(geminiBase, "gemini", "gemini")
 }
 
-var topLevelLine = regexp.MustCompile(`^([A-Za-z_][A-Za-z0-9_-]*):[ \t]+["']?([^"'#]*[^"'# \t])["']?[ \t]*(#.*)?$`)
+var topLevelLine = lazy.Regexp(`^([A-Za-z_][A-Za-z0-9_-]*):[ \t]+["']?([^"'#]*[^"'# \t])["']?[ \t]*(#.*)?$`)
 
 // lines reads the plain NAME: VALUE lines at the top level of a YAML file, which is where
 // these tools keep addresses. Anything else in it is left alone.
@@ -155,7 +156,7 @@ func (w *planner) lines(name string) map[string]string {
 		w.note("%s could not be read and was passed over", name)
 	}
 	for line := range strings.Lines(string(text)) {
-		if m := topLevelLine.FindStringSubmatch(strings.TrimRight(line, "\r\n")); m != nil && len(found) < 1000 {
+		if m := topLevelLine().FindStringSubmatch(strings.TrimRight(line, "\r\n")); m != nil && len(found) < 1000 {
 			found[m[1]] = m[2]
 		}
 	}
