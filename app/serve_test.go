@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/plimsoll/plimsoll/app"
 	"github.com/plimsoll/plimsoll/config"
@@ -76,8 +77,12 @@ func TestServeAnswersHealthMetricsAndModels(t *testing.T) {
 	var log, said bytes.Buffer
 	file := filepath.Join(t.TempDir(), "url")
 	url, end := serving(t, "127.0.0.1:0", app.ServeOptions{ReadyFile: file, Log: &log, Stderr: &said}, "PLIMSOLL_UPSTREAM_OPENAI="+provider.URL+"/v1")
-	if text, err := os.ReadFile(file); err != nil || string(text) != url+"\n" {
-		t.Errorf("ready file: %q, %v; want %s", text, err, url)
+	var text []byte // the file comes when the address has been told
+	for deadline := time.Now().Add(time.Minute); len(text) == 0 && time.Now().Before(deadline); time.Sleep(time.Millisecond) {
+		text, _ = os.ReadFile(file)
+	}
+	if string(text) != url+"\n" {
+		t.Errorf("ready file: %q, want %s", text, url)
 	}
 	for path, want := range map[string]string{
 		"/healthz": "ok\n", "/readyz": "ready\n", "/openai/v1/models": "asked /v1/models with Bearer k",

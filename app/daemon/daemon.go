@@ -29,7 +29,7 @@ type Options struct {
 	// ReadyFile takes the base URL when the daemon takes requests, and is removed at the
 	// end; "" writes none. It holds no token.
 	ReadyFile string
-	// Ready is called with the base URL then; nil is not.
+	// Ready is called with the base URL before that; nil is not.
 	Ready func(url string)
 	// Log takes one JSON object a line for every event; nil writes none.
 	Log io.Writer

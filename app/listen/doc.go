@@ -3,11 +3,11 @@
 // orderly end.
 //
 //	err := listen.Until(ctx, listen.Options{
-//		Serve: settings.Serve, Door: door, Handler: handler, ReadyFile: file,
-//		Ready: func(url string) { fmt.Println("at", url) }, End: agents.Close,
+//		Serve: settings.Serve, Door: door, Handler: handler,
+//		Ready: func(url string) { fmt.Println("at", url) }, ReadyFile: file, End: agents.Close,
 //	})
 //
 // [Transport] is the other direction: which certificate authorities count on the way to an upstream.
-// Functions keep no state. The package is tested through app.Serve, the scripts in
+// Functions keep no state. But for the order in which it says that it is ready, the package is tested through app.Serve, the scripts in
 // cmd/plimsoll/testdata and e2e.
 package listen

@@ -28,11 +28,12 @@ type Options struct {
 	Handler http.Handler
 	// Taking is closed when requests are taken; nil is not.
 	Taking chan struct{}
-	// ReadyFile takes the URL then, with Path behind it; "" writes none. Ready hears the URL.
+	// Ready hears the URL then. What others look up of this listener is recorded here.
+	Ready func(url string)
+	// ReadyFile takes the URL, with Path behind it, when Ready has returned; "" writes none.
 	ReadyFile, Path string
-	Ready           func(url string)
-	// Service is told when requests are taken, whether the listener answers, and when the end begins. The socket that it was
-	// passed is used in place of Serve.Listen, and by the same rules. Nil is without a service manager.
+	// Service is told when Ready has returned and ReadyFile is there, whether the listener answers, and when the end begins. The
+	// socket that it was passed is used in place of Serve.Listen, and by the same rules. Nil is without a service manager.
 	Service *systemd.Service
 	// Warn hears what it could not be told.
 	Warn func(text string)
@@ -61,12 +62,13 @@ func Until(ctx context.Context, o Options) error {
 	if o.Taking != nil {
 		close(o.Taking)
 	}
+	// Whoever waited for the file or the service manager finds all that Ready recorded.
+	o.Ready(server.URL())
 	remove, err := writeReady(o.ReadyFile, server.URL()+o.Path)
 	if err != nil {
 		return errors.Join(err, server.Shutdown(ctx))
 	}
 	defer remove()
-	o.Ready(server.URL())
 	o.tell(o.Service.Ready("serving on " + server.URL()))
 	watched, unwatch := context.WithCancel(ctx)
 	var watching sync.WaitGroup
