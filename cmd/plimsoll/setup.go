@@ -59,7 +59,7 @@ out again, byte for byte. A second call changes nothing.`,
 	f.BoolVar(&o.DryRun, "dry-run", false, "show every change, make none")
 	f.BoolVar(&undo, "undo", false, "take out what was set up")
 	f.BoolVar(&asJSON, "json", false, "print JSON")
-	f.StringVar(&o.Shell, "shell", "", "bash, zsh, fish or sh (default: the shell that asks)")
+	f.StringVar(&o.Shell, "shell", "", "bash, zsh, fish or sh, also as dash, ksh and other POSIX shells (default: the one that asks)")
 	f.BoolVar(&o.FollowLinks, "follow-links", false, "change files also where a symbolic link leads out of the home directory")
 	for _, answer := range []string{"agents", "mcp", "watch"} { // --undo asks nothing, so --yes beside it is no answer to anything
 		cmd.MarkFlagsMutuallyExclusive("undo", answer)

@@ -51,7 +51,7 @@ With names of commands it is about those and not about the agents that Plimsoll 
 		},
 	}
 	f := cmd.Flags()
-	f.StringVar(&o.Shell, "shell", "", "bash, zsh, fish or sh (default: the shell that asks)")
+	f.StringVar(&o.Shell, "shell", "", "bash, zsh, fish or sh, also as dash, ksh and other POSIX shells (default: the one that asks)")
 	f.BoolVar(&o.Undo, "undo", false, "print what removes the functions again")
 	_ = cmd.RegisterFlagCompletionFunc("shell", cobra.FixedCompletions(app.Shells(), cobra.ShellCompDirectiveNoFileComp))
 	return cmd
