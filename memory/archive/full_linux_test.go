@@ -1,23 +1,15 @@
 package archive
 
 import (
-	"os"
 	"strings"
 	"testing"
 
-	"golang.org/x/sys/unix"
+	"github.com/plimsoll/plimsoll/internal/testing/smalldisk"
 )
 
 // On a full disk an append is an error that says so, what was there stays, and when there is room again it goes on.
 func TestAFullDisk(t *testing.T) {
-	if os.Geteuid() != 0 {
-		t.Skip("mounting a small tmpfs takes root")
-	}
-	dir := t.TempDir()
-	if err := unix.Mount("none", dir, "tmpfs", 0, "size=256k"); err != nil {
-		t.Skipf("a tmpfs cannot be mounted here: %v", err)
-	}
-	defer func() { must(t, unix.Unmount(dir, 0)) }()
+	dir := smalldisk.New(t, "size=256k")
 	a, err := Open(Options{Dir: dir, SegmentBytes: 64 << 10})
 	must(t, err)
 	big := Line{Body: []byte(`{"x":"` + strings.Repeat("x", 900) + `"}`), Shared: []byte(`{"run":"r1"}`)}

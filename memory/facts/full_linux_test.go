@@ -7,26 +7,14 @@ import (
 	"testing"
 	"time"
 
-	"golang.org/x/sys/unix"
-
+	"github.com/plimsoll/plimsoll/internal/testing/smalldisk"
 	"github.com/plimsoll/plimsoll/memory/facts"
 )
 
 // On a full disk the queue, the budget and the list of what was read stay as they were, and say where there is no room; nothing is reserved that is not
 // written down. When there is room again they go on.
 func TestAFullDisk(t *testing.T) {
-	if os.Geteuid() != 0 {
-		t.Skip("mounting a small tmpfs takes root")
-	}
-	dir := t.TempDir()
-	if err := unix.Mount("none", dir, "tmpfs", 0, "size=256k"); err != nil {
-		t.Skipf("a tmpfs cannot be mounted here: %v", err)
-	}
-	defer func() {
-		if err := unix.Unmount(dir, 0); err != nil {
-			t.Error(err)
-		}
-	}()
+	dir := smalldisk.New(t, "size=256k")
 	queue, budget, seen := facts.NewQueue(dir, 0), facts.NewBudget(dir, 10_000), facts.NewSeen(dir, 0)
 	now := time.Now()
 	if _, err := queue.Push(t.Context(), "one", "two"); err != nil {
@@ -38,14 +26,7 @@ func TestAFullDisk(t *testing.T) {
 	if err := seen.Add(t.Context(), "zero"); err != nil {
 		t.Fatal(err)
 	}
-	filler, err := os.Create(dir + "/filler")
-	if err != nil {
-		t.Fatal(err)
-	}
-	for err == nil {
-		_, err = filler.Write(make([]byte, 4096))
-	}
-	_ = filler.Close()
+	empty := smalldisk.Fill(t, dir)
 	var many []string
 	for i := range 500 {
 		many = append(many, fmt.Sprintf("an-id-of-some-length-%05d", i))
@@ -72,9 +53,7 @@ func TestAFullDisk(t *testing.T) {
 		}
 	}
 	same()
-	if err := os.Remove(dir + "/filler"); err != nil {
-		t.Fatal(err)
-	}
+	empty()
 	same()
 	names, err := os.ReadDir(dir)
 	if err != nil {

@@ -6,26 +6,14 @@ import (
 	"strings"
 	"testing"
 
-	"golang.org/x/sys/unix"
-
+	"github.com/plimsoll/plimsoll/internal/testing/smalldisk"
 	"github.com/plimsoll/plimsoll/memory/notes"
 )
 
 // On a full disk each command that writes says so and changes nothing: the notes and the profile are as they were, and nothing is left half-written. When there
 // is room again they go on.
 func TestAFullDisk(t *testing.T) {
-	if os.Geteuid() != 0 {
-		t.Skip("mounting a small tmpfs takes root")
-	}
-	dir := t.TempDir()
-	if err := unix.Mount("none", dir, "tmpfs", 0, "size=256k"); err != nil {
-		t.Skipf("a tmpfs cannot be mounted here: %v", err)
-	}
-	defer func() {
-		if err := unix.Unmount(dir, 0); err != nil {
-			t.Error(err)
-		}
-	}()
+	dir := smalldisk.New(t, "size=256k")
 	changed := 0
 	d, err := notes.Open(notes.Options{Dir: filepath.Join(dir, "notes"), Changed: func(string, string, bool) { changed++ }})
 	if err != nil {
@@ -42,14 +30,7 @@ func TestAFullDisk(t *testing.T) {
 	if _, err := p.Pin(t.Context(), "Answer in English"); err != nil {
 		t.Fatal(err)
 	}
-	filler, err := os.Create(filepath.Join(dir, "filler"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	for err == nil {
-		_, err = filler.Write(make([]byte, 4096))
-	}
-	_ = filler.Close()
+	empty := smalldisk.Fill(t, dir)
 	before := changed
 	long := strings.Repeat("more words of it\n", 1000)
 	for _, c := range []notes.Command{
@@ -76,9 +57,7 @@ func TestAFullDisk(t *testing.T) {
 		}
 	}
 	same()
-	if err := os.Remove(filepath.Join(dir, "filler")); err != nil {
-		t.Fatal(err)
-	}
+	empty()
 	same()
 	for _, sub := range []string{"notes", "profile"} {
 		names, err := os.ReadDir(filepath.Join(dir, sub))

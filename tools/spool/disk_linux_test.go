@@ -6,28 +6,14 @@ import (
 	"strings"
 	"testing"
 
-	"golang.org/x/sys/unix"
-
 	"github.com/plimsoll/plimsoll/internal/diskspace"
+	"github.com/plimsoll/plimsoll/internal/testing/smalldisk"
 	"github.com/plimsoll/plimsoll/limit"
 )
 
-// smallDisk is a file system of its own.
-func smallDisk(t *testing.T, options string) (dir string) {
-	t.Helper()
-	if os.Geteuid() != 0 {
-		t.Skip("mounting a small tmpfs takes root; TestAFileThatMustNotGrow does nearly the same with a limit of the process")
-	}
-	dir = t.TempDir()
-	if err := unix.Mount("none", dir, "tmpfs", 0, options); err != nil {
-		t.Skipf("a tmpfs cannot be mounted here: %v", err)
-	}
-	t.Cleanup(func() { must(t, unix.Unmount(dir, 0)) })
-	return dir
-}
-
+// TestAFileThatMustNotGrow does nearly the same with a limit of the process, where nothing can be mounted.
 func TestAFullDisk(t *testing.T) {
-	s, err := Open(Options{Dir: smallDisk(t, "size=3m"), FreeMin: -1})
+	s, err := Open(Options{Dir: smalldisk.New(t, "size=3m"), FreeMin: -1})
 	must(t, err)
 	defer s.Close()
 	must(t, fillDisk(s))
@@ -37,7 +23,7 @@ func TestAFullDisk(t *testing.T) {
 // disk is not its own.
 func TestTheDiskIsNotFilled(t *testing.T) {
 	const least = 8 * limit.MiB
-	disk := smallDisk(t, "size=24m")
+	disk := smalldisk.New(t, "size=24m")
 	s, err := Open(Options{Dir: filepath.Join(disk, "results"), FreeMin: least})
 	must(t, err)
 	t.Cleanup(func() { must(t, s.Close()) }) // before the file system goes
