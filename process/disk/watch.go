@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/plimsoll/plimsoll/limit"
+	"github.com/plimsoll/plimsoll/process/internal/rounding"
 )
 
 // Run is what is watched.
@@ -77,7 +78,7 @@ func watch(o Options, quit <-chan struct{}) {
 		select {
 		case <-quit:
 			return
-		case <-time.After(min(calm, max(least, pause))):
+		case <-time.After(rounding.Pause(min(calm, max(least, pause)))):
 		}
 	}
 }

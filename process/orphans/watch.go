@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"sync"
 	"time"
+
+	"github.com/plimsoll/plimsoll/process/internal/rounding"
 )
 
 // Run is the run that is looked after. A method is called from one goroutine at a time.
@@ -44,7 +46,7 @@ func Start(o Options) (stop func()) {
 
 func (o *Options) watch(quit <-chan struct{}) {
 	s := newState(*o)
-	t := time.NewTimer(o.pause(s))
+	t := time.NewTimer(rounding.Pause(o.pause(s)))
 	defer t.Stop()
 	for {
 		select {
@@ -66,7 +68,7 @@ func (o *Options) watch(quit <-chan struct{}) {
 				o.Note(e)
 			}
 		}
-		t.Reset(o.pause(s))
+		t.Reset(rounding.Pause(o.pause(s)))
 	}
 }
 

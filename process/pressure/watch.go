@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/plimsoll/plimsoll/limit"
+	"github.com/plimsoll/plimsoll/process/internal/rounding"
 )
 
 // Pace are the times of the watch. Zero fields take the defaults that they name.
@@ -157,7 +158,7 @@ func (w *watch) loop(ctx context.Context) {
 			}
 			return
 		case <-t.C:
-			t.Reset(w.look(ctx))
+			t.Reset(rounding.Pause(w.look(ctx)))
 		}
 	}
 }

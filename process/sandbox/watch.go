@@ -9,6 +9,7 @@ import (
 	"github.com/plimsoll/plimsoll/journal"
 	"github.com/plimsoll/plimsoll/limit"
 	"github.com/plimsoll/plimsoll/process/internal/proctree"
+	"github.com/plimsoll/plimsoll/process/internal/rounding"
 )
 
 // The watcher's rhythm. A 250 MB agent with eight 60 MB children under 400 MB survived 20
@@ -23,6 +24,8 @@ const (
 	// calmEvery is the rhythm of everything while the run uses less than a quarter of its
 	// limit and an alarm tells the end of that; the kernel keeps the peak meanwhile.
 	calmEvery = time.Second
+	// stillEvery is the same of a run that holds to the byte what it held at the last look: it waits for something.
+	stillEvery = 2 * time.Second
 	// childScore is the oom_score_adj of every descendant: the kernel takes it before the
 	// agent. 500 was measured to be too little.
 	childScore = 1000
@@ -56,6 +59,7 @@ type watcher struct {
 	usedThen int64     // what the container held when it was looked at last, bytes
 	sampled  time.Time
 	listed   time.Time
+	charged  int64       // what the run held at the last look, bytes
 	alarm    atomic.Bool // the cage wakes us near the limit
 }
 
@@ -136,9 +140,9 @@ func (w *watcher) loop(stop <-chan struct{}) {
 		case <-stop:
 			return
 		case <-wake:
-			t.Reset(w.look(false))
+			t.Reset(rounding.Pause(w.look(false)))
 		case <-t.C:
-			t.Reset(w.look(false))
+			t.Reset(rounding.Pause(w.look(false)))
 		}
 	}
 }
@@ -154,7 +158,8 @@ func (w *watcher) look(first bool) time.Duration {
 		return w.lookAtTreeWhenDue(now, first)
 	}
 	memory := int64(w.run.spec.limits().Memory)
-	charged := w.run.cage.charged()
+	charged, chargedThen := w.run.cage.charged(), w.charged
+	w.charged = charged
 	near := memory > 0 && charged >= memory/4
 	if first || near || now.Sub(w.listed) >= sampleEvery {
 		w.listed = now
@@ -173,6 +178,8 @@ func (w *watcher) look(first bool) time.Duration {
 		return tick
 	case near:
 		return fastTick
+	case (alarm || memory <= 0) && charged == chargedThen:
+		return stillEvery
 	case alarm || memory <= 0:
 		return calmEvery
 	}

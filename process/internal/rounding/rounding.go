@@ -1,0 +1,27 @@
+// Package rounding lets the watches of one supervisor look at the same moments.
+//
+// A supervisor stays beside every agent for as long as that runs, and what it costs is being woken up: a thread that starts, and
+// the runtime's own monitor, cost more than what a look reads. Three watches that each look once a second or two wake it up
+// once, not three times. The kernel does the same for timers that need not be exact (round_jiffies_relative).
+//
+//	t.Reset(rounding.Pause(2 * time.Second))
+package rounding
+
+import "time"
+
+// step is what ends of pauses are rounded to. What waits shorter is in a hurry and is not rounded.
+const step = time.Second
+
+// began differs between processes, so that those of many runs look at different moments.
+var began = time.Now()
+
+// Pause is a pause of about d that ends a whole number of seconds after this process began: at most half a second shorter or longer. One
+// of less than a second is not changed.
+func Pause(d time.Duration) time.Duration { return pause(time.Since(began), d) }
+
+func pause(since, d time.Duration) time.Duration {
+	if d < step {
+		return d
+	}
+	return (since + d).Round(step) - since
+}
