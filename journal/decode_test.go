@@ -2,6 +2,7 @@ package journal_test
 
 import (
 	"encoding/json"
+	"fmt"
 	"reflect"
 	"strings"
 	"testing"
@@ -86,7 +87,17 @@ func FuzzRecord(f *testing.F) {
 	f.Add([]byte(`{"seq":3,"kind":"x","event":` + strings.Repeat("[", 1000) + strings.Repeat("]", 1000) + `}`))
 	f.Fuzz(func(t *testing.T, text []byte) {
 		var r journal.Record
-		if json.Unmarshal(text, &r) != nil {
+		failed := json.Unmarshal(text, &r)
+		// With its members in another order it is read by encoding/json alone, and is the same.
+		var members map[string]json.RawMessage
+		if json.Unmarshal(text, &members) == nil && len(members) == 4 && members["event"] != nil && members["kind"] != nil && members["time"] != nil && members["seq"] != nil {
+			turned := fmt.Appendf(nil, `{"event":%s,"kind":%s,"time":%s,"seq":%s}`, members["event"], members["kind"], members["time"], members["seq"])
+			var long journal.Record
+			if err := json.Unmarshal(turned, &long); (err == nil) != (failed == nil) || failed == nil && !reflect.DeepEqual(r, long) {
+				t.Fatalf("%s is read as %+v, %v; in another order as %+v, %v", text, r, failed, long, err)
+			}
+		}
+		if failed != nil {
 			return
 		}
 		again, err := json.Marshal(r)

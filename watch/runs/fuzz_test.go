@@ -46,6 +46,35 @@ func FuzzFile(f *testing.F) {
 }
 
 // FuzzIndex reads whatever may stand in the index.
+// FuzzSample holds the short way of reading a sample against encoding/json.
+func FuzzSample(f *testing.F) {
+	whole := encoder{}.line("sample", Sample{AtMS: 1, Working: 2, Charged: 3, CPUMS: 4, Processes: 5, WindowTokens: 6, WindowLimit: 7, DiskBytes: 8})
+	whole = bytes.TrimSpace(whole)
+	if _, ok := parseSample(whole); !ok {
+		f.Fatalf("what a writer writes is read the long way: %s", whole)
+	}
+	for n := range len(whole) + 1 {
+		f.Add(whole[:n])
+	}
+	for _, text := range []string{
+		`{"sample":{"at_ms":1,"at_ms":2}}`, `{"sample":{"at_ms":01}}`, `{"sample":{"at_ms":-1}}`, `{"sample":{"at_ms":1e3}}`, `{"sample":{"at_ms":999999999999999999}}`,
+		`{"sample":{"at_ms":9223372036854775808}}`, `{"sample":{"AT_MS":1}}`, `{"sample":{"at_ms":1,}}`, `{"sample":{"at_ms":1}} `, `{"sample":{}}`, `{"sample":{"new":1}}`,
+		`{"sample":{"at_ms":1},"end":{}}`, `{"sample":{"processes":99999999999999999}}`, `{"sample":{"at_ms" :1}}`, `{"sample":{"at_ms":1}}}`,
+	} {
+		f.Add([]byte(text))
+	}
+	f.Fuzz(func(t *testing.T, text []byte) {
+		got, ok := parseSample(text)
+		if !ok {
+			return
+		}
+		var want struct{ Sample Sample }
+		if err := json.Unmarshal(text, &want); err != nil || got != want.Sample {
+			t.Fatalf("%q is read as %+v, want %+v, %v", text, got, want.Sample, err)
+		}
+	})
+}
+
 func FuzzIndex(f *testing.F) {
 	line, _ := json.Marshal(indexLine{Entry{ID: "a", Day: "2026-11-24", Outcome: "ok"}, sums{1, 2}})
 	f.Add(append(line, '\n'))

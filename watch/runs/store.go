@@ -11,8 +11,11 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/plimsoll/plimsoll/internal/statefile"
@@ -191,6 +194,7 @@ func (s *Store) findNew() error {
 	if err != nil {
 		return err
 	}
+	var fresh []*tail
 	for _, day := range days {
 		info, err := s.root.Lstat(day)
 		if err != nil {
@@ -226,10 +230,31 @@ func (s *Store) findNew() error {
 				continue
 			}
 			s.live[id] = t
+			fresh = append(fresh, t)
 		}
 	}
+	s.readFresh(fresh)
 	maps.DeleteFunc(s.days, func(day string, _ time.Time) bool { return !slices.Contains(days, day) })
 	return nil
+}
+
+// readFresh reads files for the first time, on all processors: a viewer that starts beside a hundred runs waits for nothing else. What is
+// wrong with one is met by readLive.
+func (s *Store) readFresh(fresh []*tail) {
+	if len(fresh) == 0 {
+		return
+	}
+	s.version++
+	var next atomic.Int64
+	var readers sync.WaitGroup
+	for range min(len(fresh), runtime.GOMAXPROCS(0)) {
+		readers.Go(func() {
+			for i := next.Add(1) - 1; i < int64(len(fresh)); i = next.Add(1) - 1 {
+				_, _ = fresh[i].poll()
+			}
+		})
+	}
+	readers.Wait()
 }
 
 // readLive takes the new lines of the runs that live, and lets go of those that the index has.
