@@ -71,11 +71,11 @@ func (b *book) holder(e *entry) Holder {
 		ID: strings.Clone(e.ID), State: e.State, Tool: strings.Clone(e.Tool), Project: strings.Clone(e.Project), Parent: strings.Clone(e.Parent),
 		Reservation: e.Reservation, Owner: e.Owner, Since: e.Since, Forced: e.Forced, StaleWhy: e.StaleWhy,
 	}
-	if c, err := b.ledger.readClaimFile(e.ID); err == nil {
-		h.Remains = c.Remains
-		h.Tool, h.Project, h.Variant = c.Entry.Tool, c.Entry.Project, c.Entry.Variant
+	if c, err := b.ledger.card(e.ID); err == nil {
+		h.Remains = c.remains
+		h.Tool, h.Project, h.Variant = c.tool, c.project, c.variant
 		if e.StaleWhy == staleUnread {
-			h.StaleWhy = c.Entry.StaleWhy
+			h.StaleWhy = c.staleWhy
 		}
 	}
 	if e.State == Waiting {
@@ -131,6 +131,7 @@ func (l *Ledger) Holders(ctx context.Context) ([]Holder, error) {
 		for _, e := range b.waiting() {
 			list = append(list, b.holder(e))
 		}
+		l.cards.keep(b.file.Entries)
 		return nil
 	})
 	return list, err

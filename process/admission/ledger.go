@@ -101,6 +101,7 @@ type Ledger struct {
 	owner     Owner
 	notifiers notifiers
 	sharing   sharing
+	cards     cards
 }
 
 // Open finds or makes the ledger of this boot. The error is an [*UnavailableError].

@@ -40,12 +40,16 @@ type cpuReading struct {
 	used    time.Duration
 	percent float64
 	idle    bool // it has used nothing since the look before
+	untold  bool // this system does not count it for a group: the run's own samples tell
 	paused  bool
 	asked   time.Time
 }
 
 // askPaused is how often a run that does nothing is asked whether it is stopped, unless it was, or was told to from here.
 const askPaused = 3 * time.Second
+
+// lookUntold is how often it is asked for where this system did not tell it: cgroup v1 does not, which may be only one of a run's groups.
+const lookUntold = 10 * time.Second
 
 // lookIdle is how often the processor time of a run is read that used none when it was read last.
 const lookIdle = 2500 * time.Millisecond
@@ -212,20 +216,22 @@ func (l *Live) look(r *Row, h admission.Holder, now time.Time, tree bool) {
 func (l *Live) readCPU(r *Row, h admission.Holder, now time.Time) (more bool) {
 	last, seen := l.cpu[h.ID]
 	pause := time.Second / 4 // anything shorter is too short to divide by
-	if last.idle {
+	switch {
+	case last.untold:
+		pause = lookUntold
+	case last.idle:
 		pause = lookIdle
 	}
 	if seen && now.Sub(last.at) < pause {
-		r.CPUPercent = last.percent
+		if !last.untold {
+			r.CPUPercent = last.percent
+		}
 		return false
 	}
 	used, ok := guard.CPUTime(h)
-	if !ok {
-		return false
-	}
 	next := last
-	next.at, next.used, next.percent = now, used, r.CPUPercent
-	if seen && used >= last.used {
+	next.at, next.used, next.percent, next.idle, next.untold = now, used, r.CPUPercent, false, !ok
+	if ok && seen && !last.untold && used >= last.used {
 		next.percent = 100 * float64(used-last.used) / float64(now.Sub(last.at))
 		next.idle = used == last.used
 		r.CPUPercent = next.percent

@@ -45,8 +45,9 @@ func open(c *core.Core, o Options) (Source, error) {
 	return Open(c)
 }
 
-// framesPerSecond bounds how often the terminal is written to, and with that what a key waits.
-const framesPerSecond = 20
+// framesPerSecond bounds how often the terminal is written to, and with that what a key waits. For each of them the process is woken
+// up, whether there is something to write or not.
+const framesPerSecond = 12
 
 // Show shows runs on a terminal until the person leaves or ctx ends.
 func Show(ctx context.Context, c *core.Core, o Options) (err error) {
