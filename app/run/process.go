@@ -36,6 +36,8 @@ type process struct {
 	closeProxy func()
 	// started gives signals back to whom they belong when the command runs.
 	started func()
+	// settled is called when the run waits: the first moments are over.
+	settled func()
 	// nested says that this process runs inside another run.
 	nested bool
 }
@@ -56,6 +58,7 @@ func (x *process) request() admission.Request {
 	ask.Parent, ask.Force = os.Getenv(sandbox.CookieName), x.opts.Force
 	ask.Headroom = func() (headroom.Reading, error) { return headroom.Read(headroom.Source{}) }
 	ask.Progress = func(p admission.Progress) {
+		x.settled()
 		x.report.journal.Append(journal.Waiting{Position: p.Position, Reason: string(p.Reason)})
 		x.report.say.progress(p)
 	}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/plimsoll/plimsoll/app/core"
 	"github.com/plimsoll/plimsoll/config"
+	"github.com/plimsoll/plimsoll/internal/footprint"
 	"github.com/plimsoll/plimsoll/journal"
 	"github.com/plimsoll/plimsoll/process/sandbox"
 	"github.com/plimsoll/plimsoll/process/usage"
@@ -57,6 +58,7 @@ type app struct{ *core.Core }
 // Run runs a command inside its limits and returns how this process should end.
 func Run(ctx context.Context, c *core.Core, o Options) Status {
 	a := &app{c}
+	settled := footprint.Start()
 	r := newReport(&o)
 	defer func() { r.notices.Close() }() // last: nobody waits for the memory meanwhile
 	starting, started := core.Interruptible(ctx, giveUp)
@@ -68,7 +70,7 @@ func Run(ctx context.Context, c *core.Core, o Options) Status {
 	if starting.Err() != nil {
 		return r.fail(context.Cause(starting))
 	}
-	p := &process{app: a, opts: &o, decision: d, report: r, history: history, started: started, nested: os.Getenv(sandbox.CookieName) != ""}
+	p := &process{app: a, opts: &o, decision: d, report: r, history: history, started: started, settled: settled, nested: os.Getenv(sandbox.CookieName) != ""}
 	defer p.cleanUp()
 	if o.DryRun {
 		return p.dryRun(starting)

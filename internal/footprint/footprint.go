@@ -1,13 +1,33 @@
 package footprint
 
 import (
+	"os"
 	"runtime"
 	"runtime/debug"
+	"sync"
 )
 
 // garbage is GOGC of a small process: the collector runs when a quarter of what is in use has been added. Go's own 100 waits
 // for 4 MiB, and a process that waits makes little garbage.
 const garbage = 25
+
+// starting is GOGC of a process that may be over in a moment: it collects from 8 MiB on, not from 4, and a command that is looked after
+// for a tenth of a second is over without a collection, which would be a tenth of what it costs.
+const starting = 200
+
+// Start is for the first moments of a process. What it returns is called when the process begins to wait for something: it goes on with
+// Go's own setting. Who has set GOGC decides for all moments. Setting another one meanwhile, as [Shrink] does, is fine.
+func Start() (settled func()) {
+	if os.Getenv("GOGC") != "" {
+		return func() {}
+	}
+	before := debug.SetGCPercent(starting)
+	return sync.OnceFunc(func() {
+		if now := debug.SetGCPercent(before); now != starting { // somebody has set it since
+			debug.SetGCPercent(now)
+		}
+	})
+}
 
 // Shrink gives back what starting took: garbage, free pages, and the pages of the program that were only read to start. It
 // leaves one processor to the process, because each that Go plans for keeps memory of its own. The function it returns

@@ -229,18 +229,14 @@ func blotCommand(line []byte, words Words) (places int) {
 
 // commandAsKept is the command of a run as its file has it: words in it may have been forgotten since. The caller holds disk.
 func (w *Writer) commandAsKept(command []string) []string {
-	if w.root == nil || len(command) == 0 {
+	if w.file == nil || len(command) == 0 {
 		return command
 	}
-	f, err := statefile.OpenIn(w.root, w.day+"/"+w.head.ID+fileEnd, os.O_RDONLY, 0)
-	if err != nil {
+	first := make([]byte, len(w.first)) // words are blotted out where they stand: the line is as long as it was
+	if n, err := w.file.ReadAt(first, 0); n < len(first) || err != nil || bytes.Equal(first, w.first) {
 		return command
 	}
-	defer f.Close()
-	first := make([]byte, maxLine)
-	n, _ := f.ReadAt(first, 0)
-	text, _, whole := bytes.Cut(first[:n], []byte("\n"))
-	if l, err := parse(text); whole && err == nil && l.header != nil && len(l.header.Report.Command) == len(command) {
+	if l, err := parse(first); err == nil && l.header != nil && len(l.header.Report.Command) == len(command) {
 		return l.header.Report.Command
 	}
 	return command

@@ -35,8 +35,8 @@ const (
 const (
 	// flushAfter is how long a line waits for others before all are written.
 	flushAfter = 200 * time.Millisecond
-	// urgentAfter is the same for a line that is important: several come at once.
-	urgentAfter = 10 * time.Millisecond
+	// urgentAfter is the same for a line that is important: when a run begins several come at once, and many a command is over by then.
+	urgentAfter = 40 * time.Millisecond
 	// lockWait bounds the wait for a lock that somebody who looks holds for a moment.
 	lockWait = time.Second
 	// dayForm names the folders.
@@ -89,6 +89,7 @@ type Writer struct {
 
 	disk    sync.Mutex // of the file
 	begun   bool       // the header is written, or was tried to be
+	first   []byte     // the header's line
 	root    *os.Root
 	file    *os.File // nil before it is open, and when it could not be
 	size    int64
@@ -181,19 +182,25 @@ func (w *Writer) flush() {
 }
 
 func (w *Writer) flushLocked() {
+	if text, lines := w.take(); len(text) > 0 && w.write(text) != nil {
+		w.drop(lines)
+	}
+}
+
+// take is what waits, after the header when nothing is written yet. The caller holds disk and writes it.
+func (w *Writer) take() (text []byte, lines int64) {
 	header := w.header()
 	w.mu.Lock()
-	text, lines := w.waiting, w.lines
+	defer w.mu.Unlock()
+	text, lines = append(header, w.waiting...), w.lines
 	w.waiting, w.lines, w.timer, w.soon = nil, 0, nil, false
-	w.mu.Unlock()
-	if text = append(header, text...); len(text) == 0 {
-		return
-	}
-	if err := w.write(text); err != nil {
-		w.mu.Lock()
-		w.dropped += lines
-		w.mu.Unlock()
-	}
+	return text, lines
+}
+
+func (w *Writer) drop(lines int64) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.dropped += lines
 }
 
 // header is the first line, the first time. The caller holds disk.
@@ -204,6 +211,7 @@ func (w *Writer) header() []byte {
 	w.begun = true
 	w.head.Report = w.encode.report(w.head.Report)
 	text := w.encode.line("header", w.head)
+	w.first = bytes.Clone(text)
 	w.mu.Lock()
 	w.accepted += int64(len(text))
 	w.mu.Unlock()
@@ -254,7 +262,7 @@ func (w *Writer) open() (err error) {
 		if err != nil && !errors.Is(err, fs.ErrExist) {
 			return err
 		}
-		if w.file, err = statefile.OpenIn(w.root, name, os.O_WRONLY|os.O_CREATE|os.O_EXCL|os.O_APPEND, 0o600); !errors.Is(err, fs.ErrNotExist) {
+		if w.file, err = statefile.OpenIn(w.root, name, os.O_RDWR|os.O_CREATE|os.O_EXCL|os.O_APPEND, 0o600); !errors.Is(err, fs.ErrNotExist) {
 			break
 		}
 	}
@@ -293,12 +301,14 @@ func (w *Writer) End(report journal.Report) error {
 
 	w.disk.Lock()
 	defer w.disk.Unlock()
-	w.flushLocked()
 	now := w.o.now().UTC()
+	text, lines := w.take()
 	report = w.encode.report(report)
 	report.Command = w.commandAsKept(report.Command)
-	text := w.endLine(now, report)
-	_ = w.write(text) // its error is the failure
+	if w.write(append(text, w.endLine(now, report)...)) != nil { // the end tells of what found no room
+		w.drop(lines)
+		_ = w.write(w.endLine(now, report)) // its error is the failure
+	}
 	defer w.close()
 	if w.file == nil {
 		return fmt.Errorf("what happened is not kept: %w", w.failure)
