@@ -321,10 +321,7 @@ func Serve(ctx context.Context, app *core.Core, o ServeOptions) (err error) {
 	}
 	ctx, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	meters, err := metrics.New(metrics.FromEnvironment(os.Getenv))
-	if err != nil {
-		return fmt.Errorf("make the metrics: %w", err)
-	}
+	meters := metrics.New(metrics.FromEnvironment(os.Getenv))
 	observers := []journal.Observer{meters}
 	if o.Events != nil {
 		log := core.NewEventLog(o.Events)

@@ -55,18 +55,13 @@ func Run(ctx context.Context, app *core.Core, o Options) (err error) {
 	ctx, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
 	defer stop()
 
-	meters, err := metrics.New(metrics.FromEnvironment(os.Getenv))
-	if err != nil {
-		return fmt.Errorf("make the metrics: %w", err)
-	}
+	meters := metrics.New(metrics.FromEnvironment(os.Getenv))
 	all, err := watch.Metrics(app)
 	if err != nil {
 		return err
 	}
 	defer all.Close()
-	if err := meters.Add(all); err != nil {
-		return fmt.Errorf("make the metrics: %w", err)
-	}
+	meters.Add(all)
 	observers := []journal.Observer{meters}
 	if o.Log != nil {
 		// Who reads the events may go: the requests under way are others'.
@@ -148,9 +143,7 @@ func Run(ctx context.Context, app *core.Core, o Options) (err error) {
 		app.Warn("no facts are drawn: " + err.Error())
 	}
 	defer func() { err = errors.Join(err, learner.Close()) }()
-	if err := meters.ShowMemory(func() metrics.Memory { return memoryNow(remembered, learner) }); err != nil {
-		return fmt.Errorf("make the metrics: %w", err)
-	}
+	meters.ShowMemory(func() metrics.Memory { return memoryNow(remembered, learner) })
 	agents, err := agents.OpenDaemon(ctx, app, settings, events, servers, token, o.Version)
 	if err != nil {
 		return err

@@ -126,10 +126,6 @@ func Serve(ctx context.Context, c *core.Core, o Options) (err error) {
 	}
 	defer all.Close()
 	ShowTraces(all, sender)
-	meters, err := metrics.Handler(all)
-	if err != nil {
-		return err
-	}
 	taking := make(chan struct{})
 	quiet := func() {}
 	if o.Notify {
@@ -141,7 +137,7 @@ func Serve(ctx context.Context, c *core.Core, o Options) (err error) {
 	gone := func() {}
 	defer func() { gone() }()
 	return listen.Until(ctx, listen.Options{
-		Serve: settings.Serve, Door: door, Handler: listen.Handler(door, taking, meters, http.NotFoundHandler(), d), Taking: taking,
+		Serve: settings.Serve, Door: door, Handler: listen.Handler(door, taking, metrics.Handler(all), http.NotFoundHandler(), d), Taking: taking,
 		Service: o.Service, Warn: c.Warn,
 		Ready: func(base string) {
 			gone = d.Announce("watch", base)

@@ -1,11 +1,12 @@
 package metrics
 
 import (
+	"cmp"
+	"math"
 	"slices"
 	"strings"
 	"sync"
-
-	"github.com/prometheus/client_golang/prometheus"
+	"time"
 )
 
 // maxSeries bounds the series of one instrument. What comes later counts in one series with the label of overflow.
@@ -31,8 +32,8 @@ func truth(key string, yes bool) label {
 	return label{key, "false"}
 }
 
-// instruments are all of them, in one collector. Unlike a vector of client_golang's, one of these may have series with different
-// labels: error.type is there where something went wrong.
+// instruments are counted with and shown together. One may have series with different labels: error.type is there where something
+// went wrong.
 type instruments struct {
 	mu   sync.Mutex
 	list []*instrument
@@ -44,23 +45,27 @@ const (
 	counting kind = iota
 	gauging
 	sorting
+	summing
 )
+
+// String is what the text format calls it.
+func (k kind) String() string { return [...]string{"counter", "gauge", "histogram", "summary"}[k] }
 
 type instrument struct {
 	all        *instruments
 	kind       kind
 	name, help string
-	buckets    []float64
+	buckets    []float64 // upper bounds; of a summary, its quantiles
 	series     map[string]*series
 }
 
 // series is what was measured under one set of labels.
 type series struct {
-	desc   *prometheus.Desc
-	values []string
+	labels labels  // as they are shown, by key
 	sum    float64 // or the value, of what is no histogram
 	count  uint64
-	within []uint64 // by bucket, not summed up
+	within []uint64  // by bucket, not summed up
+	at     []float64 // by quantile, of a summary
 }
 
 // make adds an instrument. Its name gets the unit as a suffix, as the exporter of OpenTelemetry gives it.
@@ -75,6 +80,11 @@ func (all *instruments) make(kind kind, name, unit, help string, buckets []float
 	if kind == counting {
 		name += "_total"
 	}
+	return all.named(kind, name, help, buckets)
+}
+
+// named adds an instrument whose name is given as it is shown.
+func (all *instruments) named(kind kind, name, help string, buckets []float64) *instrument {
 	i := &instrument{all: all, kind: kind, name: name, help: help, buckets: buckets, series: map[string]*series{}}
 	all.list = append(all.list, i)
 	return i
@@ -129,62 +139,88 @@ func (i *instrument) record(v float64, l labels) {
 	s.count++
 }
 
+// summarize is what a summary without labels shows: the value at each of its quantiles, and the sum and number of all values.
+func (i *instrument) summarize(at []time.Duration, sum time.Duration, count uint64) {
+	i.all.mu.Lock()
+	defer i.all.mu.Unlock()
+	s := i.of(nil)
+	s.at = make([]float64, len(at))
+	for q, v := range at {
+		s.at[q] = v.Seconds()
+	}
+	s.sum, s.count = sum.Seconds(), count
+}
+
 // of finds the series of some labels.
 func (i *instrument) of(l labels) *series {
-	sorted := slices.Clone(l)
-	slices.SortFunc(sorted, func(a, b label) int { return strings.Compare(a.key, b.key) })
-	var key strings.Builder
-	for _, one := range sorted {
-		key.WriteString(one.key + "\x00" + one.value + "\x00")
+	shown := make(labels, len(l))
+	for n, one := range l {
+		shown[n] = label{underscored(one.key), strings.ToValidUTF8(one.value, "\uFFFD")}
 	}
-	s := i.series[key.String()]
+	slices.SortFunc(shown, func(a, b label) int { return strings.Compare(a.key, b.key) })
+	var text strings.Builder
+	for _, one := range shown {
+		text.WriteString(one.key + "\x00" + one.value + "\x00")
+	}
+	key := text.String()
+	s := i.series[key]
 	if s != nil {
 		return s
 	}
 	if len(i.series) >= maxSeries && !slices.Equal(l, overflow) {
 		return i.of(overflow)
 	}
-	s = &series{}
-	var names []string
-	for _, one := range sorted {
-		names = append(names, underscored(one.key))
-		s.values = append(s.values, one.value)
-	}
-	s.desc = prometheus.NewDesc(i.name, i.help, names, nil)
-	i.series[key.String()] = s
+	s = &series{labels: shown}
+	i.series[key] = s
 	return s
 }
 
-// Describe tells nothing: the series have labels of their own.
-func (all *instruments) Describe(chan<- *prometheus.Desc) {}
-
-// Collect shows every series.
-func (all *instruments) Collect(to chan<- prometheus.Metric) {
-	all.mu.Lock()
-	var out []prometheus.Metric
-	for _, i := range all.list {
-		for _, s := range i.series {
-			out = append(out, i.metric(s))
+// now are copies of all series, in the order of their labels: those with fewer come first. Who reads them may be slow, and holds
+// nobody up.
+func (i *instrument) now() []series {
+	i.all.mu.Lock()
+	list := make([]series, 0, len(i.series))
+	for _, s := range i.series {
+		copied := *s
+		copied.within = slices.Clone(s.within)
+		list = append(list, copied)
+	}
+	i.all.mu.Unlock()
+	slices.SortFunc(list, func(a, b series) int {
+		if n := len(a.labels) - len(b.labels); n != 0 {
+			return n
 		}
-	}
-	all.mu.Unlock() // who takes them may be slow
-	for _, m := range out {
-		to <- m
-	}
+		byValue := slices.CompareFunc(a.labels, b.labels, func(a, b label) int { return strings.Compare(a.value, b.value) })
+		return cmp.Or(byValue, slices.CompareFunc(a.labels, b.labels, func(a, b label) int { return strings.Compare(a.key, b.key) }))
+	})
+	return list
 }
 
-func (i *instrument) metric(s *series) prometheus.Metric {
-	switch i.kind {
-	case counting:
-		return prometheus.MustNewConstMetric(s.desc, prometheus.CounterValue, s.sum, s.values...)
-	case gauging:
-		return prometheus.MustNewConstMetric(s.desc, prometheus.GaugeValue, s.sum, s.values...)
+// write writes the family, if there is a series in it.
+func (i *instrument) write(w textWriter) {
+	list := i.now()
+	if len(list) == 0 {
+		return
 	}
-	upTo := make(map[float64]uint64, len(i.buckets))
-	sum := uint64(0)
-	for b, bound := range i.buckets {
-		sum += s.within[b]
-		upTo[bound] = sum
+	w.head(i.name, i.help, i.kind.String())
+	for _, s := range list {
+		switch i.kind {
+		case sorting:
+			upTo := uint64(0)
+			for b, bound := range i.buckets {
+				upTo += s.within[b]
+				w.sample(i.name, "_bucket", s.labels, "le", bound, float64(upTo))
+			}
+			w.sample(i.name, "_bucket", s.labels, "le", math.Inf(1), float64(s.count))
+		case summing:
+			for q, quantile := range i.buckets {
+				w.sample(i.name, "", s.labels, "quantile", quantile, s.at[q])
+			}
+		default:
+			w.sample(i.name, "", s.labels, "", 0, s.sum)
+			continue
+		}
+		w.sample(i.name, "_sum", s.labels, "", 0, s.sum)
+		w.sample(i.name, "_count", s.labels, "", 0, float64(s.count))
 	}
-	return prometheus.MustNewConstHistogram(s.desc, s.count, s.sum, upTo, s.values...)
 }

@@ -1,8 +1,6 @@
 package metrics
 
 import (
-	"github.com/prometheus/client_golang/prometheus"
-
 	"github.com/plimsoll/plimsoll/journal"
 )
 
@@ -77,21 +75,15 @@ type Memory struct {
 	FactsTokensPerDay int
 }
 
-// ShowMemory adds what now tells to every scrape.
-func (m *Metrics) ShowMemory(now func() Memory) error {
-	return m.registry.Register(&memoryNow{now})
+// ShowMemory adds what now tells to every scrape: the events of these are written at the end only, or not each time.
+func (m *Metrics) ShowMemory(now func() Memory) {
+	m.shown.add(func(all *instruments) {
+		told := now()
+		told.show(all)
+	})
 }
 
-// memoryNow is read at the scrape: the events of these are written at the end only, or not each time.
-type memoryNow struct{ now func() Memory }
-
-// Describe implements [prometheus.Collector]: the series are not known beforehand.
-func (*memoryNow) Describe(chan<- *prometheus.Desc) {}
-
-// Collect implements [prometheus.Collector].
-func (n *memoryNow) Collect(to chan<- prometheus.Metric) {
-	var all instruments
-	m := n.now()
+func (m *Memory) show(all *instruments) {
 	captured := all.counter("plimsoll.memory.captured", "{record}", "Records of conversations, by whether they could be written.")
 	captured.add(m.Records, with(truth("failed", false)))
 	captured.add(m.Failed, with(truth("failed", true)))
@@ -104,5 +96,4 @@ func (n *memoryNow) Collect(to chan<- prometheus.Metric) {
 		all.gauge("plimsoll.memory.facts.spent", "{token}", "Tokens of the day that facts have cost, over all processes.").set(int64(m.FactsSpent), nil)
 		all.gauge("plimsoll.memory.facts.limit", "{token}", "Tokens that facts may cost in a day.").set(int64(m.FactsTokensPerDay), nil)
 	}
-	all.Collect(to)
 }

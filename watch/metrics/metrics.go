@@ -5,10 +5,6 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/prometheus/client_golang/prometheus"
-	"github.com/prometheus/client_golang/prometheus/collectors"
-	"github.com/prometheus/client_golang/prometheus/promhttp"
-
 	"github.com/plimsoll/plimsoll/journal"
 )
 
@@ -23,13 +19,13 @@ const (
 
 // Metrics is a [journal.Observer] with a handler for scrapes.
 type Metrics struct {
-	registry *prometheus.Registry
-	all      instruments
-	window   window
-	calls    tools
-	asked    agents
-	memory   remembered
-	events   *instrument
+	shown  *exposition
+	all    instruments
+	window window
+	calls  tools
+	asked  agents
+	memory remembered
+	events *instrument
 
 	mu                             sync.Mutex
 	models, servers, tools, agents map[string]string // label by name as it came
@@ -53,30 +49,19 @@ func FromEnvironment(getenv func(string) string) Options {
 }
 
 // New makes the instruments.
-func New(o Options) (*Metrics, error) {
-	registry := newRegistry()
-	m := &Metrics{registry: registry, models: map[string]string{}, servers: map[string]string{}, tools: map[string]string{}, agents: map[string]string{}}
+func New(o Options) *Metrics {
+	m := &Metrics{models: map[string]string{}, servers: map[string]string{}, tools: map[string]string{}, agents: map[string]string{}}
+	m.shown = newExposition(&m.all, showGo, showProcess)
 	m.events = m.all.counter("plimsoll.events", "", "Events of the journal, by kind.")
 	m.window.make(&m.all, o)
 	m.calls.make(&m.all)
 	m.asked.make(&m.all)
 	m.memory.make(&m.all)
-	return m, registry.Register(&m.all)
+	return m
 }
 
-// newRegistry has what Go and the process say of themselves.
-func newRegistry() *prometheus.Registry {
-	registry := prometheus.NewRegistry()
-	registry.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
-	return registry
-}
-
-// Handler answers a scrape in the format that the scraper asks for.
-func (m *Metrics) Handler() http.Handler { return handler(m.registry) }
-
-func handler(registry *prometheus.Registry) http.Handler {
-	return promhttp.HandlerFor(registry, promhttp.HandlerOpts{MaxRequestsInFlight: 8})
-}
+// Handler answers a scrape, in Prometheus' text format.
+func (m *Metrics) Handler() http.Handler { return m.shown }
 
 // Observe counts one record.
 func (m *Metrics) Observe(r journal.Record) {

@@ -7,9 +7,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/prometheus/client_golang/prometheus"
-	"github.com/prometheus/common/expfmt"
-
 	"github.com/plimsoll/plimsoll/journal"
 	"github.com/plimsoll/plimsoll/watch/runs"
 )
@@ -65,55 +62,29 @@ func (r *Runs) Close() error {
 }
 
 // Add shows the runs beside what the process itself counts.
-func (m *Metrics) Add(r *Runs) error { return m.registry.Register(r) }
+func (m *Metrics) Add(r *Runs) { m.shown.add(r.show) }
 
 // Handler answers scrapes with the metrics of the runs and of this process.
-func Handler(r *Runs) (http.Handler, error) {
-	registry := newRegistry()
-	if err := registry.Register(r); err != nil {
-		return nil, err
-	}
-	return handler(registry), nil
-}
+func Handler(r *Runs) http.Handler { return newExposition(nil, showGo, showProcess, r.show) }
 
 // Write writes the metrics of the runs alone, as a file for node_exporter.
-func (r *Runs) Write(to io.Writer) error {
-	registry := prometheus.NewPedanticRegistry()
-	if err := registry.Register(r); err != nil {
-		return err
-	}
-	families, err := registry.Gather()
-	if err != nil {
-		return err
-	}
-	for _, f := range families {
-		if _, err := expfmt.MetricFamilyToText(to, f); err != nil {
-			return err
-		}
-	}
-	return nil
-}
+func (r *Runs) Write(to io.Writer) error { return newExposition(nil, r.show).write(to, nil) }
 
-// Describe tells nothing: the series have labels of their own.
-func (r *Runs) Describe(chan<- *prometheus.Desc) {}
-
-// Collect reads the store.
-func (r *Runs) Collect(to chan<- prometheus.Metric) {
-	var all instruments
+// show reads the store.
+func (r *Runs) show(all *instruments) {
 	r.mu.Lock()
-	err := r.read(&all)
+	err := r.read(all)
 	traces := r.traces
 	r.mu.Unlock()
 	if traces != nil {
 		now := traces()
-		now.show(&all)
+		now.show(all)
 	}
 	readable := int64(1)
 	if err != nil {
 		readable = 0 // the other series end, and an alert is for this one
 	}
 	all.gauge("plimsoll.runs.readable", "1", "1 when the store of runs could be read, else 0.").set(readable, nil)
-	all.Collect(to)
 }
 
 func (r *Runs) read(all *instruments) error {

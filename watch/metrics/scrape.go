@@ -1,0 +1,105 @@
+package metrics
+
+import (
+	"compress/gzip"
+	"fmt"
+	"io"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+)
+
+// maxScrapes bounds the scrapes that are answered at the same time: each may wait for a slow reader.
+const maxScrapes = 8
+
+// exposition is what a scrape shows: instruments that somebody counts with, and those that sources make for this scrape alone.
+type exposition struct {
+	mu       sync.Mutex
+	counting *instruments // nil where nobody counts
+	sources  []func(*instruments)
+
+	running chan struct{}
+}
+
+func newExposition(counting *instruments, sources ...func(*instruments)) *exposition {
+	return &exposition{counting: counting, sources: sources, running: make(chan struct{}, maxScrapes)}
+}
+
+// add shows what a source makes, in every scrape. It may be called at any time; the source is called by several scrapes at once.
+func (e *exposition) add(source func(*instruments)) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.sources = append(e.sources, source)
+}
+
+// families are all instruments of one scrape, by name. Two of one name would be two families of one name, which no parser takes.
+func (e *exposition) families() []*instrument {
+	e.mu.Lock()
+	sources := slices.Clone(e.sources)
+	e.mu.Unlock()
+	var now instruments
+	for _, source := range sources {
+		source(&now)
+	}
+	list := now.list
+	if e.counting != nil {
+		list = append(list, e.counting.list...)
+	}
+	slices.SortFunc(list, func(a, b *instrument) int { return strings.Compare(a.name, b.name) })
+	return list
+}
+
+// write writes the families in wanted, or all of them where it is empty. No more than the series of one instrument are held for it.
+func (e *exposition) write(to io.Writer, wanted []string) error {
+	w := newTextWriter(to)
+	for _, i := range e.families() {
+		if len(wanted) == 0 || slices.Contains(wanted, i.name) {
+			i.write(w)
+		}
+	}
+	return w.flush()
+}
+
+// ServeHTTP answers a scrape: with the families that the query names as name[], which is how Prometheus' own handlers are asked, or
+// with all.
+func (e *exposition) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	select {
+	case e.running <- struct{}{}:
+		defer func() { <-e.running }()
+	default:
+		http.Error(w, fmt.Sprintf("%d scrapes are being answered: try again later.", maxScrapes), http.StatusServiceUnavailable)
+		return
+	}
+	h := w.Header()
+	h.Set("Content-Type", contentType)
+	h.Add("Vary", "Accept-Encoding")
+	var to io.Writer = w
+	if acceptsGzip(r.Header) {
+		h.Set("Content-Encoding", "gzip")
+		zip := gzip.NewWriter(w)
+		defer zip.Close() // who left does not miss the end
+		to = zip
+	}
+	_ = e.write(to, r.URL.Query()["name[]"]) // the status is sent: an answer without its end is all that the scraper can be told
+}
+
+// acceptsGzip tells whether a request asks for gzip by name: RFC 9110, section 12.5.3.
+func acceptsGzip(h http.Header) bool {
+	for _, line := range h.Values("Accept-Encoding") {
+		for one := range strings.SplitSeq(line, ",") {
+			name, weight, _ := strings.Cut(one, ";")
+			if !strings.EqualFold(strings.TrimSpace(name), "gzip") {
+				continue
+			}
+			q, given := strings.CutPrefix(strings.ToLower(strings.TrimSpace(weight)), "q=")
+			if !given {
+				return true
+			}
+			v, err := strconv.ParseFloat(q, 64)
+			return err == nil && v > 0
+		}
+	}
+	return false
+}
