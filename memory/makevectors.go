@@ -242,6 +242,11 @@ func (s *Store) vectorsOfBatch(ctx context.Context, h *shelf, f embed.File, b *v
 func (s *Store) batch(h *shelf, b *vectorsThere) (keys []embed.Key, texts []string, err error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
+	from, err := s.archive.Fetcher(h.name)
+	if err != nil {
+		return nil, nil, err
+	}
+	defer from.Close()
 	roomy := b.dimensions == 0 || b.count < s.maxVectors(b)*keptPercent/100
 	for n := len(h.slots) - 1; n >= 0 && len(keys) < embed.MaxBatch; n-- {
 		one := &h.slots[n]
@@ -252,7 +257,7 @@ func (s *Store) batch(h *shelf, b *vectorsThere) (keys []embed.Key, texts []stri
 			one.flags |= unembedded
 			continue
 		}
-		r, ok, err := h.fetch(s, n)
+		r, ok, err := h.fetch(from, n)
 		if err != nil {
 			return nil, nil, err
 		}

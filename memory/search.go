@@ -119,8 +119,21 @@ func (s *Store) search(ctx context.Context, q *Query, m *meaning, names []string
 	}
 	from := min(offset, len(found))
 	out.Offset = from
+	fetchers := map[*shelf]*archive.Fetcher{}
+	defer func() {
+		for _, f := range fetchers {
+			f.Close()
+		}
+	}()
 	for _, p := range found[from:min(len(found), from+wanted)] {
-		r, ok, err := p.h.fetch(s, p.n)
+		f := fetchers[p.h]
+		if f == nil {
+			if f, err = s.archive.Fetcher(p.h.name); err != nil {
+				return out, false, err
+			}
+			fetchers[p.h] = f
+		}
+		r, ok, err := p.h.fetch(f, p.n)
 		if err != nil {
 			return out, false, err
 		}

@@ -325,9 +325,9 @@ func (f *filter) keeps(n int) bool {
 }
 
 // fetch reads the record of a slot. ok is false when it is no longer where it was.
-func (h *shelf) fetch(s *Store, n int) (r Record, ok bool, err error) {
+func (h *shelf) fetch(from *archive.Fetcher, n int) (r Record, ok bool, err error) {
 	one := &h.slots[n]
-	l, ok, err := s.archive.Fetch(h.name, archive.Place{Segment: h.segments[one.segment], Offset: int64(one.offset), Size: int(one.size)})
+	l, ok, err := from.Fetch(archive.Place{Segment: h.segments[one.segment], Offset: int64(one.offset), Size: int(one.size)})
 	if !ok || err != nil {
 		return Record{}, false, err
 	}

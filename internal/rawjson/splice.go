@@ -1,6 +1,10 @@
 package rawjson
 
-import "fmt"
+import (
+	"fmt"
+	"strings"
+	"unsafe"
+)
 
 // Edit puts With in place of the bytes of Span. An empty span inserts.
 type Edit struct {
@@ -20,13 +24,17 @@ func Splice(text []byte, edits []Edit) ([]byte, error) {
 		size += len(e.With) - e.Span.Len()
 		at = e.Span.End
 	}
-	out := make([]byte, 0, size)
+	var out strings.Builder // unlike make it takes memory that was not cleared: all of it is written
+	out.Grow(size)
 	at = 0
 	for _, e := range edits {
-		out = append(append(out, text[at:e.Span.Start]...), e.With...)
+		out.Write(text[at:e.Span.Start])
+		out.Write(e.With)
 		at = e.Span.End
 	}
-	return append(out, text[at:]...), nil
+	out.Write(text[at:])
+	made := out.String()
+	return unsafe.Slice(unsafe.StringData(made), len(made)), nil // nobody else has the string
 }
 
 // Set returns object with key set to value: in the place of the member that has it, else

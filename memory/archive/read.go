@@ -207,29 +207,58 @@ func (r *lineReader) next() (Place, parsed, error) {
 	return place, p, nil
 }
 
-// Fetch reads one line again. ok is false when it is no longer there, or damaged. Its Shared is nil unless the line defines it itself.
-func (a *Archive) Fetch(namespace string, at Place) (l Line, ok bool, err error) {
+// maxOpen is how many segments a [Fetcher] keeps open. A full namespace has about 16.
+const maxOpen = 32
+
+// A Fetcher reads single lines of a namespace again. It opens each segment once, and keeps what it has opened until Close: it is for the
+// lines that one search has found. It is for one goroutine at a time.
+type Fetcher struct {
+	a    *Archive
+	dir  string
+	open map[string]*os.File // by segment
+}
+
+// Fetcher returns one that has nothing open yet.
+func (a *Archive) Fetcher(namespace string) (*Fetcher, error) {
 	f, err := a.folder(namespace)
 	if err != nil {
-		return Line{}, false, err
+		return nil, err
 	}
+	return &Fetcher{a: a, dir: f.dir, open: map[string]*os.File{}}, nil
+}
+
+// Close closes what is open. The fetcher may be used again.
+func (f *Fetcher) Close() {
+	for name, file := range f.open {
+		_ = file.Close()
+		delete(f.open, name)
+	}
+}
+
+// Fetch reads one line again. ok is false when it is no longer there, or damaged. Its Shared is nil unless the line defines it itself.
+func (f *Fetcher) Fetch(at Place) (l Line, ok bool, err error) {
 	if at.Size < frame+1 || at.Size > MaxLine {
 		return Line{}, false, nil
 	}
-	file, err := a.open(f.dir, at.Segment, os.O_RDONLY)
-	if errors.Is(err, fs.ErrNotExist) {
-		return Line{}, false, nil
+	file := f.open[at.Segment]
+	if file == nil {
+		if file, err = f.a.open(f.dir, at.Segment, os.O_RDONLY); errors.Is(err, fs.ErrNotExist) {
+			return Line{}, false, nil
+		}
+		if err != nil {
+			return Line{}, false, f.a.failed("read", err)
+		}
+		if len(f.open) >= maxOpen {
+			f.Close()
+		}
+		f.open[at.Segment] = file
 	}
-	if err != nil {
-		return Line{}, false, a.failed("read", err)
-	}
-	defer file.Close()
 	line := make([]byte, at.Size)
 	if _, err := file.ReadAt(line, at.Offset); err != nil {
 		if errors.Is(err, io.EOF) {
 			return Line{}, false, nil
 		}
-		return Line{}, false, a.failed("read", err)
+		return Line{}, false, f.a.failed("read", err)
 	}
 	text, err := unframe(line[:len(line)-1])
 	if err != nil {

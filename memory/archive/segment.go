@@ -75,9 +75,14 @@ func (a *Archive) scan(dir string) (current []Segment, left []string, err error)
 	if err == nil && !info.IsDir() { // to open a pipe would wait for its other end
 		err = &fs.PathError{Op: "open", Path: dir, Err: syscall.ENOTDIR}
 	}
+	var folder *os.Root // looking at a file below it is one call, where from the archive's root it would be three
 	var d *os.File
 	if err == nil {
-		d, err = a.root.Open(dir)
+		folder, err = a.root.OpenRoot(dir)
+	}
+	if err == nil {
+		defer folder.Close()
+		d, err = folder.Open(".")
 	}
 	if err != nil {
 		return nil, nil, a.failed("list", err)
@@ -110,7 +115,7 @@ func (a *Archive) scan(dir string) (current []Segment, left []string, err error)
 	}
 	for base, generation := range newest {
 		name := segmentName(base, generation)
-		info, err := a.root.Lstat(path.Join(dir, name))
+		info, err := folder.Lstat(name)
 		if errors.Is(err, fs.ErrNotExist) {
 			continue
 		}

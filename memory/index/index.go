@@ -1,9 +1,6 @@
 package index
 
-import (
-	"math"
-	"slices"
-)
+import "math"
 
 // Lane is a class of documents with lengths of its own and a weight in the ranking.
 type Lane uint8
@@ -44,6 +41,8 @@ type Index struct {
 	talkLen int64           // terms in all conversations
 
 	hashes  []uint64 // of the document that is being added
+	counter counter
+	cache   *wordCache
 	scratch scratch
 }
 
@@ -83,18 +82,10 @@ func (x *Index) Dead() int { return x.dead }
 // Add adds a document and returns its number.
 func (x *Index) Add(d Doc) int {
 	n := uint32(len(x.docs))
-	hashes := x.hashes[:0]
-	x.words.Each(d.Text, func(word []byte) { hashes = append(hashes, x.terms.hash(word)) })
-	slices.Sort(hashes) // equal ones stand together then
-	for i := 0; i < len(hashes); {
-		from := i
-		for i < len(hashes) && hashes[i] == hashes[from] {
-			i++
-		}
-		x.terms.add(hashes[from], n, i-from)
-	}
+	hashes := x.hashesOf(d.Text, x.hashes[:0])
+	x.terms.addAll(n, x.counter.count(hashes))
 	length := len(hashes)
-	if x.hashes = hashes; cap(hashes) > 1<<16 { // of one very long note
+	if x.hashes = hashes; cap(hashes) > maxScratch {
 		x.hashes = nil
 	}
 	one := doc{lane: min(d.Lane, lanes-1), length: uint16(min(length, math.MaxUint16)), turn: uint32(max(d.Turn, 0))}

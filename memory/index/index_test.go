@@ -70,6 +70,35 @@ func TestLists(t *testing.T) {
 	}
 }
 
+// sameHashes holds what is taken of a document, also when its words were met before, to the terms of its text.
+func sameHashes(t *testing.T, x *Index, text string) {
+	t.Helper()
+	var want []uint64
+	x.words.Each(text, func(term []byte) { want = append(want, x.terms.hash(term)) })
+	for range 2 {
+		if got := x.hashesOf(text, nil); !slices.Equal(got, want) {
+			t.Fatalf("%q: %d hashes %x, want %d: %x", text, len(got), got, len(want), want)
+		}
+	}
+}
+
+// Words that were met before give the same terms, whatever stands around them.
+func TestWordsMetBefore(t *testing.T) {
+	rng := rand.New(rand.NewPCG(3, 4))
+	pieces := []string{"the", "The", "running", "ran", "A", "s", "don't", "Bob's", "readFile", "HTTP", "v2", "x", "über", "naïve", "東京", "internationalization", "pneumonoultramicroscopicsilicovolcanoconiosis",
+		" ", " ", " ", " ", ". ", ", ", "-", "_", "/", ".", "’", "'", "\n", "7", "\x80", "\xff", "(", ")", "É"}
+	for _, p := range []Params{Defaults(), RawBM25()} {
+		x := New(p)
+		for range 2000 {
+			var text strings.Builder
+			for range rng.IntN(30) {
+				text.WriteString(pieces[rng.IntN(len(pieces))])
+			}
+			sameHashes(t, x, text.String())
+		}
+	}
+}
+
 // FuzzWords holds that cutting any text ends, and that every term is short and in lower case.
 func FuzzWords(f *testing.F) {
 	for _, s := range []string{"readFile's a/b.c-d_e", "Ünïcode’s HTTPServer", "東京a京", "a''b--c", "\xff\xfe'x", strings.Repeat("aB", 300), "ran/went_run"} {
@@ -95,6 +124,8 @@ func FuzzWords(f *testing.F) {
 		if size > 8*len(text)+64 {
 			t.Fatalf("%d bytes of terms from %d", size, len(text))
 		}
+		sameHashes(t, New(Defaults()), text)
+		sameHashes(t, New(RawBM25()), text)
 	})
 }
 

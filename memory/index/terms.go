@@ -76,9 +76,8 @@ func (t *terms) grow() {
 	}
 }
 
-// add notes that a document holds a term. Documents come in the order of their numbers.
-func (t *terms) add(hash uint64, doc uint32, tf int) {
-	p := t.find(hash)
+// add notes that a document holds a term, and how often. Documents come in the order of their numbers.
+func (t *terms) add(p *term, doc uint32, tf int) {
 	tf = min(tf, 255)
 	if p.df++; p.df == 1 {
 		p.first, p.last, p.firstTF = doc, doc, uint8(tf)
@@ -152,7 +151,7 @@ func (a *arena) append(p *term, code []byte) {
 		p.head = a.alloc(0)
 		p.tail, p.class, p.used = p.head, 0, 0
 	}
-	for _, c := range code {
+	for len(code) > 0 {
 		b := a.block(p.tail, p.class)
 		if int(p.used) == len(b)-addr {
 			class := min(p.class+1, maxClass)
@@ -161,8 +160,9 @@ func (a *arena) append(p *term, code []byte) {
 			p.tail, p.class, p.used = next, class, 0
 			b = a.block(next, class)
 		}
-		b[p.used] = c
-		p.used++
+		n := copy(b[p.used:len(b)-addr], code)
+		p.used += uint8(n)
+		code = code[n:]
 	}
 }
 

@@ -56,25 +56,28 @@ var class = func() (t [128]uint8) {
 // Each calls term for every term of a text, in order; what it gets is valid until it returns.
 func (w *Words) Each(text string, term func([]byte)) {
 	for i := 0; i < len(text); {
-		if c := text[i]; c < utf8.RuneSelf {
-			if k := class[c]; k != isLower && k != isUpper && k != isDigit {
-				i++
-				continue
-			}
-		} else {
-			r, n := utf8.DecodeRuneInString(text[i:])
-			if !wordly(r) {
-				i += n
-				continue
-			}
-			if dense(r) {
-				i = w.pairs(text, i, term)
-				continue
-			}
-		}
-		i = w.collect(text, i)
-		w.emit(term)
+		i = w.next(text, i, term)
 	}
+}
+
+// next reads what stands at text[i:], gives its terms, and returns where it ends.
+func (w *Words) next(text string, i int, term func([]byte)) int {
+	if c := text[i]; c < utf8.RuneSelf {
+		if k := class[c]; k != isLower && k != isUpper && k != isDigit {
+			return i + 1
+		}
+	} else {
+		r, n := utf8.DecodeRuneInString(text[i:])
+		if !wordly(r) {
+			return i + n
+		}
+		if dense(r) {
+			return w.pairs(text, i, term)
+		}
+	}
+	i = w.collect(text, i)
+	w.emit(term)
+	return i
 }
 
 // collect reads a run from text[i:] into w.run and w.parts, and returns where it ends.

@@ -46,6 +46,7 @@ type conversation struct {
 
 	result    *compact.Result // of the newest compaction, until it is kept
 	plain     *wire.Request   // what came, repaired, before anything was added to it
+	client    *tokens.Tally   // of plain, where it was asked what is to be added; else nil
 	recalled  []string        // what was added to its prompts
 	added     additions       // names that; else zero
 	addedTo   []int           // the messages that it stands in
@@ -142,7 +143,14 @@ func (t *conversation) repair() *wire.Request {
 // replay puts the conversation's checkpoint in.
 func (t *conversation) replay(request *wire.Request, enforce bool) error {
 	t.body.pooled = t.body.pooled && request == t.received
-	t.tally = t.p.o.Counter.Tally(request, t.family)
+	switch {
+	case t.client == nil:
+		t.tally = t.p.o.Counter.Tally(request, t.family)
+	case request == t.plain:
+		t.tally = *t.client
+	default:
+		t.tally = t.p.o.Counter.TallyEdited(*t.client, request, t.addedTo)
+	}
 	t.chain = t.tally.Chain
 	if t.name == "" {
 		t.name = compact.Conversation(request, t.chain)

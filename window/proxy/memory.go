@@ -102,8 +102,8 @@ func (t *conversation) keepTurn() {
 	}
 	t.turnsKept = true
 	chain := t.chain
-	if len(t.recalled) > 0 {
-		chain = t.p.o.Counter.Tally(t.plain, t.family).Chain
+	if t.client != nil {
+		chain = t.client.Chain
 	}
 	var fresh []int
 	for i := t.p.kept.learn(t.scope, chain); i < len(t.plain.Messages); i++ {

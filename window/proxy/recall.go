@@ -19,7 +19,9 @@ func (t *conversation) recall(r *wire.Request) *wire.Request {
 	if t.p.o.Recaller == nil || t.p.o.Store == nil || r.Bypass != wire.BypassNone || t.speak().Side {
 		return r
 	}
-	chain := t.p.o.Counter.Tally(r, t.family).Chain
+	client := t.p.o.Counter.Tally(r, t.family)
+	t.client = &client
+	chain := client.Chain
 	t.name = compact.Conversation(r, chain) // of the client's own messages: a name must not change with what is recalled
 	scope := t.p.scope("recall\x00" + t.p.o.RecallFor + "\x00" + t.who)
 	kept := checkpoint.Each(t.p.o.Store, scope, chain)

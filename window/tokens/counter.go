@@ -3,6 +3,7 @@ package tokens
 import (
 	"crypto/sha256"
 	"hash/maphash"
+	"slices"
 	"sync"
 
 	"github.com/plimsoll/plimsoll/window/wire"
@@ -94,6 +95,7 @@ type Tally struct {
 	// Total is all of it.
 	Total Estimate
 
+	digests  []Digest // of the messages one by one
 	classes  []class
 	thoughts []int32
 	most     []int32
@@ -113,11 +115,7 @@ const (
 // this or another request, is only hashed.
 func (c *Counter) Tally(r *wire.Request, f Family) Tally {
 	n := len(r.Messages)
-	t := Tally{
-		Family: f, Model: r.Model,
-		Messages: make([]Estimate, n), Chain: make([]Digest, n),
-		classes: make([]class, n), thoughts: make([]int32, n), most: make([]int32, n),
-	}
+	t := newTally(r, f)
 	var head Estimate
 	sum := sha256.New()
 	var parts [8]item
@@ -134,9 +132,74 @@ func (c *Counter) Tally(r *wire.Request, f Family) Tally {
 	}
 	t.Total = t.Head.Plus(t.Extra)
 	for i, it := range c.items(r, f, aMessage, n, make([]item, 0, n)) {
-		t.Messages[i], t.Chain[i] = it.estimate(), it.chain
-		t.classes[i], t.thoughts[i], t.most[i] = it.class, it.thought, it.most
+		t.Chain[i] = it.chain
+		t.set(i, &it)
 		t.Total = t.Total.Plus(t.Messages[i])
+	}
+	return t
+}
+
+func newTally(r *wire.Request, f Family) Tally {
+	n := len(r.Messages)
+	return Tally{
+		Family: f, Model: r.Model,
+		Messages: make([]Estimate, n), Chain: make([]Digest, n),
+		digests: make([]Digest, n), classes: make([]class, n), thoughts: make([]int32, n), most: make([]int32, n),
+	}
+}
+
+// set takes in what message i costs.
+func (t *Tally) set(i int, it *item) {
+	t.Messages[i], t.digests[i] = it.estimate(), it.digest
+	t.classes[i], t.thoughts[i], t.most[i] = it.class, it.thought, it.most
+}
+
+// TallyEdited is Tally for a request that was made of another one, of which before is the tally, by edits within the messages changed alone:
+// only these are looked at.
+func (c *Counter) TallyEdited(before Tally, r *wire.Request, changed []int) Tally {
+	f, n := before.Family, len(r.Messages)
+	if n != len(before.digests) || len(changed) == 0 || slices.Min(changed) < 0 || slices.Max(changed) >= n {
+		return c.Tally(r, f)
+	}
+	t := newTally(r, f)
+	t.Head, t.Extra, t.HeadDigest, t.Total = before.Head, before.Extra, before.HeadDigest, before.Total
+	copy(t.Messages, before.Messages)
+	copy(t.digests, before.digests)
+	copy(t.classes, before.classes)
+	copy(t.thoughts, before.thoughts)
+	copy(t.most, before.most)
+	v := newViews()
+	for _, i := range changed {
+		k := c.key(r, f, aMessage, i, v)
+		c.mu.Lock()
+		it, known := c.memo.get(k)
+		if known {
+			c.stats.Hits++
+		} else {
+			c.stats.Misses++
+		}
+		c.mu.Unlock()
+		if !known {
+			it = count(r, f, aMessage, i, v)
+			c.mu.Lock()
+			c.memo.put(k, it)
+			c.mu.Unlock()
+		}
+		t.set(i, &it)
+	}
+	t.Total = t.Head.Plus(t.Extra)
+	for i := range n {
+		t.Total = t.Total.Plus(t.Messages[i])
+	}
+	first := slices.Min(changed)
+	copy(t.Chain, before.Chain[:first])
+	prev := Digest{byte(r.Dialect)}
+	if first > 0 {
+		prev = t.Chain[first-1]
+	}
+	for i := first; i < n; i++ {
+		t.Chain[i] = follow(prev, t.digests[i])
+		prev = t.Chain[i]
 	}
 	return t
 }

@@ -91,6 +91,48 @@ func TestChainIsStable(t *testing.T) {
 	}
 }
 
+// TestTallyEdited: of a request that was made of another one the same is found as in one that was read for the first time.
+func TestTallyEdited(t *testing.T) {
+	for d, body := range map[wire.Dialect]object{
+		wire.Chat:      {"model": "gpt-4o", "messages": []any{say("user", "one"), say("assistant", "two"), say("user", "three"), say("assistant", "four")}},
+		wire.Messages:  anthropic("You are.", say("user", "one"), say("assistant", "two"), say("user", "three")),
+		wire.Responses: {"model": "gpt-5", "text": object{"format": object{"type": "json_object"}}, "input": []any{say("user", "one"), say("assistant", "two"), say("user", "three")}},
+		wire.Gemini: {"contents": []any{
+			object{"role": "user", "parts": []any{object{"text": "one"}}}, object{"role": "model", "parts": []any{object{"text": "two"}}}, object{"role": "user", "parts": []any{object{"text": "three"}}},
+		}},
+	} {
+		r := parse(t, d, body)
+		f := FamilyOf("", r.Model)
+		for _, changed := range [][]int{{0}, {2}, {2, 0, 2}} {
+			c := NewCounter(Options{})
+			before := c.Tally(r, f)
+			whole := fmt.Sprint(before)
+			edit := r.Draft()
+			for _, i := range changed {
+				edit.ReplaceText(i, 0, 0, fmt.Sprintf("other words in message %d", i))
+			}
+			next, err := edit.Build()
+			if err != nil {
+				t.Fatal(err)
+			}
+			want := fmt.Sprint(NewCounter(Options{}).Tally(next, f))
+			if got := fmt.Sprint(c.TallyEdited(before, next, changed)); got != want {
+				t.Errorf("%v, messages %v:\ngot  %s\nwant %s", d, changed, got, want)
+			}
+			if again := fmt.Sprint(c.Tally(next, f)); again != want {
+				t.Errorf("%v, messages %v: counted again it is\n%s\nnot\n%s", d, changed, again, want)
+			}
+			if fmt.Sprint(before) != whole {
+				t.Errorf("%v, messages %v: the tally before was changed", d, changed)
+			}
+		}
+		c := NewCounter(Options{})
+		if got, want := fmt.Sprint(c.TallyEdited(Tally{Family: f}, r, []int{0})), fmt.Sprint(c.Tally(r, f)); got != want {
+			t.Errorf("%v, of a tally of something else:\ngot  %s\nwant %s", d, got, want)
+		}
+	}
+}
+
 func TestChainDependsOnOrderAndContent(t *testing.T) {
 	c := NewCounter(Options{})
 	tally := func(texts ...string) Tally {

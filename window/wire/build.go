@@ -8,8 +8,9 @@ import (
 	"slices"
 )
 
-// Build makes the edits and parses the new body. Without edits it returns the request
-// the draft began with.
+// Build makes the edits and parses the new body: where they lie within messages, these
+// messages alone. Without edits it returns the request the draft began with, and what it
+// returns may share the memory of that one.
 func (d *Draft) Build() (*Request, error) {
 	if d.err != nil {
 		return nil, d.err
@@ -36,9 +37,13 @@ func (d *Draft) Build() (*Request, error) {
 		}
 	}
 	b.edits = append(b.edits, closing...)
-	body, err := Splice(d.r.Body, settle(b.edits))
+	edits := settle(b.edits)
+	body, err := Splice(d.r.Body, edits)
 	if err != nil {
 		return nil, err
+	}
+	if next := d.r.rebuilt(body, edits); next != nil {
+		return next, nil
 	}
 	next, err := Parse(d.r.Dialect, body)
 	if err != nil {

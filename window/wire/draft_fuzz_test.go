@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"math/rand/v2"
+	"reflect"
 	"strings"
 	"testing"
 )
@@ -26,7 +27,7 @@ func FuzzDraft(f *testing.F) {
 }
 
 // checkEdits makes the edits of a script, three bytes for each.
-func checkEdits(t *testing.T, r *Request, script []byte) {
+func checkEdits(t *testing.T, r *Request, script []byte) *Request {
 	t.Helper()
 	edit := r.Draft()
 	type fate struct {
@@ -107,6 +108,7 @@ func checkEdits(t *testing.T, r *Request, script []byte) {
 	if !json.Valid(next.Body) {
 		t.Fatalf("of %s\nbecame %s", r.Body, next.Body)
 	}
+	sameAsParsed(t, next)
 	// What was not touched is there, in its order, with what was inserted.
 	at := 0
 	expect := func(raw []byte) {
@@ -128,6 +130,24 @@ func checkEdits(t *testing.T, r *Request, script []byte) {
 		}
 	}
 	checkView(t, next)
+	return next
+}
+
+// sameAsParsed holds a request that was made of another one to what reading its body gives.
+func sameAsParsed(t *testing.T, made *Request) {
+	t.Helper()
+	want, err := Parse(made.Dialect, made.Body)
+	if err != nil {
+		t.Fatalf("%v: %s", err, made.Body)
+	}
+	got := *made
+	if got.nparts < want.nparts || got.ntexts < want.ntexts {
+		t.Errorf("%d parts and %d texts were counted, there are %d and %d", got.nparts, got.ntexts, want.nparts, want.ntexts)
+	}
+	got.nparts, got.ntexts = want.nparts, want.ntexts
+	if !reflect.DeepEqual(&got, want) {
+		t.Errorf("made: %+v\nread: %+v\nof %s", got, *want, made.Body)
+	}
 }
 
 // TestRandomEdits does the same with histories that are put together of the elements of
@@ -142,18 +162,33 @@ func TestRandomEdits(t *testing.T) {
 			collect(t, pool, Dialect(d), c.dialect, c.body)
 		}
 	}
+	// What may stand before the messages, or behind them.
+	beside := map[Dialect]string{
+		Chat:      `"model":"a","max_tokens":9,"response_format":{"type":"json_object"},"tools":[{"type":"function","function":{"name":"f"},"cache_control":{"type":"x"}}]`,
+		Messages:  `"model":"a","max_tokens":9,"system":[{"type":"text","text":"You are.","cache_control":{"type":"x"}}],"tools":[{"cache_control":{"type":"x"},"name":"f","input_schema":{}}]`,
+		Responses: `"model":"a","max_output_tokens":9,"instructions":"You are.","text":{"format":{}},"tools":[{"type":"function","name":"f"}]`,
+		Gemini:    `"systemInstruction":{"parts":[{"text":"You are."}]},"generationConfig":{"maxOutputTokens":9,"responseSchema":{}},"tools":[{"functionDeclarations":[{"name":"f"}]}]`,
+	}
 	random := rand.New(rand.NewPCG(1, 2))
+	again := 0 // requests of which only some messages were read again
 	for range 4000 {
 		d := Dialect(1 + random.IntN(4))
 		var b strings.Builder
-		b.WriteString(map[Dialect]string{Chat: `{"messages" :[`, Messages: `{"messages": [`, Responses: `{"input":[`, Gemini: `{"contents":[`}[d])
+		place := random.IntN(3)
+		if b.WriteString("{"); place == 1 {
+			b.WriteString(beside[d] + ", ")
+		}
+		b.WriteString(map[Dialect]string{Chat: `"messages" :[`, Messages: `"messages": [`, Responses: `"input":[`, Gemini: `"contents":[`}[d])
 		for i := range random.IntN(9) {
 			if i > 0 {
 				b.WriteString([]string{",", " ,", ",\n ", " , "}[random.IntN(4)])
 			}
 			b.WriteString(pool[d][random.IntN(len(pool[d]))])
 		}
-		b.WriteString([]string{"]}", " ]}", "\n] }\n"}[random.IntN(3)])
+		if b.WriteString([]string{"]", " ]", "\n] "}[random.IntN(3)]); place == 2 {
+			b.WriteString("," + beside[d])
+		}
+		b.WriteString([]string{"}", "}\n"}[random.IntN(2)])
 		r, err := Parse(d, []byte(b.String()))
 		if err != nil {
 			t.Fatalf("%v: %s", err, b.String())
@@ -162,10 +197,17 @@ func TestRandomEdits(t *testing.T) {
 		for i := range script {
 			script[i] = byte(random.Uint32())
 		}
-		checkEdits(t, r, script)
+		before := r.nparts
+		next := checkEdits(t, r, script)
 		if t.Failed() {
 			t.Fatalf("edits %v of %s", script, b.String())
 		}
+		if next != r && next.nparts > before && len(next.Messages) == len(r.Messages) {
+			again++
+		}
+	}
+	if again < 100 {
+		t.Errorf("only some messages were read again in %d requests", again)
 	}
 }
 

@@ -47,6 +47,7 @@ func Parse(d Dialect, body []byte) (*Request, error) {
 		return nil, p.Err
 	}
 	p.r.Bypass = max(p.r.Bypass, ownCompaction(p.r))
+	p.r.nparts, p.r.ntexts = p.nparts, p.ntexts
 	return p.r, nil
 }
 

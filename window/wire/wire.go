@@ -182,6 +182,8 @@ type Request struct {
 	// Marks are the cache_control members, each with one of its commas, by position.
 	Marks      []Span
 	systemLone Span // as Message.lone
+
+	nparts, ntexts int // at most as many were read: for the bounds of a view that is made of this one
 }
 
 // Raw returns the bytes of a span.

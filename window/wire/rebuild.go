@@ -1,0 +1,114 @@
+package wire
+
+// elements read one element of the list of messages.
+var elements = [...]func(*parser){
+	Chat: (*parser).chatMessage, Responses: (*parser).responsesItem, Messages: (*parser).messagesMessage, Gemini: (*parser).geminiContent,
+}
+
+// rebuilt is what [Parse] makes of body, which is that of r with edits made, sorted and apart. Where each of them lies within a message only
+// these messages are read again, and all else moves: to add a line to a prompt costs no second reading of a long conversation. It is nil
+// where an edit lies elsewhere, or when a message that was edited does not end where it should: then the whole is to be read.
+//
+// A message is read the same way wherever it stands, so one that ends where it should leaves what follows as it was.
+func (r *Request) rebuilt(body []byte, edits []Edit) *Request {
+	if r.Bypass != BypassNone || len(edits) == 0 || r.Body[r.List.Start] != '[' || int(r.Dialect) >= len(elements) {
+		return nil
+	}
+	next := *r
+	next.Body, next.Messages, next.Marks = body, make([]Message, 0, len(r.Messages)), nil
+	p := &parser{r: &next, nparts: r.nparts, ntexts: r.ntexts}
+	p.Text = body
+	by, marks := 0, r.Marks // how far what follows moves, and the marks that were not passed yet
+	for i := range r.Messages {
+		m := &r.Messages[i]
+		if len(edits) == 0 || edits[0].Span.Start >= m.Span.End {
+			next.Messages = append(next.Messages, p.movedMessage(m, by))
+			continue
+		}
+		for len(marks) > 0 && marks[0].Start < m.Span.Start {
+			next.Marks, marks = append(next.Marks, moved(marks[0], by)), marks[1:]
+		}
+		for len(marks) > 0 && marks[0].Start < m.Span.End { // they are read again
+			marks = marks[1:]
+		}
+		p.At = m.Span.Start + by
+		for ; len(edits) > 0 && edits[0].Span.Start < m.Span.End; edits = edits[1:] {
+			if at := edits[0].Span; at.Start <= m.Span.Start || at.End >= m.Span.End {
+				return nil
+			}
+			by += len(edits[0].With) - edits[0].Span.Len()
+		}
+		elements[r.Dialect](p)
+		if p.Err != nil || p.At != m.Span.End+by || len(next.Messages) != i+1 {
+			return nil
+		}
+	}
+	if len(edits) > 0 {
+		return nil
+	}
+	for _, m := range marks {
+		next.Marks = append(next.Marks, moved(m, by))
+	}
+	// What stands before the messages stays where it is, what stands behind them moves.
+	behind := func(s Span) int {
+		if s.Start > r.List.Start {
+			return by
+		}
+		return 0
+	}
+	next.List.End += by
+	next.ModelSpan = moved(r.ModelSpan, behind(r.ModelSpan))
+	next.MaxOutputSpan = moved(r.MaxOutputSpan, behind(r.MaxOutputSpan))
+	next.System = p.movedParts(r.System, behind(r.SystemSpan))
+	next.SystemSpan, next.systemLone = moved(r.SystemSpan, behind(r.SystemSpan)), moved(r.systemLone, behind(r.SystemSpan))
+	if behind(r.ToolsSpan) != 0 {
+		next.Tools = append([]Tool(nil), r.Tools...)
+		for i := range next.Tools {
+			next.Tools[i].Span = moved(next.Tools[i].Span, by)
+		}
+	}
+	next.ToolsSpan = moved(r.ToolsSpan, behind(r.ToolsSpan))
+	next.Extra = nil
+	for _, s := range r.Extra {
+		next.Extra = append(next.Extra, moved(s, behind(s)))
+	}
+	next.nparts, next.ntexts = p.nparts, p.ntexts
+	next.Bypass = max(next.Bypass, ownCompaction(&next))
+	return &next
+}
+
+// moved is a span that stands further behind by some bytes.
+func moved(s Span, by int) Span {
+	if s.IsZero() {
+		return s
+	}
+	return Span{Start: s.Start + by, End: s.End + by}
+}
+
+// movedMessage is a message that stands further behind. One that stays where it is shares its parts.
+func (p *parser) movedMessage(m *Message, by int) Message {
+	out := *m
+	out.Span, out.lone, out.calls, out.Content = moved(m.Span, by), moved(m.lone, by), moved(m.calls, by), moved(m.Content, by)
+	out.Parts = p.movedParts(m.Parts, by)
+	return out
+}
+
+func (p *parser) movedParts(parts []Part, by int) []Part {
+	if by == 0 {
+		return parts
+	}
+	out := carve(&p.partSlab, parts)
+	for i := range out {
+		one := &out[i]
+		one.Span, one.Raw, one.Content = moved(one.Span, by), moved(one.Raw, by), moved(one.Content, by)
+		one.Sealed, one.IDSpan = moved(one.Sealed, by), moved(one.IDSpan, by)
+		one.Texts, one.Media = carve(&p.textSlab, one.Texts), carve(&p.mediaSlab, one.Media)
+		for j := range one.Texts {
+			one.Texts[j] = moved(one.Texts[j], by)
+		}
+		for j := range one.Media {
+			one.Media[j].Head = moved(one.Media[j].Head, by)
+		}
+	}
+	return out
+}
