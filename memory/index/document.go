@@ -1,12 +1,16 @@
 package index
 
-import "math/bits"
+import (
+	"math/bits"
+	"unicode/utf8"
+	"unsafe"
+)
 
 // occurrence is a term of a document and how often it stands there.
 type occurrence struct {
 	hash  uint64
 	count uint32
-	slot  uint32 // of the table of terms: 1 + index into its list; 0 is not known
+	slot  uint32 // of the table of terms: 1 + number in its list; 0 is not known
 }
 
 // counter counts the terms of one document: open addressing in memory that is used again.
@@ -54,7 +58,7 @@ func (c *counter) count(hashes []uint64) []occurrence {
 // The table and the lists are larger than the caches of a processor, so what is looked at of them is looked at in loops that wait for
 // nothing: then it comes from memory at the same time.
 func (t *terms) addAll(doc uint32, all []occurrence) {
-	for (len(t.list)+len(all))*4 > len(t.slots)*3 {
+	for (t.list.count+len(all))*4 > len(t.slots)*3 {
 		t.grow()
 	}
 	mask := uint64(len(t.slots) - 1)
@@ -62,7 +66,7 @@ func (t *terms) addAll(doc uint32, all []occurrence) {
 		all[i].slot = t.slots[all[i].hash&mask]
 	}
 	for i := range all {
-		if o := &all[i]; o.slot != 0 && t.list[o.slot-1].hash != o.hash {
+		if o := &all[i]; o.slot != 0 && t.list.at(o.slot-1).hash != o.hash {
 			o.slot = 0 // it is in another place, or missing
 		}
 	}
@@ -70,7 +74,7 @@ func (t *terms) addAll(doc uint32, all []occurrence) {
 		o := &all[i]
 		var p *term
 		if o.slot != 0 {
-			p = &t.list[o.slot-1]
+			p = t.list.at(o.slot - 1)
 		} else {
 			p = t.find(o.hash)
 		}
@@ -79,10 +83,13 @@ func (t *terms) addAll(doc uint32, all []occurrence) {
 }
 
 // wordCache has the terms of words that were met before, by their letters: half of all words of a text are among a few hundred, and to take
-// one apart and off its ending costs several times as much as finding it here.
+// one off its ending and look whether it says anything costs several times as much as finding it here.
 type wordCache [1 << 11]cachedWord
 
-// cachedWord is a word of the letters a to z and its term.
+// cachedFrom is from how many documents on an index has a cache of words: 64 KiB are too much for each of many small ones.
+const cachedFrom = 256
+
+// cachedWord is a word of the letters a to z, in lower case, and its term.
 type cachedWord struct {
 	letters [22]byte
 	length  uint8 // 0 is none
@@ -90,28 +97,55 @@ type cachedWord struct {
 	hash    uint64
 }
 
+// placeOf goes on with the place of a word in the cache by one letter.
+func placeOf(place uint32, letter byte) uint32 { return place*0x01000193 ^ uint32(letter) } // FNV-1's prime
+
+func (c *wordCache) at(place uint32) *cachedWord { return &c[(place^place>>13)%uint32(len(c))] }
+
+// is tells whether an entry is that of a word, of which the first letter may be large.
+func (c *cachedWord) is(word string) bool {
+	return int(c.length) == len(word) && c.letters[0] == word[0]|0x20 && string(c.letters[1:c.length]) == word[1:]
+}
+
+// fill makes an entry that of a word.
+func (x *Index) fill(c *cachedWord, word string) {
+	*c = cachedWord{length: uint8(len(word)), none: true}
+	copy(c.letters[:], word)
+	c.letters[0] |= 0x20
+	if term := x.words.term(append(x.buf[:0], c.letters[:c.length]...)); term != nil {
+		c.none, c.hash = false, x.terms.hash(term)
+	}
+}
+
 // hashesOf appends the hashes of a text's terms: what [Words.Each] gives, hashed.
 func (x *Index) hashesOf(text string, out []uint64) []uint64 {
+	if len(x.docs) < cachedFrom {
+		x.words.Each(text, func(term []byte) { out = append(out, x.terms.hash(term)) })
+		return out
+	}
 	if x.cache == nil {
 		x.cache = new(wordCache)
 	}
-	add := func(term []byte) { out = append(out, x.terms.hash(term)) }
 	for i := 0; i < len(text); {
 		c := text[i]
+		if c < utf8.RuneSelf && class[c] == isOther {
+			i++
+			continue
+		}
 		if c|0x20 < 'a' || c|0x20 > 'z' {
-			i = x.words.next(text, i, add)
+			i, out = x.slowly(text, i, out)
 			continue
 		}
 		// A word of small letters, the first one perhaps large, that nothing is joined to.
 		end, place := i+1, uint32(c|0x20)
 		for end < len(text) && 'a' <= text[end] && text[end] <= 'z' {
-			place = place*0x01000193 ^ uint32(text[end])
+			place = placeOf(place, text[end])
 			end++
 		}
 		next := end
 		if end < len(text) {
 			switch k := class[min(text[end], 127)]; {
-			case text[end] >= 128 || k == isUpper || k == isDigit:
+			case text[end] >= utf8.RuneSelf || k == isUpper || k == isDigit:
 				next = -1
 			case k == isJoiner || k == isQuote:
 				if next++; begins(text[next:]) {
@@ -119,16 +153,13 @@ func (x *Index) hashesOf(text string, out []uint64) []uint64 {
 				}
 			}
 		}
-		entry := &x.cache[(place^place>>13)%uint32(len(x.cache))]
+		entry := x.cache.at(place)
 		if next < 0 || end-i > len(entry.letters) {
-			i = x.words.next(text, i, add)
+			i, out = x.slowly(text, i, out)
 			continue
 		}
-		if int(entry.length) != end-i || entry.letters[0] != c|0x20 || string(entry.letters[1:entry.length]) != text[i+1:end] {
-			*entry = cachedWord{length: uint8(end - i), none: true}
-			copy(entry.letters[:], text[i:end])
-			entry.letters[0] = c | 0x20
-			x.words.Each(text[i:end], func(term []byte) { entry.none, entry.hash = false, x.terms.hash(term) })
+		if !entry.is(text[i:end]) {
+			x.fill(entry, text[i:end])
 		}
 		if !entry.none {
 			out = append(out, entry.hash)
@@ -137,3 +168,46 @@ func (x *Index) hashesOf(text string, out []uint64) []uint64 {
 	}
 	return out
 }
+
+// slowly appends the hashes of the terms of what stands at text[i:], which may be put together, and returns where it ends.
+func (x *Index) slowly(text string, i int, out []uint64) (int, []uint64) {
+	w := &x.words
+	end, run := w.next(text, i, func(term []byte) { out = append(out, x.terms.hash(term)) })
+	if !run {
+		return end, out
+	}
+	for _, p := range w.parts {
+		word := w.run[p.from:p.to]
+		entry := (*cachedWord)(nil)
+		if len(word) <= len(entry.letters) {
+			// Not with a y, which becomes an i in the whole name too: see [Words.Each].
+			place, plain := uint32(word[0]), 'a' <= word[0] && word[0] < 'y'
+			for _, c := range word[1:] {
+				plain = plain && 'a' <= c && c <= 'z' && c != 'y'
+				place = placeOf(place, c)
+			}
+			if plain {
+				entry = x.cache.at(place)
+			}
+		}
+		if entry == nil {
+			if term := w.term(word); term != nil {
+				out = append(out, x.terms.hash(term))
+			}
+			continue
+		}
+		if !entry.is(view(word)) {
+			x.fill(entry, view(word))
+		}
+		if !entry.none {
+			out = append(out, entry.hash)
+		}
+	}
+	if w.whole() {
+		out = append(out, x.terms.hash(w.run))
+	}
+	return end, out
+}
+
+// view is a string that lies in b.
+func view(b []byte) string { return unsafe.String(unsafe.SliceData(b), len(b)) }

@@ -43,6 +43,7 @@ type Index struct {
 	hashes  []uint64 // of the document that is being added
 	counter counter
 	cache   *wordCache
+	buf     [32]byte // of a word
 	scratch scratch
 }
 

@@ -8,8 +8,8 @@ import (
 // terms maps terms to their postings. A term is known by a hash of 64 bits whose seed nobody else knows; its letters are not kept.
 type terms struct {
 	seed  maphash.Seed
-	slots []uint32 // open addressing: 1 + index into list
-	list  []term
+	slots []uint32 // open addressing: 1 + number in list
+	list  termList
 	arena arena
 }
 
@@ -26,25 +26,46 @@ type term struct {
 	firstTF uint8
 }
 
+// termList is a list in pages: it grows without a copy, and no half of it stands empty.
+type termList struct {
+	pages []*[termPage]term
+	count int
+}
+
+const termPage = 1 << 8 // 8 KiB
+
+func (l *termList) at(n uint32) *term { return &l.pages[n/termPage][n%termPage] }
+
+// add adds a term and returns it.
+func (l *termList) add(hash uint64) *term {
+	if l.count == len(l.pages)*termPage {
+		l.pages = append(l.pages, new([termPage]term))
+	}
+	l.count++
+	p := l.at(uint32(l.count - 1))
+	p.hash = hash
+	return p
+}
+
 func newTerms() terms {
 	return terms{seed: maphash.MakeSeed(), slots: make([]uint32, 1<<10)}
 }
 
-// find returns the place of a term in list, and makes it when it is missing.
+// find returns a term, and makes it when it is missing.
 func (t *terms) find(hash uint64) *term {
 	mask := uint64(len(t.slots) - 1)
 	for i := hash & mask; ; i = (i + 1) & mask {
 		n := t.slots[i]
 		if n == 0 {
-			if (len(t.list)+1)*4 > len(t.slots)*3 {
+			if (t.list.count+1)*4 > len(t.slots)*3 {
 				t.grow()
 				return t.find(hash)
 			}
-			t.list = append(t.list, term{hash: hash})
-			t.slots[i] = uint32(len(t.list))
-			return &t.list[len(t.list)-1]
+			p := t.list.add(hash)
+			t.slots[i] = uint32(t.list.count)
+			return p
 		}
-		if found := &t.list[n-1]; found.hash == hash {
+		if found := t.list.at(n - 1); found.hash == hash {
 			return found
 		}
 	}
@@ -58,7 +79,7 @@ func (t *terms) get(hash uint64) *term {
 		if n == 0 {
 			return nil
 		}
-		if found := &t.list[n-1]; found.hash == hash {
+		if found := t.list.at(n - 1); found.hash == hash {
 			return found
 		}
 	}
@@ -67,8 +88,8 @@ func (t *terms) get(hash uint64) *term {
 func (t *terms) grow() {
 	t.slots = make([]uint32, 2*len(t.slots))
 	mask := uint64(len(t.slots) - 1)
-	for n := range t.list {
-		i := t.list[n].hash & mask
+	for n := range t.list.count {
+		i := t.list.at(uint32(n)).hash & mask
 		for t.slots[i] != 0 {
 			i = (i + 1) & mask
 		}

@@ -56,28 +56,39 @@ var class = func() (t [128]uint8) {
 // Each calls term for every term of a text, in order; what it gets is valid until it returns.
 func (w *Words) Each(text string, term func([]byte)) {
 	for i := 0; i < len(text); {
-		i = w.next(text, i, term)
+		var run bool
+		if i, run = w.next(text, i, term); !run {
+			continue
+		}
+		for _, p := range w.parts {
+			// A term is made in the place of its word: the y of max_retry is an i in the whole name, too.
+			if one := w.term(w.run[p.from:p.to]); one != nil {
+				term(one)
+			}
+		}
+		if w.whole() {
+			term(w.run)
+		}
 	}
 }
 
-// next reads what stands at text[i:], gives its terms, and returns where it ends.
-func (w *Words) next(text string, i int, term func([]byte)) int {
+// next reads what stands at text[i:] and returns where it ends. Of a run of letters and digits its parts are in w.run and w.parts then; of
+// anything else the terms were given.
+func (w *Words) next(text string, i int, term func([]byte)) (end int, run bool) {
 	if c := text[i]; c < utf8.RuneSelf {
 		if k := class[c]; k != isLower && k != isUpper && k != isDigit {
-			return i + 1
+			return i + 1, false
 		}
 	} else {
 		r, n := utf8.DecodeRuneInString(text[i:])
 		if !wordly(r) {
-			return i + n
+			return i + n, false
 		}
 		if dense(r) {
-			return w.pairs(text, i, term)
+			return w.pairs(text, i, term), false
 		}
 	}
-	i = w.collect(text, i)
-	w.emit(term)
-	return i
+	return w.collect(text, i), true
 }
 
 // collect reads a run from text[i:] into w.run and w.parts, and returns where it ends.
@@ -171,24 +182,19 @@ func (w *Words) cut(start int) int {
 	return len(w.run)
 }
 
-// emit gives the terms of a run.
-func (w *Words) emit(term func([]byte)) {
-	for _, p := range w.parts {
-		switch word := w.run[p.from:p.to]; {
-		case len(word) > maxTerm:
-		case w.raw:
-			term(word)
-		case !isStop(word):
-			term(stem(word))
-		}
+// term is what the index takes of a part of a run; nil is nothing. It may be made in the place of the word.
+func (w *Words) term(word []byte) []byte {
+	switch {
+	case len(word) > maxTerm || !w.raw && isStop(word):
+		return nil
+	case w.raw:
+		return word
 	}
-	if w.raw {
-		return
-	}
-	if len(w.parts) > 1 && len(w.run) <= maxTerm {
-		term(w.run)
-	}
+	return stem(word)
 }
+
+// whole says that a run is a term itself, beside its parts.
+func (w *Words) whole() bool { return !w.raw && len(w.parts) > 1 && len(w.run) <= maxTerm }
 
 // pairs gives the pairs of letters of a run of a script without spaces, and returns where it ends. A letter alone is a term.
 func (w *Words) pairs(text string, i int, term func([]byte)) int {
