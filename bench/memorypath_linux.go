@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -25,7 +26,7 @@ import (
 )
 
 func init() {
-	register("memory-path", "what the memory adds to a request's path: switched off, adding to each prompt, and without any, in turns; \"quick\" for a third of the rounds", memoryPath)
+	register("memory-path", "what the memory adds to a request's path: switched off, adding to each prompt, and without any, in turns; \"quick\" for a third of the rounds, \"long\" for three times as many", memoryPath)
 }
 
 // pathRecords is how many records of 163 bytes the memory has that is asked: a full namespace.
@@ -40,13 +41,17 @@ const (
 	pathReplay = "replay"      // the prompt is known, and what was added to it is added again, as between a tool's calls
 )
 
-// memoryPath sends conversations of about 100 KiB and 1 MiB in four dialects to three proxies in turns, each time with one message
-// more. CPU is user and system time of the child over a round, by getrusage.
+// memoryPath sends conversations of about 100 KiB and 1 MiB in four dialects to five proxies in turns, a request to each, each time with
+// another last prompt. CPU is user and system time of a child over a round, by getrusage: the children are processes of their own, so that
+// what is asked between two looks at one of them is its own requests alone.
 func memoryPath(ctx context.Context, o *Out, args []string) error {
 	b := &proxyRun{ctx: ctx, o: o}
 	rounds := 30
 	if slices.Contains(args, "quick") {
 		rounds = 10
+	}
+	if slices.Contains(args, "long") {
+		rounds = 90
 	}
 	defer b.stop()
 	var err error
@@ -61,101 +66,188 @@ func memoryPath(ctx context.Context, o *Out, args []string) error {
 	if err := fillMemory(filepath.Join(dir, pathOff)); err != nil {
 		return err
 	}
-	if err := os.CopyFS(filepath.Join(dir, pathRecall), os.DirFS(filepath.Join(dir, pathOff))); err != nil {
-		return err
+	for _, name := range []string{pathRecall, pathReplay} {
+		if err := os.CopyFS(filepath.Join(dir, name), os.DirFS(filepath.Join(dir, pathOff))); err != nil {
+			return err
+		}
 	}
 	sides := map[string]*benchChild{}
-	for _, name := range []string{pathNone, pathAgain, pathOff, pathRecall} {
+	for _, name := range pathSides {
 		if sides[name], err = b.child("child-memory", b.provider.url, name, filepath.Join(dir, name)); err != nil {
 			return err
 		}
 	}
-	sides[pathReplay] = sides[pathRecall]
 	texts, from, err := realTexts("", 4000, 163)
 	if err != nil {
 		return err
 	}
-	o.Note("The memory has %d records of 163 bytes, words of %s. Each request is the one before with another last prompt; the proxies are pinned to core %d and asked in turns.", pathRecords, from, proxyCore)
-	o.Note("Added: the median over %d rounds of the difference to the proxy without a memory in the same round. Budgets: 50 µs switched off, 5 ms with recall; \"none, again\" has no memory either, so what it adds is noise.", rounds)
-	for _, d := range []wire.Dialect{wire.Chat, wire.Responses, wire.Messages, wire.Gemini} {
-		for _, size := range []struct {
-			name  string
-			bytes int
-		}{{"100 KiB", 100 << 10}, {"1 MiB", 1 << 20}} {
-			if err := b.memoryCase(fmt.Sprintf("%s, %s", d, size.name), d, size.bytes, sides, rounds, texts); err != nil {
+	o.Note("The memory has %d records of 163 bytes, words of %s. Each request is the one before with another last prompt; the proxies are pinned to core %d and asked in turns, one request each.", pathRecords, from, proxyCore)
+	o.Note("Added: over %d rounds the mean difference a request to the proxy without a memory in the same round, without the highest and the lowest fifth, and where it lies with 95 %% (Yuen 1974). A round has 25 requests for each proxy, 10 where the memory adds to prompts. Budgets: 50 µs switched off, 5 ms with recall; \"none, again\" has no memory either: what it adds is noise, and what processes differ in by chance. Proxies that hold a memory's index collect garbage more rarely, because they have more memory to begin with: what little is added in replay can be below zero.", rounds)
+	for _, size := range []struct {
+		name  string
+		bytes int
+	}{{"100 KiB", 100 << 10}, {"1 MiB", 1 << 20}} {
+		all := map[string][]trimmed{} // of the dialects, by side
+		for _, d := range []wire.Dialect{wire.Chat, wire.Responses, wire.Messages, wire.Gemini} {
+			found, err := b.memoryCase(fmt.Sprintf("%s, %s", d, size.name), d, size.bytes, sides, rounds, texts)
+			if err != nil {
 				return err
 			}
+			for side, t := range found {
+				all[side] = append(all[side], t)
+			}
+		}
+		for _, side := range pathSides[1:] {
+			b.addedRows("all dialects, "+size.name, side, "CPU", meanOf(all[side]))
 		}
 	}
 	return nil
 }
 
-// memoryCase measures one dialect and size.
-func (b *proxyRun) memoryCase(name string, d wire.Dialect, size int, sides map[string]*benchChild, rounds int, texts []string) error {
-	const requests = 8 // of a round
-	order := []string{pathNone, pathAgain, pathOff, pathRecall, pathReplay}
+// pathSides are the proxies; the others are compared with the first one.
+var pathSides = []string{pathNone, pathAgain, pathOff, pathRecall, pathReplay}
+
+// A round is two stages. Each side has each place in the order of a stage as often as any other: a request that follows the making of a
+// body finds less in the caches.
+var pathStages = [...]struct {
+	sides []string
+	turns int // a multiple of how many sides there are
+}{
+	{pathSides, 10},
+	{pathSides[:3], 15}, // next to nothing is added: it takes more requests to tell
+}
+
+// memoryCase measures one dialect and size. It returns the CPU that each side adds.
+func (b *proxyRun) memoryCase(name string, d wire.Dialect, size int, sides map[string]*benchChild, rounds int, texts []string) (map[string]trimmed, error) {
 	open, path := pathBody(d, size), pathOf(d)
-	cpu, wall := map[string][]time.Duration{}, map[string][]time.Duration{}
+	known := open("a prompt that is known")
+	cpu, addedCPU, addedWall := map[string][]time.Duration{}, map[string][]time.Duration{}, map[string][]time.Duration{}
 	next := 0
 	for round := range rounds + 2 { // the first two warm up
-		for turn := range order {
-			side := order[(turn+round)%len(order)]
-			bodies := make([][]byte, requests)
-			for i := range bodies {
-				if side != pathReplay {
-					next++
-					bodies[i] = open(limit.Clip(texts[(next*31)%len(texts)], 60) + " " + strconv.Itoa(next))
-				} else {
-					bodies[i] = open("a prompt that is known")
+		used, took, sent := map[string]time.Duration{}, map[string]time.Duration{}, map[string]time.Duration{}
+		baseCPU, baseWall := map[string]time.Duration{}, map[string]time.Duration{} // of the first side, in the stages of another one
+		for _, stage := range pathStages {
+			stageCPU, stageWall := map[string]time.Duration{}, map[string]time.Duration{}
+			for _, side := range stage.sides {
+				c, err := sides[side].cost()
+				if err != nil {
+					return nil, err
+				}
+				stageCPU[side] = -c.CPU
+			}
+			for turn := range stage.turns {
+				next++
+				body := open(limit.Clip(texts[(next*31)%len(texts)], 60) + " " + strconv.Itoa(next))
+				for i := range stage.sides {
+					side := stage.sides[(i+turn)%len(stage.sides)]
+					what := body
+					if side == pathReplay {
+						what = known
+					}
+					what = slices.Clone(what) // each side gets bytes that were just written
+					began := time.Now()
+					if err := b.postTo(sides[side], path, what); err != nil {
+						return nil, fmt.Errorf("%s, %s: %w", name, side, err)
+					}
+					stageWall[side] += time.Since(began)
 				}
 			}
-			c := sides[side]
-			before, err := c.cost()
-			if err != nil {
-				return err
-			}
-			began := time.Now()
-			for _, body := range bodies {
-				if err := b.postTo(c, path, body); err != nil {
-					return fmt.Errorf("%s, %s: %w", name, side, err)
+			for _, side := range stage.sides {
+				c, err := sides[side].cost()
+				if err != nil {
+					return nil, err
 				}
+				stageCPU[side] += c.CPU
 			}
-			took := time.Since(began) / requests
-			after, err := c.cost()
-			if err != nil {
-				return err
+			for _, side := range stage.sides {
+				used[side] += stageCPU[side]
+				took[side] += stageWall[side]
+				baseCPU[side] += stageCPU[pathNone]
+				baseWall[side] += stageWall[pathNone]
+				sent[side] += time.Duration(stage.turns)
 			}
-			if round >= 2 {
-				cpu[side] = append(cpu[side], (after.CPU-before.CPU)/requests)
-				wall[side] = append(wall[side], took)
-			}
+		}
+		if round < 2 {
+			continue
+		}
+		for _, side := range pathSides {
+			cpu[side] = append(cpu[side], used[side]/sent[side])
+			addedCPU[side] = append(addedCPU[side], (used[side]-baseCPU[side])/sent[side])
+			addedWall[side] = append(addedWall[side], (took[side]-baseWall[side])/sent[side])
 		}
 	}
-	for _, side := range order[1:] {
-		budget := Row{Baseline: "budget", BaselineValue: 5000}
-		if side == pathOff || side == pathAgain {
-			budget.BaselineValue = 50
-		}
+	out := map[string]trimmed{}
+	for _, side := range pathSides[1:] {
 		b.o.Add(Row{Case: name, Metric: side + ": CPU per request", Value: us(median(cpu[side])), Unit: "µs", Baseline: "no memory", BaselineValue: us(median(cpu[pathNone]))})
-		for _, m := range []struct {
-			name string
-			of   map[string][]time.Duration
-		}{{"CPU", cpu}, {"time", wall}} {
-			row := budget
-			row.Case, row.Metric, row.Unit = name, side+": added "+m.name, "µs"
-			row.Value = us(median(differences(m.of[side], m.of[pathNone])))
-			b.o.Add(row)
-		}
+		out[side] = trimmedMean(addedCPU[side])
+		b.addedRows(name, side, "CPU", out[side])
+		b.addedRows(name, side, "time", trimmedMean(addedWall[side]))
 	}
-	return nil
+	return out, nil
 }
 
-func differences(a, b []time.Duration) []time.Duration {
-	out := make([]time.Duration, len(a))
-	for i := range a {
-		out[i] = a[i] - b[i]
+// addedRows reports what a side adds, and how surely.
+func (b *proxyRun) addedRows(name, side, what string, t trimmed) {
+	budget := 5000.0
+	if side == pathOff || side == pathAgain {
+		budget = 50
 	}
-	return out
+	for _, row := range []Row{
+		{Metric: side + ": added " + what, Value: t.mean, Baseline: "budget", BaselineValue: budget},
+		{Metric: side + ": added " + what + ", at least", Value: t.mean - t.within()},
+		{Metric: side + ": added " + what + ", at most", Value: t.mean + t.within(), Baseline: "budget", BaselineValue: budget},
+	} {
+		row.Case, row.Unit = name, "µs"
+		b.o.Add(row)
+	}
+}
+
+// trimmed is a mean without the highest and the lowest fifth, in microseconds, with its standard error and degrees of freedom.
+type trimmed struct{ mean, err, freedom float64 }
+
+// trimmedMean is that of some differences. Its error is that of Yuen (1974), from the deviation of what the ends are cut down to.
+func trimmedMean(all []time.Duration) trimmed {
+	x := make([]float64, len(all))
+	for i, d := range all {
+		x[i] = us(d)
+	}
+	slices.Sort(x)
+	cut := len(x) / 5
+	kept := x[cut : len(x)-cut]
+	t := trimmed{freedom: float64(len(kept) - 1)}
+	for _, v := range kept {
+		t.mean += v / float64(len(kept))
+	}
+	sum, square := 0.0, 0.0
+	for i := range x {
+		v := x[min(max(i, cut), len(x)-cut-1)]
+		sum += v
+		square += v * v
+	}
+	n := float64(len(x))
+	deviation := math.Sqrt(max(0, square-sum*sum/n) / (n - 1))
+	t.err = deviation / (float64(len(kept)) / n * math.Sqrt(n))
+	return t
+}
+
+// within is how far the true mean is from the one that was found, at most, in 95 of 100 measurements: by Student's t, after Cornish and
+// Fisher's expansion.
+func (t trimmed) within() float64 {
+	const z = 1.959964
+	f := max(t.freedom, 1)
+	return t.err * (z + (z*z*z+z)/(4*f) + (5*z*z*z*z*z+16*z*z*z+3*z)/(96*f*f))
+}
+
+// meanOf is the mean of what was measured apart.
+func meanOf(all []trimmed) (t trimmed) {
+	n := float64(len(all))
+	for _, one := range all {
+		t.mean += one.mean / n
+		t.err += one.err * one.err / (n * n)
+		t.freedom += one.freedom
+	}
+	t.err = math.Sqrt(t.err)
+	return t
 }
 
 func (b *proxyRun) postTo(c *benchChild, path string, body []byte) error {
@@ -242,7 +334,11 @@ func memoryChild(provider, side, dir string) (string, error) {
 		Upstreams: []proxy.Upstream{{Name: "openai", URL: provider + "/v1"}, {Name: "anthropic", URL: provider}, {Name: "gemini", URL: provider}},
 	}
 	if side != pathNone && side != pathAgain {
-		if err := os.WriteFile(filepath.Join(dir, "config.toml"), fmt.Appendf(nil, "[memory]\ninject = %q\n", side), 0o600); err != nil {
+		inject := side
+		if side == pathReplay {
+			inject = pathRecall
+		}
+		if err := os.WriteFile(filepath.Join(dir, "config.toml"), fmt.Appendf(nil, "[memory]\ninject = %q\n", inject), 0o600); err != nil {
 			return "", err
 		}
 		app, err := memoryApp(dir)

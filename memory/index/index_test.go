@@ -88,8 +88,10 @@ func sameHashes(t *testing.T, x *Index, text string) {
 // Words that were met before give the same terms, whatever stands around them.
 func TestWordsMetBefore(t *testing.T) {
 	rng := rand.New(rand.NewPCG(3, 4))
-	pieces := []string{"the", "The", "running", "ran", "A", "s", "don't", "Bob's", "readFile", "HTTP", "v2", "x", "über", "naïve", "東京", "internationalization", "pneumonoultramicroscopicsilicovolcanoconiosis",
-		"retry", "cities", "trying", "y", "happily", "boys", " ", " ", " ", " ", ". ", ", ", "-", "_", "/", ".", "’", "'", "\n", "7", "\x80", "\xff", "(", ")", "É"}
+	pieces := []string{
+		"the", "The", "running", "ran", "A", "s", "don't", "Bob's", "readFile", "HTTP", "v2", "x", "über", "naïve", "東京", "internationalization", "pneumonoultramicroscopicsilicovolcanoconiosis",
+		"retry", "cities", "trying", "y", "happily", "boys", " ", " ", " ", " ", ". ", ", ", "-", "_", "/", ".", "’", "'", "\n", "7", "\x80", "\xff", "(", ")", "É",
+	}
 	for _, p := range []Params{Defaults(), RawBM25()} {
 		x := New(p)
 		for range 2000 {
