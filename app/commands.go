@@ -104,6 +104,7 @@ type (
 	MemoryRecord        = memory.Record
 	MemoryItem          = memory.Item
 	MemoryForgotten     = memory.Forgotten
+	MemoryCollected     = memory.Collected
 	MemoryWouldForget   = memories.WouldForget
 	MemoryPlace         = memory.Place
 	MemoryMCPOptions    = mcp.MemoryOptions

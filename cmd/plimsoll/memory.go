@@ -50,6 +50,20 @@ func withMemory(cmd *cobra.Command, open opener, do func(m *app.Memory) error) (
 	return do(m)
 }
 
+// printMemoryAnswer opens the memory for one question and prints the answer: as JSON, or by show.
+func printMemoryAnswer[T any](cmd *cobra.Command, open opener, asJSON bool, ask func(m *app.Memory) (T, error), show func(out io.Writer, answer T) error) error {
+	return withMemory(cmd, open, func(m *app.Memory) error {
+		answer, err := ask(m)
+		if err != nil {
+			return err
+		}
+		if asJSON {
+			return printJSON(cmd.OutOrStdout(), answer)
+		}
+		return show(plain(cmd.OutOrStdout()), answer)
+	})
+}
+
 // memoryFilter are the flags by which records are chosen.
 type memoryFilter struct {
 	q                   app.MemoryQuery
@@ -190,16 +204,10 @@ func newMemoryShowCommand(open opener) *cobra.Command {
 		Args:              oneArg("id", "plimsoll memory show ID; plimsoll memory list has them"),
 		ValidArgsFunction: completeMemory(open),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return withMemory(cmd, open, func(m *app.Memory) error {
-				found, err := m.Show(cmd.Context(), args[0], around)
-				if err != nil {
-					return err
-				}
-				if asJSON {
-					return printJSON(cmd.OutOrStdout(), found)
-				}
+			ask := func(m *app.Memory) ([]app.MemoryRecord, error) { return m.Show(cmd.Context(), args[0], around) }
+			return printMemoryAnswer(cmd, open, asJSON, ask, func(out io.Writer, found []app.MemoryRecord) error {
 				for _, r := range found {
-					printMemoryWhole(plain(cmd.OutOrStdout()), r)
+					printMemoryWhole(out, r)
 				}
 				return nil
 			})
@@ -218,16 +226,7 @@ func newMemoryWhyCommand(open opener) *cobra.Command {
 		Args:              oneArg("id", "plimsoll memory why ID; plimsoll memory list has them"),
 		ValidArgsFunction: completeMemory(open),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return withMemory(cmd, open, func(m *app.Memory) error {
-				w, err := m.Why(cmd.Context(), args[0])
-				if err != nil {
-					return err
-				}
-				if asJSON {
-					return printJSON(cmd.OutOrStdout(), w)
-				}
-				return printWhy(plain(cmd.OutOrStdout()), w)
-			})
+			return printMemoryAnswer(cmd, open, asJSON, func(m *app.Memory) (app.MemoryWhy, error) { return m.Why(cmd.Context(), args[0]) }, printWhy)
 		},
 	}
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
@@ -252,15 +251,9 @@ func newMemoryAddCommand(open opener) *cobra.Command {
 				}
 				text = string(body)
 			}
-			return withMemory(cmd, open, func(m *app.Memory) error {
-				r, err := m.Add(cmd.Context(), namespace, text)
-				if err != nil {
-					return err
-				}
-				if asJSON {
-					return printJSON(cmd.OutOrStdout(), r)
-				}
-				_, err = fmt.Fprintf(plain(cmd.OutOrStdout()), "noted as %s, of origin %s, in %s\n", r.ID, r.Origin, r.Namespace)
+			ask := func(m *app.Memory) (app.MemoryRecord, error) { return m.Add(cmd.Context(), namespace, text) }
+			return printMemoryAnswer(cmd, open, asJSON, ask, func(out io.Writer, r app.MemoryRecord) error {
+				_, err := fmt.Fprintf(out, "noted as %s, of origin %s, in %s\n", r.ID, r.Origin, r.Namespace)
 				return err
 			})
 		},

@@ -233,16 +233,8 @@ told from a file, so they count as an agent's, unless you vouch for them with --
 				defer file.Close()
 				from, o.Name = file, args[0]
 			}
-			return withMemory(cmd, open, func(m *app.Memory) error {
-				i, err := m.Import(cmd.Context(), from, o)
-				if err != nil {
-					return err
-				}
-				if asJSON {
-					return printJSON(cmd.OutOrStdout(), i)
-				}
-				return printImported(plain(cmd.OutOrStdout()), o.Name, i)
-			})
+			ask := func(m *app.Memory) (app.MemoryImported, error) { return m.Import(cmd.Context(), from, o) }
+			return printMemoryAnswer(cmd, open, asJSON, ask, func(out io.Writer, i app.MemoryImported) error { return printImported(out, o.Name, i) })
 		},
 	}
 	fl := cmd.Flags()
@@ -271,16 +263,7 @@ func newMemoryStatsCommand(open opener) *cobra.Command {
 		Short: "How much is remembered, and within which bounds",
 		Args:  cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return withMemory(cmd, open, func(m *app.Memory) error {
-				s, err := m.Stats(cmd.Context())
-				if err != nil {
-					return err
-				}
-				if asJSON {
-					return printJSON(cmd.OutOrStdout(), s)
-				}
-				return printMemoryStats(plain(cmd.OutOrStdout()), s)
-			})
+			return printMemoryAnswer(cmd, open, asJSON, func(m *app.Memory) (app.MemoryStats, error) { return m.Stats(cmd.Context()) }, printMemoryStats)
 		},
 	}
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
@@ -297,15 +280,8 @@ what a forget that ended early has left, also in the other stores.`,
 		Example: "  plimsoll memory gc --dry-run\n  plimsoll memory gc",
 		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return withMemory(cmd, open, func(m *app.Memory) error {
-				c, err := m.GC(cmd.Context(), dryRun)
-				if err != nil {
-					return err
-				}
-				out := cmd.OutOrStdout()
-				if asJSON {
-					return printJSON(out, c)
-				}
+			ask := func(m *app.Memory) (app.MemoryCollected, error) { return m.GC(cmd.Context(), dryRun) }
+			return printMemoryAnswer(cmd, open, asJSON, ask, func(out io.Writer, c app.MemoryCollected) (err error) {
 				if dryRun {
 					_, err = fmt.Fprintf(out, "%s would be removed, about %s would become free; nothing was removed (--dry-run)\n", count(c.Records, "record"), limit.Bytes(c.Bytes).Human())
 				} else {
