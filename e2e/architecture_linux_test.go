@@ -82,6 +82,7 @@ func readWalks(t *testing.T) []walk {
 // TestArchitectureWalks makes one real pass for each walk of docs/architecture.md, with a plimsoll that notes when each
 // of the functions named there begins, and compares the order.
 func TestArchitectureWalks(t *testing.T) {
+	t.Parallel()
 	if _, err := exec.LookPath("go"); err != nil {
 		t.Skipf("the sources are built with marks in them: %v", err)
 	}

@@ -167,6 +167,7 @@ func TestArgoCDThatCannotBeUsedIsToldApart(t *testing.T) {
 
 // A hundred thousand applications, 900 MB of JSON: one pass for each answer, in constant memory.
 func TestArgoCDHundredThousandApplications(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	url := newWorld(t).simulator("-size", "100000,1000,1000,50")
 	w.variables = append(w.variables, "ARGOCD_SERVER="+url, "ARGOCD_AUTH_TOKEN=any")
@@ -231,6 +232,7 @@ func (w *world) simulator(flags ...string) string {
 
 // What overwhelmed such servers, played by the command against itself.
 func TestArgoCDStress(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	stressed(t, w.run(nil, plimsoll, "stress", "argocd", "--queries", "40", "--json"))
 	// A case that fails is a status of its own, and says what is wrong.
@@ -241,6 +243,7 @@ func TestArgoCDStress(t *testing.T) {
 
 // The same against a server that is named, with the lists of a real Argo CD.
 func TestArgoCDStressOfAServer(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	server := recordedArgoCD(t)
 	w.variables = append(w.variables, "ARGOCD_AUTH_TOKEN="+argocdToken)

@@ -407,6 +407,7 @@ func (b *tab) picture(name string) {
 
 // TestTheDemoStays: the demo ends with a dashboard of what it did, and Ctrl-C leaves nothing.
 func TestTheDemoStays(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	temp, err := os.MkdirTemp("", "") // its name is on the picture
 	if err != nil {

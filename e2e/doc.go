@@ -34,6 +34,8 @@
 // MCP server of internal/testing/toolserver once. Where there is no Go, PLIMSOLL_E2E_BIN names a
 // folder that holds them; without the last one the tests that need it are skipped.
 // PLIMSOLL_E2E_LAYERS="systemd cgroup2" leaves out other layers, where starts are slow.
+// Long tests that set nothing in this process and look at nothing of the host beside their own processes run in parallel, when
+// the others have ended.
 // Every process that a test starts carries a cookie in its environment; a test ends by
 // looking for the cookie, so a process that a run left behind is a failure.
 package e2e

@@ -48,6 +48,7 @@ func standinForFacts(t *testing.T) (url string, hangs *atomic.Bool, asked *atomi
 // The daemon draws facts in the background: killed by signal 9 in the middle of a request, and ended by SIGTERM, it loses nothing and pays for nothing twice. Its key
 // is its own, and stands nowhere.
 func TestFactsOfTheDaemon(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	url, hangs, asked, key := standinForFacts(t)
 	const factsKey = "own-key-of-facts-0123456789"
