@@ -42,10 +42,13 @@ readme_commands() {
 # fuzz_targets: "./package FuzzName" for every fuzz target, sorted. Read from the text,
 # so that a target in a file for another system is seen too, and fails loudly.
 fuzz_targets() {
-	git ls-files --cached --others --exclude-standard '*_test.go' | LC_ALL=C sort | while read -r file; do
-		[ -f "$file" ] || continue
-		sed -n 's/^func \(Fuzz[A-Za-z0-9_]*\)(.*/\1/p' "$file" | sed "s|^|./$(dirname "$file") |"
-	done
+	git ls-files --cached --others --exclude-standard '*_test.go' | LC_ALL=C sort |
+		while read -r file; do [ ! -f "$file" ] || printf '%s\0' "$file"; done |
+		xargs -0 awk 'match($0, /^func Fuzz[A-Za-z0-9_]*\(/) {
+			dir = FILENAME
+			if (!sub("/[^/]*$", "", dir)) dir = "."
+			print "./" dir, substr($0, 6, RLENGTH - 6)
+		}'
 }
 
 # tests FLAGS ARGUMENT...: go test with FLAGS, in one word. What a test with the race detector builds itself
