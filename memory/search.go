@@ -91,9 +91,7 @@ func (s *Store) search(ctx context.Context, q *Query, m *meaning, names []string
 		}
 		query := index.Query{Text: limit.Clip(q.Text, MaxQuery), Limit: depth, Alone: q.Neighbours < 0}
 		f := h.filter(q, now, s.o.MaxAge)
-		if !f.all() {
-			query.Keep = f.keeps
-		}
+		f.put(&query)
 		hits, total := h.x.Search(query)
 		out.Total += total
 		for _, hit := range hits {

@@ -31,6 +31,7 @@ type shelf struct {
 	facts    map[uint32]*Fact // of the slots that hold facts: their times only
 	pending  map[archive.Key]int
 	waiting  int      // how many were quarantined when they were read
+	others   int      // how many slots are no episodes
 	oldest   recordID // of all slots
 	dropped  map[recordID]struct{}
 	recalled map[recordID]uint32 // that were read before their records
@@ -86,7 +87,7 @@ func (h *shelf) reset() {
 	h.segment, h.sharedOf = map[string]uint16{}, map[string]uint32{"": 0}
 	h.facts, h.pending, h.recalled = map[uint32]*Fact{}, map[archive.Key]int{}, map[recordID]uint32{}
 	h.dropped = map[recordID]struct{}{}
-	h.waiting, h.oldest, h.vectors = 0, recordID{}, nil
+	h.waiting, h.others, h.oldest, h.vectors = 0, 0, recordID{}, nil
 }
 
 // catchUp reads what is new. The caller holds h.mu.
@@ -207,6 +208,9 @@ func (h *shelf) take(s *Store, p archive.Place, l archive.Line) {
 		one.flags |= quarantined
 		h.waiting++
 	}
+	if kind != KindEpisode {
+		h.others++
+	}
 	if len(h.slots) == 0 || bytes.Compare(id[:], h.oldest[:]) < 0 {
 		h.oldest = id
 	}
@@ -300,11 +304,18 @@ func (h *shelf) filter(q *Query, now time.Time, maxAge time.Duration) *filter {
 	return f
 }
 
-// all reports that no slot is left out: in most searches of a namespace without facts. Then none is looked at.
-func (f *filter) all() bool {
+// put puts the filter into a query of the index. A slot is asked for only where its lane does not tell: not in most searches of a namespace
+// of episodes.
+func (f *filter) put(q *index.Query) {
 	h := f.h
-	return !f.facts && h.waiting == 0 && f.since == math.MinInt64 && f.until == math.MaxInt64 && bytes.Compare(h.oldest[:6], f.oldest[:]) >= 0 &&
-		!slices.Contains(f.kinds[:], false) && !slices.Contains(f.origins[:], false) && !slices.Contains(f.scopes, false)
+	for lane := range origins {
+		q.Skip[lane] = !f.kinds[0] || !f.origins[lane] // of episodes: see [shelf.take]
+	}
+	alike := h.others == 0 && h.waiting == 0 && f.since == math.MinInt64 && f.until == math.MaxInt64 && bytes.Compare(h.oldest[:6], f.oldest[:]) >= 0 &&
+		!slices.Contains(f.scopes, false)
+	if !alike {
+		q.Keep = f.keeps
+	}
 }
 
 // keeps reports that a slot is what the query asks for.

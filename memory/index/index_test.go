@@ -246,3 +246,31 @@ func TestLanesAndSpeakers(t *testing.T) {
 		t.Errorf("%v of %d", hits, total)
 	}
 }
+
+// What is skipped by its lane is what Keep would leave out.
+func TestSkip(t *testing.T) {
+	rng := rand.New(rand.NewPCG(5, 6))
+	x := New(Defaults())
+	for i := range 2000 {
+		x.Add(Doc{
+			Lane: Lane(rng.IntN(int(lanes))), Conversation: uint64(1 + i/20), Turn: 1 + i%20,
+			Text: fmt.Sprintf("w%dx w%dx w%dx", rng.IntN(30), rng.IntN(30), rng.IntN(30)),
+		})
+	}
+	for i := range 100 {
+		q := Query{Text: fmt.Sprintf("w%dx w%dx", i%30, rng.IntN(30)), Limit: 10}
+		for lane := range q.Skip {
+			q.Skip[lane] = rng.IntN(2) == 0
+		}
+		hits, total := x.Search(q)
+		skip := q.Skip
+		q.Skip, q.Keep = [lanes]bool{}, func(n int) bool { return !skip[x.docs[n].lane] }
+		want, all := x.Search(q)
+		if total != all || !slices.Equal(hits, want) {
+			t.Fatalf("without %v: %d of %d, want %d of %d", skip, len(hits), total, len(want), all)
+		}
+		if total == 0 && slices.Contains(skip[:], false) {
+			t.Fatalf("without %v nothing was found", skip)
+		}
+	}
+}

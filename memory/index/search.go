@@ -17,6 +17,8 @@ type Query struct {
 	Text string
 	// Keep says which documents may be found; nil means all. The others still speak for their neighbours.
 	Keep func(doc int) bool
+	// Skip are lanes of which no document may be found. It says nothing that Keep could not say, and costs nothing to ask.
+	Skip [lanes]bool
 	// Limit is how many hits are wanted.
 	Limit int
 	// Alone leaves neighbours and conversations out of it.
@@ -141,6 +143,9 @@ func (x *Index) best(q Query, speakers map[uint32]bool) (hits []Hit, total int) 
 			continue
 		}
 		d := &x.docs[n] // never a removed one: it has no neighbours and no score of its own
+		if q.Skip[d.lane] {
+			continue
+		}
 		if d.talk != 0 {
 			score += together * s.talkScore[d.talk-1]
 		}
