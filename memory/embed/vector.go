@@ -44,15 +44,16 @@ func (v Vector) Cosine(w Vector) float32 {
 }
 
 // dot is the sum of the products: at most 127² in each of MaxDimensions, so that 32 bits hold it. Four sums beside each other keep
-// the processor busy.
+// the processor busy, and an array of 16 is held to its bounds once.
 func dot(a, b []int8) int32 {
 	var s0, s1, s2, s3 int32
-	for len(a) >= 8 && len(b) >= 8 {
-		s0 += int32(a[0])*int32(b[0]) + int32(a[4])*int32(b[4])
-		s1 += int32(a[1])*int32(b[1]) + int32(a[5])*int32(b[5])
-		s2 += int32(a[2])*int32(b[2]) + int32(a[6])*int32(b[6])
-		s3 += int32(a[3])*int32(b[3]) + int32(a[7])*int32(b[7])
-		a, b = a[8:], b[8:]
+	for len(a) >= 16 && len(b) >= 16 {
+		x, y := (*[16]int8)(a), (*[16]int8)(b)
+		s0 += int32(x[0])*int32(y[0]) + int32(x[4])*int32(y[4]) + int32(x[8])*int32(y[8]) + int32(x[12])*int32(y[12])
+		s1 += int32(x[1])*int32(y[1]) + int32(x[5])*int32(y[5]) + int32(x[9])*int32(y[9]) + int32(x[13])*int32(y[13])
+		s2 += int32(x[2])*int32(y[2]) + int32(x[6])*int32(y[6]) + int32(x[10])*int32(y[10]) + int32(x[14])*int32(y[14])
+		s3 += int32(x[3])*int32(y[3]) + int32(x[7])*int32(y[7]) + int32(x[11])*int32(y[11]) + int32(x[15])*int32(y[15])
+		a, b = a[16:], b[16:]
 	}
 	for i := range min(len(a), len(b)) {
 		s0 += int32(a[i]) * int32(b[i])
