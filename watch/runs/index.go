@@ -98,9 +98,13 @@ func validDay(day string) bool {
 	return err == nil
 }
 
-// lockIndex waits for the index. Who holds it needs milliseconds, unless it was stopped just then.
+// indexWait bounds the wait for the index. Who holds it needs milliseconds, unless it was stopped just then; but hundreds that end at once
+// on a busy machine wait for each other. A run without its line gets it from the next viewer.
+const indexWait = 5 * time.Second
+
+// lockIndex waits for the index.
 func lockIndex(root *os.Root) (*os.File, error) {
-	ctx, cancel := context.WithTimeoutCause(context.Background(), 2*lockWait, errors.New("somebody keeps the index locked"))
+	ctx, cancel := context.WithTimeoutCause(context.Background(), indexWait, errors.New("somebody keeps the index locked"))
 	defer cancel()
 	return filelock.Open(ctx, filepath.Join(root.Name(), indexLock))
 }
