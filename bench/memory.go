@@ -70,7 +70,7 @@ func benchMemory(ctx context.Context, o *Out, args []string) error {
 		defer client.Close()
 		engines = append(engines, withEmbeddings(client))
 	}
-	o.Note("R@k: the share of the turns that answer a question among the first k that are found, neighbours counted as any other; mean over questions. plimsoll is the query that the product makes by itself, over all lanes.")
+	o.Note("R@k: the share of the turns that answer a question among the first k that are found, neighbours counted as any other; mean over questions. plimsoll is the query that the product makes by itself, over all lanes. Turns have the dates of their sessions, and questions are asked a day after the last.")
 	if *locomo == "" && *beam == "" {
 		o.Note("A small synthetic set: figures to quote come from --locomo and --beam.")
 		return compareRecall(ctx, o, "synthetic", syntheticDialogues(), engines)
@@ -301,7 +301,7 @@ func openStored(ctx context.Context, d *dialogue, client *embed.Client) (*stored
 		return nil, err
 	}
 	out := &stored{dir: dir, turnOf: map[string]int{}}
-	if out.s, err = memory.Open(memory.Options{Dir: dir, Embed: client, EmbedWait: time.Minute}); err != nil {
+	if out.s, err = memory.Open(memory.Options{Dir: dir, Embed: client, EmbedWait: time.Minute, Clock: d.asked}); err != nil {
 		_ = os.RemoveAll(dir)
 		return nil, err
 	}

@@ -31,6 +31,7 @@ type dialogueTurn struct {
 	speaker string
 	origin  memory.Origin
 	text    string
+	said    time.Time // zero where the data do not tell
 }
 
 type dialogueQuestion struct {
@@ -82,10 +83,18 @@ func readLoCoMo(file string) (all []dialogue, bad int, err error) {
 			if err := json.Unmarshal(raw, &turns); err != nil {
 				return nil, 0, fmt.Errorf("%s: %s of %s: %w", file, session, s.ID, err)
 			}
+			var date string // of the session
+			if err := json.Unmarshal(s.Conversation[session+"_date_time"], &date); err != nil {
+				return nil, 0, fmt.Errorf("%s: the date of %s of %s: %w", file, session, s.ID, err)
+			}
+			said, err := time.Parse("3:04 pm on 2 January, 2006", date)
+			if err != nil {
+				return nil, 0, fmt.Errorf("%s: the date of %s of %s: %w", file, session, s.ID, err)
+			}
 			for i, t := range turns {
 				there[t.ID] = true
 				// Both speak as people do with each other: both are the user's side of a conversation.
-				d.turns = append(d.turns, dialogueTurn{t.ID, session, i + 1, t.Speaker, memory.OriginUser, t.Text})
+				d.turns = append(d.turns, dialogueTurn{t.ID, session, i + 1, t.Speaker, memory.OriginUser, t.Text, said})
 			}
 		}
 		for _, q := range s.QA {
@@ -128,6 +137,7 @@ func readBEAM(dir, size string) ([]dialogue, error) {
 				Role    string `json:"role"`
 				ID      int    `json:"id"`
 				Content string `json:"content"`
+				Anchor  string `json:"time_anchor"` // the date of this message and those behind it
 			} `json:"turns"`
 		}
 		if err := readJSON(file, &batches); err != nil {
@@ -135,6 +145,7 @@ func readBEAM(dir, size string) ([]dialogue, error) {
 		}
 		d := dialogue{name: size + "/" + filepath.Base(filepath.Dir(file))}
 		there := map[string]bool{}
+		var said time.Time
 		for b, batch := range batches {
 			number := 0
 			for _, exchange := range batch.Turns {
@@ -147,7 +158,10 @@ func readBEAM(dir, size string) ([]dialogue, error) {
 					id := strconv.Itoa(m.ID)
 					there[id] = true
 					number++
-					d.turns = append(d.turns, dialogueTurn{id, "batch_" + strconv.Itoa(b), number, "", origin, text})
+					if date, err := time.Parse("January-02-2006", m.Anchor); err == nil {
+						said = date
+					}
+					d.turns = append(d.turns, dialogueTurn{id, "batch_" + strconv.Itoa(b), number, "", origin, text, said})
 				}
 			}
 		}
@@ -209,10 +223,28 @@ func passages(text string) []string {
 	return out
 }
 
+// asked is when the questions are asked: the day after the last turn.
+func (d *dialogue) asked() time.Time {
+	last := time.Time{}
+	for _, t := range d.turns {
+		if t.said.After(last) {
+			last = t.said
+		}
+	}
+	if last.IsZero() {
+		return time.Now()
+	}
+	return last.Add(24 * time.Hour)
+}
+
 // records are a dialogue as the product stores it.
 func (d *dialogue) records() (records []memory.Record, turnOf []int) {
-	said := time.Now().Add(-24 * time.Hour)
+	asked := d.asked()
 	for i, t := range d.turns {
+		said := t.said
+		if said.IsZero() {
+			said = asked.Add(-24 * time.Hour)
+		}
 		for _, p := range passages(t.text) {
 			records = append(records, memory.Record{
 				Origin: t.origin, Namespace: "project/" + d.name, Text: p, Said: said.Add(time.Duration(i) * time.Second),

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"strings"
+	"time"
 
 	"github.com/plimsoll/plimsoll/memory"
 )
@@ -27,7 +28,7 @@ func syntheticDialogues() []dialogue {
 			say := func(who, text string) string {
 				number++
 				id := fmt.Sprintf("%d:%d", session, number)
-				d.turns = append(d.turns, dialogueTurn{id, fmt.Sprintf("s%d", session), number, who, memory.OriginUser, text})
+				d.turns = append(d.turns, dialogueTurn{id, fmt.Sprintf("s%d", session), number, who, memory.OriginUser, text, time.Time{}})
 				return id
 			}
 			who, other := people[n], people[(n+1)%len(people)]

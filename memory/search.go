@@ -29,7 +29,8 @@ func (s *Store) shelf(name string) (*shelf, error) {
 // Search finds the records whose words, or those around them in their conversations, have most in common with those of a query. It opens
 // an index of each namespace that is searched, on first use, and keeps it.
 //
-// What is superseded, expired or quarantined is not found, nor what is in another scope. Time is a filter only: what is newer is no better.
+// What is superseded, expired or quarantined is not found, nor what is in another scope. What is newer is no better; where the text names a time (in May 2022,
+// last week), what was said then or in the three days behind it counts twice.
 func (s *Store) Search(ctx context.Context, q Query) (Results, error) {
 	if err := s.readForgotten(); err != nil {
 		return Results{}, err
@@ -70,6 +71,8 @@ func (s *Store) search(ctx context.Context, q *Query, m *meaning, names []string
 	if m != nil {
 		depth = max(2*depth, fusionDepth)
 	}
+	text := limit.Clip(q.Text, MaxQuery)
+	times := timesOf(text, now)
 	var shelves []*shelf
 	defer func() {
 		for _, h := range shelves {
@@ -89,7 +92,7 @@ func (s *Store) search(ctx context.Context, q *Query, m *meaning, names []string
 		if err := h.catchUp(ctx, s); err != nil {
 			return out, false, err
 		}
-		query := index.Query{Text: limit.Clip(q.Text, MaxQuery), Limit: depth, Alone: q.Neighbours < 0}
+		query := index.Query{Text: text, Favoured: h.saidIn(times), Favour: timeWeight, Limit: depth, Alone: q.Neighbours < 0}
 		f := h.filter(q, now, s.o.MaxAge)
 		f.put(&query)
 		hits, total := h.x.Search(query)

@@ -239,3 +239,29 @@ func TestManyGoroutines(t *testing.T) {
 		t.Errorf("%d, %v", page.Total, err)
 	}
 }
+
+// What was said at the time that a question names counts more, and so does what was told in the days behind it; nothing is left out.
+func TestATimeInAQuestionPrefersWhatWasSaidThen(t *testing.T) {
+	s := open(t, t.TempDir())
+	for _, said := range []struct {
+		day  int
+		text string
+	}{{1, "for the hike on Monday"}, {9, "in the first cold"}, {13, "at the harbour"}, {28, "near the mill"}} {
+		add(t, s, memory.Record{Text: "We met Bruno " + said.text, Said: time.Date(2026, 3, said.day, 12, 0, 0, 0, time.Local)})
+	}
+	for question, want := range map[string]string{
+		"who met Bruno on 12 March 2026?":          "harbour", // told a day later
+		"who met Bruno on 2026-03-28?":             "mill",
+		"who met Bruno on March 9, 2026":           "cold",
+		"who met Bruno at the mill in March 2026?": "mill", // all were: words decide
+		"who hiked Monday, 12 March 2026?":         "hike", // the only one that has these words
+	} {
+		got := search(t, s, memory.Query{Text: question})
+		if len(got) == 0 || !strings.Contains(got[0], want) {
+			t.Errorf("%q found %q", question, got)
+		}
+		if strings.Contains(question, "Bruno") && len(got) != 4 {
+			t.Errorf("%q left some out: %q", question, got)
+		}
+	}
+}

@@ -12,7 +12,7 @@
 // the turns before and behind it, of each word mostly the largest part only (what several turns in a row say counts little more than once), and the score of
 // its conversation taken as one text. What ends with a question lends more to what is said to it by one of its lane, and counts less itself. A speaker whom the query names counts more, and the
 // words of models and tools ([Agent], [Tool]) count half of what a person said, was noted or learned. Of several passages of one turn the best is
-// found. When something was said plays no part.
+// found. The index knows no times: where a question names one, package memory has what was said then count more ([Query.Favoured]).
 //
 // The constants of [Defaults] were fitted on five conversations of LoCoMo (Maharana et al. 2024), and are held to the other five and to BEAM by `go run
 // ./bench memory`.

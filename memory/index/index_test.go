@@ -1,6 +1,7 @@
 package index
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"math/rand/v2"
@@ -197,6 +198,17 @@ func TestScores(t *testing.T) {
 		top, _ := x.Search(Query{Text: strings.Join(words, " "), Limit: 7})
 		if !slices.Equal(top, hits[:min(7, len(hits))]) {
 			t.Fatalf("%v: the best seven are %v, of all %v", words, top, hits[:7])
+		}
+		third := func(doc int) bool { return doc%3 == 0 }
+		for i := range hits {
+			if third(hits[i].Doc) {
+				hits[i].Score *= 2
+			}
+		}
+		slices.SortFunc(hits, func(a, b Hit) int { return cmp.Or(cmp.Compare(b.Score, a.Score), cmp.Compare(a.Doc, b.Doc)) })
+		top, _ = x.Search(Query{Text: strings.Join(words, " "), Limit: 7, Favoured: third, Favour: 2})
+		if !slices.Equal(top, hits[:min(7, len(hits))]) {
+			t.Fatalf("%v: with every third favoured the best seven are %v, of all %v", words, top, hits[:7])
 		}
 	}
 }

@@ -19,6 +19,9 @@ type Query struct {
 	Keep func(doc int) bool
 	// Skip are lanes of which no document may be found. It says nothing that Keep could not say, and costs nothing to ask.
 	Skip [lanes]bool
+	// Favoured says which documents count Favour (at least 1) times as much as the others; nil means none.
+	Favoured func(doc int) bool
+	Favour   float64
 	// Limit is how many hits are wanted.
 	Limit int
 	// Alone leaves neighbours and conversations out of it.
@@ -160,7 +163,12 @@ func (x *Index) best(q Query, speakers map[uint32]bool) (hits []Hit, total int) 
 			continue
 		}
 		total++
-		hits = push(hits, Hit{n, float64(score)}, 2*limit)
+		h := Hit{n, float64(score)}
+		// What would not be among the best in either case need not be looked at.
+		if q.Favoured != nil && (len(hits) < 2*limit || limit > 0 && h.Score*q.Favour > hits[0].Score) && q.Favoured(n) {
+			h.Score *= q.Favour
+		}
+		hits = push(hits, h, 2*limit)
 	}
 	slices.SortFunc(hits, func(a, b Hit) int {
 		if c := cmp.Compare(b.Score, a.Score); c != 0 {
