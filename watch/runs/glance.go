@@ -242,9 +242,12 @@ func LastEnded(stateDir, project string) (e Entry, ok bool) {
 			}
 			last := text[at+1:]
 			text = text[:at+1]
+			if !bytes.HasSuffix(last, []byte{'\n'}) || !bytes.Contains(last, mark) {
+				continue // the beginning of the part, or another project's
+			}
 			var l indexLine
-			if !bytes.HasSuffix(last, []byte{'\n'}) || !bytes.Contains(last, mark) || json.Unmarshal(last, &l) != nil {
-				continue // the beginning of the part, or damaged
+			if json.Unmarshal(last, &l) != nil {
+				continue
 			}
 			if l.Project == project && l.Parent == "" && (l.Kind == KindRun || l.Kind == KindAsk || l.Kind == KindChat) {
 				return l.Entry, true

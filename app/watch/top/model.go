@@ -30,6 +30,9 @@ type model struct {
 	every  time.Duration
 	ctx    context.Context
 
+	begins *beginning // the first look, nil when it is done
+	failed error      // why there is none
+
 	snap    Snapshot
 	err     error // of the last look
 	reading bool  // a look is under way
@@ -52,8 +55,9 @@ type model struct {
 }
 
 type (
-	tickMsg struct{}
-	snapMsg struct {
+	tickMsg  struct{}
+	begunMsg struct{} // the first look is done
+	snapMsg  struct {
 		snap Snapshot
 		err  error
 	}
@@ -81,8 +85,36 @@ func newModel(ctx context.Context, source Source, o Options, first Snapshot) *mo
 	return m
 }
 
-// Init implements [tea.Model].
-func (m *model) Init() tea.Cmd { return m.wait(m.every) }
+// maxBeginning is how long the screen waits for the first look. A store on a slow disk takes longer, and the person may leave.
+const maxBeginning = time.Second / 4
+
+// Init implements [tea.Model]. It waits for the first look: there is nothing to show before, and what writes to the terminal has
+// begun its rounds meanwhile.
+func (m *model) Init() tea.Cmd {
+	if m.begins == nil {
+		return m.wait(m.every)
+	}
+	select {
+	case <-m.begins.done:
+		return m.begin()
+	case <-time.After(maxBeginning):
+		return func() tea.Msg {
+			<-m.begins.done
+			return begunMsg{}
+		}
+	}
+}
+
+// begin takes what the first look has found.
+func (m *model) begin() tea.Cmd {
+	m.source, m.snap, m.failed = m.begins.wait()
+	m.begins = nil
+	if m.failed != nil {
+		return tea.Quit
+	}
+	m.settle()
+	return m.wait(m.every)
+}
 
 func (m *model) wait(d time.Duration) tea.Cmd {
 	return tea.Tick(d, func(time.Time) tea.Msg { return tickMsg{} })
@@ -125,6 +157,8 @@ func (m *model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	switch msg := msg.(type) {
 	case tea.WindowSizeMsg:
 		m.screen.Width, m.screen.Height = msg.Width, msg.Height
+	case begunMsg:
+		return m, m.begin()
 	case tickMsg:
 		cmds := []tea.Cmd{m.look(), m.wait(m.every)}
 		if m.open != "" && m.snap.Host.Time.Sub(m.pageAt).Abs() >= pageRests {
@@ -161,6 +195,12 @@ func (m *model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 		}
 		return m, m.look()
 	case tea.KeyPressMsg:
+		if m.begins != nil {
+			if k := msg.String(); k == "q" || k == "ctrl+c" {
+				return m, tea.Quit
+			}
+			return m, nil
+		}
 		return m, m.key(msg)
 	}
 	return m, nil
@@ -205,7 +245,14 @@ func rowIn(rows []Row, id string) *Row {
 
 // View implements [tea.Model].
 func (m *model) View() tea.View {
-	v := tea.NewView(m.frame())
+	if m.failed != nil {
+		return tea.NewView("") // the person's own screen stays
+	}
+	text := "reading what runs"
+	if m.begins == nil {
+		text = m.frame()
+	}
+	v := tea.NewView(text)
 	v.AltScreen = true
 	v.WindowTitle = "plimsoll top"
 	return v

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"strings"
 	"sync"
@@ -358,5 +359,53 @@ func TestLeavingWithAPausedRun(t *testing.T) {
 	defer s.mu.Unlock()
 	if fmt.Sprint(s.asked) != "[pause aaaa0001 continue aaaa0001]" {
 		t.Error(s.asked)
+	}
+}
+
+// The screen comes with the first look; when that takes long the person sees why, and may leave.
+func TestBeginning(t *testing.T) {
+	s := &scripted{snap: busy()}
+	goes := make(chan struct{})
+	m := newModel(t.Context(), nil, Options{}, Snapshot{})
+	m.begins = begin(func() (Source, Snapshot, error) {
+		<-goes
+		return s, busy(), nil
+	})
+	later := m.Init()
+	if text := m.View().Content; text != "reading what runs" {
+		t.Errorf("before the first look the screen is %q", text)
+	}
+	if _, cmd := m.Update(keyOf("e")); cmd != nil {
+		t.Error("a key does something before there is a run to do it to")
+	}
+	for _, k := range []tea.Msg{keyOf("q"), tea.KeyPressMsg{Code: 'c', Mod: tea.ModCtrl}} {
+		if _, cmd := m.Update(k); cmd == nil || cmd() != tea.Quit() {
+			t.Errorf("%v does not leave", k)
+		}
+	}
+	close(goes)
+	if _, cmd := m.Update(later()); cmd == nil || !strings.Contains(m.View().Content, "claude") {
+		t.Errorf("after the first look the screen is %q", m.View().Content)
+	}
+
+	quick := newModel(t.Context(), nil, Options{}, Snapshot{})
+	quick.begins = begin(func() (Source, Snapshot, error) { return s, busy(), nil })
+	if quick.Init() == nil || !strings.Contains(quick.View().Content, "claude") || quick.source != Source(s) {
+		t.Errorf("a quick first look shows %q", quick.View().Content)
+	}
+}
+
+// What keeps a first look from being taken is told on the person's own screen.
+func TestNoBeginning(t *testing.T) {
+	none := errors.New("there is no such run")
+	b := begin(func() (Source, Snapshot, error) { return nil, Snapshot{}, none })
+	var out bytes.Buffer
+	in, typed := io.Pipe()
+	defer typed.Close()
+	if err := show(t.Context(), b, Options{In: in, Out: &out, Environ: []string{"TERM=xterm"}}); !errors.Is(err, none) {
+		t.Errorf("the error is %v", err)
+	}
+	if strings.Contains(out.String(), "\x1b[?1049h") {
+		t.Errorf("the screen was taken: %q", out.String())
 	}
 }

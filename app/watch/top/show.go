@@ -1,12 +1,14 @@
 package top
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	tea "charm.land/bubbletea/v2"
@@ -30,15 +32,20 @@ type Options struct {
 	Environ []string
 }
 
-// open opens what the options ask for.
-func open(c *core.Core, o Options) (Source, error) {
+// check says what is wrong with the options themselves.
+func (o *Options) check() error {
 	if o.Sort != "" && !slices.Contains(Sorts(), o.Sort) {
 		var names []string
 		for _, s := range Sorts() {
 			names = append(names, string(s))
 		}
-		return nil, fmt.Errorf("there is no order %q; write one of: %s", string(o.Sort), strings.Join(names, ", "))
+		return fmt.Errorf("there is no order %q; write one of: %s", string(o.Sort), strings.Join(names, ", "))
 	}
+	return nil
+}
+
+// open opens what the options ask for.
+func open(c *core.Core, o Options) (Source, error) {
 	if o.Replay != "" {
 		return OpenReplay(c, o.Replay)
 	}
@@ -47,23 +54,75 @@ func open(c *core.Core, o Options) (Source, error) {
 
 // framesPerSecond bounds how often the terminal is written to, and with that what a key waits. For each of them the process is woken
 // up, whether there is something to write or not.
-const framesPerSecond = 12
+const framesPerSecond = 20
 
 // Show shows runs on a terminal until the person leaves or ctx ends.
 func Show(ctx context.Context, c *core.Core, o Options) (err error) {
-	source, err := open(c, o)
-	if err != nil {
+	if err := o.check(); err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, source.Close()) }()
-	return show(ctx, source, o)
+	var mu sync.Mutex
+	var warnings []string // told when the screen is the person's own again
+	quiet := c.Telling(func(text string) {
+		mu.Lock()
+		defer mu.Unlock()
+		if len(warnings) < maxWarnings {
+			warnings = append(warnings, text)
+		}
+	})
+	defer func() {
+		mu.Lock()
+		defer mu.Unlock()
+		for _, text := range warnings {
+			c.Warn(text)
+		}
+	}()
+	b := begin(func() (Source, Snapshot, error) {
+		source, err := open(quiet, o)
+		if err != nil {
+			return nil, Snapshot{}, err
+		}
+		first, err := source.Read(ctx, Want{AllTrees: o.Trees})
+		return source, first, err
+	})
+	err = show(ctx, b, o)
+	select {
+	case <-b.done:
+		if b.source != nil {
+			err = errors.Join(err, b.source.Close())
+		}
+	default: // the person has left before there was something to see; the process ends
+	}
+	return err
 }
 
-func show(ctx context.Context, source Source, o Options) error {
-	first, err := source.Read(ctx, Want{AllTrees: o.Trees})
-	if err != nil {
-		return err
-	}
+// maxWarnings bounds what is kept of the warnings while the screen is not the person's own.
+const maxWarnings = 20
+
+// beginning is a first look that is taken while the terminal is made ready.
+type beginning struct {
+	done   chan struct{}
+	source Source
+	first  Snapshot
+	err    error
+}
+
+func begin(look func() (Source, Snapshot, error)) *beginning {
+	b := &beginning{done: make(chan struct{})}
+	go func() {
+		defer close(b.done)
+		b.source, b.first, b.err = look()
+	}()
+	return b
+}
+
+// wait is what the first look found. The source is nil when it could not be opened.
+func (b *beginning) wait() (Source, Snapshot, error) {
+	<-b.done
+	return b.source, b.first, b.err
+}
+
+func show(ctx context.Context, b *beginning, o Options) error {
 	options := []tea.ProgramOption{tea.WithContext(ctx), tea.WithFPS(framesPerSecond)}
 	if o.In != nil {
 		options = append(options, tea.WithInput(o.In))
@@ -74,15 +133,20 @@ func show(ctx context.Context, source Source, o Options) error {
 	if o.Environ != nil {
 		options = append(options, tea.WithEnvironment(o.Environ))
 	}
-	_, err = tea.NewProgram(newModel(ctx, source, o, first), options...).Run()
+	m := newModel(ctx, nil, o, Snapshot{})
+	m.begins = b
+	_, err := tea.NewProgram(m, options...).Run()
 	if errors.Is(err, tea.ErrInterrupted) || ctx.Err() != nil {
 		return nil
 	}
-	return err
+	return cmp.Or(m.failed, err)
 }
 
 // Once is one look, filtered and ordered. Without a second one, processor use is what the runs last wrote of it.
 func Once(ctx context.Context, c *core.Core, o Options) (snap Snapshot, err error) {
+	if err := o.check(); err != nil {
+		return Snapshot{}, err
+	}
 	source, err := open(c, o)
 	if err != nil {
 		return Snapshot{}, err
