@@ -164,8 +164,21 @@ func (a *App) Predict(_ context.Context, command ...string) (Prediction, error) 
 	return run.Predict(a.Core, command...)
 }
 
-// Doctor probes every layer by doing the real thing.
-func (a *App) Doctor(ctx context.Context) (Doctor, error) { return run.Examine(ctx, a.Core) }
+// Doctor probes every layer by doing the real thing, and asks the service for embeddings where one is named.
+func (a *App) Doctor(ctx context.Context) (Doctor, error) {
+	d, err := run.Examine(ctx, a.Core)
+	if err != nil {
+		return d, err
+	}
+	settings, err := a.Config.For("")
+	if err != nil {
+		return d, err
+	}
+	if said := memories.AskService(ctx, settings.Memory); said != "" {
+		d.Notes = append(d.Notes, said)
+	}
+	return d, nil
+}
 
 // MCP is the gateway in front of one MCP server, until the client closes its end, ctx ends
 // or a signal asks for the end.

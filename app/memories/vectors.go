@@ -52,6 +52,30 @@ func embedClient(m config.MemorySettings) (*embed.Client, error) {
 	return client, nil
 }
 
+// serviceWait bounds how long [AskService] waits. A local service may have to load its model first.
+const serviceWait = 10 * time.Second
+
+// AskService asks the service for embeddings for the vector of one word, and says in a sentence what came of it; "" where the user names no
+// service.
+func AskService(ctx context.Context, m config.MemorySettings) string {
+	if m.EmbedURL == "" || !m.Enabled {
+		return ""
+	}
+	const words = "the memory is searched by words only: "
+	client, err := embedClient(m)
+	if err != nil {
+		return words + err.Error()
+	}
+	defer client.Close()
+	ctx, cancel := context.WithTimeout(ctx, serviceWait)
+	defer cancel()
+	vectors, err := client.Embed(ctx, []string{"plimsoll"})
+	if err != nil {
+		return words + err.Error()
+	}
+	return fmt.Sprintf("the memory is searched by meaning too: %s makes vectors of %d dimensions at %s", client.Model(), len(vectors[0].Values), client.Address())
+}
+
 // withVectors puts the service into the options of a store. One that cannot be used is said, and searches go by words.
 func (m *Memory) withVectors(o *memory.Options, s config.MemorySettings, v Vectors) {
 	if v == NoVectors || !s.Enabled {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/plimsoll/plimsoll/app/core"
 	"github.com/plimsoll/plimsoll/app/memories"
+	"github.com/plimsoll/plimsoll/config"
 	"github.com/plimsoll/plimsoll/internal/testing/embedserver"
 )
 
@@ -121,4 +122,33 @@ func TestSearchByMeaning(t *testing.T) {
 	if stats, err := m.Stats(t.Context()); err != nil || stats.Vectors.Vectors != 0 || stats.Vectors.Bytes != 0 {
 		t.Errorf("%+v, %v", stats.Vectors, err)
 	}
+}
+
+// TestAskService: what doctor says of the service, with the address and the reason.
+func TestAskService(t *testing.T) {
+	server := embedserver.New(t)
+	m := config.MemorySettings{Enabled: true}
+	asked := func(want ...string) {
+		t.Helper()
+		got := memories.AskService(t.Context(), m)
+		for _, w := range want {
+			if !strings.Contains(got, w) {
+				t.Errorf("it says %q, without %q", got, w)
+			}
+		}
+		if len(want) == 0 && got != "" {
+			t.Errorf("it says %q", got)
+		}
+	}
+	asked()
+	m.EmbedURL = server.URL
+	asked("by words only", "embed_model")
+	m.EmbedModel = embedserver.Model
+	asked("by meaning too", embedserver.Model, "dimensions at "+strings.TrimSuffix(server.URL, "/v1"))
+	server.Fail(http.StatusUnauthorized)
+	asked("by words only", "401")
+	m.EmbedKey = "TEST_EMBED_KEY_NOT_SET"
+	asked("by words only", "TEST_EMBED_KEY_NOT_SET")
+	m.Enabled = false
+	asked()
 }
