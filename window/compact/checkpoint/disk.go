@@ -4,7 +4,6 @@ import (
 	"encoding/hex"
 	"errors"
 	"io/fs"
-	"maps"
 	"os"
 	"path/filepath"
 	"strings"
@@ -25,13 +24,19 @@ const (
 type listing struct {
 	modified time.Time // of the directory
 	read     time.Time
-	names    map[Digest]bool
+	names    map[Digest]bool // under the store's lock: what is written here is added
+	ours     bool            // modified is the time that a write of our own has left: nothing else came since the reading, ticks aside
 }
 
 const (
 	// racy is how much older than the reading a directory's time must be to be trusted: file
-	// systems round it, and a file that came within the same tick would be missed.
-	racy = 2 * time.Second
+	// systems round it to a tick of the kernel (10 ms at most), and a file that came within the same tick would be missed.
+	racy = 50 * time.Millisecond
+	// racySeconds is the same where times are whole seconds: FAT's are even ones.
+	racySeconds = 2 * time.Second
+	// oursFor is how long a listing is taken for whole to which our own writes were added: thousands of names need not be read again for
+	// each. A file that somebody else wrote within the same tick is met later, and no second one is made of it: see write.
+	oursFor = time.Minute
 	// maxListings bounds the scopes whose listing is remembered.
 	maxListings = 256
 	// maxFile bounds what is read into memory.
@@ -46,9 +51,20 @@ func (s *Store) path(k key) string {
 	return filepath.Join(s.scopeDir(k.scope), hex.EncodeToString(k.chain[:])+checkpointEnd)
 }
 
-// known lists the checkpoints a scope has on the disk. It costs one stat while nothing
+// trusted tells whether nothing can have come to the directory since it was read, when its time is still the same.
+func (l *listing) trusted() bool {
+	if l.ours {
+		return time.Since(l.read).Abs() < oursFor
+	}
+	if l.modified.Nanosecond() == 0 {
+		return l.read.Sub(l.modified) > racySeconds
+	}
+	return l.read.Sub(l.modified) > racy
+}
+
+// known lists the checkpoints a scope has on the disk, nil for none. It costs one stat while nothing
 // changes there.
-func (s *Store) known(scope Scope) map[Digest]bool {
+func (s *Store) known(scope Scope) *listing {
 	if s.o.Dir == "" {
 		return nil
 	}
@@ -58,17 +74,23 @@ func (s *Store) known(scope Scope) map[Digest]bool {
 	}
 	s.mu.Lock()
 	l := s.listing[scope]
+	whole := l != nil && l.modified.Equal(info.ModTime()) && l.trusted()
 	s.mu.Unlock()
-	if l != nil && l.modified.Equal(info.ModTime()) && l.read.Sub(l.modified) > racy {
-		return l.names
+	if whole {
+		return l
 	}
 	l = &listing{modified: info.ModTime(), read: time.Now(), names: map[Digest]bool{}}
-	entries, err := os.ReadDir(s.scopeDir(scope))
+	dir, err := os.Open(s.scopeDir(scope))
 	if err != nil {
 		return nil
 	}
-	for _, e := range entries {
-		if name, ok := strings.CutSuffix(e.Name(), checkpointEnd); ok && len(name) == 2*len(Digest{}) {
+	names, err := dir.Readdirnames(-1) // in no order: there may be thousands, and each prompt adds one
+	_ = dir.Close()
+	if err != nil {
+		return nil
+	}
+	for _, name := range names {
+		if name, ok := strings.CutSuffix(name, checkpointEnd); ok && len(name) == 2*len(Digest{}) {
 			var d Digest
 			if _, err := hex.Decode(d[:], []byte(name)); err == nil {
 				l.names[d] = true
@@ -81,7 +103,15 @@ func (s *Store) known(scope Scope) map[Digest]bool {
 	}
 	s.listing[scope] = l
 	s.mu.Unlock()
-	return l.names
+	return l
+}
+
+// find looks for a checkpoint in memory and in a listing of the disk. Neither may have it: there is false.
+func (s *Store) find(k key, on *listing) (h *held, there bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	h = s.memory.get(k)
+	return h, h != nil || on != nil && on.names[k.chain]
 }
 
 // load returns the checkpoint of k: h, what memory has of it, or what the disk has when
@@ -174,6 +204,7 @@ func (s *Store) write(h *held, cut *Cut) error {
 		files, kept = 2, atomicfile.Durable
 	}
 	err := os.MkdirAll(dir, 0o700)
+	before, _ := os.Stat(dir)
 	first := true
 	if err == nil {
 		// An older generation is replaced; of the same one the first stays.
@@ -197,6 +228,7 @@ func (s *Store) write(h *held, cut *Cut) error {
 	if err == nil {
 		info, err = os.Stat(path)
 	}
+	after, _ := os.Stat(dir)
 	s.mu.Lock()
 	began := err != nil && !s.failing
 	s.failing = err != nil
@@ -209,10 +241,10 @@ func (s *Store) write(h *held, cut *Cut) error {
 			s.disk.files += files
 		}
 		if l := s.listing[h.key.scope]; l != nil {
-			// A copy: readers hold the old one.
-			names := maps.Clone(l.names)
-			names[h.key.chain] = true
-			s.listing[h.key.scope] = &listing{modified: l.modified, read: l.read, names: names}
+			l.names[h.key.chain] = true
+			if before != nil && after != nil && l.modified.Equal(before.ModTime()) {
+				l.modified, l.ours = after.ModTime(), true
+			}
 		}
 	}
 	s.mu.Unlock()

@@ -124,10 +124,8 @@ func Lookup[D ~[16]byte](s *Store, scope Scope, chain []D) *Checkpoint {
 	known := s.known(scope)
 	for i := len(chain) - 1; i >= 0; i-- {
 		k := key{scope, Digest(chain[i])}
-		s.mu.Lock()
-		h := s.memory.get(k)
-		s.mu.Unlock()
-		if h == nil && !known[k.chain] {
+		h, there := s.find(k, known)
+		if !there {
 			continue
 		}
 		if c := s.load(k, h); c != nil && c.Covers == i+1 {
@@ -148,10 +146,8 @@ func Each[D ~[16]byte](s *Store, scope Scope, chain []D) (found []*Checkpoint) {
 	known := s.known(scope)
 	for i := range chain {
 		k := key{scope, Digest(chain[i])}
-		s.mu.Lock()
-		h := s.memory.get(k)
-		s.mu.Unlock()
-		if h == nil && !known[k.chain] {
+		h, there := s.find(k, known)
+		if !there {
 			continue
 		}
 		if c := s.load(k, h); c != nil && c.Covers == i+1 {
