@@ -32,8 +32,8 @@ const (
 	// racy is how much older than the reading a directory's time must be to be trusted: file
 	// systems round it to a tick of the kernel (10 ms at most), and a file that came within the same tick would be missed.
 	racy = 50 * time.Millisecond
-	// racySeconds is the same where times are whole seconds: FAT's are even ones.
-	racySeconds = 2 * time.Second
+	// racyCoarse is the same where times are whole seconds: FAT's are even ones.
+	racyCoarse = 2 * time.Second
 	// oursFor is how long a listing is taken for whole to which our own writes were added: thousands of names need not be read again for
 	// each. A file that somebody else wrote within the same tick is met later, and no second one is made of it: see write.
 	oursFor = time.Minute
@@ -57,7 +57,7 @@ func (l *listing) trusted() bool {
 		return time.Since(l.read).Abs() < oursFor
 	}
 	if l.modified.Nanosecond() == 0 {
-		return l.read.Sub(l.modified) > racySeconds
+		return l.read.Sub(l.modified) > racyCoarse
 	}
 	return l.read.Sub(l.modified) > racy
 }

@@ -16,7 +16,7 @@ func TestTrusted(t *testing.T) {
 		want     bool
 	}{
 		{fine, 0, false}, {fine, 10 * time.Millisecond, false}, {fine, racy + 1, true}, {fine, -time.Hour, false}, // a clock that was set back
-		{whole, racy + 1, false}, {whole, 1999 * time.Millisecond, false}, {whole, racySeconds + 1, true},
+		{whole, racy + 1, false}, {whole, 1999 * time.Millisecond, false}, {whole, racyCoarse + 1, true},
 	} {
 		l := listing{modified: c.modified, read: c.modified.Add(c.after)}
 		if l.trusted() != c.want {
