@@ -69,7 +69,7 @@ func (s *Store) known(scope Scope) *listing {
 		return nil
 	}
 	info, err := os.Stat(s.scopeDir(scope))
-	if err != nil {
+	if err != nil || !info.IsDir() { // opening a pipe would wait for who writes to it
 		return nil
 	}
 	s.mu.Lock()
