@@ -33,7 +33,8 @@ const (
 	// Prometheus' library for Go, with protobuf and procfs, is no longer part of it: 2.1 MB less. The writer of the text format instead is 0.02 MB.
 	// Reading and counting only the messages that an edit is in, and words that were met before, are 0.04 MB.
 	// The times that a question to the memory names are 0.01 MB.
-	maxBinary = 37_470_000
+	// It was at 37.47 MB, and a section grows by pages of 4 KB: two of them more.
+	maxBinary = 37_480_000
 	// maxPackages is how many packages it is compiled of, those of the standard library (224) included: it was 737. Each costs
 	// everybody who builds, and the gate in every variant. `plimsoll top` needs 16 of others; traces are two of our own; `plimsoll upgrade --check` is one, with the comparison of
 	// semantic versions (golang.org/x/mod/semver).

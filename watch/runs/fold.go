@@ -179,6 +179,9 @@ func (r *Run) record(rec journal.Record) {
 		r.Records = append(r.Records[:0], r.Records[len(r.Records)-maxRecords+1:]...)
 	}
 	r.Records = append(r.Records, rec)
+	if k, ok := killOf(&rec, r.Tool); ok && len(r.Kills) < maxKills {
+		r.Kills = append(r.Kills, k)
+	}
 	switch e := rec.Event.(type) {
 	case journal.Waiting:
 		r.Queue = &e
@@ -188,26 +191,6 @@ func (r *Run) record(rec journal.Record) {
 		r.Refusal, r.Queue = e.Reason, nil
 	case journal.RunStarted:
 		r.started, r.Queue = true, nil
-	case journal.ChildKilled:
-		r.kill(Kill{Time: rec.Time, PID: e.PID, Name: e.Name, Bytes: e.Bytes, By: e.By, Child: true})
-	case journal.OOMDKills:
-		r.kill(Kill{Time: rec.Time, Name: r.Tool, By: "systemd-oomd"})
-	case journal.LimitReached:
-		if e.Line == journal.LineHard && e.Did != "" && e.Did != "warned" {
-			r.kill(Kill{Time: rec.Time, Name: r.Tool, By: "plimsoll", What: e.Name + ": " + e.Did})
-		}
-	case journal.Pressure:
-		if e.Action == "kill" {
-			r.kill(Kill{Time: rec.Time, PID: e.PID, Name: e.Name, By: "plimsoll", What: "the host was short of memory: " + e.Reason})
-		}
-	case journal.RunEnded:
-		if e.Outcome == journal.OutcomeOOM {
-			r.kill(Kill{Time: rec.Time, Name: r.Tool, Bytes: e.PeakBytes, By: "kernel", What: "the command itself"})
-		}
-	case journal.ToolServer:
-		if e.State == "killed" {
-			r.kill(Kill{Time: rec.Time, PID: e.PID, Name: e.Server, Bytes: e.Peak, By: ByServerLimit, What: "an MCP server", Child: true})
-		}
 	case journal.WindowRequest:
 		r.request(rec.Time, &e)
 	case journal.AgentRequest:
@@ -233,10 +216,47 @@ func (r *Run) record(rec journal.Record) {
 	}
 }
 
-func (r *Run) kill(k Kill) {
-	if len(r.Kills) < maxKills {
-		r.Kills = append(r.Kills, k)
+// killOf is what a record says was ended for memory or at another limit; ok is false for other records. tool is the run's.
+func killOf(rec *journal.Record, tool string) (k Kill, ok bool) {
+	switch e := rec.Event.(type) {
+	case journal.ChildKilled:
+		k = Kill{PID: e.PID, Name: e.Name, Bytes: e.Bytes, By: e.By, Child: true}
+	case journal.OOMDKills:
+		k = Kill{Name: tool, By: "systemd-oomd"}
+	case journal.LimitReached:
+		if e.Line != journal.LineHard || e.Did == "" || e.Did == "warned" {
+			return k, false
+		}
+		k = Kill{Name: tool, By: "plimsoll", What: e.Name + ": " + e.Did}
+	case journal.Pressure:
+		if e.Action != "kill" {
+			return k, false
+		}
+		k = Kill{PID: e.PID, Name: e.Name, By: "plimsoll", What: "the host was short of memory: " + e.Reason}
+	case journal.RunEnded:
+		if e.Outcome != journal.OutcomeOOM {
+			return k, false
+		}
+		k = Kill{Name: tool, Bytes: e.PeakBytes, By: "kernel", What: "the command itself"}
+	case journal.ToolServer:
+		if e.State != "killed" {
+			return k, false
+		}
+		k = Kill{PID: e.PID, Name: e.Server, Bytes: e.Peak, By: ByServerLimit, What: "an MCP server", Child: true}
+	default:
+		return k, false
 	}
+	k.Time = rec.Time
+	return k, true
+}
+
+// madeRoom says that a record tells of room that was made in a conversation.
+func madeRoom(rec *journal.Record) bool {
+	switch rec.Event.(type) {
+	case journal.WindowCompacted, journal.AgentRoom:
+		return true
+	}
+	return false
 }
 
 // request puts a request into Context: of every r.every ones the one with the fullest window.

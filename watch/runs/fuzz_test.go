@@ -45,10 +45,9 @@ func FuzzFile(f *testing.F) {
 	})
 }
 
-// FuzzIndex reads whatever may stand in the index.
 // FuzzSample holds the short way of reading a sample against encoding/json.
 func FuzzSample(f *testing.F) {
-	whole := encoder{}.line("sample", Sample{AtMS: 1, Working: 2, Charged: 3, CPUMS: 4, Processes: 5, WindowTokens: 6, WindowLimit: 7, DiskBytes: 8})
+	whole := encoder{}.line("sample", Sample{AtMS: 1, Working: 2, Charged: 3, CPUMS: 4, Processes: 5, WindowTokens: 6, WindowLimit: 7, DiskBytes: 8, Compactions: 9, Kills: 10})
 	whole = bytes.TrimSpace(whole)
 	if _, ok := parseSample(whole); !ok {
 		f.Fatalf("what a writer writes is read the long way: %s", whole)
@@ -75,6 +74,7 @@ func FuzzSample(f *testing.F) {
 	})
 }
 
+// FuzzIndex reads whatever may stand in the index.
 func FuzzIndex(f *testing.F) {
 	line, _ := json.Marshal(indexLine{Entry{ID: "a", Day: "2026-11-24", Outcome: "ok"}, sums{1, 2}})
 	f.Add(append(line, '\n'))

@@ -22,15 +22,20 @@ const (
 	glanceRequests = 8
 	// glanceBuffer is the longest line that is looked at: that of an end.
 	glanceBuffer = 2 * reservedEnd
+	// glancePart is how much of the begin of a file is read, and of its end at first; a begin holds how the run was admitted and that it
+	// started.
+	glancePart = 64 << 10
 	// glanceIndex is how much of the end of the index is read.
 	glanceIndex = 256 << 10
 	// glanceChunk is how much of it is read at once, and the longest line that is looked at.
 	glanceChunk = maxIndexLine
 )
 
-// Glance is what a status line shows of one run. It comes from one pass over the run's file, in which only a few lines are
+// Glance is what a status line shows of one run. It comes from the begin and the end of the run's file, of which only a few lines are
 // decoded: there is no list of runs to read.
 type Glance struct {
+	// Entry is as in a list, but while the run lives it has only those kills and that use of the window that were read of: Kills and the
+	// others below have all.
 	Entry
 	// Sample is the newest one, the zero value before there is one.
 	Sample Sample
@@ -38,14 +43,15 @@ type Glance struct {
 	WindowTokens, WindowLimit int64
 	// Compactions counts how often room was made, Kills what was ended for memory or at another limit.
 	Compactions, Kills int
-	Damaged            int
+	// Damaged counts lines that could not be read, of those that were looked at.
+	Damaged int
 }
 
 // glanceKinds are the events that a glance takes in; the others are passed over.
 var glanceKinds = map[string]bool{
 	journal.Waiting{}.Kind(): true, journal.Admitted{}.Kind(): true, journal.Refused{}.Kind(): true, journal.RunStarted{}.Kind(): true,
 	journal.ChildKilled{}.Kind(): true, journal.OOMKills{}.Kind(): true, journal.OOMDKills{}.Kind(): true, journal.LimitReached{}.Kind(): true,
-	journal.Pressure{}.Kind(): true, journal.RunEnded{}.Kind(): true,
+	journal.Pressure{}.Kind(): true, journal.RunEnded{}.Kind(): true, journal.ToolServer{}.Kind(): true,
 }
 
 // Look glances at the run with this ID, whole. The error is an *[UnknownError] when there is no file of it.
@@ -76,14 +82,18 @@ func Look(stateDir, id string) (Glance, error) {
 	return Glance{}, &UnknownError{ID: id}
 }
 
-// glance reads the file of a run once.
+// glance reads the file of a run, without what a glance does not need.
 func (t *tail) glance() (Glance, error) {
 	ended, err := filelock.Try(t.file, filelock.Shared|filelock.Readable)
 	if ended {
 		filelock.Unlock(t.file)
 	}
+	info, statErr := t.file.Stat()
+	if err := errors.Join(err, statErr); err != nil {
+		return Glance{}, err
+	}
 	g := glancer{run: t.run}
-	if err := errors.Join(err, g.read(io.LimitReader(t.file, maxRead))); err != nil {
+	if err := g.readEnds(t.file, min(info.Size(), maxRead)); err != nil {
 		return Glance{}, err
 	}
 	if t.run.reporter == nil {
@@ -101,10 +111,69 @@ func (t *tail) glance() (Glance, error) {
 
 // glancer picks the lines that a glance is made of.
 type glancer struct {
-	run         *Run
-	sample      []byte
-	requests    [][]byte // the newest, at most glanceRequests
-	compactions int
+	run      *Run
+	sample   []byte
+	requests [][]byte // the newest, at most glanceRequests
+	all      counts
+	since    counts // the newest sample
+}
+
+// counts are what the lines of a run add up to.
+type counts struct{ compactions, kills int64 }
+
+// readEnds takes the begin of a file of so many bytes and as much of its end as a glance needs. That is all of it where the begin or a
+// sample does not tell what stands between.
+func (g *glancer) readEnds(file io.ReaderAt, size int64) error {
+	buffer := make([]byte, min(size, glancePart)) // one for both: a page of memory that is touched first costs more than what is read into it
+	n, err := file.ReadAt(buffer, 0)
+	if err != nil && !errors.Is(err, io.EOF) {
+		return err
+	}
+	begin := int64(bytes.LastIndexByte(buffer[:n], '\n') + 1)
+	if err := g.read(bytes.NewReader(buffer[:begin])); err != nil {
+		return err
+	}
+	from := begin
+	for part := int64(glancePart); g.run.Header.Counted && g.run.started && size-part > begin; part *= 4 {
+		if part > int64(len(buffer)) {
+			buffer = make([]byte, part)
+		}
+		n, err := file.ReadAt(buffer[:part], size-part)
+		if err != nil && !errors.Is(err, io.EOF) {
+			return err
+		}
+		if cut := bytes.IndexByte(buffer[:n], '\n') + 1; cut > 0 && tells(buffer[cut:n]) {
+			from = size - part + int64(cut)
+			break
+		}
+	}
+	return g.read(io.NewSectionReader(file, from, size-from))
+}
+
+// tells says that the end of a file, from the begin of a line on, has all of a glance that the begin does not have: a sample with the
+// counts, and as many requests as one looks at, or the compaction before which none counts.
+func tells(text []byte) bool {
+	text = text[:bytes.LastIndexByte(text, '\n')+1] // the rest is a line that is being written
+	requests, made, counted := 0, false, false
+	for len(text) > 0 && !(counted && (made || requests >= glanceRequests)) { // from the last line upwards
+		text = bytes.TrimSuffix(text, []byte{'\n'})
+		at := bytes.LastIndexByte(text, '\n') + 1
+		last := text[at:]
+		text = text[:at]
+		switch kind := kindOf(last); {
+		case bytes.HasPrefix(last, sampleStart):
+			if !counted {
+				if _, counted = parseSample(last); !counted {
+					return false
+				}
+			}
+		case windowKinds[kind]:
+			requests++
+		case roomKinds[kind]:
+			made = true
+		}
+	}
+	return counted && (made || requests >= glanceRequests)
 }
 
 // read takes all lines. One that is longer than any line of ours is counted and left out.
@@ -130,12 +199,18 @@ func (g *glancer) read(from io.Reader) error {
 	}
 }
 
+// The events whose lines say how full a window was, in keys that are the same, and those of room that was made.
+var (
+	windowKinds = map[string]bool{journal.WindowRequest{}.Kind(): true, journal.AgentRequest{}.Kind(): true}
+	roomKinds   = map[string]bool{journal.WindowCompacted{}.Kind(): true, journal.AgentRoom{}.Kind(): true}
+)
+
 func (g *glancer) take(text []byte) {
 	kind := kindOf(text)
 	switch {
 	case bytes.HasPrefix(text, sampleStart):
-		g.sample = append(g.sample[:0], text...)
-	case kind == journal.WindowRequest{}.Kind(), kind == journal.AgentRequest{}.Kind(): // the keys that count are the same
+		g.sample, g.since = append(g.sample[:0], text...), counts{}
+	case windowKinds[kind]:
 		if len(g.requests) < glanceRequests {
 			g.requests = append(g.requests, bytes.Clone(text))
 			return
@@ -143,8 +218,9 @@ func (g *glancer) take(text []byte) {
 		oldest := g.requests[0]
 		copy(g.requests, g.requests[1:])
 		g.requests[glanceRequests-1] = append(oldest[:0], text...)
-	case kind == journal.WindowCompacted{}.Kind(), kind == journal.AgentRoom{}.Kind():
-		g.compactions++
+	case roomKinds[kind]:
+		g.all.compactions++
+		g.since.compactions++
 		g.requests = g.requests[:0]
 	case kind == "" || glanceKinds[kind]:
 		if len(bytes.TrimSpace(text)) == 0 {
@@ -156,6 +232,12 @@ func (g *glancer) take(text []byte) {
 			return
 		}
 		g.run.apply(l)
+		if l.record != nil {
+			if _, ok := killOf(l.record, ""); ok {
+				g.all.kills++
+				g.since.kills++
+			}
+		}
 	}
 }
 
@@ -180,14 +262,19 @@ func kindOf(text []byte) string {
 }
 
 func (g *glancer) glance() Glance {
-	out := Glance{Entry: g.run.Entry, Compactions: g.compactions, Kills: len(g.run.Kills), Damaged: g.run.Damaged}
+	out := Glance{Entry: g.run.Entry, Damaged: g.run.Damaged}
+	n := g.all
 	if len(g.sample) > 0 {
 		if l, err := parse(g.sample); err == nil && l.sample != nil {
 			out.Sample = *l.sample
+			if g.run.Header.Counted {
+				n = counts{l.sample.Compactions + g.since.compactions, l.sample.Kills + g.since.kills}
+			}
 		} else {
 			out.Damaged++
 		}
 	}
+	out.Compactions, out.Kills = int(n.compactions), int(n.kills)
 	var fullest Context
 	for _, text := range g.requests {
 		var rec struct {

@@ -5,8 +5,11 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"reflect"
 	"strings"
 	"testing"
 	"time"
@@ -122,6 +125,153 @@ func TestAGlanceDamaged(t *testing.T) {
 	}
 }
 
+// counting counts what is read of a file.
+type counting struct {
+	io.ReaderAt
+	bytes int64
+}
+
+func (c *counting) ReadAt(p []byte, at int64) (int, error) {
+	n, err := c.ReaderAt.ReadAt(p, at)
+	c.bytes += int64(n)
+	return n, err
+}
+
+// glances are what the ends of a file tell and what the whole of it does, and how much was read for the first.
+func glances(t *testing.T, text []byte) (ends, whole Glance, read int64) {
+	t.Helper()
+	of := func(fill func(*glancer) error) Glance {
+		g := glancer{run: newRun()}
+		if err := fill(&g); err != nil {
+			t.Fatal(err)
+		}
+		g.run.settle()
+		out := g.glance()
+		out.DurationMS, out.KilledChildren, out.OOMKills = 0, 0, 0 // until now, and of what was read
+		return out
+	}
+	file := counting{ReaderAt: bytes.NewReader(text)}
+	ends = of(func(g *glancer) error { return g.readEnds(&file, int64(len(text))) })
+	whole = of(func(g *glancer) error { return g.read(bytes.NewReader(text)) })
+	return ends, whole, file.bytes
+}
+
+// TestTheEndsOfAFileTellAll: whatever happened in a run and wherever it stands in the file, its ends tell what the whole file does, of
+// which only as much is read as is needed.
+func TestTheEndsOfAFileTellAll(t *testing.T) {
+	t.Parallel()
+	for seed := range uint64(60) {
+		r := rand.New(rand.NewPCG(seed, 7))
+		dir := t.TempDir()
+		w := Begin(Options{Dir: dir}, Header{ID: "aaaa1111", Kind: KindRun, Report: journal.Report{Tool: "claude", LimitBytes: 4 << 30}})
+		j := journal.New(journal.Options{Observers: []journal.Observer{w}})
+		if seed%7 > 0 {
+			j.Append(journal.RunStarted{PID: 4711, LimitBytes: 4 << 30})
+		}
+		requests, rooms, kills, samples := r.IntN(40), r.IntN(3), r.IntN(3), r.IntN(20) // how often, of 1,000
+		wantRooms, wantKills := 0, 0
+		for range r.IntN(3000) {
+			switch n := r.IntN(1000); {
+			case n < rooms:
+				wantRooms++
+				j.Append(journal.WindowCompacted{Before: 160_000, After: 99_000})
+			case n < 10+rooms && n < 10+kills:
+				wantKills++
+				j.Append(journal.ChildKilled{PID: n, Name: "jest", Bytes: 3 << 30, By: "kernel"})
+			case n < 100+requests:
+				j.Append(journal.WindowRequest{Model: "m", Tokens: int64(r.IntN(200_000)), LimitTokens: 200_000})
+			case n < 200+samples:
+				w.mu.Lock()
+				w.putSample(Sample{AtMS: int64(n), Working: int64(r.IntN(1 << 30))})
+				w.mu.Unlock()
+			default:
+				j.Append(journal.Warned{About: "x", Text: strings.Repeat("y", r.IntN(200))})
+			}
+			if r.IntN(100) == 0 {
+				w.flush()
+			}
+		}
+		w.flush()
+		if w.Dropped() > 0 {
+			t.Fatalf("seed %d: %d lines found no room", seed, w.Dropped())
+		}
+		text, err := os.ReadFile(filepath.Join(dir, Dir, w.day, "aaaa1111.jsonl"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		text = append(text, `{"sample":{"at_ms":9,"comp`[:r.IntN(20)]...) // what is being written
+		ends, whole, _ := glances(t, text)
+		if !reflect.DeepEqual(ends, whole) || whole.Compactions != wantRooms || whole.Kills != wantKills {
+			t.Errorf("seed %d, %d bytes, room was made %d times and %d were killed: the ends tell\n%+v, the whole\n%+v", seed, len(text), wantRooms, wantKills, ends, whole)
+		}
+	}
+}
+
+// A full file is not read whole, and samples come to the end of it.
+func TestAFullFileIsReadAtItsEnds(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	w, j, _ := begin(dir, "aaaa1111")
+	j.Append(journal.RunStarted{PID: 4711, LimitBytes: 4 << 30})
+	for i := range 20_000 {
+		j.Append(journal.WindowRequest{Upstream: "anthropic", Dialect: "anthropic.messages", Model: "claude-opus-5-5-20261001", Tokens: int64(i), LimitTokens: 200_000, Overhead: time.Millisecond})
+		if i%1000 == 0 {
+			j.Append(journal.WindowCompacted{Before: 160_000, After: 99_000})
+		}
+		if i%100 == 0 {
+			w.flush()
+		}
+	}
+	for range MaxSamples {
+		w.mu.Lock()
+		w.putSample(Sample{AtMS: 86_400_000, Working: 7 << 30, Charged: 7 << 30, CPUMS: 86_400_000, Processes: 100, WindowTokens: 150_000, WindowLimit: 200_000, DiskBytes: 1 << 40})
+		w.mu.Unlock()
+		w.flush()
+	}
+	text, err := os.ReadFile(filepath.Join(dir, Dir, w.day, "aaaa1111.jsonl"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	ends, whole, read := glances(t, text)
+	if !reflect.DeepEqual(ends, whole) {
+		t.Errorf("the ends tell\n%+v, the whole\n%+v", ends, whole)
+	}
+	if samples := bytes.Count(text, sampleStart); samples != MaxSamples {
+		t.Errorf("%d samples found room", samples)
+	}
+	if ends.Compactions != 20 || len(text) < MaxFile-2*reserved {
+		t.Errorf("%d bytes, %+v", len(text), ends)
+	}
+	// The requests stand before all samples here, which is as far from the end as they get.
+	if read >= int64(len(text)) {
+		t.Errorf("%d of %d bytes were read", read, len(text))
+	}
+	j.Append(journal.WindowCompacted{Before: 160_000, After: 99_000})
+	w.flush()
+	if text, err = os.ReadFile(filepath.Join(dir, Dir, w.day, "aaaa1111.jsonl")); err != nil {
+		t.Fatal(err)
+	}
+	if ends, whole, read = glances(t, text); !reflect.DeepEqual(ends, whole) || ends.Compactions != 21 || read > 4*glancePart {
+		t.Errorf("%d of %d bytes were read; the ends tell\n%+v, the whole\n%+v", read, len(text), ends, whole)
+	}
+}
+
+// A file of a version whose samples count nothing is read whole.
+func TestAnOlderFileIsReadWhole(t *testing.T) {
+	t.Parallel()
+	var text bytes.Buffer
+	e := encoder{}
+	text.Write(e.line("header", Header{Schema: 1, ID: "a", Kind: KindRun, Report: journal.Report{Tool: "x"}}))
+	text.Write(e.record(journal.Record{Seq: 1, Event: journal.RunStarted{PID: 1}}))
+	for i := range 3000 {
+		text.Write(e.record(journal.Record{Seq: uint64(i), Event: journal.WindowCompacted{Before: 160_000, After: 99_000}}))
+		text.Write(e.line("sample", Sample{AtMS: int64(i), Working: 6}))
+	}
+	if ends, whole, _ := glances(t, text.Bytes()); !reflect.DeepEqual(ends, whole) || ends.Compactions != 3000 {
+		t.Errorf("the ends tell\n%+v, the whole\n%+v", ends, whole)
+	}
+}
+
 func FuzzGlance(f *testing.F) {
 	header, _ := json.Marshal(Header{Schema: 1, ID: "a", Kind: KindRun, Started: time.Unix(1, 0)})
 	f.Add([]byte(`{"header":` + string(header) + "}\n" + `{"seq":1,"time":"2026-11-24T00:00:00Z","kind":"window.request","event":{"tokens":5,"limit_tokens":9}}` + "\n"))
@@ -135,6 +285,10 @@ func FuzzGlance(f *testing.F) {
 		out := g.glance()
 		if lines := bytes.Count(text, []byte{'\n'}); out.Damaged > 3*lines+glanceRequests {
 			t.Errorf("%d damaged of %d lines", out.Damaged, lines)
+		}
+		ends, _, _ := glances(t, text)
+		if lines := bytes.Count(text, []byte{'\n'}); ends.Damaged > 3*lines+glanceRequests {
+			t.Errorf("%d damaged of %d lines", ends.Damaged, lines)
 		}
 		for line := range bytes.Lines(text) {
 			if kind := kindOf(line); kind != "" && !bytes.Contains(line, []byte(kind)) {

@@ -38,6 +38,9 @@ type Header struct {
 	Notifies string `json:"notifies,omitempty"`
 	// Decision is what was known of the host when the run's numbers were decided.
 	Decision Decision `json:"decision,omitzero"`
+	// Counted says that each sample tells how often room was made until then, and how much was ended: who wants to know that need not
+	// read what stands before it.
+	Counted bool `json:"counted,omitempty"`
 	// Report is what the report says before the run: tool, project, command (masked), estimate, limits.
 	Report journal.Report `json:"report"`
 }
@@ -67,6 +70,10 @@ type Sample struct {
 	WindowLimit  int64 `json:"window_limit,omitempty"`
 	// DiskBytes is what the run has written to disks.
 	DiskBytes int64 `json:"disk_bytes,omitempty"`
+	// Compactions counts how often room was made since the run began, Kills what was ended for memory or at another limit. Both are 0 in
+	// files whose header is not Counted.
+	Compactions int64 `json:"compactions,omitempty"`
+	Kills       int64 `json:"kills,omitempty"`
 }
 
 // End is the last line of a run's file.
@@ -167,6 +174,10 @@ func parseSample(text []byte) (s Sample, ok bool) {
 			s.WindowLimit = n
 		case "disk_bytes":
 			s.DiskBytes = n
+		case "compactions":
+			s.Compactions = n
+		case "kills":
+			s.Kills = n
 		default:
 			return s, false
 		}

@@ -24,6 +24,9 @@ const (
 	MaxFile = 4 << 20
 	// reserved is how much of it is for kills, compactions and the end only.
 	reserved = 512 << 10
+	// reservedSamples is how much of the rest is for samples only: a run of a week that asks its model ten thousand times must not look as if
+	// it stood still. All of MaxSamples fit, with 224 bytes each.
+	reservedSamples = MaxSamples * 224
 	// reservedEnd is how much of that is for the end.
 	reservedEnd = 128 << 10
 	// maxLine bounds one line but the end.
@@ -83,6 +86,8 @@ type Writer struct {
 	timer    *time.Timer // nil while nothing waits
 	soon     bool        // it is set to urgentAfter
 	samples  sampler
+	made     int64 // how often room was made
+	killed   int64
 	observed Observed
 	refusal  string
 	ended    bool
@@ -104,7 +109,7 @@ func Begin(o Options, h Header) *Writer {
 		o.now = time.Now
 	}
 	w := &Writer{o: o, began: time.Now(), encode: encoder{values: secrets.Environ(o.Environ)}}
-	h.Schema, h.PID, h.Started = Schema, os.Getpid(), o.now().UTC()
+	h.Schema, h.Counted, h.PID, h.Started = Schema, true, os.Getpid(), o.now().UTC()
 	w.head, w.day = h, h.Started.Format(dayForm)
 	w.mu.Lock() // against the timer
 	w.timer, w.soon = time.AfterFunc(0, w.flush), true
@@ -118,7 +123,12 @@ func (w *Writer) ID() string { return w.head.ID }
 // Observe implements [journal.Observer].
 func (w *Writer) Observe(r journal.Record) {
 	text := w.encode.record(r)
+	room := ordinary
+	if important[r.Event.Kind()] {
+		room = urgent
+	}
 	w.mu.Lock()
+	defer w.mu.Unlock()
 	switch e := r.Event.(type) {
 	case journal.WindowRequest:
 		w.samples.window(e.Tokens, e.LimitTokens)
@@ -130,33 +140,58 @@ func (w *Writer) Observe(r journal.Record) {
 		w.refusal = e.Reason
 	}
 	w.observed.observe(&r)
-	w.mu.Unlock()
-	w.put(text, important[r.Event.Kind()])
+	if madeRoom(&r) {
+		w.made++
+	}
+	if _, ok := killOf(&r, ""); ok {
+		w.killed++
+	}
+	w.put(text, room)
 }
 
 // Sample takes what the run uses now. Samples of an interval become one line.
 func (w *Writer) Sample(s Sample) {
 	w.mu.Lock()
+	defer w.mu.Unlock()
 	s.AtMS = time.Since(w.began).Milliseconds()
-	out, ok := w.samples.add(s)
-	w.mu.Unlock()
-	if ok {
-		w.put(w.encode.line("sample", out), false)
+	if out, ok := w.samples.add(s); ok {
+		w.putSample(out)
 	}
 }
 
-// put takes a line, if there is room for it. urgent ones are written at once, and have room where others have none.
-func (w *Writer) put(text []byte, urgent bool) {
-	room, memory := int64(MaxFile-reserved), maxWaiting
-	if urgent {
-		room, memory = MaxFile-reservedEnd, maxWaiting+maxWaiting/4
+// putSample takes a sample, with what has been counted by the lines before it. The caller holds mu.
+func (w *Writer) putSample(s Sample) {
+	s.Compactions, s.Kills = w.made, w.killed
+	w.put(w.encode.line("sample", s), steady)
+}
+
+// A rank says which room a line may take.
+type rank uint8
+
+const (
+	ordinary rank = iota
+	steady        // samples, which come as long as the run lasts
+	urgent        // written at once
+)
+
+// room is how long a file may get with a line, and how much may wait with it, in bytes.
+func (r rank) room() (file int64, memory int) {
+	switch r {
+	case urgent:
+		return MaxFile - reservedEnd, maxWaiting + maxWaiting/4
+	case steady:
+		return MaxFile - reserved, maxWaiting
 	}
-	w.mu.Lock()
-	defer w.mu.Unlock()
+	return MaxFile - reserved - reservedSamples, maxWaiting
+}
+
+// put takes a line, if there is room for it. The caller holds mu.
+func (w *Writer) put(text []byte, r rank) {
 	if w.ended {
 		return
 	}
-	if len(text) == 0 || len(text) > maxLine || w.accepted+int64(len(text)) > room || len(w.waiting)+len(text) > memory {
+	file, memory := r.room()
+	if len(text) == 0 || len(text) > maxLine || w.accepted+int64(len(text)) > file || len(w.waiting)+len(text) > memory {
 		w.dropped++
 		return
 	}
@@ -164,11 +199,11 @@ func (w *Writer) put(text []byte, urgent bool) {
 	w.lines++
 	w.accepted += int64(len(text))
 	switch {
-	case w.timer == nil && urgent:
+	case w.timer == nil && r == urgent:
 		w.timer, w.soon = time.AfterFunc(urgentAfter, w.flush), true
 	case w.timer == nil:
 		w.timer = time.AfterFunc(flushAfter, w.flush)
-	case urgent && !w.soon:
+	case r == urgent && !w.soon:
 		w.timer.Reset(urgentAfter)
 		w.soon = true
 	}
@@ -290,12 +325,9 @@ func (w *Writer) End(report journal.Report) error {
 	if w.timer != nil {
 		w.timer.Stop()
 	}
-	last, some := w.samples.rest()
-	w.mu.Unlock()
-	if some {
-		w.put(w.encode.line("sample", last), false)
+	if last, some := w.samples.rest(); some {
+		w.putSample(last)
 	}
-	w.mu.Lock()
 	w.ended = true
 	w.mu.Unlock()
 
