@@ -3,7 +3,6 @@ package top
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"sync"
@@ -53,7 +52,7 @@ func OpenReplay(c *core.Core, when string) (*Replay, error) {
 func newReplay(store *runs.Store, when string, now func() time.Time) (*Replay, error) {
 	r := &Replay{store: store, all: store.Entries(), now: now, loaded: map[string]*runs.Run{}, speed: 1}
 	if len(r.all) == 0 {
-		return nil, errors.New("there is nothing to replay: no run is kept; plimsoll runs lists what there is")
+		return nil, fmt.Errorf("--replay %q: there is nothing to replay: no run is kept; plimsoll runs lists what there is", when)
 	}
 	r.to = now()
 	if at, ok := parseWhen(when, r.to); ok {
