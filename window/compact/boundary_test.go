@@ -1,6 +1,8 @@
 package compact_test
 
 import (
+	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -62,6 +64,43 @@ func TestSince(t *testing.T) {
 		}
 		if got := reads(again.Request.Body); got != whole {
 			t.Errorf("%s: the second time %d of %d lines are left, %v", d, got, whole, again.Rungs)
+		}
+	}
+}
+
+// Results of tasks that are done go further than a summary does, and more is left of each of them than of one of the task under way.
+func TestResultsGoFurtherThanSummaries(t *testing.T) {
+	for _, d := range dialects {
+		steps := session(60, 1900)
+		for i := range 3 {
+			steps = append(steps, step{assistant: "Which keys?", call: "read", result: strings.Repeat("nothing new here\n", 60) +
+				fmt.Sprintf("key_alpha_%d7f3a is revoked\n", i) + strings.Repeat("nothing new here\n", 60) + fmt.Sprintf("key_beta_%d91bc took its place\n", i) + strings.Repeat("nothing new here\n", 60)})
+		}
+		steps = append(steps, step{user: "Now the second task."})
+		r := parse(t, d, body(d, steps))
+		total := quarter(r).Total
+		c := compact.New(compact.Options{})
+		held := func(body []byte) (n int) {
+			for i := range 3 {
+				for _, name := range []string{"key_alpha_%d7f3a", "key_beta_%d91bc"} {
+					if strings.Contains(string(body), fmt.Sprintf(name, i)) {
+						n++
+					}
+				}
+			}
+			return n
+		}
+		goal := compact.Goal{Target: total / 10, Limit: total, Trigger: total, Since: len(r.Messages) - 1, SummaryTarget: total / 2}
+		res := run(t, c, r, goal)
+		if slices.Contains(res.Rungs, compact.RungExtract) || !slices.Contains(res.Rungs, compact.RungMask) || res.After > total/2 {
+			t.Errorf("%s: %v made %d of %d", d, res.Rungs, res.After, total)
+		}
+		if n := held(res.Request.Body); n != 6 {
+			t.Errorf("%s: %d of 6 lines are left of the results of a task that is done", d, n)
+		}
+		goal.SummaryTarget = 0
+		if res := run(t, c, r, goal); !slices.Contains(res.Rungs, compact.RungExtract) {
+			t.Errorf("%s: %v, and a summary was to go as far", d, res.Rungs)
 		}
 	}
 }

@@ -39,7 +39,8 @@ type Goal struct {
 	// MinGain is how many tokens have to be freed, or nothing is done: for a compaction that nothing forces. The newest messages
 	// are then spared in any case, and no turn is dropped.
 	MinGain int
-	// SummaryTarget is the target that the room for a summary goes by; 0 means Target.
+	// SummaryTarget is how far turns are summarised, and what the room for a summary goes by, where that is more than Target: a summary
+	// loses more than what is left of results does.
 	SummaryTarget int
 	// NoModel leaves the model out, as it must be left out while somebody waits for a
 	// request that was refused already.

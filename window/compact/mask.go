@@ -18,6 +18,8 @@ const (
 	firstLineError = 240
 	// heldLine is how much of the line that stands out stays.
 	heldLine = 140
+	// heldLinesDone is how many such lines stay of a result of a task that is done: nobody has it before their eyes any more.
+	heldLinesDone = 3
 	// failedLines is how much stays of what a command said that went wrong.
 	failedLines = 480
 
@@ -103,9 +105,13 @@ func (w *work) mask(t target) string {
 		b.WriteString(began)
 	}
 	lines := w.failed(t)
-	if line := w.notable(t); line != "" && line != began && !strings.Contains(lines, line) {
-		b.WriteString(maskHeld)
-		b.WriteString(line)
+	mark := maskHeld
+	for line := range strings.Lines(w.notable(t)) {
+		if line = strings.TrimSpace(line); line != began && !strings.Contains(lines, line) {
+			b.WriteString(mark)
+			b.WriteString(line)
+			mark = "\n"
+		}
 	}
 	if lines != "" {
 		b.WriteString(maskFailed)
@@ -123,13 +129,21 @@ func unmasked(mask string) (text string, failed bool) {
 	return strings.TrimSpace(text + "\n" + lines), failed
 }
 
+// held is how many lines of a result a mask quotes at most.
+func (w *work) held() int {
+	if w.goal.Since > 0 {
+		return heldLinesDone
+	}
+	return 1
+}
+
 // failed is what a result says that went wrong, "" when it says nothing of the kind.
 func (w *work) failed(t target) string {
 	w.readResults()
 	return w.failures[t]
 }
 
-// notable is the line of a result that stands out in the conversation.
+// notable are the lines of a result that stand out in the conversation.
 func (w *work) notable(t target) string {
 	w.readResults()
 	return w.notes[t]
@@ -146,7 +160,7 @@ func (w *work) readResults() {
 		all[i] = i
 	}
 	turns, from := w.turns(all)
-	for i, line := range extract.Notable(turns, heldLine) {
+	for i, line := range extract.Notable(turns, heldLine, w.held()) {
 		if line != "" {
 			w.notes[from[i]] = line
 		}

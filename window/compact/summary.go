@@ -29,11 +29,12 @@ func (w *work) summarise(at level) {
 	}
 	units := w.lay.droppable(at)
 	w.weighMessages()
-	whole := min(max(max(w.aim(at), w.goal.SummaryTarget)/summaryShare, summaryLeast), summaryMost)
+	aim := max(w.aim(at), w.goal.SummaryTarget)
+	whole := min(max(aim/summaryShare, summaryLeast), summaryMost)
 	room := whole
 	n := 0
-	for try := 0; try < tries && w.sizes.Total > w.aim(at) && w.err == nil && w.ctx.Err() == nil; try++ {
-		more := w.enough(units, n, w.sizes.Total-w.aim(at), room)
+	for try := 0; try < tries && w.sizes.Total > aim && w.err == nil && w.ctx.Err() == nil; try++ {
+		more := w.enough(units, n, w.sizes.Total-aim, room)
 		if more == n {
 			// Everything there is went in: only the summary itself can be shorter. It is not, where nothing forces it.
 			if w.goal.MinGain > 0 || w.sizes.Total <= w.goal.SummaryTarget {

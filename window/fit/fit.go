@@ -43,20 +43,20 @@ func (l Lines) Near(in tokens.Estimate) bool {
 	return l.Topic > 0 && in.Low > int(l.Topic*float64(l.Room))
 }
 
-// leastBoundaryTarget is the least part of the room that a compaction at a boundary goes down to.
-const leastBoundaryTarget = 0.1
+// boundaryTarget is the part of the room that a compaction at a boundary goes down to with what loses little: results of the tasks that
+// are done are all masked.
+const boundaryTarget = 0.1
 
 // BoundaryGoal is where a compaction goes from a request that counts in and stands at a boundary: since is the client's message with
 // which the new task begins. It frees at least as much as one at the trigger, or nothing is done, so that a conversation is
-// never compacted more often than without boundaries; so it goes deeper, and leaves the summary the room that it has at the trigger.
+// never compacted more often than without boundaries. Results go deeper than at the trigger, a summary does not.
 // over says that room has to be made in any case.
 func (l Lines) BoundaryGoal(in tokens.Estimate, since int, over bool) compact.Goal {
 	g := l.Goal(in)
 	g.Since, g.SummaryTarget = since, g.Target
-	gain := l.Trigger - l.Target
-	g.Target = min(g.Target, int(max(l.Topic-gain, leastBoundaryTarget)*float64(l.Room)+0.5))
+	g.Target = min(g.Target, int(boundaryTarget*float64(l.Room)+0.5))
 	if !over {
-		g.MinGain = max(1, int(gain*float64(l.Room)+0.5))
+		g.MinGain = max(1, int((l.Trigger-l.Target)*float64(l.Room)+0.5))
 	}
 	return g
 }

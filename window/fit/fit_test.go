@@ -107,10 +107,10 @@ func TestBoundaryGoal(t *testing.T) {
 	if l.Near(tokens.Estimate{Low: 5000, Best: 7000, High: 9000}) {
 		t.Error("a count that may be below the line is near it")
 	}
-	if got, want := l.BoundaryGoal(exact(7000), 12, false), (compact.Goal{Target: 3000, Limit: 10_000, Trigger: 8000, Since: 12, MinGain: 3000, SummaryTarget: 5000}); got != want {
+	if got, want := l.BoundaryGoal(exact(7000), 12, false), (compact.Goal{Target: 1000, Limit: 10_000, Trigger: 8000, Since: 12, MinGain: 3000, SummaryTarget: 5000}); got != want {
 		t.Errorf("%+v, want %+v", got, want)
 	}
-	if got := l.BoundaryGoal(exact(9000), 12, true); got.MinGain != 0 || got.Target != 3000 {
+	if got := l.BoundaryGoal(exact(9000), 12, true); got.MinGain != 0 || got.Target != 1000 || got.SummaryTarget != 5000 {
 		t.Errorf("over the trigger: %+v", got)
 	}
 	if got := (fit.Lines{Room: 10_000, Trigger: 0.95, Target: 0.5, Topic: 0.5}).BoundaryGoal(exact(6000), 1, false); got.Target != 1000 || got.MinGain != 4500 {

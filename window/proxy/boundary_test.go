@@ -87,8 +87,9 @@ func playTopics(t *testing.T, d wire.Dialect, topic float64) (breaks int) {
 			if n%perPrompt != 0 || e.Boundary != "prompt" || topic == 0 {
 				t.Fatalf("request %d: room was made between tasks: %+v", n, e)
 			}
-			if want := int64(0.3 * (12_000 - 1000)); e.Before <= 11_000*8/10 && e.Before-e.After < want {
-				t.Fatalf("request %d: only %d tokens were freed, at the trigger it would be %d", n, e.Before-e.After, want)
+			// One that is over the trigger by its upper estimate, as after a restart, is brought at least to what it is at the trigger.
+			if want := int64(0.3 * (12_000 - 1000)); e.Before <= 11_000*8/10 && e.Before-e.After < want && e.After > 11_000*5/10*21/20 {
+				t.Fatalf("request %d: only %d tokens were freed, at the trigger it would be %d: %+v", n, e.Before-e.After, want, e)
 			}
 			// The new prompt is there as it was typed.
 			if !strings.Contains(string(got), k.prompt(n/perPrompt)) {

@@ -1,6 +1,10 @@
 package extract
 
-import "slices"
+import (
+	"cmp"
+	"slices"
+	"strings"
+)
 
 // A line stands out of a result when it weighs at least notableScore, and notableRatio times what the
 // line in the middle of the result does: of a log or a listing none does.
@@ -9,32 +13,46 @@ const (
 	notableRatio = 2
 )
 
-// Notable returns for each turn that is a Result the line of it that a later turn is likeliest to
-// need, in at most n bytes; "" where no line stands out. The other turns decide with what
-// is rare, and what was spoken of.
-func Notable(turns []Turn, n int) []string {
+// Notable returns for each turn that is a Result those lines of it, at most so many and each in at most n bytes, that a later turn is
+// likeliest to need, in their order; "" where no line stands out. The other turns decide with what is rare, and what was spoken of.
+func Notable(turns []Turn, n, most int) []string {
 	turns = newest(turns, DefaultScan)
 	all := lines(turns)
 	weigh(all, nil)
 	found := make([]string, len(turns))
 	var scores []float64
+	var best []int // the heaviest first
 	for i := 0; i < len(all); {
-		turn, end, best := all[i].turn, i, -1
-		scores = scores[:0]
+		turn, end := all[i].turn, i
+		scores, best = scores[:0], best[:0]
 		for ; end < len(all) && all[end].turn == turn; end++ {
 			scores = append(scores, all[end].score)
-			if len(all[end].tokens) > 0 && (best < 0 || all[end].score > all[best].score) {
-				best = end
+			if len(all[end].tokens) == 0 || all[end].score < notableScore {
+				continue
+			}
+			at, _ := slices.BinarySearchFunc(best, all[end].score, func(k int, score float64) int { return cmp.Compare(score, all[k].score) })
+			for at < len(best) && all[best[at]].score == all[end].score {
+				at++
+			}
+			if at < most {
+				best = slices.Insert(best, at, end)[:min(len(best)+1, most)]
 			}
 		}
 		i = end
-		if best < 0 || turns[turn].Kind != Result || all[best].score < notableScore {
+		if len(best) == 0 || turns[turn].Kind != Result {
 			continue
 		}
 		slices.Sort(scores)
-		if len(scores) == 1 || all[best].score >= notableRatio*scores[(len(scores)-1)/2] {
-			found[turn] = shorten(all[best].shortened(), n)
+		if len(scores) > 1 {
+			least := notableRatio * scores[(len(scores)-1)/2]
+			best = slices.DeleteFunc(best, func(k int) bool { return all[k].score < least })
 		}
+		slices.Sort(best)
+		var text []string
+		for _, k := range best {
+			text = append(text, shorten(all[k].shortened(), n))
+		}
+		found[turn] = strings.Join(text, "\n")
 	}
 	return found
 }
