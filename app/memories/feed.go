@@ -49,7 +49,7 @@ func (m *Memory) OpenFeed() (*Feed, error) {
 	path := filepath.Join(m.FactsDir(), feedFile)
 	text, err := statefile.Read(path, 4096)
 	if errors.Is(err, fs.ErrNotExist) {
-		f.state.Since = time.Now()
+		f.state.Since = time.Now().Truncate(time.Millisecond) // as exact as what it is compared with: see [memory.Record]
 		f.state.Through, f.from = f.state.Since, f.state.Since
 		return f, f.save()
 	}
