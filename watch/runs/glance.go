@@ -22,8 +22,8 @@ const (
 	glanceRequests = 8
 	// glanceBuffer is the longest line that is looked at: that of an end.
 	glanceBuffer = 2 * reservedEnd
-	// glancePart is how much of the begin of a file is read, and of its end at first; a begin holds how the run was admitted and that it
-	// started.
+	// glancePart is how much is read of the beginning of a file, and of its end at first. The beginning holds how the run was admitted and
+	// that it started.
 	glancePart = 64 << 10
 	// glanceIndex is how much of the end of the index is read.
 	glanceIndex = 256 << 10
@@ -31,11 +31,10 @@ const (
 	glanceChunk = maxIndexLine
 )
 
-// Glance is what a status line shows of one run. It comes from the begin and the end of the run's file, of which only a few lines are
+// Glance is what a status line shows of one run. It comes from the beginning and the end of the run's file, of which only a few lines are
 // decoded: there is no list of runs to read.
 type Glance struct {
-	// Entry is as in a list, but while the run lives it has only those kills and that use of the window that were read of: Kills and the
-	// others below have all.
+	// Entry is as in a list, but while the run lives its own counts are of the lines that were read: those below are of all.
 	Entry
 	// Sample is the newest one, the zero value before there is one.
 	Sample Sample
@@ -121,8 +120,8 @@ type glancer struct {
 // counts are what the lines of a run add up to.
 type counts struct{ compactions, kills int64 }
 
-// readEnds takes the begin of a file of so many bytes and as much of its end as a glance needs. That is all of it where the begin or a
-// sample does not tell what stands between.
+// readEnds takes the beginning of a file of size bytes and as much of its end as a glance needs: all of it, where no sample tells what
+// stands between.
 func (g *glancer) readEnds(file io.ReaderAt, size int64) error {
 	buffer := make([]byte, min(size, glancePart)) // one for both: a page of memory that is touched first costs more than what is read into it
 	n, err := file.ReadAt(buffer, 0)
@@ -150,7 +149,7 @@ func (g *glancer) readEnds(file io.ReaderAt, size int64) error {
 	return g.read(io.NewSectionReader(file, from, size-from))
 }
 
-// tells says that the end of a file, from the begin of a line on, has all of a glance that the begin does not have: a sample with the
+// tells says that the end of a file, from the beginning of a line on, has all of a glance that the beginning of the file does not have: a sample with the
 // counts, and as many requests as one looks at, or the compaction before which none counts.
 func tells(text []byte) bool {
 	text = text[:bytes.LastIndexByte(text, '\n')+1] // the rest is a line that is being written
