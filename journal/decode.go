@@ -52,6 +52,8 @@ var known = sync.OnceValue(func() map[string]reflect.Type {
 		WindowResponse{},
 		WindowRepaired{},
 		WindowCompacted{},
+		WindowBreak{},
+		WindowTransformed{},
 		WindowOverflow{},
 		WindowRefused{},
 		WindowPassed{},

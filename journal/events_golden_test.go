@@ -37,6 +37,8 @@ var events = []journal.Event{
 	journal.WindowResponse{},
 	journal.WindowRepaired{},
 	journal.WindowCompacted{},
+	journal.WindowBreak{},
+	journal.WindowTransformed{},
 	journal.WindowOverflow{},
 	journal.WindowRefused{},
 	journal.WindowPassed{},

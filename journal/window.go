@@ -79,6 +79,30 @@ type (
 		SummaryOut   int64         `json:"summary_tokens_out,omitempty"`
 		SummaryError string        `json:"summary_error,omitempty"` // why a model's summary was not used
 	}
+	// WindowBreak says that what a provider has read before was sent to it in another form: from Message on its prompt cache does not
+	// hold, and reasoning that is bound to what stands before it counts no more.
+	WindowBreak struct {
+		Upstream     string `json:"upstream"`
+		Dialect      string `json:"dialect"`
+		Model        string `json:"model"`
+		Request      uint64 `json:"request,omitempty"`
+		Conversation string `json:"conversation,omitempty"`
+		// Cause is one of [BreakCauses].
+		Cause       string `json:"cause"`
+		Message     int    `json:"message"`                // the first that changed, from 0 in what is sent
+		ThinkingOut int    `json:"thinking_out,omitempty"` // blocks of reasoning that were taken out with it
+	}
+	// WindowTransformed says that a provider reported in its answer that it changed the input before the model read it.
+	WindowTransformed struct {
+		Upstream string `json:"upstream"`
+		Dialect  string `json:"dialect"`
+		Model    string `json:"model"`
+		Request  uint64 `json:"request,omitempty"`
+		// What and Reason are the provider's own words: "thinking_dropped", "prefix_binding_mismatch", …; "" where it gives none.
+		What   string `json:"what,omitempty"`
+		Reason string `json:"reason,omitempty"`
+		Blocks int    `json:"blocks"`
+	}
 	// WindowSummaryUnused says that a model was asked for a summary in a compaction that came
 	// to nothing.
 	WindowSummaryUnused struct {
@@ -149,11 +173,19 @@ type (
 	}
 )
 
+// BreakCauses are the causes of a [WindowBreak]. Room was made: at the trigger, at the limit, between two tasks, after a refusal for
+// length, or because the provider's cache had expired anyway. The client changed what it had sent; reasoning was refused because of it;
+// what was kept of the conversation is gone; content that no provider would take was mended, or calls and results were paired again,
+// where the provider had read them before.
+var BreakCauses = []string{"trigger", "limit", "topic", "overflow", "cold", "client", "binding", "log", "content", "repair"}
+
 // The kinds of the window plane.
 func (WindowRequest) Kind() string       { return "window.request" }
 func (WindowResponse) Kind() string      { return "window.response" }
 func (WindowRepaired) Kind() string      { return "window.repaired" }
 func (WindowCompacted) Kind() string     { return "window.compacted" }
+func (WindowBreak) Kind() string         { return "window.prefix_break" }
+func (WindowTransformed) Kind() string   { return "window.transformed" }
 func (WindowOverflow) Kind() string      { return "window.overflow" }
 func (WindowRefused) Kind() string       { return "window.refused" }
 func (WindowPassed) Kind() string        { return "window.passed" }

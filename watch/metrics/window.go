@@ -27,6 +27,7 @@ type window struct {
 	duration, first, overhead, off             *instrument
 	requests, compactions, cut, repairs        *instrument
 	summaries                                  *instrument
+	breaks, removed, dropped                   *instrument
 	overflows, refused, passed, moved, evicted *instrument
 	limit                                      *instrument
 }
@@ -55,6 +56,13 @@ func (w *window) make(all *instruments, o Options) {
 	w.cut = all.counter("plimsoll.window.cut", "By", "Bytes left out of requests.")
 	w.summaries = all.counter("plimsoll.window.summaries", "{summary}", "Summaries that were wanted of a model, by what came of them.")
 	w.repairs = all.counter("plimsoll.window.repairs", "{repair}", "Tool calls and results that were paired again, by what was done.")
+	w.breaks = all.counter("plimsoll.window.prefix.breaks", "{break}", "Times that what a provider had read was sent to it in another form, by cause.")
+	for _, cause := range journal.BreakCauses {
+		w.breaks.add(0, with(text("cause", cause)))
+	}
+	w.removed = all.counter("plimsoll.window.thinking.removed", "{block}", "Blocks of reasoning that were taken out because what stands before them changed.")
+	w.removed.add(0, nil)
+	w.dropped = all.counter("plimsoll.window.thinking.dropped", "{block}", "Blocks of reasoning that providers say they dropped, by the reason they give.")
 	w.overflows = all.counter("plimsoll.window.overflows", "{refusal}", "Refusals as too long, by the form of the error and what came of it.")
 	w.refused = all.counter("plimsoll.window.refused", "{request}", "Requests that Plimsoll answered with an error, by reason.")
 	w.passed = all.counter("plimsoll.window.passed", "{request}", "Requests that went through without being looked into, by reason.")
@@ -108,6 +116,11 @@ func (w *window) observe(m *Metrics, e journal.Event) {
 		w.before.record(float64(e.Before), of)
 		w.after.record(float64(e.After), of)
 		w.cut.add(e.CutBytes, of)
+	case journal.WindowBreak:
+		w.breaks.add(1, with(text("cause", e.Cause)))
+		w.removed.add(int64(e.ThinkingOut), nil)
+	case journal.WindowTransformed:
+		w.dropped.add(int64(e.Blocks), with(reason(e.Reason)))
 	case journal.WindowSummary:
 		w.summaries.add(1, with(text("outcome", e.Outcome)))
 	case journal.WindowOverflow:

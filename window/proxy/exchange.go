@@ -165,6 +165,7 @@ func (t *exchange) finish(a *answer, e ending, first time.Duration) {
 		if !a.refused {
 			t.learnLate(r)
 		}
+		t.changed(r.Changes)
 	}
 	t.p.event(ev)
 }

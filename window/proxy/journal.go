@@ -7,6 +7,7 @@ import (
 	"github.com/plimsoll/plimsoll/window/breaker"
 	"github.com/plimsoll/plimsoll/window/compact"
 	"github.com/plimsoll/plimsoll/window/repair"
+	"github.com/plimsoll/plimsoll/window/wire"
 )
 
 // breaker journals the moves of the working limit.
@@ -60,6 +61,15 @@ func (t *conversation) unused(res *compact.Result) {
 		Upstream: t.rt.up.Name, Model: t.model, Conversation: t.name, Error: errorText(res.SummaryError),
 		SummaryIn: int64(res.SummaryIn), SummaryOut: int64(res.SummaryOut),
 	})
+}
+
+// changed journals what the provider says it did to the input, by reason.
+func (t *conversation) changed(changes []wire.Change) {
+	for _, c := range changes {
+		t.p.event(journal.WindowTransformed{
+			Upstream: t.rt.up.Name, Dialect: t.rt.dialect.String(), Model: t.model, Request: t.rt.request, What: c.What, Reason: c.Reason, Blocks: c.Count,
+		})
+	}
 }
 
 // overflowed journals what happened with a refusal.

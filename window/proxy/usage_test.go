@@ -2,10 +2,13 @@ package proxy
 
 import (
 	"fmt"
+	"io"
+	"net/http"
 	"reflect"
 	"strings"
 	"testing"
 
+	"github.com/plimsoll/plimsoll/journal"
 	"github.com/plimsoll/plimsoll/window/wire"
 )
 
@@ -93,6 +96,34 @@ func TestPackedAnswersAreReadAlong(t *testing.T) {
 				broken.close()
 			}
 		}
+	}
+}
+
+// What a provider says it did to the input is told by reason, whether the answer is streamed, packed or in one piece.
+func TestWhatTheProviderChangedIsTold(t *testing.T) {
+	const changes = `"input_transformations":[{"type":"thinking_dropped","path":"messages.1.content.0","reason":"prefix_binding_mismatch"},{"type":"thinking_dropped","path":"messages.3.content.0","reason":"prefix_binding_mismatch"}]`
+	stream := strings.Replace(messageStart, `"usage"`, changes+`,"usage"`, 1) + contentDelta + "data: {\"type\":\"message_stop\"}\n\n"
+	for name, answer := range map[string]string{
+		"stream": "Content-Type: text/event-stream\r\n\r\n" + stream,
+		"packed": "Content-Type: text/event-stream\r\nContent-Encoding: gzip\r\n\r\n" + gzippedText(stream),
+		"whole":  "Content-Type: application/json\r\n\r\n{\"content\":[],\"usage\":{\"input_tokens\":3}," + changes + "}",
+	} {
+		t.Run(name, func(t *testing.T) {
+			upstream, _ := rawUpstream(t, "HTTP/1.1 200 OK\r\nConnection: close\r\n"+answer)
+			_, root, j := start(t, upstream, Options{})
+			req, _ := http.NewRequest(http.MethodPost, root+"/anthropic/v1/messages", strings.NewReader(`{"model":"claude-x","messages":[{"role":"user","content":"hi"}]}`))
+			req.Header.Set("Accept-Encoding", "gzip")
+			res, err := http.DefaultClient.Do(req)
+			if err != nil {
+				t.Fatal(err)
+			}
+			_, _ = io.Copy(io.Discard, res.Body)
+			_ = res.Body.Close()
+			want := journal.WindowTransformed{Upstream: "anthropic", Dialect: "messages", Model: "claude-x", Request: 1, What: "thinking_dropped", Reason: "prefix_binding_mismatch", Blocks: 2}
+			if told := events[journal.WindowTransformed](j); len(told) != 1 || told[0] != want {
+				t.Errorf("%+v, want %+v", told, want)
+			}
+		})
 	}
 }
 

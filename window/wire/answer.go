@@ -14,6 +14,17 @@ type Usage struct {
 	Reasoning  int
 }
 
+// A Change is what a provider says it did to the input before the model read it, as often as it did it for one reason. What and
+// Reason are its own words, at most 64 bytes each, "" where it gives none.
+type Change struct {
+	What   string // "thinking_dropped"
+	Reason string // "prefix_binding_mismatch", "prefix_mismatch", …
+	Count  int
+}
+
+// maxChanges bounds [Answer.Changes]; what does not fit counts with the last.
+const maxChanges = 8
+
 // ErrorBytes is the most that [Answer.ErrorBody] holds.
 const ErrorBytes = 64 << 10
 
@@ -36,7 +47,13 @@ type Answer struct {
 	// ErrorBody is the first JSON object that says it is an error, whatever the status
 	// was; cut at ErrorBytes.
 	ErrorBody []byte
+	// Changes are the input_transformations that the provider reports. Anthropic does so in the message, with a stream in its
+	// message_start and, if another model took over in mid-stream, anew in the last message_delta (anthropic-sdk-python,
+	// beta_raw_message_delta_event.py, and Bedrock's guide "Thinking block binding", 2026-11-26); OpenAI in the response. The last
+	// report counts.
+	Changes []Change
 
+	change  Change // the one at hand, if Count is not 0
 	dialect Dialect
 	stream  bool
 	line    lineState
@@ -143,10 +160,29 @@ func (a *Answer) payload(p []byte) {
 // clear forgets the object at hand.
 func (a *Answer) clear() {
 	a.record, a.failed, a.last = a.record[:0], false, false
+	a.change = Change{}
+}
+
+// changed counts the change at hand with those of its kind.
+func (a *Answer) changed() {
+	if a.change.Count == 0 {
+		return
+	}
+	at := slices.IndexFunc(a.Changes, func(c Change) bool { return c.What == a.change.What && c.Reason == a.change.Reason })
+	switch {
+	case at >= 0:
+		a.Changes[at].Count++
+	case len(a.Changes) < maxChanges:
+		a.Changes = append(a.Changes, a.change)
+	default:
+		a.Changes[maxChanges-1].Count++
+	}
+	a.change = Change{}
 }
 
 // finish draws the conclusions of a complete object.
 func (a *Answer) finish() {
+	a.changed()
 	if a.failed && a.ErrorBody == nil {
 		a.ErrorBody = slices.Clone(a.record)
 	}

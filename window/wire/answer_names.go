@@ -21,6 +21,7 @@ const (
 	nameError
 	nameFinishReason
 	nameIncomplete
+	nameInputChanges
 	nameInputDetails
 	nameInputTokens
 	nameMessage
@@ -67,6 +68,8 @@ func nameOf(key []byte) name {
 		return nameOutput
 	case "status":
 		return nameStatus
+	case "input_transformations":
+		return nameInputChanges
 	case "finish_reason", "finishReason":
 		return nameFinishReason
 	case "stop_reason":
@@ -131,6 +134,10 @@ const (
 	atFinish      = atChoice<<8 | path(nameFinishReason)
 	atCandFinish  = atCandidate<<8 | path(nameFinishReason)
 	atBlocked     = path(namePromptFeedback)<<8 | path(nameBlockReason)
+
+	atChanges      = path(nameInputChanges)
+	atStartChanges = path(nameMessage)<<8 | atChanges
+	atFinalChanges = path(nameResponse)<<8 | atChanges
 )
 
 // opened hears that an object or array begins.
@@ -142,8 +149,17 @@ func (a *Answer) opened(at path) {
 		a.Begun = true
 	case atBlock:
 		a.Begun = a.Begun || a.dialect == Messages
+	case atChanges, atStartChanges, atFinalChanges:
+		a.Changes, a.change = a.Changes[:0], Change{}
+	default:
+		if name(at&0xff) == nameElement && (at >> 8).changes() {
+			a.changed()
+			a.change.Count = 1
+		}
 	}
 }
+
+func (p path) changes() bool { return p == atChanges || p == atStartChanges || p == atFinalChanges }
 
 // value hears a string, without its quotes and as it is written, or a number or literal.
 func (a *Answer) value(at path, v []byte, text bool) {
@@ -169,8 +185,16 @@ func (a *Answer) value(at path, v []byte, text bool) {
 			a.last = a.last || at == atFinish || at == atCandFinish || at == atBlocked
 		}
 	default:
-		if !text {
+		switch {
+		case !text:
 			a.count(at, v)
+		case a.change.Count > 0 && (at >> 16).changes():
+			switch name(at & 0xff) {
+			case nameType:
+				a.change.What = string(v)
+			case nameReason:
+				a.change.Reason = string(v)
+			}
 		}
 	}
 }

@@ -3,6 +3,7 @@ package wire
 import (
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -26,6 +27,7 @@ var answers = []struct {
 	begun   bool
 	done    bool
 	failure string
+	changes []Change
 }{
 	{
 		name: "chat", dialect: Chat,
@@ -125,30 +127,64 @@ var answers = []struct {
 		body: "[{\n  \"error\": {\"code\": 400, \"message\": \"too many\", \"status\": \"INVALID_ARGUMENT\"}\n}\n]",
 		done: true, failure: "{\n  \"error\": {\"code\": 400, \"message\": \"too many\", \"status\": \"INVALID_ARGUMENT\"}\n}",
 	},
+	{
+		name: "messages that dropped thinking", dialect: Messages,
+		body: `{"type":"message","content":[{"type":"text","text":"x","input_transformations":[{"type":"no"}]}],"stop_reason":"end_turn","usage":{"input_tokens":3,"output_tokens":4},"input_transformations":[` +
+			`{"type":"thinking_dropped","path":"messages.3.content.0","reason":"prefix_binding_mismatch"},{"reason":"prefix_binding_mismatch","type":"thinking_dropped"},{"type":"thinking_dropped","reason":null},{},7]}`,
+		usage: Usage{Input: 3, Output: 4}, stop: "end_turn", begun: true, done: true,
+		changes: []Change{{"thinking_dropped", "prefix_binding_mismatch", 2}, {"thinking_dropped", "", 1}, {"", "", 1}},
+	},
+	{
+		name: "messages stream that dropped thinking", dialect: Messages, stream: true,
+		body: events(`{"type":"message_start","message":{"content":[],"input_transformations":[{"type":"thinking_dropped","path":"messages.1.content.0","reason":"prefix_binding_mismatch"}],"usage":{"input_tokens":5}}}`,
+			`{"type":"content_block_start","index":0,"content_block":{"type":"text","text":""}}`, `{"type":"message_delta","delta":{"stop_reason":"end_turn"},"usage":{"output_tokens":2}}`, `{"type":"message_stop"}`),
+		usage: Usage{Input: 5, Output: 2}, stop: "end_turn", begun: true, done: true, changes: []Change{{"thinking_dropped", "prefix_binding_mismatch", 1}},
+	},
+	{
+		name: "messages stream that another model took over", dialect: Messages, stream: true,
+		body: events(`{"type":"message_start","message":{"input_transformations":[{"type":"thinking_dropped","reason":"prefix_binding_mismatch"}]}}`,
+			`{"type":"message_delta","input_transformations":[{"type":"thinking_dropped","reason":"model_binding_mismatch"},{"type":"thinking_dropped","reason":"model_binding_mismatch"}],"usage":{"output_tokens":2}}`),
+		usage: Usage{Output: 2}, changes: []Change{{"thinking_dropped", "model_binding_mismatch", 2}},
+	},
+	{
+		name: "nothing was dropped after all", dialect: Messages, stream: true,
+		body: events(`{"type":"message_start","message":{"input_transformations":[{"type":"thinking_dropped"}]}}`, `{"type":"message_delta","input_transformations":[]}`),
+	},
+	{
+		name: "responses that dropped reasoning", dialect: Responses, stream: true,
+		body: events(`{"type":"response.created","response":{"status":"in_progress","input_transformations":[]}}`,
+			`{"type":"response.completed","response":{"status":"completed","output":[],"input_transformations":[{"reason":"prefix_mismatch"},{"reason":"prefix_mismatch"}]}}`),
+		stop: "completed", done: true, changes: []Change{{"", "prefix_mismatch", 2}},
+	},
+	{
+		name: "more changes than are kept apart", dialect: Messages,
+		body: `{"input_transformations":[{"type":"0"},{"type":"1"},{"type":"2"},{"type":"3"},{"type":"4"},{"type":"5"},{"type":"6"},{"type":"7"},{"type":"8"},{"type":"9"},{"type":"` + strings.Repeat("x", 100) + `"}]}`,
+		done: true, changes: []Change{{"0", "", 1}, {"1", "", 1}, {"2", "", 1}, {"3", "", 1}, {"4", "", 1}, {"5", "", 1}, {"6", "", 1}, {"7", "", 4}},
+	},
 	{name: "html", dialect: Chat, body: "<html>\"{[</html>"},
 	{name: "deep", dialect: Chat, body: `{"a":` + strings.Repeat("[", 100_000)},
 	{name: "escaped names are others", dialect: Messages, body: `{"\u0075sage":{"input_tokens":3},"usage\\":{"input_tokens":4},"x":{"usage":{"input_tokens":5}}}`, done: true},
 }
 
 func same(a, b *Answer) bool {
-	return a.Usage == b.Usage && a.StopReason == b.StopReason && a.Begun == b.Begun && a.Done == b.Done && string(a.ErrorBody) == string(b.ErrorBody)
+	return a.Usage == b.Usage && a.StopReason == b.StopReason && a.Begun == b.Begun && a.Done == b.Done && string(a.ErrorBody) == string(b.ErrorBody) && slices.Equal(a.Changes, b.Changes)
 }
 
 func TestAnswer(t *testing.T) {
 	for _, c := range answers {
 		t.Run(c.name, func(t *testing.T) {
-			want := &Answer{Usage: c.usage, StopReason: c.stop, Begun: c.begun, Done: c.done, ErrorBody: []byte(c.failure)}
+			want := &Answer{Usage: c.usage, StopReason: c.stop, Begun: c.begun, Done: c.done, ErrorBody: []byte(c.failure), Changes: c.changes}
 			whole := NewAnswer(c.dialect, c.stream)
 			whole.Write([]byte(c.body))
 			if !same(whole, want) {
-				t.Errorf("at once: %+v %q begun %t done %t\nerror %s", whole.Usage, whole.StopReason, whole.Begun, whole.Done, whole.ErrorBody)
+				t.Errorf("at once: %+v %q begun %t done %t\nerror %s\nchanges %+v", whole.Usage, whole.StopReason, whole.Begun, whole.Done, whole.ErrorBody, whole.Changes)
 			}
 			bytewise := NewAnswer(c.dialect, c.stream)
 			for i := range len(c.body) {
 				bytewise.Write([]byte(c.body[i : i+1]))
 			}
 			if !same(bytewise, want) {
-				t.Errorf("byte by byte: %+v %q begun %t done %t\nerror %s", bytewise.Usage, bytewise.StopReason, bytewise.Begun, bytewise.Done, bytewise.ErrorBody)
+				t.Errorf("byte by byte: %+v %q begun %t done %t\nerror %s\nchanges %+v", bytewise.Usage, bytewise.StopReason, bytewise.Begun, bytewise.Done, bytewise.ErrorBody, bytewise.Changes)
 			}
 		})
 	}
@@ -184,10 +220,13 @@ func FuzzAnswer(f *testing.F) {
 			}
 			rest = rest[n:]
 		}
+		if len(whole.Changes) > maxChanges {
+			t.Errorf("%d changes are kept apart", len(whole.Changes))
+		}
 		if !same(whole, pieces) {
-			t.Errorf("at once %+v %q %t %t %q, in pieces %+v %q %t %t %q",
-				whole.Usage, whole.StopReason, whole.Begun, whole.Done, whole.ErrorBody,
-				pieces.Usage, pieces.StopReason, pieces.Begun, pieces.Done, pieces.ErrorBody)
+			t.Errorf("at once %+v %q %t %t %q %+v, in pieces %+v %q %t %t %q %+v",
+				whole.Usage, whole.StopReason, whole.Begun, whole.Done, whole.ErrorBody, whole.Changes,
+				pieces.Usage, pieces.StopReason, pieces.Begun, pieces.Done, pieces.ErrorBody, pieces.Changes)
 		}
 	})
 }
