@@ -22,8 +22,8 @@ func TestElsewhere(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c := &checkpoint.Checkpoint{Chain: checkpoint.Digest{1}, Covers: 1, Generation: 1, Patches: []checkpoint.Patch{{From: 0, To: 0, With: [][]byte{[]byte("- [user]: " + words)}}}}
-	if _, err := ck.Freeze(ck.Scope([]byte("x")), c); err != nil {
+	c := &checkpoint.Checkpoint{Chain: checkpoint.Digest{1}, Covers: 1, Patches: []checkpoint.Patch{{From: 0, To: 0, With: [][]byte{[]byte("- [user]: " + words)}}}}
+	if _, err := ck.Freeze(ck.Scope([]byte("x")), c, nil); err != nil {
 		t.Fatal(err)
 	}
 	dir := filepath.Join(state, "agents", "helper", "conversations")

@@ -93,8 +93,8 @@ type Options struct {
 	// MinMessages is how many of the newest messages are left alone unless nothing else
 	// helps; with them goes the rest of their units.
 	MinMessages int
-	// ResultBytes bounds every tool's result, the newest too, whether room is needed or not; the rung "cut" keeps as much of
-	// one. 0 bounds none, and the rung goes by the window.
+	// ResultBytes bounds every tool's result when it is sent first, whether room is needed or not (see Bound); the rung "cut" keeps as
+	// much of one. 0 bounds none, and the rung goes by the window.
 	ResultBytes int
 	// WholeResults leaves out the rungs "cut" and "mask": results of tools stay as they are or
 	// go with their turn. The last resort, "open", stays.
@@ -156,13 +156,14 @@ func (c *Compactor) Spent() (tokens, budget int) {
 
 // The rungs, as they are named in [Result].Rungs.
 const (
-	RungCut     = "cut"     // tool results keep their head and tail
-	RungMask    = "mask"    // tool results and media are named, not kept
-	RungModel   = "model"   // old turns were summarised by a model
-	RungExtract = "extract" // old turns were summarised by choosing lines
-	RungDrop    = "drop"    // old turns are gone, a line says so
-	RungRelax   = "relax"   // the newest messages were not spared
-	RungOpen    = "open"    // results of the turn that is still running were cut
+	RungThinking = "thinking" // the model's thoughts went, which are valid behind the old beginning only
+	RungCut      = "cut"      // tool results keep their head and tail
+	RungMask     = "mask"     // tool results and media are named, not kept
+	RungModel    = "model"    // old turns were summarised by a model
+	RungExtract  = "extract"  // old turns were summarised by choosing lines
+	RungDrop     = "drop"     // old turns are gone, a line says so
+	RungRelax    = "relax"    // the newest messages were not spared
+	RungOpen     = "open"     // results of the turn that is still running were cut
 )
 
 // A Result is what a compaction came to.
@@ -196,15 +197,13 @@ func (c *Compactor) Compact(ctx context.Context, v *View, measure Measure, goal 
 	goal = goal.settled()
 	before := measure(v.Request)
 	unchanged := Result{Request: v.Request, Before: before.Total, After: before.Total}
-	oversized := c.oversized(v.Request)
-	if before.Total <= goal.Target && oversized == nil || v.Request.Bypass != wire.BypassNone {
+	if before.Total <= goal.Target || v.Request.Bypass != wire.BypassNone {
 		return unchanged, ctx.Err()
 	}
 	w := newWork(ctx, c, v, measure, before, goal)
-	if goal.MinGain > 0 && oversized == nil && w.gainable() < goal.MinGain {
+	if goal.MinGain > 0 && w.gainable() < goal.MinGain {
 		return unchanged, nil
 	}
-	w.bound(oversized)
 	for level := levelSpare; level <= levelOpen && w.wants(level); level++ {
 		for _, rung := range ladder {
 			if w.sizes.Total <= w.aim(level) || ctx.Err() != nil || w.err != nil {

@@ -1,7 +1,6 @@
 package compact
 
 import (
-	"maps"
 	"strconv"
 	"strings"
 
@@ -68,43 +67,43 @@ func (w *work) large(at level, keep int) (list []candidate) {
 	return list
 }
 
-// Oversized tells whether a request has results of tools that are larger than Options.ResultBytes allows.
-func (c *Compactor) Oversized(r *wire.Request) bool {
-	return r.Bypass == wire.BypassNone && c.oversized(r) != nil
-}
-
-// oversized are the results over Options.ResultBytes, each with what brings it below.
-func (c *Compactor) oversized(r *wire.Request) (found map[target]action) {
+// Bound cuts the results of tools that are larger than Options.ResultBytes allows, in messages from the given one on, and returns them as
+// they were, one message a line. The request is r itself where there are none, or where an edit cannot be made.
+func (c *Compactor) Bound(r *wire.Request, from int) (next *wire.Request, cut []byte) {
 	if c.o.ResultBytes <= 0 || c.o.WholeResults {
-		return nil
+		return r, nil
 	}
-	for i := range r.Messages {
+	w := &work{c: c, base: r}
+	var d *wire.Draft
+	for i := from; i < len(r.Messages); i++ {
+		touched := false
 		for j := range r.Messages[i].Parts {
 			p := &r.Messages[i].Parts[j]
 			if p.Kind != wire.Result || heard(p) <= c.o.ResultBytes {
 				continue
 			}
-			keep := c.o.ResultBytes / max(1, len(p.Texts))
-			if _, saves := shorter(r, p, max(keep, openLeast)); saves > 0 {
-				if found == nil {
-					found = map[target]action{}
-				}
-				found[target{i, j}] = action{keep: max(keep, openLeast)}
+			keep := max(c.o.ResultBytes/max(1, len(p.Texts)), openLeast)
+			if _, saves := shorter(r, p, keep); saves <= 0 {
+				continue
 			}
+			if d == nil {
+				d = r.Draft()
+			}
+			w.apply(d, target{i, j}, action{keep: keep})
+			touched = true
+		}
+		if touched {
+			cut = append(append(cut, r.Raw(r.Messages[i].Span)...), '\n')
 		}
 	}
-	return found
-}
-
-// bound cuts the results that are larger than the user allows.
-func (w *work) bound(oversized map[target]action) {
-	if len(oversized) == 0 {
-		return
+	if d == nil {
+		return r, nil
 	}
-	maps.Copy(w.actions, oversized)
-	if w.build() {
-		w.did(RungCut)
+	next, err := d.Build()
+	if err != nil || len(next.Body) >= len(r.Body) {
+		return r, nil
 	}
+	return next, cut
 }
 
 // heard is how many bytes of a result the model reads.

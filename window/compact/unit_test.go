@@ -7,7 +7,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/plimsoll/plimsoll/window/compact/checkpoint"
 	"github.com/plimsoll/plimsoll/window/compact/extract"
 	"github.com/plimsoll/plimsoll/window/wire"
 )
@@ -65,18 +64,18 @@ func FuzzCompose(f *testing.F) {
 			}
 			return patches
 		}
-		first, covers := compose(n, nil, some(n, 1))
+		first, covers := (&View{Client: client}).compose(some(n, 1))
 		one, err := patch(client, first)
 		if err != nil {
 			t.Fatal(err)
 		}
-		base := &checkpoint.Checkpoint{Covers: covers, Patches: first}
+		base := &View{Client: client, Patches: first, covers: covers}
 		second := some(len(one.Messages), 2)
 		two, err := patch(one, second)
 		if err != nil {
 			t.Fatal(err)
 		}
-		composed, all := compose(n, base, second)
+		composed, all := base.compose(second)
 		got, err := patch(client, composed)
 		if err != nil {
 			t.Fatal(err)

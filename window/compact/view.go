@@ -1,6 +1,7 @@
 package compact
 
 import (
+	"bytes"
 	"fmt"
 	"slices"
 
@@ -11,36 +12,189 @@ import (
 // Patch is a checkpoint's: raw messages in the place of the client's [From,To).
 type Patch = checkpoint.Patch
 
-// A View is a client's request with what was done to its conversation before. It is not
+// A View is a client's request with what was decided about its conversation before. It is not
 // changed once it is made.
 type View struct {
-	Client  *wire.Request // as the client sent it, calls and results paired
-	Request *wire.Request // with the checkpoint put in; Client itself without one
-	base    *checkpoint.Checkpoint
+	Client  *wire.Request // as the client sent it
+	Request *wire.Request // with the log put in; Client itself without one
+	// Patches make Request of Client.
+	Patches []Patch
+	// Recalled are the texts from a memory that the log adds to prompts.
+	Recalled   []string
+	covers     int // of the client's messages, those that the log speaks of
+	generation int
 }
 
-// Replay puts a checkpoint into the request it was found for. Without one (nil) the view
-// is the request.
-func Replay(client *wire.Request, c *checkpoint.Checkpoint) (*View, error) {
-	v := &View{Client: client, Request: client, base: c}
-	if c == nil {
+// Replay puts the log of a conversation into the request it was found for: the cut first, where there is one, then the decisions
+// (see [checkpoint.Log]). Entries that are nil are left out. Without any the view is the request.
+func Replay(client *wire.Request, log ...*checkpoint.Checkpoint) (*View, error) {
+	v := &View{Client: client, Request: client}
+	for _, c := range log {
+		if c == nil {
+			continue
+		}
+		if c.Covers > len(client.Messages) {
+			return nil, fmt.Errorf("compact: a checkpoint of %d messages for a request of %d: look it up by the request's own chain", c.Covers, len(client.Messages))
+		}
+		v.Patches = append(v.Patches, c.Patches...)
+		v.Recalled = append(v.Recalled, c.Recalled...)
+		v.covers, v.generation = c.Covers, max(v.generation, c.Generation)
+	}
+	if len(v.Patches) == 0 {
 		return v, nil
 	}
-	if c.Covers > len(client.Messages) {
-		return nil, fmt.Errorf("compact: a checkpoint of %d messages for a request of %d: look it up by the request's own chain", c.Covers, len(client.Messages))
-	}
 	var err error
-	v.Request, err = patch(client, c.Patches)
+	v.Request, err = patch(client, v.Patches)
 	return v, err
+}
+
+// Replayed tells whether anything was put in.
+func (v *View) Replayed() bool { return len(v.Patches) > 0 }
+
+// Replaced are the client's messages that the patches replace, where they do nothing else: then every message of the view stands where the
+// client's does.
+func (v *View) Replaced() (at []int, ok bool) {
+	for _, p := range v.Patches {
+		if p.To-p.From != len(p.With) {
+			return nil, false
+		}
+		for i := p.From; i < p.To; i++ {
+			at = append(at, i)
+		}
+	}
+	return at, len(at) > 0
+}
+
+// Generation counts the cuts that were made of the conversation.
+func (v *View) Generation() int { return v.generation }
+
+// Covers is how many of the client's messages the log speaks of.
+func (v *View) Covers() int { return v.covers }
+
+// Frozen is how many messages of the view's request stand for the client's first: for as many as were sent before.
+func (v *View) Frozen(messages int) int {
+	n := messages
+	for _, p := range v.Patches {
+		if p.To > messages || p.From == messages {
+			break
+		}
+		n += len(p.With) - (p.To - p.From)
+	}
+	return n
+}
+
+// Amend puts next, which was made of the view's request by changes behind its first frozen messages, in that request's place: frozen is
+// Frozen(sent), and sent how many of the client's messages were sent before. It returns the view with the changes and the decisions about the
+// client's messages that lead to it, each about one of them or about neighbours. Cache marks are left out of what was changed: the client
+// moves its own. The error says that a frozen message was changed, or that the changes cannot be made.
+func (v *View) Amend(next *wire.Request, sent, frozen int) (*View, []Patch, error) {
+	patches := difference(v.Request, next)
+	if len(patches) == 0 {
+		return v, nil, nil
+	}
+	if patches[0].From < frozen {
+		return nil, nil, fmt.Errorf("compact: message %d was sent before and cannot be changed", patches[0].From)
+	}
+	if len(v.Request.Messages)-frozen != len(v.Client.Messages)-sent {
+		return nil, nil, fmt.Errorf("compact: %d messages of the view stand for %d of the client's", len(v.Request.Messages)-frozen, len(v.Client.Messages)-sent)
+	}
+	by := sent - frozen
+	for i := range patches {
+		patches[i].From += by
+		patches[i].To += by
+	}
+	out := &View{Client: v.Client, Recalled: v.Recalled, covers: v.covers, generation: v.generation}
+	out.Patches = append(slices.Clone(v.Patches), patches...)
+	// What is sent now has to be what later requests get from the log, to the byte.
+	var err error
+	out.Request, err = patch(v.Client, out.Patches)
+	return out, patches, err
+}
+
+// Cut puts next, which was made of the view's request by any changes, in that request's place, as a cut does. What a cut says of the
+// client's messages takes the place of all that was decided about them before.
+func (v *View) Cut(next *wire.Request) *View {
+	patches := difference(v.Request, next)
+	if len(patches) == 0 {
+		return v
+	}
+	out := &View{Client: v.Client, Request: next, Recalled: v.Recalled, generation: v.generation}
+	out.Patches, out.covers = v.compose(patches)
+	return out
+}
+
+// difference is what has to be patched in the messages of a request so that they become those of another one, cache marks apart: the
+// messages that both have stay. It is found in one pass and need not be the smallest.
+func difference(from, to *wire.Request) (patches []Patch) {
+	if from == to {
+		return nil
+	}
+	a, b := from.Messages, to.Messages
+	same := func(i, j int) bool { return bytes.Equal(from.Raw(a[i].Span), to.Raw(b[j].Span)) }
+	end := 0 // messages at the end that both have
+	start := 0
+	for start < len(a) && start < len(b) && same(start, start) {
+		start++
+	}
+	for end < len(a)-start && end < len(b)-start && same(len(a)-1-end, len(b)-1-end) {
+		end++
+	}
+	var places map[string][]int // of the messages of to between the two, by their bytes
+	i, j := start, start
+	for i < len(a)-end || j < len(b)-end {
+		ni, nj := len(a)-end, len(b)-end
+		if places == nil {
+			places = map[string][]int{}
+			for k := j; k < nj; k++ {
+				raw := string(to.Raw(b[k].Span))
+				places[raw] = append(places[raw], k)
+			}
+		}
+		found := false
+		for k := i; k < ni && !found; k++ {
+			for _, at := range places[string(from.Raw(a[k].Span))] {
+				if at >= j {
+					ni, nj, found = k, at, true
+					break
+				}
+			}
+		}
+		patches = append(patches, pairs(to, i, ni, j, nj)...)
+		for i, j = ni, nj; i < len(a)-end && j < len(b)-end && same(i, j); i, j = i+1, j+1 {
+		}
+	}
+	return patches
+}
+
+// pairs are the patches that put messages [j,nj) of a request in the place of [i,ni) of another one: one for each message where there
+// are as many, so that each is a decision of its own.
+func pairs(to *wire.Request, i, ni, j, nj int) (patches []Patch) {
+	if ni-i == nj-j {
+		for ; i < ni; i, j = i+1, j+1 {
+			patches = append(patches, Patch{From: i, To: i + 1, With: [][]byte{unmarked(to, j)}})
+		}
+		return patches
+	}
+	p := Patch{From: i, To: ni}
+	for ; j < nj; j++ {
+		p.With = append(p.With, unmarked(to, j))
+	}
+	return append(patches, p)
+}
+
+// unmarked is a message without cache marks, in memory of its own: a patch is kept, the body is not, and the client takes at most four
+// marks, which it moves every turn.
+func unmarked(r *wire.Request, message int) []byte {
+	span := r.Messages[message].Span
+	out := make([]byte, 0, span.Len())
+	r.Unmarked(span, func(b []byte) { out = append(out, b...) })
+	return out
 }
 
 // position is where a message of the client's stands in the view's request; of one that an earlier compaction took out it is where
 // the next one that it left stands.
 func (v *View) position(message int) int {
-	if v.base == nil {
-		return message
-	}
-	for i, e := range elements(len(v.Client.Messages), v.base.Patches) {
+	for i, e := range elements(len(v.Client.Messages), v.Patches) {
 		if e.client >= message {
 			return i
 		}
@@ -48,29 +202,51 @@ func (v *View) position(message int) int {
 	return len(v.Request.Messages)
 }
 
-// Replayed tells whether a checkpoint was put in.
-func (v *View) Replayed() bool { return v.base != nil }
-
 // patch puts patches into a request.
 func patch(r *wire.Request, patches []Patch) (*wire.Request, error) {
 	d := r.Draft()
 	for _, p := range patches {
+		if len(p.With) == p.To-p.From {
+			for i, raw := range p.With {
+				d.ReplaceMessage(p.From+i, r.Remarked(p.From+i, raw))
+			}
+			continue
+		}
 		d.ReplaceMessages(p.From, p.To, p.With...)
 	}
 	return d.Build()
 }
 
-// Checkpoint is what is to be stored of a result: chain[i] is the digest of the client's
+// After is the view with what a compaction of it came to.
+func (v *View) After(res *Result) *View {
+	return &View{Client: v.Client, Request: res.Request, Patches: res.Patches, Recalled: v.Recalled, covers: res.Covers, generation: v.generation + 1}
+}
+
+// Result is what the view itself comes to, where a cut took reasoning out and nothing else.
+func (v *View) Result(before, after int) Result {
+	return Result{Request: v.Request, Patches: v.Patches, Covers: v.covers, Before: before, After: after}
+}
+
+// Checkpoint is what is to be stored of a cut: chain[i] is the digest of the client's
 // messages 0..i. It is nil when nothing was done.
 func Checkpoint[D ~[16]byte](v *View, res *Result, chain []D) *checkpoint.Checkpoint {
 	if !res.Changed() || res.Covers < 1 || res.Covers > len(chain) {
 		return nil
 	}
-	c := &checkpoint.Checkpoint{Chain: checkpoint.Digest(chain[res.Covers-1]), Covers: res.Covers, Generation: 1, Tokens: max(0, res.After), Patches: res.Patches}
-	if v.base != nil {
-		c.Generation = v.base.Generation + 1
+	return &checkpoint.Checkpoint{
+		Chain: checkpoint.Digest(chain[res.Covers-1]), Covers: res.Covers, Generation: v.generation + 1, Tokens: max(0, res.After),
+		Patches: res.Patches, Recalled: v.Recalled,
 	}
-	return c
+}
+
+// Decisions are what is to be frozen of patches that [View.Amend] returned: each under the digest of the messages up to the last that it
+// is about.
+func Decisions[D ~[16]byte](patches []Patch, chain []D) (list []*checkpoint.Checkpoint) {
+	for _, p := range patches {
+		covers := min(max(p.To, p.From+1), len(chain))
+		list = append(list, &checkpoint.Checkpoint{Chain: checkpoint.Digest(chain[covers-1]), Covers: covers, Patches: []Patch{p}})
+	}
+	return list
 }
 
 // Conversation names a conversation for listings and locks: the first 12 hexadecimal digits
@@ -107,7 +283,7 @@ func elements(n int, patches []Patch) []element {
 		for _, raw := range p.With {
 			list = append(list, element{-1, raw})
 		}
-		at = p.To
+		at = max(at, p.To)
 	}
 	for ; at < n; at++ {
 		list = append(list, element{client: at})
@@ -115,15 +291,12 @@ func elements(n int, patches []Patch) []element {
 	return list
 }
 
-// compose speaks of the client's messages what patches say of the view's: n is how many
-// the client has, before what its view was made with. covers is how many of them the
-// composition touches, or the earlier one did.
-func compose(n int, before *checkpoint.Checkpoint, patches []Patch) (composed []Patch, covers int) {
-	var old []Patch
-	if before != nil {
-		old, covers = before.Patches, before.Covers
-	}
-	list := elements(n, old)
+// compose speaks of the client's messages what patches say of the view's. covers is how many of them the
+// composition touches, or the log did.
+func (v *View) compose(patches []Patch) (composed []Patch, covers int) {
+	n := len(v.Client.Messages)
+	covers = v.covers
+	list := elements(n, v.Patches)
 	for _, p := range slices.Backward(patches) {
 		raw := make([]element, len(p.With))
 		for i, w := range p.With {
@@ -158,11 +331,9 @@ func Lost(v *View, res *Result) []int {
 		return nil
 	}
 	gone := map[int]bool{}
-	if v.base != nil {
-		for _, p := range v.base.Patches {
-			for i := p.From; i < p.To; i++ {
-				gone[i] = true
-			}
+	for _, p := range v.Patches {
+		for i := p.From; i < p.To; i++ {
+			gone[i] = true
 		}
 	}
 	var lost []int

@@ -208,7 +208,7 @@ func (w *work) result(v *View, res Result) (Result, error) {
 		}
 	}
 	patches := w.patches(touched)
-	composed, covers := compose(len(v.Client.Messages), v.base, patches)
+	composed, covers := v.compose(patches)
 	// What is sent now has to be what later requests get from the checkpoint, to the byte.
 	next, err := patch(v.Client, composed)
 	if err != nil {
@@ -224,8 +224,7 @@ func (w *work) result(v *View, res Result) (Result, error) {
 	return res, nil
 }
 
-// patches describes the current request as patches of the one the work began with. Cache
-// marks are left out of them: the client moves its own every turn, and takes at most four.
+// patches describes the current request as patches of the one the work began with.
 func (w *work) patches(touched []bool) (patches []Patch) {
 	at := 0 // in the current request
 	put := func(from, to int, raw ...[]byte) {
@@ -237,11 +236,8 @@ func (w *work) patches(touched []bool) (patches []Patch) {
 		patches = append(patches, Patch{From: from, To: to, With: raw})
 	}
 	take := func() []byte {
-		m := w.cur.Messages[at]
 		at++
-		out := make([]byte, 0, m.Span.Len()) // of its own: a patch is kept, the body is not
-		w.cur.Unmarked(m.Span, func(b []byte) { out = append(out, b...) })
-		return out
+		return unmarked(w.cur, at-1)
 	}
 	for i := range len(w.base.Messages) + 1 {
 		if i == w.lay.at && w.note != "" {
@@ -296,9 +292,9 @@ func (w *work) doesNotFit(v *View) error {
 		}
 		at++
 	}
-	if v.base != nil && e.Message >= 0 {
+	if v.Replayed() && e.Message >= 0 {
 		// What was changed before stands before the client's next message that was not.
-		list := elements(len(v.Client.Messages), v.base.Patches)
+		list := elements(len(v.Client.Messages), v.Patches)
 		i := e.Message
 		for i < len(list)-1 && list[i].client < 0 {
 			i++

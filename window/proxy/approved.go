@@ -1,58 +1,30 @@
 package proxy
 
 import (
-	"sync"
-
-	"github.com/plimsoll/plimsoll/window/compact/checkpoint"
+	"github.com/plimsoll/plimsoll/window/compact"
 	"github.com/plimsoll/plimsoll/window/tokens"
 )
 
-// maxApproved bounds how many replays are remembered; over it all are forgotten, and held to
-// the rules again.
-const maxApproved = 4096
+// maxApproved bounds how many replays are remembered that broke no rule, by half. A conversation that goes on gets the
+// same messages put in at the same place with every turn, and holding all of it to the
+// rules costs more than all else that is done with it.
+const maxApproved = 2048
 
-// A replayed names a checkpoint put into a conversation, with the first message behind it, and what was added to its prompts;
+// A replayed names the log that was put into a conversation, with the first message behind what it covers;
 // zero is any other edit, which is never approved for later.
 type replayed struct {
 	chain      tokens.Digest // of the messages it covers and the one that follows
 	generation int
-	tokens     int
-	added      additions
+	patches    int
+	bytes      int
 }
 
-// additions name what was added to the prompts of a conversation.
-type additions struct {
-	chain tokens.Digest // of the client's messages up to the one behind the last addition
-	count int
-	bytes int
-}
-
-func nameReplay(c *checkpoint.Checkpoint, chain []tokens.Digest) replayed {
-	return replayed{chain: chain[min(c.Covers, len(chain)-1)], generation: c.Generation, tokens: c.Tokens}
-}
-
-// approved remembers the replays that broke no rule. A conversation that goes on gets the
-// same messages put in at the same place with every turn, and holding all of it to the
-// rules costs more than all else that is done with it.
-type approved struct {
-	mu    sync.Mutex
-	known map[replayed]bool
-}
-
-func (a *approved) has(r replayed) bool {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	return a.known[r]
-}
-
-func (a *approved) add(r replayed) {
-	if r == (replayed{}) {
-		return
+func nameReplay(v *compact.View, chain []tokens.Digest) replayed {
+	r := replayed{chain: chain[min(v.Covers(), len(chain)-1)], generation: v.Generation(), patches: len(v.Patches)}
+	for _, p := range v.Patches {
+		for _, raw := range p.With {
+			r.bytes += len(raw)
+		}
 	}
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	if a.known == nil || len(a.known) >= maxApproved {
-		a.known = map[replayed]bool{}
-	}
-	a.known[r] = true
+	return r
 }

@@ -3,39 +3,67 @@ package proxy
 import (
 	"testing"
 
+	"github.com/plimsoll/plimsoll/window/compact"
 	"github.com/plimsoll/plimsoll/window/compact/checkpoint"
 	"github.com/plimsoll/plimsoll/window/tokens"
+	"github.com/plimsoll/plimsoll/window/wire"
 )
 
-// What was approved is one checkpoint before one message: another continuation, a newer or a
-// smaller checkpoint is held to the rules.
+// What was approved is one log before one message: another continuation, a newer cut or one decision more is held to the rules.
 func TestApprovedReplays(t *testing.T) {
+	r, err := wire.Parse(wire.Chat, []byte(`{"model":"m","messages":[{"role":"user","content":"a"},{"role":"assistant","content":"b"},{"role":"user","content":"c"},{"role":"user","content":"d"}]}`))
+	if err != nil {
+		t.Fatal(err)
+	}
 	chain := []tokens.Digest{{1}, {2}, {3}, {4}}
-	c := checkpoint.Checkpoint{Covers: 2, Generation: 1, Tokens: 500}
-	var a approved
-	a.add(nameReplay(&c, chain))
-	if !a.has(nameReplay(&c, chain)) || !a.has(nameReplay(&c, append(chain, tokens.Digest{5}))) {
+	patch := func(at int, raw string) []compact.Patch {
+		return []compact.Patch{{From: at, To: at + 1, With: [][]byte{[]byte(raw)}}}
+	}
+	name := func(chain []tokens.Digest, log ...*checkpoint.Checkpoint) replayed {
+		t.Helper()
+		v, err := compact.Replay(r, log...)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return nameReplay(v, chain)
+	}
+	cut := &checkpoint.Checkpoint{Covers: 2, Generation: 1, Patches: patch(0, `{"role":"user","content":"short"}`)}
+	newer := &checkpoint.Checkpoint{Covers: 2, Generation: 2, Patches: cut.Patches}
+	longer := &checkpoint.Checkpoint{Covers: 2, Generation: 1, Patches: patch(0, `{"role":"user","content":"longer"}`)}
+	decision := &checkpoint.Checkpoint{Covers: 2, Patches: patch(1, `{"role":"assistant","content":"b"}`)}
+	known := map[replayed]bool{name(chain, cut): true}
+	if !known[name(append(chain, tokens.Digest{5}), cut)] {
 		t.Error("the conversation went on and is not known again")
 	}
-	newer, smaller := c, c
-	newer.Generation++
-	smaller.Tokens = 300
-	for name, r := range map[string]replayed{
-		"another message behind it": nameReplay(&c, []tokens.Digest{{1}, {2}, {9}, {4}}),
-		"nothing behind it":         nameReplay(&c, chain[:2]),
-		"a newer one":               nameReplay(&newer, chain),
-		"a smaller one":             nameReplay(&smaller, chain),
+	for what, r := range map[string]replayed{
+		"another message behind it": name([]tokens.Digest{{1}, {2}, {9}, {4}}, cut),
+		"nothing behind it":         name(chain[:2], cut),
+		"a newer one":               name(chain, newer),
+		"other bytes":               name(chain, longer),
+		"a decision more":           name(chain, cut, decision),
 		"any other edit":            {},
 	} {
-		if a.has(r) {
-			t.Errorf("approved: %s", name)
+		if known[r] {
+			t.Errorf("approved: %s", what)
 		}
 	}
-	a.add(replayed{})
-	for i := range 2 * maxApproved {
-		a.add(replayed{generation: i + 2})
+}
+
+// A recentMap keeps the newest keys, and never more than twice its bound.
+func TestRecentMap(t *testing.T) {
+	m := recentMap[int, int]{max: 10}
+	for i := range 100 {
+		m.put(i, i)
+		for k := range 10 {
+			if v, ok := m.get(max(0, i-k)); !ok || v != max(0, i-k) {
+				t.Fatalf("%d of the newest is gone after %d", k, i)
+			}
+		}
+		if len(m.young)+len(m.old) > 20 {
+			t.Fatalf("%d keys", len(m.young)+len(m.old))
+		}
 	}
-	if a.has(replayed{}) || len(a.known) > maxApproved {
-		t.Errorf("%d are known", len(a.known))
+	if _, ok := m.get(5); ok {
+		t.Error("an old key is still there")
 	}
 }

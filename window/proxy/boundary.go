@@ -17,7 +17,7 @@ func (t *conversation) look() {
 
 // boundary is where one task of the conversation ends and another begins, if the request stands there and is near enough to the
 // trigger, or over it. A request that is none of the conversation with the user stands at none. The request is looked at as the client
-// sent it, with calls and results paired: what was cut or added before hides no boundary.
+// sent it: what was cut or added before hides no boundary.
 func (t *conversation) boundary(over bool) (topic.Boundary, bool) {
 	lines := t.lines()
 	if lines.Topic <= 0 || !over && !lines.Near(t.in) || t.speak().Side {
@@ -27,7 +27,7 @@ func (t *conversation) boundary(over bool) (topic.Boundary, bool) {
 	if s := t.speak(); s.Person {
 		o.Typed = func(r *wire.Request, message int) bool { return len(s.Typed(r, message)) > 0 }
 	}
-	b, ok := topic.Newest(t.plain, o)
+	b, ok := topic.Newest(t.received, o)
 	t.standing = b.Sign
 	return b, ok
 }

@@ -3,7 +3,7 @@ package proxy
 import (
 	"errors"
 	"fmt"
-	"math"
+	"slices"
 	"strings"
 	"time"
 
@@ -19,25 +19,33 @@ import (
 	"github.com/plimsoll/plimsoll/window/wire"
 )
 
-// A conversation is what is sent of a model request: at first what came; then repaired, with its kept compaction put back in,
-// counted, and brought under the line where it is over. When an edit breaks a rule of the provider, it is what came again.
+// A conversation is what is sent of a model request: at first what came; then with the log of the conversation put in, with what is decided about
+// messages that are new, counted, and brought under the line where it is over. When an edit breaks a rule of the provider, it is what came again.
 type conversation struct {
 	*modelRequest
 
 	family tokens.Family
 	who    string // upstream and credential, only ever hashed
 	scope  checkpoint.Scope
-	ledger string // scope, upstream and model in one
-	name   string // names the conversation
-	chain  []tokens.Digest
+	log    checkpoint.Scope // of what is kept: what was recalled for one project is put into no conversation of another
+	ledger string           // scope, upstream and model in one
+	name   string           // names the conversation
+	chain  []tokens.Digest  // of the client's messages
 
-	view    *compact.View // repaired, with the checkpoint put in
+	view    *compact.View // of the client's request and what was decided about it
 	request *wire.Request // what view became: it is sent
 	content []byte        // request's body, packed as the client packed it
 	packed  *wire.Request // that content was made of, when it was edited
 	edited  bool
 
-	tally  tokens.Tally
+	sentBefore int  // of the client's messages
+	frozen     int  // of the view's messages, those that stand for them
+	lost       bool // what was decided about them is gone
+	strange    int  // the first of the client's messages with reasoning that cannot be of this conversation; 0 for none
+	fresh      bool // something was decided now
+
+	client tokens.Tally    // of what the client sent
+	tally  tokens.Tally    // of request
 	in     tokens.Estimate // input of request, in the provider's tokens
 	how    tokens.Counted
 	window models.Window // in force
@@ -45,11 +53,6 @@ type conversation struct {
 	strict bool
 
 	result    *compact.Result // of the newest compaction, until it is kept
-	plain     *wire.Request   // what came, repaired, before anything was added to it
-	client    *tokens.Tally   // of plain, where it was asked what is to be added; else nil
-	recalled  []string        // what was added to its prompts
-	added     additions       // names that; else zero
-	addedTo   []int           // the messages that it stands in
 	speaker   *client.Speaker
 	cutKept   []int // messages that the Keeper has as cut
 	turnsKept bool  // it has all of them
@@ -57,34 +60,28 @@ type conversation struct {
 	idle     time.Duration // for which the conversation was quiet before; 0 where that is not known
 	standing topic.Sign    // of the boundary that the request stands at
 
-	generation int      // of the checkpoint that was put in
-	replayed   replayed // names it where the client's calls were in order; else zero
+	generation int      // of the cut that was put in
+	replayed   replayed // names the log that was put in, where nothing was decided now; else zero
 	repairs    []repair.Action
 	actions    []string
 }
 
-// prepare makes of what came what is sent: calls and results paired, the conversation's
-// checkpoint put back in, counted, and brought under the line where it is over. The error
-// is the answer when it cannot be made to fit.
+// prepare makes of what came what is sent: the conversation's log put in, what is new decided, counted, and brought under the line where it is
+// over. The error is the answer when it cannot be made to fit.
 func (t *conversation) prepare() error {
-	t.upTo(t.received)
+	t.upTo()
 	enforce := t.p.o.Mode == Enforce && t.received.Bypass == wire.BypassNone
 	if t.received.Bypass != wire.BypassNone {
 		t.p.passed(t.rt, "aside", t.received.Bypass.String())
 	}
-	request := t.received
-	if t.p.o.Mode == Enforce && !t.p.o.NoRepair {
-		request = t.repair() // it knows for itself when to stand aside
-	}
-	t.plain = request
-	if enforce {
-		request = t.recall(request)
-	}
-	if err := t.replay(request, enforce); err != nil {
+	if err := t.replay(); err != nil {
 		return err
 	}
+	if t.p.o.Mode == Enforce {
+		t.decide()
+	}
+	t.recount()
 	t.keepTurn()
-	t.measure()
 	t.look()
 	if err := t.r.Context().Err(); err != nil {
 		return err // nobody waits for the answer: no room is made for it
@@ -109,9 +106,13 @@ func (t *conversation) prepare() error {
 }
 
 // upTo finds out who and what a request belongs to.
-func (t *conversation) upTo(r *wire.Request) {
+func (t *conversation) upTo() {
 	t.who = t.rt.up.Name + "\x00" + credential(t.r.Header, t.r.URL.RawQuery)
 	t.scope = t.p.scope(t.who)
+	t.log = t.scope
+	if t.p.o.Recaller != nil {
+		t.log = t.p.scope("recall\x00" + t.p.o.RecallFor + "\x00" + t.who)
+	}
 	t.ledger = t.scope.String() + t.upstream + "\x00" + t.model
 	t.family = tokens.FamilyOf(string(t.rt.up.Provider), t.model)
 	state, changes := t.p.o.Breaker.State(t.upstream, t.model)
@@ -123,71 +124,65 @@ func (t *conversation) upTo(r *wire.Request) {
 		t.window.Input = int(float64(t.window.Input) * state.Factor)
 		t.window.Source = "breaker"
 	}
+	t.client = t.p.o.Counter.Tally(t.received, t.family)
+	t.chain = t.client.Chain
+	t.name = compact.Conversation(t.received, t.chain)
 }
 
-// repair pairs calls and results. What goes wrong leaves the request as it is.
-func (t *conversation) repair() *wire.Request {
-	o := repair.Options{}
-	if t.rt.up.Provider == Bedrock {
-		o.MaxID = repair.BedrockMaxID
+// replay puts the conversation's log in, and finds out how much of it was sent before.
+func (t *conversation) replay() error {
+	before, known := t.p.lastSent(t.log, t.chain)
+	var log []*checkpoint.Checkpoint
+	if t.p.o.Mode == Enforce && (t.received.Bypass == wire.BypassNone || t.received.Bypass == wire.BypassOwnCompaction) {
+		untouched := 0
+		if !before.edited {
+			untouched = known
+		}
+		log = checkpoint.Log(t.p.o.Store, t.log, t.chain, untouched)
 	}
-	next, done, err := repair.Repair(t.received, o)
-	if err != nil || next == t.received {
-		return t.received
-	}
-	t.repairs = done
-	t.actions = append(t.actions, fmt.Sprintf("repaired:%d", len(done)))
-	return next
-}
-
-// replay puts the conversation's checkpoint in.
-func (t *conversation) replay(request *wire.Request, enforce bool) error {
-	t.body.pooled = t.body.pooled && request == t.received
-	switch {
-	case t.client == nil:
-		t.tally = t.p.o.Counter.Tally(request, t.family)
-	case request == t.plain:
-		t.tally = *t.client
-	default:
-		t.tally = t.p.o.Counter.TallyEdited(*t.client, request, t.addedTo)
-	}
-	t.chain = t.tally.Chain
-	if t.name == "" {
-		t.name = compact.Conversation(request, t.chain)
-	}
-	var c *checkpoint.Checkpoint
-	if enforce {
-		c = checkpoint.Lookup(t.p.o.Store, t.scope, t.chain)
-	}
-	if c != nil && t.fitsWhole() && !t.p.o.Compactor.Oversized(request) {
-		c = nil
-	}
-	view, err := compact.Replay(request, c)
-	if err != nil { // a checkpoint that does not fit its own chain is damaged: go on without
-		if view, err = compact.Replay(request, nil); err != nil {
+	view, err := compact.Replay(t.received, log...)
+	if err != nil { // a log that does not fit its own chain is damaged: go on without
+		if view, err = compact.Replay(t.received); err != nil {
 			return err
 		}
 	}
 	t.use(view, view.Request)
-	if view.Replayed() {
-		t.generation = c.Generation
-		if t.plain == t.received {
-			t.replayed = nameReplay(c, t.chain)
-			t.replayed.added = t.added
+	t.generation = view.Generation()
+	t.recount()
+	t.sentBefore = max(known, view.Covers())
+	t.frozen = view.Frozen(t.sentBefore)
+	if known > 0 && t.p.o.Mode == Enforce {
+		n := int(before.messages)
+		t.lost = n > len(t.tally.Chain) || t.tally.Chain[n-1] != before.digest
+		if t.lost {
+			t.sentBefore, t.frozen = 0, 0
+		} else {
+			t.strange = t.foreignThoughts()
 		}
-		t.tally = t.p.o.Counter.Tally(t.request, t.family)
+	}
+	if view.Replayed() {
+		t.replayed = nameReplay(view, t.chain)
 		t.actions = append(t.actions, "replayed")
-	} else if t.plain == t.received {
-		t.replayed = replayed{added: t.added}
 	}
 	return nil
 }
 
-// fitsWhole reports that the conversation needs no compaction any more: its window was raised, or learned to be larger, since one
-// was kept. What it had cut is sent again.
-func (t *conversation) fitsWhole() bool {
-	in := t.p.o.Usage.Input(t.ledger, t.tally)
-	return !t.window.Guessed() && t.lines().Fits(in.Estimate)
+// foreignThoughts is the first of the client's messages with reasoning that the model cannot have made here: it stands behind messages of the client
+// that were not sent before, so it was made behind others. 0 stands for none, and for a model that does not mind.
+func (t *conversation) foreignThoughts() int {
+	answered := false // the client has spoken since what was sent before
+	for i := t.sentBefore; i < len(t.received.Messages); i++ {
+		m := &t.received.Messages[i]
+		if m.Role != wire.RoleAssistant {
+			answered = true
+		} else if answered && slices.ContainsFunc(m.Parts, func(p wire.Part) bool { return p.Kind == wire.Reasoning }) {
+			if i > 0 && t.boundReasoning() {
+				return i
+			}
+			return 0
+		}
+	}
+	return 0
 }
 
 // use makes request, which comes of view, what is sent.
@@ -208,17 +203,28 @@ func (t *conversation) measure() {
 	t.in, t.how = in.Estimate, in.Counted
 }
 
-// recount is measure after an edit. What is new in the request is measured against what
+// recount counts what is to be sent. After an edit what is new in the request is measured against what
 // was found for the one before it: an exact count is not lost to a wide band.
 func (t *conversation) recount() {
 	before, total := t.in, t.tally.Total.Best
-	t.tally = t.p.o.Counter.Tally(t.request, t.family)
+	t.tally = t.tallyOf(t.request)
 	t.measure()
 	if t.how == tokens.CountedEstimate && total > 0 {
 		part := float64(t.tally.Total.Best) / float64(total)
 		scaled := func(n int) int { return int(float64(n)*part + 0.5) }
 		t.in = tokens.Estimate{Low: scaled(before.Low), Best: scaled(before.Best), High: scaled(before.High)}
 	}
+}
+
+// tallyOf counts a request that was made of what the client sent.
+func (t *conversation) tallyOf(r *wire.Request) tokens.Tally {
+	if r == t.received {
+		return t.client
+	}
+	if at, ok := t.view.Replaced(); ok && r == t.view.Request {
+		return t.p.o.Counter.TallyEdited(t.client, r, at)
+	}
+	return t.p.o.Counter.Tally(r, t.family)
 }
 
 // room is how many tokens of input fit beside the reserve.
@@ -229,9 +235,6 @@ func (t *conversation) room() int {
 // fit brings a request that is over the trigger to the target. Where it is only the
 // requested output that does not fit, that is lowered.
 func (t *conversation) fit() error {
-	if err := t.boundResults(); err != nil {
-		return err
-	}
 	room := t.room()
 	if room <= 0 || !t.enforced() {
 		return nil
@@ -262,18 +265,6 @@ func (t *conversation) fit() error {
 		return err
 	}
 	t.fitOutput()
-	return nil
-}
-
-// boundResults cuts the results of tools that are larger than the user allows, whether room is needed or not.
-func (t *conversation) boundResults() error {
-	if !t.p.o.Compactor.Oversized(t.request) {
-		return nil
-	}
-	const enough = math.MaxInt32 // tokens: no room is to be made
-	if err := t.compact(compact.Goal{Target: enough, Limit: enough}, "result_size"); !errors.Is(err, errNoGain) {
-		return err
-	}
 	return nil
 }
 
@@ -344,7 +335,11 @@ func (t *conversation) compact(goal compact.Goal, reason string) error {
 	}
 	defer room.endTurn()
 	began := time.Now()
-	res, err := t.p.o.Compactor.Compact(ctx, t.view, fit.Sizes(t.p.o.Counter, t.family, t.in, t.tally), goal)
+	view, thoughts := t.withoutThoughts()
+	res, err := t.p.o.Compactor.Compact(ctx, view, fit.Sizes(t.p.o.Counter, t.family, t.in, t.tally), goal)
+	if thoughts > 0 && err == nil {
+		res = t.withThoughts(view, res, goal)
+	}
 	gained := err == nil && res.Changed() && len(res.Request.Body) < len(t.request.Body)
 	if !gained {
 		t.unused(&res)
@@ -359,8 +354,8 @@ func (t *conversation) compact(goal compact.Goal, reason string) error {
 		return errNoGain
 	}
 	t.result = &res
-	c := compact.Checkpoint(t.view, &res, t.chain)
-	t.use(t.view, res.Request)
+	c := compact.Checkpoint(view, &res, t.chain)
+	t.use(view, res.Request)
 	if err := t.pack(); err != nil {
 		return err
 	}
@@ -374,6 +369,9 @@ func (t *conversation) compact(goal compact.Goal, reason string) error {
 	}
 	t.keepCut(&res)
 	t.recount()
+	if t.sentBefore > 0 {
+		t.broke(reason, res.Patches[0].From, thoughts)
+	}
 	t.actions = append(t.actions, "compacted:"+strings.Join(res.Rungs, "+"))
 	id := ""
 	if c != nil {
@@ -400,14 +398,14 @@ func (t *conversation) pack() error {
 	}
 	body := withoutChecksum(t.request)
 	replay := t.replayed
-	if t.request != t.view.Request {
-		replay = replayed{} // and something else
+	if t.fresh || t.request != t.view.Request {
+		replay = replayed{} // something else was done too
 	}
-	if !t.p.approved.has(replay) {
+	if _, known := t.p.approved.get(replay); !known || replay == (replayed{}) {
 		before, after := t.received.Body, body
-		if replay.generation == 0 && replay.added != (additions{}) && t.plain == t.received {
+		if at, ok := t.view.Replaced(); ok && len(at) == len(t.view.Recalled) && t.request == t.view.Request {
 			// Nothing but words behind prompts, and each such message keeps the rules by itself: the rest is what came.
-			before, after = t.received.Excerpt(t.addedTo), t.request.Excerpt(t.addedTo)
+			before, after = t.received.Excerpt(at), t.request.Excerpt(at)
 		}
 		if err := wire.ValidateEdit(t.rt.dialect, before, after); err != nil {
 			rule := "unknown"
@@ -417,7 +415,7 @@ func (t *conversation) pack() error {
 			t.unedited(fmt.Sprintf("an edit broke the rule %s and was taken back", rule))
 			return nil
 		}
-		t.p.approved.add(replay)
+		t.p.approved.put(replay, struct{}{})
 	}
 	encoding := t.r.Header.Get("Content-Encoding")
 	packed, err := wire.Encode(encoding, body)
@@ -431,14 +429,14 @@ func (t *conversation) pack() error {
 
 // unedited goes back to what the client sent.
 func (t *conversation) unedited(why string) {
-	view, err := compact.Replay(t.received, nil)
+	view, err := compact.Replay(t.received)
 	if err != nil {
-		return // without a checkpoint there is nothing that can fail
+		return // without a log there is nothing that can fail
 	}
 	t.use(view, t.received)
 	t.result = nil
 	t.actions = []string{"taken-back"}
-	t.tally = t.p.o.Counter.Tally(t.received, t.family)
+	t.tally = t.client
 	t.measure()
 	t.content = t.body.bytes
 	t.p.passed(t.rt, "invalid", why)

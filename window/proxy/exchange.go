@@ -9,8 +9,10 @@ import (
 	"time"
 
 	"github.com/plimsoll/plimsoll/journal"
+	"github.com/plimsoll/plimsoll/window/compact"
 	"github.com/plimsoll/plimsoll/window/models"
 	"github.com/plimsoll/plimsoll/window/overflow"
+	"github.com/plimsoll/plimsoll/window/reasoning"
 	"github.com/plimsoll/plimsoll/window/wire"
 )
 
@@ -32,6 +34,7 @@ type exchange struct {
 	firstSize   int    // of what was refused first, by our count
 	refusedSize int    // of what was refused last
 	unnamed     bool   // without naming a limit
+	unbound     bool   // reasoning was taken out after a refusal
 	form        string // of the last refusal
 }
 
@@ -48,9 +51,18 @@ func (t *exchange) run(w http.ResponseWriter) {
 				a.close()
 				continue
 			}
-		} else if try > 1 {
-			t.overflowed(t.form, 0, try-1, "recovered")
+		} else if a.thoughts && t.unbind(a) {
+			a.close()
+			try--
+			continue
+		} else if try > 1 || t.unbound {
+			if try > 1 {
+				t.overflowed(t.form, 0, try-1, "recovered")
+			}
 			t.recovered()
+		}
+		if a.res.StatusCode == http.StatusOK {
+			t.taken()
 		}
 		t.relay(w, a)
 		return
@@ -223,6 +235,41 @@ func (t *exchange) recover(a *answer, try int) bool {
 		return false
 	}
 	t.overflowed(o.Form, named, try, "retried")
+	return true
+}
+
+// unbind takes reasoning out of a request that was refused because of it: the client has changed what stood before, or what was decided
+// about the conversation is gone, or the model is one of those that mind and nobody knew. From the place that the provider names all of it
+// goes, once, and what is sent then stays. False means that the provider's own answer goes down.
+func (t *exchange) unbind(a *answer) bool {
+	if t.unbound || !t.mayRecover() || t.r.Context().Err() != nil {
+		return false
+	}
+	t.unbound = true
+	if a.refusal.Bound {
+		t.p.bound.put(t.upstream+"\x00"+t.model, struct{}{})
+	}
+	next, n, err := reasoning.Without(t.request, max(a.refusal.Message, 0))
+	if err != nil || n == 0 {
+		return false
+	}
+	before := t.in.Best
+	view := t.view
+	if t.result != nil { // room was made: that is what was refused
+		view = view.After(t.result)
+	}
+	view = view.Cut(next)
+	res := view.Result(before, before)
+	res.Rungs = []string{compact.RungThinking}
+	t.result = &res
+	t.use(view, next)
+	t.recount()
+	if t.pack() != nil || t.result == nil {
+		return false
+	}
+	t.result.After = t.in.Best
+	t.actions = append(t.actions, "thinking-out")
+	t.broke(causeBinding, max(a.refusal.Message, 0), n)
 	return true
 }
 

@@ -12,6 +12,7 @@ import (
 	"github.com/klauspost/compress/zstd"
 
 	"github.com/plimsoll/plimsoll/window/overflow"
+	"github.com/plimsoll/plimsoll/window/reasoning"
 	"github.com/plimsoll/plimsoll/window/wire"
 )
 
@@ -33,6 +34,9 @@ type answer struct {
 	// over says how the provider refused, when it did.
 	over    overflow.Overflow
 	refused bool
+	// refusal says which reasoning the provider refused, when thoughts is true.
+	refusal  reasoning.Refusal
+	thoughts bool
 }
 
 // A readResult is what one read of a body gave.
@@ -146,11 +150,16 @@ func (a *answer) look(d wire.Dialect) {
 	}
 	if failed {
 		text := unpacked(encoding, a.held)
-		a.over, a.refused = overflow.Classify(a.res.StatusCode, a.res.Header.Get("Content-Type"), text)
+		kind := a.res.Header.Get("Content-Type")
+		if a.over, a.refused = overflow.Classify(a.res.StatusCode, kind, text); !a.refused {
+			a.refusal, a.thoughts = reasoning.Refused(a.res.StatusCode, kind, text)
+		}
 		return
 	}
 	if !a.reader.Begun && len(a.reader.ErrorBody) > 0 {
-		a.over, a.refused = overflow.Event(a.reader.ErrorBody)
+		if a.over, a.refused = overflow.Event(a.reader.ErrorBody); !a.refused {
+			a.refusal, a.thoughts = reasoning.Event(a.reader.ErrorBody)
+		}
 	}
 	// Some providers end an answer without content with a stop reason that says so.
 	if !a.reader.Begun && !a.refused && a.reader.Done {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"slices"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/plimsoll/plimsoll/limit"
@@ -101,12 +100,8 @@ func (t *conversation) keepTurn() {
 		return
 	}
 	t.turnsKept = true
-	chain := t.chain
-	if t.client != nil {
-		chain = t.client.Chain
-	}
 	var fresh []int
-	for i := t.p.kept.learn(t.scope, chain); i < len(t.plain.Messages); i++ {
+	for i := t.p.kept.learn(t.scope, t.chain); i < len(t.received.Messages); i++ {
 		fresh = append(fresh, i)
 	}
 	t.excerpts(ExcerptTurn, fresh)
@@ -114,7 +109,7 @@ func (t *conversation) keepTurn() {
 
 // excerpts gives messages of the client's request, in pieces.
 func (t *conversation) excerpts(why string, messages []int) {
-	r := t.plain
+	r := t.received
 	for len(messages) > 0 {
 		n, size := 0, 0
 		for n < len(messages) && (n == 0 || size+r.Messages[messages[n]].Span.Len() <= excerptBytes) {
@@ -124,7 +119,7 @@ func (t *conversation) excerpts(why string, messages []int) {
 		t.p.o.Keeper.Keep(Excerpt{
 			Why: why, Upstream: t.rt.up.Name, Model: t.model, Scope: t.scope.String(), Conversation: t.name, Speaker: t.speak(),
 			Dialect: r.Dialect, Body: r.Excerpt(messages[:n]), Places: slices.Clone(messages[:n]), Calls: callsOf(r, messages[:n]),
-			Recalled: t.recalled, SeenAt: t.readAt,
+			Recalled: t.view.Recalled, SeenAt: t.readAt,
 		})
 		messages = messages[n:]
 	}
@@ -164,58 +159,29 @@ func callsOf(r *wire.Request, messages []int) map[string]Called {
 	return wanted
 }
 
-// knownPrefixes remembers beginnings of conversations, in two generations of at most maxPrefixes: when the younger is full the
-// older is forgotten.
-type knownPrefixes struct {
-	mu         sync.Mutex
-	young, old map[prefixOf]struct{}
-}
-
-type prefixOf struct {
-	scope checkpoint.Scope
-	chain tokens.Digest
-}
-
-const maxPrefixes = 1 << 14
+// knownPrefixes remembers beginnings of conversations.
+type knownPrefixes struct{ recentMap[prefixOf, struct{}] }
 
 // learn returns how many messages of a conversation are known, and knows all of them from now on.
 func (k *knownPrefixes) learn(scope checkpoint.Scope, chain []tokens.Digest) int {
-	k.mu.Lock()
-	defer k.mu.Unlock()
 	known := len(chain)
-	for known > 0 && !k.has(prefixOf{scope, chain[known-1]}) {
+	for known > 0 && !k.contains(scope, chain[known-1]) {
 		known--
 	}
 	for _, d := range chain[known:] {
-		k.put(prefixOf{scope, d})
+		k.add(scope, d)
 	}
 	if known == len(chain) && known > 0 {
-		k.put(prefixOf{scope, chain[known-1]}) // what is used stays
+		k.add(scope, chain[known-1]) // what is used stays
 	}
 	return known
 }
 
-func (k *knownPrefixes) has(p prefixOf) bool {
-	_, young := k.young[p]
-	_, old := k.old[p]
-	return young || old
-}
-
-func (k *knownPrefixes) put(p prefixOf) {
-	if k.young == nil || len(k.young) >= maxPrefixes {
-		k.old, k.young = k.young, map[prefixOf]struct{}{}
-	}
-	k.young[p] = struct{}{}
-}
-
 func (k *knownPrefixes) contains(scope checkpoint.Scope, d tokens.Digest) bool {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	return k.has(prefixOf{scope, d})
+	_, ok := k.get(prefixOf{scope, d})
+	return ok
 }
 
 func (k *knownPrefixes) add(scope checkpoint.Scope, d tokens.Digest) {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	k.put(prefixOf{scope, d})
+	k.put(prefixOf{scope, d}, struct{}{})
 }

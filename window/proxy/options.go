@@ -132,10 +132,12 @@ type Proxy struct {
 	transport  http.RoundTripper
 	secret     [32]byte // of scopes without a store
 	counts     counts
-	approved   approved
-	kept       knownPrefixes // of conversations whose turns the Keeper has
-	unrecalled knownPrefixes // of prompts for which nothing was recalled
-	clock      topic.Clock   // of conversations, where Topic is set
+	approved   recentMap[replayed, struct{}] // replays that broke no rule
+	sent       recentMap[prefixOf, sentAs]   // requests that were taken, by their client's messages
+	kept       knownPrefixes                 // of conversations whose turns the Keeper has
+	unrecalled knownPrefixes                 // of prompts for which nothing was recalled
+	bound      recentMap[string, struct{}]   // upstreams and models that have refused reasoning behind another beginning
+	clock      topic.Clock                   // of conversations, where Topic is set
 	now        func() time.Time
 	requests   atomic.Uint64 // to models, so far
 	bodyIdle   time.Duration
@@ -157,7 +159,11 @@ func New(o Options) (*Proxy, error) {
 	if err := checkLines(o); err != nil {
 		return nil, err
 	}
-	p := &Proxy{o: o, upstreams: map[string]*upstream{}, budget: newBudget(o.MemoryBudget, o.BudgetWait), transport: o.Transport, bodyIdle: bodyIdle, now: time.Now}
+	p := &Proxy{
+		sent: recentMap[prefixOf, sentAs]{max: maxPrefixes}, bound: recentMap[string, struct{}]{max: maxBound},
+		o: o, upstreams: map[string]*upstream{}, budget: newBudget(o.MemoryBudget, o.BudgetWait), transport: o.Transport, bodyIdle: bodyIdle, now: time.Now,
+	}
+	p.kept.max, p.unrecalled.max, p.approved.max = maxPrefixes, maxPrefixes, maxApproved
 	for _, u := range o.Upstreams {
 		up, err := newUpstream(u)
 		if err != nil {

@@ -23,6 +23,8 @@
 //     the only call with its id is moved behind it.
 //   - A second call with an id that may not be used twice gets another id, and so does its
 //     result; an exact copy made at the same time, without a result, is dropped.
+//   - Of messages that were sent before (Options.Frozen) none is changed. A result that comes when its call was sent with a note becomes
+//     words of the user where it stands: the model has read the note, and reads the result now.
 //   - Ids over Options.MaxID characters, and in Messages ids with characters that are not
 //     taken there, are shortened in both places, always to the same.
 //   - Chat: an empty tool_calls goes. Responses: a reasoning item whose following item is gone goes too.

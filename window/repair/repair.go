@@ -2,6 +2,7 @@ package repair
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"slices"
 
@@ -27,6 +28,9 @@ type Options struct {
 	// MaxID is the longest id of a call that the provider takes, in characters; 0 is no
 	// limit. Values under 24 count as 24: a shortened id holds a digest.
 	MaxID int
+	// Frozen is how many of the first messages were sent before. They are not changed: a result that comes too late for its call is
+	// told where it stands.
+	Frozen int
 }
 
 // Kinds of an [Action].
@@ -40,6 +44,7 @@ const (
 	Reasoning   = "reasoning"   // a reasoning item that led to nothing was dropped
 	Inserted    = "inserted"    // a message of the user was put in
 	Emptied     = "emptied"     // Chat: a tool_calls with nothing in it went
+	Late        = "late"        // a result that came too late became words of the user where it stands
 )
 
 // An Action is one thing that was done.
@@ -52,7 +57,8 @@ type Action struct {
 
 // Repair returns a request whose calls and results are paired as its dialect wants them,
 // and what was done for that; the same request and nothing when it was in order. The error
-// is of the edit itself, and no fault of the history; the request is then as good as it was.
+// is of the edit itself, and no fault of the history; the request is then as good as it was. It is [ErrFrozen] where a message that was
+// sent before would have to be changed.
 func Repair(r *wire.Request, o Options) (*wire.Request, []Action, error) {
 	if o.MaxID > 0 {
 		o.MaxID = max(o.MaxID, minMaxID)
@@ -60,8 +66,26 @@ func Repair(r *wire.Request, o Options) (*wire.Request, []Action, error) {
 	if bypasses(r) || inOrder(r, o) {
 		return r, nil, nil
 	}
-	return walk(r, o)
+	if o.Frozen == 0 {
+		return walk(r, o)
+	}
+	next, actions, err := tellLate(r, o.Frozen)
+	if err == nil && !inOrder(next, o) {
+		var more []Action
+		next, more, err = walk(next, o)
+		actions = append(actions, more...)
+	}
+	if err == nil && !sameBeginning(r, next, o.Frozen) {
+		err = ErrFrozen
+	}
+	if err != nil {
+		return r, nil, err
+	}
+	return next, actions, nil
 }
+
+// ErrFrozen says that calls and results can only be paired by changing what was sent before.
+var ErrFrozen = errors.New("repair: a message that was sent before would have to be changed")
 
 // bypasses tells whether a request is none of ours: parts of its history are kept by the
 // provider, or it compacts. An agent's own request for a summary is repaired all the same:

@@ -81,6 +81,16 @@ func (d *Draft) ReplaceMessages(from, to int, raw ...[]byte) {
 	d.InsertMessages(from, raw...)
 }
 
+// ReplaceMessage puts an element in place of one message. Of a list of messages it is read again alone.
+func (d *Draft) ReplaceMessage(msg int, raw []byte) {
+	if msg < 0 || msg >= len(d.r.Messages) || d.r.Body[d.r.List.Start] != '[' {
+		d.ReplaceMessages(msg, msg+1, raw)
+		return
+	}
+	d.check(raw)
+	d.set(d.r.Messages[msg].Span, raw)
+}
+
 func (d *Draft) check(raw []byte) {
 	if !json.Valid(raw) {
 		d.failf("an inserted element of %d bytes is not JSON", len(raw))

@@ -1,6 +1,11 @@
 package wire
 
-import "sort"
+import (
+	"bytes"
+	"sort"
+
+	"github.com/plimsoll/plimsoll/internal/rawjson"
+)
 
 // Fingerprint feeds w with what decides whether a message is the same as one seen before:
 // its bytes, cache marks left out. A content that is one string and a content of one text
@@ -48,4 +53,46 @@ func (r *Request) Unmarked(s Span, w func([]byte)) {
 	if at < s.End {
 		w(r.Body[at:s.End])
 	}
+}
+
+// Remarked is raw, which takes the place of a message, with the cache mark that the client has on that message: on its last block, where that
+// may have one. Without it the provider would find the client's marks only at other messages, and cache less. raw itself comes back where
+// there is none, or no block to put it on.
+func (r *Request) Remarked(msg int, raw []byte) []byte {
+	span := r.Messages[msg].Span
+	first := sort.Search(len(r.Marks), func(i int) bool { return r.Marks[i].Start >= span.Start })
+	if first == len(r.Marks) || r.Marks[first].End > span.End {
+		return raw
+	}
+	mark := bytes.Trim(r.Raw(r.Marks[first]), ", \t\r\n")
+	var content Span
+	for m, err := range rawjson.Members(raw, 0) {
+		if err != nil {
+			return raw
+		}
+		if string(m.Key) == "content" {
+			content = m.Value
+		}
+	}
+	if content.IsZero() || raw[content.Start] != '[' {
+		return raw
+	}
+	var last Span
+	for e, err := range rawjson.Elements(raw[content.Start:content.End], 0) {
+		if err != nil {
+			return raw
+		}
+		last = Span{Start: content.Start + e.Start, End: content.Start + e.End}
+	}
+	if last.Len() < 3 || raw[last.Start] != '{' {
+		return raw
+	}
+	for m, err := range rawjson.Members(raw[last.Start:last.End], 0) {
+		if err != nil || string(m.Key) == "type" && bytes.Contains(m.Value.Of(raw[last.Start:last.End]), []byte("thinking")) {
+			return raw
+		}
+	}
+	out := make([]byte, 0, len(raw)+len(mark)+1)
+	out = append(append(append(out, raw[:last.End-1]...), ','), mark...)
+	return append(out, raw[last.End-1:]...)
 }

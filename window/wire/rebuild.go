@@ -5,7 +5,7 @@ var elements = [...]func(*parser){
 	Chat: (*parser).chatMessage, Responses: (*parser).responsesItem, Messages: (*parser).messagesMessage, Gemini: (*parser).geminiContent,
 }
 
-// rebuilt is what [Parse] makes of body, which is that of r with edits made, sorted and apart. Where each of them lies within a message only
+// rebuilt is what [Parse] makes of body, which is that of r with edits made, sorted and apart. Where each of them lies within a message or is one, only
 // these messages are read again, and all else moves: to add a line to a prompt costs no second reading of a long conversation. It is nil
 // where an edit lies elsewhere, or when a message that was edited does not end where it should: then the whole is to be read.
 //
@@ -33,7 +33,7 @@ func (r *Request) rebuilt(body []byte, edits []Edit) *Request {
 		}
 		p.At = m.Span.Start + by
 		for ; len(edits) > 0 && edits[0].Span.Start < m.Span.End; edits = edits[1:] {
-			if at := edits[0].Span; at.Start <= m.Span.Start || at.End >= m.Span.End {
+			if at := edits[0].Span; at != m.Span && (at.Start <= m.Span.Start || at.End >= m.Span.End) {
 				return nil
 			}
 			by += len(edits[0].With) - edits[0].Span.Len()

@@ -21,19 +21,22 @@ type Patch struct {
 	With     [][]byte
 }
 
-// A Checkpoint is what one compaction made of the messages it covers. It is not changed
+// A Checkpoint is an entry of the log of a conversation: a cut, which is what one compaction made of the messages it covers, or a
+// decision, which is what became of one message when it was sent first. It is not changed
 // once it is made: it may be read by many.
 type Checkpoint struct {
 	// Chain is the digest of the client's messages [0,Covers).
 	Chain  Digest
 	Covers int
-	// Generation counts how often the conversation was compacted, from 1.
+	// Generation counts how often the conversation was compacted, from 1; 0 is a decision.
 	Generation int
 	// Tokens is what the request had afterwards.
 	Tokens int
 	// Patches are in order and do not overlap; their positions are those of the client's
 	// messages, however often the conversation was compacted before.
 	Patches []Patch
+	// Recalled are the texts from a memory that the patches add to prompts.
+	Recalled []string
 }
 
 // beats tells whether c takes the place of another one of the same messages. Of two of one
@@ -55,6 +58,9 @@ func (c *Checkpoint) size() int64 {
 			n += int64(len(w)) + 24
 		}
 	}
+	for _, text := range c.Recalled {
+		n += int64(len(text)) + 16
+	}
 	return n
 }
 
@@ -65,7 +71,7 @@ const (
 	maxCovers  = 1 << 30
 )
 
-const magic = "plimsoll-ck1\n"
+const magic = "plimsoll-ck2\n"
 
 // errDamaged is why a file is set aside.
 var errDamaged = errors.New("checkpoint: the file is damaged")
@@ -119,6 +125,10 @@ func (c *Checkpoint) encode() []byte {
 			b = append(binary.AppendUvarint(b, uint64(len(w))), w...)
 		}
 	}
+	b = binary.AppendUvarint(b, uint64(len(c.Recalled)))
+	for _, text := range c.Recalled {
+		b = append(binary.AppendUvarint(b, uint64(len(text))), text...)
+	}
 	return seal(encoder().EncodeAll(b, nil))
 }
 
@@ -165,6 +175,14 @@ func decode(file []byte) (*Checkpoint, error) {
 			break
 		}
 		c.Patches = append(c.Patches, p)
+	}
+	for range number(maxPatches) {
+		n := number(len(b))
+		if !ok || n > len(b) {
+			return nil, fmt.Errorf("%w: it ends early", errDamaged)
+		}
+		c.Recalled = append(c.Recalled, string(b[:n]))
+		b = b[n:]
 	}
 	if !ok || len(b) > 0 {
 		return nil, fmt.Errorf("%w: its numbers make no sense", errDamaged)

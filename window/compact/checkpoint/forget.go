@@ -46,7 +46,8 @@ func (s *Store) Forget(holds func(text []byte) bool, dry bool) (files []string, 
 			held = decodeErr == nil && holds(cut.Text)
 		case strings.HasSuffix(f.path, checkpointEnd):
 			c, decodeErr := decode(file)
-			held = decodeErr == nil && slices.ContainsFunc(c.Patches, func(p Patch) bool { return holds(bytes.Join(p.With, []byte{'\n'})) })
+			held = decodeErr == nil && (slices.ContainsFunc(c.Patches, func(p Patch) bool { return holds(bytes.Join(p.With, []byte{'\n'})) }) ||
+				slices.ContainsFunc(c.Recalled, func(text string) bool { return holds([]byte(text)) }))
 		default:
 			held = true // set aside, or half written: nobody can tell what is in it, and nothing needs it
 		}

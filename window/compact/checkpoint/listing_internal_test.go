@@ -54,32 +54,32 @@ func TestOwnWritesAreNotReadAgain(t *testing.T) {
 	a, b := stores[0], stores[1]
 	freeze := func(s *Store, n int) {
 		t.Helper()
-		if _, err := s.Freeze(Scope{}, &Checkpoint{Chain: digestOf(n), Covers: 1}); err != nil {
+		if _, err := s.Freeze(Scope{}, &Checkpoint{Chain: digestOf(n), Covers: 1, Patches: []Patch{{To: 1}}}, nil); err != nil {
 			t.Fatal(err)
 		}
 	}
 	freeze(a, 0)
 	time.Sleep(2 * racy)
-	first := a.known(Scope{})
+	first := a.known(Scope{}.decisions())
 	for n := 1; n < 20; n++ {
 		freeze(a, n)
-		if a.known(Scope{}) != first {
+		if a.known(Scope{}.decisions()) != first {
 			t.Fatalf("after its own write %d the directory is read again", n)
 		}
 	}
 	time.Sleep(2 * racy) // another tick
 	freeze(b, 100)
-	if found := Each(a, Scope{}, []Digest{digestOf(100)}); len(found) != 1 {
+	if found := Log(a, Scope{}, []Digest{digestOf(100)}, 0); len(found) != 1 {
 		t.Error("what another store wrote is not found")
 	}
 	for n := range 20 {
-		if len(Each(b, Scope{}, []Digest{digestOf(n)})) != 1 {
+		if len(Log(b, Scope{}, []Digest{digestOf(n)}, 0)) != 1 {
 			t.Errorf("the other store does not find %d", n)
 		}
 	}
 	freeze(b, 101)
 	freeze(a, 102) // somebody else wrote before: not only ours came
-	if len(Each(a, Scope{}, []Digest{digestOf(101)})) != 1 {
+	if len(Log(a, Scope{}, []Digest{digestOf(101)}, 0)) != 1 {
 		t.Error("what another store wrote before our own write is not found")
 	}
 }
@@ -92,7 +92,7 @@ func BenchmarkFreeze(b *testing.B) {
 		b.Fatal(err)
 	}
 	freeze := func(n int) {
-		if _, err := s.Freeze(Scope{}, &Checkpoint{Chain: digestOf(n), Covers: 1}); err != nil {
+		if _, err := s.Freeze(Scope{}, &Checkpoint{Chain: digestOf(n), Covers: 1, Patches: []Patch{{To: 1}}}, nil); err != nil {
 			b.Fatal(err)
 		}
 	}
@@ -105,7 +105,7 @@ func BenchmarkFreeze(b *testing.B) {
 	}
 	n := kept
 	for b.Loop() {
-		_ = Each(s, Scope{}, chain)
+		_ = Log(s, Scope{}, chain, 0)
 		if n++; n < DefaultMaxFiles {
 			freeze(n)
 		}

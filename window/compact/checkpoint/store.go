@@ -45,6 +45,13 @@ const (
 // never meet.
 type Scope [16]byte
 
+// decisions is where the decisions of a scope are kept: a decision and a cut may be about the same messages.
+func (s Scope) decisions() (d Scope) {
+	sum := sha256.Sum256(append([]byte("decisions\x00"), s[:]...))
+	copy(d[:], sum[:])
+	return d
+}
+
 // String is the name of the scope's directory.
 func (s Scope) String() string { return hex.EncodeToString(s[:]) }
 
@@ -118,11 +125,16 @@ func (s *Store) Scope(credential []byte) (scope Scope) {
 // Lookup finds the checkpoint that covers most of a conversation; nil when there is none.
 // chain[i] is the digest of the client's messages 0..i.
 func Lookup[D ~[16]byte](s *Store, scope Scope, chain []D) *Checkpoint {
+	return lookup(s, scope, chain, 0)
+}
+
+// lookup is Lookup where no checkpoint is kept of the first messages, as many as untouched says.
+func lookup[D ~[16]byte](s *Store, scope Scope, chain []D, untouched int) *Checkpoint {
 	if s == nil {
 		return nil
 	}
 	known := s.known(scope)
-	for i := len(chain) - 1; i >= 0; i-- {
+	for i := len(chain) - 1; i >= untouched; i-- {
 		k := key{scope, Digest(chain[i])}
 		h, there := s.find(k, known)
 		if !there {
@@ -137,25 +149,34 @@ func Lookup[D ~[16]byte](s *Store, scope Scope, chain []D) *Checkpoint {
 	return nil
 }
 
-// Each finds the checkpoints of all beginnings of a conversation, the shortest first: for what is kept of single messages, where
-// [Lookup] is for what was made of all. They count for nothing in [Stats].
-func Each[D ~[16]byte](s *Store, scope Scope, chain []D) (found []*Checkpoint) {
+// Log reads what was decided about a conversation: the cut that covers most of it, where there is one, and behind it the decisions
+// about the messages that the cut does not cover, in their order. Of the first messages, as many as untouched says, nothing is kept:
+// they need no look. chain is that of [Lookup].
+func Log[D ~[16]byte](s *Store, scope Scope, chain []D, untouched int) (log []*Checkpoint) {
 	if s == nil {
 		return nil
 	}
+	from := 0
+	if cut := lookup(s, scope, chain, untouched); cut != nil {
+		log, from = append(log, cut), cut.Covers
+	}
+	scope = scope.decisions()
 	known := s.known(scope)
-	for i := range chain {
+	for i := max(from, untouched); i < len(chain); i++ {
 		k := key{scope, Digest(chain[i])}
 		h, there := s.find(k, known)
 		if !there {
 			continue
 		}
-		if c := s.load(k, h); c != nil && c.Covers == i+1 {
-			found = append(found, c)
+		if c := s.load(k, h); c != nil && c.Covers == i+1 && starts(c, from) {
+			log, from = append(log, c), c.Covers
 		}
 	}
-	return found
+	return log
 }
+
+// starts tells whether a decision touches nothing before message from.
+func starts(c *Checkpoint, from int) bool { return len(c.Patches) > 0 && c.Patches[0].From >= from }
 
 // Put keeps a checkpoint and what it cut (cut.Text may be empty; a cut without a time is
 // given the present one), and returns the one that is in force: another one when somebody
@@ -168,9 +189,15 @@ func (s *Store) Put(scope Scope, c *Checkpoint, cut Cut) (*Checkpoint, error) {
 	return s.put(scope, c, &cut)
 }
 
-// Freeze is Put for a checkpoint that cut nothing. It does not wait for the disk: after a power cut it may be gone, and then the
-// provider's cache misses once.
-func (s *Store) Freeze(scope Scope, c *Checkpoint) (*Checkpoint, error) { return s.put(scope, c, nil) }
+// Freeze keeps a decision, of generation 0, about the last of the messages that it covers, with what it cut (nil where that is nothing
+// anybody wants to see). It returns the one that is in force, as Put does. Without a cut it does not wait for the disk: after a power cut
+// it may be gone, and then the provider's cache misses once.
+func (s *Store) Freeze(scope Scope, c *Checkpoint, cut *Cut) (*Checkpoint, error) {
+	if cut != nil && cut.Time.IsZero() {
+		cut.Time = time.Now().UTC()
+	}
+	return s.put(scope.decisions(), c, cut)
+}
 
 func (s *Store) put(scope Scope, c *Checkpoint, cut *Cut) (*Checkpoint, error) {
 	if s == nil {

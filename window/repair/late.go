@@ -1,0 +1,149 @@
+package repair
+
+import (
+	"bytes"
+
+	"github.com/plimsoll/plimsoll/internal/rawjson"
+	"github.com/plimsoll/plimsoll/window/wire"
+)
+
+// tellLate turns results that come too late into words of the user, where they stand: their call was sent before, and what has the place of its
+// result too. It would be refused as a second result, and the model has read that there is none: it is told the result instead.
+func tellLate(r *wire.Request, frozen int) (*wire.Request, []Action, error) {
+	p := pair(r)
+	var d *wire.Draft
+	for i := range p.results {
+		res := &p.results[i]
+		if res.msg < frozen || !p.late(res, frozen) {
+			continue
+		}
+		if d == nil {
+			d = r.Draft()
+		}
+		part := p.resultPart(res)
+		tell(d, r, res.msg, res.part, part)
+		p.did(Late, res.msg, part.CallID, 0)
+	}
+	if d == nil {
+		return r, nil, nil
+	}
+	next, err := d.Build()
+	return next, p.actions, err
+}
+
+// late tells whether the call of a result was sent before without it: it has another result, or something else stands behind it.
+func (p *pairing) late(res *result, frozen int) bool {
+	k := res.call
+	if k == none {
+		k = res.second
+	}
+	if k == none || p.calls[k].msg >= frozen {
+		return false
+	}
+	if res.call == none {
+		s := p.calls[k].result
+		return s != none && p.results[s].msg < frozen
+	}
+	// Its result comes in time where nothing but its own turn was sent behind it.
+	for i := p.calls[k].msg + 1; i < frozen; i++ {
+		if p.r.Dialect != wire.Responses || p.r.Messages[i].Role != wire.RoleAssistant {
+			return !p.answers(i)
+		}
+	}
+	return false
+}
+
+// answers tells whether a message holds results and nothing of anybody else: other calls of the same turn were answered first.
+func (p *pairing) answers(message int) bool {
+	m := &p.r.Messages[message]
+	if p.r.Dialect == wire.Messages || p.r.Dialect == wire.Gemini {
+		return false // all results of a turn stand in one message
+	}
+	for i := range m.Parts {
+		if m.Parts[i].Kind != wire.Result {
+			return false
+		}
+	}
+	return len(m.Parts) > 0
+}
+
+// tell puts what a result says in its own place, as the user's words. Blocks that a user's message may hold stay as they are.
+func tell(d *wire.Draft, r *wire.Request, msg, part int, p *wire.Part) {
+	head := "[The result of the call " + p.CallID + " came late"
+	if p.Name != "" {
+		head += ", of " + p.Name
+	}
+	head += ".]"
+	var blocks [][]byte
+	text := r.Words(p)
+	if !p.Content.IsZero() && r.Dialect != wire.Gemini && r.Body[p.Content.Start] == '[' {
+		if own, ok := userBlocks(r, p); ok {
+			blocks, text = own, ""
+		}
+	} else if len(p.Texts) == 0 && !p.Raw.IsZero() {
+		text = string(r.Raw(p.Raw))
+	}
+	if text != "" {
+		head += "\n" + text
+	}
+	switch r.Dialect {
+	case wire.Messages, wire.Gemini:
+		d.InsertPart(msg, part, wire.TextElement(r.Dialect, wire.RoleUser, head))
+		for _, b := range blocks {
+			d.InsertPart(msg, part, b)
+		}
+		d.DropPart(msg, part)
+	default:
+		if blocks == nil {
+			d.ReplaceMessages(msg, msg+1, wire.TextMessage(r.Dialect, wire.RoleUser, head))
+			return
+		}
+		raw := append([]byte(`{"role":"user","content":[`), wire.TextElement(r.Dialect, wire.RoleUser, head)...)
+		for _, b := range blocks {
+			raw = append(append(raw, ','), b...)
+		}
+		d.ReplaceMessages(msg, msg+1, append(raw, "]}"...))
+	}
+}
+
+// ofUsers are the types of blocks that stand in results and in messages of a user alike.
+var ofUsers = map[string]bool{
+	"text": true, "image": true, "document": true, "search_result": true, // Messages
+	"input_text": true, "input_image": true, "input_file": true, // Responses
+	"image_url": true, // Chat
+}
+
+// userBlocks are the blocks of a result, where all of them may stand in a message of the user.
+func userBlocks(r *wire.Request, p *wire.Part) (blocks [][]byte, ok bool) {
+	list := r.Raw(p.Content)
+	for e, err := range rawjson.Elements(list, 0) {
+		if err != nil {
+			return nil, false
+		}
+		raw := e.Of(list)
+		kind := ""
+		for m, err := range rawjson.Members(raw, 0) {
+			if err != nil {
+				return nil, false
+			}
+			if string(m.Key) == "type" {
+				kind = string(m.Value.Of(raw))
+			}
+		}
+		if len(kind) < 2 || !ofUsers[kind[1:len(kind)-1]] {
+			return nil, false
+		}
+		blocks = append(blocks, raw)
+	}
+	return blocks, len(blocks) > 0
+}
+
+// sameBeginning tells whether the first messages of a request, as many as frozen says, are those of another one, to the byte.
+func sameBeginning(before, after *wire.Request, frozen int) bool {
+	for i := range min(frozen, len(before.Messages)) {
+		if i >= len(after.Messages) || !bytes.Equal(before.Raw(before.Messages[i].Span), after.Raw(after.Messages[i].Span)) {
+			return false
+		}
+	}
+	return true
+}
