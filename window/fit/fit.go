@@ -61,15 +61,6 @@ func (l Lines) BoundaryGoal(in tokens.Estimate, since int, over bool) compact.Go
 	return g
 }
 
-// Fits says that a request that counts in needs no compaction that was kept, also none between two tasks: its window has become
-// larger. A count that varies by a little does not undo what was cut.
-func (l Lines) Fits(in tokens.Estimate) bool {
-	if l.Topic > 0 && l.Topic < l.Trigger {
-		return in.High <= int(0.95*l.Topic*float64(l.Room)+0.5)
-	}
-	return in.High <= l.TriggerTokens()
-}
-
 // Sizes measures requests in the provider's tokens: our own best count of each part, times what the whole, which counts
 // tally by ourselves and in by all that is known, was found to be more or less than that.
 func Sizes(counter *tokens.Counter, family tokens.Family, in tokens.Estimate, tally tokens.Tally) compact.Measure {

@@ -94,8 +94,7 @@ func TestSizesAreTheProviders(t *testing.T) {
 	}
 }
 
-// Between two tasks at least as much is freed as at the trigger, or nothing is done; below the line nothing is touched, and what was cut
-// is not sent again because a count has varied.
+// Between two tasks at least as much is freed as at the trigger, or nothing is done; below the line nothing is touched.
 func TestBoundaryGoal(t *testing.T) {
 	l := fit.Lines{Room: 10_000, Trigger: 0.8, Target: 0.5, Topic: 0.6}
 	exact := func(n int) tokens.Estimate { return tokens.Estimate{Low: n, Best: n, High: n} }
@@ -116,13 +115,8 @@ func TestBoundaryGoal(t *testing.T) {
 	if got := (fit.Lines{Room: 10_000, Trigger: 0.95, Target: 0.5, Topic: 0.5}).BoundaryGoal(exact(6000), 1, false); got.Target != 1000 || got.MinGain != 4500 {
 		t.Errorf("for a client that compacts by itself: %+v", got)
 	}
-	for n, want := range map[int]bool{5700: true, 5701: false} {
-		if got := l.Fits(exact(n)); got != want {
-			t.Errorf("%d fits whole: %v", n, got)
-		}
-	}
 	l.Topic = 0
-	if l.Near(exact(9999)) || !l.Fits(exact(8000)) || l.Fits(exact(8001)) {
+	if l.Near(exact(9999)) {
 		t.Error("without a line between tasks only the trigger counts")
 	}
 }

@@ -8,13 +8,6 @@ import (
 // reasonTopic is the reason of a compaction between two tasks.
 const reasonTopic = "topic"
 
-// look notes when a conversation was seen.
-func (t *conversation) look() {
-	if t.p.o.Topic > 0 {
-		t.idle = t.p.clock.Seen(t.scope.String()+t.name, t.p.now())
-	}
-}
-
 // boundary is where one task of the conversation ends and another begins, if the request stands there and is near enough to the
 // trigger, or over it. A request that is none of the conversation with the user stands at none. The request is looked at as the client
 // sent it: what was cut or added before hides no boundary.

@@ -38,11 +38,13 @@ type conversation struct {
 	packed  *wire.Request // that content was made of, when it was edited
 	edited  bool
 
-	sentBefore int  // of the client's messages
-	frozen     int  // of the view's messages, those that stand for them
-	lost       bool // what was decided about them is gone
-	strange    int  // the first of the client's messages with reasoning that cannot be of this conversation; 0 for none
-	fresh      bool // something was decided now
+	before     sentAs // the last request of the conversation; zero where none is known
+	cut        bool   // what was sent before was changed
+	sentBefore int    // of the client's messages
+	frozen     int    // of the view's messages, those that stand for them
+	lost       bool   // what was decided about them is gone
+	strange    int    // the first of the client's messages with reasoning that cannot be of this conversation; 0 for none
+	fresh      bool   // something was decided now
 
 	client tokens.Tally    // of what the client sent
 	tally  tokens.Tally    // of request
@@ -82,7 +84,6 @@ func (t *conversation) prepare() error {
 	}
 	t.recount()
 	t.keepTurn()
-	t.look()
 	if err := t.r.Context().Err(); err != nil {
 		return err // nobody waits for the answer: no room is made for it
 	}
@@ -132,6 +133,10 @@ func (t *conversation) upTo() {
 // replay puts the conversation's log in, and finds out how much of it was sent before.
 func (t *conversation) replay() error {
 	before, known := t.p.lastSent(t.log, t.chain)
+	t.before = before
+	if known > 0 {
+		t.idle = max(0, t.p.now().Sub(before.at))
+	}
 	var log []*checkpoint.Checkpoint
 	if t.p.o.Mode == Enforce && (t.received.Bypass == wire.BypassNone || t.received.Bypass == wire.BypassOwnCompaction) {
 		untouched := 0
@@ -248,11 +253,18 @@ func (t *conversation) fit() error {
 		over, _ = t.in.Over(trigger, room)
 	}
 	boundary, found := t.boundary(over)
-	if !over && !found || t.p.o.NoPreflight {
+	verdict := t.lines().Judge(t.in, over, t.moment())
+	if verdict < fit.Due && !found || t.p.o.NoPreflight {
+		if verdict == fit.Waits {
+			t.actions = append(t.actions, "waits")
+		}
 		t.fitOutput()
 		return nil
 	}
 	goal, reason := t.goal(), t.reasonFor(room)
+	if verdict == fit.DueCold {
+		reason = reasonCold
+	}
 	if found {
 		goal, reason = t.lines().BoundaryGoal(t.in, boundary.At, over), reasonTopic
 		goal.Strict = t.strict
@@ -267,6 +279,9 @@ func (t *conversation) fit() error {
 	t.fitOutput()
 	return nil
 }
+
+// reasonCold is the reason of a cut that was nearly due when the provider's cache had expired.
+const reasonCold = "cold"
 
 // enforced reports that somebody has said what the window is, or that the provider has refused something lately.
 func (t *conversation) enforced() bool {

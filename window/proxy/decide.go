@@ -181,6 +181,7 @@ func (d *decision) keepCut(text string) {
 
 // broke journals that the request does not begin with what was sent before.
 func (t *conversation) broke(cause string, message, thoughts int) {
+	t.cut = true
 	t.p.event(journal.WindowBreak{
 		Upstream: t.rt.up.Name, Dialect: t.rt.dialect.String(), Model: t.model, Request: t.rt.request, Conversation: t.name,
 		Cause: cause, Message: message, ThinkingOut: thoughts,

@@ -62,7 +62,7 @@ func (t *exchange) run(w http.ResponseWriter) {
 			t.recovered()
 		}
 		if a.res.StatusCode == http.StatusOK {
-			t.taken()
+			t.taken(nil)
 		}
 		t.relay(w, a)
 		return
@@ -173,6 +173,7 @@ func (t *exchange) finish(a *answer, e ending, first time.Duration) {
 		ev.TokensIn, ev.TokensOut, ev.CacheRead = int64(r.Usage.Input), int64(r.Usage.Output), int64(r.Usage.CacheRead)
 		if r.Usage.Input > 0 && !a.refused {
 			t.learnUsage(r.Usage.Input)
+			t.taken(&r.Usage)
 		}
 		if !a.refused {
 			t.learnLate(r)

@@ -15,8 +15,8 @@ import (
 	"github.com/plimsoll/plimsoll/window/compact/checkpoint"
 	"github.com/plimsoll/plimsoll/window/fit"
 	"github.com/plimsoll/plimsoll/window/models"
+	"github.com/plimsoll/plimsoll/window/promptcache"
 	"github.com/plimsoll/plimsoll/window/tokens"
-	"github.com/plimsoll/plimsoll/window/topic"
 )
 
 // Mode is how far the proxy goes with a model request.
@@ -137,7 +137,7 @@ type Proxy struct {
 	kept       knownPrefixes                 // of conversations whose turns the Keeper has
 	unrecalled knownPrefixes                 // of prompts for which nothing was recalled
 	bound      recentMap[string, struct{}]   // upstreams and models that have refused reasoning behind another beginning
-	clock      topic.Clock                   // of conversations, where Topic is set
+	caches     promptcache.Lifetimes         // of the providers
 	now        func() time.Time
 	requests   atomic.Uint64 // to models, so far
 	bodyIdle   time.Duration

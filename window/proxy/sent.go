@@ -1,10 +1,16 @@
 package proxy
 
 import (
+	"bytes"
 	"sync"
+	"time"
 
 	"github.com/plimsoll/plimsoll/window/compact/checkpoint"
+	"github.com/plimsoll/plimsoll/window/fit"
+	"github.com/plimsoll/plimsoll/window/promptcache"
 	"github.com/plimsoll/plimsoll/window/tokens"
+	"github.com/plimsoll/plimsoll/window/topic"
+	"github.com/plimsoll/plimsoll/window/wire"
 )
 
 // A recentMap remembers at least the newest max of its keys and at most twice as many, in two generations: when the younger is full, the
@@ -47,7 +53,10 @@ const maxPrefixes = 1 << 13
 type sentAs struct {
 	digest   tokens.Digest // of all its messages
 	messages int32
-	edited   bool // they were not the client's
+	edited   bool      // they were not the client's
+	at       time.Time // when
+	tokens   int       // of input, as the provider counted them, or we did
+	cached   bool      // the provider has said that it keeps the prompt
 }
 
 // lastSent finds the longest beginning of a conversation that was a request itself, and returns of how many of the client's messages it is;
@@ -61,11 +70,44 @@ func (p *Proxy) lastSent(scope checkpoint.Scope, chain []tokens.Digest) (sentAs,
 	return sentAs{}, 0
 }
 
-// taken notes that the request was taken as it is: from now on its messages are sent like that.
-func (t *conversation) taken() {
-	if t.request == nil || len(t.chain) == 0 || len(t.tally.Chain) == 0 || len(t.tally.Chain) != len(t.request.Messages) {
+// taken notes that the request was taken as it is: from now on its messages are sent like that. What the answer says of the provider's cache is
+// noted too, once it is there.
+func (t *conversation) taken(u *wire.Usage) {
+	n := len(t.tally.Chain)
+	if t.request == nil || len(t.chain) == 0 || n == 0 || n != len(t.request.Messages) {
 		return
 	}
-	n := len(t.tally.Chain)
-	t.p.sent.put(prefixOf{t.log, t.chain[len(t.chain)-1]}, sentAs{digest: t.tally.Chain[n-1], messages: int32(n), edited: t.edited})
+	s := sentAs{digest: t.tally.Chain[n-1], messages: int32(n), edited: t.edited, at: t.p.now(), tokens: t.in.Best}
+	if u != nil && u.Input > 0 {
+		s.tokens, s.cached = u.Input, u.CacheRead+u.CacheWrite > 0
+		if !t.cut {
+			t.p.caches.Answer(t.cacheKey(), t.idle, t.before.tokens, u.CacheRead)
+		}
+	}
+	t.p.sent.put(prefixOf{t.log, t.chain[len(t.chain)-1]}, s)
+}
+
+// cacheKey names whose prompts are kept together.
+func (t *conversation) cacheKey() string { return t.upstream + "\x00" + t.model }
+
+// moment is what stands for or against a cut now. Of a conversation that was not seen before nothing is known: nothing speaks against one.
+func (t *conversation) moment() fit.Moment {
+	m := fit.Moment{First: topic.FreshPrompt(t.received) >= 0}
+	if t.before.at.IsZero() {
+		return m
+	}
+	asked := t.askedToKeep()
+	m.Warm = t.before.cached && t.p.caches.Warm(t.cacheKey(), t.idle, asked)
+	m.Cold = !t.p.o.OwnCompaction && t.before.cached && t.p.caches.Cold(t.cacheKey(), t.idle, asked)
+	return m
+}
+
+// askedToKeep is how long the client wants the prompt kept; 0 where it does not say.
+func (t *conversation) askedToKeep() time.Duration {
+	for _, mark := range t.received.Marks {
+		if bytes.Contains(t.received.Raw(mark), []byte(`"1h"`)) {
+			return promptcache.Hour
+		}
+	}
+	return 0
 }

@@ -29,7 +29,7 @@
 // # Bounds and tests
 //
 // A request is read once, in its order; the arguments of calls are looked into only where a tool keeps a list or the command has "git"
-// in it, and not above 256 KiB. A [Clock] remembers a bounded number of conversations. The package is in the window plane, and not in
+// in it, and not above 256 KiB. The package is in the window plane, and not in
 // the memory, because the proxy and the agents make room by it, and no plane imports another. The fuzz target holds every boundary to
 // lie inside the request, and puts hostile results into it: the boundaries stay where they are.
 package topic

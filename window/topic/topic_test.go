@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"strings"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/plimsoll/plimsoll/window/topic"
@@ -177,31 +176,4 @@ func TestTypedDecides(t *testing.T) {
 	if b, ok := topic.Newest(r, o); !ok || b.At != 2 {
 		t.Errorf("typed: %+v, %v", b, ok)
 	}
-}
-
-// A Clock knows the newest conversations, and is bounded.
-func TestClock(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		var c topic.Clock
-		if idle := c.Seen("a", time.Now()); idle != 0 {
-			t.Errorf("a new one was quiet for %v", idle)
-		}
-		time.Sleep(time.Hour)
-		if idle := c.Seen("a", time.Now()); idle != time.Hour {
-			t.Errorf("quiet for %v", idle)
-		}
-		for i := range 3000 {
-			c.Seen(fmt.Sprint(i), time.Now())
-		}
-		time.Sleep(time.Minute)
-		if idle := c.Seen("2999", time.Now()); idle != time.Minute {
-			t.Errorf("the newest was quiet for %v", idle)
-		}
-		for i := range 5000 {
-			c.Seen(fmt.Sprint("x", i), time.Now())
-		}
-		if idle := c.Seen("a", time.Now()); idle != 0 {
-			t.Errorf("one that is forgotten was quiet for %v", idle)
-		}
-	})
 }

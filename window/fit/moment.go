@@ -1,0 +1,46 @@
+package fit
+
+import "github.com/plimsoll/plimsoll/window/tokens"
+
+// A Moment is what stands for or against a cut in one request.
+type Moment struct {
+	// Warm says that the provider's cache has the beginning of the conversation: to change it costs that it is written again.
+	Warm bool
+	// Cold says that the cache has expired: the beginning is written again whatever is done.
+	Cold bool
+	// First says that the model has not begun to work on the newest prompt: no thoughts stand between it and the cut.
+	First bool
+}
+
+// A Verdict says what becomes of a cut.
+type Verdict uint8
+
+// The verdicts.
+const (
+	NotDue  Verdict = iota // there is room
+	Waits                  // it is advisable, and waits for a better moment
+	Due                    // it is made now
+	DueCold                // it is nearly due, and costs nothing more than it does anyway
+)
+
+const (
+	// nearShare is the part of the trigger from which on a cut is nearly due: a sixth of the trigger later it would be made in a warm cache.
+	nearShare = 0.85
+	// fullShare is the part of the room over which no cut waits: one more large result, and it would have to be made in the middle of a turn
+	// with less to choose from.
+	fullShare = 0.95
+)
+
+// Judge says whether room is made in a request that counts in; over says that it is over the trigger. A cut that is necessary never waits. One
+// that is only advisable waits while the cache is warm, for the first request of a turn or until it is necessary.
+func (l Lines) Judge(in tokens.Estimate, over bool, m Moment) Verdict {
+	switch {
+	case over && (!m.Warm || m.First || in.High > max(l.TriggerTokens(), int(fullShare*float64(l.Room)))):
+		return Due
+	case over:
+		return Waits
+	case m.Cold && in.Low > int(nearShare*float64(l.TriggerTokens())):
+		return DueCold
+	}
+	return NotDue
+}

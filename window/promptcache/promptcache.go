@@ -1,0 +1,106 @@
+// Package promptcache knows for how long providers keep the beginning of a prompt, from what they say of it in their answers.
+//
+//	idle := clock.Seen(conversation, now)            // how long the conversation was quiet
+//	if lives.Cold(model, idle, mark) { … }           // the prefix is written anew with this request, whatever is done to it
+//	lives.Answer(model, idle, before, cacheRead)     // what the provider read of it, learned from
+//
+// A cut while the cache is warm costs that the prefix is written again, a cut after it has expired costs nothing more. What tells the two
+// apart is the clock since the last request: an answer that read nothing from the cache has just written it.
+//
+// A [Lifetimes] is safe for concurrent use and bounded; it forgets what was not used for long.
+package promptcache
+
+import (
+	"sync"
+	"time"
+)
+
+const (
+	// Usual is how long a cache lives until something else is known: Anthropic's default (docs "prompt caching", 2026-11), and the least that
+	// OpenAI gives ("5 to 10 minutes of inactivity", docs "prompt caching", 2026-11). Every use begins it anew at both.
+	Usual = 5 * time.Minute
+	// Hour is how long it lives where the client asks for it (Anthropic, cache_control with ttl "1h").
+	Hour = time.Hour
+	// longest is more than any provider keeps a prompt (OpenAI's extended retention: 24 h).
+	longest = 24 * time.Hour
+	// shortest is less than any provider keeps one.
+	shortest = time.Minute
+	// maxModels bounds each of two generations of models that are known.
+	maxModels = 128
+)
+
+// A life is what is known of one model's cache.
+type life struct {
+	alive time.Duration // the longest pause after which it was read
+	dead  time.Duration // the shortest pause after which it was not; 0 for none
+}
+
+// Lifetimes are how long the caches of models live. The zero value is ready.
+type Lifetimes struct {
+	mu         sync.Mutex
+	young, old map[string]life
+}
+
+// Cold tells whether the cache of a conversation has expired that was quiet for idle: with a margin, for a clock is not the
+// provider's. asked is how long the client wants it kept; 0 for no wish.
+func (l *Lifetimes) Cold(model string, idle, asked time.Duration) bool {
+	lives := l.lives(model, asked)
+	return idle > lives+max(lives/5, 30*time.Second)
+}
+
+// Warm tells whether the cache of a conversation is still there that was quiet for idle.
+func (l *Lifetimes) Warm(model string, idle, asked time.Duration) bool {
+	return idle < l.lives(model, asked)*4/5
+}
+
+func (l *Lifetimes) lives(model string, asked time.Duration) time.Duration {
+	l.mu.Lock()
+	k := l.get(model)
+	l.mu.Unlock()
+	lives := max(Usual, asked)
+	if k.alive > lives {
+		lives = k.alive
+	}
+	if k.dead > 0 && k.dead < lives && asked == 0 {
+		lives = max(k.dead, k.alive)
+	}
+	return min(max(lives, shortest), longest)
+}
+
+// Answer takes in what a provider read of the cache after a pause: read of before tokens that were sent with the last request and again with
+// this one, unchanged. Pauses below a minute say nothing.
+func (l *Lifetimes) Answer(model string, idle time.Duration, before, read int) {
+	if idle < shortest || idle > longest || before <= 0 {
+		return
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	k := l.get(model)
+	switch {
+	case read >= before/2:
+		k.alive = max(k.alive, idle)
+		if k.dead <= k.alive { // it was an eviction, and no rule
+			k.dead = 0
+		}
+	case read < before/10:
+		if k.dead == 0 || idle < k.dead {
+			k.dead = idle
+		}
+		if k.alive >= idle { // it lives shorter now
+			k.alive = 0
+		}
+	default:
+		return
+	}
+	if l.young == nil || len(l.young) >= maxModels {
+		l.old, l.young = l.young, map[string]life{}
+	}
+	l.young[model] = k
+}
+
+func (l *Lifetimes) get(model string) life {
+	if k, ok := l.young[model]; ok {
+		return k
+	}
+	return l.old[model]
+}
