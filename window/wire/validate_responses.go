@@ -232,11 +232,11 @@ func (s *items) output(place, kind string, item object) {
 
 // response judges an approval, or what else answers a request by the request's id or a call by the call's.
 func (s *items) response(place, kind string, item object) {
-	if id, ok := item.text("approval_request_id"); ok && id != "" {
-		if !s.asked[id] && !s.elsewhere {
-			s.add(RuleOrphanResult, place, id, kind)
-		}
-	} else if id, ok := item.text("call_id"); ok && id != "" && !s.seen[id] && !s.elsewhere {
+	id, ok := item.text("approval_request_id")
+	if !ok {
+		id, ok = item.text("call_id")
+	}
+	if ok && id != "" && !s.asked[id] && !s.seen[id] && !s.elsewhere {
 		s.add(RuleOrphanResult, place, id, kind)
 	}
 }
