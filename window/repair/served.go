@@ -9,51 +9,76 @@ import (
 // A spot is where a part stands.
 type spot struct{ msg, part int }
 
-// An asked is something that a tool at the provider was asked in a turn that ended without what it found.
+// An asked is something that a tool at the provider was asked.
 type asked struct {
 	spot
-	late  spot // what it found, in a later turn
-	found bool // there is one
+	id    string
+	done  bool // it has what it found
+	found bool // or that came late, in another turn
+	late  spot
 }
+
+// A stray is what was found for nobody, or once more.
+type stray struct {
+	spot
+	second bool
+}
+
+// An asking is how it stands with an id: asked in the turn that runs, or in one that ended without what was found, each
+// by its index there; or settled in a turn that is over.
+type asking struct {
+	phase phase
+	index int
+}
+
+type phase uint8
+
+const (
+	running phase = iota + 1
+	waiting
+	settled
+)
 
 // unserved lists what is out of order among the pairs that no client answers (see [wire.End]): what was asked in a turn
 // that is over, and what was found for nobody. In Messages both ends stand in one turn of the model, with nothing but
 // results of the client's tools between its messages; in Responses the second end stands anywhere behind the first, and
-// need not be there. A second result of one call is left alone, and so is one whose call may lie where nobody sees it.
-func unserved(r *wire.Request) (ended []asked, strays []spot) {
-	var (
-		open  map[string]spot // by id, in the turn that runs
-		seen  map[string]int  // by id: how many of ended there were when it was asked, or none when it is answered
-		turns = r.Dialect == wire.Messages
-	)
+// need not be there. A second result in the same turn is left alone: what would become of it is not known. So is one
+// whose call may lie where nobody sees it.
+func unserved(r *wire.Request) (ended []asked, strays []stray) {
+	if r.Dialect != wire.Messages && r.Dialect != wire.Responses {
+		return nil, nil
+	}
+	var turn []asked // what was asked in the turn that runs
+	var seen map[string]asking
 	for i := range r.Messages {
 		m := &r.Messages[i]
-		if turns && m.Role == wire.RoleUser && len(open) > 0 && speaks(m) {
-			ended = endTurn(r, ended, open, seen)
+		if r.Dialect == wire.Messages && m.Role != wire.RoleAssistant {
+			if len(turn) > 0 && m.Role == wire.RoleUser && speaks(m) {
+				ended = endTurn(ended, turn, seen)
+				turn = turn[:0]
+			}
+			continue
 		}
 		for j := range m.Parts {
 			p := &m.Parts[j]
-			if p.End == wire.NoEnd || turns && m.Role != wire.RoleAssistant {
+			if p.End == wire.Opens {
+				if seen == nil {
+					seen = map[string]asking{}
+				}
+				seen[p.CallID] = asking{running, len(turn)}
+				turn = append(turn, asked{spot: spot{i, j}, id: p.CallID})
+			}
+			if p.End != wire.Closes || strings.HasSuffix(p.Type, "_call") { // one that names what allowed it stands by itself
 				continue
 			}
-			at, known := seen[p.CallID]
-			switch {
-			case p.End == wire.Opens:
-				if seen == nil {
-					open, seen = map[string]spot{}, map[string]int{}
-				}
-				seen[p.CallID] = none
-				if turns {
-					open[p.CallID] = spot{i, j}
-				}
-			case strings.HasSuffix(p.Type, "_call"): // it names what allowed it, and stands by itself
-			case !known:
-				strays = append(strays, spot{i, j})
-			case at != none:
-				ended[at].late, ended[at].found = spot{i, j}, true
-				seen[p.CallID] = none
+			switch a := seen[p.CallID]; a.phase {
+			case running:
+				turn[a.index].done = true
+			case waiting:
+				ended[a.index].late, ended[a.index].found = spot{i, j}, true
+				seen[p.CallID] = asking{phase: settled}
 			default:
-				delete(open, p.CallID)
+				strays = append(strays, stray{spot{i, j}, a.phase == settled})
 			}
 		}
 	}
@@ -63,20 +88,16 @@ func unserved(r *wire.Request) (ended []asked, strays []spot) {
 	return ended, strays
 }
 
-// endTurn moves what is open to what ended without a result, in the order in which it was asked.
-func endTurn(r *wire.Request, ended []asked, open map[string]spot, seen map[string]int) []asked {
-	first := len(r.Messages)
-	for _, at := range open {
-		first = min(first, at.msg)
-	}
-	for i := first; len(open) > 0; i++ {
-		for j := range r.Messages[i].Parts {
-			p := &r.Messages[i].Parts[j]
-			if at, ok := open[p.CallID]; ok && at == (spot{i, j}) {
-				seen[p.CallID] = len(ended)
-				ended = append(ended, asked{spot: at})
-				delete(open, p.CallID)
-			}
+// endTurn adds what was asked in a turn without an answer to what ended before.
+func endTurn(ended, turn []asked, seen map[string]asking) []asked {
+	for n, a := range turn {
+		switch {
+		case seen[a.id] != asking{running, n}: // asked again
+		case a.done:
+			seen[a.id] = asking{phase: settled}
+		default:
+			seen[a.id] = asking{waiting, len(ended)}
+			ended = append(ended, a)
 		}
 	}
 	return ended
@@ -125,7 +146,11 @@ func (p *pairing) serve() (gone []int) {
 	for _, at := range strays {
 		part := &p.r.Messages[at.msg].Parts[at.part]
 		drops[at.msg] = append(drops[at.msg], at.part)
-		p.did(Dropped, at.msg, part.CallID, part.Span.Len())
+		kind := Dropped
+		if at.second {
+			kind = Duplicate
+		}
+		p.did(kind, at.msg, part.CallID, part.Span.Len())
 	}
 	for msg, parts := range drops {
 		p.dropServed(msg, parts)

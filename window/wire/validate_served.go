@@ -8,7 +8,7 @@ import "strings"
 // without a result ("was found without a corresponding result block"; Anthropic's pages on server tools and on
 // programmatic tool calling, 2026-11; claude-code#80439 for a result without its call).
 type served struct {
-	open  []callItem           // calls of this turn, in order
+	turn  []callItem           // calls of this turn, in order
 	state map[string]servedUse // by id
 }
 
@@ -16,7 +16,7 @@ type servedUse uint8
 
 const (
 	servedOpen  servedUse = iota + 1
-	servedDone            // has its result; what a second one would do is not known
+	servedDone            // has its result; what a second one in the same turn would do is not known
 	servedEnded           // its turn is over
 )
 
@@ -34,7 +34,7 @@ func (w *blocks) serve(place, kind string, b object) {
 			w.served.state = map[string]servedUse{}
 		}
 		w.served.state[id] = servedOpen
-		w.served.open = append(w.served.open, callItem{name, place, id})
+		w.served.turn = append(w.served.turn, callItem{name, place, id})
 	case strings.HasSuffix(kind, "_result"):
 		id, ok := b.text("tool_use_id")
 		if !ok || id == "" { // a kind that is no half of a pair
@@ -54,11 +54,11 @@ func (w *blocks) serve(place, kind string, b object) {
 
 // endServed reports the calls whose turn ends here without a result.
 func (w *blocks) endServed() {
-	for _, call := range w.served.open {
+	for _, call := range w.served.turn {
 		if w.served.state[call.id] == servedOpen {
-			w.served.state[call.id] = servedEnded
 			w.add(RuleOrphanCall, call.place, call.id, call.kind)
 		}
+		w.served.state[call.id] = servedEnded
 	}
-	w.served.open = nil
+	w.served.turn = nil
 }
