@@ -175,7 +175,7 @@ func TestEveryKindIsKeptOrCutAsAUnit(t *testing.T) {
 	for _, d := range []wire.Dialect{wire.Messages, wire.Responses} {
 		for _, kind := range transcripts.Kinds(d) {
 			t.Run(d.String()+"/"+kind.Name, func(t *testing.T) {
-				for seed := range uint64(12) {
+				for seed := range uint64(5) {
 					k := &mixture{d: d, r: rand.New(rand.NewPCG(seed, 21))}
 					for turn := range 30 {
 						with := &kind
@@ -216,7 +216,7 @@ func FuzzKinds(f *testing.F) {
 }
 
 func TestKindsTogether(t *testing.T) {
-	for seed := range uint64(60) {
+	for seed := range uint64(20) {
 		for _, d := range []wire.Dialect{wire.Messages, wire.Responses} {
 			all := transcripts.Kinds(d)
 			k := &mixture{d: d, r: rand.New(rand.NewPCG(seed, 22))}
@@ -291,8 +291,11 @@ func TestDeclarationsAloneDoNotFillTheWindow(t *testing.T) {
 		d    wire.Dialect
 		kind string
 	}{
-		{wire.Messages, "tool_reference"}, {wire.Messages, "tool_definition"}, {wire.Messages, "mid_conv_system"},
-		{wire.Responses, "tool_search_output"}, {wire.Responses, "additional_tools"},
+		{wire.Messages, "tool_reference"},
+		{wire.Messages, "tool_definition"},
+		{wire.Messages, "mid_conv_system"},
+		{wire.Responses, "tool_search_output"},
+		{wire.Responses, "additional_tools"},
 	} {
 		k := &mixture{d: c.d, r: rand.New(rand.NewPCG(6, 6))}
 		k.turn(nil)
