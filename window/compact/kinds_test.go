@@ -316,3 +316,24 @@ func TestDeclarationsAloneDoNotFillTheWindow(t *testing.T) {
 		}
 	}
 }
+
+// What a script at the provider printed is in a summary, as what a tool of the client printed is; what nobody can read is not.
+func TestSummariesKnowWhatTheProviderFound(t *testing.T) {
+	for d, found := range map[wire.Dialect]string{
+		wire.Messages:  `{"role":"assistant","content":[{"type":"server_tool_use","id":"s","name":"code_execution","input":{}},{"type":"code_execution_tool_result","tool_use_id":"s","content":{"type":"code_execution_result","stdout":"one\ntwo\n","stderr":"psycopg2.errors.UndefinedTable: relation \"orders_2031\" does not exist\n","return_code":1}},{"type":"web_search_tool_result","tool_use_id":"s","content":[{"type":"web_search_result","title":"t","encrypted_content":"SEALED"}]}]}`,
+		wire.Responses: `{"type":"program","id":"p","call_id":"c","code":"1","fingerprint":"f"},{"type":"program_output","id":"q","call_id":"c","result":"psycopg2.errors.UndefinedTable: relation \"orders_2031\" does not exist","fingerprint":"SEALED"}`,
+	} {
+		k := &mixture{d: d, r: rand.New(rand.NewPCG(8, 8))}
+		k.turn(nil)
+		k.messages = append(k.messages, found)
+		for range 20 {
+			k.turn(nil)
+		}
+		r := k.request(t)
+		size := quarter(r).Total
+		res := run(t, compact.New(compact.Options{WholeResults: true}), r, compact.Goal{Target: size / 4, Limit: size / 2})
+		if b := string(res.Request.Body); strings.Contains(b, `"program"`) || strings.Contains(b, "server_tool_use") || !strings.Contains(b, "orders_2031") || strings.Contains(b, "SEALED") {
+			t.Errorf("%s, %v: %.2000s", d, res.Rungs, b)
+		}
+	}
+}
