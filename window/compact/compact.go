@@ -267,7 +267,7 @@ func (w *work) wants(l level) bool {
 // gainable is what the messages cost that the first level may take, in tokens: no more than that can be freed.
 func (w *work) gainable() (n int) {
 	for u, s := range w.lay.standing {
-		if s != free {
+		if s != free || w.lay.stands(u, levelSpare) {
 			continue
 		}
 		for i := w.lay.units[u].From; i < w.lay.units[u].To && i < len(w.start.Messages); i++ {

@@ -56,7 +56,7 @@ func (w *work) large(at level, keep int) (list []candidate) {
 			t := target{i, j}
 			p := &w.base.Messages[i].Parts[j]
 			done, acted := w.actions[t]
-			if p.Kind != wire.Result || acted && (done.mask || done.keep <= keep) {
+			if p.Kind != wire.Result || p.Declares && at < levelOpen || acted && (done.mask || done.keep <= keep) {
 				continue
 			}
 			if _, saves := shorter(w.base, p, keep); saves > keep {
@@ -125,7 +125,7 @@ type shortening struct {
 }
 
 // shorter shortens the texts of a result to about keep bytes each; where there are many, or none that
-// is a text, the result becomes one text. It saves 0 bytes when the result is not worth it.
+// is a text, the result becomes one text, unless it declares tools. It saves 0 bytes when the result is not worth it.
 func shorter(r *wire.Request, p *wire.Part, keep int) (s shortening, saves int) {
 	size := heard(p)
 	for i, t := range p.Texts {
@@ -143,7 +143,7 @@ func shorter(r *wire.Request, p *wire.Part, keep int) (s shortening, saves int) 
 			saves += t.Len() - len(wire.Quote(nil, cut))
 		}
 	}
-	if size-saves >= 3*keep || len(p.Texts) == 0 && size > keep {
+	if !p.Declares && (size-saves >= 3*keep || len(p.Texts) == 0 && size > keep) {
 		text := resultText(r, p)
 		cut := cutText(text, keep)
 		if cut == text || !r.TakesText(p) {

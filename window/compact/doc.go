@@ -39,6 +39,11 @@
 // the very last, results of the running unit are cut to their head and tail (rung "open").
 // If that is still too much, the error is a [DoesNotFit], which names the largest message.
 //
+// What makes tools known, or settles how the model works, stays where it is behind the summary, with
+// the rest of its unit: results of a search for tools, tools declared among the messages, updates of
+// the configuration. It is never masked. Of two that name the same tools the newer one stays; and
+// rather than refuse a request, the last level drops the oldest.
+//
 // Every step leaves a smaller request, a step that doesn't is undone, and each rung has a
 // bounded number of steps. Texts hold no time and nothing random: the same request, measure and goal
 // give the same bytes.

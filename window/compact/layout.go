@@ -22,6 +22,8 @@ const (
 type layout struct {
 	units    []wire.Unit
 	standing []standing // of each unit
+	stays    []bool     // units that a cut leaves where they are, see declare; nil when there are none
+	between  []int      // those that stay only between the units beside them, in order
 	first    int        // message with the task; -1 when the user said nothing
 	latest   int        // newest message of the user's own
 	at       int        // where a summary goes: before this message
@@ -70,6 +72,7 @@ func layOut(r *wire.Request, minMessages int) *layout {
 			l.standing[u] = newest
 		}
 	}
+	l.declare(r)
 	if l.first < 0 {
 		for l.at < len(r.Messages) && r.Messages[l.at].Role == wire.RoleSystem {
 			l.at++
@@ -150,8 +153,13 @@ func spoken(r *wire.Request, i int) speaker {
 // droppable lists the units that a level may summarise or drop, oldest first.
 func (l *layout) droppable(at level) (units []int) {
 	for u, s := range l.standing {
-		if s == free || s == newest && at >= levelRelax || s == preamble && at >= levelOpen {
+		if !l.stands(u, at) && (s == free || s == newest && at >= levelRelax || s == preamble && at >= levelOpen) {
 			units = append(units, u)
+		}
+	}
+	for k := 1; k < len(units) && len(l.between) > 0; k++ {
+		if _, ok := slices.BinarySearch(l.between, units[k]); ok && units[k-1] == units[k]-1 { // not without what stands before it
+			units[k-1], units[k] = units[k], units[k-1]
 		}
 	}
 	return units

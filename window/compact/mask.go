@@ -41,7 +41,7 @@ func (w *work) maskResults(at level) {
 		m := &w.base.Messages[i]
 		for j := range m.Parts {
 			p, t := &m.Parts[j], target{i, j}
-			if w.actions[t].mask {
+			if w.actions[t].mask || p.Declares {
 				continue
 			}
 			switch {

@@ -26,6 +26,8 @@ func (w *work) turns(messages []int) (list []extract.Turn, from []target) {
 				if isMask(t.Text) {
 					t.Text, t.Failed = unmasked(t.Text)
 				}
+			case p.End == wire.Closes:
+				t.Kind, t.Text = extract.Result, found(r, p)
 			case p.Kind != wire.Text, m.Role == wire.RoleSystem:
 				continue
 			case m.Role == wire.RoleAssistant:

@@ -25,6 +25,8 @@
 //     result; an exact copy made at the same time, without a result, is dropped.
 //   - Of messages that were sent before (Options.Frozen) none is changed. A result that comes when its call was sent with a note becomes
 //     words of the user where it stands: the model has read the note, and reads the result now.
+//   - What a tool at the provider was asked in a turn that is over gets what it found, where that came too late, or an
+//     error as the provider writes it. What such a tool found for nobody is dropped, and so is an approval of nothing.
 //   - Ids over Options.MaxID characters, and in Messages ids with characters that are not
 //     taken there, are shortened in both places, always to the same.
 //   - Chat: an empty tool_calls goes. Responses: a reasoning item whose following item is gone goes too.
@@ -32,7 +34,8 @@
 //     Gemini: as many responses as calls, in one content; calls follow a user's content.
 //
 // The open last turn is left alone, ids and all: when the last message is the model's, calls
-// in it that nothing answers are the client's business. Thinking blocks are never touched.
+// in it that nothing answers are the client's business. Thinking blocks are never touched, but
+// for those that would end a message because what they led to is dropped.
 // Words of users, words of the model and real results are all still there, apart from results
 // that belong to no call, and second ones with media; [Action.Bytes] says how large those were.
 //

@@ -40,6 +40,9 @@ func inOrder(r *wire.Request, o Options) bool {
 	if len(r.Messages) == 0 {
 		return true
 	}
+	if !served(r) {
+		return false
+	}
 	if r.Dialect == wire.Responses {
 		return s.items(r, o)
 	}

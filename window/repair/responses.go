@@ -8,6 +8,9 @@ func (p *pairing) responses() {
 	p.rename()
 	kept := make([]bool, len(p.results))
 	gone := map[int]bool{} // items that leave
+	for _, i := range p.serve() {
+		gone[i] = true
+	}
 	for k := range p.calls {
 		c := &p.calls[k]
 		switch {

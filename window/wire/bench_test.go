@@ -66,6 +66,17 @@ func BenchmarkParseAndFingerprint(b *testing.B) {
 	}
 }
 
+func BenchmarkUnits(b *testing.B) {
+	r, err := Parse(Messages, history(300_000))
+	if err != nil {
+		b.Fatal(err)
+	}
+	b.ReportAllocs()
+	for b.Loop() {
+		r.Units()
+	}
+}
+
 func BenchmarkBuild(b *testing.B) {
 	r, err := Parse(Messages, history(300_000))
 	if err != nil {

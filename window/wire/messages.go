@@ -190,6 +190,7 @@ func (p *parser) block() (lone Span) {
 		}
 	}
 	part.Span.End = p.At
+	part.Declares, p.declares = p.declares, false
 	switch part.Type {
 	case "text":
 		part.Kind = Text
@@ -216,12 +217,26 @@ func (p *parser) block() (lone Span) {
 	if part.Kind == Other {
 		p.texts, p.media = p.texts[:0], p.media[:0]
 		part.Raw, part.Content = part.Span, Span{}
+		part.Declares = declares(part.Type, p.Text[part.Span.Start:part.Span.End])
+		p.pairs(&part, id, use)
 	}
 	p.add(part)
 	if part.Kind != Text || seen&^7 != 0 {
 		return Span{}
 	}
 	return lone
+}
+
+// pairs notes which end of a pair an opaque part is: own is its id, of that of the part it belongs to.
+func (p *parser) pairs(part *Part, own, of Span) {
+	switch part.End = endOf(part.Type); {
+	case part.End == Opens && own.Len() > 2:
+		part.CallID, part.IDSpan = p.decoded(own), own
+	case part.End == Closes && of.Len() > 2:
+		part.CallID, part.IDSpan = p.decoded(of), of
+	default:
+		part.End = NoEnd
+	}
 }
 
 // inner reads the content of a result or document: a string, or blocks of which texts and
@@ -273,6 +288,7 @@ func (p *parser) innerBlock(levels int) {
 	switch kind {
 	case "text", "image", "document":
 	default:
+		p.declares = p.declares || strings.HasSuffix(kind, "tool_reference")
 		// Search results, references and what is yet to come: every string may be read.
 		end := p.At
 		p.texts, p.media = p.texts[:texts], p.media[:media]

@@ -68,6 +68,8 @@ type parser struct {
 	mediaSlab []MediaSource
 
 	nparts, ntexts int
+
+	declares bool // the part at hand does: a tool_reference was met in it
 }
 
 // once fails when a key of one object is met for the second time.

@@ -97,6 +97,39 @@ assistant | text "a" | text "no"`,
 	{"compaction is asked for", Responses, `{"input":[{"type":"compaction_trigger"}]}`, "model= output=0 stream=false aside=compaction\nother | other raw={\"type\":\"compaction_trigger\"}"},
 	{"compaction was done", Responses, `{"input":[{"type":"compaction","encrypted_content":"x"}]}`, "model= output=0 stream=false aside=compaction\nother | other raw={\"type\":\"compaction\",\"encrypted_content\":\"x\"} sealed=\"x\""},
 	{"items nobody knows", Responses, `{"input":[{"type":"panel","content":{"a":1},"output":[1,"x"]},{"type":"panel_call","call_id":"1","input":{"a":1}},{"type":"panel_call_output","call_id":"1","output":[["x"],2,{"type":"?","b":"y"}]}]}`, "model= output=0 stream=false\nother | other raw={\"type\":\"panel\",\"content\":{\"a\":1},\"output\":[1,\"x\"]}\nassistant | call #1 raw={\"a\":1}\ntool | result #1 \"x\" \"?\" \"y\""},
+	{
+		"pairs that no client answers", Responses,
+		`{"input":[{"type":"program","id":"p","call_id":"c","code":"1","fingerprint":"f"},{"type":"program_output","id":"q","call_id":"c","result":"1"},{"type":"mcp_approval_request","id":"r","name":"n"},{"type":"mcp_approval_response","approval_request_id":"r"},{"type":"mcp_call","id":"m","approval_request_id":"r"},{"type":"mcp_call","id":"m","approval_request_id":null},{"type":"panel_use","call_id":"u"},{"type":"panel_result","call_id":"u"},{"type":"panel_result"}]}`,
+		`model= output=0 stream=false
+assistant | other opens #c raw={"type":"program","id":"p","call_id":"c","code":"1","fingerprint":"f"}
+other | other closes #c raw={"type":"program_output","id":"q","call_id":"c","result":"1"}
+assistant | other opens #r n raw={"type":"mcp_approval_request","id":"r","name":"n"}
+other | other closes #r raw={"type":"mcp_approval_response","approval_request_id":"r"}
+assistant | other closes #r raw={"type":"mcp_call","id":"m","approval_request_id":"r"}
+assistant | other raw={"type":"mcp_call","id":"m","approval_request_id":null}
+assistant | other opens #u raw={"type":"panel_use","call_id":"u"}
+other | other closes #u raw={"type":"panel_result","call_id":"u"}
+other | other raw={"type":"panel_result"}`,
+	},
+	{
+		"what declares, in items", Responses,
+		`{"input":[{"type":"tool_search_output","call_id":"t","tools":[{"name":"a"}]},{"type":"tool_search_output","call_id":"t","tools":[]},{"type":"additional_tools","tools":[{"name":"a"}]},{"type":"mcp_list_tools","tools":[{"name":"a"}]},{"type":"configuration_update"},{"role":"user","content":"x","tools":[{"name":"a"}]}]}`,
+		`model= output=0 stream=false
+tool | result declares #t raw={"type":"tool_search_output","call_id":"t","tools":[{"name":"a"}]}
+tool | result #t raw={"type":"tool_search_output","call_id":"t","tools":[]}
+system | other declares raw={"type":"additional_tools","tools":[{"name":"a"}]}
+assistant | other declares raw={"type":"mcp_list_tools","tools":[{"name":"a"}]}
+other | other declares raw={"type":"configuration_update"}
+user | text "x"`,
+	},
+	{
+		"what declares, in blocks", Messages,
+		`{"messages":[{"role":"system","content":[{"type":"tool_addition","tool":{"type":"tool_reference","name":"a"}},{"type":"tool_removal","tool":{}}]},{"role":"user","content":[{"type":"mid_conv_system","content":[]},{"type":"search_result","title":"t"}]},{"role":"assistant","content":[{"type":"tool_search_tool_result","tool_use_id":"s","content":{"type":"tool_search_tool_search_result","tool_references":[{"type":"tool_reference","tool_name":"a"}]}},{"type":"tool_search_tool_result","tool_use_id":"s","content":{"type":"tool_search_tool_result_error"}},{"type":"code_execution_tool_result","tool_use_id":"s","content":"a \"tool_reference\" in words"}]}]}`,
+		`model= output=0 stream=false
+system | other declares raw={"type":"tool_addition","tool":{"type":"tool_reference","name":"a"}} | other declares raw={"type":"tool_removal","tool":{}}
+user | other declares raw={"type":"mid_conv_system","content":[]} | other raw={"type":"search_result","title":"t"}
+assistant | other closes declares #s raw={"type":"tool_search_tool_result","tool_use_id":"s","content":{"type":"tool_search_tool_search_result","tool_references":[{"type":"tool_reference","tool_name":"a"}]}} | other closes #s raw={"type":"tool_search_tool_result","tool_use_id":"s","content":{"type":"tool_search_tool_result_error"}} | other closes #s raw={"type":"code_execution_tool_result","tool_use_id":"s","content":"a \"tool_reference\" in words"}`,
+	},
 	{"a reference", Responses, `{"input":[{"type":"item_reference","id":"fc_1"}]}`, "model= output=0 stream=false aside=reference\nother | other raw={\"type\":\"item_reference\",\"id\":\"fc_1\"}"},
 	{
 		"blocks", Messages,
@@ -111,8 +144,8 @@ assistant | text "a" | text "no"`,
 head | text "s"
 user | text "fix"
 system | text "note"
-assistant | reasoning "t" sealed="sig" | reasoning sealed="enc" | text "a" | call #toolu_1 Bash raw={"cmd":"ls"} | other web_search raw={"type":"server_tool_use","id":"srv","name":"web_search","input":{}} | other raw={"type":"web_search_tool_result","tool_use_id":"srv","content":[]}
-user | result #toolu_1 failed "r" "tool_reference" "Read" media(image/png 4 AAAA) | media media( url) | media "words" "T" | media media( file) | media "c" media(image/gif 2 BB) | text "go"`,
+assistant | reasoning "t" sealed="sig" | reasoning sealed="enc" | text "a" | call #toolu_1 Bash raw={"cmd":"ls"} | other opens #srv web_search raw={"type":"server_tool_use","id":"srv","name":"web_search","input":{}} | other closes #srv raw={"type":"web_search_tool_result","tool_use_id":"srv","content":[]}
+user | result declares #toolu_1 failed "r" "tool_reference" "Read" media(image/png 4 AAAA) | media media( url) | media "words" "T" | media media( file) | media "c" media(image/gif 2 BB) | text "go"`,
 	},
 	{"the provider compacts", Messages, `{"context_management":{"edits":[{"type":"compact_20260112"}]},"messages":[]}`, "model= output=0 stream=false aside=compaction"},
 	{"the provider compacted", Messages, `{"messages":[{"role":"assistant","content":[{"type":"compaction","content":"s"}]}]}`, "model= output=0 stream=false aside=compaction\nassistant | other raw={\"type\":\"compaction\",\"content\":\"s\"}"},

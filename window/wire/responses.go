@@ -1,6 +1,9 @@
 package wire
 
-import "strings"
+import (
+	"bytes"
+	"strings"
+)
 
 // responsesMember reads one member of a Responses request.
 func (p *parser) responsesMember(k []byte, seen *set) {
@@ -58,6 +61,7 @@ func (p *parser) inputString() {
 type item struct {
 	role   string
 	id     Span
+	of     Span // approval_request_id: of the item that this one belongs to
 	action Span // action, operation or arguments that are no string
 	output Span
 	part   Part
@@ -150,6 +154,13 @@ func (p *parser) responsesField(k []byte, m *Message, it *item, seen *set) {
 	case "encrypted_content":
 		p.once(seen, 10)
 		it.part.Sealed = p.text("encrypted_content is no string")
+	case "approval_request_id":
+		p.once(seen, 12)
+		it.of = p.text("an approval_request_id is no string")
+	case "tools":
+		p.once(seen, 13)
+		v := p.Skip()
+		it.part.Declares = p.Err == nil && bytes.IndexByte(p.Text[v.Start:v.End], '{') > 0
 	default:
 		p.Skip()
 	}
@@ -214,7 +225,7 @@ func (p *parser) wholeItem(it *item) Role {
 		p.r.Bypass = max(p.r.Bypass, BypassReference)
 	case strings.Contains(kind, "compaction"):
 		p.r.Bypass = max(p.r.Bypass, BypassCompaction)
-	case strings.HasSuffix(kind, "_output"):
+	case strings.HasSuffix(kind, "_call_output"), kind == "tool_search_output":
 		if part.IDSpan.IsZero() && kind == "local_shell_call_output" {
 			part.CallID, part.IDSpan = p.decoded(it.id), it.id
 		}
@@ -229,8 +240,13 @@ func (p *parser) wholeItem(it *item) Role {
 		}
 	case kind == "additional_tools":
 		role = RoleSystem // Codex declares its tools in the input
-	case kind == "mcp_list_tools", kind == "mcp_approval_request":
+	case kind == "mcp_list_tools", endOf(kind) == Opens:
 		role = RoleAssistant
+	case strings.HasSuffix(kind, "_update"):
+		part.Declares = true // a configuration_update holds until the next one
+	}
+	if part.Kind == Other {
+		p.itemPairs(it)
 	}
 	p.whole(*part)
 	w := &p.parts[len(p.parts)-1]
@@ -246,4 +262,21 @@ func (p *parser) wholeItem(it *item) Role {
 		w.Raw = w.Span // tool_search_output: what was found is in a member of its own
 	}
 	return role
+}
+
+// itemPairs notes which end of a pair an item is that is neither a call of the client's tools nor its result. What one
+// needs an approval for names the request for it, as the approval does.
+func (p *parser) itemPairs(it *item) {
+	part := &it.part
+	own := part.IDSpan
+	if own.IsZero() && strings.HasSuffix(part.Type, "_request") {
+		own = it.id
+	}
+	of := part.IDSpan
+	part.CallID, part.IDSpan = "", Span{}
+	if it.of.Len() > 2 {
+		part.End, part.CallID, part.IDSpan = Closes, p.decoded(it.of), it.of
+		return
+	}
+	p.pairs(part, own, of)
 }

@@ -37,6 +37,15 @@ func sketchParts(b *strings.Builder, r *Request, parts []Part) {
 	for i := range parts {
 		p := &parts[i]
 		fmt.Fprintf(b, " | %v", p.Kind)
+		switch p.End {
+		case Opens:
+			b.WriteString(" opens")
+		case Closes:
+			b.WriteString(" closes")
+		}
+		if p.Declares {
+			b.WriteString(" declares")
+		}
 		if p.CallID != "" {
 			fmt.Fprintf(b, " #%s", p.CallID)
 		}

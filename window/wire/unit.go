@@ -17,10 +17,12 @@ type Unit struct {
 // between, joins all of them into one unit. Where there are no ids, results belong to the
 // calls right before them. In Responses all that a model made in one go, between two
 // inputs of others, is one unit: a reasoning item is refused without its next item, and
-// an item without its reasoning.
+// an item without its reasoning. What closes a pair ([End]) joins what opened it, and a
+// call that a script at the provider made joins the script, wherever they stand.
 func (r *Request) Units() []Unit {
 	units := make([]Unit, 0, len(r.Messages))
 	calls := map[string]int{} // id → message, of calls without a result so far
+	var opened map[string]int // id → message, of parts that open a pair
 	var (
 		model    bool // the last unit began with what the model made
 		answered bool // and has results already
@@ -31,12 +33,27 @@ func (r *Request) Units() []Unit {
 		into := last + 1 // the unit this message joins
 		results, found := 0, 0
 		for j := range m.Parts {
-			if p := &m.Parts[j]; p.Kind == Result {
+			p := &m.Parts[j]
+			switch {
+			case p.Kind == Result:
 				results++
 				if at, ok := calls[p.CallID]; ok && p.CallID != "" {
-					into = min(into, sort.Search(len(units), func(k int) bool { return units[k].To > at }))
+					into = min(into, unitOf(units, at))
 					found++
 					delete(calls, p.CallID)
+				}
+			case p.End == Opens:
+				if opened == nil {
+					opened = map[string]int{}
+				}
+				opened[p.CallID] = i
+			case opened != nil && (p.End == Closes || p.Kind == Call):
+				id := p.CallID
+				if p.Kind == Call {
+					id = r.CallerID(p)
+				}
+				if at, ok := opened[id]; ok && at < i {
+					into = min(into, unitOf(units, at))
 				}
 			}
 		}
@@ -47,11 +64,11 @@ func (r *Request) Units() []Unit {
 			}
 		case m.Role == RoleOther:
 			if model {
-				into = last
+				into = min(into, last)
 			}
 		case m.Role == RoleAssistant && r.Dialect == Responses:
 			if model && !answered {
-				into = last
+				into = min(into, last)
 			}
 		}
 		if into > last {
@@ -81,4 +98,9 @@ func (r *Request) Units() []Unit {
 		units[n-1].Open = true
 	}
 	return units
+}
+
+// unitOf finds the unit that a message is in.
+func unitOf(units []Unit, message int) int {
+	return sort.Search(len(units), func(k int) bool { return units[k].To > message })
 }

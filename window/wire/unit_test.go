@@ -36,6 +36,9 @@ func TestUnits(t *testing.T) {
 	}
 	result := func(id string) string { return `{"role":"tool","tool_call_id":"` + id + `","content":""}` }
 	item := func(kind, id string) string { return `{"type":"` + kind + `","call_id":"` + id + `"}` }
+	blocks := func(role, kind, id string) string {
+		return `{"role":"` + role + `","content":[{"type":"` + kind + `","id":"` + id + `","tool_use_id":"` + id + `"}]}`
+	}
 	parts := func(role string, names ...string) string {
 		var b []string
 		for _, n := range names {
@@ -62,6 +65,12 @@ func TestUnits(t *testing.T) {
 		{"blocks", Messages, []string{user, `{"role":"assistant","content":[{"type":"tool_use","id":"1","input":{}}]}`, `{"role":"user","content":[{"type":"tool_result","tool_use_id":"1"},{"type":"text","text":"and"}]}`, answer}, "0-1, 1-3, 3-4 open"},
 		{"reasoning and items", Responses, []string{user, item("reasoning", ""), answer, item("function_call", "1"), item("function_call", "2"), item("function_call_output", "1"), item("function_call_output", "2"), item("reasoning", ""), answer, user}, "0-1, 1-7, 7-9, 9-10 open"},
 		{"the model goes on at once", Responses, []string{item("reasoning", ""), item("function_call", "1"), item("function_call_output", "1"), item("reasoning", ""), item("function_call", "2")}, "0-3, 3-5 pending 1 open"},
+		{"a script that calls tools", Messages, []string{user, `{"role":"assistant","content":[{"type":"server_tool_use","id":"s"},{"type":"tool_use","id":"1"}]}`, blocks("user", "tool_result", "1"), blocks("assistant", "code_execution_tool_result", "s"), user}, "0-1, 1-4, 4-5 open"},
+		{"a script that goes on calling", Messages, []string{`{"role":"assistant","content":[{"type":"server_tool_use","id":"s"},{"type":"tool_use","id":"1"}]}`, blocks("user", "tool_result", "1"), `{"role":"assistant","content":[{"type":"tool_use","id":"2","caller":{"type":"code_execution_20260120","tool_id":"s"}}]}`, blocks("user", "tool_result", "2"), answer, user}, "0-4, 4-5, 5-6 open"},
+		{"a tool of tomorrow", Messages, []string{blocks("assistant", "panel_use", "s"), user, blocks("assistant", "panel_result", "s"), user}, "0-3, 3-4 open"},
+		{"a result of no use", Messages, []string{user, blocks("assistant", "panel_result", "s"), user}, "0-1, 1-2, 2-3 open"},
+		{"a program", Responses, []string{user, item("program", "p"), `{"type":"function_call","call_id":"1","caller":{"type":"program","caller_id":"p"}}`, item("function_call_output", "1"), `{"type":"function_call","call_id":"2","caller":{"type":"program","caller_id":"p"}}`, item("function_call_output", "2"), item("program_output", "p"), answer, user}, "0-1, 1-7, 7-8, 8-9 open"},
+		{"an approval", Responses, []string{`{"type":"mcp_approval_request","id":"r"}`, user, `{"type":"mcp_approval_response","approval_request_id":"r"}`, user, `{"type":"mcp_call","id":"m","approval_request_id":"r"}`, answer, user}, "0-6, 6-7 open"},
 		{"without ids", Gemini, []string{parts("model", "functionCall", "functionCall"), parts("user", "functionResponse", "functionResponse"), parts("model", "functionCall"), parts("user", "functionResponse")}, "0-2, 2-4 open"},
 		{"ids on one side", Gemini, []string{parts("model", "functionCall"), `{"parts":[{"functionResponse":{"id":"x","name":"f"}}]}`, parts("model", "text")[:0] + `{"role":"model","parts":[{"text":"a"}]}`}, "0-2, 2-3 open"},
 	} {

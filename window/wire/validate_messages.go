@@ -61,6 +61,7 @@ type blocks struct {
 	turnKind  string // type of its first block
 	turnCalls bool
 	answering bool // the user's messages since the last of the assistant have results
+	served    served
 }
 
 func (w *blocks) system(top object) (marks int) {
@@ -122,6 +123,7 @@ func (w *blocks) message(place string, m object, last bool) {
 	case plain:
 		w.expect()
 		w.endTurn()
+		w.endServed()
 	default:
 		w.user(place, list)
 	}
@@ -240,6 +242,9 @@ func (w *blocks) user(place string, list []object) {
 		}
 	}
 	w.expect()
+	if other {
+		w.endServed()
+	}
 	if answers {
 		w.answering = true
 	} else {
@@ -258,7 +263,6 @@ func (w *blocks) endTurn() {
 func (w *blocks) assistant(place string, list []object, plain bool) {
 	w.group, w.answering = group{place: place}, false
 	kind := ""
-	servers := map[string]bool{}
 	for k, b := range list {
 		kind, _ = b.text("type")
 		here := at(place, "content", k)
@@ -266,12 +270,6 @@ func (w *blocks) assistant(place string, list []object, plain bool) {
 		switch {
 		case kind == "tool_use":
 			w.call(here, id, b)
-		case strings.HasSuffix(kind, "server_tool_use"), kind == "mcp_tool_use":
-			servers[id] = true
-		case strings.HasSuffix(kind, "_tool_result"):
-			if of, _ := b.text("tool_use_id"); !servers[of] {
-				w.add(RuleOrphanResult, here, of, kind)
-			}
 		case kind == "thinking":
 			if !b.isText("thinking") {
 				w.add(RuleShape, at(here, "thinking.thinking"), "", "required")
@@ -280,6 +278,7 @@ func (w *blocks) assistant(place string, list []object, plain bool) {
 				w.add(RuleShape, at(here, "thinking.signature"), "", "required")
 			}
 		}
+		w.serve(here, kind, b)
 		if w.turnPlace == "" {
 			w.turnPlace, w.turnKind, w.turnCalls = here, kind, false
 		}

@@ -1,20 +1,17 @@
 package wire
 
-import (
-	"slices"
-	"strings"
-)
+import "strings"
 
-// outputsOf maps the kinds of output items to the kinds of calls they may answer. Codex
-// answers a local_shell_call with a function_call_output.
-var outputsOf = map[string][]string{
-	"function_call_output":    {"function_call", "local_shell_call"},
-	"custom_tool_call_output": {"custom_tool_call"},
-	"local_shell_call_output": {"local_shell_call"},
-	"shell_call_output":       {"shell_call"},
-	"apply_patch_call_output": {"apply_patch_call"},
-	"computer_call_output":    {"computer_call"},
-	"tool_search_output":      {"tool_search_call"},
+// mayAnswer tells whether an output item of a kind may answer a call of another kind: the one whose name it carries. Codex
+// answers a local_shell_call with a function_call_output, and a search for tools has names of its own.
+func mayAnswer(output, call string) bool {
+	switch output {
+	case "function_call_output":
+		return call == "function_call" || call == "local_shell_call"
+	case "tool_search_output":
+		return call == "tool_search_call"
+	}
+	return output == call+"_output"
 }
 
 // answered are the kinds of calls whose output the client owes. Other calls (web search,
@@ -45,7 +42,7 @@ func (c *checker) responses(top object) {
 		c.add(RuleEmptyHistory, "input", "", "")
 		return
 	}
-	s := &items{checker: c, open: map[string]callItem{}, seen: map[string]bool{}, closed: map[string]string{}, ids: map[string]bool{}, elsewhere: elsewhere}
+	s := &items{checker: c, open: map[string]callItem{}, seen: map[string]bool{}, asked: map[string]bool{}, closed: map[string]string{}, ids: map[string]bool{}, elsewhere: elsewhere}
 	for i, raw := range list {
 		item, ok := c.object(at("input", i), raw)
 		if !ok {
@@ -62,7 +59,7 @@ func (c *checker) responses(top object) {
 	}
 }
 
-type callItem struct{ kind, place string }
+type callItem struct{ kind, place, id string }
 
 // items is the state of a walk over an input list.
 type items struct {
@@ -70,6 +67,7 @@ type items struct {
 	open      map[string]callItem // calls without an output so far
 	order     []string            // their ids, in order of the calls
 	seen      map[string]bool     // call ids met so far
+	asked     map[string]bool     // ids of requests for an approval met so far
 	closed    map[string]string   // call ids that have an output, and of which kind
 	ids       map[string]bool     // item ids met so far
 	reasoning string              // place of a reasoning item that waits for what follows
@@ -102,11 +100,22 @@ func (s *items) item(place string, item object) {
 	case kind == "reasoning":
 		s.reasoning = place
 		s.rsID, _ = item.text("id")
-	case outputsOf[kind] != nil:
+	case strings.HasSuffix(kind, "_output"):
 		s.output(place, kind, item)
-	case strings.HasSuffix(kind, "_call"):
+	case strings.HasSuffix(kind, "_response"), strings.HasSuffix(kind, "_result"):
+		s.response(place, kind, item)
+	default:
+		if id, ok := item.text("id"); ok && strings.HasSuffix(kind, "_request") {
+			s.asked[id] = true
+		}
 		s.call(place, kind, item)
 	}
+}
+
+// owed tells whether an output item is the client's to send.
+func owed(kind string) bool {
+	call, output := strings.CutSuffix(kind, "_output")
+	return output && answered[call]
 }
 
 // settleReasoning judges a waiting reasoning item by what follows it: whatever else the
@@ -120,8 +129,7 @@ func (s *items) settleReasoning(next string) {
 
 func followKind(kind, role string) string {
 	switch {
-	case kind == "message" && role != "assistant", outputsOf[kind] != nil && kind != "tool_search_output",
-		kind == "mcp_approval_response":
+	case kind == "message" && role != "assistant", owed(kind), kind == "mcp_approval_response":
 		return ""
 	default:
 		return kind
@@ -152,7 +160,9 @@ func (s *items) call(place, kind string, item object) {
 		if by, _ := item.text("execution"); kind != "tool_search_call" || by != "client" {
 			if id, ok := item.text("call_id"); ok {
 				s.seen[id] = true
-				s.open[id] = callItem{kind, place} // may be answered, need not
+				if _, twice := s.open[id]; !twice {
+					s.open[id] = callItem{kind, place, id} // may be answered, need not
+				}
 			}
 			return
 		}
@@ -166,7 +176,7 @@ func (s *items) call(place, kind string, item object) {
 		s.add(RuleDuplicateCall, place, id, kind)
 		return
 	}
-	s.open[id] = callItem{kind, place}
+	s.open[id] = callItem{kind, place, id}
 	s.order = append(s.order, id)
 	s.seen[id] = true
 	switch kind {
@@ -192,16 +202,16 @@ func (s *items) output(place, kind string, item object) {
 		id, ok = item.text("id") // this one kind names its call by id
 	}
 	if !ok || id == "" {
-		if kind != "tool_search_output" { // the provider's own has none
+		if owed(kind) { // the provider's own may have none
 			s.add(RuleShape, at(place, "call_id"), "", "required")
 		}
 		return
 	}
-	if !item.has("output") && kind != "tool_search_output" && kind != "apply_patch_call_output" {
+	if !item.has("output") && owed(kind) && kind != "apply_patch_call_output" {
 		s.add(RuleShape, at(place, "output"), id, "required")
 	}
 	if call, ok := s.open[id]; ok {
-		if slices.Contains(outputsOf[kind], call.kind) {
+		if mayAnswer(kind, call.kind) {
 			delete(s.open, id)
 			s.closed[id] = kind
 			return
@@ -212,9 +222,21 @@ func (s *items) output(place, kind string, item object) {
 	switch {
 	case s.closed[id] == kind && kind == "custom_tool_call_output":
 		// Codex lets a script of one call send notes ahead of its result, as outputs.
-	case s.seen[id]:
+	case s.seen[id] && (owed(kind) || kind == "tool_search_output"):
 		s.add(RuleDuplicateResult, place, id, kind)
+	case s.seen[id]: // what a second one of another kind would do is not known
 	case !s.elsewhere:
+		s.add(RuleOrphanResult, place, id, kind)
+	}
+}
+
+// response judges an approval, or what else answers a request by the request's id or a call by the call's.
+func (s *items) response(place, kind string, item object) {
+	id, ok := item.text("approval_request_id")
+	if !ok {
+		id, ok = item.text("call_id")
+	}
+	if ok && id != "" && !s.asked[id] && !s.seen[id] && !s.elsewhere {
 		s.add(RuleOrphanResult, place, id, kind)
 	}
 }

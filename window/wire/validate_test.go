@@ -47,6 +47,14 @@ func result(id string) string {
 	return fmt.Sprintf(`{"type":"tool_result","tool_use_id":%q,"content":"ok"}`, id)
 }
 
+func script(id string) string {
+	return fmt.Sprintf(`{"type":"server_tool_use","id":%q,"name":"code_execution","input":{}}`, id)
+}
+
+func found(id string) string {
+	return fmt.Sprintf(`{"type":"code_execution_tool_result","tool_use_id":%q,"content":{"type":"code_execution_result","stdout":"1"}}`, id)
+}
+
 func claude(role string, blocks ...string) string {
 	return fmt.Sprintf(`{"role":%q,"content":[%s]}`, role, strings.Join(blocks, ","))
 }
@@ -132,6 +140,12 @@ func TestResponsesRules(t *testing.T) {
 		{Responses, "an id used again later", in(itemUser, itemCall("a"), itemOut("a"), itemCall("a"), itemOut("a")), "", "", "", ""},
 		{Responses, "history elsewhere", `{"previous_response_id":"resp_1","input":[` + itemOut("a") + `]}`, "", "", "", ""},
 		{Responses, "compaction", in(`{"type":"compaction","encrypted_content":"x"}`, itemUser, itemRS, `{"type":"compaction_trigger"}`), "", "", "", ""},
+		{Responses, "a program", in(itemUser, itemRS, `{"type":"program","id":"p","call_id":"c","code":"1","fingerprint":"f"}`, itemCall("a"), itemOut("a"), `{"type":"program_output","id":"q","call_id":"c","result":"1"}`, itemDone), "", "", "", ""},
+		{Responses, "an approval", in(itemUser, `{"type":"mcp_approval_request","id":"r"}`, `{"type":"mcp_approval_response","approval_request_id":"r","approve":true}`, itemDone), "", "", "", ""},
+		{Responses, "a request nobody approved", in(itemUser, `{"type":"mcp_approval_request","id":"r"}`, itemUser), "", "", "", ""},
+		{Responses, "a program's output without it", in(itemUser, `{"type":"program_output","id":"q","call_id":"c","result":"1"}`), RuleOrphanResult, "input.1", "c", ""},
+		{Responses, "an approval of nothing", in(itemUser, `{"type":"mcp_approval_response","approval_request_id":"r","approve":true}`), RuleOrphanResult, "input.1", "r", ""},
+		{Responses, "an output of tomorrow's without its call", in(itemUser, `{"type":"panel_output","call_id":"c"}`), RuleOrphanResult, "input.1", "c", ""},
 		{Responses, "call without output", in(itemUser, itemCall("a"), itemDone), RuleOrphanCall, "input.1", "a", "No tool output found for function call a."},
 		{Responses, "custom call without output", in(itemUser, custom), RuleOrphanCall, "input.1", "c", "No tool output found for custom tool call c."},
 		{Responses, "output without call", in(itemUser, itemOut("a")), RuleOrphanResult, "input.1", "a", "No tool call found for function call output with call_id a."},
@@ -162,6 +176,15 @@ func TestMessagesRules(t *testing.T) {
 		{Messages, "older turns may lose thinking", on(claudeUser, claude("assistant", use("a")), claude("user", result("a")), claudeDone, claudeUser), "", "", "", ""},
 		{Messages, "thinking off", m(claudeUser, claude("assistant", use("a")), claude("user", result("a"))), "", "", "", ""},
 		{Messages, "server tools", m(claudeUser, claude("assistant", `{"type":"server_tool_use","id":"srv","name":"web_search","input":{}}`, `{"type":"web_search_tool_result","tool_use_id":"srv","content":[]}`, textBlock)), "", "", "", ""},
+		{Messages, "a script that calls tools", m(claudeUser, claude("assistant", script("srv"), use("a")), claude("user", result("a")), claude("assistant", use("b")), claude("user", result("b")), claude("assistant", found("srv"), textBlock), claudeUser), "", "", "", ""},
+		{Messages, "a script that runs", m(claudeUser, claude("assistant", script("srv"), use("a")), claude("user", result("a"))), "", "", "", ""},
+		{Messages, "a turn that was paused", m(claudeUser, claude("assistant", script("srv"))), "", "", "", ""},
+		{Messages, "a block that is no half of a pair", m(claude("user", `{"type":"search_result","source":"s","title":"t","content":[]}`), claude("assistant", `{"type":"panel_result"}`)), "", "", "", ""},
+		{Messages, "a script's result without its call", m(claudeUser, claude("assistant", found("srv"), textBlock), claudeUser), RuleOrphanResult, "messages.1.content.0", "srv", "unexpected `tool_use_id` found in `code_execution_tool_result` blocks: srv. Each `code_execution_tool_result` block must have a corresponding `server_tool_use` block before it."},
+		{Messages, "a result of tomorrow's without its call", m(claudeUser, claude("assistant", `{"type":"panel_result","tool_use_id":"p"}`)), RuleOrphanResult, "messages.1.content.0", "p", ""},
+		{Messages, "a script whose turn ended", m(claudeUser, claude("assistant", script("srv"), textBlock), claudeUser), RuleOrphanCall, "messages.1.content.0", "srv", "messages.1: `code_execution` tool use with id `srv` was found without a corresponding `code_execution_tool_result` block"},
+		{Messages, "a script's result in another turn", m(claudeUser, claude("assistant", script("srv"), found("srv")), claudeUser, claude("assistant", found("srv"))), RuleAdjacency, "messages.3.content.0", "srv", "before it"},
+		{Messages, "words beside a result for a script", m(claudeUser, claude("assistant", script("srv"), use("a")), claude("user", result("a"), textBlock), claude("assistant", found("srv"))), RuleOrphanCall, "messages.1.content.0", "srv", ""},
 		{Messages, "call without result", m(claudeUser, claude("assistant", use("a"), use("b")), claude("user", result("a"))), RuleOrphanCall, "messages.1", "b", "messages.1: `tool_use` ids were found without `tool_result` blocks immediately after: b."},
 		{Messages, "results in two messages", m(claudeUser, claude("assistant", use("a"), use("b")), claude("user", result("a")), claude("user", result("b"))), RuleOrphanCall, "messages.1", "b", ""},
 		{Messages, "system in between", m(claudeUser, claude("assistant", use("a")), claudeNote, claude("user", result("a"))), RuleOrphanCall, "messages.1", "a", ""},

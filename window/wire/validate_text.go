@@ -82,6 +82,9 @@ func (i *Invalid) responsesText() string {
 func (i *Invalid) messagesText() string {
 	switch i.Rule {
 	case RuleOrphanCall:
+		if i.Detail != "" {
+			return fmt.Sprintf("%s: `%s` tool use with id `%s` was found without a corresponding `%s_tool_result` block", message(i.Place), i.Detail, i.ID, i.Detail)
+		}
 		return fmt.Sprintf("%s: `tool_use` ids were found without `tool_result` blocks immediately after: %s. "+
 			"Each `tool_use` block must have a corresponding `tool_result` block in the next message.", i.Place, strings.Join(i.ids(), ", "))
 	case RuleResultsFirst:

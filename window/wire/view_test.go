@@ -59,6 +59,9 @@ func checkView(t *testing.T, r *Request) {
 			if id := literal("id", p.IDSpan); id != replaced(p.CallID) {
 				t.Errorf("id %q, want %q", p.CallID, id)
 			}
+			if p.End != NoEnd && (p.Kind != Other || p.CallID == "") {
+				t.Errorf("part %+v is the end of a pair", p)
+			}
 			for _, s := range append(slices.Clone(p.Texts), p.Sealed, p.IDSpan, p.Raw, p.Content) {
 				if !s.IsZero() && !p.Span.Contains(s) {
 					t.Errorf("%v lies outside part %v", s, p.Span)
@@ -142,6 +145,19 @@ func checkUnits(t *testing.T, r *Request) {
 		at = u.To
 	}
 	if at != len(r.Messages) {
-		t.Errorf("units %+v do not cover %d messages", units, len(r.Messages))
+		t.Fatalf("units %+v do not cover %d messages", units, len(r.Messages))
+	}
+	opened := map[string]int{} // by id: the unit of what opened a pair
+	for i := range units {
+		for m := units[i].From; m < units[i].To; m++ {
+			for _, p := range r.Messages[m].Parts {
+				switch u, ok := opened[p.CallID]; {
+				case p.End == Opens:
+					opened[p.CallID] = i
+				case p.End == Closes && ok && u != i:
+					t.Errorf("what closes %q in message %d is in another unit of %+v", p.CallID, m, units)
+				}
+			}
+		}
 	}
 }

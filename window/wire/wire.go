@@ -76,7 +76,11 @@ func (k PartKind) String() string {
 type Part struct {
 	Kind   PartKind
 	Failed bool // a Result that says it is an error
-	place  place
+	End    End  // of an Other part
+	// Declares says that the part makes tools known, or settles how the model works from here on. Without it calls that
+	// come later, or the instructions they follow, are not to be understood: it is never masked, and carried past a cut.
+	Declares bool
+	place    place
 	// Span is the part as an element of the array it stands in: a content block, an
 	// element of tool_calls, a Gemini part. It is the literal (quotes included) when the
 	// content is one string, the whole message where the message is the part (a Chat tool
@@ -99,7 +103,7 @@ type Part struct {
 	// Type is the dialect's own name of the block or item ("tool_use", "custom_tool_call");
 	// "" where it has none.
 	Type string
-	// CallID of a Call and a Result, decoded; "" where there is none (Gemini often).
+	// CallID of a Call, a Result, and a part with an End, decoded; "" where there is none (Gemini often).
 	CallID string
 	IDSpan Span // the literal of CallID
 	Name   string

@@ -1,0 +1,133 @@
+package compact
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/plimsoll/plimsoll/internal/rawjson"
+	"github.com/plimsoll/plimsoll/window/wire"
+)
+
+// declare finds the units that stay behind a cut because something in them makes tools known, or settles how the model
+// works (see [wire.Part].Declares): a call of a tool that was found is not to be understood, or refused, without what
+// found it. The newest word wins: a unit of which all tools are named again later may go like any other, so that a client
+// that searches for the same tools every turn does not fill the window with them. What is left is bounded by the last
+// level, where the oldest of these units go before a request is refused as too long.
+func (l *layout) declare(r *wire.Request) {
+	var later map[string]bool // what is declared behind a unit
+	for u := len(l.units) - 1; u >= 0; u-- {
+		unit := l.units[u]
+		fresh, where := false, -1
+		for i := unit.From; i < unit.To; i++ {
+			for j := range r.Messages[i].Parts {
+				p := &r.Messages[i].Parts[j]
+				if !p.Declares {
+					continue
+				}
+				where = i
+				if later == nil {
+					later = map[string]bool{}
+				}
+				for _, key := range declared(r, p) {
+					fresh = fresh || !later[key]
+					later[key] = true
+				}
+			}
+		}
+		if !fresh {
+			continue
+		}
+		l.stay(u)
+		if r.Dialect == wire.Messages && r.Messages[where].Role == wire.RoleSystem {
+			// Anthropic takes a system message only between a user's and an assistant's: these come along.
+			l.stay(u - 1)
+			l.stay(u + 1)
+			l.between = append(l.between, u)
+		}
+	}
+	slices.Reverse(l.between)
+}
+
+func (l *layout) stay(u int) {
+	if l.stays == nil {
+		l.stays = make([]bool, len(l.units))
+	}
+	if u >= 0 && u < len(l.stays) {
+		l.stays[u] = true
+	}
+}
+
+// stands tells whether a unit stays behind a cut on a level.
+func (l *layout) stands(u int, at level) bool {
+	return l.stays != nil && l.stays[u] && at < levelOpen
+}
+
+// declared names what a part declares: each tool by the path of names that leads to it, each setting by its name. What
+// has no such name is like nothing else: an instruction, or a change of the tools, on which the next one builds.
+func declared(r *wire.Request, p *wire.Part) (keys []string) {
+	raw := r.Raw(p.Span)
+	switch {
+	case strings.HasSuffix(p.Type, "_update"):
+		for m, err := range rawjson.Members(raw, 0) {
+			if err != nil {
+				break
+			}
+			if key := string(m.Key); key != "type" && key != "id" {
+				keys = append(keys, p.Type+"."+key)
+			}
+		}
+	case p.Kind == wire.Result, p.End == wire.Closes, rawjson.Get(raw, "tools") != rawjson.Span{}:
+		keys = tools(nil, raw, "", 0)
+	}
+	if len(keys) == 0 {
+		keys = append(keys, strconv.Itoa(p.Span.Start))
+	}
+	return keys
+}
+
+// toolDepth is how deep the names of tools are looked for: a tool in a namespace in a list of an item has depth 4.
+const toolDepth = 8
+
+// tools lists the tools that a JSON value names, without what describes their arguments.
+func tools(keys []string, raw []byte, path string, depth int) []string {
+	if depth > toolDepth || len(raw) == 0 {
+		return keys
+	}
+	switch raw[0] {
+	case '[':
+		for at, err := range rawjson.Elements(raw, 0) {
+			if err != nil {
+				break
+			}
+			keys = tools(keys, at.Of(raw), path, depth+1)
+		}
+	case '{':
+		name, kind := "", ""
+		for m, err := range rawjson.Members(raw, 0) {
+			if err != nil {
+				return keys
+			}
+			switch key := string(m.Key); {
+			case raw[m.Value.Start] != '"':
+			case strings.HasSuffix(key, "name"), strings.HasSuffix(key, "label"):
+				name += "/" + string(m.Value.Of(raw))
+			case key == "type":
+				kind = string(m.Value.Of(raw))
+			}
+		}
+		switch {
+		case name != "":
+			path += name
+			keys = append(keys, path)
+		case depth > 0 && kind != `"text"`: // the provider's own tools have no name but their type
+			keys = append(keys, path+kind)
+		}
+		for m, err := range rawjson.Members(raw, 0) {
+			if key := string(m.Key); err == nil && key != "parameters" && !strings.HasSuffix(key, "schema") {
+				keys = tools(keys, m.Value.Of(raw), path, depth+1)
+			}
+		}
+	}
+	return keys
+}

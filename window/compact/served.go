@@ -1,0 +1,50 @@
+package compact
+
+import (
+	"strings"
+
+	"github.com/plimsoll/plimsoll/internal/rawjson"
+	"github.com/plimsoll/plimsoll/window/wire"
+)
+
+const (
+	foundBytes = 8 << 10 // of what a tool at the provider found, for a summary
+	foundDepth = 8
+)
+
+// found is what a tool at the provider found, in words: every string of a block that nobody here knows the form of, each
+// on lines of its own, but for names, ids, and what only the provider can read.
+func found(r *wire.Request, p *wire.Part) string {
+	var b strings.Builder
+	var read func(raw []byte, depth int)
+	read = func(raw []byte, depth int) {
+		if depth > foundDepth || len(raw) == 0 {
+			return
+		}
+		switch raw[0] {
+		case '[':
+			for at, err := range rawjson.Elements(raw, 0) {
+				if err != nil || b.Len() > foundBytes {
+					return
+				}
+				read(at.Of(raw), depth+1)
+			}
+		case '{':
+			for m, err := range rawjson.Members(raw, 0) {
+				if err != nil || b.Len() > foundBytes {
+					return
+				}
+				key := string(m.Key)
+				if key == "type" || key == "fingerprint" || key == "status" || strings.HasSuffix(key, "id") || strings.HasPrefix(key, "encrypted") {
+					continue
+				}
+				read(m.Value.Of(raw), depth+1)
+			}
+		case '"':
+			b.Write(rawjson.Unquote(nil, raw[:min(len(raw), foundBytes)]))
+			b.WriteByte('\n')
+		}
+	}
+	read(r.Raw(p.Span), 0)
+	return strings.TrimSpace(strings.ToValidUTF8(b.String(), "\uFFFD"))
+}

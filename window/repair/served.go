@@ -1,0 +1,201 @@
+package repair
+
+import (
+	"strings"
+
+	"github.com/plimsoll/plimsoll/window/wire"
+)
+
+// A spot is where a part stands.
+type spot struct{ msg, part int }
+
+// An asked is something that a tool at the provider was asked.
+type asked struct {
+	spot
+	id    string
+	done  bool // it has what it found
+	found bool // or that came late, in another turn
+	late  spot
+}
+
+// A stray is what was found for nobody, or once more.
+type stray struct {
+	spot
+	second bool
+}
+
+// An asking is how it stands with an id: asked in the turn that runs, or in one that ended without what was found, each
+// by its index there; or settled in a turn that is over.
+type asking struct {
+	phase phase
+	index int
+}
+
+type phase uint8
+
+const (
+	running phase = iota + 1
+	waiting
+	settled
+)
+
+// unserved lists what is out of order among the pairs that no client answers (see [wire.End]): what was asked in a turn
+// that is over, and what was found for nobody. In Messages both ends stand in one turn of the model, with nothing but
+// results of the client's tools between its messages; in Responses the second end stands anywhere behind the first, and
+// need not be there. A second result in the same turn is left alone: what would become of it is not known. So is one
+// whose call may lie where nobody sees it.
+func unserved(r *wire.Request) (ended []asked, strays []stray) {
+	if r.Dialect != wire.Messages && r.Dialect != wire.Responses {
+		return nil, nil
+	}
+	var turn []asked // what was asked in the turn that runs
+	var seen map[string]asking
+	for i := range r.Messages {
+		m := &r.Messages[i]
+		if r.Dialect == wire.Messages && m.Role != wire.RoleAssistant {
+			if len(turn) > 0 && m.Role == wire.RoleUser && speaks(m) {
+				ended = endTurn(ended, turn, seen)
+				turn = turn[:0]
+			}
+			continue
+		}
+		for j := range m.Parts {
+			p := &m.Parts[j]
+			if p.End == wire.Opens {
+				if seen == nil {
+					seen = map[string]asking{}
+				}
+				seen[p.CallID] = asking{running, len(turn)}
+				turn = append(turn, asked{spot: spot{i, j}, id: p.CallID})
+			}
+			if p.End != wire.Closes || strings.HasSuffix(p.Type, "_call") { // one that names what allowed it stands by itself
+				continue
+			}
+			switch a := seen[p.CallID]; a.phase {
+			case running:
+				turn[a.index].done = true
+			case waiting:
+				ended[a.index].late, ended[a.index].found = spot{i, j}, true
+				seen[p.CallID] = asking{phase: settled}
+			default:
+				strays = append(strays, stray{spot{i, j}, a.phase == settled})
+			}
+		}
+	}
+	if bypasses(r) {
+		strays = nil
+	}
+	return ended, strays
+}
+
+// endTurn adds what was asked in a turn without an answer to what ended before.
+func endTurn(ended, turn []asked, seen map[string]asking) []asked {
+	for n, a := range turn {
+		switch {
+		case seen[a.id] != asking{running, n}: // asked again
+		case a.done:
+			seen[a.id] = asking{phase: settled}
+		default:
+			seen[a.id] = asking{waiting, len(ended)}
+			ended = append(ended, a)
+		}
+	}
+	return ended
+}
+
+// speaks tells whether a message of the user holds anything but results.
+func speaks(m *wire.Message) bool {
+	for j := range m.Parts {
+		if m.Parts[j].Kind != wire.Result {
+			return true
+		}
+	}
+	return false
+}
+
+// served tells whether nothing is to be mended among the pairs that no client answers.
+func served(r *wire.Request) bool {
+	ended, strays := unserved(r)
+	return len(ended)+len(strays) == 0
+}
+
+// serve mends the pairs that no client answers. What was asked gets what was found for it, where that came too late, or
+// an error as the provider writes it; it goes where nobody knows how to write one. What was found for nobody goes.
+// gone are the messages that leave as a whole.
+func (p *pairing) serve() (gone []int) {
+	ended, strays := unserved(p.r)
+	drops := map[int][]int{}
+	for i := range ended {
+		a := &ended[i]
+		part := &p.r.Messages[a.msg].Parts[a.part]
+		raw := unavailable(part)
+		switch {
+		case a.found:
+			late := &p.r.Messages[a.late.msg].Parts[a.late.part]
+			p.draft.InsertPart(a.msg, a.part+1, append([]byte(nil), p.r.Raw(late.Span)...))
+			drops[a.late.msg] = append(drops[a.late.msg], a.late.part)
+			p.did(Moved, a.late.msg, part.CallID, 0)
+		case raw != nil:
+			p.draft.InsertPart(a.msg, a.part+1, raw)
+			p.did(Synthesised, a.msg, part.CallID, 0)
+		default:
+			drops[a.msg] = append(drops[a.msg], a.part)
+			p.did(Dropped, a.msg, part.CallID, part.Span.Len())
+		}
+	}
+	for _, at := range strays {
+		part := &p.r.Messages[at.msg].Parts[at.part]
+		drops[at.msg] = append(drops[at.msg], at.part)
+		kind := Dropped
+		if at.second {
+			kind = Duplicate
+		}
+		p.did(kind, at.msg, part.CallID, part.Span.Len())
+	}
+	for msg, parts := range drops {
+		p.dropServed(msg, parts)
+		gone = append(gone, msg)
+	}
+	return gone
+}
+
+// dropServed drops parts of a message, and the thoughts that would then end it: they led to these.
+func (p *pairing) dropServed(msg int, parts []int) {
+	leaves := map[int]bool{}
+	for _, part := range parts {
+		leaves[part] = true
+		p.draft.DropPart(msg, part)
+	}
+	all := p.r.Messages[msg].Parts
+	for j := len(all) - 1; j >= 0 && (leaves[j] || all[j].Kind == wire.Reasoning); j-- {
+		if !leaves[j] {
+			p.draft.DropPart(msg, j)
+		}
+	}
+}
+
+// unavailable makes the result of a call of a tool at the provider that says that there was none; nil where the form of
+// such a result is not known. The provider's own tools write their errors in one way, under the tool's name
+// (Anthropic's schema of the Messages API, beta, 2026-11); a search for tools has one name for its two ways to search.
+func unavailable(call *wire.Part) []byte {
+	var kind string
+	switch call.Type {
+	case "mcp_tool_use":
+		out := wire.Quote([]byte(`{"type":"mcp_tool_result","tool_use_id":`), call.CallID)
+		out = wire.Quote(append(out, `,"is_error":true,"content":[{"type":"text","text":`...), Note)
+		return append(out, "}]}"...)
+	case "server_tool_use":
+		kind = call.Name
+	}
+	if kind == "" {
+		return nil
+	}
+	if strings.HasPrefix(kind, "tool_search_tool_") {
+		kind = "tool_search"
+	}
+	kind += "_tool_result"
+	out := wire.Quote([]byte(`{"type":`), kind)
+	out = wire.Quote(append(out, `,"tool_use_id":`...), call.CallID)
+	out = wire.Quote(append(out, `,"content":{"type":`...), kind+"_error")
+	return append(out, `,"error_code":"unavailable"}}`...)
+}

@@ -1,0 +1,63 @@
+package wire
+
+import (
+	"bytes"
+	"strings"
+
+	"github.com/plimsoll/plimsoll/internal/rawjson"
+)
+
+// End says which end of a pair a part is that the provider, or a person, stands behind: a tool of the provider's own and
+// what it found, a program and its output, a request for an approval and the approval. What the client runs is a [Call]
+// and a [Result] instead.
+//
+// The two ends are told by their names and paired by their id, so that kinds nobody knows yet are paired too: "_use",
+// "_call" and "_request" open; "_result", "_output" and "_response" close. The public schemas of Anthropic (Messages
+// beta) and OpenAI (Responses) keep to that, but for "program" (looked up 2026-11).
+type End uint8
+
+// The ends.
+const (
+	NoEnd  End = iota
+	Opens      // asks for something; its id is its own
+	Closes     // brings what was asked for; its id is of the part that asked
+)
+
+// endOf tells the end of a pair by the name of a block or item.
+func endOf(kind string) End {
+	switch at := strings.LastIndexByte(kind, '_'); kind[at+1:] {
+	case "use", "call", "request", "program":
+		return Opens
+	case "result", "output", "response":
+		return Closes
+	}
+	return NoEnd
+}
+
+// CallerID is the id of what made a call of the client's tools, where the model did not make it itself: a script that
+// runs at the provider. It reads the part again, so it is for those who know that there are such scripts.
+func (r *Request) CallerID(p *Part) string {
+	if p.Kind != Call {
+		return ""
+	}
+	caller := rawjson.Get(r.Raw(p.Span), "caller")
+	if caller.IsZero() {
+		return ""
+	}
+	for _, member := range [...]string{"tool_id", "caller_id"} { // Messages, Responses
+		if id, ok := rawjson.Text(caller.Of(r.Raw(p.Span)), member); ok {
+			return id
+		}
+	}
+	return ""
+}
+
+// declares tells whether a block of Messages, which nobody looks into, says which tools there are or how the model is to
+// work from here on: tools that were found, added or taken away, and instructions among the messages.
+func declares(kind string, raw []byte) bool {
+	switch kind {
+	case "tool_addition", "tool_removal", "mid_conv_system":
+		return true
+	}
+	return endOf(kind) == Closes && bytes.Contains(raw, []byte(`tool_reference"`))
+}
