@@ -17,9 +17,6 @@ import (
 )
 
 const (
-	// defaultTrigger and defaultTarget stand in for a share of the window that makes no sense.
-	defaultTrigger = 0.8
-	defaultTarget  = 0.5
 	// shrinkFactor scales the room when the provider refused a request that should have fitted: our count was too low.
 	shrinkFactor = 0.8
 	// maxFitTries bounds how often one request is compacted because a count was wrong.

@@ -7,6 +7,7 @@ import (
 	"github.com/plimsoll/plimsoll/journal"
 	"github.com/plimsoll/plimsoll/window/compact"
 	"github.com/plimsoll/plimsoll/window/compact/checkpoint"
+	"github.com/plimsoll/plimsoll/window/fit"
 	"github.com/plimsoll/plimsoll/window/models"
 	"github.com/plimsoll/plimsoll/window/repair"
 	"github.com/plimsoll/plimsoll/window/tokens"
@@ -49,11 +50,11 @@ type core struct {
 // newCore makes a core. A Window in the limits is believed, until the provider names a smaller one.
 func newCore(info ModelInfo, l Limits, room Room) *core {
 	c := &core{rules: room, note: func(journal.Event) {}, info: info, upstream: upstreamOf(info), seed: maphash.MakeSeed(), trigger: l.Trigger, target: l.Target, topic: l.Topic}
-	if c.trigger <= 0 || c.trigger > 1 {
-		c.trigger = defaultTrigger
+	if c.trigger <= 0 || c.trigger > 1 { // a share of the window that makes no sense
+		c.trigger = fit.DefaultTrigger
 	}
 	if c.target <= 0 || c.target >= c.trigger {
-		c.target = c.trigger * defaultTarget / defaultTrigger
+		c.target = fit.AutoTarget(c.trigger)
 	}
 	window := l.Window
 	if window <= 0 && room.Windows == nil {

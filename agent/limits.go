@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/plimsoll/plimsoll/limit"
+	"github.com/plimsoll/plimsoll/window/fit"
 )
 
 // Limits bound a query. Zero values mean the defaults.
@@ -16,7 +17,7 @@ type Limits struct {
 	Identical          int           // calls in a row that are a loop (4)
 	Window             int           // tokens; 0 goes by the model
 	MaxOutput          int           // tokens of one answer; 0 goes by the model
-	Trigger, Target    float64       // of the window: when room is made and how much (0.8, 0.5)
+	Trigger, Target    float64       // of the window: when room is made and how much (0.8, and by fit.AutoTarget 0.2)
 	Topic              float64       // of the window: above it room is made between two questions (0: only at Trigger)
 	MaxQuestion        limit.Bytes   // (1 MiB)
 	MaxAnswer          limit.Bytes   // of all parts of an answer (256 KiB)
@@ -121,10 +122,10 @@ func (l Limits) withDefaults() (Limits, error) {
 		}
 	}
 	if l.Trigger == 0 {
-		l.Trigger = 0.8
+		l.Trigger = fit.DefaultTrigger
 	}
 	if l.Target == 0 {
-		l.Target = min(0.5, l.Trigger)
+		l.Target = fit.AutoTarget(l.Trigger)
 	}
 	if !(l.Topic >= 0 && l.Topic <= 1) {
 		return l, fmt.Errorf("agent: Limits.Topic is %v; it is a part of the window, from 0 (none) to 1", l.Topic)

@@ -115,6 +115,7 @@ func turns(size int) []byte {
 func TestWindowSettingsChangeWhatHappens(t *testing.T) {
 	body := turns(240_000) // about 48,000 tokens
 	limit := "PLIMSOLL_WINDOW_MAX_TOKENS=64000"
+	const half = "PLIMSOLL_WINDOW_TARGET=0.5" // masking is enough for it
 	cuts := func(t *testing.T, s sent) bool {
 		return s.status == 200 && s.rungs(t) != "" && len(s.forwarded) < len(body)
 	}
@@ -133,13 +134,13 @@ func TestWindowSettingsChangeWhatHappens(t *testing.T) {
 		"LLM_PROVIDER":       {with: []string{"LLM_PROVIDER=azure-openai", "AZURE_OPENAI_MAX_CONTEXT_TOKENS=40000"}, without: []string{"AZURE_OPENAI_MAX_CONTEXT_TOKENS=40000"}, holds: cuts, otherwise: whole},
 		"trigger":            {with: []string{limit, "PLIMSOLL_WINDOW_TRIGGER=0.6"}, without: []string{limit, "PLIMSOLL_WINDOW_TRIGGER=0.99"}, holds: cuts, otherwise: whole},
 		"trigger alone":      {with: []string{limit, "PLIMSOLL_WINDOW_TRIGGER=0.4"}, holds: cuts, otherwise: whole},
-		"target":             {with: []string{"MAX_CONTEXT_TOKENS=40000", "PLIMSOLL_WINDOW_TARGET=0.2"}, without: []string{"MAX_CONTEXT_TOKENS=40000"}, holds: smaller(0.25), otherwise: func(t *testing.T, s sent) bool { return cuts(t, s) && !smaller(0.25)(t, s) }},
+		"target":             {with: []string{"MAX_CONTEXT_TOKENS=40000", "PLIMSOLL_WINDOW_TARGET=0.2"}, without: []string{"MAX_CONTEXT_TOKENS=40000", half}, holds: smaller(0.25), otherwise: func(t *testing.T, s sent) bool { return cuts(t, s) && !smaller(0.25)(t, s) }},
 		"mode observe":       {with: []string{"MAX_CONTEXT_TOKENS=40000", "PLIMSOLL_WINDOW_MODE=observe"}, without: []string{"MAX_CONTEXT_TOKENS=40000"}, holds: whole, otherwise: cuts},
 		"mode off":           {with: []string{"MAX_CONTEXT_TOKENS=40000", "PLIMSOLL_WINDOW_MODE=off"}, holds: func(t *testing.T, s sent) bool { return whole(t, s) && len(s.log.events(t, "window.request")) == 0 }, otherwise: func(t *testing.T, s sent) bool { return len(s.log.events(t, "window.request")) == 1 }},
 		"compact":            {with: []string{"MAX_CONTEXT_TOKENS=40000", "ENABLE_AUTO_COMPRESSION=false"}, without: []string{"MAX_CONTEXT_TOKENS=40000"}, holds: whole, otherwise: cuts},
 		"min_messages":       {with: []string{"MAX_CONTEXT_TOKENS=40000", "MIN_MESSAGES_TO_KEEP=60"}, without: []string{"MAX_CONTEXT_TOKENS=40000"}, holds: func(t *testing.T, s sent) bool { return sameEnd(body, s.forwarded) > 100_000 }, otherwise: func(t *testing.T, s sent) bool { return sameEnd(body, s.forwarded) < 100_000 }},
-		"cut_tool_results":   {with: []string{"MAX_CONTEXT_TOKENS=40000", "SUMMARIZE_TOOL_OUTPUTS=false"}, without: []string{"MAX_CONTEXT_TOKENS=40000"}, holds: func(t *testing.T, s sent) bool { return s.rungs(t) == "extract" }, otherwise: func(t *testing.T, s sent) bool { return s.rungs(t) == "cut mask" }},
-		"max_tool_output":    {with: []string{"MAX_CONTEXT_TOKENS=40000", "MAX_TOOL_OUTPUT_SIZE=500"}, without: []string{"MAX_CONTEXT_TOKENS=40000"}, holds: func(t *testing.T, s sent) bool { return s.rungs(t) == "cut" }, otherwise: func(t *testing.T, s sent) bool { return s.rungs(t) == "cut mask" }},
+		"cut_tool_results":   {with: []string{"MAX_CONTEXT_TOKENS=40000", half, "SUMMARIZE_TOOL_OUTPUTS=false"}, without: []string{"MAX_CONTEXT_TOKENS=40000", half}, holds: func(t *testing.T, s sent) bool { return s.rungs(t) == "extract" }, otherwise: func(t *testing.T, s sent) bool { return s.rungs(t) == "cut mask" }},
+		"max_tool_output":    {with: []string{"MAX_CONTEXT_TOKENS=40000", half, "MAX_TOOL_OUTPUT_SIZE=500"}, without: []string{"MAX_CONTEXT_TOKENS=40000", half}, holds: func(t *testing.T, s sent) bool { return s.rungs(t) == "cut" }, otherwise: func(t *testing.T, s sent) bool { return s.rungs(t) == "cut mask" }},
 		"summarizer":         {with: []string{"MAX_CONTEXT_TOKENS=40000", "SUMMARIZE_TOOL_OUTPUTS=false", "PLIMSOLL_WINDOW_SUMMARIZER=off"}, without: []string{"MAX_CONTEXT_TOKENS=40000", "SUMMARIZE_TOOL_OUTPUTS=false"}, holds: func(t *testing.T, s sent) bool { return s.rungs(t) == "drop" }, otherwise: func(t *testing.T, s sent) bool { return s.rungs(t) == "extract" }},
 		"retry_target": {with: []string{"PLIMSOLL_WINDOW_RETRY_TARGET=0.2"}, holds: func(t *testing.T, s sent) bool {
 			return s.status == 200 && s.tries == 2 && len(s.forwarded) < len(body)/3
@@ -169,14 +170,14 @@ func TestTopicsAreSwitchedOnByTheConfiguration(t *testing.T) {
 	if r, err = d.Build(); err != nil {
 		t.Fatal(err)
 	}
-	limit := "PLIMSOLL_WINDOW_MAX_TOKENS=64000"
+	limit, half := "PLIMSOLL_WINDOW_MAX_TOKENS=64000", "PLIMSOLL_WINDOW_TARGET=0.5"
 	for _, c := range []struct {
 		environ []string
 		reason  any
 	}{
 		{[]string{limit}, nil},
-		{[]string{limit, "PLIMSOLL_WINDOW_TOPICS=true"}, "topic"},
-		{[]string{limit, "PLIMSOLL_WINDOW_TOPICS=true", "PLIMSOLL_WINDOW_TOPIC_TRIGGER=0.9"}, nil},
+		{[]string{limit, half, "PLIMSOLL_WINDOW_TOPICS=true"}, "topic"},
+		{[]string{limit, half, "PLIMSOLL_WINDOW_TOPICS=true", "PLIMSOLL_WINDOW_TOPIC_TRIGGER=0.9"}, nil},
 	} {
 		got := through(t, r.Body, scripted.Options{}, c.environ...)
 		var reason any

@@ -35,7 +35,7 @@ type Agent struct {
 	MaxOutput  int     `json:"max_output"` // tokens; 0 goes by the model
 	Summarizer string  `json:"summarizer"` // "off", "extractive" or "model"
 	Trigger    float64 `json:"trigger"`
-	Target     float64 `json:"target"`
+	Target     float64 `json:"target"` // 0 goes by trigger
 	Topics     bool    `json:"topics"`
 
 	MaxSteps           int           `json:"max_steps"`

@@ -20,7 +20,7 @@ func TestAgentsComeWithEveryDefault(t *testing.T) {
 		t.Fatalf("%+v, %v", got, err)
 	}
 	a := got[0]
-	if a.Builtin != "argocd" || a.Provider != "" || a.Window != 0 || a.MaxOutput != 0 || a.Summarizer != "model" || a.Trigger != 0.8 || a.Target != 0.5 {
+	if a.Builtin != "argocd" || a.Provider != "" || a.Window != 0 || a.MaxOutput != 0 || a.Summarizer != "model" || a.Trigger != 0.8 || a.Target != 0 {
 		t.Errorf("%+v", a)
 	}
 	if a.MaxSteps != 20 || a.MaxHistoryMessages != 40 || a.MaxStepResult != 8192 || a.CallHistory != 10 || a.Identical != 4 || a.MaxParallel != 8 ||
@@ -172,7 +172,7 @@ func TestAgentMistakes(t *testing.T) {
 		"[agents.a]\nprovider = 'groq'":                                     `:2:1: agents.a.provider: "groq" has no base_url beside it; write base_url`,
 		"[agents.a]\nprompt = 'x'\nprompt_file = 'y'":                       ":3:1: agents.a.prompt_file: is written beside prompt; remove one",
 		"[agents.a]\ntrigger = 0.5\ntarget = 0.5":                           ":3:1: agents.a.target: 0.5 is not below trigger, 0.5",
-		"[agents.a]\ntrigger = 0.4":                                         "agents.a.target: 0.5 is not below trigger, 0.4",
+		"[agents.a]\ntrigger = 0.4\ntarget = 0.5":                           "agents.a.target: 0.5 is not below trigger, 0.4",
 		"[agents.a]\nwindow = 4096\nmax_output = 4096":                      "4096 leaves nothing of the window of 4096",
 		"[agents.a]\nidentical_calls = 11":                                  "11 calls are never in a history of 10; write a larger tool_call_history_size",
 		"[agents.a]\nservers = ['on']\n[mcp.servers.one]\ncommand = ['x']":  `:2:1: agents.a.servers: there is no MCP server "on"; did you mean "one"?`,

@@ -145,7 +145,7 @@ func (s Settings) MarshalJSON() ([]byte, error) {
 	}{plain(s), size(s.MemoryMax), size(s.MinFree), size(s.FreeMin), wait, s.Grace.Milliseconds(), s.TimeMax.Milliseconds()})
 }
 
-// MarshalJSON writes max_tokens and max_tool_output as null for auto and the age as store_age_ms.
+// MarshalJSON writes max_tokens, max_tool_output and target as null for auto and the age as store_age_ms.
 func (w WindowSettings) MarshalJSON() ([]byte, error) {
 	type plain WindowSettings // without this method
 	number := func(n int) *int {
@@ -154,12 +154,17 @@ func (w WindowSettings) MarshalJSON() ([]byte, error) {
 		}
 		return &n
 	}
+	target := &w.Target
+	if w.Target == float64(Auto) {
+		target = nil
+	}
 	return json.Marshal(struct {
 		plain
-		MaxTokens     *int  `json:"max_tokens"`
-		MaxToolOutput *int  `json:"max_tool_output"`
-		StoreAgeMS    int64 `json:"store_age_ms"`
-	}{plain(w), number(w.MaxTokens), number(w.MaxToolOutput), w.StoreAge.Milliseconds()})
+		MaxTokens     *int     `json:"max_tokens"`
+		MaxToolOutput *int     `json:"max_tool_output"`
+		Target        *float64 `json:"target"`
+		StoreAgeMS    int64    `json:"store_age_ms"`
+	}{plain(w), number(w.MaxTokens), number(w.MaxToolOutput), target, w.StoreAge.Milliseconds()})
 }
 
 // MarshalJSON writes max_output as null for auto and durations in milliseconds.

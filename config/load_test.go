@@ -87,9 +87,9 @@ func TestDefaultsAreTheDocumentedOnes(t *testing.T) {
 		Estimator: config.EstimatorTail, OnExit: config.OnExitKill, OnPressure: config.OnPressureAuto, OOMD: config.OOMDAvoid, OnOrphan: config.OnOrphanWarn, OrphanMax: 30 * time.Minute, Grace: 2 * time.Second, CPUWeight: 30,
 		Layers: []string{"systemd", "cgroup2", "cgroup1", "job", "rlimit", "monitor"}, HistoryKeep: 200,
 		Window: config.WindowSettings{
-			Proxy: "auto", Mode: "enforce", Provider: "auto", MaxTokens: int(config.Auto), Trigger: 0.8, Target: 0.5, RetryTarget: 0.6, MinMessages: 4, TopicTrigger: 0.6,
+			Proxy: "auto", Mode: "enforce", Provider: "auto", MaxTokens: int(config.Auto), Trigger: 0.8, Target: float64(config.Auto), RetryTarget: 0.6, MinMessages: 4, TopicTrigger: 0.6,
 			ProviderTokens: map[string]int{"azure_openai": 0, "openai": 0, "bedrock": 0, "anthropic": 0, "gemini": 0, "vertex": 0},
-			Compact:        true, Repair: true, CutResults: true, MaxToolOutput: int(config.Auto), Summarizer: "extractive",
+			Compact:        true, Repair: true, CutResults: true, MaxToolOutput: int(config.Auto), Summarizer: "auto",
 			SummaryURL: "https://api.openai.com/v1", SummaryTokens: 200000,
 			Store: "disk", StoreMax: 256 * limit.MiB, StoreAge: 7 * 24 * time.Hour, BodyMemory: 256 * limit.MiB, ViewMax: 64 * limit.MiB, BodyMax: limit.GiB,
 		},

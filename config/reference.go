@@ -20,6 +20,10 @@ func (k *Key) toml(text string) string {
 		if _, err := strconv.Atoi(text); err == nil {
 			return text
 		}
+	case TypeAutoRatio:
+		if _, err := strconv.ParseFloat(text, 64); err == nil {
+			return text
+		}
 	case TypeChoices, TypeNames, TypeHosts, TypeNetworks, TypeOrigins, TypePatterns, TypeArgv, TypePairs, TypeServers:
 		var quoted []string
 		for part := range strings.SplitSeq(text, ",") {
@@ -284,7 +288,7 @@ func (k *Key) values() string {
 		v = func(n int64) string { return limit.Bytes(n).String() }
 	case TypeDuration, TypeWait:
 		v = func(n int64) string { return time.Duration(n).String() }
-	case TypeRatio, TypeNumber:
+	case TypeRatio, TypeAutoRatio, TypeNumber:
 		v = func(n int64) string { return format(float64(n) / 100) }
 	}
 	return out + ", " + v(k.min) + " to " + v(k.max)

@@ -28,6 +28,7 @@ const (
 	TypeDirectory Type = "directory"
 	TypeFile      Type = "file"
 	TypeRatio     Type = "number below 1"
+	TypeAutoRatio Type = "number below 1 or auto"
 	TypeNumber    Type = "number" // of hundredths: 1.5
 	TypeURL       Type = "URL"
 	TypeVariable  Type = "name of a variable"

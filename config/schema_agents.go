@@ -88,9 +88,9 @@ var agentKeys = []*Key{
 		setAgent: func(a *Agent, v any) { a.Trigger = v.(float64) },
 	},
 	{
-		Name: "target", Type: TypeRatio, Default: "0.5", Project: ProjectNever, min: 10, max: 95, example: "0.5",
-		Doc:      "Part of the window that is in use afterwards; it is below trigger.",
-		setAgent: func(a *Agent, v any) { a.Target = v.(float64) },
+		Name: "target", Type: TypeAutoRatio, Default: "auto", Project: ProjectNever, min: 10, max: 95, example: "0.5",
+		Doc:      "Part of the window that is in use afterwards, below trigger; auto is 0.2, and a quarter of a trigger below 0.8.",
+		setAgent: func(a *Agent, v any) { a.Target = max(v.(float64), 0) },
 	},
 	{
 		Name: "topics", Type: TypeBool, Default: "false", Project: ProjectNever, example: "true",

@@ -57,8 +57,8 @@ var windowKeys = append([]*Key{
 		set: func(s *Settings, v any) { s.Window.Trigger = v.(float64) },
 	},
 	{
-		Name: "target", Type: TypeRatio, Default: "0.5", PerTool: true, Project: ProjectFree, min: 10, max: 95, example: "0.5",
-		Doc: "Part of the window that is in use after room was made.",
+		Name: "target", Type: TypeAutoRatio, Default: "auto", PerTool: true, Project: ProjectFree, min: 10, max: 95, example: "0.5",
+		Doc: "Part of the window that is in use after room was made; auto is 0.2, and a quarter of a trigger below 0.8: what is left stays as it is for long.",
 		set: func(s *Settings, v any) { s.Window.Target = v.(float64) },
 	},
 	{
@@ -106,8 +106,8 @@ var windowKeys = append([]*Key{
 		set: func(s *Settings, v any) { s.Window.MaxToolOutput = v.(int) },
 	},
 	{
-		Name: "summarizer", Type: TypeChoice, Default: "extractive", Choices: []string{"off", "extractive", "model"}, PerTool: true, Project: ProjectNever,
-		Doc: "How old turns are summarised: not at all, by picking out what matters, or by a model with a key of its own.",
+		Name: "summarizer", Type: TypeChoice, Default: "auto", Choices: []string{"auto", "provider", "extractive", "model", "off"}, PerTool: true, Project: ProjectNever,
+		Doc: "How old turns are summarised: by the provider's own compaction (also with a subscription login), by picking out what matters, by a model with a key of its own, or not at all; auto is the provider where that keeps reasoning valid that is bound to what stood before it and an API key is used, and else picking out.",
 		set: func(s *Settings, v any) { s.Window.Summarizer = v.(string) },
 	},
 	{

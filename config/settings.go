@@ -158,7 +158,7 @@ type WindowSettings struct {
 	ProviderTokens map[string]int `json:"provider_tokens"`  // by "azure_openai", "openai", "bedrock", "anthropic", "gemini", "vertex"; 0 means none
 
 	Trigger     float64 `json:"trigger"`
-	Target      float64 `json:"target"`
+	Target      float64 `json:"target"` // or -1 for auto
 	RetryTarget float64 `json:"retry_target"`
 	MinMessages int     `json:"min_messages"`
 
@@ -170,7 +170,7 @@ type WindowSettings struct {
 	CutResults    bool `json:"cut_tool_results"`
 	MaxToolOutput int  `json:"max_tool_output"` // bytes kept of one tool result that is cut, or -1 for auto
 
-	Summarizer    string `json:"summarizer"` // "off", "extractive" or "model"
+	Summarizer    string `json:"summarizer"` // "auto", "provider", "extractive", "model" or "off"
 	SummaryModel  string `json:"summary_model"`
 	SummaryURL    string `json:"summary_url"`
 	SummaryKey    string `json:"summary_key"` // name of an environment variable

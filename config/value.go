@@ -48,11 +48,15 @@ func (k *Key) parse(w written, a Alias) (any, error) {
 	switch {
 	case a.MiB:
 		return k.parseMiB(w, a.Name)
-	case (k.Type == TypeAutoSize || k.Type == TypeAutoCount) && w.isText() && strings.TrimSpace(w.text) == "auto":
-		if k.Type == TypeAutoCount {
+	case w.isText() && strings.TrimSpace(w.text) == "auto":
+		switch k.Type {
+		case TypeAutoSize:
+			return Auto, nil
+		case TypeAutoCount:
 			return int(Auto), nil
+		case TypeAutoRatio:
+			return float64(Auto), nil
 		}
-		return Auto, nil
 	}
 	switch k.Type {
 	case TypeSize, TypeAutoSize:
@@ -78,7 +82,7 @@ func (k *Key) parse(w written, a Alias) (any, error) {
 		return k.parseList(w)
 	case TypeDuration, TypeWait:
 		return k.parseDuration(w)
-	case TypeRatio, TypeNumber:
+	case TypeRatio, TypeAutoRatio, TypeNumber:
 		return k.parseRatio(w)
 	case TypeURL, TypeAnyURL:
 		return k.parseURL(w)
@@ -287,6 +291,9 @@ func format(v any) string {
 	case bool:
 		return strconv.FormatBool(v)
 	case float64:
+		if v == float64(Auto) {
+			return "auto"
+		}
 		return strconv.FormatFloat(v, 'f', -1, 64)
 	case time.Duration:
 		if v == Forever {
@@ -322,7 +329,7 @@ func (k *Key) looseness(v any) int64 {
 		}
 		return int64(v)
 	case float64:
-		if v == 0 && k.noBound {
+		if v == float64(Auto) || v == 0 && k.noBound {
 			return math.MaxInt64
 		}
 		return int64(v * 1e6)
@@ -362,7 +369,7 @@ func (k *Key) zero() any {
 		return false
 	case TypeCount, TypeAutoCount, TypeToolCount:
 		return 0
-	case TypeRatio, TypeNumber:
+	case TypeRatio, TypeAutoRatio, TypeNumber:
 		return float64(0)
 	case TypeChoices, TypeNames, TypeHosts, TypeNetworks, TypeOrigins, TypePatterns, TypeArgv, TypePairs, TypeServers:
 		return []string(nil)

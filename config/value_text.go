@@ -13,8 +13,12 @@ const maxText = 2048
 
 // parseRatio reads a part of one; min and max of the key are in hundredths.
 func (k *Key) parseRatio(w written) (any, error) {
+	want := "a number"
+	if k.Type == TypeAutoRatio {
+		want = `a number or "auto"`
+	}
 	if w.form != formFloat && w.form != formInt && w.form != formText {
-		return nil, k.wrong(w, "a number", k.example)
+		return nil, k.wrong(w, want, k.example)
 	}
 	text := strings.TrimSpace(w.text)
 	if w.form != formText {
@@ -22,11 +26,11 @@ func (k *Key) parseRatio(w written) (any, error) {
 	}
 	v, err := strconv.ParseFloat(text, 64)
 	if err != nil {
-		return nil, k.wrong(w, "a number", k.example)
+		return nil, k.wrong(w, want, k.example)
 	}
 	if low, high := float64(k.min)/100, float64(k.max)/100; !(v >= low && v <= high) { // also false for NaN
 		fix := fmt.Sprintf("write %s = %s", k.Name, k.example)
-		if k.Type == TypeRatio && v > 1 && v >= float64(k.min) && v <= float64(k.max) {
+		if (k.Type == TypeRatio || k.Type == TypeAutoRatio) && v > 1 && v >= float64(k.min) && v <= float64(k.max) {
 			fix = fmt.Sprintf("did you mean %s?", format(v/100))
 		}
 		return nil, &misfit{fmt.Sprintf("%s is out of range, %s to %s", clip(w.text), format(low), format(high)), fix}

@@ -19,7 +19,7 @@ func TestWindowComesFromEverySource(t *testing.T) {
 	if codex.Window.Trigger != 0.9 || codex.Window.Mode != "observe" || codex.Window.Target != 0.4 || codex.Window.Proxy != "off" {
 		t.Errorf("codex: %+v", codex.Window)
 	}
-	if other.Window.Trigger != 0.7 || other.Window.Mode != "enforce" || other.Window.Target != 0.5 || other.Window.MaxTokens != 20000 || other.Window.MinMessages != 6 {
+	if other.Window.Trigger != 0.7 || other.Window.Mode != "enforce" || other.Window.Target != float64(config.Auto) || other.Window.MaxTokens != 20000 || other.Window.MinMessages != 6 {
 		t.Errorf("claude: %+v", other.Window)
 	}
 	if codex.Upstream.OpenAI != "http://127.0.0.1:9/v1" || codex.Upstream.Anthropic != "http://127.0.0.1:7" {

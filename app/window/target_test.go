@@ -15,11 +15,13 @@ func TestAProjectCannotSwitchTheProxyOffByItsTarget(t *testing.T) {
 		user, project string
 		want          float64
 	}{
-		{"", "", 0.5},
-		{"", "trigger = 0.4", 0.25},
-		{"", "target = 0.9", 0.5},
-		{"target = 0.7", "trigger = 0.4", 0.25},
-		{"trigger = 0.4", "", 0.25},
+		{"", "", 0}, // by the trigger
+		{"", "trigger = 0.4", 0},
+		{"", "target = 0.9", 0},
+		{"target = 0.7", "trigger = 0.4", 0},
+		{"target = 0.5", "trigger = 0.6", 0.5},
+		{"trigger = 0.4", "", 0},
+		{"target = 0.5", "target = 'auto'", 0},
 		{"trigger = 0.4", "target = 0.3", 0.3},
 		{"target = 0.9", "", 0.9}, // proxy.New says it
 	} {
@@ -38,7 +40,7 @@ func TestAProjectCannotSwitchTheProxyOffByItsTarget(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := targetOf(s, s.Window.Trigger); got < c.want-1e-9 || got > c.want+1e-9 {
+		if got := targetOf(s, s.Window.Trigger); got != c.want {
 			t.Errorf("user %q, project %q: %g, want %g", c.user, c.project, got, c.want)
 		}
 	}

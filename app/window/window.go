@@ -130,19 +130,18 @@ func Open(app *core.Core, s config.Settings, o Options) (*Plane, error) {
 	return plane, nil
 }
 
-// targetOf is the target for a trigger; a trigger of 0 is that of a client that compacts by
-// itself. Where only the trigger was lowered, or a project's file had a hand in it, a target that
-// is not below is put where the defaults have it: a repository must not be able to switch the
-// proxy off. What the user has set to contradict itself is left to proxy.New, which says so.
+// targetOf is the target for a trigger, 0 for the proxy's default; a trigger of 0 is that of a client that compacts by
+// itself. Where a project's file had a hand in it, a target that is not below is the default: a repository must not be able to
+// switch the proxy off. What the user has set to contradict itself is left to proxy.New, which says so.
 func targetOf(s config.Settings, trigger float64) float64 {
 	if trigger == 0 {
 		trigger = proxy.OwnTrigger
 	}
-	of, project := s.Source("window.target").Origin, s.Source("window.trigger").Origin == config.OriginProject
-	if s.Window.Target < trigger || of != config.OriginDefault && of != config.OriginProject && !project {
-		return s.Window.Target
+	project := s.Source("window.target").Origin == config.OriginProject || s.Source("window.trigger").Origin == config.OriginProject
+	if s.Window.Target >= trigger && project {
+		return 0
 	}
-	return trigger * proxy.DefaultTarget / proxy.DefaultTrigger
+	return max(s.Window.Target, 0)
 }
 
 // Close ends what the plane holds open.
@@ -189,13 +188,22 @@ func Overrides(w config.WindowSettings) models.Overrides {
 	return o
 }
 
+// The values of [window] summarizer beside those of [compact.Style]. Where the provider's own compaction is not to be had, lines are
+// chosen.
+const (
+	summarizerAuto     = "auto"
+	summarizerProvider = "provider"
+)
+
 func compactorOf(w config.WindowSettings, told Options) (*compact.Compactor, error) {
 	o := compact.Options{
 		MinMessages: w.MinMessages, ResultBytes: max(w.MaxToolOutput, 0), WholeResults: !w.CutResults, SummaryBudget: w.SummaryTokens,
 	}
-	var known bool
-	if o.Style, known = compact.ParseStyle(w.Summarizer); !known {
-		return nil, fmt.Errorf("[window] summarizer is %q; use extractive, model or off", w.Summarizer)
+	if o.Style = compact.Extractive; w.Summarizer != summarizerAuto && w.Summarizer != summarizerProvider {
+		var known bool
+		if o.Style, known = compact.ParseStyle(w.Summarizer); !known {
+			return nil, fmt.Errorf("[window] summarizer is %q; use auto, provider, extractive, model or off", w.Summarizer)
+		}
 	}
 	if o.Style == compact.Model && w.SummaryTokens == 0 {
 		o.Style = compact.Extractive // nothing may be spent; to Options 0 is the default

@@ -1,7 +1,7 @@
 // Package fit holds what decides whether a request fits the window of its model and how far to go to make it fit. The proxy and
 // the agent both go by it, so that the same conversation has the same fate behind either.
 //
-//	lines := fit.Lines{Room: window.ForInput(reserve), Trigger: 0.8, Target: 0.5}
+//	lines := fit.Lines{Room: window.ForInput(reserve), Trigger: 0.8, Target: fit.AutoTarget(0.8)}
 //	if lines.Over(in) { res, err := compactor.Compact(ctx, view, fit.Sizes(counter, family, in, tally), lines.Goal(in)) }
 //	if large, ok := errors.AsType[*compact.DoesNotFit](err); ok && fit.MustRefuse(large, in, window) { … }
 //

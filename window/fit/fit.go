@@ -19,6 +19,17 @@ type Lines struct {
 // DefaultTopic is the part of the room above which a compaction is near enough to be made between two tasks.
 const DefaultTopic = 0.6
 
+// DefaultTrigger is the part of the room above which room is made unless the user says otherwise.
+const DefaultTrigger = 0.8
+
+// autoTarget is what is left of the room where nobody said how much, by a trigger of DefaultTrigger. Room is made rarely and then
+// deeply, since what is left is sent again as it is until the next time: with 0.2, 60 % of the room has to fill with new text first.
+const autoTarget = 0.2
+
+// AutoTarget is the part of the room that is in use after room was made at a trigger, where nobody said how much: 0.2, and a quarter
+// of a trigger that is lower than the default.
+func AutoTarget(trigger float64) float64 { return min(autoTarget, trigger*autoTarget/DefaultTrigger) }
+
 // DefaultReserve is the most that is kept free of a window for an answer, in tokens, unless the user says otherwise.
 const DefaultReserve = 20_000
 

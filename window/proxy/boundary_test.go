@@ -19,7 +19,7 @@ import (
 
 // narrow is a window of so many tokens with a line between tasks; topic 0 has none.
 func narrow(window int, topic float64) Options {
-	return Options{Resolver: models.NewResolver(models.Options{Overrides: models.Overrides{Max: window}}), Reserve: 1000, Topic: topic}
+	return Options{Resolver: models.NewResolver(models.Options{Overrides: models.Overrides{Max: window}}), Reserve: 1000, Target: 0.5, Topic: topic}
 }
 
 // TestTopicsKeepThePrefix: over 200 turns in four dialects, with a restart every 50, each request begins with the one before unless room

@@ -36,9 +36,8 @@ const (
 	DefaultMaxBody      = 1 << 30
 	DefaultBudgetWait   = 2 * time.Second
 
-	DefaultTrigger     = 0.80
+	DefaultTrigger     = fit.DefaultTrigger
 	OwnTrigger         = 0.95
-	DefaultTarget      = 0.50
 	DefaultRetryTarget = 0.60
 	DefaultReserve     = fit.DefaultReserve
 )
@@ -78,7 +77,7 @@ type Options struct {
 	// Trigger is the part of (window − reserve) above which room is made, Target what it is
 	// brought down to, RetryTarget what a second try aims at. OwnCompaction says that the
 	// client compacts by itself: the default of Trigger then is OwnTrigger, so that the
-	// client gets the chance.
+	// client gets the chance. That of Target is [fit.AutoTarget].
 	Trigger, Target, RetryTarget float64
 	OwnCompaction                bool
 	// Topic is the part of (window − reserve) above which room is made where one task of a conversation ends and another begins
@@ -212,7 +211,7 @@ func defaults(o *Options) {
 		}
 	}
 	if o.Target == 0 {
-		o.Target = DefaultTarget
+		o.Target = fit.AutoTarget(o.Trigger)
 	}
 	if o.RetryTarget == 0 {
 		o.RetryTarget = max(DefaultRetryTarget, o.Target)

@@ -22,7 +22,7 @@ func TestEveryRefusalIsRecoveredFrom(t *testing.T) {
 			for _, stream := range []bool{true, false} {
 				t.Run(fmt.Sprintf("%v/%s/%v", d, form, stream), func(t *testing.T) {
 					const window = 9000
-					provider, _, root, j := scripting(t, scripted.Options{Window: window, Form: form}, Options{Store: memoryStore(t)})
+					provider, _, root, j := scripting(t, scripted.Options{Window: window, Form: form}, Options{Target: 0.5, Store: memoryStore(t)})
 					k := talkIn(d)
 					k.stream = stream
 					if form == "silent" {
