@@ -17,6 +17,7 @@ import (
 	"github.com/plimsoll/plimsoll/window/models"
 	"github.com/plimsoll/plimsoll/window/tokens"
 	"github.com/plimsoll/plimsoll/window/topic"
+	"github.com/plimsoll/plimsoll/window/wire"
 )
 
 // Mode is how far the proxy goes with a model request.
@@ -133,6 +134,7 @@ type Proxy struct {
 	secret     [32]byte // of scopes without a store
 	counts     counts
 	approved   approved
+	views      *wire.Views
 	kept       knownPrefixes // of conversations whose turns the Keeper has
 	unrecalled knownPrefixes // of prompts for which nothing was recalled
 	clock      topic.Clock   // of conversations, where Topic is set
@@ -157,7 +159,7 @@ func New(o Options) (*Proxy, error) {
 	if err := checkLines(o); err != nil {
 		return nil, err
 	}
-	p := &Proxy{o: o, upstreams: map[string]*upstream{}, budget: newBudget(o.MemoryBudget, o.BudgetWait), transport: o.Transport, bodyIdle: bodyIdle, now: time.Now}
+	p := &Proxy{o: o, upstreams: map[string]*upstream{}, budget: newBudget(o.MemoryBudget, o.BudgetWait), transport: o.Transport, views: wire.NewViews(0), bodyIdle: bodyIdle, now: time.Now}
 	for _, u := range o.Upstreams {
 		up, err := newUpstream(u)
 		if err != nil {

@@ -360,3 +360,54 @@ func BenchmarkTally(b *testing.B) {
 		})
 	}
 }
+
+// What is not counted has a bound that holds, names that are the same, and is counted once it might matter.
+func TestTallyBelow(t *testing.T) {
+	big := strings.Repeat("{\"k\": [1,2,3], 'é': \"日本\"}\n", 2000)
+	messages := []any{say("user", "one"), say("assistant", big), say("user", "三 "+big)}
+	r := parse(t, wire.Messages, anthropic("be brief", messages...))
+	for _, f := range []Family{FamilyClaude, FamilyClaude47, FamilyGemini, FamilyO200K} {
+		c := NewCounter(Options{})
+		want := NewCounter(Options{}).Tally(r, f)
+		if got := c.Chain(r, f); !slices.Equal(got, want.Chain) {
+			t.Errorf("%v: the chain without a count is %x, with it %x", f, got, want.Chain)
+		}
+		far := c.TallyBelow(r, f, 1<<20)
+		if !slices.Equal(far.Chain, want.Chain) || far.HeadDigest != want.HeadDigest || far.Head != want.Head {
+			t.Errorf("%v: what is not counted has other names", f)
+		}
+		if far.Messages[1].High < want.Messages[1].High || far.Messages[1].Low > want.Messages[1].Low || far.Total.High <= want.Total.High {
+			t.Errorf("%v: the bound %+v does not hold %+v", f, far.Messages, want.Messages)
+		}
+		if got := c.TallyBelow(r, f, far.Total.High-1); fmt.Sprint(got) != fmt.Sprint(want) {
+			t.Errorf("%v: where the bound is over the line, it is %+v, want %+v", f, got.Total, want.Total)
+		}
+		if got := c.TallyBelow(r, f, 1<<20); fmt.Sprint(got) != fmt.Sprint(want) {
+			t.Errorf("%v: what was counted is not used: %+v, want %+v", f, got.Total, want.Total)
+		}
+		small := parse(t, wire.Messages, anthropic("be brief", messages[:1]...))
+		if got, want := c.TallyBelow(small, f, 1<<20), c.Tally(small, f); fmt.Sprint(got) != fmt.Sprint(want) {
+			t.Errorf("%v: a small request is not counted: %+v, want %+v", f, got.Total, want.Total)
+		}
+	}
+}
+
+// A report about a request that was not counted is a known prefix, and teaches nothing about texts.
+func TestUsageOfWhatWasNotCounted(t *testing.T) {
+	big := strings.Repeat("a sentence of some words. ", 4000)
+	r := parse(t, wire.Messages, anthropic("be brief", say("user", big)))
+	c, u := NewCounter(Options{}), NewUsage(UsageOptions{})
+	far := c.TallyBelow(r, FamilyClaude, 1<<20)
+	if before := u.Input("x", far); before.Counted != CountedEstimate || before.Estimate != far.Total {
+		t.Errorf("before anything is known it is %+v, want %+v", before, far.Total)
+	}
+	if !u.Report("x", far, 25_000) {
+		t.Fatal("the report was not believed")
+	}
+	if in := u.Input("x", far); in.Counted != CountedUsage || in.Estimate != Exactly(25_000) {
+		t.Errorf("after the report it is %+v", in)
+	}
+	if mean, n := u.Error("x", r.Model, FamilyClaude); n != 0 {
+		t.Errorf("%d errors of %v were noted of what nobody has counted", n, mean)
+	}
+}

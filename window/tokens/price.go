@@ -69,20 +69,19 @@ type price struct {
 	mix  mix
 	// thought is what of sum.Best is reasoning.
 	thought int
+	// unread leaves texts unread: their length alone is priced, which size adds up.
+	unread bool
+	size   int
 }
 
 // count counts one item afresh.
-func count(r *wire.Request, f Family, w what, i int, v *views) item {
+func count(r *wire.Request, f Family, w what, i int) item {
 	p := price{r: r, f: f, enc: f.encoding()}
 	p.s = p.enc.scratch()
 	defer p.enc.release(p.s)
 	switch w {
 	case aMessage:
-		p.sum = perMessage(r, f)
-		p.most = p.sum.High
-		for j := range r.Messages[i].Parts {
-			p.part(&r.Messages[i].Parts[j])
-		}
+		p.message(i)
 	case aSystem:
 		p.part(&r.System[i])
 	case aTool:
@@ -93,16 +92,27 @@ func count(r *wire.Request, f Family, w what, i int, v *views) item {
 		p.sum = Estimate{0, e.Best, e.High + 32}
 	}
 	return item{
-		digest: digest(r, w, i, v),
-		low:    clamp(p.sum.Low), best: clamp(p.sum.Best), high: clamp(p.sum.High),
+		counted: true,
+		low:     clamp(p.sum.Low), best: clamp(p.sum.Best), high: clamp(p.sum.High),
 		most: clamp(max(p.most, p.sum.High)), class: p.mix.class(), thought: clamp(p.thought),
 	}
 }
 
 func clamp(n int) int32 { return int32(min(n, math.MaxInt32)) }
 
+func (p *price) message(i int) {
+	p.sum = perMessage(p.r, p.f)
+	p.most = p.sum.High
+	for j := range p.r.Messages[i].Parts {
+		p.part(&p.r.Messages[i].Parts[j])
+	}
+}
+
 // text estimates one text and notes its mix. A literal is unescaped.
 func (p *price) text(b []byte, literal bool) Estimate {
+	if p.unread {
+		return p.length(len(b))
+	}
 	var m mix
 	if literal {
 		p.enc.countLiteral(p.s, b, &m)
@@ -122,6 +132,9 @@ func (p *price) settle(m *mix) Estimate {
 // raw estimates JSON as it stands, without the cache marks in it: providers do not show
 // them to the model, and what is remembered must not depend on where they were.
 func (p *price) raw(s wire.Span) Estimate {
+	if p.unread {
+		return p.length(s.Len())
+	}
 	var m mix
 	st := stream{e: p.enc, s: p.s, m: &m}
 	p.r.Unmarked(s, func(b []byte) {

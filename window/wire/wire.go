@@ -130,6 +130,8 @@ type Message struct {
 	Parts []Part
 	// Content is the content (parts, output, …) value; zero when absent or null.
 	Content Span
+	Key     Key    // names the message in this process
+	bypass  Bypass // that it raised the request's to
 }
 
 // Tool is one declared tool.
