@@ -148,12 +148,24 @@ func (p *price) raw(s wire.Span) Estimate {
 	return p.settle(&m)
 }
 
+// opaque estimates a part that is read as JSON, without the bytes in it, which are priced by what they are.
+func (p *price) opaque(part *wire.Part) (e Estimate) {
+	at := part.Raw.Start
+	for i := range part.Media {
+		if s := part.Media[i].Span; s.Start >= at && s.End <= part.Raw.End {
+			e = e.Plus(p.raw(wire.Span{Start: at, End: s.Start}))
+			at = s.End
+		}
+	}
+	return e.Plus(p.raw(wire.Span{Start: at, End: part.Raw.End}))
+}
+
 // texts estimates what the model reads of a part.
 func (p *price) texts(part *wire.Part) (e Estimate) {
 	if !part.Raw.IsZero() {
 		// Read as JSON, but written by the provider: spaces and escapes may differ.
 		before := p.most
-		e = p.raw(part.Raw)
+		e = p.opaque(part)
 		return Estimate{e.Low * 8 / 10, e.Best, min(e.High*11/10+4, p.most-before)}
 	}
 	for _, s := range part.Texts {
@@ -179,7 +191,13 @@ func (p *price) part(part *wire.Part) {
 		// each byte of text or less.
 		sealed := part.Sealed.Len()
 		e = Estimate{0, max(e.Best, sealed/12), e.High + sealed/4}
+		for i := range part.Media {
+			e = e.Plus(thoughts(&part.Media[i]))
+		}
 		p.thought += e.Best
+		p.sum = p.sum.Plus(e)
+		p.most += e.High - texts
+		return
 	case wire.Other:
 		e.Low = 0
 	}

@@ -119,6 +119,9 @@ func (p *parser) add(part Part) *Part {
 		p.Fail(p.At, "too many texts")
 	}
 	part.Texts = carve(&p.textSlab, p.texts)
+	if len(p.media) == 0 && (part.Kind == Other || part.Kind == Reasoning) {
+		p.media = append(p.media, p.blobs(part.Raw)...)
+	}
 	part.Media = carve(&p.mediaSlab, p.media)
 	p.texts, p.media = p.texts[:0], p.media[:0]
 	p.parts = append(p.parts, part)
@@ -147,11 +150,12 @@ func (p *parser) whole(part Part) {
 	p.texts, p.media = nil, nil
 	for i := range p.parts {
 		if raw := p.parts[i].Raw; !raw.IsZero() && len(p.parts[i].Texts) == 0 {
-			// A block nobody knows: every string in it may be read.
+			// A block nobody knows.
 			at := p.At
 			p.At = raw.Start
-			p.texts = p.literals(p.texts)
+			p.strings()
 			p.At = max(p.At, at)
+			continue
 		}
 		p.texts = append(p.texts, p.parts[i].Texts...)
 		p.media = append(p.media, p.parts[i].Media...)
@@ -222,7 +226,7 @@ func (p *parser) source(lit Span, kind string, base64 bool) {
 		return
 	}
 	at, end := lit.Start+1, lit.End-1
-	m := MediaSource{Type: kind}
+	m := MediaSource{Type: kind, Span: lit}
 	if head := p.Text[at:min(end, at+256)]; !base64 && bytes.HasPrefix(head, []byte("data:")) {
 		if comma := bytes.IndexByte(head, ','); comma > 0 {
 			kind, _, _ := bytes.Cut(head[5:comma], []byte(";"))
@@ -239,7 +243,7 @@ func (p *parser) source(lit Span, kind string, base64 bool) {
 	p.media = append(p.media, m)
 }
 
-// flat reads a value that is one string, or else any JSON of which all strings are words.
+// flat reads a value that is one string, or else any JSON of which all strings may be read.
 func (p *parser) flat() Span {
 	c := p.Peek()
 	at := p.At
@@ -248,7 +252,7 @@ func (p *parser) flat() Span {
 		p.words(lit)
 		return lit
 	}
-	p.texts = p.literals(p.texts)
+	p.strings()
 	if c == 'n' {
 		return Span{}
 	}
