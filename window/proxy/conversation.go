@@ -240,7 +240,7 @@ func (t *conversation) fit() error {
 	// Under the trigger nothing is touched, over the room nothing is sent. Only a band that
 	// spans both lines leaves no answer that keeps both.
 	over, sure := t.in.Over(trigger, room)
-	if over && !sure {
+	if over && (!sure || t.cleared()) {
 		t.ask()
 		over, _ = t.in.Over(trigger, room)
 	}
