@@ -42,6 +42,15 @@ func Reserve(asked, most int, w models.Window) int { return max(0, min(asked, mo
 // TriggerTokens is the line above which room is made.
 func (l Lines) TriggerTokens() int { return int(l.Trigger * float64(l.Room)) }
 
+// Nearest is the lowest line at which something is done: below it a request need not be counted exactly.
+func (l Lines) Nearest() int {
+	n := int(nearShare * float64(l.TriggerTokens()))
+	if l.Topic > 0 {
+		n = min(n, int(l.Topic*float64(l.Room)))
+	}
+	return n
+}
+
 // Goal is where a compaction goes from a request that counts in.
 func (l Lines) Goal(in tokens.Estimate) compact.Goal {
 	limit := int(float64(l.Room) * float64(max(in.Best, 1)) / float64(max(in.High, 1)))

@@ -89,6 +89,12 @@ func (t *conversation) ask() {
 	t.in, t.how = tokens.Exactly(n), tokens.CountedProvider
 }
 
+// cleared tells that the provider takes old results out itself before it counts, and nothing says how many: our own count of what is sent
+// may be far over its count.
+func (t *conversation) cleared() bool {
+	return !t.request.Clears.IsZero() && t.how == tokens.CountedEstimate
+}
+
 // countRequest is the path below the upstream and the body that asks for a count of the
 // request; "" when its provider has none.
 func (t *conversation) countRequest() (below string, body []byte) {
@@ -104,6 +110,7 @@ func (t *conversation) countRequest() (below string, body []byte) {
 		member("system", r.SystemSpan)
 		member("tools", r.ToolsSpan)
 		member("messages", r.List)
+		member("context_management", r.Clears) // what is counted is then what is left
 		below += "/count_tokens"
 	case t.rt.dialect == wire.Responses && t.rt.up.Provider == OpenAI:
 		member("instructions", r.SystemSpan)

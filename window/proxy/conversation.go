@@ -46,7 +46,6 @@ type conversation struct {
 	strange    int    // the first of the client's messages with reasoning that cannot be of this conversation; 0 for none
 	fresh      bool   // something was decided now
 
-	client tokens.Tally    // of what the client sent
 	tally  tokens.Tally    // of request
 	in     tokens.Estimate // input of request, in the provider's tokens
 	how    tokens.Counted
@@ -82,7 +81,9 @@ func (t *conversation) prepare() error {
 	if t.p.o.Mode == Enforce {
 		t.decide()
 	}
-	t.recount()
+	if t.fresh {
+		t.recount()
+	}
 	t.keepTurn()
 	if err := t.r.Context().Err(); err != nil {
 		return err // nobody waits for the answer: no room is made for it
@@ -125,8 +126,7 @@ func (t *conversation) upTo() {
 		t.window.Input = int(float64(t.window.Input) * state.Factor)
 		t.window.Source = "breaker"
 	}
-	t.client = t.p.o.Counter.Tally(t.received, t.family)
-	t.chain = t.client.Chain
+	t.chain = t.p.o.Counter.Chain(t.received, t.family)
 	t.name = compact.Conversation(t.received, t.chain)
 }
 
@@ -212,7 +212,7 @@ func (t *conversation) measure() {
 // was found for the one before it: an exact count is not lost to a wide band.
 func (t *conversation) recount() {
 	before, total := t.in, t.tally.Total.Best
-	t.tally = t.tallyOf(t.request)
+	t.tally = t.p.o.Counter.TallyBelow(t.request, t.family, t.nearest())
 	t.measure()
 	if t.how == tokens.CountedEstimate && total > 0 {
 		part := float64(t.tally.Total.Best) / float64(total)
@@ -221,15 +221,13 @@ func (t *conversation) recount() {
 	}
 }
 
-// tallyOf counts a request that was made of what the client sent.
-func (t *conversation) tallyOf(r *wire.Request) tokens.Tally {
-	if r == t.received {
-		return t.client
+// nearest is the lowest line at which something would be done, in tokens; 0 where there is none and all is counted.
+func (t *conversation) nearest() int {
+	l := t.lines()
+	if l.Room <= 0 || !t.enforced() {
+		return 0
 	}
-	if at, ok := t.view.Replaced(); ok && r == t.view.Request {
-		return t.p.o.Counter.TallyEdited(t.client, r, at)
-	}
-	return t.p.o.Counter.Tally(r, t.family)
+	return l.Nearest()
 }
 
 // room is how many tokens of input fit beside the reserve.
@@ -248,7 +246,7 @@ func (t *conversation) fit() error {
 	// Under the trigger nothing is touched, over the room nothing is sent. Only a band that
 	// spans both lines leaves no answer that keeps both.
 	over, sure := t.in.Over(trigger, room)
-	if over && !sure {
+	if over && (!sure || t.cleared()) {
 		t.ask()
 		over, _ = t.in.Over(trigger, room)
 	}
@@ -451,8 +449,7 @@ func (t *conversation) unedited(why string) {
 	t.use(view, t.received)
 	t.result = nil
 	t.actions = []string{"taken-back"}
-	t.tally = t.client
-	t.measure()
+	t.recount()
 	t.content = t.body.bytes
 	t.p.passed(t.rt, "invalid", why)
 }

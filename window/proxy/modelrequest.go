@@ -191,7 +191,7 @@ func (t *modelRequest) read() error {
 	if err := t.r.Context().Err(); err != nil {
 		return err // nobody waits for the answer
 	}
-	req, err := wire.Parse(t.rt.dialect, text)
+	req, err := t.p.views.Parse(t.rt.dialect, text)
 	if err != nil {
 		t.p.passed(t.rt, "unreadable", err.Error())
 		return nil

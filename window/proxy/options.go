@@ -17,6 +17,7 @@ import (
 	"github.com/plimsoll/plimsoll/window/models"
 	"github.com/plimsoll/plimsoll/window/promptcache"
 	"github.com/plimsoll/plimsoll/window/tokens"
+	"github.com/plimsoll/plimsoll/window/wire"
 )
 
 // Mode is how far the proxy goes with a model request.
@@ -132,11 +133,12 @@ type Proxy struct {
 	secret     [32]byte // of scopes without a store
 	counts     counts
 	approved   recentMap[replayed, struct{}] // replays that broke no rule
-	sent       recentMap[prefixOf, sentAs]   // requests that were taken, by their client's messages
-	kept       knownPrefixes                 // of conversations whose turns the Keeper has
-	unrecalled knownPrefixes                 // of prompts for which nothing was recalled
-	bound      recentMap[string, struct{}]   // upstreams and models that have refused reasoning behind another beginning
-	caches     promptcache.Lifetimes         // of the providers
+	views      *wire.Views
+	sent       recentMap[prefixOf, sentAs] // requests that were taken, by their client's messages
+	kept       knownPrefixes               // of conversations whose turns the Keeper has
+	unrecalled knownPrefixes               // of prompts for which nothing was recalled
+	bound      recentMap[string, struct{}] // upstreams and models that have refused reasoning behind another beginning
+	caches     promptcache.Lifetimes       // of the providers
 	now        func() time.Time
 	requests   atomic.Uint64 // to models, so far
 	bodyIdle   time.Duration
@@ -160,7 +162,7 @@ func New(o Options) (*Proxy, error) {
 	}
 	p := &Proxy{
 		sent: recentMap[prefixOf, sentAs]{max: maxPrefixes}, bound: recentMap[string, struct{}]{max: maxBound},
-		o: o, upstreams: map[string]*upstream{}, budget: newBudget(o.MemoryBudget, o.BudgetWait), transport: o.Transport, bodyIdle: bodyIdle, now: time.Now,
+		o: o, upstreams: map[string]*upstream{}, budget: newBudget(o.MemoryBudget, o.BudgetWait), transport: o.Transport, views: wire.NewViews(0), bodyIdle: bodyIdle, now: time.Now,
 	}
 	p.kept.max, p.unrecalled.max, p.approved.max = maxPrefixes, maxPrefixes, maxApproved
 	for _, u := range o.Upstreams {

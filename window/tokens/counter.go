@@ -2,7 +2,6 @@ package tokens
 
 import (
 	"crypto/sha256"
-	"hash/maphash"
 	"slices"
 	"sync"
 
@@ -27,9 +26,8 @@ type Options struct {
 // content, so that a request that goes on from one seen before costs its new tail and the
 // hashing of the rest. It is safe for concurrent use.
 type Counter struct {
-	seeds [2]maphash.Seed
 	mu    sync.Mutex
-	memo  generations[key, item]
+	memo  generations[wire.Key, item]
 	stats Stats
 }
 
@@ -43,13 +41,10 @@ type Stats struct {
 // first half of a SHA-256.
 type Digest [16]byte
 
-// key finds a message in this process: two differently seeded hashes, which nobody outside
-// can make collide, since the seeds are not known.
-type key [2]uint64
-
 // item is what is remembered of a message, a system block or a tool.
 type item struct {
 	digest    Digest
+	counted   bool   // else only the digests are known
 	chain     Digest // of the messages up to this one, when those before had the digest prev
 	prev      Digest
 	low, high int32
@@ -64,7 +59,7 @@ func NewCounter(o Options) *Counter {
 	if o.MemoBytes <= 0 {
 		o.MemoBytes = DefaultMemoBytes
 	}
-	c := &Counter{seeds: [2]maphash.Seed{maphash.MakeSeed(), maphash.MakeSeed()}}
+	c := &Counter{}
 	c.memo.limit = max(o.MemoBytes/memoEntry/2, 16)
 	return c
 }
@@ -112,31 +107,55 @@ const (
 )
 
 // Tally counts r as a model of family f reads it. One pass; what was counted before, in
-// this or another request, is only hashed.
-func (c *Counter) Tally(r *wire.Request, f Family) Tally {
+// this or another request, is only looked up.
+func (c *Counter) Tally(r *wire.Request, f Family) Tally { return c.TallyBelow(r, f, 0) }
+
+// TallyBelow is Tally for a caller who only wants to know whether the request stays below line, in tokens: where a bound that
+// costs nothing says that it does, the texts of messages that were not counted before are not counted now. Their estimates are wide,
+// with a High that no text can be above. System and tools are always counted, and so is what would take less than a millisecond.
+func (c *Counter) TallyBelow(r *wire.Request, f Family, line int) Tally {
 	n := len(r.Messages)
 	t := newTally(r, f)
 	var head Estimate
 	sum := sha256.New()
 	var parts [8]item
-	list := c.items(r, f, aSystem, len(r.System), parts[:0])
-	list = c.items(r, f, aTool, len(r.Tools), list)
+	list := c.items(r, f, aSystem, len(r.System), parts[:0], nil)
+	list = c.items(r, f, aTool, len(r.Tools), list, nil)
 	for i := range list {
 		head = head.Plus(list[i].estimate())
 		sum.Write(list[i].digest[:])
 	}
 	copy(t.HeadDigest[:], sum.Sum(nil))
 	t.Head = head.Plus(everyRequest(r, f))
-	for _, it := range c.items(r, f, anExtra, len(r.Extra), parts[:0]) {
+	for _, it := range c.items(r, f, anExtra, len(r.Extra), parts[:0], nil) {
 		t.Extra = t.Extra.Plus(it.estimate())
 	}
 	t.Total = t.Head.Plus(t.Extra)
-	for i, it := range c.items(r, f, aMessage, n, make([]item, 0, n)) {
+	need := all
+	if line > 0 {
+		need = below{r: r, f: f, line: line - t.Total.High}.need
+	}
+	for i, it := range c.items(r, f, aMessage, n, make([]item, 0, n), need) {
 		t.Chain[i] = it.chain
+		if !it.counted {
+			digest := it.digest
+			it, _ = bound(r, f, i)
+			it.digest = digest
+		}
 		t.set(i, &it)
 		t.Total = t.Total.Plus(t.Messages[i])
 	}
 	return t
+}
+
+// Chain names the messages up to and with each: the same as Chain of a [Tally], without a count.
+func (c *Counter) Chain(r *wire.Request, f Family) []Digest {
+	n := len(r.Messages)
+	out := make([]Digest, n)
+	for i, it := range c.items(r, f, aMessage, n, make([]item, 0, n), none) {
+		out[i] = it.chain
+	}
+	return out
 }
 
 func newTally(r *wire.Request, f Family) Tally {
@@ -154,77 +173,36 @@ func (t *Tally) set(i int, it *item) {
 	t.classes[i], t.thoughts[i], t.most[i] = it.class, it.thought, it.most
 }
 
-// TallyEdited is Tally for a request that was made of another one, of which before is the tally, by edits within the messages changed alone:
-// only these are looked at.
-func (c *Counter) TallyEdited(before Tally, r *wire.Request, changed []int) Tally {
-	f, n := before.Family, len(r.Messages)
-	if n != len(before.digests) || len(changed) == 0 || slices.Min(changed) < 0 || slices.Max(changed) >= n {
-		return c.Tally(r, f)
-	}
-	t := newTally(r, f)
-	t.Head, t.Extra, t.HeadDigest, t.Total = before.Head, before.Extra, before.HeadDigest, before.Total
-	copy(t.Messages, before.Messages)
-	copy(t.digests, before.digests)
-	copy(t.classes, before.classes)
-	copy(t.thoughts, before.thoughts)
-	copy(t.most, before.most)
-	v := newViews()
-	for _, i := range changed {
-		k := c.key(r, f, aMessage, i, v)
-		c.mu.Lock()
-		it, known := c.memo.get(k)
-		if known {
-			c.stats.Hits++
-		} else {
-			c.stats.Misses++
-		}
-		c.mu.Unlock()
-		if !known {
-			it = count(r, f, aMessage, i, v)
-			c.mu.Lock()
-			c.memo.put(k, it)
-			c.mu.Unlock()
-		}
-		t.set(i, &it)
-	}
-	t.Total = t.Head.Plus(t.Extra)
-	for i := range n {
-		t.Total = t.Total.Plus(t.Messages[i])
-	}
-	first := slices.Min(changed)
-	copy(t.Chain, before.Chain[:first])
-	prev := Digest{byte(r.Dialect)}
-	if first > 0 {
-		prev = t.Chain[first-1]
-	}
-	for i := first; i < n; i++ {
-		t.Chain[i] = follow(prev, t.digests[i])
-		prev = t.Chain[i]
-	}
-	return t
-}
-
 func (i *item) estimate() Estimate {
 	return Estimate{int(i.low), int(i.best), int(i.high)}
 }
 
-// items returns n items of a request: from the memo, or counted and put there. Messages
+// choice says of items that were not counted yet, by their indices, whether they are to be.
+type choice func(list []item, uncounted []int) bool
+
+func all([]item, []int) bool  { return true }
+func none([]item, []int) bool { return false }
+
+// items returns n items of a request: from the memo, or counted and put there, where they are needed. Messages
 // come with their chain.
-func (c *Counter) items(r *wire.Request, f Family, w what, n int, list []item) []item {
+func (c *Counter) items(r *wire.Request, f Family, w what, n int, list []item, need choice) []item {
 	if n == 0 {
 		return list
 	}
 	from, v := len(list), newViews()
-	keys := make([]key, n)
+	keys := make([]wire.Key, n)
 	for i := range keys {
 		keys[i] = c.key(r, f, w, i, v)
 	}
-	var missing []int
+	var missing, uncounted []int
 	c.mu.Lock()
 	for i := range keys {
 		it, ok := c.memo.get(keys[i])
 		if !ok {
 			missing = append(missing, i)
+		}
+		if !it.counted {
+			uncounted = append(uncounted, i)
 		}
 		list = append(list, it)
 	}
@@ -232,21 +210,36 @@ func (c *Counter) items(r *wire.Request, f Family, w what, n int, list []item) [
 	c.stats.Misses += int64(len(missing))
 	c.mu.Unlock()
 	for _, i := range missing {
-		list[from+i] = count(r, f, w, i, v)
+		list[from+i].digest = digest(r, w, i, v)
+	}
+	if need == nil || need(list[from:], uncounted) {
+		for _, i := range uncounted {
+			it := count(r, f, w, i)
+			it.digest, it.chain, it.prev = list[from+i].digest, list[from+i].chain, list[from+i].prev
+			list[from+i] = it
+		}
+		missing = uncounted // which has them all
 	}
 	if w == aMessage {
 		// Where a message follows other messages than last time, its chain is new.
 		prev := Digest{byte(r.Dialect)}
+		at := 0 // in missing
+		var moved []int
 		for i := range n {
 			it := &list[from+i]
-			if it.prev != prev || it.chain == (Digest{}) {
+			known := it.prev == prev && it.chain != (Digest{})
+			if !known {
 				it.prev, it.chain = prev, follow(prev, it.digest)
-				if len(missing) == 0 || missing[len(missing)-1] < i {
-					missing = append(missing, i)
-				}
+			}
+			for at < len(missing) && missing[at] < i {
+				at++
+			}
+			if !known && (at == len(missing) || missing[at] != i) {
+				moved = append(moved, i)
 			}
 			prev = it.chain
 		}
+		missing = append(missing, moved...)
 	}
 	if len(missing) > 0 {
 		c.mu.Lock()
@@ -294,19 +287,12 @@ func (v *views) fill(r *wire.Request, w what, i int) {
 	}
 }
 
-func (c *Counter) key(r *wire.Request, f Family, w what, i int, v *views) (k key) {
-	v.fill(r, w, i)
-	for j, seed := range c.seeds {
-		if len(v.list) == 1 {
-			k[j] = maphash.Bytes(seed, v.list[0])
-			continue
-		}
-		var h maphash.Hash
-		h.SetSeed(seed)
-		for _, b := range v.list {
-			h.Write(b)
-		}
-		k[j] = h.Sum64()
+func (c *Counter) key(r *wire.Request, f Family, w what, i int, v *views) (k wire.Key) {
+	if w == aMessage {
+		k = r.Messages[i].Key
+	} else {
+		v.fill(r, w, i)
+		k = wire.KeyOf(v.list...)
 	}
 	k[0] ^= (uint64(f)<<16 | uint64(r.Dialect)<<8 | uint64(w)) * 0x9e3779b97f4a7c15
 	return k

@@ -91,48 +91,6 @@ func TestChainIsStable(t *testing.T) {
 	}
 }
 
-// TestTallyEdited: of a request that was made of another one the same is found as in one that was read for the first time.
-func TestTallyEdited(t *testing.T) {
-	for d, body := range map[wire.Dialect]object{
-		wire.Chat:      {"model": "gpt-4o", "messages": []any{say("user", "one"), say("assistant", "two"), say("user", "three"), say("assistant", "four")}},
-		wire.Messages:  anthropic("You are.", say("user", "one"), say("assistant", "two"), say("user", "three")),
-		wire.Responses: {"model": "gpt-5", "text": object{"format": object{"type": "json_object"}}, "input": []any{say("user", "one"), say("assistant", "two"), say("user", "three")}},
-		wire.Gemini: {"contents": []any{
-			object{"role": "user", "parts": []any{object{"text": "one"}}}, object{"role": "model", "parts": []any{object{"text": "two"}}}, object{"role": "user", "parts": []any{object{"text": "three"}}},
-		}},
-	} {
-		r := parse(t, d, body)
-		f := FamilyOf("", r.Model)
-		for _, changed := range [][]int{{0}, {2}, {2, 0, 2}} {
-			c := NewCounter(Options{})
-			before := c.Tally(r, f)
-			whole := fmt.Sprint(before)
-			edit := r.Draft()
-			for _, i := range changed {
-				edit.ReplaceText(i, 0, 0, fmt.Sprintf("other words in message %d", i))
-			}
-			next, err := edit.Build()
-			if err != nil {
-				t.Fatal(err)
-			}
-			want := fmt.Sprint(NewCounter(Options{}).Tally(next, f))
-			if got := fmt.Sprint(c.TallyEdited(before, next, changed)); got != want {
-				t.Errorf("%v, messages %v:\ngot  %s\nwant %s", d, changed, got, want)
-			}
-			if again := fmt.Sprint(c.Tally(next, f)); again != want {
-				t.Errorf("%v, messages %v: counted again it is\n%s\nnot\n%s", d, changed, again, want)
-			}
-			if fmt.Sprint(before) != whole {
-				t.Errorf("%v, messages %v: the tally before was changed", d, changed)
-			}
-		}
-		c := NewCounter(Options{})
-		if got, want := fmt.Sprint(c.TallyEdited(Tally{Family: f}, r, []int{0})), fmt.Sprint(c.Tally(r, f)); got != want {
-			t.Errorf("%v, of a tally of something else:\ngot  %s\nwant %s", d, got, want)
-		}
-	}
-}
-
 func TestChainDependsOnOrderAndContent(t *testing.T) {
 	c := NewCounter(Options{})
 	tally := func(texts ...string) Tally {
@@ -358,5 +316,56 @@ func BenchmarkTally(b *testing.B) {
 				c.Tally(r, f)
 			}
 		})
+	}
+}
+
+// What is not counted has a bound that holds, names that are the same, and is counted once it might matter.
+func TestTallyBelow(t *testing.T) {
+	big := strings.Repeat("{\"k\": [1,2,3], 'é': \"日本\"}\n", 2000)
+	messages := []any{say("user", "one"), say("assistant", big), say("user", "三 "+big)}
+	r := parse(t, wire.Messages, anthropic("be brief", messages...))
+	for _, f := range []Family{FamilyClaude, FamilyClaude47, FamilyGemini, FamilyO200K} {
+		c := NewCounter(Options{})
+		want := NewCounter(Options{}).Tally(r, f)
+		if got := c.Chain(r, f); !slices.Equal(got, want.Chain) {
+			t.Errorf("%v: the chain without a count is %x, with it %x", f, got, want.Chain)
+		}
+		far := c.TallyBelow(r, f, 1<<20)
+		if !slices.Equal(far.Chain, want.Chain) || far.HeadDigest != want.HeadDigest || far.Head != want.Head {
+			t.Errorf("%v: what is not counted has other names", f)
+		}
+		if far.Messages[1].High < want.Messages[1].High || far.Messages[1].Low > want.Messages[1].Low || far.Total.High <= want.Total.High {
+			t.Errorf("%v: the bound %+v does not hold %+v", f, far.Messages, want.Messages)
+		}
+		if got := c.TallyBelow(r, f, far.Total.High-1); fmt.Sprint(got) != fmt.Sprint(want) {
+			t.Errorf("%v: where the bound is over the line, it is %+v, want %+v", f, got.Total, want.Total)
+		}
+		if got := c.TallyBelow(r, f, 1<<20); fmt.Sprint(got) != fmt.Sprint(want) {
+			t.Errorf("%v: what was counted is not used: %+v, want %+v", f, got.Total, want.Total)
+		}
+		small := parse(t, wire.Messages, anthropic("be brief", messages[:1]...))
+		if got, want := c.TallyBelow(small, f, 1<<20), c.Tally(small, f); fmt.Sprint(got) != fmt.Sprint(want) {
+			t.Errorf("%v: a small request is not counted: %+v, want %+v", f, got.Total, want.Total)
+		}
+	}
+}
+
+// A report about a request that was not counted is a known prefix, and teaches nothing about texts.
+func TestUsageOfWhatWasNotCounted(t *testing.T) {
+	big := strings.Repeat("a sentence of some words. ", 4000)
+	r := parse(t, wire.Messages, anthropic("be brief", say("user", big)))
+	c, u := NewCounter(Options{}), NewUsage(UsageOptions{})
+	far := c.TallyBelow(r, FamilyClaude, 1<<20)
+	if before := u.Input("x", far); before.Counted != CountedEstimate || before.Estimate != far.Total {
+		t.Errorf("before anything is known it is %+v, want %+v", before, far.Total)
+	}
+	if !u.Report("x", far, 25_000) {
+		t.Fatal("the report was not believed")
+	}
+	if in := u.Input("x", far); in.Counted != CountedUsage || in.Estimate != Exactly(25_000) {
+		t.Errorf("after the report it is %+v", in)
+	}
+	if mean, n := u.Error("x", r.Model, FamilyClaude); n != 0 {
+		t.Errorf("%d errors of %v were noted of what nobody has counted", n, mean)
 	}
 }

@@ -89,6 +89,7 @@ const (
 	foreign                // not ASCII
 	other                  // media and overhead, or nothing
 	classes
+	unread // of a message whose texts were not counted
 )
 
 func (m *mix) class() class {

@@ -69,20 +69,19 @@ type price struct {
 	mix  mix
 	// thought is what of sum.Best is reasoning.
 	thought int
+	// unread leaves texts unread: their length alone is priced, which size adds up.
+	unread bool
+	size   int
 }
 
 // count counts one item afresh.
-func count(r *wire.Request, f Family, w what, i int, v *views) item {
+func count(r *wire.Request, f Family, w what, i int) item {
 	p := price{r: r, f: f, enc: f.encoding()}
 	p.s = p.enc.scratch()
 	defer p.enc.release(p.s)
 	switch w {
 	case aMessage:
-		p.sum = perMessage(r, f)
-		p.most = p.sum.High
-		for j := range r.Messages[i].Parts {
-			p.part(&r.Messages[i].Parts[j])
-		}
+		p.message(i)
 	case aSystem:
 		p.part(&r.System[i])
 	case aTool:
@@ -93,16 +92,27 @@ func count(r *wire.Request, f Family, w what, i int, v *views) item {
 		p.sum = Estimate{0, e.Best, e.High + 32}
 	}
 	return item{
-		digest: digest(r, w, i, v),
-		low:    clamp(p.sum.Low), best: clamp(p.sum.Best), high: clamp(p.sum.High),
+		counted: true,
+		low:     clamp(p.sum.Low), best: clamp(p.sum.Best), high: clamp(p.sum.High),
 		most: clamp(max(p.most, p.sum.High)), class: p.mix.class(), thought: clamp(p.thought),
 	}
 }
 
 func clamp(n int) int32 { return int32(min(n, math.MaxInt32)) }
 
+func (p *price) message(i int) {
+	p.sum = perMessage(p.r, p.f)
+	p.most = p.sum.High
+	for j := range p.r.Messages[i].Parts {
+		p.part(&p.r.Messages[i].Parts[j])
+	}
+}
+
 // text estimates one text and notes its mix. A literal is unescaped.
 func (p *price) text(b []byte, literal bool) Estimate {
+	if p.unread {
+		return p.length(len(b))
+	}
 	var m mix
 	if literal {
 		p.enc.countLiteral(p.s, b, &m)
@@ -122,6 +132,9 @@ func (p *price) settle(m *mix) Estimate {
 // raw estimates JSON as it stands, without the cache marks in it: providers do not show
 // them to the model, and what is remembered must not depend on where they were.
 func (p *price) raw(s wire.Span) Estimate {
+	if p.unread {
+		return p.length(s.Len())
+	}
 	var m mix
 	st := stream{e: p.enc, s: p.s, m: &m}
 	p.r.Unmarked(s, func(b []byte) {
@@ -135,12 +148,24 @@ func (p *price) raw(s wire.Span) Estimate {
 	return p.settle(&m)
 }
 
+// opaque estimates a part that is read as JSON, without the bytes in it, which are priced by what they are.
+func (p *price) opaque(part *wire.Part) (e Estimate) {
+	at := part.Raw.Start
+	for i := range part.Media {
+		if s := part.Media[i].Span; s.Start >= at && s.End <= part.Raw.End {
+			e = e.Plus(p.raw(wire.Span{Start: at, End: s.Start}))
+			at = s.End
+		}
+	}
+	return e.Plus(p.raw(wire.Span{Start: at, End: part.Raw.End}))
+}
+
 // texts estimates what the model reads of a part.
 func (p *price) texts(part *wire.Part) (e Estimate) {
 	if !part.Raw.IsZero() {
 		// Read as JSON, but written by the provider: spaces and escapes may differ.
 		before := p.most
-		e = p.raw(part.Raw)
+		e = p.opaque(part)
 		return Estimate{e.Low * 8 / 10, e.Best, min(e.High*11/10+4, p.most-before)}
 	}
 	for _, s := range part.Texts {
@@ -166,7 +191,13 @@ func (p *price) part(part *wire.Part) {
 		// each byte of text or less.
 		sealed := part.Sealed.Len()
 		e = Estimate{0, max(e.Best, sealed/12), e.High + sealed/4}
+		for i := range part.Media {
+			e = e.Plus(thoughts(&part.Media[i]))
+		}
 		p.thought += e.Best
+		p.sum = p.sum.Plus(e)
+		p.most += e.High - texts
+		return
 	case wire.Other:
 		e.Low = 0
 	}

@@ -2,6 +2,7 @@ package tokens
 
 import (
 	"hash/maphash"
+	"slices"
 	"sync"
 )
 
@@ -119,14 +120,15 @@ func (u *Usage) Report(scope string, t Tally, input int) bool {
 		u.scopes.put(id, c)
 	}
 	expected, through, from := u.input(id, &t)
-	if plausible {
+	counted := !slices.Contains(t.classes[min(through, len(t.classes)):], unread)
+	if plausible && counted {
 		c.note(expected, input)
 	}
 	if input > expected.High {
 		u.stats.Above++
 	}
 	if n := len(t.Chain); n > 0 {
-		if through < n && plausible {
+		if through < n && plausible && counted {
 			// Clients change a line of their head every turn. When it changed more, two
 			// things did, and nothing can be learned from the sum.
 			moved := 0
@@ -208,6 +210,10 @@ func (u *Usage) input(id uint64, t *Tally) (Estimate, int, prefix) {
 	}
 	c, _ := u.scopes.get(id)
 	for i := through; i < len(t.Messages); i++ {
+		if t.classes[i] == unread {
+			sum = sum.Plus(t.Messages[i])
+			continue
+		}
 		sum = sum.Plus(c.adjust(t.Family, t.Messages[i], t.classes[i], t.thoughts[i]).atMost(int(t.most[i])))
 	}
 	return sum, through, p

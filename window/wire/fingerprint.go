@@ -2,6 +2,7 @@ package wire
 
 import (
 	"bytes"
+	"hash/maphash"
 	"sort"
 
 	"github.com/plimsoll/plimsoll/internal/rawjson"
@@ -14,6 +15,58 @@ import (
 func (r *Request) Fingerprint(msg int, w func([]byte)) {
 	m := &r.Messages[msg]
 	r.unmarked(m.Span, m.Content, m.lone, w)
+}
+
+// Key names a message in this process: two hashes of its [Request.Fingerprint]. Nobody outside can make two messages have the
+// same, since the seeds are not known.
+type Key [2]uint64
+
+var keySeeds = [len(Key{})]maphash.Seed{maphash.MakeSeed(), maphash.MakeSeed()}
+
+// KeyOf is the key of bytes that stand in no message, in pieces.
+func KeyOf(pieces ...[]byte) (k Key) {
+	for i, seed := range keySeeds {
+		if len(pieces) == 1 {
+			k[i] = maphash.Bytes(seed, pieces[0])
+			continue
+		}
+		var h maphash.Hash
+		h.SetSeed(seed)
+		for _, b := range pieces {
+			h.Write(b)
+		}
+		k[i] = h.Sum64()
+	}
+	return k
+}
+
+// hasher makes keys of bytes that come in pieces.
+type hasher struct {
+	of    [len(Key{})]maphash.Hash
+	write func([]byte) // made once: a method value would be an allocation for each message
+}
+
+// key is that of the message at hand, whose marks are the newest.
+func (h *hasher) key(r *Request, m *Message) (k Key) {
+	if n := len(r.Marks); m.lone.IsZero() && (n == 0 || r.Marks[n-1].Start < m.Span.Start) {
+		return KeyOf(r.Raw(m.Span))
+	}
+	if h.write == nil {
+		for i, seed := range keySeeds {
+			h.of[i].SetSeed(seed)
+		}
+		h.write = func(b []byte) {
+			for i := range h.of {
+				h.of[i].Write(b)
+			}
+		}
+	}
+	r.unmarked(m.Span, m.Content, m.lone, h.write)
+	for i := range h.of {
+		k[i] = h.of[i].Sum64()
+		h.of[i].Reset()
+	}
+	return k
 }
 
 var systemName, toolsName = []byte("system:"), []byte("tools:")

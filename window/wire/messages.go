@@ -40,7 +40,7 @@ func (p *parser) messagesMember(k []byte, seen *set) {
 
 // contextManagement looks for edits with which the provider itself would summarise:
 // compact_* in Messages, compaction in Responses. The clear_* edits only blank old results
-// there, and change nothing for what is sent.
+// there, and change nothing for what is sent; but what the provider counts is less.
 func (p *parser) contextManagement() {
 	v := p.Skip()
 	if p.Err != nil {
@@ -49,8 +49,11 @@ func (p *parser) contextManagement() {
 	end := p.At
 	p.At = v.Start
 	for _, lit := range p.literals(nil) {
-		if strings.HasPrefix(p.decoded(lit), "compact") {
+		switch word := p.decoded(lit); {
+		case strings.HasPrefix(word, "compact"):
 			p.r.Bypass = max(p.r.Bypass, BypassCompaction)
+		case strings.HasPrefix(word, "clear_"):
+			p.r.Clears = v
 		}
 	}
 	p.At = max(p.At, end)
@@ -293,7 +296,7 @@ func (p *parser) innerBlock(levels int) {
 		end := p.At
 		p.texts, p.media = p.texts[:texts], p.media[:media]
 		p.At = at
-		p.texts = p.literals(p.texts)
+		p.strings()
 		p.At = max(p.At, end)
 	}
 }

@@ -21,27 +21,36 @@ func Parse(d Dialect, body []byte) (*Request, error) {
 	p := &parser{r: &Request{Dialect: d, Body: body}}
 	p.Text = body
 	if p.Begin('{', "not a JSON object") {
-		var seen set
-		for p.More('}') {
-			switch d {
-			case Chat:
-				p.chatMember(p.name(), &seen)
-			case Responses:
-				p.responsesMember(p.name(), &seen)
-			case Messages:
-				p.messagesMember(p.name(), &seen)
-			case Gemini:
-				p.geminiMember(p.name(), &seen)
-			default:
-				p.Fail(p.At, "an unknown dialect")
-			}
+		p.members()
+	}
+	return p.end()
+}
+
+// members reads the members of the request that are still to come.
+func (p *parser) members() {
+	for p.More('}') {
+		switch p.r.Dialect {
+		case Chat:
+			p.chatMember(p.name(), &p.seen)
+		case Responses:
+			p.responsesMember(p.name(), &p.seen)
+		case Messages:
+			p.messagesMember(p.name(), &p.seen)
+		case Gemini:
+			p.geminiMember(p.name(), &p.seen)
+		default:
+			p.Fail(p.At, "an unknown dialect")
 		}
 	}
-	if p.Peek(); p.Err == nil && p.At < len(body) {
+}
+
+// end checks what can be checked at the end of the body.
+func (p *parser) end() (*Request, error) {
+	if p.Peek(); p.Err == nil && p.At < len(p.Text) {
 		p.Fail(p.At, "bytes behind the end")
 	}
 	if p.Err == nil && p.r.List.IsZero() {
-		p.Fail(len(body), "no messages")
+		p.Fail(len(p.Text), "no messages")
 	}
 	if p.Err != nil {
 		return nil, p.Err
@@ -70,6 +79,11 @@ type parser struct {
 	nparts, ntexts int
 
 	declares bool // the part at hand does: a tool_reference was met in it
+
+	seen   set    // the members of the request that were read
+	passed Bypass // what the request said before the message at hand
+	start  *start // what was read before the messages, where [Views] wants to know it
+	names  hasher
 }
 
 // once fails when a key of one object is met for the second time.
@@ -87,7 +101,11 @@ func carve[T any](slab *[]T, from []T) []T {
 		return nil
 	}
 	if cap(*slab)-len(*slab) < n {
-		*slab = make([]T, 0, max(n, min(2*cap(*slab), 2048), 32))
+		room := min(2*cap(*slab), 2048)
+		if room == 0 {
+			room = 32
+		}
+		*slab = make([]T, 0, max(n, room))
 	}
 	at := len(*slab)
 	*slab = append(*slab, from...)
@@ -103,6 +121,9 @@ func (p *parser) add(part Part) *Part {
 		p.Fail(p.At, "too many texts")
 	}
 	part.Texts = carve(&p.textSlab, p.texts)
+	if len(p.media) == 0 && (part.Kind == Other || part.Kind == Reasoning) {
+		p.media = append(p.media, p.blobs(part.Raw)...)
+	}
 	part.Media = carve(&p.mediaSlab, p.media)
 	p.texts, p.media = p.texts[:0], p.media[:0]
 	p.parts = append(p.parts, part)
@@ -131,11 +152,12 @@ func (p *parser) whole(part Part) {
 	p.texts, p.media = nil, nil
 	for i := range p.parts {
 		if raw := p.parts[i].Raw; !raw.IsZero() && len(p.parts[i].Texts) == 0 {
-			// A block nobody knows: every string in it may be read.
+			// A block nobody knows.
 			at := p.At
 			p.At = raw.Start
-			p.texts = p.literals(p.texts)
+			p.strings()
 			p.At = max(p.At, at)
+			continue
 		}
 		p.texts = append(p.texts, p.parts[i].Texts...)
 		p.media = append(p.media, p.parts[i].Media...)
@@ -153,19 +175,34 @@ func (p *parser) list(element func(*parser)) {
 	if p.Begin('[', "the messages are no array") {
 		// A guess that spares most of the growing: half of what coding agents have.
 		p.r.Messages = make([]Message, 0, min(4+len(p.Text)/4096, 4096))
-		for p.More(']') {
-			if len(p.r.Messages) == MaxMessages {
-				p.Fail(p.At, "too many messages")
-			}
-			element(p)
+		p.passed = p.r.Bypass
+		if p.start != nil {
+			*p.start = start{r: *p.r, seen: p.seen, nparts: p.nparts, ntexts: p.ntexts}
 		}
+		p.elements(element)
 	}
 	p.r.List.End = p.At
+}
+
+// elements reads the messages that are still to come.
+func (p *parser) elements(element func(*parser)) {
+	for p.More(']') {
+		if len(p.r.Messages) == MaxMessages {
+			p.Fail(p.At, "too many messages")
+		}
+		element(p)
+	}
 }
 
 // message files the message at hand.
 func (p *parser) message(m Message) {
 	m.Parts = p.take()
+	if p.r.Bypass > p.passed {
+		m.bypass, p.passed = p.r.Bypass, p.r.Bypass
+	}
+	if p.Err == nil {
+		m.Key = p.names.key(p.r, &m)
+	}
 	p.r.Messages = append(p.r.Messages, m)
 }
 
@@ -191,7 +228,7 @@ func (p *parser) source(lit Span, kind string, base64 bool) {
 		return
 	}
 	at, end := lit.Start+1, lit.End-1
-	m := MediaSource{Type: kind}
+	m := MediaSource{Type: kind, Span: lit}
 	if head := p.Text[at:min(end, at+256)]; !base64 && bytes.HasPrefix(head, []byte("data:")) {
 		if comma := bytes.IndexByte(head, ','); comma > 0 {
 			kind, _, _ := bytes.Cut(head[5:comma], []byte(";"))
@@ -208,7 +245,7 @@ func (p *parser) source(lit Span, kind string, base64 bool) {
 	p.media = append(p.media, m)
 }
 
-// flat reads a value that is one string, or else any JSON of which all strings are words.
+// flat reads a value that is one string, or else any JSON of which all strings may be read.
 func (p *parser) flat() Span {
 	c := p.Peek()
 	at := p.At
@@ -217,7 +254,7 @@ func (p *parser) flat() Span {
 		p.words(lit)
 		return lit
 	}
-	p.texts = p.literals(p.texts)
+	p.strings()
 	if c == 'n' {
 		return Span{}
 	}

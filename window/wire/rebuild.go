@@ -67,6 +67,7 @@ func (r *Request) rebuilt(body []byte, edits []Edit) *Request {
 			next.Tools[i].Span = moved(next.Tools[i].Span, by)
 		}
 	}
+	next.Clears = moved(r.Clears, behind(r.Clears))
 	next.ToolsSpan = moved(r.ToolsSpan, behind(r.ToolsSpan))
 	next.Extra = nil
 	for _, s := range r.Extra {
@@ -107,7 +108,7 @@ func (p *parser) movedParts(parts []Part, by int) []Part {
 			one.Texts[j] = moved(one.Texts[j], by)
 		}
 		for j := range one.Media {
-			one.Media[j].Head = moved(one.Media[j].Head, by)
+			one.Media[j].Head, one.Media[j].Span = moved(one.Media[j].Head, by), moved(one.Media[j].Span, by)
 		}
 	}
 	return out

@@ -2,6 +2,7 @@ package wire
 
 import (
 	"bytes"
+	"slices"
 	"strings"
 )
 
@@ -201,7 +202,7 @@ func (p *parser) itemOutput(it *item) {
 			if p.Peek() == '{' {
 				p.openaiBlock()
 			} else {
-				p.texts = p.literals(p.texts)
+				p.strings()
 				p.add(Part{Kind: Text})
 			}
 		}
@@ -252,7 +253,8 @@ func (p *parser) wholeItem(it *item) Role {
 	w := &p.parts[len(p.parts)-1]
 	switch {
 	case w.Kind == Other:
-		w.Texts, w.Media, w.Raw = nil, nil, w.Span
+		w.Texts, w.Raw = nil, w.Span
+		w.Media = slices.Clone(p.blobs(w.Span))
 	case w.Kind == Call && len(w.Texts) == 0:
 		w.Raw = it.action
 		if w.Raw.IsZero() {

@@ -91,7 +91,7 @@ type Part struct {
 	// may be cut: text, arguments, pieces of a result.
 	Texts []Span
 	// Raw is a JSON value that the model reads as JSON: the input of a Messages call, args
-	// and response of Gemini, the whole of an opaque part. Where Raw is set it is what
+	// and response of Gemini, the whole of an opaque part, less the Media in it. Where Raw is set it is what
 	// counts, and Texts, if any, lie inside it; where it is zero Texts count.
 	Raw Span
 	// Content of a Result is its whole value: the string, array or object that
@@ -107,7 +107,8 @@ type Part struct {
 	CallID string
 	IDSpan Span // the literal of CallID
 	Name   string
-	Media  []MediaSource // of a Media part one, in a Result any number
+	// Media is one of a Media part, any number in a Result, and of an opaque part the long strings in it that are bytes and no words.
+	Media []MediaSource
 }
 
 // MediaSource measures an image, a sound or a document without decoding it.
@@ -117,6 +118,7 @@ type MediaSource struct {
 	Head   Span   // the first characters of the base64 text, at most [HeadBytes]
 	URL    bool   // the provider fetches it
 	FileID bool   // the provider has it
+	Span   Span   // the literal; zero when the bytes are elsewhere
 }
 
 // HeadBytes is the most that [MediaSource.Head] spans: enough for the size of an image
@@ -134,6 +136,8 @@ type Message struct {
 	Parts []Part
 	// Content is the content (parts, output, …) value; zero when absent or null.
 	Content Span
+	Key     Key    // names the message in this process
+	bypass  Bypass // that it raised the request's to
 }
 
 // Tool is one declared tool.
@@ -183,6 +187,9 @@ type Request struct {
 	List     Span
 	Messages []Message
 	Bypass   Bypass
+	// Clears is the context_management with which the provider is asked to blank old results itself (clear_* edits of Messages); what it
+	// counts is then less than what is sent. Zero where there is none.
+	Clears Span
 	// Marks are the cache_control members, each with one of its commas, by position.
 	Marks      []Span
 	systemLone Span // as Message.lone

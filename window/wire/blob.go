@@ -1,0 +1,154 @@
+package wire
+
+import (
+	"bytes"
+	"encoding/base64"
+
+	"github.com/plimsoll/plimsoll/internal/rawjson"
+)
+
+// Bytes says of a [MediaSource] that nothing is known of it but that it is base64: a picture of a kind that is yet to come, or words
+// that only the provider can read.
+const Bytes = "application/octet-stream"
+
+const (
+	// blobFrom is the least length of a string that is taken for bytes, in characters. Ids, digests and keys are shorter, and what is
+	// shorter costs little, whatever it is.
+	blobFrom = 1 << 10
+	// blobLine is the least length of a line of base64: MIME has 76, PEM 64. A list of words has shorter ones.
+	blobLine = 60
+)
+
+// isBase64 are the characters of base64 and of its form for addresses.
+var isBase64 = func() (is [256]bool) {
+	for _, c := range "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/-_=" {
+		is[c] = true
+	}
+	return is
+}()
+
+// blob notes a string that nobody knows and that is bytes: a data URL, or a long run of base64. It is one thing, never cut, and costs
+// what its kind costs, whatever block or member of tomorrow holds it.
+func (p *parser) blob(lit Span) bool {
+	if lit.Len() < blobFrom {
+		return false
+	}
+	text := p.Text[lit.Start+1 : lit.End-1]
+	if bytes.HasPrefix(text, []byte("data:")) {
+		n := len(p.media)
+		p.source(lit, "", false)
+		if !p.media[n].URL {
+			return true
+		}
+		p.media = p.media[:n]
+		return false
+	}
+	if !allBase64(text) {
+		return false
+	}
+	p.source(lit, sniff(text), true)
+	return true
+}
+
+func allBase64(text []byte) bool {
+	line := 0
+	for i := 0; i < len(text); i++ {
+		c := text[i]
+		if isBase64[c] {
+			line++
+			continue
+		}
+		if c != '\\' || i+1 == len(text) {
+			return false
+		}
+		i++
+		switch text[i] {
+		case '/': // some write it so
+		case 'u':
+			r, ok := rawjson.Hex4(text[i+1:])
+			if !ok || r > 0x7f || !isBase64[r] {
+				return false
+			}
+			i += 4
+		case 'n', 'r':
+			if line > 0 && line < blobLine && i+1 < len(text) {
+				return false
+			}
+			line = 0
+		default:
+			return false
+		}
+	}
+	return true
+}
+
+// magics are how files begin.
+var magics = []struct {
+	at    int
+	begin string
+	kind  string
+}{
+	{0, "\x89PNG\r\n", "image/png"},
+	{0, "\xff\xd8\xff", "image/jpeg"},
+	{0, "GIF8", "image/gif"},
+	{8, "WEBP", "image/webp"},
+	{4, "ftypavif", "image/avif"},
+	{4, "ftyphei", "image/heic"},
+	{0, "II*\x00", "image/tiff"},
+	{0, "MM\x00*", "image/tiff"},
+	{0, "%PDF-", "application/pdf"},
+	{8, "WAVE", "audio/wav"},
+	{0, "ID3", "audio/mpeg"},
+	{0, "OggS", "audio/ogg"},
+	{0, "fLaC", "audio/flac"},
+	{4, "ftyp", "video/mp4"},
+	{0, "\x1aE\xdf\xa3", "video/webm"},
+}
+
+// sniff is the media type of base64, by how it begins.
+func sniff(text []byte) string {
+	var head, raw [24]byte
+	copy(head[:], text)
+	for i, c := range head {
+		switch c {
+		case '-':
+			head[i] = '+'
+		case '_':
+			head[i] = '/'
+		}
+	}
+	n, _ := base64.StdEncoding.Decode(raw[:], head[:])
+	for _, m := range magics {
+		if m.at+len(m.begin) <= n && string(raw[m.at:m.at+len(m.begin)]) == m.begin {
+			return m.kind
+		}
+	}
+	return Bytes
+}
+
+// strings steps over a value that nobody knows. Every string in it may be read: it is a text, or bytes.
+func (p *parser) strings() {
+	from := len(p.texts)
+	p.texts = p.literals(p.texts)
+	at := p.At
+	kept := p.texts[:from]
+	for _, lit := range p.texts[from:] {
+		if !p.blob(lit) {
+			kept = append(kept, lit)
+		}
+	}
+	p.texts, p.At = kept, at
+}
+
+// blobs returns what bytes there are in a value that nobody knows and that was stepped over before.
+func (p *parser) blobs(value Span) (found []MediaSource) {
+	if value.Len() < blobFrom || p.Err != nil {
+		return nil
+	}
+	at, texts, media := p.At, len(p.texts), len(p.media)
+	p.At = value.Start
+	p.strings()
+	found = p.media[media:]
+	p.At, p.texts, p.media = max(p.At, at), p.texts[:texts], p.media[:media]
+	return found
+}

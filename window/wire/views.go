@@ -1,0 +1,243 @@
+package wire
+
+import (
+	lru "container/list"
+	"hash/maphash"
+	"math/bits"
+	"slices"
+	"strings"
+	"sync"
+	"unsafe"
+)
+
+const (
+	// DefaultViewsBytes is the memory that [Views] may use: about 50 conversations of 300 KB.
+	DefaultViewsBytes = 4 << 20
+	// viewBlock is the step in which bodies are compared, in bytes.
+	viewBlock = 8 << 10
+	// viewsFrom is the size from which a body is remembered: a smaller one is read in 20 µs.
+	viewsFrom = 2 * viewBlock
+	// viewTail is how many messages at its end, or viewTailBytes how many bytes, may differ in the next request of a conversation: clients
+	// move their cache marks there.
+	viewTail, viewTailBytes = 8, 4 * viewBlock
+)
+
+// Views remembers how the newest bodies were read. One that begins with the same bytes, as the next request of a conversation
+// does, is read from the first message that differs: the rest of it is only hashed. It is safe for concurrent use.
+//
+// What is remembered is where in a body each message and part lies, with their names and ids; nothing else of the body.
+type Views struct {
+	seed  maphash.Seed
+	limit int
+
+	mu     sync.Mutex
+	blocks map[uint64]*lru.Element // of views: the newest one whose body begins so, by the hash of whole blocks
+	newest lru.List                // of *view, the one used last in front
+	bytes  int
+}
+
+// view is how one body was read. It is not changed once made.
+type view struct {
+	start    start
+	messages []Message
+	marks    []Span
+	hashes   []uint64 // of the body's first block, its first two, ...
+	size     int      // of the body
+	bytes    int
+}
+
+// start is what was read of a request before its messages.
+type start struct {
+	r              Request
+	seen           set
+	nparts, ntexts int
+}
+
+// NewViews returns an empty memory of at most so many bytes; 0 means [DefaultViewsBytes].
+func NewViews(limit int) *Views {
+	if limit <= 0 {
+		limit = DefaultViewsBytes
+	}
+	return &Views{seed: maphash.MakeSeed(), limit: limit, blocks: map[uint64]*lru.Element{}}
+}
+
+// Parse is [Parse]. Of a body that is remembered, the strings of the view are in memory of their own.
+func (v *Views) Parse(d Dialect, body []byte) (*Request, error) {
+	if len(body) < viewsFrom || int(d) >= len(elements) {
+		return Parse(d, body)
+	}
+	next := &view{hashes: v.hash(d, body), size: len(body)}
+	known := v.find(next.hashes)
+	p := &parser{r: &Request{Dialect: d, Body: body}, start: &next.start}
+	p.Text = body
+	from := 0
+	if known.view != nil {
+		from = p.resume(known.view, known.same)
+	}
+	if from > 0 {
+		next.start = known.view.start
+		p.elements(elements[d])
+		p.r.List.End = p.At
+		p.members()
+	} else if p.Begin('{', "not a JSON object") {
+		p.members()
+	}
+	r, err := p.end()
+	if err == nil && next.start.r.List.Start > 0 {
+		next.messages, next.marks = r.Messages, r.Marks
+		next.own(r, from)
+		v.put(next, known, from)
+	}
+	return r, err
+}
+
+// resume sets the parser behind the last message that ends within the first bytes of a body that was read before, and returns how many
+// messages that are; 0 where there is none.
+func (p *parser) resume(v *view, same int) int {
+	n := len(v.messages)
+	for n > 0 && v.messages[n-1].Span.End > same {
+		n--
+	}
+	if n == 0 {
+		return 0
+	}
+	body := p.Text
+	*p.r = v.start.r
+	p.r.Body = body
+	p.r.Messages = append(make([]Message, 0, len(v.messages)+viewTail), v.messages[:n]...)
+	p.At = v.messages[n-1].Span.End
+	marks := len(v.marks)
+	for marks > 0 && v.marks[marks-1].Start >= p.At {
+		marks--
+	}
+	p.r.Marks = append([]Span(nil), v.marks[:marks]...)
+	p.r.Extra, p.r.Tools = slices.Clip(p.r.Extra), slices.Clip(p.r.Tools) // others have them too
+	p.seen, p.nparts, p.ntexts = v.start.seen, v.start.nparts, v.start.ntexts
+	for i := range p.r.Messages {
+		m := &p.r.Messages[i]
+		p.r.Bypass = max(p.r.Bypass, m.bypass)
+		for j := range m.Parts {
+			p.nparts, p.ntexts = p.nparts+1, p.ntexts+len(m.Parts[j].Texts)
+		}
+	}
+	p.passed = p.r.Bypass
+	// A slab is kept for as long as anything in it, so what little follows gets little room.
+	p.partSlab, p.textSlab = make([]Part, 0, 4), make([]Span, 0, 4)
+	return n
+}
+
+// hash names the first block of a body, the first two, and so on.
+func (v *Views) hash(d Dialect, body []byte) []uint64 {
+	out := make([]uint64, len(body)/viewBlock)
+	sum := uint64(d)
+	for i := range out {
+		hi, lo := bits.Mul64(sum^maphash.Bytes(v.seed, body[i*viewBlock:(i+1)*viewBlock]), 0x9e3779b97f4a7c15)
+		sum = hi ^ lo
+		out[i] = sum
+	}
+	return out
+}
+
+// known is a view whose body begins as another one does.
+type known struct {
+	element *lru.Element
+	view    *view
+	same    int // bytes
+}
+
+// find returns the view with which a body has the most blocks in common.
+func (v *Views) find(hashes []uint64) known {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	for i := len(hashes) - 1; i >= 0; i-- {
+		if e := v.blocks[hashes[i]]; e != nil {
+			v.newest.MoveToFront(e)
+			return known{e, e.Value.(*view), (i + 1) * viewBlock}
+		}
+	}
+	return known{}
+}
+
+// put remembers a view, which goes on from messages of another one. That is forgotten when the new one says it all.
+func (v *Views) put(next *view, before known, from int) {
+	if next.bytes > v.limit/4 {
+		return
+	}
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	if before.view != nil && (from >= len(before.view.messages)-viewTail || before.view.size-before.same <= viewTailBytes) {
+		v.drop(before.element)
+	}
+	e := v.newest.PushFront(next)
+	v.bytes += next.bytes
+	for _, h := range next.hashes {
+		v.blocks[h] = e
+	}
+	for v.bytes > v.limit {
+		v.drop(v.newest.Back())
+	}
+}
+
+func (v *Views) drop(e *lru.Element) {
+	if e.Value == nil { // by somebody else meanwhile
+		return
+	}
+	old := e.Value.(*view)
+	for _, h := range old.hashes {
+		if v.blocks[h] == e {
+			delete(v.blocks, h)
+		}
+	}
+	v.newest.Remove(e)
+	e.Value = nil
+	v.bytes -= old.bytes
+}
+
+// own gives the strings of all that is new in a view memory of their own, since the body's is used again.
+func (v *view) own(r *Request, from int) {
+	each := func(do func(*string)) {
+		if from == 0 {
+			do(&v.start.r.Model)
+			for i := range v.start.r.System {
+				v.start.r.System[i].strings(do)
+			}
+			for i := range v.start.r.Tools {
+				do(&v.start.r.Tools[i].Name)
+			}
+		}
+		for i := from; i < len(v.messages); i++ {
+			for j := range v.messages[i].Parts {
+				v.messages[i].Parts[j].strings(do)
+			}
+		}
+	}
+	size := 0
+	each(func(s *string) { size += len(*s) })
+	var all strings.Builder
+	all.Grow(size)
+	each(func(s *string) {
+		at := all.Len()
+		all.WriteString(*s)
+		*s = all.String()[at:]
+	})
+	v.bytes = int(unsafe.Sizeof(*v)) + 64*len(v.hashes) + size + int(unsafe.Sizeof(Tool{}))*len(r.Tools) + int(unsafe.Sizeof(Span{}))*len(v.marks)
+	for i := range v.messages {
+		m := &v.messages[i]
+		v.bytes += int(unsafe.Sizeof(*m))
+		for j := range m.Parts {
+			one := &m.Parts[j]
+			v.bytes += int(unsafe.Sizeof(*one)) + int(unsafe.Sizeof(Span{}))*len(one.Texts) + int(unsafe.Sizeof(MediaSource{}))*len(one.Media)
+			v.bytes += len(one.Type) + len(one.CallID) + len(one.Name)
+		}
+	}
+}
+
+// strings does something with each string of a part.
+func (p *Part) strings(do func(*string)) {
+	do(&p.Type)
+	do(&p.CallID)
+	do(&p.Name)
+	for i := range p.Media {
+		do(&p.Media[i].Type)
+	}
+}
