@@ -13,6 +13,8 @@ type Script func(turn int, r *Request) Reply
 // A Reply is one answer of the model: thinking, text and calls, in this order.
 type Reply struct {
 	Thinking string
+	// Redacted is how many blocks of redacted_thinking stand behind the thinking (Messages).
+	Redacted int
 	Text     string
 	Calls    []Call
 	// Stop overrides the stop reason ("max_tokens", "length", "MAX_TOKENS", …).
@@ -93,6 +95,17 @@ func Shells(end string, commands ...string) Script {
 			return Reply{Text: end}
 		}
 		return Reply{Text: fmt.Sprintf("Step %d of %d.", turn+1, len(commands)), Calls: []Call{{Shell: commands[turn]}}}
+	}
+}
+
+// Thoughtful puts thinking ahead of every reply of a script that has none, another for every turn.
+func Thoughtful(script Script) Script {
+	return func(turn int, r *Request) Reply {
+		reply := script(turn, r)
+		if reply.Thinking == "" {
+			reply.Thinking = fmt.Sprintf("This is turn %d; the next step follows.", turn)
+		}
+		return reply
 	}
 }
 
