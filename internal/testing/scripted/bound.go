@@ -86,7 +86,7 @@ func (r *Request) thinking() thinkingConfig {
 // bind checks the reasoning of a Messages request against what it is bound to and notes what the
 // answer will be bound to.
 func (p *Provider) bind(r *Request) error {
-	b := &binding{rule: p.o.Reasoning(r.Model), account: account(r.Header), betas: r.readBetas(), system: plainDigest(r.top["system"]), tools: toolsDigest(r.top["tools"]), states: []digest{{}}}
+	b := &binding{rule: p.rule(r.Model), account: account(r.Header), betas: r.readBetas(), system: plainDigest(r.top["system"]), tools: toolsDigest(r.top["tools"]), states: []digest{{}}}
 	r.bound = b
 	behaviour, err := b.behaviour(r.thinking())
 	if err != nil {

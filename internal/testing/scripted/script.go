@@ -111,7 +111,7 @@ func Thoughtful(script Script) Script {
 
 // Replies is a script that plays its replies in order and repeats the last one.
 func Replies(list ...Reply) Script {
-	return func(turn int, _ *Request) Reply { return list[min(turn, len(list)-1)] }
+	return func(turn int, _ *Request) Reply { return list[max(0, min(turn, len(list)-1))] }
 }
 
 // aside answers what is no turn of the task: a client's own compaction gets a summary that
@@ -127,6 +127,9 @@ func aside(_ int, r *Request) Reply {
 		return Reply{Text: "A scripted task"}
 	}
 	summary := "The user gave a task; commands were run one after the other; go on with the next step."
+	if r.Summarize {
+		return Reply{Text: summary}
+	}
 	return Reply{Text: "<analysis>" + summary + "</analysis>\n<summary>\n" + summary + "\n</summary>\n" +
 		"<state_snapshot>\n<overall_goal>" + summary + "</overall_goal>\n</state_snapshot>"}
 }
