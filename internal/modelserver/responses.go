@@ -16,6 +16,9 @@ func (s *Stream) Responses(a *Answer) {
 		"temperature": 1, "text": m{"format": m{"type": "text"}}, "tool_choice": "auto", "tools": []any{}, "top_p": 1,
 		"truncation": "disabled", "usage": nil, "user": nil, "metadata": m{},
 	}
+	if a.Transformations != nil {
+		response["input_transformations"] = a.Transformations
+	}
 	items := a.items()
 	done := func() m {
 		full := m{}
@@ -56,9 +59,13 @@ func (a *Answer) items() []any {
 		return append(list, m{"id": a.NewID("cmp_"), "type": "compaction", "encrypted_content": content})
 	}
 	if a.Thinking != "" {
+		encrypted := a.Signature
+		if encrypted == "" {
+			encrypted = base64.StdEncoding.EncodeToString([]byte(Sign(a.Thinking) + a.Thinking))
+		}
 		list = append(list, m{
 			"id": a.NewID("rs_"), "type": "reasoning", "summary": []any{m{"type": "summary_text", "text": a.Thinking}},
-			"encrypted_content": base64.StdEncoding.EncodeToString([]byte(Sign(a.Thinking) + a.Thinking)),
+			"encrypted_content": encrypted,
 		})
 	}
 	if a.Text != "" || len(a.Calls) == 0 {

@@ -9,9 +9,11 @@ import (
 	"io"
 	"net/http"
 	"strings"
+	"time"
 
 	"github.com/klauspost/compress/zstd"
 
+	"github.com/plimsoll/plimsoll/internal/modelserver"
 	"github.com/plimsoll/plimsoll/window/wire"
 )
 
@@ -25,21 +27,32 @@ type Request struct {
 	Body         []byte // decoded
 	Conversation string
 	Tools        []Tool
-	Messages     int    // elements of messages, input or contents
-	LastUser     string // the newest text of a user message
-	MaxOutput    int    // tokens; 0 when the request names none
-	Input        int    // tokens, by the provider's count
-	Cached       int    // of those, the prefix seen before
+	Messages     int               // elements of messages, input or contents
+	LastUser     string            // the newest text of a user message
+	MaxOutput    int               // tokens; 0 when the request names none
+	Input        int               // tokens, by the provider's count
+	Cached       int               // of those, the prefix that is in the cache
+	Written      int               // of those, what the answer puts into the cache
+	Usage        modelserver.Usage // what the answer reported
 	// Side says that this is no turn of the task: no tools are declared, or the client asks
 	// for a summary of its own (Compaction).
 	Side       bool
 	Compaction bool
+	// Summarize says that the provider's own compaction is asked for: Anthropic's on-demand
+	// compaction, OpenAI's /responses/compact or a compaction_trigger.
+	Summarize bool
 	// Broken is the rule a refused history broke.
 	Broken *wire.Invalid
+	// Reasoning is what became of the reasoning that came back; see Options.Reasoning.
+	Reasoning Reasoning
 
 	place place
 	top   map[string]json.RawMessage
 	list  []json.RawMessage
+	bound *binding // nil without Options.Reasoning
+
+	prefixes []prefix
+	ttl      time.Duration
 }
 
 // A place is what a path asks for.
@@ -128,12 +141,7 @@ func readBody(r *http.Request) (raw, body []byte, err error) {
 	return raw, body, err
 }
 
-// refusal is an error in the provider's own words.
-type refusal string
-
-func (r refusal) Error() string { return string(r) }
-
-const errParse refusal = "We could not parse the JSON body of your request."
+var errParse = deny(CauseBody, "We could not parse the JSON body of your request.")
 
 var lists = map[wire.Dialect]string{wire.Chat: "messages", wire.Responses: "input", wire.Messages: "messages", wire.Gemini: "contents"}
 

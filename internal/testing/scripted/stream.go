@@ -80,8 +80,10 @@ func (p *Provider) answer(r *Request, reply Reply) *modelserver.Answer {
 		Text: reply.Text, Thinking: reply.Thinking, Stop: reply.Stop, Usage: p.usage(r, reply),
 		Compaction: r.Dialect == wire.Responses && r.compactionItem(), Array: r.place.array,
 	}
-	if r.Dialect == wire.Messages && !r.thinks() {
-		a.Thinking = ""
+	p.reason(r, reply, a)
+	r.Usage = a.Usage
+	if a.Iteration != nil {
+		r.Usage = *a.Iteration
 	}
 	var options struct {
 		IncludeUsage bool `json:"include_usage"`
