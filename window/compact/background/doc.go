@@ -1,6 +1,6 @@
 // Package background has summaries written while a conversation goes on.
 //
-//	jobs := background.New(background.Options{Memory: budget, Told: journal})
+//	jobs := background.New(background.Options{Memory: budget})
 //	jobs.Start(background.Job{Key: scope + name, Whom: upstream + model, Covers: n, Client: digest, Ask: ask})
 //	…
 //	if r, ok := jobs.Ready(key); ok && r.Client == chain[r.Covers-1] {
@@ -22,6 +22,5 @@
 //
 // # Concurrency and tests
 //
-// A [Jobs] may be used from any goroutine. What is told is told from the goroutine of the job, one call after the other for one job. Tests
-// run in a bubble of testing/synctest.
+// A [Jobs] may be used from any goroutine. Tests run in a bubble of testing/synctest.
 package background

@@ -37,8 +37,6 @@ type Options struct {
 	Deadline time.Duration
 	// Memory is charged with what jobs and results hold; nil is as much as there is.
 	Memory Memory
-	// Told hears what came of each job that was begun, and of one that was not because its asker is left alone; nil hears nothing.
-	Told func(Outcome)
 }
 
 // An Answer is what a summary came to.
@@ -63,7 +61,6 @@ func (a *Answer) bytes() (n int64) {
 type Job struct {
 	Key  string // the conversation and whose it is
 	Whom string // who is asked: refusals and failures count for all jobs with the same
-	By   string // "provider" or "model", for those who are told
 	// Covers is how many of the client's messages the summary covers, Client the chain digest of the last of them and Sent that of the
 	// last message that was sent for them.
 	Covers       int
@@ -73,12 +70,13 @@ type Job struct {
 	// Ask writes the summary. It returns when its context ends, and is let go of with all that it holds when it has returned. Its error
 	// holds no text of the conversation.
 	Ask func(context.Context) (Answer, error)
+	// Told hears what came of it, from the goroutine of the job; nil hears nothing.
+	Told func(Outcome)
 }
 
 // A Result is a summary that is ready.
 type Result struct {
 	Answer
-	By           string
 	Covers       int
 	Client, Sent tokens.Digest
 	At           time.Time
@@ -89,8 +87,6 @@ const Refused = "refused"
 
 // An Outcome is what came of a job.
 type Outcome struct {
-	Key, By string
-	Covers  int
 	Outcome string
 	Took    time.Duration
 	Rest    time.Duration // for which whoever was asked is left alone from now on
@@ -209,7 +205,7 @@ func (j *Jobs) run(job Job, about, asked *compact.SummaryBreaker) {
 	if err == nil && len(answer.Messages) == 0 && answer.Text == "" {
 		err = &native.NoSummary{Why: "it is empty"}
 	}
-	o := Outcome{Key: job.Key, By: job.By, Covers: job.Covers, Outcome: compact.SummaryWritten, Took: time.Since(began), Usage: answer.Usage, Err: err}
+	o := Outcome{Outcome: compact.SummaryWritten, Took: time.Since(began), Usage: answer.Usage, Err: err}
 	ofKey, ofWhom := compact.SummaryWritten, compact.SummaryWritten
 	_, refused := errors.AsType[*native.Refused](err)
 	_, none := errors.AsType[*native.NoSummary](err)
@@ -244,14 +240,14 @@ func (j *Jobs) run(job Job, about, asked *compact.SummaryBreaker) {
 		j.keep(job, answer)
 	}
 	j.mu.Unlock()
-	if j.o.Told != nil {
-		j.o.Told(o)
+	if job.Told != nil {
+		job.Told(o)
 	}
 }
 
 // keep puts a result where it is found. The oldest others go when there are too many.
 func (j *Jobs) keep(job Job, answer Answer) {
-	r := Result{Answer: answer, By: job.By, Covers: job.Covers, Client: job.Client, Sent: job.Sent, At: time.Now()}
+	r := Result{Answer: answer, Covers: job.Covers, Client: job.Client, Sent: job.Sent, At: time.Now()}
 	n := answer.bytes()
 	for len(j.ready.order) > 0 && (len(j.ready.order) >= maxResults || j.held+n > maxResultBytes) {
 		old, _ := j.ready.remove(j.ready.order[0])

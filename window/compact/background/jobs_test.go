@@ -42,13 +42,18 @@ type bench struct {
 
 func newBench(o background.Options) *bench {
 	b := &bench{mem: &memory{all: 100 << 20}}
-	o.Memory, o.Told = b.mem, func(out background.Outcome) {
+	o.Memory = b.mem
+	b.Jobs = background.New(o)
+	return b
+}
+
+func (b *bench) Start(job background.Job) bool {
+	job.Told = func(out background.Outcome) {
 		b.mu.Lock()
 		defer b.mu.Unlock()
 		b.told = append(b.told, out)
 	}
-	b.Jobs = background.New(o)
-	return b
+	return b.Jobs.Start(job)
 }
 
 func (b *bench) last() string {
@@ -83,7 +88,7 @@ func TestAResultWaitsUntilItIsTaken(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBench(background.Options{})
 		defer b.Close()
-		job := background.Job{Key: "a", Whom: "w", By: "provider", Covers: 5, Client: [16]byte{1}, Sent: [16]byte{2}, Size: 1000, Ask: after(time.Minute, "block")}
+		job := background.Job{Key: "a", Whom: "w", Covers: 5, Client: [16]byte{1}, Sent: [16]byte{2}, Size: 1000, Ask: after(time.Minute, "block")}
 		if !b.Start(job) || b.Start(job) || !b.Running("a") {
 			t.Fatal("one job is begun, and not a second one of the conversation")
 		}
@@ -99,7 +104,7 @@ func TestAResultWaitsUntilItIsTaken(t *testing.T) {
 		if !ok || string(r.Messages[0]) != "block" || r.Covers != 5 || r.Client[0] != 1 || r.Sent[0] != 2 || r.Usage.Output != 3 {
 			t.Errorf("%v %+v", ok, r)
 		}
-		if o := b.told[0]; len(b.told) != 1 || o.Outcome != "written" || o.Took != time.Minute || o.By != "provider" || o.Usage.Input != 7 || o.Err != nil {
+		if o := b.told[0]; len(b.told) != 1 || o.Outcome != "written" || o.Took != time.Minute || o.Usage.Input != 7 || o.Err != nil {
 			t.Errorf("%+v", b.told)
 		}
 		if _, ok := b.Take("a"); !ok || b.mem.held.Load() != 0 {
@@ -233,10 +238,10 @@ func TestWritten(t *testing.T) {
 		s := summarizer(func(a compact.Assignment) (compact.Written, error) {
 			return compact.Written{Text: "of " + a.Transcript, In: 11, Out: 2}, nil
 		})
-		b.Start(background.Job{Key: "a", By: "model", Ask: background.Written(s, compact.Assignment{Transcript: "t"}, nil)})
-		b.Start(background.Job{Key: "b", By: "model", Ask: background.Written(s, compact.Assignment{}, func(string) error { return errors.New("no") })})
+		b.Start(background.Job{Key: "a", Ask: background.Written(s, compact.Assignment{Transcript: "t"}, nil)})
+		b.Start(background.Job{Key: "b", Ask: background.Written(s, compact.Assignment{}, func(string) error { return errors.New("no") })})
 		synctest.Wait()
-		if r, ok := b.Take("a"); !ok || r.Text != "of t" || r.Usage.Input != 11 || r.By != "model" {
+		if r, ok := b.Take("a"); !ok || r.Text != "of t" || r.Usage.Input != 11 {
 			t.Errorf("%+v", r)
 		}
 		if _, ok := b.Ready("b"); ok {
