@@ -348,11 +348,8 @@ func (t *conversation) compact(goal compact.Goal, reason string) error {
 	}
 	defer room.endTurn()
 	began := time.Now()
-	view, thoughts := t.withoutThoughts()
-	res, err := t.p.o.Compactor.Compact(ctx, view, fit.Sizes(t.p.o.Counter, t.family, t.in, t.tally), goal)
-	if thoughts > 0 && err == nil {
-		res = t.withThoughts(view, res, goal)
-	}
+	goal.DropReasoning = t.boundReasoning()
+	res, err := t.p.o.Compactor.Compact(ctx, t.view, fit.Sizes(t.p.o.Counter, t.family, t.in, t.tally), goal)
 	gained := err == nil && res.Changed() && len(res.Request.Body) < len(t.request.Body)
 	if !gained {
 		t.unused(&res)
@@ -367,8 +364,8 @@ func (t *conversation) compact(goal compact.Goal, reason string) error {
 		return errNoGain
 	}
 	t.result = &res
-	c := compact.Checkpoint(view, &res, t.chain)
-	t.use(view, res.Request)
+	c := compact.Checkpoint(t.view, &res, t.chain)
+	t.use(t.view, res.Request)
 	if err := t.pack(); err != nil {
 		return err
 	}
@@ -383,7 +380,7 @@ func (t *conversation) compact(goal compact.Goal, reason string) error {
 	t.keepCut(&res)
 	t.recount()
 	if t.sentBefore > 0 {
-		t.broke(reason, res.Patches[0].From, thoughts)
+		t.broke(reason, res.Patches[0].From, res.Thoughts)
 	}
 	t.actions = append(t.actions, "compacted:"+strings.Join(res.Rungs, "+"))
 	id := ""

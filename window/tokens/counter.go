@@ -2,7 +2,6 @@ package tokens
 
 import (
 	"crypto/sha256"
-	"slices"
 	"sync"
 
 	"github.com/plimsoll/plimsoll/window/wire"
