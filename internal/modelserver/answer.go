@@ -17,6 +17,16 @@ type Answer struct {
 	NewID func(prefix string) string
 
 	Text, Thinking string
+	// Signature goes with the thinking, and is Responses' encrypted reasoning; "" makes one of the
+	// thinking alone. Redacted are blocks of thinking that are not shown, behind it (Messages).
+	Signature string
+	Redacted  []string
+	// Summary is a compaction block that takes the place of the answer (Messages).
+	Summary *Summary
+	// Iteration, unless nil, is what writing a summary used; Usage, of an answer, is nothing then.
+	Iteration *Usage
+	// Transformations, unless nil, are what was done to the request: input_transformations.
+	Transformations any
 	// Refusal is why the model will not answer (Chat Completions alone has a place for it).
 	Refusal string
 	Calls   []Call
@@ -26,7 +36,9 @@ type Answer struct {
 
 	IncludeUsage bool // Chat Completions: a stream ends with the usage
 	Compaction   bool // Responses: the text is a compaction item
-	Array        bool // Gemini: a stream without alt=sse is one JSON array
+	// Compacted is the encrypted content of a compaction item ahead of the answer (Responses).
+	Compacted string
+	Array     bool // Gemini: a stream without alt=sse is one JSON array
 }
 
 // Call is a call of a tool.
@@ -37,8 +49,12 @@ type Call struct {
 	Kind, Namespace string
 }
 
-// Usage is what an answer reports, in tokens. Cached is part of Input.
-type Usage struct{ Input, Cached, Output int }
+// Summary is a compaction block as Messages has it.
+type Summary struct{ Content, Signature string }
+
+// Usage is what an answer reports, in tokens. Cached and Written, which were read from the cache of
+// prompts and written into it, are parts of Input.
+type Usage struct{ Input, Cached, Written, Output int }
 
 // Sign makes the signature that goes with thinking.
 func Sign(thinking string) string {

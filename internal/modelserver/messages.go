@@ -16,12 +16,22 @@ func (s *Stream) Messages(a *Answer) {
 		reason = a.Stop
 	}
 	used := m{
-		"input_tokens": a.Usage.Input - a.Usage.Cached, "cache_creation_input_tokens": 0, "cache_read_input_tokens": a.Usage.Cached,
-		"cache_creation": m{"ephemeral_5m_input_tokens": 0, "ephemeral_1h_input_tokens": 0}, "output_tokens": a.Usage.Output, "service_tier": "standard",
+		"input_tokens": a.Usage.Input - a.Usage.Cached - a.Usage.Written, "cache_creation_input_tokens": a.Usage.Written, "cache_read_input_tokens": a.Usage.Cached,
+		"cache_creation": m{"ephemeral_5m_input_tokens": a.Usage.Written, "ephemeral_1h_input_tokens": 0}, "output_tokens": a.Usage.Output, "service_tier": "standard",
 	}
 	var blocks []m
-	if a.Thinking != "" {
-		blocks = append(blocks, m{"type": "thinking", "thinking": a.Thinking, "signature": Sign(a.Thinking)})
+	if a.Thinking != "" || a.Signature != "" {
+		signature := a.Signature
+		if signature == "" {
+			signature = Sign(a.Thinking)
+		}
+		blocks = append(blocks, m{"type": "thinking", "thinking": a.Thinking, "signature": signature})
+	}
+	for _, data := range a.Redacted {
+		blocks = append(blocks, m{"type": "redacted_thinking", "data": data})
+	}
+	if s := a.Summary; s != nil {
+		blocks = append(blocks, m{"type": "compaction", "content": s.Content, "signature": s.Signature})
 	}
 	if a.Text != "" {
 		blocks = append(blocks, m{"type": "text", "text": a.Text})
@@ -35,6 +45,15 @@ func (s *Stream) Messages(a *Answer) {
 	}
 	if blocks == nil {
 		message["content"] = []any{}
+	}
+	if a.Transformations != nil {
+		message["input_transformations"] = a.Transformations
+	}
+	if a.Iteration != nil {
+		used["iterations"] = []any{m{
+			"type": "compaction", "input_tokens": a.Iteration.Input - a.Iteration.Cached - a.Iteration.Written, "cache_read_input_tokens": a.Iteration.Cached,
+			"cache_creation_input_tokens": a.Iteration.Written, "output_tokens": a.Iteration.Output,
+		}}
 	}
 	if !a.Stream {
 		s.whole(message)
@@ -59,6 +78,8 @@ func (s *Stream) block(i int, b m) {
 	first := m{"type": b["type"]}
 	var deltas []m
 	switch b["type"] {
+	case "redacted_thinking", "compaction": // whole
+		first = b
 	case "text":
 		first["text"] = ""
 		for _, text := range pieces(b["text"].(string)) {

@@ -16,6 +16,9 @@ func (s *Stream) Responses(a *Answer) {
 		"temperature": 1, "text": m{"format": m{"type": "text"}}, "tool_choice": "auto", "tools": []any{}, "top_p": 1,
 		"truncation": "disabled", "usage": nil, "user": nil, "metadata": m{},
 	}
+	if a.Transformations != nil {
+		response["input_transformations"] = a.Transformations
+	}
 	items := a.items()
 	done := func() m {
 		full := m{}
@@ -52,13 +55,23 @@ func (s *Stream) Responses(a *Answer) {
 func (a *Answer) items() []any {
 	list := []any{}
 	if a.Compaction {
-		content := base64.StdEncoding.EncodeToString([]byte(a.Text))
+		content := a.Signature
+		if content == "" {
+			content = base64.StdEncoding.EncodeToString([]byte(a.Text))
+		}
 		return append(list, m{"id": a.NewID("cmp_"), "type": "compaction", "encrypted_content": content})
 	}
+	if a.Compacted != "" {
+		list = append(list, m{"id": a.NewID("cmp_"), "type": "compaction", "encrypted_content": a.Compacted})
+	}
 	if a.Thinking != "" {
+		encrypted := a.Signature
+		if encrypted == "" {
+			encrypted = base64.StdEncoding.EncodeToString([]byte(Sign(a.Thinking) + a.Thinking))
+		}
 		list = append(list, m{
 			"id": a.NewID("rs_"), "type": "reasoning", "summary": []any{m{"type": "summary_text", "text": a.Thinking}},
-			"encrypted_content": base64.StdEncoding.EncodeToString([]byte(Sign(a.Thinking) + a.Thinking)),
+			"encrypted_content": encrypted,
 		})
 	}
 	if a.Text != "" || len(a.Calls) == 0 {

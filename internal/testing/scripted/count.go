@@ -1,12 +1,12 @@
 package scripted
 
 import (
-	"crypto/sha256"
 	"encoding/json"
 	"net/http"
 	"slices"
 	"strings"
 	"sync"
+	"time"
 	"unicode"
 	"unicode/utf8"
 
@@ -123,28 +123,63 @@ const (
 type counter struct {
 	tokenizer Tokenizer
 	mu        sync.Mutex
-	memo      map[[16]byte]int
+	memo      map[digest]segment
+}
+
+// A segment is a counted part of a request.
+type segment struct {
+	sum    digest // without its cache marks
+	tokens int
+	marks  int
+	ttl    time.Duration // that its marks ask for; 0 is the default
 }
 
 const maxMemo = 1 << 16
 
-func (c *counter) segment(digest [16]byte, raw json.RawMessage) int {
+func (c *counter) segment(raw json.RawMessage) segment {
+	key := digestOf(raw)
 	c.mu.Lock()
-	n, ok := c.memo[digest]
+	s, ok := c.memo[key]
 	c.mu.Unlock()
 	if ok {
-		return n
+		return s
 	}
-	var v any
-	json.Unmarshal(raw, &v)
-	n = c.value("", v)
+	v := decode(raw)
+	s.marked(v)
+	v = unmark(v)
+	s.tokens = c.value("", v)
+	plain, err := json.Marshal(v)
+	if err != nil {
+		plain = raw
+	}
+	s.sum = digestOf(plain)
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.memo == nil || len(c.memo) >= maxMemo {
-		c.memo = map[[16]byte]int{}
+		c.memo = map[digest]segment{}
 	}
-	c.memo[digest] = n
-	return n
+	c.memo[key] = s
+	return s
+}
+
+// marked counts the cache marks of a value.
+func (s *segment) marked(v any) {
+	switch v := v.(type) {
+	case []any:
+		for _, e := range v {
+			s.marked(e)
+		}
+	case map[string]any:
+		if mark, ok := v["cache_control"].(map[string]any); ok {
+			s.marks++
+			if mark["ttl"] == "1h" {
+				s.ttl = longCacheTTL
+			}
+		}
+		for _, e := range v {
+			s.marked(e)
+		}
+	}
 }
 
 // unread are members the model does not read as text.
@@ -190,23 +225,19 @@ func (c *counter) value(name string, v any) int {
 // heads are what comes before the messages, in the order in which providers cache.
 var heads = []string{"tools", "system", "systemInstruction", "system_instruction", "instructions", "response_format", "text"}
 
-// measure counts a request and finds its longest prefix that was seen before.
+// measure counts a request and finds its longest prefix that is in the cache.
 func (p *Provider) measure(r *Request) {
-	chain := sha256.New()
-	chain.Write([]byte(r.Dialect.String() + r.Model))
-	cached := true
+	chain := digestOf([]byte(r.Dialect.String() + r.Model))
+	var list []prefix
+	lastMark, ttl := -1, time.Duration(0)
 	take := func(raw json.RawMessage, extra int) {
-		plain := unmarked(raw)
-		sum := sha256.Sum256(plain)
-		n := extra + p.count.segment([16]byte(sum[:16]), plain)
-		chain.Write(sum[:])
-		var key [16]byte
-		copy(key[:], chain.Sum(nil))
-		r.Input += n
-		if cached = cached && p.prefix.seen(key); cached {
-			r.Cached += n
+		s := p.count.segment(raw)
+		chain = chain.then("", s.sum)
+		r.Input += s.tokens + extra
+		if s.marks > 0 {
+			lastMark, ttl = len(list), max(ttl, s.ttl)
 		}
-		p.prefix.add(key)
+		list = append(list, prefix{chain, r.Input})
 	}
 	for _, name := range heads {
 		if raw := r.top[name]; len(raw) > 0 {
@@ -216,26 +247,40 @@ func (p *Provider) measure(r *Request) {
 	if r.list == nil {
 		take(r.top[lists[r.Dialect]], perMessage)
 	}
-	for _, raw := range r.list {
-		take(raw, perMessage)
+	for i, raw := range r.list {
+		take(raw, perMessage-p.dropped(r, i))
 	}
+	if raw := r.top["cache_control"]; len(raw) > 0 && string(raw) != "null" { // marks the last block
+		s := segment{}
+		s.marked(map[string]any{"cache_control": decode(raw)})
+		lastMark, ttl = len(list)-1, max(ttl, s.ttl)
+	}
+	p.cached(r, list, lastMark, ttl)
 }
 
-// unmarked returns a segment without its cache marks. A plain string content and one text
-// block are the same, as they are for the providers' caches.
-func unmarked(raw json.RawMessage) json.RawMessage {
-	var v any
-	if json.Unmarshal(raw, &v) != nil {
-		return raw
+// dropped are the tokens of what the provider took out of a message.
+func (p *Provider) dropped(r *Request, i int) int {
+	if r.bound == nil {
+		return 0
 	}
-	v = unmark(v)
-	plain, err := json.Marshal(v)
-	if err != nil {
-		return raw
+	n := 0
+	for _, place := range r.bound.dropped {
+		if place[0] != i {
+			continue
+		}
+		if place[1] < 0 {
+			return p.count.segment(r.list[i]).tokens + perMessage
+		}
+		var e struct{ Content []json.RawMessage }
+		if json.Unmarshal(r.list[i], &e) == nil && place[1] < len(e.Content) {
+			n += p.count.segment(e.Content[place[1]]).tokens + perBlock
+		}
 	}
-	return plain
+	return n
 }
 
+// unmark takes the cache marks out of a value. A plain string content and one text block are the
+// same, as they are for the providers' caches.
 func unmark(v any) any {
 	switch v := v.(type) {
 	case []any:
@@ -254,32 +299,9 @@ func unmark(v any) any {
 	return v
 }
 
-// prefixes are digests of prefixes that were seen, bounded.
-type prefixes struct {
-	mu    sync.Mutex
-	known map[[16]byte]bool
-}
-
-const maxPrefixes = 1 << 18
-
-func (p *prefixes) seen(key [16]byte) bool {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return p.known[key]
-}
-
-func (p *prefixes) add(key [16]byte) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if p.known == nil || len(p.known) >= maxPrefixes {
-		p.known = map[[16]byte]bool{}
-	}
-	p.known[key] = true
-}
-
 // usage is what an answer reports.
 func (p *Provider) usage(r *Request, reply Reply) modelserver.Usage {
-	u := modelserver.Usage{Input: r.Input, Cached: r.Cached, Output: reply.Output}
+	u := modelserver.Usage{Input: r.Input, Cached: r.Cached, Written: r.Written, Output: reply.Output}
 	if p.o.Usage != nil {
 		u.Input = p.o.Usage(r.Input)
 	}
@@ -287,6 +309,7 @@ func (p *Provider) usage(r *Request, reply Reply) modelserver.Usage {
 		u.Input = min(u.Input, p.o.Window)
 	}
 	u.Cached = min(u.Cached, u.Input)
+	u.Written = min(u.Written, u.Input-u.Cached)
 	if u.Output == 0 {
 		u.Output = 1 + p.o.Tokenizer(reply.Thinking) + p.o.Tokenizer(reply.Text)
 		for _, c := range reply.Calls {
@@ -297,10 +320,10 @@ func (p *Provider) usage(r *Request, reply Reply) modelserver.Usage {
 }
 
 // counts answers count_tokens and countTokens.
-func (p *Provider) counts(w http.ResponseWriter, path place, body []byte, kept *Recorded) {
-	r := &Request{Dialect: path.dialect, Body: body}
+func (p *Provider) counts(w http.ResponseWriter, hr *http.Request, path place, body []byte, kept *Recorded) {
+	r := &Request{Dialect: path.dialect, Header: hr.Header, Body: body}
 	if json.Unmarshal(body, &r.top) != nil {
-		p.refuse(w, path.dialect, kept, "invalid JSON")
+		p.refuse(w, path.dialect, kept, errParse)
 		return
 	}
 	if inner, ok := r.top["generateContentRequest"]; ok {
@@ -308,6 +331,13 @@ func (p *Provider) counts(w http.ResponseWriter, path place, body []byte, kept *
 		json.Unmarshal(inner, &r.top)
 	}
 	json.Unmarshal(r.top[lists[path.dialect]], &r.list)
+	json.Unmarshal(r.top["model"], &r.Model)
+	if p.o.Reasoning != nil && path.dialect == wire.Messages { // the same check as a model request's
+		if err := p.bind(r); err != nil {
+			p.refuse(w, path.dialect, kept, err)
+			return
+		}
+	}
 	p.measure(r)
 	kept.Status, kept.Input = http.StatusOK, r.Input
 	if path.dialect == wire.Gemini {

@@ -25,7 +25,14 @@ func (p *Provider) models(w http.ResponseWriter, r *http.Request) {
 			}
 			list = append(list, v)
 		case wire.Messages:
-			list = append(list, m{"type": "model", "id": id, "display_name": id, "created_at": "2026-01-02T03:04:05Z"})
+			v := m{"type": "model", "id": id, "display_name": id, "created_at": "2026-01-02T03:04:05Z"}
+			if p.o.Reasoning != nil {
+				v["capabilities"] = m{"compaction": m{"supported": p.rule(id).Compacts && !p.o.Bedrock}}
+			}
+			if p.o.Window > 0 {
+				v["max_input_tokens"] = p.o.Window
+			}
+			list = append(list, v)
 		default:
 			list = append(list, m{"id": id, "object": "model", "created": created, "owned_by": "scripted"})
 		}

@@ -46,13 +46,31 @@ type Options struct {
 	// its own form of errors.
 	Bedrock bool
 	// CheckSignatures refuses thinking that this provider did not sign, in the last turn of
-	// a Messages history: the real one refuses thinking that was changed.
+	// a Messages history: the real one refuses thinking that was changed. Reasoning, which
+	// checks more, takes its place.
 	CheckSignatures bool
+	// Reasoning is the rule for a model: what the reasoning of Messages and Responses is bound
+	// to. [RuleOf] is the published one. Default: nothing is bound.
+	Reasoning func(model string) Rule
+	// OldAccount is an account of before 2026-08-31: reasoning behind a change is let through
+	// unless the model checks everyone's or the request says what to do with it.
+	OldAccount bool
+	// Strict refuses content that the real provider refuses and the validators let pass: see
+	// content.go. Messages only.
+	Strict bool
 	// Fault says what goes wrong with a model request; N counts them from 0.
 	Fault func(r *Request) Fault
 	// Usage, when set, maps the counted input to what is reported: to play a provider whose
 	// reports are under the truth.
 	Usage func(input int) int
+	// CacheTTL is how long a prefix stays in the cache after it was read. Default:
+	// DefaultCacheTTL; a cache_control with "ttl": "1h" asks for an hour.
+	CacheTTL time.Duration
+	// Marked caches of a Messages request only what cache_control marks, as Anthropic does.
+	// Default: one without marks is cached whole.
+	Marked bool
+	// Now is the clock of the cache. Default: time.Now.
+	Now func() time.Time
 	// Conversation tells conversations apart. Default: all requests are one.
 	Conversation func(r *Request) string
 	// Models are the ids of the model list. Default: one per protocol.
@@ -65,15 +83,16 @@ type Options struct {
 
 // A Provider is an http.Handler. Create it with New.
 type Provider struct {
-	o       Options
-	record  recorder
-	prefix  prefixes
-	count   counter
-	number  atomic.Int64 // of model requests
-	ids     atomic.Int64
-	mu      sync.Mutex
-	turns   map[string]int
-	refused atomic.Int64
+	o      Options
+	record recorder
+	prefix prefixes
+	count  counter
+	parser parser
+	stats  stats
+	number atomic.Int64 // of model requests
+	ids    atomic.Int64
+	mu     sync.Mutex
+	turns  map[string]int
 }
 
 // New makes a Provider. An unknown Form is a mistake in a test and panics.
@@ -93,6 +112,12 @@ func New(o Options) *Provider {
 	if o.RecordBytes == 0 {
 		o.RecordBytes = DefaultRecordBytes
 	}
+	if o.CacheTTL == 0 {
+		o.CacheTTL = DefaultCacheTTL
+	}
+	if o.Now == nil {
+		o.Now = time.Now
+	}
 	if len(o.Models) == 0 {
 		o.Models = []string{"gpt-5.1", "claude-sonnet-4-5", "gemini-2.5-pro"}
 	}
@@ -111,7 +136,7 @@ func (p *Provider) Turns(conversation string) int {
 }
 
 // Refused returns how many model requests were refused, for whatever reason.
-func (p *Provider) Refused() int { return int(p.refused.Load()) }
+func (p *Provider) Refused() int { return p.Stats().Refused }
 
 func (p *Provider) id(prefix string) string {
 	n := p.ids.Add(1)
@@ -124,9 +149,12 @@ func (p *Provider) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	sum := sha256.Sum256(raw)
 	w.Header().Set("Scripted-Digest", hex.EncodeToString(sum[:]))
 	kept := &Recorded{Method: r.Method, Path: r.URL.Path, Query: r.URL.RawQuery, Host: r.Host, Header: r.Header.Clone(), Body: body, Digest: hex.EncodeToString(sum[:])}
-	defer func() { p.record.add(kept) }()
+	defer func() {
+		p.stats.add(kept)
+		p.record.add(kept)
+	}()
 	if err != nil {
-		kept.refuse(http.StatusBadRequest, err.Error())
+		kept.refuse(http.StatusBadRequest, CauseBody, err.Error())
 		http.Error(w, err.Error(), http.StatusBadRequest)
 		return
 	}
@@ -140,17 +168,17 @@ func (p *Provider) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Upgrade", "h2c")
 		p.fail(w, path.dialect, kept.Status, "invalid_request_error", "WebSocket is not available here.")
 	case p.o.Key != "" && !authorised(r, p.o.Key):
-		kept.refuse(http.StatusUnauthorized, "key")
+		kept.refuse(http.StatusUnauthorized, CauseKey, "key")
 		p.fail(w, path.dialect, http.StatusUnauthorized, "authentication_error", "Incorrect API key provided.")
 	case path.kind == "models":
 		kept.Status = http.StatusOK
 		p.models(w, r)
 	case path.kind == "count":
-		p.counts(w, path, body, kept)
+		p.counts(w, r, path, body, kept)
 	case path.kind == "model":
 		p.model(w, r, path, body, kept)
 	default:
-		kept.Status = http.StatusNotFound
+		kept.refuse(http.StatusNotFound, CausePath, "")
 		p.fail(w, path.dialect, http.StatusNotFound, "not_found_error", "Unknown request URL: "+r.Method+" "+r.URL.Path)
 	}
 }
@@ -159,7 +187,7 @@ func (p *Provider) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 func (p *Provider) model(w http.ResponseWriter, hr *http.Request, path place, body []byte, kept *Recorded) {
 	r, err := readRequest(path, hr, body)
 	if err != nil {
-		p.refuse(w, path.dialect, kept, err.Error())
+		p.refuse(w, path.dialect, kept, err)
 		return
 	}
 	r.N = int(p.number.Add(1) - 1)
@@ -167,11 +195,9 @@ func (p *Provider) model(w http.ResponseWriter, hr *http.Request, path place, bo
 		r.Conversation = p.o.Conversation(r)
 	}
 	kept.Request = r
-	if !p.o.Lenient {
-		if err := p.validate(r); err != nil {
-			p.refuse(w, r.Dialect, kept, err.Error())
-			return
-		}
+	if err := p.judged(r); err != nil {
+		p.refuse(w, r.Dialect, kept, err)
+		return
 	}
 	p.measure(r)
 	kept.Input = r.Input
@@ -181,13 +207,11 @@ func (p *Provider) model(w http.ResponseWriter, hr *http.Request, path place, bo
 	}
 	out := newStream(w, hr, fault)
 	if fault.before(out, p, r) {
-		kept.refuse(out.Status, "fault "+fault.Kind.String())
-		p.refused.Add(1)
+		kept.refuse(out.Status, CauseFault, "fault "+fault.Kind.String())
 		return
 	}
 	if over := p.overflow(r); over != nil {
-		p.refused.Add(1)
-		kept.refuse(http.StatusBadRequest, "overflow "+over.form)
+		kept.refuse(http.StatusBadRequest, CauseOverflow, "overflow "+over.form)
 		kept.Status = over.answer(out, p, r)
 		return
 	}
@@ -197,6 +221,7 @@ func (p *Provider) model(w http.ResponseWriter, hr *http.Request, path place, bo
 	if fault.Kind != None {
 		kept.Note = "fault " + fault.Kind.String()
 	}
+	p.remember(r)
 	out.answer(p, r, reply)
 	if !r.Side && out.Err == nil {
 		p.advance(r.Conversation, turn)
@@ -222,20 +247,50 @@ func (p *Provider) advance(conversation string, turn int) {
 	p.turns[conversation] = max(p.turns[conversation], turn+1)
 }
 
+// judged holds a request to every rule but that of its size.
+func (p *Provider) judged(r *Request) error {
+	if !p.o.Lenient {
+		if err := p.validate(r); err != nil {
+			return err
+		}
+	}
+	if p.o.Strict && r.Dialect == wire.Messages {
+		if err := p.content(r); err != nil {
+			return err
+		}
+	}
+	switch {
+	case p.o.Reasoning == nil:
+		if p.o.CheckSignatures && !p.o.Lenient && r.Dialect == wire.Messages {
+			return checkSignatures(r)
+		}
+	case r.Dialect == wire.Messages:
+		if err := p.bind(r); err != nil {
+			return err
+		}
+		summarize, err := p.summarizes(r)
+		if summarize {
+			r.Summarize, r.Compaction, r.Side = true, true, true
+		}
+		return err
+	case r.Dialect == wire.Responses:
+		return p.bindItems(r)
+	}
+	return nil
+}
+
 func (p *Provider) validate(r *Request) error {
-	err := wire.Validate(r.Dialect, r.Body)
+	body := p.validated(r)
+	err := wire.Validate(r.Dialect, body)
 	if p.bedrock(r.Dialect) {
-		err = wire.ValidateBedrock(r.Body)
+		err = wire.ValidateBedrock(body)
 	}
 	if invalid, ok := errors.AsType[*wire.Invalid](err); ok {
 		r.Broken = invalid
 		if p.bedrock(r.Dialect) {
-			return refusal(invalid.BedrockText())
+			return deny(CauseHistory, invalid.BedrockText())
 		}
-		return refusal(invalid.ProviderText(r.Dialect))
-	}
-	if p.o.CheckSignatures && r.Dialect == wire.Messages {
-		return checkSignatures(r)
+		return deny(CauseHistory, invalid.ProviderText(r.Dialect))
 	}
 	return nil
 }
@@ -243,10 +298,26 @@ func (p *Provider) validate(r *Request) error {
 func (p *Provider) bedrock(d wire.Dialect) bool { return p.o.Bedrock && d == wire.Messages }
 
 // refuse answers 400 in the dialect's form.
-func (p *Provider) refuse(w http.ResponseWriter, d wire.Dialect, kept *Recorded, words string) {
-	p.refused.Add(1)
-	kept.refuse(http.StatusBadRequest, words)
-	p.fail(w, d, http.StatusBadRequest, "invalid_request_error", words)
+func (p *Provider) refuse(w http.ResponseWriter, d wire.Dialect, kept *Recorded, err error) {
+	cause := CauseHistory
+	denied, ok := errors.AsType[*denial](err)
+	if ok {
+		cause = denied.cause
+	}
+	kept.refuse(http.StatusBadRequest, cause, err.Error())
+	if ok && denied.code != "" && d == wire.Responses {
+		writeJSON(w, http.StatusBadRequest, m{"error": m{"message": denied.words, "type": "invalid_request_error", "param": "input", "code": denied.code}})
+		return
+	}
+	if ok && denied.code != "" {
+		w.Header().Set("request-id", p.id("req_"))
+		writeJSON(w, http.StatusBadRequest, m{
+			"type": "error", "request_id": p.id("req_"),
+			"error": m{"type": "invalid_request_error", "message": denied.words, "details": m{"error_code": denied.code}},
+		})
+		return
+	}
+	p.fail(w, d, http.StatusBadRequest, "invalid_request_error", err.Error())
 }
 
 // fail writes an error object as the dialect's provider does.

@@ -22,11 +22,15 @@ type Recorded struct {
 	Turn                      int // of the script; meaningful when Status is 200
 	Input                     int // tokens, by the provider's count
 	Status                    int // 0: the provider hung
-	// Note says why a request was refused, or which fault it met.
-	Note string
+	// Note says why a request was refused, or which fault it met, and Cause which kind of
+	// refusal that was: CausePrefix and the others; "" when it was answered.
+	Note  string
+	Cause string
 }
 
-func (k *Recorded) refuse(status int, note string) { k.Status, k.Note = status, note }
+func (k *Recorded) refuse(status int, cause, note string) {
+	k.Status, k.Cause, k.Note = status, cause, note
+}
 
 // recorder keeps the newest requests within a limit of bytes.
 type recorder struct {

@@ -9,9 +9,11 @@ import (
 	"io"
 	"net/http"
 	"strings"
+	"time"
 
 	"github.com/klauspost/compress/zstd"
 
+	"github.com/plimsoll/plimsoll/internal/modelserver"
 	"github.com/plimsoll/plimsoll/window/wire"
 )
 
@@ -25,21 +27,32 @@ type Request struct {
 	Body         []byte // decoded
 	Conversation string
 	Tools        []Tool
-	Messages     int    // elements of messages, input or contents
-	LastUser     string // the newest text of a user message
-	MaxOutput    int    // tokens; 0 when the request names none
-	Input        int    // tokens, by the provider's count
-	Cached       int    // of those, the prefix seen before
+	Messages     int               // elements of messages, input or contents
+	LastUser     string            // the newest text of a user message
+	MaxOutput    int               // tokens; 0 when the request names none
+	Input        int               // tokens, by the provider's count
+	Cached       int               // of those, the prefix that is in the cache
+	Written      int               // of those, what the answer puts into the cache
+	Usage        modelserver.Usage // what the answer reported
 	// Side says that this is no turn of the task: no tools are declared, or the client asks
 	// for a summary of its own (Compaction).
 	Side       bool
 	Compaction bool
+	// Summarize says that the provider's own compaction is asked for: Anthropic's on-demand
+	// compaction, OpenAI's /responses/compact or a compaction_trigger.
+	Summarize bool
 	// Broken is the rule a refused history broke.
 	Broken *wire.Invalid
+	// Reasoning is what became of the reasoning that came back; see Options.Reasoning.
+	Reasoning Reasoning
 
 	place place
 	top   map[string]json.RawMessage
 	list  []json.RawMessage
+	bound *binding // nil without Options.Reasoning
+
+	prefixes []prefix
+	ttl      time.Duration
 }
 
 // A place is what a path asks for.
@@ -49,6 +62,7 @@ type place struct {
 	model   string // when the path names it
 	stream  bool   // when the path says it
 	array   bool   // Gemini: a stream without alt=sse is one JSON array
+	compact bool   // Responses: /responses/compact
 }
 
 // route reads method and path. The base may be any prefix.
@@ -61,7 +75,7 @@ func route(r *http.Request) place {
 		p.dialect = wire.Gemini
 	case r.Header.Get("anthropic-version") != "" || strings.Contains(path, "/messages"):
 		p.dialect = wire.Messages
-	case last == "responses":
+	case last == "responses", strings.HasSuffix(path, "/responses/compact"):
 		p.dialect = wire.Responses
 	}
 	if r.Method == http.MethodGet && (last == "models" || strings.Contains(path, "/models/")) {
@@ -77,6 +91,8 @@ func route(r *http.Request) place {
 		p.kind = "model"
 	case last == "messages":
 		p.kind = "model"
+	case strings.HasSuffix(path, "/responses/compact"):
+		p.kind, p.compact = "model", true
 	case last == "count_tokens":
 		p.kind = "count"
 	case verb == "countTokens":
@@ -128,12 +144,7 @@ func readBody(r *http.Request) (raw, body []byte, err error) {
 	return raw, body, err
 }
 
-// refusal is an error in the provider's own words.
-type refusal string
-
-func (r refusal) Error() string { return string(r) }
-
-const errParse refusal = "We could not parse the JSON body of your request."
+var errParse = deny(CauseBody, "We could not parse the JSON body of your request.")
 
 var lists = map[wire.Dialect]string{wire.Chat: "messages", wire.Responses: "input", wire.Messages: "messages", wire.Gemini: "contents"}
 
@@ -153,7 +164,8 @@ func readRequest(p place, hr *http.Request, body []byte) (*Request, error) {
 	r.maxOutput()
 	r.Tools = r.readTools()
 	r.LastUser = r.lastUser()
-	r.Compaction = asksForSummary(r)
+	r.Summarize = p.compact || r.compactionItem()
+	r.Compaction = r.Summarize || asksForSummary(r)
 	r.Side = len(r.Tools) == 0 || r.Compaction
 	return r, nil
 }
@@ -224,9 +236,6 @@ func asksForSummary(r *Request) bool {
 		return false
 	}
 	last := r.list[len(r.list)-1]
-	if r.compactionItem() {
-		return true
-	}
 	text := userText(last)
 	for _, words := range summaries {
 		if strings.Contains(text, words) {

@@ -13,6 +13,8 @@ type Script func(turn int, r *Request) Reply
 // A Reply is one answer of the model: thinking, text and calls, in this order.
 type Reply struct {
 	Thinking string
+	// Redacted is how many blocks of redacted_thinking stand behind the thinking (Messages).
+	Redacted int
 	Text     string
 	Calls    []Call
 	// Stop overrides the stop reason ("max_tokens", "length", "MAX_TOKENS", …).
@@ -96,9 +98,20 @@ func Shells(end string, commands ...string) Script {
 	}
 }
 
+// Thoughtful puts thinking ahead of every reply of a script that has none, another for every turn.
+func Thoughtful(script Script) Script {
+	return func(turn int, r *Request) Reply {
+		reply := script(turn, r)
+		if reply.Thinking == "" {
+			reply.Thinking = fmt.Sprintf("This is turn %d; the next step follows.", turn)
+		}
+		return reply
+	}
+}
+
 // Replies is a script that plays its replies in order and repeats the last one.
 func Replies(list ...Reply) Script {
-	return func(turn int, _ *Request) Reply { return list[min(turn, len(list)-1)] }
+	return func(turn int, _ *Request) Reply { return list[max(0, min(turn, len(list)-1))] }
 }
 
 // aside answers what is no turn of the task: a client's own compaction gets a summary that
@@ -114,6 +127,9 @@ func aside(_ int, r *Request) Reply {
 		return Reply{Text: "A scripted task"}
 	}
 	summary := "The user gave a task; commands were run one after the other; go on with the next step."
+	if r.Summarize {
+		return Reply{Text: summary}
+	}
 	return Reply{Text: "<analysis>" + summary + "</analysis>\n<summary>\n" + summary + "\n</summary>\n" +
 		"<state_snapshot>\n<overall_goal>" + summary + "</overall_goal>\n</state_snapshot>"}
 }

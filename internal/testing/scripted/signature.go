@@ -8,13 +8,6 @@ import (
 	"github.com/plimsoll/plimsoll/internal/modelserver"
 )
 
-// thinks tells whether the request turned thinking on: the provider sends none otherwise.
-func (r *Request) thinks() bool {
-	var t struct{ Type string }
-	json.Unmarshal(r.top["thinking"], &t)
-	return t.Type == "enabled" || t.Type == "adaptive"
-}
-
 // checkSignatures refuses thinking that was changed, in the messages behind the last one
 // that is the user's own: those are the turn that is still running.
 func checkSignatures(r *Request) error {
@@ -29,7 +22,7 @@ func checkSignatures(r *Request) error {
 		own := e.Role == "user"
 		for k, b := range e.Content {
 			if b.Type == "thinking" && b.Signature != modelserver.Sign(b.Thinking) {
-				return fmt.Errorf("messages.%d.content.%d: Invalid `signature` in `thinking` block", i, k)
+				return deny(CauseSignature, fmt.Sprintf("messages.%d.content.%d: Invalid `signature` in `thinking` block", i, k))
 			}
 			own = own && b.Type != "tool_result"
 		}

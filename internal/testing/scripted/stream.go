@@ -64,6 +64,10 @@ func (s *stream) answer(p *Provider, r *Request, reply Reply) {
 	case wire.Chat:
 		s.Chat(a)
 	case wire.Responses:
+		if r.place.compact {
+			p.compact(s, r, a)
+			break
+		}
 		s.Responses(a)
 	case wire.Messages:
 		s.Messages(a)
@@ -80,8 +84,10 @@ func (p *Provider) answer(r *Request, reply Reply) *modelserver.Answer {
 		Text: reply.Text, Thinking: reply.Thinking, Stop: reply.Stop, Usage: p.usage(r, reply),
 		Compaction: r.Dialect == wire.Responses && r.compactionItem(), Array: r.place.array,
 	}
-	if r.Dialect == wire.Messages && !r.thinks() {
-		a.Thinking = ""
+	p.reason(r, reply, a)
+	r.Usage = a.Usage
+	if a.Iteration != nil {
+		r.Usage = *a.Iteration
 	}
 	var options struct {
 		IncludeUsage bool `json:"include_usage"`
