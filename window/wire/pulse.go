@@ -10,6 +10,8 @@ const (
 	pulseHeld = 8 << 10
 	// pulsePing bounds an event that only keeps a connection open, in bytes. A longer one is of the answer, also before its end has come.
 	pulsePing = 256
+	// progressHead is where OpenAI names the kind of an event; behind it comes the response, as far as it is.
+	progressHead = 64
 )
 
 // Pulse tells in a streamed answer what is of the answer from what only keeps its connection open: comments, and events that are called
@@ -102,7 +104,7 @@ func (p *Pulse) line(line []byte) (alive, phase bool) {
 	if !p.BlockEnded && p.dialect == Messages {
 		p.BlockEnded = hasAny(data, blockEnds)
 	}
-	return true, p.dialect != Responses || !hasAny(data, progress)
+	return true, p.dialect != Responses || !hasAny(data[:min(len(data), progressHead)], progress)
 }
 
 // sort finds out whether the newest event is of reasoning.
