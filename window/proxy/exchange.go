@@ -247,10 +247,10 @@ func (t *exchange) unbind(a *answer) bool {
 		return false
 	}
 	t.unbound = true
-	if a.refusal.Bound {
+	if a.refusal.Cause == reasoning.Changed {
 		t.p.bound.put(t.upstream+"\x00"+t.model, struct{}{})
 	}
-	next, n, err := reasoning.Without(t.request, max(a.refusal.Message, 0))
+	next, n, err := reasoning.Mend(t.request, a.refusal)
 	if err != nil || n == 0 {
 		return false
 	}

@@ -2,6 +2,7 @@ package tokens
 
 import (
 	"crypto/sha256"
+	"slices"
 	"sync"
 
 	"github.com/plimsoll/plimsoll/window/wire"
@@ -43,7 +44,7 @@ type Digest [16]byte
 // item is what is remembered of a message, a system block or a tool.
 type item struct {
 	digest    Digest
-	counted   bool   // else only the digests are known
+	known     level
 	chain     Digest // of the messages up to this one, when those before had the digest prev
 	prev      Digest
 	low, high int32
@@ -52,6 +53,15 @@ type item struct {
 	most      int32 // what no estimate may be above: a token for each byte, and what is around the text
 	class     class
 }
+
+// level is how much is known of an item.
+type level uint8
+
+const (
+	byName   level = iota // its digests
+	bySample              // what it costs, by a sample of its texts
+	counted
+)
 
 // NewCounter returns a counter with an empty memo.
 func NewCounter(o Options) *Counter {
@@ -109,38 +119,33 @@ const (
 // this or another request, is only looked up.
 func (c *Counter) Tally(r *wire.Request, f Family) Tally { return c.TallyBelow(r, f, 0) }
 
-// TallyBelow is Tally for a caller who only wants to know whether the request stays below line, in tokens: where a bound that
-// costs nothing says that it does, the texts of messages that were not counted before are not counted now. Their estimates are wide,
-// with a High that no text can be above. System and tools are always counted, and so is what would take less than a millisecond.
+// TallyBelow is Tally for a caller who only wants to know whether the request stays below line, in tokens: where a
+// sample says that it does, with a fourth to spare, the texts of messages that were not counted before are not counted now. Their
+// estimates are wider. System and tools are always counted, and so is what would take less than a millisecond.
 func (c *Counter) TallyBelow(r *wire.Request, f Family, line int) Tally {
 	n := len(r.Messages)
 	t := newTally(r, f)
 	var head Estimate
 	sum := sha256.New()
 	var parts [8]item
-	list := c.items(r, f, aSystem, len(r.System), parts[:0], nil)
-	list = c.items(r, f, aTool, len(r.Tools), list, nil)
+	list := c.items(r, f, aSystem, len(r.System), parts[:0], count)
+	list = c.items(r, f, aTool, len(r.Tools), list, count)
 	for i := range list {
 		head = head.Plus(list[i].estimate())
 		sum.Write(list[i].digest[:])
 	}
 	copy(t.HeadDigest[:], sum.Sum(nil))
 	t.Head = head.Plus(everyRequest(r, f))
-	for _, it := range c.items(r, f, anExtra, len(r.Extra), parts[:0], nil) {
+	for _, it := range c.items(r, f, anExtra, len(r.Extra), parts[:0], count) {
 		t.Extra = t.Extra.Plus(it.estimate())
 	}
 	t.Total = t.Head.Plus(t.Extra)
-	need := all
+	find := count
 	if line > 0 {
-		need = below{r: r, f: f, line: line - t.Total.High}.need
+		find = below(line - t.Total.High)
 	}
-	for i, it := range c.items(r, f, aMessage, n, make([]item, 0, n), need) {
+	for i, it := range c.items(r, f, aMessage, n, make([]item, 0, n), find) {
 		t.Chain[i] = it.chain
-		if !it.counted {
-			digest := it.digest
-			it, _ = bound(r, f, i)
-			it.digest = digest
-		}
 		t.set(i, &it)
 		t.Total = t.Total.Plus(t.Messages[i])
 	}
@@ -151,7 +156,7 @@ func (c *Counter) TallyBelow(r *wire.Request, f Family, line int) Tally {
 func (c *Counter) Chain(r *wire.Request, f Family) []Digest {
 	n := len(r.Messages)
 	out := make([]Digest, n)
-	for i, it := range c.items(r, f, aMessage, n, make([]item, 0, n), none) {
+	for i, it := range c.items(r, f, aMessage, n, make([]item, 0, n), name) {
 		out[i] = it.chain
 	}
 	return out
@@ -176,15 +181,56 @@ func (i *item) estimate() Estimate {
 	return Estimate{int(i.low), int(i.best), int(i.high)}
 }
 
-// choice says of items that were not counted yet, by their indices, whether they are to be.
-type choice func(list []item, uncounted []int) bool
+// finder finds out what is to be known of items, of which list has what is known already and less those that were not counted, by
+// their indices. It returns the indices of those of which it found something out.
+type finder func(r *wire.Request, f Family, w what, list []item, less []int) []int
 
-func all([]item, []int) bool  { return true }
-func none([]item, []int) bool { return false }
+// name leaves it at the names.
+func name(*wire.Request, Family, what, []item, []int) []int { return nil }
 
-// items returns n items of a request: from the memo, or counted and put there, where they are needed. Messages
+// count counts.
+func count(r *wire.Request, f Family, w what, list []item, less []int) []int {
+	for _, i := range less {
+		list[i] = list[i].with(countItem(r, f, w, i))
+	}
+	return less
+}
+
+// below takes samples, and counts where the sum of them is over line.
+func below(line int) finder {
+	return func(r *wire.Request, f Family, w what, list []item, less []int) (found []int) {
+		text, high := 0, 0
+		for _, i := range less {
+			text += textBytes(r, i)
+		}
+		if text <= quickBytes {
+			return count(r, f, w, list, less)
+		}
+		for _, i := range less {
+			if list[i].known < bySample {
+				list[i] = list[i].with(sampled(r, f, i))
+				found = append(found, i)
+			}
+		}
+		for i := range list {
+			high += int(list[i].high)
+		}
+		if high > line {
+			return count(r, f, w, list, less)
+		}
+		return found
+	}
+}
+
+// with is what is known of an item by its name, and what it costs.
+func (i item) with(cost item) item {
+	cost.digest, cost.chain, cost.prev = i.digest, i.chain, i.prev
+	return cost
+}
+
+// items returns n items of a request: from the memo, or found out and put there. Messages
 // come with their chain.
-func (c *Counter) items(r *wire.Request, f Family, w what, n int, list []item, need choice) []item {
+func (c *Counter) items(r *wire.Request, f Family, w what, n int, list []item, find finder) []item {
 	if n == 0 {
 		return list
 	}
@@ -193,15 +239,15 @@ func (c *Counter) items(r *wire.Request, f Family, w what, n int, list []item, n
 	for i := range keys {
 		keys[i] = c.key(r, f, w, i, v)
 	}
-	var missing, uncounted []int
+	var missing, less []int
 	c.mu.Lock()
 	for i := range keys {
 		it, ok := c.memo.get(keys[i])
 		if !ok {
 			missing = append(missing, i)
 		}
-		if !it.counted {
-			uncounted = append(uncounted, i)
+		if it.known < counted {
+			less = append(less, i)
 		}
 		list = append(list, it)
 	}
@@ -211,39 +257,28 @@ func (c *Counter) items(r *wire.Request, f Family, w what, n int, list []item, n
 	for _, i := range missing {
 		list[from+i].digest = digest(r, w, i, v)
 	}
-	if need == nil || need(list[from:], uncounted) {
-		for _, i := range uncounted {
-			it := count(r, f, w, i)
-			it.digest, it.chain, it.prev = list[from+i].digest, list[from+i].chain, list[from+i].prev
-			list[from+i] = it
-		}
-		missing = uncounted // which has them all
+	changed := make([]bool, n)
+	for _, i := range append(missing, find(r, f, w, list[from:], less)...) {
+		changed[i] = true
 	}
 	if w == aMessage {
 		// Where a message follows other messages than last time, its chain is new.
 		prev := Digest{byte(r.Dialect)}
-		at := 0 // in missing
-		var moved []int
 		for i := range n {
 			it := &list[from+i]
-			known := it.prev == prev && it.chain != (Digest{})
-			if !known {
+			if it.prev != prev || it.chain == (Digest{}) {
 				it.prev, it.chain = prev, follow(prev, it.digest)
-			}
-			for at < len(missing) && missing[at] < i {
-				at++
-			}
-			if !known && (at == len(missing) || missing[at] != i) {
-				moved = append(moved, i)
+				changed[i] = true
 			}
 			prev = it.chain
 		}
-		missing = append(missing, moved...)
 	}
-	if len(missing) > 0 {
+	if slices.Contains(changed, true) {
 		c.mu.Lock()
-		for _, i := range missing {
-			c.memo.put(keys[i], list[from+i])
+		for i := range changed {
+			if changed[i] {
+				c.memo.put(keys[i], list[from+i])
+			}
 		}
 		c.mu.Unlock()
 	}
