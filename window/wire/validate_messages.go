@@ -104,11 +104,22 @@ func (w *blocks) expect() {
 	w.group = group{}
 }
 
+// compacted says that a message begins with the provider's summary of what came before, which may come first in either role
+// (platform.claude.com, compaction-on-demand, 2026-11-26).
+func compacted(list []object) bool {
+	if len(list) == 0 {
+		return false
+	}
+	kind, _ := list[0].text("type")
+	return kind == "compaction"
+}
+
 func (w *blocks) message(place string, m object, last bool) {
 	role, _ := m.text("role")
+	list, plain := w.content(place, role, m, last)
 	switch role {
 	case "user", "assistant":
-		if !w.started && role != "user" {
+		if !w.started && role != "user" && !compacted(list) {
 			w.add(RuleRoleFirst, place, "", role)
 		}
 		w.started = true
@@ -116,7 +127,6 @@ func (w *blocks) message(place string, m object, last bool) {
 	default:
 		w.add(RuleRole, at(place, "role"), "", role)
 	}
-	list, plain := w.content(place, role, m, last)
 	switch {
 	case role != "user":
 		w.expect()

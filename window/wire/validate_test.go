@@ -195,6 +195,7 @@ func TestMessagesRules(t *testing.T) {
 		{Messages, "two results", m(claudeUser, claude("assistant", use("a")), claude("user", result("a"), result("a"))), RuleDuplicateResult, "messages.2.content.1", "a", "Found multiple `tool_result` blocks with id: a"},
 		{Messages, "two calls of one id", m(claudeUser, claude("assistant", use("a")), claude("user", result("a")), claude("assistant", use("a")), claude("user", result("a"))), RuleDuplicateCall, "messages.3.content.0", "a", "must be unique"},
 		{Messages, "text before result", m(claudeUser, claude("assistant", use("a")), claude("user", textBlock, result("a"))), RuleResultsFirst, "messages.2.content.1", "a", "messages.2: `tool_use` ids were found"},
+		{Messages, "compacted", m(`{"role":"assistant","content":[{"type":"compaction","content":"c","signature":"s"}]}`, claudeDone, claudeUser), "", "", "", ""},
 		{Messages, "assistant first", m(claudeDone, claudeUser), RuleRoleFirst, "messages.0", "", `first message must use the "user" role`},
 		{Messages, "result of the assistant", m(claudeUser, claude("assistant", result("a"))), RuleBlockRole, "messages.1.content.0", "", "`tool_result` blocks can only be in `user` messages"},
 		{Messages, "lost thinking", on(claudeUser, claude("assistant", textBlock, use("a")), claude("user", result("a"))), RuleThinkingFirst, "messages.1.content.0", "", "Expected `thinking` or `redacted_thinking`, but found `text`"},

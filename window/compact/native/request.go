@@ -1,0 +1,314 @@
+package native
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+
+	"github.com/plimsoll/plimsoll/internal/rawjson"
+	"github.com/plimsoll/plimsoll/window/wire"
+)
+
+// Beta is the name under which Anthropic has on-demand compaction: on the request for it and on each later one that has the block.
+const Beta = "compact-2026-09-04"
+
+const (
+	betaHeader = "Anthropic-Beta"
+	// minOutput is the least that a summary may take with the thinking before it, in tokens: the page advises several thousand.
+	minOutput = 8192
+)
+
+// A Call is a request for a compaction, as it is to be sent.
+type Call struct {
+	Path   string      // below the upstream
+	Header http.Header // of its own
+	Body   []byte      // JSON, of its own
+}
+
+// An Unsuited says that this request cannot be compacted, whatever the provider has: nothing was sent. Another of the conversation may.
+type Unsuited struct{ Why string }
+
+func (e *Unsuited) Error() string { return "no compaction by the provider: " + e.Why }
+
+// beside are the members that Anthropic refuses beside compaction, and output_format, the older name of output_config.format.
+var beside = []string{"context_management", "stop_sequences", "output_format"}
+
+// toolChanges are blocks that change which tools there are. Their net effect would have to be carried behind the summary.
+var toolChanges = []string{"tool_addition", "tool_removal"}
+
+// Request makes of a request that was sent to path one for a compaction of all its messages. The error is an [Unsuited], or says that the
+// body cannot be read.
+func (r Rule) Request(path string, h http.Header, sent *wire.Request) (Call, error) {
+	if sent.Dialect != r.Dialect {
+		return Call{}, errors.New("native: a request in another dialect than the rule")
+	}
+	if len(sent.Messages) == 0 {
+		return Call{}, &Unsuited{"it has no messages"}
+	}
+	h = h.Clone()
+	if h == nil {
+		h = http.Header{}
+	}
+	if r.members != nil {
+		return r.responses(path, h, sent)
+	}
+	if why := unsuited(sent); why != "" {
+		return Call{}, &Unsuited{why}
+	}
+	body, err := rebuild(sent.Body, func(key string, value []byte) ([]byte, error) {
+		switch {
+		case key == "compaction":
+			return nil, &Unsuited{"the client asks for a compaction of its own"}
+		case slices.Contains(beside, key):
+			return nil, nil
+		case key == "tool_choice":
+			return unforced(value), nil
+		case key == "max_tokens":
+			return enough(value, sent.MaxOutput), nil
+		case key == "output_config":
+			return without(value, []string{"format"}, []string{"task_budget", "remaining"})
+		case key == "anthropic_beta" && r.betaInBody:
+			return withBeta(value), nil
+		}
+		return value, nil
+	})
+	if err != nil {
+		return Call{}, err
+	}
+	if body, err = rawjson.Set(body, "compaction", []byte(`{"type":"summarize"}`)); err != nil {
+		return Call{}, err
+	}
+	if r.betaInBody {
+		if !rawHas(body, "anthropic_beta") {
+			body, err = rawjson.Set(body, "anthropic_beta", withBeta(nil))
+		}
+		if head, ok := strings.CutSuffix(path, "/invoke-with-response-stream"); ok {
+			path = head + "/invoke" // its stream is Amazon's own framing
+		}
+	} else {
+		addBeta(h)
+	}
+	return Call{path, h, body}, err
+}
+
+// responses makes the request to /responses/compact, which takes few of the members.
+func (r Rule) responses(path string, h http.Header, sent *wire.Request) (Call, error) {
+	body, err := rebuild(sent.Body, func(key string, value []byte) ([]byte, error) {
+		switch {
+		case (key == "previous_response_id" || key == "conversation") && string(value) != "null":
+			return nil, &Unsuited{"the provider keeps what was said before"}
+		case key == "context_management" && string(value) != "null":
+			return nil, &Unsuited{"the client asks for a compaction of its own"}
+		case slices.Contains(r.members, key):
+			return value, nil
+		}
+		return nil, nil
+	})
+	if err != nil {
+		return Call{}, err
+	}
+	h.Set("Accept", "application/json")
+	return Call{strings.TrimSuffix(path, "/") + "/compact", h, body}, nil
+}
+
+// Carry makes of a request that has a block in place of messages what the provider takes: the name of the beta is added, and what may
+// not stand beside a block is left out. Header and body come back as they are where nothing is to be done.
+func (r Rule) Carry(h http.Header, next *wire.Request) (http.Header, []byte, error) {
+	if r.members != nil {
+		return h, next.Body, nil
+	}
+	changed := false
+	if !r.betaInBody && !hasBeta(h) {
+		if h = h.Clone(); h == nil {
+			h = http.Header{}
+		}
+		addBeta(h)
+	}
+	body, err := rebuild(next.Body, func(key string, value []byte) ([]byte, error) {
+		out, err := value, error(nil)
+		switch {
+		case key == "context_management":
+			out = withoutCompactions(value)
+		case key == "output_config":
+			out, err = without(value, []string{"task_budget", "remaining"})
+		case key == "anthropic_beta" && r.betaInBody:
+			out = withBeta(value)
+		}
+		changed = changed || !bytes.Equal(out, value)
+		return out, err
+	})
+	if err != nil {
+		return h, next.Body, err
+	}
+	if r.betaInBody && !rawHas(body, "anthropic_beta") {
+		changed = true
+		if body, err = rawjson.Set(body, "anthropic_beta", withBeta(nil)); err != nil {
+			return h, next.Body, err
+		}
+	}
+	if !changed {
+		return h, next.Body, nil
+	}
+	return h, body, nil
+}
+
+// unsuited says what speaks against asking Anthropic for a compaction of a request, "" for nothing.
+func unsuited(r *wire.Request) string {
+	for i := range r.Messages {
+		for _, p := range r.Messages[i].Parts {
+			if slices.Contains(toolChanges, p.Type) {
+				return "it changes its tools on the way"
+			}
+		}
+	}
+	// A call without result at the end: the page says that the request is refused then.
+	last := &r.Messages[len(r.Messages)-1]
+	if last.Role == wire.RoleAssistant && slices.ContainsFunc(last.Parts, func(p wire.Part) bool {
+		return p.Kind == wire.Call && !slices.ContainsFunc(last.Parts, func(q wire.Part) bool { return q.Kind == wire.Result && q.CallID == p.CallID })
+	}) {
+		return "it ends with a tool call that has no result"
+	}
+	return ""
+}
+
+// rebuild writes an object anew with what keep makes of each member; nil leaves the member out. The bytes of what stays are those that came.
+func rebuild(object []byte, keep func(key string, value []byte) ([]byte, error)) ([]byte, error) {
+	out := append(make([]byte, 0, len(object)+256), '{')
+	for m, err := range rawjson.Members(object, 0) {
+		if err != nil {
+			return nil, fmt.Errorf("native: %w", err)
+		}
+		value, err := keep(string(m.Key), object[m.Value.Start:m.Value.End])
+		if err != nil {
+			return nil, err
+		}
+		if value == nil {
+			continue
+		}
+		if len(out) > 1 {
+			out = append(out, ',')
+		}
+		out = append(append(append(out, object[m.Name.Start:m.Name.End]...), ':'), value...)
+	}
+	return append(out, '}'), nil
+}
+
+// without leaves members out of an object, each named by the path to it. What is no object stays.
+func without(value []byte, paths ...[]string) ([]byte, error) {
+	if len(value) == 0 || value[0] != '{' {
+		return value, nil
+	}
+	found := false
+	out, err := rebuild(value, func(key string, inner []byte) ([]byte, error) {
+		for _, p := range paths {
+			switch {
+			case p[0] != key:
+			case len(p) == 1:
+				found = true
+				return nil, nil
+			default:
+				less, err := without(inner, p[1:])
+				found = found || !bytes.Equal(less, inner)
+				return less, err
+			}
+		}
+		return inner, nil
+	})
+	if err != nil || !found {
+		return value, err
+	}
+	return out, nil
+}
+
+// unforced is a tool_choice, nil for one that demands a call.
+func unforced(value []byte) []byte {
+	switch kind, _ := rawjson.Text(value, "type"); kind {
+	case "any", "tool":
+		return nil
+	}
+	return value
+}
+
+// enough is max_tokens, which is read as asked, raised to what a summary takes.
+func enough(value []byte, asked int) []byte {
+	if asked > 0 && asked < minOutput || string(value) == "0" {
+		return fmt.Append(nil, minOutput)
+	}
+	return value
+}
+
+// withoutCompactions leaves the edits that compact out of a context_management; nil when none is left.
+func withoutCompactions(value []byte) []byte {
+	var of struct {
+		Edits []json.RawMessage `json:"edits"`
+	}
+	if json.Unmarshal(value, &of) != nil {
+		return value
+	}
+	kept := slices.DeleteFunc(slices.Clone(of.Edits), func(edit json.RawMessage) bool {
+		kind, _ := rawjson.Text(edit, "type")
+		return strings.HasPrefix(kind, "compact_")
+	})
+	switch {
+	case len(kept) == len(of.Edits):
+		return value
+	case len(kept) == 0:
+		return nil
+	}
+	edits, err := json.Marshal(kept)
+	if err != nil {
+		return value
+	}
+	if out, err := rawjson.Set(value, "edits", edits); err == nil {
+		return out
+	}
+	return value
+}
+
+func rawHas(object []byte, key string) bool {
+	for m, err := range rawjson.Members(object, 0) {
+		if err == nil && string(m.Key) == key {
+			return true
+		}
+	}
+	return false
+}
+
+// withBeta adds the beta to an anthropic_beta, which is made where there is none.
+func withBeta(value []byte) []byte {
+	var names []string
+	if len(value) > 0 && json.Unmarshal(value, &names) != nil {
+		return value
+	}
+	if slices.Contains(names, Beta) {
+		return value
+	}
+	out, err := json.Marshal(append(names, Beta))
+	if err != nil {
+		return value
+	}
+	return out
+}
+
+func hasBeta(h http.Header) bool {
+	for _, line := range h.Values(betaHeader) {
+		for name := range strings.SplitSeq(line, ",") {
+			if strings.TrimSpace(name) == Beta {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// addBeta adds the beta to those of the client, in the one line in which its libraries write them.
+func addBeta(h http.Header) {
+	if hasBeta(h) {
+		return
+	}
+	h.Set(betaHeader, strings.Join(append(slices.Clone(h.Values(betaHeader)), Beta), ","))
+}

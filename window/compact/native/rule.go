@@ -1,0 +1,132 @@
+package native
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/plimsoll/plimsoll/window/wire"
+)
+
+// The providers, by the names that package proxy has for them.
+const (
+	Anthropic = "anthropic"
+	OpenAI    = "openai"
+	Azure     = "azure" // Microsoft Foundry
+	Bedrock   = "bedrock"
+	Vertex    = "vertex" // Google Cloud
+)
+
+// A Rule is one way to have a conversation compacted: a row of [Rules].
+type Rule struct {
+	Provider string
+	Dialect  wire.Dialect
+	// Models are pieces of the names of the models that have it.
+	Models []string
+	// Source is the page that says so, with the day on which it was read.
+	Source string
+
+	// betaInBody says that beta headers stand in the body, as anthropic_beta.
+	betaInBody bool
+	// members are those that /responses/compact takes, of a request to /responses.
+	members []string
+}
+
+// claudes have on-demand compaction. The Models API says it of each model as capabilities.compaction; the pages list these, and
+// models of the same names with a later number have it too.
+var claudes = []string{
+	"claude-fable-5", "claude-mythos", "claude-opus-5", "claude-opus-4-6", "claude-opus-4-7", "claude-opus-4-8",
+	"claude-sonnet-5", "claude-sonnet-4-6", "claude-haiku-5",
+}
+
+// gpts have /responses/compact: all models with reasoning that /responses lists. Those before gpt-5 lose no reasoning by a cut.
+var gpts = []string{"gpt-5", "gpt-6"}
+
+const (
+	claudePage  = "platform.claude.com/docs/en/build-with-claude/compaction-on-demand, 2026-11-26"
+	bedrockPage = "docs.aws.amazon.com/bedrock/latest/userguide/claude-messages-compaction, 2026-11-26"
+	openAIPage  = "developers.openai.com/api/docs/guides/compaction and api/reference, POST /responses/compact, 2026-11-26"
+	azurePage   = "learn.microsoft.com/en-us/azure/foundry/reference/rest/compactconversation, 2026-11-26"
+)
+
+// Rules are all there is. Amazon's Converse has none, nor has Gemini's API; a gateway in front of a provider is asked as the provider is, and what
+// it refuses is remembered.
+var Rules = []Rule{
+	{Provider: Anthropic, Dialect: wire.Messages, Models: claudes, Source: claudePage},
+	{Provider: Azure, Dialect: wire.Messages, Models: claudes, Source: claudePage},
+	{Provider: Vertex, Dialect: wire.Messages, Models: claudes, Source: claudePage},
+	// Anthropic's own page of that day lists no Bedrock, and Amazon's says InvokeModel.
+	{Provider: Bedrock, Dialect: wire.Messages, Models: claudes, Source: bedrockPage, betaInBody: true},
+	{
+		Provider: OpenAI, Dialect: wire.Responses, Models: gpts, Source: openAIPage,
+		members: []string{"model", "input", "instructions", "prompt_cache_key", "prompt_cache_retention", "prompt_cache_options", "service_tier"},
+	},
+	{
+		Provider: Azure, Dialect: wire.Responses, Models: gpts, Source: azurePage,
+		members: []string{"model", "input", "instructions", "prompt_cache_key", "prompt_cache_retention", "prompt_cache_options"},
+	},
+}
+
+// RuleFor is the rule for a model behind a provider, in the dialect in which it is spoken to. ok is false where the provider compacts
+// nothing for it.
+func RuleFor(provider string, d wire.Dialect, model string) (r Rule, ok bool) {
+	model = strings.ReplaceAll(strings.ToLower(model), ".", "-")
+	i := slices.IndexFunc(Rules, func(r Rule) bool {
+		return r.Provider == provider && r.Dialect == d &&
+			slices.ContainsFunc(r.Models, func(name string) bool { return strings.Contains(model, name) })
+	})
+	if i < 0 {
+		return Rule{}, false
+	}
+	return Rules[i], true
+}
+
+// Use is how far the user lets the provider compact: the values of [window] summarizer that are about it.
+type Use uint8
+
+// The uses. The zero value is Never.
+const (
+	Never    Use = iota // "extractive", "model", "off"
+	Auto                // "auto"
+	Provider            // "provider"
+)
+
+// ParseUse reads a value of [window] summarizer.
+func ParseUse(summarizer string) Use {
+	switch summarizer {
+	case "auto":
+		return Auto
+	case "provider":
+		return Provider
+	}
+	return Never
+}
+
+// A Case is what decides whether a provider is asked for a conversation that it could compact.
+type Case struct {
+	OwnCompaction bool // the client compacts by itself
+	Subscription  bool // it shows the login of a subscription, no API key
+	Bound         bool // the model's reasoning is bound to what stood before it
+}
+
+// Wanted says whether the provider is asked, and in a few words why not.
+//
+//	                                     auto   provider
+//	the client compacts by itself        no     no
+//	the login of a subscription          no     yes
+//	reasoning that no cut invalidates    no     yes
+//
+// A client that compacts by itself would pay for two summaries and use one. A subscription's login is the client's for the client's own
+// requests: one more in its name is made only where the user says so.
+func Wanted(u Use, c Case) (ok bool, why string) {
+	switch {
+	case u == Never:
+		return false, "summarizer says otherwise"
+	case c.OwnCompaction:
+		return false, "the client compacts by itself"
+	case c.Subscription && u != Provider:
+		return false, `the login is a subscription's, and summarizer is not "provider"`
+	case !c.Bound && u != Provider:
+		return false, "the model's reasoning outlives a cut"
+	}
+	return true, ""
+}
