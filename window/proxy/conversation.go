@@ -44,6 +44,7 @@ type conversation struct {
 	frozen     int    // of the view's messages, those that stand for them
 	lost       bool   // what was decided about them is gone
 	strange    int    // the first of the client's messages with reasoning that cannot be of this conversation; 0 for none
+	rehead     bool   // the system prompt or the tools are others, and the provider minds
 	fresh      bool   // something was decided now
 
 	tally  tokens.Tally    // of request
@@ -163,6 +164,7 @@ func (t *conversation) replay() error {
 			t.sentBefore, t.frozen = 0, 0
 		} else {
 			t.strange = t.foreignThoughts()
+			t.rehead = t.changedHead()
 		}
 	}
 	if view.Replayed() {
@@ -188,6 +190,17 @@ func (t *conversation) foreignThoughts() int {
 		}
 	}
 	return 0
+}
+
+// changedHead tells whether system prompt or tools are others than before, in a conversation in which the provider has refused reasoning: it is
+// bound to them too. Before the first refusal they may change: tools that are loaded on demand count for nothing, and which they are only the
+// provider knows.
+func (t *conversation) changedHead() bool {
+	if t.before.head == t.tally.HeadDigest || !t.boundReasoning() {
+		return false
+	}
+	_, refused := t.p.refusing.get(t.scope.String() + t.name)
+	return refused
 }
 
 // use makes request, which comes of view, what is sent.

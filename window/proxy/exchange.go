@@ -247,6 +247,7 @@ func (t *exchange) unbind(a *answer) bool {
 		return false
 	}
 	t.unbound = true
+	t.p.refusing.put(t.scope.String()+t.name, struct{}{})
 	if a.refusal.Cause == reasoning.Changed {
 		t.p.bound.put(t.upstream+"\x00"+t.model, struct{}{})
 	}

@@ -2,6 +2,7 @@ package proxy
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -22,6 +23,7 @@ import (
 type appender struct {
 	dialect wire.Dialect
 	model   string
+	system  string
 	history []json.RawMessage
 	open    []string // calls of the newest answer, by their names in the dialect
 	names   map[string]string
@@ -155,7 +157,7 @@ func (a *appender) body() []byte {
 	switch a.dialect {
 	case wire.Messages:
 		b["messages"], b["max_tokens"], b["thinking"] = a.history, 1000, m{"type": "adaptive"}
-		b["system"] = "You work in a shell."
+		b["system"] = cmp.Or(a.system, "You work in a shell.")
 		b["tools"] = []any{m{"name": "shell", "description": "runs a command in a shell", "input_schema": schema}}
 	case wire.Chat:
 		b["messages"] = a.history
