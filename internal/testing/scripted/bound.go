@@ -168,7 +168,7 @@ func (p *Provider) judge(r *Request, i, j int, block piece, behaviour string, la
 	}
 	t, ok := unseal(block.sealed, kind)
 	switch {
-	case ok && kind == "thinking" && t.Text != textDigest(block.text) && block.text != "" && latest:
+	case ok && kind == "thinking" && t.Text != textDigest(block.text) && latest:
 		return deny(CauseSignature, path+": `thinking` or `redacted_thinking` blocks in the latest assistant message cannot be modified. These blocks must remain as they were in the original response.")
 	case !ok, kind == "thinking" && t.Text != textDigest(block.text):
 		return deny(CauseSignature, invalid)
