@@ -110,13 +110,15 @@ func (t *exchange) relay(w http.ResponseWriter, a *answer) {
 	encoding := a.res.Header.Get("Content-Encoding")
 	kind := mediaType(a.res.Header)
 	var along *tap
+	watch := t.p.watchStall(t.rt, a.res, a.body, t.upstream+"\x00"+t.model, readable(encoding, kind), t.received != nil && t.received.Thinking)
+	defer watch.stop()
 	if a.res.StatusCode == http.StatusOK && readable(encoding, kind) {
 		if a.reader == nil || !isIdentity(encoding) {
 			a.reader = wire.NewAnswer(t.rt.dialect, kind == "text/event-stream")
-			along = newTap(encoding, a.reader, t.skims(kind))
+			along = newTap(encoding, a.reader, t.skims(kind), watch)
 			along.see(a.held)
 		} else {
-			along = newTap(encoding, a.reader, t.skims(kind))
+			along = newTap(encoding, a.reader, t.skims(kind), watch)
 		}
 	}
 	t.headers(w.Header())
@@ -125,7 +127,14 @@ func (t *exchange) relay(w http.ResponseWriter, a *answer) {
 	res := *a.res
 	res.Body = a.body
 	seen := int64(len(a.held))
-	e := relayBody(w, &res, a.held, t.p.o.IdleTimeout, func(p []byte) {
+	e := relayBody(w, &res, a.held, watch, func(p []byte) {
+		switch {
+		case watch == nil:
+		case along != nil && along.pipe != nil:
+			watch.passed(p)
+		default:
+			watch.see(p)
+		}
 		if seen > 0 { // the held bytes were shown before
 			seen -= int64(len(p))
 			return
@@ -136,6 +145,9 @@ func (t *exchange) relay(w http.ResponseWriter, a *answer) {
 	})
 	if along != nil {
 		along.close()
+	}
+	if errors.Is(e.err, errStalled) {
+		watch.end(t.p, w, a.res, t.rt, &e)
 	}
 	t.finish(a, e, first)
 	endRelay(e)

@@ -114,9 +114,6 @@ type Options struct {
 
 	// Transport reaches the upstreams; nil makes one ([NewTransport]).
 	Transport http.RoundTripper
-	// IdleTimeout ends an answer when its provider has sent nothing for that long. Zero
-	// waits as long as the client does: models think for minutes.
-	IdleTimeout time.Duration
 
 	// Journal takes the events; nil drops them.
 	Journal *journal.Journal
@@ -142,6 +139,7 @@ type Proxy struct {
 	caches     promptcache.Lifetimes       // of the providers
 	now        func() time.Time
 	requests   atomic.Uint64 // to models, so far
+	pauses     pauses        // in answers
 	bodyIdle   time.Duration
 }
 
