@@ -120,7 +120,7 @@ const (
 func (c *Counter) Tally(r *wire.Request, f Family) Tally { return c.TallyBelow(r, f, 0) }
 
 // TallyBelow is Tally for a caller who only wants to know whether the request stays below line, in tokens: where a
-// sample says that it does, with a fourth to spare, the texts of messages that were not counted before are not counted now. Their
+// sample says that it does, with a tenth to spare, the texts of messages that were not counted before are not counted now. Their
 // estimates are wider. System and tools are always counted, and so is what would take less than a millisecond.
 func (c *Counter) TallyBelow(r *wire.Request, f Family, line int) Tally {
 	n := len(r.Messages)
