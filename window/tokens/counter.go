@@ -28,6 +28,7 @@ type Options struct {
 type Counter struct {
 	mu    sync.Mutex
 	memo  generations[wire.Key, item]
+	pool  sync.Pool // of *lookup
 	stats Stats
 }
 
@@ -120,33 +121,38 @@ const (
 func (c *Counter) Tally(r *wire.Request, f Family) Tally { return c.TallyBelow(r, f, 0) }
 
 // TallyBelow is Tally for a caller who only wants to know whether the request stays below line, in tokens: where a
-// sample says that it does, with a fourth to spare, the texts of messages that were not counted before are not counted now. Their
+// sample says that it does, with a tenth to spare, the texts of messages that were not counted before are not counted now. Their
 // estimates are wider. System and tools are always counted, and so is what would take less than a millisecond.
 func (c *Counter) TallyBelow(r *wire.Request, f Family, line int) Tally {
 	n := len(r.Messages)
 	t := newTally(r, f)
 	var head Estimate
 	sum := sha256.New()
-	var parts [8]item
-	list := c.items(r, f, aSystem, len(r.System), parts[:0], count)
-	list = c.items(r, f, aTool, len(r.Tools), list, count)
-	for i := range list {
-		head = head.Plus(list[i].estimate())
-		sum.Write(list[i].digest[:])
+	l := c.lookup()
+	defer c.done(l)
+	add := func(list []item) {
+		for i := range list {
+			head = head.Plus(list[i].estimate())
+			sum.Write(list[i].digest[:])
+		}
 	}
+	add(c.items(r, f, aSystem, len(r.System), l, count))
+	add(c.items(r, f, aTool, len(r.Tools), l, count))
 	copy(t.HeadDigest[:], sum.Sum(nil))
 	t.Head = head.Plus(everyRequest(r, f))
-	for _, it := range c.items(r, f, anExtra, len(r.Extra), parts[:0], count) {
-		t.Extra = t.Extra.Plus(it.estimate())
+	extra := c.items(r, f, anExtra, len(r.Extra), l, count)
+	for i := range extra {
+		t.Extra = t.Extra.Plus(extra[i].estimate())
 	}
 	t.Total = t.Head.Plus(t.Extra)
 	find := count
 	if line > 0 {
 		find = below(line - t.Total.High)
 	}
-	for i, it := range c.items(r, f, aMessage, n, make([]item, 0, n), find) {
-		t.Chain[i] = it.chain
-		t.set(i, &it)
+	list := c.items(r, f, aMessage, n, l, find)
+	for i := range list {
+		t.Chain[i] = list[i].chain
+		t.set(i, &list[i])
 		t.Total = t.Total.Plus(t.Messages[i])
 	}
 	return t
@@ -154,10 +160,12 @@ func (c *Counter) TallyBelow(r *wire.Request, f Family, line int) Tally {
 
 // Chain names the messages up to and with each: the same as Chain of a [Tally], without a count.
 func (c *Counter) Chain(r *wire.Request, f Family) []Digest {
-	n := len(r.Messages)
-	out := make([]Digest, n)
-	for i, it := range c.items(r, f, aMessage, n, make([]item, 0, n), name) {
-		out[i] = it.chain
+	out := make([]Digest, len(r.Messages))
+	l := c.lookup()
+	defer c.done(l)
+	list := c.items(r, f, aMessage, len(out), l, name)
+	for i := range list {
+		out[i] = list[i].chain
 	}
 	return out
 }
@@ -228,14 +236,42 @@ func (i item) with(cost item) item {
 	return cost
 }
 
-// items returns n items of a request: from the memo, or found out and put there. Messages
-// come with their chain.
-func (c *Counter) items(r *wire.Request, f Family, w what, n int, list []item, find finder) []item {
-	if n == 0 {
-		return list
+// lookup is what looking items up needs.
+type lookup struct {
+	list    []item
+	keys    []wire.Key
+	changed []bool
+	views   *views
+}
+
+// keepItems is how many items of a lookup outlive it.
+const keepItems = 4096
+
+func (c *Counter) lookup() *lookup {
+	if l, ok := c.pool.Get().(*lookup); ok {
+		return l
 	}
-	from, v := len(list), newViews()
-	keys := make([]wire.Key, n)
+	return &lookup{views: newViews()}
+}
+
+func (c *Counter) done(l *lookup) {
+	if cap(l.list) <= keepItems {
+		clear(l.views.list[:cap(l.views.list)]) // it holds no body
+		c.pool.Put(l)
+	}
+}
+
+// items returns n items of a request: from the memo, or found out and put there. Messages
+// come with their chain. They are valid until the next call with l.
+func (c *Counter) items(r *wire.Request, f Family, w what, n int, l *lookup, find finder) []item {
+	if n == 0 {
+		return nil
+	}
+	v := l.views
+	l.keys, l.list = slices.Grow(l.keys[:0], n)[:n], slices.Grow(l.list[:0], n)[:n]
+	l.changed = slices.Grow(l.changed[:0], n)[:n]
+	clear(l.changed)
+	list, keys, changed := l.list, l.keys, l.changed
 	for i := range keys {
 		keys[i] = c.key(r, f, w, i, v)
 	}
@@ -249,23 +285,23 @@ func (c *Counter) items(r *wire.Request, f Family, w what, n int, list []item, f
 		if it.known < counted {
 			less = append(less, i)
 		}
-		list = append(list, it)
+		list[i] = it
 	}
 	c.stats.Hits += int64(n - len(missing))
 	c.stats.Misses += int64(len(missing))
 	c.mu.Unlock()
 	for _, i := range missing {
-		list[from+i].digest = digest(r, w, i, v)
+		list[i].digest = digest(r, w, i, v)
+		changed[i] = true
 	}
-	changed := make([]bool, n)
-	for _, i := range append(missing, find(r, f, w, list[from:], less)...) {
+	for _, i := range find(r, f, w, list, less) {
 		changed[i] = true
 	}
 	if w == aMessage {
 		// Where a message follows other messages than last time, its chain is new.
 		prev := Digest{byte(r.Dialect)}
 		for i := range n {
-			it := &list[from+i]
+			it := &list[i]
 			if it.prev != prev || it.chain == (Digest{}) {
 				it.prev, it.chain = prev, follow(prev, it.digest)
 				changed[i] = true
@@ -277,7 +313,7 @@ func (c *Counter) items(r *wire.Request, f Family, w what, n int, list []item, f
 		c.mu.Lock()
 		for i := range changed {
 			if changed[i] {
-				c.memo.put(keys[i], list[from+i])
+				c.memo.put(keys[i], list[i])
 			}
 		}
 		c.mu.Unlock()
