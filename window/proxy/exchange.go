@@ -247,7 +247,7 @@ func (t *exchange) unbind(a *answer) bool {
 		return false
 	}
 	t.unbound = true
-	if a.refusal.Cause == reasoning.Changed {
+	if a.refusal.Bound() {
 		t.p.bound.put(t.upstream+"\x00"+t.model, struct{}{})
 	}
 	next, n, err := reasoning.Mend(t.request, a.refusal)
