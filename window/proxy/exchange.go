@@ -260,7 +260,7 @@ func (t *exchange) unbind(a *answer) bool {
 	}
 	t.unbound = true
 	t.p.refusing.put(t.scope.String()+t.name, struct{}{})
-	if a.refusal.Cause == reasoning.Changed {
+	if a.refusal.Bound() {
 		t.p.bound.put(t.upstream+"\x00"+t.model, struct{}{})
 	}
 	next, n, err := reasoning.Mend(t.request, a.refusal)

@@ -37,6 +37,9 @@ type Refusal struct {
 	Item string
 }
 
+// Bound tells whether a refusal says that the model's reasoning is bound to what stood before it.
+func (r Refusal) Bound() bool { return r.Form == "anthropic.prefix" }
+
 // Refused tells whether a response refuses a request for the reasoning in it. The body must be decoded (no
 // gzip); its first 64 KiB are read. A 429 and a 5xx never are such a refusal; a 200 is one only when it
 // carries an error. Its events are looked at one by one when contentType is text/event-stream.
