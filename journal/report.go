@@ -146,6 +146,7 @@ func (w *Window) observe(e Event) {
 	case WindowSummaryUnused:
 		w.SummaryTokens += e.SummaryIn + e.SummaryOut
 	case WindowSummary:
+		w.SummaryTokens += e.SummaryIn + e.SummaryOut
 		if e.Outcome == "failed" || e.Outcome == "timed_out" {
 			w.SummariesFailed++
 			w.SummaryError = e.Error

@@ -126,10 +126,20 @@ type (
 	}
 	// WindowSummary says what came of wanting a summary of a model.
 	WindowSummary struct {
-		Outcome string        `json:"outcome"` // "written", "failed", "timed_out", "skipped" (left alone after failures)
+		Outcome string        `json:"outcome"` // "written", "failed", "timed_out", "skipped" (left alone after failures), "refused" (there is no such thing)
 		Took    time.Duration `json:"took_ns"`
 		Rest    time.Duration `json:"rest_ns,omitempty"` // for which the model is left alone from now on
 		Error   string        `json:"error,omitempty"`
+		// The rest is of one that was written in the background, while no request waited for it. By is "provider" for the provider's
+		// own compaction, and "model" for a model with a key of its own.
+		By           string `json:"by,omitempty"`
+		Upstream     string `json:"upstream,omitempty"`
+		Model        string `json:"model,omitempty"`
+		Conversation string `json:"conversation,omitempty"`
+		Messages     int    `json:"messages,omitempty"`          // of the client's, that it covers
+		SummaryIn    int64  `json:"summary_tokens_in,omitempty"` // what it cost, with what was read from the cache
+		SummaryOut   int64  `json:"summary_tokens_out,omitempty"`
+		CacheRead    int64  `json:"summary_cache_read,omitempty"`
 	}
 	// WindowOverflow says that a provider refused a request as too long.
 	WindowOverflow struct {

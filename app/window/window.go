@@ -17,6 +17,7 @@ import (
 	"github.com/plimsoll/plimsoll/limit"
 	"github.com/plimsoll/plimsoll/window/breaker"
 	"github.com/plimsoll/plimsoll/window/compact"
+	"github.com/plimsoll/plimsoll/window/compact/native"
 	"github.com/plimsoll/plimsoll/window/models"
 	"github.com/plimsoll/plimsoll/window/proxy"
 	"github.com/plimsoll/plimsoll/window/served"
@@ -79,7 +80,7 @@ func Open(app *core.Core, s config.Settings, o Options) (*Plane, error) {
 		Upstreams: o.Upstreams, Mode: proxy.Mode(w.Mode), Token: o.Token, PeerPath: o.PeerPath,
 		Hosts: s.Serve.Hosts, Origins: s.Serve.Origins, AnyPeer: s.Serve.AnyUser,
 		MemoryBudget: int64(w.BodyMemory), MaxHeld: int64(w.ViewMax), MaxBody: int64(w.BodyMax),
-		RetryTarget: w.RetryTarget, OwnCompaction: o.Own,
+		RetryTarget: w.RetryTarget, OwnCompaction: o.Own, Summaries: native.ParseUse(w.Summarizer),
 		NoPreflight: !w.Compact, NoRepair: !w.Repair,
 		Breaker: breaker.New(breaker.Options{}), Journal: o.Journal,
 		Keeper: o.Keeper, KeepTurns: o.KeepTurns, Recaller: o.Recaller, RecallFor: o.RecallFor,
@@ -188,18 +189,12 @@ func Overrides(w config.WindowSettings) models.Overrides {
 	return o
 }
 
-// The values of [window] summarizer beside those of [compact.Style]. Where the provider's own compaction is not to be had, lines are
-// chosen.
-const (
-	summarizerAuto     = "auto"
-	summarizerProvider = "provider"
-)
-
 func compactorOf(w config.WindowSettings, told Options) (*compact.Compactor, error) {
 	o := compact.Options{
 		MinMessages: w.MinMessages, ResultBytes: max(w.MaxToolOutput, 0), WholeResults: !w.CutResults, SummaryBudget: w.SummaryTokens,
 	}
-	if o.Style = compact.Extractive; w.Summarizer != summarizerAuto && w.Summarizer != summarizerProvider {
+	// Where the provider's own compaction is not to be had, lines are chosen.
+	if o.Style = compact.Extractive; native.ParseUse(w.Summarizer) == native.Never {
 		var known bool
 		if o.Style, known = compact.ParseStyle(w.Summarizer); !known {
 			return nil, fmt.Errorf("[window] summarizer is %q; use auto, provider, extractive, model or off", w.Summarizer)

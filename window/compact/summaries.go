@@ -46,8 +46,8 @@ type SummaryBreaker struct {
 	trying   bool // one compaction asks, the others do without
 }
 
-// try reports whether the summarizer may be asked; then done has to be called.
-func (b *SummaryBreaker) try() bool {
+// Try reports whether the summarizer may be asked; then Done has to be called.
+func (b *SummaryBreaker) Try() bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	switch {
@@ -60,8 +60,8 @@ func (b *SummaryBreaker) try() bool {
 	return true
 }
 
-// done notes what came of asking, and returns for how long the summarizer is left alone now; 0 when it is not.
-func (b *SummaryBreaker) done(outcome string) time.Duration {
+// Done notes what came of asking, one of the outcomes of a [Summary], and returns for how long the summarizer is left alone now; 0 when it is not.
+func (b *SummaryBreaker) Done(outcome string) time.Duration {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.trying = false
@@ -83,7 +83,7 @@ func (b *SummaryBreaker) done(outcome string) time.Duration {
 
 // summary has the summarizer asked, unless it is left alone, and tells what came of it.
 func (w *work) summary(ask func(context.Context) error) error {
-	if !w.c.o.Breaker.try() {
+	if !w.c.o.Breaker.Try() {
 		w.c.tell(Summary{Outcome: SummarySkipped, Err: errResting})
 		return errResting
 	}
@@ -101,7 +101,7 @@ func (w *work) summary(ask func(context.Context) error) error {
 	default:
 		s.Outcome = SummaryFailed
 	}
-	s.Rest = w.c.o.Breaker.done(s.Outcome)
+	s.Rest = w.c.o.Breaker.Done(s.Outcome)
 	w.c.tell(s)
 	return err
 }

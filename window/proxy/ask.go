@@ -135,6 +135,18 @@ func (t *conversation) countRequest() (below string, body []byte) {
 	return below, append(append(head, body...), '}')
 }
 
+// ownBody gives a request that was made of a client's a JSON body that is not the client's.
+func ownBody(req *http.Request, body []byte) {
+	req.Header = req.Header.Clone()
+	for _, name := range []string{"Content-Encoding", "Accept-Encoding", "Accept", "Content-Md5", "Digest", "Content-Digest", "Repr-Digest", "Expect"} {
+		req.Header.Del(name)
+	}
+	req.Header.Set("Content-Type", "application/json")
+	req.Body = io.NopCloser(bytes.NewReader(body))
+	req.GetBody = func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(body)), nil }
+	req.ContentLength = int64(len(body))
+}
+
 // askProvider returns the count, 0 when there is none; silent says that asking again soon
 // is no use.
 func (t *conversation) askProvider(below string, body []byte) (n int, silent bool) {
@@ -149,14 +161,7 @@ func (t *conversation) askProvider(below string, body []byte) (n int, silent boo
 	query := req.URL.Query()
 	query.Del("alt") // of the stream
 	req.URL.RawQuery = query.Encode()
-	req.Header = req.Header.Clone()
-	for _, name := range []string{"Content-Encoding", "Accept-Encoding", "Accept", "Content-Md5", "Digest", "Content-Digest", "Expect"} {
-		req.Header.Del(name)
-	}
-	req.Header.Set("Content-Type", "application/json")
-	req.Body = io.NopCloser(bytes.NewReader(body))
-	req.GetBody = func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(body)), nil }
-	req.ContentLength = int64(len(body))
+	ownBody(req, body)
 	res, err := t.p.transport.RoundTrip(req)
 	if err != nil {
 		return 0, t.r.Context().Err() == nil

@@ -12,7 +12,9 @@ import (
 	"github.com/plimsoll/plimsoll/journal"
 	"github.com/plimsoll/plimsoll/window/breaker"
 	"github.com/plimsoll/plimsoll/window/compact"
+	"github.com/plimsoll/plimsoll/window/compact/background"
 	"github.com/plimsoll/plimsoll/window/compact/checkpoint"
+	"github.com/plimsoll/plimsoll/window/compact/native"
 	"github.com/plimsoll/plimsoll/window/fit"
 	"github.com/plimsoll/plimsoll/window/models"
 	"github.com/plimsoll/plimsoll/window/promptcache"
@@ -112,6 +114,9 @@ type Options struct {
 	// same words.
 	RecallFor string
 
+	// Summaries says when a provider is asked to compact a conversation itself, in the background (package native).
+	Summaries native.Use
+
 	// Transport reaches the upstreams; nil makes one ([NewTransport]).
 	Transport http.RoundTripper
 
@@ -137,6 +142,7 @@ type Proxy struct {
 	bound      recentMap[string, struct{}] // upstreams and models that have refused reasoning behind another beginning
 	refusing   recentMap[string, struct{}] // conversations in which reasoning was refused
 	caches     promptcache.Lifetimes       // of the providers
+	summaries  *background.Jobs
 	now        func() time.Time
 	requests   atomic.Uint64 // to models, so far
 	pauses     pauses        // in answers
@@ -185,6 +191,7 @@ func New(o Options) (*Proxy, error) {
 		p.token, p.o.Token = &sum, ""
 	}
 	_, _ = rand.Read(p.secret[:]) // never fails
+	p.summaries = background.New(background.Options{Memory: budgeted{p.budget}})
 	if p.transport == nil {
 		p.transport = NewTransport()
 	}
@@ -251,8 +258,9 @@ func checkLines(o Options) error {
 	return nil
 }
 
-// Close ends idle connections to upstreams.
+// Close ends summaries in the background and idle connections to upstreams.
 func (p *Proxy) Close() {
+	p.summaries.Close()
 	if t, ok := p.transport.(interface{ CloseIdleConnections() }); ok && p.o.Transport == nil {
 		t.CloseIdleConnections()
 	}

@@ -86,6 +86,9 @@ func (t *conversation) taken(u *wire.Usage) {
 		}
 	}
 	t.p.sent.put(prefixOf{t.log, t.chain[len(t.chain)-1]}, s)
+	if u == nil { // the body is still held
+		t.startSummary()
+	}
 }
 
 // cacheKey names whose prompts are kept together.

@@ -1,0 +1,333 @@
+package background
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/plimsoll/plimsoll/window/compact"
+	"github.com/plimsoll/plimsoll/window/compact/native"
+	"github.com/plimsoll/plimsoll/window/tokens"
+	"github.com/plimsoll/plimsoll/window/wire"
+)
+
+// The defaults of [Options], and the bounds of what is remembered.
+const (
+	DefaultAtOnce   = 4
+	DefaultDeadline = 5 * time.Minute
+
+	maxResults     = 64
+	maxResultBytes = 8 << 20
+	maxRemembered  = 512
+	refusedFor     = 24 * time.Hour
+)
+
+// Memory is what jobs hold bytes of. A request for it never waits.
+type Memory interface {
+	Take(n int64) bool
+	Give(n int64)
+}
+
+// Options of [New]. Zero means the default.
+type Options struct {
+	// AtOnce is how many jobs run at a time, Deadline how long one may take.
+	AtOnce   int
+	Deadline time.Duration
+	// Memory is charged with what jobs and results hold; nil is as much as there is.
+	Memory Memory
+}
+
+// An Answer is what a summary came to.
+type Answer struct {
+	// Messages stand in place of those that the job covers, as elements of the list of messages: what a provider made. Text is a
+	// summary in words: what a model wrote. One of them is set.
+	Messages [][]byte
+	Text     string
+	// Usage is what it cost, also beside an error.
+	Usage wire.Usage
+}
+
+func (a *Answer) bytes() (n int64) {
+	n = int64(len(a.Text))
+	for _, m := range a.Messages {
+		n += int64(len(m))
+	}
+	return n
+}
+
+// A Job is a summary that is wanted.
+type Job struct {
+	Key  string // the conversation and whose it is
+	Whom string // who is asked: refusals and failures count for all jobs with the same
+	// Covers is how many of the client's messages the summary covers, Client the chain digest of the last of them and Sent that of the
+	// last message that was sent for them.
+	Covers       int
+	Client, Sent tokens.Digest
+	// Size is how many bytes the job holds while it runs, with the answer.
+	Size int64
+	// Ask writes the summary. It returns when its context ends, and is let go of with all that it holds when it has returned. Its error
+	// holds no text of the conversation.
+	Ask func(context.Context) (Answer, error)
+	// Told hears what came of it, from the goroutine of the job; nil hears nothing.
+	Told func(Outcome)
+}
+
+// A Result is a summary that is ready.
+type Result struct {
+	Answer
+	Covers       int
+	Client, Sent tokens.Digest
+	At           time.Time
+}
+
+// Refused is the outcome of a job whose asker said that it never will; the others are those of [compact.Summary].
+const Refused = "refused"
+
+// An Outcome is what came of a job.
+type Outcome struct {
+	Outcome string
+	Took    time.Duration
+	Rest    time.Duration // for which whoever was asked is left alone from now on
+	Usage   wire.Usage
+	Err     error // nil of one that was written
+}
+
+// Jobs are the summaries that are being written and those that are ready.
+type Jobs struct {
+	o       Options
+	ctx     context.Context
+	end     context.CancelFunc
+	running sync.WaitGroup
+
+	mu      sync.Mutex
+	busy    map[string]bool // by key
+	refused remembered[time.Time]
+	asked   remembered[*compact.SummaryBreaker] // by whom
+	about   remembered[*compact.SummaryBreaker] // by key
+	ready   remembered[Result]
+	held    int64 // of ready
+	closed  bool
+}
+
+// New makes Jobs. Close ends them.
+func New(o Options) *Jobs {
+	if o.AtOnce <= 0 {
+		o.AtOnce = DefaultAtOnce
+	}
+	if o.Deadline <= 0 {
+		o.Deadline = DefaultDeadline
+	}
+	ctx, end := context.WithCancel(context.Background())
+	return &Jobs{o: o, ctx: ctx, end: end, busy: map[string]bool{}}
+}
+
+// Start begins a job and reports whether it did: not when one of that key runs or is ready, when others run or hold the memory, and
+// not when whoever is to be asked is left alone.
+func (j *Jobs) Start(job Job) bool {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	_, ready := j.ready.get(job.Key)
+	if j.closed || ready || j.busy[job.Key] || len(j.busy) >= j.o.AtOnce || j.refusedLocked(job.Whom) {
+		return false
+	}
+	about, asked := breaker(&j.about, job.Key), breaker(&j.asked, job.Whom)
+	if !about.Try() {
+		return false
+	}
+	if !asked.Try() {
+		about.Done(compact.SummarySkipped)
+		return false
+	}
+	if !j.take(job.Size) {
+		about.Done(compact.SummarySkipped)
+		asked.Done(compact.SummarySkipped)
+		return false
+	}
+	j.busy[job.Key] = true
+	j.running.Go(func() { j.run(job, about, asked) })
+	return true
+}
+
+// Refused reports whether whom is known to have no such thing.
+func (j *Jobs) Refused(whom string) bool {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	return j.refusedLocked(whom)
+}
+
+func (j *Jobs) refusedLocked(whom string) bool {
+	until, ok := j.refused.get(whom)
+	return ok && time.Now().Before(until)
+}
+
+// Running reports whether a job of that key runs.
+func (j *Jobs) Running(key string) bool {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	return j.busy[key]
+}
+
+// Ready is what is ready for a key. It stays until it is taken.
+func (j *Jobs) Ready(key string) (Result, bool) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	return j.ready.get(key)
+}
+
+// Take takes what is ready for a key, also to throw it away.
+func (j *Jobs) Take(key string) (Result, bool) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	r, ok := j.ready.remove(key)
+	if ok {
+		j.letGo(&r)
+	}
+	return r, ok
+}
+
+// Close ends all jobs and waits for them. What they were about to deliver is lost.
+func (j *Jobs) Close() {
+	j.mu.Lock()
+	j.closed = true
+	j.mu.Unlock()
+	j.end()
+	j.running.Wait()
+}
+
+// run does a job.
+func (j *Jobs) run(job Job, about, asked *compact.SummaryBreaker) {
+	began := time.Now()
+	ctx, cancel := context.WithTimeout(j.ctx, j.o.Deadline)
+	defer cancel()
+	answer, err := job.Ask(ctx)
+	if err == nil && len(answer.Messages) == 0 && answer.Text == "" {
+		err = &native.NoSummary{Why: "it is empty"}
+	}
+	o := Outcome{Outcome: compact.SummaryWritten, Took: time.Since(began), Usage: answer.Usage, Err: err}
+	ofKey, ofWhom := compact.SummaryWritten, compact.SummaryWritten
+	_, refused := errors.AsType[*native.Refused](err)
+	_, none := errors.AsType[*native.NoSummary](err)
+	_, unsuited := errors.AsType[*native.Unsuited](err)
+	switch {
+	case err == nil:
+	case j.ctx.Err() != nil: // that says nothing about anybody
+		o.Outcome, ofKey, ofWhom = compact.SummarySkipped, compact.SummarySkipped, compact.SummarySkipped
+	case refused:
+		o.Outcome, o.Rest, ofKey, ofWhom = Refused, refusedFor, compact.SummarySkipped, compact.SummarySkipped
+	case none, unsuited: // whoever was asked is well; the next request of the conversation would hear the same
+		o.Outcome, ofKey, ofWhom = compact.SummaryFailed, compact.SummaryTimedOut, compact.SummaryWritten
+		if unsuited {
+			ofWhom = compact.SummarySkipped // nobody was asked
+		}
+	case ctx.Err() != nil:
+		o.Outcome, ofKey, ofWhom = compact.SummaryTimedOut, compact.SummarySkipped, compact.SummaryTimedOut
+	default:
+		o.Outcome, ofKey, ofWhom = compact.SummaryFailed, compact.SummarySkipped, compact.SummaryFailed
+	}
+	j.mu.Lock()
+	delete(j.busy, job.Key)
+	j.give(job.Size)
+	if refused {
+		j.refused.put(job.Whom, time.Now().Add(refusedFor), maxRemembered)
+	}
+	about.Done(ofKey)
+	if rest := asked.Done(ofWhom); rest > 0 {
+		o.Rest = rest
+	}
+	if err == nil && !j.closed {
+		j.keep(job, answer)
+	}
+	j.mu.Unlock()
+	if job.Told != nil {
+		job.Told(o)
+	}
+}
+
+// keep puts a result where it is found. The oldest others go when there are too many.
+func (j *Jobs) keep(job Job, answer Answer) {
+	r := Result{Answer: answer, Covers: job.Covers, Client: job.Client, Sent: job.Sent, At: time.Now()}
+	n := answer.bytes()
+	for len(j.ready.order) > 0 && (len(j.ready.order) >= maxResults || j.held+n > maxResultBytes) {
+		old, _ := j.ready.remove(j.ready.order[0])
+		j.letGo(&old)
+	}
+	if !j.take(n) {
+		return
+	}
+	j.held += n
+	j.ready.put(job.Key, r, maxResults)
+}
+
+func (j *Jobs) letGo(r *Result) {
+	n := r.bytes()
+	j.held -= n
+	j.give(n)
+}
+
+func (j *Jobs) take(n int64) bool { return j.o.Memory == nil || n <= 0 || j.o.Memory.Take(n) }
+
+func (j *Jobs) give(n int64) {
+	if j.o.Memory != nil && n > 0 {
+		j.o.Memory.Give(n)
+	}
+}
+
+// breaker is that of a name, made where there is none.
+func breaker(of *remembered[*compact.SummaryBreaker], name string) *compact.SummaryBreaker {
+	b, ok := of.get(name)
+	if !ok {
+		b = &compact.SummaryBreaker{}
+		of.put(name, b, maxRemembered)
+	}
+	return b
+}
+
+// A remembered is a map of bounded size that forgets its oldest entries. The zero value is empty.
+type remembered[V any] struct {
+	of    map[string]V
+	order []string // keys, the oldest first
+}
+
+func (m *remembered[V]) get(key string) (V, bool) {
+	v, ok := m.of[key]
+	return v, ok
+}
+
+func (m *remembered[V]) put(key string, v V, most int) {
+	m.remove(key)
+	for len(m.order) >= most {
+		m.remove(m.order[0])
+	}
+	if m.of == nil {
+		m.of = map[string]V{}
+	}
+	m.of[key] = v
+	m.order = append(m.order, key)
+}
+
+func (m *remembered[V]) remove(key string) (V, bool) {
+	v, ok := m.of[key]
+	if ok {
+		delete(m.of, key)
+		m.order = slices.DeleteFunc(m.order, func(k string) bool { return k == key })
+	}
+	return v, ok
+}
+
+// Written has a model with a key of its own write the summary of an assignment, as an Ask of a [Job]. What it writes is looked at by
+// whoever puts it in: usable says why it is no summary, nil that it is one.
+func Written(s compact.Summarizer, a compact.Assignment, usable func(text string) error) func(context.Context) (Answer, error) {
+	return func(ctx context.Context) (Answer, error) {
+		w, err := s.Summarize(ctx, a)
+		answer := Answer{Text: w.Text, Usage: wire.Usage{Input: w.In, Output: w.Out}}
+		if err == nil && usable != nil {
+			err = usable(w.Text)
+		}
+		if err != nil {
+			answer.Text = ""
+		}
+		return answer, err
+	}
+}
