@@ -46,6 +46,8 @@ type Goal struct {
 	// DropReasoning takes all of the model's thoughts out with the cut: for a model whose reasoning is valid only behind what it was made
 	// behind (see package reasoning). What is made afterwards stays valid, because what a cut leaves is not changed again.
 	DropReasoning bool
+	// Summary is what a model wrote ahead of the cut, see Assign: it stands for the turns that go.
+	Summary string
 	// NoModel leaves the model out, as it must be left out while somebody waits for a
 	// request that was refused already.
 	NoModel bool
@@ -163,6 +165,7 @@ const (
 	RungThinking = "thinking" // the model's thoughts went, which are valid behind the old beginning only
 	RungCut      = "cut"      // tool results keep their head and tail
 	RungMask     = "mask"     // tool results and media are named, not kept
+	RungProvider = "provider" // the provider summarised what came before
 	RungModel    = "model"    // old turns were summarised by a model
 	RungExtract  = "extract"  // old turns were summarised by choosing lines
 	RungDrop     = "drop"     // old turns are gone, a line says so

@@ -4,12 +4,16 @@ import (
 	"encoding/json"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/plimsoll/plimsoll/internal/testing/scripted"
 	"github.com/plimsoll/plimsoll/journal"
+	"github.com/plimsoll/plimsoll/window/compact"
 	"github.com/plimsoll/plimsoll/window/compact/checkpoint"
+	"github.com/plimsoll/plimsoll/window/compact/native"
+	"github.com/plimsoll/plimsoll/window/wire"
 )
 
 // TestBrokenFromOutside: what a client, a person or a disk does to a conversation whose model binds its reasoning costs thoughts, and now and then a
@@ -81,7 +85,7 @@ func TestBrokenFromOutside(t *testing.T) {
 				Reasoning: rule, Window: window, Script: scripted.Thoughtful(scripted.Shells("done", slicesOf("make", turns+10)...)),
 			})
 			upstream := newServer(t, provider)
-			w := &world{a: &appender{dialect: 3, model: c.model}}
+			w := &world{a: &appender{dialect: wire.Messages, model: c.model}}
 			w.start = func(s *checkpoint.Store) {
 				_, w.root, w.j = start(t, upstream, Options{Store: s, Resolver: windowOf(window), Target: 0.2})
 			}
@@ -115,6 +119,69 @@ func TestBrokenFromOutside(t *testing.T) {
 			}
 			if c.cause == "" && (causes[causeClient]+causes[causeLog] > 0) {
 				t.Errorf("cuts that are none: %v", causes)
+			}
+		})
+	}
+}
+
+// TestProviderSummarises: where reasoning is bound and the provider compacts on demand, it is asked in the background while the conversation goes on;
+// its block is put in at a cut, and what the model has thought since stays valid.
+func TestProviderSummarises(t *testing.T) {
+	const turns, window = 130, 20_000
+	for name, use := range map[string]native.Use{"auto": native.Auto, "never": native.Never} {
+		t.Run(name, func(t *testing.T) {
+			provider := scripted.New(scripted.Options{
+				Reasoning: scripted.RuleOf, Window: window, Script: scripted.Thoughtful(scripted.Shells("done", slicesOf("make", turns+10)...)),
+			})
+			dir := t.TempDir()
+			upstream := newServer(t, provider)
+			var root string
+			var j *journal.Journal
+			written, cuts, thoughts := 0, 0, 0
+			tally := func() {
+				if j == nil {
+					return
+				}
+				for _, e := range events[journal.WindowSummary](j) {
+					if e.Outcome == compact.SummaryWritten && e.By == "provider" && e.SummaryIn > 0 {
+						written++
+					}
+				}
+				for _, e := range events[journal.WindowCompacted](j) {
+					if slices.Equal(e.Rungs, []string{compact.RungProvider}) {
+						cuts++
+					}
+				}
+				for _, e := range events[journal.WindowBreak](j) {
+					thoughts += e.ThinkingOut
+				}
+			}
+			open := func() {
+				tally()
+				_, root, j = start(t, upstream, Options{Store: openStore(t, dir), Resolver: windowOf(window), Target: 0.2, Summaries: use})
+			}
+			open()
+			a := &appender{dialect: wire.Messages, model: "claude-fable-5-1", key: "sk-ant-api03-test"}
+			r := rand.New(rand.NewPCG(1, 2))
+			a.says("The task: mend the build.")
+			for n := range turns {
+				if n == turns/2 {
+					open() // a kill: what was taken is in the log, a job that runs is lost
+				}
+				a.send(t, root)
+				a.results(a.open, func(string) string { return lines(r, 1500) }, "")
+			}
+			tally()
+			s := provider.Stats()
+			t.Logf("%d written, %d cuts with them, %d thoughts out: %+v", written, cuts, thoughts, s)
+			if s.Refused > 0 || s.Dropped > 0 || s.Sent != s.Accepted {
+				t.Errorf("%+v", s)
+			}
+			if use == native.Never && (cuts > 0 || s.Summaries > 0 || thoughts == 0) {
+				t.Errorf("%d cuts with the provider's summary, %d thoughts out", cuts, thoughts)
+			}
+			if use == native.Auto && (cuts < 2 || written < cuts || thoughts > 0 || s.Summaries < cuts) {
+				t.Errorf("%d cuts with the provider's summary of %d written; %d thoughts were taken out", cuts, written, thoughts)
 			}
 		})
 	}

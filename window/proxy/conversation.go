@@ -3,6 +3,7 @@ package proxy
 import (
 	"errors"
 	"fmt"
+	"net/http"
 	"slices"
 	"strings"
 	"time"
@@ -37,6 +38,7 @@ type conversation struct {
 	content []byte        // request's body, packed as the client packed it
 	packed  *wire.Request // that content was made of, when it was edited
 	edited  bool
+	header  http.Header // to send in place of the client's; nil for that
 
 	before     sentAs // the last request of the conversation; zero where none is known
 	cut        bool   // what was sent before was changed
@@ -265,6 +267,9 @@ func (t *conversation) fit() error {
 	}
 	boundary, found := t.boundary(over)
 	verdict := t.lines().Judge(t.in, over, t.moment())
+	if verdict == fit.Due && !found && !t.lines().Full(t.in) && t.summaryComing() {
+		verdict = fit.Waits
+	}
 	if verdict < fit.Due && !found || t.p.o.NoPreflight {
 		if verdict == fit.Waits {
 			t.actions = append(t.actions, "waits")
@@ -350,8 +355,7 @@ func (t *conversation) compact(goal compact.Goal, reason string) error {
 	}
 	room := &t.body.room
 	size := giantSize(int64(len(t.request.Body)), lookCost(t.request.Body))
-	alone := goal.NoModel || !t.p.o.Compactor.AsksModel()
-	if !room.grow(ctx, room.n+2*int64(len(t.request.Body))) || alone && !room.takeTurn(ctx, size) {
+	if !room.grow(ctx, room.n+2*int64(len(t.request.Body))) || !room.takeTurn(ctx, size) {
 		err := t.p.noRoom(ctx, size)
 		if errors.Is(err, errGiants) { // it goes on as large as it is
 			t.p.passed(t.rt, "giants", "no memory to make room in it")
@@ -362,7 +366,18 @@ func (t *conversation) compact(goal compact.Goal, reason string) error {
 	defer room.endTurn()
 	began := time.Now()
 	goal.DropReasoning = t.boundReasoning()
-	res, err := t.p.o.Compactor.Compact(ctx, t.view, fit.Sizes(t.p.o.Counter, t.family, t.in, t.tally), goal)
+	if summary, ready := t.summaryReady(); ready && summary.Text != "" && !goal.NoModel {
+		goal.Summary = summary.Text
+		t.p.summaries.Take(t.summaryKey())
+	}
+	goal.NoModel = true // nobody waits for a model: what it wrote is there, or not
+	res, written := compact.Result{}, false
+	if reason != "overflow" {
+		res, written = t.useNative(goal)
+	}
+	if !written {
+		res, err = t.p.o.Compactor.Compact(ctx, t.view, fit.Sizes(t.p.o.Counter, t.family, t.in, t.tally), goal)
+	}
 	gained := err == nil && res.Changed() && len(res.Request.Body) < len(t.request.Body)
 	if !gained {
 		t.unused(&res)
@@ -440,6 +455,7 @@ func (t *conversation) pack() error {
 		}
 		t.p.approved.put(replay, struct{}{})
 	}
+	t.header, body = t.carried(body)
 	encoding := t.r.Header.Get("Content-Encoding")
 	packed, err := wire.Encode(encoding, body)
 	if err != nil {

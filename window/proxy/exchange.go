@@ -63,6 +63,7 @@ func (t *exchange) run(w http.ResponseWriter) {
 		}
 		if a.res.StatusCode == http.StatusOK {
 			t.taken(nil)
+			t.startSummary()
 		}
 		t.relay(w, a)
 		return
@@ -75,6 +76,9 @@ func (t *exchange) try(w http.ResponseWriter) (*answer, error) {
 	req, err := t.p.outgoing(t.r, t.rt)
 	if err != nil {
 		return nil, err
+	}
+	if beta := t.header["Anthropic-Beta"]; beta != nil {
+		req.Header["Anthropic-Beta"] = beta
 	}
 	t.body.attach(req, t.content, t.r.ContentLength < 0 && !t.edited)
 	if t.edited {

@@ -24,6 +24,7 @@ type appender struct {
 	dialect wire.Dialect
 	model   string
 	system  string
+	key     string
 	history []json.RawMessage
 	open    []string // calls of the newest answer, by their names in the dialect
 	names   map[string]string
@@ -179,7 +180,15 @@ func (a *appender) send(t *testing.T, root string) *http.Response {
 	t.Helper()
 	k := talk{dialect: a.dialect, model: a.model}
 	path := k.path()
-	res, err := http.Post(root+path, "application/json", bytes.NewReader(a.body())) //nolint:noctx // a test
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, root+path, bytes.NewReader(a.body()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	req.Header.Set("Content-Type", "application/json")
+	if a.key != "" {
+		req.Header.Set("X-Api-Key", a.key)
+	}
+	res, err := http.DefaultClient.Do(req)
 	if err != nil {
 		t.Fatal(err)
 	}

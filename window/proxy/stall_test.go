@@ -87,7 +87,7 @@ type still struct {
 	p     *Proxy
 	j     *journal.Journal
 	write func(string)
-	end   func() // the provider's, in its own way
+	end   func()   // the provider's, in its own way
 	done  chan any // what the handler panicked with, or nil
 	got   *httptest.ResponseRecorder
 }
@@ -164,32 +164,54 @@ func TestStalledAnswerEndsInTheProvidersOwnError(t *testing.T) {
 		reasoning       bool
 		want            string // behind what was sent; "" is a cut
 	}{
-		{"messages", "/anthropic/v1/messages", askMessages, eventStream, messageStart + blockStart + contentDelta, ping, stallAfter, false,
-			"event: error\ndata: {\"type\":\"error\",\"error\":{\"type\":\"overloaded_error\",\"message\":\"" + text + "\"}}\n\n"},
-		{"messages, behind message_start", "/anthropic/v1/messages", askMessages, eventStream, messageStart, ping, stallAfter, false,
-			"event: error\ndata: {\"type\":\"error\",\"error\":{\"type\":\"overloaded_error\",\"message\":\"" + text + "\"}}\n\n"},
-		{"messages, thinking without display", "/anthropic/v1/messages", askThinking, eventStream, messageStart, ping, stallMost, true,
-			"event: error\ndata: {\"type\":\"error\",\"error\":{\"type\":\"overloaded_error\",\"message\":\"" + text + "\"}}\n\n"},
-		{"messages, in a thinking block", "/anthropic/v1/messages", askMessages, eventStream, messageStart + thinkStart, ping, stallMost, true,
-			"event: error\ndata: {\"type\":\"error\",\"error\":{\"type\":\"overloaded_error\",\"message\":\"" + text + "\"}}\n\n"},
+		{
+			"messages", "/anthropic/v1/messages", askMessages, eventStream, messageStart + blockStart + contentDelta, ping, stallAfter, false,
+			"event: error\ndata: {\"type\":\"error\",\"error\":{\"type\":\"overloaded_error\",\"message\":\"" + text + "\"}}\n\n",
+		},
+		{
+			"messages, behind message_start", "/anthropic/v1/messages", askMessages, eventStream, messageStart, ping, stallAfter, false,
+			"event: error\ndata: {\"type\":\"error\",\"error\":{\"type\":\"overloaded_error\",\"message\":\"" + text + "\"}}\n\n",
+		},
+		{
+			"messages, thinking without display", "/anthropic/v1/messages", askThinking, eventStream, messageStart, ping, stallMost, true,
+			"event: error\ndata: {\"type\":\"error\",\"error\":{\"type\":\"overloaded_error\",\"message\":\"" + text + "\"}}\n\n",
+		},
+		{
+			"messages, in a thinking block", "/anthropic/v1/messages", askMessages, eventStream, messageStart + thinkStart, ping, stallMost, true,
+			"event: error\ndata: {\"type\":\"error\",\"error\":{\"type\":\"overloaded_error\",\"message\":\"" + text + "\"}}\n\n",
+		},
 		{"messages, behind a block", "/anthropic/v1/messages", askMessages, eventStream, messageStart + blockStart + contentDelta + blockStop, ping, stallAfter, false, ""},
 		{"messages, in the middle of an event", "/anthropic/v1/messages", askMessages, eventStream, messageStart + "event: content_block_delta\n", "", stallAfter, false, ""},
 		{"messages, packed", "/anthropic/v1/messages", askMessages, http.Header{"Content-Type": {"text/event-stream"}, "Content-Encoding": {"gzip"}}, gzippedText(messageStart + contentDelta), "", stallAfter, false, ""},
 		{"messages, packed by something else", "/anthropic/v1/messages", askMessages, http.Header{"Content-Type": {"text/event-stream"}, "Content-Encoding": {"br"}}, "xyz", "", stallAfter, false, ""},
-		{"chat", "/openai/v1/chat/completions", askChat, eventStream, chatDelta, ": OPENROUTER PROCESSING\n\n", stallAfter, false,
-			"data: {\"error\":{\"message\":\"" + text + "\",\"type\":\"server_error\",\"param\":null,\"code\":null}}\n\n"},
-		{"chat, silence", "/openai/v1/chat/completions", askChat, eventStream, chatDelta, "", stallAfter, false,
-			"data: {\"error\":{\"message\":\"" + text + "\",\"type\":\"server_error\",\"param\":null,\"code\":null}}\n\n"},
-		{"responses", "/openai/v1/responses", askResponse, eventStream, itemAdded, "data: {\"type\":\"keepalive\"}\n\n", stallAfter, false,
-			"event: response.failed\ndata: {\"type\":\"response.failed\",\"response\":{\"object\":\"response\",\"status\":\"failed\",\"error\":{\"code\":\"server_error\",\"message\":\"" + text + "\"}}}\n\n"},
-		{"responses, reasoning", "/openai/v1/responses", askResponse, eventStream, reasonItem, ":\n\n", stallMost, true,
-			"event: response.failed\ndata: {\"type\":\"response.failed\",\"response\":{\"object\":\"response\",\"status\":\"failed\",\"error\":{\"code\":\"server_error\",\"message\":\"" + text + "\"}}}\n\n"},
-		{"gemini", "/gemini/v1beta/models/gemini-x:streamGenerateContent?alt=sse", askGemini, eventStream, strings.Replace(thoughtSSE, "true", "false", 1), "", stallAfter, false,
-			"data: {\"error\":{\"code\":503,\"message\":\"" + text + "\",\"status\":\"UNAVAILABLE\"}}\n\n"},
-		{"gemini, thoughts", "/gemini/v1beta/models/gemini-x:streamGenerateContent?alt=sse", askGemini, eventStream, thoughtSSE, "", stallMost, true,
-			"data: {\"error\":{\"code\":503,\"message\":\"" + text + "\",\"status\":\"UNAVAILABLE\"}}\n\n"},
-		{"gemini, array", "/gemini/v1beta/models/gemini-x:streamGenerateContent", askGemini, wholeJSON, "[{\"candidates\":[]}\n", "", stallAfter, false,
-			",\n{\"error\":{\"code\":503,\"message\":\"" + text + "\",\"status\":\"UNAVAILABLE\"}}\n]\n"},
+		{
+			"chat", "/openai/v1/chat/completions", askChat, eventStream, chatDelta, ": OPENROUTER PROCESSING\n\n", stallAfter, false,
+			"data: {\"error\":{\"message\":\"" + text + "\",\"type\":\"server_error\",\"param\":null,\"code\":null}}\n\n",
+		},
+		{
+			"chat, silence", "/openai/v1/chat/completions", askChat, eventStream, chatDelta, "", stallAfter, false,
+			"data: {\"error\":{\"message\":\"" + text + "\",\"type\":\"server_error\",\"param\":null,\"code\":null}}\n\n",
+		},
+		{
+			"responses", "/openai/v1/responses", askResponse, eventStream, itemAdded, "data: {\"type\":\"keepalive\"}\n\n", stallAfter, false,
+			"event: response.failed\ndata: {\"type\":\"response.failed\",\"response\":{\"object\":\"response\",\"status\":\"failed\",\"error\":{\"code\":\"server_error\",\"message\":\"" + text + "\"}}}\n\n",
+		},
+		{
+			"responses, reasoning", "/openai/v1/responses", askResponse, eventStream, reasonItem, ":\n\n", stallMost, true,
+			"event: response.failed\ndata: {\"type\":\"response.failed\",\"response\":{\"object\":\"response\",\"status\":\"failed\",\"error\":{\"code\":\"server_error\",\"message\":\"" + text + "\"}}}\n\n",
+		},
+		{
+			"gemini", "/gemini/v1beta/models/gemini-x:streamGenerateContent?alt=sse", askGemini, eventStream, strings.Replace(thoughtSSE, "true", "false", 1), "", stallAfter, false,
+			"data: {\"error\":{\"code\":503,\"message\":\"" + text + "\",\"status\":\"UNAVAILABLE\"}}\n\n",
+		},
+		{
+			"gemini, thoughts", "/gemini/v1beta/models/gemini-x:streamGenerateContent?alt=sse", askGemini, eventStream, thoughtSSE, "", stallMost, true,
+			"data: {\"error\":{\"code\":503,\"message\":\"" + text + "\",\"status\":\"UNAVAILABLE\"}}\n\n",
+		},
+		{
+			"gemini, array", "/gemini/v1beta/models/gemini-x:streamGenerateContent", askGemini, wholeJSON, "[{\"candidates\":[]}\n", "", stallAfter, false,
+			",\n{\"error\":{\"code\":503,\"message\":\"" + text + "\",\"status\":\"UNAVAILABLE\"}}\n]\n",
+		},
 		{"gemini, in the middle of an array", "/gemini/v1beta/models/gemini-x:streamGenerateContent", askGemini, wholeJSON, "[{\"candidates\":[", "", stallAfter, false, ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
